@@ -1,0 +1,64 @@
+//go:build !js
+
+package websocket
+
+import (
+	"net/http"
+	"net/netip"
+
+	"github.com/coder/websocket"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/internal/session"
+)
+
+// Server is a link to all clients that connect to it as a web handler.
+type Server struct {
+	session.Link
+	hub *session.Hub
+	o   Options
+}
+
+var (
+	_ link.Link        = (*Server)(nil)
+	_ link.PeerLimiter = (*Server)(nil)
+	_ http.Handler     = (*Server)(nil)
+)
+
+// NewServer makes a server. It does nothing until a web server calls its
+// ServeHTTP.
+func NewServer(o Options) *Server {
+	hub := o.hub()
+	return &Server{Link: hub.Link(), hub: hub, o: o}
+}
+
+// ServeHTTP makes a session of a request, and returns when it is over.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.hub.Reserve() {
+		http.Error(w, "the server is full or closing, try again later", http.StatusServiceUnavailable)
+		return
+	}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		OriginPatterns:     s.o.Origins,
+		InsecureSkipVerify: s.o.AnyOrigin,
+		CompressionMode:    websocket.CompressionDisabled, // what is sent is encrypted already
+	})
+	if err != nil {
+		s.hub.Release()
+		return // Accept has answered
+	}
+	remote, _ := netip.ParseAddrPort(r.RemoteAddr)
+	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+	if _, ended := s.hub.Start(newConn(ws, s.MaxDatagram(), remote)); ended != nil {
+		<-ended
+	}
+}
+
+// LocalAddr is not known: the web server has it.
+func (s *Server) LocalAddr() netip.AddrPort { return netip.AddrPort{} }
+
+// Close ends all sessions, after a moment for what was taken to be sent. The web
+// server is closed by whoever opened it.
+func (s *Server) Close() error {
+	s.hub.End(link.ErrClosed)
+	return nil
+}

@@ -1,0 +1,236 @@
+package webtransport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/internal/session"
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/webtransport-go"
+)
+
+// Options are for Listen. A server needs an Identity or TLS; the zero value of
+// the other fields will do.
+type Options struct {
+	// Identity is a self-signed certificate. TLS is for those who have a better one;
+	// one of the two is needed.
+	Identity *Identity
+	TLS      *tls.Config
+	// Path is where sessions are opened, "/coeval" when empty.
+	Path string
+	// Handler answers other requests over HTTP/3, if set.
+	Handler http.Handler
+	// Origins are hosts whose pages may connect besides the server's own. AnyOrigin
+	// lets every page connect, which is safe when connections prove themselves by
+	// tokens and not by cookies.
+	Origins   []string
+	AnyOrigin bool
+
+	// PeerQueue is how many datagrams of one peer wait at most, each way; 64 when zero,
+	// a second of a busy game.
+	PeerQueue int
+	Queue     int           // how many wait to be received in all; 4096 when zero
+	Sessions  int           // how many clients there may be; 1024 when zero
+	Idle      time.Duration // a peer silent for so long is gone; 30 seconds when zero
+}
+
+// Server is a link to all clients that open sessions with it.
+type Server struct {
+	session.Link
+	hub    *session.Hub
+	web    *webtransport.Server
+	quic   *quic.Transport
+	addr   netip.AddrPort
+	serve  sync.WaitGroup
+	cancel context.CancelFunc
+	once   sync.Once
+
+	most  int // connections
+	mu    sync.Mutex
+	conns map[*quic.Conn]*time.Timer // until each must have opened a session
+}
+
+var (
+	_ link.Link        = (*Server)(nil)
+	_ link.PeerLimiter = (*Server)(nil)
+)
+
+// Listen opens a server on a UDP address such as ":4433".
+func Listen(address string, o Options) (*Server, error) {
+	var config *tls.Config
+	switch {
+	case o.TLS != nil:
+		config = o.TLS
+	case o.Identity != nil:
+		config = o.Identity.TLS()
+	default:
+		return nil, errors.New("webtransport: a server needs a certificate, set Identity (see NewIdentity) or TLS")
+	}
+	socket, err := net.ListenPacket("udp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("webtransport: the port of %s is in use, stop the program that has it or choose another (0 for any): %w", address, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: cannot listen on %q, write it like :4433: %w", address, err)
+	}
+	hub := queues{o.PeerQueue, o.Queue, o.Sessions, o.Idle}.hub()
+	local := socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	s := &Server{
+		Link:  hub.Link(),
+		hub:   hub,
+		addr:  netip.AddrPortFrom(local.Addr().Unmap(), local.Port()),
+		most:  or(o.Sessions, defaultSessions) + spare,
+		conns: make(map[*quic.Conn]*time.Timer),
+	}
+	mux := http.NewServeMux()
+	if o.Handler != nil {
+		mux.Handle("/", o.Handler)
+	}
+	at := o.Path
+	if at == "" {
+		at = path
+	}
+	mux.HandleFunc(at, s.upgrade)
+	s.web = &webtransport.Server{
+		H3: &http3.Server{
+			Handler:    mux,
+			QUICConfig: quicConfig(),
+			ConnContext: func(ctx context.Context, c *quic.Conn) context.Context {
+				return context.WithValue(ctx, connKey{}, c)
+			},
+		},
+		CheckOrigin: o.allows,
+	}
+	// When half the places are taken, newcomers must first prove their address.
+	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return s.connections() > s.most/2 }}
+	listener, err := s.quic.ListenEarly(http3.ConfigureTLSConfig(config), quicConfig())
+	if err != nil {
+		socket.Close()
+		return nil, fmt.Errorf("webtransport: cannot listen on %q: %w", address, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.serve.Go(func() { s.accept(ctx, listener) })
+	return s, nil
+}
+
+const (
+	spare    = 16               // connections beyond sessions, while they are set up
+	patience = 10 * time.Second // for a connection to open its session
+)
+
+// connKey finds the connection of a request.
+type connKey struct{}
+
+// accept takes connections until the server closes, or its socket breaks.
+func (s *Server) accept(ctx context.Context, listener *quic.EarlyListener) {
+	for {
+		c, err := listener.Accept(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.hub.Lose(fmt.Errorf("%w: %w", link.ErrClosed, err))
+			}
+			return
+		}
+		if s.connections() >= s.most {
+			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "the server is full, try again later")
+			continue
+		}
+		// A connection that opens no session would take the place of one that does.
+		timer := time.AfterFunc(patience, func() {
+			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestIncomplete), "no session was opened")
+		})
+		s.mu.Lock()
+		s.conns[c] = timer
+		s.mu.Unlock()
+		s.serve.Go(func() {
+			// It returns when the connection ends; how it ended is of no concern here.
+			_ = s.web.ServeQUICConn(c)
+			timer.Stop()
+			s.mu.Lock()
+			delete(s.conns, c)
+			s.mu.Unlock()
+		})
+	}
+}
+
+func (s *Server) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// allows checks the page that wants to connect.
+func (o *Options) allows(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || o.AnyOrigin {
+		return true
+	}
+	_, host, _ := strings.Cut(origin, "://")
+	if strings.EqualFold(host, r.Host) {
+		return true
+	}
+	for _, allowed := range o.Origins {
+		if strings.EqualFold(host, allowed) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
+	if !s.hub.Reserve() {
+		http.Error(w, "the server is full or closing, try again later", http.StatusServiceUnavailable)
+		return
+	}
+	sess, err := s.web.Upgrade(w, r)
+	if err != nil {
+		s.hub.Release()
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c, _ := r.Context().Value(connKey{}).(*quic.Conn)
+	s.mu.Lock()
+	if timer := s.conns[c]; timer != nil {
+		timer.Stop()
+	}
+	s.mu.Unlock()
+	if _, ended := s.hub.Start(newConn(sess)); ended != nil && c != nil {
+		s.serve.Go(func() {
+			<-ended
+			c.CloseWithError(0, "")
+		})
+	}
+}
+
+// LocalAddr is where the server listens.
+func (s *Server) LocalAddr() netip.AddrPort { return s.addr }
+
+// Close ends all sessions and frees the port.
+func (s *Server) Close() error {
+	s.hub.End(link.ErrClosed)
+	var err error
+	s.once.Do(func() {
+		err = s.web.Close()
+		s.cancel()
+		if e := s.quic.Close(); err == nil {
+			err = e
+		}
+		s.serve.Wait()
+		if e := s.quic.Conn.Close(); err == nil {
+			err = e
+		}
+	})
+	return err
+}

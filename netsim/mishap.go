@@ -1,0 +1,152 @@
+package netsim
+
+import (
+	"net/netip"
+	"time"
+)
+
+// OnRestart says how the endpoint starts anew: f is called when Restart brings
+// it back, and should make the machine's state afresh and set its timers.
+func (e *Endpoint) OnRestart(f func()) { e.onRestart = f }
+
+// Pause stops the endpoint like a suspended process: it neither receives nor
+// has its timers called, while its inbox fills. Pauses add up.
+func (e *Endpoint) Pause() { e.pauses++ }
+
+// Resume takes back one Pause. What waited comes at once: first the datagrams,
+// if they are handled, then the timers that came due.
+func (e *Endpoint) Resume() {
+	if e.pauses == 0 {
+		return
+	}
+	if e.pauses--; e.pauses > 0 {
+		return
+	}
+	e.drain()
+	due := e.deferred
+	e.deferred = nil
+	for _, t := range due {
+		e.net.schedule(e.net.now, eventTimer, t.index, t.gen)
+	}
+}
+
+// Restart crashes the endpoint and brings it back after the time down. It loses
+// its timers and all that it has not received; then OnRestart's function is called.
+func (e *Endpoint) Restart(down time.Duration) {
+	if e.closed {
+		return
+	}
+	e.forget()
+	e.down = true
+	boots := e.boots
+	e.net.After(down, func() {
+		// A second crash in the meantime takes over.
+		if e.boots != boots || e.closed {
+			return
+		}
+		e.down = false
+		if e.onRestart != nil {
+			e.onRestart()
+		}
+	})
+}
+
+// forget drops what the machine had in memory. Timers of an earlier boot are
+// passed over when they come due.
+func (e *Endpoint) forget() {
+	e.boots++
+	for e.inbox.len() > 0 {
+		e.net.release(e.inbox.pop())
+	}
+	for _, t := range e.deferred {
+		if e.net.timers[t.index].gen == t.gen {
+			e.net.dropTimer(t.index)
+		}
+	}
+	e.deferred = e.deferred[:0]
+}
+
+// NAT is a router that gives an endpoint another address towards the rest of
+// the network.
+type NAT struct {
+	// Timeout is how long a mapping lives without outgoing traffic. The next datagram
+	// after that gets a new port. Zero means for ever.
+	Timeout time.Duration
+	// Restricted lets in only those that the endpoint has sent to from its current
+	// mapping, as most home routers do.
+	Restricted bool
+}
+
+type nat struct {
+	NAT
+	lastOut time.Duration
+	known   map[netip.AddrPort]struct{}
+}
+
+// BehindNAT puts the endpoint behind a router with an address of its own.
+func (e *Endpoint) BehindNAT(o NAT) {
+	e.nat = &nat{NAT: o, lastOut: e.net.now, known: make(map[netip.AddrPort]struct{})}
+	e.RebindAddr()
+}
+
+// RebindPort gives the endpoint another port, as when a router forgot its
+// mapping. What is on its way to the old one is lost.
+func (e *Endpoint) RebindPort() {
+	port := e.public.Port()
+	for {
+		// Steps over a good part of the range, as routers' ports do.
+		if port += 7919; port < 1024 {
+			port += 1024
+		}
+		if a := netip.AddrPortFrom(e.public.Addr(), port); e.net.byAddr[a] == nil {
+			e.rebind(a)
+			return
+		}
+	}
+}
+
+// RebindAddr gives the endpoint another address, as when a player leaves the
+// house and the phone changes networks.
+func (e *Endpoint) RebindAddr() {
+	host := addr4(firstPublicNAT + e.net.nextHost)
+	e.net.nextHost++
+	e.rebind(netip.AddrPortFrom(host, e.public.Port()))
+}
+
+func (e *Endpoint) rebind(to netip.AddrPort) {
+	if e.closed {
+		return
+	}
+	if e.net.byAddr[e.public] == e {
+		delete(e.net.byAddr, e.public)
+	}
+	e.public = to
+	e.epoch++
+	e.net.byAddr[to] = e
+	if e.nat != nil {
+		clear(e.nat.known)
+	}
+}
+
+// translate is what the router does to a datagram that goes out.
+func (e *Endpoint) translate(to netip.AddrPort) {
+	if e.nat == nil {
+		return
+	}
+	if e.nat.Timeout > 0 && e.net.now-e.nat.lastOut > e.nat.Timeout {
+		e.RebindPort()
+	}
+	e.nat.lastOut = e.net.now
+	if e.nat.Restricted {
+		e.nat.known[to] = struct{}{}
+	}
+}
+
+// admits is what the router does to a datagram that comes in.
+func (e *Endpoint) admits(from netip.AddrPort) bool {
+	if e.nat == nil || !e.nat.Restricted {
+		return true
+	}
+	_, ok := e.nat.known[from]
+	return ok
+}

@@ -1,0 +1,10 @@
+// Package simtest runs a test over many seeds of a simulated network, and takes
+// from the environment which ones:
+//
+//	NETSIM_SEEDS=100000 go test ./conn      many more seeds, for a soak
+//	NETSIM_SEED=41 go test ./conn           this one only
+//	NETSIM_SCRIPT=bug.txt go test ./conn    this script, as a failure printed it
+//
+// With NETSIM_SEED or NETSIM_SCRIPT everything that happens to datagrams is
+// logged, and shown by go test -v or when the test fails.
+package simtest

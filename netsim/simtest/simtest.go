@@ -1,0 +1,55 @@
+package simtest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/coeval-dev/coeval/netsim"
+)
+
+// Run calls run with so many seeds and fails the test with a reduced script when
+// one of them returns an error. See [netsim.Explore] for what run may do.
+func Run(t testing.TB, seeds int, run func(*netsim.Net) error) {
+	t.Helper()
+	if err := explore(t, os.Getenv, seeds, run); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func explore(t testing.TB, env func(string) string, seeds int, run func(*netsim.Net) error) error {
+	trace := func(e netsim.Event) {
+		t.Logf("%12v %-9s %s > %s %d, %d bytes", e.At, e.What, e.From, e.To, e.Number, len(e.Data))
+	}
+	if file := env("NETSIM_SCRIPT"); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("NETSIM_SCRIPT: %w", err)
+		}
+		s, err := netsim.Parse(string(text))
+		if err != nil {
+			return fmt.Errorf("NETSIM_SCRIPT: %s: %w", file, err)
+		}
+		return netsim.Replay(s, func(n *netsim.Net) error {
+			n.SetTrace(trace)
+			return run(n)
+		})
+	}
+	search := netsim.Search{Seeds: seeds}
+	if s := env("NETSIM_SEEDS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return fmt.Errorf("NETSIM_SEEDS is %q, set it to a number above 0", s)
+		}
+		search.Seeds = n
+	}
+	if s := env("NETSIM_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return fmt.Errorf("NETSIM_SEED is %q, set it to the seed that a failure printed", s)
+		}
+		search = netsim.Search{First: seed, Seeds: 1, Trace: trace}
+	}
+	return netsim.Explore(search, run)
+}
