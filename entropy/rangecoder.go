@@ -89,7 +89,13 @@ func (e *Encoder) EncodeFreqBits(cum, freq uint32, totalBits uint, v uint32, n u
 		e.EncodeBits(uint64(v), n)
 		return
 	}
-	e.narrow(r*cum+part*v, part)
+	// This is narrow, written out: the call would be a good part of the time.
+	d := uint32(bits.LeadingZeros32(part))
+	e.rng = part << (d & 31)
+	e.low = (e.low + uint64(r*cum+part*v)) << (d & 63)
+	if e.cnt += d; e.cnt >= wordBits {
+		e.emit()
+	}
 }
 
 // narrow reduces the interval to size rng at offset off, and scales it up again.

@@ -1,0 +1,98 @@
+package codec
+
+import "github.com/coeval-dev/coeval/entropy"
+
+// Encoder fills packets with entities, one packet after another. Each packet
+// can be decoded alone: it depends on the model, on the histories of the
+// entities in it, and on nothing else. An Encoder belongs to one goroutine;
+// the model may be shared.
+type Encoder struct {
+	c   coder
+	enc entropy.Encoder
+}
+
+// Start is the image that an entity of a class is a difference from where the
+// receiver is not known to hold any: give it to History.Add as the only one. It must not be changed.
+func (m *Model) Start(class int) []int32 { return m.classes[class].defaults }
+
+// NewEncoder returns an encoder for packets under a model.
+func NewEncoder(m *Model) *Encoder {
+	e := new(Encoder)
+	e.c.model = m
+	e.c.enc = &e.enc
+	return e
+}
+
+// Begin starts a packet that may take all of buf.
+func (e *Encoder) Begin(buf []byte) {
+	e.enc.Reset(buf)
+	e.c.ref = reference{}
+	e.c.facts[factBefore] = 0
+}
+
+// Put adds an entity: whether it differs from its base and, if so, how. It
+// reports false, and leaves the packet as it was, if the packet is full.
+func (e *Encoder) Put(class int, h *History, now []int32) bool {
+	mark, before := e.enc.Mark(), e.c.facts[factBefore]
+	m := &e.c.model.classes[class]
+	if e.c.change(m, h, !same(now, h.Images[0])) {
+		e.c.entity(m, h, now)
+	}
+	if !e.enc.Fits() {
+		e.enc.Rewind(mark)
+		e.c.facts[factBefore] = before
+		return false
+	}
+	return true
+}
+
+// Refer makes the entity put last the reference of those put after it, in
+// classes that have one. Its history and image must not change before the packet is finished.
+func (e *Encoder) Refer(class int, h *History, now []int32) {
+	e.c.ref.set(&e.c.model.classes[class], h, now)
+}
+
+// Finish ends the packet and returns it.
+func (e *Encoder) Finish() ([]byte, error) { return e.enc.Finish() }
+
+// Decoder reads the packets of an Encoder.
+type Decoder struct {
+	c   coder
+	dec entropy.Decoder
+}
+
+// NewDecoder returns a decoder for packets under a model.
+func NewDecoder(m *Model) *Decoder {
+	d := new(Decoder)
+	d.c.model = m
+	d.c.dec = &d.dec
+	return d
+}
+
+// Begin starts to read a packet.
+func (d *Decoder) Begin(packet []byte) {
+	d.dec.Reset(packet)
+	d.c.ref = reference{}
+	d.c.facts[factBefore] = 0
+}
+
+// Get reads the next entity into now, and reports whether it changed. An
+// entity that did not is a copy of its base.
+func (d *Decoder) Get(class int, h *History, now []int32) (bool, error) {
+	m := &d.c.model.classes[class]
+	changed := d.c.change(m, h, false)
+	if changed {
+		d.c.entity(m, h, now)
+	} else {
+		copy(now, h.Images[0])
+	}
+	return changed, d.dec.Err()
+}
+
+// Refer makes an entity the reference of those read after it.
+func (d *Decoder) Refer(class int, h *History, now []int32) {
+	d.c.ref.set(&d.c.model.classes[class], h, now)
+}
+
+// Finish checks that the packet ended where its last entity did.
+func (d *Decoder) Finish() error { return d.dec.Finish() }

@@ -1,0 +1,194 @@
+package codec
+
+import (
+	"errors"
+	"slices"
+)
+
+// TrainOptions say how to train. The zero value is what coeval codec train uses.
+type TrainOptions struct {
+	// Loss lists the shares of frames that are taken to be lost, one pass over
+	// the recordings for each. Default: none, 10 % and 25 %.
+	Loss []float64
+	// Progress, if set, is told how much of the work is done, from 0 to 1.
+	Progress func(done float64)
+}
+
+// sample is one entity at one frame, with what is known of it.
+type sample struct {
+	rec    *Recording
+	frame  int32
+	entity int32
+	known  [Depth]int32
+	n      int8
+}
+
+func (s *sample) history(h *History) {
+	h.Reset()
+	for _, f := range s.known[:s.n] {
+		h.Add(s.rec.Image(int(f), int(s.entity)), s.frame-f)
+	}
+}
+
+func (s *sample) now() []int32 { return s.rec.Image(int(s.frame), int(s.entity)) }
+
+type trainer struct {
+	schema  *Schema
+	recs    []*Recording
+	arrived [][][]bool // by recording and pass
+	opt     TrainOptions
+	model   *Model
+	coder   coder
+
+	steps, done int
+}
+
+// step tells that a part of the work is done.
+func (t *trainer) step(n int) {
+	t.done += n
+	if t.opt.Progress != nil {
+		t.opt.Progress(float64(min(t.done, t.steps)) / float64(t.steps))
+	}
+}
+
+// Train makes the tables of a game from recordings of it.
+func Train(s *Schema, recs []*Recording, opt TrainOptions) (*Model, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if len(recs) == 0 {
+		return nil, errors.New("codec: nothing to train from")
+	}
+	if opt.Loss == nil {
+		opt.Loss = []float64{0, 0.1, 0.25}
+	}
+	t := &trainer{schema: s, recs: recs, opt: opt}
+	rng := uint64(1)
+	for _, r := range recs {
+		var passes [][]bool
+		for _, loss := range opt.Loss {
+			a := make([]bool, len(r.Frames))
+			for i := range a {
+				rng = rng*6364136223846793005 + 1442695040888963407
+				a[i] = float64(rng>>11)/(1<<53) >= loss
+			}
+			passes = append(passes, a)
+		}
+		t.arrived = append(t.arrived, passes)
+	}
+	t.model = newModel(s)
+	t.coder = coder{model: t.model, count: newCounter()}
+	for i := range t.model.classes {
+		m := &t.model.classes[i]
+		t.steps += len(m.numbers) + 2*len(m.rotations) + 3
+	}
+	for i := range s.Classes {
+		before, m := t.done, &t.model.classes[i]
+		steps := len(m.numbers) + 2*len(m.rotations) + 2
+		t.class(i)
+		t.step(before + steps - t.done) // still fields are not learned
+	}
+	t.tables()
+	return t.model.seal()
+}
+
+// each calls f for every entity of a class at every step-th frame of every pass, references set.
+func (t *trainer) each(class, step int, f func(s *sample, h *History, now []int32)) {
+	var h, rh History
+	for ri, r := range t.recs {
+		for _, arrived := range t.arrived[ri] {
+			for n := r.Skip; n < len(r.Frames); n += step {
+				frames, k := r.Known(n, arrived)
+				if k == 0 {
+					continue
+				}
+				t.coder.ref = reference{}
+				t.coder.facts[factBefore] = 0
+				if r.Refer >= 0 {
+					r.History(&rh, r.Refer, n, frames[:k])
+					t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], &rh, r.Image(n, r.Refer))
+				}
+				s := sample{rec: r, frame: int32(n), n: int8(k)}
+				for i := range k {
+					s.known[i] = int32(frames[i])
+				}
+				for e, c := range r.Classes {
+					if c != class {
+						continue
+					}
+					s.entity = int32(e)
+					r.History(&h, e, n, frames[:k])
+					f(&s, &h, r.Image(n, e))
+				}
+			}
+		}
+	}
+}
+
+// class learns all about one class but its distributions.
+func (t *trainer) class(ci int) {
+	m := &t.model.classes[ci]
+	var samples []sample
+	t.each(ci, 1, func(s *sample, h *History, now []int32) {
+		if !slices.Equal(now, h.Images[0]) {
+			samples = append(samples, *s)
+		}
+	})
+	// Enough is enough: weights need tens of thousands of samples, not millions.
+	const most = 120_000
+	if len(samples) > most {
+		kept := samples[:0]
+		for i := range most {
+			kept = append(kept, samples[i*len(samples)/most])
+		}
+		samples = kept
+	}
+	*m = *newClassModel(&t.schema.Classes[ci], stillFields(m, samples))
+	t.discreteFields(m, samples)
+	t.step(1)
+	t.changes(ci, m)
+	t.step(1)
+	t.numbers(m, samples)
+}
+
+// stillFields finds the numbers that hardly ever move, and so are cheaper to treat as discrete.
+func stillFields(m *classModel, samples []sample) []bool {
+	still := make([]bool, len(m.fields))
+	for i := range m.numbers {
+		f := m.numbers[i].field
+		n := 0
+		for j := range samples {
+			s := &samples[j]
+			if s.now()[f] != s.rec.Image(int(s.known[0]), int(s.entity))[f] {
+				n++
+			}
+		}
+		still[f] = n*100 < len(samples)
+	}
+	return still
+}
+
+// withReference runs f with the coder prepared for a sample.
+func (t *trainer) withReference(s *sample, rh *History) {
+	r := s.rec
+	t.coder.ref = reference{}
+	if r.Refer >= 0 {
+		rh.Reset()
+		for _, f := range s.known[:s.n] {
+			rh.Add(r.Image(int(f), r.Refer), s.frame-f)
+		}
+		t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], rh, r.Image(int(s.frame), r.Refer))
+	}
+}
+
+// history gathers all that the past says about the numbers of an entity, of which number looks at a part.
+func (c *coder) history(m *classModel, h *History) {
+	c.setGaps(h)
+	for i := range m.numbers {
+		n := &m.numbers[i]
+		s := (*[numberFeatures]int64)(c.features[n.features:])
+		c.rates(n, h, s)
+		v := int64(h.Images[0][n.field]) - n.mid
+		s[baseRate], s[baseValue] = clampFeature(v*c.gap<<8), clampFeature(v<<8)
+	}
+}

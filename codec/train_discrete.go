@@ -1,0 +1,253 @@
+package codec
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// discreteFields learns dictionaries, contexts, and which fields are rare.
+func (t *trainer) discreteFields(m *classModel, samples []sample) {
+	all := m.rare
+	m.rare, m.frequent, m.frozen = nil, nil, nil
+	if len(all) == 0 || len(samples) == 0 {
+		m.quiet.size = 1
+		m.rare = all
+		return
+	}
+	var h History
+	for i := range all {
+		d := &all[i]
+		values := map[int32]int{}
+		for j := range samples {
+			values[samples[j].now()[d.field]]++
+		}
+		d.values = commonest(values, likelyValues)
+		m.defaults[d.field] = d.values[0]
+	}
+	changes := make([]int, len(all))
+	for i := range all {
+		n := 0
+		f := all[i].field
+		for j := range samples {
+			s := &samples[j]
+			if s.now()[f] != s.rec.Image(int(s.known[0]), int(s.entity))[f] {
+				n++
+			}
+		}
+		changes[i] = n
+	}
+	for i := range all {
+		switch n := changes[i]; {
+		case n*4 > len(samples):
+			m.frequent = append(m.frequent, all[i])
+		case n*10000 < len(samples):
+			m.frozen = append(m.frozen, all[i])
+		default:
+			m.rare = append(m.rare, all[i])
+		}
+	}
+	order := make([]*discreteModel, 0, len(all))
+	for i := range m.frequent {
+		order = append(order, &m.frequent[i])
+	}
+	for i := range m.rare {
+		order = append(order, &m.rare[i])
+	}
+	for i := range m.frozen {
+		order = append(order, &m.frozen[i])
+	}
+	for _, d := range order {
+		diffs := map[int32]int{}
+		for j := range samples {
+			s := &samples[j]
+			diffs[int32(uint32(s.now()[d.field])-uint32(s.rec.Image(int(s.known[0]), int(s.entity))[d.field]))]++
+		}
+		least := max(3, len(samples)/20000)
+		maps.DeleteFunc(diffs, func(v int32, n int) bool { return n < least && v != 0 })
+		diffs[0] += len(samples) // first, and always there
+		d.symbols = commonest(diffs, tableSize-2)
+	}
+
+	// The facts of every sample after all discrete fields are coded.
+	width := firstFact + len(all)*discreteFacts
+	facts := make([]uint8, len(samples)*width)
+	symbols := make([][]uint8, len(all))
+	for i := range symbols {
+		symbols[i] = make([]uint8, len(samples))
+	}
+	quiet := make([]uint8, len(samples))
+	c := &t.coder
+	var rh History
+	for j := range samples {
+		s := &samples[j]
+		s.history(&h)
+		t.withReference(s, &rh)
+		c.entityFacts(m, &h)
+		c.facts[factBefore] = 0
+		c.history(m, &h)
+		c.points(m, &h)
+		now, base := s.now(), h.Images[0]
+		for k, d := range order {
+			c.discretePast(d, &h)
+			sym := d.symbolOf(base[d.field], now[d.field])
+			symbols[k][j] = uint8(sym)
+			c.discreteNow(d, base[d.field], now[d.field], sym)
+			if k >= len(m.frequent) && now[d.field] != base[d.field] {
+				quiet[j] = 1
+			}
+		}
+		copy(facts[j*width:], c.facts[:width])
+	}
+	table := factTable{facts, width}
+	loud := make([]int, 0, len(samples)) // samples in which some rare field changed
+	everyone := make([]int, len(samples))
+	for j := range samples {
+		everyone[j] = j
+		if quiet[j] == 1 {
+			loud = append(loud, j)
+		}
+	}
+	general := []int{factGap, factMoved1, factMoved2, factMoved3}
+	for k := range all { // the past of any field may matter
+		general = append(general, firstFact+k*discreteFacts+factStirred, firstFact+k*discreteFacts+factBase, firstFact+k*discreteFacts+factPhase)
+	}
+	var sofar []int
+	for k, d := range order {
+		if k == len(m.frequent) {
+			m.quiet.context = chooseContext(m, table, everyone, quiet, 2, append(slices.Clone(general), sofar...))
+		}
+		who := everyone
+		if k >= len(m.frequent) {
+			who = loud
+		}
+		d.context = chooseContext(m, table, who, symbols[k], len(d.symbols)+1, append(slices.Clone(general), sofar...))
+		i := firstFact + d.index*discreteFacts
+		sofar = append(sofar, i+factSymbol, i+factValue)
+	}
+	// How large escaped differences tend to be.
+	for _, d := range order {
+		sum, n := 0.0, 0
+		for j := range samples {
+			s := &samples[j]
+			diff := int64(s.now()[d.field]) - int64(s.rec.Image(int(s.known[0]), int(s.entity))[d.field])
+			if !slices.Contains(d.symbols, int32(diff)) {
+				sum += math.Log2(float64(abs(diff)))
+				n++
+			}
+		}
+		if n > 0 {
+			sum /= float64(n)
+		} else {
+			sum = math.Log2(float64(m.fields[d.field].span())) - 2
+		}
+		d.escapeBin = binOf(int64(max(sum, 0) * 8 * weightOne))
+	}
+}
+
+// commonest lists the keys with the highest counts, most frequent first.
+func commonest(counts map[int32]int, most int) []int32 {
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return keys[:min(len(keys), most)]
+}
+
+// factTable holds the facts of many samples.
+type factTable struct {
+	data  []uint8
+	width int
+}
+
+// chooseContext picks the facts that make the symbols cheapest to code, the
+// cost of learning their distributions included.
+func chooseContext(m *classModel, t factTable, who []int, symbols []uint8, alphabet int, candidates []int) context {
+	c := context{size: 1}
+	if len(who) == 0 {
+		return c
+	}
+	where := make([]int32, len(who)) // the context of each sample so far
+	best := learnCost(where, 1, who, symbols, alphabet)
+	trial := make([]int32, len(who))
+	for c.n < maxContext {
+		pick, cost := -1, best*0.995-8
+		for _, f := range candidates {
+			card := m.cardinality(f)
+			if c.size*card > maxContextSize {
+				continue
+			}
+			for i, j := range who {
+				trial[i] = where[i] + int32(t.data[j*t.width+f])*c.size
+			}
+			if x := learnCost(trial, int(c.size*card), who, symbols, alphabet); x < cost {
+				pick, cost = f, x
+			}
+		}
+		if pick < 0 {
+			break
+		}
+		best = cost
+		for i, j := range who {
+			where[i] += int32(t.data[j*t.width+pick]) * c.size
+		}
+		c.add(pick, m.cardinality(pick))
+	}
+	return c
+}
+
+// learnCost is the bits that an adaptive coder would spend (Krichevsky and Trofimov).
+func learnCost(where []int32, contexts int, who []int, symbols []uint8, alphabet int) float64 {
+	counts := make([]int, contexts*alphabet)
+	for i, j := range who {
+		counts[int(where[i])*alphabet+int(symbols[j])]++
+	}
+	cost := 0.0
+	for x := range contexts {
+		n := 0
+		for _, k := range counts[x*alphabet : (x+1)*alphabet] {
+			n += k
+			cost -= lgamma(float64(k)+0.1) - lgamma(0.1)
+		}
+		if n > 0 {
+			cost += lgamma(float64(n)+0.1*float64(alphabet)) - lgamma(0.1*float64(alphabet))
+		}
+	}
+	return cost / math.Ln2
+}
+
+func lgamma(x float64) float64 {
+	y, _ := math.Lgamma(x)
+	return y
+}
+
+// changes learns what tells whether an entity of a class changed.
+func (t *trainer) changes(ci int, m *classModel) {
+	width := m.numberFact(0, 0)
+	var data []uint8
+	var symbols []uint8
+	var who []int
+	c := &t.coder
+	total := 0
+	for _, r := range t.recs {
+		total += len(r.Frames) * len(r.Classes) * len(t.opt.Loss)
+	}
+	t.each(ci, 1+total/1_500_000, func(s *sample, h *History, now []int32) {
+		c.entityFacts(m, h)
+		who = append(who, len(who))
+		changed := uint8(1)
+		if slices.Equal(now, h.Images[0]) {
+			changed = 0
+		}
+		symbols = append(symbols, changed)
+		for _, list := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
+			for i := range list {
+				c.discretePast(&list[i], h)
+			}
+		}
+		data = append(data, c.facts[:width]...)
+		c.facts[factBefore] = c.facts[factBefore]<<1&2 | changed
+	})
+	candidates := []int{factGap, factMoved1, factMoved2, factMoved3, factBefore}
+	m.changed.context = chooseContext(m, factTable{data, width}, who, symbols, 2, candidates)
+}
