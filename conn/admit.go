@@ -1,0 +1,218 @@
+package conn
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+)
+
+// receiveHandshake handles whatever is not a data packet.
+func (s *Server) receiveHandshake(d *link.Datagram) {
+	if len(d.Data) == 0 {
+		s.stats.Malformed++
+		return
+	}
+	switch d.Data[0] {
+	case kindRequest:
+		s.receiveRequest(d)
+	case kindResponse:
+		s.receiveResponse(d)
+	default:
+		s.stats.Malformed++
+	}
+}
+
+// receiveRequest answers anyone with a challenge. It stores nothing, and costs one
+// keyed digest.
+func (s *Server) receiveRequest(d *link.Datagram) {
+	var r request
+	if !r.parse(d.Data) {
+		s.stats.Malformed++
+		return
+	}
+	s.stats.Requests++
+	if s.out.replies >= maxReplies {
+		s.stats.Flooded++
+		return
+	}
+	s.out.replies++
+	s.reply(d.Addr, challengeSize, func(b []byte) []byte {
+		b = append(b, kindChallenge, wireVersion)
+		b = append(b, r.nonce[:]...)
+		return s.cookies.bake(b, d.Addr, r.nonce[:], cookieTime(s.now))
+	})
+}
+
+// receiveResponse lets a client in, or says why not. The sender has shown by the
+// cookie that it is where it says.
+func (s *Server) receiveResponse(d *link.Datagram) {
+	var r response
+	if !r.parse(d.Data) {
+		s.stats.Malformed++
+		return
+	}
+	if !s.cookies.good(r.cookie[:], d.Addr, r.nonce[:], s.now) {
+		s.stats.BadCookies++
+		return
+	}
+	if s.out.replies >= maxReplies {
+		s.stats.Flooded++
+		return
+	}
+	s.out.replies++
+	grant, ok := s.openToken(r.sealed)
+	if !ok {
+		s.stats.BadTokens++
+		s.refuse(d, &r, nil, ReasonBadToken)
+		return
+	}
+	keys := deriveHandshake(&grant.Secret)
+	if !r.proved(&keys) {
+		s.stats.BadProofs++
+		return
+	}
+	if u, ok := s.used[grant.ID]; ok && u.conn != nil && u.conn.clientNonce == r.nonce {
+		s.acceptAgain(d, u.conn)
+		return
+	}
+	if reason := s.judge(d, &r, &grant); reason != ReasonNone {
+		s.refuse(d, &r, &keys, reason)
+		return
+	}
+	s.admit(d, &r, &grant)
+}
+
+func (s *Server) openToken(sealed []byte) (token.Grant, bool) {
+	for i := range s.so.Keys {
+		if g, err := token.Open(s.so.Keys[i], sealed); err == nil {
+			return g, true
+		}
+	}
+	return token.Grant{}, false
+}
+
+// judge says what speaks against letting a client in.
+func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
+	switch {
+	case g.Protocol != s.opt.Protocol || r.protocol != s.opt.Protocol:
+		return ReasonWrongGame
+	case r.version != s.opt.Version:
+		return ReasonWrongVersion
+	case g.Expires <= s.wall():
+		return ReasonExpired
+	case len(s.so.Addresses) > 0 && !g.Names(s.so.Addresses):
+		return ReasonWrongServer
+	case s.shut:
+		return ReasonClosing
+	}
+	if _, used := s.used[g.ID]; used {
+		return ReasonTokenUsed
+	}
+	room := s.so.MaxClients - s.clients
+	if s.byClient[g.Client] != nil {
+		room++ // takes its own place again
+	}
+	if room <= 0 || len(s.free) == 0 && len(s.slots) == maxSlots {
+		return ReasonFull
+	}
+	if s.so.Admit != nil {
+		return s.so.Admit(Candidate{Client: g.Client, Addr: d.Addr, UserData: g.UserData, Resumed: g.Resumed})
+	}
+	return ReasonNone
+}
+
+func (s *Server) refuse(d *link.Datagram, r *response, keys *handshakeKeys, reason Reason) {
+	s.stats.Refusals[min(reason, ReasonGame-1)]++
+	no := refusal{nonce: r.nonce, reason: reason}
+	s.reply(d.Addr, refusalSize, func(b []byte) []byte { return no.append(b, keys) })
+}
+
+// admit makes the connection. It counts as connected when the client is first
+// heard with the new keys.
+func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
+	if old := s.byClient[g.Client]; old != nil {
+		old.end(ReasonReplaced, nil, true)
+	}
+	slot := s.takeSlot()
+	own := identifier(slot) | identifier(s.random.uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
+	datagram := min(s.opt.Datagram, int(r.datagram))
+	if s.so.DatagramTo != nil {
+		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
+	}
+	c := newConn(&s.machine, phaseHalfOpen, own, r.client, d.Addr, datagram)
+	c.server = s
+	c.slot = slot
+	c.clientID, c.userData, c.resumed = g.Client, g.UserData, g.Resumed
+	c.tokenID, c.clientNonce = g.ID, r.nonce
+
+	t := transcript{protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
+		sealedDigest: sha256.Sum256(r.sealed)}
+	s.random.Read(t.serverNonce[:])
+	keys := deriveSession(&g.Secret, &t, s.opt.KeyLog, own)
+	c.seal, c.open = keys.toClient, keys.toServer
+	a := accept{client: r.client, serverNonce: t.serverNonce, server: own, datagram: uint16(c.datagram)}
+	c.accept = a.append(make([]byte, 0, acceptSize), &c.seal)
+
+	s.slots[slot] = c
+	s.active = append(s.active, c)
+	s.clients++
+	s.byClient[g.Client] = c
+	s.used[g.ID] = usedToken{expires: g.Expires, conn: c}
+	s.stats.Accepted++
+	s.acceptAgain(d, c)
+	s.stats.Duplicates--
+}
+
+// acceptAgain answers a response, which may have come before.
+func (s *Server) acceptAgain(d *link.Datagram, c *Conn) {
+	s.stats.Duplicates++
+	if c.accept == nil {
+		return // the client has been heard since, so it knows
+	}
+	s.reply(d.Addr, acceptSize, func(b []byte) []byte { return append(b, c.accept...) })
+}
+
+// takeSlot finds a slot, the one free for longest, so that identifiers are not
+// used again soon.
+func (s *Server) takeSlot() int {
+	if len(s.free) > 0 && (len(s.free) >= 64 || len(s.slots) == maxSlots) {
+		slot := s.free[0]
+		s.free = s.free[:copy(s.free, s.free[1:])]
+		return slot
+	}
+	s.slots = append(s.slots, nil)
+	return len(s.slots) - 1
+}
+
+// confirm opens a connection whose client has shown that it has the keys.
+func (c *Conn) confirm() {
+	c.phase = phaseOpen
+	c.accept = nil
+	c.lastAck = c.m.now
+	c.m.emit(Connected, c)
+	c.server.issueTicket(c)
+}
+
+// issueTicket gives the client a token by which it can return: to this server, or
+// any other with the key.
+func (s *Server) issueTicket(c *Conn) {
+	if s.so.TicketLife < 0 {
+		return
+	}
+	life := int64((s.so.TicketLife + time.Second - 1) / time.Second)
+	t, err := token.Issue(s.so.Keys[0], token.Grant{
+		Protocol: s.opt.Protocol,
+		Client:   c.clientID,
+		Expires:  max(s.wall(), 0) + life,
+		UserData: c.userData,
+		Resumed:  true,
+	}, &s.random)
+	if err != nil {
+		return // user data of a token that was read fits into one that is written
+	}
+	c.ticket = t.Append(make([]byte, 0, token.MaxSize))
+	c.renewAt = s.now + s.so.TicketLife/2
+	c.control |= 1 << wantTicket
+}

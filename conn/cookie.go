@@ -1,0 +1,59 @@
+package conn
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"hash"
+	"net/netip"
+	"time"
+)
+
+// cookies let a server recognise an address that it has challenged without
+// remembering it: a cookie is a keyed digest of the address, the client's nonce
+// and the time, and only who receives datagrams at the address can return it.
+type cookies struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+	in  [16 + 2 + 4 + nonceSize]byte
+}
+
+// cookieLife is generous, since an answer may be resent over a bad network.
+const cookieLife = 20 * time.Second
+
+const cookieSize = 4 + proofSize
+
+func newCookies(g *generator) cookies {
+	var key [32]byte
+	g.Read(key[:])
+	return cookies{mac: hmac.New(sha256.New, key[:])}
+}
+
+// cookieTime counts in sixteenths of a second.
+func cookieTime(now time.Duration) uint32 { return uint32(now / (time.Second / 16)) }
+
+// bake appends the cookie for an address. It allocates nothing, because it is
+// done for anyone who asks.
+func (c *cookies) bake(b []byte, addr netip.AddrPort, nonce []byte, at uint32) []byte {
+	a := addr.Addr().As16()
+	copy(c.in[:], a[:])
+	be.PutUint16(c.in[16:], addr.Port())
+	be.PutUint32(c.in[18:], at)
+	copy(c.in[22:], nonce)
+	c.mac.Reset()
+	c.mac.Write(c.in[:])
+	sum := c.mac.Sum(c.sum[:0])
+	b = be.AppendUint32(b, at)
+	return append(b, sum[:proofSize]...)
+}
+
+// good reports whether a cookie was baked here, for this address and nonce, not
+// too long ago.
+func (c *cookies) good(cookie []byte, addr netip.AddrPort, nonce []byte, now time.Duration) bool {
+	at := be.Uint32(cookie)
+	if age := cookieTime(now) - at; age > uint32(cookieLife/(time.Second/16)) {
+		return false
+	}
+	var want [cookieSize]byte
+	c.bake(want[:0], addr, nonce, at)
+	return hmac.Equal(want[4:], cookie[4:cookieSize])
+}

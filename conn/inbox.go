@@ -1,0 +1,223 @@
+package conn
+
+// inbox puts the reliable messages of one channel in order, or at least sees that
+// each is delivered once.
+type inbox struct {
+	next     uint16        // the first not yet received
+	got      [4]uint64     // bit n modulo 256: message n has come ahead of next
+	held     []heldMessage // ordered: those; a power of two, at n modulo it
+	partials []*partial    // large messages of which fragments have come
+	bytes    int           // held and partial
+}
+
+type heldMessage struct {
+	data []byte
+	full bool
+}
+
+// partial is a large message of which some fragments have come.
+type partial struct {
+	message uint16
+	count   int
+	done    int
+	got     bitset
+	data    []byte
+	size    int // known with the last fragment
+}
+
+func (in *inbox) has(n uint16) bool { return in.got[n>>6&3]>>(n&63)&1 != 0 }
+func (in *inbox) set(n uint16)      { in.got[n>>6&3] |= 1 << (n & 63) }
+func (in *inbox) clear(n uint16)    { in.got[n>>6&3] &^= 1 << (n & 63) }
+
+// place says where message n stands: 0 and up is ahead of next, below zero has
+// been received.
+func (in *inbox) place(n uint16) int {
+	d := int(int16(n - in.next))
+	if d >= 0 && d < messageWindow && in.has(n) {
+		return -1
+	}
+	return d
+}
+
+func (c *Conn) inbox(channel uint8) *inbox {
+	ch := &c.channels[channel]
+	if ch.in == nil {
+		ch.in = &inbox{}
+	}
+	return ch.in
+}
+
+// takeReliable handles a reliable message that came in one piece. It returns
+// false if the peer broke the rules.
+func (c *Conn) takeReliable(channel uint8, mode Mode, n uint16, data []byte) bool {
+	in := c.inbox(channel)
+	d := in.place(n)
+	if d < 0 {
+		c.book.Duplicates++
+		return true
+	}
+	if d >= messageWindow || len(data) > c.m.opt.Channels[channel].MaxMessage {
+		return false
+	}
+	if d == 0 {
+		in.next++
+		c.deliver(channel, data)
+		c.deliverHeld(channel, in, mode)
+		return true
+	}
+	in.set(n)
+	if mode == Unordered {
+		c.deliver(channel, data)
+		return true
+	}
+	if in.bytes += len(data); in.bytes > 2*c.m.opt.Channels[channel].window() {
+		return false
+	}
+	own := c.m.pool.get(len(data))
+	copy(own, data)
+	in.hold(n, d, own)
+	return true
+}
+
+// hold keeps a complete message until those before it have come.
+func (in *inbox) hold(n uint16, d int, own []byte) {
+	if d >= len(in.held) {
+		size := 8
+		for size <= d {
+			size *= 2
+		}
+		held := make([]heldMessage, size)
+		for i := range len(in.held) {
+			m := in.next + uint16(i)
+			held[int(m)&(size-1)] = in.held[int(m)&(len(in.held)-1)]
+		}
+		in.held = held
+	}
+	in.held[int(n)&(len(in.held)-1)] = heldMessage{own, true}
+}
+
+// deliverHeld delivers, or for unordered channels passes over, what has come
+// ahead and is now next.
+func (c *Conn) deliverHeld(channel uint8, in *inbox, mode Mode) {
+	for in.has(in.next) {
+		in.clear(in.next)
+		if mode == Ordered {
+			h := &in.held[int(in.next)&(len(in.held)-1)]
+			in.bytes -= len(h.data)
+			c.deliverOwn(channel, h.data)
+			*h = heldMessage{}
+		}
+		in.next++
+	}
+	if in.bytes == 0 && len(in.held) > 8 {
+		// A burst is over. Empty messages take no bytes, so look before dropping.
+		for i := range in.held {
+			if in.held[i].full {
+				return
+			}
+		}
+		in.held = nil
+	}
+}
+
+// takeFragment handles one fragment of a large message. It returns false if the
+// peer broke the rules.
+func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
+	n := be.Uint16(body)
+	index, count := int(body[2]), int(body[3])+1
+	data := body[fragmentPrefix:]
+	in := c.inbox(channel)
+	d := in.place(n)
+	if d < 0 {
+		c.book.Duplicates++
+		return true
+	}
+	conf := &c.m.opt.Channels[channel]
+	last := index == count-1
+	if d >= messageWindow || count < 2 || index >= count || len(data) == 0 ||
+		len(data) > c.fragment || !last && len(data) != c.fragment ||
+		(count-1)*c.fragment >= conf.MaxMessage {
+		return false
+	}
+	p := in.partial(n)
+	if p == nil {
+		if in.bytes += count * c.fragment; in.bytes > 2*conf.window()+c.fragment {
+			return false
+		}
+		p = &partial{message: n, count: count, data: c.m.pool.get(count * c.fragment)}
+		in.partials = append(in.partials, p)
+	}
+	if p.count != count {
+		return false
+	}
+	if p.got.has(index) {
+		c.book.Duplicates++
+		return true
+	}
+	p.got.set(index)
+	p.done++
+	copy(p.data[index*c.fragment:], data)
+	if last {
+		p.size = index*c.fragment + len(data)
+		if p.size > conf.MaxMessage {
+			return false
+		}
+	}
+	if p.done < count {
+		return true
+	}
+	in.drop(p)
+	in.bytes -= count * c.fragment
+	whole := p.data[:p.size]
+	switch {
+	case d == 0:
+		in.next++
+		c.deliverOwn(channel, whole)
+		c.deliverHeld(channel, in, mode)
+	case mode == Unordered:
+		in.set(n)
+		c.deliverOwn(channel, whole)
+	default:
+		in.set(n)
+		in.bytes += len(whole)
+		in.hold(n, d, whole)
+	}
+	return true
+}
+
+func (in *inbox) partial(n uint16) *partial {
+	for _, p := range in.partials {
+		if p.message == n {
+			return p
+		}
+	}
+	return nil
+}
+
+func (in *inbox) drop(p *partial) {
+	for i, q := range in.partials {
+		if q == p {
+			last := len(in.partials) - 1
+			in.partials[i] = in.partials[last]
+			in.partials[last] = nil
+			in.partials = in.partials[:last]
+			return
+		}
+	}
+}
+
+// deliver hands out a message that lies in the packet at hand.
+func (c *Conn) deliver(channel uint8, data []byte) {
+	e := c.m.emit(Message, c)
+	e.Channel = channel
+	e.Packet = PacketNumber(c.current)
+	e.Data = data
+	c.book.Messages++
+}
+
+// deliverOwn hands out a message that lies in a buffer of the pool, which is taken
+// back with the event.
+func (c *Conn) deliverOwn(channel uint8, data []byte) {
+	c.deliver(channel, data)
+	c.m.lent = append(c.m.lent, data)
+}

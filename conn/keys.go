@@ -1,0 +1,156 @@
+package conn
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+)
+
+const (
+	nonceSize = 16 // of the handshake's fresh randomness, each side
+	keySize   = 16
+	ivSize    = 12
+	proofSize = 16
+)
+
+// maxNumber bounds the packets sealed with one key, each way. AES-GCM is comfortable
+// with some 2^30 packets of this size; at 60 a second this lasts for 51 days.
+const maxNumber = 1 << 28
+
+// generator stretches the driver's seed: AES in counter mode.
+type generator struct{ stream cipher.Stream }
+
+func newGenerator(seed [32]byte) generator {
+	block, err := aes.NewCipher(seed[:])
+	if err != nil {
+		panic("conn: " + err.Error()) // 32 bytes are always a key
+	}
+	return generator{cipher.NewCTR(block, make([]byte, aes.BlockSize))}
+}
+
+// Read makes the generator an io.Reader, as package token wants. It never fails.
+func (g *generator) Read(b []byte) (int, error) {
+	clear(b)
+	g.stream.XORKeyStream(b, b)
+	return len(b), nil
+}
+
+func (g *generator) uint64() uint64 {
+	var b [8]byte
+	g.Read(b[:])
+	return be.Uint64(b[:])
+}
+
+var _ io.Reader = (*generator)(nil)
+
+// direction seals or opens the packets that go one way. Both ways have one key, so
+// that the cipher's tables are in the processor's cache once, and nonces that differ in
+// their first bit.
+type direction struct {
+	aead  cipher.AEAD
+	nonce [ivSize]byte // here, so that handing it to the cipher does not allocate
+	low   uint32       // the last four bytes of it, for number zero
+}
+
+func newDirection(aead cipher.AEAD, iv []byte, toClient bool) direction {
+	d := direction{aead: aead, low: be.Uint32(iv[8:])}
+	copy(d.nonce[:], iv)
+	d.nonce[0] &= 0x7f
+	if toClient {
+		d.nonce[0] |= 0x80
+	}
+	return d
+}
+
+// number sets the nonce for a packet: the connection's own bytes, with the number
+// folded into the last four. No number is used twice in a direction, so no nonce is.
+func (d *direction) number(n uint32) []byte {
+	be.PutUint32(d.nonce[8:], d.low^n)
+	return d.nonce[:]
+}
+
+// session is the keys of one connection.
+type session struct {
+	toServer, toClient direction
+}
+
+func newSession(key, iv []byte) session {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic("conn: " + err.Error()) // only for a key of the wrong size
+	}
+	aead, err := cipher.NewGCMWithTagSize(block, tagSize)
+	if err != nil {
+		panic("conn: " + err.Error())
+	}
+	return session{newDirection(aead, iv, false), newDirection(aead, iv, true)}
+}
+
+// secrets derived from a token, by which each side proves that it knows it.
+type handshakeKeys struct {
+	proof, refusal [32]byte
+}
+
+func deriveHandshake(secret *[32]byte) (k handshakeKeys) {
+	expandKey(k.proof[:], secret[:], "coeval 1 proof")
+	expandKey(k.refusal[:], secret[:], "coeval 1 refusal")
+	return k
+}
+
+// transcript is all that both sides must agree on before keys are made.
+type transcript struct {
+	protocol     uint64
+	version      uint32
+	clientNonce  [nonceSize]byte
+	serverNonce  [nonceSize]byte
+	client       identifier
+	sealedDigest [32]byte // of the token, so that keys belong to one token
+}
+
+// deriveSession makes the keys of a connection from the token's secret and fresh
+// randomness of both sides. As long as either side draws its nonce honestly the
+// keys have never been used before, whatever the other has forgotten in a restart.
+func deriveSession(secret *[32]byte, t *transcript, keyLog func(string), server identifier) session {
+	salt := make([]byte, 0, 2*nonceSize)
+	salt = append(append(salt, t.clientNonce[:]...), t.serverNonce[:]...)
+	prk, err := hkdf.Extract(sha256.New, secret[:], salt)
+	if err != nil {
+		panic("conn: " + err.Error())
+	}
+	info := []byte("coeval 1 session")
+	info = be.AppendUint64(info, t.protocol)
+	info = be.AppendUint32(info, t.version)
+	info = appendIdentifier(info, t.client)
+	info = append(info, t.sealedDigest[:]...)
+	var okm [keySize + ivSize]byte
+	expandKey(okm[:], prk, string(info))
+	key, iv := okm[:keySize], okm[keySize:]
+	if keyLog != nil {
+		keyLog(fmt.Sprintf("COEVAL %05x %05x %s %s", uint32(t.client), uint32(server),
+			hex.EncodeToString(key), hex.EncodeToString(iv)))
+	}
+	return newSession(key, iv)
+}
+
+func expandKey(out, prk []byte, info string) {
+	b, err := hkdf.Expand(sha256.New, prk, info, len(out))
+	if err != nil {
+		panic("conn: " + err.Error()) // only for lengths beyond 8160
+	}
+	copy(out, b)
+}
+
+// authenticate is HMAC-SHA-256 cut to proofSize.
+func authenticate(key []byte, parts ...[]byte) (sum [proofSize]byte) {
+	h := hmac.New(sha256.New, key)
+	for _, p := range parts {
+		h.Write(p)
+	}
+	copy(sum[:], h.Sum(nil))
+	return sum
+}

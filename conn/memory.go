@@ -1,0 +1,95 @@
+package conn
+
+import "math/bits"
+
+// arena hands out memory that is all taken back at once. Packets of one flush lie
+// side by side in it.
+type arena struct {
+	blocks [][]byte
+	block  int // the one in use
+	used   int // of it
+}
+
+const (
+	arenaFirst = 2 << 10
+	arenaMost  = 64 << 10
+)
+
+// reserve returns n bytes; commit says how many of them are kept.
+func (a *arena) reserve(n int) []byte {
+	for {
+		if a.block < len(a.blocks) {
+			if b := a.blocks[a.block]; len(b)-a.used >= n {
+				return b[a.used : a.used+n : a.used+n]
+			}
+			if a.used == 0 && len(a.blocks[a.block]) < n {
+				a.blocks[a.block] = make([]byte, n)
+				continue
+			}
+			a.block++
+			a.used = 0
+			continue
+		}
+		size := arenaFirst
+		if k := len(a.blocks); k > 0 {
+			size = min(2*len(a.blocks[k-1]), arenaMost)
+		}
+		a.blocks = append(a.blocks, make([]byte, max(size, n)))
+	}
+}
+
+func (a *arena) commit(n int) { a.used += n }
+
+// reset takes everything back, and gives up what a burst has left behind.
+func (a *arena) reset() {
+	if keep := 2*a.block + 4; len(a.blocks) > keep {
+		clear(a.blocks[keep:])
+		a.blocks = a.blocks[:keep]
+	}
+	a.block, a.used = 0, 0
+}
+
+// pool keeps buffers by size for messages that wait to be sent or to be put in order.
+type pool struct {
+	free [poolClasses][][]byte
+}
+
+const (
+	poolSmallest = 6 // 64 bytes
+	poolClasses  = 14
+	poolKeep     = 1 << 20 // bytes kept of each size
+)
+
+func poolClass(n int) int {
+	if n <= 1<<poolSmallest {
+		return 0
+	}
+	return bits.Len(uint(n-1)) - poolSmallest
+}
+
+// get returns a buffer of length n with old bytes in it.
+func (p *pool) get(n int) []byte {
+	class := poolClass(n)
+	if class >= poolClasses {
+		return make([]byte, n)
+	}
+	if list := p.free[class]; len(list) > 0 {
+		b := list[len(list)-1]
+		list[len(list)-1] = nil
+		p.free[class] = list[:len(list)-1]
+		return b[:n]
+	}
+	return make([]byte, n, 1<<(class+poolSmallest))
+}
+
+func (p *pool) put(b []byte) {
+	n := cap(b)
+	if n < 1<<poolSmallest || n&(n-1) != 0 {
+		return
+	}
+	class := poolClass(n)
+	if class >= poolClasses || len(p.free[class]) >= max(poolKeep>>(class+poolSmallest), 1) {
+		return
+	}
+	p.free[class] = append(p.free[class], b[:0])
+}

@@ -1,0 +1,179 @@
+package conn
+
+import "time"
+
+// Quality is how well a connection does. All of it is learnt from packets that
+// go anyway.
+type Quality struct {
+	// RoundTrip is smoothed, without the time that either end sat on a packet;
+	// RoundTripMin is the least of late. Zero before the first measurement.
+	RoundTrip, RoundTripMin time.Duration
+	// Jitter is how much one round trip differs from the next, smoothed.
+	Jitter time.Duration
+	// LossOut and LossIn are the shares of packets lost on the way to the peer and
+	// from it, smoothed over some seconds.
+	LossOut, LossIn float64
+	// Offset is what to add to our clock to get the peer's; it is off by OffsetError at
+	// most, if nothing else is known than that light takes time. Both are zero
+	// until the peer's clock has been heard.
+	Offset, OffsetError time.Duration
+	// Rate is bytes a second that may be sent, by the rate controller's judgement;
+	// Queue the delay that it takes for queueing on the path.
+	Rate  int
+	Queue time.Duration
+	// InFlight is bytes sent whose fate is not known yet.
+	InFlight int
+}
+
+// measure holds the measurements behind Quality.
+type measure struct {
+	smooth    time.Duration
+	deviation time.Duration
+	latest    time.Duration // as it was, the peer's delay included
+	jitter    time.Duration
+	previous  time.Duration
+	peerDelay time.Duration // how long the peer sits on packets: rises at once, falls slowly
+	samples   int
+
+	// The least round trip, of this period and of the one before.
+	least, leastBefore time.Duration
+	leastSince         time.Duration
+
+	lossOut, lossIn float64
+	lossAt          time.Duration
+
+	clock  [clockSamples]clockSample
+	clocks int
+}
+
+// clockSample is one sight of the peer's clock.
+type clockSample struct {
+	offset, roundTrip, at time.Duration
+}
+
+const (
+	clockSamples   = 8
+	clockEvery     = time.Second
+	clockQuick     = 100 * time.Millisecond // for the first few
+	initialTrip    = 500 * time.Millisecond
+	leastPeriod    = 10 * time.Second
+	lossPeriod     = 500 * time.Millisecond
+	unmeasuredTrip = time.Duration(1<<63 - 1)
+)
+
+func (q *measure) init() {
+	q.smooth = initialTrip
+	q.latest = initialTrip
+	q.deviation = initialTrip / 4
+	q.least, q.leastBefore = unmeasuredTrip, unmeasuredTrip
+}
+
+// sampleRoundTrip learns from the acknowledgement of p, which the peer sat on
+// for the given delay.
+func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
+	if p.epoch != c.m.epoch {
+		return // the clock jumped in between
+	}
+	q := &c.measure
+	now := c.m.now
+	total := now - p.at
+	held, known := unpackDelay(delay)
+	if !known {
+		return
+	}
+	wait := time.Duration(held) * time.Microsecond
+	q.peerDelay = max(wait, q.peerDelay-q.peerDelay/16)
+	q.latest = total
+	// A peer could claim a delay that makes the trip look shorter than it was; then
+	// it only fools its own rate controller, as long as the result is not negative.
+	trip := max(total-wait, 0)
+	if q.samples == 0 {
+		q.smooth, q.deviation = trip, trip/2
+	} else {
+		off := trip - q.smooth
+		if off < 0 {
+			off = -off
+		}
+		q.deviation += (off - q.deviation) / 4
+		q.smooth += (trip - q.smooth) / 8
+		step := trip - q.previous
+		if step < 0 {
+			step = -step
+		}
+		q.jitter += (step - q.jitter) / 16
+	}
+	q.previous = trip
+	q.samples++
+	if now-q.leastSince > leastPeriod {
+		q.leastBefore, q.least, q.leastSince = q.least, trip, now
+	}
+	q.least = min(q.least, trip)
+	c.rate.least = min(c.rate.least, trip)
+	c.rate.samples++
+	c.trip = trip
+	c.tripFresh = true
+}
+
+func (q *measure) base() time.Duration { return min(q.least, q.leastBefore) }
+
+// hearClock learns from the peer's clock, which came with the acknowledgement
+// that was just measured: halfway back its clock showed what the packet says.
+func (c *Conn) hearClock(theirs time.Duration) {
+	if !c.tripFresh {
+		return // no round trip was measured with this packet
+	}
+	q := &c.measure
+	q.clock[q.clocks%clockSamples] = clockSample{theirs + c.trip/2 - c.m.raw, c.trip, c.m.now}
+	q.clocks++
+}
+
+// offset believes the sample with the shortest round trip, since that leaves the
+// least room for asymmetry; old samples lose credit as clocks drift apart.
+func (q *measure) offset(now time.Duration) (offset, err time.Duration) {
+	best := unmeasuredTrip
+	for _, s := range q.clock[:min(q.clocks, clockSamples)] {
+		if cost := s.roundTrip/2 + (now-s.at)/10000; cost < best {
+			best, offset, err = cost, s.offset, s.roundTrip/2
+		}
+	}
+	return offset, err
+}
+
+// weighLoss turns counts into shares from time to time.
+func (c *Conn) weighLoss() {
+	q := &c.measure
+	now := c.m.now
+	if now-q.lossAt < lossPeriod {
+		return
+	}
+	q.lossAt = now
+	c.slim()
+	if n := c.outAcked + c.outLost; n >= 8 {
+		q.lossOut += (float64(c.outLost)/float64(n) - q.lossOut) / 4
+		c.outAcked, c.outLost = 0, 0
+	}
+	r := &c.received
+	if n := r.largest - r.windowStart; n >= 8 {
+		missing := max(float64(n)-float64(r.windowCount), 0) / float64(n)
+		q.lossIn += (missing - q.lossIn) / 4
+		r.windowStart, r.windowCount = r.largest, 0
+	}
+}
+
+// Quality tells how the connection does now.
+func (c *Conn) Quality() Quality {
+	q := &c.measure
+	out := Quality{
+		Jitter:   q.jitter,
+		LossOut:  q.lossOut,
+		LossIn:   q.lossIn,
+		Rate:     int(c.rate.bytes),
+		Queue:    c.rate.queue,
+		InFlight: c.sent.flightBytes,
+	}
+	if q.samples > 0 {
+		out.RoundTrip, out.RoundTripMin = q.smooth, q.base()
+	}
+	out.Offset, out.OffsetError = q.offset(c.m.now)
+	return out
+}

@@ -1,0 +1,86 @@
+package conn
+
+import "fmt"
+
+// Reason says why a connection was refused or ended. Those below ReasonGame are
+// the protocol's; a game may use the rest as it likes.
+type Reason uint8
+
+// Why a server refuses, and why a connection ends.
+const (
+	ReasonNone Reason = iota
+	// ReasonFull: the server has as many clients as it takes.
+	ReasonFull
+	// ReasonExpired: the token is out of date; ask the issuer for a new one.
+	ReasonExpired
+	// ReasonWrongGame: token, client and server are not of one game.
+	ReasonWrongGame
+	// ReasonWrongVersion: the client's version of the game is not the server's.
+	ReasonWrongVersion
+	// ReasonBanned: the server's Admit does not want this player.
+	ReasonBanned
+	// ReasonClosing: the server is about to stop.
+	ReasonClosing
+	// ReasonTokenUsed: the token has let someone in here already.
+	ReasonTokenUsed
+	// ReasonWrongServer: the token names other servers.
+	ReasonWrongServer
+	// ReasonBadToken: the server cannot read the token; it was sealed with another key.
+	ReasonBadToken
+	// ReasonTimeout: nothing was heard for too long.
+	ReasonTimeout
+	// ReasonLeft: the peer closed the connection in good order.
+	ReasonLeft
+	// ReasonReplaced: the same player has connected anew.
+	ReasonReplaced
+	// ReasonViolation: the peer broke the protocol.
+	ReasonViolation
+	// ReasonNoAcks: the peer talks but has acknowledged nothing for too long.
+	ReasonNoAcks
+	// ReasonWornOut: the keys have sealed as many packets as they safely can.
+	ReasonWornOut
+	// ReasonGame is the first that games may use.
+	ReasonGame Reason = 64
+)
+
+var reasonNames = [...]string{
+	"none", "server full", "token expired", "wrong game", "wrong version", "banned", "server closing",
+	"token already used", "token for another server", "token unreadable", "timed out", "left", "replaced",
+	"protocol violation", "never acknowledges", "keys worn out",
+}
+
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	if r >= ReasonGame {
+		return fmt.Sprintf("game reason %d", uint8(r))
+	}
+	return fmt.Sprintf("reason %d", uint8(r))
+}
+
+// Advice says in a sentence what a user can do about a reason; games show it to
+// players. It is empty where there is nothing to do.
+func (r Reason) Advice() string {
+	switch r {
+	case ReasonFull:
+		return "try again later, or another server"
+	case ReasonExpired, ReasonTokenUsed:
+		return "ask for a new token, or return with the resumption ticket"
+	case ReasonWrongGame:
+		return "use a token and a server of the same game"
+	case ReasonWrongVersion:
+		return "update the game"
+	case ReasonClosing:
+		return "wait until the server is back, or try another"
+	case ReasonWrongServer:
+		return "use the token at a server that it names, and tell the server its public addresses"
+	case ReasonBadToken:
+		return "give the issuer of tokens and the server the same key"
+	case ReasonTimeout:
+		return "check the address, the firewall and the network"
+	case ReasonWornOut:
+		return "connect again with the resumption ticket"
+	}
+	return ""
+}

@@ -1,0 +1,323 @@
+package conn
+
+import "time"
+
+// sent remembers our packets until it is known what became of each, and some
+// time longer, since a packet taken for lost may yet be acknowledged.
+type sent struct {
+	ring []sentPacket // a power of two; number n is at n modulo it
+	base uint32       // the oldest still remembered
+	next uint32       // the number of the next packet
+
+	refs     []ref  // a ring, a power of two: what the packets carried, in order
+	refsBase uint32 // position of the oldest packet's first
+	refsNext uint32
+
+	largestAcked uint32
+	inFlight     int  // packets without a verdict that want one
+	gap          bool // some packet before largestAcked has no verdict
+	flightBytes  int
+}
+
+type sentPacket struct {
+	at       time.Duration
+	epoch    uint32
+	reported uint32 // largest of the peer's packets that it acknowledged
+	refs     uint32 // position of its first
+	refCount uint16
+	size     uint16
+	verdict  verdict
+	elicits  bool // asks for an acknowledgement
+	composed bool // by the layer above, who wants to be told the verdict
+}
+
+type verdict uint8
+
+const (
+	pending verdict = iota
+	arrived
+	lost
+)
+
+// ref names something that was sent and wants to know its fate: a reliable
+// message or a fragment of one, a chunk of a transfer, a control frame.
+type ref uint32
+
+const (
+	refReliable = 0 // channel 4, message 16, fragment 8
+	refBulk     = 1 // transfer 8, chunk 18
+	refControl  = 2 // which
+	refKind     = 30
+)
+
+func reliableRef(channel uint8, message uint16, fragment uint8) ref {
+	return refReliable<<refKind | ref(channel)<<24 | ref(message)<<8 | ref(fragment)
+}
+
+func bulkRef(id BulkID, chunk uint32) ref {
+	return refBulk<<refKind | ref(id)<<18 | ref(chunk)
+}
+
+func controlRef(which int) ref { return refControl<<refKind | ref(which) }
+
+const sentFirst = 16
+
+func (s *sent) init() {
+	s.ring = make([]sentPacket, sentFirst)
+	s.base, s.next = 1, 1
+}
+
+func (s *sent) at(n uint32) *sentPacket { return &s.ring[n&uint32(len(s.ring)-1)] }
+
+// begin makes room for the next packet and returns its record.
+func (s *sent) begin() *sentPacket {
+	if s.next-s.base == uint32(len(s.ring)) {
+		s.resize(2 * uint32(len(s.ring)))
+	}
+	p := s.at(s.next)
+	*p = sentPacket{refs: s.refsNext}
+	return p
+}
+
+func (s *sent) resize(size uint32) {
+	ring := make([]sentPacket, size)
+	for n := s.base; n != s.next; n++ {
+		ring[n&(size-1)] = *s.at(n)
+	}
+	s.ring = ring
+}
+
+// note adds a reference to the packet being built.
+func (s *sent) note(r ref) {
+	if s.refsNext-s.refsBase == uint32(len(s.refs)) {
+		s.resizeRefs(max(2*uint32(len(s.refs)), sentFirst))
+	}
+	s.refs[s.refsNext&uint32(len(s.refs)-1)] = r
+	s.refsNext++
+}
+
+func (s *sent) resizeRefs(size uint32) {
+	refs := make([]ref, size)
+	for i := s.refsBase; i != s.refsNext; i++ {
+		refs[i&(size-1)] = s.refs[i&uint32(len(s.refs)-1)]
+	}
+	s.refs = refs
+}
+
+func (s *sent) ref(p *sentPacket, i uint16) ref {
+	return s.refs[(p.refs+uint32(i))&uint32(len(s.refs)-1)]
+}
+
+// Records of lost packets are kept this long, so that a late acknowledgement
+// can still call off a repair; but never more of them than an acknowledgement can reach.
+const keepLost = 3 * time.Second
+
+// forget drops the records that nothing can refer to any more.
+func (s *sent) forget(now time.Duration) {
+	for s.base != s.next {
+		p := s.at(s.base)
+		if p.verdict == pending {
+			break
+		}
+		if p.verdict == lost && s.next-s.base < seenBits && now-p.at < keepLost {
+			break
+		}
+		s.refsBase = p.refs + uint32(p.refCount)
+		s.base++
+	}
+}
+
+// shrink gives memory back after a burst.
+func (s *sent) shrink() {
+	if size := uint32(len(s.ring)); size > 4*sentFirst && s.next-s.base <= size/8 {
+		s.resize(size / 4)
+	}
+	if size := uint32(len(s.refs)); size > 4*sentFirst && s.refsNext-s.refsBase <= size/8 {
+		s.resizeRefs(size / 4)
+	}
+}
+
+// takeAck applies an acknowledgement and reports false if it acknowledges what
+// was never sent.
+func (c *Conn) takeAck(a *ack, low uint16) bool {
+	if a.form == ackNone {
+		return true
+	}
+	s := &c.sent
+	var ok bool
+	a.number, ok = expand(s.next-1, low)
+	if !ok || a.number >= s.next || a.number == 0 {
+		return false
+	}
+	// Nothing is said about packets further back than an acknowledgement reaches.
+	n := s.base
+	if a.number >= seenBits && n < a.number-seenBits {
+		n = a.number - seenBits
+	}
+	news := false
+	for ; n <= a.number; n++ {
+		p := s.at(n)
+		if p.verdict == arrived || !a.covers(a.number-n) {
+			continue
+		}
+		news = true
+		if n == a.number {
+			// Numbers are never used twice, so one that was taken for lost is as good a
+			// measurement, and the one that shows that patience was too short.
+			c.sampleRoundTrip(p, a.delay)
+		}
+		c.packetArrived(n, p)
+	}
+	if news {
+		s.largestAcked = max(s.largestAcked, a.number)
+		c.lastAck = c.m.now
+		c.backoff = 0
+		c.rateRound()
+	}
+	if s.largestAcked >= s.base && s.base != s.next {
+		if s.base < s.largestAcked || s.at(s.base).verdict != pending {
+			c.findLost()
+		}
+	}
+	return true
+}
+
+func (c *Conn) packetArrived(n uint32, p *sentPacket) {
+	if p.verdict == lost {
+		c.book.Spurious++
+		c.reordering = min(c.reordering+1, 8)
+	} else {
+		c.settle(p)
+		c.rate.acked += int(p.size)
+		c.outAcked++
+		if p.composed {
+			c.m.emit(Arrived, c).Packet = PacketNumber(n)
+		}
+	}
+	p.verdict = arrived
+	c.received.known(n, p.reported)
+	for i := range p.refCount {
+		c.refArrived(c.sent.ref(p, i))
+	}
+}
+
+func (c *Conn) packetLost(n uint32, p *sentPacket) {
+	c.settle(p)
+	p.verdict = lost
+	c.rate.lost += int(p.size)
+	c.outLost++
+	if p.composed {
+		c.m.emit(Lost, c).Packet = PacketNumber(n)
+	}
+	for i := range p.refCount {
+		c.refLost(c.sent.ref(p, i), n)
+	}
+}
+
+// settle takes a packet that gets its verdict out of what is in flight.
+func (c *Conn) settle(p *sentPacket) {
+	c.rate.verdicts++
+	if p.elicits {
+		c.sent.inFlight--
+	}
+	c.sent.flightBytes -= int(p.size)
+}
+
+// findLost gives up packets that were overtaken: one sent later has arrived, and
+// the time by which reordering would explain that has passed. This is RFC 8985's
+// idea; the window widens each time that it proves too short, up to half a round trip.
+func (c *Conn) findLost() {
+	s := &c.sent
+	now := c.m.now
+	wait := c.overtaken()
+	s.gap = false
+	for n := s.base; n < s.largestAcked; n++ {
+		p := s.at(n)
+		if p.verdict != pending {
+			continue
+		}
+		if now-p.at >= wait || s.largestAcked-n >= seenBits {
+			c.packetLost(n, p)
+		} else {
+			s.gap = true
+		}
+	}
+	s.forget(now)
+}
+
+// overtaken is how old a packet may be when one sent after it has arrived.
+func (c *Conn) overtaken() time.Duration {
+	q := &c.measure
+	window := max(q.smooth/4, 2*q.deviation, 5*time.Millisecond)
+	window += window * time.Duration(c.reordering) / 2
+	return max(q.smooth, q.latest) + min(window, max(q.smooth/2, 30*time.Millisecond))
+}
+
+// patience is how long to wait for an acknowledgement that should come. It
+// doubles each time nothing came.
+func (c *Conn) patience() time.Duration {
+	q := &c.measure
+	d := q.smooth + max(4*q.deviation, 20*time.Millisecond) + max(q.peerDelay, ackSoon)
+	return d << min(c.backoff, 5)
+}
+
+// giveUp takes for lost what has waited for longer than patience lasts, where no
+// acknowledgement of later packets can tell.
+func (c *Conn) giveUp() {
+	s := &c.sent
+	now := c.m.now
+	wait := c.patience()
+	found := false
+	for n := s.base; n != s.next; n++ {
+		p := s.at(n)
+		// What asked for no acknowledgement will be acknowledged along with something else.
+		if p.verdict != pending || !p.elicits {
+			continue
+		}
+		if now-p.at < wait {
+			break
+		}
+		found = true
+		c.packetLost(n, p)
+	}
+	if found {
+		c.backoff++
+		c.probe = true
+	}
+	s.forget(now)
+}
+
+// oldestPending is when the oldest packet was sent whose acknowledgement is awaited.
+func (s *sent) oldestPending() (time.Duration, bool) {
+	if s.inFlight == 0 {
+		return 0, false
+	}
+	for n := s.base; n != s.next; n++ {
+		if p := s.at(n); p.verdict == pending && p.elicits {
+			return p.at, true
+		}
+	}
+	return 0, false
+}
+
+func (c *Conn) refArrived(r ref) {
+	switch r >> refKind {
+	case refReliable:
+		c.messageArrived(uint8(r>>24)&15, uint16(r>>8), uint8(r))
+	case refBulk:
+		c.chunkArrived(BulkID(r>>18), uint32(r)&(1<<18-1))
+	case refControl:
+		c.controlArrived(int(r & 0xff))
+	}
+}
+
+func (c *Conn) refLost(r ref, packet uint32) {
+	switch r >> refKind {
+	case refReliable:
+		c.messageLost(uint8(r>>24)&15, uint16(r>>8), uint8(r), packet)
+	case refBulk:
+		c.chunkLost(BulkID(r>>18), uint32(r)&(1<<18-1))
+	case refControl:
+		c.controlLost(int(r & 0xff))
+	}
+}

@@ -1,0 +1,255 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+)
+
+// Server is the end that accepts connections. It does nothing by itself: the
+// driver gives it datagrams with Receive, looks at Events, sends on connections, and
+// fetches datagrams with Flush. It is used from one goroutine.
+type Server struct {
+	machine
+	so      ServerOptions
+	cookies cookies
+
+	slots   []*Conn // by the low bits of an identifier
+	free    []int
+	active  []*Conn // those with a slot, in no order
+	clients int     // of those, not yet ended
+
+	byClient map[uint64]*Conn
+	used     map[[token.IDSize]byte]usedToken
+	pruned   time.Duration
+	shut     bool
+}
+
+// usedToken remembers a token until it would be refused as expired anyway.
+type usedToken struct {
+	expires int64
+	conn    *Conn // that it made, while it lasts
+}
+
+// NewServer makes a server. It opens no socket.
+func NewServer(o ServerOptions) (*Server, error) {
+	if err := o.fill(1 << 20); err != nil {
+		return nil, err
+	}
+	if len(o.Keys) == 0 {
+		return nil, errors.New("conn: no key, a server needs at least one to open tokens")
+	}
+	if o.Wall <= 0 {
+		return nil, errors.New("conn: no time of day, set Options.Wall to the Unix time at now = 0, by which tokens expire")
+	}
+	if o.MaxClients == 0 {
+		o.MaxClients = defaultClients
+	}
+	if o.MaxClients < 0 || o.MaxClients > mostClients {
+		return nil, fmt.Errorf("conn: room for %d clients, want 1 to %d", o.MaxClients, mostClients)
+	}
+	if o.TicketLife == 0 {
+		o.TicketLife = time.Hour
+	}
+	s := &Server{so: o, byClient: map[uint64]*Conn{}, used: map[[token.IDSize]byte]usedToken{}}
+	s.machine.init(o.Options)
+	s.cookies = newCookies(&s.random)
+	return s, nil
+}
+
+// Receive handles datagrams. It decrypts them in place, and messages in Events
+// refer to them, so their memory must stay as it is until the events have been dealt with.
+func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
+	s.advance(now)
+	for i := range batch {
+		d := &batch[i]
+		b := d.Data
+		if len(b) >= dataMin && b[0]&kindData != 0 {
+			id := headerIdentifier(b)
+			slot := int(id & (maxSlots - 1))
+			if slot >= len(s.slots) || s.slots[slot] == nil || s.slots[slot].own != id {
+				s.stats.Unknown++
+				continue
+			}
+			s.slots[slot].receive(b, d.Addr)
+			continue
+		}
+		s.receiveHandshake(d)
+	}
+}
+
+// Events returns what has happened since it was called last. The slice is good
+// until the next call; so is Data, except that messages may lie in the datagrams given
+// to Receive, and last no longer than those.
+func (s *Server) Events() []Event { return s.takeEvents() }
+
+// Flush sends what is due on every connection and appends the datagrams to out.
+// Their memory is good until the next Flush. Call it once a tick, and by
+// the time that Deadline tells if there are no ticks.
+func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
+	s.advance(now)
+	s.frames.giveUp()
+	for i := 0; i < len(s.active); {
+		c := s.active[i]
+		c.flush()
+		if c.phase == phaseGone {
+			s.release(i)
+			continue
+		}
+		i++
+	}
+	if s.now-s.pruned > pruneEvery {
+		s.prune()
+	}
+	return s.out.take(out)
+}
+
+// Refused tells that the link did not take datagram i of the last Flush, because
+// it was full. The packet counts as lost at once, and its connection slows down.
+func (s *Server) Refused(i int) { s.refused(i) }
+
+func (m *machine) refused(i int) {
+	if i < 0 || i >= len(m.out.last) {
+		return
+	}
+	m.stats.RefusedByLink++
+	o := &m.out.last[i]
+	if o.conn == nil {
+		m.handled.Refused += uint64(o.size)
+		return
+	}
+	c := o.conn
+	c.book.Refused += uint64(o.size)
+	c.rate.refused++
+	if o.number >= c.sent.base && o.number < c.sent.next {
+		if p := c.sent.at(o.number); p.verdict == pending {
+			c.packetLost(o.number, p)
+		}
+	}
+}
+
+// Conns calls yield for each open connection, in no order. It can be ranged over.
+func (s *Server) Conns(yield func(*Conn) bool) {
+	for _, c := range s.active {
+		if c.phase == phaseOpen && !yield(c) {
+			return
+		}
+	}
+}
+
+// Len is how many clients are connected, or about to be.
+func (s *Server) Len() int { return s.clients }
+
+// Find returns the connection of a player, or nil.
+func (s *Server) Find(client uint64) *Conn {
+	if c := s.byClient[client]; c != nil && c.phase == phaseOpen {
+		return c
+	}
+	return nil
+}
+
+// Stats tells what the server met that was not as it should be.
+func (s *Server) Stats() Stats { return s.stats }
+
+// Ledger sums up all bytes of all connections and handshakes, from the beginning.
+func (s *Server) Ledger() Ledger {
+	sum := s.handled
+	for _, c := range s.active {
+		sum.add(&c.book)
+	}
+	return sum
+}
+
+// Shutdown closes every connection with a reason and turns everyone away from
+// now on. Flush for two seconds more, or until Done, so that the clients hear of it.
+func (s *Server) Shutdown(reason Reason, note string) {
+	s.shut = true
+	for _, c := range s.active {
+		c.Close(reason, note)
+	}
+}
+
+// Done reports whether nobody is left who needs to be told anything.
+func (s *Server) Done() bool { return len(s.active) == 0 }
+
+// Deadline is the latest time by which Flush should be called, if nothing comes
+// and nothing is sent before.
+func (s *Server) Deadline() time.Duration {
+	d := s.now + maxStep
+	for _, c := range s.active {
+		d = min(d, c.deadline())
+	}
+	return s.raw + (d - s.now)
+}
+
+// deadline is when a connection next has something to do of its own.
+func (c *Conn) deadline() time.Duration {
+	switch c.phase {
+	case phaseClosing:
+		return min(c.closing.next, c.closing.until)
+	case phaseDraining:
+		if c.closing.again {
+			return c.m.now
+		}
+		return c.closing.until
+	case phaseHalfOpen:
+		return c.since + c.m.opt.Timeout
+	case phaseGone:
+		return c.m.now
+	}
+	d := min(c.lastSent+c.m.opt.KeepAlive, c.lastHeard+c.m.opt.Timeout)
+	if c.received.waiting > 0 {
+		d = min(d, c.received.waitingAt+c.ackWait())
+	}
+	if at, ok := c.sent.oldestPending(); ok {
+		d = min(d, at+c.patience())
+		if c.sent.gap {
+			d = min(d, at+c.overtaken())
+		}
+	}
+	if c.waiting != 0 || c.bulkOut.ready() || c.control != 0 {
+		d = min(d, max(c.sendNext, c.m.now))
+	}
+	return max(d, c.m.now)
+}
+
+// release frees the slot of a connection that has ended.
+func (s *Server) release(i int) {
+	c := s.active[i]
+	last := len(s.active) - 1
+	s.active[i] = s.active[last]
+	s.active[last] = nil
+	s.active = s.active[:last]
+	s.slots[c.slot] = nil
+	s.free = append(s.free, c.slot)
+	s.handled.add(&c.book)
+}
+
+// left is told by a connection that it has ended, though it may keep its slot a
+// while longer.
+func (s *Server) left(c *Conn) {
+	s.clients--
+	if s.byClient[c.clientID] == c {
+		delete(s.byClient, c.clientID)
+	}
+	if u, ok := s.used[c.tokenID]; ok && u.conn == c {
+		u.conn = nil
+		s.used[c.tokenID] = u
+	}
+}
+
+// pruneEvery is how often used tokens are looked through for expired ones.
+const pruneEvery = 10 * time.Second
+
+func (s *Server) prune() {
+	s.pruned = s.now
+	wall := s.wall()
+	for id, u := range s.used {
+		if u.expires <= wall && u.conn == nil {
+			delete(s.used, id)
+		}
+	}
+}
