@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+
+	"github.com/coeval-dev/coeval/internal/layers"
+)
+
+var (
+	raceTests       = stage{"race detector", func(r *runner) error { return r.race("-short", "-timeout=5m") }}
+	raceTestsInFull = stage{"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
+)
+
+// race runs the tests of packages with concurrency under the race detector.
+func (r *runner) race(args ...string) error {
+	names := concurrent(r.tree)
+	if len(names) == 0 {
+		fmt.Fprintln(r.out, "no package starts a goroutine")
+		return nil
+	}
+	env := []string{"CGO_ENABLED=1"}
+	if why := r.noRace(env); why != "" {
+		r.skip("%d packages under the race detector: %s", len(names), why)
+		return nil
+	}
+	args = append([]string{"-race"}, args...)
+	for _, n := range names {
+		args = append(args, "./"+n)
+	}
+	return r.test(env, args...)
+}
+
+// noRace says why the race detector cannot be used here, or nothing.
+func (r *runner) noRace(env []string) string {
+	if out, err := r.ask(env, "go", "env", "CC"); err == nil {
+		if cc := strings.Fields(out); len(cc) > 0 && !onPath(cc[0]) {
+			return fmt.Sprintf("it needs a C compiler, and %s is not here", cc[0])
+		}
+	}
+	// Listing fails, without building anything, where the platform has none.
+	if _, err := r.ask(env, "go", "list", "-race", "errors"); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// concurrent lists the packages whose tests can race: those that start
+// goroutines, or whose tests do, or that stand on packages that do.
+func concurrent(tree *layers.Tree) []string {
+	memo := map[string]bool{}
+	var starts func(path string) bool // whether a package or what it imports starts goroutines
+	starts = func(path string) bool {
+		if known, ok := memo[path]; ok {
+			return known
+		}
+		memo[path] = false // Go has no import cycles; this only ends the recursion
+		p := tree.Find(path)
+		for _, f := range files(p, false) {
+			memo[path] = memo[path] || f.StartsGoroutines() || anyOwnImport(tree, f, starts)
+		}
+		return memo[path]
+	}
+	var names []string
+	for _, p := range tree.Packages {
+		tests := files(p, true)
+		if len(tests) == 0 {
+			continue
+		}
+		yes := starts(p.Path)
+		for _, f := range tests {
+			yes = yes || f.StartsGoroutines() || runsParallel(f) || anyOwnImport(tree, f, starts)
+		}
+		if yes {
+			names = append(names, p.Path)
+		}
+	}
+	return names
+}
+
+func files(p *layers.Package, tests bool) []*layers.File {
+	var out []*layers.File
+	if p != nil {
+		for _, f := range p.Files {
+			if f.Test == tests {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func anyOwnImport(tree *layers.Tree, f *layers.File, is func(string) bool) bool {
+	for _, name := range f.Imports() {
+		if own, ok := tree.Own(name); ok && is(own) {
+			return true
+		}
+	}
+	return false
+}
+
+// runsParallel finds t.Parallel() and b.RunParallel(...).
+func runsParallel(f *layers.File) bool {
+	found := false
+	ast.Inspect(f.Syntax, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+				found = found || sel.Sel.Name == "Parallel" || sel.Sel.Name == "RunParallel"
+			}
+		}
+		return !found
+	})
+	return found
+}

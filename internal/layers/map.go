@@ -1,0 +1,52 @@
+package layers
+
+// Map says where each package stands. A package may import what stands on a
+// lower row, and on its own row only what its arrows lead to. An entry stands
+// for its folder and the folders inside it; they may import one another.
+const Map = `
+internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
+cmd/coeval -> games/* web   games/*   web               | the program, example games, the browser client
+lab                                                     | experiments, benchmarks, reports
+service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
+topology/{solo,clientserver,lockstep,mirror,seamless}   | who runs which copy
+------------------------------------------------------- | below this line packages are pure
+replica   predict -> replica   timeline   trace         | how copies of a world agree
+world   interest -> world   reckon -> world             | what a game is made of
+conn   crimp -> conn                                    | a secured connection of two machines; a reliable multicast among several
+link   netsim -> link                                   | carriers of datagrams; and a simulated network
+codec                                                   | images of entities as differences from a base
+entropy -> bits   bits -> det   det                     | what a value costs; arithmetic that is the same everywhere
+`
+
+// Impure names the folders below the line that have goroutines, clocks and
+// sockets all the same; nothing pure may import them. The interface in link itself is pure, so that a pure
+// package can speak of datagrams without compiling a socket.
+const Impure = `
+link/*         | the carriers themselves
+netsim/proxy   | the simulated network applied to real programs
+*/*test        | what only tests import, such as netsim/simtest
+`
+
+// Dependencies says from where each library may be reached, directly or
+// through other packages, so that a program that uses bits or conn compiles
+// none of the heavy ones. Tests may use any.
+const Dependencies = `
+github.com/nats-io             service cmd                           | servers that find each other
+modernc.org/sqlite             service cmd                           | what must survive
+github.com/jackc/pgx           service cmd                           | the same, in PostgreSQL
+database/sql                   service cmd                           | the same
+github.com/prometheus          service cmd                           | metrics
+github.com/quic-go             service link/* games/*/client cmd     | browsers, by datagrams
+github.com/coder/websocket     service link/* games/*/client cmd     | browsers, when nothing else passes
+github.com/hajimehoshi/ebiten  games/*/client cmd                    | example clients
+gonum.org/v1/plot              lab cmd                               | reports
+github.com/spf13/cobra         cmd                                   | command lines
+github.com/spf13/pflag         cmd                                   | command lines
+golang.org/x/term              cmd                                   | progress on a terminal
+golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology cmd   | batched sockets
+golang.org/x/crypto            *                                     | encryption
+github.com/klauspost           *                                     | compression, erasure coding
+go.uber.org/goleak             */*test */*/*test                     | goroutines left behind
+pgregory.net/rapid             */*test */*/*test                     | properties
+github.com/google/go-cmp       */*test */*/*test                     | comparison
+`
