@@ -33,7 +33,7 @@ func (m *classModel) candidates(i int) []int {
 		for p, axes := range m.points {
 			for a, k := range axes {
 				if k == i {
-					list = append(list, m.pointFeature(p, a, carried), m.pointFeature(p, a, slip), m.pointFeature(p, a, toward))
+					list = append(list, m.pointFeature(p, a, carried), m.pointFeature(p, a, slip), m.pointFeature(p, a, toward), m.pointFeature(p, a, pull))
 				}
 			}
 		}

@@ -181,7 +181,8 @@ func (c *coder) predict(p *predictor) int64 {
 	return (int64(p.terms[0].weight)*f[p.terms[0].slot%maxFeatures] +
 		int64(p.terms[1].weight)*f[p.terms[1].slot%maxFeatures] +
 		int64(p.terms[2].weight)*f[p.terms[2].slot%maxFeatures] +
-		int64(p.terms[3].weight)*f[p.terms[3].slot%maxFeatures]) >> weightBits
+		int64(p.terms[3].weight)*f[p.terms[3].slot%maxFeatures] +
+		int64(p.terms[4].weight)*f[p.terms[4].slot%maxFeatures]) >> weightBits
 }
 
 // expect is the expected size of the error, as a logarithm for binOf.
@@ -189,7 +190,8 @@ func (c *coder) expect(p *predictor) int64 {
 	l := &c.logs
 	return p.logBias + int64(p.logs[0].weight)*l[p.logs[0].slot%maxLogs] +
 		int64(p.logs[1].weight)*l[p.logs[1].slot%maxLogs] +
-		int64(p.logs[2].weight)*l[p.logs[2].slot%maxLogs]
+		int64(p.logs[2].weight)*l[p.logs[2].slot%maxLogs] +
+		int64(p.logs[3].weight)*l[p.logs[3].slot%maxLogs]
 }
 
 // wrapFar brings any difference into -span/2 .. span/2.

@@ -33,6 +33,7 @@ const (
 	carried       = iota // where rigid motion with the reference entity takes it
 	slip                 // its recent motion relative to such rigid motion
 	toward               // the way to the reference entity, times the square of the gap
+	pull                 // the same with the way's length made one
 	pointFeatures        // on each of three axes
 )
 

@@ -16,6 +16,7 @@ type classModel struct {
 	fields    []Field
 	reference bool
 	discretes int // how many discrete fields there are
+	most      int // bytes that an entity can take
 
 	changed   changeModel
 	quiet     decision // did none of the fields in rare change
@@ -167,7 +168,7 @@ const (
 	weightOne  = 1 << weightBits
 	maxWeight  = 64 * weightOne
 
-	maxWeights    = 4  // features in a predictor
-	maxLogWeights = 3  // and logarithms
+	maxWeights    = 5  // features in a predictor
+	maxLogWeights = 4  // and logarithms
 	maxSets       = 48 // predictors of a number
 )

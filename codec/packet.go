@@ -33,8 +33,14 @@ func (e *Encoder) Begin(buf []byte) {
 // Put adds an entity: whether it differs from its base and, if so, how. It
 // reports false, and leaves the packet as it was, if the packet is full.
 func (e *Encoder) Put(class int, h *History, now []int32) bool {
-	mark, before := e.enc.Mark(), e.c.facts[factBefore]
 	m := &e.c.model.classes[class]
+	if e.enc.Room() >= m.most { // it fits whatever it is, so there is nothing to take back
+		if e.c.change(m, h, !same(now, h.Images[0])) {
+			e.c.entity(m, h, now)
+		}
+		return true
+	}
+	mark, before := e.enc.Mark(), e.c.facts[factBefore]
 	if e.c.change(m, h, !same(now, h.Images[0])) {
 		e.c.entity(m, h, now)
 	}

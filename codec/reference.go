@@ -1,5 +1,7 @@
 package codec
 
+import "math"
+
 // reference is the motion of the entity that others may be carried by, from
 // the times of an entity's images to now. It is the same for all entities of a
 // packet that have the same ages, and so worked out once.
@@ -86,12 +88,15 @@ func (c *coder) points(m *classModel, h *History) {
 		slipped = vector{slipped.x * k, slipped.y * k, slipped.z * k}.clamped(maxFeature)
 		drift = vector{drift.x << 8, drift.y << 8, drift.z << 8}.clamped(maxFeature)
 		k = -c.gap * c.gap << 5
-		pull := vector{way.x * k, way.y * k, way.z * k}.clamped(maxFeature)
-		s[carried], s[slip], s[toward] = drift.x, slipped.x, pull.x
+		far := vector{way.x * k, way.y * k, way.z * k}.clamped(maxFeature)
+		length := int64(math.Sqrt(float64(way.x*way.x + way.y*way.y + way.z*way.z)))
+		k = -c.gap * c.gap << 16 / max(length, 1)
+		near := vector{way.x * k >> 8, way.y * k >> 8, way.z * k >> 8}.clamped(maxFeature)
+		s[carried], s[slip], s[toward], s[pull] = drift.x, slipped.x, far.x, near.x
 		s = s[pointFeatures:]
-		s[carried], s[slip], s[toward] = drift.y, slipped.y, pull.y
+		s[carried], s[slip], s[toward], s[pull] = drift.y, slipped.y, far.y, near.y
 		s = s[pointFeatures:]
-		s[carried], s[slip], s[toward] = drift.z, slipped.z, pull.z
+		s[carried], s[slip], s[toward], s[pull] = drift.z, slipped.z, far.z, near.z
 
 		acceleration := int64(0)
 		for _, a := range axes {

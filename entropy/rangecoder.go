@@ -188,11 +188,15 @@ func (e *Encoder) Len() int {
 	return e.pos + int(e.held)*(wordBits/8) + n
 }
 
-// Fits reports whether the stream, finished now, would fit its buffer. Far from the end it costs next to nothing.
-func (e *Encoder) Fits() bool {
-	const most = 8 // bytes that tail may add, and more
-	return e.pos+int(e.held)*(wordBits/8)+most <= len(e.buf) || e.Len() <= len(e.buf)
+// Room is how many more bytes are sure to fit: at most a few less than there are. It costs next to nothing, and so serves to see whether a mark is
+// needed before something that may not fit.
+func (e *Encoder) Room() int {
+	const tail = 8 // what tail may add, and more
+	return len(e.buf) - e.pos - int(e.held)*(wordBits/8) - tail
 }
+
+// Fits reports whether the stream, finished now, would fit its buffer.
+func (e *Encoder) Fits() bool { return e.Room() >= 0 || e.Len() <= len(e.buf) }
 
 // Bits is the amount of information coded so far, in bits, to attribute the cost of a packet to its parts. The sum of such
 // differences is the size of the stream to within two bytes.
