@@ -21,6 +21,7 @@ func commands() []*cobra.Command {
 		netsimCommand(),
 		tokenCommand(),
 		codecCommand(),
+		vetCommand(),
 		versionCommand(),
 	}
 }

@@ -6,7 +6,7 @@ package layers
 const Map = `
 internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
 cmd/coeval -> games/* web   games/*   web               | the program, example games, the browser client
-lab                                                     | experiments, benchmarks, reports
+lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
 topology/{solo,clientserver,lockstep,mirror,seamless}   | who runs which copy
 ------------------------------------------------------- | below this line packages are pure
@@ -44,6 +44,7 @@ github.com/spf13/cobra         cmd                                   | command l
 github.com/spf13/pflag         cmd                                   | command lines
 golang.org/x/term              cmd                                   | progress on a terminal
 golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology cmd   | batched sockets
+golang.org/x/tools             stepvet cmd                           | analysis of source
 golang.org/x/crypto            *                                     | encryption
 github.com/klauspost           *                                     | compression, erasure coding
 go.uber.org/goleak             */*test */*/*test                     | goroutines left behind
