@@ -18,6 +18,9 @@ func (m *classModel) candidates(i int) []int {
 	for _, f := range own {
 		list = append(list, m.numberFeature(i, f))
 	}
+	if m.reckon != nil {
+		list = append(list, m.numberFeature(i, reckoned))
+	}
 	if n.rate >= 0 {
 		for _, f := range []int{baseRate, nowRate, rate1} {
 			list = append(list, m.numberFeature(n.rate, f))

@@ -19,6 +19,7 @@ type coder struct {
 	features [maxFeatures]int64
 	logs     [maxLogs]int64
 	turns    [maxTurns]vector // features of rotations
+	guess    [MaxFields]int32 // what the game reckons
 
 	ages    [Depth]int32 // of the last history, from which the next three follow
 	agesLen int

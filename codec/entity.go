@@ -21,6 +21,9 @@ func (c *coder) entity(m *classModel, h *History, now []int32) {
 	c.laterFacts(m, h)
 	c.setGaps(h)
 	c.points(m, h)
+	if m.reckon != nil {
+		c.reckon(m, h)
+	}
 
 	for _, d := range m.lists.past {
 		c.discretePast(d, h)

@@ -24,6 +24,7 @@ const (
 	turnCos          // of a velocity: what turning by the heading's change takes from it
 	turnSin          // and adds to it from the other axis
 	facing           // of a velocity: the heading now, as a unit vector of 128
+	reckoned         // how far the game itself says that it moved
 	numberFeatures
 )
 
@@ -168,4 +169,15 @@ func (c *coder) setGaps(h *History) {
 	c.features[featureGap] = gap * 64 << 8
 	c.features[featureSquare] = gap * gap * 64 << 8
 	c.logs[logGap] = logOf(gap << 8)
+}
+
+// reckon asks the game where the numbers of an entity should be.
+func (c *coder) reckon(m *classModel, h *History) {
+	base := h.Images[0]
+	now := c.guess[:copy(c.guess[:], base)]
+	m.reckon(h, now)
+	for i := range m.numbers {
+		n := &m.numbers[i]
+		c.features[n.features+reckoned] = clampFeature(n.difference(now[n.field], base[n.field]) << 8)
+	}
 }

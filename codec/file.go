@@ -36,11 +36,14 @@ func (s *Schema) Hash() [32]byte {
 	b = binary.AppendUvarint(b, uint64(len(s.Classes)))
 	for _, c := range s.Classes {
 		str(c.Name)
-		ref := byte(0)
+		has := byte(0)
 		if c.Reference {
-			ref = 1
+			has |= 1
 		}
-		b = append(b, ref)
+		if c.Reckon != nil {
+			has |= 2
+		}
+		b = append(b, has)
 		b = binary.AppendUvarint(b, uint64(len(c.Fields)))
 		for _, f := range c.Fields {
 			str(f.Name)
@@ -319,7 +322,7 @@ func (f *tablesFile) class(m *classModel) {
 		still[i] = f.number(v, 0, 1) == 1
 	}
 	if f.reading {
-		*m = *newClassModel(&Class{Fields: m.fields, Reference: m.reference}, still)
+		*m = *newClassModel(&Class{Fields: m.fields, Reference: m.reference, Reckon: m.reckon}, still)
 	}
 	for i := range m.defaults {
 		m.defaults[i] = int32(f.number(int64(m.defaults[i]), int64(m.fields[i].Min), int64(m.fields[i].Max)))

@@ -12,7 +12,7 @@ func newClassModel(c *Class, still []bool) *classModel {
 	if still == nil {
 		still = make([]bool, len(c.Fields))
 	}
-	m := &classModel{fields: c.Fields, reference: c.Reference, still: still, moved: [3]bool{true, true, true}}
+	m := &classModel{fields: c.Fields, reference: c.Reference, reckon: c.Reckon, still: still, moved: [3]bool{true, true, true}}
 	m.changed.looks = m.moved
 	var numbers, discrete []int
 	for _, k := range []Kind{Angle, Velocity, Position, Number} {

@@ -15,6 +15,7 @@ type Model struct {
 type classModel struct {
 	fields    []Field
 	reference bool
+	reckon    func(h *History, now []int32)
 	discretes int // how many discrete fields there are
 	most      int // bytes that an entity can take
 

@@ -18,6 +18,13 @@ type Class struct {
 	Name   string
 	Fields []Field
 
+	// Reckon, if set, is the game's own prediction: from what is known of an
+	// entity it says what its numbers should be now. It is handed the base in now,
+	// and changes what it knows better; rotations and discrete fields are left out of account. It counts for as much as
+	// training finds it to be worth, or alone where nothing was trained. It must give
+	// the same result on every machine, so it should use integers or package det.
+	Reckon func(h *History, now []int32)
+
 	// Reference is set for classes whose entities may be carried by a
 	// reference entity (see Packet.Reference), so that the motion of that
 	// entity helps to predict theirs.

@@ -191,4 +191,7 @@ func (c *coder) history(m *classModel, h *History) {
 		v := int64(h.Images[0][n.field]) - n.mid
 		s[baseRate], s[baseValue] = clampFeature(v*c.gap<<8), clampFeature(v<<8)
 	}
+	if m.reckon != nil {
+		c.reckon(m, h)
+	}
 }

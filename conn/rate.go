@@ -63,7 +63,7 @@ func (c *Conn) fillBucket() {
 	r := &c.rate
 	now := c.m.now
 	if d := now - r.at; d > 0 {
-		r.bucket = min(r.bucket+r.bytes*d.Seconds(), r.size(c.datagram))
+		r.bucket = min(r.bucket+float64(r.bytes*d.Seconds()), r.size(c.datagram))
 		r.at = now
 	}
 }

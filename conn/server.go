@@ -26,6 +26,7 @@ type Server struct {
 	used     map[[token.IDSize]byte]usedToken
 	pruned   time.Duration
 	shut     bool
+	touched  uint64
 }
 
 // usedToken remembers a token until it would be refused as expired anyway.
@@ -65,6 +66,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 	s.advance(now)
 	for i := range batch {
+		if i%ahead == 0 {
+			s.touchSenders(batch[i:min(i+ahead, len(batch))])
+		}
 		d := &batch[i]
 		b := d.Data
 		if len(b) >= dataMin && b[0]&kindData != 0 {
@@ -93,6 +97,11 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.advance(now)
 	s.frames.giveUp()
 	for i := 0; i < len(s.active); {
+		if i%ahead == 0 {
+			for _, c := range s.active[i:min(i+ahead, len(s.active))] {
+				s.touched += c.touch()
+			}
+		}
 		c := s.active[i]
 		c.flush()
 		if c.phase == phaseGone {

@@ -78,7 +78,7 @@ func (p Profile) MeanLoss() float64 {
 		return p.Loss
 	}
 	bad := p.Burst.Enter / (p.Burst.Enter + p.Burst.Leave)
-	return (1-bad)*p.Loss + bad*p.Burst.lossOrAll()
+	return float64((1-bad)*p.Loss) + float64(bad*p.Burst.lossOrAll())
 }
 
 func (b Burst) lossOrAll() float64 {
