@@ -69,10 +69,11 @@ func need(t *testing.T, program, what string) string {
 	return path
 }
 
-// golden is the hash of every function, with a million results each, or few with -short.
-func golden(t *testing.T) (n, want string) {
+// golden is the hash of every function, with a million results each, or few with -short and on platforms that are tried
+// beyond those that are promised.
+func golden(t *testing.T, few bool) (n, want string) {
 	n = "1000000"
-	if testing.Short() {
+	if few || testing.Short() {
 		n = "10000"
 	}
 	b, err := os.ReadFile(filepath.Join("testdata", "dethash-"+n+".txt"))
@@ -94,8 +95,8 @@ func compile(t *testing.T, env []string) string {
 }
 
 // compare runs dethash and holds its output against the committed hashes.
-func compare(t *testing.T, command []string) {
-	n, want := golden(t)
+func compare(t *testing.T, command []string, few bool) {
+	n, want := golden(t, few)
 	var stderr bytes.Buffer
 	cmd := exec.Command(command[0], append(command[1:], n)...)
 	cmd.Stderr = &stderr
@@ -120,7 +121,7 @@ func compare(t *testing.T, command []string) {
 //	go run ./det/internal/dethash 10000 > det/testdata/dethash-10000.txt
 func TestResultsHere(t *testing.T) {
 	t.Parallel()
-	compare(t, []string{compile(t, nil)})
+	compare(t, []string{compile(t, nil)}, false)
 }
 
 func TestResultsElsewhere(t *testing.T) {
@@ -128,7 +129,7 @@ func TestResultsElsewhere(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			program := compile(t, p.env)
-			compare(t, p.run(t, program))
+			compare(t, p.run(t, program), p.name == "amd64 v1" || p.name == "386")
 		})
 	}
 }
