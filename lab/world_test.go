@@ -1,0 +1,32 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func TestWorldIsVerified(t *testing.T) {
+	last := 0.0
+	r, err := World(t.Context(), WorldOptions{Entities: 300, Rounds: 3, Progress: func(d float64) { last = d }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil {
+		t.Error(err)
+	}
+	if r.Fields != 20 || r.Bytes < 100 || r.SavedBytes < 20 || last != 1 {
+		t.Errorf("%+v, progress %v", r, last)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := World(ctx, WorldOptions{Entities: 1}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := World(t.Context(), WorldOptions{Entities: -1}); err == nil {
+		t.Error("a world of -1 entities")
+	}
+	if (&WorldResult{Wrong: "x"}).Check() == nil {
+		t.Error("what is not verified passes")
+	}
+}

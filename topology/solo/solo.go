@@ -1,0 +1,247 @@
+package solo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options say what a Run starts from and whom it talks to. The zero value is one player who does nothing.
+type Options struct {
+	// Settings are those of the world.
+	Settings world.Settings
+	// Players is how many join at the first tick, numbered from 1. Default: 1. Below zero, none does, and Inputs lets them in.
+	Players int
+	// Inputs fills in what the players do in a tick. They are empty but for who joins.
+	Inputs func(t world.Tick, in *world.Inputs)
+	// After is called after each tick, with the world as it is then and what went in.
+	After func(w *world.World, in *world.Inputs)
+	// Ticks is where to stop. Default: never.
+	Ticks int
+	// Speed is how fast time goes: 1 as it does, 2 twice as fast. Default: 1.
+	Speed float64
+	// Paused starts with time standing still.
+	Paused bool
+}
+
+// A Run is a game under way. Its methods may be called from any goroutine; what Inputs and After do must not call them.
+type Run struct {
+	opt  Options
+	wake chan struct{} // something was changed that the clock has to know
+
+	mu     sync.Mutex
+	world  *world.World
+	in     *world.Inputs
+	speed  float64
+	paused bool
+	owed   int // ticks that Advance asked for
+	lost   time.Duration
+}
+
+// New makes a world of a game, at tick 0.
+func New(g *world.Game, o Options) (*Run, error) {
+	if o.Players == 0 {
+		o.Players = 1
+	}
+	if o.Speed == 0 {
+		o.Speed = 1
+	}
+	w, err := g.New(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, in: g.NewInputs(), paused: o.Paused}
+	return r, r.SetSpeed(o.Speed)
+}
+
+// From goes on with a world that was loaded, or copied from elsewhere. The Run owns it from now on; no players join but those that Inputs lets in.
+func From(w *world.World, o Options) (*Run, error) {
+	if o.Speed == 0 {
+		o.Speed = 1
+	}
+	o.Players = -1
+	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, in: w.Game().NewInputs(), paused: o.Paused}
+	return r, r.SetSpeed(o.Speed)
+}
+
+// ErrEnd says that the run is at its last tick.
+var ErrEnd = errors.New("solo: the run has reached its last tick")
+
+// Step computes one tick now, whether or not time stands still.
+func (r *Run) Step() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.step()
+}
+
+func (r *Run) step() error {
+	if r.opt.Ticks > 0 && r.world.Tick() >= world.Tick(r.opt.Ticks) {
+		return ErrEnd
+	}
+	r.in.Reset()
+	if r.world.Tick() == 0 {
+		for p := 1; p <= r.opt.Players; p++ {
+			r.in.Join(world.Player(p))
+		}
+	}
+	if r.opt.Inputs != nil {
+		r.opt.Inputs(r.world.Tick()+1, r.in)
+	}
+	err := r.world.Step(r.in)
+	if r.opt.After != nil {
+		r.opt.After(r.world, r.in)
+	}
+	return err
+}
+
+// Fast computes ticks one after the other, without regard to time, until the last or until the context ends. An error of the game ends it.
+func (r *Run) Fast(ctx context.Context) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := r.Step(); err != nil {
+			return ended(err)
+		}
+	}
+}
+
+func ended(err error) error {
+	if errors.Is(err, ErrEnd) {
+		return nil
+	}
+	return err
+}
+
+// behind is how far a run may fall back before it gives up the time, rather than hurry after it: the machine slept, or cannot keep up.
+const behind = 250 * time.Millisecond
+
+// Real computes ticks as time goes by, until the last or until the context ends. An error of the game ends it.
+func (r *Run) Real(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	next := time.Now()
+	for {
+		// Until the clock, or whoever changes it, has something to say.
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-r.wake:
+			next = time.Now().Add(r.interval())
+		case <-timer.C:
+		}
+		for r.owes() {
+			if err := r.Step(); err != nil {
+				return ended(err)
+			}
+		}
+		for !r.Paused() && !time.Now().Before(next) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := r.Step(); err != nil {
+				return ended(err)
+			}
+			next = next.Add(r.interval())
+			if late := time.Since(next); late > behind {
+				next = next.Add(late)
+				r.lose(late)
+			}
+		}
+		if r.Paused() {
+			timer.Stop()
+			continue
+		}
+		timer.Reset(time.Until(next))
+	}
+}
+
+func (r *Run) interval() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Duration(float64(r.world.Game().TickLength()) / r.speed)
+}
+
+func (r *Run) lose(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost += d
+}
+
+// Lost is how much time was given up because the machine could not keep up.
+func (r *Run) Lost() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+// SetPaused lets time stand still, or go on.
+func (r *Run) SetPaused(on bool) {
+	r.mu.Lock()
+	r.paused = on
+	r.mu.Unlock()
+	r.notify()
+}
+
+// Advance lets Real compute a tick although time stands still: for a key that goes on by one. Unlike Step, it leaves the computing to Real's goroutine.
+func (r *Run) Advance() {
+	r.mu.Lock()
+	r.owed++
+	r.mu.Unlock()
+	r.notify()
+}
+
+// owes takes one of the ticks that Advance asked for.
+func (r *Run) owes() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.owed == 0 {
+		return false
+	}
+	r.owed--
+	return true
+}
+
+// Paused says whether time stands still.
+func (r *Run) Paused() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paused
+}
+
+// SetSpeed changes how fast time goes, from a hundredth to a hundred times.
+func (r *Run) SetSpeed(x float64) error {
+	if !(x >= 0.01 && x <= 100) {
+		return fmt.Errorf("solo: a speed of %v; choose 0.01 to 100, or Fast for no regard to time", x)
+	}
+	r.mu.Lock()
+	r.speed = x
+	r.mu.Unlock()
+	r.notify()
+	return nil
+}
+
+// Speed is how fast time goes.
+func (r *Run) Speed() float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.speed
+}
+
+func (r *Run) notify() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it has not been heard yet, and will be
+	}
+}
+
+// View lets f look at the world, between ticks.
+func (r *Run) View(f func(w *world.World)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r.world)
+}

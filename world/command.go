@@ -1,0 +1,113 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// Commands declares what players command: one C a player and tick. When a player's command does not arrive in time the last one is used
+// again, without its edges: fields tagged `world:"edge"`, such as Fire or Use, mean one moment and become zero. All others are levels, such as Move or
+// Aim, and go on.
+func Commands[C any, P Synced[C]]() Part {
+	return partFunc(func(g *Game) error {
+		if g.commands != nil {
+			return errors.New("Commands is given twice; put all that a player can command into one struct")
+		}
+		typ := reflect.TypeFor[C]()
+		fail := func(err error) error { return fmt.Errorf("commands %s: %w", typ.Name(), err) }
+		layout, err := bits.NewLayout(P(nil))
+		if err != nil {
+			return fail(err)
+		}
+		sh, err := examine(typ, layout.Schema(), roleEdge)
+		if err != nil {
+			return fail(err)
+		}
+		if sh.deep {
+			return fail(fmt.Errorf("field %s holds a %s; commands are plain values, so use an array", sh.deepPath, sh.deepKind))
+		}
+		c := &commandClass{layout: layout, edges: sh.edges}
+		c.newTable = func() commandTable {
+			return &commandsOf[C]{class: c, syncs: func(v *C) bits.Syncer { return P(v) }}
+		}
+		g.commands = c
+		return nil
+	})
+}
+
+// A commandClass describes a game's commands.
+type commandClass struct {
+	layout   *bits.Layout
+	edges    []leaf
+	newTable func() commandTable
+}
+
+// A commandTable is a row of commands, whatever their type.
+type commandTable interface {
+	resize(n int)
+	insert(i int)
+	set(i int, from commandTable, j int)
+	repeat(i int) // takes the edges out
+	wipe(i int)
+	copyFrom(from commandTable)
+	syncer(i int) bits.Syncer
+}
+
+// commandsOf is a commandTable of type C.
+type commandsOf[C any] struct {
+	class *commandClass
+	syncs func(*C) bits.Syncer
+	row   []C
+}
+
+func (t *commandsOf[C]) resize(n int) {
+	for len(t.row) < n {
+		t.row = append(t.row, *new(C))
+	}
+	clear(t.row[n:])
+	t.row = t.row[:n]
+}
+
+func (t *commandsOf[C]) insert(i int) {
+	t.row = append(t.row, *new(C))
+	copy(t.row[i+1:], t.row[i:])
+	t.row[i] = *new(C)
+}
+
+func (t *commandsOf[C]) set(i int, from commandTable, j int) { t.row[i] = from.(*commandsOf[C]).row[j] }
+func (t *commandsOf[C]) wipe(i int)                          { t.row[i] = *new(C) }
+func (t *commandsOf[C]) copyFrom(from commandTable) {
+	t.row = append(t.row[:0], from.(*commandsOf[C]).row...)
+}
+func (t *commandsOf[C]) syncer(i int) bits.Syncer { return t.syncs(&t.row[i]) }
+
+func (t *commandsOf[C]) repeat(i int) {
+	p := unsafe.Pointer(&t.row[i])
+	for _, l := range t.class.edges {
+		if l.kind == reflect.String {
+			*(*string)(unsafe.Add(p, l.offset)) = ""
+			continue
+		}
+		clear(unsafe.Slice((*byte)(unsafe.Add(p, l.offset)), l.size))
+	}
+}
+
+// Command is what the owner of an entity commands this tick. An entity that no one owns gets the zero C.
+func Command[C any](w *World, me ID) C { return CommandOf[C](w, w.Owner(me)) }
+
+// CommandOf is what a player commands this tick, or the zero C if there is no such player.
+func CommandOf[C any](w *World, p Player) C {
+	t, ok := w.commands.(*commandsOf[C])
+	if !ok {
+		w.fail(fmt.Sprintf("%T", *new(C)), None, errors.New("it is not the game's command; declare it by world.Commands"))
+		return *new(C)
+	}
+	if int(p) >= len(t.row) {
+		return *new(C)
+	}
+	return t.row[p]
+}

@@ -1,0 +1,115 @@
+package world
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// CopyFrom makes the world an independent copy of another of the same game. It costs what copying the memory costs, and allocates nothing
+// once the world has been as large before: keep old worlds and copy over them.
+func (w *World) CopyFrom(from *World) error {
+	if w.game != from.game {
+		return errors.New("world: a world can be copied only over one of the same game")
+	}
+	if w == from {
+		return nil
+	}
+	w.settings, w.tick = from.settings, from.tick
+	for i, t := range w.tables {
+		t.copyFrom(from.tables[i])
+	}
+	w.present = append(w.present[:0], from.present...)
+	w.repeated = append(w.repeated[:0], from.repeated...)
+	if w.commands != nil {
+		w.commands.copyFrom(from.commands)
+	}
+	for i, t := range w.events {
+		t.copyFrom(from.events[i])
+	}
+	w.order = append(w.order[:0], from.order...)
+	w.enter(None)
+	w.err = nil
+	w.SetDevelop(w.settings.Develop)
+	return nil
+}
+
+// Clone makes a new world that is an independent copy.
+func (w *World) Clone() *World {
+	c, err := w.game.empty(w.settings)
+	if err != nil {
+		panic("world: a world that exists cannot be made again: " + err.Error()) // the settings have been checked
+	}
+	if err := c.CopyFrom(w); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Size is how many bytes of entities CopyFrom copies: for measuring, and for deciding how many past worlds to keep.
+func (w *World) Size() int {
+	n := 0
+	for _, t := range w.tables {
+		for _, b := range t.banks {
+			for _, pg := range b.pages {
+				if pg != nil {
+					n += len(pg.slots)*int(t.size+unsafe.Sizeof(slot{})) + 4*len(pg.images)
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (t *table) copyFrom(from *table) {
+	t.count = from.count
+	if len(t.banks) > len(from.banks) {
+		clear(t.banks[len(from.banks):])
+		t.banks = t.banks[:len(from.banks)]
+	}
+	for i, b := range from.banks {
+		if i == len(t.banks) {
+			t.banks = append(t.banks, new(bank))
+		}
+		t.copyBank(t.banks[i], b)
+	}
+}
+
+func (t *table) copyBank(to, from *bank) {
+	to.allocator, to.low = from.allocator, from.low
+	if len(to.pages) > len(from.pages) {
+		to.pages = to.pages[:len(from.pages)] // they stay behind the end, to be used again
+	}
+	for i, pg := range from.pages {
+		if pg == nil {
+			if i < len(to.pages) {
+				to.pages[i] = nil
+			} else {
+				to.pages = append(to.pages, nil)
+			}
+			continue
+		}
+		t.copyPage(t.needPage(to, i), pg)
+	}
+}
+
+func (t *table) copyPage(to, from *page) {
+	c, n := t.class, t.mask+1
+	switch {
+	case c.deep:
+		for s := range n {
+			if from.live>>s&1 != 0 {
+				c.kind.clone(t.at(to, s), t.at(from, s))
+			} else if to.live>>s&1 != 0 {
+				c.kind.wipe(t.at(to, s), 1)
+			}
+		}
+	case from.live|to.live != 0:
+		c.kind.move(to.memory, from.memory, n)
+	}
+	if from.live|to.live != 0 {
+		copy(to.images, from.images)
+	}
+	copy(to.slots, from.slots)
+	to.live, to.born, to.dying, to.away, to.touched, to.changed = from.live, from.born, from.dying, from.away, from.touched, from.changed
+	to.stale = true // the past would cost another copy; it is made when the world is next stepped
+}

@@ -1,0 +1,299 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// A Delivery says how much it matters that an event arrives.
+type Delivery uint8
+
+const (
+	// Reliable events reach everyone who is there and sees what they are about. It is the default.
+	Reliable Delivery = iota
+	// Saved events also reach those who come later: they are kept as long as the entity they are about.
+	Saved
+	// Unreliable events may be lost, and are worth no repetition: sparks, footsteps.
+	Unreliable
+)
+
+func (d Delivery) String() string {
+	switch d {
+	case Reliable:
+		return "reliable"
+	case Saved:
+		return "saved"
+	case Unreliable:
+		return "unreliable"
+	}
+	return fmt.Sprintf("delivery %d", uint8(d))
+}
+
+// EventOptions say how a kind of event is treated.
+type EventOptions struct {
+	// Name is what the kind is called. Default: the name of its type.
+	Name string
+	// Delivery says whether it must arrive.
+	Delivery Delivery
+	// Weak events may differ a little between copies of a world that ran apart for a moment; those that are not weak are strict, and a difference means that one
+	// copy was wrong.
+	Weak bool
+	// Limit is how many there may be in a tick, and if they are saved, altogether. Default: 65536.
+	Limit int
+}
+
+// Event declares a kind of event: something that happens once, such as a shot, and is told to whoever shows or hears the game.
+func Event[E any, P Synced[E]](options ...EventOptions) Part {
+	return partFunc(func(g *Game) error {
+		var o EventOptions
+		if len(options) > 0 {
+			o = options[0]
+		}
+		typ := reflect.TypeFor[E]()
+		e := &EventInfo{number: len(g.events), name: o.Name, delivery: o.Delivery, weak: o.Weak, limit: o.Limit, typ: typ}
+		if e.name == "" {
+			e.name = typ.Name()
+		}
+		if e.limit == 0 {
+			e.limit = 1 << 16
+		}
+		fail := func(err error) error { return fmt.Errorf("event %s: %w", e.name, err) }
+		for _, other := range g.events {
+			if other.name == e.name || other.typ == typ {
+				return fail(fmt.Errorf("event %s has the same name or type; declare a type of its own", other.name))
+			}
+		}
+		if o.Delivery > Unreliable || e.limit < 1 || len(g.events) == 1<<16 {
+			return fail(errors.New("its options make no sense; look at world.EventOptions"))
+		}
+		var err error
+		if e.layout, err = bits.NewLayout(P(nil)); err != nil {
+			return fail(err)
+		}
+		sh, err := examine(typ, e.layout.Schema())
+		if err != nil {
+			return fail(err)
+		}
+		if sh.deep {
+			return fail(fmt.Errorf("field %s holds a %s; events are plain values, so use an array", sh.deepPath, sh.deepKind))
+		}
+		e.newTable = func() eventTable { return &eventsOf[E]{info: e, syncs: func(v *E) bits.Syncer { return P(v) }} }
+		g.events = append(g.events, e)
+		return nil
+	})
+}
+
+// EventInfo describes a kind of event.
+type EventInfo struct {
+	number   int
+	name     string
+	delivery Delivery
+	weak     bool
+	limit    int
+	typ      reflect.Type
+	layout   *bits.Layout
+	newTable func() eventTable
+}
+
+// Number is the kind's place in the game.
+func (e *EventInfo) Number() int { return e.number }
+
+// Name is what the kind is called.
+func (e *EventInfo) Name() string { return e.name }
+
+// Delivery says whether such events must arrive.
+func (e *EventInfo) Delivery() Delivery { return e.delivery }
+
+// Weak says that such events may differ a little between copies of a world.
+func (e *EventInfo) Weak() bool { return e.weak }
+
+// Layout makes and reads the events' images.
+func (e *EventInfo) Layout() *bits.Layout { return e.layout }
+
+// Emitted is what is known of an event apart from its fields.
+type Emitted struct {
+	Name         // who emitted it and when: the same on every machine that computes or predicts it
+	About ID     // the entity it is about: who sees that one learns of it; None for what concerns everyone
+	Kind  uint16 // its number in Game.Events
+}
+
+type eventRef struct {
+	kind  uint16
+	index int32
+}
+
+// An eventTable keeps the events of one kind: those of this tick, and the saved ones.
+type eventTable interface {
+	reset()
+	forget(w *World)
+	copyFrom(from eventTable)
+	count(saved bool) int
+	record(i int, saved bool) *Emitted
+	syncer(i int, saved bool) bits.Syncer
+	restore(e Emitted) bits.Syncer // makes a saved one, to be read
+}
+
+type eventsOf[E any] struct {
+	info  *EventInfo
+	syncs func(*E) bits.Syncer
+	now   eventList[E]
+	saved eventList[E]
+}
+
+type eventList[E any] struct {
+	records []Emitted
+	values  []E
+}
+
+func (l *eventList[E]) add(r Emitted, v E) *E {
+	l.records = append(l.records, r)
+	l.values = append(l.values, v)
+	return &l.values[len(l.values)-1]
+}
+
+func (l *eventList[E]) cut(n int) {
+	clear(l.values[n:])
+	l.records, l.values = l.records[:n], l.values[:n]
+}
+
+func (l *eventList[E]) copyFrom(from *eventList[E]) {
+	l.cut(0)
+	l.records = append(l.records, from.records...)
+	l.values = append(l.values, from.values...)
+}
+
+func (t *eventsOf[E]) list(saved bool) *eventList[E] {
+	if saved {
+		return &t.saved
+	}
+	return &t.now
+}
+
+func (t *eventsOf[E]) reset()                            { t.now.cut(0) }
+func (t *eventsOf[E]) count(saved bool) int              { return len(t.list(saved).records) }
+func (t *eventsOf[E]) record(i int, saved bool) *Emitted { return &t.list(saved).records[i] }
+func (t *eventsOf[E]) syncer(i int, saved bool) bits.Syncer {
+	return t.syncs(&t.list(saved).values[i])
+}
+func (t *eventsOf[E]) restore(e Emitted) bits.Syncer { return t.syncs(t.saved.add(e, *new(E))) }
+
+func (t *eventsOf[E]) copyFrom(from eventTable) {
+	f := from.(*eventsOf[E])
+	t.now.copyFrom(&f.now)
+	t.saved.copyFrom(&f.saved)
+}
+
+// forget drops saved events about entities that are gone.
+func (t *eventsOf[E]) forget(w *World) {
+	n := 0
+	for i, r := range t.saved.records {
+		if r.About == None || w.Has(r.About) {
+			t.saved.records[n], t.saved.values[n] = r, t.saved.values[i]
+			n++
+		}
+	}
+	t.saved.cut(n)
+}
+
+// Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about None, so that everyone does. A client that
+// predicts emits it too, and knows it by its name when the server's arrives.
+func Emit[E any](w *World, about ID, e E) {
+	for k, table := range w.events {
+		t, ok := table.(*eventsOf[E])
+		if !ok {
+			continue
+		}
+		if w.outside("Emit", t.info.name) {
+			return
+		}
+		r := Emitted{Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about, Kind: uint16(k)}
+		w.emits++
+		if len(t.now.records) >= t.info.limit || t.info.delivery == Saved && len(t.saved.records) >= t.info.limit {
+			w.fail(t.info.name, w.me, fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in its EventOptions", ErrLimit, t.info.limit))
+			return
+		}
+		v := t.now.add(r, e)
+		if err := t.info.layout.Quantise(&w.sync, t.syncs(v)); err != nil {
+			w.fail(t.info.name, w.me, err)
+		}
+		if t.info.delivery == Saved {
+			t.saved.add(r, *v)
+		}
+		w.order = append(w.order, eventRef{uint16(k), int32(len(t.now.records) - 1)})
+		return
+	}
+	w.fail(fmt.Sprintf("%T", e), w.me, errors.New("it cannot be emitted; declare it by world.Event"))
+}
+
+// Events goes through the events of type E that happened in this tick, in the order in which they did: for what draws or sounds, and for tests.
+func Events[E any](w *World) iter.Seq2[Emitted, *E] { return eventsIn[E](w, false) }
+
+// SavedEvents goes through the events of type E that are kept for those who come later.
+func SavedEvents[E any](w *World) iter.Seq2[Emitted, *E] { return eventsIn[E](w, true) }
+
+func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
+	return func(yield func(Emitted, *E) bool) {
+		for _, table := range w.events {
+			if t, ok := table.(*eventsOf[E]); ok {
+				l := t.list(saved)
+				for i := range l.records {
+					if !yield(l.records[i], &l.values[i]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Happened goes through all events of this tick, of whatever type, in order: for programs that carry or compare them. The Syncer writes
+// the event's fields, and Game.Events has the layout of its image; it is to be left as it is.
+func (w *World) Happened(yield func(Emitted, bits.Syncer) bool) {
+	for _, r := range w.order {
+		t := w.events[r.kind]
+		if !yield(*t.record(int(r.index), false), t.syncer(int(r.index), false)) {
+			return
+		}
+	}
+}
+
+// SavedHappened is Happened for the events that are kept for those who come later, kind by kind.
+func (w *World) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
+	for _, t := range w.events {
+		for i := range t.count(true) {
+			if !yield(*t.record(i, true), t.syncer(i, true)) {
+				return
+			}
+		}
+	}
+}
+
+// sameEvents says whether the same events happened in two worlds at their tick, strict ones exactly and weak ones at least by name.
+func sameEvents(a, b *World) (Emitted, bool) {
+	for i := range max(len(a.order), len(b.order)) {
+		if i >= len(a.order) {
+			return *b.events[b.order[i].kind].record(int(b.order[i].index), false), false
+		}
+		e := a.events[a.order[i].kind].record(int(a.order[i].index), false)
+		if i >= len(b.order) || *b.events[b.order[i].kind].record(int(b.order[i].index), false) != *e {
+			return *e, false
+		}
+		if l := a.game.events[e.Kind].layout; !slices.Equal(pack(a, l, e.Kind, a.order[i].index), pack(b, l, e.Kind, b.order[i].index)) {
+			return *e, false
+		}
+	}
+	return Emitted{}, true
+}
+
+func pack(w *World, l *bits.Layout, kind uint16, i int32) []int32 {
+	image := make([]int32, l.Len())
+	if l.Pack(&w.sync, w.events[kind].syncer(int(i), false), image) != nil {
+		return nil
+	}
+	return image
+}

@@ -1,0 +1,179 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// A Game is what Define makes of a game's declarations: its classes, states, commands and events. It never changes, and makes worlds.
+type Game struct {
+	name  string
+	parts []Part
+
+	once     sync.Once
+	err      error
+	rate     int
+	classes  []*ClassInfo
+	events   []*EventInfo
+	commands *commandClass
+	start    func(*World)
+	join     func(*World, Player)
+	leave    func(*World, Player)
+	hash     uint64
+}
+
+// A Part is one declaration in Define: made by Class, State, Commands, Event, Rate, OnStart, OnJoin and OnLeave.
+type Part interface{ declare(*Game) error }
+
+type partFunc func(*Game) error
+
+func (f partFunc) declare(g *Game) error { return f(g) }
+
+// Define puts a game together. Classes step in the order in which they are given. Mistakes in the declarations are reported by Err, all
+// at once, and by New.
+func Define(name string, parts ...Part) *Game {
+	return &Game{name: name, parts: parts}
+}
+
+// prepare looks at the declarations when they are first needed, so that a program with many games starts at once.
+func (g *Game) prepare() {
+	g.once.Do(func() {
+		var wrong []error
+		if g.name == "" {
+			wrong = append(wrong, errors.New("a game needs a name"))
+		}
+		for _, p := range g.parts {
+			if p == nil {
+				continue
+			}
+			if err := p.declare(g); err != nil {
+				wrong = append(wrong, err)
+			}
+		}
+		if g.rate == 0 {
+			g.rate = 60
+		}
+		g.hash = g.declarations()
+		if err := errors.Join(wrong...); err != nil {
+			g.err = fmt.Errorf("game %q: %w", g.name, err)
+		}
+	})
+}
+
+// Err lists what is wrong with the declarations, or is nil. A game's own tests should look at it.
+func (g *Game) Err() error { g.prepare(); return g.err }
+
+// Name is what the game is called.
+func (g *Game) Name() string { return g.name }
+
+// Hash tells whether two programs mean the same by their worlds: it covers the tick rate and every class, field, range, command and event. It does not
+// cover what Step does.
+func (g *Game) Hash() uint64 { g.prepare(); return g.hash }
+
+// Classes lists the classes and states, for tools. A class's number is its index.
+func (g *Game) Classes() []*ClassInfo { g.prepare(); return g.classes }
+
+// Events lists the kinds of events, for tools. A kind's number is its index.
+func (g *Game) Events() []*EventInfo { g.prepare(); return g.events }
+
+// Commands describes the images of the game's commands; nil if it has none.
+func (g *Game) Commands() *bits.Schema {
+	g.prepare()
+	if g.commands == nil {
+		return nil
+	}
+	return g.commands.layout.Schema()
+}
+
+// Rate is how many ticks there are in a second.
+func (g *Game) Rate() int { g.prepare(); return g.rate }
+
+// TickLength is how long a tick lasts.
+func (g *Game) TickLength() time.Duration { return time.Second / time.Duration(g.Rate()) }
+
+// Rate is for games that want another tick rate than 60 a second, from 1 to 1000.
+func Rate(ticks int) Part {
+	return partFunc(func(g *Game) error {
+		if ticks < 1 || ticks > 1000 {
+			return fmt.Errorf("a rate of %d ticks a second; choose 1 to 1000", ticks)
+		}
+		g.rate = ticks
+		return nil
+	})
+}
+
+// OnStart gives the function that fills a new world, before its first tick: the map, the ball.
+func OnStart(f func(w *World)) Part {
+	return partFunc(func(g *Game) error {
+		if g.start != nil {
+			return errors.New("OnStart is given twice; call both from one function")
+		}
+		g.start = f
+		return nil
+	})
+}
+
+// OnJoin gives the function that lets a player in, such as by spawning a tank that the player owns. It runs at the beginning of a tick,
+// and never on clients, which are told what came of it.
+func OnJoin(f func(w *World, p Player)) Part {
+	return partFunc(func(g *Game) error {
+		if g.join != nil {
+			return errors.New("OnJoin is given twice; call both from one function")
+		}
+		g.join = f
+		return nil
+	})
+}
+
+// OnLeave gives the function that tidies up after a player who left. It runs at the beginning of a tick, and never on clients. Without it, what the
+// player owned is removed.
+func OnLeave(f func(w *World, p Player)) Part {
+	return partFunc(func(g *Game) error {
+		if g.leave != nil {
+			return errors.New("OnLeave is given twice; call both from one function")
+		}
+		g.leave = f
+		return nil
+	})
+}
+
+// declarations is the hash of all that two programs have to agree on.
+func (g *Game) declarations() uint64 {
+	h := newHasher(1)
+	h.text(g.name)
+	h.word(uint64(g.rate))
+	for _, c := range g.classes {
+		h.word(1)
+		h.text(c.name)
+		h.word(uint64(c.limit))
+		if c.global {
+			h.word(1)
+		}
+		h.schema(c.layout)
+		for i := range c.server {
+			h.text(c.server[i].path)
+			h.word(uint64(c.server[i].kind))
+		}
+	}
+	if c := g.commands; c != nil {
+		h.word(2)
+		h.schema(c.layout)
+		for _, l := range c.edges {
+			h.text(l.path)
+		}
+	}
+	for _, e := range g.events {
+		h.word(3)
+		h.text(e.name)
+		h.word(uint64(e.delivery))
+		if e.weak {
+			h.word(1)
+		}
+		h.schema(e.layout)
+	}
+	return h.sum()
+}

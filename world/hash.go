@@ -1,0 +1,179 @@
+package world
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// Hash is 64 bits that tell whether two worlds are the same: every entity with its fields, server-only ones included, states, players, commands,
+// saved events, and what the allocator continues from. It does not depend on the order in which things came to be, nor on the machine. What is derived, and
+// the events of the tick, are not part of it.
+func (w *World) Hash() uint64 {
+	h := newHasher(2)
+	h.word(uint64(w.tick))
+	h.pair(w.settings.Seed, w.settings.Secret)
+	h.word(uint64(w.settings.Allocator))
+	for i := range w.tables {
+		h.word(w.HashClass(i))
+	}
+	for p, here := range w.present {
+		if !here {
+			continue
+		}
+		h.word(uint64(p))
+		if w.commands != nil {
+			h.numbers(w.packed(w.game.commands.layout, w.commands.syncer(p)))
+		}
+	}
+	for k, t := range w.events {
+		for i := range t.count(true) {
+			e := t.record(i, true)
+			h.pair(uint64(k), uint64(e.By))
+			h.pair(uint64(e.Tick), uint64(e.Ordinal))
+			h.word(uint64(e.About))
+			h.numbers(w.packed(w.game.events[k].layout, t.syncer(i, true)))
+		}
+	}
+	return h.sum()
+}
+
+// packed gives the image of a command or event, in memory that is used again.
+func (w *World) packed(l *bits.Layout, v bits.Syncer) []int32 {
+	n := l.Len()
+	if len(w.scratch) < n {
+		w.scratch = make([]int32, n)
+	}
+	if l.Pack(&w.sync, v, w.scratch[:n]) != nil {
+		clear(w.scratch[:n]) // it was packed before, when it came
+	}
+	return w.scratch[:n]
+}
+
+// HashClass is the part of Hash that one class has, to find out where two worlds differ.
+func (w *World) HashClass(class int) uint64 {
+	if class < 0 || class >= len(w.tables) {
+		return 0
+	}
+	t := w.tables[class]
+	h := newHasher(3)
+	for _, b := range t.banks {
+		for i, pg := range b.pages {
+			if pg == nil {
+				continue
+			}
+			for s := range pg.slots {
+				if pg.live>>s&1 != 0 {
+					h.word(t.hashEntity(b, i, s))
+				} else if g := pg.slots[s].generation; g != 0 {
+					h.pair(uint64(t.id(b, i, s)), pg.away>>s&1)
+				}
+			}
+		}
+	}
+	return h.sum()
+}
+
+// HashEntity is the part of Hash that one entity has, or 0 if it is not there.
+func (w *World) HashEntity(id ID) uint64 {
+	if id.Class() >= len(w.tables) {
+		return 0
+	}
+	t := w.tables[id.Class()]
+	if pg, s := t.find(id); pg != nil {
+		return t.hashEntity(t.bank(id.allocator()), id.Index()>>t.shift, s)
+	}
+	return 0
+}
+
+func (t *table) hashEntity(b *bank, page, s int) uint64 {
+	pg := b.pages[page]
+	sl := &pg.slots[s]
+	h := newHasher(uint64(t.id(b, page, s)))
+	h.pair(uint64(sl.by), uint64(sl.tick)<<32|uint64(sl.ordinal)<<16|uint64(sl.owner))
+	h.numbers(t.image(pg, s))
+	at := t.at(pg, s)
+	for i := range t.class.server {
+		l := &t.class.server[i]
+		if l.kind == reflect.String {
+			h.text(*(*string)(unsafe.Add(at, l.offset)))
+			continue
+		}
+		h.word(l.word(at))
+	}
+	return h.sum()
+}
+
+// HashField is for finding the field in which two worlds differ, by the name that Fields gives it.
+func (w *World) HashField(id ID, name string) (uint64, error) {
+	for _, f := range w.Fields(id) {
+		if f.Name == name {
+			h := newHasher(4)
+			h.text(f.String())
+			return h.sum(), nil
+		}
+	}
+	return 0, fmt.Errorf("world: entity %v has no field %s", id, name)
+}
+
+// word is the value of a plain field as 64 bits that are the same on every machine.
+func (l *leaf) word(at unsafe.Pointer) uint64 {
+	p := unsafe.Add(at, l.offset)
+	switch l.kind {
+	case reflect.Bool, reflect.Uint8:
+		return uint64(*(*uint8)(p))
+	case reflect.Int8:
+		return uint64(*(*int8)(p))
+	case reflect.Int16:
+		return uint64(*(*int16)(p))
+	case reflect.Uint16:
+		return uint64(*(*uint16)(p))
+	case reflect.Int32:
+		return uint64(*(*int32)(p))
+	case reflect.Uint32:
+		return uint64(*(*uint32)(p))
+	case reflect.Int:
+		return uint64(*(*int)(p))
+	case reflect.Uint, reflect.Uintptr:
+		return uint64(*(*uint)(p))
+	case reflect.Float32:
+		return canonical(float64(*(*float32)(p)))
+	case reflect.Float64:
+		return canonical(*(*float64)(p))
+	}
+	return *(*uint64)(p)
+}
+
+// setWord is the reverse of word. Numbers too large for the field are cut.
+func (l *leaf) setWord(at unsafe.Pointer, v uint64) {
+	p := unsafe.Add(at, l.offset)
+	switch l.kind {
+	case reflect.Bool:
+		*(*bool)(p) = v&1 != 0
+	case reflect.Int8, reflect.Uint8:
+		*(*uint8)(p) = uint8(v)
+	case reflect.Int16, reflect.Uint16:
+		*(*uint16)(p) = uint16(v)
+	case reflect.Int32, reflect.Uint32:
+		*(*uint32)(p) = uint32(v)
+	case reflect.Int:
+		*(*int)(p) = int(v)
+	case reflect.Uint, reflect.Uintptr:
+		*(*uint)(p) = uint(v)
+	case reflect.Float32:
+		*(*float32)(p) = float32(math.Float64frombits(v))
+	default:
+		*(*uint64)(p) = v
+	}
+}
+
+// canonical gives all that is not a number the same bits, as processors do not.
+func canonical(x float64) uint64 {
+	if x != x {
+		return 0x7FF8000000000001
+	}
+	return math.Float64bits(x)
+}

@@ -1,0 +1,230 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// An Entry is what a world knows about an entity apart from its fields: what goes along with an image.
+type Entry struct {
+	Owner  Player
+	Origin Name
+}
+
+// Entry gives what goes along with an entity's image.
+func (w *World) Entry(id ID) Entry { return Entry{Owner: w.Owner(id), Origin: w.Origin(id)} }
+
+// Image is the entity's image at the end of the last tick, or nil if it is not there. It is the world's own: do not change it, nor keep it
+// beyond the next Step.
+func (w *World) Image(id ID) []int32 {
+	if pg, s := w.find(id); pg != nil {
+		return w.tables[id.Class()].image(pg, s)
+	}
+	return nil
+}
+
+// Changed says whether the last tick changed the entity's image or owner, or brought it.
+func (w *World) Changed(id ID) bool {
+	pg, s := w.find(id)
+	return pg != nil && pg.changed>>s&1 != 0
+}
+
+// ErrPlace says that a world cannot take an entity because of its identifier.
+var ErrPlace = errors.New("no place for it")
+
+// Put sets an entity from its image, or brings it into the world: how partial worlds learn, and how entities come from another server. It works between
+// ticks and at once. The image may come from a stranger; if it is not one that a world makes, nothing is changed. Server-only fields of a new entity are zero.
+//
+// A partial world takes anything, and whatever had the same index gives way. A whole world takes entities of other allocators, and back what Lend gave away.
+func (w *World) Put(id ID, e Entry, image []int32) error {
+	t, err := w.place(id)
+	if err != nil {
+		return err
+	}
+	b := t.needBank(id.allocator())
+	page, s := id.Index()>>t.shift, id.Index()&t.mask
+	bit := uint64(1) << s
+	pg := t.needPage(b, page)
+	here := pg.live&bit != 0 && pg.slots[s].generation == uint32(id.Generation())
+	if err := t.read(w, pg, s, here, image); err != nil {
+		return fmt.Errorf("world: entity %v of class %s: %w", id, t.class.name, err)
+	}
+	if pg.live&bit != 0 && !here {
+		t.free(b, page, s)
+	}
+	if !here {
+		t.count++
+	}
+	pg.live |= bit
+	pg.away &^= bit
+	pg.slots[s] = slot{by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner, generation: uint32(id.Generation())}
+	if t.class.deep {
+		t.class.kind.clone(t.at(pg, s), t.spare)
+	} else {
+		t.class.kind.move(t.at(pg, s), t.spare, 1)
+		if pg.past != nil {
+			t.class.kind.move(t.pastOf(pg, s), t.spare, 1)
+		}
+	}
+	copy(t.image(pg, s), image)
+	pg.changed |= bit
+	return nil
+}
+
+// place says whether the world may have an entity with this ID.
+func (w *World) place(id ID) (*table, error) {
+	if id.Class() >= len(w.tables) || id.Generation() == 0 {
+		return nil, fmt.Errorf("world: entity %v: %w: the game has no such class", id, ErrPlace)
+	}
+	t := w.tables[id.Class()]
+	fail := func(why string) (*table, error) {
+		return nil, fmt.Errorf("world: entity %v of class %s: %w: %s", id, t.class.name, ErrPlace, why)
+	}
+	if t.class.global {
+		if pg, _ := t.find(id); pg == nil {
+			return fail("a state has one ID and no other")
+		}
+		return t, nil
+	}
+	if id.Index() >= t.end {
+		return fail("its index is beyond the class's limit")
+	}
+	pg, _ := t.find(id)
+	if pg != nil {
+		return t, nil
+	}
+	if w.settings.Partial {
+		if t.count >= t.class.limit && !t.occupied(id) {
+			return fail("the class is at its limit")
+		}
+		return t, nil
+	}
+	switch {
+	case t.count >= t.class.limit:
+		return fail("the class is at its limit")
+	case id.Allocator() == w.settings.Allocator && !t.lent(id):
+		return fail("it is of this world's own allocator, and was not lent")
+	case t.occupied(id):
+		return fail("another entity has its index")
+	}
+	return t, nil
+}
+
+func (t *table) slotOf(id ID) (*page, int) {
+	b := t.bank(id.allocator())
+	if i := id.Index() >> t.shift; b != nil && i < len(b.pages) {
+		return b.pages[i], id.Index() & t.mask
+	}
+	return nil, 0
+}
+
+func (t *table) occupied(id ID) bool {
+	pg, s := t.slotOf(id)
+	return pg != nil && pg.live>>s&1 != 0
+}
+
+func (t *table) lent(id ID) bool {
+	pg, s := t.slotOf(id)
+	return pg != nil && pg.live>>s&1 == 0 && pg.away>>s&1 != 0 && pg.slots[s].generation == uint32(id.Generation())
+}
+
+// read makes in t.spare what an entity will be with the image, starting from what it is.
+func (t *table) read(w *World, pg *page, s int, here bool, image []int32) error {
+	c := t.class
+	if t.spare == nil {
+		t.spare = c.kind.alloc(1)
+	}
+	switch {
+	case !here:
+		c.kind.wipe(t.spare, 1)
+	case c.deep:
+		c.kind.clone(t.spare, t.at(pg, s))
+	default:
+		c.kind.move(t.spare, t.at(pg, s), 1)
+	}
+	return c.read(w, t.spare, image)
+}
+
+// read sets the fields at p from an image, which must be one that packing makes.
+func (c *ClassInfo) read(w *World, p unsafe.Pointer, image []int32) error {
+	v := c.kind.syncer(p)
+	if len(image) == c.layout.Len() {
+		for i := range c.blanks {
+			c.blanks[i].apply(p, image)
+		}
+	}
+	if err := c.layout.Unpack(&w.sync, v, image); err != nil {
+		return err
+	}
+	again := w.scratch[:len(image)]
+	if err := c.layout.Pack(&w.sync, v, again); err != nil {
+		return err
+	}
+	if !slices.Equal(image, again) {
+		return errors.New("the image is not one that an entity has")
+	}
+	if c.derives {
+		c.kind.derive(p)
+	}
+	return nil
+}
+
+// Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of it.
+func (w *World) Drop(id ID) {
+	if !w.settings.Partial {
+		return
+	}
+	if b, page, s, ok := w.locate(id); ok {
+		t := w.tables[id.Class()]
+		t.free(b, page, s)
+		pg := b.pages[page]
+		pg.slots[s] = slot{}
+		pg.away &^= 1 << s
+	}
+}
+
+// Lend takes an entity out of a whole world at once, because another server has it from now on. If it is of this world's allocator, its
+// identifier stays taken until Put brings it back or Forget says that it is no more.
+func (w *World) Lend(id ID) {
+	b, page, s, ok := w.locate(id)
+	if !ok || w.settings.Partial {
+		return
+	}
+	w.tables[id.Class()].free(b, page, s)
+	pg := b.pages[page]
+	if id.Allocator() == w.settings.Allocator {
+		pg.away |= 1 << s
+	} else {
+		pg.slots[s] = slot{}
+		pg.away &^= 1 << s
+	}
+	for _, e := range w.events {
+		e.forget(w)
+	}
+}
+
+// Forget gives up the identifier of an entity that was lent and is no more.
+func (w *World) Forget(id ID) {
+	if id.Class() >= len(w.tables) {
+		return
+	}
+	t := w.tables[id.Class()]
+	if t.lent(id) && id.Generation() != lastGeneration {
+		pg, s := t.slotOf(id)
+		pg.away &^= 1 << s
+		b := t.bank(id.allocator())
+		b.low = min(b.low, id.Index()>>t.shift)
+	}
+}
+
+// locate finds an entity that is not a state.
+func (w *World) locate(id ID) (b *bank, page, s int, ok bool) {
+	pg, s := w.find(id)
+	if pg == nil || w.game.classes[id.Class()].global {
+		return nil, 0, 0, false
+	}
+	t := w.tables[id.Class()]
+	return t.bank(id.allocator()), id.Index() >> t.shift, s, true
+}
