@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,6 +60,7 @@ is named by tick, entity and field, and the exit code is 1.`
 const playExample = `  coeval play pong
   coeval play stack --seed 7 --speed 0.5
   coeval play stack --headless --ticks 600 --json
+  coeval play stack --headless --record run.trace
   coeval play pong --check`
 
 type play struct {
@@ -67,6 +69,7 @@ type play struct {
 	speed           float64
 	headless, check bool
 	json            bool
+	record          string // a trace, or nothing
 }
 
 func playCommand() *cobra.Command {
@@ -104,8 +107,10 @@ func playCommand() *cobra.Command {
 	f.Float64Var(&p.speed, "speed", 1, "how fast time goes, from 0.01 to 100")
 	f.BoolVar(&p.headless, "headless", false, "show nothing, go as fast as possible, print the world's hash")
 	f.BoolVar(&p.check, "check", false, "try the game for determinism")
+	f.StringVar(&p.record, "record", "", "record the run into this file, for coeval trace")
 	f.BoolVar(&p.json, "json", false, "with --headless or --check, print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("headless", "check")
+	cmd.MarkFlagsMutuallyExclusive("record", "check")
 	return cmd
 }
 
@@ -146,13 +151,18 @@ type played struct {
 }
 
 func (p *play) count(cmd *cobra.Command, g playable) error {
+	var rec *recorder
 	run, err := solo.New(g.game, solo.Options{
 		Settings: world.Settings{Seed: p.seed}, Players: -1, Ticks: p.ticks, Inputs: world.RandomInputs(g.game, p.seed, p.players),
+		After: func(w *world.World, in *world.Inputs) { rec.tick(w, in) },
 	})
 	if err != nil {
 		return err
 	}
-	if err := run.Fast(cmd.Context()); err != nil {
+	if rec, err = newRecorder(p.record, run); err != nil {
+		return err
+	}
+	if err := errors.Join(run.Fast(cmd.Context()), rec.close()); err != nil {
 		return err
 	}
 	r := played{Game: g.game.Name(), Seed: p.seed, Players: p.players, Ticks: p.ticks}

@@ -41,6 +41,7 @@ func (p *play) show(ctx context.Context, g playable, in, out *os.File) error {
 	defer stop(nil)
 	var board keyboard
 	s := screen{playable: g, board: &board, out: out}
+	var rec *recorder
 	run, err := solo.New(g.game, solo.Options{
 		Settings: world.Settings{Seed: p.seed}, Players: p.players, Ticks: p.ticks, Speed: p.speed,
 		Inputs: func(_ world.Tick, in *world.Inputs) {
@@ -48,7 +49,8 @@ func (p *play) show(ctx context.Context, g playable, in, out *os.File) error {
 				stop(err)
 			}
 		},
-		After: func(w *world.World, _ *world.Inputs) {
+		After: func(w *world.World, in *world.Inputs) {
+			rec.tick(w, in)
 			if err := s.frame(w, time.Now()); err != nil {
 				stop(err)
 			}
@@ -57,8 +59,14 @@ func (p *play) show(ctx context.Context, g playable, in, out *os.File) error {
 	if err != nil {
 		return err
 	}
+	if rec, err = newRecorder(p.record, run); err != nil {
+		return err
+	}
 	go listen(in, &board, run, stop)
 	err = run.Real(ctx)
+	if recorded := rec.close(); recorded != nil {
+		return recorded
+	}
 	if errors.Is(err, errQuit) {
 		return nil
 	}

@@ -110,7 +110,7 @@ func fuzzNames(p *layers.Package) []string {
 func (r *runner) fuzzOne(t fuzzTarget, each time.Duration, corpus string) error {
 	for attempt := 1; ; attempt++ {
 		var said bytes.Buffer
-		cmd := r.command(nil, t.binary, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzcachedir="+corpus)
+		cmd := r.command(nil, t.binary, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1x", "-test.fuzzcachedir="+corpus)
 		cmd.Dir = t.pkg
 		cmd.Stdout, cmd.Stderr = &said, &said
 		err := cmd.Run()

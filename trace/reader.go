@@ -1,0 +1,296 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Reader reads a trace, record by record, in memory that does not grow with its length. It belongs to one goroutine at a time.
+type Reader struct {
+	blocks  blockReader
+	header  Header
+	history *history
+	coder   coder
+	packer  packer
+	record  Record
+	base    int64 // where in the source the trace begins, if that can seek
+
+	tick    world.Tick
+	started bool
+	left    int // ticks in the block under way
+	whole   bool
+	hash    uint64 // the whole hash at the end of the block, if whole
+	start   int64  // of the block under way
+	counts  Counts
+	err     error
+}
+
+// Counts are what a Reader has come by so far.
+type Counts struct {
+	Bytes       int64 // of the file, up to the end of the block that was read last
+	Blocks      int
+	Ticks       int
+	States      int
+	StateBytes  int64 // what the states take of Bytes
+	Commands    int
+	Hashes      int
+	Joins       int
+	Leaves      int
+	MostPlayers int // the most who were there, or commanded, at once
+}
+
+// Open begins to read a trace. What is no trace is refused; what is damaged further on can be read up to there.
+func Open(in io.Reader) (*Reader, error) {
+	r := new(Reader)
+	if s, ok := in.(io.Seeker); ok {
+		if at, err := s.Seek(0, io.SeekCurrent); err == nil {
+			r.base = at
+		}
+	}
+	head := make([]byte, len(magic))
+	if n, err := io.ReadFull(in, head); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("trace: %w", err)
+	} else if n < len(head) && n > 0 && string(head[:n]) == magic[:n] {
+		return nil, &DamageError{Err: fmt.Errorf("%w: before its header", ErrCut)}
+	}
+	if string(head) != magic {
+		if string(head[:len(magic)-2]) == magic[:len(magic)-2] {
+			return nil, fmt.Errorf("trace: %w that this program can read: it says %q, and %q is needed; use a program of its version", ErrNotTrace, head, magic)
+		}
+		return nil, fmt.Errorf("trace: %w: it does not begin like one", ErrNotTrace)
+	}
+	r.blocks.reset(in, int64(len(magic)), crcOf(magic))
+	kind, payload, err := r.next()
+	if err == io.EOF {
+		err = fmt.Errorf("%w: before its header", ErrCut)
+	}
+	if err == nil && kind != blockHeader {
+		err = fmt.Errorf("%w: there is no header", ErrDamaged)
+	}
+	if err == nil {
+		if r.header, err = parseHeader(payload); err != nil {
+			err = fmt.Errorf("%w: its header: %w", ErrDamaged, err)
+		}
+	}
+	if err != nil {
+		return nil, r.damage(err)
+	}
+	r.tick = r.header.First
+	r.history = newHistory(r.header.Commands)
+	r.coder.reading = true
+	r.record.slots = len(r.history.schema.Slots)
+	return r, nil
+}
+
+// Header says what the trace is a recording of.
+func (r *Reader) Header() *Header { return &r.header }
+
+// Counts says what was read so far.
+func (r *Reader) Counts() Counts { return r.counts }
+
+// Tick is the tick of the last record.
+func (r *Reader) Tick() world.Tick { return r.tick }
+
+// Next gives the next record; it is good until the call after. At the end of the trace the error is io.EOF. Where the trace is damaged or cut it is a *DamageError, and
+// stays so; the records before it are good.
+func (r *Reader) Next() (*Record, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	rec, err := r.advance()
+	if err != nil {
+		if err != io.EOF {
+			err = r.damage(err)
+		}
+		r.err = err
+		return nil, err
+	}
+	return rec, nil
+}
+
+// damage says where an error is. Errors of the source below stay as they are.
+func (r *Reader) damage(err error) error {
+	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrCut) {
+		return fmt.Errorf("trace: %w", err)
+	}
+	return &DamageError{Offset: r.start, Tick: r.tick, Err: err}
+}
+
+// next reads a block.
+func (r *Reader) next() (byte, []byte, error) {
+	r.start = r.blocks.at
+	kind, payload, err := r.blocks.next()
+	if err == nil {
+		r.counts.Blocks++
+		r.counts.Bytes = r.blocks.at
+	}
+	return kind, payload, err
+}
+
+func (r *Reader) advance() (*Record, error) {
+	for r.left == 0 {
+		kind, payload, err := r.next()
+		switch {
+		case err == io.EOF:
+			return nil, fmt.Errorf("%w: it has no end, so its writer was stopped or is still at it", ErrCut)
+		case err != nil:
+			return nil, err
+		case kind == blockState:
+			return r.state(payload)
+		case kind == blockEnd:
+			return nil, r.end(payload)
+		case kind != blockInputs:
+			return nil, fmt.Errorf("%w: a second header", ErrDamaged)
+		}
+		if err := r.inputs(payload); err != nil {
+			return nil, err
+		}
+	}
+	return r.step()
+}
+
+func (r *Reader) state(payload []byte) (*Record, error) {
+	tick, hash, s, err := parseState(payload, &r.packer)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case !r.started && (tick != r.header.First || !s.given):
+		return nil, fmt.Errorf("%w: it begins with a state of tick %d rather than %d", ErrDamaged, tick, r.header.First)
+	case tick < r.tick || !s.given && tick != r.tick:
+		return nil, fmt.Errorf("%w: a state of tick %d after tick %d", ErrDamaged, tick, r.tick)
+	}
+	r.started, r.tick = true, tick
+	r.history.reset()
+	r.counts.States++
+	r.counts.StateBytes += r.blocks.at - r.start
+	rec := r.empty()
+	rec.state, rec.Hash, rec.HashBits = s, hash, 64
+	return rec, nil
+}
+
+// empty clears the record, for the tick that the reader is at.
+func (r *Reader) empty() *Record {
+	rec := &r.record
+	*rec = Record{Tick: r.tick, Joins: rec.Joins[:0], Leaves: rec.Leaves[:0], Players: rec.Players[:0], images: rec.images[:0], slots: rec.slots}
+	return rec
+}
+
+// inputs begins a block of ticks.
+func (r *Reader) inputs(payload []byte) error {
+	p := &parser{data: payload}
+	first, n := world.Tick(p.uvarint()), p.below(maxTicks+1)
+	r.whole, r.hash = p.hash()
+	switch {
+	case p.err != nil:
+		return fmt.Errorf("%w: %w", ErrDamaged, p.err)
+	case !r.started:
+		return fmt.Errorf("%w: ticks before the first state", ErrDamaged)
+	case n == 0 || first != r.tick+1:
+		return fmt.Errorf("%w: %d ticks from %d on after tick %d", ErrDamaged, n, first, r.tick)
+	}
+	r.left = int(n)
+	r.coder.dec.Reset(p.data)
+	return nil
+}
+
+// hash reads what appendHash writes.
+func (r *parser) hash() (known bool, hash uint64) {
+	switch r.byte() {
+	case 0:
+		return false, 0
+	case 1:
+		return true, r.fixed()
+	}
+	if r.err == nil {
+		r.err = errors.New("a hash of an unknown kind")
+	}
+	return false, 0
+}
+
+// step decodes one tick.
+func (r *Reader) step() (*Record, error) {
+	rec := r.empty()
+	rec.Tick++
+	r.history.tick(&r.coder, rec)
+	if r.left--; r.left == 0 {
+		if !r.coder.bad && r.coder.dec.Finish() != nil {
+			r.coder.bad = true
+		}
+		if r.whole {
+			if !sameHash(rec.Hash, rec.HashBits, r.hash, 64) {
+				r.coder.bad = true
+			}
+			rec.Hash, rec.HashBits = r.hash, 64
+		}
+	}
+	if r.coder.failed() {
+		// The checksum was right, so the block is as it was written: by something else than a Writer.
+		return nil, fmt.Errorf("%w: a block of inputs makes no sense", ErrDamaged)
+	}
+	r.tick = rec.Tick
+	r.counts.Ticks++
+	r.counts.Commands += len(rec.Players)
+	r.counts.Joins += len(rec.Joins)
+	r.counts.Leaves += len(rec.Leaves)
+	r.counts.MostPlayers = max(r.counts.MostPlayers, len(r.history.seats))
+	if rec.HashBits > 0 {
+		r.counts.Hashes++
+	}
+	return rec, nil
+}
+
+// end sees that the end is the end.
+func (r *Reader) end(payload []byte) error {
+	p := &parser{data: payload}
+	tick := world.Tick(p.uvarint())
+	p.hash()
+	if err := p.end(); err != nil {
+		return fmt.Errorf("%w: its end: %w", ErrDamaged, err)
+	}
+	if tick != r.tick || !r.started {
+		return fmt.Errorf("%w: its end is of tick %d, after tick %d", ErrDamaged, tick, r.tick)
+	}
+	r.start = r.blocks.at
+	if _, err := r.blocks.buf.ReadByte(); err == nil {
+		return fmt.Errorf("%w: something follows its end", ErrDamaged)
+	} else if err != io.EOF {
+		return err
+	}
+	return io.EOF
+}
+
+// SkipTo goes forward to the last state at or before a tick, so that a replay need not begin at the beginning; the next record is that state. Call it before the
+// first Next. It works where the source can seek, and elsewhere does nothing. What is skipped is checked for damage all the same, and not counted.
+func (r *Reader) SkipTo(t world.Tick) error {
+	source, ok := r.blocks.in.(io.ReadSeeker)
+	if !ok || r.err != nil || r.started {
+		return nil
+	}
+	counts := r.counts
+	at, crc, tick := r.blocks.at, r.blocks.crc, r.tick // of the best place so far
+	for {
+		here, sum := r.blocks.at, r.blocks.crc
+		kind, payload, err := r.next()
+		if err != nil || kind == blockEnd {
+			break // whoever reads up to here will be told
+		}
+		if kind != blockState {
+			continue
+		}
+		found, _, _, err := parseState(payload, &r.packer)
+		if err != nil || found > t {
+			break
+		}
+		at, crc, tick = here, sum, found
+		r.started = tick > r.header.First
+	}
+	r.counts, r.tick = counts, tick
+	if _, err := source.Seek(r.base+at, io.SeekStart); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	r.blocks.reset(source, at, crc)
+	return nil
+}

@@ -1,0 +1,116 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// maxState is the largest world, as World.Save makes it, that a trace can hold.
+const maxState = 256 << 20
+
+// How the bytes of a state are kept.
+const (
+	statePlain = iota
+	stateZstd
+)
+
+// A reader gives no more memory to a state than so many bytes, and so many more for each that the file has of it; what packs better is kept plain.
+const (
+	stateRoom  = 64 << 10
+	stateRatio = 1 << 10
+)
+
+// A state is a whole world in a trace: who takes it for a seed needs nothing before it.
+type state struct {
+	given  bool
+	method byte
+	size   int    // unpacked
+	packed []byte // the block's own
+	packer *packer
+}
+
+// A packer makes states small and large again, in memory that it keeps.
+type packer struct {
+	enc   *zstd.Encoder
+	dec   *zstd.Decoder
+	plain []byte
+	head  []byte
+	out   []byte
+}
+
+// pack gives the two parts of a state's payload, of a world that was saved.
+func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head, body []byte, err error) {
+	if len(plain) > maxState {
+		return nil, nil, fmt.Errorf("trace: the world takes %d bytes; at most %d can be recorded", len(plain), maxState)
+	}
+	if p.enc == nil {
+		// One encoder that works when it is called, and no goroutines.
+		p.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
+		if err != nil {
+			return nil, nil, fmt.Errorf("trace: %w", err)
+		}
+	}
+	p.out = p.enc.EncodeAll(plain, p.out[:0])
+	method, body := byte(stateZstd), p.out
+	if len(body) >= len(plain) || len(plain) > stateRoom+stateRatio*len(body) {
+		method, body = statePlain, plain
+	}
+	p.head = binary.AppendUvarint(p.head[:0], uint64(t))
+	p.head = binary.LittleEndian.AppendUint64(p.head, hash)
+	p.head = append(p.head, flag(given, 1), method)
+	p.head = binary.AppendUvarint(p.head, uint64(len(plain)))
+	return p.head, body, nil
+}
+
+// parseState takes a state's payload apart, without unpacking it.
+func parseState(payload []byte, p *packer) (t world.Tick, hash uint64, s *state, err error) {
+	r := &parser{data: payload}
+	t, hash = world.Tick(r.uvarint()), r.fixed()
+	s = &state{packer: p}
+	flags := r.byte()
+	s.given, s.method = flags&1 != 0, r.byte()
+	size := r.below(maxState + 1)
+	s.packed = r.data
+	switch {
+	case r.err != nil:
+		return 0, 0, nil, r.err
+	case flags > 1 || s.method > stateZstd:
+		return 0, 0, nil, errors.New("a state of an unknown kind")
+	case s.method == statePlain && size != uint64(len(s.packed)), size > stateRoom+stateRatio*uint64(len(s.packed)):
+		return 0, 0, nil, fmt.Errorf("a state of %d bytes does not fit in %d", size, len(s.packed))
+	}
+	s.size = int(size)
+	return t, hash, s, nil
+}
+
+func (s *state) unpack() ([]byte, error) {
+	if s.method == statePlain {
+		return s.packed, nil
+	}
+	p := s.packer
+	if p.dec == nil {
+		var err error
+		p.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return nil, fmt.Errorf("trace: %w", err)
+		}
+	}
+	if cap(p.plain) < s.size {
+		p.plain = make([]byte, 0, s.size)
+	}
+	var err error
+	// Not one byte more than the block says, whatever the packed bytes want.
+	p.plain, err = p.dec.DecodeAll(s.packed, p.plain[:0:s.size])
+	if err == nil && len(p.plain) != s.size {
+		err = fmt.Errorf("%d bytes in place of %d", len(p.plain), s.size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trace: a state cannot be unpacked: %w: %w", ErrDamaged, err)
+	}
+	return p.plain, nil
+}
