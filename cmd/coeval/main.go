@@ -17,10 +17,13 @@ import (
 // commands lists what stands directly below coeval, one line each.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
+		playCommand(),
 		benchCommand(),
 		netsimCommand(),
 		tokenCommand(),
 		codecCommand(),
+		traceCommand(),
+		desyncCommand(),
 		vetCommand(),
 		versionCommand(),
 	}
