@@ -1,0 +1,94 @@
+package interest
+
+import "github.com/coeval-dev/coeval/world"
+
+// A Follower keeps an index up to date with a world. Each time it describes every entity anew and compares, so it may be used at any tick, and after a world was
+// copied over. A program that knows what changed may call Index.Set and Index.Remove itself instead.
+type Follower struct {
+	ix    *Index
+	parts []Part
+	known []followed // by class
+	next  []world.ID
+}
+
+// followed is what a Follower knows of a class.
+type followed struct {
+	part *Part      // nil until there was an entity to try them on
+	ids  []world.ID // what was there the last time, in order
+}
+
+// A Part tells a Follower what the entities of one class are like. Describe makes it.
+type Part struct {
+	traits func(w *world.World, id world.ID) (t Traits, ok bool)
+}
+
+// Describe gives the traits of entities of type T. An Owner that is left out is the one that the world knows.
+func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part {
+	return Part{func(w *world.World, id world.ID) (Traits, bool) {
+		e := world.Get[T](w, id)
+		if e == nil {
+			return Traits{}, false
+		}
+		return traits(w, id, e), true
+	}}
+}
+
+// undescribed are classes of which nothing is said: without a place, and shown to everyone who has source Always, so that a game works before its author
+// thinks of interest.
+var undescribed = Part{func(*world.World, world.ID) (Traits, bool) { return Traits{Always: true, Nowhere: true}, true }}
+
+// NewFollower makes a follower that describes classes by the given parts. Entities of other classes have no place, and the trait Always.
+func NewFollower(ix *Index, parts ...Part) *Follower { return &Follower{ix: ix, parts: parts} }
+
+// Follow brings the index up to date with the world: once a tick, or each time before views are updated. States are not entities; every client has them.
+func (f *Follower) Follow(w *world.World) {
+	for n, c := range w.Game().Classes() {
+		if n >= len(f.known) {
+			f.known = append(f.known, followed{})
+		}
+		if !c.Global() {
+			f.class(w, n)
+		}
+	}
+}
+
+// class walks through what is and what was, both in order, and so sees what is gone.
+func (f *Follower) class(w *world.World, number int) {
+	k := &f.known[number]
+	was := k.ids
+	f.next = f.next[:0]
+	for id := range w.Of(number) {
+		if k.part == nil {
+			k.part = f.partFor(w, id)
+		}
+		for len(was) > 0 && was[0] < id {
+			f.ix.Remove(was[0])
+			was = was[1:]
+		}
+		if len(was) > 0 && was[0] == id {
+			was = was[1:]
+		}
+		t, ok := k.part.traits(w, id)
+		if !ok {
+			t.Never = true
+		}
+		if t.Owner == world.Nobody {
+			t.Owner = w.Owner(id)
+		}
+		f.ix.Set(id, t)
+		f.next = append(f.next, id)
+	}
+	for _, id := range was {
+		f.ix.Remove(id)
+	}
+	k.ids, f.next = f.next, k.ids
+}
+
+func (f *Follower) partFor(w *world.World, id world.ID) *Part {
+	for i := range f.parts {
+		if _, ok := f.parts[i].traits(w, id); ok {
+			return &f.parts[i]
+		}
+	}
+	return &undescribed
+}

@@ -1,0 +1,119 @@
+package interest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/world"
+)
+
+type ant struct{ Pos det.Vec2 }
+
+func (a *ant) Sync(s *bits.Sync) { s.Vec2(&a.Pos, -1000, 1000, 1.0/16) }
+
+// Step walks about, breeds and dies.
+func (a *ant) Step(w *world.World, me world.ID) {
+	r := w.Rand()
+	a.Pos = a.Pos.Add(r.Unit2())
+	switch {
+	case r.Chance(0.05):
+		w.Remove(me)
+	case r.Chance(0.06):
+		world.Spawn(w, ant{a.Pos})
+	case r.Chance(0.05):
+		w.SetOwner(me, world.Player(r.IntN(3)))
+	}
+}
+
+type hill struct{ Size int }
+
+func (h *hill) Sync(s *bits.Sync) { s.Int(&h.Size, 0, 9) }
+
+type weather struct{ Rain bool }
+
+func (h *weather) Sync(s *bits.Sync) { s.Bool(&h.Rain) }
+
+var ants = world.Define("ants", world.Class[hill](), world.State[weather](), world.Class[ant](), world.OnStart(func(w *world.World) {
+	world.Spawn(w, hill{3})
+	for i := range 50 {
+		world.Spawn(w, ant{det.Vec2{X: float64(i)}})
+	}
+}))
+
+// The index holds what the world holds, tick after tick, also where ticks are left out or the world goes back.
+func TestFollow(t *testing.T) {
+	w, err := ants.New(world.Settings{Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix := NewIndex(Options{})
+	f := NewFollower(ix, Describe(func(_ *world.World, _ world.ID, a *ant) Traits {
+		return Traits{Pos: det.Vec3{X: a.Pos.X, Y: a.Pos.Y}, Speed: 60}
+	}))
+	past := w.Clone()
+	spawned, removed := 0, 0
+	check := func() {
+		t.Helper()
+		before := slices.Clone(ix.ids)
+		f.Follow(w)
+		n := 0
+		for id := range w.Entities() {
+			n++
+			got := ix.Traits(id)
+			want := Traits{Importance: 1, Owner: w.Owner(id)}
+			if a := world.Get[ant](w, id); a != nil {
+				want.Pos, want.Speed = det.Vec3{X: a.Pos.X, Y: a.Pos.Y}, 60
+			} else {
+				want.Always, want.Nowhere = true, true
+			}
+			if got == nil || *got != want {
+				t.Fatalf("tick %d: %v is %+v, want %+v", w.Tick(), id, got, want)
+			}
+			if !slices.Contains(before, id) {
+				spawned++
+			}
+		}
+		for _, id := range before {
+			if id != world.None && !w.Has(id) {
+				removed++
+			}
+		}
+		if n != ix.Len() {
+			t.Fatalf("tick %d: %d in the index, %d in the world", w.Tick(), ix.Len(), n)
+		}
+	}
+	check()
+	for tick := range 120 {
+		if err := w.Step(nil); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case tick == 70:
+			past.CopyFrom(w)
+		case tick == 90:
+			w.CopyFrom(past)
+		case tick%10 == 3:
+			continue
+		}
+		check()
+	}
+	if spawned < 100 || removed < 100 {
+		t.Fatalf("%d came and %d went: too little for the test to mean anything", spawned, removed)
+	}
+}
+
+// Following a world at rest allocates nothing.
+func TestFollowAllocations(t *testing.T) {
+	w, err := ants.New(world.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFollower(NewIndex(Options{}), Describe(func(_ *world.World, _ world.ID, a *ant) Traits { return Traits{Pos: det.Vec3{X: a.Pos.X}} }))
+	f.Follow(w)
+	f.Follow(w)
+	if n := testing.AllocsPerRun(100, func() { f.Follow(w) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
