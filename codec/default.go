@@ -48,13 +48,15 @@ func (m *classModel) guess() {
 		n.choose = context{size: 1}
 		p := predictor{n: 1, logN: 3}
 		p.terms[0] = term{uint16(m.numberFeature(i, rate1)), weightOne}
-		if m.reckon != nil {
-			p.terms[0].slot = uint16(m.numberFeature(i, reckoned))
-		}
 		p.logs[0] = term{uint16(m.numberLog(i, logAcceleration)), weightOne * 7 / 8}
 		p.logs[1] = term{uint16(m.numberLog(i, logRate)), weightOne / 16}
 		p.logs[2] = term{logGap, weightOne / 2}
 		p.logBias = 0
+		if m.reckon != nil { // the game knows better, and how its motion changed says little about where it errs
+			p.terms[0].slot = uint16(m.numberFeature(i, reckoned))
+			p.logs[0].weight = weightOne / 4
+			p.logBias = -24 * weightOne
+		}
 		n.sets = []predictor{p}
 	}
 	for i := range m.rotations {
