@@ -45,9 +45,9 @@
 // Each of up to sixteen channels has a [Mode]: [Unreliable], [Newest], [Ordered] or
 // [Unordered]. Messages that wait are gathered into one packet at each Flush, or at a
 // steady rate. Acknowledgements ride on packets that go anyway. Small reliable
-// messages are repeated in each packet until they are acknowledged, so that one sent
-// before an unreliable message is delivered before it even when packets are lost, as in
-// DOOM III; larger ones are sent again when they are known to be lost, large ones
+// messages are repeated in front of unreliable ones until they are acknowledged, so that
+// one sent before an unreliable message is delivered before it even when packets are
+// lost, as in DOOM III; larger ones are sent again when they are known to be lost, large ones
 // in fragments that are repaired one by one. [Conn.SendBulk] sends up to 64 MiB
 // with what the rest leaves of the budget.
 //

@@ -21,6 +21,9 @@ func (c *Conn) Send(channel uint8, message []byte) error {
 		if len(ch.queue) >= maxQueued || len(c.queued)+len(message) > maxQueuedBytes {
 			return ErrBacklog
 		}
+		if cap(ch.queue) == 0 {
+			ch.queue = make([]span, 0, queuedFirst)
+		}
 		from := uint32(len(c.queued))
 		c.queued = append(c.queued, message...)
 		ch.queue = append(ch.queue, span{from, uint32(len(c.queued))})
@@ -40,6 +43,7 @@ func (c *Conn) Send(channel uint8, message []byte) error {
 
 // What may wait to be sent on one channel, and unreliably on one connection.
 const (
+	queuedFirst    = 8
 	maxQueued      = 1024
 	maxQueuedBytes = 256 << 10
 )
@@ -266,13 +270,17 @@ func (c *Conn) sendWaiting() {
 
 // mayRide reports whether reliable messages under way should be repeated in the
 // next packet: in front of unreliable messages always, since that is promised; with
-// others while there is plenty of budget, because it mends a loss sooner.
+// others where packets have been lost of late and there is plenty of budget, because
+// then it mends the next loss sooner. Elsewhere it would only double what is sent.
 func (c *Conn) mayRide() bool {
 	if c.waiting&c.m.unreliable != 0 {
 		return true
 	}
-	return c.waiting != 0 && c.rate.bucket > c.rate.size(c.datagram)/2
+	return c.waiting != 0 && (c.outLost > 0 || c.measure.lossOut > rideLoss) && c.rate.bucket > c.rate.size(c.datagram)/2
 }
+
+// rideLoss is the share of lost packets below which a path counts as sound.
+const rideLoss = 1.0 / 512
 
 // fillUnreliable puts in waiting unreliable messages, most urgent channel first.
 func (c *Conn) fillUnreliable(f *frames) {

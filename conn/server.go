@@ -26,7 +26,7 @@ type Server struct {
 	used     map[[token.IDSize]byte]usedToken
 	pruned   time.Duration
 	shut     bool
-	touched  uint64
+	touched  uint64 // keeps the loads of touch from being left out as useless
 }
 
 // usedToken remembers a token until it would be refused as expired anyway.
@@ -98,9 +98,7 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.frames.giveUp()
 	for i := 0; i < len(s.active); {
 		if i%ahead == 0 {
-			for _, c := range s.active[i:min(i+ahead, len(s.active))] {
-				s.touched += c.touch()
-			}
+			s.touchConns(s.active[i:min(i+ahead, len(s.active))])
 		}
 		c := s.active[i]
 		c.flush()

@@ -23,6 +23,15 @@ func (s *Server) touchSenders(batch []link.Datagram) {
 	s.touched += sum
 }
 
+// touchConns asks for the memory of connections that are to be flushed.
+func (s *Server) touchConns(conns []*Conn) {
+	sum := uint64(0)
+	for _, c := range conns {
+		sum += c.touch()
+	}
+	s.touched += sum
+}
+
 // touch reads something of each line that a packet needs, and of what it leads to.
 func (c *Conn) touch() uint64 {
 	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.sendTo.Port()) +
@@ -30,9 +39,7 @@ func (c *Conn) touch() uint64 {
 		uint64(len(c.queued)) + uint64(c.rate.acked) + c.book.Sent[SentTag] + c.book.Sent[SentReliable] + c.book.Messages +
 		uint64(c.measure.smooth) + uint64(c.measure.leastSince)
 	sum += uint64(c.seal.aead.Overhead())
-	if len(c.channels) > 0 {
-		sum += uint64(c.channels[0].newest)
-	}
+	sum += uint64(c.channels[0].newest) // there is one at least
 	if cap(c.queued) > 0 {
 		sum += uint64(c.queued[:1][0])
 	}

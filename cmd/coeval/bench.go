@@ -11,6 +11,8 @@ import (
 func measurements() []*cobra.Command {
 	return []*cobra.Command{
 		benchCodecCommand(),
+		benchWorldCommand(),
+		benchTransportCommand(),
 	}
 }
 
