@@ -24,7 +24,7 @@ const partVariable = "COEVAL_TEST_TRANSPORT_PART"
 func TestTransportProcess(t *testing.T) {
 	role := os.Getenv(partVariable)
 	if role == "" {
-		t.Skip("only run by other tests")
+		return // nobody asked
 	}
 	if err := TransportPart(context.Background(), role, os.Stdin, os.Stdout); err != nil {
 		os.Stderr.WriteString(err.Error())

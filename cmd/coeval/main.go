@@ -47,17 +47,21 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, cmds []*cobra.Command) int {
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	said := make(chan struct{})
-	finished := context.AfterFunc(ctx, func() {
-		defer close(said)
+	say := func() {
 		restore()
 		fmt.Fprintln(stderr, "coeval: stopping; press Ctrl-C again to end at once")
-	})
+		close(said)
+	}
+	unsaid := context.AfterFunc(ctx, say)
 
 	root, started := newRoot(cmds, stdout, stderr)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 
-	interrupted := !finished()
+	interrupted := ctx.Err() != nil
+	if unsaid() && interrupted { // the command ended before there was time to say so
+		say()
+	}
 	if interrupted {
 		<-said // the writer is ours again
 	}

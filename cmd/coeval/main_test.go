@@ -107,7 +107,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	root, _ := newRoot(commands(), io.Discard, io.Discard)
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		if cmd.Name() == "help" || cmd.Name() == "completion" {
+		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.Hidden {
 			return
 		}
 		if cmd.Short == "" {
