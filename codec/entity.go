@@ -138,11 +138,25 @@ func (c *coder) number(n *numberModel, h *History, now []int32) {
 		c.rates(n, h, s)
 	}
 	if n.usesBase {
-		s[baseRate] = clampFeature((b - n.mid) * c.gap << 8)
-		s[baseValue] = clampFeature((b - n.mid) << 8)
+		s[baseRate] = (b - n.mid) * c.gap << 8
+		s[baseValue] = (b - n.mid) << 8
+		if n.wide {
+			s[baseRate], s[baseValue] = clampFeature(s[baseRate]), clampFeature(s[baseValue])
+		}
 	}
 	p := &n.sets[n.choose.index(&c.facts)]
-	predicted := c.predict(p)
+	// Both sums are written out, because calls would be a good part of the time. Terms that are not used have no weight.
+	f := &c.features
+	predicted := (int64(p.terms[0].weight)*f[p.terms[0].slot%maxFeatures] +
+		int64(p.terms[1].weight)*f[p.terms[1].slot%maxFeatures] +
+		int64(p.terms[2].weight)*f[p.terms[2].slot%maxFeatures] +
+		int64(p.terms[3].weight)*f[p.terms[3].slot%maxFeatures] +
+		int64(p.terms[4].weight)*f[p.terms[4].slot%maxFeatures]) >> weightBits
+	l := &c.logs
+	size := p.logBias + int64(p.logs[0].weight)*l[p.logs[0].slot%maxLogs] +
+		int64(p.logs[1].weight)*l[p.logs[1].slot%maxLogs] +
+		int64(p.logs[2].weight)*l[p.logs[2].slot%maxLogs] +
+		int64(p.logs[3].weight)*l[p.logs[3].slot%maxLogs]
 	if !n.wraps { // what lies outside the range cannot be
 		predicted = min(max(predicted, (n.min-b)<<8), (n.max-b)<<8)
 	}
@@ -151,7 +165,7 @@ func (c *coder) number(n *numberModel, h *History, now []int32) {
 	if n.wraps {
 		r = wrapFar(r, n.span)
 	}
-	r = c.residual(n.errors, binOf(c.expect(p)), predicted-whole<<8, r)
+	r = c.residual(n.errors, binOf(size), predicted-whole<<8, r)
 	moved := whole + r
 	v := int64(now[n.field])
 	if c.dec != nil {
@@ -169,7 +183,10 @@ func (c *coder) number(n *numberModel, h *History, now []int32) {
 		s[change], s[miss] = clampFeature(s[change]), clampFeature(s[miss])
 	}
 	if n.usesNow {
-		s[nowRate] = clampFeature((v - n.mid) * c.gap << 8)
+		s[nowRate] = (v - n.mid) * c.gap << 8
+		if n.wide {
+			s[nowRate] = clampFeature(s[nowRate])
+		}
 	}
 	if n.usesMiss {
 		l := logOf(s[miss])
@@ -178,23 +195,13 @@ func (c *coder) number(n *numberModel, h *History, now []int32) {
 	}
 }
 
-// predict is a predictor's sum, in 1/256 of a unit. Terms that are not used have no weight.
-func (c *coder) predict(p *predictor) int64 {
-	f := &c.features
-	return (int64(p.terms[0].weight)*f[p.terms[0].slot%maxFeatures] +
-		int64(p.terms[1].weight)*f[p.terms[1].slot%maxFeatures] +
-		int64(p.terms[2].weight)*f[p.terms[2].slot%maxFeatures] +
-		int64(p.terms[3].weight)*f[p.terms[3].slot%maxFeatures] +
-		int64(p.terms[4].weight)*f[p.terms[4].slot%maxFeatures]) >> weightBits
-}
-
 // expect is the expected size of the error, as a logarithm for binOf.
 func (c *coder) expect(p *predictor) int64 {
-	l := &c.logs
-	return p.logBias + int64(p.logs[0].weight)*l[p.logs[0].slot%maxLogs] +
-		int64(p.logs[1].weight)*l[p.logs[1].slot%maxLogs] +
-		int64(p.logs[2].weight)*l[p.logs[2].slot%maxLogs] +
-		int64(p.logs[3].weight)*l[p.logs[3].slot%maxLogs]
+	sum := p.logBias
+	for i := range p.logs {
+		sum += int64(p.logs[i].weight) * c.logs[p.logs[i].slot%maxLogs]
+	}
+	return sum
 }
 
 // wrapFar brings any difference into -span/2 .. span/2.

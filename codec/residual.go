@@ -87,7 +87,8 @@ func logOf(x int64) int64 {
 
 // binOf is the bin of an expected size in 1/weightOne of an eighth octave.
 func binOf(log int64) int {
-	return int(min(max((log>>weightBits-minLog)/binWidth, 0), bins-1))
+	x := min(max(log>>weightBits-minLog, 0), bins*binWidth-1)
+	return int(uint64(x) * 171 >> 9) // a third, exact for numbers this small
 }
 
 // residual codes r, which was expected to be of the size of bin. frac is the

@@ -57,3 +57,13 @@ func TestResidualRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// The quick division must be a division.
+func TestBinOf(t *testing.T) {
+	for x := int64(-2000); x < 2000; x++ {
+		want := min(max((x-minLog)/binWidth, 0), bins-1)
+		if got := binOf(x << weightBits); int64(got) != want {
+			t.Fatalf("%d falls into bin %d, not %d", x, got, want)
+		}
+	}
+}
