@@ -281,11 +281,9 @@ func TestClientLimit(t *testing.T) {
 
 func TestIdleClientsAreForgotten(t *testing.T) {
 	r := newRig(t, Options{Idle: time.Millisecond})
-	c := r.client()
-	r.send(c, 1)
-	r.receive(c, 1)
-	p := r.await("nobody is left", func(p Report) bool { return p.Clients == 0 })
-	if p.Up.Offered != 1 || p.Met != 1 {
+	r.send(r.client(), 1) // on a busy machine it may be forgotten before an answer comes, so none is awaited
+	p := r.await("the client has come and gone", func(p Report) bool { return p.Met == 1 && p.Clients == 0 })
+	if p.Up.Offered != 1 {
 		t.Errorf("its counts are gone: %+v", p)
 	}
 }
