@@ -9,6 +9,9 @@ import "github.com/coeval-dev/coeval/entropy"
 type Encoder struct {
 	c   coder
 	enc entropy.Encoder
+
+	mark   entropy.Mark
+	before uint8 // factBefore at the mark
 }
 
 // Start is the image that an entity of a class is a difference from where the
@@ -58,6 +61,28 @@ func (e *Encoder) Refer(class int, h *History, now []int32) {
 	e.c.ref.set(&e.c.model.classes[class], h, now)
 }
 
+// Bits adds the lowest n bits of v, at most 32: what goes along with entities.
+func (e *Encoder) Bits(v uint32, n uint) { e.enc.EncodeBits(uint64(v), n) }
+
+// Flag adds a bit that is expected to be set with a chance of one in 1<<16. It
+// costs what it surprises by.
+func (e *Encoder) Flag(bit bool, one uint32) { e.enc.EncodeChance(bit, one) }
+
+// Full reports whether more was added by Bits and Flag than fits.
+func (e *Encoder) Full() bool { return !e.enc.Fits() }
+
+// Mark remembers the present place for Rewind.
+func (e *Encoder) Mark() { e.mark, e.before = e.enc.Mark(), e.c.facts[factBefore] }
+
+// Rewind takes back all that was added since Mark.
+func (e *Encoder) Rewind() {
+	e.enc.Rewind(e.mark)
+	e.c.facts[factBefore] = e.before
+}
+
+// Spent is how many bits have been added so far.
+func (e *Encoder) Spent() float64 { return e.enc.Bits() }
+
 // Finish ends the packet and returns it.
 func (e *Encoder) Finish() ([]byte, error) { return e.enc.Finish() }
 
@@ -99,6 +124,15 @@ func (d *Decoder) Get(class int, h *History, now []int32) (bool, error) {
 func (d *Decoder) Refer(class int, h *History, now []int32) {
 	d.c.ref.set(&d.c.model.classes[class], h, now)
 }
+
+// Bits reads n bits, at most 32, that Encoder.Bits added.
+func (d *Decoder) Bits(n uint) uint32 { return uint32(d.dec.DecodeBits(n)) }
+
+// Flag reads a bit that Encoder.Flag added, given the same chance.
+func (d *Decoder) Flag(one uint32) bool { return d.dec.DecodeChance(one) }
+
+// Err reports what was wrong with the packet so far.
+func (d *Decoder) Err() error { return d.dec.Err() }
 
 // Finish checks that the packet ended where its last entity did.
 func (d *Decoder) Finish() error { return d.dec.Finish() }

@@ -23,6 +23,20 @@ type PacketEncoder interface {
 	// reference of those put after it. h and now must stay as they are until
 	// the packet is finished.
 	Refer(class int, h *History, now []int32)
+	// Bits adds what goes along with entities, such as which they are: the
+	// lowest n bits of v, at most 32. Whether it fits is known by Full.
+	Bits(v uint32, n uint)
+	// Flag adds one bit that is expected to be set with a chance of one in
+	// 1<<16. A coder that knows nothing of chances spends a bit on it.
+	Flag(bit bool, one uint32)
+	// Full reports whether more was added by Bits and Flag than fits.
+	Full() bool
+	// Mark remembers the present place, and Rewind takes back what was added
+	// since, so that an entity goes with what was said about it or not at all.
+	Mark()
+	Rewind()
+	// Spent is how many bits have been added so far, for a ledger.
+	Spent() float64
 	// Finish ends the packet and returns it.
 	Finish() ([]byte, error)
 }
@@ -36,6 +50,12 @@ type PacketDecoder interface {
 	Get(class int, h *History, now []int32) (changed bool, err error)
 	// Refer makes an entity that was read the reference of those read after it.
 	Refer(class int, h *History, now []int32)
+	// Bits reads what the encoder's Bits added. Errors are those of Err.
+	Bits(n uint) uint32
+	// Flag reads what the encoder's Flag added, given the same chance.
+	Flag(one uint32) bool
+	// Err reports what was wrong with the packet so far.
+	Err() error
 	// Finish checks that the packet ended where its last entity did.
 	Finish() error
 }

@@ -33,6 +33,7 @@ func (s *Strategy) NewDecoder() codec.PacketDecoder { return &decoder{strategy: 
 type encoder struct {
 	strategy *Strategy
 	z        shortener
+	before   mark
 	err      error // an image that cannot be packed
 }
 
@@ -80,6 +81,22 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 // Refer does nothing: no entity is predicted from another.
 func (e *encoder) Refer(int, *codec.History, []int32) {}
 
+func (e *encoder) Bits(v uint32, n uint) { e.z.write(uint64(v)&(1<<n-1), int(n)) }
+
+// Flag takes a bit, whatever the chance; zeros in a row are shortened with the rest.
+func (e *encoder) Flag(bit bool, _ uint32) {
+	if bit {
+		e.z.write(1, 1)
+	} else {
+		e.z.write(0, 1)
+	}
+}
+
+func (e *encoder) Full() bool     { return !e.z.fits() }
+func (e *encoder) Mark()          { e.before = e.z.mark() }
+func (e *encoder) Rewind()        { e.z.rewind(e.before) }
+func (e *encoder) Spent() float64 { return float64(e.z.w.Len() + e.z.n) }
+
 func (e *encoder) Finish() ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
@@ -119,6 +136,10 @@ func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 }
 
 func (d *decoder) Refer(int, *codec.History, []int32) {}
+
+func (d *decoder) Bits(n uint) uint32 { return uint32(d.r.ReadBits(int(n))) }
+func (d *decoder) Flag(uint32) bool   { return d.r.ReadBool() }
+func (d *decoder) Err() error         { return d.err() }
 
 // err notes also where zeros were read that only fill up the last byte.
 func (d *decoder) err() error {

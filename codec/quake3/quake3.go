@@ -99,6 +99,7 @@ func (q *Strategy) NewDecoder() codec.PacketDecoder { return &decoder{strategy: 
 type encoder struct {
 	strategy *Strategy
 	w        bits.Writer
+	mark     bits.Mark
 	err      error // an image that cannot be packed
 }
 
@@ -175,6 +176,16 @@ func (e *encoder) write(flags uint64, n int, v uint32, width int) {
 // Refer does nothing: no entity is predicted from another.
 func (e *encoder) Refer(int, *codec.History, []int32) {}
 
+func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v), int(n)) }
+
+// Flag takes a bit, whatever the chance.
+func (e *encoder) Flag(bit bool, _ uint32) { e.w.WriteBool(bit) }
+
+func (e *encoder) Full() bool     { return e.w.Err() != nil }
+func (e *encoder) Mark()          { e.mark = e.w.Mark() }
+func (e *encoder) Rewind()        { e.w.Rewind(e.mark) }
+func (e *encoder) Spent() float64 { return float64(e.w.Len()) }
+
 func (e *encoder) Finish() ([]byte, error) {
 	if e.err != nil {
 		return nil, e.err
@@ -234,5 +245,9 @@ func (d *decoder) read(width int) uint32 {
 }
 
 func (d *decoder) Refer(int, *codec.History, []int32) {}
+
+func (d *decoder) Bits(n uint) uint32 { return uint32(d.r.ReadBits(int(n))) }
+func (d *decoder) Flag(uint32) bool   { return d.r.ReadBool() }
+func (d *decoder) Err() error         { return d.r.Err() }
 
 func (d *decoder) Finish() error { return d.r.Finish() }
