@@ -176,7 +176,7 @@ func (e *encoder) write(flags uint64, n int, v uint32, width int) {
 // Refer does nothing: no entity is predicted from another.
 func (e *encoder) Refer(int, *codec.History, []int32) {}
 
-func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v), int(n)) }
+func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v)&(1<<n-1), int(n)) }
 
 // Flag takes a bit, whatever the chance.
 func (e *encoder) Flag(bit bool, _ uint32) { e.w.WriteBool(bit) }

@@ -72,7 +72,7 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 // Refer does nothing: no entity is predicted from another.
 func (e *encoder) Refer(int, *codec.History, []int32) {}
 
-func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v), int(n)) }
+func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v)&(1<<n-1), int(n)) }
 
 // Flag takes a bit, whatever the chance.
 func (e *encoder) Flag(bit bool, _ uint32) { e.w.WriteBool(bit) }

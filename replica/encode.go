@@ -1,0 +1,570 @@
+package replica
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Room is what a snapshot may take, and what it reports beside the world.
+type Room struct {
+	// Packet is the largest packet, in bytes.
+	Packet int
+	// Budget is how many bytes all packets of the snapshot may have together.
+	Budget int
+	// Early is by how many quarters of a tick the client's newest command came before it was needed; negative if it was late.
+	Early int
+	// Repeated is how many of the player's commands had to be made up since the last snapshot.
+	Repeated int
+}
+
+// minRoom is the least that a packet is worth beginning for.
+const minRoom = 48
+
+// tailBits is what a packet keeps free for what follows the entities.
+const tailBits = 64
+
+// A Worker is the memory that encoding takes. Each goroutine that encodes
+// needs one, and one is enough for any number of senders.
+type Worker struct {
+	enc    codec.PacketEncoder
+	todo   []todo
+	chosen []uint64 // a bit for each handle
+	count  int
+	behind []int32 // handles that are deferred
+	buf    []byte
+	parts  [][]byte
+	skips  skips
+	hist   codec.History
+	part   codec.History
+}
+
+// todo is something that the client should be told.
+type todo struct {
+	handle int32
+	score  float32
+	bits   float32
+}
+
+// NewWorker makes a worker for senders of a protocol.
+func NewWorker(p *Protocol) *Worker { return &Worker{enc: p.strategy.NewEncoder()} }
+
+// Encode makes the packets of a snapshot and stages them in the sender. What
+// was staged before and not sent is taken back. There may be no packets at all,
+// if nothing changed or there is no room.
+//
+// It should be called at each snapshot even when there is no budget, since it also collects events.
+func (s *Sender) Encode(w *Worker, room Room) {
+	s.unstage()
+	s.answer()
+	s.gather()
+	need := s.collect(w)
+	now := s.pub.tick
+	if len(w.todo) == 0 && len(s.sparks) == 0 && s.spoke && now-s.last < s.options.Idle {
+		return
+	}
+	budget := room.Budget
+	if min(room.Packet, budget) < minRoom {
+		s.wait(w.todo)
+		return
+	}
+	if free := float32(budget*8 - 128); need > free {
+		s.prefer(w, free)
+	} else {
+		for _, t := range w.todo {
+			w.choose(t.handle)
+		}
+	}
+	s.pack(w, room)
+	s.last, s.spoke = now, true
+}
+
+// collect lists what the client should be told, and estimates how many bits it
+// takes.
+func (s *Sender) collect(w *Worker) (need float32) {
+	p := s.pub.protocol
+	if s.relay {
+		s.relayCommands()
+	}
+	w.reset(len(s.records))
+	now := uint32(s.pub.tick)
+	kept := s.view[:0]
+	for _, h := range s.view {
+		r := &s.records[h]
+		sl := &s.pub.slots[r.slot]
+		if sl.unique != r.unique {
+			s.lose(h)
+			continue
+		}
+		kept = append(kept, h)
+		if r.told == held {
+			if r.number == sl.number {
+				continue
+			}
+			policy := &p.classes[sl.class].policy
+			if policy.Interval > 0 && now-r.tick < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl) {
+				continue
+			}
+		}
+		c := s.cost[sl.class]
+		if !r.bound {
+			c += 40
+		}
+		need += c
+		w.todo = append(w.todo, todo{h, r.priority + r.waiting, c})
+	}
+	s.view = kept
+	going := s.leaving[:0]
+	for _, h := range s.leaving {
+		r := &s.records[h]
+		if r.unique == 0 || r.want == held || r.told == r.want && r.under == 0 {
+			continue
+		}
+		going = append(going, h)
+		if r.told != r.want {
+			if s.pub.slots[r.slot].unique != r.unique {
+				r.want = removed
+			}
+			need += 12
+			w.todo = append(w.todo, todo{h, 2 + r.waiting, 12})
+		}
+	}
+	s.leaving = going
+	return need
+}
+
+// interval is how many ticks an entity of some priority waits between updates.
+func (p *Policy) interval(priority float32) uint32 {
+	near, far := float32(p.Interval), float32(max(p.Far, p.Interval))
+	part := min(max((1-priority)/0.9, 0), 1)
+	return uint32(near + (far-near)*part)
+}
+
+// owned says whether the owner is still the one that the client was told: a
+// change of owner is told even of what the client simulates by itself.
+func (s *Sender) owned(r *record, sl *slot) bool {
+	m, _ := sl.now()
+	return m.owner == r.owner
+}
+
+// wait lets what is not sent gain on the rest.
+func (s *Sender) wait(list []todo) {
+	for _, t := range list {
+		r := &s.records[t.handle]
+		r.waiting += max(r.priority, 0.05)
+	}
+}
+
+// prefer chooses what matters most, as much as fits. The rest waits.
+func (s *Sender) prefer(w *Worker, free float32) {
+	slices.SortFunc(w.todo, func(a, b todo) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.handle, b.handle))
+	})
+	for i, t := range w.todo {
+		if free -= t.bits; free < 0 && i > 0 {
+			for _, t := range w.todo[i:] {
+				w.behind = append(w.behind, t.handle)
+			}
+			return
+		}
+		w.choose(t.handle)
+	}
+}
+
+func (w *Worker) reset(handles int) {
+	w.todo, w.behind, w.parts, w.count = w.todo[:0], w.behind[:0], w.parts[:0], 0
+	if n := (handles + 63) / 64; n > len(w.chosen) {
+		w.chosen = append(w.chosen, make([]uint64, n-len(w.chosen))...)
+	}
+	clear(w.chosen)
+}
+
+func (w *Worker) choose(h int32) {
+	w.chosen[h>>6] |= 1 << (h & 63)
+	w.count++
+}
+
+// pack writes what was chosen, by rising handles, into as many packets as it
+// takes and the budget allows.
+func (s *Sender) pack(w *Worker, room Room) {
+	budget := room.Budget
+	word, left := 0, w.count
+	for part := 0; ; part++ {
+		size := min(room.Packet, budget)
+		if part > 0 && size < minRoom {
+			break
+		}
+		if cap(w.buf) < size {
+			w.buf = make([]byte, max(size, 1500))
+		}
+		f := s.begin(w, w.buf[:size], part == 0, room)
+		limit := float64(size*8 - tailBits)
+		if more := s.sparkBits(); more > 0 {
+			limit = max(limit-more, limit/2)
+		}
+		prev, hash := int32(-1), uint64(0)
+		first, full := true, false
+		for word < len(w.chosen) && !full {
+			for w.chosen[word] != 0 {
+				h := int32(word<<6 + bits.TrailingZeros64(w.chosen[word]))
+				if !s.put(w, f, h, prev, first, limit, &hash) {
+					if first { // not even alone
+						s.oversize(h)
+						w.chosen[word] &= w.chosen[word] - 1
+						left--
+						continue
+					}
+					full = true
+					break
+				}
+				w.chosen[word] &= w.chosen[word] - 1
+				left--
+				prev, first = h, false
+			}
+			if !full {
+				word++
+			}
+		}
+		budget -= size
+		more := left > 0 && budget >= minRoom
+		if first {
+			w.enc.Flag(false, chanceAny)
+		} else {
+			w.enc.Flag(false, chanceEntity)
+		}
+		w.enc.Flag(more, chanceMore)
+		if !more {
+			s.rest(w, word)
+			s.putBehind(w, float64(size*8))
+			s.putSparks(w, float64(size*8-hashBits-8))
+		}
+		w.enc.Bits(fold(hash), hashBits)
+		data := s.finish(w, f)
+		if data == nil {
+			return
+		}
+		budget += size - len(data)
+		if !more {
+			return
+		}
+	}
+}
+
+// rest defers what was chosen and did not fit after all.
+func (s *Sender) rest(w *Worker, word int) {
+	for ; word < len(w.chosen); word++ {
+		for m := w.chosen[word]; m != 0; m &= m - 1 {
+			w.behind = append(w.behind, int32(word<<6+bits.TrailingZeros64(m)))
+		}
+	}
+	for _, h := range w.behind {
+		r := &s.records[h]
+		r.waiting += max(r.priority, 0.05)
+	}
+}
+
+// begin starts a packet with its header.
+func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
+	seq := s.next
+	f := s.flight()
+	f.packet, f.tick = seq, uint32(s.pub.tick)
+	enc := w.enc
+	enc.Begin(buf)
+	w.skips = skips{}
+	enc.Bits(uint32(s.options.Epoch)&(1<<epochBits-1), epochBits)
+	enc.Bits(seq&(1<<packetBits-1), packetBits)
+	enc.Bits(f.tick&(1<<tickBits-1), tickBits)
+	enc.Flag(first, chanceFirst)
+	s.putAcks(enc, seq)
+	count := uint8(s.messages.sent & (1<<eventBits - 1))
+	s.counts[seq&255] = count
+	if s.any && seq-s.newest <= window {
+		changed := count != s.counts[s.newest&255]
+		enc.Flag(changed, chanceEvents)
+		if changed {
+			enc.Bits(uint32(count), eventBits)
+		}
+	} else {
+		enc.Bits(uint32(count), eventBits)
+	}
+	if first {
+		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
+		enc.Flag(room.Repeated > 0, chanceRepeated)
+		if room.Repeated > 0 {
+			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
+		}
+	}
+	s.ledger.Header += enc.Spent()
+	return f
+}
+
+// putAcks says which of the latest packets are known to have arrived: the
+// newest, and all before it but for some. It is what bases are chosen from.
+func (s *Sender) putAcks(enc codec.PacketEncoder, seq uint32) {
+	known := s.any && seq-s.newest <= window
+	enc.Flag(known, chanceAck)
+	s.low = seq // nothing is older
+	if !known {
+		return
+	}
+	enc.Bits(seq-s.newest, ageBits)
+	s.low = seq - min(seq, window) - 1 // numbers begin at 0
+	last := s.newest
+	n := 0
+	for p := s.newest - 1; p != s.low; p-- {
+		if s.arrived.has(p) {
+			continue
+		}
+		enc.Flag(true, chanceException)
+		enc.Bits(last-p, ageBits)
+		last = p
+		if n++; n == maxExceptions {
+			s.low = p
+			return
+		}
+	}
+	enc.Flag(false, chanceException)
+}
+
+// put adds what is to be told of one entity. It reports false, and leaves the
+// packet as it was, if that does not fit.
+func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit float64, hash *uint64) bool {
+	enc := w.enc
+	r := &s.records[h]
+	before, skipped := enc.Spent(), w.skips
+	enc.Mark()
+	if first {
+		enc.Flag(true, chanceAny)
+	} else {
+		enc.Flag(true, chanceEntity)
+	}
+	putGap(enc, &w.skips, uint32(h-prev-1))
+	e := flightEntry{handle: h, unique: r.unique, what: r.want}
+	fits := true
+	class := -1
+	var image []int32
+	var owner world.Player
+	if r.want != held {
+		enc.Flag(true, chanceSpecial)
+		enc.Flag(true, chanceGone)
+		enc.Flag(r.want == removed, chanceRemoved)
+	} else {
+		sl := &s.pub.slots[r.slot]
+		class = int(sl.class)
+		var m *imageMeta
+		m, image = sl.now()
+		owner = m.owner
+		e.number = sl.number
+		fits = s.putImage(w, f, r, sl, m, image)
+	}
+	if !fits || enc.Full() || enc.Spent() > limit {
+		enc.Rewind()
+		w.skips = skipped
+		return false
+	}
+	cost := enc.Spent() - before
+	if class >= 0 {
+		*hash = mix(*hash, uint32(h), image)
+		s.cost[class] += (float32(cost) - s.cost[class]) / 16
+		s.ledger.Classes[class].Bits += cost
+		s.ledger.Classes[class].Updates++
+		if owner != r.owner {
+			s.relay = true
+			r.owner = owner
+		}
+	} else {
+		*hash = mix(*hash, uint32(h), nil)
+		s.ledger.Views += cost
+	}
+	r.sends++
+	r.told, r.number, r.packet, r.tick, r.waiting = r.want, e.number, f.packet, f.tick, 0
+	r.under++
+	e.sends = r.sends
+	f.entries = append(f.entries, e)
+	return true
+}
+
+// putImage writes an image against what the client has of the entity.
+func (s *Sender) putImage(w *Worker, f *flight, r *record, sl *slot, m *imageMeta, image []int32) bool {
+	p := s.pub.protocol
+	enc := w.enc
+	baseOwner, old := s.base(w, f, r, sl)
+	special := !r.bound || m.owner != baseOwner
+	enc.Flag(special, chanceSpecial)
+	if special {
+		enc.Flag(false, chanceGone)
+		enc.Flag(!r.bound, chanceBind)
+		if !r.bound {
+			s.putBinding(enc, sl, f.tick)
+		}
+		enc.Flag(m.owner != baseOwner, chanceOwner)
+		if m.owner != baseOwner {
+			enc.Bits(uint32(m.owner), 16)
+		}
+	}
+	if r.bound && w.hist.Len > 0 && old >= 0 {
+		enc.Flag(true, chanceOld)
+		putNumber(enc, uint32(old))
+	} else if r.bound && old == noBase {
+		enc.Flag(false, chanceOld)
+	}
+	c := &p.classes[sl.class]
+	if len(c.parts) == 1 {
+		if c.fields == 0 {
+			return true
+		}
+		return enc.Put(c.parts[0].class, &w.hist, image)
+	}
+	for _, part := range c.parts {
+		w.part = w.hist
+		for i := range w.part.Len {
+			w.part.Images[i] = w.hist.Images[i][part.from:part.to]
+		}
+		if !enc.Put(part.class, &w.part, image[part.from:part.to]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Where a base comes from, if it is not an old one.
+const (
+	inWindow = -1
+	noBase   = -2
+)
+
+// base fills the worker's history with what the client is known to hold, and
+// gives the owner that goes with it. old is how many packets ago the base was
+// sent where that lies before the window, or one of the constants above.
+func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Player, old int64) {
+	w.hist.Reset()
+	var ticks [depth]uint32
+	n := 0
+	for i := range r.acks[:r.acked] {
+		a := &r.acks[i]
+		if f.packet-a.packet > window || int32(a.packet-s.low) <= 0 || f.tick-a.tick > recent {
+			break
+		}
+		ticks[i] = a.tick
+		n++
+	}
+	if n > 0 {
+		picked, n := choose(f.tick, ticks[:n])
+		for i := range n {
+			a := &r.acks[picked[i]]
+			m, image := sl.find(a.number)
+			if m == nil {
+				break
+			}
+			if i == 0 {
+				owner = m.owner
+			}
+			w.hist.Add(image, int32(f.tick-a.tick))
+		}
+		return owner, inWindow
+	}
+	if r.acked > 0 && r.sends-r.acks[0].sends < keepOld {
+		a := &r.acks[0]
+		if m, image := sl.find(a.number); m != nil {
+			w.hist.Add(image, int32(min(f.tick-a.tick, 255)))
+			return m.owner, int64(f.packet - a.packet)
+		}
+	}
+	if s.options.Start && sl.first != nil {
+		w.hist.Add(sl.first, 255)
+		return sl.firstOwner, noBase
+	}
+	w.hist.Add(s.pub.protocol.start(sl.class), 255)
+	return world.Nobody, noBase
+}
+
+// putBinding says which entity a handle stands for from now on.
+func (s *Sender) putBinding(enc codec.PacketEncoder, sl *slot, tick uint32) {
+	p := s.pub.protocol
+	isCommand := sl.player != world.Nobody
+	if p.commands >= 0 {
+		enc.Flag(isCommand, chanceCommand)
+		if isCommand {
+			enc.Bits(uint32(sl.player), 16)
+			return
+		}
+	}
+	p.putID(enc, sl.id)
+	age := tick - uint32(sl.origin.Tick)
+	fresh := sl.origin.By != world.None && age < 1<<originBits
+	enc.Flag(fresh, chanceOrigin)
+	if fresh {
+		p.putID(enc, sl.origin.By)
+		enc.Bits(age, originBits)
+		putNumber(enc, uint32(sl.origin.Ordinal))
+	}
+}
+
+// putBehind lists what the client is not told though it changed.
+func (s *Sender) putBehind(w *Worker, limit float64) {
+	enc := w.enc
+	known := w.behind[:0]
+	for _, h := range w.behind {
+		if r := &s.records[h]; r.bound && r.want == held {
+			known = append(known, h)
+		}
+	}
+	enc.Flag(len(known) > 0, chanceDeferred)
+	if len(known) == 0 {
+		return
+	}
+	all := enc.Spent()+float64(len(known)*10+tailBits) > limit
+	enc.Flag(all, chanceRemoved)
+	if all {
+		return
+	}
+	slices.Sort(known)
+	w.skips = skips{}
+	prev := int32(-1)
+	for _, h := range known {
+		enc.Flag(true, chanceEntity)
+		putGap(enc, &w.skips, uint32(h-prev-1))
+		prev = h
+	}
+	enc.Flag(false, chanceEntity)
+}
+
+// flight gives an empty record of a packet.
+func (s *Sender) flight() *flight {
+	if n := len(s.pool); n > 0 {
+		f := s.pool[n-1]
+		s.pool = s.pool[:n-1]
+		*f = flight{entries: f.entries[:0]}
+		return f
+	}
+	return new(flight)
+}
+
+// finish ends a packet and stages it.
+func (s *Sender) finish(w *Worker, f *flight) []byte {
+	data, err := w.enc.Finish()
+	if err != nil { // an image out of range; nothing of it was sent
+		s.ledger.Failed++
+		s.dropped(f)
+		return nil
+	}
+	s.next++
+	s.arrived.drop(f.packet)
+	f.size = len(data)
+	n := len(s.staged)
+	if n < cap(s.staged) {
+		s.staged = s.staged[:n+1]
+	} else {
+		s.staged = append(s.staged, stagedPart{})
+	}
+	st := &s.staged[n]
+	st.data = append(st.data[:0], data...)
+	st.flight = f
+	s.flights = append(s.flights, f)
+	s.ledger.Packets++
+	s.ledger.Bytes += uint64(len(data))
+	return st.data
+}

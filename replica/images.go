@@ -1,0 +1,151 @@
+package replica
+
+import "github.com/coeval-dev/coeval/world"
+
+// recent is for how many ticks every image of an entity can be found, and so
+// how far back a history may reach. An older one can be found as long as it is some client's base.
+const recent = 120
+
+// maxRing is how many images an entity has at most besides those that are
+// pinned: a power of two above recent, as there is no more than one a tick.
+const maxRing = 128
+
+// maxPinned bounds how many older images are kept of an entity. A client whose
+// base is given up starts again from what its game starts from.
+const maxPinned = 16
+
+// slot is one thing that can be sent: an entity, a state, or the latest
+// command of a player. Its images are numbered from 1; a number is never used for another image.
+type slot struct {
+	id     world.ID
+	player world.Player // whose command it is, if it is one
+	unique uint32       // tells apart those that had this slot one after another; 0 if it is free
+	class  int32
+	number uint32 // of the newest image
+	fields int32
+	seen   uint64 // the publication that last found it in the world
+	origin world.Name
+
+	images     []int32 // a ring of images
+	meta       []imageMeta
+	pinned     []pinnedImage
+	first      []int32      // the image that the world starts with, which clients know without being told; nil if it was not there
+	firstOwner world.Player // and whose it is then
+}
+
+// imageMeta is what is known of an image in the ring.
+type imageMeta struct {
+	number uint32
+	tick   uint32 // when it became so
+	pins   uint32 // how many clients have it as their base
+	owner  world.Player
+}
+
+// pinnedImage is one that left the ring while it was a base.
+type pinnedImage struct {
+	imageMeta
+	image []int32
+}
+
+// push adds the newest image, and gives where to write it.
+func (s *slot) push(tick world.Tick, owner world.Player) []int32 {
+	s.number++
+	if len(s.meta) == 0 {
+		s.grow(2)
+	}
+	at := int(s.number) & (len(s.meta) - 1)
+	if old := &s.meta[at]; old.number != 0 {
+		// It was true until the next one came.
+		next := &s.meta[(at+1)&(len(s.meta)-1)]
+		if uint32(tick)-next.tick <= recent && len(s.meta) < maxRing {
+			s.grow(2 * len(s.meta))
+			at = int(s.number) & (len(s.meta) - 1)
+		} else if old.pins > 0 {
+			s.pin(at)
+		}
+	}
+	s.meta[at] = imageMeta{number: s.number, tick: uint32(tick), owner: owner}
+	return s.row(at)
+}
+
+func (s *slot) row(at int) []int32 {
+	n := int(s.fields)
+	return s.images[at*n : at*n+n : at*n+n]
+}
+
+// grow makes the ring larger. Images keep their numbers, and so find their new places.
+func (s *slot) grow(size int) {
+	meta, images := s.meta, s.images
+	n := int(s.fields)
+	s.meta, s.images = make([]imageMeta, size), make([]int32, size*n)
+	for i, m := range meta {
+		if m.number != 0 {
+			at := int(m.number) & (size - 1)
+			s.meta[at] = m
+			copy(s.row(at), images[i*n:i*n+n])
+		}
+	}
+}
+
+// pin keeps an image that is about to be overwritten. If there are too many
+// already, the oldest is given up, and with it the base of those who had it.
+func (s *slot) pin(at int) {
+	var keep pinnedImage
+	if len(s.pinned) == maxPinned {
+		keep = s.pinned[0]
+		copy(s.pinned, s.pinned[1:])
+		s.pinned = s.pinned[:maxPinned-1]
+	}
+	keep.imageMeta = s.meta[at]
+	keep.image = append(keep.image[:0], s.row(at)...)
+	s.pinned = append(s.pinned, keep)
+}
+
+// find gives an image by its number, or nil if it is no longer kept.
+func (s *slot) find(number uint32) (*imageMeta, []int32) {
+	if len(s.meta) == 0 {
+		return nil, nil
+	}
+	if at := int(number) & (len(s.meta) - 1); s.meta[at].number == number {
+		return &s.meta[at], s.row(at)
+	}
+	for i := range s.pinned {
+		if s.pinned[i].number == number {
+			return &s.pinned[i].imageMeta, s.pinned[i].image
+		}
+	}
+	return nil, nil
+}
+
+// hold says that one more client has an image as its base, and release that
+// one less does.
+func (s *slot) hold(number uint32) {
+	if m, _ := s.find(number); m != nil {
+		m.pins++
+	}
+}
+
+func (s *slot) release(number uint32) {
+	m, _ := s.find(number)
+	if m == nil || m.pins == 0 {
+		return
+	}
+	if m.pins--; m.pins > 0 {
+		return
+	}
+	for i := range s.pinned {
+		if s.pinned[i].number == number {
+			spare := s.pinned[i]
+			s.pinned = append(s.pinned[:i], s.pinned[i+1:]...)
+			// Its memory serves the next one that is pinned.
+			s.pinned = append(s.pinned, spare)[:len(s.pinned)]
+			return
+		}
+	}
+}
+
+// now is the newest image.
+func (s *slot) now() (*imageMeta, []int32) {
+	at := int(s.number) & (len(s.meta) - 1)
+	return &s.meta[at], s.row(at)
+}

@@ -1,0 +1,231 @@
+package replica
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Publisher takes from a world, after each tick, what changed: the images
+// that all snapshots of all clients are then made of. An entity that changed is
+// copied once, under a number that is never used for another image of it.
+//
+// Publish belongs to one goroutine, and while it runs no Sender may. Between
+// two calls any number of senders may read it at once.
+type Publisher struct {
+	protocol *Protocol
+	world    *world.World // the one published last
+	tick     world.Tick
+	count    uint64 // of publications
+
+	slots    []slot
+	free     []int32
+	places   []places               // by class: where entities are, by index
+	others   map[world.ID]int32     // and those of other allocators
+	states   []int32                // slots that every client is sent
+	commands map[world.Player]int32 // slots of players' commands
+	unique   uint32
+
+	startHash uint64
+
+	events eventLog
+	image  []int32 // of a command
+}
+
+// places finds the slots of one class's entities.
+type places struct {
+	slots []int32 // by index, -1 where there is none
+}
+
+// NewPublisher makes the publisher of a world. What the world holds now is what
+// a client is expected to know without being told, if it starts from the same
+// settings: call it when the world is new, before its first tick.
+func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
+	if w.Game() != p.game {
+		return nil, fmt.Errorf("replica: a world of the game %s cannot be published by the protocol of %s", w.Game().Name(), p.game.Name())
+	}
+	b := &Publisher{
+		protocol: p,
+		places:   make([]places, len(p.game.Classes())),
+		others:   map[world.ID]int32{},
+		commands: map[world.Player]int32{},
+	}
+	if p.commands >= 0 {
+		b.image = make([]int32, p.classes[p.commands].fields)
+	}
+	b.events.init(p)
+	b.publish(w, true)
+	b.events.keep(w)
+	b.startHash = startHash(w)
+	return b, nil
+}
+
+// Publish takes what the last tick changed. It may be left out for some ticks,
+// and the world may have been copied over from another in between: what
+// counts is what differs from what was published before.
+func (b *Publisher) Publish(w *world.World) error {
+	if w.Game() != b.protocol.game {
+		return fmt.Errorf("replica: a world of the game %s cannot be published by the protocol of %s", w.Game().Name(), b.protocol.game.Name())
+	}
+	b.publish(w, false)
+	b.events.take(w, b)
+	return nil
+}
+
+// Tick is that of the world as it was published last.
+func (b *Publisher) Tick() world.Tick { return b.tick }
+
+// Protocol is what the publisher speaks.
+func (b *Publisher) Protocol() *Protocol { return b.protocol }
+
+// World is the world that was published last.
+func (b *Publisher) World() *world.World { return b.world }
+
+func (b *Publisher) publish(w *world.World, first bool) {
+	// Only if the world made exactly one step since then does it know what changed.
+	trust := b.world == w && w.Tick() == b.tick+1
+	b.count++
+	b.world, b.tick = w, w.Tick()
+	for class, info := range b.protocol.game.Classes() {
+		for id := range w.Of(class) {
+			at := b.lookup(id)
+			if at < 0 {
+				at = b.enter(id, int32(class), info.Global())
+				s := &b.slots[at]
+				s.origin = w.Origin(id)
+			} else if trust && !w.Changed(id) {
+				b.slots[at].seen = b.count
+				continue
+			}
+			s := &b.slots[at]
+			s.seen = b.count
+			image, owner := w.Image(id), w.Owner(id)
+			if s.number != 0 {
+				if m, old := s.now(); m.owner == owner && slices.Equal(old, image) {
+					continue
+				}
+			}
+			copy(s.push(b.tick, owner), image)
+			if first {
+				s.first, s.firstOwner = slices.Clone(image), owner
+			}
+		}
+	}
+	b.publishCommands(w)
+	for i := range b.slots {
+		if s := &b.slots[i]; s.unique != 0 && s.seen != b.count {
+			b.leave(int32(i))
+		}
+	}
+}
+
+// publishCommands treats what each player commands as one more thing that changes.
+func (b *Publisher) publishCommands(w *world.World) {
+	if b.protocol.commands < 0 || b.protocol.options.NoRelay {
+		return
+	}
+	for p := range w.Players {
+		if !w.CommandImage(p, b.image) {
+			continue
+		}
+		at, ok := b.commands[p]
+		if !ok {
+			at = b.take(int32(b.protocol.commands))
+			b.slots[at].player = p
+			b.commands[p] = at
+		}
+		s := &b.slots[at]
+		s.seen = b.count
+		if s.number != 0 {
+			if _, old := s.now(); slices.Equal(old, b.image) {
+				continue
+			}
+		}
+		copy(s.push(b.tick, p), b.image)
+	}
+}
+
+// lookup finds an entity's slot, or -1.
+func (b *Publisher) lookup(id world.ID) int32 {
+	if id.Allocator() != 0 {
+		if at, ok := b.others[id]; ok {
+			return at
+		}
+		return -1
+	}
+	c := id.Class()
+	if c >= len(b.places) {
+		return -1
+	}
+	pl := b.places[c].slots
+	if i := id.Index(); i < len(pl) {
+		if at := pl[i]; at >= 0 && b.slots[at].id == id {
+			return at
+		}
+	}
+	return -1
+}
+
+func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
+	at := b.take(class)
+	b.slots[at].id = id
+	if id.Allocator() != 0 {
+		b.others[id] = at
+	} else {
+		pl := &b.places[class]
+		for len(pl.slots) <= id.Index() {
+			pl.slots = append(pl.slots, -1)
+		}
+		if old := pl.slots[id.Index()]; old >= 0 { // the one before it had the same index
+			b.leave(old)
+		}
+		pl.slots[id.Index()] = at
+	}
+	if global {
+		b.states = append(b.states, at)
+	}
+	return at
+}
+
+// take gives a free slot.
+func (b *Publisher) take(class int32) int32 {
+	var at int32
+	if n := len(b.free); n > 0 {
+		at = b.free[n-1]
+		b.free = b.free[:n-1]
+	} else {
+		at = int32(len(b.slots))
+		b.slots = append(b.slots, slot{})
+	}
+	s := &b.slots[at]
+	if b.unique++; b.unique == 0 {
+		b.unique = 1
+	}
+	fields := int32(b.protocol.classes[class].fields)
+	keep := s.fields == fields
+	*s = slot{unique: b.unique, class: class, fields: fields, images: s.images, meta: s.meta, pinned: s.pinned[:0]}
+	if keep {
+		clear(s.meta)
+	} else {
+		s.images, s.meta, s.pinned = nil, nil, nil
+	}
+	return at
+}
+
+// leave frees the slot of what is no more. Senders notice by its unique number.
+func (b *Publisher) leave(at int32) {
+	s := &b.slots[at]
+	switch {
+	case s.player != world.Nobody:
+		delete(b.commands, s.player)
+	case s.id.Allocator() != 0:
+		delete(b.others, s.id)
+	default:
+		if pl := b.places[s.class].slots; pl[s.id.Index()] == at {
+			pl[s.id.Index()] = -1
+		}
+	}
+	s.unique = 0
+	b.free = append(b.free, at)
+}

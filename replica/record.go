@@ -1,0 +1,86 @@
+package replica
+
+import "github.com/coeval-dev/coeval/world"
+
+// record is what a server knows about one client and one entity.
+type record struct {
+	slot   int32
+	unique uint32 // of the slot when the record was made: another one there means that the entity is no more
+	mark   uint32 // the last Look that found it in view
+
+	want  uint8 // what the client should be told: held, left or removed
+	told  uint8 // what the newest packet says that is not known to be lost
+	bound bool  // the client knows which entity the handle stands for
+
+	under  uint16 // packets under way that speak of it
+	number uint32 // the image that was told last
+	packet uint32 // by which packet
+	tick   uint32 // at which tick
+	sends  uint32 // how many times it was sent
+	since  uint32 // packets before this one say nothing about what the client holds
+
+	priority float32 // as interest has it
+	waiting  float32 // what it gained by not being sent
+	owner    world.Player
+
+	acked uint8 // how many of acks are used
+	acks  [depth]ack
+}
+
+// ack is an image that a client is known to hold.
+type ack struct {
+	packet uint32
+	number uint32
+	tick   uint32 // of the snapshot
+	sends  uint32 // of the record, when it was sent
+}
+
+// acknowledge notes that the client has an image, and says whether it is the
+// newest it has.
+func (r *record) acknowledge(a ack) (newest bool) {
+	at := 0
+	for at < int(r.acked) && int32(r.acks[at].packet-a.packet) > 0 {
+		at++
+	}
+	if at == depth {
+		return false
+	}
+	if int(r.acked) < depth {
+		r.acked++
+	}
+	copy(r.acks[at+1:r.acked], r.acks[at:r.acked-1])
+	r.acks[at] = a
+	return at == 0
+}
+
+// disown forgets an image that the client says it does not have, and says
+// whether it was the newest.
+func (r *record) disown(packet uint32) (number uint32, newest bool) {
+	for i := range r.acks[:r.acked] {
+		if r.acks[i].packet == packet {
+			number = r.acks[i].number
+			copy(r.acks[i:], r.acks[i+1:r.acked])
+			r.acked--
+			return number, i == 0
+		}
+	}
+	return 0, false
+}
+
+// flight is a packet under way, with what it says of each entity.
+type flight struct {
+	packet  uint32 // our number
+	carrier uint64 // the number that the connection gave it
+	tick    uint32
+	size    int
+	sent    bool
+	entries []flightEntry
+}
+
+type flightEntry struct {
+	handle int32
+	unique uint32
+	number uint32
+	sends  uint32
+	what   uint8
+}

@@ -1,0 +1,222 @@
+package replica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrMessage is wrapped by the errors of Sender.Message and Receiver.Message:
+// the other side sent what it should not.
+var ErrMessage = errors.New("replica: bad message")
+
+// maxReport is how many entities one report of a client may name.
+const maxReport = 64
+
+// Message takes a message that the client's Receiver sent. An error means that
+// the client does not keep to the protocol; nothing was done then.
+//
+// A client says here that it could not use a packet, though it arrived, and which entities it needs anew.
+func (s *Sender) Message(data []byte) error {
+	if len(data) == 0 {
+		return fmt.Errorf("%w: empty", ErrMessage)
+	}
+	m := message{data[1:], nil}
+	switch data[0] {
+	case messageReject:
+		packet := uint32(m.number(1<<32 - 1))
+		handles := m.handles(len(s.records))
+		if err := m.done(); err != nil {
+			return err
+		}
+		if s.next-packet > 1<<packetBits || packet == s.next {
+			return fmt.Errorf("%w: packet %d was never sent", ErrMessage, packet)
+		}
+		s.reject(packet)
+		s.doubt = append(s.doubt[:0], handles...)
+	case messageFresh:
+		handles := m.handles(len(s.records))
+		if err := m.done(); err != nil {
+			return err
+		}
+		for _, h := range handles {
+			s.refresh(&s.records[h])
+		}
+	default:
+		return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
+	}
+	return nil
+}
+
+// reject forgets that a packet arrived.
+func (s *Sender) reject(packet uint32) {
+	s.ledger.Rejects++
+	for _, f := range s.flights {
+		if f.packet == packet { // the verdict was not known yet, and now it is
+			s.land(f, false)
+			return
+		}
+	}
+	if s.next-packet > window+1 || !s.arrived.has(packet) {
+		return
+	}
+	s.arrived.drop(packet)
+	for i := range s.records {
+		if r := &s.records[i]; r.unique != 0 {
+			s.disown(r, packet)
+		}
+	}
+	if s.newest == packet {
+		s.any = false
+		for p := packet - 1; s.next-p <= window; p-- {
+			if s.arrived.has(p) {
+				s.newest, s.any = p, true
+				break
+			}
+		}
+	}
+}
+
+// disown forgets that the client has what a packet said of an entity.
+func (s *Sender) disown(r *record, packet uint32) {
+	number, newest := r.disown(packet)
+	if sl := &s.pub.slots[r.slot]; newest && sl.unique == r.unique {
+		if r.acked > 0 {
+			sl.hold(r.acks[0].number)
+		}
+		sl.release(number)
+	}
+	if r.acked == 0 {
+		r.bound = false // what said which entity it is may have been just that packet
+	}
+	if r.packet == packet {
+		r.told = untold
+		if r.want != held && r.unique != 0 {
+			s.goAgain(r)
+		}
+	}
+}
+
+// goAgain lists an entity that must be told to have gone once more.
+func (s *Sender) goAgain(r *record) {
+	h := s.handles[r.slot]
+	if h < 0 || &s.records[h] != r {
+		return
+	}
+	for _, l := range s.leaving {
+		if l == h {
+			return
+		}
+	}
+	s.leaving = append(s.leaving, h)
+}
+
+// refresh sends an entity as if the client had never heard of it.
+func (s *Sender) refresh(r *record) {
+	if r.unique == 0 {
+		return
+	}
+	s.ledger.Repairs++
+	s.unbase(r)
+	r.bound, r.told, r.since = false, untold, s.next
+	if r.want != held {
+		r.told = r.want
+	}
+}
+
+// answer queues the hashes of all that the client is thought to hold of the
+// entities that it doubts.
+func (s *Sender) answer() {
+	if len(s.doubt) == 0 {
+		return
+	}
+	m := s.messages.open()
+	*m = append(*m, messageBases)
+	for _, h := range s.doubt {
+		r := &s.records[h]
+		if r.unique == 0 {
+			continue
+		}
+		sl := &s.pub.slots[r.slot]
+		if sl.unique != r.unique {
+			continue
+		}
+		*m = binary.AppendUvarint(*m, uint64(h)+1)
+		for i := range r.acks[:r.acked] {
+			a := &r.acks[i]
+			if _, image := sl.find(a.number); image != nil {
+				*m = binary.AppendUvarint(*m, uint64(a.packet)+1)
+				*m = binary.LittleEndian.AppendUint16(*m, imageHash(image))
+			}
+		}
+		*m = append(*m, 0)
+	}
+	*m = append(*m, 0)
+	s.doubt = s.doubt[:0]
+}
+
+// imageHash tells images apart.
+func imageHash(image []int32) uint16 {
+	h := mix(0, 0, image)
+	return uint16(h>>48 ^ h>>20)
+}
+
+// message reads a reliable message.
+type message struct {
+	data []byte
+	err  error
+}
+
+func (m *message) fail(what string) {
+	if m.err == nil {
+		m.err = fmt.Errorf("%w: %s", ErrMessage, what)
+	}
+}
+
+// number reads a number of at most so much.
+func (m *message) number(most uint64) uint64 {
+	v, n := binary.Uvarint(m.data)
+	if n <= 0 || v > most {
+		m.fail("a number is missing or too large")
+		m.data = nil
+		return 0
+	}
+	m.data = m.data[n:]
+	return v
+}
+
+// bytes reads n bytes.
+func (m *message) bytes(n int) []byte {
+	if n > len(m.data) {
+		m.fail("it ends too early")
+		m.data = nil
+		return nil
+	}
+	b := m.data[:n]
+	m.data = m.data[n:]
+	return b
+}
+
+// handles reads a list of handles.
+func (m *message) handles(count int) []int32 {
+	n := int(m.number(maxReport))
+	var list []int32
+	for range n {
+		h := m.number(1<<31 - 1)
+		if m.err == nil && int(h) >= count {
+			m.fail("an entity that was never sent")
+		}
+		list = append(list, int32(h))
+	}
+	if m.err != nil {
+		return nil
+	}
+	return list
+}
+
+func (m *message) done() error {
+	if m.err == nil && len(m.data) > 0 {
+		m.fail("more than there should be")
+	}
+	return m.err
+}

@@ -1,0 +1,63 @@
+package replica
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+func TestEveryImageIsOneThatWasPublished(t *testing.T) {
+	for _, strategy := range []Strategy{Coeval} {
+		for seed := range uint64(24) {
+			t.Run(fmt.Sprintf("%v/seed=%d", strategy, seed), func(t *testing.T) {
+				s := newSite(t, Options{Strategy: strategy}, seed, 6)
+				s.hist = map[world.ID]map[uint32][]int32{}
+				var guests []*guest
+				for i := range 3 {
+					g := newGuest(s, world.Player(i+1), seed)
+					g.loss = []float64{0, 0.1, 0.4}[int(seed)%3]
+					g.ackLoss = []float64{0, 0.1}[int(seed/3)%2]
+					g.delay = 1 + int(seed)%9
+					g.jitter = []int{0, 0, 4, 12}[int(seed/2)%4]
+					if seed%5 == 4 {
+						g.room = Room{Packet: 200, Budget: 120}
+					}
+					guests = append(guests, g)
+				}
+				for range 900 {
+					s.step()
+					for _, g := range guests {
+						g.tick()
+					}
+				}
+				for i, g := range guests {
+					// Everything stands still, and nothing is lost any more.
+					g.loss, g.ackLoss, g.jitter = 0, 0, 0
+					g.room = Room{Packet: 1150, Budget: 1150}
+					snapshots := 0
+					for ; !(g.exact() && g.now > 900) || snapshots == 0; snapshots++ {
+						if snapshots > 60 {
+							t.Fatalf("guest %d is not exact after %d snapshots: %v, holds %d of %d", i, snapshots, g.fails, g.r.Stats().Held, len(g.view.Entries()))
+						}
+						for range g.every {
+							g.tick()
+						}
+					}
+					var want []int
+					for e := range s.w.SavedHappened {
+						want = append(want, int(e.Tick))
+					}
+					slices.Sort(want)
+					if !slices.Equal(g.saved, want) {
+						t.Errorf("guest %d heard of deaths at %v, they were at %v", i, g.saved, want)
+					}
+					if i == 0 {
+						t.Logf("%d packets, %d bytes, exact after %d snapshots, %v, %+v", g.packets, g.bytes, snapshots, g.fails, g.r.Stats())
+					}
+				}
+			})
+		}
+	}
+}

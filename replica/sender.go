@@ -1,0 +1,278 @@
+package replica
+
+import (
+	"math/bits"
+
+	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// SenderOptions say for whom a Sender works.
+type SenderOptions struct {
+	// Player is who plays at the client; Nobody for one who only watches. The player's own commands are not relayed.
+	Player world.Player
+	// Epoch tells the worlds of one connection apart, as after a change of map: packets of another are ignored. Its lowest two bits count.
+	Epoch uint8
+	// Start says that the client starts from the same world as the server, so that what is still as it was at the start need not be sent.
+	// Compare Publisher.Start with Receiver.Start.
+	Start bool
+	// Idle is how many ticks may pass without a packet when there is nothing to say. Default: as many as make a second.
+	Idle world.Tick
+	// Keep is how many entities that left the view are remembered, so that they cost little when they return. Default: 4096.
+	Keep int
+}
+
+// A Sender makes the snapshots for one client: what changed in its view,
+// against what it is known to hold.
+//
+// Look and Encode are the work that can be spread over cores: they touch the sender and the
+// worker, and only read the Publisher. All other methods belong with Publish, to one goroutine.
+type Sender struct {
+	pub     *Publisher
+	options SenderOptions
+
+	records []record // by handle
+	handles []int32  // by slot: the handle, or -1
+	spare   handleSet
+	looks   uint32
+	view    []int32 // handles in view
+	old     []int32
+	leaving []int32 // handles whose going has not been acknowledged
+	relayed []int32 // handles of commands, within view
+	relay   bool    // owners changed, so others may have to be relayed
+
+	next    uint32       // number of the next packet
+	arrived packetSet    // which of the latest packets have
+	counts  [256]uint8   // messages with events before each of them
+	newest  uint32       // the newest that arrived
+	any     bool         // any has
+	low     uint32       // packets up to this one are outside of the present packet's window
+	flights []*flight    // under way, oldest first
+	pool    []*flight    // for more
+	cost    []float32    // bits that an entity of each class takes
+	last    world.Tick   // of the last packet
+	spoke   bool         // there was one
+	tidied  uint32       // packets at the last sweep
+	staged  []stagedPart // of the present snapshot
+
+	events   uint64 // place in the publisher's log
+	messages messageQueue
+	doubt    []int32  // handles whose bases the client wants to compare
+	sparks   []uint64 // unreliable events that wait for a packet
+
+	ledger Ledger
+}
+
+// stagedPart is a packet that was encoded and has not been sent.
+type stagedPart struct {
+	data   []byte
+	flight *flight
+}
+
+// packetSet remembers something of each of the latest 256 packets.
+type packetSet [4]uint64
+
+func (p *packetSet) has(n uint32) bool { return p[n>>6&3]>>(n&63)&1 != 0 }
+func (p *packetSet) add(n uint32)      { p[n>>6&3] |= 1 << (n & 63) }
+func (p *packetSet) drop(n uint32)     { p[n>>6&3] &^= 1 << (n & 63) }
+
+// NewSender makes the sender for a client that holds nothing yet. What is saved
+// for late joiners is the first that it sends.
+func NewSender(b *Publisher, o SenderOptions) *Sender {
+	if o.Idle == 0 {
+		o.Idle = world.Tick(b.protocol.game.Rate())
+	}
+	if o.Keep == 0 {
+		o.Keep = 4096
+	}
+	s := &Sender{pub: b, options: o, cost: make([]float32, len(b.protocol.classes))}
+	s.ledger.Classes = make([]ClassLedger, len(b.protocol.classes))
+	for i := range s.cost {
+		s.cost[i] = 64
+	}
+	s.events = b.events.end()
+	s.messages.saved(b)
+	s.see(nil)
+	return s
+}
+
+// Close gives up what the sender keeps others from forgetting. It must not be
+// used afterwards.
+func (s *Sender) Close() {
+	for h := range s.records {
+		s.unbase(&s.records[h])
+	}
+	s.records, s.view, s.leaving, s.relayed = nil, nil, nil, nil
+}
+
+// unbase lets go of the image that the client has as its base.
+func (s *Sender) unbase(r *record) {
+	if r.unique != 0 && r.acked > 0 {
+		if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
+			sl.release(r.acks[0].number)
+		}
+	}
+	r.acked = 0
+}
+
+// Look tells the sender what its client is shown. It need not be called where
+// Finder.Update says that nothing changed.
+func (s *Sender) Look(v *interest.View) { s.see(v.Entries()) }
+
+func (s *Sender) see(entries []interest.Entry) {
+	s.looks++
+	s.old, s.view = s.view, s.old[:0]
+	for _, at := range s.pub.states {
+		s.show(at, 4)
+	}
+	for i := range entries {
+		if at := s.pub.lookup(entries[i].ID); at >= 0 {
+			s.show(at, entries[i].Priority)
+		}
+	}
+	s.relayCommands()
+	s.unsee(s.old)
+}
+
+// show puts a slot into view.
+func (s *Sender) show(at int32, priority float32) {
+	h := s.handle(at)
+	r := &s.records[h]
+	if r.mark == s.looks {
+		return
+	}
+	r.mark, r.want, r.priority = s.looks, held, priority
+	s.view = append(s.view, h)
+}
+
+// relayCommands puts the commands of those whose entities are in view into
+// view as well. They follow their owners in s.view.
+func (s *Sender) relayCommands() {
+	s.relay = false
+	if len(s.pub.commands) == 0 {
+		return
+	}
+	for i, n := 0, len(s.view); i < n; i++ {
+		r := &s.records[s.view[i]]
+		sl := &s.pub.slots[r.slot]
+		if sl.unique != r.unique || sl.number == 0 || sl.player != world.Nobody {
+			continue
+		}
+		m, _ := sl.now()
+		r.owner = m.owner
+		if m.owner == world.Nobody || m.owner == s.options.Player {
+			continue
+		}
+		if at, ok := s.pub.commands[m.owner]; ok {
+			s.show(at, r.priority)
+		}
+	}
+}
+
+// unsee lets those go that were in view and are not any more.
+func (s *Sender) unsee(before []int32) {
+	for _, h := range before {
+		r := &s.records[h]
+		if r.mark != s.looks {
+			s.lose(h)
+		}
+	}
+}
+
+func (s *Sender) lose(h int32) {
+	r := &s.records[h]
+	if r.want != held {
+		return
+	}
+	r.want = left
+	if s.pub.slots[r.slot].unique != r.unique {
+		r.want = removed
+	}
+	r.waiting = 0
+	if r.told == untold && r.under == 0 && !r.bound {
+		r.told = r.want // it never heard of it
+		return
+	}
+	s.leaving = append(s.leaving, h)
+}
+
+// handle finds the handle of what is in a slot, or gives it one.
+func (s *Sender) handle(at int32) int32 {
+	for int(at) >= len(s.handles) {
+		s.handles = append(s.handles, -1)
+	}
+	unique := s.pub.slots[at].unique
+	if h := s.handles[at]; h >= 0 {
+		if r := &s.records[h]; r.slot == at && r.unique == unique {
+			return h
+		}
+	}
+	h := s.spare.take()
+	if int(h) == len(s.records) {
+		s.records = append(s.records, record{})
+	}
+	s.records[h] = record{slot: at, unique: unique, since: s.next}
+	s.handles[at] = h
+	return h
+}
+
+// forget frees the handle of what the client will not be told of any more.
+func (s *Sender) forget(h int32) {
+	r := &s.records[h]
+	s.unbase(r)
+	if s.handles[r.slot] == h {
+		s.handles[r.slot] = -1
+	}
+	*r = record{}
+	s.spare.put(h)
+}
+
+// sweep frees the handles of what left the view and is no more, and of those
+// that left longest ago if there are too many.
+func (s *Sender) sweep() {
+	out := 0
+	oldest, at := uint32(0), int32(-1)
+	now := uint32(s.pub.tick)
+	for h := range s.records {
+		r := &s.records[h]
+		if r.unique == 0 || r.want == held || r.under > 0 || r.told != r.want {
+			continue
+		}
+		if s.pub.slots[r.slot].unique != r.unique {
+			s.forget(int32(h))
+			continue
+		}
+		out++
+		if age := now - r.tick; at < 0 || age > oldest {
+			oldest, at = age, int32(h)
+		}
+	}
+	if out > s.options.Keep {
+		s.forget(at)
+	}
+}
+
+// handleSet gives out the lowest free number.
+type handleSet struct {
+	words []uint64 // bits of those that are taken
+	from  int      // words before this one are full
+}
+
+func (f *handleSet) take() int32 {
+	for i := f.from; i < len(f.words); i++ {
+		if f.words[i] != ^uint64(0) {
+			b := bits.TrailingZeros64(^f.words[i])
+			f.words[i] |= 1 << b
+			f.from = i
+			return int32(i*64 + b)
+		}
+	}
+	f.words = append(f.words, 1)
+	f.from = len(f.words) - 1
+	return int32(f.from * 64)
+}
+
+func (f *handleSet) put(h int32) {
+	f.words[h>>6] &^= 1 << (h & 63)
+	f.from = min(f.from, int(h>>6))
+}
