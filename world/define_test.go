@@ -155,29 +155,6 @@ type widerRock struct{ Size int }
 
 func (r *widerRock) Sync(s *bits.Sync) { s.Int(&r.Size, 0, 10) }
 
-func TestHashOfDeclarations(t *testing.T) {
-	base := Define("g", Class[plainRock](), Commands[steer](), Event[fired]())
-	if Define("g", Class[plainRock](), Commands[steer](), Event[fired]()).Hash() != base.Hash() {
-		t.Error("the same declarations, another hash")
-	}
-	for name, g := range map[string]*Game{
-		"name":     Define("h", Class[plainRock](), Commands[steer](), Event[fired]()),
-		"range":    Define("g", Class[widerRock](ClassOptions{Name: "plainRock"}), Commands[steer](), Event[fired]()),
-		"limit":    Define("g", Class[plainRock](ClassOptions{Limit: 9}), Commands[steer](), Event[fired]()),
-		"state":    Define("g", State[plainRock](), Commands[steer](), Event[fired]()),
-		"rate":     Define("g", Class[plainRock](), Commands[steer](), Event[fired](), Rate(30)),
-		"delivery": Define("g", Class[plainRock](), Commands[steer](), Event[fired](EventOptions{Delivery: Saved})),
-		"commands": Define("g", Class[plainRock](), Commands[fired](), Event[fired]()),
-	} {
-		if err := g.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if g.Hash() == base.Hash() {
-			t.Errorf("another %s, the same hash", name)
-		}
-	}
-}
-
 type overdone struct{ Size int }
 
 func (r *overdone) Sync(s *bits.Sync)    { s.Int(&r.Size, 0, 9) }

@@ -45,6 +45,9 @@ type EventOptions struct {
 	Weak bool
 	// Limit is how many there may be in a tick, and if they are saved, altogether. Default: 65536.
 	Limit int
+	// Life is for how many ticks it is worth telling: one that is older when it could arrive, or when someone comes who has not heard of it, is left out, as a
+	// shout from half a minute ago would be. Default: it is never too old.
+	Life Tick
 }
 
 // Event declares a kind of event: something that happens once, such as a shot, and is told to whoever shows or hears the game.
@@ -55,7 +58,7 @@ func Event[E any, P Synced[E]](options ...EventOptions) Part {
 			o = options[0]
 		}
 		typ := reflect.TypeFor[E]()
-		e := &EventInfo{number: len(g.events), name: o.Name, delivery: o.Delivery, weak: o.Weak, limit: o.Limit, typ: typ}
+		e := &EventInfo{number: len(g.events), name: o.Name, delivery: o.Delivery, weak: o.Weak, limit: o.Limit, life: o.Life, typ: typ}
 		if e.name == "" {
 			e.name = typ.Name()
 		}
@@ -95,6 +98,7 @@ type EventInfo struct {
 	delivery Delivery
 	weak     bool
 	limit    int
+	life     Tick
 	typ      reflect.Type
 	layout   *bits.Layout
 	newTable func() eventTable
@@ -111,6 +115,17 @@ func (e *EventInfo) Delivery() Delivery { return e.delivery }
 
 // Weak says that such events may differ a little between copies of a world.
 func (e *EventInfo) Weak() bool { return e.weak }
+
+// Limit is how many of them there may be in a tick, and altogether if they are saved.
+func (e *EventInfo) Limit() int { return e.limit }
+
+// Life is for how many ticks such an event is worth telling; 0 if it is never too old.
+func (e *EventInfo) Life() Tick { return e.life }
+
+// Old says that an event of this kind, emitted at one tick, is not worth telling at another.
+func (e *EventInfo) Old(emitted, now Tick) bool {
+	return e.life > 0 && now > emitted && now-emitted > e.life
+}
 
 // Layout makes and reads the events' images.
 func (e *EventInfo) Layout() *bits.Layout { return e.layout }
@@ -131,11 +146,18 @@ type eventRef struct {
 type eventTable interface {
 	reset()
 	forget(w *World)
+	disown(id ID)
 	copyFrom(from eventTable)
 	count(saved bool) int
 	record(i int, saved bool) *Emitted
 	syncer(i int, saved bool) bits.Syncer
 	restore(e Emitted) bits.Syncer // makes a saved one, to be read
+
+	// For events from outside.
+	blank() bits.Syncer
+	named(e Emitted, saved bool) int
+	list(e Emitted, known int) int
+	keep(e Emitted)
 }
 
 type eventsOf[E any] struct {
@@ -143,6 +165,7 @@ type eventsOf[E any] struct {
 	syncs func(*E) bits.Syncer
 	now   eventList[E]
 	saved eventList[E]
+	spare E // what is being read
 }
 
 type eventList[E any] struct {
@@ -167,7 +190,7 @@ func (l *eventList[E]) copyFrom(from *eventList[E]) {
 	l.values = append(l.values, from.values...)
 }
 
-func (t *eventsOf[E]) list(saved bool) *eventList[E] {
+func (t *eventsOf[E]) of(saved bool) *eventList[E] {
 	if saved {
 		return &t.saved
 	}
@@ -175,10 +198,10 @@ func (t *eventsOf[E]) list(saved bool) *eventList[E] {
 }
 
 func (t *eventsOf[E]) reset()                            { t.now.cut(0) }
-func (t *eventsOf[E]) count(saved bool) int              { return len(t.list(saved).records) }
-func (t *eventsOf[E]) record(i int, saved bool) *Emitted { return &t.list(saved).records[i] }
+func (t *eventsOf[E]) count(saved bool) int              { return len(t.of(saved).records) }
+func (t *eventsOf[E]) record(i int, saved bool) *Emitted { return &t.of(saved).records[i] }
 func (t *eventsOf[E]) syncer(i int, saved bool) bits.Syncer {
-	return t.syncs(&t.list(saved).values[i])
+	return t.syncs(&t.of(saved).values[i])
 }
 func (t *eventsOf[E]) restore(e Emitted) bits.Syncer { return t.syncs(t.saved.add(e, *new(E))) }
 
@@ -188,16 +211,25 @@ func (t *eventsOf[E]) copyFrom(from eventTable) {
 	t.saved.copyFrom(&f.saved)
 }
 
-// forget drops saved events about entities that are gone.
+// forget drops saved events about entities that are not there.
 func (t *eventsOf[E]) forget(w *World) {
+	t.saved.retain(func(about ID) bool { return about == None || w.Has(about) })
+}
+
+// disown drops saved events about an entity.
+func (t *eventsOf[E]) disown(id ID) {
+	t.saved.retain(func(about ID) bool { return about != id })
+}
+
+func (l *eventList[E]) retain(wanted func(about ID) bool) {
 	n := 0
-	for i, r := range t.saved.records {
-		if r.About == None || w.Has(r.About) {
-			t.saved.records[n], t.saved.values[n] = r, t.saved.values[i]
+	for i, r := range l.records {
+		if wanted(r.About) {
+			l.records[n], l.values[n] = r, l.values[i]
 			n++
 		}
 	}
-	t.saved.cut(n)
+	l.cut(n)
 }
 
 // Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about None, so that everyone does. A client that
@@ -213,6 +245,9 @@ func Emit[E any](w *World, about ID, e E) {
 		}
 		r := Emitted{Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about, Kind: uint16(k)}
 		w.emits++
+		if w.settings.Partial && len(t.saved.records) >= t.info.limit {
+			t.forget(w)
+		}
 		if len(t.now.records) >= t.info.limit || t.info.delivery == Saved && len(t.saved.records) >= t.info.limit {
 			w.fail(t.info.name, w.me, fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in its EventOptions", ErrLimit, t.info.limit))
 			return
@@ -221,8 +256,8 @@ func Emit[E any](w *World, about ID, e E) {
 		if err := t.info.layout.Quantise(&w.sync, t.syncs(v)); err != nil {
 			w.fail(t.info.name, w.me, err)
 		}
-		if t.info.delivery == Saved {
-			t.saved.add(r, *v)
+		if t.info.delivery == Saved && (!w.settings.Partial || t.named(r, true) < 0) { // the server may have told of it already
+			t.saved.insert(t.saved.after(r.Tick), r, *v)
 		}
 		w.order = append(w.order, eventRef{uint16(k), int32(len(t.now.records) - 1)})
 		return
@@ -240,7 +275,7 @@ func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
 	return func(yield func(Emitted, *E) bool) {
 		for _, table := range w.events {
 			if t, ok := table.(*eventsOf[E]); ok {
-				l := t.list(saved)
+				l := t.of(saved)
 				for i := range l.records {
 					if !yield(l.records[i], &l.values[i]) {
 						return

@@ -57,7 +57,9 @@ func (g *Game) prepare() {
 		if g.rate == 0 {
 			g.rate = 60
 		}
-		g.hash = g.declarations()
+		h := newHasher(1)
+		h.text(g.describe())
+		g.hash = h.sum()
 		if err := errors.Join(wrong...); err != nil {
 			g.err = fmt.Errorf("game %q: %w", g.name, err)
 		}
@@ -70,8 +72,8 @@ func (g *Game) Err() error { g.prepare(); return g.err }
 // Name is what the game is called.
 func (g *Game) Name() string { return g.name }
 
-// Hash tells whether two programs mean the same by their worlds: it covers the tick rate and every class, field, range, command and event. It does not
-// cover what Step does.
+// Hash tells whether two programs mean the same by their worlds: it covers the tick rate and every class, field, range, command and event, and is the same as
+// long as Describe is. It does not cover what Step does.
 func (g *Game) Hash() uint64 { g.prepare(); return g.hash }
 
 // Classes lists the classes and states, for tools. A class's number is its index.
@@ -139,41 +141,4 @@ func OnLeave(f func(w *World, p Player)) Part {
 		g.leave = f
 		return nil
 	})
-}
-
-// declarations is the hash of all that two programs have to agree on.
-func (g *Game) declarations() uint64 {
-	h := newHasher(1)
-	h.text(g.name)
-	h.word(uint64(g.rate))
-	for _, c := range g.classes {
-		h.word(1)
-		h.text(c.name)
-		h.word(uint64(c.limit))
-		if c.global {
-			h.word(1)
-		}
-		h.schema(c.layout)
-		for i := range c.server {
-			h.text(c.server[i].path)
-			h.word(uint64(c.server[i].kind))
-		}
-	}
-	if c := g.commands; c != nil {
-		h.word(2)
-		h.schema(c.layout)
-		for _, l := range c.edges {
-			h.text(l.path)
-		}
-	}
-	for _, e := range g.events {
-		h.word(3)
-		h.text(e.name)
-		h.word(uint64(e.delivery))
-		if e.weak {
-			h.word(1)
-		}
-		h.schema(e.layout)
-	}
-	return h.sum()
 }

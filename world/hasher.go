@@ -1,11 +1,6 @@
 package world
 
-import (
-	"math"
-	mathbits "math/bits"
-
-	"github.com/coeval-dev/coeval/bits"
-)
+import mathbits "math/bits"
 
 // A hasher makes 64 bits of a sequence of words. It multiplies and folds, as wyhash does, which no machine does differently and which costs about
 // a nanosecond for 16 bytes. It finds accidents, not forgers.
@@ -50,19 +45,6 @@ func (h *hasher) text(s string) {
 		h.word(v)
 		s = s[n:]
 	}
-}
-
-func (h *hasher) schema(l *bits.Layout) {
-	if l == nil {
-		return
-	}
-	for i := range l.Schema().Slots {
-		s := &l.Schema().Slots[i]
-		h.text(s.Name)
-		h.pair(uint64(s.Kind)|uint64(s.Parts)<<8|uint64(s.Part)<<40, uint64(uint32(s.Min))|uint64(uint32(s.Max))<<32)
-		h.word(math.Float64bits(s.Scale))
-	}
-	h.word(uint64(l.Len()))
 }
 
 func (h *hasher) sum() uint64 { return fold(h.h^hashB, hashA) }

@@ -247,6 +247,9 @@ func (w *World) admit(in *Inputs) {
 			w.join(p)
 		}
 		for i, p := range in.players {
+			if w.settings.Partial {
+				w.join(p) // who commands is there, though no one saw him come
+			}
 			if int(p) < len(w.present) && w.present[p] {
 				w.commands.set(int(p), in.row, i)
 				w.repeated[p] = false
@@ -309,7 +312,7 @@ func (w *World) leave(p Player) {
 	}
 }
 
-// Present says whether a player is in the game.
+// Present says whether a player is in the game; in a partial world, whether a command of that player has been seen, or a join.
 func (w *World) Present(p Player) bool { return int(p) < len(w.present) && w.present[p] }
 
 // Repeated says whether a player's command was missing at this tick, so that the last one was used again.

@@ -171,7 +171,8 @@ func (c *ClassInfo) read(w *World, p unsafe.Pointer, image []int32) error {
 	return nil
 }
 
-// Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of it.
+// Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of it but the saved events that were about it, as it may come
+// back; Forget is for one that was removed.
 func (w *World) Drop(id ID) {
 	if !w.settings.Partial {
 		return
@@ -205,9 +206,17 @@ func (w *World) Lend(id ID) {
 	}
 }
 
-// Forget gives up the identifier of an entity that was lent and is no more.
+// Forget gives up the identifier of an entity that was lent and is no more. In a partial world it takes out an entity that was removed, as Drop does, and the
+// saved events that were about it.
 func (w *World) Forget(id ID) {
-	if id.Class() >= len(w.tables) {
+	if id.Class() >= len(w.tables) || id == None {
+		return
+	}
+	if w.settings.Partial {
+		w.Drop(id)
+		for _, e := range w.events {
+			e.disown(id)
+		}
 		return
 	}
 	t := w.tables[id.Class()]

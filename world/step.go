@@ -32,10 +32,7 @@ func (w *World) Step(in *Inputs) error {
 }
 
 func (w *World) begin() {
-	for i := range w.order {
-		w.events[w.order[i].kind].reset()
-	}
-	w.order = w.order[:0]
+	w.silence()
 	for _, t := range w.tables {
 		t.begin()
 	}
@@ -47,7 +44,7 @@ func (w *World) finish() {
 	for _, t := range w.tables {
 		gone = t.bury() || gone
 	}
-	if gone {
+	if gone && !w.settings.Partial { // in a partial world, what is not here may be elsewhere
 		for _, e := range w.events {
 			e.forget(w)
 		}

@@ -144,8 +144,12 @@ func (w *World) Settings() Settings { return w.settings }
 // Tick is the tick that the world is at; during Step, the one that is being computed.
 func (w *World) Tick() Tick { return w.tick }
 
-// SetTick moves a partial world to the tick of what it is about to be given.
-func (w *World) SetTick(t Tick) { w.tick = t }
+// SetTick moves a partial world to the tick of what it is about to be given by Put and Deliver. What happened in the tick before, even if it is the same, is over:
+// Events and Happened list nothing until something is delivered.
+func (w *World) SetTick(t Tick) {
+	w.tick = t
+	w.silence()
+}
 
 // Seconds is how long a tick lasts: what velocities are multiplied by.
 func (w *World) Seconds() float64 { return 1 / float64(w.game.rate) }

@@ -1,0 +1,126 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// ErrEvent says that a world cannot take an event, because the game has no such kind.
+var ErrEvent = errors.New("no such kind of event")
+
+// Deliver lets an event that happened elsewhere be heard in a partial world: how clients learn of what their server emitted. It works between ticks. Events and
+// Happened list it as something of the present tick, until the next Step or SetTick; an event of a saved kind is listed by SavedEvents as well, in order of the
+// ticks at which they were emitted.
+//
+// The reader stands before the event's fields, as the Syncer of Happened writes them, and is moved behind them. They may come from a stranger: if they are not
+// what the game emits, or there are too many, nothing is changed and the error says why.
+//
+// An event that the world has predicted, and so knows by its name, is not listed twice; it becomes what the server says.
+func (w *World) Deliver(e Emitted, r *bits.Reader) error {
+	if !w.settings.Partial {
+		return errors.New("world: a whole world makes its own events; deliver them to a partial one")
+	}
+	if int(e.Kind) >= len(w.events) {
+		return fmt.Errorf("world: event kind %d: %w: the game has %d", e.Kind, ErrEvent, len(w.events))
+	}
+	t, info := w.events[e.Kind], w.game.events[e.Kind]
+	fail := func(err error) error { return fmt.Errorf("world: event %s: %w", info.name, err) }
+	v := t.blank()
+	w.sync.StartRead(r)
+	v.Sync(&w.sync)
+	if err := w.sync.Err(); err != nil {
+		return fail(err)
+	}
+	if err := info.layout.Quantise(&w.sync, v); err != nil {
+		return fail(err)
+	}
+	known := -1
+	if e.Tick == w.tick { // only then can it be one that this tick emitted
+		known = t.named(e, false)
+	}
+	if known < 0 && t.count(false) >= info.limit {
+		return fail(fmt.Errorf("%w: %d such events in one tick", ErrLimit, info.limit))
+	}
+	if info.delivery == Saved {
+		if t.count(true) >= info.limit && t.named(e, true) < 0 {
+			t.forget(w)
+			if t.count(true) >= info.limit {
+				return fail(fmt.Errorf("%w: %d such events are saved already", ErrLimit, info.limit))
+			}
+		}
+		t.keep(e)
+	}
+	if i := t.list(e, known); known < 0 {
+		w.order = append(w.order, eventRef{e.Kind, int32(i)})
+	}
+	return nil
+}
+
+// silence forgets the events of the tick.
+func (w *World) silence() {
+	for i := range w.order {
+		w.events[w.order[i].kind].reset()
+	}
+	w.order = w.order[:0]
+}
+
+// blank gives an empty event to be read into, which list and keep then take.
+func (t *eventsOf[E]) blank() bits.Syncer {
+	t.spare = *new(E)
+	return t.syncs(&t.spare)
+}
+
+// list puts the event that was read among those of the tick, in the place of one that is known, or at the end if that is negative.
+func (t *eventsOf[E]) list(e Emitted, known int) int {
+	if known >= 0 {
+		t.now.records[known], t.now.values[known] = e, t.spare
+		return known
+	}
+	t.now.add(e, t.spare)
+	return len(t.now.records) - 1
+}
+
+// keep puts the event that was read among the saved ones, in order of tick.
+func (t *eventsOf[E]) keep(e Emitted) {
+	if i := t.named(e, true); i >= 0 {
+		t.saved.records[i], t.saved.values[i] = e, t.spare
+		return
+	}
+	t.saved.insert(t.saved.after(e.Tick), e, t.spare)
+}
+
+// named finds an event by its name, or gives -1. Saved ones stand in order of tick; those of this tick are few.
+func (t *eventsOf[E]) named(e Emitted, saved bool) int {
+	l, end := t.of(saved), t.count(saved)
+	if saved {
+		end = l.after(e.Tick)
+	}
+	for i := end - 1; i >= 0; i-- {
+		if l.records[i].Name == e.Name {
+			return i
+		}
+		if saved && l.records[i].Tick < e.Tick {
+			break
+		}
+	}
+	return -1
+}
+
+// after is where the events end that were emitted up to a tick.
+func (l *eventList[E]) after(t Tick) int {
+	n := len(l.records)
+	if n == 0 || l.records[n-1].Tick <= t { // mostly
+		return n
+	}
+	return sort.Search(n, func(i int) bool { return l.records[i].Tick > t })
+}
+
+func (l *eventList[E]) insert(i int, r Emitted, v E) {
+	l.add(r, v)
+	copy(l.records[i+1:], l.records[i:])
+	copy(l.values[i+1:], l.values[i:])
+	l.records[i], l.values[i] = r, v
+}
