@@ -94,17 +94,17 @@ type startImage struct {
 
 // entity is what a receiver holds of one entity.
 type entity struct {
-	id      world.ID
-	player  world.Player // whose command it is, if it is one
-	class   int32
-	origin  world.Name
-	bound   uint32 // the packet that said what it is
-	unsure  bool   // it was asked for anew, and must be bound again
-	floor   uint32 // what came up to this packet does not count, since it was asked for anew after it
-	again   bool   // there is a floor
-	told    uint32 // the packet that spoke of it last
-	what    uint8  // and what that said
-	images  []gotImage
+	id     world.ID
+	player world.Player // whose command it is, if it is one
+	class  int32
+	origin world.Name
+	bound  uint32 // the packet that said what it is
+	unsure bool   // it was asked for anew, and must be bound again
+	floor  uint32 // what came up to this packet does not count, since it was asked for anew after it
+	again  bool   // there is a floor
+	told   uint32 // the packet that spoke of it last
+	what   uint8  // and what that said
+	images []gotImage
 }
 
 // gotImage is an image that came in a packet.
