@@ -29,9 +29,6 @@ func (s *Sender) Message(data []byte) error {
 		if err := m.done(); err != nil {
 			return err
 		}
-		if s.next-packet > 1<<packetBits || packet == s.next {
-			return fmt.Errorf("%w: packet %d was never sent", ErrMessage, packet)
-		}
 		s.reject(packet)
 		s.doubt = append(s.doubt[:0], handles...)
 	case messageFresh:
