@@ -318,10 +318,13 @@ func (r *Receiver) readTail(dec codec.PacketDecoder, snap *Snapshot) error {
 			handle := int64(-1)
 			for dec.Flag(chanceEntity) {
 				handle += 1 + int64(getGap(dec, &s))
-				if dec.Err() != nil || handle >= int64(len(r.entities)) || r.entities[handle] == nil {
+				if dec.Err() != nil {
 					return ErrPacket
 				}
-				if e := r.entities[handle]; e.player == world.Nobody {
+				if handle >= int64(len(r.entities)) || r.entities[handle] == nil {
+					continue // what would have told of it has not come
+				}
+				if e := r.entities[handle]; e.player == world.Nobody && e.what == held {
 					snap.Deferred = append(snap.Deferred, e.id)
 				}
 			}

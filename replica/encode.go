@@ -230,6 +230,7 @@ func (s *Sender) pack(w *Worker, room Room) {
 		}
 		budget -= size
 		more := left > 0 && budget >= minRoom
+		tail := w.enc.Spent() - s.ledger.Events
 		if first {
 			w.enc.Flag(false, chanceAny)
 		} else {
@@ -242,6 +243,7 @@ func (s *Sender) pack(w *Worker, room Room) {
 			s.putSparks(w, float64(size*8-hashBits-8))
 		}
 		w.enc.Bits(fold(hash), hashBits)
+		s.ledger.Tail += w.enc.Spent() - tail - s.ledger.Events
 		data := s.finish(w, f)
 		if data == nil {
 			return
@@ -508,7 +510,7 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 	enc := w.enc
 	known := w.behind[:0]
 	for _, h := range w.behind {
-		if r := &s.records[h]; r.bound && r.want == held {
+		if r := &s.records[h]; r.want == held && (r.bound || r.under > 0) {
 			known = append(known, h)
 		}
 	}

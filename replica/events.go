@@ -27,6 +27,7 @@ type eventLog struct {
 	savedData []byte
 
 	sync    bits.Sync
+	writer  bits.Writer
 	scratch []byte
 	large   int // events that were left out because they were too large
 }
@@ -51,7 +52,8 @@ func (l *eventLog) end() uint64 { return l.first + uint64(len(l.list)) }
 
 // write appends an event's fields to data.
 func (l *eventLog) write(data []byte, v bits.Syncer) ([]byte, int, bool) {
-	w := bits.NewWriter(l.scratch)
+	w := &l.writer
+	w.Reset(l.scratch)
 	l.sync.StartWrite(w)
 	v.Sync(&l.sync)
 	if l.sync.Err() != nil || w.Err() != nil {
