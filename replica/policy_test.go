@@ -97,7 +97,7 @@ func TestLeavingAndReturning(t *testing.T) {
 			}
 		}
 	}
-	for range 1500 {
+	for range 6000 {
 		s.step()
 		g.tick()
 	}
