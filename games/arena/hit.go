@@ -1,0 +1,105 @@
+package arena
+
+import (
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Past says where a fighter was when a player saw it and pulled the trigger, or false for where it is now. It is asked for every fighter that a beam may hit.
+// What it answers is part of the rules of the world that it is set on, so it must follow from what came into that world and from nothing else.
+type Past func(w *world.World, shooter world.Player, target world.ID) (det.Vec2, bool)
+
+// Rewind lets a server judge beams by what the shooter saw, as games do that show others in the past: the whole of lag compensation on this side. It holds for
+// this one world and not for its copies; nil takes it back. Walls and doors stay in the present, so no one is hit through what is shut by now.
+func Rewind(w *world.World, p Past) {
+	m := world.Global[Match](w)
+	if m.work == nil {
+		m.work = new(work)
+	}
+	m.work.past = p
+}
+
+// aim finds the first fighter that a beam meets within a distance, and how far away: the one place where others' positions decide about a hit at once.
+func (k *work) aim(w *world.World, shooter world.Player, from, dir det.Vec2, limit float64, counts func(*Fighter) bool) (index int, t float64) {
+	index, t = -1, limit
+	for i, f := range k.fighters {
+		if f.Health == 0 || !counts(f) {
+			continue
+		}
+		pos := f.Pos
+		if k.past != nil {
+			if was, ok := k.past(w, shooter, k.ids[i]); ok {
+				pos = was
+			}
+		}
+		if d, ok := meets(from, dir, t, pos, Radius); ok {
+			index, t = i, d
+		}
+	}
+	return index, t
+}
+
+// meets says where a ray enters a circle, if it does before a limit. From inside, that is at once.
+func meets(from, dir det.Vec2, limit float64, middle det.Vec2, radius float64) (float64, bool) {
+	to := middle.Sub(from)
+	along := to.Dot(dir)
+	if along < -radius || along > limit+radius {
+		return 0, false
+	}
+	aside := dir.Cross(to)
+	deep := float64(radius*radius) - float64(aside*aside)
+	if deep <= 0 {
+		return 0, false
+	}
+	half := det.Sqrt(deep)
+	if along+half < 0 {
+		return 0, false // behind
+	}
+	t := max(0, along-half)
+	return t, t < limit
+}
+
+// hurt does damage, and throws the victim. A client that predicts leaves deaths to the server.
+func (m *Match) hurt(w *world.World, id world.ID, f *Fighter, amount int, by world.Player, team int, weapon Weapon, thrown det.Vec2) {
+	if f.Health == 0 || m.Over != 0 {
+		return
+	}
+	f.Vel = f.Vel.Add(thrown).ClampLen(flung)
+	victim := w.Owner(id)
+	if m.Teams && !m.FriendlyFire && team == f.Team && by != victim || amount <= 0 {
+		return
+	}
+	amount = min(amount, 255)
+	world.Emit(w, id, Damaged{Amount: amount, Weapon: weapon, By: by, From: thrown.Neg().Angle()})
+	f.Health = max(0, f.Health-amount)
+	if f.Health > 0 {
+		return
+	}
+	if !m.Decides {
+		f.Health = 1
+		return
+	}
+	f.Back, f.Vel = now(w)+comeBack, det.Vec2{}
+	world.Emit(w, world.None, Killed{Victim: victim, By: by, Weapon: weapon})
+	m.book(w, victim, by, team, f.Team)
+}
+
+// book writes a kill on the score board.
+func (m *Match) book(w *world.World, victim, by world.Player, team, victimTeam int) {
+	gain := 1
+	if victim == by || m.Teams && team == victimTeam {
+		gain = -1
+	}
+	for id, s := range world.All[Sheet](w) {
+		p := w.Owner(id)
+		if p == victim {
+			s.Deaths = min(s.Deaths+1, maxKills)
+		}
+		if p == by {
+			s.Kills = min(max(s.Kills+gain, -maxKills), maxKills)
+		}
+	}
+	if m.Teams && team > 0 {
+		m.Score[team-1] = min(max(m.Score[team-1]+gain, -maxKills), 4*maxKills)
+	}
+}

@@ -1,0 +1,209 @@
+package arena
+
+import (
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/interest/rooms"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// ViewReach is how far a client is shown things: from the middle of a screen of 32 by 18 units to its corners, and a little more.
+const ViewReach = 20.0
+
+// horizon is how much of a round trip counts for what may come into sight.
+const horizon = 250 * time.Millisecond
+
+// Interest is what a server needs to find what each client is shown: what can be seen from its room, what can be heard, what is its own, and the score board. Keep one
+// for a world. At each tick for which there are snapshots call Follow, and then, for each client:
+//
+//	finder.Update(&client.view, in.Index, in.Rules, in.Observer(player, roundTrip))
+type Interest struct {
+	Index *interest.Index
+	Rules *interest.Rules
+	Rooms *rooms.Rooms
+
+	level    *Map
+	follower *interest.Follower
+	near     []bool              // by door: someone is about to open it
+	eyes     []interest.Observer // by player
+}
+
+// The numbers of the sources in Rules, for interest.Entry.By.
+const (
+	ByOwned = iota
+	ByAlways
+	BySight
+	ByHearing
+)
+
+// planOnce is a map's plan, worked out when a server first needs it.
+type planOnce struct {
+	once sync.Once
+	plan *rooms.Plan
+	err  error
+}
+
+// Plan gives the map's rooms and what can be seen from where.
+func (m *Map) Plan() (*rooms.Plan, error) {
+	m.plan.once.Do(func() {
+		l := rooms.Layout{Rooms: len(m.Rooms), Locate: m.RoomAt}
+		for i := range m.Portals {
+			o := &m.Portals[i]
+			p := rooms.Portal{P: o.P, Q: o.Q, Depth: 0.5, Door: o.Door + 1}
+			if o.Across {
+				p.A, p.B = o.Rooms[0], o.Rooms[1]
+			} else {
+				p.A, p.B = o.Rooms[1], o.Rooms[0]
+			}
+			l.Portals = append(l.Portals, p)
+		}
+		m.plan.plan, m.plan.err = rooms.NewPlan(l)
+	})
+	return m.plan.plan, m.plan.err
+}
+
+// Follow brings the index and the rooms up to date with a world. When the world has gone on to another map they are made anew, and all views with them; the
+// error is that of a map that is not there.
+func (in *Interest) Follow(w *world.World) error {
+	level := world.Global[Match](w).level
+	if level != in.level || in.Index == nil {
+		if err := in.open(level); err != nil {
+			return err
+		}
+	}
+	in.follower.Follow(w)
+	in.doors(w)
+	in.Rooms.Follow(w)
+	return nil
+}
+
+func (in *Interest) open(level *Map) error {
+	if level == nil {
+		return errNoMap
+	}
+	plan, err := level.Plan()
+	if err != nil {
+		return err
+	}
+	in.level = level
+	in.Index = interest.NewIndex(interest.Options{Cell: 16, Horizon: horizon})
+	in.Rooms = rooms.New(plan, in.Index, rooms.Options{Horizon: horizon})
+	in.Rules = &interest.Rules{Sources: []interest.Source{
+		&interest.Owned{Weight: 4},
+		&interest.Always{Weight: 0.5},
+		&rooms.Sight{In: in.Rooms, Reach: ViewReach},
+		&rooms.Hearing{In: in.Rooms, Weight: 0.3},
+	}}
+	in.follower = interest.NewFollower(in.Index, Traits()...)
+	in.near = make([]bool, len(level.Doors))
+	return nil
+}
+
+// How far things can be heard.
+const (
+	hearShot  = 18.0
+	hearFeet  = 6.0
+	hearDoor  = 9.0
+	hearFlame = 10.0 // a rocket's
+)
+
+// Traits tell what the entities of the game are like to package interest.
+func Traits() []interest.Part {
+	at := func(p det.Vec2) det.Vec3 { return det.Vec3{X: p.X, Y: p.Y} }
+	return []interest.Part{
+		interest.Describe(func(w *world.World, _ world.ID, f *Fighter) interest.Traits {
+			t := interest.Traits{Pos: at(f.Pos), Nimbus: Radius, Importance: 2, Speed: TopSpeed}
+			switch {
+			case !f.Alive():
+				t.Speed, t.Importance = 0, 0.2
+			case f.Ready > now(w):
+				t.Sound = hearShot
+			case f.Vel.LenSq() > 1:
+				t.Sound = hearFeet
+			}
+			if fast := f.Vel.LenSq(); fast > TopSpeed*TopSpeed {
+				t.Speed = flung
+			}
+			return t
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, s *Shot) interest.Traits {
+			t := interest.Traits{Pos: at(s.Pos), Nimbus: shotRadius, Speed: Arms[s.Weapon].Speed}
+			if s.Weapon == Launcher {
+				t.Sound, t.Importance = hearFlame, 1.5
+			}
+			return t
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, p *Pickup) interest.Traits {
+			return interest.Traits{Pos: at(p.Pos), Nimbus: 0.3, Importance: 0.3}
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, d *Door) interest.Traits {
+			t := interest.Traits{Pos: at(d.Pos), Nimbus: 1, Importance: 0.5}
+			if d.Open > 0 && d.Open < DoorOpen {
+				t.Sound = hearDoor
+			}
+			return t
+		}),
+		interest.Describe(func(*world.World, world.ID, *Sheet) interest.Traits {
+			return interest.Traits{Nowhere: true, Always: true, Importance: 0.3}
+		}),
+	}
+}
+
+// doors tells the rooms which doors one can see through: those that are open, and those that someone is about to open before news of it could arrive.
+func (in *Interest) doors(w *world.World) {
+	m := in.level
+	clear(in.near)
+	const reach = doorNear + float64(TopSpeed*0.25)
+	for id, f := range world.All[Fighter](w) {
+		in.watch(w.Owner(id), f)
+		home := m.RoomAt(f.Pos)
+		if !f.Alive() || home < 0 {
+			continue
+		}
+		in.approach(f.Pos, home, reach)
+		for _, n := range m.Rooms[home].Portals {
+			if o := &m.Portals[n]; o.distanceSq(f.Pos) < reach*reach {
+				in.approach(f.Pos, o.Rooms[0]+o.Rooms[1]-home, reach)
+			}
+		}
+	}
+	for _, d := range world.All[Door](w) {
+		if d.Number < len(in.near) {
+			in.Rooms.SetDoor(d.Number+1, d.Open > 0 || d.Opening || in.near[d.Number])
+		}
+	}
+}
+
+// approach marks the doors of a room that someone is near to.
+func (in *Interest) approach(p det.Vec2, room int, reach float64) {
+	for _, n := range in.level.Rooms[room].Portals {
+		if o := &in.level.Portals[n]; o.Door >= 0 && o.distanceSq(p) < float64(reach*reach) {
+			in.near[o.Door] = true
+		}
+	}
+}
+
+// Observer gives from where a player looks to whom a snapshot is due: from where their fighter is, dead or alive.
+func (in *Interest) Observer(p world.Player, roundTrip time.Duration) interest.Observer {
+	o := interest.Observer{}
+	if int(p) < len(in.eyes) {
+		o = in.eyes[p]
+	}
+	o.Player, o.RoundTrip = p, roundTrip
+	return o
+}
+
+// watch notes from where a player looks.
+func (in *Interest) watch(p world.Player, f *Fighter) {
+	for int(p) >= len(in.eyes) {
+		in.eyes = append(in.eyes, interest.Observer{})
+	}
+	o := interest.Observer{Pos: det.Vec3{X: f.Pos.X, Y: f.Pos.Y}, Speed: TopSpeed}
+	if f.Vel.LenSq() > TopSpeed*TopSpeed {
+		o.Speed = flung
+	}
+	in.eyes[p] = o
+}

@@ -1,0 +1,107 @@
+package arena
+
+import (
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Shot is something that flies: a bolt or a rocket. It belongs to the player who fired it, and flies straight.
+type Shot struct {
+	Weapon   Weapon
+	Pos, Vel det.Vec2
+	Dies     uint32 // tick at which it ends by itself
+	Team     int    // of who fired it
+}
+
+// Sync names the fields.
+func (s *Shot) Sync(b *bits.Sync) {
+	bits.Enum(b, &s.Weapon, int(weapons))
+	b.Vec2(&s.Pos, 0, MaxSide, 1.0/1024)
+	b.Vec2(&s.Vel, -32, 32, resolution)
+	syncTick(b, &s.Dies)
+	b.Int(&s.Team, 0, 2)
+}
+
+// Step flies until something is in the way.
+func (s *Shot) Step(w *world.World, me world.ID) {
+	m := world.Global[Match](w)
+	if m.level == nil {
+		return
+	}
+	if m.Over != 0 {
+		w.Remove(me)
+		return
+	}
+	speed := det.Sqrt(s.Vel.LenSq())
+	way := float64(speed * w.Seconds())
+	if way == 0 {
+		w.Remove(me)
+		return
+	}
+	dir := s.Vel.Mul(1 / speed)
+	wall := m.work.scene.Cast(s.Pos, dir, way)
+	by := w.Owner(me)
+	hit, t := -1, wall.Distance
+	for _, i := range m.work.near(s.Pos, way+Radius+shotRadius) {
+		f := m.work.fighters[i]
+		if f.Health == 0 || w.Owner(m.work.ids[i]) == by || m.Teams && !m.FriendlyFire && f.Team == s.Team {
+			continue
+		}
+		if d, ok := meets(s.Pos, dir, t, f.Pos, Radius+shotRadius); ok || hit >= 0 && d == t && i < int32(hit) {
+			hit, t = int(i), d
+		}
+	}
+	s.Pos = s.Pos.MulAdd(dir, t)
+	switch {
+	case hit >= 0 || wall.Normal != det.Vec2{} || now(w) >= s.Dies:
+		s.end(w, m, me, dir, wall, hit)
+		w.Remove(me)
+	}
+}
+
+// end is what happens where it stops.
+func (s *Shot) end(w *world.World, m *Match, me world.ID, dir det.Vec2, wall Hit, hit int) {
+	by, arm := w.Owner(me), &Arms[s.Weapon]
+	if s.Weapon == Launcher {
+		// It bursts a little before the wall, so that the wall is not between the burst and whoever stands beside it.
+		s.Pos = s.Pos.MulAdd(dir, -1.0/64)
+		world.Emit(w, me, Explosion{At: s.Pos})
+		m.burst(w, s.Pos, by, s.Team, hit, dir)
+		return
+	}
+	switch {
+	case hit >= 0:
+		m.hurt(w, m.work.ids[hit], m.work.fighters[hit], arm.Damage, by, s.Team, s.Weapon, dir.Mul(arm.Push))
+	case wall.Normal != det.Vec2{}:
+		world.Emit(w, me, Spark{At: s.Pos, Out: wall.Normal.Angle()})
+	}
+}
+
+// burst hurts and throws everyone around a rocket's end, the less the further away. Who fired it is thrown as far, and hurt by half.
+func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct int, dir det.Vec2) {
+	arm := &Arms[Launcher]
+	for _, i := range m.work.near(at, Splash) {
+		f, id := m.work.fighters[i], m.work.ids[i]
+		d := f.Pos.Sub(at)
+		n := det.Sqrt(d.LenSq())
+		if f.Health == 0 || n >= Splash {
+			continue
+		}
+		part, away := 1.0, dir
+		if int(i) != direct {
+			if !m.work.scene.Clear(at, f.Pos) {
+				continue
+			}
+			part = det.Clamp((Splash-n)/(Splash-Radius), 0, 1)
+			if n > 0 {
+				away = d.Mul(1 / n)
+			}
+		}
+		damage := float64(float64(arm.Damage) * part)
+		if w.Owner(id) == by {
+			damage *= 0.5
+		}
+		m.hurt(w, id, f, int(det.Int32(damage)), by, team, Launcher, away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
+	}
+}

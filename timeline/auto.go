@@ -1,0 +1,143 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Auto is Trailing that chooses its own delays. From how late commands come, how often that has to be repaired, and what steps and copies take, it finds the number of states
+// and the delays that cost least, as Model says, and changes to them while it runs. The window stays as it is, because all mirrors must have the same;
+// so each mirror may choose for itself, and the settled worlds do not depend on what it chooses.
+type Auto struct {
+	*Trailing
+	o    AutoOptions
+	plan *Plan
+	next time.Duration
+	then Stats         // when the last plan was made
+	at   time.Duration // and when that was
+}
+
+// AutoOptions say what Auto reckons with.
+type AutoOptions struct {
+	TrailingOptions // Delays are those it starts with; the last is the window
+	// Step and Copy are what computing a tick and copying a world take. Where they are 0 and there is a Clock, they are measured.
+	Step, Copy time.Duration
+	// States is the most there may be. Default: 5.
+	States int
+	// Least and Most bound the leading world's delay, as players may have to be treated alike on all mirrors. Default: 0, and half of the window.
+	Least, Most time.Duration
+	// Every is how often it thinks again. Default: 2 s.
+	Every time.Duration
+	// Weights say what the drawbacks are worth.
+	Weights Weights
+}
+
+// NewAuto makes a timeline that goes on from a world. The world is copied.
+func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
+	if o.Clock == nil && (o.Step <= 0 || o.Copy <= 0) {
+		return nil, fmt.Errorf("timeline: it is not known what a step and a copy take; give AutoOptions.Step and Copy, or a Clock to measure them with")
+	}
+	if o.Every == 0 {
+		o.Every = 2 * time.Second
+	}
+	if o.States == 0 {
+		o.States = 5
+	}
+	if o.Every < 0 || o.States < 2 || o.States > 8 {
+		return nil, fmt.Errorf("timeline: a plan every %v for at most %d states; give a time, and 2 to 8", o.Every, o.States)
+	}
+	line, err := NewTrailing(start, o.TrailingOptions)
+	if err != nil {
+		return nil, err
+	}
+	window := line.final().delay
+	if o.Most == 0 {
+		o.Most = window / 2
+	}
+	if len(line.states) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
+		return nil, fmt.Errorf("timeline: a leading delay from %v to %v with a window of %v; give at least two delays, and bounds below the window", o.Least, o.Most, window)
+	}
+	return &Auto{Trailing: line, o: o, next: line.now + o.Every, at: line.now}, nil
+}
+
+// Advance computes what is due, and now and then thinks about the delays.
+func (a *Auto) Advance(now time.Duration) error {
+	if err := a.Trailing.Advance(now); err != nil {
+		return err
+	}
+	if now < a.next {
+		return nil
+	}
+	a.next = now + a.o.Every
+	return a.think(now)
+}
+
+// Plan is the last plan that was made, or nil.
+func (a *Auto) Plan() *Plan { return a.plan }
+
+func (a *Auto) think(now time.Duration) error {
+	m, ok := a.model(now)
+	if !ok {
+		return nil
+	}
+	plan, err := m.Plan()
+	if err != nil {
+		return err
+	}
+	a.plan = plan
+	delays := a.within(plan.Delays)
+	// A change unsettles the leading world for a moment, so it has to be worth it.
+	if slices.Equal(delays, a.Delays()) || m.Cost(delays).Total() > 0.9*m.Cost(a.Delays()).Total() {
+		return nil
+	}
+	return a.SetDelays(delays)
+}
+
+// within keeps to the bounds of the leading delay, and drops what then is not behind it.
+func (a *Auto) within(delays []time.Duration) []time.Duration {
+	out := slices.Clone(delays)
+	out[0] = min(max(out[0], a.o.Least), a.o.Most)
+	return append(out[:1], slices.DeleteFunc(out[1:], func(d time.Duration) bool { return d <= out[0] })...)
+}
+
+// model is what was measured since the last plan, as far as it was.
+func (a *Auto) model(now time.Duration) (Model, bool) {
+	s := a.Stats()
+	m := Model{Spread: a.spread, Tick: a.length(), Window: a.final().delay, Size: a.Leading().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
+	if m.Step == 0 {
+		m.Step = s.StepTime / time.Duration(max(s.Steps, 1))
+	}
+	if m.Copy == 0 {
+		m.Copy = s.CopyTime / time.Duration(max(s.Copies, 1))
+	}
+	if m.Copy == 0 { // nothing was copied yet; it is mostly cheaper than a step
+		m.Copy = m.Step
+	}
+	if m.Weights == (Weights{}) {
+		m.Weights = Weights{Delay: 2, Rewind: 1, Memory: 0.1}
+	}
+	passed := now - a.at
+	if s.Commands == a.then.Commands || passed <= 0 || m.Step <= 0 {
+		return m, false
+	}
+	m.Rate = float64(s.Commands-a.then.Commands) / passed.Seconds()
+	m.Harm = harm(s, a.then, a.plan)
+	a.then, a.at = s, now
+	return m, true
+}
+
+// harm is the share of late commands that had to be repaired. While hardly any is late nothing can be learnt about it, and what was known stays.
+func harm(s, then Stats, last *Plan) float64 {
+	late, found := s.Late-then.Late, s.Seen-s.Refreshes-then.Seen+then.Refreshes
+	known := 0.1
+	if last != nil {
+		known = last.Model.Harm
+	}
+	if late < 20 {
+		return known
+	}
+	return min(max((known+float64(found)/float64(late))/2, 0.005), 1)
+}

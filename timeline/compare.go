@@ -1,0 +1,232 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Margin says that a field is compared between copies of the world, and by how much it may differ before that counts. Of strict events everything is
+// compared, without margin. Of weak events and of entities only that is which has one; so give one for the place of what players control, or no one will notice that a
+// copy has somebody in the wrong place until it comes to blows.
+type Margin struct {
+	Class string  // a class, or a kind of weak event
+	Field string  // as in the struct: "Pos" stands for Pos.X and Pos.Y
+	By    float64 // the distance that is still the same, in the field's own units
+}
+
+// newWatcher looks up the fields of margins.
+func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
+	o := &watcher{game: g, classes: make([][]group, len(g.Classes())), kinds: make([][]group, len(g.Events()))}
+	if s := g.Commands(); s != nil {
+		o.command = len(s.Slots)
+	}
+	for _, m := range margins {
+		if !(m.By >= 0) {
+			return nil, fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field, m.By)
+		}
+		list, schema, err := o.find(g, m)
+		if err != nil {
+			return nil, err
+		}
+		gr := group{class: m.Class, field: m.Field, margin: m.By}
+		for i, s := range schema.Slots {
+			if s.Name == m.Field || strings.HasPrefix(s.Name, m.Field+".") {
+				gr.slots, gr.index = append(gr.slots, s), append(gr.index, i)
+			}
+		}
+		if len(gr.slots) == 0 {
+			return nil, fmt.Errorf("timeline: there is a margin for %s.%s, but no such field; it has %s", m.Class, m.Field, fields(schema))
+		}
+		for _, other := range *list {
+			gr.at += len(other.slots)
+		}
+		*list = append(*list, gr)
+	}
+	for i := range o.classes {
+		if len(o.classes[i]) > 0 {
+			o.listed = append(o.listed, i)
+		}
+	}
+	return o, nil
+}
+
+func (o *watcher) find(g *world.Game, m Margin) (*[]group, *bits.Schema, error) {
+	for i, c := range g.Classes() {
+		if c.Name() == m.Class {
+			return &o.classes[i], c.Schema(), nil
+		}
+	}
+	for i, e := range g.Events() {
+		if e.Name() == m.Class {
+			if !e.Weak() {
+				return nil, nil, fmt.Errorf("timeline: there is a margin for %s.%s, but event %s is strict; declare it weak, or leave the margin out", m.Class, m.Field, m.Class)
+			}
+			return &o.kinds[i], e.Layout().Schema(), nil
+		}
+	}
+	return nil, nil, fmt.Errorf("timeline: there is a margin for %s.%s, but game %q has no such class or event", m.Class, m.Field, g.Name())
+}
+
+func fields(s *bits.Schema) string {
+	var names []string
+	for i := range s.Slots {
+		names = append(names, s.Slots[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// distance is how far two values of a field are apart.
+func (g *group) distance(a, b []int32) float64 {
+	sum := 0.0
+	for i := range g.slots {
+		s := &g.slots[i]
+		d := int64(a[i]) - int64(b[i])
+		if s.Wraps {
+			round := int64(s.Max) - int64(s.Min) + 1
+			d = (d%round + round) % round
+			d = min(d, round-d)
+		}
+		x := float64(d)
+		if s.Scale != 0 {
+			x = float64(x * s.Scale)
+		}
+		sum += float64(x * x)
+	}
+	return det.Sqrt(sum)
+}
+
+// A verdict says how much two copies of a tick differ.
+type verdict uint8
+
+const (
+	alike    verdict = iota
+	weakly           // only in fields that have margins
+	strictly         // in what happened
+)
+
+// compare says how much what a tick did differs between two copies. With all, what it was told counts as well.
+func (o *watcher) compare(a, b *record, all bool) verdict {
+	if a == nil || b == nil || !slices.Equal(a.players, b.players) {
+		return strictly
+	}
+	if all && (a.changes != b.changes || !slices.Equal(a.told, b.told)) {
+		return strictly
+	}
+	if !o.sameStrict(a, b) {
+		return strictly
+	}
+	v := o.compareBodies(a, b)
+	if v == alike && !o.sameWeak(a, b) {
+		v = weakly
+	}
+	return v
+}
+
+// sameStrict goes through the strict events of both.
+func (o *watcher) sameStrict(a, b *record) bool {
+	events := o.game.Events()
+	i, j := 0, 0
+	for {
+		for i < len(a.events) && events[a.events[i].Kind].Weak() {
+			i++
+		}
+		for j < len(b.events) && events[b.events[j].Kind].Weak() {
+			j++
+		}
+		if i == len(a.events) || j == len(b.events) {
+			return i == len(a.events) && j == len(b.events)
+		}
+		if !sameEvent(a, b, a.events[i], b.events[j]) {
+			return false
+		}
+		i++
+		j++
+	}
+}
+
+func sameEvent(a, b *record, x, y happening) bool {
+	return x.Emitted == y.Emitted && slices.Equal(a.image(x), b.image(y))
+}
+
+// sameWeak pairs the weak events that have margins, in order.
+func (o *watcher) sameWeak(a, b *record) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a.events) && len(o.kinds[a.events[i].Kind]) == 0 {
+			i++
+		}
+		for j < len(b.events) && len(o.kinds[b.events[j].Kind]) == 0 {
+			j++
+		}
+		if i == len(a.events) || j == len(b.events) {
+			return i == len(a.events) && j == len(b.events)
+		}
+		x, y := a.events[i], b.events[j]
+		if x.Emitted != y.Emitted {
+			return false
+		}
+		p, q := a.image(x), b.image(y)
+		for k := range o.kinds[x.Kind] {
+			g := &o.kinds[x.Kind][k]
+			first := g.index[0] // the slots of a field stand together
+			if g.distance(p[first:], q[first:]) > g.margin {
+				return false
+			}
+		}
+		i++
+		j++
+	}
+}
+
+func (o *watcher) compareBodies(a, b *record) verdict {
+	if len(a.bodies) != len(b.bodies) {
+		return strictly
+	}
+	v := alike
+	for i, x := range a.bodies {
+		y := b.bodies[i]
+		if x.id != y.id {
+			return strictly
+		}
+		p, q := a.values(x), b.values(y)
+		for k := range o.classes[x.id.Class()] {
+			g := &o.classes[x.id.Class()][k]
+			if g.distance(p[g.at:], q[g.at:]) > g.margin {
+				v = weakly
+			}
+		}
+	}
+	return v
+}
+
+// jump counts how far entities moved that are in both.
+func (o *watcher) jump(a, b *record, s *Stats) {
+	j := 0
+	for _, x := range a.bodies {
+		for j < len(b.bodies) && b.bodies[j].id < x.id {
+			j++
+		}
+		if j == len(b.bodies) || b.bodies[j].id != x.id {
+			continue
+		}
+		p, q := a.values(x), b.values(b.bodies[j])
+		for k := range o.classes[x.id.Class()] {
+			g := &o.classes[x.id.Class()][k]
+			d := g.distance(p[g.at:], q[g.at:])
+			s.jump(d, g.margin)
+		}
+	}
+}
+
+func (s *Stats) jump(d, margin float64) {
+	s.Jump = max(s.Jump, d)
+	if d > margin {
+		s.Jumps++
+		s.Moved += d
+	}
+}

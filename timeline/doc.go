@@ -1,0 +1,51 @@
+// Package timeline keeps copies of one world consistent when commands arrive late: trailing state synchronization, and what it competes with, behind one interface.
+//
+// Mirrors are servers that each hold the whole world and each take the commands of the players nearest to them. They send each other those commands and nothing else, and every
+// mirror executes all of them. If it did so when they arrive, each would have them in another order and soon another world. A timeline is what stands between:
+//
+//	players ── Stamp ──> commands ──> all mirrors
+//	                                      │ Submit, in whatever order they arrive
+//	                                  timeline ── Advance(now)
+//	                                      ├── Leading   the world that players are shown now
+//	                                      ├── Settled   the world that is the same on every mirror
+//	                                      └── Notices   what happened, what did so for good, and what did not after all
+//
+// It stands on package world. It starts no goroutine, reads no clock and knows no network: package topology/mirror gives it those.
+//
+// # Ways to do it
+//
+//	             shown to players           when a command is late      memory          promises
+//	Trailing     at once, or a little later the copies behind repair    a few worlds    exact within a window
+//	Auto         as Trailing, with delays that it chooses and changes
+//	TimeWarp     at once                    it goes back at once        a world a tick  exact within a window
+//	Rollback     at once, by a guess        it goes back if it matters  a world a tick  exact; waits for who is silent
+//	Lockstep     when all have spoken       all wait                    one world       exact; waits
+//	Conservative when all have spoken       this mirror waits           one world       exact; waits
+//	Bucket       after a fixed delay        it happens later            one world       nothing
+//
+// # Using one
+//
+//	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Millisecond, time.Second}})
+//	...
+//	c := timeline.Command{Tick: line.Stamp(now), Origin: self, Seq: seq, Player: p, Image: image}
+//	line.Submit(now, c)           // and send it to the other mirrors, who do the same
+//	...
+//	err = line.Advance(now)       // whenever something came, and at line.Next()
+//	show(line.Leading())
+//	for _, n := range line.Notices() { ... }
+//
+// # Time
+//
+// Tick n is due n tick lengths after time zero, which mirrors agree on. What comes in until then is stamped n. A copy with delay d computes tick n at that time plus d: delays
+// are durations and need not be whole ticks, so on a network of 2 ms a delay of 5 ms is enough, though ticks are 16.7 ms long. Clocks that disagree make commands
+// come that much earlier or later, and no more.
+//
+// # What is compared
+//
+// Trailing compares what a tick did in a copy with what it did in the copy ahead. Strict events must be the same: emitted by the same entity at the same tick, about the same
+// entity, with the same fields. Of weak events and of entities those fields are compared for which Options.Margins has a margin. A copy that was told exactly what the book now says
+// is not compared at all, as a deterministic game then did the same; that it did is checked now and then by hash, and a game that does not is ended by a
+// DesyncError.
+//
+// docs/timelines.md has the reasons, the figures, and the model by which Auto chooses.
+package timeline

@@ -1,0 +1,137 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A gate knows up to which tick everything has come from everyone: what timelines that wait wait for.
+type gate struct{ mirrors []heard }
+
+// heard is what is known of one mirror.
+type heard struct {
+	id       Mirror
+	next     uint32       // the first Seq that is missing
+	early    []world.Tick // ticks of those that came before it, by Seq, in a ring; 0 where none did
+	promised world.Tick   // nothing more will come for this tick
+	pending  []pledge     // for which something is missing
+}
+
+// A pledge is a promise that holds once all up to seq have come.
+type pledge struct {
+	seq  uint32
+	tick world.Tick
+}
+
+const (
+	mostEarly   = 4096
+	mostPledges = 256
+)
+
+func (g *gate) ready(mirrors []Mirror, start world.Tick) error {
+	if len(mirrors) == 0 {
+		return errors.New("timeline: there is nobody to wait for; list the mirrors, this one included")
+	}
+	for i, m := range mirrors {
+		if slices.Contains(mirrors[:i], m) {
+			return fmt.Errorf("timeline: mirror %d is listed twice", m)
+		}
+		g.mirrors = append(g.mirrors, heard{id: m, next: 1, early: make([]world.Tick, mostEarly), promised: start})
+	}
+	return nil
+}
+
+func (g *gate) find(m Mirror) *heard {
+	for i := range g.mirrors {
+		if g.mirrors[i].id == m {
+			return &g.mirrors[i]
+		}
+	}
+	return nil
+}
+
+// promised is the tick up to which nothing is missing from anyone.
+func (g *gate) promised() world.Tick {
+	least := g.mirrors[0].promised
+	for i := range g.mirrors {
+		least = min(least, g.mirrors[i].promised)
+	}
+	return least
+}
+
+// admit is Submit for timelines with a gate.
+func (g *gate) admit(c *core, cmd *Command, settled world.Tick) (Fate, error) {
+	refuse := func(err error) (Fate, error) {
+		c.stats.Refused++
+		return Superseded, err
+	}
+	h := g.find(cmd.Origin)
+	if h == nil {
+		return refuse(fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for", cmd.Origin, ErrMirror))
+	}
+	if cmd.Kind == Promise {
+		if cmd.Tick > c.book.end() {
+			return refuse(fmt.Errorf("timeline: mirror %d promises tick %d: %w: there is room up to tick %d", cmd.Origin, cmd.Tick, ErrAhead, c.book.end()))
+		}
+		if cmd.Seq >= h.next+mostEarly {
+			return refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, ErrMirror, cmd.Seq+1-h.next))
+		}
+		h.pledge(pledge{cmd.Seq, cmd.Tick})
+		return OnTime, nil
+	}
+	if cmd.Seq == 0 {
+		return refuse(fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait count", cmd.Origin, ErrMirror))
+	}
+	if cmd.Seq < h.next || h.early[cmd.Seq%mostEarly] != 0 {
+		c.stats.Duplicates++
+		return Duplicate, nil
+	}
+	if cmd.Seq >= h.next+mostEarly {
+		return refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, ErrMirror, cmd.Seq-h.next))
+	}
+	if cmd.Tick <= h.promised {
+		return refuse(fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d", cmd.Origin, ErrMirror, cmd.Tick, h.promised))
+	}
+	f, err := c.take(cmd, cmd.Tick, settled)
+	if err == nil {
+		h.hear(cmd.Seq, cmd.Tick)
+	}
+	return f, err
+}
+
+// hear notes that something came. As mirrors stamp in order, what follows without a gap says that nothing earlier will come.
+func (h *heard) hear(seq uint32, tick world.Tick) {
+	h.early[seq%mostEarly] = tick
+	for h.early[h.next%mostEarly] != 0 {
+		at := &h.early[h.next%mostEarly]
+		h.promised = max(h.promised, *at-1)
+		*at = 0
+		h.next++
+	}
+	h.redeem()
+}
+
+func (h *heard) pledge(p pledge) {
+	if len(h.pending) == mostPledges {
+		h.pending = slices.Delete(h.pending, 0, 1) // later ones say more
+	}
+	h.pending = append(h.pending, p)
+	h.redeem()
+}
+
+// redeem lets promises hold for which nothing is missing any more.
+func (h *heard) redeem() {
+	n := 0
+	for _, p := range h.pending {
+		if p.seq < h.next {
+			h.promised = max(h.promised, p.tick)
+		} else {
+			h.pending[n] = p
+			n++
+		}
+	}
+	h.pending = h.pending[:n]
+}

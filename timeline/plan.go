@@ -1,0 +1,203 @@
+package timeline
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Model is what is known about a network and a game, from which the cost of a set of trailing states can be told in advance.
+//
+// The cost is the share of a processor that the states take, plus what their drawbacks are worth as such a share:
+//
+//	steps     states × ticks a second × Step
+//	repairs   for each state that finds something: how often × (a copy and the ticks up to the next state, for it and each state ahead)
+//	delay     the leading state's delay × Weights.Delay
+//	rewind    how often players see a repair × how far back it goes × Weights.Rewind
+//	memory    states × Size × Weights.Memory
+//
+// State k finds what comes later than the state ahead of it could wait for and not later than itself: Rate × Harm × the share of commands between the
+// two delays, at most; as one repair takes care of all that came until then, a rate r with a gap g between the states becomes r / (1 + r·g).
+type Model struct {
+	Spread *Spread       // how late commands come
+	Tick   time.Duration // how long a tick is
+	Rate   float64       // commands a second, of all players
+	Harm   float64       // the share of late commands that have to be repaired
+	Step   time.Duration // what computing a tick takes
+	Copy   time.Duration // what copying a world takes
+	Size   int           // bytes of a world
+	Window time.Duration // the last delay, which is given
+	States int           // the most states. Default: 5
+	Weights
+}
+
+// Weights say what drawbacks are worth, as shares of a processor. Where all are zero, the defaults hold.
+type Weights struct {
+	Delay  float64 // of a second that players wait for what they do. Default: 2
+	Rewind float64 // of a second of play that is taken back in front of the players, each second. Default: 1
+	Memory float64 // of a gibibyte. Default: 0.1
+}
+
+// Cost is what a set of delays costs, in parts, each as the share of a processor.
+type Cost struct{ Steps, Repairs, Delay, Rewind, Memory float64 }
+
+// Total is the sum of the parts.
+func (c Cost) Total() float64 { return c.Steps + c.Repairs + c.Delay + c.Rewind + c.Memory }
+
+// A Candidate is a set of delays and its cost.
+type Candidate struct {
+	Delays []time.Duration
+	Cost   Cost
+}
+
+// A Plan is the best set of delays, with what else was considered.
+type Plan struct {
+	Candidate
+	Model Model
+	Tried int
+	Next  []Candidate // the best of the others, one for each number of states
+}
+
+func (m *Model) defaults() error {
+	if m.Spread == nil || m.Tick <= 0 || m.Window <= 0 {
+		return errors.New("timeline: a model needs a spread of delays, the length of a tick and a window")
+	}
+	if m.Step <= 0 || m.Copy <= 0 {
+		return errors.New("timeline: a model needs to know what a step and a copy of the world take; measure them, or give the timeline a Clock")
+	}
+	if m.States == 0 {
+		m.States = 5
+	}
+	if m.States < 2 || m.States > 8 {
+		return fmt.Errorf("timeline: a model of at most %d states; give 2 to 8", m.States)
+	}
+	if m.Weights == (Weights{}) {
+		m.Weights = Weights{Delay: 2, Rewind: 1, Memory: 0.1}
+	}
+	return nil
+}
+
+// Cost tells what a set of delays costs.
+func (m *Model) Cost(delays []time.Duration) Cost {
+	ticks := 1 / m.Tick.Seconds()
+	step, copying := m.Step.Seconds(), m.Copy.Seconds()
+	c := Cost{
+		Steps:  float64(len(delays)) * ticks * step,
+		Delay:  delays[0].Seconds() * m.Weights.Delay,
+		Memory: float64(len(delays)) * float64(m.Size) / (1 << 30) * m.Weights.Memory,
+	}
+	for k := 1; k < len(delays); k++ {
+		share := m.Spread.Within(delays[k]) - m.Spread.Within(delays[k-1])
+		gap := (delays[k] - delays[k-1]).Seconds()
+		often := m.Rate * m.Harm * max(share, 0)
+		often /= 1 + often*gap
+		for j := range k { // each state ahead starts again from where this one is
+			c.Repairs += often * (copying + (delays[k]-delays[j]).Seconds()*ticks*step)
+		}
+		c.Rewind += often * (delays[k] - delays[0]).Seconds() * m.Weights.Rewind
+	}
+	return c
+}
+
+// Plan finds the set of delays that costs least. It tries all sets that can be made of a dozen delays that might matter.
+func (m Model) Plan() (*Plan, error) {
+	if err := m.defaults(); err != nil {
+		return nil, err
+	}
+	from := m.choices()
+	p := &Plan{Model: m}
+	best := make([]*Candidate, m.States+1) // by number of states
+	var set []time.Duration
+	var try func(i int)
+	try = func(i int) {
+		if len(set) > 0 {
+			delays := append(slices.Clone(set), m.Window)
+			p.Tried++
+			c := Candidate{delays, m.Cost(delays)}
+			if b := &best[len(delays)]; *b == nil || c.Cost.Total() < (*b).Cost.Total() {
+				*b = &c
+			}
+		}
+		if len(set)+1 == m.States {
+			return
+		}
+		for ; i < len(from); i++ {
+			set = append(set, from[i])
+			try(i + 1)
+			set = set[:len(set)-1]
+		}
+	}
+	try(0)
+	for _, c := range best {
+		if c != nil {
+			p.Next = append(p.Next, *c)
+		}
+	}
+	slices.SortStableFunc(p.Next, func(a, b Candidate) int { return cmp.Compare(a.Cost.Total(), b.Cost.Total()) })
+	p.Candidate, p.Next = p.Next[0], p.Next[1:]
+	return p, nil
+}
+
+// nearlyAll leaves out what a network did long ago, which a Spread forgets only by and by.
+const nearlyAll = 0.9995
+
+// choices are the delays that might matter: none, those that most, nearly all and all commands come within, and parts of the window.
+func (m *Model) choices() []time.Duration {
+	out := []time.Duration{0, m.Window / 4, m.Window / 2}
+	if !m.Spread.Empty() {
+		for _, q := range []float64{0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, nearlyAll} {
+			d := m.Spread.Quantile(q)
+			out = append(out, d+time.Millisecond-d%time.Millisecond)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return slices.DeleteFunc(out, func(d time.Duration) bool { return d >= m.Window })
+}
+
+// Explain says in words how the plan came about.
+func (p *Plan) Explain() string {
+	var b strings.Builder
+	m := &p.Model
+	fmt.Fprintf(&b, "commands come %.0f a second; half of them within %v, 90 %% within %v, 99 %% within %v, nearly all within %v\n", m.Rate,
+		seconds(m.Spread.Quantile(0.5)), seconds(m.Spread.Quantile(0.9)), seconds(m.Spread.Quantile(0.99)), seconds(m.Spread.Quantile(nearlyAll)))
+	fmt.Fprintf(&b, "of those that are late, %.1f %% have to be repaired\n", 100*m.Harm)
+	fmt.Fprintf(&b, "a tick takes %v to compute, a world of %d KiB takes %v to copy; ticks are %v apart\n", m.Step.Round(100*time.Nanosecond), m.Size>>10,
+		m.Copy.Round(100*time.Nanosecond), seconds(m.Tick))
+	fmt.Fprintf(&b, "a second of delay is worth %.3g processors, a second of play taken back each second %.3g, a GiB %.3g\n", m.Weights.Delay, m.Rewind, m.Weights.Memory)
+	fmt.Fprintf(&b, "the window is %v, as all mirrors agreed; %d sets of delays were tried\n\n", seconds(m.Window), p.Tried)
+	fmt.Fprintf(&b, "%-34s %8s %8s %8s %8s %8s %8s   in %% of a processor\n", "delays in ms", "steps", "repairs", "delay", "rewind", "memory", "total")
+	for i, c := range append([]Candidate{p.Candidate}, p.Next...) {
+		what := ""
+		if i == 0 {
+			what = "  <- chosen"
+		}
+		fmt.Fprintf(&b, "%-34s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f%s\n", millis(c.Delays), 100*c.Cost.Steps, 100*c.Cost.Repairs, 100*c.Cost.Delay, 100*c.Cost.Rewind,
+			100*c.Cost.Memory, 100*c.Cost.Total(), what)
+	}
+	b.WriteString("\n")
+	for k, d := range p.Delays {
+		within := 100 * m.Spread.Within(d)
+		switch {
+		case k == 0:
+			fmt.Fprintf(&b, "the leading state waits %v and has %.2f %% of commands in time; the rest it guesses\n", seconds(d), within)
+		case k == len(p.Delays)-1:
+			fmt.Fprintf(&b, "the last state waits %v and has %.2f %%; what comes later is lost\n", seconds(d), within)
+		default:
+			fmt.Fprintf(&b, "state %d waits %v, has %.2f %%, and takes back %v where the one ahead was wrong\n", k, seconds(d), within, seconds(d-p.Delays[k-1]))
+		}
+	}
+	return b.String()
+}
+
+// millis writes delays as the paper does.
+func millis(delays []time.Duration) string {
+	var parts []string
+	for _, d := range delays {
+		parts = append(parts, fmt.Sprintf("%.4g", float64(d)/1e6))
+	}
+	return strings.Join(parts, ",")
+}

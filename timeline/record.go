@@ -1,0 +1,149 @@
+package timeline
+
+import (
+	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A record is what a tick did in one copy of the world, and what it was told: all that other copies, and the players, have to be compared with.
+type record struct {
+	tick    world.Tick
+	events  []happening
+	bodies  []body
+	players []world.Player // who was there
+	told    []int32        // what each commanded, given or repeated: an image after the other
+	changes uint64         // who joined and left
+	data    []int32        // of events and bodies
+	hash    uint64
+	hashed  bool
+}
+
+// A happening is an event of the tick; its image stands in data.
+type happening struct {
+	world.Emitted
+	at, n int32
+}
+
+// A body is an entity with fields that have margins; these stand in data.
+type body struct {
+	id    world.ID
+	at, n int32
+}
+
+func (r *record) image(h happening) []int32 { return r.data[h.at : h.at+h.n] }
+func (r *record) values(b body) []int32     { return r.data[b.at : b.at+b.n] }
+
+func (r *record) reset(t world.Tick) {
+	r.tick, r.hash, r.hashed, r.changes = t, 0, false, 0
+	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0], r.told[:0], r.data[:0]
+}
+
+func (r *record) copyFrom(o *record) {
+	r.tick, r.hash, r.hashed, r.changes = o.tick, o.hash, o.hashed, o.changes
+	r.events = append(r.events[:0], o.events...)
+	r.bodies = append(r.bodies[:0], o.bodies...)
+	r.players = append(r.players[:0], o.players...)
+	r.told = append(r.told[:0], o.told...)
+	r.data = append(r.data[:0], o.data...)
+}
+
+// command is what a player commanded at the tick, or nil if the player was not there.
+func (r *record) command(p world.Player) []int32 {
+	i, found := slices.BinarySearch(r.players, p)
+	if !found {
+		return nil
+	}
+	n := len(r.told) / len(r.players)
+	return r.told[i*n : (i+1)*n]
+}
+
+// A history holds the records of one copy of the world, for as many ticks as may still be compared.
+type history struct{ ring []record }
+
+func newHistory(ticks int) history { return history{make([]record, ticks)} }
+
+// at gives the record of a tick, or nil if there is none.
+func (h *history) at(t world.Tick) *record {
+	if r := h.place(t); r.tick == t {
+		return r
+	}
+	return nil
+}
+
+// place is where the record of a tick stands, or will.
+func (h *history) place(t world.Tick) *record { return &h.ring[int(t%world.Tick(len(h.ring)))] }
+
+// A watcher makes records of ticks and compares them. One serves all copies of a timeline.
+type watcher struct {
+	game    *world.Game
+	classes [][]group // by class: what is compared of its entities
+	kinds   [][]group // by kind of event: what is compared of weak ones
+	listed  []int     // the classes that have any
+	command int       // the length of a command's image
+	sync    bits.Sync
+	spare   record
+	used    []bool
+}
+
+// A group is the slots of one field, such as the two of a place, and how far they may differ.
+type group struct {
+	class  string
+	field  string
+	slots  []bits.Slot // of the image
+	index  []int       // where they stand in the image
+	at     int         // where they stand among a body's values
+	margin float64
+}
+
+// record writes down what the last tick of a world did.
+func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
+	r.reset(w.Tick())
+	for _, p := range in.Joins() {
+		r.changes = (r.changes ^ uint64(p) ^ 1<<20) * 0x9E3779B97F4A7C15
+	}
+	for _, p := range in.Leaves() {
+		r.changes = (r.changes ^ uint64(p) ^ 1<<21) * 0x9E3779B97F4A7C15
+	}
+	for p := range w.Players {
+		r.players = append(r.players, p)
+		if o.command > 0 {
+			r.told = slices.Grow(r.told, o.command)
+			n := len(r.told)
+			r.told = r.told[:n+o.command]
+			w.CommandImage(p, r.told[n:])
+		}
+	}
+	for e, v := range w.Happened {
+		layout := o.game.Events()[e.Kind].Layout()
+		n, at := layout.Len(), len(r.data)
+		r.data = slices.Grow(r.data, n)[:at+n]
+		if layout.Pack(&o.sync, v, r.data[at:]) != nil {
+			clear(r.data[at:]) // it was packed when it was emitted
+		}
+		r.events = append(r.events, happening{e, int32(at), int32(n)})
+	}
+	for _, class := range o.listed {
+		groups := o.classes[class]
+		for id := range w.Of(class) {
+			image, at := w.Image(id), len(r.data)
+			for i := range groups {
+				for _, s := range groups[i].index {
+					r.data = append(r.data, image[s])
+				}
+			}
+			r.bodies = append(r.bodies, body{id, int32(at), int32(len(r.data) - at)})
+		}
+	}
+}
+
+// held is how many bytes a history has.
+func (h *history) held() int {
+	n := 0
+	for i := range h.ring {
+		r := &h.ring[i]
+		n += 64 + 48*cap(r.events) + 16*cap(r.bodies) + 2*cap(r.players) + 4*(cap(r.told)+cap(r.data))
+	}
+	return n
+}

@@ -1,0 +1,96 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Rollback is how fighting games do it today (GGPO and its kin): what has not come is guessed, by repeating each player's last command without its edges; the world
+// goes back only if a guess was wrong; and it never runs further ahead of what everyone has promised than a window of ticks, but waits. So no command is ever too
+// late, and one mirror that is silent stops all the others.
+type Rollback struct {
+	warp
+	gate
+	o     RollbackOptions
+	given world.Tick // the last Stamp
+}
+
+// RollbackOptions say how far Rollback may guess.
+type RollbackOptions struct {
+	Options
+	// Mirrors are those who are waited for, this one included.
+	Mirrors []Mirror
+	// Window is how many ticks may be guessed. Default: 8.
+	Window int
+	// Delay is how many ticks after the present commands are stamped, which saves guesses. Default: 0.
+	Delay int
+	// Asks says that the game asks World.Repeated in a Step method. Then a guess that was right has to be computed again as well, because it was repeated.
+	Asks bool
+}
+
+// NewRollback makes a timeline that goes on from a world. The world is copied.
+func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
+	if o.Window == 0 {
+		o.Window = 8
+	}
+	if o.Window < 1 || o.Window > 36000 || o.Delay < 0 || o.Delay > 36000 {
+		return nil, fmt.Errorf("timeline: a window of %d ticks and a delay of %d; give a window of at least 1, and neither more than 36000", o.Window, o.Delay)
+	}
+	if start == nil {
+		return nil, errNoWorld
+	}
+	t := &Rollback{o: o}
+	if err := t.gate.ready(o.Mirrors, start.Tick()); err != nil {
+		return nil, err
+	}
+	if err := t.open(start, o.Options, o.Window+1, o.Delay+2); err != nil {
+		return nil, err
+	}
+	if err := t.warp.ready(start, o.Window+1, 1, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Stamp is the tick that is due next, and as much later as Delay says. While the world waits, so do commands.
+func (t *Rollback) Stamp(now time.Duration) world.Tick {
+	t.given = max(t.given, min(t.next(now), t.w.Tick()+1)+world.Tick(t.o.Delay))
+	return t.given
+}
+
+// Next is when the next tick is due.
+func (t *Rollback) Next() time.Duration { return t.tomorrow() }
+
+// Submit takes a command or a promise in.
+func (t *Rollback) Submit(_ time.Duration, c Command) (Fate, error) {
+	f, err := t.admit(&t.core, &c, t.settled)
+	if err != nil || f != OnTime || c.Kind == Promise || c.Tick > t.w.Tick() {
+		return f, err
+	}
+	t.stats.Late++
+	r := t.history.at(c.Tick)
+	if t.o.Asks || c.Kind != Give || r == nil || !slices.Equal(r.command(c.Player), t.book.image) {
+		t.spoil(c.Tick)
+	}
+	return Late, nil
+}
+
+// Advance goes back if a guess was wrong, and computes what is due and may be guessed.
+func (t *Rollback) Advance(now time.Duration) error {
+	return t.each(now, func(passed time.Duration) {
+		due := t.due(t.now)
+		for {
+			// After a long wait there is more to catch up with than there are snapshots, so settling keeps pace.
+			t.run(max(min(due, t.settled+world.Tick(t.o.Window)), t.w.Tick()))
+			before := t.settled
+			t.settle(t.promised())
+			if t.settled == before || t.err != nil {
+				break
+			}
+		}
+		t.wait(t.w.Tick(), due, passed)
+	})
+}

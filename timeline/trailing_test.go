@@ -1,0 +1,119 @@
+package timeline_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// busy is what players do who do a lot.
+func busy(p world.Player, n world.Tick) (act, bool) {
+	r := det.At(5, uint64(p), uint64(n)/6)
+	a := act{X: int8(r.IntN(3) - 1), Y: int8(r.IntN(3) - 1), Aim: r.Angle()}
+	a.Fire = (uint64(n)+uint64(p)*3)%11 == 0
+	a.Grab = (uint64(n)+uint64(p)*5)%13 == 0
+	return a, det.Draw(6, uint64(p), uint64(n), 0)%9 != 0
+}
+
+// With commands in time nothing is ever repaired, and each copy takes each tick once.
+func TestInTime(t *testing.T) {
+	for _, m := range makers() {
+		k := talk{ticks: 200, mirrors: 2, players: 3, do: busy, waits: m.waits}
+		out := mustPlay(t, m, k.script(), 200)
+		if out.stats.Rollbacks != 0 || out.stats.Late != 0 || out.stats.Conflicts != 0 {
+			t.Errorf("%s: %+v", m.name, out.stats)
+		}
+	}
+}
+
+// Where the leading world's delay covers the way, it is the same with a way.
+func TestCovered(t *testing.T) {
+	o := timeline.TrailingOptions{Delays: []time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond}}
+	m := maker{name: "covered", make: func(start *world.World, base timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		o.Options = base
+		return timeline.NewTrailing(start, o)
+	}}
+	k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+		return time.Duration(m-1) * 50 * time.Millisecond
+	}}
+	out := mustPlay(t, m, k.script(), 300)
+	line := out.line.(*timeline.Trailing)
+	if out.stats.Rollbacks != 0 || out.stats.Late != 0 {
+		t.Errorf("%+v", out.stats)
+	}
+	led := int(line.Leading().Tick())
+	if want := led + int(led-6) + int(line.Settled().Tick()); out.stats.Steps != want {
+		t.Errorf("%d steps; three copies at ticks %d, %d and %d take %d", out.stats.Steps, led, led-6, line.Settled().Tick(), want)
+	}
+}
+
+// Late commands are repaired by all that do not wait, and what that cost is counted.
+func TestLate(t *testing.T) {
+	for _, m := range makers() {
+		k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, waits: m.waits, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+			return time.Duration(m-1) * (30*time.Millisecond + time.Duration(det.Draw(1, uint64(n), 0, 0)%90)*time.Millisecond)
+		}}
+		s := mustPlay(t, m, k.script(), 300).stats
+		if s.Commands == 0 || s.TooLate > 0 || s.Refused > 0 || s.Conflicts > 0 || s.GameErrors > 0 {
+			t.Errorf("%s: %+v", m.name, s)
+		}
+		switch {
+		case m.name == "trailing 1": // has waited long enough
+			if s.Late > 0 || s.Rollbacks > 0 {
+				t.Errorf("%s: %+v", m.name, s)
+			}
+		case m.waits && m.name != "rollback":
+			if s.Waited == 0 || s.Rollbacks > 0 || s.Copies > 0 {
+				t.Errorf("%s: %+v", m.name, s)
+			}
+		default:
+			if s.Late == 0 || s.Rollbacks == 0 || s.Depth < s.Rollbacks || s.Copies < s.Rollbacks || s.CopiedBytes == 0 || s.Jump == 0 {
+				t.Errorf("%s: %+v", m.name, s)
+			}
+		}
+		if m.name == "trailing correct" && s.Corrections == 0 {
+			t.Errorf("%s: %+v", m.name, s)
+		}
+		if again := float64(s.Steps) / float64(s.Steps-s.Depth); s.Again() != again {
+			t.Errorf("%s: %v, %v", m.name, s.Again(), again)
+		}
+	}
+}
+
+// Where no copy is compared but by strict events, and nothing strict is late, nothing is repaired until the network is calm; with places compared it is.
+func TestMargins(t *testing.T) {
+	walk := func(p world.Player, n world.Tick) (act, bool) { return act{X: int8(n/20%2)*2 - 1}, true }
+	k := talk{ticks: 300, mirrors: 2, players: 2, do: walk, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+		return time.Duration(m-1) * 70 * time.Millisecond
+	}}
+	rollbacks := func(by float64, correct bool) timeline.Stats {
+		start := begin(t)
+		line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
+			Options: timeline.Options{Margins: []timeline.Margin{{Class: "runner", Field: "Pos", By: by}}},
+			Delays:  []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond}, Correct: correct, Calm: -1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := k.script().sorted()
+		for n := world.Tick(0); n < 300; n++ {
+			for ; len(s) > 0 && s[0].at <= at(n); s = s[1:] {
+				if _, err := line.Submit(s[0].at, s[0].Command); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := line.Advance(at(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return line.Stats()
+	}
+	loose, tight, corrected := rollbacks(50, false), rollbacks(0.3, false), rollbacks(0.3, true)
+	// Players who are not there yet are a difference at any margin; after that, only places are.
+	if loose.Rollbacks > 4 || tight.Rollbacks < 10 || corrected.Rollbacks > 4 || corrected.Corrections < 10 {
+		t.Errorf("with a wide margin %+v\nwith a narrow one %+v\ncorrected %+v", loose, tight, corrected)
+	}
+}
