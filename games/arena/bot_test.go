@@ -2,6 +2,7 @@ package arena
 
 import (
 	"testing"
+	"time"
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
@@ -237,14 +238,33 @@ func TestBotsSeeThroughNoWall(t *testing.T) {
 	}
 }
 
+// A tick of bots, their thoughts, and the views of their clients allocate nothing once all has been as large before.
 func TestNoAllocations(t *testing.T) {
 	w, bots, in := crowded(t, "foundry", 16)
-	if n := testing.AllocsPerRun(300, func() {
+	var it Interest
+	finder, views := interest.NewFinder(), make([]interest.View, len(bots))
+	tick := func() {
 		think(t, w, bots, in)
 		if err := w.Step(in); err != nil {
 			t.Fatal(err)
 		}
-	}); n > 0 {
+	}
+	follow := func() {
+		if err := it.Follow(w); err != nil {
+			t.Fatal(err)
+		}
+		for i := range views {
+			finder.Update(&views[i], it.Index, it.Rules, it.Observer(world.Player(i+1), 100*time.Millisecond))
+		}
+	}
+	for range 600 {
+		tick()
+		follow()
+	}
+	if n := testing.AllocsPerRun(300, tick); n > 0 {
 		t.Errorf("%v allocations in a tick of 16 bots", n)
+	}
+	if n := testing.AllocsPerRun(300, func() { tick(); follow() }); n > 0 {
+		t.Errorf("%v allocations in a tick with views", n)
 	}
 }

@@ -308,6 +308,7 @@ func TestDeath(t *testing.T) {
 func TestClientsPredictNoDeath(t *testing.T) {
 	mapOf(t, "test-hall", hall)
 	s := on(t, "test-hall", Options{}, 2)
+	s.step(1) // from here on, images follow what a test changes
 	s.put(1, 5, 3.5).Weapon = Rail
 	s.put(2, 9, 3.5).Health = 5
 	s.step(1)
