@@ -26,9 +26,6 @@ type CommandHeader struct {
 	Seen     bool
 	SeenTick world.Tick
 	SeenPart uint8
-	// Acked says that Ack is the newest snapshot that was received, for the strategies that need it: see Receiver.Ack.
-	Acked bool
-	Ack   uint32
 }
 
 // A CommandWriter makes the messages by which a client sends its commands: the
@@ -76,10 +73,6 @@ func (w *CommandWriter) write(h CommandHeader, images [][]int32, max int) bool {
 	if h.Seen {
 		enc.Bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1), seenBits)
 		enc.Bits(uint32(h.SeenPart)&(1<<partBits-1), partBits)
-	}
-	enc.Flag(h.Acked, 1<<15)
-	if h.Acked {
-		enc.Bits(h.Ack&(1<<packetBits-1), packetBits)
 	}
 	if len(images) == 0 {
 		enc.Bits(0, 1)
@@ -135,9 +128,6 @@ func (r *CommandReader) Read(data []byte, now world.Tick, each func(t world.Tick
 	if h.Seen = dec.Flag(1 << 15); h.Seen {
 		h.SeenTick = h.Tick - world.Tick(dec.Bits(seenBits))
 		h.SeenPart = uint8(dec.Bits(partBits))
-	}
-	if h.Acked = dec.Flag(1 << 15); h.Acked {
-		h.Ack = dec.Bits(packetBits)
 	}
 	n := 0
 	if dec.Bits(1) == 1 {

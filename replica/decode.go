@@ -21,13 +21,18 @@ func (r *Receiver) read(data []byte, snap *Snapshot) (info packetInfo, err error
 		return info, ErrPacket
 	}
 	info.valid = true
-	if r.any && int32(r.newest-info.packet) > overtaken || r.packets[info.packet%keepPackets].same(info.packet) {
+	if r.any && int32(r.newest-info.packet) > overtaken {
 		return info, ErrStale
 	}
-	if err := r.readAcks(dec, info.packet); err != nil {
-		return info, err
+	if r.packets[info.packet%keepPackets].same(info.packet) {
+		return info, errTwice
 	}
-	if info.count, err = r.readCount(dec); err != nil {
+	if r.classic != nil {
+		info.count, err = r.classic.header(dec, info)
+	} else {
+		info.count, err = r.readKnown(dec, info.packet)
+	}
+	if err != nil {
 		return info, err
 	}
 	snap.Tick = world.Tick(int64(r.tick) + int64(int32(info.tick-uint32(r.tick))))
@@ -42,8 +47,8 @@ func (r *Receiver) read(data []byte, snap *Snapshot) (info packetInfo, err error
 	if err != nil {
 		return info, err
 	}
-	more := dec.Flag(chanceMore)
-	if !more {
+	info.more = dec.Flag(chanceMore)
+	if !info.more {
 		if err := r.readTail(dec, snap); err != nil {
 			return info, err
 		}
@@ -58,11 +63,20 @@ func (r *Receiver) read(data []byte, snap *Snapshot) (info packetInfo, err error
 	if dec.Finish() != nil {
 		return info, ErrPacket
 	}
-	snap.Certain = !more && !snap.Behind && r.certain(info)
+	snap.Certain = !info.more && !snap.Behind && r.certain(info)
 	return info, nil
 }
 
 func (p *packetInfo) same(packet uint32) bool { return p.valid && p.packet == packet }
+
+// readKnown learns what of all that was sent before the server knows to have
+// arrived, and how many messages it sent.
+func (r *Receiver) readKnown(dec codec.PacketDecoder, packet uint32) (count uint32, err error) {
+	if err := r.readAcks(dec, packet); err != nil {
+		return 0, err
+	}
+	return r.readCount(dec)
+}
 
 // readAcks learns which packets the server knows to have arrived.
 func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
@@ -100,12 +114,9 @@ func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
 }
 
 // readCount learns how many messages with events were sent before the packet.
-func (r *Receiver) readCount(dec codec.PacketDecoder) (uint8, error) {
-	if !r.work.known {
-		return uint8(dec.Bits(eventBits)), nil
-	}
-	if dec.Flag(chanceEvents) {
-		return uint8(dec.Bits(eventBits)), nil
+func (r *Receiver) readCount(dec codec.PacketDecoder) (uint32, error) {
+	if !r.work.known || dec.Flag(chanceEvents) {
+		return dec.Bits(eventBits), nil
 	}
 	from := &r.packets[r.work.from%keepPackets]
 	if !from.same(r.work.from) {
@@ -123,11 +134,13 @@ func (r *Receiver) readEntities(dec codec.PacketDecoder, info packetInfo) (hash 
 		if dec.Err() != nil || handle >= maxHandles {
 			return 0, ErrPacket
 		}
-		n := news{handle: int32(handle), what: held}
-		if err := r.readEntity(dec, info, &n); err != nil {
+		at := len(r.work.list)
+		r.work.list = append(r.work.list, news{handle: int32(handle), what: held})
+		n := &r.work.list[at]
+		if err := r.readEntity(dec, info, n); err != nil {
+			r.work.list = r.work.list[:at]
 			return 0, err
 		}
-		r.work.list = append(r.work.list, n)
 		hash = mix(hash, uint32(handle), n.image)
 		more = dec.Flag(chanceEntity)
 	}
@@ -150,6 +163,9 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, info packetInfo, n *news)
 			if dec.Err() != nil {
 				return ErrPacket
 			}
+			if r.classic != nil {
+				return nil // it may be said though nothing of it came
+			}
 			if e == nil {
 				return ErrBase
 			}
@@ -168,6 +184,10 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, info packetInfo, n *news)
 		}
 	}
 	switch {
+	case r.classic != nil:
+		if err := r.classic.base(info, n, newOwner); err != nil {
+			return err
+		}
 	case n.bind && e != nil && e.after(info.packet, n):
 		return ErrStale
 	case n.bind:
@@ -336,6 +356,9 @@ func (r *Receiver) readTail(dec codec.PacketDecoder, snap *Snapshot) error {
 // certain says whether nothing was missed that the server thinks is on its way
 // or here, so that what a packet does not mention has not changed.
 func (r *Receiver) certain(info packetInfo) bool {
+	if r.classic != nil {
+		return r.whole(info)
+	}
 	if !r.work.known || r.work.holes {
 		return false
 	}

@@ -61,6 +61,9 @@ func (s *Sender) Encode(w *Worker, room Room) {
 	s.unstage()
 	s.answer()
 	s.gather()
+	if s.classic != nil {
+		s.classic.prepare()
+	}
 	need := s.collect(w)
 	now := s.pub.tick
 	if len(w.todo) == 0 && len(s.sparks) == 0 && s.spoke && now-s.last < s.options.Idle {
@@ -78,19 +81,20 @@ func (s *Sender) Encode(w *Worker, room Room) {
 			w.choose(t.handle)
 		}
 	}
-	s.pack(w, room)
+	whole := s.pack(w, room)
+	if s.classic != nil {
+		s.classic.packed(whole)
+	}
 	s.last, s.spoke = now, true
 }
 
 // collect lists what the client should be told, and estimates how many bits it
 // takes.
 func (s *Sender) collect(w *Worker) (need float32) {
-	p := s.pub.protocol
 	if s.relay {
 		s.relayCommands()
 	}
 	w.reset(len(s.records))
-	now := uint32(s.pub.tick)
 	kept := s.view[:0]
 	for _, h := range s.view {
 		r := &s.records[h]
@@ -104,8 +108,7 @@ func (s *Sender) collect(w *Worker) (need float32) {
 			if r.number == sl.number {
 				continue
 			}
-			policy := &p.classes[sl.class].policy
-			if policy.Interval > 0 && now-r.tick < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl) {
+			if s.waits(r, sl) {
 				continue
 			}
 		}
@@ -141,6 +144,13 @@ func (p *Policy) interval(priority float32) uint32 {
 	near, far := float32(p.Interval), float32(max(p.Far, p.Interval))
 	part := min(max((1-priority)/0.9, 0), 1)
 	return uint32(near + (far-near)*part)
+}
+
+// waits says whether a change of an entity that the client was told of is not
+// to be told yet.
+func (s *Sender) waits(r *record, sl *slot) bool {
+	policy := &s.pub.protocol.classes[sl.class].policy
+	return policy.Interval > 0 && uint32(s.pub.tick)-r.tick < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl)
 }
 
 // owned says whether the owner is still the one that the client was told: a
@@ -188,20 +198,20 @@ func (w *Worker) choose(h int32) {
 }
 
 // pack writes what was chosen, by rising handles, into as many packets as it
-// takes and the budget allows.
-func (s *Sender) pack(w *Worker, room Room) {
+// takes and the budget allows. It reports false if not all of them could be encoded.
+func (s *Sender) pack(w *Worker, room Room) bool {
 	budget := room.Budget
 	word, left := 0, w.count
 	for part := 0; ; part++ {
 		size := min(room.Packet, budget)
 		if part > 0 && size < minRoom {
-			break
+			return false
 		}
 		if cap(w.buf) < size {
 			w.buf = make([]byte, max(size, 1500))
 		}
 		f := s.begin(w, w.buf[:size], part == 0, room)
-		limit := float64(size*8 - tailBits)
+		limit := float64(size*8 - s.tail)
 		if more := s.sparkBits(); more > 0 {
 			limit = max(limit-more, limit/2)
 		}
@@ -240,17 +250,17 @@ func (s *Sender) pack(w *Worker, room Room) {
 		if !more {
 			s.rest(w, word)
 			s.putBehind(w, float64(size*8))
-			s.putSparks(w, float64(size*8-hashBits-8))
+			s.putSparks(w, float64(size*8-s.tail+tailBits-hashBits-8))
 		}
 		w.enc.Bits(fold(hash), hashBits)
 		s.ledger.Tail += w.enc.Spent() - tail - s.ledger.Events
 		data := s.finish(w, f)
 		if data == nil {
-			return
+			return false
 		}
 		budget += size - len(data)
 		if !more {
-			return
+			return true
 		}
 	}
 }
@@ -280,6 +290,25 @@ func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
 	enc.Bits(seq&(1<<packetBits-1), packetBits)
 	enc.Bits(f.tick&(1<<tickBits-1), tickBits)
 	enc.Flag(first, chanceFirst)
+	if s.classic == nil {
+		s.putKnown(enc, seq)
+	} else {
+		s.classic.header(enc, seq)
+	}
+	if first {
+		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
+		enc.Flag(room.Repeated > 0, chanceRepeated)
+		if room.Repeated > 0 {
+			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
+		}
+	}
+	s.ledger.Header += enc.Spent()
+	return f
+}
+
+// putKnown says what of all that was sent before is known to have arrived, and
+// how many messages were sent.
+func (s *Sender) putKnown(enc codec.PacketEncoder, seq uint32) {
 	s.putAcks(enc, seq)
 	count := uint8(s.messages.sent & (1<<eventBits - 1))
 	s.counts[seq&255] = count
@@ -292,15 +321,6 @@ func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
 	} else {
 		enc.Bits(uint32(count), eventBits)
 	}
-	if first {
-		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
-		enc.Flag(room.Repeated > 0, chanceRepeated)
-		if room.Repeated > 0 {
-			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
-		}
-	}
-	s.ledger.Header += enc.Spent()
-	return f
 }
 
 // putAcks says which of the latest packets are known to have arrived: the
@@ -443,6 +463,9 @@ const (
 // sent where that lies before the window, or one of the constants above.
 func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Player, old int64) {
 	w.hist.Reset()
+	if s.classic != nil {
+		return s.classic.base(w, f, r, sl)
+	}
 	var ticks [depth]uint32
 	n := 0
 	for i := range r.acks[:r.acked] {
@@ -475,12 +498,18 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Pl
 			return m.owner, int64(f.packet - a.packet)
 		}
 	}
+	return s.startBase(w, sl), noBase
+}
+
+// startBase is what an entity is a difference from of which the client is not
+// known to hold anything.
+func (s *Sender) startBase(w *Worker, sl *slot) (owner world.Player) {
 	if s.options.Start && sl.first != nil {
 		w.hist.Add(sl.first, 255)
-		return sl.firstOwner, noBase
+		return sl.firstOwner
 	}
 	w.hist.Add(s.pub.protocol.start(sl.class), 255)
-	return world.Nobody, noBase
+	return world.Nobody
 }
 
 // putBinding says which entity a handle stands for from now on.
@@ -518,7 +547,8 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 	if len(known) == 0 {
 		return
 	}
-	all := enc.Spent()+float64(len(known)*10+tailBits) > limit
+	all := enc.Spent()+float64(len(known)*10+s.tail) > limit
+	enc.Mark()
 	enc.Flag(all, chanceRemoved)
 	if all {
 		return
@@ -532,6 +562,10 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 		prev = h
 	}
 	enc.Flag(false, chanceEntity)
+	if s.classic != nil && (enc.Full() || enc.Spent()+float64(s.tail) > limit) { // far apart they take more than was thought
+		enc.Rewind()
+		enc.Flag(true, chanceRemoved)
+	}
 }
 
 // flight gives an empty record of a packet.

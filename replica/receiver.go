@@ -24,6 +24,9 @@ var (
 	ErrPacket = errors.New("replica: a malformed packet")
 )
 
+// errTwice is ErrStale for a packet that came before.
+var errTwice = fmt.Errorf("%w, since it had come already", ErrStale)
+
 // ReceiverOptions say what a client starts from.
 type ReceiverOptions struct {
 	// Start is a new world made with the server's settings; what is in it need not be sent. Nil if there is none.
@@ -74,6 +77,9 @@ type Receiver struct {
 
 	work  scratch
 	stats ReceiverStats
+
+	classic classicReceiver // what an older strategy does its own way; nil for Coeval
+	doom3   *doom3Receiver  // the same, if it is Doom3
 }
 
 // ReceiverStats counts what a receiver met.
@@ -113,13 +119,17 @@ type gotImage struct {
 	tick   uint32
 	owner  world.Player
 	image  []int32
+
+	based bool   // for Doom3: it became a base
+	since uint32 // with this message
 }
 
 type packetInfo struct {
 	packet uint32
 	tick   uint32
-	count  uint8
+	count  uint32 // of messages before it; for Coeval the lowest bits
 	first  bool
+	more   bool
 	valid  bool
 }
 
@@ -154,6 +164,13 @@ type news struct {
 // NewReceiver makes a receiver that holds nothing.
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
 	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick}
+	switch p.options.Strategy {
+	case Quake3:
+		r.classic = &quake3Receiver{r: r}
+	case Doom3:
+		r.doom3 = &doom3Receiver{r: r}
+		r.classic = r.doom3
+	}
 	if o.Start != nil {
 		r.start = map[world.ID]startImage{}
 		for class := range p.game.Classes() {
@@ -218,8 +235,15 @@ func (r *Receiver) Packet(data []byte) error {
 	info, err := r.read(data, snap)
 	if err != nil {
 		r.pool = append(r.pool, snap)
+		if errors.Is(err, errEarly) {
+			if err = r.doom3.hold(info, data); err == nil {
+				return nil
+			}
+		}
 		switch {
 		case errors.Is(err, ErrEpoch):
+		case errors.Is(err, errTwice) && r.classic != nil:
+			r.stats.Stale++ // the first one counts
 		case errors.Is(err, ErrStale):
 			r.stats.Stale++
 			r.reject(info.packet, false)
@@ -229,7 +253,7 @@ func (r *Receiver) Packet(data []byte) error {
 				r.stats.Mismatch++
 			}
 			// A wrong base makes nonsense of what follows it.
-			r.reject(info.packet, !errors.Is(err, ErrBase))
+			r.reject(info.packet, !errors.Is(err, ErrBase) && r.protocol.options.Strategy != Quake3)
 			if r.work.missing >= 0 {
 				r.fresh([]int32{r.work.missing})
 			}
@@ -297,9 +321,21 @@ func (r *Receiver) Message(data []byte) error {
 	m := message{data[1:], nil}
 	switch data[0] {
 	case messageEvents:
-		return r.hear(&m)
+		err := r.hear(&m)
+		if err == nil && r.classic != nil {
+			r.classic.counted()
+		}
+		return err
 	case messageBases:
 		return r.compare(&m)
+	case messageAdvance:
+		if r.classic != nil {
+			err := r.classic.advance(data[1:])
+			if err == nil {
+				r.classic.counted()
+			}
+			return err
+		}
 	}
 	return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
 }

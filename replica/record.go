@@ -69,12 +69,13 @@ func (r *record) disown(packet uint32) (number uint32, newest bool) {
 
 // flight is a packet under way, with what it says of each entity.
 type flight struct {
-	packet  uint32 // our number
-	carrier uint64 // the number that the connection gave it
-	tick    uint32
-	size    int
-	sent    bool
-	entries []flightEntry
+	packet   uint32 // our number
+	carrier  uint64 // the number that the connection gave it
+	snapshot uint32 // which snapshot it is part of, for Quake3
+	tick     uint32
+	size     int
+	sent     bool
+	entries  []flightEntry
 }
 
 type flightEntry struct {

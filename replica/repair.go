@@ -48,6 +48,9 @@ func (s *Sender) Message(data []byte) error {
 // reject forgets that a packet arrived.
 func (s *Sender) reject(packet uint32) {
 	s.ledger.Rejects++
+	if s.classic != nil {
+		s.classic.distrust()
+	}
 	for _, f := range s.flights {
 		if f.packet == packet { // the verdict was not known yet, and now it is
 			s.land(f, false)
@@ -114,6 +117,9 @@ func (s *Sender) refresh(r *record) {
 		return
 	}
 	s.ledger.Repairs++
+	if s.classic != nil {
+		s.classic.distrust()
+	}
 	s.unbase(r)
 	r.bound, r.told, r.since = false, untold, s.next
 	if r.want != held {

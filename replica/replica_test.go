@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryImageIsOneThatWasPublished(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval} {
+	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
 		for seed := range uint64(24) {
 			t.Run(fmt.Sprintf("%v/seed=%d", strategy, seed), func(t *testing.T) {
 				s := newSite(t, Options{Strategy: strategy}, seed, 6)

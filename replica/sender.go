@@ -60,6 +60,9 @@ type Sender struct {
 	doubt    []int32  // handles whose bases the client wants to compare
 	sparks   []uint64 // unreliable events that wait for a packet
 
+	classic classic // what an older strategy does its own way; nil for Coeval
+	tail    int     // bits that a packet keeps free for what follows the entities
+
 	ledger Ledger
 }
 
@@ -85,7 +88,13 @@ func NewSender(b *Publisher, o SenderOptions) *Sender {
 	if o.Keep == 0 {
 		o.Keep = 4096
 	}
-	s := &Sender{pub: b, options: o, cost: make([]float32, len(b.protocol.classes))}
+	s := &Sender{pub: b, options: o, cost: make([]float32, len(b.protocol.classes)), tail: tailBits}
+	switch b.protocol.options.Strategy {
+	case Quake3:
+		s.classic, s.tail = &quake3Sender{s: s}, classicTail
+	case Doom3:
+		s.classic, s.tail = &doom3Sender{s: s}, classicTail
+	}
 	s.ledger.Classes = make([]ClassLedger, len(b.protocol.classes))
 	for i := range s.cost {
 		s.cost[i] = 64
@@ -189,7 +198,7 @@ func (s *Sender) lose(h int32) {
 		r.want = removed
 	}
 	r.waiting = 0
-	if r.told == untold && r.under == 0 && !r.bound {
+	if r.told == untold && r.under == 0 && !r.bound && (s.classic == nil || r.sends == 0) {
 		r.told = r.want // it never heard of it
 		return
 	}
@@ -236,6 +245,9 @@ func (s *Sender) sweep() {
 	for h := range s.records {
 		r := &s.records[h]
 		if r.unique == 0 || r.want == held || r.under > 0 || r.told != r.want {
+			continue
+		}
+		if s.classic != nil && !s.classic.settled(int32(h)) {
 			continue
 		}
 		if s.pub.slots[r.slot].unique != r.unique {

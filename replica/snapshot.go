@@ -29,8 +29,9 @@ type Snapshot struct {
 	// Repeated is how many commands the server had to make up since its last report.
 	Repeated int
 
-	count uint8  // messages with events that must come before it
-	data  []byte // fields of events
+	count  uint32  // messages that must come before it
+	data   []byte  // fields of events
+	images []int32 // of updates, for the older strategies
 }
 
 // An Update is news of one entity.
@@ -79,7 +80,7 @@ func (r *Receiver) snapshot() *Snapshot {
 	}
 	s := r.pool[n-1]
 	r.pool = r.pool[:n-1]
-	*s = Snapshot{Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0], Deferred: s.Deferred[:0], data: s.data[:0]}
+	*s = Snapshot{Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0], Deferred: s.Deferred[:0], data: s.data[:0], images: s.images[:0]}
 	return s
 }
 
@@ -90,7 +91,14 @@ func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
 		r.newest, r.any = info.packet, true
 	}
 	r.tick = max(r.tick, snap.Tick)
-	snap.count = info.count
+	if r.classic != nil {
+		snap.count = info.count
+		r.classic.commit(info, snap)
+		r.enqueue(snap)
+		return
+	}
+	// The count is known by its lowest bits; messages come in order.
+	snap.count = near(info.count, eventBits, r.received)
 	for i := range r.work.list {
 		n := &r.work.list[i]
 		e := r.place(n, info)
@@ -103,6 +111,11 @@ func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
 		e.told, e.what = info.packet, n.what
 		snap.add(e)
 	}
+	r.enqueue(snap)
+}
+
+// enqueue lets a snapshot wait for Next.
+func (r *Receiver) enqueue(snap *Snapshot) {
 	r.queue = append(r.queue, snap)
 	if len(r.queue) > maxQueue {
 		r.pool = append(r.pool, r.queue[0])
@@ -146,7 +159,7 @@ func (e *entity) add(r *Receiver, info packetInfo, n *news) {
 		memory = make([]int32, len(n.image))
 	}
 	copy(memory, n.image)
-	g := gotImage{info.packet, info.tick, n.owner, memory}
+	g := gotImage{packet: info.packet, tick: info.tick, owner: n.owner, image: memory}
 	at := len(e.images)
 	for at > 0 && int32(e.images[at-1].packet-info.packet) > 0 {
 		at--
@@ -202,9 +215,7 @@ func (r *Receiver) Next() *Snapshot {
 		r.shown = nil
 	}
 	for i, s := range r.queue {
-		// Both counts are known by their lowest bits; messages come in order.
-		missing := (s.count - uint8(r.received)) & (1<<eventBits - 1)
-		if missing != 0 && missing < 1<<(eventBits-1) {
+		if int32(s.count-r.received) > 0 {
 			continue
 		}
 		r.queue = append(r.queue[:i], r.queue[i+1:]...)

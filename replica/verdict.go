@@ -80,6 +80,9 @@ func (s *Sender) land(f *flight, ok bool) {
 	if i := slices.Index(s.flights, f); i >= 0 {
 		s.flights = append(s.flights[:i], s.flights[i+1:]...)
 	}
+	if s.classic != nil {
+		ok = s.classic.landed(f, ok)
+	}
 	if !ok {
 		s.dropped(f)
 		return
@@ -98,6 +101,9 @@ func (s *Sender) land(f *flight, ok bool) {
 			continue
 		}
 		r.under--
+		if s.classic != nil {
+			continue
+		}
 		switch e.what {
 		case held:
 			if int32(f.packet-r.since) < 0 {
@@ -140,7 +146,7 @@ func (s *Sender) dropped(f *flight) {
 		r.under--
 		if r.packet == f.packet {
 			r.told = untold
-			if e.what == removed && !r.bound && r.under == 0 {
+			if e.what == removed && !r.bound && r.under == 0 && s.classic == nil {
 				s.forget(e.handle)
 			}
 		}
