@@ -88,28 +88,24 @@ func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
 		return nil
 	}
 	w.from = packet - dec.Bits(ageBits)
-	w.low = packet - min(packet, window) - 1
-	if int32(w.from-w.low) <= 0 || w.from == packet {
+	if w.from == packet || int32(w.from) < 0 {
 		return ErrPacket
 	}
-	for p := w.from; p != w.low; p-- {
-		w.acked.add(p)
-	}
-	at := w.from
-	for range maxExceptions {
-		if !dec.Flag(chanceException) {
-			return nil
-		}
-		at -= dec.Bits(ageBits)
-		if dec.Err() != nil || int32(at-w.low) <= 0 {
-			return ErrPacket
-		}
-		w.acked.drop(at)
-		if !r.packets[at%keepPackets].same(at) {
+	w.low = w.from - min(w.from, span) - 1
+	w.acked.add(w.from)
+	missing := rare
+	for p := w.from - 1; p != w.low; p-- {
+		lost := dec.Flag(missing.chance())
+		missing.count(lost)
+		if !lost {
+			w.acked.add(p)
+		} else if !r.packets[p%keepPackets].same(p) {
 			w.holes = true
 		}
 	}
-	w.low = at
+	if dec.Err() != nil {
+		return ErrPacket
+	}
 	return nil
 }
 
@@ -163,16 +159,10 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, info packetInfo, n *news)
 			if dec.Err() != nil {
 				return ErrPacket
 			}
-			if r.classic != nil {
-				return nil // it may be said though nothing of it came
-			}
-			if e == nil {
-				return ErrBase
-			}
-			if int32(info.packet-e.bound) < 0 {
+			if r.classic == nil && e != nil && int32(info.packet-e.bound) < 0 {
 				return ErrStale
 			}
-			return nil
+			return nil // it may be said though nothing of it came
 		}
 		if n.bind = dec.Flag(chanceBind); n.bind {
 			if err := r.readBinding(dec, info, n); err != nil {

@@ -333,22 +333,13 @@ func (s *Sender) putAcks(enc codec.PacketEncoder, seq uint32) {
 		return
 	}
 	enc.Bits(seq-s.newest, ageBits)
-	s.low = seq - min(seq, window) - 1 // numbers begin at 0
-	last := s.newest
-	n := 0
+	s.low = s.newest - min(s.newest, span) - 1 // numbers begin at 0
+	missing := rare
 	for p := s.newest - 1; p != s.low; p-- {
-		if s.arrived.has(p) {
-			continue
-		}
-		enc.Flag(true, chanceException)
-		enc.Bits(last-p, ageBits)
-		last = p
-		if n++; n == maxExceptions {
-			s.low = p
-			return
-		}
+		lost := !s.arrived.has(p)
+		enc.Flag(lost, missing.chance())
+		missing.count(lost)
 	}
-	enc.Flag(false, chanceException)
 }
 
 // put adds what is to be told of one entity. It reports false, and leaves the
@@ -470,7 +461,7 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Pl
 	n := 0
 	for i := range r.acks[:r.acked] {
 		a := &r.acks[i]
-		if f.packet-a.packet > window || int32(a.packet-s.low) <= 0 || f.tick-a.tick > recent {
+		if int32(a.packet-s.low) <= 0 || f.tick-a.tick > recent {
 			break
 		}
 		ticks[i] = a.tick
@@ -562,7 +553,7 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 		prev = h
 	}
 	enc.Flag(false, chanceEntity)
-	if s.classic != nil && (enc.Full() || enc.Spent()+float64(s.tail) > limit) { // far apart they take more than was thought
+	if enc.Full() || enc.Spent()+float64(s.tail) > limit { // far apart they take more than was thought
 		enc.Rewind()
 		enc.Flag(true, chanceRemoved)
 	}

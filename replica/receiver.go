@@ -72,6 +72,8 @@ type Receiver struct {
 	queue    []*Snapshot // not handed out yet
 	shown    *Snapshot   // handed out
 	pool     []*Snapshot
+	limbo    []spareImage // memory of images that a waiting snapshot may show
+	spare    [][][]int32  // memory of images, by class
 	outgoing [][]byte
 	asked    bool // what was doubted has not been answered
 
@@ -163,7 +165,7 @@ type news struct {
 
 // NewReceiver makes a receiver that holds nothing.
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
-	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick}
+	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick, spare: make([][][]int32, len(p.classes))}
 	switch p.options.Strategy {
 	case Quake3:
 		r.classic = &quake3Receiver{r: r}
@@ -299,7 +301,8 @@ func (r *Receiver) fresh(list []int32) {
 		for _, h := range list[:n] {
 			r.stats.Repairs++
 			e := r.entities[h]
-			e.images, e.unsure, e.floor, e.again = e.images[:0], true, r.newest, true
+			r.recycle(e, len(e.images))
+			e.unsure, e.floor, e.again = true, r.newest, true
 		}
 		list = list[n:]
 	}

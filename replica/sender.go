@@ -198,7 +198,7 @@ func (s *Sender) lose(h int32) {
 		r.want = removed
 	}
 	r.waiting = 0
-	if r.told == untold && r.under == 0 && !r.bound && (s.classic == nil || r.sends == 0) {
+	if r.sends == 0 {
 		r.told = r.want // it never heard of it
 		return
 	}

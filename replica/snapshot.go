@@ -132,32 +132,34 @@ func (r *Receiver) place(n *news, info packetInfo) *entity {
 		r.entities = append(r.entities, nil)
 	}
 	e := r.entities[n.handle]
-	if !n.bind {
-		return e
-	}
 	if e == nil {
 		e = new(entity)
 		r.entities[n.handle] = e
-	} else if e.id == n.id && e.player == n.player && !e.unsure {
+	}
+	if !n.bind {
+		return e
+	}
+	if e.id == n.id && e.player == n.player && !e.unsure {
 		if int32(info.packet-e.bound) < 0 {
 			e.bound = info.packet
 		}
 		return e // told again, because the server could not know that it had come
 	}
-	*e = entity{floor: e.floor, again: e.again, id: n.id, player: n.player, class: n.class, origin: n.origin, bound: info.packet, images: e.images[:0]}
+	r.recycle(e, len(e.images))
+	now := entity{floor: e.floor, again: e.again, id: n.id, player: n.player, class: n.class, origin: n.origin, bound: info.packet, images: e.images}
+	if e.what != untold && int32(info.packet-e.told) < 0 {
+		now.told, now.what = e.told, left // it was overtaken by the news that it is gone
+	}
+	*e = now
 	return e
 }
 
 // add keeps an image. Those that no packet can be based on any more make room.
 func (e *entity) add(r *Receiver, info packetInfo, n *news) {
-	var memory []int32
 	if drop := e.useless(r); drop > 0 {
-		memory = e.images[0].image
-		e.images = append(e.images[:0], e.images[drop:]...)
+		r.recycle(e, drop)
 	}
-	if len(memory) != len(n.image) {
-		memory = make([]int32, len(n.image))
-	}
+	memory := r.memory(e.class, len(n.image))
 	copy(memory, n.image)
 	g := gotImage{packet: info.packet, tick: info.tick, owner: n.owner, image: memory}
 	at := len(e.images)
@@ -167,6 +169,36 @@ func (e *entity) add(r *Receiver, info packetInfo, n *news) {
 	e.images = append(e.images, gotImage{})
 	copy(e.images[at+1:], e.images[at:])
 	e.images[at] = g
+}
+
+// recycle takes the oldest images off an entity. Their memory is used again
+// once no snapshot that might show them waits any more.
+func (r *Receiver) recycle(e *entity, n int) {
+	for i := range e.images[:n] {
+		r.limbo = append(r.limbo, spareImage{e.class, e.images[i].image})
+	}
+	e.images = append(e.images[:0], e.images[n:]...)
+}
+
+type spareImage struct {
+	class int32
+	image []int32
+}
+
+// memory gives room for an image of a class.
+func (r *Receiver) memory(class int32, fields int) []int32 {
+	if len(r.queue) == 0 && r.shown == nil {
+		for _, s := range r.limbo {
+			r.spare[s.class] = append(r.spare[s.class], s.image)
+		}
+		r.limbo = r.limbo[:0]
+	}
+	list := r.spare[class]
+	if len(list) == 0 {
+		return make([]int32, fields)
+	}
+	r.spare[class] = list[:len(list)-1]
+	return list[len(list)-1]
 }
 
 // useless counts the oldest images that no packet can be based on any more: the
@@ -194,6 +226,9 @@ func (e *entity) useless(r *Receiver) int {
 // add lists the newest of an entity.
 func (s *Snapshot) add(e *entity) {
 	var image []int32
+	if e.id == world.None && e.player == world.Nobody {
+		return // it is gone before it came
+	}
 	u := Update{ID: e.id, What: What(e.what), Entry: world.Entry{Origin: e.origin}}
 	if e.what == held {
 		g := &e.images[len(e.images)-1]

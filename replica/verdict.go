@@ -146,9 +146,6 @@ func (s *Sender) dropped(f *flight) {
 		r.under--
 		if r.packet == f.packet {
 			r.told = untold
-			if e.what == removed && !r.bound && r.under == 0 && s.classic == nil {
-				s.forget(e.handle)
-			}
 		}
 	}
 	s.pool = append(s.pool, f)

@@ -22,33 +22,31 @@ const (
 
 	originBits = 8 // ticks since an entity was spawned
 
-	maxExceptions = 15 // where there are more the window ends at the last
-	maxUnary      = 12 // handles that are skipped one by one
+	span     = 40 // packets before the newest acknowledged one of which it is said whether they arrived
+	maxUnary = 12 // handles that are skipped one by one
 )
 
 // Chances, of 1<<16, that flags are set.
 const (
-	chanceFirst     = 62000
-	chanceMore      = 3000 // more packets of this snapshot follow
-	chanceAck       = 64500
-	chanceException = 8000
-	chanceEvents    = 2500 // reliable messages since the acknowledged packet
-	chanceReport    = 62000
-	chanceRepeated  = 3000
-	chanceEntity    = 63500 // one more entity, after at least one
-	chanceAny       = 62000 // any entity at all
-	chanceSpecial   = 2500  // more to say of an entity than its image
-	chanceGone      = 24000 // of those that are special
-	chanceRemoved   = 32768
-	chanceBind      = 56000
-	chanceOld       = 60000 // an older base, where the window has none
-	chanceOwner     = 16384
-	chanceDeferred  = 1500
-	chanceEvent     = 6000
-	chanceOrigin    = 16384
-	chanceCommand   = 16384
-	chanceBy        = 60000 // the entity that caused an event is the one it is about
-	chanceHome      = 64000 // identifiers of allocator 0
+	chanceFirst    = 62000
+	chanceMore     = 3000 // more packets of this snapshot follow
+	chanceAck      = 64500
+	chanceEvents   = 2500 // reliable messages since the acknowledged packet
+	chanceRepeated = 3000
+	chanceEntity   = 63500 // one more entity, after at least one
+	chanceAny      = 62000 // any entity at all
+	chanceSpecial  = 2500  // more to say of an entity than its image
+	chanceGone     = 24000 // of those that are special
+	chanceRemoved  = 32768
+	chanceBind     = 56000
+	chanceOld      = 60000 // an older base, where the window has none
+	chanceOwner    = 16384
+	chanceDeferred = 1500
+	chanceEvent    = 6000
+	chanceOrigin   = 16384
+	chanceCommand  = 16384
+	chanceBy       = 60000 // the entity that caused an event is the one it is about
+	chanceHome     = 64000 // identifiers of allocator 0
 )
 
 // What an entity's place in a packet says.
@@ -59,9 +57,12 @@ const (
 	removed
 )
 
-// skips counts how often handles were skipped in a packet so far: the chance
-// that the next is.
+// skips counts how often something was so in a packet so far, such as that a
+// handle was skipped: the chance that it is so the next time.
 type skips struct{ yes, no uint32 }
+
+// rare is for what is seldom so.
+var rare = skips{no: 5}
 
 func (s *skips) chance() uint32 { return (s.yes*2 + 1) << 16 / (2*(s.yes+s.no) + 2) }
 
