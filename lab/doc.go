@@ -27,4 +27,10 @@
 //
 // Time is taken for what a server does for each client: encoding a frame whose images and histories are at hand. Strategies take turns every few
 // frames, and the quickest of several rounds counts.
+//
+// # Serving a game
+//
+// Server lets bots play a game on a real server, each part in a process of its own, and says what that cost: time by stage, bytes by purpose, allocations, and
+// how many players there can be. Lab knows no games, so the caller brings one, as a Gameplay. GameTables makes tables for a game's codec in the same way, by
+// letting bots play it. docs/bench-server.md tells more.
 package lab

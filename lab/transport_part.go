@@ -25,14 +25,18 @@ const (
 type order struct {
 	Do     string
 	Spec   *partSpec     `json:",omitempty"` // with doOpen
+	Host   *hostSpec     `json:",omitempty"` // the same, for Server
 	Kind   string        `json:",omitempty"` // with doMeasure, as is Window
 	Window time.Duration `json:",omitempty"`
 	Burst  int           `json:",omitempty"` // messages to begin with, all at once
+	Pace   float64       `json:",omitempty"` // with doPace
+	From   time.Time     `json:",omitzero"`  // the same: when it begins
 }
 
 const (
 	doOpen    = "open"    // begin; answered when all is connected
 	doMeasure = "measure" // change to a kind of traffic, and measure it; answered when that is done
+	doPace    = "pace"    // let time go slower; answered at once
 	doClose   = "close"   // end
 )
 
@@ -102,6 +106,25 @@ type crowdSample struct{ Offered, Delivered uint64 }
 // TransportPart is what the processes run that Transport starts: it takes orders on in
 // and answers on out, until in ends.
 func TransportPart(ctx context.Context, role string, in io.Reader, out io.Writer) error {
+	var work func(*desk, *partSpec) error
+	switch role {
+	case roleServer:
+		work = runServer
+	case roleClients:
+		work = runCrowd
+	default:
+		return fmt.Errorf("there is no part called %q", role)
+	}
+	return takeOrders(ctx, in, out, func(d *desk, o *order) error {
+		if err := o.Spec.check(role); err != nil {
+			return err
+		}
+		return work(d, o.Spec)
+	})
+}
+
+// takeOrders does the work of a part, from each order to open on, until in ends.
+func takeOrders(ctx context.Context, in io.Reader, out io.Writer, work func(*desk, *order) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// When whoever gives the orders is gone, in ends, and so does the part, whatever it
@@ -124,21 +147,10 @@ func TransportPart(ctx context.Context, role string, in io.Reader, out io.Writer
 		}
 	}()
 	d := &desk{ctx: ctx, orders: orders, out: json.NewEncoder(out)}
-	var work func(*desk, *partSpec) error
-	switch role {
-	case roleServer:
-		work = runServer
-	case roleClients:
-		work = runCrowd
-	default:
-		return fmt.Errorf("there is no part called %q", role)
-	}
 	for o := range orders {
 		err := fmt.Errorf("order %q while nothing is open", o.Do)
 		if o.Do == doOpen {
-			if err = o.Spec.check(role); err == nil {
-				err = work(d, o.Spec)
-			}
+			err = work(d, &o)
 		}
 		if ctx.Err() != nil {
 			return nil

@@ -55,8 +55,8 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 	return t, nil
 }
 
-// Stamp is the tick that is due next.
-func (t *Bucket) Stamp(now time.Duration) world.Tick { return t.next(now) }
+// Stamp is the tick that is due next, and never one that was computed.
+func (t *Bucket) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.w.Tick()+1) }
 
 // Next is when the world takes its next tick.
 func (t *Bucket) Next() time.Duration { return t.time(t.w.Tick()+1) + t.o.Delay }

@@ -52,8 +52,8 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	return t, nil
 }
 
-// Stamp is the tick that is due next.
-func (t *TimeWarp) Stamp(now time.Duration) world.Tick { return t.next(now) }
+// Stamp is the tick that is due next, and never one that was computed.
+func (t *TimeWarp) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.w.Tick()+1) }
 
 // Next is when the world takes its next tick, or one is settled.
 func (t *TimeWarp) Next() time.Duration {

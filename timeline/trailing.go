@@ -105,8 +105,8 @@ func checkDelays(delays []time.Duration) error {
 	return nil
 }
 
-// Stamp is the tick that is due next.
-func (t *Trailing) Stamp(now time.Duration) world.Tick { return t.next(now) }
+// Stamp is the tick that is due next, and never one that the leading world has computed.
+func (t *Trailing) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.Leading().Tick()+1) }
 
 // Next is when one of the copies takes its next tick.
 func (t *Trailing) Next() time.Duration {

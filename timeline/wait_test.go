@@ -108,6 +108,30 @@ func TestLockstepAdapts(t *testing.T) {
 	}
 }
 
+// What a mirror stamps itself is never late there, also if it comes at the very time of a tick that has just been computed.
+func TestOwnCommandsAreInTime(t *testing.T) {
+	for _, m := range makers() {
+		if m.waits {
+			continue // they compute only what was promised
+		}
+		line, err := m.make(begin(t), timeline.Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := world.Tick(0); n < 60; n++ {
+			for _, now := range []time.Duration{at(n), at(n), at(n) + 1, at(n) + 5*time.Millisecond} {
+				if err := line.Advance(now); err != nil {
+					t.Fatal(err)
+				}
+				f, err := line.Submit(now, timeline.Command{Tick: line.Stamp(now), Origin: 1, Seq: uint32(now), Player: 1, Image: image(act{X: 1})})
+				if err != nil || f != timeline.OnTime {
+					t.Fatalf("%s: at %v, tick %d, it is %v, %v", m.name, now, line.Leading().Tick(), f, err)
+				}
+			}
+		}
+	}
+}
+
 // Where worlds outgrow their memory, copies in between are given up, and nothing is lost.
 func TestMemoryGrows(t *testing.T) {
 	start := begin(t)

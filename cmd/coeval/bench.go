@@ -13,6 +13,9 @@ func measurements() []*cobra.Command {
 		benchCodecCommand(),
 		benchWorldCommand(),
 		benchTransportCommand(),
+		benchPredictCommand(),
+		benchFeelCommand(),
+		benchServerCommand(),
 	}
 }
 

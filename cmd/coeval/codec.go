@@ -27,7 +27,7 @@ shipped with the game, the same to server and clients.`,
 		Example: `  coeval codec train --schema game.json --out game.tables monday.zst tuesday.zst
   coeval codec inspect --schema game.json game.tables`,
 	}
-	cmd.AddCommand(codecTrainCommand(), codecInspectCommand())
+	cmd.AddCommand(codecTrainCommand(), codecPlayCommand(), codecInspectCommand())
 	return cmd
 }
 

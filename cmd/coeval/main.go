@@ -17,9 +17,15 @@ import (
 // commands lists what stands directly below coeval, one line each.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
+		demoCommand(),
 		playCommand(),
+		serveCommand(),
+		joinCommand(),
+		botsCommand(),
 		benchCommand(),
+		labCommand(),
 		netsimCommand(),
+		crimpCommand(),
 		tokenCommand(),
 		codecCommand(),
 		traceCommand(),

@@ -34,7 +34,7 @@ func testCommands() []*cobra.Command {
 		<-cmd.Context().Done()
 		return cmd.Context().Err()
 	}}
-	serve := &cobra.Command{Use: "serve", RunE: func(cmd *cobra.Command, _ []string) error {
+	host := &cobra.Command{Use: "host", RunE: func(cmd *cobra.Command, _ []string) error {
 		cmd.PrintErrln("waiting")
 		<-cmd.Context().Done()
 		return nil
@@ -50,7 +50,7 @@ func testCommands() []*cobra.Command {
 	}
 	group := &cobra.Command{Use: "group", Short: "things in a group"}
 	group.AddCommand(&cobra.Command{Use: "inspect", Short: "look inside", Run: func(cmd *cobra.Command, _ []string) { cmd.Print("looked") }})
-	return []*cobra.Command{wait, serve, fail, strict, required, group}
+	return []*cobra.Command{wait, host, fail, strict, required, group}
 }
 
 func try(args ...string) (code int, stdout, stderr string) {
@@ -166,7 +166,7 @@ func TestInterrupt(t *testing.T) {
 		stderr  string
 	}{
 		{"wait", exitInterrupted, "coeval wait: interrupted before it was finished"},
-		{"serve", exitOK, "coeval: stopping"},
+		{"host", exitOK, "coeval: stopping"},
 	} {
 		t.Run(x.command, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], x.command)

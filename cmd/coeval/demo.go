@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/web"
+)
+
+const demoLong = `Play the arena in a browser, over a network that you can make worse.
+
+One process: a server, bots, a simulated network between the browser and the server,
+and a page on this machine. Open the address that it prints. The page is there at
+once; the first time the game is then compiled for the browser, which takes a while, and
+from then on it is kept.
+
+Beside the game is a panel: presets and sliders for the network, plots of the round
+trip, of bytes and of how wrong predictions were, and where each of the server's
+bytes goes. In the game, N shows a net graph, O outlines where the server last said
+things were, P changes how the game is predicted, and H lists the other keys.
+
+Two windows see each other. So do programs without a browser, on the same server:
+
+  coeval join 127.0.0.1:8080
+  coeval bots --server 127.0.0.1:8080 --count 20
+
+Networks: %s
+Maps: %s, or a file`
+
+const demoExample = `  coeval demo
+  coeval demo --preset lte --bots 20 --map foundry
+  coeval demo --port 0 --style quake3 --no-open
+  coeval demo --map mine.txt`
+
+// demo is what the command line says.
+type demo struct {
+	port   int
+	level  string
+	bots   int
+	preset string
+	style  string
+	seed   uint64
+	noOpen bool
+	build  string
+}
+
+func demoCommand() *cobra.Command {
+	var d demo
+	cmd := &cobra.Command{
+		Use:     "demo",
+		Short:   "Play a game in the browser, on a bad network, with the wires showing",
+		Long:    fmt.Sprintf(demoLong, strings.Join(netsimPresetNames(), ", "), strings.Join(arena.MapNames(), ", ")),
+		Example: demoExample,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.IntVarP(&d.port, "port", "p", 8080, "port of the page, and over UDP of the game; 0 for any that is free")
+	f.StringVarP(&d.level, "map", "m", "foundry", "where to play: "+strings.Join(arena.MapNames(), ", ")+", or a file")
+	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
+	f.StringVar(&d.preset, "preset", "cable", "the network to begin with: "+strings.Join(netsimPresetNames(), ", "))
+	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: doom3, quake3 or halflife")
+	f.Uint64Var(&d.seed, "seed", 0, "what chance hangs on (default: drawn)")
+	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
+	f.StringVar(&d.build, "build-client", "", "compile the game for the browser into this folder, and do nothing else")
+	return cmd
+}
+
+// check looks at the command line before anything is opened.
+func (d *demo) check() (clientserver.Level, error) {
+	var l clientserver.Level
+	if d.port < 0 || d.port > 65535 {
+		return l, usageErrorf("--port is %d: it must be from 0 to 65535", d.port)
+	}
+	if d.bots < 0 || d.bots > 200 {
+		return l, usageErrorf("--bots is %d: it must be from 0 to 200", d.bots)
+	}
+	if _, err := netsimConditions(d.preset, nil, ""); err != nil {
+		return l, err
+	}
+	if _, err := predict.ParseStyle(d.style); err != nil {
+		return l, usageErrorf("--style: %w", err)
+	}
+	if d.seed == 0 {
+		d.seed = draw()
+	}
+	l = clientserver.Level{Name: d.level, Seed: d.seed, Secret: draw()}
+	if _, err := arena.MapNamed(d.level); err == nil {
+		return l, nil
+	}
+	text, err := os.ReadFile(d.level)
+	if err != nil {
+		return l, usageErrorf("--map %s is neither a map of the game (%s) nor a file that can be read: %w", d.level, strings.Join(arena.MapNames(), ", "), err)
+	}
+	m, err := arena.Parse(text)
+	if err != nil {
+		return l, fmt.Errorf("the map %s has mistakes:\n%w", d.level, err)
+	}
+	l.Name, l.Data = m.Name, text
+	return l, nil
+}
+
+func (d *demo) run(cmd *cobra.Command) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if d.build != "" {
+		return d.buildOnly(ctx, out)
+	}
+	level, err := d.check()
+	if err != nil {
+		return err
+	}
+	s, err := d.open(level)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fmt.Fprintf(out, "the game is at %s   (Ctrl-C ends it)\n", s.url())
+	bar := newProgress(out)
+	s.client.watch = func(b buildState) {
+		switch {
+		case b.Error != "":
+			bar.clear()
+			fmt.Fprintf(out, "the game could not be compiled for the browser:\n%s\n", b.Error)
+		case b.Done:
+			bar.clear()
+			fmt.Fprintf(out, "ready after %.1f s: %s\n", b.Seconds, b.Step)
+		default:
+			bar.show(b.Part, b.Step)
+		}
+	}
+	if !d.noOpen && !openBrowser(ctx, out, s.url()) {
+		fmt.Fprintf(out, "open that address in a browser\n")
+	}
+	return s.run(ctx)
+}
+
+// openBrowser shows a page to whoever sits in front of this machine, and says whether there is someone.
+func openBrowser(ctx context.Context, out io.Writer, url string) bool {
+	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	var c *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		c = exec.CommandContext(ctx, "open", url)
+	case "windows":
+		c = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return false
+		}
+		c = exec.CommandContext(ctx, "xdg-open", url)
+	}
+	if c.Start() != nil {
+		return false
+	}
+	go func() { _ = c.Wait() }() // whether it worked is seen on the screen
+	return true
+}
+
+// A demoSite is a demo that is open: page, server, network and bots.
+type demoSite struct {
+	demo     *demo
+	listener net.Listener
+	web      *http.Server
+	client   *clientBuild
+	host     *demoHost
+	stop     context.CancelFunc
+	ending   context.Context
+}
+
+// open opens everything. On an error nothing is left open.
+func (d *demo) open(level clientserver.Level) (*demoSite, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", d.port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is taken, perhaps by another demo: end that, or choose another by --port (0 for any)", d.port)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &demoSite{demo: d, listener: l, client: newClientBuild()}
+	if s.host, err = d.openHost(level, l.Addr().(*net.TCPAddr).Port); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	s.ending, s.stop = context.WithCancel(context.Background())
+	s.web = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return s.ending }}
+	return s, nil
+}
+
+func (s *demoSite) url() string {
+	u := fmt.Sprintf("http://127.0.0.1:%d/", s.listener.Addr().(*net.TCPAddr).Port)
+	if s.demo.style != "doom3" {
+		u += "?style=" + s.demo.style
+	}
+	return u
+}
+
+// run serves until the context ends, or something that the demo cannot do without does.
+func (s *demoSite) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var work sync.WaitGroup
+	failed := func(err error) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			cancel(err)
+		}
+	}
+	work.Go(func() {
+		if err := s.web.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed(err)
+		}
+	})
+	work.Go(func() { failed(s.host.run(ctx)) })
+	work.Go(func() { s.client.run(ctx) })
+	<-ctx.Done()
+	s.stop() // ends the streams of events
+	late, done := context.WithTimeout(context.Background(), 2*time.Second)
+	defer done()
+	if s.web.Shutdown(late) != nil {
+		_ = s.web.Close()
+	}
+	work.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (s *demoSite) close() {
+	s.stop()
+	_ = s.web.Close()
+	_ = s.listener.Close()
+	s.host.close()
+}
+
+// handler is all that the site answers.
+func (s *demoSite) handler() http.Handler {
+	mux := http.NewServeMux()
+	port := s.listener.Addr().(*net.TCPAddr).Port
+	mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Connect: []string{
+		fmt.Sprintf("https://127.0.0.1:%d", s.host.bulletin.webtransport), fmt.Sprintf("https://localhost:%d", s.host.bulletin.webtransport),
+		fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port),
+	}}))
+	mux.Handle("/coeval", s.host.socket)
+	mux.HandleFunc("/token", s.host.bulletin.token)
+	mux.HandleFunc("GET /status", s.host.bulletin.status)
+	mux.HandleFunc("GET /api/events", s.events)
+	mux.HandleFunc("POST /api/network", s.network)
+	return web.Guard(mux)
+}

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/web"
+)
+
+// module is where the sources come from, and clientProgram what is compiled for the browser.
+const (
+	module        = "github.com/coeval-dev/coeval"
+	clientProgram = "./games/arena/client/play"
+)
+
+// buildState is how far the game for the browser is. The JSON names are the page's.
+type buildState struct {
+	Step    string  `json:"step"`
+	Part    float64 `json:"part"` // from 0 to 1
+	Done    bool    `json:"done"`
+	Error   string  `json:"error"`
+	Seconds float64 `json:"seconds"`
+}
+
+// A clientBuild makes the game for the browser: from what a release brought, from what was kept, or by compiling it.
+type clientBuild struct {
+	watch func(buildState) // told of each change; may be nil
+	began time.Time
+
+	mu    sync.Mutex
+	state buildState
+	made  *web.Bundle
+}
+
+func newClientBuild() *clientBuild {
+	return &clientBuild{began: time.Now(), state: buildState{Step: "one moment"}}
+}
+
+// bundle is what was made, or nil.
+func (c *clientBuild) bundle() *web.Bundle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made
+}
+
+func (c *clientBuild) now() buildState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (c *clientBuild) tell(s buildState, made *web.Bundle) {
+	c.mu.Lock()
+	s.Seconds = time.Since(c.began).Seconds()
+	c.state = s
+	if made != nil {
+		c.made = made
+	}
+	c.mu.Unlock()
+	if c.watch != nil {
+		c.watch(s)
+	}
+}
+
+// run makes the bundle, once.
+func (c *clientBuild) run(ctx context.Context) {
+	b, err := c.make(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		c.tell(buildState{Step: "the game could not be compiled", Error: err.Error()}, nil)
+	default:
+		_, gz, zst := b.Sizes()
+		c.tell(buildState{Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd", float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}, b)
+	}
+}
+
+func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
+	if b, err := web.Released(); err != nil || b != nil {
+		return b, err
+	}
+	c.tell(buildState{Step: "looking for the game's sources", Part: 0.01}, nil)
+	dir, err := sourceFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := sourceKey(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	kept := ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		kept = filepath.Join(cache, "coeval", "client", key)
+		if b, err := web.LoadBundle(diskFolder(kept)); err == nil {
+			return b, nil
+		}
+	}
+	program, starter, err := c.compile(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	c.tell(buildState{Step: "compressing", Part: 0.93}, nil)
+	b, err := web.NewBundle(program, starter)
+	if err != nil {
+		return nil, err
+	}
+	if kept != "" && b.Save(kept) == nil {
+		forget(filepath.Dir(kept), key)
+	}
+	return b, nil
+}
+
+// keptBundles is how many are kept, so that going back and forth between versions does not compile each time.
+const keptBundles = 4
+
+// forget removes the oldest of what was kept.
+func forget(dir, but string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for len(list) > keptBundles {
+		oldest, when := -1, time.Now()
+		for i, e := range list {
+			if info, err := e.Info(); err == nil && e.Name() != but && info.ModTime().Before(when) {
+				oldest, when = i, info.ModTime()
+			}
+		}
+		if oldest < 0 {
+			return
+		}
+		_ = os.RemoveAll(filepath.Join(dir, list[oldest].Name()))
+		list = append(list[:oldest], list[oldest+1:]...)
+	}
+}
+
+// diskFolder reads files of a folder.
+type diskFolder string
+
+func (d diskFolder) ReadFile(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(string(d), name))
+}
+
+// errNoGo is what those are told who have neither Go nor a release.
+var errNoGo = errors.New("to compile the game for the browser, Go is needed and was not found: install it from https://go.dev, or use a release of coeval, which brings the game")
+
+// sourceFolder finds the toolkit's sources: where this was started, or where Go keeps what it has downloaded.
+func sourceFolder(ctx context.Context) (string, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return "", errNoGo
+	}
+	ask := func(args ...string) string {
+		out, err := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-f", "{{.Dir}}"}, args...)...).Output()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if dir := ask(module); dir != "" {
+		return dir, nil
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == module && strings.HasPrefix(info.Main.Version, "v") {
+		if dir := ask(module + "@" + info.Main.Version); dir != "" {
+			return dir, nil
+		}
+	}
+	if dir := builtFrom(); dir != "" {
+		return dir, nil
+	}
+	return "", errors.New("the sources of coeval are needed to compile the game for the browser and were not found: start the demo in the folder of the repository, or use a release, which brings the game")
+}
+
+// builtFrom is the folder in which this program was compiled, if it is still there.
+func builtFrom() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return ""
+	}
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(dir, clientProgram)); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// sourceKey tells apart what would be compiled: by the sources, what they depend on, and the compiler.
+func sourceKey(ctx context.Context, dir string) (string, error) {
+	version, err := exec.CommandContext(ctx, "go", "version").Output()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "bundle 1\n%s", version)
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.IsDir() {
+			if path != dir && (strings.HasPrefix(name, ".") || name == "testdata" || name == "docs" || name == "cmd" || name == "lab") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, "_test.go") || !(strings.HasSuffix(name, ".go") || name == "go.mod" || name == "go.sum" || filepath.Base(filepath.Dir(path)) == "maps") {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		rel, _ := filepath.Rel(dir, path) // it is below
+		fmt.Fprintf(h, "%s\n", filepath.ToSlash(rel))
+		_, err = io.Copy(h, f)
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)[:12]), err
+}
+
+// compile runs the compiler, and tells how far it is.
+func (c *clientBuild) compile(ctx context.Context, dir string) (program, starter []byte, err error) {
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, at := range []string{"lib/wasm", "misc/wasm"} { // it has moved
+		if starter, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), at, "wasm_exec.js")); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("go's own wasm_exec.js is not there: %w", err)
+	}
+	tmp, err := os.MkdirTemp("", "coeval-client-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(tmp)
+	out := filepath.Join(tmp, "client.wasm")
+	env := append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	total := countPackages(ctx, dir, env)
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, clientProgram)
+	cmd.Dir, cmd.Env = dir, env
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	problem := c.follow(said, total)
+	if err := cmd.Wait(); err != nil {
+		return nil, nil, fmt.Errorf("%s\n%w", problem, err)
+	}
+	program, err = os.ReadFile(out)
+	return program, starter, err
+}
+
+// countPackages says how many packages the game is made of.
+func countPackages(ctx context.Context, dir string, env []string) int {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", clientProgram)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.Output()
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(out, []byte("\n"))
+}
+
+// follow reads the names of packages as they are compiled, and gives back what else the compiler said.
+func (c *clientBuild) follow(said io.Reader, total int) string {
+	var problem []string
+	n := 0
+	s := bufio.NewScanner(said)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		line := s.Text()
+		if strings.ContainsAny(line, " :#\t") {
+			if len(problem) < 40 {
+				problem = append(problem, line)
+			}
+			continue
+		}
+		n++
+		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n, max(n, total), strings.TrimPrefix(line, module+"/"))
+		c.tell(buildState{Step: step, Part: 0.03 + 0.85*float64(n)/float64(max(n, total, 1))}, nil)
+	}
+	return strings.Join(problem, "\n")
+}
+
+// buildOnly compiles into a folder, for releases.
+func (d *demo) buildOnly(ctx context.Context, out io.Writer) error {
+	c := newClientBuild()
+	bar := newProgress(out)
+	c.watch = func(b buildState) { bar.show(b.Part, b.Step) }
+	dir, err := sourceFolder(ctx)
+	if err != nil {
+		return err
+	}
+	program, starter, err := c.compile(ctx, dir)
+	if err != nil {
+		return err
+	}
+	b, err := web.NewBundle(program, starter)
+	if err != nil {
+		return err
+	}
+	bar.clear()
+	if err := b.Save(d.build); err != nil {
+		return err
+	}
+	plain, gz, zst := b.Sizes()
+	fmt.Fprintf(out, "%s: %d bytes of WebAssembly, %d with zstd, %d with gzip, and %d of page\n", d.build, plain, zst, gz, web.PageSize())
+	return nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/arena/client/session"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/browser"
+	"github.com/coeval-dev/coeval/link/mem"
+	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/link/websocket"
+	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/netsim/proxy"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A demoHost is the server of a demo with the network before it:
+//
+//	browser ── WebTransport ── proxy ──┐
+//	        └─ WebSocket ── shaped ────┤
+//	native ─── UDP ─────────── proxy ──┤
+//	bots ───── memory ─────────────────┴── server
+type demoHost struct {
+	server   *clientserver.Server
+	socket   *websocket.Server
+	bulletin *bulletin
+	network  *demoNetwork
+	bots     *demoBots
+	proxies  []*proxy.Proxy
+}
+
+// demoKeep is how long the seat of a player is kept whose page went to sleep.
+const demoKeep = 5 * time.Minute
+
+func (d *demo) openHost(level clientserver.Level, port int) (h *demoHost, err error) {
+	conditions, err := netsim.Lookup(d.preset)
+	if err != nil {
+		return nil, err
+	}
+	var opened []link.Link
+	defer func() {
+		if err != nil {
+			for _, l := range opened {
+				_ = l.Close()
+			}
+		}
+	}()
+	identity, err := webtransport.NewIdentity("127.0.0.1", "localhost")
+	if err != nil {
+		return nil, err
+	}
+	wt, err := webtransport.Listen("127.0.0.1:0", webtransport.Options{Identity: identity, AnyOrigin: true, Sessions: 64})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, wt)
+	native, err := udp.Listen("127.0.0.1:0", udp.Options{})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, native)
+	h = &demoHost{socket: websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: 64})}
+	shaped := newShaped(h.socket, conditions, d.seed)
+	hub := mem.NewHub(mem.Options{})
+	inner, err := hub.Open(netip.AddrPort{})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, shaped, inner)
+
+	var quic, plain *proxy.Proxy
+	if quic, err = openProxy(port, wt.LocalAddr(), conditions, d.seed); err != nil {
+		return nil, err
+	}
+	if plain, err = openProxy(0, native.LocalAddr(), conditions, d.seed+1); err != nil {
+		return nil, err // the first ends with the program
+	}
+	h.proxies = []*proxy.Proxy{quic, plain}
+	h.network = &demoNetwork{proxies: h.proxies, shaped: shaped, conditions: conditions, preset: conditions.Name}
+
+	game, err := findHosted("arena")
+	if err != nil {
+		return nil, err
+	}
+	past := &arenaPast{}
+	h.server, err = clientserver.NewServer(clientserver.Options{
+		Game: game.game, Level: level, Settings: session.LevelSettings, Replica: game.replicaOptions(), Interest: game.interest(),
+		Links: []link.Link{browser.NewServer(wt, shaped), native, inner}, Players: 64, KeepSeat: demoKeep,
+		Begun: func(w *world.World, _ clientserver.Level) { past.begin(w) },
+		After: func(w *world.World, _ *world.Inputs) { past.record(w) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	past.server = h.server
+	h.bulletin = newBulletin(game, true)
+	h.bulletin.server, h.bulletin.identity, h.bulletin.websocket = h.server, identity, true
+	h.bulletin.udp, h.bulletin.webtransport = plain.Addr().Port(), quic.Addr().Port()
+	if h.bots, err = newDemoBots(h.server, hub, inner.LocalAddr(), d.bots, d.seed); err != nil {
+		_ = h.server.Close()
+		opened = nil // the server had them
+		return nil, err
+	}
+	return h, nil
+}
+
+// openProxy puts the network before a server: at a port of its own, or the next that is free.
+func openProxy(port int, to netip.AddrPort, c netsim.Conditions, seed uint64) (*proxy.Proxy, error) {
+	p, err := proxy.New(proxy.Options{Listen: fmt.Sprintf("127.0.0.1:%d", port), To: to.String(), Conditions: c, Seed: seed, Idle: 2 * time.Minute})
+	if port != 0 && errors.Is(err, syscall.EADDRINUSE) {
+		return openProxy(0, to, c, seed) // the page tells its browser which it is
+	}
+	return p, err
+}
+
+// run drives everything until the context ends.
+func (h *demoHost) run(ctx context.Context) error {
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	around, end := context.WithCancel(context.Background()) // the network outlasts the server, so that players hear of its end
+	for _, p := range h.proxies {
+		work.Go(func() {
+			if err := p.Run(around); err != nil {
+				cancel()
+			}
+		})
+	}
+	work.Go(func() { h.bots.run(around) })
+	err := h.server.Run(ctx)
+	end()
+	work.Wait()
+	return err
+}
+
+func (h *demoHost) close() { _ = h.server.Close() }
+
+// arenaPast lets beams be judged by what the shooter saw, for players who are shown others in the past.
+type arenaPast struct {
+	server *clientserver.Server
+	rewind *predict.Rewind
+	scene  arena.Scene
+}
+
+func (a *arenaPast) begin(w *world.World) {
+	r, err := predict.NewRewind(w.Game(), predict.RewindOptions{Classes: map[string]string{"Fighter": ""}})
+	if err != nil {
+		return // then beams are judged by the present
+	}
+	a.rewind = r
+	arena.Rewind(w, a.where)
+}
+
+func (a *arenaPast) record(w *world.World) {
+	if a.rewind != nil {
+		a.rewind.Record(w)
+	}
+}
+
+// where says where a shooter saw a target.
+func (a *arenaPast) where(w *world.World, shooter world.Player, target world.ID) (det.Vec2, bool) {
+	if a.server == nil {
+		return det.Vec2{}, false
+	}
+	seat := a.server.SeatOf(shooter)
+	if seat == nil {
+		return det.Vec2{}, false
+	}
+	tick, part := seat.Seen()
+	if tick == 0 {
+		return det.Vec2{}, false
+	}
+	from, ok := placeOf(w, shooter)
+	if !ok || !a.scene.Look(w) {
+		return det.Vec2{}, false
+	}
+	p, ok := a.rewind.Where(target, float64(tick)+float64(part)/16, func(present det.Vec3) bool {
+		return a.scene.Clear(from, det.Vec2{X: present.X, Y: present.Y})
+	})
+	return det.Vec2{X: p.X, Y: p.Y}, ok
+}
+
+func placeOf(w *world.World, p world.Player) (det.Vec2, bool) {
+	for id, f := range world.All[arena.Fighter](w) {
+		if w.Owner(id) == p {
+			return f.Pos, true
+		}
+	}
+	return det.Vec2{}, false
+}

@@ -1,0 +1,411 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/link/websocket"
+	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+const joinLong = `Play a game on a server, in the terminal.
+
+ADDR is where coeval serve listens, such as localhost:4000. An open server is
+asked there, over HTTP, for a token; for others give --token and --game.
+
+Arrow keys or w, a, s, d play. p asks for a pause, q or Ctrl-C leaves.
+
+With --headless nothing is shown, and a bot plays for --seconds seconds; then
+what came of it is printed. With --ticket FILE the ticket by which the same
+player can come back is kept in a file, and used if it is there: so who crashed,
+or closed the terminal, finds their seat as it was.`
+
+const joinExample = `  coeval join localhost:4000
+  coeval join play.example.net:4000 --name ada --ticket ~/.pong.ticket
+  coeval join localhost:4000 --over websocket --spectate
+  coeval join localhost:4000 --headless --seconds 5 --json`
+
+// join is what the command line says.
+type join struct {
+	name, game, token, ticket string
+	http, over                string
+	spectate, headless, json  bool
+	seconds                   float64
+
+	kept   string // the ticket that was written last
+	unkept error  // why none can be
+}
+
+func joinCommand() *cobra.Command {
+	var j join
+	cmd := &cobra.Command{
+		Use:     "join ADDR",
+		Short:   "Play a game on a server, in the terminal",
+		Long:    joinLong,
+		Example: joinExample,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("which server? Give its address and port, such as localhost:4000")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return j.run(cmd, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&j.name, "name", os.Getenv("USER"), "what others read")
+	f.BoolVar(&j.spectate, "spectate", false, "only watch")
+	f.StringVar(&j.http, "http", "", "where the server answers over HTTP, if not at the same address")
+	f.StringVar(&j.over, "over", "udp", "how to reach the server: udp, websocket or webtransport")
+	f.StringVar(&j.token, "token", "", "a token from the game's backend, in place of asking the server for one")
+	f.StringVar(&j.game, "game", "", "the game, with --token")
+	f.StringVar(&j.ticket, "ticket", "", "file to keep the ticket in by which to come back")
+	f.BoolVar(&j.headless, "headless", false, "show nothing and let a bot play, then say what came of it")
+	f.Float64Var(&j.seconds, "seconds", 10, "with --headless, how long to play")
+	f.BoolVar(&j.json, "json", false, "with --headless, print one JSON object")
+	return cmd
+}
+
+func (j *join) run(cmd *cobra.Command, addr string) error {
+	switch {
+	case j.json && !j.headless:
+		return usageErrorf("--json goes with --headless")
+	case j.token != "" && j.game == "":
+		return usageErrorf("with --token also give --game: there are %s", strings.Join(hostedNames(), ", "))
+	case !(j.seconds > 0 && j.seconds <= 1e6):
+		return usageErrorf("--seconds is %v: it must be above 0", j.seconds)
+	}
+	ctx := cmd.Context()
+	entry, err := j.entry(ctx, addr)
+	if err != nil {
+		return err
+	}
+	h, err := findHosted(entry.Game)
+	if err != nil {
+		return fmt.Errorf("the server plays %q, which this program does not have: %w", entry.Game, err)
+	}
+	err = j.enter(cmd, h, entry)
+	var end *clientserver.EndError
+	if errors.As(err, &end) && entry.fresh != nil {
+		switch end.Reason {
+		case conn.ReasonTokenUsed, conn.ReasonExpired, conn.ReasonBadToken, conn.ReasonWrongGame: // the ticket is of no use any more
+			entry.token, entry.fresh = *entry.fresh, nil
+			err = j.enter(cmd, h, entry)
+		}
+	}
+	return errors.Join(joinAdvice(err), j.unkept)
+}
+
+// enter plays, shown or not.
+func (j *join) enter(cmd *cobra.Command, h *hosted, entry *entry) error {
+	ctx := cmd.Context()
+	in, okIn := cmd.InOrStdin().(*os.File)
+	out, okOut := cmd.OutOrStdout().(*os.File)
+	terminal := okIn && okOut && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+	switch view := viewOf(entry.Game); {
+	case j.headless:
+		return j.watch(ctx, cmd.OutOrStdout(), h, entry)
+	case view == nil:
+		return usageErrorf("%s has no view in the terminal; use --headless to let a bot play", entry.Game)
+	case !terminal:
+		return usageErrorf("this is not a terminal to play in; use --headless to let a bot play")
+	default:
+		return j.play(ctx, h, view, entry, in, out)
+	}
+}
+
+// An entry is a way into a server.
+type entry struct {
+	admission
+	token  token.Token
+	fresh  *token.Token   // to use if the ticket is refused
+	server netip.AddrPort // for UDP
+	base   *url.URL       // for the rest
+}
+
+// entry finds a way in: with the token or ticket that was given, or by asking.
+func (j *join) entry(ctx context.Context, addr string) (*entry, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usageErrorf("%q is not an address and a port, such as localhost:4000", addr)
+	}
+	base, err := httpBase(addr, j.http)
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{base: base}
+	if j.token != "" {
+		e.Game = j.game
+		if e.token, err = token.ParseText(j.token); err != nil {
+			return nil, err
+		}
+	} else if e.admission, err = askToken(ctx, base); err != nil {
+		return nil, err
+	} else if e.token, err = token.ParseText(e.Token); err != nil {
+		return nil, fmt.Errorf("the server's token: %w", err)
+	}
+	if t, ok := readTicket(j.ticket); ok && t.Expires > time.Now().Unix() {
+		fresh := e.token
+		e.token, e.fresh = t, &fresh
+	}
+	if e.UDP != 0 {
+		port = fmt.Sprint(e.UDP)
+	}
+	if j.over == "udp" {
+		if e.server, err = udp.Resolve(ctx, net.JoinHostPort(host, port)); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// httpBase is where the server answers over HTTP.
+func httpBase(addr, given string) (*url.URL, error) {
+	if given == "" {
+		given = addr
+	}
+	if !strings.Contains(given, "://") {
+		given = "http://" + given
+	}
+	u, err := url.Parse(given)
+	if err != nil || u.Host == "" {
+		return nil, usageErrorf("%q is not an address and a port, such as localhost:4000", addr)
+	}
+	if strings.HasPrefix(u.Host, ":") {
+		u.Host = "localhost" + u.Host
+	}
+	return u, nil
+}
+
+// askToken asks an open server for a token.
+func askToken(ctx context.Context, base *url.URL) (admission, error) {
+	var a admission
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	at := base.JoinPath("token").String()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	if err != nil {
+		return a, usageErrorf("%s: %w", at, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return a, fmt.Errorf("no server answers at %s: check the address, and that coeval serve runs there (or say with --http where it answers): %w", base.Host, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", at, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return a, fmt.Errorf("%s: %s: %s", at, resp.Status, strings.TrimSpace(string(body)))
+	}
+	if err := json.Unmarshal(body, &a); err != nil || a.Token == "" {
+		return a, fmt.Errorf("%s does not answer as coeval serve does", at)
+	}
+	return a, nil
+}
+
+// link opens a way to the server.
+func (j *join) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort, error) {
+	switch j.over {
+	case "udp":
+		bind := "0.0.0.0:0"
+		if e.server.Addr().Is6() {
+			bind = "[::]:0"
+		}
+		l, err := udp.Listen(bind, udp.Options{})
+		return l, []netip.AddrPort{e.server}, err
+	case "websocket":
+		if e.WebSocket == "" {
+			return nil, nil, errors.New("the server takes no one over WebSocket; start it with --websocket, or join over udp")
+		}
+		u := *e.base
+		u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+		l, err := websocket.Dial(ctx, u.JoinPath(e.WebSocket).String(), websocket.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return l, []netip.AddrPort{l.Peer()}, nil
+	case "webtransport":
+		if e.WebTransport == 0 {
+			return nil, nil, errors.New("the server takes no one over WebTransport; start it with --webtransport, or join over udp")
+		}
+		var o webtransport.DialOptions
+		for _, text := range e.Certificates {
+			var h webtransport.Hash
+			if n, err := hex.Decode(h[:], []byte(text)); err == nil && n == len(h) {
+				o.Hashes = append(o.Hashes, h)
+			}
+		}
+		l, err := webtransport.Dial(ctx, fmt.Sprintf("https://%s/coeval", net.JoinHostPort(e.base.Hostname(), fmt.Sprint(e.WebTransport))), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return l, []netip.AddrPort{l.Peer()}, nil
+	}
+	return nil, nil, usageErrorf("--over is %q: it must be udp, websocket or webtransport", j.over)
+}
+
+// ticketTime is how long a server is given to accept a ticket, before a new token is tried. One that was started anew cannot read old tickets, nor prove it.
+const ticketTime = 2 * time.Second
+
+// client makes the client, with what is the same whether or not it is shown.
+func (j *join) client(ctx context.Context, h *hosted, e *entry, o clientserver.ClientOptions) (*clientserver.Client, error) {
+	l, servers, err := j.link(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	o.Game, o.Settings, o.Replica = h.game, h.settings, h.replicaOptions()
+	o.Link, o.Servers, o.Token, o.Name, o.Spectate = l, servers, e.token, j.name, j.spectate
+	if e.fresh != nil {
+		o.ConnectTimeout = ticketTime
+	}
+	c, err := clientserver.NewClient(o)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return c, nil
+}
+
+// joined is what came of playing without a view. The JSON names are for scripts and stay.
+type joined struct {
+	Game      string  `json:"game"`
+	Level     string  `json:"level"`
+	Player    int     `json:"player"`
+	Seconds   float64 `json:"seconds"`
+	Tick      uint64  `json:"tick"`
+	Entities  int     `json:"entities_in_view"`
+	Snapshots uint64  `json:"snapshots"`
+	Bytes     uint64  `json:"snapshot_bytes"`
+	Commands  uint64  `json:"commands"`
+	Repeated  uint64  `json:"commands_missing"`
+	TripMS    float64 `json:"round_trip_ms"`
+	Loss      float64 `json:"loss"`
+}
+
+// watch plays with a bot, and says what came of it.
+func (j *join) watch(ctx context.Context, out io.Writer, h *hosted, e *entry) error {
+	bot := h.newBot(draw())
+	began := make(chan struct{})
+	var once sync.Once
+	var c *clientserver.Client
+	c, err := j.client(ctx, h, e, clientserver.ClientOptions{
+		Input: func(t world.Tick, p world.Player, in *world.Inputs) { _ = bot(c.View(), p, t, in) },
+		Seen:  func(*world.World) { j.keepTicket(c) },
+		Begun: func(clientserver.Level, *world.World, *world.World) { once.Do(func() { close(began) }) },
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ended := make(chan error, 1)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { ended <- c.Run(running) }()
+	r := joined{Game: h.game.Name(), Seconds: j.seconds}
+	over := func(err error) error {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		return err
+	}
+	select {
+	case err := <-ended:
+		return over(err)
+	case <-began:
+	}
+	select {
+	case err := <-ended:
+		return over(err)
+	case <-time.After(time.Duration(j.seconds * float64(time.Second))):
+	case <-ctx.Done():
+	}
+	read := func() {
+		st := c.Stats()
+		r.Level, r.Player, r.Snapshots, r.Bytes, r.Commands, r.Repeated = c.Level().Name, int(c.Player()), st.Snapshots, st.Bytes, st.Commands, st.Repeated
+		if w := c.View(); w != nil {
+			r.Tick = uint64(w.Tick())
+			for range w.Entities() {
+				r.Entities++
+			}
+		}
+		if cn := c.Conn(); cn != nil {
+			q := cn.Quality()
+			r.TripMS, r.Loss = q.RoundTrip.Seconds()*1000, q.LossIn
+		}
+	}
+	if c.Do(context.Background(), read) != nil {
+		return <-ended
+	}
+	stop()
+	if err := <-ended; err != nil {
+		return err
+	}
+	if r.Snapshots == 0 {
+		return fmt.Errorf("no snapshot came within %v seconds: check the address, the firewall and the network", j.seconds)
+	}
+	if j.json {
+		return json.NewEncoder(out).Encode(r)
+	}
+	_, err = fmt.Fprintf(out, "%s, level %q, player %d: tick %d, %d entities in view; %d snapshots of %.0f bytes, %d commands of which %d were missing, round trip %.1f ms, loss %.1f %%\n",
+		r.Game, r.Level, r.Player, r.Tick, r.Entities, r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated, r.TripMS, 100*r.Loss)
+	return err
+}
+
+// joinAdvice says what to do about the end of a connection.
+func joinAdvice(err error) error {
+	var version *clientserver.VersionError
+	if errors.As(err, &version) {
+		return fmt.Errorf("%w\nuse the same build of coeval on both sides", err)
+	}
+	return err
+}
+
+// readTicket reads what keepTicket wrote, if it is there.
+func readTicket(name string) (token.Token, bool) {
+	if name == "" {
+		return token.Token{}, false
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return token.Token{}, false
+	}
+	t, err := token.ParseText(string(text))
+	return t, err == nil
+}
+
+// keepTicket writes each new ticket to where the next start finds it, and nobody else. What cannot be written is said once, at the end.
+func (j *join) keepTicket(c *clientserver.Client) {
+	t, ok := c.Ticket()
+	if j.ticket == "" || !ok || j.unkept != nil {
+		return
+	}
+	text := t.Text() + "\n"
+	if text == j.kept {
+		return
+	}
+	j.kept = text
+	if err := os.WriteFile(j.ticket, []byte(text), 0o600); err != nil {
+		j.unkept = fmt.Errorf("the ticket could not be kept: %w", err)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// play shows the game in a terminal until the player has had enough, or the server. Whatever happens, the terminal is as it was afterwards.
+func (j *join) play(ctx context.Context, h *hosted, view *playable, e *entry, in, out *os.File) error {
+	var board keyboard
+	s := netScreen{screen: screen{playable: *view, board: &board, out: out}}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var c *clientserver.Client
+	c, err := j.client(ctx, h, e, clientserver.ClientOptions{
+		Input: func(_ world.Tick, p world.Player, in *world.Inputs) {
+			if err := view.give(in, p, board.now(time.Now())); err != nil {
+				stop(err)
+			}
+		},
+		Seen: func(w *world.World) {
+			j.keepTicket(c)
+			if err := s.show(c, w, time.Now()); err != nil {
+				stop(err)
+			}
+		},
+		Told: func(w clientserver.Word) {
+			s.told(w)
+			if c.View() != nil { // nothing else may come for a while, as in a pause
+				s.drawn = time.Time{}
+				if err := s.show(c, c.View(), time.Now()); err != nil {
+					stop(err)
+				}
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return fmt.Errorf("the terminal does not give its keys one by one: %w", err)
+	}
+	defer func() {
+		_, _ = io.WriteString(out, leaveScreen)
+		_ = term.Restore(int(in.Fd()), before)
+	}()
+	if _, err := io.WriteString(out, enterScreen+topLeft+"connecting to "+e.base.Host); err != nil {
+		return err
+	}
+	go listenKeys(in, &board, c, stop)
+	err = c.Run(ctx)
+	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errQuit) && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return err
+}
+
+// listenKeys takes keys until there are none, or the player has had enough.
+func listenKeys(in io.Reader, board *keyboard, c *clientserver.Client, stop context.CancelCauseFunc) {
+	buf := make([]byte, 64)
+	for {
+		n, err := in.Read(buf)
+		for rest := buf[:n]; len(rest) > 0; {
+			var k key
+			k, rest = nextKey(rest)
+			switch k {
+			case keyQuit:
+				stop(errQuit)
+				return
+			case keyPause:
+				_ = c.Do(context.Background(), func() { c.SetPaused(!c.Paused()) })
+			default:
+				board.press(k, time.Now())
+			}
+		}
+		if err != nil {
+			stop(errQuit)
+			return
+		}
+	}
+}
+
+// A netScreen is a screen with a line about the connection, and what is said.
+type netScreen struct {
+	screen
+	mu   sync.Mutex
+	said string
+	at   time.Time
+}
+
+func (s *netScreen) told(w clientserver.Word) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at = time.Now()
+	switch w.Kind {
+	case clientserver.Chat:
+		s.said = w.Name + ": " + w.Text
+	case clientserver.Pause:
+		s.said = "paused by " + w.Text
+	case clientserver.Proceed:
+		s.said = "it goes on"
+	default:
+		s.said = w.Text
+	}
+}
+
+// show draws, if the last time was long enough ago.
+func (s *netScreen) show(c *clientserver.Client, w *world.World, now time.Time) error {
+	if now.Sub(s.drawn) < time.Second/40 {
+		return nil
+	}
+	s.drawn = now
+	columns, rows, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || columns < 1 || rows < 2 {
+		columns, rows = 80, 24
+	}
+	s.paint(w, columns, rows)
+	s.line(s.about(c, now), columns)
+	_, err = s.out.Write(s.text.Bytes())
+	return err
+}
+
+// line puts another text in the place of the last line.
+func (s *netScreen) line(text string, columns int) {
+	if i := bytes.LastIndex(s.text.Bytes(), []byte("\r\n")); i >= 0 {
+		s.text.Truncate(i + 2)
+	}
+	if r := []rune(text); len(r) > columns {
+		text = string(r[:columns])
+	}
+	s.text.WriteString(text + restOfLine)
+}
+
+func (s *netScreen) about(c *clientserver.Client, now time.Time) string {
+	s.mu.Lock()
+	said := s.said
+	if now.Sub(s.at) > 5*time.Second {
+		said = ""
+	}
+	s.mu.Unlock()
+	if said != "" {
+		return said
+	}
+	who := fmt.Sprintf("%s, player %d", c.Name(), c.Player())
+	if c.Player() == world.Nobody {
+		who = c.Name() + ", watching"
+	}
+	q := c.Conn().Quality()
+	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  q leaves", c.View().Game().Name(), who, c.View().Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn)
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// TestJoinInATerminal plays as a person would: joins, moves, asks for a pause, leaves.
+func TestJoinInATerminal(t *testing.T) {
+	s := serveIn(t, "pong", "--pause")
+	p := newPty(t)
+	before := p.mode(t)
+	cmd := joinCommand()
+	cmd.SetArgs([]string{s.HTTP, "--name", "ada"})
+	cmd.SetIn(p.program)
+	cmd.SetOut(p.program)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(context.Background()) }()
+	p.wait("ada, player 1")
+	fmt.Fprint(p.person, "w")
+	p.wait("round trip")
+	fmt.Fprint(p.person, "p")
+	p.wait("paused by ada")
+	fmt.Fprint(p.person, "p")
+	p.wait("it goes on")
+	fmt.Fprint(p.person, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	p.wait(leaveScreen)
+	if p.mode(t) != before {
+		t.Error("the terminal is not as it was")
+	}
+}

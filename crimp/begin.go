@@ -1,0 +1,229 @@
+package crimp
+
+import (
+	"slices"
+	"time"
+)
+
+// Cut says which packets of one member a state includes: all up to Seq, and those in
+// Also.
+type Cut struct {
+	Member MemberID
+	Seq    Sequence
+	Also   []Sequence
+}
+
+// Start is where a newcomer takes up: behind what the state includes.
+type Start struct {
+	Cuts    []Cut
+	Logical uint64 // the logical clock of total order
+}
+
+// Start tells what has been delivered here so far, of every member and of this one
+// itself: what a state taken now includes.
+func (g *Group) Start() (s Start) {
+	if g.self == nil {
+		return s
+	}
+	s.Logical = g.order.lamport
+	s.Cuts = append(s.Cuts, g.cutOf(g.self))
+	for _, p := range g.peers {
+		s.Cuts = append(s.Cuts, g.cutOf(p)) // of those that are gone, too: their packets may still come
+	}
+	return s
+}
+
+func (g *Group) cutOf(p *peer) Cut {
+	c := Cut{Member: p.id}
+	if p == g.self && g.opt.Order != Total {
+		c.Seq = p.next - 1
+		return c
+	}
+	if g.opt.Order != Immediate {
+		c.Seq = p.deliver - 1
+		return c
+	}
+	c.Seq = p.base - 1
+	for s := p.base; s < p.next; s++ {
+		if p.at(s).state == slotMissing {
+			continue
+		}
+		if s == c.Seq+1 {
+			c.Seq = s
+		} else {
+			c.Also = append(c.Also, s)
+		}
+	}
+	return c
+}
+
+// Settled reports whether all that members sent before the newest roster has been
+// delivered here, so that who came with that roster can be given a state: it could not
+// decrypt what is older. but names the newcomer itself.
+func (g *Group) Settled(but MemberID) bool {
+	if g.self == nil || g.next != nil {
+		return false
+	}
+	if g.cutOf(g.self).Seq+1 < g.self.fresh {
+		return false
+	}
+	for _, p := range g.peers {
+		if p.id == but {
+			continue
+		}
+		if !p.present {
+			// What it sent last is delivered here or nowhere before the state is taken:
+			// the newcomer does not know it.
+			if len(p.losses) > 0 || len(p.queue) > 0 {
+				return false
+			}
+			continue
+		}
+		if p.freshIn != g.Epoch() || g.cutOf(p).Seq+1 < p.fresh {
+			return false
+		}
+	}
+	return true
+}
+
+// Begin ends the holding of a member that came while the group was under way: the
+// state has been received, and includes what the start says. All the rest is delivered,
+// and asked for where it is missing. From here on the member may send.
+func (g *Group) Begin(now time.Duration, start Start) {
+	g.advance(now)
+	if g.self == nil || !g.holding {
+		return
+	}
+	for _, p := range g.peers {
+		if !p.floating {
+			continue
+		}
+		c := Cut{Member: p.id}
+		if i := slices.IndexFunc(start.Cuts, func(c Cut) bool { return c.Member == p.id }); i >= 0 {
+			c = start.Cuts[i]
+		} else if !p.present {
+			c.Seq = max(p.next, 1) - 1 // gone for so long that the state has all of it
+		}
+		g.beginPeer(p, &c)
+	}
+	g.holding = false
+	if start.Logical <= maxLamport {
+		g.order.lamport = max(g.order.lamport, start.Logical)
+	}
+	if g.opt.Order == Immediate {
+		for _, p := range g.peers {
+			for len(p.queue) > 0 {
+				g.deliverHead(p)
+			}
+		}
+	}
+	g.pump()
+	g.report.soon(g.now)
+}
+
+// beginPeer has the packets of one member begin behind a cut.
+func (g *Group) beginPeer(p *peer, c *Cut) {
+	first := c.Seq + 1
+	if c.Seq >= maxSequence {
+		return
+	}
+	switch {
+	case !p.started || first >= p.next:
+		for p.base < p.next {
+			g.dropOldest(p)
+		}
+		p.base, p.next = first, first
+	case first > p.base:
+		for p.base < first {
+			g.dropOldest(p)
+		}
+	case first < p.base:
+		g.lower(p, max(first, 1))
+	}
+	p.started, p.floating = true, false
+	p.deliver = first
+	for len(p.queue) > 0 && p.queue[0].seq < first || len(p.queue) > 0 && slices.Contains(c.Also, p.queue[0].seq) {
+		if b := p.queue[0].content; b != nil {
+			g.pool.put(b)
+		}
+		p.queue = slices.Delete(p.queue, 0, 1)
+	}
+	p.queue = slices.DeleteFunc(p.queue, func(q pending) bool {
+		included := slices.Contains(c.Also, q.seq)
+		if included && q.content != nil {
+			g.pool.put(q.content)
+		}
+		return included
+	})
+	for i := range p.queue { // what has left the history since it came
+		if q := &p.queue[i]; !q.gone && p.holds(q.seq) {
+			p.at(q.seq).state = slotHave
+		}
+	}
+	for _, s := range c.Also {
+		if s >= first && s < p.base+ringMost {
+			g.extend(p, s+1)
+			if slot := p.at(s); slot.state == slotMissing {
+				slot.state = slotHave
+			}
+		}
+	}
+	for s := p.base; s < p.next; s++ {
+		if slot := p.at(s); slot.state == slotMissing && slot.loss == 0 {
+			slot.interval = g.interval
+			g.miss(p, s, false)
+			g.confirm(p, int(slot.loss)-1)
+		}
+	}
+}
+
+// lower makes room for packets below the base.
+func (g *Group) lower(p *peer, base Sequence) {
+	if p.next-base > ringMost {
+		base = p.next - ringMost
+	}
+	old, mask, from := p.ring, Sequence(len(p.ring)-1), p.base
+	n := len(old)
+	for int(p.next-base) > n {
+		n *= 2
+	}
+	p.ring, p.base = make([]slot, n), base
+	for s := base; s < p.next; s++ {
+		if s < from {
+			*p.at(s) = slot{state: slotMissing, interval: g.interval}
+		} else {
+			*p.at(s) = old[s&mask]
+		}
+	}
+}
+
+// Silent is for how long nothing was heard of a member.
+func (g *Group) Silent(m MemberID) time.Duration {
+	if p := g.byID[m]; p != nil {
+		return g.now - p.heard
+	}
+	return 0
+}
+
+// SaidGoodbye reports whether a member has said that it leaves, and all it sent is here.
+func (g *Group) SaidGoodbye(m MemberID) (last Sequence, ok bool) {
+	p := g.byID[m]
+	if p == nil || !p.left {
+		return 0, false
+	}
+	return p.next - 1, true
+}
+
+// newest is the highest packet of a member that has come here.
+func (g *Group) newest(m MemberID) Sequence {
+	p := g.byID[m]
+	if p == nil {
+		return 0
+	}
+	for s := p.next - 1; s >= p.base && s > 0; s-- {
+		if p.at(s).state == slotHave {
+			return s
+		}
+	}
+	return p.base - 1
+}

@@ -1,0 +1,138 @@
+package crimp
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// crowd is so many members in one thread, each of which hears all others.
+type crowd struct {
+	groups []*Group
+	now    time.Duration
+	out    []link.Datagram
+	batch  []link.Datagram
+	memory [][]byte
+	got    int
+	lose   func(n int) bool
+	count  int
+}
+
+func newCrowd(t testing.TB, members int, proof Proof, f Forward) *crowd {
+	c := &crowd{}
+	r := Roster{Group: 3, Epoch: 1, Key: [16]byte{7}, Proof: proof}
+	for i := range members {
+		r.Members = append(r.Members, Member{ID: MemberID(i + 1), Card: testIdentity(7, uint64(i)).Card(netip.AddrPort{}, 1)})
+	}
+	for i := range members {
+		g, err := NewGroup(Options{Seed: testSeed(8, uint64(i)), Identity: testIdentity(7, uint64(i)), Multicast: testGroupAddr, Forward: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.SetRoster(0, r); err != nil {
+			t.Fatal(err)
+		}
+		c.groups = append(c.groups, g)
+	}
+	return c
+}
+
+// round has every member send one message to all.
+func (c *crowd) round(message []byte, step time.Duration) {
+	c.now += step
+	for i, g := range c.groups {
+		if _, err := g.Send(c.now, message); err != nil {
+			panic(err)
+		}
+		g.Tick(c.now)
+		c.out = g.Flush(c.now, c.out[:0])
+		for k, other := range c.groups {
+			if k == i {
+				continue
+			}
+			c.batch = c.batch[:0]
+			for n, d := range c.out {
+				if c.count++; c.lose != nil && c.lose(c.count) {
+					continue
+				}
+				if n == len(c.memory) {
+					c.memory = append(c.memory, nil)
+				}
+				c.memory[n] = append(c.memory[n][:0], d.Data...)
+				c.batch = append(c.batch, link.Datagram{Data: c.memory[n]})
+			}
+			other.Receive(c.now, c.batch)
+			for _, e := range other.Events() {
+				if e.Kind == Delivered {
+					c.got++
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkGroup: a round in which each of 16 members sends a packet and receives 15.
+func BenchmarkGroup(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		proof Proof
+		f     Forward
+		lose  func(int) bool
+	}{
+		{"tags", Tags, Forward{}, nil},
+		{"tags, repeat", Tags, Forward{Mode: ForwardRepeat}, nil},
+		{"tags, parity", Tags, Forward{Mode: ForwardParity}, nil},
+		{"tags, loss", Tags, Forward{}, func(n int) bool { return n*2654435761>>8&31 == 0 }},
+		{"signatures", Signatures, Forward{}, nil},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			crowd := newCrowd(b, 16, c.proof, c.f)
+			message := make([]byte, 64)
+			warm := 1500
+			if c.proof == Signatures {
+				warm = 20
+			}
+			for range warm {
+				crowd.round(message, time.Millisecond)
+			}
+			crowd.got, crowd.lose = 0, c.lose
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				crowd.round(message, time.Millisecond)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(crowd.got, 1)), "ns/packet")
+		})
+	}
+}
+
+// TestNothingIsAllocated: in steady state, with and without loss.
+func TestNothingIsAllocated(t *testing.T) {
+	for _, f := range []Forward{{Mode: ForwardNone}, {Mode: ForwardRepeat}, {Mode: ForwardParity}} {
+		for _, loss := range []bool{false, true} {
+			t.Run(fmt.Sprint(f.Mode, " ", loss), func(t *testing.T) {
+				c := newCrowd(t, 4, Tags, f)
+				if loss {
+					c.lose = func(n int) bool { return n*2654435761>>8&31 == 0 }
+				}
+				message := make([]byte, 64)
+				for range 3000 {
+					c.round(message, time.Millisecond)
+				}
+				perRound := testing.AllocsPerRun(500, func() { c.round(message, time.Millisecond) })
+				// Twelve packets are received in a round. Making a lost one from parity inverts a matrix,
+				// which the library allocates.
+				limit := 0.0
+				if loss && f.Mode == ForwardParity {
+					limit = 12
+				}
+				if perRound > limit {
+					t.Errorf("%v allocations in a round of 12 packets", perRound)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Package crimp is a reliable multicast among several machines, made for games: every
+// member may send, every packet reaches every member, as soon as it can and once, or
+// the application is told that it was given up.
+//
+// It is the clocked reliable interactive multicast protocol of Cronin, Filstrup and Kurc,
+// A Distributed Multiplayer Game Server System (2001), chapter 4, which builds on SRM
+// (Floyd and others, 1997), with the forward error correction that the paper proposed,
+// recovery that adapts to what it observes, membership, and security.
+//
+// # Where it stands
+//
+//	topology/mirror, timeline    what mirrors tell each other
+//	crimp                        packets to all, recovered when lost
+//	conn                         by which members join, and get rosters, keys and the state
+//	link, link/multicast         moves datagrams
+//
+// # Driving a node
+//
+// A [Node] is a protocol machine without goroutines, clocks or sockets, like those of
+// package conn. One member founds the group with a [Coordinator], the others join it with
+// an [Applicant]. A tick is:
+//
+//	n, err := l.Receive(batch)                 // l is a link.Link
+//	node.Receive(now, batch[:n])
+//	for _, e := range node.Events() {
+//		switch e.Kind {
+//		case crimp.Delivered:                  // e.Data is packet e.Seq of e.Member
+//		case crimp.GaveUp:                     // that packet will never come
+//		case crimp.StateWanted:                // node.ProvideState(now, e.Member, state)
+//		case crimp.State:                      // e.Data is the state; what follows comes after it
+//		case crimp.Joined, crimp.Left:         // others come and go
+//		case crimp.Denied, crimp.Dismissed:    // this one is out; e.Reason says why
+//		}
+//	}
+//	node.Send(now, message)
+//	node.Tick(now)
+//	out = node.Flush(now, out[:0])
+//	link.SendAll(l, out)
+//
+// Between ticks, [Node.Deadline] says when recovery wants to be called next. Calling it
+// only with each tick works, and adds up to a tick to every recovery.
+//
+// A program that decides about members by itself drives a [Group] in the same way, and
+// gives it a [Roster] for each change.
+//
+// # Loss
+//
+// A packet is missed when later ones come, when its source's regular clock says that it is
+// overdue, or when its source says that it has sent it. It is then waited for, if forward
+// error correction is likely to bring it soon, or asked for; who asks, and when, so that one
+// request serves all who miss it, is told in request.go. The source answers at once,
+// others only if it does not. See docs/multicast.md for all of it with figures.
+//
+// # Life
+//
+// A packet is of use for a time, the history ([Options.History]). For so long members keep it
+// to repair it for others, and try to get it if they miss it. Then it is dropped, or given
+// up: [GaveUp].
+//
+// # Safety
+//
+// Packets are encrypted and authenticated with a key that changes with every change of
+// members, and prove which member made them: by a tag for each receiver, or a signature
+// ([Proof]). A member cannot speak for another. Repairs by others are the original
+// datagram, proof included. Requests and repairs are bounded, whatever a hostile member asks for
+// ([Pace]).
+//
+// # Carriers
+//
+// Members with the same Site in their [Card] hear each other by IP multicast; all others
+// are sent to one by one. Where both occur, the member of a site with the lowest number
+// passes on between its site and the rest.
+//
+// # Limits
+//
+// 256 members, fewer with tags in small datagrams (64 at 1200 bytes leave some 600 for a message);
+// 8192 packets of a member within the history; 2^30 packets of a member in all. Total order agrees among
+// all who stay; when a member crashes, its very last packets may have been delivered to
+// some and not to others. When the coordinator is gone, the group goes on as it is, and nobody can
+// join or be dropped.
+package crimp

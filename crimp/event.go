@@ -1,0 +1,127 @@
+package crimp
+
+// EventKind says what an Event is about.
+type EventKind uint8
+
+const (
+	// Delivered: Data is the message of packet Seq of Member.
+	Delivered EventKind = iota + 1
+	// GaveUp: packet Seq of Member was lost, and its life has ended before it could be
+	// recovered. It will never be delivered.
+	GaveUp
+	// Joined: Member is now in the group.
+	Joined
+	// Left: Member is no longer in the group; Reason says why.
+	Left
+	// Established: this node is a member now, with the identifier Member.
+	Established
+	// Denied: the coordinator does not want this node; Reason says why.
+	Denied
+	// Dismissed: this node is no longer a member; Reason says why. It may join anew.
+	Dismissed
+	// StateWanted: at the coordinator, Member waits for the state. Take it now, and give it to
+	// Node.ProvideState before the next call of Receive.
+	StateWanted
+	// State: at a member that joins, Data is the state of the group. What was delivered
+	// before it need not be applied; what comes after must be.
+	State
+	// Clash: a packet came that was made with this member's own identity, elsewhere.
+	// Two machines run with one identity.
+	Clash
+)
+
+var eventNames = [...]string{"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed", "state wanted", "state", "clash"}
+
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return "unknown event"
+}
+
+// Event is something that happened in a group. Events come in the order in which they
+// happened. Data is good until the next call of Receive, Tick or Events.
+type Event struct {
+	Kind   EventKind
+	Member MemberID
+	Seq    Sequence
+	More   uint32 // GaveUp: so many packets after Seq are given up as well
+	How    How
+	Reason Reason
+	Data   []byte
+}
+
+// How is by which way a packet came.
+type How uint8
+
+const (
+	// First: as it was sent at first.
+	First How = iota
+	// Repaired: sent again, because somebody asked for it.
+	Repaired
+	// Forwarded: made from what other packets carried of it.
+	Forwarded
+	// Own: sent by this member itself; only in total order.
+	Own
+)
+
+func (h How) String() string {
+	names := [...]string{"first", "repaired", "forwarded", "own"}
+	if int(h) < len(names) {
+		return names[h]
+	}
+	return "unknown way"
+}
+
+// Reason is why a member is not in the group.
+type Reason uint8
+
+const (
+	// ReasonLeft: it said that it leaves.
+	ReasonLeft Reason = iota + 1
+	// ReasonSilent: nothing was heard of it for three quarters of the history.
+	ReasonSilent
+	// ReasonReplaced: another came with the same identity.
+	ReasonReplaced
+	// ReasonFull: the group takes no more.
+	ReasonFull
+	// ReasonRefused: the coordinator's Admit does not want it.
+	ReasonRefused
+	// ReasonMismatch: its options are not those of the group.
+	ReasonMismatch
+	// ReasonUnreachable: the coordinator does not answer.
+	ReasonUnreachable
+	// ReasonToken: its token is not good.
+	ReasonToken
+	// ReasonClosed: the coordinator has ended the group.
+	ReasonClosed
+)
+
+var reasonNames = [...]string{"", "left", "silent for too long", "replaced by another with the same identity", "group is full",
+	"refused", "options differ from the group's", "coordinator does not answer", "token is not good", "group has ended"}
+
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown reason"
+}
+
+// Advice says what a person can do about it, or nothing.
+func (r Reason) Advice() string {
+	switch r {
+	case ReasonSilent:
+		return "check the network between this member and the coordinator, then join again"
+	case ReasonReplaced:
+		return "give each machine an identity of its own"
+	case ReasonFull:
+		return "wait for a place, or raise CoordinatorOptions.MaxMembers"
+	case ReasonMismatch:
+		return "use the same order and history at all members"
+	case ReasonUnreachable:
+		return "check the coordinator's address and port, and that it runs"
+	case ReasonToken:
+		return "use a token, or key, that the coordinator knows, and check both clocks"
+	}
+	return ""
+}

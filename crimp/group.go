@@ -1,0 +1,429 @@
+package crimp
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// Group is one member's part in a group: a protocol machine without clock, socket or
+// goroutine. It is given rosters by whoever decides membership (a Node does that, or a
+// program of its own), datagrams and the time, and hands back datagrams and events.
+type Group struct {
+	opt      Options
+	identity *Identity
+	random   generator
+	crypt    crypt
+	pool     pool
+
+	now      time.Duration // goes only forward
+	self     *peer         // our own packets
+	peers    []*peer       // all others of whom packets may still matter, by rising id
+	byID     map[MemberID]*peer
+	tag      uint16 // of the group, in headers
+	group    uint64
+	epochs   []*epoch // in force and before, the newest last
+	sending  *epoch   // the one we seal with
+	next     *epoch   // the one to seal with from nextAt on
+	nextAt   time.Duration
+	members  int // in the newest epoch, we included
+	bridge   bool
+	leaving  bool
+	holding  bool // what is delivered waits for the state
+	clashed  bool
+	interval uint32
+	turnAt   time.Duration // when the next interval begins
+
+	control  uint32 // number of the last control packet
+	parityNo uint32 // number of the last parity packet
+	beat     beat
+	report   reporting
+	pace     pacing
+	forward  forwarding
+	order    ordering
+	repairs  []repair
+	recent   recentRepairs
+	cohort   cohort
+
+	ready    []outgoing // since the last Flush
+	scrap    [][]byte   // buffers handed out by the last Flush, to be taken back
+	scrapOut [][]byte
+	events   []Event
+	handed   []Event
+	lent     [][]byte // buffers that events refer to
+	lentOut  [][]byte
+
+	data    dataBody
+	ctl     controlBody
+	ctlOut  controlBody
+	scratch []byte // a datagram under construction
+
+	stats Stats
+	book  Ledger
+}
+
+// NewGroup makes a member without a group; SetRoster puts it into one.
+func NewGroup(o Options) (*Group, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	g := &Group{opt: o, identity: o.Identity, random: newGenerator(o.Seed), byID: map[MemberID]*peer{}}
+	g.crypt.hash = sha256.New()
+	g.pace.init(&g.opt.Pace)
+	g.forward.init(&g.opt)
+	g.turnAt = o.History / time.Duration(o.Intervals)
+	return g, nil
+}
+
+var (
+	// ErrNotMember says that there is no roster with this member yet, or no longer.
+	ErrNotMember = errors.New("crimp: not a member of a group, wait for the roster")
+	// ErrHolding says that a newcomer has not begun yet.
+	ErrHolding = errors.New("crimp: the state has not come yet, wait for State or call Begin")
+	// ErrTooLarge says that a message does not fit into a datagram.
+	ErrTooLarge = errors.New("crimp: message too large, see Group.MaxMessage")
+	// ErrWornOut says that a member has sent as many packets as one identifier allows.
+	ErrWornOut = errors.New("crimp: a billion packets are sent, join anew for another identifier")
+	// ErrRoster says that a roster does not fit what went before.
+	ErrRoster = errors.New("crimp: roster is older than the one in force, or of another group")
+)
+
+// ID is this member's identifier, zero before it is in a roster.
+func (g *Group) ID() MemberID {
+	if g.self == nil {
+		return 0
+	}
+	return g.self.id
+}
+
+// Epoch is the number of the newest roster.
+func (g *Group) Epoch() uint32 {
+	if len(g.epochs) == 0 {
+		return 0
+	}
+	return g.epochs[len(g.epochs)-1].number
+}
+
+// Members lists who is in the newest roster.
+func (g *Group) Members() (ids []MemberID) {
+	if len(g.epochs) > 0 {
+		for _, p := range g.epochs[len(g.epochs)-1].members {
+			ids = append(ids, p.id)
+		}
+	}
+	return ids
+}
+
+// Stats counts what the machine has met.
+func (g *Group) Stats() Stats { return g.stats }
+
+// Ledger says what every byte handed out by Flush was for.
+func (g *Group) Ledger() Ledger { return g.book }
+
+// MaxMessage is the largest message that Send takes in a group of the present size.
+func (g *Group) MaxMessage() int {
+	room := g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - signatureSize
+	if g.sending != nil {
+		room = g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - g.sending.proofSize
+	}
+	return room - g.order.room(g)
+}
+
+// SetRoster puts a roster in force. The first that names this identity makes it a
+// member; one that does not name it any more ends that. Those before must have come
+// before.
+func (g *Group) SetRoster(now time.Duration, r Roster) error { return g.setRoster(now, r, false) }
+
+// SetRosterFloating is SetRoster for a member that comes to a group that is under way: what
+// others sent before is not missed, and what they send is held until Begin.
+func (g *Group) SetRosterFloating(now time.Duration, r Roster) error {
+	return g.setRoster(now, r, true)
+}
+
+func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
+	g.advance(now)
+	if err := r.check(); err != nil {
+		return err
+	}
+	if len(g.epochs) > 0 && (r.Group != g.group || r.Epoch <= g.Epoch()) {
+		return ErrRoster
+	}
+	if size := r.proofSize(); headerSize+dataFixed+1+sealSize+size+repairPrefix+64 > g.opt.Datagram {
+		return fmt.Errorf("crimp: %v for %d members take %d of a datagram's %d bytes: use Signatures, or larger datagrams", r.Proof, len(r.Members), size, g.opt.Datagram)
+	}
+	own := -1
+	card := g.identity.Card(r.Members[0].Addr, 0)
+	for i := range r.Members {
+		if r.Members[i].Sign == card.Sign {
+			own = i
+		}
+	}
+	if own < 0 {
+		g.dismiss(ReasonLeft)
+		return nil
+	}
+	first := g.self == nil
+	if first {
+		m := r.Members[own]
+		g.self = newPeer(m.ID, &m.Card)
+		g.group, g.tag = r.Group, groupTag(r.Group)
+		g.holding = floating
+	} else if r.Members[own].ID != g.self.id {
+		return fmt.Errorf("crimp: roster calls this member %d, not %d: leave and join anew for another identifier", r.Members[own].ID, g.self.id)
+	}
+	members := make([]*peer, len(r.Members))
+	for i := range r.Members {
+		m := &r.Members[i]
+		if i == own {
+			members[i] = g.self
+			continue
+		}
+		if p := g.byID[m.ID]; p != nil && p.card.Sign != m.Sign {
+			return fmt.Errorf("crimp: roster gives the identifier %d to another member", m.ID)
+		}
+	}
+	for i := range r.Members {
+		if i != own {
+			members[i] = g.addPeer(&r.Members[i], g.holding)
+		}
+	}
+	e, err := newEpoch(&r, g.identity, members, own)
+	if err != nil {
+		return err
+	}
+	g.self.card.Addr, g.self.card.Site = r.Members[own].Addr, r.Members[own].Site
+	g.enter(e, first)
+	g.depart(e, r.Gone)
+	return nil
+}
+
+// enter puts an epoch in force. A member that has no other seals with it at once.
+func (g *Group) enter(e *epoch, first bool) {
+	g.epochs = append(g.epochs, e)
+	if len(g.epochs) > keepEpochs {
+		g.epochs = append(g.epochs[:0], g.epochs[1:]...)
+	}
+	g.members = len(e.members)
+	g.bridge = g.self.card.Site != 0
+	for _, p := range e.members {
+		if p.card.Site == g.self.card.Site && p.id < g.self.id {
+			g.bridge = false
+		}
+	}
+	if first {
+		g.sending = e
+		g.turnAt = g.now + g.opt.History/time.Duration(g.opt.Intervals)
+	} else {
+		g.next, g.nextAt = e, g.now+g.opt.KeyGrace
+	}
+	g.beat.soon(g.now)
+	g.report.soon(g.now)
+}
+
+// depart takes those that a new epoch lacks off the list of the present.
+func (g *Group) depart(e *epoch, gone []Departure) {
+	for _, p := range g.peers {
+		if !p.present {
+			continue
+		}
+		p.present = false
+		for _, q := range e.members {
+			p.present = p.present || q == p
+		}
+		if p.present {
+			continue
+		}
+		reason := ReasonSilent
+		if p.left {
+			reason = ReasonLeft
+		}
+		for _, d := range gone {
+			if d.ID != p.id {
+				continue
+			}
+			reason = d.Reason
+			if d.Last != 0 {
+				g.endPeer(p, d.Last)
+			}
+		}
+		p.period = 0
+		g.emit(Event{Kind: Left, Member: p.id, Reason: reason})
+		g.pump()
+	}
+}
+
+// endPeer sets where the packets of a member that is gone end. All up to there are
+// wanted, none beyond.
+func (g *Group) endPeer(p *peer, last Sequence) {
+	p.end = last
+	g.markUpTo(p, last, true)
+	for n := len(p.queue); n > 0 && p.queue[n-1].seq > last; n-- {
+		if b := p.queue[n-1].content; b != nil {
+			g.pool.put(b)
+		}
+		p.queue = p.queue[:n-1]
+	}
+	for i := len(p.losses) - 1; i >= 0; i-- {
+		if i < len(p.losses) && p.losses[i].seq > last {
+			p.removeLoss(i)
+		}
+	}
+	for i := range p.losses {
+		g.confirm(p, i)
+	}
+}
+
+// dismiss ends membership.
+func (g *Group) dismiss(why Reason) {
+	if g.self == nil {
+		return
+	}
+	id := g.self.id
+	for _, p := range g.peers {
+		g.forget(p)
+	}
+	g.forget(g.self)
+	g.peers, g.self, g.sending, g.next, g.epochs, g.members = nil, nil, nil, nil, nil, 0
+	clear(g.byID)
+	g.repairs = g.repairs[:0]
+	g.ready = g.ready[:0]
+	g.order = ordering{}
+	g.leaving = false
+	g.emit(Event{Kind: Dismissed, Member: id, Reason: why})
+}
+
+// advance takes the driver's time, which must not run backwards.
+func (g *Group) advance(now time.Duration) {
+	g.now = max(g.now, now)
+	if g.next != nil && g.now >= g.nextAt {
+		g.sending, g.next = g.next, nil
+		g.self.fresh = g.self.next
+	}
+}
+
+// emit adds an event.
+func (g *Group) emit(e Event) { g.events = append(g.events, e) }
+
+// Events hands out what has happened since it was last called. What it hands out is
+// good until the next call of Receive, Tick or Events.
+func (g *Group) Events() []Event {
+	clear(g.handed)
+	for i, b := range g.lentOut {
+		g.pool.put(b)
+		g.lentOut[i] = nil
+	}
+	g.handed, g.events = g.events, g.handed[:0]
+	g.lentOut, g.lent = g.lent, g.lentOut[:0]
+	return g.handed
+}
+
+// clock is the time as it travels in packets.
+func (g *Group) clock() uint32 { return uint32(g.now / time.Microsecond) }
+
+// Send multicasts a message. It goes out with the next Flush.
+func (g *Group) Send(now time.Duration, message []byte) (Sequence, error) {
+	g.advance(now)
+	if g.self == nil {
+		return 0, ErrNotMember
+	}
+	if g.holding {
+		return 0, ErrHolding
+	}
+	if len(message) > g.MaxMessage() {
+		return 0, ErrTooLarge
+	}
+	seq := g.self.next
+	if seq >= maxSequence {
+		return 0, ErrWornOut
+	}
+	g.self.next++
+	g.self.reserve(g.self.next)
+	g.beat.sent(g.now)
+	g.sendData(seq, message)
+	return seq, nil
+}
+
+// Leave tells the others that this member goes. It goes on repairing what they miss
+// until the roster lacks it.
+func (g *Group) Leave(now time.Duration) {
+	g.advance(now)
+	g.leaving = true
+	g.beat.at = g.now
+}
+
+// Tick lets history pass. It should be called regularly, a few times for each
+// interval of the history; the game's own tick will do.
+func (g *Group) Tick(now time.Duration) {
+	g.advance(now)
+	if g.self == nil {
+		return
+	}
+	step := g.opt.History / time.Duration(g.opt.Intervals)
+	for g.now >= g.turnAt {
+		g.turnAt += step
+		if behind := g.now - g.turnAt; behind > 2*g.opt.History {
+			g.turnAt = g.now // after a long stop, all of the history is old
+			g.interval += uint32(g.opt.Intervals)
+		}
+		g.interval++
+		g.expire()
+	}
+	g.pace.flow(g.now)
+}
+
+// Flush appends to out what is to be sent now. The data is good until the next Flush.
+func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
+	g.advance(now)
+	for i, b := range g.scrapOut {
+		g.pool.put(b)
+		g.scrapOut[i] = nil
+	}
+	g.scrapOut, g.scrap = g.scrap, g.scrapOut[:0]
+	if g.self == nil {
+		return out
+	}
+	g.watchClocks()
+	g.sendRepairs()
+	g.closeWindow()
+	g.sendControl()
+	return g.address(out)
+}
+
+// Deadline is when Flush should be called next, at the latest; calling it with each
+// tick will do, but costs up to a tick of delay in recovery. It is far in the future
+// when nothing is due.
+func (g *Group) Deadline() time.Duration {
+	if g.self == nil {
+		return never
+	}
+	if len(g.ready) > 0 {
+		return g.now
+	}
+	at := min(g.beat.at, g.report.at, g.turnAt)
+	if g.members < 2 {
+		return g.turnAt // there is nobody to talk to
+	}
+	for i := range g.repairs {
+		at = min(at, g.repairs[i].due)
+	}
+	for _, p := range g.peers {
+		for i := range p.losses {
+			at = min(at, p.losses[i].due)
+		}
+		at = min(at, p.overdueAt(g))
+	}
+	if g.next != nil {
+		at = min(at, g.nextAt)
+	}
+	return min(at, g.forward.closeAt)
+}
+
+const never = time.Duration(1<<63 - 1)
+
+// groupTag is what of a group's number stands in every header.
+func groupTag(group uint64) uint16 {
+	return uint16(group ^ group>>16 ^ group>>32 ^ group>>48)
+}

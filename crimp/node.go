@@ -1,0 +1,95 @@
+package crimp
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// Node is a group with someone who decides about its members: what a program drives. Its
+// datagrams and those by which members join share one link; where multicast has a
+// socket of its own, give it what comes from both.
+type Node struct {
+	group     *Group
+	authority Authority
+	others    []link.Datagram
+	provider  *Coordinator // the authority, if it hands out states
+}
+
+// NewNode makes a node. The authority is a Coordinator or an Applicant made with the same
+// options, or one of the program's own.
+func NewNode(o Options, a Authority) (*Node, error) {
+	g, err := NewGroup(o)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{group: g, authority: a}
+	n.provider, _ = a.(*Coordinator)
+	return n, nil
+}
+
+// Group is the machine inside, for what a Node does not repeat: Stats, Quality, Cut,
+// Congestion.
+func (n *Node) Group() *Group { return n.group }
+
+// Receive takes datagrams that have come. They are decrypted in place, and messages
+// point into them: deal with Events before the link's next Receive.
+func (n *Node) Receive(now time.Duration, batch []link.Datagram) {
+	n.group.advance(now)
+	n.others = n.others[:0]
+	for i := range batch {
+		if Ours(batch[i].Data) {
+			n.group.receive(batch[i].Data)
+		} else {
+			n.others = append(n.others, batch[i])
+		}
+	}
+	if len(n.others) > 0 {
+		n.authority.Receive(now, n.others)
+	}
+	n.authority.Step(now, n.group)
+}
+
+// Events hands out what has happened; see Group.Events.
+func (n *Node) Events() []Event { return n.group.Events() }
+
+// Send multicasts a message; see Group.Send.
+func (n *Node) Send(now time.Duration, message []byte) (Sequence, error) {
+	return n.group.Send(now, message)
+}
+
+// Tick lets history pass, and the authority do what is due.
+func (n *Node) Tick(now time.Duration) {
+	n.group.Tick(now)
+	n.authority.Step(now, n.group)
+}
+
+// Flush appends to out what is to be sent now. The data is good until the next Flush.
+func (n *Node) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
+	out = n.group.Flush(now, out)
+	return n.authority.Flush(now, out)
+}
+
+// Deadline is when Tick and Flush should be called next, at the latest.
+func (n *Node) Deadline() time.Duration {
+	return min(n.group.Deadline(), n.authority.Deadline())
+}
+
+// ProvideState answers StateWanted: the state as it is after all that has been delivered
+// here. The member takes up from there.
+func (n *Node) ProvideState(now time.Duration, m MemberID, state []byte) error {
+	if n.provider == nil {
+		return ErrNotMember
+	}
+	return n.provider.provide(n.group, m, state)
+}
+
+// Leave begins to leave. Dismissed comes when it is done.
+func (n *Node) Leave(now time.Duration) { n.authority.Leave(now, n.group) }
+
+// Ledger says what every byte handed out by Flush was for.
+func (n *Node) Ledger() Ledger {
+	l := n.group.Ledger()
+	l.Sent[SentMembership] += n.authority.Bytes()
+	return l
+}

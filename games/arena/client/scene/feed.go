@@ -1,0 +1,91 @@
+package scene
+
+import "github.com/coeval-dev/coeval/games/arena"
+
+// A Feed is what is told in words: who killed whom, what is said, what was just picked up, and one line that everyone should read. The zero value is empty.
+type Feed struct {
+	Kills []Kill
+	Lines []Line
+	// Big is the line in the middle of the screen, and Hint the small one below; both are empty most of the time.
+	Big, Hint Line
+}
+
+// A Kill is one line about a death.
+type Kill struct {
+	By, Victim           string
+	ByColor, VictimColor Color
+	Weapon               arena.Weapon
+	Accident, Mine       bool
+	Age                  float64
+}
+
+// A Line is something said, by a player or by the game.
+type Line struct {
+	Who   string
+	Text  string
+	Color Color
+	Age   float64
+}
+
+const (
+	killLife = 6.0
+	lineLife = 9.0
+	bigLife  = 2.6
+	hintLife = 1.8
+	maxKills = 6
+	maxLines = 8
+)
+
+// Update lets time pass.
+func (f *Feed) Update(dt float64) {
+	kills := f.Kills[:0]
+	for _, k := range f.Kills {
+		if k.Age += dt; k.Age < killLife {
+			kills = append(kills, k)
+		}
+	}
+	f.Kills = kills
+	lines := f.Lines[:0]
+	for _, l := range f.Lines {
+		if l.Age += dt; l.Age < lineLife {
+			lines = append(lines, l)
+		}
+	}
+	f.Lines = lines
+	if f.Big.Age += dt; f.Big.Age > bigLife {
+		f.Big = Line{}
+	}
+	if f.Hint.Age += dt; f.Hint.Age > hintLife {
+		f.Hint = Line{}
+	}
+}
+
+// Fade is how much of a kill is left to see, from 1 to 0.
+func (k *Kill) Fade() float64 { return min(1, killLife-k.Age) }
+
+// Fade is how much of a line is left to see, from 1 to 0.
+func (l *Line) Fade() float64 { return min(1, lineLife-l.Age) }
+
+// Announce shows a line that everyone should read.
+func (f *Feed) Announce(text string, c Color) { f.Big = Line{Text: text, Color: c} }
+
+// Notice adds a line that the game or the server says.
+func (f *Feed) Notice(text string) { f.say("", Warning, text) }
+
+func (f *Feed) hint(text string, c Color) { f.Hint = Line{Text: text, Color: c} }
+
+func (f *Feed) kill(k Kill) {
+	if len(f.Kills) == maxKills {
+		copy(f.Kills, f.Kills[1:])
+		f.Kills = f.Kills[:maxKills-1]
+	}
+	f.Kills = append(f.Kills, k)
+}
+
+func (f *Feed) say(who string, c Color, text string) {
+	if len(f.Lines) == maxLines {
+		copy(f.Lines, f.Lines[1:])
+		f.Lines = f.Lines[:maxLines-1]
+	}
+	f.Lines = append(f.Lines, Line{Who: who, Text: text, Color: c})
+}

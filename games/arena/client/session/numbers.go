@@ -1,0 +1,96 @@
+package session
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/predict"
+)
+
+// Numbers are how the network and the prediction do: what the net graph and the panel show.
+type Numbers struct {
+	RoundTrip, Jitter time.Duration
+	LossIn, LossOut   float64
+	Ahead             float64 // ticks that the client is ahead of the newest snapshot
+	Behind            float64 // ticks that interpolated things are behind the newest snapshot
+	Early             int     // quarters of a tick that commands came early
+	Snapshots         uint64  // received
+	SnapshotBytes     uint64
+	Received, Sent    uint64 // bytes of datagrams, all in
+	Packets           uint64 // received
+	Corrections       uint64 // entities that were not where they were predicted
+	Corrected         float64
+	Own               float64 // the same, of one's own fighter alone
+	Repredictions     int
+	Resteps           int
+	Repeated          int // commands that the server had to make up
+	Bad               uint64
+	Returns           uint64
+	Tick, Known       uint64
+}
+
+// A Sample is one moment of the net graph.
+type Sample struct {
+	RoundTrip float64 // milliseconds
+	Bytes     float64 // received since the last
+	Corrected float64 // units by which predictions were wrong since the last
+	Ahead     float64 // ticks
+	Gap       bool    // nothing came
+}
+
+// A Graph is the last few seconds, one sample a tick or frame. The zero value is empty.
+type Graph struct {
+	ring [GraphLength]Sample
+	next int
+}
+
+// GraphLength is how many samples a Graph holds.
+const GraphLength = 240
+
+// Add appends a sample.
+func (g *Graph) Add(s Sample) {
+	g.ring[g.next] = s
+	g.next = (g.next + 1) % GraphLength
+}
+
+// At gives a sample: 0 is the oldest.
+func (g *Graph) At(i int) Sample { return g.ring[(g.next+i)%GraphLength] }
+
+// Numbers tells how it goes.
+func (s *Session) Numbers() Numbers { return s.numbers }
+
+// Graph gives the last few seconds.
+func (s *Session) Graph() *Graph { return &s.graph }
+
+// measure takes stock after a frame.
+func (s *Session) measure() {
+	n := &s.numbers
+	before := *n
+	if c := s.client.Conn(); c != nil {
+		q := c.Quality()
+		n.RoundTrip, n.Jitter, n.LossIn, n.LossOut = q.RoundTrip, q.Jitter, q.LossIn, q.LossOut
+	}
+	st, l := s.client.Stats(), s.client.Ledger()
+	n.Snapshots, n.SnapshotBytes, n.Early, n.Bad, n.Returns = st.Snapshots, st.Bytes, st.Early, st.Bad, st.Returns
+	n.Received, n.Packets, n.Sent = l.Received, l.ReceivedPackets, l.Total()
+	sample := Sample{RoundTrip: n.RoundTrip.Seconds() * 1000, Bytes: float64(n.Received - min(n.Received, before.Received)), Gap: n.Snapshots == before.Snapshots}
+	if c := s.player.Client(); c != nil {
+		s.corrections(c, &sample)
+		ps := c.Stats()
+		n.Ahead, n.Behind = c.Clock().Ahead(), c.Playout().Behind()
+		n.Repredictions, n.Resteps, n.Repeated = ps.Repredictions, ps.Steps, ps.Repeated
+		n.Tick, n.Known = uint64(c.Tick()), uint64(c.Known())
+		sample.Ahead = n.Ahead
+	}
+	s.graph.Add(sample)
+}
+
+func (s *Session) corrections(c *predict.Client, sample *Sample) {
+	for _, x := range c.Corrections() {
+		s.numbers.Corrections++
+		s.numbers.Corrected += x.Distance
+		sample.Corrected += x.Distance
+		if s.shown != nil && s.shown.Owner(x.Entity) == s.client.Player() {
+			s.numbers.Own += x.Distance
+		}
+	}
+}

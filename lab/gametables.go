@@ -1,0 +1,244 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// GameTablesOptions say how much of a game is played to make tables from. Zeros mean 48 players, 40 seconds and seed 1.
+type GameTablesOptions struct {
+	Players, Seconds int
+	Seed             uint64
+	Progress         func(done float64, what string)
+}
+
+func (o *GameTablesOptions) fill(g *Gameplay) error {
+	for _, d := range []struct {
+		v   *int
+		def int
+	}{{&o.Players, 48}, {&o.Seconds, 40}} {
+		if *d.v == 0 {
+			*d.v = d.def
+		}
+	}
+	if o.Seed == 0 {
+		o.Seed = 1
+	}
+	if o.Players < 1 || o.Players > 10000 || o.Seconds < 1 || o.Seconds > 3600 {
+		return fmt.Errorf("%d players for %d seconds: there can be 1 to 10000, for 1 to 3600", o.Players, o.Seconds)
+	}
+	return g.check()
+}
+
+// Recordings for tables are cut into scenes, so that entities that come and go are in some of them from beginning to end.
+const (
+	sceneTicks = 90
+	warmUp     = 120 // ticks before the first, in which everyone joins and spreads out
+)
+
+// sceneAges are how old, in ticks, what the receiver has is taken to be, one scene after another: a snapshot interval, and round trips of 50 to 200 ms.
+var sceneAges = [...]int{3, 4, 6, 9, 15}
+
+// GameTables makes tables for a game's codec by letting bots play it: the same from the same options, so there is no recording to keep. replica.Options.Tables
+// takes them.
+//
+// Two things are learned: how what a client knows goes on, from scenes of some ticks; and what comes into view for the first time looks like.
+func GameTables(g *Gameplay, o GameTablesOptions) (*codec.Model, error) {
+	if err := o.fill(g); err != nil {
+		return nil, err
+	}
+	ro := g.Replica
+	ro.Tables, ro.Strategy = nil, replica.Coeval
+	p, err := replica.NewProtocol(g.Game, ro)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMatch(g, o.Players, o.Seed)
+	if err != nil {
+		return nil, err
+	}
+	r := newGameRecorder(g, p)
+	ticks := o.Seconds * g.Game.Rate()
+	for t := range warmUp + ticks {
+		if o.Progress != nil && t%60 == 0 {
+			o.Progress(float64(t)/float64(warmUp+ticks)/4, "playing")
+		}
+		if err := m.step(); err != nil {
+			return nil, err
+		}
+		if t >= warmUp {
+			r.tick(m.world)
+		}
+	}
+	r.cut()
+	recs := append(r.scenes, r.sights()...)
+	return codec.Train(r.schema, recs, codec.TrainOptions{Progress: func(done float64) {
+		if o.Progress != nil {
+			o.Progress(0.25+0.75*done, "training")
+		}
+	}})
+}
+
+// A gameRecorder collects images as the codec will see them.
+type gameRecorder struct {
+	schema *codec.Schema
+	model  *codec.Model
+	parts  [][]codecPart // by class of the game; the last is for commands
+	alone  []bool        // classes that are told once, and then no more
+
+	scene  []map[sceneKey][]int32 // images by tick
+	scenes []*codec.Recording
+	seen   map[sceneKey]bool
+	first  []firstSight
+	count  int
+}
+
+// sceneKey names an entity, or a player's command.
+type sceneKey struct {
+	id     world.ID
+	player world.Player
+}
+
+// codecPart is a stretch of a class's images that is a class of the codec.
+type codecPart struct{ class, from, to int }
+
+type firstSight struct {
+	class int
+	image []int32
+}
+
+func newGameRecorder(g *Gameplay, p *replica.Protocol) *gameRecorder {
+	r := &gameRecorder{schema: p.Model().Schema(), model: p.Model(), seen: map[sceneKey]bool{}}
+	next := 0
+	add := func(slots int, alone bool) {
+		var parts []codecPart
+		for at := 0; ; {
+			n := len(r.schema.Classes[next].Fields)
+			parts = append(parts, codecPart{next, at, at + n})
+			at += n
+			next++
+			if at >= slots {
+				break
+			}
+		}
+		r.parts, r.alone = append(r.parts, parts), append(r.alone, alone)
+	}
+	for _, c := range g.Game.Classes() {
+		add(len(c.Schema().Slots), g.Replica.Classes[c.Name()].Takeover)
+	}
+	if c := g.Game.Commands(); c != nil {
+		add(len(c.Slots), false)
+	}
+	return r
+}
+
+func (r *gameRecorder) class(k sceneKey) int {
+	if k.player != world.Nobody {
+		return len(r.parts) - 1
+	}
+	return k.id.Class()
+}
+
+// tick takes all that there is.
+func (r *gameRecorder) tick(w *world.World) {
+	now := map[sceneKey][]int32{}
+	for class := range w.Game().Classes() {
+		for id := range w.Of(class) {
+			k := sceneKey{id: id}
+			image := slices.Clone(w.Image(id))
+			if len(image) == 0 {
+				image = []int32{0} // as the codec has it
+			}
+			if !r.seen[k] || len(now)%64 == int(w.Tick())%64 { // someone sees one in 64 for the first time
+				r.seen[k] = true
+				r.first = append(r.first, firstSight{class, image})
+			}
+			if !r.alone[class] {
+				now[k] = image
+			}
+		}
+	}
+	if s := w.Game().Commands(); s != nil {
+		for p := range w.Players {
+			image := make([]int32, max(len(s.Slots), 1))
+			if w.CommandImage(p, image[:len(s.Slots)]) {
+				now[sceneKey{player: p}] = image
+			}
+		}
+	}
+	if r.scene = append(r.scene, now); len(r.scene) == sceneTicks {
+		r.cut()
+	}
+}
+
+// cut makes a recording of what was there from the scene's first tick to its last.
+func (r *gameRecorder) cut() {
+	scene := r.scene
+	r.scene = nil
+	if len(scene) < sceneTicks {
+		return
+	}
+	var keys []sceneKey
+	for k := range scene[0] {
+		if !slices.ContainsFunc(scene, func(m map[sceneKey][]int32) bool { return m[k] == nil }) {
+			keys = append(keys, k)
+		}
+	}
+	// In one order, so that the same play makes the same tables.
+	slices.SortFunc(keys, func(a, b sceneKey) int {
+		if a.player != b.player {
+			return int(a.player) - int(b.player)
+		}
+		if a.id < b.id {
+			return -1
+		}
+		return 1
+	})
+	rec := &codec.Recording{Schema: r.schema, Rate: 60, BaseAge: sceneAges[r.count%len(sceneAges)], Refer: -1}
+	r.count++
+	for _, k := range keys {
+		for _, p := range r.parts[r.class(k)] {
+			rec.Classes = append(rec.Classes, p.class)
+		}
+	}
+	for _, images := range scene {
+		var frame []int32
+		for _, k := range keys {
+			for _, p := range r.parts[r.class(k)] {
+				frame = append(frame, images[k][p.from:p.to]...)
+			}
+		}
+		rec.Frames = append(rec.Frames, frame)
+	}
+	if len(keys) > 0 {
+		r.scenes = append(r.scenes, rec)
+	}
+}
+
+// firstAge is the age of the image that an entity starts from where a client knows nothing of it.
+const firstAge = 255
+
+// sights makes a recording of which only the last frame counts: what was seen for the first time, against what the codec starts from.
+func (r *gameRecorder) sights() []*codec.Recording {
+	rec := &codec.Recording{Schema: r.schema, Rate: 60, BaseAge: firstAge, Skip: firstAge, Refer: -1}
+	var before, now []int32
+	for _, f := range r.first {
+		for _, p := range r.parts[f.class] {
+			rec.Classes = append(rec.Classes, p.class)
+			before = append(before, r.model.Start(p.class)...)
+			now = append(now, f.image[p.from:p.to]...)
+		}
+	}
+	if len(now) == 0 {
+		return nil
+	}
+	for range firstAge {
+		rec.Frames = append(rec.Frames, before)
+	}
+	rec.Frames = append(rec.Frames, now)
+	return []*codec.Recording{rec}
+}

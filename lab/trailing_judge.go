@@ -1,0 +1,193 @@
+package lab
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// row sums a run up, as the first mirror saw it.
+func (r *trailingRun) row() (*TrailingRow, error) {
+	m := r.mirrors[0]
+	s := m.line.Stats()
+	n := r.job.network
+	row := &TrailingRow{
+		Name: r.job.name, Network: pathName(n), Latency: millisOf(n.Latency), Jitter: millisOf(n.Jitter.Amount),
+		Commands: s.Commands, Late: s.Late, TooLate: s.TooLate, Executed: s.Executions, Steps: s.Steps, Rollbacks: s.Rollbacks, PerCommand: s.RollbacksPerThousand(),
+		Seen: s.Seen, Corrected: s.Corrections, Deepest: s.Deepest, Copies: s.Copies,
+		StepMillis: millisOf(s.StepTime), CopyMillis: millisOf(s.CopyTime), TotalMillis: millisOf(m.cpu),
+		CommandMicros: 1000 * millisOf(s.StepTime) / float64(max(s.Executions, 1)),
+		Memory:        s.MostHeld, Jump: s.Jump, MeanJump: s.Moved / float64(max(s.Jumps, 1)), Jumps: s.Jumps, Waited: millisOf(s.Waited), Delay: millisOf(m.delay) / float64(max(m.shown, 1)),
+		Promise: m.line.Exact(),
+	}
+	// When the run ends the copies are at different ticks, so each counts its own.
+	row.PerTick = s.Again()
+	if line, ok := m.line.(*timeline.Trailing); ok {
+		row.PerTick *= float64(len(line.Delays()))
+	} else if _, ok := m.line.(*timeline.Auto); ok { // which had now more and now fewer
+		row.PerTick = float64(s.Steps) / float64(m.line.Leading().Tick())
+	}
+	if s.Rollbacks > 0 && s.Copies == s.Rollbacks {
+		row.RollbackMicros = 1000 * millisOf(s.CopyTime) / float64(s.Rollbacks)
+	}
+	switch line := m.line.(type) {
+	case *timeline.Trailing:
+		row.Delays = wholeMillis(line.Delays())
+	case *timeline.Auto:
+		row.Delays = wholeMillis(line.Delays())
+		if m.plan != nil {
+			row.Plan = m.plan.Explain()
+		}
+	}
+	if s.GameErrors > 0 {
+		return nil, s.GameError
+	}
+	return row, r.judge(row)
+}
+
+func millisOf(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func wholeMillis(list []time.Duration) []int {
+	var out []int
+	for _, d := range list {
+		out = append(out, int(d/time.Millisecond))
+	}
+	return out
+}
+
+// judge compares every settled tick of each mirror with an oracle: one machine that had all that was stamped, in the order of its stamps, but for what was too late.
+// It shares nothing with the timelines but the rule of that order.
+func (r *trailingRun) judge(row *TrailingRow) error {
+	sent := slices.Clone(r.sent)
+	slices.SortStableFunc(sent, func(a, b timeline.Command) int {
+		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq))
+	})
+	for _, m := range r.mirrors {
+		w, in := r.b.start.Clone(), r.b.o.Game.NewInputs()
+		rest := sent
+		for n := world.Tick(1); int(n) <= r.job.ticks && m.hashes[n] != 0; n++ {
+			in.Reset()
+			for ; len(rest) > 0 && rest[0].Tick == n; rest = rest[1:] {
+				c := &rest[0]
+				if m.tooLate[c.Origin][c.Seq] && m.line.Exact() {
+					continue
+				}
+				var err error
+				switch c.Kind {
+				case timeline.Join:
+					in.Join(c.Player)
+				case timeline.Leave:
+					in.Leave(c.Player)
+				case timeline.Give:
+					err = in.GiveImage(c.Player, c.Image)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if err := w.Step(in); err != nil {
+				return err
+			}
+			row.Settled++
+			if w.Hash() != m.hashes[n] {
+				row.Differ++
+				row.Apart = max(row.Apart, apart(r.b.placesIn(w), m.places[n]))
+			}
+		}
+	}
+	for n := 1; n <= r.job.ticks; n++ {
+		if a, b := r.mirrors[0].hashes[n], r.mirrors[1].hashes[n]; a != b && a != 0 && b != 0 {
+			row.Mirrors++
+		}
+	}
+	if row.Settled == 0 {
+		return errors.New("nothing was settled")
+	}
+	row.Verified = !row.Promise || row.Differ == 0 && (row.Mirrors == 0 || row.TooLate > 0 || r.mirrors[1].line.Stats().TooLate > 0)
+	return nil
+}
+
+// apart is how far the player is away who is furthest from where they should be.
+func apart(a, b []trailingPlace) float64 {
+	far := 0.0
+	for _, p := range a {
+		for _, q := range b {
+			if p.player == q.player {
+				d := math.Hypot(math.Hypot(p.at[0]-q.at[0], p.at[1]-q.at[1]), p.at[2]-q.at[2])
+				far = max(far, d)
+			}
+		}
+	}
+	return far
+}
+
+// copySpeed is how fast a world is copied, against the same bytes in one piece.
+func (b *trailingBench) copySpeed() (float64, error) {
+	to := b.large.Clone()
+	x, y := make([]byte, b.large.Size()), make([]byte, b.large.Size())
+	for i := range x {
+		x[i], y[i] = byte(i), 1
+	}
+	best, plain := time.Duration(1<<62), time.Duration(1<<62)
+	const rounds, times = 30, 20
+	for range rounds {
+		began := threadTime()
+		for range times {
+			if err := to.CopyFrom(b.large); err != nil {
+				return 0, err
+			}
+		}
+		best = min(best, threadTime()-began)
+		began = threadTime()
+		for range times {
+			copy(y, x)
+		}
+		plain = min(plain, threadTime()-began)
+	}
+	return float64(plain) / float64(max(best, 1)), nil
+}
+
+// trailingTargets compares what was measured with what should be reached.
+func trailingTargets(r *TrailingResult, runs []TrailingRow, b *trailingBench, speed float64) []TrailingTarget {
+	lan, covered := runs[0], runs[1]
+	var out []TrailingTarget
+	add := func(what, want string, got float64, ok bool) { out = append(out, TrailingTarget{what, want, got, ok}) }
+	add("two states (5,100) on a LAN: world steps a tick", "at most 2.05", lan.PerTick, lan.PerTick <= 2.05)
+	add("two states (5,100) on a LAN: rollbacks for 1000 commands", "at most 4.4", lan.PerCommand, lan.PerCommand <= 4.4)
+	add("leading delay covers the path (50,150,1000 at 50 ms): rollbacks", "0", float64(covered.Rollbacks), covered.Rollbacks == 0)
+	add("... world steps a tick", "3, one for each state", covered.PerTick, covered.PerTick == 3)
+	add("speed of copying a world, against plain memory", "at least 0.5", speed, speed >= 0.5)
+	var tss, warp *TrailingRow
+	for i := range r.Rivals {
+		switch r.Rivals[i].Name {
+		case "trailing 0,100,1000":
+			tss = &r.Rivals[i]
+		case "time warp, repaired once a tick": // the cheaper of the two
+			warp = &r.Rivals[i]
+		}
+	}
+	if tss != nil && warp != nil {
+		cpu, memory := warp.CopyMillis/max(tss.CopyMillis, 1e-9), float64(warp.Memory)/float64(max(tss.Memory, 1))
+		add("time warp's time for saving state, against trailing 0,100,1000", "at least 10, or ten times its memory", cpu, cpu >= 10 || memory >= 10)
+		add("time warp's memory, against trailing 0,100,1000", "at least 10, or ten times its time", memory, cpu >= 10 || memory >= 10)
+	}
+	exact, broken := 0, 0
+	for _, rows := range [][]TrailingRow{r.LAN, r.WAN, r.Rivals, r.Sweep, runs} {
+		for _, row := range rows {
+			if row.Promise {
+				exact++
+				if !row.Verified {
+					broken++
+				}
+			}
+		}
+	}
+	add("runs that promised exact worlds and broke it, of "+strconv.Itoa(exact), "0", float64(broken), broken == 0)
+	return out
+}

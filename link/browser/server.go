@@ -1,0 +1,207 @@
+//go:build !js
+
+package browser
+
+import (
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// A Server is one link over several: a datagram goes out by the link that its peer came by, which the address tells. One that is of no session goes
+// by the first link that is none of the others'. It is made of links whose addresses differ in kind, such as those of WebTransport, WebSocket and UDP.
+type Server struct {
+	links []link.Link
+	kind  []link.Carrier // what each carries; 0 for real addresses
+	first int            // where the next Receive begins, so that none is starved
+	one   [1]link.Datagram
+}
+
+var (
+	_ link.Link        = (*Server)(nil)
+	_ link.PeerLimiter = (*Server)(nil)
+)
+
+// A Part is one of a Server's links, with what it carries; Carrier is 0 for links whose peers have real addresses.
+type Part struct {
+	Link    link.Link
+	Carrier link.Carrier
+}
+
+// NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil.
+func NewServer(wt, ws link.Link) *Server {
+	var parts []Part
+	if wt != nil {
+		parts = append(parts, Part{wt, link.WebTransport})
+	}
+	if ws != nil {
+		parts = append(parts, Part{ws, link.WebSocket})
+	}
+	return Join(parts...)
+}
+
+// Join makes one link of several, and owns them from now on. No two may carry the same kind of address.
+func Join(parts ...Part) *Server {
+	s := &Server{}
+	for _, p := range parts {
+		s.links, s.kind = append(s.links, p.Link), append(s.kind, p.Carrier)
+	}
+	return s
+}
+
+// of finds the link that reaches a peer.
+func (s *Server) of(peer netip.AddrPort) link.Link {
+	c, _, _ := link.Session(peer) // 0 for a real address
+	for i, k := range s.kind {
+		if k == c {
+			return s.links[i]
+		}
+	}
+	return nil
+}
+
+// Receive takes what waits at any of the links. What it hands out is good until the next Receive or Wait, so it asks one link at a time.
+func (s *Server) Receive(batch []link.Datagram) (int, error) {
+	if len(s.links) == 0 {
+		return 0, link.ErrClosed
+	}
+	total, ended := 0, 0
+	for range s.links {
+		l := s.links[s.first]
+		s.first = (s.first + 1) % len(s.links)
+		n, err := l.Receive(batch[total:])
+		total += n
+		switch {
+		case err != nil:
+			ended++
+		case total == len(batch):
+			return total, nil
+		}
+	}
+	if ended == len(s.links) && total == 0 {
+		return 0, link.ErrClosed
+	}
+	return total, nil
+}
+
+// Send sends each datagram by the link of its peer.
+func (s *Server) Send(batch []link.Datagram) (int, error) {
+	for i := range batch {
+		l := s.of(batch[i].Addr)
+		if l == nil {
+			return i, link.ErrAddr
+		}
+		s.one[0] = batch[i]
+		_, err := l.Send(s.one[:])
+		s.one[0] = link.Datagram{}
+		if err != nil {
+			if errors.Is(err, link.ErrClosed) && s.alive() {
+				err = link.ErrNoPeer // the others go on
+			}
+			return i, err
+		}
+	}
+	return len(batch), nil
+}
+
+// alive says whether any link is open.
+func (s *Server) alive() bool {
+	for _, l := range s.links {
+		if _, err := l.Wait(0); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// glance is how long Wait sleeps at one link before it looks at the others.
+const glance = 2 * time.Millisecond
+
+// Wait sleeps until something can be received.
+func (s *Server) Wait(d time.Duration) (bool, error) {
+	began := time.Now()
+	for {
+		ended := 0
+		for _, l := range s.links {
+			ready, err := l.Wait(0)
+			if ready {
+				return true, nil
+			}
+			if err != nil {
+				ended++
+			}
+		}
+		rest := d - time.Since(began)
+		switch {
+		case ended == len(s.links):
+			return false, link.ErrClosed
+		case d >= 0 && rest <= 0:
+			return false, nil
+		case d < 0 || rest > glance:
+			rest = glance
+		}
+		if woken := s.doze(rest); woken {
+			return false, nil
+		}
+	}
+}
+
+// doze sleeps at the first link that is open, and says whether it was woken before its time.
+func (s *Server) doze(d time.Duration) bool {
+	for _, l := range s.links {
+		began := time.Now()
+		ready, err := l.Wait(d)
+		if err == nil {
+			return !ready && time.Since(began) < d/2
+		}
+	}
+	return false
+}
+
+// Wake ends a Wait.
+func (s *Server) Wake() {
+	for _, l := range s.links {
+		l.Wake()
+	}
+}
+
+// MaxDatagram is the largest that every peer can be sent.
+func (s *Server) MaxDatagram() int {
+	least := 1 << 16
+	for _, l := range s.links {
+		least = min(least, l.MaxDatagram())
+	}
+	return least
+}
+
+// MaxDatagramTo is the largest that any carrier takes to everyone, as a peer may move from one to another at any time.
+func (s *Server) MaxDatagramTo(netip.AddrPort) int { return s.MaxDatagram() }
+
+// LocalAddr is that of the first link that has one.
+func (s *Server) LocalAddr() netip.AddrPort {
+	for _, l := range s.links {
+		if a := l.LocalAddr(); a.IsValid() {
+			return a
+		}
+	}
+	return netip.AddrPort{}
+}
+
+// Counters are those of all links.
+func (s *Server) Counters() (sum link.Counters) {
+	for _, l := range s.links {
+		sum = sum.Add(l.Counters())
+	}
+	return sum
+}
+
+// Close closes all links.
+func (s *Server) Close() error {
+	var list []error
+	for _, l := range s.links {
+		list = append(list, l.Close())
+	}
+	return errors.Join(list...)
+}

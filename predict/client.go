@@ -1,0 +1,312 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options say how a Client predicts. Player has no default, and Settings.Seed must be the server's.
+type Options struct {
+	// Player is who plays here, or Nobody for someone who watches.
+	Player world.Player
+	// Settings are those of the server's world, as far as clients know them.
+	Settings world.Settings
+	// Start is the server's world as it was at its start, if the client has it. What of its states did not change since is not sent.
+	Start *world.World
+	// Style is how what is not known yet is shown. SetStyle changes it.
+	Style Style
+	// Classes say how single classes are treated, by their names.
+	Classes map[string]Class
+	// Clock and Playout are how the two clocks run; their rates are the game's.
+	Clock   ClockOptions
+	Playout PlayoutOptions
+	// Keep is how many ticks the client can be ahead of the newest snapshot. Each takes a copy of what is in view. Default: 64.
+	Keep world.Tick
+	// Extrapolate is for how many ticks interpolated things go on when nothing is heard. Default: a quarter of a second.
+	Extrapolate world.Tick
+	// Patience is how many ticks the server's word on a foreseen event or spawn may be late before it is taken back. Default: half a second.
+	Patience world.Tick
+}
+
+// A Client makes of snapshots and a player's own commands the world to draw. It has no clock and no socket: it is given the time, what arrived, and a command
+// for each tick that is due, and it gives the world and the commands to send.
+//
+//	c.Receive(now, receiver)                         // whenever packets came
+//	for range c.Due(now) {                           // at each frame
+//		world.Give(c.Next(), me, keys())
+//		c.Step()
+//	}
+//	draw(c.Show(now))
+//	tick, images := c.Commands(redundancy)           // to replica.CommandWriter
+//
+// It belongs to one goroutine at a time.
+type Client struct {
+	game    *world.Game
+	o       Options
+	style   Style
+	classes []*class
+	clock   *Clock
+	playout *Playout
+	trip    time.Duration
+
+	// What the server told.
+	truth   *world.World // every entity in view, as it was told last
+	known   world.Tick   // the tick of the newest snapshot
+	any     bool
+	certain world.Tick // the newest tick of which everything is known
+	hazy    []world.ID // of what is in truth, what has changed since; in order
+	unseen  bool       // there is something new in view that was not told
+	tracks  tracks     // for what is interpolated
+
+	// What the client makes of it.
+	past   past
+	blends blends
+	before *world.World // the present as it was predicted before news came
+	stale  bool         // before holds it
+	pairs  []pair       // predicted spawns that turned out to be real, since then
+	shown  *world.World
+	seen   float64 // the moment of the past that is shown of others
+	plain  *world.World
+	levels *world.World // for finding out which part of a command is repeated
+	lone   *world.World // for what is predicted by itself
+
+	notices notices
+	handed  []Notice
+	stats   Stats
+	moved   []Correction
+	given   []Correction
+	err     error
+
+	primed []world.ID
+	reader bits.Reader
+
+	leapers, modes bool // some class leaps; some class has a mode of its own
+
+	ids    []world.ID // what the snapshot told of, in order
+	wrong  []world.ID
+	gone   []world.ID
+	pred   []world.ID
+	saved  []leaper
+	lifted bool    // saved holds what leaps, and the worlds do not
+	a, b   []int32 // commands
+}
+
+type pair struct{ from, to world.ID }
+
+// New makes a client that has heard nothing yet.
+func New(g *world.Game, o Options) (*Client, error) {
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	if o.Keep == 0 {
+		o.Keep = 64
+	}
+	if o.Keep < 8 || o.Keep > 1024 {
+		return nil, fmt.Errorf("predict: Keep is %d ticks; choose 8 to 1024", o.Keep)
+	}
+	rate := world.Tick(g.Rate())
+	if o.Extrapolate == 0 {
+		o.Extrapolate = max(1, rate/4)
+	}
+	if o.Patience == 0 {
+		o.Patience = max(1, rate/2)
+	}
+	o.Clock.Rate, o.Playout.Rate = g.Rate(), g.Rate()
+	if o.Clock.Most == 0 || o.Clock.Most > o.Keep-2 {
+		o.Clock.Most = o.Keep - 2
+	}
+	o.Settings.Partial, o.Settings.States = true, nil
+	c := &Client{game: g, o: o, style: o.Style, clock: NewClock(o.Clock), playout: NewPlayout(o.Playout)}
+	seen := 0
+	for _, info := range g.Classes() {
+		x, ok := o.Classes[info.Name()]
+		if ok {
+			seen++
+		}
+		made, err := newClass(info, x)
+		if err != nil {
+			return nil, err
+		}
+		c.classes = append(c.classes, made)
+		c.leapers = c.leapers || x.Leap != nil
+		c.modes = c.modes || x.Mode == Own || x.Mode == Interpolated
+	}
+	if seen != len(o.Classes) {
+		return nil, errors.New("predict: Options.Classes names a class that the game does not have; look at Game.Classes")
+	}
+	for _, w := range []**world.World{&c.truth, &c.before, &c.shown, &c.plain, &c.levels, &c.lone} {
+		var err error
+		if *w, err = g.New(o.Settings); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.states(o.Start); err != nil {
+		return nil, err
+	}
+	if g.Commands() != nil {
+		n := len(g.Commands().Slots)
+		c.a, c.b = make([]int32, n), make([]int32, n)
+	}
+	c.past.init(c.plain, int(o.Keep)+2, len(c.a))
+	c.notices.init(g)
+	c.tracks.of = map[world.ID]*track{}
+	c.blends.of = map[world.ID]*blend{}
+	return c, nil
+}
+
+// states takes over the states of the world from which the server started.
+func (c *Client) states(start *world.World) error {
+	if start == nil {
+		return nil
+	}
+	if start.Game() != c.game {
+		return errors.New("predict: Options.Start is a world of another game")
+	}
+	for i, x := range c.classes {
+		if !x.info.Global() {
+			continue
+		}
+		for id := range start.Of(i) {
+			for _, w := range []*world.World{c.truth, c.shown, c.plain, c.levels, c.lone} {
+				if err := w.Put(id, start.Entry(id), start.Image(id)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Pause stops the client's time until the next snapshot comes, such as while the server's stands still. For another world make another Client.
+func (c *Client) Pause() { c.clock.Stop() }
+
+// SetQuality tells what the connection measures: the round trip, and the share of datagrams lost on the way to the server.
+func (c *Client) SetQuality(roundTrip time.Duration, loss float64) {
+	if roundTrip > 0 {
+		c.trip = roundTrip
+	}
+	c.clock.SetQuality(roundTrip, loss)
+}
+
+// Clock is the one that says how far the client is ahead, to be looked at.
+func (c *Client) Clock() *Clock { return c.clock }
+
+// Playout is the one that says how far in the past interpolated things are shown, to be looked at.
+func (c *Client) Playout() *Playout { return c.playout }
+
+// Style is how the client shows what it does not know yet.
+func (c *Client) Style() Style { return c.style }
+
+// SetStyle changes the style while the game runs.
+func (c *Client) SetStyle(s Style) {
+	if s == c.style || int(s) >= len(styleNames) {
+		return
+	}
+	c.style = s
+	c.tracks.clear()
+	c.blends.clear()
+	if !c.any {
+		return
+	}
+	for i := range c.classes {
+		for id := range c.truth.Of(i) {
+			c.track(c.known, id, c.truth.Entry(id), c.truth.Image(id))
+		}
+	}
+	c.stale = false
+	c.hazy = c.hazy[:0]
+	c.compare(true)
+	c.settle(c.past.now)
+	c.stale, c.pairs = false, c.pairs[:0]
+}
+
+// Started says whether there is something to show.
+func (c *Client) Started() bool { return c.any }
+
+// Tick is the tick that the client is at: the present, as it predicts it.
+func (c *Client) Tick() world.Tick { return c.past.now }
+
+// Known is the tick of the newest snapshot.
+func (c *Client) Known() world.Tick { return c.known }
+
+// Receive takes all that has come to a receiver, in the right order.
+func (c *Client) Receive(now time.Duration, r *replica.Receiver) {
+	list := r.Events()
+	for i := range list {
+		c.Event(&list[i])
+	}
+	for s := r.Next(); s != nil; s = r.Next() {
+		c.Snapshot(now, s)
+	}
+}
+
+// Due says how many ticks the client should compute now, each with Next and Step: mostly one or none. After an interruption the ticks that no
+// command was made for are computed here, with the last one repeated.
+func (c *Client) Due(now time.Duration) int {
+	if !c.any {
+		return 0
+	}
+	target := c.clock.Advance(now)
+	if last := c.known + c.o.Keep - 2; target > last {
+		if c.past.now < last {
+			c.stats.Stalls++
+		}
+		target = last // nothing is heard; what could be predicted now would not be worth it
+	}
+	if target <= c.past.now {
+		return 0
+	}
+	const most = 4 // ticks for which it makes sense to ask for commands at once
+	for target-c.past.now > most {
+		c.Next()
+		c.Step()
+	}
+	return int(target - c.past.now)
+}
+
+// Next gives the inputs of the next tick, for the player's command to be given to by world.Give. If none is, the last one is repeated without its edges.
+func (c *Client) Next() *world.Inputs { return c.past.in(c.past.now + 1) }
+
+// Step computes the next tick.
+func (c *Client) Step() {
+	if !c.any {
+		return
+	}
+	c.settle(c.past.now)
+	t := c.past.now + 1
+	in := c.past.in(t)
+	if c.a != nil && c.o.Player != world.Nobody {
+		c.past.keep(t, in, c.o.Player)
+	}
+	c.past.now = t
+	c.predict(t)
+	c.notices.conclude()
+	c.blends.tick(c.past.at(t))
+	c.notices.deny(max(c.certain-min(c.certain, c.o.Patience), c.known-min(c.known, 4*c.o.Patience)))
+	c.notices.forget(c.known - min(c.known, c.o.Keep+2*c.o.Patience))
+}
+
+// Commands gives the player's last commands, up to a number of them and the oldest first, and the tick of the newest: what replica.CommandWriter
+// sends. The images are good until the next Step.
+func (c *Client) Commands(most int) (newest world.Tick, images [][]int32) {
+	return c.past.now, c.past.commands(most)
+}
+
+// Err is the first error that the game had while it was predicted, and forgets it. Prediction goes on all the same.
+func (c *Client) Err() error {
+	err := c.err
+	c.err = nil
+	return err
+}
+
+// Settle predicts again what the last news made wrong, now rather than when Step or Show next need it: for programs with time to spare before a frame.
+func (c *Client) Settle() {
+	if c.any {
+		c.settle(c.past.now)
+	}
+}

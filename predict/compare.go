@@ -1,0 +1,382 @@
+package predict
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Event takes a reliable event, as replica.Receiver.Events gives it. Take those before the snapshots that came with them.
+func (c *Client) Event(e *replica.Event) {
+	if e.Delivery == world.Saved {
+		// What is kept for latecomers is part of the world, and of every copy of it.
+		for t := max(e.Tick, c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now; t++ {
+			if c.any && c.past.has(t) {
+				c.fail(c.past.at(t).Deliver(e.Emitted, e.Fields()))
+			}
+		}
+		c.fail(c.truth.Deliver(e.Emitted, e.Fields()))
+	}
+	c.told(e)
+}
+
+func (c *Client) told(e *replica.Event) {
+	var buf [1 << 10]byte
+	data, r := buf[:0], e.Fields()
+	for r.Left() > 0 && len(data) < len(buf) {
+		data = append(data, byte(r.ReadBits(min(8, r.Left()))))
+	}
+	c.notices.told(e.Emitted, data, c.mixed() && float64(e.Tick) > c.seen && !c.mine(e.By))
+}
+
+// mine says whether an entity belongs to who plays here.
+func (c *Client) mine(id world.ID) bool {
+	return c.o.Player != world.Nobody && c.any && c.past.at(c.past.now).Owner(id) == c.o.Player
+}
+
+// Snapshot takes a packet's worth of news. It compares them with what was predicted for that tick; where something differs, the ticks since are predicted again, when
+// they are next needed. The news may come from a stranger; what is no image of the game is left out.
+func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
+	c.stats.Snapshots++
+	if !c.any {
+		c.begin(s.Tick)
+	}
+	if !c.clock.Running() {
+		c.clock.Start(now, s.Tick, c.trip)
+	}
+	c.clock.Saw(now, s.Tick)
+	if s.Report {
+		c.clock.Report(now, s.Tick, s.Early)
+		c.stats.Repeated += s.Repeated
+	}
+	c.playout.Arrived(now, s.Tick)
+	newer := s.Tick > c.known
+	c.take(s)
+	for i := range s.Events {
+		c.told(&s.Events[i])
+	}
+	if s.Tick > c.past.now {
+		c.known = s.Tick
+		c.catchUp(s.Tick)
+		c.relay(s)
+		return
+	}
+	if !c.stale { // what is shown now was predicted without these news
+		c.settle(c.past.now)
+		c.fail(c.before.CopyFrom(c.past.at(c.past.now)))
+		c.stale = true
+	}
+	if s.Tick < c.known {
+		c.stats.Overtaken++
+		c.compare(false) // what it brought is older than what is compared, but what left is gone
+		return
+	}
+	c.known = s.Tick
+	if newer {
+		c.settle(s.Tick)
+	}
+	c.compare(s.Certain)
+	c.relay(s)
+	if s.Certain {
+		c.certain = s.Tick
+	}
+}
+
+// begin starts with the first snapshot.
+func (c *Client) begin(t world.Tick) {
+	c.any = true
+	c.known = t
+	c.past.now, c.past.valid = t, t
+	w := c.past.at(t)
+	c.fail(w.CopyFrom(c.plain))
+	w.SetTick(t)
+}
+
+// catchUp is for news from beyond what was predicted: after a pause, or when the clock is behind. They are the present then.
+func (c *Client) catchUp(t world.Tick) {
+	c.stats.Behind++
+	c.stale, c.pairs = false, c.pairs[:0]
+	c.blends.clear()
+	w := c.past.at(t)
+	c.fail(w.CopyFrom(c.past.at(c.past.valid)))
+	w.SetTick(t)
+	c.past.now, c.past.valid = t, t
+	c.compare(true)
+	c.past.valid = t
+}
+
+// take brings the truth up to date, and the tracks of what is interpolated.
+func (c *Client) take(s *replica.Snapshot) {
+	older := s.Tick < c.known
+	if !older {
+		c.truth.SetTick(s.Tick)
+	}
+	if s.Certain && !older {
+		c.hazy = c.hazy[:0]
+		c.unseen = s.Behind
+		for _, id := range s.Deferred {
+			if c.truth.Has(id) {
+				c.hazy = insert(c.hazy, id)
+			} else {
+				c.unseen = true
+			}
+		}
+	}
+	for i := range s.Updates {
+		u := &s.Updates[i]
+		if u.What != replica.Held {
+			c.truth.Drop(u.ID)
+			c.tracks.left(s.Tick, u.ID)
+			continue
+		}
+		if err := c.truth.Put(u.ID, u.Entry, u.Image); err != nil {
+			c.fail(err)
+			continue
+		}
+		c.prime(u)
+		if older {
+			c.hazy = insert(c.hazy, u.ID)
+		} else {
+			c.hazy = remove(c.hazy, u.ID)
+		}
+		c.track(s.Tick, u.ID, u.Entry, u.Image)
+	}
+	if s.Certain && !older {
+		for id, tr := range c.tracks.of {
+			if tr.gone == 0 && tr.n > 0 && !c.isHazy(id) && !c.classes[id.Class()].o.Sparse {
+				tr.kept[tr.n-1].until = max(tr.kept[tr.n-1].until, s.Tick)
+			}
+		}
+	}
+	c.ids = c.ids[:0]
+	for i := range s.Updates {
+		c.ids = append(c.ids, s.Updates[i].ID)
+	}
+	slices.Sort(c.ids)
+}
+
+// prime makes room for a class in every world, when the first of its entities comes. Otherwise a world that is copied over from one in which there are none would give
+// its memory up, and take it anew each time.
+func (c *Client) prime(u *replica.Update) {
+	kind := u.ID &^ (1<<44 - 1) // class and allocator
+	if slices.Contains(c.primed, kind) {
+		return
+	}
+	c.primed = append(c.primed, kind)
+	for _, id := range []world.ID{u.ID, world.MakeID(u.ID.Class(), world.Predicted, 0, 1)} {
+		if c.classes[id.Class()].info.Global() {
+			return
+		}
+		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before, c.levels) {
+			if !w.Has(id) && w.Put(id, u.Entry, u.Image) == nil {
+				w.Drop(id)
+			}
+		}
+	}
+}
+
+// track remembers an image of what is interpolated.
+func (c *Client) track(t world.Tick, id world.ID, e world.Entry, image []int32) {
+	x := c.classes[id.Class()]
+	if !c.predicts(x, e.Owner) {
+		c.tracks.held(t, id, e, image)
+	} else if len(c.tracks.of) > 0 {
+		c.tracks.left(t, id)
+	}
+}
+
+func insert(list []world.ID, id world.ID) []world.ID {
+	if i, ok := slices.BinarySearch(list, id); !ok {
+		return slices.Insert(list, i, id)
+	}
+	return list
+}
+
+func remove(list []world.ID, id world.ID) []world.ID {
+	if i, ok := slices.BinarySearch(list, id); ok {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}
+
+func (c *Client) isHazy(id world.ID) bool {
+	if len(c.hazy) == 0 {
+		return false
+	}
+	_, ok := slices.BinarySearch(c.hazy, id)
+	return ok
+}
+
+// compare holds the truth against what was predicted for its tick, and puts right what differs. If not everything is known, it looks only at what was told.
+func (c *Client) compare(all bool) {
+	w := c.past.at(c.known)
+	c.wrong, c.gone = c.wrong[:0], c.gone[:0]
+	alone := true
+	for i, x := range c.classes {
+		for id := range c.truth.Of(i) {
+			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) || c.isHazy(id) || !c.predictable(x, id) {
+				continue
+			}
+			if x.o.Leap != nil {
+				c.leap(x, id)
+				continue
+			}
+			if c.right(x, w, id) {
+				continue
+			}
+			c.wrong = append(c.wrong, id)
+			alone = alone && x.o.Alone && w.Has(id)
+		}
+	}
+	c.strangers(w, all)
+	c.match(w)
+	if len(c.wrong)+len(c.gone) == 0 {
+		return
+	}
+	if alone && len(c.gone) == 0 && c.past.valid > c.known {
+		c.stepAlone()
+		return
+	}
+	for _, id := range c.gone {
+		w.Drop(id)
+	}
+	for _, id := range c.wrong {
+		c.fail(w.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+	}
+	c.past.valid = min(c.past.valid, c.known)
+}
+
+func found(list []world.ID, id world.ID) bool {
+	_, ok := slices.BinarySearch(list, id)
+	return ok
+}
+
+// predictable says whether an entity belongs into the worlds that are predicted.
+func (c *Client) predictable(x *class, id world.ID) bool {
+	owner := c.truth.Owner(id)
+	return c.predicts(x, owner) || x.o.Obstacle
+}
+
+// right compares one entity, and books the result.
+func (c *Client) right(x *class, w *world.World, id world.ID) bool {
+	is, was := c.truth.Image(id), w.Image(id)
+	if was == nil {
+		return false // it came into view, or was foreseen to end, or to begin under another name
+	}
+	same := slices.Equal(is, was) && c.truth.Owner(id) == w.Owner(id)
+	if owner := c.truth.Owner(id); !c.predicts(x, owner) {
+		return same // it stands in the way, and moves without being predicted
+	}
+	x.report.Compared++
+	if same {
+		return true
+	}
+	x.report.differ(c.known, id, x.fields.slots, was, is)
+	return false
+}
+
+// strangers finds what is predicted and is not in the truth: what left the view, and spawns that were foreseen.
+func (c *Client) strangers(w *world.World, all bool) {
+	c.pred = c.pred[:0]
+	for id := range w.Entities() {
+		switch {
+		case id.Allocator() == world.Predicted:
+			c.pred = append(c.pred, id)
+		case !c.truth.Has(id):
+			c.gone = append(c.gone, id)
+		case c.mixed() && !c.predictable(c.classes[id.Class()], id):
+			c.gone = append(c.gone, id)
+		}
+	}
+	patience := c.o.Patience
+	if all && !c.unseen {
+		patience = 0
+	}
+	for _, id := range c.pred {
+		if born := w.Origin(id).Tick; born+patience <= c.known && !c.real(w, id) {
+			c.stats.SpawnsDenied++
+			c.gone = append(c.gone, id)
+		}
+	}
+}
+
+// real says whether a foreseen spawn is among what is about to be put into the world.
+func (c *Client) real(w *world.World, id world.ID) bool {
+	return slices.ContainsFunc(c.wrong, func(x world.ID) bool {
+		return x.Class() == id.Class() && c.truth.Origin(x) == w.Origin(id)
+	})
+}
+
+// match finds the foreseen spawns that the truth now has under their real identifiers.
+func (c *Client) match(w *world.World) {
+	for _, p := range c.pred {
+		o := w.Origin(p)
+		if o.Tick > c.known {
+			continue
+		}
+		for _, id := range c.wrong {
+			if id.Class() == p.Class() && c.truth.Origin(id) == o {
+				c.pairs = append(c.pairs, pair{p, id})
+				c.gone = append(c.gone, p)
+				c.blends.rename(p, id)
+				c.notices.rename(p, id, o.Tick)
+				c.stats.SpawnsConfirmed++
+				x := c.classes[id.Class()]
+				x.report.Compared++
+				if was, is := w.Image(p), c.truth.Image(id); !slices.Equal(was, is) {
+					x.report.differ(c.known, id, x.fields.slots, was, is)
+				}
+				break
+			}
+		}
+	}
+}
+
+// relay takes the commands of others that a snapshot brought. What they hold down they will go on holding, as far as anyone knows; what they did
+// for a moment they do not do again.
+func (c *Client) relay(s *replica.Snapshot) {
+	if c.a == nil {
+		return
+	}
+	w := c.past.at(c.known)
+	for i := range s.Commands {
+		r := &s.Commands[i]
+		if r.Image == nil || r.Player == c.o.Player || !c.level(r) {
+			continue
+		}
+		if w.CommandImage(r.Player, c.b) && slices.Equal(c.a, c.b) {
+			continue
+		}
+		if c.past.in(c.known+1).GiveImage(r.Player, c.a) == nil {
+			c.past.valid = min(c.past.valid, c.known)
+			c.stats.Relayed++
+		}
+	}
+}
+
+// level makes in c.a what is left of a command when it is repeated, by letting an empty world do so.
+func (c *Client) level(r *replica.Relayed) bool {
+	in := c.past.scratch
+	in.Reset()
+	if in.GiveImage(r.Player, r.Image) != nil || c.levels.CopyFrom(c.plain) != nil {
+		return false
+	}
+	_ = c.levels.Step(in) // what the game makes of an empty world is of no interest
+	_ = c.levels.Step(nil)
+	return c.levels.CommandImage(r.Player, c.a)
+}
+
+func (c *Client) fail(err error) {
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+}
+
+// reader is what Deliver reads a notice from.
+func (n *Notice) reader(r *bits.Reader) *bits.Reader {
+	r.Reset(n.data)
+	return r
+}

@@ -1,0 +1,300 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Notice is something to be told about an event. Each event is to be shown once: when it is foreseen, or else when the server tells of it. The world that Show gives
+// lists exactly those as events of its tick.
+type Notice struct {
+	world.Emitted // as it was when it was shown; the real one may have another tick, and be by what was foreseen under another identifier
+	What          What
+	data          []byte
+}
+
+// What a Notice says.
+type What uint8
+
+const (
+	// Foreseen: the client predicts it; show it now.
+	Foreseen What = iota + 1
+	// Happened: the server tells of it, and it was not foreseen; show it now.
+	Happened
+	// Confirmed: the server tells of what was foreseen, and shown already.
+	Confirmed
+	// Denied: it was foreseen and shown, and did not happen; take back what can be taken back.
+	Denied
+	// Faded: it was foreseen and shown, and nothing was heard of it; it is of a kind that may be lost on its way, so no one can tell.
+	Faded
+)
+
+func (w What) String() string {
+	switch w {
+	case Foreseen:
+		return "foreseen"
+	case Happened:
+		return "happened"
+	case Confirmed:
+		return "confirmed"
+	case Denied:
+		return "denied"
+	case Faded:
+		return "faded"
+	}
+	return fmt.Sprintf("notice %d", uint8(w))
+}
+
+// Shows says whether the event is to be shown because of this notice.
+func (n *Notice) Shows() bool { return n.What == Foreseen || n.What == Happened }
+
+// Read sets an event's fields from a notice: *Fired for an event of type Fired.
+func (n *Notice) Read(v bits.Syncer) error {
+	var s bits.Sync
+	var r bits.Reader
+	r.Reset(n.data)
+	s.StartRead(&r)
+	v.Sync(&s)
+	return s.Err()
+}
+
+const (
+	// maxPending bounds how many events may wait for the server's word, and how many are remembered after it.
+	maxPending = 1024
+	// moves is by how many ticks an event may turn out to be earlier or later and still be the same, if the same entity causes the same kind of event.
+	moves = 10
+)
+
+// notices follow events from prediction to the server's word.
+type notices struct {
+	lossy   []bool          // by kind: it may be lost on its way
+	pending []expectation   // foreseen, not decided
+	fresh   []expectation   // predicted just now, and perhaps only another tick for one of those
+	settled []world.Emitted // decided, or told: not to be foreseen again
+	held    []Notice        // told, and to be shown when what is shown has come so far
+	list    []Notice        // since they were last taken
+	free    [][]byte
+	sync    bits.Sync
+	scratch [1 << 10]byte
+}
+
+// An expectation is a foreseen event.
+type expectation struct {
+	world.Emitted               // as it is foreseen now
+	first         world.Emitted // and as it was shown
+	predicted     bool          // the present prediction has it
+	data          []byte        // while it is fresh
+}
+
+func (n *notices) init(g *world.Game) {
+	for _, e := range g.Events() {
+		n.lossy = append(n.lossy, e.Delivery() == world.Unreliable)
+	}
+}
+
+// same says whether two have one name. What they are about may have another identifier on the client.
+func same(a, b *world.Emitted) bool { return a.Name == b.Name && a.Kind == b.Kind }
+
+// find looks for an expectation by its name, or gives -1.
+func find(list []expectation, e *world.Emitted) int {
+	for i := range list {
+		if same(&list[i].Emitted, e) {
+			return i
+		}
+	}
+	return -1
+}
+
+// likely looks for one that is the same event, though its name is not: by something foreseen whose real identifier is not known here, or a little earlier or later.
+func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
+	best, off := -1, world.Tick(moves+1)
+	for i := range list {
+		p := &list[i]
+		if p.Kind != e.Kind || e.By == world.None || unpredicted && p.predicted {
+			continue
+		}
+		d := max(p.Tick, e.Tick) - min(p.Tick, e.Tick)
+		spawned := p.By.Allocator() == world.Predicted && e.By.Allocator() != world.Predicted && p.By.Class() == e.By.Class() && d == 0 && p.Ordinal == e.Ordinal
+		if (p.By == e.By || spawned) && d < off {
+			best, off = i, d
+		}
+	}
+	return best
+}
+
+func (n *notices) isSettled(e *world.Emitted) bool {
+	for i := range n.settled {
+		if same(&n.settled[i], e) {
+			return true
+		}
+	}
+	return false
+}
+
+// rename tells that what was foreseen under one identifier has another: what it caused, too.
+func (n *notices) rename(from, to world.ID, born world.Tick) {
+	for i := range n.pending {
+		if p := &n.pending[i]; p.By == from && p.Tick >= born {
+			p.By = to
+		}
+	}
+	for i := range n.settled {
+		if p := &n.settled[i]; p.By == from && p.Tick >= born {
+			p.By = to
+		}
+	}
+}
+
+// again begins the prediction of a tick: what was foreseen for it must be found again.
+func (n *notices) again(t world.Tick) {
+	for i := range n.pending {
+		if n.pending[i].Tick == t {
+			n.pending[i].predicted = false
+		}
+	}
+}
+
+// foresee takes an event of a predicted tick.
+func (n *notices) foresee(e world.Emitted, v bits.Syncer) {
+	if i := find(n.pending, &e); i >= 0 {
+		n.pending[i].predicted = true
+		return
+	}
+	if n.isSettled(&e) || find(n.fresh, &e) >= 0 {
+		return
+	}
+	var w bits.Writer
+	w.Reset(n.scratch[:])
+	n.sync.StartWrite(&w)
+	v.Sync(&n.sync)
+	if w.Err() != nil || n.sync.Err() != nil || len(n.fresh) >= maxPending {
+		return // too large to be kept; the server's will be shown
+	}
+	n.fresh = append(n.fresh, expectation{Emitted: e, first: e, predicted: true, data: n.copy(w.Bytes())})
+}
+
+// conclude ends a prediction: what is new is shown, unless it is something that was foreseen for another tick.
+func (n *notices) conclude() {
+	for i := range n.fresh {
+		x := n.fresh[i]
+		if j := likely(n.pending, &x.Emitted, true); j >= 0 {
+			n.pending[j].Emitted, n.pending[j].predicted = x.Emitted, true
+			n.free = append(n.free, x.data)
+			continue
+		}
+		if len(n.pending) >= maxPending {
+			n.free = append(n.free, x.data)
+			continue
+		}
+		n.list = append(n.list, Notice{Emitted: x.Emitted, What: Foreseen, data: x.data})
+		x.data = nil
+		n.pending = append(n.pending, x)
+	}
+	clear(n.fresh)
+	n.fresh = n.fresh[:0]
+}
+
+// add makes a notice.
+func (n *notices) add(e world.Emitted, what What, data []byte) {
+	n.list = append(n.list, Notice{Emitted: e, What: what, data: n.copy(data)})
+}
+
+func (n *notices) copy(data []byte) []byte {
+	var room []byte
+	if k := len(n.free); k > 0 {
+		room, n.free = n.free[k-1][:0], n.free[:k-1]
+	}
+	return append(room, data...)
+}
+
+// told takes an event from the server. If it concerns what is shown later, it waits until then.
+func (n *notices) told(e world.Emitted, data []byte, later bool) {
+	i := find(n.pending, &e)
+	if i < 0 {
+		i = likely(n.pending, &e, false)
+	}
+	if i >= 0 {
+		x := n.pending[i]
+		n.pending = slices.Delete(n.pending, i, i+1)
+		n.settle(e)
+		if !same(&x.Emitted, &e) {
+			n.settle(x.Emitted)
+		}
+		n.add(x.first, Confirmed, data)
+		return
+	}
+	if n.isSettled(&e) {
+		return // it was foreseen and given up too early, and has been shown
+	}
+	n.settle(e)
+	if later && len(n.held) < maxPending {
+		n.held = append(n.held, Notice{Emitted: e, What: Happened, data: n.copy(data)})
+		return
+	}
+	n.add(e, Happened, data)
+}
+
+func (n *notices) settle(e world.Emitted) {
+	if len(n.settled) >= maxPending {
+		n.settled = slices.Delete(n.settled, 0, maxPending/4)
+	}
+	n.settled = append(n.settled, e)
+}
+
+// release gives out what waited for the moment that is shown.
+func (n *notices) release(view float64) {
+	kept := n.held[:0]
+	for _, x := range n.held {
+		if float64(x.Tick) > view {
+			kept = append(kept, x)
+		} else {
+			n.list = append(n.list, x)
+		}
+	}
+	n.held = kept
+}
+
+// deny gives up on what was foreseen for ticks before one, of which the server has told everything.
+func (n *notices) deny(before world.Tick) {
+	kept := n.pending[:0]
+	for _, x := range n.pending {
+		if x.Tick >= before {
+			kept = append(kept, x)
+			continue
+		}
+		n.settle(x.Emitted)
+		what := Denied
+		if n.lossy[x.Kind] {
+			what = Faded
+		}
+		n.add(x.first, what, nil)
+	}
+	n.pending = kept
+}
+
+// forget drops the memory of what was decided about ticks before one: they are not predicted again.
+func (n *notices) forget(before world.Tick) {
+	kept := n.settled[:0]
+	for _, e := range n.settled {
+		if e.Tick >= before {
+			kept = append(kept, e)
+		}
+	}
+	n.settled = kept
+}
+
+// take hands out the notices; their memory is used again after the next call.
+func (n *notices) take(into []Notice) []Notice {
+	for i := range into {
+		if into[i].data != nil {
+			n.free = append(n.free, into[i].data)
+		}
+	}
+	into = append(into[:0], n.list...)
+	clear(n.list)
+	n.list = n.list[:0]
+	return into
+}

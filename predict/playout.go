@@ -1,0 +1,114 @@
+package predict
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Playout says which moment of the past to show where things are interpolated: as recent as can be, but old enough that there is mostly a snapshot on
+// either side of it. Jitter and losses make the delay longer, and a good network makes it shorter again, both too slowly to be seen.
+type Playout struct {
+	o       PlayoutOptions
+	rate    float64
+	running bool
+	now     float64 // seconds
+	lag     float64 // what to take from the local time, in ticks, to have the moment to show
+	target  float64
+	view    float64 // never goes back
+	newest  world.Tick
+	needs   window // how large the lag had to be, at each snapshot
+}
+
+// PlayoutOptions say how a Playout chooses. The zero value is for 60 ticks a second.
+type PlayoutOptions struct {
+	// Rate is the game's ticks a second. Default: 60.
+	Rate int
+	// Gaps is the share of snapshots that may come too late to be interpolated to; things are extrapolated until they come. Default: 0.02.
+	Gaps float64
+	// Memory is for how long a delay that was met is reckoned with. Default: 10 s.
+	Memory time.Duration
+	// Gentle is the largest change of pace. Default: 0.05.
+	Gentle float64
+	// Jump is the error in ticks beyond which time is set anew. Default: half a second.
+	Jump float64
+}
+
+// NewPlayout makes one that has seen nothing yet.
+func NewPlayout(o PlayoutOptions) *Playout {
+	if o.Rate <= 0 {
+		o.Rate = 60
+	}
+	if o.Gaps <= 0 {
+		o.Gaps = 0.02
+	}
+	if o.Memory <= 0 {
+		o.Memory = 10 * time.Second
+	}
+	if o.Gentle <= 0 {
+		o.Gentle = 0.05
+	}
+	if o.Jump <= 0 {
+		o.Jump = float64(o.Rate) / 2
+	}
+	return &Playout{o: o, rate: float64(o.Rate), needs: newWindow(o.Memory.Seconds(), 512)}
+}
+
+// Arrived notes that the snapshot of a tick is here.
+func (p *Playout) Arrived(now time.Duration, tick world.Tick) {
+	p.pass(now)
+	local := float64(p.now * p.rate)
+	if !p.running {
+		// Until more is known, a snapshot every twentieth of a second.
+		p.running, p.newest = true, tick
+		p.lag = local - float64(tick) + p.rate/20
+		p.target, p.view = p.lag, float64(tick)-p.rate/20
+		return
+	}
+	if tick <= p.newest {
+		return
+	}
+	// Until this moment the one before was the newest, so nothing later than it could be shown.
+	need := local - float64(p.newest)
+	p.newest = tick
+	p.needs.add(p.now, need)
+	const while = 20 // snapshots, a second of them, that say that another time has begun
+	if n := len(p.needs.value) - while; n > 0 && slices.Max(p.needs.value[n:])+p.o.Jump < p.target {
+		p.needs.drop(n)
+	}
+	sorted := p.needs.sorted(p.now, 0)
+	p.target = sorted[len(sorted)-1-int(float64(len(sorted))*p.o.Gaps)]
+	if off := p.target - p.lag; math.Abs(off) > p.o.Jump && len(sorted) >= 5 {
+		p.lag = p.target
+		p.view = local - p.lag
+	}
+}
+
+func (p *Playout) pass(now time.Duration) {
+	dt := now.Seconds() - p.now
+	if dt <= 0 {
+		return
+	}
+	p.now = now.Seconds()
+	if !p.running {
+		return
+	}
+	const settle = 2.0 // seconds
+	change := min(max((p.target-p.lag)/settle, -p.o.Gentle*p.rate), p.o.Gentle*p.rate)
+	p.lag += float64(change * min(dt, settle))
+	p.view = max(p.view, float64(p.now*p.rate)-p.lag)
+}
+
+// At is the moment to show, in ticks and parts of them. It never goes back in normal play.
+func (p *Playout) At(now time.Duration) float64 {
+	p.pass(now)
+	return p.view
+}
+
+// Newest is the tick of the newest snapshot.
+func (p *Playout) Newest() world.Tick { return p.newest }
+
+// Behind is how many ticks lie between what is shown and the newest snapshot; below zero, how many things are extrapolated.
+func (p *Playout) Behind() float64 { return float64(p.newest) - p.view }

@@ -1,0 +1,268 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// settle computes again what no longer follows from what is known, up to a tick.
+func (c *Client) settle(t world.Tick) {
+	if c.past.valid < t {
+		c.stats.Repredictions++
+		c.lift()
+		for c.past.valid < t {
+			c.stats.Steps++
+			c.predict(c.past.valid + 1)
+		}
+	}
+	if t < c.past.now {
+		return
+	}
+	c.lower()
+	c.notices.conclude()
+	if c.stale {
+		c.correct()
+		c.stale, c.pairs = false, c.pairs[:0]
+	}
+}
+
+// predict computes the world of a tick from the one before.
+func (c *Client) predict(t world.Tick) {
+	w := c.past.at(t)
+	c.fail(w.CopyFrom(c.past.at(t - 1)))
+	c.fail(w.Step(c.past.in(t)))
+	c.past.valid = t
+	if c.mixed() {
+		c.hold(w)
+	}
+	c.notices.again(t)
+	for e, v := range w.Happened {
+		if c.foreseeable(w, e.By) {
+			c.notices.foresee(e, v)
+		}
+	}
+}
+
+// mixed says whether some of what is in the predicted worlds is not predicted.
+func (c *Client) mixed() bool { return c.style != Doom3 || c.modes }
+
+// predicts says whether what someone owns is stepped here.
+func (c *Client) predicts(x *class, owner world.Player) bool {
+	return x.predicts(c.style, owner != world.Nobody && owner == c.o.Player)
+}
+
+// foreseeable says whether what an entity causes is to be believed.
+func (c *Client) foreseeable(w *world.World, by world.ID) bool {
+	if !c.mixed() || by == world.None {
+		return true
+	}
+	owner := w.Owner(by)
+	return c.predicts(c.classes[by.Class()], owner)
+}
+
+// hold takes out of a world what is not predicted, and puts what stands in the way where it was last told to be.
+func (c *Client) hold(w *world.World) {
+	c.gone = c.gone[:0]
+	for id := range w.Entities() {
+		owner := w.Owner(id)
+		if !c.predicts(c.classes[id.Class()], owner) {
+			c.gone = append(c.gone, id)
+		}
+	}
+	for _, id := range c.gone {
+		if !c.classes[id.Class()].o.Obstacle || !c.truth.Has(id) {
+			w.Drop(id)
+		}
+	}
+	for i, x := range c.classes {
+		if !x.o.Obstacle || x.predicts(c.style, false) {
+			continue
+		}
+		for id := range c.truth.Of(i) {
+			if owner := c.truth.Owner(id); owner == world.Nobody || owner != c.o.Player {
+				c.fail(w.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+			}
+		}
+	}
+}
+
+// stepAlone predicts again only what was wrong, in a world of its own.
+func (c *Client) stepAlone() {
+	c.stats.Alone += len(c.wrong)
+	c.fail(c.lone.CopyFrom(c.plain))
+	c.lone.SetTick(c.known)
+	for i, x := range c.classes {
+		if x.info.Global() {
+			for id := range c.truth.Of(i) {
+				c.fail(c.lone.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+			}
+		}
+	}
+	from := c.past.at(c.known)
+	for _, id := range c.wrong {
+		e, image := c.truth.Entry(id), c.truth.Image(id)
+		c.fail(c.lone.Put(id, e, image))
+		c.fail(from.Put(id, e, image))
+	}
+	for t := c.known + 1; t <= c.past.valid; t++ {
+		in := c.past.in(t)
+		if t == c.known+1 && c.a != nil { // what players held down before goes on
+			in = c.past.scratch
+			c.fail(in.CopyFrom(c.past.in(t)))
+			for p := range from.Players {
+				if in.Command(p) == nil && from.CommandImage(p, c.a) && p != c.o.Player {
+					c.fail(in.GiveImage(p, c.a))
+				}
+			}
+		}
+		c.fail(c.lone.Step(in))
+		w := c.past.at(t)
+		for _, id := range c.wrong {
+			if image := c.lone.Image(id); image != nil {
+				c.fail(w.Put(id, c.lone.Entry(id), image))
+			} else {
+				w.Drop(id)
+			}
+		}
+		for e, v := range c.lone.Happened {
+			if slices.Contains(c.wrong, e.By) {
+				c.notices.foresee(e, v)
+			}
+		}
+	}
+}
+
+// A leaper is an entity that waits in the present while the rest is predicted again.
+type leaper struct {
+	id    world.ID
+	entry world.Entry
+	image []int32
+}
+
+// leap sees that an entity whose class leaps is where the truth leads to.
+func (c *Client) leap(x *class, id world.ID) {
+	w := c.past.at(c.past.now)
+	ticks := int32(c.past.now - c.known)
+	copy(x.image, c.truth.Image(id))
+	if ticks > 0 {
+		x.o.Leap(c.truth.Image(id), ticks, x.image)
+	}
+	was := w.Image(id)
+	if was != nil {
+		x.report.Compared++
+		if slices.Equal(was, x.image) {
+			return
+		}
+		x.report.differ(c.known, id, x.fields.slots, was, x.image)
+		c.stats.Leaps++
+	}
+	e := c.truth.Entry(id)
+	c.fail(w.Put(id, e, x.image))
+	if c.lifted {
+		i := slices.IndexFunc(c.saved, func(l leaper) bool { return l.id == id })
+		if i < 0 {
+			c.save(id, e, x.image)
+		} else {
+			c.saved[i].entry = e
+			copy(c.saved[i].image, x.image)
+		}
+	}
+}
+
+func (c *Client) save(id world.ID, e world.Entry, image []int32) {
+	n := len(c.saved)
+	if n == cap(c.saved) {
+		c.saved = append(c.saved, leaper{})
+	} else {
+		c.saved = c.saved[:n+1] // with the memory it had
+	}
+	l := &c.saved[n]
+	l.id, l.entry, l.image = id, e, append(l.image[:0], image...)
+}
+
+// lift takes what leaps out of the worlds that are to be predicted again.
+func (c *Client) lift() {
+	if !c.leapers || c.lifted {
+		return
+	}
+	c.lifted = true
+	c.saved = c.saved[:0]
+	w, start := c.past.at(c.past.now), c.past.at(c.past.valid)
+	for i, x := range c.classes {
+		if x.o.Leap == nil {
+			continue
+		}
+		for id := range w.Of(i) {
+			c.save(id, w.Entry(id), w.Image(id))
+		}
+		c.gone = c.gone[:0]
+		for id := range start.Of(i) {
+			c.gone = append(c.gone, id)
+		}
+		for _, id := range c.gone {
+			start.Drop(id)
+		}
+	}
+}
+
+// lower puts it back.
+func (c *Client) lower() {
+	if !c.leapers {
+		return
+	}
+	w := c.past.at(c.past.now)
+	if c.lifted {
+		c.lifted = false
+		for i := range c.saved {
+			if l := &c.saved[i]; l.id.Allocator() == world.Predicted || c.truth.Has(l.id) {
+				c.fail(w.Put(l.id, l.entry, l.image))
+			}
+		}
+	}
+	// The worlds between do not tell who left.
+	for i, x := range c.classes {
+		if x.o.Leap == nil {
+			continue
+		}
+		c.gone = c.gone[:0]
+		for id := range w.Of(i) {
+			if id.Allocator() != world.Predicted && !c.truth.Has(id) {
+				c.gone = append(c.gone, id)
+			}
+		}
+		for _, id := range c.gone {
+			w.Drop(id)
+		}
+	}
+}
+
+// correct compares the present with what it was taken for before the news, and lets what is shown go over from the one to the other.
+func (c *Client) correct() {
+	w := c.past.at(c.past.now)
+	for i, x := range c.classes {
+		if x.info.Global() || len(x.fields.place) == 0 {
+			continue
+		}
+		for id := range w.Of(i) {
+			is, was := w.Image(id), c.before.Image(id)
+			if was == nil {
+				for _, p := range c.pairs {
+					if p.to == id {
+						was = c.before.Image(p.from)
+					}
+				}
+			}
+			if was == nil || slices.Equal(is, was) {
+				continue
+			}
+			if owner := w.Owner(id); !c.predicts(x, owner) {
+				continue
+			}
+			d, snapped := c.blends.correct(x, id, was, is)
+			if d > 0 && len(c.moved) < maxPending {
+				c.moved = append(c.moved, Correction{Tick: c.past.now, Entity: id, Distance: d, Snapped: snapped})
+			}
+		}
+	}
+}

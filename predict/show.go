@@ -1,0 +1,73 @@
+package predict
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Show gives the world to draw: what is predicted as it is at the client's tick, with errors on their way out, and what is interpolated as it was a moment
+// ago. Its events are those to be shown now, each once. It is good until the next call, and is to be left as it is.
+func (c *Client) Show(now time.Duration) *world.World {
+	if !c.any {
+		return c.shown
+	}
+	c.settle(c.past.now)
+	w := c.shown
+	c.fail(w.CopyFrom(c.past.at(c.past.now)))
+	w.SetTick(c.past.now) // events that were predicted again are no news
+	for id, b := range c.blends.of {
+		if image := w.Image(id); image != nil {
+			copy(b.class.image, image)
+			b.show(b.class.image)
+			_ = w.Put(id, w.Entry(id), b.class.image) // where a game does not allow it there, it is shown where it is
+		}
+	}
+	if c.mixed() {
+		c.interpolate(now)
+	}
+	c.notices.release(c.seen)
+	c.handed = c.notices.take(c.handed)
+	for i := range c.handed {
+		if n := &c.handed[i]; n.Shows() {
+			c.fail(w.Deliver(n.Emitted, n.reader(&c.reader)))
+		}
+	}
+	return w
+}
+
+// interpolate puts into the world to draw what is shown as it was.
+func (c *Client) interpolate(now time.Duration) {
+	w := c.shown
+	c.seen = c.playout.At(now)
+	c.gone = c.gone[:0]
+	for id := range w.Entities() {
+		owner := w.Owner(id)
+		if !c.predicts(c.classes[id.Class()], owner) {
+			c.gone = append(c.gone, id)
+		}
+	}
+	for _, id := range c.gone {
+		w.Drop(id)
+	}
+	for id, tr := range c.tracks.of {
+		x := c.classes[id.Class()]
+		e, ok := tr.at(x, c.seen, float64(c.o.Extrapolate), x.image)
+		if ok && w.Put(id, e, x.image) != nil {
+			c.fail(w.Put(id, e, tr.last(c.seen))) // an image between two may be none that the game has
+		}
+	}
+	c.tracks.prune(c.seen)
+}
+
+// Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a server's Rewind wants to know of a shooter. Where
+// everything is predicted it is the client's tick.
+func (c *Client) Seen() float64 {
+	if c.style == Doom3 {
+		return float64(c.past.now)
+	}
+	return c.seen
+}
+
+// Notices are those about the events of the world that Show gave last, and about earlier ones. They are good until the next Show.
+func (c *Client) Notices() []Notice { return c.handed }

@@ -1,0 +1,411 @@
+package clientserver
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// ClientOptions are what a client is made from. Game, Link and Token have no default. Game, Settings and Replica must be the server's.
+type ClientOptions struct {
+	Game     *world.Game
+	Settings SettingsFunc
+	Replica  replica.Options
+
+	// Link is how the server is reached, and Token what lets the client in: a connect token, or the ticket of an earlier connection, by which the player
+	// comes back to their seat. Servers, if any, are tried in place of those that the token names; a ticket names none.
+	Link    link.Link
+	Token   token.Token
+	Servers []netip.AddrPort
+	// Conn are what else package conn takes. Protocol, Version and Channels are set by the client, and so is Seed where it is zero.
+	Conn conn.Options
+	// ConnectTimeout is how long each server is given to answer. Default: 10 s.
+	ConnectTimeout time.Duration
+	// Return is for how long to try to come back, with the ticket, when the connection was lost. Default: 30 s. Below zero, not at all.
+	Return time.Duration
+
+	// Name is what others read. Spectate asks to watch rather than to play.
+	Name     string
+	Spectate bool
+
+	// Input fills in the player's command for a tick, with world.Give. Without it, or where it gives none, the player does nothing.
+	Input func(t world.Tick, p world.Player, in *world.Inputs)
+	// Redundancy is how many of the last commands go into each packet, so that one that is lost is not missed. Default: 4.
+	Redundancy int
+	// Header, if set, fills in what else goes with commands: the time at which the client shows others, if it interpolates.
+	Header func(h *replica.CommandHeader)
+	// Clock decides for which ticks commands are sent. Default: one that follows what the server says of how early they come.
+	Clock Clock
+
+	// Snapshot and Event, if set, are given each packet of a snapshot, and each reliable event, as they came and in the order in which they are to be seen: what a
+	// client that predicts works with. They are good during the call.
+	Snapshot func(s *replica.Snapshot)
+	Event    func(e *replica.Event)
+	// Seen is called with what is in view each time that something has come. Events lists what has happened.
+	Seen func(w *world.World)
+	// Begun is called when a new world begins. Start is the world as it was at its start, where the client could make it, or nil.
+	Begun func(l Level, view, start *world.World)
+	// Have gives the data of a level that was kept from before, or nil; Keep is given data that the server has sent.
+	Have func(h LevelHash) []byte
+	Keep func(h LevelHash, l Level)
+	// Told is called with what the server or other players say, and when the game is paused.
+	Told func(Word)
+}
+
+// A Word is something that is said to a player.
+type Word struct {
+	Kind   WordKind
+	Player world.Player // who says it, for Chat
+	Name   string       // the same, by name
+	Text   string
+}
+
+// WordKind says what a Word is.
+type WordKind uint8
+
+// What is said to players.
+const (
+	Chat    WordKind = iota + 1 // by another player
+	Notice                      // by the server
+	Pause                       // the game stands still; Text says who wanted it
+	Proceed                     // it goes on
+)
+
+// Phase is how far a client has come.
+type Phase uint8
+
+// The phases of a client.
+const (
+	Connecting Phase = iota // looking for the server, or coming back to it
+	Greeting                // connected, has asked for a seat
+	Loading                 // has a seat, and gets ready for the level
+	Playing                 // is shown the world
+	Ended                   // see Err
+)
+
+var phaseNames = [...]string{"connecting", "greeting", "loading", "playing", "ended"}
+
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return "unknown"
+}
+
+// A Client is one player's end: it sends commands and holds a partial world with whatever is in view, at the newest state that has come. It is driven by Tick,
+// once for each tick of the game, or by Run. Its methods belong to the goroutine that drives it; while Run does, others use Do.
+type Client struct {
+	opt      ClientOptions
+	game     *world.Game
+	protocol *replica.Protocol
+	conn     *conn.Client
+	clock    Clock
+	batch    []link.Datagram
+	out      []link.Datagram
+
+	phase    Phase
+	err      error
+	byServer bool // the server ended the connection
+	over     bool // and has been answered
+	now      time.Duration
+	born     time.Time
+	retry    time.Duration // until when to try to come back
+	ticket   token.Token
+	tries    int
+
+	player   world.Player
+	client   uint64
+	name     string
+	watching bool
+	interval int
+	paused   bool
+
+	epoch    uint32
+	level    Level
+	wanted   message // the level that is being loaded
+	receiver *replica.Receiver
+	view     *world.World
+	local    *world.World
+	spawned  int           // into the local world
+	fresh    bool          // something came that has not been applied
+	asked    time.Duration // when the level was named
+	sound    time.Duration // when a packet last made sense
+	spoilt   int           // packets that made none since then
+
+	writer  *replica.CommandWriter
+	in      *world.Inputs
+	sent    world.Tick // the newest tick for which a command was made
+	history []int32    // of the last commands, by tick
+	images  [][]int32
+	header  replica.CommandHeader
+	scratch []byte
+	stats   ClientStats
+	calls   calls
+}
+
+// ClientStats are a client's totals.
+type ClientStats struct {
+	Snapshots      uint64 // that were shown
+	Packets, Bytes uint64 // that they came in
+	Stale          uint64 // packets that came too late
+	Bad            uint64 // packets, messages or events that could not be used
+	Commands       uint64 // that were made
+	Skipped        uint64 // ticks for which none was made, because the clock jumped
+	Returns        uint64 // how often the client came back
+	Early          int    // as the last snapshot told; in quarters of a tick
+	Repeated       uint64 // as snapshots told
+}
+
+// NewClient makes a client. It opens nothing and sends nothing until it is driven. It owns the link from now on and closes it in Close.
+func NewClient(o ClientOptions) (*Client, error) {
+	switch {
+	case o.Game == nil:
+		return nil, errors.New("clientserver: no game, set ClientOptions.Game")
+	case o.Link == nil:
+		return nil, errors.New("clientserver: no link to the server, set ClientOptions.Link")
+	}
+	p, err := replica.NewProtocol(o.Game, o.Replica)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(p, o)
+}
+
+// NewClientOf is NewClient for programs with many clients, which can share a Protocol: that of a Server in the same program, or one made by replica.NewProtocol
+// from the options' Game and Replica.
+func NewClientOf(p *replica.Protocol, o ClientOptions) (*Client, error) {
+	if o.Link == nil {
+		return nil, errors.New("clientserver: no link to the server, set ClientOptions.Link")
+	}
+	o.Game = p.Game()
+	return newClient(p, o)
+}
+
+func newClient(p *replica.Protocol, o ClientOptions) (*Client, error) {
+	orElse(&o.Redundancy, 4)
+	o.Redundancy = min(o.Redundancy, maxRedundancy)
+	if o.Return == 0 {
+		o.Return = 30 * time.Second
+	}
+	c := &Client{opt: o, game: o.Game, protocol: p, clock: o.Clock, born: time.Now(), batch: make([]link.Datagram, 64), name: clip(o.Name, maxName), watching: o.Spectate, ticket: o.Token}
+	c.calls.init()
+	if c.clock == nil {
+		c.clock = &leadClock{tick: o.Game.TickLength()}
+	}
+	if s := o.Game.Commands(); s != nil {
+		c.writer, c.in = replica.NewCommandWriter(p), o.Game.NewInputs()
+		c.history = make([]int32, len(s.Slots)*historyTicks)
+		c.images = make([][]int32, 0, maxRedundancy)
+		c.rest(s)
+	}
+	var err error
+	if c.local, err = o.Game.New(world.Settings{Partial: true}); err != nil {
+		return nil, err
+	}
+	if err := c.connect(o.Token); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect begins a connection.
+func (c *Client) connect(t token.Token) error {
+	o := conn.ClientOptions{Options: c.opt.Conn, Token: t, Servers: c.opt.Servers, ConnectTimeout: c.opt.ConnectTimeout}
+	if len(o.Servers) == 0 {
+		o.Servers = c.opt.Token.Servers // a ticket names none
+	}
+	o.Protocol, o.Version, o.Channels = token.ProtocolID(c.game.Name()), wireVersion, channels()
+	o.Datagram = max(min(orDatagram(o.Datagram), c.opt.Link.MaxDatagram()), 512)
+	if o.Seed == [32]byte{} {
+		if _, err := rand.Read(o.Seed[:]); err != nil {
+			return fmt.Errorf("clientserver: %w", err)
+		}
+	}
+	o.Seed[0] ^= byte(c.tries) // each machine needs its own
+	c.tries++
+	cc, err := conn.NewClient(o)
+	if err != nil {
+		return err
+	}
+	c.conn = cc
+	c.phase = Connecting
+	return nil
+}
+
+func orDatagram(n int) int {
+	if n == 0 {
+		return 1200
+	}
+	return n
+}
+
+// Tick takes in what has come, sends commands up to the tick that the clock says, and shows the newest state. It is to be called once for each tick of the game,
+// with a time that runs forward. The error is that of Err, once the client has ended.
+func (c *Client) Tick(now time.Duration) error {
+	if err := c.Receive(now); err != nil {
+		return err
+	}
+	c.command()
+	if err := c.local.Step(nil); err != nil {
+		c.stats.Bad++
+	}
+	return c.flush()
+}
+
+// Receive takes in what has come, without sending anything.
+func (c *Client) Receive(now time.Duration) error {
+	c.now = now
+	for {
+		n, err := c.opt.Link.Receive(c.batch)
+		if err != nil {
+			c.end(fmt.Errorf("clientserver: the way to the server has ended: %w", err))
+			return c.err
+		}
+		for i := 0; i < n; i += handleBatch {
+			c.conn.Receive(now, c.batch[i:min(i+handleBatch, n)])
+			c.handle()
+			c.apply()
+		}
+		if n < len(c.batch) {
+			c.handle()
+			return c.ended()
+		}
+	}
+}
+
+// Phase is how far the client has come.
+func (c *Client) Phase() Phase { return c.phase }
+
+// Err says why a client has ended: nil if it left by Leave, and while it goes on.
+func (c *Client) Err() error { return c.err }
+
+// View is what is in view, at the newest state that has come; nil before a world has begun. It must be left as it is.
+func (c *Client) View() *world.World { return c.view }
+
+// Player is who the client is in the world, or world.Nobody for one who watches.
+func (c *Client) Player() world.Player { return c.player }
+
+// ID is the number by which the server knows the player.
+func (c *Client) ID() uint64 { return c.client }
+
+// Name is the player's name, as the server has it.
+func (c *Client) Name() string { return c.name }
+
+// Level is the level that is played.
+func (c *Client) Level() Level { return c.level }
+
+// Paused says whether the game stands still.
+func (c *Client) Paused() bool { return c.paused }
+
+// Interval is how many ticks are between two snapshots.
+func (c *Client) Interval() int { return c.interval }
+
+// Conn is the connection, or nil until there is one.
+func (c *Client) Conn() *conn.Conn { return c.conn.Conn() }
+
+// Ledger books every byte of the present connection.
+func (c *Client) Ledger() conn.Ledger { return c.conn.Ledger() }
+
+// Stats gives the totals so far.
+func (c *Client) Stats() ClientStats { return c.stats }
+
+// Ticket is what lets the player back in after a crash of this program; see conn.Client.
+func (c *Client) Ticket() (token.Token, bool) { return c.conn.Ticket() }
+
+// Say sends a line of chat.
+func (c *Client) Say(line string) { c.say(message{kind: msgChat, text: clip(line, maxText)}) }
+
+// Rename asks for another name.
+func (c *Client) Rename(name string) { c.say(message{kind: msgName, name: clip(name, maxName)}) }
+
+// SetPaused asks for the game to stand still, or to go on.
+func (c *Client) SetPaused(on bool) { c.say(message{kind: msgPause, on: on}) }
+
+// SetSpectating asks to watch in place of playing, or the reverse.
+func (c *Client) SetSpectating(on bool) { c.say(message{kind: msgSide, on: on}) }
+
+// Leave ends the connection in good order: the seat is given up. Drive the client until Done, so that the server hears of it.
+func (c *Client) Leave() { c.end(nil) }
+
+// Done says whether the client has ended and the server knows.
+func (c *Client) Done() bool { return c.phase == Ended && c.conn.Done() }
+
+// Close closes the link, without a word to the server: the seat is kept for a while.
+func (c *Client) Close() error {
+	c.calls.stop()
+	return c.opt.Link.Close()
+}
+
+func (c *Client) say(m message) {
+	c.scratch = m.append(c.scratch[:0])
+	c.send(chanControl, c.scratch)
+}
+
+func (c *Client) send(channel uint8, b []byte) {
+	if cn := c.conn.Conn(); cn != nil && cn.Open() {
+		if err := cn.Send(channel, b); err != nil {
+			c.stats.Bad++
+		}
+	}
+}
+
+func (c *Client) flush() error {
+	if c.receiver != nil {
+		for _, m := range c.receiver.Outgoing() {
+			c.scratch = append(append(c.scratch[:0], byte(c.epoch)), m...)
+			c.send(chanState, c.scratch)
+		}
+	}
+	c.out = c.conn.Flush(c.now, c.out[:0])
+	c.handle() // a timeout is found by flushing
+	for done := 0; done < len(c.out); {
+		n, err := c.opt.Link.Send(c.out[done:])
+		if done += n; err == nil {
+			continue
+		}
+		if !link.Passing(err) {
+			c.end(fmt.Errorf("clientserver: the way to the server has ended: %w", err))
+			break
+		}
+		c.conn.Refused(done)
+		done++
+	}
+	c.over = c.over || c.byServer // it has been answered
+	return c.ended()
+}
+
+// ErrLeft is what Tick returns after the client has left by itself.
+var ErrLeft = errors.New("clientserver: the client has left")
+
+func (c *Client) ended() error {
+	if c.phase != Ended || !c.over && !c.conn.Done() {
+		return nil
+	}
+	if c.err == nil {
+		return ErrLeft
+	}
+	return c.err
+}
+
+func (c *Client) end(err error) {
+	if c.phase == Ended {
+		return
+	}
+	c.phase, c.err = Ended, err
+	reason := conn.ReasonLeft
+	var version *VersionError
+	if errors.As(err, &version) {
+		reason = ReasonVersion
+	} else if err != nil {
+		reason = ReasonData
+	}
+	c.conn.Close(reason, "")
+}

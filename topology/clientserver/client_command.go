@@ -1,0 +1,133 @@
+package clientserver
+
+import (
+	"fmt"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// historyTicks is how many commands a client remembers, and maxRedundancy how many of them can go into a packet.
+const (
+	historyTicks  = 64
+	maxRedundancy = 16
+	// mostAtOnce is how many commands are made in one Tick; where the clock jumped further the rest is left out.
+	mostAtOnce = 4
+)
+
+// command makes the player's commands up to the tick that the clock says, and sends the last few.
+func (c *Client) command() {
+	if c.phase != Playing || c.watching || c.paused || c.in == nil || c.player == world.Nobody {
+		return
+	}
+	target := c.clock.Target(c.now)
+	if target <= c.sent {
+		return // the clock waits for the server
+	}
+	if c.sent == 0 || target-c.sent > mostAtOnce {
+		if c.sent != 0 {
+			c.stats.Skipped += uint64(target - c.sent - 1)
+		}
+		for t := c.sent + 1; t < target && t > 0 && target-t < historyTicks; t++ {
+			copy(c.remembered(t), c.remembered(c.sent)) // as the server will have it
+		}
+		c.sent = target - 1
+	}
+	for c.sent < target {
+		c.sent++
+		c.in.Reset()
+		if c.opt.Input != nil {
+			c.opt.Input(c.sent, c.player, c.in)
+		}
+		if !c.in.Image(c.player, c.remembered(c.sent)) {
+			c.rest(c.game.Commands())
+		}
+		c.stats.Commands++
+	}
+	c.sendCommands()
+}
+
+// sendCommands sends the last few commands, oldest first, and what goes with them.
+func (c *Client) sendCommands() {
+	cn := c.conn.Conn()
+	if cn == nil || !cn.Open() {
+		return
+	}
+	c.images = c.images[:0]
+	for n := world.Tick(c.opt.Redundancy); n > 0; n-- {
+		if c.sent >= n {
+			c.images = append(c.images, c.remembered(c.sent-n+1))
+		}
+	}
+	c.header = replica.CommandHeader{Tick: c.sent}
+	if c.opt.Header != nil {
+		c.opt.Header(&c.header)
+	}
+	b, err := c.writer.Append(append(c.scratch[:0], byte(c.epoch)), c.header, c.images, cn.MaxPayload()-1)
+	if err != nil {
+		c.stats.Bad++
+		return
+	}
+	c.scratch = b
+	c.send(chanCommands, b)
+}
+
+// remembered is where the image of a tick's command is.
+func (c *Client) remembered(t world.Tick) []int32 {
+	n := len(c.history) / historyTicks
+	i := int(t%historyTicks) * n
+	return c.history[i : i+n]
+}
+
+// rest makes the present command one that does nothing.
+func (c *Client) rest(s *bits.Schema) {
+	image := c.remembered(c.sent)
+	for i := range s.Slots {
+		image[i] = s.Slots[i].Absent
+	}
+}
+
+// Sent is the newest tick for which the client has made a command, and Command its image at one of the last ticks, or nil: what a client that predicts
+// predicts with.
+func (c *Client) Sent() world.Tick { return c.sent }
+
+// Command is the image of the client's command at one of the last 64 ticks, or nil. It must be left as it is.
+func (c *Client) Command(t world.Tick) []int32 {
+	if c.in == nil || t == 0 || t > c.sent || c.sent-t >= historyTicks {
+		return nil
+	}
+	return c.remembered(t)
+}
+
+// Local is a partial world of entities that only this client has: sparks, dust, what the server need not know of. It takes a step at each Tick, and
+// nothing in it is ever sent. Spawn puts something there.
+func (c *Client) Local() *world.World { return c.local }
+
+// Spawn puts an entity of a class, by its name, into the local world. Its identifier is one that no server gives out.
+func (c *Client) Spawn(class string, v bits.Syncer) (world.ID, error) {
+	for i, info := range c.game.Classes() {
+		if info.Name() != class || info.Global() {
+			continue
+		}
+		image := make([]int32, info.Layout().Len())
+		var sync bits.Sync
+		if err := info.Layout().Pack(&sync, v, image); err != nil {
+			return world.None, fmt.Errorf("clientserver: %T is not what class %s is made of: %w", v, class, err)
+		}
+		at := 0
+		for id := range c.local.Of(i) { // in order of index
+			if id.Index() != at {
+				break
+			}
+			at++
+		}
+		c.spawned++
+		id := world.MakeID(i, world.Predicted, at, 1+c.spawned&(1<<23-1))
+		if err := c.local.Put(id, world.Entry{}, image); err != nil {
+			return world.None, err
+		}
+		return id, nil
+	}
+	return world.None, fmt.Errorf("clientserver: the game %s has no class %q to spawn", c.game.Name(), class)
+}

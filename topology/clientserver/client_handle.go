@@ -1,0 +1,327 @@
+package clientserver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// An EndError says why a server ended the connection, or did not let the client in.
+type EndError struct {
+	Reason conn.Reason
+	Note   string // what the server had to say
+}
+
+func (e *EndError) Error() string {
+	t := "clientserver: " + ReasonText(e.Reason)
+	if e.Note != "" {
+		t += ": " + e.Note
+	}
+	return t
+}
+
+// A VersionError says that client and server do not have the same version of the game, and what differs.
+type VersionError struct {
+	// Difference is empty if the games are declared alike, and only what replica.Options says differs.
+	Difference string
+}
+
+func (e *VersionError) Error() string {
+	if e.Difference == "" {
+		return "clientserver: the games are declared alike, but are sent otherwise: give client and server the same replica.Options (strategy, tables, classes)"
+	}
+	return "clientserver: the server has another version of the game:\n" + e.Difference
+}
+
+// handle looks at what happened on the connection.
+func (c *Client) handle() {
+	for _, e := range c.conn.Events() {
+		if c.phase == Ended {
+			continue
+		}
+		switch e.Kind {
+		case conn.Connected:
+			c.phase = Greeting
+			c.say(message{kind: msgHello, version: c.protocol.Hash(), on: c.watching, name: c.name})
+		case conn.Message:
+			c.message(&e)
+		case conn.BulkReceived:
+			c.bulk(&e)
+		case conn.TicketReceived:
+			if t, ok := c.conn.Ticket(); ok {
+				c.ticket = t
+			}
+		case conn.Disconnected:
+			c.disconnected(e.Reason, string(e.Data))
+		}
+	}
+}
+
+// disconnected ends the client, or lets it come back if only the network is to blame.
+func (c *Client) disconnected(reason conn.Reason, note string) {
+	switch reason {
+	case conn.ReasonTimeout, conn.ReasonNoAcks, conn.ReasonWornOut:
+		if c.opt.Return > 0 && c.comeBack() {
+			return
+		}
+	}
+	c.phase, c.err, c.byServer = Ended, &EndError{Reason: reason, Note: note}, true
+}
+
+// comeBack connects again with the ticket. What is in view stays as it was until the server shows something newer.
+func (c *Client) comeBack() bool {
+	if c.phase != Connecting {
+		c.retry = c.now + c.opt.Return
+	}
+	_, has := c.conn.Ticket()
+	if !has && c.stats.Returns == 0 || c.now >= c.retry {
+		return false
+	}
+	if c.connect(c.ticket) != nil {
+		return false
+	}
+	c.receiver = nil
+	c.stats.Returns++
+	return true
+}
+
+func (c *Client) message(e *conn.Event) {
+	switch e.Channel {
+	case chanSnapshots:
+		if c.receiver == nil {
+			return
+		}
+		c.fresh = true
+		switch err := c.receiver.Packet(e.Data); {
+		case err == nil:
+			c.stats.Packets++
+			c.stats.Bytes += uint64(len(e.Data))
+			c.sound, c.spoilt = c.now, 0
+		case errors.Is(err, replica.ErrEpoch) || errors.Is(err, replica.ErrStale):
+			c.stats.Stale++
+		default:
+			c.stats.Bad++
+			c.spoil()
+		}
+	case chanState:
+		if c.receiver == nil || len(e.Data) == 0 || e.Data[0] != byte(c.epoch) {
+			return // about a world that is no more
+		}
+		if err := c.receiver.Message(e.Data[1:]); err != nil {
+			c.stats.Bad++
+		}
+		c.fresh = true
+	case chanControl:
+		var m message
+		if m.parse(e.Data) != nil {
+			c.stats.Bad++
+			return
+		}
+		c.told(&m)
+	}
+}
+
+// spoil counts packets that make no sense. The receiver has asked for what it needs; if that does not help for a while, it is best to begin anew.
+func (c *Client) spoil() {
+	if c.spoilt++; c.spoilt >= spoiltMany && c.now-c.sound > spoiltLong {
+		c.sound, c.spoilt = c.now, 0
+		c.say(message{kind: msgAgain, epoch: c.epoch})
+	}
+}
+
+const (
+	spoiltMany = 20
+	spoiltLong = 3 * time.Second
+)
+
+// told handles a control message of the server.
+func (c *Client) told(m *message) {
+	switch m.kind {
+	case msgWelcome:
+		c.player, c.client, c.name, c.watching, c.interval = m.player, m.client, m.name, m.on, int(m.interval)
+		if c.phase == Greeting {
+			c.phase = Loading
+		}
+	case msgLevel:
+		if c.phase == Greeting {
+			c.stats.Bad++ // there is no seat yet
+			return
+		}
+		c.load(m)
+	case msgPause:
+		c.paused = m.on
+		c.clock.Reset()
+		kind := Proceed
+		if m.on {
+			kind = Pause
+		}
+		c.word(Word{Kind: kind, Text: m.text})
+	case msgChat:
+		c.word(Word{Kind: Chat, Player: m.player, Name: m.name, Text: m.text})
+	case msgNotice:
+		c.word(Word{Kind: Notice, Text: m.text})
+	default:
+		c.stats.Bad++
+	}
+}
+
+func (c *Client) word(w Word) {
+	if c.opt.Told != nil {
+		c.opt.Told(w)
+	}
+}
+
+// load gets ready for a level: with its data at hand at once, otherwise when the server has sent it.
+func (c *Client) load(m *message) {
+	c.wanted, c.asked, c.phase, c.receiver = *m, c.now, Loading, nil
+	if m.size == 0 {
+		c.begin(nil)
+		return
+	}
+	if LevelHash(m.data) == c.level.Hash() {
+		c.begin(c.level.Data)
+		return
+	}
+	if c.opt.Have != nil {
+		if data := c.opt.Have(LevelHash(m.data)); data != nil {
+			l := Level{Data: data}
+			if l.Hash() == LevelHash(m.data) {
+				c.begin(data)
+				return
+			}
+		}
+	}
+	c.say(message{kind: msgNeed, epoch: m.epoch})
+}
+
+// bulk takes what the server has sent in one piece.
+func (c *Client) bulk(e *conn.Event) {
+	switch {
+	case e.Tag == tagDeclarations && c.phase == Greeting:
+		c.end(&VersionError{Difference: world.DiffDescriptions(c.game.Describe(), string(e.Data))})
+	case e.Tag == tagLevel && c.phase == Loading:
+		l := Level{Name: c.wanted.name, Seed: c.wanted.seed, Data: e.Data}
+		if l.Hash() != LevelHash(c.wanted.data) {
+			return // of a level that was to be played before this one
+		}
+		if c.opt.Keep != nil {
+			c.opt.Keep(l.Hash(), l)
+		}
+		c.begin(e.Data)
+	default:
+		c.stats.Bad++
+	}
+}
+
+// begin makes the partial world of a level, and says so to the server.
+func (c *Client) begin(data []byte) {
+	m := &c.wanted
+	l := Level{Name: m.name, Seed: m.seed, Data: data}
+	settings, err := c.opt.Settings.settings(l)
+	if err != nil {
+		c.end(fmt.Errorf("this client cannot use the level that the server plays: %w", err))
+		return
+	}
+	// What is still as it was when the world began need not be sent, if both ends can make the same beginning.
+	start, err := c.game.New(settings)
+	if err != nil {
+		start = nil
+	}
+	settings.Partial, settings.States = true, nil
+	view, err := c.game.New(settings)
+	if err != nil {
+		c.end(err)
+		return
+	}
+	o := replica.ReceiverOptions{Start: start, Epoch: uint8(m.epoch), Tick: m.tick}
+	if !c.paused {
+		o.Tick += world.Tick((c.now - c.asked) / c.game.TickLength())
+	}
+	r := replica.NewReceiver(c.protocol, o)
+	same := start != nil && r.Start() == m.start
+	if !same {
+		o.Start, start = nil, nil
+		r = replica.NewReceiver(c.protocol, o)
+	}
+	if start != nil {
+		for i, info := range c.game.Classes() {
+			for id := range start.Of(i) {
+				if info.Global() { // entities are shown as they come into view, but there is always a state
+					_ = view.Put(id, start.Entry(id), start.Image(id)) // it has one
+				}
+			}
+		}
+	}
+	c.level, c.receiver, c.view, c.epoch, c.phase = l, r, view, m.epoch, Playing
+	c.sent, c.sound, c.spoilt = 0, c.now, 0
+	c.clock.Reset()
+	c.say(message{kind: msgReady, epoch: m.epoch, on: same})
+	if c.opt.Begun != nil {
+		c.opt.Begun(l, view, start)
+	}
+}
+
+// apply brings what is in view up to the newest state. Reliable events come before the snapshots that the server made after them.
+func (c *Client) apply() {
+	if !c.fresh || c.receiver == nil {
+		return
+	}
+	c.fresh = false
+	r, w := c.receiver, c.view
+	changed := false
+	begin := func() {
+		if !changed {
+			changed = true
+			w.SetTick(r.Tick())
+		}
+	}
+	events := r.Events()
+	for i := range events {
+		begin()
+		c.event(&events[i])
+		if c.opt.Event != nil {
+			c.opt.Event(&events[i])
+		}
+	}
+	for s := r.Next(); s != nil && c.receiver == r; s = r.Next() {
+		begin()
+		c.snapshot(s)
+	}
+	if changed && c.opt.Seen != nil {
+		c.opt.Seen(w)
+	}
+}
+
+func (c *Client) event(e *replica.Event) {
+	if c.view.Deliver(e.Emitted, e.Fields()) != nil {
+		c.stats.Bad++
+	}
+}
+
+// snapshot shows what a packet brought.
+func (c *Client) snapshot(s *replica.Snapshot) {
+	if s.Report {
+		c.stats.Snapshots++
+		c.stats.Early = s.Early
+		c.stats.Repeated += uint64(s.Repeated)
+		c.clock.Heard(c.now, s, c.conn.Conn().Quality())
+	}
+	for i := range s.Updates {
+		u := &s.Updates[i]
+		if u.What != replica.Held {
+			c.view.Drop(u.ID)
+		} else if c.view.Put(u.ID, u.Entry, u.Image) != nil {
+			c.stats.Bad++
+		}
+	}
+	for i := range s.Events {
+		c.event(&s.Events[i])
+	}
+	if c.opt.Snapshot != nil {
+		c.opt.Snapshot(s)
+	}
+}

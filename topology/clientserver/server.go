@@ -1,0 +1,358 @@
+package clientserver
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Server runs a game for clients. It is driven by Tick, once for each tick of the game, or by Run, which does that as time goes by. Its methods belong to
+// the goroutine that drives it; while Run does, others use Do.
+type Server struct {
+	opt         Options
+	game        *world.Game
+	protocol    *replica.Protocol
+	description string // of the game, for clients with another version
+	ports       []*port
+	pool        *pool
+	stage       *stage
+
+	now      time.Duration
+	born     time.Time     // where Run's clock starts
+	due      time.Duration // when the next tick is to be
+	lenient  time.Duration // until when clocks may be wrong through no fault of a client's
+	turn     uint64        // counts Ticks, also those of a world that stands still
+	every    int           // ticks between two snapshots of a client
+	gap      time.Duration // the same as time
+	phases   []int         // how many clients have their turn at each of them
+	paused   bool
+	closing  bool
+	swept    time.Duration
+	peers    map[*conn.Conn]*peer
+	order    []*peer // the same in the order in which they came
+	seats    map[uint64]*Seat
+	players  []*Seat // by number; the first is nil
+	watching int
+	leaving  []world.Player
+	in       *world.Inputs
+	neutral  []int32
+	work     []*peer // whose turn it is
+	control  message
+	scratch  []byte
+	stats    Stats
+	lastErr  string
+	unfit    map[int]bool // classes of which entities were too large
+	calls    calls
+}
+
+// NewServer makes a server with its first world. It owns the links from now on and closes them in Close.
+func NewServer(o Options) (*Server, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	p, err := replica.NewProtocol(o.Game, o.Replica)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		opt: o, game: o.Game, protocol: p, description: o.Game.Describe(),
+		born: time.Now(), every: max(1, (o.Game.Rate()+o.SnapshotRate/2)/o.SnapshotRate),
+		peers: map[*conn.Conn]*peer{}, seats: map[uint64]*Seat{}, players: make([]*Seat, 1), in: o.Game.NewInputs(), unfit: map[int]bool{},
+	}
+	s.phases = make([]int, s.every)
+	s.gap = time.Duration(s.every) * o.Game.TickLength()
+	s.calls.init()
+	if c := o.Game.Commands(); c != nil {
+		s.neutral = make([]int32, len(c.Slots))
+		for i := range c.Slots {
+			s.neutral[i] = c.Slots[i].Absent
+		}
+	}
+	if s.stage, err = s.newStage(o.Level); err != nil {
+		return nil, err
+	}
+	for i, l := range o.Links {
+		port, err := s.newPort(l, i)
+		if err != nil {
+			return nil, err
+		}
+		s.ports = append(s.ports, port)
+	}
+	s.pool = newPool(o.Workers, p)
+	s.begun()
+	if o.Develop {
+		for _, class := range p.Oversize(leastPayload) {
+			s.tell(News{Kind: GameError, Err: fmt.Errorf("clientserver: class %s: it may be that %w of %d bytes; sync less of it, or split it into several entities", class, ErrTooLarge, leastPayload)})
+		}
+	}
+	return s, nil
+}
+
+// World is the world that is played. It must be left as it is.
+func (s *Server) World() *world.World { return s.stage.world }
+
+// Level is what the world started from.
+func (s *Server) Level() Level { return s.stage.level }
+
+// Protocol is what server and clients must agree on.
+func (s *Server) Protocol() *replica.Protocol { return s.protocol }
+
+// Token issues a token by which someone can connect within the given time: for servers without a backend, for the host of a listen server, and for tests.
+func (s *Server) Token(client uint64, userData []byte, life time.Duration) (token.Token, error) {
+	return token.Issue(s.opt.Keys[0], token.Grant{
+		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData, Servers: s.opt.Addresses,
+		Expires: s.opt.Conn.Wall + int64((s.now+life+time.Second-1)/time.Second),
+	}, rand.Reader)
+}
+
+// Tick takes in what has come, computes the next tick of the world, and sends to the clients whose turn it is. It is to be called once for each tick, with a
+// time that runs forward. The error is one that the server cannot go on after.
+func (s *Server) Tick(now time.Duration) error {
+	began := time.Now()
+	if err := s.receive(now); err != nil {
+		return err
+	}
+	s.sweep()
+	mark := time.Now()
+	s.stats.last = Stages{Receive: mark.Sub(began)}
+	if err := s.step(); err != nil {
+		return err
+	}
+	s.due = now + s.game.TickLength()
+	s.turn++
+	began = time.Now()
+	s.stats.last.Step = began.Sub(mark)
+
+	s.choose()
+	s.pool.run(s.work)
+	look, encode := s.pool.spent()
+	mark = time.Now()
+	s.stats.last.Interest += look
+	s.stats.last.Encode = encode
+	s.stats.last.Parallel = mark.Sub(began)
+
+	err := s.send()
+	s.flush()
+	s.stats.last.Send = time.Since(mark)
+	s.stats.Ticks++
+	s.stats.Stages.add(&s.stats.last)
+	if s.opt.Ticked != nil {
+		s.opt.Ticked(s.stats.last)
+	}
+	return err
+}
+
+// Receive takes in what has come, between ticks. It is not needed, but lets the server know better when commands came.
+func (s *Server) Receive(now time.Duration) error {
+	began := time.Now()
+	err := s.receive(now)
+	s.stats.Stages.Receive += time.Since(began)
+	return err
+}
+
+// leastPayload is what a packet holds where links carry the datagrams that practically all networks do.
+const leastPayload = 1150
+
+// stall is a silence of the driver after which clients cannot know what the time is.
+const stall = 250 * time.Millisecond
+
+func (s *Server) receive(now time.Duration) error {
+	if now-s.now > stall {
+		s.lenient = now + 3*time.Second
+	}
+	s.now = now
+	alive := false
+	for _, p := range s.ports {
+		alive = s.drain(p) || alive
+	}
+	if !alive {
+		return errors.New("clientserver: every link has ended, nobody can reach the server any more")
+	}
+	return nil
+}
+
+// step computes a tick of the world, unless it stands still.
+func (s *Server) step() error {
+	if s.paused || s.closing {
+		return nil
+	}
+	g := s.stage
+	in := s.in
+	in.Reset()
+	for _, p := range s.leaving {
+		in.Leave(p)
+	}
+	s.leaving = s.leaving[:0]
+	t := g.world.Tick() + 1
+	for _, seat := range s.players[1:] {
+		if seat != nil {
+			s.command(seat, t)
+		}
+	}
+	if err := g.world.Step(in); err != nil {
+		s.gameError(err)
+	}
+	if s.opt.After != nil {
+		s.opt.After(g.world, in)
+	}
+	if err := g.publisher.Publish(g.world); err != nil {
+		if s.opt.Develop {
+			return err
+		}
+		s.gameError(err)
+	}
+	return nil
+}
+
+// command gives the world what a player does at a tick. If no command has come the world uses the last one again, without its edges; after a while its levels
+// are let go as well.
+func (s *Server) command(seat *Seat, t world.Tick) {
+	p := seat.peer
+	if !seat.inside {
+		if p == nil || p.state != shown {
+			return
+		}
+		s.in.Join(seat.Player)
+		seat.inside = true
+	}
+	if s.neutral == nil {
+		return
+	}
+	if p != nil {
+		if image, seen := p.queue.take(t); image != nil {
+			if s.in.GiveImage(seat.Player, image) == nil {
+				seat.repeated, seat.seen = 0, seen
+				return
+			}
+			s.offend(p, BadCommand)
+		}
+		p.counts.Repeated++
+		p.repeated++
+	}
+	s.stats.Commands.Repeated++
+	seat.repeated++
+	if seat.repeated == s.neutralAfter() {
+		if p != nil {
+			p.counts.Neutral++
+		}
+		s.stats.Commands.Neutral++
+		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
+	}
+}
+
+func (s *Server) neutralAfter() int { return int(s.opt.Neutral / s.game.TickLength()) }
+
+// gameError tells of a game's mistake, but not sixty times a second of the same.
+func (s *Server) gameError(err error) {
+	text := err.Error()
+	var where *world.Error
+	if errors.As(err, &where) {
+		text = where.Class + where.Err.Error()
+	}
+	if text == s.lastErr {
+		s.stats.GameErrors++
+		return
+	}
+	s.lastErr = text
+	s.tell(News{Kind: GameError, Err: err})
+}
+
+// Change begins another level. Everyone stays connected, is told of it, and comes into the new world when ready for it: those who do not have its data are
+// sent it first. It takes as long as the game needs to fill its world.
+func (s *Server) Change(l Level) error {
+	g, err := s.newStage(l)
+	if err != nil {
+		return err
+	}
+	s.stage = g
+	s.leaving = s.leaving[:0]
+	s.lastErr = ""
+	for _, seat := range s.seats {
+		seat.inside, seat.repeated = false, 0
+	}
+	s.begun()
+	for _, p := range s.order {
+		if p.seat != nil {
+			s.show(p)
+		}
+	}
+	return nil
+}
+
+func (s *Server) begun() {
+	if s.opt.Begun != nil {
+		s.opt.Begun(s.stage.world, s.stage.level)
+	}
+	s.tell(News{Kind: LevelBegun, Text: s.stage.level.Name})
+}
+
+// SetPaused lets the world stand still, or go on. Connections go on either way. The text says who wanted it, or why, and is shown to players.
+func (s *Server) SetPaused(on bool, why string) {
+	if s.paused == on {
+		return
+	}
+	s.paused = on
+	s.lenient = s.now + 3*time.Second
+	s.broadcast(message{kind: msgPause, on: on, text: why})
+	kind := Resumed
+	if on {
+		kind = Paused
+	}
+	s.tell(News{Kind: kind, Text: why})
+}
+
+// Paused says whether the world stands still.
+func (s *Server) Paused() bool { return s.paused }
+
+// Notice tells everyone something.
+func (s *Server) Notice(text string) { s.broadcast(message{kind: msgNotice, text: text}) }
+
+// Kick throws someone out, and tells them why. Their seat is given up.
+func (s *Server) Kick(seat *Seat, why string) {
+	if seat.peer == nil {
+		s.leave(seat)
+		return
+	}
+	s.drop(seat.peer, ReasonKicked, why)
+}
+
+// Shutdown tells everyone that the server stops, and lets no one in any more. Call Tick until Done, or for two seconds, so that all hear of it.
+func (s *Server) Shutdown(note string) {
+	s.closing = true
+	for _, p := range s.ports {
+		p.conn.Shutdown(conn.ReasonClosing, note)
+	}
+}
+
+// Done says whether everyone knows that the server has stopped.
+func (s *Server) Done() bool {
+	for _, p := range s.ports {
+		if p.down == nil && !p.conn.Done() {
+			return false
+		}
+	}
+	return s.closing
+}
+
+// Close ends the server's goroutines and closes its links, without a word to anyone.
+func (s *Server) Close() error {
+	s.calls.stop()
+	s.pool.close()
+	var all []error
+	for _, p := range s.ports {
+		all = append(all, p.link.Close())
+	}
+	return errors.Join(all...)
+}
+
+// portSeed gives each link randomness of its own.
+func (s *Server) portSeed(i int) [32]byte {
+	return sha256.Sum256(fmt.Appendf(s.opt.Conn.Seed[:32:32], "link %d", i))
+}

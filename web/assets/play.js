@@ -1,0 +1,60 @@
+// The game in its frame: fetches the program with a bar, starts it, and lends it what only a page can do. The program finds its settings in
+// window.coevalConfig, asks coevalJoin for a way in, and offers window.coeval to the panel and to tests.
+
+const bar = document.getElementById('part');
+const step = document.getElementById('step');
+const loading = document.getElementById('loading');
+const query = new URLSearchParams(location.search);
+const remembered = key => { try { return localStorage.getItem(key) || ''; } catch { return ''; } };
+
+window.coevalConfig = {
+  name: query.get('name') ?? remembered('coeval.name'),
+  style: query.get('style') ?? '',
+  mute: query.has('mute'),
+  frugal: query.has('frugal'),
+  practice: query.has('practice'),
+  map: query.get('map') ?? '',
+  tool: query.get('tool') ?? '',
+};
+
+// coevalJoin asks the server for a token and says by which addresses it is reached.
+window.coevalJoin = async () => {
+  const base = query.get('server') ?? '';
+  let answer;
+  try {
+    answer = await fetch(base + '/token', { method: 'POST' });
+  } catch {
+    throw new Error('the server does not answer');
+  }
+  if (!answer.ok) throw new Error((await answer.text()).trim() || 'the server lets no one in');
+  const a = await answer.json();
+  const at = new URL(base || location.href, location.href);
+  const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
+  return {
+    token: a.token,
+    transport: a.webtransport && !query.has('notransport') ? `https://${at.hostname}:${a.webtransport}/coeval` : '',
+    hashes: (a.certificates ?? []).map(unhex),
+    socket: a.websocket ? `${at.protocol === 'https:' ? 'wss' : 'ws'}://${at.host}${a.websocket}` : '',
+  };
+};
+
+// coevalReady is called by the program when there is something to see.
+window.coevalReady = () => { loading.hidden = true; };
+
+async function start() {
+  const answer = await fetch('/client.wasm');
+  if (!answer.ok) throw new Error(await answer.text());
+  const size = Number(answer.headers.get('X-Size')) || 1;
+  let got = 0;
+  const count = new TransformStream({ transform(chunk, out) { got += chunk.byteLength; bar.style.width = `${Math.min(100, got / size * 100)}%`; out.enqueue(chunk); } });
+  const counted = new Response(answer.body.pipeThrough(count), { headers: { 'Content-Type': 'application/wasm' } });
+  const go = new Go();
+  const { instance } = await WebAssembly.instantiateStreaming(counted, go.importObject);
+  step.textContent = 'starting';
+  await go.run(instance);
+  throw new Error('the game has ended; reload the page to play again');
+}
+
+start().catch(e => { loading.hidden = false; step.textContent = e.message || String(e); bar.style.width = '0'; });
+addEventListener('pagehide', e => { if (!e.persisted) window.coeval?.set('leave', ''); });
+addEventListener('contextmenu', e => e.preventDefault());

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Options are what a page is made from.
+type Options struct {
+	// Client gives the program for the browser, or nil as long as there is none.
+	Client func() *Bundle
+	// Hosts are the names, besides this machine's own loopback, by which the page may be asked for. Requests for others are refused, so that no page from
+	// elsewhere can pass itself off as this one.
+	Hosts []string
+	// Connect are the origins that the page may connect to besides its own, such as https://127.0.0.1:4433.
+	Connect []string
+}
+
+// Page serves the page, its assets, and the client.
+func Page(o Options) http.Handler {
+	mux := http.NewServeMux()
+	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; img-src 'self' data: blob:; connect-src " + strings.Join(append([]string{"'self'"}, o.Connect...), " ") +
+		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; worker-src 'self' blob:; media-src 'self' blob: data:"
+	mux.HandleFunc("GET /{$}", serveAsset("index.html", policy))
+	mux.HandleFunc("GET /play", serveAsset("play.html", policy))
+	list, err := fs.ReadDir(assets, "assets")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	for _, f := range list {
+		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy))
+	}
+	mux.HandleFunc("GET /client.wasm", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveProgram) })
+	mux.HandleFunc("GET /wasm_exec.js", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveStarter) })
+	return mux
+}
+
+func (o *Options) bundle(w http.ResponseWriter, r *http.Request, serve func(*Bundle, http.ResponseWriter, *http.Request)) {
+	var b *Bundle
+	if o.Client != nil {
+		b = o.Client()
+	}
+	if b == nil {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the game is still being built", http.StatusServiceUnavailable)
+		return
+	}
+	serve(b, w, r)
+}
+
+// serveAsset serves one of the package's files.
+func serveAsset(name, policy string) http.HandlerFunc {
+	data, err := assets.ReadFile(path.Join("assets", name))
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	sum := sha256.Sum256(data)
+	packed := pack(data)
+	tag := hex.EncodeToString(sum[:8])
+	kind := mime.TypeByExtension(path.Ext(name))
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", kind)
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		packed.serve(w, r, tag)
+	}
+}
+
+// errHost is what a page from elsewhere is told.
+var errHost = errors.New("this page is for this machine's own browser; open it by the address that was printed")
+
+// Guard refuses requests for other hosts than this machine, or those given, and those by which another page would change something. A program on a
+// loopback address is not safe from pages of strangers without it: names can be made to lead there.
+func Guard(next http.Handler, hosts ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !local(r.Host, hosts) {
+			http.Error(w, errHost.Error(), http.StatusForbidden)
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			origin := r.Header.Get("Origin")
+			if _, host, ok := strings.Cut(origin, "://"); origin != "" && (!ok || host != r.Host) {
+				http.Error(w, errHost.Error(), http.StatusForbidden)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// local says whether a request names this machine.
+func local(host string, hosts []string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	name = strings.Trim(name, "[]")
+	if name == "localhost" {
+		return true
+	}
+	if a, err := netip.ParseAddr(name); err == nil && a.IsLoopback() {
+		return true
+	}
+	for _, h := range hosts {
+		if strings.EqualFold(h, name) {
+			return true
+		}
+	}
+	return false
+}
