@@ -14,6 +14,7 @@ type coder struct {
 	enc   *entropy.Encoder
 	dec   *entropy.Decoder
 	count *counter
+	tape  *Tape // notes what is encoded, if set
 
 	facts    [maxFacts]uint8
 	features [maxFeatures]int64
@@ -34,7 +35,11 @@ func (c *coder) symbol(t *table, s int) int {
 	switch {
 	case c.enc != nil:
 		lo := uint32(t.cum[s])
-		c.enc.EncodeFreq(lo, uint32(t.cum[s+1])-lo, tableBits)
+		freq := uint32(t.cum[s+1]) - lo
+		c.enc.EncodeFreq(lo, freq, tableBits)
+		if c.tape != nil {
+			c.tape.note(formFreq, lo, freq, 0, 0)
+		}
 	case c.dec != nil:
 		slot := uint16(c.dec.DecodeFreq(tableBits))
 		s = t.find(slot)
@@ -65,6 +70,9 @@ func (c *coder) raw(v uint32, n uint) uint32 {
 	switch {
 	case c.enc != nil:
 		c.enc.EncodeBits(uint64(v), n)
+		if c.tape != nil {
+			c.tape.note(formBits, 0, 0, v, n)
+		}
 	case c.dec != nil:
 		v = uint32(c.dec.DecodeBits(n))
 	default:

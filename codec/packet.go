@@ -41,18 +41,28 @@ func (e *Encoder) Put(class int, h *History, now []int32) bool {
 		if e.c.change(m, h, !same(now, h.Images[0])) {
 			e.c.entity(m, h, now)
 		}
+		e.stop()
 		return true
 	}
 	mark, before := e.enc.Mark(), e.c.facts[factBefore]
 	if e.c.change(m, h, !same(now, h.Images[0])) {
 		e.c.entity(m, h, now)
 	}
+	e.stop()
 	if !e.enc.Fits() {
 		e.enc.Rewind(mark)
 		e.c.facts[factBefore] = before
 		return false
 	}
 	return true
+}
+
+// stop ends what Record began.
+func (e *Encoder) stop() {
+	if t := e.c.tape; t != nil {
+		t.changed = e.c.facts[factBefore] & 1
+		e.c.tape = nil
+	}
 }
 
 // Refer makes the entity put last the reference of those put after it, in

@@ -128,6 +128,9 @@ func (c *coder) residual(m *errorTables, bin int, frac int64, r int64) int64 {
 	freq := uint32(t.cum[sym+1]) - lo
 	if cell == cells-1 {
 		c.enc.EncodeFreq(lo, freq, tableBits)
+		if c.tape != nil {
+			c.tape.note(formFreq, lo, freq, 0, 0)
+		}
 		c.gamma(mag - lastCell)
 		c.raw(low, shift)
 		return r
@@ -137,9 +140,16 @@ func (c *coder) residual(m *errorTables, bin int, frac int64, r int64) int64 {
 	tail := (mag-cellStart[cell])<<shift | low
 	if n <= entropy.MaxTail {
 		c.enc.EncodeFreqBits(lo, freq, tableBits, tail, n)
+		if c.tape != nil {
+			c.tape.note(formFreqBits, lo, freq, tail, n)
+		}
 	} else {
 		c.enc.EncodeFreq(lo, freq, tableBits)
 		c.enc.EncodeBits(uint64(tail), n)
+		if c.tape != nil {
+			c.tape.note(formFreq, lo, freq, 0, 0)
+			c.tape.note(formBits, 0, 0, tail, n)
+		}
 	}
 	return r
 }

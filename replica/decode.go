@@ -137,7 +137,11 @@ func (r *Receiver) readEntities(dec codec.PacketDecoder, info packetInfo) (hash 
 			r.work.list = r.work.list[:at]
 			return 0, err
 		}
-		hash = mix(hash, uint32(handle), n.image)
+		sum := uint64(0)
+		if n.what == held {
+			sum = imageSum(n.image)
+		}
+		hash = mix(hash, uint32(handle), sum)
 		more = dec.Flag(chanceEntity)
 	}
 	return hash, nil

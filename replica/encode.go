@@ -40,6 +40,10 @@ type Worker struct {
 	skips  skips
 	hist   codec.History
 	part   codec.History
+	picks  picks
+	coder  *codec.Encoder // enc, if it is coeval's
+	tapes  []tapeCase
+	pub    *Publisher // whose entities the tapes are of
 }
 
 // todo is something that the client should be told.
@@ -50,7 +54,11 @@ type todo struct {
 }
 
 // NewWorker makes a worker for senders of a protocol.
-func NewWorker(p *Protocol) *Worker { return &Worker{enc: p.strategy.NewEncoder()} }
+func NewWorker(p *Protocol) *Worker {
+	w := &Worker{enc: p.strategy.NewEncoder()}
+	w.coder, _ = w.enc.(*codec.Encoder)
+	return w
+}
 
 // Encode makes the packets of a snapshot and stages them in the sender. What
 // was staged before and not sent is taken back. There may be no packets at all,
@@ -58,6 +66,7 @@ func NewWorker(p *Protocol) *Worker { return &Worker{enc: p.strategy.NewEncoder(
 //
 // It should be called at each snapshot even when there is no budget, since it also collects events.
 func (s *Sender) Encode(w *Worker, room Room) {
+	w.serve(s.pub)
 	s.unstage()
 	s.answer()
 	s.gather()
@@ -358,7 +367,7 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 	e := flightEntry{handle: h, unique: r.unique, what: r.want}
 	fits := true
 	class := -1
-	var image []int32
+	var sum uint64
 	var owner world.Player
 	if r.want != held {
 		enc.Flag(true, chanceSpecial)
@@ -367,9 +376,8 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 	} else {
 		sl := &s.pub.slots[r.slot]
 		class = int(sl.class)
-		var m *imageMeta
-		m, image = sl.now()
-		owner = m.owner
+		m, image := sl.now()
+		owner, sum = m.owner, m.sum
 		e.number = sl.number
 		fits = s.putImage(w, f, r, sl, m, image)
 	}
@@ -379,8 +387,8 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 		return false
 	}
 	cost := enc.Spent() - before
+	*hash = mix(*hash, uint32(h), sum)
 	if class >= 0 {
-		*hash = mix(*hash, uint32(h), image)
 		s.cost[class] += (float32(cost) - s.cost[class]) / 16
 		s.ledger.Classes[class].Bits += cost
 		s.ledger.Classes[class].Updates++
@@ -389,7 +397,6 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 			r.owner = owner
 		}
 	} else {
-		*hash = mix(*hash, uint32(h), nil)
 		s.ledger.Views += cost
 	}
 	r.sends++
@@ -402,10 +409,27 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 
 // putImage writes an image against what the client has of the entity.
 func (s *Sender) putImage(w *Worker, f *flight, r *record, sl *slot, m *imageMeta, image []int32) bool {
-	p := s.pub.protocol
 	enc := w.enc
-	baseOwner, old := s.base(w, f, r, sl)
-	special := !r.bound || m.owner != baseOwner
+	c := &s.pub.protocol.classes[sl.class]
+	var owner world.Player // of the base
+	var old int64
+	var known *tapeCase
+	hit := false
+	if s.classic != nil {
+		w.hist.Reset()
+		owner, old = s.classic.base(w, f, r, sl)
+	} else {
+		old = s.base(w, f, r, sl)
+		if len(c.parts) == 1 && c.fields > 0 {
+			known, hit = w.recall(sl, s.options.Start)
+		}
+		if hit {
+			owner = known.owner
+		} else {
+			owner = s.load(w, sl)
+		}
+	}
+	special := !r.bound || m.owner != owner
 	enc.Flag(special, chanceSpecial)
 	if special {
 		enc.Flag(false, chanceGone)
@@ -413,30 +437,42 @@ func (s *Sender) putImage(w *Worker, f *flight, r *record, sl *slot, m *imageMet
 		if !r.bound {
 			s.putBinding(enc, sl, f.tick)
 		}
-		enc.Flag(m.owner != baseOwner, chanceOwner)
-		if m.owner != baseOwner {
+		enc.Flag(m.owner != owner, chanceOwner)
+		if m.owner != owner {
 			enc.Bits(uint32(m.owner), 16)
 		}
 	}
-	if r.bound && w.hist.Len > 0 && old >= 0 {
+	if r.bound && old >= 0 {
 		enc.Flag(true, chanceOld)
 		putNumber(enc, uint32(old))
 	} else if r.bound && old == noBase {
 		enc.Flag(false, chanceOld)
 	}
-	c := &p.classes[sl.class]
+	switch {
+	case hit:
+		return w.coder.Replay(&known.tape)
+	case known != nil:
+		w.coder.Record(&known.tape)
+		known.used, known.owner = w.coder.Put(c.parts[0].class, &w.hist, image), owner
+		return known.used
+	}
+	return w.putParts(c, image)
+}
+
+// putParts writes an image part by part.
+func (w *Worker) putParts(c *class, image []int32) bool {
+	if c.fields == 0 {
+		return true
+	}
 	if len(c.parts) == 1 {
-		if c.fields == 0 {
-			return true
-		}
-		return enc.Put(c.parts[0].class, &w.hist, image)
+		return w.enc.Put(c.parts[0].class, &w.hist, image)
 	}
 	for _, part := range c.parts {
 		w.part = w.hist
 		for i := range w.part.Len {
 			w.part.Images[i] = w.hist.Images[i][part.from:part.to]
 		}
-		if !enc.Put(part.class, &w.part, image[part.from:part.to]) {
+		if !w.enc.Put(part.class, &w.part, image[part.from:part.to]) {
 			return false
 		}
 	}
@@ -449,14 +485,10 @@ const (
 	noBase   = -2
 )
 
-// base fills the worker's history with what the client is known to hold, and
-// gives the owner that goes with it. old is how many packets ago the base was
-// sent where that lies before the window, or one of the constants above.
-func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Player, old int64) {
-	w.hist.Reset()
-	if s.classic != nil {
-		return s.classic.base(w, f, r, sl)
-	}
+// base picks what the client is known to hold of an entity. old is how many
+// packets ago the base was sent where that lies before the window, or one of the constants above.
+func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
+	w.picks.n = 0
 	var ticks [depth]uint32
 	n := 0
 	for i := range r.acks[:r.acked] {
@@ -469,27 +501,18 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (owner world.Pl
 	}
 	if n > 0 {
 		picked, n := choose(f.tick, ticks[:n])
-		for i := range n {
-			a := &r.acks[picked[i]]
-			m, image := sl.find(a.number)
-			if m == nil {
-				break
-			}
-			if i == 0 {
-				owner = m.owner
-			}
-			w.hist.Add(image, int32(f.tick-a.tick))
+		for _, at := range picked[:n] {
+			w.picks.add(r.acks[at].number, f.tick-ticks[at])
 		}
-		return owner, inWindow
+		return inWindow
 	}
-	if r.acked > 0 && r.sends-r.acks[0].sends < keepOld {
-		a := &r.acks[0]
-		if m, image := sl.find(a.number); m != nil {
-			w.hist.Add(image, int32(min(f.tick-a.tick, 255)))
-			return m.owner, int64(f.packet - a.packet)
+	if a := &r.acks[0]; r.acked > 0 && r.sends-a.sends < keepOld {
+		if m, _ := sl.find(a.number); m != nil {
+			w.picks.add(a.number, min(f.tick-a.tick, 255))
+			return int64(f.packet - a.packet)
 		}
 	}
-	return s.startBase(w, sl), noBase
+	return noBase
 }
 
 // startBase is what an entity is a difference from of which the client is not

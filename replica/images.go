@@ -39,6 +39,7 @@ type imageMeta struct {
 	tick   uint32 // when it became so
 	pins   uint32 // how many clients have it as their base
 	owner  world.Player
+	sum    uint64 // its hash
 }
 
 // pinnedImage is one that left the ring while it was a base.
@@ -47,8 +48,8 @@ type pinnedImage struct {
 	image []int32
 }
 
-// push adds the newest image, and gives where to write it.
-func (s *slot) push(tick world.Tick, owner world.Player) []int32 {
+// push adds the newest image.
+func (s *slot) push(tick world.Tick, owner world.Player, image []int32) {
 	s.number++
 	if len(s.meta) == 0 {
 		s.grow(2)
@@ -64,8 +65,8 @@ func (s *slot) push(tick world.Tick, owner world.Player) []int32 {
 			s.pin(at)
 		}
 	}
-	s.meta[at] = imageMeta{number: s.number, tick: uint32(tick), owner: owner}
-	return s.row(at)
+	s.meta[at] = imageMeta{number: s.number, tick: uint32(tick), owner: owner, sum: imageSum(image)}
+	copy(s.row(at), image)
 }
 
 func (s *slot) row(at int) []int32 {
@@ -91,10 +92,12 @@ func (s *slot) grow(size int) {
 // already, the oldest is given up, and with it the base of those who had it.
 func (s *slot) pin(at int) {
 	var keep pinnedImage
-	if len(s.pinned) == maxPinned {
+	if n := len(s.pinned); n == maxPinned {
 		keep = s.pinned[0]
 		copy(s.pinned, s.pinned[1:])
 		s.pinned = s.pinned[:maxPinned-1]
+	} else if n < cap(s.pinned) {
+		keep = s.pinned[:n+1][n] // for the memory of one that was released
 	}
 	keep.imageMeta = s.meta[at]
 	keep.image = append(keep.image[:0], s.row(at)...)
@@ -135,10 +138,10 @@ func (s *slot) release(number uint32) {
 	}
 	for i := range s.pinned {
 		if s.pinned[i].number == number {
-			spare := s.pinned[i]
-			s.pinned = append(s.pinned[:i], s.pinned[i+1:]...)
-			// Its memory serves the next one that is pinned.
-			s.pinned = append(s.pinned, spare)[:len(s.pinned)]
+			spare, last := s.pinned[i], len(s.pinned)-1
+			copy(s.pinned[i:], s.pinned[i+1:])
+			s.pinned[last] = spare // its memory serves the next one that is pinned
+			s.pinned = s.pinned[:last]
 			return
 		}
 	}

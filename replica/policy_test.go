@@ -216,3 +216,26 @@ func TestLedgerAddsUp(t *testing.T) {
 		t.Errorf("%d bytes in %d packets, and %d and %d were sent", l.Bytes, l.Packets, g.bytes, g.packets)
 	}
 }
+
+// A worker may serve several worlds, whose entities go by the same numbers.
+func TestWorkerOfTwoWorlds(t *testing.T) {
+	a, b := newSite(t, Options{}, 17, 6), newSite(t, Options{}, 18, 6)
+	b.worker = a.worker
+	var guests []*guest
+	for i := range 6 {
+		guests = append(guests, newGuest([]*site{a, b}[i%2], world.Player(1+i/2), 17))
+	}
+	for range 300 {
+		a.step()
+		b.step()
+		for _, g := range guests {
+			g.tick()
+		}
+	}
+	for _, g := range guests {
+		if s := g.r.Stats(); s.Mismatch+s.Rejected > 0 {
+			t.Fatalf("%+v %v", s, g.fails)
+		}
+		settle(t, g, 5)
+	}
+}

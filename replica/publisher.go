@@ -20,7 +20,7 @@ type Publisher struct {
 	count    uint64 // of publications
 
 	slots    []slot
-	free     []int32
+	free     [][]int32              // by class, since what had a slot before leaves memory of its size
 	places   []places               // by class: where entities are, by index
 	others   map[world.ID]int32     // and those of other allocators
 	states   []int32                // slots that every client is sent
@@ -50,6 +50,7 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 		places:   make([]places, len(p.game.Classes())),
 		others:   map[world.ID]int32{},
 		commands: map[world.Player]int32{},
+		free:     make([][]int32, len(p.classes)),
 	}
 	if p.commands >= 0 {
 		b.image = make([]int32, p.classes[p.commands].fields)
@@ -106,7 +107,7 @@ func (b *Publisher) publish(w *world.World, first bool) {
 					continue
 				}
 			}
-			copy(s.push(b.tick, owner), image)
+			s.push(b.tick, owner, image)
 			if first {
 				s.first, s.firstOwner = slices.Clone(image), owner
 			}
@@ -142,7 +143,7 @@ func (b *Publisher) publishCommands(w *world.World) {
 				continue
 			}
 		}
-		copy(s.push(b.tick, p), b.image)
+		s.push(b.tick, p, b.image)
 	}
 }
 
@@ -191,9 +192,9 @@ func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
 // take gives a free slot.
 func (b *Publisher) take(class int32) int32 {
 	var at int32
-	if n := len(b.free); n > 0 {
-		at = b.free[n-1]
-		b.free = b.free[:n-1]
+	if free := b.free[class]; len(free) > 0 {
+		at = free[len(free)-1]
+		b.free[class] = free[:len(free)-1]
 	} else {
 		at = int32(len(b.slots))
 		b.slots = append(b.slots, slot{})
@@ -202,14 +203,11 @@ func (b *Publisher) take(class int32) int32 {
 	if b.unique++; b.unique == 0 {
 		b.unique = 1
 	}
-	fields := int32(b.protocol.classes[class].fields)
-	keep := s.fields == fields
-	*s = slot{unique: b.unique, class: class, fields: fields, images: s.images, meta: s.meta, pinned: s.pinned[:0]}
-	if keep {
-		clear(s.meta)
-	} else {
-		s.images, s.meta, s.pinned = nil, nil, nil
+	*s = slot{
+		unique: b.unique, class: class, fields: int32(b.protocol.classes[class].fields),
+		images: s.images, meta: s.meta, pinned: s.pinned[:0],
 	}
+	clear(s.meta)
 	return at
 }
 
@@ -227,5 +225,5 @@ func (b *Publisher) leave(at int32) {
 		}
 	}
 	s.unique = 0
-	b.free = append(b.free, at)
+	b.free[s.class] = append(b.free[s.class], at)
 }

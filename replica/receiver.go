@@ -198,7 +198,7 @@ func startHash(w *world.World) uint64 {
 	for class := range w.Game().Classes() {
 		for id := range w.Of(class) {
 			h = (h ^ uint64(id)) * 0x9e3779b97f4a7c15
-			h = mix(h, uint32(w.Owner(id)), w.Image(id))
+			h = mix(h, uint32(w.Owner(id)), imageSum(w.Image(id)))
 		}
 	}
 	return max(h, 1)

@@ -160,7 +160,7 @@ func (s *Sender) answer() {
 
 // imageHash tells images apart.
 func imageHash(image []int32) uint16 {
-	h := mix(0, 0, image)
+	h := imageSum(image)
 	return uint16(h>>48 ^ h>>20)
 }
 

@@ -157,14 +157,25 @@ func near(low uint32, n uint, to uint32) uint32 {
 	return to + d
 }
 
-// mix adds an image to the hash of a packet.
-func mix(h uint64, handle uint32, image []int32) uint64 {
-	h = (h ^ uint64(handle)) * 0x9e3779b97f4a7c15
+// imageSum is the hash of an image.
+func imageSum(image []int32) uint64 {
+	h := uint64(len(image))
 	for _, v := range image {
-		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
+		h = (h ^ uint64(uint32(v))) * hashFactor
 		h ^= h >> 29
 	}
 	return h
+}
+
+const hashFactor = 0x9e3779b97f4a7c15
+
+// mix adds what is said of an entity to the hash of a packet: the hash of its
+// image, or 0 if it is gone.
+func mix(h uint64, handle uint32, sum uint64) uint64 {
+	h = (h ^ uint64(handle)) * hashFactor
+	h ^= h >> 29
+	h = (h ^ sum) * hashFactor
+	return h ^ h>>29
 }
 
 func fold(h uint64) uint32 { return uint32(h>>40^h>>20) & (1<<hashBits - 1) }
