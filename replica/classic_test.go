@@ -128,7 +128,7 @@ func TestReturnToView(t *testing.T) {
 			}
 			now()
 			now()
-			h := g.s.view[len(g.s.view)-1]
+			h := g.s.view[len(g.s.view)-1].handle
 			r := &g.s.records[h]
 			if !r.bound {
 				t.Fatal("an entity that arrived is not known")

@@ -59,7 +59,8 @@ func (d *doom3Sender) prepare() {
 		s.messages.sent++
 		d.advanced = d.advanced[:0]
 	}
-	for _, h := range s.view {
+	for i := range s.view {
+		h := s.view[i].handle
 		r := &s.records[h]
 		said := d.get(h)
 		// What did not fit into any packet has a number that was not said.
@@ -69,7 +70,7 @@ func (d *doom3Sender) prepare() {
 		sl := &s.pub.slots[r.slot]
 		if !said.known {
 			r.again()
-		} else if (r.acked == 0 || r.acks[0].number != r.number) && sl.unique == r.unique && !s.waits(r, sl) {
+		} else if (r.acked == 0 || r.ack(0).number != r.number) && sl.unique == r.unique && !s.waits(r, sl) {
 			r.again()
 		}
 	}
@@ -86,7 +87,7 @@ func (d *doom3Sender) header(enc codec.PacketEncoder, _ uint32) {
 
 func (d *doom3Sender) base(w *Worker, f *flight, r *record, sl *slot) (world.Player, int64) {
 	if r.acked > 0 {
-		a := &r.acks[0]
+		a := r.ack(0)
 		if m, image := sl.find(a.number); m != nil {
 			w.hist.Add(image, int32(min(f.tick-a.tick, 255)))
 			return m.owner, inWindow
@@ -131,14 +132,14 @@ func (d *doom3Sender) landed(f *flight, ok bool) bool {
 		if said := d.get(e.handle); said != nil && said.what == e.what && int32(f.packet-said.turned) >= 0 {
 			said.known = true
 		}
-		if e.what != held || int32(f.packet-r.since) < 0 || r.acked > 0 && int32(f.packet-r.acks[0].packet) <= 0 {
+		if e.what != held || int32(f.packet-r.since) < 0 || r.acked > 0 && int32(f.packet-r.ack(0).packet) <= 0 {
 			continue
 		}
 		if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
 			sl.hold(e.number)
 			s.unbase(r)
 		}
-		r.acks[0], r.acked, r.bound = ack{f.packet, e.number, f.tick, e.sends}, 1, true
+		*r.ack(0), r.acked, r.bound = ack{f.packet, e.number, f.tick, e.sends}, 1, true
 		moved = true
 	}
 	if moved {

@@ -33,6 +33,7 @@ type Worker struct {
 	enc    codec.PacketEncoder
 	todo   []todo
 	chosen []uint64 // a bit for each handle
+	place  []int32  // and where in the view it stands
 	count  int
 	behind []int32 // handles that are deferred
 	buf    []byte
@@ -104,31 +105,40 @@ func (s *Sender) collect(w *Worker) (need float32) {
 		s.relayCommands()
 	}
 	w.reset(len(s.records))
-	kept := s.view[:0]
-	for _, h := range s.view {
-		r := &s.records[h]
-		sl := &s.pub.slots[r.slot]
-		if sl.unique != r.unique {
-			s.lose(h)
+	if s.stale || s.classic != nil {
+		s.stale = false
+		for i := range s.view {
+			s.view[i].number = s.records[s.view[i].handle].heard()
+		}
+	}
+	gone := 0
+	for i := range s.view {
+		g := &s.view[i]
+		sl := &s.pub.slots[g.slot]
+		if sl.unique != g.unique {
+			s.lose(g.handle)
+			gone++
 			continue
 		}
-		kept = append(kept, h)
-		if r.told == held {
-			if r.number == sl.number {
-				continue
-			}
-			if s.waits(r, sl) {
-				continue
-			}
+		if g.number == sl.number {
+			continue
+		}
+		r := &s.records[g.handle]
+		r.priority = g.priority
+		if r.told == held && s.waits(r, sl) {
+			continue
 		}
 		c := s.cost[sl.class]
 		if !r.bound {
 			c += 40
 		}
 		need += c
-		w.todo = append(w.todo, todo{h, r.priority + r.waiting, c})
+		w.todo = append(w.todo, todo{g.handle, r.priority + r.waiting, c})
+		w.place[g.handle] = int32(i)
 	}
-	s.view = kept
+	if gone > 0 {
+		s.clear(w)
+	}
 	going := s.leaving[:0]
 	for _, h := range s.leaving {
 		r := &s.records[h]
@@ -146,6 +156,27 @@ func (s *Sender) collect(w *Worker) (need float32) {
 	}
 	s.leaving = going
 	return need
+}
+
+// clear takes out of view what is no more, and keeps the worker's places right.
+func (s *Sender) clear(w *Worker) {
+	kept := s.view[:0]
+	states, things := s.states, s.things
+	for i := range s.view {
+		g := s.view[i]
+		if s.pub.slots[g.slot].unique != g.unique {
+			if i < things {
+				s.things--
+			}
+			if i < states {
+				s.states--
+			}
+			continue
+		}
+		w.place[g.handle] = int32(len(kept))
+		kept = append(kept, g)
+	}
+	s.view = kept
 }
 
 // interval is how many ticks an entity of some priority waits between updates.
@@ -197,6 +228,7 @@ func (w *Worker) reset(handles int) {
 	w.todo, w.behind, w.parts, w.count = w.todo[:0], w.behind[:0], w.parts[:0], 0
 	if n := (handles + 63) / 64; n > len(w.chosen) {
 		w.chosen = append(w.chosen, make([]uint64, n-len(w.chosen))...)
+		w.place = append(w.place, make([]int32, n*64-len(w.place))...)
 	}
 	clear(w.chosen)
 }
@@ -389,6 +421,7 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 	cost := enc.Spent() - before
 	*hash = mix(*hash, uint32(h), sum)
 	if class >= 0 {
+		s.view[w.place[h]].number = e.number
 		s.cost[class] += (float32(cost) - s.cost[class]) / 16
 		s.ledger.Classes[class].Bits += cost
 		s.ledger.Classes[class].Updates++
@@ -491,8 +524,8 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
 	w.picks.n = 0
 	var ticks [depth]uint32
 	n := 0
-	for i := range r.acks[:r.acked] {
-		a := &r.acks[i]
+	for i := range int(r.acked) {
+		a := r.ack(i)
 		if int32(a.packet-s.low) <= 0 || f.tick-a.tick > recent {
 			break
 		}
@@ -502,11 +535,11 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
 	if n > 0 {
 		picked, n := choose(f.tick, ticks[:n])
 		for _, at := range picked[:n] {
-			w.picks.add(r.acks[at].number, f.tick-ticks[at])
+			w.picks.add(r.ack(at).number, f.tick-ticks[at])
 		}
 		return inWindow
 	}
-	if a := &r.acks[0]; r.acked > 0 && r.sends-a.sends < keepOld {
+	if a := r.ack(0); r.acked > 0 && r.sends-a.sends < keepOld {
 		if m, _ := sl.find(a.number); m != nil {
 			w.picks.add(a.number, min(f.tick-a.tick, 255))
 			return int64(f.packet - a.packet)

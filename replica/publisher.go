@@ -20,11 +20,11 @@ type Publisher struct {
 	count    uint64 // of publications
 
 	slots    []slot
-	free     [][]int32              // by class, since what had a slot before leaves memory of its size
-	places   []places               // by class: where entities are, by index
-	others   map[world.ID]int32     // and those of other allocators
-	states   []int32                // slots that every client is sent
-	commands map[world.Player]int32 // slots of players' commands
+	free     [][]int32          // by class, since what had a slot before leaves memory of its size
+	places   []places           // by class: where entities are, by index
+	others   map[world.ID]int32 // and those of other allocators
+	states   []int32            // slots that every client is sent
+	commands []int32            // by player: slots of their commands, or -1
 	unique   uint32
 
 	startHash uint64
@@ -49,7 +49,6 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 		protocol: p,
 		places:   make([]places, len(p.game.Classes())),
 		others:   map[world.ID]int32{},
-		commands: map[world.Player]int32{},
 		free:     make([][]int32, len(p.classes)),
 	}
 	if p.commands >= 0 {
@@ -130,10 +129,13 @@ func (b *Publisher) publishCommands(w *world.World) {
 		if !w.CommandImage(p, b.image) {
 			continue
 		}
-		at, ok := b.commands[p]
-		if !ok {
+		at := b.command(p)
+		if at < 0 {
 			at = b.take(int32(b.protocol.commands))
 			b.slots[at].player = p
+			for int(p) >= len(b.commands) {
+				b.commands = append(b.commands, -1)
+			}
 			b.commands[p] = at
 		}
 		s := &b.slots[at]
@@ -145,6 +147,14 @@ func (b *Publisher) publishCommands(w *world.World) {
 		}
 		s.push(b.tick, p, b.image)
 	}
+}
+
+// command finds the slot of a player's commands, or -1.
+func (b *Publisher) command(p world.Player) int32 {
+	if int(p) < len(b.commands) {
+		return b.commands[p]
+	}
+	return -1
 }
 
 // lookup finds an entity's slot, or -1.
@@ -216,7 +226,7 @@ func (b *Publisher) leave(at int32) {
 	s := &b.slots[at]
 	switch {
 	case s.player != world.Nobody:
-		delete(b.commands, s.player)
+		b.commands[s.player] = -1
 	case s.id.Allocator() != 0:
 		delete(b.others, s.id)
 	default:

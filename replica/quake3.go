@@ -80,7 +80,8 @@ func (q *quake3Sender) prepare() {
 	if base != q.on {
 		q.rebase(base)
 	}
-	for _, h := range s.view {
+	for i := range s.view {
+		h := s.view[i].handle
 		r := &s.records[h]
 		said := q.get(h)
 		// What did not fit into any packet has a number that was not said.

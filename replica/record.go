@@ -6,7 +6,7 @@ import "github.com/coeval-dev/coeval/world"
 type record struct {
 	slot   int32
 	unique uint32 // of the slot when the record was made: another one there means that the entity is no more
-	mark   uint32 // the last Look that found it in view
+	mark   uint32 // the last Look that found it in view, for commands
 
 	want  uint8 // what the client should be told: held, left or removed
 	told  uint8 // what the newest packet says that is not known to be lost
@@ -23,8 +23,9 @@ type record struct {
 	waiting  float32 // what it gained by not being sent
 	owner    world.Player
 
-	acked uint8 // how many of acks are used
-	acks  [depth]ack
+	acked uint8 // how many images the client is known to hold
+	front uint8 // where the newest is in the ring
+	acks  [16]ack
 }
 
 // ack is an image that a client is known to hold.
@@ -35,33 +36,41 @@ type ack struct {
 	sends  uint32 // of the record, when it was sent
 }
 
+// ack is the i-th newest that the client is known to hold.
+func (r *record) ack(i int) *ack { return &r.acks[(int(r.front)+i)&15] }
+
 // acknowledge notes that the client has an image, and says whether it is the
 // newest it has.
 func (r *record) acknowledge(a ack) (newest bool) {
 	at := 0
-	for at < int(r.acked) && int32(r.acks[at].packet-a.packet) > 0 {
+	for at < int(r.acked) && int32(r.ack(at).packet-a.packet) > 0 {
 		at++
 	}
 	if at == depth {
 		return false
 	}
-	if int(r.acked) < depth {
+	r.front = (r.front - 1) & 15
+	for i := range at { // those that are newer move up
+		*r.ack(i) = *r.ack(i + 1)
+	}
+	*r.ack(at) = a
+	if r.acked < depth {
 		r.acked++
 	}
-	copy(r.acks[at+1:r.acked], r.acks[at:r.acked-1])
-	r.acks[at] = a
 	return at == 0
 }
 
 // disown forgets an image that the client says it does not have, and says
 // whether it was the newest.
 func (r *record) disown(packet uint32) (number uint32, newest bool) {
-	for i := range r.acks[:r.acked] {
-		if r.acks[i].packet == packet {
-			number = r.acks[i].number
-			copy(r.acks[i:], r.acks[i+1:r.acked])
+	for i := range int(r.acked) {
+		if r.ack(i).packet == packet {
+			number = r.ack(i).number
+			for ; i+1 < int(r.acked); i++ {
+				*r.ack(i) = *r.ack(i + 1)
+			}
 			r.acked--
-			return number, i == 0
+			return number, r.acked == 0 || int32(packet-r.ack(0).packet) > 0
 		}
 	}
 	return 0, false

@@ -82,7 +82,7 @@ func (s *Sender) disown(r *record, packet uint32) {
 	number, newest := r.disown(packet)
 	if sl := &s.pub.slots[r.slot]; newest && sl.unique == r.unique {
 		if r.acked > 0 {
-			sl.hold(r.acks[0].number)
+			sl.hold(r.ack(0).number)
 		}
 		sl.release(number)
 	}
@@ -91,6 +91,7 @@ func (s *Sender) disown(r *record, packet uint32) {
 	}
 	if r.packet == packet {
 		r.told = untold
+		s.stale = true
 		if r.want != held && r.unique != 0 {
 			s.goAgain(r)
 		}
@@ -122,6 +123,7 @@ func (s *Sender) refresh(r *record) {
 	}
 	s.unbase(r)
 	r.bound, r.told, r.since = false, untold, s.next
+	s.stale = true
 	if r.want != held {
 		r.told = r.want
 	}
@@ -145,8 +147,8 @@ func (s *Sender) answer() {
 			continue
 		}
 		*m = binary.AppendUvarint(*m, uint64(h)+1)
-		for i := range r.acks[:r.acked] {
-			a := &r.acks[i]
+		for i := range int(r.acked) {
+			a := r.ack(i)
 			if _, image := sl.find(a.number); image != nil {
 				*m = binary.AppendUvarint(*m, uint64(a.packet)+1)
 				*m = binary.LittleEndian.AppendUint16(*m, imageHash(image))

@@ -35,10 +35,12 @@ type Sender struct {
 	handles []int32  // by slot: the handle, or -1
 	spare   handleSet
 	looks   uint32
-	view    []int32 // handles in view
-	old     []int32
+	view    []glance // what is in view: states, entities in order of identifier, commands
+	old     []glance
+	states  int     // how many states there are in view,
+	things  int     // and where entities end
+	stale   bool    // the numbers in view are not those of the records
 	leaving []int32 // handles whose going has not been acknowledged
-	relayed []int32 // handles of commands, within view
 	relay   bool    // owners changed, so others may have to be relayed
 
 	next    uint32       // number of the next packet
@@ -64,6 +66,17 @@ type Sender struct {
 	tail    int     // bits that a packet keeps free for what follows the entities
 
 	ledger Ledger
+}
+
+// glance is what there is to know of something in view as long as it does not
+// change: records are large, and lie far apart.
+type glance struct {
+	id       world.ID
+	handle   int32
+	slot     int32
+	unique   uint32
+	number   uint32 // the image that the client was told, 0 if it must be told anew
+	priority float32
 }
 
 // stagedPart is a packet that was encoded and has not been sent.
@@ -111,14 +124,14 @@ func (s *Sender) Close() {
 	for h := range s.records {
 		s.unbase(&s.records[h])
 	}
-	s.records, s.view, s.leaving, s.relayed = nil, nil, nil, nil
+	s.records, s.view, s.leaving = nil, nil, nil
 }
 
 // unbase lets go of the image that the client has as its base.
 func (s *Sender) unbase(r *record) {
 	if r.unique != 0 && r.acked > 0 {
 		if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
-			sl.release(r.acks[0].number)
+			sl.release(r.ack(0).number)
 		}
 	}
 	r.acked = 0
@@ -130,60 +143,83 @@ func (s *Sender) Look(v *interest.View) { s.see(v.Entries()) }
 
 func (s *Sender) see(entries []interest.Entry) {
 	s.looks++
-	s.old, s.view = s.view, s.old[:0]
-	for _, at := range s.pub.states {
-		s.show(at, 4)
-	}
-	for i := range entries {
-		if at := s.pub.lookup(entries[i].ID); at >= 0 {
-			s.show(at, entries[i].Priority)
+	old, view := s.view, s.old[:0]
+	for i, at := range s.pub.states {
+		if i < s.states {
+			view = append(view, old[i])
+		} else {
+			view = append(view, s.glance(at, 4))
 		}
 	}
+	before := old[s.states:s.things]
+	commands := old[s.things:]
+	s.states = len(view)
+	for i := range entries {
+		e := &entries[i]
+		for len(before) > 0 && before[0].id < e.ID {
+			s.lose(before[0].handle)
+			before = before[1:]
+		}
+		if len(before) > 0 && before[0].id == e.ID {
+			g := before[0]
+			g.priority = e.Priority
+			view = append(view, g)
+			before = before[1:]
+		} else if at := s.pub.lookup(e.ID); at >= 0 {
+			view = append(view, s.glance(at, e.Priority))
+		}
+	}
+	for i := range before {
+		s.lose(before[i].handle)
+	}
+	s.things = len(view)
+	s.view, s.old = view, old
 	s.relayCommands()
-	s.unsee(s.old)
+	for i := range commands {
+		if s.records[commands[i].handle].mark != s.looks {
+			s.lose(commands[i].handle)
+		}
+	}
 }
 
-// show puts a slot into view.
-func (s *Sender) show(at int32, priority float32) {
+// glance takes something into view.
+func (s *Sender) glance(at int32, priority float32) glance {
 	h := s.handle(at)
 	r := &s.records[h]
-	if r.mark == s.looks {
-		return
-	}
-	r.mark, r.want, r.priority = s.looks, held, priority
-	s.view = append(s.view, h)
+	r.want = held
+	sl := &s.pub.slots[at]
+	return glance{id: sl.id, handle: h, slot: at, unique: sl.unique, number: r.heard(), priority: priority}
 }
 
-// relayCommands puts the commands of those whose entities are in view into
-// view as well. They follow their owners in s.view.
+// heard is the image that the client was told last, 0 if it must be told anew.
+func (r *record) heard() uint32 {
+	if r.told == held {
+		return r.number
+	}
+	return 0
+}
+
+// relayCommands takes the commands of those into view whose entities are.
 func (s *Sender) relayCommands() {
 	s.relay = false
 	if len(s.pub.commands) == 0 {
 		return
 	}
-	for i, n := 0, len(s.view); i < n; i++ {
-		r := &s.records[s.view[i]]
-		sl := &s.pub.slots[r.slot]
-		if sl.unique != r.unique || sl.number == 0 || sl.player != world.Nobody {
+	for i := range s.view[s.states:s.things] {
+		g := &s.view[s.states+i]
+		sl := &s.pub.slots[g.slot]
+		if sl.unique != g.unique {
 			continue
 		}
 		m, _ := sl.now()
-		r.owner = m.owner
 		if m.owner == world.Nobody || m.owner == s.options.Player {
 			continue
 		}
-		if at, ok := s.pub.commands[m.owner]; ok {
-			s.show(at, r.priority)
-		}
-	}
-}
-
-// unsee lets those go that were in view and are not any more.
-func (s *Sender) unsee(before []int32) {
-	for _, h := range before {
-		r := &s.records[h]
-		if r.mark != s.looks {
-			s.lose(h)
+		if at := s.pub.command(m.owner); at >= 0 {
+			if r := &s.records[s.handle(at)]; r.mark != s.looks {
+				r.mark = s.looks
+				s.view = append(s.view, s.glance(at, g.priority))
+			}
 		}
 	}
 }

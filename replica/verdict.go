@@ -122,7 +122,7 @@ func (s *Sender) land(f *flight, ok bool) {
 
 // acknowledge moves the client's base of an entity on.
 func (s *Sender) acknowledge(r *record, a ack) {
-	before := r.acks[0].number
+	before := r.ack(0).number
 	had := r.acked > 0
 	if !r.acknowledge(a) {
 		return
@@ -146,6 +146,7 @@ func (s *Sender) dropped(f *flight) {
 		r.under--
 		if r.packet == f.packet {
 			r.told = untold
+			s.stale = true
 		}
 	}
 	s.pool = append(s.pool, f)
@@ -160,4 +161,5 @@ func (s *Sender) oversize(h int32) {
 		r.number = sl.number
 	}
 	r.told = r.want
+	s.stale = true
 }
