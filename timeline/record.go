@@ -137,13 +137,3 @@ func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
 		}
 	}
 }
-
-// held is how many bytes a history has.
-func (h *history) held() int {
-	n := 0
-	for i := range h.ring {
-		r := &h.ring[i]
-		n += 64 + 48*cap(r.events) + 16*cap(r.bodies) + 2*cap(r.players) + 4*(cap(r.told)+cap(r.data))
-	}
-	return n
-}

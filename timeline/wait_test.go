@@ -118,12 +118,14 @@ func TestOwnCommandsAreInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		seq := uint32(0)
 		for n := world.Tick(0); n < 60; n++ {
 			for _, now := range []time.Duration{at(n), at(n), at(n) + 1, at(n) + 5*time.Millisecond} {
 				if err := line.Advance(now); err != nil {
 					t.Fatal(err)
 				}
-				f, err := line.Submit(now, timeline.Command{Tick: line.Stamp(now), Origin: 1, Seq: uint32(now), Player: 1, Image: image(act{X: 1})})
+				seq++
+				f, err := line.Submit(now, timeline.Command{Tick: line.Stamp(now), Origin: 1, Seq: seq, Player: 1, Image: image(act{X: 1})})
 				if err != nil || f != timeline.OnTime {
 					t.Fatalf("%s: at %v, tick %d, it is %v, %v", m.name, now, line.Leading().Tick(), f, err)
 				}
