@@ -106,7 +106,9 @@ func (c *coder) discrete(m *classModel, d *discreteModel, base, now []int32) {
 		r = c.residual(d.escape, d.escapeBin, 0, int64(v)-int64(b))
 	}
 	v = clampValue(&m.fields[d.field], int64(b)+r)
-	now[d.field] = v
+	if c.dec != nil { // an image that is encoded may be others' as well
+		now[d.field] = v
+	}
 	if d.usesNow {
 		c.discreteNow(d, b, v, s)
 	}

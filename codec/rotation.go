@@ -208,8 +208,11 @@ func (c *coder) rotation(m *classModel, index, set int, h *History, now []int32)
 		f := r.field + 1 + k
 		low := int64(r.low)
 		e := c.residual(r.errors, bin, predicted-whole<<8, int64(now[f])-low-whole)
-		now[f] = clampValue(&m.fields[f], low+whole+e)
-		miss := (int64(now[f])-low)<<8 - predicted
+		part := clampValue(&m.fields[f], low+whole+e)
+		if c.dec != nil { // an image that is encoded may be others' as well
+			now[f] = part
+		}
+		miss := (int64(part)-low)<<8 - predicted
 		c.watch[k] = miss
 		if k < 2 {
 			seen[k], v[k] = miss, x
@@ -241,6 +244,8 @@ func (c *coder) largest(r *rotationModel, comp *[4]int64, set int, now []int32) 
 		}
 	}
 	s = c.symbol(&r.largest[int(margin)*4+min(max(sure-12, 0)/6, 3)], s) & 3
-	now[r.field] = int32(order[s])
+	if c.dec != nil {
+		now[r.field] = int32(order[s])
+	}
 	return int(order[s])
 }

@@ -27,6 +27,9 @@ const (
 
 // Record lets the next Put write down what it does. The tape is emptied first.
 func (e *Encoder) Record(t *Tape) {
+	if t.ops == nil {
+		t.ops = make([]decisionOp, 0, 24)
+	}
 	t.ops = t.ops[:0]
 	e.c.tape = t
 }

@@ -348,3 +348,36 @@ func TestLargestComposed(t *testing.T) {
 		t.Errorf("largest datagram %d", largest)
 	}
 }
+
+// TestComposeGivesWhatIsWanted: however many reliable messages wait, and however large they are, the room that was asked for is there.
+func TestComposeGivesWhatIsWanted(t *testing.T) {
+	h := newHall(t, 1)
+	c := h.clients[0].Conn()
+	for size := 1; size < 400; size++ {
+		for range 3 {
+			if err := c.Send(2, make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, want := range []int{c.MaxPayload() - 3*size - 20, c.MaxPayload() - 2*size - 9, c.MaxPayload() - size, c.MaxPayload() - size%7} {
+			if want < 0 {
+				continue
+			}
+			b, err := c.Compose(h.now, 0, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cap(b) < want {
+				t.Fatalf("with messages of %d bytes waiting, %d bytes of room where %d were wanted", size, cap(b), want)
+			}
+			c.Commit(b[:want])
+		}
+		h.send()
+		h.serve(func(e *Event) {
+			if e.Kind == Disconnected {
+				t.Fatal(e.Reason)
+			}
+		})
+		h.fetch()
+	}
+}

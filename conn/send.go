@@ -75,9 +75,10 @@ func (c *Conn) Compose(now time.Duration, channel uint8, want int) ([]byte, erro
 	c.fillBucket()
 	f := &c.m.frames
 	f.begin(c, ackRoomMax)
-	c.fillControl(f, 1+want)
-	c.fillRide(f, 1+want)
-	c.fillReliable(f, 1+want)
+	spare := 1 + 2 + want // the message's head, and the length of the frame before it
+	c.fillControl(f, spare)
+	c.fillRide(f, spare)
+	c.fillReliable(f, spare)
 	f.flush()
 	f.empty = false
 	f.elicits = true

@@ -116,15 +116,16 @@ func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
 
 // enqueue lets a snapshot wait for Next.
 func (r *Receiver) enqueue(snap *Snapshot) {
-	r.queue = append(r.queue, snap)
-	if len(r.queue) > maxQueue {
+	if len(r.queue) == 4*maxQueue { // no one takes them
 		r.pool = append(r.pool, r.queue[0])
 		r.queue = append(r.queue[:0], r.queue[1:]...)
 	}
+	r.queue = append(r.queue, snap)
 }
 
 // maxQueue is how many snapshots may wait for events that come before them.
-const maxQueue = 64
+// If there are more, the oldest waits no longer: the server will not tell again what it brings.
+const maxQueue = 256
 
 // place finds the entity of a handle, or makes it what the handle stands for now.
 func (r *Receiver) place(n *news, info packetInfo) *entity {
@@ -250,7 +251,7 @@ func (r *Receiver) Next() *Snapshot {
 		r.shown = nil
 	}
 	for i, s := range r.queue {
-		if int32(s.count-r.received) > 0 {
+		if int32(s.count-r.received) > 0 && (i > 0 || len(r.queue) <= maxQueue) {
 			continue
 		}
 		r.queue = append(r.queue[:i], r.queue[i+1:]...)

@@ -50,7 +50,7 @@ type tallies struct {
 	trips                          []float64
 	lossIn, lossOut                float64
 	ended                          map[string]int
-	connecting, greeting, notYet   int
+	notYet                         int
 	clients                        int
 }
 

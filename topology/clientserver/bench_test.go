@@ -119,7 +119,7 @@ func mallocs() uint64 {
 // TestSteadyStateAllocatesNothing: a tick of a server with players who move about. What is still seen are rings and grids that grow to their size, so the limit is not
 // zero, but far below one in a tick.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	r := newRig(t, 16, 2)
+	r := newRig(t, 16, 1)
 	defer r.server.Close()
 	const ticks = 600
 	n := uint64(0)
@@ -130,7 +130,9 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		n += mallocs() - before
 		must(t, err)
 	}
-	if each := float64(n) / ticks; each > 0.5 {
+	each := float64(n) / ticks
+	t.Logf("%.3f allocations a tick", each)
+	if each > 0.5 {
 		t.Errorf("%.2f allocations a tick", each)
 	}
 }

@@ -60,25 +60,6 @@ type ClientOptions struct {
 	Told func(Word)
 }
 
-// A Word is something that is said to a player.
-type Word struct {
-	Kind   WordKind
-	Player world.Player // who says it, for Chat
-	Name   string       // the same, by name
-	Text   string
-}
-
-// WordKind says what a Word is.
-type WordKind uint8
-
-// What is said to players.
-const (
-	Chat    WordKind = iota + 1 // by another player
-	Notice                      // by the server
-	Pause                       // the game stands still; Text says who wanted it
-	Proceed                     // it goes on
-)
-
 // Phase is how far a client has come.
 type Phase uint8
 
@@ -143,6 +124,7 @@ type Client struct {
 	writer  *replica.CommandWriter
 	in      *world.Inputs
 	sent    world.Tick // the newest tick for which a command was made
+	resting int        // commands in a row that do nothing
 	history []int32    // of the last commands, by tick
 	images  [][]int32
 	header  replica.CommandHeader
@@ -319,18 +301,6 @@ func (c *Client) Stats() ClientStats { return c.stats }
 
 // Ticket is what lets the player back in after a crash of this program; see conn.Client.
 func (c *Client) Ticket() (token.Token, bool) { return c.conn.Ticket() }
-
-// Say sends a line of chat.
-func (c *Client) Say(line string) { c.say(message{kind: msgChat, text: clip(line, maxText)}) }
-
-// Rename asks for another name.
-func (c *Client) Rename(name string) { c.say(message{kind: msgName, name: clip(name, maxName)}) }
-
-// SetPaused asks for the game to stand still, or to go on.
-func (c *Client) SetPaused(on bool) { c.say(message{kind: msgPause, on: on}) }
-
-// SetSpectating asks to watch in place of playing, or the reverse.
-func (c *Client) SetSpectating(on bool) { c.say(message{kind: msgSide, on: on}) }
 
 // Leave ends the connection in good order: the seat is given up. Drive the client until Done, so that the server hears of it.
 func (c *Client) Leave() { c.end(nil) }

@@ -44,18 +44,38 @@ func (c *Client) command() {
 			c.rest(c.game.Commands())
 		}
 		c.stats.Commands++
+		if c.resting++; !c.atRest(c.remembered(c.sent)) {
+			c.resting = 0
+		}
 	}
-	c.sendCommands()
+	// Who has done nothing for a while says so now and then, and is believed; so someone who only looks on costs next to nothing.
+	rate := c.game.Rate()
+	switch idle := c.resting - max(rate/2, 2*c.opt.Redundancy); {
+	case idle <= 0:
+		c.sendCommands(c.opt.Redundancy)
+	case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
+		c.sendCommands(0)
+	}
 }
 
-// sendCommands sends the last few commands, oldest first, and what goes with them.
-func (c *Client) sendCommands() {
+func (c *Client) atRest(image []int32) bool {
+	slots := c.game.Commands().Slots
+	for i, v := range image {
+		if v != slots[i].Absent {
+			return false
+		}
+	}
+	return true
+}
+
+// sendCommands sends the last few commands, oldest first, and what goes with them. None means that the player rests.
+func (c *Client) sendCommands(last int) {
 	cn := c.conn.Conn()
 	if cn == nil || !cn.Open() {
 		return
 	}
 	c.images = c.images[:0]
-	for n := world.Tick(c.opt.Redundancy); n > 0; n-- {
+	for n := world.Tick(last); n > 0; n-- {
 		if c.sent >= n {
 			c.images = append(c.images, c.remembered(c.sent-n+1))
 		}

@@ -55,7 +55,7 @@ func attacks() []attack {
 		}, SecondMind, ReasonHostile},
 		{"a flood of commands", func(b *bot, r *netsim.Rand) {
 			for range 30 {
-				b.sendCommands()
+				b.sendCommands(4)
 			}
 		}, ManyCommands, ReasonHostile},
 		{"repairs that nobody needs", func(b *bot, r *netsim.Rand) {

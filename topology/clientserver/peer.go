@@ -35,6 +35,7 @@ type peer struct {
 	take     func(t world.Tick, image []int32)
 	newest   world.Tick // among the commands of a packet
 	edited   []int32
+	resting  bool // said that there are no commands until the next
 	early    int  // the least since the last snapshot
 	heard    bool // there were any
 	repeated int  // ticks without a command since the last snapshot
@@ -140,8 +141,11 @@ func (s *Server) commands(p *peer, data []byte) {
 		s.offend(p, BadCommand)
 		return
 	}
-	if p.newest == 0 || p.state != shown {
+	if p.state != shown {
 		return
+	}
+	if p.resting = p.newest == 0; p.resting {
+		p.newest = h.Tick
 	}
 	if h.Seen {
 		p.queue.note(h.Tick, seenAt{h.SeenTick, h.SeenPart})

@@ -355,3 +355,44 @@ func TestGiantsAreReported(t *testing.T) {
 		})
 	}
 }
+
+// TestIdleClientsCostLittle: in a world in which nothing happens a client who does nothing is sent at most 60 bytes a second, and one that only watches sends
+// as little.
+func TestIdleClientsCostLittle(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 1})
+	s, err := newSim(n, Options{Settings: yardSettings(0, 200), Game: yard})
+	must(t, err)
+	defer s.close()
+	player := s.join("player", 1, netsim.Cable, ClientOptions{})
+	player.quiet = true
+	watcher := s.join("watcher", 2, netsim.Cable, ClientOptions{Spectate: true})
+	n.Run(5 * time.Second)
+	const seconds = 20
+	before := [2]conn.Ledger{player.Ledger(), watcher.Ledger()}
+	n.Run(seconds * time.Second)
+	after := [2]conn.Ledger{player.Ledger(), watcher.Ledger()}
+	must(t, s.err)
+	for i, name := range []string{"the player", "the spectator"} {
+		down := float64(after[i].Received-before[i].Received) / seconds
+		up := float64(after[i].Total()-before[i].Total()) / seconds
+		t.Logf("%s: %.1f bytes a second down, %.1f up", name, down, up)
+		if down > 60 || up > 80 {
+			t.Errorf("%s: %.1f bytes a second down, %.1f up", name, down, up)
+		}
+	}
+	if got := s.server.Seat(1).Commands(); got.Repeated > 10 {
+		t.Errorf("%d commands of one who rests are taken for missing", got.Repeated)
+	}
+	player.makeMove = func(world.Tick) walk { return walk{X: 1} }
+	n.Run(time.Second)
+	if steps := walkerOf(s.server.World(), 1).Steps; steps < 50 {
+		t.Errorf("%d steps in the second after the rest", steps)
+	}
+	player.makeMove = nil
+	n.Run(3 * time.Second)
+	at := walkerOf(s.server.World(), 1).Steps
+	n.Run(time.Second)
+	if steps := walkerOf(s.server.World(), 1).Steps; steps != at {
+		t.Errorf("%d more steps after the player let go", steps-at)
+	}
+}

@@ -51,8 +51,8 @@ func newPool(size int, p *replica.Protocol) *pool {
 func (o *pool) run(todo []*peer) {
 	o.todo = todo
 	o.next.Store(0)
-	helpers := min(len(o.wake), len(todo)-1)
-	for i := range helpers {
+	others := min(len(o.wake), len(todo)-1)
+	for i := range others {
 		o.working.Add(1)
 		o.wake[i] <- true
 	}

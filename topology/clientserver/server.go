@@ -233,6 +233,10 @@ func (s *Server) command(seat *Seat, t world.Tick) {
 			}
 			s.offend(p, BadCommand)
 		}
+		if p.resting {
+			seat.rest(s)
+			return
+		}
 		p.counts.Repeated++
 		p.repeated++
 	}
@@ -243,6 +247,13 @@ func (s *Server) command(seat *Seat, t world.Tick) {
 			p.counts.Neutral++
 		}
 		s.stats.Commands.Neutral++
+		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
+	}
+}
+
+// rest lets go of what a player holds who has said that they rest, in case that the commands before it were lost.
+func (seat *Seat) rest(s *Server) {
+	if seat.repeated++; seat.repeated == 1 {
 		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
 	}
 }

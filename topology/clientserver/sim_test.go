@@ -160,7 +160,6 @@ type bot struct {
 	worlds   int
 	checked  int
 	snaps    int
-	exact    int // snapshots in a row after which all in view was as on the server
 	ended    error
 	told     []Word
 	known    map[world.ID]bool

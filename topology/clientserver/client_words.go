@@ -1,0 +1,34 @@
+package clientserver
+
+import "github.com/coeval-dev/coeval/world"
+
+// A Word is something that is said to a player.
+type Word struct {
+	Kind   WordKind
+	Player world.Player // who says it, for Chat
+	Name   string       // the same, by name
+	Text   string
+}
+
+// WordKind says what a Word is.
+type WordKind uint8
+
+// What is said to players.
+const (
+	Chat    WordKind = iota + 1 // by another player
+	Notice                      // by the server
+	Pause                       // the game stands still; Text says who wanted it
+	Proceed                     // it goes on
+)
+
+// Say sends a line of chat.
+func (c *Client) Say(line string) { c.say(message{kind: msgChat, text: clip(line, maxText)}) }
+
+// Rename asks for another name.
+func (c *Client) Rename(name string) { c.say(message{kind: msgName, name: clip(name, maxName)}) }
+
+// SetPaused asks for the game to stand still, or to go on.
+func (c *Client) SetPaused(on bool) { c.say(message{kind: msgPause, on: on}) }
+
+// SetSpectating asks to watch in place of playing, or the reverse.
+func (c *Client) SetSpectating(on bool) { c.say(message{kind: msgSide, on: on}) }
