@@ -58,10 +58,19 @@ func (b *beat) steady() time.Duration {
 // soon has the next sign of life come with the next Flush.
 func (b *beat) soon(now time.Duration) { b.at = min(b.at, now) }
 
+// check notices that the clock has stopped: others must be told before they miss what
+// was never sent.
+func (b *beat) check(now time.Duration) {
+	if p := b.steady(); p > 0 && now-b.last >= p+p/16 {
+		b.regular = 0
+	}
+}
+
 // shown notes that one was sent.
 func (b *beat) shown(now time.Duration) {
-	if p := b.steady(); p > 0 && now-b.last >= p+p/16 {
-		b.regular = 0 // the clock has stopped
+	if p := b.steady(); p > 0 && now < b.last+p+p/16 {
+		b.at = b.last + p + p/16
+		return
 	}
 	b.step = min(max(2*b.step, beatFirst), beatMost)
 	b.at = now + b.step
@@ -81,6 +90,7 @@ func (g *Group) sendControl() {
 	if g.members < 2 {
 		return
 	}
+	g.beat.check(g.now)
 	if g.beat.steady() > 0 != g.beat.declared {
 		g.beat.declared = !g.beat.declared
 		g.report.at = g.now

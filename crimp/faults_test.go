@@ -66,8 +66,8 @@ func TestHarshPaths(t *testing.T) {
 					if len(s.nodes[0].node.group.Members()) < len(s.nodes) {
 						return nil
 					}
-					// Over bridges each hop loses a quarter here, both ways.
-					hops := c.name == "damaged" && (how == "bridged" || how == "mixed")
+					// Over bridges each of three hops loses its share, both ways.
+					hops := how == "bridged" || how == "mixed"
 					return s.complete(!c.perfect || hops)
 				})
 			})

@@ -56,10 +56,9 @@ type Group struct {
 	lent     [][]byte // buffers that events refer to
 	lentOut  [][]byte
 
-	data    dataBody
-	ctl     controlBody
-	ctlOut  controlBody
-	scratch []byte // a datagram under construction
+	data   dataBody
+	ctl    controlBody
+	ctlOut controlBody
 
 	stats Stats
 	book  Ledger
@@ -98,6 +97,10 @@ func (g *Group) ID() MemberID {
 	}
 	return g.self.id
 }
+
+// Begun reports whether this member takes part: it may send, and is delivered what the
+// others send from now on.
+func (g *Group) Begun() bool { return g.self != nil && !g.holding }
 
 // Epoch is the number of the newest roster.
 func (g *Group) Epoch() uint32 {

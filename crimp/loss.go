@@ -47,7 +47,7 @@ func (g *Group) markUpTo(p *peer, last Sequence, sure bool) {
 
 // miss begins to look after a packet that has not come.
 func (g *Group) miss(p *peer, s Sequence, presumed bool) *loss {
-	late := p.delay.oneWay() + time.Duration(p.patience)*max(p.period, 10*time.Millisecond)
+	late := min(p.delay.oneWay()+time.Duration(p.patience)*max(p.period, 10*time.Millisecond), g.opt.History/8)
 	p.losses = append(p.losses, loss{seq: s, presumed: presumed, noticed: g.now, due: g.now + late})
 	p.at(s).loss = int32(len(p.losses))
 	g.stats.Lost++

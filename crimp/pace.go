@@ -23,17 +23,16 @@ func (b *bucket) take(now time.Duration, rate, n float64) bool {
 // pacing keeps recovery within bounds, whatever happens: loss mostly means that there
 // is too much on the way already.
 type pacing struct {
-	limits   *Pace
-	asks     bucket
-	repairs  bucket
-	bytes    float64 // data that flows in the group, bytes and packets a second
-	packets  float64
-	seen     int
-	count    int
-	since    time.Duration
-	d1, d2   float64 // of repairs by others than the source
-	doubles  float64 // how many of them were sent twice
-	lastBump time.Duration
+	limits  *Pace
+	asks    bucket
+	repairs bucket
+	bytes   float64 // data that flows in the group, bytes and packets a second
+	packets float64
+	seen    int
+	count   int
+	since   time.Duration
+	d1, d2  float64 // of repairs by others than the source
+	doubles float64 // how many of them were sent twice
 }
 
 func (p *pacing) init(limits *Pace) {

@@ -26,7 +26,7 @@ func (g *Group) schedule(p *peer, l *loss) {
 		return
 	}
 	l.due = g.now
-	if g.random.unit()*(1+g.cohort.size) < eager {
+	if g.random.unit()*(1+g.cohort.size) < g.cohort.eager(d) {
 		return
 	}
 	near := d
@@ -36,10 +36,6 @@ func (g *Group) schedule(p *peer, l *loss) {
 	spread := scale(near/2+time.Millisecond, g.random.unit()*(1+g.cohort.size)/2)
 	l.due += near + near/10 + time.Millisecond + spread
 }
-
-// eager is how many ask at once on average. With one, nobody does in e^-1 of all cases, and
-// all wait; with this it is in a quarter of them, for some more requests.
-const eager = 1.4
 
 // asksDue gathers the packets to ask for now into a control packet.
 func (g *Group) asksDue(c *controlBody) {
@@ -107,12 +103,13 @@ func (g *Group) retryAfter(p *peer, l *loss) time.Duration {
 	for i := 8; i < l.asked && wait < 8*d+100*time.Millisecond; i++ {
 		wait += wait / 2
 	}
-	return wait
+	// However late answers may be, there must be time to ask some more.
+	return min(wait, max(g.opt.History/8, 2*d+2*time.Millisecond))
 }
 
 // slack is what an answer may be late by.
 func (g *Group) slack(p *peer) time.Duration {
-	return 2*time.Millisecond + p.delay.oneWay()/16 + 4*p.delay.jitter
+	return 2*time.Millisecond + p.delay.oneWay()/16 + min(4*p.delay.jitter, p.delay.oneWay())
 }
 
 // heardRequest is told that another asks for a packet that we miss too.
@@ -161,6 +158,18 @@ type cohort struct {
 	samples float64
 	delay   time.Duration // how far away they are
 	known   bool
+	asking  float64 // what eager said last
+}
+
+// eager is how many of them should ask at once, on average. With one, nobody does in e^-1 of
+// all cases, and all wait; that costs little where they are near to each other. Elsewhere some more
+// requests are worth it.
+func (c *cohort) eager(d time.Duration) float64 {
+	c.asking = 1.4
+	if c.known && c.delay < d/4 {
+		c.asking = 1
+	}
+	return c.asking
 }
 
 // near learns how far away one is that missed the same packet.
@@ -178,7 +187,7 @@ func (c *cohort) near(d *delay) {
 // with about the same chance as we do, so each that asked stands for more.
 func (c *cohort) learn(others, members int) {
 	c.samples = min(c.samples+1, 32)
-	c.size += (float64(others)*max(1, (1+c.size)/eager) - c.size) / (c.samples + 1)
+	c.size += (float64(others)*max(1, (1+c.size)/max(c.asking, 1)) - c.size) / (c.samples + 1)
 	c.size = min(c.size, float64(members-2))
 }
 

@@ -34,7 +34,7 @@ const (
 	// Tags: eight bytes for each other member, each made with a key that only the two
 	// share. Cheap to make and check; grows with the group.
 	Tags Proof = iota
-	// Signatures: one of 64 bytes, Ed25519. About 26 microseconds to make and 52 to check, whatever
+	// Signatures: one of 64 bytes, Ed25519. Tens of microseconds to make and to check, whatever
 	// the group's size: for large groups with slow clocks.
 	Signatures
 )

@@ -80,7 +80,6 @@ type simNode struct {
 	authority Authority
 	identity  uint64
 	sending   bool
-	paused    bool
 	out       []link.Datagram
 	batch     [64]link.Datagram
 

@@ -46,6 +46,7 @@ type crimpReport struct {
 	Seconds    float64 `json:"seconds"`
 	Member     int     `json:"member"`
 	Members    int     `json:"members"`
+	Begun      bool    `json:"begun"` // what is sent from now on is delivered here
 	Sent       int     `json:"sent"`
 	Delivered  int     `json:"delivered"`
 	GivenUp    int     `json:"given_up"`
@@ -211,6 +212,7 @@ func (d *crimpDriver) print(now time.Duration, end bool) {
 	r, s := &d.report, d.node.Group().Stats()
 	l := d.node.Ledger()
 	r.Seconds, r.Members, r.Sent, r.End = now.Seconds(), d.members, min(d.sent, d.p.packets), end
+	r.Begun = d.node.Group().Begun()
 	r.Repaired, r.Forwarded, r.Requests, r.Repairs = s.Repaired, s.Forwarded, s.Requests, s.Repairs
 	r.Bytes, r.Congestion = l.Total(), d.node.Group().Congestion()
 	if r.Delivered > 0 {

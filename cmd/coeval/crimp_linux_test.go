@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 
 // crimpProcess is the program running in a process of its own.
 type crimpProcess struct {
-	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
+	cmd    *exec.Cmd
+	lines  *bufio.Scanner
+	last   string
+	stderr bytes.Buffer
 }
 
 // begin starts the program; prefix is what to start it with, such as ip netns exec.
@@ -24,7 +27,11 @@ func begin(t *testing.T, prefix []string, args ...string) *crimpProcess {
 	line := append(append(prefix[:len(prefix):len(prefix)], os.Args[0]), args...)
 	p := &crimpProcess{cmd: exec.CommandContext(t.Context(), line[0], line[1:]...)}
 	p.cmd.Env = append(os.Environ(), "COEVAL_TEST_AS_PROGRAM=1")
-	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.lines, p.cmd.Stderr = bufio.NewScanner(out), &p.stderr
 	p.cmd.WaitDelay = 10 * time.Second
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -32,15 +39,29 @@ func begin(t *testing.T, prefix []string, args ...string) *crimpProcess {
 	return p
 }
 
-// end waits for the program and gives what it reported last.
-func (p *crimpProcess) end(t *testing.T) (r crimpReport) {
+// until reads reports up to one that is as wanted.
+func (p *crimpProcess) until(t *testing.T, so func(crimpReport) bool) (r crimpReport) {
 	t.Helper()
-	if err := p.cmd.Wait(); err != nil {
-		t.Fatalf("%v: %v\n%s%s", p.cmd.Args[1:], err, p.stdout.String(), p.stderr.String())
+	for p.lines.Scan() {
+		p.last = p.lines.Text()
+		if err := json.Unmarshal([]byte(p.last), &r); err != nil {
+			t.Fatalf("%v: %s", err, p.last)
+		}
+		if so(r) {
+			return r
+		}
 	}
-	lines := strings.Split(strings.TrimSpace(p.stdout.String()), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || !r.End {
-		t.Fatalf("%v: no report at the end: %v\n%s", p.cmd.Args[1:], err, p.stdout.String())
+	err := p.cmd.Wait()
+	t.Fatalf("%v: ended with %v before it got there\n%s\n%s", p.cmd.Args[1:], err, p.last, p.stderr.String())
+	return r
+}
+
+// end waits for the program and gives what it reported last.
+func (p *crimpProcess) end(t *testing.T) crimpReport {
+	t.Helper()
+	r := p.until(t, func(r crimpReport) bool { return r.End })
+	if err := p.cmd.Wait(); err != nil {
+		t.Fatalf("%v: %v\n%s\n%s", p.cmd.Args[1:], err, p.last, p.stderr.String())
 	}
 	return r
 }
@@ -68,7 +89,9 @@ func crimpParty(t *testing.T, where func(i int) (prefix, args []string), founder
 	var listeners, senders []*crimpProcess
 	// The founder stays to the end: without it there is no group.
 	first := start(0, "listen")
-	listeners = append(listeners, start(1, "listen", "--to", founder, "--until", all))
+	listener := start(1, "listen", "--to", founder, "--until", all)
+	listener.until(t, func(r crimpReport) bool { return r.Begun })
+	listeners = append(listeners, listener)
 	for i := range 2 {
 		senders = append(senders, start(2+i, "send", "--to", founder, "--packets", fmt.Sprint(packets), "--period", "4ms", "--wait", "4"))
 	}

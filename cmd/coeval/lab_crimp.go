@@ -28,7 +28,7 @@ error correction, "adaptive" finds its own, "+fec" adds forward error correction
 chosen by measured loss. Delays are milliseconds above the path's own. Requests
 and repairs are given for each copy that a member missed, and for each packet that
 any member missed. In groups above 16 only 4 members send, and 500 packets each;
---whole has all send all, and takes half an hour.
+--whole has all send all, and takes much longer.
 
 Last, it is measured what a group of 16 costs a processor at 1000 packets a second
 from each, without sockets.
