@@ -15,15 +15,20 @@ const (
 	arenaMost  = 64 << 10
 )
 
-// reserve returns n bytes; commit says how many of them are kept.
+// sealSlack is memory that must lie behind what is sealed. The assembly for amd64 in the
+// standard library (seen in Go 1.26) writes the last block of a ciphertext whole, which a tag of
+// 16 bytes covers; with one of 12 it writes up to three bytes past the end.
+const sealSlack = 4
+
+// reserve returns n bytes, with sealSlack behind them; commit says how many of them are kept.
 func (a *arena) reserve(n int) []byte {
 	for {
 		if a.block < len(a.blocks) {
-			if b := a.blocks[a.block]; len(b)-a.used >= n {
+			if b := a.blocks[a.block]; len(b)-a.used >= n+sealSlack {
 				return b[a.used : a.used+n : a.used+n]
 			}
-			if a.used == 0 && len(a.blocks[a.block]) < n {
-				a.blocks[a.block] = make([]byte, n)
+			if a.used == 0 && len(a.blocks[a.block]) < n+sealSlack {
+				a.blocks[a.block] = make([]byte, n+sealSlack)
 				continue
 			}
 			a.block++
@@ -34,7 +39,7 @@ func (a *arena) reserve(n int) []byte {
 		if k := len(a.blocks); k > 0 {
 			size = min(2*len(a.blocks[k-1]), arenaMost)
 		}
-		a.blocks = append(a.blocks, make([]byte, max(size, n)))
+		a.blocks = append(a.blocks, make([]byte, max(size, n+sealSlack)))
 	}
 }
 

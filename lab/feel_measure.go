@@ -17,7 +17,7 @@ func (u *feelGuest) begun(_ clientserver.Level, view, start *world.World) {
 }
 
 // command asks the bot, which is shown what the client shows, and notes what the bot will see of it.
-func (u *feelGuest) command(t world.Tick, shown *world.World, in *world.Inputs) {
+func (u *feelGuest) command(t world.Tick, _ world.Player, shown *world.World, in *world.Inputs) {
 	u.bot(shown, u.me, in)
 	c := &u.commands[t%feelTicks]
 	c.tick, c.seen = t, world.Nobody

@@ -34,15 +34,15 @@ type feelRun struct {
 	in      *world.Inputs
 	measure bool // warm enough
 
-	own, others, drift  []float32
-	hits                []FeelHit
-	sum                 FeelResult
-	ahead, behind       float64
-	looks               int
-	foreseen, denied    int
-	contact, struck     int
-	corrections         int
-	ticks               uint64
+	own, others, drift []float32
+	hits               []FeelHit
+	sum                FeelResult
+	ahead, behind      float64
+	looks              int
+	foreseen, denied   int
+	contact, struck    int
+	corrections        int
+	ticks              uint64
 }
 
 // feelGuest is one player.

@@ -425,13 +425,13 @@ func TestAllocations(t *testing.T) {
 
 // A bench is a client and its server's world, without a network between.
 type bench struct {
-	t      testing.TB
-	w      *world.World
-	c      *Client
-	now    time.Duration
-	snap   replica.Snapshot
-	space  []int32
-	n      int
+	t     testing.TB
+	w     *world.World
+	c     *Client
+	now   time.Duration
+	snap  replica.Snapshot
+	space []int32
+	n     int
 }
 
 func newBench(t testing.TB, n int, style Style) *bench {

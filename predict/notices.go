@@ -261,7 +261,7 @@ func (n *notices) release(view float64) {
 func (n *notices) deny(before world.Tick) {
 	kept := n.pending[:0]
 	for _, x := range n.pending {
-		if x.Tick >= before {
+		if x.Tick >= before && x.first.Tick+2*moves >= before {
 			kept = append(kept, x)
 			continue
 		}

@@ -21,7 +21,7 @@ import (
 // After each of the topology's ticks, draw what Show gives.
 type Player struct {
 	// Command gives the player's command for a tick, with world.Give. It is shown the world as it was drawn last.
-	Command func(t world.Tick, shown *world.World, in *world.Inputs)
+	Command func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs)
 
 	client *Client
 	game   *world.Game
@@ -91,7 +91,7 @@ func (p *Player) Input(t world.Tick, me world.Player, in *world.Inputs) {
 		if p.shown == nil {
 			p.shown = c.Show(p.now)
 		}
-		p.Command(t, p.shown, in)
+		p.Command(t, me, p.shown, in)
 	}
 	if next := c.Next(); p.image != nil && in.Image(me, p.image) {
 		c.fail(next.GiveImage(me, p.image))

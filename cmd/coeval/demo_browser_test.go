@@ -352,6 +352,7 @@ func TestBrowserDuel(t *testing.T) {
 
 // TestBrowserRebinds gives the browser another port towards the server in the middle of the game, as routers do, and cuts the network for a moment.
 func TestBrowserRebinds(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	s := startDemo(t, func(d *demo) { d.bots = 2 })
 	b := openTab(t, 480, 270)
 	b.play(s, "name=Ann")
@@ -382,6 +383,7 @@ func TestBrowserRebinds(t *testing.T) {
 
 // TestBrowserSocket blocks QUIC: the player gets in by WebSocket all the same, and moves over when the way is free.
 func TestBrowserSocket(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	s := startDemo(t, func(d *demo) { d.level = yardFile(t) })
 	if _, err := s.host.proxies[0].Command("partition"); err != nil {
 		t.Fatal(err)
@@ -402,8 +404,12 @@ func TestBrowserSocket(t *testing.T) {
 	if _, err := s.host.proxies[0].Command("heal"); err != nil {
 		t.Fatal(err)
 	}
-	b.run("window.before = coeval.stats().snapshots")
-	b.until("the game goes on by either carrier", "coeval.stats().snapshots > window.before + 100")
+	from = whereIs(t, s, me)
+	way = map[string]string{"KeyD": "KeyA", "KeyA": "KeyD"}[way]
+	b.key("keydown", way)
+	waitUntil(t, "the game goes on by either carrier", func() bool { return whereIs(t, s, me).Sub(from).Len() > 2 })
+	b.key("keyup", way)
+	b.until("the name has arrived", "coeval.stats().name === 'Ann'")
 	if now := int(b.number("coeval.stats().player")); now != me {
 		t.Errorf("player %d became %d", me, now)
 	}
@@ -412,6 +418,7 @@ func TestBrowserSocket(t *testing.T) {
 
 // TestBrowserSleeps freezes the page until the server has given up its connection, and wakes it.
 func TestBrowserSleeps(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	if testing.Short() {
 		t.Skip("waits for a connection to time out")
 	}
@@ -444,7 +451,7 @@ func TestBrowserAnswers(t *testing.T) {
 			t.Fatal(preset, r.Status)
 		}
 		b.run("window.before = coeval.stats().snapshots")
-		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 10")
+		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
 		var ticks, frames float64
 		for i := range 4 {
 			b.run("window.before = coeval.stats().answers")
