@@ -29,7 +29,7 @@ type guest struct {
 	now      int
 	carrier  uint64
 	down     []parcel // packets to the client
-	verdicts []verdict
+	verdicts []ruling
 	inorder  []parcel // messages to the client
 	up       []parcel // messages to the server
 	saved    []int    // ticks of saved events that were heard
@@ -45,7 +45,7 @@ type parcel struct {
 	data []byte
 }
 
-type verdict struct {
+type ruling struct {
 	at      int
 	carrier uint64
 	ok      bool
@@ -113,12 +113,12 @@ func (g *guest) send(i int) {
 		way += g.rng.IntN(g.jitter)
 	}
 	if g.rng.Float64() < g.loss {
-		g.verdicts = append(g.verdicts, verdict{g.now + 3*g.delay + 2, g.carrier, false})
+		g.verdicts = append(g.verdicts, ruling{g.now + 3*g.delay + 2, g.carrier, false})
 		return
 	}
 	g.down = append(g.down, parcel{g.now + way, data})
 	// The acknowledgement may be lost, and then the packet is taken for lost though it came.
-	g.verdicts = append(g.verdicts, verdict{g.now + way + g.delay, g.carrier, g.rng.Float64() >= g.ackLoss})
+	g.verdicts = append(g.verdicts, ruling{g.now + way + g.delay, g.carrier, g.rng.Float64() >= g.ackLoss})
 }
 
 // deliver hands over whatever arrives now.

@@ -381,6 +381,7 @@ func TestQuake3GivesUpOldBases(t *testing.T) {
 	for c := first; c <= g.carrier; c++ {
 		g.s.Arrived(c)
 	}
+	g.s.settle()
 	newest, back := q.newest, uint32(0)
 	for range 3 * maxBack {
 		s.step()

@@ -93,16 +93,18 @@ func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
 	}
 	w.low = w.from - min(w.from, span) - 1
 	w.acked.add(w.from)
-	missing := rare
+	missing, holes := rare, false
 	for p := w.from - 1; p != w.low; p-- {
 		lost := dec.Flag(missing.chance())
 		missing.count(lost)
 		if !lost {
 			w.acked.add(p)
 		} else if !r.packets[p%keepPackets].same(p) {
-			w.holes = true
+			holes = true
 		}
 	}
+	// What is known to be lost is told again, or deferred.
+	w.holes = dec.Flag(chanceUndecided) && holes
 	if dec.Err() != nil {
 		return ErrPacket
 	}

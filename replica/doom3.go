@@ -135,10 +135,8 @@ func (d *doom3Sender) landed(f *flight, ok bool) bool {
 		if e.what != held || int32(f.packet-r.since) < 0 || r.acked > 0 && int32(f.packet-r.ack(0).packet) <= 0 {
 			continue
 		}
-		if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
-			sl.hold(e.number)
-			s.unbase(r)
-		}
+		s.hold(r, e.number)
+		s.unbase(r)
 		*r.ack(0), r.acked, r.bound = ack{f.packet, e.number, f.tick, e.sends}, 1, true
 		moved = true
 	}

@@ -68,6 +68,7 @@ func NewWorker(p *Protocol) *Worker {
 // It should be called at each snapshot even when there is no budget, since it also collects events.
 func (s *Sender) Encode(w *Worker, room Room) {
 	w.serve(s.pub)
+	s.settle()
 	s.unstage()
 	s.answer()
 	s.gather()
@@ -381,6 +382,18 @@ func (s *Sender) putAcks(enc codec.PacketEncoder, seq uint32) {
 		enc.Flag(lost, missing.chance())
 		missing.count(lost)
 	}
+	enc.Flag(s.undecided(), chanceUndecided)
+}
+
+// undecided says whether a packet before the newest that arrived is still under
+// way as far as is known.
+func (s *Sender) undecided() bool {
+	for _, f := range s.flights {
+		if int32(f.packet-s.newest) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // put adds what is to be told of one entity. It reports false, and leaves the

@@ -84,6 +84,7 @@ type flight struct {
 	tick     uint32
 	size     int
 	sent     bool
+	judged   bool // what became of it is known, and not dealt with yet
 	entries  []flightEntry
 }
 

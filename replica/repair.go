@@ -21,6 +21,8 @@ func (s *Sender) Message(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: empty", ErrMessage)
 	}
+	s.settle()
+	defer s.applyPins()
 	m := message{data[1:], nil}
 	switch data[0] {
 	case messageReject:
@@ -80,11 +82,11 @@ func (s *Sender) reject(packet uint32) {
 // disown forgets that the client has what a packet said of an entity.
 func (s *Sender) disown(r *record, packet uint32) {
 	number, newest := r.disown(packet)
-	if sl := &s.pub.slots[r.slot]; newest && sl.unique == r.unique {
+	if newest {
 		if r.acked > 0 {
-			sl.hold(r.ack(0).number)
+			s.hold(r, r.ack(0).number)
 		}
-		sl.release(number)
+		s.release(r, number)
 	}
 	if r.acked == 0 {
 		r.bound = false // what said which entity it is may have been just that packet
@@ -122,10 +124,9 @@ func (s *Sender) refresh(r *record) {
 		s.classic.distrust()
 	}
 	s.unbase(r)
-	r.bound, r.told, r.since = false, untold, s.next
-	s.stale = true
-	if r.want != held {
-		r.told = r.want
+	r.bound, r.since = false, s.next
+	if r.want == held {
+		r.told, s.stale = untold, true
 	}
 }
 

@@ -26,7 +26,8 @@ type SenderOptions struct {
 // against what it is known to hold.
 //
 // Look and Encode are the work that can be spread over cores: they touch the sender and the
-// worker, and only read the Publisher. All other methods belong with Publish, to one goroutine.
+// worker, and only read the Publisher. All other methods belong with Publish, to one goroutine;
+// Messages must be called after each Encode, also if nothing is staged.
 type Sender struct {
 	pub     *Publisher
 	options SenderOptions
@@ -43,19 +44,21 @@ type Sender struct {
 	leaving []int32 // handles whose going has not been acknowledged
 	relay   bool    // owners changed, so others may have to be relayed
 
-	next    uint32       // number of the next packet
-	arrived packetSet    // which of the latest packets have
-	counts  [256]uint8   // messages with events before each of them
-	newest  uint32       // the newest that arrived
-	any     bool         // any has
-	low     uint32       // packets up to this one are outside of the present packet's window
-	flights []*flight    // under way, oldest first
-	pool    []*flight    // for more
-	cost    []float32    // bits that an entity of each class takes
-	last    world.Tick   // of the last packet
-	spoke   bool         // there was one
-	tidied  uint32       // packets at the last sweep
-	staged  []stagedPart // of the present snapshot
+	next     uint32       // number of the next packet
+	arrived  packetSet    // which of the latest packets have
+	counts   [256]uint8   // messages with events before each of them
+	newest   uint32       // the newest that arrived
+	any      bool         // any has
+	low      uint32       // packets up to this one are outside of the present packet's window
+	flights  []*flight    // under way, oldest first
+	pool     []*flight    // for more
+	verdicts []verdict    // on those under way
+	pins     []pin        // bases that changed
+	cost     []float32    // bits that an entity of each class takes
+	last     world.Tick   // of the last packet
+	spoke    bool         // there was one
+	tidied   uint32       // packets at the last sweep
+	staged   []stagedPart // of the present snapshot
 
 	events   uint64 // place in the publisher's log
 	messages messageQueue
@@ -124,15 +127,14 @@ func (s *Sender) Close() {
 	for h := range s.records {
 		s.unbase(&s.records[h])
 	}
+	s.applyPins()
 	s.records, s.view, s.leaving = nil, nil, nil
 }
 
 // unbase lets go of the image that the client has as its base.
 func (s *Sender) unbase(r *record) {
 	if r.unique != 0 && r.acked > 0 {
-		if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
-			sl.release(r.ack(0).number)
-		}
+		s.release(r, r.ack(0).number)
 	}
 	r.acked = 0
 }

@@ -101,6 +101,7 @@ func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
 	snap.count = near(info.count, eventBits, r.received)
 	for i := range r.work.list {
 		n := &r.work.list[i]
+		r.displace(n, snap)
 		e := r.place(n, info)
 		if n.what == held {
 			e.add(r, info, n)
@@ -126,6 +127,18 @@ func (r *Receiver) enqueue(snap *Snapshot) {
 // maxQueue is how many snapshots may wait for events that come before them.
 // If there are more, the oldest waits no longer: the server will not tell again what it brings.
 const maxQueue = 256
+
+// displace lists what a handle stood for as gone, if that was still in view: a
+// server forgets what it cannot tell any more.
+func (r *Receiver) displace(n *news, snap *Snapshot) {
+	if !n.bind || int(n.handle) >= len(r.entities) {
+		return
+	}
+	if e := r.entities[n.handle]; e != nil && e.what == held && (e.id != n.id || e.player != n.player) {
+		e.what = left
+		snap.add(e)
+	}
+}
 
 // place finds the entity of a handle, or makes it what the handle stands for now.
 func (r *Receiver) place(n *news, info packetInfo) *entity {

@@ -9,6 +9,7 @@ const keepOld = 4
 // Messages are the reliable messages that must be sent before the staged
 // packets. They are good until the next Encode.
 func (s *Sender) Messages() [][]byte {
+	s.applyPins()
 	m := s.messages.list[:s.messages.n]
 	for _, b := range m {
 		s.ledger.Messages += uint64(len(b))
@@ -48,31 +49,75 @@ func (s *Sender) unstage() {
 }
 
 // Arrived tells that the connection's packet of that number has been received.
-func (s *Sender) Arrived(carrier uint64) {
-	if f := s.find(carrier); f != nil {
-		s.land(f, true)
-		if s.next-s.tidied >= 64 {
-			s.tidied = s.next
-			s.sweep()
-		}
-	}
-}
+func (s *Sender) Arrived(carrier uint64) { s.judge(carrier, true) }
 
 // Lost tells that the connection's packet of that number is taken for lost.
-func (s *Sender) Lost(carrier uint64) {
-	if f := s.find(carrier); f != nil {
-		s.ledger.Lost++
-		s.land(f, false)
+func (s *Sender) Lost(carrier uint64) { s.judge(carrier, false) }
+
+// judge notes a verdict. It is dealt with at the next Encode, which looks at
+// the same records and may run beside that of others.
+func (s *Sender) judge(carrier uint64, ok bool) {
+	for _, f := range s.flights {
+		if f.sent && !f.judged && f.carrier == carrier {
+			f.judged = true
+			s.verdicts = append(s.verdicts, verdict{f, ok})
+			return
+		}
 	}
 }
 
-func (s *Sender) find(carrier uint64) *flight {
-	for _, f := range s.flights {
-		if f.sent && f.carrier == carrier {
-			return f
+// verdict is what became of a packet.
+type verdict struct {
+	f  *flight
+	ok bool
+}
+
+// settle deals with the verdicts that have come.
+func (s *Sender) settle() {
+	for _, v := range s.verdicts {
+		if !v.ok {
+			s.ledger.Lost++
+		}
+		s.land(v.f, v.ok)
+	}
+	s.verdicts = s.verdicts[:0]
+	if s.next-s.tidied >= 64 {
+		s.tidied = s.next
+		s.sweep()
+	}
+}
+
+// pin is a base that a client has now, or has no more. Slots are shared, so
+// what is done in parallel only notes it.
+type pin struct {
+	slot           int32
+	unique, number uint32
+	hold           bool
+}
+
+func (s *Sender) hold(r *record, number uint32) {
+	s.pins = append(s.pins, pin{r.slot, r.unique, number, true})
+}
+
+func (s *Sender) release(r *record, number uint32) {
+	s.pins = append(s.pins, pin{r.slot, r.unique, number, false})
+}
+
+// applyPins tells the slots. It is soon enough if it happens before the images
+// are older than what is kept anyway.
+func (s *Sender) applyPins() {
+	for i := range s.pins {
+		p := &s.pins[i]
+		sl := &s.pub.slots[p.slot]
+		switch {
+		case sl.unique != p.unique:
+		case p.hold:
+			sl.hold(p.number)
+		default:
+			sl.release(p.number)
 		}
 	}
-	return nil
+	s.pins = s.pins[:0]
 }
 
 // land deals with the end of a packet's way.
@@ -127,11 +172,9 @@ func (s *Sender) acknowledge(r *record, a ack) {
 	if !r.acknowledge(a) {
 		return
 	}
-	if sl := &s.pub.slots[r.slot]; sl.unique == r.unique {
-		sl.hold(a.number)
-		if had {
-			sl.release(before)
-		}
+	s.hold(r, a.number)
+	if had {
+		s.release(r, before)
 	}
 }
 

@@ -28,25 +28,26 @@ const (
 
 // Chances, of 1<<16, that flags are set.
 const (
-	chanceFirst    = 62000
-	chanceMore     = 3000 // more packets of this snapshot follow
-	chanceAck      = 64500
-	chanceEvents   = 2500 // reliable messages since the acknowledged packet
-	chanceRepeated = 3000
-	chanceEntity   = 63500 // one more entity, after at least one
-	chanceAny      = 62000 // any entity at all
-	chanceSpecial  = 2500  // more to say of an entity than its image
-	chanceGone     = 24000 // of those that are special
-	chanceRemoved  = 32768
-	chanceBind     = 56000
-	chanceOld      = 60000 // an older base, where the window has none
-	chanceOwner    = 16384
-	chanceDeferred = 1500
-	chanceEvent    = 6000
-	chanceOrigin   = 16384
-	chanceCommand  = 16384
-	chanceBy       = 60000 // the entity that caused an event is the one it is about
-	chanceHome     = 64000 // identifiers of allocator 0
+	chanceFirst     = 62000
+	chanceMore      = 3000 // more packets of this snapshot follow
+	chanceAck       = 64500
+	chanceUndecided = 3000 // some packet before the newest acknowledged one may still arrive
+	chanceEvents    = 2500 // reliable messages since the acknowledged packet
+	chanceRepeated  = 3000
+	chanceEntity    = 63500 // one more entity, after at least one
+	chanceAny       = 62000 // any entity at all
+	chanceSpecial   = 2500  // more to say of an entity than its image
+	chanceGone      = 24000 // of those that are special
+	chanceRemoved   = 32768
+	chanceBind      = 56000
+	chanceOld       = 60000 // an older base, where the window has none
+	chanceOwner     = 16384
+	chanceDeferred  = 1500
+	chanceEvent     = 6000
+	chanceOrigin    = 16384
+	chanceCommand   = 16384
+	chanceBy        = 60000 // the entity that caused an event is the one it is about
+	chanceHome      = 64000 // identifiers of allocator 0
 )
 
 // What an entity's place in a packet says.
