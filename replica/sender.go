@@ -26,8 +26,7 @@ type SenderOptions struct {
 // against what it is known to hold.
 //
 // Look and Encode are the work that can be spread over cores: they touch the sender and the
-// worker, and only read the Publisher. All other methods belong with Publish, to one goroutine;
-// Messages must be called after each Encode, also if nothing is staged.
+// worker, and only read the Publisher. All other methods belong with Publish, to one goroutine.
 type Sender struct {
 	pub     *Publisher
 	options SenderOptions

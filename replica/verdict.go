@@ -57,6 +57,7 @@ func (s *Sender) Lost(carrier uint64) { s.judge(carrier, false) }
 // judge notes a verdict. It is dealt with at the next Encode, which looks at
 // the same records and may run beside that of others.
 func (s *Sender) judge(carrier uint64, ok bool) {
+	s.applyPins()
 	for _, f := range s.flights {
 		if f.sent && !f.judged && f.carrier == carrier {
 			f.judged = true
