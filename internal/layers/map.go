@@ -39,6 +39,7 @@ github.com/prometheus          service cmd                           | metrics
 github.com/quic-go             service link/* games/*/client cmd     | browsers, by datagrams
 github.com/coder/websocket     service link/* games/*/client cmd     | browsers, when nothing else passes
 github.com/hajimehoshi/ebiten  games/*/client cmd                    | example clients
+golang.org/x/image             games/*/client cmd                    | their fonts
 gonum.org/v1/plot              lab cmd                               | reports
 github.com/spf13/cobra         cmd                                   | command lines
 github.com/spf13/pflag         cmd                                   | command lines
