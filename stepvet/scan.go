@@ -180,7 +180,11 @@ func (u *unit) callee(call *ast.CallExpr) types.Object {
 	return nil
 }
 
+// isSignature says whether a type is that of functions. Where the source does not compile there is no type.
 func isSignature(t types.Type) bool {
+	if t == nil {
+		return false
+	}
 	_, ok := t.Underlying().(*types.Signature)
 	return ok
 }
