@@ -128,6 +128,9 @@ func quickServer() ServerOptions {
 }
 
 func TestServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server and its bots take their time")
+	}
 	t.Parallel()
 	for _, x := range []struct {
 		strategies []string

@@ -45,6 +45,9 @@ func quick() TransportOptions {
 }
 
 func TestTransport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	t.Parallel()
 	for _, saturate := range []bool{false, true} {
 		o := quick()

@@ -108,7 +108,11 @@ func local(host string, hosts []string) bool {
 	if err != nil {
 		name = host
 	}
-	name = strings.Trim(name, "[]")
+	if in, ok := strings.CutPrefix(name, "["); ok {
+		if name, ok = strings.CutSuffix(in, "]"); !ok {
+			return false
+		}
+	}
 	if name == "localhost" {
 		return true
 	}

@@ -32,6 +32,9 @@ func TestBenchServerRefusesNonsense(t *testing.T) {
 
 // The program starts itself twice more, and the crowd is there.
 func TestBenchServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a server and its bots take their time")
+	}
 	t.Parallel()
 	out, err := transportProgram(t, "bench", "server", "--players", "8", "--seconds", "0.6", "--json").Output()
 	if err != nil {

@@ -42,6 +42,9 @@ func transportProgram(t *testing.T, args ...string) *exec.Cmd {
 
 // The program starts itself twice more, and says so when that does not work out.
 func TestBenchTransport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	t.Parallel()
 	out, err := transportProgram(t, "bench", "transport", "--clients", "8", "--rate", "50", "--seconds", "0.2", "--rounds", "1", "--json").Output()
 	if err != nil {

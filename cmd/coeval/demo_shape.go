@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
@@ -18,10 +19,12 @@ type shaped struct {
 	inner link.Link
 	born  time.Time
 	seed  uint64
+	woken atomic.Bool
 
 	mu         sync.Mutex
 	conditions netsim.Conditions
 	cut        bool
+	closed     bool
 	peers      map[netip.AddrPort]*shapedPeer
 	scratch    []link.Datagram
 	tally      link.Counters
@@ -158,6 +161,9 @@ func (s *shaped) flush(now time.Duration) {
 func (s *shaped) Send(batch []link.Datagram) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0, link.ErrClosed
+	}
 	now := time.Since(s.born)
 	for i := range batch {
 		d := &batch[i]
@@ -192,7 +198,7 @@ func (s *shaped) Wait(d time.Duration) (bool, error) {
 			ready = ready || len(p.in) > 0 && p.in[0].at <= now && !s.cut
 		}
 		s.mu.Unlock()
-		if ready || err != nil {
+		if woken := s.woken.Swap(false); ready || woken || err != nil {
 			return ready, err
 		}
 		rest := d - time.Since(began)
@@ -209,7 +215,10 @@ func (s *shaped) Wait(d time.Duration) (bool, error) {
 }
 
 // Wake ends a Wait.
-func (s *shaped) Wake() { s.inner.Wake() }
+func (s *shaped) Wake() {
+	s.woken.Store(true)
+	s.inner.Wake()
+}
 
 // MaxDatagram is that of the link.
 func (s *shaped) MaxDatagram() int { return s.inner.MaxDatagram() }
@@ -224,5 +233,10 @@ func (s *shaped) Counters() link.Counters {
 	return s.tally
 }
 
-// Close closes the link.
-func (s *shaped) Close() error { return s.inner.Close() }
+// Close closes the link. What is on its way is lost.
+func (s *shaped) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	return s.inner.Close()
+}

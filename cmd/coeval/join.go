@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +35,16 @@ asked there, over HTTP, for a token; for others give --token and --game.
 
 Arrow keys or w, a, s, d play. p asks for a pause, q or Ctrl-C leaves.
 
+What you press is seen at once, however far the server is: what comes of it is
+predicted, and put right if the server finds otherwise. With --style doom3
+everything in view is predicted, with quake3 only what is yours, while the rest
+is shown as it was a moment ago; halflife is the same for servers that go back
+in time to judge a shot; none shows what has come, when it has come. Who only
+watches is shown what was a moment ago, unless the style is none.
+
+Through a proxy, such as coeval netsim, ADDR is the proxy's address and --http
+the server's, which is asked for a token.
+
 With --headless nothing is shown, and a bot plays for --seconds seconds; then
 what came of it is printed. With --ticket FILE the ticket by which the same
 player can come back is kept in a file, and used if it is there: so who crashed,
@@ -44,12 +53,13 @@ or closed the terminal, finds their seat as it was.`
 const joinExample = `  coeval join localhost:4000
   coeval join play.example.net:4000 --name ada --ticket ~/.pong.ticket
   coeval join localhost:4000 --over websocket --spectate
+  coeval join localhost:5000 --http localhost:4000 --style quake3
   coeval join localhost:4000 --headless --seconds 5 --json`
 
 // join is what the command line says.
 type join struct {
 	name, game, token, ticket string
-	http, over                string
+	http, over, style         string
 	spectate, headless, json  bool
 	seconds                   float64
 
@@ -75,7 +85,8 @@ func joinCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&j.name, "name", os.Getenv("USER"), "what others read")
 	f.BoolVar(&j.spectate, "spectate", false, "only watch")
-	f.StringVar(&j.http, "http", "", "where the server answers over HTTP, if not at the same address")
+	f.StringVar(&j.http, "http", "", "where the server answers over HTTP, if not at ADDR; datagrams then go to ADDR itself")
+	f.StringVar(&j.style, "style", "doom3", "how to show what the server has not told yet: "+styleNames)
 	f.StringVar(&j.over, "over", "udp", "how to reach the server: udp, websocket or webtransport")
 	f.StringVar(&j.token, "token", "", "a token from the game's backend, in place of asking the server for one")
 	f.StringVar(&j.game, "game", "", "the game, with --token")
@@ -94,6 +105,9 @@ func (j *join) run(cmd *cobra.Command, addr string) error {
 		return usageErrorf("with --token also give --game: there are %s", strings.Join(hostedNames(), ", "))
 	case !(j.seconds > 0 && j.seconds <= 1e6):
 		return usageErrorf("--seconds is %v: it must be above 0", j.seconds)
+	}
+	if _, err := newSeer(&hosted{}, j.style, nil); err != nil {
+		return err
 	}
 	ctx := cmd.Context()
 	entry, err := j.entry(ctx, addr)
@@ -168,7 +182,7 @@ func (j *join) entry(ctx context.Context, addr string) (*entry, error) {
 		fresh := e.token
 		e.token, e.fresh = t, &fresh
 	}
-	if e.UDP != 0 {
+	if e.UDP != 0 && j.http == "" { // with both addresses given, they are meant
 		port = fmt.Sprint(e.UDP)
 	}
 	if j.over == "udp" {
@@ -269,8 +283,8 @@ func (j *join) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort,
 // ticketTime is how long a server is given to accept a ticket, before a new token is tried. One that was started anew cannot read old tickets, nor prove it.
 const ticketTime = 2 * time.Second
 
-// client makes the client, with what is the same whether or not it is shown.
-func (j *join) client(ctx context.Context, h *hosted, e *entry, o clientserver.ClientOptions) (*clientserver.Client, error) {
+// client makes the client, with what is the same whether or not it is shown. The seer makes what is shown of it.
+func (j *join) client(ctx context.Context, h *hosted, e *entry, s *seer, o clientserver.ClientOptions) (*clientserver.Client, error) {
 	l, servers, err := j.link(ctx, e)
 	if err != nil {
 		return nil, err
@@ -280,96 +294,14 @@ func (j *join) client(ctx context.Context, h *hosted, e *entry, o clientserver.C
 	if e.fresh != nil {
 		o.ConnectTimeout = ticketTime
 	}
-	c, err := clientserver.NewClient(o)
-	if err != nil {
+	s.hook(&o)
+	var c *clientserver.Client
+	o.Seen = func(*world.World) { j.keepTicket(c) }
+	if c, err = clientserver.NewClient(o); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	s.attach(c)
 	return c, nil
-}
-
-// joined is what came of playing without a view. The JSON names are for scripts and stay.
-type joined struct {
-	Game      string  `json:"game"`
-	Level     string  `json:"level"`
-	Player    int     `json:"player"`
-	Seconds   float64 `json:"seconds"`
-	Tick      uint64  `json:"tick"`
-	Entities  int     `json:"entities_in_view"`
-	Snapshots uint64  `json:"snapshots"`
-	Bytes     uint64  `json:"snapshot_bytes"`
-	Commands  uint64  `json:"commands"`
-	Repeated  uint64  `json:"commands_missing"`
-	TripMS    float64 `json:"round_trip_ms"`
-	Loss      float64 `json:"loss"`
-}
-
-// watch plays with a bot, and says what came of it.
-func (j *join) watch(ctx context.Context, out io.Writer, h *hosted, e *entry) error {
-	bot := h.newBot(draw())
-	began := make(chan struct{})
-	var once sync.Once
-	var c *clientserver.Client
-	c, err := j.client(ctx, h, e, clientserver.ClientOptions{
-		Input: func(t world.Tick, p world.Player, in *world.Inputs) { _ = bot(c.View(), p, t, in) },
-		Seen:  func(*world.World) { j.keepTicket(c) },
-		Begun: func(clientserver.Level, *world.World, *world.World) { once.Do(func() { close(began) }) },
-	})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ended := make(chan error, 1)
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() { ended <- c.Run(running) }()
-	r := joined{Game: h.game.Name(), Seconds: j.seconds}
-	over := func(err error) error {
-		if err == nil {
-			err = context.Cause(ctx)
-		}
-		return err
-	}
-	select {
-	case err := <-ended:
-		return over(err)
-	case <-began:
-	}
-	select {
-	case err := <-ended:
-		return over(err)
-	case <-time.After(time.Duration(j.seconds * float64(time.Second))):
-	case <-ctx.Done():
-	}
-	read := func() {
-		st := c.Stats()
-		r.Level, r.Player, r.Snapshots, r.Bytes, r.Commands, r.Repeated = c.Level().Name, int(c.Player()), st.Snapshots, st.Bytes, st.Commands, st.Repeated
-		if w := c.View(); w != nil {
-			r.Tick = uint64(w.Tick())
-			for range w.Entities() {
-				r.Entities++
-			}
-		}
-		if cn := c.Conn(); cn != nil {
-			q := cn.Quality()
-			r.TripMS, r.Loss = q.RoundTrip.Seconds()*1000, q.LossIn
-		}
-	}
-	if c.Do(context.Background(), read) != nil {
-		return <-ended
-	}
-	stop()
-	if err := <-ended; err != nil {
-		return err
-	}
-	if r.Snapshots == 0 {
-		return fmt.Errorf("no snapshot came within %v seconds: check the address, the firewall and the network", j.seconds)
-	}
-	if j.json {
-		return json.NewEncoder(out).Encode(r)
-	}
-	_, err = fmt.Fprintf(out, "%s, level %q, player %d: tick %d, %d entities in view; %d snapshots of %.0f bytes, %d commands of which %d were missing, round trip %.1f ms, loss %.1f %%\n",
-		r.Game, r.Level, r.Player, r.Tick, r.Entities, r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated, r.TripMS, 100*r.Loss)
-	return err
 }
 
 // joinAdvice says what to do about the end of a connection.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -22,29 +21,15 @@ func (j *join) play(ctx context.Context, h *hosted, view *playable, e *entry, in
 	s := netScreen{screen: screen{playable: *view, board: &board, out: out}}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var c *clientserver.Client
-	c, err := j.client(ctx, h, e, clientserver.ClientOptions{
-		Input: func(_ world.Tick, p world.Player, in *world.Inputs) {
-			if err := view.give(in, p, board.now(time.Now())); err != nil {
-				stop(err)
-			}
-		},
-		Seen: func(w *world.World) {
-			j.keepTicket(c)
-			if err := s.show(c, w, time.Now()); err != nil {
-				stop(err)
-			}
-		},
-		Told: func(w clientserver.Word) {
-			s.told(w)
-			if c.View() != nil { // nothing else may come for a while, as in a pause
-				s.drawn = time.Time{}
-				if err := s.show(c, c.View(), time.Now()); err != nil {
-					stop(err)
-				}
-			}
-		},
+	sees, err := newSeer(h, j.style, func(_ world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
+		if err := view.give(in, p, board.now(time.Now())); err != nil {
+			stop(err)
+		}
 	})
+	if err != nil {
+		return err
+	}
+	c, err := j.client(ctx, h, e, sees, clientserver.ClientOptions{Told: s.told})
 	if err != nil {
 		return err
 	}
@@ -61,8 +46,17 @@ func (j *join) play(ctx context.Context, h *hosted, view *playable, e *entry, in
 	if _, err := io.WriteString(out, enterScreen+topLeft+"connecting to "+e.base.Host); err != nil {
 		return err
 	}
-	go listenKeys(in, &board, c, stop)
-	err = c.Run(ctx)
+	asks := make(chan func())
+	go listenKeys(ctx, in, &board, asks, func() { c.SetPaused(!c.Paused()) }, stop)
+	err = drive(ctx, c, h.game.TickLength(), asks, func(now time.Duration) {
+		w, err := sees.show(now)
+		if err == nil && w != nil && ctx.Err() == nil {
+			err = s.show(c, sees, w, time.Now())
+		}
+		if err != nil {
+			stop(err)
+		}
+	})
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errQuit) && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
@@ -70,7 +64,7 @@ func (j *join) play(ctx context.Context, h *hosted, view *playable, e *entry, in
 }
 
 // listenKeys takes keys until there are none, or the player has had enough.
-func listenKeys(in io.Reader, board *keyboard, c *clientserver.Client, stop context.CancelCauseFunc) {
+func listenKeys(ctx context.Context, in io.Reader, board *keyboard, asks chan<- func(), pause func(), stop context.CancelCauseFunc) {
 	buf := make([]byte, 64)
 	for {
 		n, err := in.Read(buf)
@@ -82,7 +76,11 @@ func listenKeys(in io.Reader, board *keyboard, c *clientserver.Client, stop cont
 				stop(errQuit)
 				return
 			case keyPause:
-				_ = c.Do(context.Background(), func() { c.SetPaused(!c.Paused()) })
+				select {
+				case asks <- pause:
+				case <-ctx.Done():
+					return
+				}
 			default:
 				board.press(k, time.Now())
 			}
@@ -97,14 +95,11 @@ func listenKeys(in io.Reader, board *keyboard, c *clientserver.Client, stop cont
 // A netScreen is a screen with a line about the connection, and what is said.
 type netScreen struct {
 	screen
-	mu   sync.Mutex
 	said string
 	at   time.Time
 }
 
 func (s *netScreen) told(w clientserver.Word) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.at = time.Now()
 	switch w.Kind {
 	case clientserver.Chat:
@@ -119,7 +114,7 @@ func (s *netScreen) told(w clientserver.Word) {
 }
 
 // show draws, if the last time was long enough ago.
-func (s *netScreen) show(c *clientserver.Client, w *world.World, now time.Time) error {
+func (s *netScreen) show(c *clientserver.Client, sees *seer, w *world.World, now time.Time) error {
 	if now.Sub(s.drawn) < time.Second/40 {
 		return nil
 	}
@@ -129,7 +124,7 @@ func (s *netScreen) show(c *clientserver.Client, w *world.World, now time.Time) 
 		columns, rows = 80, 24
 	}
 	s.paint(w, columns, rows)
-	s.line(s.about(c, now), columns)
+	s.line(s.about(c, sees, w, now), columns)
 	_, err = s.out.Write(s.text.Bytes())
 	return err
 }
@@ -145,20 +140,18 @@ func (s *netScreen) line(text string, columns int) {
 	s.text.WriteString(text + restOfLine)
 }
 
-func (s *netScreen) about(c *clientserver.Client, now time.Time) string {
-	s.mu.Lock()
-	said := s.said
-	if now.Sub(s.at) > 5*time.Second {
-		said = ""
-	}
-	s.mu.Unlock()
-	if said != "" {
-		return said
+func (s *netScreen) about(c *clientserver.Client, sees *seer, w *world.World, now time.Time) string {
+	cn := c.Conn()
+	switch {
+	case c.Phase() == clientserver.Connecting || cn == nil:
+		return "the connection is lost; trying to come back  q leaves"
+	case s.said != "" && now.Sub(s.at) <= 5*time.Second:
+		return s.said
 	}
 	who := fmt.Sprintf("%s, player %d", c.Name(), c.Player())
 	if c.Player() == world.Nobody {
 		who = c.Name() + ", watching"
 	}
-	q := c.Conn().Quality()
-	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  q leaves", c.View().Game().Name(), who, c.View().Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn)
+	q := cn.Quality()
+	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves", w.Game().Name(), who, w.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn, sees.ahead())
 }

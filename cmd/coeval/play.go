@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/solo"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -24,19 +26,31 @@ type playable struct {
 	width, height float64
 	draw          func(w *world.World, put func(x, y float64, c rune))
 	give          func(in *world.Inputs, p world.Player, k keys) error
+
+	players int                             // how many play in the terminal if nobody says; 0 for one
+	bot     func(seed uint64) botFunc       // plays all but the first; nil: they do nothing
+	first   bool                            // draw shows what the first player sees, whoever looks
+	predict func() map[string]predict.Class // how clients predict it; nil: as the style says
 }
 
-// playables lists the games by name.
+// playables lists the games, the simplest first.
 func playables() []playable {
+	var pad arena.Pad
 	return []playable{
-		{pong.Game, "two paddles and a ball; up and down", pong.Width, pong.Height, pong.Draw,
-			func(in *world.Inputs, p world.Player, k keys) error {
+		{game: pong.Game, about: "two paddles and a ball; up and down", width: pong.Width, height: pong.Height, draw: pong.Draw,
+			give: func(in *world.Inputs, p world.Player, k keys) error {
 				return world.Give(in, p, pong.Keys(k.up, k.down))
-			}},
-		{stack.Game, "a pile of boxes to drive into; left, right, up or space to jump", stack.Width, stack.Height, stack.Draw,
-			func(in *world.Inputs, p world.Player, k keys) error {
+			},
+			predict: func() map[string]predict.Class { return map[string]predict.Class{"Paddle": {Place: "Y"}} }},
+		{game: stack.Game, about: "a pile of boxes to drive into; left, right, up or space to jump", width: stack.Width, height: stack.Height, draw: stack.Draw,
+			give: func(in *world.Inputs, p world.Player, k keys) error {
 				return world.Give(in, p, stack.Keys(k.left, k.right, k.up || k.fire))
 			}},
+		{game: arena.Game, about: "a shooter seen from above, against bots; arrows walk and aim, space fires", width: arena.ViewWidth, height: arena.ViewHeight, draw: arena.Draw,
+			give: func(in *world.Inputs, p world.Player, k keys) error {
+				return world.Give(in, p, pad.Keys(k.left, k.right, k.up, k.down, k.fire))
+			},
+			players: 4, bot: arenaBot, first: true},
 	}
 }
 
@@ -59,6 +73,7 @@ is named by tick, entity and field, and the exit code is 1.`
 
 const playExample = `  coeval play pong
   coeval play stack --seed 7 --speed 0.5
+  coeval play arena --players 8
   coeval play stack --headless --ticks 600 --json
   coeval play stack --headless --record run.trace
   coeval play pong --check`
@@ -103,7 +118,7 @@ func playCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.Uint64Var(&p.seed, "seed", 1, "what chance hangs on")
 	f.IntVar(&p.ticks, "ticks", 0, "where to stop (default: never, or 600 if nothing is shown)")
-	f.IntVar(&p.players, "players", 1, "how many play; the keys are those of the first")
+	f.IntVar(&p.players, "players", 1, "how many play; the keys are those of the first, the others are bots if the game has any (arena in the terminal: 4 unless you say)")
 	f.Float64Var(&p.speed, "speed", 1, "how fast time goes, from 0.01 to 100")
 	f.BoolVar(&p.headless, "headless", false, "show nothing, go as fast as possible, print the world's hash")
 	f.BoolVar(&p.check, "check", false, "try the game for determinism")
@@ -136,6 +151,9 @@ func (p *play) run(cmd *cobra.Command, g playable) error {
 	out, okOut := cmd.OutOrStdout().(*os.File)
 	if !okIn || !okOut || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return usageErrorf("this is not a terminal to play in; use --headless --ticks %d for the result of a run", 600)
+	}
+	if g.players > 0 && !cmd.Flags().Changed("players") {
+		p.players = g.players
 	}
 	return p.show(cmd.Context(), g, in, out)
 }

@@ -42,14 +42,16 @@ func (p *play) show(ctx context.Context, g playable, in, out *os.File) error {
 	var board keyboard
 	s := screen{playable: g, board: &board, out: out}
 	var rec *recorder
+	others := g.others(p.players, p.seed)
 	run, err := solo.New(g.game, solo.Options{
 		Settings: world.Settings{Seed: p.seed}, Players: p.players, Ticks: p.ticks, Speed: p.speed,
 		Inputs: func(_ world.Tick, in *world.Inputs) {
-			if err := g.give(in, 1, board.now(time.Now())); err != nil {
+			if err := errors.Join(g.give(in, 1, board.now(time.Now())), others.give(in)); err != nil {
 				stop(err)
 			}
 		},
 		After: func(w *world.World, in *world.Inputs) {
+			others.seen = w
 			rec.tick(w, in)
 			if err := s.frame(w, time.Now()); err != nil {
 				stop(err)
@@ -71,6 +73,34 @@ func (p *play) show(ctx context.Context, g playable, in, out *os.File) error {
 		return nil
 	}
 	return err
+}
+
+// A company is the bots that play along.
+type company struct {
+	bots []botFunc
+	seen *world.World // as it was after the last tick; nil before the first, at which no one can do anything yet
+}
+
+// others makes the players beyond the first, if the game has bots for that.
+func (g *playable) others(players int, seed uint64) *company {
+	var c company
+	for i := 1; i < players && g.bot != nil; i++ {
+		c.bots = append(c.bots, g.bot(seed+uint64(i)))
+	}
+	return &c
+}
+
+// give lets each bot look and decide.
+func (c *company) give(in *world.Inputs) error {
+	if c.seen == nil {
+		return nil
+	}
+	for i, bot := range c.bots {
+		if err := bot(c.seen, world.Player(i+2), c.seen.Tick()+1, in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errQuit = errors.New("the player has had enough")

@@ -109,6 +109,12 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			p.wait("tick 3")
 			fmt.Fprint(p.person, "q")
 		}, "<nil>"},
+		{"bots", playables()[2], play{players: 4}, func(p *pty, _ context.CancelFunc) {
+			p.wait("@") // oneself, with a place to fight in
+			fmt.Fprint(p.person, "\x1b[C d")
+			p.wait("tick 20")
+			fmt.Fprint(p.person, "q")
+		}, "<nil>"},
 		{"the end", playables()[0], play{ticks: 10, speed: 10}, func(*pty, context.CancelFunc) {}, "<nil>"},
 		{"a signal", playables()[0], play{}, func(p *pty, cancel context.CancelFunc) { p.wait("tick"); cancel() }, "context canceled"},
 		{"a panic", bad, play{speed: 10}, func(*pty, context.CancelFunc) {}, "panic: grumpy"},
@@ -118,7 +124,7 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			before := p.mode(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			x.play.players = 1
+			x.play.players = max(x.play.players, 1)
 			if x.play.speed == 0 {
 				x.play.speed = 1
 			}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -26,10 +28,12 @@ func TestPlayCommandLine(t *testing.T) {
 	}{
 		{"pong --headless --ticks 300", 0, "pong, seed 1, 1 players, tick 300: 3 entities, hash ", ""},
 		{"stack --headless --ticks 20 --players 2", 0, "302 entities", ""},
+		{"arena --headless --ticks 300 --players 3", 0, "arena, seed 1, 3 players, tick 300: ", ""},
+		{"arena --check --ticks 60 --players 3", 0, "0 were wrong", ""},
 		{"pong --check --ticks 200", 0, "200 ticks computed again from copies and saves, all the same", ""},
 		{"stack --check --ticks 20", 0, "0 were wrong", ""},
 		{"pong", 2, "", "use --headless"},
-		{"", 2, "", "which game? There are pong, stack"},
+		{"", 2, "", "which game? There are pong, stack, arena"},
 		{"pnog", 2, "", `there is no game "pnog"`},
 		{"pong --headless --check", 2, "", "headless"},
 		{"pong --speed 0", 2, "", "--speed is 0"},
@@ -152,5 +156,44 @@ func TestPaint(t *testing.T) {
 		if text := s.text.String(); !strings.Contains(text, "#") || !strings.Contains(text, g.game.Name()) {
 			t.Errorf("%s", text)
 		}
+	}
+}
+
+// TestCompany: the bots that play along fight each other while the player does nothing, the same from the same seed; a game without bots has no company.
+func TestCompany(t *testing.T) {
+	var hashes [2]uint64
+	for i := range hashes {
+		g := playables()[2]
+		others := g.others(5, 7)
+		w, err := g.game.New(world.Settings{Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := g.game.NewInputs()
+		for p := range world.Player(5) {
+			in.Join(p + 1)
+		}
+		for range 2400 {
+			if err := errors.Join(g.give(in, 1, keys{}), others.give(in), w.Step(in)); err != nil {
+				t.Fatal(err)
+			}
+			others.seen = w
+			in.Reset()
+		}
+		deaths := 0
+		for _, s := range world.All[arena.Sheet](w) {
+			deaths += s.Deaths
+		}
+		if deaths == 0 {
+			t.Error("nobody died in forty seconds")
+		}
+		hashes[i] = w.Hash()
+	}
+	if hashes[0] != hashes[1] {
+		t.Error("two runs differ")
+	}
+	g := playables()[0]
+	if c := g.others(5, 7); len(c.bots) != 0 {
+		t.Errorf("%s has %d bots", g.game.Name(), len(c.bots))
 	}
 }

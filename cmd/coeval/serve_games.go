@@ -7,8 +7,10 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
@@ -22,7 +24,8 @@ type hosted struct {
 	settings clientserver.SettingsFunc
 	replica  func() replica.Options
 	interest func() clientserver.Interest
-	bot      func(seed uint64) botFunc // nil: one that presses everything
+	bot      func(seed uint64) botFunc       // nil: one that presses everything
+	predict  func() map[string]predict.Class // nil: as the style says
 }
 
 // A botFunc gives a player's command for a tick, by what it sees.
@@ -46,12 +49,7 @@ func hosteds() []hosted {
 			interest: func() clientserver.Interest {
 				return clientserver.Interest{Views: func(*world.World, clientserver.Level) (clientserver.Views, error) { return &arenaViews{}, nil }}
 			},
-			bot: func(seed uint64) botFunc {
-				b := arena.NewBot(seed)
-				return func(w *world.World, p world.Player, _ world.Tick, in *world.Inputs) error {
-					return world.Give(in, p, b.Think(w, p))
-				}
-			}},
+			bot: arenaBot, predict: session.Predict},
 		{game: crowd.Game, about: "a square full of people; the level is for how many it is made", level: "200",
 			settings: func(l clientserver.Level) (world.Settings, error) {
 				n, err := strconv.Atoi(l.Name)
@@ -69,24 +67,73 @@ func hosteds() []hosted {
 				return func(w *world.World, p world.Player, _ world.Tick, in *world.Inputs) error {
 					return world.Give(in, p, b.Think(w, p))
 				}
-			}},
+			},
+			predict: func() map[string]predict.Class { return map[string]predict.Class{"Bolt": {Sparse: true}} }}, // of which clients are told once
 	}
 	for _, p := range playables() {
 		if !strings.Contains(" arena crowd ", " "+p.game.Name()+" ") {
-			list = append(list, hosted{game: p.game, about: p.about})
+			list = append(list, hosted{game: p.game, about: p.about, predict: p.predict})
 		}
 	}
 	return list
 }
 
-// arenaViews lets the arena find views by its rooms.
-type arenaViews struct{ in arena.Interest }
+// arenaBot makes a player for the arena.
+func arenaBot(seed uint64) botFunc {
+	b := arena.NewBot(seed)
+	return func(w *world.World, p world.Player, _ world.Tick, in *world.Inputs) error {
+		return world.Give(in, p, b.Think(w, p))
+	}
+}
 
-func (v *arenaViews) Follow(w *world.World) error { return v.in.Follow(w) }
+// arenaViews lets the arena find views by its rooms. Who watches sees what one of the players does.
+type arenaViews struct {
+	in     arena.Interest
+	player world.Player // whom they look over the shoulder
+}
+
+func (v *arenaViews) Follow(w *world.World) error {
+	v.player = arenaStar(w, v.player)
+	return v.in.Follow(w)
+}
 
 func (v *arenaViews) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
-	*o = v.in.Observer(p, o.RoundTrip)
+	eyes := p
+	if p == world.Nobody {
+		eyes = v.player
+	}
+	*o = v.in.Observer(eyes, o.RoundTrip)
+	o.Player = p
 	return v.in.Index, v.in.Rules
+}
+
+// arenaStar is the player to watch: the one that is watched already, for as long as they live, so that the view does not jump about; then who has killed the most of
+// those alive. Where no one is, it is the same as before, and the place where they fell.
+func arenaStar(w *world.World, now world.Player) world.Player {
+	star, most := now, 0
+	for id, f := range world.All[arena.Fighter](w) {
+		p := w.Owner(id)
+		if p == world.Nobody || !f.Alive() {
+			continue
+		}
+		if p == now {
+			return now
+		}
+		if kills := arenaKills(w, p); star == now || kills > most {
+			star, most = p, kills
+		}
+	}
+	return star
+}
+
+// arenaKills is what the score board says of a player.
+func arenaKills(w *world.World, p world.Player) int {
+	for id, s := range world.All[arena.Sheet](w) {
+		if w.Owner(id) == p {
+			return s.Kills
+		}
+	}
+	return 0
 }
 
 func hostedNames() []string {
@@ -135,10 +182,10 @@ func (h *hosted) newBot(seed uint64) botFunc {
 	}
 }
 
-// viewOf gives the terminal view of a game, or nil.
+// viewOf gives the terminal view of a game that any player can be shown, or nil.
 func viewOf(game string) *playable {
 	for _, p := range playables() {
-		if p.game.Name() == game {
+		if p.game.Name() == game && !p.first {
 			return &p
 		}
 	}

@@ -246,7 +246,7 @@ func TestDesync(t *testing.T) {
 
 	g := save(t, v.Save(nil), []byte("hello"), []byte("hello"))
 	expect(t, desyncCommand(), 1, nil, []string{"give two of a kind"}, "desync", f[0], g[0])
-	expect(t, desyncCommand(), 1, nil, []string{"neither traces nor saved worlds of a game that this program has (pong, stack)"}, "desync", g[1], g[2])
+	expect(t, desyncCommand(), 1, nil, []string{"neither traces nor saved worlds of a game that this program has (pong, stack, arena)"}, "desync", g[1], g[2])
 	expect(t, desyncCommand(), 0, []string{"are the same"}, nil, "desync", g[0], g[0])
 	expect(t, desyncCommand(), 0, []string{`the two runs of "pong" are the same`}, nil, "desync", f[0], f[0])
 	expect(t, desyncCommand(), 1, nil, []string{"there is no such file"}, "desync", f[0], "nowhere")

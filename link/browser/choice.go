@@ -20,7 +20,7 @@ const (
 	// pause is the wait before everything is tried again, and grows to pauseMost.
 	pause     = 250 * time.Millisecond
 	pauseMost = 5 * time.Second
-	// blocked is for how long WebTransport gets no head start after it has failed.
+	// blocked is for how long WebTransport gets no head start after it has failed, and when it is tried again beside WebSocket.
 	blocked = 2 * time.Minute
 )
 
@@ -81,6 +81,8 @@ func (c *choice) tick(now time.Duration) {
 		c.start(now)
 	case !c.asleep && c.use == none && now >= c.next:
 		c.try(bySocket, now)
+	case c.use == bySocket && c.state[byTransport] == idle && now >= c.distant:
+		c.try(byTransport, now) // the player may have moved to another network
 	}
 }
 

@@ -60,6 +60,12 @@ func TestChoice(t *testing.T) {
 			s.opened(bySocket, s.now, true)
 		}, bySocket, "+wt +ws "},
 		{"it is swallowed", true, true, func(s *stage) { s.pass(time.Second); s.opened(bySocket, s.now, true); s.pass(time.Minute) }, bySocket, "+wt +ws -wt "},
+		{"the way becomes free later", true, true, func(s *stage) {
+			s.failed(byTransport, s.now)
+			s.opened(bySocket, s.now, true)
+			s.pass(blocked)
+			s.opened(byTransport, s.now, true)
+		}, byTransport, "+wt +ws +wt -ws "},
 		{"there is none in this browser", false, true, func(s *stage) { s.opened(bySocket, s.now, true) }, bySocket, "+ws "},
 		{"its datagrams are too small", true, true, func(s *stage) {
 			s.pass(time.Second)

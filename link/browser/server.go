@@ -5,6 +5,7 @@ package browser
 import (
 	"errors"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
@@ -17,6 +18,7 @@ type Server struct {
 	kind  []link.Carrier // what each carries; 0 for real addresses
 	first int            // where the next Receive begins, so that none is starved
 	one   [1]link.Datagram
+	woken atomic.Bool
 }
 
 var (
@@ -137,31 +139,29 @@ func (s *Server) Wait(d time.Duration) (bool, error) {
 		switch {
 		case ended == len(s.links):
 			return false, link.ErrClosed
+		case s.woken.Swap(false):
+			return false, nil
 		case d >= 0 && rest <= 0:
 			return false, nil
 		case d < 0 || rest > glance:
 			rest = glance
 		}
-		if woken := s.doze(rest); woken {
-			return false, nil
-		}
+		s.doze(rest)
 	}
 }
 
-// doze sleeps at the first link that is open, and says whether it was woken before its time.
-func (s *Server) doze(d time.Duration) bool {
+// doze sleeps at the first link that is open.
+func (s *Server) doze(d time.Duration) {
 	for _, l := range s.links {
-		began := time.Now()
-		ready, err := l.Wait(d)
-		if err == nil {
-			return !ready && time.Since(began) < d/2
+		if _, err := l.Wait(d); err == nil {
+			return
 		}
 	}
-	return false
 }
 
 // Wake ends a Wait.
 func (s *Server) Wake() {
+	s.woken.Store(true)
 	for _, l := range s.links {
 		l.Wake()
 	}

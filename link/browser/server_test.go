@@ -48,13 +48,12 @@ func both(t testing.TB) (s *browser.Server, wt, ws func() linktest.Client) {
 	return s, wt, ws
 }
 
-// TestLink holds the server to what every link promises, by clients of each carrier and of both in turn.
+// TestLink holds the server to what every link promises, by clients of one carrier and of both in turn.
 func TestLink(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		dial func(wt, ws func() linktest.Client) func() linktest.Client
 	}{
-		{"WebTransport", func(wt, _ func() linktest.Client) func() linktest.Client { return wt }},
 		{"WebSocket", func(_, ws func() linktest.Client) func() linktest.Client { return ws }},
 		{"both", func(wt, ws func() linktest.Client) func() linktest.Client {
 			n := 0

@@ -13,6 +13,9 @@ import (
 // one of them returns an error. See [netsim.Explore] for what run may do.
 func Run(t testing.TB, seeds int, run func(*netsim.Net) error) {
 	t.Helper()
+	if testing.Short() { // as under the race detector, where each takes ten times as long
+		seeds = (seeds + 3) / 4
+	}
 	if err := explore(t, os.Getenv, seeds, run); err != nil {
 		t.Fatal(err)
 	}

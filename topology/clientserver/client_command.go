@@ -16,6 +16,22 @@ const (
 	mostAtOnce = 4
 )
 
+// A Repeater is a Clock that also says how many of the last commands go into each packet, in place of ClientOptions.Redundancy: what predicts knows how much is
+// lost on the way. It is asked before each packet. More than 16 are as good as 16, and below one the option counts.
+type Repeater interface{ Repeats() int }
+
+// redundancy is how many of the last commands go into the next packet, and how many may ever go into one.
+func (c *Client) redundancy() (last, most int) {
+	r, ok := c.clock.(Repeater)
+	if !ok {
+		return c.opt.Redundancy, c.opt.Redundancy
+	}
+	if last = r.Repeats(); last < 1 {
+		last = c.opt.Redundancy
+	}
+	return min(last, maxRedundancy), maxRedundancy
+}
+
 // command makes the player's commands up to the tick that the clock says, and sends the last few.
 func (c *Client) command() {
 	if c.phase != Playing || c.watching || c.paused || c.in == nil || c.player == world.Nobody {
@@ -50,9 +66,10 @@ func (c *Client) command() {
 	}
 	// Who has done nothing for a while says so now and then, and is believed; so someone who only looks on costs next to nothing.
 	rate := c.game.Rate()
-	switch idle := c.resting - max(rate/2, 2*c.opt.Redundancy); {
+	last, most := c.redundancy()
+	switch idle := c.resting - max(rate/2, 2*most); {
 	case idle <= 0:
-		c.sendCommands(c.opt.Redundancy)
+		c.sendCommands(last)
 	case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
 		c.sendCommands(0)
 	}

@@ -14,7 +14,8 @@ window.coevalConfig = {
   frugal: query.has('frugal'),
   practice: query.has('practice'),
   map: query.get('map') ?? '',
-  tool: query.get('tool') ?? '',
+  fine: query.has('fine'),
+  autopilot: query.has('autopilot'),
 };
 
 // coevalJoin asks the server for a token and says by which addresses it is reached.

@@ -25,6 +25,10 @@ type Options struct {
 	Mute bool
 	// Frugal begins with half the resolution, for machines without a graphics processor. Where frames take too long it is lowered anyway.
 	Frugal bool
+	// Fine keeps the resolution whatever it costs, for pictures.
+	Fine bool
+	// Autopilot lets a bot play in the player's place, for whoever would rather watch.
+	Autopilot bool
 	// Ready, if set, is called when the first frame has been drawn.
 	Ready func()
 }
@@ -39,6 +43,7 @@ type App struct {
 	stage scene.Stage
 	pilot scene.Pilot
 	blind scene.Blind
+	auto  *arena.Bot
 
 	batch   *batch
 	painter *painter
@@ -79,7 +84,10 @@ func New(o Options) (*App, error) {
 		}
 		a.play = p
 	}
-	a.pace.share = 1
+	a.pace.share, a.pace.fixed = 1, o.Fine
+	if o.Autopilot {
+		a.auto = arena.NewBotOf(uint64(a.start.UnixNano()), 1)
+	}
 	if o.Frugal {
 		a.pace.share = 2
 	}
@@ -172,6 +180,13 @@ func (a *App) watch() {
 func (a *App) command(me *arena.Fighter) arena.Command {
 	c := a.pilot.Command(&a.controls, me)
 	a.controls.Weapon, a.controls.Next = arena.None, 0 // once
+	if a.auto != nil && a.view.World != nil {
+		t := a.auto.Think(a.view.World, a.view.Me)
+		if c.Verb != arena.Nothing || t.Verb == arena.Name {
+			t.Verb, t.Text = c.Verb, c.Text
+		}
+		return t
+	}
 	return c
 }
 
@@ -277,6 +292,7 @@ func (a *App) Draw(screen *ebiten.Image) {
 // pace watches how long frames take, and draws with fewer pixels where they take too long.
 type pace struct {
 	share  int // of the screen's pixels along each side, one in so many is drawn
+	fixed  bool
 	dt     float64
 	mean   float64
 	frames int // since it was last changed
@@ -291,7 +307,7 @@ const coarsest = 3
 func (p *pace) frame(dt float64) {
 	p.dt = min(dt, 0.1)
 	p.mean += (min(dt, 1) - p.mean) * 0.15
-	if p.frames++; p.frames > 20 && p.mean > 1.0/32 && p.share < coarsest {
+	if p.frames++; p.frames > 20 && p.mean > 1.0/32 && p.share < coarsest && !p.fixed {
 		p.share++
 		p.frames = 0
 	}

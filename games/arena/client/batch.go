@@ -87,17 +87,6 @@ func (b *batch) quad(p [4]point, t [4]tint) {
 	b.square(n)
 }
 
-// shaped draws a shape into any four corners, in order from its top left.
-func (b *batch) shaped(s sprite.Shape, p [4]point, t [4]tint) {
-	r := &b.where[s]
-	n := uint32(len(b.vertices))
-	b.corner(p[0], r[0], r[1], t[0])
-	b.corner(p[1], r[2], r[1], t[1])
-	b.corner(p[2], r[2], r[3], t[2])
-	b.corner(p[3], r[0], r[3], t[3])
-	b.square(n)
-}
-
 // rect fills a rectangle.
 func (b *batch) rect(x, y, w, h float64, t tint) {
 	x0, y0, x1, y1 := float32(x), float32(y), float32(x+w), float32(y+h)

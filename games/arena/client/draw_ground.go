@@ -27,7 +27,7 @@ func (p *painter) ground(s *scene.Stage, l *lens) {
 	}
 	for i := range s.Marks {
 		k := &s.Marks[i]
-		if l.shows(k.Pos, k.Size) {
+		if l.shows(k.Pos, k.Size) && m.Cell(int(k.Pos.X), int(k.Pos.Y)) != arena.Pit {
 			px, py := l.at(k.Pos)
 			p.b.sprite(sprite.Scorch, px, py, k.Size*l.scale, k.Size*l.scale, k.Angle, ink(scene.Color{}, 0.75*k.Fade()))
 		}
@@ -62,7 +62,7 @@ func (p *painter) pit(m *arena.Map, l *lens, x, y int, t float64) {
 		}
 		fx, fy := float64(cx), float64(cy)
 		k *= 0.78 + 0.22*math.Sin(t*0.9+fx*1.7+math.Sin(fy*1.3+t*0.6))*math.Sin(t*0.7+fy*1.9-fx*0.6)
-		return ink(scene.Color{R: float32(min(1, 0.25+k)), G: float32(0.06 + 0.42*k*k), B: float32(0.03 + 0.1*k*k*k)}, 1)
+		return ink(scene.Color{R: float32(min(0.9, 0.16+0.8*k)), G: float32(0.05 + 0.34*k*k), B: float32(0.03 + 0.06*k*k)}, 1)
 	}
 	v := func(dx, dy int) point { return l.point(det.Vec2{X: float64(x + dx), Y: float64(y + dy)}) }
 	p.b.quad([4]point{v(0, 0), v(1, 0), v(1, 1), v(0, 1)}, [4]tint{heat(x, y), heat(x+1, y), heat(x+1, y+1), heat(x, y+1)})

@@ -133,7 +133,7 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	}
 	// How long until one can fire again.
 	if wait := int(f.Ready) - int(v.World.Tick()); wait > 0 && f.Weapon != arena.None {
-		part := 1 - float64(wait)/float64(arena.Arms[f.Weapon].Reload)
+		part := max(0, 1-float64(wait)/float64(arena.Arms[f.Weapon].Reload)) // after another weapon it may take longer
 		a.batch.rect(w/2-30*u, h-66*u, 60*u*part, 3*u, ink(scene.WeaponColor(f.Weapon), 0.8))
 		a.batch.flush(dst, blendOver)
 	}
@@ -150,8 +150,8 @@ func fighter(v *session.View) *arena.Fighter {
 }
 
 func (a *App) crosshair(dst *ebiten.Image) {
-	if a.hands.pointing == byTouch {
-		return
+	if a.hands.pointing == byTouch || a.hands.pointing == byMouse && a.hands.cursor == (det.Vec2{}) {
+		return // on glass, or the mouse has not been seen yet
 	}
 	u := a.unit
 	x, y := a.hands.cursor.X, a.hands.cursor.Y

@@ -39,11 +39,6 @@ func (l *lens) top(p det.Vec2) point {
 	return point{float32((p.X-l.eye.X)*l.scale*rise + l.w/2), float32((p.Y-l.eye.Y)*l.scale*rise + l.h/2)}
 }
 
-// back turns a place on the screen into one on the map.
-func (l *lens) back(x, y float64) det.Vec2 {
-	return det.Vec2{X: (x-l.w/2)/l.scale + l.eye.X, Y: (y-l.h/2)/l.scale + l.eye.Y}
-}
-
 // cells is the part of the map that may be on the screen, with a margin.
 func (l *lens) cells(margin float64, width, height int) (x0, y0, x1, y1 int) {
 	hw, hh := l.w/l.scale/2+margin, l.h/l.scale/2+margin

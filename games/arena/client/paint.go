@@ -38,7 +38,6 @@ package main
 var Soft float
 var Eye vec2
 var Reach float
-var Hurt float
 
 func Fragment(dst vec4, src vec2, color vec4) vec4 {
 	ground := imageSrc0At(src).rgb
@@ -56,7 +55,7 @@ func Fragment(dst vec4, src vec2, color vec4) vec4 {
 	seen += imageSrc2At(src - vec2(Soft, -Soft) * 0.7).a * 0.0625
 	d := length(dst.xy - Eye) / Reach
 	lamp := clamp(1 - d*d, 0, 1)
-	fog := vec3(dot(ground, vec3(0.3, 0.5, 0.2))) * vec3(0.16, 0.19, 0.27)
+	fog := vec3(dot(ground, vec3(0.3, 0.5, 0.2))) * vec3(0.21, 0.25, 0.36)
 	lit := ground * (vec3(0.38, 0.4, 0.44) + vec3(0.8, 0.78, 0.74)*lamp + light.rgb*1.5)
 	c := mix(fog, lit, seen)
 	a := things.a * seen
@@ -113,7 +112,7 @@ func (p *painter) world(dst *ebiten.Image, s *scene.Stage, v *session.View, dt f
 	ex, ey := l.at(s.Eye)
 	var o ebiten.DrawRectShaderOptions
 	o.Images = [4]*ebiten.Image{p.groundLayer, p.thingsLayer, p.lightLayer, p.glowLayer}
-	o.Uniforms = map[string]any{"Soft": float32(0.09 * l.scale), "Eye": []float32{float32(ex), float32(ey)}, "Reach": float32(scene.SightReach * l.scale), "Hurt": float32(s.Hurt)}
+	o.Uniforms = map[string]any{"Soft": float32(0.09 * l.scale), "Eye": []float32{float32(ex), float32(ey)}, "Reach": float32(scene.SightReach * l.scale)}
 	dst.DrawRectShader(w, h, p.compose, &o)
 	p.walls(dst, s, &l, dt)
 	return l

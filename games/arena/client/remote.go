@@ -112,7 +112,11 @@ func (a *App) Set(name, value string) {
 			a.SetStyle(s)
 		}
 	case "name":
-		a.pilot.Name(value)
+		if a.net != nil {
+			a.net.SetName(value)
+		} else {
+			a.pilot.Name(value)
+		}
 	case "say":
 		a.pilot.Say(value)
 	case "graph":

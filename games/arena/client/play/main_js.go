@@ -28,7 +28,8 @@ func main() {
 		}
 		return ""
 	}
-	o := client.Options{Mute: config.Get("mute").Truthy(), Frugal: config.Get("frugal").Truthy(), Ready: func() { js.Global().Call("coevalReady") }}
+	o := client.Options{Mute: config.Get("mute").Truthy(), Frugal: config.Get("frugal").Truthy(), Fine: config.Get("fine").Truthy(), Autopilot: config.Get("autopilot").Truthy(),
+		Ready: func() { js.Global().Call("coevalReady") }}
 	if config.Get("practice").Truthy() {
 		o.Practice = session.PracticeOptions{Map: text("map"), Bots: 7, Seed: uint64(time.Now().UnixNano())}
 	} else {

@@ -48,12 +48,11 @@ type Session struct {
 	retry   time.Duration
 	waits   time.Duration // before the next try
 	client  *clientserver.Client
-	carrier link.Carrier
 	player  predict.Player
 	pilot   Pilot
 	now     time.Duration
 	ticked  time.Duration
-	asked   bool // for a name
+	asked   world.Tick // when a name was last asked for
 	shown   *world.World
 	fresh   bool
 	fatal   string // why there is no more to try
@@ -70,6 +69,7 @@ type result struct {
 
 // New makes a session, which begins to look for its server with the first Frame.
 func New(o Options) *Session {
+	o.Name = arena.CleanText(o.Name, arena.MaxName)
 	s := &Session{o: o, style: o.Style}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.player.Command = s.command
@@ -167,9 +167,8 @@ func (s *Session) later() {
 
 // Enter takes a way in: what Join's answer leads to, and for those who have one at hand.
 func (s *Session) Enter(e Entry) {
-	s.asked = false
 	c, err := clientserver.NewClient(clientserver.ClientOptions{
-		Game: arena.Game, Settings: LevelSettings, Replica: replica.Options{}, Link: e.Link, Token: e.Token, Servers: e.Servers, Conn: s.o.Conn, Name: arena.CleanText(s.o.Name, arena.MaxName),
+		Game: arena.Game, Settings: LevelSettings, Replica: replica.Options{}, Link: e.Link, Token: e.Token, Servers: e.Servers, Conn: s.o.Conn, Name: s.o.Name,
 		Clock: &s.player, Input: s.player.Input, Header: s.player.Header, Snapshot: s.player.Snapshot, Event: s.player.Event,
 		Begun: func(_ clientserver.Level, view, start *world.World) { s.begun(view, start) },
 		Told: func(w clientserver.Word) {
@@ -187,27 +186,45 @@ func (s *Session) Enter(e Entry) {
 	s.client = c
 }
 
+// keepTicks is for how long the player can go on without news: on a bad network in a world where nothing happens, of which nothing is told, that is seconds.
+const keepTicks = 240
+
 // begun starts to predict a new world.
 func (s *Session) begun(view, start *world.World) {
-	o := predict.Options{Player: s.client.Player(), Style: s.style, Classes: Predict()}
+	o := predict.Options{Player: s.client.Player(), Style: s.style, Classes: Predict(), Keep: keepTicks}
 	if err := s.player.Begin(view, start, o); err != nil {
 		s.fatal = err.Error()
 		return
 	}
 	s.player.Client().SetStyle(s.style)
-	s.shown, s.waits, s.lost, s.asked = nil, 0, "", false
+	s.shown, s.waits, s.lost, s.asked = nil, 0, "", 0
 }
 
 // command is asked for each tick.
-func (s *Session) command(_ world.Tick, shown *world.World, in *world.Inputs) {
-	me := s.client.Player()
-	f := fighterOf(shown, me)
-	c := s.pilot(f)
-	if !s.asked && f != nil && c.Verb == arena.Nothing && s.o.Name != "" {
-		c.Verb, c.Text, s.asked = arena.Name, arena.CleanText(s.o.Name, arena.MaxName), true
+func (s *Session) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	c := s.pilot(fighterOf(shown, me))
+	if c.Verb == arena.Nothing && t >= s.asked+askAgain && s.o.Name != "" && nameOf(s.client.View(), me) != s.o.Name {
+		// A command that comes too late loses its verb, so this is asked for until it is so.
+		c.Verb, c.Text, s.asked = arena.Name, s.o.Name, t
 	}
 	_ = world.Give(in, me, c) // it is of the game's type
 }
+
+// askAgain is how many ticks to wait for a name to be taken.
+const askAgain = 60
+
+// nameOf is what a player is called.
+func nameOf(w *world.World, p world.Player) string {
+	for id, sh := range world.All[arena.Sheet](w) {
+		if w.Owner(id) == p {
+			return sh.Name
+		}
+	}
+	return ""
+}
+
+// SetName changes what others read.
+func (s *Session) SetName(name string) { s.o.Name, s.asked = arena.CleanText(name, arena.MaxName), 0 }
 
 // ended looks at why a connection is over, and whether to seek another.
 func (s *Session) ended(err error) {

@@ -1,0 +1,363 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/arena/client/session"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A sim is an arena's server on a simulated network.
+type sim struct {
+	net    *netsim.Net
+	server *clientserver.Server
+	end    *netsim.Endpoint
+	key    token.Key
+	err    error
+	issued byte
+}
+
+const wall = 1_700_000_000
+
+func seedOf(n uint64, what byte) (s [32]byte) {
+	for i := range 8 {
+		s[i] = byte(n >> (8 * i))
+	}
+	s[31] = what
+	return s
+}
+
+func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
+	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
+	var err error
+	s.server, err = clientserver.NewServer(clientserver.Options{
+		Game: arena.Game, Settings: session.LevelSettings, Level: clientserver.Level{Name: "duel", Seed: 3},
+		Links: []link.Link{s.end}, Keys: []token.Key{s.key}, Workers: 1, KeepSeat: keep,
+		Conn: conn.Options{Seed: seedOf(n.Seed(), 1), Wall: wall},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.end.Every(arena.Game.TickLength(), func() {
+		if err := s.server.Tick(n.Now()); err != nil {
+			s.fail("server: %v", err)
+		}
+	})
+	return s, nil
+}
+
+func (s *sim) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("seed %d at %v: %s", s.net.Seed(), s.net.Now(), fmt.Sprintf(format, args...))
+	}
+}
+
+// still is randomness for tests.
+type still byte
+
+func (r still) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r) + byte(i)
+	}
+	return len(b), nil
+}
+
+func (s *sim) token(client uint64) token.Token {
+	s.issued++
+	t, err := token.Issue(s.key, token.Grant{Protocol: token.ProtocolID("arena"), Client: client, Expires: wall + 3600, Servers: []netip.AddrPort{s.end.PublicAddr()}}, still(s.issued))
+	if err != nil {
+		s.fail("%v", err)
+	}
+	return t
+}
+
+// A player plays by a session, in the network's time.
+type player struct {
+	*session.Session
+	sim    *sim
+	end    *netsim.Endpoint
+	keys   arena.Command
+	asleep bool
+	view   session.View
+	events map[string]int
+}
+
+func (s *sim) join(name string, client uint64, c netsim.Conditions, o session.Options) *player {
+	p := &player{sim: s, end: s.net.Endpoint(name), events: map[string]int{}}
+	s.net.Connect(p.end, s.end, c)
+	o.Name = name
+	o.Conn.Seed = seedOf(s.net.Seed(), byte(10+client))
+	p.Session = session.New(o)
+	p.Enter(session.Entry{Link: p.end, Token: s.token(client)})
+	s.net.Every(arena.Game.TickLength(), func() {
+		if !p.asleep {
+			p.frame()
+		}
+	})
+	return p
+}
+
+func (p *player) frame() {
+	p.Frame(p.sim.net.Now(), func(*arena.Fighter) arena.Command { return p.keys })
+	p.view = p.View()
+	if w := p.view.World; w != nil && p.view.Fresh {
+		for range world.Events[arena.Spawned](w) {
+			p.events["spawned"]++
+		}
+		for range world.Events[arena.Fired](w) {
+			p.events["fired"]++
+		}
+	}
+}
+
+// me is the player's fighter, as it is shown.
+func (p *player) me() *arena.Fighter {
+	if p.view.World == nil {
+		return nil
+	}
+	for id, f := range world.All[arena.Fighter](p.view.World) {
+		if p.view.World.Owner(id) == p.view.Me {
+			return f
+		}
+	}
+	return nil
+}
+
+func (p *player) playing() bool { return p.Playing() && p.me() != nil && p.me().Alive() }
+
+// TestAnswersInTheSameTick holds a key on every network: the fighter moves with the first tick, and where the server has it in the end is where it was shown.
+func TestAnswersInTheSameTick(t *testing.T) {
+	for _, c := range netsim.Presets() {
+		t.Run(c.Name, func(t *testing.T) {
+			simtest.Run(t, 2, func(n *netsim.Net) error {
+				s, err := newSim(n, 0)
+				if err != nil {
+					return err
+				}
+				defer s.server.Close()
+				p := s.join("ann", 1, c, session.Options{})
+				if !n.RunUntil(60*time.Second, p.playing) {
+					s.fail("never plays: %q", p.view.Status)
+					return s.err
+				}
+				n.Run(5 * time.Second) // the clock settles
+				if !n.RunUntil(20*time.Second, func() bool { return p.playing() && p.me().Vel == det.Vec2{} }) {
+					s.fail("does not stand still")
+					return s.err
+				}
+				from, tick := p.me().Pos, p.view.World.Tick()
+				p.keys = arena.Command{X: 4, Y: 3}
+				if !n.RunUntil(5*time.Second, func() bool { return p.me() != nil && p.me().Pos != from }) {
+					s.fail("does not move")
+					return s.err
+				}
+				if late := p.view.World.Tick() - tick; late > 1 {
+					s.fail("moved %d ticks after the key", late)
+				}
+				p.keys = arena.Command{}
+				n.Run(6 * time.Second)
+				if !p.playing() {
+					s.fail("lost the game")
+					return s.err
+				}
+				if there := whereIs(s.server.World(), 1); there.Sub(p.me().Pos).Len() > 0.05 {
+					s.fail("shown at %v, and is at %v", p.me().Pos, there)
+				}
+				return s.err
+			})
+		})
+	}
+}
+
+func whereIs(w *world.World, p world.Player) det.Vec2 {
+	for id, f := range world.All[arena.Fighter](w) {
+		if w.Owner(id) == p {
+			return f.Pos
+		}
+	}
+	return det.Vec2{}
+}
+
+// TestSleepAndReturn pauses a player for a minute, in which the server loses the connection, and expects the same player back.
+func TestSleepAndReturn(t *testing.T) {
+	simtest.Run(t, 3, func(n *netsim.Net) error {
+		s, err := newSim(n, 5*time.Minute)
+		if err != nil {
+			return err
+		}
+		defer s.server.Close()
+		p := s.join("ann", 1, netsim.WiFi, session.Options{})
+		other := s.join("bob", 2, netsim.Cable, session.Options{})
+		if !n.RunUntil(30*time.Second, func() bool { return p.playing() && other.playing() }) {
+			s.fail("never plays: %q", p.view.Status)
+			return s.err
+		}
+		n.Run(3 * time.Second)
+		who := p.view.Me
+		p.end.Pause()
+		p.asleep = true
+		n.Run(time.Minute)
+		if s.server.Population().Away != 1 {
+			s.fail("the server has not noticed: %+v", s.server.Population())
+		}
+		p.end.Resume()
+		p.asleep = false
+		if !n.RunUntil(60*time.Second, func() bool { return p.Playing() && p.view.Status == "" && s.server.Population().Away == 0 }) {
+			s.fail("did not come back: %q", p.view.Status)
+			return s.err
+		}
+		n.Run(3 * time.Second)
+		if p.view.Me != who || !p.Playing() {
+			s.fail("came back as %v, was %v: %q", p.view.Me, who, p.view.Status)
+		}
+		return s.err
+	})
+}
+
+// TestNamesArrive asks for names over a network that loses much, and changes one.
+func TestNamesArrive(t *testing.T) {
+	simtest.Run(t, 3, func(n *netsim.Net) error {
+		s, err := newSim(n, 0)
+		if err != nil {
+			return err
+		}
+		defer s.server.Close()
+		p := s.join("ann", 1, netsim.Awful, session.Options{})
+		name := func() string {
+			for id, sh := range world.All[arena.Sheet](s.server.World()) {
+				if s.server.World().Owner(id) == 1 {
+					return sh.Name
+				}
+			}
+			return ""
+		}
+		if !n.RunUntil(90*time.Second, func() bool { return name() == "ann" }) {
+			s.fail("is called %q: %q", name(), p.view.Status)
+		}
+		p.SetName(strings.Repeat("long ", 2000))
+		if !n.RunUntil(60*time.Second, func() bool { return name() == "long long long" || name() == "long long long l" }) {
+			s.fail("is called %q", name())
+		}
+		return s.err
+	})
+}
+
+// TestStylesWhilePlaying changes the style again and again; the game goes on, and each event is seen once.
+func TestStylesWhilePlaying(t *testing.T) {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
+		s, err := newSim(n, 0)
+		if err != nil {
+			return err
+		}
+		defer s.server.Close()
+		p := s.join("ann", 1, netsim.LTE, session.Options{Style: predict.HalfLife})
+		if !n.RunUntil(30*time.Second, p.playing) {
+			s.fail("never plays: %q", p.view.Status)
+			return s.err
+		}
+		n.Run(2 * time.Second)
+		if p.Style() != predict.HalfLife {
+			s.fail("style %v", p.Style())
+		}
+		for i := range 12 {
+			p.SetStyle(predict.Style(i % 3))
+			p.keys = arena.Command{X: int8(i%3-1) * 7, Fire: true}
+			n.Run(time.Second)
+			if !p.Playing() || p.me() == nil {
+				s.fail("lost the game in style %v: %q", p.Style(), p.view.Status)
+				return s.err
+			}
+		}
+		if p.events["fired"] < 40 || p.events["fired"] > 12*60/int(arena.Arms[arena.Blaster].Reload)+20 {
+			s.fail("%d shots were seen", p.events["fired"])
+		}
+		x := p.Numbers()
+		if x.RoundTrip < 50*time.Millisecond || x.Snapshots == 0 || x.Received == 0 || x.Sent == 0 || x.Bad != 0 {
+			s.fail("numbers %+v", x)
+		}
+		return s.err
+	})
+}
+
+// TestServerGone tells the player what happened, and tries again.
+func TestServerGone(t *testing.T) {
+	simtest.Run(t, 1, func(n *netsim.Net) error {
+		s, err := newSim(n, 0)
+		if err != nil {
+			return err
+		}
+		defer s.server.Close()
+		asked := make(chan struct{}, 100)
+		p := s.join("ann", 1, netsim.LAN, session.Options{Join: func(context.Context) (session.Entry, error) {
+			asked <- struct{}{}
+			return session.Entry{}, errors.New("the server does not answer")
+		}})
+		if !n.RunUntil(30*time.Second, p.playing) {
+			s.fail("never plays: %q", p.view.Status)
+			return s.err
+		}
+		s.server.Shutdown("good night")
+		if !n.RunUntil(30*time.Second, func() bool { return strings.Contains(p.view.Status, "good night") }) {
+			s.fail("the player is told %q", p.view.Status)
+		}
+		n.Run(5 * time.Second)
+		select {
+		case <-asked: // in another goroutine, as it may take its time
+		case <-time.After(time.Minute):
+			s.fail("no one asked for another way in")
+		}
+		p.Close()
+		if v := p.View(); v.World != nil || v.Status == "" {
+			s.fail("goes on after Close: %q", v.Status)
+		}
+		return s.err
+	})
+}
+
+func TestPractice(t *testing.T) {
+	heard := 0
+	p, err := session.NewPractice(session.PracticeOptions{Seed: 4, Bots: 3, Heard: func(*world.World) { heard++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		p.Frame(time.Duration(i)*time.Second/30, func(*arena.Fighter) arena.Command { return arena.Command{X: 7} })
+		if v := p.View(); v.World == nil || v.Me != 1 || v.Lead < 0 || v.Lead > 0.02 {
+			t.Fatalf("%+v", v)
+		}
+	}
+	if heard < 590 || heard > 610 {
+		t.Errorf("%d ticks in ten seconds", heard)
+	}
+	p.Frame(time.Hour, func(*arena.Fighter) arena.Command { return arena.Command{} })
+	if heard > 620 {
+		t.Error("it tries to catch up with an hour of sleep")
+	}
+	p.Close()
+	if _, err := session.NewPractice(session.PracticeOptions{Map: "nowhere"}); err == nil {
+		t.Error("a map that is not there")
+	}
+	seen := map[string]bool{}
+	for i := range 60 {
+		n := session.BotName(i)
+		if seen[n] || n == "" || len(n) > arena.MaxName {
+			t.Errorf("bot %d is called %q", i, n)
+		}
+		seen[n] = true
+	}
+}
