@@ -12,6 +12,9 @@ import (
 
 // TestCrimp: small groups come out as they should, and the same each time.
 func TestCrimp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	o := CrimpOptions{Members: []int{2, 6}, Losses: []float64{0, 0.15}, Packets: 300, Ways: []string{"paper", "adaptive", "adaptive+fec"}, Seed: 4}
 	results, err := Crimp(t.Context(), o)
 	if err != nil {

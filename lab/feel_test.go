@@ -119,6 +119,9 @@ func rangeFeel() FeelGame {
 
 // TestFeel tries the three styles on a phone's network: what each is for must show in the figures, and the same seed must give them again.
 func TestFeel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	defer func() { gunnersPast = nil }()
 	o := FeelOptions{Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second, Warm: 10 * time.Second, Seed: 3}
 	if testing.Short() {

@@ -288,6 +288,9 @@ func TestFindLimit(t *testing.T) {
 
 // TestGameTables: the same play makes the same tables, and they fit.
 func TestGameTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	o := GameTablesOptions{Players: 8, Seconds: 6}
 	said := 0
 	o.Progress = func(done float64, what string) {

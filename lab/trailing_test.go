@@ -85,6 +85,9 @@ func boatOptions() TrailingOptions {
 }
 
 func TestTrailing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	r, err := Trailing(context.Background(), boatOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +124,9 @@ func TestTrailing(t *testing.T) {
 
 // Lost datagrams are made up for by the next, so nothing is missing in the end.
 func TestTrailingLoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	o := boatOptions()
 	o.Network = netsim.Profile{Latency: 20 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}, Loss: 0.2, Reorder: 0.1, Duplicate: 0.1}
 	b, _, err := newTrailingBench(o)

@@ -172,6 +172,9 @@ func TestTransportPortInUse(t *testing.T) {
 
 // When a run is stopped, its processes have ended by the time it returns.
 func TestTransportStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

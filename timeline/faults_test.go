@@ -129,7 +129,6 @@ func TestFaults(t *testing.T) {
 	const ticks = 50
 	for _, m := range makers() {
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
 			start := begin(t)
 			rapid.Check(t, func(t *rapid.T) {
 				s, mirrors := drawScript(t, ticks, m.waits)

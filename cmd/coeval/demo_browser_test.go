@@ -466,7 +466,7 @@ func TestBrowserAnswers(t *testing.T) {
 			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
 			ticks, frames = max(ticks, b.number("coeval.stats().answerTicks")), max(frames, b.number("coeval.stats().answerFrames"))
 			b.key("keyup", way)
-			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastY === s.y && s.tick > window.lastTick; window.lastY = s.y; window.lastTick = s.tick; return still })()")
+			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still })()")
 		}
 		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames", preset, b.number("coeval.stats().roundTrip"), ticks, frames)
 		if ticks > 0 {

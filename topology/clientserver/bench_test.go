@@ -119,6 +119,9 @@ func mallocs() uint64 {
 // TestSteadyStateAllocatesNothing: a tick of a server with players who move about. What is still seen are rings and grids that grow to their size, so the limit is not
 // zero, but far below one in a tick.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	r := newRig(t, 16, 1)
 	defer r.server.Close()
 	const ticks = 600

@@ -23,6 +23,9 @@ func (c *repeatClock) Target(now time.Duration) world.Tick {
 
 // TestRepeater: a clock decides from packet to packet how many commands each carries, and the server finds as many that it has already.
 func TestRepeater(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {

@@ -69,6 +69,9 @@ func attacks() []attack {
 // TestHostileClients: whoever sends valid packets with invalid content is counted, limited and dropped with a reason, and the one who plays beside them
 // sees everything as it is.
 func TestHostileClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	for _, x := range attacks() {
 		t.Run(x.name, func(t *testing.T) {
 			simtest.Run(t, 2, func(n *netsim.Net) error {
@@ -152,6 +155,9 @@ type stream struct {
 // TestTroubleIsNotContagious: what one client is sent is the same, to the byte and the moment, whether or not another's network breaks down. The two do
 // not see each other, since what one does because of its network may well be seen by the other.
 func TestTroubleIsNotContagious(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	run := func(seed uint64, trouble bool) (stream, error) {
 		var out stream
 		n := netsim.New(netsim.Options{Seed: seed})
@@ -211,6 +217,9 @@ func TestTroubleIsNotContagious(t *testing.T) {
 
 // TestRunsRepeat: the same seed gives the same run, to the byte, on any number of workers.
 func TestRunsRepeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	run := func(seed uint64, workers int) (uint64, uint64) {
 		n := netsim.New(netsim.Options{Seed: seed})
 		s, err := newSim(n, Options{Interest: yardInterest(100), Workers: workers})
@@ -235,6 +244,9 @@ func TestRunsRepeat(t *testing.T) {
 
 // TestMemoryIsBounded: people come and go, some without a word, for a long time, and nothing is left of them.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+	}
 	n := netsim.New(netsim.Options{Seed: 3})
 	s, err := newSim(n, Options{Interest: yardInterest(100), KeepSeat: 2 * time.Second, Players: 40, Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})
 	must(t, err)

@@ -156,7 +156,7 @@ const refocus = () => frame.contentWindow?.focus();
 
 // --- the rest ---
 
-$('name').value = recall('coeval.name');
+$('name').value = new URLSearchParams(location.search).get('name') ?? recall('coeval.name');
 $('name').placeholder = 'a name';
 $('name').onchange = e => { remember('coeval.name', e.target.value); game()?.set('name', e.target.value); refocus(); };
 $('name').onkeydown = e => { if (e.key === 'Enter') e.target.blur(); };
