@@ -179,8 +179,11 @@ func (s *Sender) acknowledge(r *record, a ack) {
 	}
 }
 
-// dropped sees that what a lost packet said is said again.
+// dropped sees that what a lost packet said is said again, be it only that there is nothing to say.
 func (s *Sender) dropped(f *flight) {
+	if len(f.entries) == 0 {
+		s.spoke = false
+	}
 	for i := range f.entries {
 		e := &f.entries[i]
 		r := &s.records[e.handle]

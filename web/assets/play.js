@@ -20,22 +20,20 @@ window.coevalConfig = {
 
 // coevalJoin asks the server for a token and says by which addresses it is reached.
 window.coevalJoin = async () => {
-  const base = query.get('server') ?? '';
   let answer;
   try {
-    answer = await fetch(base + '/token', { method: 'POST' });
+    answer = await fetch('/token', { method: 'POST' });
   } catch {
     throw new Error('the server does not answer');
   }
   if (!answer.ok) throw new Error((await answer.text()).trim() || 'the server lets no one in');
   const a = await answer.json();
-  const at = new URL(base || location.href, location.href);
   const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
   return {
     token: a.token,
-    transport: a.webtransport && !query.has('notransport') ? `https://${at.hostname}:${a.webtransport}/coeval` : '',
+    transport: a.webtransport && !query.has('notransport') ? `https://${location.hostname}:${a.webtransport}/coeval` : '',
     hashes: (a.certificates ?? []).map(unhex),
-    socket: a.websocket ? `${at.protocol === 'https:' ? 'wss' : 'ws'}://${at.host}${a.websocket}` : '',
+    socket: a.websocket ? `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${a.websocket}` : '',
   };
 };
 
