@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-var unitTests = stage{"unit tests", func(r *runner) error { return r.test(nil, "-timeout=4m", "./...") }}
+var unitTests = stage{"unit tests", func(r *runner) error { return r.test(nil, "-timeout=7m", "./...") }}
 
 // test runs go test and reports a line for each package, the whole output of
 // what fails, and what was skipped with its reason.
