@@ -11,6 +11,9 @@ import (
 )
 
 func TestBenchFeel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	bench := func(args ...string) (int, string, string) {
 		var out, err bytes.Buffer
 		code := run(context.Background(), append([]string{"feel"}, args...), &out, &err, append(testCommands(), benchFeelCommand()))

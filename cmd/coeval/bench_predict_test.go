@@ -14,6 +14,9 @@ import (
 )
 
 func TestBenchPredict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	bench := func(args ...string) (int, string, string) {
 		var out, err bytes.Buffer
 		code := run(context.Background(), append([]string{"predict"}, args...), &out, &err, append(testCommands(), benchPredictCommand()))

@@ -66,6 +66,9 @@ func TestBenchServer(t *testing.T) {
 }
 
 func TestCodecPlay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "crowd.tables")
 	code, stdout, stderr := try("codec", "play", "crowd", "--players", "6", "--seconds", "4", "--out", file)

@@ -115,6 +115,9 @@ func crimpParty(t *testing.T, where func(i int) (prefix, args []string), founder
 }
 
 func TestCrimpMesh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	const founder = "127.0.0.1:47311"
 	crimpParty(t, func(i int) (prefix, args []string) {
 		return nil, []string{"--mesh", "--listen", fmt.Sprint("127.0.0.1:", 47311+i)}
@@ -148,6 +151,9 @@ func needNamespaces(t *testing.T) {
 // TestCrimpAcrossNamespaces: four machines, as far as the kernel is concerned, on one
 // bridge, with real IP multicast, of which each throws away a twentieth.
 func TestCrimpAcrossNamespaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	needNamespaces(t)
 	name := func(i int) string { return fmt.Sprintf("coeval%d-%d", os.Getpid()%10000, i) }
 	const bridge = 9

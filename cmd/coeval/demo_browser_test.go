@@ -458,7 +458,7 @@ func TestBrowserAnswers(t *testing.T) {
 	b := openTab(t, 480, 270)
 	b.play(s, "name=Ann")
 	b.until("plays", playing)
-	for _, preset := range []string{"perfect", "lan", "cable", "wifi", "lte", "transatlantic", "satellite"} {
+	for _, preset := range []string{"perfect", "wifi", "lte", "satellite"} {
 		if r := post(t, s, map[string]any{"preset": preset}); r.StatusCode != http.StatusOK {
 			t.Fatal(preset, r.Status)
 		}

@@ -45,6 +45,9 @@ func joinWith(t *testing.T, args ...string) joined {
 
 // TestJoinPredicts: through a proxy with a delay, with the token from the server itself, each style shows what it should: the present, or what has come.
 func TestJoinPredicts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	s := serveIn(t, "pong")
 	late, err := netsim.ParseConditions("perfect latency=50ms")
 	if err != nil {

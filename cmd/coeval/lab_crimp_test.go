@@ -9,6 +9,9 @@ import (
 )
 
 func TestLabCrimp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	args := []string{"lab", "crimp", "--members", "4", "--loss", "0.1", "--packets", "200", "--no-cost"}
 	code, stdout, stderr := try(args...)
 	if code != exitOK {

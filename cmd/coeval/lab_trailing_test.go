@@ -20,6 +20,9 @@ func runTrailing(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 func TestLabTrailing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	_, out, errs := runTrailing(t, "--quick", "--ticks", "300", "--json")
 	var r lab.TrailingResult
 	if err := json.Unmarshal([]byte(out), &r); err != nil {

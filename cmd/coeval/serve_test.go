@@ -272,6 +272,9 @@ func TestSettingsFromAnywhere(t *testing.T) {
 
 // TestTicketsThatAreOfNoUse: a ticket of a server that is no more is passed over.
 func TestTicketsThatAreOfNoUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	ticket := filepath.Join(t.TempDir(), "ticket")
 	one := serveIn(t, "pong")
 	if code, _, stderr := try("join", one.HTTP, "--headless", "--seconds", "1", "--ticket", ticket); code != 0 {
