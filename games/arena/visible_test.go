@@ -151,7 +151,7 @@ func picture(w *world.World, id world.ID, scale int) *image.RGBA {
 // TestPictures keeps a drawing of each map under the directory that -pictures names.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("no -pictures")
+		*pictures = t.TempDir()
 	}
 	for _, x := range []struct {
 		name        string

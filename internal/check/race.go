@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 
 	"github.com/coeval-dev/coeval/internal/layers"
@@ -25,6 +26,9 @@ func (r *runner) race(args ...string) error {
 		r.skip("%d packages under the race detector: %s", len(names), why)
 		return nil
 	}
+	// In a short run tests leave out what takes long and gains nothing from the race detector; the unit tests before it ran all of them.
+	r.brief = slices.Contains(args, "-short")
+	defer func() { r.brief = false }()
 	args = append([]string{"-race"}, args...)
 	for _, n := range names {
 		args = append(args, "./"+n)

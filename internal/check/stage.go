@@ -30,6 +30,7 @@ type runner struct {
 
 	results []result
 	skipped []string // by the stage that is running
+	brief   bool     // tests run that ran in full before, so that one that is passed over is not left out
 }
 
 type result struct {

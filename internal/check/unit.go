@@ -105,7 +105,7 @@ func (r *runner) follow(in io.Reader) error {
 		case "skip":
 			// A fuzz target may pass over an input that says nothing; that is no
 			// test left out.
-			if e.Test != "" && !strings.HasPrefix(e.Test, "Fuzz") {
+			if e.Test != "" && !strings.HasPrefix(e.Test, "Fuzz") && !r.brief {
 				r.skip("%s %s: %s", strings.TrimPrefix(e.Package, r.tree.Module+"/"), e.Test, reason(keep(e).String()))
 			}
 		}
