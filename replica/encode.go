@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
@@ -47,13 +46,6 @@ type Worker struct {
 	pub    *Publisher // whose entities the tapes are of
 }
 
-// todo is something that the client should be told.
-type todo struct {
-	handle int32
-	score  float32
-	bits   float32
-}
-
 // NewWorker makes a worker for senders of a protocol.
 func NewWorker(p *Protocol) *Worker {
 	w := &Worker{enc: p.strategy.NewEncoder()}
@@ -97,132 +89,6 @@ func (s *Sender) Encode(w *Worker, room Room) {
 		s.classic.packed(whole)
 	}
 	s.last, s.spoke = now, true
-}
-
-// collect lists what the client should be told, and estimates how many bits it
-// takes.
-func (s *Sender) collect(w *Worker) (need float32) {
-	if s.relay {
-		s.relayCommands()
-	}
-	w.reset(len(s.records))
-	if s.stale || s.classic != nil {
-		s.stale = false
-		for i := range s.view {
-			s.view[i].number = s.records[s.view[i].handle].heard()
-		}
-	}
-	gone := 0
-	for i := range s.view {
-		g := &s.view[i]
-		sl := &s.pub.slots[g.slot]
-		if sl.unique != g.unique {
-			s.lose(g.handle)
-			gone++
-			continue
-		}
-		if g.number == sl.number {
-			continue
-		}
-		r := &s.records[g.handle]
-		r.priority = g.priority
-		if r.told == held && s.waits(r, sl) {
-			continue
-		}
-		c := s.cost[sl.class]
-		if !r.bound {
-			c += 40
-		}
-		need += c
-		w.todo = append(w.todo, todo{g.handle, r.priority + r.waiting, c})
-		w.place[g.handle] = int32(i)
-	}
-	if gone > 0 {
-		s.clear(w)
-	}
-	going := s.leaving[:0]
-	for _, h := range s.leaving {
-		r := &s.records[h]
-		if r.unique == 0 || r.want == held || r.told == r.want && r.under == 0 {
-			continue
-		}
-		going = append(going, h)
-		if r.told != r.want {
-			if s.pub.slots[r.slot].unique != r.unique {
-				r.want = removed
-			}
-			need += 12
-			w.todo = append(w.todo, todo{h, 2 + r.waiting, 12})
-		}
-	}
-	s.leaving = going
-	return need
-}
-
-// clear takes out of view what is no more, and keeps the worker's places right.
-func (s *Sender) clear(w *Worker) {
-	kept := s.view[:0]
-	states, things := s.states, s.things
-	for i := range s.view {
-		g := s.view[i]
-		if s.pub.slots[g.slot].unique != g.unique {
-			if i < things {
-				s.things--
-			}
-			if i < states {
-				s.states--
-			}
-			continue
-		}
-		w.place[g.handle] = int32(len(kept))
-		kept = append(kept, g)
-	}
-	s.view = kept
-}
-
-// interval is how many ticks an entity of some priority waits between updates.
-func (p *Policy) interval(priority float32) uint32 {
-	near, far := float32(p.Interval), float32(max(p.Far, p.Interval))
-	part := min(max((1-priority)/0.9, 0), 1)
-	return uint32(near + (far-near)*part)
-}
-
-// waits says whether a change of an entity that the client was told of is not
-// to be told yet.
-func (s *Sender) waits(r *record, sl *slot) bool {
-	policy := &s.pub.protocol.classes[sl.class].policy
-	return policy.Interval > 0 && uint32(s.pub.tick)-r.tick < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl)
-}
-
-// owned says whether the owner is still the one that the client was told: a
-// change of owner is told even of what the client simulates by itself.
-func (s *Sender) owned(r *record, sl *slot) bool {
-	m, _ := sl.now()
-	return m.owner == r.owner
-}
-
-// wait lets what is not sent gain on the rest.
-func (s *Sender) wait(list []todo) {
-	for _, t := range list {
-		r := &s.records[t.handle]
-		r.waiting += max(r.priority, 0.05)
-	}
-}
-
-// prefer chooses what matters most, as much as fits. The rest waits.
-func (s *Sender) prefer(w *Worker, free float32) {
-	slices.SortFunc(w.todo, func(a, b todo) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.handle, b.handle))
-	})
-	for i, t := range w.todo {
-		if free -= t.bits; free < 0 && i > 0 {
-			for _, t := range w.todo[i:] {
-				w.behind = append(w.behind, t.handle)
-			}
-			return
-		}
-		w.choose(t.handle)
-	}
 }
 
 func (w *Worker) reset(handles int) {
@@ -318,82 +184,6 @@ func (s *Sender) rest(w *Worker, word int) {
 		r := &s.records[h]
 		r.waiting += max(r.priority, 0.05)
 	}
-}
-
-// begin starts a packet with its header.
-func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
-	seq := s.next
-	f := s.flight()
-	f.packet, f.tick = seq, uint32(s.pub.tick)
-	enc := w.enc
-	enc.Begin(buf)
-	w.skips = skips{}
-	enc.Bits(uint32(s.options.Epoch)&(1<<epochBits-1), epochBits)
-	enc.Bits(seq&(1<<packetBits-1), packetBits)
-	enc.Bits(f.tick&(1<<tickBits-1), tickBits)
-	enc.Flag(first, chanceFirst)
-	if s.classic == nil {
-		s.putKnown(enc, seq)
-	} else {
-		s.classic.header(enc, seq)
-	}
-	if first {
-		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
-		enc.Flag(room.Repeated > 0, chanceRepeated)
-		if room.Repeated > 0 {
-			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
-		}
-	}
-	s.ledger.Header += enc.Spent()
-	return f
-}
-
-// putKnown says what of all that was sent before is known to have arrived, and
-// how many messages were sent.
-func (s *Sender) putKnown(enc codec.PacketEncoder, seq uint32) {
-	s.putAcks(enc, seq)
-	count := uint8(s.messages.sent & (1<<eventBits - 1))
-	s.counts[seq&255] = count
-	if s.any && seq-s.newest <= window {
-		changed := count != s.counts[s.newest&255]
-		enc.Flag(changed, chanceEvents)
-		if changed {
-			enc.Bits(uint32(count), eventBits)
-		}
-	} else {
-		enc.Bits(uint32(count), eventBits)
-	}
-}
-
-// putAcks says which of the latest packets are known to have arrived: the
-// newest, and all before it but for some. It is what bases are chosen from.
-func (s *Sender) putAcks(enc codec.PacketEncoder, seq uint32) {
-	known := s.any && seq-s.newest <= window
-	enc.Flag(known, chanceAck)
-	s.low = seq // nothing is older
-	if !known {
-		return
-	}
-	enc.Bits(seq-s.newest, ageBits)
-	s.low = s.newest - min(s.newest, span) - 1 // numbers begin at 0
-	missing := rare
-	for p := s.newest - 1; p != s.low; p-- {
-		lost := !s.arrived.has(p)
-		enc.Flag(lost, missing.chance())
-		missing.count(lost)
-	}
-	enc.Flag(s.undecided(), chanceUndecided)
-}
-
-// undecided says whether a packet before the newest that arrived is still under
-// way as far as is known.
-func (s *Sender) undecided() bool {
-	for _, f := range s.flights {
-		if int32(f.packet-s.newest) < 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // put adds what is to be told of one entity. It reports false, and leaves the
