@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,11 @@ type traffic struct {
 	late  world.Tick // by how many ticks the second mirror's come late
 	seqs  [3]uint32
 	waits bool
+
+	judge  *timeline.Ruled // if there is one: it gets all in time, and rules
+	ruling timeline.Ruling
+	bytes  []byte
+	sent   int
 }
 
 func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
@@ -24,6 +30,11 @@ func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
 		b.Fatal(err)
 	}
 	k := &traffic{line: line, late: late, waits: m.waits}
+	if _, ok := line.(*timeline.Ruled); ok {
+		if k.judge, err = timeline.NewRuled(begin(b), timeline.RuledOptions{Options: timeline.Options{HashEvery: -1}, Judge: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
 	for p := range k.cmds {
 		for i := range k.cmds[p] {
 			a, _ := busy(world.Player(p+1), world.Tick(i))
@@ -46,6 +57,11 @@ func (k *traffic) send(b testing.TB, now time.Duration, c timeline.Command) {
 	c.Seq = k.seqs[c.Origin]
 	if _, err := k.line.Submit(now, c); err != nil {
 		b.Fatal(err)
+	}
+	if k.judge != nil {
+		if _, err := k.judge.Submit(now, c); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -70,14 +86,59 @@ func (k *traffic) step(b testing.TB) {
 			k.send(b, now, timeline.Command{Kind: timeline.Promise, Tick: k.tick - k.late, Origin: 2})
 		}
 	}
+	if h, ok := k.line.(holder); ok && k.tick%8 == 0 { // beyond its window, and by leaps
+		h.Hold(k.tick - min(k.tick, 30))
+	}
+	if k.judge != nil {
+		k.rule(b, now)
+	}
 	if err := k.line.Advance(now); err != nil {
 		b.Fatal(err)
 	}
 }
 
+// rule lets the judge come as far, and sends what it ruled.
+func (k *traffic) rule(b testing.TB, now time.Duration) {
+	if err := k.judge.Advance(now); err != nil {
+		b.Fatal(err)
+	}
+	for r := range k.judge.Rulings {
+		k.bytes = r.Append(k.bytes[:0])
+		k.sent += len(k.bytes)
+		if err := k.ruling.Parse(game, k.bytes); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := k.line.(*timeline.Ruled).Rule(now, &k.ruling); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// everyone are all timelines that can be measured alike, as they come, held, and by rulings.
+func everyone() []maker {
+	out := makers()
+	for _, m := range holders(0) {
+		if m.name != "auto" { // making plans takes memory
+			m.name += ", held"
+			out = append(out, m)
+		}
+	}
+	for _, held := range []bool{false, true} {
+		name := "ruled"
+		if held {
+			name += ", held"
+		}
+		out = append(out, maker{name: name, make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+			o.Held = held
+			return timeline.NewRuled(start, timeline.RuledOptions{Options: o})
+		}})
+	}
+	return out
+}
+
 // What a tick costs with half of the commands 50 ms late, all in; the game itself is small.
 func BenchmarkAdvance(b *testing.B) {
-	for _, m := range makers() {
+	for _, m := range everyone() {
 		b.Run(m.name, func(b *testing.B) {
 			k := newTraffic(b, m, 3)
 			b.ReportAllocs()
@@ -88,14 +149,20 @@ func BenchmarkAdvance(b *testing.B) {
 			b.ReportMetric(float64(s.Steps)/float64(k.tick), "steps/tick")
 			b.ReportMetric(float64(s.CopiedBytes)/float64(k.tick), "copied-B/tick")
 			b.ReportMetric(float64(s.Held), "held-B")
+			if k.judge != nil {
+				b.ReportMetric(float64(k.sent)/float64(k.tick), "ruled-B/tick")
+			}
 		})
 	}
 }
 
 // Once everything has been as large as it gets, nothing is allocated, late commands and rollbacks included.
 func TestNoAllocations(t *testing.T) {
-	for _, m := range makers() {
+	for _, m := range everyone() {
 		k := newTraffic(t, m, 3)
+		if k.line.Stats().Rollbacks == 0 && !m.waits && !strings.HasPrefix(m.name, "trailing 1") {
+			t.Errorf("%s: nothing had to be repaired", m.name)
+		}
 		least := 1e9
 		for range 5 { // the runtime has some of its own now and then
 			least = min(least, testing.AllocsPerRun(60, func() { k.step(t) }))

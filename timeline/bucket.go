@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/coeval-dev/coeval/world"
@@ -16,9 +15,7 @@ type Bucket struct {
 	o     BucketOptions
 	width world.Tick
 	w     *world.World
-
-	// The newest stamps that are known of each player: of commands, and of joins and leaves. What is late and older than that is of no use any more.
-	commanded, came map[world.Player]mark
+	newest
 }
 
 // BucketOptions say how long Bucket waits.
@@ -44,13 +41,23 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 	if start == nil {
 		return nil, errNoWorld
 	}
-	t := &Bucket{o: o, width: world.Tick(o.Width), commanded: make(map[world.Player]mark), came: make(map[world.Player]mark)}
-	if err := t.open(start, o.Options, newClock(start.Game()).ticks(o.Delay)+o.Width, o.Width+2); err != nil {
+	t := &Bucket{o: o, width: world.Tick(o.Width), newest: newNewest()}
+	pending := o.Pending
+	o.Options.Pending = nil // what falls into which bucket is for Submit to say
+	if err := t.open(start, o.Options, newClock(start.Game()).ticks(o.Delay)+o.Width, o.Width+2, false); err != nil {
 		return nil, err
 	}
 	t.w = start.Clone()
 	if err := t.afford(start, 1, "one world"); err != nil {
 		return nil, err
+	}
+	for _, c := range pending {
+		if c.Tick <= t.start {
+			continue
+		}
+		if _, err := t.Submit(t.now, c); err != nil {
+			return nil, fmt.Errorf("what another mirror had in its book: %w", err)
+		}
 	}
 	return t, nil
 }
@@ -71,20 +78,8 @@ func (t *Bucket) Submit(_ time.Duration, c Command) (Fate, error) {
 	}
 	at := t.bucket(c.Tick)
 	late := at <= t.w.Tick()
-	kind := &t.came
-	if c.Kind == Give {
-		kind = &t.commanded
-	}
-	m := c.mark()
-	if c.Kind == Join {
-		m.origin, m.seq = math.MaxUint16, math.MaxUint32 // after a leave of the same tick
-	}
 	if late {
-		if last, known := (*kind)[c.Player]; known && m.compare(last) <= 0 {
-			f := Superseded
-			if m == last {
-				f = Duplicate
-			}
+		if f, old := t.old(&c); old {
 			t.count(f)
 			return f, t.book.valid(&c)
 		}
@@ -94,9 +89,7 @@ func (t *Bucket) Submit(_ time.Duration, c Command) (Fate, error) {
 	if err != nil {
 		return f, err
 	}
-	if last, known := (*kind)[c.Player]; !known || m.compare(last) > 0 {
-		(*kind)[c.Player] = m
-	}
+	t.note(&c)
 	if f == OnTime && late {
 		t.stats.Late++
 		return Late, nil
@@ -121,6 +114,9 @@ func (t *Bucket) Settled() *world.World { return t.w }
 
 // Exact is false.
 func (t *Bucket) Exact() bool { return false }
+
+// Pending goes through what is known for later buckets.
+func (t *Bucket) Pending(yield func(Command) bool) { t.pending(t.w.Tick(), yield) }
 
 // Stats say what it has cost so far.
 func (t *Bucket) Stats() Stats { return t.stats }

@@ -58,7 +58,7 @@ type single struct {
 }
 
 func (t *single) begin(start *world.World, o Options, mirrors []Mirror, ahead int) error {
-	if err := t.open(start, o, 1, ahead); err != nil {
+	if err := t.open(start, o, 1, ahead, true); err != nil {
 		return err
 	}
 	if err := t.afford(start, 1, "one world"); err != nil {
@@ -72,6 +72,15 @@ func (t *single) begin(start *world.World, o Options, mirrors []Mirror, ahead in
 func (t *single) Submit(_ time.Duration, c Command) (Fate, error) {
 	return t.admit(&t.core, &c, t.w.Tick())
 }
+
+// SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
+func (t *single) SetMirrors(_ time.Duration, list []Membership) error {
+	_, err := t.change(&t.core, t.w.Tick(), list)
+	return err
+}
+
+// Members lists who is waited for, and what came of each: for a mirror that joins.
+func (t *single) Members() []Membership { return t.members() }
 
 func (t *single) advance(now time.Duration) error {
 	return t.each(now, func(passed time.Duration) {
@@ -111,6 +120,9 @@ func (t *single) Settled() *world.World { return t.w }
 
 // Exact is true.
 func (t *single) Exact() bool { return true }
+
+// Pending goes through what is known for later ticks.
+func (t *single) Pending(yield func(Command) bool) { t.pending(t.w.Tick(), yield) }
 
 // Stats say what it has cost so far.
 func (t *single) Stats() Stats { return t.stats }

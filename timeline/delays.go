@@ -55,6 +55,7 @@ func (t *Trailing) insert() {
 	}
 	s.late.copyFrom(&last.late)
 	s.from, s.last, s.since, s.corrections = last.from, last.last, last.w.Tick(), 0
+	s.guessFrom, s.guessLast = last.guessFrom, last.guessLast
 	if r := last.history.at(last.w.Tick()); r != nil {
 		s.history.place(r.tick).copyFrom(r)
 	}

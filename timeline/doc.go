@@ -22,6 +22,9 @@
 //	Lockstep     when all have spoken       all wait                    one world       exact; waits
 //	Conservative when all have spoken       this mirror waits           one world       exact; waits
 //	Bucket       after a fixed delay        it happens later            one world       nothing
+//	Ruled        at once, or a little later one mirror decides          two worlds      exact: the same on all
+//
+// Open makes one by its name.
 //
 // # Using one
 //
@@ -33,6 +36,14 @@
 //	err = line.Advance(now)       // whenever something came, and at line.Next()
 //	show(line.Leading())
 //	for _, n := range line.Notices() { ... }
+//
+// # Promises, and mirrors that come and go
+//
+// A window is no promise: what comes later than that to one mirror only makes it another world. A program that knows up to which tick everything has come, from everyone, makes the timeline with
+// Options.Held and tells it by Hold; then no more is settled than that, and nothing is too late that was promised. Timelines that wait count for themselves, and are told by SetMirrors
+// who is to be waited for. Ruled has a judge, whom SetJudge changes.
+//
+// A mirror that joins is sent another's Settled world and what Pending lists there, and starts from these.
 //
 // # Time
 //

@@ -66,3 +66,93 @@ func Example() {
 	//  550 ms: player 2 grabbed a crate at tick 3: confirmed
 	// 1 rollback, 1 late command, 0 lost
 }
+
+// A mirror is held until everything has come: a hand that takes two seconds on its way, ten times the window, is still in time for the settled world.
+func ExampleTrailing_Hold() {
+	w, err := game.New(world.Settings{Seed: 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ms := time.Millisecond
+	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Options: timeline.Options{Held: true}, Delays: []time.Duration{0, 200 * ms}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	at := func(now time.Duration) {
+		if err := line.Advance(now); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Printf("%4d ms: leading with tick %d, settled up to %d\n", now/ms, line.Leading().Tick(), line.Settled().Tick())
+	}
+	line.Hold(10) // all mirrors have promised that there is nothing more to come up to here
+	at(1000 * ms)
+	at(2000 * ms)
+	fate, err := line.Submit(2000*ms, timeline.Command{Kind: timeline.Join, Tick: 11, Origin: 2, Seq: 1, Player: 1})
+	fmt.Println("the command for tick 11 is", fate, err)
+	line.Hold(90)
+	at(2010 * ms)
+	// Output:
+	// 1000 ms: leading with tick 60, settled up to 10
+	// 2000 ms: leading with tick 120, settled up to 10
+	// the command for tick 11 is late <nil>
+	// 2010 ms: leading with tick 120, settled up to 90
+}
+
+// Two players reach for a crate. At the judge one command is lost, and what the other mirror has shown is taken back when that is ruled.
+func ExampleRuled() {
+	var lines [2]*timeline.Ruled
+	for i := range lines {
+		w, err := game.New(world.Settings{Seed: 7})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if lines[i], err = timeline.NewRuled(w, timeline.RuledOptions{Judge: i == 0}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	judge, other := lines[0], lines[1]
+	ms := time.Millisecond
+	for _, line := range lines {
+		for p := world.Player(1); p <= 2; p++ {
+			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p), Player: p}); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
+	if _, err := other.Submit(0, timeline.Command{Tick: 3, Origin: 1, Seq: 3, Player: 2, Image: image(act{Grab: true})}); err != nil {
+		fmt.Println(err)
+	}
+	bytes := 0
+	for now := 0 * ms; now <= 300*ms; now += 10 * ms {
+		if err := judge.Advance(now); err != nil {
+			fmt.Println(err)
+		}
+		for r := range judge.Rulings {
+			b := r.Append(nil) // to be sent
+			bytes += len(b)
+			r, err := timeline.ParseRuling(game, b)
+			if err == nil {
+				_, err = other.Rule(now, r)
+			}
+			if err != nil {
+				fmt.Println(err)
+			}
+		}
+		if err := other.Advance(now); err != nil {
+			fmt.Println(err)
+		}
+		for _, n := range other.Notices() {
+			fmt.Printf("%3d ms: %s at tick %d: %v\n", now/ms, game.Events()[n.Event.Kind].Name(), n.Event.Tick, n.What)
+		}
+	}
+	a, b := judge.Settled(), other.Settled()
+	fmt.Println("settled ticks", a.Tick(), b.Tick(), "alike:", a.Hash() == b.Hash(), "by", bytes, "bytes")
+	// Output:
+	//  50 ms: grabbed at tick 3: provisional
+	// 150 ms: grabbed at tick 3: retracted
+	// settled ticks 12 12 alike: true by 26 bytes
+}

@@ -90,7 +90,7 @@ func drawScript(t *rapid.T, ticks world.Tick, waits bool) (script, []timeline.Mi
 		tick := world.Tick(0)
 		promise := func(until world.Tick) {
 			for ; waits && tick < until; tick++ {
-				s = append(s, arrival{n.when(tick + 1), timeline.Command{Kind: timeline.Promise, Tick: tick, Origin: m, Seq: seq}})
+				s = append(s, arrival{at: n.when(tick + 1), Command: timeline.Command{Kind: timeline.Promise, Tick: tick, Origin: m, Seq: seq}})
 			}
 		}
 		for _, i := range items {
@@ -107,9 +107,9 @@ func drawScript(t *rapid.T, ticks world.Tick, waits bool) (script, []timeline.Mi
 			if i.Exact > 0 {
 				when = at(i.Tick) + i.Exact
 			}
-			s = append(s, arrival{when, c})
+			s = append(s, arrival{at: when, Command: c})
 			if i.Again > 0 {
-				s = append(s, arrival{when + i.Again, c})
+				s = append(s, arrival{at: when + i.Again, Command: c})
 			}
 		}
 		promise(ticks + 30)
@@ -287,10 +287,10 @@ func TestOldRecordsAreNotTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	give := func(when, stamp world.Tick, seq uint32, a act) arrival {
-		return arrival{at(when) + time.Millisecond, timeline.Command{Tick: stamp, Origin: 1, Seq: seq, Player: 1, Image: image(a)}}
+		return arrival{at: at(when) + time.Millisecond, Command: timeline.Command{Tick: stamp, Origin: 1, Seq: seq, Player: 1, Image: image(a)}}
 	}
 	s := script{
-		{0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1}},
+		{Command: timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1}},
 		give(9, 8, 2, act{X: -1}),
 		give(10, 9, 3, act{}),
 		give(12, 11, 5, act{Fire: true}), // what the repair is for, at tick 11

@@ -42,7 +42,7 @@ func FuzzSubmit(f *testing.F) {
 				}
 				f, err := line.Submit(now, c)
 				if err == nil && f != timeline.TooLate && c.Kind != timeline.Promise {
-					out.taken = append(out.taken, arrival{now, c})
+					out.taken = append(out.taken, arrival{at: now, Command: c})
 				}
 			}
 			for range 4 * end {

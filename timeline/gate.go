@@ -3,6 +3,7 @@ package timeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/coeval-dev/coeval/world"
@@ -18,6 +19,8 @@ type heard struct {
 	early    []world.Tick // ticks of those that came before it, by Seq, in a ring; 0 where none did
 	promised world.Tick   // nothing more will come for this tick
 	pending  []pledge     // for which something is missing
+	left     bool         // it says nothing that counts for ticks after until
+	until    world.Tick
 }
 
 // A pledge is a promise that holds once all up to seq have come.
@@ -32,6 +35,9 @@ const (
 )
 
 func (g *gate) ready(mirrors []Mirror, start world.Tick) error {
+	if len(mirrors) > maxMirrors {
+		return fmt.Errorf("timeline: %d mirrors; %d are allowed", len(mirrors), maxMirrors)
+	}
 	if len(mirrors) == 0 {
 		return errors.New("timeline: there is nobody to wait for; list the mirrors, this one included")
 	}
@@ -39,10 +45,18 @@ func (g *gate) ready(mirrors []Mirror, start world.Tick) error {
 		if slices.Contains(mirrors[:i], m) {
 			return fmt.Errorf("timeline: mirror %d is listed twice", m)
 		}
-		g.mirrors = append(g.mirrors, heard{id: m, next: 1, early: make([]world.Tick, mostEarly), promised: start})
+		g.mirrors = append(g.mirrors, newHeard(m, 0, start))
 	}
 	return nil
 }
+
+// newHeard is a mirror that has said all up to a number, and has nothing to say any more for ticks up to one.
+func newHeard(m Mirror, seq uint32, promised world.Tick) heard {
+	return heard{id: m, next: seq + 1, early: make([]world.Tick, mostEarly), promised: promised}
+}
+
+// done says that nothing more is waited for.
+func (h *heard) done() bool { return h.left && h.promised >= h.until }
 
 func (g *gate) find(m Mirror) *heard {
 	for i := range g.mirrors {
@@ -55,9 +69,11 @@ func (g *gate) find(m Mirror) *heard {
 
 // promised is the tick up to which nothing is missing from anyone.
 func (g *gate) promised() world.Tick {
-	least := g.mirrors[0].promised
+	least := world.Tick(math.MaxUint64)
 	for i := range g.mirrors {
-		least = min(least, g.mirrors[i].promised)
+		if h := &g.mirrors[i]; !h.done() {
+			least = min(least, h.promised)
+		}
 	}
 	return least
 }
@@ -94,6 +110,10 @@ func (g *gate) admit(c *core, cmd *Command, settled world.Tick) (Fate, error) {
 	}
 	if cmd.Tick <= h.promised {
 		return refuse(fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d", cmd.Origin, ErrMirror, cmd.Tick, h.promised))
+	}
+	if h.left && cmd.Tick > h.until {
+		h.hear(cmd.Seq, cmd.Tick) // it shows that nothing is missing
+		return refuse(fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, ErrMirror, h.until, cmd.Tick))
 	}
 	f, err := c.take(cmd, cmd.Tick, settled)
 	if err == nil {

@@ -14,17 +14,17 @@ import (
 func TestEveryOrder(t *testing.T) {
 	const end = 10
 	give := func(m timeline.Mirror, seq uint32, n world.Tick, a act) arrival {
-		return arrival{0, timeline.Command{Tick: n, Origin: m, Seq: seq, Player: world.Player(m), Image: image(a)}}
+		return arrival{Command: timeline.Command{Tick: n, Origin: m, Seq: seq, Player: world.Player(m), Image: image(a)}}
 	}
 	commands := script{
 		give(1, 1, 2, act{Grab: true, X: 1}),
 		give(2, 1, 2, act{Grab: true, Fire: true}),
 		give(1, 2, 3, act{Grab: true, Fire: true}),
-		{0, timeline.Command{Kind: timeline.Leave, Tick: 4, Origin: 2, Seq: 2, Player: 2}},
+		{Command: timeline.Command{Kind: timeline.Leave, Tick: 4, Origin: 2, Seq: 2, Player: 2}},
 	}
 	joins := script{
-		{0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Player: 1}},
-		{0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 2, Player: 2}},
+		{Command: timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Player: 1}},
+		{Command: timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 2, Player: 2}},
 	}
 	start := begin(t)
 	small := func(name string, o timeline.TrailingOptions) maker {
@@ -89,7 +89,7 @@ func TestEveryOrder(t *testing.T) {
 					}
 					if m.waits {
 						for _, o := range []timeline.Mirror{1, 2} {
-							s = append(s, arrival{at(1), timeline.Command{Kind: timeline.Promise, Tick: end + 5, Origin: o, Seq: 3}})
+							s = append(s, arrival{at: at(1), Command: timeline.Command{Kind: timeline.Promise, Tick: end + 5, Origin: o, Seq: 3}})
 						}
 					}
 					out, err := play(start, m, []timeline.Mirror{1, 2}, s, end, nil)

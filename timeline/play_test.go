@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,10 +21,12 @@ var length = game.TickLength()
 // at is when a tick is due.
 func at(t world.Tick) time.Duration { return time.Duration(t) * time.Second / 60 }
 
-// An arrival is a command, and when it comes.
+// An arrival is a command, and when it comes; or something else that is done then.
 type arrival struct {
 	at time.Duration
 	timeline.Command
+	do      func(now time.Duration, line timeline.Timeline) error // in place of submitting it
+	refused bool                                                  // it may be
 }
 
 type script []arrival
@@ -32,6 +35,10 @@ func (s script) String() string {
 	var b strings.Builder
 	promises := 0
 	for _, a := range s {
+		if a.do != nil {
+			fmt.Fprintf(&b, "%v: a change\n", a.at)
+			continue
+		}
 		if a.Kind == timeline.Promise {
 			promises++
 			continue
@@ -176,7 +183,16 @@ func play(start *world.World, m maker, mirrors []timeline.Mirror, s script, end 
 			tick++
 		}
 		for ; i < len(s) && s[i].at <= now; i++ {
+			if s[i].do != nil {
+				if err := s[i].do(now, line); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			f, err := line.Submit(now, s[i].Command)
+			if err != nil && s[i].refused && errors.Is(err, timeline.ErrMirror) {
+				continue
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%v: %w", &s[i].Command, err)
 			}
@@ -304,7 +320,7 @@ func (k talk) script() script {
 					seq++
 				}
 				c.Tick, c.Origin, c.Seq = n, m, seq
-				s = append(s, arrival{when, c})
+				s = append(s, arrival{at: when, Command: c})
 			}
 			for i := range k.players {
 				p := world.Player(int(m-1)*k.players + i + 1)
@@ -320,7 +336,7 @@ func (k talk) script() script {
 			}
 		}
 		if k.waits { // and then it is silent for good
-			s = append(s, arrival{at(k.ticks) + time.Second, timeline.Command{Kind: timeline.Promise, Tick: k.ticks + 300, Origin: m, Seq: seq}})
+			s = append(s, arrival{at: at(k.ticks) + time.Second, Command: timeline.Command{Kind: timeline.Promise, Tick: k.ticks + 300, Origin: m, Seq: seq}})
 		}
 	}
 	return s

@@ -15,6 +15,7 @@ type record struct {
 	players []world.Player // who was there
 	told    []int32        // what each commanded, given or repeated: an image after the other
 	changes uint64         // who joined and left
+	gaps    uint64         // whose commands were repeated, if that is watched
 	data    []int32        // of events and bodies
 	hash    uint64
 	hashed  bool
@@ -36,12 +37,12 @@ func (r *record) image(h happening) []int32 { return r.data[h.at : h.at+h.n] }
 func (r *record) values(b body) []int32     { return r.data[b.at : b.at+b.n] }
 
 func (r *record) reset(t world.Tick) {
-	r.tick, r.hash, r.hashed, r.changes = t, 0, false, 0
+	r.tick, r.hash, r.hashed, r.changes, r.gaps = t, 0, false, 0, 0
 	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0], r.told[:0], r.data[:0]
 }
 
 func (r *record) copyFrom(o *record) {
-	r.tick, r.hash, r.hashed, r.changes = o.tick, o.hash, o.hashed, o.changes
+	r.tick, r.hash, r.hashed, r.changes, r.gaps = o.tick, o.hash, o.hashed, o.changes, o.gaps
 	r.events = append(r.events[:0], o.events...)
 	r.bodies = append(r.bodies[:0], o.bodies...)
 	r.players = append(r.players[:0], o.players...)
@@ -57,6 +58,37 @@ func (r *record) command(p world.Player) []int32 {
 	}
 	n := len(r.told) / len(r.players)
 	return r.told[i*n : (i+1)*n]
+}
+
+// sameTold says that both were told the same.
+func sameTold(a, b *record) bool {
+	return a != nil && b != nil && a.changes == b.changes && a.gaps == b.gaps && slices.Equal(a.players, b.players) && slices.Equal(a.told, b.told)
+}
+
+// digest is a number by which machines tell whether the same strict events happened: 0 if none did.
+func (o *watcher) digest(r *record) uint32 {
+	h, some := uint64(r.tick), false
+	mix := func(v uint64) {
+		h = (h ^ v) * 0x9E3779B97F4A7C15
+		h ^= h >> 29
+	}
+	for _, e := range r.events {
+		if o.game.Events()[e.Kind].Weak() {
+			continue
+		}
+		some = true
+		mix(uint64(e.Kind) + 1)
+		mix(uint64(e.By))
+		mix(uint64(e.About))
+		mix(uint64(e.Ordinal))
+		for _, v := range r.image(e) {
+			mix(uint64(uint32(v)))
+		}
+	}
+	if !some {
+		return 0
+	}
+	return max(uint32(h>>32), 1)
 }
 
 // A history holds the records of one copy of the world, for as many ticks as may still be compared.
@@ -82,6 +114,7 @@ type watcher struct {
 	kinds   [][]group // by kind of event: what is compared of weak ones
 	listed  []int     // the classes that have any
 	command int       // the length of a command's image
+	repeats bool      // watch whose commands were repeated
 	sync    bits.Sync
 	spare   record
 	used    []bool
@@ -108,6 +141,9 @@ func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
 	}
 	for p := range w.Players {
 		r.players = append(r.players, p)
+		if o.repeats && w.Repeated(p) {
+			r.gaps = (r.gaps ^ uint64(p) ^ 1<<22) * 0x9E3779B97F4A7C15
+		}
 		if o.command > 0 {
 			r.told = slices.Grow(r.told, o.command)
 			n := len(r.told)

@@ -46,7 +46,7 @@ func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
 	if err := t.gate.ready(o.Mirrors, start.Tick()); err != nil {
 		return nil, err
 	}
-	if err := t.open(start, o.Options, o.Window+1, o.Delay+2); err != nil {
+	if err := t.open(start, o.Options, o.Window+1, o.Delay+2, true); err != nil {
 		return nil, err
 	}
 	if err := t.warp.ready(start, o.Window+1, 1, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
@@ -77,6 +77,18 @@ func (t *Rollback) Submit(_ time.Duration, c Command) (Fate, error) {
 	}
 	return Late, nil
 }
+
+// SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
+func (t *Rollback) SetMirrors(_ time.Duration, list []Membership) error {
+	first, err := t.change(&t.core, t.settled, list)
+	if first > 0 && first <= t.w.Tick() {
+		t.spoil(first)
+	}
+	return err
+}
+
+// Members lists who is waited for, and what came of each: for a mirror that joins.
+func (t *Rollback) Members() []Membership { return t.members() }
 
 // Advance goes back if a guess was wrong, and computes what is due and may be guessed.
 func (t *Rollback) Advance(now time.Duration) error {

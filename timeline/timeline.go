@@ -28,6 +28,9 @@ type Timeline interface {
 	Settled() *world.World
 	// Notices are what the last Advance found out about events.
 	Notices() []Notice
+	// Pending goes through what is known for ticks that are not settled, in order of tick. With the settled world it is all that a mirror needs which joins; see
+	// Options.Pending. A command's image is good until yield returns, and nothing may be submitted meanwhile.
+	Pending(yield func(Command) bool)
 	// Stats say what it has cost so far.
 	Stats() Stats
 	// Exact says whether settled worlds are promised to be those that one machine would have computed which had every command in time.
@@ -45,6 +48,15 @@ type Options struct {
 	Ahead time.Duration
 	// Memory is how many bytes the copies of the world may take, counted when the timeline is made. Default: 1 GiB.
 	Memory int
+	// Held starts with nothing allowed to be settled beyond the start: Hold says from then on what may be. It is for Trailing, Auto, TimeWarp and Ruled; those that
+	// wait have promises for it, and Bucket settles as it goes.
+	Held bool
+	// Slack is how far behind its window the last copy may be held until the leading world stops as well and waits. Memory is reserved for it. Without Held it means
+	// nothing. Default: 3 s.
+	Slack time.Duration
+	// Pending is what the mirror that the world comes from had in its book for later ticks, as its Pending lists it: for a mirror that joins. What is for the
+	// world's own tick or an earlier one is passed over.
+	Pending []Command
 	// HashEvery is after how many ticks copies that were told the same are compared by their hashes, to find a game that is not deterministic. Default: 64.
 	// Below 0, they never are.
 	HashEvery int
@@ -61,6 +73,8 @@ type Stats struct {
 	Superseded int // gave way to another command of the same player and tick
 	Conflicts  int // had the stamp of another that was different: their mirror is broken
 	Refused    int // made no sense
+
+	Rulings int // made or taken in, with Ruled
 
 	Executions int // commands executed, each as often as a world was given it
 	Steps      int // ticks computed, of whatever world
@@ -125,7 +139,8 @@ type core struct {
 }
 
 // open makes a core for worlds that go on from start, that settles at most window ticks after they lead, and remembers some more.
-func (c *core) open(start *world.World, o Options, window, more int) error {
+// With keep, what a mirror said can be struck out of the book again.
+func (c *core) open(start *world.World, o Options, window, more int, keep bool) error {
 	if start == nil {
 		return errNoWorld
 	}
@@ -152,6 +167,26 @@ func (c *core) open(start *world.World, o Options, window, more int) error {
 	}
 	c.now = c.time(c.start)
 	c.book = newBook(g, c.start, window+more+c.ticks(c.options.Ahead)+2)
+	c.book.keep = keep
+	c.options.Pending = nil
+	for i := range o.Pending {
+		if err := c.restore(&o.Pending[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore takes in what another mirror had in its book, whoever it came from and whatever its number: that mirror has seen to it.
+func (c *core) restore(cmd *Command) error {
+	if cmd.Kind == Promise {
+		return nil
+	}
+	if f, err := c.take(cmd, cmd.Tick, c.start); err != nil {
+		return fmt.Errorf("what another mirror had in its book: %w", err)
+	} else if f == TooLate {
+		c.stats.TooLate--
+	}
 	return nil
 }
 

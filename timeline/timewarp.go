@@ -12,7 +12,10 @@ import (
 // anti-messages. It repairs sooner than Trailing and pays by a copy of the world at every tick and as many worlds as its window has ticks.
 type TimeWarp struct {
 	warp
-	o TimeWarpOptions
+	hold
+	o     TimeWarpOptions
+	reach world.Tick // how far the leading world may be ahead of the settled one
+	given world.Tick // the last Stamp, where ticks may be held
 }
 
 // TimeWarpOptions say how far TimeWarp can go back.
@@ -41,23 +44,45 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	if start == nil {
 		return nil, errNoWorld
 	}
-	t := &TimeWarp{o: o}
-	reach := newClock(start.Game()).ticks(o.Window) + 1
-	if err := t.open(start, o.Options, reach, o.Every+1); err != nil {
+	slack, err := o.slack()
+	if err != nil {
 		return nil, err
 	}
-	if err := t.ready(start, reach, o.Every, fmt.Sprintf("snapshots for %v every %d ticks", o.Window, o.Every)); err != nil {
+	reach := newClock(start.Game()).ticks(o.Window+slack) + 1
+	t := &TimeWarp{o: o, reach: world.Tick(reach)}
+	t.hold.begin(&o.Options, start.Tick())
+	if err := t.open(start, o.Options, reach, o.Every+1, false); err != nil {
+		return nil, err
+	}
+	if err := t.ready(start, reach, o.Every, fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// Stamp is the tick that is due next, and never one that was computed.
-func (t *TimeWarp) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.w.Tick()+1) }
+// Stamp is the tick that is due next, and never one that was computed. While the world waits to be settled, so do commands.
+func (t *TimeWarp) Stamp(now time.Duration) world.Tick {
+	n := max(t.next(now), t.w.Tick()+1)
+	if !t.held {
+		return n
+	}
+	t.given = max(t.given, min(n, t.settled+t.reach+1+world.Tick(t.ticks(t.o.Delay))))
+	return t.given
+}
 
 // Next is when the world takes its next tick, or one is settled.
 func (t *TimeWarp) Next() time.Duration {
-	return min(t.time(t.w.Tick()+1)+t.o.Delay, t.time(t.settled+1)+t.o.Window)
+	next := never
+	if t.w.Tick() < t.settled+t.reach {
+		next = t.time(t.w.Tick()+1) + t.o.Delay
+	}
+	if t.settled < min(t.Settles(), t.w.Tick()) {
+		next = min(next, t.time(t.settled+1)+t.o.Window)
+	}
+	if next == never {
+		return t.tomorrow()
+	}
+	return next
 }
 
 // Submit takes a command in.
@@ -79,8 +104,17 @@ func (t *TimeWarp) Submit(_ time.Duration, c Command) (Fate, error) {
 
 // Advance goes back if it has to, and computes what is due. Commands that came since the last time are repaired together.
 func (t *TimeWarp) Advance(now time.Duration) error {
-	return t.each(now, func(time.Duration) {
-		t.run(max(t.due(t.now-t.o.Delay), t.w.Tick()))
-		t.settle(t.due(t.now - t.o.Window))
+	return t.each(now, func(passed time.Duration) {
+		due := t.due(t.now - t.o.Delay)
+		for {
+			t.run(max(min(due, t.settled+t.reach), t.w.Tick()))
+			before := t.settled
+			t.settle(min(t.due(t.now-t.o.Window), t.Settles()))
+			// Where it was held for so long that it had to stop, there is more to catch up with than there are snapshots.
+			if t.err != nil || t.settled == before || t.w.Tick() >= due {
+				break
+			}
+		}
+		t.wait(t.w.Tick(), due, passed)
 	})
 }

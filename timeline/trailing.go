@@ -18,16 +18,19 @@ import (
 // none there, copies that were told the same are not compared, and places can be corrected alone, which the paper proposes.
 type Trailing struct {
 	core
+	hold
 	o      TrailingOptions
 	states []*state // from the leading to the last
 	idle   []*state // to be used again
 	in     *world.Inputs
 	shown  time.Duration // the leading world's delay, on its way to what it is to be
 	size   int           // of histories
+	given  world.Tick    // the last Stamp, where ticks may be held
 	before record        // what players saw before a repair
 	image  []int32
 	deltas []int32
 	spread *Spread
+	asks   bool // the game has been found to ask World.Repeated, so that a guess is never right
 }
 
 // TrailingOptions say how many copies trail, and when they interfere.
@@ -43,19 +46,6 @@ type TrailingOptions struct {
 	Correct bool
 	// Calm is how long the network has to have been in time until hidden differences, too small to be repaired before, are taken away. Default: 500 ms. Below 0, they stay.
 	Calm time.Duration
-}
-
-// A state is one copy of the world.
-type state struct {
-	w       *world.World
-	delay   time.Duration
-	history history
-	late    lateness
-	// Between these ticks it was told something else than the book says by now; 0 if it was not. It may be wrong from the first of them on.
-	from, last world.Tick
-	// It was copied from the one behind at this tick. Records of earlier ticks are of another past than its own; they still tell what was announced.
-	since       world.Tick
-	corrections int // in a row
 }
 
 // maxStates is more than is of any use, as each costs as much as the game itself.
@@ -76,8 +66,13 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 		return nil, errNoWorld
 	}
 	t := &Trailing{o: o, shown: o.Delays[0], spread: new(Spread)}
-	window := newClock(start.Game()).ticks(o.Delays[len(o.Delays)-1])
-	if err := t.open(start, o.Options, window, 2); err != nil {
+	slack, err := o.slack()
+	if err != nil {
+		return nil, err
+	}
+	t.hold.begin(&o.Options, start.Tick())
+	window := newClock(start.Game()).ticks(o.Delays[len(o.Delays)-1] + slack)
+	if err := t.open(start, o.Options, window, 2, false); err != nil {
 		return nil, err
 	}
 	if err := t.afford(start, len(o.Delays), fmt.Sprintf("%d trailing states", len(o.Delays))); err != nil {
@@ -105,18 +100,49 @@ func checkDelays(delays []time.Duration) error {
 	return nil
 }
 
-// Stamp is the tick that is due next, and never one that the leading world has computed.
-func (t *Trailing) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.Leading().Tick()+1) }
+// Stamp is the tick that is due next, and never one that the leading world has computed. While the leading world waits for the last one, so do commands.
+func (t *Trailing) Stamp(now time.Duration) world.Tick {
+	n := max(t.next(now), t.Leading().Tick()+1)
+	if !t.held {
+		return n
+	}
+	t.given = max(t.given, min(n, t.limit(0)+1+world.Tick(t.ticks(t.shown))))
+	return t.given
+}
 
 // Next is when one of the copies takes its next tick.
 func (t *Trailing) Next() time.Duration {
-	next := t.time(t.Leading().Tick()+1) + t.shown
-	for i, s := range t.states[1:] {
-		if s.w.Tick() < t.states[i].w.Tick() {
-			next = min(next, t.time(s.w.Tick()+1)+s.delay)
+	next := never
+	for i, s := range t.states {
+		if n := s.w.Tick() + 1; n <= t.limit(i) {
+			next = min(next, t.time(n)+t.delay(i))
 		}
 	}
+	if next == never {
+		return t.tomorrow()
+	}
 	return next
+}
+
+// delay is that of a copy at present.
+func (t *Trailing) delay(i int) time.Duration {
+	if i == 0 {
+		return t.shown
+	}
+	return t.states[i].delay
+}
+
+// limit is the last tick that a copy may compute whatever the time: none is ever ahead of the one before it, the last settles only what is allowed, and
+// the leading one leaves that no further behind than there are records of.
+func (t *Trailing) limit(i int) world.Tick {
+	limit := t.final().w.Tick() + world.Tick(t.size) - 2
+	if i > 0 {
+		limit = t.states[i-1].w.Tick()
+	}
+	if i == len(t.states)-1 {
+		limit = min(limit, t.Settles())
+	}
+	return limit
 }
 
 // Leading is the world with the least delay.
@@ -161,35 +187,10 @@ func (t *Trailing) Submit(now time.Duration, c Command) (Fate, error) {
 		if s.w.Tick() < c.Tick {
 			break // and those behind it too
 		}
-		s.miss(&c, t.book.image, newer)
+		s.miss(&c, t.book.image, newer, t.asks)
 	}
 	return Late, nil
 }
-
-// miss notes a command for a tick that the copy has passed. It will be executed next, unless the copy has had a newer one. If the copy guessed it right there is
-// nothing wrong.
-func (s *state) miss(c *Command, image []int32, newer world.Tick) {
-	if newer == 0 || newer > s.w.Tick() {
-		s.late.add(c, image)
-	}
-	if c.Kind == Give && c.Tick >= s.since {
-		if r := s.history.at(c.Tick); r != nil && slices.Equal(r.command(c.Player), image) {
-			return
-		}
-	}
-	s.doubt(c.Tick)
-}
-
-// doubt says that the copy was told something wrong at a tick.
-func (s *state) doubt(t world.Tick) {
-	if s.from == 0 || t < s.from {
-		s.from = t
-	}
-	s.last = max(s.last, t)
-}
-
-// sure says that nothing can be wrong with the copy up to a tick.
-func (s *state) sure(t world.Tick) bool { return s.from == 0 || t < s.from }
 
 // Advance computes what is due in each copy. Long pauses are made up for tick by tick, so that copies keep their distances.
 func (t *Trailing) Advance(now time.Duration) error {
@@ -198,15 +199,27 @@ func (t *Trailing) Advance(now time.Duration) error {
 		passed := max(min(now-t.now, t.length()), 0)
 		t.now += passed
 		t.slew(passed)
-		for i := range t.states {
-			t.run(i)
-		}
+		t.catchUp()
+		t.wait(t.Leading().Tick(), t.due(t.now-t.shown), passed)
 		if t.now >= now {
 			break
 		}
 	}
-	t.hold()
+	t.weigh()
 	return t.err
+}
+
+// catchUp brings all copies to where they should be. Where the last was held for so long that the leading one had to stop, they move on by turns.
+func (t *Trailing) catchUp() {
+	for {
+		settled := t.final().w.Tick()
+		for i := range t.states {
+			t.run(i)
+		}
+		if t.err != nil || t.final().w.Tick() == settled || t.Leading().Tick() >= t.due(t.now-t.shown) {
+			return
+		}
+	}
 }
 
 // slew moves the leading world's delay to where it is to be without a jump that players would feel: time goes a sixteenth faster or slower.
@@ -215,19 +228,10 @@ func (t *Trailing) slew(passed time.Duration) {
 	t.shown += min(max(t.states[0].delay-t.shown, -most), most)
 }
 
-// run brings a copy to where it should be, and never ahead of the one before it.
+// run brings a copy to where it should be.
 func (t *Trailing) run(i int) {
 	s := t.states[i]
-	delay := s.delay
-	if i == 0 {
-		delay = t.shown
-	}
-	due := t.due(t.now - delay)
-	if i > 0 {
-		due = min(due, t.states[i-1].w.Tick())
-	} else {
-		due = min(due, t.final().w.Tick()+world.Tick(t.size)-2)
-	}
+	due := min(t.due(t.now-t.delay(i)), t.limit(i))
 	for t.err == nil && s.w.Tick() < due {
 		t.execute(i)
 	}
@@ -285,6 +289,11 @@ func (t *Trailing) check(i int) {
 		switch {
 		case mine.hash == its.hash:
 			lead.clear(n)
+		case lead.sure(n) && (lead.guessed(n) || s.guessed(n)):
+			t.asks = true
+			t.stats.Refreshes++
+			t.recover(i)
+			return
 		case lead.sure(n):
 			t.err = t.desync(s.w, mine.hash, its.hash)
 			return
@@ -310,17 +319,6 @@ func (t *Trailing) check(i int) {
 	}
 }
 
-// clear says that the copy is right at a tick, whatever it was told before.
-func (s *state) clear(n world.Tick) {
-	switch {
-	case s.from == 0 || n < s.from:
-	case s.last <= n:
-		s.from, s.last = 0, 0
-	default:
-		s.from = n + 1
-	}
-}
-
 // recover copies a world over the one ahead of it and computes that one's ticks again. As everything that has come by now is executed in its place, whatever
 // else would have been found in these ticks is repaired with it.
 func (t *Trailing) recover(i int) {
@@ -336,6 +334,7 @@ func (t *Trailing) recover(i int) {
 	t.copy(lead.w, s.w)
 	lead.late.copyFrom(&s.late)
 	lead.from, lead.last, lead.since, lead.corrections = s.from, s.last, n, 0
+	lead.guessFrom, lead.guessLast = s.guessFrom, s.guessLast
 	t.done(i-1, s.history.at(n))
 	for t.err == nil && lead.w.Tick() < goal {
 		t.execute(i - 1)
@@ -356,8 +355,8 @@ func (t *Trailing) settle(n world.Tick, in *world.Inputs) {
 	}
 }
 
-// hold counts the memory. Where the worlds have grown beyond what is allowed, copies in between are given up: nothing but speed of repair is lost by that.
-func (t *Trailing) hold() {
+// weigh counts the memory. Where the worlds have grown beyond what is allowed, copies in between are given up: nothing but speed of repair is lost by that.
+func (t *Trailing) weigh() {
 	for {
 		held := 0
 		for _, s := range t.states {
@@ -376,6 +375,9 @@ func (t *Trailing) hold() {
 		return
 	}
 }
+
+// Pending goes through what is known for ticks that are not settled.
+func (t *Trailing) Pending(yield func(Command) bool) { t.pending(t.final().w.Tick(), yield) }
 
 // Stats say what it has cost so far.
 func (t *Trailing) Stats() Stats { return t.stats }

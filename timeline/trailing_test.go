@@ -117,3 +117,47 @@ func TestMargins(t *testing.T) {
 		t.Errorf("with a wide margin %+v\nwith a narrow one %+v\ncorrected %+v", loose, tight, corrected)
 	}
 }
+
+// A game may ask whether a command was repeated. Then a copy that guessed what came late was wrong all the same, and the game is not to blame.
+func TestGameThatAsks(t *testing.T) {
+	start, err := counting.New(world.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
+		Options: timeline.Options{HashEvery: 1}, Delays: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ticks = 300
+	silent := 0 // how often nobody had anything to say, in the end
+	for n := world.Tick(1); n <= ticks; n++ {
+		switch {
+		case n == 1:
+			_, err = line.Submit(at(n), timeline.Command{Kind: timeline.Join, Tick: n, Player: 1})
+		case n <= 20:
+			_, err = line.Submit(at(n), timeline.Command{Tick: n, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
+		case n > 26 && n < 200 && n%5 > 0: // the same, and 6 ticks late
+			_, err = line.Submit(at(n), timeline.Command{Tick: n - 6, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
+		default:
+			silent++
+		}
+		if err == nil {
+			err = line.Advance(at(n))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range []*world.World{line.Leading(), line.Settled()} {
+		for _, c := range world.All[counter](w) {
+			if want := silent - int(ticks-w.Tick()); c.Silent != want {
+				t.Errorf("at tick %d it has counted %d, and not %d", w.Tick(), c.Silent, want)
+			}
+		}
+	}
+	if line.Stats().Refreshes == 0 {
+		t.Errorf("%+v", line.Stats())
+	}
+}

@@ -152,6 +152,9 @@ func (t *warp) Settled() *world.World {
 // Exact is true.
 func (t *warp) Exact() bool { return true }
 
+// Pending goes through what is known for ticks that are not settled.
+func (t *warp) Pending(yield func(Command) bool) { t.pending(t.settled, yield) }
+
 // Stats say what it has cost so far.
 func (t *warp) Stats() Stats { return t.stats }
 

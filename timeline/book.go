@@ -1,0 +1,263 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A book holds what came in, by tick, from the first tick that may have to be executed again to the last that may be stamped by now.
+type book struct {
+	game    *world.Game
+	base    world.Tick // ticks up to this one are gone
+	pages   []bookPage // the tick after base and those that follow, in a ring
+	check   *world.Inputs
+	image   []int32
+	present []int32 // the image of the command that is there
+	keep    bool    // keep what gave way as well, since what it gave way to may be struck out
+}
+
+type bookPage struct {
+	tick   world.Tick
+	in     *world.Inputs
+	marks  []mark // of in.Players, in the same order
+	joins  []mark // of in.Joins
+	leaves []mark // of in.Leaves
+
+	entries []entry // if the book keeps them: all that came, in the order of compare
+	images  []int32
+}
+
+// An entry is something that came, whether it counts or not; its image stands in images.
+type entry struct {
+	kind Kind
+	mark mark
+	at   int
+}
+
+func newBook(g *world.Game, base world.Tick, ticks int) *book {
+	b := &book{game: g, base: base, pages: make([]bookPage, ticks), check: g.NewInputs()}
+	for i := range b.pages {
+		b.pages[i].in = g.NewInputs()
+	}
+	if s := g.Commands(); s != nil {
+		b.image, b.present = make([]int32, len(s.Slots)), make([]int32, len(s.Slots))
+	}
+	return b
+}
+
+// end is the last tick that the book has room for.
+func (b *book) end() world.Tick { return b.base + world.Tick(len(b.pages)) }
+
+// trim gives up all ticks up to one.
+func (b *book) trim(base world.Tick) { b.base = max(b.base, base) }
+
+// at gives the page of a tick, after base and up to end.
+func (b *book) at(t world.Tick) *bookPage {
+	p := b.place(t)
+	if p.tick != t {
+		p.tick = t
+		p.clear()
+		p.entries, p.images = p.entries[:0], p.images[:0]
+	}
+	return p
+}
+
+// place is where the page of a tick stands, or will.
+func (b *book) place(t world.Tick) *bookPage { return &b.pages[int(t%world.Tick(len(b.pages)))] }
+
+func (p *bookPage) clear() {
+	p.in.Reset()
+	p.marks, p.joins, p.leaves = p.marks[:0], p.joins[:0], p.leaves[:0]
+}
+
+// valid tries whether a command is one of the game's, and brings its image into the form that every mirror gives it; b.image is good until the next call.
+func (b *book) valid(c *Command) error {
+	if c.Kind > Promise {
+		return fmt.Errorf("timeline: command of unknown %v", c.Kind)
+	}
+	if c.Kind == Promise {
+		return nil
+	}
+	if c.Player == world.Nobody {
+		return fmt.Errorf("timeline: %v by player 0, who is nobody; players count from 1", c.Kind)
+	}
+	if c.Kind != Give {
+		return nil
+	}
+	b.check.Reset()
+	if err := b.check.GiveImage(c.Player, c.Image); err != nil {
+		return fmt.Errorf("timeline: command of player %d from mirror %d for tick %d: %w", c.Player, c.Origin, c.Tick, err)
+	}
+	if !b.check.Image(c.Player, b.image) {
+		return fmt.Errorf("timeline: command of player %d from mirror %d for tick %d cannot be packed again", c.Player, c.Origin, c.Tick)
+	}
+	return nil
+}
+
+// put takes a valid command in, to be executed at a tick that is mostly its own. It says what became of it, without regard to time, and whether two different ones had the same stamp; those are told apart by
+// their images, so that even then all mirrors choose the same.
+func (b *book) put(c *Command, tick world.Tick) (f Fate, conflict bool, err error) {
+	p := b.at(tick)
+	if b.keep {
+		p.keep(c.Kind, c.mark(), b.image)
+	}
+	return b.enter(p, c.Kind, c.mark())
+}
+
+// enter lets a page say what it says with one thing more; the image of a command is in b.image.
+func (b *book) enter(p *bookPage, kind Kind, m mark) (f Fate, conflict bool, err error) {
+	switch kind {
+	case Join:
+		return come(p.in.Joins(), &p.joins, m, p.in.Join), false, nil
+	case Leave:
+		return come(p.in.Leaves(), &p.leaves, m, p.in.Leave), false, nil
+	}
+	i, found := slices.BinarySearch(p.in.Players(), m.player)
+	if found {
+		order := m.compare(p.marks[i])
+		if order == 0 {
+			p.in.Image(m.player, b.present)
+			if order = slices.Compare(b.image, b.present); order == 0 {
+				return Duplicate, false, nil
+			}
+			conflict = true
+		}
+		if order < 0 {
+			return Superseded, conflict, nil
+		}
+		p.marks[i] = m
+	} else {
+		p.marks = slices.Insert(p.marks, i, m)
+	}
+	return OnTime, conflict, p.in.GiveImage(m.player, b.image)
+}
+
+// come lets a player join or leave once. If several mirrors say so, the highest of them is remembered for it.
+func come(list []world.Player, marks *[]mark, m mark, add func(world.Player)) Fate {
+	i, found := slices.BinarySearch(list, m.player)
+	if found {
+		if m.compare((*marks)[i]) > 0 {
+			(*marks)[i] = m
+		}
+		return Duplicate
+	}
+	*marks = slices.Insert(*marks, i, m)
+	add(m.player)
+	return OnTime
+}
+
+// keep remembers something, of each mirror and player the last of each kind.
+func (p *bookPage) keep(kind Kind, m mark, image []int32) {
+	if kind != Give {
+		image = nil
+	}
+	i, found := slices.BinarySearchFunc(p.entries, entry{kind: kind, mark: m}, entry.compare)
+	if !found {
+		p.entries = slices.Insert(p.entries, i, entry{kind, m, len(p.images)})
+		p.images = append(p.images, image...)
+		return
+	}
+	e := &p.entries[i]
+	old := p.images[e.at : e.at+len(image)]
+	if order := m.compare(e.mark); order > 0 || order == 0 && slices.Compare(image, old) > 0 {
+		e.mark = m
+		copy(old, image)
+	}
+}
+
+// compare orders entries by what there is one of each.
+func (e entry) compare(o entry) int {
+	return cmp.Or(cmp.Compare(e.mark.player, o.mark.player), cmp.Compare(e.kind, o.kind), cmp.Compare(e.mark.origin, o.mark.origin))
+}
+
+// strike takes out what a mirror said for ticks after one, so that what had given way to it counts again. It tells the first tick that says something else by
+// that, or 0. The book must have kept all.
+func (b *book) strike(from Mirror, after world.Tick) (first world.Tick) {
+	for n := max(b.base, after) + 1; n <= b.end(); n++ {
+		p := b.place(n)
+		before := len(p.entries)
+		if p.tick != n {
+			continue
+		}
+		p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.mark.origin == from })
+		if len(p.entries) == before {
+			continue
+		}
+		if first == 0 {
+			first = n
+		}
+		p.clear()
+		for _, e := range p.entries {
+			if e.kind == Give {
+				copy(b.image, p.images[e.at:])
+			}
+			if _, _, err := b.enter(p, e.kind, e.mark); err != nil {
+				panic(err) // it was valid when it came
+			}
+		}
+	}
+	return first
+}
+
+// newer is the first tick after a command's own, and not after another, for which there is a command of the same player; or 0.
+func (b *book) newer(c *Command, until world.Tick) world.Tick {
+	if c.Kind != Give {
+		return 0
+	}
+	for n := c.Tick + 1; n <= until; n++ {
+		if p := b.at(n); listed(p.in.Players(), c.Player) {
+			return n
+		}
+	}
+	return 0
+}
+
+// pending goes through all that stands in the book for ticks after one.
+func (c *core) pending(after world.Tick, yield func(Command) bool) {
+	b := c.book
+	image := make([]int32, len(b.image))
+	for n := after + 1; n <= b.end(); n++ {
+		if p := b.place(n); p.tick == n && !p.list(image, yield) {
+			return
+		}
+	}
+}
+
+// list goes through a page: what counts, or, if all was kept, all that came.
+func (p *bookPage) list(image []int32, yield func(Command) bool) bool {
+	tell := func(kind Kind, m mark, image []int32) bool {
+		return yield(Command{Kind: kind, Tick: m.tick, Origin: m.origin, Seq: m.seq, Player: m.player, Image: image})
+	}
+	for _, e := range p.entries {
+		var of []int32
+		if e.kind == Give {
+			of = image[:copy(image, p.images[e.at:])]
+		}
+		if !tell(e.kind, e.mark, of) {
+			return false
+		}
+	}
+	if len(p.entries) > 0 {
+		return true
+	}
+	for _, m := range p.leaves {
+		if !tell(Leave, m, nil) {
+			return false
+		}
+	}
+	for _, m := range p.joins {
+		if !tell(Join, m, nil) {
+			return false
+		}
+	}
+	for _, m := range p.marks {
+		p.in.Image(m.player, image)
+		if !tell(Give, m, image) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package timeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A state is one copy of the world.
+type state struct {
+	w       *world.World
+	delay   time.Duration
+	history history
+	late    lateness
+	// Between these ticks it was told something else than the book says by now; 0 if it was not. It may be wrong from the first of them on.
+	from, last world.Tick
+	// Between these ticks it had commands later than others and had guessed them; 0 if it had none. That makes a difference only to a game that asks World.Repeated.
+	guessFrom, guessLast world.Tick
+	// It was copied from the one behind at this tick. Records of earlier ticks are of another past than its own; they still tell what was announced.
+	since       world.Tick
+	corrections int // in a row
+}
+
+// miss notes a command for a tick that the copy has passed. It will be executed next, unless the copy has had a newer one. If the copy guessed it right there is
+// nothing wrong.
+func (s *state) miss(c *Command, image []int32, newer world.Tick, asks bool) {
+	if newer == 0 || newer > s.w.Tick() {
+		s.late.add(c, image)
+	}
+	if c.Kind == Give && c.Tick >= s.since && !asks {
+		if r := s.history.at(c.Tick); r != nil && slices.Equal(r.command(c.Player), image) {
+			widen(&s.guessFrom, &s.guessLast, c.Tick)
+			return
+		}
+	}
+	s.doubt(c.Tick)
+}
+
+// doubt says that the copy was told something wrong at a tick.
+func (s *state) doubt(t world.Tick) { widen(&s.from, &s.last, t) }
+
+// widen lets a range of ticks hold one more.
+func widen(from, last *world.Tick, t world.Tick) {
+	if *from == 0 || t < *from {
+		*from = t
+	}
+	*last = max(*last, t)
+}
+
+// guessed says that the copy goes by a guess at a tick.
+func (s *state) guessed(t world.Tick) bool { return s.guessFrom != 0 && s.guessFrom <= t }
+
+// sure says that nothing can be wrong with the copy up to a tick.
+func (s *state) sure(t world.Tick) bool { return s.from == 0 || t < s.from }
+
+// clear says that the copy is right at a tick, whatever it was told before.
+func (s *state) clear(n world.Tick) {
+	narrow(&s.from, &s.last, n)
+	narrow(&s.guessFrom, &s.guessLast, n)
+}
+
+// narrow takes all ticks up to one out of a range.
+func narrow(from, last *world.Tick, n world.Tick) {
+	switch {
+	case *from == 0 || n < *from:
+	case *last <= n:
+		*from, *last = 0, 0
+	default:
+		*from = n + 1
+	}
+}
