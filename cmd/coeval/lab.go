@@ -5,6 +5,7 @@ import "github.com/spf13/cobra"
 // experiments lists what stands below coeval lab, one line each.
 func experiments() []*cobra.Command {
 	return []*cobra.Command{
+		labBandwidthCommand(),
 		labCrimpCommand(),
 		labTrailingCommand(),
 	}

@@ -1,0 +1,391 @@
+package bandwidthlab
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// served is a real server with real clients that bots play, on a simulated network.
+type served struct {
+	game   *Game
+	shares []share
+	body   int
+	net    *netsim.Net
+	end    *netsim.Endpoint
+	server *clientserver.Server
+	guests []*guest
+	err    error
+
+	on      bool          // it is being measured
+	since   time.Duration // from when
+	from    totals
+	inputs  [][][]int32 // of the time that is measured, by tick and guest: what the server took
+	latency *pairs      // nil if it is not asked for
+	late    int
+	made    int
+}
+
+// guest is one client.
+type guest struct {
+	run     *served
+	index   int
+	end     *netsim.Endpoint
+	client  *clientserver.Client
+	image   []int32
+	in, out uint64 // bytes when measuring began
+
+	given    [rememberTicks]given
+	shown    world.Tick // the newest tick that it has been shown
+	snapshot world.Tick // which bodies are counted for
+	bodies   map[world.ID]world.Player
+	updates  int // snapshots counted
+	others   int // other players in them
+	own      int
+	inView   int
+	looks    int
+}
+
+// rememberTicks is for how many ticks it is remembered what clients gave: longer than any is ahead.
+const rememberTicks = 512
+
+// given is a command that a guest gave.
+type given struct {
+	tick  world.Tick
+	at    time.Duration
+	image []int32
+	taken bool // the world had it at its tick
+}
+
+// totals are what grows.
+type totals struct {
+	in, out         uint64 // bytes at the server's link
+	inPk, outPk     uint64
+	c, d, e         float64 // bytes sent, by variable
+	snapshots       uint64
+	ledger, counter uint64
+}
+
+// servedOptions say what to run.
+type servedOptions struct {
+	game    *Game
+	players int
+	seed    uint64
+	up      func(i int) time.Duration // from client to server, and back
+	down    func(i int) time.Duration
+	latency *pairs
+}
+
+// wall is the time of day in simulated networks.
+const wall = 1_700_000_000
+
+// entropy makes keys and tokens that are the same in each run.
+type entropy struct{ r *netsim.Rand }
+
+func (e entropy) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(e.r.Uint64())
+	}
+	return len(b), nil
+}
+
+func (e entropy) seed() (s [32]byte) {
+	_, _ = e.Read(s[:]) // it never fails
+	return s
+}
+
+func newServed(o servedOptions) (*served, error) {
+	shares, err := o.game.shares()
+	if err != nil {
+		return nil, err
+	}
+	n := netsim.New(netsim.Options{Seed: o.seed})
+	r := &served{game: o.game, shares: shares, body: o.game.body(), net: n, end: n.Endpoint("server"), latency: o.latency}
+	r.end.SetInbox(1 << 16)
+	random := entropy{n.Rand()}
+	var key token.Key
+	_, _ = random.Read(key[:])
+	g := o.game.Game
+	settings := func(clientserver.Level) (world.Settings, error) { return o.game.settings(o.players, o.seed), nil }
+	so := clientserver.Options{
+		Game: g, Settings: settings, Replica: o.game.Replica, Interest: o.game.Interest, Level: clientserver.Level{Name: "lab", Seed: o.seed + 1, Secret: o.seed + 2},
+		Links: []link.Link{r.end}, Keys: []token.Key{key}, Players: o.players, Spectators: -1, SnapshotRate: snapshotRate, Workers: 1, After: r.after,
+	}
+	so.Conn.Seed, so.Conn.Wall = random.seed(), wall
+	if r.server, err = clientserver.NewServer(so); err != nil {
+		return nil, err
+	}
+	for i := range o.players {
+		t, err := token.Issue(key, token.Grant{
+			Protocol: token.ProtocolID(g.Name()), Client: uint64(i + 1), Expires: wall + 3600, Servers: []netip.AddrPort{r.end.PublicAddr()},
+		}, random)
+		if err != nil {
+			r.close()
+			return nil, err
+		}
+		if err := r.join(i, &o, settings, t, random); err != nil {
+			r.close()
+			return nil, err
+		}
+	}
+	r.drive()
+	return r, nil
+}
+
+// drive lets the server tick, and look for datagrams in between as Run does.
+func (r *served) drive() {
+	tick, polls, turn := r.game.Game.TickLength(), 4, 0
+	r.end.Every(tick/time.Duration(polls), func() {
+		if turn++; turn%polls == 0 {
+			r.fail(r.server.Tick(r.net.Now()))
+		} else {
+			r.fail(r.server.Receive(r.net.Now()))
+		}
+	})
+}
+
+// join adds a client, whose frames are in step with no one else's.
+func (r *served) join(i int, so *servedOptions, settings clientserver.SettingsFunc, t token.Token, random entropy) error {
+	g := r.game.Game
+	u := &guest{run: r, index: i, end: r.net.Endpoint(fmt.Sprint("player ", i+1)), image: make([]int32, len(g.Commands().Slots)), bodies: map[world.ID]world.Player{}}
+	r.guests = append(r.guests, u)
+	r.net.SetPath(u.end, r.end, netsim.Profile{Latency: so.up(i)})
+	r.net.SetPath(r.end, u.end, netsim.Profile{Latency: so.down(i)})
+	bot := r.game.Bot(so.seed*1000 + uint64(i))
+	o := clientserver.ClientOptions{
+		Settings: settings, Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
+		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
+			r.fail(bot(u.client.View(), p, in))
+			u.gave(t, p, in)
+		},
+	}
+	o.Conn.Seed = random.seed()
+	var err error
+	if u.client, err = clientserver.NewClientOf(r.server.Protocol(), o); err != nil {
+		return err
+	}
+	tick := g.TickLength()
+	u.end.After(frameOffset(tick, i, so.players), func() {
+		u.end.Every(tick, func() { r.fail(u.client.Tick(r.net.Now())) })
+	})
+	return nil
+}
+
+// frameOffset is when in a tick a player's frames begin: all over it, so that no one is in step with a server or with others.
+func frameOffset(tick time.Duration, i, n int) time.Duration {
+	return tick * time.Duration(2*i+1) / time.Duration(2*n)
+}
+
+func (r *served) fail(err error) {
+	if r.err == nil && err != nil {
+		r.err = fmt.Errorf("%d clients, seed %d, at %v: %w", len(r.guests), r.net.Seed(), r.net.Now(), err)
+	}
+}
+
+func (r *served) close() {
+	for _, u := range r.guests {
+		if u.client != nil {
+			_ = u.client.Close() // the network is no more
+		}
+	}
+	_ = r.server.Close()
+}
+
+// run lets everyone come in, plays for a while, and then measures.
+func (r *served) run(ctx context.Context, warm, measured time.Duration) error {
+	end := warm + measured
+	for r.net.Now() < end && r.err == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		limit := end
+		if !r.on {
+			limit = warm
+		}
+		r.net.Run(min(250*time.Millisecond, limit-r.net.Now()))
+		if !r.on && r.net.Now() >= warm {
+			r.begin()
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if t := r.totals(); t.ledger != t.counter {
+		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d", t.ledger, t.counter)
+	}
+	return nil
+}
+
+func (r *served) begin() {
+	for _, u := range r.guests {
+		if u.client.Phase() != clientserver.Playing || u.client.Stats().Snapshots == 0 {
+			r.fail(fmt.Errorf("%s never came into the game; its client is %v", u.end.Name(), u.client.Phase()))
+			return
+		}
+		c := u.end.Counters()
+		u.in, u.out = c.ReceivedBytes, c.SentBytes
+		u.snapshot, u.updates, u.others, u.own, u.inView, u.looks = 0, 0, 0, 0, 0, 0
+	}
+	r.on, r.since, r.from = true, r.net.Now(), r.totals()
+}
+
+// totals adds up what the server sent so far, by variable. What is neither d nor e is c: also headers, tags and acknowledgements.
+func (r *served) totals() (t totals) {
+	counters, ledger := r.server.Counters(), r.server.Ledger()
+	t.in, t.out, t.inPk, t.outPk = counters.ReceivedBytes, counters.SentBytes, counters.Received, counters.Sent
+	t.ledger, t.counter = ledger.Total(), counters.SentBytes
+	stats := r.server.Stats()
+	t.snapshots = stats.Snapshots
+	for i, c := range stats.Replica.Classes {
+		switch r.shares[min(i, len(r.shares)-1)] {
+		case shareD:
+			t.d += c.Bits / 8
+		case shareE:
+			t.e += c.Bits / 8
+		}
+	}
+	t.e += stats.Replica.Events/8 + float64(stats.Replica.Messages)
+	t.c = float64(t.out) - t.d - t.e
+	return t
+}
+
+// gave remembers a command and when it was given.
+func (u *guest) gave(t world.Tick, p world.Player, in *world.Inputs) {
+	g := &u.given[t%rememberTicks]
+	g.tick, g.at, g.taken = t, u.run.net.Now(), false
+	if g.image == nil {
+		g.image = make([]int32, len(u.image))
+	}
+	if !in.Image(p, g.image) {
+		g.tick = 0
+	}
+}
+
+// after is told what went into each tick of the server's world.
+func (r *served) after(w *world.World, in *world.Inputs) {
+	if !r.on {
+		return
+	}
+	row := make([][]int32, len(r.guests))
+	for _, p := range in.Players() {
+		seat := r.server.SeatOf(p)
+		if seat == nil || seat.Client == 0 || int(seat.Client) > len(r.guests) {
+			continue
+		}
+		u := r.guests[seat.Client-1]
+		if !in.Image(p, u.image) {
+			continue
+		}
+		row[u.index] = slices.Clone(u.image)
+		if g := &u.given[w.Tick()%rememberTicks]; g.tick == w.Tick() && slices.Equal(g.image, u.image) {
+			g.taken = true
+		}
+	}
+	for _, u := range r.guests {
+		if g := &u.given[w.Tick()%rememberTicks]; g.tick == w.Tick() {
+			if r.made++; !g.taken {
+				r.late++
+			}
+		}
+	}
+	r.inputs = append(r.inputs, row)
+}
+
+// look is given each packet of a snapshot: it counts who is in it, and notes whose commands it shows.
+func (u *guest) look(s *replica.Snapshot) {
+	if !u.run.on {
+		u.shown = max(u.shown, s.Tick)
+		return
+	}
+	if s.Tick != u.snapshot {
+		u.count()
+		u.snapshot = s.Tick
+	}
+	for _, up := range s.Updates {
+		if up.What == replica.Held && up.ID.Class() == u.run.body {
+			u.bodies[up.ID] = up.Entry.Owner
+		}
+	}
+	if p := u.run.latency; p != nil {
+		for t := u.shown + 1; t <= s.Tick && u.shown > 0; t++ {
+			for _, o := range u.run.guests {
+				if g := &o.given[t%rememberTicks]; o != u && g.tick == t && g.taken {
+					p.add(o.index, u.index, u.run.net.Now()-g.at)
+				}
+			}
+		}
+	}
+	u.shown = max(u.shown, s.Tick)
+}
+
+// count takes in the snapshot that is complete now.
+func (u *guest) count() {
+	if u.snapshot != 0 {
+		u.updates++
+		me := u.client.Player()
+		for _, p := range u.bodies {
+			if p == me {
+				u.own++
+			} else {
+				u.others++
+			}
+		}
+		if v := u.client.View(); v != nil {
+			u.looks++
+			for id := range v.Of(u.run.body) {
+				if v.Owner(id) != me {
+					u.inView++
+				}
+			}
+		}
+	}
+	clear(u.bodies)
+}
+
+// counted is what a run with so many clients came to. Rates are in kbit/s.
+func (r *served) counted() ServedRow {
+	n, seconds := len(r.guests), (r.net.Now() - r.since).Seconds()
+	rate := func(bytes float64) float64 { return bytes * 8 / 1000 / seconds }
+	t := r.totals()
+	row := ServedRow{
+		Clients: n, Seconds: seconds,
+		ServerIn: rate(float64(t.in - r.from.in)), ServerOut: rate(float64(t.out - r.from.out)),
+		PacketsIn: float64(t.inPk-r.from.inPk) / seconds, PacketsOut: float64(t.outPk-r.from.outPk) / seconds,
+		Snapshots: float64(t.snapshots-r.from.snapshots) / seconds / float64(n),
+		Late:      float64(r.late) / float64(max(r.made, 1)),
+	}
+	var updates, others, own, inView, looks int
+	for _, u := range r.guests {
+		c := u.end.Counters()
+		in, out := rate(float64(c.ReceivedBytes-u.in)), rate(float64(c.SentBytes-u.out))
+		row.Command += out / float64(n)
+		row.Update += in / float64(n)
+		if u.index == 0 || in < row.UpdateLeast {
+			row.UpdateLeast = in
+		}
+		row.UpdateMost = max(row.UpdateMost, in)
+		row.Clientwise = append(row.Clientwise, [2]float64{out, in})
+		updates, others, own = updates+u.updates, others+u.others, own+u.own
+		inView, looks = inView+u.inView, looks+u.looks
+	}
+	each := func(bytes float64) float64 { return rate(bytes) / float64(n) }
+	row.C, row.DPart, row.EPart = each(t.c-r.from.c), each(t.d-r.from.d), each(t.e-r.from.e)
+	row.D = row.DPart / float64(n)
+	if bodies := float64(others+own) / float64(max(updates, 1)); bodies > 0 {
+		row.E = row.EPart / bodies
+	}
+	if n > 1 {
+		row.Alpha = float64(others) / float64(max(updates, 1)) / float64(n-1)
+		row.InView = float64(inView) / float64(max(looks, 1)) / float64(n-1)
+	}
+	return row
+}

@@ -1,0 +1,253 @@
+package bandwidthlab
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// This file measures the latency of each architecture on a topology, over netsim.
+
+// timeServed plays the game on a real server and times its commands.
+func timeServed(ctx context.Context, g *Game, t *Topology, seed uint64, length time.Duration) (Latency, float64, error) {
+	p := newPairs(len(t.Players))
+	r, err := newServed(servedOptions{
+		game: g, players: len(t.Players), seed: seed, latency: p,
+		up:   func(i int) time.Duration { return t.Way[t.Players[i]][t.Server] },
+		down: func(i int) time.Duration { return t.Way[t.Server][t.Players[i]] },
+	})
+	if err != nil {
+		return Latency{}, 0, err
+	}
+	defer r.close()
+	if err := r.run(ctx, latencyWarm, length); err != nil {
+		return Latency{}, 0, err
+	}
+	return p.latency(t.place), float64(r.late) / float64(max(r.made, 1)), nil
+}
+
+// latencyWarm is for clients to come in, and for their clocks to find how far ahead they have to be on the longest paths.
+const latencyWarm = 8 * time.Second
+
+// timePeers has peers send each other a command in each frame, and times when others see it in theirs.
+func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency, error) {
+	n := len(t.Players)
+	net := netsim.New(netsim.Options{Seed: seed})
+	g, err := newGroup(net, n, seed, func(i, j int) time.Duration { return t.Way[t.Players[i]][t.Players[j]] })
+	if err != nil {
+		return Latency{}, err
+	}
+	p := newPairs(n)
+	waiting := make([][]arrival, n)
+	g.heard = func(from, to int, data []byte) {
+		waiting[to] = append(waiting[to], arrival{from, time.Duration(binary.BigEndian.Uint64(data))})
+	}
+	for i, m := range g.members {
+		data := make([]byte, commandSize)
+		m.end.After(groupWarm+frameOffset(tick, i, n), func() {
+			m.end.Every(tick, func() {
+				now := net.Now()
+				for _, w := range waiting[i] {
+					p.add(w.from, i, now-w.given)
+				}
+				waiting[i] = waiting[i][:0]
+				binary.BigEndian.PutUint64(data, uint64(now))
+				m.send(data)
+			})
+		})
+	}
+	if err := letPass(ctx, net, groupWarm+length, &g.err); err != nil {
+		return Latency{}, err
+	}
+	return p.latency(t.place), nil
+}
+
+// arrival is a command that has come and was not seen yet.
+type arrival struct {
+	from  int
+	given time.Duration
+}
+
+// commandSize is about that of a game's command.
+const commandSize = 16
+
+func letPass(ctx context.Context, net *netsim.Net, until time.Duration, failed *error) error {
+	for net.Now() < until && *failed == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		net.Run(min(250*time.Millisecond, until-net.Now()))
+	}
+	return *failed
+}
+
+// mirrors is a set of mirrors with their clients: a real group between the mirrors, and between a mirror and its clients datagrams that keep the timetable of
+// package clientserver. Clients stamp commands so that they come comfort ticks before their tick; mirrors pass them on once a tick, compute a tick when it is
+// due, with those that came late at the next, and tell each client at every third what they have computed.
+type mirrors struct {
+	t     *Topology
+	tick  time.Duration
+	net   *netsim.Net
+	group *group
+	sites []*site
+	pairs *pairs
+	given []map[world.Tick]time.Duration // by player: when the command for a tick was given
+}
+
+// site is one mirror.
+type site struct {
+	r       *mirrors
+	index   int
+	end     *netsim.Endpoint // for its clients
+	pending []stamped        // to be passed on
+	waiting []stamped        // to be computed
+	newest  []world.Tick     // by player, of what is computed
+	clients []*siteClient
+	data    []byte
+}
+
+// siteClient is a player there.
+type siteClient struct {
+	player int
+	end    *netsim.Endpoint
+	seen   []world.Tick // by player
+	inbox  [][]world.Tick
+}
+
+type stamped struct {
+	player int
+	tick   world.Tick
+}
+
+// timeMirrors times commands of players who each play on their nearest mirror. It is the one place to exchange when mirrors are to be another thing than this.
+func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency, error) {
+	net := netsim.New(netsim.Options{Seed: seed})
+	r := &mirrors{t: t, tick: tick, net: net, pairs: newPairs(len(t.Players))}
+	var err error
+	r.group, err = newGroup(net, len(t.Mirrors), seed, func(i, j int) time.Duration { return t.Way[t.Mirrors[i]][t.Mirrors[j]] })
+	if err != nil {
+		return Latency{}, err
+	}
+	for k := range t.Mirrors {
+		s := &site{r: r, index: k, end: net.Endpoint(fmt.Sprint("mirror ", k+1)), newest: make([]world.Tick, len(t.Players))}
+		s.end.Handle(s.receive)
+		s.end.Every(tick, s.turn)
+		r.sites = append(r.sites, s)
+	}
+	for i := range t.Players {
+		r.given = append(r.given, map[world.Tick]time.Duration{})
+		r.sites[t.mirror(i)].add(i)
+	}
+	r.group.heard = func(_, to int, data []byte) {
+		for ; len(data) >= stampSize; data = data[stampSize:] {
+			r.sites[to].waiting = append(r.sites[to].waiting, readStamp(data))
+		}
+	}
+	if err := letPass(ctx, net, groupWarm+length, &r.group.err); err != nil {
+		return Latency{}, err
+	}
+	return r.pairs.latency(t.place), nil
+}
+
+const stampSize = 6
+
+func readStamp(b []byte) stamped {
+	return stamped{int(binary.BigEndian.Uint16(b)), world.Tick(binary.BigEndian.Uint32(b[2:]))}
+}
+
+func appendStamp(dst []byte, s stamped) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(dst, uint16(s.player)), uint32(s.tick))
+}
+
+// add gives the site a player.
+func (s *site) add(player int) {
+	r, t := s.r, s.r.t
+	c := &siteClient{player: player, end: r.net.Endpoint(fmt.Sprint("player ", player+1)), seen: make([]world.Tick, len(t.Players))}
+	s.clients = append(s.clients, c)
+	here, there := t.Players[player], t.Mirrors[s.index]
+	up := t.Way[here][there]
+	r.net.SetPath(c.end, s.end, netsim.Profile{Latency: up})
+	r.net.SetPath(s.end, c.end, netsim.Profile{Latency: t.Way[there][here]})
+	c.end.Handle(func(_ netip.AddrPort, data []byte) {
+		list := make([]world.Tick, len(t.Players))
+		for ; len(data) >= stampSize; data = data[stampSize:] {
+			x := readStamp(data)
+			list[x.player] = x.tick
+		}
+		c.inbox = append(c.inbox, list)
+	})
+	var data []byte
+	c.end.After(frameOffset(r.tick, player, len(t.Players)), func() {
+		c.end.Every(r.tick, func() {
+			now := r.net.Now()
+			c.look(r, now)
+			// The tick that is due comfort ticks after the command's arrival, to the nearest.
+			due := world.Tick(float64(now+up)/float64(r.tick) + comfort + 0.5)
+			r.given[player][due] = now
+			data = appendStamp(data[:0], stamped{player, due})
+			r.group.fail(c.end.SendTo(s.end.LocalAddr(), data))
+		})
+	})
+}
+
+// look is a player's frame: what has come is seen.
+func (c *siteClient) look(r *mirrors, now time.Duration) {
+	for _, list := range c.inbox {
+		for from, newest := range list {
+			for t := c.seen[from] + 1; t <= newest && from != c.player; t++ {
+				if at, ok := r.given[from][t]; ok && at > groupWarm && c.seen[from] > 0 {
+					r.pairs.add(from, c.player, now-at)
+				}
+			}
+			c.seen[from] = max(c.seen[from], newest)
+		}
+	}
+	c.inbox = c.inbox[:0]
+}
+
+// receive takes a client's command.
+func (s *site) receive(_ netip.AddrPort, data []byte) {
+	if len(data) >= stampSize {
+		x := readStamp(data)
+		s.pending, s.waiting = append(s.pending, x), append(s.waiting, x)
+	}
+}
+
+// turn is the mirror's tick: it computes what is due, passes on what has come, and tells its clients.
+func (s *site) turn() {
+	now := s.r.net.Now()
+	tick := world.Tick((now + s.r.tick/2) / s.r.tick)
+	rest := s.waiting[:0]
+	for _, x := range s.waiting {
+		if x.tick > tick {
+			rest = append(rest, x)
+			continue
+		}
+		s.newest[x.player] = max(s.newest[x.player], x.tick)
+	}
+	s.waiting = rest
+	if len(s.pending) > 0 {
+		s.data = s.data[:0]
+		for _, x := range s.pending {
+			s.data = appendStamp(s.data, x)
+		}
+		s.pending = s.pending[:0]
+		s.r.group.members[s.index].send(s.data)
+	}
+	every := max(1, int(time.Second/s.r.tick)/snapshotRate)
+	for _, c := range s.clients {
+		if (int(tick)+c.player)%every != 0 {
+			continue
+		}
+		s.data = s.data[:0]
+		for p, t := range s.newest {
+			s.data = appendStamp(s.data, stamped{p, t})
+		}
+		s.r.group.fail(s.end.SendTo(c.end.LocalAddr(), s.data))
+	}
+}
