@@ -156,6 +156,7 @@ func (a *Applicant) message(g *Group, b []byte) {
 			return
 		}
 		a.hasStart, a.needsState, a.start = true, state, start
+		g.Expect(a.now, start)
 		a.begin(g)
 	case messageDismissed:
 		if len(b) == 2 {

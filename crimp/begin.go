@@ -43,18 +43,7 @@ func (g *Group) cutOf(p *peer) Cut {
 		c.Seq = p.deliver - 1
 		return c
 	}
-	c.Seq = p.base - 1
-	for s := p.base; s < p.next; s++ {
-		if p.at(s).state == slotMissing {
-			continue
-		}
-		if s == c.Seq+1 {
-			c.Seq = s
-		} else {
-			c.Also = append(c.Also, s)
-		}
-	}
-	return c
+	return p.held()
 }
 
 // Settled reports whether all that members sent before the newest roster has been
@@ -90,21 +79,9 @@ func (g *Group) Settled(but MemberID) bool {
 // state has been received, and includes what the start says. All the rest is delivered,
 // and asked for where it is missing. From here on the member may send.
 func (g *Group) Begin(now time.Duration, start Start) {
-	g.advance(now)
+	g.Expect(now, start)
 	if g.self == nil || !g.holding {
 		return
-	}
-	for _, p := range g.peers {
-		if !p.floating {
-			continue
-		}
-		c := Cut{Member: p.id}
-		if i := slices.IndexFunc(start.Cuts, func(c Cut) bool { return c.Member == p.id }); i >= 0 {
-			c = start.Cuts[i]
-		} else if !p.present {
-			c.Seq = max(p.next, 1) - 1 // gone for so long that the state has all of it
-		}
-		g.beginPeer(p, &c)
 	}
 	g.holding = false
 	if start.Logical <= maxLamport {
@@ -119,6 +96,30 @@ func (g *Group) Begin(now time.Duration, start Start) {
 	}
 	g.pump()
 	g.report.soon(g.now)
+}
+
+// Expect tells a newcomer where it will take up, before it has the state. What comes is held
+// as before, but what is missing behind the start is asked for: a state may take longer to
+// arrive than the history lasts. A later start, with another state, takes the place of one
+// before.
+func (g *Group) Expect(now time.Duration, start Start) {
+	g.advance(now)
+	if g.self == nil || !g.holding {
+		return
+	}
+	for _, p := range g.peers {
+		p.floating = true
+		c := Cut{Member: p.id}
+		if i := slices.IndexFunc(start.Cuts, func(c Cut) bool { return c.Member == p.id }); i >= 0 {
+			c = start.Cuts[i]
+		} else if !p.present {
+			c.Seq = max(p.next, 1) - 1 // gone for so long that the state has all of it
+		}
+		g.beginPeer(p, &c)
+		if p.ended {
+			g.endPeer(p, p.end)
+		}
+	}
 }
 
 // beginPeer has the packets of one member begin behind a cut.

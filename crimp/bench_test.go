@@ -165,3 +165,66 @@ func BenchmarkProof(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLossy: one member of 16 sends a packet that need not arrive, and one receives it.
+func BenchmarkLossy(b *testing.B) {
+	c := newCrowd(b, 16, Tags, Forward{Mode: ForwardNone})
+	message := make([]byte, 100)
+	for i := range 100 {
+		one(b, c, i, func(g *Group) error {
+			_ = g.Whisper(c.now, 2, message)
+			_, err := g.SendLossy(c.now, message)
+			return err
+		})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		one(b, c, i, func(g *Group) error { _, err := g.SendLossy(c.now, message); return err })
+	}
+}
+
+// BenchmarkWhisper: one member says something to another alone.
+func BenchmarkWhisper(b *testing.B) {
+	c := newCrowd(b, 2, Tags, Forward{Mode: ForwardNone})
+	message := make([]byte, 100)
+	for i := range 100 {
+		one(b, c, i, func(g *Group) error {
+			_ = g.Whisper(c.now, 2, message)
+			_, err := g.SendLossy(c.now, message)
+			return err
+		})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		one(b, c, i, func(g *Group) error { return g.Whisper(c.now, 2, message) })
+	}
+}
+
+// one has the first member say something that the second hears.
+func one(b *testing.B, c *crowd, i int, say func(*Group) error) {
+	if i%1000 == 0 {
+		c.now += time.Millisecond
+	}
+	from, to := c.groups[0], c.groups[1]
+	if err := say(from); err != nil {
+		b.Fatal(err)
+	}
+	c.out = from.Flush(c.now, c.out[:0])
+	if len(c.memory) == 0 {
+		c.memory = append(c.memory, nil)
+	}
+	heard := false
+	for _, d := range c.out {
+		c.memory[0] = append(c.memory[0][:0], d.Data...)
+		c.batch = append(c.batch[:0], link.Datagram{Data: c.memory[0]})
+		to.Receive(c.now, c.batch)
+		for _, e := range to.Events() {
+			heard = heard || e.Kind == Delivered || e.Kind == Whispered
+		}
+	}
+	if !heard {
+		b.Fatal("nothing was heard")
+	}
+}

@@ -1,12 +1,17 @@
 package crimp
 
-import "github.com/coeval-dev/coeval/link"
+import (
+	"net/netip"
+
+	"github.com/coeval-dev/coeval/link"
+)
 
 // outgoing is a datagram on its way out, and what its bytes are for.
 type outgoing struct {
 	data    []byte
 	to      MemberID // or toAll, toSite, toOthers
 	purpose Purpose
+	addr    netip.AddrPort // of a whisper
 	// The parts of a data packet.
 	message, order, forward, proof int
 }
@@ -47,6 +52,10 @@ func (g *Group) address(out []link.Datagram) []link.Datagram {
 		case toOthers:
 			out = g.toOthers(out, o.data)
 		default:
+			if o.purpose == SentWhisper {
+				out = append(out, link.Datagram{Addr: o.addr, Data: o.data})
+				break
+			}
 			out = g.toOne(out, o.to, o.data)
 		}
 		g.bookKeep(o, len(out)-before)

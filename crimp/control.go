@@ -207,7 +207,7 @@ func (g *Group) takeControl(e *epoch, p *peer, body []byte) {
 // heardLast learns how far a source is, and how regular.
 func (g *Group) heardLast(p *peer, c *controlBody) {
 	p.period = time.Duration(c.period) * periodUnit
-	if c.last > maxSequence || p.end != 0 {
+	if _, capped := p.limit(); capped || c.last > maxSequence {
 		return
 	}
 	if c.last == 0 {

@@ -319,8 +319,8 @@ func (c *Coordinator) bring(g *Group) {
 	}
 }
 
-// provide sends a state to a newcomer.
-func (c *Coordinator) provide(g *Group, m MemberID, state []byte) error {
+// Provide sends a state to a newcomer; see Node.ProvideState.
+func (c *Coordinator) Provide(now time.Duration, g *Group, m MemberID, state []byte) error {
 	i := slices.IndexFunc(c.seats, func(s seat) bool { return s.id == m })
 	if i < 0 || !c.seats[i].waiting {
 		return ErrNotMember

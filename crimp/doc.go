@@ -29,6 +29,7 @@
 //		case crimp.StateWanted:                // node.ProvideState(now, e.Member, state)
 //		case crimp.State:                      // e.Data is the state; what follows comes after it
 //		case crimp.Joined, crimp.Left:         // others come and go
+//		case crimp.Revoked:                    // what one who left had said does not count; see below
 //		case crimp.Denied, crimp.Dismissed:    // this one is out; e.Reason says why
 //		}
 //	}
@@ -41,7 +42,11 @@
 // only with each tick works, and adds up to a tick to every recovery.
 //
 // A program that decides about members by itself drives a [Group] in the same way, and
-// gives it a [Roster] for each change.
+// gives it a [Roster] for each change; or it brings an [Authority] of its own, as
+// topology/mirror/membership does, in which members decide by majority.
+//
+// [Group.SendLossy] multicasts what need not arrive. [Group.Whisper] says something to one
+// member alone.
 //
 // # Loss
 //
@@ -56,6 +61,15 @@
 // A packet is of use for a time, the history ([Options.History]). For so long members keep it
 // to repair it for others, and try to get it if they miss it. Then it is dropped, or given
 // up: [GaveUp].
+//
+// # Those who are gone
+//
+// When a member crashes, the others may have been delivered different packets of it. A
+// coordinator leaves it at that, except in total order. An authority can have the members agree:
+// each tells what it holds and takes nothing more of the one in question ([Group.Wedge]); from
+// what they say follows what counts ([Agree]). With the roster that says so everybody fetches what
+// it lacks, gives up what nobody has (GaveUp, and How is Agreed), and is told what it was
+// delivered and does not count (Revoked). [Left] comes when all of that is done.
 //
 // # Safety
 //
@@ -75,7 +89,7 @@
 //
 // 256 members, fewer with tags in small datagrams (64 at 1200 bytes leave some 600 for a message);
 // 8192 packets of a member within the history; 2^30 packets of a member in all. Total order agrees among
-// all who stay; when a member crashes, its very last packets may have been delivered to
+// all who stay; when a member crashes and nothing was agreed on, its very last packets may have been delivered to
 // some and not to others. When the coordinator is gone, the group goes on as it is, and nobody can
 // join or be dropped.
 package crimp

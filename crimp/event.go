@@ -7,11 +7,13 @@ const (
 	// Delivered: Data is the message of packet Seq of Member.
 	Delivered EventKind = iota + 1
 	// GaveUp: packet Seq of Member was lost, and its life has ended before it could be
-	// recovered. It will never be delivered.
+	// recovered. It will never be delivered. Where How is Agreed, all members give it up, for
+	// none has it; otherwise others may have it.
 	GaveUp
 	// Joined: Member is now in the group.
 	Joined
-	// Left: Member is no longer in the group; Reason says why.
+	// Left: Member is no longer in the group; Reason says why. If it was agreed what of it
+	// counts, Seq is its last packet, and all up to there were delivered or given up before.
 	Left
 	// Established: this node is a member now, with the identifier Member.
 	Established
@@ -28,9 +30,23 @@ const (
 	// Clash: a packet came that was made with this member's own identity, elsewhere.
 	// Two machines run with one identity.
 	Clash
+	// Revoked: packets Seq and More after it of Member, who is gone, were delivered here, but
+	// the others have agreed that they do not count. Undo what they did, or leave and join
+	// anew. Some of them may have been given up before.
+	Revoked
+	// Whispered: Data is what Member said to this member alone.
+	Whispered
+	// Led: from an authority that elects: Member decides about members from here on.
+	Led
+	// CutOff: from an authority that elects: a majority of the members is not heard any
+	// more. What is done from here on may not count.
+	CutOff
+	// Reunited: after CutOff, a majority is heard again, and this node is still a member.
+	Reunited
 )
 
-var eventNames = [...]string{"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed", "state wanted", "state", "clash"}
+var eventNames = [...]string{"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed", "state wanted", "state", "clash",
+	"revoked", "whispered", "led", "cut off", "reunited"}
 
 func (k EventKind) String() string {
 	if int(k) < len(eventNames) {
@@ -45,7 +61,7 @@ type Event struct {
 	Kind   EventKind
 	Member MemberID
 	Seq    Sequence
-	More   uint32 // GaveUp: so many packets after Seq are given up as well
+	More   uint32 // GaveUp, Revoked: so many packets after Seq as well
 	How    How
 	Reason Reason
 	Data   []byte
@@ -63,10 +79,14 @@ const (
 	Forwarded
 	// Own: sent by this member itself; only in total order.
 	Own
+	// Lossy: sent by SendLossy. Seq counts those packets of the member by themselves.
+	Lossy
+	// Agreed: not at all; the members have agreed to give it up.
+	Agreed
 )
 
 func (h How) String() string {
-	names := [...]string{"first", "repaired", "forwarded", "own"}
+	names := [...]string{"first", "repaired", "forwarded", "own", "lossy", "agreed"}
 	if int(h) < len(names) {
 		return names[h]
 	}
@@ -95,10 +115,17 @@ const (
 	ReasonToken
 	// ReasonClosed: the coordinator has ended the group.
 	ReasonClosed
+	// ReasonProgram: it runs another program, or another version of it, than the group.
+	ReasonProgram
+	// ReasonGame: it, or its token, is of another game than the group.
+	ReasonGame
+	// ReasonOutdated: it has missed so many rosters that it cannot follow any more.
+	ReasonOutdated
 )
 
 var reasonNames = [...]string{"", "left", "silent for too long", "replaced by another with the same identity", "group is full",
-	"refused", "options differ from the group's", "coordinator does not answer", "token is not good", "group has ended"}
+	"refused", "options differ from the group's", "coordinator does not answer", "token is not good", "group has ended",
+	"runs another program or version", "is of another game", "missed too many changes of members"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
@@ -122,6 +149,12 @@ func (r Reason) Advice() string {
 		return "check the coordinator's address and port, and that it runs"
 	case ReasonToken:
 		return "use a token, or key, that the coordinator knows, and check both clocks"
+	case ReasonProgram:
+		return "run the same version, with the same settings, on all machines"
+	case ReasonGame:
+		return "ask a group of the same game"
+	case ReasonOutdated:
+		return "join again"
 	}
 	return ""
 }

@@ -39,6 +39,9 @@ type Group struct {
 
 	control  uint32 // number of the last control packet
 	parityNo uint32 // number of the last parity packet
+	lossyNo  uint32 // number of the last lossy packet
+	linger   time.Duration
+	ear      whispers
 	beat     beat
 	report   reporting
 	pace     pacing
@@ -70,6 +73,7 @@ func NewGroup(o Options) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{opt: o, identity: o.Identity, random: newGenerator(o.Seed), byID: map[MemberID]*peer{}}
+	g.ear.known = map[MemberID]*confidant{}
 	g.crypt.hash = sha256.New()
 	g.pace.init(&g.opt.Pace)
 	g.forward.init(&g.opt)
@@ -193,6 +197,9 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 			members[i] = g.addPeer(&r.Members[i], g.holding)
 		}
 	}
+	if err := g.Introduce(r.Group, g.self.id, r.Members); err != nil {
+		return err
+	}
 	e, err := newEpoch(&r, g.identity, members, own)
 	if err != nil {
 		return err
@@ -220,7 +227,10 @@ func (g *Group) enter(e *epoch, first bool) {
 		g.sending = e
 		g.turnAt = g.now + g.opt.History/time.Duration(g.opt.Intervals)
 	} else {
-		g.next, g.nextAt = e, g.now+g.opt.KeyGrace
+		e.from = g.now + g.opt.KeyGrace
+		if g.next == nil {
+			g.next, g.nextAt = e, e.from
+		}
 	}
 	g.beat.soon(g.now)
 	g.report.soon(g.now)
@@ -239,44 +249,40 @@ func (g *Group) depart(e *epoch, gone []Departure) {
 		if p.present {
 			continue
 		}
-		reason := ReasonSilent
+		p.parting, p.why = true, ReasonSilent
 		if p.left {
-			reason = ReasonLeft
+			p.why = ReasonLeft
 		}
-		for _, d := range gone {
+		p.wedged = false
+		for i := range gone {
+			d := &gone[i]
 			if d.ID != p.id {
 				continue
 			}
-			reason = d.Reason
-			if d.Last != 0 {
+			p.why = d.Reason
+			if d.Last != 0 || d.Agreed {
+				g.giveUpAgreed(p, d)
 				g.endPeer(p, d.Last)
 			}
 		}
 		p.period = 0
-		g.emit(Event{Kind: Left, Member: p.id, Reason: reason})
 		g.pump()
 	}
 }
 
-// endPeer sets where the packets of a member that is gone end. All up to there are
-// wanted, none beyond.
-func (g *Group) endPeer(p *peer, last Sequence) {
-	p.end = last
-	g.markUpTo(p, last, true)
-	for n := len(p.queue); n > 0 && p.queue[n-1].seq > last; n-- {
-		if b := p.queue[n-1].content; b != nil {
-			g.pool.put(b)
-		}
-		p.queue = p.queue[:n-1]
+// Dismiss ends membership here, for an authority that knows that it has ended; the event
+// Dismissed says why.
+func (g *Group) Dismiss(now time.Duration, why Reason) {
+	g.advance(now)
+	g.dismiss(why)
+}
+
+// Last is the number of the last packet that this member has sent, or zero.
+func (g *Group) Last() Sequence {
+	if g.self == nil {
+		return 0
 	}
-	for i := len(p.losses) - 1; i >= 0; i-- {
-		if i < len(p.losses) && p.losses[i].seq > last {
-			p.removeLoss(i)
-		}
-	}
-	for i := range p.losses {
-		g.confirm(p, i)
-	}
+	return g.self.next - 1
 }
 
 // dismiss ends membership.
@@ -295,15 +301,22 @@ func (g *Group) dismiss(why Reason) {
 	g.ready = g.ready[:0]
 	g.order = ordering{}
 	g.leaving = false
+	g.ear.forget()
 	g.emit(Event{Kind: Dismissed, Member: id, Reason: why})
 }
 
 // advance takes the driver's time, which must not run backwards.
 func (g *Group) advance(now time.Duration) {
 	g.now = max(g.now, now)
-	if g.next != nil && g.now >= g.nextAt {
+	// Each in its turn: rosters that follow each other quickly must not put off all keys.
+	for g.next != nil && g.now >= g.nextAt {
 		g.sending, g.next = g.next, nil
 		g.self.fresh = g.self.next
+		for _, e := range g.epochs {
+			if e.number > g.sending.number && g.next == nil {
+				g.next, g.nextAt = e, e.from
+			}
+		}
 	}
 }
 
@@ -318,6 +331,7 @@ func (g *Group) Events() []Event {
 		g.pool.put(b)
 		g.lentOut[i] = nil
 	}
+	g.partings()
 	g.handed, g.events = g.events, g.handed[:0]
 	g.lentOut, g.lent = g.lent, g.lentOut[:0]
 	return g.handed
@@ -386,7 +400,7 @@ func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	}
 	g.scrapOut, g.scrap = g.scrap, g.scrapOut[:0]
 	if g.self == nil {
-		return out
+		return g.address(out) // whispers need no roster
 	}
 	g.watchClocks()
 	g.sendRepairs()
@@ -399,11 +413,11 @@ func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 // tick will do, but costs up to a tick of delay in recovery. It is far in the future
 // when nothing is due.
 func (g *Group) Deadline() time.Duration {
-	if g.self == nil {
-		return never
-	}
 	if len(g.ready) > 0 {
 		return g.now
+	}
+	if g.self == nil {
+		return never
 	}
 	at := min(g.beat.at, g.report.at, g.turnAt)
 	if g.members < 2 {

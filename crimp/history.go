@@ -13,7 +13,12 @@ type peer struct {
 	secret  []byte // shared with it
 	present bool   // in the newest roster
 	left    bool   // has said that it leaves
+	ended   bool   // it is gone, and its packets up to end count
 	end     Sequence
+	wedged  bool // nothing beyond wedge is taken for now
+	wedge   Sequence
+	parting bool // gone, but Left has not been told yet
+	why     Reason
 
 	// A ring of slots for the sequences from base up to, but not including, next.
 	ring       []slot
@@ -37,6 +42,7 @@ type peer struct {
 
 	delay  delay
 	window replayWindow // of its control packets
+	lossy  replayWindow // of its lossy packets
 	sets   [paritySets]paritySet
 	setAt  int
 
@@ -132,6 +138,10 @@ func (g *Group) expire() {
 		limit = 0
 	}
 	for _, p := range g.peers {
+		if g.lingers(p) {
+			p.younger()
+			continue
+		}
 		for p.base < p.next && p.at(p.base).interval < limit {
 			g.dropOldest(p)
 		}
@@ -167,7 +177,7 @@ var slotZero slot
 // giveUp tells the application that a packet will not come.
 func (g *Group) giveUp(p *peer, s Sequence) {
 	p.at(s).state = slotGone
-	if p.end != 0 && s > p.end {
+	if p.ended && s > p.end {
 		return // it does not count
 	}
 	g.stats.GaveUp++
@@ -182,7 +192,7 @@ func (g *Group) giveUp(p *peer, s Sequence) {
 func (g *Group) dropPeers() {
 	for i := 0; i < len(g.peers); i++ {
 		p := g.peers[i]
-		if p.present || p.base < p.next || len(p.queue) > 0 || g.now-p.heard < g.opt.History {
+		if p.present || p.parting || p.base < p.next || len(p.queue) > 0 || g.now-p.heard < g.opt.History {
 			continue
 		}
 		g.forget(p)

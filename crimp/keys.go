@@ -9,6 +9,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"hash"
+	"time"
 )
 
 // epoch is a roster in force, with the keys made from it. Older ones are kept for as
@@ -23,7 +24,8 @@ type epoch struct {
 	// stand ourselves.
 	sendTag, recvTag []cipher.Block
 	proofSize        int
-	bodyAt           int // where the body of a datagram begins
+	bodyAt           int           // where the body of a datagram begins
+	from             time.Duration // when we may seal with it
 }
 
 // keepEpochs is how many of them are held. A group whose members change more often

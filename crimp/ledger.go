@@ -22,10 +22,14 @@ const (
 	SentRelay
 	// SentMembership: joining, rosters and the state.
 	SentMembership
+	// SentLossy: lossy packets whole.
+	SentLossy
+	// SentWhisper: whispers whole, those of the authority included.
+	SentWhisper
 	purposes
 )
 
-var purposeNames = [purposes]string{"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership"}
+var purposeNames = [purposes]string{"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership", "lossy", "whisper"}
 
 func (p Purpose) String() string {
 	if p < purposes {
@@ -75,5 +79,7 @@ type Stats struct {
 	Replayed   uint64 // control packets that had come before
 	TooOld     uint64 // behind the history
 	TooNew     uint64 // so far ahead that it cannot be
+	Whispers   uint64 // whispers handed to the application
+	Wedged     uint64 // of a member whose packets do not count at present, or no longer
 	Clashes    uint64 // made with this member's own identity, elsewhere
 }

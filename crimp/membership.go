@@ -24,6 +24,17 @@ type Authority interface {
 	Bytes() uint64
 }
 
+// Provider is an Authority that hands out states: Node.ProvideState goes to it.
+type Provider interface {
+	Provide(now time.Duration, g *Group, m MemberID, state []byte) error
+}
+
+// Confidant is an Authority that talks with those of other nodes by Group.Confer: what
+// they say comes here. The bytes are good for the time of the call.
+type Confidant interface {
+	Hear(now time.Duration, g *Group, from MemberID, b []byte)
+}
+
 // Tell adds an event to those that Events hands out, for authorities that have something
 // to say.
 func (g *Group) Tell(e Event) { g.emit(e) }
@@ -80,6 +91,11 @@ func (start *Start) append(b []byte, state bool) []byte {
 	if state {
 		b[len(b)-1] = 1
 	}
+	return start.Append(b)
+}
+
+// Append writes where a newcomer takes up, for authorities that carry it by themselves.
+func (start *Start) Append(b []byte) []byte {
 	b = be.AppendUint64(b, start.Logical)
 	b = be.AppendUint16(b, uint16(len(start.Cuts)))
 	for _, c := range start.Cuts {
@@ -94,23 +110,62 @@ func (start *Start) append(b []byte, state bool) []byte {
 }
 
 func readStart(b []byte) (state bool, start Start, ok bool) {
+	if len(b) < 2 || b[0] != messageStart || b[1] > 1 {
+		return false, start, false
+	}
+	start, err := ReadStart(b[2:])
+	return b[1] == 1, start, err == nil
+}
+
+// ReadStart reads what Start.Append wrote.
+func ReadStart(b []byte) (start Start, err error) {
 	s := scan{b: b}
-	kind, flag := s.take(1)[0], s.take(1)[0]
 	start.Logical = be.Uint64(s.take(8))
 	n := int(be.Uint16(s.take(2)))
-	if kind != messageStart || flag > 1 || s.bad || n > MaxMembers {
-		return false, start, false
+	if s.bad || n > maxCuts {
+		return start, errMessage
 	}
 	for range n {
 		c := Cut{Member: MemberID(be.Uint16(s.take(2))), Seq: Sequence(be.Uint32(s.take(4)))}
 		also := int(be.Uint16(s.take(2)))
 		if s.bad || also*4 > len(s.b) || c.Seq > maxSequence {
-			return false, start, false
+			return start, errMessage
 		}
 		for range also {
 			c.Also = append(c.Also, Sequence(be.Uint32(s.take(4))))
 		}
 		start.Cuts = append(start.Cuts, c)
 	}
-	return flag == 1, start, !s.bad && len(s.b) == 0
+	if s.bad || len(s.b) != 0 {
+		return start, errMessage
+	}
+	return start, nil
+}
+
+// maxCuts leaves room for members that are gone.
+const maxCuts = 4 * MaxMembers
+
+// Append writes a roster, for authorities that carry it by themselves. It holds the group's
+// key: send it in secret.
+func (r *Roster) Append(b []byte) []byte { return r.append(b) }
+
+// ReadRoster reads what Roster.Append wrote, and says what is wrong with it.
+func ReadRoster(b []byte) (Roster, error) { return readRoster(b) }
+
+// Append writes a card.
+func (c *Card) Append(b []byte) []byte { return c.append(b) }
+
+// ReadCard reads what Card.Append wrote, and returns what follows it.
+func ReadCard(b []byte) (c Card, rest []byte, err error) {
+	s := scan{b: b}
+	if c = s.card(); s.bad {
+		return c, nil, errMessage
+	}
+	return c, s.b, nil
+}
+
+// Good reports whether the keys of a card can be used with this identity.
+func (id *Identity) Good(c *Card) bool {
+	_, err := id.shared(c)
+	return err == nil
 }

@@ -13,7 +13,7 @@ type Node struct {
 	group     *Group
 	authority Authority
 	others    []link.Datagram
-	provider  *Coordinator // the authority, if it hands out states
+	provider  Provider // the authority, if it hands out states
 }
 
 // NewNode makes a node. The authority is a Coordinator or an Applicant made with the same
@@ -24,7 +24,10 @@ func NewNode(o Options, a Authority) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{group: g, authority: a}
-	n.provider, _ = a.(*Coordinator)
+	n.provider, _ = a.(Provider)
+	if c, ok := a.(Confidant); ok {
+		g.ear.hear = func(from MemberID, b []byte) { c.Hear(g.now, g, from, b) }
+	}
 	return n, nil
 }
 
@@ -81,7 +84,7 @@ func (n *Node) ProvideState(now time.Duration, m MemberID, state []byte) error {
 	if n.provider == nil {
 		return ErrNotMember
 	}
-	return n.provider.provide(n.group, m, state)
+	return n.provider.Provide(now, n.group, m, state)
 }
 
 // Leave begins to leave. Dismissed comes when it is done.

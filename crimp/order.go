@@ -167,7 +167,7 @@ func (g *Group) deliverHead(p *peer) {
 	p.queue = slices.Delete(p.queue, 0, 1)
 	p.deliver = q.seq + Sequence(q.more) + 1
 	if q.gone {
-		g.emit(Event{Kind: GaveUp, Member: p.id, Seq: q.seq, More: q.more})
+		g.emit(Event{Kind: GaveUp, Member: p.id, Seq: q.seq, More: q.more, How: q.how})
 		return
 	}
 	p.logical = q.logical

@@ -147,6 +147,9 @@ func (g *Group) takeParity(p *peer, body []byte) {
 	if !p.started || last < p.base || last >= p.next+ringMost {
 		return
 	}
+	if limit, capped := p.limit(); capped && last > limit {
+		return
+	}
 	g.markUpTo(p, last, false) // they were all sent before their parity
 	var set *paritySet
 	for i := range p.sets {

@@ -19,6 +19,10 @@ func (g *Group) Receive(now time.Duration, batch []link.Datagram) {
 
 // receive takes one datagram as it came from the network.
 func (g *Group) receive(b []byte) {
+	if len(b) > 0 && (b[0] == kindWhisper || b[0] == kindConfer) {
+		g.takeWhisper(b)
+		return
+	}
 	if g.self == nil {
 		return
 	}
@@ -69,6 +73,11 @@ func (g *Group) take(b []byte, how How) {
 			g.stats.Replayed++
 			return
 		}
+	case kindLossy:
+		if !p.lossy.fresh(h.number) {
+			g.stats.Duplicates++
+			return
+		}
 	}
 	// What may be passed on is kept as it came, for it is decrypted in place.
 	var datagram []byte
@@ -87,7 +96,11 @@ func (g *Group) take(b []byte, how How) {
 		g.pool.put(datagram)
 		return
 	}
-	g.alive(p)
+	// A repair of what was known to exist is no sign of life: others send it when the
+	// member is long gone.
+	if h.kind != kindData || how == First || Sequence(h.number) >= p.next {
+		g.alive(p)
+	}
 	switch h.kind {
 	case kindData:
 		g.takeData(e, p, Sequence(h.number), datagram, body, how)
@@ -98,6 +111,10 @@ func (g *Group) take(b []byte, how How) {
 	case kindParity:
 		g.relay(p, datagram, First)
 		g.takeParity(p, body)
+	case kindLossy:
+		p.lossy.note(h.number)
+		g.relay(p, datagram, First)
+		g.takeLossy(p, Sequence(h.number), body)
 	}
 	if h.kind != kindData {
 		g.pool.put(datagram)
@@ -119,7 +136,8 @@ func (g *Group) epoch(low byte) *epoch {
 // else who has our identity.
 func (g *Group) mirrored(e *epoch, h *header, b []byte) {
 	sent := h.kind == kindData && Sequence(h.number) < g.self.next ||
-		h.kind == kindControl && h.number <= g.control || h.kind == kindParity && h.number <= g.parityNo
+		h.kind == kindControl && h.number <= g.control || h.kind == kindParity && h.number <= g.parityNo ||
+		h.kind == kindLossy && h.number <= g.lossyNo
 	if sent {
 		if h.kind == kindData && g.self.holds(Sequence(h.number)) {
 			if s := g.self.at(Sequence(h.number)); bytes.Equal(s.datagram, b) {
@@ -146,8 +164,12 @@ func (g *Group) known(p *peer, s Sequence, b []byte, how How) bool {
 		g.stats.TooOld++
 		return true
 	}
-	if s >= maxSequence || p.end != 0 && s > p.end {
+	if s >= maxSequence {
 		g.stats.TooNew++
+		return true
+	}
+	if limit, capped := p.limit(); capped && s > limit {
+		g.stats.Wedged++
 		return true
 	}
 	if !p.holds(s) {

@@ -71,9 +71,20 @@ type Member struct {
 // Departure says that a member is gone, and which of its packets count.
 type Departure struct {
 	ID MemberID
-	// Last is the last packet of it that is to be delivered. Zero: whatever comes.
+	// Last is the last packet of it that is to be delivered. Zero: whatever comes, unless
+	// Agreed says that it is meant.
 	Last   Sequence
 	Reason Reason
+	// Agreed says that the members have agreed on what counts, see Group.Wedge: nothing
+	// beyond Last, and of what is before, not those in Lost, which nobody has.
+	Agreed bool
+	Lost   []Span
+}
+
+// Span is a packet of a member and so many that follow it.
+type Span struct {
+	First Sequence
+	More  uint32
 }
 
 // Roster is who is in a group, and by which keys they know each other. Whoever decides
@@ -163,7 +174,8 @@ func (id *Identity) shared(peer *Card) ([]byte, error) {
 //
 //	8 group  4 epoch  16 key  1 proof
 //	2 members, then each: id 2, keys 32 and 32, site 1, address
-//	2 departures, then each: id 2, last 4, reason 1
+//	2 departures, then each: id 2, last 4, reason 1; if the reason's highest bit is set,
+//	  it was agreed on, and 2 spans follow, then each: first 4, more 4
 //
 // with an address as family 1 (0, 4 or 6), 4 or 16 bytes, port 2.
 func (r *Roster) append(b []byte) []byte {
@@ -179,7 +191,16 @@ func (r *Roster) append(b []byte) []byte {
 	b = be.AppendUint16(b, uint16(len(r.Gone)))
 	for _, d := range r.Gone {
 		b = be.AppendUint16(b, uint16(d.ID))
-		b = append(be.AppendUint32(b, uint32(d.Last)), byte(d.Reason))
+		b = be.AppendUint32(b, uint32(d.Last))
+		if !d.Agreed {
+			b = append(b, byte(d.Reason))
+			continue
+		}
+		b = append(b, byte(d.Reason)|departureAgreed)
+		b = be.AppendUint16(b, uint16(len(d.Lost)))
+		for _, l := range d.Lost {
+			b = be.AppendUint32(be.AppendUint32(b, uint32(l.First)), l.More)
+		}
 	}
 	return b
 }
@@ -257,8 +278,8 @@ func readRoster(b []byte) (r Roster, err error) {
 	}
 	n = int(be.Uint16(s.take(2)))
 	for range n {
-		d := Departure{MemberID(be.Uint16(s.take(2))), Sequence(be.Uint32(s.take(4))), Reason(s.take(1)[0])}
-		if s.bad {
+		d, ok := s.departure()
+		if !ok {
 			return r, errMessage
 		}
 		r.Gone = append(r.Gone, d)
@@ -267,6 +288,29 @@ func readRoster(b []byte) (r Roster, err error) {
 		return r, errMessage
 	}
 	return r, r.check()
+}
+
+// departureAgreed marks the reason of a departure that was agreed on.
+const departureAgreed = 0x80
+
+func (s *scan) departure() (d Departure, ok bool) {
+	d.ID, d.Last = MemberID(be.Uint16(s.take(2))), Sequence(be.Uint32(s.take(4)))
+	reason := s.take(1)[0]
+	d.Reason, d.Agreed = Reason(reason&^departureAgreed), reason&departureAgreed != 0
+	if !d.Agreed {
+		return d, !s.bad
+	}
+	n := int(be.Uint16(s.take(2)))
+	after := Sequence(0) // spans rise and do not touch
+	for range n {
+		l := Span{Sequence(be.Uint32(s.take(4))), be.Uint32(s.take(4))}
+		if s.bad || l.First <= after || l.First > d.Last || l.More > uint32(d.Last-l.First) {
+			return d, false
+		}
+		after = l.First + Sequence(l.More) + 1
+		d.Lost = append(d.Lost, l)
+	}
+	return d, !s.bad
 }
 
 // find gives the place of a member in the roster, or -1.

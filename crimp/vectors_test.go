@@ -68,6 +68,17 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	packet("control", g, kindControl, 1, c.append(nil))
 	packet("parity", g, kindParity, 1, append([]byte{0, 0, 0, 2, 1<<3 | 1, 0}, append([]byte{0, byte(len(sent))}, sent...)...))
 	add("repair", append([]byte{kindRepair, 0, 3}, sent...))
+	packet("lossy", g, kindLossy, 1, []byte{0, 0, 0x03, 0xe8, 'h', 'i'})
+	if err := g.Whisper(time.Millisecond, 3, []byte("psst")); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range g.ready {
+		if o.purpose == SentWhisper {
+			add("whisper", o.data)
+		}
+	}
+	r.Gone = []Departure{Agree(2, ReasonSilent, []Cut{{Member: 2, Seq: 4, Also: []Sequence{6, 9}}, {Member: 2, Seq: 5}})}
+	add("departed", r.append(nil)[len(r.append(nil))-19:])
 	return names, values
 }
 

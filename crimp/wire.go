@@ -22,6 +22,7 @@ import (
 //	   body, by kind
 //	12 tag of AES-GCM under the group key, over all that is before
 //
+// The body of a lossy packet is the sender's clock in microseconds, 4, and the message.
 // A repair is three bytes, kind and the member that repairs, and then the datagram
 // of another member as it was.
 const (
@@ -29,6 +30,9 @@ const (
 	kindControl = 0x41
 	kindParity  = 0x42
 	kindRepair  = 0x43
+	kindWhisper = 0x44 // to one member; see whisper.go
+	kindLossy   = 0x45
+	kindConfer  = 0x46 // a whisper from authority to authority
 
 	kindFirst = 0x40
 	kindLast  = 0x7f
@@ -110,7 +114,7 @@ func readHeader(b []byte) (h header, ok bool) {
 		return h, false
 	}
 	h = header{b[0], b[1], be.Uint16(b[2:]), MemberID(be.Uint16(b[4:])), be.Uint32(b[6:])}
-	return h, h.kind >= kindData && h.kind <= kindParity && h.member != 0 && h.number != 0
+	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy) && h.member != 0 && h.number != 0
 }
 
 // Ours reports whether a datagram has the first byte of this protocol, for

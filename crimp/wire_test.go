@@ -18,6 +18,8 @@ func FuzzBodies(f *testing.F) {
 	f.Add((&controlBody{leaving: true, logical: true, lamport: 1 << 40}).append(nil))
 	r := Roster{Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []Member{{ID: 1, Card: Card{Addr: netip.MustParseAddrPort("[2001:db8::1]:9")}}}, Gone: []Departure{{ID: 7, Last: 8, Reason: ReasonLeft}}}
 	f.Add(r.append(nil))
+	r.Gone = append(r.Gone, Agree(9, ReasonSilent, []Cut{{Member: 9, Seq: 4, Also: []Sequence{6, 9}}}))
+	f.Add(r.append(nil))
 	start := Start{Cuts: []Cut{{1, 2, []Sequence{4, 5}}}, Logical: 9}
 	f.Add(start.append(nil, true))
 	j := joinRequest{order: Total, history: time.Second}
@@ -70,6 +72,7 @@ func FuzzBodies(f *testing.F) {
 func FuzzHostileMember(f *testing.F) {
 	f.Add([]byte{kindData, 1, 5, 0, 0, 0, 1, 0, 'h', 'i'})
 	f.Add(append([]byte{kindControl, 1, 32}, (&controlBody{last: 900, period: 20, requests: []request{{1, 1, 63, 1}, {3, 1, 9, 200}}, echoes: []echo{{1, 5, 6, 255}}}).append(nil)...))
+	f.Add([]byte{kindRepair, 1, 6, 0, 0, 0, 1, 'h', 'i'})
 	f.Add([]byte{kindParity, 1, 12, 0, 0, 0, 1, 8<<3 | 2, 1, 0, 4, 1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		g := trio(t, nil)
@@ -82,7 +85,10 @@ func FuzzHostileMember(f *testing.F) {
 		e, now := g[1].sending, time.Duration(0)
 		number := uint32(100)
 		for len(script) >= 3 {
-			kind, step, n := kindData+script[0]%3, script[1], min(int(script[2]), len(script)-3)
+			kind, step, n := kindData+script[0]%4, script[1], min(int(script[2]), len(script)-3)
+			if kind == kindRepair { // which is no packet of its own
+				kind = kindLossy
+			}
 			body := script[3 : 3+n]
 			script = script[3+n:]
 			number += uint32(step % 7)
@@ -107,6 +113,8 @@ func FuzzHostileMember(f *testing.F) {
 func FuzzDatagrams(f *testing.F) {
 	g := trio(f, nil)
 	g[0].Send(0, []byte("hello"))
+	g[0].SendLossy(0, []byte("hello"))
+	g[0].Whisper(0, 3, []byte("hello"))
 	for _, d := range g[0].Flush(0, nil) {
 		f.Add(bytes.Clone(d.Data))
 		f.Add(append([]byte{kindRepair, 0, 1}, d.Data...))
@@ -114,7 +122,7 @@ func FuzzDatagrams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h := trio(t, nil)[2]
 		h.Receive(0, []link.Datagram{{Data: bytes.Clone(b)}, {Data: bytes.Clone(b)}})
-		if s := h.stats; s.Delivered > 1 {
+		if s := h.stats; s.Delivered+s.Whispers > 1 {
 			t.Fatalf("delivered %d of one datagram", s.Delivered)
 		}
 		if err := h.sound(); err != nil {

@@ -8,7 +8,7 @@ internal/check -> internal/layers   internal/layers     | what builds and tests 
 cmd/coeval -> games/* web   games/*   web               | the program, example games, the browser client
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
-topology/{solo,clientserver,lockstep,mirror,seamless}   | who runs which copy
+topology/{solo,clientserver,lockstep,seamless}   topology/mirror -> topology/clientserver   | who runs which copy
 ------------------------------------------------------- | below this line packages are pure
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world             | what a game is made of

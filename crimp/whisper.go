@@ -1,0 +1,233 @@
+package crimp
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"net/netip"
+	"time"
+)
+
+// Whispers are datagrams from one member to one other, sealed with a key that only the two
+// share. The key follows from their cards, not from a roster: so members that know different
+// rosters can still talk, which is what they need to agree on one, and one that was left out
+// can be told.
+//
+//	1  kind: a whisper, or one from authority to authority
+//	1  zero
+//	2  tag of the group
+//	2  member that made it
+//	4  number, counted for each receiver by itself
+//	2  member it is for
+//	   message, encrypted
+//	12 tag of AES-GCM, over all that is before
+const whisperHead = headerSize + 2
+
+// confidant is a member that whispers may go to and come from.
+type confidant struct {
+	card     Card
+	to, from cipher.AEAD // made when they are needed
+	number   uint32
+	window   replayWindow
+	since    uint64 // by which the oldest is forgotten
+}
+
+// whispers is all that whispering needs.
+type whispers struct {
+	known map[MemberID]*confidant
+	self  MemberID
+	group uint64
+	count uint64
+	hear  func(from MemberID, b []byte) // takes what is for the authority
+}
+
+// maxConfidants bounds those that are known, the members of the past included.
+const maxConfidants = 2 * MaxMembers
+
+var (
+	// ErrStranger says that a whisper is for nobody who is known.
+	ErrStranger = errors.New("crimp: no such member is known here, or not where it is")
+	errOwnCard  = errors.New("crimp: introduced under two identifiers, or to two groups: join anew for another")
+)
+
+func (w *whispers) forget() {
+	clear(w.known)
+	w.self, w.group = 0, 0
+}
+
+// Introduce makes members known for whispers, besides those of the rosters, and tells who
+// this node is among them. Those of former rosters stay known for a while. It is for
+// authorities whose voters are not all members.
+func (g *Group) Introduce(group uint64, self MemberID, members []Member) error {
+	w := &g.ear
+	if w.self != 0 && (w.self != self || w.group != group) {
+		return errOwnCard
+	}
+	w.self, w.group = self, group
+	if g.self == nil {
+		g.tag = groupTag(group)
+	}
+	for i := range members {
+		m := &members[i]
+		if m.ID == self {
+			continue
+		}
+		c := w.known[m.ID]
+		if c == nil || c.card.Sign != m.Sign || c.card.Agree != m.Agree {
+			c = &confidant{}
+			w.known[m.ID] = c
+		}
+		w.count++
+		c.card, c.since = m.Card, w.count
+	}
+	for len(w.known) > maxConfidants {
+		var oldest MemberID
+		for id, c := range w.known {
+			if oldest == 0 || c.since < w.known[oldest].since {
+				oldest = id
+			}
+		}
+		delete(w.known, oldest)
+	}
+	return nil
+}
+
+// keyed makes the keys for whispers with a member, the first time. It is false for one whose
+// card shows a key that is none.
+func (g *Group) keyed(id MemberID, c *confidant) bool {
+	if c.from != nil {
+		return true
+	}
+	var secret []byte
+	if p := g.byID[id]; p != nil && p.card.Agree == c.card.Agree {
+		secret = p.secret
+	}
+	var err error
+	if secret == nil {
+		if secret, err = g.identity.shared(&c.card); err != nil {
+			return false
+		}
+	}
+	if c.to, err = whisperKey(secret, g.ear.group, g.ear.self, id); err != nil {
+		return false
+	}
+	c.from, err = whisperKey(secret, g.ear.group, id, g.ear.self)
+	return err == nil
+}
+
+// whisperKey is the key of whispers from one member to another. Identifiers are not given
+// out twice in a group, so numbers may begin anew with each.
+func whisperKey(secret []byte, group uint64, from, to MemberID) (cipher.AEAD, error) {
+	info := []byte("coeval crimp 1 whisper")
+	info = be.AppendUint64(info, group)
+	info = be.AppendUint16(info, uint16(from))
+	info = be.AppendUint16(info, uint16(to))
+	key, err := hkdf.Expand(sha256.New, secret, string(info), 16)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithTagSize(block, sealSize)
+}
+
+// MaxWhisper is the largest message that Whisper takes.
+func (g *Group) MaxWhisper() int { return g.opt.Datagram - whisperHead - sealSize }
+
+// Whisper sends a message to one member, who is told with Whispered. It may be lost. It
+// is sent straight to the address in the member's card, or to the group's multicast address
+// if there is none and both are of one site.
+func (g *Group) Whisper(now time.Duration, to MemberID, message []byte) error {
+	return g.whisper(now, kindWhisper, to, message)
+}
+
+// Confer is Whisper from one node's authority to another's, which gets it if it is a
+// Confidant.
+func (g *Group) Confer(now time.Duration, to MemberID, message []byte) error {
+	return g.whisper(now, kindConfer, to, message)
+}
+
+func (g *Group) whisper(now time.Duration, kind byte, to MemberID, message []byte) error {
+	g.advance(now)
+	w := &g.ear
+	c := w.known[to]
+	if c == nil || !g.keyed(to, c) {
+		return ErrStranger
+	}
+	addr := g.whisperAddr(&c.card)
+	switch {
+	case !addr.IsValid():
+		return ErrStranger
+	case len(message) > g.MaxWhisper():
+		return ErrTooLarge
+	case c.number == 1<<32-1:
+		return ErrWornOut
+	}
+	c.number++
+	h := header{kind: kind, group: groupTag(w.group), member: w.self, number: c.number}
+	b := g.pool.get(whisperHead + len(message) + sealSize + sealSlack)[:headerSize]
+	h.put(b)
+	b = be.AppendUint16(b, uint16(to))
+	b = append(b, message...)
+	sealed := c.to.Seal(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:], b[:whisperHead])
+	b = b[:whisperHead+len(sealed)]
+	g.scrap = append(g.scrap, b)
+	g.ready = append(g.ready, outgoing{data: b, to: to, purpose: SentWhisper, addr: addr})
+	return nil
+}
+
+func (g *Group) whisperAddr(c *Card) netip.AddrPort {
+	if !c.Addr.IsValid() && g.self != nil && g.multicasts() && c.Site == g.self.card.Site {
+		return g.opt.Multicast
+	}
+	return c.Addr
+}
+
+// takeWhisper takes a whisper as it came from the network.
+func (g *Group) takeWhisper(b []byte) {
+	w := &g.ear
+	if w.self == 0 {
+		return
+	}
+	if len(b) < whisperHead+sealSize || b[1] != 0 {
+		g.stats.Malformed++
+		return
+	}
+	h := header{b[0], 0, be.Uint16(b[2:]), MemberID(be.Uint16(b[4:])), be.Uint32(b[6:])}
+	if h.group != groupTag(w.group) {
+		g.stats.OtherGroup++
+		return
+	}
+	if MemberID(be.Uint16(b[headerSize:])) != w.self {
+		return // by multicast, for another
+	}
+	c := w.known[h.member]
+	if c == nil || !g.keyed(h.member, c) {
+		g.stats.Strangers++
+		return
+	}
+	if !c.window.fresh(h.number) {
+		g.stats.Replayed++
+		return
+	}
+	body, err := c.from.Open(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:], b[:whisperHead])
+	if err != nil {
+		g.stats.Forged++
+		return
+	}
+	c.window.note(h.number)
+	if p := g.byID[h.member]; p != nil {
+		g.alive(p)
+	}
+	switch {
+	case h.kind == kindWhisper:
+		g.stats.Whispers++
+		g.emit(Event{Kind: Whispered, Member: h.member, Data: body})
+	case w.hear != nil:
+		w.hear(h.member, body)
+	}
+}
