@@ -36,7 +36,11 @@ type Clock struct {
 	leads [leadsKept]float64 // the lead at each of the last ticks
 }
 
-const leadsKept = 256
+const (
+	leadsKept = 256
+	// recent is how many reports tell how early commands come now.
+	recent = 20
+)
 
 // ClockOptions say how a Clock runs. The zero value runs for 60 ticks a second and is right for games in which a command that comes late is a visible error.
 type ClockOptions struct {
@@ -52,8 +56,15 @@ type ClockOptions struct {
 	Gentle float64
 	// Brisk is the largest change of pace while commands come late, or after an interruption. Default: 0.05.
 	Brisk float64
-	// Jump is the error in ticks beyond which time is set anew rather than steered. Default: a quarter of a second.
+	// Brake is by how much time may slow down where the lead is longer than it need be by more than Jump. A jump back would be a time in which nothing that the
+	// player does is answered. Default: 0.25.
+	Brake float64
+	// Jump is the error in ticks beyond which time is set anew rather than steered, if the clock is behind; ahead, it takes a second. Default: a quarter of a second.
 	Jump float64
+	// Early is how many ticks before they are needed commands may come: a server refuses what is too far in the future, and each tick of it is a tick
+	// more to predict. Where delays differ by more than this, some commands are late instead. Default: half a second, and no more than 31 ticks, which is as much as
+	// servers report.
+	Early float64
 	// Most is how many ticks the clock may be ahead of the newest snapshot. Default: 60.
 	Most world.Tick
 }
@@ -77,7 +88,9 @@ func (o *ClockOptions) defaults() {
 	def(&o.Guard, 0.5)
 	def(&o.Gentle, 0.02)
 	def(&o.Brisk, 0.05)
+	def(&o.Brake, 0.25)
 	def(&o.Jump, float64(o.Rate)/4)
+	def(&o.Early, min(float64(o.Rate)/2, 31))
 }
 
 // NewClock makes a clock that stands still until Start.
@@ -180,11 +193,11 @@ func (c *Clock) aim() {
 	}
 	sorted := c.reports.sorted(c.now, drift)
 	least := sorted[int(float64(len(sorted))*c.o.Late)]
-	c.target = c.margin() - least
+	c.target = min(c.margin()-least, max(c.o.Early, c.margin())-c.reports.most(recent))
 	// Further ahead than the client can predict there is nothing to gain, and what a snapshot tells is over.
 	zero := float64(c.newest) - float64(c.now*c.rate)
 	c.target = min(max(c.target, zero+1), zero+float64(c.o.Most))
-	if off := c.target - c.lead; math.Abs(off) > c.o.Jump && len(sorted) >= 3 {
+	if off := c.target - c.lead; (off > c.o.Jump || off < -max(c.rate, c.o.Jump)) && len(sorted) >= 3 {
 		c.jumps++
 		c.set(c.target)
 	}
@@ -200,7 +213,10 @@ func (c *Clock) pass(now time.Duration) {
 	const settle = 1.0 // seconds in which an error mostly goes away
 	off := c.target - c.lead
 	limit := c.o.Gentle
-	if off > 1 || off < -c.o.Jump/2 {
+	switch {
+	case off < -c.o.Jump:
+		limit = c.o.Brake
+	case off > 1 || off < -c.o.Jump/2:
 		limit = c.o.Brisk // commands are late, or everything is long
 	}
 	if math.Abs(off) < 0.1 {

@@ -78,7 +78,7 @@ func (p *plant) ms() {
 	if t := world.Tick(p.server); t >= p.reported+3 && !p.hiccup {
 		p.reported = t
 		if p.early < none {
-			p.last = p.early
+			p.last = min(max(p.early, -127), 127) // all that a snapshot can tell
 		}
 		p.early = none
 		if f := p.down.Pass(p.now, 300); f.Copies > 0 {
@@ -190,8 +190,48 @@ func TestClockNoise(t *testing.T) {
 		if n := p.clock.Jumps() - jumps; n > 0 && c.Name != "awful" {
 			t.Errorf("%s: time jumped %d times in normal play", c.Name, n)
 		}
-		if slow < 0.94 || quick > 1.06 {
+		least := 0.94
+		if c.Name == "awful" {
+			least = 0.74 // when snapshots are late it may be further ahead than can be predicted
+		}
+		if slow < least || quick > 1.06 {
 			t.Errorf("%s: pace from %.3f to %.3f", c.Name, slow, quick)
+		}
+	}
+}
+
+// TestClockNeverStands goes from every network to every other: whatever was learnt on the one, time goes on, so that what the player does is answered; and no command
+// comes so early that a server would refuse it.
+func TestClockNeverStands(t *testing.T) {
+	narrow := netsim.Modem // more is sent than it carries, so that its queue is full
+	narrow.Up.Rate, narrow.Up.Queue = narrow.Up.Rate/2, narrow.Up.Queue/2
+	all := append(netsim.Presets(), narrow)
+	for i, from := range all {
+		for j, to := range all {
+			if i == j && i < len(all)-1 {
+				continue
+			}
+			p := newPlant(from, uint64(10*i+j))
+			p.run(15 * time.Second)
+			p.up, p.down = netsim.NewPath(to.Up, uint64(i)), netsim.NewPath(to.Down, uint64(j))
+			var stood, most int
+			for end := p.now + 15*time.Second; p.now < end; {
+				before := p.sent
+				p.run(time.Millisecond)
+				if stood++; p.sent != before {
+					stood = 0
+				}
+				most = max(most, stood)
+			}
+			if most > 50 { // milliseconds; two ticks are 33, and slower time makes that 45
+				t.Errorf("%s to %s: time stood still for %d ms", from.Name, to.Name, most)
+			}
+			for tick, early := range p.arrived {
+				if early > 59 {
+					t.Errorf("%s to %s: the command for tick %d came %.1f ticks early", from.Name, to.Name, tick, early)
+					break
+				}
+			}
 		}
 	}
 }

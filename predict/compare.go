@@ -13,12 +13,12 @@ import (
 func (c *Client) Event(e *replica.Event) {
 	if e.Delivery == world.Saved {
 		// What is kept for latecomers is part of the world, and of every copy of it.
-		for t := max(e.Tick, c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now; t++ {
+		for t := max(min(e.Tick, c.past.now), c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now; t++ {
 			if c.any && c.past.has(t) {
-				c.fail(c.past.at(t).Deliver(e.Emitted, e.Fields()))
+				c.fail(e.Deliver(c.past.at(t)))
 			}
 		}
-		c.fail(c.truth.Deliver(e.Emitted, e.Fields()))
+		c.fail(e.Deliver(c.truth))
 	}
 	c.told(e)
 }
@@ -29,7 +29,12 @@ func (c *Client) told(e *replica.Event) {
 	for r.Left() > 0 && len(data) < len(buf) {
 		data = append(data, byte(r.ReadBits(min(8, r.Left()))))
 	}
-	c.notices.told(e.Emitted, data, c.mixed() && float64(e.Tick) > c.seen && !c.mine(e.By))
+	c.notices.present = max(c.notices.present, c.past.now)
+	if e.Retracted {
+		c.notices.retract(e.Emitted, data)
+		return
+	}
+	c.notices.told(e.Emitted, data, c.mixed() && float64(e.Tick) > c.seen && !c.mine(e.By), e.Provisional)
 }
 
 // mine says whether an entity belongs to who plays here.
@@ -58,6 +63,7 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 	for i := range s.Events {
 		c.told(&s.Events[i])
 	}
+	c.notices.sure(s.Settled)
 	if s.Tick > c.past.now {
 		c.known = s.Tick
 		c.catchUp(s.Tick)

@@ -42,6 +42,8 @@
 //	...
 //	draw(p.Show(now))
 //
+// Redundancy and Cadence say how commands are sent: how many of the last go into each packet, and how many packets there are in a second (Player.SendRate).
+//
 // In a steady state nothing is allocated.
 //
 // Client.Report says for each class how much of it is predicted exactly, and which field was the first that was not: in a game that is deterministic only what other

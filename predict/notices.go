@@ -3,6 +3,7 @@ package predict
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/world"
@@ -10,10 +11,17 @@ import (
 
 // A Notice is something to be told about an event. Each event is to be shown once: when it is foreseen, or else when the server tells of it. The world that Show gives
 // lists exactly those as events of its tick.
+//
+// A server whose world may be taken back, as that of a mirror, tells of events before they are certain. Such a notice is Provisional, and another follows: Settled or Retracted.
 type Notice struct {
 	world.Emitted // as it was when it was shown; the real one may have another tick, and be by what was foreseen under another identifier
 	What          What
-	data          []byte
+	// Provisional says of what Happened or is Confirmed that the server may still take it back. Show it, and do not celebrate.
+	Provisional bool
+	// Believed is for how long what is Denied or Retracted had been shown: what was for a moment only may just end, what was for longer is better explained.
+	Believed time.Duration
+	data     []byte
+	told     world.Emitted // of what is Retracted: as the server told of it
 }
 
 // What a Notice says.
@@ -30,6 +38,10 @@ const (
 	Denied
 	// Faded: it was foreseen and shown, and nothing was heard of it; it is of a kind that may be lost on its way, so no one can tell.
 	Faded
+	// Settled: what the server told of as provisional is certain now. There is nothing to show.
+	Settled
+	// Retracted: the server told of it and takes that back, such as a kill that did not happen. It was shown, perhaps because it was foreseen, too.
+	Retracted
 )
 
 func (w What) String() string {
@@ -44,6 +56,10 @@ func (w What) String() string {
 		return "denied"
 	case Faded:
 		return "faded"
+	case Settled:
+		return "settled"
+	case Retracted:
+		return "retracted"
 	}
 	return fmt.Sprintf("notice %d", uint8(w))
 }
@@ -70,12 +86,15 @@ const (
 
 // notices follow events from prediction to the server's word.
 type notices struct {
-	lossy   []bool          // by kind: it may be lost on its way
-	pending []expectation   // foreseen, not decided
-	fresh   []expectation   // predicted just now, and perhaps only another tick for one of those
-	settled []world.Emitted // decided, or told: not to be foreseen again
-	held    []Notice        // told, and to be shown when what is shown has come so far
-	list    []Notice        // since they were last taken
+	lossy   []bool        // by kind: it may be lost on its way
+	pending []expectation // foreseen, not decided
+	fresh   []expectation // predicted just now, and perhaps only another tick for one of those
+	settled []decision    // decided, or told: not to be foreseen again
+	held    []Notice      // told, and to be shown when what is shown has come so far
+	doubted []belief      // told, and may be retracted
+	present world.Tick    // the newest that was predicted
+	length  time.Duration // of a tick
+	list    []Notice      // since they were last taken
 	free    [][]byte
 	sync    bits.Sync
 	scratch [1 << 10]byte
@@ -86,10 +105,25 @@ type expectation struct {
 	world.Emitted               // as it is foreseen now
 	first         world.Emitted // and as it was shown
 	predicted     bool          // the present prediction has it
+	since         world.Tick    // the present when it was shown
 	data          []byte        // while it is fresh
 }
 
+// A decision is an event of which the server has told, or that it denied.
+type decision struct {
+	world.Emitted
+	undone bool // it was retracted, and may be told again
+}
+
+// A belief is an event that was shown and may be retracted.
+type belief struct {
+	world.Emitted               // as the server told of it
+	first         world.Emitted // and as it was shown
+	since         world.Tick    // the present when it was
+}
+
 func (n *notices) init(g *world.Game) {
+	n.length = g.TickLength()
 	for _, e := range g.Events() {
 		n.lossy = append(n.lossy, e.Delivery() == world.Unreliable)
 	}
@@ -125,13 +159,14 @@ func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
 	return best
 }
 
-func (n *notices) isSettled(e *world.Emitted) bool {
+// decided finds what was decided about an event, or gives nil.
+func (n *notices) decided(e *world.Emitted) *decision {
 	for i := range n.settled {
-		if same(&n.settled[i], e) {
-			return true
+		if same(&n.settled[i].Emitted, e) {
+			return &n.settled[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // rename tells that what was foreseen under one identifier has another: what it caused, too.
@@ -150,6 +185,7 @@ func (n *notices) rename(from, to world.ID, born world.Tick) {
 
 // again begins the prediction of a tick: what was foreseen for it must be found again.
 func (n *notices) again(t world.Tick) {
+	n.present = max(n.present, t)
 	for i := range n.pending {
 		if n.pending[i].Tick == t {
 			n.pending[i].predicted = false
@@ -163,7 +199,7 @@ func (n *notices) foresee(e world.Emitted, v bits.Syncer) {
 		n.pending[i].predicted = true
 		return
 	}
-	if n.isSettled(&e) || find(n.fresh, &e) >= 0 {
+	if n.decided(&e) != nil || find(n.fresh, &e) >= 0 {
 		return
 	}
 	var w bits.Writer
@@ -190,16 +226,16 @@ func (n *notices) conclude() {
 			continue
 		}
 		n.list = append(n.list, Notice{Emitted: x.Emitted, What: Foreseen, data: x.data})
-		x.data = nil
+		x.data, x.since = nil, n.present
 		n.pending = append(n.pending, x)
 	}
 	clear(n.fresh)
 	n.fresh = n.fresh[:0]
 }
 
-// add makes a notice.
-func (n *notices) add(e world.Emitted, what What, data []byte) {
-	n.list = append(n.list, Notice{Emitted: e, What: what, data: n.copy(data)})
+// span is how much of the client's time has passed since a tick.
+func (n *notices) span(since world.Tick) time.Duration {
+	return time.Duration(max(n.present, since)-since) * n.length
 }
 
 func (n *notices) copy(data []byte) []byte {
@@ -211,7 +247,10 @@ func (n *notices) copy(data []byte) []byte {
 }
 
 // told takes an event from the server. If it concerns what is shown later, it waits until then.
-func (n *notices) told(e world.Emitted, data []byte, later bool) {
+func (n *notices) told(e world.Emitted, data []byte, later, provisional bool) {
+	if n.moved(e, data, provisional) {
+		return
+	}
 	i := find(n.pending, &e)
 	if i < 0 {
 		i = likely(n.pending, &e, false)
@@ -223,25 +262,31 @@ func (n *notices) told(e world.Emitted, data []byte, later bool) {
 		if !same(&x.Emitted, &e) {
 			n.settle(x.Emitted)
 		}
-		n.add(x.first, Confirmed, data)
+		n.list = append(n.list, Notice{Emitted: x.first, What: Confirmed, Provisional: provisional, data: n.copy(data)})
+		n.doubt(belief{e, x.first, x.since}, provisional)
 		return
 	}
-	if n.isSettled(&e) {
+	if d := n.decided(&e); d == nil {
+		n.settle(e)
+	} else if d.undone {
+		d.undone = false // it did happen, in the end
+	} else {
 		return // it was foreseen and given up too early, and has been shown
 	}
-	n.settle(e)
+	n.doubt(belief{e, e, n.present}, provisional)
+	x := Notice{Emitted: e, What: Happened, Provisional: provisional, data: n.copy(data)}
 	if later && len(n.held) < maxPending {
-		n.held = append(n.held, Notice{Emitted: e, What: Happened, data: n.copy(data)})
-		return
+		n.held = append(n.held, x)
+	} else {
+		n.list = append(n.list, x)
 	}
-	n.add(e, Happened, data)
 }
 
 func (n *notices) settle(e world.Emitted) {
 	if len(n.settled) >= maxPending {
 		n.settled = slices.Delete(n.settled, 0, maxPending/4)
 	}
-	n.settled = append(n.settled, e)
+	n.settled = append(n.settled, decision{Emitted: e})
 }
 
 // release gives out what waited for the moment that is shown.
@@ -270,7 +315,7 @@ func (n *notices) deny(before world.Tick) {
 		if n.lossy[x.Kind] {
 			what = Faded
 		}
-		n.add(x.first, what, nil)
+		n.list = append(n.list, Notice{Emitted: x.first, What: what, Believed: n.span(x.since)})
 	}
 	n.pending = kept
 }

@@ -22,6 +22,9 @@ import (
 type Player struct {
 	// Command gives the player's command for a tick, with world.Give. It is shown the world as it was drawn last.
 	Command func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs)
+	// Retracted, if set, is told by Show of events that were shown and did not happen after all, because a server whose world may be taken back took them back: a
+	// kill that was none. The notice has the event as it was shown, its kind, its fields by Read, and for how long it was believed.
+	Retracted func(n *Notice)
 
 	client *Client
 	game   *world.Game
@@ -29,6 +32,7 @@ type Player struct {
 	shown  *world.World
 	me     world.Player
 	image  []int32
+	pace   Cadence
 }
 
 // Begin starts with a new world: view is the partial one that the topology keeps, start the world as it was at its start, or nil.
@@ -57,8 +61,14 @@ func (p *Player) Heard(now time.Duration, _ *replica.Snapshot, q conn.Quality) {
 	p.now = max(p.now, now)
 	if p.client != nil {
 		p.client.SetQuality(q.RoundTrip, q.LossOut)
+		p.pace.Rate = p.game.Rate()
+		p.pace.Observe(now, q)
 	}
 }
+
+// SendRate is how many packets a second to send, for conn.Conn's SetSendRate after each tick: fewer than ticks where the way to the server is too narrow for
+// as many. See Cadence.
+func (p *Player) SendRate() float64 { return p.pace.PerSecond() }
 
 // Target is for the topology to call: up to which tick there should be commands now.
 func (p *Player) Target(now time.Duration) world.Tick {
@@ -89,7 +99,7 @@ func (p *Player) Input(t world.Tick, me world.Player, in *world.Inputs) {
 	}
 	if p.Command != nil {
 		if p.shown == nil {
-			p.shown = c.Show(p.now)
+			p.show(p.now)
 		}
 		p.Command(t, me, p.shown, in)
 	}
@@ -129,6 +139,17 @@ func (p *Player) Show(now time.Duration) *world.World {
 	if p.client == nil || !p.client.Started() {
 		return nil
 	}
+	return p.show(now)
+}
+
+func (p *Player) show(now time.Duration) *world.World {
 	p.shown = p.client.Show(now)
+	if p.Retracted != nil {
+		for i := range p.client.Notices() {
+			if n := &p.client.Notices()[i]; n.What == Retracted {
+				p.Retracted(n)
+			}
+		}
+	}
 	return p.shown
 }

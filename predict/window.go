@@ -45,6 +45,9 @@ func (w *window) sorted(now, drift float64) []float64 {
 	return w.scratch
 }
 
+// most is the largest of the newest n.
+func (w *window) most(n int) float64 { return slices.Max(w.value[max(0, len(w.value)-n):]) }
+
 // slope is by how much the measurements rise in a second, where they do so all the time. The medians of three thirds, which a few outliers do not move,
 // make two slopes, and the flatter one counts: a step shows in one of them only. It is not ok while there are too few to tell.
 func (w *window) slope() (perSecond float64, ok bool) {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -22,7 +23,8 @@ type guest struct {
 	me   world.Player
 
 	loss, ackLoss float64
-	delay, jitter int // ticks
+	twice         float64 // packets that come twice
+	delay, jitter int     // ticks
 	room          Room
 	every         int // ticks from snapshot to snapshot
 
@@ -35,6 +37,7 @@ type guest struct {
 	saved    []int    // ticks of saved events that were heard
 	sparks   int
 	check    func(*Snapshot)
+	hear     func(*Event)
 	bytes    int
 	packets  int
 	fails    map[string]int
@@ -117,6 +120,9 @@ func (g *guest) send(i int) {
 		return
 	}
 	g.down = append(g.down, parcel{g.now + way, data})
+	if g.twice > 0 && g.rng.Float64() < g.twice {
+		g.down = append(g.down, parcel{g.now + way + g.rng.IntN(4), data})
+	}
 	// The acknowledgement may be lost, and then the packet is taken for lost though it came.
 	g.verdicts = append(g.verdicts, ruling{g.now + way + g.delay, g.carrier, g.rng.Float64() >= g.ackLoss})
 }
@@ -173,7 +179,10 @@ func (g *guest) show() {
 		if e.Delivery == world.Saved {
 			g.saved = append(g.saved, int(e.Tick))
 		}
-		if err := g.w.Deliver(e.Emitted, e.Fields()); err != nil {
+		if g.hear != nil {
+			g.hear(&e)
+		}
+		if err := e.Deliver(g.w); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -182,7 +191,7 @@ func (g *guest) show() {
 			g.check(s)
 		}
 		g.sparks += len(s.Events)
-		g.w.SetTick(max(s.Tick, g.w.Tick()))
+		g.w.SetTick(g.r.Tick())
 		for _, u := range s.Updates {
 			if u.What != Held {
 				g.w.Drop(u.ID)
@@ -199,13 +208,24 @@ func (g *guest) show() {
 }
 
 // exact says whether the guest shows exactly what it should see.
-func (g *guest) exact() bool {
-	n := 0
+func (g *guest) exact() bool { return g.wrong() == "" }
+
+// wrong says what the guest shows that it should not, or the other way round.
+func (g *guest) wrong() string {
 	for id := range g.w.Entities() {
-		n++
-		if !g.view.Has(id) || !slices.Equal(g.w.Image(id), g.site.w.Image(id)) || g.w.Owner(id) != g.site.w.Owner(id) {
-			return false
+		switch {
+		case !g.view.Has(id):
+			return fmt.Sprintf("%v is shown and not in view", id)
+		case !slices.Equal(g.w.Image(id), g.site.w.Image(id)):
+			return fmt.Sprintf("%v is shown as %v and is %v", id, g.w.Image(id), g.site.w.Image(id))
+		case g.w.Owner(id) != g.site.w.Owner(id):
+			return fmt.Sprintf("%v is shown as of player %d and is of %d", id, g.w.Owner(id), g.site.w.Owner(id))
 		}
 	}
-	return n == len(g.view.Entries())
+	for _, e := range g.view.Entries() {
+		if !g.w.Has(e.ID) {
+			return fmt.Sprintf("%v is in view and not shown", e.ID)
+		}
+	}
+	return ""
 }

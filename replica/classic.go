@@ -79,7 +79,10 @@ func (s *Snapshot) tell(e *entity, info packetInfo, n *news) bool {
 		return false
 	}
 	repeated := e.what != untold && e.what != held && n.what != held
-	e.told, e.what = info.packet, n.what
+	e.say(info.packet, n.what)
+	if e.passed || e.id == world.None && e.player == world.Nobody {
+		return true
+	}
 	if repeated {
 		return true // that it is gone is said until the server knows that it was heard
 	}

@@ -78,27 +78,38 @@ func (r *Receiver) readKnown(dec codec.PacketDecoder, packet uint32) (count uint
 	return r.readCount(dec)
 }
 
+// acks is what a packet says has arrived of those before it.
+type acks struct {
+	known bool // any has
+	from  uint32
+	low   uint32 // those up to this one have not, as far as is said
+	set   packetSet
+}
+
+func (a *acks) has(packet uint32) bool {
+	return a.known && int32(packet-a.from) <= 0 && int32(packet-a.low) > 0 && a.set.has(packet)
+}
+
 // readAcks learns which packets the server knows to have arrived.
 func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
 	w := &r.work
-	w.known = dec.Flag(chanceAck)
-	w.acked = packetSet{}
+	w.acks = acks{known: dec.Flag(chanceAck)}
 	w.holes = false
-	if !w.known {
+	if !w.acks.known {
 		return nil
 	}
-	w.from = packet - dec.Bits(ageBits)
-	if w.from == packet || int32(w.from) < 0 {
+	from := packet - dec.Bits(ageBits)
+	if from == packet || int32(from) < 0 {
 		return ErrPacket
 	}
-	w.low = w.from - min(w.from, span) - 1
-	w.acked.add(w.from)
+	w.acks.from, w.acks.low = from, from-min(from, span)-1
+	w.acks.set.add(from)
 	missing, holes := rare, false
-	for p := w.from - 1; p != w.low; p-- {
+	for p := from - 1; p != w.acks.low; p-- {
 		lost := dec.Flag(missing.chance())
 		missing.count(lost)
 		if !lost {
-			w.acked.add(p)
+			w.acks.set.add(p)
 		} else if !r.packets[p%keepPackets].same(p) {
 			holes = true
 		}
@@ -113,11 +124,11 @@ func (r *Receiver) readAcks(dec codec.PacketDecoder, packet uint32) error {
 
 // readCount learns how many messages with events were sent before the packet.
 func (r *Receiver) readCount(dec codec.PacketDecoder) (uint32, error) {
-	if !r.work.known || dec.Flag(chanceEvents) {
+	if !r.work.acks.known || dec.Flag(chanceEvents) {
 		return dec.Bits(eventBits), nil
 	}
-	from := &r.packets[r.work.from%keepPackets]
-	if !from.same(r.work.from) {
+	from := &r.packets[r.work.acks.from%keepPackets]
+	if !from.same(r.work.acks.from) {
 		return 0, ErrBase
 	}
 	return from.count, nil
@@ -254,20 +265,16 @@ func (r *Receiver) base(dec codec.PacketDecoder, info packetInfo, e *entity, n *
 	var ticks [depth]uint32
 	var at [depth]int
 	count := 0
-	if w.known {
-		for i := len(e.images) - 1; i >= 0 && count < depth; i-- {
-			g := &e.images[i]
-			if int32(g.packet-w.from) > 0 {
-				continue
-			}
-			if int32(g.packet-w.low) <= 0 || info.tick-g.tick > recent {
-				break
-			}
-			if w.acked.has(g.packet) {
-				ticks[count], at[count] = g.tick, i
-				count++
-			}
+	for i := len(e.images) - 1; i >= 0 && count < depth; i-- {
+		g := &e.images[i]
+		if !w.acks.has(g.packet) {
+			continue
 		}
+		if age(info.tick, g.tick) > recent {
+			break
+		}
+		ticks[count], at[count] = g.tick, i
+		count++
 	}
 	if count > 0 {
 		picked, n2 := choose(info.tick, ticks[:count])
@@ -276,7 +283,7 @@ func (r *Receiver) base(dec codec.PacketDecoder, info packetInfo, e *entity, n *
 			if i == 0 && !newOwner {
 				n.owner = g.owner
 			}
-			w.hist.Add(g.image, int32(info.tick-g.tick))
+			w.hist.Add(g.image, int32(age(info.tick, g.tick)))
 		}
 		return nil
 	}
@@ -286,7 +293,7 @@ func (r *Receiver) base(dec codec.PacketDecoder, info packetInfo, e *entity, n *
 			w.missing = n.handle
 			return ErrBase
 		}
-		w.hist.Add(g.image, int32(min(info.tick-g.tick, 255)))
+		w.hist.Add(g.image, int32(min(age(info.tick, g.tick), 255)))
 		if !newOwner {
 			n.owner = g.owner
 		}
@@ -355,10 +362,10 @@ func (r *Receiver) certain(info packetInfo) bool {
 	if r.classic != nil {
 		return r.whole(info)
 	}
-	if !r.work.known || r.work.holes {
+	if !r.work.acks.known || r.work.holes {
 		return false
 	}
-	for p := r.work.from + 1; p != info.packet; p++ {
+	for p := r.work.acks.from + 1; p != info.packet; p++ {
 		if !r.packets[p%keepPackets].same(p) {
 			return false
 		}

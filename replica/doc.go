@@ -48,5 +48,10 @@
 // with Sender.Arrived and Sender.Lost for the verdicts and Sender.Message for what the client says. On the client, Receiver.Packet and
 // Receiver.Message take what comes, Receiver.Outgoing is what to say, and Receiver.Apply brings a partial world up to date.
 //
+// # Worlds that may be taken back
+//
+// The leading world of a mirror is provisional: it may be copied over and computed again. Publisher.PublishLeading publishes such a world, with what became known of its events.
+// Clients see those marked Event.Provisional until Receiver.Settled reaches their tick, or get them once more as Event.Retracted; Event.Deliver does the right thing to a partial world.
+//
 // docs/replication.md tells more; docs/protocol.md has every bit.
 package replica

@@ -89,7 +89,7 @@ func (d *doom3Sender) base(w *Worker, f *flight, r *record, sl *slot) (world.Pla
 	if r.acked > 0 {
 		a := r.ack(0)
 		if m, image := sl.find(a.number); m != nil {
-			w.hist.Add(image, int32(min(f.tick-a.tick, 255)))
+			w.hist.Add(image, int32(min(age(f.tick, a.tick), 255)))
 			return m.owner, inWindow
 		}
 		// The image was given up, and so is the base.
@@ -293,7 +293,7 @@ func (d *doom3Receiver) base(info packetInfo, n *news, newOwner bool) error {
 		n.owner = g.owner
 	}
 	r.work.hist.Reset()
-	r.work.hist.Add(g.image, int32(min(info.tick-g.tick, 255)))
+	r.work.hist.Add(g.image, int32(min(age(info.tick, g.tick), 255)))
 	return nil
 }
 
@@ -315,7 +315,7 @@ func (d *doom3Receiver) commit(info packetInfo, snap *Snapshot) {
 	handles := d.contents[info.packet%keepPackets][:0]
 	for i := range r.work.list {
 		n := &r.work.list[i]
-		e := r.place(n, info)
+		e := r.place(n, info, snap)
 		if e == nil {
 			continue // gone before anything of it came
 		}

@@ -326,10 +326,10 @@ const (
 func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
 	w.picks.n = 0
 	var ticks [depth]uint32
-	n := 0
+	n, crowded := 0, s.pub.crowded
 	for i := range int(r.acked) {
 		a := r.ack(i)
-		if int32(a.packet-s.low) <= 0 || f.tick-a.tick > recent {
+		if int32(a.packet-s.low) <= 0 || age(f.tick, a.tick) > recent || crowded && s.faded(a.packet) {
 			break
 		}
 		ticks[i] = a.tick
@@ -338,13 +338,13 @@ func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
 	if n > 0 {
 		picked, n := choose(f.tick, ticks[:n])
 		for _, at := range picked[:n] {
-			w.picks.add(r.ack(at).number, f.tick-ticks[at])
+			w.picks.add(r.ack(at).number, age(f.tick, ticks[at]))
 		}
 		return inWindow
 	}
 	if a := r.ack(0); r.acked > 0 && r.sends-a.sends < keepOld {
 		if m, _ := sl.find(a.number); m != nil {
-			w.picks.add(a.number, min(f.tick-a.tick, 255))
+			w.picks.add(a.number, min(age(f.tick, a.tick), 255))
 			return int64(f.packet - a.packet)
 		}
 	}
@@ -439,6 +439,7 @@ func (s *Sender) finish(w *Worker, f *flight) []byte {
 	}
 	s.next++
 	s.arrived.drop(f.packet)
+	s.made[f.packet&255] = madeAt{uint32(s.pub.count), f.tick}
 	f.size = len(data)
 	n := len(s.staged)
 	if n < cap(s.staged) {

@@ -9,7 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// eventsLast is for how many ticks events wait for senders to take them.
+// eventsLast is for how many publications events wait for senders to take them.
 const eventsLast = 240
 
 // maxEventBits is the most that the fields of one event may take.
@@ -17,14 +17,18 @@ const maxEventBits = 8 << 10
 
 // eventLog is what happened lately, in order, written once for all clients.
 type eventLog struct {
-	delivery []world.Delivery
-	first    uint64 // number of list[0]
-	list     []loggedEvent
-	data     []byte
-	from     uint64 // where data[0] lies since the beginning
+	kinds []eventKind
+	first uint64 // number of list[0]
+	list  []loggedEvent
+	data  []byte
+	from  uint64 // where data[0] lies since the beginning
 
 	saved     []loggedEvent // what late joiners are told, in order
 	savedData []byte
+
+	leading bool           // the world may be taken back
+	settled world.Tick     // nothing changes up to here
+	pending []pendingEvent // announced, and neither confirmed nor retracted
 
 	sync    bits.Sync
 	writer  bits.Writer
@@ -32,17 +36,28 @@ type eventLog struct {
 	large   int // events that were left out because they were too large
 }
 
-// loggedEvent is an event and where its fields are written.
+type eventKind struct {
+	info     *world.EventInfo
+	delivery world.Delivery
+	blank    bits.Syncer // to read images into
+}
+
+// loggedEvent is an event and where its fields are written; or the word that an earlier one did not happen.
 type loggedEvent struct {
 	world.Emitted
 	delivery world.Delivery
+	standing Standing
+	retracts bool   // it takes back an earlier one
+	of       uint64 // the number of that
+	count    uint64 // the publication that brought it
 	at       uint64
 	bits     int
+	missing  world.Tick // of a saved one: since when the entity that it is about was not seen
 }
 
 func (l *eventLog) init(p *Protocol) {
 	for _, e := range p.game.Events() {
-		l.delivery = append(l.delivery, e.Delivery())
+		l.kinds = append(l.kinds, eventKind{info: e, delivery: e.Delivery()})
 	}
 	l.scratch = make([]byte, maxEventBits/8)
 }
@@ -63,23 +78,33 @@ func (l *eventLog) write(data []byte, v bits.Syncer) ([]byte, int, bool) {
 	return append(data, w.Bytes()...), w.Len(), true
 }
 
+// log adds an event, as good until the next one is added.
+func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing, count uint64) (*loggedEvent, bool) {
+	data, n, ok := l.write(l.data, v)
+	if !ok {
+		return nil, false
+	}
+	l.list = append(l.list, loggedEvent{
+		Emitted: e, delivery: l.kinds[e.Kind].delivery, standing: standing,
+		count: count, at: l.from + uint64(len(l.data)), bits: n,
+	})
+	l.data = data
+	return &l.list[len(l.list)-1], true
+}
+
 // take adds what happened in the world's last tick.
-func (l *eventLog) take(w *world.World, b *Publisher) {
+func (l *eventLog) take(w *world.World, count uint64) {
 	for e, v := range w.Happened {
-		data, n, ok := l.write(l.data, v)
-		if !ok {
-			continue
-		}
-		le := loggedEvent{e, l.delivery[e.Kind], l.from + uint64(len(l.data)), n}
-		l.data = data
-		l.list = append(l.list, le)
-		if le.delivery == world.Saved {
-			l.save(le, l.fields(&le))
+		if le, ok := l.log(e, v, Confirmed, count); ok && le.delivery == world.Saved {
+			l.save(*le, l.fields(le))
 		}
 	}
-	// What is older than eventsLast goes, some at a time.
+}
+
+// tidy lets what is older than eventsLast go, some at a time.
+func (l *eventLog) tidy(w *world.World, count uint64) {
 	old := 0
-	for old < len(l.list) && l.list[old].Tick+eventsLast < w.Tick() {
+	for old < len(l.list) && l.list[old].count+eventsLast < count {
 		old++
 	}
 	if old > 0 && (old == len(l.list) || old >= 256) {
@@ -92,7 +117,7 @@ func (l *eventLog) take(w *world.World, b *Publisher) {
 		l.data = append(l.data[:0], l.data[end-l.from:]...)
 		l.from = end
 	}
-	if b.count%64 == 0 {
+	if count%64 == 0 {
 		l.prune(w)
 	}
 }
@@ -110,7 +135,7 @@ func (l *eventLog) keep(w *world.World) {
 	slices.SortStableFunc(all, func(a, b both) int { return int(int64(a.e.Tick - b.e.Tick)) })
 	for _, e := range all {
 		if data, n, ok := l.write(nil, e.v); ok {
-			l.save(loggedEvent{e.e, world.Saved, 0, n}, data)
+			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n}, data)
 		}
 	}
 }
@@ -121,19 +146,33 @@ func (l *eventLog) save(e loggedEvent, fields []byte) {
 	l.saved = append(l.saved, e)
 }
 
-// prune forgets what is saved about entities that are no more.
+// prune forgets what is saved about entities that are no more. In a world that may be taken back one that is missing may be there again, as long as that is not settled.
 func (l *eventLog) prune(w *world.World) {
-	gone := func(e loggedEvent) bool { return e.About != world.None && !w.Has(e.About) }
-	if !slices.ContainsFunc(l.saved, gone) {
+	any := false
+	for i := range l.saved {
+		e := &l.saved[i]
+		switch {
+		case e.About == world.None || w.Has(e.About):
+			e.missing = 0
+		case e.missing == 0:
+			e.missing = max(w.Tick(), 1)
+		}
+		any = any || l.gone(e)
+	}
+	if !any {
 		return
 	}
 	old, data := l.saved, l.savedData
 	l.saved, l.savedData = nil, nil
-	for _, e := range old {
-		if !gone(e) {
-			l.save(e, data[e.at:e.at+uint64(e.bits+7)/8])
+	for i := range old {
+		if e := &old[i]; !l.gone(e) {
+			l.save(*e, data[e.at:e.at+uint64(e.bits+7)/8])
 		}
 	}
+}
+
+func (l *eventLog) gone(e *loggedEvent) bool {
+	return e.missing != 0 && (!l.leading || l.settled > e.missing+recent)
 }
 
 // fields gives the written fields of an event in the log.
@@ -149,11 +188,16 @@ const (
 	messageBases
 	messageReject
 	messageFresh
+	messageLeading
 )
 
 // messageSize is how large a message with events gets before the next begins:
-// small enough to ride along with other packets until it has arrived.
-const messageSize = 200
+// small enough to ride along with other packets until it has arrived. Where there is a lot to tell the others
+// are larger, so that the count of messages, of which packets carry the lowest bits, stays clear.
+const (
+	messageSize  = 200
+	messageBurst = 1000
+)
 
 // messageQueue is reliable messages that wait to be sent.
 type messageQueue struct {
@@ -173,41 +217,63 @@ func (q *messageQueue) open() *[]byte {
 	return m
 }
 
-// saved queues what late joiners are told.
-func (q *messageQueue) saved(b *Publisher) {
-	l := &b.events
+// tellSaved queues what late joiners are told: what is certain, and what of that which is kept may still be retracted.
+func (s *Sender) tellSaved() {
+	l := &s.pub.events
 	for i := range l.saved {
 		e := &l.saved[i]
-		q.event(e, l.savedData[e.at:e.at+uint64(e.bits+7)/8])
+		s.messages.event(e, l.savedData[e.at:e.at+uint64(e.bits+7)/8], l.leading)
 	}
-}
-
-// event adds an event to the message that was begun last, if it is one of
-// events that has room, or to a new one.
-func (q *messageQueue) event(e *loggedEvent, fields []byte) {
-	var m *[]byte
-	if q.n > 0 {
-		if last := &q.list[q.n-1]; (*last)[0] == messageEvents && len(*last)+len(fields) < messageSize {
-			m = last
+	for i := range l.pending {
+		if p := &l.pending[i]; p.delivery == world.Saved {
+			s.messages.event(&p.loggedEvent, p.fields, true)
+			s.doubts(p.Tick)
 		}
 	}
-	if m == nil {
-		m = q.open()
-		*m = append(*m, messageEvents)
-		q.sent++
-	}
-	*m = appendEvent(*m, e, fields)
 }
 
-// appendEvent writes an event in whole bytes.
-func appendEvent(m []byte, e *loggedEvent, fields []byte) []byte {
-	m = binary.AppendUvarint(m, uint64(e.Kind))
+// room gives the message that was begun last, if it is of the right kind and has room for so many bytes more, or a new one.
+func (q *messageQueue) room(kind byte, n int) *[]byte {
+	if q.n > 0 {
+		size := messageSize
+		if q.n > 1 {
+			size = messageBurst
+		}
+		if last := &q.list[q.n-1]; (*last)[0] == kind && len(*last)+n < size {
+			return last
+		}
+	}
+	m := q.open()
+	*m = append(*m, kind)
+	q.sent++
+	return m
+}
+
+// event adds an event. Where the world may be taken back, messages say how much it is to be believed.
+func (q *messageQueue) event(e *loggedEvent, fields []byte, leading bool) {
+	kind, head := byte(messageEvents), uint64(e.Kind)
+	if leading {
+		kind, head = messageLeading, head<<2|uint64(e.standing)
+	}
+	m := q.room(kind, len(fields))
+	*m = appendName(binary.AppendUvarint(*m, head), &e.Emitted)
+	if !e.retracts {
+		*m = append(binary.AppendUvarint(*m, uint64(e.bits)), fields...)
+	}
+}
+
+// settled adds how far everything is certain.
+func (q *messageQueue) settled(t world.Tick) {
+	m := q.room(messageLeading, 0)
+	*m = binary.AppendUvarint(append(*m, byte(settling)), uint64(t))
+}
+
+// appendName writes what an event is known by, but for its kind, in whole bytes.
+func appendName(m []byte, e *world.Emitted) []byte {
 	m = binary.AppendUvarint(m, uint64(e.Tick))
 	m = binary.AppendUvarint(m, uint64(e.Ordinal))
 	m = appendID(m, e.About)
-	m = appendID(m, e.By)
-	m = binary.AppendUvarint(m, uint64(e.bits))
-	return append(m, fields...)
+	return appendID(m, e.By)
 }
 
 // appendID writes an identifier in its parts, since each is small.
@@ -230,13 +296,27 @@ func (s *Sender) gather() {
 		s.events = l.first
 	}
 	s.sparks = s.sparks[:0]
+	begin := s.events
 	for end := l.end(); s.events < end; s.events++ {
 		e := &l.list[s.events-l.first]
-		if e.delivery != world.Unreliable {
-			s.messages.event(e, l.fields(e))
-		} else if s.sees(e.About) {
+		switch {
+		case e.retracts:
+			// What was retracted before it was taken from the log was not sent either.
+			if e.of < begin && (e.of >= s.since || e.delivery == world.Saved) {
+				s.messages.event(e, nil, true)
+			}
+		case e.standing == Retracted:
+		case e.delivery != world.Unreliable:
+			s.messages.event(e, l.fields(e), l.leading)
+			if e.standing == Provisional {
+				s.doubts(e.Tick)
+			}
+		case s.sees(e.About):
 			s.sparks = append(s.sparks, s.events)
 		}
+	}
+	if l.leading {
+		s.tellSettled()
 	}
 }
 

@@ -39,7 +39,36 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzReceiverMessage gives a receiver any bytes for a reliable message.
+// FuzzReceiveTakenBack is FuzzReceive for a server whose world is taken back all the time, so that entities go and come again under other handles.
+func FuzzReceiveTakenBack(f *testing.F) {
+	play := func(m *mirror, g *guest, ticks int) {
+		for range ticks {
+			m.advance(0.5, 0)
+			g.tick()
+		}
+	}
+	for strategy := range strategyNames {
+		m := newMirror(f, Options{Strategy: Strategy(strategy)}, 8, 3)
+		g := newGuest(m.site, 1, 8)
+		play(m, g, 40)
+		for _, p := range g.down {
+			f.Add(uint8(strategy), p.data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, strategy uint8, data []byte) {
+		m := newMirror(t, Options{Strategy: Strategy(int(strategy) % len(strategyNames))}, 8, 3)
+		g := newGuest(m.site, 1, 8)
+		play(m, g, 30)
+		if err := g.r.Packet(data); err == nil {
+			t.Skip("it happens to be one")
+		}
+		play(m, g, 60)
+		settle(t, g, 30)
+	})
+}
+
+// FuzzReceiverMessage gives a receiver any bytes for reliable messages, one after the other. What it hands out is events of the game, and it takes back nothing that it did not hand out
+// as provisional before.
 func FuzzReceiverMessage(f *testing.F) {
 	s := newSite(f, Options{}, 9, 3)
 	g := newGuest(s, 1, 9)
@@ -47,25 +76,51 @@ func FuzzReceiverMessage(f *testing.F) {
 		s.step()
 		g.tick()
 		for _, m := range g.inorder[:min(len(g.inorder), 1)] {
-			f.Add(m.data)
+			f.Add(m.data, m.data)
 		}
 	}
-	f.Add([]byte{messageBases, 1, 3, 1, 2, 0, 0})
-	f.Add([]byte{messageAdvance, 1})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := NewReceiver(s.p, ReceiverOptions{})
-		if r.Message(data) != nil {
-			if len(r.Events()) > 0 {
-				t.Fatal("events of a message that was refused")
-			}
-			return
+	m := newMirror(f, Options{}, 9, 3)
+	g = newGuest(m.site, 1, 9)
+	for range 60 {
+		m.advance(0.5, 0)
+		g.tick()
+		if n := len(g.inorder); n > 1 {
+			f.Add(g.inorder[n-2].data, g.inorder[n-1].data)
 		}
+	}
+	f.Add([]byte{messageBases, 1, 3, 1, 2, 0, 0}, []byte{messageAdvance, 1})
+	f.Add([]byte{messageLeading, 0, 5, 0, 0, 0, 0}, []byte{messageLeading, 2, 5, 0, 0, 0, 3, 5})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		r := NewReceiver(s.p, ReceiverOptions{})
 		w, err := testGame.New(world.Settings{Partial: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range r.Events() {
-			_ = w.Deliver(e.Emitted, e.Fields())
+		believed := map[world.Emitted]int{}
+		for _, data := range [][]byte{first, second} {
+			refused, settled := r.Message(data) != nil, r.Settled()
+			list := r.Events()
+			if refused && (len(list) > 0 || r.Settled() != settled) {
+				t.Fatal("events of a message that was refused")
+			}
+			for i := range list {
+				e := &list[i]
+				if e.Retracted {
+					believed[e.Emitted]--
+				}
+				if believed[e.Emitted] < 0 || e.Retracted && e.Provisional {
+					t.Fatalf("taken back without having been told: %+v", e)
+				}
+				if e.Provisional {
+					believed[e.Emitted]++
+				}
+				_ = e.Deliver(w)
+			}
+			for _, e := range r.believed {
+				if e.Tick <= r.Settled() {
+					t.Fatalf("settled at %d, and it waits for %+v", r.Settled(), e.Emitted)
+				}
+			}
 		}
 	})
 }

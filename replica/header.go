@@ -60,11 +60,17 @@ func (s *Sender) putAcks(enc codec.PacketEncoder, seq uint32) {
 	s.low = s.newest - min(s.newest, span) - 1 // numbers begin at 0
 	missing := rare
 	for p := s.newest - 1; p != s.low; p-- {
-		lost := !s.arrived.has(p)
+		lost := !s.arrived.has(p) || s.faded(p) && age(uint32(s.pub.tick), s.made[p&255].tick) <= recent
 		enc.Flag(lost, missing.chance())
 		missing.count(lost)
 	}
 	enc.Flag(s.undecided(), chanceUndecided)
+}
+
+// faded says that images from a packet may no longer be found though they are few ticks old, since there were several publications of a tick. Such a packet is not
+// counted on: it is said not to have arrived.
+func (s *Sender) faded(packet uint32) bool {
+	return s.pub.crowded && uint32(s.pub.count)-s.made[packet&255].count > recent
 }
 
 // undecided says whether a packet before the newest that arrived is still under

@@ -2,12 +2,12 @@ package replica
 
 import "github.com/coeval-dev/coeval/world"
 
-// recent is for how many ticks every image of an entity can be found, and so
+// recent is for how many publications every image of an entity can be found, and in ticks
 // how far back a history may reach. An older one can be found as long as it is some client's base.
 const recent = 120
 
 // maxRing is how many images an entity has at most besides those that are
-// pinned: a power of two above recent, as there is no more than one a tick.
+// pinned: a power of two above recent, as there is no more than one in a publication.
 const maxRing = 128
 
 // maxPinned bounds how many older images are kept of an entity. A client whose
@@ -36,7 +36,7 @@ type slot struct {
 // imageMeta is what is known of an image in the ring.
 type imageMeta struct {
 	number uint32
-	tick   uint32 // when it became so
+	since  uint32 // the publication in which it became so
 	pins   uint32 // how many clients have it as their base
 	owner  world.Player
 	sum    uint64 // its hash
@@ -49,7 +49,7 @@ type pinnedImage struct {
 }
 
 // push adds the newest image.
-func (s *slot) push(tick world.Tick, owner world.Player, image []int32) {
+func (s *slot) push(count uint32, owner world.Player, image []int32) {
 	s.number++
 	if len(s.meta) == 0 {
 		s.grow(2)
@@ -58,14 +58,14 @@ func (s *slot) push(tick world.Tick, owner world.Player, image []int32) {
 	if old := &s.meta[at]; old.number != 0 {
 		// It was true until the next one came.
 		next := &s.meta[(at+1)&(len(s.meta)-1)]
-		if uint32(tick)-next.tick <= recent && len(s.meta) < maxRing {
+		if count-next.since <= recent && len(s.meta) < maxRing {
 			s.grow(2 * len(s.meta))
 			at = int(s.number) & (len(s.meta) - 1)
 		} else if old.pins > 0 {
 			s.pin(at)
 		}
 	}
-	s.meta[at] = imageMeta{number: s.number, tick: uint32(tick), owner: owner, sum: imageSum(image)}
+	s.meta[at] = imageMeta{number: s.number, since: count, owner: owner, sum: imageSum(image)}
 	copy(s.row(at), image)
 }
 

@@ -18,6 +18,8 @@ type Publisher struct {
 	world    *world.World // the one published last
 	tick     world.Tick
 	count    uint64 // of publications
+	jumps    uint64 // of those, after which something may be there again that was gone
+	crowded  bool   // there was more than one publication of some tick
 
 	slots    []slot
 	free     [][]int32          // by class, since what had a slot before leaves memory of its size
@@ -27,6 +29,7 @@ type Publisher struct {
 	commands []int32            // by player: slots of their commands, or -1
 	unique   uint32
 
+	starts    map[world.ID]startImage // what the world starts with, which clients know without being told
 	startHash uint64
 
 	events eventLog
@@ -42,20 +45,26 @@ type places struct {
 // a client is expected to know without being told, if it starts from the same
 // settings: call it when the world is new, before its first tick.
 func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
-	if w.Game() != p.game {
-		return nil, fmt.Errorf("replica: a world of the game %s cannot be published by the protocol of %s", w.Game().Name(), p.game.Name())
-	}
 	b := &Publisher{
 		protocol: p,
 		places:   make([]places, len(p.game.Classes())),
 		others:   map[world.ID]int32{},
+		starts:   map[world.ID]startImage{},
 		free:     make([][]int32, len(p.classes)),
+	}
+	if err := b.fits(w); err != nil {
+		return nil, err
 	}
 	if p.commands >= 0 {
 		b.image = make([]int32, p.classes[p.commands].fields)
 	}
 	b.events.init(p)
-	b.publish(w, true)
+	for class := range p.game.Classes() {
+		for id := range w.Of(class) {
+			b.starts[id] = startImage{slices.Clone(w.Image(id)), w.Owner(id)}
+		}
+	}
+	b.publish(w, false)
 	b.events.keep(w)
 	b.startHash = startHash(w)
 	return b, nil
@@ -63,13 +72,22 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 
 // Publish takes what the last tick changed. It may be left out for some ticks,
 // and the world may have been copied over from another in between: what
-// counts is what differs from what was published before.
+// counts is what differs from what was published before. Events are those of the world's last tick; where a world may be taken back, use PublishLeading.
 func (b *Publisher) Publish(w *world.World) error {
+	if err := b.fits(w); err != nil {
+		return err
+	}
+	// Only if the world made exactly one step since then does it know what changed.
+	b.publish(w, b.world == w && w.Tick() == b.tick+1)
+	b.events.take(w, b.count)
+	b.events.tidy(w, b.count)
+	return nil
+}
+
+func (b *Publisher) fits(w *world.World) error {
 	if w.Game() != b.protocol.game {
 		return fmt.Errorf("replica: a world of the game %s cannot be published by the protocol of %s", w.Game().Name(), b.protocol.game.Name())
 	}
-	b.publish(w, false)
-	b.events.take(w, b)
 	return nil
 }
 
@@ -82,21 +100,28 @@ func (b *Publisher) Protocol() *Protocol { return b.protocol }
 // World is the world that was published last.
 func (b *Publisher) World() *world.World { return b.world }
 
-func (b *Publisher) publish(w *world.World, first bool) {
-	// Only if the world made exactly one step since then does it know what changed.
-	trust := b.world == w && w.Tick() == b.tick+1
+// publish takes the images of what changed. It trusts the world to know what that is, or compares everything.
+func (b *Publisher) publish(w *world.World, trust bool) {
 	b.count++
+	if !trust {
+		b.jumps++
+		b.crowded = b.crowded || b.world != nil && w.Tick() <= b.tick
+	}
 	b.world, b.tick = w, w.Tick()
 	for class, info := range b.protocol.game.Classes() {
 		for id := range w.Of(class) {
 			at := b.lookup(id)
-			if at < 0 {
-				at = b.enter(id, int32(class), info.Global())
-				s := &b.slots[at]
-				s.origin = w.Origin(id)
-			} else if trust && !w.Changed(id) {
+			if at >= 0 && trust && !w.Changed(id) {
 				b.slots[at].seen = b.count
 				continue
+			}
+			if at >= 0 && !trust && b.slots[at].origin != w.Origin(id) {
+				b.leave(at) // another one that was given the same identifier
+				at = -1
+			}
+			if at < 0 {
+				at = b.enter(id, int32(class), info.Global())
+				b.slots[at].origin = w.Origin(id)
 			}
 			s := &b.slots[at]
 			s.seen = b.count
@@ -106,10 +131,7 @@ func (b *Publisher) publish(w *world.World, first bool) {
 					continue
 				}
 			}
-			s.push(b.tick, owner, image)
-			if first {
-				s.first, s.firstOwner = slices.Clone(image), owner
-			}
+			s.push(uint32(b.count), owner, image)
 		}
 	}
 	b.publishCommands(w)
@@ -145,7 +167,7 @@ func (b *Publisher) publishCommands(w *world.World) {
 				continue
 			}
 		}
-		s.push(b.tick, p, b.image)
+		s.push(uint32(b.count), p, b.image)
 	}
 }
 
@@ -180,7 +202,11 @@ func (b *Publisher) lookup(id world.ID) int32 {
 
 func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
 	at := b.take(class)
-	b.slots[at].id = id
+	s := &b.slots[at]
+	s.id = id
+	if start, ok := b.starts[id]; ok {
+		s.first, s.firstOwner = start.image, start.owner
+	}
 	if id.Allocator() != 0 {
 		b.others[id] = at
 	} else {
@@ -193,7 +219,7 @@ func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
 		}
 		pl.slots[id.Index()] = at
 	}
-	if global {
+	if global && !slices.Contains(b.states, at) {
 		b.states = append(b.states, at)
 	}
 	return at

@@ -158,7 +158,7 @@ func (q *quake3Sender) header(enc codec.PacketEncoder, seq uint32) {
 func (q *quake3Sender) base(w *Worker, f *flight, r *record, sl *slot) (world.Player, int64) {
 	if r.bound {
 		if m, image := sl.find(q.said[q.s.handles[r.slot]].base); m != nil {
-			w.hist.Add(image, int32(min(f.tick-q.on.tick, 255)))
+			w.hist.Add(image, int32(min(age(f.tick, q.on.tick), 255)))
 			return m.owner, inWindow
 		}
 		r.bound = false // the image is too old to be found

@@ -107,7 +107,7 @@ func (q *quake3Receiver) header(dec codec.PacketDecoder, info packetInfo) (uint3
 	if dec.Err() != nil {
 		return 0, ErrPacket
 	}
-	return near(q.bits, eventBits, q.r.received), nil
+	return q.r.counted(q.bits, info.packet), nil
 }
 
 func (q *quake3Receiver) base(info packetInfo, n *news, newOwner bool) error {
@@ -130,7 +130,7 @@ func (q *quake3Receiver) base(info packetInfo, n *news, newOwner bool) error {
 		n.owner = e.owner
 	}
 	hist.Reset()
-	hist.Add(holds.image(e), int32(min(info.tick-q.on.tick, 255)))
+	hist.Add(holds.image(e), int32(min(age(info.tick, q.on.tick), 255)))
 	return nil
 }
 
@@ -217,21 +217,21 @@ func (q *quake3Receiver) show(info packetInfo, n *news, snap *Snapshot) {
 		r.entities = append(r.entities, nil)
 	}
 	e := r.entities[n.handle]
-	if n.what != held {
-		if e != nil {
-			snap.tell(e, info, n)
-		}
-		return
-	}
 	if e == nil {
 		e = new(entity)
 		r.entities[n.handle] = e
+	}
+	if n.what != held {
+		snap.tell(e, info, n) // also if it is gone before it came
+		return
 	}
 	if e.id != n.id || e.player != n.player {
 		if e.what != untold && int32(info.packet-e.told) < 0 {
 			return // the handle stands for something else by now
 		}
+		before := e.place()
 		*e = entity{id: n.id, player: n.player, class: n.class, origin: n.origin, bound: info.packet, images: e.images}
+		r.claim(n.handle, before, e, snap)
 	}
 	if !snap.tell(e, info, n) {
 		return

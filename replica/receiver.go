@@ -58,19 +58,25 @@ type Receiver struct {
 	start     map[world.ID]startImage
 	startHash uint64
 
-	entities []*entity // by handle
+	entities []*entity             // by handle
+	places   map[entityPlace]int32 // which handle stands for what is in a place
 	packets  [keepPackets]packetInfo
 	newest   uint32
 	any      bool
-	tick     world.Tick // the newest known
+	tick     world.Tick // of the newest packet
+	before   uint32     // messages before the newest packet
 
 	received uint32 // messages with events
 	events   []Event
 	eventBuf []byte
-	heard    int // events that were handed out
+	heard    int        // events that were handed out
+	believed []Event    // of those, which may be retracted
+	settling world.Tick // the settled tick that was heard of,
+	settled  world.Tick // and that was handed out
 
 	queue    []*Snapshot // not handed out yet
 	shown    *Snapshot   // handed out
+	handed   uint64      // how many were taken before the last of those that were handed out
 	pool     []*Snapshot
 	limbo    []spareImage // memory of images that a waiting snapshot may show
 	spare    [][][]int32  // memory of images, by class
@@ -112,6 +118,7 @@ type entity struct {
 	again  bool   // there is a floor
 	told   uint32 // the packet that spoke of it last
 	what   uint8  // and what that said
+	passed bool   // what stands in its place was later bound to another handle
 	images []gotImage
 }
 
@@ -133,6 +140,7 @@ type packetInfo struct {
 	first  bool
 	more   bool
 	valid  bool
+	acks   acks
 }
 
 // scratch is what a packet says, before it is known to be right.
@@ -141,10 +149,7 @@ type scratch struct {
 	image []int32
 	hist  codec.History
 	part  codec.History
-	acked packetSet
-	from  uint32 // the newest that is acknowledged
-	low   uint32 // those up to this one are not
-	known bool
+	acks  acks
 	holes bool // some that the server may count on are missing here
 
 	missing int32 // the handle of the entity whose base is not here, or -1
@@ -165,7 +170,7 @@ type news struct {
 
 // NewReceiver makes a receiver that holds nothing.
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
-	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick, spare: make([][][]int32, len(p.classes))}
+	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick, places: map[entityPlace]int32{}, spare: make([][][]int32, len(p.classes))}
 	switch p.options.Strategy {
 	case Quake3:
 		r.classic = &quake3Receiver{r: r}
@@ -218,7 +223,7 @@ func (r *Receiver) Stats() ReceiverStats {
 	return s
 }
 
-// Tick is the newest of the ticks that packets told of.
+// Tick is that of the newest packet.
 func (r *Receiver) Tick() world.Tick { return r.tick }
 
 // Image gives what the receiver holds of an entity in view: for tools and tests. The scan takes its time.
@@ -244,7 +249,7 @@ func (r *Receiver) Packet(data []byte) error {
 		}
 		switch {
 		case errors.Is(err, ErrEpoch):
-		case errors.Is(err, errTwice) && r.classic != nil:
+		case errors.Is(err, errTwice):
 			r.stats.Stale++ // the first one counts
 		case errors.Is(err, ErrStale):
 			r.stats.Stale++
@@ -323,8 +328,8 @@ func (r *Receiver) Message(data []byte) error {
 	}
 	m := message{data[1:], nil}
 	switch data[0] {
-	case messageEvents:
-		err := r.hear(&m)
+	case messageEvents, messageLeading:
+		err := r.hear(&m, data[0] == messageLeading)
 		if err == nil && r.classic != nil {
 			r.classic.counted()
 		}

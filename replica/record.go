@@ -5,7 +5,7 @@ import "github.com/coeval-dev/coeval/world"
 // record is what a server knows about one client and one entity.
 type record struct {
 	slot   int32
-	unique uint32 // of the slot when the record was made: another one there means that the entity is no more
+	unique uint32 // of the slot when the record was made: another one there means that the entity is no more; 0 if the handle is free
 	mark   uint32 // the last Look that found it in view, for commands
 
 	want  uint8 // what the client should be told: held, left or removed
@@ -26,6 +26,9 @@ type record struct {
 	acked uint8 // how many images the client is known to hold
 	front uint8 // where the newest is in the ring
 	acks  [16]ack
+
+	id     world.ID // of the entity that the handle stands for
+	before world.ID // of the one that the client may think it stands for, from before
 }
 
 // ack is an image that a client is known to hold.

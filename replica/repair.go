@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ErrMessage is wrapped by the errors of Sender.Message and Receiver.Message:
@@ -64,8 +65,8 @@ func (s *Sender) reject(packet uint32) {
 	}
 	s.arrived.drop(packet)
 	for i := range s.records {
-		if r := &s.records[i]; r.unique != 0 {
-			s.disown(r, packet)
+		if s.records[i].unique != 0 {
+			s.disown(int32(i), packet)
 		}
 	}
 	if s.newest == packet {
@@ -80,7 +81,8 @@ func (s *Sender) reject(packet uint32) {
 }
 
 // disown forgets that the client has what a packet said of an entity.
-func (s *Sender) disown(r *record, packet uint32) {
+func (s *Sender) disown(h int32, packet uint32) {
+	r := &s.records[h]
 	number, newest := r.disown(packet)
 	if newest {
 		if r.acked > 0 {
@@ -94,24 +96,10 @@ func (s *Sender) disown(r *record, packet uint32) {
 	if r.packet == packet {
 		r.told = untold
 		s.stale = true
-		if r.want != held && r.unique != 0 {
-			s.goAgain(r)
+		if r.want != held && !slices.Contains(s.leaving, h) {
+			s.leaving = append(s.leaving, h) // that it is gone must be told once more
 		}
 	}
-}
-
-// goAgain lists an entity that must be told to have gone once more.
-func (s *Sender) goAgain(r *record) {
-	h := s.handles[r.slot]
-	if h < 0 || &s.records[h] != r {
-		return
-	}
-	for _, l := range s.leaving {
-		if l == h {
-			return
-		}
-	}
-	s.leaving = append(s.leaving, h)
 }
 
 // refresh sends an entity as if the client had never heard of it.

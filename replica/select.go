@@ -15,6 +15,7 @@ type todo struct {
 // collect lists what the client should be told, and estimates how many bits it
 // takes.
 func (s *Sender) collect(w *Worker) (need float32) {
+	s.renew()
 	if s.relay {
 		s.relayCommands()
 	}
@@ -104,7 +105,7 @@ func (p *Policy) interval(priority float32) uint32 {
 // to be told yet.
 func (s *Sender) waits(r *record, sl *slot) bool {
 	policy := &s.pub.protocol.classes[sl.class].policy
-	return policy.Interval > 0 && uint32(s.pub.tick)-r.tick < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl)
+	return policy.Interval > 0 && age(uint32(s.pub.tick), r.tick) < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl)
 }
 
 // owned says whether the owner is still the one that the client was told: a

@@ -35,6 +35,7 @@ type Sender struct {
 	handles []int32  // by slot: the handle, or -1
 	spare   handleSet
 	looks   uint32
+	jumps   uint64   // the publisher's, when the view was last looked over
 	view    []glance // what is in view: states, entities in order of identifier, commands
 	old     []glance
 	states  int     // how many states there are in view,
@@ -46,6 +47,7 @@ type Sender struct {
 	next     uint32       // number of the next packet
 	arrived  packetSet    // which of the latest packets have
 	counts   [256]uint8   // messages with events before each of them
+	made     [256]madeAt  // and when it was made
 	newest   uint32       // the newest that arrived
 	any      bool         // any has
 	low      uint32       // packets up to this one are outside of the present packet's window
@@ -60,9 +62,14 @@ type Sender struct {
 	staged   []stagedPart // of the present snapshot
 
 	events   uint64 // place in the publisher's log
+	since    uint64 // where that was at first
 	messages messageQueue
-	doubt    []int32  // handles whose bases the client wants to compare
-	sparks   []uint64 // unreliable events that wait for a packet
+	said     world.Tick // the settled tick that the client was told
+	saidAt   uint64     // in which publication
+	due      world.Tick // it waits to hear that this one is settled; 0 if it waits for nothing
+	doubted  world.Tick // the last tick of which it was told something that may be retracted
+	doubt    []int32    // handles whose bases the client wants to compare
+	sparks   []uint64   // unreliable events that wait for a packet
 
 	classic classic // what an older strategy does its own way; nil for Coeval
 	tail    int     // bits that a packet keeps free for what follows the entities
@@ -79,7 +86,11 @@ type glance struct {
 	unique   uint32
 	number   uint32 // the image that the client was told, 0 if it must be told anew
 	priority float32
+	player   world.Player // whose command it is, if it is one
 }
+
+// madeAt is when a packet was made.
+type madeAt struct{ count, tick uint32 }
 
 // stagedPart is a packet that was encoded and has not been sent.
 type stagedPart struct {
@@ -115,7 +126,8 @@ func NewSender(b *Publisher, o SenderOptions) *Sender {
 		s.cost[i] = 64
 	}
 	s.events = b.events.end()
-	s.messages.saved(b)
+	s.since = s.events
+	s.tellSaved()
 	s.see(nil)
 	return s
 }
@@ -143,6 +155,7 @@ func (s *Sender) unbase(r *record) {
 func (s *Sender) Look(v *interest.View) { s.see(v.Entries()) }
 
 func (s *Sender) see(entries []interest.Entry) {
+	s.renew()
 	s.looks++
 	old, view := s.view, s.old[:0]
 	for i, at := range s.pub.states {
@@ -189,7 +202,31 @@ func (s *Sender) glance(at int32, priority float32) glance {
 	r := &s.records[h]
 	r.want = held
 	sl := &s.pub.slots[at]
-	return glance{id: sl.id, handle: h, slot: at, unique: sl.unique, number: r.heard(), priority: priority}
+	return glance{id: sl.id, handle: h, slot: at, unique: sl.unique, number: r.heard(), priority: priority, player: sl.player}
+}
+
+// renew finds what is in view under the same name as before and is something else, or went and came again. Only where a world was taken back can that be.
+func (s *Sender) renew() {
+	if s.jumps == s.pub.jumps {
+		return
+	}
+	s.jumps = s.pub.jumps
+	for i := range s.view {
+		g := &s.view[i]
+		if s.pub.slots[g.slot].unique == g.unique {
+			continue
+		}
+		at := s.pub.command(g.player)
+		if g.player == world.Nobody {
+			at = s.pub.lookup(g.id)
+		}
+		if at < 0 {
+			continue // it is gone, as will be found
+		}
+		s.lose(g.handle)
+		*g = s.glance(at, g.priority)
+		s.records[g.handle].mark = s.looks
+	}
 }
 
 // heard is the image that the client was told last, 0 if it must be told anew.
@@ -253,13 +290,25 @@ func (s *Sender) handle(at int32) int32 {
 			return h
 		}
 	}
-	h := s.spare.take()
+	sl := &s.pub.slots[at]
+	h := s.unused(sl.id)
 	if int(h) == len(s.records) {
 		s.records = append(s.records, record{})
 	}
-	s.records[h] = record{slot: at, unique: unique, since: s.next}
+	s.records[h] = record{slot: at, unique: unique, id: sl.id, before: s.records[h].before, since: s.next}
 	s.handles[at] = h
 	return h
+}
+
+// unused gives a free handle that did not stand for the same entity last: the client would take it for what it was, and count on images that are forgotten here.
+func (s *Sender) unused(id world.ID) int32 {
+	h := s.spare.take()
+	if id == world.None || int(h) == len(s.records) || s.records[h].before != id {
+		return h
+	}
+	other := s.unused(id)
+	s.spare.put(h)
+	return other
 }
 
 // forget frees the handle of what the client will not be told of any more.
@@ -269,7 +318,11 @@ func (s *Sender) forget(h int32) {
 	if s.handles[r.slot] == h {
 		s.handles[r.slot] = -1
 	}
-	*r = record{}
+	before := r.before
+	if r.sends > 0 {
+		before = r.id
+	}
+	*r = record{before: before}
 	s.spare.put(h)
 }
 
@@ -292,7 +345,7 @@ func (s *Sender) sweep() {
 			continue
 		}
 		out++
-		if age := now - r.tick; at < 0 || age > oldest {
+		if age := age(now, r.tick); at < 0 || age > oldest {
 			oldest, at = age, int32(h)
 		}
 	}

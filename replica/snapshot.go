@@ -1,8 +1,8 @@
 package replica
 
 import (
-	"github.com/coeval-dev/coeval/bits"
-	"github.com/coeval-dev/coeval/codec"
+	"slices"
+
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,6 +22,8 @@ type Snapshot struct {
 	Behind   bool
 	// Certain says that whatever is in view, and neither in Updates nor Deferred, is as it was last told.
 	Certain bool
+	// Settled is Receiver.Settled, as of when the snapshot is handed out.
+	Settled world.Tick
 	// Report says that the next two are there: only the first packet of a snapshot has them.
 	Report bool
 	// Early is by how many quarters of a tick the newest command came before it was needed; negative if it was late.
@@ -29,6 +31,8 @@ type Snapshot struct {
 	// Repeated is how many commands the server had to make up since its last report.
 	Repeated int
 
+	packet uint32
+	taken  uint64  // how many were taken before it
 	count  uint32  // messages that must come before it
 	data   []byte  // fields of events
 	images []int32 // of updates, for the older strategies
@@ -61,17 +65,6 @@ type Relayed struct {
 	Image  []int32
 }
 
-// An Event is something that happened once, as it came from the server.
-type Event struct {
-	world.Emitted
-	Delivery world.Delivery
-	data     []byte
-}
-
-// Fields gives a reader that stands before the event's fields, for
-// World.Deliver.
-func (e *Event) Fields() *bits.Reader { return bits.NewReader(e.data) }
-
 // snapshot gives an empty one.
 func (r *Receiver) snapshot() *Snapshot {
 	n := len(r.pool)
@@ -86,33 +79,45 @@ func (r *Receiver) snapshot() *Snapshot {
 
 // commit takes over what a packet said, now that it is known to be right.
 func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
+	info.acks = r.work.acks
 	r.packets[info.packet%keepPackets] = info
-	if !r.any || int32(info.packet-r.newest) > 0 {
-		r.newest, r.any = info.packet, true
+	snap.packet, snap.taken = info.packet, r.stats.Packets
+	if snap.count = info.count; r.classic == nil {
+		snap.count = r.counted(info.count, info.packet)
 	}
-	r.tick = max(r.tick, snap.Tick)
+	if !r.any || int32(info.packet-r.newest) > 0 {
+		r.newest, r.any, r.tick, r.before = info.packet, true, snap.Tick, snap.count
+	}
 	if r.classic != nil {
-		snap.count = info.count
 		r.classic.commit(info, snap)
 		r.enqueue(snap)
 		return
 	}
-	// The count is known by its lowest bits; messages come in order.
-	snap.count = near(info.count, eventBits, r.received)
 	for i := range r.work.list {
 		n := &r.work.list[i]
 		r.displace(n, snap)
-		e := r.place(n, info)
+		e := r.place(n, info, snap)
 		if n.what == held {
 			e.add(r, info, n)
 		}
 		if e.what != untold && int32(info.packet-e.told) < 0 {
 			continue // something newer is known
 		}
-		e.told, e.what = info.packet, n.what
-		snap.add(e)
+		e.say(info.packet, n.what)
+		if !e.passed {
+			snap.add(e)
+		}
 	}
 	r.enqueue(snap)
+}
+
+// counted completes the count of messages before a packet, of which the lowest bits are known: it is near to what has come, and not above that of a later packet.
+func (r *Receiver) counted(low, packet uint32) uint32 {
+	count := near(low, eventBits, r.received)
+	if r.any && int32(packet-r.newest) < 0 && int32(count-r.before) > 0 {
+		count = r.before - (r.before-low)&(1<<eventBits-1)
+	}
+	return count
 }
 
 // enqueue lets a snapshot wait for Next.
@@ -140,8 +145,50 @@ func (r *Receiver) displace(n *news, snap *Snapshot) {
 	}
 }
 
+// say notes what was last told of an entity.
+func (e *entity) say(packet uint32, what uint8) {
+	if e.passed && what == held {
+		what = left
+	}
+	e.told, e.what = packet, what
+}
+
+// entityPlace is where an entity stands in a world, whichever it is that stands there; or whose commands it is.
+type entityPlace struct {
+	id     world.ID
+	player world.Player
+}
+
+func (e *entity) place() entityPlace {
+	return entityPlace{world.MakeID(e.id.Class(), e.id.Allocator(), e.id.Index(), 0), e.player}
+}
+
+// claim sees that what stands in a place of the world is known by one handle. A server may bind another entity that has the place to another handle, or if it takes its
+// world back, the same one, and packets overtake each other. What was bound last counts; what is said under the other handle has no effect on what is shown.
+func (r *Receiver) claim(h int32, before entityPlace, e *entity, snap *Snapshot) {
+	if holds, ok := r.places[before]; ok && holds == h {
+		delete(r.places, before)
+	}
+	place := e.place()
+	if holds, ok := r.places[place]; ok && holds != h {
+		other := r.entities[holds]
+		if int32(other.bound-e.bound) > 0 {
+			e.passed = true
+			return
+		}
+		other.passed = true
+		if other.what == held {
+			other.what = left
+			if e.id != other.id || e.what != untold { // nothing will be told of it that would do
+				snap.add(other)
+			}
+		}
+	}
+	r.places[place] = h
+}
+
 // place finds the entity of a handle, or makes it what the handle stands for now.
-func (r *Receiver) place(n *news, info packetInfo) *entity {
+func (r *Receiver) place(n *news, info packetInfo, snap *Snapshot) *entity {
 	for int(n.handle) >= len(r.entities) {
 		r.entities = append(r.entities, nil)
 	}
@@ -153,7 +200,7 @@ func (r *Receiver) place(n *news, info packetInfo) *entity {
 	if !n.bind {
 		return e
 	}
-	if e.id == n.id && e.player == n.player && !e.unsure {
+	if e.id == n.id && e.player == n.player && !e.unsure && !(e.what == removed && int32(info.packet-e.told) > 0) {
 		if int32(info.packet-e.bound) < 0 {
 			e.bound = info.packet
 		}
@@ -164,7 +211,9 @@ func (r *Receiver) place(n *news, info packetInfo) *entity {
 	if e.what != untold && int32(info.packet-e.told) < 0 {
 		now.told, now.what = e.told, left // it was overtaken by the news that it is gone
 	}
+	before := e.place()
 	*e = now
+	r.claim(n.handle, before, e, snap)
 	return e
 }
 
@@ -217,17 +266,19 @@ func (r *Receiver) memory(class int32, fields int) []int32 {
 
 // useless counts the oldest images that no packet can be based on any more: the
 // server looks at the newest depth that it knows to have arrived, or if they
-// are all older than the latest packets, at the newest keepOld that it sent.
+// are all older than the latest packets, at the newest keepOld that it sent. What it knew is what the oldest packet says
+// that may still come.
 func (e *entity) useless(r *Receiver) int {
-	w := &r.work
-	acked := 0
-	for i := len(e.images) - 1; i >= 0; i-- {
-		p := e.images[i].packet
-		if w.known && int32(p-w.from) <= 0 && int32(p-w.low) > 0 && w.acked.has(p) {
-			acked++
-		}
-		if acked > depth && r.newest-p > overtaken {
-			return i
+	oldest := &r.packets[(r.newest-overtaken)%keepPackets]
+	if oldest.same(r.newest - overtaken) {
+		acked := 0
+		for i := len(e.images) - 1; i >= 0; i-- {
+			if oldest.acks.has(e.images[i].packet) {
+				acked++
+			}
+			if acked > depth+slack {
+				return i
+			}
 		}
 	}
 	old := 0
@@ -236,6 +287,9 @@ func (e *entity) useless(r *Receiver) int {
 	}
 	return max(old-keepOld, 0)
 }
+
+// slack is how many images are kept beyond those that the server looks at, as it may learn that one of those was of no use.
+const slack = 3
 
 // add lists the newest of an entity.
 func (s *Snapshot) add(e *entity) {
@@ -268,118 +322,33 @@ func (r *Receiver) Next() *Snapshot {
 			continue
 		}
 		r.queue = append(r.queue[:i], r.queue[i+1:]...)
-		r.shown = s
+		if s.taken < r.handed { // others were made knowing of it, and did not have to wait
+			r.recheck(s)
+		}
+		r.handed = max(r.handed, s.taken)
+		r.shown, s.Settled = s, r.settled
 		return s
 	}
 	return nil
 }
 
-// hear takes a message with events.
-func (r *Receiver) hear(m *message) error {
-	kept, buf := len(r.events), len(r.eventBuf)
-	for m.err == nil && len(m.data) > 0 {
-		var e Event
-		kinds := uint64(len(r.protocol.game.Events()))
-		e.Kind = uint16(m.number(kinds - 1))
-		e.Tick = world.Tick(m.number(1<<62 - 1))
-		e.Ordinal = uint16(m.number(1<<16 - 1))
-		e.About = m.id()
-		e.By = m.id()
-		n := int(m.number(maxEventBits))
-		e.data = m.bytes((n + 7) / 8)
-		if m.err == nil {
-			e.Delivery = r.protocol.game.Events()[e.Kind].Delivery()
-			r.eventBuf = append(r.eventBuf, e.data...)
-			e.data = r.eventBuf[len(r.eventBuf)-len(e.data):]
-			r.events = append(r.events, e)
-		}
-	}
-	if m.err == nil && len(r.events) > maxEvents {
-		m.fail("too many events that no one takes")
-	}
-	if m.err != nil {
-		r.events, r.eventBuf = r.events[:kept], r.eventBuf[:buf]
-		return m.err
-	}
-	r.received++
-	return nil
+// recheck leaves out of a snapshot what newer ones have told.
+func (r *Receiver) recheck(s *Snapshot) {
+	n := len(s.Updates) + len(s.Commands)
+	s.Updates = slices.DeleteFunc(s.Updates, func(u Update) bool {
+		return r.outdated(&entity{id: u.ID}, u.What == Held, s.packet)
+	})
+	s.Commands = slices.DeleteFunc(s.Commands, func(c Relayed) bool {
+		return r.outdated(&entity{player: c.Player}, c.Image != nil, s.packet)
+	})
+	s.Certain = s.Certain && n == len(s.Updates)+len(s.Commands)
 }
 
-// maxEvents is how many reliable events may wait to be taken.
-const maxEvents = 1 << 16
-
-// id reads an identifier as appendID writes it.
-func (m *message) id() world.ID {
-	generation := m.number(1<<24 - 1)
-	if generation == 0 {
-		return world.None
-	}
-	class, allocator, index := m.number(254), m.number(1<<12-1), m.number(1<<20-1)
-	return world.MakeID(int(class), int(allocator), int(index), int(generation))
-}
-
-// Events gives the reliable events that have come, in order, and takes them
-// off the receiver. Take them before Next, since they come before what it
-// gives. One that is older than its kind's Life is left out, unless it is saved. They are good until the next call.
-func (r *Receiver) Events() []Event {
-	if r.heard > 0 {
-		r.events = append(r.events[:0], r.events[r.heard:]...)
-		r.heard = 0
-		if len(r.events) == 0 {
-			r.eventBuf = r.eventBuf[:0]
-		}
-	}
-	kept := r.events[:0]
-	for i := range r.events {
-		if !r.tooOld(&r.events[i]) {
-			kept = append(kept, r.events[i])
-		}
-	}
-	r.events = kept
-	r.heard = len(kept)
-	return kept
-}
-
-func (r *Receiver) tooOld(e *Event) bool {
-	life := r.protocol.game.Events()[e.Kind].Life()
-	return life > 0 && e.Delivery != world.Saved && r.tick > e.Tick+world.Tick(life)
-}
-
-// readSparks reads unreliable events.
-func (r *Receiver) readSparks(dec codec.PacketDecoder, snap *Snapshot) error {
-	p := r.protocol
-	for dec.Flag(chanceEvent) {
-		var e Event
-		e.Kind = uint16(dec.Bits(p.kindBits))
-		e.Tick = snap.Tick - world.Tick(getNumber(dec))
-		e.Ordinal = uint16(getNumber(dec))
-		if dec.Flag(chanceBy) {
-			e.About = p.getID(dec)
-		}
-		if e.By = e.About; !dec.Flag(chanceBy) {
-			e.By = world.None
-			if dec.Flag(chanceBy) {
-				e.By = p.getID(dec)
-			}
-		}
-		n := getNumber(dec)
-		if dec.Err() != nil || n > maxEventBits || int(e.Kind) >= len(p.game.Events()) {
-			return ErrPacket
-		}
-		e.Delivery = p.game.Events()[e.Kind].Delivery()
-		from := len(snap.data)
-		for ; n > 0; n -= min(n, 8) {
-			snap.data = append(snap.data, byte(dec.Bits(uint(min(n, 8)))))
-		}
-		if dec.Err() != nil {
-			return ErrPacket
-		}
-		e.data = snap.data[from:]
-		if !r.tooOld(&e) {
-			snap.Events = append(snap.Events, e)
-		}
-	}
-	return nil
+// outdated says whether it is no longer so that something is there as a packet said, or that it is gone.
+func (r *Receiver) outdated(what *entity, there bool, packet uint32) bool {
+	h, ok := r.places[what.place()]
+	is := ok && r.entities[h].what == held && r.entities[h].id == what.id
+	return is != there || there && r.entities[h].told != packet
 }
 
 // Apply brings a partial world up to what has come: its tick is that of the
@@ -399,7 +368,7 @@ func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
 	}
 	for _, e := range r.Events() {
 		begin()
-		if e2 := w.Deliver(e.Emitted, e.Fields()); e2 != nil {
+		if e2 := e.Deliver(w); e2 != nil {
 			fail(e2)
 		}
 	}
@@ -414,7 +383,7 @@ func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
 			}
 		}
 		for i := range s.Events {
-			if e2 := w.Deliver(s.Events[i].Emitted, s.Events[i].Fields()); e2 != nil {
+			if e2 := s.Events[i].Deliver(w); e2 != nil {
 				fail(e2)
 			}
 		}

@@ -59,6 +59,37 @@ func (w *World) Deliver(e Emitted, r *bits.Reader) error {
 	return nil
 }
 
+// Retract takes back an event that was delivered, or predicted, since it did not happen after all: how clients learn that their server, whose world may be taken
+// back, was wrong. It is listed no more, neither by SavedEvents nor among the events of the present tick. It says whether there was anything to take back.
+func (w *World) Retract(e Emitted) bool {
+	if !w.settings.Partial || int(e.Kind) >= len(w.events) {
+		return false
+	}
+	t := w.events[e.Kind]
+	saved := t.named(e, true)
+	if saved >= 0 {
+		t.drop(saved, true)
+	}
+	now := t.named(e, false)
+	if now < 0 {
+		return saved >= 0
+	}
+	t.drop(now, false)
+	kept := w.order[:0]
+	for _, r := range w.order {
+		switch {
+		case r.kind != e.Kind || int(r.index) < now:
+		case int(r.index) == now:
+			continue
+		default:
+			r.index--
+		}
+		kept = append(kept, r)
+	}
+	w.order = kept
+	return true
+}
+
 // silence forgets the events of the tick.
 func (w *World) silence() {
 	for i := range w.order {
@@ -90,6 +121,15 @@ func (t *eventsOf[E]) keep(e Emitted) {
 		return
 	}
 	t.saved.insert(t.saved.after(e.Tick), e, t.spare)
+}
+
+// drop takes an event out.
+func (t *eventsOf[E]) drop(i int, saved bool) {
+	l := t.of(saved)
+	l.records = append(l.records[:i], l.records[i+1:]...)
+	copy(l.values[i:], l.values[i+1:])
+	clear(l.values[len(l.values)-1:])
+	l.values = l.values[:len(l.values)-1]
 }
 
 // named finds an event by its name, or gives -1. Saved ones stand in order of tick; those of this tick are few.

@@ -352,3 +352,83 @@ func BenchmarkDeliver(b *testing.B) {
 		}
 	}
 }
+
+// TestRetract takes back what was delivered: of two in one tick, of saved ones among others, and of what is not there.
+func TestRetract(t *testing.T) {
+	w, p := newArena(t, Settings{Seed: 1}), newArena(t, Settings{Seed: 1, Partial: true})
+	in, inputs := arena.NewInputs(), RandomInputs(arena, 1, 8)
+	var kept []string // names of saved events that were not taken back
+	taken, several := 0, 0
+	for range 1500 {
+		inputs(w.Tick()+1, in)
+		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		p.SetTick(w.Tick())
+		carry(t, p, w)
+		var want []string
+		i := 0
+		for e, v := range w.Happened {
+			if i++; i%2 == 0 {
+				want = append(want, fmt.Sprintf("%+v %+v", e, v))
+				if arena.Events()[e.Kind].Delivery() == Saved {
+					kept = append(kept, fmt.Sprintf("%+v", e))
+				}
+				continue
+			}
+			if !p.Retract(e) || p.Retract(e) {
+				t.Fatalf("%+v is not taken back once", e)
+			}
+			taken++
+		}
+		if i > 2 {
+			several++
+		}
+		if got := happened(p); !slices.Equal(got, want) {
+			t.Fatalf("tick %d: %v is left of what should be %v", w.Tick(), got, want)
+		}
+		if w.Retract(Emitted{}) || p.Retract(Emitted{Kind: 999}) {
+			t.Fatal("what was never there is taken back")
+		}
+	}
+	if taken == 0 || several == 0 || len(kept) == 0 {
+		t.Fatalf("%d taken back, %d ticks with several, %d kept: nothing was tried", taken, several, len(kept))
+	}
+	var saved []string
+	for e := range p.SavedHappened {
+		saved = append(saved, fmt.Sprintf("%+v", e))
+	}
+	slices.Sort(saved)
+	slices.Sort(kept)
+	if !slices.Equal(saved, kept) {
+		t.Errorf("%d are saved, %d should be", len(saved), len(kept))
+	}
+}
+
+// TestNewEvent makes events of their images alone.
+func TestNewEvent(t *testing.T) {
+	w := newArena(t, Settings{Seed: 2})
+	in, inputs := arena.NewInputs(), RandomInputs(arena, 2, 8)
+	var sync bits.Sync
+	n := 0
+	for range 300 {
+		inputs(w.Tick()+1, in)
+		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+			t.Fatal(err)
+		}
+		for e, v := range w.Happened {
+			info := arena.Events()[e.Kind]
+			image, other := make([]int32, info.Layout().Len()), info.New()
+			if err := errors.Join(info.Layout().Pack(&sync, v, image), info.Layout().Unpack(&sync, other, image)); err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprintf("%+v", other) != fmt.Sprintf("%+v", v) {
+				t.Fatalf("%+v became %+v", v, other)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		t.Fatal("nothing happened")
+	}
+}

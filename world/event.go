@@ -130,6 +130,9 @@ func (e *EventInfo) Old(emitted, now Tick) bool {
 // Layout makes and reads the events' images.
 func (e *EventInfo) Layout() *bits.Layout { return e.layout }
 
+// New makes an empty event of this kind, for its Layout to fill from an image: for programs that have images of events and need their fields.
+func (e *EventInfo) New() bits.Syncer { return reflect.New(e.typ).Interface().(bits.Syncer) }
+
 // Emitted is what is known of an event apart from its fields.
 type Emitted struct {
 	Name         // who emitted it and when: the same on every machine that computes or predicts it
@@ -158,6 +161,7 @@ type eventTable interface {
 	named(e Emitted, saved bool) int
 	list(e Emitted, known int) int
 	keep(e Emitted)
+	drop(i int, saved bool)
 }
 
 type eventsOf[E any] struct {

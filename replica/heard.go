@@ -1,0 +1,227 @@
+package replica
+
+import (
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// An Event is something that happened once, as it came from the server; or the word that one which came before did not happen.
+type Event struct {
+	world.Emitted
+	Delivery world.Delivery
+	// Provisional says that the server may still take it back: it is certain when Receiver.Settled reaches its tick.
+	Provisional bool
+	// Retracted says that it came as provisional before, and did not happen after all. Its fields are those that it came with.
+	Retracted bool
+	data      []byte
+}
+
+// Fields gives a reader that stands before the event's fields, for
+// World.Deliver.
+func (e *Event) Fields() *bits.Reader { return bits.NewReader(e.data) }
+
+// Deliver lets a partial world hear of the event, or takes it back there if it was retracted.
+func (e *Event) Deliver(w *world.World) error {
+	if e.Retracted {
+		w.Retract(e.Emitted)
+		return nil
+	}
+	return w.Deliver(e.Emitted, e.Fields())
+}
+
+// hear takes a message with events. In one of a world that may be taken back each says how much it is to be believed.
+func (r *Receiver) hear(m *message, leading bool) error {
+	kept, buf, settled := len(r.events), len(r.eventBuf), r.settling
+	for m.err == nil && len(m.data) > 0 {
+		head, standing := m.number(1<<18), Confirmed
+		if leading {
+			head, standing = head>>2, Standing(head&3)
+		}
+		if standing == settling && head == 0 {
+			settled = max(settled, world.Tick(m.number(1<<62-1)))
+			continue
+		}
+		if standing == settling || head >= uint64(len(r.protocol.game.Events())) {
+			m.fail("an event that the game does not have")
+			break
+		}
+		e := Event{Provisional: standing == Provisional, Retracted: standing == Retracted}
+		e.Kind = uint16(head)
+		e.Tick = world.Tick(m.number(1<<62 - 1))
+		e.Ordinal = uint16(m.number(1<<16 - 1))
+		e.About = m.id()
+		e.By = m.id()
+		if !e.Retracted {
+			n := int(m.number(maxEventBits))
+			e.data = m.bytes((n + 7) / 8)
+		}
+		if m.err == nil {
+			e.Delivery = r.protocol.game.Events()[e.Kind].Delivery()
+			r.keep(&e, e.data)
+			r.events = append(r.events, e)
+		}
+	}
+	if m.err == nil && len(r.events) > maxEvents {
+		m.fail("too many events that no one takes")
+	}
+	if m.err != nil {
+		r.events, r.eventBuf = r.events[:kept], r.eventBuf[:buf]
+		return m.err
+	}
+	r.settling = settled
+	r.received++
+	return nil
+}
+
+// keep copies an event's fields to where they are good until all events have been taken.
+func (r *Receiver) keep(e *Event, data []byte) {
+	r.eventBuf = append(r.eventBuf, data...)
+	e.data = r.eventBuf[len(r.eventBuf)-len(data):]
+}
+
+// maxEvents is how many reliable events may wait to be taken, and how many of those that were may be retracted.
+const maxEvents = 1 << 16
+
+// id reads an identifier as appendID writes it.
+func (m *message) id() world.ID {
+	generation := m.number(1<<24 - 1)
+	if generation == 0 {
+		return world.None
+	}
+	class, allocator, index := m.number(254), m.number(1<<12-1), m.number(1<<20-1)
+	return world.MakeID(int(class), int(allocator), int(index), int(generation))
+}
+
+// Events gives the reliable events that have come, in order, and takes them
+// off the receiver. Take them before Next, since they come before what it
+// gives. One that is older than its kind's Life is left out, unless it is saved. They are good until the next call.
+//
+// Where the server's world may be taken back, an event comes as Provisional. Later either Settled reaches its tick, and it is certain; or it comes once more, as
+// Retracted.
+func (r *Receiver) Events() []Event {
+	if r.heard > 0 {
+		r.events = append(r.events[:0], r.events[r.heard:]...)
+		r.heard = 0
+		if len(r.events) == 0 {
+			r.eventBuf = r.eventBuf[:0]
+		}
+	}
+	kept := r.events[:0]
+	for i := range r.events {
+		e := r.events[i]
+		switch {
+		case e.Retracted && !r.disbelieve(&e) || !e.Retracted && r.tooOld(&e):
+			continue
+		case e.Provisional && e.Tick <= r.settled:
+			e.Provisional = false // it is certain, whatever was said
+		case e.Provisional:
+			r.believe(&e)
+		}
+		kept = append(kept, e)
+	}
+	r.events = kept
+	r.heard = len(kept)
+	r.settle()
+	return kept
+}
+
+// Settled is the last tick of which the server is known to take nothing back: an event up to there that was not retracted did happen. It is as of
+// the last call of Events. A server tells of it within a quarter of a second where there are events to be certain of, and otherwise about once a second. For one that never takes anything back it is
+// 0, and no event is provisional.
+func (r *Receiver) Settled() world.Tick { return r.settled }
+
+// believe remembers an event that may be retracted. If there are too many, the first is taken for certain.
+func (r *Receiver) believe(e *Event) {
+	if len(r.believed) == maxEvents {
+		r.unbelieve(0)
+	}
+	n := len(r.believed)
+	if n < cap(r.believed) {
+		r.believed = r.believed[:n+1] // with the memory it had
+	} else {
+		r.believed = append(r.believed, Event{})
+	}
+	b := &r.believed[n]
+	data := append(b.data[:0], e.data...)
+	*b = *e
+	b.data = data
+}
+
+// disbelieve finds what an event retracts. It reports false if that was never handed out, or is certain.
+func (r *Receiver) disbelieve(e *Event) bool {
+	for i := range r.believed {
+		if b := &r.believed[i]; b.Emitted == e.Emitted {
+			r.keep(e, b.data)
+			r.unbelieve(i)
+			return true
+		}
+	}
+	return false
+}
+
+// unbelieve forgets an event that cannot be retracted any more. Its memory serves another.
+func (r *Receiver) unbelieve(i int) {
+	last := len(r.believed) - 1
+	b := r.believed[i]
+	copy(r.believed[i:], r.believed[i+1:])
+	r.believed[last] = b
+	r.believed = r.believed[:last]
+}
+
+// settle takes for certain what was not retracted.
+func (r *Receiver) settle() {
+	if r.settling == r.settled {
+		return
+	}
+	r.settled = r.settling
+	for i := 0; i < len(r.believed); {
+		if r.believed[i].Tick <= r.settled {
+			r.unbelieve(i)
+		} else {
+			i++
+		}
+	}
+}
+
+func (r *Receiver) tooOld(e *Event) bool {
+	life := r.protocol.game.Events()[e.Kind].Life()
+	return life > 0 && e.Delivery != world.Saved && r.tick > e.Tick+world.Tick(life)
+}
+
+// readSparks reads unreliable events.
+func (r *Receiver) readSparks(dec codec.PacketDecoder, snap *Snapshot) error {
+	p := r.protocol
+	for dec.Flag(chanceEvent) {
+		var e Event
+		e.Kind = uint16(dec.Bits(p.kindBits))
+		e.Tick = world.Tick(max(int64(snap.Tick)-int64(int32(getNumber(dec))), 0))
+		e.Ordinal = uint16(getNumber(dec))
+		if dec.Flag(chanceBy) {
+			e.About = p.getID(dec)
+		}
+		if e.By = e.About; !dec.Flag(chanceBy) {
+			e.By = world.None
+			if dec.Flag(chanceBy) {
+				e.By = p.getID(dec)
+			}
+		}
+		n := getNumber(dec)
+		if dec.Err() != nil || n > maxEventBits || int(e.Kind) >= len(p.game.Events()) {
+			return ErrPacket
+		}
+		e.Delivery = p.game.Events()[e.Kind].Delivery()
+		from := len(snap.data)
+		for ; n > 0; n -= min(n, 8) {
+			snap.data = append(snap.data, byte(dec.Bits(uint(min(n, 8)))))
+		}
+		if dec.Err() != nil {
+			return ErrPacket
+		}
+		e.data = snap.data[from:]
+		if !r.tooOld(&e) {
+			snap.Events = append(snap.Events, e)
+		}
+	}
+	return nil
+}
