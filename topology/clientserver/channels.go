@@ -48,6 +48,8 @@ const (
 	ReasonNoSeat
 	// ReasonData: the client could not use what the server sent.
 	ReasonData
+	// ReasonMoved: the player goes on at another server. From a server, the note begins with its address, if it is known.
+	ReasonMoved
 )
 
 var reasonTexts = map[conn.Reason]string{
@@ -59,6 +61,7 @@ var reasonTexts = map[conn.Reason]string{
 	ReasonKicked:  "removed by whoever runs the server",
 	ReasonNoSeat:  "all seats are taken",
 	ReasonData:    "the server sent something that cannot be used",
+	ReasonMoved:   "the player goes on at another server",
 }
 
 // ReasonText says in words why a connection ended, with advice where there is some. It knows the reasons of this package and those of package conn.

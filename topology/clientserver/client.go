@@ -1,10 +1,9 @@
 package clientserver
 
 import (
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -31,6 +30,12 @@ type ClientOptions struct {
 	ConnectTimeout time.Duration
 	// Return is for how long to try to come back, with the ticket, when the connection was lost. Default: 30 s. Below zero, not at all.
 	Return time.Duration
+	// Silence is after how long without a word of a server that should have spoken the client begins to look for another, if it knows of one (see Server.SetPlaces). It
+	// still listens, and whichever works first wins. Default: 700 ms. Below zero, only when the connection has ended.
+	Silence time.Duration
+	// Dial, if set, makes the link by which another server is reached, for links that lead to one server only. It is not to wait, and its error means that this server cannot be
+	// reached from here. Without it, Link is used for all.
+	Dial func(Place) (link.Link, error)
 
 	// Name is what others read. Spectate asks to watch rather than to play.
 	Name     string
@@ -53,6 +58,9 @@ type ClientOptions struct {
 	Seen func(w *world.World)
 	// Begun is called when a new world begins. Start is the world as it was at its start, where the client could make it, or nil.
 	Begun func(l Level, view, start *world.World)
+	// Moved is called when the client goes on at another server, in the same world: what is in view stays, and ticks, player and prediction go on. If it is not the same
+	// world after all, Begun is called instead.
+	Moved func(to Place)
 	// Have gives the data of a level that was kept from before, or nil; Keep is given data that the server has sent.
 	Have func(h LevelHash) []byte
 	Keep func(h LevelHash, l Level)
@@ -84,10 +92,10 @@ func (p Phase) String() string {
 // A Client is one player's end: it sends commands and holds a partial world with whatever is in view, at the newest state that has come. It is driven by Tick,
 // once for each tick of the game, or by Run. Its methods belong to the goroutine that drives it; while Run does, others use Do.
 type Client struct {
+	*way     // by which it plays
 	opt      ClientOptions
 	game     *world.Game
 	protocol *replica.Protocol
-	conn     *conn.Client
 	clock    Clock
 	batch    []link.Datagram
 	out      []link.Datagram
@@ -100,7 +108,21 @@ type Client struct {
 	born     time.Time
 	retry    time.Duration // until when to try to come back
 	ticket   token.Token
-	tries    int
+	opened   int // connections
+
+	tries   []*way // to other servers
+	parting []*way // that were left
+	places  []Place
+	target  Place // where the server wants the client to go
+	lost    error // why the connection that was played by is no more
+	// unwanted says that the player is not the server's any more that is played at.
+	unwanted bool
+	turn     int // which of the places is next
+	next     time.Duration
+	barred   map[netip.AddrPort]bool
+	heirs    *heirs // nil when the server has told of everything
+	echoes   echoes
+	played   message // the level, as the server named it
 
 	player   world.Player
 	client   uint64
@@ -109,23 +131,17 @@ type Client struct {
 	interval int
 	paused   bool
 
-	epoch    uint32
-	level    Level
-	wanted   message // the level that is being loaded
-	receiver *replica.Receiver
-	view     *world.World
-	local    *world.World
-	spawned  int           // into the local world
-	fresh    bool          // something came that has not been applied
-	asked    time.Duration // when the level was named
-	sound    time.Duration // when a packet last made sense
-	spoilt   int           // packets that made none since then
+	level   Level
+	view    *world.World
+	local   *world.World
+	spawned int // into the local world
 
 	writer  *replica.CommandWriter
 	in      *world.Inputs
 	sent    world.Tick // the newest tick for which a command was made
 	resting int        // commands in a row that do nothing
 	history []int32    // of the last commands, by tick
+	edger   *edger     // finds what of a command is repeated
 	images  [][]int32
 	header  replica.CommandHeader
 	scratch []byte
@@ -142,6 +158,8 @@ type ClientStats struct {
 	Commands       uint64 // that were made
 	Skipped        uint64 // ticks for which none was made, because the clock jumped
 	Returns        uint64 // how often the client came back
+	Moves          uint64 // how often it went on at another server
+	Failed         uint64 // attempts at that which did not get there
 	Early          int    // as the last snapshot told; in quarters of a tick
 	Repeated       uint64 // as snapshots told
 }
@@ -177,6 +195,9 @@ func newClient(p *replica.Protocol, o ClientOptions) (*Client, error) {
 	if o.Return == 0 {
 		o.Return = 30 * time.Second
 	}
+	if o.Silence == 0 {
+		o.Silence = 700 * time.Millisecond
+	}
 	c := &Client{opt: o, game: o.Game, protocol: p, clock: o.Clock, born: time.Now(), batch: make([]link.Datagram, 64), name: clip(o.Name, maxName), watching: o.Spectate, ticket: o.Token}
 	c.calls.init()
 	if c.clock == nil {
@@ -198,35 +219,22 @@ func newClient(p *replica.Protocol, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// connect begins a connection.
+// connect begins a connection to the server that the client was given, in place of the one that it has.
 func (c *Client) connect(t token.Token) error {
-	o := conn.ClientOptions{Options: c.opt.Conn, Token: t, Servers: c.opt.Servers, ConnectTimeout: c.opt.ConnectTimeout}
-	if len(o.Servers) == 0 {
-		o.Servers = c.opt.Token.Servers // a ticket names none
+	l := c.opt.Link
+	if c.way != nil {
+		l = c.way.link
 	}
-	o.Protocol, o.Version, o.Channels = token.ProtocolID(c.game.Name()), wireVersion, channels()
-	o.Datagram = max(min(orDatagram(o.Datagram), c.opt.Link.MaxDatagram()), 512)
-	if o.Seed == [32]byte{} {
-		if _, err := rand.Read(o.Seed[:]); err != nil {
-			return fmt.Errorf("clientserver: %w", err)
-		}
-	}
-	o.Seed[0] ^= byte(c.tries) // each machine needs its own
-	c.tries++
-	cc, err := conn.NewClient(o)
+	w, err := c.open(l, t, Place{})
 	if err != nil {
 		return err
 	}
-	c.conn = cc
+	if c.way != nil {
+		w.own, w.place = c.way.own, c.way.place
+	}
+	c.way = w
 	c.phase = Connecting
 	return nil
-}
-
-func orDatagram(n int) int {
-	if n == 0 {
-		return 1200
-	}
-	return n
 }
 
 // Tick takes in what has come, sends commands up to the tick that the clock says, and shows the newest state. It is to be called once for each tick of the game,
@@ -244,23 +252,27 @@ func (c *Client) Tick(now time.Duration) error {
 
 // Receive takes in what has come, without sending anything.
 func (c *Client) Receive(now time.Duration) error {
+	passed := now - c.now
 	c.now = now
-	for {
-		n, err := c.opt.Link.Receive(c.batch)
-		if err != nil {
-			c.end(fmt.Errorf("clientserver: the way to the server has ended: %w", err))
-			return c.err
+	main := c.way
+	if err := c.drain(main.link); err != nil {
+		c.cut(main, err)
+	}
+	c.handle()
+	if len(c.tries)+len(c.parting) > 0 {
+		for _, w := range slices.Concat(c.tries, c.parting) {
+			if w.own && w != main {
+				if err := c.drain(w.link); err != nil {
+					c.cut(w, err)
+				}
+			}
 		}
-		for i := 0; i < n; i += handleBatch {
-			c.conn.Receive(now, c.batch[i:min(i+handleBatch, n)])
-			c.handle()
-			c.apply()
-		}
-		if n < len(c.batch) {
-			c.handle()
-			return c.ended()
+		if main.link != c.opt.Link && c.way.link != c.opt.Link {
+			_ = c.drain(c.opt.Link) // for what is still said to those who were left
 		}
 	}
+	c.tend(passed)
+	return c.ended()
 }
 
 // Phase is how far the client has come.
@@ -311,42 +323,23 @@ func (c *Client) Done() bool { return c.phase == Ended && c.conn.Done() }
 // Close closes the link, without a word to the server: the seat is kept for a while.
 func (c *Client) Close() error {
 	c.calls.stop()
+	for _, w := range append(slices.Concat(c.tries, c.parting), c.way) {
+		w.release()
+	}
 	return c.opt.Link.Close()
 }
 
-func (c *Client) say(m message) {
-	c.scratch = m.append(c.scratch[:0])
-	c.send(chanControl, c.scratch)
-}
-
-func (c *Client) send(channel uint8, b []byte) {
-	if cn := c.conn.Conn(); cn != nil && cn.Open() {
-		if err := cn.Send(channel, b); err != nil {
-			c.stats.Bad++
-		}
-	}
-}
-
 func (c *Client) flush() error {
-	if c.receiver != nil {
-		for _, m := range c.receiver.Outgoing() {
-			c.scratch = append(append(c.scratch[:0], byte(c.epoch)), m...)
-			c.send(chanState, c.scratch)
-		}
+	main := c.way
+	if err := c.flushWay(main); err != nil {
+		c.cut(main, err)
 	}
-	c.out = c.conn.Flush(c.now, c.out[:0])
-	c.handle() // a timeout is found by flushing
-	for done := 0; done < len(c.out); {
-		n, err := c.opt.Link.Send(c.out[done:])
-		if done += n; err == nil {
-			continue
+	if len(c.tries)+len(c.parting) > 0 {
+		for _, w := range slices.Concat(c.tries, c.parting) {
+			if err := c.flushWay(w); err != nil && w != c.way {
+				c.cut(w, err)
+			}
 		}
-		if !link.Passing(err) {
-			c.end(fmt.Errorf("clientserver: the way to the server has ended: %w", err))
-			break
-		}
-		c.conn.Refused(done)
-		done++
 	}
 	c.over = c.over || c.byServer // it has been answered
 	return c.ended()
@@ -378,4 +371,7 @@ func (c *Client) end(err error) {
 		reason = ReasonData
 	}
 	c.conn.Close(reason, "")
+	for _, w := range c.tries {
+		w.conn.Close(reason, "")
+	}
 }

@@ -14,6 +14,8 @@ const (
 	maxRedundancy = 16
 	// mostAtOnce is how many commands are made in one Tick; where the clock jumped further the rest is left out.
 	mostAtOnce = 4
+	// firstPackets is how many packets to a server at which the client goes on hold as many commands as they can.
+	firstPackets = 8
 )
 
 // A Repeater is a Clock that also says how many of the last commands go into each packet, in place of ClientOptions.Redundancy: what predicts knows how much is
@@ -45,8 +47,9 @@ func (c *Client) command() {
 		if c.sent != 0 {
 			c.stats.Skipped += uint64(target - c.sent - 1)
 		}
+		left := c.repeated()
 		for t := c.sent + 1; t < target && t > 0 && target-t < historyTicks; t++ {
-			copy(c.remembered(t), c.remembered(c.sent)) // as the server will have it
+			copy(c.remembered(t), left) // as the server will have it
 		}
 		c.sent = target - 1
 	}
@@ -69,10 +72,35 @@ func (c *Client) command() {
 	last, most := c.redundancy()
 	switch idle := c.resting - max(rate/2, 2*most); {
 	case idle <= 0:
-		c.sendCommands(last)
+		c.sendCommands(c.way, last)
 	case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
-		c.sendCommands(0)
+		c.sendCommands(c.way, 0)
 	}
+	for _, w := range c.tries { // the player may be theirs already, and the word of it on its way
+		if w.stage >= Greeting {
+			c.sendCommands(w, last)
+		}
+	}
+	for _, w := range c.parting { // or still
+		if w.lingers {
+			c.sendCommands(w, last)
+		}
+	}
+}
+
+// repeated is what is left of the last command when it is used again: without its edges.
+func (c *Client) repeated() []int32 {
+	if c.edger == nil {
+		e, err := newEdger(c.game)
+		if err != nil {
+			return c.remembered(c.sent)
+		}
+		c.edger = e
+	}
+	if !c.edger.level(c.remembered(c.sent)) {
+		return c.remembered(c.sent)
+	}
+	return c.edger.levels
 }
 
 func (c *Client) atRest(image []int32) bool {
@@ -86,10 +114,12 @@ func (c *Client) atRest(image []int32) bool {
 }
 
 // sendCommands sends the last few commands, oldest first, and what goes with them. None means that the player rests.
-func (c *Client) sendCommands(last int) {
-	cn := c.conn.Conn()
-	if cn == nil || !cn.Open() {
+func (c *Client) sendCommands(w *way, last int) {
+	if !w.alive() {
 		return
+	}
+	if w.packed++; w.packed <= firstPackets && c.stats.Moves+uint64(len(c.tries)) > 0 && last > 0 {
+		last = maxRedundancy // whatever was sent to the server before may have been in vain
 	}
 	c.images = c.images[:0]
 	for n := world.Tick(last); n > 0; n-- {
@@ -101,13 +131,13 @@ func (c *Client) sendCommands(last int) {
 	if c.opt.Header != nil {
 		c.opt.Header(&c.header)
 	}
-	b, err := c.writer.Append(append(c.scratch[:0], byte(c.epoch)), c.header, c.images, cn.MaxPayload()-1)
+	b, err := c.writer.Append(append(c.scratch[:0], byte(max(w.epoch, 1))), c.header, c.images, w.conn.Conn().MaxPayload()-1)
 	if err != nil {
 		c.stats.Bad++
 		return
 	}
 	c.scratch = b
-	c.send(chanCommands, b)
+	c.send(w, chanCommands, b)
 }
 
 // remembered is where the image of a tick's command is.

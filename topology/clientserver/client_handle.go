@@ -3,6 +3,7 @@ package clientserver
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -40,36 +41,53 @@ func (e *VersionError) Error() string {
 // handle looks at what happened on the connection.
 func (c *Client) handle() {
 	for _, e := range c.conn.Events() {
-		if c.phase == Ended {
-			continue
+		c.on(&e)
+	}
+}
+
+// on handles something that happened on the connection that is played by.
+func (c *Client) on(e *conn.Event) {
+	if c.phase == Ended {
+		return
+	}
+	switch e.Kind {
+	case conn.Connected:
+		c.phase = Greeting
+		c.say(message{kind: msgHello, version: c.protocol.Hash(), on: c.watching, name: c.name})
+	case conn.Message:
+		c.message(e)
+	case conn.BulkReceived:
+		c.bulk(e)
+	case conn.TicketReceived:
+		if t, ok := c.conn.Ticket(); ok {
+			c.ticket = t
 		}
-		switch e.Kind {
-		case conn.Connected:
-			c.phase = Greeting
-			c.say(message{kind: msgHello, version: c.protocol.Hash(), on: c.watching, name: c.name})
-		case conn.Message:
-			c.message(&e)
-		case conn.BulkReceived:
-			c.bulk(&e)
-		case conn.TicketReceived:
-			if t, ok := c.conn.Ticket(); ok {
-				c.ticket = t
-			}
-		case conn.Disconnected:
-			c.disconnected(e.Reason, string(e.Data))
-		}
+	case conn.Disconnected:
+		c.disconnected(e.Reason, string(e.Data))
 	}
 }
 
 // disconnected ends the client, or lets it come back if only the network is to blame.
 func (c *Client) disconnected(reason conn.Reason, note string) {
+	end := &EndError{Reason: reason, Note: note}
 	switch reason {
+	case conn.ReasonClosing, ReasonMoved:
+		to := netip.AddrPort{}
+		if reason == ReasonMoved {
+			to = movedTo(note)
+		}
+		if c.lose(end, to) {
+			return
+		}
 	case conn.ReasonTimeout, conn.ReasonNoAcks, conn.ReasonWornOut:
+		if c.lose(end, netip.AddrPort{}) {
+			return
+		}
 		if c.opt.Return > 0 && c.comeBack() {
 			return
 		}
 	}
-	c.phase, c.err, c.byServer = Ended, &EndError{Reason: reason, Note: note}, true
+	c.phase, c.err, c.byServer = Ended, end, true
 }
 
 // comeBack connects again with the ticket. What is in view stays as it was until the server shows something newer.
@@ -164,6 +182,10 @@ func (c *Client) told(m *message) {
 		c.word(Word{Kind: Chat, Player: m.player, Name: m.name, Text: m.text})
 	case msgNotice:
 		c.word(Word{Kind: Notice, Text: m.text})
+	case msgPlaces:
+		c.places, c.barred = m.places, nil
+	case msgMove:
+		c.wish(m)
 	default:
 		c.stats.Bad++
 	}
@@ -177,7 +199,7 @@ func (c *Client) word(w Word) {
 
 // load gets ready for a level: with its data at hand at once, otherwise when the server has sent it.
 func (c *Client) load(m *message) {
-	c.wanted, c.asked, c.phase, c.receiver = *m, c.now, Loading, nil
+	c.wanted, c.named, c.phase, c.receiver = *m, c.now, Loading, nil
 	if m.size == 0 {
 		c.begin(nil)
 		return
@@ -226,26 +248,16 @@ func (c *Client) begin(data []byte) {
 		c.end(fmt.Errorf("this client cannot use the level that the server plays: %w", err))
 		return
 	}
-	// What is still as it was when the world began need not be sent, if both ends can make the same beginning.
-	start, err := c.game.New(settings)
-	if err != nil {
-		start = nil
+	tick := m.tick
+	if !c.paused {
+		tick += world.Tick((c.now - c.named) / c.game.TickLength())
 	}
+	r, start := c.newReceiver(m, settings, tick)
 	settings.Partial, settings.States = true, nil
 	view, err := c.game.New(settings)
 	if err != nil {
 		c.end(err)
 		return
-	}
-	o := replica.ReceiverOptions{Start: start, Epoch: uint8(m.epoch), Tick: m.tick}
-	if !c.paused {
-		o.Tick += world.Tick((c.now - c.asked) / c.game.TickLength())
-	}
-	r := replica.NewReceiver(c.protocol, o)
-	same := start != nil && r.Start() == m.start
-	if !same {
-		o.Start, start = nil, nil
-		r = replica.NewReceiver(c.protocol, o)
 	}
 	if start != nil {
 		for i, info := range c.game.Classes() {
@@ -258,11 +270,26 @@ func (c *Client) begin(data []byte) {
 	}
 	c.level, c.receiver, c.view, c.epoch, c.phase = l, r, view, m.epoch, Playing
 	c.sent, c.sound, c.spoilt = 0, c.now, 0
+	c.played, c.heirs, c.echoes = *m, nil, echoes{}
 	c.clock.Reset()
-	c.say(message{kind: msgReady, epoch: m.epoch, on: same})
+	c.say(message{kind: msgReady, epoch: m.epoch, on: start != nil})
 	if c.opt.Begun != nil {
 		c.opt.Begun(l, view, start)
 	}
+}
+
+// newReceiver makes what takes the snapshots of a level, which is at about that tick. What is still as it was when the world began need not be sent, if both ends can make the same
+// beginning; otherwise start is nil.
+func (c *Client) newReceiver(m *message, settings world.Settings, tick world.Tick) (r *replica.Receiver, start *world.World) {
+	o := replica.ReceiverOptions{Epoch: uint8(m.epoch), Tick: tick}
+	if start, err := c.game.New(settings); err == nil {
+		o.Start = start
+		if r := replica.NewReceiver(c.protocol, o); r.Start() == m.start {
+			return r, start
+		}
+		o.Start = nil
+	}
+	return replica.NewReceiver(c.protocol, o), nil
 }
 
 // apply brings what is in view up to the newest state. Reliable events come before the snapshots that the server made after them.
@@ -281,10 +308,15 @@ func (c *Client) apply() {
 	}
 	events := r.Events()
 	for i := range events {
-		begin()
-		c.event(&events[i])
-		if c.opt.Event != nil {
-			c.opt.Event(&events[i])
+		if !c.echoes.hear(&events[i]) {
+			begin()
+			c.reliable(&events[i])
+		}
+	}
+	if t := r.Settled(); t > 0 {
+		for _, e := range c.echoes.settle(t) {
+			begin()
+			c.reliable(&replica.Event{Emitted: e, Delivery: world.Saved, Retracted: true})
 		}
 	}
 	for s := r.Next(); s != nil && c.receiver == r; s = r.Next() {
@@ -297,8 +329,15 @@ func (c *Client) apply() {
 }
 
 func (c *Client) event(e *replica.Event) {
-	if c.view.Deliver(e.Emitted, e.Fields()) != nil {
+	if e.Deliver(c.view) != nil {
 		c.stats.Bad++
+	}
+}
+
+func (c *Client) reliable(e *replica.Event) {
+	c.event(e)
+	if c.opt.Event != nil {
+		c.opt.Event(e)
 	}
 }
 
@@ -309,6 +348,9 @@ func (c *Client) snapshot(s *replica.Snapshot) {
 		c.stats.Early = s.Early
 		c.stats.Repeated += uint64(s.Repeated)
 		c.clock.Heard(c.now, s, c.conn.Conn().Quality())
+	}
+	if c.heirs != nil && c.heirs.settle(c.now, c.view, s) {
+		c.heirs = nil
 	}
 	for i := range s.Updates {
 		u := &s.Updates[i]

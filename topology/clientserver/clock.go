@@ -20,6 +20,10 @@ type Clock interface {
 	Reset()
 }
 
+// A Mover is a Clock that is told when the client goes on at another server, to which the way may be longer: the world's time goes on, what was measured does not count
+// any more.
+type Mover interface{ Moved() }
+
 // leadClock is a simple Clock: it begins with a guess from the round trip, and then moves slowly until the server says that commands come comfortably early.
 type leadClock struct {
 	tick    time.Duration // the length of one
@@ -27,6 +31,8 @@ type leadClock struct {
 	origin  time.Duration
 	lead    float64 // ticks at origin
 	settled time.Duration
+	moved   bool // the way to the server is another
+	late    int  // reports in a row that commands came much too late
 }
 
 const (
@@ -35,23 +41,39 @@ const (
 	// leadGain is the part of an error that each snapshot takes away. What it causes is seen a round trip later, a dozen snapshots on the longest paths, so it
 	// must be small or the clock would swing.
 	leadGain = 0.04
-	// leadJump is an error, in ticks, that is not worth gliding over.
+	// leadJump is an error, in ticks, that is not worth gliding over. To be further ahead than the guess is none as long as commands do not come too early: a server
+	// that is one of several may want them long before it executes them.
 	leadJump = 12
+	// leadLate is how late commands may come, in quarters of a tick, before the clock is set right at once.
+	leadLate = 8
 )
 
-func (c *leadClock) Reset() { c.known = false }
+func (c *leadClock) Reset() { c.known, c.moved = false, false }
+
+func (c *leadClock) Moved() { c.moved = true }
 
 func (c *leadClock) Heard(now time.Duration, s *replica.Snapshot, q conn.Quality) {
 	trip := q.RoundTrip + q.Jitter
 	guess := float64(s.Tick) + float64(trip)/float64(c.tick) + 2
 	at := c.at(now)
+	longer := c.moved && guess > at // where it is shorter there is time
+	c.moved = false
 	switch {
-	case !c.known || det.Abs(guess-at) > leadJump+float64(trip)/float64(c.tick):
+	case !c.known || longer || det.Abs(guess-at) > leadJump+float64(trip)/float64(c.tick) && (guess > at || s.Early > 4*leadJump):
 		c.known, c.origin, c.lead = true, now, guess
 		c.settled = now + 2*trip // until then reports are about commands from before
 		return
 	case now < c.settled:
 		return
+	case s.Early < -leadLate:
+		// Not one stall of the way, but all of the time: nothing that is sent counts, and in a world at rest the next report is long in coming.
+		if c.late++; c.late > 2 {
+			c.origin, c.lead = now, at+float64(comfort-s.Early)/4
+			c.settled, c.late = now+2*trip, 0
+			return
+		}
+	default:
+		c.late = 0
 	}
 	c.origin, c.lead = now, at+float64(det.Clamp(float64(comfort-s.Early)/4, -leadJump, leadJump)*leadGain)
 }

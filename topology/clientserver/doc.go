@@ -16,7 +16,7 @@
 // decides what happens: over netsim a whole run, with any number of clients and workers, repeats bit for bit from its seed.
 //
 // The server never waits for anyone. A command that has not come when its tick is computed is replaced by the player's last one, without its edges, and after
-// half a second by none. Each snapshot tells the client how early its commands come.
+// half a second by none. What comes a little late still counts for its edges, such as a shot, which become part of the next command. Each snapshot tells the client how early its commands come.
 //
 // # People
 //
@@ -25,6 +25,11 @@
 //
 // What clients may ask is limited by [Limits] and by the game's [Rules]. What makes no sense is counted as an [Offence], and who commits too many is dropped
 // with a reason. No one's network or behaviour changes what another client is sent.
+//
+// # Several servers of one game
+//
+// An [Engine] computes the world in place of the server, so that several servers can have one game: mirrors. [Server.SetPlaces] tells clients of the others. A Client whose server
+// is silent, stops or asks it to ([Server.Move], [Server.Drain]) goes on at another with its ticket, in the same body, without a break in what it shows.
 //
 // # Levels
 //

@@ -30,10 +30,12 @@ func attacks() []attack {
 		return b
 	}
 	return []attack{
-		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(chanControl, junk(r, 100)) }, BadControl, ReasonHostile},
-		{"garbage to replica", func(b *bot, r *netsim.Rand) { b.send(chanState, append([]byte{byte(b.epoch)}, junk(r, 60)...)) }, BadState, ReasonHostile},
-		{"garbage for commands", func(b *bot, r *netsim.Rand) { b.send(chanCommands, append([]byte{byte(b.epoch)}, junk(r, 60)...)) }, BadCommand, ReasonHostile},
-		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(chanSnapshots, junk(r, 60)) }, BadControl, ReasonHostile},
+		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(b.way, chanControl, junk(r, 100)) }, BadControl, ReasonHostile},
+		{"garbage to replica", func(b *bot, r *netsim.Rand) { b.send(b.way, chanState, append([]byte{byte(b.epoch)}, junk(r, 60)...)) }, BadState, ReasonHostile},
+		{"garbage for commands", func(b *bot, r *netsim.Rand) {
+			b.send(b.way, chanCommands, append([]byte{byte(b.epoch)}, junk(r, 60)...))
+		}, BadCommand, ReasonHostile},
+		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(b.way, chanSnapshots, junk(r, 60)) }, BadControl, ReasonHostile},
 		{"messages that only a server sends", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgWelcome, player: 1}) }, BadControl, ReasonHostile},
 		{"a second hello", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgHello, version: b.protocol.Hash()}) }, BadControl, ReasonHostile},
 		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgReady, epoch: b.epoch}) }, BadControl, ReasonHostile},
@@ -49,18 +51,18 @@ func attacks() []attack {
 			for i := range 3 {
 				image := []int32{int32(i%3) - 1, int32(r.IntN(3)) - 1, 0}
 				if msg, err := b.writer.Append([]byte{byte(b.epoch)}, replica.CommandHeader{Tick: b.sent + 10}, [][]int32{image}, 200); err == nil {
-					b.send(chanCommands, msg)
+					b.send(b.way, chanCommands, msg)
 				}
 			}
 		}, SecondMind, ReasonHostile},
 		{"a flood of commands", func(b *bot, r *netsim.Rand) {
 			for range 30 {
-				b.sendCommands(4)
+				b.sendCommands(b.way, 4)
 			}
 		}, ManyCommands, ReasonHostile},
 		{"repairs that nobody needs", func(b *bot, r *netsim.Rand) {
 			for range 5 {
-				b.send(chanState, []byte{byte(b.epoch), replicaFresh, 1, 0}) // the entity of handle 0, please
+				b.send(b.way, chanState, []byte{byte(b.epoch), replicaFresh, 1, 0}) // the entity of handle 0, please
 			}
 		}, ManyRequests, conn.ReasonNone},
 	}
@@ -134,7 +136,7 @@ func TestLiars(t *testing.T) {
 		liar.end.Every(100*time.Millisecond, func() {
 			if liar.ended == nil {
 				// It says that it could not use some packet, and doubts some entity.
-				liar.send(chanState, []byte{byte(liar.epoch), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
+				liar.send(liar.way, chanState, []byte{byte(liar.epoch), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
 			}
 		})
 		n.Run(20 * time.Second)

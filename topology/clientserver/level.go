@@ -67,6 +67,7 @@ type stage struct {
 	world     *world.World
 	publisher *replica.Publisher
 	views     Views
+	settled   world.Tick // as an engine said last
 }
 
 // newStage makes the world of a level. It takes as long as the game's OnStart does.

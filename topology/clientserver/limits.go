@@ -6,6 +6,8 @@ import "time"
 type Limits struct {
 	// Ahead is how far in the future a command may lie. Default: one second.
 	Ahead time.Duration
+	// Late is by how much a command may be late for its edges still to count, as part of a later one. Default: 250 ms. Below zero, not at all.
+	Late time.Duration
 	// Commands is how many packets of commands there may be in a second. Default: three times the tick rate.
 	Commands int
 	// Requests is how many control messages there may be in a second, in bursts of four times as many. Default: 5.
@@ -23,6 +25,9 @@ type Limits struct {
 
 func (l *Limits) fill(rate int) {
 	orElse(&l.Ahead, time.Second)
+	if l.Late == 0 {
+		l.Late = 250 * time.Millisecond
+	}
 	orElse(&l.Commands, 3*rate)
 	orElse(&l.Requests, 5)
 	orElse(&l.Chat, 20)

@@ -3,6 +3,7 @@ package clientserver
 import (
 	"encoding/binary"
 	"errors"
+	"net/netip"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +26,8 @@ type message struct {
 	start    uint64       // level: hash of the world it starts with
 	tick     world.Tick   // level: where the world is
 	name     string       // hello, name, welcome, chat, level
-	text     string       // chat, notice, pause
+	text     string       // chat, notice, pause, move
+	places   []Place      // places; move: where to
 }
 
 type messageKind byte
@@ -43,6 +45,8 @@ const (
 	msgChat
 	msgPause
 	msgName
+	msgMove   // go on at another server
+	msgPlaces // the other servers of the same game
 	msgKinds
 )
 
@@ -52,6 +56,7 @@ const (
 	maxName    = 32
 	maxText    = 512
 	maxLabel   = 128 // name of a level
+	maxPlaces  = 16  // servers of one game
 )
 
 // errMessage is all that a decoder says about a message that makes no sense.
@@ -117,6 +122,12 @@ func (m *message) fields(w *wire) {
 		w.str(&m.text, maxText)
 	case msgName:
 		w.str(&m.name, maxName)
+	case msgMove:
+		w.flag(&m.on)
+		w.places(&m.places, 1)
+		w.str(&m.text, maxText)
+	case msgPlaces:
+		w.places(&m.places, maxPlaces)
 	}
 }
 
@@ -161,13 +172,7 @@ func (w *wire) u64(v *uint64) {
 	}
 }
 
-func (w *wire) player(p *world.Player) {
-	if !w.reading {
-		w.b = binary.BigEndian.AppendUint16(w.b, uint16(*p))
-	} else if b := w.take(2); b != nil {
-		*p = world.Player(binary.BigEndian.Uint16(b))
-	}
-}
+func (w *wire) player(p *world.Player) { w.u16((*uint16)(p)) }
 
 func (w *wire) flag(v *bool) {
 	var b byte
@@ -212,6 +217,61 @@ func (w *wire) str(v *string, most int) {
 			return
 		}
 		*v = string(s)
+	}
+}
+
+// places is a list of servers.
+func (w *wire) places(v *[]Place, most int) {
+	n := byte(min(len(*v), most))
+	if w.u8(&n); int(n) > most {
+		w.bad = true
+	}
+	if w.reading && !w.bad && n > 0 {
+		*v = make([]Place, n)
+	}
+	for i := 0; i < int(n) && !w.bad; i++ {
+		p := &(*v)[i]
+		w.addr(&p.Addr)
+		w.u8(&p.Load)
+		w.str(&p.Name, maxName)
+	}
+}
+
+// addr is an address and a port. Each address has one form.
+func (w *wire) addr(v *netip.AddrPort) {
+	a, family, port := v.Addr().Unmap().WithZone(""), byte(6), v.Port()
+	if a.Is4() {
+		family = 4
+	}
+	w.u8(&family)
+	var b [16]byte
+	size := 16
+	switch {
+	case family == 4:
+		size = 4
+		if !w.reading {
+			*(*[4]byte)(b[:]) = a.As4()
+		}
+	case family != 6:
+		w.bad = true
+		return
+	case !w.reading:
+		b = a.As16()
+	}
+	w.raw(b[:size])
+	w.u16(&port)
+	if w.reading {
+		a, _ = netip.AddrFromSlice(b[:size])
+		*v = netip.AddrPortFrom(a, port)
+		w.bad = w.bad || a.Is4In6() || port == 0
+	}
+}
+
+func (w *wire) u16(v *uint16) {
+	if !w.reading {
+		w.b = binary.BigEndian.AppendUint16(w.b, *v)
+	} else if b := w.take(2); b != nil {
+		*v = binary.BigEndian.Uint16(b)
 	}
 }
 

@@ -2,6 +2,7 @@ package clientserver
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -19,6 +20,14 @@ func TestMessagesComeBack(t *testing.T) {
 			seed: rapid.Uint64().Draw(t, "seed"), size: rapid.Uint32().Draw(t, "size"), start: rapid.Uint64().Draw(t, "start"), tick: world.Tick(rapid.Uint64().Draw(t, "tick")),
 			name: rapid.String().Draw(t, "name"), text: rapid.String().Draw(t, "text"),
 		}
+		for range rapid.IntRange(0, maxPlaces+2).Draw(t, "places") {
+			addr := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr")))
+			if rapid.Bool().Draw(t, "long") {
+				addr = netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "addr")))
+			}
+			port := uint16(rapid.IntRange(1, 65535).Draw(t, "port"))
+			m.places = append(m.places, Place{Addr: netip.AddrPortFrom(addr, port), Name: rapid.String().Draw(t, "place"), Load: rapid.Byte().Draw(t, "load")})
+		}
 		copy(m.data[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "data"))
 		b := m.append(nil)
 		var back message
@@ -27,6 +36,14 @@ func TestMessagesComeBack(t *testing.T) {
 		}
 		if again := back.append(nil); !bytes.Equal(again, b) {
 			t.Fatalf("%x was read, %x written", b, again)
+		}
+		for i, p := range back.places {
+			if was := m.places[i]; p.Addr != netip.AddrPortFrom(was.Addr.Addr().Unmap(), was.Addr.Port()) || p.Load != was.Load || p.Name != clip(was.Name, maxName) {
+				t.Fatalf("place %+v became %+v", was, p)
+			}
+		}
+		if most := map[messageKind]int{msgMove: 1, msgPlaces: maxPlaces}[m.kind]; len(back.places) != min(len(m.places), most) {
+			t.Fatalf("%d places became %d", len(m.places), len(back.places))
 		}
 		if back.name != "" && back.name != clip(m.name, maxLabel) && back.name != clip(m.name, maxName) {
 			t.Fatalf("name %q became %q", m.name, back.name)
@@ -57,7 +74,7 @@ func TestTextsAreMadeShowable(t *testing.T) {
 // FuzzMessage: nothing makes the decoder panic, and what it accepts it writes again to the same bytes.
 func FuzzMessage(f *testing.F) {
 	for k := messageKind(1); k < msgKinds; k++ {
-		m := message{kind: k, name: "ada", text: "hello", epoch: 3}
+		m := message{kind: k, name: "ada", text: "hello", epoch: 3, places: []Place{{Addr: netip.MustParseAddrPort("10.0.0.1:4000"), Name: "oslo", Load: 40}, {Addr: netip.MustParseAddrPort("[fd00::1]:4000")}}}
 		f.Add(m.append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -25,9 +25,10 @@ const (
 	LevelBegun                     // Text is the name of the level
 	GameError                      // the game did something wrong; Err says what. It goes on
 	LinkDown                       // a link has ended; Err says why. Others go on
+	Moved                          // a player is another server's now; Text says where and why
 )
 
-var newsNames = [...]string{"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused", "resumed", "level", "game error", "link down"}
+var newsNames = [...]string{"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused", "resumed", "level", "game error", "link down", "moved"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {
@@ -75,6 +76,8 @@ func (s *Server) tell(n News) {
 		s.stats.Returned++
 	case Left:
 		s.stats.Left++
+	case Moved:
+		s.stats.Moved++
 	case Refused:
 		s.stats.Refused++
 	case Dropped:

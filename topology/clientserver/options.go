@@ -57,6 +57,9 @@ type Options struct {
 	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does not fit a packet is then an error of Tick.
 	Develop bool
 
+	// Engine, if set, computes the world in place of the server; see Engine. The hook After is not called then, and Level is only what the game begins from.
+	Engine Engine
+
 	// After is called after each tick of the world, with what went in: to record, to decide a match. Begun is called with each new world, before its first tick.
 	After func(w *world.World, in *world.Inputs)
 	Begun func(w *world.World, l Level)
@@ -121,7 +124,8 @@ func (v *plainViews) Sight(w *world.World, p world.Player, o *interest.Observer)
 type Rules struct {
 	// Admit is asked about everyone who comes, before they get a seat.
 	Admit func(v Visitor) error
-	// Command is asked about each command, and may change it. An error counts as an offence, and the command as missing.
+	// Command is asked about each command, and may change it. An error counts as an offence, and the command as missing. One that comes too late, of which only the edges
+	// are used, is asked about as if it were for the next tick.
 	Command func(w *world.World, p world.Player, t world.Tick, image []int32) error
 	// Name is asked about each name, and may change it. Default: as it is.
 	Name func(s *Seat, name string) (string, error)

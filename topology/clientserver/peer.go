@@ -35,6 +35,7 @@ type peer struct {
 	take     func(t world.Tick, image []int32)
 	newest   world.Tick // among the commands of a packet
 	edited   []int32
+	edges    lateEdges
 	resting  bool // said that there are no commands until the next
 	early    int  // the least since the last snapshot
 	heard    bool // there were any
@@ -44,12 +45,16 @@ type peer struct {
 	commands, requests, reports, lines bucket
 	record                             record
 	offences                           [Offences]uint64
+
+	parting string        // where to go, for someone whose player is another server's
+	until   time.Duration // when that is said for the last time
 }
 
 type peerState uint8
 
 const (
 	greeting   peerState = iota // connected, has not said who it is
+	claiming                    // has, and the engine is asked for a place
 	loading                     // was told of a level, and is not ready for it
 	shown                       // is shown the world
 	mismatched                  // has another version, and is being told which this is
@@ -126,7 +131,8 @@ func (s *Server) message(p *peer, e *conn.Event) {
 
 // commands takes a packet of commands.
 func (s *Server) commands(p *peer, data []byte) {
-	if p.state != shown || p.seat.Spectator() || len(data) == 0 || data[0] != byte(p.epoch) {
+	// An engine that gives someone a place who comes from another server wants their commands before they are shown the world again.
+	if p.state != shown && (p.state != loading || s.engine == nil) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) {
 		return // about a world that is no more, or has not begun
 	}
 	// A path that stood still may bring all at once that was sent in the meantime, for as long as a connection outlasts.
@@ -134,14 +140,14 @@ func (s *Server) commands(p *peer, data []byte) {
 		s.offend(p, ManyCommands)
 		return
 	}
-	now := s.stage.world.Tick()
+	now := s.closed()
 	p.newest = 0
 	h, err := p.reader.Read(data[1:], now, p.take)
 	if err != nil {
 		s.offend(p, BadCommand)
 		return
 	}
-	if p.state != shown {
+	if p.state >= mismatched {
 		return
 	}
 	if p.resting = p.newest == 0; p.resting {
@@ -169,30 +175,35 @@ const (
 // takeOne is called for each command of a packet.
 func (p *peer) takeOne(t world.Tick, image []int32) {
 	s := p.server
-	w := s.stage.world
+	closed := s.closed()
 	p.newest = max(p.newest, t)
 	if len(image) != p.queue.slots {
 		s.offend(p, BadCommand)
 		return
 	}
-	if s.opt.Rules.Command != nil && t > w.Tick() {
+	if s.opt.Rules.Command != nil {
 		p.edited = append(p.edited[:0], image...) // what was read is what the next is a difference from
 		image = p.edited
-		if err := s.opt.Rules.Command(w, p.seat.Player, t, image); err != nil {
-			s.offend(p, AgainstRules)
-			return
-		}
 	}
-	switch p.queue.put(w.Tick(), t, image) {
+	if t <= closed {
+		s.late(p, closed, t, image)
+		return
+	}
+	if !s.allows(p, t, image) {
+		return
+	}
+	switch p.queue.put(closed, t, image) {
 	case taken:
 		p.counts.Taken++
 		s.stats.Commands.Taken++
+		if s.engine != nil {
+			s.engine.Give(p.seat.Player, t, s.merge(p, t, image))
+		}
 	case again:
 		p.counts.Again++
 		s.stats.Commands.Again++
-	case late:
-		p.counts.Late++
-		s.stats.Commands.Late++
+	case late: // the server has decided for it
+		s.late(p, closed, t, image)
 	case future:
 		p.counts.Future++
 		s.stats.Commands.Future++
@@ -202,6 +213,46 @@ func (p *peer) takeOne(t world.Tick, image []int32) {
 		s.stats.Commands.Differed++
 		s.offend(p, SecondMind)
 	}
+}
+
+// allows asks the game's rules about a command, which they may change.
+func (s *Server) allows(p *peer, t world.Tick, image []int32) bool {
+	if s.opt.Rules.Command == nil {
+		return true
+	}
+	if err := s.opt.Rules.Command(s.stage.world, p.seat.Player, t, image); err != nil {
+		s.offend(p, AgainstRules)
+		return false
+	}
+	return true
+}
+
+// late takes a command for a tick that is over: if it was not there in time, and it is not long ago, its edges still count.
+func (s *Server) late(p *peer, closed, t world.Tick, image []int32) {
+	if p.queue.put(closed, t, image) == again {
+		p.counts.Again++
+		s.stats.Commands.Again++
+		return
+	}
+	p.counts.Late++
+	s.stats.Commands.Late++
+	if s.edger != nil && t+s.lateTicks > closed && p.queue.first(t) && s.allows(p, closed+1, image) {
+		p.edges.add(s.edger, t, image)
+	}
+}
+
+// merge makes the edges that came late part of a command. What makes no sense together is left out.
+func (s *Server) merge(p *peer, t world.Tick, image []int32) []int32 {
+	if len(p.edges.waiting) == 0 {
+		return image
+	}
+	out, done := p.edges.merge(s.edger, t, s.lateTicks, image)
+	if s.game.Commands().Check(out) != nil {
+		return image
+	}
+	p.counts.Merged += uint64(done)
+	s.stats.Commands.Merged += uint64(done)
+	return out
 }
 
 // offend counts what a client did wrong, and drops it when it is enough.
@@ -257,7 +308,13 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 		s.order = slices.Delete(s.order, i, i+1)
 	}
 	seat := p.seat
-	if seat == nil || seat.peer != p {
+	if seat == nil {
+		if reason == conn.ReasonLeft && s.engine != nil && s.seats[p.conn.Client()] == nil {
+			s.unclaim(p.conn.Client())
+		}
+		return
+	}
+	if seat.peer != p || seat.gone {
 		return
 	}
 	seat.peer, seat.away = nil, s.now
@@ -266,7 +323,7 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 		s.leave(seat)
 		return
 	}
-	if s.opt.KeepSeat < 0 || s.closing {
+	if s.opt.KeepSeat < 0 || s.closing && s.engine == nil { // with an engine the game goes on, and with it the player
 		s.leave(seat)
 		return
 	}
@@ -303,11 +360,18 @@ func (s *Server) sweep() {
 		switch wait := s.now - p.since; {
 		case p.state == greeting && wait > s.opt.Limits.Greeting:
 			s.refuse(p, ReasonSilent, "")
+		case p.state == claiming && wait > s.opt.Limits.Greeting:
+			s.refuse(p, ReasonNoSeat, "no place was found in time")
 		case p.state == mismatched && wait > s.opt.Limits.Greeting:
 			s.close(p, ReasonVersion, "")
 		case p.state == loading && wait > s.opt.Limits.Loading:
 			s.drop(p, ReasonSilent, "never became ready for the level")
+		case p.seat != nil && p.seat.gone && s.now > p.until:
+			s.close(p, ReasonMoved, p.parting)
 		}
+	}
+	if len(s.claims) > 0 {
+		s.sweepClaims()
 	}
 	for _, seat := range s.players[1:] {
 		if seat != nil && seat.Away() && s.now-seat.away > s.opt.KeepSeat {

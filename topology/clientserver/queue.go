@@ -12,7 +12,8 @@ type queue struct {
 	ticks  []world.Tick // for which tick each place holds a command; 0 for none
 	images []int32
 	seen   []seenAt     // by place, if the client said so
-	used   []world.Tick // for which tick the command of each place was taken last
+	used   []world.Tick // for which tick the command of each place was taken last, in time or late
+	ruled  world.Tick   // the tick for which the server has decided itself
 }
 
 // seenAt is what a client showed of others when it made a command: a tick, and how many sixteenths of the way to the next.
@@ -41,6 +42,7 @@ func newQueue(slots, reach int) *queue {
 func (q *queue) reset() {
 	clear(q.ticks)
 	clear(q.used)
+	q.ruled = 0
 }
 
 func (q *queue) place(t world.Tick) (int, []int32) {
@@ -51,7 +53,7 @@ func (q *queue) place(t world.Tick) (int, []int32) {
 // put takes a command for tick t of a world that is at tick now.
 func (q *queue) put(now, t world.Tick, image []int32) verdict {
 	switch {
-	case t <= now:
+	case t <= now || t == q.ruled:
 		if i, _ := q.place(t); q.used[i] == t && t > 0 {
 			return again
 		}
@@ -71,6 +73,16 @@ func (q *queue) put(now, t world.Tick, image []int32) verdict {
 	return taken
 }
 
+// first says whether a command that came late is one that has not been seen, and from now on it has.
+func (q *queue) first(t world.Tick) bool {
+	i, _ := q.place(t)
+	if t <= q.used[i] {
+		return false // something newer was in its place
+	}
+	q.used[i] = t
+	return true
+}
+
 // note says what the client showed when it made the command for a tick.
 func (q *queue) note(t world.Tick, s seenAt) {
 	if i, _ := q.place(t); q.ticks[i] == t {
@@ -86,4 +98,13 @@ func (q *queue) take(t world.Tick) ([]int32, seenAt) {
 	}
 	q.ticks[i], q.used[i] = 0, t
 	return image, q.seen[i]
+}
+
+// shut lets the server decide for a tick, so that what still comes for it is late. It is not ok if something has come.
+func (q *queue) shut(t world.Tick) bool {
+	if i, _ := q.place(t); q.ticks[i] == t {
+		return false
+	}
+	q.ruled = t
+	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // request handles a control message of a client.
@@ -18,6 +19,9 @@ func (s *Server) request(p *peer, m *message) {
 		}
 		s.hello(p, m)
 		return
+	}
+	if p.seat == nil || p.seat.gone {
+		return // who waits at the door, or is on the way out, is not listened to
 	}
 	switch m.kind {
 	case msgNeed:
@@ -68,26 +72,40 @@ func (s *Server) hello(p *peer, m *message) {
 			return
 		}
 	}
+	if s.drained(p) {
+		return
+	}
+	if s.engine != nil && known == nil && !m.on {
+		s.claim(p, name)
+		return
+	}
 	seat, returned, reason := s.takeSeat(p, name, m.on)
 	if reason != conn.ReasonNone {
 		s.refuse(p, reason, "")
 		return
 	}
-	p.seat = seat
-	if !returned {
+	kind := Joined
+	if returned {
+		kind = Returned
+	} else {
 		seat.Name = s.nameFor(seat, name)
 	}
+	s.seated(p, seat, kind)
+}
+
+// seated lets someone begin who has a seat.
+func (s *Server) seated(p *peer, seat *Seat, kind NewsKind) {
+	p.seat = seat
 	if s.neutral != nil {
 		p.queue = newQueue(len(s.neutral), max(int(s.opt.Limits.Ahead/s.game.TickLength()), 1))
 		p.reader = replica.NewCommandReader(s.protocol)
 		p.take = p.takeOne
 	}
-	kind := Joined
-	if returned {
-		kind = Returned
-	}
 	s.tell(News{Kind: kind, Seat: seat})
 	s.welcome(p)
+	if len(s.places) > 0 {
+		s.say(p, message{kind: msgPlaces, places: s.places})
+	}
 	if s.paused {
 		s.say(p, message{kind: msgPause, on: true})
 	}
@@ -162,8 +180,9 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.heard, p.early, p.repeated = false, 0, 0
-	if p.queue != nil {
+	if p.queue != nil && s.engine == nil { // an engine has been given what came while the client got ready
 		p.queue.reset()
+		p.edges.reset()
 	}
 	// The turn of the fewest, so that all ticks have as much to do.
 	p.phase = slices.Index(s.phases, slices.Min(s.phases))
@@ -188,16 +207,26 @@ func (s *Server) chat(p *peer, line string) {
 		return
 	}
 	s.tell(News{Kind: Chatted, Seat: p.seat, Text: line})
-	m := message{kind: msgChat, player: p.seat.Player, name: p.seat.Name, text: line}
+	s.passOn(p.seat, line)
+}
+
+// Relay has everyone here hear a line that someone said at another server of the same game. The game's rules decide who hears it; they are given a seat with no
+// more than a player and a name.
+func (s *Server) Relay(p world.Player, name, line string) {
+	s.passOn(&Seat{Player: p, Name: clip(name, maxName)}, clip(line, maxText))
+}
+
+func (s *Server) passOn(from *Seat, line string) {
+	m := message{kind: msgChat, player: from.Player, name: from.Name, text: line}
 	for _, to := range s.order {
-		if to.seat != nil && (s.opt.Rules.Hears == nil || s.opt.Rules.Hears(p.seat, to.seat)) {
+		if to.seat != nil && (s.opt.Rules.Hears == nil || s.opt.Rules.Hears(from, to.seat)) {
 			s.say(to, m)
 		}
 	}
 }
 
 func (s *Server) pause(p *peer, on bool) {
-	if s.opt.Rules.Pause == nil {
+	if s.opt.Rules.Pause == nil || s.engine != nil {
 		s.notice(p, "no one may pause this game")
 		return
 	}

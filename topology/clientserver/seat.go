@@ -26,6 +26,7 @@ type Seat struct {
 	inside   bool          // the world knows the player
 	repeated int           // ticks in a row without a command
 	seen     seenAt        // what the client showed of others when it made the command that was used last
+	gone     bool          // the player is another server's now, and the client is on its way there
 }
 
 // Spectator says that the person only watches.
@@ -65,6 +66,8 @@ func (s *Seat) Commands() CommandCounts {
 // CommandCounts is how the commands of one player arrived.
 type CommandCounts struct {
 	Taken, Again, Late, Future, Differed uint64
+	// Merged is how many of those that were late had edges, such as a shot, which became part of a later one.
+	Merged uint64
 	// Repeated is for how many ticks the last command was used again; Neutral how often it was given up.
 	Repeated, Neutral uint64
 	// Early is how much before it was needed the newest came, in quarters of a tick; below zero, how much too late.
@@ -118,7 +121,9 @@ func (s *Server) release(seat *Seat) {
 		if s.players[seat.Player] == seat {
 			s.players[seat.Player] = nil
 		}
-		if seat.inside {
+		if s.engine != nil {
+			s.engine.Release(seat.Client, seat.Player)
+		} else if seat.inside {
 			s.leaving = append(s.leaving, seat.Player)
 		}
 	}
@@ -146,6 +151,9 @@ func (s *Server) side(p *peer, spectate bool) {
 		s.release(seat)
 		seat.Player = world.Nobody
 		s.watching++
+	} else if s.engine != nil {
+		s.ask(p, seat.Name)
+		return // until Grant
 	} else {
 		n := s.number(seat)
 		if n == world.Nobody {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -50,6 +51,17 @@ type Server struct {
 	lastErr  string
 	unfit    map[int]bool // classes of which entities were too large
 	calls    calls
+
+	edger     *edger // nil if no edges of late commands count
+	lateTicks world.Tick
+
+	engine   Engine
+	passed   world.Tick // all ticks before it are counted, with an engine
+	passedAt time.Duration
+	claims   map[uint64]claim
+	places   []Place
+	draining []netip.AddrPort // where to send people; nil while they are welcome
+	sent     int              // how many were
 }
 
 // NewServer makes a server with its first world. It owns the links from now on and closes them in Close.
@@ -74,6 +86,11 @@ func NewServer(o Options) (*Server, error) {
 		for i := range c.Slots {
 			s.neutral[i] = c.Slots[i].Absent
 		}
+		if s.lateTicks = world.Tick(max(o.Limits.Late, 0) / o.Game.TickLength()); s.lateTicks > 0 {
+			if s.edger, err = newEdger(o.Game); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if s.stage, err = s.newStage(o.Level); err != nil {
 		return nil, err
@@ -84,6 +101,11 @@ func NewServer(o Options) (*Server, error) {
 			return nil, err
 		}
 		s.ports = append(s.ports, port)
+	}
+	if s.engine = o.Engine; s.engine != nil {
+		if err := s.ignite(); err != nil {
+			return nil, err
+		}
 	}
 	s.pool = newPool(o.Workers, p)
 	s.begun()
@@ -180,6 +202,9 @@ func (s *Server) receive(now time.Duration) error {
 
 // step computes a tick of the world, unless it stands still.
 func (s *Server) step() error {
+	if s.engine != nil {
+		return s.advance()
+	}
 	if s.paused || s.closing {
 		return nil
 	}
@@ -227,35 +252,39 @@ func (s *Server) command(seat *Seat, t world.Tick) {
 	}
 	if p != nil {
 		if image, seen := p.queue.take(t); image != nil {
-			if s.in.GiveImage(seat.Player, image) == nil {
+			if s.in.GiveImage(seat.Player, s.merge(p, t, image)) == nil {
 				seat.repeated, seat.seen = 0, seen
 				return
 			}
 			s.offend(p, BadCommand)
 		}
+	}
+	if s.missing(seat) {
+		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
+	}
+}
+
+// missing counts a tick for which no command came, and says whether to let go of what the player holds: after a while, and at once if the player has said that they
+// rest, in case that the commands before it were lost.
+func (s *Server) missing(seat *Seat) bool {
+	p := seat.peer
+	seat.repeated++
+	if p != nil {
 		if p.resting {
-			seat.rest(s)
-			return
+			return seat.repeated == 1
 		}
 		p.counts.Repeated++
 		p.repeated++
 	}
 	s.stats.Commands.Repeated++
-	seat.repeated++
-	if seat.repeated == s.neutralAfter() {
-		if p != nil {
-			p.counts.Neutral++
-		}
-		s.stats.Commands.Neutral++
-		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
+	if seat.repeated != s.neutralAfter() {
+		return false
 	}
-}
-
-// rest lets go of what a player holds who has said that they rest, in case that the commands before it were lost.
-func (seat *Seat) rest(s *Server) {
-	if seat.repeated++; seat.repeated == 1 {
-		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
+	if p != nil {
+		p.counts.Neutral++
 	}
+	s.stats.Commands.Neutral++
+	return true
 }
 
 func (s *Server) neutralAfter() int { return int(s.opt.Neutral / s.game.TickLength()) }
@@ -276,8 +305,11 @@ func (s *Server) gameError(err error) {
 }
 
 // Change begins another level. Everyone stays connected, is told of it, and comes into the new world when ready for it: those who do not have its data are
-// sent it first. It takes as long as the game needs to fill its world.
+// sent it first. It takes as long as the game needs to fill its world. A server with an engine refuses.
 func (s *Server) Change(l Level) error {
+	if s.engine != nil {
+		return errEngine
+	}
 	g, err := s.newStage(l)
 	if err != nil {
 		return err
@@ -304,9 +336,10 @@ func (s *Server) begun() {
 	s.tell(News{Kind: LevelBegun, Text: s.stage.level.Name})
 }
 
-// SetPaused lets the world stand still, or go on. Connections go on either way. The text says who wanted it, or why, and is shown to players.
+// SetPaused lets the world stand still, or go on. Connections go on either way. The text says who wanted it, or why, and is shown to players. The world of an
+// engine is not the server's to stop, so there it does nothing.
 func (s *Server) SetPaused(on bool, why string) {
-	if s.paused == on {
+	if s.paused == on || s.engine != nil {
 		return
 	}
 	s.paused = on

@@ -35,9 +35,9 @@ type Stats struct {
 	Ticks  uint64 // calls of Tick
 	Stages Stages
 
-	Joined, Returned, Left, Refused, Dropped uint64 // people
-	Offences                                 [Offences]uint64
-	Commands                                 CommandCounts // of all players
+	Joined, Returned, Left, Moved, Refused, Dropped uint64 // people
+	Offences                                        [Offences]uint64
+	Commands                                        CommandCounts // of all players
 
 	Snapshots, Packets, Bytes uint64        // of package replica, and their packets
 	Starved                   uint64        // turns that were left out because the connection had no room

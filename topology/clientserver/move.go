@@ -1,0 +1,125 @@
+package clientserver
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+)
+
+// A Place is another server of the same game, at which a player can go on: one that has the same keys, and knows of the same players.
+type Place struct {
+	Addr netip.AddrPort
+	Name string // what players read, such as the name of a city
+	Load uint8  // in percent
+}
+
+// SetPlaces tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
+func (s *Server) SetPlaces(places []Place) {
+	places = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return !names(p.Addr) })
+	places = places[:min(len(places), maxPlaces)]
+	if slices.Equal(places, s.places) {
+		return
+	}
+	s.places = places
+	s.broadcast(message{kind: msgPlaces, places: places})
+}
+
+// Move asks a client to go on at another server. It connects there with its ticket, and leaves only when it is shown the world; if it is not let in there, it stays.
+func (s *Server) Move(seat *Seat, to netip.AddrPort) {
+	if seat.peer != nil && names(to) {
+		s.say(seat.peer, message{kind: msgMove, places: []Place{{Addr: to}}})
+	}
+}
+
+// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before maintenance. Without addresses it is those of SetPlaces. Population tells
+// when all are gone.
+func (s *Server) Drain(to ...netip.AddrPort) {
+	if len(to) == 0 {
+		for _, p := range s.places {
+			to = append(to, p.Addr)
+		}
+	}
+	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...), func(a netip.AddrPort) bool { return !names(a) })
+	for _, p := range s.order {
+		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
+			s.Move(p.seat, s.nextPlace())
+		}
+	}
+}
+
+// nextPlace takes the places to which people are sent in turn.
+func (s *Server) nextPlace() netip.AddrPort {
+	if len(s.draining) == 0 {
+		return netip.AddrPort{}
+	}
+	s.sent++
+	return s.draining[s.sent%len(s.draining)]
+}
+
+// drained sends someone on who comes while the server is being drained.
+func (s *Server) drained(p *peer) bool {
+	switch {
+	case s.draining == nil:
+		return false
+	case len(s.draining) == 0:
+		s.refuse(p, conn.ReasonClosing, "")
+	default:
+		s.refuse(p, ReasonMoved, parting(s.nextPlace(), ""))
+	}
+	return true
+}
+
+// showGone is for how long someone is still shown the world whose player is another server's, until they are shown it there.
+const showGone = 5 * time.Second
+
+// Revoke takes the seat of a client away whose player is another server's now: the engine is not told by Release. The client is told where to go on, if the address is
+// valid; until it is shown the world there it still sees it here, but its commands do not count any more. So an engine calls it when Open has passed the tick from which the player is
+// the other's.
+func (s *Server) Revoke(client uint64, why string, to netip.AddrPort) {
+	if p := s.claimant(client); p != nil {
+		delete(s.claims, client)
+		s.refuse(p, ReasonMoved, parting(to, why))
+	}
+	seat := s.seats[client]
+	if seat == nil {
+		return
+	}
+	delete(s.seats, client)
+	if seat.Spectator() {
+		s.watching--
+	} else if s.players[seat.Player] == seat {
+		s.players[seat.Player] = nil
+	}
+	seat.inside, seat.gone = false, true
+	s.tell(News{Kind: Moved, Seat: seat, Text: parting(to, why)})
+	p := seat.peer
+	if p == nil {
+		return
+	}
+	if p.state != shown {
+		s.close(p, ReasonMoved, parting(to, why))
+		return
+	}
+	p.parting, p.until = parting(to, why), s.now+showGone
+	m := message{kind: msgMove, on: true, text: why}
+	if names(to) {
+		m.places = []Place{{Addr: to}}
+	}
+	s.say(p, m)
+}
+
+// parting is the note of a connection that ends with ReasonMoved: the address, and what else there is to say. Either may be missing.
+func parting(to netip.AddrPort, why string) string {
+	if !names(to) {
+		return why
+	}
+	if why == "" {
+		return to.String()
+	}
+	return to.String() + " " + why
+}
+
+// names says whether an address names a server.
+func names(a netip.AddrPort) bool { return a.IsValid() && a.Port() != 0 }
