@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"net/url"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +27,8 @@ const botsLong = `Let bots play on a server, to see how it does under load.
 Each bot is a whole client with a socket of its own: it connects, sends a command
 at every tick and decodes every snapshot, but shows and predicts nothing. The
 server must be open, as coeval serve is without --key; tokens are asked for at its
-HTTP address.
+HTTP address. Of a game that runs on several mirrors --server may name some of them,
+separated by commas: bots come to each in turn. If one dies they go on at another.
 
 While they play a table is shown, with a line a second: bots that play, snapshots
 and bytes a second of each bot, round trips, loss, commands that came too late, and
@@ -33,16 +36,18 @@ those that have ended. On anything but a terminal the lines are simply written o
 after the other. Use it against servers of your own.`
 
 const botsExample = `  coeval bots --count 200 --server localhost:4000
-  coeval bots --count 50 --server localhost:4000 --seconds 30 --json`
+  coeval bots --count 50 --server localhost:4000 --seconds 30 --json
+  coeval bots --count 24 --server eu.example.net:4000,us.example.net:4000`
 
 // bots is what the command line says.
 type bots struct {
-	server, http string
-	count        int
-	seconds      float64
-	spread       float64
-	spectate     bool
-	json         bool
+	servers  []string
+	http     string
+	count    int
+	seconds  float64
+	spread   float64
+	spectate bool
+	json     bool
 }
 
 func botsCommand() *cobra.Command {
@@ -56,7 +61,7 @@ func botsCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&b.server, "server", "s", "localhost:4000", "address and port of the server")
+	f.StringSliceVarP(&b.servers, "server", "s", []string{"localhost:4000"}, "address and port of the server, or of several mirrors")
 	f.StringVar(&b.http, "http", "", "where the server answers over HTTP, if not at the same address")
 	f.IntVarP(&b.count, "count", "n", 10, "how many bots")
 	f.Float64Var(&b.seconds, "seconds", 0, "how long to play (default: until Ctrl-C)")
@@ -103,7 +108,6 @@ type herd struct {
 	bots     *bots
 	hosted   *hosted
 	protocol *replica.Protocol
-	server   netip.AddrPort
 	begin    time.Time
 	members  []*member
 	stopped  chan struct{}
@@ -111,28 +115,42 @@ type herd struct {
 
 // open asks the server what it plays, and gets ready.
 func (b *bots) open(ctx context.Context) (*herd, error) {
-	base, err := httpBase(b.server, b.http)
-	if err != nil {
-		return nil, err
+	if len(b.servers) > 1 && b.http != "" {
+		return nil, usageErrorf("--http is for one server, and --server names %d", len(b.servers))
 	}
-	first, err := askToken(ctx, base)
-	if err != nil {
-		return nil, err
+	out := &herd{bots: b, stopped: make(chan struct{})}
+	var bases []*url.URL
+	var servers []netip.AddrPort
+	for _, name := range b.servers {
+		base, err := httpBase(strings.TrimSpace(name), b.http)
+		if err != nil {
+			return nil, err
+		}
+		first, err := askToken(ctx, base)
+		if err != nil {
+			return nil, err
+		}
+		h, err := findHosted(first.Game)
+		if err != nil {
+			return nil, fmt.Errorf("the server plays %q, which this program does not have: %w", first.Game, err)
+		}
+		if out.hosted != nil && out.hosted.game != h.game {
+			return nil, fmt.Errorf("the servers play different games, %s and %s; name those of one game", out.hosted.game.Name(), h.game.Name())
+		}
+		out.hosted = h
+		addr, err := udp.Resolve(ctx, fmt.Sprintf("%s:%d", bracket(base.Hostname()), first.UDP))
+		if err != nil {
+			return nil, err
+		}
+		bases, servers = append(bases, base), append(servers, addr)
 	}
-	h, err := findHosted(first.Game)
-	if err != nil {
-		return nil, fmt.Errorf("the server plays %q, which this program does not have: %w", first.Game, err)
-	}
-	p, err := replica.NewProtocol(h.game, h.replicaOptions())
-	if err != nil {
-		return nil, err
-	}
-	out := &herd{bots: b, hosted: h, protocol: p, stopped: make(chan struct{})}
-	if out.server, err = udp.Resolve(ctx, fmt.Sprintf("%s:%d", bracket(base.Hostname()), first.UDP)); err != nil {
+	var err error
+	if out.protocol, err = replica.NewProtocol(out.hosted.game, out.hosted.replicaOptions()); err != nil {
 		return nil, err
 	}
 	for i := range b.count {
-		m := &member{herd: out, number: i, due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
+		base := bases[i%len(bases)]
+		m := &member{herd: out, number: i, server: servers[i%len(servers)], due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
 		m.ask = func(ctx context.Context) (token.Token, error) {
 			a, err := askToken(ctx, base)
 			if err != nil {
@@ -156,6 +174,7 @@ func bracket(host string) string {
 type member struct {
 	herd   *herd
 	number int
+	server netip.AddrPort
 	due    time.Duration // when it comes
 	ask    func(context.Context) (token.Token, error)
 
@@ -164,6 +183,19 @@ type member struct {
 	think  botFunc
 	err    error
 	over   bool
+
+	down, up growing // bytes of all its connections
+}
+
+// A growing adds up a count that begins anew with each connection.
+type growing struct{ before, last uint64 }
+
+func (g *growing) total(n uint64) uint64 {
+	if n < g.last {
+		g.before += g.last
+	}
+	g.last = n
+	return g.before + n
 }
 
 // drive lets a share of the bots play, evenly spread over each tick, until the context ends; then they leave.
@@ -222,6 +254,9 @@ func (m *member) turn(ctx context.Context, now time.Duration) bool {
 	return true
 }
 
+// botReturn is for how long a bot tries to go on, at another mirror or at the same server, when its connection was lost.
+const botReturn = 10 * time.Second
+
 // start connects a bot.
 func (m *member) start(ctx context.Context) (*clientserver.Client, error) {
 	t, err := m.ask(ctx)
@@ -229,7 +264,7 @@ func (m *member) start(ctx context.Context) (*clientserver.Client, error) {
 		return nil, err
 	}
 	bind := "0.0.0.0:0"
-	if m.herd.server.Addr().Is6() {
+	if m.server.Addr().Is6() {
 		bind = "[::]:0"
 	}
 	l, err := udp.Listen(bind, udp.Options{ReadBuffer: 256 << 10, WriteBuffer: 256 << 10})
@@ -238,7 +273,7 @@ func (m *member) start(ctx context.Context) (*clientserver.Client, error) {
 	}
 	m.think = m.herd.hosted.newBot(uint64(m.number) + 1)
 	c, err := clientserver.NewClientOf(m.herd.protocol, clientserver.ClientOptions{
-		Settings: m.herd.hosted.settings, Link: l, Token: t, Servers: []netip.AddrPort{m.herd.server}, Return: -1,
+		Settings: m.herd.hosted.settings, Link: l, Token: t, Servers: []netip.AddrPort{m.server}, Return: botReturn,
 		Name: fmt.Sprint("bot ", m.number+1), Spectate: m.herd.bots.spectate,
 		Input: func(t world.Tick, p world.Player, in *world.Inputs) { _ = m.think(m.client.View(), p, t, in) },
 	})

@@ -99,8 +99,8 @@ func (t *botsTable) member(m *member, x *tallies) {
 	x.snapshots += st.Snapshots
 	x.late += st.Repeated
 	x.bad += st.Bad
-	x.down += l.Received
-	x.up += l.Total()
+	x.down += m.down.total(l.Received)
+	x.up += m.up.total(l.Total())
 	if st.Snapshots > 0 {
 		x.played++
 	}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,10 @@ import (
 const joinLong = `Play a game on a server, in the terminal.
 
 ADDR is where coeval serve listens, such as localhost:4000. An open server is
-asked there, over HTTP, for a token; for others give --token and --game.
+asked there, over HTTP, for a token; for others give --token and --game. Of a game
+that runs on several mirrors any number may be given, separated by commas, the
+nearest first: the first that answers is played at. If it dies, or is stopped, you
+go on at another, whether or not it was named.
 
 Arrow keys or w, a, s, d play. p asks for a pause, q or Ctrl-C leaves.
 
@@ -52,6 +56,7 @@ or closed the terminal, finds their seat as it was.`
 
 const joinExample = `  coeval join localhost:4000
   coeval join play.example.net:4000 --name ada --ticket ~/.pong.ticket
+  coeval join eu.example.net:4000,us.example.net:4000
   coeval join localhost:4000 --over websocket --spectate
   coeval join localhost:5000 --http localhost:4000 --style quake3
   coeval join localhost:4000 --headless --seconds 5 --json`
@@ -70,7 +75,7 @@ type join struct {
 func joinCommand() *cobra.Command {
 	var j join
 	cmd := &cobra.Command{
-		Use:     "join ADDR",
+		Use:     "join ADDR[,ADDR...]",
 		Short:   "Play a game on a server, in the terminal",
 		Long:    joinLong,
 		Example: joinExample,
@@ -151,14 +156,42 @@ func (j *join) enter(cmd *cobra.Command, h *hosted, entry *entry) error {
 // An entry is a way into a server.
 type entry struct {
 	admission
-	token  token.Token
-	fresh  *token.Token   // to use if the ticket is refused
-	server netip.AddrPort // for UDP
-	base   *url.URL       // for the rest
+	token   token.Token
+	fresh   *token.Token     // to use if the ticket is refused
+	servers []netip.AddrPort // for UDP
+	base    *url.URL         // for the rest
 }
 
-// entry finds a way in: with the token or ticket that was given, or by asking.
-func (j *join) entry(ctx context.Context, addr string) (*entry, error) {
+// entry finds a way in: at the first of the servers that answers, and to the others over UDP if it does not let the player in.
+func (j *join) entry(ctx context.Context, addrs string) (*entry, error) {
+	list := strings.Split(addrs, ",")
+	if len(list) > 1 && (j.http != "" || j.over != "udp") {
+		return nil, usageErrorf("several servers can be given for udp, and without --http")
+	}
+	var found *entry
+	var wrong error
+	for _, addr := range list {
+		if found != nil {
+			if a, err := udp.Resolve(ctx, strings.TrimSpace(addr)); err == nil {
+				found.servers = append(found.servers, a)
+			}
+			continue
+		}
+		e, err := j.entryAt(ctx, strings.TrimSpace(addr))
+		if err != nil {
+			wrong = errors.Join(wrong, err)
+			continue
+		}
+		found = e
+	}
+	if found == nil {
+		return nil, wrong
+	}
+	return found, nil
+}
+
+// entryAt finds a way into one server: with the token or ticket that was given, or by asking.
+func (j *join) entryAt(ctx context.Context, addr string) (*entry, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, usageErrorf("%q is not an address and a port, such as localhost:4000", addr)
@@ -186,9 +219,11 @@ func (j *join) entry(ctx context.Context, addr string) (*entry, error) {
 		port = fmt.Sprint(e.UDP)
 	}
 	if j.over == "udp" {
-		if e.server, err = udp.Resolve(ctx, net.JoinHostPort(host, port)); err != nil {
+		a, err := udp.Resolve(ctx, net.JoinHostPort(host, port))
+		if err != nil {
 			return nil, err
 		}
+		e.servers = []netip.AddrPort{a}
 	}
 	return e, nil
 }
@@ -244,11 +279,11 @@ func (j *join) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort,
 	switch j.over {
 	case "udp":
 		bind := "0.0.0.0:0"
-		if e.server.Addr().Is6() {
+		if slices.ContainsFunc(e.servers, func(a netip.AddrPort) bool { return a.Addr().Is6() }) {
 			bind = "[::]:0"
 		}
 		l, err := udp.Listen(bind, udp.Options{})
-		return l, []netip.AddrPort{e.server}, err
+		return l, e.servers, err
 	case "websocket":
 		if e.WebSocket == "" {
 			return nil, nil, errors.New("the server takes no one over WebSocket; start it with --websocket, or join over udp")

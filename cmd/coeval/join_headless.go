@@ -26,6 +26,7 @@ type joined struct {
 	Repeated  uint64  `json:"commands_missing"`
 	TripMS    float64 `json:"round_trip_ms"`
 	Loss      float64 `json:"loss"`
+	Moves     uint64  `json:"moves"` // how often it went on at another server
 
 	// What prediction made of it; all of these are zero without.
 	Style       string  `json:"style"`
@@ -88,6 +89,7 @@ func (j *join) watch(ctx context.Context, out io.Writer, h *hosted, e *entry) er
 func (r *joined) read(c *clientserver.Client, s *seer) {
 	st := c.Stats()
 	r.Level, r.Player, r.Snapshots, r.Bytes, r.Commands, r.Repeated = c.Level().Name, int(c.Player()), st.Snapshots, st.Bytes, st.Commands, st.Repeated
+	r.Moves = st.Moves
 	r.Tick, r.Entities = uint64(c.View().Tick()), 0
 	for range c.View().Entities() {
 		r.Entities++

@@ -20,6 +20,7 @@ func commands() []*cobra.Command {
 		demoCommand(),
 		playCommand(),
 		serveCommand(),
+		mirrorCommand(),
 		joinCommand(),
 		botsCommand(),
 		benchCommand(),

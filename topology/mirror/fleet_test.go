@@ -1,0 +1,366 @@
+package mirror
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+var netsimNowhere, netsimNowhere2 = netip.MustParseAddrPort("10.9.9.9:9"), netip.AddrPort{}
+
+// wall is the Unix time at which simulated networks begin.
+const wall = 1_800_000_000
+
+// A fleet is several mirrors with clients, on a simulated network, under the eyes of a judge who sees all of them at once.
+type fleet struct {
+	net   *netsim.Net
+	key   token.Key
+	o     Options
+	ships []*ship
+	bots  []*bot
+	err   error
+
+	hashes map[world.Tick]uint64 // of settled worlds, whoever settled them first
+	by     map[world.Tick]string
+	bodies map[uint64]world.Player // of clients
+}
+
+// A ship is a machine with a mirror, which may be started again after it died.
+type ship struct {
+	*fleet
+	name    string
+	hull    *netsim.Endpoint // between mirrors
+	dock    *netsim.Endpoint // for clients
+	mirror  *Mirror
+	lives   int
+	dead    bool
+	skew    time.Duration // of the machine's clock
+	change  func(o *Options)
+	stalled time.Duration // until when the machine stands still
+	news    []News
+	settled world.Tick
+	ended   error
+	serving time.Duration // since when
+}
+
+func newFleet(n *netsim.Net, o Options) *fleet {
+	f := &fleet{net: n, o: o, hashes: map[world.Tick]uint64{}, by: map[world.Tick]string{}, bodies: map[uint64]world.Player{}}
+	for i := range f.key {
+		f.key[i] = byte(n.Seed()>>(8*(i%8))) + byte(i)
+	}
+	if f.o.Server.Game == nil {
+		f.o.Server.Game = arena.Game
+		f.o.Server.Settings = func(l clientserver.Level) (world.Settings, error) {
+			return arena.Settings(l.Name, arena.Options{Seed: l.Seed, Secret: l.Secret})
+		}
+		f.o.Server.Level = clientserver.Level{Name: "duel", Seed: n.Seed()}
+	}
+	return f
+}
+
+func (f *fleet) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf("seed %d, at %v: %s", f.net.Seed(), f.net.Now(), fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *fleet) seed(parts ...int) (s [32]byte) {
+	binary.BigEndian.PutUint64(s[:], f.net.Seed()+1)
+	for i, p := range parts {
+		binary.BigEndian.PutUint32(s[8+4*i:], uint32(p)+1)
+	}
+	return s
+}
+
+// launch makes a ship, and its mirror. The first founds the game.
+func (f *fleet) launch(name string, c netsim.Conditions) *ship {
+	s := &ship{fleet: f, name: name, hull: f.net.Endpoint("m" + name), dock: f.net.Endpoint("s" + name)}
+	s.hull.SetInbox(1 << 16)
+	s.dock.SetInbox(1 << 16)
+	for _, other := range f.ships {
+		f.net.Connect(s.hull, other.hull, c)
+	}
+	f.ships = append(f.ships, s)
+	s.start()
+	return s
+}
+
+// start begins a life of the ship's mirror.
+func (s *ship) start() {
+	index := 0
+	for i, other := range s.ships {
+		if other == s {
+			index = i
+		}
+	}
+	o := s.o
+	o.Link, o.Address, o.Public, o.Name = s.hull, s.hull.PublicAddr(), s.dock.PublicAddr(), s.name
+	o.Server.Links = []link.Link{s.dock}
+	o.Server.Workers = 1
+	o.Server.Conn.Seed = s.seed(1, index, s.lives)
+	o.Keys, o.Wall = []token.Key{s.key}, wall
+	o.Seed = s.seed(2, index, s.lives)
+	o.Found = index == 0 && s.lives == 0
+	for _, other := range s.ships {
+		if other != s {
+			o.Ask = append(o.Ask, other.hull.PublicAddr())
+		}
+	}
+	o.Settled = s.judge
+	o.News = func(n News) {
+		s.news = append(s.news, n)
+		if n.Kind == Rejoining {
+			s.settled = 0
+		}
+	}
+	if s.change != nil {
+		s.change(&o)
+	}
+	s.lives++
+	s.settled = 0
+	var err error
+	if s.mirror, err = New(o); err != nil {
+		s.fail("%s: %v", s.name, err)
+		return
+	}
+	s.dead, s.ended = false, nil
+	life := s.lives
+	s.net.After(0, func() { s.drive(life) })
+}
+
+// drive polls a mirror as often as it asks for.
+func (s *ship) drive(life int) {
+	if s.dead || s.lives != life || s.ended != nil {
+		return
+	}
+	if s.net.Now() < s.stalled {
+		s.net.After(s.stalled-s.net.Now(), func() { s.drive(life) })
+		return
+	}
+	now := s.net.Now() + s.skew
+	if err := s.mirror.Poll(now); err != nil {
+		s.ended = err
+		return
+	}
+	if s.mirror.Phase() == Serving && s.serving == 0 {
+		s.serving = s.net.Now()
+	}
+	s.oneUber()
+	wait := max(s.mirror.Deadline()-now, 200*time.Microsecond)
+	s.net.After(wait, func() { s.drive(life) })
+}
+
+// kill ends the machine without a word.
+func (s *ship) kill() {
+	s.dead = true
+	s.serving = 0
+	s.hull.Restart(time.Millisecond)
+	s.dock.Restart(time.Millisecond)
+}
+
+// judge compares every settled world with those of the others.
+func (s *ship) judge(w *world.World, _ *world.Inputs) {
+	if s.settled != 0 && w.Tick() != s.settled+1 {
+		s.fail("%s settles tick %d after %d", s.name, w.Tick(), s.settled)
+	}
+	s.settled = w.Tick()
+	h := w.Hash()
+	if other, ok := s.hashes[w.Tick()]; !ok {
+		s.hashes[w.Tick()], s.by[w.Tick()] = h, s.name
+	} else if other != h && s.o.Timeline != "bucket" { // which promises nothing
+		s.fail("%s settles tick %d otherwise than %s", s.name, w.Tick(), s.by[w.Tick()])
+	}
+	seen := map[world.Player]bool{}
+	for id := range world.All[arena.Fighter](w) {
+		p := w.Owner(id)
+		if seen[p] {
+			s.fail("player %d has two bodies at tick %d", p, w.Tick())
+		}
+		seen[p] = true
+	}
+}
+
+// oneUber sees that no two mirrors act as überserver.
+func (s *ship) oneUber() {
+	if !s.mirror.leads() {
+		return
+	}
+	for _, other := range s.ships {
+		if other != s && !other.dead && other.ended == nil && s.net.Now() >= other.stalled && other.mirror.leads() {
+			s.fail("%s and %s both act as überserver", s.name, other.name)
+		}
+	}
+}
+
+// alive lists the ships that run.
+func (f *fleet) alive() (list []*ship) {
+	for _, s := range f.ships {
+		if !s.dead && s.ended == nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// whole says whether all ships that run serve, in one group, with the same überserver.
+func (f *fleet) whole() bool {
+	list := f.alive()
+	for _, s := range list {
+		if s.mirror.Phase() != Serving || len(s.mirror.Members()) != len(list) || s.mirror.Uber() != list[0].mirror.Uber() {
+			return false
+		}
+	}
+	return true
+}
+
+// until lets time pass until something is so.
+func (f *fleet) until(d time.Duration, what string, done func() bool) {
+	if f.err == nil && !f.net.RunUntil(d, func() bool { return f.err != nil || done() }) {
+		text := ""
+		for _, s := range f.ships {
+			text += fmt.Sprintf("\n%s: %v, dead %v, ended %v", s.name, s.mirror.Phase(), s.dead, s.ended)
+			if s.mirror.line != nil {
+				text += fmt.Sprintf(", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
+					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(), s.mirror.held, s.mirror.stamp, s.mirror.have(), s.mirror.clock.unsure, s.mirror.clock.now())
+				if w, ok := s.mirror.line.(waiter); ok {
+					text += fmt.Sprintf("\n   waits for %+v", w.Members())
+				}
+				for _, id := range s.mirror.order {
+					st := s.mirror.streams[id]
+					text += fmt.Sprintf("\n   stream %d: started %v from %d waiting %v next %d promise %d have %d beyond %d", id, st.started, st.from, st.waiting, st.next, st.promise, st.have, len(st.beyond))
+				}
+			}
+			for _, n := range s.news[max(0, len(s.news)-8):] {
+				text += fmt.Sprintf("\n   %v %d %s %v", n.Kind, n.Mirror, n.Text, n.Err)
+			}
+		}
+		for _, b := range f.bots {
+			if !b.plays() {
+				text += fmt.Sprintf("\nclient %d: player %d, %v, seen %v ago, ended %v", b.id, b.Player(), b.Phase(), f.net.Now()-b.played, b.ended)
+			}
+		}
+		f.fail("not within %v: %s%s", d, what, text)
+	}
+}
+
+// settles waits until all have settled a tick that is at least so far in the future as the present is from now.
+func (f *fleet) settles(d time.Duration) {
+	if f.err != nil {
+		return
+	}
+	goal := world.Tick(0)
+	for _, s := range f.alive() {
+		goal = max(goal, s.mirror.stamp)
+	}
+	f.until(d, fmt.Sprintf("all settle tick %d", goal), func() bool {
+		for _, s := range f.alive() {
+			if s.settled < goal {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (f *fleet) close() {
+	for _, s := range f.ships {
+		if s.mirror != nil {
+			_ = s.mirror.Close()
+		}
+	}
+}
+
+// A bot is a client that plays.
+type bot struct {
+	*clientserver.Client
+	f      *fleet
+	end    *netsim.Endpoint
+	id     uint64
+	brain  *arena.Bot
+	ended  error
+	played time.Duration // when it last saw its own body in a new state
+	gap    time.Duration // the longest between two of those
+	player world.Player
+	heard  []clientserver.Word
+}
+
+// crew makes a client of a ship.
+func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
+	b := &bot{f: f, id: id, end: f.net.Endpoint(fmt.Sprintf("c%d", id)), brain: arena.NewBot(id)}
+	for _, s := range f.ships {
+		f.net.Connect(b.end, s.dock, c)
+	}
+	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
+	if err != nil {
+		f.fail("%v", err)
+		return b
+	}
+	o := clientserver.ClientOptions{Game: f.o.Server.Game, Settings: f.o.Server.Settings, Replica: f.o.Server.Replica, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id)}
+	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
+	o.Input = func(_ world.Tick, p world.Player, in *world.Inputs) {
+		if b.View() != nil {
+			if err := world.Give(in, p, b.brain.Think(b.View(), p)); err != nil {
+				f.fail("%v", err)
+			}
+		}
+	}
+	o.Told = func(w clientserver.Word) {
+		if w.Kind == clientserver.Chat {
+			b.heard = append(b.heard, w)
+		}
+	}
+	o.Seen = func(w *world.World) {
+		for id := range world.All[arena.Fighter](w) {
+			if w.Owner(id) == b.Player() {
+				if b.played > 0 {
+					b.gap = max(b.gap, f.net.Now()-b.played)
+				}
+				b.played = f.net.Now()
+			}
+		}
+	}
+	if b.Client, err = clientserver.NewClient(o); err != nil {
+		f.fail("%v", err)
+		return b
+	}
+	b.end.Every(f.o.Server.Game.TickLength(), func() {
+		if b.ended == nil {
+			b.ended = b.Tick(f.net.Now())
+		}
+		if p := b.Player(); p != world.Nobody {
+			if b.player != world.Nobody && p != b.player {
+				f.fail("client %d was player %d and is player %d", b.id, b.player, p)
+			}
+			b.player = p
+		}
+	})
+	f.bots = append(f.bots, b)
+	return b
+}
+
+// plays says whether a client sees its own body in news of the last quarter of a second.
+func (b *bot) plays() bool {
+	return b.Phase() == clientserver.Playing && b.played > 0 && b.f.net.Now()-b.played < 250*time.Millisecond
+}
+
+// counting8 is a source of bytes for tokens.
+type counting8 struct {
+	s [32]byte
+	n byte
+}
+
+func (c *counting8) Read(b []byte) (int, error) {
+	for i := range b {
+		c.n++
+		b[i] = c.s[int(c.n)%32] + c.n*31
+	}
+	return len(b), nil
+}

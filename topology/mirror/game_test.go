@@ -1,0 +1,20 @@
+package mirror
+
+import (
+	"testing"
+
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func testGame(testing.TB) *world.Game { return arena.Game }
+
+// neutralImage is a command at rest.
+func neutralImage(g *world.Game) []int32 {
+	s := g.Commands()
+	image := make([]int32, len(s.Slots))
+	for i := range s.Slots {
+		image[i] = s.Slots[i].Absent
+	}
+	return image
+}

@@ -1,0 +1,172 @@
+package mirror
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// inject has a mirror send a packet that it should not: one that its code would never make.
+func (s *ship) inject(promise world.Tick, items ...item) {
+	m := s.mirror
+	p := packet{promise: promise, have: min(promise, m.have()), count: m.count}
+	b := p.append(nil)
+	for i := range items {
+		var err error
+		if b, err = m.codec.append(b, promise, &items[i]); err != nil {
+			s.fail("%v", err)
+		}
+	}
+	seq, err := m.node.Send(m.machine, b)
+	if err != nil {
+		s.fail("%v", err)
+	}
+	m.sent = seq
+}
+
+// TestMirrorSpeaksForOthers: what a mirror commands for players that are not its own counts nowhere, and the worlds stay the same.
+func TestMirrorSpeaksForOthers(t *testing.T) {
+	simtest.Run(t, 3, func(n *netsim.Net) error {
+		f := fleetOf(n, 3, 1, road, Options{})
+		defer f.close()
+		n.Run(time.Second)
+		liar := f.ships[1].mirror
+		var victim world.Player
+		for _, h := range liar.registry.list() {
+			if h.owner() != liar.self {
+				victim = h.player
+			}
+		}
+		before := f.ships[2].mirror.stats.Refused
+		for range 20 {
+			f.ships[1].inject(liar.promised, item{kind: itemGive, player: victim, tick: liar.open1() + 1, image: neutralImage(liar.game)})
+			n.Run(50 * time.Millisecond)
+		}
+		f.recovers(true)
+		if got := f.ships[2].mirror.stats.Refused - before; got < 15 && f.err == nil {
+			f.fail("only %d of 20 commands for another's player were refused", got)
+		}
+		return f.err
+	})
+}
+
+// TestMirrorBreaksItsWord: a mirror that stamps ticks which it had promised to be over is dropped, and may join anew; it does so here, since it is only confused.
+func TestMirrorBreaksItsWord(t *testing.T) {
+	simtest.Run(t, 3, func(n *netsim.Net) error {
+		f := fleetOf(n, 3, 1, road, Options{})
+		defer f.close()
+		n.Run(time.Second)
+		liar := f.ships[1].mirror
+		f.ships[1].inject(liar.promised-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.promised - 20, image: neutralImage(liar.game)})
+		id := liar.self
+		f.until(5*time.Second, "it is dropped", func() bool { return liar.self != id })
+		f.until(heal, "all mirrors serve in one group", f.whole)
+		return f.err
+	})
+}
+
+// TestMirrorIsNotUberserver: assignments by one that does not lead count nowhere.
+func TestMirrorIsNotUberserver(t *testing.T) {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
+		f := fleetOf(n, 3, 1, road, Options{})
+		defer f.close()
+		n.Run(time.Second)
+		liar := f.ships[2].mirror
+		h := liar.registry.list()[0]
+		f.ships[2].inject(liar.promised, item{kind: itemAssign, player: h.player, client: h.client, member: liar.self, tick: liar.open1() + 1, epoch: liar.epoch, what: assignMove})
+		f.recovers(true)
+		for _, s := range f.ships[:2] {
+			if s.mirror.registry.players[h.player].owner() == liar.self {
+				f.fail("%s believes it", s.name)
+			}
+		}
+		return f.err
+	})
+}
+
+// TestLyingClock: a mirror tells the others a wrong time. They keep to their own, and the game goes on.
+func TestLyingClock(t *testing.T) {
+	simtest.Run(t, 3, func(n *netsim.Net) error {
+		f := fleetOf(n, 4, 1, road, Options{})
+		defer f.close()
+		liar := f.ships[n.Rand().IntN(4)]
+		liar.mirror.lie = 120 * time.Millisecond
+		start, groups := n.Now(), map[*ship]time.Duration{}
+		for _, s := range f.ships {
+			groups[s] = s.mirror.Now()
+		}
+		n.Run(10 * time.Second)
+		for _, s := range f.ships {
+			if d := s.mirror.Now() - groups[s] - (n.Now() - start); s != liar && (d > 150*time.Millisecond || d < -150*time.Millisecond) {
+				f.fail("%s was led %v astray", s.name, d)
+			}
+		}
+		f.recovers(true)
+		return f.err
+	})
+}
+
+// TestRefusedAtTheDoor: another key, another game, nobody there: each ends with a reason that says what to do.
+func TestRefusedAtTheDoor(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(o *Options)
+		want   string
+	}{
+		"key":      {func(o *Options) { o.Keys = []token.Key{{9}} }, "token"},
+		"timeline": {func(o *Options) { o.Timeline = "ruled" }, "timeline"},
+		"window":   {func(o *Options) { o.Delays = []time.Duration{0, 3 * time.Second} }, "window"},
+		"nobody":   {func(o *Options) { o.Ask = o.Ask[:1]; o.Ask[0] = netsimNowhere }, "answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := netsim.New(netsim.Options{Seed: 3})
+			f := newFleet(n, Options{Patience: 3 * time.Second})
+			defer f.close()
+			f.launch("a", road)
+			n.Run(300 * time.Millisecond)
+			s := &ship{fleet: f, name: "b", hull: n.Endpoint("mb"), dock: n.Endpoint("sb")}
+			n.Connect(s.hull, f.ships[0].hull, road)
+			f.ships = append(f.ships, s)
+			s.change = c.change
+			s.start()
+			f.until(20*time.Second, "it is turned away", func() bool { return s.ended != nil })
+			if f.err != nil {
+				t.Fatal(f.err)
+			}
+			if !strings.Contains(s.ended.Error(), c.want) {
+				t.Errorf("it says %q, which does not speak of the %s", s.ended, c.want)
+			}
+		})
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 1})
+	good := func() Options {
+		f := newFleet(n, Options{})
+		o := f.o
+		o.Link, o.Address, o.Keys, o.Found = n.Endpoint("m"), n.Endpoint("m").PublicAddr(), []token.Key{{1}}, true
+		return o
+	}
+	for name, c := range map[string]func(o *Options){
+		"no game":     func(o *Options) { o.Server.Game = nil },
+		"no link":     func(o *Options) { o.Link = nil },
+		"Address":     func(o *Options) { o.Address = netsimNowhere2 },
+		"key":         func(o *Options) { o.Keys = nil },
+		"nobody":      func(o *Options) { o.Found = false },
+		"timeline":    func(o *Options) { o.Timeline = "warp" },
+		"delays":      func(o *Options) { o.Delays = []time.Duration{time.Second, 0} },
+		"history":     func(o *Options) { o.History = time.Hour },
+		"commands pa": func(o *Options) { o.SendEvery = time.Minute },
+	} {
+		o := good()
+		c(&o)
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

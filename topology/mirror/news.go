@@ -1,0 +1,55 @@
+package mirror
+
+import (
+	"fmt"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// News is something that happened between mirrors that whoever runs one may want to know.
+type News struct {
+	Kind   NewsKind
+	Mirror crimp.MemberID // whom it is about
+	Player world.Player
+	Tick   world.Tick
+	Text   string
+	Err    error
+}
+
+// NewsKind says what News are about.
+type NewsKind uint8
+
+// What can happen between mirrors.
+const (
+	Established  NewsKind = iota + 1 // this mirror is in the group, as Mirror
+	Began                            // this mirror holds the world, and clients may come
+	Started                          // a mirror takes commands of its clients from now on
+	MirrorJoined                     // a mirror came into the group
+	MirrorLeft                       // a mirror is out of it; Text says why
+	Led                              // a mirror is überserver now
+	CutOff                           // this mirror is not in touch with most of the others: it stops
+	Reunited                         // it is in touch with them again
+	Rejoining                        // this mirror asks to be let in anew; Text says why
+	Differs                          // a settled world was not the same on two mirrors, at Tick
+	ClockJumped                      // this machine's clock jumped or stood still
+	Refused                          // something of another mirror was refused; Text says what and why
+	PlayerMoved                      // a player belongs to Mirror now
+	Ended                            // this mirror is out of the group for good; Err says why
+)
+
+var newsNames = [...]string{"", "in the group", "holds the world", "started", "mirror joined", "mirror left", "new überserver", "cut off", "in touch again", "joining again",
+	"settled worlds differ", "clock jumped", "refused", "player moved", "ended"}
+
+func (k NewsKind) String() string {
+	if int(k) < len(newsNames) {
+		return newsNames[k]
+	}
+	return fmt.Sprintf("news %d", uint8(k))
+}
+
+func (m *Mirror) tell(n News) {
+	if m.opt.News != nil {
+		m.opt.News(n)
+	}
+}

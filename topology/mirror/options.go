@@ -1,0 +1,175 @@
+package mirror
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/mirror/membership"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options are what a mirror is made from. Server.Game, Link, Address and Keys have no default, and without Found there must be someone to Ask.
+type Options struct {
+	// Server is the side that clients see, as in package clientserver: the game, its settings, links, limits and rules. Level is what a founder begins
+	// with; who joins gets it from the others. Engine is set by the mirror. All mirrors must be given the same game, settings and replica options.
+	Server clientserver.Options
+
+	// Link is how mirrors reach each other, and Address where the others reach this one by it.
+	Link    link.Link
+	Address netip.AddrPort
+	// Public is where clients reach this mirror, as the other mirrors' clients are told, and Name what people call it.
+	Public netip.AddrPort
+	Name   string
+
+	// Found begins a new game, of which this mirror is the überserver. Otherwise Ask lists mirrors to ask, any of them.
+	Found bool
+	Ask   []netip.AddrPort
+	// Patience is how long to ask before giving up. Default: for ever.
+	Patience time.Duration
+	// Keys are the operator's secret, which all mirrors have: who knows it may join. They also open clients' tokens, so that a player's ticket is good at
+	// every mirror.
+	Keys []token.Key
+	// Seed is 32 bytes of good randomness, fresh for each mirror. Zero means drawn.
+	Seed [32]byte
+	// Wall is the Unix time at now = 0, by which tokens expire. Zero means the present.
+	Wall int64
+
+	// Timeline says how mirrors are kept consistent: auto (the default), trailing, timewarp, rollback, lockstep, conservative, bucket; or ruled, the
+	// event-based protocol. All mirrors must have the same.
+	Timeline string
+	// Delays are those of the copies of the world, for auto and trailing; the first is how long the leading world waits for commands of other mirrors:
+	// more means fewer rollbacks and a later sight of each other, and auto changes it by what it measures. The last is the window, which all mirrors must share.
+	// Default: 0, 100 ms and 1 s. For other timelines see timeline.OpenOptions.
+	Delays []time.Duration
+	// Measure, if set, is asked for the time before and after each step and copy of a world, so that auto knows what they cost here. Without it they are
+	// guessed, and a run over a simulated network repeats from its seed.
+	Measure func() time.Duration
+	// Margins say how much copies may differ before it is repaired; see timeline.Margin.
+	Margins []timeline.Margin
+
+	// SendEvery is how often commands that have come in are passed on; more often means earlier, in more packets. Default: half a tick.
+	SendEvery time.Duration
+	// History is how long packets between mirrors are of use; who is silent for three quarters of it is dropped. All mirrors must have the same. Default: 2 s.
+	History time.Duration
+	// HashEvery is after how many ticks mirrors compare their settled worlds. Default: 16.
+	HashEvery int
+	// MaxMirrors bounds the group. Default: 16.
+	MaxMirrors int
+
+	// Settled, if set, is called with each settled world, tick after tick, and with what went in: for recording.
+	Settled func(w *world.World, in *world.Inputs)
+	// News is told what happens between mirrors.
+	News func(News)
+}
+
+// About is what mirrors must have in common, and a witness with them; see package membership. Who differs is not let in, and told in what.
+func (o *Options) About() (membership.About, error) {
+	g := o.Server.Game
+	p, err := replica.NewProtocol(g, o.Server.Replica)
+	if err != nil {
+		return membership.About{}, err
+	}
+	f := *o
+	f.common()
+	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", f.Timeline, f.window(), f.History, g.Describe())
+	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]}, nil
+}
+
+// common fills in what all mirrors must have alike.
+func (o *Options) common() {
+	if o.Timeline == "" {
+		o.Timeline = "auto"
+	}
+	if len(o.Delays) == 0 && (o.Timeline == "auto" || o.Timeline == "trailing") {
+		o.Delays = []time.Duration{0, 100 * time.Millisecond, time.Second}
+	}
+	if o.History == 0 {
+		o.History = 2 * time.Second
+	}
+}
+
+func (o *Options) fill() error {
+	s := &o.Server
+	switch {
+	case s.Game == nil:
+		return errors.New("mirror: no game, set Options.Server.Game")
+	case o.Link == nil:
+		return errors.New("mirror: no link to other mirrors, set Options.Link")
+	case !o.Address.IsValid():
+		return errors.New("mirror: other mirrors must know where this one is, set Options.Address")
+	case len(o.Keys) == 0:
+		return errors.New("mirror: no key by which mirrors know each other; give all of them the same Options.Keys")
+	case !o.Found && len(o.Ask) == 0:
+		return errors.New("mirror: nobody to ask; name a mirror in Options.Ask, or begin a game with Options.Found")
+	case s.Engine != nil:
+		return errors.New("mirror: Options.Server.Engine is the mirror itself, leave it empty")
+	}
+	if err := s.Game.Err(); err != nil {
+		return err
+	}
+	tick := s.Game.TickLength()
+	o.common()
+	if !slices.Contains(timeline.Kinds(), o.Timeline) {
+		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline, strings.Join(timeline.Kinds(), ", "))
+	}
+	for i, d := range o.Delays {
+		if d < 0 || i > 0 && d <= o.Delays[i-1] && (o.Timeline == "auto" || o.Timeline == "trailing") {
+			return fmt.Errorf("mirror: delays %v: each must be longer than the one before, from 0 up", o.Delays)
+		}
+	}
+	if o.SendEvery == 0 {
+		o.SendEvery = tick / 2
+	}
+	if o.SendEvery < 0 || o.SendEvery > 10*tick {
+		return fmt.Errorf("mirror: commands passed on every %v, want up to ten ticks", o.SendEvery)
+	}
+	if o.History < 200*time.Millisecond || o.History > time.Minute {
+		return fmt.Errorf("mirror: a history of %v, want 200 ms to a minute", o.History)
+	}
+	if o.HashEvery == 0 {
+		o.HashEvery = 16
+	}
+	if o.MaxMirrors == 0 {
+		o.MaxMirrors = 16
+	}
+	if s.Players == 0 {
+		s.Players = 64
+	}
+	if s.KeepSeat == 0 {
+		s.KeepSeat = time.Minute
+	}
+	s.Keys = o.Keys
+	if o.Wall == 0 {
+		o.Wall = time.Now().Unix()
+	}
+	if s.Conn.Wall == 0 {
+		s.Conn.Wall = o.Wall
+	}
+	if o.Seed == [32]byte{} {
+		if _, err := rand.Read(o.Seed[:]); err != nil {
+			return fmt.Errorf("mirror: %w", err)
+		}
+	}
+	if o.Name == "" {
+		o.Name = o.Address.String()
+	}
+	return nil
+}
+
+// window is how long a tick stays open to repair.
+func (o *Options) window() time.Duration {
+	if at := map[string]int{"auto": len(o.Delays) - 1, "trailing": len(o.Delays) - 1, "timewarp": 1, "ruled": 2}[o.Timeline]; at > 0 && at < len(o.Delays) {
+		return o.Delays[at]
+	}
+	return time.Second
+}

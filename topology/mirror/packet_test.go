@@ -1,0 +1,179 @@
+package mirror
+
+import (
+	"bytes"
+	"net/netip"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
+	after := promise + 1 + world.Tick(rapid.Uint64Range(0, 1000).Draw(r, "after"))
+	player := world.Player(rapid.IntRange(1, 1<<16-1).Draw(r, "player"))
+	name := rapid.StringMatching(`[a-zäß]{0,20}`).Draw(r, "name")
+	member := crimp.MemberID(rapid.Uint16().Draw(r, "member"))
+	addr := netip.MustParseAddrPort("[2001:db8::7]:4000")
+	switch k := itemKind(rapid.IntRange(1, int(itemKinds)-1).Draw(r, "kind")); k {
+	case itemGive:
+		return item{kind: k, player: player, tick: after, image: image}
+	case itemClaim:
+		return item{kind: k, client: rapid.Uint64().Draw(r, "client"), name: name}
+	case itemRelease:
+		return item{kind: k, client: 7, player: player}
+	case itemAssign:
+		return item{kind: k, player: player, tick: after, client: 9, member: member, epoch: 12, what: byte(rapid.IntRange(0, 2).Draw(r, "what")), name: name}
+	case itemDeny:
+		return item{kind: k, client: 1 << 60, member: member}
+	case itemStart:
+		return item{kind: k, tick: after, member: member, epoch: 3}
+	case itemPlace:
+		return item{kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
+	case itemChat:
+		return item{kind: k, player: player, name: name, text: "hello"}
+	default:
+		return item{kind: k, data: []byte{1, 2, 3}}
+	}
+}
+
+func TestPacketsAreReadAsWritten(t *testing.T) {
+	g := testGame(t)
+	c := newCodec(g)
+	image := neutralImage(g)
+	rapid.Check(t, func(r *rapid.T) {
+		p := packet{waiting: rapid.Bool().Draw(r, "waiting"), unsure: rapid.Bool().Draw(r, "unsure"), promise: world.Tick(rapid.Uint64Range(100, 1<<40).Draw(r, "promise")), count: rapid.Uint32().Draw(r, "count")}
+		p.have = p.promise - world.Tick(rapid.IntRange(0, 100).Draw(r, "lag"))
+		if p.clock = rapid.Bool().Draw(r, "clock"); p.clock {
+			p.group, p.raw, p.echoed, p.echoRaw, p.held = 77*time.Second, 5, 3, 9, 12*time.Microsecond
+		}
+		if p.hash = rapid.Bool().Draw(r, "hash"); p.hash {
+			p.settledTick, p.settledHash = p.promise-50, 0xdeadbeef
+		}
+		b := p.append(nil)
+		var items []item
+		for range rapid.IntRange(0, 5).Draw(r, "items") {
+			it := drawItem(r, p.promise, image)
+			items = append(items, it)
+			var err error
+			if b, err = c.append(b, p.promise, &it); err != nil {
+				r.Fatal(err)
+			}
+		}
+		var q packet
+		rest, err := q.parse(b)
+		if err != nil || q != p {
+			r.Fatalf("%+v was read as %+v, %v", p, q, err)
+		}
+		for _, want := range items {
+			var got item
+			if rest, err = c.next(rest, q.promise, &got); err != nil {
+				r.Fatalf("%+v: %v", want, err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				r.Fatalf("%+v was read as %+v", want, got)
+			}
+		}
+		if len(rest) > 0 {
+			r.Fatalf("%d bytes are left", len(rest))
+		}
+	})
+}
+
+// FuzzPacket: whatever a mirror sends, nothing panics, and what is understood is written again to the same meaning.
+func FuzzPacket(f *testing.F) {
+	g := testGame(f)
+	c := newCodec(g)
+	p := packet{promise: 100, have: 90, clock: true, group: time.Second, hash: true, settledTick: 64}
+	b := p.append(nil)
+	b, _ = c.append(b, 100, &item{kind: itemGive, player: 3, tick: 101, image: neutralImage(g)})
+	b, _ = c.append(b, 100, &item{kind: itemAssign, player: 3, tick: 104, client: 5, member: 2, epoch: 1, name: "ann"})
+	f.Add(b)
+	f.Add([]byte{0, 1, 0, 0})
+	again := newCodec(g)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var p packet
+		rest, err := p.parse(data)
+		if err != nil {
+			return
+		}
+		if p.have > p.promise {
+			t.Fatal("it has more than it promised")
+		}
+		for len(rest) > 0 {
+			var it, back item
+			if rest, err = c.next(rest, p.promise, &it); err != nil {
+				return
+			}
+			if it.kind == itemGive && it.tick <= p.promise {
+				t.Fatal("a command for a tick that was promised to be over")
+			}
+			w, err := c.append(nil, p.promise, &it)
+			if err != nil {
+				t.Fatal(err)
+			}
+			it.image = slices.Clone(it.image)
+			if left, err := again.next(w, p.promise, &back); err != nil || len(left) > 0 || !reflect.DeepEqual(it, back) {
+				t.Fatalf("%+v was written and read as %+v, %v", it, back, err)
+			}
+		}
+	})
+}
+
+func TestRegistryTravels(t *testing.T) {
+	r := newRegistry(60)
+	for i := range 5 {
+		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1), client: uint64(100 + i), member: crimp.MemberID(i%2 + 1), tick: 10, name: "n"}) {
+			t.Fatal("not let in")
+		}
+	}
+	r.apply(&item{what: assignMove, player: 2, client: 101, member: 1, tick: 50})
+	r.apply(&item{what: assignLeave, player: 3, client: 102, member: 1, tick: 60})
+	other := newRegistry(60)
+	s := scanner{b: r.append(nil)}
+	other.read(&s)
+	if s.bad || len(s.b) > 0 || !reflect.DeepEqual(r, other) || !bytes.Equal(r.append(nil), other.append(nil)) {
+		t.Errorf("%+v became %+v", r, other)
+	}
+}
+
+func TestWhoSpeaks(t *testing.T) {
+	r := newRegistry(60)
+	r.apply(&item{what: assignJoin, player: 1, client: 7, member: 1, tick: 100})
+	r.apply(&item{what: assignMove, player: 1, client: 7, member: 2, tick: 200})
+	for _, c := range []struct {
+		m    crimp.MemberID
+		t    world.Tick
+		want bool
+	}{{1, 99, false}, {1, 100, true}, {1, 200, true}, {1, 260, true}, {1, 261, false}, {2, 199, false}, {2, 200, true}, {2, 9999, true}, {3, 300, false}} {
+		if got := r.speaks(c.m, 1, c.t); got != c.want {
+			t.Errorf("mirror %d at tick %d: %v, want %v", c.m, c.t, got, c.want)
+		}
+	}
+	for _, bad := range []item{
+		{what: assignJoin, player: 1, client: 8, member: 1, tick: 300}, // the number is taken
+		{what: assignJoin, player: 2, client: 7, member: 1, tick: 300}, // a client has one body
+		{what: assignMove, player: 1, client: 8, member: 1, tick: 300}, // it is not that client's
+		{what: assignMove, player: 1, client: 7, member: 1, tick: 150}, // into the past
+		{what: assignLeave, player: 2, client: 7, tick: 300},
+	} {
+		if r.apply(&bad) {
+			t.Errorf("%+v was done", bad)
+		}
+	}
+	r.apply(&item{what: assignLeave, player: 1, client: 7, tick: 400})
+	if r.speaks(2, 1, 400) || !r.speaks(2, 1, 399) {
+		t.Error("who has left is spoken for")
+	}
+	if r.free(10) != 2 {
+		t.Error("a number is free before its leaving is settled")
+	}
+	if r.prune(461); r.free(10) != 1 {
+		t.Error("a number is not free again")
+	}
+}

@@ -1,0 +1,157 @@
+package mirror
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A registry knows which mirror speaks for which player at which tick. It is the same on all mirrors, since it is made of the überserver's assignments
+// alone, in the order in which they were given. A command counts if its mirror was assigned the player from a tick that is not after it.
+//
+// An assignment may come later than commands that hang on it, and after others for the same tick; so whether a command counts must not depend on what
+// may still come. Therefore a mirror from which a player is taken may speak for it a little longer: by how much is overlap. Where two have spoken, the
+// timeline decides, everywhere alike.
+type registry struct {
+	overlap world.Tick
+	players map[world.Player]*holding
+	clients map[uint64]*holding
+}
+
+// A holding is one player, with all who spoke for it.
+type holding struct {
+	player world.Player
+	client uint64
+	name   string
+	terms  []term // by rising tick
+	left   world.Tick
+}
+
+// A term is from when on a mirror speaks for a player.
+type term struct {
+	from   world.Tick
+	mirror crimp.MemberID
+}
+
+func newRegistry(overlap world.Tick) *registry {
+	return &registry{overlap: overlap, players: map[world.Player]*holding{}, clients: map[uint64]*holding{}}
+}
+
+// owner is who speaks for the player now.
+func (h *holding) owner() crimp.MemberID { return h.terms[len(h.terms)-1].mirror }
+
+// apply takes an assignment. It says false to one that makes no sense, as all mirrors do.
+func (r *registry) apply(it *item) bool {
+	h := r.players[it.player]
+	switch it.what {
+	case assignJoin:
+		if h != nil || r.clients[it.client] != nil {
+			return false
+		}
+		h = &holding{player: it.player, client: it.client, name: it.name, terms: []term{{it.tick, it.member}}}
+		r.players[h.player], r.clients[h.client] = h, h
+	case assignMove:
+		if h == nil || h.left != 0 || h.client != it.client || h.terms[len(h.terms)-1].from > it.tick {
+			return false
+		}
+		h.terms = append(h.terms, term{it.tick, it.member})
+		if it.name != "" {
+			h.name = it.name
+		}
+	case assignLeave:
+		if h == nil || h.left != 0 || h.client != it.client {
+			return false
+		}
+		h.left = it.tick
+		delete(r.clients, h.client)
+	}
+	return true
+}
+
+// speaks says whether a mirror speaks for a player at a tick.
+func (r *registry) speaks(m crimp.MemberID, p world.Player, t world.Tick) bool {
+	h := r.players[p]
+	if h == nil || h.left != 0 && t >= h.left {
+		return false
+	}
+	for i := len(h.terms) - 1; i >= 0; i-- {
+		if h.terms[i].mirror == m && h.terms[i].from <= t {
+			return i == len(h.terms)-1 || t <= h.terms[i+1].from+r.overlap
+		}
+	}
+	return false
+}
+
+// prune forgets what is settled: numbers of those who left are free again, and terms that are over are dropped.
+func (r *registry) prune(settled world.Tick) {
+	for p, h := range r.players {
+		if h.left != 0 && h.left+r.overlap < settled {
+			delete(r.players, p)
+			continue
+		}
+		for len(h.terms) > 1 && h.terms[1].from+r.overlap < settled {
+			h.terms = h.terms[1:]
+		}
+	}
+}
+
+// free is the lowest number that nobody has, or Nobody.
+func (r *registry) free(most int) world.Player {
+	for i := 1; i <= most; i++ {
+		if r.players[world.Player(i)] == nil {
+			return world.Player(i)
+		}
+	}
+	return world.Nobody
+}
+
+// list gives all holdings in order of player.
+func (r *registry) list() []*holding {
+	return slices.SortedFunc(maps.Values(r.players), func(a, b *holding) int { return cmp.Compare(a.player, b.player) })
+}
+
+// append writes the registry for a newcomer.
+func (r *registry) append(b []byte) []byte {
+	all := r.list()
+	b = binary.AppendUvarint(b, uint64(len(all)))
+	for _, h := range all {
+		b = binary.AppendUvarint(b, uint64(h.player))
+		b = binary.BigEndian.AppendUint64(b, h.client)
+		b = binary.AppendUvarint(b, uint64(h.left))
+		b = appendText(b, h.name, maxName)
+		b = binary.AppendUvarint(b, uint64(len(h.terms)))
+		for _, t := range h.terms {
+			b = binary.AppendUvarint(b, uint64(t.from))
+			b = binary.BigEndian.AppendUint16(b, uint16(t.mirror))
+		}
+	}
+	return b
+}
+
+// read takes over what append wrote.
+func (r *registry) read(s *scanner) {
+	clear(r.players)
+	clear(r.clients)
+	for n := s.uvarint(); n > 0 && !s.bad; n-- {
+		h := &holding{player: s.player(), client: s.u64(), left: s.tick(), name: s.text(maxName)}
+		terms := s.uvarint()
+		if terms == 0 || terms > 1<<16 {
+			s.bad = true
+		}
+		for ; terms > 0 && !s.bad; terms-- {
+			h.terms = append(h.terms, term{s.tick(), crimp.MemberID(s.u16())})
+		}
+		if s.bad || r.players[h.player] != nil {
+			s.bad = true
+			return
+		}
+		r.players[h.player] = h
+		if h.left == 0 {
+			r.clients[h.client] = h
+		}
+	}
+}

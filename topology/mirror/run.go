@@ -1,0 +1,258 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+)
+
+// A Place is where clients find a mirror.
+type Place = clientserver.Place
+
+// suspend stops taking and showing anything new, until this mirror is in touch with most of the others again or is let in anew.
+func (m *Mirror) suspend() {
+	if m.phase == Serving || m.phase == Waiting {
+		m.phase = Suspended
+	}
+}
+
+// again has this mirror leave the group and ask to be let in anew, with the world of the others: it cannot go on with its own. Clients stay, and see the world stand
+// still meanwhile. The last mirror that holds the world has nowhere to go, and goes on.
+func (m *Mirror) again(why string) {
+	if m.phase == Out || m.phase == Leaving || m.broken || m.self != 0 && !m.others() {
+		return
+	}
+	m.tell(News{Kind: Rejoining, Text: why})
+	m.stats.Rejoins++
+	m.broken, m.parting = true, false
+	m.rejoinBy = m.machine
+	if m.self != 0 && m.council.Quorum() {
+		m.rejoinBy += rejoinTime
+	}
+}
+
+const (
+	// partTime is how long to wait to be let go, and rejoinTime how long until the others can do without this mirror's vote.
+	partTime   = 2 * time.Second
+	rejoinTime = 10 * time.Second
+)
+
+// part takes a mirror that cannot go on with its world out of the group in good order, so that nobody has to wait for it: if it is the überserver, another takes over
+// first; and if the others could decide nothing without it, not yet.
+func (m *Mirror) part() {
+	if m.broken && !m.parting && m.self != 0 && m.machine < m.rejoinBy && m.council.Spare() {
+		m.parting = true
+		m.rejoinBy = min(m.rejoinBy, m.machine+partTime)
+		m.node.Leave(m.machine)
+	}
+}
+
+// others says whether another mirror holds the world.
+func (m *Mirror) others() bool {
+	for id, s := range m.streams {
+		if s.started && m.node.Group().Silent(id) < m.opt.History {
+			return true
+		}
+	}
+	return false
+}
+
+// rejoin does what again wants, when nothing is in the middle of something.
+func (m *Mirror) rejoin() error {
+	m.reset()
+	m.phase = Joining
+	return m.join()
+}
+
+// failed deals with a timeline that cannot go on. A game that is not deterministic will not become so.
+func (m *Mirror) failed(err error) error {
+	var desync *timeline.DesyncError
+	if errors.As(err, &desync) {
+		return m.end(err)
+	}
+	m.again(err.Error())
+	return nil
+}
+
+func (m *Mirror) end(err error) error {
+	m.phase, m.err = Out, err
+	m.tell(News{Kind: Ended, Err: err})
+	return err
+}
+
+// began tells once that clients may come.
+func (m *Mirror) began() {
+	if !m.told {
+		m.told = true
+		m.tell(News{Kind: Began})
+	}
+}
+
+// clocks takes the clocks of a packet.
+func (m *Mirror) clocks(id crimp.MemberID, p *packet) {
+	if !p.clock {
+		return
+	}
+	m.clock.heard(id, p.raw)
+	if p.echoed == m.self && p.echoRaw != 0 {
+		m.clock.echoed(id, p.echoRaw, p.held, p.group, !p.unsure)
+	}
+}
+
+// serverNews lets other mirrors' clients hear what is said here.
+func (m *Mirror) serverNews(next func(clientserver.News)) func(clientserver.News) {
+	return func(n clientserver.News) {
+		if n.Kind == clientserver.Chatted && n.Seat != nil {
+			m.queue(item{kind: itemChat, player: n.Seat.Player, name: n.Seat.Name, text: n.Text}, nil)
+		}
+		if next != nil {
+			next(n)
+		}
+	}
+}
+
+// Leave takes this mirror out of the group in good order: its clients are asked to move to the others, and when they have, or after a while, it goes. Poll until
+// Phase is Out.
+func (m *Mirror) Leave() {
+	if m.phase == Out || m.leaving > 0 {
+		return
+	}
+	m.leaving = m.machine + leaveTime
+	if m.server != nil {
+		m.server.Drain()
+	}
+}
+
+// leaveTime is how long clients have to move.
+const leaveTime = 3 * time.Second
+
+// depart goes, once clients have.
+func (m *Mirror) depart() {
+	if m.leaving == 0 || m.phase == Leaving {
+		return
+	}
+	if m.machine < m.leaving && len(m.streams) > 0 && m.server != nil && m.server.Population().Players > 0 {
+		return
+	}
+	m.phase = Leaving
+	m.node.Leave(m.machine)
+}
+
+// Run drives the mirror as time goes by until the context ends; then it leaves in good order and returns nil. Close it afterwards.
+func (m *Mirror) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	defer m.calls.stop()
+	done := ctx.Done()
+	var deadline time.Duration
+	for {
+		select {
+		case <-done:
+			m.Leave()
+			deadline, done = time.Since(m.born)+leaveTime+2*time.Second, nil
+		case <-m.calls.wake:
+		case <-timer.C:
+		}
+		m.calls.run()
+		now := time.Since(m.born)
+		err := m.Poll(now)
+		switch {
+		case err != nil && deadline > 0:
+			return nil
+		case err != nil:
+			return err
+		case deadline > 0 && now > deadline:
+			return nil
+		}
+		timer.Reset(max(m.Deadline()-time.Since(m.born), 0))
+	}
+}
+
+// Close closes the links, without a word to anyone.
+func (m *Mirror) Close() error {
+	m.calls.stop()
+	err := m.opt.Link.Close()
+	if m.server != nil {
+		return errors.Join(err, m.server.Close())
+	}
+	for _, l := range m.opt.Server.Links {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// Server is the side that clients see, or nil until there is a world.
+func (m *Mirror) Server() *clientserver.Server { return m.server }
+
+// Phase is how far the mirror has come.
+func (m *Mirror) Phase() Phase { return m.phase }
+
+// Err says why a mirror is out.
+func (m *Mirror) Err() error { return m.err }
+
+// ID is the mirror's number in the group, or 0.
+func (m *Mirror) ID() crimp.MemberID { return m.self }
+
+// Uber is who is überserver, or 0.
+func (m *Mirror) Uber() crimp.MemberID { return m.uber }
+
+// Members lists the mirrors of the group, this one included.
+func (m *Mirror) Members() []crimp.MemberID { return slices.Clone(m.node.Group().Members()) }
+
+// Timeline is what keeps the world consistent, or nil until there is one.
+func (m *Mirror) Timeline() timeline.Timeline { return m.line }
+
+// Do has f called by the goroutine that drives the mirror, and waits for it: the way to use its methods while Run runs.
+func (m *Mirror) Do(ctx context.Context, f func()) error { return m.calls.do(ctx, f) }
+
+// ErrStopped says that Run has ended, so that nothing more is done.
+var ErrStopped = errors.New("mirror: nothing drives it any more")
+
+// calls are functions that others want called.
+type calls struct {
+	wake  chan struct{}
+	ended chan struct{}
+	once  sync.Once
+
+	mu   sync.Mutex
+	list []func()
+}
+
+func (c *calls) init() { c.wake, c.ended = make(chan struct{}, 1), make(chan struct{}) }
+
+func (c *calls) do(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	c.mu.Lock()
+	c.list = append(c.list, func() { f(); close(done) })
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-done:
+		return nil
+	case <-c.ended:
+		return ErrStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *calls) run() {
+	c.mu.Lock()
+	list := c.list
+	c.list = nil
+	c.mu.Unlock()
+	for _, f := range list {
+		f()
+	}
+}
+
+func (c *calls) stop() { c.once.Do(func() { close(c.ended) }) }

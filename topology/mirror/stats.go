@@ -1,0 +1,47 @@
+package mirror
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Stats are a mirror's totals since it was made.
+type Stats struct {
+	// Packets and Bytes came from other mirrors, Sent and SentBytes went to them, before what package crimp adds; see Traffic for that.
+	Packets, Bytes, Sent, SentBytes uint64
+	Late                            uint64 // commands of others for ticks that the leading world had passed
+	TooLate                         uint64 // for ticks that were settled; there are none unless a mirror breaks its word
+	Refused, Refusals               uint64 // commands that did not count, and all that made no sense
+	Dropped                         uint64 // commands of clients here that came while this mirror took none
+	Provisional                     uint64 // events shown before they were settled
+	Confirmed, Retracted            uint64
+	Differed                        uint64 // settled worlds that were unlike another mirror's
+	Rejoins                         uint64
+	Settled                         world.Tick
+}
+
+// Stats gives the totals so far.
+func (m *Mirror) Stats() Stats { return m.stats }
+
+// TimelineStats are those of the timeline since this mirror last joined.
+func (m *Mirror) TimelineStats() timeline.Stats { return m.prior }
+
+// Clock says how well this mirror's clock is kept with the others'.
+func (m *Mirror) Clock() ClockReport { return m.clock.report(m.uber) }
+
+// Now is the group's time.
+func (m *Mirror) Now() time.Duration { return m.clock.now() }
+
+// Traffic books every byte that was sent to other mirrors.
+func (m *Mirror) Traffic() crimp.Ledger { return m.node.Ledger() }
+
+// SettledDelay is how far the settled world is behind the present.
+func (m *Mirror) SettledDelay() time.Duration {
+	if m.line == nil {
+		return 0
+	}
+	return m.clock.now() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(m.game.Rate())
+}

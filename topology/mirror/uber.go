@@ -1,0 +1,329 @@
+package mirror
+
+import (
+	"errors"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// This file is what a mirror does as überserver, and what others make of it.
+
+const reasonFull = clientserver.ReasonNoSeat
+
+const (
+	claimAgain = 500 * time.Millisecond // an überserver may have died with the claim
+	placeEvery = time.Second
+)
+
+// rule does what is due from time to time: as überserver, to start newcomers and drop whom nobody can wait for; and as any mirror, to ask again and to allow
+// the timeline to settle.
+func (m *Mirror) rule() {
+	if m.line == nil || m.broken {
+		return
+	}
+	if m.phase == Suspended && m.council.Quorum() && !m.clock.unsure {
+		m.phase = Waiting
+		if m.started {
+			m.phase = Serving
+		}
+	}
+	if m.uber == m.self && !m.started && m.phase == Waiting && !m.clock.unsure && m.council.Quorum() && !m.succeeds(m.self) {
+		// It came to lead before anybody started it.
+		m.queue(item{kind: itemStart, member: m.self, tick: m.open1(), epoch: m.epoch}, nil)
+	}
+	if m.leads() {
+		present := m.present()
+		for _, id := range m.order {
+			m.watch(m.streams[id], present)
+		}
+	}
+	if m.machine-m.placeAt >= placeEvery {
+		m.placeAt = m.machine
+		m.announce()
+		m.registry.prune(m.line.Settled().Tick())
+	}
+	for _, client := range slices.Sorted(maps.Keys(m.claims)) {
+		if c := m.claims[client]; m.machine-c.asked >= claimAgain {
+			c.asked = m.machine
+			m.queue(item{kind: itemClaim, client: client, name: c.name}, nil)
+		}
+	}
+	m.hold()
+	if m.waits {
+		for _, id := range m.order {
+			m.drain(m.streams[id])
+		}
+	}
+	if len(m.parked) > 0 {
+		m.unpark()
+	}
+}
+
+// leads says whether this mirror may act as überserver.
+func (m *Mirror) leads() bool {
+	return m.uber == m.self && m.self != 0 && m.started && m.phase == Serving && !m.broken && !m.clock.unsure && m.council.Quorum() && !m.succeeds(m.self)
+}
+
+// present is the tick that most mirrors take to be the present, this one included.
+func (m *Mirror) present() world.Tick {
+	all := []world.Tick{m.stamp}
+	for _, s := range m.streams {
+		if s.started {
+			all = append(all, s.bound())
+		}
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// watch starts a newcomer that is ready, and drops a mirror whose time is so wrong that all would have to wait for it.
+func (m *Mirror) watch(s *stream, present world.Tick) {
+	if !s.started {
+		if s.waiting && s.newest > 0 && s.have+m.ticks(m.opt.window()) >= m.held {
+			m.queue(item{kind: itemStart, member: s.id, tick: m.open1(), epoch: m.epoch}, nil)
+		}
+		return
+	}
+	lag := m.ticks(m.slack() / 2)
+	switch bound := s.bound(); {
+	case bound+lag < present && s.from+2*lag < present:
+		m.refuse(s.id, errors.New("it is too far behind"))
+		m.distrust(s.id)
+	case bound > present+m.ticks(time.Second):
+		m.refuse(s.id, errors.New("its clock is more than a second ahead"))
+		m.distrust(s.id)
+	}
+}
+
+// distrust has a mirror dropped that is not to be believed, or not to be waited for. It may join anew.
+func (m *Mirror) distrust(id crimp.MemberID) {
+	if m.uber == m.self {
+		m.council.Dismiss(m.machine, id, crimp.ReasonRefused)
+	}
+}
+
+// open1 is the first tick that may still be decided upon.
+func (m *Mirror) open1() world.Tick { return max(m.stamp, m.promised+1, m.final+1, m.from+1) }
+
+// consider gives a client of a mirror a player: the one that it had, wherever that was, or a new one.
+func (m *Mirror) consider(from crimp.MemberID, client uint64, name string) {
+	if !m.leads() {
+		return
+	}
+	if h := m.registry.clients[client]; h != nil {
+		m.assign(h.player, client, from, assignMove, "")
+		return
+	}
+	p := m.registry.free(m.opt.Server.Players)
+	if p == world.Nobody {
+		m.queue(item{kind: itemDeny, client: client, member: from}, nil)
+		return
+	}
+	m.assign(p, client, from, assignJoin, name)
+}
+
+// release takes a client's player out of the world, if the mirror that says so speaks for it.
+func (m *Mirror) release(from crimp.MemberID, client uint64) {
+	if h := m.registry.clients[client]; m.leads() && h != nil && h.owner() == from {
+		m.assign(h.player, client, from, assignLeave, "")
+	}
+}
+
+// reclaim takes over the players of mirrors that are gone, until their clients turn up somewhere.
+func (m *Mirror) reclaim() {
+	if !m.leads() {
+		return
+	}
+	members := m.node.Group().Members()
+	for _, h := range m.registry.list() {
+		if h.left == 0 && !slices.Contains(members, h.owner()) {
+			m.assign(h.player, h.client, m.self, assignMove, "")
+		}
+	}
+}
+
+func (m *Mirror) assign(p world.Player, client uint64, to crimp.MemberID, what byte, name string) {
+	m.queue(item{kind: itemAssign, player: p, client: client, member: to, epoch: m.epoch, what: what, name: name, tick: m.open1()}, nil)
+}
+
+// assigned does what an assignment says, on every mirror.
+func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
+	if !m.registry.apply(it) {
+		return
+	}
+	if s := m.streams[from]; m.waits && s != nil && it.stamped() {
+		s.submitted++
+	}
+	switch it.what {
+	case assignJoin:
+		m.submit(timeline.Command{Kind: timeline.Join, Tick: it.tick, Origin: timeline.Mirror(from), Seq: seq, Player: it.player})
+	case assignLeave:
+		m.submit(timeline.Command{Kind: timeline.Leave, Tick: it.tick, Origin: timeline.Mirror(from), Seq: seq, Player: it.player})
+	}
+	m.tell(News{Kind: PlayerMoved, Mirror: it.member, Player: it.player, Tick: it.tick})
+	m.unpark()
+	if m.server == nil {
+		return
+	}
+	switch {
+	case it.what == assignLeave:
+		m.server.Revoke(it.client, "", netip.AddrPort{})
+	case it.member == m.self:
+		delete(m.claims, it.client)
+		name := it.name
+		if h := m.registry.players[it.player]; h != nil {
+			name = h.name
+		}
+		m.server.Grant(it.client, it.player, name)
+	default:
+		to := netip.AddrPort{}
+		if s := m.streams[it.member]; s != nil {
+			to = s.place.Addr
+		}
+		m.server.Revoke(it.client, "plays on another mirror now", to)
+	}
+}
+
+// start lets a mirror stamp from a tick on.
+func (m *Mirror) start(id crimp.MemberID, tick world.Tick) {
+	if id == m.self {
+		if m.started {
+			return
+		}
+		m.started, m.from = true, tick
+		if m.phase == Waiting {
+			m.phase = Serving
+		}
+		m.began()
+		m.resume()
+	} else if s := m.streams[id]; s != nil && !s.started {
+		s.started, s.from = true, tick
+	}
+	m.placeAt = m.machine - placeEvery // clients shall know at once where else to go
+	m.places()
+	m.mirrors(nil)
+	m.unpark()
+	m.tell(News{Kind: Started, Mirror: id, Tick: tick})
+}
+
+// resume asks for the players of clients that are here from before.
+func (m *Mirror) resume() {
+	if m.server == nil {
+		return
+	}
+	m.server.Seats(func(seat *clientserver.Seat) bool {
+		if h := m.registry.clients[seat.Client]; !seat.Spectator() && !seat.Away() && (h == nil || h.owner() != m.self) {
+			m.claims[seat.Client] = &claim{name: seat.Name, asked: m.machine}
+			m.queue(item{kind: itemClaim, client: seat.Client, name: seat.Name}, nil)
+		}
+		return true
+	})
+}
+
+// A waiter is a timeline that waits for what all mirrors have promised.
+type waiter interface {
+	SetMirrors(now time.Duration, list []timeline.Membership) error
+	Members() []timeline.Membership
+}
+
+// A holder is a timeline that settles only what it is allowed to.
+type holder interface{ Hold(until world.Tick) }
+
+// mirrors tells a timeline that waits for whom to wait: for all that were started, and no more for one that is gone.
+func (m *Mirror) mirrors(gone *stream) {
+	w, ok := m.line.(waiter)
+	if !ok {
+		return
+	}
+	list := w.Members()
+	wait := func(id crimp.MemberID, from world.Tick) {
+		if !slices.ContainsFunc(list, func(x timeline.Membership) bool { return x.Mirror == timeline.Mirror(id) }) {
+			list = append(list, timeline.Membership{Mirror: timeline.Mirror(id), From: from})
+		}
+	}
+	if m.started {
+		wait(m.self, m.from)
+	}
+	for _, id := range m.order {
+		if s := m.streams[id]; s.started {
+			wait(id, s.from)
+		}
+	}
+	for i := range list {
+		if x := &list[i]; gone != nil && x.Mirror == timeline.Mirror(gone.id) {
+			x.Left, x.Until = true, max(gone.bound(), gone.implied)
+		} else if x.Mirror == timeline.Mirror(m.self) {
+			x.From = max(x.From, m.from)
+		}
+	}
+	if err := w.SetMirrors(m.clock.now(), list); err != nil {
+		m.again(err.Error())
+	}
+}
+
+// have is the tick up to which this mirror holds everything of everyone.
+func (m *Mirror) have() world.Tick {
+	if m.ruled != nil {
+		return m.ruledTo
+	}
+	t := world.Tick(maxTick)
+	if m.started {
+		t = m.promised
+	}
+	for _, s := range m.streams {
+		if s.started {
+			t = min(t, s.bound())
+		}
+	}
+	if t == maxTick {
+		t = 0
+	}
+	return t
+}
+
+// hold allows the timeline to settle what every mirror holds: then nobody who decides later who is gone can be without it.
+func (m *Mirror) hold() {
+	t := m.have()
+	for _, s := range m.streams {
+		if s.started {
+			t = min(t, s.have)
+		}
+	}
+	if t > m.held {
+		m.held = t
+		if h, ok := m.line.(holder); ok {
+			h.Hold(t)
+		}
+	}
+}
+
+// announce tells where clients find this mirror.
+func (m *Mirror) announce() {
+	load := 0
+	if m.server != nil {
+		load = m.server.Population().Players
+	}
+	m.queue(item{kind: itemPlace, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load), name: m.opt.Name}, nil)
+}
+
+// places tells clients of the other mirrors, the one with the fewest players first.
+func (m *Mirror) places() {
+	if m.server == nil {
+		return
+	}
+	var list []Place
+	for _, id := range m.order {
+		if s := m.streams[id]; s.place.Addr.IsValid() && s.started {
+			list = append(list, s.place)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Place) int { return int(a.Load) - int(b.Load) })
+	m.server.SetPlaces(list)
+}
