@@ -18,6 +18,7 @@ import (
 type clock struct {
 	local  time.Duration // the machine's time without its jumps
 	last   time.Duration // what the machine said last
+	steady time.Duration // the machine's time, but that it never goes back
 	begun  bool
 	offset time.Duration // group time is local time and this
 	group  time.Duration // as last told
@@ -67,6 +68,13 @@ type offsetSample struct {
 
 func newClock() clock { return clock{peers: map[crimp.MemberID]*distance{}} }
 
+// reset forgets the group, but not how much time has passed.
+func (c *clock) reset() {
+	old := *c
+	*c = newClock()
+	c.begun, c.last, c.steady, c.local, c.judged, c.jumps = old.begun, old.last, old.steady, old.local, old.local, old.jumps
+}
+
 // advance takes the machine's time. The überserver is whom to follow where there are only two.
 func (c *clock) advance(now time.Duration, uber crimp.MemberID) {
 	if !c.begun {
@@ -74,6 +82,7 @@ func (c *clock) advance(now time.Duration, uber crimp.MemberID) {
 	}
 	d := now - c.last
 	c.last = now
+	c.steady += max(d, 0)
 	if d < 0 || d > clockStall {
 		c.jumps++
 		d = 0

@@ -49,6 +49,7 @@ func (m *Mirror) events() error {
 		case crimp.Revoked:
 			m.again(fmt.Sprintf("packets of mirror %d that came do not count", e.Member))
 		case crimp.Reunited:
+			m.cut, m.reunited = false, m.clock.local
 			m.tell(News{Kind: Reunited})
 		case crimp.StateWanted:
 			if m.line == nil || m.broken {
@@ -64,6 +65,7 @@ func (m *Mirror) events() error {
 				m.again("the world that came makes no sense")
 			}
 		case crimp.CutOff:
+			m.cut = true
 			m.tell(News{Kind: CutOff})
 			m.suspend()
 		case crimp.Denied:

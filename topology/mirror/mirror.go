@@ -36,7 +36,8 @@ type Mirror struct {
 
 	phase    Phase
 	err      error
-	machine  time.Duration // the time, as the driver says
+	driver   time.Duration // the time, as the driver says
+	machine  time.Duration // the same, but that it never goes back
 	clock    clock
 	jumps    int
 	self     crimp.MemberID
@@ -88,6 +89,8 @@ type Mirror struct {
 	notices      []replica.Happening
 	told         bool          // Began was told
 	wrong        bool          // this mirror's settled world is unlike most others'
+	cut          bool          // off from most of the others
+	reunited     time.Duration // by the clock: since when it is not
 	broken       bool          // it cannot go on with its world, and joins anew
 	parting      bool          // it has asked to be let go
 	rejoinBy     time.Duration // at the latest
@@ -159,7 +162,7 @@ func New(o Options) (*Mirror, error) {
 
 // reset forgets the group, but not the clients.
 func (m *Mirror) reset() {
-	m.clock = newClock()
+	m.clock.reset()
 	m.ubers = map[uint32]crimp.MemberID{}
 	m.streams, m.order = map[crimp.MemberID]*stream{}, nil
 	m.registry = newRegistry(m.ticks(m.opt.window()))
@@ -173,7 +176,7 @@ func (m *Mirror) reset() {
 	m.hashes.reset()
 	m.hashed = 0
 	m.prior = timeline.Stats{}
-	m.stale, m.broken = true, false
+	m.stale, m.broken, m.cut, m.reunited = true, false, false, 0
 }
 
 // join makes the machines by which mirrors talk, with keys of their own for each attempt.
@@ -282,8 +285,8 @@ func (m *Mirror) Poll(now time.Duration) error {
 	if m.phase == Out {
 		return m.err
 	}
-	m.machine = now
 	m.clock.advance(now, m.uber)
+	m.driver, m.machine = now, m.clock.steady
 	if m.clock.jumps != m.jumps {
 		m.jumps = m.clock.jumps
 		m.tell(News{Kind: ClockJumped})
@@ -326,8 +329,8 @@ func (m *Mirror) Poll(now time.Duration) error {
 
 // Deadline is when Poll is due next.
 func (m *Mirror) Deadline() time.Duration {
-	d := m.machine + m.game.TickLength()/4
-	return min(d, max(m.node.Deadline(), m.machine))
+	d := min(m.game.TickLength()/4, m.node.Deadline()-m.machine)
+	return m.driver + max(d, 0)
 }
 
 func (m *Mirror) receive() error {

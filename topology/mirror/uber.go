@@ -28,7 +28,8 @@ func (m *Mirror) rule() {
 	if m.line == nil || m.broken {
 		return
 	}
-	if m.phase == Suspended && m.council.Quorum() && !m.clock.unsure {
+	if m.phase == Suspended && !m.cut && m.clock.local-m.reunited >= m.opt.History*3/4 && m.council.Quorum() && !m.clock.unsure {
+		// By now it would have heard if the others went on without it.
 		m.phase = Waiting
 		if m.started {
 			m.phase = Serving
