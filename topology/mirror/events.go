@@ -52,13 +52,7 @@ func (m *Mirror) events() error {
 			m.cut, m.reunited = false, m.clock.local
 			m.tell(News{Kind: Reunited})
 		case crimp.StateWanted:
-			if m.line == nil || m.broken {
-				continue // it asks again, or is told by another
-			}
-			m.sendNow() // so that what counts here has been told to all
-			if err := m.council.ProvideState(m.machine, e.Member, m.appendState(nil, e.Member)); err != nil {
-				m.tell(News{Kind: Refused, Mirror: e.Member, Text: "the world could not be sent", Err: err})
-			}
+			m.wanted = append(m.wanted, e.Member)
 		case crimp.State:
 			if err := m.takeState(e.Data); err != nil {
 				m.tell(News{Kind: Refused, Text: "the world that came makes no sense", Err: err})
@@ -82,6 +76,26 @@ func (m *Mirror) events() error {
 		}
 	}
 	return nil
+}
+
+// provide gives the world to newcomers. While something of one who is gone is still to come it waits: they would not hear it.
+func (m *Mirror) provide() {
+	if len(m.wanted) == 0 || m.line == nil || m.broken {
+		return
+	}
+	members := m.node.Group().Members()
+	for id := range m.streams {
+		if !slices.Contains(members, id) {
+			return
+		}
+	}
+	m.sendNow() // so that what counts here has been told to all
+	for _, id := range m.wanted {
+		if err := m.council.ProvideState(m.machine, id, m.appendState(nil, id)); err != nil && !errors.Is(err, crimp.ErrNotMember) {
+			m.tell(News{Kind: Refused, Mirror: id, Text: "the world could not be sent", Err: err})
+		}
+	}
+	m.wanted = nil
 }
 
 func advice(e crimp.Event) string {

@@ -48,6 +48,7 @@ type Mirror struct {
 	order    []crimp.MemberID        // the same, in order
 	led      map[crimp.MemberID]bool // who is or was überserver, and is not gone
 	final    world.Tick              // up to where those who are gone may have decided
+	wanted   []crimp.MemberID        // who waits for the world
 	peers    []netip.AddrPort        // where mirrors were
 	registry *registry
 
@@ -168,6 +169,7 @@ func (m *Mirror) reset() {
 	m.registry = newRegistry(m.ticks(m.opt.window()))
 	m.self, m.uber, m.epoch, m.final = 0, 0, 0, 0
 	m.led = map[crimp.MemberID]bool{}
+	m.wanted = nil
 	m.line, m.ruled = nil, nil
 	m.stamp, m.started, m.from, m.held = 0, false, 0, 0
 	m.pending, m.images, m.stamped, m.count, m.sent, m.promised = nil, nil, 0, 0, 0, 0
@@ -298,6 +300,7 @@ func (m *Mirror) Poll(now time.Duration) error {
 	if err := m.events(); err != nil {
 		return err
 	}
+	m.provide()
 	m.rule()
 	if len(m.unheard) > 0 {
 		m.hearAgain()

@@ -38,9 +38,10 @@ func (m *Mirror) again(why string) {
 }
 
 const (
-	// partTime is how long to wait to be let go, and rejoinTime how long until the others can do without this mirror's vote.
-	partTime   = 2 * time.Second
-	rejoinTime = 10 * time.Second
+	// rejoinTime is how long to wait until the others can do without this mirror's vote, and partTime how long then to be let go: its vote may be needed to take out
+	// another that died at the same moment.
+	rejoinTime = 15 * time.Second
+	partTime   = 15 * time.Second
 )
 
 // part takes a mirror that cannot go on with its world out of the group in good order, so that nobody has to wait for it: if it is the überserver, another takes over
@@ -48,7 +49,7 @@ const (
 func (m *Mirror) part() {
 	if m.broken && !m.parting && m.self != 0 && m.machine < m.rejoinBy && m.council.Spare() {
 		m.parting = true
-		m.rejoinBy = min(m.rejoinBy, m.machine+partTime)
+		m.rejoinBy = m.machine + partTime
 		m.node.Leave(m.machine)
 	}
 }
