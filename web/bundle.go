@@ -33,14 +33,14 @@ type packed struct {
 // pack compresses a small file.
 func pack(data []byte) packed {
 	p := packed{size: len(data), plain: data}
-	p.gzip = gzipped(data)
+	p.gzip = gzipped(data, gzip.BestCompression)
 	return p
 }
 
-func gzipped(data []byte) []byte {
+func gzipped(data []byte, level int) []byte {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one that there is
-	_, _ = z.Write(data)                                  // a buffer takes everything
+	z, _ := gzip.NewWriterLevel(&b, level) // one that there is
+	_, _ = z.Write(data)                   // a buffer takes everything
 	_ = z.Close()
 	return b.Bytes()
 }
@@ -106,22 +106,31 @@ func PageSize() (n int) {
 	}
 	for _, f := range list {
 		if data, err := assets.ReadFile("assets/" + f.Name()); err == nil {
-			n += len(gzipped(data))
+			n += len(gzipped(data, gzip.BestCompression))
 		}
 	}
 	return n
 }
 
-// NewBundle compresses a program, which takes a few seconds, and the script that starts it.
+// NewBundle compresses a program as far as it goes, which takes a few seconds, and the script that starts it.
 func NewBundle(program, starter []byte) (*Bundle, error) {
+	return newBundle(program, starter, zstd.SpeedBestCompression, gzip.BestCompression)
+}
+
+// QuickBundle compresses a program in a fraction of a second, and so a little less well: for a browser on the same machine, whose player waits.
+func QuickBundle(program, starter []byte) (*Bundle, error) {
+	return newBundle(program, starter, zstd.SpeedBetterCompression, gzip.BestSpeed)
+}
+
+func newBundle(program, starter []byte, level zstd.EncoderLevel, gzipLevel int) (*Bundle, error) {
 	if !bytes.HasPrefix(program, []byte("\x00asm")) {
 		return nil, fmt.Errorf("web: what was built is no WebAssembly")
 	}
 	b := &Bundle{Tag: tagOf(program, starter), starter: pack(starter)}
 	b.program = packed{size: len(program)}
 	done := make(chan []byte)
-	go func() { done <- gzipped(program) }()
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20)) // browsers take no larger window
+	go func() { done <- gzipped(program, gzipLevel) }()
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(8<<20)) // browsers take no larger window
 	if err != nil {
 		<-done
 		return nil, err

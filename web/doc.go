@@ -11,6 +11,9 @@
 //	event: build   {"step": "compiling", "part": 0.4, "seconds": 3.1, "error": ""}
 //	event: live    {"network": {...}, "rows": [...], ...}
 //
+// With Options.Index "mirrors.html" it is several games side by side, each at a
+// mirror of its own, with what goes on between the mirrors.
+//
 // A Bundle is the program for the browser, compressed once for every encoding
 // that browsers take, with the script by which Go starts.
 //

@@ -24,6 +24,8 @@ type Options struct {
 	// Hosts are the names, besides this machine's own loopback, by which the page may be asked for. Requests for others are refused, so that no page from
 	// elsewhere can pass itself off as this one.
 	Hosts []string
+	// Index is which of the package's pages is at the root. Default: index.html, the game with its panel; mirrors.html has several side by side.
+	Index string
 	// Connect are the origins that the page may connect to besides its own, such as https://127.0.0.1:4433.
 	Connect []string
 }
@@ -33,7 +35,10 @@ func Page(o Options) http.Handler {
 	mux := http.NewServeMux()
 	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; img-src 'self' data: blob:; connect-src " + strings.Join(append([]string{"'self'"}, o.Connect...), " ") +
 		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; worker-src 'self' blob:; media-src 'self' blob: data:"
-	mux.HandleFunc("GET /{$}", serveAsset("index.html", policy))
+	if o.Index == "" {
+		o.Index = "index.html"
+	}
+	mux.HandleFunc("GET /{$}", serveAsset(o.Index, policy))
 	mux.HandleFunc("GET /play", serveAsset("play.html", policy))
 	list, err := fs.ReadDir(assets, "assets")
 	if err != nil {

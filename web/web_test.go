@@ -83,14 +83,16 @@ func TestPage(t *testing.T) {
 		}
 	}
 	plain := program(5000)
-	var err error
-	if made, err = NewBundle(plain, []byte("start()")); err != nil {
-		t.Fatal(err)
-	}
-	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "zstd", "gzip, zstd;q=0": "gzip", "gzip": "gzip", "": "gzip"} {
-		r := get(h, "/client.wasm", accept, "")
-		if r.Header.Get("Content-Encoding") != want || r.Header.Get("Content-Type") != "application/wasm" || !bytes.Equal(body(t, r), plain) {
-			t.Errorf("for %q: %s", accept, r.Header.Get("Content-Encoding"))
+	for _, pack := range []func(program, starter []byte) (*Bundle, error){QuickBundle, NewBundle} {
+		var err error
+		if made, err = pack(plain, []byte("start()")); err != nil {
+			t.Fatal(err)
+		}
+		for accept, want := range map[string]string{"gzip, deflate, br, zstd": "zstd", "gzip, zstd;q=0": "gzip", "gzip": "gzip", "": "gzip"} {
+			r := get(h, "/client.wasm", accept, "")
+			if r.Header.Get("Content-Encoding") != want || r.Header.Get("Content-Type") != "application/wasm" || !bytes.Equal(body(t, r), plain) {
+				t.Errorf("for %q: %s", accept, r.Header.Get("Content-Encoding"))
+			}
 		}
 	}
 	if r := get(h, "/wasm_exec.js", "", ""); string(body(t, r)) != "start()" {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/web"
 )
@@ -41,13 +42,19 @@ Two windows see each other. So do programs without a browser, on the same server
   coeval join 127.0.0.1:8080
   coeval bots --server 127.0.0.1:8080 --count 20
 
+With --mirrors there are several servers that stay one game, with the network
+between them, and a player on each, side by side: kill one, cut the ways between
+them, and see how the game goes on.
+
 Networks: %s
 Maps: %s, or a file`
 
 const demoExample = `  coeval demo
   coeval demo --preset lte --bots 20 --map foundry
   coeval demo --port 0 --style quake3 --no-open
-  coeval demo --map mine.txt`
+  coeval demo --map mine.txt
+  coeval demo --mirrors 3 --preset transatlantic
+  coeval demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
 
 // demo is what the command line says.
 type demo struct {
@@ -59,6 +66,12 @@ type demo struct {
 	seed   uint64
 	noOpen bool
 	build  string
+
+	mirrored bool
+	mirrors  int
+	timeline string
+	delays   []string
+	parsed   []time.Duration // the same
 }
 
 func demoCommand() *cobra.Command {
@@ -69,7 +82,15 @@ func demoCommand() *cobra.Command {
 		Long:    fmt.Sprintf(demoLong, strings.Join(netsimPresetNames(), ", "), strings.Join(arena.MapNames(), ", ")),
 		Example: demoExample,
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"timeline", "delays"} {
+				if cmd.Flags().Changed(name) && !cmd.Flags().Changed("mirrors") {
+					return usageErrorf("--%s goes with --mirrors, such as --mirrors 3", name)
+				}
+			}
+			d.mirrored = cmd.Flags().Changed("mirrors")
+			return d.run(cmd)
+		},
 	}
 	f := cmd.Flags()
 	f.IntVarP(&d.port, "port", "p", 8080, "port of the page, and over UDP of the game; 0 for any that is free")
@@ -79,6 +100,9 @@ func demoCommand() *cobra.Command {
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: doom3, quake3 or halflife")
 	f.Uint64Var(&d.seed, "seed", 0, "what chance hangs on (default: drawn)")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
+	f.IntVar(&d.mirrors, "mirrors", 0, "as many servers that mirror one game, from 2 to 5, with the network between them")
+	f.StringVar(&d.timeline, "timeline", "auto", "with --mirrors, how they are kept consistent: "+strings.Join(timeline.Kinds(), ", "))
+	f.StringSliceVar(&d.delays, "delays", nil, "with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
 	f.StringVar(&d.build, "build-client", "", "compile the game for the browser into this folder, and do nothing else")
 	return cmd
 }
@@ -97,6 +121,11 @@ func (d *demo) check() (clientserver.Level, error) {
 	}
 	if _, err := predict.ParseStyle(d.style); err != nil {
 		return l, usageErrorf("--style: %w", err)
+	}
+	if d.mirrored {
+		if err := d.checkMirrors(); err != nil {
+			return l, err
+		}
 	}
 	if d.seed == 0 {
 		d.seed = draw()
@@ -182,6 +211,7 @@ type demoSite struct {
 	web      *http.Server
 	client   *clientBuild
 	host     *demoHost
+	mirrors  *demoMirrors // in place of a host
 	stop     context.CancelFunc
 	ending   context.Context
 }
@@ -196,7 +226,12 @@ func (d *demo) open(level clientserver.Level) (*demoSite, error) {
 		return nil, err
 	}
 	s := &demoSite{demo: d, listener: l, client: newClientBuild()}
-	if s.host, err = d.openHost(level, l.Addr().(*net.TCPAddr).Port); err != nil {
+	if d.mirrored {
+		s.mirrors, err = d.openMirrors(level)
+	} else {
+		s.host, err = d.openHost(level, l.Addr().(*net.TCPAddr).Port)
+	}
+	if err != nil {
 		_ = l.Close()
 		return nil, err
 	}
@@ -228,7 +263,11 @@ func (s *demoSite) run(ctx context.Context) error {
 			failed(err)
 		}
 	})
-	work.Go(func() { failed(s.host.run(ctx)) })
+	if s.mirrors != nil {
+		work.Go(func() { failed(s.mirrors.run(ctx)) })
+	} else {
+		work.Go(func() { failed(s.host.run(ctx)) })
+	}
 	work.Go(func() { s.client.run(ctx) })
 	<-ctx.Done()
 	s.stop() // ends the streams of events
@@ -248,13 +287,21 @@ func (s *demoSite) close() {
 	s.stop()
 	_ = s.web.Close()
 	_ = s.listener.Close()
-	s.host.close()
+	if s.host != nil {
+		s.host.close()
+	}
 }
 
 // handler is all that the site answers.
 func (s *demoSite) handler() http.Handler {
 	mux := http.NewServeMux()
 	port := s.listener.Addr().(*net.TCPAddr).Port
+	mux.HandleFunc("GET /api/events", s.events)
+	if s.mirrors != nil {
+		mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Index: "mirrors.html", Connect: []string{fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port)}}))
+		s.mirrors.mount(mux)
+		return web.Guard(mux)
+	}
 	mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Connect: []string{
 		fmt.Sprintf("https://127.0.0.1:%d", s.host.bulletin.webtransport), fmt.Sprintf("https://localhost:%d", s.host.bulletin.webtransport),
 		fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port),
@@ -262,7 +309,6 @@ func (s *demoSite) handler() http.Handler {
 	mux.Handle("/coeval", s.host.socket)
 	mux.HandleFunc("/token", s.host.bulletin.token)
 	mux.HandleFunc("GET /status", s.host.bulletin.status)
-	mux.HandleFunc("GET /api/events", s.events)
 	mux.HandleFunc("POST /api/network", s.network)
 	return web.Guard(mux)
 }

@@ -22,7 +22,7 @@ type demoBot struct {
 	client *clientserver.Client
 	brain  *arena.Bot
 	name   string
-	named  bool
+	asked  world.Tick // when it last asked to be called so
 	ended  bool
 }
 
@@ -50,16 +50,25 @@ func newDemoBots(s *clientserver.Server, hub *mem.Hub, at netip.AddrPort, n int,
 }
 
 // input is asked for each tick.
-func (b *demoBot) input(_ world.Tick, p world.Player, in *world.Inputs) {
-	w := b.client.View()
-	if w == nil {
-		return
+func (b *demoBot) input(t world.Tick, p world.Player, in *world.Inputs) {
+	if w := b.client.View(); w != nil {
+		_ = world.Give(in, p, b.command(t, p, w)) // it is of the game's type
 	}
+}
+
+// command is what the bot does, by what it sees. It asks for its name until it has it, as on a busy machine a command may come too late, and what is done once with it is
+// then not done.
+func (b *demoBot) command(t world.Tick, p world.Player, w *world.World) arena.Command {
 	c := b.brain.Think(w, p)
-	if !b.named {
-		c.Verb, c.Text, b.named = arena.Name, b.name, true
+	if c.Verb == arena.Name {
+		c.Verb, c.Text = arena.Nothing, "" // it has another here
 	}
-	_ = world.Give(in, p, c) // it is of the game's type
+	for id, s := range world.All[arena.Sheet](w) {
+		if w.Owner(id) == p && s.Name != b.name && (b.asked == 0 || t >= b.asked+world.Tick(arena.Game.Rate())) {
+			c.Verb, c.Text, b.asked = arena.Name, b.name, t
+		}
+	}
+	return c
 }
 
 // run lets them play until the context ends.

@@ -20,7 +20,6 @@ import (
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/proxy"
-	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -93,17 +92,15 @@ func (d *demo) openHost(level clientserver.Level, port int) (h *demoHost, err er
 	if err != nil {
 		return nil, err
 	}
-	past := &arenaPast{}
-	h.server, err = clientserver.NewServer(clientserver.Options{
+	o := clientserver.Options{
 		Game: game.game, Level: level, Settings: session.LevelSettings, Replica: game.replicaOptions(), Interest: game.interest(),
 		Links: []link.Link{browser.NewServer(wt, shaped), native, inner}, Players: 64, KeepSeat: demoKeep,
-		Begun: func(w *world.World, _ clientserver.Level) { past.begin(w) },
-		After: func(w *world.World, _ *world.Inputs) { past.record(w) },
-	})
-	if err != nil {
+	}
+	judge := game.judge(&o)
+	if h.server, err = clientserver.NewServer(o); err != nil {
 		return nil, err
 	}
-	past.server = h.server
+	judge(h.server)
 	h.bulletin = newBulletin(game, true)
 	h.bulletin.server, h.bulletin.identity, h.bulletin.websocket = h.server, identity, true
 	h.bulletin.udp, h.bulletin.webtransport = plain.Addr().Port(), quic.Addr().Port()
@@ -145,51 +142,6 @@ func (h *demoHost) run(ctx context.Context) error {
 }
 
 func (h *demoHost) close() { _ = h.server.Close() }
-
-// arenaPast lets beams be judged by what the shooter saw, for players who are shown others in the past.
-type arenaPast struct {
-	server *clientserver.Server
-	rewind *predict.Rewind
-	scene  arena.Scene
-}
-
-func (a *arenaPast) begin(w *world.World) {
-	r, err := predict.NewRewind(w.Game(), predict.RewindOptions{Classes: map[string]string{"Fighter": ""}})
-	if err != nil {
-		return // then beams are judged by the present
-	}
-	a.rewind = r
-	arena.Rewind(w, a.where)
-}
-
-func (a *arenaPast) record(w *world.World) {
-	if a.rewind != nil {
-		a.rewind.Record(w)
-	}
-}
-
-// where says where a shooter saw a target.
-func (a *arenaPast) where(w *world.World, shooter world.Player, target world.ID) (det.Vec2, bool) {
-	if a.server == nil {
-		return det.Vec2{}, false
-	}
-	seat := a.server.SeatOf(shooter)
-	if seat == nil {
-		return det.Vec2{}, false
-	}
-	tick, part := seat.Seen()
-	if tick == 0 {
-		return det.Vec2{}, false
-	}
-	from, ok := placeOf(w, shooter)
-	if !ok || !a.scene.Look(w) {
-		return det.Vec2{}, false
-	}
-	p, ok := a.rewind.Where(target, float64(tick)+float64(part)/16, func(present det.Vec3) bool {
-		return a.scene.Clear(from, det.Vec2{X: present.X, Y: present.Y})
-	})
-	return det.Vec2{X: p.X, Y: p.Y}, ok
-}
 
 func placeOf(w *world.World, p world.Player) (det.Vec2, bool) {
 	for id, f := range world.All[arena.Fighter](w) {

@@ -93,6 +93,14 @@ func byteRows(srv *clientserver.Server, l *conn.Ledger) []byteRow {
 	return rows
 }
 
+// present is what the panel is to show now.
+func (s *demoSite) present(ctx context.Context) (any, error) {
+	if s.mirrors != nil {
+		return s.mirrors.state(), nil
+	}
+	return s.live(ctx)
+}
+
 // events streams how the build goes and how the game does, until the page is closed.
 func (s *demoSite) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -108,7 +116,11 @@ func (s *demoSite) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return flush.Flush() == nil
 	}
-	tick := time.NewTicker(250 * time.Millisecond)
+	every := 250 * time.Millisecond
+	if s.mirrors != nil {
+		every = 100 * time.Millisecond // rollbacks are to be seen as they happen
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var told buildState
 	for first := true; ; first = false {
@@ -119,7 +131,7 @@ func (s *demoSite) events(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		l, err := s.live(ctx)
+		l, err := s.present(ctx)
 		cancel()
 		if err == nil && !send("live", l) {
 			return

@@ -387,3 +387,45 @@ func TestStreamsNeverReorder(t *testing.T) {
 		t.Errorf("only %d of 2000 were held up, at 14 %% loss", late)
 	}
 }
+
+// TestDemoBotsInsistOnTheirNames loses the first two commands by which a bot asks for its name.
+func TestDemoBotsInsistOnTheirNames(t *testing.T) {
+	settings, err := arena.Settings("duel", arena.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := arena.Game.New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := arena.Game.NewInputs()
+	in.Join(1)
+	if err := w.Step(in); err != nil {
+		t.Fatal(err)
+	}
+	b := demoBot{brain: arena.NewBot(3), name: "Noether"}
+	asked := 0
+	for range 300 {
+		in.Reset()
+		c := b.command(w.Tick()+1, 1, w)
+		if c.Verb == arena.Name {
+			if asked++; c.Text != b.name {
+				t.Fatalf("asks to be called %q", c.Text)
+			}
+			if asked < 3 {
+				c.Verb = arena.Nothing
+			}
+		}
+		if err := world.Give(in, 1, c); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Step(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range world.All[arena.Sheet](w) {
+		if s.Name != b.name || asked != 3 {
+			t.Errorf("asked %d times and is called %q", asked, s.Name)
+		}
+	}
+}

@@ -34,6 +34,9 @@ func (j *join) play(ctx context.Context, h *hosted, view *playable, e *entry, in
 		return err
 	}
 	defer c.Close()
+	if view.drawFor != nil {
+		s.draw = func(w *world.World, put func(x, y float64, c rune)) { view.drawFor(w, c.Player(), put) }
+	}
 
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {

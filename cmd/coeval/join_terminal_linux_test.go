@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"testing"
 )
 
@@ -33,4 +35,34 @@ func TestJoinInATerminal(t *testing.T) {
 	if p.mode(t) != before {
 		t.Error("the terminal is not as it was")
 	}
+}
+
+// TestJoinTheArenaInATerminal is shown the arena from where its own fighter is, though others came before.
+func TestJoinTheArenaInATerminal(t *testing.T) {
+	s := serveIn(t, "arena")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := make(chan int, 1)
+	go func() {
+		first <- run(ctx, []string{"join", s.HTTP, "--headless", "--seconds", "600", "--name", "bob"}, io.Discard, io.Discard, commands())
+	}()
+	waitUntil(t, "bob plays", func() bool {
+		return slices.ContainsFunc(s.lines(), func(line map[string]any) bool { return line["name"] == "bob" })
+	})
+	p := newPty(t)
+	cmd := joinCommand()
+	cmd.SetArgs([]string{s.HTTP, "--name", "ada"})
+	cmd.SetIn(p.program)
+	cmd.SetOut(p.program)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(context.Background()) }()
+	p.wait("ada, player 2")
+	p.wait("@")
+	fmt.Fprint(p.person, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-first
 }

@@ -25,17 +25,18 @@ type playable struct {
 	about         string
 	width, height float64
 	draw          func(w *world.World, put func(x, y float64, c rune))
+	drawFor       func(w *world.World, p world.Player, put func(x, y float64, c rune)) // nil: everyone is shown the same
 	give          func(in *world.Inputs, p world.Player, k keys) error
 
 	players int                             // how many play in the terminal if nobody says; 0 for one
 	bot     func(seed uint64) botFunc       // plays all but the first; nil: they do nothing
-	first   bool                            // draw shows what the first player sees, whoever looks
 	predict func() map[string]predict.Class // how clients predict it; nil: as the style says
 }
 
 // playables lists the games, the simplest first.
 func playables() []playable {
 	var pad arena.Pad
+	var star world.Player
 	return []playable{
 		{game: pong.Game, about: "two paddles and a ball; up and down", width: pong.Width, height: pong.Height, draw: pong.Draw,
 			give: func(in *world.Inputs, p world.Player, k keys) error {
@@ -50,7 +51,14 @@ func playables() []playable {
 			give: func(in *world.Inputs, p world.Player, k keys) error {
 				return world.Give(in, p, pad.Keys(k.left, k.right, k.up, k.down, k.fire))
 			},
-			players: 4, bot: arenaBot, first: true},
+			drawFor: func(w *world.World, p world.Player, put func(x, y float64, c rune)) {
+				if p == world.Nobody {
+					star = arenaStar(w, star)
+					p = star
+				}
+				arena.DrawFor(w, p, put)
+			},
+			players: 4, bot: arenaBot},
 	}
 }
 

@@ -231,6 +231,10 @@ func (s *serve) start(h *hosted, log *slog.Logger) (*hosting, error) {
 	o.After = host.track.tick
 	o.Begun = host.track.begin
 	o.Ticked = host.meters.ticked
+	judge := func(*clientserver.Server) {}
+	if host.track == nil {
+		judge = h.judge(&o)
+	}
 	if host.server, err = clientserver.NewServer(o); err != nil {
 		return fail(err)
 	}
@@ -239,6 +243,7 @@ func (s *serve) start(h *hosted, log *slog.Logger) (*hosting, error) {
 		o.Links = nil // the server had them
 		return fail(err)
 	}
+	judge(host.server)
 	about.server = host.server
 	host.meters.server = host.server
 	about.mount(mux, host.meters)

@@ -182,10 +182,10 @@ func (h *hosted) newBot(seed uint64) botFunc {
 	}
 }
 
-// viewOf gives the terminal view of a game that any player can be shown, or nil.
+// viewOf gives the terminal view of a game, or nil.
 func viewOf(game string) *playable {
 	for _, p := range playables() {
-		if p.game.Name() == game && !p.first {
+		if p.game.Name() == game {
 			return &p
 		}
 	}

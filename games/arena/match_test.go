@@ -170,6 +170,25 @@ func TestView(t *testing.T) {
 	if drawn['#'] < 100 || drawn['.'] < 20 || drawn['@'] != 1 {
 		t.Errorf("%v", drawn)
 	}
+	// Two who stand side by side see each other on different sides.
+	at := map[world.Player]det.Vec2{}
+	for id, f := range world.All[Fighter](w) {
+		switch f.Health = 0; w.Owner(id) {
+		case 1:
+			at[1] = f.Pos
+			f.Health = 50
+		case 2:
+			f.Health, f.Pos = 50, at[1].Add(det.Vec2{X: 1})
+		}
+	}
+	for me, other := range map[world.Player]rune{1: 'B', 2: 'A'} {
+		seen := map[rune]float64{}
+		DrawFor(w, me, func(x, _ float64, c rune) { seen[c] = x })
+		side := float64(2*int(me) - 3) // where from the other
+		if d := (seen['@'] - seen[other]) * side; d < 0.9 || d > 1.1 {
+			t.Errorf("player %d is at %v and %c at %v", me, seen['@'], other, seen[other])
+		}
+	}
 	var p Pad
 	p.Keys(false, true, false, true, false)
 	if c := p.Keys(false, false, false, false, true); !c.Fire || c.X != 0 || det.Abs(float64(c.Aim)-det.Pi/4) > 0.01 {

@@ -5,19 +5,22 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// The part of a map that a terminal shows, around the first player's fighter.
+// The part of a map that a terminal shows, around a player's fighter.
 const ViewWidth, ViewHeight = 64, 36
 
-// Draw shows the game on anything that can put a character at a place, whose origin is at the bottom left: what the first player's fighter has in sight, and of the rest
-// of the map only the walls.
-func Draw(w *world.World, put func(x, y float64, c rune)) {
+// Draw is DrawFor the first player: for who plays alone.
+func Draw(w *world.World, put func(x, y float64, c rune)) { DrawFor(w, 1, put) }
+
+// DrawFor shows the game to one of its players, on anything that can put a character at a place, whose origin is at the bottom left: what their fighter has in sight, and
+// of the rest of the map only the walls. They are the @, and the others letters that are the same on everyone's screen.
+func DrawFor(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 	var s Scene
 	if !s.Look(w) {
 		return
 	}
 	var eye det.Vec2
 	for id, f := range world.All[Fighter](w) {
-		if w.Owner(id) == 1 {
+		if w.Owner(id) == me {
 			eye = f.Pos
 		}
 	}
@@ -56,11 +59,11 @@ func Draw(w *world.World, put func(x, y float64, c rune)) {
 	for id, f := range world.All[Fighter](w) {
 		switch {
 		case !f.Alive():
-		case w.Owner(id) == 1:
+		case w.Owner(id) == me:
 			show(f.Pos, '@')
 			show(f.Pos.MulAdd(f.Aim.Vec(), 1.2), '`')
 		case sees(f.Pos):
-			show(f.Pos, rune('A'+int(w.Owner(id)-2)%26))
+			show(f.Pos, rune('A'+(int(w.Owner(id))+25)%26))
 		}
 	}
 }

@@ -19,6 +19,8 @@ type Options struct {
 	Hashes       [][]byte
 	// WebSocket is an address like wss://host:port/path.
 	WebSocket string
+	// Peer is how the server is called, for programs that have links to several. Default: a name of the link's own.
+	Peer netip.AddrPort
 }
 
 const (
@@ -59,11 +61,29 @@ type pipe interface {
 
 var _ link.Link = (*Client)(nil)
 
-// server is how the one peer is called.
+// server is how the one peer is called, if no one says otherwise.
 var server = link.SessionAddr(link.WebTransport, 1)
 
 // Dial connects, and returns when the server can be reached by one of the carriers or the context ends.
 func Dial(ctx context.Context, o Options) (*Client, error) {
+	c, err := Open(o)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.first:
+		return c, nil
+	case <-ctx.Done():
+		c.Close()
+		return nil, ctx.Err()
+	}
+}
+
+// Open begins to connect and does not wait: until the server can be reached, what is sent is lost.
+func Open(o Options) (*Client, error) {
+	if !o.Peer.IsValid() {
+		o.Peer = server
+	}
 	c := &Client{o: o, born: time.Now(), in: mailbox.New(inbox), max: most, first: make(chan struct{})}
 	c.choice = choice{open: c.open, shut: c.shut, use: none}
 	c.choice.able[byTransport] = o.WebTransport != "" && js.Global().Get("WebTransport").Truthy()
@@ -75,13 +95,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	c.stop = stop
 	c.locked(func(now time.Duration) { c.choice.start(now) })
 	go c.watch(run)
-	select {
-	case <-c.first:
-		return c, nil
-	case <-ctx.Done():
-		c.Close()
-		return nil, ctx.Err()
-	}
+	return c, nil
 }
 
 // watch lets the choice see that time goes by.
@@ -180,13 +194,13 @@ func (t try) received(data js.Value) {
 	}
 	var buf [most + 50]byte
 	js.CopyBytesToGo(buf[:n], data)
-	if !t.client.in.Push(server, buf[:n], nil) {
+	if !t.client.in.Push(t.client.o.Peer, buf[:n], nil) {
 		t.client.in.Drop()
 	}
 }
 
 // Peer is the address by which the server is sent to.
-func (c *Client) Peer() netip.AddrPort { return server }
+func (c *Client) Peer() netip.AddrPort { return c.o.Peer }
 
 // Carrier is what is used now, or 0 while there is nothing.
 func (c *Client) Carrier() link.Carrier {
@@ -237,7 +251,7 @@ func (c *Client) Send(batch []link.Datagram) (int, error) {
 
 func (c *Client) sendOne(d *link.Datagram) error {
 	switch {
-	case d.Addr != server:
+	case d.Addr != c.o.Peer:
 		return link.ErrNoPeer
 	case len(d.Data) > c.max:
 		return link.ErrTooLarge

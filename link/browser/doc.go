@@ -22,6 +22,9 @@
 //		WebTransport: "https://127.0.0.1:4433/coeval", Hashes: hashes, WebSocket: "ws://127.0.0.1:8080/socket",
 //	})
 //
+// Open does the same and does not wait, for a player who goes on at another
+// server: it is what clientserver.ClientOptions.Dial is given.
+//
 // WebTransport gets a head start. If it is not there by then, WebSocket is
 // opened beside it; whichever is first is used, and if WebTransport comes
 // after all, the client moves over to it. When what is used breaks, as when a

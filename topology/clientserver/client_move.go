@@ -61,7 +61,7 @@ func (c *Client) tend(passed time.Duration) {
 	w := c.way
 	w.listen(c.now)
 	if passed > stall {
-		w.heard, w.due = c.now, false // it was this program that slept
+		w.heard += passed - stall // it was this program that slept; where it does so again and again, some of it counts
 	}
 	if len(c.parting) > 0 {
 		c.leaveBehind()

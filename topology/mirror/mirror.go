@@ -34,23 +34,25 @@ type Mirror struct {
 	batch   []link.Datagram
 	out     []link.Datagram
 
-	phase    Phase
-	err      error
-	driver   time.Duration // the time, as the driver says
-	machine  time.Duration // the same, but that it never goes back
-	clock    clock
-	jumps    int
-	self     crimp.MemberID
-	uber     crimp.MemberID
-	epoch    uint32
-	ubers    map[uint32]crimp.MemberID // by epoch
-	streams  map[crimp.MemberID]*stream
-	order    []crimp.MemberID        // the same, in order
-	led      map[crimp.MemberID]bool // who is or was überserver, and is not gone
-	final    world.Tick              // up to where those who are gone may have decided
-	wanted   []crimp.MemberID        // who waits for the world
-	peers    []netip.AddrPort        // where mirrors were
-	registry *registry
+	phase        Phase
+	err          error
+	driver       time.Duration // the time, as the driver says
+	machine      time.Duration // the same, but that it never goes back
+	clock        clock
+	jumps        int
+	self         crimp.MemberID
+	uber         crimp.MemberID
+	epoch        uint32
+	ubers        map[uint32]crimp.MemberID // by epoch
+	streams      map[crimp.MemberID]*stream
+	order        []crimp.MemberID        // the same, in order
+	led          map[crimp.MemberID]bool // who is or was überserver, and is not gone
+	final        world.Tick              // up to where those who are gone may have decided
+	wanted       []crimp.MemberID        // who waits for the world
+	elsewhere    []Place                 // where players find other mirrors, as last known
+	idle, sentOn time.Duration           // since when this one does not serve, and when players were last sent on
+	peers        []netip.AddrPort        // where mirrors were
+	registry     *registry
 
 	line    timeline.Timeline
 	ruled   *timeline.Ruled // the same, if it is one
@@ -400,6 +402,7 @@ func (m *Mirror) serve() error {
 	if m.server == nil {
 		return nil
 	}
+	m.sendOn()
 	due := m.machine-m.ticked >= m.game.TickLength()
 	if m.line != nil && m.line.Leading().Tick() == m.shown && !due {
 		return m.server.Receive(m.machine)

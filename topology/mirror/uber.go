@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/netip"
@@ -219,13 +220,12 @@ func (m *Mirror) resume() {
 	if m.server == nil {
 		return
 	}
-	m.server.Seats(func(seat *clientserver.Seat) bool {
-		if h := m.registry.clients[seat.Client]; !seat.Spectator() && !seat.Away() && (h == nil || h.owner() != m.self) {
+	for _, seat := range m.seats() {
+		if h := m.registry.clients[seat.Client]; !seat.Spectator() && (h == nil || h.owner() != m.self) {
 			m.claims[seat.Client] = &claim{name: seat.Name, asked: m.machine}
 			m.queue(item{kind: itemClaim, client: seat.Client, name: seat.Name}, nil)
 		}
-		return true
-	})
+	}
 }
 
 // A waiter is a timeline that waits for what all mirrors have promised.
@@ -326,5 +326,40 @@ func (m *Mirror) places() {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Place) int { return int(a.Load) - int(b.Load) })
+	if len(list) > 0 {
+		m.elsewhere = list
+	}
 	m.server.SetPlaces(list)
+}
+
+const (
+	// idleTime is how long a mirror may not serve before its players are asked to go on elsewhere, and sendEvery how often.
+	idleTime  = 1500 * time.Millisecond
+	sendEvery = 2 * time.Second
+)
+
+// sendOn asks players to go on elsewhere while this mirror does not serve. Those who are not let in there stay.
+func (m *Mirror) sendOn() {
+	if m.phase == Serving || m.phase == Waiting && m.started || m.server == nil {
+		m.idle = m.machine
+		return
+	}
+	if m.machine-m.idle < idleTime || m.machine-m.sentOn < sendEvery || len(m.elsewhere) == 0 {
+		return
+	}
+	m.sentOn = m.machine
+	for i, seat := range m.seats() {
+		m.server.Move(seat, m.elsewhere[i%len(m.elsewhere)].Addr)
+	}
+}
+
+// seats lists those who are here, in the order of their numbers.
+func (m *Mirror) seats() (list []*clientserver.Seat) {
+	for seat := range m.server.Seats {
+		if !seat.Away() {
+			list = append(list, seat)
+		}
+	}
+	slices.SortFunc(list, func(a, b *clientserver.Seat) int { return cmp.Compare(a.Client, b.Client) })
+	return list
 }

@@ -18,22 +18,28 @@ window.coevalConfig = {
   autopilot: query.has('autopilot'),
 };
 
-// coevalJoin asks the server for a token and says by which addresses it is reached.
+// coevalJoin asks the server for a token and says by which addresses it is reached. Where there are several mirrors the page says on whose shore it is, and who it was.
+let seat = '';
 window.coevalJoin = async () => {
   let answer;
+  const who = query.has('home') ? `?home=${encodeURIComponent(query.get('home'))}&seat=${seat}` : '';
   try {
-    answer = await fetch('/token', { method: 'POST' });
+    answer = await fetch('/token' + who, { method: 'POST' });
   } catch {
     throw new Error('the server does not answer');
   }
   if (!answer.ok) throw new Error((await answer.text()).trim() || 'the server lets no one in');
   const a = await answer.json();
+  seat = a.seat ?? '';
+  const socket = path => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`;
   const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
   return {
     token: a.token,
     transport: a.webtransport && !query.has('notransport') ? `https://${location.hostname}:${a.webtransport}/coeval` : '',
     hashes: (a.certificates ?? []).map(unhex),
-    socket: a.websocket ? `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${a.websocket}` : '',
+    socket: a.websocket ? socket(a.websocket) : '',
+    peer: a.peer ?? '',
+    ways: a.ways ? Object.fromEntries(Object.entries(a.ways).map(([at, path]) => [at, socket(path)])) : null,
   };
 };
 

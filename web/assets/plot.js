@@ -1,8 +1,8 @@
-// A Plot draws the last seconds of one or more series on a canvas.
+// A Plot draws the last seconds of one or more series on a canvas, as lines or, with stack, as areas on top of each other.
 
 export class Plot {
-  constructor(canvas, { seconds = 60, colors, floor = 1, format = String, fill = true }) {
-    Object.assign(this, { canvas, seconds, colors, floor, format, fill });
+  constructor(canvas, { seconds = 60, colors, floor = 1, format = String, fill = true, stack = false }) {
+    Object.assign(this, { canvas, seconds, colors, floor, format, fill, stack });
     this.series = colors.map(() => []);
   }
 
@@ -20,24 +20,32 @@ export class Plot {
     const ratio = window.devicePixelRatio || 1;
     const { clientWidth: w, clientHeight: h } = this.canvas;
     if (!w || this.now === undefined) return;
-    if (this.canvas.width !== Math.round(w * ratio)) { this.canvas.width = Math.round(w * ratio); this.canvas.height = Math.round(h * ratio); }
+    if (this.canvas.width !== Math.round(w * ratio) || this.canvas.height !== Math.round(h * ratio)) { this.canvas.width = Math.round(w * ratio); this.canvas.height = Math.round(h * ratio); }
     const c = this.canvas.getContext('2d');
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, w, h);
     let top = this.floor;
-    for (const s of this.series) for (const [, v] of s) top = Math.max(top, v);
+    const series = this.stack ? this.stacked() : this.series;
+    for (const s of series) for (const [, v] of s) top = Math.max(top, v);
     top = nice(top);
     c.strokeStyle = '#1a2333';
     c.lineWidth = 1;
     c.beginPath();
     for (let i = 1; i < 3; i++) { const y = Math.round(h * i / 3) + .5; c.moveTo(0, y); c.lineTo(w, y); }
     c.stroke();
-    this.series.forEach((s, i) => {
+    const x = t => w - (this.now - t) / this.seconds * w;
+    const y = v => h - 2 - v / top * (h - 6);
+    series.forEach((s, i) => {
       if (s.length < 2) return;
       c.beginPath();
-      const x = t => w - (this.now - t) / this.seconds * w;
-      const y = v => h - 2 - v / top * (h - 6);
-      s.forEach(([t, v], k) => k ? c.lineTo(x(t), y(v)) : c.moveTo(x(t), y(v)));
+      if (this.stack) {
+        s.forEach(([t, v], k) => k ? c.lineTo(x(t), y(v)) : c.moveTo(x(t), y(v)));
+        for (let k = s.length - 1; k >= 0; k--) c.lineTo(x(s[k][0]), i ? y(series[i - 1][k][1]) : h);
+        c.fillStyle = this.colors[i];
+        c.fill();
+        return;
+      }
+      s.forEach(([t, v], k) => { if (v !== null) c[k && s[k - 1][1] !== null ? 'lineTo' : 'moveTo'](x(t), y(v)); }); // null is a gap
       c.strokeStyle = this.colors[i];
       c.lineWidth = 1.5;
       c.stroke();
@@ -53,6 +61,12 @@ export class Plot {
     c.fillStyle = '#5f6d87';
     c.font = '10px system-ui, sans-serif';
     c.fillText(this.format(top), 4, 11);
+  }
+
+  // stacked gives the series each on top of those before it.
+  stacked() {
+    const sums = this.series[0].map(() => 0);
+    return this.series.map(s => s.map(([t, v], k) => [t, sums[k] += v]));
   }
 }
 

@@ -64,6 +64,7 @@ type App struct {
 	rows     []scene.Row
 	pace     pace
 	answer   scene.Answer
+	undone   string // what was taken back last
 	frames   uint64
 
 	showBoard, showNet, showGhosts, help, muted bool
@@ -85,9 +86,7 @@ func New(o Options) (*App, error) {
 		a.play = p
 	}
 	a.pace.share, a.pace.fixed = 1, o.Fine
-	if o.Autopilot {
-		a.auto = arena.NewBotOf(uint64(a.start.UnixNano()), 1)
-	}
+	a.setAutopilot(o.Autopilot)
 	if o.Frugal {
 		a.pace.share = 2
 	}
@@ -147,6 +146,10 @@ func (a *App) Update() error {
 	}
 	a.watch()
 	a.stage.Update(scene.Frame{World: a.view.World, Me: a.view.Me, Dt: dt, Look: look, Screen: a.screen(), Lead: a.view.Lead, Others: a.view.Others, Fresh: a.view.Fresh})
+	for i := range a.view.Undone {
+		a.stage.Undo(a.view.Undone[i].Event)
+		a.undone = scene.UndoneName(a.view.Undone[i].Event)
+	}
 	return nil
 }
 
@@ -173,7 +176,7 @@ func (a *App) watch() {
 		a.answer.Lose()
 		return
 	}
-	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, uint64(a.view.World.Tick()))
+	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, f.Vel, uint64(a.view.World.Tick()))
 }
 
 // command is asked for each tick.
@@ -188,6 +191,16 @@ func (a *App) command(me *arena.Fighter) arena.Command {
 		return t
 	}
 	return c
+}
+
+// setAutopilot lets a bot play in the player's place, or no more.
+func (a *App) setAutopilot(on bool) {
+	switch {
+	case !on:
+		a.auto = nil
+	case a.auto == nil:
+		a.auto = arena.NewBotOf(uint64(a.start.UnixNano()), 1)
+	}
 }
 
 // keys does what keys do beside playing.
@@ -257,6 +270,9 @@ func (a *App) SetMuted(on bool) {
 	}
 }
 
+// leastUnit keeps what is written large enough to be read, however small the screen.
+const leastUnit = 0.55
+
 // Draw draws a frame.
 func (a *App) Draw(screen *ebiten.Image) {
 	a.mu.Lock()
@@ -265,8 +281,8 @@ func (a *App) Draw(screen *ebiten.Image) {
 		a.o.Ready()
 	}
 	w, h := screen.Bounds().Dx(), screen.Bounds().Dy()
-	a.unit = min(float64(h)/720, float64(w)/960)
-	if a.fonts.fit(max(0.6, a.unit)) != nil {
+	a.unit = max(leastUnit, min(float64(h)/720, float64(w)/960))
+	if a.fonts.fit(a.unit) != nil {
 		return
 	}
 	if n := a.pace.share; n > 1 {

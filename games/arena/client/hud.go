@@ -101,7 +101,8 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 		c = scene.Own
 	}
 	x, y := 24*u, h-40*u
-	a.bar(x+74*u, y+6*u, 200*u, 12*u, float64(f.Health)/arena.Healthy, c)
+	wide := min(200*u, w/4)
+	a.bar(x+74*u, y+6*u, wide, 12*u, float64(f.Health)/arena.Healthy, c)
 	a.batch.flush(dst, blendOver)
 	a.fonts.huge.put(dst, strconv.Itoa(f.Health), x, y-a.fonts.huge.height/2+6*u, c, 1)
 
@@ -111,6 +112,9 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	}{{arena.Blaster, sprite.Blaster}, {arena.Launcher, sprite.Launcher}, {arena.Rail, sprite.RailGun}}
 	bw := 104 * u
 	x = w/2 - bw*1.5
+	if left := 114*u + wide; x < left { // a narrow screen
+		x, bw = left, min(bw, (w-left)/3)
+	}
 	for i, o := range weapons {
 		bx, by := x+float64(i)*bw, h-56*u
 		ammo := f.Ammo(o.weapon)
@@ -215,6 +219,9 @@ func (a *App) killFeed(dst *ebiten.Image, w float64) {
 	for i := range a.stage.Feed.Kills {
 		k := &a.stage.Feed.Kills[i]
 		alpha := k.Fade()
+		if k.Undone {
+			alpha *= 0.6
+		}
 		icon := 22 * u
 		right := w - 20*u
 		wide := t.width(k.Victim) + icon + 16*u
@@ -240,6 +247,11 @@ func (a *App) killFeed(dst *ebiten.Image, w float64) {
 			t.put(dst, k.By, right-wide, y+3*u, k.ByColor, alpha)
 		}
 		t.put(dst, k.Victim, x+16*u+icon, y+3*u, k.VictimColor, alpha)
+		if k.Undone {
+			a.batch.rect(right-wide-6*u, y+10*u, wide+12*u, max(2*u, 1), ink(scene.Danger, alpha))
+			a.batch.flush(dst, blendOver)
+			t.right(dst, "not after all", right-wide-16*u, y+3*u, scene.Dim, alpha)
+		}
 		y += 25 * u
 	}
 }

@@ -53,6 +53,14 @@ func (a *App) Stats(tell func(name string, v any)) {
 	tell("own", n.Own)
 	tell("repredictions", n.Repredictions)
 	tell("returns", int(n.Returns))
+	tell("worlds", int(n.Worlds))
+	tell("moves", int(n.Moves))
+	tell("moving", a.net.Moving())
+	tell("retracted", int(n.Retracted))
+	tell("undone", a.undone)
+	if at := a.net.Server(); at.IsValid() {
+		tell("server", at.String())
+	}
 	tell("bad", int(n.Bad))
 }
 
@@ -102,7 +110,7 @@ func (a *App) tellSights(tell func(name string, v any)) {
 	tell("places", places)
 }
 
-// Set changes something by name: "style", "name", "say", "leave", or turns on and off "graph", "ghosts", "blind", "mute", "help".
+// Set changes something by name: "style", "name", "say", "leave", "autopilot" ("on" or not), or turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "help".
 func (a *App) Set(name, value string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -119,6 +127,8 @@ func (a *App) Set(name, value string) {
 		}
 	case "say":
 		a.pilot.Say(value)
+	case "autopilot":
+		a.setAutopilot(value == "on")
 	case "graph":
 		a.showNet = !a.showNet
 	case "ghosts":
@@ -126,7 +136,7 @@ func (a *App) Set(name, value string) {
 	case "blind":
 		a.toggleBlind()
 	case "mute":
-		a.SetMuted(!a.muted)
+		a.SetMuted(value == "on" || value == "" && !a.muted)
 	case "help":
 		a.help = !a.help
 	case "leave":

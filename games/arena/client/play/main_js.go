@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/browser"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/clientserver"
 
 	"net/netip"
 )
@@ -79,6 +80,12 @@ func join(ctx context.Context) (session.Entry, error) {
 		return session.Entry{}, errors.New("the server's answer makes no sense")
 	}
 	o := browser.Options{WebTransport: v.Get("transport").String(), WebSocket: v.Get("socket").String()}
+	ways := v.Get("ways") // to all mirrors of the game, where there are several
+	if ways.Truthy() {
+		if o.Peer, err = netip.ParseAddrPort(v.Get("peer").String()); err != nil {
+			return session.Entry{}, errors.New("the server's answer makes no sense")
+		}
+	}
 	list := v.Get("hashes")
 	for i := range list.Length() {
 		h := make([]byte, list.Index(i).Get("length").Int())
@@ -92,7 +99,25 @@ func join(ctx context.Context) (session.Entry, error) {
 		return session.Entry{}, errors.New("the server cannot be reached")
 	}
 	carrier = l
-	return session.Entry{Link: l, Token: t, Servers: []netip.AddrPort{l.Peer()}}, nil
+	e := session.Entry{Link: l, Token: t, Servers: []netip.AddrPort{l.Peer()}}
+	if ways.Truthy() {
+		e.Dial = func(p clientserver.Place) (link.Link, error) { return dial(ways, p) }
+	}
+	return e, nil
+}
+
+// dial begins to connect to another mirror.
+func dial(ways js.Value, p clientserver.Place) (link.Link, error) {
+	way := ways.Get(p.Addr.String())
+	if way.Type() != js.TypeString {
+		return nil, link.ErrAddr
+	}
+	l, err := browser.Open(browser.Options{WebSocket: way.String(), Peer: p.Addr})
+	if err != nil {
+		return nil, err
+	}
+	carrier = l
+	return l, nil
 }
 
 // await waits for a promise.

@@ -124,7 +124,7 @@ func (s *Stage) killed(w *world.World, v *arena.Killed) {
 		s.noiseAt(sound.Death, at, 0.7, 22)
 	}
 	s.Feed.kill(Kill{By: s.NameOf(v.By), Victim: s.NameOf(v.Victim), ByColor: s.ColorOf(v.By), VictimColor: s.ColorOf(v.Victim), Weapon: v.Weapon,
-		Accident: v.By == v.Victim, Mine: s.me != world.Nobody && (v.By == s.me || v.Victim == s.me)})
+		Accident: v.By == v.Victim, Mine: s.me != world.Nobody && (v.By == s.me || v.Victim == s.me), by: v.By, victim: v.Victim})
 	switch {
 	case s.me == world.Nobody:
 	case v.Victim == s.me:

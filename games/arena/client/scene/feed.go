@@ -1,6 +1,9 @@
 package scene
 
-import "github.com/coeval-dev/coeval/games/arena"
+import (
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/world"
+)
 
 // A Feed is what is told in words: who killed whom, what is said, what was just picked up, and one line that everyone should read. The zero value is empty.
 type Feed struct {
@@ -16,7 +19,11 @@ type Kill struct {
 	ByColor, VictimColor Color
 	Weapon               arena.Weapon
 	Accident, Mine       bool
-	Age                  float64
+	// Undone says that it did not happen after all.
+	Undone bool
+	Age    float64
+
+	by, victim world.Player
 }
 
 // A Line is something said, by a player or by the game.

@@ -59,14 +59,19 @@ func TestPilot(t *testing.T) {
 	}
 }
 
-// TestAnswer plays frames of a fighter that moves a given number of frames after the key.
+// TestAnswer plays frames of a fighter that moves a given number of frames after the key, while an error of up to a unit is smoothed away.
 func TestAnswer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		delay := rapid.IntRange(0, 5).Draw(t, "delay")
 		every := rapid.IntRange(1, 3).Draw(t, "frames a tick")
+		glide := rapid.SampledFrom([]float64{0, 1, -0.5}).Draw(t, "glide")
 		var a scene.Answer
-		x, frame := 0.0, 0
-		show := func(key bool) { a.Watch(key, det.Vec2{X: x}, uint64(frame/every)); frame++ }
+		x, v, frame := 0.0, 0.0, 0
+		show := func(key bool) {
+			a.Watch(key, det.Vec2{X: x + glide}, det.Vec2{X: v}, uint64(frame/every))
+			glide *= 0.9
+			frame++
+		}
 		for range 3 {
 			show(false)
 		}
@@ -74,6 +79,7 @@ func TestAnswer(t *testing.T) {
 		for i := range delay + 3 {
 			if i >= delay {
 				x++
+				v = 1
 			}
 			show(true)
 		}
@@ -83,11 +89,11 @@ func TestAnswer(t *testing.T) {
 	})
 	var a scene.Answer
 	for i := range 10 { // who runs already, or is dead, is not measured
-		a.Watch(true, det.Vec2{X: float64(i)}, uint64(i))
+		a.Watch(true, det.Vec2{X: float64(i)}, det.Vec2{X: 1}, uint64(i))
 	}
-	a.Watch(false, det.Vec2{X: 9}, 10)
+	a.Watch(false, det.Vec2{X: 9}, det.Vec2{}, 10)
 	a.Lose()
-	a.Watch(true, det.Vec2{X: 50}, 11)
+	a.Watch(true, det.Vec2{X: 50}, det.Vec2{X: 1}, 11)
 	if a.Count != 0 {
 		t.Errorf("measured %d times", a.Count)
 	}

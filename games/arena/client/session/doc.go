@@ -10,7 +10,9 @@
 // A Session drives topology/clientserver and predict together: commands are made
 // when the predicted world takes a step, are shown in the same frame, and go
 // to the server with the next packet. When the connection is lost it is sought
-// again, first by the ticket of the lost one, then by a new token. It has no
+// again, first by the ticket of the lost one, then by a new token. Where the
+// server is one of several mirrors the player goes on at another in the same body,
+// and what a mirror takes back is told as Undone. It has no
 // goroutines but the one that asks for a token, and runs the same in a browser,
 // on a desktop, and over a simulated network in virtual time.
 package session
@@ -35,6 +37,8 @@ type View struct {
 	Lead, Others float64
 	// Fresh says that the events of World are to be shown now.
 	Fresh bool
+	// Undone lists what was shown and did not happen after all, since the last View.
+	Undone []Undone
 	// Status says what the player waits for. It is empty while the game goes on.
 	Status string
 }

@@ -25,6 +25,9 @@ type Numbers struct {
 	Repeated          int // commands that the server had to make up
 	Bad               uint64
 	Returns           uint64
+	Worlds            uint64 // that began: a move to another mirror of the same game begins none
+	Moves             uint64 // to other servers
+	Retracted         uint64 // events that were shown and did not happen after all
 	Tick, Known       uint64
 }
 
@@ -70,7 +73,7 @@ func (s *Session) measure() {
 		n.RoundTrip, n.Jitter, n.LossIn, n.LossOut = q.RoundTrip, q.Jitter, q.LossIn, q.LossOut
 	}
 	st, l := s.client.Stats(), s.client.Ledger()
-	n.Snapshots, n.SnapshotBytes, n.Early, n.Bad, n.Returns = st.Snapshots, st.Bytes, st.Early, st.Bad, st.Returns
+	n.Snapshots, n.SnapshotBytes, n.Early, n.Bad, n.Returns, n.Moves = st.Snapshots, st.Bytes, st.Early, st.Bad, st.Returns, st.Moves
 	n.Received, n.Packets, n.Sent = l.Received, l.ReceivedPackets, l.Total()
 	sample := Sample{RoundTrip: n.RoundTrip.Seconds() * 1000, Bytes: float64(n.Received - min(n.Received, before.Received)), Gap: n.Snapshots == before.Snapshots}
 	if c := s.player.Client(); c != nil {

@@ -22,6 +22,8 @@ type Entry struct {
 	Token token.Token
 	// Servers, if any, are where the link reaches the server, in place of what the token says.
 	Servers []netip.AddrPort
+	// Dial, if set, makes a link to another server of the same game, if the first leads to one only; see clientserver.ClientOptions.
+	Dial func(clientserver.Place) (link.Link, error)
 }
 
 // Options are what a Session is made from. Join has no default.
@@ -60,6 +62,7 @@ type Session struct {
 	style   predict.Style
 	numbers Numbers
 	graph   Graph
+	undone  []Undone
 }
 
 type result struct {
@@ -72,7 +75,7 @@ func New(o Options) *Session {
 	o.Name = arena.CleanText(o.Name, arena.MaxName)
 	s := &Session{o: o, style: o.Style}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.player.Command = s.command
+	s.player.Command, s.player.Retracted = s.command, s.retracted
 	return s
 }
 
@@ -122,6 +125,9 @@ func (s *Session) Frame(now time.Duration, pilot Pilot) {
 	err := s.client.Receive(now)
 	if err == nil && now-s.ticked >= arena.Game.TickLength()*3/4 {
 		s.ticked = now
+		if c := s.client.Conn(); c != nil {
+			c.SetSendRate(s.player.SendRate())
+		}
 		err = s.client.Tick(now)
 	}
 	if err != nil {
@@ -168,7 +174,7 @@ func (s *Session) later() {
 // Enter takes a way in: what Join's answer leads to, and for those who have one at hand.
 func (s *Session) Enter(e Entry) {
 	c, err := clientserver.NewClient(clientserver.ClientOptions{
-		Game: arena.Game, Settings: LevelSettings, Replica: replica.Options{}, Link: e.Link, Token: e.Token, Servers: e.Servers, Conn: s.o.Conn, Name: s.o.Name,
+		Game: arena.Game, Settings: LevelSettings, Replica: replica.Options{}, Link: e.Link, Token: e.Token, Servers: e.Servers, Dial: e.Dial, Conn: s.o.Conn, Name: s.o.Name,
 		Clock: &s.player, Input: s.player.Input, Header: s.player.Header, Snapshot: s.player.Snapshot, Event: s.player.Event,
 		Begun: func(_ clientserver.Level, view, start *world.World) { s.begun(view, start) },
 		Told: func(w clientserver.Word) {
@@ -197,6 +203,7 @@ func (s *Session) begun(view, start *world.World) {
 		return
 	}
 	s.player.Client().SetStyle(s.style)
+	s.numbers.Worlds++
 	s.shown, s.waits, s.lost, s.asked = nil, 0, "", 0
 }
 
@@ -258,6 +265,7 @@ func (s *Session) View() View {
 	}
 	v.World, v.Me, v.Truth, v.Fresh = s.shown, s.client.Player(), s.client.View(), s.fresh
 	s.fresh = false
+	v.Undone, s.undone = s.undone, nil
 	if c := s.player.Client(); c != nil {
 		v.Lead = c.Clock().Fraction() * arena.Game.TickLength().Seconds()
 		if c.Style() == predict.Doom3 {

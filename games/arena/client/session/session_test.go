@@ -95,6 +95,10 @@ type player struct {
 	asleep bool
 	view   session.View
 	events map[string]int
+
+	frames       int // drawn
+	still, stood int // without a new tick: now, and at most
+	tick         world.Tick
 }
 
 func (s *sim) join(name string, client uint64, c netsim.Conditions, o session.Options) *player {
@@ -115,6 +119,13 @@ func (s *sim) join(name string, client uint64, c netsim.Conditions, o session.Op
 func (p *player) frame() {
 	p.Frame(p.sim.net.Now(), func(*arena.Fighter) arena.Command { return p.keys })
 	p.view = p.View()
+	p.frames++
+	if w := p.view.World; w != nil {
+		if p.still++; w.Tick() != p.tick {
+			p.tick, p.still = w.Tick(), 0
+		}
+		p.stood = max(p.stood, p.still)
+	}
 	if w := p.view.World; w != nil && p.view.Fresh {
 		for range world.Events[arena.Spawned](w) {
 			p.events["spawned"]++
@@ -140,11 +151,22 @@ func (p *player) me() *arena.Fighter {
 
 func (p *player) playing() bool { return p.Playing() && p.me() != nil && p.me().Alive() }
 
-// TestAnswersInTheSameTick holds a key on every network: the fighter moves with the first tick, and where the server has it in the end is where it was shown.
-func TestAnswersInTheSameTick(t *testing.T) {
-	for _, c := range netsim.Presets() {
+// wrapped is a network as a browser has it: each packet goes in one of QUIC, which is nearly twice as large.
+func wrapped(c netsim.Conditions) netsim.Conditions {
+	const plain, more = 58, 40 // bytes, in round figures: a packet of commands with UDP and IP, and what QUIC adds to it
+	c.Name += " in QUIC"
+	for _, p := range []*netsim.Profile{&c.Up, &c.Down} {
+		p.Rate, p.Queue = p.Rate*plain/(plain+more), p.Queue*plain/(plain+more)
+	}
+	return c
+}
+
+// TestAnswersInTheSameFrame presses keys in a room where nothing else happens, on every network: the fighter moves in the first frame, and where the server has it in
+// the end is where it was shown.
+func TestAnswersInTheSameFrame(t *testing.T) {
+	for _, c := range append(netsim.Presets(), wrapped(netsim.Modem)) {
 		t.Run(c.Name, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Run(t, 4, func(n *netsim.Net) error {
 				s, err := newSim(n, 0)
 				if err != nil {
 					return err
@@ -155,28 +177,75 @@ func TestAnswersInTheSameTick(t *testing.T) {
 					s.fail("never plays: %q", p.view.Status)
 					return s.err
 				}
-				n.Run(5 * time.Second) // the clock settles
-				if !n.RunUntil(20*time.Second, func() bool { return p.playing() && p.me().Vel == det.Vec2{} }) {
-					s.fail("does not stand still")
-					return s.err
+				for i := range 4 {
+					n.Run(3 * time.Second) // of which the server tells little, as nothing happens
+					s.press(p, arena.Command{X: 4 - 8*int8(i%2), Y: 3 - 6*int8(i%2)}, time.Second)
 				}
-				from, tick := p.me().Pos, p.view.World.Tick()
-				p.keys = arena.Command{X: 4, Y: 3}
-				if !n.RunUntil(5*time.Second, func() bool { return p.me() != nil && p.me().Pos != from }) {
-					s.fail("does not move")
-					return s.err
-				}
-				if late := p.view.World.Tick() - tick; late > 1 {
-					s.fail("moved %d ticks after the key", late)
-				}
-				p.keys = arena.Command{}
 				n.Run(6 * time.Second)
 				if !p.playing() {
-					s.fail("lost the game")
+					s.fail("lost the game: %q", p.view.Status)
 					return s.err
 				}
 				if there := whereIs(s.server.World(), 1); there.Sub(p.me().Pos).Len() > 0.05 {
 					s.fail("shown at %v, and is at %v", p.me().Pos, there)
+				}
+				return s.err
+			})
+		})
+	}
+}
+
+// press waits until the fighter is at rest, holds keys for a while and expects the first frame to show it.
+func (s *sim) press(p *player, keys arena.Command, hold time.Duration) {
+	if !s.net.RunUntil(20*time.Second, func() bool { return p.playing() && p.me().Vel == det.Vec2{} }) {
+		s.fail("does not come to rest: %q", p.view.Status)
+		return
+	}
+	p.keys, p.frames = keys, 0
+	if !s.net.RunUntil(5*time.Second, func() bool { return p.me() != nil && p.me().Vel != det.Vec2{} }) {
+		s.fail("does not move: %q", p.view.Status)
+	} else if p.frames > 1 {
+		s.fail("moved in frame %d after the key", p.frames)
+	}
+	s.net.Run(hold)
+	p.keys = arena.Command{}
+}
+
+// TestTimeGoesOn changes from every network to every other while someone plays: there is no moment at which the fighter would not answer, and no command that the
+// server refuses.
+func TestTimeGoesOn(t *testing.T) {
+	all := append(netsim.Presets(), wrapped(netsim.Modem))
+	for _, from := range all {
+		t.Run(from.Name, func(t *testing.T) {
+			simtest.Run(t, 2, func(n *netsim.Net) error {
+				s, err := newSim(n, 0)
+				if err != nil {
+					return err
+				}
+				defer s.server.Close()
+				p := s.join("ann", 1, from, session.Options{})
+				if !n.RunUntil(60*time.Second, p.playing) {
+					s.fail("never plays: %q", p.view.Status)
+					return s.err
+				}
+				n.Run(3 * time.Second)
+				for _, to := range all {
+					for _, c := range []netsim.Conditions{to, from} {
+						n.Connect(p.end, s.end, c)
+						p.still, p.stood = 0, 0
+						for i := range 4 {
+							p.keys = arena.Command{X: int8(n.Rand().IntN(15)) - 7, Y: int8(n.Rand().IntN(15)) - 7}
+							n.Run(time.Duration(n.Rand().IntN(2000)) * time.Millisecond)
+							if p.keys = (arena.Command{}); i%2 == 0 {
+								n.Run(2 * time.Second)
+							}
+						}
+						refused := s.server.Stats().Commands.Future
+						if p.view.Status != "" || p.stood > 2 || refused > 0 {
+							s.fail("on %s, between %s and %s: stood still for %d frames, %d commands refused; %q", c.Name, from.Name, to.Name, p.stood, refused, p.view.Status)
+							return s.err
+						}
+					}
 				}
 				return s.err
 			})
@@ -255,6 +324,53 @@ func TestNamesArrive(t *testing.T) {
 		}
 		return s.err
 	})
+}
+
+// TestWrongNameGoes foresees a name that the server never hears of: it is shown for a moment, and then the one that the server has, also where nothing else happens of
+// which the server would tell.
+func TestWrongNameGoes(t *testing.T) {
+	for _, c := range []netsim.Conditions{netsim.Cable, netsim.Satellite, netsim.Awful} {
+		for _, style := range []predict.Style{predict.Doom3, predict.Quake3} {
+			t.Run(c.Name+" "+style.String(), func(t *testing.T) {
+				simtest.Run(t, 3, func(n *netsim.Net) error {
+					s, err := newSim(n, 0)
+					if err != nil {
+						return err
+					}
+					defer s.server.Close()
+					p := s.join("ann", 1, c, session.Options{Style: style})
+					shown := func() string {
+						for id, sh := range world.All[arena.Sheet](p.view.World) {
+							if p.view.World.Owner(id) == p.view.Me {
+								return sh.Name
+							}
+						}
+						return ""
+					}
+					if !n.RunUntil(60*time.Second, func() bool { return p.playing() && shown() == "ann" }) {
+						s.fail("never plays: %q", p.view.Status)
+						return s.err
+					}
+					n.Run(4 * time.Second)
+					n.CutOneWay(p.end, s.end)
+					p.keys = arena.Command{Verb: arena.Name, Text: "wrong"}
+					foreseen := n.RunUntil(time.Second, func() bool { return shown() == "wrong" })
+					p.keys = arena.Command{}
+					n.Run(500 * time.Millisecond)
+					n.Heal(p.end, s.end)
+					if !foreseen || !n.RunUntil(10*time.Second, func() bool { return shown() == "ann" }) {
+						s.fail("foreseen %v, and still called %q", foreseen, shown())
+						return s.err
+					}
+					n.Run(3 * time.Second)
+					if shown() != "ann" {
+						s.fail("called %q again", shown())
+					}
+					return s.err
+				})
+			})
+		}
+	}
 }
 
 // TestStylesWhilePlaying changes the style again and again; the game goes on, and each event is seen once.
