@@ -7,6 +7,7 @@ func experiments() []*cobra.Command {
 	return []*cobra.Command{
 		labBandwidthCommand(),
 		labCrimpCommand(),
+		labMirrorsCommand(),
 		labTrailingCommand(),
 	}
 }

@@ -94,7 +94,7 @@ func mirrorCommand() *cobra.Command {
 	f.BoolVar(&r.open, "open", false, "let anyone in who asks at /token")
 	f.IntVar(&r.players, "players", 64, "how many may play, on all mirrors together; the same at each")
 	f.IntVar(&r.spectators, "spectators", 16, "how many may watch at this mirror; below 0 for none")
-	f.IntVar(&r.snapshots, "snapshots", 20, "snapshots a second of each player")
+	f.IntVar(&r.snapshots, "snapshots", 30, "snapshots a second of each player")
 	f.IntVar(&r.workers, "workers", 0, "cores for making snapshots (default: all)")
 	f.DurationVar(&r.keep, "keep", time.Minute, "how long a player is kept whose connection was lost")
 	f.StringVar(&r.timeline, "timeline", "auto", "how mirrors are kept consistent, the same at all: "+strings.Join(timeline.Kinds(), ", "))

@@ -16,6 +16,7 @@ import (
 // TestMirrorProcesses: three mirrors with bots on each, of which first one and then the überserver is killed without a word, and started again; then one leaves in good order. All
 // bots play on.
 func TestMirrorProcesses(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
@@ -51,6 +52,7 @@ func TestMirrorProcesses(t *testing.T) {
 
 // TestMirrorsWithAWitness: of two mirrors and a witness either mirror may die, the überserver as well, and the game goes on.
 func TestMirrorsWithAWitness(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
@@ -86,6 +88,7 @@ func TestMirrorsWithAWitness(t *testing.T) {
 
 // TestMirrorsAcrossNamespaces: three mirrors and their bots on machines of their own, as far as the kernel is concerned, on one bridge; a link is cut and mended.
 func TestMirrorsAcrossNamespaces(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
@@ -150,6 +153,7 @@ func TestMirrorsAcrossNamespaces(t *testing.T) {
 
 // TestMirrorOnAFullDisk: what cannot be recorded is said once, and the game goes on.
 func TestMirrorOnAFullDisk(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}

@@ -8,6 +8,7 @@ import (
 
 // TestMirrorsThatAllStandStill: all machines stand still at once, as when the one they run on is suspended, and the game goes on afterwards.
 func TestMirrorsThatAllStandStill(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}

@@ -144,6 +144,7 @@ func TestMirrorOfAnotherVersion(t *testing.T) {
 
 // TestMirrorsServe: two mirrors in one game, each with bots; what they say of themselves; and what they record is the same match, which repeats.
 func TestMirrorsServe(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}

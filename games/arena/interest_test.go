@@ -220,6 +220,9 @@ func TestCast(t *testing.T) {
 		if m.RoomAt(from) < 0 {
 			t.Skip("in a wall")
 		}
+		if edge := 0.01; from.X-float64(int(from.X)) < edge || from.Y-float64(int(from.Y)) < edge {
+			t.Skip("on the edge between two cells, where a ray along it is in both")
+		}
 		dir := det.Angle(rapid.Float64Range(-3.2, 3.2).Draw(t, "angle")).Vec()
 		solid := func(p det.Vec2, grow float64) bool {
 			if m.Cell(int(p.X), int(p.Y)).opaque() {

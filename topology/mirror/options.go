@@ -21,7 +21,7 @@ import (
 // Options are what a mirror is made from. Server.Game, Link, Address and Keys have no default, and without Found there must be someone to Ask.
 type Options struct {
 	// Server is the side that clients see, as in package clientserver: the game, its settings, links, limits and rules. Level is what a founder begins
-	// with; who joins gets it from the others. Engine is set by the mirror. All mirrors must be given the same game, settings and replica options.
+	// with; who joins gets it from the others. Engine is set by the mirror; snapshots go out 30 times a second by default. All mirrors must be given the same game, settings and replica options.
 	Server clientserver.Options
 
 	// Link is how mirrors reach each other, and Address where the others reach this one by it.
@@ -144,6 +144,9 @@ func (o *Options) fill() error {
 	}
 	if s.Players == 0 {
 		s.Players = 64
+	}
+	if s.SnapshotRate == 0 {
+		s.SnapshotRate = 30 // so that players of other mirrors are seen without another tick's wait
 	}
 	if s.KeepSeat == 0 {
 		s.KeepSeat = time.Minute

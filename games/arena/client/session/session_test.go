@@ -164,6 +164,9 @@ func wrapped(c netsim.Conditions) netsim.Conditions {
 // TestAnswersInTheSameFrame presses keys in a room where nothing else happens, on every network: the fighter moves in the first frame, and where the server has it in
 // the end is where it was shown.
 func TestAnswersInTheSameFrame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	for _, c := range append(netsim.Presets(), wrapped(netsim.Modem)) {
 		t.Run(c.Name, func(t *testing.T) {
 			simtest.Run(t, 4, func(n *netsim.Net) error {
@@ -214,6 +217,9 @@ func (s *sim) press(p *player, keys arena.Command, hold time.Duration) {
 // TestTimeGoesOn changes from every network to every other while someone plays: there is no moment at which the fighter would not answer, and no command that the
 // server refuses.
 func TestTimeGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	all := append(netsim.Presets(), wrapped(netsim.Modem))
 	for _, from := range all {
 		t.Run(from.Name, func(t *testing.T) {
@@ -329,6 +335,9 @@ func TestNamesArrive(t *testing.T) {
 // TestWrongNameGoes foresees a name that the server never hears of: it is shown for a moment, and then the one that the server has, also where nothing else happens of
 // which the server would tell.
 func TestWrongNameGoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.Satellite, netsim.Awful} {
 		for _, style := range []predict.Style{predict.Doom3, predict.Quake3} {
 			t.Run(c.Name+" "+style.String(), func(t *testing.T) {

@@ -1,0 +1,76 @@
+package mirrorlab
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// repairs find out whom a repair of a leading world has moved: the world as it was shown last takes the step that the repaired one took, and then they are compared. So
+// what is found is what came of the repair, and not of the tick that passed meanwhile.
+type repairs struct {
+	last  *world.World // as it was shown
+	in    *world.Inputs
+	image []int32
+	list  map[world.Player][]time.Duration // when a player's body was changed
+	count int
+}
+
+// remember keeps the leading world as it is shown now.
+func (s *ship) remember(w *world.World) {
+	r := &s.repair
+	if r.last == nil {
+		r.last, r.in, r.list = w.Clone(), s.g.Game.NewInputs(), map[world.Player][]time.Duration{}
+		r.image = make([]int32, len(s.g.Game.Commands().Slots))
+		return
+	}
+	s.fail(r.last.CopyFrom(w))
+}
+
+// repaired is called when the leading world was taken back in the last poll.
+func (s *ship) repaired(w *world.World) {
+	r := &s.repair
+	if r.last == nil || w.Tick() < r.last.Tick() || w.Tick()-r.last.Tick() > 8 {
+		return
+	}
+	for r.last.Tick() < w.Tick() {
+		r.in.Reset()
+		t := r.last.Tick() + 1
+		for p := range w.Players {
+			if t == w.Tick() {
+				if !w.Repeated(p) && w.CommandImage(p, r.image) {
+					s.fail(r.in.GiveImage(p, r.image))
+				}
+			} else if x := s.find(p, t); x != nil && x.at == s.index {
+				s.fail(r.in.GiveImage(p, x.image)) // of others it is not known when they came
+			}
+		}
+		_ = r.last.Step(r.in) // the mirror's own world reports the same errors
+	}
+	for id := range w.Of(s.body) {
+		u := s.of[w.Owner(id)]
+		if u == nil || u.home != s.index || r.last.Has(id) && slices.Equal(r.last.Image(id), w.Image(id)) {
+			continue
+		}
+		r.list[u.me] = append(r.list[u.me], s.net.Now())
+		if s.on {
+			r.count++
+		}
+	}
+	s.fail(r.last.CopyFrom(w))
+}
+
+// tookBack says whether a repair changed a player's body after the snapshot of one tick was sent, and not after that of another.
+func (s *ship) tookBack(p world.Player, from, to world.Tick) bool {
+	a, b := s.log.reach[from%rememberTicks], s.log.reach[to%rememberTicks]
+	if a.tick != from || b.tick != to {
+		return false
+	}
+	list := s.repair.list[p]
+	for len(list) > 0 && list[0] <= a.at {
+		list = list[1:]
+	}
+	s.repair.list[p] = list
+	return len(list) > 0 && list[0] <= b.at
+}

@@ -1,0 +1,244 @@
+package mirrorlab
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// An order is a command of a player for a tick, and when it was where.
+type order struct {
+	tick    world.Tick
+	given   time.Duration // at the client
+	entered time.Duration // at its mirror; 0 if it has not
+	at      int           // which mirror
+	image   []int32
+}
+
+// sights collect how long it takes until others see a command.
+type sights struct {
+	executed, sent, taken, whole, home, early tally
+	passed, counted                           int
+}
+
+// order is where the command of a player for a tick is kept.
+func (f *fleet) order(p world.Player, t world.Tick) *order {
+	ring := f.orders[p]
+	if ring == nil {
+		ring = new([rememberTicks]order)
+		f.orders[p] = ring
+	}
+	return &ring[t%rememberTicks]
+}
+
+// find is the command of a player for a tick, if it has come in at a mirror.
+func (f *fleet) find(p world.Player, t world.Tick) *order {
+	if x := f.order(p, t); x.tick == t && x.entered > 0 {
+		return x
+	}
+	return nil
+}
+
+// given is told when a client makes a command.
+func (f *fleet) given(u *guest, t world.Tick, image []int32) {
+	x := f.order(u.me, t)
+	x.tick, x.given, x.entered, x.at = t, f.net.Now(), 0, u.home
+	x.image = append(x.image[:0], image...)
+}
+
+// entered is told of each command that is in time at a mirror, each time that it comes.
+func (s *ship) entered(_ *world.World, p world.Player, t world.Tick, image []int32) error {
+	x := s.order(p, t)
+	if x.tick != t || x.entered > 0 {
+		return nil
+	}
+	x.entered, x.at = s.net.Now(), s.index
+	x.image = append(x.image[:0], image...)
+	if s.on {
+		// Its tick is closed when the group's time gets there.
+		s.sight.early.add(time.Duration(t)*time.Second/time.Duration(s.g.Game.Rate()) - s.group())
+	}
+	return nil
+}
+
+// group is the group's time as this mirror has it now, also between two polls.
+func (s *ship) group() time.Duration { return s.mirror.Now() + s.net.Now() - s.polled }
+
+// An execution is what a mirror's leading world has executed, and when.
+type execution struct {
+	tick   world.Tick // the newest that was looked at
+	newest map[world.Player]world.Tick
+	done   map[world.Player]*[rememberTicks]executed
+	reach  [rememberTicks]reached // when the leading world got to a tick
+	image  []int32
+}
+
+type executed struct {
+	tick world.Tick // of the command
+	in   world.Tick // at which it was executed
+	at   time.Duration
+}
+
+type reached struct {
+	tick world.Tick
+	at   time.Duration
+}
+
+func (l *execution) begin(slots int) {
+	l.newest, l.done, l.image = map[world.Player]world.Tick{}, map[world.Player]*[rememberTicks]executed{}, make([]int32, slots)
+}
+
+// watch looks at the leading world after each poll.
+func (s *ship) watch(before timeline.Stats) {
+	w := s.mirror.Timeline().Leading()
+	st := s.mirror.TimelineStats()
+	if st.Seen != before.Seen || st.Corrections != before.Corrections {
+		s.repaired(w)
+	}
+	if s.exact() && (st.Commands != before.Commands || w.Tick() != s.log.tick) {
+		s.known(w.Tick())
+	}
+	if w.Tick() == s.log.tick {
+		return
+	}
+	s.remember(w)
+	s.log.tick = w.Tick()
+	s.log.reach[w.Tick()%rememberTicks] = reached{w.Tick(), s.net.Now()}
+	for p := range w.Players {
+		if !s.exact() && !w.Repeated(p) && w.CommandImage(p, s.log.image) {
+			s.executed(p, w.Tick())
+		}
+	}
+	s.witness(w, func(u *guest) bool { return u.home == s.index })
+}
+
+// exact says whether the leading world is always computed again at once when a command was late, so that what is known is executed.
+func (s *ship) exact() bool { return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" }
+
+// known finds out which commands are in an exact leading world.
+func (s *ship) known(now world.Tick) {
+	s.mirror.Timeline().Pending(func(c timeline.Command) bool {
+		if c.Kind == timeline.Give && c.Tick <= now && c.Tick > s.log.newest[c.Player] {
+			s.did(c.Player, c.Tick, now)
+		}
+		return c.Tick <= now
+	})
+}
+
+// executed finds out which command of a player the leading world has just executed at a tick. It need not be the one for that tick: one that came late is executed next.
+func (s *ship) executed(p world.Player, now world.Tick) {
+	l := &s.log
+	newest := l.newest[p]
+	at := world.Tick(0)
+	for t := now; t > newest && now-t < rememberTicks/2; t-- {
+		if x := s.find(p, t); x != nil && slices.Equal(x.image, l.image) {
+			at = t
+			break
+		}
+	}
+	if at == 0 && s.find(p, now) != nil {
+		at = now // the mirror put edges of a late one into it
+	}
+	if at > 0 {
+		s.did(p, at, now)
+	}
+}
+
+// did books that the leading world has executed a player's commands up to that for a tick.
+func (s *ship) did(p world.Player, at, now world.Tick) {
+	l := &s.log
+	newest := l.newest[p]
+	if newest == 0 {
+		newest = at - 1
+	}
+	l.newest[p] = at
+	done := l.done[p]
+	if done == nil {
+		done = new([rememberTicks]executed)
+		l.done[p] = done
+	}
+	if u := s.of[p]; u != nil {
+		s.obeyed(u, s.order(p, at), now)
+	}
+	for t := max(newest+1, at-min(at, rememberTicks/2)); t <= at; t++ {
+		done[t%rememberTicks] = executed{t, now, s.net.Now()}
+		x := s.find(p, t)
+		if x == nil || !s.on || x.at == s.index {
+			continue
+		}
+		s.sight.executed.add(s.net.Now() - x.entered)
+		s.sight.counted++
+		if t != at {
+			s.sight.passed++
+		}
+	}
+}
+
+// shownTo is told of each packet of a snapshot that a client is given: which commands of others are in it that were in none before?
+func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
+	s := f.ships[u.home]
+	reach := &s.log.reach[n.Tick%rememberTicks]
+	if reach.tick != n.Tick {
+		return
+	}
+	for p, done := range s.log.done {
+		if p == u.me {
+			continue
+		}
+		last := u.seen[p]
+		t := last + 1
+		if last == 0 || n.Tick-min(n.Tick, last) > rememberTicks/2 {
+			t = n.Tick
+		}
+		inView, looked := false, false
+		for ; t <= n.Tick; t++ {
+			d := &done[t%rememberTicks]
+			if d.tick != t || d.in > n.Tick || d.at > reach.at {
+				break
+			}
+			u.seen[p] = t
+			x := f.find(p, t)
+			if x == nil || !f.on || last == 0 {
+				continue
+			}
+			if !looked {
+				inView, looked = u.sees(p), true
+			}
+			switch {
+			case x.at == s.index && inView:
+				f.sight.home.add(f.net.Now() - x.given)
+			case x.at != s.index:
+				f.sight.sent.add(reach.at - x.entered)
+				if inView {
+					f.sight.taken.add(f.net.Now() - x.entered)
+					f.sight.whole.add(f.net.Now() - x.given)
+				}
+			}
+		}
+		if t > n.Tick && u.seen[p] == 0 {
+			u.seen[p] = n.Tick
+		}
+	}
+}
+
+// sees says whether a player's body is in the client's view.
+func (u *guest) sees(p world.Player) bool {
+	for id := range u.client.View().Of(u.body) {
+		if u.client.View().Owner(id) == p {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fleet) sighted() Sight {
+	x := &f.sight
+	return Sight{
+		Executed: x.executed.spread(), Sent: x.sent.spread(), Taken: x.taken.spread(), Whole: x.whole.spread(), Home: x.home.spread(), Early: x.early.spread(),
+		PassedOver: float64(x.passed) / float64(max(x.counted, 1)),
+		Asked:      millis(pathDelay(f.o.Between) + askedTicks*f.g.Game.TickLength()),
+	}
+}
