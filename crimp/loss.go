@@ -102,9 +102,10 @@ func (g *Group) confirm(p *peer, i int) {
 	g.schedule(p, l)
 }
 
-// tooHasty learns that a packet taken for lost was only late.
+// tooHasty learns that a packet taken for lost was only late. It does not count as lost, or redundancy would be sent against lateness.
 func (g *Group) tooHasty(p *peer) {
 	g.stats.Spurious++
+	p.lossRate = max(0, p.lossRate-1.0/lossMemory)
 	if !g.opt.Recovery.Fixed && p.patience < mostPatent {
 		p.patience++
 	}

@@ -54,7 +54,7 @@ func (q *queue) place(t world.Tick) (int, []int32) {
 func (q *queue) put(now, t world.Tick, image []int32) verdict {
 	switch {
 	case t <= now || t == q.ruled:
-		if i, _ := q.place(t); q.used[i] == t && t > 0 {
+		if i, _ := q.place(t); (q.used[i] == t || q.ticks[i] == t) && t > 0 { // used, or about to be
 			return again
 		}
 		return late
