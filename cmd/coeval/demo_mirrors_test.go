@@ -379,7 +379,6 @@ func TestDemoTwoMirrors(t *testing.T) {
 
 // TestDemoTimelines lets a few bots play on each timeline there is.
 func TestDemoTimelines(t *testing.T) {
-	t.Parallel() // it mostly waits
 	t.Parallel()
 	for _, kind := range timeline.Kinds() {
 		t.Run(kind, func(t *testing.T) {
