@@ -193,7 +193,6 @@ func whereAt(t *testing.T, f *demoMirrors, i, player int) (at det.Vec2) {
 
 // TestDemoMirrors lets bots play on three mirrors: one is killed and its bots flee to the others, it is revived and they come home, a way is cut and healed.
 func TestDemoMirrors(t *testing.T) {
-	t.Parallel() // it mostly waits
 	t.Parallel() // most of it is waiting
 	if testing.Short() {
 		t.Skip("waits for a mirror to be missed")
@@ -362,7 +361,6 @@ func TestDemoMirrorsEnd(t *testing.T) {
 
 // TestDemoTwoMirrors kills one of two: with the witness the other goes on. When both are dead the one that is revived founds a new game.
 func TestDemoTwoMirrors(t *testing.T) {
-	t.Parallel() // it mostly waits
 	t.Parallel() // most of it is waiting
 	s := startMirrors(t, 2, 2)
 	f := s.mirrors

@@ -62,6 +62,9 @@ var road = apart(40*time.Millisecond, 5*time.Millisecond, 0.01)
 
 // TestMirrorDies: a mirror is killed; its players go on at another one, in their own bodies; it comes back as a new one.
 func TestMirrorDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, road, Options{})
 		defer f.close()
@@ -107,6 +110,9 @@ func TestUberDies(t *testing.T) {
 
 // TestTwoOfFiveDie: any two at once, the überserver among them or not.
 func TestTwoOfFiveDie(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 5, 1, road, Options{})
 		defer f.close()
@@ -147,6 +153,9 @@ func TestPartitions(t *testing.T) {
 
 // TestOneWayCut: a path that works in one direction only.
 func TestOneWayCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
@@ -163,6 +172,9 @@ func TestOneWayCut(t *testing.T) {
 
 // TestHeavyLoss: 30 % of what mirrors send each other is lost.
 func TestHeavyLoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, apart(40*time.Millisecond, 20*time.Millisecond, 0.3), Options{})
 		defer f.close()
@@ -193,6 +205,9 @@ func TestClockOfAMirrorJumps(t *testing.T) {
 
 // TestMirrorStalls: a machine that stands still for a while, as one that is suspended or has no memory left.
 func TestMirrorStalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
@@ -208,6 +223,9 @@ func TestMirrorStalls(t *testing.T) {
 
 // TestEventBasedFaults: the überserver of the event-based protocol dies, and a mirror.
 func TestEventBasedFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{Timeline: "ruled"})
 		defer f.close()
@@ -220,6 +238,9 @@ func TestEventBasedFaults(t *testing.T) {
 
 // TestEveryTimelineSurvives: a mirror and the überserver die under each kind of timeline that promises to be exact.
 func TestEveryTimelineSurvives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	for _, kind := range []string{"trailing", "timewarp", "rollback", "lockstep", "conservative", "ruled"} {
 		t.Run(kind, func(t *testing.T) {
 			simtest.Run(t, 2, func(n *netsim.Net) error {

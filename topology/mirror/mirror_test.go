@@ -19,6 +19,9 @@ var near = apart(8*time.Millisecond, time.Millisecond, 0.001)
 
 // TestThreeMirrors: three mirrors with players on each settle the same worlds.
 func TestThreeMirrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	for _, kind := range timeline.Kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := Options{Timeline: kind, Delays: kindDelays[kind]}
