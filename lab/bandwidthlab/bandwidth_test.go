@@ -42,6 +42,9 @@ func close(a, b, share float64) bool { return math.Abs(a-b) <= share*max(math.Ab
 
 // TestRun: what is measured hangs together.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	o := options()
 	last := 0.0
 	o.Progress = func(done float64, what string) {
@@ -168,6 +171,9 @@ func checkPlot(t *testing.T, svg []byte) {
 // TestRepeats: the same seed gives the same figures to the last digit, another gives others; and the JSON has the names that scripts know.
 func TestRepeats(t *testing.T) {
 	if testing.Short() {
+		t.Skip("it takes its time")
+	}
+	if testing.Short() {
 		t.Skip("three runs take their time")
 	}
 	o := options()
@@ -258,6 +264,9 @@ func TestOptions(t *testing.T) {
 
 // TestInterest: with less in view, less is in updates, and they are smaller.
 func TestInterest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	o := options()
 	o.Clients, o.BytesOnly = []int{2, 8}, true
 	wide := measure(t, o).Served[1]

@@ -50,6 +50,9 @@ func ArenaGame(reach float64) *Game {
 
 // TestLate: when a way becomes longer all at once, commands come late until the client's clock has followed, and that is counted much as the server counts it, for which also those are missing that a clock which jumps leaves out.
 func TestLate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
 	way := func(int) time.Duration { return 20 * time.Millisecond }
 	r, err := newServed(servedOptions{game: ArenaGame(arena.ViewReach), players: 2, seed: 3, up: way, down: way})
 	if err != nil {
