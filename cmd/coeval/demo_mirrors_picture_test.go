@@ -19,7 +19,7 @@ var mirrorsPicture = flag.String("mirrors-picture", "", "take a picture of the d
 //	go test -run TestMirrorsPicture -mirrors-picture "$PWD/docs/mirrors.png" ./cmd/coeval
 func TestMirrorsPicture(t *testing.T) {
 	if *mirrorsPicture == "" {
-		t.Skip("asked for by -mirrors-picture")
+		return // asked for by -mirrors-picture
 	}
 	s := startDemo(t, func(d *demo) {
 		d.mirrored, d.mirrors, d.timeline, d.preset, d.level, d.bots, d.seed = true, 3, "trailing", "transatlantic", "foundry", 12, 5 // on which more is taken back than by default
