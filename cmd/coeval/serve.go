@@ -23,6 +23,7 @@ import (
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 const serveLong = `Run a game for players on other machines.
@@ -362,7 +363,7 @@ func (h *hosting) news(n clientserver.News) {
 		args = append(args, "client", n.Client)
 	}
 	if n.Reason != 0 {
-		args = append(args, "reason", clientserver.ReasonText(n.Reason))
+		args = append(args, "reason", wire.ReasonText(n.Reason))
 	}
 	if n.Text != "" {
 		args = append(args, "text", n.Text)

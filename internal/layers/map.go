@@ -5,11 +5,13 @@ package layers
 // for its folder and the folders inside it; they may import one another.
 const Map = `
 internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
-cmd/coeval -> games/* web   games/*   web               | the program, example games, the browser client
+cmd/coeval -> games/*   games/*                         | the bundled program; titles
+host -> web   web                                       | a program made from a title; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
-topology/{solo,clientserver,lockstep,seamless}   topology/mirror -> topology/clientserver   | who runs which copy
+topology/{solo,client,clientserver,lockstep,seamless}   topology/mirror -> topology/clientserver   | who runs which copy
 ------------------------------------------------------- | below this line packages are pure
+game   topology/wire                                    | what a title is; what client and server say to each other
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world             | what a game is made of
 conn   crimp -> conn                                    | a secured connection of two machines; a reliable multicast among several
@@ -35,17 +37,17 @@ github.com/nats-io             service cmd                           | servers t
 modernc.org/sqlite             service cmd                           | what must survive
 github.com/jackc/pgx           service cmd                           | the same, in PostgreSQL
 database/sql                   service cmd                           | the same
-github.com/prometheus          service cmd                           | metrics
-github.com/quic-go             service link/* games/*/client cmd     | browsers, by datagrams
-github.com/coder/websocket     service link/* games/*/client cmd     | browsers, when nothing else passes
+github.com/prometheus          service host cmd                      | metrics
+github.com/quic-go             service link/* games/*/client host cmd | browsers, by datagrams
+github.com/coder/websocket     service link/* games/*/client host cmd | browsers, when nothing else passes
 github.com/hajimehoshi/ebiten  games/*/client cmd                    | example clients
 golang.org/x/image             games/*/client cmd                    | their fonts
-gonum.org/v1/plot              lab cmd                               | reports
-github.com/spf13/cobra         cmd                                   | command lines
-github.com/spf13/pflag         cmd                                   | command lines
-golang.org/x/term              cmd                                   | progress on a terminal
-golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology cmd   | batched sockets
-golang.org/x/tools             stepvet cmd                           | analysis of source
+gonum.org/v1/plot              lab host cmd                          | reports
+github.com/spf13/cobra         host cmd                              | command lines
+github.com/spf13/pflag         host cmd                              | command lines
+golang.org/x/term              host cmd                              | progress on a terminal
+golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology host cmd   | batched sockets
+golang.org/x/tools             stepvet host cmd                      | analysis of source
 golang.org/x/crypto            *                                     | encryption
 github.com/klauspost           *                                     | compression, erasure coding
 go.uber.org/goleak             */*test */*/*test                     | goroutines left behind

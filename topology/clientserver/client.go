@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -35,7 +36,7 @@ type ClientOptions struct {
 	Silence time.Duration
 	// Dial, if set, makes the link by which another server is reached, for links that lead to one server only. It is not to wait, and its error means that this server cannot be
 	// reached from here. Without it, Link is used for all.
-	Dial func(Place) (link.Link, error)
+	Dial func(wire.Place) (link.Link, error)
 
 	// Name is what others read. Spectate asks to watch rather than to play.
 	Name     string
@@ -60,7 +61,7 @@ type ClientOptions struct {
 	Begun func(l Level, view, start *world.World)
 	// Moved is called when the client goes on at another server, in the same world: what is in view stays, and ticks, player and prediction go on. If it is not the same
 	// world after all, Begun is called instead.
-	Moved func(to Place)
+	Moved func(to wire.Place)
 	// Have gives the data of a level that was kept from before, or nil; Keep is given data that the server has sent.
 	Have func(h LevelHash) []byte
 	Keep func(h LevelHash, l Level)
@@ -112,9 +113,9 @@ type Client struct {
 
 	tries   []*way // to other servers
 	parting []*way // that were left
-	places  []Place
-	target  Place // where the server wants the client to go
-	lost    error // why the connection that was played by is no more
+	places  []wire.Place
+	target  wire.Place // where the server wants the client to go
+	lost    error      // why the connection that was played by is no more
 	// unwanted says that the player is not the server's any more that is played at.
 	unwanted bool
 	turn     int // which of the places is next
@@ -122,7 +123,7 @@ type Client struct {
 	barred   map[netip.AddrPort]bool
 	heirs    *heirs // nil when the server has told of everything
 	echoes   echoes
-	played   message // the level, as the server named it
+	played   wire.Message // the level, as the server named it
 
 	player   world.Player
 	client   uint64
@@ -198,7 +199,7 @@ func newClient(p *replica.Protocol, o ClientOptions) (*Client, error) {
 	if o.Silence == 0 {
 		o.Silence = 700 * time.Millisecond
 	}
-	c := &Client{opt: o, game: o.Game, protocol: p, clock: o.Clock, born: time.Now(), batch: make([]link.Datagram, 64), name: clip(o.Name, maxName), watching: o.Spectate, ticket: o.Token}
+	c := &Client{opt: o, game: o.Game, protocol: p, clock: o.Clock, born: time.Now(), batch: make([]link.Datagram, 64), name: wire.Clip(o.Name, wire.MaxName), watching: o.Spectate, ticket: o.Token}
 	c.calls.init()
 	if c.clock == nil {
 		c.clock = &leadClock{tick: o.Game.TickLength()}
@@ -225,7 +226,7 @@ func (c *Client) connect(t token.Token) error {
 	if c.way != nil {
 		l = c.way.link
 	}
-	w, err := c.open(l, t, Place{})
+	w, err := c.open(l, t, wire.Place{})
 	if err != nil {
 		return err
 	}
@@ -366,9 +367,9 @@ func (c *Client) end(err error) {
 	reason := conn.ReasonLeft
 	var version *VersionError
 	if errors.As(err, &version) {
-		reason = ReasonVersion
+		reason = wire.ReasonVersion
 	} else if err != nil {
-		reason = ReasonData
+		reason = wire.ReasonData
 	}
 	c.conn.Close(reason, "")
 	for _, w := range c.tries {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -137,7 +138,7 @@ func (c *Client) sendCommands(w *way, last int) {
 		return
 	}
 	c.scratch = b
-	c.send(w, chanCommands, b)
+	c.send(w, wire.CommandChannel, b)
 }
 
 // remembered is where the image of a tick's command is.

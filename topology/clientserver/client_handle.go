@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -18,7 +19,7 @@ type EndError struct {
 }
 
 func (e *EndError) Error() string {
-	t := "clientserver: " + ReasonText(e.Reason)
+	t := "clientserver: " + wire.ReasonText(e.Reason)
 	if e.Note != "" {
 		t += ": " + e.Note
 	}
@@ -53,7 +54,7 @@ func (c *Client) on(e *conn.Event) {
 	switch e.Kind {
 	case conn.Connected:
 		c.phase = Greeting
-		c.say(message{kind: msgHello, version: c.protocol.Hash(), on: c.watching, name: c.name})
+		c.say(wire.Message{Kind: wire.Hello, Version: c.protocol.Hash(), On: c.watching, Name: c.name})
 	case conn.Message:
 		c.message(e)
 	case conn.BulkReceived:
@@ -71,9 +72,9 @@ func (c *Client) on(e *conn.Event) {
 func (c *Client) disconnected(reason conn.Reason, note string) {
 	end := &EndError{Reason: reason, Note: note}
 	switch reason {
-	case conn.ReasonClosing, ReasonMoved:
+	case conn.ReasonClosing, wire.ReasonMoved:
 		to := netip.AddrPort{}
-		if reason == ReasonMoved {
+		if reason == wire.ReasonMoved {
 			to = movedTo(note)
 		}
 		if c.lose(end, to) {
@@ -109,7 +110,7 @@ func (c *Client) comeBack() bool {
 
 func (c *Client) message(e *conn.Event) {
 	switch e.Channel {
-	case chanSnapshots:
+	case wire.SnapshotChannel:
 		if c.receiver == nil {
 			return
 		}
@@ -125,7 +126,7 @@ func (c *Client) message(e *conn.Event) {
 			c.stats.Bad++
 			c.spoil()
 		}
-	case chanState:
+	case wire.StateChannel:
 		if c.receiver == nil || len(e.Data) == 0 || e.Data[0] != byte(c.epoch) {
 			return // about a world that is no more
 		}
@@ -133,9 +134,9 @@ func (c *Client) message(e *conn.Event) {
 			c.stats.Bad++
 		}
 		c.fresh = true
-	case chanControl:
-		var m message
-		if m.parse(e.Data) != nil {
+	case wire.ControlChannel:
+		var m wire.Message
+		if m.Parse(e.Data) != nil {
 			c.stats.Bad++
 			return
 		}
@@ -147,7 +148,7 @@ func (c *Client) message(e *conn.Event) {
 func (c *Client) spoil() {
 	if c.spoilt++; c.spoilt >= spoiltMany && c.now-c.sound > spoiltLong {
 		c.sound, c.spoilt = c.now, 0
-		c.say(message{kind: msgAgain, epoch: c.epoch})
+		c.say(wire.Message{Kind: wire.Again, Epoch: c.epoch})
 	}
 }
 
@@ -157,34 +158,34 @@ const (
 )
 
 // told handles a control message of the server.
-func (c *Client) told(m *message) {
-	switch m.kind {
-	case msgWelcome:
-		c.player, c.client, c.name, c.watching, c.interval = m.player, m.client, m.name, m.on, int(m.interval)
+func (c *Client) told(m *wire.Message) {
+	switch m.Kind {
+	case wire.Welcome:
+		c.player, c.client, c.name, c.watching, c.interval = m.Player, m.Client, m.Name, m.On, int(m.Interval)
 		if c.phase == Greeting {
 			c.phase = Loading
 		}
-	case msgLevel:
+	case wire.Level:
 		if c.phase == Greeting {
 			c.stats.Bad++ // there is no seat yet
 			return
 		}
 		c.load(m)
-	case msgPause:
-		c.paused = m.on
+	case wire.Pause:
+		c.paused = m.On
 		c.clock.Reset()
 		kind := Proceed
-		if m.on {
+		if m.On {
 			kind = Pause
 		}
-		c.word(Word{Kind: kind, Text: m.text})
-	case msgChat:
-		c.word(Word{Kind: Chat, Player: m.player, Name: m.name, Text: m.text})
-	case msgNotice:
-		c.word(Word{Kind: Notice, Text: m.text})
-	case msgPlaces:
-		c.places, c.barred = m.places, nil
-	case msgMove:
+		c.word(Word{Kind: kind, Text: m.Text})
+	case wire.Chat:
+		c.word(Word{Kind: Chat, Player: m.Player, Name: m.Name, Text: m.Text})
+	case wire.Notice:
+		c.word(Word{Kind: Notice, Text: m.Text})
+	case wire.Places:
+		c.places, c.barred = m.Places, nil
+	case wire.Move:
 		c.wish(m)
 	default:
 		c.stats.Bad++
@@ -198,36 +199,36 @@ func (c *Client) word(w Word) {
 }
 
 // load gets ready for a level: with its data at hand at once, otherwise when the server has sent it.
-func (c *Client) load(m *message) {
+func (c *Client) load(m *wire.Message) {
 	c.wanted, c.named, c.phase, c.receiver = *m, c.now, Loading, nil
-	if m.size == 0 {
+	if m.Size == 0 {
 		c.begin(nil)
 		return
 	}
-	if LevelHash(m.data) == c.level.Hash() {
+	if LevelHash(m.Data) == c.level.Hash() {
 		c.begin(c.level.Data)
 		return
 	}
 	if c.opt.Have != nil {
-		if data := c.opt.Have(LevelHash(m.data)); data != nil {
+		if data := c.opt.Have(LevelHash(m.Data)); data != nil {
 			l := Level{Data: data}
-			if l.Hash() == LevelHash(m.data) {
+			if l.Hash() == LevelHash(m.Data) {
 				c.begin(data)
 				return
 			}
 		}
 	}
-	c.say(message{kind: msgNeed, epoch: m.epoch})
+	c.say(wire.Message{Kind: wire.Need, Epoch: m.Epoch})
 }
 
 // bulk takes what the server has sent in one piece.
 func (c *Client) bulk(e *conn.Event) {
 	switch {
-	case e.Tag == tagDeclarations && c.phase == Greeting:
+	case e.Tag == wire.TagDeclarations && c.phase == Greeting:
 		c.end(&VersionError{Difference: world.DiffDescriptions(c.game.Describe(), string(e.Data))})
-	case e.Tag == tagLevel && c.phase == Loading:
-		l := Level{Name: c.wanted.name, Seed: c.wanted.seed, Data: e.Data}
-		if l.Hash() != LevelHash(c.wanted.data) {
+	case e.Tag == wire.TagLevel && c.phase == Loading:
+		l := Level{Name: c.wanted.Name, Seed: c.wanted.Seed, Data: e.Data}
+		if l.Hash() != LevelHash(c.wanted.Data) {
 			return // of a level that was to be played before this one
 		}
 		if c.opt.Keep != nil {
@@ -242,13 +243,13 @@ func (c *Client) bulk(e *conn.Event) {
 // begin makes the partial world of a level, and says so to the server.
 func (c *Client) begin(data []byte) {
 	m := &c.wanted
-	l := Level{Name: m.name, Seed: m.seed, Data: data}
+	l := Level{Name: m.Name, Seed: m.Seed, Data: data}
 	settings, err := c.opt.Settings.settings(l)
 	if err != nil {
 		c.end(fmt.Errorf("this client cannot use the level that the server plays: %w", err))
 		return
 	}
-	tick := m.tick
+	tick := m.Tick
 	if !c.paused {
 		tick += world.Tick((c.now - c.named) / c.game.TickLength())
 	}
@@ -268,11 +269,11 @@ func (c *Client) begin(data []byte) {
 			}
 		}
 	}
-	c.level, c.receiver, c.view, c.epoch, c.phase = l, r, view, m.epoch, Playing
+	c.level, c.receiver, c.view, c.epoch, c.phase = l, r, view, m.Epoch, Playing
 	c.sent, c.sound, c.spoilt = 0, c.now, 0
 	c.played, c.heirs, c.echoes = *m, nil, echoes{}
 	c.clock.Reset()
-	c.say(message{kind: msgReady, epoch: m.epoch, on: start != nil})
+	c.say(wire.Message{Kind: wire.Ready, Epoch: m.Epoch, On: start != nil})
 	if c.opt.Begun != nil {
 		c.opt.Begun(l, view, start)
 	}
@@ -280,11 +281,11 @@ func (c *Client) begin(data []byte) {
 
 // newReceiver makes what takes the snapshots of a level, which is at about that tick. What is still as it was when the world began need not be sent, if both ends can make the same
 // beginning; otherwise start is nil.
-func (c *Client) newReceiver(m *message, settings world.Settings, tick world.Tick) (r *replica.Receiver, start *world.World) {
-	o := replica.ReceiverOptions{Epoch: uint8(m.epoch), Tick: tick}
+func (c *Client) newReceiver(m *wire.Message, settings world.Settings, tick world.Tick) (r *replica.Receiver, start *world.World) {
+	o := replica.ReceiverOptions{Epoch: uint8(m.Epoch), Tick: tick}
 	if start, err := c.game.New(settings); err == nil {
 		o.Start = start
-		if r := replica.NewReceiver(c.protocol, o); r.Start() == m.start {
+		if r := replica.NewReceiver(c.protocol, o); r.Start() == m.Start {
 			return r, start
 		}
 		o.Start = nil

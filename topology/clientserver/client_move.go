@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // This file is how a client goes on at another server: because the one it plays at is silent, has stopped, or asks it to.
@@ -28,7 +29,7 @@ const (
 )
 
 // Places are the other servers of the game that the client knows of, the best first.
-func (c *Client) Places() []Place { return slices.Clone(c.places) }
+func (c *Client) Places() []wire.Place { return slices.Clone(c.places) }
 
 // Moving says whether the client is looking for another server to go on at.
 func (c *Client) Moving() bool { return c.lost != nil || len(c.tries) > 0 }
@@ -88,9 +89,9 @@ func (c *Client) tend(passed time.Duration) {
 func (c *Client) patience() time.Duration { return max(c.opt.Silence, 300*time.Millisecond) }
 
 // choose says which server to try next, and whether the client was asked to go there. When all have been, it waits and begins anew.
-func (c *Client) choose() (p Place, wished, ok bool) {
+func (c *Client) choose() (p wire.Place, wished, ok bool) {
 	if p = c.target; p.Addr.IsValid() {
-		c.target = Place{}
+		c.target = wire.Place{}
 		if !c.taken(p.Addr) {
 			return p, true, true
 		}
@@ -99,8 +100,8 @@ func (c *Client) choose() (p Place, wished, ok bool) {
 		return p, false, false
 	}
 	list := c.places
-	if home := c.way.addr(); c.lost != nil && home.IsValid() && !slices.ContainsFunc(list, func(p Place) bool { return p.Addr == home }) {
-		list = append(slices.Clip(list), Place{Addr: home}) // it may be back
+	if home := c.way.addr(); c.lost != nil && home.IsValid() && !slices.ContainsFunc(list, func(p wire.Place) bool { return p.Addr == home }) {
+		list = append(slices.Clip(list), wire.Place{Addr: home}) // it may be back
 	}
 	for c.turn < len(list) {
 		p = list[c.turn]
@@ -119,7 +120,7 @@ func (c *Client) taken(a netip.AddrPort) bool {
 }
 
 // try begins to connect to another server.
-func (c *Client) try(p Place, wished bool) {
+func (c *Client) try(p wire.Place, wished bool) {
 	l, own := c.opt.Link, false
 	if c.opt.Dial != nil {
 		var err error
@@ -143,7 +144,7 @@ func (c *Client) try(p Place, wished bool) {
 }
 
 // bar remembers a server that cannot be reached from here at all.
-func (c *Client) bar(p Place) {
+func (c *Client) bar(p wire.Place) {
 	if c.barred == nil {
 		c.barred = map[netip.AddrPort]bool{}
 	}
@@ -164,7 +165,7 @@ func (c *Client) lose(err error, to netip.AddrPort) bool {
 		return true
 	}
 	if to.IsValid() {
-		c.target = Place{Addr: to}
+		c.target = wire.Place{Addr: to}
 	}
 	if c.opt.Return < 0 || len(c.places) == 0 && len(c.tries) == 0 && !c.target.Addr.IsValid() {
 		return false

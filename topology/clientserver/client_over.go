@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -31,7 +32,7 @@ func (c *Client) attempt(w *way, e *conn.Event) {
 	case conn.Connected:
 		if w.spare = !c.needs(w); !w.spare {
 			w.stage, w.since, w.heard = Greeting, c.now, c.now
-			c.tell(w, message{kind: msgHello, version: c.protocol.Hash(), on: c.watching, name: c.name})
+			c.tell(w, wire.Message{Kind: wire.Hello, Version: c.protocol.Hash(), On: c.watching, Name: c.name})
 		}
 	case conn.TicketReceived:
 		if t, ok := w.conn.Ticket(); ok {
@@ -41,7 +42,7 @@ func (c *Client) attempt(w *way, e *conn.Event) {
 			c.drop(w) // now that it can come back: a ticket works once at each server
 		}
 	case conn.BulkReceived:
-		if e.Tag == tagDeclarations { // it has another version of the game
+		if e.Tag == wire.TagDeclarations { // it has another version of the game
 			c.bar(w.place)
 			c.drop(w)
 		}
@@ -49,20 +50,20 @@ func (c *Client) attempt(w *way, e *conn.Event) {
 		c.failed(w)
 	case conn.Message:
 		switch e.Channel {
-		case chanControl:
-			var m message
-			if m.parse(e.Data) != nil {
+		case wire.ControlChannel:
+			var m wire.Message
+			if m.Parse(e.Data) != nil {
 				c.stats.Bad++
 				return
 			}
 			c.offered(w, &m)
-		case chanState:
+		case wire.StateChannel:
 			if w.receiver != nil && len(e.Data) > 0 && e.Data[0] == byte(w.epoch) {
 				if w.receiver.Message(e.Data[1:]) != nil {
 					c.stats.Bad++
 				}
 			}
-		case chanSnapshots:
+		case wire.SnapshotChannel:
 			if w.receiver != nil && w.receiver.Packet(e.Data) == nil {
 				c.stats.Packets++
 				c.stats.Bytes += uint64(len(e.Data))
@@ -94,11 +95,11 @@ func (c *Client) failed(w *way) {
 }
 
 // offered handles a control message of a server that is being tried.
-func (c *Client) offered(w *way, m *message) {
-	switch m.kind {
-	case msgWelcome:
+func (c *Client) offered(w *way, m *wire.Message) {
+	switch m.Kind {
+	case wire.Welcome:
 		w.welcome, w.stage = *m, Loading
-	case msgLevel:
+	case wire.Level:
 		if w.stage < Loading {
 			c.stats.Bad++ // there is no seat yet
 			return
@@ -110,45 +111,45 @@ func (c *Client) offered(w *way, m *message) {
 			c.load(m)
 			return
 		}
-		w.wanted, w.epoch, w.named = *m, m.epoch, c.now
+		w.wanted, w.epoch, w.named = *m, m.Epoch, c.now
 		settings, err := c.opt.Settings.settings(c.level)
 		if err != nil { // it was good before
 			c.failed(w)
 			return
 		}
-		w.receiver, w.start = c.newReceiver(m, settings, m.tick)
+		w.receiver, w.start = c.newReceiver(m, settings, m.Tick)
 		w.stage = Playing
-		c.tell(w, message{kind: msgReady, epoch: m.epoch, on: w.start != nil})
-	case msgPlaces:
-		w.places = m.places
-	case msgMove:
-		if len(m.places) == 1 && m.places[0].Addr != w.place.Addr {
-			c.target = m.places[0]
+		c.tell(w, wire.Message{Kind: wire.Ready, Epoch: m.Epoch, On: w.start != nil})
+	case wire.Places:
+		w.places = m.Places
+	case wire.Move:
+		if len(m.Places) == 1 && m.Places[0].Addr != w.place.Addr {
+			c.target = m.Places[0]
 		}
 	}
 }
 
 // wish handles the wish of the server that is played at that the client go on elsewhere.
-func (c *Client) wish(m *message) {
-	c.unwanted = m.on
-	if len(m.places) == 0 {
+func (c *Client) wish(m *wire.Message) {
+	c.unwanted = m.On
+	if len(m.Places) == 0 {
 		return
 	}
-	c.target = m.places[0]
-	if i := slices.IndexFunc(c.places, func(p Place) bool { return p.Addr == c.target.Addr }); i >= 0 {
+	c.target = m.Places[0]
+	if i := slices.IndexFunc(c.places, func(p wire.Place) bool { return p.Addr == c.target.Addr }); i >= 0 {
 		c.target = c.places[i] // which has a name
 	}
 }
 
 // same says whether a server plays the very game that the client is in, so that it can go on where it is.
-func (c *Client) same(w *way, m *message) bool {
+func (c *Client) same(w *way, m *wire.Message) bool {
 	if c.phase != Playing || c.view == nil {
 		return false
 	}
 	now := c.view.Tick() + world.Tick(max(c.now-c.way.heard, 0)/c.game.TickLength())
-	off := time.Duration(int64(m.tick)-int64(now)) * c.game.TickLength()
+	off := time.Duration(int64(m.Tick)-int64(now)) * c.game.TickLength()
 	was := &c.played
-	return m.seed == was.seed && m.name == was.name && m.data == was.data && m.start == was.start && w.welcome.player == c.player && w.welcome.on == c.watching &&
+	return m.Seed == was.Seed && m.Name == was.Name && m.Data == was.Data && m.Start == was.Start && w.welcome.Player == c.player && w.welcome.On == c.watching &&
 		off > -tickSlack && off < tickSlack
 }
 
@@ -185,8 +186,8 @@ func (c *Client) takeOver(w *way) {
 		c.drop(x)
 	}
 	m := &w.welcome
-	c.player, c.client, c.name, c.watching, c.interval = m.player, m.client, m.name, m.on, int(m.interval)
-	c.lost, c.unwanted, c.target, c.turn, c.next, c.paused = nil, false, Place{}, 0, 0, false
+	c.player, c.client, c.name, c.watching, c.interval = m.Player, m.Client, m.Name, m.On, int(m.Interval)
+	c.lost, c.unwanted, c.target, c.turn, c.next, c.paused = nil, false, wire.Place{}, 0, 0, false
 	if c.phase != Playing {
 		c.phase = Loading
 	}
@@ -198,7 +199,7 @@ func (c *Client) takeOver(w *way) {
 
 // part takes leave of a server without giving up the seat there.
 func (c *Client) part(w *way) {
-	w.conn.Close(ReasonMoved, "")
+	w.conn.Close(wire.ReasonMoved, "")
 	w.since, w.receiver = c.now, nil
 	if !slices.Contains(c.parting, w) {
 		c.parting = append(c.parting, w)
@@ -215,8 +216,8 @@ func (c *Client) linger(w *way) {
 // lingered looks at what a server says that is being left.
 func (c *Client) lingered(w *way) {
 	for _, e := range w.conn.Events() {
-		var m message
-		if w.lingers && e.Kind == conn.Message && e.Channel == chanControl && m.parse(e.Data) == nil && m.kind == msgMove && m.on {
+		var m wire.Message
+		if w.lingers && e.Kind == conn.Message && e.Channel == wire.ControlChannel && m.Parse(e.Data) == nil && m.Kind == wire.Move && m.On {
 			w.lingers = false
 			c.part(w)
 		}

@@ -1,6 +1,9 @@
 package clientserver
 
-import "github.com/coeval-dev/coeval/world"
+import (
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
 
 // A Word is something that is said to a player.
 type Word struct {
@@ -22,13 +25,17 @@ const (
 )
 
 // Say sends a line of chat.
-func (c *Client) Say(line string) { c.say(message{kind: msgChat, text: clip(line, maxText)}) }
+func (c *Client) Say(line string) {
+	c.say(wire.Message{Kind: wire.Chat, Text: wire.Clip(line, wire.MaxText)})
+}
 
 // Rename asks for another name.
-func (c *Client) Rename(name string) { c.say(message{kind: msgName, name: clip(name, maxName)}) }
+func (c *Client) Rename(name string) {
+	c.say(wire.Message{Kind: wire.Name, Name: wire.Clip(name, wire.MaxName)})
+}
 
 // SetPaused asks for the game to stand still, or to go on.
-func (c *Client) SetPaused(on bool) { c.say(message{kind: msgPause, on: on}) }
+func (c *Client) SetPaused(on bool) { c.say(wire.Message{Kind: wire.Pause, On: on}) }
 
 // SetSpectating asks to watch in place of playing, or the reverse.
-func (c *Client) SetSpectating(on bool) { c.say(message{kind: msgSide, on: on}) }
+func (c *Client) SetSpectating(on bool) { c.say(wire.Message{Kind: wire.Side, On: on}) }

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -169,7 +170,7 @@ func (s *Server) claim(p *peer, name string) {
 		}
 	}
 	if taken >= s.opt.Players {
-		s.refuse(p, ReasonNoSeat, "")
+		s.refuse(p, wire.ReasonNoSeat, "")
 		return
 	}
 	p.state, p.since = claiming, s.now
@@ -233,7 +234,7 @@ func (s *Server) Grant(client uint64, player world.Player, name string) {
 	seat.Player, seat.inside, seat.repeated = player, true, 0
 	switch {
 	case name != "":
-		seat.Name = clip(name, maxName)
+		seat.Name = wire.Clip(name, wire.MaxName)
 	case kind == Joined:
 		seat.Name = s.nameFor(seat, waits.name)
 	}
@@ -263,7 +264,7 @@ func (s *Server) Deny(client uint64, reason conn.Reason, note string) {
 		s.refuse(p, reason, note)
 	} else if seat := s.seats[client]; seat != nil && seat.peer != nil && seat.Spectator() {
 		if note == "" {
-			note = ReasonText(reason)
+			note = wire.ReasonText(reason)
 		}
 		s.notice(seat.peer, note)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -88,8 +89,8 @@ func TestEngineAnswersClaims(t *testing.T) {
 			}
 		}
 		var end *EndError
-		want(errors.As(denied.ended, &end) && end.Reason == ReasonRules && end.Note == "not today", "who was denied: %v", denied.ended)
-		want(errors.As(unheard.ended, &end) && end.Reason == ReasonNoSeat, "who got no answer: %v", unheard.ended)
+		want(errors.As(denied.ended, &end) && end.Reason == wire.ReasonRules && end.Note == "not today", "who was denied: %v", denied.ended)
+		want(errors.As(unheard.ended, &end) && end.Reason == wire.ReasonNoSeat, "who got no answer: %v", unheard.ended)
 		want(slices.Equal(m.freed, []uint64{2}), "claims given up: %v", m.freed)
 		want(stays.Phase() == Playing && stays.Player() != world.Nobody && stays.Name() == "stays", "stays is %v, player %d, %q", stays.Phase(), stays.Player(), stays.Name())
 		want(watches.Phase() == Playing && watches.Player() == world.Nobody && m.claims == 5, "watches is %v, there were %d claims", watches.Phase(), m.claims)

@@ -9,6 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -185,7 +186,7 @@ func TestCommandsOutOfTime(t *testing.T) {
 		n.Run(8 * time.Second)
 		// Who goes on asking for the distant future is dropped at last, and told why.
 		var end *EndError
-		if e, ok := far.ended.(*EndError); !ok || e.Reason != ReasonHostile {
+		if e, ok := far.ended.(*EndError); !ok || e.Reason != wire.ReasonHostile {
 			s.fail("far ended with %v, %v: %v", end, far.ended, s.server.Stats().Offences)
 		}
 		return s.settle(time.Second)

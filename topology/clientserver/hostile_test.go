@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -30,39 +31,41 @@ func attacks() []attack {
 		return b
 	}
 	return []attack{
-		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(b.way, chanControl, junk(r, 100)) }, BadControl, ReasonHostile},
-		{"garbage to replica", func(b *bot, r *netsim.Rand) { b.send(b.way, chanState, append([]byte{byte(b.epoch)}, junk(r, 60)...)) }, BadState, ReasonHostile},
+		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(b.way, wire.ControlChannel, junk(r, 100)) }, BadControl, wire.ReasonHostile},
+		{"garbage to replica", func(b *bot, r *netsim.Rand) {
+			b.send(b.way, wire.StateChannel, append([]byte{byte(b.epoch)}, junk(r, 60)...))
+		}, BadState, wire.ReasonHostile},
 		{"garbage for commands", func(b *bot, r *netsim.Rand) {
-			b.send(b.way, chanCommands, append([]byte{byte(b.epoch)}, junk(r, 60)...))
-		}, BadCommand, ReasonHostile},
-		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(b.way, chanSnapshots, junk(r, 60)) }, BadControl, ReasonHostile},
-		{"messages that only a server sends", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgWelcome, player: 1}) }, BadControl, ReasonHostile},
-		{"a second hello", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgHello, version: b.protocol.Hash()}) }, BadControl, ReasonHostile},
-		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgReady, epoch: b.epoch}) }, BadControl, ReasonHostile},
-		{"asking for levels that do not exist", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgNeed, epoch: b.epoch}) }, BadControl, ReasonHostile},
-		{"beginning anew at each tick", func(b *bot, r *netsim.Rand) { b.say(message{kind: msgAgain, epoch: b.epoch}) }, ManyRequests, conn.ReasonNone},
+			b.send(b.way, wire.CommandChannel, append([]byte{byte(b.epoch)}, junk(r, 60)...))
+		}, BadCommand, wire.ReasonHostile},
+		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(b.way, wire.SnapshotChannel, junk(r, 60)) }, BadControl, wire.ReasonHostile},
+		{"messages that only a server sends", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Welcome, Player: 1}) }, BadControl, wire.ReasonHostile},
+		{"a second hello", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Hello, Version: b.protocol.Hash()}) }, BadControl, wire.ReasonHostile},
+		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Ready, Epoch: b.epoch}) }, BadControl, wire.ReasonHostile},
+		{"asking for levels that do not exist", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.epoch}) }, BadControl, wire.ReasonHostile},
+		{"beginning anew at each tick", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Again, Epoch: b.epoch}) }, ManyRequests, conn.ReasonNone},
 		{"a flood of chat", func(b *bot, r *netsim.Rand) { b.Say("buy my things") }, ManyLines, conn.ReasonNone},
 		{"a flood of requests", func(b *bot, r *netsim.Rand) {
 			for range 20 {
 				b.SetPaused(true)
 			}
-		}, ManyRequests, ReasonHostile},
+		}, ManyRequests, wire.ReasonHostile},
 		{"changing its mind", func(b *bot, r *netsim.Rand) {
 			for i := range 3 {
 				image := []int32{int32(i%3) - 1, int32(r.IntN(3)) - 1, 0}
 				if msg, err := b.writer.Append([]byte{byte(b.epoch)}, replica.CommandHeader{Tick: b.sent + 10}, [][]int32{image}, 200); err == nil {
-					b.send(b.way, chanCommands, msg)
+					b.send(b.way, wire.CommandChannel, msg)
 				}
 			}
-		}, SecondMind, ReasonHostile},
+		}, SecondMind, wire.ReasonHostile},
 		{"a flood of commands", func(b *bot, r *netsim.Rand) {
 			for range 30 {
 				b.sendCommands(b.way, 4)
 			}
-		}, ManyCommands, ReasonHostile},
+		}, ManyCommands, wire.ReasonHostile},
 		{"repairs that nobody needs", func(b *bot, r *netsim.Rand) {
 			for range 5 {
-				b.send(b.way, chanState, []byte{byte(b.epoch), replicaFresh, 1, 0}) // the entity of handle 0, please
+				b.send(b.way, wire.StateChannel, []byte{byte(b.epoch), replicaFresh, 1, 0}) // the entity of handle 0, please
 			}
 		}, ManyRequests, conn.ReasonNone},
 	}
@@ -136,7 +139,7 @@ func TestLiars(t *testing.T) {
 		liar.end.Every(100*time.Millisecond, func() {
 			if liar.ended == nil {
 				// It says that it could not use some packet, and doubts some entity.
-				liar.send(liar.way, chanState, []byte{byte(liar.epoch), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
+				liar.send(liar.way, wire.StateChannel, []byte{byte(liar.epoch), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
 			}
 		})
 		n.Run(20 * time.Second)

@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -115,10 +116,10 @@ func (g *league) add() (*member, error) {
 		}
 	})
 	for _, m := range g.members {
-		var others []Place
+		var others []wire.Place
 		for _, x := range g.members {
 			if x != m {
-				others = append(others, Place{Addr: x.end.PublicAddr(), Name: x.end.Name()})
+				others = append(others, wire.Place{Addr: x.end.PublicAddr(), Name: x.end.Name()})
 			}
 		}
 		m.server.SetPlaces(others)
@@ -249,7 +250,7 @@ func (m *member) Claim(v Visitor) {
 			return
 		}
 		if m.deny {
-			m.server.Deny(v.Client, ReasonRules, "not today")
+			m.server.Deny(v.Client, wire.ReasonRules, "not today")
 			return
 		}
 		m.assign(v.Client, m)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -36,8 +37,8 @@ const maxLevel = 64 << 20
 
 func (l *Level) check() error {
 	switch {
-	case len(l.Name) > maxLabel || !showable([]byte(l.Name)):
-		return fmt.Errorf("clientserver: level name %q: want at most %d bytes that can be shown", clip(l.Name, 40), maxLabel)
+	case len(l.Name) > wire.MaxLabel || !wire.Showable([]byte(l.Name)):
+		return fmt.Errorf("clientserver: level name %q: want at most %d bytes that can be shown", wire.Clip(l.Name, 40), wire.MaxLabel)
 	case len(l.Data) > maxLevel:
 		return fmt.Errorf("clientserver: level %q has %d bytes of data, at most %d can be sent; let clients bring it with the program", l.Name, len(l.Data), maxLevel)
 	}
@@ -97,6 +98,6 @@ func (s *Server) newStage(l Level) (*stage, error) {
 }
 
 // message tells a client of the level. The epoch is the client's own count of worlds.
-func (g *stage) message(epoch uint32) message {
-	return message{kind: msgLevel, epoch: epoch, seed: g.level.Seed, start: g.publisher.Start(), tick: g.world.Tick(), size: uint32(len(g.level.Data)), data: g.hash, name: g.level.Name}
+func (g *stage) message(epoch uint32) wire.Message {
+	return wire.Message{Kind: wire.Level, Epoch: epoch, Seed: g.level.Seed, Start: g.publisher.Start(), Tick: g.world.Tick(), Size: uint32(len(g.level.Data)), Data: g.hash, Name: g.level.Name}
 }

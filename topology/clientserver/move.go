@@ -6,30 +6,24 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
-// A Place is another server of the same game, at which a player can go on: one that has the same keys, and knows of the same players.
-type Place struct {
-	Addr netip.AddrPort
-	Name string // what players read, such as the name of a city
-	Load uint8  // in percent
-}
-
 // SetPlaces tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
-func (s *Server) SetPlaces(places []Place) {
-	places = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return !names(p.Addr) })
-	places = places[:min(len(places), maxPlaces)]
+func (s *Server) SetPlaces(places []wire.Place) {
+	places = slices.DeleteFunc(slices.Clone(places), func(p wire.Place) bool { return !names(p.Addr) })
+	places = places[:min(len(places), wire.MaxPlaces)]
 	if slices.Equal(places, s.places) {
 		return
 	}
 	s.places = places
-	s.broadcast(message{kind: msgPlaces, places: places})
+	s.broadcast(wire.Message{Kind: wire.Places, Places: places})
 }
 
 // Move asks a client to go on at another server. It connects there with its ticket, and leaves only when it is shown the world; if it is not let in there, it stays.
 func (s *Server) Move(seat *Seat, to netip.AddrPort) {
 	if seat.peer != nil && names(to) {
-		s.say(seat.peer, message{kind: msgMove, places: []Place{{Addr: to}}})
+		s.say(seat.peer, wire.Message{Kind: wire.Move, Places: []wire.Place{{Addr: to}}})
 	}
 }
 
@@ -66,7 +60,7 @@ func (s *Server) drained(p *peer) bool {
 	case len(s.draining) == 0:
 		s.refuse(p, conn.ReasonClosing, "")
 	default:
-		s.refuse(p, ReasonMoved, parting(s.nextPlace(), ""))
+		s.refuse(p, wire.ReasonMoved, parting(s.nextPlace(), ""))
 	}
 	return true
 }
@@ -80,7 +74,7 @@ const showGone = 5 * time.Second
 func (s *Server) Revoke(client uint64, why string, to netip.AddrPort) {
 	if p := s.claimant(client); p != nil {
 		delete(s.claims, client)
-		s.refuse(p, ReasonMoved, parting(to, why))
+		s.refuse(p, wire.ReasonMoved, parting(to, why))
 	}
 	seat := s.seats[client]
 	if seat == nil {
@@ -99,13 +93,13 @@ func (s *Server) Revoke(client uint64, why string, to netip.AddrPort) {
 		return
 	}
 	if p.state != shown {
-		s.close(p, ReasonMoved, parting(to, why))
+		s.close(p, wire.ReasonMoved, parting(to, why))
 		return
 	}
 	p.parting, p.until = parting(to, why), s.now+showGone
-	m := message{kind: msgMove, on: true, text: why}
+	m := wire.Message{Kind: wire.Move, On: true, Text: why}
 	if names(to) {
-		m.places = []Place{{Addr: to}}
+		m.Places = []wire.Place{{Addr: to}}
 	}
 	s.say(p, m)
 }

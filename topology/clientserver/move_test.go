@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -340,7 +341,7 @@ func TestLinksThatReachOneServer(t *testing.T) {
 				defer g.close()
 				o := ClientOptions{Return: 4 * time.Second, Conn: shortTimeout}
 				made := 0
-				dial := func(p Place) (link.Link, error) {
+				dial := func(p wire.Place) (link.Link, error) {
 					made++
 					if dials == "fails" {
 						return nil, fmt.Errorf("no route to %v", p.Addr)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -57,7 +58,7 @@ func (n News) String() string {
 	}
 	out := fmt.Sprintf("tick %d: %v%s", n.Tick, n.Kind, who)
 	if n.Reason != conn.ReasonNone {
-		out += ": " + ReasonText(n.Reason)
+		out += ": " + wire.ReasonText(n.Reason)
 	}
 	if n.Text != "" {
 		out += ": " + n.Text

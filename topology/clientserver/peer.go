@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -100,9 +101,9 @@ func (s *Server) message(p *peer, e *conn.Event) {
 		return
 	}
 	switch e.Channel {
-	case chanCommands:
+	case wire.CommandChannel:
 		s.commands(p, e.Data)
-	case chanState:
+	case wire.StateChannel:
 		if p.sender == nil || len(e.Data) == 0 || e.Data[0] != byte(p.epoch) {
 			return // about a world that is no more
 		}
@@ -113,13 +114,13 @@ func (s *Server) message(p *peer, e *conn.Event) {
 		if err := p.sender.Message(e.Data[1:]); err != nil {
 			s.offend(p, BadState)
 		}
-	case chanControl:
+	case wire.ControlChannel:
 		if !p.requests.pass(s.now, float64(s.opt.Limits.Requests), float64(4*s.opt.Limits.Requests)) {
 			s.offend(p, ManyRequests)
 			return
 		}
 		m := &s.control
-		if m.parse(e.Data) != nil {
+		if m.Parse(e.Data) != nil {
 			s.offend(p, BadControl)
 			return
 		}
@@ -263,7 +264,7 @@ func (s *Server) offend(p *peer, o Offence) {
 	p.offences[o]++
 	s.stats.Offences[o]++
 	if p.record.add(s.now, o.points(), s.opt.Limits.Offences) {
-		s.drop(p, ReasonHostile, fmt.Sprintf("mostly %v", p.worst()))
+		s.drop(p, wire.ReasonHostile, fmt.Sprintf("mostly %v", p.worst()))
 	}
 }
 
@@ -319,7 +320,7 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 	}
 	seat.peer, seat.away = nil, s.now
 	switch reason {
-	case conn.ReasonLeft, ReasonHostile, ReasonKicked, ReasonRules, ReasonVersion:
+	case conn.ReasonLeft, wire.ReasonHostile, wire.ReasonKicked, wire.ReasonRules, wire.ReasonVersion:
 		s.leave(seat)
 		return
 	}
@@ -359,15 +360,15 @@ func (s *Server) sweep() {
 		}
 		switch wait := s.now - p.since; {
 		case p.state == greeting && wait > s.opt.Limits.Greeting:
-			s.refuse(p, ReasonSilent, "")
+			s.refuse(p, wire.ReasonSilent, "")
 		case p.state == claiming && wait > s.opt.Limits.Greeting:
-			s.refuse(p, ReasonNoSeat, "no place was found in time")
+			s.refuse(p, wire.ReasonNoSeat, "no place was found in time")
 		case p.state == mismatched && wait > s.opt.Limits.Greeting:
-			s.close(p, ReasonVersion, "")
+			s.close(p, wire.ReasonVersion, "")
 		case p.state == loading && wait > s.opt.Limits.Loading:
-			s.drop(p, ReasonSilent, "never became ready for the level")
+			s.drop(p, wire.ReasonSilent, "never became ready for the level")
 		case p.seat != nil && p.seat.gone && s.now > p.until:
-			s.close(p, ReasonMoved, p.parting)
+			s.close(p, wire.ReasonMoved, p.parting)
 		}
 	}
 	if len(s.claims) > 0 {

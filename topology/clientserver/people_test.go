@@ -14,6 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -129,7 +130,7 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 			}
 		}
 		var end *EndError
-		want(errors.As(third.ended, &end) && end.Reason == ReasonNoSeat, "the third of two players: %v", third.ended)
+		want(errors.As(third.ended, &end) && end.Reason == wire.ReasonNoSeat, "the third of two players: %v", third.ended)
 		want(eve.Player() == world.Nobody && eve.Phase() == Playing && eve.snaps > 10, "eve is player %d, %v", eve.Player(), eve.Phase())
 		want(bob.Name() == "player 2", "bob is called %q", bob.Name())
 		ada.Say("hello\x1b[2J there")
@@ -178,7 +179,7 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 
 		s.server.Kick(s.server.Seat(4), "good night")
 		n.Run(time.Second)
-		want(errors.As(eve.ended, &end) && end.Reason == ReasonKicked && end.Note == "good night" && s.server.Seat(4) == nil, "eve: %v", eve.ended)
+		want(errors.As(eve.ended, &end) && end.Reason == wire.ReasonKicked && end.Note == "good night" && s.server.Seat(4) == nil, "eve: %v", eve.ended)
 		if err := s.settle(time.Second); err != nil {
 			return err
 		}
@@ -257,7 +258,7 @@ func TestAdmission(t *testing.T) {
 		good := s.join("good", 1, netsim.Cable, ClientOptions{})
 		n.Run(3 * time.Second)
 		var end *EndError
-		if !errors.As(bad.ended, &end) || end.Reason != ReasonRules || end.Note != "thirteen is not welcome" {
+		if !errors.As(bad.ended, &end) || end.Reason != wire.ReasonRules || end.Note != "thirteen is not welcome" {
 			s.fail("%v", bad.ended)
 		}
 		if good.Phase() != Playing {

@@ -7,6 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // A port is one link of a server, with the connections that came by it. Each has a protocol machine of its own, since an address has a meaning only on its link.
@@ -33,7 +34,7 @@ func (s *Server) newPort(l link.Link, i int) (*port, error) {
 		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses, TicketLife: s.opt.TicketLife,
 		MaxClients: s.opt.Players + s.opt.Spectators + spareConns, DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
 	}
-	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wireVersion, channels()
+	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wire.Version, wire.Channels()
 	o.Seed = s.portSeed(i)
 	o.MaxBulk = -1 // nothing that a client could say is that long
 	c, err := conn.NewServer(o)

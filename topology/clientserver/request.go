@@ -7,13 +7,14 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // request handles a control message of a client.
-func (s *Server) request(p *peer, m *message) {
+func (s *Server) request(p *peer, m *wire.Message) {
 	if p.state == greeting {
-		if m.kind != msgHello {
+		if m.Kind != wire.Hello {
 			s.offend(p, BadControl)
 			return
 		}
@@ -23,63 +24,63 @@ func (s *Server) request(p *peer, m *message) {
 	if p.seat == nil || p.seat.gone {
 		return // who waits at the door, or is on the way out, is not listened to
 	}
-	switch m.kind {
-	case msgNeed:
-		s.need(p, m.epoch)
-	case msgAgain:
-		if p.state == shown && m.epoch == p.epoch {
+	switch m.Kind {
+	case wire.Need:
+		s.need(p, m.Epoch)
+	case wire.Again:
+		if p.state == shown && m.Epoch == p.epoch {
 			s.stats.Restarts++
 			s.show(p)
 		}
-	case msgReady:
-		s.ready(p, m.epoch, m.on)
-	case msgChat:
-		s.chat(p, m.text)
-	case msgPause:
-		s.pause(p, m.on)
-	case msgName:
-		s.rename(p, m.name)
-	case msgSide:
+	case wire.Ready:
+		s.ready(p, m.Epoch, m.On)
+	case wire.Chat:
+		s.chat(p, m.Text)
+	case wire.Pause:
+		s.pause(p, m.On)
+	case wire.Name:
+		s.rename(p, m.Name)
+	case wire.Side:
 		if rule := s.opt.Rules.Side; rule != nil {
-			if err := rule(p.seat, m.on); err != nil {
+			if err := rule(p.seat, m.On); err != nil {
 				s.notice(p, err.Error())
 				return
 			}
 		}
-		s.side(p, m.on)
+		s.side(p, m.On)
 	default:
 		s.offend(p, BadControl)
 	}
 }
 
 // hello is the first word of a client. It gets a seat, or is told why not.
-func (s *Server) hello(p *peer, m *message) {
-	if m.version != s.protocol.Hash() {
+func (s *Server) hello(p *peer, m *wire.Message) {
+	if m.Version != s.protocol.Hash() {
 		// It is sent what the server's game declares, so that it can say what differs, and ends the connection itself; or we do after a while.
 		p.state, p.since = mismatched, s.now
-		s.tell(News{Kind: Refused, Client: p.conn.Client(), Reason: ReasonVersion, Text: fmt.Sprintf("has version %016x, this is %016x", m.version, s.protocol.Hash())})
-		if _, err := p.conn.SendBulk(tagDeclarations, []byte(s.description)); err != nil {
-			s.close(p, ReasonVersion, "")
+		s.tell(News{Kind: Refused, Client: p.conn.Client(), Reason: wire.ReasonVersion, Text: fmt.Sprintf("has version %016x, this is %016x", m.Version, s.protocol.Hash())})
+		if _, err := p.conn.SendBulk(wire.TagDeclarations, []byte(s.description)); err != nil {
+			s.close(p, wire.ReasonVersion, "")
 		}
 		return
 	}
 	known := s.seats[p.conn.Client()]
-	name := strings.TrimSpace(m.name)
+	name := strings.TrimSpace(m.Name)
 	if rule := s.opt.Rules.Admit; rule != nil {
-		v := Visitor{Client: p.conn.Client(), Name: name, Spectate: m.on, Returns: known != nil, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
+		v := Visitor{Client: p.conn.Client(), Name: name, Spectate: m.On, Returns: known != nil, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
 		if err := rule(v); err != nil {
-			s.refuse(p, ReasonRules, err.Error())
+			s.refuse(p, wire.ReasonRules, err.Error())
 			return
 		}
 	}
 	if s.drained(p) {
 		return
 	}
-	if s.engine != nil && known == nil && !m.on {
+	if s.engine != nil && known == nil && !m.On {
 		s.claim(p, name)
 		return
 	}
-	seat, returned, reason := s.takeSeat(p, name, m.on)
+	seat, returned, reason := s.takeSeat(p, name, m.On)
 	if reason != conn.ReasonNone {
 		s.refuse(p, reason, "")
 		return
@@ -104,10 +105,10 @@ func (s *Server) seated(p *peer, seat *Seat, kind NewsKind) {
 	s.tell(News{Kind: kind, Seat: seat})
 	s.welcome(p)
 	if len(s.places) > 0 {
-		s.say(p, message{kind: msgPlaces, places: s.places})
+		s.say(p, wire.Message{Kind: wire.Places, Places: s.places})
 	}
 	if s.paused {
-		s.say(p, message{kind: msgPause, on: true})
+		s.say(p, wire.Message{Kind: wire.Pause, On: true})
 	}
 	s.show(p)
 }
@@ -116,7 +117,7 @@ func (s *Server) seated(p *peer, seat *Seat, kind NewsKind) {
 func (s *Server) nameFor(seat *Seat, name string) string {
 	if rule := s.opt.Rules.Name; rule != nil && name != "" {
 		if better, err := rule(seat, name); err == nil {
-			name = strings.TrimSpace(clip(better, maxName))
+			name = strings.TrimSpace(wire.Clip(better, wire.MaxName))
 		} else {
 			name = ""
 		}
@@ -132,7 +133,7 @@ func (s *Server) nameFor(seat *Seat, name string) string {
 
 // welcome tells someone who they are here.
 func (s *Server) welcome(p *peer) {
-	s.say(p, message{kind: msgWelcome, player: p.seat.Player, client: p.seat.Client, interval: byte(min(s.every, 255)), on: p.seat.Spectator(), name: p.seat.Name})
+	s.say(p, wire.Message{Kind: wire.Welcome, Player: p.seat.Player, Client: p.seat.Client, Interval: byte(min(s.every, 255)), On: p.seat.Spectator(), Name: p.seat.Name})
 }
 
 // show tells someone of the level that is played; when they are ready they are shown the world.
@@ -157,9 +158,9 @@ func (s *Server) need(p *peer, epoch uint32) {
 	if epoch != p.epoch {
 		return // about a level that is no more
 	}
-	id, err := p.conn.SendBulk(tagLevel, s.stage.level.Data)
+	id, err := p.conn.SendBulk(wire.TagLevel, s.stage.level.Data)
 	if err != nil {
-		s.drop(p, ReasonSlow, err.Error())
+		s.drop(p, wire.ReasonSlow, err.Error())
 		return
 	}
 	p.sending, p.bulk = true, id
@@ -203,7 +204,7 @@ func (s *Server) chat(p *peer, line string) {
 		}
 		line = better
 	}
-	if line = strings.TrimSpace(clip(line, maxText)); line == "" {
+	if line = strings.TrimSpace(wire.Clip(line, wire.MaxText)); line == "" {
 		return
 	}
 	s.tell(News{Kind: Chatted, Seat: p.seat, Text: line})
@@ -213,11 +214,11 @@ func (s *Server) chat(p *peer, line string) {
 // Relay has everyone here hear a line that someone said at another server of the same game. The game's rules decide who hears it; they are given a seat with no
 // more than a player and a name.
 func (s *Server) Relay(p world.Player, name, line string) {
-	s.passOn(&Seat{Player: p, Name: clip(name, maxName)}, clip(line, maxText))
+	s.passOn(&Seat{Player: p, Name: wire.Clip(name, wire.MaxName)}, wire.Clip(line, wire.MaxText))
 }
 
 func (s *Server) passOn(from *Seat, line string) {
-	m := message{kind: msgChat, player: from.Player, name: from.Name, text: line}
+	m := wire.Message{Kind: wire.Chat, Player: from.Player, Name: from.Name, Text: line}
 	for _, to := range s.order {
 		if to.seat != nil && (s.opt.Rules.Hears == nil || s.opt.Rules.Hears(from, to.seat)) {
 			s.say(to, m)
@@ -249,10 +250,10 @@ func (s *Server) rename(p *peer, name string) {
 }
 
 // notice tells one client something.
-func (s *Server) notice(p *peer, text string) { s.say(p, message{kind: msgNotice, text: text}) }
+func (s *Server) notice(p *peer, text string) { s.say(p, wire.Message{Kind: wire.Notice, Text: text}) }
 
 // broadcast tells everyone who has a seat.
-func (s *Server) broadcast(m message) {
+func (s *Server) broadcast(m wire.Message) {
 	for _, p := range s.order {
 		if p.seat != nil {
 			s.say(p, m)
@@ -261,12 +262,12 @@ func (s *Server) broadcast(m message) {
 }
 
 // say sends a control message. Whoever has not heard a thousand of them is not worth waiting for.
-func (s *Server) say(p *peer, m message) {
+func (s *Server) say(p *peer, m wire.Message) {
 	if p.state >= mismatched {
 		return
 	}
-	s.scratch = m.append(s.scratch[:0])
-	if err := p.conn.Send(chanControl, s.scratch); err != nil && p.conn.Open() {
-		s.drop(p, ReasonSlow, err.Error())
+	s.scratch = m.Append(s.scratch[:0])
+	if err := p.conn.Send(wire.ControlChannel, s.scratch); err != nil && p.conn.Open() {
+		s.drop(p, wire.ReasonSlow, err.Error())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -88,11 +89,11 @@ func (s *Server) takeSeat(p *peer, name string, spectate bool) (seat *Seat, retu
 	seat = &Seat{Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
 	if spectate {
 		if s.watching >= s.opt.Spectators {
-			return nil, false, ReasonNoSeat
+			return nil, false, wire.ReasonNoSeat
 		}
 		s.watching++
 	} else if seat.Player = s.number(seat); seat.Player == world.Nobody {
-		return nil, false, ReasonNoSeat
+		return nil, false, wire.ReasonNoSeat
 	}
 	s.seats[seat.Client] = seat
 	return seat, false, conn.ReasonNone

@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -45,7 +46,7 @@ type Server struct {
 	in       *world.Inputs
 	neutral  []int32
 	work     []*peer // whose turn it is
-	control  message
+	control  wire.Message
 	scratch  []byte
 	stats    Stats
 	lastErr  string
@@ -59,7 +60,7 @@ type Server struct {
 	passed   world.Tick // all ticks before it are counted, with an engine
 	passedAt time.Duration
 	claims   map[uint64]claim
-	places   []Place
+	places   []wire.Place
 	draining []netip.AddrPort // where to send people; nil while they are welcome
 	sent     int              // how many were
 }
@@ -344,7 +345,7 @@ func (s *Server) SetPaused(on bool, why string) {
 	}
 	s.paused = on
 	s.lenient = s.now + 3*time.Second
-	s.broadcast(message{kind: msgPause, on: on, text: why})
+	s.broadcast(wire.Message{Kind: wire.Pause, On: on, Text: why})
 	kind := Resumed
 	if on {
 		kind = Paused
@@ -356,7 +357,7 @@ func (s *Server) SetPaused(on bool, why string) {
 func (s *Server) Paused() bool { return s.paused }
 
 // Notice tells everyone something.
-func (s *Server) Notice(text string) { s.broadcast(message{kind: msgNotice, text: text}) }
+func (s *Server) Notice(text string) { s.broadcast(wire.Message{Kind: wire.Notice, Text: text}) }
 
 // Kick throws someone out, and tells them why. Their seat is given up.
 func (s *Server) Kick(seat *Seat, why string) {
@@ -364,7 +365,7 @@ func (s *Server) Kick(seat *Seat, why string) {
 		s.leave(seat)
 		return
 	}
-	s.drop(seat.peer, ReasonKicked, why)
+	s.drop(seat.peer, wire.ReasonKicked, why)
 }
 
 // Shutdown tells everyone that the server stops, and lets no one in any more. Call Tick until Done, or for two seconds, so that all hear of it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // This file is the way of a snapshot: choose whose turn it is, look and encode for all of them at once, send one after the other.
@@ -66,8 +67,8 @@ func (s *Server) send() error {
 		}
 		for _, m := range p.sender.Messages() {
 			s.scratch = append(append(s.scratch[:0], byte(p.epoch)), m...)
-			if err := p.conn.Send(chanState, s.scratch); err != nil {
-				s.drop(p, ReasonSlow, err.Error())
+			if err := p.conn.Send(wire.StateChannel, s.scratch); err != nil {
+				s.drop(p, wire.ReasonSlow, err.Error())
 				break
 			}
 		}
@@ -77,7 +78,7 @@ func (s *Server) send() error {
 		n := p.sender.Staged()
 		for i := range n {
 			data := p.sender.Packet(i)
-			b, err := p.conn.Compose(s.now, chanSnapshots, len(data)+composeSpare)
+			b, err := p.conn.Compose(s.now, wire.SnapshotChannel, len(data)+composeSpare)
 			if err != nil {
 				p.sender.Unsent(i)
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -20,9 +21,9 @@ import (
 type way struct {
 	conn  *conn.Client
 	link  link.Link
-	own   bool  // the link was dialled for it
-	place Place // where it leads to; the first way of all leads to wherever the token says
-	stage Phase // how far it has come, while it is tried
+	own   bool       // the link was dialled for it
+	place wire.Place // where it leads to; the first way of all leads to wherever the token says
+	stage Phase      // how far it has come, while it is tried
 	since time.Duration
 	// wished says that the server which is played at wants the client to go there.
 	wished bool
@@ -30,7 +31,7 @@ type way struct {
 	spare bool
 	// lingers says that the server was left, and is still told what the player does.
 	lingers bool
-	places  []Place // that its server told of
+	places  []wire.Place // that its server told of
 
 	heard   time.Duration // when something came last
 	packets uint64        // that came by then
@@ -38,8 +39,8 @@ type way struct {
 	asked   time.Duration
 	packed  int // packets of commands that were sent
 
-	welcome  message // who the client is there
-	wanted   message // the level that is being loaded
+	welcome  wire.Message // who the client is there
+	wanted   wire.Message // the level that is being loaded
 	named    time.Duration
 	epoch    uint32
 	start    *world.World // what the level starts with, until the world is shown
@@ -50,14 +51,14 @@ type way struct {
 }
 
 // open begins a connection with the ticket, or the token that the client was given. Without a place it goes to where the token leads.
-func (c *Client) open(l link.Link, t token.Token, p Place) (*way, error) {
+func (c *Client) open(l link.Link, t token.Token, p wire.Place) (*way, error) {
 	o := conn.ClientOptions{Options: c.opt.Conn, Token: t, Servers: c.opt.Servers, ConnectTimeout: c.opt.ConnectTimeout}
 	if p.Addr.IsValid() {
 		o.Servers = []netip.AddrPort{p.Addr}
 	} else if len(o.Servers) == 0 {
 		o.Servers = c.opt.Token.Servers // a ticket names none
 	}
-	o.Protocol, o.Version, o.Channels = token.ProtocolID(c.game.Name()), wireVersion, channels()
+	o.Protocol, o.Version, o.Channels = token.ProtocolID(c.game.Name()), wire.Version, wire.Channels()
 	o.Datagram = max(min(orDatagram(o.Datagram), l.MaxDatagram()), 512)
 	if o.Seed == [32]byte{} {
 		if _, err := rand.Read(o.Seed[:]); err != nil {
@@ -120,12 +121,12 @@ func (c *Client) send(w *way, channel uint8, b []byte) {
 }
 
 // tell sends a control message.
-func (c *Client) tell(w *way, m message) {
-	c.scratch = m.append(c.scratch[:0])
-	c.send(w, chanControl, c.scratch)
+func (c *Client) tell(w *way, m wire.Message) {
+	c.scratch = m.Append(c.scratch[:0])
+	c.send(w, wire.ControlChannel, c.scratch)
 }
 
-func (c *Client) say(m message) { c.tell(c.way, m) }
+func (c *Client) say(m wire.Message) { c.tell(c.way, m) }
 
 // drain takes in what waits at a link.
 func (c *Client) drain(l link.Link) error {
@@ -186,7 +187,7 @@ func (c *Client) flushWay(w *way) error {
 	if w.receiver != nil {
 		for _, m := range w.receiver.Outgoing() {
 			c.scratch = append(append(c.scratch[:0], byte(w.epoch)), m...)
-			c.send(w, chanState, c.scratch)
+			c.send(w, wire.StateChannel, c.scratch)
 		}
 	}
 	c.out = w.conn.Flush(c.now, c.out[:0])

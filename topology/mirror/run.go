@@ -10,10 +10,11 @@ import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // A Place is where clients find a mirror.
-type Place = clientserver.Place
+type Place = wire.Place
 
 // suspend stops taking and showing anything new, until this mirror is in touch with most of the others again or is let in anew.
 func (m *Mirror) suspend() {

@@ -11,12 +11,13 @@ import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // This file is what a mirror does as überserver, and what others make of it.
 
-const reasonFull = clientserver.ReasonNoSeat
+const reasonFull = wire.ReasonNoSeat
 
 const (
 	claimAgain = 500 * time.Millisecond // an überserver may have died with the claim

@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // A lane is a link that leads to one server, as a browser has it.
@@ -116,7 +117,7 @@ func (l *league) join(at int) *mate {
 	if err != nil {
 		l.fail("%v", err)
 	}
-	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to}, Dial: func(p clientserver.Place) (link.Link, error) { return l.lane(p.Addr), nil }})
+	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to}, Dial: func(p wire.Place) (link.Link, error) { return l.lane(p.Addr), nil }})
 	brain := arena.NewBotOf(uint64(at), 1)
 	l.docks[at].Every(arena.Game.TickLength(), func() { // a machine that lives on when the mirror beside it dies
 		x.Frame(l.net.Now(), func(*arena.Fighter) arena.Command {

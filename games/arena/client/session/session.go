@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -23,7 +24,7 @@ type Entry struct {
 	// Servers, if any, are where the link reaches the server, in place of what the token says.
 	Servers []netip.AddrPort
 	// Dial, if set, makes a link to another server of the same game, if the first leads to one only; see clientserver.ClientOptions.
-	Dial func(clientserver.Place) (link.Link, error)
+	Dial func(wire.Place) (link.Link, error)
 }
 
 // Options are what a Session is made from. Join has no default.
@@ -243,12 +244,12 @@ func (s *Session) ended(err error) {
 	case errors.As(err, &version):
 		s.fatal = "this page is of another version than the server: reload it"
 	case errors.As(err, &end):
-		s.lost = clientserver.ReasonText(end.Reason)
+		s.lost = wire.ReasonText(end.Reason)
 		if end.Note != "" {
 			s.lost += ": " + end.Note
 		}
 		switch end.Reason {
-		case clientserver.ReasonKicked, clientserver.ReasonHostile, clientserver.ReasonRules, conn.ReasonBanned:
+		case wire.ReasonKicked, wire.ReasonHostile, wire.ReasonRules, conn.ReasonBanned:
 			s.fatal = s.lost
 		}
 	default:

@@ -1,33 +1,33 @@
-package clientserver
+package wire
 
 import "github.com/coeval-dev/coeval/conn"
 
 // The channels of a connection. Both ends have the same list.
 const (
-	chanControl   = 0 // joining, levels, pauses, chat: messages of this package
-	chanState     = 1 // reliable messages of package replica
-	chanSnapshots = 2 // server to client: packets of package replica
-	chanCommands  = 3 // client to server
+	ControlChannel  = 0 // joining, levels, pauses, chat: messages of this package
+	StateChannel    = 1 // reliable messages of package replica
+	SnapshotChannel = 2 // server to client: packets of package replica
+	CommandChannel  = 3 // client to server
 )
 
 // wireVersion is what two ends of this package must have in common before a word is said. What the games must have in common is told in words; see
 // VersionError.
-const wireVersion = 1
+const Version = 1
 
 // channels lists them. Commands go before everything: they are small, and late ones are worth nothing.
-func channels() []conn.Channel {
+func Channels() []conn.Channel {
 	return []conn.Channel{
-		chanControl:   {Mode: conn.Ordered, MaxMessage: maxControl},
-		chanState:     {Mode: conn.Ordered, MaxMessage: 64 << 10},
-		chanSnapshots: {Mode: conn.Unreliable},
-		chanCommands:  {Mode: conn.Unreliable, Priority: 1},
+		ControlChannel:  {Mode: conn.Ordered, MaxMessage: MaxControl},
+		StateChannel:    {Mode: conn.Ordered, MaxMessage: 64 << 10},
+		SnapshotChannel: {Mode: conn.Unreliable},
+		CommandChannel:  {Mode: conn.Unreliable, Priority: 1},
 	}
 }
 
 // Tags of transfers, from server to client.
 const (
-	tagLevel        = 1 // the data of a level
-	tagDeclarations = 2 // what the server's game declares, for a client that has another version
+	TagLevel        = 1 // the data of a level
+	TagDeclarations = 2 // what the server's game declares, for a client that has another version
 )
 
 // Why a connection of this package was refused or ended, beyond what package conn knows.

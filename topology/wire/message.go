@@ -1,4 +1,4 @@
-package clientserver
+package wire
 
 import (
 	"encoding/binary"
@@ -12,133 +12,133 @@ import (
 
 // A message is one of the control messages that both ends exchange on an ordered, reliable channel. There are few and they are rare, so one struct serves
 // all kinds; each uses some of the fields, as fields says.
-type message struct {
-	kind     messageKind
-	version  uint64       // hello: hash of what both must agree on
-	player   world.Player // welcome, chat: who
-	client   uint64       // welcome: the number by which the server knows the player
-	on       bool         // hello and side: as a spectator; pause; ready: the start is known
-	interval byte         // welcome: ticks between two snapshots
-	epoch    uint32       // level, need, again, ready: which world
-	seed     uint64       // level
-	size     uint32       // level: bytes of its data
-	data     [32]byte     // level: hash of its data
-	start    uint64       // level: hash of the world it starts with
-	tick     world.Tick   // level: where the world is
-	name     string       // hello, name, welcome, chat, level
-	text     string       // chat, notice, pause, move
-	places   []Place      // places; move: where to
+type Message struct {
+	Kind     Kind
+	Version  uint64       // hello: hash of what both must agree on
+	Player   world.Player // welcome, chat: who
+	Client   uint64       // welcome: the number by which the server knows the player
+	On       bool         // hello and side: as a spectator; pause; ready: the start is known
+	Interval byte         // welcome: ticks between two snapshots
+	Epoch    uint32       // level, need, again, ready: which world
+	Seed     uint64       // level
+	Size     uint32       // level: bytes of its data
+	Data     [32]byte     // level: hash of its data
+	Start    uint64       // level: hash of the world it starts with
+	Tick     world.Tick   // level: where the world is
+	Name     string       // hello, name, welcome, chat, level
+	Text     string       // chat, notice, pause, move
+	Places   []Place      // places; move: where to
 }
 
-type messageKind byte
+type Kind byte
 
 // From client to server, and then from server to client; chat, pause and name go both ways.
 const (
-	msgHello   messageKind = iota + 1 // the first: who I am, what I have
-	msgNeed                           // I have no data for this level
-	msgReady                          // I have the level, show me the world
-	msgAgain                          // what comes makes no sense to me, begin anew
-	msgSide                           // let me play, or only watch
-	msgWelcome                        // you have a seat
-	msgLevel                          // the world that is played now
-	msgNotice                         // a word from whoever runs the server
-	msgChat
-	msgPause
-	msgName
-	msgMove   // go on at another server
-	msgPlaces // the other servers of the same game
-	msgKinds
+	Hello   Kind = iota + 1 // the first: who I am, what I have
+	Need                    // I have no data for this level
+	Ready                   // I have the level, show me the world
+	Again                   // what comes makes no sense to me, begin anew
+	Side                    // let me play, or only watch
+	Welcome                 // you have a seat
+	Level                   // the world that is played now
+	Notice                  // a word from whoever runs the server
+	Chat
+	Pause
+	Name
+	Move   // go on at another server
+	Places // the other servers of the same game
+	kinds
 )
 
 // Bounds of what messages hold.
 const (
-	maxControl = 2 << 10
-	maxName    = 32
-	maxText    = 512
-	maxLabel   = 128 // name of a level
-	maxPlaces  = 16  // servers of one game
+	MaxControl = 2 << 10
+	MaxName    = 32
+	MaxText    = 512
+	MaxLabel   = 128 // name of a level
+	MaxPlaces  = 16  // servers of one game
 )
 
 // errMessage is all that a decoder says about a message that makes no sense.
-var errMessage = errors.New("clientserver: malformed control message")
+var errMessage = errors.New("wire: malformed control message")
 
 // append writes a message.
-func (m *message) append(b []byte) []byte {
-	w := wire{b: append(b, byte(m.kind))}
+func (m *Message) Append(b []byte) []byte {
+	w := cursor{b: append(b, byte(m.Kind))}
 	m.fields(&w)
 	return w.b
 }
 
 // parse reads a message. What it accepts, append writes again to the same bytes.
-func (m *message) parse(b []byte) error {
-	if len(b) == 0 || len(b) > maxControl {
+func (m *Message) Parse(b []byte) error {
+	if len(b) == 0 || len(b) > MaxControl {
 		return errMessage
 	}
-	*m = message{kind: messageKind(b[0])}
-	w := wire{b: b[1:], reading: true}
+	*m = Message{Kind: Kind(b[0])}
+	w := cursor{b: b[1:], reading: true}
 	m.fields(&w)
-	if w.bad || len(w.b) > 0 || m.kind == 0 || m.kind >= msgKinds {
+	if w.bad || len(w.b) > 0 || m.Kind == 0 || m.Kind >= kinds {
 		return errMessage
 	}
 	return nil
 }
 
 // fields reads or writes what the kind has, so that the two cannot differ.
-func (m *message) fields(w *wire) {
-	switch m.kind {
-	case msgHello:
-		w.u64(&m.version)
-		w.flag(&m.on)
-		w.str(&m.name, maxName)
-	case msgNeed, msgAgain:
-		w.u32(&m.epoch)
-	case msgReady:
-		w.u32(&m.epoch)
-		w.flag(&m.on)
-	case msgSide:
-		w.flag(&m.on)
-	case msgWelcome:
-		w.player(&m.player)
-		w.u64(&m.client)
-		w.u8(&m.interval)
-		w.flag(&m.on)
-		w.str(&m.name, maxName)
-	case msgLevel:
-		w.u32(&m.epoch)
-		w.u64(&m.seed)
-		w.u64(&m.start)
-		w.u64((*uint64)(&m.tick))
-		w.u32(&m.size)
-		w.raw(m.data[:])
-		w.str(&m.name, maxLabel)
-	case msgNotice:
-		w.str(&m.text, maxText)
-	case msgChat:
-		w.player(&m.player)
-		w.str(&m.name, maxName)
-		w.str(&m.text, maxText)
-	case msgPause:
-		w.flag(&m.on)
-		w.str(&m.text, maxText)
-	case msgName:
-		w.str(&m.name, maxName)
-	case msgMove:
-		w.flag(&m.on)
-		w.places(&m.places, 1)
-		w.str(&m.text, maxText)
-	case msgPlaces:
-		w.places(&m.places, maxPlaces)
+func (m *Message) fields(w *cursor) {
+	switch m.Kind {
+	case Hello:
+		w.u64(&m.Version)
+		w.flag(&m.On)
+		w.str(&m.Name, MaxName)
+	case Need, Again:
+		w.u32(&m.Epoch)
+	case Ready:
+		w.u32(&m.Epoch)
+		w.flag(&m.On)
+	case Side:
+		w.flag(&m.On)
+	case Welcome:
+		w.player(&m.Player)
+		w.u64(&m.Client)
+		w.u8(&m.Interval)
+		w.flag(&m.On)
+		w.str(&m.Name, MaxName)
+	case Level:
+		w.u32(&m.Epoch)
+		w.u64(&m.Seed)
+		w.u64(&m.Start)
+		w.u64((*uint64)(&m.Tick))
+		w.u32(&m.Size)
+		w.raw(m.Data[:])
+		w.str(&m.Name, MaxLabel)
+	case Notice:
+		w.str(&m.Text, MaxText)
+	case Chat:
+		w.player(&m.Player)
+		w.str(&m.Name, MaxName)
+		w.str(&m.Text, MaxText)
+	case Pause:
+		w.flag(&m.On)
+		w.str(&m.Text, MaxText)
+	case Name:
+		w.str(&m.Name, MaxName)
+	case Move:
+		w.flag(&m.On)
+		w.places(&m.Places, 1)
+		w.str(&m.Text, MaxText)
+	case Places:
+		w.places(&m.Places, MaxPlaces)
 	}
 }
 
 // wire is a cursor that reads or writes. After the first thing that is wrong it reads nothing more.
-type wire struct {
+type cursor struct {
 	b       []byte
 	reading bool
 	bad     bool
 }
 
-func (w *wire) take(n int) []byte {
+func (w *cursor) take(n int) []byte {
 	if w.bad || len(w.b) < n {
 		w.bad = true
 		return nil
@@ -148,7 +148,7 @@ func (w *wire) take(n int) []byte {
 	return b
 }
 
-func (w *wire) u8(v *byte) {
+func (w *cursor) u8(v *byte) {
 	if !w.reading {
 		w.b = append(w.b, *v)
 	} else if b := w.take(1); b != nil {
@@ -156,7 +156,7 @@ func (w *wire) u8(v *byte) {
 	}
 }
 
-func (w *wire) u32(v *uint32) {
+func (w *cursor) u32(v *uint32) {
 	if !w.reading {
 		w.b = binary.BigEndian.AppendUint32(w.b, *v)
 	} else if b := w.take(4); b != nil {
@@ -164,7 +164,7 @@ func (w *wire) u32(v *uint32) {
 	}
 }
 
-func (w *wire) u64(v *uint64) {
+func (w *cursor) u64(v *uint64) {
 	if !w.reading {
 		w.b = binary.BigEndian.AppendUint64(w.b, *v)
 	} else if b := w.take(8); b != nil {
@@ -172,9 +172,9 @@ func (w *wire) u64(v *uint64) {
 	}
 }
 
-func (w *wire) player(p *world.Player) { w.u16((*uint16)(p)) }
+func (w *cursor) player(p *world.Player) { w.u16((*uint16)(p)) }
 
-func (w *wire) flag(v *bool) {
+func (w *cursor) flag(v *bool) {
 	var b byte
 	if *v {
 		b = 1
@@ -186,7 +186,7 @@ func (w *wire) flag(v *bool) {
 	*v = b == 1
 }
 
-func (w *wire) raw(v []byte) {
+func (w *cursor) raw(v []byte) {
 	if !w.reading {
 		w.b = append(w.b, v...)
 	} else if b := w.take(len(v)); b != nil {
@@ -195,9 +195,9 @@ func (w *wire) raw(v []byte) {
 }
 
 // str is a text of at most so many bytes that a screen can show.
-func (w *wire) str(v *string, most int) {
+func (w *cursor) str(v *string, most int) {
 	if !w.reading {
-		s := clip(*v, most)
+		s := Clip(*v, most)
 		w.b = binary.BigEndian.AppendUint16(w.b, uint16(len(s)))
 		w.b = append(w.b, s...)
 		return
@@ -212,7 +212,7 @@ func (w *wire) str(v *string, most int) {
 		return
 	}
 	if s := w.take(n); s != nil {
-		if !showable(s) {
+		if !Showable(s) {
 			w.bad = true
 			return
 		}
@@ -221,7 +221,7 @@ func (w *wire) str(v *string, most int) {
 }
 
 // places is a list of servers.
-func (w *wire) places(v *[]Place, most int) {
+func (w *cursor) places(v *[]Place, most int) {
 	n := byte(min(len(*v), most))
 	if w.u8(&n); int(n) > most {
 		w.bad = true
@@ -233,12 +233,12 @@ func (w *wire) places(v *[]Place, most int) {
 		p := &(*v)[i]
 		w.addr(&p.Addr)
 		w.u8(&p.Load)
-		w.str(&p.Name, maxName)
+		w.str(&p.Name, MaxName)
 	}
 }
 
 // addr is an address and a port. Each address has one form.
-func (w *wire) addr(v *netip.AddrPort) {
+func (w *cursor) addr(v *netip.AddrPort) {
 	a, family, port := v.Addr().Unmap().WithZone(""), byte(6), v.Port()
 	if a.Is4() {
 		family = 4
@@ -267,7 +267,7 @@ func (w *wire) addr(v *netip.AddrPort) {
 	}
 }
 
-func (w *wire) u16(v *uint16) {
+func (w *cursor) u16(v *uint16) {
 	if !w.reading {
 		w.b = binary.BigEndian.AppendUint16(w.b, *v)
 	} else if b := w.take(2); b != nil {
@@ -276,7 +276,7 @@ func (w *wire) u16(v *uint16) {
 }
 
 // showable says whether a text is UTF-8 without anything that moves the cursor or hides what follows.
-func showable(b []byte) bool {
+func Showable(b []byte) bool {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		if r == utf8.RuneError && n <= 1 || !unicode.IsPrint(r) {
@@ -288,8 +288,8 @@ func showable(b []byte) bool {
 }
 
 // clip makes any text one that can be sent: what cannot be shown becomes a space, and what is too long is cut between two characters.
-func clip(s string, most int) string {
-	if len(s) <= most && showable([]byte(s)) {
+func Clip(s string, most int) string {
+	if len(s) <= most && Showable([]byte(s)) {
 		return s
 	}
 	out := make([]byte, 0, min(len(s), most))
