@@ -46,7 +46,7 @@ func (f *Follower) Follow(w *world.World) {
 		if n >= len(f.known) {
 			f.known = append(f.known, followed{})
 		}
-		if !c.Global() {
+		if !c.State() {
 			f.class(w, n)
 		}
 	}

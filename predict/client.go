@@ -168,7 +168,7 @@ func (c *Client) states(start *world.World) error {
 		return errors.New("predict: Options.Start is a world of another game")
 	}
 	for i, x := range c.classes {
-		if !x.info.Global() {
+		if !x.info.State() {
 			continue
 		}
 		for id := range start.Of(i) {

@@ -173,7 +173,7 @@ func (c *Client) prime(u *replica.Update) {
 	}
 	c.primed = append(c.primed, kind)
 	for _, id := range []world.ID{u.ID, world.MakeID(u.ID.Class(), world.Predicted, 0, 1)} {
-		if c.classes[id.Class()].info.Global() {
+		if c.classes[id.Class()].info.State() {
 			return
 		}
 		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before, c.levels) {

@@ -102,7 +102,7 @@ func (b *shell) Step(w *world.World, me world.ID) {
 			o.Health = max(0, o.Health-10)
 			if o.Health == 0 {
 				o.Health = 100
-				world.Global[tally](w).Falls++
+				world.StateOf[tally](w).Falls++
 				world.Emit(w, world.None, crowned{})
 			}
 			world.Emit(w, id, hit{})

@@ -93,7 +93,7 @@ func (c *Client) stepAlone() {
 	c.fail(c.lone.CopyFrom(c.plain))
 	c.lone.SetTick(c.known)
 	for i, x := range c.classes {
-		if x.info.Global() {
+		if x.info.State() {
 			for id := range c.truth.Of(i) {
 				c.fail(c.lone.Put(id, c.truth.Entry(id), c.truth.Image(id)))
 			}
@@ -241,7 +241,7 @@ func (c *Client) lower() {
 func (c *Client) correct() {
 	w := c.past.at(c.past.now)
 	for i, x := range c.classes {
-		if x.info.Global() || len(x.fields.place) == 0 {
+		if x.info.State() || len(x.fields.place) == 0 {
 			continue
 		}
 		for id := range w.Of(i) {

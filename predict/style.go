@@ -96,7 +96,7 @@ func newClass(info *world.ClassInfo, o Class) (*class, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Global() && (o.Mode != ByStyle || o.Alone || o.Leap != nil) {
+	if info.State() && (o.Mode != ByStyle || o.Alone || o.Leap != nil) {
 		return nil, fmt.Errorf("predict: %s is a state: there is one, and it is always predicted; leave its Mode, Alone and Leap empty", info.Name())
 	}
 	c := &class{info: info, o: o, fields: f, image: make([]int32, info.Layout().Len())}
@@ -127,7 +127,7 @@ func (c *class) leaps(a, b []int32) bool {
 
 // predicts says whether an entity of the class is stepped by the client.
 func (c *class) predicts(s Style, own bool) bool {
-	if c.info.Global() {
+	if c.info.State() {
 		return true
 	}
 	switch c.o.Mode {

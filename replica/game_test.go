@@ -41,7 +41,7 @@ func (a *walker) Step(w *world.World, me world.ID) {
 		if a.Health--; a.Health <= 0 {
 			a.Health = 100
 			world.Emit(w, me, died{Count: 1})
-			world.Global[score](w).Deaths++
+			world.StateOf[score](w).Deaths++
 		}
 	}
 }

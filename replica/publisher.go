@@ -120,7 +120,7 @@ func (b *Publisher) publish(w *world.World, trust bool) {
 				at = -1
 			}
 			if at < 0 {
-				at = b.enter(id, int32(class), info.Global())
+				at = b.enter(id, int32(class), info.State())
 				b.slots[at].origin = w.Origin(id)
 			}
 			s := &b.slots[at]
@@ -200,7 +200,7 @@ func (b *Publisher) lookup(id world.ID) int32 {
 	return -1
 }
 
-func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
+func (b *Publisher) enter(id world.ID, class int32, state bool) int32 {
 	at := b.take(class)
 	s := &b.slots[at]
 	s.id = id
@@ -219,7 +219,7 @@ func (b *Publisher) enter(id world.ID, class int32, global bool) int32 {
 		}
 		pl.slots[id.Index()] = at
 	}
-	if global && !slices.Contains(b.states, at) {
+	if state && !slices.Contains(b.states, at) {
 		b.states = append(b.states, at)
 	}
 	return at

@@ -24,7 +24,7 @@ func (u *unit) inspectWrites(fn *function) {
 	u.writesOf(fn)
 	for _, w := range u.writeSites(fn) {
 		if p, _ := u.outer(fn, w); p.root != nil && u.isGlobal(p.root) {
-			u.found(fn, w.at, Global, fmt.Sprintf("%s is not part of the world: it is not copied, sent, hashed or rolled back, so this write makes machines differ; keep it in an entity or a global state of the world", p.root.Name()))
+			u.found(fn, w.at, Global, fmt.Sprintf("%s is not part of the world: it is not copied, sent, hashed or rolled back, so this write makes machines differ; keep it in an entity or a state of the world", p.root.Name()))
 		}
 	}
 }

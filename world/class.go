@@ -40,7 +40,7 @@ func Class[T any, P Synced[T]](options ...ClassOptions) Part {
 	return partFunc(func(g *Game) error { return declareClass[T, P](g, false, options) })
 }
 
-// State declares a global state: there is exactly one T, from the beginning to the end, and every client is told of it whatever it sees. It
+// State declares a state: there is exactly one T, from the beginning to the end, and every client is told of it whatever it sees. It
 // is for the score, the clock, the weather. With a Step method it is stepped among the classes, where it stands in the definition.
 func State[T any, P Synced[T]](options ...ClassOptions) Part {
 	return partFunc(func(g *Game) error { return declareClass[T, P](g, true, options) })
@@ -51,7 +51,7 @@ type ClassInfo struct {
 	number  int
 	name    string
 	limit   int
-	global  bool
+	state   bool
 	typ     reflect.Type
 	layout  *bits.Layout
 	fields  []leaf   // every plain value of the struct
@@ -70,8 +70,8 @@ func (c *ClassInfo) Number() int { return c.number }
 // Name is what the class is called.
 func (c *ClassInfo) Name() string { return c.name }
 
-// Global says that it is a state rather than a class.
-func (c *ClassInfo) Global() bool { return c.global }
+// State says that it is a state rather than a class.
+func (c *ClassInfo) State() bool { return c.state }
 
 // Limit is how many entities it may have.
 func (c *ClassInfo) Limit() int { return c.limit }
@@ -82,19 +82,19 @@ func (c *ClassInfo) Layout() *bits.Layout { return c.layout }
 // Schema describes the class's images.
 func (c *ClassInfo) Schema() *bits.Schema { return c.layout.Schema() }
 
-func declareClass[T any, P Synced[T]](g *Game, global bool, options []ClassOptions) error {
+func declareClass[T any, P Synced[T]](g *Game, state bool, options []ClassOptions) error {
 	var o ClassOptions
 	if len(options) > 0 {
 		o = options[0]
 	}
-	c := &ClassInfo{number: len(g.classes), name: o.Name, limit: o.Limit, global: global, typ: reflect.TypeFor[T]()}
+	c := &ClassInfo{number: len(g.classes), name: o.Name, limit: o.Limit, state: state, typ: reflect.TypeFor[T]()}
 	if c.name == "" {
 		c.name = c.typ.Name()
 	}
 	if c.limit == 0 {
 		c.limit = 1 << 16
 	}
-	if global {
+	if state {
 		c.limit = 1
 	}
 	fail := func(err error) error { return fmt.Errorf("class %s: %w", c.name, err) }

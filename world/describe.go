@@ -19,7 +19,7 @@ func (g *Game) describe() string {
 	d.head("game", g.name)
 	d.entry("rate", strconv.Itoa(g.rate))
 	for _, c := range g.classes {
-		if c.global {
+		if c.state {
 			d.head("state", c.name)
 		} else {
 			d.head("class", c.name)

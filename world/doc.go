@@ -47,7 +47,7 @@
 //		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, Tank{Health: 100}), p) }),
 //	)
 //
-// All that Step may use: Get, All, Count and Global to look around; Command; Spawn, Remove, SetOwner and Emit; Rand and Secret; Tick and Seconds. With
+// All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove, SetOwner and Emit; Rand and Secret; Tick and Seconds. With
 // package det for mathematics, that is the whole of it.
 //
 // # The rules

@@ -11,7 +11,7 @@ import (
 // tick on it is found by All, and steps.
 func Spawn[T any](w *World, v T) ID {
 	c := classOf[T](w.game)
-	if c == nil || c.global {
+	if c == nil || c.state {
 		w.fail(fmt.Sprintf("%T", v), None, errors.New("it cannot be spawned; declare it by world.Class"))
 		return None
 	}
@@ -94,9 +94,9 @@ func Count[T any](w *World) int {
 	return 0
 }
 
-// Global gives the game's state of type T.
-func Global[T any](w *World) *T {
-	if c := classOf[T](w.game); c != nil && c.global {
+// StateOf gives the game's state of type T.
+func StateOf[T any](w *World) *T {
+	if c := classOf[T](w.game); c != nil && c.state {
 		if w.watch != nil {
 			w.watch.saw(w.me, makeID(c.number, 0, 0, 1))
 		}
@@ -109,7 +109,7 @@ func Global[T any](w *World) *T {
 // Remove takes an entity out of the world at the end of the tick. Until then it is there for everyone, so that it does not matter who steps first. Removing
 // what is not there does nothing.
 func (w *World) Remove(id ID) {
-	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].global && !w.outside("Remove", w.game.classes[id.Class()].name) {
+	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state && !w.outside("Remove", w.game.classes[id.Class()].name) {
 		pg.dying |= 1 << s
 	}
 }
@@ -173,7 +173,7 @@ func (w *World) find(id ID) (*page, int) {
 func (w *World) Entities() iter.Seq[ID] {
 	return func(yield func(ID) bool) {
 		for _, t := range w.tables {
-			if !t.class.global && !t.ids(yield) {
+			if !t.class.state && !t.ids(yield) {
 				return
 			}
 		}

@@ -70,7 +70,7 @@ func showSome(client, w *World, r det.Rand) error {
 	part := r.Range(0.2, 0.95)
 	for i, c := range w.game.classes {
 		for id := range w.Of(i) {
-			if c.global || r.Chance(part) {
+			if c.state || r.Chance(part) {
 				if err := client.Put(id, w.Entry(id), w.Image(id)); err != nil {
 					return err
 				}

@@ -150,7 +150,7 @@ func (r *loader) table(w *World, t *table) {
 			r.slot(w, t, b, i)
 		}
 	}
-	if t.class.global && t.count != 1 {
+	if t.class.state && t.count != 1 {
 		r.fail(fmt.Errorf("state %s is there %d times", t.class.name, t.count))
 	}
 }
@@ -161,7 +161,7 @@ func (r *loader) slot(w *World, t *table, b *bank, i int) {
 	if r.err != nil || state == slotFree && generation == 0 {
 		return
 	}
-	if generation == 0 || t.class.global && (i != 0 || generation != 1 || b.allocator != 0) {
+	if generation == 0 || t.class.state && (i != 0 || generation != 1 || b.allocator != 0) {
 		r.fail(fmt.Errorf("class %s has no entity with index %d and generation %d", t.class.name, i, generation))
 		return
 	}

@@ -82,7 +82,7 @@ func (w *World) place(id ID) (*table, error) {
 	fail := func(why string) (*table, error) {
 		return nil, fmt.Errorf("world: entity %v of class %s: %w: %s", id, t.class.name, ErrPlace, why)
 	}
-	if t.class.global {
+	if t.class.state {
 		if pg, _ := t.find(id); pg == nil {
 			return fail("a state has one ID and no other")
 		}
@@ -231,7 +231,7 @@ func (w *World) Forget(id ID) {
 // locate finds an entity that is not a state.
 func (w *World) locate(id ID) (b *bank, page, s int, ok bool) {
 	pg, s := w.find(id)
-	if pg == nil || w.game.classes[id.Class()].global {
+	if pg == nil || w.game.classes[id.Class()].state {
 		return nil, 0, 0, false
 	}
 	t := w.tables[id.Class()]

@@ -64,7 +64,7 @@ func (g *Game) New(s Settings) (*World, error) {
 		return nil, err
 	}
 	for i, c := range g.classes {
-		if c.global {
+		if c.state {
 			w.tables[i].take(0)
 		}
 	}
@@ -116,7 +116,7 @@ func (g *Game) empty(s Settings) (*World, error) {
 
 func (w *World) setState(v bits.Syncer) error {
 	for i, c := range w.game.classes {
-		if c.global && c.kind.assign(w.tables[i].at(w.tables[i].banks[0].pages[0], 0), v) {
+		if c.state && c.kind.assign(w.tables[i].at(w.tables[i].banks[0].pages[0], 0), v) {
 			return nil
 		}
 	}

@@ -278,8 +278,8 @@ func TestSavedEventsStay(t *testing.T) {
 
 func TestStatesBeginAsGiven(t *testing.T) {
 	w := newArena(t, Settings{States: []bits.Syncer{&match{Sunk: 7}}})
-	if Global[match](w).Sunk != 7 {
-		t.Error(Global[match](w))
+	if StateOf[match](w).Sunk != 7 {
+		t.Error(StateOf[match](w))
 	}
 	if _, err := arena.New(Settings{States: []bits.Syncer{&fired{}}}); err == nil {
 		t.Error("an event was taken for a state")

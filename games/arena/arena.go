@@ -83,7 +83,7 @@ func Settings(mapName string, o Options) (world.Settings, error) {
 
 // start fills a new world.
 func start(w *world.World) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.Rotation[0] == 0 {
 		kills, t := m.Kills, m.Time
 		*m = Match{Kills: defaultKills, Time: defaultTime, Teams: m.Teams, FriendlyFire: m.FriendlyFire}
@@ -109,7 +109,7 @@ func defaultHash() uint64 {
 
 // join lets a player in: one who fights, and a line on the score board.
 func join(w *world.World, p world.Player) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	team := m.smallerTeam(w)
 	sheet := Sheet{Team: team}
 	w.SetOwner(world.Spawn(w, sheet), p)

@@ -70,7 +70,7 @@ func (b *Bot) Think(w *world.World, me world.Player) Command {
 	b.turns++
 	b.rand = det.At(b.seed, uint64(me), b.turns)
 	f := b.self(w, me)
-	level := world.Global[Match](w).level
+	level := world.StateOf[Match](w).level
 	if f == nil || level == nil {
 		return Command{}
 	}

@@ -32,7 +32,7 @@ func (d *Door) Sync(s *bits.Sync) {
 
 // Step opens for whoever is near, and shuts behind them.
 func (d *Door) Step(w *world.World, me world.ID) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.level == nil || d.Number >= len(m.level.Doors) {
 		return
 	}

@@ -41,7 +41,7 @@ func Example() {
 		}
 	}
 	fmt.Println("more than ten kills:", kills > 10)
-	fmt.Println("on", world.Global[arena.Match](w).Level().Title)
+	fmt.Println("on", world.StateOf[arena.Match](w).Level().Title)
 	// Output:
 	// more than ten kills: true
 	// on The Well

@@ -56,7 +56,7 @@ func (f *Fighter) Alive() bool { return f.Health > 0 }
 
 // Step walks, bumps into others, and fires.
 func (f *Fighter) Step(w *world.World, me world.ID) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.level == nil || m.Over != 0 {
 		return
 	}

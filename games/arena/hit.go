@@ -12,7 +12,7 @@ type Past func(w *world.World, shooter world.Player, target world.ID) (det.Vec2,
 // Rewind lets a server judge beams by what the shooter saw, as games do that show others in the past: the whole of lag compensation on this side. It holds for
 // this one world and not for its copies; nil takes it back. Walls and doors stay in the present, so no one is hit through what is shut by now.
 func Rewind(w *world.World, p Past) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.work == nil {
 		m.work = new(work)
 	}

@@ -68,7 +68,7 @@ func (m *Map) Plan() (*rooms.Plan, error) {
 // Follow brings the index and the rooms up to date with a world. When the world has gone on to another map they are made anew, and all views with them; the
 // error is that of a map that is not there.
 func (in *Interest) Follow(w *world.World) error {
-	level := world.Global[Match](w).level
+	level := world.StateOf[Match](w).level
 	if level != in.level || in.Index == nil {
 		if err := in.open(level); err != nil {
 			return err

@@ -196,7 +196,7 @@ func TestInterestFollowsTheMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := it.Index
-	m := world.Global[Match](s.w)
+	m := world.StateOf[Match](s.w)
 	m.Time = 1
 	s.step(pause + 10)
 	if err := it.Follow(s.w); err != nil || it.Index == old || it.level.Name != "duel" {

@@ -16,7 +16,7 @@ import (
 func TestRounds(t *testing.T) {
 	mapOf(t, "test-hall", hall)
 	s := on(t, "test-hall", Options{Kills: 2, Rotation: []string{"duel"}}, 2)
-	m := world.Global[Match](s.w)
+	m := world.StateOf[Match](s.w)
 	for range 2 {
 		s.put(1, 5, 3.5)
 		s.put(2, 9, 3.5).Health = 5
@@ -65,7 +65,7 @@ func TestUnknownMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world.Global[Match](w).Map = m.Hash()
+	world.StateOf[Match](w).Map = m.Hash()
 	bot := NewBot(1)
 	for range 3 {
 		if err := w.Step(nil); err != nil {
@@ -75,7 +75,7 @@ func TestUnknownMap(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if world.Global[Match](w).Level() != nil {
+	if world.StateOf[Match](w).Level() != nil {
 		t.Fatal("where does it have it from?")
 	}
 	var in Interest
@@ -83,7 +83,7 @@ func TestUnknownMap(t *testing.T) {
 		t.Error("no map, no interest")
 	}
 	Register(m)
-	if err := w.Step(nil); err != nil || world.Global[Match](w).Level() != m {
+	if err := w.Step(nil); err != nil || world.StateOf[Match](w).Level() != m {
 		t.Error("it is still not there", err)
 	}
 	if _, err := Settings("nowhere", Options{}); err == nil || !strings.Contains(err.Error(), `"duel"`) {
@@ -148,7 +148,7 @@ func TestTerms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := world.Global[Match](w); m.Level().Name != DefaultMap || m.Kills != defaultKills {
+	if m := world.StateOf[Match](w); m.Level().Name != DefaultMap || m.Kills != defaultKills {
 		t.Errorf("%+v", m)
 	}
 }

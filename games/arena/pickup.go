@@ -67,7 +67,7 @@ func (p *Pickup) Step(w *world.World, me world.ID) {
 	if !p.There(w) {
 		return
 	}
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.level == nil || m.Over != 0 {
 		return
 	}

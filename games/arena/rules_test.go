@@ -55,7 +55,7 @@ func TestWalking(t *testing.T) {
 func TestNoOneLeavesTheGround(t *testing.T) {
 	for _, name := range []string{"duel", "foundry"} {
 		s := on(t, name, Options{Kills: -1}, 8)
-		m := world.Global[Match](s.w).Level()
+		m := world.StateOf[Match](s.w).Level()
 		rand := world.RandomInputs(Game, 3, 8)
 		for range 1500 {
 			rand(s.w.Tick()+1, s.in)
@@ -254,7 +254,7 @@ func TestRewind(t *testing.T) {
 	if shoot() != 0 {
 		t.Error("it hits through a wall where the other was")
 	}
-	if copy := s.w.Clone(); world.Global[Match](copy).work != nil {
+	if copy := s.w.Clone(); world.StateOf[Match](copy).work != nil {
 		t.Error("a copy has the hook")
 	}
 	Rewind(s.w, nil)
@@ -375,7 +375,7 @@ func TestTeams(t *testing.T) {
 	if !hit(enemy) {
 		t.Error("the enemy was not hurt")
 	}
-	m := world.Global[Match](s.w)
+	m := world.StateOf[Match](s.w)
 	enemy.Health, enemy.Pos, f.Ready = 1, det.Vec2{X: 26, Y: 14}, 0
 	s.give(1, Command{Fire: true, Weapon: Rail})
 	s.step(1)

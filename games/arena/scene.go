@@ -14,7 +14,7 @@ type Scene struct {
 
 // Look takes the map and the doors of a world. It says false if this program does not have the map; then there is nothing to see.
 func (s *Scene) Look(w *world.World) bool {
-	s.set(world.Global[Match](w).level)
+	s.set(world.StateOf[Match](w).level)
 	if s.Map == nil {
 		return false
 	}

@@ -25,7 +25,7 @@ func (s *Shot) Sync(b *bits.Sync) {
 
 // Step flies until something is in the way.
 func (s *Shot) Step(w *world.World, me world.ID) {
-	m := world.Global[Match](w)
+	m := world.StateOf[Match](w)
 	if m.level == nil {
 		return
 	}

@@ -34,7 +34,7 @@ func (b *Mind) Think(w *world.World, p world.Player) Walk {
 	if self == nil {
 		b.aim(b.heading())
 	} else {
-		b.avoid(self, world.Global[Plaza](w).Side)
+		b.avoid(self, world.StateOf[Plaza](w).Side)
 		b.watch(w, self)
 	}
 	b.walk.Fire = false

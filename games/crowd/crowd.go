@@ -36,7 +36,7 @@ var Game = world.Define("crowd",
 	world.Event[Taken](world.EventOptions{Delivery: world.Unreliable, Weak: true, Life: 30}),
 	world.Event[Record](world.EventOptions{Delivery: world.Saved, Limit: 1000}),
 	world.OnStart(func(w *world.World) {
-		p := world.Global[Plaza](w)
+		p := world.StateOf[Plaza](w)
 		if p.Side == 0 {
 			p.Side = SideFor(Others + 1)
 		}
@@ -45,7 +45,7 @@ var Game = world.Define("crowd",
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		a := Avatar{Pos: somewhere(w, world.Global[Plaza](w).Side), Health: whole}
+		a := Avatar{Pos: somewhere(w, world.StateOf[Plaza](w).Side), Health: whole}
 		w.SetOwner(world.Spawn(w, a), p)
 	}),
 )
@@ -87,7 +87,7 @@ func (a *Avatar) Sync(s *bits.Sync) {
 // Step walks, shoots, and comes back from the dead.
 func (a *Avatar) Step(w *world.World, me world.ID) {
 	c := world.Command[Walk](w, me)
-	side := world.Global[Plaza](w).Side
+	side := world.StateOf[Plaza](w).Side
 	if a.Health == 0 {
 		*a = Avatar{Pos: somewhere(w, side), Aim: a.Aim, Health: whole, Gems: a.Gems}
 	}
@@ -143,7 +143,7 @@ func (b *Bolt) Sync(s *bits.Sync) {
 func (b *Bolt) Step(w *world.World, me world.ID) {
 	b.Pos = b.Pos.MulAdd(b.Vel, w.Seconds())
 	b.Life--
-	p := world.Global[Plaza](w)
+	p := world.StateOf[Plaza](w)
 	if b.Life <= 0 || b.Pos.X < 0 || b.Pos.X > p.Side || b.Pos.Y < 0 || b.Pos.Y > p.Side {
 		w.Remove(me)
 		return
@@ -177,7 +177,7 @@ func (g *Gem) Step(w *world.World, me world.ID) {
 	if (uint64(w.Tick())+uint64(me.Index()))%4 != 0 {
 		return
 	}
-	p := world.Global[Plaza](w)
+	p := world.StateOf[Plaza](w)
 	id, a := p.meets(g.Pos, Reach)
 	if a == nil {
 		return

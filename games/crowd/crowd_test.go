@@ -138,7 +138,7 @@ func TestTheGameIsPlayed(t *testing.T) {
 			taken++
 		}
 	}
-	p := world.Global[Plaza](r.w)
+	p := world.StateOf[Plaza](r.w)
 	if shots == 0 || struck == 0 || taken == 0 || p.Hits != struck || p.Found != taken {
 		t.Errorf("%d shots, %d struck, %d fell, %d taken; %+v", shots, struck, fell, taken, p)
 	}
@@ -158,7 +158,7 @@ func TestTheGameIsPlayed(t *testing.T) {
 // TestNearest compares the cells with a look at everyone.
 func TestNearest(t *testing.T) {
 	r := newRun(t, 300, SettingsFor(300, 5))
-	p := world.Global[Plaza](r.w)
+	p := world.StateOf[Plaza](r.w)
 	hits := 0
 	for range 200 {
 		r.step(t)

@@ -30,7 +30,7 @@ func Example() {
 			_ = world.Give(in, world.Player(i+1), b.Think(w, world.Player(i+1)))
 		}
 	}
-	p := world.Global[crowd.Plaza](w)
+	p := world.StateOf[crowd.Plaza](w)
 	fmt.Printf("a square of %v metres; %d hits, %d gems found\n", p.Side, p.Hits, p.Found)
 	// Output: a square of 116 metres; 279 hits, 193 gems found
 }

@@ -43,7 +43,7 @@ func Observe(w *world.World, p world.Player, o *interest.Observer) {
 
 // AvatarOf is a player's avatar as of the last tick, or None.
 func AvatarOf(w *world.World, p world.Player) world.ID {
-	if c := world.Global[Plaza](w).cells; c != nil && int(p) < len(c.players) && p != world.Nobody {
+	if c := world.StateOf[Plaza](w).cells; c != nil && int(p) < len(c.players) && p != world.Nobody {
 		return c.players[p]
 	}
 	return world.None

@@ -19,6 +19,6 @@ func Example() {
 	if err := run.Fast(context.Background()); err != nil {
 		fmt.Println(err)
 	}
-	run.View(func(w *world.World) { fmt.Printf("after a minute: %+v\n", *world.Global[pong.Score](w)) })
+	run.View(func(w *world.World) { fmt.Printf("after a minute: %+v\n", *world.StateOf[pong.Score](w)) })
 	// Output: after a minute: {Left:1 Right:2}
 }

@@ -107,7 +107,7 @@ func (b *Ball) Step(w *world.World, me world.ID) {
 		}
 	}
 	if b.Pos.X < 0 || b.Pos.X > Width {
-		world.Global[Score](w).count(w, b.Pos.X < 0)
+		world.StateOf[Score](w).count(w, b.Pos.X < 0)
 		*b = newBall()
 	}
 }

@@ -67,7 +67,7 @@ func TestThePlayerWhoStandsStillLoses(t *testing.T) {
 			if e.About != world.None {
 				t.Error("a goal concerns everyone")
 			}
-			if s := world.Global[Score](w); g.Won {
+			if s := world.StateOf[Score](w); g.Won {
 				if s.Right != Win {
 					t.Errorf("%+v", s)
 				}

@@ -7,7 +7,7 @@ func Draw(w *world.World, put func(x, y float64, c rune)) {
 	for y := 0; y < Height; y += 3 {
 		put(Width/2, float64(y), ':')
 	}
-	score := world.Global[Score](w)
+	score := world.StateOf[Score](w)
 	digits(put, Width/2-8, score.Left)
 	digits(put, Width/2+8, score.Right)
 	for _, p := range world.All[Paddle](w) {

@@ -175,7 +175,7 @@ func (c *Client) Local() *world.World { return c.local }
 // Spawn puts an entity of a class, by its name, into the local world. Its identifier is one that no server gives out.
 func (c *Client) Spawn(class string, v bits.Syncer) (world.ID, error) {
 	for i, info := range c.game.Classes() {
-		if info.Name() != class || info.Global() {
+		if info.Name() != class || info.State() {
 			continue
 		}
 		image := make([]int32, info.Layout().Len())

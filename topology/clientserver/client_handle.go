@@ -263,7 +263,7 @@ func (c *Client) begin(data []byte) {
 	if start != nil {
 		for i, info := range c.game.Classes() {
 			for id := range start.Of(i) {
-				if info.Global() { // entities are shown as they come into view, but there is always a state
+				if info.State() { // entities are shown as they come into view, but there is always a state
 					_ = view.Put(id, start.Entry(id), start.Image(id)) // it has one
 				}
 			}

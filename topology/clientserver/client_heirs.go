@@ -46,7 +46,7 @@ func (h *heirs) settle(now time.Duration, view *world.World, s *replica.Snapshot
 	classes := view.Game().Classes()
 	for _, id := range rest {
 		switch {
-		case !classes[id.Class()].Global():
+		case !classes[id.Class()].State():
 			s.Updates = append(s.Updates, replica.Update{ID: id, What: replica.Left})
 		case h.start != nil && h.start.Has(id) && !slices.Equal(h.start.Image(id), view.Image(id)):
 			s.Updates = append(s.Updates, replica.Update{ID: id, What: replica.Held, Entry: h.start.Entry(id), Image: slices.Clone(h.start.Image(id))})

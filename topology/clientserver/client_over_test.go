@@ -69,7 +69,7 @@ func TestHeirs(t *testing.T) {
 	for i, c := range yard.Classes() {
 		for id := range start.Of(i) {
 			must(t, view.Put(id, start.Entry(id), start.Image(id)))
-			if c.Global() {
+			if c.State() {
 				state = id
 			}
 		}

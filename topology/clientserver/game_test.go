@@ -30,7 +30,7 @@ func (x *walker) Step(w *world.World, me world.ID) {
 	x.Pos.Y = det.Clamp(x.Pos.Y+float64(c.Y)/4, -2000, 2000)
 	if c.Fire {
 		x.Shots++
-		t := world.Global[tally](w)
+		t := world.StateOf[tally](w)
 		t.Shots++
 		world.Emit(w, world.None, planted{Number: t.Shots, By: int(w.Owner(me))})
 		world.Emit(w, me, fired{Number: x.Shots})
@@ -112,7 +112,7 @@ var yard = world.Define("yard",
 	world.Class[walker](), world.Class[bird](), world.Class[stone](), world.State[tally](), world.Commands[walk](),
 	world.Event[planted](world.EventOptions{Delivery: world.Saved}), world.Event[fired](), world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
 	world.OnStart(func(w *world.World) {
-		t := world.Global[tally](w)
+		t := world.StateOf[tally](w)
 		for i := range t.Birds {
 			world.Spawn(w, bird{Pos: det.Vec2{X: float64(i%20) * 10, Y: float64(i/20) * 10}})
 		}

@@ -64,7 +64,7 @@ func TestChangeOfLevel(t *testing.T) {
 			for range world.All[stone](s.server.World()) {
 				stones++
 			}
-			if got := world.Global[tally](b.View()); got.Stones != 77 || stones != 77 || b.ended != nil {
+			if got := world.StateOf[tally](b.View()); got.Stones != 77 || stones != 77 || b.ended != nil {
 				s.fail("%s: %+v, %d stones on the server, %v", b.end.Name(), *got, stones, b.ended)
 			}
 		}

@@ -299,7 +299,7 @@ func (b *bot) sees() error {
 		return fmt.Errorf("%s holds %d entities too many", b.end.Name(), -count)
 	}
 	for i, c := range w.Game().Classes() {
-		if c.Global() {
+		if c.State() {
 			for id := range w.Of(i) {
 				if !slices.Equal(b.View().Image(id), w.Image(id)) {
 					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.View().Image(id), w.Image(id))

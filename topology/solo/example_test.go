@@ -24,6 +24,6 @@ func Example() {
 	if err := run.Fast(context.Background()); err != nil {
 		fmt.Println(err)
 	}
-	run.View(func(w *world.World) { fmt.Println("a minute is", world.Global[Clock](w).Ticks, "ticks") })
+	run.View(func(w *world.World) { fmt.Println("a minute is", world.StateOf[Clock](w).Ticks, "ticks") })
 	// Output: a minute is 3600 ticks
 }

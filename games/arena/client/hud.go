@@ -48,7 +48,7 @@ func (a *App) hud(dst *ebiten.Image, v *session.View, l *lens) {
 }
 
 // over says whether the round has ended.
-func (a *App) over(v *session.View) bool { return world.Global[arena.Match](v.World).Over != 0 }
+func (a *App) over(v *session.View) bool { return world.StateOf[arena.Match](v.World).Over != 0 }
 
 // names writes who is who above those in sight.
 func (a *App) names(dst *ebiten.Image, v *session.View, l *lens) {
@@ -172,7 +172,7 @@ func (a *App) crosshair(dst *ebiten.Image) {
 // top shows the score and the clock.
 func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 	u := a.unit
-	m := world.Global[arena.Match](v.World)
+	m := world.StateOf[arena.Match](v.World)
 	rank, best := scene.Rank(a.rows)
 	own := 0
 	if rank > 0 {

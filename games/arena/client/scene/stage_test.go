@@ -107,7 +107,7 @@ func TestStageTakesPartialWorlds(t *testing.T) {
 		partial.SetTick(m.w.Tick())
 		for i, c := range arena.Game.Classes() {
 			for id := range m.w.Of(i) {
-				if c.Global() && rapid.IntRange(0, 9).Draw(t, "state") > 0 || !c.Global() && rapid.Bool().Draw(t, "there") {
+				if c.State() && rapid.IntRange(0, 9).Draw(t, "state") > 0 || !c.State() && rapid.Bool().Draw(t, "there") {
 					if err := partial.Put(id, m.w.Entry(id), m.w.Image(id)); err != nil {
 						t.Fatal(err)
 					}
