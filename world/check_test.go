@@ -55,6 +55,16 @@ func (x *misderived) Sync(s *bits.Sync)    { s.Int(&x.N, 0, 1<<20) }
 func (x *misderived) Derive()              {}
 func (x *misderived) Step(w *World, me ID) { x.Last++; x.N = x.Last % 1000 }
 
+// A fragile thing breaks only where that is decided.
+type fragile struct{ N int }
+
+func (x *fragile) Sync(s *bits.Sync) { s.Int(&x.N, 0, 1<<20) }
+func (x *fragile) Step(w *World, me ID) {
+	if w.Decides() {
+		x.N = (x.N + 1) % 1000
+	}
+}
+
 type guided struct{ N int }
 
 func (x *guided) Sync(s *bits.Sync)    { s.Int(&x.N, 0, 1<<20) }
@@ -127,6 +137,26 @@ func TestHiddenFindsMistakes(t *testing.T) {
 	rep, err = CheckHidden(Define("guided", Class[guided](), OnStart(func(w *World) { Spawn(w, guided{}) })), CheckOptions{Settings: Settings{Secret: 8}})
 	if err != nil || rep.Wrong != 0 || rep.Explained == 0 {
 		t.Errorf("what comes of secrets cannot be predicted: %+v, %v", rep, err)
+	}
+}
+
+func TestDecides(t *testing.T) {
+	g := Define("fragile", Class[fragile](), OnStart(func(w *World) { Spawn(w, fragile{}) }))
+	for _, partial := range []bool{false, true} {
+		w, err := g.New(Settings{Partial: partial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Decides() == partial || w.Clone().Decides() == partial {
+			t.Errorf("partial %v: Decides is %v, of a copy %v", partial, w.Decides(), w.Clone().Decides())
+		}
+	}
+	if d, err := CheckRollback(g, CheckOptions{Ticks: 60}); d != nil || err != nil {
+		t.Error(d, err)
+	}
+	rep, err := CheckHidden(g, CheckOptions{Ticks: 60})
+	if err != nil || rep.Wrong != 0 || rep.Explained == 0 {
+		t.Errorf("what only the one that decides does is no mistake: %+v, %v", rep, err)
 	}
 }
 

@@ -47,7 +47,7 @@
 //		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, Tank{Health: 100}), p) }),
 //	)
 //
-// All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove, SetOwner and Emit; Rand and Secret; Tick and Seconds. With
+// All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove, SetOwner and Emit; Rand and Secret; Decides; Tick and Seconds. With
 // package det for mathematics, that is the whole of it.
 //
 // # The rules
@@ -72,6 +72,9 @@
 //
 // Chance belongs to entities. Rand depends on the seed, the entity that steps, the tick and how many numbers that entity drew before, so it is the same for whoever
 // computes that entity. Secret is for what players must not foresee; clients do not have it.
+//
+// What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which is false where the world is predicted from a part: who dies,
+// and where they appear again, waits for the server's word.
 //
 // Commands have levels and edges. If a player's command is missing the last one is used again, but fields tagged `world:"edge"` are zero then.
 //

@@ -11,7 +11,7 @@ type HiddenReport struct {
 	Runs      int // how often a part of the world was predicted
 	Compared  int // how many entities were compared, once for each tick
 	Exact     int // how many were predicted to the last bit
-	Explained int // how many were not, but had to do with something hidden, new, secret or server-only
+	Explained int // how many were not, but had to do with something hidden, new, secret, server-only or left to the world that Decides
 	Wrong     int // how many were not, without such a reason
 
 	First *Difference // the first that was wrong: A is what the server has, B what a client predicts
@@ -105,11 +105,11 @@ func (rep *HiddenReport) compare(w, client *World, x *watch) {
 			if !x.shown[id] {
 				continue
 			}
-			rep.judge(w, client, x, id, client.Has(id) && sameImage(w, client, id), len(c.server) > 0)
+			rep.judge(w, client, x, id, client.Has(id) && sameImage(w, client, id), len(c.server) > 0 || x.asked[id])
 		}
 		for id := range client.Of(i) {
 			if x.shown[id] && !w.Has(id) {
-				rep.judge(w, client, x, id, false, len(c.server) > 0)
+				rep.judge(w, client, x, id, false, len(c.server) > 0 || x.asked[id])
 			}
 		}
 	}
@@ -155,13 +155,14 @@ func hiddenDifference(w, client *World, id ID) *Difference {
 // A watch follows what the entities of a whole world have to do with each other, to tell which of them a client can predict.
 type watch struct {
 	shown   map[ID]bool // what the client was shown
+	asked   map[ID]bool // what asked whether the world decides, and so may do what a client leaves out
 	suspect map[ID]bool // what may have been touched by something that it was not
 	me      ID          // who is stepping
 	seen    []ID        // what it has looked at so far
 }
 
 func newWatch(w, client *World) *watch {
-	x := &watch{shown: map[ID]bool{}, suspect: map[ID]bool{}}
+	x := &watch{shown: map[ID]bool{}, asked: map[ID]bool{}, suspect: map[ID]bool{}}
 	for i := range w.tables {
 		for id := range w.Of(i) {
 			if client.Has(id) {
@@ -201,5 +202,9 @@ func (x *watch) saw(me, id ID) {
 
 // spawned notes a new entity. On a client it has another identifier, so nothing about it can be compared.
 func (x *watch) spawned(id ID) { x.suspect[id] = true }
+
+// decided notes that an entity asked whether the world decides. It is excused if it differs, and only
+// then suspect: most of what asks does the same on both sides most of the time.
+func (x *watch) decided(me ID) { x.asked[me] = true }
 
 func (x *watch) drewSecret(me ID) { x.suspect[me] = true; x.saw(me, me) }

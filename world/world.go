@@ -154,6 +154,17 @@ func (w *World) SetTick(t Tick) {
 // Seconds is how long a tick lasts: what velocities are multiplied by.
 func (w *World) Seconds() float64 { return 1 / float64(w.game.rate) }
 
+// Decides says whether this world decides what happens, because it holds everything, or predicts it,
+// because it is partial: that of a client, which sees a part and runs ahead. Leave to the machine that
+// decides what a client cannot know: who dies, where they appear again, when a round ends. What
+// depends on nothing hidden must not ask, or clients predict it wrongly.
+func (w *World) Decides() bool {
+	if w.watch != nil {
+		w.watch.decided(w.me)
+	}
+	return !w.settings.Partial
+}
+
 // Rand gives the numbers that chance holds for the entity that is stepping. They depend on the seed, that entity, the tick and how many it drew
 // before, and on nothing that another entity does, so that a client that sees half of the world draws the same for that half.
 func (w *World) Rand() *det.Rand {

@@ -62,7 +62,7 @@ func (f *Fighter) Step(w *world.World, me world.ID) {
 	}
 	cmd := world.Command[Command](w, me)
 	if f.Health == 0 {
-		if m.Decides && now(w) >= f.Back && (cmd.Fire || now(w) >= f.Back+comeAnyway) {
+		if w.Decides() && now(w) >= f.Back && (cmd.Fire || now(w) >= f.Back+comeAnyway) {
 			f.appear(w, m, me)
 		}
 		return

@@ -75,7 +75,7 @@ func (m *Match) hurt(w *world.World, id world.ID, f *Fighter, amount int, by wor
 	if f.Health > 0 {
 		return
 	}
-	if !m.Decides {
+	if !w.Decides() {
 		f.Health = 1
 		return
 	}

@@ -27,8 +27,8 @@ type Match struct {
 	FriendlyFire bool
 	Score        [2]int // kills of the teams
 
-	// Decides is set where the whole world is held. On a client it is not, and what hangs on what a client cannot see is left to the server: who dies, where they
-	// appear again, when a round ends.
+	// Decides is set where the whole world is held. No rule reads it, they ask world.World.Decides; it
+	// stays because saved worlds hold it.
 	Decides bool `world:"server"`
 
 	level *Map  `world:"derived"` // the map itself, if this program has it
@@ -90,7 +90,7 @@ func (m *Match) Step(w *world.World, me world.ID) {
 	}
 	m.Derive()
 	m.work.gather(w, m)
-	if !m.Decides || m.level == nil {
+	if !w.Decides() || m.level == nil {
 		return
 	}
 	switch {
