@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,33 +20,22 @@ type Margin struct {
 	By    float64 // the distance that is still the same, in the field's own units
 }
 
-// newWatcher looks up the fields of margins.
+// newWatcher looks up the fields of margins. All margins that make no sense are reported together.
 func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
-	o := &watcher{game: g, classes: make([][]group, len(g.Classes())), kinds: make([][]group, len(g.Events()))}
+	o := &watcher{
+		game: g, classes: make([][]group, len(g.Classes())), kinds: make([][]group, len(g.Events())),
+	}
 	if s := g.Commands(); s != nil {
 		o.command = len(s.Slots)
 	}
+	var wrong []error
 	for _, m := range margins {
-		if !(m.By >= 0) {
-			return nil, fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field, m.By)
+		if err := o.add(g, m); err != nil {
+			wrong = append(wrong, err)
 		}
-		list, schema, err := o.find(g, m)
-		if err != nil {
-			return nil, err
-		}
-		gr := group{class: m.Class, field: m.Field, margin: m.By}
-		for i, s := range schema.Slots {
-			if s.Name == m.Field || strings.HasPrefix(s.Name, m.Field+".") {
-				gr.slots, gr.index = append(gr.slots, s), append(gr.index, i)
-			}
-		}
-		if len(gr.slots) == 0 {
-			return nil, fmt.Errorf("timeline: there is a margin for %s.%s, but no such field; it has %s", m.Class, m.Field, fields(schema))
-		}
-		for _, other := range *list {
-			gr.at += len(other.slots)
-		}
-		*list = append(*list, gr)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
 	}
 	for i := range o.classes {
 		if len(o.classes[i]) > 0 {
@@ -53,6 +43,32 @@ func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 		}
 	}
 	return o, nil
+}
+
+// add looks up the field of one margin.
+func (o *watcher) add(g *world.Game, m Margin) error {
+	if !(m.By >= 0) {
+		return fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field, m.By)
+	}
+	list, schema, err := o.find(g, m)
+	if err != nil {
+		return err
+	}
+	gr := group{class: m.Class, field: m.Field, margin: m.By}
+	for i, s := range schema.Slots {
+		if s.Name == m.Field || strings.HasPrefix(s.Name, m.Field+".") {
+			gr.slots, gr.index = append(gr.slots, s), append(gr.index, i)
+		}
+	}
+	if len(gr.slots) == 0 {
+		return fmt.Errorf("timeline: there is a margin for %s.%s, but no such field; it has %s",
+			m.Class, m.Field, fields(schema))
+	}
+	for _, other := range *list {
+		gr.at += len(other.slots)
+	}
+	*list = append(*list, gr)
+	return nil
 }
 
 func (o *watcher) find(g *world.Game, m Margin) (*[]group, *bits.Schema, error) {

@@ -55,6 +55,18 @@ func TestRefused(t *testing.T) {
 		{"negative margin", func() error {
 			return trailing(timeline.TrailingOptions{Options: timeline.Options{Margins: []timeline.Margin{{Class: "runner", Field: "Pos", By: -1}}}})
 		}, "give 0 or more"},
+		{"several margins", func() error {
+			return trailing(timeline.TrailingOptions{Options: timeline.Options{Margins: []timeline.Margin{
+				{Class: "tank", Field: "Pos", By: 1}, {Class: "runner", Field: "Pos", By: 1},
+				{Class: "runner", Field: "Place", By: 1}, {Class: "runner", Field: "Aim", By: -1},
+			}}})
+		}, "timeline: there is a margin for tank.Pos, but game \"crates\" has no such class or event\n" +
+			"timeline: there is a margin for runner.Place, but no such field; it has Pos.X, Pos.Y, Aim"},
+		{"the last of several margins", func() error {
+			return trailing(timeline.TrailingOptions{Options: timeline.Options{Margins: []timeline.Margin{
+				{Class: "tank", Field: "Pos", By: 1}, {Class: "runner", Field: "Aim", By: -1},
+			}}})
+		}, "\ntimeline: the margin of runner.Aim is -1"},
 		{"warp memory", func() error {
 			_, err := timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: timeline.Options{Memory: 20 * start.Size()}})
 			return err
