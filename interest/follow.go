@@ -17,14 +17,16 @@ type followed struct {
 	ids  []world.ID // what was there the last time, in order
 }
 
-// A Part tells a Follower what the entities of one class are like. Describe makes it.
+// A Part tells a Follower what the entities of one class are like. Describe and PartOf make it.
 type Part struct {
-	traits func(w *world.World, id world.ID) (t Traits, ok bool)
+	numbered bool // it is for a class by number; otherwise an entity shows whether it is of the class
+	class    int
+	traits   func(w *world.World, id world.ID) (t Traits, ok bool)
 }
 
 // Describe gives the traits of entities of type T. An Owner that is left out is the one that the world knows.
 func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part {
-	return Part{func(w *world.World, id world.ID) (Traits, bool) {
+	return Part{traits: func(w *world.World, id world.ID) (Traits, bool) {
 		e := world.Get[T](w, id)
 		if e == nil {
 			return Traits{}, false
@@ -33,9 +35,20 @@ func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part
 	}}
 }
 
+// PartOf gives the traits of entities of a class by its number in the game, as ClassInfo.Number has
+// it, for programs that know their classes as numbers and not as types. An Owner that is left out is
+// the one that the world knows. A part of a class that the game does not have describes nothing.
+func PartOf(class int, traits func(w *world.World, id world.ID) Traits) Part {
+	return Part{true, class, func(w *world.World, id world.ID) (Traits, bool) {
+		return traits(w, id), true
+	}}
+}
+
 // undescribed are classes of which nothing is said: without a place, and shown to everyone who has source Always, so that a game works before its author
 // thinks of interest.
-var undescribed = Part{func(*world.World, world.ID) (Traits, bool) { return Traits{Always: true, Nowhere: true}, true }}
+var undescribed = Part{traits: func(*world.World, world.ID) (Traits, bool) {
+	return Traits{Always: true, Nowhere: true}, true
+}}
 
 // NewFollower makes a follower that describes classes by the given parts. Entities of other classes have no place, and the trait Always.
 func NewFollower(ix *Index, parts ...Part) *Follower { return &Follower{ix: ix, parts: parts} }
@@ -84,10 +97,16 @@ func (f *Follower) class(w *world.World, number int) {
 	k.ids, f.next = f.next, k.ids
 }
 
+// partFor finds the first part that describes the class of an entity.
 func (f *Follower) partFor(w *world.World, id world.ID) *Part {
 	for i := range f.parts {
-		if _, ok := f.parts[i].traits(w, id); ok {
-			return &f.parts[i]
+		p := &f.parts[i]
+		ok := p.class == id.Class()
+		if !p.numbered {
+			_, ok = p.traits(w, id)
+		}
+		if ok {
+			return p
 		}
 	}
 	return &undescribed

@@ -104,6 +104,44 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// A part of a class number is asked about the entities of that class alone, and wins over what
+// stands after it; what has no part has no place.
+func TestPartOf(t *testing.T) {
+	w, err := ants.New(world.Settings{Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ofAnts = 2
+	ix, asked := NewIndex(Options{}), 0
+	never := func(*world.World, world.ID) Traits {
+		t.Error("a part was asked about another class")
+		return Traits{}
+	}
+	f := NewFollower(ix,
+		PartOf(-1, never), PartOf(99, never), PartOf(1, never),
+		PartOf(ofAnts, func(w *world.World, id world.ID) Traits {
+			if id.Class() != ofAnts {
+				t.Errorf("asked about %v", id)
+			}
+			asked++
+			return Traits{Sound: 3}
+		}),
+		Describe(func(*world.World, world.ID, *ant) Traits { return never(nil, 0) }))
+	f.Follow(w)
+	if asked != 50 {
+		t.Errorf("asked %d times about 50 ants", asked)
+	}
+	for id := range w.Entities() {
+		want := Traits{Importance: 1, Sound: 3}
+		if id.Class() != ofAnts {
+			want = Traits{Importance: 1, Always: true, Nowhere: true}
+		}
+		if got := ix.Traits(id); got == nil || *got != want {
+			t.Errorf("%v is %+v, want %+v", id, got, want)
+		}
+	}
+}
+
 // Following a world at rest allocates nothing.
 func TestFollowAllocations(t *testing.T) {
 	w, err := ants.New(world.Settings{})
