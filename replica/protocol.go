@@ -66,6 +66,9 @@ type Policy struct {
 	Interval, Far world.Tick
 	// Takeover stops all updates of an entity once the client holds an image of it: from there the client's own simulation is good enough.
 	Takeover bool
+	// Beyond and TakenOver are what the next commit brings.
+	Beyond    []Threshold
+	TakenOver func(w *world.World, id world.ID) bool
 	// Reckon predicts the class's images in integers, for the codec: see package reckon.
 	Reckon func(h *codec.History, now []int32)
 	// Rates says which fields are rates of which, by the names in the class's schema: {"Pos.X": "Vel.X"}. Where none are given, fields whose
@@ -73,6 +76,12 @@ type Policy struct {
 	Rates map[string]string
 	// Kinds corrects what the codec takes a field for, by its name in the class's schema.
 	Kinds map[string]codec.Kind
+}
+
+// A Threshold is how much a field may change untold.
+type Threshold struct {
+	Field string
+	By    float64
 }
 
 // Protocol is what a game and its options come to: how every class, command

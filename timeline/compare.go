@@ -246,3 +246,9 @@ func (s *Stats) jump(d, margin float64) {
 		s.Moved += d
 	}
 }
+
+// CheckMargins says what is wrong with margins for a game's worlds, all of it, or is nil.
+func CheckMargins(g *world.Game, margins []Margin) error {
+	_, err := newWatcher(g, margins)
+	return err
+}

@@ -3,6 +3,8 @@ package arena
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -62,4 +64,19 @@ func (d *Door) Step(w *world.World, me world.ID) {
 // distanceSq is the square of the distance from a point to the line of a portal.
 func (p *Portal) distanceSq(q det.Vec2) float64 {
 	return q.Sub(det.Vec2{X: det.Clamp(q.X, p.P.X, p.Q.X), Y: det.Clamp(q.Y, p.P.Y, p.Q.Y)}).LenSq()
+}
+
+// Hints keep it in the way of what is predicted.
+func (d *Door) Hints(h *game.Hints) { h.Obstacle() }
+
+// hearDoor is how far a door that moves can be heard.
+const hearDoor = 9.0
+
+// Traits are what interest management sees of it.
+func (d *Door) Traits(*world.World, world.ID) interest.Traits {
+	t := interest.Traits{Pos: at(d.Pos), Nimbus: 1, Importance: 0.5}
+	if d.Open > 0 && d.Open < DoorOpen {
+		t.Sound = hearDoor
+	}
+	return t
 }

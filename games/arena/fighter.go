@@ -3,6 +3,8 @@ package arena
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -152,3 +154,39 @@ func (m *Match) spawn(w *world.World, team int, me world.ID) det.Vec2 {
 	}
 	return best
 }
+
+// Hints say how it is treated: shot at where it was seen, in the way of what is predicted.
+func (f *Fighter) Hints(h *game.Hints) {
+	h.Heading(&f.Aim)
+	h.Obstacle()
+	h.Rewind()
+	h.Body(2 * Radius)
+}
+
+// Lives tells a leap from a step.
+func (f *Fighter) Lives() (life int, alive bool) { return int(f.Life), f.Alive() }
+
+// How far fighters can be heard.
+const (
+	hearShot = 18.0
+	hearFeet = 6.0
+)
+
+// Traits are what interest management sees of it.
+func (f *Fighter) Traits(w *world.World, _ world.ID) interest.Traits {
+	t := interest.Traits{Pos: at(f.Pos), Nimbus: Radius, Importance: 2, Speed: TopSpeed}
+	switch {
+	case !f.Alive():
+		t.Speed, t.Importance = 0, 0.2
+	case f.Ready > now(w):
+		t.Sound = hearShot
+	case f.Vel.LenSq() > 1:
+		t.Sound = hearFeet
+	}
+	if fast := f.Vel.LenSq(); fast > TopSpeed*TopSpeed {
+		t.Speed = flung
+	}
+	return t
+}
+
+func at(p det.Vec2) det.Vec3 { return det.Vec3{X: p.X, Y: p.Y} }

@@ -16,19 +16,34 @@ const ViewReach = 20.0
 // horizon is how much of a round trip counts for what may come into sight.
 const horizon = 250 * time.Millisecond
 
-// Interest is what a server needs to find what each client is shown: what can be seen from its room, what can be heard, what is its own, and the score board. Keep one
-// for a world. At each tick for which there are snapshots call Follow, and then, for each client:
-//
-//	finder.Update(&client.view, in.Index, in.Rules, in.Observer(player, roundTrip))
+// Interest is what a server needs to find what each client is shown: what can be seen from its room,
+// what can be heard, what is its own, and the score board. Who watches sees what one of the players
+// does. It is the game's game.Views; keep one for a world, made by NewInterest.
 type Interest struct {
 	Index *interest.Index
 	Rules *interest.Rules
 	Rooms *rooms.Rooms
 
+	traits   []interest.Part
 	level    *Map
 	follower *interest.Follower
 	near     []bool              // by door: someone is about to open it
 	eyes     []interest.Observer // by player
+	star     world.Player        // whom those who watch look over the shoulder
+}
+
+// NewInterest makes one for a new world. The traits are those of the game's classes.
+func NewInterest(traits []interest.Part) *Interest { return &Interest{traits: traits} }
+
+// Sight says what a player is shown, and from where that is looked for.
+func (in *Interest) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
+	eyes := p
+	if p == world.Nobody {
+		eyes = in.star
+	}
+	*o = in.Observer(eyes, o.RoundTrip)
+	o.Player = p
+	return in.Index, in.Rules
 }
 
 // The numbers of the sources in Rules, for interest.Entry.By.
@@ -77,6 +92,7 @@ func (in *Interest) Follow(w *world.World) error {
 	in.follower.Follow(w)
 	in.doors(w)
 	in.Rooms.Follow(w)
+	in.star = Star(w, in.star)
 	return nil
 }
 
@@ -89,6 +105,9 @@ func (in *Interest) open(level *Map) error {
 		return err
 	}
 	in.level = level
+	if in.traits == nil {
+		in.traits = Traits()
+	}
 	in.Index = interest.NewIndex(interest.Options{Cell: 16, Horizon: horizon})
 	in.Rooms = rooms.New(plan, in.Index, rooms.Options{Horizon: horizon})
 	in.Rules = &interest.Rules{Sources: []interest.Source{
@@ -97,59 +116,9 @@ func (in *Interest) open(level *Map) error {
 		&rooms.Sight{In: in.Rooms, Reach: ViewReach},
 		&rooms.Hearing{In: in.Rooms, Weight: 0.3},
 	}}
-	in.follower = interest.NewFollower(in.Index, Traits()...)
+	in.follower = interest.NewFollower(in.Index, in.traits...)
 	in.near = make([]bool, len(level.Doors))
 	return nil
-}
-
-// How far things can be heard.
-const (
-	hearShot  = 18.0
-	hearFeet  = 6.0
-	hearDoor  = 9.0
-	hearFlame = 10.0 // a rocket's
-)
-
-// Traits tell what the entities of the game are like to package interest.
-func Traits() []interest.Part {
-	at := func(p det.Vec2) det.Vec3 { return det.Vec3{X: p.X, Y: p.Y} }
-	return []interest.Part{
-		interest.Describe(func(w *world.World, _ world.ID, f *Fighter) interest.Traits {
-			t := interest.Traits{Pos: at(f.Pos), Nimbus: Radius, Importance: 2, Speed: TopSpeed}
-			switch {
-			case !f.Alive():
-				t.Speed, t.Importance = 0, 0.2
-			case f.Ready > now(w):
-				t.Sound = hearShot
-			case f.Vel.LenSq() > 1:
-				t.Sound = hearFeet
-			}
-			if fast := f.Vel.LenSq(); fast > TopSpeed*TopSpeed {
-				t.Speed = flung
-			}
-			return t
-		}),
-		interest.Describe(func(_ *world.World, _ world.ID, s *Shot) interest.Traits {
-			t := interest.Traits{Pos: at(s.Pos), Nimbus: shotRadius, Speed: Arms[s.Weapon].Speed}
-			if s.Weapon == Launcher {
-				t.Sound, t.Importance = hearFlame, 1.5
-			}
-			return t
-		}),
-		interest.Describe(func(_ *world.World, _ world.ID, p *Pickup) interest.Traits {
-			return interest.Traits{Pos: at(p.Pos), Nimbus: 0.3, Importance: 0.3}
-		}),
-		interest.Describe(func(_ *world.World, _ world.ID, d *Door) interest.Traits {
-			t := interest.Traits{Pos: at(d.Pos), Nimbus: 1, Importance: 0.5}
-			if d.Open > 0 && d.Open < DoorOpen {
-				t.Sound = hearDoor
-			}
-			return t
-		}),
-		interest.Describe(func(*world.World, world.ID, *Sheet) interest.Traits {
-			return interest.Traits{Nowhere: true, Always: true, Importance: 0.3}
-		}),
-	}
 }
 
 // doors tells the rooms which doors one can see through: those that are open, and those that someone is about to open before news of it could arrive.
@@ -206,4 +175,15 @@ func (in *Interest) watch(p world.Player, f *Fighter) {
 		o.Speed = flung
 	}
 	in.eyes[p] = o
+}
+
+// Traits describe the game's classes to package interest, for those who follow a world by themselves.
+func Traits() []interest.Part {
+	return []interest.Part{
+		interest.Describe(func(w *world.World, id world.ID, f *Fighter) interest.Traits { return f.Traits(w, id) }),
+		interest.Describe(func(w *world.World, id world.ID, s *Shot) interest.Traits { return s.Traits(w, id) }),
+		interest.Describe(func(w *world.World, id world.ID, p *Pickup) interest.Traits { return p.Traits(w, id) }),
+		interest.Describe(func(w *world.World, id world.ID, d *Door) interest.Traits { return d.Traits(w, id) }),
+		interest.Describe(func(w *world.World, id world.ID, s *Sheet) interest.Traits { return s.Traits(w, id) }),
+	}
 }

@@ -3,6 +3,7 @@ package arena
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -117,4 +118,9 @@ func (f *Fighter) take(k Kind) {
 	case RailGun:
 		f.Slugs = min(f.Slugs+6, maxSlugs)
 	}
+}
+
+// Traits are what interest management sees of it.
+func (p *Pickup) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Pos: at(p.Pos), Nimbus: 0.3, Importance: 0.3}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -77,4 +78,9 @@ func CleanText(s string, limit int) string {
 		s = s[:len(s)-n]
 	}
 	return strings.TrimSpace(s)
+}
+
+// Traits tell everyone of it.
+func (s *Sheet) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Nowhere: true, Always: true, Importance: 0.3}
 }

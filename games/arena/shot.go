@@ -3,6 +3,7 @@ package arena
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -104,4 +105,16 @@ func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct
 		}
 		m.hurt(w, id, f, int(det.Int32(damage)), by, team, Launcher, away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
 	}
+}
+
+// hearFlame is how far a rocket can be heard.
+const hearFlame = 10.0
+
+// Traits are what interest management sees of it.
+func (s *Shot) Traits(*world.World, world.ID) interest.Traits {
+	t := interest.Traits{Pos: at(s.Pos), Nimbus: shotRadius, Speed: Arms[s.Weapon].Speed}
+	if s.Weapon == Launcher {
+		t.Sound, t.Importance = hearFlame, 1.5
+	}
+	return t
 }

@@ -3,6 +3,8 @@ package crowd
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -105,6 +107,19 @@ func (a *Avatar) Step(w *world.World, me world.ID) {
 	}
 }
 
+// Hints say that it is what a player moves about in.
+func (a *Avatar) Hints(h *game.Hints) { h.Body(2 * Girth) }
+
+// Traits are what interest management sees of it.
+func (a *Avatar) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Pos: place(a.Pos), Speed: speed}
+}
+
+// Look is from where its player looks.
+func (a *Avatar) Look(*world.World, world.ID) interest.Observer {
+	return interest.Observer{Pos: place(a.Pos), Speed: speed}
+}
+
 // pace is the velocity that a command asks for.
 func (c *Walk) pace() det.Vec2 {
 	v := float64(speed)
@@ -156,6 +171,14 @@ func (b *Bolt) Step(w *world.World, me world.ID) {
 	}
 }
 
+// Hints have clients told of each only once.
+func (b *Bolt) Hints(h *game.Hints) { h.TakeOver() }
+
+// Traits are what interest management sees of it.
+func (b *Bolt) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Pos: place(b.Pos), Speed: boltSpeed}
+}
+
 // Gem lies about, to be taken. Another then appears elsewhere.
 type Gem struct {
 	Pos   det.Vec2
@@ -166,6 +189,11 @@ type Gem struct {
 func (g *Gem) Sync(s *bits.Sync) {
 	s.Vec2(&g.Pos, 0, extent, 1.0/8)
 	s.Int(&g.Worth, 1, 5)
+}
+
+// Traits are what interest management sees of it.
+func (g *Gem) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Pos: place(g.Pos), Importance: 0.25}
 }
 
 func newGem(w *world.World, side float64) Gem {

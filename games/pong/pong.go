@@ -3,6 +3,7 @@ package pong
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -65,6 +66,12 @@ func (p *Paddle) Step(w *world.World, me world.ID) {
 		}
 	}
 	p.Y = det.Clamp(p.Y+float64(way*paddleSpeed*w.Seconds()), Reach, Height-Reach)
+}
+
+// Hints say where it is, and that it is what a player moves.
+func (p *Paddle) Hints(h *game.Hints) {
+	h.Place(&p.Y)
+	h.Body(2 * Reach)
 }
 
 // Ball is what it is all about.

@@ -3,6 +3,7 @@ package stack
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -65,6 +66,9 @@ func (b *Box) Sync(s *bits.Sync) {
 
 // Half is half the width.
 func (b *Box) Half() float64 { return float64(b.Size) / 4 }
+
+// Hints smooth how it turns.
+func (b *Box) Hints(h *game.Hints) { h.Heading(&b.Turn) }
 
 const (
 	gravity = 20.0

@@ -1,0 +1,196 @@
+package game
+
+import (
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Sight says who is shown what. The zero value shows everything to everyone. What the classes are like
+// to interest management, they say themselves: see Seen and Eye.
+type Sight struct {
+	// Reach is how far players see, in the world's units: they are shown their own things, what is
+	// for everyone, and what is within reach. For most games that is all there is to say.
+	Reach float64
+	// Rules, if set, make other rules than those of Reach: for players, and for those who watch
+	// (nil: the same).
+	Rules func() (players, spectators *interest.Rules)
+	// Index fits the search to the game.
+	Index interest.Options
+	// Views, if set, finds views by something else altogether, for each new world: for games whose
+	// interest depends on the map. The traits are those of the title's classes, for
+	// interest.NewFollower.
+	Views func(w *world.World, l Level, traits []interest.Part) (Views, error)
+}
+
+// Views finds what clients are shown of one world.
+type Views interface {
+	// Follow takes in what the last tick changed, before views are looked for.
+	Follow(w *world.World) error
+	// Sight says where to look for what a player is shown, and by which rules. The observer has the
+	// Player and RoundTrip of the client already, and the place from where it looked last; the rest is
+	// to be filled in. It is called from several goroutines at once, and must not change the world.
+	// Those who watch are world.Nobody.
+	Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules)
+}
+
+// leaveBeyond is how much further than it came into sight something goes out of it, as a part of the
+// reach: what walks along the edge does not flicker.
+const leaveBeyond = 0.05
+
+// rules are those of a reach, or of no bounds.
+func (s *Sight) rules() (players, spectators *interest.Rules) {
+	switch {
+	case s.Rules != nil:
+		players, spectators = s.Rules()
+	case s.Reach > 0:
+		players = &interest.Rules{Sources: []interest.Source{
+			&interest.Owned{Weight: 4}, &interest.Always{Weight: 0.5},
+			&interest.Radius{Enter: s.Reach, Leave: float64(s.Reach * (1 + leaveBeyond))},
+		}}
+	}
+	if players == nil {
+		players = &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}
+	}
+	if spectators == nil {
+		spectators = players
+	}
+	return players, spectators
+}
+
+// NewViews makes what finds views of a new world.
+func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if t.Sight.Views != nil {
+		return t.Sight.Views(w, l, t.traits())
+	}
+	o := t.Sight.Index
+	if o.Cell == 0 && t.Sight.Reach > 0 {
+		o.Cell = t.Sight.Reach
+	}
+	v := &views{index: interest.NewIndex(o)}
+	v.players, v.spectators = t.Sight.rules()
+	v.eyes = t.eyes()
+	v.follower = interest.NewFollower(v.index, t.traits()...)
+	return v, nil
+}
+
+// traits describe the title's classes to package interest: by their Traits methods, or by where their
+// places are.
+func (t *Title) traits() (parts []interest.Part) {
+	for i := range t.classes {
+		c := &t.classes[i]
+		switch {
+		case c.info == nil || c.info.State():
+		case c.seen:
+			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
+				if e, ok := w.Value(id).(Seen); ok {
+					return e.Traits(w, id)
+				}
+				return interest.Traits{Never: true}
+			}))
+		case len(c.place.Slots) > 0:
+			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
+				return interest.Traits{Pos: c.at(w, id)}
+			}))
+		}
+	}
+	return parts
+}
+
+// at is where an entity's image says that it is.
+func (c *class) at(w *world.World, id world.ID) (p det.Vec3) {
+	image := w.Image(id)
+	if image == nil {
+		return p
+	}
+	slots := c.info.Schema().Slots
+	for i, slot := range c.place.Slots {
+		x := float64(float64(image[slot]) * slots[slot].Scale)
+		switch i {
+		case 0:
+			p.X = x
+		case 1:
+			p.Y = x
+		case 2:
+			p.Z = x
+		}
+	}
+	return p
+}
+
+// eyes are the classes that players look through: those with the method Look, or else their body.
+func (t *Title) eyes() (list []*class) {
+	for i := range t.classes {
+		if c := &t.classes[i]; c.eye {
+			list = append(list, c)
+		}
+	}
+	for i := range t.classes {
+		if c := &t.classes[i]; c.body > 0 && len(list) == 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// views are those of a Sight itself. Where players look from is gathered once a tick.
+type views struct {
+	players, spectators *interest.Rules
+	index               *interest.Index
+	follower            *interest.Follower
+	eyes                []*class
+
+	looks []interest.Observer // by player
+	known []bool              // of which players there is one, by player
+}
+
+// Follow takes in what changed.
+func (v *views) Follow(w *world.World) error {
+	v.follower.Follow(w)
+	clear(v.known)
+	for _, c := range v.eyes {
+		for id := range w.Of(c.info.Number()) {
+			v.look(w, c, id)
+		}
+	}
+	return nil
+}
+
+func (v *views) look(w *world.World, c *class, id world.ID) {
+	p := w.Owner(id)
+	if p == world.Nobody {
+		return
+	}
+	for int(p) >= len(v.looks) {
+		v.looks, v.known = append(v.looks, interest.Observer{}), append(v.known, false)
+	}
+	o := interest.Observer{Pos: c.at(w, id)}
+	if c.eye {
+		e, ok := w.Value(id).(Eye)
+		if !ok {
+			return
+		}
+		o = e.Look(w, id)
+	}
+	v.looks[p], v.known[p] = o, true
+}
+
+// Sight says what a player is shown. Who watches looks over the shoulder of the first player there is.
+func (v *views) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
+	rules, from := v.players, int(p)
+	if p == world.Nobody {
+		rules = v.spectators
+		for from < len(v.known) && !v.known[from] {
+			from++
+		}
+	}
+	if from < len(v.known) && v.known[from] {
+		eye := v.looks[from]
+		eye.Player, eye.RoundTrip = o.Player, o.RoundTrip
+		*o = eye
+	}
+	return v.index, rules
+}

@@ -1,0 +1,238 @@
+package game
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Title is a game with all that a program must know of it to play, serve, join, mirror and measure
+// it. Game has no default; everything else is optional, and what the rules say already is not said
+// again. What belongs to one class stands with that class, in its methods; see Hints.
+//
+// A Title is made once and passed around by pointer. It must not be changed after its first use.
+type Title struct {
+	// Game is the rules.
+	Game *world.Game
+	// About is one line for lists of games: "two paddles and a ball".
+	About string
+	// Levels says which levels there are, and what a world starts from.
+	Levels Levels
+	// Sight says who is shown what. By default everyone is shown everything.
+	Sight Sight
+	// Bot makes a player that needs no one; see Bots. Different seeds play differently. By default a
+	// bot presses everything at random.
+	Bot func(seed uint64) Bot
+	// Screen draws the game, and Control makes commands of keys; see Controls. Without a Screen the
+	// game can be served and measured, but not played in a terminal.
+	Screen  Screen
+	Control func() Control
+	// Players is how many play along when someone plays alone: the rest are bots. Default: 1.
+	Players int
+	// Shots lets servers judge shots by what the shooter saw.
+	Shots Shots
+	// Tables are what the codec learned of the game from bots that played it (codec play).
+	Tables []byte
+	// NoRelay saves the bytes that the commands of other players take, for games that do not
+	// predict them.
+	NoRelay bool
+	// Client is the import path of a program for the browser, for a title that brings its own.
+	// By default the author's own program is compiled for the browser.
+	Client string
+
+	once    sync.Once
+	err     error
+	classes []class
+
+	protocols [3]protocol // by strategy
+}
+
+// A protocol is made when it is first needed.
+type protocol struct {
+	once sync.Once
+	made *replica.Protocol
+	err  error
+}
+
+// Name is what the game is called.
+func (t *Title) Name() string {
+	if t.Game == nil {
+		return ""
+	}
+	return t.Game.Name()
+}
+
+// Check lists all that is wrong with the title, or is nil: the rules' own mistakes, hints that point
+// nowhere or contradict each other, a first level that cannot be played. Whoever runs a title calls it;
+// an author's test should, too.
+func (t *Title) Check() error {
+	t.once.Do(func() {
+		t.err = t.examine()
+	})
+	return t.err
+}
+
+func (t *Title) examine() error {
+	if t == nil || t.Game == nil {
+		return errors.New("a title needs its rules: set Title.Game to what world.Define gave")
+	}
+	if err := t.Game.Err(); err != nil {
+		return err
+	}
+	var wrong []error
+	t.classes, wrong = readHints(t.Game)
+	if t.Players < 0 {
+		wrong = append(wrong, fmt.Errorf("Players is %d; give the number of players who play along, or 0", t.Players))
+	}
+	if !(t.Sight.Reach >= 0) {
+		wrong = append(wrong, fmt.Errorf("Sight.Reach is %v; give the distance that players see, or 0 for everything", t.Sight.Reach))
+	}
+	if t.Sight.Views != nil && (t.Sight.Reach > 0 || t.Sight.Rules != nil) {
+		wrong = append(wrong, errors.New("Sight.Views finds what is shown by itself; leave Reach and Rules empty, or Views"))
+	}
+	wrong = append(wrong, t.Screen.check(t)...)
+	wrong = append(wrong, t.Shots.check(t)...)
+	if len(wrong) == 0 {
+		wrong = append(wrong, t.try()...)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return fmt.Errorf("title %q: %w", t.Name(), err)
+	}
+	return nil
+}
+
+// try makes what servers and clients will, so that a mistake shows now and not when someone joins.
+func (t *Title) try() (wrong []error) {
+	if _, err := t.protocol(replica.Coeval); err != nil {
+		wrong = append(wrong, err)
+	}
+	if _, err := predict.New(t.Game, predict.Options{Player: 1, Classes: t.predict(), Keep: 8}); err != nil {
+		wrong = append(wrong, err)
+	}
+	if err := timeline.CheckMargins(t.Game, t.margins()); err != nil {
+		wrong = append(wrong, err)
+	}
+	return wrong
+}
+
+// Protocol is how servers and clients of the title understand each other. It is made once for each
+// strategy and shared by all of a program.
+func (t *Title) Protocol(s replica.Strategy) (*replica.Protocol, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	return t.protocol(s)
+}
+
+func (t *Title) protocol(s replica.Strategy) (*replica.Protocol, error) {
+	if int(s) >= len(t.protocols) {
+		return nil, fmt.Errorf("title %q: unknown strategy %v", t.Name(), s)
+	}
+	p := &t.protocols[s]
+	p.once.Do(func() {
+		p.made, p.err = replica.NewProtocol(t.Game, replica.Options{
+			Strategy: s, Tables: t.Tables, Classes: t.policies(), NoRelay: t.NoRelay,
+		})
+	})
+	return p.made, p.err
+}
+
+// Predict says how clients predict and smooth the title's classes: for predict.Options.
+func (t *Title) Predict() map[string]predict.Class {
+	if t.Check() != nil {
+		return nil
+	}
+	return t.predict()
+}
+
+// Margins say what copies of the title's world compare, and within which margin; see timeline.Margin.
+func (t *Title) Margins() []timeline.Margin {
+	if t.Check() != nil {
+		return nil
+	}
+	return t.margins()
+}
+
+// Shots lets a server judge shots by what the shooter saw, as games need that show others in the past.
+// The classes that can be rewound say so in their Hints.
+type Shots struct {
+	// Clear says whether one can shoot from one place to another at present: who has found cover is
+	// not hit where they stood before.
+	Clear func(w *world.World, from, to det.Vec3) bool
+	// Judge gives a world the past to judge by, for as long as that world is played. It holds for
+	// this world and not for its copies.
+	Judge func(w *world.World, past Past)
+	// Hits goes through the hits that happened in a world's tick: for measuring.
+	Hits func(w *world.World, yield func(Hit) bool)
+}
+
+// A Past says where a target was when the shooter saw it and pulled the trigger. It is not ok where the
+// target is to be looked for in the present.
+type Past func(shooter world.Player, target world.ID) (det.Vec3, bool)
+
+// A Hit is a player who was hit by another.
+type Hit struct {
+	By, Victim world.Player
+	// Direct says that it was by something that arrives at once, so that the shooter saw the victim
+	// in the sights.
+	Direct bool
+	Kill   bool
+}
+
+func (s *Shots) check(t *Title) (wrong []error) {
+	rewinds := false
+	for i := range t.classes {
+		rewinds = rewinds || t.classes[i].rewinds
+	}
+	switch {
+	case s.Judge != nil && !rewinds:
+		wrong = append(wrong, errors.New("Shots.Judge is given, but no class can be rewound: call h.Rewind() in the Hints of those that can be shot at"))
+	case s.Judge == nil && rewinds:
+		wrong = append(wrong, errors.New("a class says h.Rewind(), but Shots.Judge does not use it: set it, or leave Rewind out"))
+	}
+	return wrong
+}
+
+// Rewound are the classes that can be rewound, each with the field that is its place: for
+// predict.RewindOptions. It is empty where shots are judged by the present.
+func (t *Title) Rewound() map[string]string {
+	if t.Check() != nil || t.Shots.Judge == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for i := range t.classes {
+		if c := &t.classes[i]; c.rewinds {
+			out[c.info.Name()] = c.place.Path
+		}
+	}
+	return out
+}
+
+// Body is the class that a player moves about in, and how wide one is. It is not ok where no class
+// says so.
+func (t *Title) Body() (class *world.ClassInfo, width float64, ok bool) {
+	if t.Check() != nil {
+		return nil, 0, false
+	}
+	for i := range t.classes {
+		if c := &t.classes[i]; c.body > 0 {
+			return c.info, c.body, true
+		}
+	}
+	return nil, 0, false
+}
+
+// Place is the field that says where an entity of a class is, if there is one.
+func (t *Title) Place(class int) (world.Field, bool) {
+	if t.Check() != nil || class < 0 || class >= len(t.classes) {
+		return world.Field{}, false
+	}
+	p := t.classes[class].place
+	return p, len(p.Slots) > 0
+}

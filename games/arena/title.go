@@ -1,0 +1,157 @@
+package arena
+
+import (
+	"strings"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Title is the arena as programs run it.
+var Title = &game.Title{
+	Game:  Game,
+	About: "a shooter seen from above; arrows walk and aim, space fires; the level is a map: " + strings.Join(levelNames(), ", "),
+	Levels: game.Levels{
+		Names: levelNames(), Settings: LevelSettings, Read: mapName, Endless: endless,
+	},
+	Sight: game.Sight{Views: func(_ *world.World, _ game.Level, traits []interest.Part) (game.Views, error) {
+		return NewInterest(traits), nil
+	}},
+	Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) Command { return NewBot(seed).Think }),
+	Screen: game.Screen{Width: ViewWidth, Height: ViewHeight, Draw: func(w *world.World, me world.Player, put func(x, y float64, c rune)) {
+		if me == world.Nobody {
+			me = Star(w, world.Nobody)
+		}
+		DrawFor(w, me, put)
+	}},
+	Control: game.Controls(func() func(game.Keys) Command {
+		var pad Pad
+		return func(k game.Keys) Command { return pad.Keys(k.Left, k.Right, k.Up, k.Down, k.Fire) }
+	}),
+	Players: 4,
+	Shots: game.Shots{
+		Clear: func(w *world.World, from, to det.Vec3) bool {
+			var s Scene
+			return !s.Look(w) || s.Clear(flat(from), flat(to))
+		},
+		Judge: func(w *world.World, past game.Past) {
+			Rewind(w, func(_ *world.World, shooter world.Player, target world.ID) (det.Vec2, bool) {
+				p, ok := past(shooter, target)
+				return flat(p), ok
+			})
+		},
+		Hits: hits,
+	},
+	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
+}
+
+func flat(p det.Vec3) det.Vec2 { return det.Vec2{X: p.X, Y: p.Y} }
+
+// levelNames lists the maps that come with the game, the one to begin with first. Their files are named
+// as they are; no map is parsed before it is needed.
+func levelNames() []string {
+	names := []string{DefaultMap}
+	files, _ := builtin.ReadDir("maps") // they are part of the program
+	for _, f := range files {
+		if n := strings.TrimSuffix(f.Name(), ".txt"); n != DefaultMap {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// mapName looks at the text of a map that someone brings.
+func mapName(text []byte) (string, error) {
+	m, err := Parse(text)
+	if err != nil {
+		return "", err
+	}
+	return m.Name, nil
+}
+
+// LevelSettings makes the settings of a world from a level, whose data is the text of a map, or which
+// names one that comes with the game.
+func LevelSettings(l game.Level) (world.Settings, error) {
+	if len(l.Data) == 0 {
+		name := l.Name
+		if name == "" {
+			name = DefaultMap
+		}
+		return Settings(name, Options{})
+	}
+	m, err := Parse(l.Data)
+	if err != nil {
+		return world.Settings{}, err
+	}
+	Register(m)
+	settings, err := Settings(DefaultMap, Options{})
+	if err != nil {
+		return settings, err
+	}
+	if match := matchOf(settings.States); match != nil {
+		match.Rotation[0] = m.Hash() // a map that was sent may have the name of one that is here
+	}
+	return settings, nil
+}
+
+// endless takes the end of rounds away.
+func endless(s *world.Settings) {
+	if match := matchOf(s.States); match != nil {
+		match.Kills, match.Time = 0, 0
+	}
+}
+
+func matchOf(states []bits.Syncer) *Match {
+	for _, state := range states {
+		if match, ok := state.(*Match); ok {
+			return match
+		}
+	}
+	return nil
+}
+
+// hits lists who was hit in a world's tick.
+func hits(w *world.World, yield func(game.Hit) bool) {
+	for e, d := range world.Events[Damaged](w) {
+		h := game.Hit{By: d.By, Victim: w.Owner(e.About), Direct: d.Weapon == Rail}
+		if f := world.Get[Fighter](w, e.About); f != nil {
+			h.Kill = !f.Alive()
+		}
+		if !yield(h) {
+			return
+		}
+	}
+}
+
+// Star is the player to watch: the one that is watched already, for as long as they live, so that the
+// view does not jump about; then who has killed the most of those alive. Where no one is, it is the
+// same as before, and the place where they fell.
+func Star(w *world.World, now world.Player) world.Player {
+	star, most := now, 0
+	for id, f := range world.All[Fighter](w) {
+		p := w.Owner(id)
+		if p == world.Nobody || !f.Alive() {
+			continue
+		}
+		if p == now {
+			return now
+		}
+		if kills := kills(w, p); star == now || kills > most {
+			star, most = p, kills
+		}
+	}
+	return star
+}
+
+// kills is what the score board says of a player.
+func kills(w *world.World, p world.Player) int {
+	for id, s := range world.All[Sheet](w) {
+		if w.Owner(id) == p {
+			return s.Kills
+		}
+	}
+	return 0
+}
