@@ -71,12 +71,19 @@ func (g *guest) encode(c *crowd) (entities int) {
 // some send an entity more often than others; reliable messages are counted apart.
 func BenchmarkEncode(b *testing.B) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
-		b.Run(strategy.String(), func(b *testing.B) { benchmarkEncode(b, strategy) })
+		b.Run(strategy.String(), func(b *testing.B) { benchmarkEncode(b, Options{Strategy: strategy}) })
 	}
 }
 
-func benchmarkEncode(b *testing.B, strategy Strategy) {
-	c := newCrowd(b, Options{Strategy: strategy}, 60, 60)
+// BenchmarkWithheld is the same where changes of walkers may stay untold: compare ns/op and
+// B/snapshot, since what is not told takes time and is not counted as an entity.
+func BenchmarkWithheld(b *testing.B) {
+	b.Run("beyond", func(b *testing.B) { benchmarkEncode(b, Options{Classes: walkerBeyond}) })
+	b.Run("takenover", func(b *testing.B) { benchmarkEncode(b, Options{Classes: walkerTakenOver}) })
+}
+
+func benchmarkEncode(b *testing.B, o Options) {
+	c := newCrowd(b, o, 60, 60)
 	b.ReportAllocs()
 	b.ResetTimer()
 	entities, bytes, told, snapshots := 0, 0, 0, 0

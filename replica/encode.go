@@ -237,6 +237,7 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 	}
 	r.sends++
 	r.told, r.number, r.packet, r.tick, r.waiting = r.want, e.number, f.packet, f.tick, 0
+	r.unsaid = false
 	r.under++
 	e.sends = r.sends
 	f.entries = append(f.entries, e)

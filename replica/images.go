@@ -22,6 +22,7 @@ type slot struct {
 	unique uint32       // tells apart those that had this slot one after another; 0 if it is free
 	class  int32
 	number uint32 // of the newest image
+	taken  uint32 // the image from which on clients go on by themselves; 0 if they do not
 	fields int32
 	seen   uint64 // the publication that last found it in the world
 	origin world.Name
@@ -144,6 +145,17 @@ func (s *slot) release(number uint32) {
 			s.pinned = s.pinned[:last]
 			return
 		}
+	}
+}
+
+// takeOver notes whether clients go on by themselves from the newest image on. With anew, those who
+// hold an older one do not.
+func (s *slot) takeOver(yes, anew bool) {
+	switch {
+	case !yes:
+		s.taken = 0
+	case anew || s.taken == 0:
+		s.taken = s.number
 	}
 }
 

@@ -68,7 +68,8 @@ func (b *Publisher) PublishLeading(w *world.World, l Leading) error {
 			return err
 		}
 	}
-	b.publish(w, !l.Again && b.world == w && w.Tick() == b.tick+1)
+	onward := !l.Again && b.world == w && w.Tick() == b.tick+1
+	b.publish(w, onward, onward)
 	log.leading = true
 	for i := range l.Events {
 		switch h := &l.Events[i]; h.What {

@@ -187,12 +187,16 @@ func TestRelayedCommands(t *testing.T) {
 // All that a server does for its clients in a tick allocates nothing once it
 // has been going for a while.
 func TestNoAllocations(t *testing.T) {
-	c := newCrowd(t, Options{}, 40, 40)
-	for range 2000 {
-		c.advance()
-	}
-	if n := testing.AllocsPerRun(300, func() { c.advance() }); n > 0.5 {
-		t.Errorf("%.1f allocations a tick", n)
+	for name, classes := range map[string]map[string]Policy{
+		"plain": nil, "beyond": walkerBeyond, "taken over": walkerTakenOver,
+	} {
+		c := newCrowd(t, Options{Classes: classes}, 40, 40)
+		for range 2000 {
+			c.advance()
+		}
+		if n := testing.AllocsPerRun(300, func() { c.advance() }); n > 0.5 {
+			t.Errorf("%s: %.1f allocations a tick", name, n)
+		}
 	}
 }
 

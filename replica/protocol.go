@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	mathbits "math/bits"
 	"slices"
 
@@ -60,14 +61,30 @@ func ParseStrategy(name string) (Strategy, error) {
 
 // A Policy says how entities of a class are sent. The zero Policy sends each
 // change in the next snapshot.
+//
+// Interval, Far, Beyond, Takeover and TakenOver let a client fall behind: what it is not told of may
+// have changed, and is not listed as deferred. A client that predicts such a class has to know that,
+// by predict.Class.Sparse; package game sets both from what the class says of itself.
 type Policy struct {
 	// Interval is the least number of ticks between two updates of an entity, and Far the least for one of low priority; between the two it
 	// grows as the priority falls from 1 to a tenth. Such an entity may be behind without being listed as deferred.
 	Interval, Far world.Tick
+	// Beyond sends an entity again only once one of these fields differs by more than its threshold
+	// from what the client was told, or any other field or the owner differs at all. The whole image
+	// is sent then. What stays within all thresholds may stay untold for as long as it does: small
+	// changes add up, but what comes to rest close to where the client was told it is stays there.
+	// With Interval, an update has to wait for both.
+	Beyond []Threshold
 	// Takeover stops all updates of an entity once the client holds an image of it: from there the client's own simulation is good enough.
 	Takeover bool
-	// Beyond and TakenOver are what the next commit brings.
-	Beyond    []Threshold
+	// TakenOver is asked whether clients go on with an entity by themselves from its present image
+	// on, as with one that is dying: Takeover for a class whose entities differ. A client that was
+	// told an image for which the answer was true is told no more until the answer is false, the
+	// owner changes, or the entity is removed.
+	//
+	// The Publisher asks once for every image that it publishes, and for those of a world that was
+	// taken back once more; not when the image stays as it is. The answer must depend on the world
+	// alone, and nothing may be changed.
 	TakenOver func(w *world.World, id world.ID) bool
 	// Reckon predicts the class's images in integers, for the codec: see package reckon.
 	Reckon func(h *codec.History, now []int32)
@@ -76,12 +93,6 @@ type Policy struct {
 	Rates map[string]string
 	// Kinds corrects what the codec takes a field for, by its name in the class's schema.
 	Kinds map[string]codec.Kind
-}
-
-// A Threshold is how much a field may change untold.
-type Threshold struct {
-	Field string
-	By    float64
 }
 
 // Protocol is what a game and its options come to: how every class, command
@@ -106,6 +117,8 @@ type class struct {
 	fields int
 	schema *bits.Schema
 	policy Policy
+	beyond *thresholds // nil if the policy has none
+	sparse bool        // changes may stay untold
 	parts  []part
 }
 
@@ -117,7 +130,7 @@ type part struct {
 }
 
 // NewProtocol makes the protocol of a game. It fails where the game is wrong,
-// or the options speak of what it does not have.
+// or the options speak of what it does not have; all that is wrong with policies is reported together.
 func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -125,22 +138,26 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	p := &Protocol{game: g, options: o, commands: -1}
 	schema := &codec.Schema{Name: g.Name()}
 	known := map[string]bool{}
+	var wrong []error
 	for _, c := range g.Classes() {
 		known[c.Name()] = true
 		if err := p.add(schema, c.Name(), c.Schema(), o.Classes[c.Name()]); err != nil {
-			return nil, err
+			wrong = append(wrong, err)
 		}
 	}
-	for name := range o.Classes {
+	for _, name := range slices.Sorted(maps.Keys(o.Classes)) {
 		if !known[name] {
-			return nil, fmt.Errorf("replica: options for class %q, which the game %s does not have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known)))
+			wrong = append(wrong, fmt.Errorf("replica: options for class %q, which the game %s does not have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known))))
 		}
 	}
 	if c := g.Commands(); c != nil {
 		p.commands = len(p.classes)
 		if err := p.add(schema, "command", c, Policy{}); err != nil {
-			return nil, err
+			wrong = append(wrong, err)
 		}
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
 	}
 	if len(schema.Classes) == 0 {
 		return nil, fmt.Errorf("replica: the game %s has no classes, so there is nothing to send", g.Name())
@@ -211,6 +228,16 @@ func (p *Protocol) sum() uint64 {
 		number(uint64(c.policy.Far))
 		if c.policy.Takeover {
 			number(1)
+		}
+	}
+	// What came later is added where it is used, so that other protocols keep their hash.
+	for i := range p.classes {
+		c := &p.classes[i]
+		if c.policy.TakenOver != nil {
+			fmt.Fprintf(h, "taken over %d\n", i)
+		}
+		for _, b := range c.policy.Beyond {
+			fmt.Fprintf(h, "beyond %d %q %x\n", i, b.Field, math.Float64bits(b.By))
 		}
 	}
 	return h.Sum64()

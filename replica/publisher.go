@@ -64,7 +64,7 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 			b.starts[id] = startImage{slices.Clone(w.Image(id)), w.Owner(id)}
 		}
 	}
-	b.publish(w, false)
+	b.publish(w, false, false)
 	b.events.keep(w)
 	b.startHash = startHash(w)
 	return b, nil
@@ -78,7 +78,8 @@ func (b *Publisher) Publish(w *world.World) error {
 		return err
 	}
 	// Only if the world made exactly one step since then does it know what changed.
-	b.publish(w, b.world == w && w.Tick() == b.tick+1)
+	onward := b.world == w && w.Tick() > b.tick
+	b.publish(w, onward && w.Tick() == b.tick+1, onward)
 	b.events.take(w, b.count)
 	b.events.tidy(w, b.count)
 	return nil
@@ -101,7 +102,8 @@ func (b *Publisher) Protocol() *Protocol { return b.protocol }
 func (b *Publisher) World() *world.World { return b.world }
 
 // publish takes the images of what changed. It trusts the world to know what that is, or compares everything.
-func (b *Publisher) publish(w *world.World, trust bool) {
+// If the world did not go onward from what was published last, what clients took over may be other than what they hold.
+func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	b.count++
 	if !trust {
 		b.jumps++
@@ -109,6 +111,7 @@ func (b *Publisher) publish(w *world.World, trust bool) {
 	}
 	b.world, b.tick = w, w.Tick()
 	for class, info := range b.protocol.game.Classes() {
+		takenOver := b.protocol.classes[class].policy.TakenOver
 		for id := range w.Of(class) {
 			at := b.lookup(id)
 			if at >= 0 && trust && !w.Changed(id) {
@@ -126,12 +129,22 @@ func (b *Publisher) publish(w *world.World, trust bool) {
 			s := &b.slots[at]
 			s.seen = b.count
 			image, owner := w.Image(id), w.Owner(id)
+			anew := !onward
 			if s.number != 0 {
-				if m, old := s.now(); m.owner == owner && slices.Equal(old, image) {
+				m, old := s.now()
+				if m.owner != owner {
+					anew = true
+				} else if slices.Equal(old, image) {
+					if takenOver != nil && anew {
+						s.takeOver(takenOver(w, id), anew)
+					}
 					continue
 				}
 			}
 			s.push(uint32(b.count), owner, image)
+			if takenOver != nil {
+				s.takeOver(takenOver(w, id), anew)
+			}
 		}
 	}
 	b.publishCommands(w)

@@ -1,7 +1,10 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -12,10 +15,17 @@ import (
 // the rates of which.
 func (p *Protocol) add(s *codec.Schema, name string, from *bits.Schema, policy Policy) error {
 	c := class{name: name, fields: len(from.Slots), schema: from, policy: policy}
-	fields, err := codecFields(from, policy)
-	if err != nil {
-		return fmt.Errorf("replica: class %s: %w", name, err)
+	fields, wrong := codecFields(from, policy)
+	beyond, more := newThresholds(policy.Beyond, from)
+	c.beyond, wrong = beyond, append(wrong, more...)
+	if policy.Takeover && policy.TakenOver != nil {
+		wrong = append(wrong, errors.New("it has both Takeover and TakenOver; leave out Takeover "+
+			"if it depends on the entity, and otherwise TakenOver"))
 	}
+	if len(wrong) > 0 {
+		return wrongClass(name, wrong)
+	}
+	c.sparse = policy.Interval > 0 || policy.Takeover || policy.TakenOver != nil || c.beyond != nil
 	if len(fields) == 0 {
 		fields = []codec.Field{{Name: "nothing", Rate: -1}} // a class needs one; it is zero
 	}
@@ -48,6 +58,14 @@ func (p *Protocol) add(s *codec.Schema, name string, from *bits.Schema, policy P
 	return nil
 }
 
+// wrongClass says of which class each error is.
+func wrongClass(name string, wrong []error) error {
+	for i, err := range wrong {
+		wrong[i] = fmt.Errorf("replica: class %s: %w", name, err)
+	}
+	return errors.Join(wrong...)
+}
+
 // cut says where a part that begins at a field ends: not inside of a rotation.
 func cut(fields []codec.Field, at int) int {
 	end := min(at+codec.MaxFields, len(fields))
@@ -59,9 +77,9 @@ func cut(fields []codec.Field, at int) int {
 	return end
 }
 
-// codecFields translates slots to the codec's fields.
-func codecFields(s *bits.Schema, policy Policy) ([]codec.Field, error) {
-	fields := make([]codec.Field, len(s.Slots))
+// codecFields translates slots to the codec's fields, and says what is wrong with the policy.
+func codecFields(s *bits.Schema, policy Policy) (fields []codec.Field, wrong []error) {
+	fields = make([]codec.Field, len(s.Slots))
 	index := make(map[string]int, len(fields))
 	for i := range s.Slots {
 		slot := &s.Slots[i]
@@ -71,18 +89,21 @@ func codecFields(s *bits.Schema, policy Policy) ([]codec.Field, error) {
 		}
 		index[slot.Name] = i
 	}
-	for name, kind := range policy.Kinds {
+	for _, name := range slices.Sorted(maps.Keys(policy.Kinds)) {
 		i, ok := index[name]
 		if !ok {
-			return nil, fmt.Errorf("there is no field %q to have a kind; there are %s", name, names(s))
+			wrong = append(wrong, fmt.Errorf("there is no field %q to have a kind; there are %s", name, names(s)))
+			continue
 		}
-		fields[i].Kind = kind
+		fields[i].Kind = policy.Kinds[name]
 	}
-	for name, rate := range policy.Rates {
+	for _, name := range slices.Sorted(maps.Keys(policy.Rates)) {
+		rate := policy.Rates[name]
 		i, ok := index[name]
 		j, ok2 := index[rate]
 		if !ok || !ok2 {
-			return nil, fmt.Errorf("there are no fields %q and %q to be a number and its rate; there are %s", name, rate, names(s))
+			wrong = append(wrong, fmt.Errorf("there are no fields %q and %q to be a number and its rate; there are %s", name, rate, names(s)))
+			continue
 		}
 		fields[i].Rate, fields[j].Kind = j, codec.Velocity
 		if fields[i].Kind == codec.Discrete || fields[i].Kind == codec.Number {
@@ -92,7 +113,7 @@ func codecFields(s *bits.Schema, policy Policy) ([]codec.Field, error) {
 	if policy.Rates == nil {
 		pair(fields, index)
 	}
-	return fields, nil
+	return fields, wrong
 }
 
 func names(s *bits.Schema) string {

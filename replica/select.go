@@ -104,8 +104,30 @@ func (p *Policy) interval(priority float32) uint32 {
 // waits says whether a change of an entity that the client was told of is not
 // to be told yet.
 func (s *Sender) waits(r *record, sl *slot) bool {
-	policy := &s.pub.protocol.classes[sl.class].policy
-	return policy.Interval > 0 && age(uint32(s.pub.tick), r.tick) < policy.interval(r.priority) || policy.Takeover && s.owned(r, sl)
+	c := &s.pub.protocol.classes[sl.class]
+	return c.sparse && s.withheld(c, r, sl)
+}
+
+// withheld says what waits does, of a class whose changes may stay untold. What is under way counts
+// as told: if it is lost, the entity is told again as it is by then, whatever its policy.
+func (s *Sender) withheld(c *class, r *record, sl *slot) bool {
+	p := &c.policy
+	switch {
+	case p.Interval > 0 && age(uint32(s.pub.tick), r.tick) < p.interval(r.priority):
+		return true
+	case p.Takeover && s.owned(r, sl):
+		return true
+	case r.unsaid:
+		return false
+	case sl.taken != 0 && int32(r.number-sl.taken) >= 0:
+		return true
+	case c.beyond != nil:
+		m, image := sl.now()
+		// An image that is no longer kept cannot be compared with. Then the entity is told once more.
+		before, told := sl.find(r.number)
+		return before != nil && before.owner == m.owner && c.beyond.within(image, told)
+	}
+	return false
 }
 
 // owned says whether the owner is still the one that the client was told: a

@@ -205,7 +205,7 @@ func (s *Sender) oversize(h int32) {
 	sl := &s.pub.slots[r.slot]
 	if r.want == held {
 		s.ledger.Classes[sl.class].Oversize++
-		r.number = sl.number
+		r.number, r.unsaid = sl.number, true
 	}
 	r.told = r.want
 	s.stale = true
