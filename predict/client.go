@@ -72,7 +72,6 @@ type Client struct {
 	shown  *world.World
 	seen   float64 // the moment of the past that is shown of others
 	plain  *world.World
-	levels *world.World // for finding out which part of a command is repeated
 	lone   *world.World // for what is predicted by itself
 
 	notices notices
@@ -139,7 +138,7 @@ func New(g *world.Game, o Options) (*Client, error) {
 	if seen != len(o.Classes) {
 		return nil, errors.New("predict: Options.Classes names a class that the game does not have; look at Game.Classes")
 	}
-	for _, w := range []**world.World{&c.truth, &c.before, &c.shown, &c.plain, &c.levels, &c.lone} {
+	for _, w := range []**world.World{&c.truth, &c.before, &c.shown, &c.plain, &c.lone} {
 		var err error
 		if *w, err = g.New(o.Settings); err != nil {
 			return nil, err
@@ -172,7 +171,7 @@ func (c *Client) states(start *world.World) error {
 			continue
 		}
 		for id := range start.Of(i) {
-			for _, w := range []*world.World{c.truth, c.shown, c.plain, c.levels, c.lone} {
+			for _, w := range []*world.World{c.truth, c.shown, c.plain, c.lone} {
 				if err := w.Put(id, start.Entry(id), start.Image(id)); err != nil {
 					return err
 				}

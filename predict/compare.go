@@ -176,7 +176,7 @@ func (c *Client) prime(u *replica.Update) {
 		if c.classes[id.Class()].info.State() {
 			return
 		}
-		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before, c.levels) {
+		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before) {
 			if !w.Has(id) && w.Put(id, u.Entry, u.Image) == nil {
 				w.Drop(id)
 			}
@@ -363,16 +363,11 @@ func (c *Client) relay(s *replica.Snapshot) {
 	}
 }
 
-// level makes in c.a what is left of a command when it is repeated, by letting an empty world do so.
+// level makes in c.a what is left of a command when it is repeated.
 func (c *Client) level(r *replica.Relayed) bool {
 	in := c.past.scratch
 	in.Reset()
-	if in.GiveImage(r.Player, r.Image) != nil || c.levels.CopyFrom(c.plain) != nil {
-		return false
-	}
-	_ = c.levels.Step(in) // what the game makes of an empty world is of no interest
-	_ = c.levels.Step(nil)
-	return c.levels.CommandImage(r.Player, c.a)
+	return in.GiveImage(r.Player, r.Image) == nil && in.Repeat(r.Player) && in.Image(r.Player, c.a)
 }
 
 func (c *Client) fail(err error) {

@@ -172,3 +172,20 @@ func BenchmarkSpawnRemove(b *testing.B) {
 		w.tables[0].bury()
 	}
 }
+
+// BenchmarkRepeat is what finding the levels of a command from its image costs.
+func BenchmarkRepeat(b *testing.B) {
+	in := arena.NewInputs()
+	image := make([]int32, len(arena.Commands().Slots))
+	if err := Give(in, 1, steer{Aim: 1, Thrust: 9, Fire: true}); err != nil || !in.Image(1, image) {
+		b.Fatal(err)
+	}
+	levels := make([]int32, len(image))
+	b.ReportAllocs()
+	for b.Loop() {
+		in.Reset()
+		if in.GiveImage(1, image) != nil || !in.Repeat(1) || !in.Image(1, levels) {
+			b.Fatal("there is no command")
+		}
+	}
+}

@@ -166,6 +166,16 @@ func (in *Inputs) Image(p Player, image []int32) bool {
 	return c != nil && in.game.commands.layout.Pack(&in.sync, c, image) == nil
 }
 
+// Repeat makes a player's command what is left of it when the next one is missing and it is used again:
+// its levels, without its edges. It says whether there is one.
+func (in *Inputs) Repeat(p Player) bool {
+	i, found := slices.BinarySearch(in.players, p)
+	if found {
+		in.row.repeat(i)
+	}
+	return found
+}
+
 // verdict takes a command back that could not be read.
 func (in *Inputs) verdict(i int, err error) error {
 	if err != nil {

@@ -314,3 +314,43 @@ func TestStepAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a hash", n)
 	}
 }
+
+// TestRepeatIsWhatAWorldRepeats: what Repeat leaves of a command is what a world uses when none comes.
+func TestRepeatIsWhatAWorldRepeats(t *testing.T) {
+	n := len(arena.Commands().Slots)
+	alone, repeated := make([]int32, n), make([]int32, n)
+	inputs := RandomInputs(arena, 5, 3)
+	in := arena.NewInputs()
+	edges := 0
+	for tick := Tick(1); tick < 300; tick++ {
+		inputs(tick, in)
+		w := newArena(t, Settings{Partial: true})
+		if err := w.Step(in); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Step(nil); err != nil {
+			t.Fatal(err)
+		}
+		for p := Player(0); p < 5; p++ {
+			was, there := Given[steer](in, p)
+			if got := in.Repeat(p); got != there {
+				t.Fatalf("tick %d: Repeat of player %d says %v", tick, p, got)
+			}
+			if !there {
+				continue
+			}
+			if !in.Image(p, alone) || !w.CommandImage(p, repeated) || !slices.Equal(alone, repeated) {
+				t.Fatalf("tick %d, player %d: %v, and a world repeats %v", tick, p, alone, repeated)
+			}
+			if was.Fire {
+				edges++
+			}
+		}
+	}
+	if edges < 10 {
+		t.Errorf("only %d commands had an edge", edges)
+	}
+	if Define("silent", Class[plainRock]()).NewInputs().Repeat(1) {
+		t.Error("a game without commands repeats one")
+	}
+}

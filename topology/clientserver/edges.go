@@ -10,23 +10,20 @@ import (
 // A command that comes too late is of no use, except for its edges: a shot, a line of chat, of which the player knows that it was made. They wait here, and become part of the next
 // commands that are used, one of a kind in each: so no one does more by being late than one edge a tick. What has waited for longer than Limits.Late is given up.
 
-// An edger finds the edges in commands. What they are, the game's types say; so it lets an empty world repeat a command, and looks at what is left.
+// An edger finds the edges in commands: what is not left of one when it is repeated.
 type edger struct {
-	world, plain *world.World
-	in           *world.Inputs
-	slots        []bits.Slot
-	levels       []int32
-	trial        []int32
+	in     *world.Inputs
+	slots  []bits.Slot
+	levels []int32
+	trial  []int32
 }
 
 func newEdger(g *world.Game) (*edger, error) {
-	e := &edger{in: g.NewInputs(), slots: g.Commands().Slots}
-	e.levels, e.trial = make([]int32, len(e.slots)), make([]int32, len(e.slots))
-	var err error
-	if e.plain, err = g.New(world.Settings{Partial: true}); err != nil {
+	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	e.world = e.plain.Clone()
+	e := &edger{in: g.NewInputs(), slots: g.Commands().Slots}
+	e.levels, e.trial = make([]int32, len(e.slots)), make([]int32, len(e.slots))
 	return e, nil
 }
 
@@ -34,12 +31,7 @@ func newEdger(g *world.Game) (*edger, error) {
 func (e *edger) level(image []int32) bool {
 	const anyone = 1
 	e.in.Reset()
-	if e.in.GiveImage(anyone, image) != nil || e.world.CopyFrom(e.plain) != nil {
-		return false
-	}
-	_ = e.world.Step(e.in) // what the game makes of an empty world is of no interest
-	_ = e.world.Step(nil)
-	return e.world.CommandImage(anyone, e.levels)
+	return e.in.GiveImage(anyone, image) == nil && e.in.Repeat(anyone) && e.in.Image(anyone, e.levels)
 }
 
 // split numbers the edges of a command, from 1: part says for each number of the image to which it belongs. Fields of which one is there only with another, such as a text
