@@ -36,8 +36,8 @@ func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part
 }
 
 // PartOf gives the traits of entities of a class by its number in the game, as ClassInfo.Number has
-// it, for programs that know their classes as numbers and not as types. An Owner that is left out is
-// the one that the world knows. A part of a class that the game does not have describes nothing.
+// it, for programs that know their classes as numbers and not as types. An Owner that is left out
+// is the one that the world knows. A part of a class that the game does not have describes nothing.
 func PartOf(class int, traits func(w *world.World, id world.ID) Traits) Part {
 	return Part{true, class, func(w *world.World, id world.ID) (Traits, bool) {
 		return traits(w, id), true

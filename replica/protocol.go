@@ -62,9 +62,9 @@ func ParseStrategy(name string) (Strategy, error) {
 // A Policy says how entities of a class are sent. The zero Policy sends each
 // change in the next snapshot.
 //
-// Interval, Far, Beyond, Takeover and TakenOver let a client fall behind: what it is not told of may
-// have changed, and is not listed as deferred. A client that predicts such a class has to know that,
-// by predict.Class.Sparse; package game sets both from what the class says of itself.
+// Interval, Far, Beyond, Takeover and TakenOver let a client fall behind: what it is not told of
+// may have changed, and is not listed as deferred. A client that predicts such a class has to know
+// that, by predict.Class.Sparse; package game sets both from what the class says of itself.
 type Policy struct {
 	// Interval is the least number of ticks between two updates of an entity, and Far the least for one of low priority; between the two it
 	// grows as the priority falls from 1 to a tenth. Such an entity may be behind without being listed as deferred.
@@ -130,7 +130,8 @@ type part struct {
 }
 
 // NewProtocol makes the protocol of a game. It fails where the game is wrong,
-// or the options speak of what it does not have; all that is wrong with policies is reported together.
+// or the options speak of what it does not have. All that is wrong with policies is reported
+// together.
 func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -147,7 +148,8 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Classes)) {
 		if !known[name] {
-			wrong = append(wrong, fmt.Errorf("replica: options for class %q, which the game %s does not have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known))))
+			wrong = append(wrong, fmt.Errorf("replica: options for class %q, which the game %s does not "+
+				"have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known))))
 		}
 	}
 	if c := g.Commands(); c != nil {

@@ -102,7 +102,8 @@ func (b *Publisher) Protocol() *Protocol { return b.protocol }
 func (b *Publisher) World() *world.World { return b.world }
 
 // publish takes the images of what changed. It trusts the world to know what that is, or compares everything.
-// If the world did not go onward from what was published last, what clients took over may be other than what they hold.
+// If the world did not go onward from what was published last, what clients hold of entities that
+// they took over may never have been.
 func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	b.count++
 	if !trust {

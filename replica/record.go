@@ -12,7 +12,7 @@ type record struct {
 	told  uint8 // what the newest packet says that is not known to be lost
 	bound bool  // the client knows which entity the handle stands for
 
-	unsaid bool // the image that counts as told last fits no packet, so the client has never heard of it
+	unsaid bool // the image that counts as told last fits no packet, and was never sent
 
 	under  uint16 // packets under way that speak of it
 	number uint32 // the image that was told last

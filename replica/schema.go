@@ -92,7 +92,8 @@ func codecFields(s *bits.Schema, policy Policy) (fields []codec.Field, wrong []e
 	for _, name := range slices.Sorted(maps.Keys(policy.Kinds)) {
 		i, ok := index[name]
 		if !ok {
-			wrong = append(wrong, fmt.Errorf("there is no field %q to have a kind; there are %s", name, names(s)))
+			wrong = append(wrong, fmt.Errorf("there is no field %q to have a kind; there are %s",
+				name, names(s)))
 			continue
 		}
 		fields[i].Kind = policy.Kinds[name]
@@ -102,7 +103,8 @@ func codecFields(s *bits.Schema, policy Policy) (fields []codec.Field, wrong []e
 		i, ok := index[name]
 		j, ok2 := index[rate]
 		if !ok || !ok2 {
-			wrong = append(wrong, fmt.Errorf("there are no fields %q and %q to be a number and its rate; there are %s", name, rate, names(s)))
+			wrong = append(wrong, fmt.Errorf("there are no fields %q and %q to be a number and its rate; "+
+				"there are %s", name, rate, names(s)))
 			continue
 		}
 		fields[i].Rate, fields[j].Kind = j, codec.Velocity

@@ -23,7 +23,8 @@ type deathwatch struct {
 	runs  int
 }
 
-// run is a walker that is taken over: the images since it is, by the same owner and in the same world.
+// run is a walker that is taken over: the images since then, of one owner and in a world that was
+// not taken back.
 type run struct {
 	owner  world.Player
 	images [][]int32
@@ -69,8 +70,9 @@ func (d *deathwatch) wrong(g *guest, behind *int) string {
 	return g.wrong()
 }
 
-// Under loss, duplication and reordering, of a world that may be taken back, a client ends up with an
-// image of each entity that it takes over from the time since it does, and with everything else as it is.
+// Under loss, duplication and reordering, of a world that may be taken back, a client ends up with
+// an image of each entity that it takes over from the time since it does, and with everything else
+// as it is.
 func TestTakenOverUnderLoss(t *testing.T) {
 	ticks, behind, runs, rollbacks := 240, 0, 0, 0
 	if testing.Short() {
@@ -203,7 +205,7 @@ func (g *stage) step() {
 	}
 }
 
-// tell makes a snapshot and says whether it speaks of the actor. A packet that is lost is known to be.
+// tell makes a snapshot and says whether it speaks of the actor. The verdict comes at once.
 func (g *stage) tell(packet int, lost bool) (told bool) {
 	g.s.Encode(g.worker, Room{Packet: packet, Budget: packet})
 	g.s.Messages()
@@ -220,9 +222,9 @@ func (g *stage) tell(packet int, lost bool) (told bool) {
 	return told
 }
 
-// An entity is told once it is taken over, and then no more until it is not, its owner changes or it
-// is removed; also where that was so for only a moment between two snapshots. What is lost is told
-// again. The question is asked once for each image, however many clients there are.
+// An entity is told once it is taken over, and then no more until it is not, its owner changes or
+// it is removed; also where that was so for only a moment between two snapshots. The question is
+// asked once for each image.
 func TestTakenOverIsToldOnce(t *testing.T) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
 		for every, want := range map[int][]int{
@@ -276,8 +278,8 @@ func TestBeyondTellsOwners(t *testing.T) {
 	}
 }
 
-// What was told of an entity that is taken over, or of one that stays within its thresholds, is told
-// again if it is lost, until it arrives.
+// What was told of an entity that is taken over, or of one that stays within its thresholds, is
+// told again if it is lost, until it arrives.
 func TestWithheldIsToldAgainWhenLost(t *testing.T) {
 	for name, p := range map[string]Policy{
 		"beyond":     {Beyond: []Threshold{{"X", 1000}}},

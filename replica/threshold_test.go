@@ -43,7 +43,7 @@ func (a *walker) within(b *walker) bool {
 		math.Hypot(a.Vel.X-b.Vel.X, a.Vel.Y-b.Vel.Y) <= velBy+1e-9
 }
 
-// wrongBeyond is wrong for a guest whose walkers have thresholds. It counts walkers that are behind.
+// wrongBeyond is wrong for a guest whose walkers have thresholds. It counts those that are behind.
 func (g *guest) wrongBeyond(behind *int) string {
 	for id := range g.w.Entities() {
 		image, want := g.w.Image(id), g.site.w.Image(id)
@@ -238,7 +238,8 @@ func TestPolicyHash(t *testing.T) {
 	seen := map[uint64]bool{}
 	for _, p := range []Policy{
 		{}, {Takeover: true}, {TakenOver: no}, {Interval: 3}, {Interval: 3, TakenOver: no},
-		{Beyond: []Threshold{{"Pos", 1}}}, {Beyond: []Threshold{{"Pos", 2}}}, {Beyond: []Threshold{{"Vel", 1}}},
+		{Beyond: []Threshold{{"Pos", 1}}}, {Beyond: []Threshold{{"Pos", 2}}},
+		{Beyond: []Threshold{{"Vel", 1}}},
 	} {
 		if h := hash(p); seen[h] {
 			t.Errorf("%+v has the hash of another", p)
