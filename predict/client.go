@@ -70,7 +70,8 @@ type Client struct {
 	stale  bool         // before holds it
 	pairs  []pair       // predicted spawns that turned out to be real, since then
 	shown  *world.World
-	seen   float64 // the moment of the past that is shown of others
+	locals *world.Locals // attached to shown, and to a world of the past while it is predicted for the first time
+	seen   float64       // the moment of the past that is shown of others
 	plain  *world.World
 	lone   *world.World // for what is predicted by itself
 
@@ -143,6 +144,10 @@ func New(g *world.Game, o Options) (*Client, error) {
 		if *w, err = g.New(o.Settings); err != nil {
 			return nil, err
 		}
+	}
+	c.locals = g.NewLocals()
+	if err := c.shown.SetLocals(c.locals); err != nil {
+		return nil, err
 	}
 	if err := c.states(o.Start); err != nil {
 		return nil, err
@@ -271,7 +276,8 @@ func (c *Client) Due(now time.Duration) int {
 // Next gives the inputs of the next tick, for the player's command to be given to by world.Give. If none is, the last one is repeated without its edges.
 func (c *Client) Next() *world.Inputs { return c.past.in(c.past.now + 1) }
 
-// Step computes the next tick.
+// Step computes the next tick. What it spawns of local classes is there once, however often the tick
+// is predicted again, and is found in the world that Show gives.
 func (c *Client) Step() {
 	if !c.any {
 		return
@@ -283,7 +289,11 @@ func (c *Client) Step() {
 		c.past.keep(t, in, c.o.Player)
 	}
 	c.past.now = t
+	w := c.past.at(t)
+	c.fail(w.SetLocals(c.locals))
 	c.predict(t)
+	c.fail(c.locals.Step(w))
+	c.fail(w.SetLocals(nil))
 	c.notices.conclude()
 	c.blends.tick(c.past.at(t))
 	c.notices.deny(max(c.certain-min(c.certain, c.o.Patience), c.known-min(c.known, 4*c.o.Patience)))

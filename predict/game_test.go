@@ -9,6 +9,7 @@ import (
 // The yard is a small shooter: walkers push each other, fire slow shells that knock others about, and a flock of birds flies by itself.
 var yard = world.Define("yard",
 	world.Class[walker](), world.Class[shell](), world.Class[bird](), world.State[tally](),
+	world.Local[flash](world.ClassOptions{Limit: 10000}),
 	world.Commands[drive](), world.Event[fired](), world.Event[hit](), world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
 	world.Event[crowned](world.EventOptions{Delivery: world.Saved}),
 	world.OnStart(func(w *world.World) {
@@ -71,11 +72,23 @@ func (f *walker) Step(w *world.World, me world.ID) {
 	f.Ready = max(0, f.Ready-1)
 	if cmd.Fire && f.Ready == 0 {
 		f.Ready = 15
+		if world.Spawn(w, flash{By: me, Tick: w.Tick()}) != world.None || world.Count[flash](w) != 0 {
+			f.Health = 1 // it must not know, and would not be predicted
+		}
 		id := world.Spawn(w, shell{Pos: f.Pos.MulAdd(f.Aim.Vec(), 1.1), Vel: f.Aim.Vec().Mul(20), Life: 90})
 		world.Emit(w, me, fired{})
 		_ = id
 	}
 }
+
+// A flash is seen on clients alone.
+type flash struct {
+	By   world.ID
+	Tick world.Tick
+	Age  world.Tick
+}
+
+func (f *flash) Step(w *world.World, me world.ID) { f.Age++ }
 
 type shell struct {
 	Pos, Vel det.Vec2

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -27,11 +26,11 @@ type Deriver interface{ Derive() }
 // has.
 type Copier[T any] interface{ CopyFrom(from *T) }
 
-// ClassOptions change what Class and State assume.
+// ClassOptions change what Class, State and Local assume.
 type ClassOptions struct {
 	// Name is what the class is called. Default: the name of its type.
 	Name string
-	// Limit is how many entities of the class there may be at once, so that a mistake does not fill the memory. Default: 65536.
+	// Limit is how many entities of the class there may be at once, so that a mistake does not fill the memory. Default: 65536; 4096 for local ones.
 	Limit int
 }
 
@@ -98,13 +97,8 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, options []ClassOption
 		c.limit = 1
 	}
 	fail := func(err error) error { return fmt.Errorf("class %s: %w", c.name, err) }
-	for _, other := range g.classes {
-		if other.name == c.name {
-			return fail(errors.New("another class has the same name; give one of them a name by ClassOptions"))
-		}
-		if other.typ == c.typ {
-			return fail(fmt.Errorf("its type is that of class %s; declare a type of its own", other.name))
-		}
+	if err := g.taken(c.name, c.typ); err != nil {
+		return fail(err)
 	}
 	switch {
 	case len(g.classes) >= maxClasses:

@@ -42,6 +42,7 @@
 //		world.Class[Tank](),
 //		world.Class[Shell](world.ClassOptions{Limit: 500}),
 //		world.State[Score](),
+//		world.Local[Spark](),
 //		world.Commands[Drive](),
 //		world.Event[Fired](),
 //		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, Tank{Health: 100}), p) }),
@@ -73,8 +74,13 @@
 // Chance belongs to entities. Rand depends on the seed, the entity that steps, the tick and how many numbers that entity drew before, so it is the same for whoever
 // computes that entity. Secret is for what players must not foresee; clients do not have it.
 //
-// What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which is false where the world is predicted from a part: who dies,
-// and where they appear again, waits for the server's word.
+// What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which is
+// false where the world is predicted from a part: who dies, and where they appear again, waits for the
+// server's word.
+//
+// Local entities are only looked at. What is declared by Local, such as sparks, exists on clients alone
+// and is no part of the world: rules spawn it and cannot see it, its own Step may look at everything and
+// change nothing else, and whoever draws finds it by All.
 //
 // Commands have levels and edges. If a player's command is missing the last one is used again, but fields tagged `world:"edge"` are zero then.
 //

@@ -8,9 +8,14 @@ import (
 )
 
 // Spawn puts a new entity into the world and gives its ID, or None when the class is at its limit. It can be looked up at once; from the next
-// tick on it is found by All, and steps.
+// tick on it is found by All, and steps. What is declared by Local goes to the client's Locals; see there.
 func Spawn[T any](w *World, v T) ID {
 	c := classOf[T](w.game)
+	if c == nil {
+		if l := localOf[T](w.game); l != nil {
+			return spawnLocal(w, l, v)
+		}
+	}
 	if c == nil || c.state {
 		w.fail(fmt.Sprintf("%T", v), None, errors.New("it cannot be spawned; declare it by world.Class"))
 		return None
@@ -42,7 +47,7 @@ func Spawn[T any](w *World, v T) ID {
 // good until the end of the tick.
 func Get[T any](w *World, id ID) *T {
 	if id.Class() >= len(w.tables) {
-		return nil
+		return getLocal[T](w, id)
 	}
 	t := w.tables[id.Class()]
 	if _, ok := t.class.kind.(*kindOf[T]); !ok {
@@ -63,6 +68,9 @@ func All[T any](w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) {
 		c := classOf[T](w.game)
 		if c == nil {
+			if l := seenLocals[T](w); l != nil {
+				l.all(yield)
+			}
 			return
 		}
 		t := w.tables[c.number]
@@ -91,6 +99,9 @@ func Count[T any](w *World) int {
 	if c := classOf[T](w.game); c != nil {
 		return w.tables[c.number].count
 	}
+	if l := seenLocals[T](w); l != nil {
+		return l.count
+	}
 	return 0
 }
 
@@ -107,8 +118,12 @@ func StateOf[T any](w *World) *T {
 }
 
 // Remove takes an entity out of the world at the end of the tick. Until then it is there for everyone, so that it does not matter who steps first. Removing
-// what is not there does nothing.
+// what is not there does nothing. A local entity is gone at once.
 func (w *World) Remove(id ID) {
+	if t := w.findLocal(id); t != nil {
+		t.remove(id)
+		return
+	}
 	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state && !w.outside("Remove", w.game.classes[id.Class()].name) {
 		pg.dying |= 1 << s
 	}
@@ -123,7 +138,7 @@ func (w *World) Removing(id ID) bool {
 // Has says whether an entity is there.
 func (w *World) Has(id ID) bool {
 	pg, _ := w.find(id)
-	return pg != nil
+	return pg != nil || w.findLocal(id) != nil
 }
 
 // Owner is the player whose commands an entity follows, or Nobody.

@@ -18,6 +18,7 @@ type Game struct {
 	err      error
 	rate     int
 	classes  []*ClassInfo
+	locals   []*localClass
 	events   []*EventInfo
 	commands *commandClass
 	start    func(*World)
@@ -26,7 +27,7 @@ type Game struct {
 	hash     uint64
 }
 
-// A Part is one declaration in Define: made by Class, State, Commands, Event, Rate, OnStart, OnJoin and OnLeave.
+// A Part is one declaration in Define: made by Class, State, Local, Commands, Event, Rate, OnStart, OnJoin and OnLeave.
 type Part interface{ declare(*Game) error }
 
 type partFunc func(*Game) error

@@ -19,7 +19,7 @@ type HiddenReport struct {
 
 // CheckHidden runs a game and, again and again, predicts it as a client would that is shown only some of the entities, chosen at random, as their images
 // tell. The game must not fail when an entity that it looks for is not there, and must predict those exactly that have nothing to do with what is hidden.
-// A panic or an error with entities hidden is returned as an error.
+// A panic or an error with entities hidden is returned as an error. The client has local entities, the server has none.
 func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 	if err := o.defaults(g); err != nil {
 		return nil, err
@@ -32,6 +32,10 @@ func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 	s.Partial, s.States = true, nil
 	client, err := g.New(s)
 	if err != nil {
+		return nil, err
+	}
+	locals := g.NewLocals()
+	if err := client.SetLocals(locals); err != nil {
 		return nil, err
 	}
 	in := g.NewInputs()
@@ -51,7 +55,7 @@ func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 			if err != nil {
 				return rep, err
 			}
-			if err := stepGuarded(client, in); err != nil {
+			if err := stepGuarded(client, in, locals); err != nil {
 				return rep, fmt.Errorf("with entities hidden at random (seed %d): %w", o.Seed, err)
 			}
 			rep.compare(w, client, x)
@@ -86,7 +90,7 @@ func showSome(client, w *World, r det.Rand) error {
 }
 
 // stepGuarded turns a panic of the game into an error that says when and where.
-func stepGuarded(w *World, in *Inputs) (err error) {
+func stepGuarded(w *World, in *Inputs, locals *Locals) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			class := ""
@@ -96,7 +100,10 @@ func stepGuarded(w *World, in *Inputs) (err error) {
 			err = &Error{Tick: w.tick, Class: class, Entity: w.me, Err: fmt.Errorf("panic: %v", r)}
 		}
 	}()
-	return w.Step(in)
+	if err := w.Step(in); err != nil {
+		return err
+	}
+	return locals.Step(w)
 }
 
 func (rep *HiddenReport) compare(w, client *World, x *watch) {

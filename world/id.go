@@ -14,7 +14,7 @@ const Nobody Player = 0
 // An ID names an entity, and never another one: not a later one in its place, not one on another server of a cluster. The zero ID names none.
 //
 // It is made of the number of the entity's class, the number of the allocator that gave it out, an index, and a generation that grows each time
-// the index is used again. Entities step in order of identifier: class by class in the order of the game's definition, and within one by index.
+// the index is used again. An identifier of a local entity, which Local tells, names nothing on other machines. Entities step in order of identifier: class by class in the order of the game's definition, and within one by index.
 type ID uint64
 
 // None is the ID that no entity has: for "no target", and for events that are about no entity.

@@ -4,13 +4,17 @@ import "fmt"
 
 // CheckRollback runs a game and, at every tick, goes back a few ticks and computes them again from a copy, and in turn from a saved world. If the game
 // keeps anything outside of its fields, or asks anything but its inputs, the two come apart. It gives the first tick, entity and field in
-// which they do, or nil. An error is one of the game's own.
+// which they do, or nil. An error is one of the game's own. There are local entities only the first time, as on a client.
 func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 	if err := o.defaults(g); err != nil {
 		return nil, err
 	}
 	w, err := g.New(o.Settings)
 	if err != nil {
+		return nil, err
+	}
+	locals := g.NewLocals()
+	if err := w.SetLocals(locals); err != nil {
 		return nil, err
 	}
 	// What the world was at each of the last ticks, and what came in.
@@ -24,6 +28,9 @@ func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 		now := int(t) % len(past)
 		o.Inputs(t, inputs[now])
 		if err := w.Step(inputs[now]); err != nil {
+			return nil, err
+		}
+		if err := locals.Step(w); err != nil {
 			return nil, err
 		}
 		if err := past[now].CopyFrom(w); err != nil {

@@ -32,6 +32,8 @@ type World struct {
 	rand, secret   det.Rand
 	drawn, guarded bool
 
+	locals *Locals // what only this client has, if it has any; not part of the state
+
 	sync    bits.Sync
 	scratch []int32
 	err     error // the first of this tick
@@ -228,7 +230,12 @@ func (w *World) fail(class string, id ID, err error) {
 
 // outside reports that the game asks for what only a tick can do.
 func (w *World) outside(what, class string) bool {
-	if !w.busy {
+	switch {
+	case w.busy:
+	case w.steppingLocal():
+		local := w.game.locals[w.me.Allocator()].name
+		w.fail(local, w.me, fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; let an ordinary entity do it", what, class))
+	default:
 		w.fail(class, None, fmt.Errorf("%s outside of a tick does nothing; do it in a Step method or one of the hooks given to Define", what))
 	}
 	return !w.busy

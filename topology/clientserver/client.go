@@ -132,10 +132,8 @@ type Client struct {
 	interval int
 	paused   bool
 
-	level   Level
-	view    *world.World
-	local   *world.World
-	spawned int // into the local world
+	level Level
+	view  *world.World
 
 	writer  *replica.CommandWriter
 	in      *world.Inputs
@@ -210,10 +208,6 @@ func newClient(p *replica.Protocol, o ClientOptions) (*Client, error) {
 		c.images = make([][]int32, 0, maxRedundancy)
 		c.rest(s)
 	}
-	var err error
-	if c.local, err = o.Game.New(world.Settings{Partial: true}); err != nil {
-		return nil, err
-	}
 	if err := c.connect(o.Token); err != nil {
 		return nil, err
 	}
@@ -245,9 +239,6 @@ func (c *Client) Tick(now time.Duration) error {
 		return err
 	}
 	c.command()
-	if err := c.local.Step(nil); err != nil {
-		c.stats.Bad++
-	}
 	return c.flush()
 }
 

@@ -1,8 +1,6 @@
 package clientserver
 
 import (
-	"fmt"
-
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/wire"
@@ -166,36 +164,4 @@ func (c *Client) Command(t world.Tick) []int32 {
 		return nil
 	}
 	return c.remembered(t)
-}
-
-// Local is a partial world of entities that only this client has: sparks, dust, what the server need not know of. It takes a step at each Tick, and
-// nothing in it is ever sent. Spawn puts something there.
-func (c *Client) Local() *world.World { return c.local }
-
-// Spawn puts an entity of a class, by its name, into the local world. Its identifier is one that no server gives out.
-func (c *Client) Spawn(class string, v bits.Syncer) (world.ID, error) {
-	for i, info := range c.game.Classes() {
-		if info.Name() != class || info.State() {
-			continue
-		}
-		image := make([]int32, info.Layout().Len())
-		var sync bits.Sync
-		if err := info.Layout().Pack(&sync, v, image); err != nil {
-			return world.None, fmt.Errorf("clientserver: %T is not what class %s is made of: %w", v, class, err)
-		}
-		at := 0
-		for id := range c.local.Of(i) { // in order of index
-			if id.Index() != at {
-				break
-			}
-			at++
-		}
-		c.spawned++
-		id := world.MakeID(i, world.Predicted, at, 1+c.spawned&(1<<23-1))
-		if err := c.local.Put(id, world.Entry{}, image); err != nil {
-			return world.None, err
-		}
-		return id, nil
-	}
-	return world.None, fmt.Errorf("clientserver: the game %s has no class %q to spawn", c.game.Name(), class)
 }

@@ -35,6 +35,7 @@ type Run struct {
 
 	mu     sync.Mutex
 	world  *world.World
+	locals *world.Locals // attached to the world, as who plays alone sees sparks too
 	in     *world.Inputs
 	speed  float64
 	paused bool
@@ -54,7 +55,15 @@ func New(g *world.Game, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, in: g.NewInputs(), paused: o.Paused}
+	return begin(w, o)
+}
+
+func begin(w *world.World, o Options) (*Run, error) {
+	g := w.Game()
+	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, locals: g.NewLocals(), in: g.NewInputs(), paused: o.Paused}
+	if err := w.SetLocals(r.locals); err != nil {
+		return nil, err
+	}
 	return r, r.SetSpeed(o.Speed)
 }
 
@@ -64,8 +73,7 @@ func From(w *world.World, o Options) (*Run, error) {
 		o.Speed = 1
 	}
 	o.Players = -1
-	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, in: w.Game().NewInputs(), paused: o.Paused}
-	return r, r.SetSpeed(o.Speed)
+	return begin(w, o)
 }
 
 // ErrEnd says that the run is at its last tick.
@@ -92,6 +100,9 @@ func (r *Run) step() error {
 		r.opt.Inputs(r.world.Tick()+1, r.in)
 	}
 	err := r.world.Step(r.in)
+	if local := r.locals.Step(r.world); err == nil {
+		err = local
+	}
 	if r.opt.After != nil {
 		r.opt.After(r.world, r.in)
 	}

@@ -206,3 +206,54 @@ func TestFromGoesOn(t *testing.T) {
 		})
 	})
 }
+
+// A puff of dust lasts for three ticks, and is no part of the world.
+type puff struct{ Age int }
+
+func (p *puff) Step(w *world.World, me world.ID) {
+	if p.Age++; p.Age == 3 {
+		w.Remove(me)
+	}
+}
+
+type runner struct{ Ticks int }
+
+func (x *runner) Sync(s *bits.Sync) { s.Int(&x.Ticks, 0, 1<<20) }
+func (x *runner) Step(w *world.World, me world.ID) {
+	x.Ticks++
+	world.Spawn(w, puff{})
+}
+
+func TestLocalEntitiesAreSeenAlone(t *testing.T) {
+	g := world.Define("run", world.Class[runner](), world.Local[puff](),
+		world.OnStart(func(w *world.World) { world.Spawn(w, runner{}) }))
+	after := 0
+	r, err := New(g, Options{Ticks: 10, After: func(w *world.World, in *world.Inputs) { after = world.Count[puff](w) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Fast(context.Background()); err != nil || after != 3 {
+		t.Errorf("%d puffs, %v", after, err)
+	}
+	var saved []byte
+	r.View(func(w *world.World) { saved = w.Save(nil) })
+	w, err := g.Load(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := From(w, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.View(func(w *world.World) { after = world.Count[puff](w) })
+	if after != 0 {
+		t.Errorf("%d puffs were saved", after)
+	}
+	if err := again.Step(); err != nil {
+		t.Fatal(err)
+	}
+	again.View(func(w *world.World) { after = world.Count[puff](w) })
+	if after != 1 {
+		t.Errorf("%d puffs after a tick", after)
+	}
+}
