@@ -9,115 +9,138 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// A Field is a field of a class or event that someone pointed to: where it stands in the image.
+// A Field is a synced field of a class or event, and where it is in an image.
 type Field struct {
-	Path  string // as in the struct, such as "Pos"
-	Slots []int  // its numbers in the image
+	Path  string      // where it is in the struct, such as "Pos" or "Pos.X"
+	Slots []int       // the numbers of the image that it is made of, as indices into Schema.Slots
+	Kinds []bits.Kind // what each of them means
 }
 
-// New makes an empty value of the class, as a pointer to its type: for programs that ask a class what
-// it has to say before there is an entity.
+// New makes an empty value of the class's type and gives a pointer to it: for Field, and for
+// programs that have images and need their fields.
 func (c *ClassInfo) New() any { return reflect.New(c.typ).Interface() }
 
-// Field finds the field of a value that New made by a pointer to it. Fields are told apart by where
-// they are and of what type. The error names what cannot be pointed to: what is no field of the value,
-// or not synced, or synced only at times.
+// Field finds the field of a value that a pointer leads to: with t from New, &t.Pos is the field
+// Pos. So a program can be told of fields without their names. The error names what is not a synced
+// field.
 func (c *ClassInfo) Field(of, field any) (Field, error) {
-	return fieldAt(c.typ, c.layout.Schema(), of, field)
+	return fieldOf(c.typ, c.layout.Schema(), of, field)
 }
 
-// FieldNamed finds a field by its path in the struct. It is not ok if it is not synced, or not always.
-func (c *ClassInfo) FieldNamed(path string) (Field, bool) {
-	f, err := fieldSlots(c.typ, c.layout.Schema(), path)
+// FieldNamed finds a synced field by its path in the struct. It is not ok for one that Field would
+// not take.
+func (c *ClassInfo) FieldNamed(path string) (f Field, ok bool) {
+	f, err := slotsOf(c.typ.Name(), path, c.layout.Schema())
 	return f, err == nil
 }
 
-// Field finds the field of a value that New made by a pointer to it, as ClassInfo.Field does.
+// Field finds the field of an event that a pointer leads to, as ClassInfo.Field does.
 func (e *EventInfo) Field(of, field any) (Field, error) {
-	return fieldAt(e.typ, e.layout.Schema(), of, field)
+	return fieldOf(e.typ, e.layout.Schema(), of, field)
 }
 
-func fieldAt(t reflect.Type, schema *bits.Schema, of, field any) (Field, error) {
-	base, p := reflect.ValueOf(of), reflect.ValueOf(field)
-	if base.Kind() != reflect.Pointer || base.Type().Elem() != t || base.IsNil() {
-		return Field{}, fmt.Errorf("%T is not a pointer to a %s", of, t.Name())
+// fieldOf tells fields apart by their offset and type: a struct begins where its first field does.
+func fieldOf(typ reflect.Type, schema *bits.Schema, of, field any) (Field, error) {
+	class := typ.Name()
+	value, pointer := reflect.ValueOf(of), reflect.ValueOf(field)
+	if !value.IsValid() || value.Type() != reflect.PointerTo(typ) || value.IsNil() {
+		return Field{}, fmt.Errorf("a %T is not what New of %s gives", of, class)
 	}
-	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return Field{}, fmt.Errorf("a field of %s is named by a pointer to it, such as &x.Pos, not by a %T", t.Name(), field)
+	if pointer.Kind() != reflect.Pointer || pointer.IsNil() {
+		return Field{}, fmt.Errorf("a %T, and not a pointer to a field of %s; write &t.Name",
+			field, class)
 	}
-	at, start := p.Pointer(), base.Pointer()
-	path, ok := "", false
-	if at >= start && at-start+p.Type().Elem().Size() <= t.Size() {
-		path, ok = pathAt(t, at-start, p.Type().Elem())
+	start, at := uintptr(value.UnsafePointer()), uintptr(pointer.UnsafePointer())
+	path := ""
+	if at >= start && at-start < max(typ.Size(), 1) {
+		path = pathAt(typ, at-start, pointer.Type().Elem(), "")
 	}
-	if !ok || path == "" {
-		return Field{}, fmt.Errorf("the %s is no field of %s: take a pointer to one of its own fields, not to a copy, nor into a slice", p.Type(), t.Name())
+	if path == "" {
+		return Field{}, fmt.Errorf("a %T that is no field of %s; "+
+			"a hint runs on a zero value of the class, take pointers to its own fields", field, class)
 	}
-	return fieldSlots(t, schema, path)
+	return slotsOf(class, path, schema)
 }
 
-// pathAt finds the field of a type at an offset in a struct.
-func pathAt(t reflect.Type, offset uintptr, want reflect.Type) (string, bool) {
+// pathAt finds what has a type at an offset of a struct or array, or gives the empty path.
+func pathAt(t reflect.Type, offset uintptr, want reflect.Type, path string) string {
 	if offset == 0 && t == want {
-		return "", true
+		return path
 	}
 	switch t.Kind() {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
-			if offset < f.Offset || offset-f.Offset >= f.Type.Size() {
+			if f.Name == "_" || offset < f.Offset || offset-f.Offset >= f.Type.Size() {
 				continue
 			}
-			if rest, ok := pathAt(f.Type, offset-f.Offset, want); ok {
-				return join(f.Name, rest), true
+			name := f.Name
+			if path != "" {
+				name = path + "." + f.Name
 			}
+			return pathAt(f.Type, offset-f.Offset, want, name)
 		}
 	case reflect.Array:
-		if size := t.Elem().Size(); size > 0 && t.Len() > 0 {
-			if rest, ok := pathAt(t.Elem(), offset%size, want); ok {
-				return join("["+strconv.Itoa(int(offset/size))+"]", rest), true
-			}
+		if size := t.Elem().Size(); size > 0 && offset < t.Size() {
+			return pathAt(t.Elem(), offset%size, want, path+"["+strconv.Itoa(int(offset/size))+"]")
 		}
 	}
-	return "", false
+	return ""
 }
 
-func join(name, rest string) string {
-	if rest == "" || rest[0] == '[' {
-		return name + rest
-	}
-	return name + "." + rest
-}
-
-// fieldSlots finds the numbers of a field in an image.
-func fieldSlots(t reflect.Type, schema *bits.Schema, path string) (Field, error) {
+// slotsOf lists the numbers of an image that belong to a field, or to what it consists of.
+func slotsOf(class, path string, schema *bits.Schema) (Field, error) {
 	f := Field{Path: path}
+	whole := "" // a field that it is a part of
 	for i := range schema.Slots {
-		name := schema.Slots[i].Name
-		if j := strings.LastIndexByte(name, '#'); j >= 0 { // one place, synced in two ways
-			name = name[:j]
-		}
-		if name != path && !strings.HasPrefix(name, path+".") && !strings.HasPrefix(name, path+"[") {
+		s := &schema.Slots[i]
+		switch b := base(s); {
+		case within(b, path):
+			if s.Kind == bits.KindSlice {
+				return Field{}, fmt.Errorf("field %s of %s is a slice, whose elements come and go; "+
+					"use an array", path, class)
+			}
+		case within(path, b):
+			name, _, _ := strings.Cut(s.Name, "#") // one place, synced in two ways
+			if whole = b; name != path {
+				continue
+			}
+		default:
 			continue
 		}
-		if schema.Slots[i].Optional {
-			return Field{}, fmt.Errorf("field %s of %s is synced only in a branch of Sync, so it is not always there; name one that is", path, t.Name())
+		if s.Optional {
+			return Field{}, fmt.Errorf("field %s of %s is synced only in a branch; "+
+				"choose one that every image has, or sync it always", path, class)
 		}
-		f.Slots = append(f.Slots, i)
+		f.Slots, f.Kinds = append(f.Slots, i), append(f.Kinds, s.Kind)
 	}
-	if len(f.Slots) == 0 {
-		return Field{}, fmt.Errorf("field %s of %s is not synced, so other machines do not have it; sync it, or name another", path, t.Name())
+	switch {
+	case len(f.Slots) > 0:
+		return f, nil
+	case whole != "":
+		return Field{}, fmt.Errorf("field %s of %s is synced only as a part of %s; "+
+			"take a pointer to that", path, class, whole)
 	}
-	return f, nil
+	return Field{}, fmt.Errorf("field %s of %s is not synced; "+
+		"choose one that its Sync method names", path, class)
 }
 
-// Value is an entity as a pointer to its type, for hosts that ask it optional methods; nil if it is
-// not there. It is good until the end of the tick.
+// within says whether a path is that of a field, or of something in it.
+func within(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Value gives an entity as a pointer to its struct, or nil if it is not there: for programs that
+// ask it for methods it may have, without knowing its type. It allocates nothing, and the pointer
+// is good until the end of the tick.
 func (w *World) Value(id ID) any {
-	pg, s := w.find(id)
-	if pg == nil {
-		return nil
+	if t := w.findLocal(id); t != nil {
+		return t.value(id)
 	}
-	t := w.tables[id.Class()]
-	return t.class.kind.value(t.at(pg, s))
+	if pg, s := w.find(id); pg != nil {
+		t := w.tables[id.Class()]
+		return t.class.kind.value(t.at(pg, s))
+	}
+	return nil
 }

@@ -6,21 +6,24 @@ import (
 	"reflect"
 )
 
-// Local declares a class of entities that exist on clients alone: debris, sparks, shell cases. T is a
-// struct with an optional Step method, and needs no Sync.
+// Local declares a class of entities that exist on clients alone: debris, sparks, shell cases. T is
+// a struct with an optional Step method, and needs no Sync.
 //
-// Such entities are no part of the world. They are in no image, hash, copy or saved world, are never
-// sent or rolled back, and a rule cannot see them: while an ordinary entity steps, or a hook runs, Get
-// and All find none of them, and Spawn puts one into the client's Locals and gives None, as it does on
-// a server, which has no Locals and where it does nothing. Spawning one takes no ordinal and no random
-// number, so events and entities pair with the server's as if it had not happened.
+// Such entities are no part of the world. They are in no image, hash, copy or saved world, are
+// never sent or rolled back, and a rule cannot see them: while an ordinary entity steps, or a hook
+// runs, Get and All find none of them, and Spawn puts one into the client's Locals and gives None,
+// as it does on a server, which has no Locals and where it does nothing. Spawning one takes no
+// ordinal and no random number, so events and entities pair with the server's as if it had not
+// happened.
 //
 // Their own Step methods, and whoever draws the game between ticks, see them by Get, All, Count and
-// World.Has, and may spawn and remove more. A Step method of a local entity may look at everything. It
-// may spawn, emit, remove or give to an owner nothing that is not local, which is an error; and it must
-// not write to an ordinary entity through the pointer that Get gave, which nothing prevents.
+// World.Has, and may spawn and remove more. A Step method of a local entity may look at everything.
+// It may spawn, emit, remove or give to an owner nothing that is not local, which is an error; and
+// it must not write to an ordinary entity through the pointer that Get gave, which nothing
+// prevents.
 //
-// Where there are as many as ClassOptions.Limit, 4096 unless it says otherwise, the oldest one goes.
+// Where there are as many as ClassOptions.Limit, 4096 unless it says otherwise, the oldest one
+// goes.
 func Local[T any](options ...ClassOptions) Part {
 	return partFunc(func(g *Game) error {
 		var o ClassOptions
@@ -58,8 +61,8 @@ func Local[T any](options ...ClassOptions) Part {
 	})
 }
 
-// localNumber is the class in the ID of a local entity. No ordinary class has it, so whatever looks for
-// an ordinary entity by such an ID finds none. The allocator is the number of the local class.
+// localNumber is the class in the ID of a local entity. No ordinary class has it, so whatever looks
+// for an ordinary entity by such an ID finds none. The allocator is the number of the local class.
 const localNumber = maxClasses
 
 // maxLocals is the highest limit: twice as many slots are used.
@@ -112,9 +115,9 @@ func (g *Game) taken(name string, typ reflect.Type) error {
 	return nil
 }
 
-// Locals hold the local entities of one client. They stand beside the worlds that the client predicts
-// with: attached to one by World.SetLocals while a tick is computed for the first time, and to the one
-// that is drawn.
+// Locals hold the local entities of one client. They stand beside the worlds that the client
+// predicts with: attached to one by World.SetLocals while a tick is computed for the first time,
+// and to the one that is drawn.
 type Locals struct {
 	game   *Game
 	tables []localTable // by number of local class
@@ -132,8 +135,8 @@ func (g *Game) NewLocals() *Locals {
 }
 
 // Step lets the local entities step that were there before the world's present tick began, class by
-// class in the order of Define and the oldest first. Call it once for each tick that is computed for
-// the first time, after World.Step. The world need not have the Locals attached.
+// class in the order of Define and the oldest first. Call it once for each tick that is computed
+// for the first time, after World.Step. The world need not have the Locals attached.
 //
 // The error is the first thing that a local entity did wrong, such as emitting an event.
 func (l *Locals) Step(w *World) error {
@@ -163,8 +166,8 @@ func (l *Locals) Step(w *World) error {
 
 func (l *Locals) fits(w *World) error {
 	if l.game != w.game {
-		return fmt.Errorf("world: these are locals of game %q, not %q; make them by NewLocals of the same Game",
-			l.game.name, w.game.name)
+		return fmt.Errorf("world: these are locals of game %q, not %q; "+
+			"make them by NewLocals of the same Game", l.game.name, w.game.name)
 	}
 	return nil
 }
@@ -190,7 +193,8 @@ func (w *World) SetLocals(l *Locals) error {
 	return nil
 }
 
-// visible gives the local entities that may be seen now, or nil: none while an ordinary entity steps.
+// visible gives the local entities that may be seen now, or nil: none while an ordinary entity
+// steps.
 func (w *World) visible() *Locals {
 	if w.busy {
 		return nil
@@ -213,8 +217,8 @@ func (w *World) findLocal(id ID) localTable {
 	return nil
 }
 
-// spawnLocal puts a local entity into the store, if there is one. An ordinary entity does not learn its
-// identifier, as what it did with that would differ from machine to machine.
+// spawnLocal puts a local entity into the store, if there is one. An ordinary entity does not learn
+// its identifier, as what it did with that would differ from machine to machine.
 func spawnLocal[T any](w *World, c *localClass, v T) ID {
 	if w.locals == nil {
 		return None
@@ -253,9 +257,9 @@ type localTable interface {
 	sweep()
 }
 
-// localsOf holds the local entities of one class, in pages that never move. Those that are there form a
-// list from the oldest to the newest; those that are gone keep their memory until sweep, as someone may
-// hold a pointer, and form another. There are never more slots than twice the limit.
+// localsOf holds the local entities of one class, in pages that never move. Those that are there
+// form a list from the oldest to the newest; those that are gone keep their memory until sweep, as
+// someone may hold a pointer, and form another. There are never more slots than twice the limit.
 type localsOf[T any] struct {
 	class *localClass
 	pages []*[pageSlots]T
@@ -307,7 +311,7 @@ func (t *localsOf[T]) spawn(w *World, v T) ID {
 		return None
 	}
 	s := &t.slots[i]
-	s.generation = s.generation%lastGeneration + 1 // from 1; after three days at one each tick it begins anew
+	s.generation = s.generation%lastGeneration + 1 // it begins anew after three days, at one each tick
 	s.live, s.tick, s.number = true, w.tick, t.born
 	*t.at(i) = v
 	t.append(&t.here, i)

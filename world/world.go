@@ -234,7 +234,8 @@ func (w *World) outside(what, class string) bool {
 	case w.busy:
 	case w.steppingLocal():
 		local := w.game.locals[w.me.Allocator()].name
-		w.fail(local, w.me, fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; let an ordinary entity do it", what, class))
+		w.fail(local, w.me, fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; "+
+			"let an ordinary entity do it", what, class))
 	default:
 		w.fail(class, None, fmt.Errorf("%s outside of a tick does nothing; do it in a Step method or one of the hooks given to Define", what))
 	}
