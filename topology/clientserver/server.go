@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -51,7 +52,7 @@ type Server struct {
 	stats    Stats
 	lastErr  string
 	unfit    map[int]bool // classes of which entities were too large
-	calls    calls
+	calls    drive.Calls
 
 	edger     *edger // nil if no edges of late commands count
 	lateTicks world.Tick
@@ -81,7 +82,6 @@ func NewServer(o Options) (*Server, error) {
 	}
 	s.phases = make([]int, s.every)
 	s.gap = time.Duration(s.every) * o.Game.TickLength()
-	s.calls.init()
 	if c := o.Game.Commands(); c != nil {
 		s.neutral = make([]int32, len(c.Slots))
 		for i := range c.Slots {
@@ -182,9 +182,6 @@ func (s *Server) Receive(now time.Duration) error {
 
 // leastPayload is what a packet holds where links carry the datagrams that practically all networks do.
 const leastPayload = 1150
-
-// stall is a silence of the driver after which clients cannot know what the time is.
-const stall = 250 * time.Millisecond
 
 func (s *Server) receive(now time.Duration) error {
 	if now-s.now > stall {
@@ -388,7 +385,7 @@ func (s *Server) Done() bool {
 
 // Close ends the server's goroutines and closes its links, without a word to anyone.
 func (s *Server) Close() error {
-	s.calls.stop()
+	s.calls.Close()
 	s.pool.close()
 	var all []error
 	for _, p := range s.ports {

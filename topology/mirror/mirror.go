@@ -15,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/mirror/membership"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -100,7 +101,7 @@ type Mirror struct {
 	leaving      time.Duration // until when clients have to move
 
 	stats Stats
-	calls calls
+	calls drive.Calls
 	lie   time.Duration // that it adds when it tells the time; only tests lie
 	born  time.Time
 }
@@ -150,7 +151,6 @@ func New(o Options) (*Mirror, error) {
 	m := &Mirror{
 		opt: o, game: o.Server.Game, codec: newCodec(o.Server.Game), batch: make([]link.Datagram, 64), born: time.Now(),
 	}
-	m.calls.init()
 	m.reset()
 	if err := m.join(); err != nil {
 		return nil, err

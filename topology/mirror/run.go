@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
@@ -146,39 +146,28 @@ func (m *Mirror) depart() {
 	m.node.Leave(m.machine)
 }
 
-// Run drives the mirror as time goes by until the context ends; then it leaves in good order and returns nil. Close it afterwards.
+// Run drives the mirror as time goes by until the context ends; then it leaves in good order and
+// returns nil. Close it afterwards.
 func (m *Mirror) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	defer m.calls.stop()
-	done := ctx.Done()
-	var deadline time.Duration
-	for {
-		select {
-		case <-done:
+	leaving := false
+	err := drive.Loop{
+		Tick: m.Poll, Due: m.Deadline,
+		Stop: func(error) {
+			leaving = true
 			m.Leave()
-			deadline, done = time.Since(m.born)+leaveTime+2*time.Second, nil
-		case <-m.calls.wake:
-		case <-timer.C:
-		}
-		m.calls.run()
-		now := time.Since(m.born)
-		err := m.Poll(now)
-		switch {
-		case err != nil && deadline > 0:
-			return nil
-		case err != nil:
-			return err
-		case deadline > 0 && now > deadline:
-			return nil
-		}
-		timer.Reset(max(m.Deadline()-time.Since(m.born), 0))
+		},
+		Grace: leaveTime + 2*time.Second,
+		Calls: &m.calls, Clock: drive.Since(m.born),
+	}.Run(ctx)
+	if leaving {
+		return nil // however it went
 	}
+	return err
 }
 
 // Close closes the links, without a word to anyone.
 func (m *Mirror) Close() error {
-	m.calls.stop()
+	m.calls.Close()
 	err := m.opt.Link.Close()
 	if m.server != nil {
 		return errors.Join(err, m.server.Close())
@@ -210,51 +199,9 @@ func (m *Mirror) Members() []crimp.MemberID { return slices.Clone(m.node.Group()
 // Timeline is what keeps the world consistent, or nil until there is one.
 func (m *Mirror) Timeline() timeline.Timeline { return m.line }
 
-// Do has f called by the goroutine that drives the mirror, and waits for it: the way to use its methods while Run runs.
-func (m *Mirror) Do(ctx context.Context, f func()) error { return m.calls.do(ctx, f) }
+// Do has f called by the goroutine that drives the mirror, and waits for it: the way to use its
+// methods while Run runs.
+func (m *Mirror) Do(ctx context.Context, f func()) error { return m.calls.Do(ctx, f) }
 
 // ErrStopped says that Run has ended, so that nothing more is done.
-var ErrStopped = errors.New("mirror: nothing drives it any more")
-
-// calls are functions that others want called.
-type calls struct {
-	wake  chan struct{}
-	ended chan struct{}
-	once  sync.Once
-
-	mu   sync.Mutex
-	list []func()
-}
-
-func (c *calls) init() { c.wake, c.ended = make(chan struct{}, 1), make(chan struct{}) }
-
-func (c *calls) do(ctx context.Context, f func()) error {
-	done := make(chan struct{})
-	c.mu.Lock()
-	c.list = append(c.list, func() { f(); close(done) })
-	c.mu.Unlock()
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-	select {
-	case <-done:
-		return nil
-	case <-c.ended:
-		return ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (c *calls) run() {
-	c.mu.Lock()
-	list := c.list
-	c.list = nil
-	c.mu.Unlock()
-	for _, f := range list {
-		f()
-	}
-}
-
-func (c *calls) stop() { c.once.Do(func() { close(c.ended) }) }
+var ErrStopped = drive.ErrStopped

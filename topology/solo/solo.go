@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -30,8 +31,8 @@ type Options struct {
 
 // A Run is a game under way. Its methods may be called from any goroutine; what Inputs and After do must not call them.
 type Run struct {
-	opt  Options
-	wake chan struct{} // something was changed that the clock has to know
+	opt   Options
+	calls drive.Calls // wakes Real when something was changed that the clock has to know
 
 	mu     sync.Mutex
 	world  *world.World
@@ -60,7 +61,7 @@ func New(g *world.Game, o Options) (*Run, error) {
 
 func begin(w *world.World, o Options) (*Run, error) {
 	g := w.Game()
-	r := &Run{opt: o, wake: make(chan struct{}, 1), world: w, locals: g.NewLocals(), in: g.NewInputs(), paused: o.Paused}
+	r := &Run{opt: o, world: w, locals: g.NewLocals(), in: g.NewInputs(), paused: o.Paused}
 	if err := w.SetLocals(r.locals); err != nil {
 		return nil, err
 	}
@@ -128,53 +129,35 @@ func ended(err error) error {
 	return err
 }
 
-// behind is how far a run may fall back before it gives up the time, rather than hurry after it: the machine slept, or cannot keep up.
-const behind = 250 * time.Millisecond
-
-// Real computes ticks as time goes by, until the last or until the context ends. An error of the game ends it.
+// Real computes ticks as time goes by, until the last or until the context ends. An error of the
+// game ends it.
 func (r *Run) Real(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	next := time.Now()
-	for {
-		// Until the clock, or whoever changes it, has something to say.
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-r.wake:
-			next = time.Now().Add(r.interval())
-		case <-timer.C:
-		}
-		for r.owes() {
-			if err := r.Step(); err != nil {
-				return ended(err)
-			}
-		}
-		for !r.Paused() && !time.Now().Before(next) {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := r.Step(); err != nil {
-				return ended(err)
-			}
-			next = next.Add(r.interval())
-			if late := time.Since(next); late > behind {
-				next = next.Add(late)
-				r.lose(late)
-			}
-		}
-		if r.Paused() {
-			timer.Stop()
-			continue
-		}
-		timer.Reset(time.Until(next))
-	}
+	return ended(drive.Loop{
+		Tick: func(time.Duration) error { return r.Step() },
+		Pace: r.pace,
+		Poll: func(time.Duration) error { return r.pay() }, Polls: 1,
+		Lost: r.lose, Calls: &r.calls,
+	}.Run(ctx))
 }
 
-func (r *Run) interval() time.Duration {
+// pace is how long a tick lasts now; nothing while time stands still.
+func (r *Run) pace() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.paused {
+		return 0
+	}
 	return time.Duration(float64(r.world.Game().TickLength()) / r.speed)
+}
+
+// pay computes the ticks that Advance asked for.
+func (r *Run) pay() error {
+	for r.owes() {
+		if err := r.Step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Run) lose(d time.Duration) {
@@ -195,7 +178,7 @@ func (r *Run) SetPaused(on bool) {
 	r.mu.Lock()
 	r.paused = on
 	r.mu.Unlock()
-	r.notify()
+	r.calls.Wake()
 }
 
 // Advance lets Real compute a tick although time stands still: for a key that goes on by one. Unlike Step, it leaves the computing to Real's goroutine.
@@ -203,7 +186,7 @@ func (r *Run) Advance() {
 	r.mu.Lock()
 	r.owed++
 	r.mu.Unlock()
-	r.notify()
+	r.calls.Wake()
 }
 
 // owes takes one of the ticks that Advance asked for.
@@ -232,7 +215,7 @@ func (r *Run) SetSpeed(x float64) error {
 	r.mu.Lock()
 	r.speed = x
 	r.mu.Unlock()
-	r.notify()
+	r.calls.Wake()
 	return nil
 }
 
@@ -241,13 +224,6 @@ func (r *Run) Speed() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.speed
-}
-
-func (r *Run) notify() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // it has not been heard yet, and will be
-	}
 }
 
 // View lets f look at the world, between ticks.
