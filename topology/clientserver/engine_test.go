@@ -136,8 +136,8 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 			g.fail("%v (%v) as player %d, after %d claims", b.Phase(), b.ended, b.Player(), m.claims)
 		}
 		// What the engine says twice changes nothing, and what it gives to another is taken away here.
-		m.server.Grant(1, seat.Player, "")
-		m.server.Grant(2, seat.Player, "ghost")
+		m.says = append(m.says, Decision{Kind: Grant, Client: 1, Player: seat.Player}, Decision{Kind: Grant, Client: 2, Player: seat.Player, Name: "ghost"})
+		n.Run(yard.TickLength())
 		if m.server.Seat(1) != nil || m.server.SeatOf(seat.Player).Name != "ghost" {
 			g.fail("two seats have one player")
 		}

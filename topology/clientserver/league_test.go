@@ -71,6 +71,7 @@ type member struct {
 	mute   bool // answers no claims
 	dead   bool
 	news   []News
+	says   []Decision
 }
 
 func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
@@ -197,10 +198,25 @@ func (m *member) Begin(w *world.World, _ Level) error {
 	return nil
 }
 
+func (m *member) Traits() Traits                    { return Traits{Eager: true, Outlives: true, Leading: true} }
+func (m *member) Enter(world.Player)                {}
+func (m *member) Said(world.Player, string, string) {}
+
+func (m *member) Decisions() []Decision {
+	list := m.says
+	m.says = nil
+	return list
+}
+
 func (m *member) World() *world.World { return m.own }
 func (m *member) Open() world.Tick    { return m.settled() + 1 }
 
-func (m *member) Give(p world.Player, t world.Tick, image []int32) {
+func (m *member) Give(p world.Player, t world.Tick, image []int32) error {
+	m.give(p, t, image)
+	return nil
+}
+
+func (m *member) give(p world.Player, t world.Tick, image []int32) {
 	if t < m.Open() {
 		m.fail("%s gives a command for tick %d, and %d is open", m.end.Name(), t, m.Open())
 		return
@@ -233,11 +249,11 @@ func (m *member) Give(p world.Player, t world.Tick, image []int32) {
 	}
 }
 
-func (m *member) Advance(time.Duration) (replica.Leading, error) {
+func (m *member) Advance(time.Duration) (Progress, error) {
 	err := m.own.CopyFrom(m.w)
 	l := replica.Leading{Again: true, Settled: m.settled(), Events: m.known[m.told:]}
 	m.told = len(m.known)
-	return l, err
+	return Progress{Leading: l}, err
 }
 
 func (m *member) Claim(v Visitor) {
@@ -250,7 +266,7 @@ func (m *member) Claim(v Visitor) {
 			return
 		}
 		if m.deny {
-			m.server.Deny(v.Client, wire.ReasonRules, "not today")
+			m.says = append(m.says, Decision{Kind: Deny, Client: v.Client, Reason: wire.ReasonRules, Text: "not today"})
 			return
 		}
 		m.assign(v.Client, m)
@@ -267,18 +283,18 @@ func (g *league) assign(client uint64, to *member) {
 		g.in(g.w.Tick() + 1).Join(h.player)
 	}
 	if h.at == to {
-		to.server.Grant(client, h.player, "")
+		to.says = append(to.says, Decision{Kind: Grant, Client: client, Player: h.player})
 		return
 	}
 	g.revoke(h)
 	h.before, h.at, h.from = h.at, to, g.w.Tick()+g.ahead
-	to.server.Grant(client, h.player, "")
+	to.says = append(to.says, Decision{Kind: Grant, Client: client, Player: h.player})
 }
 
 // revoke takes a player from the server that had it before.
 func (g *league) revoke(h *holder) {
 	if h.before != nil && !h.before.dead {
-		h.before.server.Revoke(h.client, "", h.at.end.PublicAddr())
+		h.before.says = append(h.before.says, Decision{Kind: Revoke, Client: h.client, Player: h.player, To: h.at.end.PublicAddr()})
 	}
 	h.before = nil
 }

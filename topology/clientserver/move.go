@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // SetPlaces tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
@@ -68,23 +69,19 @@ func (s *Server) drained(p *peer) bool {
 // showGone is for how long someone is still shown the world whose player is another server's, until they are shown it there.
 const showGone = 5 * time.Second
 
-// Revoke takes the seat of a client away whose player is another server's now: the engine is not told by Release. The client is told where to go on, if the address is
-// valid; until it is shown the world there it still sees it here, but its commands do not count any more. So an engine calls it when Open has passed the tick from which the player is
-// the other's.
-func (s *Server) Revoke(client uint64, why string, to netip.AddrPort) {
+// revoke takes the seat of a client away whose player is another server's now; see Decision.
+func (s *Server) revoke(client uint64, player world.Player, why string, to netip.AddrPort) {
 	if p := s.claimant(client); p != nil {
 		delete(s.claims, client)
 		s.refuse(p, wire.ReasonMoved, parting(to, why))
 	}
 	seat := s.seats[client]
-	if seat == nil {
+	if seat == nil || seat.Spectator() || seat.Player != player {
 		return
 	}
 	delete(s.seats, client)
-	if seat.Spectator() {
-		s.watching--
-	} else if s.players[seat.Player] == seat {
-		s.players[seat.Player] = nil
+	if s.players[player] == seat {
+		s.players[player] = nil
 	}
 	seat.inside, seat.gone = false, true
 	s.tell(News{Kind: Moved, Seat: seat, Text: parting(to, why)})

@@ -57,7 +57,8 @@ type Options struct {
 	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does not fit a packet is then an error of Tick.
 	Develop bool
 
-	// Engine, if set, computes the world in place of the server; see Engine. The hook After is not called then, and Level is only what the game begins from.
+	// Engine computes the world; see Engine. Default: one that has the world to itself. With another,
+	// After is not called, and Level is only what the game begins from.
 	Engine Engine
 
 	// After is called after each tick of the world, with what went in: to record, to decide a match. Begun is called with each new world, before its first tick.
@@ -176,6 +177,9 @@ func (o *Options) fill() error {
 	orElse(&o.Workers, runtime.GOMAXPROCS(0))
 	orElse(&o.Polls, 4)
 	o.Limits.fill(rate)
+	if o.Engine == nil {
+		o.Engine = newLocal(o.Game)
+	}
 	if o.Interest.Rules == nil {
 		o.Interest.Rules = &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}
 	}

@@ -133,7 +133,7 @@ func (s *Server) message(p *peer, e *conn.Event) {
 // commands takes a packet of commands.
 func (s *Server) commands(p *peer, data []byte) {
 	// An engine that gives someone a place who comes from another server wants their commands before they are shown the world again.
-	if p.state != shown && (p.state != loading || s.engine == nil) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) {
+	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) {
 		return // about a world that is no more, or has not begun
 	}
 	// A path that stood still may bring all at once that was sent in the meantime, for as long as a connection outlasts.
@@ -197,8 +197,8 @@ func (p *peer) takeOne(t world.Tick, image []int32) {
 	case taken:
 		p.counts.Taken++
 		s.stats.Commands.Taken++
-		if s.engine != nil {
-			s.engine.Give(p.seat.Player, t, s.merge(p, t, image))
+		if s.traits.Eager {
+			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image)) // it was checked when it was read
 		}
 	case again:
 		p.counts.Again++
@@ -310,7 +310,7 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 	}
 	seat := p.seat
 	if seat == nil {
-		if reason == conn.ReasonLeft && s.engine != nil && s.seats[p.conn.Client()] == nil {
+		if reason == conn.ReasonLeft && s.seats[p.conn.Client()] == nil {
 			s.unclaim(p.conn.Client())
 		}
 		return
@@ -324,7 +324,7 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 		s.leave(seat)
 		return
 	}
-	if s.opt.KeepSeat < 0 || s.closing && s.engine == nil { // with an engine the game goes on, and with it the player
+	if s.opt.KeepSeat < 0 || s.closing && !s.traits.Outlives {
 		s.leave(seat)
 		return
 	}

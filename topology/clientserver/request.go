@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
@@ -76,22 +75,14 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 	if s.drained(p) {
 		return
 	}
-	if s.engine != nil && known == nil && !m.On {
+	switch {
+	case known != nil:
+		s.comeBack(p, known)
+	case m.On:
+		s.watch(p, name)
+	default:
 		s.claim(p, name)
-		return
 	}
-	seat, returned, reason := s.takeSeat(p, name, m.On)
-	if reason != conn.ReasonNone {
-		s.refuse(p, reason, "")
-		return
-	}
-	kind := Joined
-	if returned {
-		kind = Returned
-	} else {
-		seat.Name = s.nameFor(seat, name)
-	}
-	s.seated(p, seat, kind)
 }
 
 // seated lets someone begin who has a seat.
@@ -181,7 +172,11 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.heard, p.early, p.repeated = false, 0, 0
-	if p.queue != nil && s.engine == nil { // an engine has been given what came while the client got ready
+	if seat := p.seat; !seat.inside && !seat.Spectator() {
+		seat.inside = true
+		s.engine.Enter(seat.Player)
+	}
+	if p.queue != nil && !s.traits.Eager { // which has been given what came while the client got ready
 		p.queue.reset()
 		p.edges.reset()
 	}
@@ -208,12 +203,12 @@ func (s *Server) chat(p *peer, line string) {
 		return
 	}
 	s.tell(News{Kind: Chatted, Seat: p.seat, Text: line})
+	s.engine.Said(p.seat.Player, p.seat.Name, line)
 	s.passOn(p.seat, line)
 }
 
-// Relay has everyone here hear a line that someone said at another server of the same game. The game's rules decide who hears it; they are given a seat with no
-// more than a player and a name.
-func (s *Server) Relay(p world.Player, name, line string) {
+// relay has everyone here hear a line that someone said at another server of the same game.
+func (s *Server) relay(p world.Player, name, line string) {
 	s.passOn(&Seat{Player: p, Name: wire.Clip(name, wire.MaxName)}, wire.Clip(line, wire.MaxText))
 }
 
@@ -227,7 +222,7 @@ func (s *Server) passOn(from *Seat, line string) {
 }
 
 func (s *Server) pause(p *peer, on bool) {
-	if s.opt.Rules.Pause == nil || s.engine != nil {
+	if s.opt.Rules.Pause == nil || !s.traits.Pausable {
 		s.notice(p, "no one may pause this game")
 		return
 	}

@@ -75,42 +75,28 @@ type CommandCounts struct {
 	Early int
 }
 
-// takeSeat finds the seat of a person, or gives a new one. The reason is not ReasonNone if there is none to be had.
-func (s *Server) takeSeat(p *peer, name string, spectate bool) (seat *Seat, returned bool, reason conn.Reason) {
-	if seat := s.seats[p.conn.Client()]; seat != nil {
-		if old := seat.peer; old != nil {
-			// The same person over another link; over the same one package conn has seen to it.
-			old.seat = nil
-			s.close(old, conn.ReasonReplaced, "")
-		}
-		seat.peer, seat.UserData = p, p.conn.UserData()
-		return seat, true, conn.ReasonNone
+// comeBack gives someone the seat again that was kept for them.
+func (s *Server) comeBack(p *peer, seat *Seat) {
+	if old := seat.peer; old != nil {
+		// The same person over another link; over the same one package conn has seen to it.
+		old.seat = nil
+		s.close(old, conn.ReasonReplaced, "")
 	}
-	seat = &Seat{Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
-	if spectate {
-		if s.watching >= s.opt.Spectators {
-			return nil, false, wire.ReasonNoSeat
-		}
-		s.watching++
-	} else if seat.Player = s.number(seat); seat.Player == world.Nobody {
-		return nil, false, wire.ReasonNoSeat
-	}
-	s.seats[seat.Client] = seat
-	return seat, false, conn.ReasonNone
+	seat.peer, seat.UserData = p, p.conn.UserData()
+	s.seated(p, seat, Returned)
 }
 
-// number gives a seat the lowest number that is free, or Nobody.
-func (s *Server) number(seat *Seat) world.Player {
-	for i := 1; i <= s.opt.Players; i++ {
-		if i == len(s.players) {
-			s.players = append(s.players, nil)
-		}
-		if s.players[i] == nil {
-			s.players[i] = seat
-			return world.Player(i)
-		}
+// watch gives someone a seat who only watches.
+func (s *Server) watch(p *peer, name string) {
+	if s.watching >= s.opt.Spectators {
+		s.refuse(p, wire.ReasonNoSeat, "")
+		return
 	}
-	return world.Nobody
+	s.watching++
+	seat := &Seat{Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
+	s.seats[seat.Client] = seat
+	seat.Name = s.nameFor(seat, name)
+	s.seated(p, seat, Joined)
 }
 
 // release lets the world forget a seat's player.
@@ -122,11 +108,7 @@ func (s *Server) release(seat *Seat) {
 		if s.players[seat.Player] == seat {
 			s.players[seat.Player] = nil
 		}
-		if s.engine != nil {
-			s.engine.Release(seat.Client, seat.Player)
-		} else if seat.inside {
-			s.leaving = append(s.leaving, seat.Player)
-		}
+		s.engine.Release(seat.Client, seat.Player)
 	}
 	seat.inside = false
 }
@@ -141,33 +123,22 @@ func (s *Server) leave(seat *Seat) {
 // side lets a person play who watched, or the reverse.
 func (s *Server) side(p *peer, spectate bool) {
 	seat := p.seat
-	if seat.Spectator() == spectate {
-		return
-	}
-	if spectate {
-		if s.watching >= s.opt.Spectators {
-			s.notice(p, "there is no room for more spectators")
-			return
-		}
+	switch {
+	case seat.Spectator() == spectate:
+	case spectate && s.watching >= s.opt.Spectators:
+		s.notice(p, "there is no room for more spectators")
+	case !spectate && s.full(seat.Client):
+		s.notice(p, "all seats of players are taken")
+	case !spectate:
+		s.ask(p, seat.Name) // what the engine grants is a change of side
+	default:
 		s.release(seat)
-		seat.Player = world.Nobody
+		seat.Player, seat.repeated = world.Nobody, 0
 		s.watching++
-	} else if s.engine != nil {
-		s.ask(p, seat.Name)
-		return // until Grant
-	} else {
-		n := s.number(seat)
-		if n == world.Nobody {
-			s.notice(p, "all seats of players are taken")
-			return
-		}
-		s.watching--
-		seat.Player = n
+		s.welcome(p)
+		s.show(p) // what is told depends on who is told
+		s.tell(News{Kind: Changed, Seat: seat})
 	}
-	seat.repeated = 0
-	s.welcome(p)
-	s.show(p) // what is told depends on who is told
-	s.tell(News{Kind: Changed, Seat: seat})
 }
 
 // Seats goes through all seats in no order. It can be ranged over.

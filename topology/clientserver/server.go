@@ -43,8 +43,6 @@ type Server struct {
 	seats    map[uint64]*Seat
 	players  []*Seat // by number; the first is nil
 	watching int
-	leaving  []world.Player
-	in       *world.Inputs
 	neutral  []int32
 	work     []*peer // whose turn it is
 	control  wire.Message
@@ -58,7 +56,8 @@ type Server struct {
 	lateTicks world.Tick
 
 	engine   Engine
-	passed   world.Tick // all ticks before it are counted, with an engine
+	traits   Traits
+	passed   world.Tick // all ticks before it are counted, with an engine that is eager
 	passedAt time.Duration
 	claims   map[uint64]claim
 	places   []wire.Place
@@ -78,7 +77,8 @@ func NewServer(o Options) (*Server, error) {
 	s := &Server{
 		opt: o, game: o.Game, protocol: p, description: o.Game.Describe(),
 		born: time.Now(), every: max(1, (o.Game.Rate()+o.SnapshotRate/2)/o.SnapshotRate),
-		peers: map[*conn.Conn]*peer{}, seats: map[uint64]*Seat{}, players: make([]*Seat, 1), in: o.Game.NewInputs(), unfit: map[int]bool{},
+		peers: map[*conn.Conn]*peer{}, seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{}, unfit: map[int]bool{},
+		engine: o.Engine, traits: o.Engine.Traits(),
 	}
 	s.phases = make([]int, s.every)
 	s.gap = time.Duration(s.every) * o.Game.TickLength()
@@ -103,10 +103,8 @@ func NewServer(o Options) (*Server, error) {
 		}
 		s.ports = append(s.ports, port)
 	}
-	if s.engine = o.Engine; s.engine != nil {
-		if err := s.ignite(); err != nil {
-			return nil, err
-		}
+	if err := s.ignite(s.stage); err != nil {
+		return nil, err
 	}
 	s.pool = newPool(o.Workers, p)
 	s.begun()
@@ -188,104 +186,17 @@ func (s *Server) receive(now time.Duration) error {
 		s.lenient = now + 3*time.Second
 	}
 	s.now = now
+	s.decide()
 	alive := false
 	for _, p := range s.ports {
 		alive = s.drain(p) || alive
 	}
+	s.decide()
 	if !alive {
 		return errors.New("clientserver: every link has ended, nobody can reach the server any more")
 	}
 	return nil
 }
-
-// step computes a tick of the world, unless it stands still.
-func (s *Server) step() error {
-	if s.engine != nil {
-		return s.advance()
-	}
-	if s.paused || s.closing {
-		return nil
-	}
-	g := s.stage
-	in := s.in
-	in.Reset()
-	for _, p := range s.leaving {
-		in.Leave(p)
-	}
-	s.leaving = s.leaving[:0]
-	t := g.world.Tick() + 1
-	for _, seat := range s.players[1:] {
-		if seat != nil {
-			s.command(seat, t)
-		}
-	}
-	if err := g.world.Step(in); err != nil {
-		s.gameError(err)
-	}
-	if s.opt.After != nil {
-		s.opt.After(g.world, in)
-	}
-	if err := g.publisher.Publish(g.world); err != nil {
-		if s.opt.Develop {
-			return err
-		}
-		s.gameError(err)
-	}
-	return nil
-}
-
-// command gives the world what a player does at a tick. If no command has come the world uses the last one again, without its edges; after a while its levels
-// are let go as well.
-func (s *Server) command(seat *Seat, t world.Tick) {
-	p := seat.peer
-	if !seat.inside {
-		if p == nil || p.state != shown {
-			return
-		}
-		s.in.Join(seat.Player)
-		seat.inside = true
-	}
-	if s.neutral == nil {
-		return
-	}
-	if p != nil {
-		if image, seen := p.queue.take(t); image != nil {
-			if s.in.GiveImage(seat.Player, s.merge(p, t, image)) == nil {
-				seat.repeated, seat.seen = 0, seen
-				return
-			}
-			s.offend(p, BadCommand)
-		}
-	}
-	if s.missing(seat) {
-		_ = s.in.GiveImage(seat.Player, s.neutral) // it is the image of a command at rest
-	}
-}
-
-// missing counts a tick for which no command came, and says whether to let go of what the player holds: after a while, and at once if the player has said that they
-// rest, in case that the commands before it were lost.
-func (s *Server) missing(seat *Seat) bool {
-	p := seat.peer
-	seat.repeated++
-	if p != nil {
-		if p.resting {
-			return seat.repeated == 1
-		}
-		p.counts.Repeated++
-		p.repeated++
-	}
-	s.stats.Commands.Repeated++
-	if seat.repeated != s.neutralAfter() {
-		return false
-	}
-	if p != nil {
-		p.counts.Neutral++
-	}
-	s.stats.Commands.Neutral++
-	return true
-}
-
-func (s *Server) neutralAfter() int { return int(s.opt.Neutral / s.game.TickLength()) }
 
 // gameError tells of a game's mistake, but not sixty times a second of the same.
 func (s *Server) gameError(err error) {
@@ -303,17 +214,20 @@ func (s *Server) gameError(err error) {
 }
 
 // Change begins another level. Everyone stays connected, is told of it, and comes into the new world when ready for it: those who do not have its data are
-// sent it first. It takes as long as the game needs to fill its world. A server with an engine refuses.
+// sent it first. It takes as long as the game needs to fill its world. A server whose engine
+// begins its levels itself refuses.
 func (s *Server) Change(l Level) error {
-	if s.engine != nil {
+	if !s.traits.Levels {
 		return errEngine
 	}
 	g, err := s.newStage(l)
 	if err != nil {
 		return err
 	}
+	if err := s.ignite(g); err != nil {
+		return err
+	}
 	s.stage = g
-	s.leaving = s.leaving[:0]
 	s.lastErr = ""
 	for _, seat := range s.seats {
 		seat.inside, seat.repeated = false, 0
@@ -337,7 +251,7 @@ func (s *Server) begun() {
 // SetPaused lets the world stand still, or go on. Connections go on either way. The text says who wanted it, or why, and is shown to players. The world of an
 // engine is not the server's to stop, so there it does nothing.
 func (s *Server) SetPaused(on bool, why string) {
-	if s.paused == on || s.engine != nil {
+	if s.paused == on || !s.traits.Pausable {
 		return
 	}
 	s.paused = on

@@ -10,8 +10,14 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// An engine is a mirror as its server for clients sees it.
+// An engine is a mirror as its server for clients sees it. What the mirror decides about the
+// server's people waits in Mirror.decided until the server asks for it.
 type engine struct{ *Mirror }
+
+// Traits: other mirrors hear of commands and go on without this one, and the world may be taken back.
+func (e *engine) Traits() clientserver.Traits {
+	return clientserver.Traits{Eager: true, Outlives: true, Leading: true}
+}
 
 // Begin opens the timeline of a founder. Who joins has, or will get, the world of the others.
 func (e *engine) Begin(w *world.World, _ clientserver.Level) error {
@@ -30,12 +36,21 @@ func (e *engine) World() *world.World {
 }
 
 // Open is the first tick that this mirror has not promised.
-func (e *engine) Open() world.Tick { return max(e.stamp, e.promised+1) }
+func (e *engine) Open() world.Tick { return e.unpromised() }
+
+func (m *Mirror) unpromised() world.Tick { return max(m.stamp, m.promised+1) }
+
+// Enter does nothing: a player is in the world from the tick on that the überserver has said.
+func (e *engine) Enter(world.Player) {}
 
 // Give stamps a command and passes it on.
-func (e *engine) Give(p world.Player, t world.Tick, image []int32) {
-	m := e.Mirror
-	if m.phase != Serving || !m.started || t <= m.from || t < e.Open() || m.line == nil {
+func (e *engine) Give(p world.Player, t world.Tick, image []int32) error {
+	e.give(p, t, image)
+	return nil
+}
+
+func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
+	if m.phase != Serving || !m.started || t <= m.from || t < m.unpromised() || m.line == nil {
 		m.stats.Dropped++
 		return
 	}
@@ -64,18 +79,37 @@ func (m *Mirror) giveInOrder() {
 }
 
 // Advance tells what became known since the last time; the timeline has advanced before.
-func (e *engine) Advance(time.Duration) (replica.Leading, error) {
+func (e *engine) Advance(time.Duration) (clientserver.Progress, error) {
 	m := e.Mirror
 	l := replica.Leading{Again: m.stale, Settled: m.shownSettled, Events: m.notices}
 	if m.line == nil {
-		return l, nil
+		return clientserver.Progress{Leading: l}, nil
 	}
 	w := m.line.Leading()
 	l.Again = l.Again || w.Tick() != m.shown+1
 	l.Settled = m.line.Settled().Tick()
 	m.shown, m.shownSettled, m.stale = w.Tick(), l.Settled, false
 	m.notices = nil
-	return l, nil
+	return clientserver.Progress{Leading: l}, nil
+}
+
+// Said lets other mirrors' clients hear what is said here.
+func (e *engine) Said(p world.Player, name, line string) {
+	e.queue(item{kind: itemChat, player: p, name: name, text: line}, nil)
+}
+
+// Decisions hands over what the mirror has decided about the people of its server.
+func (e *engine) Decisions() []clientserver.Decision {
+	list := e.decided
+	e.decided = nil
+	return list
+}
+
+// decides keeps a decision for the server, if there is one to do it.
+func (m *Mirror) decides(d clientserver.Decision) {
+	if m.server != nil {
+		m.decided = append(m.decided, d)
+	}
 }
 
 // Claim asks the überserver for a player.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -297,9 +298,9 @@ func (m *Mirror) item(from crimp.MemberID, it *item, seq uint32) {
 		}
 		m.assigned(from, it, seq)
 	case itemDeny:
-		if from == m.uber && it.member == m.self && m.server != nil {
+		if from == m.uber && it.member == m.self {
 			delete(m.claims, it.client)
-			m.server.Deny(it.client, reasonFull, "")
+			m.decides(clientserver.Decision{Kind: clientserver.Deny, Client: it.client, Reason: reasonFull})
 		}
 	case itemStart:
 		if m.ubers[it.epoch] != from {
@@ -316,8 +317,8 @@ func (m *Mirror) item(from crimp.MemberID, it *item, seq uint32) {
 			m.places()
 		}
 	case itemChat:
-		if m.server != nil && from != m.self {
-			m.server.Relay(it.player, it.name, it.text)
+		if from != m.self {
+			m.decides(clientserver.Decision{Kind: clientserver.Relay, Player: it.player, Name: it.name, Text: it.text})
 		}
 	case itemRuling:
 		m.ruling(from, it.data)

@@ -91,14 +91,15 @@ type Mirror struct {
 	stale        bool // the leading world was taken back since then
 	prior        timeline.Stats
 	notices      []replica.Happening
-	told         bool          // Began was told
-	wrong        bool          // this mirror's settled world is unlike most others'
-	cut          bool          // off from most of the others
-	reunited     time.Duration // by the clock: since when it is not
-	broken       bool          // it cannot go on with its world, and joins anew
-	parting      bool          // it has asked to be let go
-	rejoinBy     time.Duration // at the latest
-	leaving      time.Duration // until when clients have to move
+	decided      []clientserver.Decision // about the people of the server, which it has not asked for yet
+	told         bool                    // Began was told
+	wrong        bool                    // this mirror's settled world is unlike most others'
+	cut          bool                    // off from most of the others
+	reunited     time.Duration           // by the clock: since when it is not
+	broken       bool                    // it cannot go on with its world, and joins anew
+	parting      bool                    // it has asked to be let go
+	rejoinBy     time.Duration           // at the latest
+	leaving      time.Duration           // until when clients have to move
 
 	stats Stats
 	calls drive.Calls
@@ -240,7 +241,6 @@ func (m *Mirror) open() error {
 	if m.server == nil {
 		o := m.opt.Server
 		o.Level, o.Engine = m.level, &engine{m}
-		o.News = m.serverNews(o.News)
 		var err error
 		if m.server, err = clientserver.NewServer(o); err != nil {
 			return err

@@ -107,18 +107,6 @@ func (m *Mirror) clocks(id crimp.MemberID, p *packet) {
 	}
 }
 
-// serverNews lets other mirrors' clients hear what is said here.
-func (m *Mirror) serverNews(next func(clientserver.News)) func(clientserver.News) {
-	return func(n clientserver.News) {
-		if n.Kind == clientserver.Chatted && n.Seat != nil {
-			m.queue(item{kind: itemChat, player: n.Seat.Player, name: n.Seat.Name, text: n.Text}, nil)
-		}
-		if next != nil {
-			next(n)
-		}
-	}
-}
-
 // Leave takes this mirror out of the group in good order: its clients are asked to move to the others, and when they have, or after a while, it goes. Poll until
 // Phase is Out.
 func (m *Mirror) Leave() {

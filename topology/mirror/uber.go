@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -172,26 +171,22 @@ func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
 	}
 	m.tell(News{Kind: PlayerMoved, Mirror: it.member, Player: it.player, Tick: it.tick})
 	m.unpark()
-	if m.server == nil {
-		return
-	}
+	d := clientserver.Decision{Kind: clientserver.Revoke, Client: it.client, Player: it.player}
 	switch {
 	case it.what == assignLeave:
-		m.server.Revoke(it.client, "", netip.AddrPort{})
 	case it.member == m.self:
 		delete(m.claims, it.client)
-		name := it.name
+		d.Kind, d.Name = clientserver.Grant, it.name
 		if h := m.registry.players[it.player]; h != nil {
-			name = h.name
+			d.Name = h.name
 		}
-		m.server.Grant(it.client, it.player, name)
 	default:
-		to := netip.AddrPort{}
+		d.Text = "plays on another mirror now"
 		if s := m.streams[it.member]; s != nil {
-			to = s.place.Addr
+			d.To = s.place.Addr
 		}
-		m.server.Revoke(it.client, "plays on another mirror now", to)
 	}
+	m.decides(d)
 }
 
 // start lets a mirror stamp from a tick on.
@@ -350,7 +345,7 @@ func (m *Mirror) sendOn() {
 	}
 	m.sentOn = m.machine
 	for i, seat := range m.seats() {
-		m.server.Move(seat, m.elsewhere[i%len(m.elsewhere)].Addr)
+		m.decides(clientserver.Decision{Kind: clientserver.Move, Client: seat.Client, To: m.elsewhere[i%len(m.elsewhere)].Addr})
 	}
 }
 
