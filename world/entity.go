@@ -120,8 +120,10 @@ func StateOf[T any](w *World) *T {
 // Remove takes an entity out of the world at the end of the tick. Until then it is there for everyone, so that it does not matter who steps first. Removing
 // what is not there does nothing. A local entity is gone at once.
 func (w *World) Remove(id ID) {
-	if t := w.findLocal(id); t != nil {
-		t.remove(id)
+	if id.Local() {
+		if t := w.findLocal(id); t != nil {
+			t.remove(id)
+		}
 		return
 	}
 	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state && !w.outside("Remove", w.game.classes[id.Class()].name) {

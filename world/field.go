@@ -135,12 +135,12 @@ func within(path, field string) bool {
 // ask it for methods it may have, without knowing its type. It allocates nothing, and the pointer
 // is good until the end of the tick.
 func (w *World) Value(id ID) any {
-	if t := w.findLocal(id); t != nil {
-		return t.value(id)
-	}
 	if pg, s := w.find(id); pg != nil {
 		t := w.tables[id.Class()]
 		return t.class.kind.value(t.at(pg, s))
+	}
+	if t := w.findLocal(id); t != nil {
+		return t.value(id)
 	}
 	return nil
 }

@@ -230,6 +230,9 @@ func spawnLocal[T any](w *World, c *localClass, v T) ID {
 	return id
 }
 
+// It is kept out of Get, where almost all IDs are of ordinary entities.
+//
+//go:noinline
 func getLocal[T any](w *World, id ID) *T {
 	if t, ok := w.findLocal(id).(*localsOf[T]); ok {
 		return t.at(int32(id.Index()))
