@@ -14,7 +14,7 @@ func TestTwoPlayersOverEachPreset(t *testing.T) {
 	for _, c := range netsim.Presets() {
 		t.Run(c.Name, func(t *testing.T) {
 			simtest.Run(t, 3, func(n *netsim.Net) error {
-				s, err := newSim(n, Options{Interest: yardInterest(100)})
+				s, err := newSim(n, Options{Title: near(100)})
 				if err != nil {
 					return err
 				}

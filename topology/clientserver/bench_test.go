@@ -78,7 +78,7 @@ func newRig(t testing.TB, clients, workers int) *rig {
 	l := newWireless(air)
 	r := &rig{}
 	var err error
-	r.server, err = NewServer(Options{Game: yard, Settings: yardSettings(40, 200), Interest: yardInterest(60), Links: []link.Link{l}, Players: clients, Workers: workers})
+	r.server, err = NewServer(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l}, Players: clients, Workers: workers})
 	must(t, err)
 	for i := range clients {
 		tok, err := r.server.Token(uint64(i+1), nil, time.Hour)

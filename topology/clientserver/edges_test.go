@@ -183,7 +183,7 @@ func TestLateShotsCount(t *testing.T) {
 	jittery.Up.Jitter = netsim.Jitter{Shape: netsim.LongTail, Amount: 15 * time.Millisecond}
 	jittery.Up.Reorder, jittery.Up.HoldBack = 0.1, 80*time.Millisecond
 	shots := func(n *netsim.Net, late time.Duration) (meant, made int, counts CommandCounts, err error) {
-		s, err := newSim(n, Options{Interest: yardInterest(100), Limits: Limits{Late: late}})
+		s, err := newSim(n, Options{Title: near(100), Limits: Limits{Late: late}})
 		if err != nil {
 			return 0, 0, counts, err
 		}

@@ -193,6 +193,7 @@ func (s *Server) step() error {
 	if s.traits.Eager {
 		s.pass()
 	}
+	g.past.record(w)
 	if done.Inputs != nil && s.opt.After != nil {
 		s.opt.After(w, done.Inputs)
 	}

@@ -18,7 +18,7 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.Awful} {
 		t.Run(c.Name, func(t *testing.T) {
 			simtest.Run(t, 4, func(n *netsim.Net) error {
-				g, err := newLeague(n, 2, Options{Interest: yardInterest(100)})
+				g, err := newLeague(n, 2, Options{Title: near(100)})
 				if err != nil {
 					return err
 				}
@@ -148,7 +148,7 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 // TestEngineOfAGameUnderWay: a server that is added later shows the game as it is, to those who come and to those who move there, who are told of all that was saved.
 func TestEngineOfAGameUnderWay(t *testing.T) {
 	simtest.Run(t, 4, func(n *netsim.Net) error {
-		g, err := newLeague(n, 1, Options{Interest: yardInterest(100)})
+		g, err := newLeague(n, 1, Options{Title: near(100)})
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func Example() {
 	hub := mem.NewHub(mem.Options{})
 	inside, _ := hub.Open(netip.AddrPort{})
 	server, err := clientserver.NewServer(clientserver.Options{
-		Game:  pong.Game,
+		Title: pong.Title,
 		Level: clientserver.Level{Name: "court", Seed: 1},
 		Links: []link.Link{inside}, // and a socket of link/udp for everyone else
 	})

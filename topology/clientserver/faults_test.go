@@ -31,7 +31,7 @@ func TestLossAndHeal(t *testing.T) {
 	}
 	bad := conditions(t, "latency=40ms jitter=longtail:10ms loss=40% duplicate=2% reorder=5%/30ms corrupt=1%")
 	simtest.Run(t, 8, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100)})
+		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func TestLossAndHeal(t *testing.T) {
 // TestStalls: clients and the server stand still for seconds, one after the other. No one is dropped, nor taken for hostile.
 func TestStalls(t *testing.T) {
 	simtest.Run(t, 6, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100)})
+		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func TestCrashAndReturn(t *testing.T) {
 		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 6, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100), KeepSeat: 20 * time.Second})
+		s, err := newSim(n, Options{Title: near(100), KeepSeat: 20 * time.Second})
 		if err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (b *bot) resume() {
 // TestClientComesBackByItself: a client that was cut off for longer than the timeout returns to its player without anyone's doing.
 func TestClientComesBackByItself(t *testing.T) {
 	simtest.Run(t, 5, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100)})
+		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
 		}
@@ -338,7 +338,7 @@ func TestManyJoinAtOnce(t *testing.T) {
 		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 1, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Players: 256, Interest: yardInterest(60)})
+		s, err := newSim(n, Options{Players: 256, Title: near(60)})
 		if err != nil {
 			return err
 		}
@@ -381,7 +381,7 @@ func TestStrategies(t *testing.T) {
 		t.Run(strategy.String(), func(t *testing.T) {
 			lossy := conditions(t, "wifi loss=10%")
 			simtest.Run(t, 3, func(n *netsim.Net) error {
-				s, err := newSim(n, Options{Interest: yardInterest(100), Replica: replica.Options{Strategy: strategy}})
+				s, err := newSim(n, Options{Title: near(100), Strategy: strategy})
 				if err != nil {
 					return err
 				}

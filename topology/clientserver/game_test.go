@@ -3,6 +3,7 @@ package clientserver
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -126,7 +127,7 @@ var yard = world.Define("yard",
 )
 
 // yardSettings makes levels: "birds:stones", where the data, if there is any, must say the same.
-func yardSettings(birds, stones int) SettingsFunc {
+func yardSettings(birds, stones int) func(Level) (world.Settings, error) {
 	return func(l Level) (world.Settings, error) {
 		t := &tally{Birds: birds, Stones: stones}
 		if len(l.Data) > 0 {
@@ -136,27 +137,24 @@ func yardSettings(birds, stones int) SettingsFunc {
 	}
 }
 
-// yardInterest shows what is near.
-func yardInterest(radius float64) Interest {
-	return Interest{
-		Rules: &interest.Rules{Sources: []interest.Source{&interest.Owned{Weight: 4}, &interest.Radius{Enter: radius}}},
-		Parts: []interest.Part{
-			interest.Describe(func(_ *world.World, _ world.ID, x *walker) interest.Traits {
-				return interest.Traits{Pos: det.Vec3{X: x.Pos.X, Y: x.Pos.Y}}
-			}),
-			interest.Describe(func(_ *world.World, _ world.ID, x *bird) interest.Traits {
-				return interest.Traits{Pos: det.Vec3{X: x.Pos.X, Y: x.Pos.Y}}
-			}),
-			interest.Describe(func(_ *world.World, _ world.ID, x *stone) interest.Traits {
-				return interest.Traits{Pos: det.Vec3{X: x.Pos.X, Y: x.Pos.Y}, Importance: 0.2}
-			}),
-		},
-		Observe: func(w *world.World, p world.Player, o *interest.Observer) {
-			for id, x := range world.All[walker](w) {
-				if w.Owner(id) == p && p != world.Nobody {
-					o.Pos = det.Vec3{X: x.Pos.X, Y: x.Pos.Y}
-				}
-			}
-		},
+// yardTitle is the yard with so many birds and stones, in which players are shown what is near.
+func yardTitle(birds, stones int, radius float64) *game.Title {
+	t := &game.Title{Game: yard, Levels: game.Levels{Settings: yardSettings(birds, stones)}}
+	if radius > 0 {
+		t.Sight.Rules = func() (players, spectators *interest.Rules) {
+			return &interest.Rules{Sources: []interest.Source{&interest.Owned{Weight: 4}, &interest.Radius{Enter: radius}}}, nil
+		}
 	}
+	return t
+}
+
+// near is the yard of most tests.
+func near(radius float64) *game.Title { return yardTitle(10, 50, radius) }
+
+func (x *stone) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Pos: det.Vec3{X: x.Pos.X, Y: x.Pos.Y}, Importance: 0.2}
+}
+
+func (x *walker) Look(*world.World, world.ID) interest.Observer {
+	return interest.Observer{Pos: det.Vec3{X: x.Pos.X, Y: x.Pos.Y}}
 }

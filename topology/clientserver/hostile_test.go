@@ -80,7 +80,7 @@ func TestHostileClients(t *testing.T) {
 	for _, x := range attacks() {
 		t.Run(x.name, func(t *testing.T) {
 			simtest.Run(t, 2, func(n *netsim.Net) error {
-				s, err := newSim(n, Options{Interest: yardInterest(100)})
+				s, err := newSim(n, Options{Title: near(100)})
 				if err != nil {
 					return err
 				}
@@ -122,7 +122,7 @@ func TestHostileClients(t *testing.T) {
 // TestLiars: clients that acknowledge what they never looked at, or report nonsense about what they hold, hurt themselves alone.
 func TestLiars(t *testing.T) {
 	simtest.Run(t, 4, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100)})
+		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func TestTroubleIsNotContagious(t *testing.T) {
 	run := func(seed uint64, trouble bool) (stream, error) {
 		var out stream
 		n := netsim.New(netsim.Options{Seed: seed})
-		o := Options{Interest: yardInterest(30), Players: 80, Rules: Rules{}}
+		o := Options{Title: near(30), Players: 80, Rules: Rules{}}
 		s, err := newSim(n, o)
 		if err != nil {
 			return out, err
@@ -227,7 +227,7 @@ func TestRunsRepeat(t *testing.T) {
 	}
 	run := func(seed uint64, workers int) (uint64, uint64) {
 		n := netsim.New(netsim.Options{Seed: seed})
-		s, err := newSim(n, Options{Interest: yardInterest(100), Workers: workers})
+		s, err := newSim(n, Options{Title: near(100), Workers: workers})
 		must(t, err)
 		defer s.close()
 		for i := range 9 {
@@ -253,7 +253,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
 	}
 	n := netsim.New(netsim.Options{Seed: 3})
-	s, err := newSim(n, Options{Interest: yardInterest(100), KeepSeat: 2 * time.Second, Players: 40, Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})
+	s, err := newSim(n, Options{Title: near(100), KeepSeat: 2 * time.Second, Players: 40, Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})
 	must(t, err)
 	defer s.close()
 	heap := func() int64 {

@@ -80,8 +80,8 @@ func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
 	if _, err := (counter{g.random}).Read(g.key[:]); err != nil {
 		return nil, err
 	}
-	if o.Game == nil {
-		o.Game, o.Settings = yard, yardSettings(10, 50)
+	if o.Title == nil {
+		o.Title = near(0)
 	}
 	g.sopts = o
 	for range servers {
@@ -89,8 +89,8 @@ func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
 			return nil, err
 		}
 	}
-	g.copts = ClientOptions{Game: o.Game, Settings: o.Settings, Replica: o.Replica}
-	n.Every(o.Game.TickLength(), g.step)
+	g.copts = ClientOptions{Game: o.Title.Game, Settings: o.Title.Levels.Settings, Replica: replica.Options{Strategy: o.Strategy}}
+	n.Every(o.Title.Game.TickLength(), g.step)
 	return g, nil
 }
 
@@ -108,7 +108,7 @@ func (g *league) add() (*member, error) {
 		return nil, err
 	}
 	g.members = append(g.members, m)
-	m.end.Every(o.Game.TickLength(), func() {
+	m.end.Every(o.Title.Game.TickLength(), func() {
 		if m.dead {
 			return
 		}

@@ -1,49 +1,19 @@
 package clientserver
 
 import (
-	"crypto/sha256"
 	"fmt"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Level is what a world starts from: the map, by whatever name the game gives it. Clients are told its name and seed; who does not have its data is sent it.
-type Level struct {
-	// Name is what players read, and what the game may find the map by. At most 128 bytes.
-	Name string
-	// Seed is what chance hangs on. Clients know it.
-	Seed uint64
-	// Secret is what the chance hangs on that players must not foresee. It never leaves the server.
-	Secret uint64
-	// Data is the map itself, if it is not part of the program: up to 64 MiB. Clients know it by its hash, so one that has it already is not sent it.
-	Data []byte
-}
-
-// A LevelHash identifies the data of a level.
-type LevelHash [32]byte
-
-// Hash identifies the level's data. It is zero if there is none.
-func (l *Level) Hash() LevelHash {
-	if len(l.Data) == 0 {
-		return LevelHash{}
-	}
-	return sha256.Sum256(l.Data)
-}
-
-// maxLevel is what a transfer may be.
-const maxLevel = 64 << 20
-
-func (l *Level) check() error {
-	switch {
-	case len(l.Name) > wire.MaxLabel || !wire.Showable([]byte(l.Name)):
-		return fmt.Errorf("clientserver: level name %q: want at most %d bytes that can be shown", wire.Clip(l.Name, 40), wire.MaxLabel)
-	case len(l.Data) > maxLevel:
-		return fmt.Errorf("clientserver: level %q has %d bytes of data, at most %d can be sent; let clients bring it with the program", l.Name, len(l.Data), maxLevel)
-	}
-	return nil
-}
+// What a world starts from, and its data's hash, as package game says.
+type (
+	Level     = game.Level
+	LevelHash = game.LevelHash
+)
 
 // SettingsFunc makes the settings of a world from a level: it parses the map and says which states the world starts with. Server and clients must be given
 // the same; it may be called from any of them. The seed and the secret are filled in by the caller.
@@ -67,16 +37,17 @@ type stage struct {
 	hash      LevelHash
 	world     *world.World
 	publisher *replica.Publisher
-	views     Views
+	views     game.Views
+	past      *past
 	settled   world.Tick // as an engine said last
 }
 
 // newStage makes the world of a level. It takes as long as the game's OnStart does.
 func (s *Server) newStage(l Level) (*stage, error) {
-	if err := l.check(); err != nil {
-		return nil, err
+	if err := l.Check(); err != nil {
+		return nil, fmt.Errorf("clientserver: %w", err)
 	}
-	settings, err := s.opt.Settings.settings(l)
+	settings, err := s.opt.Title.Settings(l)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +60,11 @@ func (s *Server) newStage(l Level) (*stage, error) {
 	if g.publisher, err = replica.NewPublisher(s.protocol, w); err != nil {
 		return nil, err
 	}
-	if s.opt.Interest.Views == nil {
-		g.views = newPlainViews(&s.opt.Interest)
-	} else if g.views, err = s.opt.Interest.Views(w, l); err != nil {
+	if g.views, err = s.opt.Title.NewViews(w, l); err != nil {
 		return nil, err
 	}
-	return g, nil
+	g.past, err = s.newPast(w)
+	return g, err
 }
 
 // message tells a client of the level. The epoch is the client's own count of worlds.

@@ -10,22 +10,29 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
-	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Options are what a server is made from. Game and Links have no default; without Keys a server makes one of its own, and only Token lets anyone in.
+// Options are what a server is made from. Title and Links have no default; without Keys a server makes
+// one of its own, and only Token lets anyone in.
 type Options struct {
-	// Game is what is played, and Level the world that it starts with. Settings makes a world's settings from a level; clients are given the same.
+	// Title is what is played, and Level the world that it starts with. Default: the title's first.
+	Title *game.Title
+	Level Level
+	// Strategy says how snapshots are made; clients must have the same.
+	Strategy replica.Strategy
+	// Recorded says that After writes a trace from which the match is to repeat. What players were shown
+	// is in no trace, so shots are judged by the present then, and not as Title.Shots says.
+	Recorded bool
+	// Deprecated: these make a Title; see MakeTitle.
 	Game     *world.Game
-	Level    Level
 	Settings SettingsFunc
-	// Replica says how snapshots are made; clients are given the same.
-	Replica replica.Options
-	// Interest says who is shown what. By default everyone is shown everything.
+	Replica  replica.Options
 	Interest Interest
+
 	// Rules are the game's own, on what clients may do.
 	Rules Rules
 	// Limits are what a server takes from one client.
@@ -70,57 +77,6 @@ type Options struct {
 	News func(News)
 }
 
-// Interest says who is shown what; see package interest.
-type Interest struct {
-	// Rules are for players, Spectators for those who watch. Default: everything, and the same.
-	Rules, Spectators *interest.Rules
-	// Parts describe the game's classes.
-	Parts []interest.Part
-	// Index fits the search to the game.
-	Index interest.Options
-	// Observe says from where a player looks. Player and RoundTrip are filled in already. It is called from several goroutines at once, and must not
-	// change the world; on spectators it is called with world.Nobody and may use their last Pos, which is kept.
-	Observe func(w *world.World, p world.Player, o *interest.Observer)
-	// Views, if set, is asked for something else to find views by, for each new world, in place of all of the above: for games whose interest depends on the map.
-	Views func(w *world.World, l Level) (Views, error)
-}
-
-// Views finds what clients are shown of one world.
-type Views interface {
-	// Follow takes in what the last tick changed, before views are looked for.
-	Follow(w *world.World) error
-	// Sight says where to look for what a player is shown, and by which rules. The observer has the Player and RoundTrip of the client already, and the place from
-	// where it looked last; the rest is to be filled in. It is called from several goroutines at once, and must not change the world. Spectators are world.Nobody.
-	Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules)
-}
-
-// plainViews are those of Interest itself.
-type plainViews struct {
-	*Interest
-	index    *interest.Index
-	follower *interest.Follower
-}
-
-func newPlainViews(in *Interest) *plainViews {
-	ix := interest.NewIndex(in.Index)
-	return &plainViews{Interest: in, index: ix, follower: interest.NewFollower(ix, in.Parts...)}
-}
-
-func (v *plainViews) Follow(w *world.World) error {
-	v.follower.Follow(w)
-	return nil
-}
-
-func (v *plainViews) Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
-	if v.Observe != nil {
-		v.Observe(w, p, o)
-	}
-	if p == world.Nobody {
-		return v.index, v.Spectators
-	}
-	return v.index, v.Rules
-}
-
 // Rules let a game decide what clients may do. Each is optional, and an error refuses; its text is told to the player.
 type Rules struct {
 	// Admit is asked about everyone who comes, before they get a seat.
@@ -151,18 +107,22 @@ type Visitor struct {
 }
 
 func (o *Options) fill() error {
+	o.MakeTitle()
 	switch {
-	case o.Game == nil:
-		return errors.New("clientserver: no game, set Options.Game")
+	case o.Title == nil:
+		return errors.New("clientserver: nothing to play, set Options.Title")
 	case len(o.Links) == 0:
 		return errors.New("clientserver: no link for clients to come by, set Options.Links")
 	case o.Players < 0 || o.Players > 10000:
 		return fmt.Errorf("clientserver: %d players, want 1 to 10000", o.Players)
 	}
-	if err := o.Game.Err(); err != nil {
+	if err := o.Title.Check(); err != nil {
 		return err
 	}
-	rate := o.Game.Rate()
+	if o.Level.Name == "" && len(o.Level.Data) == 0 {
+		o.Level.Name = o.Title.Levels.First()
+	}
+	rate := o.Title.Game.Rate()
 	orElse(&o.Players, 64)
 	if o.Spectators == 0 {
 		o.Spectators = 16
@@ -178,13 +138,7 @@ func (o *Options) fill() error {
 	orElse(&o.Polls, 4)
 	o.Limits.fill(rate)
 	if o.Engine == nil {
-		o.Engine = newLocal(o.Game)
-	}
-	if o.Interest.Rules == nil {
-		o.Interest.Rules = &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}
-	}
-	if o.Interest.Spectators == nil {
-		o.Interest.Spectators = o.Interest.Rules
+		o.Engine = newLocal(o.Title.Game)
 	}
 	if o.Conn.Seed == [32]byte{} {
 		if _, err := rand.Read(o.Conn.Seed[:]); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
@@ -21,7 +22,7 @@ import (
 // TestChangeOfLevel: everyone stays connected, those who lack the data are sent it, and the new world is shown as exactly as the old one.
 func TestChangeOfLevel(t *testing.T) {
 	simtest.Run(t, 6, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100), Level: Level{Name: "first"}})
+		s, err := newSim(n, Options{Title: near(100), Level: Level{Name: "first"}})
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func TestChangeOfLevel(t *testing.T) {
 // TestSidesChatNamesAndPauses is a conversation.
 func TestSidesChatNamesAndPauses(t *testing.T) {
 	simtest.Run(t, 4, func(n *netsim.Net) error {
-		s, err := newSim(n, Options{Interest: yardInterest(100), Spectators: 1, Players: 2, Rules: Rules{
+		s, err := newSim(n, Options{Title: near(100), Spectators: 1, Players: 2, Rules: Rules{
 			Chat: func(_ *Seat, line string) (string, error) {
 				if strings.Contains(line, "cheat") {
 					return "", errors.New("mind your words")
@@ -272,7 +273,7 @@ func TestAdmission(t *testing.T) {
 func TestTwoLinksOneSeat(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
 	one, two, home := n.Endpoint("one"), n.Endpoint("two"), n.Endpoint("home")
-	s, err := NewServer(Options{Game: yard, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
+	s, err := NewServer(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
 	must(t, err)
 	defer s.Close()
 	client := func(l *netsim.Endpoint) *Client {
@@ -329,13 +330,13 @@ func (x *giant) Step(w *world.World, me world.ID) {
 
 // TestGiantsAreReported: an entity that fits into no packet is named by its class; in production the others are shown all the same.
 func TestGiantsAreReported(t *testing.T) {
-	game := world.Define("giants", world.Class[giant](), world.Class[walker](), world.Commands[walk](),
+	giants := world.Define("giants", world.Class[giant](), world.Class[walker](), world.Commands[walk](),
 		world.OnStart(func(w *world.World) { world.Spawn(w, giant{}) }),
 		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, walker{}), p) }))
 	for _, develop := range []bool{false, true} {
 		t.Run(fmt.Sprint("develop=", develop), func(t *testing.T) {
 			n := netsim.New(netsim.Options{Seed: 1})
-			s, err := newSim(n, Options{Game: game, Settings: func(Level) (world.Settings, error) { return world.Settings{}, nil }, Develop: develop})
+			s, err := newSim(n, Options{Title: &game.Title{Game: giants}, Develop: develop})
 			must(t, err)
 			defer s.close()
 			a := s.join("a", 1, netsim.LAN, ClientOptions{})
@@ -361,7 +362,7 @@ func TestGiantsAreReported(t *testing.T) {
 // as little.
 func TestIdleClientsCostLittle(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
-	s, err := newSim(n, Options{Settings: yardSettings(0, 200), Game: yard})
+	s, err := newSim(n, Options{Title: yardTitle(0, 200, 0)})
 	must(t, err)
 	defer s.close()
 	player := s.join("player", 1, netsim.Cable, ClientOptions{})

@@ -71,7 +71,7 @@ func TestPredictionGoesOn(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			var moved, died []int
 			simtest.Run(t, 4, func(n *netsim.Net) error {
-				g, err := newLeague(n, 3, Options{Interest: yardInterest(100)})
+				g, err := newLeague(n, 3, Options{Title: near(100)})
 				if err != nil {
 					return err
 				}

@@ -70,25 +70,26 @@ func NewServer(o Options) (*Server, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	p, err := replica.NewProtocol(o.Game, o.Replica)
+	g := o.Title.Game
+	p, err := o.Protocol()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, game: o.Game, protocol: p, description: o.Game.Describe(),
-		born: time.Now(), every: max(1, (o.Game.Rate()+o.SnapshotRate/2)/o.SnapshotRate),
+		opt: o, game: g, protocol: p, description: g.Describe(),
+		born: time.Now(), every: max(1, (g.Rate()+o.SnapshotRate/2)/o.SnapshotRate),
 		peers: map[*conn.Conn]*peer{}, seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{}, unfit: map[int]bool{},
 		engine: o.Engine, traits: o.Engine.Traits(),
 	}
 	s.phases = make([]int, s.every)
-	s.gap = time.Duration(s.every) * o.Game.TickLength()
-	if c := o.Game.Commands(); c != nil {
+	s.gap = time.Duration(s.every) * g.TickLength()
+	if c := g.Commands(); c != nil {
 		s.neutral = make([]int32, len(c.Slots))
 		for i := range c.Slots {
 			s.neutral[i] = c.Slots[i].Absent
 		}
-		if s.lateTicks = world.Tick(max(o.Limits.Late, 0) / o.Game.TickLength()); s.lateTicks > 0 {
-			if s.edger, err = newEdger(o.Game); err != nil {
+		if s.lateTicks = world.Tick(max(o.Limits.Late, 0) / g.TickLength()); s.lateTicks > 0 {
+			if s.edger, err = newEdger(g); err != nil {
 				return nil, err
 			}
 		}

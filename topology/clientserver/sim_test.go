@@ -101,9 +101,8 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 	if _, err := (counter{s.random}).Read(s.key[:]); err != nil {
 		return nil, err
 	}
-	if o.Game == nil {
-		o.Game = yard
-		o.Settings = yardSettings(10, 50)
+	if o.Title == nil {
+		o.Title = near(0)
 	}
 	o.Links, o.Keys = []link.Link{s.end}, []token.Key{s.key}
 	o.Conn.Seed, o.Conn.Wall = seedOf(n.Seed(), 1), wall
@@ -120,8 +119,8 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 	if s.server, err = NewServer(o); err != nil {
 		return nil, err
 	}
-	s.copts = ClientOptions{Game: o.Game, Settings: o.Settings, Replica: o.Replica}
-	s.end.Every(o.Game.TickLength(), func() {
+	s.copts = ClientOptions{Game: o.Title.Game, Settings: o.Title.Levels.Settings, Replica: replica.Options{Strategy: o.Strategy}}
+	s.end.Every(o.Title.Game.TickLength(), func() {
 		if err := s.server.Tick(n.Now()); err != nil {
 			s.fail("server: %v", err)
 		}

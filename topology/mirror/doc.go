@@ -10,7 +10,7 @@
 // # A mirror
 //
 //	m, err := mirror.New(mirror.Options{
-//		Server: clientserver.Options{Game: tanks.Game, Links: []link.Link{forClients}},
+//		Server: clientserver.Options{Title: tanks.Title, Links: []link.Link{forClients}},
 //		Link: between, Address: where, Keys: keys, Found: true, // or Ask: others
 //	})
 //	err = m.Run(ctx)

@@ -25,7 +25,7 @@ func Example() {
 	launch := func(name string) {
 		between, clients := net.Endpoint("mirror-"+name), net.Endpoint("clients-"+name)
 		o := mirror.Options{
-			Server: clientserver.Options{Game: pong.Game, Links: []link.Link{clients}, Workers: 1},
+			Server: clientserver.Options{Title: pong.Title, Links: []link.Link{clients}, Workers: 1},
 			Link:   between, Address: between.PublicAddr(), Public: clients.PublicAddr(), Name: name,
 			Keys: []token.Key{key}, Seed: [32]byte{byte(len(mirrors) + 1)}, Wall: 1_800_000_000,
 			Found: len(mirrors) == 0,

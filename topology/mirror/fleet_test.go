@@ -56,11 +56,8 @@ func newFleet(n *netsim.Net, o Options) *fleet {
 	for i := range f.key {
 		f.key[i] = byte(n.Seed()>>(8*(i%8))) + byte(i)
 	}
-	if f.o.Server.Game == nil {
-		f.o.Server.Game = arena.Game
-		f.o.Server.Settings = func(l clientserver.Level) (world.Settings, error) {
-			return arena.Settings(l.Name, arena.Options{Seed: l.Seed, Secret: l.Secret})
-		}
+	if f.o.Server.Title == nil {
+		f.o.Server.Title = arenaTitle
 		f.o.Server.Level = clientserver.Level{Name: "duel", Seed: n.Seed()}
 	}
 	return f
@@ -298,12 +295,12 @@ func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
 	for _, s := range f.ships {
 		f.net.Connect(b.end, s.dock, c)
 	}
-	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
+	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Title.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
 	if err != nil {
 		f.fail("%v", err)
 		return b
 	}
-	o := clientserver.ClientOptions{Game: f.o.Server.Game, Settings: f.o.Server.Settings, Replica: f.o.Server.Replica, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id)}
+	o := clientserver.ClientOptions{Game: arenaTitle.Game, Settings: arenaTitle.Levels.Settings, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id)}
 	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
 	o.Input = func(_ world.Tick, p world.Player, in *world.Inputs) {
 		if b.View() != nil {
@@ -331,7 +328,7 @@ func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
 		f.fail("%v", err)
 		return b
 	}
-	b.end.Every(f.o.Server.Game.TickLength(), func() {
+	b.end.Every(f.o.Server.Title.Game.TickLength(), func() {
 		if b.ended == nil {
 			b.ended = b.Tick(f.net.Now())
 		}

@@ -3,9 +3,15 @@ package mirror
 import (
 	"testing"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/world"
 )
+
+// arenaTitle is the arena in which everyone is shown everything, and mirrors compare all of it.
+var arenaTitle = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: func(l game.Level) (world.Settings, error) {
+	return arena.Settings(l.Name, arena.Options{Seed: l.Seed, Secret: l.Secret})
+}}, Shots: arena.Title.Shots}
 
 func testGame(testing.TB) *world.Game { return arena.Game }
 

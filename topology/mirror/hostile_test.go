@@ -153,7 +153,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		return o
 	}
 	for name, c := range map[string]func(o *Options){
-		"no game":     func(o *Options) { o.Server.Game = nil },
+		"Title":       func(o *Options) { o.Server.Title = nil },
 		"no link":     func(o *Options) { o.Link = nil },
 		"Address":     func(o *Options) { o.Address = netsimNowhere2 },
 		"key":         func(o *Options) { o.Keys = nil },

@@ -150,7 +150,7 @@ func New(o Options) (*Mirror, error) {
 		return nil, err
 	}
 	m := &Mirror{
-		opt: o, game: o.Server.Game, codec: newCodec(o.Server.Game), batch: make([]link.Datagram, 64), born: time.Now(),
+		opt: o, game: o.Server.Title.Game, codec: newCodec(o.Server.Title.Game), batch: make([]link.Datagram, 64), born: time.Now(),
 	}
 	m.reset()
 	if err := m.join(); err != nil {

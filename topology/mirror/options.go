@@ -11,17 +11,19 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror/membership"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Options are what a mirror is made from. Server.Game, Link, Address and Keys have no default, and without Found there must be someone to Ask.
+// Options are what a mirror is made from. Server.Title, Link, Address and Keys have no default, and
+// without Found there must be someone to Ask.
 type Options struct {
-	// Server is the side that clients see, as in package clientserver: the game, its settings, links, limits and rules. Level is what a founder begins
-	// with; who joins gets it from the others. Engine is set by the mirror; snapshots go out 30 times a second by default. All mirrors must be given the same game, settings and replica options.
+	// Server is the side that clients see, as in package clientserver: the title, links, limits and
+	// rules. Level is what a founder begins with; who joins gets it from the others. Engine is set by the
+	// mirror; snapshots go out 30 times a second by default. All mirrors must be given the same title and
+	// strategy.
 	Server clientserver.Options
 
 	// Link is how mirrors reach each other, and Address where the others reach this one by it.
@@ -54,7 +56,8 @@ type Options struct {
 	// Measure, if set, is asked for the time before and after each step and copy of a world, so that auto knows what they cost here. Without it they are
 	// guessed, and a run over a simulated network repeats from its seed.
 	Measure func() time.Duration
-	// Margins say how much copies may differ before it is repaired; see timeline.Margin.
+	// Margins say how much copies may differ before it is repaired; see timeline.Margin. Default, if nil:
+	// those of the title.
 	Margins []timeline.Margin
 
 	// SendEvery is how often commands that have come in are passed on; more often means earlier, in more packets. Default: half a tick.
@@ -74,8 +77,12 @@ type Options struct {
 
 // About is what mirrors must have in common, and a witness with them; see package membership. Who differs is not let in, and told in what.
 func (o *Options) About() (membership.About, error) {
-	g := o.Server.Game
-	p, err := replica.NewProtocol(g, o.Server.Replica)
+	o.Server.MakeTitle()
+	if o.Server.Title == nil {
+		return membership.About{}, errNoTitle
+	}
+	g := o.Server.Title.Game
+	p, err := o.Server.Protocol()
 	if err != nil {
 		return membership.About{}, err
 	}
@@ -98,11 +105,14 @@ func (o *Options) common() {
 	}
 }
 
+var errNoTitle = errors.New("mirror: nothing to play, set Options.Server.Title")
+
 func (o *Options) fill() error {
 	s := &o.Server
+	s.MakeTitle()
 	switch {
-	case s.Game == nil:
-		return errors.New("mirror: no game, set Options.Server.Game")
+	case s.Title == nil:
+		return errNoTitle
 	case o.Link == nil:
 		return errors.New("mirror: no link to other mirrors, set Options.Link")
 	case !o.Address.IsValid():
@@ -114,10 +124,13 @@ func (o *Options) fill() error {
 	case s.Engine != nil:
 		return errors.New("mirror: Options.Server.Engine is the mirror itself, leave it empty")
 	}
-	if err := s.Game.Err(); err != nil {
+	if err := s.Title.Check(); err != nil {
 		return err
 	}
-	tick := s.Game.TickLength()
+	if o.Margins == nil {
+		o.Margins = s.Title.Margins()
+	}
+	tick := s.Title.Game.TickLength()
 	o.common()
 	if !slices.Contains(timeline.Kinds(), o.Timeline) {
 		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline, strings.Join(timeline.Kinds(), ", "))
