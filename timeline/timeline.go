@@ -244,7 +244,11 @@ func (c *core) step(w *world.World, in *world.Inputs) {
 	if c.options.Clock != nil {
 		began = c.options.Clock()
 	}
-	if err := w.Step(in); err != nil {
+	if err := w.TryStep(in); err != nil {
+		var p *world.Panic
+		if errors.As(err, &p) {
+			panic(p) // with who was stepping, for a host that recovers
+		}
 		if c.stats.GameErrors++; c.stats.GameError == nil {
 			c.stats.GameError = err
 		}

@@ -23,13 +23,14 @@ type ReplayOptions struct {
 
 // A Replayed is how a replay went.
 type Replayed struct {
-	First, Last world.Tick // from the state that it began with to the last tick that was computed, or without GoOn to where it came apart
-	Hash        uint64     // of the world as computed here at Last
-	Compared    int        // how many hashes were compared with the trace's
-	Mismatch    *Mismatch  // where the replay came apart, or nil
-	Damage      error      // wraps ErrDamaged or ErrCut where the trace is not whole, or nil
-	GameErrors  int        // in how many ticks the game reported an error
-	GameError   error      // the first of those
+	First, Last world.Tick   // from the state that it began with to the last tick that was computed, or without GoOn to where it came apart
+	Hash        uint64       // of the world as computed here at Last
+	Compared    int          // how many hashes were compared with the trace's
+	Mismatch    *Mismatch    // where the replay came apart, or nil
+	Damage      error        // wraps ErrDamaged or ErrCut where the trace is not whole, or nil
+	GameErrors  int          // in how many ticks the game reported an error
+	GameError   error        // the first of those
+	Panic       *world.Panic // that the game panicked, in the tick after Last, or nil
 }
 
 // A Mismatch is where a replay came apart from what was recorded.
@@ -83,6 +84,10 @@ func Replay(g *world.Game, r *Reader, o ReplayOptions) (*Replayed, error) {
 		news = !rec.IsState() || rec.Given()
 	}
 	out.Last, out.Compared, out.GameErrors, out.GameError = c.world.Tick(), c.compared, c.gameErrors, c.gameError
+	if errors.As(err, &out.Panic) {
+		out.Last, out.Mismatch = out.Panic.Tick-1, c.mismatch
+		return out, nil
+	}
 	if out.Mismatch = c.mismatch; c.mismatch != nil && !o.GoOn {
 		out.Last, out.Hash = c.mismatch.Tick, c.mismatch.Computed
 	} else {
@@ -170,7 +175,11 @@ func (c *replica) apply(rec *Record) error {
 	if err := rec.Inputs(c.in); err != nil {
 		return err
 	}
-	if err := c.world.Step(c.in); err != nil {
+	if err := c.world.TryStep(c.in); err != nil {
+		var p *world.Panic
+		if errors.As(err, &p) {
+			return p
+		}
 		c.gameErrors++
 		if c.gameError == nil {
 			c.gameError = err

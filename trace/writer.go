@@ -110,6 +110,23 @@ func (t *Writer) Tick(in *world.Inputs, w *world.World) error {
 	return t.blocks.err
 }
 
+// Fatal records what came into the tick after the last, in which the game panicked: so there is no
+// world after it, and the trace ends. A replay panics where the run did.
+func (t *Writer) Fatal(in *world.Inputs) error {
+	if t.closed {
+		return errors.New("trace: the trace is closed")
+	}
+	r := &t.record
+	r.Tick, r.Hash, r.HashBits = t.tick+1, 0, 0
+	if err := r.set(in, t.slots); err != nil {
+		return err
+	}
+	if err := t.put(r); err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
 // State records the whole world as it is now. It is for when something other than inputs changed it, such as entities that came from another server, or when the
 // run jumped ahead: a replay goes on from here. It need not be called otherwise; states that came of the inputs are recorded by Tick.
 func (t *Writer) State(w *world.World) error {

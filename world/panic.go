@@ -53,10 +53,26 @@ func (w *World) TryStep(in *Inputs) (err error) {
 	return err
 }
 
+// TryNew is New for a host that outlives its game: if OnStart panics, the error is a *Panic.
+func (g *Game) TryNew(s Settings) (w *World, err error) {
+	made := false
+	defer func() {
+		if made {
+			return
+		}
+		if v := recover(); v != nil {
+			w, err = nil, &Panic{Value: v, Frames: gameFrames()}
+		}
+	}()
+	w, err = g.New(s)
+	made = true
+	return w, err
+}
+
 // panicked says where. It is called while the stack still is as it was when the game panicked.
 func (w *World) panicked(v any) *Panic {
 	p := &Panic{Tick: w.tick, Entity: w.me, Value: v, Frames: gameFrames()}
-	if w.me != None {
+	if w.me != None && w.me.Class() < len(w.game.classes) {
 		p.Class = w.game.classes[w.me.Class()].name
 	}
 	return p
@@ -65,7 +81,7 @@ func (w *World) panicked(v any) *Panic {
 // mostFrames is how many lines of the game's code are worth reading.
 const mostFrames = 8
 
-// gameFrames lists the calls between the panic and this package's Step.
+// gameFrames lists the calls between the panic and this package's Step or New.
 func gameFrames() (out []string) {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
@@ -77,7 +93,7 @@ func gameFrames() (out []string) {
 		case f.Function == "runtime.gopanic":
 			begun = true
 		case !begun || strings.HasPrefix(f.Function, "runtime."):
-		case f.Function == here+"(*World).Step" || len(out) == mostFrames:
+		case f.Function == here+"(*World).Step" || f.Function == here+"(*Game).New" || len(out) == mostFrames:
 			more = false
 		default:
 			out = append(out, fmt.Sprintf("%s (%s:%d)", f.Function, path.Base(f.File), f.Line))

@@ -61,6 +61,18 @@ func TestTryStepSaysWhere(t *testing.T) {
 	}
 }
 
+func TestTryNew(t *testing.T) {
+	g := world.Define("never", world.Class[fuse](), world.OnStart(func(*world.World) { panic(errBoom) }))
+	w, err := g.TryNew(world.Settings{})
+	var p *world.Panic
+	if !errors.As(err, &p) || w != nil || p.Tick != 0 || len(p.Frames) != 1 || !strings.Contains(p.Frames[0], "panic_test.go:") {
+		t.Errorf("it says %v", err)
+	}
+	if w, err := fuses.TryNew(world.Settings{}); err != nil || w.Tick() != 0 {
+		t.Errorf("a world that can be made: %v", err)
+	}
+}
+
 func TestTryStepOfAHook(t *testing.T) {
 	w, err := fuses.New(world.Settings{})
 	if err != nil {

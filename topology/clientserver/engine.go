@@ -83,6 +83,9 @@ type Progress struct {
 	Inputs *world.Inputs
 	// Fault is what the game did wrong in it, if anything. The tick is complete all the same.
 	Fault error
+	// Flight is how the world came to the tick in which the game panicked, if that is the error of
+	// Advance and the engine remembers.
+	Flight *Flight
 }
 
 // A Decision is what an engine has decided about one of the people at its server.
@@ -179,7 +182,11 @@ func (s *Server) step() error {
 		s.gather(s.engine.Open())
 	}
 	done, err := s.engine.Advance(s.now)
-	if err != nil {
+	var panicked *world.Panic
+	switch {
+	case errors.As(err, &panicked):
+		return s.panicked(panicked, done)
+	case err != nil:
 		return err
 	}
 	s.decide()

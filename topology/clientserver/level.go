@@ -52,7 +52,7 @@ func (s *Server) newStage(l Level) (*stage, error) {
 		return nil, err
 	}
 	settings.Develop = settings.Develop || s.opt.Develop
-	w, err := s.game.New(settings)
+	w, err := s.game.TryNew(settings)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package clientserver
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -20,10 +21,12 @@ type local struct {
 	leaving  []world.Player
 	taken    []bool // by number; nobody's is taken
 	decided  []Decision
+	flight   flightRecorder
 }
 
-func newLocal(g *world.Game) *local {
-	return &local{in: g.NewInputs(), taken: []bool{true}}
+// newLocal makes an engine that remembers so many ticks, in case the game panics.
+func newLocal(g *world.Game, remember int) *local {
+	return &local{in: g.NewInputs(), taken: []bool{true}, flight: flightRecorder{span: remember}}
 }
 
 func (*local) Traits() Traits { return Traits{Pausable: true, Levels: true} }
@@ -33,6 +36,7 @@ func (l *local) Begin(w *world.World, _ Level) error {
 	l.world = w
 	l.in.Reset()
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], false
+	l.flight.begin(w)
 	return nil
 }
 
@@ -49,7 +53,13 @@ func (l *local) Advance(time.Duration) (Progress, error) {
 		in.Join(p)
 	}
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], true
-	return Progress{Inputs: in, Fault: l.world.Step(in)}, nil
+	l.flight.note(l.world, in)
+	err := l.world.TryStep(in)
+	var panicked *world.Panic
+	if errors.As(err, &panicked) {
+		return Progress{Inputs: in, Flight: l.flight.take()}, err
+	}
+	return Progress{Inputs: in, Fault: err}, nil
 }
 
 // next are the inputs of the next tick.

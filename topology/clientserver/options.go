@@ -64,6 +64,12 @@ type Options struct {
 	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does not fit a packet is then an error of Tick.
 	Develop bool
 
+	// OnPanic says what to do when the game panics in a tick. Default: End.
+	OnPanic OnPanic
+	// Flight is how much of the past is kept in memory to show how the game came to panic; see Flight.
+	// Default: the last 10 s at least. Below zero, nothing.
+	Flight time.Duration
+
 	// Engine computes the world; see Engine. Default: one that has the world to itself. With another,
 	// After is not called, and Level is only what the game begins from.
 	Engine Engine
@@ -137,8 +143,11 @@ func (o *Options) fill() error {
 	orElse(&o.Workers, runtime.GOMAXPROCS(0))
 	orElse(&o.Polls, 4)
 	o.Limits.fill(rate)
+	if o.Flight == 0 {
+		o.Flight = 10 * time.Second
+	}
 	if o.Engine == nil {
-		o.Engine = newLocal(o.Title.Game)
+		o.Engine = newLocal(o.Title.Game, int(max(o.Flight, 0)/o.Title.Game.TickLength()))
 	}
 	if o.Conn.Seed == [32]byte{} {
 		if _, err := rand.Read(o.Conn.Seed[:]); err != nil {

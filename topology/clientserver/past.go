@@ -46,6 +46,9 @@ func (s *Server) newPast(w *world.World) (*past, error) {
 	return p, nil
 }
 
+// judges says whether anything is judged by the past.
+func (p *past) judges() bool { return p.memory != nil }
+
 // record remembers a tick.
 func (p *past) record(w *world.World) {
 	if p.memory != nil {

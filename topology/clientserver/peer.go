@@ -133,7 +133,7 @@ func (s *Server) message(p *peer, e *conn.Event) {
 // commands takes a packet of commands.
 func (s *Server) commands(p *peer, data []byte) {
 	// An engine that gives someone a place who comes from another server wants their commands before they are shown the world again.
-	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) {
+	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) || s.failed.err != nil {
 		return // about a world that is no more, or has not begun
 	}
 	// A path that stood still may bring all at once that was sent in the meantime, for as long as a connection outlasts.

@@ -60,6 +60,7 @@ type Server struct {
 	passed   world.Tick // all ticks before it are counted, with an engine that is eager
 	passedAt time.Duration
 	claims   map[uint64]claim
+	failed   failure
 	places   []wire.Place
 	draining []netip.AddrPort // where to send people; nil while they are welcome
 	sent     int              // how many were
@@ -162,6 +163,9 @@ func (s *Server) Tick(now time.Duration) error {
 
 	err := s.send()
 	s.flush()
+	if err == nil {
+		err = s.failed.over(now, s.Done())
+	}
 	s.stats.last.Send = time.Since(mark)
 	s.stats.Ticks++
 	s.stats.Stages.add(&s.stats.last)

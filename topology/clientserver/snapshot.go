@@ -22,6 +22,9 @@ const composeSpare = 2
 func (s *Server) choose() {
 	began := time.Now()
 	s.work = s.work[:0]
+	if s.failed.err != nil {
+		return // the world is not to be looked at
+	}
 	phase := int(s.turn % uint64(s.every))
 	for _, p := range s.order {
 		if p.state != shown || p.phase != phase {

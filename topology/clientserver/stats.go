@@ -44,6 +44,7 @@ type Stats struct {
 	LevelsSent                uint64        // how often a level's data was sent
 	Restarts                  uint64        // how often a client could not make sense of what it was sent, and began anew
 	GameErrors                uint64        // ticks in which the game did something wrong
+	Panics                    uint64        // how often the game panicked
 	Lost                      time.Duration // that Run gave up because the machine could not keep up
 
 	// Replica books the bits of all snapshots and their messages.
