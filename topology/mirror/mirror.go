@@ -284,11 +284,25 @@ func (m *Mirror) ticks(d time.Duration) world.Tick {
 }
 
 // Poll takes in what has come, does what is due and sends what there is to send. Call it a few times a tick, with a time that runs forward; Deadline says
-// when it is due at the latest. The error is one that the mirror cannot go on after.
-func (m *Mirror) Poll(now time.Duration) error {
+// when it is due at the latest. The error is one that the mirror cannot go on after. If the game panics
+// it is a *world.Panic: the others compute the same and panic alike, so there is nowhere to go.
+func (m *Mirror) Poll(now time.Duration) (err error) {
 	if m.phase == Out {
 		return m.err
 	}
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *world.Panic:
+			err = m.end(v)
+		default:
+			panic(v) // not the game's
+		}
+	}()
+	return m.poll(now)
+}
+
+func (m *Mirror) poll(now time.Duration) error {
 	m.clock.advance(now, m.uber)
 	m.driver, m.machine = now, m.clock.steady
 	if m.clock.jumps != m.jumps {

@@ -40,7 +40,8 @@ type Run struct {
 	in     *world.Inputs
 	speed  float64
 	paused bool
-	owed   int // ticks that Advance asked for
+	owed   int   // ticks that Advance asked for
+	failed error // the game panicked, and the world is not to be used any more
 	lost   time.Duration
 }
 
@@ -80,7 +81,8 @@ func From(w *world.World, o Options) (*Run, error) {
 // ErrEnd says that the run is at its last tick.
 var ErrEnd = errors.New("solo: the run has reached its last tick")
 
-// Step computes one tick now, whether or not time stands still.
+// Step computes one tick now, whether or not time stands still. If the game panics the error is a
+// *world.Panic, that says where; After is not called, and the run is over.
 func (r *Run) Step() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,6 +90,9 @@ func (r *Run) Step() error {
 }
 
 func (r *Run) step() error {
+	if r.failed != nil {
+		return r.failed
+	}
 	if r.opt.Ticks > 0 && r.world.Tick() >= world.Tick(r.opt.Ticks) {
 		return ErrEnd
 	}
@@ -100,7 +105,12 @@ func (r *Run) step() error {
 	if r.opt.Inputs != nil {
 		r.opt.Inputs(r.world.Tick()+1, r.in)
 	}
-	err := r.world.Step(r.in)
+	err := r.world.TryStep(r.in)
+	var panicked *world.Panic
+	if errors.As(err, &panicked) {
+		r.failed = err
+		return err
+	}
 	if local := r.locals.Step(r.world); err == nil {
 		err = local
 	}
@@ -226,9 +236,12 @@ func (r *Run) Speed() float64 {
 	return r.speed
 }
 
-// View lets f look at the world, between ticks.
+// View lets f look at the world, between ticks. If the game panicked there is nothing to look at, and f
+// is not called.
 func (r *Run) View(f func(w *world.World)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f(r.world)
+	if r.failed == nil {
+		f(r.world)
+	}
 }

@@ -258,3 +258,31 @@ func TestLocalEntitiesAreSeenAlone(t *testing.T) {
 		t.Errorf("%d puffs after a tick", after)
 	}
 }
+
+// A fuse makes its game panic when it has burnt down.
+type fuse struct{ Left int }
+
+func (f *fuse) Sync(s *bits.Sync) { s.Int(&f.Left, 0, 100) }
+
+func (f *fuse) Step(*world.World, world.ID) {
+	if f.Left--; f.Left == 0 {
+		panic("boom")
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	fuses := world.Define("fuses", world.Class[fuse](), world.OnStart(func(w *world.World) { world.Spawn(w, fuse{Left: 7}) }))
+	after := 0
+	r, err := New(fuses, Options{After: func(*world.World, *world.Inputs) { after++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p *world.Panic
+	if err := r.Fast(t.Context()); !errors.As(err, &p) || p.Tick != 7 || p.Class != "fuse" || after != 6 {
+		t.Errorf("%v after %d ticks", err, after)
+	}
+	if err := r.Step(); !errors.As(err, &p) {
+		t.Errorf("it goes on: %v", err)
+	}
+	r.View(func(*world.World) { t.Error("a world that stopped in the middle of a tick is shown") })
+}
