@@ -16,53 +16,89 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Server runs a game for clients. It is driven by Tick, once for each tick of the game, or by Run, which does that as time goes by. Its methods belong to
-// the goroutine that drives it; while Run does, others use Do.
+// A Server runs a game for clients. It is driven by Tick, once for each tick of the game, or by Run,
+// which does that as time goes by. Its methods belong to the goroutine that drives it; while Run does,
+// others use Do.
 type Server struct {
 	opt         Options
 	game        *world.Game
 	protocol    *replica.Protocol
 	description string // of the game, for clients with another version
-	ports       []*port
+	engine      Engine
+	traits      Traits
+	stage       *stage // the world that is played
 	pool        *pool
-	stage       *stage
+	calls       drive.Calls
 
-	now      time.Duration
-	born     time.Time     // where Run's clock starts
-	due      time.Duration // when the next tick is to be
-	lenient  time.Duration // until when clocks may be wrong through no fault of a client's
-	turn     uint64        // counts Ticks, also those of a world that stands still
-	every    int           // ticks between two snapshots of a client
-	gap      time.Duration // the same as time
-	phases   []int         // how many clients have their turn at each of them
-	paused   bool
-	closing  bool
-	swept    time.Duration
-	peers    map[*conn.Conn]*peer
-	order    []*peer // the same in the order in which they came
-	seats    map[uint64]*Seat
-	players  []*Seat // by number; the first is nil
+	hours
+	connections
+	people
+	turns
+	lateness
+	elsewhere
+
+	paused  bool // the world stands still
+	closing bool // no one is let in any more, and everyone is told to go
+	failed  failure
+
+	stats   Stats
+	lastErr string       // of the game, that was told last
+	unfit   map[int]bool // classes of which it was told that an entity is too large
+	control wire.Message // for reading
+	scratch []byte       // for writing
+}
+
+// hours are what the server knows of time. All of it is on the driver's clock, which never goes back.
+type hours struct {
+	now     time.Duration
+	born    time.Time     // when Run's clock was at zero
+	due     time.Duration // when the next tick is to be
+	lenient time.Duration // until when clients' clocks may be wrong through no fault of theirs
+	swept   time.Duration // when those were last looked for who keep others waiting
+}
+
+// connections are those who are connected, whether or not they have a seat. Each peer is in peers and in
+// order from its first word to its last; its conn belongs to its port.
+type connections struct {
+	ports []*port
+	peers map[*conn.Conn]*peer
+	order []*peer // as they came
+}
+
+// people are those who have a seat, or want one. Every seat is in seats. That of a player is also in
+// players, by its number, and no two have the same; the others watch, and are counted. A claim belongs
+// to a client that has no player here yet.
+type people struct {
+	seats    map[uint64]*Seat // by client
+	players  []*Seat          // by number; the first is nil
 	watching int
-	neutral  []int32
-	work     []*peer // whose turn it is
-	control  wire.Message
-	scratch  []byte
-	stats    Stats
-	lastErr  string
-	unfit    map[int]bool // classes of which entities were too large
-	calls    drive.Calls
+	claims   map[uint64]claim // by client
+}
 
-	edger     *edger // nil if no edges of late commands count
-	lateTicks world.Tick
+// turns say when a client is sent a snapshot: those whose phase is turn modulo every. phases counts the
+// clients of each, so that all ticks have as much to do.
+type turns struct {
+	turn   uint64 // counts Ticks, also those of a world that stands still
+	every  int    // ticks between two snapshots of a client
+	gap    time.Duration
+	phases []int
+	work   []*peer // whose turn it is in this tick
+}
 
-	engine   Engine
-	traits   Traits
-	passed   world.Tick // all ticks before it are counted, with an engine that is eager
-	passedAt time.Duration
-	claims   map[uint64]claim
-	failed   failure
+// lateness is what is needed to deal with commands that come late or not at all. A game without commands
+// has no neutral one, and no peer has a queue.
+type lateness struct {
+	neutral   []int32    // a command at rest
+	edger     *edger     // nil if no edges of late commands count
+	lateTicks world.Tick // for how long they do
+	passed    world.Tick // all ticks before it are counted, with an engine that is eager
+	passedAt  time.Duration
+}
+
+// elsewhere are the other servers of the same game. draining is nil while people are welcome here.
+type elsewhere struct {
 	places   []wire.Place
-	draining []netip.AddrPort // where to send people; nil while they are welcome
+	draining []netip.AddrPort // where to send people instead
 	sent     int              // how many were
 }
 
@@ -77,23 +113,16 @@ func NewServer(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, game: g, protocol: p, description: g.Describe(),
-		born: time.Now(), every: max(1, (g.Rate()+o.SnapshotRate/2)/o.SnapshotRate),
-		peers: map[*conn.Conn]*peer{}, seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{}, unfit: map[int]bool{},
-		engine: o.Engine, traits: o.Engine.Traits(),
+		opt: o, game: g, protocol: p, description: g.Describe(), engine: o.Engine, traits: o.Engine.Traits(),
+		unfit:       map[int]bool{},
+		hours:       hours{born: time.Now()},
+		connections: connections{peers: map[*conn.Conn]*peer{}},
+		people:      people{seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{}},
 	}
-	s.phases = make([]int, s.every)
-	s.gap = time.Duration(s.every) * g.TickLength()
-	if c := g.Commands(); c != nil {
-		s.neutral = make([]int32, len(c.Slots))
-		for i := range c.Slots {
-			s.neutral[i] = c.Slots[i].Absent
-		}
-		if s.lateTicks = world.Tick(max(o.Limits.Late, 0) / g.TickLength()); s.lateTicks > 0 {
-			if s.edger, err = newEdger(g); err != nil {
-				return nil, err
-			}
-		}
+	s.every = max(1, (g.Rate()+o.SnapshotRate/2)/o.SnapshotRate)
+	s.gap, s.phases = time.Duration(s.every)*g.TickLength(), make([]int, s.every)
+	if s.lateness, err = newLateness(g, o.Limits.Late); err != nil {
+		return nil, err
 	}
 	if s.stage, err = s.newStage(o.Level); err != nil {
 		return nil, err
@@ -118,7 +147,23 @@ func NewServer(o Options) (*Server, error) {
 	return s, nil
 }
 
-// World is the world that is played. It must be left as it is.
+func newLateness(g *world.Game, late time.Duration) (c lateness, err error) {
+	schema := g.Commands()
+	if schema == nil {
+		return c, nil
+	}
+	c.neutral = make([]int32, len(schema.Slots))
+	for i := range schema.Slots {
+		c.neutral[i] = schema.Slots[i].Absent
+	}
+	if c.lateTicks = world.Tick(max(late, 0) / g.TickLength()); c.lateTicks > 0 {
+		c.edger, err = newEdger(g)
+	}
+	return c, err
+}
+
+// World is the world that is played. It must be left as it is; after a game panicked, it must not even
+// be looked at.
 func (s *Server) World() *world.World { return s.stage.world }
 
 // Level is what the world started from.
