@@ -151,6 +151,14 @@ func (t *Title) Predict() map[string]predict.Class {
 	return t.predict()
 }
 
+// Policies say how the title's classes are sent: for replica.Options.
+func (t *Title) Policies() map[string]replica.Policy {
+	if t.Check() != nil {
+		return nil
+	}
+	return t.policies()
+}
+
 // Margins say what copies of the title's world compare, and within which margin; see timeline.Margin.
 func (t *Title) Margins() []timeline.Margin {
 	if t.Check() != nil {

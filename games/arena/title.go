@@ -16,11 +16,17 @@ var Title = &game.Title{
 	About: "a shooter seen from above; arrows walk and aim, space fires; the level is a map: " + strings.Join(levelNames(), ", "),
 	Levels: game.Levels{
 		Names: levelNames(), Settings: LevelSettings, Read: mapName, Endless: endless,
+		For: func(players int) string {
+			if players > 8 {
+				return "foundry"
+			}
+			return DefaultMap
+		},
 	},
 	Sight: game.Sight{Views: func(_ *world.World, _ game.Level, traits []interest.Part) (game.Views, error) {
 		return NewInterest(traits), nil
 	}},
-	Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) Command { return NewBot(seed).Think }),
+	Bot: game.Bots(insistent),
 	Screen: game.Screen{Width: ViewWidth, Height: ViewHeight, Draw: func(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 		if me == world.Nobody {
 			me = Star(w, world.Nobody)
@@ -46,6 +52,32 @@ var Title = &game.Title{
 		Hits: hits,
 	},
 	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
+}
+
+// insistent makes a bot that asks for its name until it has it: a command may come too late, and what is
+// done once with it is then not done.
+func insistent(seed uint64) func(*world.World, world.Player) Command {
+	bot, name, asked := NewBot(seed), "", world.Tick(0)
+	return func(w *world.World, me world.Player) Command {
+		c := bot.Think(w, me)
+		switch {
+		case c.Verb == Name:
+			name, asked = c.Text, w.Tick()
+		case name != "" && c.Verb == Nothing && w.Tick() >= asked+world.Tick(Game.Rate()) && nameOf(w, me) != name:
+			c.Verb, c.Text, asked = Name, name, w.Tick()
+		}
+		return c
+	}
+}
+
+// nameOf is what the score board calls a player.
+func nameOf(w *world.World, p world.Player) string {
+	for id, s := range world.All[Sheet](w) {
+		if w.Owner(id) == p {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 func flat(p det.Vec3) det.Vec2 { return det.Vec2{X: p.X, Y: p.Y} }

@@ -1,0 +1,82 @@
+//go:build !js
+
+package host
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/link/mem"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// demoBots are the bots of a demo: whole clients, in memory, driven by one goroutine.
+type demoBots struct {
+	server *clientserver.Server
+	length time.Duration // of a tick
+	list   []*demoBot
+}
+
+type demoBot struct {
+	client *clientserver.Client
+	brain  game.Bot
+	ended  bool
+}
+
+func newDemoBots(t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.AddrPort, n int, seed uint64) (*demoBots, error) {
+	bots := &demoBots{server: s, length: t.Game.TickLength()}
+	for i := range n {
+		l, err := hub.Open(netip.AddrPort{})
+		if err != nil {
+			return nil, err
+		}
+		token, err := s.Token(uint64(i+1)<<32|1, nil, time.Hour)
+		if err != nil {
+			return nil, err
+		}
+		b := &demoBot{brain: t.NewBot(seed + uint64(i))}
+		b.client, err = clientserver.NewClientOf(s.Protocol(), clientserver.ClientOptions{
+			Settings: settingsOf(t), Link: l, Token: token, Servers: []netip.AddrPort{at}, Name: botName(i), Input: b.input,
+		})
+		if err != nil {
+			return nil, err
+		}
+		bots.list = append(bots.list, b)
+	}
+	return bots, nil
+}
+
+// botName is what others read of a bot, where the game does not say.
+func botName(i int) string { return fmt.Sprint("bot ", i+1) }
+
+// input is asked for each tick.
+func (b *demoBot) input(t world.Tick, p world.Player, in *world.Inputs) {
+	_ = b.brain(b.client.View(), p, t, in) // its commands are of the game's type
+}
+
+// run lets them play until the context ends.
+func (b *demoBots) run(ctx context.Context) {
+	t := time.NewTicker(b.length)
+	defer t.Stop()
+	begin := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			for _, x := range b.list {
+				_ = x.client.Close()
+			}
+			return
+		case <-t.C:
+		}
+		now := time.Since(begin)
+		for _, x := range b.list {
+			if !x.ended {
+				x.ended = x.client.Tick(now) != nil
+			}
+		}
+	}
+}

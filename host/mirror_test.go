@@ -1,0 +1,308 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/trace"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func TestMirrorExplainsItself(t *testing.T) {
+	cmd := mirrorCommand()
+	if cmd.Short == "" || cmd.Example == "" {
+		t.Error("no short description, or no example")
+	}
+	code, stdout, _ := tryMirror(t.Context(), "mirror", "--help")
+	if code != 0 || !strings.Contains(stdout, "--uber") || !strings.Contains(stdout, "coeval token key") {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+}
+
+// TestMirrorMistakes: whatever is wrong is refused with what to do about it.
+func TestMirrorMistakes(t *testing.T) {
+	key := groupKeyFor(t)
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	text, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mirrorIn(t, "--uber", "--key", key)
+	quiet := m.stopped(t) // an address at which no one answers
+	here := " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http none "
+	uber := "mirror --uber --key " + key + here
+	for _, x := range []struct {
+		args, want string
+		code       int
+	}{
+		{"mirror", "give --uber to found a game, or --join", exitUsage},
+		{"mirror --uber --join 127.0.0.1:1", "give one of them", exitUsage},
+		{"mirror --uber", "coeval token key --out", exitUsage},
+		{"mirror extra", "unknown command", exitUsage},
+		{"mirror --uber --key " + filepath.Join(dir, "none") + here, "there is no key file", exitFailure},
+		{"mirror --uber --key " + file("garbage", "12345\n", 0o600) + here, "copy the file of the mirror that founded", exitFailure},
+		{uber + "--players 0", "--players is 0", exitUsage},
+		{uber + "--snapshots 0", "--snapshots is 0", exitUsage},
+		{uber + "--log xml", "text or json", exitUsage},
+		{uber + "--game chess", "there are arena", exitUsage},
+		{uber + "--level atlantis", "atlantis", exitFailure},
+		{uber + "--patience 1s", "--patience goes with --join", exitUsage},
+		{uber + "--forever", "--forever goes with --join", exitUsage},
+		{uber + "--witness", "does not go with --witness", exitUsage},
+		{"mirror --witness --key " + key, "give --uber to found a game, or --join", exitUsage},
+		{"mirror --witness --join 127.0.0.1:1 --record x --key " + key, "--record does not go with --witness", exitUsage},
+		{"mirror --witness --join 127.0.0.1:1 --mirrors :0 --key " + key, "give --address", exitUsage},
+		{"mirror --witness --join " + quiet + " --patience 300ms --mirrors 127.0.0.1:0 --key " + key, "no mirror answers at " + quiet, exitFailure},
+		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --key " + groupKeyFor(t), "copy the key file of the other mirrors", exitFailure},
+		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --window 700ms --key " + key, "--timeline, --delays and --window as the other mirrors", exitFailure},
+		{uber + "--timeline sideways", "choose one of auto", exitUsage},
+		{uber + "--delays 0,soon", `--delays has "soon"`, exitUsage},
+		{uber + "--delays 0,-1s", `--delays has "-1s"`, exitUsage},
+		{uber + "--delays 1s,0", "--delays are impossible", exitUsage},
+		{uber + "--delays 0,100ms,100ms", "--delays are impossible", exitUsage},
+		{uber + "--delays 0,2h", "--delays are impossible", exitUsage},
+		{uber + "--delays 0,2s --window 1s", "cannot be further behind than the window", exitUsage},
+		{uber + "--window -1s", "above zero", exitUsage},
+		{uber + "--timeline bucket --window 1s", "not with bucket", exitUsage},
+		{uber + "--timeline bucket --delays 0,1s", "give at most 1", exitUsage},
+		{uber + "--timeline timewarp --delays 0,1s --window 2s", "leave one of them out", exitUsage},
+		{uber + "--address 0.0.0.0", "no one can reach this machine", exitUsage},
+		{uber + "--public no.such.host.invalid", "--public", exitUsage},
+		{uber + "--record " + file("old.trace", "x", 0o600), "already there", exitFailure},
+		{uber + "--record " + filepath.Join(dir, "no", "x.trace"), "no such file", exitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors :0 --http none", "give --address", exitUsage},
+		{"mirror --uber --key " + key + " --listen " + m.UDP + " --mirrors 127.0.0.1:0", "--listen", exitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors " + m.Address, "--mirrors", exitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http " + m.HTTP, "another program has the port", exitFailure},
+		{"mirror --join 127.0.0.1:1 --level duel --key " + key, "--level goes with --uber", exitUsage},
+		{"mirror --join 127.0.0.1:1 --patience 0s --key " + key, "--patience is 0s", exitUsage},
+		{"mirror --join nowhere --key " + key + here, "--join nowhere", exitFailure},
+		{"mirror --join " + quiet + " --key " + key + " --listen 127.0.0.1:0 --http none --mirrors " + quiet, "is this mirror itself", exitUsage},
+		{"mirror --join " + quiet + " --patience 300ms --key " + key + here, "no mirror answers at " + quiet + " within 300ms: check", exitFailure},
+		{"mirror --join " + m.Address + " --key " + groupKeyFor(t) + here, "copy the key file of the other mirrors", exitFailure},
+		{"mirror --join " + m.Address + " --game pong --key " + key + here, "--game", exitFailure},
+	} {
+		code, _, stderr := tryMirror(t.Context(), strings.Fields(x.args)...)
+		if code != x.code || !strings.Contains(stderr, x.want) {
+			t.Errorf("%s: exit code %d, want %d with %q:\n%s", x.args, code, x.code, x.want, stderr)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	open := file("open.key", string(text), 0o644)
+	if code, _, stderr := tryMirror(t.Context(), strings.Fields("mirror --uber --key "+open+here)...); code != exitFailure || !strings.Contains(stderr, "chmod 600 "+open) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// TestMirrorOfAnotherVersion: mirrors that would not compute the same are not let in, and are told what differs.
+func TestMirrorOfAnotherVersion(t *testing.T) {
+	key := groupKeyFor(t)
+	m := mirrorIn(t, "--uber", "--key", key)
+	for _, other := range []string{"--timeline timewarp", "--window 700ms"} {
+		args := "mirror --join " + m.Address + " --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http none --json " + other
+		ctx, cancel := context.WithCancel(t.Context())
+		r, w := io.Pipe()
+		log := follow(r)
+		go func() {
+			if line, _ := log.await("serving", 0); line != nil {
+				cancel() // it was let in
+			}
+		}()
+		code := run(ctx, strings.Fields(args), io.Discard, w, append(commands(), mirrorCommand()))
+		cancel()
+		w.Close()
+		log.await("", 0) // to the end
+		stderr := log.String()
+		if code != exitFailure || !strings.Contains(stderr, "--timeline, --delays and --window as the other mirrors") {
+			t.Errorf("%s: exit code %d:\n%s", other, code, stderr)
+		}
+	}
+}
+
+// TestMirrorsServe: two mirrors in one game, each with bots; what they say of themselves; and what they record is the same match, which repeats.
+func TestMirrorsServe(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
+	key := groupKeyFor(t)
+	dir := t.TempDir()
+	records := []string{filepath.Join(dir, "one.trace"), filepath.Join(dir, "two.trace")}
+	one := mirrorIn(t, "--uber", "--key", key, "--open", "--level", "duel", "--seed", "7", "--record", records[0])
+	two := mirrorIn(t, "--join", one.Address, "--key", key, "--open", "--name", "two", "--record", records[1])
+	var bots sync.WaitGroup
+	for _, m := range []*mirrored{one, two} {
+		bots.Go(func() {
+			code, stdout, stderr := try("bots", "--server", m.HTTP, "--count", "2", "--seconds", "3", "--spread", "0.1", "--json")
+			var r botsReport
+			if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Game != "arena" || r.Played != 2 || len(r.Ended) != 0 {
+				t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+			}
+		})
+	}
+	bots.Wait()
+	for _, m := range []*mirrored{one, two} {
+		for path, want := range map[string]string{"healthz": "ok, serving", "readyz": "ready", "status": `"mirrors":[1,2]`, "metrics": `coeval_mirror_phase{phase="serving"} 1`} {
+			if code, text := get(t, "http://"+m.HTTP+"/"+path); code != 200 || !strings.Contains(text, want) {
+				t.Errorf("%s: %d\n%s", path, code, text)
+			}
+		}
+		_, text := get(t, "http://"+m.HTTP+"/metrics")
+		for _, want := range []string{"coeval_mirror_members 2", "coeval_mirror_uber_id 1", "coeval_mirror_rollbacks_total", "coeval_mirror_late_commands_total", `coeval_mirror_events_total{what="retracted"}`,
+			"coeval_mirror_settled_delay_seconds", "coeval_mirror_clock_offset_seconds", "coeval_mirror_clock_bound_seconds", `coeval_mirror_sent_bytes_total{purpose="message"}`,
+			`coeval_people{kind="players"}`, "coeval_mirror_rejoins_total 0", "coeval_mirror_differed_total 0", `coeval_visits_total{what="joined"} 2`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("metrics lack %s:\n%s", want, text)
+			}
+		}
+	}
+	// A token of one mirror is good at the other.
+	var a admission
+	if _, text := get(t, "http://"+one.HTTP+"/token"); json.Unmarshal([]byte(text), &a) != nil {
+		t.Fatal(text)
+	}
+	code, stdout, stderr := try("join", two.UDP, "--token", a.Token, "--game", "arena", "--headless", "--seconds", "1", "--json")
+	var j joined
+	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 || j.Snapshots == 0 {
+		t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+	}
+	for _, m := range []*mirrored{two, one} {
+		if code := m.stop(); code != 0 {
+			t.Errorf("exit code %d:\n%s", code, m.log)
+		}
+	}
+	hashes := make([]map[uint64]uint64, 2)
+	for i, name := range records {
+		hashes[i] = replayed(t, name)
+	}
+	same := 0
+	for tick, h := range hashes[1] {
+		if other, ok := hashes[0][tick]; ok {
+			same++
+			if h != other {
+				t.Fatalf("the mirrors recorded different worlds at tick %d", tick)
+			}
+		}
+	}
+	if same < 60 {
+		t.Errorf("only %d ticks are in both recordings", same)
+	}
+}
+
+// replayed plays a recording again and gives the hash of each tick.
+func replayed(t *testing.T, name string) map[uint64]uint64 {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := trace.Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes := map[uint64]uint64{}
+	res, err := trace.Replay(arena.Game, r, trace.ReplayOptions{Each: func(w *world.World, _ *trace.Record) error {
+		hashes[uint64(w.Tick())] = w.Hash()
+		return nil
+	}})
+	if err != nil || res.Mismatch != nil {
+		t.Fatalf("%s does not repeat: %v, %+v", name, err, res)
+	}
+	return hashes
+}
+
+// TestMirrorThatNeverGivesUp: with --forever a mirror waits for the others however long they take.
+func TestMirrorThatNeverGivesUp(t *testing.T) {
+	key := groupKeyFor(t)
+	at := mirrorIn(t, "--uber", "--key", key).stopped(t) // an address at which no one answers yet
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	log := follow(r)
+	code := make(chan int, 1)
+	go func() {
+		args := "mirror --join " + at + " --forever --patience 1ms --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http none --json"
+		code <- run(ctx, strings.Fields(args), io.Discard, w, append(commands(), mirrorCommand()))
+		w.Close()
+	}()
+	_, next := log.await("joining", 0)
+	mirrorIn(t, "--uber", "--key", key, "--mirrors", at)
+	line, _ := log.await("serving", next)
+	cancel()
+	if got := <-code; line == nil || got != exitOK {
+		t.Errorf("exit code %d:\n%s", got, log)
+	}
+}
+
+// TestMirrorThatStandsStill: a mirror that should serve and computes nothing is not well; one that waits for others is.
+func TestMirrorThatStandsStill(t *testing.T) {
+	var h mirrorHost
+	now := time.UnixMilli(1_800_000_000_000)
+	h.moved.Store(now.Add(-wellWithin).UnixMilli())
+	for _, x := range []struct {
+		phase mirror.Phase
+		later time.Duration
+		want  bool
+	}{
+		{mirror.Serving, 0, false},
+		{mirror.Serving, time.Second, true},
+		{mirror.Joining, time.Hour, false},
+		{mirror.Suspended, time.Hour, false},
+	} {
+		if got := h.stuck(x.phase, now.Add(x.later)); got != x.want {
+			t.Errorf("%v after %v: %v", x.phase, wellWithin+x.later, got)
+		}
+	}
+}
+
+func TestMirrorDelays(t *testing.T) {
+	const ms = time.Millisecond
+	for _, x := range []struct {
+		kind   string
+		delays []string
+		window time.Duration
+		want   []time.Duration
+	}{
+		{"auto", nil, 0, nil},
+		{"auto", []string{"0", " 100ms", "1s"}, 0, []time.Duration{0, 100 * ms, 1000 * ms}},
+		{"auto", []string{"0", "100ms"}, time.Second, []time.Duration{0, 100 * ms, 1000 * ms}},
+		{"trailing", []string{"20ms", "1s"}, time.Second, []time.Duration{20 * ms, 1000 * ms}},
+		{"auto", nil, 2 * time.Second, []time.Duration{0, 100 * ms, 2000 * ms}},
+		{"auto", nil, 80 * ms, []time.Duration{0, 80 * ms}},
+		{"timewarp", nil, time.Second, []time.Duration{0, 1000 * ms}},
+		{"ruled", []string{"10ms"}, time.Second, []time.Duration{10 * ms, 0, 1000 * ms}},
+		{"lockstep", []string{"50ms"}, 0, []time.Duration{50 * ms}},
+	} {
+		got, err := mirrorDelays(x.kind, x.delays, x.window)
+		if err != nil || !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%s %v, window %v: %v, %v, want %v", x.kind, x.delays, x.window, got, err, x.want)
+			continue
+		}
+		if err := tryDelays(arena.Title, x.kind, got); err != nil {
+			t.Errorf("%s %v: %v", x.kind, got, err)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/spf13/cobra"
+)
+
+// TestMain lets the test binary stand in for the program, so that signals and
+// exit codes are tested on a real process.
+func TestMain(m *testing.M) {
+	if os.Getenv("COEVAL_TEST_AS_PROGRAM") != "" {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, append(commands(), testCommands()...)))
+	}
+	os.Exit(m.Run())
+}
+
+// testCommands are commands that end in each of the ways a command can.
+func testCommands() []*cobra.Command {
+	wait := &cobra.Command{Use: "wait", RunE: func(cmd *cobra.Command, _ []string) error {
+		cmd.PrintErrln("waiting")
+		<-cmd.Context().Done()
+		return cmd.Context().Err()
+	}}
+	host := &cobra.Command{Use: "host", RunE: func(cmd *cobra.Command, _ []string) error {
+		cmd.PrintErrln("waiting")
+		<-cmd.Context().Done()
+		return nil
+	}}
+	fail := &cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return errors.New("the disk is full") }}
+	strict := &cobra.Command{Use: "strict", RunE: func(*cobra.Command, []string) error {
+		return cli.Usagef("--loss is %d: it must be between 0 and 1", 7)
+	}}
+	required := &cobra.Command{Use: "required", RunE: func(*cobra.Command, []string) error { return nil }}
+	required.Flags().String("to", "", "where to")
+	if err := required.MarkFlagRequired("to"); err != nil {
+		panic(err)
+	}
+	group := &cobra.Command{Use: "group", Short: "things in a group"}
+	group.AddCommand(&cobra.Command{Use: "inspect", Short: "look inside", Run: func(cmd *cobra.Command, _ []string) { cmd.Print("looked") }})
+	return []*cobra.Command{wait, host, fail, strict, required, group}
+}
+
+func try(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(context.Background(), args, &out, &err, append(commands(), testCommands()...))
+	return code, out.String(), err.String()
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, x := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // what each must contain; empty means empty
+	}{
+		{"", 0, "coeval serve arena", ""},
+		{"--help", 0, "Examples:", ""},
+		{"help version", 0, "--json", ""},
+		{"--version", 0, "platform", ""},
+		{"version", 0, "platform", ""},
+		{"completion bash", 0, "__start_coeval", ""},
+		{"completion zsh", 0, "#compdef coeval", ""},
+		{"completion fish", 0, "complete -c coeval", ""},
+		{"completion powershell", 0, "Register-ArgumentCompleter", ""},
+		{"group", 0, "look inside", ""},
+		{"group inspect", 0, "looked", ""},
+		{"verson", 2, "", `coeval: there is no command "verson"; did you mean version?`},
+		{"frobnicate", 2, "", `coeval: there is no command "frobnicate"` + "\nRun 'coeval --help'"},
+		{"group inspetc", 2, "", `coeval group: there is no command "inspetc"; did you mean inspect?`},
+		{"trace nothing-like-it", 2, "", `coeval trace: there is no command "nothing-like-it"`},
+		{"version --jsn", 2, "", "coeval version: unknown flag: --jsn\nRun 'coeval version --help'"},
+		{"version extra", 2, "", "coeval version: "},
+		{"required", 2, "", `required flag(s) "to" not set`},
+		{"strict", 2, "", "coeval strict: --loss is 7: it must be between 0 and 1\nRun 'coeval strict --help'"},
+		{"fail", 1, "", "coeval fail: the disk is full\n"},
+	} {
+		t.Run(x.args, func(t *testing.T) {
+			code, stdout, stderr := try(strings.Fields(x.args)...)
+			if code != x.code {
+				t.Errorf("exit code %d, want %d", code, x.code)
+			}
+			for _, s := range []struct{ name, got, want string }{{"stdout", stdout, x.stdout}, {"stderr", stderr, x.stderr}} {
+				if (s.want == "") != (s.got == "") || !strings.Contains(s.got, s.want) {
+					t.Errorf("%s is %q, want it to contain %q", s.name, s.got, s.want)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryCommandExplainsItself holds each command, whoever wrote it, to the
+// least that a reader of --help needs.
+func TestEveryCommandExplainsItself(t *testing.T) {
+	root, _ := bundled().newRoot(commands(), io.Discard, io.Discard)
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.Hidden {
+			return
+		}
+		if cmd.Short == "" {
+			t.Errorf("%s has no short description", cmd.CommandPath())
+		}
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+}
+
+func TestVersionJSON(t *testing.T) {
+	_, stdout, _ := try("version", "--json")
+	var b build
+	dec := json.NewDecoder(strings.NewReader(stdout))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		t.Fatalf("%v in %q", err, stdout)
+	}
+	if b.Module != "github.com/coeval-dev/coeval" || b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	b := describe(&debug.BuildInfo{
+		Main: debug.Module{Path: "example.com/m", Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2030-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
+		},
+	})
+	b.name = "coeval"
+	want := regexp.MustCompile(`(?s)^coeval +v1\.2\.3\ncommit +abc \(2030-01-02T03:04:05Z, with uncommitted changes\)\ngo .*\nplatform .*\n$`)
+	if !want.MatchString(b.String()) {
+		t.Errorf("printed %q", b.String())
+	}
+	if b := describe(nil); b.Version != "unknown" || b.Go == "" {
+		t.Errorf("without build information: %+v", b)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows cannot send an interrupt to one process")
+	}
+	for _, x := range []struct {
+		command string
+		code    int
+		stderr  string
+	}{
+		{"wait", exitInterrupted, "coeval wait: interrupted before it was finished"},
+		{"host", exitOK, "coeval: stopping"},
+	} {
+		t.Run(x.command, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], x.command)
+			cmd.Env = append(os.Environ(), "COEVAL_TEST_AS_PROGRAM=1")
+			pipe, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(pipe)
+			if !lines.Scan() || lines.Text() != "waiting" {
+				t.Errorf("began with %q", lines.Text())
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			var rest strings.Builder
+			for lines.Scan() {
+				rest.WriteString(lines.Text() + "\n")
+			}
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			if code := cmd.ProcessState.ExitCode(); code != x.code {
+				t.Errorf("exit code %d, want %d", code, x.code)
+			}
+			if !strings.Contains(rest.String(), x.stderr) {
+				t.Errorf("stderr %q, want it to contain %q", rest.String(), x.stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+//go:build !js
+
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/replica"
+)
+
+const serveLong = `Run a game for players on other machines.
+
+%s
+
+Players connect over UDP to --listen. On the same port number the server answers
+over HTTP (--http): /healthz and /readyz for whoever watches over it, /metrics
+for Prometheus, /status for people, and with --open, /token, which lets anyone
+in. "{program} join" and "{program} bots" ask there for their tokens. Without --open a
+backend issues tokens, with the same key: see {program} token. A server without
+--key makes a key of its own and is open.
+
+Every setting can also come from the environment, as COEVAL_ and the flag's name
+(COEVAL_PLAYERS=16), or from a file given by --config with lines like
+"players = 16". The command line goes before the environment, and that before the
+file.
+
+Ctrl-C, or SIGTERM, tells the players and stops.`
+
+const serveExample = `  {program} serve {game}
+  {program} serve {game} --players 16 --record match.trace
+  {program} serve {game} --listen :5000 --http :5001 --strategy quake3
+  {program} serve {game} --websocket --webtransport :4433
+  COEVAL_KEY=server.key {program} serve {game} --log json`
+
+// serve is what the command line says.
+type serve struct {
+	ServeOptions
+	config        string
+	key           string
+	level, data   string
+	seed          uint64
+	strategy      string
+	log, logLevel string
+}
+
+func (p *Program) serveCommand() *cobra.Command {
+	var s serve
+	cmd := &cobra.Command{
+		Use:       p.verb("serve"),
+		Short:     "Run a game for players on other machines",
+		Long:      fmt.Sprintf(serveLong, p.list()),
+		Example:   serveExample,
+		ValidArgs: p.names(),
+		Args:      p.gameArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := p.gameOf(args)
+			if err != nil {
+				return err
+			}
+			if err := configure(cmd.Flags(), s.config, os.LookupEnv); err != nil {
+				return err
+			}
+			return s.run(cmd, t)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.config, "config", "", "file of settings, lines of name = value")
+	f.StringVar(&s.Listen, "listen", ":4000", "UDP address for players; port 0 for any that is free")
+	f.StringVar(&s.HTTP, "http", "", "HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
+	f.BoolVar(&s.WebSocket, "websocket", false, "also take players over WebSocket, at /coeval of the HTTP address")
+	f.StringVar(&s.WebTransport, "webtransport", "", "also take players over WebTransport, at this UDP address")
+	f.StringSliceVar(&s.Hosts, "host", []string{"localhost"}, "names of this machine, for WebTransport's certificate")
+	f.StringVarP(&s.key, "key", "k", "", "file with the key that tokens are sealed with, from: {program} token key")
+	f.BoolVar(&s.Open, "open", false, "let anyone in who asks at /token (default: if there is no --key)")
+	f.StringVar(&s.level, "level", "", "level to begin with (default: the game's own)")
+	f.StringVar(&s.data, "map", "", "file with the level's data, sent to those who lack it")
+	f.Uint64Var(&s.seed, "seed", 0, "random seed (default: drawn)")
+	f.StringVar(&s.strategy, "strategy", "coeval", "how snapshots are made: coeval, quake3 or doom3")
+	f.IntVar(&s.Players, "players", 64, "how many may play")
+	f.IntVar(&s.Spectators, "spectators", 16, "how many may watch; below 0 for none")
+	f.IntVar(&s.Snapshots, "snapshots", 20, "snapshots a second of each player")
+	f.IntVar(&s.Workers, "workers", 0, "cores for making snapshots (default: all)")
+	f.IntVar(&s.Polls, "polls", 4, "how often in a tick to look for datagrams")
+	f.DurationVar(&s.KeepSeat, "keep", time.Minute, "how long a seat is kept for someone whose connection was lost; below 0 not at all")
+	f.DurationVar(&s.Neutral, "neutral", 500*time.Millisecond, "after how long without commands a player lets go of the controls")
+	f.IntVar(&s.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
+	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
+	f.BoolVar(&s.Develop, "develop", false, "look for mistakes of the game while it runs, and stop at the first that matters")
+	f.StringVar(&s.Record, "record", "", "record the match into this file, for {program} trace")
+	f.StringVar(&s.log, "log", "text", "how to log, to standard error: text or json")
+	f.StringVar(&s.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
+	return cmd
+}
+
+func (s *serve) logger(out io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
+		return nil, cli.Usagef("--log-level is %q: it must be debug, info, warn or error", s.logLevel)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch s.log {
+	case "text":
+		return slog.New(slog.NewTextHandler(out, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, o)), nil
+	}
+	return nil, cli.Usagef("--log is %q: it must be text or json", s.log)
+}
+
+func (s *serve) run(cmd *cobra.Command, t *game.Title) error {
+	log, err := s.logger(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if err := s.fill(t); err != nil {
+		return err
+	}
+	s.Log = log
+	server, err := NewServer(t, s.ServeOptions)
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.Run(cmd.Context()), server.Close())
+}
+
+// fill makes options of what the command line says.
+func (s *serve) fill(t *game.Title) (err error) {
+	switch {
+	case s.Players < 1 || s.Players > 10000:
+		return cli.Usagef("--players is %d: it must be from 1 to 10000", s.Players)
+	case s.Snapshots < 1 || s.Snapshots > 1000 || s.Polls < 1 || s.Polls > 100:
+		return cli.Usagef("--snapshots is %d and --polls %d: they must be from 1 to 1000 and from 1 to 100", s.Snapshots, s.Polls)
+	case s.MaxRate < 4<<10:
+		return cli.Usagef("--max-rate is %d: it must be at least 4096", s.MaxRate)
+	}
+	if s.Spectators == 0 {
+		s.Spectators = -1
+	}
+	if s.Strategy, err = replica.ParseStrategy(s.strategy); err != nil {
+		return cli.Usagef("--strategy is %q: it must be coeval, quake3 or doom3", s.strategy)
+	}
+	if s.key != "" {
+		key, err := cli.ReadKey(s.key)
+		if err != nil {
+			return err
+		}
+		s.Keys = []token.Key{key}
+	}
+	if s.Level, err = readLevel(t, s.level, s.data); err != nil {
+		return err
+	}
+	s.Level.Seed = s.seed
+	return nil
+}

@@ -1,0 +1,167 @@
+package host
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A duel is the arena as coeval serve has it, on a simulated network, with one who runs to and fro and one who aims a rail gun at where they see the other.
+type duel struct {
+	t      *testing.T
+	net    *netsim.Net
+	end    *netsim.Endpoint
+	server *clientserver.Server
+	key    token.Key
+
+	shots, hits int
+}
+
+// counting is randomness for tests.
+type counting struct{ r *netsim.Rand }
+
+func (c counting) Read(b []byte) (int, error) {
+	c.r.Fill(b)
+	return len(b), nil
+}
+
+func newDuel(t *testing.T, seed uint64) *duel {
+	t.Helper()
+	d := &duel{t: t, net: netsim.New(netsim.Options{Seed: seed})}
+	d.end = d.net.Endpoint("server")
+	d.net.Rand().Fill(d.key[:])
+	level, err := readLevel(arena.Title, "", yardFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	level.Seed = 3
+	o, err := (&ServeOptions{Players: 2, Level: level, Snapshots: 20, Workers: 1, MaxRate: 1 << 20}).server(arena.Title)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Links, o.Keys = []link.Link{d.end}, []token.Key{d.key}
+	d.net.Rand().Fill(o.Conn.Seed[:])
+	o.Conn.Wall = 1_700_000_000
+	o.After = func(w *world.World, _ *world.Inputs) {
+		for range world.Events[arena.Damaged](w) {
+			d.hits++
+		}
+		for _, f := range world.Events[arena.Fired](w) {
+			if f.Weapon == arena.Rail {
+				d.shots++
+			}
+		}
+	}
+	judge := judgeShots(arena.Title, &o)
+	if d.server, err = clientserver.NewServer(o); err != nil {
+		t.Fatal(err)
+	}
+	judge(d.server)
+	t.Cleanup(func() { _ = d.server.Close() })
+	d.end.Every(arena.Game.TickLength(), func() {
+		if err := d.server.Tick(d.net.Now()); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range world.All[arena.Fighter](d.server.World()) { // they have all they need, and no one dies
+			f.Health, f.Slugs = arena.Healthy, 10
+		}
+	})
+	return d
+}
+
+// join lets someone play in a style.
+func (d *duel) join(name string, client uint64, style string, play func(t world.Tick, w *world.World, me world.Player) arena.Command) {
+	d.t.Helper()
+	end := d.net.Endpoint(name)
+	d.net.Connect(end, d.end, netsim.Transatlantic)
+	s, err := newSeer(arena.Title, style, func(t world.Tick, me world.Player, w *world.World, in *world.Inputs) {
+		if err := world.Give(in, me, play(t, w, me)); err != nil {
+			d.t.Fatal(err)
+		}
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	pass, err := token.Issue(d.key, token.Grant{Protocol: token.ProtocolID("arena"), Client: client, Expires: 1_700_003_600, Servers: []netip.AddrPort{d.end.PublicAddr()}}, counting{d.net.Rand()})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	o := clientserver.ClientOptions{Game: arena.Game, Settings: settingsOf(arena.Title), Replica: replicaOf(arena.Title, replica.Coeval), Link: end, Token: pass, Name: name}
+	d.net.Rand().Fill(o.Conn.Seed[:])
+	s.hook(&o)
+	c, err := clientserver.NewClient(o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	s.attach(c)
+	end.Every(arena.Game.TickLength(), func() {
+		if err := c.Tick(d.net.Now()); err != nil {
+			d.t.Fatal(err)
+		}
+		if _, err := s.show(d.net.Now()); err != nil {
+			d.t.Fatal(err)
+		}
+	})
+}
+
+// TestServeJudgesByWhatWasSeen fires beams at where a target is seen to be. It runs to and fro across an ocean, so it is not there any more; a server that goes back
+// in time for players in the halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask for it, few.
+func TestServeJudgesByWhatWasSeen(t *testing.T) {
+	share := map[string]float64{}
+	for _, style := range []string{"halflife", "quake3"} {
+		d := newDuel(t, 7)
+		d.join("target", 1, "doom3", func(tick world.Tick, w *world.World, me world.Player) arena.Command {
+			// Up and down by two units, mostly at full speed.
+			c := arena.Command{Y: arena.Push}
+			if tick/14%2 == 0 {
+				c.Y = -arena.Push
+			}
+			return c
+		})
+		d.join("shooter", 2, style, func(tick world.Tick, w *world.World, me world.Player) arena.Command {
+			c := arena.Command{Weapon: arena.Rail}
+			from, ok := placeOf(w, me)
+			for id, f := range world.All[arena.Fighter](w) {
+				if ok && w.Owner(id) != me {
+					c.Aim, c.Fire = f.Pos.Sub(from).Angle(), true
+				}
+			}
+			return c
+		})
+		d.net.Run(5 * time.Second)
+		for id, f := range world.All[arena.Fighter](d.server.World()) {
+			f.Pos = det.Vec2{X: 3, Y: 3}
+			if d.server.SeatOf(d.server.World().Owner(id)).Name == "target" {
+				f.Pos.X = 12
+			}
+		}
+		d.shots, d.hits = 0, 0
+		d.net.Run(60 * time.Second)
+		t.Logf("%-8s %d of %d beams hit", style, d.hits, d.shots)
+		if d.shots < 30 {
+			t.Fatalf("%d shots", d.shots)
+		}
+		share[style] = float64(d.hits) / float64(d.shots)
+	}
+	if share["halflife"] < 0.85 || share["quake3"] > 0.5 {
+		t.Errorf("hits: %v", share)
+	}
+}
+
+func placeOf(w *world.World, p world.Player) (det.Vec2, bool) {
+	for id, f := range world.All[arena.Fighter](w) {
+		if w.Owner(id) == p {
+			return f.Pos, true
+		}
+	}
+	return det.Vec2{}, false
+}

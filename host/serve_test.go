@@ -1,0 +1,295 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/trace"
+)
+
+// A served is a server that runs in the test, found by what it logs.
+type served struct {
+	UDP, HTTP string
+	stop      func() int // gives the exit code
+	lines     func() []map[string]any
+}
+
+// serveIn runs coeval serve until it says that it serves.
+func serveIn(t *testing.T, args ...string) *served {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), io.Discard, w, commands())
+		w.Close()
+	}()
+	var mu sync.Mutex
+	var lines []map[string]any
+	found := make(chan *served, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for s := bufio.NewScanner(r); s.Scan(); {
+			line := map[string]any{}
+			if json.Unmarshal(s.Bytes(), &line) != nil {
+				line["plain"] = s.Text()
+			}
+			mu.Lock()
+			lines = append(lines, line)
+			mu.Unlock()
+			if line["msg"] == "serving" {
+				found <- &served{UDP: line["udp"].(string), HTTP: line["http"].(string)}
+			}
+		}
+		close(found)
+	}()
+	x, ok := <-found
+	if !ok {
+		cancel()
+		t.Fatalf("exit code %d: %v", <-code, lines)
+	}
+	var once sync.Once
+	got := 0
+	x.stop = func() int {
+		once.Do(func() {
+			cancel()
+			got = <-code
+			<-read
+		})
+		return got
+	}
+	x.lines = func() []map[string]any {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]map[string]any(nil), lines...)
+	}
+	t.Cleanup(func() { x.stop() })
+	return x
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func TestServeJoinAndBots(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "match.trace")
+	ticket := filepath.Join(t.TempDir(), "ticket")
+	s := serveIn(t, "pong", "--websocket", "--webtransport", "127.0.0.1:0", "--record", record, "--seed", "7")
+
+	for _, over := range []string{"udp", "websocket", "webtransport"} {
+		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "1", "--json", "--over", over, "--ticket", ticket)
+		var j joined
+		if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 {
+			t.Fatalf("over %s: exit code %d: %v\n%s%s", over, code, err, stdout, stderr)
+		}
+		if j.Game != "pong" || j.Player != 1 || j.Snapshots == 0 || j.Entities != 3 || j.Commands == 0 {
+			t.Errorf("over %s: %+v", over, j)
+		}
+	}
+	if _, ok := readTicket(ticket); !ok {
+		t.Error("no ticket was kept")
+	}
+	code, stdout, stderr := try("bots", "--server", s.HTTP, "--count", "5", "--seconds", "3", "--spread", "0.1", "--json")
+	var r botsReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
+		t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+	}
+	if r.Game != "pong" || r.Bots != 5 || r.Played != 5 || r.Snapshots <= 0 || r.Down <= 0 || r.Up <= 0 || r.Bad != 0 || len(r.Ended) != 0 {
+		t.Errorf("%+v", r)
+	}
+	code, stdout, _ = try("bots", "--server", s.HTTP, "--count", "2", "--seconds", "2.5")
+	if code != 0 || !strings.Contains(stdout, "snaps/s") || len(strings.Split(stdout, "\n")) < 3 {
+		t.Errorf("exit code %d:\n%s", code, stdout)
+	}
+
+	for path, want := range map[string]string{"healthz": "ok", "readyz": "ready", "status": `"game":"pong"`, "metrics": `coeval_visits_total{what="joined"} 10`} {
+		if code, text := get(t, "http://"+s.HTTP+"/"+path); code != 200 || !strings.Contains(text, want) {
+			t.Errorf("%s: %d\n%s", path, code, text)
+		}
+	}
+	// Every byte that the links sent is booked by some purpose.
+	_, text := get(t, "http://"+s.HTTP+"/metrics")
+	sum, sent := 0.0, -1.0
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		var v float64
+		if json.Unmarshal([]byte(value), &v) != nil {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(name, "coeval_sent_bytes_total"):
+			sum += v
+		case name == "coeval_link_sent_bytes_total":
+			sent = v
+		}
+	}
+	if sum != sent {
+		t.Errorf("%v bytes are booked, and %v were sent", sum, sent)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("exit code %d: %v", code, s.lines())
+	}
+	f, err := os.Open(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reader, err := trace.Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := trace.Replay(pong.Game, reader, trace.ReplayOptions{})
+	if err != nil || res.Mismatch != nil {
+		t.Errorf("the match does not repeat: %v, %+v", err, res)
+	}
+}
+
+func TestServeWithAKeyIsClosed(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "server.key")
+	if code, _, stderr := try("token", "key", "--out", key); code != 0 {
+		t.Fatal(stderr)
+	}
+	s := serveIn(t, "pong", "--key", key)
+	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds", "1"); code != exitFailure || !strings.Contains(stderr, "not open") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	_, text, _ := try("token", "issue", "--key", key, "--game", "pong", "--client", "7")
+	code, stdout, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "pong", "--headless", "--seconds", "1", "--json")
+	var j joined
+	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 || j.Snapshots == 0 {
+		t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+	}
+	// A token of another game is refused, with a reason.
+	_, text, _ = try("token", "issue", "--key", key, "--game", "stack", "--client", "8")
+	if code, _, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "stack", "--headless", "--seconds", "5"); code != exitFailure || !strings.Contains(stderr, "wrong game") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+func TestServeMistakes(t *testing.T) {
+	s := serveIn(t, "pong")
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for _, x := range []struct {
+		args, want string
+		code       int
+	}{
+		{"serve", "which game?", exitUsage},
+		{"serve chess", "there are arena, crowd, pong, stack", exitUsage},
+		{"serve pong --players 0", "--players is 0", exitUsage},
+		{"serve pong --log xml", "text or json", exitUsage},
+		{"serve pong --log-level loud", "debug, info, warn or error", exitUsage},
+		{"serve pong --listen " + s.UDP, "in use", exitFailure},
+		{"serve pong --listen 127.0.0.1:0 --http " + s.HTTP, "another program has the port", exitFailure},
+		{"serve pong --listen 127.0.0.1:0 --http none --websocket", "--websocket needs an HTTP address", exitUsage},
+		{"serve pong --key " + filepath.Join(dir, "none"), "coeval token key", exitFailure},
+		{"serve crowd --listen 127.0.0.1:0 --level many", "not a number of players", exitFailure},
+		{"serve arena --listen 127.0.0.1:0 --level atlantis", "atlantis", exitFailure},
+		{"serve pong --config " + filepath.Join(dir, "none"), "there is no config file", exitUsage},
+		{"serve pong --config " + file("bad.conf", "players = 8\nplayrs = 9\n"), "bad.conf:2", exitUsage},
+		{"serve pong --config " + file("worse.conf", "players\n"), "worse.conf:1", exitUsage},
+		{"serve pong --config " + file("worst.conf", "players = many\n"), "worst.conf:1", exitUsage},
+		{"serve pong --listen 127.0.0.1:0 --record " + file("old.trace", "x"), "already there", exitFailure},
+		{"join", "which server?", exitUsage},
+		{"join nowhere", "address and a port", exitUsage},
+		{"join 127.0.0.1:1 --headless", "no server answers at 127.0.0.1:1", exitFailure},
+		{"join " + s.HTTP, "not a terminal", exitUsage},
+		{"join " + s.HTTP + " --json", "--headless", exitUsage},
+		{"join " + s.HTTP + " --headless --over pigeon", "udp, websocket or webtransport", exitUsage},
+		{"join " + s.HTTP + " --headless --over websocket", "start it with --websocket", exitFailure},
+		{"join " + s.HTTP + " --headless --over webtransport", "start it with --webtransport", exitFailure},
+		{"join 127.0.0.1:1 --token x", "--game", exitUsage},
+		{"bots --count 0", "--count is 0", exitUsage},
+		{"bots --server 127.0.0.1:1", "no server answers", exitFailure},
+	} {
+		code, _, stderr := try(strings.Fields(x.args)...)
+		if code != x.code || !strings.Contains(stderr, x.want) {
+			t.Errorf("%s: exit code %d, want %d with %q:\n%s", x.args, code, x.code, x.want, stderr)
+		}
+	}
+}
+
+// TestSettingsFromAnywhere: the command line goes before the environment, and that before the file.
+func TestSettingsFromAnywhere(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "serve.conf")
+	if err := os.WriteFile(name, []byte("# a comment\n\nplayers = 3\nsnapshots= 30\n level =  a b \nhost = x\nhost = y\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var players, snapshots, workers int
+	var level, config string
+	var hosts []string
+	f := pflag.NewFlagSet("x", pflag.ContinueOnError)
+	f.IntVar(&players, "players", 1, "")
+	f.IntVar(&snapshots, "snapshots", 1, "")
+	f.IntVar(&workers, "max-workers", 1, "")
+	f.StringVar(&level, "level", "", "")
+	f.StringVar(&config, "config", "", "")
+	f.StringSliceVar(&hosts, "host", []string{"localhost"}, "")
+	if err := f.Parse([]string{"--snapshots", "10"}); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"COEVAL_CONFIG": name, "COEVAL_PLAYERS": "2", "COEVAL_SNAPSHOTS": "99", "COEVAL_MAX_WORKERS": "4"}
+	if err := configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
+		t.Fatal(err)
+	}
+	if players != 2 || snapshots != 10 || workers != 4 || level != "a b" || strings.Join(hosts, " ") != "x y" {
+		t.Errorf("players %d, snapshots %d, workers %d, level %q, hosts %v", players, snapshots, workers, level, hosts)
+	}
+	env["COEVAL_PLAYERS"] = "few"
+	f.Lookup("players").Changed = false
+	if err := configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err == nil || !strings.Contains(err.Error(), "COEVAL_PLAYERS") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTicketsThatAreOfNoUse: a ticket of a server that is no more is passed over.
+func TestTicketsThatAreOfNoUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
+	ticket := filepath.Join(t.TempDir(), "ticket")
+	one := serveIn(t, "pong")
+	if code, _, stderr := try("join", one.HTTP, "--headless", "--seconds", "1", "--ticket", ticket); code != 0 {
+		t.Fatal(stderr)
+	}
+	one.stop()
+	before, ok := readTicket(ticket)
+	if !ok {
+		t.Fatal("no ticket was kept")
+	}
+	two := serveIn(t, "pong") // with another key
+	if code, _, stderr := try("join", two.HTTP, "--headless", "--seconds", "1", "--ticket", ticket); code != 0 {
+		t.Fatal(stderr)
+	}
+	if after, ok := readTicket(ticket); !ok || string(after.Sealed) == string(before.Sealed) {
+		t.Error("the old ticket was kept")
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !js
+
+package host
+
+import (
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// serverOptions are what a server is made of that the title says.
+func serverOptions(t *game.Title, l game.Level, s replica.Strategy) clientserver.Options {
+	return clientserver.Options{
+		Game: t.Game, Level: clientserver.Level(l), Settings: settingsOf(t), Replica: replicaOf(t, s),
+		Interest: clientserver.Interest{Views: func(w *world.World, l clientserver.Level) (clientserver.Views, error) {
+			return t.NewViews(w, game.Level(l))
+		}},
+	}
+}
+
+func settingsOf(t *game.Title) clientserver.SettingsFunc {
+	return func(l clientserver.Level) (world.Settings, error) { return t.Settings(game.Level(l)) }
+}
+
+func replicaOf(t *game.Title, s replica.Strategy) replica.Options {
+	return replica.Options{Strategy: s, Tables: t.Tables, Classes: t.Policies(), NoRelay: t.NoRelay}
+}

@@ -1,0 +1,33 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/coeval-dev/coeval/lab"
+)
+
+func TestBenchWorld(t *testing.T) {
+	bench := func(args ...string) (int, string, string) {
+		var out, err bytes.Buffer
+		root := benchWorldCommand()
+		code := run(context.Background(), append([]string{"world"}, args...), &out, &err, append(testCommands(), root))
+		return code, out.String(), err.String()
+	}
+	code, stdout, stderr := bench("--entities", "200", "--rounds", "2", "--json")
+	var r lab.WorldResult
+	dec := json.NewDecoder(strings.NewReader(stdout))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&r); err != nil || code != 0 || !r.Verified || r.Entities != 200 {
+		t.Errorf("code %d, %q, %q, %v", code, stdout, stderr, err)
+	}
+	if code, stdout, _ := bench("--entities", "200", "--rounds", "2"); code != 0 || !strings.Contains(stdout, "verified: true") || !strings.Contains(stdout, "of plain memory") {
+		t.Errorf("code %d, %q", code, stdout)
+	}
+	if code, _, stderr := bench("--entities", "0"); code != 2 || !strings.Contains(stderr, "--entities is 0") {
+		t.Errorf("code %d, %q", code, stderr)
+	}
+}
