@@ -90,11 +90,9 @@ func (d *demo) openHost(level game.Level, port int) (h *demoHost, err error) {
 
 	o := serverOptions(d.title, level, replica.Coeval)
 	o.Links, o.Players, o.KeepSeat = []link.Link{browser.NewServer(wt, shaped), native, inner}, 64, demoKeep
-	judge := judgeShots(d.title, &o)
 	if h.server, err = clientserver.NewServer(o); err != nil {
 		return nil, err
 	}
-	judge(h.server)
 	h.bulletin = newBulletin(d.title, replica.Coeval, true)
 	h.bulletin.server, h.bulletin.identity, h.bulletin.websocket = h.server, identity, true
 	h.bulletin.udp, h.bulletin.webtransport = plain.Addr().Port(), quic.Addr().Port()

@@ -168,13 +168,9 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	}
 	about.udp, about.websocket = s.socket.LocalAddr().Port(), o.WebSocket
 	so.News = s.news
-	so.After = s.track.tick
+	so.After, so.Recorded = s.track.tick, s.track != nil
 	so.Begun = s.track.begin
 	so.Ticked = s.meters.ticked
-	judge := func(*clientserver.Server) {}
-	if s.track == nil {
-		judge = judgeShots(t, &so)
-	}
 	if s.server, err = clientserver.NewServer(so); err != nil {
 		return fail(err)
 	}
@@ -183,7 +179,6 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		so.Links = nil // the server had them
 		return fail(err)
 	}
-	judge(s.server)
 	about.server = s.server
 	s.meters.server = s.server
 	about.mount(mux, s.meters)

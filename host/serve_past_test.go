@@ -61,11 +61,9 @@ func newDuel(t *testing.T, seed uint64) *duel {
 			}
 		}
 	}
-	judge := judgeShots(arena.Title, &o)
 	if d.server, err = clientserver.NewServer(o); err != nil {
 		t.Fatal(err)
 	}
-	judge(d.server)
 	t.Cleanup(func() { _ = d.server.Close() })
 	d.end.Every(arena.Game.TickLength(), func() {
 		if err := d.server.Tick(d.net.Now()); err != nil {

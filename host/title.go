@@ -11,12 +11,7 @@ import (
 
 // serverOptions are what a server is made of that the title says.
 func serverOptions(t *game.Title, l game.Level, s replica.Strategy) clientserver.Options {
-	return clientserver.Options{
-		Game: t.Game, Level: clientserver.Level(l), Settings: settingsOf(t), Replica: replicaOf(t, s),
-		Interest: clientserver.Interest{Views: func(w *world.World, l clientserver.Level) (clientserver.Views, error) {
-			return t.NewViews(w, game.Level(l))
-		}},
-	}
+	return clientserver.Options{Title: t, Level: l, Strategy: s}
 }
 
 func settingsOf(t *game.Title) clientserver.SettingsFunc {
