@@ -3,175 +3,92 @@
 package host
 
 import (
+	"cmp"
+	"context"
 	"errors"
-	"os"
-	"strings"
+	"log/slog"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 )
 
-const mirrorLong = `Run a game on several servers at once, wherever its players are: a mirror holds
-the whole game, serves the players nearest to it, and stays one game with the
-other mirrors.
+// MirrorOptions are what a mirror is made from. Key has no default; either Found is set, or Join names
+// mirrors. Flags of the command have the same names.
+type MirrorOptions struct {
+	// Found founds a game. Otherwise the game of one of the mirrors in Join is joined, which are named
+	// by what they have as Address.
+	Found bool
+	Join  []string
+	// Witness only votes: for a third machine beside two mirrors.
+	Witness bool
+	// Key is what all mirrors of a game share. Who has it may join.
+	Key token.Key
 
-One mirror founds the game, with --uber; the others join it with --join and the
-address of any mirror that runs. All have the same key, made once with "{program}
-token key --out mirrors.key" and copied to each machine. Who has it may join.
+	// Listen is the UDP address for players, default ":4000", and Mirrors that for other mirrors,
+	// default ":4100". Port 0 is any that is free.
+	Listen, Mirrors string
+	// Address is where other mirrors reach this one, and Public where players do, where the sockets do
+	// not know.
+	Address, Public string
+	// Name is what people call the mirror, such as a city. Default: its address.
+	Name string
+	// HTTP is where health, metrics, status and tokens are asked for. Default: as Listen, over TCP.
+	// "none" is no HTTP at all. With Open anyone is let in who asks at /token.
+	HTTP string
+	Open bool
 
-Players come to --listen, mirrors reach each other at --mirrors; both are UDP.
---address is what other mirrors are told of where this one is, and --public what
-their players are: give them where the sockets do not know, because they listen on
-all addresses, or because this machine is behind address translation.
+	// Level is what the world starts from, of a mirror that founds a game. Default: the title's first.
+	Level game.Level
+	// Players is how many may play on all mirrors together, the same at each, and Spectators how many
+	// may watch at this one. Defaults: 64 and 16.
+	Players, Spectators int
+	// Snapshots is how many a player gets in a second, default 30, and Workers over how many cores the
+	// making of them is spread, default all.
+	Snapshots, Workers int
+	// KeepSeat is how long a player is kept whose connection was lost. Default: one minute.
+	KeepSeat time.Duration
 
-If a mirror dies its players go on at another, in the same body. Ctrl-C, or
-SIGTERM, moves them there first. The game goes on while most of its mirrors are in
-touch; beside two, let a third machine be a --witness, which only votes.
+	// Timeline is how mirrors are kept consistent, the same at all; see timeline.Kinds. Default: auto.
+	// Delays are those of its copies of the world.
+	Timeline string
+	Delays   []time.Duration
+	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does so
+	// Forever.
+	Patience time.Duration
+	Forever  bool
 
-Over HTTP (--http) it answers /healthz, /readyz, /status and /metrics, and with
---open, /token, which lets anyone in. Settings can also come from the environment
-and from a file, as with {program} serve.`
-
-const mirrorExample = `  {program} token key --out mirrors.key
-  {program} mirror --uber {--game} --key mirrors.key --address 203.0.113.7
-  {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 198.51.100.9
-  {program} mirror --join 203.0.113.7:4100,198.51.100.9:4100 --key mirrors.key --address 192.0.2.4 --forever --json
-  {program} mirror --witness --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4`
-
-// mirrorRun is what the command line says.
-type mirrorRun struct {
-	config              string
-	uber                bool
-	join                []string
-	game, level, data   string
-	seed                uint64
-	listen, mirrors     string
-	address, public     string
-	name, key, http     string
-	open, json, forever bool
-	witness             bool
-	players, spectators int
-	snapshots, workers  int
-	keep                time.Duration
-	timeline            string
-	delays              []string
-	window, patience    time.Duration
-	record              string
-	log, logLevel       string
+	// Record is a file that what is settled is recorded into.
+	Record string
+	// Log is told what happens. Default: nobody is.
+	Log *slog.Logger
 }
 
-func (p *Program) mirrorCommand() *cobra.Command {
-	var r mirrorRun
-	cmd := &cobra.Command{
-		Use:     "mirror",
-		Short:   "Run a game on several servers at once that stay one game",
-		Long:    mirrorLong,
-		Example: mirrorExample,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := configure(cmd.Flags(), r.config, os.LookupEnv); err != nil {
-				return err
-			}
-			return r.run(p, cmd)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&r.config, "config", "", "file of settings, lines of name = value")
-	f.BoolVar(&r.uber, "uber", false, "found a game, and be its überserver")
-	f.StringSliceVar(&r.join, "join", nil, "join the game of these mirrors, by what they have as --address; any one that runs will do")
-	f.BoolVar(&r.witness, "witness", false, "with --join, only vote: for a third machine beside two mirrors; give the same --timeline and --window as they have")
-	f.StringVar(&r.game, "game", p.Titles[0].Name(), "the game: "+strings.Join(p.names(), ", "))
-	f.StringVar(&r.level, "level", "", "with --uber, the level (default: the game's own)")
-	f.StringVar(&r.data, "map", "", "with --uber, file with the level's data, sent to those who lack it")
-	f.Uint64Var(&r.seed, "seed", 0, "with --uber, what chance hangs on (default: drawn)")
-	f.StringVar(&r.listen, "listen", ":4000", "UDP address for players; port 0 for any that is free")
-	f.StringVar(&r.mirrors, "mirrors", ":4100", "UDP address for other mirrors; port 0 for any that is free")
-	f.StringVar(&r.address, "address", "", "where other mirrors reach this one (default: as --mirrors, if that names an address)")
-	f.StringVar(&r.public, "public", "", "where players reach this mirror (default: as --listen, or at the host of --address)")
-	f.StringVar(&r.name, "name", "", "what people call this mirror, such as a city (default: its address)")
-	f.StringVarP(&r.key, "key", "k", "", "file with the key that all mirrors share, from: {program} token key")
-	f.StringVar(&r.http, "http", "", "HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
-	f.BoolVar(&r.open, "open", false, "let anyone in who asks at /token")
-	f.IntVar(&r.players, "players", 64, "how many may play, on all mirrors together; the same at each")
-	f.IntVar(&r.spectators, "spectators", 16, "how many may watch at this mirror; below 0 for none")
-	f.IntVar(&r.snapshots, "snapshots", 30, "snapshots a second of each player")
-	f.IntVar(&r.workers, "workers", 0, "cores for making snapshots (default: all)")
-	f.DurationVar(&r.keep, "keep", time.Minute, "how long a player is kept whose connection was lost")
-	f.StringVar(&r.timeline, "timeline", "auto", "how mirrors are kept consistent, the same at all: "+strings.Join(timeline.Kinds(), ", "))
-	f.StringSliceVar(&r.delays, "delays", nil, "delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
-	f.DurationVar(&r.window, "window", 0, "how long what is shown may still be put right, the same at all mirrors (default: the last of --delays)")
-	f.DurationVar(&r.patience, "patience", 10*time.Second, "with --join, how long to try before giving up")
-	f.BoolVar(&r.forever, "forever", false, "with --join, never give up: for machines that start by themselves")
-	f.StringVar(&r.record, "record", "", "record what is settled into this file, for {program} trace")
-	f.StringVar(&r.log, "log", "text", "how to log, to standard error: text or json")
-	f.BoolVar(&r.json, "json", false, "the same as --log json")
-	f.StringVar(&r.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
-	return cmd
-}
-
-// check looks at what can be wrong with the command line alone.
-func (r *mirrorRun) check(cmd *cobra.Command) error {
-	given := cmd.Flags().Changed
-	switch {
-	case r.uber && len(r.join) > 0:
-		return cli.Usagef("--uber founds a game and --join joins one: give one of them. The first mirror of a game has --uber, all others --join")
-	case !r.uber && len(r.join) == 0:
-		return cli.Usagef("give --uber to found a game, or --join with the address of a mirror whose game to join")
-	case r.key == "":
-		return cli.Usagef("--key is needed, the same at all mirrors; make one with: {program} token key --out mirrors.key")
-	case r.players < 1 || r.players > 10000:
-		return cli.Usagef("--players is %d: it must be from 1 to 10000", r.players)
-	case r.snapshots < 1 || r.snapshots > 1000:
-		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000", r.snapshots)
-	case r.patience <= 0:
-		return cli.Usagef("--patience is %v: it must be above zero; with --forever there is no end to it", r.patience)
-	}
-	for _, name := range []string{"uber", "listen", "public", "open", "record", "players"} {
-		if r.witness && given(name) {
-			return cli.Usagef("--%s does not go with --witness, which has no world and no players", name)
-		}
-	}
-	for _, name := range []string{"level", "map", "seed"} {
-		if !r.uber && given(name) {
-			return cli.Usagef("--%s goes with --uber; who joins gets the level from the other mirrors", name)
-		}
-	}
-	for _, name := range []string{"patience", "forever"} {
-		if r.uber && given(name) {
-			return cli.Usagef("--%s goes with --join; who founds a game waits for no one", name)
-		}
-	}
-	return nil
-}
-
-func (r *mirrorRun) run(p *Program, cmd *cobra.Command) error {
-	if err := r.check(cmd); err != nil {
+// Mirror runs one of several servers that stay one game, until the context ends. Its players are moved to
+// the others before it returns.
+func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
+	if err := t.Check(); err != nil {
 		return err
 	}
-	if r.json {
-		r.log = "json"
-	}
-	log, err := (&serve{log: r.log, logLevel: r.logLevel}).logger(cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	t, err := p.Title(r.game)
-	if err != nil {
-		return cli.UsageError{Err: err}
-	}
-	if r.witness {
-		w, err := r.newWitness(cmd.Context(), t, log)
+	o.fill()
+	if o.Witness {
+		w, err := o.newWitness(ctx, t)
 		if err != nil {
 			return err
 		}
-		return errors.Join(w.run(cmd.Context()), w.link.Close())
+		return errors.Join(w.run(ctx), w.link.Close())
 	}
-	host, err := r.prepare(cmd.Context(), t, log)
+	host, err := o.prepare(ctx, t)
 	if err != nil {
 		return err
 	}
-	return errors.Join(host.run(cmd.Context()), host.close())
+	return errors.Join(host.run(ctx), host.close())
+}
+
+func (o *MirrorOptions) fill() {
+	o.Listen, o.Mirrors, o.Timeline = cmp.Or(o.Listen, ":4000"), cmp.Or(o.Mirrors, ":4100"), cmp.Or(o.Timeline, "auto")
+	o.Snapshots, o.Patience = cmp.Or(o.Snapshots, 30), cmp.Or(o.Patience, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 }

@@ -25,7 +25,7 @@ import (
 
 // A mirrorHost is a mirror with what is around it.
 type mirrorHost struct {
-	flags   *mirrorRun
+	flags   *MirrorOptions
 	title   *game.Title
 	log     *slog.Logger
 	opt     mirror.Options
@@ -45,17 +45,17 @@ type mirrorHost struct {
 }
 
 // prepare opens everything. On an error nothing is left open.
-func (r *mirrorRun) prepare(ctx context.Context, t *game.Title, log *slog.Logger) (*mirrorHost, error) {
-	host := &mirrorHost{flags: r, title: t, log: log}
+func (r *MirrorOptions) prepare(ctx context.Context, t *game.Title) (*mirrorHost, error) {
+	host := &mirrorHost{flags: r, title: t, log: r.Log}
 	var err error
 	if host.opt, err = r.options(t); err != nil {
 		return nil, err
 	}
-	if r.record != "" {
-		if err := unrecorded(r.record); err != nil {
+	if r.Record != "" {
+		if err := unrecorded(r.Record); err != nil {
 			return nil, err
 		}
-		host.track = newRecording(r.record, log)
+		host.track = newRecording(r.Record, r.Log)
 	}
 	if host.sockets, err = r.openSockets(ctx); err != nil {
 		return nil, err
@@ -67,25 +67,25 @@ func (r *mirrorRun) prepare(ctx context.Context, t *game.Title, log *slog.Logger
 		}
 		return nil, err
 	}
-	if !r.uber {
+	if !r.Found {
 		if host.opt.Ask, err = r.askWhom(ctx, host.sockets.address); err != nil {
 			return fail(err)
 		}
 	}
-	if r.http != "none" {
-		if host.listener, err = listenHTTP(r.http, host.sockets.players); err != nil {
+	if r.HTTP != "none" {
+		if host.listener, err = listenHTTP(r.HTTP, host.sockets.players); err != nil {
 			return fail(portAdvice(err, "--http"))
 		}
 	}
 	o := &host.opt
 	o.Address, o.Public, o.News, o.Settled = host.sockets.address, host.sockets.public, host.news, host.keep
-	o.Server.News = (&Server{log: log}).news
+	o.Server.News = (&Server{log: r.Log}).news
 	host.meters = newMirrorMeters(host)
 	o.Server.Ticked = host.ticked
-	if r.uber {
+	if r.Found {
 		o.Server.Begun = host.track.begin // who joins begins with what is settled first
 	}
-	host.web = &http.Server{Handler: host.pages(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	host.web = &http.Server{Handler: host.pages(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(r.Log.Handler(), slog.LevelDebug)}
 	o.Link, o.Server.Links = host.sockets.mirrors, []link.Link{host.sockets.players}
 	m, err := mirror.New(*o)
 	if err != nil {
@@ -123,8 +123,8 @@ var errPatience = errors.New("no mirror answers")
 func (h *mirrorHost) live(ctx context.Context) error {
 	attempt, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	if !h.opt.Found && !h.flags.forever {
-		defer time.AfterFunc(h.flags.patience, func() {
+	if !h.opt.Found && !h.flags.Forever {
+		defer time.AfterFunc(h.flags.Patience, func() {
 			if !h.begun.Load() {
 				give(errPatience)
 			}
@@ -138,9 +138,9 @@ func (h *mirrorHost) live(ctx context.Context) error {
 }
 
 // unanswered says what to do where no mirror has let this one in.
-func (r *mirrorRun) unanswered(self netip.AddrPort) error {
+func (r *MirrorOptions) unanswered(self netip.AddrPort) error {
 	return fmt.Errorf("%w at %s within %v: check that it is what a mirror has as --address, that one runs there, and that UDP gets through to its --mirrors port from here and back to %v; --forever keeps trying",
-		errPatience, strings.Join(r.join, ", "), r.patience, self)
+		errPatience, strings.Join(r.Join, ", "), r.Patience, self)
 }
 
 func (h *mirrorHost) close() error {

@@ -29,7 +29,7 @@ type mirrorStatus struct {
 // pages is what the mirror says of itself over HTTP.
 func (h *mirrorHost) pages() http.Handler {
 	mux := http.NewServeMux()
-	door := newBulletin(h.title, replica.Coeval, h.flags.open)
+	door := newBulletin(h.title, replica.Coeval, h.flags.Open)
 	mux.HandleFunc("GET /healthz", h.health)
 	mux.HandleFunc("GET /readyz", h.readiness)
 	mux.HandleFunc("GET /status", h.status)
@@ -105,7 +105,7 @@ func (h *mirrorHost) look(m *mirror.Mirror) mirrorStatus {
 	st := m.Stats()
 	out := mirrorStatus{Phase: m.Phase().String(), Mirror: int(m.ID()), Uber: int(m.Uber()), Mirrors: []int{}, Settled: uint64(st.Settled),
 		SettledMS: m.SettledDelay().Seconds() * 1000, Rejoins: st.Rejoins}
-	out.Game, out.Open = h.title.Name(), h.flags.open
+	out.Game, out.Open = h.title.Name(), h.flags.Open
 	for _, id := range m.Members() {
 		out.Mirrors = append(out.Mirrors, int(id))
 	}

@@ -118,25 +118,25 @@ type mirrorSockets struct {
 }
 
 // openSockets opens both. On an error nothing is left open.
-func (r *mirrorRun) openSockets(ctx context.Context) (s mirrorSockets, err error) {
+func (r *MirrorOptions) openSockets(ctx context.Context) (s mirrorSockets, err error) {
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	if s.players, err = udp.Listen(r.listen, udp.Options{}); err != nil {
+	if s.players, err = udp.Listen(r.Listen, udp.Options{}); err != nil {
 		return s, fmt.Errorf("for players: %w (that is --listen)", err)
 	}
-	if s.mirrors, err = udp.Listen(r.mirrors, udp.Options{}); err != nil {
+	if s.mirrors, err = udp.Listen(r.Mirrors, udp.Options{}); err != nil {
 		return s, fmt.Errorf("for other mirrors: %w (that is --mirrors)", err)
 	}
-	if s.address, err = knownAs(ctx, "--address", r.address, s.mirrors.LocalAddr()); err != nil {
+	if s.address, err = knownAs(ctx, "--address", r.Address, s.mirrors.LocalAddr()); err != nil {
 		return s, err
 	}
 	if !s.address.IsValid() {
-		return s, cli.Usagef("other mirrors must be told where this one is, and --mirrors %s listens on all addresses of this machine: give --address with one at which they reach it, such as --address 203.0.113.7", r.mirrors)
+		return s, cli.Usagef("other mirrors must be told where this one is, and --mirrors %s listens on all addresses of this machine: give --address with one at which they reach it, such as --address 203.0.113.7", r.Mirrors)
 	}
-	if s.public, err = knownAs(ctx, "--public", r.public, s.players.LocalAddr()); err != nil {
+	if s.public, err = knownAs(ctx, "--public", r.Public, s.players.LocalAddr()); err != nil {
 		return s, err
 	}
 	if !s.public.IsValid() {
@@ -177,8 +177,8 @@ func knownAs(ctx context.Context, flag, given string, own netip.AddrPort) (netip
 }
 
 // askWhom finds the mirrors that --join names. One name that means nothing is no harm while another does.
-func (r *mirrorRun) askWhom(ctx context.Context, self netip.AddrPort) (list []netip.AddrPort, err error) {
-	for _, name := range r.join {
+func (r *MirrorOptions) askWhom(ctx context.Context, self netip.AddrPort) (list []netip.AddrPort, err error) {
+	for _, name := range r.Join {
 		a, e := udp.Resolve(ctx, strings.TrimSpace(name))
 		switch {
 		case e != nil:
@@ -196,24 +196,16 @@ func (r *mirrorRun) askWhom(ctx context.Context, self netip.AddrPort) (list []ne
 }
 
 // options are what a mirror is made of, but for its sockets.
-func (r *mirrorRun) options(t *game.Title) (o mirror.Options, err error) {
-	key, err := readMirrorKey(r.key)
-	if err != nil {
-		return o, err
+func (r *MirrorOptions) options(t *game.Title) (o mirror.Options, err error) {
+	s := ServeOptions{
+		Level: r.Level, Players: r.Players, Spectators: r.Spectators, Snapshots: r.Snapshots,
+		Workers: r.Workers, KeepSeat: r.KeepSeat,
 	}
-	s := ServeOptions{Players: r.players, Spectators: r.spectators, Snapshots: r.snapshots, Workers: r.workers, KeepSeat: r.keep}
-	if s.Level, err = readLevel(t, r.level, r.data); err != nil {
-		return o, err
-	}
-	s.Level.Seed = r.seed
 	if o.Server, err = s.server(t); err != nil {
 		return o, err
 	}
-	o.Keys, o.Found, o.Name, o.Timeline = []token.Key{key}, r.uber, r.name, r.timeline
-	if o.Delays, err = mirrorDelays(r.timeline, r.delays, r.window); err != nil {
-		return o, err
-	}
-	return o, tryDelays(t, r.timeline, o.Delays)
+	o.Keys, o.Found, o.Name, o.Timeline, o.Delays = []token.Key{r.Key}, r.Found, r.Name, r.Timeline, r.Delays
+	return o, tryDelays(t, r.Timeline, o.Delays)
 }
 
 // unrecorded says whether there is something in the way of a recording.

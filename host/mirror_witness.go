@@ -25,7 +25,7 @@ import (
 
 // A witness has a voice among mirrors and no world: with it, either of two mirrors can go on when the other is gone, and both cannot when they only lost each other.
 type witness struct {
-	flags   *mirrorRun
+	flags   *MirrorOptions
 	log     *slog.Logger
 	link    link.Link
 	opt     membership.Options
@@ -46,19 +46,19 @@ const witnessHistory = 2 * time.Second
 const witnessGoodbye = 2 * time.Second
 
 // newWitness opens the socket and gets ready to ask.
-func (r *mirrorRun) newWitness(ctx context.Context, t *game.Title, log *slog.Logger) (*witness, error) {
+func (r *MirrorOptions) newWitness(ctx context.Context, t *game.Title) (*witness, error) {
 	o, err := r.options(t)
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{flags: r, log: log, start: time.Now()}
-	if w.link, err = udp.Listen(r.mirrors, udp.Options{}); err != nil {
+	w := &witness{flags: r, log: r.Log, start: time.Now()}
+	if w.link, err = udp.Listen(r.Mirrors, udp.Options{}); err != nil {
 		return nil, fmt.Errorf("for other mirrors: %w (that is --mirrors)", err)
 	}
 	fail := func(err error) (*witness, error) { return nil, errors.Join(err, w.link.Close()) }
-	address, err := knownAs(ctx, "--address", r.address, w.link.LocalAddr())
+	address, err := knownAs(ctx, "--address", r.Address, w.link.LocalAddr())
 	if err == nil && !address.IsValid() {
-		err = cli.Usagef("mirrors must be told where the witness is, and --mirrors %s listens on all addresses of this machine: give --address with one at which they reach it, such as --address 203.0.113.7", r.mirrors)
+		err = cli.Usagef("mirrors must be told where the witness is, and --mirrors %s listens on all addresses of this machine: give --address with one at which they reach it, such as --address 203.0.113.7", r.Mirrors)
 	}
 	var ask []netip.AddrPort
 	if err == nil {
@@ -102,8 +102,8 @@ func (w *witness) join() error {
 
 // run takes part until the context ends, and then leaves.
 func (w *witness) run(ctx context.Context) error {
-	if w.flags.http != "" && w.flags.http != "none" {
-		l, err := listenHTTP(w.flags.http, w.link)
+	if w.flags.HTTP != "" && w.flags.HTTP != "none" {
+		l, err := listenHTTP(w.flags.HTTP, w.link)
 		if err != nil {
 			return portAdvice(err, "--http")
 		}
@@ -126,7 +126,7 @@ func (w *witness) run(ctx context.Context) error {
 		case w.leaveBy > 0 && (now > w.leaveBy || !w.in):
 			w.log.Info("stopped")
 			return nil
-		case !w.once && !w.flags.forever && now > w.flags.patience:
+		case !w.once && !w.flags.Forever && now > w.flags.Patience:
 			return w.flags.unanswered(w.opt.Card.Addr)
 		}
 		if err := w.step(now); err != nil {
