@@ -68,6 +68,16 @@ func (t *Title) Name() string {
 	return t.Game.Name()
 }
 
+// Clone makes a copy that may be changed before its first use: to measure a title without interest
+// management, or with matches that never end.
+func (t *Title) Clone() *Title {
+	return &Title{
+		Game: t.Game, About: t.About, Levels: t.Levels, Sight: t.Sight, Bot: t.Bot, Screen: t.Screen,
+		Control: t.Control, Players: t.Players, Shots: t.Shots, Tables: t.Tables, NoRelay: t.NoRelay,
+		Client: t.Client,
+	}
+}
+
 // Check lists all that is wrong with the title, or is nil: the rules' own mistakes, hints that point
 // nowhere or contradict each other, a first level that cannot be played. Whoever runs a title calls it;
 // an author's test should, too.
@@ -243,4 +253,29 @@ func (t *Title) Place(class int) (world.Field, bool) {
 	}
 	p := t.classes[class].place
 	return p, len(p.Slots) > 0
+}
+
+// At is where an entity is, by the field that is its place. It is not ok where the class has none, or
+// the entity is not there.
+func (t *Title) At(w *world.World, id world.ID) (at det.Vec3, ok bool) {
+	if t.Check() != nil || id.Class() >= len(t.classes) || !w.Has(id) {
+		return at, false
+	}
+	c := &t.classes[id.Class()]
+	if len(c.place.Slots) == 0 {
+		return at, false
+	}
+	return c.at(w, id), true
+}
+
+// Lives are those of an entity that comes and goes without being removed; see Mortal. Any other that is
+// there is alive.
+func Lives(w *world.World, id world.ID) (life int, alive bool) {
+	switch e := w.Value(id).(type) {
+	case nil:
+		return 0, false
+	case Mortal:
+		return e.Lives()
+	}
+	return 0, true
 }

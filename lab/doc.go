@@ -31,6 +31,6 @@
 // # Serving a game
 //
 // Server lets bots play a game on a real server, each part in a process of its own, and says what that cost: time by stage, bytes by purpose, allocations, and
-// how many players there can be. Lab knows no games, so the caller brings one, as a Gameplay. GameTables makes tables for a game's codec in the same way, by
+// how many players there can be. Lab knows no games, so the caller brings one, as a game.Title. GameTables makes tables for a game's codec in the same way, by
 // letting bots play it. docs/bench-server.md tells more.
 package lab

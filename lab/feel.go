@@ -7,56 +7,27 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
-	"github.com/coeval-dev/coeval/world"
 )
 
-// A FeelGame is what Feel has to know of a game to judge what its players see.
-type FeelGame struct {
-	Game     *world.Game
-	Settings clientserver.SettingsFunc
-	Replica  replica.Options
-	Interest clientserver.Interest
-	// Classes say how clients predict; see predict.Options.
-	Classes map[string]predict.Class
-
-	// Body is the class of what a player moves about in, one for each player; Width is how wide one is, in the world's units.
-	Body  string
-	Width float64
-	// Life tells whether a body is in play, and which of its lives it lives, so that a leap is not taken for an error.
-	Life func(w *world.World, body world.ID) (life int, alive bool)
-	// NewBot makes a player: a function that is shown a world as its client shows it, and gives a command.
-	NewBot func(seed uint64) func(w *world.World, me world.Player, in *world.Inputs)
-	// Hits goes through the hits that happened in a world's tick.
-	Hits func(w *world.World, yield func(FeelHit) bool)
-	// Clear says whether one can shoot from one place to another.
-	Clear func(w *world.World, from, to det.Vec3) bool
-	// Rewind lets a server's world judge direct hits by where past says that bodies were: for the halflife style. Without it that style is not available.
-	Rewind func(w *world.World, past func(shooter world.Player, target world.ID) (det.Vec3, bool))
-}
-
-// A FeelHit is a player who was hit by another.
-type FeelHit struct {
-	By, Victim world.Player
-	Direct     bool // by something that arrives at once, so that the shooter saw the victim in the sights
-	Kill       bool
-}
-
-// FeelOptions say how a game is tried out.
+// FeelOptions say how a title is tried out. Title has no default. It needs a body (see game.Hints); hits
+// are counted if it tells of them, and all are alive if it has no lives.
 type FeelOptions struct {
+	// Title is what is played, on Level. Default: the level that the title has for so many players.
+	Title *game.Title
+	Level string
 	// Conditions are the network of all players.
 	Conditions netsim.Conditions
 	// Players is how many there are. Default: 16.
 	Players int
-	// Styles are tried one after the other, each with the same seed. Default: all three.
+	// Styles are tried one after the other, each with the same seed. Default: all three, or the two
+	// that need no rewinding if the title has no Shots to judge.
 	Styles []predict.Style
 	// Time is how long each is measured, after Warm. Defaults: 60 s and 10 s.
 	Time, Warm time.Duration
-	// Seed is what the network and the bots hang on.
+	// Seed is the random seed of the network and the bots.
 	Seed uint64
 	// Through is for the halflife style without the look at the present; see predict.RewindOptions.
 	Through bool
@@ -137,7 +108,7 @@ func summary(x []float32) (e FeelError) {
 
 // Feel lets bots play a game over a simulated network, and measures what their players would see. The loop is closed: each bot acts on what its own client
 // shows it, errors and delays included. (Replaying a recording could not tell: its players do not react to what they are shown.)
-func Feel(ctx context.Context, g FeelGame, o FeelOptions) ([]*FeelResult, error) {
+func Feel(ctx context.Context, o FeelOptions) ([]*FeelResult, error) {
 	if o.Players == 0 {
 		o.Players = 16
 	}
@@ -147,19 +118,23 @@ func Feel(ctx context.Context, g FeelGame, o FeelOptions) ([]*FeelResult, error)
 	if o.Warm == 0 {
 		o.Warm = 10 * time.Second
 	}
-	if len(o.Styles) == 0 {
-		o.Styles = []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife}
-	}
 	if o.Players < 2 || o.Players > 1000 {
 		return nil, fmt.Errorf("%d players; choose 2 to 1000", o.Players)
 	}
-	if err := g.check(); err != nil {
+	g, err := NewSubject(o.Title, o.Level, o.Players)
+	if err != nil {
 		return nil, err
+	}
+	if err := errors.Join(g.Embodied("what players see cannot be compared"), g.Commanded("there is nothing to predict")); err != nil {
+		return nil, err
+	}
+	if len(o.Styles) == 0 {
+		o.Styles = FeelStyles(o.Title)
 	}
 	var results []*FeelResult
 	for i, style := range o.Styles {
-		if style == predict.HalfLife && g.Rewind == nil {
-			return nil, fmt.Errorf("the game %s has no way to rewind, so the halflife style cannot be tried", g.Game.Name())
+		if style == predict.HalfLife && g.Shots.Judge == nil {
+			return nil, fmt.Errorf("title %s has no Shots, so the halflife style cannot be tried: set Shots.Judge, and call h.Rewind in the Hints of what is shot at", g.Name())
 		}
 		r, err := newFeelRun(g, o, style)
 		if err != nil {
@@ -179,18 +154,11 @@ func Feel(ctx context.Context, g FeelGame, o FeelOptions) ([]*FeelResult, error)
 	return results, nil
 }
 
-func (g *FeelGame) check() error {
-	switch {
-	case g.Game == nil || g.NewBot == nil || g.Life == nil || g.Hits == nil || g.Clear == nil:
-		return errors.New("a FeelGame needs Game, NewBot, Life, Hits and Clear")
-	case g.Width <= 0:
-		return fmt.Errorf("a body %g wide; set FeelGame.Width", g.Width)
-	case g.body() < 0:
-		return fmt.Errorf("the game %s has no class %q for bodies", g.Game.Name(), g.Body)
+// FeelStyles are the styles that a title can be tried in.
+func FeelStyles(t *game.Title) []predict.Style {
+	styles := []predict.Style{predict.Doom3, predict.Quake3}
+	if t.Shots.Judge != nil {
+		styles = append(styles, predict.HalfLife)
 	}
-	return nil
-}
-
-func (g *FeelGame) body() int {
-	return slices.IndexFunc(g.Game.Classes(), func(c *world.ClassInfo) bool { return c.Name() == g.Body })
+	return styles
 }

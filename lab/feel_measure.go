@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
@@ -9,7 +10,7 @@ import (
 // begun makes a client ready to predict.
 func (u *feelGuest) begun(_ clientserver.Level, view, start *world.World) {
 	u.me = u.client.Player()
-	u.run.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Style: u.run.style, Classes: u.run.g.Classes}))
+	u.run.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Style: u.run.style, Classes: u.run.g.Predict()}))
 	u.probe = view.Clone()
 	for i := range u.commands {
 		u.commands[i].image = make([]int32, len(u.run.g.Game.Commands().Slots))
@@ -18,10 +19,14 @@ func (u *feelGuest) begun(_ clientserver.Level, view, start *world.World) {
 
 // command asks the bot, which is shown what the client shows, and notes what the bot will see of it.
 func (u *feelGuest) command(t world.Tick, _ world.Player, shown *world.World, in *world.Inputs) {
-	u.bot(shown, u.me, in)
+	u.run.fail(u.bot(shown, u.me, t, in))
 	c := &u.commands[t%feelTicks]
-	c.tick, c.seen = t, world.Nobody
+	c.tick, c.seen = 0, world.Nobody
 	if !in.Image(u.me, c.image) {
+		return
+	}
+	c.tick = t
+	if u.run.g.Shots.Hits == nil {
 		return
 	}
 	// What would come of it if what is shown were true?
@@ -31,7 +36,7 @@ func (u *feelGuest) command(t world.Tick, _ world.Player, shown *world.World, in
 	u.in.Reset()
 	if u.in.GiveImage(u.me, c.image) == nil {
 		_ = u.probe.Step(u.in) // a game may complain of a world that was put together; what counts is whether there was a hit
-		u.run.g.Hits(u.probe, func(h FeelHit) bool {
+		u.run.g.Hits(u.probe, func(h game.Hit) bool {
 			if h.Direct && h.By == u.me && h.Victim != u.me {
 				c.seen = h.Victim
 			}
@@ -59,7 +64,7 @@ func (u *feelGuest) frame() {
 			s.poses = append(s.poses, p)
 		}
 	}
-	r.g.Hits(w, func(h FeelHit) bool {
+	r.g.Hits(w, func(h game.Hit) bool {
 		if h.Victim == u.me {
 			u.feared = w.Tick()
 		}
@@ -78,7 +83,7 @@ func (u *feelGuest) frame() {
 		return
 	}
 	for _, x := range own {
-		if w.Owner(x.Entity) == u.me && x.Entity.Class() == r.body && x.Distance > r.g.Width/20 {
+		if w.Owner(x.Entity) == u.me && x.Entity.Class() == r.body && x.Distance > r.g.Width()/20 {
 			u.corrected(w, x)
 		}
 	}
@@ -118,7 +123,7 @@ func (u *feelGuest) close(s *feelShown, t world.Tick) bool {
 			continue
 		}
 		for _, p := range s.poses {
-			if p.owner != u.me && p.at.Sub(own.at).Len() < 2*u.run.g.Width {
+			if p.owner != u.me && p.at.Sub(own.at).Len() < 2*u.run.g.Width() {
 				return true
 			}
 		}
@@ -134,7 +139,7 @@ func (r *feelRun) after(w *world.World, in *world.Inputs) {
 	}
 	r.consult(w, in)
 	r.hits = r.hits[:0]
-	r.g.Hits(w, func(h FeelHit) bool {
+	r.g.Hits(w, func(h game.Hit) bool {
 		r.hits = append(r.hits, h)
 		return true
 	})
@@ -151,7 +156,7 @@ func (r *feelRun) after(w *world.World, in *world.Inputs) {
 			if w.Owner(id) != u.me {
 				continue
 			}
-			if life, alive := r.g.Life(w, id); life != u.life || alive != u.alive {
+			if life, alive := game.Lives(w, id); life != u.life || alive != u.alive {
 				u.life, u.alive, u.struck = life, alive, t
 			}
 		}

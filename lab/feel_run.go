@@ -6,24 +6,23 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // feelRun is one style being tried: a server, its clients and an oracle on a simulated network.
 type feelRun struct {
-	g      FeelGame
+	g      *Subject
 	o      FeelOptions
 	style  predict.Style
-	body   int   // class
-	place  []int // slots of a body's place
-	scale  float64
+	body   int // class
 	net    *netsim.Net
 	server *clientserver.Server
 	rewind *predict.Rewind
@@ -35,7 +34,7 @@ type feelRun struct {
 	measure bool // warm enough
 
 	own, others, drift []float32
-	hits               []FeelHit
+	hits               []game.Hit
 	sum                FeelResult
 	ahead, behind      float64
 	looks              int
@@ -51,7 +50,7 @@ type feelGuest struct {
 	client *clientserver.Client
 	player *predict.Player
 	end    *netsim.Endpoint
-	bot    func(w *world.World, me world.Player, in *world.Inputs)
+	bot    game.Bot
 	me     world.Player
 	probe  *world.World
 	in     *world.Inputs
@@ -109,18 +108,8 @@ func (e feelEntropy) seed() (s [32]byte) {
 	return s
 }
 
-func newFeelRun(g FeelGame, o FeelOptions, style predict.Style) (*feelRun, error) {
-	r := &feelRun{g: g, o: o, style: style, body: g.body(), in: g.Game.NewInputs()}
-	for i, sl := range g.Game.Classes()[r.body].Schema().Slots {
-		if (sl.Kind == bits.KindVec2 || sl.Kind == bits.KindVec3) && len(r.place) < sl.Parts && (len(r.place) > 0 || sl.Part == 0) {
-			r.place, r.scale = append(r.place, i), sl.Scale
-		} else if len(r.place) > 0 {
-			break
-		}
-	}
-	if len(r.place) == 0 {
-		return nil, fmt.Errorf("class %s has no vector that could be its place", g.Body)
-	}
+func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error) {
+	r := &feelRun{g: g, o: o, style: style, body: g.BodyClass(), in: g.Game.NewInputs()}
 	r.net = netsim.New(netsim.Options{Seed: o.Seed})
 	entropy := feelEntropy{r.net.Rand()}
 	end := r.net.Endpoint("server")
@@ -128,10 +117,10 @@ func newFeelRun(g FeelGame, o FeelOptions, style predict.Style) (*feelRun, error
 	var key token.Key
 	_, _ = entropy.Read(key[:])
 	options := clientserver.Options{
-		Game: g.Game, Settings: g.Settings, Replica: g.Replica, Interest: g.Interest, Level: clientserver.Level{Name: "feel", Seed: o.Seed + 1, Secret: o.Seed + 2},
 		Links: []link.Link{end}, Keys: []token.Key{key}, Players: o.Players, Workers: 1,
 		Begun: r.begun, After: r.after,
 	}
+	g.Serve(&options, replica.Coeval, o.Seed+1)
 	const wall = 1_700_000_000
 	options.Conn.Seed, options.Conn.Wall = entropy.seed(), wall
 	var err error
@@ -160,7 +149,7 @@ func (r *feelRun) join(i int, server *netsim.Endpoint, t token.Token, entropy fe
 	r.net.Connect(u.end, server, r.o.Conditions)
 	u.player = &predict.Player{Command: u.command}
 	o := clientserver.ClientOptions{
-		Game: r.g.Game, Settings: r.g.Settings, Replica: r.g.Replica, Link: u.end, Token: t, Name: u.end.Name(),
+		Settings: r.g.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(),
 		Clock: u.player, Input: u.player.Input, Header: u.player.Header, Snapshot: u.player.Snapshot, Event: u.player.Event,
 		Begun: u.begun,
 	}
@@ -220,10 +209,10 @@ func (r *feelRun) begun(w *world.World, _ clientserver.Level) {
 		return
 	}
 	var err error
-	r.rewind, err = predict.NewRewind(r.g.Game, predict.RewindOptions{Classes: map[string]string{r.g.Body: ""}, Through: r.o.Through})
+	r.rewind, err = predict.NewRewind(r.g.Game, predict.RewindOptions{Classes: r.g.Rewound(), Through: r.o.Through})
 	r.fail(err)
 	if err == nil {
-		r.g.Rewind(w, func(shooter world.Player, target world.ID) (det.Vec3, bool) { return r.where(w, shooter, target) })
+		r.g.Shots.Judge(w, func(shooter world.Player, target world.ID) (det.Vec3, bool) { return r.where(w, shooter, target) })
 	}
 }
 
@@ -256,19 +245,8 @@ func (r *feelRun) bodyOf(w *world.World, p world.Player) (feelPose, bool) {
 
 // pose is where a body is, if it is in play.
 func (r *feelRun) pose(w *world.World, id world.ID) (feelPose, bool) {
-	life, alive := r.g.Life(w, id)
+	life, alive := game.Lives(w, id)
 	p := feelPose{id: id, owner: w.Owner(id), life: life}
-	image := w.Image(id)
-	for i, slot := range r.place {
-		x := float64(image[slot]) * r.scale
-		switch i {
-		case 0:
-			p.at.X = x
-		case 1:
-			p.at.Y = x
-		case 2:
-			p.at.Z = x
-		}
-	}
+	p.at, _ = r.g.At(w, id)
 	return p, alive
 }

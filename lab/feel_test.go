@@ -3,14 +3,16 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -46,7 +48,7 @@ func (f *gunner) Sync(s *bits.Sync) {
 }
 
 // past is what the halflife style sets; a package variable will do in a test that has one server at a time.
-var gunnersPast func(shooter world.Player, target world.ID) (det.Vec3, bool)
+var gunnersPast game.Past
 
 func (f *gunner) Step(w *world.World, me world.ID) {
 	c := world.Command[trigger](w, me)
@@ -78,14 +80,17 @@ type stung struct{ By world.Player }
 
 func (e *stung) Sync(s *bits.Sync) { bits.Integer(s, &e.By, 0, 1000) }
 
-func rangeFeel() FeelGame {
-	return FeelGame{
-		Game:     shootingRange,
-		Settings: func(clientserver.Level) (world.Settings, error) { return world.Settings{}, nil },
-		Body:     "gunner", Width: 1,
-		Life: func(*world.World, world.ID) (int, bool) { return 0, true },
-		NewBot: func(seed uint64) func(*world.World, world.Player, *world.Inputs) {
-			return func(w *world.World, me world.Player, in *world.Inputs) {
+// Hints say that it is what players move about in, and shot at where it was seen.
+func (f *gunner) Hints(h *game.Hints) {
+	h.Body(1)
+	h.Rewind()
+}
+
+func rangeTitle() *game.Title {
+	return &game.Title{
+		Game: shootingRange,
+		Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) trigger {
+			return func(w *world.World, me world.Player) trigger {
 				r := det.At(seed, uint64(w.Tick())/20, 1)
 				c := trigger{X: int8(r.IntN(3) - 1), Y: int8(r.IntN(3) - 1)}
 				var at det.Vec2
@@ -100,19 +105,18 @@ func rangeFeel() FeelGame {
 						best, c.Aim, c.Fire = d, f.Pos.Sub(at).Angle(), uint64(w.Tick())%40 == seed%40
 					}
 				}
-				_ = world.Give(in, me, c)
+				return c
 			}
-		},
-		Hits: func(w *world.World, yield func(FeelHit) bool) {
-			for e, s := range world.Events[stung](w) {
-				if !yield(FeelHit{By: s.By, Victim: w.Owner(e.About), Direct: true}) {
-					return
+		}),
+		Shots: game.Shots{
+			Hits: func(w *world.World, yield func(game.Hit) bool) {
+				for e, s := range world.Events[stung](w) {
+					if !yield(game.Hit{By: s.By, Victim: w.Owner(e.About), Direct: true}) {
+						return
+					}
 				}
-			}
-		},
-		Clear: func(*world.World, det.Vec3, det.Vec3) bool { return true },
-		Rewind: func(_ *world.World, past func(world.Player, world.ID) (det.Vec3, bool)) {
-			gunnersPast = past
+			},
+			Judge: func(_ *world.World, past game.Past) { gunnersPast = past },
 		},
 	}
 }
@@ -123,14 +127,14 @@ func TestFeel(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	defer func() { gunnersPast = nil }()
-	o := FeelOptions{Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second, Warm: 10 * time.Second, Seed: 3}
+	o := FeelOptions{Title: rangeTitle(), Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second, Warm: 10 * time.Second, Seed: 3}
 	if testing.Short() {
 		o.Time = 8 * time.Second
 	}
 	run := func(s predict.Style) (*FeelResult, string) {
 		gunnersPast = nil
 		o.Styles = []predict.Style{s}
-		r, err := Feel(context.Background(), rangeFeel(), o)
+		r, err := Feel(context.Background(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,22 +172,27 @@ func TestFeel(t *testing.T) {
 }
 
 func TestFeelRefuses(t *testing.T) {
-	g := rangeFeel()
-	g.Body = "nobody"
-	if _, err := Feel(context.Background(), g, FeelOptions{}); err == nil {
-		t.Error("a body that there is not")
+	plain := rangeTitle()
+	plain.Game, plain.Shots = world.Define("walk", world.Class[walker](), world.Commands[stride]()), game.Shots{}
+	aimless := rangeTitle()
+	aimless.Game, aimless.Shots = world.Define("aimless", world.Class[boat](), world.Commands[sail]()), game.Shots{}
+	for _, x := range []struct {
+		o    FeelOptions
+		says string
+	}{
+		{FeelOptions{}, "no title to play: set Options.Title"},
+		{FeelOptions{Title: &game.Title{}}, "set Title.Game"},
+		{FeelOptions{Title: plain}, "title walk has no body"},
+		{FeelOptions{Title: aimless, Styles: []predict.Style{predict.HalfLife}}, "title aimless has no Shots, so the halflife style cannot be tried"},
+		{FeelOptions{Title: rangeTitle(), Players: 1}, "1 players; choose 2 to 1000"},
+	} {
+		if _, err := Feel(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%v does not say %q", err, x.says)
+		}
 	}
-	g = rangeFeel()
-	g.Rewind = nil
-	if _, err := Feel(context.Background(), g, FeelOptions{Styles: []predict.Style{predict.HalfLife}}); err == nil {
-		t.Error("no way to rewind")
-	}
-	if _, err := Feel(context.Background(), rangeFeel(), FeelOptions{Players: 1}); err == nil {
-		t.Error("one player")
-	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Feel(ctx, rangeFeel(), FeelOptions{}); err == nil {
-		t.Error("no error though it was cancelled")
+	if _, err := Feel(ctx, FeelOptions{Title: rangeTitle()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -5,18 +5,22 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// GameTablesOptions say how much of a game is played to make tables from. Zeros mean 48 players, 40 seconds and seed 1.
+// GameTablesOptions say how much of a title is played to make tables from. Title has no default; zeros
+// mean 48 players, 40 seconds and seed 1, on the level that the title has for so many players.
 type GameTablesOptions struct {
+	Title            *game.Title
+	Level            string
 	Players, Seconds int
 	Seed             uint64
 	Progress         func(done float64, what string)
 }
 
-func (o *GameTablesOptions) fill(g *Gameplay) error {
+func (o *GameTablesOptions) fill() error {
 	for _, d := range []struct {
 		v   *int
 		def int
@@ -31,7 +35,7 @@ func (o *GameTablesOptions) fill(g *Gameplay) error {
 	if o.Players < 1 || o.Players > 10000 || o.Seconds < 1 || o.Seconds > 3600 {
 		return fmt.Errorf("%d players for %d seconds: there can be 1 to 10000, for 1 to 3600", o.Players, o.Seconds)
 	}
-	return g.check()
+	return nil
 }
 
 // Recordings for tables are cut into scenes, so that entities that come and go are in some of them from beginning to end.
@@ -47,13 +51,19 @@ var sceneAges = [...]int{3, 4, 6, 9, 15}
 // takes them.
 //
 // Two things are learned: how what a client knows goes on, from scenes of some ticks; and what comes into view for the first time looks like.
-func GameTables(g *Gameplay, o GameTablesOptions) (*codec.Model, error) {
-	if err := o.fill(g); err != nil {
+func GameTables(o GameTablesOptions) (*codec.Model, error) {
+	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	ro := g.Replica
-	ro.Tables, ro.Strategy = nil, replica.Coeval
-	p, err := replica.NewProtocol(g.Game, ro)
+	if o.Title != nil && o.Title.Tables != nil { // which may be of rules that have changed since
+		o.Title = o.Title.Clone()
+		o.Title.Tables = nil
+	}
+	g, err := NewSubject(o.Title, o.Level, o.Players)
+	if err != nil {
+		return nil, err
+	}
+	p, err := g.Protocol(replica.Coeval)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +121,7 @@ type firstSight struct {
 	image []int32
 }
 
-func newGameRecorder(g *Gameplay, p *replica.Protocol) *gameRecorder {
+func newGameRecorder(g *Subject, p *replica.Protocol) *gameRecorder {
 	r := &gameRecorder{schema: p.Model().Schema(), model: p.Model(), seen: map[sceneKey]bool{}}
 	next := 0
 	add := func(slots int, alone bool) {
@@ -127,8 +137,9 @@ func newGameRecorder(g *Gameplay, p *replica.Protocol) *gameRecorder {
 		}
 		r.parts, r.alone = append(r.parts, parts), append(r.alone, alone)
 	}
+	policies := g.Policies()
 	for _, c := range g.Game.Classes() {
-		add(len(c.Schema().Slots), g.Replica.Classes[c.Name()].Takeover)
+		add(len(c.Schema().Slots), policies[c.Name()].Takeover)
 	}
 	if c := g.Game.Commands(); c != nil {
 		add(len(c.Slots), false)

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// ServerOptions say what Server measures. Play and Command have no default.
+// ServerOptions say what Server measures. Title and Command have no default.
 type ServerOptions struct {
-	// Play is the game.
-	Play *Gameplay
+	// Title is what is played, on Level. Default: the level that the title has for so many players.
+	Title *game.Title
+	Level string
 	// Players is how many play, Snapshots how many snapshots a second each is sent. Zeros mean 1000 and 20.
 	Players, Snapshots int
 	// Window is how long each measurement lasts. Zero means 10 seconds.
@@ -37,7 +39,7 @@ type ServerOptions struct {
 	Seed uint64
 	// Profile, if not empty, is a file for a CPU profile of the server.
 	Profile string
-	// Command makes a process that calls ServerPart with the same game and its own standard input and output, in the role given. The processes end when Server
+	// Command makes a process that calls ServerPart with the same title and its own standard input and output, in the role given. The processes end when Server
 	// does, and when the process that called it dies.
 	Command func(role string) *exec.Cmd
 	// Progress, if set, is told how much is done, from 0 to 1, and what is done next.
@@ -69,10 +71,11 @@ func (o *ServerOptions) Fill() error {
 	if len(o.Strategies) == 0 {
 		o.Strategies = []string{replica.Coeval.String()}
 	}
-	if err := o.Play.check(); err != nil {
+	s, err := NewSubject(o.Title, o.Level, min(max(o.Players, 1), MostServerPlayers))
+	if err != nil {
 		return err
 	}
-	switch rate := o.Play.Game.Rate(); {
+	switch rate := s.Game.Rate(); {
 	case o.Players < 1 || o.Players > MostServerPlayers:
 		return fmt.Errorf("%d players: there can be 1 to %d", o.Players, MostServerPlayers)
 	case o.Snapshots < 1 || o.Snapshots > rate:
@@ -166,7 +169,7 @@ func (s *serverRun) play(ctx context.Context, players int) (*ServerResult, error
 		return nil, err
 	}
 	defer bots.stop()
-	spec := hostSpec{Players: players, Procs: s.procs, Snapshots: o.Snapshots, Seed: o.Seed, Strategy: s.strategy, Relay: o.Relay}
+	spec := hostSpec{Level: o.Level, Players: players, Procs: s.procs, Snapshots: o.Snapshots, Seed: o.Seed, Strategy: s.strategy, Relay: o.Relay}
 	serve := spec
 	serve.Key, serve.Profile = key.Text(), o.Profile
 	var at opened
@@ -175,7 +178,7 @@ func (s *serverRun) play(ctx context.Context, players int) (*ServerResult, error
 	}
 	join := spec
 	join.Server = at.Server
-	grant := token.Grant{Protocol: token.ProtocolID(o.Play.Game.Name()), Expires: time.Now().Add(10 * time.Minute).Unix(), Servers: []netip.AddrPort{at.Server}}
+	grant := token.Grant{Protocol: token.ProtocolID(o.Title.Game.Name()), Expires: time.Now().Add(10 * time.Minute).Unix(), Servers: []netip.AddrPort{at.Server}}
 	for i := range players {
 		grant.Client = uint64(i + 1)
 		tok, err := token.Issue(key, grant, rand.Reader)
@@ -268,7 +271,7 @@ func (t *table) findPace(s *serverRun, players int, wanted float64) error {
 		if err != nil {
 			return err
 		}
-		ticks := h.Wall.Seconds() * float64(s.o.Play.Game.Rate())
+		ticks := h.Wall.Seconds() * float64(s.o.Title.Game.Rate())
 		r := s.result(players, &h, &b)
 		if wanted > 0 || t.pace <= leastPace || r.Commands >= keepsUp && float64(h.Ticks) >= keepsUp*ticks-1 {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
@@ -29,7 +30,7 @@ type gang struct {
 // botClient is one bot: a whole client with a socket of its own, which decodes what it is sent and does not predict.
 type botClient struct {
 	client *clientserver.Client
-	bot    Bot
+	bot    game.Bot
 	bytes  uint64
 }
 
@@ -37,12 +38,12 @@ type botClient struct {
 const botsSettle = 300 * time.Millisecond
 
 // runBots plays from open to close.
-func runBots(g *Gameplay, d *desk, spec *hostSpec) error {
-	ro, err := spec.replicaOptions(g)
+func runBots(g *Subject, d *desk, spec *hostSpec) error {
+	strategy, err := replica.ParseStrategy(spec.Strategy)
 	if err != nil {
 		return err
 	}
-	protocol, err := replica.NewProtocol(g.Game, ro)
+	protocol, err := g.Protocol(strategy)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func runBots(g *Gameplay, d *desk, spec *hostSpec) error {
 	return (&botsRun{d: d, gangs: gangs, spec: spec, clock: clock}).run()
 }
 
-func newBotClient(g *Gameplay, spec *hostSpec, p *replica.Protocol, i int) (*botClient, error) {
+func newBotClient(g *Subject, spec *hostSpec, p *replica.Protocol, i int) (*botClient, error) {
 	tok, err := token.ParseText(spec.Tokens[i])
 	if err != nil {
 		return nil, err
@@ -80,11 +81,11 @@ func newBotClient(g *Gameplay, spec *hostSpec, p *replica.Protocol, i int) (*bot
 	if err != nil {
 		return nil, err
 	}
-	b := &botClient{bot: g.Bot(spec.Seed + uint64(i))}
+	b := &botClient{bot: g.NewBot(spec.Seed + uint64(i))}
 	b.client, err = clientserver.NewClientOf(p, clientserver.ClientOptions{
-		Settings: spec.settings(g), Link: l, Token: tok, Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
-		Input: func(_ world.Tick, p world.Player, in *world.Inputs) {
-			_ = b.bot(b.client.View(), p, in) // without a command the player does nothing
+		Settings: g.SettingsFunc(), Link: l, Token: tok, Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
+		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
+			_ = b.bot(b.client.View(), p, t, in) // without a command the player does nothing
 		},
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // host is the server's process.
 type host struct {
 	server *clientserver.Server
-	game   *Gameplay
+	title  *Subject
 	clock  *slowClock
 
 	from, until time.Duration // the window to measure; until is zero when there is none
@@ -38,13 +38,13 @@ type hostTotals struct {
 }
 
 // runHost serves the game from open to close.
-func runHost(g *Gameplay, d *desk, spec *hostSpec) error {
+func runHost(g *Subject, d *desk, spec *hostSpec) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(spec.Procs))
 	key, err := token.ParseKey(spec.Key)
 	if err != nil {
 		return err
 	}
-	ro, err := spec.replicaOptions(g)
+	strategy, err := replica.ParseStrategy(spec.Strategy)
 	if err != nil {
 		return err
 	}
@@ -53,13 +53,13 @@ func runHost(g *Gameplay, d *desk, spec *hostSpec) error {
 		return err
 	}
 	every := g.Game.TickLength()
-	h := &host{game: g, clock: newSlowClock(every)}
-	h.server, err = clientserver.NewServer(clientserver.Options{
-		Game: g.Game, Level: clientserver.Level{Seed: spec.Seed, Secret: spec.Seed + 1}, Settings: spec.settings(g), Replica: ro, Interest: g.Interest,
+	h := &host{title: g, clock: newSlowClock(every)}
+	o := clientserver.Options{
 		Links: []link.Link{l}, Keys: []token.Key{key}, Conn: spec.connOptions(),
 		Players: spec.Players, Spectators: -1, SnapshotRate: spec.Snapshots, Workers: spec.Procs,
-	})
-	if err != nil {
+	}
+	g.Serve(&o, strategy, spec.Seed)
+	if h.server, err = clientserver.NewServer(o); err != nil {
 		return err
 	}
 	defer h.server.Close()
@@ -132,7 +132,7 @@ func (h *host) totals() hostTotals {
 
 func (h *host) begin() {
 	// Room for what is noted down, so that measuring allocates nothing.
-	n := int((h.until-h.from)/h.game.Game.TickLength()) * 2
+	n := int((h.until-h.from)/h.title.Game.TickLength()) * 2
 	h.ticks = slices.Grow(h.ticks[:0], n+16)
 	h.encodes = slices.Grow(h.encodes[:0], n+16)
 	h.active = true
@@ -182,7 +182,7 @@ func (h *host) purposes(a, b *replica.Ledger) map[string]float64 {
 			p[name] = bits
 		}
 	}
-	classes := h.game.Game.Classes()
+	classes := h.title.Game.Classes()
 	for i := range a.Classes {
 		bits := a.Classes[i].Bits
 		if i < len(b.Classes) {

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/topology/clientserver"
-	"github.com/coeval-dev/coeval/world"
 )
 
 // Roles of the processes that Server starts.
@@ -28,6 +27,7 @@ const (
 
 // hostSpec is what both parts are to play.
 type hostSpec struct {
+	Level                     string
 	Players, Procs, Snapshots int
 	Seed                      uint64
 	Strategy                  string
@@ -50,12 +50,13 @@ func (s *hostSpec) check(role string) error {
 	return nil
 }
 
-// ServerPart is what the processes run that Server starts: it plays the game in one of the roles, takes orders on in and answers on out, until in ends.
-func ServerPart(ctx context.Context, g *Gameplay, role string, in io.Reader, out io.Writer) error {
-	if err := g.check(); err != nil {
-		return err
+// ServerPart is what the processes run that Server starts: it plays the title in one of the roles, takes
+// orders on in and answers on out, until in ends.
+func ServerPart(ctx context.Context, t *game.Title, role string, in io.Reader, out io.Writer) error {
+	if t == nil {
+		return errors.New("no title to play")
 	}
-	var work func(*Gameplay, *desk, *hostSpec) error
+	var work func(*Subject, *desk, *hostSpec) error
 	switch role {
 	case roleHost:
 		work = runHost
@@ -68,22 +69,22 @@ func ServerPart(ctx context.Context, g *Gameplay, role string, in io.Reader, out
 		if err := o.Host.check(role); err != nil {
 			return err
 		}
-		return work(g, d, o.Host)
+		s, err := o.Host.subject(t)
+		if err != nil {
+			return err
+		}
+		return work(s, d, o.Host)
 	})
 }
 
-// replicaOptions are how the game is sent in this run. Trained tables are of one schema, which relaying does not change.
-func (s *hostSpec) replicaOptions(g *Gameplay) (replica.Options, error) {
-	o := g.Replica
-	var err error
-	o.Strategy, err = replica.ParseStrategy(s.Strategy)
-	o.NoRelay = !s.Relay
-	return o, err
-}
-
-// settings make the same world on both sides.
-func (s *hostSpec) settings(g *Gameplay) clientserver.SettingsFunc {
-	return func(l clientserver.Level) (world.Settings, error) { return g.settings(s.Players, l.Seed), nil }
+// subject is the title as it is sent in this run, the same on both sides. Trained tables are of one
+// schema, which relaying does not change.
+func (s *hostSpec) subject(t *game.Title) (*Subject, error) {
+	if t.NoRelay == s.Relay {
+		t = t.Clone()
+		t.NoRelay = !s.Relay
+	}
+	return NewSubject(t, s.Level, s.Players)
 }
 
 // connOptions let loopback have what it can take, so that nobody has to find out.

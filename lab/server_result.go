@@ -83,7 +83,7 @@ type ServerStages struct {
 }
 
 func (s *serverRun) result(players int, h *hostSample, b *botsSample) *ServerResult {
-	g := s.o.Play.Game
+	g := s.o.Title.Game
 	ticks, seconds := float64(max(h.Ticks, 1)), h.Wall.Seconds()
 	perTick := func(d time.Duration) float64 { return milliseconds(d) / ticks }
 	r := &ServerResult{

@@ -16,9 +16,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
-	"github.com/coeval-dev/coeval/interest"
-	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -83,23 +81,21 @@ var walkers = world.Define("walkers", world.Class[walker](), world.Class[pebble]
 		w.SetOwner(world.Spawn(w, walker{Pos: det.Vec2{X: w.Rand().Range(0, 1000), Y: w.Rand().Range(0, 1000)}}), p)
 	}))
 
-func walkersPlay() *Gameplay {
-	return &Gameplay{
-		Game:     walkers,
-		Replica:  replica.Options{Classes: map[string]replica.Policy{"pebble": {Takeover: true}}},
-		Interest: clientserver.Interest{Rules: &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}},
-		Bot: func(seed uint64) Bot {
-			r := det.At(seed, 1, 1)
-			var c stride
-			return func(w *world.World, p world.Player, in *world.Inputs) error {
-				if r.Chance(0.05) {
-					c.X, c.Y = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
-				}
-				c.Drop = r.Chance(0.02)
-				return world.Give(in, p, c)
+// Hints have clients told of each only once.
+func (p *pebble) Hints(h *game.Hints) { h.TakeOver() }
+
+func walkersTitle() *game.Title {
+	return &game.Title{Game: walkers, Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) stride {
+		r := det.At(seed, 1, 1)
+		var c stride
+		return func(*world.World, world.Player) stride {
+			if r.Chance(0.05) {
+				c.X, c.Y = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
 			}
-		},
-	}
+			c.Drop = r.Chance(0.02)
+			return c
+		}
+	})}
 }
 
 const serverPartVariable = "COEVAL_TEST_SERVER_PART"
@@ -110,7 +106,7 @@ func TestServerProcess(t *testing.T) {
 	if role == "" {
 		return // nobody asked
 	}
-	if err := ServerPart(context.Background(), walkersPlay(), role, os.Stdin, os.Stdout); err != nil {
+	if err := ServerPart(context.Background(), walkersTitle(), role, os.Stdin, os.Stdout); err != nil {
 		os.Stderr.WriteString(err.Error())
 		os.Exit(1)
 	}
@@ -124,7 +120,7 @@ func serverCommand(role string) *exec.Cmd {
 }
 
 func quickServer() ServerOptions {
-	return ServerOptions{Play: walkersPlay(), Players: 6, Window: 600 * time.Millisecond, Command: serverCommand}
+	return ServerOptions{Title: walkersTitle(), Players: 6, Window: 600 * time.Millisecond, Command: serverCommand}
 }
 
 func TestServer(t *testing.T) {
@@ -209,7 +205,7 @@ func TestServerRefusesNonsense(t *testing.T) {
 		{func(o *ServerOptions) { o.Window = time.Millisecond }, "measuring for 1ms"},
 		{func(o *ServerOptions) { o.Procs = []int{0} }, "[0] cores"},
 		{func(o *ServerOptions) { o.Strategies = []string{"quake4"} }, `"quake4"`},
-		{func(o *ServerOptions) { o.Play = nil }, "no game"},
+		{func(o *ServerOptions) { o.Title = nil }, "no title"},
 		{func(o *ServerOptions) { o.Command = nil }, "no way to start processes"},
 		{func(o *ServerOptions) {
 			o.Command = func(string) *exec.Cmd { return exec.Command("/nonexistent/program") }
@@ -230,11 +226,11 @@ func TestServerRefusesNonsense(t *testing.T) {
 		if strings.Contains(orders, `"Players":3`) {
 			role = roleBots
 		}
-		if err := ServerPart(t.Context(), walkersPlay(), role, strings.NewReader(orders), &out); err != nil {
+		if err := ServerPart(t.Context(), walkersTitle(), role, strings.NewReader(orders), &out); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := ServerPart(t.Context(), walkersPlay(), "referee", strings.NewReader(""), new(bytes.Buffer)); err == nil {
+	if err := ServerPart(t.Context(), walkersTitle(), "referee", strings.NewReader(""), new(bytes.Buffer)); err == nil {
 		t.Error("a role that there is not")
 	}
 }
@@ -291,7 +287,7 @@ func TestGameTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	o := GameTablesOptions{Players: 8, Seconds: 6}
+	o := GameTablesOptions{Title: walkersTitle(), Players: 8, Seconds: 6}
 	said := 0
 	o.Progress = func(done float64, what string) {
 		if done < 0 || done > 1 || what == "" {
@@ -299,11 +295,11 @@ func TestGameTables(t *testing.T) {
 		}
 		said++
 	}
-	m, err := GameTables(walkersPlay(), o)
+	m, err := GameTables(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := GameTables(walkersPlay(), o)
+	again, err := GameTables(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,17 +307,22 @@ func TestGameTables(t *testing.T) {
 	if !bytes.Equal(tables, again.AppendTables(nil)) || said == 0 {
 		t.Error("the same play makes other tables")
 	}
-	ro := walkersPlay().Replica
-	ro.Tables = tables
-	if _, err := replica.NewProtocol(walkers, ro); err != nil {
+	trained := walkersTitle()
+	trained.Tables = tables
+	if err := trained.Check(); err != nil {
 		t.Error(err)
 	}
+	o.Title = trained // what it learned before makes no difference
+	if again, err = GameTables(o); err != nil || !bytes.Equal(tables, again.AppendTables(nil)) {
+		t.Errorf("a title that has tables already learns others: %v", err)
+	}
 	for _, bad := range []GameTablesOptions{{Players: -1}, {Seconds: -1}, {Players: 1 << 20}} {
-		if _, err := GameTables(walkersPlay(), bad); err == nil {
+		bad.Title = walkersTitle()
+		if _, err := GameTables(bad); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
 	}
-	if _, err := GameTables(&Gameplay{}, o); err == nil {
+	if _, err := GameTables(GameTablesOptions{}); err == nil {
 		t.Error("no game was played")
 	}
 }

@@ -8,27 +8,28 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TrailingOptions say which game is run on mirrors, and how long. A game, its settings and either players or a trace are needed.
+// TrailingOptions say which title is run on mirrors, and how long. Title has no default.
 type TrailingOptions struct {
-	Game     *world.Game
-	Settings world.Settings
-	// Act plays for the players while a run is recorded: it fills in what comes into the world at its next tick.
-	Act func(w *world.World, in *world.Inputs)
-	// Trace is a recorded run to use instead.
+	// Title is what is played, on Level, by the title's bots. Default: the level that the title has for
+	// so many players.
+	Title *game.Title
+	Level string
+	// Trace is a recorded run to use in place of bots.
 	Trace []byte
 	// Players is how many there are, shared evenly between two mirrors: the first half plays on the first. Default: 6.
 	Players int
 	// Ticks is how long to record. Default: 3099, which makes as many commands of 6 players as the paper had.
 	Ticks int
-	// Margins are what is compared apart from strict events. The first is also the place by which jumps and divergence are measured.
+	// Margins are what is compared apart from strict events. Default: those of Margins, by half a unit.
 	Margins []timeline.Margin
-	// Seed is what the simulated network hangs on.
+	// Seed is the random seed of the match and of the simulated network.
 	Seed uint64
 	// Network is what lies between the mirrors for ExplainTrailing, and for the rivals. Default: 40 ms, and up to 10 more.
 	Network netsim.Profile
@@ -209,6 +210,7 @@ func ExplainTrailing(o TrailingOptions) (string, error) {
 // A trailingBench is a recorded run, to be played to mirrors again and again.
 type trailingBench struct {
 	o     TrailingOptions
+	title *Subject
 	start *world.World
 	ticks int
 	input []trailingInput // by tick, from 1
@@ -230,9 +232,6 @@ type trailingJob struct {
 }
 
 func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error) {
-	if o.Game == nil || o.Act == nil && o.Trace == nil {
-		return nil, nil, errors.New("a game is needed, and someone who plays it or a trace")
-	}
 	if o.Players == 0 {
 		o.Players = 6
 	}
@@ -245,13 +244,28 @@ func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error
 	if o.Players < 2 || o.Players > 1000 || o.Ticks < 120 || o.Ticks > 1<<20 {
 		return nil, nil, fmt.Errorf("%d players and %d ticks: there must be at least 2 players, one on each mirror, and 120 ticks", o.Players, o.Ticks)
 	}
-	if err := timeline.Try(o.Game, world.CheckOptions{Settings: o.Settings, Ticks: 120, Players: o.Players}); err != nil {
+	title, err := NewSubject(o.Title, o.Level, o.Players)
+	if err != nil {
 		return nil, nil, err
 	}
-	b := &trailingBench{o: o}
+	if err := title.Commanded("there is nothing for mirrors to tell each other"); err != nil {
+		return nil, nil, err
+	}
+	if o.Margins == nil {
+		if o.Margins, err = Margins(o.Title, 0.5); err != nil {
+			return nil, nil, err
+		}
+	}
+	settings, err := title.Settings(title.On(o.Seed))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := timeline.Try(title.Game, world.CheckOptions{Settings: settings, Ticks: 120, Players: o.Players}); err != nil {
+		return nil, nil, err
+	}
+	b := &trailingBench{o: o, title: title}
 	data := o.Trace
 	if data == nil {
-		var err error
 		if data, err = b.record(); err != nil {
 			return nil, nil, err
 		}
@@ -259,7 +273,7 @@ func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error
 	if err := b.read(data); err != nil {
 		return nil, nil, err
 	}
-	r := &TrailingResult{Game: o.Game.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data), WorldBytes: b.large.Size()}
+	r := &TrailingResult{Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data), WorldBytes: b.large.Size()}
 	for _, in := range b.input {
 		r.Commands += len(in.players)
 	}
@@ -268,23 +282,21 @@ func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error
 
 // record plays the game on one machine and keeps a trace of it.
 func (b *trailingBench) record() ([]byte, error) {
-	w, err := b.o.Game.New(b.o.Settings)
+	m, err := newMatch(b.title, b.o.Players, b.o.Seed)
 	if err != nil {
 		return nil, err
 	}
+	m.early = true
 	var out bytes.Buffer
-	tw, err := trace.NewWriter(&out, w, trace.Options{Note: "recorded for the lab", HashEvery: 60})
+	tw, err := trace.NewWriter(&out, m.world, trace.Options{Note: "recorded for the lab", HashEvery: 60})
 	if err != nil {
 		return nil, err
 	}
-	in := b.o.Game.NewInputs()
 	for range b.o.Ticks {
-		in.Reset()
-		b.o.Act(w, in)
-		if err := w.Step(in); err != nil {
+		if err := m.step(); err != nil {
 			return nil, err
 		}
-		if err := tw.Tick(in, w); err != nil {
+		if err := tw.Tick(m.in, m.world); err != nil {
 			return nil, err
 		}
 	}
@@ -298,11 +310,11 @@ func (b *trailingBench) read(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Header().Fits(b.o.Game); err != nil {
+	if err := r.Header().Fits(b.title.Game); err != nil {
 		return err
 	}
 	b.input = make([]trailingInput, 1)
-	res, err := trace.Replay(b.o.Game, r, trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
+	res, err := trace.Replay(b.title.Game, r, trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
 		if b.start == nil {
 			b.start, b.large = w.Clone(), w.Clone()
 			if w.Tick() != 0 {

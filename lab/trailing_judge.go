@@ -69,7 +69,7 @@ func (r *trailingRun) judge(row *TrailingRow) error {
 		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq))
 	})
 	for _, m := range r.mirrors {
-		w, in := r.b.start.Clone(), r.b.o.Game.NewInputs()
+		w, in := r.b.start.Clone(), r.b.title.Game.NewInputs()
 		rest := sent
 		for n := world.Tick(1); int(n) <= r.job.ticks && m.hashes[n] != 0; n++ {
 			in.Reset()

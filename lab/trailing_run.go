@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -117,7 +116,7 @@ func (r *trailingRun) done() bool {
 }
 
 func (r *trailingRun) time(t world.Tick) time.Duration {
-	return time.Duration(t) * time.Second / time.Duration(r.b.o.Game.Rate())
+	return time.Duration(t) * time.Second / time.Duration(r.b.title.Game.Rate())
 }
 
 // schedule lets players' commands come in, a tick at a time, and wakes the mirrors. A player's command comes in at any time within the tick before the one it is
@@ -158,7 +157,7 @@ func (m *trailingMirror) later(n world.Tick, p world.Player, c timeline.Command)
 	if first := int(p) <= half; first != (m.id == 1) {
 		return
 	}
-	length := r.b.o.Game.TickLength()
+	length := r.b.title.Game.TickLength()
 	phase := time.Duration(det.Draw(r.b.o.Seed, uint64(p), uint64(n), 0) % uint64(length))
 	if r.b.o.AtTick {
 		phase = 0
@@ -290,27 +289,15 @@ func (m *trailingMirror) settled(w *world.World, _ *world.Inputs) {
 	}
 }
 
-// placesIn lists where players are, by the first margin.
+// placesIn lists where players' bodies are, if the title says what those are.
 func (b *trailingBench) placesIn(w *world.World) []trailingPlace {
-	if len(b.o.Margins) == 0 {
+	if b.title.Embodied("") != nil {
 		return nil
 	}
 	var out []trailingPlace
-	for _, c := range w.Game().Classes() {
-		if c.Name() != b.o.Margins[0].Class {
-			continue
-		}
-		for id := range w.Of(c.Number()) {
-			p := trailingPlace{player: w.Owner(id)}
-			k := 0
-			for i, s := range c.Schema().Slots {
-				if field := b.o.Margins[0].Field; (s.Name == field || len(s.Name) > len(field) && s.Name[:len(field)+1] == field+".") && k < 3 {
-					p.at[k] = float64(w.Image(id)[i]) * cmp.Or(s.Scale, 1)
-					k++
-				}
-			}
-			out = append(out, p)
-		}
+	for id := range w.Of(b.title.BodyClass()) {
+		at, _ := b.title.At(w, id)
+		out = append(out, trailingPlace{w.Owner(id), [3]float64{at.X, at.Y, at.Z}})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
@@ -25,6 +26,9 @@ func (b *boat) Sync(s *bits.Sync) {
 	s.Vec2(&b.Pos, -100, 100, 1.0/64)
 	s.Int(&b.Hits, 0, 1<<20)
 }
+
+// Hints say that it is what players move about in, so it is compared by its place.
+func (b *boat) Hints(h *game.Hints) { h.Body(1) }
 
 func (b *boat) Step(w *world.World, me world.ID) {
 	c := world.Command[sail](w, me)
@@ -71,16 +75,13 @@ var boats = world.Define("boats", world.Class[boat](), world.Commands[sail](), w
 
 func boatOptions() TrailingOptions {
 	return TrailingOptions{
-		Game: boats, Settings: world.Settings{Seed: 3}, Players: 4, Ticks: 300, Seed: 5, Quick: true, Margins: []timeline.Margin{{Class: "boat", Field: "Pos", By: 0.5}},
-		Act: func(w *world.World, in *world.Inputs) {
-			for p := world.Player(1); p <= 4; p++ {
-				if w.Tick() == 0 {
-					in.Join(p)
-				}
+		Title: &game.Title{Game: boats, Bot: game.Bots(func(uint64) func(*world.World, world.Player) sail {
+			return func(w *world.World, p world.Player) sail {
 				r := det.At(9, uint64(p), uint64(w.Tick())/10)
-				_ = world.Give(in, p, sail{int8(r.IntN(3) - 1), int8(r.IntN(3) - 1), (uint64(w.Tick())+uint64(p)*5)%20 == 0})
+				return sail{int8(r.IntN(3) - 1), int8(r.IntN(3) - 1), (uint64(w.Tick())+uint64(p)*5)%20 == 0}
 			}
-		},
+		})},
+		Players: 4, Ticks: 300, Seed: 5, Quick: true,
 	}
 }
 
@@ -145,8 +146,9 @@ func TestTrailingLoss(t *testing.T) {
 
 func TestTrailingRefuses(t *testing.T) {
 	for name, change := range map[string]func(*TrailingOptions){
-		"no game":        func(o *TrailingOptions) { o.Game = nil },
-		"nobody plays":   func(o *TrailingOptions) { o.Act = nil },
+		"no title":       func(o *TrailingOptions) { o.Title = nil },
+		"no game":        func(o *TrailingOptions) { o.Title = &game.Title{} },
+		"nothing to say": func(o *TrailingOptions) { o.Title = &game.Title{Game: world.Define("dumb", world.Class[boat]())} },
 		"one player":     func(o *TrailingOptions) { o.Players = 1 },
 		"short":          func(o *TrailingOptions) { o.Ticks = 5 },
 		"not a trace":    func(o *TrailingOptions) { o.Trace = []byte("trace") },

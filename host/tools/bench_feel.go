@@ -44,7 +44,7 @@ Time is virtual: the same seed gives the same figures on any machine.`
 
 func benchFeelCommand(p *host.Program) *cobra.Command {
 	o := lab.FeelOptions{}
-	var preset, styles, mapName, name string
+	var preset, styles, name string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "feel",
@@ -74,14 +74,14 @@ func benchFeelCommand(p *host.Program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			g, err := feelGame(t, mapName, o.Players)
-			if err != nil {
+			o.Title = t
+			if _, err := lab.NewSubject(t, o.Level, o.Players); err != nil {
 				return cli.Usagef("--map: %v", err)
 			}
 			bar := cli.NewProgress(cmd.ErrOrStderr())
 			defer bar.Clear()
 			o.Progress = func(done float64) { bar.Show(done, "playing") }
-			results, err := lab.Feel(cmd.Context(), g, o)
+			results, err := lab.Feel(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func benchFeelCommand(p *host.Program) *cobra.Command {
 	f.DurationVar(&o.Warm, "warm", 10*time.Second, "how long it plays before it is measured")
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed of the network and the bots")
 	f.StringVar(&name, "game", "", "what is played (default: the first game that says what a player moves about in)")
-	f.StringVar(&mapName, "map", "", "where they play (default: the game's own)")
+	f.StringVar(&o.Level, "map", "", "where they play (default: the game's for so many)")
 	f.BoolVar(&o.Through, "through", false, "halflife: leave out the check that the line of fire is clear in the present")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object a style")
 	return cmd

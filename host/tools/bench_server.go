@@ -108,7 +108,7 @@ func serverPartCommand(p *host.Program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return lab.ServerPart(cmd.Context(), gameplay(t, ""), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+			return lab.ServerPart(cmd.Context(), t, args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }
@@ -137,7 +137,7 @@ func (b *benchServer) run(p *host.Program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o.Play = gameplay(t, "")
+	o.Title = t
 	o.Command = func(role string) *exec.Cmd { return exec.Command(self, "bench", "server", "part", role, t.Name()) }
 	if err := o.Fill(); err != nil {
 		return cli.Usagef("%w", err)

@@ -39,7 +39,8 @@ func codecPlayCommand(p *host.Program) *cobra.Command {
 			if err != nil {
 				return cli.UsageError{Err: err}
 			}
-			return playTables(cmd, gameplay(t, ""), o, out)
+			o.Title = t
+			return playTables(cmd, o, out)
 		},
 	}
 	f := cmd.Flags()
@@ -53,7 +54,7 @@ func codecPlayCommand(p *host.Program) *cobra.Command {
 	return cmd
 }
 
-func playTables(cmd *cobra.Command, play *lab.Gameplay, o lab.GameTablesOptions, out string) error {
+func playTables(cmd *cobra.Command, o lab.GameTablesOptions, out string) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr())
 	defer bar.Clear()
 	file, err := cli.CreateWhole(out) // before the long work, in case it cannot be written
@@ -78,7 +79,7 @@ func playTables(cmd *cobra.Command, play *lab.Gameplay, o lab.GameTablesOptions,
 		}
 	}
 	go func() {
-		m, err := lab.GameTables(play, o)
+		m, err := lab.GameTables(o)
 		finished <- result{m, err}
 	}()
 	for {

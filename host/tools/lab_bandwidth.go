@@ -3,7 +3,6 @@
 package tools
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/bandwidthlab"
 )
 
@@ -56,15 +55,13 @@ const labBandwidthExample = `  {program} lab bandwidth
   {program} lab bandwidth --json > bandwidth.json`
 
 type labBandwidth struct {
-	options    bandwidthlab.Options
-	json       bool
-	quick      bool
-	everything bool
-	mapName    string
-	game       string
-	delays     string
-	cities     []string
-	plot       string
+	options bandwidthlab.Options
+	json    bool
+	quick   bool
+	game    string
+	delays  string
+	cities  []string
+	plot    string
 }
 
 func labBandwidthCommand(p *host.Program) *cobra.Command {
@@ -84,8 +81,8 @@ func labBandwidthCommand(p *host.Program) *cobra.Command {
 	f.StringVar(&l.delays, "delays", "", "read round trips between places from `FILE`, in place of the cities")
 	f.StringSliceVar(&l.cities, "cities", nil, "only these of the cities, or of the places in the file")
 	f.StringVar(&l.game, "game", "", "what is played (default: the first game that says what a player moves about in)")
-	f.StringVar(&l.mapName, "map", "", "where they play (default: the game's own)")
-	f.BoolVar(&l.everything, "everything", false, "show every client everything: no interest management")
+	f.StringVar(&o.Level, "map", "", "where they play (default: the game's for so many)")
+	f.BoolVar(&o.Everything, "everything", false, "show every client everything: no interest management")
 	f.BoolVar(&o.BytesOnly, "bytes-only", false, "leave out the topologies")
 	f.BoolVar(&l.quick, "quick", false, "measure for a sixth of the time")
 	f.Uint64Var(&o.Seed, "seed", 1, "what the game and the network hang on")
@@ -146,10 +143,10 @@ func (l *labBandwidth) prepare(p *host.Program) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.Settings(game.Level{Name: cmp.Or(l.mapName, t.Levels.Sized(16))}); err != nil {
+	o.Title = t
+	if _, err := lab.NewSubject(t, o.Level, slices.Max(o.Clients)); err != nil {
 		return cli.UsageError{Err: err}
 	}
-	o.Game = bandwidthGame(t, l.mapName, l.everything)
 	if l.quick {
 		o.Time, o.Exchange, o.Latency = 10*time.Second, 2*time.Second, 4*time.Second
 	}

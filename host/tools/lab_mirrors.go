@@ -19,6 +19,7 @@ import (
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
@@ -59,7 +60,7 @@ type labMirrors struct {
 	latency, jitter, loss string
 	near                  string
 	fault                 string
-	mapName, plot, game   string
+	plot, game            string
 	delays                []string
 	minutes, margin       float64
 	json, quick, strict   bool
@@ -92,7 +93,7 @@ func labMirrorsCommand(p *host.Program) *cobra.Command {
 	f.StringVar(&l.fault, "fault", "none", "what happens: mirror, uber or join")
 	f.IntVar(&o.Times, "times", 5, "how often, with --fault")
 	f.StringVar(&l.game, "game", "", "what is played (default: the first game that says what a player moves about in)")
-	f.StringVar(&l.mapName, "map", "", "where they play (default: the game's own)")
+	f.StringVar(&o.Level, "map", "", "where they play (default: the game's for so many)")
 	f.Uint64Var(&o.Seed, "seed", 1, "what the game and the network hang on")
 	f.BoolVar(&o.Alone, "alone", false, "leave out the plain servers")
 	f.BoolVar(&l.quick, "quick", false, "measure for 15 seconds, and without the plain servers; with --fault, twice")
@@ -141,9 +142,7 @@ func (l *labMirrors) prepare(p *host.Program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.Game, err = feelGame(t, l.mapName, 16); err != nil {
-		return cli.UsageError{Err: err}
-	}
+	o.Title = t
 	var way netsim.Profile
 	for _, x := range [][2]string{{"latency", l.latency}, {"jitter", l.jitter}, {"loss", l.loss}} {
 		if err := way.Set(x[0], x[1]); err != nil {
@@ -180,7 +179,9 @@ func (l *labMirrors) prepare(p *host.Program, cmd *cobra.Command) error {
 		return cli.Usagef("--margin is %v: it must be 0 or more", l.margin)
 	}
 	if l.margin > 0 {
-		o.Margins = bodyMargins(t, l.margin)
+		if o.Margins, err = lab.Margins(t, l.margin); err != nil {
+			return cli.UsageError{Err: err}
+		}
 	}
 	if !(l.minutes >= 0.02 && l.minutes <= 120) {
 		return cli.Usagef("--minutes is %v: choose 0.02 to 120", l.minutes)

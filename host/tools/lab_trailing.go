@@ -3,25 +3,20 @@
 package tools
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/world"
 )
 
 const labTrailingLong = `Run the arena on two mirrors of three bots each, and keep the mirrors'
@@ -55,6 +50,7 @@ func labTrailingCommand(p *host.Program) *cobra.Command {
 	var latency, jitter time.Duration
 	var loss, margin float64
 	var name, mapName, traceFile string
+	var compare []string
 	cmd := &cobra.Command{
 		Use:     "trailing",
 		Short:   "Mirrors kept consistent: trailing states and their rivals",
@@ -75,15 +71,17 @@ func labTrailingCommand(p *host.Program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			level := cmp.Or(mapName, t.Levels.Sized(players))
-			settings, err := endless(t, game.Level{Name: level, Seed: seed, Secret: seed + 1})
+			margins, err := lab.Margins(t, margin, compare...)
 			if err != nil {
+				return cli.Usagef("--compare: %w", err)
+			}
+			if _, err := lab.NewSubject(t, mapName, players); err != nil {
 				return cli.UsageError{Err: err}
 			}
 			bar := cli.NewProgress(cmd.ErrOrStderr())
 			defer bar.Clear()
 			o := lab.TrailingOptions{
-				Game: t.Game, Settings: settings, Act: botMatch(t, players, seed), Players: players, Ticks: ticks, Margins: bodyMargins(t, margin), Seed: seed, Quick: quick, AtTick: atTick,
+				Title: t, Level: mapName, Players: players, Ticks: ticks, Margins: margins, Seed: seed, Quick: quick, AtTick: atTick,
 				Network:  netsim.Profile{Latency: latency, Jitter: netsim.Jitter{Amount: jitter}, Loss: loss},
 				Progress: bar.Show,
 			}
@@ -127,43 +125,12 @@ func labTrailingCommand(p *host.Program) *cobra.Command {
 	f.DurationVar(&jitter, "jitter", 10*time.Millisecond, "and how much that varies")
 	f.Float64Var(&loss, "loss", 0, "and the share of datagrams that is lost")
 	f.Float64Var(&margin, "margin", 0.5, "how far places may differ between copies before that is repaired; a fighter runs 9 a second")
+	f.StringSliceVar(&compare, "compare", nil, "which fields of classes and weak events are compared within that, such as Fighter.Pos (default: those that have margins, or where bodies are)")
 	f.BoolVar(&atTick, "at-tick", false, "let mirrors send commands on only when their tick comes, so that more are late")
 	f.BoolVar(&quick, "quick", false, "leave out the sweep over networks")
 	f.BoolVar(&explain, "explain", false, "tell how the number of states and their delays are chosen")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-// bodyMargins are what is compared between copies of a world, apart from its strict events: the title's own
-// margins by another distance, or where bodies are.
-func bodyMargins(t *game.Title, by float64) []timeline.Margin {
-	list := slices.Clone(t.Margins())
-	for i := range list {
-		list[i].By = by
-	}
-	if class, _, ok := t.Body(); ok && len(list) == 0 {
-		if place, ok := t.Place(class.Number()); ok {
-			list = append(list, timeline.Margin{Class: class.Name(), Field: place.Path, By: by})
-		}
-	}
-	return list
-}
-
-// botMatch plays a match by bots who join at the first tick.
-func botMatch(t *game.Title, players int, seed uint64) func(w *world.World, in *world.Inputs) {
-	bots := make([]game.Bot, players)
-	for i := range bots {
-		bots[i] = t.NewBot(seed + uint64(i))
-	}
-	return func(w *world.World, in *world.Inputs) {
-		for i, bot := range bots {
-			p := world.Player(i + 1)
-			if w.Tick() == 0 {
-				in.Join(p)
-			}
-			_ = bot(w, p, w.Tick()+1, in) // its commands are the game's own
-		}
-	}
 }
 
 func printTrailing(out io.Writer, r *lab.TrailingResult) error {

@@ -9,12 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// Options say what Run measures. Game is needed; the rest has defaults.
+// Options say what Run measures. Title has no default, and needs a body; the rest has defaults.
 type Options struct {
-	Game *Game
+	// Title is what is played, on Level. Default: the level that the title has for so many players.
+	Title *game.Title
+	Level string
+	// Everything shows every client everything, in place of what the title says.
+	Everything bool
 	// Clients are how many players to measure with, one run for each number. Default: 1, 2, 4, 8, 16, 32.
 	Clients []int
 	// PerMirror is how many clients a mirror has. From two clients on there are two mirrors at least, so that there is something to measure. Default: 8.
@@ -31,7 +37,7 @@ type Options struct {
 	Cities *Delays
 	// Mirrors is how many there are in each topology. Default: as many as suit it.
 	Mirrors int
-	// Seed is what the game and the network hang on.
+	// Seed is the random seed of the game and the network.
 	Seed uint64
 	// Progress, if set, is told how much of the work is done, from 0 to 1, and what was done last.
 	Progress func(done float64, what string)
@@ -90,8 +96,20 @@ func (o *Options) fill() error {
 	if most := MostMirrors(o.Cities); o.Mirrors < 0 || o.Mirrors > most {
 		return fmt.Errorf("%d mirrors: choose 1 to %d, as not all topologies have more places", o.Mirrors, most)
 	}
-	_, err := o.Game.shares()
-	return err
+	if o.Title != nil && o.Everything {
+		o.Title = o.Title.Clone()
+		o.Title.Sight = game.Sight{}
+	}
+	s, err := o.subject(o.Clients[len(o.Clients)-1])
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Commanded("there is nothing for clients to send"), s.Embodied("it cannot be counted who is in a state update"))
+}
+
+// subject is the title as so many clients play it.
+func (o *Options) subject(clients int) (*lab.Subject, error) {
+	return lab.NewSubject(o.Title, o.Level, clients)
 }
 
 // MostMirrors is how many mirrors fit all topologies.
@@ -107,13 +125,14 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	protocol, err := replica.NewProtocol(o.Game.Game, o.Game.Replica)
+	protocol, err := o.Title.Protocol(replica.Coeval)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{o: &o, protocol: protocol, tick: o.Game.Game.TickLength(), rate: o.Game.Game.Rate()}
+	rules := o.Title.Game
+	b := &bench{o: &o, protocol: protocol, tick: rules.TickLength(), rate: rules.Rate()}
 	r := &Result{
-		Game: o.Game.Game.Name(), Seed: o.Seed, TickRate: b.rate, Snapshots: snapshotRate, Seconds: o.Time.Seconds(),
+		Game: rules.Name(), Seed: o.Seed, TickRate: b.rate, Snapshots: snapshotRate, Seconds: o.Time.Seconds(),
 		Paper: PaperVariables, Cities: o.Cities.result(), Warnings: o.Cities.Warnings(),
 	}
 	jobs := b.serve(r)
@@ -212,7 +231,11 @@ func (b *bench) serve(r *Result) (jobs []job) {
 	for i, n := range b.o.Clients {
 		jobs = append(jobs, job{fmt.Sprintf("a server with %d clients", n), float64(n*n)/8 + float64(n), func(ctx context.Context) error {
 			way := func(int) time.Duration { return sweepDelay }
-			s, err := newServed(servedOptions{game: b.o.Game, players: n, seed: b.o.Seed, up: way, down: way})
+			title, err := b.o.subject(n)
+			if err != nil {
+				return err
+			}
+			s, err := newServed(servedOptions{title: title, players: n, seed: b.o.Seed, up: way, down: way})
 			if err != nil {
 				return err
 			}
@@ -298,7 +321,7 @@ func (b *bench) topologies(r *Result) (jobs []job) {
 				row := &r.Topologies[at]
 				switch a {
 				case ClientServer:
-					row.Measured, row.Late, err = timeServed(ctx, b.o.Game, t, b.o.Seed, b.o.Latency)
+					row.Measured, row.Late, err = timeServed(ctx, b.o, t)
 				case PeerToPeer:
 					row.Measured, err = timePeers(ctx, t, b.o.Seed, b.tick, b.o.Latency)
 				default:

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/lab/bandwidthlab"
 )
 
@@ -24,7 +26,7 @@ func options() bandwidthlab.Options {
 		panic(err)
 	}
 	return bandwidthlab.Options{
-		Game: bandwidthlab.ArenaGame(arena.ViewReach), Clients: []int{4, 1, 2, 9}, PerMirror: 3, Time: 3 * time.Second, Warm: 3 * time.Second, Exchange: time.Second,
+		Title: arena.Title, Level: "foundry", Clients: []int{4, 1, 2, 9}, PerMirror: 3, Time: 3 * time.Second, Warm: 3 * time.Second, Exchange: time.Second,
 		Latency: 2 * time.Second, Cities: cities, Mirrors: 2, Seed: 5,
 	}
 }
@@ -248,8 +250,9 @@ func TestOptions(t *testing.T) {
 		{set(func(o *bandwidthlab.Options) { o.Mirrors = 5 }), "5 mirrors: choose 1 to 4"},
 		{set(func(o *bandwidthlab.Options) { o.Time = time.Millisecond }), "measured time of 1ms"},
 		{set(func(o *bandwidthlab.Options) { o.Cities.Way = o.Cities.Way[1:] }), "not square"},
-		{set(func(o *bandwidthlab.Options) { o.Game.Body = "Ghost" }), `no class "Ghost"`},
-		{set(func(o *bandwidthlab.Options) { o.Game = nil }), "no game"},
+		{set(func(o *bandwidthlab.Options) { o.Title = nil }), "no title to play"},
+		{set(func(o *bandwidthlab.Options) { o.Title, o.Level = stack.Title, "" }), "title stack has no body"},
+		{set(func(o *bandwidthlab.Options) { o.Level = "nowhere" }), `level "nowhere"`},
 	} {
 		if _, err := bandwidthlab.Run(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%v, want something with %q", err, x.says)
@@ -269,9 +272,18 @@ func TestInterest(t *testing.T) {
 	}
 	o := options()
 	o.Clients, o.BytesOnly = []int{2, 8}, true
+	title := arena.Title.Clone()
+	title.Sight = game.Sight{Reach: arena.ViewReach}
+	o.Title = title
 	wide := measure(t, o).Served[1]
-	o.Game = bandwidthlab.ArenaGame(4)
+	title = title.Clone()
+	title.Sight.Reach = 4
+	o.Title = title
 	narrow := measure(t, o).Served[1]
+	o.Everything = true
+	if all := measure(t, o).Served[1]; all.InView != 1 || all.Update <= wide.Update {
+		t.Errorf("with everything in view, %v of the others are; updates %v and %v", all.InView, all.Update, wide.Update)
+	}
 	if narrow.Alpha >= wide.Alpha || narrow.Update >= wide.Update {
 		t.Errorf("alpha %v and %v, updates %v and %v", narrow.Alpha, wide.Alpha, narrow.Update, wide.Update)
 	}

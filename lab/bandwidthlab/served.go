@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
@@ -17,8 +18,8 @@ import (
 
 // served is a real server with real clients that bots play, on a simulated network.
 type served struct {
-	game   *Game
-	shares []share
+	title  *lab.Subject
+	shares *shares
 	body   int
 	net    *netsim.Net
 	end    *netsim.Endpoint
@@ -70,14 +71,15 @@ type given struct {
 type totals struct {
 	in, out         uint64 // bytes at the server's link
 	inPk, outPk     uint64
-	c, d, e         float64 // bytes sent, by variable
+	classes         []float64 // bits of each class, and of commands that are relayed
+	near            float64   // bytes of events and their like
 	snapshots       uint64
 	ledger, counter uint64
 }
 
 // servedOptions say what to run.
 type servedOptions struct {
-	game    *Game
+	title   *lab.Subject
 	players int
 	seed    uint64
 	up      func(i int) time.Duration // from client to server, and back
@@ -104,35 +106,30 @@ func (e entropy) seed() (s [32]byte) {
 }
 
 func newServed(o servedOptions) (*served, error) {
-	shares, err := o.game.shares()
-	if err != nil {
-		return nil, err
-	}
 	n := netsim.New(netsim.Options{Seed: o.seed})
-	r := &served{game: o.game, shares: shares, body: o.game.body(), net: n, end: n.Endpoint("server"), latency: o.latency}
+	r := &served{title: o.title, shares: newShares(o.title), body: o.title.BodyClass(), net: n, end: n.Endpoint("server"), latency: o.latency}
 	r.end.SetInbox(1 << 16)
 	random := entropy{n.Rand()}
 	var key token.Key
 	_, _ = random.Read(key[:])
-	g := o.game.Game
-	settings := func(clientserver.Level) (world.Settings, error) { return o.game.settings(o.players, o.seed), nil }
 	so := clientserver.Options{
-		Game: g, Settings: settings, Replica: o.game.Replica, Interest: o.game.Interest, Level: clientserver.Level{Name: "lab", Seed: o.seed + 1, Secret: o.seed + 2},
 		Links: []link.Link{r.end}, Keys: []token.Key{key}, Players: o.players, Spectators: -1, SnapshotRate: snapshotRate, Workers: 1, After: r.after,
 	}
+	o.title.Serve(&so, replica.Coeval, o.seed+1)
 	so.Conn.Seed, so.Conn.Wall = random.seed(), wall
+	var err error
 	if r.server, err = clientserver.NewServer(so); err != nil {
 		return nil, err
 	}
 	for i := range o.players {
 		t, err := token.Issue(key, token.Grant{
-			Protocol: token.ProtocolID(g.Name()), Client: uint64(i + 1), Expires: wall + 3600, Servers: []netip.AddrPort{r.end.PublicAddr()},
+			Protocol: token.ProtocolID(o.title.Name()), Client: uint64(i + 1), Expires: wall + 3600, Servers: []netip.AddrPort{r.end.PublicAddr()},
 		}, random)
 		if err != nil {
 			r.close()
 			return nil, err
 		}
-		if err := r.join(i, &o, settings, t, random); err != nil {
+		if err := r.join(i, &o, t, random); err != nil {
 			r.close()
 			return nil, err
 		}
@@ -143,7 +140,7 @@ func newServed(o servedOptions) (*served, error) {
 
 // drive lets the server tick, and look for datagrams in between as Run does.
 func (r *served) drive() {
-	tick, polls, turn := r.game.Game.TickLength(), 4, 0
+	tick, polls, turn := r.title.Game.TickLength(), 4, 0
 	r.end.Every(tick/time.Duration(polls), func() {
 		if turn++; turn%polls == 0 {
 			r.fail(r.server.Tick(r.net.Now()))
@@ -154,17 +151,17 @@ func (r *served) drive() {
 }
 
 // join adds a client, whose frames are in step with no one else's.
-func (r *served) join(i int, so *servedOptions, settings clientserver.SettingsFunc, t token.Token, random entropy) error {
-	g := r.game.Game
+func (r *served) join(i int, so *servedOptions, t token.Token, random entropy) error {
+	g := r.title.Game
 	u := &guest{run: r, index: i, end: r.net.Endpoint(fmt.Sprint("player ", i+1)), image: make([]int32, len(g.Commands().Slots)), bodies: map[world.ID]world.Player{}}
 	r.guests = append(r.guests, u)
 	r.net.SetPath(u.end, r.end, netsim.Profile{Latency: so.up(i)})
 	r.net.SetPath(r.end, u.end, netsim.Profile{Latency: so.down(i)})
-	bot := r.game.Bot(so.seed*1000 + uint64(i))
+	bot := r.title.NewBot(so.seed*1000 + uint64(i))
 	o := clientserver.ClientOptions{
-		Settings: settings, Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
+		Settings: r.title.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
 		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
-			r.fail(bot(u.client.View(), p, in))
+			r.fail(bot(u.client.View(), p, t, in))
 			u.gave(t, p, in)
 		},
 	}
@@ -238,24 +235,33 @@ func (r *served) begin() {
 	r.on, r.since, r.from = true, r.net.Now(), r.totals()
 }
 
-// totals adds up what the server sent so far, by variable. What is neither d nor e is c: also headers, tags and acknowledgements.
+// totals adds up what the server sent so far.
 func (r *served) totals() (t totals) {
 	counters, ledger := r.server.Counters(), r.server.Ledger()
 	t.in, t.out, t.inPk, t.outPk = counters.ReceivedBytes, counters.SentBytes, counters.Received, counters.Sent
 	t.ledger, t.counter = ledger.Total(), counters.SentBytes
 	stats := r.server.Stats()
 	t.snapshots = stats.Snapshots
-	for i, c := range stats.Replica.Classes {
-		switch r.shares[min(i, len(r.shares)-1)] {
+	for _, c := range stats.Replica.Classes {
+		t.classes = append(t.classes, c.Bits)
+	}
+	t.near = stats.Replica.Events/8 + float64(stats.Replica.Messages)
+	return t
+}
+
+// divide gives the bytes by variable. What is neither d nor e is c: also headers, tags and
+// acknowledgements.
+func (t *totals) divide(x *shares) (c, d, e float64) {
+	for i, bits := range t.classes {
+		switch x.share(i) {
 		case shareD:
-			t.d += c.Bits / 8
+			d += bits / 8
 		case shareE:
-			t.e += c.Bits / 8
+			e += bits / 8
 		}
 	}
-	t.e += stats.Replica.Events/8 + float64(stats.Replica.Messages)
-	t.c = float64(t.out) - t.d - t.e
-	return t
+	e += t.near
+	return float64(t.out) - d - e, d, e
 }
 
 // gave remembers a command and when it was given.
@@ -272,6 +278,7 @@ func (u *guest) gave(t world.Tick, p world.Player, in *world.Inputs) {
 
 // after is told what went into each tick of the server's world.
 func (r *served) after(w *world.World, in *world.Inputs) {
+	r.shares.watch(w)
 	if !r.on {
 		return
 	}
@@ -378,7 +385,9 @@ func (r *served) counted() ServedRow {
 		inView, looks = inView+u.inView, looks+u.looks
 	}
 	each := func(bytes float64) float64 { return rate(bytes) / float64(n) }
-	row.C, row.DPart, row.EPart = each(t.c-r.from.c), each(t.d-r.from.d), each(t.e-r.from.e)
+	c, d, e := t.divide(r.shares)
+	c0, d0, e0 := r.from.divide(r.shares)
+	row.C, row.DPart, row.EPart = each(c-c0), each(d-d0), each(e-e0)
 	row.D = row.DPart / float64(n)
 	if bodies := float64(others+own) / float64(max(updates, 1)); bodies > 0 {
 		row.E = row.EPart / bodies

@@ -2,50 +2,86 @@ package bandwidthlab
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
-	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// ArenaGame is the arena with what is within reach in view.
-func ArenaGame(reach float64) *Game {
-	return &Game{
-		Gameplay: lab.Gameplay{
-			Game: arena.Game,
-			Settings: func(_ int, seed uint64) world.Settings {
-				s, _ := arena.Settings("foundry", arena.Options{Seed: seed, Secret: seed + 1, Kills: -1, Time: -1}) // it is always there
-				return s
-			},
-			Interest: clientserver.Interest{
-				Rules: &interest.Rules{Sources: []interest.Source{&interest.Owned{Weight: 4}, &interest.Always{Weight: 0.5}, &interest.Radius{Enter: reach}}},
-				Parts: arena.Traits(),
-				Observe: func(w *world.World, p world.Player, o *interest.Observer) {
-					for id, f := range world.All[arena.Fighter](w) {
-						if w.Owner(id) == p {
-							o.Pos = det.Vec3{X: f.Pos.X, Y: f.Pos.Y}
-						}
-					}
-				},
-			},
-			Bot: func(seed uint64) lab.Bot {
-				b := arena.NewBot(seed)
-				return func(w *world.World, p world.Player, in *world.Inputs) error {
-					if w == nil {
-						return nil
-					}
-					return world.Give(in, p, b.Think(w, p))
-				}
-			},
-		},
-		Everyone: []string{"Sheet"}, Near: []string{"Fighter", "Shot"}, Body: "Fighter",
+// arenaOn is the arena as so many clients play it, on a map that is large enough.
+func arenaOn(t *testing.T, players int) *lab.Subject {
+	t.Helper()
+	s, err := lab.NewSubject(arena.Title, "foundry", players)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return s
+}
+
+// TestShares: to which of the paper's variables a class belongs is found by watching it.
+func TestShares(t *testing.T) {
+	way := func(int) time.Duration { return 20 * time.Millisecond }
+	r, err := newServed(servedOptions{title: arenaOn(t, 4), players: 4, seed: 3, up: way, down: way})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.net.Run(8 * time.Second)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if got, want := named(r.shares), "d Sheet, e Fighter, e Shot, e commands"; got != want {
+		t.Errorf("the arena: %s, want %s", got, want)
+	}
+	// A paddle is the players' body, and a ball is seen to move although it does not say how fast it is.
+	s, err := lab.NewSubject(pong.Title, "", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Game.New(world.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := newShares(s)
+	if got, want := named(x), "e Paddle, e commands"; got != want {
+		t.Errorf("pong before anyone serves: %s, want %s", got, want)
+	}
+	for range 90 {
+		if err := w.Step(nil); err != nil {
+			t.Fatal(err)
+		}
+		x.watch(w)
+	}
+	if got, want := named(x), "e Ball, e Paddle, e commands"; got != want {
+		t.Errorf("pong: %s, want %s", got, want)
+	}
+}
+
+// named lists the classes that are not c.
+func named(x *shares) string {
+	var list []string
+	name := func(i int) string {
+		if classes := x.title.Game.Classes(); i < len(classes) {
+			return classes[i].Name()
+		}
+		return "commands"
+	}
+	for i := range len(x.of) + 1 {
+		switch x.share(i) {
+		case shareD:
+			list = append(list, "d "+name(i))
+		case shareE:
+			list = append(list, "e "+name(i))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 // TestLate: when a way becomes longer all at once, commands come late until the client's clock has followed, and that is counted much as the server counts it, for which also those are missing that a clock which jumps leaves out.
@@ -54,7 +90,7 @@ func TestLate(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	way := func(int) time.Duration { return 20 * time.Millisecond }
-	r, err := newServed(servedOptions{game: ArenaGame(arena.ViewReach), players: 2, seed: 3, up: way, down: way})
+	r, err := newServed(servedOptions{title: arenaOn(t, 2), players: 2, seed: 3, up: way, down: way})
 	if err != nil {
 		t.Fatal(err)
 	}

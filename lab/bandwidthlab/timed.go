@@ -13,11 +13,15 @@ import (
 
 // This file measures the latency of each architecture on a topology, over netsim.
 
-// timeServed plays the game on a real server and times its commands.
-func timeServed(ctx context.Context, g *Game, t *Topology, seed uint64, length time.Duration) (Latency, float64, error) {
+// timeServed plays the title on a real server and times its commands.
+func timeServed(ctx context.Context, o *Options, t *Topology) (Latency, float64, error) {
 	p := newPairs(len(t.Players))
+	title, err := o.subject(len(t.Players))
+	if err != nil {
+		return Latency{}, 0, err
+	}
 	r, err := newServed(servedOptions{
-		game: g, players: len(t.Players), seed: seed, latency: p,
+		title: title, players: len(t.Players), seed: o.Seed, latency: p,
 		up:   func(i int) time.Duration { return t.Way[t.Players[i]][t.Server] },
 		down: func(i int) time.Duration { return t.Way[t.Server][t.Players[i]] },
 	})
@@ -25,7 +29,7 @@ func timeServed(ctx context.Context, g *Game, t *Topology, seed uint64, length t
 		return Latency{}, 0, err
 	}
 	defer r.close()
-	if err := r.run(ctx, latencyWarm, length); err != nil {
+	if err := r.run(ctx, latencyWarm, o.Latency); err != nil {
 		return Latency{}, 0, err
 	}
 	return p.latency(t.place), float64(r.late) / float64(max(r.made, 1)), nil

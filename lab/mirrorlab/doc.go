@@ -5,7 +5,7 @@
 //	lab/mirrorlab                     mirrors, players, judge              <- here
 //	topology/mirror, clientserver     what is measured, over netsim
 //
-// Run starts the mirrors, lets bots come in at each and play, warms up, and then measures. As everywhere in the lab, the caller brings the game, as a lab.FeelGame.
+// Run starts the mirrors, lets bots come in at each and play, warms up, and then measures. As everywhere in the lab, the caller brings the title.
 //
 // # Who sees what when
 //

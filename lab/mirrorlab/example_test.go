@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 )
 
 func Example() {
 	r, err := mirrorlab.Run(context.Background(), mirrorlab.Options{
-		Game: arenaGame("duel"), Mirrors: 2, Players: 1, Warm: time.Second, Time: 2 * time.Second, Alone: true,
+		Title: arena.Title, Mirrors: 2, Players: 1, Warm: time.Second, Time: 2 * time.Second, Alone: true,
 	})
 	if err != nil {
 		fmt.Println(err)

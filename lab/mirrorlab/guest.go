@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
-	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
@@ -22,7 +22,7 @@ type guest struct {
 	end    *netsim.Endpoint
 	client *clientserver.Client
 	player predict.Player
-	bot    func(w *world.World, me world.Player, in *world.Inputs)
+	bot    game.Bot
 	me     world.Player
 	gone   bool // its client has ended
 
@@ -33,6 +33,7 @@ type guest struct {
 	alive  bool
 	known  world.Tick // the newest snapshot before this frame's
 
+	came time.Duration // when it came into the game
 	last time.Duration // when there were news of the own body
 	tick world.Tick    // and of which tick
 
@@ -82,7 +83,7 @@ func (s *stage) invite(home int, to netip.AddrPort, connect func(end *netsim.End
 	}
 	u.player.Command = u.command
 	o := clientserver.ClientOptions{
-		Settings: s.g.Settings, Link: u.end, Token: t, Name: u.end.Name(),
+		Settings: s.g.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(),
 		Clock: &u.player, Input: u.player.Input, Header: u.player.Header, Event: u.player.Event, Begun: u.begun, Seen: u.look,
 		Snapshot: func(n *replica.Snapshot) {
 			if u.told != nil {
@@ -104,12 +105,13 @@ func (s *stage) invite(home int, to netip.AddrPort, connect func(end *netsim.End
 func (u *guest) begun(_ clientserver.Level, view, start *world.World) {
 	u.me = u.client.Player()
 	u.of[u.me] = u
-	u.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Classes: u.g.Classes, Keep: keepTicks}))
+	u.came = u.net.Now()
+	u.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Classes: u.g.Predict(), Keep: keepTicks}))
 }
 
 // command asks the bot, which is shown what the client shows.
 func (u *guest) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
-	u.bot(shown, me, in)
+	u.fail(u.bot(shown, me, t, in))
 	if u.gave != nil && in.Image(me, u.image) {
 		u.gave(u, t, u.image)
 	}
@@ -134,6 +136,12 @@ func (u *guest) look(w *world.World) {
 // plays says whether there were news of the own body lately.
 func (u *guest) plays() bool {
 	return u.client.Phase() == clientserver.Playing && u.last > 0 && u.net.Now()-u.last < 250*time.Millisecond
+}
+
+// watches says whether it has been in the game for long and has no body: a title may have fewer bodies
+// than players, as pong has two paddles.
+func (u *guest) watches() bool {
+	return u.client.Phase() == clientserver.Playing && u.last == 0 && u.net.Now()-u.came > 2*time.Second
 }
 
 // frame is what a player's program does at each tick of its own.
@@ -175,11 +183,12 @@ func (u *guest) note(w *world.World) {
 	s := &u.shown[w.Tick()%rememberTicks]
 	s.tick, s.poses = w.Tick(), s.poses[:0]
 	for id := range w.Of(u.body) {
-		if _, alive := u.g.Life(w, id); alive {
-			s.poses = append(s.poses, pose{w.Owner(id), u.at(w, id)})
+		if _, alive := game.Lives(w, id); alive {
+			at, _ := u.g.At(w, id)
+			s.poses = append(s.poses, pose{w.Owner(id), at})
 		}
 	}
-	u.g.Hits(w, func(h lab.FeelHit) bool {
+	u.g.Hits(w, func(h game.Hit) bool {
 		if h.Victim == u.me {
 			u.feared = w.Tick()
 		}
@@ -214,7 +223,7 @@ func (u *guest) touched(from, to world.Tick) bool {
 				continue
 			}
 			for _, p := range s.poses {
-				if p.owner != u.me && p.at.Sub(own.at).Len() < 2*u.g.Width {
+				if p.owner != u.me && p.at.Sub(own.at).Len() < 2*u.g.Width() {
 					return true
 				}
 			}

@@ -8,15 +8,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
 )
 
-// Options say what Run measures. Game is needed; the rest has defaults.
+// Options say what Run measures. Title has no default, and needs a body; the rest has defaults.
 type Options struct {
-	// Game is what is played. As everywhere in the lab, the caller brings it.
-	Game lab.FeelGame
+	// Title is what is played, on Level. Default: the level that the title has for so many players.
+	Title *game.Title
+	Level string
 	// Mirrors is how many there are, and Players how many play on each. Defaults: 3 and 8.
 	// With JoinLate one of the mirrors is the one that joins, and has none; the default is then 32 on all others together.
 	Mirrors, Players int
@@ -26,7 +28,7 @@ type Options struct {
 	// Timeline and Delays are those of mirror.Options. Delays that are left out are made to fit the network.
 	Timeline string
 	Delays   []time.Duration
-	// Margins and SendEvery are those of mirror.Options.
+	// Margins and SendEvery are those of mirror.Options. Margins that are left out are the title's.
 	Margins   []timeline.Margin
 	SendEvery time.Duration
 	// SnapshotRate is how many snapshots a second a client is sent. Default: 30, as mirrors have it.
@@ -40,10 +42,12 @@ type Options struct {
 	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so many Times. Default: 5.
 	Fault Fault
 	Times int
-	// Seed is what games and networks hang on.
+	// Seed is the random seed of games and networks.
 	Seed uint64
 	// Progress, if set, is told how much of the work is done, from 0 to 1, and what is being done.
 	Progress func(done float64, what string)
+
+	subject *lab.Subject // what Title and Level come to
 }
 
 // Limits of a run.
@@ -113,18 +117,17 @@ func (o *Options) fill() error {
 	if len(o.Delays) == 0 {
 		o.Delays = FitDelays(o.Timeline, o.Between)
 	}
-	g := &o.Game
-	switch {
-	case g.Game == nil || g.NewBot == nil || g.Life == nil || g.Hits == nil:
-		return errors.New("the game needs Game, NewBot, Life and Hits")
-	case g.Game.Commands() == nil:
-		return fmt.Errorf("the game %s has no commands, so there is nothing for mirrors to tell each other", g.Game.Name())
-	case body(g) < 0:
-		return fmt.Errorf("the game %s has no class %q for bodies", g.Game.Name(), g.Body)
-	case g.Width <= 0:
-		return fmt.Errorf("a body %g wide; set Width", g.Width)
+	var err error
+	if o.subject, err = lab.NewSubject(o.Title, o.Level, o.serving()*o.Players); err != nil {
+		return err
 	}
-	return g.Game.Err()
+	if len(o.Margins) == 0 {
+		o.Margins = o.Title.Margins()
+	}
+	return errors.Join(
+		o.subject.Commanded("there is nothing for mirrors to tell each other"),
+		o.subject.Embodied("it cannot be seen whose is corrected"),
+	)
 }
 
 // serving is how many mirrors have players.

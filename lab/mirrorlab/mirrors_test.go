@@ -11,7 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/crowd"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
@@ -19,7 +23,7 @@ import (
 
 // small is a run that takes little time.
 func small() mirrorlab.Options {
-	return mirrorlab.Options{Game: arenaGame("duel"), Mirrors: 2, Players: 2, Warm: 3 * time.Second, Time: 4 * time.Second, Seed: 3, Alone: true}
+	return mirrorlab.Options{Title: arena.Title, Level: "duel", Mirrors: 2, Players: 2, Warm: 3 * time.Second, Time: 4 * time.Second, Seed: 3, Alone: true}
 }
 
 // apart is a network between mirrors.
@@ -121,6 +125,19 @@ func TestRepeats(t *testing.T) {
 	empty(r.Clock, "DriftPPM", "Error", "Bound")
 }
 
+// TestTitles: a title that has nothing but a body can be measured, too.
+func TestTitles(t *testing.T) {
+	passOver(t)
+	for _, title := range []*game.Title{crowd.Title, pong.Title} {
+		o := small()
+		o.Title, o.Level, o.Players, o.Time = title, "", 1, 2*time.Second
+		r := measure(t, o)
+		if r.Game != title.Name() || r.Sight.Executed.N == 0 || r.Settled.Compared == 0 || r.Settled.Different != 0 || r.Corrections.Struck != 0 {
+			t.Errorf("%s: %+v, %+v, %+v", title.Name(), r.Sight.Executed, r.Settled, r.Corrections)
+		}
+	}
+}
+
 // TestCovered: where the leading worlds wait for longer than the path takes, and there is neither jitter nor loss, nothing is ever repaired. Where they do not wait,
 // commands are late, and seen sooner.
 func TestCovered(t *testing.T) {
@@ -155,6 +172,9 @@ func TestTimelines(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			o := small()
 			o.Players, o.Time, o.Timeline = 1, 2*time.Second, kind
+			if kind == "bucket" { // which cannot wait for what was lost
+				o.Between = apart(40*time.Millisecond, 5*time.Millisecond, 0)
+			}
 			r := measure(t, o)
 			if r.Sight.Executed.N == 0 || r.Settled.Ticks == 0 || r.Settled.Different != 0 {
 				t.Errorf("%+v, %+v", r.Sight.Executed, r.Settled)
@@ -207,9 +227,9 @@ func TestRefused(t *testing.T) {
 		{"choose 1 to 1000", func(o *mirrorlab.Options) { o.Times = -1 }},
 		{"no fault", func(o *mirrorlab.Options) { o.Fault = 200 }},
 		{"snapshots a second", func(o *mirrorlab.Options) { o.SnapshotRate = -1 }},
-		{"needs Game, NewBot", func(o *mirrorlab.Options) { o.Game = lab.FeelGame{} }},
-		{`no class "Ghost"`, func(o *mirrorlab.Options) { o.Game.Body = "Ghost" }},
-		{"set Width", func(o *mirrorlab.Options) { o.Game.Width = 0 }},
+		{"no title to play", func(o *mirrorlab.Options) { o.Title = nil }},
+		{"title stack has no body", func(o *mirrorlab.Options) { o.Title, o.Level = stack.Title, "" }},
+		{`level "nowhere"`, func(o *mirrorlab.Options) { o.Level = "nowhere" }},
 		{"each must be longer", func(o *mirrorlab.Options) { o.Delays = []time.Duration{time.Second, time.Millisecond} }},
 	} {
 		o := small()

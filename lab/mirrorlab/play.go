@@ -180,7 +180,7 @@ func (f *fleet) result() *Result {
 func (f *fleet) head() *Result {
 	o := f.o
 	return &Result{
-		Game: f.g.Game.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players, Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.g.Game.Rate(), Warm: o.Warm.Seconds(),
+		Game: f.g.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players, Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.g.Game.Rate(), Warm: o.Warm.Seconds(),
 		Between: networkText(o.Between), Near: networkText(o.Near), Path: millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.net.Digest()),
 	}
 }

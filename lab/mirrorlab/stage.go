@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn/token"
-	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
@@ -21,10 +20,8 @@ import (
 // A stage is a simulated network with players on it, whoever serves them.
 type stage struct {
 	o        *Options
-	g        *lab.FeelGame
-	body     int   // class
-	place    []int // slots of a body's place
-	scale    float64
+	g        *lab.Subject
+	body     int // class
 	net      *netsim.Net
 	key      token.Key
 	protocol *replica.Protocol
@@ -45,24 +42,10 @@ type causes struct{ all, takenBack, struck, contact int }
 // wall is the time of day when simulated networks begin.
 const wall = 1_800_000_000
 
-func body(g *lab.FeelGame) int {
-	return slices.IndexFunc(g.Game.Classes(), func(c *world.ClassInfo) bool { return c.Name() == g.Body })
-}
-
 func newStage(o *Options, seed uint64) (*stage, error) {
-	s := &stage{o: o, g: &o.Game, body: body(&o.Game), of: map[world.Player]*guest{}, net: netsim.New(netsim.Options{Seed: seed})}
-	for i, sl := range s.g.Game.Classes()[s.body].Schema().Slots {
-		if (sl.Kind == bits.KindVec2 || sl.Kind == bits.KindVec3) && len(s.place) < sl.Parts && (len(s.place) > 0 || sl.Part == 0) {
-			s.place, s.scale = append(s.place, i), sl.Scale
-		} else if len(s.place) > 0 {
-			break
-		}
-	}
-	if len(s.place) == 0 {
-		return nil, fmt.Errorf("class %s has no vector that could be its place", s.g.Body)
-	}
+	s := &stage{o: o, g: o.subject, body: o.subject.BodyClass(), of: map[world.Player]*guest{}, net: netsim.New(netsim.Options{Seed: seed})}
 	var err error
-	if s.protocol, err = replica.NewProtocol(s.g.Game, s.g.Replica); err != nil {
+	if s.protocol, err = s.g.Protocol(replica.Coeval); err != nil {
 		return nil, err
 	}
 	_, _ = draws{s.net.Rand()}.Read(s.key[:])
@@ -91,15 +74,15 @@ func (s *stage) seed(parts ...int) (out [32]byte) {
 // server are the options of a server for clients that all kinds share.
 func (s *stage) server(players int, seed [32]byte) clientserver.Options {
 	o := clientserver.Options{
-		Game: s.g.Game, Settings: s.g.Settings, Replica: s.g.Replica, Interest: s.g.Interest, Players: players, Spectators: -1, Workers: 1, SnapshotRate: s.o.SnapshotRate,
-		Level: clientserver.Level{Name: "lab", Seed: s.net.Seed() + 1, Secret: s.net.Seed() + 2},
+		Players: players, Spectators: -1, Workers: 1, SnapshotRate: s.o.SnapshotRate,
 	}
+	s.g.Serve(&o, replica.Coeval, s.net.Seed()+1)
 	o.Conn.Seed, o.Conn.Wall = seed, wall
 	return o
 }
 
 func (s *stage) token(client uint64, to netip.AddrPort) (token.Token, error) {
-	return token.Issue(s.key, token.Grant{Protocol: token.ProtocolID(s.g.Game.Name()), Client: client, Expires: wall + 86400, Servers: []netip.AddrPort{to}}, draws{s.net.Rand()})
+	return token.Issue(s.key, token.Grant{Protocol: token.ProtocolID(s.g.Name()), Client: client, Expires: wall + 86400, Servers: []netip.AddrPort{to}}, draws{s.net.Rand()})
 }
 
 func (s *stage) fail(err error) {
@@ -137,9 +120,9 @@ func (s *stage) until(ctx context.Context, d time.Duration, what string, done fu
 	return s.err
 }
 
-// allPlay says whether every client is shown its own body.
+// allPlay says whether every client is shown its own body, but for those who get none.
 func (s *stage) allPlay() bool {
-	return !slices.ContainsFunc(s.guests, func(u *guest) bool { return !u.plays() })
+	return !slices.ContainsFunc(s.guests, func(u *guest) bool { return !u.plays() && !u.watches() })
 }
 
 // begin starts to measure.
@@ -150,27 +133,10 @@ func (s *stage) begin() {
 	}
 }
 
-// at is where a body is.
-func (s *stage) at(w *world.World, id world.ID) (p det.Vec3) {
-	image := w.Image(id)
-	for i, slot := range s.place {
-		v := float64(image[slot]) * s.scale
-		switch i {
-		case 0:
-			p.X = v
-		case 1:
-			p.Y = v
-		case 2:
-			p.Z = v
-		}
-	}
-	return p
-}
-
 // witness notes which of a server's own players were hit in the tick of a world, or died, or came back.
 func (s *stage) witness(w *world.World, mine func(u *guest) bool) {
 	t := w.Tick()
-	s.g.Hits(w, func(h lab.FeelHit) bool {
+	s.g.Hits(w, func(h game.Hit) bool {
 		for _, u := range s.guests {
 			if h.Victim == u.me && mine(u) {
 				u.struck = t
@@ -183,7 +149,7 @@ func (s *stage) witness(w *world.World, mine func(u *guest) bool) {
 		if u == nil || !mine(u) {
 			continue
 		}
-		if life, alive := s.g.Life(w, id); life != u.life || alive != u.alive {
+		if life, alive := game.Lives(w, id); life != u.life || alive != u.alive {
 			u.life, u.alive, u.struck = life, alive, t
 		}
 	}

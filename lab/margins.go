@@ -1,0 +1,58 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/timeline"
+)
+
+// Margins are what copies of a title's world compare apart from strict events, within the distance given:
+// the fields that are named, such as "Fighter.Pos", of classes and of weak events. If none is named they
+// are those that have margins by the title's hints; and for a title that has none, the place of the
+// players' body and all places in weak events.
+func Margins(t *game.Title, by float64, fields ...string) ([]timeline.Margin, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	var list []timeline.Margin
+	for _, f := range fields {
+		class, field, ok := strings.Cut(f, ".")
+		if !ok {
+			return nil, fmt.Errorf("%q is not a field to compare: write its class, or event, and its name, such as Tank.Pos", f)
+		}
+		list = append(list, timeline.Margin{Class: class, Field: field, By: by})
+	}
+	if len(list) == 0 {
+		for _, m := range t.Margins() {
+			m.By = by
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
+		list = places(t, by)
+	}
+	return list, timeline.CheckMargins(t.Game, list)
+}
+
+// places are margins for where bodies are, and for where weak events happen.
+func places(t *game.Title, by float64) (list []timeline.Margin) {
+	if body, _, ok := t.Body(); ok {
+		place, _ := t.Place(body.Number())
+		list = append(list, timeline.Margin{Class: body.Name(), Field: place.Path, By: by})
+	}
+	for _, e := range t.Game.Events() {
+		if !e.Weak() {
+			continue
+		}
+		for _, s := range e.Layout().Schema().Slots {
+			vector := s.Kind == bits.KindVec2 || s.Kind == bits.KindVec3
+			if at := strings.LastIndexByte(s.Name, '.'); vector && s.Part == 0 && at > 0 {
+				list = append(list, timeline.Margin{Class: e.Name(), Field: s.Name[:at], By: by}) // Pos of Pos.X
+			}
+		}
+	}
+	return list
+}
