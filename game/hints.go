@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
@@ -79,14 +80,24 @@ type class struct {
 // Place says where an entity is: a vector, or a number. Default: the field Pos, if there is one. What
 // is shown is smoothed there, and it is what is rewound and seen.
 func (h *Hints) Place(field any) {
-	if f, ok := h.field("Place", field, true); ok {
+	f, ok := h.field("Place", field, true)
+	switch {
+	case !ok:
+	case !h.slides(f):
+		h.fail("Place", fmt.Errorf("%s is no place: name a vector, or a number that Sync quantises in steps", f.Path))
+	default:
 		h.class.place, h.class.predict.Place = f, f.Path
 	}
 }
 
 // Heading names an angle that is smoothed as the place is.
 func (h *Hints) Heading(field any) {
-	if f, ok := h.field("Heading", field, true); ok {
+	f, ok := h.field("Heading", field, true)
+	switch {
+	case !ok:
+	case h.info.Schema().Slots[f.Slots[0]].Kind != bits.KindAngle:
+		h.fail("Heading", fmt.Errorf("%s is no angle: name one that is synced by Sync.Angle", f.Path))
+	default:
 		h.class.predict.Heading = f.Path
 	}
 }
@@ -97,12 +108,12 @@ func (h *Hints) Smooth(over time.Duration, beyond float64) {
 	if !h.once("Smooth") {
 		return
 	}
-	ticks := int32(over.Seconds()*float64(h.rate) + 0.5)
+	ticks := over.Seconds()*float64(h.rate) + 0.5
 	if over < 0 || !(beyond >= 0) || ticks > reckon.MaxTicks {
 		h.fail("Smooth", fmt.Errorf("%v and a distance of %v: give a time of up to %d ticks and a distance of 0 or more", over, beyond, reckon.MaxTicks))
 		return
 	}
-	h.class.predict.Smooth = reckon.Converge{By: reckon.Exponential, Ticks: ticks, Limit: det.FixedOf(beyond)}
+	h.class.predict.Smooth = reckon.Converge{By: reckon.Exponential, Ticks: int32(ticks), Limit: det.FixedOf(beyond)}
 }
 
 // Predicted has clients step the class's entities whatever the style, OwnOnly only those that belong to
@@ -279,6 +290,18 @@ func (h *Hints) once(name string) bool {
 	return true
 }
 
+// slides says whether a field can be a place: at most three numbers that take every value between.
+func (h *Hints) slides(f world.Field) bool {
+	for _, slot := range f.Slots {
+		switch h.info.Schema().Slots[slot].Kind {
+		case bits.KindFloat, bits.KindVec2, bits.KindVec3:
+		default:
+			return false
+		}
+	}
+	return len(f.Slots) <= 3
+}
+
 // field finds the field that is pointed to.
 func (h *Hints) field(name string, pointer any, once bool) (f world.Field, ok bool) {
 	if once && !h.once(name) {
@@ -313,16 +336,18 @@ var optional = map[string]reflect.Type{
 
 // readHints asks all classes and events of a game. What is wrong is listed by class.
 func readHints(g *world.Game) (classes []class, wrong []error) {
-	bodies := 0
+	body := "" // the class that is one
 	for _, info := range g.Classes() {
 		h := Hints{info: info, value: info.New(), rate: g.Rate(), called: map[string]bool{}}
 		h.class.info = info
 		h.ask()
 		h.conclude()
-		if h.class.body > 0 {
-			if bodies++; bodies > 1 {
-				h.fail("Body", errors.New("another class is the players' body already; they have one"))
-			}
+		switch {
+		case h.class.body == 0:
+		case body != "":
+			h.fail("Body", fmt.Errorf("%s is the players' body already; they have one", body))
+		default:
+			body = info.Name()
 		}
 		for _, err := range h.wrong {
 			wrong = append(wrong, fmt.Errorf("class %s: %w", info.Name(), err))
@@ -351,9 +376,9 @@ func readHints(g *world.Game) (classes []class, wrong []error) {
 func (h *Hints) ask() {
 	t := reflect.TypeOf(h.value)
 	for _, name := range slices.Sorted(maps.Keys(optional)) {
-		if m, ok := t.MethodByName(name); ok && !t.Implements(optional[name]) {
+		if m := reflect.ValueOf(h.value).MethodByName(name); m.IsValid() && !t.Implements(optional[name]) {
 			want, _ := optional[name].MethodByName(name)
-			h.wrong = append(h.wrong, fmt.Errorf("method %s is %s; it is called only if it is %s", name, m.Type, want.Type))
+			h.wrong = append(h.wrong, fmt.Errorf("method %s is a %s; it is called only if it is a %s, so change it, or its name", name, m.Type(), want.Type))
 		}
 	}
 	hinter, ok := h.value.(Hinter)
@@ -373,17 +398,19 @@ func (h *Hints) conclude() {
 	c := &h.class
 	_, c.seen = h.value.(Seen)
 	_, c.eye = h.value.(Eye)
-	if leaver, ok := h.value.(Leaver); ok && leaver != nil {
-		if c.policy.Takeover {
-			h.wrong = append(h.wrong, errors.New("it has the method TakenOver, which is asked for each entity, and h.TakeOver, which is for all of them; leave one of them out"))
-		}
+	switch _, leaves := h.value.(Leaver); {
+	case leaves && c.policy.Takeover:
+		h.wrong = append(h.wrong, errors.New("it has the method TakenOver, which is asked for each entity, and h.TakeOver, which is for all of them; leave one of them out"))
+	case leaves:
 		c.policy.TakenOver = func(w *world.World, id world.ID) bool {
 			l, ok := w.Value(id).(Leaver)
 			return ok && l.TakenOver(w, id)
 		}
 	}
 	if len(c.place.Slots) == 0 {
-		c.place = defaultPlace(h.info)
+		if f, ok := h.info.FieldNamed("Pos"); ok && h.slides(f) {
+			c.place = f
+		}
 	}
 	p := &c.policy
 	c.predict.Sparse = p.Interval > 0 || p.Far > 0 || p.Takeover || p.TakenOver != nil || len(p.Beyond) > 0
@@ -396,26 +423,18 @@ func (h *Hints) conclude() {
 		}
 	}
 	if h.info.State() {
-		for name := range h.called {
+		for _, name := range slices.Sorted(maps.Keys(h.called)) {
 			switch name {
 			case "Every", "TakeOver", "Smooth", "Place", "Heading":
 			default:
-				h.fail(name, errors.New("it is a state: there is one, which everyone is told and predicts"))
+				h.fail(name, errors.New("it is a state: there is one, which everyone is told and predicts; leave the hint out"))
+				c.predict, c.body, c.rewinds = predict.Class{}, 0, false // that says it once
 			}
 		}
 		if c.seen || c.eye {
 			h.wrong = append(h.wrong, errors.New("it is a state, which everyone is told: leave out the methods Traits and Look"))
 		}
 	}
-}
-
-// defaultPlace is the field Pos, if it is always there and can be a place.
-func defaultPlace(info *world.ClassInfo) (f world.Field) {
-	f, ok := info.FieldNamed("Pos")
-	if !ok {
-		return world.Field{}
-	}
-	return f
 }
 
 func (t *Title) predict() map[string]predict.Class {

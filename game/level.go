@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -82,6 +83,22 @@ type Levels struct {
 	For func(players int) string
 	// Endless changes the settings of a world so that its match never ends: for measuring.
 	Endless func(*world.Settings)
+}
+
+func (l *Levels) check(t *Title) (wrong []error) {
+	for i, name := range l.Names {
+		level := Level{Name: name}
+		if err := level.Check(); err != nil {
+			wrong = append(wrong, err)
+		}
+		if slices.Contains(l.Names[:i], name) {
+			wrong = append(wrong, fmt.Errorf("level %q is in Levels.Names twice", name))
+		}
+	}
+	if _, err := t.Settings(Level{Name: l.First()}); err != nil {
+		wrong = append(wrong, fmt.Errorf("a server could not begin: %w", err))
+	}
+	return wrong
 }
 
 // First is the level that a server begins with.

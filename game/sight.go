@@ -108,10 +108,7 @@ func (c *class) at(w *world.World, id world.ID) (p det.Vec3) {
 	}
 	slots := c.info.Schema().Slots
 	for i, slot := range c.place.Slots {
-		x := float64(image[slot])
-		if scale := slots[slot].Scale; scale != 0 { // an integer has none
-			x = float64(x * scale)
-		}
+		x := float64(float64(image[slot]) * slots[slot].Scale)
 		switch i {
 		case 0:
 			p.X = x

@@ -62,7 +62,7 @@ type protocol struct {
 
 // Name is what the game is called.
 func (t *Title) Name() string {
-	if t.Game == nil {
+	if t == nil || t.Game == nil {
 		return ""
 	}
 	return t.Game.Name()
@@ -82,6 +82,9 @@ func (t *Title) Clone() *Title {
 // nowhere or contradict each other, a first level that cannot be played. Whoever runs a title calls it;
 // an author's test should, too.
 func (t *Title) Check() error {
+	if t == nil || t.Game == nil {
+		return errors.New("a title needs its rules: set Title.Game to what world.Define gave")
+	}
 	t.once.Do(func() {
 		t.err = t.examine()
 	})
@@ -89,9 +92,6 @@ func (t *Title) Check() error {
 }
 
 func (t *Title) examine() error {
-	if t == nil || t.Game == nil {
-		return errors.New("a title needs its rules: set Title.Game to what world.Define gave")
-	}
 	if err := t.Game.Err(); err != nil {
 		return err
 	}
@@ -106,11 +106,13 @@ func (t *Title) examine() error {
 	if t.Sight.Views != nil && (t.Sight.Reach > 0 || t.Sight.Rules != nil) {
 		wrong = append(wrong, errors.New("Sight.Views finds what is shown by itself; leave Reach and Rules empty, or Views"))
 	}
+	if t.Sight.Reach > 0 && len(t.eyes()) == 0 {
+		wrong = append(wrong, errors.New("Sight.Reach is how far players see, but no class says from where: call h.Body in the Hints of what they move about in, or give it the method Look"))
+	}
+	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
 	wrong = append(wrong, t.Shots.check(t)...)
-	if len(wrong) == 0 {
-		wrong = append(wrong, t.try()...)
-	}
+	wrong = append(wrong, t.try()...)
 	if err := errors.Join(wrong...); err != nil {
 		return fmt.Errorf("title %q: %w", t.Name(), err)
 	}
@@ -204,15 +206,17 @@ type Hit struct {
 }
 
 func (s *Shots) check(t *Title) (wrong []error) {
-	rewinds := false
+	rewinds := ""
 	for i := range t.classes {
-		rewinds = rewinds || t.classes[i].rewinds
+		if c := &t.classes[i]; c.rewinds {
+			rewinds = c.info.Name()
+		}
 	}
 	switch {
-	case s.Judge != nil && !rewinds:
+	case s.Judge != nil && rewinds == "":
 		wrong = append(wrong, errors.New("Shots.Judge is given, but no class can be rewound: call h.Rewind() in the Hints of those that can be shot at"))
-	case s.Judge == nil && rewinds:
-		wrong = append(wrong, errors.New("a class says h.Rewind(), but Shots.Judge does not use it: set it, or leave Rewind out"))
+	case s.Judge == nil && rewinds != "":
+		wrong = append(wrong, fmt.Errorf("class %s says h.Rewind(), but there is no Shots.Judge to use it: set it, or leave Rewind out", rewinds))
 	}
 	return wrong
 }
