@@ -237,6 +237,14 @@ func (p *Program) optionalGame(cmd *cobra.Command, args []string) error {
 	return p.gameArgs(cmd, args)
 }
 
+// gameFlag names a game where there are several.
+func (p *Program) gameFlag(t *game.Title) string {
+	if len(p.Titles) > 1 {
+		return " --game " + t.Name()
+	}
+	return ""
+}
+
 // verb is a command that is about one game.
 func (p *Program) verb(name string) string {
 	if len(p.Titles) > 1 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -34,7 +36,8 @@ Every setting can also come from the environment, as COEVAL_ and the flag's name
 "players = 16". The command line goes before the environment, and that before the
 file.
 
-Ctrl-C, or SIGTERM, tells the players and stops.`
+The line to join with is printed at the start, with an address of this machine;
+from elsewhere it may have others. Ctrl-C, or SIGTERM, tells the players and stops.`
 
 const serveExample = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
@@ -70,7 +73,7 @@ func (p *Program) serveCommand() *cobra.Command {
 			if err := configure(cmd.Flags(), s.config, os.LookupEnv); err != nil {
 				return err
 			}
-			return s.run(cmd, t)
+			return s.run(p, cmd, t)
 		},
 	}
 	f := cmd.Flags()
@@ -117,7 +120,7 @@ func (s *serve) logger(out io.Writer) (*slog.Logger, error) {
 	return nil, cli.Usagef("--log is %q: it must be text or json", s.log)
 }
 
-func (s *serve) run(cmd *cobra.Command, t *game.Title) error {
+func (s *serve) run(p *Program, cmd *cobra.Command, t *game.Title) error {
 	log, err := s.logger(cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -130,7 +133,37 @@ func (s *serve) run(cmd *cobra.Command, t *game.Title) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(server.Run(cmd.Context()), server.Close())
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "join with:", s.joinLine(p, t, server))
+	return errors.Join(err, server.Run(cmd.Context()), server.Close())
+}
+
+// joinLine is what players type to come to a server.
+func (s *serve) joinLine(p *Program, t *game.Title, server *Server) string {
+	if at := server.HTTP(); at != "" && (s.Open || s.key == "") {
+		return p.Name + " join " + reachable(at)
+	}
+	return p.fill("{program} join "+reachable(server.Addr().String())+" --token TOKEN") + p.gameFlag(t)
+}
+
+// reachable is an address as others on the network know it, where it is known: of a socket that listens on
+// all addresses of the machine, the first by which it is not only reached from itself.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsUnspecified() {
+		return address
+	}
+	host = "localhost"
+	list, _ := net.InterfaceAddrs() // without them it is this machine
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
+			host = n.IP.String()
+			break
+		}
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // fill makes options of what the command line says.

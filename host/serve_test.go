@@ -2,6 +2,7 @@ package host
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -21,6 +22,7 @@ import (
 // A served is a server that runs in the test, found by what it logs.
 type served struct {
 	UDP, HTTP string
+	join      string     // the line to join with
 	stop      func() int // gives the exit code
 	lines     func() []map[string]any
 }
@@ -31,8 +33,9 @@ func serveIn(t *testing.T, args ...string) *served {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	code := make(chan int, 1)
+	var said bytes.Buffer
 	go func() {
-		code <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), io.Discard, w, commands())
+		code <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), &said, w, commands())
 		w.Close()
 	}()
 	var mu sync.Mutex
@@ -50,7 +53,7 @@ func serveIn(t *testing.T, args ...string) *served {
 			lines = append(lines, line)
 			mu.Unlock()
 			if line["msg"] == "serving" {
-				found <- &served{UDP: line["udp"].(string), HTTP: line["http"].(string)}
+				found <- &served{UDP: line["udp"].(string), HTTP: line["http"].(string), join: said.String()}
 			}
 		}
 		close(found)
@@ -97,6 +100,9 @@ func TestServeJoinAndBots(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "match.trace")
 	ticket := filepath.Join(t.TempDir(), "ticket")
 	s := serveIn(t, "pong", "--websocket", "--webtransport", "127.0.0.1:0", "--record", record, "--seed", "7")
+	if want := "join with: coeval join " + s.HTTP + "\n"; s.join != want {
+		t.Errorf("it says %q, want %q", s.join, want)
+	}
 
 	for _, over := range []string{"udp", "websocket", "webtransport"} {
 		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "1", "--json", "--over", over, "--ticket", ticket)
@@ -172,6 +178,9 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	s := serveIn(t, "pong", "--key", key)
+	if want := "join with: coeval join " + s.UDP + " --token TOKEN --game pong\n"; s.join != want {
+		t.Errorf("it says %q, want %q", s.join, want)
+	}
 	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds", "1"); code != exitFailure || !strings.Contains(stderr, "not open") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
