@@ -76,6 +76,12 @@ type ServeOptions struct {
 	// shown is in no trace, so shots are then judged by the present.
 	Record string
 
+	// Restart begins the level anew when the game panics in Step, with everyone still there. Otherwise
+	// the match ends, players are told, and Serve returns where it panicked.
+	Restart bool
+	// PanicTraces is a folder for traces of how the game came to panic. Default: none are written.
+	PanicTraces string
+
 	// Log is told what happens. Default: nobody is.
 	Log *slog.Logger
 }
@@ -100,6 +106,7 @@ type Server struct {
 	web      *http.Server
 	listener net.Listener
 	track    *recording
+	panics   string // the folder for traces of panics, or nothing
 	meters   *meters
 	serving  sync.WaitGroup
 }
@@ -116,7 +123,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	if o.Listen == "" {
 		o.Listen = ":4000"
 	}
-	s := &Server{log: o.Log, title: t, meters: newMeters(t.Game)}
+	s := &Server{log: o.Log, title: t, panics: o.PanicTraces, meters: newMeters(t.Game)}
 	if o.Record != "" {
 		s.track = newRecording(o.Record, o.Log)
 	}
@@ -218,6 +225,9 @@ func (o *ServeOptions) server(t *game.Title) (clientserver.Options, error) {
 	}
 	if so.Conn.MaxRate == 0 {
 		so.Conn.MaxRate = 256 << 10
+	}
+	if o.Restart {
+		so.OnPanic = clientserver.Restart
 	}
 	if o.Pause {
 		so.Rules.Pause = func(*clientserver.Seat, bool) error { return nil }
@@ -345,6 +355,10 @@ func (s *Server) news(n clientserver.News) {
 	case clientserver.GameError, clientserver.LinkDown:
 		level = slog.LevelError
 		args = append(args, "error", n.Err)
+	case clientserver.GamePanicked:
+		level = slog.LevelError
+		args = append(args, "error", n.Err)
+		defer s.panicked(n) // what happened is said first
 	case clientserver.Dropped, clientserver.Refused:
 		level = slog.LevelWarn
 	case clientserver.Chatted:

@@ -37,7 +37,9 @@ Every setting can also come from the environment, as COEVAL_ and the flag's name
 file.
 
 The line to join with is printed at the start, with an address of this machine;
-from elsewhere it may have others. Ctrl-C, or SIGTERM, tells the players and stops.`
+from elsewhere it may have others. If the game panics it is said where, and
+how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
+trace replay repeats. Ctrl-C, or SIGTERM, tells the players and stops.`
 
 const serveExample = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
@@ -54,6 +56,8 @@ type serve struct {
 	seed          uint64
 	strategy      string
 	log, logLevel string
+	onPanic       string
+	panicTrace    string
 }
 
 func (p *Program) serveCommand() *cobra.Command {
@@ -100,6 +104,8 @@ func (p *Program) serveCommand() *cobra.Command {
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
 	f.BoolVar(&s.Develop, "develop", false, "look for mistakes of the game while it runs, and stop at the first that matters")
 	f.StringVar(&s.Record, "record", "", "record the match into this file, for {program} trace")
+	f.StringVar(&s.onPanic, "on-panic", "end", "what to do if the game panics: end the match, or restart the level with everyone still there")
+	f.StringVar(&s.panicTrace, "panic-trace", ".", "folder for traces of how the game came to panic; \"none\" for none")
 	f.StringVar(&s.log, "log", "text", "how to log, to standard error: text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 	return cmd
@@ -175,6 +181,13 @@ func (s *serve) fill(t *game.Title) (err error) {
 		return cli.Usagef("--snapshots is %d and --polls %d: they must be from 1 to 1000 and from 1 to 100", s.Snapshots, s.Polls)
 	case s.MaxRate < 4<<10:
 		return cli.Usagef("--max-rate is %d: it must be at least 4096", s.MaxRate)
+	}
+	if s.onPanic != "end" && s.onPanic != "restart" {
+		return cli.Usagef("--on-panic is %q: it must be end or restart", s.onPanic)
+	}
+	s.Restart = s.onPanic == "restart"
+	if s.PanicTraces = s.panicTrace; s.panicTrace == "none" {
+		s.PanicTraces = ""
 	}
 	if s.Spectators == 0 {
 		s.Spectators = -1

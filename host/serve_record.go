@@ -52,8 +52,16 @@ func (r *recording) begin(w *world.World, l clientserver.Level) {
 }
 
 func (r *recording) tick(w *world.World, in *world.Inputs) {
-	if r != nil && r.err == nil {
+	if r != nil && r.err == nil && r.trace != nil {
 		r.fail(r.trace.Tick(in, w))
+	}
+}
+
+// fatal records what went into a tick in which the game panicked, and with which the trace ends.
+func (r *recording) fatal(in *world.Inputs) {
+	if r != nil && r.err == nil && r.trace != nil && in != nil {
+		r.fail(r.trace.Fatal(in))
+		r.end()
 	}
 }
 

@@ -70,6 +70,7 @@ type replayReport struct {
 	Damage     string     `json:"damage,omitempty"`
 	GameErrors int        `json:"game_errors,omitempty"`
 	GameError  string     `json:"game_error,omitempty"`
+	Panic      string     `json:"panic,omitempty"` // where the game panicked, in the tick after the last
 	Note       string     `json:"note,omitempty"`
 }
 
@@ -128,6 +129,10 @@ func (o *replayTrace) report(out io.Writer, name string, h *trace.Header, res *t
 	if res.Damage != nil {
 		rep.Damage = res.Damage.Error()
 		wrong = append(wrong, rep.Damage)
+	}
+	if res.Panic != nil {
+		rep.Panic = res.Panic.Error()
+		wrong = append(wrong, rep.Panic)
 	}
 	if res.GameError != nil {
 		rep.GameError = res.GameError.Error()
