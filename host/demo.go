@@ -277,6 +277,14 @@ func (d *demo) open(level game.Level) (*demoSite, error) {
 	return s, nil
 }
 
+// keys is what the page says of how to play: a title with a client of its own has keys of its own.
+func (d *demo) keys() string {
+	if d.title.Client != "" {
+		return ""
+	}
+	return "Arrows or WASD, and the space bar."
+}
+
 func (s *demoSite) url() string {
 	u := fmt.Sprintf("http://127.0.0.1:%d/", s.listener.Addr().(*net.TCPAddr).Port)
 	if s.demo.style != "doom3" {
@@ -335,11 +343,11 @@ func (s *demoSite) handler() http.Handler {
 	port := s.listener.Addr().(*net.TCPAddr).Port
 	mux.HandleFunc("GET /api/events", s.events)
 	if s.mirrors != nil {
-		mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Index: "mirrors.html", Connect: []string{fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port)}}))
+		mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Game: s.demo.title.Name(), Keys: s.demo.keys(), Index: "mirrors.html", Connect: []string{fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port)}}))
 		s.mirrors.mount(mux)
 		return web.Guard(mux)
 	}
-	mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Connect: []string{
+	mux.Handle("/", web.Page(web.Options{Client: s.client.bundle, Game: s.demo.title.Name(), Keys: s.demo.keys(), Connect: []string{
 		fmt.Sprintf("https://127.0.0.1:%d", s.host.bulletin.webtransport), fmt.Sprintf("https://localhost:%d", s.host.bulletin.webtransport),
 		fmt.Sprintf("ws://127.0.0.1:%d", port), fmt.Sprintf("ws://localhost:%d", port),
 	}}))

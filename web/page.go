@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"errors"
+	"html"
 	"io/fs"
 	"mime"
 	"net"
@@ -26,6 +27,8 @@ type Options struct {
 	Hosts []string
 	// Index is which of the package's pages is at the root. Default: index.html, the game with its panel; mirrors.html has several side by side.
 	Index string
+	// Game is what the page says is played, and Keys how. Defaults: those of the arena.
+	Game, Keys string
 	// Connect are the origins that the page may connect to besides its own, such as https://127.0.0.1:4433.
 	Connect []string
 }
@@ -38,18 +41,37 @@ func Page(o Options) http.Handler {
 	if o.Index == "" {
 		o.Index = "index.html"
 	}
-	mux.HandleFunc("GET /{$}", serveAsset(o.Index, policy))
-	mux.HandleFunc("GET /play", serveAsset("play.html", policy))
+	mux.HandleFunc("GET /{$}", serveAsset(o.Index, policy, o.name))
+	mux.HandleFunc("GET /play", serveAsset("play.html", policy, o.name))
 	list, err := fs.ReadDir(assets, "assets")
 	if err != nil {
 		panic(err) // they are part of the program
 	}
 	for _, f := range list {
-		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy))
+		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy, o.name))
 	}
 	mux.HandleFunc("GET /client.wasm", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveProgram) })
 	mux.HandleFunc("GET /wasm_exec.js", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveStarter) })
 	return mux
+}
+
+// What pages say of the arena, in place of which stands what is said of another game.
+const (
+	arenaName = "arena"
+	arenaKeys = "WASD and mouse. H shows all keys."
+)
+
+// name puts the game's name and keys into a page.
+func (o *Options) name(data []byte) []byte {
+	text := string(data)
+	if o.Game != "" {
+		name := html.EscapeString(o.Game)
+		text = strings.NewReplacer("<title>coeval "+arenaName, "<title>coeval "+name, "<span>"+arenaName+"</span>", "<span>"+name+"</span>").Replace(text)
+	}
+	if o.Keys != "" {
+		text = strings.ReplaceAll(text, arenaKeys, html.EscapeString(o.Keys))
+	}
+	return []byte(text)
 }
 
 func (o *Options) bundle(w http.ResponseWriter, r *http.Request, serve func(*Bundle, http.ResponseWriter, *http.Request)) {
@@ -66,10 +88,13 @@ func (o *Options) bundle(w http.ResponseWriter, r *http.Request, serve func(*Bun
 }
 
 // serveAsset serves one of the package's files.
-func serveAsset(name, policy string) http.HandlerFunc {
+func serveAsset(name, policy string, change func(data []byte) []byte) http.HandlerFunc {
 	data, err := assets.ReadFile(path.Join("assets", name))
 	if err != nil {
 		panic(err) // it is part of the program
+	}
+	if path.Ext(name) == ".html" {
+		data = change(data)
 	}
 	sum := sha256.Sum256(data)
 	packed := pack(data)

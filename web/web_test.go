@@ -259,3 +259,24 @@ func ExamplePage() {
 	fmt.Println(r.Status, r.Header.Get("Content-Type"))
 	// Output: 200 OK text/html; charset=utf-8
 }
+
+// TestPageNamesTheGame: the page says which game it is, and no name can break out of it.
+func TestPageNamesTheGame(t *testing.T) {
+	for game, want := range map[string]string{
+		"":          "<title>coeval arena</title>",
+		"tanks":     "<title>coeval tanks</title>",
+		"<b>tanks>": "<title>coeval &lt;b&gt;tanks&gt;</title>",
+	} {
+		for _, at := range []string{"/", "/play"} {
+			r := httptest.NewRecorder()
+			Page(Options{Game: game, Keys: "only <space>"}).ServeHTTP(r, httptest.NewRequest("GET", at, nil))
+			text := r.Body.String()
+			if r.Code != 200 || !strings.Contains(text, want) || strings.Contains(text, "<b>") {
+				t.Errorf("%q at %s: %d\n%s", game, at, r.Code, text)
+			}
+			if at == "/" && !strings.Contains(text, "only &lt;space&gt;") {
+				t.Errorf("the keys are not told:\n%s", text)
+			}
+		}
+	}
+}

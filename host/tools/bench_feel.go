@@ -60,7 +60,10 @@ func benchFeelCommand(p *host.Program) *cobra.Command {
 			if o.Conditions.Name != preset {
 				o.Conditions.Name = preset
 			}
-			for _, s := range strings.Split(styles, ",") {
+			for s := range strings.SplitSeq(styles, ",") {
+				if styles == "" {
+					break // all that the title can be tried in
+				}
 				style, err := predict.ParseStyle(strings.TrimSpace(s))
 				if err != nil {
 					return cli.Usagef("--style: %v", err)
@@ -101,7 +104,7 @@ func benchFeelCommand(p *host.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&preset, "preset", "wifi", "the network of all players: a preset, or settings as {program} netsim takes them")
 	f.IntVar(&o.Players, "players", 16, "how many bots play")
-	f.StringVar(&styles, "style", "doom3,quake3,halflife", "the styles to try")
+	f.StringVar(&styles, "style", "", "the styles to try, such as doom3,quake3 (default: all that the game can be tried in)")
 	f.DurationVar(&o.Time, "time", time.Minute, "how long each is measured, in virtual time")
 	f.DurationVar(&o.Warm, "warm", 10*time.Second, "how long it plays before it is measured")
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed of the network and the bots")

@@ -145,6 +145,7 @@ setInterval(() => {
   $('graph').classList.toggle('on', s.graph);
   $('ghosts').classList.toggle('on', s.ghosts);
   $('blind').classList.toggle('on', s.blind);
+  for (const id of ['graph', 'ghosts', 'blind']) $(id).hidden = s[id] === undefined; // not every client has them
   $('score').hidden = !s.score;
   $('score').textContent = s.score;
   if (s.score && s.score !== told) remember('coeval.score', told = s.score);

@@ -34,6 +34,8 @@ window.coevalJoin = async () => {
   const socket = path => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`;
   const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
   return {
+    game: a.game ?? '',
+    strategy: a.strategy ?? '',
     token: a.token,
     transport: a.webtransport && !query.has('notransport') ? `https://${location.hostname}:${a.webtransport}/coeval` : '',
     hashes: (a.certificates ?? []).map(unhex),
