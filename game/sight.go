@@ -72,8 +72,11 @@ func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
 	}
 	v := &views{index: interest.NewIndex(o)}
 	v.players, v.spectators = t.Sight.rules()
-	v.eyes = t.eyes()
-	v.follower = interest.NewFollower(v.index, t.traits()...)
+	var parts []interest.Part
+	for _, c := range t.eyes() { // before the others, as the first part of a class counts
+		parts = append(parts, v.watch(c))
+	}
+	v.follower = interest.NewFollower(v.index, append(parts, t.traits()...)...)
 	return v, nil
 }
 
@@ -93,7 +96,7 @@ func (t *Title) traits() (parts []interest.Part) {
 			}))
 		case len(c.place.Slots) > 0:
 			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
-				return interest.Traits{Pos: c.at(w, id)}
+				return c.placed(w, id)
 			}))
 		}
 	}
@@ -136,12 +139,12 @@ func (t *Title) eyes() (list []*class) {
 	return list
 }
 
-// views are those of a Sight itself. Where players look from is gathered once a tick.
+// views are those of a Sight itself. Where players look from is gathered once a tick, while the follower
+// goes through everything there is.
 type views struct {
 	players, spectators *interest.Rules
 	index               *interest.Index
 	follower            *interest.Follower
-	eyes                []*class
 
 	looks []interest.Observer // by player
 	known []bool              // of which players there is one, by player
@@ -149,33 +152,58 @@ type views struct {
 
 // Follow takes in what changed.
 func (v *views) Follow(w *world.World) error {
-	v.follower.Follow(w)
 	clear(v.known)
-	for _, c := range v.eyes {
-		for id := range w.Of(c.info.Number()) {
-			v.look(w, c, id)
-		}
-	}
+	v.follower.Follow(w)
 	return nil
 }
 
-func (v *views) look(w *world.World, c *class, id world.ID) {
-	p := w.Owner(id)
-	if p == world.Nobody {
-		return
+// watch describes a class that players look through, as traits does, and notes from where they look.
+func (v *views) watch(c *class) interest.Part {
+	return interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) (t interest.Traits) {
+		owner, none := w.Owner(id), interest.Observer{}
+		o := &none
+		if owner != world.Nobody {
+			o = v.look(owner)
+		}
+		switch e := w.Value(id).(type) {
+		case seenEye:
+			t, *o = e.Traits(w, id), e.Look(w, id)
+		case Seen:
+			t, *o = e.Traits(w, id), interest.Observer{Pos: c.at(w, id)}
+		case Eye:
+			t, *o = c.placed(w, id), e.Look(w, id)
+		default:
+			t = c.placed(w, id)
+			*o = interest.Observer{Pos: t.Pos}
+		}
+		if t.Owner == world.Nobody {
+			t.Owner = owner
+		}
+		return t
+	})
+}
+
+// A seenEye is most of what players look through, and so tried first.
+type seenEye interface {
+	Seen
+	Eye
+}
+
+// placed are the traits of a class that says no more than where it is, or not even that.
+func (c *class) placed(w *world.World, id world.ID) interest.Traits {
+	if len(c.place.Slots) == 0 {
+		return interest.Traits{Always: true, Nowhere: true}
 	}
+	return interest.Traits{Pos: c.at(w, id)}
+}
+
+// look is where it is kept from where a player looks.
+func (v *views) look(p world.Player) *interest.Observer {
 	for int(p) >= len(v.looks) {
 		v.looks, v.known = append(v.looks, interest.Observer{}), append(v.known, false)
 	}
-	o := interest.Observer{Pos: c.at(w, id)}
-	if c.eye {
-		e, ok := w.Value(id).(Eye)
-		if !ok {
-			return
-		}
-		o = e.Look(w, id)
-	}
-	v.looks[p], v.known[p] = o, true
+	v.known[p] = true
+	return &v.looks[p]
 }
 
 // Sight says what a player is shown. Who watches looks over the shoulder of the first player there is.

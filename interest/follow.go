@@ -19,35 +19,35 @@ type followed struct {
 
 // A Part tells a Follower what the entities of one class are like. Describe and PartOf make it.
 type Part struct {
-	numbered bool // it is for a class by number; otherwise an entity shows whether it is of the class
-	class    int
-	traits   func(w *world.World, id world.ID) (t Traits, ok bool)
+	traits func(w *world.World, id world.ID) Traits
+	class  int                                    // by number, where an entity need not show it
+	is     func(w *world.World, id world.ID) bool // whether an entity is of the class; nil if it is by number
 }
 
 // Describe gives the traits of entities of type T. An Owner that is left out is the one that the world knows.
 func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part {
-	return Part{traits: func(w *world.World, id world.ID) (Traits, bool) {
-		e := world.Get[T](w, id)
-		if e == nil {
-			return Traits{}, false
-		}
-		return traits(w, id, e), true
-	}}
+	return Part{
+		traits: func(w *world.World, id world.ID) Traits {
+			if e := world.Get[T](w, id); e != nil {
+				return traits(w, id, e)
+			}
+			return Traits{Never: true}
+		},
+		is: func(w *world.World, id world.ID) bool { return world.Get[T](w, id) != nil },
+	}
 }
 
 // PartOf gives the traits of entities of a class by its number in the game, as ClassInfo.Number has
 // it, for programs that know their classes as numbers and not as types. An Owner that is left out
 // is the one that the world knows. A part of a class that the game does not have describes nothing.
 func PartOf(class int, traits func(w *world.World, id world.ID) Traits) Part {
-	return Part{true, class, func(w *world.World, id world.ID) (Traits, bool) {
-		return traits(w, id), true
-	}}
+	return Part{traits: traits, class: class}
 }
 
 // undescribed are classes of which nothing is said: without a place, and shown to everyone who has source Always, so that a game works before its author
 // thinks of interest.
-var undescribed = Part{traits: func(*world.World, world.ID) (Traits, bool) {
-	return Traits{Always: true, Nowhere: true}, true
+var undescribed = Part{traits: func(*world.World, world.ID) Traits {
+	return Traits{Always: true, Nowhere: true}
 }}
 
 // NewFollower makes a follower that describes classes by the given parts. Entities of other classes have no place, and the trait Always.
@@ -81,10 +81,7 @@ func (f *Follower) class(w *world.World, number int) {
 		if len(was) > 0 && was[0] == id {
 			was = was[1:]
 		}
-		t, ok := k.part.traits(w, id)
-		if !ok {
-			t.Never = true
-		}
+		t := k.part.traits(w, id)
 		if t.Owner == world.Nobody {
 			t.Owner = w.Owner(id)
 		}
@@ -101,11 +98,7 @@ func (f *Follower) class(w *world.World, number int) {
 func (f *Follower) partFor(w *world.World, id world.ID) *Part {
 	for i := range f.parts {
 		p := &f.parts[i]
-		ok := p.class == id.Class()
-		if !p.numbered {
-			_, ok = p.traits(w, id)
-		}
-		if ok {
+		if p.is == nil && p.class == id.Class() || p.is != nil && p.is(w, id) {
 			return p
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -117,10 +116,10 @@ func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error
 	var key token.Key
 	_, _ = entropy.Read(key[:])
 	options := clientserver.Options{
+		Title: g.Title, Level: g.On(o.Seed + 1), Recorded: true, // shots are judged here, in one style only
 		Links: []link.Link{end}, Keys: []token.Key{key}, Players: o.Players, Workers: 1,
 		Begun: r.begun, After: r.after,
 	}
-	g.Serve(&options, replica.Coeval, o.Seed+1)
 	const wall = 1_700_000_000
 	options.Conn.Seed, options.Conn.Wall = entropy.seed(), wall
 	var err error
@@ -149,7 +148,7 @@ func (r *feelRun) join(i int, server *netsim.Endpoint, t token.Token, entropy fe
 	r.net.Connect(u.end, server, r.o.Conditions)
 	u.player = &predict.Player{Command: u.command}
 	o := clientserver.ClientOptions{
-		Settings: r.g.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(),
+		Settings: r.g.Settings, Link: u.end, Token: t, Name: u.end.Name(),
 		Clock: u.player, Input: u.player.Input, Header: u.player.Header, Snapshot: u.player.Snapshot, Event: u.player.Event,
 		Begun: u.begun,
 	}

@@ -83,7 +83,7 @@ func newBotClient(g *Subject, spec *hostSpec, p *replica.Protocol, i int) (*botC
 	}
 	b := &botClient{bot: g.NewBot(spec.Seed + uint64(i))}
 	b.client, err = clientserver.NewClientOf(p, clientserver.ClientOptions{
-		Settings: g.SettingsFunc(), Link: l, Token: tok, Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
+		Settings: g.Settings, Link: l, Token: tok, Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
 		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
 			_ = b.bot(b.client.View(), p, t, in) // without a command the player does nothing
 		},

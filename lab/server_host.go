@@ -54,12 +54,12 @@ func runHost(g *Subject, d *desk, spec *hostSpec) error {
 	}
 	every := g.Game.TickLength()
 	h := &host{title: g, clock: newSlowClock(every)}
-	o := clientserver.Options{
+	h.server, err = clientserver.NewServer(clientserver.Options{
+		Title: g.Title, Level: g.On(spec.Seed), Strategy: strategy,
 		Links: []link.Link{l}, Keys: []token.Key{key}, Conn: spec.connOptions(),
 		Players: spec.Players, Spectators: -1, SnapshotRate: spec.Snapshots, Workers: spec.Procs,
-	}
-	g.Serve(&o, strategy, spec.Seed)
-	if h.server, err = clientserver.NewServer(o); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	defer h.server.Close()

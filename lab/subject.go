@@ -6,8 +6,6 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
-	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -63,23 +61,6 @@ func endless(t *game.Title) *game.Title {
 // On is the subject's level with a seed. The secret follows from it, so that a run repeats.
 func (s *Subject) On(seed uint64) game.Level {
 	return game.Level{Name: s.Level, Seed: seed, Secret: seed + 1}
-}
-
-// Serve fills in what a server must know of the title: its rules, its level, how it is sent, and who is
-// shown what.
-func (s *Subject) Serve(o *clientserver.Options, strategy replica.Strategy, seed uint64) {
-	o.Game, o.Settings, o.Level = s.Game, s.SettingsFunc(), clientserver.Level(s.On(seed))
-	o.Replica = replica.Options{
-		Strategy: strategy, Tables: s.Tables, Classes: s.Policies(), NoRelay: s.NoRelay,
-	}
-	o.Interest.Views = func(w *world.World, l clientserver.Level) (clientserver.Views, error) {
-		return s.NewViews(w, game.Level(l))
-	}
-}
-
-// SettingsFunc makes the settings of a world, for servers and their clients.
-func (s *Subject) SettingsFunc() clientserver.SettingsFunc {
-	return func(l clientserver.Level) (world.Settings, error) { return s.Title.Settings(game.Level(l)) }
 }
 
 // Commanded is an error if players have nothing to say, and names what cannot be done then.

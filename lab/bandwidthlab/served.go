@@ -113,9 +113,9 @@ func newServed(o servedOptions) (*served, error) {
 	var key token.Key
 	_, _ = random.Read(key[:])
 	so := clientserver.Options{
+		Title: o.title.Title, Level: o.title.On(o.seed + 1),
 		Links: []link.Link{r.end}, Keys: []token.Key{key}, Players: o.players, Spectators: -1, SnapshotRate: snapshotRate, Workers: 1, After: r.after,
 	}
-	o.title.Serve(&so, replica.Coeval, o.seed+1)
 	so.Conn.Seed, so.Conn.Wall = random.seed(), wall
 	var err error
 	if r.server, err = clientserver.NewServer(so); err != nil {
@@ -159,7 +159,7 @@ func (r *served) join(i int, so *servedOptions, t token.Token, random entropy) e
 	r.net.SetPath(r.end, u.end, netsim.Profile{Latency: so.down(i)})
 	bot := r.title.NewBot(so.seed*1000 + uint64(i))
 	o := clientserver.ClientOptions{
-		Settings: r.title.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
+		Settings: r.title.Settings, Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
 		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
 			r.fail(bot(u.client.View(), p, t, in))
 			u.gave(t, p, in)

@@ -83,7 +83,7 @@ func (s *stage) invite(home int, to netip.AddrPort, connect func(end *netsim.End
 	}
 	u.player.Command = u.command
 	o := clientserver.ClientOptions{
-		Settings: s.g.SettingsFunc(), Link: u.end, Token: t, Name: u.end.Name(),
+		Settings: s.g.Settings, Link: u.end, Token: t, Name: u.end.Name(),
 		Clock: &u.player, Input: u.player.Input, Header: u.player.Header, Event: u.player.Event, Begun: u.begun, Seen: u.look,
 		Snapshot: func(n *replica.Snapshot) {
 			if u.told != nil {

@@ -74,9 +74,9 @@ func (s *stage) seed(parts ...int) (out [32]byte) {
 // server are the options of a server for clients that all kinds share.
 func (s *stage) server(players int, seed [32]byte) clientserver.Options {
 	o := clientserver.Options{
+		Title: s.g.Title, Level: s.g.On(s.net.Seed() + 1),
 		Players: players, Spectators: -1, Workers: 1, SnapshotRate: s.o.SnapshotRate,
 	}
-	s.g.Serve(&o, replica.Coeval, s.net.Seed()+1)
 	o.Conn.Seed, o.Conn.Wall = seed, wall
 	return o
 }
