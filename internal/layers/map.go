@@ -11,7 +11,7 @@ lab   stepvet                                           | experiments, benchmark
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
 topology/mirror -> topology/clientserver   topology/{solo,client,clientserver,lockstep,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock
 ------------------------------------------------------- | below this line packages are pure
-game   topology/wire                                    | what a title is; what client and server say to each other
+game   topology/wire   topology/ways -> topology/wire    | what a title is; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world             | what a game is made of
 conn   crimp -> conn                                    | a secured connection of two machines; a reliable multicast among several

@@ -1,0 +1,220 @@
+package ways
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// onTried handles what happens on a way that is tried.
+func (s *Set) onTried(w *Way, e *conn.Event) {
+	switch e.Kind {
+	case conn.Connected:
+		if !s.needs(w) {
+			w.state = Spare
+			return
+		}
+		w.since, w.heard = s.now, s.now
+		s.greet(w)
+	case conn.TicketReceived:
+		s.keepTicket(w)
+		if w.state == Spare {
+			s.drop(w) // now that the player can come back: a ticket works once at each server
+		}
+	case conn.BulkReceived:
+		if e.Tag == wire.TagDeclarations { // the server has another version of the game
+			s.bar(w.place)
+			s.drop(w)
+		}
+	case conn.Disconnected:
+		s.failed(w)
+	case conn.Message:
+		if e.Channel != wire.ControlChannel {
+			if w.state == Ready {
+				s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
+			}
+			return
+		}
+		var m wire.Message
+		if m.Parse(e.Data) != nil {
+			s.stats.Bad++
+			return
+		}
+		s.offered(w, &m)
+	}
+}
+
+// needs says whether a server that has been reached is to be asked for a seat. It is not if the one
+// that is played at is heard again, or another has been asked, unless that one is slow. A server
+// that has been asked is not told otherwise, since the seat may have been given.
+func (s *Set) needs(w *Way) bool {
+	for _, x := range s.tried {
+		if x != w && x.state.asked() && s.now-x.since < 2*s.patience() {
+			return false
+		}
+	}
+	return w.wished || s.away()
+}
+
+// offered handles a control message of a server that is tried.
+func (s *Set) offered(w *Way, m *wire.Message) {
+	switch m.Kind {
+	case wire.Welcome:
+		w.seat = seatOf(m)
+		if w.state == Greeting {
+			w.state = Seated
+		}
+	case wire.Level:
+		switch {
+		case w.state != Seated && w.state != Ready:
+			s.stats.Bad++ // there is no seat yet
+		case s.same(w, m):
+			w.level, w.epoch, w.state = *m, m.Epoch, Seated
+			s.emit(Event{Kind: Level, Way: w, Same: true})
+		default:
+			old := s.main
+			s.takeOver(w)
+			s.part(old)
+			s.load(w, m)
+		}
+	case wire.Places:
+		w.places = m.Places
+	case wire.Move:
+		if len(m.Places) == 1 && m.Places[0].Addr != w.place.Addr {
+			s.search.target = m.Places[0]
+		}
+	}
+}
+
+// same says whether a server plays the very game that the player is in, so that it can go on there.
+func (s *Set) same(w *Way, m *wire.Message) bool {
+	if s.phase != PhasePlaying {
+		return false
+	}
+	now := s.game.tick + world.Tick(max(s.now-s.main.heard, 0)/s.o.Tick)
+	off := time.Duration(int64(m.Tick)-int64(now)) * s.o.Tick
+	was := &s.game.level
+	return m.Seed == was.Seed && m.Name == was.Name && m.Data == was.Data && m.Start == was.Start &&
+		w.seat.Player == s.seat.Player && w.seat.Watching == s.seat.Watching &&
+		off > -tickSlack && off < tickSlack
+}
+
+// Show tells that the world was shown by a way that is tried: the player goes on there.
+func (s *Set) Show(w *Way) {
+	if w.state != Ready {
+		return
+	}
+	old, deaf := s.main, s.main.state == Lost || !s.main.Alive() || s.silent()
+	s.takeOver(w)
+	if deaf {
+		s.part(old)
+	} else {
+		s.linger(old)
+	}
+	w.state, s.phase = Playing, PhasePlaying
+	s.game.level = w.level
+	s.emit(Event{Kind: Moved, Way: w, Place: w.place})
+}
+
+// Fail gives up a way that is tried.
+func (s *Set) Fail(w *Way) {
+	if slices.Contains(s.tried, w) {
+		s.failed(w)
+	}
+}
+
+// takeOver makes a way that was tried the one that is played by. What becomes of the one before is
+// up to the caller.
+func (s *Set) takeOver(w *Way) {
+	s.tried = remove(s.tried, w)
+	s.main = w
+	w.heard, w.waiting = s.now, false
+	for _, x := range slices.Clone(s.tried) {
+		s.drop(x)
+	}
+	s.seat = w.seat
+	f := &s.search
+	f.lost, f.unwanted, f.target, f.turn, f.next = nil, false, wire.Place{}, 0, 0
+	if w.places != nil {
+		f.places = w.places
+	}
+	s.stats.Moves++
+}
+
+// drop gives up a way that is tried, and says so to its server.
+func (s *Set) drop(w *Way) {
+	s.tried = remove(s.tried, w)
+	if w.state == Dialling {
+		w.state = Gone // Dialled finds that it is too late
+		return
+	}
+	s.part(w)
+}
+
+// failed forgets a way that leads nowhere.
+func (s *Set) failed(w *Way) {
+	s.stats.Failed++
+	s.tried = remove(s.tried, w)
+	if w.state == Dialling {
+		w.state = Gone
+		return
+	}
+	w.since, w.state = s.now, Leaving
+	s.left = append(s.left, w)
+}
+
+// part takes leave of a server without giving up the seat there.
+func (s *Set) part(w *Way) {
+	w.conn.Close(wire.ReasonMoved, "")
+	w.since, w.state = s.now, Leaving
+	if !slices.Contains(s.left, w) {
+		s.left = append(s.left, w)
+	}
+}
+
+// linger takes leave of a server that works when it says that the player is not its own any more.
+func (s *Set) linger(w *Way) {
+	w.since, w.state = s.now, Lingering
+	s.left = append(s.left, w)
+}
+
+// onLingering handles what happens on a way that is about to be left.
+func (s *Set) onLingering(w *Way, e *conn.Event) {
+	var m wire.Message
+	if e.Kind == conn.Message && e.Channel == wire.ControlChannel && m.Parse(e.Data) == nil &&
+		m.Kind == wire.Move && m.On {
+		s.part(w)
+	}
+}
+
+// leaveBehind forgets the servers that know that they were left, or should.
+func (s *Set) leaveBehind() {
+	if len(s.left) == 0 {
+		return
+	}
+	for _, w := range s.left {
+		if w.state == Lingering && s.now-w.since > partTime {
+			s.part(w)
+		}
+	}
+	s.left = slices.DeleteFunc(s.left, func(w *Way) bool {
+		if w.state == Lingering && w.Alive() || !w.conn.Done() && s.now-w.since <= partTime {
+			return false
+		}
+		w.state = Gone
+		if w.link != First {
+			s.emit(Event{Kind: Hangup, Way: w, Link: w.link})
+		}
+		return true
+	})
+}
+
+func remove(list []*Way, w *Way) []*Way {
+	if i := slices.Index(list, w); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
+}

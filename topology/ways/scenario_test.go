@@ -1,0 +1,424 @@
+package ways
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+var update = flag.Bool("update", false, "write what scenarios print into their files")
+
+// TestScenarios plays the conversations in testdata/scenarios. A file is a series of steps: commands,
+// a line of dashes, and what happens. Servers answer as those of a real game do: a seat, a level, and
+// twenty snapshots a second once the client is ready. The commands:
+//
+//	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered
+//	client NAME... [dials] [return=D]    a player whose token names these servers, with good links
+//	wait DURATION                        let time pass, in steps of ten milliseconds
+//	silent NAME, heard NAME              nothing passes to and from a server, or everything again
+//	places NAME OTHER...                 a server tells of others
+//	move NAME OTHER                      a server asks the player to go on at another
+//	revoke NAME                          a server says that the player is not its own any more
+//	stop NAME NOTE                       a server stops, and says so
+//	unreachable NAME                     no link to a server can be made
+//	cut LINK                             a link ends; links are numbered from 0
+//	leave                                the player leaves
+//	ways                                 all ways that there are
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/scenarios/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			s := &stage{t: t, cut: map[Link]bool{}, silent: map[string]bool{}, barred: map[string]bool{},
+				states: map[*Way]State{}}
+			for i, step := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
+				if i > 0 {
+					out.WriteString("\n")
+				}
+				command, want, _ := strings.Cut(step, "\n----\n")
+				if strings.HasPrefix(command, "#") {
+					fmt.Fprintln(&out, step)
+					continue
+				}
+				command = strings.TrimSuffix(command, "\n----")
+				got := s.play(command)
+				fmt.Fprintf(&out, "%s\n----\n%s", command, got)
+				if !*update && strings.TrimSpace(got) != strings.TrimSpace(want) {
+					t.Errorf("%s\nhappened:\n%swanted:\n%s\n", command, got, want)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+const (
+	stageWall = 1_700_000_000
+	stageTick = 20 * time.Millisecond
+	stageStep = 10 * time.Millisecond
+)
+
+var (
+	stageKey    = token.Key{1, 2, 3}
+	stagePlayer = netip.MustParseAddrPort("10.0.9.1:5000")
+)
+
+// A host is a server of a scenario.
+type host struct {
+	name  string
+	addr  netip.AddrPort
+	conn  *conn.Server
+	hash  uint64
+	seed  uint64
+	full  bool
+	shown []*conn.Conn // to whom it shows the world
+}
+
+// A stage is where a scenario plays.
+type stage struct {
+	t      *testing.T
+	now    time.Duration
+	hosts  []*host
+	starts byte
+	set    *Set
+	cut    map[Link]bool
+	silent map[string]bool
+	barred map[string]bool
+	states map[*Way]State
+	phase  Phase
+	text   strings.Builder
+}
+
+func (s *stage) play(command string) string {
+	s.text.Reset()
+	for _, line := range strings.Split(command, "\n") {
+		words := strings.Fields(line)
+		opts := map[string]string{}
+		var args []string
+		for _, w := range words[1:] {
+			k, v, _ := strings.Cut(w, "=")
+			if strings.Contains(w, "=") || w == "dials" || w == "full" {
+				opts[k] = v
+			} else {
+				args = append(args, w)
+			}
+		}
+		s.step(words[0], args, opts)
+	}
+	if s.text.Len() == 0 {
+		return "ok\n"
+	}
+	return s.text.String()
+}
+
+func (s *stage) print(format string, args ...any) {
+	fmt.Fprintf(&s.text, "%.2f ", s.now.Seconds())
+	fmt.Fprintf(&s.text, format, args...)
+	s.text.WriteByte('\n')
+}
+
+func number(text string, otherwise uint64) uint64 {
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func (s *stage) host(name string) *host {
+	for _, h := range s.hosts {
+		if h.name == name {
+			return h
+		}
+	}
+	s.t.Fatalf("no server is called %q", name)
+	return nil
+}
+
+func (s *stage) nameOf(a netip.AddrPort) string {
+	for _, h := range s.hosts {
+		if h.addr == a {
+			return h.name
+		}
+	}
+	return "the token's server"
+}
+
+func (s *stage) must(err error) {
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) step(verb string, args []string, opts map[string]string) {
+	switch verb {
+	case "server":
+		s.server(args[0], opts)
+	case "client":
+		s.client(args, opts)
+	case "wait":
+		d, err := time.ParseDuration(args[0])
+		s.must(err)
+		for end := s.now + d; s.now < end; {
+			s.now += stageStep
+			s.tick()
+		}
+	case "silent", "heard":
+		s.silent[args[0]] = verb == "silent"
+	case "unreachable":
+		s.barred[args[0]] = true
+	case "places":
+		s.tell(args[0], &wire.Message{Kind: wire.Places, Places: s.places(args[1:])})
+	case "move":
+		s.tell(args[0], &wire.Message{Kind: wire.Move, Places: s.places(args[1:])})
+	case "revoke":
+		s.tell(args[0], &wire.Message{Kind: wire.Move, On: true})
+	case "stop":
+		s.host(args[0]).conn.Shutdown(conn.ReasonClosing, strings.Join(args[1:], " "))
+	case "cut":
+		l := Link(number(args[0], 0))
+		s.cut[l] = true
+		s.set.Cut(s.now, l, errors.New("the cable is broken"))
+		s.events()
+	case "leave":
+		s.set.End(conn.ReasonLeft, nil)
+		s.events()
+	case "ways":
+		for _, w := range s.set.Live(nil) {
+			s.print("%s, %v by link %d", s.title(w), w.State(), w.Link())
+		}
+		st := s.set.Stats()
+		s.print("%v; %d returns, %d moves, %d failed", s.set.Phase(), st.Returns, st.Moves, st.Failed)
+	default:
+		s.t.Fatalf("no such command as %q", verb)
+	}
+}
+
+func (s *stage) server(name string, opts map[string]string) {
+	h := &host{name: name, hash: number(opts["hash"], 7), seed: number(opts["seed"], 1)}
+	_, h.full = opts["full"]
+	at := slices.IndexFunc(s.hosts, func(h *host) bool { return h.name == name })
+	if at < 0 {
+		at = len(s.hosts)
+		s.hosts = append(s.hosts, h)
+	}
+	s.hosts[at] = h
+	h.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(at + 1)}), 4000)
+	s.starts++
+	var err error
+	h.conn, err = conn.NewServer(conn.ServerOptions{Keys: []token.Key{stageKey}, Options: conn.Options{
+		Protocol: token.ProtocolID("stage"), Version: wire.Version, Channels: wire.Channels(),
+		Seed: [32]byte{s.starts, 1}, Wall: stageWall, Timeout: 5 * time.Second}})
+	s.must(err)
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+func (s *stage) client(names []string, opts map[string]string) {
+	g := token.Grant{Protocol: token.ProtocolID("stage"), Client: 42, Expires: stageWall + 3600}
+	for _, n := range names {
+		g.Servers = append(g.Servers, s.host(n).addr)
+	}
+	t, err := token.Issue(stageKey, g, zeros{})
+	s.must(err)
+	o := Options{Protocol: token.ProtocolID("stage"), Hash: 7, Tick: stageTick, Token: t, Name: "ann",
+		Datagram: 1200, ConnectTimeout: 2 * time.Second,
+		Conn: conn.Options{Seed: [32]byte{31: 9}, Wall: stageWall, Timeout: 3 * time.Second}}
+	_, o.Dials = opts["dials"]
+	if d := opts["return"]; d != "" {
+		o.Return, err = time.ParseDuration(d)
+		s.must(err)
+	}
+	s.set, err = New(o)
+	s.must(err)
+	clear(s.cut)
+	clear(s.states)
+	s.changes()
+}
+
+func (s *stage) places(names []string) (list []wire.Place) {
+	for _, n := range names {
+		list = append(list, wire.Place{Addr: s.host(n).addr, Name: n})
+	}
+	return list
+}
+
+func (s *stage) tell(name string, m *wire.Message) {
+	s.host(name).conn.Conns(func(c *conn.Conn) bool {
+		s.must(c.Send(wire.ControlChannel, m.Append(nil)))
+		return true
+	})
+}
+
+// tick lets one step of time pass, for the servers and then for the player.
+func (s *stage) tick() {
+	for _, h := range s.hosts {
+		s.serve(h)
+	}
+	s.set.Tend(s.now, stageStep)
+	s.events()
+	if s.set.Phase() == PhasePlaying && s.now%(50*time.Millisecond) == 0 {
+		for _, w := range s.set.Audience(nil) {
+			s.set.Send(w, wire.CommandChannel, []byte("command"))
+		}
+	}
+	for _, w := range s.set.Live(nil) {
+		out := s.set.Flush(s.now, w, nil)
+		s.events()
+		for i, d := range out {
+			if s.cut[w.Link()] {
+				if !s.set.Refused(w, i, errors.New("the cable is broken")) {
+					break
+				}
+				continue
+			}
+			from := stagePlayer
+			if w.Link() != First {
+				from = netip.AddrPortFrom(from.Addr(), from.Port()+uint16(w.Link()))
+			}
+			for _, h := range s.hosts {
+				if h.addr == d.Addr && !s.silent[h.name] {
+					h.conn.Receive(s.now, []link.Datagram{{Addr: from, Data: slices.Clone(d.Data)}})
+				}
+			}
+		}
+		s.events()
+	}
+}
+
+// serve lets a server answer.
+func (s *stage) serve(h *host) {
+	for _, e := range h.conn.Events() {
+		var m wire.Message
+		if e.Kind != conn.Message || e.Channel != wire.ControlChannel || m.Parse(e.Data) != nil {
+			continue
+		}
+		say := func(m wire.Message) { s.must(e.Conn.Send(wire.ControlChannel, m.Append(nil))) }
+		switch m.Kind {
+		case wire.Hello:
+			switch {
+			case m.Version != h.hash:
+				_, err := e.Conn.SendBulk(wire.TagDeclarations, []byte("another game"))
+				s.must(err)
+			case h.full:
+				e.Conn.Close(wire.ReasonNoSeat, "try later")
+			default:
+				say(wire.Message{Kind: wire.Welcome, Player: 1, Client: 42, Interval: 3, Name: m.Name})
+				say(wire.Message{Kind: wire.Level, Epoch: 1, Seed: h.seed, Tick: s.worldTick(), Name: "yard"})
+			}
+		case wire.Ready:
+			h.shown = append(h.shown, e.Conn)
+		}
+	}
+	if s.now%(50*time.Millisecond) == 0 {
+		for _, c := range h.shown {
+			if c.Open() {
+				s.must(c.Send(wire.SnapshotChannel, []byte("world")))
+			}
+		}
+	}
+	for _, d := range h.conn.Flush(s.now, nil) {
+		l := Link(d.Addr.Port() - stagePlayer.Port())
+		if s.silent[h.name] || s.cut[l] {
+			continue
+		}
+		s.set.Receive(s.now, l, []link.Datagram{{Addr: h.addr, Data: slices.Clone(d.Data)}})
+		s.events()
+	}
+}
+
+func (s *stage) worldTick() world.Tick { return world.Tick(s.now / stageTick) }
+
+// events does what a client does about what happened.
+func (s *stage) events() {
+	for e, ok := s.set.Next(); ok; e, ok = s.set.Next() {
+		switch e.Kind {
+		case Message:
+			if e.Way.State() == Ready {
+				s.set.Show(e.Way)
+			}
+			s.set.Shown(s.worldTick())
+		case Dial:
+			s.print("dial %s, as link %d", s.nameOf(e.Place.Addr), e.Link)
+			if s.barred[s.nameOf(e.Place.Addr)] {
+				s.set.Dialled(e.Link, 0, errors.New("no route"))
+			} else {
+				s.set.Dialled(e.Link, 1200, nil)
+			}
+		case Hangup:
+			s.print("hang up link %d", e.Link)
+		case Level:
+			if e.Same {
+				s.set.Ready(e.Way, true)
+			} else {
+				s.print("a world begins by %s", s.title(e.Way))
+				s.set.Begin(e.Way, true)
+			}
+		case Moved:
+			s.print("moved to %s", s.title(e.Way))
+		case Bulk:
+			s.print("bulk with tag %d", e.Tag)
+			s.set.End(wire.ReasonVersion, errors.New("another version"))
+		case Ended:
+			s.print("ended: %v", e.Err)
+		default:
+			s.print("%v", e.Kind)
+		}
+		s.changes()
+	}
+	s.changes()
+}
+
+func (s *stage) title(w *Way) string {
+	return fmt.Sprintf("way %d to %s", w.Number(), s.nameOf(w.addr()))
+}
+
+// changes prints the states that are new.
+func (s *stage) changes() {
+	list := s.set.Live(nil)
+	for w := range s.states {
+		if !slices.Contains(list, w) {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Way) int { return a.Number() - b.Number() })
+	for _, w := range list {
+		if w.State() != s.states[w] {
+			s.print("%s is %v", s.title(w), w.State())
+			s.states[w] = w.State()
+		}
+	}
+	if s.phase != s.set.Phase() {
+		s.phase = s.set.Phase()
+		s.print("the player is %v", s.phase)
+	}
+}

@@ -1,0 +1,187 @@
+package ways
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/topology/wire"
+)
+
+// A State is how far a way has come; the package's doc has the table.
+type State uint8
+
+// The states of a way.
+const (
+	Dialling State = iota + 1
+	Connecting
+	Spare
+	Greeting
+	Seated
+	Ready
+	Playing
+	Lost
+	Lingering
+	Leaving
+	Gone
+)
+
+var stateNames = [...]string{"", "dialling", "connecting", "spare", "greeting", "seated", "ready",
+	"playing", "lost", "lingering", "leaving", "gone"}
+
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "unknown"
+}
+
+// asked says whether the server was asked for a seat, and the player is not shown the world yet.
+func (s State) asked() bool { return s == Greeting || s == Seated || s == Ready }
+
+// Link is the number of a link, by which the owner of a Set knows which one is meant.
+type Link int
+
+// First is the link that the client was given. It outlives every way.
+const First Link = 0
+
+// A Way is one connection to a server, or an attempt at one.
+type Way struct {
+	number int
+	state  State
+	conn   *conn.Client // nil while Dialling
+	link   Link
+	most   int        // bytes of a datagram on that link
+	place  wire.Place // where it leads to; the first way of all leads to where the token says
+	since  time.Duration
+	wished bool // the server that is played at wants the player to go there
+
+	heard    time.Duration // when something came last
+	received uint64        // packets that came by then
+	waiting  bool          // an answer is due, since asked
+	asked    time.Duration
+	packets  int // of commands that were sent
+
+	seat   Seat
+	level  wire.Message // that its server named last
+	epoch  uint32
+	places []wire.Place // that its server told of
+}
+
+// Number tells ways apart: they are counted from 1.
+func (w *Way) Number() int { return w.number }
+
+// State is how far the way has come.
+func (w *Way) State() State { return w.state }
+
+// Link is the number of the way's link.
+func (w *Way) Link() Link { return w.link }
+
+// Place is the server that the way leads to, as far as the client was told of it.
+func (w *Way) Place() wire.Place { return w.place }
+
+// Level is the level that the server named last.
+func (w *Way) Level() *wire.Message { return &w.level }
+
+// Epoch is the number of the world that is shown by this way, with which commands are marked.
+func (w *Way) Epoch() uint32 { return w.epoch }
+
+// Conn is the connection, or nil until there is one.
+func (w *Way) Conn() *conn.Conn {
+	if w.conn == nil {
+		return nil
+	}
+	return w.conn.Conn()
+}
+
+// Client is the protocol machine of the way, to be looked at.
+func (w *Way) Client() *conn.Client { return w.conn }
+
+// Alive says whether there is a connection.
+func (w *Way) Alive() bool {
+	c := w.Conn()
+	return c != nil && c.Open()
+}
+
+// addr is where the server is, as far as is known.
+func (w *Way) addr() netip.AddrPort {
+	if c := w.Conn(); c != nil {
+		return c.Addr()
+	}
+	return w.place.Addr
+}
+
+// listen notes whether anything came that the server has sealed.
+func (w *Way) listen(now time.Duration) {
+	c := w.Conn()
+	if c == nil {
+		return
+	}
+	if n := c.Ledger().ReceivedPackets; n != w.received {
+		w.received, w.heard, w.waiting = n, now, false
+	}
+}
+
+// open begins a connection with a token or a ticket. Without a place it goes to where the token
+// leads.
+func (s *Set) open(l Link, datagram int, t token.Token, p wire.Place) (*Way, error) {
+	w := s.newWay(l, p)
+	return w, s.connect(w, datagram, t)
+}
+
+func (s *Set) newWay(l Link, p wire.Place) *Way {
+	s.opened++
+	return &Way{number: s.opened, state: Connecting, link: l, place: p, since: s.now, heard: s.now}
+}
+
+// connect makes the protocol machine of a way.
+func (s *Set) connect(w *Way, datagram int, t token.Token) error {
+	o := conn.ClientOptions{Options: s.o.Conn, Token: t, ConnectTimeout: s.o.ConnectTimeout}
+	switch {
+	case w.place.Addr.IsValid():
+		o.Servers = []netip.AddrPort{w.place.Addr}
+	case len(s.o.Servers) > 0:
+		o.Servers = s.o.Servers
+	default:
+		o.Servers = s.o.Token.Servers // a ticket names none
+	}
+	o.Protocol, o.Version, o.Channels = s.o.Protocol, wire.Version, wire.Channels()
+	if o.Datagram == 0 {
+		o.Datagram = 1200
+	}
+	w.most = datagram
+	o.Datagram = max(min(o.Datagram, datagram), 512)
+	o.Seed[0] ^= byte(w.number - 1) // each machine needs its own
+	o.Seed[1] ^= byte((w.number - 1) >> 8)
+	c, err := conn.NewClient(o)
+	if err != nil {
+		return err
+	}
+	w.conn, w.state = c, Connecting
+	return nil
+}
+
+// An EndError says why a server ended the connection, or did not let the client in.
+type EndError struct {
+	Reason conn.Reason
+	Note   string // what the server had to say
+}
+
+func (e *EndError) Error() string {
+	t := "client: " + wire.ReasonText(e.Reason)
+	if e.Note != "" {
+		t += ": " + e.Note
+	}
+	return t
+}
+
+// A LinkError says that the link by which the server was reached has ended.
+type LinkError struct{ Err error }
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("client: the link to the server has ended: %v", e.Err)
+}
+
+func (e *LinkError) Unwrap() error { return e.Err }
