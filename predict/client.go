@@ -52,7 +52,9 @@ type Client struct {
 	classes []*class
 	clock   *Clock
 	playout *Playout
+	lead    leadClock // the clock of style None
 	trip    time.Duration
+	jitter  time.Duration
 
 	// What the server told.
 	truth   *world.World // every entity in view, as it was told last
@@ -121,7 +123,7 @@ func New(g *world.Game, o Options) (*Client, error) {
 		o.Clock.Most = o.Keep - 2
 	}
 	o.Settings.Partial, o.Settings.States = true, nil
-	c := &Client{game: g, o: o, style: o.Style, clock: NewClock(o.Clock), playout: NewPlayout(o.Playout)}
+	c := &Client{game: g, o: o, style: o.Style, lead: leadClock{tick: g.TickLength()}}
 	seen := 0
 	for _, info := range g.Classes() {
 		x, ok := o.Classes[info.Name()]
@@ -139,47 +141,69 @@ func New(g *world.Game, o Options) (*Client, error) {
 	if seen != len(o.Classes) {
 		return nil, errors.New("predict: Options.Classes names a class that the game does not have; look at Game.Classes")
 	}
-	for _, w := range []**world.World{&c.truth, &c.before, &c.shown, &c.plain, &c.lone} {
-		var err error
-		if *w, err = g.New(o.Settings); err != nil {
-			return nil, err
-		}
+	if o.Start != nil && o.Start.Game() != g {
+		return nil, errors.New("predict: Options.Start is a world of another game")
 	}
-	c.locals = g.NewLocals()
-	if err := c.shown.SetLocals(c.locals); err != nil {
-		return nil, err
-	}
-	if err := c.states(o.Start); err != nil {
+	if err := c.worlds(&c.truth); err != nil {
 		return nil, err
 	}
 	if g.Commands() != nil {
 		n := len(g.Commands().Slots)
 		c.a, c.b = make([]int32, n), make([]int32, n)
 	}
-	c.past.init(c.plain, int(o.Keep)+2, len(c.a))
 	c.notices.init(g)
+	if c.style == None {
+		c.past.init(c.truth, 0, 1, len(c.a))
+		return c, nil
+	}
+	return c, c.prepare()
+}
+
+// prepare makes what prediction needs, and style None does not.
+func (c *Client) prepare() error {
+	if c.clock != nil {
+		return nil
+	}
+	if err := c.worlds(&c.before, &c.shown, &c.plain, &c.lone); err != nil {
+		return err
+	}
+	c.locals = c.game.NewLocals()
+	if err := c.shown.SetLocals(c.locals); err != nil {
+		return err
+	}
+	c.clock, c.playout = NewClock(c.o.Clock), NewPlayout(c.o.Playout)
+	n := int(c.o.Keep) + 2
+	c.past.init(c.plain, n, n, len(c.a))
 	c.tracks.of = map[world.ID]*track{}
 	c.blends.of = map[world.ID]*blend{}
-	return c, nil
+	return nil
+}
+
+// worlds makes partial worlds with the states of the one from which the server started.
+func (c *Client) worlds(list ...**world.World) error {
+	for _, w := range list {
+		var err error
+		if *w, err = c.game.New(c.o.Settings); err != nil {
+			return err
+		}
+		if c.o.Start != nil {
+			if err := c.states(*w, c.o.Start); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // states takes over the states of the world from which the server started.
-func (c *Client) states(start *world.World) error {
-	if start == nil {
-		return nil
-	}
-	if start.Game() != c.game {
-		return errors.New("predict: Options.Start is a world of another game")
-	}
+func (c *Client) states(w, start *world.World) error {
 	for i, x := range c.classes {
 		if !x.info.State() {
 			continue
 		}
 		for id := range start.Of(i) {
-			for _, w := range []*world.World{c.truth, c.shown, c.plain, c.lone} {
-				if err := w.Put(id, start.Entry(id), start.Image(id)); err != nil {
-					return err
-				}
+			if err := w.Put(id, start.Entry(id), start.Image(id)); err != nil {
+				return err
 			}
 		}
 	}
@@ -187,21 +211,68 @@ func (c *Client) states(start *world.World) error {
 }
 
 // Pause stops the client's time until the next snapshot comes, such as while the server's stands still. For another world make another Client.
-func (c *Client) Pause() { c.clock.Stop() }
+func (c *Client) Pause() {
+	if c.style == None {
+		c.lead.reset()
+		return
+	}
+	c.clock.Stop()
+}
+
+// Moved tells that the client goes on at another server, to which the way may be longer: the world's time goes on, what was measured does not count any more.
+func (c *Client) Moved() {
+	if c.style == None {
+		c.lead.moved = true
+		return
+	}
+	c.clock.Moved()
+}
 
 // SetQuality tells what the connection measures: the round trip, and the share of datagrams lost on the way to the server.
 func (c *Client) SetQuality(roundTrip time.Duration, loss float64) {
 	if roundTrip > 0 {
 		c.trip = roundTrip
 	}
-	c.clock.SetQuality(roundTrip, loss)
+	if c.style != None {
+		c.clock.SetQuality(roundTrip, loss)
+	}
 }
 
-// Clock is the one that says how far the client is ahead, to be looked at.
+// SetJitter tells by how much the round trip varies: what style None reckons with, as it has no measurements of its own.
+func (c *Client) SetJitter(d time.Duration) { c.jitter = d }
+
+// Clock is the one that says how far the client is ahead, to be looked at. Style None has none.
 func (c *Client) Clock() *Clock { return c.clock }
 
-// Playout is the one that says how far in the past interpolated things are shown, to be looked at.
+// Playout is the one that says how far in the past interpolated things are shown, to be looked at. Style None has none.
 func (c *Client) Playout() *Playout { return c.playout }
+
+// Ahead is by how many ticks what the player owns is shown past the newest snapshot, and Behind by how many what is interpolated is shown before it.
+func (c *Client) Ahead() float64 {
+	if c.style == None || !c.any {
+		return 0
+	}
+	return c.clock.Ahead()
+}
+
+// Behind is by how many ticks what is interpolated is shown before the newest snapshot.
+func (c *Client) Behind() float64 {
+	if c.style == None || !c.any {
+		return 0
+	}
+	return c.playout.Behind()
+}
+
+// Fraction is how much of the time until the next tick has passed, from 0 to 1: for what draws more often than the game steps.
+func (c *Client) Fraction() float64 {
+	if c.style == None {
+		return 0
+	}
+	return c.clock.Fraction()
+}
+
+// Truth is what the server last said of everything in view. It is to be left as it is.
+func (c *Client) Truth() *world.World { return c.truth }
 
 // Style is how the client shows what it does not know yet.
 func (c *Client) Style() Style { return c.style }
@@ -211,7 +282,44 @@ func (c *Client) SetStyle(s Style) {
 	if s == c.style || int(s) >= len(styleNames) {
 		return
 	}
+	was := c.style
 	c.style = s
+	if s == None {
+		c.lead.reset()
+		c.stale = false
+		return
+	}
+	if err := c.prepare(); err != nil {
+		c.style = was
+		c.fail(err)
+		return
+	}
+	if was == None {
+		c.clock.Stop() // until the next snapshot
+		c.clock.SetQuality(c.trip, 0)
+		if c.any { // what is known is the present
+			c.past.now, c.past.valid = c.known, c.known
+			w := c.past.at(c.known)
+			c.fail(w.CopyFrom(c.truth))
+			w.SetTick(c.known)
+		}
+	}
+	c.restyle()
+}
+
+// SetPlayer tells that someone else plays here from now on, or nobody: a player who begins to watch, or the reverse.
+func (c *Client) SetPlayer(p world.Player) {
+	if p == c.o.Player {
+		return
+	}
+	c.o.Player = p
+	if c.style != None {
+		c.restyle()
+	}
+}
+
+// restyle begins anew with what is predicted and what is interpolated.
+func (c *Client) restyle() {
 	c.tracks.clear()
 	c.blends.clear()
 	if !c.any {
@@ -255,6 +363,15 @@ func (c *Client) Due(now time.Duration) int {
 	if !c.any {
 		return 0
 	}
+	const most = 4 // ticks for which it makes sense to ask for commands at once
+	if c.style == None {
+		target := c.lead.target(now)
+		if target <= c.past.now {
+			return 0
+		}
+		c.past.now = max(c.past.now, target-min(target, most))
+		return int(target - c.past.now)
+	}
 	target := c.clock.Advance(now)
 	if last := c.known + c.o.Keep - 2; target > last {
 		if c.past.now < last {
@@ -265,7 +382,6 @@ func (c *Client) Due(now time.Duration) int {
 	if target <= c.past.now {
 		return 0
 	}
-	const most = 4 // ticks for which it makes sense to ask for commands at once
 	for target-c.past.now > most {
 		c.Next()
 		c.Step()
@@ -280,6 +396,10 @@ func (c *Client) Next() *world.Inputs { return c.past.in(c.past.now + 1) }
 // is predicted again, and is found in the world that Show gives.
 func (c *Client) Step() {
 	if !c.any {
+		return
+	}
+	if c.style == None {
+		c.past.now++
 		return
 	}
 	c.settle(c.past.now)
@@ -315,7 +435,7 @@ func (c *Client) Err() error {
 
 // Settle predicts again what the last news made wrong, now rather than when Step or Show next need it: for programs with time to spare before a frame.
 func (c *Client) Settle() {
-	if c.any {
+	if c.any && c.style != None {
 		c.settle(c.past.now)
 	}
 }

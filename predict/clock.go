@@ -18,6 +18,7 @@ type Clock struct {
 	rate float64 // ticks a second
 
 	running bool
+	moved   bool       // the way to the server is another since the last snapshot
 	now     float64    // seconds, at the last call
 	lead    float64    // what to add to the local time, in ticks, to have the client's
 	target  float64    // where the lead should be
@@ -102,7 +103,7 @@ func NewClock(o ClockOptions) *Clock {
 // Start sets the clock by the first snapshot, or anew: the server was at a tick when it sent it, and the round trip is as given.
 func (c *Clock) Start(now time.Duration, server world.Tick, roundTrip time.Duration) {
 	c.now, c.trip = now.Seconds(), max(0, roundTrip.Seconds())
-	c.running, c.newest = true, server
+	c.running, c.newest, c.moved = true, server, false
 	c.drift = 0
 	c.tick, c.reports.at, c.reports.value = 0, c.reports.at[:0], c.reports.value[:0]
 	c.set(float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate))
@@ -170,14 +171,29 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 	c.aim()
 }
 
+// Moved tells that commands go to another server from now on, to which the way may be longer. What was measured does not count any more; with the next snapshot time is set
+// ahead if it has to be, and where it need not be so far ahead there is time.
+func (c *Clock) Moved() { c.moved = true }
+
 // Saw tells that the snapshot of a tick has come. A clock that is not past it by a round trip was interrupted, and is set anew if it is not past it at all.
 func (c *Clock) Saw(now time.Duration, server world.Tick) {
 	c.pass(now)
+	if c.running && c.moved {
+		c.arrive(server)
+	}
 	if c.running && c.time() < float64(server) {
 		c.jumps++
 		c.reports.drop(len(c.reports.at))
 		c.set(float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate))
 	}
+}
+
+// arrive begins with another server, by its first snapshot.
+func (c *Clock) arrive(server world.Tick) {
+	c.moved = false
+	c.reports.drop(len(c.reports.at))
+	lead := float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate)
+	c.set(max(lead, c.lead))
 }
 
 // aim finds where the lead should be.

@@ -13,7 +13,7 @@ import (
 func (c *Client) Event(e *replica.Event) {
 	if e.Delivery == world.Saved {
 		// What is kept for latecomers is part of the world, and of every copy of it.
-		for t := max(min(e.Tick, c.past.now), c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now; t++ {
+		for t := max(min(e.Tick, c.past.now), c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now && c.style != None; t++ {
 			if c.any && c.past.has(t) {
 				c.fail(e.Deliver(c.past.at(t)))
 			}
@@ -46,6 +46,10 @@ func (c *Client) mine(id world.ID) bool {
 // they are next needed. The news may come from a stranger; what is no image of the game is left out.
 func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 	c.stats.Snapshots++
+	if c.style == None {
+		c.takePlain(now, s)
+		return
+	}
 	if !c.any {
 		c.begin(s.Tick)
 	}

@@ -17,12 +17,16 @@ type past struct {
 	list   [][]int32
 }
 
-func (p *past) init(w *world.World, n, size int) {
-	p.worlds, p.inputs, p.for_ = make([]*world.World, n), make([]*world.Inputs, n), make([]world.Tick, n)
-	p.sent, p.images, p.size = make([]world.Tick, n), make([]int32, n*size), size
+// init makes room for as many worlds, which are like the one given, and for as many inputs and commands of a size.
+func (p *past) init(w *world.World, worlds, inputs, size int) {
+	p.worlds, p.inputs, p.for_ = make([]*world.World, worlds), make([]*world.Inputs, inputs), make([]world.Tick, inputs)
+	p.sent, p.images, p.size = make([]world.Tick, inputs), make([]int32, inputs*size), size
 	p.scratch = w.Game().NewInputs()
 	for i := range p.worlds {
-		p.worlds[i], p.inputs[i] = w.Clone(), w.Game().NewInputs()
+		p.worlds[i] = w.Clone()
+	}
+	for i := range p.inputs {
+		p.inputs[i] = w.Game().NewInputs()
 	}
 }
 

@@ -45,7 +45,9 @@ func (c *Client) predict(t world.Tick) {
 }
 
 // mixed says whether some of what is in the predicted worlds is not predicted.
-func (c *Client) mixed() bool { return c.style != Doom3 || c.modes }
+func (c *Client) mixed() bool {
+	return c.style != None && (c.style != Doom3 || c.modes)
+}
 
 // predicts says whether what someone owns is stepped here.
 func (c *Client) predicts(x *class, owner world.Player) bool {

@@ -9,6 +9,9 @@ import (
 // Show gives the world to draw: what is predicted as it is at the client's tick, with errors on their way out, and what is interpolated as it was a moment
 // ago. Its events are those to be shown now, each once. It is good until the next call, and is to be left as it is.
 func (c *Client) Show(now time.Duration) *world.World {
+	if c.style == None {
+		return c.showPlain()
+	}
 	if !c.any {
 		return c.shown
 	}
@@ -63,8 +66,11 @@ func (c *Client) interpolate(now time.Duration) {
 // Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a server's Rewind wants to know of a shooter. Where
 // everything is predicted it is the client's tick.
 func (c *Client) Seen() float64 {
-	if c.style == Doom3 {
+	switch c.style {
+	case Doom3:
 		return float64(c.past.now)
+	case None:
+		return float64(c.known)
 	}
 	return c.seen
 }

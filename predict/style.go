@@ -19,9 +19,11 @@ const (
 	Quake3
 	// HalfLife shows what Quake3 does, and the server goes back in time to judge shots by what the shooter saw. See Rewind.
 	HalfLife
+	// None predicts nothing, and shows the newest state that has come. It keeps no world but that one, so that a program can have a thousand such clients.
+	None
 )
 
-var styleNames = [...]string{"doom3", "quake3", "halflife"}
+var styleNames = [...]string{"doom3", "quake3", "halflife", "none"}
 
 func (s Style) String() string {
 	if int(s) < len(styleNames) {
@@ -37,7 +39,7 @@ func ParseStyle(name string) (Style, error) {
 			return Style(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown style %q, use doom3, quake3 or halflife", name)
+	return 0, fmt.Errorf("unknown style %q, use doom3, quake3, halflife or none", name)
 }
 
 // A Mode is how the entities of one class are shown, where that is not left to the style.

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/ways"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+const (
+	// historyTicks is how many commands are remembered, and maxRedundancy how many of them can go into
+	// a packet.
+	historyTicks  = 64
+	maxRedundancy = 16
+	// mostAtOnce is how many commands are made in one Advance; where the clock jumped further the rest
+	// is left out.
+	mostAtOnce = 4
+)
+
+// commands are what the player did of late, and how it is sent. Without a command type in the game, in
+// is nil and nothing is ever sent.
+type commands struct {
+	slots   []bits.Slot
+	in      *world.Inputs
+	writer  *replica.CommandWriter
+	sent    world.Tick // the newest tick for which there is a command; 0 before the first of a world
+	resting int        // commands in a row that do nothing
+	history []int32    // images of the last commands, by tick
+	images  [][]int32
+
+	repeats predict.Redundancy
+	pace    predict.Cadence
+}
+
+func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
+	g := p.Game()
+	m.repeats = r
+	m.pace.Rate = g.Rate()
+	s := g.Commands()
+	if s == nil {
+		return
+	}
+	m.slots, m.in, m.writer = s.Slots, g.NewInputs(), replica.NewCommandWriter(p)
+	m.history = make([]int32, len(s.Slots)*historyTicks)
+	m.images = make([][]int32, 0, maxRedundancy)
+	m.rest(0)
+}
+
+// begin starts with a new world.
+func (m *commands) begin() { m.sent = 0 }
+
+// observe learns how the network does, with each snapshot.
+func (m *commands) observe(now time.Duration, q conn.Quality) {
+	m.repeats.SetLoss(q.LossOut)
+	m.pace.Observe(now, q)
+}
+
+// at is where the image of a tick's command is.
+func (m *commands) at(t world.Tick) []int32 {
+	n := len(m.slots)
+	i := int(t%historyTicks) * n
+	return m.history[i : i+n]
+}
+
+// remember takes the command that was given for the next tick, or one that does nothing.
+func (m *commands) remember(t world.Tick, me world.Player) []int32 {
+	image := m.at(t)
+	if !m.in.Image(me, image) {
+		m.rest(t)
+	}
+	m.sent = t
+	if m.resting++; !m.atRest(image) {
+		m.resting = 0
+	}
+	return image
+}
+
+// skip leaves out the ticks up to one: the server repeats the last command, without its edges, or
+// takes the player to rest if there is none. It says how many were left out.
+func (m *commands) skip(me world.Player, to world.Tick) uint64 {
+	from := m.sent
+	first := max(from+1, to-min(to, historyTicks-2))
+	left := m.at(first)
+	m.in.Reset()
+	if from == 0 {
+		m.rest(first)
+	} else if m.in.GiveImage(me, m.at(from)) != nil || !m.in.Repeat(me) || !m.in.Image(me, left) {
+		copy(left, m.at(from))
+	}
+	for t := first + 1; t <= to; t++ {
+		copy(m.at(t), left)
+	}
+	m.sent = to
+	if from == 0 {
+		return 0
+	}
+	return uint64(to - from)
+}
+
+// rest makes a command one that does nothing.
+func (m *commands) rest(t world.Tick) {
+	image := m.at(t)
+	for i := range m.slots {
+		image[i] = m.slots[i].Absent
+	}
+}
+
+func (m *commands) atRest(image []int32) bool {
+	for i, v := range image {
+		if v != m.slots[i].Absent {
+			return false
+		}
+	}
+	return true
+}
+
+// post puts the last commands into packets. Someone who has done nothing for a while says so now and
+// then, and is believed; so a player who only looks on costs next to nothing.
+func (c *Client) post() {
+	m := &c.commands
+	last, most := m.repeats.Least, m.repeats.Least
+	if c.predicts() {
+		last, most = m.repeats.Commands(), maxRedundancy
+	}
+	last, most = min(last, maxRedundancy), min(most, maxRedundancy)
+	rate := c.game.Rate()
+	idle := m.resting - max(rate/2, 2*most)
+	c.live = c.ways.Audience(c.live[:0])
+	for _, w := range c.live {
+		switch {
+		case idle <= 0 || w != c.ways.Main():
+			c.postTo(w, last)
+		case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
+			c.postTo(w, 0)
+		}
+	}
+}
+
+// postTo sends the last few commands, oldest first, and what goes with them. None means that the
+// player rests.
+func (c *Client) postTo(w *ways.Way, last int) {
+	m := &c.commands
+	if !w.Alive() {
+		return
+	}
+	if c.ways.First(w) && last > 0 {
+		last = maxRedundancy
+	}
+	m.images = m.images[:0]
+	for n := world.Tick(last); n > 0; n-- {
+		if m.sent >= n {
+			m.images = append(m.images, m.at(m.sent-n+1))
+		}
+	}
+	h := replica.CommandHeader{Tick: m.sent}
+	if c.predict.Style() == predict.HalfLife { // the server judges by what is shown of others
+		seen := max(0, c.predict.Seen())
+		h.Seen, h.SeenTick = true, world.Tick(seen)
+		h.SeenPart = uint8(16 * (seen - float64(h.SeenTick)))
+	}
+	head := append(c.scratch[:0], byte(max(w.Epoch(), 1)))
+	b, err := m.writer.Append(head, h, m.images, w.Conn().MaxPayload()-1)
+	if err != nil {
+		c.stats.Bad++
+		return
+	}
+	c.scratch = b
+	c.ways.Send(w, wire.CommandChannel, b)
+}
+
+// Sent is the newest tick for which the client has made a command.
+func (c *Client) Sent() world.Tick { return c.commands.sent }
+
+// Made is the image of the client's command at one of the last 64 ticks, or nil. It is to be left as
+// it is.
+func (c *Client) Made(t world.Tick) []int32 {
+	m := &c.commands
+	if m.in == nil || t == 0 || t > m.sent || m.sent-t >= historyTicks {
+		return nil
+	}
+	return m.at(t)
+}
