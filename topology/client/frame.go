@@ -78,18 +78,27 @@ func (c *Client) Advance(target world.Tick, command Command) {
 		if c.o.Tap != nil {
 			c.o.Tap.Command(t, image)
 		}
-		for p.Tick()+1 < t { // ticks for which nobody is asked any more
-			p.Next()
-			p.Step()
-		}
-		if p.Tick() < t {
-			if p.Next().GiveImage(me, image) != nil {
-				c.stats.Bad++
-			}
-			p.Step()
+		if p.Started() {
+			c.step(t, image)
 		}
 	}
 	c.post()
+}
+
+// step predicts up to a tick, for which the player has made a command.
+func (c *Client) step(t world.Tick, image []int32) {
+	p := c.predict
+	for p.Tick()+1 < t { // ticks for which nobody is asked any more
+		p.Next()
+		p.Step()
+	}
+	if p.Tick() >= t {
+		return
+	}
+	if p.Next().GiveImage(c.Player(), image) != nil {
+		c.stats.Bad++
+	}
+	p.Step()
 }
 
 // Send sends what is due: commands, once Advance has made them, and whatever else is to be said.

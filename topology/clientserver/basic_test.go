@@ -6,6 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/client"
 )
 
 // TestTwoPlayersOverEachPreset: two play and a third joins later; whatever each holds of an entity is what the server had at that tick, and saved events come once
@@ -19,17 +20,17 @@ func TestTwoPlayersOverEachPreset(t *testing.T) {
 					return err
 				}
 				defer s.close()
-				a := s.join("a", 1, c, ClientOptions{})
-				b := s.join("b", 2, c, ClientOptions{})
+				a := s.join("a", 1, c, client.Options{})
+				b := s.join("b", 2, c, client.Options{})
 				a.fires, b.fires = true, true
 				if !s.playing(20 * time.Second) {
 					s.fail("not all are playing: %v %v %v", a.Phase(), b.Phase(), s.news)
 					return s.err
 				}
 				n.Run(10 * time.Second)
-				late := s.join("late", 3, c, ClientOptions{})
+				late := s.join("late", 3, c, client.Options{})
 				n.Run(10 * time.Second)
-				if late.Phase() != Playing {
+				if late.Phase() != client.Playing {
 					s.fail("the late one is %v", late.Phase())
 				}
 				for _, b := range s.clients {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -69,7 +71,7 @@ func newWireless(peers map[netip.AddrPort]*wireless) *wireless {
 // A rig is a server and clients in one goroutine, over memory, in a time of its own.
 type rig struct {
 	server  *Server
-	clients []*Client
+	clients []*client.Client
 	now     time.Duration
 }
 
@@ -80,13 +82,11 @@ func newRig(t testing.TB, clients, workers int) *rig {
 	var err error
 	r.server, err = NewServer(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l}, Players: clients, Workers: workers})
 	must(t, err)
+	title := yardTitle(40, 200, 60)
 	for i := range clients {
 		tok, err := r.server.Token(uint64(i+1), nil, time.Hour)
 		must(t, err)
-		c, err := NewClientOf(r.server.Protocol(), ClientOptions{Settings: yardSettings(40, 200), Link: newWireless(air), Token: tok, Servers: []netip.AddrPort{l.LocalAddr()},
-			Input: func(t world.Tick, p world.Player, in *world.Inputs) {
-				_ = world.Give(in, p, walk{X: int8(t/30%3) - 1, Y: int8(t/20%3) - 1})
-			}})
+		c, err := client.New(client.Options{Title: title, Style: predict.None, Link: newWireless(air), Token: tok, Servers: []netip.AddrPort{l.LocalAddr()}})
 		must(t, err)
 		r.clients = append(r.clients, c)
 	}
@@ -95,7 +95,7 @@ func newRig(t testing.TB, clients, workers int) *rig {
 		must(t, r.server.Tick(r.now))
 	}
 	for _, c := range r.clients {
-		if c.Phase() != Playing || c.Stats().Snapshots < 100 {
+		if c.Phase() != client.Playing || c.Stats().Snapshots < 100 {
 			t.Fatalf("a client is %v, with %d snapshots", c.Phase(), c.Stats().Snapshots)
 		}
 	}
@@ -106,8 +106,12 @@ func newRig(t testing.TB, clients, workers int) *rig {
 func (r *rig) play(t testing.TB) {
 	r.now += yard.TickLength()
 	for _, c := range r.clients {
-		must(t, c.Tick(r.now))
+		must(t, c.Frame(r.now, wander).Err)
 	}
+}
+
+func wander(t world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
+	_ = world.Give(in, p, walk{X: int8(t/30%3) - 1, Y: int8(t/20%3) - 1})
 }
 
 func mallocs() uint64 {

@@ -4,25 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
-	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A repeatClock is a Repeater that says what the test wants. It makes one command at each tick, as far ahead as suits a good network.
-type repeatClock struct{ say int }
-
-func (c *repeatClock) Heard(time.Duration, *replica.Snapshot, conn.Quality) {}
-func (c *repeatClock) Reset()                                               {}
-func (c *repeatClock) Repeats() int                                         { return c.say }
-func (c *repeatClock) Target(now time.Duration) world.Tick {
-	return world.Tick((now+yard.TickLength()/2)/yard.TickLength()) + 6
-}
-
-// TestRepeater: a clock decides from packet to packet how many commands each carries, and the server finds as many that it has already.
-func TestRepeater(t *testing.T) {
+// TestRedundancy: each packet carries as many commands as the options say, and the server finds as many that it has already.
+func TestRedundancy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
 	}
@@ -32,29 +22,61 @@ func TestRepeater(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		clock := &repeatClock{}
-		a := s.join("a", 1, netsim.Perfect, ClientOptions{Clock: clock, Redundancy: 3})
-		a.makeMove = func(world.Tick) walk { return walk{X: 1} }
-		n.Run(2 * time.Second)
-		for _, x := range []struct{ say, want int }{{1, 1}, {8, 8}, {2, 2}, {0, 3}, {-5, 3}, {100, maxRedundancy}} {
-			clock.say = x.say
-			n.Run(time.Second) // what was sent before has come
-			before := s.server.Seat(1).Commands()
+		for i, x := range []struct{ say, want int }{{1, 1}, {8, 8}, {2, 2}, {0, 4}, {-5, 4}, {100, 16}} {
+			id := uint64(i + 1)
+			a := s.join(string(rune('a'+i)), id, netsim.Perfect, client.Options{Redundancy: predict.Redundancy{Least: x.say}})
+			a.makeMove = func(world.Tick) walk { return walk{X: 1} }
+			a.target = a.shifted(0)
+			n.Run(3 * time.Second) // what was sent before has come
+			before := s.server.Seat(id).Commands()
 			n.Run(5 * time.Second)
-			after := s.server.Seat(1).Commands()
+			after := s.server.Seat(id).Commands()
 			again, taken := after.Again-before.Again, after.Taken-before.Taken
 			if want := uint64(x.want-1) * taken; taken < 200 || again != want {
-				s.fail("a clock that says %d: of the commands %d are new and %d are not, want %d", x.say, taken, again, want)
+				s.fail("who says %d: of the commands %d are new and %d are not, want %d", x.say, taken, again, want)
 			}
-		}
-		// Who rests says so in the end, and is believed, however many commands there are to a packet.
-		a.makeMove = func(world.Tick) walk { return walk{} }
-		n.Run(3 * time.Second)
-		before := s.server.Seat(1).Commands()
-		n.Run(3 * time.Second)
-		if after := s.server.Seat(1).Commands(); after.Taken != before.Taken || after.Again != before.Again {
-			s.fail("who rests sends commands: %+v, and before %+v", after, before)
+			// Who rests says so in the end, and is believed, however many commands there are to a packet.
+			a.makeMove = func(world.Tick) walk { return walk{} }
+			n.Run(3 * time.Second)
+			before = s.server.Seat(id).Commands()
+			n.Run(3 * time.Second)
+			if after := s.server.Seat(id).Commands(); after.Taken != before.Taken || after.Again != before.Again {
+				s.fail("who rests sends commands: %+v, and before %+v", after, before)
+			}
 		}
 		return s.settle(time.Second)
 	})
+}
+
+// TestRedundancyAdapts: where more is lost, each command of who predicts is sent more often; where nothing is predicted, as often as ever.
+func TestRedundancyAdapts(t *testing.T) {
+	lossy := conditions(t, "latency=20ms loss=40%")
+	for _, style := range []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife, predict.None} {
+		t.Run(style.String(), func(t *testing.T) {
+			simtest.Run(t, 1, func(n *netsim.Net) error {
+				g, err := newLeague(n, 1, Options{})
+				if err != nil {
+					return err
+				}
+				defer g.close()
+				b := g.joinAs("b", 1, lossy, g.members[0], client.Options{Style: style})
+				b.moves = func(world.Tick) walk { return walk{X: 1} }
+				if !g.playing(20 * time.Second) {
+					g.fail("not playing")
+					return g.err
+				}
+				n.Run(10 * time.Second)
+				before := g.members[0].server.Seat(1).Commands()
+				n.Run(5 * time.Second)
+				after := g.members[0].server.Seat(1).Commands()
+				// Of each packet that arrives, all that it repeats is told again or was missed.
+				each := float64(after.Again-before.Again+after.Taken-before.Taken) / (5 * 60 * 0.6)
+				t.Logf("%.1f commands to a packet, %+v", each, after)
+				if adapts := each > 5; adapts != (style != predict.None) {
+					g.fail("%.1f commands to a packet", each)
+				}
+				return g.err
+			})
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 	"pgregory.net/rapid"
 )
@@ -188,7 +189,7 @@ func TestLateShotsCount(t *testing.T) {
 			return 0, 0, counts, err
 		}
 		defer s.close()
-		b := s.join("a", 1, jittery, ClientOptions{})
+		b := s.join("a", 1, jittery, client.Options{})
 		b.makeMove = func(t world.Tick) walk {
 			fire := t%10 == 3 && n.Now() < 22*time.Second
 			if fire {
@@ -233,7 +234,7 @@ func TestBeingLateGainsNothing(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		b := s.join("a", 1, netsim.Perfect, ClientOptions{})
+		b := s.join("a", 1, netsim.Perfect, client.Options{})
 		if !s.playing(5 * time.Second) {
 			s.fail("not playing")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -25,7 +26,7 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 				defer g.close()
 				g.strict = true
 				for i := range 4 {
-					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], ClientOptions{})
+					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], client.Options{})
 					b.moves = func(t world.Tick) walk { return walk{X: 1, Fire: uint64(t)%40 == b.id} }
 				}
 				if !g.playing(20 * time.Second) {
@@ -72,28 +73,28 @@ func TestEngineAnswersClaims(t *testing.T) {
 			g.fail("the world of an engine was paused")
 		}
 		m.deny = true
-		denied := g.join("denied", 1, netsim.Cable, m, ClientOptions{})
+		denied := g.join("denied", 1, netsim.Cable, m, client.Options{})
 		n.Run(2 * time.Second)
 		m.deny, m.mute = false, true
-		unheard := g.join("unheard", 2, netsim.Cable, m, ClientOptions{})
+		unheard := g.join("unheard", 2, netsim.Cable, m, client.Options{})
 		n.Run(5 * time.Second)
 		m.mute = false
-		stays := g.join("stays", 3, netsim.Cable, m, ClientOptions{})
-		leaves := g.join("leaves", 4, netsim.Cable, m, ClientOptions{})
-		lost := g.join("lost", 5, netsim.Cable, m, ClientOptions{Return: -1})
-		watches := g.join("watches", 6, netsim.Cable, m, ClientOptions{Spectate: true})
+		stays := g.join("stays", 3, netsim.Cable, m, client.Options{})
+		leaves := g.join("leaves", 4, netsim.Cable, m, client.Options{})
+		lost := g.join("lost", 5, netsim.Cable, m, client.Options{Return: -1})
+		watches := g.join("watches", 6, netsim.Cable, m, client.Options{Spectate: true})
 		n.Run(2 * time.Second)
 		want := func(ok bool, format string, args ...any) {
 			if !ok {
 				g.fail(format, args...)
 			}
 		}
-		var end *EndError
+		var end *client.EndError
 		want(errors.As(denied.ended, &end) && end.Reason == wire.ReasonRules && end.Note == "not today", "who was denied: %v", denied.ended)
 		want(errors.As(unheard.ended, &end) && end.Reason == wire.ReasonNoSeat, "who got no answer: %v", unheard.ended)
 		want(slices.Equal(m.freed, []uint64{2}), "claims given up: %v", m.freed)
-		want(stays.Phase() == Playing && stays.Player() != world.Nobody && stays.Name() == "stays", "stays is %v, player %d, %q", stays.Phase(), stays.Player(), stays.Name())
-		want(watches.Phase() == Playing && watches.Player() == world.Nobody && m.claims == 5, "watches is %v, there were %d claims", watches.Phase(), m.claims)
+		want(stays.Phase() == client.Playing && stays.Player() != world.Nobody && stays.Name() == "stays", "stays is %v, player %d, %q", stays.Phase(), stays.Player(), stays.Name())
+		want(watches.Phase() == client.Playing && watches.Player() == world.Nobody && m.claims == 5, "watches is %v, there were %d claims", watches.Phase(), m.claims)
 		watches.SetSpectating(false)
 		leaves.Leave()
 		n.Cut(lost.end, m.end)
@@ -118,7 +119,7 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 		defer g.close()
 		m := g.members[0]
 		g.decide = time.Second
-		b := g.join("b", 1, netsim.Cable, m, ClientOptions{Conn: shortTimeout})
+		b := g.join("b", 1, netsim.Cable, m, client.Options{Conn: shortTimeout})
 		if !n.RunUntil(5*time.Second, func() bool { return m.claims == 1 }) {
 			g.fail("no claim")
 		}
@@ -132,7 +133,7 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 		}
 		n.Heal(b.end, m.end)
 		n.Run(4 * time.Second)
-		if b.Phase() != Playing || b.Player() != seat.Player || m.claims != 1 {
+		if b.Phase() != client.Playing || b.Player() != seat.Player || m.claims != 1 {
 			g.fail("%v (%v) as player %d, after %d claims", b.Phase(), b.ended, b.Player(), m.claims)
 		}
 		// What the engine says twice changes nothing, and what it gives to another is taken away here.
@@ -153,7 +154,7 @@ func TestEngineOfAGameUnderWay(t *testing.T) {
 			return err
 		}
 		defer g.close()
-		b := g.join("b", 1, netsim.Cable, g.members[0], ClientOptions{})
+		b := g.join("b", 1, netsim.Cable, g.members[0], client.Options{})
 		b.moves = func(t world.Tick) walk { return walk{X: 1, Fire: uint64(t)%40 == 0} }
 		n.Run(6 * time.Second)
 		m, err := g.add()
@@ -165,7 +166,7 @@ func TestEngineOfAGameUnderWay(t *testing.T) {
 			g.fail("the client knows of %v", b.Places())
 		}
 		g.members[0].server.Move(g.members[0].server.Seat(1), m.end.PublicAddr())
-		late := g.join("late", 2, netsim.Cable, m, ClientOptions{})
+		late := g.join("late", 2, netsim.Cable, m, client.Options{})
 		n.Run(4 * time.Second)
 		if b.home() != m || b.Stats().Moves != 1 || b.begun != 1 || late.home() != m {
 			g.fail("%d moves, %d worlds", b.Stats().Moves, b.begun)

@@ -8,12 +8,13 @@ import (
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/mem"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A listen server: one program that serves a game and plays it. The host's own client comes by memory, and others would by the socket. Here both are driven tick by tick,
-// in a time that the example makes; a real program calls Run of each in a goroutine.
+// in a time that the example makes; a real program calls Run of the server in a goroutine, and Frame in its own loop.
 func Example() {
 	hub := mem.NewHub(mem.Options{})
 	inside, _ := hub.Open(netip.AddrPort{})
@@ -34,29 +35,29 @@ func Example() {
 		return
 	}
 	own, _ := hub.Open(netip.AddrPort{})
-	client, err := clientserver.NewClient(clientserver.ClientOptions{
-		Game: pong.Game, Link: own, Token: tok, Servers: []netip.AddrPort{inside.LocalAddr()}, Name: "ada",
-		Input: func(_ world.Tick, p world.Player, in *world.Inputs) { _ = world.Give(in, p, pong.Keys(true, false)) },
+	host, err := client.New(client.Options{
+		Title: pong.Title, Link: own, Token: tok, Servers: []netip.AddrPort{inside.LocalAddr()}, Name: "ada",
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer client.Close()
+	defer host.Close()
+	up := func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
+		_ = world.Give(in, me, pong.Keys(true, false))
+	}
 
-	now := time.Duration(0)
+	now, view := time.Duration(0), client.View{}
 	for range 5 * 60 {
 		now += pong.Game.TickLength()
-		if err := client.Tick(now); err != nil {
-			fmt.Println(err)
-		}
+		view = host.Frame(now, up)
 		if err := server.Tick(now); err != nil {
 			fmt.Println(err)
 		}
 	}
-	fmt.Printf("%s is player %d at level %q\n", client.Name(), client.Player(), client.Level().Name)
-	for id, p := range world.All[pong.Paddle](client.View()) {
-		if client.View().Owner(id) == client.Player() {
+	fmt.Printf("%s is player %d at level %q\n", host.Name(), view.Me, view.Level.Name)
+	for id, p := range world.All[pong.Paddle](view.World) {
+		if view.World.Owner(id) == view.Me {
 			fmt.Println("her paddle is at the top:", p.Y == pong.Height-pong.Reach)
 		}
 	}

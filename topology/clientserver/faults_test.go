@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -37,7 +37,7 @@ func TestLossAndHeal(t *testing.T) {
 		}
 		defer s.close()
 		for i := range 4 {
-			b := s.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, ClientOptions{})
+			b := s.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, client.Options{})
 			b.fires = true
 		}
 		if !s.playing(5 * time.Second) {
@@ -48,7 +48,7 @@ func TestLossAndHeal(t *testing.T) {
 			n.Connect(b.end, s.end, bad)
 		}
 		n.Run(20 * time.Second)
-		late := s.join("late", 9, bad, ClientOptions{})
+		late := s.join("late", 9, bad, client.Options{})
 		n.Run(10 * time.Second)
 		for _, b := range s.clients {
 			if b.ended != nil || b != late && (b.checked < 100 || len(b.saved) < 20) {
@@ -72,8 +72,8 @@ func TestStalls(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.WiFi, ClientOptions{})
-		b := s.join("b", 2, netsim.LTE, ClientOptions{})
+		a := s.join("a", 1, netsim.WiFi, client.Options{})
+		b := s.join("b", 2, netsim.LTE, client.Options{})
 		a.fires = true
 		if !s.playing(5 * time.Second) {
 			s.fail("not all are playing")
@@ -100,25 +100,12 @@ func TestStalls(t *testing.T) {
 	})
 }
 
-// shiftClock is a clock that is wrong.
-type shiftClock struct {
-	leadClock
-	shift int
-	never bool
-}
-
-func (c *shiftClock) Target(now time.Duration) world.Tick {
-	t := int(c.leadClock.Target(now))
-	if c.never || t == 0 {
-		return 0
+// shifted is a clock that is wrong, and does not listen to what the server says of it.
+func (b *bot) shifted(shift int) func(time.Duration) world.Tick {
+	return func(now time.Duration) world.Tick {
+		const ahead = 6 // as suits a good network
+		return world.Tick(max(int(now/yard.TickLength())+ahead+shift, 0))
 	}
-	return world.Tick(max(t+c.shift, 0))
-}
-
-func (c *shiftClock) Heard(now time.Duration, s *replica.Snapshot, q conn.Quality) {
-	x := *s
-	x.Early = comfort // does not listen
-	c.leadClock.Heard(now, &x, q)
 }
 
 func walkerOf(w *world.World, p world.Player) *walker {
@@ -141,14 +128,15 @@ func TestCommandsOutOfTime(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		clock := func(shift int) ClientOptions {
-			return ClientOptions{Clock: &shiftClock{leadClock: leadClock{tick: yard.TickLength()}, shift: shift}}
-		}
-		early := s.join("early", 1, netsim.Cable, clock(40))
-		late := s.join("late", 2, netsim.Cable, clock(-20))
-		far := s.join("far", 3, netsim.Cable, clock(1000))
-		never := s.join("never", 4, netsim.Cable, ClientOptions{Clock: &shiftClock{never: true}})
-		good := s.join("good", 5, netsim.Cable, ClientOptions{})
+		early := s.join("early", 1, netsim.Cable, client.Options{})
+		early.target = early.shifted(40)
+		late := s.join("late", 2, netsim.Cable, client.Options{})
+		late.target = late.shifted(-20)
+		far := s.join("far", 3, netsim.Cable, client.Options{})
+		far.target = far.shifted(1000)
+		never := s.join("never", 4, netsim.Cable, client.Options{})
+		never.target = func(time.Duration) world.Tick { return 0 }
+		good := s.join("good", 5, netsim.Cable, client.Options{})
 		for _, b := range s.clients {
 			b.makeMove = func(world.Tick) walk { return walk{X: 1} }
 		}
@@ -185,8 +173,8 @@ func TestCommandsOutOfTime(t *testing.T) {
 		}
 		n.Run(8 * time.Second)
 		// Who goes on asking for the distant future is dropped at last, and told why.
-		var end *EndError
-		if e, ok := far.ended.(*EndError); !ok || e.Reason != wire.ReasonHostile {
+		var end *client.EndError
+		if e, ok := far.ended.(*client.EndError); !ok || e.Reason != wire.ReasonHostile {
 			s.fail("far ended with %v, %v: %v", end, far.ended, s.server.Stats().Offences)
 		}
 		return s.settle(time.Second)
@@ -201,7 +189,7 @@ func TestLevelsAreRepeatedAndEdgesAreNot(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.LAN, ClientOptions{})
+		a := s.join("a", 1, netsim.LAN, client.Options{})
 		asked := 0
 		a.makeMove = func(world.Tick) walk { asked++; return walk{X: 1, Fire: true} }
 		n.Run(2 * time.Second)
@@ -239,8 +227,8 @@ func TestCrashAndReturn(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.WiFi, ClientOptions{})
-		s.join("b", 2, netsim.WiFi, ClientOptions{}).fires = true
+		a := s.join("a", 1, netsim.WiFi, client.Options{})
+		s.join("b", 2, netsim.WiFi, client.Options{}).fires = true
 		if !s.playing(5 * time.Second) {
 			s.fail("not all are playing")
 			return s.err
@@ -268,10 +256,10 @@ func TestCrashAndReturn(t *testing.T) {
 				n.Run(600 * time.Millisecond)
 			}
 			a.snaps = 0
-			a.start(ClientOptions{Servers: []netip.AddrPort{s.end.PublicAddr()}}, tok)
+			a.start(client.Options{Servers: []netip.AddrPort{s.end.PublicAddr()}}, tok)
 			a.resume()
 			s.playing(15 * time.Second)
-			if a.Player() != first || a.Phase() != Playing || a.snaps == 0 {
+			if a.Player() != first || a.Phase() != client.Playing || a.snaps == 0 {
 				s.fail("round %d: came back as player %d, %v: %v, want %d", i, a.Player(), a.Phase(), a.ended, first)
 				return s.err
 			}
@@ -288,13 +276,13 @@ func TestCrashAndReturn(t *testing.T) {
 			s.fail("the seat is kept for ever: %v", s.news)
 		}
 		a.snaps = 0
-		a.start(ClientOptions{}, s.token(1))
+		a.start(client.Options{}, s.token(1))
 		a.resume()
 		if !s.playing(15 * time.Second) {
 			s.fail("nobody new is let in")
 			return s.err
 		}
-		if a.Phase() != Playing || walkerOf(s.server.World(), a.Player()).Steps >= steps {
+		if a.Phase() != client.Playing || walkerOf(s.server.World(), a.Player()).Steps >= steps {
 			s.fail("someone new is %v as player %d", a.Phase(), a.Player())
 		}
 		return s.settle(time.Second)
@@ -305,7 +293,7 @@ func TestCrashAndReturn(t *testing.T) {
 func (b *bot) resume() {
 	b.end.Every(yard.TickLength(), func() {
 		if b.ended == nil {
-			b.ended = b.Tick(b.sim.net.Now())
+			b.ended = b.frame()
 		}
 	})
 }
@@ -318,14 +306,14 @@ func TestClientComesBackByItself(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.LTE, ClientOptions{})
+		a := s.join("a", 1, netsim.LTE, client.Options{})
 		n.Run(3 * time.Second)
 		p := a.Player()
 		n.Cut(a.end, s.end)
 		n.Run(18 * time.Second)
 		n.Heal(a.end, s.end)
 		n.Run(5 * time.Second)
-		if a.ended != nil || a.Phase() != Playing || a.Player() != p || a.Stats().Returns == 0 || s.count(Returned) != 1 {
+		if a.ended != nil || a.Phase() != client.Playing || a.Player() != p || a.Stats().Returns == 0 || s.count(Returned) != 1 {
 			s.fail("%v, %v, player %d, %d returns: %v", a.ended, a.Phase(), a.Player(), a.Stats().Returns, s.news)
 		}
 		return s.settle(time.Second)
@@ -343,7 +331,7 @@ func TestManyJoinAtOnce(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		first := s.join("first", 1000, netsim.Cable, ClientOptions{})
+		first := s.join("first", 1000, netsim.Cable, client.Options{})
 		if !s.playing(3 * time.Second) {
 			s.fail("the first does not play")
 			return s.err
@@ -352,7 +340,7 @@ func TestManyJoinAtOnce(t *testing.T) {
 		before := first.Stats()
 		for i := range 200 {
 			n.After(time.Duration(i)*5*time.Millisecond, func() {
-				s.join("c"+string(rune('a'+i/26))+string(rune('a'+i%26)), uint64(i+1), netsim.Cable, ClientOptions{})
+				s.join("c"+string(rune('a'+i/26))+string(rune('a'+i%26)), uint64(i+1), netsim.Cable, client.Options{})
 			})
 		}
 		n.Run(3 * time.Second)
@@ -360,7 +348,7 @@ func TestManyJoinAtOnce(t *testing.T) {
 			s.fail("%d players", got)
 		}
 		for _, b := range s.clients {
-			if b.Phase() != Playing || b.snaps == 0 {
+			if b.Phase() != client.Playing || b.snaps == 0 {
 				s.fail("%s is %v", b.end.Name(), b.Phase())
 			}
 		}
@@ -386,16 +374,16 @@ func TestStrategies(t *testing.T) {
 					return err
 				}
 				defer s.close()
-				a := s.join("a", 1, lossy, ClientOptions{})
-				s.join("b", 2, lossy, ClientOptions{})
-				s.join("c", 3, lossy, ClientOptions{Spectate: true})
+				a := s.join("a", 1, lossy, client.Options{})
+				s.join("b", 2, lossy, client.Options{})
+				s.join("c", 3, lossy, client.Options{Spectate: true})
 				a.fires = true
 				if !s.playing(15 * time.Second) {
 					s.fail("not all are playing")
 					return s.err
 				}
 				n.Run(15 * time.Second)
-				s.join("late", 4, lossy, ClientOptions{})
+				s.join("late", 4, lossy, client.Options{})
 				n.Run(10 * time.Second)
 				for _, b := range s.clients {
 					if b.ended != nil || b.snaps < 100 || b.Stats().Bad > 0 {

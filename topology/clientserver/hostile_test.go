@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/ways"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -31,19 +35,21 @@ func attacks() []attack {
 		return b
 	}
 	return []attack{
-		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(b.way, wire.ControlChannel, junk(r, 100)) }, BadControl, wire.ReasonHostile},
+		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(wire.ControlChannel, junk(r, 100)) }, BadControl, wire.ReasonHostile},
 		{"garbage to replica", func(b *bot, r *netsim.Rand) {
-			b.send(b.way, wire.StateChannel, append([]byte{byte(b.epoch)}, junk(r, 60)...))
+			b.send(wire.StateChannel, append([]byte{byte(b.Epoch())}, junk(r, 60)...))
 		}, BadState, wire.ReasonHostile},
 		{"garbage for commands", func(b *bot, r *netsim.Rand) {
-			b.send(b.way, wire.CommandChannel, append([]byte{byte(b.epoch)}, junk(r, 60)...))
+			b.send(wire.CommandChannel, append([]byte{byte(b.Epoch())}, junk(r, 60)...))
 		}, BadCommand, wire.ReasonHostile},
-		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(b.way, wire.SnapshotChannel, junk(r, 60)) }, BadControl, wire.ReasonHostile},
+		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(wire.SnapshotChannel, junk(r, 60)) }, BadControl, wire.ReasonHostile},
 		{"messages that only a server sends", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Welcome, Player: 1}) }, BadControl, wire.ReasonHostile},
-		{"a second hello", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Hello, Version: b.protocol.Hash()}) }, BadControl, wire.ReasonHostile},
-		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Ready, Epoch: b.epoch}) }, BadControl, wire.ReasonHostile},
-		{"asking for levels that do not exist", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.epoch}) }, BadControl, wire.ReasonHostile},
-		{"beginning anew at each tick", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Again, Epoch: b.epoch}) }, ManyRequests, conn.ReasonNone},
+		{"a second hello", func(b *bot, r *netsim.Rand) {
+			b.say(wire.Message{Kind: wire.Hello, Version: b.sim.server.protocol.Hash()})
+		}, BadControl, wire.ReasonHostile},
+		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Ready, Epoch: b.Epoch()}) }, BadControl, wire.ReasonHostile},
+		{"asking for levels that do not exist", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.Epoch()}) }, BadControl, wire.ReasonHostile},
+		{"beginning anew at each tick", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Again, Epoch: b.Epoch()}) }, ManyRequests, conn.ReasonNone},
 		{"a flood of chat", func(b *bot, r *netsim.Rand) { b.Say("buy my things") }, ManyLines, conn.ReasonNone},
 		{"a flood of requests", func(b *bot, r *netsim.Rand) {
 			for range 20 {
@@ -53,21 +59,27 @@ func attacks() []attack {
 		{"changing its mind", func(b *bot, r *netsim.Rand) {
 			for i := range 3 {
 				image := []int32{int32(i%3) - 1, int32(r.IntN(3)) - 1, 0}
-				if msg, err := b.writer.Append([]byte{byte(b.epoch)}, replica.CommandHeader{Tick: b.sent + 10}, [][]int32{image}, 200); err == nil {
-					b.send(b.way, wire.CommandChannel, msg)
-				}
+				b.command(b.Sent()+10, image)
 			}
 		}, SecondMind, wire.ReasonHostile},
 		{"a flood of commands", func(b *bot, r *netsim.Rand) {
 			for range 30 {
-				b.sendCommands(b.way, 4)
+				b.command(b.Sent(), b.Made(b.Sent()))
 			}
 		}, ManyCommands, wire.ReasonHostile},
 		{"repairs that nobody needs", func(b *bot, r *netsim.Rand) {
 			for range 5 {
-				b.send(b.way, wire.StateChannel, []byte{byte(b.epoch), replicaFresh, 1, 0}) // the entity of handle 0, please
+				b.send(wire.StateChannel, []byte{byte(b.Epoch()), replicaFresh, 1, 0}) // the entity of handle 0, please
 			}
 		}, ManyRequests, conn.ReasonNone},
+	}
+}
+
+// command sends commands up to a tick, past all that the client would do.
+func (b *bot) command(t world.Tick, images ...[]int32) {
+	w := replica.NewCommandWriter(b.sim.server.protocol)
+	if msg, err := w.Append([]byte{byte(b.Epoch())}, replica.CommandHeader{Tick: t}, images, 200); err == nil {
+		b.send(wire.CommandChannel, msg)
 	}
 }
 
@@ -85,8 +97,8 @@ func TestHostileClients(t *testing.T) {
 					return err
 				}
 				defer s.close()
-				good := s.join("good", 1, netsim.Cable, ClientOptions{})
-				evil := s.join("evil", 2, netsim.Cable, ClientOptions{})
+				good := s.join("good", 1, netsim.Cable, client.Options{})
+				evil := s.join("evil", 2, netsim.Cable, client.Options{})
 				good.fires = true
 				if !s.playing(5 * time.Second) {
 					s.fail("not all are playing")
@@ -94,7 +106,7 @@ func TestHostileClients(t *testing.T) {
 				}
 				before := good.Stats()
 				evil.end.Every(yard.TickLength(), func() {
-					if evil.ended == nil && evil.Phase() == Playing {
+					if evil.ended == nil && evil.Phase() == client.Playing {
 						x.do(evil, n.Rand())
 					}
 				})
@@ -103,7 +115,7 @@ func TestHostileClients(t *testing.T) {
 				if st.Offences[x.count] == 0 {
 					s.fail("nothing was counted as %v: %v", x.count, st.Offences)
 				}
-				var end *EndError
+				var end *client.EndError
 				if x.ends != conn.ReasonNone && (!errors.As(evil.ended, &end) || end.Reason != x.ends || s.server.Seat(2) != nil) {
 					s.fail("the attacker ended with %v: %v", evil.ended, st.Offences)
 				}
@@ -119,6 +131,38 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
+// joinDeaf makes a client that gets a seat and a world, and then makes nothing of what it is told. Its connection acknowledges everything all the same.
+func (s *sim) joinDeaf(name string, id uint64, c netsim.Conditions) *ways.Set {
+	end := s.net.Endpoint(name)
+	s.net.Connect(end, s.end, c)
+	set, err := ways.New(ways.Options{Protocol: token.ProtocolID(yard.Name()), Hash: s.server.protocol.Hash(), Tick: yard.TickLength(), Token: s.token(id), Name: name,
+		Conn: conn.Options{Seed: seedOf(s.net.Seed(), byte(id))}, Datagram: end.MaxDatagram()})
+	if err != nil {
+		s.fail("%v", err)
+		return nil
+	}
+	events := func() {
+		for e, ok := set.Next(); ok; e, ok = set.Next() {
+			if e.Kind == ways.Level {
+				set.Begin(e.Way, false)
+			}
+		}
+	}
+	batch := make([]link.Datagram, 64)
+	end.Every(yard.TickLength(), func() {
+		k, _ := end.Receive(batch)
+		for i := 0; i < k; {
+			i += set.Receive(s.net.Now(), ways.First, batch[i:k])
+			events()
+		}
+		set.Tend(s.net.Now(), yard.TickLength())
+		out := set.Flush(s.net.Now(), set.Main(), nil)
+		events()
+		_, _ = end.Send(out)
+	})
+	return set
+}
+
 // TestLiars: clients that acknowledge what they never looked at, or report nonsense about what they hold, hurt themselves alone.
 func TestLiars(t *testing.T) {
 	simtest.Run(t, 4, func(n *netsim.Net) error {
@@ -127,22 +171,24 @@ func TestLiars(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		good := s.join("good", 1, netsim.WiFi, ClientOptions{})
-		deaf := s.join("deaf", 2, netsim.WiFi, ClientOptions{})
-		liar := s.join("liar", 3, netsim.WiFi, ClientOptions{})
+		good := s.join("good", 1, netsim.WiFi, client.Options{})
+		deaf := s.joinDeaf("deaf", 2, netsim.WiFi)
+		liar := s.join("liar", 3, netsim.WiFi, client.Options{})
 		good.fires = true
 		if !s.playing(10 * time.Second) {
 			s.fail("not all are playing")
 			return s.err
 		}
-		deaf.receiver = nil // its connection acknowledges everything all the same
 		liar.end.Every(100*time.Millisecond, func() {
 			if liar.ended == nil {
 				// It says that it could not use some packet, and doubts some entity.
-				liar.send(liar.way, wire.StateChannel, []byte{byte(liar.epoch), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
+				liar.send(wire.StateChannel, []byte{byte(liar.Epoch()), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
 			}
 		})
 		n.Run(20 * time.Second)
+		if deaf.Phase() != ways.PhasePlaying {
+			s.fail("the deaf one is %v: %v", deaf.Phase(), deaf.Err())
+		}
 		if good.ended != nil || good.Stats().Bad != 0 || good.snaps < 300 {
 			s.fail("the honest one: %v, %+v", good.ended, good.Stats())
 		}
@@ -172,8 +218,8 @@ func TestTroubleIsNotContagious(t *testing.T) {
 			return out, err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.Cable, ClientOptions{})
-		b := s.join("b", 2, netsim.Cable, ClientOptions{})
+		a := s.join("a", 1, netsim.Cable, client.Options{})
+		b := s.join("b", 2, netsim.Cable, client.Options{})
 		a.quiet = true
 		a.makeMove = func(world.Tick) walk { return walk{} }
 		b.makeMove = func(t world.Tick) walk { return walk{X: int8(t/10%2)*2 - 1, Y: 1} }
@@ -231,7 +277,7 @@ func TestRunsRepeat(t *testing.T) {
 		must(t, err)
 		defer s.close()
 		for i := range 9 {
-			s.join(fmt.Sprint("c", i), uint64(i+1), netsim.Presets()[i], ClientOptions{}).fires = true
+			s.join(fmt.Sprint("c", i), uint64(i+1), netsim.Presets()[i], client.Options{}).fires = true
 		}
 		n.Run(15 * time.Second)
 		must(t, s.err)
@@ -275,11 +321,11 @@ func TestMemoryIsBounded(t *testing.T) {
 			guests++
 			b := &bot{sim: s, id: uint64(guests), end: n.Endpoint(fmt.Sprint("g", i))}
 			n.Connect(b.end, s.end, netsim.WiFi)
-			b.start(ClientOptions{Return: -1}, s.token(b.id))
-			b.Client.opt.Snapshot, b.Client.opt.Seen = nil, nil
+			b.start(client.Options{Return: -1}, s.token(b.id))
+			b.careless = true
 			timer := b.end.Every(yard.TickLength(), func() {
 				if b.ended == nil {
-					b.ended = b.Tick(n.Now())
+					b.ended = b.frame()
 				}
 			})
 			n.After(3*time.Second, func() {

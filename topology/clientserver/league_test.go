@@ -9,9 +9,12 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -38,7 +41,7 @@ type league struct {
 	bots    []*mover
 	err     error
 	sopts   Options
-	copts   ClientOptions
+	title   *game.Title // of the clients
 	gave    map[given]int
 	strict  bool // what comes from who does not hold the player is an error
 }
@@ -89,7 +92,7 @@ func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
 			return nil, err
 		}
 	}
-	g.copts = ClientOptions{Game: o.Title.Game, Settings: o.Title.Levels.Settings, Replica: replica.Options{Strategy: o.Strategy}}
+	g.title = o.Title
 	n.Every(o.Title.Game.TickLength(), g.step)
 	return g, nil
 }
@@ -315,7 +318,7 @@ func (m *member) kill() {
 
 // A mover is a client of a league. It counts what a player would notice.
 type mover struct {
-	*Client
+	*client.Client
 	league *league
 	end    *netsim.Endpoint
 	id     uint64
@@ -327,64 +330,40 @@ type mover struct {
 	last   time.Duration // when something was shown last
 	moves  func(t world.Tick) walk
 	frame  func()
+	view   client.View
 }
 
-// join makes a client that begins at one of the servers.
-func (g *league) join(name string, id uint64, c netsim.Conditions, at *member, o ClientOptions) *mover {
+// join makes a client that begins at one of the servers, and predicts nothing.
+func (g *league) join(name string, id uint64, c netsim.Conditions, at *member, o client.Options) *mover {
+	o.Style = predict.None
+	return g.joinAs(name, id, c, at, o)
+}
+
+func (g *league) joinAs(name string, id uint64, c netsim.Conditions, at *member, o client.Options) *mover {
 	b := &mover{league: g, id: id, end: g.net.Endpoint(name)}
 	for _, m := range g.members {
 		g.net.Connect(b.end, m.end, c)
 	}
-	t, err := token.Issue(g.key, token.Grant{Protocol: token.ProtocolID(g.copts.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.end.PublicAddr()}}, counter{g.random})
+	t, err := token.Issue(g.key, token.Grant{Protocol: token.ProtocolID(g.title.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.end.PublicAddr()}}, counter{g.random})
 	if err != nil {
 		g.fail("%v", err)
 	}
-	o.Game, o.Settings, o.Replica = g.copts.Game, g.copts.Settings, g.copts.Replica
+	o.Title, o.Tap = g.title, b
 	if o.Link == nil {
 		o.Link = b.end
 	}
 	o.Token, o.Name = t, name
 	o.Conn.Seed = seedOf(g.net.Seed()<<20+id<<4, 2)
-	o.Input = func(t world.Tick, p world.Player, in *world.Inputs) {
-		c := walk{X: int8(t/20%3) - 1, Y: 1}
-		if b.moves != nil {
-			c = b.moves(t)
-		}
-		if err := world.Give(in, p, c); err != nil {
-			g.fail("%v", err)
-		}
-	}
-	begun := o.Begun
-	o.Begun = func(l Level, view, start *world.World) {
-		b.begun++
-		b.saved = nil
-		if begun != nil {
-			begun(l, view, start)
-		}
-	}
-	o.Seen = func(w *world.World) {
-		for _, e := range world.Events[planted](w) {
-			b.saved = append(b.saved, *e)
-		}
-	}
-	snapshot := o.Snapshot
-	o.Snapshot = func(s *replica.Snapshot) {
-		b.gap = max(b.gap, g.net.Now()-b.last)
-		b.last = g.net.Now()
-		if snapshot != nil {
-			snapshot(s)
-		}
-	}
-	if b.Client, err = NewClientOf(g.members[0].server.protocol, o); err != nil {
+	if b.Client, err = client.New(o); err != nil {
 		g.fail("client %s: %v", name, err)
 	}
 	g.bots = append(g.bots, b)
-	b.end.Every(g.copts.Game.TickLength(), func() {
+	b.end.Every(g.title.Game.TickLength(), func() {
 		if b.ended != nil {
 			return
 		}
-		b.ended = b.Tick(g.net.Now())
-		if b.snapped() && !b.watching && b.body() == nil {
+		b.ended = b.turn()
+		if b.snapped() && !b.Watching() && b.body() == nil {
 			b.blank++
 		}
 		if b.frame != nil {
@@ -394,12 +373,49 @@ func (g *league) join(name string, id uint64, c netsim.Conditions, at *member, o
 	return b
 }
 
-func (b *mover) snapped() bool { return b.Phase() == Playing && b.Stats().Snapshots > 20 }
+// turn lets the client have its turn, and looks at what it shows.
+func (b *mover) turn() error {
+	v := b.Frame(b.league.net.Now(), b.input)
+	if b.view = v; v.Began {
+		b.begun++
+		b.saved = nil
+	}
+	if v.Fresh {
+		for _, e := range world.Events[planted](v.World) {
+			b.saved = append(b.saved, *e)
+		}
+	}
+	if v.Ended && v.Err == nil {
+		return errLeft
+	}
+	return v.Err
+}
+
+func (b *mover) input(t world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
+	c := walk{X: int8(t/20%3) - 1, Y: 1}
+	if b.moves != nil {
+		c = b.moves(t)
+	}
+	if err := world.Give(in, p, c); err != nil {
+		b.league.fail("%v", err)
+	}
+}
+
+// Snapshot and Command are for the client to call.
+func (b *mover) Snapshot(*replica.Snapshot) {
+	now := b.league.net.Now()
+	b.gap = max(b.gap, now-b.last)
+	b.last = now
+}
+
+func (b *mover) Command(world.Tick, []int32) {}
+
+func (b *mover) snapped() bool { return b.Phase() == client.Playing && b.Stats().Snapshots > 20 }
 
 // body is what the client sees of itself.
 func (b *mover) body() *walker {
-	for id, x := range world.All[walker](b.View()) {
-		if b.View().Owner(id) == b.Player() {
+	for id, x := range world.All[walker](b.Truth()) {
+		if b.Truth().Owner(id) == b.Player() {
 			return x
 		}
 	}
@@ -417,7 +433,7 @@ func (b *mover) home() *member {
 func (g *league) playing(d time.Duration) bool {
 	return g.net.RunUntil(d, func() bool {
 		for _, b := range g.bots {
-			if b.ended == nil && (b.Phase() != Playing || b.Stats().Snapshots == 0) {
+			if b.ended == nil && (b.Phase() != client.Playing || b.Stats().Snapshots == 0) {
 				return false
 			}
 		}
@@ -450,7 +466,7 @@ func (b *mover) sees() error {
 	if seat == nil || seat.peer == nil || seat.peer.state != shown {
 		return fmt.Errorf("%s is not shown the world by %s: it is %v", b.end.Name(), m.end.Name(), b.Phase())
 	}
-	view, count := b.View(), 0
+	view, count := b.Truth(), 0
 	for _, e := range seat.peer.view.Entries() {
 		count++
 		if !view.Has(e.ID) || !slices.Equal(view.Image(e.ID), m.w.Image(e.ID)) || view.Owner(e.ID) != m.w.Owner(e.ID) {

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -57,7 +58,7 @@ func TestFailover(t *testing.T) {
 				defer g.close()
 				var controls []*control
 				for i := range 4 {
-					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], ClientOptions{})
+					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], client.Options{})
 					b.moves = func(t world.Tick) walk { return walk{X: 1, Fire: uint64(t)%40 == b.id} }
 					k := &control{}
 					controls = append(controls, k)
@@ -82,7 +83,7 @@ func TestFailover(t *testing.T) {
 					switch {
 					case b.ended != nil:
 						g.fail("%s ended: %v", b.end.Name(), b.ended)
-					case b.Phase() != Playing || b.home() == nil || b.home().dead:
+					case b.Phase() != client.Playing || b.home() == nil || b.home().dead:
 						g.fail("%s is %v", b.end.Name(), b.Phase())
 					case b.Player() != players[b]:
 						g.fail("%s was player %d, and is %d", b.end.Name(), players[b], b.Player())
@@ -128,8 +129,8 @@ func TestMoveOnPurpose(t *testing.T) {
 				}
 				defer g.close()
 				g.ahead = 12
-				b := g.join("b", 1, c, g.members[0], ClientOptions{})
-				other := g.join("other", 2, c, g.members[1], ClientOptions{})
+				b := g.join("b", 1, c, g.members[0], client.Options{})
+				other := g.join("other", 2, c, g.members[1], client.Options{})
 				if !g.playing(20 * time.Second) {
 					g.fail("not all are playing")
 					return g.err
@@ -186,7 +187,7 @@ func TestDrain(t *testing.T) {
 		}
 		defer g.close()
 		for i := range 6 {
-			g.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, g.members[0], ClientOptions{Spectate: i == 5})
+			g.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, g.members[0], client.Options{Spectate: i == 5})
 		}
 		if !g.playing(20 * time.Second) {
 			g.fail("not all are playing")
@@ -195,10 +196,10 @@ func TestDrain(t *testing.T) {
 		n.Run(2 * time.Second)
 		g.members[0].server.Drain()
 		n.Run(time.Second)
-		late := g.join("late", 9, netsim.Cable, g.members[0], ClientOptions{})
+		late := g.join("late", 9, netsim.Cable, g.members[0], client.Options{})
 		n.Run(4 * time.Second)
 		for _, b := range g.bots {
-			if b.ended != nil || b.Phase() != Playing || b.watching == false && b.home() == g.members[0] {
+			if b.ended != nil || b.Phase() != client.Playing || !b.Watching() && b.home() == g.members[0] {
 				g.fail("%s is %v: %v", b.end.Name(), b.Phase(), b.ended)
 			}
 		}
@@ -230,7 +231,7 @@ func TestShutdownSendsEveryoneOn(t *testing.T) {
 			return err
 		}
 		defer g.close()
-		b := g.join("b", 1, netsim.Cable, g.members[0], ClientOptions{Silence: -1})
+		b := g.join("b", 1, netsim.Cable, g.members[0], client.Options{Silence: -1})
 		if !g.playing(20 * time.Second) {
 			g.fail("not playing")
 			return g.err
@@ -239,7 +240,7 @@ func TestShutdownSendsEveryoneOn(t *testing.T) {
 		b.begun, b.blank = 0, 0
 		g.members[0].server.Shutdown("for good")
 		n.Run(1500 * time.Millisecond)
-		if b.home() != g.members[1] || b.Phase() != Playing || b.Stats().Moves != 1 || b.begun+b.blank != 0 {
+		if b.home() != g.members[1] || b.Phase() != client.Playing || b.Stats().Moves != 1 || b.begun+b.blank != 0 {
 			g.fail("%v at %v, %d moves, %d blank", b.Phase(), b.home().end.Name(), b.Stats().Moves, b.blank)
 		}
 		return g.settle(3 * time.Second)
@@ -254,8 +255,8 @@ func TestSilenceThatPasses(t *testing.T) {
 			return err
 		}
 		defer g.close()
-		b := g.join("b", 1, netsim.WiFi, g.members[0], ClientOptions{})
-		other := g.join("other", 2, netsim.WiFi, g.members[1], ClientOptions{})
+		b := g.join("b", 1, netsim.WiFi, g.members[0], client.Options{})
+		other := g.join("other", 2, netsim.WiFi, g.members[1], client.Options{})
 		if !g.playing(20 * time.Second) {
 			g.fail("not all are playing")
 			return g.err
@@ -289,7 +290,7 @@ func TestSilenceThatPasses(t *testing.T) {
 		}
 		n.Run(5 * time.Second)
 		h := g.holders[1]
-		if b.ended != nil || b.Phase() != Playing || b.Player() != player || h == nil || h.player != player || b.Moving() {
+		if b.ended != nil || b.Phase() != client.Playing || b.Player() != player || h == nil || h.player != player || b.Moving() {
 			g.fail("%v (%v), player %d, was %d; %d moves, %d failed", b.Phase(), b.ended, b.Player(), player, b.Stats().Moves, b.Stats().Failed)
 		}
 		if b.begun+b.blank != 0 {
@@ -339,7 +340,7 @@ func TestLinksThatReachOneServer(t *testing.T) {
 					return err
 				}
 				defer g.close()
-				o := ClientOptions{Return: 4 * time.Second, Conn: shortTimeout}
+				o := client.Options{Return: 4 * time.Second, Conn: shortTimeout}
 				made := 0
 				dial := func(p wire.Place) (link.Link, error) {
 					made++
@@ -368,14 +369,14 @@ func TestLinksThatReachOneServer(t *testing.T) {
 				if dials == "works" {
 					at = g.members[1]
 				}
-				if b.home() != at || b.Phase() != Playing || b.Moving() {
+				if b.home() != at || b.Phase() != client.Playing || b.Moving() {
 					g.fail("%v at %s, moving %v", b.Phase(), b.home().end.Name(), b.Moving())
 				}
 				at.kill()
 				n.Run(12 * time.Second)
 				switch {
 				case dials == "works":
-					if made != 2 || b.home() != g.members[0] || b.Phase() != Playing {
+					if made != 2 || b.home() != g.members[0] || b.Phase() != client.Playing {
 						g.fail("%d links were made, %v at %s", made, b.Phase(), b.home().end.Name())
 					}
 				case b.ended == nil:

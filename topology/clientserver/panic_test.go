@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -75,8 +76,8 @@ func TestPanicEndsTheMatch(t *testing.T) {
 				}
 			}
 		}
-		a := s.join("a", 1, netsim.Cable, ClientOptions{Return: -1})
-		b := s.join("b", 2, netsim.WiFi, ClientOptions{Return: -1})
+		a := s.join("a", 1, netsim.Cable, client.Options{Return: -1})
+		b := s.join("b", 2, netsim.WiFi, client.Options{Return: -1})
 		a.makeMove = func(t world.Tick) walk { return walk{X: 1, Fire: t == 100 || t == 200 || t == 280} }
 		b.makeMove = func(world.Tick) walk { return walk{Y: 1} }
 		n.Run(8 * time.Second)
@@ -97,7 +98,7 @@ func TestPanicEndsTheMatch(t *testing.T) {
 			s.fail("and then: %v", err)
 		}
 		for _, c := range []*bot{a, b} {
-			var end *EndError
+			var end *client.EndError
 			if !errors.As(c.ended, &end) || !strings.Contains(end.Note, "failed") {
 				s.fail("%s was told %v", c.Name(), c.ended)
 			}
@@ -138,8 +139,8 @@ func TestPanicRestartsTheLevel(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		a := s.join("a", 1, netsim.Cable, ClientOptions{Return: -1})
-		b := s.join("b", 2, netsim.Cable, ClientOptions{Return: -1})
+		a := s.join("a", 1, netsim.Cable, client.Options{Return: -1})
+		b := s.join("b", 2, netsim.Cable, client.Options{Return: -1})
 		b.makeMove = func(world.Tick) walk { return walk{Y: 1} }
 		fires := true
 		a.makeMove = func(t world.Tick) walk { return walk{X: 1, Fire: fires && t%60 == 30} }
@@ -154,10 +155,10 @@ func TestPanicRestartsTheLevel(t *testing.T) {
 		if x := s.panics()[0]; x.Flight != nil || x.Inputs == nil {
 			s.fail("nothing is to be kept: %v", x.Flight)
 		}
-		if a.Phase() != Playing || b.Phase() != Playing || a.worlds != 3 || s.count(Joined) != 2 || s.server.Stats().Panics != 2 {
+		if a.Phase() != client.Playing || b.Phase() != client.Playing || a.worlds != 3 || s.count(Joined) != 2 || s.server.Stats().Panics != 2 {
 			s.fail("%v and %v in %d worlds, %d joined", a.Phase(), b.Phase(), a.worlds, s.count(Joined))
 		}
-		if walkerOf(s.server.World(), a.Player()) == nil || walkerOf(a.View(), b.Player()) == nil {
+		if walkerOf(s.server.World(), a.Player()) == nil || walkerOf(a.Truth(), b.Player()) == nil {
 			s.fail("they are not in the new world")
 		}
 		fires = true

@@ -14,10 +14,16 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
-	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
+
+// A shelf is where levels are kept.
+type shelf map[game.LevelHash]game.Level
+
+func (s shelf) Load(h game.LevelHash) []byte { return bytes.Clone(s[h].Data) }
+func (s shelf) Keep(l game.Level)            { s[l.Hash()] = l }
 
 // TestChangeOfLevel: everyone stays connected, those who lack the data are sent it, and the new world is shown as exactly as the old one.
 func TestChangeOfLevel(t *testing.T) {
@@ -28,15 +34,10 @@ func TestChangeOfLevel(t *testing.T) {
 		}
 		defer s.close()
 		second := Level{Name: "second", Seed: 5, Data: bytes.Repeat([]byte{77, 1, 2}, 20000)}
-		kept := map[LevelHash]Level{}
-		has := s.join("has", 1, netsim.WiFi, ClientOptions{Have: func(h LevelHash) []byte {
-			if h == second.Hash() {
-				return bytes.Clone(second.Data)
-			}
-			return nil
-		}})
-		lacks := s.join("lacks", 2, netsim.LTE, ClientOptions{Keep: func(h LevelHash, l Level) { kept[h] = l }})
-		slow := s.join("slow", 3, netsim.Modem, ClientOptions{})
+		kept := shelf{}
+		has := s.join("has", 1, netsim.WiFi, client.Options{Store: shelf{second.Hash(): second}})
+		lacks := s.join("lacks", 2, netsim.LTE, client.Options{Store: kept})
+		slow := s.join("slow", 3, netsim.Modem, client.Options{})
 		has.fires = true
 		if !s.playing(20 * time.Second) {
 			s.fail("not all are playing")
@@ -46,14 +47,16 @@ func TestChangeOfLevel(t *testing.T) {
 			return err
 		}
 		n.Run(2 * time.Second)
-		if has.Level().Name != "second" || has.Phase() != Playing || slow.Phase() != Loading {
+		if has.Level().Name != "second" || has.Phase() != client.Playing || slow.Phase() != client.Loading {
 			s.fail("has is %v in %q, slow is %v", has.Phase(), has.Level().Name, slow.Phase())
 		}
-		if has.View().Tick() == 0 {
+		if has.Truth().Tick() == 0 {
 			s.fail("who has the level waits for those who do not")
 		}
-		late := s.join("late", 4, netsim.WiFi, ClientOptions{}) // while others are still loading
-		if !n.RunUntil(60*time.Second, func() bool { return slow.Phase() == Playing && lacks.Phase() == Playing && late.Phase() == Playing }) {
+		late := s.join("late", 4, netsim.WiFi, client.Options{}) // while others are still loading
+		if !n.RunUntil(60*time.Second, func() bool {
+			return slow.Phase() == client.Playing && lacks.Phase() == client.Playing && late.Phase() == client.Playing
+		}) {
 			s.fail("slow is %v, lacks %v, late %v", slow.Phase(), lacks.Phase(), late.Phase())
 		}
 		if l := kept[second.Hash()]; l.Name != "second" || !bytes.Equal(l.Data, second.Data) {
@@ -65,7 +68,7 @@ func TestChangeOfLevel(t *testing.T) {
 			for range world.All[stone](s.server.World()) {
 				stones++
 			}
-			if got := world.StateOf[tally](b.View()); got.Stones != 77 || stones != 77 || b.ended != nil {
+			if got := world.StateOf[tally](b.Truth()); got.Stones != 77 || stones != 77 || b.ended != nil {
 				s.fail("%s: %+v, %d stones on the server, %v", b.end.Name(), *got, stones, b.ended)
 			}
 		}
@@ -78,7 +81,7 @@ func TestChangeOfLevel(t *testing.T) {
 		}
 		if !n.RunUntil(20*time.Second, func() bool {
 			for _, b := range s.clients {
-				if b.Level().Name != "fourth" || b.Phase() != Playing {
+				if b.Level().Name != "fourth" || b.Phase() != client.Playing {
 					return false
 				}
 			}
@@ -118,21 +121,21 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		ada := s.join("a", 1, netsim.Cable, ClientOptions{Name: "ada"})
+		ada := s.join("a", 1, netsim.Cable, client.Options{Name: "ada"})
 		n.Run(time.Second)
-		bob := s.join("b", 2, netsim.Cable, ClientOptions{Name: "admin"})
+		bob := s.join("b", 2, netsim.Cable, client.Options{Name: "admin"})
 		n.Run(time.Second)
-		third := s.join("c", 3, netsim.Cable, ClientOptions{})
-		eve := s.join("d", 4, netsim.Cable, ClientOptions{Name: "eve", Spectate: true})
+		third := s.join("c", 3, netsim.Cable, client.Options{})
+		eve := s.join("d", 4, netsim.Cable, client.Options{Name: "eve", Spectate: true})
 		n.Run(3 * time.Second)
 		want := func(ok bool, format string, args ...any) {
 			if !ok {
 				s.fail(format, args...)
 			}
 		}
-		var end *EndError
+		var end *client.EndError
 		want(errors.As(third.ended, &end) && end.Reason == wire.ReasonNoSeat, "the third of two players: %v", third.ended)
-		want(eve.Player() == world.Nobody && eve.Phase() == Playing && eve.snaps > 10, "eve is player %d, %v", eve.Player(), eve.Phase())
+		want(eve.Player() == world.Nobody && eve.Phase() == client.Playing && eve.snaps > 10, "eve is player %d, %v", eve.Player(), eve.Phase())
 		want(bob.Name() == "player 2", "bob is called %q", bob.Name())
 		ada.Say("hello\x1b[2J there")
 		ada.Say("cheat")
@@ -140,7 +143,7 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 		bob.SetPaused(true)
 		eve.SetSpectating(false) // no seat is free
 		n.Run(time.Second)
-		heard := func(b *bot, k WordKind, text string) bool {
+		heard := func(b *bot, k client.WordKind, text string) bool {
 			for _, w := range b.told {
 				if w.Kind == k && strings.Contains(w.Text, text) {
 					return true
@@ -148,29 +151,29 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 			}
 			return false
 		}
-		want(heard(bob, Chat, "hello [2J there") && heard(eve, Chat, "hello"), "bob heard %v", bob.told)
-		want(heard(ada, Notice, "mind your words") && !heard(bob, Chat, "cheat"), "ada heard %v", ada.told)
+		want(heard(bob, client.Chat, "hello [2J there") && heard(eve, client.Chat, "hello"), "bob heard %v", bob.told)
+		want(heard(ada, client.Notice, "mind your words") && !heard(bob, client.Chat, "cheat"), "ada heard %v", ada.told)
 		want(bob.Name() == "bob", "bob is called %q", bob.Name())
-		want(heard(bob, Notice, "only ada may") && !s.server.Paused(), "bob heard %v", bob.told)
-		want(heard(eve, Notice, "all seats"), "eve heard %v", eve.told)
+		want(heard(bob, client.Notice, "only ada may") && !s.server.Paused(), "bob heard %v", bob.told)
+		want(heard(eve, client.Notice, "all seats"), "eve heard %v", eve.told)
 
 		ada.SetPaused(true)
 		n.Run(time.Second)
 		at := s.server.World().Tick()
 		n.Run(5 * time.Second)
-		want(s.server.World().Tick() == at && heard(bob, Pause, "ada") && bob.Paused(), "the pause: tick %d and %d, %v", at, s.server.World().Tick(), bob.told)
+		want(s.server.World().Tick() == at && heard(bob, client.Pause, "ada") && bob.Paused(), "the pause: tick %d and %d, %v", at, s.server.World().Tick(), bob.told)
 		ada.SetPaused(false)
 		n.Run(2 * time.Second)
-		want(s.server.World().Tick() > at+60 && heard(eve, Proceed, "ada"), "it does not go on: %v", eve.told)
+		want(s.server.World().Tick() > at+60 && heard(eve, client.Proceed, "ada"), "it does not go on: %v", eve.told)
 
 		// Bob goes to watch, which eve does not want any more.
 		before := bob.worlds
 		bob.SetSpectating(true) // eve has the only seat of those who watch
 		n.Run(time.Second)
-		want(heard(bob, Notice, "no room") && bob.Player() == 2, "bob heard %v", bob.told)
+		want(heard(bob, client.Notice, "no room") && bob.Player() == 2, "bob heard %v", bob.told)
 		bob.Leave()
 		n.Run(time.Second)
-		want(errors.Is(bob.ended, ErrLeft) && s.server.Seat(2) == nil, "bob: %v", bob.ended)
+		want(errors.Is(bob.ended, errLeft) && s.server.Seat(2) == nil, "bob: %v", bob.ended)
 		eve.SetSpectating(false)
 		n.Run(2 * time.Second)
 		want(eve.Player() == 2 && eve.worlds == before+1 && walkerOf(s.server.World(), 2) != nil, "eve is player %d", eve.Player())
@@ -209,30 +212,30 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		join := func(name string, id uint64, g *world.Game, o replica.Options) (*Client, *error) {
+		join := func(name string, id uint64, title *game.Title) *error {
 			end := n.Endpoint(name)
 			n.Connect(end, s.end, netsim.WiFi)
-			c, err := NewClient(ClientOptions{Game: g, Replica: o, Link: end, Token: s.token(id), Conn: conn.Options{Seed: seedOf(n.Seed(), byte(id))}})
+			c, err := client.New(client.Options{Title: title, Link: end, Token: s.token(id), Conn: conn.Options{Seed: seedOf(n.Seed(), byte(id))}})
 			if err != nil {
 				s.fail("%v", err)
-				return nil, new(error)
+				return new(error)
 			}
 			ended := new(error)
 			end.Every(time.Second/60, func() {
 				if *ended == nil {
-					*ended = c.Tick(n.Now())
+					*ended = c.Frame(n.Now(), nil).Err
 				}
 			})
-			return c, ended
+			return ended
 		}
-		_, rules := join("rules", 1, other, replica.Options{})
-		_, options := join("options", 2, yard, replica.Options{NoRelay: true})
+		rules := join("rules", 1, &game.Title{Game: other})
+		options := join("options", 2, &game.Title{Game: yard, NoRelay: true})
 		n.Run(10 * time.Second)
-		var version *VersionError
+		var version *client.VersionError
 		if !errors.As(*rules, &version) || !strings.Contains(version.Error(), "Pos") || !strings.Contains(version.Error(), "bird") {
 			s.fail("the other rules: %v", *rules)
 		}
-		if !errors.As(*options, &version) || version.Difference != "" || !strings.Contains(version.Error(), "replica.Options") {
+		if !errors.As(*options, &version) || version.Difference != "" || !strings.Contains(version.Error(), "the same title") {
 			s.fail("the other options: %v", *options)
 		}
 		if s.count(Refused) != 2 || s.server.Population().Connections != 0 {
@@ -255,14 +258,14 @@ func TestAdmission(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		bad := s.join("bad", 13, netsim.Cable, ClientOptions{})
-		good := s.join("good", 1, netsim.Cable, ClientOptions{})
+		bad := s.join("bad", 13, netsim.Cable, client.Options{})
+		good := s.join("good", 1, netsim.Cable, client.Options{})
 		n.Run(3 * time.Second)
-		var end *EndError
+		var end *client.EndError
 		if !errors.As(bad.ended, &end) || end.Reason != wire.ReasonRules || end.Note != "thirteen is not welcome" {
 			s.fail("%v", bad.ended)
 		}
-		if good.Phase() != Playing {
+		if good.Phase() != client.Playing {
 			s.fail("good is %v", good.Phase())
 		}
 		return s.err
@@ -276,33 +279,33 @@ func TestTwoLinksOneSeat(t *testing.T) {
 	s, err := NewServer(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
 	must(t, err)
 	defer s.Close()
-	client := func(l *netsim.Endpoint) *Client {
+	join := func(l *netsim.Endpoint) *client.Client {
 		tok, err := s.Token(7, nil, time.Hour)
 		must(t, err)
 		tok.Servers = nil
-		c, err := NewClient(ClientOptions{Game: yard, Link: home, Token: tok, Servers: addrs(l)})
+		c, err := client.New(client.Options{Title: &game.Title{Game: yard}, Link: home, Token: tok, Servers: addrs(l)})
 		must(t, err)
 		return c
 	}
 	var err1, err2 error
-	a := client(one)
+	a := join(one)
 	for range 60 {
 		n.Run(yard.TickLength())
-		err1 = a.Tick(n.Now())
+		err1 = a.Frame(n.Now(), nil).Err
 		must(t, s.Tick(n.Now()))
 	}
-	if a.Phase() != Playing || err1 != nil {
+	if a.Phase() != client.Playing || err1 != nil {
 		t.Fatalf("%v, %v", a.Phase(), err1)
 	}
 	home = n.Endpoint("away")
-	b := client(two)
+	b := join(two)
 	for range 120 {
 		n.Run(yard.TickLength())
-		err1, err2 = a.Tick(n.Now()), b.Tick(n.Now())
+		err1, err2 = a.Frame(n.Now(), nil).Err, b.Frame(n.Now(), nil).Err
 		must(t, s.Tick(n.Now()))
 	}
-	var end *EndError
-	if b.Phase() != Playing || err2 != nil || b.Player() != a.Player() || !errors.As(err1, &end) || end.Reason != conn.ReasonReplaced {
+	var end *client.EndError
+	if b.Phase() != client.Playing || err2 != nil || b.Player() != a.Player() || !errors.As(err1, &end) || end.Reason != conn.ReasonReplaced {
 		t.Errorf("%v, %v, player %d; the first %v", b.Phase(), err2, b.Player(), err1)
 	}
 	if p := s.Population(); p.Players != 1 || p.Connections != 1 {
@@ -339,7 +342,7 @@ func TestGiantsAreReported(t *testing.T) {
 			s, err := newSim(n, Options{Title: &game.Title{Game: giants}, Develop: develop})
 			must(t, err)
 			defer s.close()
-			a := s.join("a", 1, netsim.LAN, ClientOptions{})
+			a := s.join("a", 1, netsim.LAN, client.Options{})
 			n.Run(3 * time.Second)
 			if develop {
 				if s.err == nil || !strings.Contains(s.err.Error(), "class giant") {
@@ -351,7 +354,7 @@ func TestGiantsAreReported(t *testing.T) {
 			if s.count(GameError) != 1 || !errors.Is(s.news[len(s.news)-1].Err, ErrTooLarge) {
 				t.Errorf("%v", s.news)
 			}
-			if walkerOf(a.View(), 1) == nil || a.snaps < 30 {
+			if walkerOf(a.Truth(), 1) == nil || a.snaps < 30 {
 				t.Errorf("the walker is not shown, in %d snapshots", a.snaps)
 			}
 		})
@@ -365,9 +368,9 @@ func TestIdleClientsCostLittle(t *testing.T) {
 	s, err := newSim(n, Options{Title: yardTitle(0, 200, 0)})
 	must(t, err)
 	defer s.close()
-	player := s.join("player", 1, netsim.Cable, ClientOptions{})
+	player := s.join("player", 1, netsim.Cable, client.Options{})
 	player.quiet = true
-	watcher := s.join("watcher", 2, netsim.Cable, ClientOptions{Spectate: true})
+	watcher := s.join("watcher", 2, netsim.Cable, client.Options{Spectate: true})
 	n.Run(5 * time.Second)
 	const seconds = 20
 	before := [2]conn.Ledger{player.Ledger(), watcher.Ledger()}

@@ -9,13 +9,13 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A seer is a client that predicts. It notes how its body moves on the screen.
 type seer struct {
 	*mover
-	p      *predict.Player
 	last   det.Vec2
 	known  bool
 	jump   float64 // the most that the body moved between two frames
@@ -25,24 +25,14 @@ type seer struct {
 }
 
 func (g *league) predicts(name string, id uint64, c netsim.Conditions, at *member) *seer {
-	b := &seer{p: &predict.Player{Command: func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
-		if err := world.Give(in, me, walk{X: 1}); err != nil {
-			g.fail("%v", err)
-		}
-	}}}
-	o := ClientOptions{Clock: b.p, Header: b.p.Header, Snapshot: b.p.Snapshot, Event: b.p.Event, Begun: func(_ Level, view, start *world.World) {
-		if err := b.p.Begin(view, start, predict.Options{Player: b.Player(), Keep: 128}); err != nil {
-			g.fail("%v", err)
-		}
-	}}
-	b.mover = g.join(name, id, c, at, o)
-	b.opt.Input = b.p.Input
+	b := &seer{mover: g.joinAs(name, id, c, at, client.Options{Predict: predict.Options{Keep: 128}})}
+	b.moves = func(world.Tick) walk { return walk{X: 1} }
 	b.frame = b.look
 	return b
 }
 
 func (b *seer) look() {
-	w := b.p.Show(b.league.net.Now())
+	w := b.view.World
 	if w == nil || !b.snapped() {
 		return
 	}
@@ -100,10 +90,10 @@ func TestPredictionGoesOn(t *testing.T) {
 				b.home().kill()
 				n.Run(5 * time.Second)
 				died = append(died, int(100*b.jump/0.25))
-				if b.begun != 0 || b.absent != 0 || b.Phase() != Playing || b.home().dead {
+				if b.begun != 0 || b.absent != 0 || b.Phase() != client.Playing || b.home().dead {
 					g.fail("%d worlds began anew, the body was gone in %d frames, %v", b.begun, b.absent, b.Phase())
 				}
-				if e := b.p.Client().Err(); e != nil {
+				if e := b.Stats().Bad; e != 0 {
 					g.fail("%v", e)
 				}
 				b.jump, b.most = 0, 0

@@ -16,6 +16,9 @@ import (
 	"github.com/coeval-dev/coeval/link/mem"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/link/websocket"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
 	"go.uber.org/goleak"
 )
@@ -42,30 +45,35 @@ func TestRealSockets(t *testing.T) {
 
 	shown := make(chan int, 1000)
 	ended := make(chan error, 10)
-	var clients []*Client
+	var clients []*client.Client
+	title := yardTitle(20, 100, 100)
 	join := func(i int, l link.Link, at netip.AddrPort) {
-		var c *Client
+		var c *client.Client
 		var err error
 		must(t, s.Do(t.Context(), func() {
 			tok, e := s.Token(uint64(i+1), nil, time.Minute)
 			if err = e; err == nil {
-				c, err = NewClientOf(s.Protocol(), ClientOptions{
-					Settings: yardSettings(20, 100), Link: l, Token: tok, Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i),
-					Input: func(t world.Tick, p world.Player, in *world.Inputs) { _ = world.Give(in, p, walk{X: 1}) },
-					Seen: func(w *world.World) {
-						if x := walkerOf(w, world.Player(c.Player())); x != nil && x.Steps > 5 {
-							select {
-							case shown <- i:
-							default:
-							}
-						}
-					},
-				})
+				c, err = client.New(client.Options{Title: title, Style: predict.Style(i % 4), Link: l, Token: tok, Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i)})
 			}
 		}))
 		must(t, err)
 		clients = append(clients, c)
-		running.Go(func() { ended <- c.Run(t.Context()) })
+		walks := func(_ world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
+			_ = world.Give(in, p, walk{X: 1})
+		}
+		tick := func(now time.Duration) error {
+			v := c.Frame(now, walks)
+			if v.Fresh {
+				if x := walkerOf(v.World, v.Me); x != nil && x.Steps > 5 {
+					select {
+					case shown <- i:
+					default:
+					}
+				}
+			}
+			return v.Err
+		}
+		running.Go(func() { ended <- drive.Loop{Step: yard.TickLength(), Tick: tick}.Run(t.Context()) })
 	}
 	for i := range 3 {
 		l, err := udp.Listen("127.0.0.1:0", udp.Options{})
@@ -113,7 +121,7 @@ func TestRealSockets(t *testing.T) {
 	}))
 	stop(errors.New("the cleaners are here"))
 	for range clients {
-		var end *EndError
+		var end *client.EndError
 		if err := <-ended; !errors.As(err, &end) || end.Reason != conn.ReasonClosing || end.Note != "the cleaners are here" {
 			t.Errorf("%v", err)
 		}

@@ -1,6 +1,7 @@
 package clientserver
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,9 +9,13 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -23,9 +28,10 @@ type sim struct {
 	random  *netsim.Rand
 	clients []*bot
 	news    []News
-	oracle  []*oracle // one for each world
-	err     error     // the first thing that was wrong
-	copts   ClientOptions
+	oracle  []*oracle   // one for each world
+	err     error       // the first thing that was wrong
+	title   *game.Title // of the clients
+	sent    replica.Strategy
 }
 
 // An oracle remembers a world: a hash of every image at every tick, and the saved events in order.
@@ -119,7 +125,7 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 	if s.server, err = NewServer(o); err != nil {
 		return nil, err
 	}
-	s.copts = ClientOptions{Game: o.Title.Game, Settings: o.Title.Levels.Settings, Replica: replica.Options{Strategy: o.Strategy}}
+	s.title, s.sent = o.Title, o.Strategy
 	s.end.Every(o.Title.Game.TickLength(), func() {
 		if err := s.server.Tick(n.Now()); err != nil {
 			s.fail("server: %v", err)
@@ -147,9 +153,9 @@ func (s *sim) token(client uint64) token.Token {
 	return t
 }
 
-// A bot is a client that walks about and checks all it is shown against the oracle.
+// A bot is a client that walks about and checks all it is shown against the oracle. It predicts nothing, and so is shown what came.
 type bot struct {
-	*Client
+	*client.Client
 	sim      *sim
 	end      *netsim.Endpoint
 	id       uint64
@@ -160,14 +166,16 @@ type bot struct {
 	checked  int
 	snaps    int
 	ended    error
-	told     []Word
+	told     []client.Word
 	known    map[world.ID]bool
 	makeMove func(t world.Tick) walk
+	target   func(now time.Duration) world.Tick // up to which there are commands, in place of what the client's clock says
+	careless bool                               // checks nothing
 	conns    int
 }
 
 // join makes a client, with a token or a ticket.
-func (s *sim) join(name string, id uint64, c netsim.Conditions, o ClientOptions) *bot {
+func (s *sim) join(name string, id uint64, c netsim.Conditions, o client.Options) *bot {
 	b := &bot{sim: s, id: id, end: s.net.Endpoint(name)}
 	s.net.Connect(b.end, s.end, c)
 	s.clients = append(s.clients, b)
@@ -176,36 +184,72 @@ func (s *sim) join(name string, id uint64, c netsim.Conditions, o ClientOptions)
 		if b.ended != nil {
 			return
 		}
-		b.ended = b.Tick(s.net.Now())
+		b.ended = b.frame()
 	})
 	return b
 }
 
-func (b *bot) start(o ClientOptions, t token.Token) {
+func (b *bot) start(o client.Options, t token.Token) {
 	s := b.sim
-	o.Game, o.Settings, o.Replica = s.copts.Game, s.copts.Settings, s.copts.Replica
+	o.Title, o.Strategy, o.Style, o.Tap = s.title, s.sent, predict.None, b
 	o.Link, o.Token = b.end, t
 	b.conns++
 	o.Conn.Seed = seedOf(s.net.Seed()<<20+b.id<<4+uint64(b.conns), 2)
 	if o.Name == "" {
 		o.Name = b.end.Name()
 	}
-	o.Input = func(t world.Tick, p world.Player, in *world.Inputs) { b.input(t, p, in) }
-	o.Snapshot = func(x *replica.Snapshot) { b.check(x) }
-	o.Seen = func(w *world.World) { b.seen(w) }
-	o.Begun = func(l Level, view, start *world.World) {
+	var err error
+	if b.Client, err = client.New(o); err != nil {
+		s.fail("client %s: %v", b.end.Name(), err)
+	}
+	b.ended, b.known = nil, map[world.ID]bool{}
+}
+
+// errLeft is how a bot ends that left by itself.
+var errLeft = errors.New("left")
+
+// frame lets the client have its turn, and looks at what it shows.
+func (b *bot) frame() error {
+	var v client.View
+	before := b.snaps
+	if b.target == nil {
+		v = b.Frame(b.sim.net.Now(), b.input)
+	} else {
+		b.Receive(b.sim.net.Now())
+		b.Advance(b.target(b.sim.net.Now()), b.input)
+		b.Send()
+		v = b.Show()
+	}
+	if v.Began {
 		b.worlds++
 		b.saved, b.known = nil, map[world.ID]bool{}
 	}
-	o.Told = func(w Word) { b.told = append(b.told, w) }
-	var err error
-	if b.Client, err = NewClientOf(s.server.protocol, o); err != nil {
-		s.fail("client %s: %v", b.end.Name(), err)
+	b.told = append(b.told, v.Words...)
+	if v.Fresh && !b.careless {
+		if b.snaps > before {
+			b.seen(v.World)
+		}
+		b.hear(v.World)
 	}
-	b.ended = nil
+	if v.Ended && v.Err == nil {
+		return errLeft
+	}
+	return v.Err
 }
 
-func (b *bot) input(t world.Tick, p world.Player, in *world.Inputs) {
+// send sends a message, past all that the client would do.
+func (b *bot) send(channel uint8, data []byte) {
+	if c := b.Conn(); c != nil && c.Open() {
+		_ = c.Send(channel, data)
+	}
+}
+
+func (b *bot) say(m wire.Message) { b.send(wire.ControlChannel, m.Append(nil)) }
+
+// Command is for the client to call.
+func (b *bot) Command(world.Tick, []int32) {}
+
+func (b *bot) input(t world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
 	var c walk
 	switch {
 	case b.makeMove != nil:
@@ -230,9 +274,12 @@ func (b *bot) oracle() *oracle {
 	return nil
 }
 
-// check compares each update with what the server had at that tick.
-func (b *bot) check(x *replica.Snapshot) {
+// Snapshot is for the client to call. It compares each update with what the server had at that tick.
+func (b *bot) Snapshot(x *replica.Snapshot) {
 	b.snaps++
+	if b.careless {
+		return
+	}
 	o := b.oracle()
 	for _, u := range x.Updates {
 		b.checked++
@@ -247,7 +294,7 @@ func (b *bot) check(x *replica.Snapshot) {
 	}
 }
 
-// seen compares all that is in view with what was ever published, and takes note of events.
+// seen compares all that is in view with what was ever published.
 func (b *bot) seen(w *world.World) {
 	o := b.oracle()
 	for i := range w.Game().Classes() {
@@ -261,8 +308,12 @@ func (b *bot) seen(w *world.World) {
 			}
 		}
 	}
+}
+
+// hear takes note of events.
+func (b *bot) hear(w *world.World) {
 	for _, e := range world.Events[planted](w) {
-		n := len(b.saved)
+		o, n := b.oracle(), len(b.saved)
 		if n >= len(o.saved) || o.saved[n] != *e {
 			b.sim.fail("%s: saved event %d is %+v", b.end.Name(), n, *e)
 		}
@@ -281,14 +332,14 @@ func (b *bot) sees() error {
 	count := 0
 	for _, e := range p.view.Entries() {
 		count++
-		if !b.View().Has(e.ID) {
+		if !b.Truth().Has(e.ID) {
 			return fmt.Errorf("%s lacks %v", b.end.Name(), e.ID)
 		}
-		if !slices.Equal(b.View().Image(e.ID), w.Image(e.ID)) || b.View().Owner(e.ID) != w.Owner(e.ID) {
-			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, b.View().Image(e.ID), w.Image(e.ID))
+		if !slices.Equal(b.Truth().Image(e.ID), w.Image(e.ID)) || b.Truth().Owner(e.ID) != w.Owner(e.ID) {
+			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, b.Truth().Image(e.ID), w.Image(e.ID))
 		}
 	}
-	for id := range b.View().Entities() {
+	for id := range b.Truth().Entities() {
 		if _, ok := p.view.Find(id); !ok {
 			return fmt.Errorf("%s holds %v, which is not in view", b.end.Name(), id)
 		}
@@ -300,8 +351,8 @@ func (b *bot) sees() error {
 	for i, c := range w.Game().Classes() {
 		if c.State() {
 			for id := range w.Of(i) {
-				if !slices.Equal(b.View().Image(id), w.Image(id)) {
-					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.View().Image(id), w.Image(id))
+				if !slices.Equal(b.Truth().Image(id), w.Image(id)) {
+					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.Truth().Image(id), w.Image(id))
 				}
 			}
 		}
@@ -338,7 +389,7 @@ func (s *sim) settle(d time.Duration) error {
 func (s *sim) playing(d time.Duration) bool {
 	return s.net.RunUntil(d, func() bool {
 		for _, b := range s.clients {
-			if b.ended == nil && (b.Phase() != Playing || b.snaps == 0) {
+			if b.ended == nil && (b.Phase() != client.Playing || b.snaps == 0) {
 				return false
 			}
 		}
