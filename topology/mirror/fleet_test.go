@@ -10,6 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -277,16 +280,17 @@ func (f *fleet) close() {
 
 // A bot is a client that plays.
 type bot struct {
-	*clientserver.Client
+	*client.Client
 	f      *fleet
 	end    *netsim.Endpoint
 	id     uint64
 	brain  *arena.Bot
 	ended  error
+	news   bool          // something came in this frame
 	played time.Duration // when it last saw its own body in a new state
 	gap    time.Duration // the longest between two of those
 	player world.Player
-	heard  []clientserver.Word
+	heard  []client.Word
 }
 
 // crew makes a client of a ship.
@@ -300,37 +304,15 @@ func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
 		f.fail("%v", err)
 		return b
 	}
-	o := clientserver.ClientOptions{Game: arenaTitle.Game, Settings: arenaTitle.Levels.Settings, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id)}
+	o := client.Options{Title: f.o.Server.Title, Style: predict.None, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id), Tap: b}
 	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
-	o.Input = func(_ world.Tick, p world.Player, in *world.Inputs) {
-		if b.View() != nil {
-			if err := world.Give(in, p, b.brain.Think(b.View(), p)); err != nil {
-				f.fail("%v", err)
-			}
-		}
-	}
-	o.Told = func(w clientserver.Word) {
-		if w.Kind == clientserver.Chat {
-			b.heard = append(b.heard, w)
-		}
-	}
-	o.Seen = func(w *world.World) {
-		for id := range world.All[arena.Fighter](w) {
-			if w.Owner(id) == b.Player() {
-				if b.played > 0 {
-					b.gap = max(b.gap, f.net.Now()-b.played)
-				}
-				b.played = f.net.Now()
-			}
-		}
-	}
-	if b.Client, err = clientserver.NewClient(o); err != nil {
+	if b.Client, err = client.New(o); err != nil {
 		f.fail("%v", err)
 		return b
 	}
 	b.end.Every(f.o.Server.Title.Game.TickLength(), func() {
 		if b.ended == nil {
-			b.ended = b.Tick(f.net.Now())
+			b.ended = b.turn()
 		}
 		if p := b.Player(); p != world.Nobody {
 			if b.player != world.Nobody && p != b.player {
@@ -343,9 +325,42 @@ func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
 	return b
 }
 
+// turn lets the client have its turn, and looks at what it shows.
+func (b *bot) turn() error {
+	b.news = false
+	v := b.Frame(b.f.net.Now(), b.think)
+	for _, w := range v.Words {
+		if w.Kind == client.Chat {
+			b.heard = append(b.heard, w)
+		}
+	}
+	if b.news && v.World != nil {
+		for id := range world.All[arena.Fighter](v.World) {
+			if v.World.Owner(id) == b.Player() {
+				if b.played > 0 {
+					b.gap = max(b.gap, b.f.net.Now()-b.played)
+				}
+				b.played = b.f.net.Now()
+			}
+		}
+	}
+	return v.Err
+}
+
+func (b *bot) think(_ world.Tick, p world.Player, shown *world.World, in *world.Inputs) {
+	if err := world.Give(in, p, b.brain.Think(shown, p)); err != nil {
+		b.f.fail("%v", err)
+	}
+}
+
+// Snapshot and Command are for the client to call.
+func (b *bot) Snapshot(*replica.Snapshot) { b.news = true }
+
+func (b *bot) Command(world.Tick, []int32) {}
+
 // plays says whether a client sees its own body in news of the last quarter of a second.
 func (b *bot) plays() bool {
-	return b.Phase() == clientserver.Playing && b.played > 0 && b.f.net.Now()-b.played < 250*time.Millisecond
+	return b.Phase() == client.Playing && b.played > 0 && b.f.net.Now()-b.played < 250*time.Millisecond
 }
 
 // counting8 is a source of bytes for tokens.
