@@ -46,7 +46,7 @@ func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
 	var err error
 	s.server, err = clientserver.NewServer(clientserver.Options{
-		Game: arena.Game, Settings: session.LevelSettings, Level: clientserver.Level{Name: "duel", Seed: 3},
+		Title: arena.Title, Level: clientserver.Level{Name: "duel", Seed: 3},
 		Links: []link.Link{s.end}, Keys: []token.Key{s.key}, Workers: 1, KeepSeat: keep,
 		Conn: conn.Options{Seed: seedOf(n.Seed(), 1), Wall: wall},
 	})

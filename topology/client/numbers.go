@@ -1,12 +1,10 @@
-package session
+package client
 
 import (
 	"time"
-
-	"github.com/coeval-dev/coeval/predict"
 )
 
-// Numbers are how the network and the prediction do: what the net graph and the panel show.
+// Numbers are how the network and the prediction of a session do: what a net graph and a panel show.
 type Numbers struct {
 	RoundTrip, Jitter time.Duration
 	LossIn, LossOut   float64
@@ -15,17 +13,18 @@ type Numbers struct {
 	Early             int     // quarters of a tick that commands came early
 	Snapshots         uint64  // received
 	SnapshotBytes     uint64
-	Received, Sent    uint64 // bytes of datagrams, all in
-	Packets           uint64 // received
-	Corrections       uint64 // entities that were not where they were predicted
-	Corrected         float64
-	Own               float64 // the same, of one's own fighter alone
+	Received, Sent    uint64  // bytes of datagrams, all in
+	Packets           uint64  // received
+	Corrections       uint64  // entities that were not where they were predicted
+	Corrected         float64 // by how much, in the world's units
+	Furthest          float64 // the largest of them
+	Own               float64 // the sum, of the player's own entities alone
 	Repredictions     int
 	Resteps           int
 	Repeated          int // commands that the server had to make up
 	Bad               uint64
 	Returns           uint64
-	Worlds            uint64 // that began: a move to another mirror of the same game begins none
+	Worlds            uint64 // that began: a move to another server of the same game begins none
 	Moves             uint64 // to other servers
 	Retracted         uint64 // events that were shown and did not happen after all
 	Tick, Known       uint64
@@ -40,7 +39,7 @@ type Sample struct {
 	Gap       bool    // nothing came
 }
 
-// A Graph is the last few seconds, one sample a tick or frame. The zero value is empty.
+// A Graph is the last few seconds, one sample a frame. The zero value is empty.
 type Graph struct {
 	ring [GraphLength]Sample
 	next int
@@ -65,35 +64,43 @@ func (s *Session) Numbers() Numbers { return s.numbers }
 func (s *Session) Graph() *Graph { return &s.graph }
 
 // measure takes stock after a frame.
-func (s *Session) measure() {
-	n := &s.numbers
+func (s *Session) measure(v *View) {
+	n, c := &s.numbers, s.client
 	before := *n
-	if c := s.client.Conn(); c != nil {
-		q := c.Quality()
+	if cn := c.Conn(); cn != nil {
+		q := cn.Quality()
 		n.RoundTrip, n.Jitter, n.LossIn, n.LossOut = q.RoundTrip, q.Jitter, q.LossIn, q.LossOut
 	}
-	st, l := s.client.Stats(), s.client.Ledger()
-	n.Snapshots, n.SnapshotBytes, n.Early, n.Bad, n.Returns, n.Moves = st.Snapshots, st.Bytes, st.Early, st.Bad, st.Returns, st.Moves
+	st, l := c.Stats(), c.Ledger()
+	n.Snapshots, n.SnapshotBytes, n.Early = st.Snapshots, st.Bytes, st.Early
+	n.Bad, n.Returns, n.Moves = st.Bad, st.Returns, st.Moves
 	n.Received, n.Packets, n.Sent = l.Received, l.ReceivedPackets, l.Total()
-	sample := Sample{RoundTrip: n.RoundTrip.Seconds() * 1000, Bytes: float64(n.Received - min(n.Received, before.Received)), Gap: n.Snapshots == before.Snapshots}
-	if c := s.player.Client(); c != nil {
-		s.corrections(c, &sample)
-		ps := c.Stats()
-		n.Ahead, n.Behind = c.Clock().Ahead(), c.Playout().Behind()
+	n.Retracted += uint64(len(v.Retracted))
+	sample := Sample{
+		RoundTrip: n.RoundTrip.Seconds() * 1000,
+		Bytes:     float64(n.Received - min(n.Received, before.Received)),
+		Gap:       n.Snapshots == before.Snapshots,
+	}
+	if p := c.Predict(); p != nil {
+		for _, x := range p.Corrections() {
+			sample.Corrected += x.Distance
+			n.correct(x.Distance, v.World != nil && v.World.Owner(x.Entity) == v.Me)
+		}
+		ps := p.Stats()
+		n.Ahead, n.Behind = p.Ahead(), p.Behind()
 		n.Repredictions, n.Resteps, n.Repeated = ps.Repredictions, ps.Steps, ps.Repeated
-		n.Tick, n.Known = uint64(c.Tick()), uint64(c.Known())
+		n.Tick, n.Known = uint64(p.Tick()), uint64(p.Known())
 		sample.Ahead = n.Ahead
 	}
 	s.graph.Add(sample)
 }
 
-func (s *Session) corrections(c *predict.Client, sample *Sample) {
-	for _, x := range c.Corrections() {
-		s.numbers.Corrections++
-		s.numbers.Corrected += x.Distance
-		sample.Corrected += x.Distance
-		if s.shown != nil && s.shown.Owner(x.Entity) == s.client.Player() {
-			s.numbers.Own += x.Distance
-		}
+// correct books an entity that was not where it was predicted.
+func (n *Numbers) correct(distance float64, own bool) {
+	n.Corrections++
+	n.Corrected += distance
+	n.Furthest = max(n.Furthest, distance)
+	if own {
+		n.Own += distance
 	}
 }
