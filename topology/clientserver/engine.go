@@ -182,11 +182,9 @@ func (s *Server) step() error {
 		s.gather(s.engine.Open())
 	}
 	done, err := s.engine.Advance(s.now)
-	var panicked *world.Panic
-	switch {
-	case errors.As(err, &panicked):
-		return s.panicked(panicked, done)
-	case err != nil:
+	if p := panicOf(err); p != nil {
+		return s.panicked(p, done)
+	} else if err != nil {
 		return err
 	}
 	s.decide()

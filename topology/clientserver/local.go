@@ -1,7 +1,6 @@
 package clientserver
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -55,8 +54,7 @@ func (l *local) Advance(time.Duration) (Progress, error) {
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], true
 	l.flight.note(l.world, in)
 	err := l.world.TryStep(in)
-	var panicked *world.Panic
-	if errors.As(err, &panicked) {
+	if panicOf(err) != nil {
 		return Progress{Inputs: in, Flight: l.flight.take()}, err
 	}
 	return Progress{Inputs: in, Fault: err}, nil

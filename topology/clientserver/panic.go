@@ -39,6 +39,16 @@ type failure struct {
 	past []time.Duration
 }
 
+// panicOf is the panic that an error wraps, or nil.
+func panicOf(err error) *world.Panic {
+	if err == nil {
+		return nil // as for most ticks, which must not allocate
+	}
+	var p *world.Panic
+	errors.As(err, &p)
+	return p
+}
+
 // panicked deals with a game that panicked in a tick.
 func (s *Server) panicked(p *world.Panic, done Progress) error {
 	flight := done.Flight

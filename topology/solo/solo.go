@@ -106,10 +106,12 @@ func (r *Run) step() error {
 		r.opt.Inputs(r.world.Tick()+1, r.in)
 	}
 	err := r.world.TryStep(r.in)
-	var panicked *world.Panic
-	if errors.As(err, &panicked) {
-		r.failed = err
-		return err
+	if err != nil {
+		var panicked *world.Panic
+		if errors.As(err, &panicked) {
+			r.failed = err
+			return err
+		}
 	}
 	if local := r.locals.Step(r.world); err == nil {
 		err = local
