@@ -93,7 +93,7 @@ func seerIn(t *testing.T, c netsim.Conditions, style string, o clientserver.Clie
 	t.Helper()
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: c})
 	end, here := net.Endpoint("server"), net.Endpoint("player")
-	server, err := clientserver.NewServer(clientserver.Options{Game: pong.Game, Links: []link.Link{end}, Workers: 1})
+	server, err := clientserver.NewServer(clientserver.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,6 @@ type Options struct {
 	// Recorded says that After writes a trace from which the match is to repeat. What players were shown
 	// is in no trace, so shots are judged by the present then, and not as Title.Shots says.
 	Recorded bool
-	// Deprecated: these make a Title; see MakeTitle.
-	Game     *world.Game
-	Settings SettingsFunc
-	Replica  replica.Options
-	Interest Interest
-
 	// Rules are the game's own, on what clients may do.
 	Rules Rules
 	// Limits are what a server takes from one client.
@@ -113,7 +107,6 @@ type Visitor struct {
 }
 
 func (o *Options) fill() error {
-	o.MakeTitle()
 	switch {
 	case o.Title == nil:
 		return errors.New("clientserver: nothing to play, set Options.Title")

@@ -108,7 +108,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, err
 	}
 	g := o.Title.Game
-	p, err := o.Protocol()
+	p, err := o.Title.Protocol(o.Strategy)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,7 @@ import (
 )
 
 // arenaTitle is the arena in which everyone is shown everything, and mirrors compare all of it.
-var arenaTitle = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: func(l game.Level) (world.Settings, error) {
-	return arena.Settings(l.Name, arena.Options{Seed: l.Seed, Secret: l.Secret})
-}}, Shots: arena.Title.Shots}
+var arenaTitle = &game.Title{Game: arena.Game, Levels: arena.Title.Levels, Shots: arena.Title.Shots}
 
 func testGame(testing.TB) *world.Game { return arena.Game }
 

@@ -77,12 +77,11 @@ type Options struct {
 
 // About is what mirrors must have in common, and a witness with them; see package membership. Who differs is not let in, and told in what.
 func (o *Options) About() (membership.About, error) {
-	o.Server.MakeTitle()
 	if o.Server.Title == nil {
 		return membership.About{}, errNoTitle
 	}
 	g := o.Server.Title.Game
-	p, err := o.Server.Protocol()
+	p, err := o.Server.Title.Protocol(o.Server.Strategy)
 	if err != nil {
 		return membership.About{}, err
 	}
@@ -109,7 +108,6 @@ var errNoTitle = errors.New("mirror: nothing to play, set Options.Server.Title")
 
 func (o *Options) fill() error {
 	s := &o.Server
-	s.MakeTitle()
 	switch {
 	case s.Title == nil:
 		return errNoTitle

@@ -57,7 +57,7 @@ func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 	for i := range 3 {
 		o := mirror.Options{
 			Server: clientserver.Options{
-				Title: arena.Title, Level: clientserver.Level{Name: "duel", Seed: 3}, Links: []link.Link{l.docks[i]}, Workers: 1,
+				Title: shown, Level: clientserver.Level{Name: "duel", Seed: 3}, Links: []link.Link{l.docks[i]}, Workers: 1,
 				Conn: conn.Options{Seed: seedOf(n.Seed(), byte(20+i)), Wall: wall},
 			},
 			Link: l.hulls[i], Address: l.hulls[i].PublicAddr(), Public: l.docks[i].PublicAddr(), Name: fmt.Sprint(i), Keys: []token.Key{l.key}, Wall: wall, Seed: seedOf(n.Seed(), byte(30+i)),

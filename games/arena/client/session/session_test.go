@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/link"
@@ -42,11 +43,14 @@ func seedOf(n uint64, what byte) (s [32]byte) {
 	return s
 }
 
+// shown is the arena in which everyone is shown everything.
+var shown = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: arena.LevelSettings}, Shots: arena.Title.Shots}
+
 func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
 	var err error
 	s.server, err = clientserver.NewServer(clientserver.Options{
-		Title: arena.Title, Level: clientserver.Level{Name: "duel", Seed: 3},
+		Title: shown, Level: clientserver.Level{Name: "duel", Seed: 3},
 		Links: []link.Link{s.end}, Keys: []token.Key{s.key}, Workers: 1, KeepSeat: keep,
 		Conn: conn.Options{Seed: seedOf(n.Seed(), 1), Wall: wall},
 	})
