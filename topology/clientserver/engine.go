@@ -175,7 +175,7 @@ func (s *Server) closed() world.Tick { return max(s.engine.Open(), 1) - 1 }
 
 // step has the engine compute, unless the world stands still, and publishes what it came to.
 func (s *Server) step() error {
-	if s.paused || s.closing && !s.traits.Outlives {
+	if s.paused || s.failed.err != nil || s.closing && !s.traits.Outlives {
 		return nil
 	}
 	if !s.traits.Eager {

@@ -62,10 +62,10 @@ func (s *Server) panicked(p *world.Panic, done Progress) error {
 			s.Notice("the game has failed; the level begins anew")
 			return nil
 		}
-		s.end(fmt.Errorf("%w: %w; the level could not begin anew: %w", ErrGamePanicked, p, err))
+		s.Fail(fmt.Errorf("%w: %w; the level could not begin anew: %w", ErrGamePanicked, p, err))
 		return nil
 	}
-	s.end(fmt.Errorf("%w: %w", ErrGamePanicked, p))
+	s.Fail(fmt.Errorf("%w: %w", ErrGamePanicked, p))
 	return nil
 }
 
@@ -76,8 +76,10 @@ func (s *Server) mayRestart() bool {
 	return len(s.failed.past) <= mostRestarts
 }
 
-// end tells everyone that the match is over, and has Tick return the error when they have heard.
-func (s *Server) end(err error) {
+// Fail ends the match because the world cannot be used any more: everyone is told that the game has
+// failed, and when they have heard, Tick returns the error. Neither the world nor the engine is asked for
+// anything from now on.
+func (s *Server) Fail(err error) {
 	s.failed.err, s.failed.by = err, s.now+closeTime
 	s.Shutdown("the game has failed, and the match is over")
 }

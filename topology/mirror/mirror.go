@@ -37,6 +37,7 @@ type Mirror struct {
 
 	phase        Phase
 	err          error
+	fault        error         // the game panicked, and clients are being told
 	driver       time.Duration // the time, as the driver says
 	machine      time.Duration // the same, but that it never goes back
 	clock        clock
@@ -290,16 +291,37 @@ func (m *Mirror) Poll(now time.Duration) (err error) {
 	if m.phase == Out {
 		return m.err
 	}
+	if m.fault != nil {
+		return m.farewell(now)
+	}
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
 		case *world.Panic:
-			err = m.end(v)
+			m.fault = v
+			err = m.farewell(now)
 		default:
 			panic(v) // not the game's
 		}
 	}()
 	return m.poll(now)
+}
+
+// farewell lets clients hear that the game has panicked, and then ends the mirror.
+func (m *Mirror) farewell(now time.Duration) error {
+	if m.server == nil {
+		return m.end(m.fault)
+	}
+	if m.phase != Leaving {
+		m.phase = Leaving
+		m.server.Fail(m.fault)
+	}
+	m.clock.advance(now, m.uber)
+	m.driver, m.machine = now, m.clock.steady
+	if m.server.Tick(m.machine) != nil {
+		return m.end(m.fault)
+	}
+	return nil
 }
 
 func (m *Mirror) poll(now time.Duration) error {

@@ -2,14 +2,18 @@ package mirror
 
 import (
 	"errors"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -43,7 +47,12 @@ func TestPanicEndsTheMirror(t *testing.T) {
 				defer f.close()
 				f.launch("a", road)
 				f.launch("b", road)
+				guest := f.guest(1, f.ships[0])
 				n.Run(10 * time.Second)
+				var told *clientserver.EndError
+				if !errors.As(*guest, &told) || !strings.Contains(told.Note, "failed") {
+					f.fail("a client was told %v", *guest)
+				}
 				for _, s := range f.ships {
 					var p *world.Panic
 					if !errors.As(s.ended, &p) || p.Tick != 300 || p.Class != "bomb" || s.mirror.Phase() != Out {
@@ -56,6 +65,29 @@ func TestPanicEndsTheMirror(t *testing.T) {
 			})
 		})
 	}
+}
+
+// guest makes a client that watches, and gives what it ends with.
+func (f *fleet) guest(id uint64, at *ship) *error {
+	end := f.net.Endpoint("guest")
+	f.net.Connect(end, at.dock, near)
+	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(bombs.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
+	if err != nil {
+		f.fail("%v", err)
+	}
+	o := clientserver.ClientOptions{Game: bombs.Game, Link: end, Token: t, Spectate: true, Return: -1}
+	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
+	c, err := clientserver.NewClient(o)
+	if err != nil {
+		f.fail("%v", err)
+	}
+	ended := new(error)
+	end.Every(bombs.Game.TickLength(), func() {
+		if *ended == nil {
+			*ended = c.Tick(f.net.Now())
+		}
+	})
+	return ended
 }
 
 // TestWhoGoesToWatchStays: someone who gives their player up stays where they are, and may play again, at
