@@ -45,6 +45,12 @@
 // Let both record, and give both traces to Desync. It tells whether different things came in or the same was computed differently, by whom, at which
 // tick, and in which field of which entity. Report.Bundle makes files of it from which anyone can see it again.
 //
+// # When a game panics
+//
+// There is no world after a tick in which the game panicked. Writer.Fatal ends a trace with what went
+// into it; WriteRun makes a trace of a world and what went in since, as a server keeps them. A replay
+// of either panics at the same place, which is Replayed.Panic.
+//
 // # Damage
 //
 // Every block has a checksum that includes those before it. A file that was cut or changed can be read up to there; the error is a *DamageError and says

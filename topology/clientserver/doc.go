@@ -9,7 +9,7 @@
 //
 // # A server
 //
-//	s, err := clientserver.NewServer(clientserver.Options{Game: tanks.Game, Links: []link.Link{socket}, Keys: keys})
+//	s, err := clientserver.NewServer(clientserver.Options{Title: tanks.Title, Links: []link.Link{socket}, Keys: keys})
 //	err = s.Run(ctx)
 //
 // Run computes a tick whenever it is time; when the context ends, it tells everyone and stops. A driver with a time of its own calls Tick instead. Nothing else
@@ -26,10 +26,41 @@
 // What clients may ask is limited by [Limits] and by the game's [Rules]. What makes no sense is counted as an [Offence], and who commits too many is dropped
 // with a reason. No one's network or behaviour changes what another client is sent.
 //
-// # Several servers of one game
+// # Engines
 //
-// An [Engine] computes the world in place of the server, so that several servers can have one game: mirrors. [Server.SetPlaces] tells clients of the others. A Client whose server
-// is silent, stops or asks it to ([Server.Move], [Server.Drain]) goes on at another with its ticket, in the same body, without a break in what it shows.
+// What computes the world is the server's [Engine]. The plain one owns its world (local.go); a mirror
+// is another, so that several servers can have one game. An engine returns what it decides and never
+// calls the server. [Server.SetPlaces] tells clients of the other servers. A Client whose server is
+// silent, stops or asks it to ([Server.Move], [Server.Drain]) goes on at another with its ticket, in the
+// same body, without a break in what it shows.
+//
+// A game that panics ends the match in good order, or begins its level anew; see [OnPanic] and [Flight].
+//
+// # The walk of a command
+//
+//	port.go      drain      the link's datagrams, in batches, go through package conn
+//	peer.go      message    an event of the connection: by its channel, a packet of commands
+//	peer.go      commands   too many, or of another world? replica.CommandReader reads the packet
+//	peer.go      takeOne    for each command in it: the rules are asked (allows)
+//	queue.go     put        taken, or again, late, too far ahead, a second thought
+//	edges.go     add        of one that is late, the edges wait
+//	turn.go      gather     the tick is due: for each player who is inside
+//	queue.go     take       the command for this tick; if there is none, missing counts it
+//	edges.go     merge      edges that waited become part of it
+//	local.go     Give       into the inputs of the tick
+//	local.go     Advance    world.TryStep, with who enters and who leaves
+//
+// An engine that is eager is given the command in takeOne, and turn.go's pass counts afterwards.
+//
+// # The walk of a snapshot
+//
+//	engine.go    step       Engine.Advance has returned; past.go remembers where things were
+//	engine.go    publish    replica.Publisher quantises and compares what changed, once for all clients
+//	snapshot.go  choose     whose turn it is, and how much room each connection has; the views follow
+//	pool.go      run        on all cores, for each of them:
+//	snapshot.go  look       what the client is shown (package interest), and replica.Sender encodes it
+//	snapshot.go  send       the packets are composed into those of package conn
+//	port.go      flush      and handed to the links
 //
 // # Levels
 //
