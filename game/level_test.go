@@ -19,7 +19,7 @@ func TestLevels(t *testing.T) {
 	for _, x := range []struct {
 		title        *game.Title
 		first, sized string
-	}{{pong.Title, "", ""}, {arena.Title, arena.DefaultMap, arena.DefaultMap}, {crowd.Title, "200", "64"}} {
+	}{{pong.Title, "", ""}, {arena.Title, arena.DefaultMap, "foundry"}, {crowd.Title, "200", "64"}} {
 		if l := &x.title.Levels; l.First() != x.first || l.Sized(64) != x.sized {
 			t.Errorf("%s begins with %q, and 64 play on %q", x.title.Name(), l.First(), l.Sized(64))
 		}
