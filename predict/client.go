@@ -153,7 +153,7 @@ func New(g *world.Game, o Options) (*Client, error) {
 	}
 	c.notices.init(g)
 	if c.style == None {
-		c.past.init(c.truth, 0, 1, len(c.a))
+		c.past.initPlain(g, len(c.a))
 		return c, nil
 	}
 	return c, c.prepare()
@@ -172,8 +172,7 @@ func (c *Client) prepare() error {
 		return err
 	}
 	c.clock, c.playout = NewClock(c.o.Clock), NewPlayout(c.o.Playout)
-	n := int(c.o.Keep) + 2
-	c.past.init(c.plain, n, n, len(c.a))
+	c.past.init(c.plain, int(c.o.Keep)+2, len(c.a))
 	c.tracks.of = map[world.ID]*track{}
 	c.blends.of = map[world.ID]*blend{}
 	return nil
@@ -398,17 +397,18 @@ func (c *Client) Step() {
 	if !c.any {
 		return
 	}
-	if c.style == None {
-		c.past.now++
-		return
+	if c.style != None {
+		c.settle(c.past.now)
 	}
-	c.settle(c.past.now)
 	t := c.past.now + 1
 	in := c.past.in(t)
 	if c.a != nil && c.o.Player != world.Nobody {
 		c.past.keep(t, in, c.o.Player)
 	}
 	c.past.now = t
+	if c.style == None {
+		return
+	}
 	w := c.past.at(t)
 	c.fail(w.SetLocals(c.locals))
 	c.predict(t)

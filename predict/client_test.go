@@ -225,7 +225,7 @@ func TestSwitch(t *testing.T) {
 			t.Fatalf("%d birds are shown, style %v", n, g.c.Style())
 		}
 		old := g.c.Seen()
-		g.c.SetStyle(Style((i + 1) % 3))
+		g.c.SetStyle(Style((i + 1) % 4))
 		s.run(100 * time.Millisecond)
 		if now := g.c.Seen(); g.c.Style() == Doom3 && now < old {
 			t.Errorf("seen %v and then %v", old, now)
@@ -412,7 +412,7 @@ func TestNotDeterministic(t *testing.T) {
 
 // TestAllocations: in a steady state a tick, a snapshot and a frame allocate nothing.
 func TestAllocations(t *testing.T) {
-	for _, style := range []Style{Doom3, Quake3} {
+	for _, style := range []Style{Doom3, Quake3, None} {
 		b := newBench(t, 200, style)
 		for range 200 {
 			b.round(true)

@@ -168,6 +168,34 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
+// TestClockMoved: when commands go to another server, to which the way is longer, a clock that is told so is there at once; where the way is shorter it takes its time, and nothing comes late.
+func TestClockMoved(t *testing.T) {
+	near, far := 20*time.Millisecond, 110*time.Millisecond
+	late := func(from, to time.Duration, told bool) (share float64) {
+		p := newPlant(netsim.Both(netsim.Profile{Latency: from}), 1)
+		p.run(20 * time.Second)
+		p.up.SetProfile(netsim.Profile{Latency: to})
+		p.down.SetProfile(netsim.Profile{Latency: to})
+		p.clock.SetQuality(2*to, 0)
+		if told {
+			p.clock.Moved()
+		}
+		p.run(to + 100*time.Millisecond) // until the first snapshot has come by the new way
+		since := p.sent
+		p.run(3 * time.Second)
+		return p.late(since)
+	}
+	if l := late(near, far, true); l > 0.1 {
+		t.Errorf("of the commands of the next three seconds %.2f were late", l)
+	}
+	if l := late(near, far, false); l < 0.2 {
+		t.Errorf("it makes no difference: %.2f", l)
+	}
+	if l := late(far, near, true); l > 0 {
+		t.Errorf("on a shorter way %.2f were late", l)
+	}
+}
+
 // TestClockNoise: under all the presets the lead is as long as the jitter asks for, commands are hardly ever late, and changes of pace are too small to notice.
 func TestClockNoise(t *testing.T) {
 	for _, c := range netsim.Presets() {

@@ -17,10 +17,9 @@ type past struct {
 	list   [][]int32
 }
 
-// init makes room for as many worlds, which are like the one given, and for as many inputs and commands of a size.
-func (p *past) init(w *world.World, worlds, inputs, size int) {
-	p.worlds, p.inputs, p.for_ = make([]*world.World, worlds), make([]*world.Inputs, inputs), make([]world.Tick, inputs)
-	p.sent, p.images, p.size = make([]world.Tick, inputs), make([]int32, inputs*size), size
+// init makes room for n worlds, which are like the one given, what went into them, and commands of a size.
+func (p *past) init(w *world.World, n, size int) {
+	p.worlds, p.inputs, p.for_ = make([]*world.World, n), make([]*world.Inputs, n), make([]world.Tick, n)
 	p.scratch = w.Game().NewInputs()
 	for i := range p.worlds {
 		p.worlds[i] = w.Clone()
@@ -28,6 +27,17 @@ func (p *past) init(w *world.World, worlds, inputs, size int) {
 	for i := range p.inputs {
 		p.inputs[i] = w.Game().NewInputs()
 	}
+	p.remember(n, size)
+}
+
+// initPlain makes room for commands alone.
+func (p *past) initPlain(g *world.Game, size int) {
+	p.inputs, p.for_ = []*world.Inputs{g.NewInputs()}, make([]world.Tick, 1)
+	p.remember(maxRepeats+1, size)
+}
+
+func (p *past) remember(n, size int) {
+	p.sent, p.images, p.size = make([]world.Tick, n), make([]int32, n*size), size
 }
 
 // at is the world of a tick.
