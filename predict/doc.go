@@ -30,19 +30,22 @@
 // # Styles
 //
 // Doom3 predicts everything in view. Quake3 predicts what the player owns and shows the rest as it was, at the moment that a Playout finds to be the most recent that can be
-// interpolated. HalfLife shows the same, and the server uses a Rewind. The style may change while the game runs, and a Class may have a Mode of its own.
+// interpolated. HalfLife shows the same, and the server uses a Rewind. None predicts nothing and shows the newest state that has come, for bots and for whoever wants to feel
+// the network; it keeps no world but that one. The style may change while the game runs, and a Class may have a Mode of its own.
 //
 // # Driving it
 //
-// Client is the machine itself. Player wraps it in the hooks that topology/clientserver offers; that is all a program needs:
+// Client is the machine itself. topology/client drives it: its Frame asks for a command for each tick that is Due, steps, and shows. A program of another shape does the same:
 //
-//	p := &predict.Player{Command: keys}
-//	o.Clock, o.Input, o.Header, o.Snapshot, o.Event = p, p.Input, p.Header, p.Snapshot, p.Event
-//	o.Begun = func(_ clientserver.Level, view, start *world.World) { err = p.Begin(view, start, predict.Options{Player: c.Player()}) }
-//	...
-//	draw(p.Show(now))
+//	for range c.Due(now) {
+//		world.Give(c.Next(), me, keys())
+//		c.Step()
+//	}
+//	draw(c.Show(now))
 //
-// Redundancy and Cadence say how commands are sent: how many of the last go into each packet, and how many packets there are in a second (Player.SendRate).
+// Truth is what the server said last of everything in view; there is no other copy of it.
+//
+// Redundancy and Cadence say how commands are sent: how many of the last go into each packet, and how many packets there are in a second.
 //
 // In a steady state nothing is allocated.
 //

@@ -23,7 +23,7 @@
 //	})
 //
 // Open does the same and does not wait, for a player who goes on at another
-// server: it is what clientserver.ClientOptions.Dial is given.
+// server: it is what client.Options.Dial is given.
 //
 // WebTransport gets a head start. If it is not there by then, WebSocket is
 // opened beside it; whichever is first is used, and if WebTransport comes

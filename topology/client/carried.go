@@ -30,7 +30,7 @@ func newCarriedOver(view, start *world.World, until time.Duration) *carriedOver 
 // settle takes note of what a snapshot tells. It adds to it what is to be done about the rest, and
 // says so, when it is the last: one that is certain and brings nothing that the new server had not
 // told of before.
-func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Snapshot) (over bool) {
+func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Snapshot) bool {
 	news := false
 	for i := range s.Updates {
 		u := &s.Updates[i]
@@ -49,10 +49,14 @@ func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Sn
 	for _, id := range rest {
 		u := replica.Update{ID: id, What: replica.Left}
 		if classes[id.Class()].State() {
-			if h.start == nil || !h.start.Has(id) || slices.Equal(h.start.Image(id), view.Image(id)) {
+			if h.start == nil || !h.start.Has(id) {
 				continue
 			}
-			u.What, u.Entry, u.Image = replica.Held, h.start.Entry(id), slices.Clone(h.start.Image(id))
+			image := h.start.Image(id)
+			if slices.Equal(image, view.Image(id)) {
+				continue
+			}
+			u.What, u.Entry, u.Image = replica.Held, h.start.Entry(id), slices.Clone(image)
 		}
 		s.Updates = append(s.Updates, u)
 	}

@@ -25,22 +25,22 @@ type Options struct {
 	Strategy replica.Strategy
 
 	// Link is how the server is reached, and Token what lets the client in: a connect token, or the
-	// ticket of an earlier connection, by which the player comes back to their seat. Servers, if any,
-	// are tried in place of those that the token names; a ticket names none.
+	// ticket of an earlier connection, by which the player comes back to their seat. Servers, if
+	// any, are tried in place of those that the token names; a ticket names none.
 	Link    link.Link
 	Token   token.Token
 	Servers []netip.AddrPort
-	// Conn is what else package conn takes. Protocol, Version and Channels are set by the client, and
-	// so is Seed where it is zero.
+	// Conn is what else package conn takes. Protocol, Version and Channels are set by the client,
+	// and so is Seed where it is zero.
 	Conn conn.Options
 	// ConnectTimeout is how long each server is given to answer. Default: 10 s.
 	ConnectTimeout time.Duration
 	// Return is for how long to try to come back, with the ticket, when the connection was lost.
 	// Default: 30 s. Below zero, not at all.
 	Return time.Duration
-	// Silence is after how long without a word of a server that should have spoken the client begins
-	// to look for another, if it knows of one. It still listens, and whichever works first wins.
-	// Default: 700 ms. Below zero, only when the connection has ended.
+	// Silence is after how long without a word of a server that should have spoken the client
+	// begins to look for another, if it knows of one. It still listens, and whichever works first
+	// wins. Default: 700 ms. Below zero, only when the connection has ended.
 	Silence time.Duration
 	// Dial, if set, makes the link by which another server is reached, for links that lead to one
 	// server only. It is not to wait, and its error means that this server cannot be reached from
@@ -55,16 +55,19 @@ type Options struct {
 	// moment ago, unless it is predict.None.
 	Style predict.Style
 	// Predict is what else package predict takes. Player, Settings, Start and Style are set by the
-	// client; by default Classes are the title's, and Keep is 240 ticks: of a world in which nothing
-	// happens nothing is told, and on a bad network that may take seconds.
+	// client; by default Classes are the title's, and Keep is 240 ticks: of a world in which
+	// nothing happens nothing is told, and on a bad network that may take seconds.
 	Predict predict.Options
 	// Redundancy says how many of the last commands go into each packet. By default at least 4: the
-	// connection tells what share is lost, but not how many in a row. Style None always sends Least.
+	// connection tells what share is lost, but not how many in a row. Style None always sends
+	// Least.
 	Redundancy predict.Redundancy
 
-	// Store keeps the data of levels from one game to the next. By default it is asked for each time.
+	// Store keeps the data of levels from one game to the next. By default it is asked for each
+	// time.
 	Store Store
-	// Tap, if set, is shown what comes and what is sent. It is for instruments, and must change nothing.
+	// Tap, if set, is shown what comes and what is sent. It is for instruments, and must change
+	// nothing.
 	Tap Tap
 }
 
@@ -84,8 +87,9 @@ type Tap interface {
 	Command(t world.Tick, image []int32)
 }
 
-// A Command makes the player's command for a tick, by world.Give. It is asked once for each tick that
-// is due, and is shown the world as it was drawn last. If it gives none, the player does nothing.
+// A Command makes the player's command for a tick, by world.Give. It is asked once for each tick
+// that is due, and is shown the world as it was drawn last. If it gives none, the player does
+// nothing.
 type Command func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs)
 
 // Phase is how far a client has come; see package ways.
@@ -119,8 +123,8 @@ func (e *VersionError) Error() string {
 	return "client: the server has another version of the game:\n" + e.Difference
 }
 
-// A Client is one player's end of a game that a server runs. It belongs to one goroutine, whose loop
-// calls Frame. It opens nothing and sends nothing before that.
+// A Client is one player's end of a game that a server runs. It belongs to one goroutine, whose
+// loop calls Frame. It opens nothing and sends nothing before that.
 type Client struct {
 	o        Options
 	game     *world.Game
@@ -268,8 +272,8 @@ func (c *Client) SetStyle(s predict.Style) {
 	}
 }
 
-// style is the one that is shown in: someone who only watches presses nothing that should be seen at
-// once, and is shown what really was, a moment ago.
+// style is the one that is shown in: someone who only watches presses nothing that should be seen
+// at once, and is shown what really was, a moment ago.
 func (c *Client) style() predict.Style {
 	if c.o.Style != predict.None && c.ways.Seat().Player == world.Nobody {
 		return predict.Quake3

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// historyTicks is how many commands are remembered, and maxRedundancy how many of them can go into
-	// a packet.
+	// historyTicks is how many commands are remembered, and maxRedundancy how many of them can go
+	// into a packet.
 	historyTicks  = 64
 	maxRedundancy = 16
-	// mostAtOnce is how many commands are made in one Advance; where the clock jumped further the rest
-	// is left out.
+	// mostAtOnce is how many commands are made in one Advance; where the clock jumped further the
+	// rest is left out.
 	mostAtOnce = 4
 )
 
-// commands are what the player did of late, and how it is sent. Without a command type in the game, in
-// is nil and nothing is ever sent.
+// commands are what the player did of late, and how it is sent. Without a command type in the game,
+// in is nil and nothing is ever sent.
 type commands struct {
 	slots   []bits.Slot
 	in      *world.Inputs
 	writer  *replica.CommandWriter
-	sent    world.Tick // the newest tick for which there is a command; 0 before the first of a world
+	sent    world.Tick // the newest for which there is a command; 0 before the first of a world
 	resting int        // commands in a row that do nothing
 	history []int32    // images of the last commands, by tick
 	images  [][]int32
@@ -119,8 +119,8 @@ func (m *commands) atRest(image []int32) bool {
 	return true
 }
 
-// post puts the last commands into packets. Someone who has done nothing for a while says so now and
-// then, and is believed; so a player who only looks on costs next to nothing.
+// post puts the last commands into packets. Someone who has done nothing for a while says so now
+// and then, and is believed; so a player who only looks on costs next to nothing.
 func (c *Client) post() {
 	m := &c.commands
 	last, most := m.repeats.Least, m.repeats.Least
@@ -176,8 +176,8 @@ func (c *Client) postTo(w *ways.Way, last int) {
 // Sent is the newest tick for which the client has made a command.
 func (c *Client) Sent() world.Tick { return c.commands.sent }
 
-// Made is the image of the client's command at one of the last 64 ticks, or nil. It is to be left as
-// it is.
+// Made is the image of the client's command at one of the last 64 ticks, or nil. It is to be left
+// as it is.
 func (c *Client) Made(t world.Tick) []int32 {
 	m := &c.commands
 	if m.in == nil || t == 0 || t > m.sent || m.sent-t >= historyTicks {

@@ -10,8 +10,9 @@ import (
 )
 
 // Frame is the whole of a client: it takes in what came, makes a command for each tick that is due,
-// sends what is to be sent, and gives what there is to show. It may be called at any rate, with a time
-// that runs forward: commands are made and sent about once a tick, however many frames there are.
+// sends what is to be sent, and gives what there is to show. It may be called at any rate, with a
+// time that runs forward: commands are made and sent about once a tick, however many frames there
+// are.
 func (c *Client) Frame(now time.Duration, command Command) View {
 	c.Receive(now)
 	if now-c.ticked >= c.game.TickLength()*3/4 {

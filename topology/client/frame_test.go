@@ -12,8 +12,8 @@ import (
 
 var styles = []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife, predict.None}
 
-// TestAnyFrameRate: however many frames there are in a second, there is one command for each tick, and
-// they go to the server about once a tick.
+// TestAnyFrameRate: however many frames there are in a second, there is one command for each tick,
+// and they go to the server about once a tick.
 func TestAnyFrameRate(t *testing.T) {
 	for _, style := range styles {
 		for _, rate := range []int{20, 60, 144, 500} {
@@ -53,8 +53,8 @@ func TestAnyFrameRate(t *testing.T) {
 	}
 }
 
-// TestShownInTheSameFrame: what a command causes is shown in the frame in which it was made, where it
-// is predicted, and later where it is not.
+// TestShownInTheSameFrame: what a command causes is shown in the frame in which it was made, where
+// it is predicted, and later where it is not.
 func TestShownInTheSameFrame(t *testing.T) {
 	for _, style := range styles {
 		r := newRig(t, style)
@@ -89,8 +89,8 @@ func TestShownInTheSameFrame(t *testing.T) {
 	}
 }
 
-// TestTruthIsOne: what is shown without prediction is the truth itself, and with it the truth is what
-// the server said last.
+// TestTruthIsOne: what is shown without prediction is the truth itself, and with it the truth is
+// what the server said last.
 func TestTruthIsOne(t *testing.T) {
 	for _, style := range styles {
 		r := newRig(t, style)
@@ -111,8 +111,8 @@ func TestTruthIsOne(t *testing.T) {
 	}
 }
 
-// TestStyleNoneKeepsNoWorlds: a client that predicts nothing takes a small part of the memory of one
-// that does.
+// TestStyleNoneKeepsNoWorlds: a client that predicts nothing takes a small part of the memory of
+// one that does.
 func TestStyleNoneKeepsNoWorlds(t *testing.T) {
 	size := func(style predict.Style) uint64 {
 		r := newRig(t, style)
@@ -164,8 +164,8 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// TestSteadyFrameAllocatesNothing: what is still seen are rings that grow to their size, so the limit
-// is not zero, but far below one in a frame.
+// TestSteadyFrameAllocatesNothing: what is still seen are rings that grow to their size, so the
+// limit is not zero, but far below one in a frame.
 func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	for _, style := range styles {
 		r := newRig(t, style)

@@ -11,7 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// load gets ready for a level: with its data at hand at once, otherwise when the server has sent it.
+// load gets ready for a level: with its data at hand at once, otherwise when the server has sent
+// it.
 func (c *Client) load(w *ways.Way) {
 	if c.stage.way != w {
 		c.stage.paused = false // the server will say if it is
@@ -106,9 +107,9 @@ func (c *Client) makeReady(w *ways.Way) {
 	c.ways.Ready(w, start != nil)
 }
 
-// newReceiver makes what takes the snapshots of a level, which is at about that tick. What is still as
-// it was when the world began need not be sent, if both ends can make the same beginning; otherwise
-// start is nil.
+// newReceiver makes what takes the snapshots of a level, which is at about that tick. What is still
+// as it was when the world began need not be sent, if both ends can make the same beginning;
+// otherwise start is nil.
 func (c *Client) newReceiver(m *wire.Message, settings world.Settings, tick world.Tick) (
 	r *replica.Receiver, start *world.World,
 ) {

@@ -4,7 +4,8 @@ import (
 	"time"
 )
 
-// Numbers are how the network and the prediction of a session do: what a net graph and a panel show.
+// Numbers are how the network and the prediction of a session do: what a net graph and a panel
+// show.
 type Numbers struct {
 	RoundTrip, Jitter time.Duration
 	LossIn, LossOut   float64

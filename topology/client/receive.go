@@ -16,7 +16,7 @@ type hearing struct {
 	way      *ways.Way
 	receiver *replica.Receiver
 	epoch    uint32
-	start    *world.World // what the level starts with, until the world is shown by a way that is tried
+	start    *world.World // what the level starts with, while the way is tried
 	fresh    bool         // something came that has not been applied
 
 	sound  time.Duration // when a packet last made sense
@@ -150,8 +150,8 @@ func (c *Client) packet(h *hearing, data []byte) {
 	}
 }
 
-// spoil counts packets that make no sense. The receiver has asked for what it needs; if that does not
-// help for a while, it is best to begin anew.
+// spoil counts packets that make no sense. The receiver has asked for what it needs; if that does
+// not help for a while, it is best to begin anew.
 func (c *Client) spoil(h *hearing) {
 	if h.spoilt++; h.spoilt >= spoiltMany && c.now-h.sound > spoiltLong {
 		h.sound, h.spoilt = c.now, 0
@@ -162,13 +162,13 @@ func (c *Client) spoil(h *hearing) {
 const (
 	spoiltMany = 20
 	spoiltLong = 3 * time.Second
-	// settleTime is how long it may take after a move until whatever the new server does not tell of
-	// is taken for gone.
+	// settleTime is how long it may take after a move until whatever the new server does not tell
+	// of is taken for gone.
 	settleTime = time.Second
 )
 
-// goOn goes on in the same world by another way. What is in view stays until something newer is told
-// of it.
+// goOn goes on in the same world by another way. What is in view stays until something newer is
+// told of it.
 func (c *Client) goOn(w *ways.Way) {
 	h := c.heardBy(w)
 	if h == nil || c.predict == nil {
@@ -184,8 +184,8 @@ func (c *Client) goOn(w *ways.Way) {
 	c.screen.moved = append(c.screen.moved, w.Place())
 }
 
-// apply takes what the server told into the truth and the prediction. Reliable events come before the
-// snapshots that the server made after them.
+// apply takes what the server told into the truth and the prediction. Reliable events come before
+// the snapshots that the server made after them.
 func (c *Client) apply() {
 	h := c.hearing
 	if h == nil || !h.fresh {

@@ -20,16 +20,17 @@ type Entry struct {
 	Token token.Token
 	// Servers, if any, are where the link reaches the server, in place of what the token says.
 	Servers []netip.AddrPort
-	// Dial, if set, makes a link to another server of the same game, if the first leads to one only.
+	// Dial, if set, makes a link to another server of the same game, if the first leads to one
+	// only.
 	Dial func(wire.Place) (link.Link, error)
 }
 
-// SessionOptions are what a Session is made from. Title and Join have no default; Link, Token, Servers
-// and Dial come from Join.
+// SessionOptions are what a Session is made from. Title and Join have no default; Link, Token,
+// Servers and Dial come from Join.
 type SessionOptions struct {
 	Options
-	// Join finds a way in. It is called in a goroutine of its own, at the beginning and again whenever
-	// the last way has come to an end, after a wait that grows from one second to eight.
+	// Join finds a way in. It is called in a goroutine of its own, at the beginning and again
+	// whenever the last way has come to an end, after a wait that grows from one second to eight.
 	Join func(ctx context.Context) (Entry, error)
 }
 
@@ -246,7 +247,8 @@ func (s *Session) Close() {
 func (s *Session) Leave() {
 	if c := s.client; c != nil {
 		c.Leave()
-		for i := range time.Duration(3) { // it may be lost on the way; then the server waits in vain for a while
+		// The word may be lost on the way; then the server waits in vain for a while.
+		for i := range time.Duration(3) {
 			if c.Frame(s.now+i*c.game.TickLength(), nil).Ended {
 				break
 			}

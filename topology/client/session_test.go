@@ -186,8 +186,8 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
-// TestSessionWaits: where there is no way in, Join is asked less and less often, and the player reads
-// why.
+// TestSessionWaits: where there is no way in, Join is asked less and less often, and the player
+// reads why.
 func TestSessionWaits(t *testing.T) {
 	var now time.Duration
 	s := NewSession(SessionOptions{Options: Options{Title: yardTitle}, Join: func(context.Context) (Entry, error) {

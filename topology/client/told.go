@@ -14,7 +14,7 @@ type alreadyTold struct {
 	recent []world.Emitted // the last that are not saved, in a ring
 	at     int             // where the next of them goes
 	open   []world.Emitted // of those that are saved, what the server may take back
-	doubts []world.Emitted // the same of the server before, as long as this one has not spoken of it
+	doubts []world.Emitted // the same of the server before, until this one speaks of it
 }
 
 // recentEvents is how many events are remembered that are not kept for latecomers.
@@ -71,8 +71,8 @@ func (h *alreadyTold) moved() {
 	h.open = h.open[:0]
 }
 
-// settle forgets what the server takes back no more. It gives what the server before believed to have
-// happened, and this one, which is certain by now, has not spoken of: that did not happen.
+// settle forgets what the server takes back no more. It gives what the server before believed to
+// have happened, and this one, which is certain by now, has not spoken of: that did not happen.
 func (h *alreadyTold) settle(t world.Tick) (never []world.Emitted) {
 	h.open = slices.DeleteFunc(h.open, func(e world.Emitted) bool { return e.Tick <= t })
 	for _, e := range h.doubts {

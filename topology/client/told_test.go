@@ -12,8 +12,8 @@ func emitted(tick world.Tick, ordinal uint16) world.Emitted {
 	return world.Emitted{Name: world.Name{Tick: tick, Ordinal: ordinal}}
 }
 
-// TestAlreadyTold: what one server told is not told again by the next, what it was wrong about is taken
-// back when the next is certain, and what is retracted may happen again.
+// TestAlreadyTold: what one server told is not told again by the next, what it was wrong about is
+// taken back when the next is certain, and what is retracted may happen again.
 func TestAlreadyTold(t *testing.T) {
 	var h alreadyTold
 	saved := func(tick world.Tick, provisional bool) *replica.Event {

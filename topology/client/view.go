@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A View is what there is to show in one frame, and what happened since the last. Its lists and worlds
-// are good until the next frame, and are to be left as they are.
+// A View is what there is to show in one frame, and what happened since the last. Its lists and
+// worlds are good until the next frame, and are to be left as they are.
 type View struct {
 	// World is what to draw, or nil as long as there is nothing.
 	World *world.World
@@ -18,20 +18,20 @@ type View struct {
 	Me world.Player
 	// Truth is what the server last said of everything in view, or nil where there is no server.
 	Truth *world.World
-	// Lead is how many seconds the present is past the world's tick for what is one's own, and Others
-	// for what is not.
+	// Lead is how many seconds the present is past the world's tick for what is one's own, and
+	// Others for what is not.
 	Lead, Others float64
 	// Fresh says that the events of World are to be shown now.
 	Fresh bool
 	// Notices are about the events of World, and about earlier ones.
 	Notices []predict.Notice
-	// Retracted are those of the notices that take back what was shown: an event that did not happen
-	// after all, since another server knew better. Each can be read by Read, and knows for how long it
-	// was believed.
+	// Retracted are those of the notices that take back what was shown: an event that did not
+	// happen after all, since another server knew better. Each can be read by Read, and knows for
+	// how long it was believed.
 	Retracted []predict.Notice
 
-	// Phase is how far the player has come, and Status says what they wait for. It is empty while the
-	// game goes on.
+	// Phase is how far the player has come, and Status says what they wait for. It is empty while
+	// the game goes on.
 	Phase  Phase
 	Status string
 	// Began says that a new world has begun, that of Level.

@@ -21,8 +21,8 @@ const (
 	// Welcomed: the server that is played at says who the player is; see Set.Seat.
 	Welcomed
 	// Level: the server of Way names the world that it plays, see Way.Level. If Same, it is the one
-	// that the player is in: get ready to go on in it, and call Ready. Otherwise get ready for a new
-	// one, and call Begin.
+	// that the player is in: get ready to go on in it, and call Ready. Otherwise get ready for a
+	// new one, and call Begin.
 	Level
 	// Message: Data came on Channel, of snapshots or of reliable state.
 	Message

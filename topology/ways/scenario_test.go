@@ -22,9 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "write what scenarios print into their files")
 
-// TestScenarios plays the conversations in testdata/scenarios. A file is a series of steps: commands,
-// a line of dashes, and what happens. Servers answer as those of a real game do: a seat, a level, and
-// twenty snapshots a second once the client is ready. The commands:
+// TestScenarios plays the conversations in testdata/scenarios. A file is a series of steps:
+// commands, a line of dashes, and what happens. Servers answer as those of a real game do: a seat,
+// a level, and twenty snapshots a second once the client is ready. The commands:
 //
 //	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered
 //	client NAME... [dials] [return=D]    a player whose token names these servers, with good links

@@ -28,8 +28,8 @@ type Options struct {
 	Conn conn.Options
 	// ConnectTimeout is how long each server is given to answer. Default: 10 s.
 	ConnectTimeout time.Duration
-	// Return is for how long to look for a server when the connection was lost. Default: 30 s. Below
-	// zero, not at all.
+	// Return is for how long to look for a server when the connection was lost. Default: 30 s.
+	// Below zero, not at all.
 	Return time.Duration
 	// Silence is after how long without a word of a server that should have spoken another is
 	// looked for. Default: 700 ms. Below zero, only when the connection has ended.
@@ -187,8 +187,8 @@ func (s *Set) Live(list []*Way) []*Way {
 }
 
 // Audience appends the ways by which commands go. The server that is tried may have the player
-// already, with the word of it on its way; the one that was left may have the player still, since no
-// one here knows from which tick on the other's commands count.
+// already, with the word of it on its way; the one that was left may have the player still, since
+// no one here knows from which tick on the other's commands count.
 func (s *Set) Audience(list []*Way) []*Way {
 	list = append(list, s.main)
 	for _, w := range s.tried {
@@ -302,7 +302,8 @@ func (s *Set) Send(w *Way, channel uint8, b []byte) {
 }
 
 // First says whether a packet of commands is among the first to a server at which the player goes
-// on; it is to be asked once for each. Whatever was sent to that server before may have been in vain.
+// on; it is to be asked once for each. Whatever was sent to that server before may have been in
+// vain.
 func (s *Set) First(w *Way) bool {
 	w.packets++
 	return w.packets <= firstPackets && s.stats.Moves+uint64(len(s.tried)) > 0
