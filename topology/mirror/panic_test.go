@@ -13,7 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -49,7 +49,7 @@ func TestPanicEndsTheMirror(t *testing.T) {
 				f.launch("b", road)
 				guest := f.guest(1, f.ships[0])
 				n.Run(10 * time.Second)
-				var told *clientserver.EndError
+				var told *client.EndError
 				if !errors.As(*guest, &told) || !strings.Contains(told.Note, "failed") {
 					f.fail("a client was told %v", *guest)
 				}
@@ -75,16 +75,16 @@ func (f *fleet) guest(id uint64, at *ship) *error {
 	if err != nil {
 		f.fail("%v", err)
 	}
-	o := clientserver.ClientOptions{Game: bombs.Game, Link: end, Token: t, Spectate: true, Return: -1}
+	o := client.Options{Title: bombs, Link: end, Token: t, Spectate: true, Return: -1}
 	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
-	c, err := clientserver.NewClient(o)
+	c, err := client.New(o)
 	if err != nil {
 		f.fail("%v", err)
 	}
 	ended := new(error)
 	end.Every(bombs.Game.TickLength(), func() {
 		if *ended == nil {
-			*ended = c.Tick(f.net.Now())
+			*ended = c.Frame(f.net.Now(), nil).Err
 		}
 	})
 	return ended
