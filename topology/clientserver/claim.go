@@ -53,7 +53,9 @@ func (s *Server) full(client uint64) bool {
 func (s *Server) ask(p *peer, name string) {
 	client := p.conn.Client()
 	s.claims[client] = claim{name: name, data: p.conn.UserData(), since: s.now}
-	s.engine.Claim(Visitor{Client: client, Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData()})
+	s.engine.Claim(Visitor{
+		Client: client, Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData(),
+	})
 	s.decide()
 }
 
@@ -116,7 +118,10 @@ func (s *Server) grant(client uint64, player world.Player, name string) {
 // admit makes the seat of a player who is new here.
 func (s *Server) admit(client uint64, player world.Player, name string, waits claim) {
 	p := s.claimant(client)
-	seat := &Seat{Client: client, Player: player, UserData: waits.data, Name: waits.name, peer: p, since: s.now, away: s.now}
+	seat := &Seat{
+		Client: client, Player: player, UserData: waits.data, Name: waits.name,
+		peer: p, since: s.now, away: s.now,
+	}
 	s.seats[client], s.players[player] = seat, seat
 	if name != "" {
 		seat.Name = wire.Clip(name, wire.MaxName)

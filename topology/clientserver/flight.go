@@ -6,25 +6,25 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Flight is how a world came to the tick in which its game panicked: a world some time before, and what
-// went in since. trace.WriteRun makes a trace of it.
+// A Flight is how a world came to the tick in which its game panicked: a world some time before,
+// and what went in since. trace.WriteRun makes a trace of it.
 type Flight struct {
 	// World is as it was before the first of Inputs. It is whoever's this is given to.
 	World *world.World
 	// Inputs are those of each tick since, the last of them that in which the game panicked.
 	Inputs []*world.Inputs
-	// Exact says that the same comes of them again. Where shots were judged by what players saw, which is
-	// not among the inputs, something else may.
+	// Exact says that the same comes of them again. Where shots were judged by what players saw,
+	// which is not among the inputs, something else may.
 	Exact bool
 }
 
-// A flightRecorder keeps the last span ticks of a world, and up to as many before them, in memory that
-// does not grow: the world as it was at two moments, and what went in since the older of them.
+// A flightRecorder keeps the last span ticks of a world, and up to as many before them, in memory
+// that does not grow: the world as it was at two moments, and what went in since the older of them.
 //
 //	older ── span inputs ──> newer ── 0 to span inputs ──> the present
 //
-// It costs a copy of the inputs for each tick and one of the world for each span. With a span of zero it
-// keeps nothing.
+// It costs a copy of the inputs for each tick and one of the world for each span. With a span of
+// zero it keeps nothing.
 type flightRecorder struct {
 	span         int
 	older, newer *world.World

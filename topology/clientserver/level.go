@@ -15,8 +15,9 @@ type (
 	LevelHash = game.LevelHash
 )
 
-// SettingsFunc makes the settings of a world from a level: it parses the map and says which states the world starts with. Server and clients must be given
-// the same; it may be called from any of them. The seed and the secret are filled in by the caller.
+// SettingsFunc makes the settings of a world from a level: it parses the map and says which states
+// the world starts with. Server and clients must be given the same; it may be called from any of
+// them. The seed and the secret are filled in by the caller.
 type SettingsFunc func(Level) (world.Settings, error)
 
 func (f SettingsFunc) settings(l Level) (world.Settings, error) {

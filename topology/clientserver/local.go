@@ -30,7 +30,8 @@ func newLocal(g *world.Game, remember int) *local {
 
 func (*local) Traits() Traits { return Traits{Pausable: true, Levels: true} }
 
-// Begin forgets who was in the world before. They keep their numbers, and enter when they are ready.
+// Begin forgets who was in the world before. They keep their numbers, and enter when they are
+// ready.
 func (l *local) Begin(w *world.World, _ Level) error {
 	l.world = w
 	l.in.Reset()

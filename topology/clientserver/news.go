@@ -49,8 +49,8 @@ type News struct {
 	Text   string
 	Err    error
 
-	// Of GamePanicked: what went into that tick, of which After is not told, good during the call; and how
-	// the world came to it, if Options.Flight remembers.
+	// Of GamePanicked: what went into that tick, of which After is not told, good during the call;
+	// and how the world came to it, if Options.Flight remembers.
 	Inputs *world.Inputs
 	Flight *Flight
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Options are what a server is made from. Title and Links have no default; without Keys a server makes
-// one of its own, and only Token lets anyone in.
+// Options are what a server is made from. Title and Links have no default; without Keys a server
+// makes one of its own, and only Token lets anyone in.
 type Options struct {
 	// Title is what is played, and Level the world that it starts with. Default: the title's first.
 	Title *game.Title
 	Level Level
 	// Strategy says how snapshots are made; clients must have the same.
 	Strategy replica.Strategy
-	// Recorded says that After writes a trace from which the match is to repeat. What players were shown
-	// is in no trace, so shots are judged by the present then, and not as Title.Shots says.
+	// Recorded says that After writes a trace from which the match is to repeat. What players were
+	// shown is in no trace, so shots are judged by the present then, and not as Title.Shots says.
 	Recorded bool
 	// Rules are the game's own, on what clients may do.
 	Rules Rules
@@ -38,51 +38,61 @@ type Options struct {
 	Keys []token.Key
 	// Addresses are those under which clients know the server, if tokens name servers.
 	Addresses []netip.AddrPort
-	// Conn are what else package conn takes: rates, timeouts, how long a ticket is good. Protocol, Version, Channels and Seed are set by the server, and
-	// so are Wall and Seed where they are zero.
+	// Conn are what else package conn takes: rates, timeouts, how long a ticket is good. Protocol,
+	// Version, Channels and Seed are set by the server, and so are Wall and Seed where they are
+	// zero.
 	Conn       conn.Options
 	TicketLife time.Duration
 
-	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below zero, no one may watch.
+	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below
+	// zero, no one may watch.
 	Players, Spectators int
 	// SnapshotRate is how many snapshots a client gets in a second. Default: 20.
 	SnapshotRate int
-	// KeepSeat is how long a seat is kept for someone whose connection was lost. Default: one minute. Below zero, not at all.
+	// KeepSeat is how long a seat is kept for someone whose connection was lost. Default: one
+	// minute. Below zero, not at all.
 	KeepSeat time.Duration
-	// Neutral is after how long without a command a player's levels are let go, too. Default: half a second.
+	// Neutral is after how long without a command a player's levels are let go, too. Default: half
+	// a second.
 	Neutral time.Duration
 	// Workers is over how many cores the work for clients is spread. Default: all that Go has.
 	Workers int
-	// Polls is how often in a tick Run looks for datagrams, so that it is known when commands came. Default: 4.
+	// Polls is how often in a tick Run looks for datagrams, so that it is known when commands came.
+	// Default: 4.
 	Polls int
-	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does not fit a packet is then an error of Tick.
+	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does
+	// not fit a packet is then an error of Tick.
 	Develop bool
 
 	// OnPanic says what to do when the game panics in a tick. Default: End.
 	OnPanic OnPanic
-	// Flight is how much of the past is kept in memory to show how the game came to panic; see Flight.
-	// Default: the last 10 s at least. Below zero, nothing.
+	// Flight is how much of the past is kept in memory to show how the game came to panic; see
+	// Flight. Default: the last 10 s at least. Below zero, nothing.
 	Flight time.Duration
 
-	// Engine computes the world; see Engine. Default: one that has the world to itself. With another,
-	// After is not called, and Level is only what the game begins from.
+	// Engine computes the world; see Engine. Default: one that has the world to itself. With
+	// another, After is not called, and Level is only what the game begins from.
 	Engine Engine
 
-	// After is called after each tick of the world, with what went in: to record, to decide a match. Begun is called with each new world, before its first tick.
+	// After is called after each tick of the world, with what went in: to record, to decide a
+	// match. Begun is called with each new world, before its first tick.
 	After func(w *world.World, in *world.Inputs)
 	Begun func(w *world.World, l Level)
 	// Ticked is called at the end of each Tick, with how long its parts took.
 	Ticked func(Stages)
-	// News is told what happens: who came, who left, who misbehaved. It may call the server's methods, except Tick, Receive and Run.
+	// News is told what happens: who came, who left, who misbehaved. It may call the server's
+	// methods, except Tick, Receive and Run.
 	News func(News)
 }
 
-// Rules let a game decide what clients may do. Each is optional, and an error refuses; its text is told to the player.
+// Rules let a game decide what clients may do. Each is optional, and an error refuses; its text is
+// told to the player.
 type Rules struct {
 	// Admit is asked about everyone who comes, before they get a seat.
 	Admit func(v Visitor) error
-	// Command is asked about each command, and may change it. An error counts as an offence, and the command as missing. One that comes too late, of which only the edges
-	// are used, is asked about as if it were for the next tick.
+	// Command is asked about each command, and may change it. An error counts as an offence, and
+	// the command as missing. One that comes too late, of which only the edges are used, is asked
+	// about as if it were for the next tick.
 	Command func(w *world.World, p world.Player, t world.Tick, image []int32) error
 	// Name is asked about each name, and may change it. Default: as it is.
 	Name func(s *Seat, name string) (string, error)
@@ -92,7 +102,8 @@ type Rules struct {
 	Hears func(from, to *Seat) bool
 	// Pause is asked when someone wants the game to stand still, or to go on. Default: no one may.
 	Pause func(s *Seat, on bool) error
-	// Side is asked when someone wants to watch in place of playing, or the reverse. Default: everyone may.
+	// Side is asked when someone wants to watch in place of playing, or the reverse. Default:
+	// everyone may.
 	Side func(s *Seat, spectate bool) error
 }
 

@@ -9,16 +9,17 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// OnPanic says what a server does when its game panics in a tick. The world has stopped in the middle of
-// that tick and is not used any more, either way.
+// OnPanic says what a server does when its game panics in a tick. The world has stopped in the
+// middle of that tick and is not used any more, either way.
 type OnPanic uint8
 
 // What to do when a game panics.
 const (
-	// End ends the match: players are told so, and when they have heard, Tick and Run return an error with
-	// all that is known.
+	// End ends the match: players are told so, and when they have heard, Tick and Run return an
+	// error with all that is known.
 	End OnPanic = iota
-	// Restart begins the level anew. Everyone stays connected. A game that panics again and again ends.
+	// Restart begins the level anew. Everyone stays connected. A game that panics again and again
+	// ends.
 	Restart
 )
 
@@ -28,8 +29,8 @@ const (
 	restartTime  = time.Minute
 )
 
-// ErrGamePanicked says that the game panicked and the match is over. Use errors.Is; the error wraps the
-// *world.Panic, too.
+// ErrGamePanicked says that the game panicked and the match is over. Use errors.Is; the error wraps
+// the *world.Panic, too.
 var ErrGamePanicked = errors.New("clientserver: the match is over, as the game panicked")
 
 // A failure is a server's game that has panicked for good. The zero value is one that has not.
@@ -71,14 +72,16 @@ func (s *Server) panicked(p *world.Panic, done Progress) error {
 
 // mayRestart counts a restart, unless there were too many lately.
 func (s *Server) mayRestart() bool {
-	s.failed.past = slices.DeleteFunc(s.failed.past, func(t time.Duration) bool { return s.now-t > restartTime })
+	s.failed.past = slices.DeleteFunc(s.failed.past, func(t time.Duration) bool {
+		return s.now-t > restartTime
+	})
 	s.failed.past = append(s.failed.past, s.now)
 	return len(s.failed.past) <= mostRestarts
 }
 
 // Fail ends the match because the world cannot be used any more: everyone is told that the game has
-// failed, and when they have heard, Tick returns the error. Neither the world nor the engine is asked for
-// anything from now on.
+// failed, and when they have heard, Tick returns the error. Neither the world nor the engine is
+// asked for anything from now on.
 func (s *Server) Fail(err error) {
 	s.failed.err, s.failed.by = err, s.now+closeTime
 	s.Shutdown("the game has failed, and the match is over")

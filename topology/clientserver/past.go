@@ -17,9 +17,9 @@ type past struct {
 	place  world.Field
 }
 
-// newPast begins to remember a world, if the title has shots to judge and this server may: what players
-// were shown is in no trace, so a match that is recorded does without; and of a world that may be taken
-// back there is no one past.
+// newPast begins to remember a world, if the title has shots to judge and this server may: what
+// players were shown is in no trace, so a match that is recorded does without; and of a world that
+// may be taken back there is no one past.
 func (s *Server) newPast(w *world.World) (*past, error) {
 	title := s.opt.Title
 	p := &past{title: title}
@@ -28,7 +28,8 @@ func (s *Server) newPast(w *world.World) (*past, error) {
 		return p, nil
 	}
 	var err error
-	if p.memory, err = predict.NewRewind(w.Game(), predict.RewindOptions{Classes: classes}); err != nil {
+	p.memory, err = predict.NewRewind(w.Game(), predict.RewindOptions{Classes: classes})
+	if err != nil {
 		return nil, err
 	}
 	if body, _, ok := title.Body(); ok {
@@ -56,9 +57,11 @@ func (p *past) record(w *world.World) {
 	}
 }
 
-// where says where a shooter saw a target, who saw the tick given and so many sixteenths of the way to
-// the next.
-func (p *past) where(w *world.World, shooter world.Player, target world.ID, tick world.Tick, part uint8) (det.Vec3, bool) {
+// where says where a shooter saw a target, who saw the tick given and so many sixteenths of the way
+// to the next.
+func (p *past) where(
+	w *world.World, shooter world.Player, target world.ID, tick world.Tick, part uint8,
+) (det.Vec3, bool) {
 	if tick == 0 {
 		return det.Vec3{}, false // it shows others as they are
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Run drives the server as time goes by until the context ends; then it tells everyone so, waits up
-// to two seconds until all have heard, and returns nil. Time that cannot be caught up with, as after
-// the machine slept, is given up. Close the server afterwards.
+// to two seconds until all have heard, and returns nil. Time that cannot be caught up with, as
+// after the machine slept, is given up. Close the server afterwards.
 func (s *Server) Run(ctx context.Context) error {
 	s.due = time.Since(s.born)
 	return drive.Loop{

@@ -16,9 +16,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Server runs a game for clients. It is driven by Tick, once for each tick of the game, or by Run,
-// which does that as time goes by. Its methods belong to the goroutine that drives it; while Run does,
-// others use Do.
+// A Server runs a game for clients. It is driven by Tick, once for each tick of the game, or by
+// Run, which does that as time goes by. Its methods belong to the goroutine that drives it; while
+// Run does, others use Do.
 type Server struct {
 	opt         Options
 	game        *world.Game
@@ -48,7 +48,8 @@ type Server struct {
 	scratch []byte       // for writing
 }
 
-// hours are what the server knows of time. All of it is on the driver's clock, which never goes back.
+// hours are what the server knows of time. All of it is on the driver's clock, which never goes
+// back.
 type hours struct {
 	now     time.Duration
 	born    time.Time     // when Run's clock was at zero
@@ -57,17 +58,17 @@ type hours struct {
 	swept   time.Duration // when those were last looked for who keep others waiting
 }
 
-// connections are those who are connected, whether or not they have a seat. Each peer is in peers and in
-// order from its first word to its last; its conn belongs to its port.
+// connections are those who are connected, whether or not they have a seat. Each peer is in peers
+// and in order from its first word to its last; its conn belongs to its port.
 type connections struct {
 	ports []*port
 	peers map[*conn.Conn]*peer
 	order []*peer // as they came
 }
 
-// people are those who have a seat, or want one. Every seat is in seats. That of a player is also in
-// players, by its number, and no two have the same; the others watch, and are counted. A claim belongs
-// to a client that has no player here yet.
+// people are those who have a seat, or want one. Every seat is in seats. That of a player is also
+// in players, by its number, and no two have the same; the others watch, and are counted. A claim
+// belongs to a client that has no player here yet.
 type people struct {
 	seats    map[uint64]*Seat // by client
 	players  []*Seat          // by number; the first is nil
@@ -75,8 +76,8 @@ type people struct {
 	claims   map[uint64]claim // by client
 }
 
-// turns say when a client is sent a snapshot: those whose phase is turn modulo every. phases counts the
-// clients of each, so that all ticks have as much to do.
+// turns say when a client is sent a snapshot: those whose phase is turn modulo every. phases counts
+// the clients of each, so that all ticks have as much to do.
 type turns struct {
 	turn   uint64 // counts Ticks, also those of a world that stands still
 	every  int    // ticks between two snapshots of a client
@@ -85,8 +86,8 @@ type turns struct {
 	work   []*peer // whose turn it is in this tick
 }
 
-// lateness is what is needed to deal with commands that come late or not at all. A game without commands
-// has no neutral one, and no peer has a queue.
+// lateness is what is needed to deal with commands that come late or not at all. A game without
+// commands has no neutral one, and no peer has a queue.
 type lateness struct {
 	neutral   []int32    // a command at rest
 	edger     *edger     // nil if no edges of late commands count
@@ -102,7 +103,8 @@ type elsewhere struct {
 	sent     int              // how many were
 }
 
-// NewServer makes a server with its first world. It owns the links from now on and closes them in Close.
+// NewServer makes a server with its first world. It owns the links from now on and closes them in
+// Close.
 func NewServer(o Options) (*Server, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -113,11 +115,13 @@ func NewServer(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: o, game: g, protocol: p, description: g.Describe(), engine: o.Engine, traits: o.Engine.Traits(),
-		unfit:       map[int]bool{},
+		opt: o, game: g, protocol: p, description: g.Describe(),
+		engine: o.Engine, traits: o.Engine.Traits(), unfit: map[int]bool{},
 		hours:       hours{born: time.Now()},
 		connections: connections{peers: map[*conn.Conn]*peer{}},
-		people:      people{seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{}},
+		people: people{
+			seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{},
+		},
 	}
 	s.every = max(1, (g.Rate()+o.SnapshotRate/2)/o.SnapshotRate)
 	s.gap, s.phases = time.Duration(s.every)*g.TickLength(), make([]int, s.every)
@@ -162,8 +166,8 @@ func newLateness(g *world.Game, late time.Duration) (c lateness, err error) {
 	return c, err
 }
 
-// World is the world that is played. It must be left as it is; after a game panicked, it must not even
-// be looked at.
+// World is the world that is played. It must be left as it is; after a game panicked, it must not
+// even be looked at.
 func (s *Server) World() *world.World { return s.stage.world }
 
 // Level is what the world started from.
@@ -172,7 +176,8 @@ func (s *Server) Level() Level { return s.stage.level }
 // Protocol is what server and clients must agree on.
 func (s *Server) Protocol() *replica.Protocol { return s.protocol }
 
-// Token issues a token by which someone can connect within the given time: for servers without a backend, for the host of a listen server, and for tests.
+// Token issues a token by which someone can connect within the given time: for servers without a
+// backend, for the host of a listen server, and for tests.
 func (s *Server) Token(client uint64, userData []byte, life time.Duration) (token.Token, error) {
 	return token.Issue(s.opt.Keys[0], token.Grant{
 		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData, Servers: s.opt.Addresses,
@@ -180,8 +185,9 @@ func (s *Server) Token(client uint64, userData []byte, life time.Duration) (toke
 	}, rand.Reader)
 }
 
-// Tick takes in what has come, computes the next tick of the world, and sends to the clients whose turn it is. It is to be called once for each tick, with a
-// time that runs forward. The error is one that the server cannot go on after.
+// Tick takes in what has come, computes the next tick of the world, and sends to the clients whose
+// turn it is. It is to be called once for each tick, with a time that runs forward. The error is
+// one that the server cannot go on after.
 func (s *Server) Tick(now time.Duration) error {
 	began := time.Now()
 	if err := s.receive(now); err != nil {
@@ -220,7 +226,8 @@ func (s *Server) Tick(now time.Duration) error {
 	return err
 }
 
-// Receive takes in what has come, between ticks. It is not needed, but lets the server know better when commands came.
+// Receive takes in what has come, between ticks. It is not needed, but lets the server know better
+// when commands came.
 func (s *Server) Receive(now time.Duration) error {
 	began := time.Now()
 	err := s.receive(now)
@@ -228,7 +235,8 @@ func (s *Server) Receive(now time.Duration) error {
 	return err
 }
 
-// leastPayload is what a packet holds where links carry the datagrams that practically all networks do.
+// leastPayload is what a packet holds where links carry the datagrams that practically all networks
+// do.
 const leastPayload = 1150
 
 func (s *Server) receive(now time.Duration) error {
@@ -263,9 +271,9 @@ func (s *Server) gameError(err error) {
 	s.tell(News{Kind: GameError, Err: err})
 }
 
-// Change begins another level. Everyone stays connected, is told of it, and comes into the new world when ready for it: those who do not have its data are
-// sent it first. It takes as long as the game needs to fill its world. A server whose engine
-// begins its levels itself refuses.
+// Change begins another level. Everyone stays connected, is told of it, and comes into the new
+// world when ready for it: those who do not have its data are sent it first. It takes as long as
+// the game needs to fill its world. A server whose engine begins its levels itself refuses.
 func (s *Server) Change(l Level) error {
 	if !s.traits.Levels {
 		return errEngine
@@ -298,8 +306,9 @@ func (s *Server) begun() {
 	s.tell(News{Kind: LevelBegun, Text: s.stage.level.Name})
 }
 
-// SetPaused lets the world stand still, or go on. Connections go on either way. The text says who wanted it, or why, and is shown to players. The world of an
-// engine is not the server's to stop, so there it does nothing.
+// SetPaused lets the world stand still, or go on. Connections go on either way. The text says who
+// wanted it, or why, and is shown to players. The world of an engine is not the server's to stop,
+// so there it does nothing.
 func (s *Server) SetPaused(on bool, why string) {
 	if s.paused == on || !s.traits.Pausable {
 		return
@@ -329,7 +338,8 @@ func (s *Server) Kick(seat *Seat, why string) {
 	s.drop(seat.peer, wire.ReasonKicked, why)
 }
 
-// Shutdown tells everyone that the server stops, and lets no one in any more. Call Tick until Done, or for two seconds, so that all hear of it.
+// Shutdown tells everyone that the server stops, and lets no one in any more. Call Tick until Done,
+// or for two seconds, so that all hear of it.
 func (s *Server) Shutdown(note string) {
 	s.closing = true
 	for _, p := range s.ports {

@@ -89,8 +89,8 @@ func (s *Server) letGo(seat *Seat, t world.Tick) {
 }
 
 // missing counts a tick for which no command came, and says whether to let go of what the player
-// holds: after a while, and at once if the player has said that they rest, in case that the commands
-// before it were lost.
+// holds: after a while, and at once if the player has said that they rest, in case that the
+// commands before it were lost.
 func (s *Server) missing(seat *Seat) bool {
 	p := seat.peer
 	seat.repeated++

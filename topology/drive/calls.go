@@ -31,8 +31,8 @@ func (c *Calls) open() {
 	}
 }
 
-// Do has f called between ticks and waits for it. If the context ends first, f may be called all the
-// same. The error is the context's, or ErrStopped.
+// Do has f called between ticks and waits for it. If the context ends first, f may be called all
+// the same. The error is the context's, or ErrStopped.
 func (c *Calls) Do(ctx context.Context, f func()) error {
 	c.mu.Lock()
 	if c.closed {

@@ -21,8 +21,8 @@ type Loop struct {
 	// Pace is asked for Step instead, before each wait, where that may change. Zero means that time
 	// stands still. When it changes, the next tick is due after one step of the new length.
 	Pace func() time.Duration
-	// Due says when the next tick is due, for machines that have deadlines of their own in place of a
-	// fixed step. They have nothing to catch up with, so nothing is ever given up.
+	// Due says when the next tick is due, for machines that have deadlines of their own in place of
+	// a fixed step. They have nothing to catch up with, so nothing is ever given up.
 	Due func() time.Duration
 
 	// Poll is called Polls times in a step, at even distances before the next tick, and after
@@ -35,9 +35,9 @@ type Loop struct {
 	// Lost is told how much time was given up.
 	Lost func(d time.Duration)
 
-	// Stop is called once, when the context has ended, with the cause of it: to tell people. The loop
-	// goes on until Done says so or Grace has passed, and then Run returns nil. Without Stop, Run
-	// returns the cause at once.
+	// Stop is called once, when the context has ended, with the cause of it: to tell people. The
+	// loop goes on until Done says so or Grace has passed, and then Run returns nil. Without Stop,
+	// Run returns the cause at once.
 	Stop  func(cause error)
 	Done  func() bool
 	Grace time.Duration
@@ -110,8 +110,8 @@ const (
 	ended
 )
 
-// wait waits for the first of them. The end comes before all else, so that under a virtual clock, whose
-// alarms never wait, a run repeats.
+// wait waits for the first of them. The end comes before all else, so that under a virtual clock,
+// whose alarms never wait, a run repeats.
 func wait(done, wake <-chan struct{}, alarm <-chan time.Time) int {
 	select {
 	case <-done:
@@ -220,7 +220,8 @@ func untilPoll(rest, poll time.Duration) time.Duration {
 // Reason is what to tell people of why a context ended: the text of its cause, or nothing if it
 // was merely cancelled or its time was up.
 func Reason(cause error) string {
-	if cause == nil || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+	switch {
+	case cause == nil, errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
 		return ""
 	}
 	return cause.Error()

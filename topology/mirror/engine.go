@@ -14,7 +14,8 @@ import (
 // server's people waits in Mirror.decided until the server asks for it.
 type engine struct{ *Mirror }
 
-// Traits: other mirrors hear of commands and go on without this one, and the world may be taken back.
+// Traits: other mirrors hear of commands and go on without this one, and the world may be taken
+// back.
 func (e *engine) Traits() clientserver.Traits {
 	return clientserver.Traits{Eager: true, Outlives: true, Leading: true}
 }
@@ -65,7 +66,8 @@ func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
 	m.queue(item{kind: itemGive, player: p, tick: t}, image)
 }
 
-// giveInOrder passes on commands whose tick closes. Timelines that wait take a command to mean that no earlier one will follow.
+// giveInOrder passes on commands whose tick closes. Timelines that wait take a command to mean that
+// no earlier one will follow.
 func (m *Mirror) giveInOrder() {
 	slices.SortStableFunc(m.moves, func(a, b move) int { return int(a.tick) - int(b.tick) })
 	n := 0

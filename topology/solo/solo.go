@@ -11,11 +11,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Options say what a Run starts from and whom it talks to. The zero value is one player who does nothing.
+// Options say what a Run starts from and whom it talks to. The zero value is one player who does
+// nothing.
 type Options struct {
 	// Settings are those of the world.
 	Settings world.Settings
-	// Players is how many join at the first tick, numbered from 1. Default: 1. Below zero, none does, and Inputs lets them in.
+	// Players is how many join at the first tick, numbered from 1. Default: 1. Below zero, none
+	// does, and Inputs lets them in.
 	Players int
 	// Inputs fills in what the players do in a tick. They are empty but for who joins.
 	Inputs func(t world.Tick, in *world.Inputs)
@@ -29,7 +31,8 @@ type Options struct {
 	Paused bool
 }
 
-// A Run is a game under way. Its methods may be called from any goroutine; what Inputs and After do must not call them.
+// A Run is a game under way. Its methods may be called from any goroutine; what Inputs and After do
+// must not call them.
 type Run struct {
 	opt   Options
 	calls drive.Calls // wakes Real when something was changed that the clock has to know
@@ -69,7 +72,8 @@ func begin(w *world.World, o Options) (*Run, error) {
 	return r, r.SetSpeed(o.Speed)
 }
 
-// From goes on with a world that was loaded, or copied from elsewhere. The Run owns it from now on; no players join but those that Inputs lets in.
+// From goes on with a world that was loaded, or copied from elsewhere. The Run owns it from now on;
+// no players join but those that Inputs lets in.
 func From(w *world.World, o Options) (*Run, error) {
 	if o.Speed == 0 {
 		o.Speed = 1
@@ -122,7 +126,8 @@ func (r *Run) step() error {
 	return err
 }
 
-// Fast computes ticks one after the other, without regard to time, until the last or until the context ends. An error of the game ends it.
+// Fast computes ticks one after the other, without regard to time, until the last or until the
+// context ends. An error of the game ends it.
 func (r *Run) Fast(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {
@@ -193,7 +198,8 @@ func (r *Run) SetPaused(on bool) {
 	r.calls.Wake()
 }
 
-// Advance lets Real compute a tick although time stands still: for a key that goes on by one. Unlike Step, it leaves the computing to Real's goroutine.
+// Advance lets Real compute a tick although time stands still: for a key that goes on by one.
+// Unlike Step, it leaves the computing to Real's goroutine.
 func (r *Run) Advance() {
 	r.mu.Lock()
 	r.owed++
@@ -238,8 +244,8 @@ func (r *Run) Speed() float64 {
 	return r.speed
 }
 
-// View lets f look at the world, between ticks. If the game panicked there is nothing to look at, and f
-// is not called.
+// View lets f look at the world, between ticks. If the game panicked there is nothing to look at,
+// and f is not called.
 func (r *Run) View(f func(w *world.World)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
