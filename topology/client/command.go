@@ -185,3 +185,6 @@ func (c *Client) Made(t world.Tick) []int32 {
 	}
 	return m.at(t)
 }
+
+// Redundancy is how many of the last commands each packet carries.
+func (c *Client) Redundancy() int { return c.commands.repeats.Commands() }

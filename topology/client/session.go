@@ -48,6 +48,7 @@ type Session struct {
 	waits  time.Duration // how long it was waited the last time
 	client *Client       // nil while a way in is sought
 	lost   string        // why the last connection ended
+	why    error         // the same, or why none was found
 	fatal  error         // why there is no more to try
 
 	numbers Numbers
@@ -83,7 +84,7 @@ func (s *Session) Frame(now time.Duration, command Command) View {
 	}
 	if v.Began {
 		s.numbers.Worlds++
-		s.waits, s.lost = 0, ""
+		s.waits, s.lost, s.why = 0, "", nil
 	}
 	s.measure(&v)
 	return v
@@ -116,7 +117,7 @@ func (s *Session) seek() {
 		case a := <-s.asking:
 			s.asking = nil
 			if a.err != nil {
-				s.lost = a.err.Error()
+				s.lost, s.why = a.err.Error(), a.err
 				s.later()
 				return
 			}
@@ -138,7 +139,7 @@ func (s *Session) Enter(e Entry) {
 	o.Link, o.Token, o.Servers, o.Dial = e.Link, e.Token, e.Servers, e.Dial
 	c, err := New(o)
 	if err != nil {
-		s.lost = err.Error()
+		s.lost, s.why = err.Error(), err
 		if e.Link != nil {
 			_ = e.Link.Close() // it was of no use
 		}
@@ -166,7 +167,7 @@ func (s *Session) ended(err error) {
 		}
 	}
 	if err != nil {
-		s.lost = text(err)
+		s.lost, s.why = text(err), err
 	}
 	s.later()
 }
@@ -186,6 +187,9 @@ func text(err error) string {
 
 // Client is the one of the present connection, or nil while there is none.
 func (s *Session) Client() *Client { return s.client }
+
+// Lost is why the last connection ended, or why there is no way in, while another is sought.
+func (s *Session) Lost() error { return s.why }
 
 // Playing says whether the player is in the game.
 func (s *Session) Playing() bool {
