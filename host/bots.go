@@ -21,8 +21,9 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -111,7 +112,7 @@ func (b *bots) run(p *Program, cmd *cobra.Command) error {
 type herd struct {
 	bots     *bots
 	title    *game.Title
-	protocol *replica.Protocol
+	strategy replica.Strategy
 	begin    time.Time
 	members  []*member
 	stopped  chan struct{}
@@ -125,7 +126,6 @@ func (b *bots) open(ctx context.Context, p *Program) (*herd, error) {
 	out := &herd{bots: b, stopped: make(chan struct{})}
 	var bases []*url.URL
 	var servers []netip.AddrPort
-	var strategy replica.Strategy
 	for _, name := range b.servers {
 		base, err := httpBase(strings.TrimSpace(name), b.http)
 		if err != nil {
@@ -143,7 +143,7 @@ func (b *bots) open(ctx context.Context, p *Program) (*herd, error) {
 			return nil, fmt.Errorf("the servers play different games, %s and %s; name those of one game", out.title.Name(), t.Name())
 		}
 		out.title = t
-		if strategy, err = first.strategy(); err != nil {
+		if out.strategy, err = first.strategy(); err != nil {
 			return nil, err
 		}
 		addr, err := udp.Resolve(ctx, fmt.Sprintf("%s:%d", bracket(base.Hostname()), first.UDP))
@@ -151,10 +151,6 @@ func (b *bots) open(ctx context.Context, p *Program) (*herd, error) {
 			return nil, err
 		}
 		bases, servers = append(bases, base), append(servers, addr)
-	}
-	var err error
-	if out.protocol, err = out.title.Protocol(strategy); err != nil {
-		return nil, err
 	}
 	for i := range b.count {
 		base := bases[i%len(bases)]
@@ -187,7 +183,7 @@ type member struct {
 	ask    func(context.Context) (token.Token, error)
 
 	mu     sync.Mutex // the rest is looked at by who draws the table
-	client *clientserver.Client
+	client *client.Client
 	think  game.Bot
 	err    error
 	over   bool
@@ -252,21 +248,16 @@ func (m *member) turn(ctx context.Context, now time.Duration) bool {
 		m.client, m.err, m.over = c, err, err != nil
 		return err == nil
 	}
-	if err := m.client.Tick(now); err != nil {
-		m.over = true
-		if !errors.Is(err, clientserver.ErrLeft) {
-			m.err = err
-		}
-		return false
-	}
-	return true
+	v := m.client.Frame(now, m.command)
+	m.over, m.err = v.Ended, v.Err
+	return !m.over
 }
 
 // botReturn is for how long a bot tries to go on, at another mirror or at the same server, when its connection was lost.
 const botReturn = 10 * time.Second
 
 // start connects a bot.
-func (m *member) start(ctx context.Context) (*clientserver.Client, error) {
+func (m *member) start(ctx context.Context) (*client.Client, error) {
 	t, err := m.ask(ctx)
 	if err != nil {
 		return nil, err
@@ -280,15 +271,20 @@ func (m *member) start(ctx context.Context) (*clientserver.Client, error) {
 		return nil, err
 	}
 	m.think = m.herd.title.NewBot(uint64(m.number) + 1)
-	c, err := clientserver.NewClientOf(m.herd.protocol, clientserver.ClientOptions{
-		Settings: settingsOf(m.herd.title), Link: l, Token: t, Servers: []netip.AddrPort{m.server}, Return: botReturn,
-		Name: fmt.Sprint("bot ", m.number+1), Spectate: m.herd.bots.spectate,
-		Input: func(t world.Tick, p world.Player, in *world.Inputs) { _ = m.think(m.client.View(), p, t, in) },
+	c, err := client.New(client.Options{
+		Title: m.herd.title, Strategy: m.herd.strategy, Style: predict.None,
+		Link: l, Token: t, Servers: []netip.AddrPort{m.server}, Return: botReturn,
+		Name: botName(m.number), Spectate: m.herd.bots.spectate,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return c, nil
+}
+
+// command is what a bot does, by what it was shown.
+func (m *member) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	_ = m.think(shown, me, t, in) // its commands are of the game's type
 }
 
 func (m *member) leave() {

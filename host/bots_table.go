@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 )
 
 // A botsReport is what came of a run. The JSON names are for scripts and stay. Rates are of each bot that played, a second.
@@ -89,7 +89,7 @@ func (t *botsTable) member(m *member, x *tallies) {
 		if i := strings.IndexByte(text, '\n'); i >= 0 {
 			text = text[:i]
 		}
-		x.ended[strings.TrimPrefix(text, "clientserver: ")]++
+		x.ended[strings.TrimPrefix(text, "client: ")]++
 	}
 	c := m.client
 	if c == nil {
@@ -106,7 +106,7 @@ func (t *botsTable) member(m *member, x *tallies) {
 	if st.Snapshots > 0 {
 		x.played++
 	}
-	if c.Phase() != clientserver.Playing {
+	if c.Phase() != client.Playing {
 		return
 	}
 	x.playing++

@@ -10,6 +10,8 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link/mem"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -22,7 +24,7 @@ type demoBots struct {
 }
 
 type demoBot struct {
-	client *clientserver.Client
+	client *client.Client
 	brain  game.Bot
 	ended  bool
 }
@@ -39,8 +41,8 @@ func newDemoBots(t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.A
 			return nil, err
 		}
 		b := &demoBot{brain: t.NewBot(seed + uint64(i))}
-		b.client, err = clientserver.NewClientOf(s.Protocol(), clientserver.ClientOptions{
-			Settings: settingsOf(t), Link: l, Token: token, Servers: []netip.AddrPort{at}, Name: botName(i), Input: b.input,
+		b.client, err = client.New(client.Options{
+			Title: t, Style: predict.None, Link: l, Token: token, Servers: []netip.AddrPort{at}, Name: botName(i),
 		})
 		if err != nil {
 			return nil, err
@@ -53,9 +55,9 @@ func newDemoBots(t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.A
 // botName is what others read of a bot, where the game does not say.
 func botName(i int) string { return fmt.Sprint("bot ", i+1) }
 
-// input is asked for each tick.
-func (b *demoBot) input(t world.Tick, p world.Player, in *world.Inputs) {
-	_ = b.brain(b.client.View(), p, t, in) // its commands are of the game's type
+// command is what the bot does, by what it was shown.
+func (b *demoBot) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	_ = b.brain(shown, me, t, in) // its commands are of the game's type
 }
 
 // run lets them play until the context ends.
@@ -75,7 +77,7 @@ func (b *demoBots) run(ctx context.Context) {
 		now := time.Since(begin)
 		for _, x := range b.list {
 			if !x.ended {
-				x.ended = x.client.Tick(now) != nil
+				x.ended = x.client.Frame(now, x.command).Ended
 			}
 		}
 	}

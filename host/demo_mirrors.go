@@ -104,9 +104,7 @@ func (d *demo) openMirrors(level game.Level) (*demoMirrors, error) {
 	for i := range d.mirrors {
 		f.nodes = append(f.nodes, &demoMirror{fleet: f, index: i})
 	}
-	if f.bots, err = newMirrorBots(f, d.bots); err != nil {
-		return nil, err
-	}
+	f.bots = newMirrorBots(f, d.bots)
 	f.ending, f.end = context.WithCancel(context.Background())
 	return f, nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
-	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 )
 
 // Players are known by numbers that say where they live: the shore from 1 on in the highest byte, and below it whether it is a bot.
@@ -29,9 +29,8 @@ func (f *demoMirrors) token(client uint64) (token.Token, error) {
 
 // mirrorBots are the bots of a demo with mirrors: whole clients, spread over the shores, driven by one goroutine.
 type mirrorBots struct {
-	fleet    *demoMirrors
-	protocol *replica.Protocol
-	list     []*mirrorBot
+	fleet *demoMirrors
+	list  []*mirrorBot
 }
 
 type mirrorBot struct {
@@ -40,16 +39,12 @@ type mirrorBot struct {
 	again  time.Duration // when to come again, if it was lost
 }
 
-func newMirrorBots(f *demoMirrors, n int) (*mirrorBots, error) {
-	p, err := f.title.Protocol(replica.Coeval)
-	if err != nil {
-		return nil, err
-	}
-	b := &mirrorBots{fleet: f, protocol: p}
+func newMirrorBots(f *demoMirrors, n int) *mirrorBots {
+	b := &mirrorBots{fleet: f}
 	for i := range n {
 		b.list = append(b.list, &mirrorBot{number: i, demoBot: demoBot{brain: f.title.NewBot(f.seed + uint64(i))}})
 	}
-	return b, nil
+	return b
 }
 
 // botPatience is how long a bot tries each mirror before it tries the next.
@@ -63,14 +58,14 @@ func (b *mirrorBots) join(x *mirrorBot) error {
 	if err != nil {
 		return err
 	}
-	o := clientserver.ClientOptions{
-		Settings: settingsOf(f.title), Token: t, Name: botName(x.number), Input: x.input, ConnectTimeout: botPatience,
+	o := client.Options{
+		Title: f.title, Style: predict.None, Token: t, Name: botName(x.number), ConnectTimeout: botPatience,
 		Link: f.sea.open(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, byte(x.number + 1)}), 5000), home),
 	}
 	for i := range f.nodes {
 		o.Servers = append(o.Servers, mirrorPublic((home+i)%len(f.nodes)))
 	}
-	x.client, err = clientserver.NewClientOf(b.protocol, o)
+	x.client, err = client.New(o)
 	return err
 }
 
@@ -98,7 +93,7 @@ func (b *mirrorBots) run() {
 				if b.join(x) != nil {
 					x.client = nil
 				}
-			case x.client != nil && x.client.Tick(now) != nil:
+			case x.client != nil && x.client.Frame(now, x.command).Ended:
 				_ = x.client.Close()
 				x.client, x.again = nil, now+time.Second
 			}

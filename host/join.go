@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -18,10 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/term"
-
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
@@ -29,164 +26,160 @@ import (
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
-	"github.com/coeval-dev/coeval/world"
+	"github.com/coeval-dev/coeval/topology/client"
 )
 
-const joinLong = `Play a game on a server, in the terminal.
+// JoinOptions say where and how a title is played. Servers has no default.
+type JoinOptions struct {
+	// Servers are addresses and ports, such as localhost:4000: of a game on several mirrors any number,
+	// the nearest first.
+	Servers []string
+	// HTTP is where the server answers over HTTP and is asked for a token, if not at the same address.
+	HTTP string
+	// Over is how to reach the server: udp, websocket or webtransport. Default: udp.
+	Over string
+	// Token is one from the game's backend, as text, in place of asking the server for one.
+	Token string
+	// Ticket is a file to keep the ticket in by which the same player can come back.
+	Ticket string
 
-ADDR is where {program} serve listens, such as localhost:4000. An open server is
-asked there, over HTTP, for a token; for others give --token and --game. Of a game
-that runs on several mirrors any number may be given, separated by commas, the
-nearest first: the first that answers is played at. If it dies, or is stopped, you
-go on at another, whether or not it was named.
+	// Name is what others read, and Spectate asks only to watch.
+	Name     string
+	Spectate bool
+	// Style is how what the server has not told yet is shown.
+	Style predict.Style
+	// Patience is for how long a server that has gone is looked for. Default: 30 s.
+	Patience time.Duration
 
-Arrow keys or w, a, s, d play. p asks for a pause, q or Ctrl-C leaves.
+	// Bot, if set, makes who plays, with nothing shown: for so long as For says, or until the context
+	// ends. Otherwise the game is played in a terminal, until the player has had enough.
+	Bot func(*game.Title) game.Bot
+	For time.Duration
+	// In and Out are the terminal. Defaults: os.Stdin and os.Stdout.
+	In, Out *os.File
+}
 
-What you press is seen at once, however far the server is: what comes of it is
-predicted, and put right if the server finds otherwise. With --style doom3
-everything in view is predicted, with quake3 only what is yours, while the rest
-is shown as it was a moment ago; halflife is the same for servers that go back
-in time to judge a shot; none shows what has come, when it has come. Who only
-watches is shown what was a moment ago, unless the style is none.
+// Join plays a title on a server, in the terminal or by a bot, and says what came of it. If the server is
+// started anew the player goes on there.
+func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	return o.join(ctx, func(name string) (*game.Title, error) {
+		if name != t.Name() {
+			return nil, fmt.Errorf("this program has %s", t.Name())
+		}
+		return t, nil
+	}, t.Name())
+}
 
-Through a proxy, such as {program} netsim, ADDR is the proxy's address and --http
-the server's, which is asked for a token.
+// join is Join for a program with several titles: which of them it is, the server says.
+func (o *JoinOptions) join(ctx context.Context, find func(name string) (*game.Title, error), name string) (*Joined, error) {
+	j := &joiner{JoinOptions: o, game: name}
+	j.Over, j.Patience = cmp.Or(j.Over, "udp"), cmp.Or(j.Patience, 30*time.Second)
+	e, err := j.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := find(e.Game)
+	if err != nil {
+		return nil, fmt.Errorf("the server plays %q, which this program does not have: %w", e.Game, err)
+	}
+	if o.Bot == nil && !t.Screen.Drawn() {
+		return nil, noScreen(t, "--headless to let a bot play")
+	}
+	if o.Bot == nil && !isTerminal(o.In, o.Out) {
+		return nil, cli.Usagef("this is not a terminal to play in; use --headless to let a bot play")
+	}
+	s, err := j.session(ctx, t, e)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	p := &visit{joiner: j, title: t, session: s, ticket: e.ticket}
+	var r *Joined
+	if o.Bot != nil {
+		r, err = p.watch(ctx)
+	} else {
+		r, err = p.show(ctx)
+	}
+	return r, errors.Join(joinAdvice(err), j.unkept)
+}
 
-With --headless nothing is shown, and a bot plays for --seconds seconds; then
-what came of it is printed. With --ticket FILE the ticket by which the same
-player can come back is kept in a file, and used if it is there: so who crashed,
-or closed the terminal, finds their seat as it was.`
+// A joiner finds ways into a game, and keeps the player's ticket.
+type joiner struct {
+	*JoinOptions
+	game string // as far as it is known before the server is asked
 
-const joinExample = `  {program} join localhost:4000
-  {program} join play.example.net:4000 --name ada --ticket ~/.pong.ticket
-  {program} join eu.example.net:4000,us.example.net:4000
-  {program} join localhost:4000 --over websocket --spectate
-  {program} join localhost:5000 --http localhost:4000 --style quake3
-  {program} join localhost:4000 --headless --seconds 5 --json`
-
-// join is what the command line says.
-type join struct {
-	name, game, token, ticket string
-	http, over, style         string
-	spectate, headless, json  bool
-	seconds                   float64
-
+	spent  bool   // the ticket was tried, or is not to be
 	kept   string // the ticket that was written last
 	unkept error  // why none can be
 }
 
-func (p *Program) joinCommand() *cobra.Command {
-	var j join
-	cmd := &cobra.Command{
-		Use:     "join ADDR[,ADDR...]",
-		Short:   "Play a game on a server, in the terminal",
-		Long:    joinLong,
-		Example: joinExample,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("which server? Give its address and port, such as localhost:4000")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return j.run(p, cmd, args[0]) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&j.name, "name", os.Getenv("USER"), "what others read")
-	f.BoolVar(&j.spectate, "spectate", false, "only watch")
-	f.StringVar(&j.http, "http", "", "where the server answers over HTTP, if not at ADDR; datagrams then go to ADDR itself")
-	f.StringVar(&j.style, "style", "doom3", "how to show what the server has not told yet: "+styleNames)
-	f.StringVar(&j.over, "over", "udp", "how to reach the server: udp, websocket or webtransport")
-	f.StringVar(&j.token, "token", "", "a token from the game's backend, in place of asking the server for one")
-	f.StringVar(&j.game, "game", "", "the game, with --token")
-	f.StringVar(&j.ticket, "ticket", "", "file to keep the ticket in by which to come back")
-	f.BoolVar(&j.headless, "headless", false, "show nothing and let a bot play, then say what came of it")
-	f.Float64Var(&j.seconds, "seconds", 10, "with --headless, how long to play")
-	f.BoolVar(&j.json, "json", false, "with --headless, print one JSON object")
-	return cmd
-}
+// ticketTime is how long a server is given to accept a ticket, before a new token is tried. One that was
+// started anew cannot read old tickets, nor prove it.
+const ticketTime = 4 * time.Second
 
-func (j *join) run(p *Program, cmd *cobra.Command, addr string) error {
-	switch {
-	case j.json && !j.headless:
-		return cli.Usagef("--json goes with --headless")
-	case j.token != "" && j.game == "" && len(p.Titles) > 1:
-		return cli.Usagef("with --token also give --game: there are %s", strings.Join(p.names(), ", "))
-	case !(j.seconds > 0 && j.seconds <= 1e6):
-		return cli.Usagef("--seconds is %v: it must be above 0", j.seconds)
-	}
-	if _, err := parseStyle(j.style); err != nil {
-		return err
-	}
-	ctx := cmd.Context()
-	entry, err := j.entry(ctx, addr)
+// returnTime is for how long a player tries to come back to the seat that they lost, before they ask to be
+// let in as someone new: a server that died and was started anew knows no seats, nor can it say so.
+const returnTime = 10 * time.Second
+
+// session enters a server, and goes on at it, or at another of those that are named, when that has ended.
+func (j *joiner) session(ctx context.Context, t *game.Title, e *entry) (*client.Session, error) {
+	first, err := j.open(ctx, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if entry.Game == "" {
-		entry.Game = p.Titles[0].Name()
+	o := client.SessionOptions{Options: client.Options{Title: t, Strategy: e.strategy, Name: j.Name, Spectate: j.Spectate, Style: j.Style, Return: returnTime}}
+	if e.ticket {
+		o.ConnectTimeout = ticketTime
 	}
-	t, err := p.Title(entry.Game)
-	if err != nil {
-		return fmt.Errorf("the server plays %q, which this program does not have: %w", entry.Game, err)
-	}
-	err = j.enter(cmd, t, entry)
-	var end *clientserver.EndError
-	if errors.As(err, &end) && entry.fresh != nil {
-		switch end.Reason {
-		case conn.ReasonTokenUsed, conn.ReasonExpired, conn.ReasonBadToken, conn.ReasonWrongGame: // the ticket is of no use any more
-			entry.token, entry.fresh = *entry.fresh, nil
-			err = j.enter(cmd, t, entry)
+	o.Join = func(ctx context.Context) (client.Entry, error) {
+		e, err := j.find(ctx)
+		if err != nil {
+			return client.Entry{}, err
 		}
+		return j.open(ctx, e)
 	}
-	return errors.Join(joinAdvice(err), j.unkept)
-}
-
-// enter plays, shown or not.
-func (j *join) enter(cmd *cobra.Command, t *game.Title, entry *entry) error {
-	ctx := cmd.Context()
-	in, okIn := cmd.InOrStdin().(*os.File)
-	out, okOut := cmd.OutOrStdout().(*os.File)
-	terminal := okIn && okOut && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
-	switch {
-	case j.headless:
-		return j.watch(ctx, cmd.OutOrStdout(), t, entry)
-	case !t.Screen.Drawn():
-		return noScreen(t, "--headless to let a bot play")
-	case !terminal:
-		return cli.Usagef("this is not a terminal to play in; use --headless to let a bot play")
-	default:
-		return j.play(ctx, t, entry, in, out)
-	}
+	s := client.NewSession(o)
+	s.Enter(first)
+	return s, nil
 }
 
 // An entry is a way into a server.
 type entry struct {
 	admission
 	token    token.Token
-	fresh    *token.Token     // to use if the ticket is refused
+	ticket   bool             // the token is the ticket of an earlier connection
 	servers  []netip.AddrPort // for UDP
 	base     *url.URL         // for the rest
 	strategy replica.Strategy
 }
 
-// entry finds a way in: at the first of the servers that answers, and to the others over UDP if it does not let the player in.
-func (j *join) entry(ctx context.Context, addrs string) (*entry, error) {
-	list := strings.Split(addrs, ",")
-	if len(list) > 1 && (j.http != "" || j.over != "udp") {
+// find finds a way in: at the first of the servers that answers, and to the others over UDP if it does not
+// let the player in.
+func (j *joiner) find(ctx context.Context) (*entry, error) {
+	if len(j.Servers) > 1 && (j.HTTP != "" || j.Over != "udp") {
 		return nil, cli.Usagef("several servers can be given for udp, and without --http")
 	}
 	var found *entry
 	var wrong error
-	for _, addr := range list {
+	for _, addr := range j.Servers {
 		if found != nil {
-			if a, err := udp.Resolve(ctx, strings.TrimSpace(addr)); err == nil {
+			if a, err := udp.Resolve(ctx, addr); err == nil {
 				found.servers = append(found.servers, a)
 			}
 			continue
 		}
-		e, err := j.entryAt(ctx, strings.TrimSpace(addr))
+		e, err := j.at(ctx, addr)
 		if err != nil {
 			wrong = errors.Join(wrong, err)
 			continue
@@ -199,38 +192,37 @@ func (j *join) entry(ctx context.Context, addrs string) (*entry, error) {
 	return found, nil
 }
 
-// entryAt finds a way into one server: with the token or ticket that was given, or by asking.
-func (j *join) entryAt(ctx context.Context, addr string) (*entry, error) {
+// at finds a way into one server: with the token or ticket that was given, or by asking.
+func (j *joiner) at(ctx context.Context, addr string) (*entry, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, cli.Usagef("%q is not an address and a port, such as localhost:4000", addr)
 	}
-	base, err := httpBase(addr, j.http)
+	base, err := httpBase(addr, j.HTTP)
 	if err != nil {
 		return nil, err
 	}
 	e := &entry{base: base}
-	if j.token != "" {
+	if j.Token != "" {
 		e.Game = j.game
-		if e.token, err = token.ParseText(j.token); err != nil {
+		if e.token, err = token.ParseText(j.Token); err != nil {
 			return nil, err
 		}
 	} else if e.admission, err = askToken(ctx, base); err != nil {
 		return nil, err
-	} else if e.token, err = token.ParseText(e.Token); err != nil {
+	} else if e.token, err = token.ParseText(e.admission.Token); err != nil {
 		return nil, fmt.Errorf("the server's token: %w", err)
 	}
 	if e.strategy, err = e.admission.strategy(); err != nil {
 		return nil, err
 	}
-	if t, ok := readTicket(j.ticket); ok && t.Expires > time.Now().Unix() {
-		fresh := e.token
-		e.token, e.fresh = t, &fresh
+	if t, ok := readTicket(j.Ticket); ok && t.Expires > time.Now().Unix() && !j.spent {
+		e.token, e.ticket, j.spent = t, true, true
 	}
-	if e.UDP != 0 && j.http == "" { // with both addresses given, they are meant
+	if e.UDP != 0 && j.HTTP == "" { // with both addresses given, they are meant
 		port = fmt.Sprint(e.UDP)
 	}
-	if j.over == "udp" {
+	if j.Over == "udp" {
 		a, err := udp.Resolve(ctx, net.JoinHostPort(host, port))
 		if err != nil {
 			return nil, err
@@ -238,6 +230,12 @@ func (j *join) entryAt(ctx context.Context, addr string) (*entry, error) {
 		e.servers = []netip.AddrPort{a}
 	}
 	return e, nil
+}
+
+// open opens a way that was found.
+func (j *joiner) open(ctx context.Context, e *entry) (client.Entry, error) {
+	l, servers, err := j.link(ctx, e)
+	return client.Entry{Link: l, Token: e.token, Servers: servers}, err
 }
 
 // httpBase is where the server answers over HTTP.
@@ -287,8 +285,8 @@ func askToken(ctx context.Context, base *url.URL) (admission, error) {
 }
 
 // link opens a way to the server.
-func (j *join) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort, error) {
-	switch j.over {
+func (j *joiner) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort, error) {
+	switch j.Over {
 	case "udp":
 		bind := "0.0.0.0:0"
 		if slices.ContainsFunc(e.servers, func(a netip.AddrPort) bool { return a.Addr().Is6() }) {
@@ -324,36 +322,12 @@ func (j *join) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPort,
 		}
 		return l, []netip.AddrPort{l.Peer()}, nil
 	}
-	return nil, nil, cli.Usagef("--over is %q: it must be udp, websocket or webtransport", j.over)
-}
-
-// ticketTime is how long a server is given to accept a ticket, before a new token is tried. One that was started anew cannot read old tickets, nor prove it.
-const ticketTime = 2 * time.Second
-
-// client makes the client, with what is the same whether or not it is shown. The seer makes what is shown of it.
-func (j *join) client(ctx context.Context, t *game.Title, e *entry, s *seer, o clientserver.ClientOptions) (*clientserver.Client, error) {
-	l, servers, err := j.link(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	o.Game, o.Settings, o.Replica = t.Game, settingsOf(t), replicaOf(t, e.strategy)
-	o.Link, o.Servers, o.Token, o.Name, o.Spectate = l, servers, e.token, j.name, j.spectate
-	if e.fresh != nil {
-		o.ConnectTimeout = ticketTime
-	}
-	s.hook(&o)
-	var c *clientserver.Client
-	o.Seen = func(*world.World) { j.keepTicket(c) }
-	if c, err = clientserver.NewClient(o); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	s.attach(c)
-	return c, nil
+	return nil, nil, cli.Usagef("--over is %q: it must be udp, websocket or webtransport", j.Over)
 }
 
 // joinAdvice says what to do about the end of a connection.
 func joinAdvice(err error) error {
-	var version *clientserver.VersionError
+	var version *client.VersionError
 	if errors.As(err, &version) {
 		return fmt.Errorf("%w\nuse the same build of the program on both sides", err)
 	}
@@ -373,18 +347,19 @@ func readTicket(name string) (token.Token, bool) {
 	return t, err == nil
 }
 
-// keepTicket writes each new ticket to where the next start finds it, and nobody else. What cannot be written is said once, at the end.
-func (j *join) keepTicket(c *clientserver.Client) {
-	t, ok := c.Ticket()
-	if j.ticket == "" || !ok || j.unkept != nil {
+// keepTicket writes each new ticket to where the next start finds it, and nobody else. What cannot be
+// written is said once, at the end.
+func (j *joiner) keepTicket(c *client.Client) {
+	if j.Ticket == "" || j.unkept != nil || c == nil || c.Phase() != client.Playing {
 		return
 	}
+	t, ok := c.Ticket()
 	text := t.Text() + "\n"
-	if text == j.kept {
+	if !ok || text == j.kept {
 		return
 	}
 	j.kept = text
-	if err := os.WriteFile(j.ticket, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(j.Ticket, []byte(text), 0o600); err != nil {
 		j.unkept = fmt.Errorf("the ticket could not be kept: %w", err)
 	}
 }

@@ -4,19 +4,17 @@ package host
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
-	"github.com/coeval-dev/coeval/game"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// joined is what came of playing without a view. The JSON names are for scripts and stay.
-type joined struct {
+// Joined is what came of playing. The JSON names are for scripts and stay.
+type Joined struct {
 	Game      string  `json:"game"`
 	Level     string  `json:"level"`
 	Player    int     `json:"player"`
@@ -29,7 +27,8 @@ type joined struct {
 	Repeated  uint64  `json:"commands_missing"`
 	TripMS    float64 `json:"round_trip_ms"`
 	Loss      float64 `json:"loss"`
-	Moves     uint64  `json:"moves"` // how often it went on at another server
+	Moves     uint64  `json:"moves"`             // how often it went on at another server
+	Servers   uint64  `json:"entered,omitempty"` // how often a server was entered anew, because the one before had ended
 
 	// What prediction made of it; all of these are zero without.
 	Style       string  `json:"style"`
@@ -42,84 +41,81 @@ type joined struct {
 }
 
 // watch plays with a bot, and says what came of it.
-func (j *join) watch(ctx context.Context, out io.Writer, t *game.Title, e *entry) error {
-	bot := t.NewBot(draw())
-	s, err := newSeer(t, j.style, func(tick world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
-		_ = bot(shown, me, tick, in)
-	})
-	if err != nil {
-		return err
-	}
-	c, err := j.client(ctx, t, e, s, clientserver.ClientOptions{})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	running, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	r := joined{Game: t.Name(), Seconds: j.seconds, Style: j.style}
+func (p *visit) watch(ctx context.Context) (*Joined, error) {
+	bot := p.Bot(p.title)
 	began := time.Duration(-1)
-	err = drive(running, c, t.Game.TickLength(), nil, func(now time.Duration) {
-		if running.Err() != nil {
-			return
-		}
-		if _, err := s.show(now); err != nil {
-			stop(err)
-		}
+	command := func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) { _ = bot(shown, me, t, in) }
+	err := p.drive(ctx, command, nil, func(now time.Duration, v *client.View) error {
 		switch {
-		case c.View() == nil:
+		case v.World == nil:
 		case began < 0:
 			began = now
-		default:
-			r.read(c, s)
-			if (now - began).Seconds() >= j.seconds {
-				stop(errQuit)
-			}
+		case p.For > 0 && now-began >= p.For:
+			return errQuit
 		}
+		return nil
 	})
-	switch cause := context.Cause(running); {
+	r := &p.joined
+	switch {
 	case err != nil:
-		return err
-	case began < 0 || ctx.Err() == nil && !errors.Is(cause, errQuit): // it was interrupted before there was anything to tell, or cannot be predicted
-		return cause
+		return nil, err
+	case r.Snapshots == 0 && began < 0 && ctx.Err() != nil: // it was interrupted before there was anything to tell
+		return nil, context.Cause(ctx)
 	case r.Snapshots == 0:
-		return fmt.Errorf("no snapshot came within %v seconds: check the address, the firewall and the network", j.seconds)
-	case j.json:
-		return json.NewEncoder(out).Encode(r)
+		return nil, fmt.Errorf("no snapshot came within %v: check the address, the firewall and the network", p.For)
 	}
-	return r.print(out)
+	r.Seconds = p.For.Seconds()
+	return r, nil
 }
 
 // read looks at how it goes.
-func (r *joined) read(c *clientserver.Client, s *seer) {
-	st := c.Stats()
-	r.Level, r.Player, r.Snapshots, r.Bytes, r.Commands, r.Repeated = c.Level().Name, int(c.Player()), st.Snapshots, st.Bytes, st.Commands, st.Repeated
-	r.Moves = st.Moves
-	r.Tick, r.Entities = uint64(c.View().Tick()), 0
-	for range c.View().Entities() {
-		r.Entities++
-	}
-	if cn := c.Conn(); cn != nil {
-		q := cn.Quality()
-		r.TripMS, r.Loss = q.RoundTrip.Seconds()*1000, q.LossIn
-	}
-	if s.off {
+func (r *Joined) read(s *client.Session, v *client.View) {
+	c, n := s.Client(), s.Numbers()
+	if c == nil || v.Truth == nil {
 		return
 	}
-	r.Ahead, r.Corrections, r.Furthest, r.Redundancy = s.ahead(), s.corrected, s.furthest, s.Repeats()
-	r.Predicted, r.Wrong = s.predicted()
-	if p := s.Client(); p != nil {
-		r.Style = p.Style().String() // who watches has another than was asked for
+	st := c.Stats()
+	r.Game, r.Level, r.Player = v.Truth.Game().Name(), c.Level().Name, int(c.Player())
+	r.Snapshots, r.Bytes, r.Commands, r.Repeated, r.Moves = st.Snapshots, st.Bytes, st.Commands, st.Repeated, st.Moves
+	r.Tick, r.Entities = uint64(v.Truth.Tick()), 0
+	for range v.Truth.Entities() {
+		r.Entities++
+	}
+	r.TripMS, r.Loss = n.RoundTrip.Seconds()*1000, n.LossIn
+	r.Style = s.Style().String()
+	p := c.Predict()
+	if p == nil || s.Style() == predict.None {
+		return
+	}
+	r.Style = p.Style().String() // who watches has another than was asked for
+	r.Ahead, r.Corrections, r.Furthest, r.Redundancy = ahead(c), int(n.Corrections), n.Furthest, c.Redundancy()
+	r.Predicted, r.Wrong = 0, 0
+	for _, x := range p.Report() {
+		r.Predicted, r.Wrong = r.Predicted+x.Compared, r.Wrong+x.Wrong
 	}
 }
 
-func (r *joined) print(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%s, level %q, player %d: tick %d, %d entities in view; %d snapshots of %.0f bytes, %d commands of which %d were missing, round trip %.1f ms, loss %.1f %%\n",
-		r.Game, r.Level, r.Player, r.Tick, r.Entities, r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated, r.TripMS, 100*r.Loss)
-	if err != nil || r.Style == asItCame {
-		return err
+// ahead is by how many ticks what is shown is past the newest snapshot; below zero, by how many it is
+// behind.
+func ahead(c *client.Client) float64 {
+	switch p := c.Predict(); {
+	case p == nil || !p.Started():
+		return 0
+	case c.Watching():
+		return -p.Behind()
+	default:
+		return p.Ahead()
 	}
-	_, err = fmt.Fprintf(out, "%s: shown %.1f ticks ahead of the newest snapshot; %d of %d not as predicted, %d corrections, the furthest by %.2f\n",
-		r.Style, r.Ahead, r.Wrong, r.Predicted, r.Corrections, r.Furthest)
-	return err
+}
+
+// String is what people are told.
+func (r *Joined) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, level %q, player %d: tick %d, %d entities in view; %d snapshots of %.0f bytes, %d commands of which %d were missing, round trip %.1f ms, loss %.1f %%\n",
+		r.Game, r.Level, r.Player, r.Tick, r.Entities, r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated, r.TripMS, 100*r.Loss)
+	if r.Style != predict.None.String() {
+		fmt.Fprintf(&out, "%s: shown %.1f ticks ahead of the newest snapshot; %d of %d not as predicted, %d corrections, the furthest by %.2f\n",
+			r.Style, r.Ahead, r.Wrong, r.Predicted, r.Corrections, r.Furthest)
+	}
+	return out.String()
 }

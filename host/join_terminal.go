@@ -13,58 +13,59 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/coeval-dev/coeval/game"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// play shows the game in a terminal until the player has had enough, or the server. Whatever happens, the terminal is as it was afterwards.
-func (j *join) play(ctx context.Context, t *game.Title, e *entry, in, out *os.File) error {
-	var board keyboard
-	s := netScreen{screen: screen{title: t, board: &board, out: out}}
-	control := controlOf(t)
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	sees, err := newSeer(t, j.style, func(_ world.Tick, p world.Player, _ *world.World, in *world.Inputs) {
-		if err := control(board.now(time.Now()), p, in); err != nil {
-			stop(err)
+func isTerminal(files ...*os.File) bool {
+	for _, f := range files {
+		if f == nil || !term.IsTerminal(int(f.Fd())) {
+			return false
 		}
-	})
-	if err != nil {
-		return err
 	}
-	c, err := j.client(ctx, t, e, sees, clientserver.ClientOptions{Told: s.told})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+	return true
+}
 
+// show plays in a terminal until the player has had enough, or the server. Whatever happens, the terminal
+// is as it was afterwards.
+func (p *visit) show(ctx context.Context) (*Joined, error) {
+	in, out := p.In, p.Out
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
-		return fmt.Errorf("the terminal does not give its keys one by one: %w", err)
+		return nil, fmt.Errorf("the terminal does not give its keys one by one: %w", err)
 	}
 	defer func() {
 		_, _ = io.WriteString(out, leaveScreen)
 		_ = term.Restore(int(in.Fd()), before)
 	}()
-	if _, err := io.WriteString(out, enterScreen+topLeft+"connecting to "+e.base.Host); err != nil {
-		return err
+	if _, err := io.WriteString(out, enterScreen+topLeft+"connecting to "+p.Servers[0]); err != nil {
+		return nil, err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var board keyboard
+	control := controlOf(p.title)
 	asks := make(chan func())
-	go listenKeys(ctx, in, &board, asks, func() { c.SetPaused(!c.Paused()) }, stop)
-	err = drive(ctx, c, t.Game.TickLength(), asks, func(now time.Duration) {
-		w, err := sees.show(now)
-		if err == nil && w != nil && ctx.Err() == nil {
-			err = s.show(c, sees, w, time.Now())
+	go listenKeys(ctx, in, &board, asks, func() {
+		if c := p.session.Client(); c != nil {
+			c.SetPaused(!c.Paused())
 		}
-		if err != nil {
+	}, stop)
+	s := netScreen{screen: screen{title: p.title, board: &board, out: out}}
+	command := func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
+		if err := control(board.now(time.Now()), me, in); err != nil {
 			stop(err)
 		}
+	}
+	err = p.drive(ctx, command, asks, func(_ time.Duration, v *client.View) error {
+		s.told(v.Words)
+		return s.show(p.session, v, time.Now())
 	})
-	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, errQuit) && !errors.Is(cause, context.Canceled) {
+	cause := context.Cause(ctx)
+	if err == nil && cause != nil && !errors.Is(cause, errQuit) && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
-	return err
+	return &p.joined, err
 }
 
 // listenKeys takes keys until there are none, or the player has had enough.
@@ -101,25 +102,28 @@ type netScreen struct {
 	screen
 	said string
 	at   time.Time
+	last *world.World // that was shown, for as long as there is no other
 }
 
-func (s *netScreen) told(w clientserver.Word) {
-	s.at = time.Now()
-	switch w.Kind {
-	case clientserver.Chat:
-		s.said = w.Name + ": " + w.Text
-	case clientserver.Pause:
-		s.said = "paused by " + w.Text
-	case clientserver.Proceed:
-		s.said = "it goes on"
-	default:
-		s.said = w.Text
+func (s *netScreen) told(words []client.Word) {
+	for _, w := range words {
+		s.at = time.Now()
+		switch w.Kind {
+		case client.Chat:
+			s.said = w.Name + ": " + w.Text
+		case client.Pause:
+			s.said = "paused by " + w.Text
+		case client.Proceed:
+			s.said = "it goes on"
+		default:
+			s.said = w.Text
+		}
 	}
 }
 
 // show draws, if the last time was long enough ago.
-func (s *netScreen) show(c *clientserver.Client, sees *seer, w *world.World, now time.Time) error {
-	if now.Sub(s.drawn) < time.Second/40 {
+func (s *netScreen) show(session *client.Session, v *client.View, now time.Time) error {
+	if now.Sub(s.drawn) < time.Second/40 || v.World == nil && s.text.Len() == 0 {
 		return nil
 	}
 	s.drawn = now
@@ -127,9 +131,11 @@ func (s *netScreen) show(c *clientserver.Client, sees *seer, w *world.World, now
 	if err != nil || columns < 1 || rows < 2 {
 		columns, rows = 80, 24
 	}
-	s.me = c.Player()
-	s.paint(w, columns, rows)
-	s.line(s.about(c, sees, w, now), columns)
+	if v.World != nil {
+		s.me = v.Me
+		s.paint(v.World, columns, rows)
+	} // else the last picture stays, with another line
+	s.line(s.about(session, v, now), columns)
 	_, err = s.out.Write(s.text.Bytes())
 	return err
 }
@@ -145,18 +151,24 @@ func (s *netScreen) line(text string, columns int) {
 	s.text.WriteString(text + restOfLine)
 }
 
-func (s *netScreen) about(c *clientserver.Client, sees *seer, w *world.World, now time.Time) string {
-	cn := c.Conn()
+func (s *netScreen) about(session *client.Session, v *client.View, now time.Time) string {
+	c := session.Client()
 	switch {
-	case c.Phase() == clientserver.Connecting || cn == nil:
+	case c == nil || c.Phase() == client.Connecting || c.Conn() == nil:
+		if v.Status != "" {
+			return v.Status + "  q leaves"
+		}
 		return "the connection is lost; trying to come back  q leaves"
 	case s.said != "" && now.Sub(s.at) <= 5*time.Second:
 		return s.said
+	case v.World == nil:
+		return v.Status + "  q leaves"
 	}
 	who := fmt.Sprintf("%s, player %d", c.Name(), c.Player())
 	if c.Player() == world.Nobody {
 		who = c.Name() + ", watching"
 	}
-	q := cn.Quality()
-	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves", w.Game().Name(), who, w.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn, sees.ahead())
+	q := c.Conn().Quality()
+	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves",
+		s.title.Name(), who, v.World.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn, ahead(c))
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/proxy"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -33,10 +35,10 @@ func behind(t *testing.T, server string, c netsim.Conditions) string {
 	return p.Addr().String()
 }
 
-func joinWith(t *testing.T, args ...string) joined {
+func joinWith(t *testing.T, args ...string) Joined {
 	t.Helper()
 	code, stdout, stderr := try(append([]string{"join", "--headless", "--json"}, args...)...)
-	var j joined
+	var j Joined
 	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 {
 		t.Fatalf("%v: exit code %d: %v\n%s%s", args, code, err, stdout, stderr)
 	}
@@ -88,8 +90,8 @@ func TestJoinPredicts(t *testing.T) {
 	}
 }
 
-// seerIn lets a seer play pong on a simulated network for a while.
-func seerIn(t *testing.T, c netsim.Conditions, style string, o clientserver.ClientOptions, d time.Duration, each func(s *seer, w *world.World, up bool)) *seer {
+// pongIn plays pong on a simulated network for a while, and gives the client in the end.
+func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration, each func(c *client.Client, v *client.View, up bool)) *client.Client {
 	t.Helper()
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: c})
 	end, here := net.Endpoint("server"), net.Endpoint("player")
@@ -99,50 +101,40 @@ func seerIn(t *testing.T, c netsim.Conditions, style string, o clientserver.Clie
 	}
 	t.Cleanup(func() { server.Close() })
 	end.Every(pong.Game.TickLength(), func() { _ = server.Tick(net.Now()) })
-	up := false
-	s, err := newSeer(pong.Title, style, func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
-		_ = world.Give(in, me, pong.Keys(up, !up))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Game, o.Link, o.Servers = pong.Game, here, []netip.AddrPort{end.PublicAddr()}
+	o.Title, o.Link, o.Servers = pong.Title, here, []netip.AddrPort{end.PublicAddr()}
 	if o.Token, err = server.Token(1, nil, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	s.hook(&o)
-	client, err := clientserver.NewClient(o)
+	player, err := client.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.attach(client)
-	ticks := 0
+	ticks, up := 0, false
 	here.Every(pong.Game.TickLength(), func() {
 		ticks++
 		up = ticks/40%2 == 0
-		if err := client.Tick(net.Now()); err != nil {
-			t.Error(err)
+		v := player.Frame(net.Now(), func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
+			_ = world.Give(in, me, pong.Keys(up, !up))
+		})
+		if v.Ended {
+			t.Error(v.Err)
 		}
-		w, err := s.show(net.Now())
-		if err != nil {
-			t.Error(err)
-		}
-		if w != nil && net.Now() > d/2 {
-			each(s, w, up)
+		if v.World != nil && net.Now() > d/2 {
+			each(player, &v, up)
 		}
 	})
 	net.Run(d)
-	return s
+	return player
 }
 
 // TestWhatIsPressedIsSeen: on a phone's network one's own paddle goes up in the very tick in which the key is pressed, in each style that predicts, and long after it in
 // the one that does not.
 func TestWhatIsPressedIsSeen(t *testing.T) {
-	for style, atOnce := range map[string]bool{"doom3": true, "quake3": true, "halflife": true, "none": false} {
+	for style, atOnce := range map[predict.Style]bool{predict.Doom3: true, predict.Quake3: true, predict.HalfLife: true, predict.None: false} {
 		right, wrong, last := 0, 0, -1.0
-		s := seerIn(t, netsim.LTE, style, clientserver.ClientOptions{}, 20*time.Second, func(s *seer, w *world.World, up bool) {
-			for id, p := range world.All[pong.Paddle](w) {
-				if w.Owner(id) != s.client.Player() {
+		c := pongIn(t, netsim.LTE, client.Options{Style: style}, 20*time.Second, func(c *client.Client, v *client.View, up bool) {
+			for id, p := range world.All[pong.Paddle](v.World) {
+				if v.World.Owner(id) != v.Me {
 					continue
 				}
 				if way := p.Y - last; last >= 0 && way > 0 == up && way != 0 {
@@ -154,10 +146,14 @@ func TestWhatIsPressedIsSeen(t *testing.T) {
 			}
 		})
 		if right+wrong < 400 || (wrong*50 < right) != atOnce {
-			t.Errorf("%s: the paddle went as told in %d ticks, and in %d not", style, right, wrong)
+			t.Errorf("%v: the paddle went as told in %d ticks, and in %d not", style, right, wrong)
 		}
-		if compared, _ := s.predicted(); (compared > 100) != atOnce || (s.ahead() > 4) != atOnce {
-			t.Errorf("%s: %d things were predicted, %.1f ticks ahead", style, compared, s.ahead())
+		compared := 0
+		for _, r := range c.Predict().Report() {
+			compared += r.Compared
+		}
+		if (compared > 100) != atOnce || atOnce && ahead(c) <= 4 {
+			t.Errorf("%v: %d things were predicted, %.1f ticks ahead", style, compared, ahead(c))
 		}
 	}
 }
@@ -165,7 +161,10 @@ func TestWhatIsPressedIsSeen(t *testing.T) {
 // TestWhoWatchesSeesThePast: a spectator is not ahead of what has come, and time does not stand still.
 func TestWhoWatchesSeesThePast(t *testing.T) {
 	least, most := world.Tick(1<<60), world.Tick(0)
-	s := seerIn(t, netsim.Cable, "doom3", clientserver.ClientOptions{Spectate: true}, 10*time.Second, func(s *seer, w *world.World, _ bool) {
+	corrected := 0
+	c := pongIn(t, netsim.Cable, client.Options{Spectate: true}, 10*time.Second, func(c *client.Client, v *client.View, _ bool) {
+		w := v.World
+		corrected += len(c.Predict().Corrections())
 		least, most = min(least, w.Tick()), max(most, w.Tick())
 		balls := 0
 		for range world.All[pong.Ball](w) {
@@ -175,8 +174,8 @@ func TestWhoWatchesSeesThePast(t *testing.T) {
 			t.Errorf("tick %d: %d balls", w.Tick(), balls)
 		}
 	})
-	if s.ahead() >= 0 || s.ahead() < -20 || most-least < 200 || s.corrected > 0 {
-		t.Errorf("%.1f ticks ahead, from tick %d to %d, %d corrections", s.ahead(), least, most, s.corrected)
+	if ahead(c) >= 0 || ahead(c) < -20 || most-least < 200 || corrected > 0 {
+		t.Errorf("%.1f ticks ahead, from tick %d to %d, %d corrections", ahead(c), least, most, corrected)
 	}
 }
 
@@ -186,9 +185,9 @@ func TestCommandsAreRepeatedWhereTheyAreLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	none := func(*seer, *world.World, bool) {}
-	good := seerIn(t, netsim.Cable, "doom3", clientserver.ClientOptions{}, 10*time.Second, none).Repeats()
-	bad := seerIn(t, lossy, "doom3", clientserver.ClientOptions{}, 20*time.Second, none).Repeats()
+	none := func(*client.Client, *client.View, bool) {}
+	good := pongIn(t, netsim.Cable, client.Options{}, 10*time.Second, none).Redundancy()
+	bad := pongIn(t, lossy, client.Options{}, 20*time.Second, none).Redundancy()
 	if good != 4 || bad <= 5 {
 		t.Errorf("%d commands in a packet on a good network, and %d on a bad one", good, bad)
 	}

@@ -185,7 +185,7 @@ func TestMirrorsServe(t *testing.T) {
 		t.Fatal(text)
 	}
 	code, stdout, stderr := try("join", two.UDP, "--token", a.Token, "--game", "arena", "--headless", "--seconds", "1", "--json")
-	var j joined
+	var j Joined
 	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 || j.Snapshots == 0 {
 		t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -77,36 +78,30 @@ func newDuel(t *testing.T, seed uint64) *duel {
 }
 
 // join lets someone play in a style.
-func (d *duel) join(name string, client uint64, style string, play func(t world.Tick, w *world.World, me world.Player) arena.Command) {
+func (d *duel) join(name string, number uint64, style predict.Style, play func(t world.Tick, w *world.World, me world.Player) arena.Command) {
 	d.t.Helper()
 	end := d.net.Endpoint(name)
 	d.net.Connect(end, d.end, netsim.Transatlantic)
-	s, err := newSeer(arena.Title, style, func(t world.Tick, me world.Player, w *world.World, in *world.Inputs) {
-		if err := world.Give(in, me, play(t, w, me)); err != nil {
-			d.t.Fatal(err)
-		}
-	})
+	pass, err := token.Issue(d.key, token.Grant{
+		Protocol: token.ProtocolID("arena"), Client: number, Expires: 1_700_003_600, Servers: []netip.AddrPort{d.end.PublicAddr()},
+	}, counting{d.net.Rand()})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	pass, err := token.Issue(d.key, token.Grant{Protocol: token.ProtocolID("arena"), Client: client, Expires: 1_700_003_600, Servers: []netip.AddrPort{d.end.PublicAddr()}}, counting{d.net.Rand()})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	o := clientserver.ClientOptions{Game: arena.Game, Settings: settingsOf(arena.Title), Replica: replicaOf(arena.Title, replica.Coeval), Link: end, Token: pass, Name: name}
+	o := client.Options{Title: arena.Title, Style: style, Link: end, Token: pass, Name: name}
 	d.net.Rand().Fill(o.Conn.Seed[:])
-	s.hook(&o)
-	c, err := clientserver.NewClient(o)
+	c, err := client.New(o)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	s.attach(c)
 	end.Every(arena.Game.TickLength(), func() {
-		if err := c.Tick(d.net.Now()); err != nil {
-			d.t.Fatal(err)
-		}
-		if _, err := s.show(d.net.Now()); err != nil {
-			d.t.Fatal(err)
+		v := c.Frame(d.net.Now(), func(tick world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+			if err := world.Give(in, me, play(tick, shown, me)); err != nil {
+				d.t.Fatal(err)
+			}
+		})
+		if v.Ended {
+			d.t.Fatal(v.Err)
 		}
 	})
 }
@@ -114,10 +109,10 @@ func (d *duel) join(name string, client uint64, style string, play func(t world.
 // TestServeJudgesByWhatWasSeen fires beams at where a target is seen to be. It runs to and fro across an ocean, so it is not there any more; a server that goes back
 // in time for players in the halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask for it, few.
 func TestServeJudgesByWhatWasSeen(t *testing.T) {
-	share := map[string]float64{}
-	for _, style := range []string{"halflife", "quake3"} {
+	share := map[predict.Style]float64{}
+	for _, style := range []predict.Style{predict.HalfLife, predict.Quake3} {
 		d := newDuel(t, 7)
-		d.join("target", 1, "doom3", func(tick world.Tick, w *world.World, me world.Player) arena.Command {
+		d.join("target", 1, predict.Doom3, func(tick world.Tick, w *world.World, me world.Player) arena.Command {
 			// Up and down by two units, mostly at full speed.
 			c := arena.Command{Y: arena.Push}
 			if tick/14%2 == 0 {
@@ -144,13 +139,13 @@ func TestServeJudgesByWhatWasSeen(t *testing.T) {
 		}
 		d.shots, d.hits = 0, 0
 		d.net.Run(60 * time.Second)
-		t.Logf("%-8s %d of %d beams hit", style, d.hits, d.shots)
+		t.Logf("%-8v %d of %d beams hit", style, d.hits, d.shots)
 		if d.shots < 30 {
 			t.Fatalf("%d shots", d.shots)
 		}
 		share[style] = float64(d.hits) / float64(d.shots)
 	}
-	if share["halflife"] < 0.85 || share["quake3"] > 0.5 {
+	if share[predict.HalfLife] < 0.85 || share[predict.Quake3] > 0.5 {
 		t.Errorf("hits: %v", share)
 	}
 }

@@ -106,7 +106,7 @@ func TestServeJoinAndBots(t *testing.T) {
 
 	for _, over := range []string{"udp", "websocket", "webtransport"} {
 		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "1", "--json", "--over", over, "--ticket", ticket)
-		var j joined
+		var j Joined
 		if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 {
 			t.Fatalf("over %s: exit code %d: %v\n%s%s", over, code, err, stdout, stderr)
 		}
@@ -186,7 +186,7 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 	}
 	_, text, _ := try("token", "issue", "--key", key, "--game", "pong", "--client", "7")
 	code, stdout, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "pong", "--headless", "--seconds", "1", "--json")
-	var j joined
+	var j Joined
 	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 || j.Snapshots == 0 {
 		t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 	}
