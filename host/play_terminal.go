@@ -235,7 +235,7 @@ type screen struct {
 	me    world.Player // as whom
 	board *keyboard
 	out   *os.File
-	cells []rune
+	picture
 	text  bytes.Buffer
 	drawn time.Time
 }
@@ -257,29 +257,12 @@ func (s *screen) frame(w *world.World, now time.Time) error {
 
 // paint makes the text of a page: the game as large as fits, and a line about it.
 func (s *screen) paint(w *world.World, columns, rows int) {
-	rows-- // for the line
-	width, height := s.title.Screen.Width, s.title.Screen.Height
-	s.cells = append(s.cells[:0], make([]rune, columns*rows)...)
-	// A character is about twice as high as wide.
-	scale := min(float64(columns)/(2*width), float64(rows)/height)
-	wide, high := int(2*width*scale), int(height*scale)
-	s.title.Screen.Draw(w, s.me, func(x, y float64, c rune) {
-		i, j := int(x/width*float64(wide)), high-1-int(y/height*float64(high))
-		if x >= 0 && y >= 0 && i < wide && j >= 0 && j < rows {
-			s.cells[j*columns+i] = c
-		}
-	})
+	s.picture.draw(s.title, w, s.me, columns, rows-1) // one row is for the line
 	s.text.Reset()
 	s.text.WriteString(topLeft)
-	for j := range rows {
-		for i := range wide {
-			if c := s.cells[j*columns+i]; c != 0 {
-				s.text.WriteRune(c)
-			} else if j == high-1 || j == 0 && high == rows {
-				s.text.WriteByte('_')
-			} else {
-				s.text.WriteByte(' ')
-			}
+	for row := range rows - 1 {
+		for _, c := range s.picture.row(row) {
+			s.text.WriteRune(c)
 		}
 		s.text.WriteString(restOfLine + "\r\n")
 	}

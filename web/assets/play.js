@@ -45,6 +45,35 @@ window.coevalJoin = async () => {
   };
 };
 
+// coevalDraw shows a picture of characters, a line each, as large as fits: for games without a renderer of their own. It says how many columns and rows there
+// is room for.
+let screen;
+window.coevalDraw = (text, columns, rows) => {
+  if (!screen) {
+    screen = document.createElement('canvas');
+    screen.id = 'screen';
+    document.body.prepend(screen);
+  }
+  const ratio = devicePixelRatio || 1;
+  const [w, h] = [Math.max(1, Math.round(innerWidth * ratio)), Math.max(1, Math.round(innerHeight * ratio))];
+  if (screen.width !== w || screen.height !== h) [screen.width, screen.height] = [w, h];
+  const c = screen.getContext('2d');
+  const cell = Math.min(w / Math.max(1, columns), h / Math.max(1, rows) / 2);
+  c.setTransform(1, 0, 0, 1, 0, 0);
+  c.fillStyle = '#05070b';
+  c.fillRect(0, 0, w, h);
+  c.fillStyle = '#cfe3ff';
+  c.font = `${1.7 * cell}px ui-monospace, monospace`;
+  c.textBaseline = 'top';
+  const wide = cell / (c.measureText('M').width || 1); // fonts differ; every character has its cell
+  const left = Math.max(0, (w - cell * columns) / 2);
+  text.split('\n').forEach((line, i) => {
+    c.setTransform(wide, 0, 0, 1, left, i * 2 * cell);
+    c.fillText(line, 0, 0);
+  });
+  return Math.min(65535, Math.floor(innerWidth / 9)) * 65536 + Math.min(65535, Math.floor(innerHeight / 18));
+};
+
 // coevalReady is called by the program when there is something to see.
 window.coevalReady = () => { loading.hidden = true; };
 
