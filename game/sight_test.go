@@ -20,6 +20,13 @@ type scout struct{ Pos det.Vec2 }
 func (a *scout) Sync(s *bits.Sync)   { s.Vec2(&a.Pos, -1000, 1000, 0.5) }
 func (a *scout) Hints(h *game.Hints) { h.Body(1) }
 
+// Step has the one at 60 go away after a while.
+func (a *scout) Step(w *world.World, me world.ID) {
+	if a.Pos.X == 60 && w.Tick() == 5 {
+		w.Remove(me)
+	}
+}
+
 // An owl is a scout with eyes of its own, above its place.
 type owl struct{ Pos det.Vec2 }
 
@@ -163,6 +170,15 @@ func TestBody(t *testing.T) {
 		if o.Pos != (det.Vec3{X: at}) || got["tree"] != 5 || got["scout"] != 1 {
 			t.Errorf("player %d looks from %v and sees %v", p, o.Pos, got)
 		}
+	}
+	for w.Tick() < 6 {
+		if err := w.Step(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := interest.Observer{} // with the first player's body, whom those who watched looked over the shoulder
+	if sees(t, v, w, world.Nobody, &gone); gone.Pos != (det.Vec3{X: 100}) {
+		t.Errorf("who watches looks from %v, where nobody is any more", gone.Pos)
 	}
 	o := interest.Observer{Player: 9, Pos: det.Vec3{X: 150}} // who has no body stays where they looked
 	if got := sees(t, v, w, 9, &o); got["tree"] != 5 || o.Pos != (det.Vec3{X: 150}) {
