@@ -48,7 +48,7 @@ func TestSubject(t *testing.T) {
 		players int
 		want    string
 	}{
-		{arena.Title, "", 16, "duel"}, {arena.Title, "foundry", 16, "foundry"},
+		{arena.Title, "", 16, "foundry"}, {arena.Title, "", 4, "duel"}, {arena.Title, "foundry", 4, "foundry"},
 		{crowd.Title, "", 300, "300"}, {crowd.Title, "20", 300, "20"},
 		{pong.Title, "", 2, ""}, {stack.Title, "", 2, ""},
 	} {
@@ -115,7 +115,7 @@ func TestMargins(t *testing.T) {
 		{crowd.Title, nil, []timeline.Margin{{Class: "Avatar", Field: "Pos", By: 0.5}}},
 		{pong.Title, nil, []timeline.Margin{{Class: "Paddle", Field: "Y", By: 0.5}}},
 		{stack.Title, nil, []timeline.Margin{{Class: "Thud", Field: "At", By: 0.5}}},
-		{own, nil, []timeline.Margin{{Class: "thing", Field: "Way", By: 3}}},
+		{own, nil, []timeline.Margin{{Class: "thing", Field: "Way", By: 0.5}}},
 		{own, []string{"thing.Pos"}, []timeline.Margin{{Class: "thing", Field: "Pos", By: 0.5}}},
 	} {
 		got, err := lab.Margins(x.title, 0.5, x.fields...)

@@ -27,7 +27,8 @@ type TrailingOptions struct {
 	Players int
 	// Ticks is how long to record. Default: 3099, which makes as many commands of 6 players as the paper had.
 	Ticks int
-	// Margins are what is compared apart from strict events. Default: those of Margins, by half a unit.
+	// Margins are what is compared apart from strict events. Default: the title's, or those of Margins by
+	// half a unit.
 	Margins []timeline.Margin
 	// Seed is the random seed of the match and of the simulated network.
 	Seed uint64
@@ -250,6 +251,9 @@ func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error
 	}
 	if err := title.Commanded("there is nothing for mirrors to tell each other"); err != nil {
 		return nil, nil, err
+	}
+	if o.Margins == nil {
+		o.Margins = o.Title.Margins()
 	}
 	if o.Margins == nil {
 		if o.Margins, err = Margins(o.Title, 0.5); err != nil {

@@ -16,7 +16,8 @@ import (
 
 // Options say what Run measures. Title has no default, and needs a body; the rest has defaults.
 type Options struct {
-	// Title is what is played, on Level. Default: the level that the title has for so many players.
+	// Title is what is played, on Level: the same for all numbers of clients, so that they can be
+	// compared. Default: the level that the title has for the largest of them.
 	Title *game.Title
 	Level string
 	// Everything shows every client everything, in place of what the title says.
@@ -104,6 +105,7 @@ func (o *Options) fill() error {
 	if err != nil {
 		return err
 	}
+	o.Level = s.Level
 	return errors.Join(s.Commanded("there is nothing for clients to send"), s.Embodied("it cannot be counted who is in a state update"))
 }
 

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
@@ -60,6 +62,23 @@ func TestShares(t *testing.T) {
 	}
 	if got, want := named(x), "e Ball, e Paddle, e commands"; got != want {
 		t.Errorf("pong: %s, want %s", got, want)
+	}
+}
+
+// TestOneLevel: all numbers of clients play on one level, that of the most.
+func TestOneLevel(t *testing.T) {
+	for _, x := range []struct {
+		title *game.Title
+		most  int
+		want  string
+	}{{arena.Title, 32, "foundry"}, {arena.Title, 4, "duel"}, {crowd.Title, 9, "9"}} {
+		o := Options{Title: x.title, Clients: []int{x.most, 2}}
+		if err := o.fill(); err != nil || o.Level != x.want {
+			t.Errorf("2 and %d clients play %s on %q, %v", x.most, x.title.Name(), o.Level, err)
+		}
+		if s, err := o.subject(2); err != nil || s.Level != x.want {
+			t.Errorf("2 clients play on %q, %v", s.Level, err)
+		}
 	}
 }
 
