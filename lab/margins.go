@@ -9,10 +9,10 @@ import (
 	"github.com/coeval-dev/coeval/timeline"
 )
 
-// Margins are what copies of a title's world compare apart from strict events, within the distance given:
-// the fields that are named, such as "Fighter.Pos", of classes and of weak events. If none is named they
-// are those that have margins by the title's hints; and for a title that has none, the place of the
-// players' body and all places in weak events.
+// Margins are what copies of a title's world compare apart from strict events, within the distance
+// given: the fields that are named, such as "Fighter.Pos", of classes and of weak events. If none is
+// named they are those that have margins by the title's hints; and for a title that has none, the
+// place of the players' body and all places in weak events.
 func Margins(t *game.Title, by float64, fields ...string) ([]timeline.Margin, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -21,7 +21,8 @@ func Margins(t *game.Title, by float64, fields ...string) ([]timeline.Margin, er
 	for _, f := range fields {
 		class, field, ok := strings.Cut(f, ".")
 		if !ok {
-			return nil, fmt.Errorf("%q is not a field to compare: write its class, or event, and its name, such as Tank.Pos", f)
+			return nil, fmt.Errorf("%q is not a field to compare: "+
+				"write its class, or event, and its name, such as Tank.Pos", f)
 		}
 		list = append(list, timeline.Margin{Class: class, Field: field, By: by})
 	}
@@ -50,7 +51,8 @@ func places(t *game.Title, by float64) (list []timeline.Margin) {
 		for _, s := range e.Layout().Schema().Slots {
 			vector := s.Kind == bits.KindVec2 || s.Kind == bits.KindVec3
 			if at := strings.LastIndexByte(s.Name, '.'); vector && s.Part == 0 && at > 0 {
-				list = append(list, timeline.Margin{Class: e.Name(), Field: s.Name[:at], By: by}) // Pos of Pos.X
+				field := s.Name[:at] // Pos of Pos.X
+				list = append(list, timeline.Margin{Class: e.Name(), Field: field, By: by})
 			}
 		}
 	}

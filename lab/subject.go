@@ -66,7 +66,8 @@ func (s *Subject) On(seed uint64) game.Level {
 // Commanded is an error if players have nothing to say, and names what cannot be done then.
 func (s *Subject) Commanded(what string) error {
 	if s.Game.Commands() == nil {
-		return fmt.Errorf("title %s has no commands, so %s: declare them with world.Commands", s.Name(), what)
+		return fmt.Errorf("title %s has no commands, so %s: declare them with world.Commands",
+			s.Name(), what)
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func (s *Subject) Commanded(what string) error {
 // done then.
 func (s *Subject) Embodied(what string) error {
 	if s.body == nil {
-		return fmt.Errorf("title %s has no body, so %s: call h.Body in the Hints of the class that players move about in", s.Name(), what)
+		return fmt.Errorf("title %s has no body, so %s: "+
+			"call h.Body in the Hints of the class that players move about in", s.Name(), what)
 	}
 	return nil
 }

@@ -16,9 +16,10 @@ const (
 	shareE              // what is told of players who are near: their bodies, and what flies about
 )
 
-// shares find out to which variable each class belongs, by watching a world: what interest management
-// shows everyone is d, the players' bodies and what else moves is e, and all the rest c. Once it is d or e
-// a class stays so. Bytes are divided up at the end of a run, when all classes are known.
+// shares find out to which variable each class belongs, by watching a world: what interest
+// management shows everyone is d, the players' bodies and what else moves is e, and all the rest c.
+// Once it is d or e a class stays so. Bytes are divided up at the end of a run, when all classes are
+// known.
 type shares struct {
 	title *lab.Subject
 	of    []share               // by class
