@@ -17,6 +17,9 @@ var styles = []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife, pr
 func TestAnyFrameRate(t *testing.T) {
 	for _, style := range styles {
 		for _, rate := range []int{20, 60, 144, 500} {
+			if testing.Short() && rate > 60 {
+				continue // as under the race detector, where each takes ten times as long
+			}
 			t.Run(fmt.Sprintf("%v/%d", style, rate), func(t *testing.T) {
 				r := newRig(t, style)
 				began, fresh := 0, 0
@@ -114,6 +117,9 @@ func TestTruthIsOne(t *testing.T) {
 // TestStyleNoneKeepsNoWorlds: a client that predicts nothing takes a small part of the memory of
 // one that does.
 func TestStyleNoneKeepsNoWorlds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it runs at once")
+	}
 	size := func(style predict.Style) uint64 {
 		r := newRig(t, style)
 		for range 120 {
@@ -167,6 +173,9 @@ func mallocs() uint64 {
 // TestSteadyFrameAllocatesNothing: what is still seen are rings that grow to their size, so the
 // limit is not zero, but far below one in a frame.
 func TestSteadyFrameAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it runs at once")
+	}
 	for _, style := range styles {
 		r := newRig(t, style)
 		for range 1200 {
@@ -190,7 +199,8 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkFrame is a frame of a client that sees twenty birds, one of three with a snapshot.
+// BenchmarkFrame is a frame of a client that sees twenty birds, one of three with a snapshot, beside
+// the tick of its server.
 func BenchmarkFrame(b *testing.B) {
 	for _, style := range styles {
 		b.Run(style.String(), func(b *testing.B) {
@@ -198,17 +208,47 @@ func BenchmarkFrame(b *testing.B) {
 			for range 1200 {
 				r.frame(b, yard.TickLength())
 			}
+			var spent time.Duration
 			b.ReportAllocs()
 			b.ResetTimer()
-			b.StopTimer()
 			for range b.N {
 				r.now += yard.TickLength()
 				must(b, r.server.Tick(r.now))
-				b.StartTimer()
+				from := time.Now()
 				v := r.client.Frame(r.now, toAndFro)
-				b.StopTimer()
+				spent += time.Since(from)
 				must(b, v.Err)
 			}
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/frame")
 		})
+	}
+}
+
+// TestChangeOfSides: someone who goes to watch is shown the others, and who comes back to play is in
+// control at once, by prediction as before.
+func TestChangeOfSides(t *testing.T) {
+	for _, style := range styles {
+		r := newRig(t, style)
+		for i := range 3 {
+			for range 180 {
+				r.frame(t, yard.TickLength())
+			}
+			x := body(r.view.World, r.view.Me)
+			if x == nil || r.view.Me == world.Nobody || r.client.Watching() {
+				t.Fatalf("%v: player %d has no body in round %d", style, r.view.Me, i)
+			}
+			ahead := r.view.World.Tick() > r.view.Truth.Tick()
+			if at := x.Pos; ahead != (style != predict.None) {
+				t.Errorf("%v: at %v, is the present predicted: %v", style, at, ahead)
+			}
+			r.client.SetSpectating(true)
+			for range 120 {
+				r.frame(t, yard.TickLength())
+			}
+			if r.view.Me != world.Nobody || world.Count[bird](r.view.World) != 20 || r.client.Stats().Bad != 0 {
+				t.Fatalf("%v: player %d watches %d birds", style, r.view.Me, world.Count[bird](r.view.World))
+			}
+			r.client.SetSpectating(false)
+		}
 	}
 }

@@ -1,11 +1,12 @@
 // Package clientserver runs a game on a server for clients: the shape of most games. It joins the pure parts below it with links, goroutines and clocks.
 //
-//	            Server                                                   Client
-//	links ──> conn ──> commands, in time or not ──> world.Step     Input ──> commands ──> conn ──> link
+//	links ──> conn ──> commands, in time or not ──> world.Step
 //	                                                   │
-//	                            replica.Publisher  <───┘           link ──> conn ──> replica.Receiver ──> View, a partial world
-//	                              │                                                        └──> Snapshot, for package predict
+//	                            replica.Publisher  <───┘
+//	                              │
 //	    interest, replica.Sender, for each client whose turn it is, on all cores ──> conn ──> links
+//
+// The other end is topology/client.
 //
 // # A server
 //
@@ -21,7 +22,7 @@
 // # People
 //
 // Someone who connects gets a [Seat], and with it a player of the world, or only watches. The seat outlasts the connection by [Options].KeepSeat: who crashed comes back
-// with the ticket of the old connection, or a new token for the same person, and is the same player as before. A Client that loses its connection does so by itself.
+// with the ticket of the old connection, or a new token for the same person, and is the same player as before. A client that loses its connection does so by itself.
 //
 // What clients may ask is limited by [Limits] and by the game's [Rules]. What makes no sense is counted as an [Offence], and who commits too many is dropped
 // with a reason. No one's network or behaviour changes what another client is sent.
@@ -30,7 +31,7 @@
 //
 // What computes the world is the server's [Engine]. The plain one owns its world (local.go); a mirror
 // is another, so that several servers can have one game. An engine returns what it decides and never
-// calls the server. [Server.SetPlaces] tells clients of the other servers. A Client whose server is
+// calls the server. [Server.SetPlaces] tells clients of the other servers. A client whose server is
 // silent, stops or asks it to ([Server.Move], [Server.Drain]) goes on at another with its ticket, in the
 // same body, without a break in what it shows.
 //

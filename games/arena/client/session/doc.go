@@ -7,13 +7,14 @@
 //		v := s.View()              // what to draw
 //	}
 //
-// A Session drives topology/clientserver and predict together: commands are made
-// when the predicted world takes a step, are shown in the same frame, and go
-// to the server with the next packet. When the connection is lost it is sought
-// again, first by the ticket of the lost one, then by a new token. Where the
-// server is one of several mirrors the player goes on at another in the same body,
-// and what a mirror takes back is told as Undone. It has no
-// goroutines but the one that asks for a token, and runs the same in a browser,
+// A Session is that of topology/client, with what is the arena's own: a pilot who
+// makes commands, names that are asked for by command, and what was taken back as
+// the arena's events. Commands are made when the predicted world takes a step, are
+// shown in the same frame, and go to the server with the next packet. When the
+// connection is lost it is sought again, first by the ticket of the lost one, then
+// by a new token. Where the server is one of several mirrors the player goes on at
+// another in the same body, and what a mirror takes back is told as Undone. It has
+// no goroutines but the one that asks for a token, and runs the same in a browser,
 // on a desktop, and over a simulated network in virtual time.
 package session
 
