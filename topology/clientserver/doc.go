@@ -6,8 +6,6 @@
 //	                              │
 //	    interest, replica.Sender, for each client whose turn it is, on all cores ──> conn ──> links
 //
-// The other end is topology/client.
-//
 // # A server
 //
 //	s, err := clientserver.NewServer(clientserver.Options{Title: tanks.Title, Links: []link.Link{socket}, Keys: keys})
@@ -71,21 +69,12 @@
 //
 // # Versions
 //
-// A client whose game is not declared as the server's is, or that sends it in another way, is turned away; its error, a [VersionError], says in words what differs.
+// A client whose game is not declared as the server's is, or that sends it in another way, is turned away; its error, a client.VersionError, says in words what differs.
 //
-// # A client
+// # The clients
 //
-//	c, err := clientserver.NewClient(clientserver.ClientOptions{
-//		Game: tanks.Game, Link: socket, Token: token,
-//		Input: func(t world.Tick, p world.Player, in *world.Inputs) { world.Give(in, p, tanks.Drive{Gas: gas}) },
-//		Seen:  func(w *world.World) { draw(w) },
-//	})
-//	err = c.Run(ctx)
-//
-// This client shows the newest state that has come. One that predicts takes the raw snapshots (Snapshot, Event), brings its own [Clock], and asks Command for what it
-// sent. Entities that only this client has, such as sparks, live in a world of their own (Local, Spawn).
-//
-// A listen server is a Server with one more link, of package link/mem, and a Client on the other end of it; the example is one.
+// The other end is topology/client. A listen server is a Server with one more link, of package
+// link/mem, and a client on the other end of it in the same program; the example is one.
 //
 // # Numbers
 //
