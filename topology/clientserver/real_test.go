@@ -53,7 +53,7 @@ func TestRealSockets(t *testing.T) {
 		must(t, s.Do(t.Context(), func() {
 			tok, e := s.Token(uint64(i+1), nil, time.Minute)
 			if err = e; err == nil {
-				c, err = client.New(client.Options{Title: title, Style: predict.Style(i % 4), Link: l, Token: tok, Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i)})
+				c, err = client.New(client.Options{Title: title, Style: predict.Style(i % 4), Predict: predict.Options{Keep: 64}, Link: l, Token: tok, Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i)})
 			}
 		}))
 		must(t, err)
@@ -64,7 +64,7 @@ func TestRealSockets(t *testing.T) {
 		tick := func(now time.Duration) error {
 			v := c.Frame(now, walks)
 			if v.Fresh {
-				if x := walkerOf(v.World, v.Me); x != nil && x.Steps > 5 {
+				if x := walkerOf(v.Truth, v.Me); x != nil && x.Steps > 5 { // the server has taken commands
 					select {
 					case shown <- i:
 					default:
