@@ -129,6 +129,9 @@ func (x *numberTrainer) sizes(sets []predictor, cands []int, errs []float64, byS
 }
 
 func (x *numberTrainer) bySet() [][]int {
+	if len(x.set) == 0 {
+		return nil // of this class nothing was recorded that could be learned from
+	}
 	by := make([][]int, slices.Max(x.set)+1)
 	for j, s := range x.set {
 		by[s] = append(by[s], j)
