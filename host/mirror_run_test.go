@@ -77,6 +77,32 @@ func (l *logLines) await(msg string, from int) (map[string]any, int) {
 	}
 }
 
+// plain waits for a line of plain text that begins so, and gives it, or nothing if there will be none.
+func (l *logLines) plain(prefix string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for from := 0; ; {
+		for ; from < len(l.lines); from++ {
+			if text, ok := l.lines[from]["plain"].(string); ok && strings.HasPrefix(text, prefix) {
+				return text
+			}
+		}
+		if l.ended {
+			return ""
+		}
+		l.more.Wait()
+	}
+}
+
+// end waits until there are no more lines.
+func (l *logLines) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.ended {
+		l.more.Wait()
+	}
+}
+
 func (l *logLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,7 +54,7 @@ func playInNode(t *testing.T, program, server string) (p paged) {
 func buildPage(t *testing.T, dir, program string, env ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "client.wasm")
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", name, program)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", name, program)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {

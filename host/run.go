@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -130,10 +131,13 @@ func (p *Program) report(stderr io.Writer, cmd *cobra.Command, err error, starte
 	return exitFailure
 }
 
+// unsorted has cobra list commands in our order.
+var unsorted = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
+
 // newRoot assembles the command tree. Whatever goes wrong before a command's own code has started is a
 // usage mistake; started tells.
 func (p *Program) newRoot(cmds []*cobra.Command, stdout, stderr io.Writer) (root *cobra.Command, started *bool) {
-	cobra.EnableCommandSorting = false // those first that people look for first
+	unsorted() // those first that people look for first
 	root = &cobra.Command{
 		Use:           p.Name,
 		Short:         "Play, serve and look inside " + strings.Join(p.names(), ", "),

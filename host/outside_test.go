@@ -1,0 +1,213 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/coeval-dev/coeval/host/internal/hosttest"
+)
+
+// An outside is a module of someone else, with a game of its own and a program of five lines.
+type outside struct {
+	t       *testing.T
+	dir     string
+	program string
+}
+
+// newOutside copies the module to a folder outside of the repository, and builds its programs.
+func newOutside(t *testing.T) *outside {
+	t.Helper()
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &outside{t: t, dir: t.TempDir()}
+	o.program = filepath.Join(o.dir, "tanks")
+	if err := os.CopyFS(o.dir, os.DirFS("testdata/outside")); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It needs what the toolkit needs, in the same versions: nothing is downloaded.
+	text := strings.Replace(string(mod), "module "+module, "module example.com/tanks", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, repository)
+	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(o.dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.build("./cmd/tanks", o.program)
+	return o
+}
+
+func (o *outside) build(program, out string) {
+	o.t.Helper()
+	cmd := o.command("go", "build", "-o", out, program)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		o.t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+func (o *outside) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(o.t.Context(), name, args...)
+	cmd.Dir = o.dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off")
+	return cmd
+}
+
+// try runs the program, and gives what it printed.
+func (o *outside) try(code int, args ...string) string {
+	o.t.Helper()
+	cmd := o.command(o.program, args...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		o.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// begin starts a command that goes on, and waits until it logs that it serves.
+func (o *outside) begin(args ...string) (line map[string]any, said *bytes.Buffer, stop func()) {
+	o.t.Helper()
+	cmd := o.command(o.program, append(args, "--log", "json")...)
+	said = &bytes.Buffer{}
+	cmd.Stdout = said
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	log := follow(pipe)
+	ended := false
+	stop = func() {
+		if !ended {
+			ended = true
+			_ = cmd.Process.Signal(os.Interrupt)
+			log.end()
+			if err := cmd.Wait(); err != nil {
+				o.t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, log)
+			}
+		}
+	}
+	if line, _ = log.await("serving", 0); line == nil {
+		o.t.Fatalf("%s\n%s", strings.Join(args, " "), log)
+	}
+	return line, said, stop
+}
+
+// TestAGameOutsideOfTheRepository: a game in a module of its own has every command, from a main.go of five
+// lines, and the measuring ones from one of a few more.
+func TestAGameOutsideOfTheRepository(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("it builds programs, and interrupts them")
+	}
+	o := newOutside(t)
+	contains := func(out string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(out, w) {
+				t.Errorf("no %q in\n%s", w, out)
+			}
+		}
+	}
+	contains(o.try(0), "tanks: tanks in the dust", "tanks serve", "tanks join localhost:4000")
+	contains(o.try(0, "--version"), "tanks ", "coeval ", "platform")
+
+	// Alone.
+	first := o.try(0, "play", "--headless", "--ticks", "120", "--players", "3", "--record", "run.trace", "--json")
+	contains(first, `"game":"tanks"`)
+	contains(o.try(0, "play", "--check", "--ticks", "120", "--players", "3"), "all the same", "0 were wrong")
+	contains(o.try(2, "play"), "this is not a terminal")
+	contains(o.try(0, "trace", "info", "run.trace"), "by this program")
+	contains(o.try(0, "trace", "replay", "run.trace"), "all agree")
+	contains(o.try(0, "desync", "run.trace", "run.trace"), "are the same")
+
+	// Served, to the terminal's player, to bots and to a page.
+	line, said, stop := o.begin("serve", "--listen", "127.0.0.1:0", "--websocket")
+	at := line["http"].(string)
+	contains(said.String(), "join with: tanks join "+at)
+	var j Joined
+	if err := json.Unmarshal([]byte(o.try(0, "join", at, "--headless", "--seconds", "1", "--json")), &j); err != nil || j.Game != "tanks" || j.Predicted == 0 {
+		t.Errorf("%+v, %v", j, err)
+	}
+	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0", "--json"), `"played":3`)
+	if _, err := exec.LookPath("node"); err == nil {
+		page := buildPage(t, o.dir, "./cmd/tanks", "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off")
+		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 || !strings.Contains(p.Shown, "@") || !strings.Contains(p.Shown, ".") {
+			t.Errorf("%+v", p) // oneself, and the dust that only clients have
+		}
+	} else {
+		t.Run("page", func(t *testing.T) { hosttest.NeedProgram(t, "node", "Node.js 20 or later") })
+	}
+	stop()
+
+	// On mirrors, with a key.
+	o.try(0, "token", "key", "--out", "mirrors.key")
+	line, _, stop = o.begin("mirror", "--uber", "--key", "mirrors.key", "--open", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0")
+	line, _, leave := o.begin("mirror", "--join", line["address"].(string), "--key", "mirrors.key", "--open", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0")
+	contains(o.try(0, "join", line["http"].(string), "--headless", "--seconds", "0.5", "--json"), `"game":"tanks"`)
+	leave()
+	stop()
+	contains(o.try(0, "token", "issue", "--key", "mirrors.key", "--game", "tanks", "--client", "7"), "coeval-token")
+
+	o.demo()
+
+	// With tools.
+	o.program = filepath.Join(o.dir, "measured")
+	o.build("./cmd/measured", o.program)
+	contains(o.try(0, "bench", "feel", "--players", "2", "--time", "1s", "--warm", "1s"), "own corrections a minute")
+	contains(o.try(0, "bench", "server", "--players", "2", "--seconds", "0.5", "--json"), `"players":2`)
+	contains(o.try(0, "lab", "bandwidth", "--quick", "--clients", "1,2", "--bytes-only"), "a client's commands to its server")
+	contains(o.try(0, "lab", "mirrors", "--minutes", "0.02", "--alone", "--players", "1", "--mirrors", "2"), "settled")
+	contains(o.try(0, "codec", "play", "--players", "4", "--seconds", "2", "--out", "tanks.tables"), " bytes for Tank, Shell, Round")
+	contains(o.try(0, "vet", "."), "")
+	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
+}
+
+// demo runs the demo, which compiles the program itself for the browser, until the page can fetch it.
+func (o *outside) demo() {
+	o.t.Helper()
+	cmd := o.command(o.program, "demo", "--port", "0", "--no-open", "--bots", "1")
+	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(o.dir, "cache"))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	said := follow(out)
+	line := said.plain("the game is at ")
+	ready := said.plain("ready after ")
+	if line == "" || ready == "" {
+		o.t.Fatalf("the demo does not get ready:\n%s", said)
+	}
+	at := strings.Fields(strings.TrimPrefix(line, "the game is at "))[0]
+	if code, text := get(o.t, at); code != http.StatusOK || !strings.Contains(text, "<span>tanks</span>") {
+		o.t.Errorf("%d: %s", code, text)
+	}
+	if code, _ := get(o.t, at+"client.wasm"); code != http.StatusOK {
+		o.t.Errorf("the client: %d", code)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	said.end()
+	if err := cmd.Wait(); err != nil {
+		o.t.Error(err)
+	}
+}

@@ -1,0 +1,171 @@
+// Package tanks is a game by someone else: tanks that drive about in the dust and shoot.
+package tanks
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/world"
+)
+
+const width, height, speed, shellSpeed = 64, 36, 12, 40
+
+var rules = world.Define("tanks",
+	world.Class[Tank](), world.Class[Shell](), world.State[Round](), world.Local[Dust](),
+	world.Commands[Drive](), world.Event[Hit](),
+	world.OnJoin(func(w *world.World, p world.Player) {
+		at := det.Vec2{X: w.Rand().Range(4, width-4), Y: w.Rand().Range(4, height-4)}
+		w.SetOwner(world.Spawn(w, Tank{Pos: at}), p)
+	}),
+	world.OnLeave(func(w *world.World, p world.Player) {
+		for id := range world.All[Tank](w) {
+			if w.Owner(id) == p {
+				w.Remove(id)
+			}
+		}
+	}),
+)
+
+// Title is all that a program must know of the game.
+var Title = &game.Title{
+	Game: rules, About: "tanks in the dust; arrows drive, space fires", Players: 3,
+	Sight: game.Sight{Reach: 40},
+	Bot: game.Bots(func(seed uint64) func(w *world.World, me world.Player) Drive {
+		return func(w *world.World, me world.Player) Drive {
+			t := uint64(w.Tick()) / 30
+			return Drive{X: int8(det.Draw(seed, t, 0, 0)%3) - 1, Y: int8(det.Draw(seed, t, 1, 0)%3) - 1, Fire: w.Tick()%20 == 0}
+		}
+	}),
+	Screen: game.Screen{Width: width, Height: height, Draw: draw},
+	Control: game.Controls(func() func(game.Keys) Drive {
+		return func(k game.Keys) Drive {
+			return Drive{X: way(k.Left, k.Right), Y: way(k.Down, k.Up), Fire: k.Fire}
+		}
+	}),
+}
+
+func way(less, more bool) (n int8) {
+	if less {
+		n--
+	}
+	if more {
+		n++
+	}
+	return n
+}
+
+func draw(w *world.World, me world.Player, put func(x, y float64, c rune)) {
+	for _, d := range world.All[Dust](w) {
+		put(d.Pos.X, d.Pos.Y, '.')
+	}
+	for _, s := range world.All[Shell](w) {
+		put(s.Pos.X, s.Pos.Y, '*')
+	}
+	for id, t := range world.All[Tank](w) {
+		c := '#'
+		if w.Owner(id) == me {
+			c = '@'
+		}
+		put(t.Pos.X, t.Pos.Y, c)
+	}
+}
+
+// Drive is a player's command.
+type Drive struct {
+	X, Y int8
+	Fire bool
+}
+
+func (d *Drive) Sync(s *bits.Sync) {
+	s.Int8(&d.X, -1, 1)
+	s.Int8(&d.Y, -1, 1)
+	s.Bool(&d.Fire)
+}
+
+// Round counts hits.
+type Round struct{ Hits int }
+
+func (r *Round) Sync(s *bits.Sync) { s.Int(&r.Hits, 0, 1<<20) }
+
+// Hit says that a tank was hit.
+type Hit struct{ Pos det.Vec2 }
+
+func (h *Hit) Sync(s *bits.Sync) { s.Vec2(&h.Pos, 0, width, 1.0/16) }
+
+// Tank is what a player drives.
+type Tank struct {
+	Pos    det.Vec2
+	Turret det.Angle
+	Reload int
+}
+
+func (t *Tank) Sync(s *bits.Sync) {
+	s.Vec2(&t.Pos, 0, width, 1.0/256)
+	s.Angle(&t.Turret, 10)
+	s.Int(&t.Reload, 0, 60)
+}
+
+func (t *Tank) Hints(h *game.Hints) {
+	h.Heading(&t.Turret)
+	h.Smooth(80*time.Millisecond, 3)
+	h.Body(2)
+	h.Margin(&t.Pos, 0.5)
+}
+
+func (t *Tank) Step(w *world.World, me world.ID) {
+	c := world.Command[Drive](w, me)
+	if c.X != 0 || c.Y != 0 {
+		to := det.Vec2{X: float64(c.X), Y: float64(c.Y)}
+		t.Turret = to.Angle()
+		t.Pos = t.Pos.MulAdd(to, float64(speed*w.Seconds()))
+		t.Pos = det.Vec2{X: det.Clamp(t.Pos.X, 1, width-1), Y: det.Clamp(t.Pos.Y, 1, height-1)}
+		world.Spawn(w, Dust{Pos: t.Pos, Left: 30})
+	}
+	if t.Reload = max(t.Reload-1, 0); c.Fire && t.Reload == 0 {
+		t.Reload = 30
+		w.SetOwner(world.Spawn(w, Shell{Pos: t.Pos, Vel: t.Turret.Vec().Mul(shellSpeed), Left: 60}), w.Owner(me))
+	}
+}
+
+// Shell is told once, and flies by itself.
+type Shell struct {
+	Pos, Vel det.Vec2
+	Left     int
+}
+
+func (s *Shell) Sync(b *bits.Sync) {
+	b.Vec2(&s.Pos, -8, width+8, 1.0/64)
+	b.Vec2(&s.Vel, -shellSpeed, shellSpeed, 1.0/64)
+	b.Int(&s.Left, 0, 60)
+}
+
+func (s *Shell) Hints(h *game.Hints) { h.TakeOver() }
+
+func (s *Shell) Step(w *world.World, me world.ID) {
+	s.Pos = s.Pos.MulAdd(s.Vel, w.Seconds())
+	for id, t := range world.All[Tank](w) {
+		if w.Owner(id) != w.Owner(me) && t.Pos.Sub(s.Pos).Len() < 1 && w.Decides() {
+			world.StateOf[Round](w).Hits++
+			world.Emit(w, id, Hit{Pos: t.Pos})
+			s.Left = 1
+		}
+	}
+	out := s.Pos.X < 0 || s.Pos.X > width || s.Pos.Y < 0 || s.Pos.Y > height
+	if s.Left--; s.Left <= 0 || out {
+		w.Remove(me)
+	}
+}
+
+// Dust is only on clients.
+type Dust struct {
+	Pos  det.Vec2
+	Left int
+}
+
+func (d *Dust) Step(w *world.World, me world.ID) {
+	if d.Left--; d.Left <= 0 {
+		w.Remove(me)
+	}
+}
