@@ -2,8 +2,6 @@
 package tanks
 
 import (
-	"time"
-
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
@@ -14,19 +12,20 @@ const width, height, speed, shellSpeed = 64, 36, 12, 40
 
 var rules = world.Define("tanks",
 	world.Class[Tank](), world.Class[Shell](), world.State[Round](), world.Local[Dust](),
-	world.Commands[Drive](), world.Event[Hit](),
-	world.OnJoin(func(w *world.World, p world.Player) {
-		at := det.Vec2{X: w.Rand().Range(4, width-4), Y: w.Rand().Range(4, height-4)}
-		w.SetOwner(world.Spawn(w, Tank{Pos: at}), p)
-	}),
-	world.OnLeave(func(w *world.World, p world.Player) {
-		for id := range world.All[Tank](w) {
-			if w.Owner(id) == p {
-				w.Remove(id)
-			}
+	world.Class[Crate](), world.Commands[Drive](), world.Event[Hit](),
+	world.OnStart(func(w *world.World) {
+		for range 8 {
+			world.Spawn(w, Crate{Pos: somewhere(w), Load: 5})
 		}
 	}),
+	world.OnJoin(func(w *world.World, p world.Player) {
+		w.SetOwner(world.Spawn(w, Tank{Pos: somewhere(w)}), p)
+	}),
 )
+
+func somewhere(w *world.World) det.Vec2 {
+	return det.Vec2{X: w.Rand().Range(4, width-4), Y: w.Rand().Range(4, height-4)}
+}
 
 // Title is all that a program must know of the game.
 var Title = &game.Title{
@@ -34,8 +33,8 @@ var Title = &game.Title{
 	Sight: game.Sight{Reach: 40},
 	Bot: game.Bots(func(seed uint64) func(w *world.World, me world.Player) Drive {
 		return func(w *world.World, me world.Player) Drive {
-			t := uint64(w.Tick()) / 30
-			return Drive{X: int8(det.Draw(seed, t, 0, 0)%3) - 1, Y: int8(det.Draw(seed, t, 1, 0)%3) - 1, Fire: w.Tick()%20 == 0}
+			t := seed + uint64(w.Tick())/30
+			return Drive{X: int(t%3) - 1, Y: int(t/3%3) - 1, Fire: w.Tick()%20 == 0}
 		}
 	}),
 	Screen: game.Screen{Width: width, Height: height, Draw: draw},
@@ -46,7 +45,7 @@ var Title = &game.Title{
 	}),
 }
 
-func way(less, more bool) (n int8) {
+func way(less, more bool) (n int) {
 	if less {
 		n--
 	}
@@ -63,6 +62,9 @@ func draw(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 	for _, s := range world.All[Shell](w) {
 		put(s.Pos.X, s.Pos.Y, '*')
 	}
+	for _, c := range world.All[Crate](w) {
+		put(c.Pos.X, c.Pos.Y, '+')
+	}
 	for id, t := range world.All[Tank](w) {
 		c := '#'
 		if w.Owner(id) == me {
@@ -74,13 +76,13 @@ func draw(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 
 // Drive is a player's command.
 type Drive struct {
-	X, Y int8
+	X, Y int
 	Fire bool
 }
 
 func (d *Drive) Sync(s *bits.Sync) {
-	s.Int8(&d.X, -1, 1)
-	s.Int8(&d.Y, -1, 1)
+	s.Int(&d.X, -1, 1)
+	s.Int(&d.Y, -1, 1)
 	s.Bool(&d.Fire)
 }
 
@@ -108,10 +110,7 @@ func (t *Tank) Sync(s *bits.Sync) {
 }
 
 func (t *Tank) Hints(h *game.Hints) {
-	h.Heading(&t.Turret)
-	h.Smooth(80*time.Millisecond, 3)
 	h.Body(2)
-	h.Margin(&t.Pos, 0.5)
 }
 
 func (t *Tank) Step(w *world.World, me world.ID) {
@@ -120,7 +119,7 @@ func (t *Tank) Step(w *world.World, me world.ID) {
 		to := det.Vec2{X: float64(c.X), Y: float64(c.Y)}
 		t.Turret = to.Angle()
 		t.Pos = t.Pos.MulAdd(to, float64(speed*w.Seconds()))
-		t.Pos = det.Vec2{X: det.Clamp(t.Pos.X, 1, width-1), Y: det.Clamp(t.Pos.Y, 1, height-1)}
+		t.Pos = det.Vec2{X: min(max(t.Pos.X, 1), width-1), Y: min(max(t.Pos.Y, 1), height-1)}
 		world.Spawn(w, Dust{Pos: t.Pos, Left: 30})
 	}
 	if t.Reload = max(t.Reload-1, 0); c.Fire && t.Reload == 0 {
@@ -129,7 +128,7 @@ func (t *Tank) Step(w *world.World, me world.ID) {
 	}
 }
 
-// Shell is told once, and flies by itself.
+// Shell flies until it hits someone. It is the tank's that fired it.
 type Shell struct {
 	Pos, Vel det.Vec2
 	Left     int
@@ -140,8 +139,6 @@ func (s *Shell) Sync(b *bits.Sync) {
 	b.Vec2(&s.Vel, -shellSpeed, shellSpeed, 1.0/64)
 	b.Int(&s.Left, 0, 60)
 }
-
-func (s *Shell) Hints(h *game.Hints) { h.TakeOver() }
 
 func (s *Shell) Step(w *world.World, me world.ID) {
 	s.Pos = s.Pos.MulAdd(s.Vel, w.Seconds())
