@@ -120,7 +120,7 @@ func (t *Tank) Step(w *world.World, me world.ID) {
 		t.Turret = to.Angle()
 		t.Pos = t.Pos.MulAdd(to, float64(speed*w.Seconds()))
 		t.Pos = det.Vec2{X: min(max(t.Pos.X, 1), width-1), Y: min(max(t.Pos.Y, 1), height-1)}
-		world.Spawn(w, Dust{Pos: t.Pos, Left: 30})
+		world.Spawn(w, Dust{Pos: t.Pos.MulAdd(to, -2), Left: 30}) // behind it
 	}
 	if t.Reload = max(t.Reload-1, 0); c.Fire && t.Reload == 0 {
 		t.Reload = 30
