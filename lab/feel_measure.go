@@ -3,15 +3,15 @@ package lab
 import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// begun makes a client ready to predict.
-func (u *feelGuest) begun(_ clientserver.Level, view, start *world.World) {
-	u.me = u.client.Player()
-	u.run.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Style: u.run.style, Classes: u.run.g.Predict()}))
-	u.probe = view.Clone()
+// begun makes a guest ready to play in the world that its client was told of. The server shows
+// nothing of it before it has heard that the client is ready, so no command comes before this.
+func (u *feelGuest) begun(v *client.View) {
+	u.me = v.Me
+	u.probe = v.Truth.Clone()
 	for i := range u.commands {
 		u.commands[i].image = make([]int32, len(u.run.g.Game.Commands().Slots))
 	}
@@ -48,15 +48,17 @@ func (u *feelGuest) command(t world.Tick, _ world.Player, shown *world.World, in
 // frame is what a player's program does at each tick of its own.
 func (u *feelGuest) frame() {
 	r := u.run
-	if err := u.client.Tick(r.net.Now()); err != nil {
-		r.fail(err)
+	v := u.client.Frame(r.net.Now(), u.command)
+	if v.Began {
+		u.begun(&v)
+	}
+	if v.Ended {
+		r.fail(v.Err)
+	}
+	if !v.Fresh {
 		return
 	}
-	w := u.player.Show(r.net.Now())
-	if w == nil {
-		return
-	}
-	c := u.player.Client()
+	w, c := v.World, u.client.Predict()
 	s := &u.shown[w.Tick()%feelTicks]
 	s.tick, s.poses = w.Tick(), s.poses[:0]
 	for id := range w.Of(r.body) {
@@ -70,8 +72,8 @@ func (u *feelGuest) frame() {
 		}
 		return true
 	})
-	for i := range c.Notices() {
-		switch c.Notices()[i].What {
+	for i := range v.Notices {
+		switch v.Notices[i].What {
 		case predict.Foreseen:
 			r.foreseen++
 		case predict.Denied:
@@ -98,7 +100,7 @@ func (u *feelGuest) frame() {
 func (u *feelGuest) corrected(w *world.World, x predict.Correction) {
 	r := u.run
 	r.corrections++
-	known := u.player.Client().Known()
+	known := u.client.Predict().Known()
 	// The news of a hit come with one of the next snapshots; one that was foreseen, and did not happen, is taken back as late as that.
 	if u.struck+12 >= known || u.feared >= known {
 		r.struck++
@@ -278,7 +280,7 @@ func (r *feelRun) cover(w *world.World) {
 
 // mark begins to count.
 func (u *feelGuest) mark() {
-	if c := u.player.Client(); c != nil {
+	if c := u.client.Predict(); c != nil {
 		u.start = c.Stats()
 		for _, x := range c.Report() {
 			u.compared += x.Compared
@@ -314,7 +316,7 @@ func (r *feelRun) result() *FeelResult {
 		lags += u.inputLags
 		inputs += u.inputs
 		repeated += u.client.Stats().Repeated - u.repeated
-		c := u.player.Client()
+		c := u.client.Predict()
 		x.Steps += float64(c.Stats().Steps-u.start.Steps) / float64(r.ticks) / float64(r.o.Players)
 		for _, y := range c.Report() {
 			compared += y.Compared

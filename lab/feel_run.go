@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -46,8 +47,7 @@ type feelRun struct {
 // feelGuest is one player.
 type feelGuest struct {
 	run    *feelRun
-	client *clientserver.Client
-	player *predict.Player
+	client *client.Client
 	end    *netsim.Endpoint
 	bot    game.Bot
 	me     world.Player
@@ -146,15 +146,10 @@ func (r *feelRun) join(i int, server *netsim.Endpoint, t token.Token, entropy fe
 	u := &feelGuest{run: r, end: r.net.Endpoint(fmt.Sprint("player ", i+1)), bot: r.g.NewBot(r.o.Seed*1000 + uint64(i)), in: r.g.Game.NewInputs()}
 	r.guests = append(r.guests, u)
 	r.net.Connect(u.end, server, r.o.Conditions)
-	u.player = &predict.Player{Command: u.command}
-	o := clientserver.ClientOptions{
-		Settings: r.g.Settings, Link: u.end, Token: t, Name: u.end.Name(),
-		Clock: u.player, Input: u.player.Input, Header: u.player.Header, Snapshot: u.player.Snapshot, Event: u.player.Event,
-		Begun: u.begun,
-	}
+	o := client.Options{Title: r.g.Title, Link: u.end, Token: t, Name: u.end.Name(), Style: r.style}
 	o.Conn.Seed = entropy.seed()
 	var err error
-	if u.client, err = clientserver.NewClientOf(r.server.Protocol(), o); err != nil {
+	if u.client, err = client.New(o); err != nil {
 		return err
 	}
 	tick := r.g.Game.TickLength()
@@ -194,7 +189,7 @@ func (r *feelRun) run(ctx context.Context, progress func(float64)) error {
 		progress(float64(r.net.Now()) / float64(whole))
 	}
 	for _, u := range r.guests {
-		if r.err == nil && (u.player.Client() == nil || !u.player.Client().Started()) {
+		if p := u.client.Predict(); r.err == nil && (p == nil || !p.Started()) {
 			r.fail(fmt.Errorf("%s never came into the game; its client is %v", u.end.Name(), u.client.Phase()))
 		}
 	}

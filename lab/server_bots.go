@@ -12,8 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -29,7 +30,7 @@ type gang struct {
 
 // botClient is one bot: a whole client with a socket of its own, which decodes what it is sent and does not predict.
 type botClient struct {
-	client *clientserver.Client
+	client *client.Client
 	bot    game.Bot
 	bytes  uint64
 }
@@ -40,10 +41,6 @@ const botsSettle = 300 * time.Millisecond
 // runBots plays from open to close.
 func runBots(g *Subject, d *desk, spec *hostSpec) error {
 	strategy, err := replica.ParseStrategy(spec.Strategy)
-	if err != nil {
-		return err
-	}
-	protocol, err := g.Protocol(strategy)
 	if err != nil {
 		return err
 	}
@@ -63,7 +60,7 @@ func runBots(g *Subject, d *desk, spec *hostSpec) error {
 		}
 	}()
 	for i := range spec.Players {
-		b, err := newBotClient(g, spec, protocol, i)
+		b, err := newBotClient(g, spec, strategy, i)
 		if err != nil {
 			return fmt.Errorf("bot %d: %w", i+1, err)
 		}
@@ -72,7 +69,7 @@ func runBots(g *Subject, d *desk, spec *hostSpec) error {
 	return (&botsRun{d: d, gangs: gangs, spec: spec, clock: clock}).run()
 }
 
-func newBotClient(g *Subject, spec *hostSpec, p *replica.Protocol, i int) (*botClient, error) {
+func newBotClient(g *Subject, spec *hostSpec, s replica.Strategy, i int) (*botClient, error) {
 	tok, err := token.ParseText(spec.Tokens[i])
 	if err != nil {
 		return nil, err
@@ -82,16 +79,19 @@ func newBotClient(g *Subject, spec *hostSpec, p *replica.Protocol, i int) (*botC
 		return nil, err
 	}
 	b := &botClient{bot: g.NewBot(spec.Seed + uint64(i))}
-	b.client, err = clientserver.NewClientOf(p, clientserver.ClientOptions{
-		Settings: g.Settings, Link: l, Token: tok, Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
-		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
-			_ = b.bot(b.client.View(), p, t, in) // without a command the player does nothing
-		},
+	b.client, err = client.New(client.Options{
+		Title: g.Title, Strategy: s, Style: predict.None, Link: l, Token: tok,
+		Conn: spec.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
 	})
 	if err != nil {
 		_ = l.Close()
 	}
 	return b, err
+}
+
+// command asks the bot, which is shown what its client was told last.
+func (b *botClient) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	_ = b.bot(shown, me, t, in) // without a command the player does nothing
 }
 
 // due is when turn n comes. Turns are spread over the tick, but for the moment at which the server drains its socket. In slow motion there is time for the server to
@@ -116,8 +116,8 @@ func (x *gang) play() error {
 	}
 	for x.due(x.turns) <= now {
 		b := x.bots[x.turns%len(x.bots)]
-		if err := b.client.Tick(x.clock.now()); err != nil {
-			return fmt.Errorf("a bot lost its connection: %w", err)
+		if v := b.client.Frame(x.clock.now(), b.command); v.Ended {
+			return fmt.Errorf("a bot lost its connection: %w", v.Err)
 		}
 		if n := b.client.Stats().Bytes; n != b.bytes {
 			if len(x.sizes) < cap(x.sizes) {
@@ -231,7 +231,7 @@ func (r *botsRun) each(f func(b *botClient)) {
 func (r *botsRun) playing() bool {
 	all := true
 	r.each(func(b *botClient) {
-		all = all && b.client.Phase() == clientserver.Playing && b.client.Stats().Snapshots > 0
+		all = all && b.client.Phase() == client.Playing && b.client.Stats().Snapshots > 0
 	})
 	return all
 }
@@ -264,7 +264,7 @@ func (r *botsRun) sample(before *botsSample) botsSample {
 	}
 	s.Sizes.Median, s.Sizes.Most99, s.Sizes.Most = middle(all)
 	r.each(func(b *botClient) {
-		w := b.client.View()
+		w := b.client.Truth()
 		if w == nil {
 			return
 		}
@@ -289,7 +289,7 @@ func (r *botsRun) leave() error {
 		r.each(func(b *botClient) {
 			if !b.client.Done() {
 				done = false
-				_ = b.client.Tick(r.clock.now()) // it says that the client has left
+				b.client.Frame(r.clock.now(), b.command)
 			}
 		})
 		if done {

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -41,7 +44,8 @@ type guest struct {
 	run     *served
 	index   int
 	end     *netsim.Endpoint
-	client  *clientserver.Client
+	client  *client.Client
+	bot     game.Bot
 	image   []int32
 	in, out uint64 // bytes when measuring began
 
@@ -157,25 +161,40 @@ func (r *served) join(i int, so *servedOptions, t token.Token, random entropy) e
 	r.guests = append(r.guests, u)
 	r.net.SetPath(u.end, r.end, netsim.Profile{Latency: so.up(i)})
 	r.net.SetPath(r.end, u.end, netsim.Profile{Latency: so.down(i)})
-	bot := r.title.NewBot(so.seed*1000 + uint64(i))
-	o := clientserver.ClientOptions{
-		Settings: r.title.Settings, Link: u.end, Token: t, Name: u.end.Name(), Return: -1, Snapshot: u.look,
-		Input: func(t world.Tick, p world.Player, in *world.Inputs) {
-			r.fail(bot(u.client.View(), p, t, in))
-			u.gave(t, p, in)
-		},
+	u.bot = r.title.NewBot(so.seed*1000 + uint64(i))
+	o := client.Options{
+		Title: r.title.Title, Style: predict.None, Link: u.end, Token: t, Name: u.end.Name(),
+		Return: -1, Tap: tap{u},
 	}
 	o.Conn.Seed = random.seed()
 	var err error
-	if u.client, err = clientserver.NewClientOf(r.server.Protocol(), o); err != nil {
+	if u.client, err = client.New(o); err != nil {
 		return err
 	}
 	tick := g.TickLength()
 	u.end.After(frameOffset(tick, i, so.players), func() {
-		u.end.Every(tick, func() { r.fail(u.client.Tick(r.net.Now())) })
+		u.end.Every(tick, u.frame)
 	})
 	return nil
 }
+
+// frame is what a player's program does at each tick of its own.
+func (u *guest) frame() {
+	if v := u.client.Frame(u.run.net.Now(), u.command); v.Ended {
+		u.run.fail(v.Err)
+	}
+}
+
+// command asks the bot, which is shown what its client was told last.
+func (u *guest) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	u.run.fail(u.bot(shown, me, t, in))
+}
+
+// A tap watches what comes to a guest's client, and what it makes.
+type tap struct{ u *guest }
+
+func (t tap) Snapshot(s *replica.Snapshot)           { t.u.look(s) }
+func (t tap) Command(tick world.Tick, image []int32) { t.u.gave(tick, image) }
 
 // frameOffset is when in a tick a player's frames begin: all over it, so that no one is in step with a server or with others.
 func frameOffset(tick time.Duration, i, n int) time.Duration {
@@ -224,7 +243,7 @@ func (r *served) run(ctx context.Context, warm, measured time.Duration) error {
 
 func (r *served) begin() {
 	for _, u := range r.guests {
-		if u.client.Phase() != clientserver.Playing || u.client.Stats().Snapshots == 0 {
+		if u.client.Phase() != client.Playing || u.client.Stats().Snapshots == 0 {
 			r.fail(fmt.Errorf("%s never came into the game; its client is %v", u.end.Name(), u.client.Phase()))
 			return
 		}
@@ -265,15 +284,10 @@ func (t *totals) divide(x *shares) (c, d, e float64) {
 }
 
 // gave remembers a command and when it was given.
-func (u *guest) gave(t world.Tick, p world.Player, in *world.Inputs) {
+func (u *guest) gave(t world.Tick, image []int32) {
 	g := &u.given[t%rememberTicks]
 	g.tick, g.at, g.taken = t, u.run.net.Now(), false
-	if g.image == nil {
-		g.image = make([]int32, len(u.image))
-	}
-	if !in.Image(p, g.image) {
-		g.tick = 0
-	}
+	g.image = append(g.image[:0], image...)
 }
 
 // after is told what went into each tick of the server's world.
@@ -346,7 +360,7 @@ func (u *guest) count() {
 				u.others++
 			}
 		}
-		if v := u.client.View(); v != nil {
+		if v := u.client.Truth(); v != nil {
 			u.looks++
 			for id := range v.Of(u.run.body) {
 				if v.Owner(id) != me {

@@ -107,11 +107,8 @@ func runFault(ctx context.Context, o *Options) (*Result, error) {
 				o.Progress((float64(i)+done)/float64(o.Times), fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
 			}
 		}
-		f, err := newFleet(o, o.Seed+uint64(i))
-		if err != nil {
-			return nil, err
-		}
-		err = f.suffer(ctx, x, tell)
+		f := newFleet(o, o.Seed+uint64(i))
+		err := f.suffer(ctx, x, tell)
 		f.close()
 		if err != nil {
 			return nil, err

@@ -53,12 +53,11 @@ type ship struct {
 	wrong  time.Duration // the most that the clock was off
 }
 
-func newFleet(o *Options, seed uint64) (*fleet, error) {
-	s, err := newStage(o, seed)
-	if err != nil {
-		return nil, err
+func newFleet(o *Options, seed uint64) *fleet {
+	return &fleet{
+		stage: newStage(o, seed), orders: map[world.Player]*[rememberTicks]order{},
+		worlds: newWorlds(),
 	}
-	return &fleet{stage: s, orders: map[world.Player]*[rememberTicks]order{}, worlds: newWorlds()}, nil
 }
 
 // launch makes a ship and starts its mirror. The first founds the game.

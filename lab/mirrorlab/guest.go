@@ -8,9 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -20,8 +19,7 @@ type guest struct {
 	id     uint64
 	home   int // which of the servers it came to
 	end    *netsim.Endpoint
-	client *clientserver.Client
-	player predict.Player
+	client *client.Client
 	bot    game.Bot
 	me     world.Player
 	gone   bool // its client has ended
@@ -46,7 +44,6 @@ type guest struct {
 	seen  map[world.Player]world.Tick // the newest command of others that was shown
 	pulse pulse
 	from  guestMark
-	image []int32
 }
 
 // A guestMark is what a client's counters were when measuring began.
@@ -67,33 +64,19 @@ type pose struct {
 	at    det.Vec3
 }
 
-// keepTicks is for how long a client can predict when nothing is heard, as the arena's own client does.
-const keepTicks = 240
-
 // invite makes a client of a server. Its frames are in step with no one else's.
 func (s *stage) invite(home int, to netip.AddrPort, connect func(end *netsim.Endpoint)) (*guest, error) {
 	i := len(s.guests)
 	u := &guest{stage: s, id: uint64(i + 1), home: home, end: s.net.Endpoint(fmt.Sprint("player", i+1)), bot: s.g.NewBot(s.net.Seed()*1000 + uint64(i)), seen: map[world.Player]world.Tick{}}
-	u.image = make([]int32, len(s.g.Game.Commands().Slots))
 	s.guests = append(s.guests, u)
 	connect(u.end)
 	t, err := s.token(u.id, to)
 	if err != nil {
 		return nil, err
 	}
-	u.player.Command = u.command
-	o := clientserver.ClientOptions{
-		Settings: s.g.Settings, Link: u.end, Token: t, Name: u.end.Name(),
-		Clock: &u.player, Input: u.player.Input, Header: u.player.Header, Event: u.player.Event, Begun: u.begun, Seen: u.look,
-		Snapshot: func(n *replica.Snapshot) {
-			if u.told != nil {
-				u.told(u, n)
-			}
-			u.player.Snapshot(n)
-		},
-	}
+	o := client.Options{Title: s.g.Title, Link: u.end, Token: t, Name: u.end.Name(), Tap: tap{u}}
 	o.Conn.Seed, o.Conn.Wall = s.seed(3, i), wall
-	if u.client, err = clientserver.NewClientOf(s.protocol, o); err != nil {
+	if u.client, err = client.New(o); err != nil {
 		return nil, err
 	}
 	tick := s.g.Game.TickLength()
@@ -101,23 +84,35 @@ func (s *stage) invite(home int, to netip.AddrPort, connect func(end *netsim.End
 	return u, nil
 }
 
-// begun makes the client ready to predict.
-func (u *guest) begun(_ clientserver.Level, view, start *world.World) {
-	u.me = u.client.Player()
+// begun is called when a world begins. The server shows nothing of it before it has heard that the
+// client is ready, so no command comes before this.
+func (u *guest) begun(me world.Player) {
+	u.me = me
 	u.of[u.me] = u
 	u.came = u.net.Now()
-	u.fail(u.player.Begin(view, start, predict.Options{Player: u.me, Classes: u.g.Predict(), Keep: keepTicks}))
 }
 
 // command asks the bot, which is shown what the client shows.
 func (u *guest) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 	u.fail(u.bot(shown, me, t, in))
-	if u.gave != nil && in.Image(me, u.image) {
-		u.gave(u, t, u.image)
+}
+
+// A tap watches what comes to a guest's client, and what it makes.
+type tap struct{ u *guest }
+
+func (t tap) Snapshot(s *replica.Snapshot) {
+	if t.u.told != nil {
+		t.u.told(t.u, s)
 	}
 }
 
-// look is called with the newest state whenever something has come.
+func (t tap) Command(tick world.Tick, image []int32) {
+	if t.u.gave != nil {
+		t.u.gave(t.u, tick, image)
+	}
+}
+
+// look is called with the newest state after each frame.
 func (u *guest) look(w *world.World) {
 	if w.Tick() <= u.tick {
 		return
@@ -135,13 +130,13 @@ func (u *guest) look(w *world.World) {
 
 // plays says whether there were news of the own body lately.
 func (u *guest) plays() bool {
-	return u.client.Phase() == clientserver.Playing && u.last > 0 && u.net.Now()-u.last < 250*time.Millisecond
+	return u.client.Phase() == client.Playing && u.last > 0 && u.net.Now()-u.last < 250*time.Millisecond
 }
 
 // watches says whether it has been in the game for long and has no body: a title may have fewer bodies
 // than players, as pong has two paddles.
 func (u *guest) watches() bool {
-	return u.client.Phase() == clientserver.Playing && u.last == 0 && u.net.Now()-u.came > 2*time.Second
+	return u.client.Phase() == client.Playing && u.last == 0 && u.net.Now()-u.came > 2*time.Second
 }
 
 // frame is what a player's program does at each tick of its own.
@@ -149,22 +144,25 @@ func (u *guest) frame() {
 	if u.gone {
 		return
 	}
-	if c := u.client.Conn(); c != nil {
-		c.SetSendRate(u.player.SendRate())
-	}
-	if err := u.client.Tick(u.net.Now()); err != nil {
+	v := u.client.Frame(u.net.Now(), u.command)
+	if v.Ended {
 		u.gone = true
 		if u.o.Fault == NoFault {
-			u.fail(fmt.Errorf("%s: %w", u.end.Name(), err))
+			u.fail(fmt.Errorf("%s: %w", u.end.Name(), v.Err))
 		}
 		return
 	}
-	w := u.player.Show(u.net.Now())
-	if w == nil {
+	if v.Began {
+		u.begun(v.Me)
+	}
+	if v.Truth != nil {
+		u.look(v.Truth)
+	}
+	if !v.Fresh {
 		return
 	}
+	w, c := v.World, u.client.Predict()
 	u.note(w)
-	c := u.player.Client()
 	own := c.Corrections()
 	if u.on {
 		for _, x := range own {
@@ -200,7 +198,7 @@ func (u *guest) note(w *world.World) {
 func (u *guest) corrected(w *world.World) {
 	k := &u.stage.kept
 	k.all++
-	known := u.player.Client().Known()
+	known := u.client.Predict().Known()
 	switch {
 	case u.back != nil && u.back(u, u.known, known):
 		k.takenBack++

@@ -14,10 +14,7 @@ import (
 // playPlain lets as many players play on one plain server: what clients have to correct there comes of the game, not of mirrors. With far all are as far from it as
 // they are from a mirror that is not their own.
 func playPlain(ctx context.Context, o *Options, far bool, tell func(what string, done float64)) (*Kept, error) {
-	s, err := newStage(o, o.Seed)
-	if err != nil {
-		return nil, err
-	}
+	s := newStage(o, o.Seed)
 	defer s.leave()
 	players := o.Mirrors * o.Players
 	end := s.net.Endpoint("server")

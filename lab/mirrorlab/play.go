@@ -14,10 +14,7 @@ import (
 
 // play lets bots play on mirrors, undisturbed, and measures.
 func play(ctx context.Context, o *Options, tell func(what string, done float64)) (*Result, error) {
-	f, err := newFleet(o, o.Seed)
-	if err != nil {
-		return nil, err
-	}
+	f := newFleet(o, o.Seed)
 	defer f.close()
 	if err := f.assemble(ctx, o.Mirrors, o.Players, o.Mirrors*o.Players); err != nil {
 		return nil, err

@@ -226,8 +226,9 @@ func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
 
 // sees says whether a player's body is in the client's view.
 func (u *guest) sees(p world.Player) bool {
-	for id := range u.client.View().Of(u.body) {
-		if u.client.View().Owner(id) == p {
+	view := u.client.Truth()
+	for id := range view.Of(u.body) {
+		if view.Owner(id) == p {
 			return true
 		}
 	}

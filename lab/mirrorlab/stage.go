@@ -12,22 +12,20 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A stage is a simulated network with players on it, whoever serves them.
 type stage struct {
-	o        *Options
-	g        *lab.Subject
-	body     int // class
-	net      *netsim.Net
-	key      token.Key
-	protocol *replica.Protocol
-	guests   []*guest
-	of       map[world.Player]*guest
-	err      error
+	o      *Options
+	g      *lab.Subject
+	body   int // class
+	net    *netsim.Net
+	key    token.Key
+	guests []*guest
+	of     map[world.Player]*guest
+	err    error
 
 	on    bool          // it is measured
 	since time.Duration // from when
@@ -42,14 +40,10 @@ type causes struct{ all, takenBack, struck, contact int }
 // wall is the time of day when simulated networks begin.
 const wall = 1_800_000_000
 
-func newStage(o *Options, seed uint64) (*stage, error) {
+func newStage(o *Options, seed uint64) *stage {
 	s := &stage{o: o, g: o.subject, body: o.subject.BodyClass(), of: map[world.Player]*guest{}, net: netsim.New(netsim.Options{Seed: seed})}
-	var err error
-	if s.protocol, err = s.g.Protocol(replica.Coeval); err != nil {
-		return nil, err
-	}
 	_, _ = draws{s.net.Rand()}.Read(s.key[:])
-	return s, nil
+	return s
 }
 
 // draws makes keys and tokens that are the same in each run.

@@ -101,10 +101,7 @@ func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, pac
 	c := *o
 	c.Mirrors, c.Players = 2, players
 	c.Between = netsim.Both(netsim.Profile{Latency: pathDelay(o.Between)})
-	f, err := newFleet(&c, o.Seed+100)
-	if err != nil {
-		return 0, 0, 0, err
-	}
+	f := newFleet(&c, o.Seed+100)
 	defer f.close()
 	if err := f.assemble(ctx, 2, players, 2*players); err != nil {
 		return 0, 0, 0, err
