@@ -182,7 +182,7 @@ func (p *crimpProgram) node(cmd *cobra.Command, l link.Link, o crimp.Options, ke
 	if p.mesh && card.Addr.Addr().IsUnspecified() {
 		return nil, cli.Usagef("--listen is %s: with --mesh it must be an address at which the others reach this machine, like 192.0.2.7:4001", p.listen)
 	}
-	protocol := token.ProtocolID("{program} crimp")
+	protocol := token.ProtocolID(crimpProtocol)
 	if p.to == "" {
 		proof := crimp.Tags
 		if p.signatures {
@@ -209,6 +209,9 @@ func (p *crimpProgram) node(cmd *cobra.Command, l link.Link, o crimp.Options, ke
 	}
 	return crimp.NewNode(o, a)
 }
+
+// crimpProtocol is what members of a group agree on, whatever their programs are called.
+const crimpProtocol = "coeval crimp"
 
 // crimpStamp is what a message begins with: the sender's time of day.
 const crimpStamp = 8
