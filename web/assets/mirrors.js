@@ -254,7 +254,7 @@ function show(live) {
   plot(live);
   news(live.news);
   const playing = live.mirrors.reduce((n, m) => n + m.players, 0);
-  $('about').textContent = `${playing} play one game on ${live.map}, at ${live.mirrors.filter(m => m.phase === 'serving').length} servers · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
+  $('about').textContent = `${playing} play one game${live.map ? ` on ${live.map}` : ''}, at ${live.mirrors.filter(m => m.phase === 'serving').length} servers · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
   $('stuck').hidden = !live.stuck || live.seconds < 15;
   if (!$('preset').options.length) for (const p of live.presets) $('preset').add(new Option(p, p));
   if (document.activeElement !== $('preset')) $('preset').value = live.preset;

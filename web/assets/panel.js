@@ -41,7 +41,7 @@ events.addEventListener('live', e => show(JSON.parse(e.data)));
 events.onerror = () => { $('people').textContent = 'the program has stopped'; };
 
 function show(live) {
-  $('people').textContent = `· ${live.players} playing${live.away ? `, ${live.away} away` : ''} on ${live.map}`;
+  $('people').textContent = `· ${live.players} playing${live.away ? `, ${live.away} away` : ''}${live.map ? ` on ${live.map}` : ''}`;
   if (!$('preset').options.length) {
     for (const p of live.presets) $('preset').add(new Option(p, p));
     $('preset').add(new Option('custom', 'custom'));
