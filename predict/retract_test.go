@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/world"
@@ -27,8 +26,6 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 	}
 	w, err := yard.New(world.Settings{Seed: 1})
 	must(err)
-	view, err := yard.New(world.Settings{Seed: 1, Partial: true})
-	must(err)
 	proto, err := replica.NewProtocol(yard, replica.Options{})
 	must(err)
 	pub, err := replica.NewPublisher(proto, w)
@@ -40,8 +37,9 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 	var seen interest.View
 
 	var retracted []Notice
-	p := &Player{Retracted: func(n *Notice) { retracted = append(retracted, *n) }}
-	must(p.Begin(view, nil, Options{Player: 1}))
+	c, err := New(yard, Options{Player: 1, Settings: world.Settings{Seed: 1}})
+	must(err)
+	view := c.Truth() // as it was shown last
 	in := yard.NewInputs()
 	in.Join(1)
 	name := func(kind uint16, tick world.Tick) world.Emitted {
@@ -50,7 +48,7 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 	const hits, crowns = 1, 3
 	stays, goes, crown := name(hits, 30), name(hits, 31), name(crowns, 31)
 	shown, settled := map[world.Emitted]int{}, 0
-	crowned := func() int { return len(slices.Collect(firsts(world.SavedEvents[crowned](p.shown)))) }
+	crowned := func() int { return len(slices.Collect(firsts(world.SavedEvents[crowned](view)))) }
 	for now := time.Duration(0); w.Tick() < 120; now += yard.TickLength() {
 		must(w.Step(in))
 		in.Reset()
@@ -90,21 +88,26 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 		}
 		list := receiver.Events()
 		for i := range list {
-			p.Event(&list[i])
+			c.Event(&list[i])
 		}
 		for s := receiver.Next(); s != nil; s = receiver.Next() {
-			p.Heard(now, s, conn.Quality{RoundTrip: trip})
-			p.Snapshot(s)
+			c.SetQuality(trip, 0)
+			c.Snapshot(now, s)
 		}
-		for next := p.Client().Tick() + 1; next <= p.Target(now); next++ {
-			p.Input(next, 1, yard.NewInputs())
+		for range c.Due(now) {
+			c.Next()
+			c.Step()
 		}
-		for e := range p.Show(now).Happened {
+		view = c.Show(now)
+		for e := range view.Happened {
 			shown[e]++
 		}
-		for _, n := range p.Client().Notices() {
-			if n.What == Settled {
+		for _, n := range c.Notices() {
+			switch n.What {
+			case Settled:
 				settled++
+			case Retracted:
+				retracted = append(retracted, n)
 			}
 		}
 	}

@@ -15,23 +15,6 @@ type (
 	LevelHash = game.LevelHash
 )
 
-// SettingsFunc makes the settings of a world from a level: it parses the map and says which states
-// the world starts with. Server and clients must be given the same; it may be called from any of
-// them. The seed and the secret are filled in by the caller.
-type SettingsFunc func(Level) (world.Settings, error)
-
-func (f SettingsFunc) settings(l Level) (world.Settings, error) {
-	var s world.Settings
-	if f != nil {
-		var err error
-		if s, err = f(l); err != nil {
-			return s, fmt.Errorf("clientserver: level %q: %w", l.Name, err)
-		}
-	}
-	s.Seed, s.Secret, s.Partial = l.Seed, l.Secret, false
-	return s, nil
-}
-
 // A stage is a world that is being played, with all that belongs to it alone.
 type stage struct {
 	level     Level
