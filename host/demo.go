@@ -111,7 +111,7 @@ func (p *Program) demoCommand() *cobra.Command {
 	f.StringVarP(&d.level, "map", "m", "", "where to play: a level's name, or a file with one (default: the game's own)")
 	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
 	f.StringVar(&d.preset, "preset", "cable", "the network to begin with: "+strings.Join(cli.Presets(), ", "))
-	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: doom3, quake3 or halflife")
+	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+styleNames)
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
 	f.IntVar(&d.mirrors, "mirrors", 0, "as many servers that mirror one game, from 2 to 5, with the network between them")

@@ -29,7 +29,9 @@ type demoBot struct {
 	ended  bool
 }
 
-func newDemoBots(t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.AddrPort, n int, seed uint64) (*demoBots, error) {
+func newDemoBots(
+	t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.AddrPort, n int, seed uint64,
+) (*demoBots, error) {
 	bots := &demoBots{server: s, length: t.Game.TickLength()}
 	for i := range n {
 		l, err := hub.Open(netip.AddrPort{})
@@ -42,7 +44,8 @@ func newDemoBots(t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.A
 		}
 		b := &demoBot{brain: t.NewBot(seed + uint64(i))}
 		b.client, err = client.New(client.Options{
-			Title: t, Style: predict.None, Link: l, Token: token, Servers: []netip.AddrPort{at}, Name: botName(i),
+			Title: t, Style: predict.None, Name: botName(i),
+			Link: l, Token: token, Servers: []netip.AddrPort{at},
 		})
 		if err != nil {
 			return nil, err

@@ -51,7 +51,7 @@ func TestDemoCommandLine(t *testing.T) {
 		{[]string{"--port", "70000"}, exitUsage, []string{"from 0 to 65535"}},
 		{[]string{"--bots", "-1"}, exitUsage, []string{"from 0 to 200"}},
 		{[]string{"--preset", "tincan"}, exitUsage, []string{"tincan", "satellite"}},
-		{[]string{"--style", "pong"}, exitUsage, []string{"doom3, quake3 or halflife"}},
+		{[]string{"--style", "pong"}, exitUsage, []string{"doom3, quake3, halflife"}},
 		{[]string{"--map", "nowhere"}, exitUsage, []string{"nowhere", "duel"}},
 		{[]string{"--map", wrong}, exitFailure, []string{"mistakes", "7:3"}},
 		{[]string{"extra"}, exitUsage, []string{"extra"}},

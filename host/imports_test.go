@@ -12,9 +12,9 @@ import (
 
 var updateImports = flag.Bool("update-imports", false, "write testdata/imports anew")
 
-// TestImports lists what each kind of program compiles besides the standard library: one that serves, by
-// Serve or by Main; one that has the tools; one for the browser. After a change that is meant, write the
-// lists anew:
+// TestImports lists what each kind of program compiles besides the standard library: one that
+// serves, by Serve or by Main; one that has the tools; one for the browser. After a change that is
+// meant, write the lists anew:
 //
 //	go test ./host -run TestImports -update-imports
 func TestImports(t *testing.T) {

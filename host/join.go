@@ -33,10 +33,11 @@ import (
 
 // JoinOptions say where and how a title is played. Servers has no default.
 type JoinOptions struct {
-	// Servers are addresses and ports, such as localhost:4000: of a game on several mirrors any number,
-	// the nearest first.
+	// Servers are addresses and ports, such as localhost:4000: of a game on several mirrors any
+	// number, the nearest first.
 	Servers []string
-	// HTTP is where the server answers over HTTP and is asked for a token, if not at the same address.
+	// HTTP is where the server answers over HTTP and is asked for a token, if not at the same
+	// address.
 	HTTP string
 	// Over is how to reach the server: udp, websocket or webtransport. Default: udp.
 	Over string
@@ -53,16 +54,16 @@ type JoinOptions struct {
 	// Patience is for how long a server that has gone is looked for. Default: 30 s.
 	Patience time.Duration
 
-	// Bot, if set, makes who plays, with nothing shown: for so long as For says, or until the context
-	// ends. Otherwise the game is played in a terminal, until the player has had enough.
+	// Bot, if set, makes who plays, with nothing shown: for so long as For says, or until the
+	// context ends. Otherwise the game is played in a terminal, until the player has had enough.
 	Bot func(*game.Title) game.Bot
 	For time.Duration
 	// In and Out are the terminal. Defaults: os.Stdin and os.Stdout.
 	In, Out *os.File
 }
 
-// Join plays a title on a server, in the terminal or by a bot, and says what came of it. If the server is
-// started anew the player goes on there.
+// Join plays a title on a server, in the terminal or by a bot, and says what came of it. If the
+// server is started anew the player goes on there.
 func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -82,7 +83,9 @@ func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 }
 
 // join is Join for a program with several titles: which of them it is, the server says.
-func (o *JoinOptions) join(ctx context.Context, find func(name string) (*game.Title, error), name string) (*Joined, error) {
+func (o *JoinOptions) join(
+	ctx context.Context, find func(name string) (*game.Title, error), name string,
+) (*Joined, error) {
 	j := &joiner{JoinOptions: o, game: name}
 	j.Over, j.Patience = cmp.Or(j.Over, "udp"), cmp.Or(j.Patience, 30*time.Second)
 	e, err := j.find(ctx)
@@ -91,13 +94,15 @@ func (o *JoinOptions) join(ctx context.Context, find func(name string) (*game.Ti
 	}
 	t, err := find(e.Game)
 	if err != nil {
-		return nil, fmt.Errorf("the server plays %q, which this program does not have: %w", e.Game, err)
+		return nil, fmt.Errorf(
+			"the server plays %q, which this program does not have: %w", e.Game, err)
 	}
 	if o.Bot == nil && !t.Screen.Drawn() {
 		return nil, noScreen(t, "--headless to let a bot play")
 	}
 	if o.Bot == nil && !isTerminal(o.In, o.Out) {
-		return nil, cli.Usagef("this is not a terminal to play in; use --headless to let a bot play")
+		return nil, cli.Usagef(
+			"this is not a terminal to play in; use --headless to let a bot play")
 	}
 	s, err := j.session(ctx, t, e)
 	if err != nil {
@@ -124,21 +129,26 @@ type joiner struct {
 	unkept error  // why none can be
 }
 
-// ticketTime is how long a server is given to accept a ticket, before a new token is tried. One that was
-// started anew cannot read old tickets, nor prove it.
+// ticketTime is how long a server is given to accept a ticket, before a new token is tried. One
+// that was started anew cannot read old tickets, nor prove it.
 const ticketTime = 4 * time.Second
 
-// returnTime is for how long a player tries to come back to the seat that they lost, before they ask to be
-// let in as someone new: a server that died and was started anew knows no seats, nor can it say so.
+// returnTime is for how long a player tries to come back to the seat that they lost, before they
+// ask to be let in as someone new: a server that died and was started anew knows no seats, nor can
+// it say so.
 const returnTime = 10 * time.Second
 
-// session enters a server, and goes on at it, or at another of those that are named, when that has ended.
+// session enters a server, and goes on at it, or at another of those that are named, when that has
+// ended.
 func (j *joiner) session(ctx context.Context, t *game.Title, e *entry) (*client.Session, error) {
 	first, err := j.open(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	o := client.SessionOptions{Options: client.Options{Title: t, Strategy: e.strategy, Name: j.Name, Spectate: j.Spectate, Style: j.Style, Return: returnTime}}
+	o := client.SessionOptions{Options: client.Options{
+		Title: t, Strategy: e.strategy, Style: j.Style, Name: j.Name, Spectate: j.Spectate,
+		Return: returnTime,
+	}}
 	if e.ticket {
 		o.ConnectTimeout = ticketTime
 	}
@@ -164,8 +174,8 @@ type entry struct {
 	strategy replica.Strategy
 }
 
-// find finds a way in: at the first of the servers that answers, and to the others over UDP if it does not
-// let the player in.
+// find finds a way in: at the first of the servers that answers, and to the others over UDP if it
+// does not let the player in.
 func (j *joiner) find(ctx context.Context) (*entry, error) {
 	if len(j.Servers) > 1 && (j.HTTP != "" || j.Over != "udp") {
 		return nil, cli.Usagef("several servers can be given for udp, and without --http")
@@ -268,7 +278,9 @@ func askToken(ctx context.Context, base *url.URL) (admission, error) {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return a, fmt.Errorf("no server answers at %s: check the address, and that a server runs there (or say with --http where it answers): %w", base.Host, err)
+		return a, fmt.Errorf(
+			"no server answers at %s: check the address, and that a server runs there (or say "+
+				"with --http where it answers): %w", base.Host, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
@@ -296,7 +308,8 @@ func (j *joiner) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPor
 		return l, e.servers, err
 	case "websocket":
 		if e.WebSocket == "" {
-			return nil, nil, errors.New("the server takes no one over WebSocket; start it with --websocket, or join over udp")
+			return nil, nil, errors.New("the server takes no one over WebSocket; " +
+				"start it with --websocket, or join over udp")
 		}
 		u := *e.base
 		u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
@@ -307,7 +320,8 @@ func (j *joiner) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPor
 		return l, []netip.AddrPort{l.Peer()}, nil
 	case "webtransport":
 		if e.WebTransport == 0 {
-			return nil, nil, errors.New("the server takes no one over WebTransport; start it with --webtransport, or join over udp")
+			return nil, nil, errors.New("the server takes no one over WebTransport; " +
+				"start it with --webtransport, or join over udp")
 		}
 		var o webtransport.DialOptions
 		for _, text := range e.Certificates {
@@ -316,7 +330,8 @@ func (j *joiner) link(ctx context.Context, e *entry) (link.Link, []netip.AddrPor
 				o.Hashes = append(o.Hashes, h)
 			}
 		}
-		l, err := webtransport.Dial(ctx, fmt.Sprintf("https://%s/coeval", net.JoinHostPort(e.base.Hostname(), fmt.Sprint(e.WebTransport))), o)
+		at := net.JoinHostPort(e.base.Hostname(), fmt.Sprint(e.WebTransport))
+		l, err := webtransport.Dial(ctx, "https://"+at+"/coeval", o)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -347,8 +362,8 @@ func readTicket(name string) (token.Token, bool) {
 	return t, err == nil
 }
 
-// keepTicket writes each new ticket to where the next start finds it, and nobody else. What cannot be
-// written is said once, at the end.
+// keepTicket writes each new ticket to where the next start finds it, and nobody else. What cannot
+// be written is said once, at the end.
 func (j *joiner) keepTicket(c *client.Client) {
 	if j.Ticket == "" || j.unkept != nil || c == nil || c.Phase() != client.Playing {
 		return

@@ -86,14 +86,19 @@ func (p *Program) joinCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&j.Name, "name", os.Getenv("USER"), "what others read")
 	f.BoolVar(&j.Spectate, "spectate", false, "only watch")
-	f.StringVar(&j.HTTP, "http", "", "where the server answers over HTTP, if not at ADDR; datagrams then go to ADDR itself")
-	f.StringVar(&j.style, "style", "doom3", "how to show what the server has not told yet: "+styleNames)
+	f.StringVar(&j.HTTP, "http", "",
+		"where the server answers over HTTP, if not at ADDR; datagrams then go to ADDR itself")
+	f.StringVar(&j.style, "style", "doom3",
+		"how to show what the server has not told yet: "+styleNames)
 	f.StringVar(&j.Over, "over", "udp", "how to reach the server: udp, websocket or webtransport")
-	f.StringVar(&j.Token, "token", "", "a token from the game's backend, in place of asking the server for one")
+	f.StringVar(&j.Token, "token", "",
+		"a token from the game's backend, in place of asking the server for one")
 	f.StringVar(&j.game, "game", "", "the game, with --token")
 	f.StringVar(&j.Ticket, "ticket", "", "file to keep the ticket in by which to come back")
-	f.DurationVar(&j.Patience, "patience", 30*time.Second, "how long to look for a server that has gone, before giving up")
-	f.BoolVar(&j.headless, "headless", false, "show nothing and let a bot play, then say what came of it")
+	f.DurationVar(&j.Patience, "patience", 30*time.Second,
+		"how long to look for a server that has gone, before giving up")
+	f.BoolVar(&j.headless, "headless", false,
+		"show nothing and let a bot play, then say what came of it")
 	f.Float64Var(&j.seconds, "seconds", 10, "with --headless, how long to play")
 	f.BoolVar(&j.json, "json", false, "with --headless, print one JSON object")
 	return cmd
@@ -104,7 +109,8 @@ func (j *join) run(p *Program, cmd *cobra.Command) (err error) {
 	case j.json && !j.headless:
 		return cli.Usagef("--json goes with --headless")
 	case j.Token != "" && j.game == "" && len(p.Titles) > 1:
-		return cli.Usagef("with --token also give --game: there are %s", strings.Join(p.names(), ", "))
+		return cli.Usagef(
+			"with --token also give --game: there are %s", strings.Join(p.names(), ", "))
 	case !(j.seconds > 0 && j.seconds <= 1e6):
 		return cli.Usagef("--seconds is %v: it must be above 0", j.seconds)
 	case j.Patience <= 0:
@@ -120,7 +126,8 @@ func (j *join) run(p *Program, cmd *cobra.Command) (err error) {
 		return p.Title(name)
 	}
 	if j.headless {
-		j.Bot, j.For = func(t *game.Title) game.Bot { return t.NewBot(draw()) }, time.Duration(j.seconds*float64(time.Second))
+		j.Bot = func(t *game.Title) game.Bot { return t.NewBot(draw()) }
+		j.For = time.Duration(j.seconds * float64(time.Second))
 	}
 	var ok bool
 	if j.In, ok = cmd.InOrStdin().(*os.File); !ok {

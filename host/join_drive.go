@@ -19,7 +19,7 @@ type visit struct {
 	session *client.Session
 	joined  Joined
 
-	ticket  bool          // it was entered with a ticket, and it is not known yet whether that is good
+	ticket  bool          // entered with one, of which it is not known yet whether it is good
 	refused bool          // it is not
 	played  bool          // the player was in the game
 	alone   time.Duration // since when there has been no server, or 0
@@ -28,10 +28,13 @@ type visit struct {
 // leaveTime is how long a server is given to hear that a player leaves.
 const leaveTime = time.Second
 
-// drive plays as time goes by, until the session ends, the context does, or after says so by errQuit; then
-// the player leaves in good order. What is asked is done between frames, and after is called after each: so
-// all of it belongs to one goroutine.
-func (p *visit) drive(ctx context.Context, command client.Command, ask <-chan func(), after func(now time.Duration, v *client.View) error) error {
+// drive plays as time goes by, until the session ends, the context does, or after says so by
+// errQuit; then the player leaves in good order. What is asked is done between frames, and after is
+// called after each: so all of it belongs to one goroutine.
+func (p *visit) drive(
+	ctx context.Context, command client.Command, ask <-chan func(),
+	after func(now time.Duration, v *client.View) error,
+) error {
 	begin := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -76,7 +79,8 @@ func (p *visit) drive(ctx context.Context, command client.Command, ask <-chan fu
 		case err != nil:
 			return err
 		}
-		const stall = time.Second / 4 // a machine that slept, or cannot keep up, does not hurry after what it missed
+		// A machine that slept, or cannot keep up, does not hurry after what it missed.
+		const stall = time.Second / 4
 		if next += step; time.Since(begin)-next > stall {
 			next = time.Since(begin)
 		}
@@ -84,8 +88,8 @@ func (p *visit) drive(ctx context.Context, command client.Command, ask <-chan fu
 	}
 }
 
-// over says whether there is no more to hope for: the session has ended, the player was not let in, or a
-// server that has gone does not come back.
+// over says whether there is no more to hope for: the session has ended, the player was not let in,
+// or a server that has gone does not come back.
 func (p *visit) over(now time.Duration, v *client.View) error {
 	switch {
 	case v.Ended && errors.Is(v.Err, client.ErrOver):

@@ -28,7 +28,7 @@ type Joined struct {
 	TripMS    float64 `json:"round_trip_ms"`
 	Loss      float64 `json:"loss"`
 	Moves     uint64  `json:"moves"`             // how often it went on at another server
-	Servers   uint64  `json:"entered,omitempty"` // how often a server was entered anew, because the one before had ended
+	Servers   uint64  `json:"entered,omitempty"` // how often it went on at a server that was started anew
 
 	// What prediction made of it; all of these are zero without.
 	Style       string  `json:"style"`
@@ -44,7 +44,9 @@ type Joined struct {
 func (p *visit) watch(ctx context.Context) (*Joined, error) {
 	bot := p.Bot(p.title)
 	began := time.Duration(-1)
-	command := func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) { _ = bot(shown, me, t, in) }
+	command := func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+		_ = bot(shown, me, t, in) // its commands are of the game's type
+	}
 	err := p.drive(ctx, command, nil, func(now time.Duration, v *client.View) error {
 		switch {
 		case v.World == nil:
@@ -59,10 +61,12 @@ func (p *visit) watch(ctx context.Context) (*Joined, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case r.Snapshots == 0 && began < 0 && ctx.Err() != nil: // it was interrupted before there was anything to tell
+	case r.Snapshots == 0 && began < 0 && ctx.Err() != nil:
+		// It was interrupted before there was anything to tell.
 		return nil, context.Cause(ctx)
 	case r.Snapshots == 0:
-		return nil, fmt.Errorf("no snapshot came within %v: check the address, the firewall and the network", p.For)
+		return nil, fmt.Errorf(
+			"no snapshot came within %v: check the address, the firewall and the network", p.For)
 	}
 	r.Seconds = p.For.Seconds()
 	return r, nil
@@ -76,7 +80,8 @@ func (r *Joined) read(s *client.Session, v *client.View) {
 	}
 	st := c.Stats()
 	r.Game, r.Level, r.Player = v.Truth.Game().Name(), c.Level().Name, int(c.Player())
-	r.Snapshots, r.Bytes, r.Commands, r.Repeated, r.Moves = st.Snapshots, st.Bytes, st.Commands, st.Repeated, st.Moves
+	r.Snapshots, r.Bytes, r.Moves = st.Snapshots, st.Bytes, st.Moves
+	r.Commands, r.Repeated = st.Commands, st.Repeated
 	r.Tick, r.Entities = uint64(v.Truth.Tick()), 0
 	for range v.Truth.Entities() {
 		r.Entities++
@@ -88,15 +93,16 @@ func (r *Joined) read(s *client.Session, v *client.View) {
 		return
 	}
 	r.Style = p.Style().String() // who watches has another than was asked for
-	r.Ahead, r.Corrections, r.Furthest, r.Redundancy = ahead(c), int(n.Corrections), n.Furthest, c.Redundancy()
+	r.Ahead, r.Corrections, r.Furthest = ahead(c), int(n.Corrections), n.Furthest
+	r.Redundancy = c.Redundancy()
 	r.Predicted, r.Wrong = 0, 0
 	for _, x := range p.Report() {
 		r.Predicted, r.Wrong = r.Predicted+x.Compared, r.Wrong+x.Wrong
 	}
 }
 
-// ahead is by how many ticks what is shown is past the newest snapshot; below zero, by how many it is
-// behind.
+// ahead is by how many ticks what is shown is past the newest snapshot; below zero, by how many it
+// is behind.
 func ahead(c *client.Client) float64 {
 	switch p := c.Predict(); {
 	case p == nil || !p.Started():
@@ -111,10 +117,15 @@ func ahead(c *client.Client) float64 {
 // String is what people are told.
 func (r *Joined) String() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, level %q, player %d: tick %d, %d entities in view; %d snapshots of %.0f bytes, %d commands of which %d were missing, round trip %.1f ms, loss %.1f %%\n",
-		r.Game, r.Level, r.Player, r.Tick, r.Entities, r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated, r.TripMS, 100*r.Loss)
+	fmt.Fprintf(&out, "%s, level %q, player %d: tick %d, %d entities in view; "+
+		"%d snapshots of %.0f bytes, %d commands of which %d were missing, "+
+		"round trip %.1f ms, loss %.1f %%\n",
+		r.Game, r.Level, r.Player, r.Tick, r.Entities,
+		r.Snapshots, float64(r.Bytes)/float64(max(r.Snapshots, 1)), r.Commands, r.Repeated,
+		r.TripMS, 100*r.Loss)
 	if r.Style != predict.None.String() {
-		fmt.Fprintf(&out, "%s: shown %.1f ticks ahead of the newest snapshot; %d of %d not as predicted, %d corrections, the furthest by %.2f\n",
+		fmt.Fprintf(&out, "%s: shown %.1f ticks ahead of the newest snapshot; "+
+			"%d of %d not as predicted, %d corrections, the furthest by %.2f\n",
 			r.Style, r.Ahead, r.Wrong, r.Predicted, r.Corrections, r.Furthest)
 	}
 	return out.String()

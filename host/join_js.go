@@ -105,7 +105,10 @@ func await(promise js.Value) (js.Value, error) {
 		}
 		return args[0]
 	}
-	kept := js.FuncOf(func(_ js.Value, args []js.Value) any { done <- result{v: first(args)}; return nil })
+	kept := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		done <- result{v: first(args)}
+		return nil
+	})
 	broken := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		text := "the page could not help"
 		if m := first(args); m.Type() == js.TypeObject && m.Get("message").Type() == js.TypeString {

@@ -10,8 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestJoinSurvivesARestart: a server is stopped and another is started at its port. The player is asked in
-// again and plays on.
+// TestJoinSurvivesARestart: a server is stopped and another is started at its port. The player is
+// asked in again and plays on.
 func TestJoinSurvivesARestart(t *testing.T) {
 	serve := func(listen string) (addr string, stop func()) {
 		s, err := NewServer(pong.Title, ServeOptions{Listen: listen})

@@ -26,8 +26,8 @@ func isTerminal(files ...*os.File) bool {
 	return true
 }
 
-// show plays in a terminal until the player has had enough, or the server. Whatever happens, the terminal
-// is as it was afterwards.
+// show plays in a terminal until the player has had enough, or the server. Whatever happens, the
+// terminal is as it was afterwards.
 func (p *visit) show(ctx context.Context) (*Joined, error) {
 	in, out := p.In, p.Out
 	before, err := term.MakeRaw(int(in.Fd()))
@@ -38,7 +38,8 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 		_, _ = io.WriteString(out, leaveScreen)
 		_ = term.Restore(int(in.Fd()), before)
 	}()
-	if _, err := io.WriteString(out, enterScreen+topLeft+"connecting to "+p.Servers[0]); err != nil {
+	_, err = io.WriteString(out, enterScreen+topLeft+"connecting to "+p.Servers[0])
+	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -62,14 +63,18 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 		return s.show(p.session, v, time.Now())
 	})
 	cause := context.Cause(ctx)
-	if err == nil && cause != nil && !errors.Is(cause, errQuit) && !errors.Is(cause, context.Canceled) {
+	left := cause == nil || errors.Is(cause, errQuit) || errors.Is(cause, context.Canceled)
+	if err == nil && !left {
 		err = cause
 	}
 	return &p.joined, err
 }
 
 // listenKeys takes keys until there are none, or the player has had enough.
-func listenKeys(ctx context.Context, in io.Reader, board *keyboard, asks chan<- func(), pause func(), stop context.CancelCauseFunc) {
+func listenKeys(
+	ctx context.Context, in io.Reader, board *keyboard,
+	asks chan<- func(), pause func(), stop context.CancelCauseFunc,
+) {
 	buf := make([]byte, 64)
 	for {
 		n, err := in.Read(buf)

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"syscall/js"
 	"time"
@@ -17,8 +16,8 @@ import (
 // A Command is nothing in the browser, where there is no command line.
 type Command func(p *Program)
 
-// Main plays what the page joins. The page sets coevalConfig, offers coevalJoin, and draws by coevalDraw;
-// see web/assets/play.js.
+// Main plays what the page joins. The page sets coevalConfig, offers coevalJoin, and draws by
+// coevalDraw; see web/assets/play.js.
 func (p Program) Main() {
 	if err := p.main(); err != nil {
 		fail(err)
@@ -93,7 +92,7 @@ func (p *Program) playedBy(name string) (*game.Title, error) {
 	}
 	t, err := p.Title(name)
 	if err != nil {
-		return nil, errors.New("the server plays " + name + ", and this page does not have it: reload it")
+		return nil, fmt.Errorf("the server plays %s, and this page does not have it: reload it", name)
 	}
 	return t, nil
 }
@@ -230,7 +229,8 @@ func (p *page) line() string {
 		who = fmt.Sprint("player ", v.Me)
 	}
 	n := p.session.Numbers()
-	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms", p.title.Name(), who, v.World.Tick(), n.RoundTrip.Seconds()*1000)
+	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms",
+		p.title.Name(), who, v.World.Tick(), n.RoundTrip.Seconds()*1000)
 }
 
 // set changes what the panel asks for.
@@ -251,11 +251,16 @@ func (p *page) set(name, value string) {
 func (p *page) stats() map[string]any {
 	n := p.session.Numbers()
 	out := map[string]any{
-		"frames": p.frames, "status": p.view.Status, "playing": p.session.Playing(), "style": p.session.Style().String(),
-		"roundTrip": n.RoundTrip.Seconds() * 1000, "jitter": n.Jitter.Seconds() * 1000, "lossIn": n.LossIn, "lossOut": n.LossOut,
-		"ahead": n.Ahead, "behind": n.Behind, "early": float64(n.Early) / 4, "snapshots": int(n.Snapshots), "snapshotBytes": int(n.SnapshotBytes),
-		"received": int(n.Received), "sent": int(n.Sent), "corrections": int(n.Corrections), "corrected": n.Corrected, "own": n.Own,
-		"repredictions": n.Repredictions, "returns": int(n.Returns), "worlds": int(n.Worlds), "moves": int(n.Moves),
+		"frames": p.frames, "status": p.view.Status, "playing": p.session.Playing(),
+		"style":     p.session.Style().String(),
+		"roundTrip": n.RoundTrip.Seconds() * 1000, "jitter": n.Jitter.Seconds() * 1000,
+		"lossIn": n.LossIn, "lossOut": n.LossOut,
+		"ahead": n.Ahead, "behind": n.Behind, "early": float64(n.Early) / 4,
+		"snapshots": int(n.Snapshots), "snapshotBytes": int(n.SnapshotBytes),
+		"received": int(n.Received), "sent": int(n.Sent),
+		"corrections": int(n.Corrections), "corrected": n.Corrected, "own": n.Own,
+		"repredictions": n.Repredictions, "returns": int(n.Returns),
+		"worlds": int(n.Worlds), "moves": int(n.Moves),
 		"moving": p.session.Moving(), "retracted": int(n.Retracted), "undone": "an event",
 		"player": int(p.view.Me), "text": string(p.text),
 	}

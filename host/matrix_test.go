@@ -13,7 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/game"
 )
 
-// TestEveryTitleUnderEveryCommand plays every bundled title under every command that makes sense for it.
+// TestEveryTitleUnderEveryCommand plays every bundled title under every command that makes sense
+// for it.
 func TestEveryTitleUnderEveryCommand(t *testing.T) {
 	for _, title := range bundled().Titles {
 		t.Run(title.Name(), func(t *testing.T) {
@@ -96,6 +97,9 @@ func (m *matrix) served(t *testing.T) {
 
 // mirrored is two mirrors, with a player at the second.
 func (m *matrix) mirrored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("mirrors need time to agree")
+	}
 	name, key := m.title.Name(), groupKeyFor(t)
 	one := mirrorIn(t, "--uber", "--game", name, "--key", key, "--open")
 	two := mirrorIn(t, "--join", one.Address, "--game", name, "--key", key, "--open")

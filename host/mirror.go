@@ -13,11 +13,11 @@ import (
 	"github.com/coeval-dev/coeval/game"
 )
 
-// MirrorOptions are what a mirror is made from. Key has no default; either Found is set, or Join names
-// mirrors. Flags of the command have the same names.
+// MirrorOptions are what a mirror is made from. Key has no default; either Found is set, or Join
+// names mirrors. Flags of the command have the same names.
 type MirrorOptions struct {
-	// Found founds a game. Otherwise the game of one of the mirrors in Join is joined, which are named
-	// by what they have as Address.
+	// Found founds a game. Otherwise the game of one of the mirrors in Join is joined, which are
+	// named by what they have as Address.
 	Found bool
 	Join  []string
 	// Witness only votes: for a third machine beside two mirrors.
@@ -28,8 +28,8 @@ type MirrorOptions struct {
 	// Listen is the UDP address for players, default ":4000", and Mirrors that for other mirrors,
 	// default ":4100". Port 0 is any that is free.
 	Listen, Mirrors string
-	// Address is where other mirrors reach this one, and Public where players do, where the sockets do
-	// not know.
+	// Address is where other mirrors reach this one, and Public where players do, where the sockets
+	// do not know.
 	Address, Public string
 	// Name is what people call the mirror, such as a city. Default: its address.
 	Name string
@@ -38,23 +38,24 @@ type MirrorOptions struct {
 	HTTP string
 	Open bool
 
-	// Level is what the world starts from, of a mirror that founds a game. Default: the title's first.
+	// Level is what the world starts from, of a mirror that founds a game. Default: the title's
+	// first.
 	Level game.Level
-	// Players is how many may play on all mirrors together, the same at each, and Spectators how many
-	// may watch at this one. Defaults: 64 and 16.
+	// Players is how many may play on all mirrors together, the same at each, and Spectators how
+	// many may watch at this one. Defaults: 64 and 16.
 	Players, Spectators int
-	// Snapshots is how many a player gets in a second, default 30, and Workers over how many cores the
-	// making of them is spread, default all.
+	// Snapshots is how many a player gets in a second, default 30, and Workers over how many cores
+	// the making of them is spread, default all.
 	Snapshots, Workers int
 	// KeepSeat is how long a player is kept whose connection was lost. Default: one minute.
 	KeepSeat time.Duration
 
-	// Timeline is how mirrors are kept consistent, the same at all; see timeline.Kinds. Default: auto.
-	// Delays are those of its copies of the world.
+	// Timeline is how mirrors are kept consistent, the same at all; see timeline.Kinds. Default:
+	// auto. Delays are those of its copies of the world.
 	Timeline string
 	Delays   []time.Duration
-	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does so
-	// Forever.
+	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
+	// so Forever.
 	Patience time.Duration
 	Forever  bool
 
@@ -64,8 +65,8 @@ type MirrorOptions struct {
 	Log *slog.Logger
 }
 
-// Mirror runs one of several servers that stay one game, until the context ends. Its players are moved to
-// the others before it returns.
+// Mirror runs one of several servers that stay one game, until the context ends. Its players are
+// moved to the others before it returns.
 func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -86,7 +87,8 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 }
 
 func (o *MirrorOptions) fill() {
-	o.Listen, o.Mirrors, o.Timeline = cmp.Or(o.Listen, ":4000"), cmp.Or(o.Mirrors, ":4100"), cmp.Or(o.Timeline, "auto")
+	o.Listen, o.Mirrors = cmp.Or(o.Listen, ":4000"), cmp.Or(o.Mirrors, ":4100")
+	o.Timeline = cmp.Or(o.Timeline, "auto")
 	o.Snapshots, o.Patience = cmp.Or(o.Snapshots, 30), cmp.Or(o.Patience, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

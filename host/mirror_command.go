@@ -70,31 +70,49 @@ func (p *Program) mirrorCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.config, "config", "", "file of settings, lines of name = value")
 	f.BoolVar(&r.Found, "uber", false, "found a game, and be its überserver")
-	f.StringSliceVar(&r.Join, "join", nil, "join the game of these mirrors, by what they have as --address; any one that runs will do")
-	f.BoolVar(&r.Witness, "witness", false, "with --join, only vote: for a third machine beside two mirrors; give the same --timeline and --window as they have")
+	f.StringSliceVar(&r.Join, "join", nil,
+		"join the game of these mirrors, by what they have as --address; any one that runs will do")
+	f.BoolVar(&r.Witness, "witness", false,
+		"with --join, only vote: for a third machine beside two mirrors; give the same --timeline and --window as they have")
 	f.StringVar(&r.game, "game", p.Titles[0].Name(), "the game: "+strings.Join(p.names(), ", "))
 	f.StringVar(&r.level, "level", "", "with --uber, the level (default: the game's own)")
-	f.StringVar(&r.data, "map", "", "with --uber, file with the level's data, sent to those who lack it")
+	f.StringVar(&r.data, "map", "",
+		"with --uber, file with the level's data, sent to those who lack it")
 	f.Uint64Var(&r.seed, "seed", 0, "with --uber, random seed (default: drawn)")
-	f.StringVar(&r.Listen, "listen", ":4000", "UDP address for players; port 0 for any that is free")
-	f.StringVar(&r.Mirrors, "mirrors", ":4100", "UDP address for other mirrors; port 0 for any that is free")
-	f.StringVar(&r.Address, "address", "", "where other mirrors reach this one (default: as --mirrors, if that names an address)")
-	f.StringVar(&r.Public, "public", "", "where players reach this mirror (default: as --listen, or at the host of --address)")
-	f.StringVar(&r.Name, "name", "", "what people call this mirror, such as a city (default: its address)")
-	f.StringVarP(&r.key, "key", "k", "", "file with the key that all mirrors share, from: {program} token key")
-	f.StringVar(&r.HTTP, "http", "", "HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
+	f.StringVar(&r.Listen, "listen", ":4000",
+		"UDP address for players; port 0 for any that is free")
+	f.StringVar(&r.Mirrors, "mirrors", ":4100",
+		"UDP address for other mirrors; port 0 for any that is free")
+	f.StringVar(&r.Address, "address", "",
+		"where other mirrors reach this one (default: as --mirrors, if that names an address)")
+	f.StringVar(&r.Public, "public", "",
+		"where players reach this mirror (default: as --listen, or at the host of --address)")
+	f.StringVar(&r.Name, "name", "",
+		"what people call this mirror, such as a city (default: its address)")
+	f.StringVarP(&r.key, "key", "k", "",
+		"file with the key that all mirrors share, from: {program} token key")
+	f.StringVar(&r.HTTP, "http", "",
+		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
 	f.BoolVar(&r.Open, "open", false, "let anyone in who asks at /token")
-	f.IntVar(&r.Players, "players", 64, "how many may play, on all mirrors together; the same at each")
+	f.IntVar(&r.Players, "players", 64,
+		"how many may play, on all mirrors together; the same at each")
 	f.IntVar(&r.Spectators, "spectators", 16, "how many may watch at this mirror; below 0 for none")
 	f.IntVar(&r.Snapshots, "snapshots", 30, "snapshots a second of each player")
 	f.IntVar(&r.Workers, "workers", 0, "cores for making snapshots (default: all)")
-	f.DurationVar(&r.KeepSeat, "keep", time.Minute, "how long a player is kept whose connection was lost")
-	f.StringVar(&r.Timeline, "timeline", "auto", "how mirrors are kept consistent, the same at all: "+strings.Join(timeline.Kinds(), ", "))
-	f.StringSliceVar(&r.delays, "delays", nil, "delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
-	f.DurationVar(&r.window, "window", 0, "how long what is shown may still be put right, the same at all mirrors (default: the last of --delays)")
-	f.DurationVar(&r.Patience, "patience", 10*time.Second, "with --join, how long to try before giving up")
-	f.BoolVar(&r.Forever, "forever", false, "with --join, never give up: for machines that start by themselves")
-	f.StringVar(&r.Record, "record", "", "record what is settled into this file, for {program} trace")
+	f.DurationVar(&r.KeepSeat, "keep", time.Minute,
+		"how long a player is kept whose connection was lost")
+	f.StringVar(&r.Timeline, "timeline", "auto",
+		"how mirrors are kept consistent, the same at all: "+strings.Join(timeline.Kinds(), ", "))
+	f.StringSliceVar(&r.delays, "delays", nil,
+		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
+	f.DurationVar(&r.window, "window", 0,
+		"how long what is shown may still be put right, the same at all mirrors (default: the last of --delays)")
+	f.DurationVar(&r.Patience, "patience", 10*time.Second,
+		"with --join, how long to try before giving up")
+	f.BoolVar(&r.Forever, "forever", false,
+		"with --join, never give up: for machines that start by themselves")
+	f.StringVar(&r.Record, "record", "",
+		"record what is settled into this file, for {program} trace")
 	f.StringVar(&r.log, "log", "text", "how to log, to standard error: text or json")
 	f.BoolVar(&r.json, "json", false, "the same as --log json")
 	f.StringVar(&r.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
@@ -106,26 +124,35 @@ func (r *mirrorRun) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	switch {
 	case r.Found && len(r.Join) > 0:
-		return cli.Usagef("--uber founds a game and --join joins one: give one of them. The first mirror of a game has --uber, all others --join")
+		return cli.Usagef(
+			"--uber founds a game and --join joins one: give one of them. The first mirror of a " +
+				"game has --uber, all others --join")
 	case !r.Found && len(r.Join) == 0:
-		return cli.Usagef("give --uber to found a game, or --join with the address of a mirror whose game to join")
+		return cli.Usagef(
+			"give --uber to found a game, or --join with the address of a mirror whose game to join")
 	case r.key == "":
-		return cli.Usagef("--key is needed, the same at all mirrors; make one with: {program} token key --out mirrors.key")
+		return cli.Usagef(
+			"--key is needed, the same at all mirrors; make one with: {program} token key --out " +
+				"mirrors.key")
 	case r.Players < 1 || r.Players > 10000:
 		return cli.Usagef("--players is %d: it must be from 1 to 10000", r.Players)
 	case r.Snapshots < 1 || r.Snapshots > 1000:
 		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000", r.Snapshots)
 	case r.Patience <= 0:
-		return cli.Usagef("--patience is %v: it must be above zero; with --forever there is no end to it", r.Patience)
+		return cli.Usagef(
+			"--patience is %v: it must be above zero; with --forever there is no end to it",
+			r.Patience)
 	}
 	for _, name := range []string{"uber", "listen", "public", "open", "record", "players"} {
 		if r.Witness && given(name) {
-			return cli.Usagef("--%s does not go with --witness, which has no world and no players", name)
+			return cli.Usagef(
+				"--%s does not go with --witness, which has no world and no players", name)
 		}
 	}
 	for _, name := range []string{"level", "map", "seed"} {
 		if !r.Found && given(name) {
-			return cli.Usagef("--%s goes with --uber; who joins gets the level from the other mirrors", name)
+			return cli.Usagef(
+				"--%s goes with --uber; who joins gets the level from the other mirrors", name)
 		}
 	}
 	for _, name := range []string{"patience", "forever"} {

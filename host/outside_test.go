@@ -111,8 +111,8 @@ func (o *outside) begin(args ...string) (line map[string]any, said *bytes.Buffer
 	return line, said, stop
 }
 
-// TestAGameOutsideOfTheRepository: a game in a module of its own has every command, from a main.go of five
-// lines, and the measuring ones from one of a few more.
+// TestAGameOutsideOfTheRepository: a game in a module of its own has every command, from a main.go
+// of five lines, and the measuring ones from one of a few more.
 func TestAGameOutsideOfTheRepository(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("it builds programs, and interrupts them")
@@ -180,7 +180,8 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
 }
 
-// demo runs the demo, which compiles the program itself for the browser, until the page can fetch it.
+// demo runs the demo, which compiles the program itself for the browser, until the page can fetch
+// it.
 func (o *outside) demo() {
 	o.t.Helper()
 	cmd := o.command(o.program, "demo", "--port", "0", "--no-open", "--bots", "1")

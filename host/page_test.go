@@ -63,8 +63,8 @@ func buildPage(t *testing.T, dir, program string, env ...string) string {
 	return name
 }
 
-// TestPagePlays: the program that serves the games, compiled for the browser, is their client: it joins what
-// its page says, draws and takes keys, whichever strategy the server has.
+// TestPagePlays: the program that serves the games, compiled for the browser, is their client: it
+// joins what its page says, draws and takes keys, whichever strategy the server has.
 func TestPagePlays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("building for another platform is slow")

@@ -5,8 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A picture is a world as a title's Screen draws it, in characters. It has as many rows as it was given,
-// and as many columns as the game needs of them.
+// A picture is a world as a title's Screen draws it, in characters. It has as many rows as it was
+// given, and as many columns as the game needs of them.
 type picture struct {
 	wide  int
 	cells []rune

@@ -84,7 +84,9 @@ func Play(ctx context.Context, t *game.Title, o PlayOptions) error {
 		o.Level.Seed = 1
 	}
 	if !term.IsTerminal(int(o.In.Fd())) || !term.IsTerminal(int(o.Out.Fd())) {
-		return cli.Usagef("this is not a terminal to play in; use --headless --ticks %d for the result of a run", 600)
+		return cli.Usagef(
+			"this is not a terminal to play in; use --headless --ticks %d for the result of a run",
+			600)
 	}
 	settings, err := playSettings(t, o.Level)
 	if err != nil {
@@ -140,9 +142,12 @@ func (p *Program) playCommand() *cobra.Command {
 	f.StringVar(&o.data, "map", "", "file with the level's data")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.IntVar(&o.ticks, "ticks", 0, "where to stop (default: never, or 600 if nothing is shown)")
-	f.IntVar(&o.players, "players", 1, "how many play; the keys are those of the first, the others are bots if the game has any (default in the terminal: as the game says)")
+	f.IntVar(&o.players, "players", 1,
+		"how many play; the keys are those of the first, the others are bots if the game has any "+
+			"(default in the terminal: as the game says)")
 	f.Float64Var(&o.speed, "speed", 1, "how fast time goes, from 0.01 to 100")
-	f.BoolVar(&o.headless, "headless", false, "show nothing, go as fast as possible, print the world's hash")
+	f.BoolVar(&o.headless, "headless", false,
+		"show nothing, go as fast as possible, print the world's hash")
 	f.BoolVar(&o.check, "check", false, "try the game for determinism")
 	f.StringVar(&o.record, "record", "", "record the run into this file, for {program} trace")
 	f.BoolVar(&o.json, "json", false, "with --headless or --check, print one JSON object")
@@ -154,7 +159,9 @@ func (p *Program) playCommand() *cobra.Command {
 func (p *play) run(cmd *cobra.Command, t *game.Title) error {
 	switch {
 	case p.ticks < 0 || p.players < 0 || p.players > 1000:
-		return cli.Usagef("--ticks is %d and --players %d: there must be at least 0 ticks and 0 to 1000 players", p.ticks, p.players)
+		return cli.Usagef(
+			"--ticks is %d and --players %d: there must be at least 0 ticks and 0 to 1000 players",
+			p.ticks, p.players)
 	case !(p.speed >= 0.01 && p.speed <= 100):
 		return cli.Usagef("--speed is %v: it must be from 0.01 to 100", p.speed)
 	case p.json && !p.headless && !p.check:
@@ -183,7 +190,9 @@ func (p *play) run(cmd *cobra.Command, t *game.Title) error {
 	if !okIn || !okOut {
 		in, out = os.Stdin, os.Stdout
 	}
-	o := PlayOptions{Level: level, Ticks: p.ticks, Speed: p.speed, Record: p.record, In: in, Out: out}
+	o := PlayOptions{
+		Level: level, Ticks: p.ticks, Speed: p.speed, Record: p.record, In: in, Out: out,
+	}
 	if cmd.Flags().Changed("players") {
 		o.Players = p.players
 	}
@@ -225,7 +234,9 @@ func (p *play) count(cmd *cobra.Command, t *game.Title, settings world.Settings)
 	if p.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s, seed %d, %d players, tick %d: %d entities, hash %s\n", r.Game, r.Seed, r.Players, r.Ticks, r.Entities, r.Hash)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(),
+		"%s, seed %d, %d players, tick %d: %d entities, hash %s\n",
+		r.Game, r.Seed, r.Players, r.Ticks, r.Entities, r.Hash)
 	return err
 }
 
@@ -296,11 +307,14 @@ func (p *play) warnings(t *game.Title, s world.Settings) (list []string, err err
 func (r *tried) print(out io.Writer) error {
 	var b strings.Builder
 	if r.Rollback == "" {
-		fmt.Fprintf(&b, "rollback: %d ticks computed again from copies and saves, all the same\n", r.Ticks)
+		fmt.Fprintf(&b,
+			"rollback: %d ticks computed again from copies and saves, all the same\n", r.Ticks)
 	} else {
 		fmt.Fprintf(&b, "rollback: %s\n", r.Rollback)
 	}
-	fmt.Fprintf(&b, "hidden:   %d of %d predicted exactly, %d others met what was hidden, new or secret, %d were wrong\n", r.Exact, r.Compared, r.Explained, r.Wrong)
+	fmt.Fprintf(&b,
+		"hidden:   %d of %d predicted exactly, %d others met what was hidden, new or secret, %d "+
+			"were wrong\n", r.Exact, r.Compared, r.Explained, r.Wrong)
 	if r.Hidden != "" {
 		fmt.Fprintf(&b, "          %s\n", r.Hidden)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/game"
 )
 
-// A Program is a program made of titles. Main is enough for most; a Program says more of it, such as
-// which tools it brings:
+// A Program is a program made of titles. Main is enough for most; a Program says more of it, such
+// as which tools it brings:
 //
 //	host.Program{Titles: []*game.Title{tanks.Title}, Tools: tools.All}.Main()
 type Program struct {
@@ -37,7 +37,8 @@ func (p *Program) check() error {
 	seen := map[string]bool{}
 	for i, t := range p.Titles {
 		if t == nil {
-			wrong = append(wrong, fmt.Errorf("title %d of %d is nil: is its package's variable set?", i+1, len(p.Titles)))
+			wrong = append(wrong, fmt.Errorf(
+				"title %d of %d is nil: is its package's variable set?", i+1, len(p.Titles)))
 			continue
 		}
 		if err := t.Check(); err != nil {
@@ -45,7 +46,9 @@ func (p *Program) check() error {
 			continue
 		}
 		if seen[t.Name()] {
-			wrong = append(wrong, fmt.Errorf("two titles are called %q: give one of the games another name in world.Define", t.Name()))
+			wrong = append(wrong, fmt.Errorf(
+				"two titles are called %q: give one of the games another name in world.Define",
+				t.Name()))
 		}
 		seen[t.Name()] = true
 	}

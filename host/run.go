@@ -21,8 +21,9 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 )
 
-// A Command makes a command for a program, such as those of package host/tools. In its texts {program}
-// stands for the program's name, and " {game}" for a game to name where there are several.
+// A Command makes a command for a program, such as those of package host/tools. In its texts
+// {program} stands for the program's name, and " {game}" for a game to name where there are
+// several.
 type Command func(p *Program) *cobra.Command
 
 // Groups of commands in --help, those first that people look for first.
@@ -85,7 +86,9 @@ func (p *Program) name() {
 }
 
 // run executes one command line and gives the exit code.
-func (p *Program) run(ctx context.Context, args []string, stdout, stderr io.Writer, cmds []*cobra.Command) int {
+func (p *Program) run(
+	ctx context.Context, args []string, stdout, stderr io.Writer, cmds []*cobra.Command,
+) int {
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	said := make(chan struct{})
 	say := func() {
@@ -111,7 +114,9 @@ func (p *Program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 }
 
 // report tells people what went wrong, and scripts by the exit code.
-func (p *Program) report(stderr io.Writer, cmd *cobra.Command, err error, started, interrupted bool) int {
+func (p *Program) report(
+	stderr io.Writer, cmd *cobra.Command, err error, started, interrupted bool,
+) int {
 	var usage cli.UsageError
 	text := ""
 	if err != nil {
@@ -124,7 +129,8 @@ func (p *Program) report(stderr io.Writer, cmd *cobra.Command, err error, starte
 		fmt.Fprintf(stderr, "%s: interrupted before it was finished\n", cmd.CommandPath())
 		return exitInterrupted
 	case !started || errors.As(err, &usage):
-		fmt.Fprintf(stderr, "%s: %s\nRun '%s --help' for what it takes.\n", cmd.CommandPath(), text, cmd.CommandPath())
+		fmt.Fprintf(stderr, "%s: %s\nRun '%s --help' for what it takes.\n",
+			cmd.CommandPath(), text, cmd.CommandPath())
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), text)
@@ -134,9 +140,11 @@ func (p *Program) report(stderr io.Writer, cmd *cobra.Command, err error, starte
 // unsorted has cobra list commands in our order.
 var unsorted = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
-// newRoot assembles the command tree. Whatever goes wrong before a command's own code has started is a
-// usage mistake; started tells.
-func (p *Program) newRoot(cmds []*cobra.Command, stdout, stderr io.Writer) (root *cobra.Command, started *bool) {
+// newRoot assembles the command tree. Whatever goes wrong before a command's own code has started
+// is a usage mistake; started tells.
+func (p *Program) newRoot(
+	cmds []*cobra.Command, stdout, stderr io.Writer,
+) (root *cobra.Command, started *bool) {
 	unsorted() // those first that people look for first
 	root = &cobra.Command{
 		Use:           p.Name,

@@ -28,8 +28,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
-// ServeOptions are what a server is made from. The zero value is a server at port 4000, over UDP and
-// for HTTP, that lets anyone in.
+// ServeOptions are what a server is made from. The zero value is a server at port 4000, over UDP
+// and for HTTP, that lets anyone in.
 type ServeOptions struct {
 	// Listen is the UDP address for players, with port 0 for any that is free. Default: ":4000".
 	Listen string
@@ -76,8 +76,8 @@ type ServeOptions struct {
 	// shown is in no trace, so shots are then judged by the present.
 	Record string
 
-	// Restart begins the level anew when the game panics in Step, with everyone still there. Otherwise
-	// the match ends, players are told, and Serve returns where it panicked.
+	// Restart begins the level anew when the game panics in Step, with everyone still there.
+	// Otherwise the match ends, players are told, and Serve returns where it panicked.
 	Restart bool
 	// PanicTraces is a folder for traces of how the game came to panic. Default: none are written.
 	PanicTraces string
@@ -96,8 +96,8 @@ func Serve(ctx context.Context, t *game.Title, o ServeOptions) error {
 	return errors.Join(s.Run(ctx), s.Close())
 }
 
-// A Server is a title that is served, with what is around it. Most programs need only Serve; a Server
-// also says where it listens.
+// A Server is a title that is served, with what is around it. Most programs need only Serve; a
+// Server also says where it listens.
 type Server struct {
 	log      *slog.Logger
 	title    *game.Title
@@ -166,7 +166,9 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		if err != nil {
 			return fail(err)
 		}
-		wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{Identity: identity, AnyOrigin: true, Sessions: sessions})
+		wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{
+			Identity: identity, AnyOrigin: true, Sessions: sessions,
+		})
 		if err != nil {
 			return fail(err)
 		}
@@ -189,7 +191,10 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	about.server = s.server
 	s.meters.server = s.server
 	about.mount(mux, s.meters)
-	s.web = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
+	s.web = &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
 	return s, nil
 }
 
@@ -214,8 +219,9 @@ func (o *ServeOptions) server(t *game.Title) (clientserver.Options, error) {
 		return clientserver.Options{}, err
 	}
 	so := serverOptions(t, level, o.Strategy)
-	so.Keys, so.Players, so.Spectators, so.SnapshotRate = o.Keys, o.Players, o.Spectators, o.Snapshots
-	so.Workers, so.Polls, so.KeepSeat, so.Neutral, so.Develop = o.Workers, o.Polls, o.KeepSeat, o.Neutral, o.Develop
+	so.Keys, so.Players, so.Spectators = o.Keys, o.Players, o.Spectators
+	so.SnapshotRate, so.Workers, so.Polls = o.Snapshots, o.Workers, o.Polls
+	so.KeepSeat, so.Neutral, so.Develop = o.KeepSeat, o.Neutral, o.Develop
 	so.Conn.MaxRate = o.MaxRate
 	if so.Players == 0 {
 		so.Players = 64
@@ -254,7 +260,8 @@ func levelOf(t *game.Title, l game.Level) (game.Level, error) {
 func readLevel(t *game.Title, name, file string) (game.Level, error) {
 	if file == "" {
 		if name != "" && t.Levels.Settings == nil {
-			return game.Level{}, cli.Usagef("--level is %q, and %s has no levels: leave it out", name, t.Name())
+			return game.Level{}, cli.Usagef(
+				"--level is %q, and %s has no levels: leave it out", name, t.Name())
 		}
 		return game.Level{Name: name}, nil
 	}
@@ -298,7 +305,9 @@ func listenHTTP(address string, game link.Link) (net.Listener, error) {
 // portAdvice says what to do about a port that cannot be had.
 func portAdvice(err error, flag string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("another program has the port, perhaps another server: stop that, or choose another with %s: %w", flag, err)
+		return fmt.Errorf(
+			"another program has the port, perhaps another server: stop that, or choose another "+
+				"with %s: %w", flag, err)
 	}
 	return err
 }
@@ -338,7 +347,8 @@ func (s *Server) news(n clientserver.News) {
 	level := slog.LevelInfo
 	args := []any{"tick", uint64(n.Tick)}
 	if n.Seat != nil {
-		args = append(args, "client", n.Seat.Client, "player", uint16(n.Seat.Player), "name", n.Seat.Name)
+		args = append(args,
+			"client", n.Seat.Client, "player", uint16(n.Seat.Player), "name", n.Seat.Name)
 		if a := n.Seat.Addr(); a.IsValid() {
 			args = append(args, "address", a.String())
 		}

@@ -82,30 +82,45 @@ func (p *Program) serveCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.config, "config", "", "file of settings, lines of name = value")
-	f.StringVar(&s.Listen, "listen", ":4000", "UDP address for players; port 0 for any that is free")
-	f.StringVar(&s.HTTP, "http", "", "HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
-	f.BoolVar(&s.WebSocket, "websocket", false, "also take players over WebSocket, at /coeval of the HTTP address")
-	f.StringVar(&s.WebTransport, "webtransport", "", "also take players over WebTransport, at this UDP address")
-	f.StringSliceVar(&s.Hosts, "host", []string{"localhost"}, "names of this machine, for WebTransport's certificate")
-	f.StringVarP(&s.key, "key", "k", "", "file with the key that tokens are sealed with, from: {program} token key")
-	f.BoolVar(&s.Open, "open", false, "let anyone in who asks at /token (default: if there is no --key)")
+	f.StringVar(&s.Listen, "listen", ":4000",
+		"UDP address for players; port 0 for any that is free")
+	f.StringVar(&s.HTTP, "http", "",
+		"HTTP address for health, metrics and tokens "+
+			"(default: as --listen, over TCP; \"none\" for none)")
+	f.BoolVar(&s.WebSocket, "websocket", false,
+		"also take players over WebSocket, at /coeval of the HTTP address")
+	f.StringVar(&s.WebTransport, "webtransport", "",
+		"also take players over WebTransport, at this UDP address")
+	f.StringSliceVar(&s.Hosts, "host", []string{"localhost"},
+		"names of this machine, for WebTransport's certificate")
+	f.StringVarP(&s.key, "key", "k", "",
+		"file with the key that tokens are sealed with, from: {program} token key")
+	f.BoolVar(&s.Open, "open", false,
+		"let anyone in who asks at /token (default: if there is no --key)")
 	f.StringVar(&s.level, "level", "", "level to begin with (default: the game's own)")
 	f.StringVar(&s.data, "map", "", "file with the level's data, sent to those who lack it")
 	f.Uint64Var(&s.seed, "seed", 0, "random seed (default: drawn)")
-	f.StringVar(&s.strategy, "strategy", "coeval", "how snapshots are made: coeval, quake3 or doom3")
+	f.StringVar(&s.strategy, "strategy", "coeval",
+		"how snapshots are made: coeval, quake3 or doom3")
 	f.IntVar(&s.Players, "players", 64, "how many may play")
 	f.IntVar(&s.Spectators, "spectators", 16, "how many may watch; below 0 for none")
 	f.IntVar(&s.Snapshots, "snapshots", 20, "snapshots a second of each player")
 	f.IntVar(&s.Workers, "workers", 0, "cores for making snapshots (default: all)")
 	f.IntVar(&s.Polls, "polls", 4, "how often in a tick to look for datagrams")
-	f.DurationVar(&s.KeepSeat, "keep", time.Minute, "how long a seat is kept for someone whose connection was lost; below 0 not at all")
-	f.DurationVar(&s.Neutral, "neutral", 500*time.Millisecond, "after how long without commands a player lets go of the controls")
+	f.DurationVar(&s.KeepSeat, "keep", time.Minute,
+		"how long a seat is kept for someone whose connection was lost; below 0 not at all")
+	f.DurationVar(&s.Neutral, "neutral", 500*time.Millisecond,
+		"after how long without commands a player lets go of the controls")
 	f.IntVar(&s.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
 	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
-	f.BoolVar(&s.Develop, "develop", false, "look for mistakes of the game while it runs, and stop at the first that matters")
+	f.BoolVar(&s.Develop, "develop", false,
+		"look for mistakes of the game while it runs, and stop at the first that matters")
 	f.StringVar(&s.Record, "record", "", "record the match into this file, for {program} trace")
-	f.StringVar(&s.onPanic, "on-panic", "end", "what to do if the game panics: end the match, or restart the level with everyone still there")
-	f.StringVar(&s.panicTrace, "panic-trace", ".", "folder for traces of how the game came to panic; \"none\" for none")
+	f.StringVar(&s.onPanic, "on-panic", "end",
+		"what to do if the game panics: end the match, "+
+			"or restart the level with everyone still there")
+	f.StringVar(&s.panicTrace, "panic-trace", ".",
+		"folder for traces of how the game came to panic; \"none\" for none")
 	f.StringVar(&s.log, "log", "text", "how to log, to standard error: text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
 	return cmd
@@ -114,7 +129,8 @@ func (p *Program) serveCommand() *cobra.Command {
 func (s *serve) logger(out io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.logLevel)); err != nil {
-		return nil, cli.Usagef("--log-level is %q: it must be debug, info, warn or error", s.logLevel)
+		return nil, cli.Usagef(
+			"--log-level is %q: it must be debug, info, warn or error", s.logLevel)
 	}
 	o := &slog.HandlerOptions{Level: level}
 	switch s.log {
@@ -148,11 +164,12 @@ func (s *serve) joinLine(p *Program, t *game.Title, server *Server) string {
 	if at := server.HTTP(); at != "" && (s.Open || s.key == "") {
 		return p.Name + " join " + reachable(at)
 	}
-	return p.fill("{program} join "+reachable(server.Addr().String())+" --token TOKEN") + p.gameFlag(t)
+	at := reachable(server.Addr().String())
+	return p.Name + " join " + at + " --token TOKEN" + p.gameFlag(t)
 }
 
-// reachable is an address as others on the network know it, where it is known: of a socket that listens on
-// all addresses of the machine, the first by which it is not only reached from itself.
+// reachable is an address as others on the network know it, where it is known: of a socket that
+// listens on all addresses of the machine, the first by which it is not only reached from itself.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -178,7 +195,9 @@ func (s *serve) fill(t *game.Title) (err error) {
 	case s.Players < 1 || s.Players > 10000:
 		return cli.Usagef("--players is %d: it must be from 1 to 10000", s.Players)
 	case s.Snapshots < 1 || s.Snapshots > 1000 || s.Polls < 1 || s.Polls > 100:
-		return cli.Usagef("--snapshots is %d and --polls %d: they must be from 1 to 1000 and from 1 to 100", s.Snapshots, s.Polls)
+		return cli.Usagef(
+			"--snapshots is %d and --polls %d: they must be from 1 to 1000 and from 1 to 100",
+			s.Snapshots, s.Polls)
 	case s.MaxRate < 4<<10:
 		return cli.Usagef("--max-rate is %d: it must be at least 4096", s.MaxRate)
 	}

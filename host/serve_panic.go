@@ -13,8 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/trace"
 )
 
-// panicked keeps how the game came to panic: as a trace of its own that begins some seconds before, and in
-// the recording if there is one.
+// panicked keeps how the game came to panic: as a trace of its own that begins some seconds before,
+// and in the recording if there is one.
 func (s *Server) panicked(n clientserver.News) {
 	s.track.fatal(n.Inputs)
 	if s.panics == "" || n.Flight == nil {
@@ -47,6 +47,7 @@ func writeFlight(dir, game string, n clientserver.News) (name string, err error)
 	if !n.Flight.Exact {
 		note += "; shots were judged by what players saw, so another run may come to something else"
 	}
-	_, err = trace.WriteRun(f, n.Flight.World, n.Flight.Inputs, trace.Options{Build: thisBuild(), Note: note})
+	o := trace.Options{Build: thisBuild(), Note: note}
+	_, err = trace.WriteRun(f, n.Flight.World, n.Flight.Inputs, o)
 	return name, errors.Join(err, f.Close())
 }

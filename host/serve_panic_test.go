@@ -28,8 +28,8 @@ func fuses() *game.Title {
 	}))}
 }
 
-// TestServeSaysWhereTheGamePanicked: the server says where, writes a trace that panics there again, and
-// ends or goes on as told.
+// TestServeSaysWhereTheGamePanicked: the server says where, writes a trace that panics there again,
+// and ends or goes on as told.
 func TestServeSaysWhereTheGamePanicked(t *testing.T) {
 	for _, x := range []struct {
 		args   string

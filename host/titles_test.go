@@ -41,8 +41,8 @@ func tryProgram(p Program, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestProgramsThatForgotSomething: every mistake is said at the start, all of them together, with what to
-// do about it.
+// TestProgramsThatForgotSomething: every mistake is said at the start, all of them together, with
+// what to do about it.
 func TestProgramsThatForgotSomething(t *testing.T) {
 	wrong := &game.Title{Game: world.Define("wrong", world.Class[hinted]()), Players: -1}
 	for name, x := range map[string]struct {

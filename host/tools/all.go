@@ -11,10 +11,12 @@ import (
 )
 
 // All are the tools, for host.Program.
-var All = []host.Command{benchCommand, labCommand, codecCommand, vetCommand, netsimCommand, crimpCommand}
+var All = []host.Command{
+	benchCommand, labCommand, codecCommand, vetCommand, netsimCommand, crimpCommand,
+}
 
-// titleOf finds the title that --game names. Without a name it is the first of the program that fits,
-// or the first if none does.
+// titleOf finds the title that --game names. Without a name it is the first of the program that
+// fits, or the first if none does.
 func titleOf(p *host.Program, name string, fits func(*game.Title) bool) (*game.Title, error) {
 	if name != "" {
 		t, err := p.Title(name)
@@ -37,5 +39,6 @@ func embodied(t *game.Title) bool {
 	return ok
 }
 
-// trained says whether the codec has learned of the title, as it should of one that many play at once.
+// trained says whether the codec has learned of the title, as it should of one that many play at
+// once.
 func trained(t *game.Title) bool { return t.Tables != nil }

@@ -13,7 +13,9 @@ import (
 func WriteKey(name string, key token.Key) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists; tokens of the key in it would stop working, so choose another name or remove it first", name)
+		return fmt.Errorf(
+			"%s exists; tokens of the key in it would stop working, so choose another name or "+
+				"remove it first", name)
 	}
 	if err != nil {
 		return fmt.Errorf("write key: %w", err)
@@ -29,7 +31,8 @@ func WriteKey(name string, key token.Key) error {
 func ReadKey(name string) (token.Key, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return token.Key{}, fmt.Errorf("there is no key file %s; make one with: {program} token key --out %s", name, name)
+		return token.Key{}, fmt.Errorf(
+			"there is no key file %s; make one with: {program} token key --out %s", name, name)
 	}
 	if err != nil {
 		return token.Key{}, fmt.Errorf("read key: %w", err)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A Progress is a bar on a terminal that says how far long work has come. On anything else it shows nothing, so that logs and pipes
-// stay clean. A nil Progress shows nothing either.
+// A Progress is a bar on a terminal that says how far long work has come. On anything else it shows
+// nothing, so that logs and pipes stay clean. A nil Progress shows nothing either.
 type Progress struct {
 	out   io.Writer
 	shown string

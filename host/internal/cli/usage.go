@@ -15,13 +15,14 @@ func (e UsageError) Error() string { return e.Err.Error() }
 
 func (e UsageError) Unwrap() error { return e.Err }
 
-// Usagef makes an error that is reported with a pointer to --help and the exit code for usage mistakes.
+// Usagef makes an error that is reported with a pointer to --help and the exit code for usage
+// mistakes.
 func Usagef(format string, args ...any) error {
 	return UsageError{fmt.Errorf(format, args...)}
 }
 
-// NoUnknownCommand refuses an argument where only the name of a command can stand, and guesses which
-// was meant.
+// NoUnknownCommand refuses an argument where only the name of a command can stand, and guesses
+// which was meant.
 func NoUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

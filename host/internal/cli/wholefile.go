@@ -9,8 +9,9 @@ import (
 	"runtime"
 )
 
-// A WholeFile is a file that appears only once all of it is written; until then, and if anything goes wrong, whatever was there before stays.
-// What is no ordinary file, such as /dev/stdout, is written to as it is.
+// A WholeFile is a file that appears only once all of it is written; until then, and if anything
+// goes wrong, whatever was there before stays. What is no ordinary file, such as /dev/stdout, is
+// written to as it is.
 type WholeFile struct {
 	name   string
 	part   *os.File // what is written to; nil when all is done
@@ -78,7 +79,8 @@ func (f *WholeFile) Abandon() {
 	f.part = nil
 }
 
-// Write adds to the file, for what is written piece by piece; Commit(nil) then puts it in its place.
+// Write adds to the file, for what is written piece by piece; Commit(nil) then puts it in its
+// place.
 func (f *WholeFile) Write(b []byte) (int, error) { return f.part.Write(b) }
 
 // Name is what the file was asked for as.
