@@ -12,13 +12,13 @@ import (
 	"github.com/coeval-dev/coeval/link/mem"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // demoBots are the bots of a demo: whole clients, in memory, driven by one goroutine.
 type demoBots struct {
-	server *clientserver.Server
+	server *server.Server
 	length time.Duration // of a tick
 	list   []*demoBot
 }
@@ -30,7 +30,7 @@ type demoBot struct {
 }
 
 func newDemoBots(
-	t *game.Title, s *clientserver.Server, hub *mem.Hub, at netip.AddrPort, n int, seed uint64,
+	t *game.Title, s *server.Server, hub *mem.Hub, at netip.AddrPort, n int, seed uint64,
 ) (*demoBots, error) {
 	bots := &demoBots{server: s, length: t.Game.TickLength()}
 	for i := range n {

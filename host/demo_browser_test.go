@@ -18,7 +18,7 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -227,7 +227,7 @@ func waitUntil(t *testing.T, what string, f func() bool) {
 }
 
 // ask looks at the server.
-func ask[T any](t *testing.T, s *demoSite, f func(srv *clientserver.Server) T) T {
+func ask[T any](t *testing.T, s *demoSite, f func(srv *server.Server) T) T {
 	t.Helper()
 	answer := make(chan T, 1)
 	if err := s.host.server.Do(t.Context(), func() { answer <- f(s.host.server) }); err != nil {
@@ -239,7 +239,7 @@ func ask[T any](t *testing.T, s *demoSite, f func(srv *clientserver.Server) T) T
 // whereIs is where a player's fighter is on the server.
 func whereIs(t *testing.T, s *demoSite, p int) det.Vec2 {
 	t.Helper()
-	return ask(t, s, func(srv *clientserver.Server) det.Vec2 {
+	return ask(t, s, func(srv *server.Server) det.Vec2 {
 		at, _ := placeOf(srv.World(), world.Player(p))
 		return at
 	})
@@ -352,7 +352,7 @@ func TestBrowserDuel(t *testing.T) {
 	bob.until("so does the death", "coeval.stats().deaths > 0")
 	ann.run("clearInterval(window.hunt)")
 	ann.shot("kill")
-	if got := ask(t, s, func(srv *clientserver.Server) int {
+	if got := ask(t, s, func(srv *server.Server) int {
 		for id, sh := range world.All[arena.Sheet](srv.World()) {
 			if srv.World().Owner(id) == world.Player(me) {
 				return sh.Kills
@@ -443,7 +443,7 @@ func TestBrowserSleeps(t *testing.T) {
 	me := b.number("coeval.stats().player")
 	freeze(b, true)
 	waitUntil(t, "the server notices", func() bool {
-		return ask(t, s, func(srv *clientserver.Server) int { return srv.Population().Away }) == 1
+		return ask(t, s, func(srv *server.Server) int { return srv.Population().Away }) == 1
 	})
 	freeze(b, false)
 	b.run("window.before = coeval.stats().snapshots")

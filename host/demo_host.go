@@ -21,7 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/proxy"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // A demoHost is the server of a demo with the network before it:
@@ -31,7 +31,7 @@ import (
 //	native ─── UDP ─────────── proxy ──┤
 //	bots ───── memory ─────────────────┴── server
 type demoHost struct {
-	server   *clientserver.Server
+	server   *server.Server
 	socket   *websocket.Server
 	bulletin *bulletin
 	network  *demoNetwork
@@ -90,7 +90,7 @@ func (d *demo) openHost(level game.Level, port int) (h *demoHost, err error) {
 
 	o := serverOptions(d.title, level, replica.Coeval)
 	o.Links, o.Players, o.KeepSeat = []link.Link{browser.NewServer(wt, shaped), native, inner}, 64, demoKeep
-	if h.server, err = clientserver.NewServer(o); err != nil {
+	if h.server, err = server.NewServer(o); err != nil {
 		return nil, err
 	}
 	h.bulletin = newBulletin(d.title, replica.Coeval, true)

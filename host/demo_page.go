@@ -11,7 +11,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // liveState is what the panel is told several times a second. The JSON names are the page's.
@@ -57,7 +57,7 @@ func (s *demoSite) live(ctx context.Context) (liveState, error) {
 }
 
 // byteRows books the server's bytes: snapshots by class, and around them what connections take. They add up to what the links have sent.
-func byteRows(srv *clientserver.Server, l *conn.Ledger) []byteRow {
+func byteRows(srv *server.Server, l *conn.Ledger) []byteRow {
 	st := srv.Stats()
 	r := &st.Replica
 	var rows []byteRow

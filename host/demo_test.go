@@ -28,7 +28,7 @@ import (
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -187,7 +187,7 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 		}
 		return true
 	})
-	if p := ask(t, s, func(srv *clientserver.Server) clientserver.Population { return srv.Population() }); p.Players != 5 {
+	if p := ask(t, s, func(srv *server.Server) server.Population { return srv.Population() }); p.Players != 5 {
 		t.Errorf("%+v", p)
 	}
 	waitUntil(t, "all have the names that they asked for", func() bool {
@@ -197,7 +197,7 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 				return false
 			}
 			found := false
-			for _, sh := range ask(t, s, func(srv *clientserver.Server) []string { return namesOn(srv) }) {
+			for _, sh := range ask(t, s, func(srv *server.Server) []string { return namesOn(srv) }) {
 				found = found || sh == name
 			}
 			if !found {
@@ -344,7 +344,7 @@ func TestDemoAPI(t *testing.T) {
 	}
 }
 
-func namesOn(srv *clientserver.Server) (list []string) {
+func namesOn(srv *server.Server) (list []string) {
 	for _, sh := range world.All[arena.Sheet](srv.World()) {
 		list = append(list, sh.Name)
 	}

@@ -28,7 +28,7 @@ func TestImports(t *testing.T) {
 		{"tools", "github.com/coeval-dev/coeval/host/tools", "linux/amd64", []string{"github.com/coeval-dev/coeval/games"}},
 		{"browser", "github.com/coeval-dev/coeval/host", "js/wasm", []string{
 			"github.com/spf13", "github.com/prometheus", "github.com/quic-go", "github.com/coder/websocket", "golang.org/x/term", "golang.org/x/sys",
-			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/web", "github.com/coeval-dev/coeval/topology/clientserver",
+			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/web",
 			"github.com/coeval-dev/coeval/topology/server", "github.com/coeval-dev/coeval/topology/mirror", "github.com/coeval-dev/coeval/crimp",
 		}},
 		{"browser-tools", "github.com/coeval-dev/coeval/host/tools", "js/wasm", nil},

@@ -14,7 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim/proxy"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -95,14 +95,14 @@ func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration
 	t.Helper()
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: c})
 	end, here := net.Endpoint("server"), net.Endpoint("player")
-	server, err := clientserver.NewServer(clientserver.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
+	srv, err := server.NewServer(server.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { server.Close() })
-	end.Every(pong.Game.TickLength(), func() { _ = server.Tick(net.Now()) })
+	t.Cleanup(func() { srv.Close() })
+	end.Every(pong.Game.TickLength(), func() { _ = srv.Tick(net.Now()) })
 	o.Title, o.Link, o.Servers = pong.Title, here, []netip.AddrPort{end.PublicAddr()}
-	if o.Token, err = server.Token(1, nil, time.Minute); err != nil {
+	if o.Token, err = srv.Token(1, nil, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	player, err := client.New(o)

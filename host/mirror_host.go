@@ -18,8 +18,8 @@ import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -218,7 +218,7 @@ func (h *mirrorHost) began() {
 }
 
 // ticked is told of each tick of the server; the world may stand still all the same.
-func (h *mirrorHost) ticked(s clientserver.Stages) {
+func (h *mirrorHost) ticked(s server.Stages) {
 	h.meters.server.ticked(s)
 	m := h.mirror.Load()
 	if m == nil || m.Server() == nil {
@@ -237,7 +237,7 @@ func (h *mirrorHost) keep(w *world.World, in *world.Inputs) {
 	case r == nil || r.err != nil || w.Tick() <= h.settled && r.trace != nil:
 		return // what was settled before is settled again alike
 	case r.trace == nil:
-		l := clientserver.Level{}
+		l := server.Level{}
 		if m := h.mirror.Load(); m != nil && m.Server() != nil {
 			l = m.Server().Level()
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
@@ -101,7 +101,7 @@ func Serve(ctx context.Context, t *game.Title, o ServeOptions) error {
 type Server struct {
 	log      *slog.Logger
 	title    *game.Title
-	server   *clientserver.Server
+	server   *server.Server
 	socket   link.Link
 	web      *http.Server
 	listener net.Listener
@@ -180,7 +180,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	so.After, so.Recorded = s.track.tick, s.track != nil
 	so.Begun = s.track.begin
 	so.Ticked = s.meters.ticked
-	if s.server, err = clientserver.NewServer(so); err != nil {
+	if s.server, err = server.NewServer(so); err != nil {
 		return fail(err)
 	}
 	if s.track != nil && s.track.err != nil {
@@ -210,13 +210,13 @@ func (s *Server) HTTP() string {
 }
 
 // server are the options of the server inside.
-func (o *ServeOptions) server(t *game.Title) (clientserver.Options, error) {
+func (o *ServeOptions) server(t *game.Title) (server.Options, error) {
 	if err := t.Check(); err != nil {
-		return clientserver.Options{}, err
+		return server.Options{}, err
 	}
 	level, err := levelOf(t, o.Level)
 	if err != nil {
-		return clientserver.Options{}, err
+		return server.Options{}, err
 	}
 	so := serverOptions(t, level, o.Strategy)
 	so.Keys, so.Players, so.Spectators = o.Keys, o.Players, o.Spectators
@@ -233,10 +233,10 @@ func (o *ServeOptions) server(t *game.Title) (clientserver.Options, error) {
 		so.Conn.MaxRate = 256 << 10
 	}
 	if o.Restart {
-		so.OnPanic = clientserver.Restart
+		so.OnPanic = server.Restart
 	}
 	if o.Pause {
-		so.Rules.Pause = func(*clientserver.Seat, bool) error { return nil }
+		so.Rules.Pause = func(*server.Seat, bool) error { return nil }
 	}
 	return so, nil
 }
@@ -343,7 +343,7 @@ func (s *Server) Close() error {
 }
 
 // news logs what happens at the server.
-func (s *Server) news(n clientserver.News) {
+func (s *Server) news(n server.News) {
 	level := slog.LevelInfo
 	args := []any{"tick", uint64(n.Tick)}
 	if n.Seat != nil {
@@ -362,16 +362,16 @@ func (s *Server) news(n clientserver.News) {
 		args = append(args, "text", n.Text)
 	}
 	switch n.Kind {
-	case clientserver.GameError, clientserver.LinkDown:
+	case server.GameError, server.LinkDown:
 		level = slog.LevelError
 		args = append(args, "error", n.Err)
-	case clientserver.GamePanicked:
+	case server.GamePanicked:
 		level = slog.LevelError
 		args = append(args, "error", n.Err)
 		defer s.panicked(n) // what happened is said first
-	case clientserver.Dropped, clientserver.Refused:
+	case server.Dropped, server.Refused:
 		level = slog.LevelWarn
-	case clientserver.Chatted:
+	case server.Chatted:
 		level = slog.LevelDebug
 	}
 	s.log.Log(context.Background(), level, n.Kind.String(), args...)

@@ -14,7 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // A bulletin is what a server says of itself over HTTP, and where an open one hands out tokens.
@@ -22,7 +22,7 @@ type bulletin struct {
 	title        *game.Title
 	strategy     replica.Strategy
 	open         bool
-	server       *clientserver.Server
+	server       *server.Server
 	udp          uint16
 	websocket    bool
 	webtransport uint16

@@ -13,13 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // Meters turn a server's numbers into metrics, and say whether it is well.
 type meters struct {
-	server   *clientserver.Server
+	server   *server.Server
 	game     *world.Game
 	registry *prometheus.Registry
 	ticks    prometheus.Histogram
@@ -38,7 +38,7 @@ func newMeters(g *world.Game) *meters {
 }
 
 // ticked is told of each tick.
-func (m *meters) ticked(s clientserver.Stages) {
+func (m *meters) ticked(s server.Stages) {
 	m.ticks.Observe(s.Elapsed().Seconds())
 	m.last.Store(time.Now().UnixMilli())
 }
@@ -138,7 +138,7 @@ func (m *meters) read() (list []prometheus.Metric) {
 	for name, n := range map[string]uint64{"joined": st.Joined, "returned": st.Returned, "left": st.Left, "refused": st.Refused, "dropped": st.Dropped} {
 		count(visitsDesc, float64(n), name)
 	}
-	for o := range clientserver.Offences {
+	for o := range server.Offences {
 		count(offencesDesc, float64(st.Offences[o]), o.String())
 	}
 	c := st.Commands

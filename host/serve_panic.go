@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/trace"
 )
 
 // panicked keeps how the game came to panic: as a trace of its own that begins some seconds before,
 // and in the recording if there is one.
-func (s *Server) panicked(n clientserver.News) {
+func (s *Server) panicked(n server.News) {
 	s.track.fatal(n.Inputs)
 	if s.panics == "" || n.Flight == nil {
 		return
@@ -29,7 +29,7 @@ func (s *Server) panicked(n clientserver.News) {
 }
 
 // writeFlight writes the trace of a panic into a folder, beside those that are there.
-func writeFlight(dir, game string, n clientserver.News) (name string, err error) {
+func writeFlight(dir, game string, n server.News) (name string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}

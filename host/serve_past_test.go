@@ -12,7 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -21,7 +21,7 @@ type duel struct {
 	t      *testing.T
 	net    *netsim.Net
 	end    *netsim.Endpoint
-	server *clientserver.Server
+	server *server.Server
 	key    token.Key
 
 	shots, hits int
@@ -62,7 +62,7 @@ func newDuel(t *testing.T, seed uint64) *duel {
 			}
 		}
 	}
-	if d.server, err = clientserver.NewServer(o); err != nil {
+	if d.server, err = server.NewServer(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.server.Close() })

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -28,7 +28,7 @@ type recording struct {
 func newRecording(name string, log *slog.Logger) *recording { return &recording{name: name, log: log} }
 
 // begin starts the trace of a level: the first has the name that was given, and the second that name with a 2.
-func (r *recording) begin(w *world.World, l clientserver.Level) {
+func (r *recording) begin(w *world.World, l server.Level) {
 	if r == nil || r.err != nil {
 		return
 	}

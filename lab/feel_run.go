@@ -13,7 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -24,7 +24,7 @@ type feelRun struct {
 	style  predict.Style
 	body   int // class
 	net    *netsim.Net
-	server *clientserver.Server
+	server *server.Server
 	rewind *predict.Rewind
 	guests []*feelGuest // by player, from 1
 	err    error
@@ -115,7 +115,7 @@ func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error
 	end.SetInbox(1 << 16)
 	var key token.Key
 	_, _ = entropy.Read(key[:])
-	options := clientserver.Options{
+	options := server.Options{
 		Title: g.Title, Level: g.On(o.Seed + 1), Recorded: true, // shots are judged here, in one style only
 		Links: []link.Link{end}, Keys: []token.Key{key}, Players: o.Players, Workers: 1,
 		Begun: r.begun, After: r.after,
@@ -123,7 +123,7 @@ func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error
 	const wall = 1_700_000_000
 	options.Conn.Seed, options.Conn.Wall = entropy.seed(), wall
 	var err error
-	if r.server, err = clientserver.NewServer(options); err != nil {
+	if r.server, err = server.NewServer(options); err != nil {
 		return nil, err
 	}
 	end.Every(g.Game.TickLength(), func() { r.fail(r.server.Tick(r.net.Now())) })
@@ -142,10 +142,10 @@ func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error
 }
 
 // join adds a client, whose frames are in step with no one else's.
-func (r *feelRun) join(i int, server *netsim.Endpoint, t token.Token, entropy feelEntropy) error {
+func (r *feelRun) join(i int, to *netsim.Endpoint, t token.Token, entropy feelEntropy) error {
 	u := &feelGuest{run: r, end: r.net.Endpoint(fmt.Sprint("player ", i+1)), bot: r.g.NewBot(r.o.Seed*1000 + uint64(i)), in: r.g.Game.NewInputs()}
 	r.guests = append(r.guests, u)
-	r.net.Connect(u.end, server, r.o.Conditions)
+	r.net.Connect(u.end, to, r.o.Conditions)
 	o := client.Options{Title: r.g.Title, Link: u.end, Token: t, Name: u.end.Name(), Style: r.style}
 	o.Conn.Seed = entropy.seed()
 	var err error
@@ -197,7 +197,7 @@ func (r *feelRun) run(ctx context.Context, progress func(float64)) error {
 }
 
 // begun is called with the server's world.
-func (r *feelRun) begun(w *world.World, _ clientserver.Level) {
+func (r *feelRun) begun(w *world.World, _ server.Level) {
 	r.oracle = w.Clone()
 	if r.style != predict.HalfLife {
 		return

@@ -11,12 +11,12 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/replica"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // host is the server's process.
 type host struct {
-	server *clientserver.Server
+	server *server.Server
 	title  *Subject
 	clock  *slowClock
 
@@ -32,7 +32,7 @@ type host struct {
 type hostTotals struct {
 	cpu      time.Duration
 	allocs   uint64
-	stats    clientserver.Stats
+	stats    server.Stats
 	ledger   conn.Ledger
 	counters link.Counters
 }
@@ -54,7 +54,7 @@ func runHost(g *Subject, d *desk, spec *hostSpec) error {
 	}
 	every := g.Game.TickLength()
 	h := &host{title: g, clock: newSlowClock(every)}
-	h.server, err = clientserver.NewServer(clientserver.Options{
+	h.server, err = server.NewServer(server.Options{
 		Title: g.Title, Level: g.On(spec.Seed), Strategy: strategy,
 		Links: []link.Link{l}, Keys: []token.Key{key}, Conn: spec.connOptions(),
 		Players: spec.Players, Spectators: -1, SnapshotRate: spec.Snapshots, Workers: spec.Procs,
@@ -211,8 +211,8 @@ func (h *host) close() error {
 	return nil
 }
 
-func lessStages(a, b clientserver.Stages) clientserver.Stages {
-	return clientserver.Stages{Receive: a.Receive - b.Receive, Step: a.Step - b.Step, Interest: a.Interest - b.Interest, Encode: a.Encode - b.Encode,
+func lessStages(a, b server.Stages) server.Stages {
+	return server.Stages{Receive: a.Receive - b.Receive, Step: a.Step - b.Step, Interest: a.Interest - b.Interest, Encode: a.Encode - b.Encode,
 		Send: a.Send - b.Send, Parallel: a.Parallel - b.Parallel}
 }
 

@@ -92,11 +92,11 @@ func TestDependencies(t *testing.T) {
 	})
 	t.Run("through another", func(t *testing.T) {
 		expect(t, map[string]string{
-			"link/webtransport/link.go":    quic,
-			"topology/clientserver/run.go": "package clientserver\n\nimport _ \"example.com/m/link/webtransport\"\n",
-			"lab/lab.go":                   "package lab\n\nimport _ \"example.com/m/topology/clientserver\"\n",
-			"cmd/coeval/main.go":           "package main\n\nimport _ \"example.com/m/link/webtransport\"\n",
-		}, "topology/clientserver/run.go:3: topology/clientserver reaches github.com/quic-go/quic-go through link/webtransport: "+may)
+			"link/webtransport/link.go": quic,
+			"topology/server/run.go":    "package server\n\nimport _ \"example.com/m/link/webtransport\"\n",
+			"lab/lab.go":                "package lab\n\nimport _ \"example.com/m/topology/server\"\n",
+			"cmd/coeval/main.go":        "package main\n\nimport _ \"example.com/m/link/webtransport\"\n",
+		}, "topology/server/run.go:3: topology/server reaches github.com/quic-go/quic-go through link/webtransport: "+may)
 	})
 	t.Run("a test's own", func(t *testing.T) {
 		expect(t, map[string]string{

@@ -3,7 +3,7 @@
 //
 //	cmd/coeval                      coeval lab bandwidth
 //	lab/bandwidthlab                model, measurements, topologies       <- here
-//	topology/clientserver, crimp    what is measured, over netsim
+//	topology/{server,client}, crimp what is measured, over netsim
 //
 // # Bandwidth
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -26,7 +26,7 @@ type served struct {
 	body   int
 	net    *netsim.Net
 	end    *netsim.Endpoint
-	server *clientserver.Server
+	server *server.Server
 	guests []*guest
 	err    error
 
@@ -116,13 +116,13 @@ func newServed(o servedOptions) (*served, error) {
 	random := entropy{n.Rand()}
 	var key token.Key
 	_, _ = random.Read(key[:])
-	so := clientserver.Options{
+	so := server.Options{
 		Title: o.title.Title, Level: o.title.On(o.seed + 1),
 		Links: []link.Link{r.end}, Keys: []token.Key{key}, Players: o.players, Spectators: -1, SnapshotRate: snapshotRate, Workers: 1, After: r.after,
 	}
 	so.Conn.Seed, so.Conn.Wall = random.seed(), wall
 	var err error
-	if r.server, err = clientserver.NewServer(so); err != nil {
+	if r.server, err = server.NewServer(so); err != nil {
 		return nil, err
 	}
 	for i := range o.players {

@@ -91,7 +91,7 @@ func letPass(ctx context.Context, net *netsim.Net, until time.Duration, failed *
 }
 
 // mirrors is a set of mirrors with their clients: a real group between the mirrors, and between a mirror and its clients datagrams that keep the timetable of
-// package clientserver. Clients stamp commands so that they come comfort ticks before their tick; mirrors pass them on once a tick, compute a tick when it is
+// topology/server. Clients stamp commands so that they come comfort ticks before their tick; mirrors pass them on once a tick, compute a tick when it is
 // due, with those that came late at the next, and tell each client at every third what they have computed.
 type mirrors struct {
 	t     *Topology

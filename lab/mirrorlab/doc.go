@@ -3,7 +3,7 @@
 //
 //	cmd/coeval                        coeval lab mirrors
 //	lab/mirrorlab                     mirrors, players, judge              <- here
-//	topology/mirror, clientserver     what is measured, over netsim
+//	topology/mirror, server, client   what is measured, over netsim
 //
 // Run starts the mirrors, lets bots come in at each and play, warms up, and then measures. As everywhere in the lab, the caller brings the title.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,17 +22,17 @@ func playPlain(ctx context.Context, o *Options, far bool, tell func(what string,
 	so := s.server(players, s.seed(1))
 	so.Links, so.Keys = []link.Link{end}, []token.Key{s.key}
 	so.After = func(w *world.World, _ *world.Inputs) { s.witness(w, func(*guest) bool { return true }) }
-	server, err := clientserver.NewServer(so)
+	srv, err := server.NewServer(so)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Close()
+	defer srv.Close()
 	turn := 0
 	end.Every(s.g.Game.TickLength()/pollsATick, func() {
 		if turn++; turn%pollsATick == 0 {
-			s.fail(server.Tick(s.net.Now()))
+			s.fail(srv.Tick(s.net.Now()))
 		} else {
-			s.fail(server.Receive(s.net.Now()))
+			s.fail(srv.Receive(s.net.Now()))
 		}
 	})
 	way, what := o.Near, "one server nearby"

@@ -12,7 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -66,8 +66,8 @@ func (s *stage) seed(parts ...int) (out [32]byte) {
 }
 
 // server are the options of a server for clients that all kinds share.
-func (s *stage) server(players int, seed [32]byte) clientserver.Options {
-	o := clientserver.Options{
+func (s *stage) server(players int, seed [32]byte) server.Options {
+	o := server.Options{
 		Title: s.g.Title, Level: s.g.On(s.net.Seed() + 1),
 		Players: players, Spectators: -1, Workers: 1, SnapshotRate: s.o.SnapshotRate,
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -20,22 +20,22 @@ func up(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
 }
 
 // serve runs a server on a simulated network.
-func serve(net *netsim.Net) (*clientserver.Server, netip.AddrPort) {
+func serve(net *netsim.Net) (*server.Server, netip.AddrPort) {
 	end := net.Endpoint("server")
-	server, err := clientserver.NewServer(clientserver.Options{Title: pong.Title, Links: []link.Link{end}})
+	srv, err := server.NewServer(server.Options{Title: pong.Title, Links: []link.Link{end}})
 	if err != nil {
 		panic(err)
 	}
-	end.Every(pong.Game.TickLength(), func() { _ = server.Tick(net.Now()) })
-	return server, end.PublicAddr()
+	end.Every(pong.Game.TickLength(), func() { _ = srv.Tick(net.Now()) })
+	return srv, end.PublicAddr()
 }
 
 // A client is driven by whatever loop there is; here by that of a simulated network.
 func Example() {
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.LTE})
-	server, at := serve(net)
-	defer server.Close()
-	token, _ := server.Token(1, nil, time.Minute)
+	srv, at := serve(net)
+	defer srv.Close()
+	token, _ := srv.Token(1, nil, time.Minute)
 	c, err := client.New(client.Options{Title: pong.Title, Link: net.Endpoint("ann"), Token: token,
 		Servers: []netip.AddrPort{at}, Name: "ann"})
 	if err != nil {
@@ -60,10 +60,10 @@ func Example() {
 // A session finds its way in by itself, and again whenever it was thrown out by a restart.
 func ExampleSession() {
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Cable})
-	server, at := serve(net)
-	defer server.Close()
+	srv, at := serve(net)
+	defer srv.Close()
 	joined := make(chan client.Entry, 1)
-	token, _ := server.Token(1, nil, time.Minute)
+	token, _ := srv.Token(1, nil, time.Minute)
 	joined <- client.Entry{Link: net.Endpoint("ann"), Token: token, Servers: []netip.AddrPort{at}}
 	s := client.NewSession(client.SessionOptions{
 		Options: client.Options{Title: pong.Title, Name: "ann"},

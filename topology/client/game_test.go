@@ -10,7 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -144,7 +144,7 @@ func (c *cable) Counters() link.Counters          { return link.Counters{} }
 
 // A rig is a server and one client, beside each other.
 type rig struct {
-	server *clientserver.Server
+	server *server.Server
 	client *Client
 	now    time.Duration
 	next   time.Duration // when the server is due
@@ -156,7 +156,7 @@ func newRig(t testing.TB, style predict.Style) *rig {
 	at := newCable(air)
 	r := &rig{}
 	var err error
-	r.server, err = clientserver.NewServer(clientserver.Options{Title: yardTitle, Links: []link.Link{at}, Workers: 1})
+	r.server, err = server.NewServer(server.Options{Title: yardTitle, Links: []link.Link{at}, Workers: 1})
 	must(t, err)
 	t.Cleanup(func() { _ = r.server.Close() })
 	tok, err := r.server.Token(1, nil, time.Hour)

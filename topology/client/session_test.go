@@ -14,7 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
@@ -24,7 +24,7 @@ const wall = 1_700_000_000
 type house struct {
 	net    *netsim.Net
 	end    *netsim.Endpoint
-	server *clientserver.Server
+	server *server.Server
 	key    token.Key
 	starts byte
 	issued byte
@@ -49,7 +49,7 @@ func newHouse(n *netsim.Net) (*house, error) {
 func (h *house) start() error {
 	h.starts++
 	h.key = token.Key(seedOf(h.net.Seed(), 1, h.starts))
-	s, err := clientserver.NewServer(clientserver.Options{Title: yardTitle, Links: []link.Link{h.end},
+	s, err := server.NewServer(server.Options{Title: yardTitle, Links: []link.Link{h.end},
 		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
 	if err != nil {
 		return err

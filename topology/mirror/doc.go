@@ -2,7 +2,7 @@
 // executes what the clients of all of them command, so that it stays one game. It is the system of Cronin, Filstrup and Kurc, A Distributed Multiplayer Game
 // Server System (2001), with what they left for later.
 //
-//	clients ──> clientserver.Server ──> stamped commands ──> crimp, to all other mirrors
+//	clients ──> server.Server ──> stamped commands ──> crimp, to all other mirrors
 //	                  ^                        │                       │
 //	                  └── leading world ── timeline <── commands of others ┘
 //	                                           └──> settled world, the same everywhere
@@ -10,7 +10,7 @@
 // # A mirror
 //
 //	m, err := mirror.New(mirror.Options{
-//		Server: clientserver.Options{Title: tanks.Title, Links: []link.Link{forClients}},
+//		Server: server.Options{Title: tanks.Title, Links: []link.Link{forClients}},
 //		Link: between, Address: where, Keys: keys, Found: true, // or Ask: others
 //	})
 //	err = m.Run(ctx)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -16,12 +16,12 @@ type engine struct{ *Mirror }
 
 // Traits: other mirrors hear of commands and go on without this one, and the world may be taken
 // back.
-func (e *engine) Traits() clientserver.Traits {
-	return clientserver.Traits{Eager: true, Outlives: true, Leading: true}
+func (e *engine) Traits() server.Traits {
+	return server.Traits{Eager: true, Outlives: true, Leading: true}
 }
 
 // Begin opens the timeline of a founder. Who joins has, or will get, the world of the others.
-func (e *engine) Begin(w *world.World, _ clientserver.Level) error {
+func (e *engine) Begin(w *world.World, _ server.Level) error {
 	if e.line != nil {
 		return nil
 	}
@@ -81,18 +81,18 @@ func (m *Mirror) giveInOrder() {
 }
 
 // Advance tells what became known since the last time; the timeline has advanced before.
-func (e *engine) Advance(time.Duration) (clientserver.Progress, error) {
+func (e *engine) Advance(time.Duration) (server.Progress, error) {
 	m := e.Mirror
 	l := replica.Leading{Again: m.stale, Settled: m.shownSettled, Events: m.notices}
 	if m.line == nil {
-		return clientserver.Progress{Leading: l}, nil
+		return server.Progress{Leading: l}, nil
 	}
 	w := m.line.Leading()
 	l.Again = l.Again || w.Tick() != m.shown+1
 	l.Settled = m.line.Settled().Tick()
 	m.shown, m.shownSettled, m.stale = w.Tick(), l.Settled, false
 	m.notices = nil
-	return clientserver.Progress{Leading: l}, nil
+	return server.Progress{Leading: l}, nil
 }
 
 // Said lets other mirrors' clients hear what is said here.
@@ -101,21 +101,21 @@ func (e *engine) Said(p world.Player, name, line string) {
 }
 
 // Decisions hands over what the mirror has decided about the people of its server.
-func (e *engine) Decisions() []clientserver.Decision {
+func (e *engine) Decisions() []server.Decision {
 	list := e.decided
 	e.decided = nil
 	return list
 }
 
 // decides keeps a decision for the server, if there is one to do it.
-func (m *Mirror) decides(d clientserver.Decision) {
+func (m *Mirror) decides(d server.Decision) {
 	if m.server != nil {
 		m.decided = append(m.decided, d)
 	}
 }
 
 // Claim asks the überserver for a player.
-func (e *engine) Claim(v clientserver.Visitor) {
+func (e *engine) Claim(v server.Visitor) {
 	m := e.Mirror
 	m.claims[v.Client] = &claim{name: v.Name, asked: m.machine}
 	m.queue(item{kind: itemClaim, client: v.Client, name: v.Name}, nil)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -300,7 +300,7 @@ func (m *Mirror) item(from crimp.MemberID, it *item, seq uint32) {
 	case itemDeny:
 		if from == m.uber && it.member == m.self {
 			delete(m.claims, it.client)
-			m.decides(clientserver.Decision{Kind: clientserver.Deny, Client: it.client, Reason: reasonFull})
+			m.decides(server.Decision{Kind: server.Deny, Client: it.client, Reason: reasonFull})
 		}
 	case itemStart:
 		if m.ubers[it.epoch] != from {
@@ -318,7 +318,7 @@ func (m *Mirror) item(from crimp.MemberID, it *item, seq uint32) {
 		}
 	case itemChat:
 		if from != m.self {
-			m.decides(clientserver.Decision{Kind: clientserver.Relay, Player: it.player, Name: it.name, Text: it.text})
+			m.decides(server.Decision{Kind: server.Relay, Player: it.player, Name: it.name, Text: it.text})
 		}
 	case itemRuling:
 		m.ruling(from, it.data)

@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // A player hosts a game, and others have mirrors of it ready on their own machines. When the host leaves, one of those takes over, and the game goes on: a listen
@@ -25,7 +25,7 @@ func Example() {
 	launch := func(name string) {
 		between, clients := net.Endpoint("mirror-"+name), net.Endpoint("clients-"+name)
 		o := mirror.Options{
-			Server: clientserver.Options{Title: pong.Title, Links: []link.Link{clients}, Workers: 1},
+			Server: server.Options{Title: pong.Title, Links: []link.Link{clients}, Workers: 1},
 			Link:   between, Address: between.PublicAddr(), Public: clients.PublicAddr(), Name: name,
 			Keys: []token.Key{key}, Seed: [32]byte{byte(len(mirrors) + 1)}, Wall: 1_800_000_000,
 			Found: len(mirrors) == 0,

@@ -13,7 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -61,7 +61,7 @@ func newFleet(n *netsim.Net, o Options) *fleet {
 	}
 	if f.o.Server.Title == nil {
 		f.o.Server.Title = arenaTitle
-		f.o.Server.Level = clientserver.Level{Name: "duel", Seed: n.Seed()}
+		f.o.Server.Level = server.Level{Name: "duel", Seed: n.Seed()}
 	}
 	return f
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/mirror/membership"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -26,8 +26,8 @@ type Mirror struct {
 	opt    Options
 	game   *world.Game
 	codec  *codec
-	server *clientserver.Server // nil until there is a world
-	level  clientserver.Level
+	server *server.Server // nil until there is a world
+	level  server.Level
 
 	node    *crimp.Node
 	council *membership.Membership
@@ -92,15 +92,15 @@ type Mirror struct {
 	stale        bool // the leading world was taken back since then
 	prior        timeline.Stats
 	notices      []replica.Happening
-	decided      []clientserver.Decision // about the people of the server, which it has not asked for yet
-	told         bool                    // Began was told
-	wrong        bool                    // this mirror's settled world is unlike most others'
-	cut          bool                    // off from most of the others
-	reunited     time.Duration           // by the clock: since when it is not
-	broken       bool                    // it cannot go on with its world, and joins anew
-	parting      bool                    // it has asked to be let go
-	rejoinBy     time.Duration           // at the latest
-	leaving      time.Duration           // until when clients have to move
+	decided      []server.Decision // about the people of the server, which it has not asked for yet
+	told         bool              // Began was told
+	wrong        bool              // this mirror's settled world is unlike most others'
+	cut          bool              // off from most of the others
+	reunited     time.Duration     // by the clock: since when it is not
+	broken       bool              // it cannot go on with its world, and joins anew
+	parting      bool              // it has asked to be let go
+	rejoinBy     time.Duration     // at the latest
+	leaving      time.Duration     // until when clients have to move
 
 	stats Stats
 	calls drive.Calls
@@ -243,7 +243,7 @@ func (m *Mirror) open() error {
 		o := m.opt.Server
 		o.Level, o.Engine = m.level, &engine{m}
 		var err error
-		if m.server, err = clientserver.NewServer(o); err != nil {
+		if m.server, err = server.NewServer(o); err != nil {
 			return err
 		}
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror/membership"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // Options are what a mirror is made from. Server.Title, Link, Address and Keys have no default, and
 // without Found there must be someone to Ask.
 type Options struct {
-	// Server is the side that clients see, as in package clientserver: the title, links, limits and
+	// Server is the side that clients see, as in topology/server: the title, links, limits and
 	// rules. Level is what a founder begins with; who joins gets it from the others. Engine is set by the
 	// mirror; snapshots go out 30 times a second by default. All mirrors must be given the same title and
 	// strategy.
-	Server clientserver.Options
+	Server server.Options
 
 	// Link is how mirrors reach each other, and Address where the others reach this one by it.
 	Link    link.Link

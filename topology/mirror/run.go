@@ -8,8 +8,8 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/drive"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
@@ -167,7 +167,7 @@ func (m *Mirror) Close() error {
 }
 
 // Server is the side that clients see, or nil until there is a world.
-func (m *Mirror) Server() *clientserver.Server { return m.server }
+func (m *Mirror) Server() *server.Server { return m.server }
 
 // Phase is how far the mirror has come.
 func (m *Mirror) Phase() Phase { return m.phase }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -255,7 +255,7 @@ func (m *Mirror) takeState(b []byte) error {
 	if v := s.byte(); v != stateVersion {
 		return fmt.Errorf("mirror: state of version %d, this program knows %d: run the same version everywhere", v, stateVersion)
 	}
-	l := clientserver.Level{Name: s.text(1 << 10), Seed: s.u64(), Secret: s.u64()}
+	l := server.Level{Name: s.text(1 << 10), Seed: s.u64(), Secret: s.u64()}
 	l.Data = append([]byte(nil), s.take(int(min(s.uvarint(), 1<<30)))...)
 	m.final = s.tick()
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {

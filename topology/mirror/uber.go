@@ -9,7 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -171,12 +171,12 @@ func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
 	}
 	m.tell(News{Kind: PlayerMoved, Mirror: it.member, Player: it.player, Tick: it.tick})
 	m.unpark()
-	d := clientserver.Decision{Kind: clientserver.Revoke, Client: it.client, Player: it.player}
+	d := server.Decision{Kind: server.Revoke, Client: it.client, Player: it.player}
 	switch {
 	case it.what == assignLeave:
 	case it.member == m.self:
 		delete(m.claims, it.client)
-		d.Kind, d.Name = clientserver.Grant, it.name
+		d.Kind, d.Name = server.Grant, it.name
 		if h := m.registry.players[it.player]; h != nil {
 			d.Name = h.name
 		}
@@ -345,17 +345,17 @@ func (m *Mirror) sendOn() {
 	}
 	m.sentOn = m.machine
 	for i, seat := range m.seats() {
-		m.decides(clientserver.Decision{Kind: clientserver.Move, Client: seat.Client, To: m.elsewhere[i%len(m.elsewhere)].Addr})
+		m.decides(server.Decision{Kind: server.Move, Client: seat.Client, To: m.elsewhere[i%len(m.elsewhere)].Addr})
 	}
 }
 
 // seats lists those who are here, in the order of their numbers.
-func (m *Mirror) seats() (list []*clientserver.Seat) {
+func (m *Mirror) seats() (list []*server.Seat) {
 	for seat := range m.server.Seats {
 		if !seat.Away() {
 			list = append(list, seat)
 		}
 	}
-	slices.SortFunc(list, func(a, b *clientserver.Seat) int { return cmp.Compare(a.Client, b.Client) })
+	slices.SortFunc(list, func(a, b *server.Seat) int { return cmp.Compare(a.Client, b.Client) })
 	return list
 }

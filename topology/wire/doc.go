@@ -15,5 +15,5 @@
 // docs/protocol.md.
 //
 // The package is pure, and knows neither end: topology/client and
-// topology/clientserver both use it.
+// topology/server both use it.
 package wire

@@ -14,8 +14,8 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
-	"github.com/coeval-dev/coeval/topology/clientserver"
 	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
@@ -56,8 +56,8 @@ func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 	}
 	for i := range 3 {
 		o := mirror.Options{
-			Server: clientserver.Options{
-				Title: shown, Level: clientserver.Level{Name: "duel", Seed: 3}, Links: []link.Link{l.docks[i]}, Workers: 1,
+			Server: server.Options{
+				Title: shown, Level: server.Level{Name: "duel", Seed: 3}, Links: []link.Link{l.docks[i]}, Workers: 1,
 				Conn: conn.Options{Seed: seedOf(n.Seed(), byte(20+i)), Wall: wall},
 			},
 			Link: l.hulls[i], Address: l.hulls[i].PublicAddr(), Public: l.docks[i].PublicAddr(), Name: fmt.Sprint(i), Keys: []token.Key{l.key}, Wall: wall, Seed: seedOf(n.Seed(), byte(30+i)),

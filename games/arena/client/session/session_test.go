@@ -19,14 +19,14 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/topology/clientserver"
+	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A sim is an arena's server on a simulated network.
 type sim struct {
 	net    *netsim.Net
-	server *clientserver.Server
+	server *server.Server
 	end    *netsim.Endpoint
 	key    token.Key
 	err    error
@@ -49,8 +49,8 @@ var shown = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: arena.Le
 func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
 	var err error
-	s.server, err = clientserver.NewServer(clientserver.Options{
-		Title: shown, Level: clientserver.Level{Name: "duel", Seed: 3},
+	s.server, err = server.NewServer(server.Options{
+		Title: shown, Level: server.Level{Name: "duel", Seed: 3},
 		Links: []link.Link{s.end}, Keys: []token.Key{s.key}, Workers: 1, KeepSeat: keep,
 		Conn: conn.Options{Seed: seedOf(n.Seed(), 1), Wall: wall},
 	})

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// What a world starts from, and its data's hash, as package game says.
+type (
+	Level     = game.Level
+	LevelHash = game.LevelHash
+)
+
+// A stage is a world that is being played, with all that belongs to it alone.
+type stage struct {
+	level     Level
+	hash      LevelHash
+	world     *world.World
+	publisher *replica.Publisher
+	views     game.Views
+	past      *past
+	settled   world.Tick // as an engine said last
+}
+
+// newStage makes the world of a level. It takes as long as the game's OnStart does.
+func (s *Server) newStage(l Level) (*stage, error) {
+	if err := l.Check(); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	settings, err := s.opt.Title.Settings(l)
+	if err != nil {
+		return nil, err
+	}
+	settings.Develop = settings.Develop || s.opt.Develop
+	w, err := s.game.TryNew(settings)
+	if err != nil {
+		return nil, err
+	}
+	g := &stage{level: l, hash: l.Hash(), world: w}
+	if g.publisher, err = replica.NewPublisher(s.protocol, w); err != nil {
+		return nil, err
+	}
+	if g.views, err = s.opt.Title.NewViews(w, l); err != nil {
+		return nil, err
+	}
+	g.past, err = s.newPast(w)
+	return g, err
+}
+
+// message tells a client of the level. The epoch is the client's own count of worlds.
+func (g *stage) message(epoch uint32) wire.Message {
+	return wire.Message{Kind: wire.Level, Epoch: epoch, Seed: g.level.Seed, Start: g.publisher.Start(), Tick: g.world.Tick(), Size: uint32(len(g.level.Data)), Data: g.hash, Name: g.level.Name}
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// local is the engine of a server that has its world to itself.
+//
+// Between two ticks it gathers what goes into the next: who leaves, who enters, and one command for
+// each player at most. A player who enters and leaves between two ticks was never there. Numbers
+// are given by Claim and free again after Release.
+type local struct {
+	world    *world.World
+	in       *world.Inputs
+	computed bool // in is that of the last tick
+	entering []world.Player
+	leaving  []world.Player
+	taken    []bool // by number; nobody's is taken
+	decided  []Decision
+	flight   flightRecorder
+}
+
+// newLocal makes an engine that remembers so many ticks, in case the game panics.
+func newLocal(g *world.Game, remember int) *local {
+	return &local{in: g.NewInputs(), taken: []bool{true}, flight: flightRecorder{span: remember}}
+}
+
+func (*local) Traits() Traits { return Traits{Pausable: true, Levels: true} }
+
+// Begin forgets who was in the world before. They keep their numbers, and enter when they are
+// ready.
+func (l *local) Begin(w *world.World, _ Level) error {
+	l.world = w
+	l.in.Reset()
+	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], false
+	l.flight.begin(w)
+	return nil
+}
+
+func (l *local) World() *world.World { return l.world }
+func (l *local) Open() world.Tick    { return l.world.Tick() + 1 }
+
+// Advance computes the next tick.
+func (l *local) Advance(time.Duration) (Progress, error) {
+	in := l.next()
+	for _, p := range l.leaving {
+		in.Leave(p)
+	}
+	for _, p := range l.entering {
+		in.Join(p)
+	}
+	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], true
+	l.flight.note(l.world, in)
+	err := l.world.TryStep(in)
+	if panicOf(err) != nil {
+		return Progress{Inputs: in, Flight: l.flight.take()}, err
+	}
+	return Progress{Inputs: in, Fault: err}, nil
+}
+
+// next are the inputs of the next tick.
+func (l *local) next() *world.Inputs {
+	if l.computed {
+		l.computed = false
+		l.in.Reset()
+	}
+	return l.in
+}
+
+// Claim grants the lowest number that is free. The server does not ask for more than there may be.
+func (l *local) Claim(v Visitor) {
+	i := slices.Index(l.taken, false)
+	if i < 0 {
+		i = len(l.taken)
+		l.taken = append(l.taken, false)
+	}
+	l.taken[i] = true
+	l.decided = append(l.decided, Decision{Kind: Grant, Client: v.Client, Player: world.Player(i)})
+}
+
+func (l *local) Enter(p world.Player) { l.entering = append(l.entering, p) }
+
+func (l *local) Give(p world.Player, _ world.Tick, image []int32) error {
+	return l.next().GiveImage(p, image)
+}
+
+func (l *local) Said(world.Player, string, string) {}
+
+func (l *local) Release(_ uint64, p world.Player) {
+	if p == world.Nobody {
+		return
+	}
+	l.taken[p] = false
+	if i := slices.Index(l.entering, p); i >= 0 {
+		l.entering = slices.Delete(l.entering, i, i+1)
+	} else if l.world.Present(p) {
+		l.leaving = append(l.leaving, p)
+	}
+}
+
+func (l *local) Decisions() []Decision {
+	list := l.decided
+	l.decided = nil
+	return list
+}

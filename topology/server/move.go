@@ -1,0 +1,116 @@
+package server
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// SetPlaces tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
+func (s *Server) SetPlaces(places []wire.Place) {
+	places = slices.DeleteFunc(slices.Clone(places), func(p wire.Place) bool { return !names(p.Addr) })
+	places = places[:min(len(places), wire.MaxPlaces)]
+	if slices.Equal(places, s.places) {
+		return
+	}
+	s.places = places
+	s.broadcast(wire.Message{Kind: wire.Places, Places: places})
+}
+
+// Move asks a client to go on at another server. It connects there with its ticket, and leaves only when it is shown the world; if it is not let in there, it stays.
+func (s *Server) Move(seat *Seat, to netip.AddrPort) {
+	if seat.peer != nil && names(to) {
+		s.say(seat.peer, wire.Message{Kind: wire.Move, Places: []wire.Place{{Addr: to}}})
+	}
+}
+
+// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before maintenance. Without addresses it is those of SetPlaces. Population tells
+// when all are gone.
+func (s *Server) Drain(to ...netip.AddrPort) {
+	if len(to) == 0 {
+		for _, p := range s.places {
+			to = append(to, p.Addr)
+		}
+	}
+	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...), func(a netip.AddrPort) bool { return !names(a) })
+	for _, p := range s.order {
+		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
+			s.Move(p.seat, s.nextPlace())
+		}
+	}
+}
+
+// nextPlace takes the places to which people are sent in turn.
+func (s *Server) nextPlace() netip.AddrPort {
+	if len(s.draining) == 0 {
+		return netip.AddrPort{}
+	}
+	s.sent++
+	return s.draining[s.sent%len(s.draining)]
+}
+
+// drained sends someone on who comes while the server is being drained.
+func (s *Server) drained(p *peer) bool {
+	switch {
+	case s.draining == nil:
+		return false
+	case len(s.draining) == 0:
+		s.refuse(p, conn.ReasonClosing, "")
+	default:
+		s.refuse(p, wire.ReasonMoved, parting(s.nextPlace(), ""))
+	}
+	return true
+}
+
+// showGone is for how long someone is still shown the world whose player is another server's, until they are shown it there.
+const showGone = 5 * time.Second
+
+// revoke takes the seat of a client away whose player is another server's now; see Decision.
+func (s *Server) revoke(client uint64, player world.Player, why string, to netip.AddrPort) {
+	if p := s.claimant(client); p != nil {
+		delete(s.claims, client)
+		s.refuse(p, wire.ReasonMoved, parting(to, why))
+	}
+	seat := s.seats[client]
+	if seat == nil || seat.Spectator() || seat.Player != player {
+		return
+	}
+	delete(s.seats, client)
+	if s.players[player] == seat {
+		s.players[player] = nil
+	}
+	seat.inside, seat.gone = false, true
+	s.tell(News{Kind: Moved, Seat: seat, Text: parting(to, why)})
+	p := seat.peer
+	if p == nil {
+		return
+	}
+	if p.state != shown {
+		s.close(p, wire.ReasonMoved, parting(to, why))
+		return
+	}
+	p.parting, p.until = parting(to, why), s.now+showGone
+	m := wire.Message{Kind: wire.Move, On: true, Text: why}
+	if names(to) {
+		m.Places = []wire.Place{{Addr: to}}
+	}
+	s.say(p, m)
+}
+
+// parting is the note of a connection that ends with ReasonMoved: the address, and what else there is to say. Either may be missing.
+func parting(to netip.AddrPort, why string) string {
+	if !names(to) {
+		return why
+	}
+	if why == "" {
+		return to.String()
+	}
+	return to.String() + " " + why
+}
+
+// names says whether an address names a server.
+func names(a netip.AddrPort) bool { return a.IsValid() && a.Port() != 0 }

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/topology/wire"
+)
+
+// A port is one link of a server, with the connections that came by it. Each has a protocol machine of its own, since an address has a meaning only on its link.
+// That the same person comes by two of them is seen when they take their seat.
+type port struct {
+	link  link.Link
+	conn  *conn.Server
+	batch []link.Datagram
+	out   []link.Datagram
+	down  error // why the link has ended
+}
+
+const (
+	// receiveBatch is how many datagrams are taken from a link at once, handleBatch how many are handled before their events are looked at, while they are still
+	// in the cache.
+	receiveBatch = 256
+	handleBatch  = 16
+	// spareConns is how many beyond those with seats may be connected, for as long as it takes to tell them why not.
+	spareConns = 32
+)
+
+func (s *Server) newPort(l link.Link, i int) (*port, error) {
+	o := conn.ServerOptions{
+		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses, TicketLife: s.opt.TicketLife,
+		MaxClients: s.opt.Players + s.opt.Spectators + spareConns, DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
+	}
+	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wire.Version, wire.Channels()
+	o.Seed = s.portSeed(i)
+	o.MaxBulk = -1 // nothing that a client could say is that long
+	c, err := conn.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("server: link %d: %w", i, err)
+	}
+	return &port{link: l, conn: c, batch: make([]link.Datagram, receiveBatch)}, nil
+}
+
+// drain handles all that waits at a link. It says whether the link is alive.
+func (s *Server) drain(p *port) bool {
+	if p.down != nil {
+		return false
+	}
+	for {
+		n, err := p.link.Receive(p.batch)
+		if err != nil {
+			p.down = err
+			s.tell(News{Kind: LinkDown, Err: err})
+			return false
+		}
+		for i := 0; i < n; i += handleBatch {
+			p.conn.Receive(s.now, p.batch[i:min(i+handleBatch, n)])
+			s.handle(p)
+		}
+		if n < len(p.batch) {
+			s.handle(p) // what flushing has brought about
+			return true
+		}
+	}
+}
+
+// flush sends all that is due.
+func (s *Server) flush() {
+	for _, p := range s.ports {
+		if p.down == nil {
+			p.flush(s)
+		}
+	}
+}
+
+func (p *port) flush(s *Server) {
+	p.out = p.conn.Flush(s.now, p.out[:0])
+	for done := 0; done < len(p.out); {
+		n, err := p.link.Send(p.out[done:])
+		if done += n; err == nil {
+			continue
+		}
+		if !link.Passing(err) {
+			p.down = err
+			s.tell(News{Kind: LinkDown, Err: err})
+			return
+		}
+		p.conn.Refused(done)
+		done++
+	}
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Seat is one person's place at a server: who they are, and, if they play, which player of the world they are. It outlasts their connection by a while, so that
+// someone whose machine crashed finds everything as it was.
+type Seat struct {
+	// Client is the number in the person's token.
+	Client uint64
+	// Player is the number in the world, or world.Nobody for a spectator.
+	Player world.Player
+	// Name is what others read.
+	Name string
+	// UserData is what the issuer of the token wanted the server to know.
+	UserData []byte
+
+	peer     *peer // nil while away
+	since    time.Duration
+	away     time.Duration // since when the person is away
+	inside   bool          // the world knows the player
+	repeated int           // ticks in a row without a command
+	seen     seenAt        // what the client showed of others when it made the command that was used last
+	gone     bool          // the player is another server's now, and the client is on its way there
+}
+
+// Spectator says that the person only watches.
+func (s *Seat) Spectator() bool { return s.Player == world.Nobody }
+
+// Away says that the person has no connection now, and may come back.
+func (s *Seat) Away() bool { return s.peer == nil }
+
+// Addr is where the person is, or the zero address.
+func (s *Seat) Addr() netip.AddrPort {
+	if s.peer == nil {
+		return netip.AddrPort{}
+	}
+	return s.peer.conn.Addr()
+}
+
+// Quality is how the person's connection does. It is zero while they are away.
+func (s *Seat) Quality() conn.Quality {
+	if s.peer == nil {
+		return conn.Quality{}
+	}
+	return s.peer.conn.Quality()
+}
+
+// Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others when they gave the command that was used last: what a server
+// goes back to for hits. It is zero for clients that do not say, as those that predict everything.
+func (s *Seat) Seen() (t world.Tick, part uint8) { return s.seen.tick, s.seen.part }
+
+// Commands tells how the person's commands arrived since they were given the connection that they have.
+func (s *Seat) Commands() CommandCounts {
+	if s.peer == nil {
+		return CommandCounts{}
+	}
+	return s.peer.counts
+}
+
+// CommandCounts is how the commands of one player arrived.
+type CommandCounts struct {
+	Taken, Again, Late, Future, Differed uint64
+	// Merged is how many of those that were late had edges, such as a shot, which became part of a later one.
+	Merged uint64
+	// Repeated is for how many ticks the last command was used again; Neutral how often it was given up.
+	Repeated, Neutral uint64
+	// Early is how much before it was needed the newest came, in quarters of a tick; below zero, how much too late.
+	Early int
+}
+
+// comeBack gives someone the seat again that was kept for them.
+func (s *Server) comeBack(p *peer, seat *Seat) {
+	if old := seat.peer; old != nil {
+		// The same person over another link; over the same one package conn has seen to it.
+		old.seat = nil
+		s.close(old, conn.ReasonReplaced, "")
+	}
+	seat.peer, seat.UserData = p, p.conn.UserData()
+	s.seated(p, seat, Returned)
+}
+
+// watch gives someone a seat who only watches.
+func (s *Server) watch(p *peer, name string) {
+	if s.watching >= s.opt.Spectators {
+		s.refuse(p, wire.ReasonNoSeat, "")
+		return
+	}
+	s.watching++
+	seat := &Seat{Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
+	s.seats[seat.Client] = seat
+	seat.Name = s.nameFor(seat, name)
+	s.seated(p, seat, Joined)
+}
+
+// release lets the world forget a seat's player.
+func (s *Server) release(seat *Seat) {
+	switch {
+	case seat.Spectator():
+		s.watching--
+	default:
+		if s.players[seat.Player] == seat {
+			s.players[seat.Player] = nil
+		}
+		s.engine.Release(seat.Client, seat.Player)
+	}
+	seat.inside = false
+}
+
+// leave ends a seat for good.
+func (s *Server) leave(seat *Seat) {
+	s.release(seat)
+	delete(s.seats, seat.Client)
+	s.tell(News{Kind: Left, Seat: seat})
+}
+
+// side lets a person play who watched, or the reverse.
+func (s *Server) side(p *peer, spectate bool) {
+	seat := p.seat
+	switch {
+	case seat.Spectator() == spectate:
+	case spectate && s.watching >= s.opt.Spectators:
+		s.notice(p, "there is no room for more spectators")
+	case !spectate && s.full(seat.Client):
+		s.notice(p, "all seats of players are taken")
+	case !spectate:
+		s.ask(p, seat.Name) // what the engine grants is a change of side
+	default:
+		s.release(seat)
+		seat.Player, seat.repeated = world.Nobody, 0
+		s.watching++
+		s.welcome(p)
+		s.show(p) // what is told depends on who is told
+		s.tell(News{Kind: Changed, Seat: seat})
+	}
+}
+
+// Seats goes through all seats in no order. It can be ranged over.
+func (s *Server) Seats(yield func(*Seat) bool) {
+	for _, seat := range s.seats {
+		if !yield(seat) {
+			return
+		}
+	}
+}
+
+// Seat finds a person's seat by the number in their token, or gives nil.
+func (s *Server) Seat(client uint64) *Seat { return s.seats[client] }
+
+// SeatOf finds a player's seat, or gives nil.
+func (s *Server) SeatOf(p world.Player) *Seat {
+	if int(p) >= len(s.players) {
+		return nil
+	}
+	return s.players[p]
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/replica"
+)
+
+// Stages says how long the parts of a tick took. Interest and Encode are sums over all cores; Parallel is how long the two took together, by the clock.
+type Stages struct {
+	Receive, Step, Interest, Encode, Send time.Duration
+	Parallel                              time.Duration
+}
+
+// Work is all of it, summed over cores.
+func (s *Stages) Work() time.Duration { return s.Receive + s.Step + s.Interest + s.Encode + s.Send }
+
+// Elapsed is all of it, by the clock.
+func (s *Stages) Elapsed() time.Duration { return s.Receive + s.Step + s.Parallel + s.Send }
+
+func (s *Stages) add(o *Stages) {
+	s.Receive += o.Receive
+	s.Step += o.Step
+	s.Interest += o.Interest
+	s.Encode += o.Encode
+	s.Send += o.Send
+	s.Parallel += o.Parallel
+}
+
+// Stats are a server's totals since it was made.
+type Stats struct {
+	Ticks  uint64 // calls of Tick
+	Stages Stages
+
+	Joined, Returned, Left, Moved, Refused, Dropped uint64 // people
+	Offences                                        [Offences]uint64
+	Commands                                        CommandCounts // of all players
+
+	Snapshots, Packets, Bytes uint64        // of package replica, and their packets
+	Starved                   uint64        // turns that were left out because the connection had no room
+	LevelsSent                uint64        // how often a level's data was sent
+	Restarts                  uint64        // how often a client could not make sense of what it was sent, and began anew
+	GameErrors                uint64        // ticks in which the game did something wrong
+	Panics                    uint64        // how often the game panicked
+	Lost                      time.Duration // that Run gave up because the machine could not keep up
+
+	// Replica books the bits of all snapshots and their messages.
+	Replica replica.Ledger
+
+	last Stages
+}
+
+// Stats gives the totals so far.
+func (s *Server) Stats() Stats {
+	out := s.stats
+	out.Replica.Classes = slices.Clone(s.stats.Replica.Classes)
+	for _, p := range s.order {
+		if p.sender != nil {
+			addReplica(&out.Replica, p.sender.Ledger())
+		}
+	}
+	return out
+}
+
+// Last says how long the parts of the last tick took.
+func (s *Server) Last() Stages { return s.stats.last }
+
+// Population counts who is there.
+type Population struct {
+	Players, Spectators int // with a connection
+	Away                int // whose seats are kept
+	Connections         int // of any kind
+}
+
+// Population counts who is there now.
+func (s *Server) Population() Population {
+	n := Population{Connections: len(s.order)}
+	for _, seat := range s.seats {
+		switch {
+		case seat.Away():
+			n.Away++
+		case seat.Spectator():
+			n.Spectators++
+		default:
+			n.Players++
+		}
+	}
+	return n
+}
+
+// Ledger books every byte that was handed to the links, by what it was for. Its Total is what Counters says was sent.
+func (s *Server) Ledger() conn.Ledger {
+	var sum conn.Ledger
+	for _, p := range s.ports {
+		l := p.conn.Ledger()
+		addLedger(&sum, &l)
+	}
+	return sum
+}
+
+func addLedger(sum, l *conn.Ledger) {
+	for i := range l.Sent {
+		sum.Sent[i] += l.Sent[i]
+	}
+	sum.Refused += l.Refused
+	sum.Packets += l.Packets
+	sum.Received += l.Received
+	sum.ReceivedPackets += l.ReceivedPackets
+	sum.Messages += l.Messages
+	sum.Dropped += l.Dropped
+	sum.Late += l.Late
+	sum.Duplicates += l.Duplicates
+	sum.Spurious += l.Spurious
+}
+
+func addReplica(sum, l *replica.Ledger) {
+	for len(sum.Classes) < len(l.Classes) {
+		sum.Classes = append(sum.Classes, replica.ClassLedger{})
+	}
+	for i, c := range l.Classes {
+		sum.Classes[i].Bits += c.Bits
+		sum.Classes[i].Updates += c.Updates
+		sum.Classes[i].Oversize += c.Oversize
+	}
+	sum.Packets += l.Packets
+	sum.Bytes += l.Bytes
+	sum.Lost += l.Lost
+	sum.Header += l.Header
+	sum.Views += l.Views
+	sum.Events += l.Events
+	sum.Tail += l.Tail
+	sum.Messages += l.Messages
+	sum.Failed += l.Failed
+	sum.Sparks += l.Sparks
+	sum.Missed += l.Missed
+	sum.Repairs += l.Repairs
+	sum.Rejects += l.Rejects
+}
+
+// Counters are those of all links.
+func (s *Server) Counters() link.Counters {
+	var sum link.Counters
+	for _, p := range s.ports {
+		sum = sum.Add(p.link.Counters())
+	}
+	return sum
+}
+
+// ConnStats tells what each link's connections met that was not as it should be.
+func (s *Server) ConnStats(yield func(link int, st conn.Stats) bool) {
+	for i, p := range s.ports {
+		if !yield(i, p.conn.Stats()) {
+			return
+		}
+	}
+}
+
+// MostPlayers is how many may play.
+func (s *Server) MostPlayers() int { return s.opt.Players }
