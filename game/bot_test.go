@@ -126,7 +126,7 @@ func TestBundledPlay(t *testing.T) {
 		in.Join(2)
 		drawn := 0
 		for range 300 {
-			if err := w.Step(in); err != nil {
+			if err := w.Host().Step(in); err != nil {
 				t.Fatalf("%s: %v", title.Name(), err)
 			}
 			in.Reset()

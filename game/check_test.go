@@ -485,7 +485,7 @@ func TestAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal(err)
 	}
 	over := title.Policies()["mayfly"].TakenOver
@@ -506,7 +506,7 @@ func TestAsked(t *testing.T) {
 	for id := range w.Entities() {
 		gone = id
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, alive := game.Lives(w, gone); alive {

@@ -403,7 +403,7 @@ func (h *Hints) conclude() {
 		h.wrong = append(h.wrong, errors.New("it has the method TakenOver, which is asked for each entity, and h.TakeOver, which is for all of them; leave one of them out"))
 	case leaves:
 		c.policy.TakenOver = func(w *world.World, id world.ID) bool {
-			l, ok := w.Value(id).(Leaver)
+			l, ok := w.Host().Value(id).(Leaver)
 			return ok && l.TakenOver(w, id)
 		}
 	}

@@ -89,7 +89,7 @@ func (t *Title) traits() (parts []interest.Part) {
 		case c.info == nil || c.info.State():
 		case c.seen:
 			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
-				if e, ok := w.Value(id).(Seen); ok {
+				if e, ok := w.Host().Value(id).(Seen); ok {
 					return e.Traits(w, id)
 				}
 				return interest.Traits{Never: true}
@@ -105,7 +105,7 @@ func (t *Title) traits() (parts []interest.Part) {
 
 // at is where an entity's image says that it is.
 func (c *class) at(w *world.World, id world.ID) (p det.Vec3) {
-	image := w.Image(id)
+	image := w.Host().Image(id)
 	if image == nil {
 		return p
 	}
@@ -165,7 +165,7 @@ func (v *views) watch(c *class) interest.Part {
 		if owner != world.Nobody {
 			o = v.look(owner)
 		}
-		switch e := w.Value(id).(type) {
+		switch e := w.Host().Value(id).(type) {
 		case seenEye:
 			t, *o = e.Traits(w, id), e.Look(w, id)
 		case Seen:

@@ -94,7 +94,7 @@ func started(t *testing.T, g *world.Game) *world.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -172,7 +172,7 @@ func TestBody(t *testing.T) {
 		}
 	}
 	for w.Tick() < 6 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +248,7 @@ func crowded(tb testing.TB, players int) (*world.World, func()) {
 		in.Join(world.Player(i + 1))
 	}
 	step := func() {
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			tb.Fatal(err)
 		}
 		in.Reset()

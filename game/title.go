@@ -275,7 +275,7 @@ func (t *Title) At(w *world.World, id world.ID) (at det.Vec3, ok bool) {
 // Lives are those of an entity that comes and goes without being removed; see Mortal. Any other that is
 // there is alive.
 func Lives(w *world.World, id world.ID) (life int, alive bool) {
-	switch e := w.Value(id).(type) {
+	switch e := w.Host().Value(id).(type) {
 	case nil:
 		return 0, false
 	case Mortal:

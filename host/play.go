@@ -294,11 +294,11 @@ func (p *play) warnings(t *game.Title, s world.Settings) (list []string, err err
 	in, inputs := t.Game.NewInputs(), world.RandomInputs(t.Game, p.seed, p.players)
 	for i := range p.ticks {
 		inputs(world.Tick(i+1), in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			return nil, err
 		}
 	}
-	for _, x := range w.Warnings() {
+	for _, x := range w.Host().Warnings() {
 		list = append(list, x.String())
 	}
 	return list, nil

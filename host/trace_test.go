@@ -38,7 +38,7 @@ func recordGame(t testing.TB, g *world.Game, ticks int, o trace.Options, change 
 		if change != nil {
 			change(w.Tick()+1, in)
 		}
-		if err := errors.Join(w.Step(in), tw.Tick(in, w)); err != nil {
+		if err := errors.Join(w.Host().Step(in), tw.Tick(in, w)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestDesync(t *testing.T) {
 		}
 	}
 
-	g := save(t, v.Save(nil), []byte("hello"), []byte("hello"))
+	g := save(t, v.Host().Save(nil), []byte("hello"), []byte("hello"))
 	expect(t, desyncCommand(), 1, nil, []string{"give two of a kind"}, "desync", f[0], g[0])
 	expect(t, desyncCommand(), 1, nil, []string{"neither traces nor saved worlds of a game that this program has (arena, crowd, pong, stack)"}, "desync", g[1], g[2])
 	expect(t, desyncCommand(), 0, []string{"are the same"}, nil, "desync", g[0], g[0])

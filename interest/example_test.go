@@ -78,7 +78,7 @@ func ExampleFollower() {
 		if finder.Update(&view, ix, rules, interest.Observer{Pos: det.Vec3{X: 100, Y: 100}}) {
 			fmt.Println("tick", w.Tick(), "shown", len(view.Entries()), "entered", view.Entered(), "removed", view.Removed())
 		}
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			fmt.Println(err)
 		}
 	}

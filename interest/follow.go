@@ -70,7 +70,7 @@ func (f *Follower) class(w *world.World, number int) {
 	k := &f.known[number]
 	was := k.ids
 	f.next = f.next[:0]
-	for id := range w.Of(number) {
+	for id := range w.Host().Of(number) {
 		if k.part == nil {
 			k.part = f.partFor(w, id)
 		}

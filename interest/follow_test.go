@@ -52,7 +52,7 @@ func TestFollow(t *testing.T) {
 	f := NewFollower(ix, Describe(func(_ *world.World, _ world.ID, a *ant) Traits {
 		return Traits{Pos: det.Vec3{X: a.Pos.X, Y: a.Pos.Y}, Speed: 60}
 	}))
-	past := w.Clone()
+	past := w.Host().Clone()
 	spawned, removed := 0, 0
 	check := func() {
 		t.Helper()
@@ -86,14 +86,14 @@ func TestFollow(t *testing.T) {
 	}
 	check()
 	for tick := range 120 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		switch {
 		case tick == 70:
-			past.CopyFrom(w)
+			past.Host().CopyFrom(w)
 		case tick == 90:
-			w.CopyFrom(past)
+			w.Host().CopyFrom(past)
 		case tick%10 == 3:
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 // nothing of it before it has heard that the client is ready, so no command comes before this.
 func (u *feelGuest) begun(v *client.View) {
 	u.me = v.Me
-	u.probe = v.Truth.Clone()
+	u.probe = v.Truth.Host().Clone()
 	for i := range u.commands {
 		u.commands[i].image = make([]int32, len(u.run.g.Game.Commands().Slots))
 	}
@@ -30,12 +30,12 @@ func (u *feelGuest) command(t world.Tick, _ world.Player, shown *world.World, in
 		return
 	}
 	// What would come of it if what is shown were true?
-	if u.probe.CopyFrom(shown) != nil {
+	if u.probe.Host().CopyFrom(shown) != nil {
 		return
 	}
 	u.in.Reset()
 	if u.in.GiveImage(u.me, c.image) == nil {
-		_ = u.probe.Step(u.in) // a game may complain of a world that was put together; what counts is whether there was a hit
+		_ = u.probe.Host().Step(u.in) // a game may complain of a world that was put together; what counts is whether there was a hit
 		u.run.g.Hits(u.probe, func(h game.Hit) bool {
 			if h.Direct && h.By == u.me && h.Victim != u.me {
 				c.seen = h.Victim
@@ -61,7 +61,7 @@ func (u *feelGuest) frame() {
 	w, c := v.World, u.client.Predict()
 	s := &u.shown[w.Tick()%feelTicks]
 	s.tick, s.poses = w.Tick(), s.poses[:0]
-	for id := range w.Of(r.body) {
+	for id := range w.Host().Of(r.body) {
 		if p, alive := r.pose(w, id); alive {
 			s.poses = append(s.poses, p)
 		}
@@ -154,7 +154,7 @@ func (r *feelRun) after(w *world.World, in *world.Inputs) {
 				u.struck = t
 			}
 		}
-		for id := range w.Of(r.body) {
+		for id := range w.Host().Of(r.body) {
 			if w.Owner(id) != u.me {
 				continue
 			}
@@ -177,7 +177,7 @@ func (r *feelRun) after(w *world.World, in *world.Inputs) {
 // shot that hit in one world and not in the other makes two different games.
 func (r *feelRun) consult(w *world.World, in *world.Inputs) {
 	if w.Tick()%world.Tick(r.g.Game.Rate()) == 0 {
-		r.fail(r.oracle.CopyFrom(w))
+		r.fail(r.oracle.Host().CopyFrom(w))
 		return
 	}
 	r.in.Reset()
@@ -192,7 +192,7 @@ func (r *feelRun) consult(w *world.World, in *world.Inputs) {
 			r.fail(r.in.GiveImage(u.me, c.image))
 		}
 	}
-	_ = r.oracle.Step(r.in) // the server's world reports the same errors
+	_ = r.oracle.Host().Step(r.in) // the server's world reports the same errors
 }
 
 // compare holds what a client showed for a tick against the truth.

@@ -198,7 +198,7 @@ func (r *feelRun) run(ctx context.Context, progress func(float64)) error {
 
 // begun is called with the server's world.
 func (r *feelRun) begun(w *world.World, _ server.Level) {
-	r.oracle = w.Clone()
+	r.oracle = w.Host().Clone()
 	if r.style != predict.HalfLife {
 		return
 	}
@@ -229,7 +229,7 @@ func (r *feelRun) where(w *world.World, shooter world.Player, target world.ID) (
 
 // bodyOf finds a player's body.
 func (r *feelRun) bodyOf(w *world.World, p world.Player) (feelPose, bool) {
-	for id := range w.Of(r.body) {
+	for id := range w.Host().Of(r.body) {
 		if w.Owner(id) == p {
 			return r.pose(w, id)
 		}

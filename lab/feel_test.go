@@ -63,7 +63,7 @@ func (f *gunner) Step(w *world.World, me world.ID) {
 	f.Ready = 30
 	for id, o := range world.All[gunner](w) {
 		at := o.Pos
-		if gunnersPast != nil && !w.Settings().Partial {
+		if gunnersPast != nil && !w.Host().Settings().Partial {
 			if p, ok := gunnersPast(w.Owner(me), id); ok {
 				at = det.Vec2{X: p.X, Y: p.Y}
 			}

@@ -158,9 +158,9 @@ func (r *gameRecorder) class(k sceneKey) int {
 func (r *gameRecorder) tick(w *world.World) {
 	now := map[sceneKey][]int32{}
 	for class := range w.Game().Classes() {
-		for id := range w.Of(class) {
+		for id := range w.Host().Of(class) {
 			k := sceneKey{id: id}
-			image := slices.Clone(w.Image(id))
+			image := slices.Clone(w.Host().Image(id))
 			if len(image) == 0 {
 				image = []int32{0} // as the codec has it
 			}
@@ -176,7 +176,7 @@ func (r *gameRecorder) tick(w *world.World) {
 	if s := w.Game().Commands(); s != nil {
 		for p := range w.Players {
 			image := make([]int32, max(len(s.Slots), 1))
-			if w.CommandImage(p, image[:len(s.Slots)]) {
+			if w.Host().CommandImage(p, image[:len(s.Slots)]) {
 				now[sceneKey{player: p}] = image
 			}
 		}

@@ -48,5 +48,5 @@ func (m *match) step() error {
 			return fmt.Errorf("bot %d: %w", i+1, err)
 		}
 	}
-	return m.world.Step(m.in)
+	return m.world.Host().Step(m.in)
 }

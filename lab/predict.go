@@ -158,7 +158,7 @@ func newPredictBench(o PredictOptions, alone bool) (*predictBench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &predictBench{o: o, server: w, future: w.Clone(), client: c}
+	b := &predictBench{o: o, server: w, future: w.Host().Clone(), client: c}
 	for _, d := range []*time.Duration{&b.tick, &b.take, &b.same, &b.again, &b.show} {
 		*d = 1 << 62
 	}
@@ -174,8 +174,8 @@ func (b *predictBench) snapshot(wrong bool) {
 	b.snap.Updates, b.images = b.snap.Updates[:0], b.images[:0]
 	for id := range b.server.Entities() {
 		from := len(b.images)
-		b.images = append(b.images, b.server.Image(id)...)
-		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.server.Entry(id), Image: b.images[from:]})
+		b.images = append(b.images, b.server.Host().Image(id)...)
+		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.server.Host().Entry(id), Image: b.images[from:]})
 	}
 	if !wrong {
 		return
@@ -230,7 +230,7 @@ func (b *predictBench) round() error {
 	// What was changed is changed on the server, too.
 	for i := range b.snap.Updates {
 		u := &b.snap.Updates[i]
-		if !slices.Equal(b.server.Image(u.ID), u.Image) {
+		if !slices.Equal(b.server.Host().Image(u.ID), u.Image) {
 			if err := b.change(u); err != nil {
 				return err
 			}
@@ -248,19 +248,19 @@ func (b *predictBench) change(u *replica.Update) error {
 
 func (b *predictBench) step() error {
 	b.now += b.server.Game().TickLength()
-	return b.server.Step(nil)
+	return b.server.Host().Step(nil)
 }
 
 // verify compares the client's present with what the server comes to.
 func (b *predictBench) verify() error {
-	if err := errors.Join(b.step(), b.future.CopyFrom(b.server)); err != nil {
+	if err := errors.Join(b.step(), b.future.Host().CopyFrom(b.server)); err != nil {
 		return err
 	}
 	b.snapshot(false)
 	b.client.Snapshot(b.now, &b.snap)
 	b.advance()
 	for range b.o.Ticks {
-		if err := b.future.Step(nil); err != nil {
+		if err := b.future.Host().Step(nil); err != nil {
 			return err
 		}
 	}
@@ -269,8 +269,8 @@ func (b *predictBench) verify() error {
 		return fmt.Errorf("the client is at tick %d and not %d", w.Tick(), b.future.Tick())
 	}
 	for id := range b.future.Entities() {
-		if !slices.Equal(w.Image(id), b.future.Image(id)) {
-			return fmt.Errorf("entity %v is predicted as %v and comes to be %v", id, w.Image(id), b.future.Image(id))
+		if !slices.Equal(w.Host().Image(id), b.future.Host().Image(id)) {
+			return fmt.Errorf("entity %v is predicted as %v and comes to be %v", id, w.Host().Image(id), b.future.Host().Image(id))
 		}
 	}
 	return nil
@@ -290,7 +290,7 @@ func (b *predictBench) allocations() (float64, error) {
 		b.client.Show(b.now)
 		least = min(least, mallocs()-before)
 		for i := range b.snap.Updates {
-			if u := &b.snap.Updates[i]; !slices.Equal(b.server.Image(u.ID), u.Image) {
+			if u := &b.snap.Updates[i]; !slices.Equal(b.server.Host().Image(u.ID), u.Image) {
 				if err := b.change(u); err != nil {
 					return 0, err
 				}

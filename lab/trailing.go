@@ -277,7 +277,7 @@ func newTrailingBench(o TrailingOptions) (*trailingBench, *TrailingResult, error
 	if err := b.read(data); err != nil {
 		return nil, nil, err
 	}
-	r := &TrailingResult{Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data), WorldBytes: b.large.Size()}
+	r := &TrailingResult{Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data), WorldBytes: b.large.Host().Size()}
 	for _, in := range b.input {
 		r.Commands += len(in.players)
 	}
@@ -320,7 +320,7 @@ func (b *trailingBench) read(data []byte) error {
 	b.input = make([]trailingInput, 1)
 	res, err := trace.Replay(b.title.Game, r, trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
 		if b.start == nil {
-			b.start, b.large = w.Clone(), w.Clone()
+			b.start, b.large = w.Host().Clone(), w.Host().Clone()
 			if w.Tick() != 0 {
 				return fmt.Errorf("the trace begins at tick %d; cut one that begins with the game", w.Tick())
 			}
@@ -329,8 +329,8 @@ func (b *trailingBench) read(data []byte) error {
 		if rec.IsState() {
 			return nil
 		}
-		if w.Size() > b.large.Size() {
-			if err := b.large.CopyFrom(w); err != nil {
+		if w.Host().Size() > b.large.Host().Size() {
+			if err := b.large.Host().CopyFrom(w); err != nil {
 				return err
 			}
 		}

@@ -69,7 +69,7 @@ func (r *trailingRun) judge(row *TrailingRow) error {
 		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq))
 	})
 	for _, m := range r.mirrors {
-		w, in := r.b.start.Clone(), r.b.title.Game.NewInputs()
+		w, in := r.b.start.Host().Clone(), r.b.title.Game.NewInputs()
 		rest := sent
 		for n := world.Tick(1); int(n) <= r.job.ticks && m.hashes[n] != 0; n++ {
 			in.Reset()
@@ -91,7 +91,7 @@ func (r *trailingRun) judge(row *TrailingRow) error {
 					return err
 				}
 			}
-			if err := w.Step(in); err != nil {
+			if err := w.Host().Step(in); err != nil {
 				return err
 			}
 			row.Settled++
@@ -129,8 +129,8 @@ func apart(a, b []trailingPlace) float64 {
 
 // copySpeed is how fast a world is copied, against the same bytes in one piece.
 func (b *trailingBench) copySpeed() (float64, error) {
-	to := b.large.Clone()
-	x, y := make([]byte, b.large.Size()), make([]byte, b.large.Size())
+	to := b.large.Host().Clone()
+	x, y := make([]byte, b.large.Host().Size()), make([]byte, b.large.Host().Size())
 	for i := range x {
 		x[i], y[i] = byte(i), 1
 	}
@@ -139,7 +139,7 @@ func (b *trailingBench) copySpeed() (float64, error) {
 	for range rounds {
 		began := threadTime()
 		for range times {
-			if err := to.CopyFrom(b.large); err != nil {
+			if err := to.Host().CopyFrom(b.large); err != nil {
 				return 0, err
 			}
 		}

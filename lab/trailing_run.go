@@ -295,7 +295,7 @@ func (b *trailingBench) placesIn(w *world.World) []trailingPlace {
 		return nil
 	}
 	var out []trailingPlace
-	for id := range w.Of(b.title.BodyClass()) {
+	for id := range w.Host().Of(b.title.BodyClass()) {
 		at, _ := b.title.At(w, id)
 		out = append(out, trailingPlace{w.Owner(id), [3]float64{at.X, at.Y, at.Z}})
 	}

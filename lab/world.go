@@ -72,7 +72,7 @@ func World(ctx context.Context, o WorldOptions) (*WorldResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &WorldResult{Entities: o.Entities, Fields: b.fields, Bytes: b.moving.Size() / o.Entities}
+	r := &WorldResult{Entities: o.Entities, Fields: b.fields, Bytes: b.moving.Host().Size() / o.Entities}
 	for i := range o.Rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -188,15 +188,15 @@ func newWorldBench(n int) (*worldBench, error) {
 	for i := range b.moving.Game().Classes()[0].Schema().Slots {
 		b.fields = i + 1
 	}
-	b.spot = b.moving.Clone()
-	b.from, b.to = make([]byte, b.moving.Size()), make([]byte, b.moving.Size())
+	b.spot = b.moving.Host().Clone()
+	b.from, b.to = make([]byte, b.moving.Host().Size()), make([]byte, b.moving.Host().Size())
 	for i := range b.from {
 		b.from[i] = byte(i) // memory that was never written to is not there yet
 	}
 	for _, d := range []*time.Duration{&b.step, &b.own, &b.rest, &b.copy, &b.memory, &b.hash, &b.save, &b.load} {
 		*d = 1 << 62
 	}
-	return b, errors.Join(b.moving.Step(nil), b.still.Step(nil))
+	return b, errors.Join(b.moving.Host().Step(nil), b.still.Host().Step(nil))
 }
 
 // round times everything once. The operations take turns, so that whatever else the machine does meets all of them alike.
@@ -212,17 +212,17 @@ func (b *worldBench) round() error {
 			failed = err
 		}
 	}
-	timed(&b.step, func() { keep(b.moving.Step(nil)) })
+	timed(&b.step, func() { keep(b.moving.Host().Step(nil)) })
 	for range 4 { // in turn, so that each finds the caches as the other left them
-		timed(&b.copy, func() { keep(b.spot.CopyFrom(b.moving)) })
+		timed(&b.copy, func() { keep(b.spot.Host().CopyFrom(b.moving)) })
 		timed(&b.memory, func() { copy(b.to, b.from) })
 	}
 	timed(&b.own, func() { march(b.spot) })
 	for range 4 {
-		timed(&b.rest, func() { keep(b.still.Step(nil)) })
+		timed(&b.rest, func() { keep(b.still.Host().Step(nil)) })
 	}
 	timed(&b.hash, func() { b.moving.Hash() })
-	timed(&b.save, func() { b.saved = b.moving.Save(b.saved[:0]) })
+	timed(&b.save, func() { b.saved = b.moving.Host().Save(b.saved[:0]) })
 	timed(&b.load, func() {
 		_, err := b.moving.Game().Load(b.saved)
 		keep(err)
@@ -237,7 +237,7 @@ func (b *worldBench) allocations() (float64, error) {
 	for range 5 {
 		before := mallocs()
 		for range ticks {
-			if err := b.moving.Step(nil); err != nil {
+			if err := b.moving.Host().Step(nil); err != nil {
 				return 0, err
 			}
 		}
@@ -247,10 +247,10 @@ func (b *worldBench) allocations() (float64, error) {
 }
 
 func (b *worldBench) verify() error {
-	if err := b.spot.CopyFrom(b.moving); err != nil {
+	if err := b.spot.Host().CopyFrom(b.moving); err != nil {
 		return err
 	}
-	loaded, err := b.moving.Game().Load(b.moving.Save(nil))
+	loaded, err := b.moving.Game().Load(b.moving.Host().Save(nil))
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (b *worldBench) verify() error {
 				return errors.New(d.String())
 			}
 		}
-		if err := errors.Join(b.moving.Step(nil), b.spot.Step(nil), loaded.Step(nil)); err != nil {
+		if err := errors.Join(b.moving.Host().Step(nil), b.spot.Host().Step(nil), loaded.Host().Step(nil)); err != nil {
 			return err
 		}
 	}

@@ -168,7 +168,7 @@ func (c *Client) prepare() error {
 		return err
 	}
 	c.locals = c.game.NewLocals()
-	if err := c.shown.SetLocals(c.locals); err != nil {
+	if err := c.shown.Host().SetLocals(c.locals); err != nil {
 		return err
 	}
 	c.clock, c.playout = NewClock(c.o.Clock), NewPlayout(c.o.Playout)
@@ -200,8 +200,8 @@ func (c *Client) states(w, start *world.World) error {
 		if !x.info.State() {
 			continue
 		}
-		for id := range start.Of(i) {
-			if err := w.Put(id, start.Entry(id), start.Image(id)); err != nil {
+		for id := range start.Host().Of(i) {
+			if err := w.Host().Put(id, start.Host().Entry(id), start.Host().Image(id)); err != nil {
 				return err
 			}
 		}
@@ -299,8 +299,8 @@ func (c *Client) SetStyle(s Style) {
 		if c.any { // what is known is the present
 			c.past.now, c.past.valid = c.known, c.known
 			w := c.past.at(c.known)
-			c.fail(w.CopyFrom(c.truth))
-			w.SetTick(c.known)
+			c.fail(w.Host().CopyFrom(c.truth))
+			w.Host().SetTick(c.known)
 		}
 	}
 	c.restyle()
@@ -325,8 +325,8 @@ func (c *Client) restyle() {
 		return
 	}
 	for i := range c.classes {
-		for id := range c.truth.Of(i) {
-			c.track(c.known, id, c.truth.Entry(id), c.truth.Image(id))
+		for id := range c.truth.Host().Of(i) {
+			c.track(c.known, id, c.truth.Host().Entry(id), c.truth.Host().Image(id))
 		}
 	}
 	c.stale = false
@@ -410,10 +410,10 @@ func (c *Client) Step() {
 		return
 	}
 	w := c.past.at(t)
-	c.fail(w.SetLocals(c.locals))
+	c.fail(w.Host().SetLocals(c.locals))
 	c.predict(t)
 	c.fail(c.locals.Step(w))
-	c.fail(w.SetLocals(nil))
+	c.fail(w.Host().SetLocals(nil))
 	c.notices.conclude()
 	c.blends.tick(c.past.at(t))
 	c.notices.deny(max(c.certain-min(c.certain, c.o.Patience), c.known-min(c.known, 4*c.o.Patience)))

@@ -165,7 +165,7 @@ func (g *guest) converged(what string) {
 	got := map[world.ID][]int32{}
 	for id := range g.c.past.at(tick).Entities() {
 		if id.Class() == 0 || g.c.style == Doom3 {
-			got[id] = slices.Clone(g.c.past.at(tick).Image(id))
+			got[id] = slices.Clone(g.c.past.at(tick).Host().Image(id))
 		}
 	}
 	for s.w.Tick() < tick {
@@ -317,13 +317,13 @@ func TestAlone(t *testing.T) {
 		n := 0
 		g.check = func(g *guest, x *replica.Snapshot) {
 			if n++; n%10 == 0 && g.c.past.has(g.c.known) { // let some birds have been predicted wrongly
-				for id := range g.c.past.at(g.c.known + 1).Of(2) {
+				for id := range g.c.past.at(g.c.known + 1).Host().Of(2) {
 					if id.Index()%5 == n/10%5 {
 						for t := g.c.known + 1; t <= g.c.past.now; t++ {
 							w := g.c.past.at(t)
-							image := slices.Clone(w.Image(id))
+							image := slices.Clone(w.Host().Image(id))
 							image[0] = 2000
-							if err := w.Put(id, w.Entry(id), image); err != nil {
+							if err := w.Host().Put(id, w.Host().Entry(id), image); err != nil {
 								s.t.Fatal(err)
 							}
 						}
@@ -337,7 +337,7 @@ func TestAlone(t *testing.T) {
 			w := g.c.past.at(g.c.known)
 			var b strings.Builder
 			for id := range w.Entities() {
-				fmt.Fprint(&b, id, w.Image(id))
+				fmt.Fprint(&b, id, w.Host().Image(id))
 			}
 			results[i] = append(results[i], b.String())
 		}
@@ -373,9 +373,9 @@ func TestLeap(t *testing.T) {
 			t.Fatalf("%d birds are shown", n)
 		}
 		w := g.c.past.at(g.c.past.now)
-		for id := range w.Of(2) {
-			at, truth := g.c.past.now-g.c.known, g.c.truth.Image(id)
-			if d := g.c.classes[2].fields.distance(w.Image(id), truth); d > float64(at)*8*1.5/60+0.2 {
+		for id := range w.Host().Of(2) {
+			at, truth := g.c.past.now-g.c.known, g.c.truth.Host().Image(id)
+			if d := g.c.classes[2].fields.distance(w.Host().Image(id), truth); d > float64(at)*8*1.5/60+0.2 {
 				t.Errorf("a bird is %.2f away from where it was %d ticks ago", d, at)
 			}
 		}
@@ -460,7 +460,7 @@ func newBench(t testing.TB, n int, style Style) *bench {
 // round lets three ticks pass, and takes a snapshot. If wrong, some of it is not as it was predicted.
 func (b *bench) round(wrong bool) {
 	for range 3 {
-		if err := b.w.Step(nil); err != nil {
+		if err := b.w.Host().Step(nil); err != nil {
 			b.t.Fatal(err)
 		}
 		b.now += time.Second / 60
@@ -477,12 +477,12 @@ func (b *bench) round(wrong bool) {
 	b.space = b.space[:0]
 	for id := range b.w.Entities() {
 		from := len(b.space)
-		b.space = append(b.space, b.w.Image(id)...)
+		b.space = append(b.space, b.w.Host().Image(id)...)
 		image := b.space[from:]
 		if wrong && id.Index()%64 == b.n%64 {
 			image[0] ^= 64
 		}
-		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.w.Entry(id), Image: image})
+		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.w.Host().Entry(id), Image: image})
 	}
 	b.c.Snapshot(b.now, &b.snap)
 	b.c.Show(b.now)

@@ -76,7 +76,7 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 	}
 	if !c.stale { // what is shown now was predicted without these news
 		c.settle(c.past.now)
-		c.fail(c.before.CopyFrom(c.past.at(c.past.now)))
+		c.fail(c.before.Host().CopyFrom(c.past.at(c.past.now)))
 		c.stale = true
 	}
 	if s.Tick < c.known {
@@ -101,8 +101,8 @@ func (c *Client) begin(t world.Tick) {
 	c.known = t
 	c.past.now, c.past.valid = t, t
 	w := c.past.at(t)
-	c.fail(w.CopyFrom(c.plain))
-	w.SetTick(t)
+	c.fail(w.Host().CopyFrom(c.plain))
+	w.Host().SetTick(t)
 }
 
 // catchUp is for news from beyond what was predicted: after a pause, or when the clock is behind. They are the present then.
@@ -111,8 +111,8 @@ func (c *Client) catchUp(t world.Tick) {
 	c.stale, c.pairs = false, c.pairs[:0]
 	c.blends.clear()
 	w := c.past.at(t)
-	c.fail(w.CopyFrom(c.past.at(c.past.valid)))
-	w.SetTick(t)
+	c.fail(w.Host().CopyFrom(c.past.at(c.past.valid)))
+	w.Host().SetTick(t)
 	c.past.now, c.past.valid = t, t
 	c.compare(true)
 	c.past.valid = t
@@ -122,7 +122,7 @@ func (c *Client) catchUp(t world.Tick) {
 func (c *Client) take(s *replica.Snapshot) {
 	older := s.Tick < c.known
 	if !older {
-		c.truth.SetTick(s.Tick)
+		c.truth.Host().SetTick(s.Tick)
 	}
 	if s.Certain && !older {
 		c.hazy = c.hazy[:0]
@@ -138,11 +138,11 @@ func (c *Client) take(s *replica.Snapshot) {
 	for i := range s.Updates {
 		u := &s.Updates[i]
 		if u.What != replica.Held {
-			c.truth.Drop(u.ID)
+			c.truth.Host().Drop(u.ID)
 			c.tracks.left(s.Tick, u.ID)
 			continue
 		}
-		if err := c.truth.Put(u.ID, u.Entry, u.Image); err != nil {
+		if err := c.truth.Host().Put(u.ID, u.Entry, u.Image); err != nil {
 			c.fail(err)
 			continue
 		}
@@ -181,8 +181,8 @@ func (c *Client) prime(u *replica.Update) {
 			return
 		}
 		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before) {
-			if !w.Has(id) && w.Put(id, u.Entry, u.Image) == nil {
-				w.Drop(id)
+			if !w.Has(id) && w.Host().Put(id, u.Entry, u.Image) == nil {
+				w.Host().Drop(id)
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func (c *Client) compare(all bool) {
 	c.wrong, c.gone = c.wrong[:0], c.gone[:0]
 	alone := true
 	for i, x := range c.classes {
-		for id := range c.truth.Of(i) {
+		for id := range c.truth.Host().Of(i) {
 			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) || c.isHazy(id) || !c.predictable(x, id) {
 				continue
 			}
@@ -251,10 +251,10 @@ func (c *Client) compare(all bool) {
 		return
 	}
 	for _, id := range c.gone {
-		w.Drop(id)
+		w.Host().Drop(id)
 	}
 	for _, id := range c.wrong {
-		c.fail(w.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+		c.fail(w.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
 	}
 	c.past.valid = min(c.past.valid, c.known)
 }
@@ -272,7 +272,7 @@ func (c *Client) predictable(x *class, id world.ID) bool {
 
 // right compares one entity, and books the result.
 func (c *Client) right(x *class, w *world.World, id world.ID) bool {
-	is, was := c.truth.Image(id), w.Image(id)
+	is, was := c.truth.Host().Image(id), w.Host().Image(id)
 	if was == nil {
 		return false // it came into view, or was foreseen to end, or to begin under another name
 	}
@@ -336,7 +336,7 @@ func (c *Client) match(w *world.World) {
 				c.stats.SpawnsConfirmed++
 				x := c.classes[id.Class()]
 				x.report.Compared++
-				if was, is := w.Image(p), c.truth.Image(id); !slices.Equal(was, is) {
+				if was, is := w.Host().Image(p), c.truth.Host().Image(id); !slices.Equal(was, is) {
 					x.report.differ(c.known, id, x.fields.slots, was, is)
 				}
 				break
@@ -357,7 +357,7 @@ func (c *Client) relay(s *replica.Snapshot) {
 		if r.Image == nil || r.Player == c.o.Player || !c.level(r) {
 			continue
 		}
-		if w.CommandImage(r.Player, c.b) && slices.Equal(c.a, c.b) {
+		if w.Host().CommandImage(r.Player, c.b) && slices.Equal(c.a, c.b) {
 			continue
 		}
 		if c.past.in(c.known+1).GiveImage(r.Player, c.a) == nil {

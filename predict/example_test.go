@@ -33,11 +33,11 @@ func Example() {
 
 	in := carts.NewInputs()
 	in.Join(1)
-	_ = server.Step(in)
+	_ = server.Host().Step(in)
 	news := func() *replica.Snapshot { // what replica would bring
 		s := &replica.Snapshot{Tick: server.Tick(), Certain: true}
 		for id := range server.Entities() {
-			s.Updates = append(s.Updates, replica.Update{ID: id, What: replica.Held, Entry: server.Entry(id), Image: server.Image(id)})
+			s.Updates = append(s.Updates, replica.Update{ID: id, What: replica.Held, Entry: server.Host().Entry(id), Image: server.Host().Image(id)})
 		}
 		return s
 	}
@@ -65,7 +65,7 @@ func Example() {
 		if c, ok := sent[server.Tick()+1]; ok {
 			_ = world.Give(in, 1, c)
 		}
-		_ = server.Step(in)
+		_ = server.Host().Step(in)
 	}
 	client.Snapshot(time.Second, news())
 	show()

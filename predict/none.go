@@ -18,16 +18,16 @@ func (c *Client) takePlain(now time.Duration, s *replica.Snapshot) {
 	}
 	if s.Tick >= c.known || !c.any {
 		c.any, c.known = true, s.Tick
-		c.truth.SetTick(s.Tick)
+		c.truth.Host().SetTick(s.Tick)
 	} else {
 		c.stats.Overtaken++
 	}
 	for i := range s.Updates {
 		u := &s.Updates[i]
 		if u.What != replica.Held {
-			c.truth.Drop(u.ID)
+			c.truth.Host().Drop(u.ID)
 		} else {
-			c.fail(c.truth.Put(u.ID, u.Entry, u.Image))
+			c.fail(c.truth.Host().Put(u.ID, u.Entry, u.Image))
 		}
 	}
 	for i := range s.Events {
@@ -39,11 +39,11 @@ func (c *Client) takePlain(now time.Duration, s *replica.Snapshot) {
 
 // showPlain gives the truth, with the events that have come since it was shown before.
 func (c *Client) showPlain() *world.World {
-	c.truth.SetTick(c.known)
+	c.truth.Host().SetTick(c.known)
 	c.handed = c.notices.take(c.handed)
 	for i := range c.handed {
 		if n := &c.handed[i]; n.Shows() {
-			c.fail(c.truth.Deliver(n.Emitted, n.reader(&c.reader)))
+			c.fail(c.truth.Host().Deliver(n.Emitted, n.reader(&c.reader)))
 		}
 	}
 	return c.truth

@@ -22,8 +22,8 @@ func TestNone(t *testing.T) {
 			for _, u := range x.Updates {
 				if u.What == replica.Held {
 					checked++
-					if !slices.Equal(g.c.Truth().Image(u.ID), s.images[x.Tick][u.ID]) {
-						t.Errorf("%s: %v is held as %v at tick %d", c.Name, u.ID, g.c.Truth().Image(u.ID), x.Tick)
+					if !slices.Equal(g.c.Truth().Host().Image(u.ID), s.images[x.Tick][u.ID]) {
+						t.Errorf("%s: %v is held as %v at tick %d", c.Name, u.ID, g.c.Truth().Host().Image(u.ID), x.Tick)
 					}
 				}
 			}

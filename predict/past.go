@@ -22,7 +22,7 @@ func (p *past) init(w *world.World, n, size int) {
 	p.worlds, p.inputs, p.for_ = make([]*world.World, n), make([]*world.Inputs, n), make([]world.Tick, n)
 	p.scratch = w.Game().NewInputs()
 	for i := range p.worlds {
-		p.worlds[i] = w.Clone()
+		p.worlds[i] = w.Host().Clone()
 	}
 	for i := range p.inputs {
 		p.inputs[i] = w.Game().NewInputs()

@@ -30,14 +30,14 @@ func (c *Client) settle(t world.Tick) {
 // predict computes the world of a tick from the one before.
 func (c *Client) predict(t world.Tick) {
 	w := c.past.at(t)
-	c.fail(w.CopyFrom(c.past.at(t - 1)))
-	c.fail(w.Step(c.past.in(t)))
+	c.fail(w.Host().CopyFrom(c.past.at(t - 1)))
+	c.fail(w.Host().Step(c.past.in(t)))
 	c.past.valid = t
 	if c.mixed() {
 		c.hold(w)
 	}
 	c.notices.again(t)
-	for e, v := range w.Happened {
+	for e, v := range w.Host().Happened {
 		if c.foreseeable(w, e.By) {
 			c.notices.foresee(e, v)
 		}
@@ -74,16 +74,16 @@ func (c *Client) hold(w *world.World) {
 	}
 	for _, id := range c.gone {
 		if !c.classes[id.Class()].o.Obstacle || !c.truth.Has(id) {
-			w.Drop(id)
+			w.Host().Drop(id)
 		}
 	}
 	for i, x := range c.classes {
 		if !x.o.Obstacle || x.predicts(c.style, false) {
 			continue
 		}
-		for id := range c.truth.Of(i) {
+		for id := range c.truth.Host().Of(i) {
 			if owner := c.truth.Owner(id); owner == world.Nobody || owner != c.o.Player {
-				c.fail(w.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+				c.fail(w.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
 			}
 		}
 	}
@@ -92,20 +92,20 @@ func (c *Client) hold(w *world.World) {
 // stepAlone predicts again only what was wrong, in a world of its own.
 func (c *Client) stepAlone() {
 	c.stats.Alone += len(c.wrong)
-	c.fail(c.lone.CopyFrom(c.plain))
-	c.lone.SetTick(c.known)
+	c.fail(c.lone.Host().CopyFrom(c.plain))
+	c.lone.Host().SetTick(c.known)
 	for i, x := range c.classes {
 		if x.info.State() {
-			for id := range c.truth.Of(i) {
-				c.fail(c.lone.Put(id, c.truth.Entry(id), c.truth.Image(id)))
+			for id := range c.truth.Host().Of(i) {
+				c.fail(c.lone.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
 			}
 		}
 	}
 	from := c.past.at(c.known)
 	for _, id := range c.wrong {
-		e, image := c.truth.Entry(id), c.truth.Image(id)
-		c.fail(c.lone.Put(id, e, image))
-		c.fail(from.Put(id, e, image))
+		e, image := c.truth.Host().Entry(id), c.truth.Host().Image(id)
+		c.fail(c.lone.Host().Put(id, e, image))
+		c.fail(from.Host().Put(id, e, image))
 	}
 	for t := c.known + 1; t <= c.past.valid; t++ {
 		in := c.past.in(t)
@@ -113,21 +113,21 @@ func (c *Client) stepAlone() {
 			in = c.past.scratch
 			c.fail(in.CopyFrom(c.past.in(t)))
 			for p := range from.Players {
-				if in.Command(p) == nil && from.CommandImage(p, c.a) && p != c.o.Player {
+				if in.Command(p) == nil && from.Host().CommandImage(p, c.a) && p != c.o.Player {
 					c.fail(in.GiveImage(p, c.a))
 				}
 			}
 		}
-		c.fail(c.lone.Step(in))
+		c.fail(c.lone.Host().Step(in))
 		w := c.past.at(t)
 		for _, id := range c.wrong {
-			if image := c.lone.Image(id); image != nil {
-				c.fail(w.Put(id, c.lone.Entry(id), image))
+			if image := c.lone.Host().Image(id); image != nil {
+				c.fail(w.Host().Put(id, c.lone.Host().Entry(id), image))
 			} else {
-				w.Drop(id)
+				w.Host().Drop(id)
 			}
 		}
-		for e, v := range c.lone.Happened {
+		for e, v := range c.lone.Host().Happened {
 			if slices.Contains(c.wrong, e.By) {
 				c.notices.foresee(e, v)
 			}
@@ -146,11 +146,11 @@ type leaper struct {
 func (c *Client) leap(x *class, id world.ID) {
 	w := c.past.at(c.past.now)
 	ticks := int32(c.past.now - c.known)
-	copy(x.image, c.truth.Image(id))
+	copy(x.image, c.truth.Host().Image(id))
 	if ticks > 0 {
-		x.o.Leap(c.truth.Image(id), ticks, x.image)
+		x.o.Leap(c.truth.Host().Image(id), ticks, x.image)
 	}
-	was := w.Image(id)
+	was := w.Host().Image(id)
 	if was != nil {
 		x.report.Compared++
 		if slices.Equal(was, x.image) {
@@ -159,8 +159,8 @@ func (c *Client) leap(x *class, id world.ID) {
 		x.report.differ(c.known, id, x.fields.slots, was, x.image)
 		c.stats.Leaps++
 	}
-	e := c.truth.Entry(id)
-	c.fail(w.Put(id, e, x.image))
+	e := c.truth.Host().Entry(id)
+	c.fail(w.Host().Put(id, e, x.image))
 	if c.lifted {
 		i := slices.IndexFunc(c.saved, func(l leaper) bool { return l.id == id })
 		if i < 0 {
@@ -195,15 +195,15 @@ func (c *Client) lift() {
 		if x.o.Leap == nil {
 			continue
 		}
-		for id := range w.Of(i) {
-			c.save(id, w.Entry(id), w.Image(id))
+		for id := range w.Host().Of(i) {
+			c.save(id, w.Host().Entry(id), w.Host().Image(id))
 		}
 		c.gone = c.gone[:0]
-		for id := range start.Of(i) {
+		for id := range start.Host().Of(i) {
 			c.gone = append(c.gone, id)
 		}
 		for _, id := range c.gone {
-			start.Drop(id)
+			start.Host().Drop(id)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (c *Client) lower() {
 		c.lifted = false
 		for i := range c.saved {
 			if l := &c.saved[i]; l.id.Allocator() == world.Predicted || c.truth.Has(l.id) {
-				c.fail(w.Put(l.id, l.entry, l.image))
+				c.fail(w.Host().Put(l.id, l.entry, l.image))
 			}
 		}
 	}
@@ -228,13 +228,13 @@ func (c *Client) lower() {
 			continue
 		}
 		c.gone = c.gone[:0]
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			if id.Allocator() != world.Predicted && !c.truth.Has(id) {
 				c.gone = append(c.gone, id)
 			}
 		}
 		for _, id := range c.gone {
-			w.Drop(id)
+			w.Host().Drop(id)
 		}
 	}
 }
@@ -246,12 +246,12 @@ func (c *Client) correct() {
 		if x.info.State() || len(x.fields.place) == 0 {
 			continue
 		}
-		for id := range w.Of(i) {
-			is, was := w.Image(id), c.before.Image(id)
+		for id := range w.Host().Of(i) {
+			is, was := w.Host().Image(id), c.before.Host().Image(id)
 			if was == nil {
 				for _, p := range c.pairs {
 					if p.to == id {
-						was = c.before.Image(p.from)
+						was = c.before.Host().Image(p.from)
 					}
 				}
 			}

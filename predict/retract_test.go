@@ -50,7 +50,7 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 	shown, settled := map[world.Emitted]int{}, 0
 	crowned := func() int { return len(slices.Collect(firsts(world.SavedEvents[crowned](view)))) }
 	for now := time.Duration(0); w.Tick() < 120; now += yard.TickLength() {
-		must(w.Step(in))
+		must(w.Host().Step(in))
 		in.Reset()
 		l := replica.Leading{Again: w.Tick()%7 == 0, Settled: w.Tick() - min(w.Tick(), 40)}
 		add := func(what replica.Standing, e world.Emitted) {
@@ -99,7 +99,7 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 			c.Step()
 		}
 		view = c.Show(now)
-		for e := range view.Happened {
+		for e := range view.Host().Happened {
 			shown[e]++
 		}
 		for _, n := range c.Notices() {

@@ -79,9 +79,9 @@ func (r *Rewind) Record(w *world.World) {
 		if c == nil {
 			continue
 		}
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			m.ids = append(m.ids, id)
-			m.place = append(m.place, c.fields.point(w.Image(id)))
+			m.place = append(m.place, c.fields.point(w.Host().Image(id)))
 		}
 	}
 	r.newest, r.any = w.Tick(), true

@@ -68,7 +68,7 @@ func TestTree(t *testing.T) {
 		}
 		shots, hits := 0, 0
 		for range 400 {
-			if err := w.Step(nil); err != nil {
+			if err := w.Host().Step(nil); err != nil {
 				t.Fatal(err)
 			}
 			r.Record(w)
@@ -120,7 +120,7 @@ func TestRewindExact(t *testing.T) {
 	}
 	var was []det.Vec3
 	for range 40 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		r.Record(w)

@@ -17,13 +17,13 @@ func (c *Client) Show(now time.Duration) *world.World {
 	}
 	c.settle(c.past.now)
 	w := c.shown
-	c.fail(w.CopyFrom(c.past.at(c.past.now)))
-	w.SetTick(c.past.now) // events that were predicted again are no news
+	c.fail(w.Host().CopyFrom(c.past.at(c.past.now)))
+	w.Host().SetTick(c.past.now) // events that were predicted again are no news
 	for id, b := range c.blends.of {
-		if image := w.Image(id); image != nil {
+		if image := w.Host().Image(id); image != nil {
 			copy(b.class.image, image)
 			b.show(b.class.image)
-			_ = w.Put(id, w.Entry(id), b.class.image) // where a game does not allow it there, it is shown where it is
+			_ = w.Host().Put(id, w.Host().Entry(id), b.class.image) // where a game does not allow it there, it is shown where it is
 		}
 	}
 	if c.mixed() {
@@ -33,7 +33,7 @@ func (c *Client) Show(now time.Duration) *world.World {
 	c.handed = c.notices.take(c.handed)
 	for i := range c.handed {
 		if n := &c.handed[i]; n.Shows() {
-			c.fail(w.Deliver(n.Emitted, n.reader(&c.reader)))
+			c.fail(w.Host().Deliver(n.Emitted, n.reader(&c.reader)))
 		}
 	}
 	return w
@@ -51,13 +51,13 @@ func (c *Client) interpolate(now time.Duration) {
 		}
 	}
 	for _, id := range c.gone {
-		w.Drop(id)
+		w.Host().Drop(id)
 	}
 	for id, tr := range c.tracks.of {
 		x := c.classes[id.Class()]
 		e, ok := tr.at(x, c.seen, float64(c.o.Extrapolate), x.image)
-		if ok && w.Put(id, e, x.image) != nil {
-			c.fail(w.Put(id, e, tr.last(c.seen))) // an image between two may be none that the game has
+		if ok && w.Host().Put(id, e, x.image) != nil {
+			c.fail(w.Host().Put(id, e, tr.last(c.seen))) // an image between two may be none that the game has
 		}
 	}
 	c.tracks.prune(c.seen)

@@ -110,7 +110,7 @@ func newSite(t testing.TB, g *world.Game, seed uint64) *site {
 
 func (s *site) join(c netsim.Conditions, seed uint64, o Options, think func(*guest, *world.World) drive) *guest {
 	p := world.Player(len(s.guests) + 1)
-	o.Player, o.Settings = p, world.Settings{Seed: s.w.Settings().Seed}
+	o.Player, o.Settings = p, world.Settings{Seed: s.w.Host().Settings().Seed}
 	client, err := New(s.game, o)
 	if err != nil {
 		s.t.Fatal(err)
@@ -156,7 +156,7 @@ func (s *site) tick() {
 			g.repeated++
 		}
 	}
-	if err := s.w.Step(s.in); err != nil {
+	if err := s.w.Host().Step(s.in); err != nil {
 		s.t.Fatal(err)
 	}
 	s.in.Reset()
@@ -165,8 +165,8 @@ func (s *site) tick() {
 	}
 	all := map[world.ID][]int32{}
 	for i := range s.game.Classes() {
-		for id := range s.w.Of(i) {
-			all[id] = slices.Clone(s.w.Image(id))
+		for id := range s.w.Host().Of(i) {
+			all[id] = slices.Clone(s.w.Host().Image(id))
 		}
 	}
 	s.images[t] = all

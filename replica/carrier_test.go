@@ -55,7 +55,7 @@ type ruling struct {
 }
 
 func newGuest(s *site, p world.Player, seed uint64) *guest {
-	start, err := testGame.New(world.Settings{Seed: s.w.Settings().Seed})
+	start, err := testGame.New(world.Settings{Seed: s.w.Host().Settings().Seed})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func newGuest(s *site, p world.Player, seed uint64) *guest {
 		s.t.Fatal("client and server do not start from the same world")
 	}
 	g.s = NewSender(s.pub, SenderOptions{Player: p, Start: true})
-	if g.w, err = testGame.New(world.Settings{Seed: s.w.Settings().Seed, Partial: true}); err != nil {
+	if g.w, err = testGame.New(world.Settings{Seed: s.w.Host().Settings().Seed, Partial: true}); err != nil {
 		s.t.Fatal(err)
 	}
 	return g
@@ -191,16 +191,16 @@ func (g *guest) show() {
 			g.check(s)
 		}
 		g.sparks += len(s.Events)
-		g.w.SetTick(g.r.Tick())
+		g.w.Host().SetTick(g.r.Tick())
 		for _, u := range s.Updates {
 			if u.What != Held {
-				g.w.Drop(u.ID)
+				g.w.Host().Drop(u.ID)
 				continue
 			}
 			if h := g.site.hist; h != nil && !slices.Equal(h[u.ID][uint32(s.Tick)], u.Image) {
 				g.t.Fatalf("tick %d: %v is %v, and was %v", s.Tick, u.ID, u.Image, h[u.ID][uint32(s.Tick)])
 			}
-			if err := g.w.Put(u.ID, u.Entry, u.Image); err != nil {
+			if err := g.w.Host().Put(u.ID, u.Entry, u.Image); err != nil {
 				g.t.Fatal(err)
 			}
 		}
@@ -216,8 +216,8 @@ func (g *guest) wrong() string {
 		switch {
 		case !g.view.Has(id):
 			return fmt.Sprintf("%v is shown and not in view", id)
-		case !slices.Equal(g.w.Image(id), g.site.w.Image(id)):
-			return fmt.Sprintf("%v is shown as %v and is %v", id, g.w.Image(id), g.site.w.Image(id))
+		case !slices.Equal(g.w.Host().Image(id), g.site.w.Host().Image(id)):
+			return fmt.Sprintf("%v is shown as %v and is %v", id, g.w.Host().Image(id), g.site.w.Host().Image(id))
 		case g.w.Owner(id) != g.site.w.Owner(id):
 			return fmt.Sprintf("%v is shown as of player %d and is of %d", id, g.w.Owner(id), g.site.w.Owner(id))
 		}

@@ -94,7 +94,7 @@ func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing, count 
 
 // take adds what happened in the world's last tick.
 func (l *eventLog) take(w *world.World, count uint64) {
-	for e, v := range w.Happened {
+	for e, v := range w.Host().Happened {
 		if le, ok := l.log(e, v, Confirmed, count); ok && le.delivery == world.Saved {
 			l.save(*le, l.fields(le))
 		}
@@ -129,7 +129,7 @@ func (l *eventLog) keep(w *world.World) {
 		v bits.Syncer
 	}
 	var all []both
-	for e, v := range w.SavedHappened {
+	for e, v := range w.Host().SavedHappened {
 		all = append(all, both{e, v})
 	}
 	slices.SortStableFunc(all, func(a, b both) int { return int(int64(a.e.Tick - b.e.Tick)) })

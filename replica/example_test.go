@@ -46,7 +46,7 @@ func Example() {
 
 	packets := uint64(0)
 	for tick := 1; tick <= 60; tick++ {
-		w.Step(nil)
+		w.Host().Step(nil)
 		pub.Publish(w)
 		if tick%3 != 0 {
 			continue

@@ -186,7 +186,7 @@ func (s *site) step() {
 			})
 		}
 	}
-	if err := s.w.Step(s.in); err != nil {
+	if err := s.w.Host().Step(s.in); err != nil {
 		s.t.Fatal(err)
 	}
 	s.in.Reset()
@@ -196,13 +196,13 @@ func (s *site) step() {
 	s.follow.Follow(s.w)
 	if s.hist != nil {
 		for class := range testGame.Classes() {
-			for id := range s.w.Of(class) {
+			for id := range s.w.Host().Of(class) {
 				m := s.hist[id]
 				if m == nil {
 					m = map[uint32][]int32{}
 					s.hist[id] = m
 				}
-				m[uint32(s.w.Tick())] = append([]int32(nil), s.w.Image(id)...)
+				m[uint32(s.w.Tick())] = append([]int32(nil), s.w.Host().Image(id)...)
 			}
 		}
 	}

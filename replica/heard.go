@@ -18,16 +18,16 @@ type Event struct {
 }
 
 // Fields gives a reader that stands before the event's fields, for
-// World.Deliver.
+// Host.Deliver.
 func (e *Event) Fields() *bits.Reader { return bits.NewReader(e.data) }
 
 // Deliver lets a partial world hear of the event, or takes it back there if it was retracted.
 func (e *Event) Deliver(w *world.World) error {
 	if e.Retracted {
-		w.Retract(e.Emitted)
+		w.Host().Retract(e.Emitted)
 		return nil
 	}
-	return w.Deliver(e.Emitted, e.Fields())
+	return w.Host().Deliver(e.Emitted, e.Fields())
 }
 
 // hear takes a message with events. In one of a world that may be taken back each says how much it is to be believed.

@@ -28,7 +28,7 @@ func TestJoinIntoALargeWorld(t *testing.T) {
 	for i := range count { // they come from elsewhere, so that the client cannot know them
 		image := slices.Clone(p.start(0))
 		image[0], image[1], image[4] = int32(i%8000)*3-12000, int32(i/100), 50
-		if err := w.Put(world.MakeID(0, 1, i, 1), world.Entry{}, image); err != nil {
+		if err := w.Host().Put(world.MakeID(0, 1, i, 1), world.Entry{}, image); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestJoinIntoALargeWorld(t *testing.T) {
 		if snapshot > 200 {
 			t.Fatalf("%d of %d after %d snapshots", len(came), count, snapshot)
 		}
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		pub.Publish(w)
@@ -76,7 +76,7 @@ func TestJoinIntoALargeWorld(t *testing.T) {
 					t.Fatalf("%v came twice", u.ID)
 				}
 				came[u.ID] = snapshot
-				if !slices.Equal(u.Image, w.Image(u.ID)) {
+				if !slices.Equal(u.Image, w.Host().Image(u.ID)) {
 					t.Fatalf("%v came as %v", u.ID, u.Image)
 				}
 			}

@@ -106,7 +106,7 @@ func TestTakenBack(t *testing.T) {
 
 // savedBy lists what a world keeps for latecomers, in an order that does not depend on when it learned of it.
 func savedBy(w *world.World) (list []world.Emitted) {
-	for e := range w.SavedHappened {
+	for e := range w.Host().SavedHappened {
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b world.Emitted) int {
@@ -209,7 +209,7 @@ func TestNoAllocationsLeading(t *testing.T) {
 				world.Give(c.in, p, walk{Move: det.Vec2{X: 1}, Aim: det.Angle(c.rng.Uint64()), Fire: c.rng.IntN(2) == 0})
 			}
 		}
-		if err := c.w.Step(c.in); err != nil {
+		if err := c.w.Host().Step(c.in); err != nil {
 			t.Fatal(err)
 		}
 		c.in.Reset()
@@ -223,7 +223,7 @@ func TestNoAllocationsLeading(t *testing.T) {
 			told = append(told, h)
 		}
 		pg.events = pg.events[:0]
-		for e, v := range c.w.Happened {
+		for e, v := range c.w.Host().Happened {
 			i, l := len(pg.events), testGame.Events()[e.Kind].Layout()
 			if i == len(pg.images) {
 				break

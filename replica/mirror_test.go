@@ -43,7 +43,7 @@ func newMirror(t testing.TB, o Options, seed uint64, players int) *mirror {
 		published: map[world.ID]map[uint32][][]int32{}, gone: map[world.ID]bool{}, origins: map[world.ID]world.Name{},
 	}
 	for range m.w.Tick() + 1 {
-		m.past, m.given, m.announced = append(m.past, m.w.Clone()), append(m.given, nil), append(m.announced, nil)
+		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, nil), append(m.announced, nil)
 	}
 	m.settled, m.again = m.w.Tick(), true
 	m.publish(m.settled)
@@ -69,14 +69,14 @@ func (m *mirror) step() {
 	if int(n) == len(m.past) {
 		in := testGame.NewInputs()
 		m.invent(in, 12)
-		m.past, m.given, m.announced = append(m.past, m.w.Clone()), append(m.given, in), append(m.announced, nil)
+		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, in), append(m.announced, nil)
 	}
-	if err := m.w.Step(m.given[n]); err != nil {
+	if err := m.w.Host().Step(m.given[n]); err != nil {
 		m.t.Fatal(err)
 	}
-	m.past[n].CopyFrom(m.w)
+	m.past[n].Host().CopyFrom(m.w)
 	var now []fact
-	for e, v := range m.w.Happened {
+	for e, v := range m.w.Host().Happened {
 		l := testGame.Events()[e.Kind].Layout()
 		f := fact{e, make([]int32, l.Len())}
 		if err := l.Pack(&m.pub.events.sync, v, f.image); err != nil {
@@ -107,7 +107,7 @@ func (m *mirror) takeBack(depth, missing world.Tick) {
 	}
 	m.rollbacks++
 	m.again = true
-	m.w.CopyFrom(m.past[from])
+	m.w.Host().CopyFrom(m.past[from])
 	in := m.given[from+1]
 	m.invent(in, 2)
 	if late := world.Player(20 + m.rng.IntN(3)); m.rng.IntN(4) == 0 && !slices.Contains(slices.Collect(m.w.Players), late) {
@@ -139,12 +139,12 @@ func (m *mirror) publish(settled world.Tick) {
 		m.gone[id] = m.gone[id] || !m.w.Has(id)
 	}
 	for class := range testGame.Classes() {
-		for id := range m.w.Of(class) {
+		for id := range m.w.Host().Of(class) {
 			if m.published[id] == nil {
 				m.published[id] = map[uint32][][]int32{}
 			}
 			at := uint32(m.w.Tick())
-			m.published[id][at] = append(m.published[id][at], slices.Clone(m.w.Image(id)))
+			m.published[id][at] = append(m.published[id][at], slices.Clone(m.w.Host().Image(id)))
 			if before, ok := m.origins[id]; ok && before != m.w.Origin(id) {
 				m.reborn++
 			}

@@ -131,14 +131,14 @@ func TestDeferredIsMarked(t *testing.T) {
 		certain++
 		for _, u := range n.Updates {
 			if u.What != Held {
-				g.w.Drop(u.ID)
-			} else if err := g.w.Put(u.ID, u.Entry, u.Image); err != nil {
+				g.w.Host().Drop(u.ID)
+			} else if err := g.w.Host().Put(u.ID, u.Entry, u.Image); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for id := range g.w.Entities() {
 			was := s.hist[id][uint32(n.Tick)]
-			if was != nil && !slices.Contains(n.Deferred, id) && !slices.Equal(was, g.w.Image(id)) {
+			if was != nil && !slices.Contains(n.Deferred, id) && !slices.Equal(was, g.w.Host().Image(id)) {
 				t.Errorf("tick %d: %v is not as it was, and not deferred", n.Tick, id)
 			}
 		}
@@ -178,7 +178,7 @@ func TestRelayedCommands(t *testing.T) {
 	}
 	want := make([]int32, len(testGame.Commands().Slots))
 	for p, image := range latest {
-		if !s.w.CommandImage(p, want) || !slices.Equal(image, want) {
+		if !s.w.Host().CommandImage(p, want) || !slices.Equal(image, want) {
 			t.Errorf("player %d commands %v, and is said to command %v", p, want, image)
 		}
 	}

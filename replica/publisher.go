@@ -60,8 +60,8 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 	}
 	b.events.init(p)
 	for class := range p.game.Classes() {
-		for id := range w.Of(class) {
-			b.starts[id] = startImage{slices.Clone(w.Image(id)), w.Owner(id)}
+		for id := range w.Host().Of(class) {
+			b.starts[id] = startImage{slices.Clone(w.Host().Image(id)), w.Owner(id)}
 		}
 	}
 	b.publish(w, false, false)
@@ -113,9 +113,9 @@ func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	b.world, b.tick = w, w.Tick()
 	for class, info := range b.protocol.game.Classes() {
 		takenOver := b.protocol.classes[class].policy.TakenOver
-		for id := range w.Of(class) {
+		for id := range w.Host().Of(class) {
 			at := b.lookup(id)
-			if at >= 0 && trust && !w.Changed(id) {
+			if at >= 0 && trust && !w.Host().Changed(id) {
 				b.slots[at].seen = b.count
 				continue
 			}
@@ -129,7 +129,7 @@ func (b *Publisher) publish(w *world.World, trust, onward bool) {
 			}
 			s := &b.slots[at]
 			s.seen = b.count
-			image, owner := w.Image(id), w.Owner(id)
+			image, owner := w.Host().Image(id), w.Owner(id)
 			anew := !onward
 			if s.number != 0 {
 				m, old := s.now()
@@ -162,7 +162,7 @@ func (b *Publisher) publishCommands(w *world.World) {
 		return
 	}
 	for p := range w.Players {
-		if !w.CommandImage(p, b.image) {
+		if !w.Host().CommandImage(p, b.image) {
 			continue
 		}
 		at := b.command(p)

@@ -181,8 +181,8 @@ func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
 	if o.Start != nil {
 		r.start = map[world.ID]startImage{}
 		for class := range p.game.Classes() {
-			for id := range o.Start.Of(class) {
-				r.start[id] = startImage{slices.Clone(o.Start.Image(id)), o.Start.Owner(id)}
+			for id := range o.Start.Host().Of(class) {
+				r.start[id] = startImage{slices.Clone(o.Start.Host().Image(id)), o.Start.Owner(id)}
 			}
 		}
 		r.startHash = startHash(o.Start)
@@ -201,9 +201,9 @@ func (b *Publisher) Start() uint64 { return b.startHash }
 func startHash(w *world.World) uint64 {
 	h := uint64(1)
 	for class := range w.Game().Classes() {
-		for id := range w.Of(class) {
+		for id := range w.Host().Of(class) {
 			h = (h ^ uint64(id)) * 0x9e3779b97f4a7c15
-			h = mix(h, uint32(w.Owner(id)), imageSum(w.Image(id)))
+			h = mix(h, uint32(w.Owner(id)), imageSum(w.Host().Image(id)))
 		}
 	}
 	return max(h, 1)

@@ -185,7 +185,7 @@ func TestIdleCost(t *testing.T) {
 	s, worker := NewSender(pub, SenderOptions{}), NewWorker(p)
 	bytes, packets := 0, 0
 	for range 60 * 10 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		pub.Publish(w)

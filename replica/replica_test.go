@@ -46,7 +46,7 @@ func TestEveryImageIsOneThatWasPublished(t *testing.T) {
 						}
 					}
 					var want []int
-					for e := range s.w.SavedHappened {
+					for e := range s.w.Host().SavedHappened {
 						want = append(want, int(e.Tick))
 					}
 					slices.Sort(want)

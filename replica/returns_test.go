@@ -46,7 +46,7 @@ func (s *stall) put(index int, x int32) world.ID {
 	id := world.MakeID(0, 1, index, 1)
 	image := slices.Clone(s.pub.protocol.start(0))
 	image[0] = x
-	if err := s.w.Put(id, world.Entry{}, image); err != nil {
+	if err := s.w.Host().Put(id, world.Entry{}, image); err != nil {
 		s.t.Fatal(err)
 	}
 	return id
@@ -55,7 +55,7 @@ func (s *stall) put(index int, x int32) world.ID {
 // publish lets a tick pass and everything be compared.
 func (s *stall) publish(events ...Happening) {
 	s.t.Helper()
-	if err := s.w.Step(nil); err != nil {
+	if err := s.w.Host().Step(nil); err != nil {
 		s.t.Fatal(err)
 	}
 	s.tell(Leading{Again: true, Events: events})
@@ -121,7 +121,7 @@ func (s *stall) shown(to *world.World, id world.ID) int32 {
 	if _, err := s.r.Apply(to); err != nil {
 		s.t.Fatal(err)
 	}
-	if image := to.Image(id); image != nil {
+	if image := to.Host().Image(id); image != nil {
 		return image[0]
 	}
 	return -1
@@ -144,7 +144,7 @@ func TestReturnsWithoutALook(t *testing.T) {
 		s.publish()
 		s.see(x)
 		s.exchange()
-		s.w.Lend(x)
+		s.w.Host().Lend(x)
 		s.publish()
 		s.put(3, 70)
 		s.publish()
@@ -173,12 +173,12 @@ func TestReturnsInAnyOrder(t *testing.T) {
 					packets = append(packets, data)
 				}
 				step()
-				s.w.Lend(x)
+				s.w.Host().Lend(x)
 				step()
 				s.put(3, 70)
 				step()
 				if last < 0 {
-					s.w.Lend(x)
+					s.w.Host().Lend(x)
 				}
 				s.put(4, 11)
 				step()
@@ -203,7 +203,7 @@ func TestWaitedTooLong(t *testing.T) {
 	s.see(x, y)
 	s.exchange()
 	s.r.queue[0].count = s.r.received + 1 // as if its lowest bits had been taken for another count
-	s.w.Lend(x)
+	s.w.Host().Lend(x)
 	s.put(4, 20)
 	s.publish()
 	s.see(y)
@@ -248,7 +248,7 @@ func TestAnotherOfTheSameName(t *testing.T) {
 		shown := s.partial()
 		x, y := s.put(3, 50), s.put(4, 10)
 		for _, origin := range []world.Name{{By: y, Tick: 1, Ordinal: 1}, {By: y, Tick: 1, Ordinal: 2}} {
-			if err := s.w.Put(x, world.Entry{Origin: origin}, s.w.Image(x)); err != nil {
+			if err := s.w.Host().Put(x, world.Entry{Origin: origin}, s.w.Host().Image(x)); err != nil {
 				t.Fatal(err)
 			}
 			s.publish()
@@ -271,7 +271,7 @@ func TestStartThatReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := start.Put(x, world.Entry{}, s.w.Image(x)); err != nil {
+		if err := start.Host().Put(x, world.Entry{}, s.w.Host().Image(x)); err != nil {
 			t.Fatal(err)
 		}
 		if s.pub, err = NewPublisher(s.pub.protocol, s.w); err != nil {
@@ -282,7 +282,7 @@ func TestStartThatReturns(t *testing.T) {
 			t.Fatal("they do not start from the same")
 		}
 		shown := s.partial()
-		s.w.Lend(x)
+		s.w.Host().Lend(x)
 		s.publish()
 		s.put(3, 70)
 		s.publish()
@@ -301,13 +301,13 @@ func TestTickGoesBack(t *testing.T) {
 	x := s.put(3, 50)
 	s.publish()
 	s.see(x)
-	early := s.w.Clone()
+	early := s.w.Host().Clone()
 	for i := range int32(20) {
 		s.put(3, 60+i)
 		s.publish()
 		s.exchange()
 	}
-	if err := s.w.CopyFrom(early); err != nil {
+	if err := s.w.Host().CopyFrom(early); err != nil {
 		t.Fatal(err)
 	}
 	s.tell(Leading{Again: true})

@@ -363,7 +363,7 @@ func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
 	begin := func() {
 		if !started {
 			started, changed = true, true
-			w.SetTick(r.tick)
+			w.Host().SetTick(r.tick)
 		}
 	}
 	for _, e := range r.Events() {
@@ -377,8 +377,8 @@ func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
 		for i := range s.Updates {
 			u := &s.Updates[i]
 			if u.What != Held {
-				w.Drop(u.ID)
-			} else if e := w.Put(u.ID, u.Entry, u.Image); e != nil {
+				w.Host().Drop(u.ID)
+			} else if e := w.Host().Put(u.ID, u.Entry, u.Image); e != nil {
 				fail(e)
 			}
 		}

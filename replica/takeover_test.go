@@ -37,7 +37,7 @@ func (d *deathwatch) publish(w *world.World, anew bool) {
 			delete(d.since, id)
 		}
 	}
-	for id := range w.Of(1) {
+	for id := range w.Host().Of(1) {
 		r := d.since[id]
 		if !dying(w, id) {
 			delete(d.since, id)
@@ -48,22 +48,22 @@ func (d *deathwatch) publish(w *world.World, anew bool) {
 			d.since[id] = r
 			d.runs++
 		}
-		r.images = append(r.images, slices.Clone(w.Image(id)))
+		r.images = append(r.images, slices.Clone(w.Host().Image(id)))
 	}
 }
 
 // wrong is guest.wrong where walkers are taken over: those are as they were since then.
 func (d *deathwatch) wrong(g *guest, behind *int) string {
 	for id := range g.w.Entities() {
-		r, image := d.since[id], g.w.Image(id)
-		if r == nil || slices.Equal(image, g.site.w.Image(id)) {
+		r, image := d.since[id], g.w.Host().Image(id)
+		if r == nil || slices.Equal(image, g.site.w.Host().Image(id)) {
 			continue
 		}
 		if !slices.ContainsFunc(r.images, func(i []int32) bool { return slices.Equal(i, image) }) {
 			return fmt.Sprintf("%v is taken over, and shown as %v, which it was not since then", id, image)
 		}
 		*behind++
-		if err := g.w.Put(id, world.Entry{Owner: g.w.Owner(id)}, g.site.w.Image(id)); err != nil {
+		if err := g.w.Host().Put(id, world.Entry{Owner: g.w.Owner(id)}, g.site.w.Host().Image(id)); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func newStage(t *testing.T, o Options) *stage {
 	}
 	g := &stage{t: t, w: w, pub: pub, s: NewSender(pub, SenderOptions{}), worker: NewWorker(p)}
 	var all []interest.Entry
-	for id := range w.Of(0) {
+	for id := range w.Host().Of(0) {
 		all = append(all, interest.Entry{ID: id, Priority: 1})
 	}
 	g.s.see(all)
@@ -197,7 +197,7 @@ func newStage(t *testing.T, o Options) *stage {
 
 func (g *stage) step() {
 	g.t.Helper()
-	if err := g.w.Step(nil); err != nil {
+	if err := g.w.Host().Step(nil); err != nil {
 		g.t.Fatal(err)
 	}
 	if err := g.pub.Publish(g.w); err != nil {
@@ -327,7 +327,7 @@ func TestTakenOverWithoutSomeTicks(t *testing.T) {
 	g := newStage(t, Options{Classes: map[string]Policy{"actor": {TakenOver: yes}}})
 	told := 0
 	for range 9 {
-		if err := g.w.Step(nil); err != nil {
+		if err := g.w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		g.step()

@@ -46,7 +46,7 @@ func (a *walker) within(b *walker) bool {
 // wrongBeyond is wrong for a guest whose walkers have thresholds. It counts those that are behind.
 func (g *guest) wrongBeyond(behind *int) string {
 	for id := range g.w.Entities() {
-		image, want := g.w.Image(id), g.site.w.Image(id)
+		image, want := g.w.Host().Image(id), g.site.w.Host().Image(id)
 		if id.Class() != 1 || !g.view.Has(id) || slices.Equal(image, want) ||
 			g.w.Owner(id) != g.site.w.Owner(id) {
 			continue
@@ -56,7 +56,7 @@ func (g *guest) wrongBeyond(behind *int) string {
 			return fmt.Sprintf("%v is shown as %+v and is %+v", id, a, b)
 		}
 		*behind++
-		if err := g.w.Put(id, world.Entry{Owner: g.w.Owner(id)}, want); err != nil {
+		if err := g.w.Host().Put(id, world.Entry{Owner: g.w.Owner(id)}, want); err != nil {
 			g.t.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func testBeyondTells(t *testing.T, strategy Strategy) {
 			if !a.within(&b) {
 				t.Fatalf("tick %d: %v was told as %+v and is %+v", s.w.Tick(), v.id, a, b)
 			}
-			if s.w.Changed(v.id) {
+			if s.w.Host().Changed(v.id) {
 				changes++
 			}
 		}

@@ -106,7 +106,7 @@ func (a *Auto) within(delays []time.Duration) []time.Duration {
 // model is what was measured since the last plan, as far as it was.
 func (a *Auto) model(now time.Duration) (Model, bool) {
 	s := a.Stats()
-	m := Model{Spread: a.spread, Tick: a.length(), Window: a.final().delay, Size: a.Leading().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
+	m := Model{Spread: a.spread, Tick: a.length(), Window: a.final().delay, Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
 	if m.Step == 0 {
 		m.Step = s.StepTime / time.Duration(max(s.Steps, 1))
 	}

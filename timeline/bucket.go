@@ -47,7 +47,7 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 	if err := t.open(start, o.Options, newClock(start.Game()).ticks(o.Delay)+o.Width, o.Width+2, false); err != nil {
 		return nil, err
 	}
-	t.w = start.Clone()
+	t.w = start.Host().Clone()
 	if err := t.afford(start, 1, "one world"); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (t *single) begin(start *world.World, o Options, mirrors []Mirror, ahead in
 	if err := t.afford(start, 1, "one world"); err != nil {
 		return err
 	}
-	t.w = start.Clone()
+	t.w = start.Host().Clone()
 	return t.ready(mirrors, start.Tick())
 }
 
@@ -101,7 +101,7 @@ func (c *core) plain(w *world.World) {
 	c.watch.record(r, w, in)
 	c.watch.confirm(&c.notices, nil, r)
 	c.stats.Settled++
-	c.stats.Held = w.Size()
+	c.stats.Held = w.Host().Size()
 	c.stats.MostHeld = max(c.stats.MostHeld, c.stats.Held)
 	if c.options.Settled != nil {
 		c.options.Settled(w, in)

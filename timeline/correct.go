@@ -45,7 +45,7 @@ func (t *Trailing) correct(i int) bool {
 
 // shift moves one field of an entity of a copy, as it is now, by the difference between two values of an earlier tick.
 func (t *Trailing) shift(lead *state, id world.ID, g *group, right, wrong []int32) bool {
-	now := lead.w.Image(id)
+	now := lead.w.Host().Image(id)
 	if now == nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (t *Trailing) shift(lead *state, id world.ID, g *group, right, wrong []int3
 	}
 	values := t.image[g.index[0]:]
 	far := g.distance(values, now[g.index[0]:])
-	if lead.w.Put(id, lead.w.Entry(id), t.image) != nil {
+	if lead.w.Host().Put(id, lead.w.Host().Entry(id), t.image) != nil {
 		return false // not a place where it can be
 	}
 	if lead == t.states[0] {

@@ -49,9 +49,9 @@ func (t *Trailing) insert() {
 		}
 		t.copy(s.w, last.w)
 	} else {
-		s = &state{w: last.w.Clone(), history: newHistory(t.size)}
+		s = &state{w: last.w.Host().Clone(), history: newHistory(t.size)}
 		t.stats.Copies++
-		t.stats.CopiedBytes += int64(last.w.Size())
+		t.stats.CopiedBytes += int64(last.w.Host().Size())
 	}
 	s.late.copyFrom(&last.late)
 	s.from, s.last, s.since, s.corrections = last.from, last.last, last.w.Tick(), 0

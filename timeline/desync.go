@@ -37,7 +37,7 @@ const search = 64
 // desync finds out what it is that two copies differ in, by computing the next ticks twice.
 func (c *core) desync(w *world.World, a, b uint64) error {
 	e := &DesyncError{Game: c.game.Name()}
-	x, y := w.Clone(), w.Clone()
+	x, y := w.Host().Clone(), w.Host().Clone()
 	for range search {
 		n := x.Tick() + 1
 		if n > c.book.end() {
@@ -45,8 +45,8 @@ func (c *core) desync(w *world.World, a, b uint64) error {
 		}
 		in := c.book.at(n).in
 		// What the game reports about itself is not the question here.
-		_ = x.Step(in)
-		_ = y.Step(in)
+		_ = x.Host().Step(in)
+		_ = y.Host().Step(in)
 		if d := world.Differ(x, y); d != nil {
 			e.Difference = *d
 			return e

@@ -267,7 +267,7 @@ func (t *Ruled) rule(n world.Tick, in *world.Inputs) *Ruling {
 
 // base makes t.image what a player's command in a ruling differs from: that of the tick before, given or repeated, or that of nobody if the player was not there.
 func (t *Ruled) base(w *world.World, p world.Player) {
-	if w.CommandImage(p, t.image) {
+	if w.Host().CommandImage(p, t.image) {
 		return
 	}
 	for i := range t.image {

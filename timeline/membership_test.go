@@ -301,7 +301,7 @@ func TestNewcomer(t *testing.T) {
 
 // join makes a timeline out of what another one can tell.
 func join(from timeline.Timeline, m maker, hashes map[world.Tick]uint64) (timeline.Timeline, error) {
-	w, err := game.Load(from.Settled().Save(nil))
+	w, err := game.Load(from.Settled().Host().Save(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func TestOpenRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := timeline.Open("timewarp", begin(t), timeline.OpenOptions{Options: timeline.Options{Held: true, Memory: 100 * begin(t).Size()}}); err == nil || !strings.Contains(err.Error(), "snapshots for 4s") {
+	if _, err := timeline.Open("timewarp", begin(t), timeline.OpenOptions{Options: timeline.Options{Held: true, Memory: 100 * begin(t).Host().Size()}}); err == nil || !strings.Contains(err.Error(), "snapshots for 4s") {
 		t.Errorf("held, it has to have room: %v", err)
 	}
 }

@@ -217,7 +217,7 @@ func play(start *world.World, m maker, mirrors []timeline.Mirror, s script, end 
 
 // oracle computes on one machine what should come of commands: the hash of every tick, and every event.
 func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64, []happening) {
-	w := start.Clone()
+	w := start.Host().Clone()
 	hashes := map[world.Tick]uint64{}
 	var events []happening
 	var packer bits.Sync
@@ -243,11 +243,11 @@ func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64
 				}
 			}
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			panic(err)
 		}
 		hashes[w.Tick()] = w.Hash()
-		for e, v := range w.Happened {
+		for e, v := range w.Host().Happened {
 			image := make([]int32, game.Events()[e.Kind].Layout().Len())
 			if err := game.Events()[e.Kind].Layout().Pack(&packer, v, image); err != nil {
 				panic(err)

@@ -148,10 +148,10 @@ func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
 			r.told = slices.Grow(r.told, o.command)
 			n := len(r.told)
 			r.told = r.told[:n+o.command]
-			w.CommandImage(p, r.told[n:])
+			w.Host().CommandImage(p, r.told[n:])
 		}
 	}
-	for e, v := range w.Happened {
+	for e, v := range w.Host().Happened {
 		layout := o.game.Events()[e.Kind].Layout()
 		n, at := layout.Len(), len(r.data)
 		r.data = slices.Grow(r.data, n)[:at+n]
@@ -162,8 +162,8 @@ func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
 	}
 	for _, class := range o.listed {
 		groups := o.classes[class]
-		for id := range w.Of(class) {
-			image, at := w.Image(id), len(r.data)
+		for id := range w.Host().Of(class) {
+			image, at := w.Host().Image(id), len(r.data)
 			for i := range groups {
 				for _, s := range groups[i].index {
 					r.data = append(r.data, image[s])

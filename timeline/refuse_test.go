@@ -38,7 +38,7 @@ func TestRefused(t *testing.T) {
 		{"endless", func() error { return trailing(timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Hour}}) }, "a delay of 100h"},
 		{"many", func() error { return trailing(timeline.TrailingOptions{Delays: many}) }, "40 trailing states; 32 are allowed"},
 		{"memory", func() error {
-			return trailing(timeline.TrailingOptions{Options: timeline.Options{Memory: 2 * start.Size()}, Delays: []time.Duration{0, 50 * ms, 100 * ms}})
+			return trailing(timeline.TrailingOptions{Options: timeline.Options{Memory: 2 * start.Host().Size()}, Delays: []time.Duration{0, 50 * ms, 100 * ms}})
 		}, "3 trailing states take 3 worlds"},
 		{"nothing", func() error { _, err := timeline.NewTrailing(nil, timeline.TrailingOptions{}); return err }, "no world"},
 		{"partial", func() error { _, err := timeline.NewTrailing(partial, timeline.TrailingOptions{}); return err }, "partial world"},
@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 			}}})
 		}, "\ntimeline: the margin of runner.Aim is -1"},
 		{"warp memory", func() error {
-			_, err := timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: timeline.Options{Memory: 20 * start.Size()}})
+			_, err := timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: timeline.Options{Memory: 20 * start.Host().Size()}})
 			return err
 		}, "snapshots for 1s every 1 ticks take"},
 		{"warp window", func() error {

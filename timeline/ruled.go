@@ -112,10 +112,10 @@ func NewRuled(start *world.World, o RuledOptions) (*Ruled, error) {
 	}
 	t.hold.begin(&o.Options, t.start)
 	t.watch.repeats = true
-	t.lead, t.trail = start.Clone(), start.Clone()
+	t.lead, t.trail = start.Host().Clone(), start.Host().Clone()
 	t.final = t.trail
 	if o.Held {
-		t.final = start.Clone()
+		t.final = start.Host().Clone()
 	}
 	t.history = newHistory(room + 4)
 	t.rulings = newRulings(room + t.ticks(t.options.Ahead) + 2)
@@ -245,9 +245,9 @@ func (t *Ruled) Advance(now time.Duration) error {
 		}
 		t.wait(t.lead.Tick(), due, passed)
 	})
-	t.stats.Held = t.lead.Size() + t.trail.Size()
+	t.stats.Held = t.lead.Host().Size() + t.trail.Host().Size()
 	if t.held {
-		t.stats.Held += t.final.Size()
+		t.stats.Held += t.final.Host().Size()
 	}
 	t.stats.MostHeld = max(t.stats.MostHeld, t.stats.Held)
 	return err

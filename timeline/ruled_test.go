@@ -297,7 +297,7 @@ func (c *court) depose(to int, kill bool) {
 // join puts a new mirror in, with what another one knows.
 func (c *court) join(from int) error {
 	old := c.seats[from]
-	w, err := game.Load(old.line.Settled().Save(nil))
+	w, err := game.Load(old.line.Settled().Host().Save(nil))
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (c *core) open(start *world.World, o Options, window, more int, keep bool) 
 	if start == nil {
 		return errNoWorld
 	}
-	if start.Settings().Partial {
+	if start.Host().Settings().Partial {
 		return errors.New("timeline: a partial world cannot be kept consistent, as it does not know everything; start from a whole one")
 	}
 	g := start.Game()
@@ -192,7 +192,7 @@ func (c *core) restore(cmd *Command) error {
 
 // afford refuses more worlds than there is memory for.
 func (c *core) afford(start *world.World, worlds int, what string) error {
-	size := start.Size()
+	size := start.Host().Size()
 	if need := size * worlds; need > c.options.Memory || worlds > 1<<20 {
 		return fmt.Errorf("timeline: %w: %s take %d worlds of %d bytes, %.1f MiB, and Options.Memory allows %.1f MiB; ask for fewer, or allow more",
 			ErrMemory, what, worlds, size, float64(need)/(1<<20), float64(c.options.Memory)/(1<<20))
@@ -244,7 +244,7 @@ func (c *core) step(w *world.World, in *world.Inputs) {
 	if c.options.Clock != nil {
 		began = c.options.Clock()
 	}
-	if err := w.TryStep(in); err != nil {
+	if err := w.Host().TryStep(in); err != nil {
 		var p *world.Panic
 		if errors.As(err, &p) {
 			panic(p) // with who was stepping, for a host that recovers
@@ -266,14 +266,14 @@ func (c *core) copy(to, from *world.World) {
 	if c.options.Clock != nil {
 		began = c.options.Clock()
 	}
-	if err := to.CopyFrom(from); err != nil {
+	if err := to.Host().CopyFrom(from); err != nil {
 		panic(err) // they are of one game
 	}
 	if c.options.Clock != nil {
 		c.stats.CopyTime += c.options.Clock() - began
 	}
 	c.stats.Copies++
-	c.stats.CopiedBytes += int64(from.Size())
+	c.stats.CopiedBytes += int64(from.Host().Size())
 }
 
 // tomorrow is when the next tick is due that is not yet.

@@ -80,7 +80,7 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 	}
 	t.in, t.size = t.game.NewInputs(), window+4
 	for _, d := range o.Delays {
-		t.states = append(t.states, &state{w: start.Clone(), delay: d, history: newHistory(t.size)})
+		t.states = append(t.states, &state{w: start.Host().Clone(), delay: d, history: newHistory(t.size)})
 	}
 	return t, nil
 }
@@ -360,7 +360,7 @@ func (t *Trailing) weigh() {
 	for {
 		held := 0
 		for _, s := range t.states {
-			held += s.w.Size()
+			held += s.w.Host().Size()
 		}
 		if held > t.options.Memory && len(t.states) > 2 {
 			t.states = slices.Delete(t.states, len(t.states)/2, len(t.states)/2+1)
@@ -368,7 +368,7 @@ func (t *Trailing) weigh() {
 			continue
 		}
 		for _, s := range t.idle {
-			held += s.w.Size()
+			held += s.w.Host().Size()
 		}
 		t.stats.Held = held
 		t.stats.MostHeld = max(t.stats.MostHeld, held)

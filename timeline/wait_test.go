@@ -138,7 +138,7 @@ func TestOwnCommandsAreInTime(t *testing.T) {
 func TestMemoryGrows(t *testing.T) {
 	start := begin(t)
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{Memory: 4*start.Size() + 100}, Delays: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+		Options: timeline.Options{Memory: 4*start.Host().Size() + 100}, Delays: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -28,14 +28,14 @@ func (t *warp) ready(start *world.World, reach int, every int, what string) erro
 		return err
 	}
 	t.every, t.settled = world.Tick(every), start.Tick()
-	t.w, t.final = start.Clone(), start.Clone()
+	t.w, t.final = start.Host().Clone(), start.Host().Clone()
 	t.history = newHistory(reach + every + 4)
 	for range n {
-		t.snaps = append(t.snaps, start.Clone())
+		t.snaps = append(t.snaps, start.Host().Clone())
 	}
 	t.sizes = make([]int, n)
 	for i := range t.sizes {
-		t.sizes[i] = start.Size()
+		t.sizes[i] = start.Host().Size()
 		t.sum += t.sizes[i]
 	}
 	return nil
@@ -72,7 +72,7 @@ func (t *warp) execute() {
 		i := t.snap(n)
 		t.copy(t.snaps[i], t.w)
 		t.sum -= t.sizes[i]
-		t.sizes[i] = t.w.Size()
+		t.sizes[i] = t.w.Host().Size()
 		t.sum += t.sizes[i]
 	}
 }
@@ -110,7 +110,7 @@ func (t *warp) settle(to world.Tick) {
 	if t.settled >= t.start+t.every {
 		t.book.trim(t.settled - t.every)
 	}
-	t.stats.Held = t.sum + t.w.Size() + t.final.Size()
+	t.stats.Held = t.sum + t.w.Host().Size() + t.final.Host().Size()
 	t.stats.MostHeld = max(t.stats.MostHeld, t.stats.Held)
 }
 
@@ -120,10 +120,10 @@ func (t *warp) verify(n world.Tick) {
 	if every <= 0 || n%world.Tick(every) != 0 || t.every != 1 {
 		return
 	}
-	if err := t.final.CopyFrom(t.snaps[t.snap(n-1)]); err != nil {
+	if err := t.final.Host().CopyFrom(t.snaps[t.snap(n-1)]); err != nil {
 		panic(err) // they are of one game
 	}
-	_ = t.final.Step(t.book.at(n).in) // what the game reports was counted
+	_ = t.final.Host().Step(t.book.at(n).in) // what the game reports was counted
 	if a, b := t.final.Hash(), t.snaps[t.snap(n)].Hash(); a != b {
 		t.err = t.desync(t.final, a, b)
 	}
@@ -139,12 +139,12 @@ func (t *warp) Settled() *world.World {
 		return base
 	}
 	if t.final.Tick() > t.settled || t.final.Tick() < base.Tick() {
-		if err := t.final.CopyFrom(base); err != nil {
+		if err := t.final.Host().CopyFrom(base); err != nil {
 			panic(err)
 		}
 	}
 	for t.final.Tick() < t.settled {
-		_ = t.final.Step(t.book.at(t.final.Tick() + 1).in)
+		_ = t.final.Host().Step(t.book.at(t.final.Tick() + 1).in)
 	}
 	return t.final
 }

@@ -23,7 +23,7 @@ func BenchmarkTick(b *testing.B) {
 			}
 			step := func() {
 				people.act(w.Tick()+1, in)
-				if err := w.Step(in); err != nil {
+				if err := w.Host().Step(in); err != nil {
 					b.Fatal(err)
 				}
 			}

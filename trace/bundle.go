@@ -101,7 +101,7 @@ func (r *Report) stateAt(trace []byte, t world.Tick) (saved []byte) {
 	}
 	_, err = Replay(r.game, in, ReplayOptions{From: t, Until: max(t, 1), Each: func(w *world.World, _ *Record) error {
 		if w.Tick() == t {
-			saved = w.Save(nil)
+			saved = w.Host().Save(nil)
 		}
 		return nil
 	}})

@@ -37,7 +37,7 @@ func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 	if err != nil {
 		return err
 	}
-	if err := w.putState(c.world.Tick(), c.world.Hash(), c.world.Save(nil), true); err != nil {
+	if err := w.putState(c.world.Tick(), c.world.Hash(), c.world.Host().Save(nil), true); err != nil {
 		return err
 	}
 	for {

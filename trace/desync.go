@@ -280,7 +280,7 @@ func (c *replica) actual() *world.World {
 
 func (r *Report) found(d *world.Difference, a, b *world.World) {
 	r.World = d
-	r.worldA, r.worldB = a.Save(nil), b.Save(nil)
+	r.worldA, r.worldB = a.Host().Save(nil), b.Host().Save(nil)
 }
 
 // DesyncStates finds the first entity and field in which two saved worlds of a game differ.

@@ -250,14 +250,14 @@ func TestDesyncOfPartsAndDamage(t *testing.T) {
 
 func TestDesyncStates(t *testing.T) {
 	_, w := play{ticks: 100, inputs: newPeople(2, 3).act}.record(t, shooter)
-	a := w.Save(nil)
-	if err := w.Step(nil); err != nil {
+	a := w.Host().Save(nil)
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal(err)
 	}
-	later := w.Save(nil)
+	later := w.Host().Save(nil)
 	defer wrongFrom(100)()
 	_, v := play{ticks: 100, inputs: newPeople(2, 3).act}.record(t, shooter)
-	b := v.Save(nil)
+	b := v.Host().Save(nil)
 	same, err := DesyncStates(shooter, a, a)
 	if err != nil || same.Cause != CauseNone {
 		t.Error(same, err)

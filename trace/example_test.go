@@ -43,7 +43,7 @@ func ride(until world.Tick) []byte {
 			way = -1
 		}
 		world.Give(in, 1, Shove{Way: way})
-		w.Step(in)
+		w.Host().Step(in)
 		rec.Tick(in, w)
 	}
 	rec.Close()

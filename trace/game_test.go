@@ -168,7 +168,7 @@ func (p play) record(t testing.TB, g *world.Game) ([]byte, *world.World) {
 	in := g.NewInputs()
 	for range p.ticks {
 		p.inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if err := tw.Tick(in, w); err != nil {

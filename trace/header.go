@@ -99,7 +99,7 @@ func (h *Header) Fits(g *world.Game) error {
 
 // headerOf describes a recording that starts from a world.
 func headerOf(w *world.World, b Build, note string) Header {
-	g, s := w.Game(), w.Settings()
+	g, s := w.Game(), w.Host().Settings()
 	return Header{Game: g.Name(), Declarations: g.Hash(), Rate: g.Rate(), Seed: s.Seed, Allocator: s.Allocator, First: w.Tick(), Build: b, Note: note, Commands: g.Commands()}
 }
 

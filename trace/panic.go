@@ -17,7 +17,7 @@ func WriteRun(out io.Writer, w *world.World, inputs []*world.Inputs, o Options) 
 	}
 	var panicked *world.Panic
 	for _, in := range inputs {
-		if errors.As(w.TryStep(in), &panicked) {
+		if errors.As(w.Host().TryStep(in), &panicked) {
 			err = t.Fatal(in)
 		} else { // what else the game did wrong, a replay finds again
 			err = t.Tick(in, w)

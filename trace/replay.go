@@ -175,7 +175,7 @@ func (c *replica) apply(rec *Record) error {
 	if err := rec.Inputs(c.in); err != nil {
 		return err
 	}
-	if err := c.world.TryStep(c.in); err != nil {
+	if err := c.world.Host().TryStep(c.in); err != nil {
 		var p *world.Panic
 		if errors.As(err, &p) {
 			return p

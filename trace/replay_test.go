@@ -122,7 +122,7 @@ func TestGivenStates(t *testing.T) {
 	people, in := newPeople(1, 2), shooter.NewInputs()
 	step := func(record bool) {
 		people.act(w.Tick()+1, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if record {
@@ -135,7 +135,7 @@ func TestGivenStates(t *testing.T) {
 		step(true)
 	}
 	// An entity comes from another server.
-	if err := w.Put(world.MakeID(1, 5, 0, 1), world.Entry{}, make([]int32, len(shooter.Classes()[1].Schema().Slots))); err != nil {
+	if err := w.Host().Put(world.MakeID(1, 5, 0, 1), world.Entry{}, make([]int32, len(shooter.Classes()[1].Schema().Slots))); err != nil {
 		t.Fatal(err)
 	}
 	if err := tw.State(w); err != nil {

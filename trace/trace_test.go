@@ -131,7 +131,7 @@ func TestWriterRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestWriterSaysThatTheDiskIsFull(t *testing.T) {
 	people, in := newPeople(1, 4), shooter.NewInputs()
 	for range 6000 {
 		people.act(w.Tick()+1, in)
-		if err := errors.Join(w.Step(in)); err != nil {
+		if err := errors.Join(w.Host().Step(in)); err != nil {
 			t.Fatal(err)
 		}
 		if err = tw.Tick(in, w); err != nil {

@@ -50,7 +50,7 @@ type Writer struct {
 // NewWriter begins to record a run that starts from a world as it is now, between two ticks; mostly a new one. The state goes into the trace, with all that was
 // set up before, and so does the world's Secret: give no one a trace of a match that still goes on.
 func NewWriter(out io.Writer, w *world.World, o Options) (*Writer, error) {
-	if w.Settings().Partial {
+	if w.Host().Settings().Partial {
 		return nil, errors.New("trace: a client's partial world is not what its own inputs make of it; record on the machine that runs the whole world")
 	}
 	if o.HashEvery == 0 {
@@ -150,7 +150,7 @@ func (t *Writer) ready(w *world.World) error {
 }
 
 func (t *Writer) state(w *world.World, given bool) error {
-	t.packer.plain = w.Save(t.packer.plain[:0])
+	t.packer.plain = w.Host().Save(t.packer.plain[:0])
 	return t.putState(w.Tick(), w.Hash(), t.packer.plain, given)
 }
 

@@ -65,7 +65,7 @@ func benchWorld(b *testing.B, part Part, spawn func(w *World, i int)) *World {
 		b.Fatal(err)
 	}
 	for range 3 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -84,7 +84,7 @@ func BenchmarkStepChanging(b *testing.B) {
 	w := fighters(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -95,7 +95,7 @@ func BenchmarkStepStill(b *testing.B) {
 	w := benchWorld(b, Class[statue](), func(w *World, i int) { Spawn(w, statue{Health: 100}) })
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -113,10 +113,10 @@ func BenchmarkSettleStill(b *testing.B) {
 
 func BenchmarkCopy(b *testing.B) {
 	w := fighters(b)
-	c := w.Clone()
+	c := w.Host().Clone()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := c.CopyFrom(w); err != nil {
+		if err := c.Host().CopyFrom(w); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -147,8 +147,8 @@ func TestDecides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.Decides() == partial || w.Clone().Decides() == partial {
-			t.Errorf("partial %v: Decides is %v, of a copy %v", partial, w.Decides(), w.Clone().Decides())
+		if w.Decides() == partial || w.Host().Clone().Decides() == partial {
+			t.Errorf("partial %v: Decides is %v, of a copy %v", partial, w.Decides(), w.Host().Clone().Decides())
 		}
 	}
 	if d, err := CheckRollback(g, CheckOptions{Ticks: 60}); d != nil || err != nil {

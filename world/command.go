@@ -114,6 +114,6 @@ func CommandOf[C any](w *World, p Player) C {
 
 // CommandImage makes the image of what a player commanded in the last tick, given or repeated, as Game.Commands describes it, and says whether the player is
 // there: for programs that relay or compare commands without knowing their type.
-func (w *World) CommandImage(p Player, image []int32) bool {
+func (w Host) CommandImage(p Player, image []int32) bool {
 	return w.commands != nil && w.Present(p) && w.game.commands.layout.Pack(&w.sync, w.commands.syncer(int(p)), image) == nil
 }

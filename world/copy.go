@@ -7,11 +7,11 @@ import (
 
 // CopyFrom makes the world an independent copy of another of the same game. It costs what copying the memory costs, and allocates nothing
 // once the world has been as large before: keep old worlds and copy over them.
-func (w *World) CopyFrom(from *World) error {
+func (w Host) CopyFrom(from *World) error {
 	if w.game != from.game {
 		return errors.New("world: a world can be copied only over one of the same game")
 	}
-	if w == from {
+	if w.World == from {
 		return nil
 	}
 	w.settings, w.tick = from.settings, from.tick
@@ -34,19 +34,19 @@ func (w *World) CopyFrom(from *World) error {
 }
 
 // Clone makes a new world that is an independent copy.
-func (w *World) Clone() *World {
+func (w Host) Clone() *World {
 	c, err := w.game.empty(w.settings)
 	if err != nil {
 		panic("world: a world that exists cannot be made again: " + err.Error()) // the settings have been checked
 	}
-	if err := c.CopyFrom(w); err != nil {
+	if err := c.Host().CopyFrom(w.World); err != nil {
 		panic(err)
 	}
 	return c
 }
 
 // Size is how many bytes of entities CopyFrom copies: for measuring, and for deciding how many past worlds to keep.
-func (w *World) Size() int {
+func (w Host) Size() int {
 	n := 0
 	for _, t := range w.tables {
 		for _, b := range t.banks {

@@ -185,16 +185,16 @@ func TestDevelopmentMode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal("9 is in range:", err)
 	}
-	err = w.Step(nil)
+	err = w.Host().Step(nil)
 	if err == nil || !strings.Contains(err.Error(), "overdone.Size") || !strings.Contains(err.Error(), "tick 2") {
 		t.Error(err)
 	}
 	plain, _ := g.New(Settings{})
 	for range 2 {
-		if err := plain.Step(nil); err != nil {
+		if err := plain.Host().Step(nil); err != nil {
 			t.Error(err)
 		}
 	}
@@ -207,16 +207,16 @@ func TestDevelopmentMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 99 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var said []string
-	for _, x := range w.Warnings() {
+	for _, x := range w.Host().Warnings() {
 		said = append(said, x.Class+"."+x.Field)
 	}
 	if got := strings.Join(said, " "); got != "sluggish.Pos.X sluggish.Speed" {
-		t.Errorf("warned of %q: %v", got, w.Warnings())
+		t.Errorf("warned of %q: %v", got, w.Host().Warnings())
 	}
 }
 
@@ -245,11 +245,11 @@ func TestDevelopmentModeReadsWhatItWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 776 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Step(nil); err == nil || !strings.Contains(err.Error(), "moodyReader.B") {
+	if err := w.Host().Step(nil); err == nil || !strings.Contains(err.Error(), "moodyReader.B") {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ var ErrEvent = errors.New("no such kind of event")
 // what the game emits, or there are too many, nothing is changed and the error says why.
 //
 // An event that the world has predicted, and so knows by its name, is not listed twice; it becomes what the server says.
-func (w *World) Deliver(e Emitted, r *bits.Reader) error {
+func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 	if !w.settings.Partial {
 		return errors.New("world: a whole world makes its own events; deliver them to a partial one")
 	}
@@ -46,7 +46,7 @@ func (w *World) Deliver(e Emitted, r *bits.Reader) error {
 	}
 	if info.delivery == Saved {
 		if t.count(true) >= info.limit && t.named(e, true) < 0 {
-			t.forget(w)
+			t.forget(w.World)
 			if t.count(true) >= info.limit {
 				return fail(fmt.Errorf("%w: %d such events are saved already", ErrLimit, info.limit))
 			}
@@ -61,7 +61,7 @@ func (w *World) Deliver(e Emitted, r *bits.Reader) error {
 
 // Retract takes back an event that was delivered, or predicted, since it did not happen after all: how clients learn that their server, whose world may be taken
 // back, was wrong. It is listed no more, neither by SavedEvents nor among the events of the present tick. It says whether there was anything to take back.
-func (w *World) Retract(e Emitted) bool {
+func (w Host) Retract(e Emitted) bool {
 	if !w.settings.Partial || int(e.Kind) >= len(w.events) {
 		return false
 	}

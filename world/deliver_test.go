@@ -22,8 +22,8 @@ func carried(v bits.Syncer) *bits.Reader {
 
 // carry takes all events of a tick from one world to another.
 func carry(t fataler, to, from *World) {
-	for e, v := range from.Happened {
-		if err := to.Deliver(e, carried(v)); err != nil {
+	for e, v := range from.Host().Happened {
+		if err := to.Host().Deliver(e, carried(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func listed[E any](w *World, saved bool) []string {
 
 func happened(w *World) []string {
 	var out []string
-	for e, v := range w.Happened {
+	for e, v := range w.Host().Happened {
 		out = append(out, fmt.Sprintf("%+v %+v", e, v))
 	}
 	return out
@@ -58,10 +58,10 @@ func TestDeliveredEventsAreThoseOfTheServer(t *testing.T) {
 	n := 0
 	for range 1500 {
 		inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+		if err := w.Host().Step(in); err != nil && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
 		}
-		p.SetTick(w.Tick())
+		p.Host().SetTick(w.Tick())
 		if len(happened(p)) > 0 {
 			t.Fatal("what happened before is still there")
 		}
@@ -78,7 +78,7 @@ func TestDeliveredEventsAreThoseOfTheServer(t *testing.T) {
 		t.Fatalf("%d hits, %d sunk: nothing was tried", n, len(listed[sunk](w, true)))
 	}
 	q := newArena(t, Settings{Seed: 1, Partial: true})
-	if err := q.CopyFrom(p); err != nil {
+	if err := q.Host().CopyFrom(p); err != nil {
 		t.Fatal(err)
 	}
 	if q.Hash() != p.Hash() || !slices.Equal(listed[sunk](q, true), listed[sunk](p, true)) {
@@ -95,12 +95,12 @@ func TestPredictedEventsAreHeardOnce(t *testing.T) {
 	}
 	p, _ := g.New(Settings{Seed: 1, Partial: true})
 	for id := range w.Entities() {
-		if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+		if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 20 {
-		if err := errors.Join(w.Step(nil), p.Step(nil)); err != nil {
+		if err := errors.Join(w.Host().Step(nil), p.Host().Step(nil)); err != nil {
 			t.Fatal(err)
 		}
 		predicted := happened(p)
@@ -116,7 +116,7 @@ func TestPredictedEventsAreHeardOnce(t *testing.T) {
 	for e, v := range SavedEvents[sunk](w) {
 		said := *v
 		said.By = 77
-		if err := p.Deliver(e, carried(&said)); err != nil {
+		if err := p.Host().Deliver(e, carried(&said)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestPredictedEventsAreHeardOnce(t *testing.T) {
 		}
 	}
 	late := Emitted{Name: Name{By: 5, Tick: 3}}
-	if err := p.Deliver(late, carried(&sunk{By: 5})); err != nil {
+	if err := p.Host().Deliver(late, carried(&sunk{By: 5})); err != nil {
 		t.Fatal(err)
 	}
 	var ticks []Tick
@@ -140,15 +140,15 @@ func TestPredictedEventsAreHeardOnce(t *testing.T) {
 	fresh, _ := g.New(Settings{Seed: 1, Partial: true})
 	start, _ := g.New(Settings{Seed: 1})
 	for id := range start.Entities() {
-		_ = fresh.Put(id, start.Entry(id), start.Image(id))
+		_ = fresh.Host().Put(id, start.Host().Entry(id), start.Host().Image(id))
 	}
 	for e, v := range SavedEvents[sunk](w) {
-		if err := fresh.Deliver(e, carried(v)); err != nil {
+		if err := fresh.Host().Deliver(e, carried(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 20 {
-		if err := fresh.Step(nil); err != nil {
+		if err := fresh.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,31 +175,31 @@ func TestSavedEventsLastAsLongAsWhatTheyAreAbout(t *testing.T) {
 	}
 	id := func(i int) ID { return MakeID(1, 0, i, 1) }
 	for i := range 3 {
-		if err := p.Put(id(i), Entry{}, make([]int32, g.classes[1].layout.Len())); err != nil {
+		if err := p.Host().Put(id(i), Entry{}, make([]int32, g.classes[1].layout.Len())); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Deliver(Emitted{Name: Name{By: id(i)}, About: id(i)}, carried(&sunk{By: id(i)})); err != nil {
+		if err := p.Host().Deliver(Emitted{Name: Name{By: id(i)}, About: id(i)}, carried(&sunk{By: id(i)})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.SetTick(1)
+	p.Host().SetTick(1)
 	more := Emitted{Name: Name{By: id(9), Tick: 1}, About: id(9)}
-	if err := p.Deliver(more, carried(&sunk{})); !errors.Is(err, ErrLimit) {
+	if err := p.Host().Deliver(more, carried(&sunk{})); !errors.Is(err, ErrLimit) {
 		t.Errorf("beyond the limit: %v", err)
 	}
-	p.Forget(None)
-	p.Drop(id(0)) // it left the view and may come back
+	p.Host().Forget(None)
+	p.Host().Drop(id(0)) // it left the view and may come back
 	if n := len(listed[sunk](p, true)); n != 3 {
 		t.Errorf("%d saved events after one left the view", n)
 	}
-	p.Forget(id(1)) // it is no more
+	p.Host().Forget(id(1)) // it is no more
 	if p.Has(id(1)) || len(listed[sunk](p, true)) != 2 {
 		t.Error(listed[sunk](p, true))
 	}
 	for i, want := range []error{nil, nil, ErrLimit} { // the second takes the place of what is about an entity that is not here
 		more.Ordinal = uint16(i)
 		more.About = id(2)
-		if err := p.Deliver(more, carried(&sunk{})); !errors.Is(err, want) {
+		if err := p.Host().Deliver(more, carried(&sunk{})); !errors.Is(err, want) {
 			t.Errorf("%d: %v, want %v", i, err, want)
 		}
 	}
@@ -208,13 +208,13 @@ func TestSavedEventsLastAsLongAsWhatTheyAreAbout(t *testing.T) {
 func TestDeliverRefuses(t *testing.T) {
 	w, p := newArena(t, Settings{Seed: 1}), newArena(t, Settings{Seed: 1, Partial: true})
 	hits := uint16(1)
-	if w.Deliver(Emitted{Kind: hits}, carried(&hit{})) == nil {
+	if w.Host().Deliver(Emitted{Kind: hits}, carried(&hit{})) == nil {
 		t.Error("a whole world took an event")
 	}
-	if err := p.Deliver(Emitted{Kind: 3}, carried(&hit{})); !errors.Is(err, ErrEvent) {
+	if err := p.Host().Deliver(Emitted{Kind: 3}, carried(&hit{})); !errors.Is(err, ErrEvent) {
 		t.Error(err)
 	}
-	if p.Deliver(Emitted{Kind: hits}, bits.NewReader(nil)) == nil {
+	if p.Host().Deliver(Emitted{Kind: hits}, bits.NewReader(nil)) == nil {
 		t.Error("an event without its fields was taken")
 	}
 	g := Define("g", Event[hit](EventOptions{Limit: 2}))
@@ -223,7 +223,7 @@ func TestDeliverRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []error{nil, nil, ErrLimit} {
-		if err := few.Deliver(Emitted{Name: Name{By: 1, Ordinal: uint16(i)}}, carried(&hit{})); !errors.Is(err, want) {
+		if err := few.Host().Deliver(Emitted{Name: Name{By: 1, Ordinal: uint16(i)}}, carried(&hit{})); !errors.Is(err, want) {
 			t.Errorf("event %d: %v", i, err)
 		}
 	}
@@ -244,14 +244,14 @@ func TestCommandsOfStrangers(t *testing.T) {
 		for p := range players {
 			in.Join(Player(p + 1))
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		p := newArena(t, Settings{Seed: 1, Partial: true})
-		p.SetTick(w.Tick())
+		p.Host().SetTick(w.Tick())
 		for i := range arena.classes {
-			for id := range w.Of(i) {
-				if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+			for id := range w.Host().Of(i) {
+				if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -265,12 +265,12 @@ func TestCommandsOfStrangers(t *testing.T) {
 					_ = Give(in, Player(q+1), steer{Thrust: int8(rapid.IntRange(0, 15).Draw(t, "thrust")), Fire: rapid.Bool().Draw(t, "fire")})
 				}
 			}
-			if err := w.Step(in); err != nil {
+			if err := w.Host().Step(in); err != nil {
 				t.Fatal(err)
 			}
 			relayed.Reset()
 			for q := range w.Players {
-				if !w.CommandImage(q, image) {
+				if !w.Host().CommandImage(q, image) {
 					t.Fatal("a player without a command")
 				}
 				if !w.Repeated(q) {
@@ -279,21 +279,21 @@ func TestCommandsOfStrangers(t *testing.T) {
 					}
 				}
 			}
-			if err := p.Step(relayed); err != nil {
+			if err := p.Host().Step(relayed); err != nil {
 				t.Fatal(err)
 			}
 			for q := range w.Players {
-				if !w.CommandImage(q, image) || !p.CommandImage(q, again) || !slices.Equal(image, again) || w.Repeated(q) != p.Repeated(q) {
+				if !w.Host().CommandImage(q, image) || !p.Host().CommandImage(q, again) || !slices.Equal(image, again) || w.Repeated(q) != p.Repeated(q) {
 					t.Fatalf("player %d: %v, %v", q, image, again)
 				}
 			}
-			for id := range w.Of(0) {
-				if !slices.Equal(w.Image(id), p.Image(id)) {
+			for id := range w.Host().Of(0) {
+				if !slices.Equal(w.Host().Image(id), p.Host().Image(id)) {
 					t.Fatalf("%v was predicted wrong", id)
 				}
 			}
 		}
-		if w.CommandImage(Player(players+1), image) || w.CommandImage(Nobody, image) {
+		if w.Host().CommandImage(Player(players+1), image) || w.Host().CommandImage(Nobody, image) {
 			t.Fatal("a command of someone who is not there")
 		}
 	})
@@ -310,27 +310,27 @@ func FuzzDeliver(f *testing.F) {
 		}
 		e := Emitted{Name: Name{By: ID(about), Tick: Tick(len(data))}, About: ID(about), Kind: kind}
 		before := p.Hash()
-		err = p.Deliver(e, bits.NewReader(data))
+		err = p.Host().Deliver(e, bits.NewReader(data))
 		if n := len(happened(p)); (err == nil) != (n == 1) || err != nil && p.Hash() != before {
 			t.Fatalf("%d listed: %v", n, err)
 		}
 		if err == nil {
-			for got, v := range p.Happened {
+			for got, v := range p.Host().Happened {
 				if got != e {
 					t.Fatal(got)
 				}
 				was := fmt.Sprintf("%+v", v)
 				q, _ := arena.New(Settings{Partial: true})
-				if err := q.Deliver(e, carried(v)); err != nil {
+				if err := q.Host().Deliver(e, carried(v)); err != nil {
 					t.Fatal(err)
 				}
-				for _, v := range q.Happened {
+				for _, v := range q.Host().Happened {
 					if now := fmt.Sprintf("%+v", v); now != was {
 						t.Fatalf("%s became %s", was, now)
 					}
 				}
 			}
-			if l, err := arena.Load(p.Save(nil)); err != nil || l.Hash() != p.Hash() {
+			if l, err := arena.Load(p.Host().Save(nil)); err != nil || l.Hash() != p.Hash() {
 				t.Fatal("it cannot be saved: ", err)
 			}
 		}
@@ -344,10 +344,10 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportAllocs()
 	for i := range b.N {
 		if i%100 == 0 {
-			p.SetTick(Tick(i))
+			p.Host().SetTick(Tick(i))
 		}
 		r.Reset(data)
-		if err := p.Deliver(Emitted{Name: Name{By: 1, Tick: Tick(i)}, Kind: 1}, r); err != nil {
+		if err := p.Host().Deliver(Emitted{Name: Name{By: 1, Tick: Tick(i)}, Kind: 1}, r); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -361,14 +361,14 @@ func TestRetract(t *testing.T) {
 	taken, several := 0, 0
 	for range 1500 {
 		inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+		if err := w.Host().Step(in); err != nil && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
 		}
-		p.SetTick(w.Tick())
+		p.Host().SetTick(w.Tick())
 		carry(t, p, w)
 		var want []string
 		i := 0
-		for e, v := range w.Happened {
+		for e, v := range w.Host().Happened {
 			if i++; i%2 == 0 {
 				want = append(want, fmt.Sprintf("%+v %+v", e, v))
 				if arena.Events()[e.Kind].Delivery() == Saved {
@@ -376,7 +376,7 @@ func TestRetract(t *testing.T) {
 				}
 				continue
 			}
-			if !p.Retract(e) || p.Retract(e) {
+			if !p.Host().Retract(e) || p.Host().Retract(e) {
 				t.Fatalf("%+v is not taken back once", e)
 			}
 			taken++
@@ -387,7 +387,7 @@ func TestRetract(t *testing.T) {
 		if got := happened(p); !slices.Equal(got, want) {
 			t.Fatalf("tick %d: %v is left of what should be %v", w.Tick(), got, want)
 		}
-		if w.Retract(Emitted{}) || p.Retract(Emitted{Kind: 999}) {
+		if w.Host().Retract(Emitted{}) || p.Host().Retract(Emitted{Kind: 999}) {
 			t.Fatal("what was never there is taken back")
 		}
 	}
@@ -395,7 +395,7 @@ func TestRetract(t *testing.T) {
 		t.Fatalf("%d taken back, %d ticks with several, %d kept: nothing was tried", taken, several, len(kept))
 	}
 	var saved []string
-	for e := range p.SavedHappened {
+	for e := range p.Host().SavedHappened {
 		saved = append(saved, fmt.Sprintf("%+v", e))
 	}
 	slices.Sort(saved)
@@ -413,10 +413,10 @@ func TestNewEvent(t *testing.T) {
 	n := 0
 	for range 300 {
 		inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+		if err := w.Host().Step(in); err != nil && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
 		}
-		for e, v := range w.Happened {
+		for e, v := range w.Host().Happened {
 			info := arena.Events()[e.Kind]
 			image, other := make([]int32, info.Layout().Len()), info.New()
 			if err := errors.Join(info.Layout().Pack(&sync, v, image), info.Layout().Unpack(&sync, other, image)); err != nil {

@@ -96,7 +96,7 @@
 //	in := Game.NewInputs()
 //	in.Join(1)
 //	world.Give(in, 1, Drive{Gas: 1})
-//	err = w.Step(in)
+//	err = w.Host().Step(in)
 //
 // Set Settings.Develop while developing: values out of range become errors that name class and field, and Warnings lists motion that is too small for its
 // resolution. CheckRollback and CheckHidden belong into the tests of every game.

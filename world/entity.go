@@ -198,7 +198,7 @@ func (w *World) Entities() iter.Seq[ID] {
 }
 
 // Of goes through the entities of a class, or gives the one of a state, in order of identifier.
-func (w *World) Of(class int) iter.Seq[ID] {
+func (w Host) Of(class int) iter.Seq[ID] {
 	return func(yield func(ID) bool) {
 		if class >= 0 && class < len(w.tables) {
 			w.tables[class].ids(yield)

@@ -292,7 +292,7 @@ func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
 
 // Happened goes through all events of this tick, of whatever type, in order: for programs that carry or compare them. The Syncer writes
 // the event's fields, and Game.Events has the layout of its image; it is to be left as it is.
-func (w *World) Happened(yield func(Emitted, bits.Syncer) bool) {
+func (w Host) Happened(yield func(Emitted, bits.Syncer) bool) {
 	for _, r := range w.order {
 		t := w.events[r.kind]
 		if !yield(*t.record(int(r.index), false), t.syncer(int(r.index), false)) {
@@ -302,7 +302,7 @@ func (w *World) Happened(yield func(Emitted, bits.Syncer) bool) {
 }
 
 // SavedHappened is Happened for the events that are kept for those who come later, kind by kind.
-func (w *World) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
+func (w Host) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
 	for _, t := range w.events {
 		for i := range t.count(true) {
 			if !yield(*t.record(i, true), t.syncer(i, true)) {

@@ -78,15 +78,15 @@ func Example() {
 	in := Tanks.NewInputs()
 	in.Join(1)
 	world.Give(in, 1, Drive{}) // a tank steps from the tick after its player joined
-	w.Step(in)
+	w.Host().Step(in)
 	in.Reset()
 	world.Give(in, 1, Drive{Gas: 1, Fire: true})
-	w.Step(in)
+	w.Host().Step(in)
 	for range world.Events[Fired](w) {
 		fmt.Println("a shot at tick", w.Tick())
 	}
 	for range 59 {
-		w.Step(nil) // nothing arrives: the gas stays, the trigger does not
+		w.Host().Step(nil) // nothing arrives: the gas stays, the trigger does not
 	}
 	for id, t := range world.All[Tank](w) {
 		fmt.Println("player", w.Owner(id), "is at", t.Pos)

@@ -134,7 +134,7 @@ func within(path, field string) bool {
 // Value gives an entity as a pointer to its struct, or nil if it is not there: for programs that
 // ask it for methods it may have, without knowing its type. It allocates nothing, and the pointer
 // is good until the end of the tick.
-func (w *World) Value(id ID) any {
+func (w Host) Value(id ID) any {
 	if pg, s := w.find(id); pg != nil {
 		t := w.tables[id.Class()]
 		return t.class.kind.value(t.at(pg, s))

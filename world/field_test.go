@@ -176,23 +176,23 @@ func TestFieldsByPointerThatAreNone(t *testing.T) {
 
 func TestValue(t *testing.T) {
 	w := newOf(t, barges, Settings{})
-	if err := w.SetLocals(barges.NewLocals()); err != nil {
+	if err := w.Host().SetLocals(barges.NewLocals()); err != nil {
 		t.Fatal(err)
 	}
 	id, lying := first[barge](w), Spawn(w, dust{X: 3})
-	if v, ok := w.Value(id).(*barge); !ok || v != Get[barge](w, id) {
-		t.Errorf("%T", w.Value(id))
+	if v, ok := w.Host().Value(id).(*barge); !ok || v != Get[barge](w, id) {
+		t.Errorf("%T", w.Host().Value(id))
 	}
-	if v, ok := w.Value(lying).(*dust); !ok || v.X != 3 {
-		t.Errorf("%T", w.Value(lying))
+	if v, ok := w.Host().Value(lying).(*dust); !ok || v.X != 3 {
+		t.Errorf("%T", w.Host().Value(lying))
 	}
 	w.Remove(lying)
 	for _, none := range []ID{None, lying, id + 1, makeID(7, 0, 0, 1), makeID(localNumber, 9, 0, 1)} {
-		if v := w.Value(none); v != nil {
+		if v := w.Host().Value(none); v != nil {
 			t.Errorf("%v is %+v", none, v)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { _ = w.Value(id) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _ = w.Host().Value(id) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -18,7 +18,7 @@ func (w *World) Hash() uint64 {
 	h.pair(w.settings.Seed, w.settings.Secret)
 	h.word(uint64(w.settings.Allocator))
 	for i := range w.tables {
-		h.word(w.HashClass(i))
+		h.word(w.Host().HashClass(i))
 	}
 	for p, here := range w.present {
 		if !here {
@@ -54,7 +54,7 @@ func (w *World) packed(l *bits.Layout, v bits.Syncer) []int32 {
 }
 
 // HashClass is the part of Hash that one class has, to find out where two worlds differ.
-func (w *World) HashClass(class int) uint64 {
+func (w Host) HashClass(class int) uint64 {
 	if class < 0 || class >= len(w.tables) {
 		return 0
 	}
@@ -78,7 +78,7 @@ func (w *World) HashClass(class int) uint64 {
 }
 
 // HashEntity is the part of Hash that one entity has, or 0 if it is not there.
-func (w *World) HashEntity(id ID) uint64 {
+func (w Host) HashEntity(id ID) uint64 {
 	if id.Class() >= len(w.tables) {
 		return 0
 	}
@@ -108,7 +108,7 @@ func (t *table) hashEntity(b *bank, page, s int) uint64 {
 }
 
 // HashField is for finding the field in which two worlds differ, by the name that Fields gives it.
-func (w *World) HashField(id ID, name string) (uint64, error) {
+func (w Host) HashField(id ID, name string) (uint64, error) {
 	for _, f := range w.Fields(id) {
 		if f.Name == name {
 			h := newHasher(4)

@@ -35,7 +35,7 @@ func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 		return nil, err
 	}
 	locals := g.NewLocals()
-	if err := client.SetLocals(locals); err != nil {
+	if err := client.Host().SetLocals(locals); err != nil {
 		return nil, err
 	}
 	in := g.NewInputs()
@@ -50,7 +50,7 @@ func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 			o.Inputs(t, in)
 			x.begin(in)
 			w.watch = x
-			err := w.Step(in)
+			err := w.Host().Step(in)
 			w.watch = nil
 			if err != nil {
 				return rep, err
@@ -68,14 +68,14 @@ func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 // showSome makes the client's world what it is shown: all states, and entities by chance.
 func showSome(client, w *World, r det.Rand) error {
 	for id := range client.Entities() {
-		client.Drop(id)
+		client.Host().Drop(id)
 	}
-	client.SetTick(w.tick)
+	client.Host().SetTick(w.tick)
 	part := r.Range(0.2, 0.95)
 	for i, c := range w.game.classes {
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			if c.state || r.Chance(part) {
-				if err := client.Put(id, w.Entry(id), w.Image(id)); err != nil {
+				if err := client.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 					return err
 				}
 			}
@@ -100,7 +100,7 @@ func stepGuarded(w *World, in *Inputs, locals *Locals) (err error) {
 			err = &Error{Tick: w.tick, Class: class, Entity: w.me, Err: fmt.Errorf("panic: %v", r)}
 		}
 	}()
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		return err
 	}
 	return locals.Step(w)
@@ -108,13 +108,13 @@ func stepGuarded(w *World, in *Inputs, locals *Locals) (err error) {
 
 func (rep *HiddenReport) compare(w, client *World, x *watch) {
 	for i, c := range w.game.classes {
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			if !x.shown[id] {
 				continue
 			}
 			rep.judge(w, client, x, id, client.Has(id) && sameImage(w, client, id), len(c.server) > 0 || x.asked[id])
 		}
-		for id := range client.Of(i) {
+		for id := range client.Host().Of(i) {
 			if x.shown[id] && !w.Has(id) {
 				rep.judge(w, client, x, id, false, len(c.server) > 0 || x.asked[id])
 			}
@@ -139,7 +139,7 @@ func (rep *HiddenReport) judge(w, client *World, x *watch, id ID, exact, excused
 }
 
 func sameImage(a, b *World, id ID) bool {
-	x, y := a.Image(id), b.Image(id)
+	x, y := a.Host().Image(id), b.Host().Image(id)
 	for i := range x {
 		if x[i] != y[i] {
 			return false
@@ -171,7 +171,7 @@ type watch struct {
 func newWatch(w, client *World) *watch {
 	x := &watch{shown: map[ID]bool{}, asked: map[ID]bool{}, suspect: map[ID]bool{}}
 	for i := range w.tables {
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			if client.Has(id) {
 				x.shown[id] = true
 			} else {

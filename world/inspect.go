@@ -25,7 +25,7 @@ func (f FieldValue) String() string {
 }
 
 // Fields lists the values of an entity by name, or nothing if it is not there. It is for tools: it takes its time.
-func (w *World) Fields(id ID) []FieldValue {
+func (w Host) Fields(id ID) []FieldValue {
 	if id.Class() >= len(w.tables) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (w *World) Fields(id ID) []FieldValue {
 }
 
 // Field reads one value of an entity by its name.
-func (w *World) Field(id ID, name string) (FieldValue, error) {
+func (w Host) Field(id ID, name string) (FieldValue, error) {
 	for _, f := range w.Fields(id) {
 		if f.Name == name {
 			return f, nil
@@ -119,14 +119,14 @@ func Differ(a, b *World) *Difference {
 		return d
 	}
 	for i, t := range a.tables {
-		if i >= len(b.tables) || a.HashClass(i) == b.HashClass(i) {
+		if i >= len(b.tables) || a.Host().HashClass(i) == b.Host().HashClass(i) {
 			continue
 		}
 		d.Class = t.class.name
 		if d.inClass(a, b, i) {
 			return d
 		}
-		d.Entity, d.Field, d.A, d.B = None, "free identifiers", fmt.Sprintf("hash %016x", a.HashClass(i)), fmt.Sprintf("hash %016x", b.HashClass(i))
+		d.Entity, d.Field, d.A, d.B = None, "free identifiers", fmt.Sprintf("hash %016x", a.Host().HashClass(i)), fmt.Sprintf("hash %016x", b.Host().HashClass(i))
 		return d
 	}
 	d.Field = "seeds, players, commands or saved events"
@@ -135,18 +135,18 @@ func Differ(a, b *World) *Difference {
 }
 
 func (d *Difference) inClass(a, b *World, class int) bool {
-	for id := range a.Of(class) {
+	for id := range a.Host().Of(class) {
 		if !b.Has(id) {
 			d.Entity, d.Field, d.A, d.B = id, "presence", "there", "not there"
 			return true
 		}
-		if a.HashEntity(id) != b.HashEntity(id) {
+		if a.Host().HashEntity(id) != b.Host().HashEntity(id) {
 			d.Entity = id
 			d.inEntity(a, b, id)
 			return true
 		}
 	}
-	for id := range b.Of(class) {
+	for id := range b.Host().Of(class) {
 		if !a.Has(id) {
 			d.Entity, d.Field, d.A, d.B = id, "presence", "not there", "there"
 			return true
@@ -156,7 +156,7 @@ func (d *Difference) inClass(a, b *World, class int) bool {
 }
 
 func (d *Difference) inEntity(a, b *World, id ID) {
-	x, y := a.Fields(id), b.Fields(id)
+	x, y := a.Host().Fields(id), b.Host().Fields(id)
 	for i := range min(len(x), len(y)) {
 		if x[i].Role != string(roleDerived) && (x[i].Name != y[i].Name || x[i].String() != y[i].String()) {
 			d.Field, d.A, d.B = x[i].Name, x[i].String(), y[i].String()
@@ -165,12 +165,12 @@ func (d *Difference) inEntity(a, b *World, id ID) {
 	}
 	// The memory is the same and the images are not: two copies share what one of them changed.
 	slots := a.game.classes[id.Class()].Schema().Slots
-	p, q := a.Image(id), b.Image(id)
+	p, q := a.Host().Image(id), b.Host().Image(id)
 	for i := range slots {
 		if p[i] != q[i] {
 			d.Field, d.A, d.B = slots[i].Name, fmt.Sprint(p[i], " in the image"), fmt.Sprint(q[i], " in the image (is the memory shared between copies?)")
 			return
 		}
 	}
-	d.Field, d.A, d.B = "owner or origin", fmt.Sprint(a.Entry(id)), fmt.Sprint(b.Entry(id))
+	d.Field, d.A, d.B = "owner or origin", fmt.Sprint(a.Host().Entry(id)), fmt.Sprint(b.Host().Entry(id))
 }

@@ -26,7 +26,7 @@ func (w Warning) String() string {
 }
 
 // Warnings lists what was noticed since the world was made, each field once. It is empty unless Settings.Develop is set.
-func (w *World) Warnings() []Warning {
+func (w Host) Warnings() []Warning {
 	if w.lint == nil {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (g *Game) taken(name string, typ reflect.Type) error {
 }
 
 // Locals hold the local entities of one client. They stand beside the worlds that the client
-// predicts with: attached to one by World.SetLocals while a tick is computed for the first time,
+// predicts with: attached to one by Host.SetLocals while a tick is computed for the first time,
 // and to the one that is drawn.
 type Locals struct {
 	game   *Game
@@ -136,7 +136,7 @@ func (g *Game) NewLocals() *Locals {
 
 // Step lets the local entities step that were there before the world's present tick began, class by
 // class in the order of Define and the oldest first. Call it once for each tick that is computed
-// for the first time, after World.Step. The world need not have the Locals attached.
+// for the first time, after Host.Step. The world need not have the Locals attached.
 //
 // The error is the first thing that a local entity did wrong, such as emitting an event.
 func (l *Locals) Step(w *World) error {
@@ -183,9 +183,9 @@ func (l *Locals) Len() int {
 
 // SetLocals attaches a store for the local entities that are spawned, and drawn, in this world; nil
 // detaches it. A copy of the world has none. The error is that of a store of another game.
-func (w *World) SetLocals(l *Locals) error {
+func (w Host) SetLocals(l *Locals) error {
 	if l != nil {
-		if err := l.fits(w); err != nil {
+		if err := l.fits(w.World); err != nil {
 			return err
 		}
 	}

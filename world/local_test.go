@@ -101,21 +101,21 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 	}
 	a, b, c := newOf(t, plain, Settings{}), newOf(t, sparkling, Settings{}), newOf(t, sparkling, Settings{})
 	l := sparkling.NewLocals()
-	if err := c.SetLocals(l); err != nil {
+	if err := c.Host().SetLocals(l); err != nil {
 		t.Fatal(err)
 	}
 	sparkle(t, true)
 	for range 50 {
 		throwSparks = false
-		if err := a.Step(nil); err != nil {
+		if err := a.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		throwSparks = true
-		if err := errors.Join(b.Step(nil), c.Step(nil), l.Step(c)); err != nil {
+		if err := errors.Join(b.Host().Step(nil), c.Host().Step(nil), l.Step(c)); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range []*World{b, c} {
-			if w.Hash() != a.Hash() || !slices.Equal(w.Save(nil), a.Save(nil)) || w.Size() != a.Size() {
+			if w.Hash() != a.Hash() || !slices.Equal(w.Host().Save(nil), a.Host().Save(nil)) || w.Host().Size() != a.Host().Size() {
 				t.Fatalf("tick %d: sparks changed the world: %v", w.Tick(), Differ(b, c))
 			}
 			if e, same := sameEvents(a, w); !same {
@@ -137,7 +137,7 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 			t.Error("a rule could see local entities")
 		}
 	}
-	if d := c.Clone(); Count[spark](d) != 0 || c.CopyFrom(b) != nil || Count[spark](c) == 0 {
+	if d := c.Host().Clone(); Count[spark](d) != 0 || c.Host().CopyFrom(b) != nil || Count[spark](c) == 0 {
 		t.Error("a copy took the local entities along, or lost its own")
 	}
 }
@@ -184,7 +184,7 @@ func TestRollbackFindsALocalEntityThatWrites(t *testing.T) {
 
 func withLocals(t testing.TB, g *Game) (*World, *Locals) {
 	w, l := newOf(t, g, Settings{Partial: true}), g.NewLocals()
-	if err := w.SetLocals(l); err != nil {
+	if err := w.Host().SetLocals(l); err != nil {
 		t.Fatal(err)
 	}
 	return w, l
@@ -193,7 +193,7 @@ func withLocals(t testing.TB, g *Game) (*World, *Locals) {
 // tick computes the next tick of a world, and of its local entities.
 func tick(t testing.TB, w *World, l *Locals) {
 	t.Helper()
-	if err := errors.Join(w.Step(nil), l.Step(w)); err != nil {
+	if err := errors.Join(w.Host().Step(nil), l.Step(w)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,17 +206,17 @@ func TestLocalEntitiesComeStepAndGo(t *testing.T) {
 	if !id.Local() || s == nil || !w.Has(id) || Count[spark](w) != 1 || Get[dust](w, id) != nil || id == lying {
 		t.Fatalf("%v: %+v", id, s)
 	}
-	if w.Owner(id) != Nobody || w.Origin(id) != (Name{}) || w.Image(id) != nil || w.Changed(id) || w.Removing(id) ||
-		w.HashEntity(id) != 0 || w.Fields(id) != nil || w.Entry(id) != (Entry{}) {
+	if w.Owner(id) != Nobody || w.Origin(id) != (Name{}) || w.Host().Image(id) != nil || w.Host().Changed(id) || w.Removing(id) ||
+		w.Host().HashEntity(id) != 0 || w.Host().Fields(id) != nil || w.Host().Entry(id) != (Entry{}) {
 		t.Error("a local entity has what only ordinary ones have")
 	}
-	if err := w.Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
+	if err := w.Host().Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
 		t.Error(err)
 	}
 	w.SetOwner(id, 1)
-	w.Drop(id)
-	w.Forget(id)
-	w.Lend(id)
+	w.Host().Drop(id)
+	w.Host().Forget(id)
+	w.Host().Lend(id)
 	before := w.Hash()
 	for i := 1; i <= 3; i++ {
 		if s.Age != i-1 {
@@ -238,7 +238,7 @@ func TestLocalEntitiesComeStepAndGo(t *testing.T) {
 	if w.Hash() != before {
 		t.Error("it left something in the world")
 	}
-	if err := w.SetLocals(nil); err != nil || Count[dust](w) != 0 || Spawn(w, dust{}) != None || w.takeError() != nil {
+	if err := w.Host().SetLocals(nil); err != nil || Count[dust](w) != 0 || Spawn(w, dust{}) != None || w.takeError() != nil {
 		t.Error("a world without Locals has local entities, or complains")
 	}
 }
@@ -255,11 +255,11 @@ func TestALocalEntityChangesNothingElse(t *testing.T) {
 		{"SetOwner of torch", func(w *World, me ID) { w.SetOwner(first[torch](w), 1) }},
 	} {
 		w, l := newOf(t, g, Settings{}), g.NewLocals()
-		if err := w.SetLocals(l); err != nil {
+		if err := w.Host().SetLocals(l); err != nil {
 			t.Fatal(err)
 		}
 		id := Spawn(w, spark{do: x.do})
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		hash := w.Hash()
@@ -272,7 +272,7 @@ func TestALocalEntityChangesNothingElse(t *testing.T) {
 			t.Errorf("%s changed the world", x.what)
 		}
 		w.Remove(id)
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Errorf("%s: the world itself complains: %v", x.what, err)
 		}
 	}
@@ -288,7 +288,7 @@ func first[T any](w *World) ID {
 func TestALocalEntitySeesAndSpawns(t *testing.T) {
 	g := torches(Local[spark](), Local[dust](ClassOptions{Name: "ash", Limit: 10}))
 	w, l := newOf(t, g, Settings{}), g.NewLocals()
-	if err := w.SetLocals(l); err != nil {
+	if err := w.Host().SetLocals(l); err != nil {
 		t.Fatal(err)
 	}
 	var seen, fell int
@@ -303,7 +303,7 @@ func TestALocalEntitySeesAndSpawns(t *testing.T) {
 		}
 		w.Rand().Float64()
 	}})
-	if err := w.SetLocals(nil); err != nil {
+	if err := w.Host().SetLocals(nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
@@ -436,7 +436,7 @@ func TestLocalDeclarations(t *testing.T) {
 	}
 	other := torches(Local[spark]())
 	w := newOf(t, sparkling, Settings{})
-	if err := w.SetLocals(other.NewLocals()); err == nil || other.NewLocals().Step(w) == nil {
+	if err := w.Host().SetLocals(other.NewLocals()); err == nil || other.NewLocals().Step(w) == nil {
 		t.Error("a world took what is local to another game:", err)
 	}
 }

@@ -38,7 +38,7 @@ func (p *Panic) Unwrap() error {
 
 // TryStep is Step for a host that outlives its game: if the game panics, the error is a *Panic, and
 // the world must not be used any more.
-func (w *World) TryStep(in *Inputs) (err error) {
+func (w Host) TryStep(in *Inputs) (err error) {
 	stepped := false
 	defer func() {
 		if stepped {
@@ -93,7 +93,7 @@ func gameFrames() (out []string) {
 		case f.Function == "runtime.gopanic":
 			begun = true
 		case !begun || strings.HasPrefix(f.Function, "runtime."):
-		case f.Function == here+"(*World).Step", f.Function == here+"(*Game).New", len(out) == mostFrames:
+		case f.Function == here+"Host.Step", f.Function == here+"(*Game).New", len(out) == mostFrames:
 			more = false
 		default:
 			out = append(out, fmt.Sprintf("%s (%s:%d)", f.Function, path.Base(f.File), f.Line))

@@ -41,11 +41,11 @@ func TestTryStepSaysWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := w.TryStep(nil); err != nil {
+		if err := w.Host().TryStep(nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err = w.TryStep(nil)
+	err = w.Host().TryStep(nil)
 	var p *world.Panic
 	if !errors.As(err, &p) || !errors.Is(err, errBoom) {
 		t.Fatalf("it says %v", err)
@@ -81,7 +81,7 @@ func TestTryStepOfAHook(t *testing.T) {
 	in := fuses.NewInputs()
 	in.Join(2)
 	var p *world.Panic
-	if err := w.TryStep(in); !errors.As(err, &p) || p.Entity != world.None || p.Class != "" || !strings.Contains(p.Error(), "index out of range") {
+	if err := w.Host().TryStep(in); !errors.As(err, &p) || p.Entity != world.None || p.Class != "" || !strings.Contains(p.Error(), "index out of range") {
 		t.Fatalf("it says %v", err)
 	}
 	if len(p.Frames) != 1 || !strings.Contains(p.Frames[0], "panic_test.go:") {

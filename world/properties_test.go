@@ -15,7 +15,7 @@ func TestCopyIsIndependent(t *testing.T) {
 		run(t, w, 1, rapid.IntRange(0, 120).Draw(t, "before"))
 		c := newArena(t, Settings{})
 		run(t, c, 2, rapid.IntRange(0, 120).Draw(t, "other")) // what it held must not matter
-		if err := c.CopyFrom(w); err != nil {
+		if err := c.Host().CopyFrom(w); err != nil {
 			t.Fatal(err)
 		}
 		if d := Differ(w, c); d != nil {
@@ -27,7 +27,7 @@ func TestCopyIsIndependent(t *testing.T) {
 			t.Fatal("stepping the copy changed the original")
 		}
 		// Both go the same way, and the one that was copied finds the same changes.
-		d := w.Clone()
+		d := w.Host().Clone()
 		for range 30 {
 			run(t, w, 4, 1)
 			run(t, d, 4, 1)
@@ -35,7 +35,7 @@ func TestCopyIsIndependent(t *testing.T) {
 				t.Fatal("after the copy: ", diff)
 			}
 			for id := range w.Entities() {
-				if w.Changed(id) != d.Changed(id) {
+				if w.Host().Changed(id) != d.Host().Changed(id) {
 					t.Fatal("one copy says that ", id, " changed, the other not")
 				}
 			}
@@ -47,7 +47,7 @@ func TestSaveThenLoadIsIdentical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newArena(t, Settings{Seed: rapid.Uint64().Draw(t, "seed"), Secret: 5, Allocator: rapid.IntRange(0, Predicted-1).Draw(t, "allocator")})
 		run(t, w, 1, rapid.IntRange(0, 400).Draw(t, "ticks"))
-		data := w.Save(nil)
+		data := w.Host().Save(nil)
 		l, err := arena.Load(data)
 		if err != nil {
 			t.Fatal(err)
@@ -55,16 +55,16 @@ func TestSaveThenLoadIsIdentical(t *testing.T) {
 		if d := Differ(w, l); d != nil {
 			t.Fatal(d)
 		}
-		if !slices.Equal(data, l.Save(nil)) {
+		if !slices.Equal(data, l.Host().Save(nil)) {
 			t.Fatal("saved again it is not the same")
 		}
 		for id := range w.Entities() {
-			a, b := w.Fields(id), l.Fields(id)
+			a, b := w.Host().Fields(id), l.Host().Fields(id)
 			if !slices.Equal(a, b) { // to the last bit, derived fields too
 				t.Fatal(id, a, b)
 			}
-			if w.Entry(id) != l.Entry(id) {
-				t.Fatal(id, w.Entry(id), l.Entry(id))
+			if w.Host().Entry(id) != l.Host().Entry(id) {
+				t.Fatal(id, w.Host().Entry(id), l.Host().Entry(id))
 			}
 		}
 		run(t, w, 2, 50)
@@ -80,14 +80,14 @@ func TestImagesAreIdempotent(t *testing.T) {
 	for range 300 {
 		run(t, w, 3, 1)
 		for i, c := range w.game.classes {
-			for id := range w.Of(i) {
+			for id := range w.Host().Of(i) {
 				image := make([]int32, c.layout.Len())
 				pg, s := w.tables[i].find(id)
 				if err := c.layout.Settle(&w.sync, c.kind.syncer(w.tables[i].at(pg, s)), image); err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Equal(image, w.Image(id)) {
-					t.Fatalf("tick %d, %s %v: image %v, quantised again %v", w.tick, c.name, id, w.Image(id), image)
+				if !slices.Equal(image, w.Host().Image(id)) {
+					t.Fatalf("tick %d, %s %v: image %v, quantised again %v", w.tick, c.name, id, w.Host().Image(id), image)
 				}
 			}
 		}
@@ -122,17 +122,17 @@ func TestOrderOfInsertionNeverMatters(t *testing.T) {
 		order := rapid.Permutation(ids).Draw(t, "order")
 		partial := func(ids []ID, twice bool) *World {
 			p := newArena(t, Settings{Seed: 1, Partial: true})
-			p.SetTick(w.tick)
+			p.Host().SetTick(w.tick)
 			for _, id := range ids {
 				for range 2 {
-					if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+					if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 						t.Fatal(err)
 					}
 					if !twice {
 						break
 					}
-					p.Drop(id)
-					if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+					p.Host().Drop(id)
+					if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -144,7 +144,7 @@ func TestOrderOfInsertionNeverMatters(t *testing.T) {
 			if d := Differ(a, b); d != nil {
 				t.Fatal(d)
 			}
-			if err := errors.Join(a.Step(nil), b.Step(nil)); err != nil {
+			if err := errors.Join(a.Host().Step(nil), b.Host().Step(nil)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -157,23 +157,23 @@ func TestChanceDoesNotDependOnWhoIsInView(t *testing.T) {
 		w := newArena(t, Settings{Seed: rapid.Uint64().Draw(t, "seed")})
 		run(t, w, 5, 30)
 		p := newArena(t, Settings{Seed: w.settings.Seed, Partial: true})
-		p.SetTick(w.tick)
+		p.Host().SetTick(w.tick)
 		var shown []ID
-		for id := range w.Of(classOf[drone](arena).number) {
+		for id := range w.Host().Of(classOf[drone](arena).number) {
 			if rapid.Bool().Draw(t, "shown") {
 				shown = append(shown, id)
-				if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+				if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		for range 20 {
 			run(t, w, 5, 1)
-			if err := p.Step(nil); err != nil {
+			if err := p.Host().Step(nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, id := range shown {
-				if !slices.Equal(w.Image(id), p.Image(id)) {
+				if !slices.Equal(w.Host().Image(id), p.Host().Image(id)) {
 					t.Fatalf("drone %v wanders elsewhere when others are hidden", id)
 				}
 			}
@@ -188,12 +188,12 @@ func TestWorldsOfOneGameRunAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	hashes := make([]uint64, 4)
 	for i := range hashes {
-		w := first.Clone()
+		w := first.Host().Clone()
 		group.Go(func() {
 			inputs, in := RandomInputs(arena, 6, 3), arena.NewInputs()
 			for range 100 {
 				inputs(w.tick+1, in)
-				if err := w.Step(in); err != nil {
+				if err := w.Host().Step(in); err != nil {
 					t.Error(err)
 				}
 			}
@@ -211,10 +211,10 @@ func TestWorldsOfOneGameRunAtOnce(t *testing.T) {
 func TestInputsOfAnotherGame(t *testing.T) {
 	w := newArena(t, Settings{})
 	in := village.NewInputs()
-	if err := w.Step(in); err == nil || w.Tick() != 0 {
+	if err := w.Host().Step(in); err == nil || w.Tick() != 0 {
 		t.Error(err, w.Tick())
 	}
-	if arena.NewInputs().CopyFrom(in) == nil || w.CopyFrom(mustVillage(t)) == nil {
+	if arena.NewInputs().CopyFrom(in) == nil || w.Host().CopyFrom(mustVillage(t)) == nil {
 		t.Error("copied from another game")
 	}
 }

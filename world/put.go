@@ -14,11 +14,11 @@ type Entry struct {
 }
 
 // Entry gives what goes along with an entity's image.
-func (w *World) Entry(id ID) Entry { return Entry{Owner: w.Owner(id), Origin: w.Origin(id)} }
+func (w Host) Entry(id ID) Entry { return Entry{Owner: w.Owner(id), Origin: w.Origin(id)} }
 
 // Image is the entity's image at the end of the last tick, or nil if it is not there. It is the world's own: do not change it, nor keep it
 // beyond the next Step.
-func (w *World) Image(id ID) []int32 {
+func (w Host) Image(id ID) []int32 {
 	if pg, s := w.find(id); pg != nil {
 		return w.tables[id.Class()].image(pg, s)
 	}
@@ -26,7 +26,7 @@ func (w *World) Image(id ID) []int32 {
 }
 
 // Changed says whether the last tick changed the entity's image or owner, or brought it.
-func (w *World) Changed(id ID) bool {
+func (w Host) Changed(id ID) bool {
 	pg, s := w.find(id)
 	return pg != nil && pg.changed>>s&1 != 0
 }
@@ -38,7 +38,7 @@ var ErrPlace = errors.New("no place for it")
 // ticks and at once. The image may come from a stranger; if it is not one that a world makes, nothing is changed. Server-only fields of a new entity are zero.
 //
 // A partial world takes anything, and whatever had the same index gives way. A whole world takes entities of other allocators, and back what Lend gave away.
-func (w *World) Put(id ID, e Entry, image []int32) error {
+func (w Host) Put(id ID, e Entry, image []int32) error {
 	t, err := w.place(id)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (w *World) Put(id ID, e Entry, image []int32) error {
 	bit := uint64(1) << s
 	pg := t.needPage(b, page)
 	here := pg.live&bit != 0 && pg.slots[s].generation == uint32(id.Generation())
-	if err := t.read(w, pg, s, here, image); err != nil {
+	if err := t.read(w.World, pg, s, here, image); err != nil {
 		return fmt.Errorf("world: entity %v of class %s: %w", id, t.class.name, err)
 	}
 	if pg.live&bit != 0 && !here {
@@ -173,7 +173,7 @@ func (c *ClassInfo) read(w *World, p unsafe.Pointer, image []int32) error {
 
 // Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of it but the saved events that were about it, as it may come
 // back; Forget is for one that was removed.
-func (w *World) Drop(id ID) {
+func (w Host) Drop(id ID) {
 	if !w.settings.Partial {
 		return
 	}
@@ -188,7 +188,7 @@ func (w *World) Drop(id ID) {
 
 // Lend takes an entity out of a whole world at once, because another server has it from now on. If it is of this world's allocator, its
 // identifier stays taken until Put brings it back or Forget says that it is no more.
-func (w *World) Lend(id ID) {
+func (w Host) Lend(id ID) {
 	b, page, s, ok := w.locate(id)
 	if !ok || w.settings.Partial {
 		return
@@ -202,13 +202,13 @@ func (w *World) Lend(id ID) {
 		pg.away &^= 1 << s
 	}
 	for _, e := range w.events {
-		e.forget(w)
+		e.forget(w.World)
 	}
 }
 
 // Forget gives up the identifier of an entity that was lent and is no more. In a partial world it takes out an entity that was removed, as Drop does, and the
 // saved events that were about it.
-func (w *World) Forget(id ID) {
+func (w Host) Forget(id ID) {
 	if id.Class() >= len(w.tables) || id == None {
 		return
 	}

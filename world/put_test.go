@@ -14,8 +14,8 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 	run(t, w, 1, 20)
 	p := newArena(t, Settings{Seed: 1, Partial: true})
 	ships, n := classOf[ship](arena).number, 0
-	for id := range w.Of(ships) {
-		image := w.Image(id)
+	for id := range w.Host().Of(ships) {
+		image := w.Host().Image(id)
 		for i := range image {
 			for _, v := range []int32{-1 << 31, 1<<31 - 1} {
 				bad := slices.Clone(image)
@@ -23,7 +23,7 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 				if sl := arena.classes[ships].Schema().Slots[i]; v >= sl.Min && v <= sl.Max {
 					continue
 				}
-				if p.Put(id, Entry{}, bad) == nil {
+				if p.Host().Put(id, Entry{}, bad) == nil {
 					t.Errorf("%d was taken for %s", v, arena.classes[ships].Schema().Slots[i].Name)
 				}
 				n++
@@ -32,20 +32,20 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 		heat := slices.IndexFunc(arena.classes[ships].Schema().Slots, func(s bits.Slot) bool { return s.Name == "Heat" })
 		bad := slices.Clone(image)
 		bad[heat]++ // not burning, but with heat: in range, yet no world makes it
-		if p.Put(id, Entry{}, bad) == nil {
+		if p.Host().Put(id, Entry{}, bad) == nil {
 			t.Error("an image was taken that packing never makes")
 		}
-		if p.Put(id, Entry{}, image[1:]) == nil {
+		if p.Host().Put(id, Entry{}, image[1:]) == nil {
 			t.Error("a short image was taken")
 		}
 		if p.Has(id) {
 			t.Error("an entity came of a bad image")
 		}
-		if err := p.Put(id, w.Entry(id), image); err != nil {
+		if err := p.Host().Put(id, w.Host().Entry(id), image); err != nil {
 			t.Error(err)
 		}
 		at := p.Hash()
-		if p.Put(id, Entry{}, bad) == nil || p.Hash() != at {
+		if p.Host().Put(id, Entry{}, bad) == nil || p.Hash() != at {
 			t.Error("a bad image changed an entity")
 		}
 	}
@@ -53,7 +53,7 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 		t.Fatal("nothing was tried")
 	}
 	for _, id := range []ID{None, MakeID(77, 0, 0, 1), MakeID(0, 0, MaxEntities-1, 1), MakeID(4, 0, 0, 2), MakeID(4, 1, 0, 1), MakeID(0, 0, 1, 0)} {
-		if err := p.Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
+		if err := p.Host().Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
 			t.Errorf("%v: %v", id, err)
 		}
 	}
@@ -63,20 +63,20 @@ func TestANewerGenerationTakesThePlace(t *testing.T) {
 	w := newArena(t, Settings{Seed: 1})
 	p := newArena(t, Settings{Seed: 1, Partial: true})
 	var id ID
-	for id = range w.Of(2) {
+	for id = range w.Host().Of(2) {
 		break
 	}
-	if err := p.Put(id, Entry{}, w.Image(id)); err != nil {
+	if err := p.Host().Put(id, Entry{}, w.Host().Image(id)); err != nil {
 		t.Fatal(err)
 	}
 	next := makeID(2, 0, id.Index(), uint32(id.Generation()+1))
-	if err := p.Put(next, Entry{}, w.Image(id)); err != nil {
+	if err := p.Host().Put(next, Entry{}, w.Host().Image(id)); err != nil {
 		t.Fatal(err)
 	}
 	if p.Has(id) || !p.Has(next) || Count[drone](p) != 1 {
 		t.Error(p.Has(id), p.Has(next), Count[drone](p))
 	}
-	if err := w.Put(next, Entry{}, w.Image(id)); !errors.Is(err, ErrPlace) {
+	if err := w.Host().Put(next, Entry{}, w.Host().Image(id)); !errors.Is(err, ErrPlace) {
 		t.Error("a whole world gave away what it has:", err)
 	}
 }
@@ -99,8 +99,8 @@ func TestLending(t *testing.T) {
 				continue
 			}
 			id := rapid.SampledFrom(ids).Draw(t, "id")
-			image, entry := slices.Clone(at[from].Image(id)), at[from].Entry(id)
-			at[from].Lend(id)
+			image, entry := slices.Clone(at[from].Host().Image(id)), at[from].Host().Entry(id)
+			at[from].Host().Lend(id)
 			if at[from].Has(id) {
 				t.Fatal("lent and still there")
 			}
@@ -108,10 +108,10 @@ func TestLending(t *testing.T) {
 				total--
 				delete(home, id)
 				for _, w := range at {
-					w.Forget(id)
+					w.Host().Forget(id)
 				}
 			} else {
-				if err := at[1-from].Put(id, entry, image); err != nil {
+				if err := at[1-from].Host().Put(id, entry, image); err != nil {
 					t.Fatal(err)
 				}
 				home[id] = 1 - from
@@ -127,7 +127,7 @@ func TestLending(t *testing.T) {
 					total++
 				}
 				w.finish()
-				l, err := arena.Load(w.Save(nil))
+				l, err := arena.Load(w.Host().Save(nil))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -156,13 +156,13 @@ func TestPredictedSpawnsHaveTheSameName(t *testing.T) {
 	w := newArena(t, Settings{Seed: 1})
 	in := arena.NewInputs()
 	in.Join(1)
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	p := newArena(t, Settings{Seed: 1, Partial: true})
-	p.SetTick(w.Tick())
+	p.Host().SetTick(w.Tick())
 	for id := range w.Entities() {
-		if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+		if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -177,19 +177,19 @@ func TestPredictedSpawnsHaveTheSameName(t *testing.T) {
 			t.Fatal(err)
 		}
 		join.Join(1)
-		if err := errors.Join(w.Step(in), p.Step(join)); err != nil {
+		if err := errors.Join(w.Host().Step(in), p.Host().Step(join)); err != nil {
 			t.Fatal(err)
 		}
 		names := map[Name]ID{}
-		for id := range w.Of(1) {
+		for id := range w.Host().Of(1) {
 			names[w.Origin(id)] = id
 		}
 		if len(names) != Count[shell](w) || len(names) == 0 || Count[shell](p) != len(names) {
 			t.Fatal(len(names), Count[shell](w), Count[shell](p))
 		}
-		for id := range p.Of(1) {
+		for id := range p.Host().Of(1) {
 			real := names[p.Origin(id)]
-			if id.Allocator() != Predicted || !slices.Equal(p.Image(id), w.Image(real)) {
+			if id.Allocator() != Predicted || !slices.Equal(p.Host().Image(id), w.Host().Image(real)) {
 				t.Fatalf("%v is not %v", id, real)
 			}
 		}

@@ -14,36 +14,36 @@ func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 		return nil, err
 	}
 	locals := g.NewLocals()
-	if err := w.SetLocals(locals); err != nil {
+	if err := w.Host().SetLocals(locals); err != nil {
 		return nil, err
 	}
 	// What the world was at each of the last ticks, and what came in.
 	past, inputs := make([]*World, o.Back+1), make([]*Inputs, o.Back+1)
 	for i := range past {
-		past[i], inputs[i] = w.Clone(), g.NewInputs()
+		past[i], inputs[i] = w.Host().Clone(), g.NewInputs()
 	}
-	again := w.Clone()
+	again := w.Host().Clone()
 	var saved []byte
 	for t := Tick(1); t <= Tick(o.Ticks); t++ {
 		now := int(t) % len(past)
 		o.Inputs(t, inputs[now])
-		if err := w.Step(inputs[now]); err != nil {
+		if err := w.Host().Step(inputs[now]); err != nil {
 			return nil, err
 		}
 		if err := locals.Step(w); err != nil {
 			return nil, err
 		}
-		if err := past[now].CopyFrom(w); err != nil {
+		if err := past[now].Host().CopyFrom(w); err != nil {
 			return nil, err
 		}
 		from := t - min(t, Tick(o.Back))
 		start := past[int(from)%len(past)]
 		if t%2 == 0 {
-			if err := again.CopyFrom(start); err != nil {
+			if err := again.Host().CopyFrom(start); err != nil {
 				return nil, err
 			}
 		} else {
-			saved = start.Save(saved[:0])
+			saved = start.Host().Save(saved[:0])
 			if again, err = g.Load(saved); err != nil {
 				return nil, fmt.Errorf("tick %d was saved and cannot be loaded: %w", from, err)
 			}
@@ -52,7 +52,7 @@ func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 			}
 		}
 		for u := from + 1; u <= t; u++ {
-			if err := again.Step(inputs[int(u)%len(inputs)]); err != nil {
+			if err := again.Host().Step(inputs[int(u)%len(inputs)]); err != nil {
 				return nil, err
 			}
 			first := past[int(u)%len(past)]

@@ -57,7 +57,7 @@ func TestWhatIsNewStepsFromTheNextTickOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tick, want := range [][]int{{1, 0, 0}, {2, 1, 1}, {3, 2, 2}} {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		got := ages(w)
@@ -86,12 +86,12 @@ func TestWhatIsNewOrChangesHandsIsChanged(t *testing.T) {
 		if tick%2 == 0 {
 			in.Join(Player(tick + 1))
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		for id := range w.Entities() {
-			if w.Changed(id) != want {
-				t.Errorf("tick %d: changed is %v", tick+1, w.Changed(id))
+			if w.Host().Changed(id) != want {
+				t.Errorf("tick %d: changed is %v", tick+1, w.Host().Changed(id))
 			}
 		}
 	}
@@ -103,14 +103,14 @@ func TestSavedEventsGoWithTheirEntity(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tick := 1; tick <= 8; tick++ {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		n, want := 0, 1
 		if tick >= 5 {
 			want = 0
 		}
-		for range w.SavedHappened {
+		for range w.Host().SavedHappened {
 			n++
 		}
 		if n != want {
@@ -125,7 +125,7 @@ func TestDropLeavesNothing(t *testing.T) {
 	p := newArena(t, Settings{Seed: 1, Partial: true})
 	empty := p.Hash()
 	for id := range w.Entities() {
-		if err := p.Put(id, w.Entry(id), w.Image(id)); err != nil {
+		if err := p.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,13 +133,13 @@ func TestDropLeavesNothing(t *testing.T) {
 		t.Error("nothing was put")
 	}
 	for id := range w.Entities() {
-		p.Drop(id)
+		p.Host().Drop(id)
 	}
 	if p.Hash() != empty {
 		t.Error("something is left:", Differ(p, newArena(t, Settings{Seed: 1, Partial: true})))
 	}
 	for id := range w.Entities() {
-		w.Drop(id) // a whole world drops nothing
+		w.Host().Drop(id) // a whole world drops nothing
 	}
 	if Count[drone](w) != 70 {
 		t.Error(Count[drone](w))

@@ -29,7 +29,7 @@ const (
 
 // Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers are written so that small ones are short; whoever
 // keeps many may compress them further.
-func (w *World) Save(dst []byte) []byte {
+func (w Host) Save(dst []byte) []byte {
 	dst = append(dst, magic...)
 	dst = appendText(dst, w.game.name)
 	dst = binary.LittleEndian.AppendUint64(dst, w.game.hash)

@@ -14,7 +14,7 @@ import (
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	w := newArena(t, Settings{Seed: 1})
 	run(t, w, 1, 50)
-	data := w.Save(nil)
+	data := w.Host().Save(nil)
 	other := Define("boules", arenaParts()...)
 	older := Define("arena", arenaParts()[:2]...)
 	for _, x := range []struct {
@@ -66,7 +66,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	for range 3 {
-		data := w.Save(nil)
+		data := w.Host().Save(nil)
 		f.Add(data[len(head(village)) : len(data)-8])
 		run(f, w, 1, 20)
 	}
@@ -76,7 +76,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := village.Load(w.Save(nil))
+		again, err := village.Load(w.Host().Save(nil))
 		if err != nil {
 			t.Fatal("what was loaded and saved cannot be loaded: ", err)
 		}
@@ -84,7 +84,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(d)
 		}
 		for range 2 {
-			if err := errors.Join(w.Step(nil), again.Step(nil)); err != nil && !errors.Is(err, ErrLimit) {
+			if err := errors.Join(w.Host().Step(nil), again.Host().Step(nil)); err != nil && !errors.Is(err, ErrLimit) {
 				t.Fatal(err)
 			}
 			if d := Differ(w, again); d != nil {
@@ -188,7 +188,7 @@ func FuzzInputs(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Step(in); err != nil && !errors.Is(err, ErrLimit) {
+		if err := w.Host().Step(in); err != nil && !errors.Is(err, ErrLimit) {
 			t.Fatal(err)
 		}
 	})
@@ -226,26 +226,26 @@ func TestFieldsByName(t *testing.T) {
 	for id := range All[ship](w) {
 		s := Get[ship](w, id)
 		for name, want := range map[string]any{"Pos.X": s.Pos.X, "Health": int64(s.Health), "Burning": s.Burning, "Name": s.Name, "Nose.Y": s.Nose.Y, "Shots": int64(s.Shots)} {
-			f, err := w.Field(id, name)
+			f, err := w.Host().Field(id, name)
 			if err != nil || f.Value != want {
 				t.Errorf("%s: %v, %v, want %v", name, f, err, want)
 			}
-			h, err := w.HashField(id, name)
+			h, err := w.Host().HashField(id, name)
 			if err != nil || h == 0 {
 				t.Error(name, h, err)
 			}
 		}
-		if _, err := w.Field(id, "Mass"); err == nil {
+		if _, err := w.Host().Field(id, "Mass"); err == nil {
 			t.Error("there is a Mass")
 		}
-		if f, _ := w.Field(id, "Shots"); f.Role != "server" {
+		if f, _ := w.Host().Field(id, "Shots"); f.Role != "server" {
 			t.Error(f)
 		}
-		if f, _ := w.Field(id, "Nose.X"); f.Role != "derived" {
+		if f, _ := w.Host().Field(id, "Nose.X"); f.Role != "derived" {
 			t.Error(f)
 		}
 	}
-	if d := w.Clone(); Differ(w, d) != nil {
+	if d := w.Host().Clone(); Differ(w, d) != nil {
 		t.Error(Differ(w, d))
 	} else {
 		for id := range All[ship](d) {

@@ -12,7 +12,7 @@ import (
 //
 // The error is the first thing that a game did wrong, such as spawning beyond a limit. The tick is complete all the same, and the same on every
 // machine, so a server may report it and go on.
-func (w *World) Step(in *Inputs) error {
+func (w Host) Step(in *Inputs) error {
 	if in != nil && in.game != w.game {
 		return w.game.stranger(in)
 	}
@@ -23,7 +23,7 @@ func (w *World) Step(in *Inputs) error {
 	w.admit(in)
 	for _, t := range w.tables {
 		if t.class.steps && t.count > 0 {
-			t.step(w)
+			t.step(w.World)
 		}
 	}
 	w.enter(None)

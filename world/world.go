@@ -111,7 +111,7 @@ func (g *Game) empty(s Settings) (*World, error) {
 		w.commands = g.commands.newTable()
 	}
 	w.scratch = make([]int32, longest)
-	w.SetDevelop(s.Develop)
+	w.Host().SetDevelop(s.Develop)
 	w.settings.States = nil
 	return w, nil
 }
@@ -126,7 +126,7 @@ func (w *World) setState(v bits.Syncer) error {
 }
 
 // SetDevelop turns Settings.Develop on or off, for a world that was loaded.
-func (w *World) SetDevelop(on bool) {
+func (w Host) SetDevelop(on bool) {
 	w.settings.Develop = on
 	w.sync.SetStrict(on)
 	switch {
@@ -141,14 +141,14 @@ func (w *World) SetDevelop(on bool) {
 func (w *World) Game() *Game { return w.game }
 
 // Settings are what the world was made with, without the States.
-func (w *World) Settings() Settings { return w.settings }
+func (w Host) Settings() Settings { return w.settings }
 
 // Tick is the tick that the world is at; during Step, the one that is being computed.
 func (w *World) Tick() Tick { return w.tick }
 
 // SetTick moves a partial world to the tick of what it is about to be given by Put and Deliver. What happened in the tick before, even if it is the same, is over:
 // Events and Happened list nothing until something is delivered.
-func (w *World) SetTick(t Tick) {
+func (w Host) SetTick(t Tick) {
 	w.tick = t
 	w.silence()
 }

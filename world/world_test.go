@@ -22,7 +22,7 @@ func run(t interface{ Fatal(...any) }, w *World, seed uint64, ticks int) {
 	inputs, in := RandomInputs(w.game, seed, 3), w.game.NewInputs()
 	for range ticks {
 		inputs(w.tick+1, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestLastGenerationIsGivenUp(t *testing.T) {
 		}
 	}
 	w.finish()
-	l, err := arena.Load(w.Save(nil))
+	l, err := arena.Load(w.Host().Save(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestMembershipHoldsForATick(t *testing.T) {
 		t.Error("what is spawned must be found by its ID")
 	}
 	w.finish()
-	if n := len(slices.Collect(w.Of(classOf[drone](arena).number))); n != before {
+	if n := len(slices.Collect(w.Host().Of(classOf[drone](arena).number))); n != before {
 		t.Errorf("%d drones at the end, want %d", n, before)
 	}
 }
@@ -149,7 +149,7 @@ func TestOutsideOfATick(t *testing.T) {
 	if w.Hash() != at {
 		t.Error("the world changed")
 	}
-	if err := w.Step(nil); err == nil || !strings.Contains(err.Error(), "Spawn outside of a tick") {
+	if err := w.Host().Step(nil); err == nil || !strings.Contains(err.Error(), "Spawn outside of a tick") {
 		t.Error(err)
 	}
 }
@@ -165,11 +165,11 @@ func TestSpawnLimitNamesTheClass(t *testing.T) {
 	if Spawn(w, shell{}) != None {
 		t.Error("spawned beyond the limit")
 	}
-	err := w.Step(nil)
+	err := w.Host().Step(nil)
 	if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "shell") || !strings.Contains(err.Error(), "300") {
 		t.Error(err)
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Error("the error stays:", err)
 	}
 }
@@ -181,7 +181,7 @@ func TestMissingCommandsRepeatLevelsAndNotEdges(t *testing.T) {
 	if err := Give(in, 4, steer{Aim: 1, Thrust: 9, Fire: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	first := CommandOf[steer](w, 4)
@@ -192,7 +192,7 @@ func TestMissingCommandsRepeatLevelsAndNotEdges(t *testing.T) {
 		t.Errorf("the player beside the world aims finer: %+v, %+v", got, first)
 	}
 	in.Reset()
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	second := CommandOf[steer](w, 4)
@@ -200,7 +200,7 @@ func TestMissingCommandsRepeatLevelsAndNotEdges(t *testing.T) {
 		t.Errorf("%+v, repeated %v", second, w.Repeated(4))
 	}
 	in.Leave(4)
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	if CommandOf[steer](w, 4) != (steer{}) || w.Present(4) || Count[ship](w) != 0 {
@@ -215,12 +215,12 @@ func TestEventsHaveNames(t *testing.T) {
 	w := newArena(t, Settings{})
 	in := arena.NewInputs()
 	in.Join(1)
-	_ = w.Step(in)
+	_ = w.Host().Step(in)
 	in.Reset()
 	if err := Give(in, 1, steer{Fire: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	var me ID
@@ -237,12 +237,12 @@ func TestEventsHaveNames(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d events", n)
 	}
-	for id := range w.Of(classOf[shell](arena).number) {
+	for id := range w.Host().Of(classOf[shell](arena).number) {
 		if o := w.Origin(id); o.By != me || o.Tick != w.Tick() || o.Ordinal != 0 {
 			t.Errorf("%+v", o)
 		}
 	}
-	if err := w.Step(nil); err != nil {
+	if err := w.Host().Step(nil); err != nil {
 		t.Fatal(err)
 	}
 	for range Events[fired](w) {
@@ -263,12 +263,12 @@ func TestSavedEventsStay(t *testing.T) {
 	if n == 0 {
 		t.Fatal("no ship sank")
 	}
-	l, err := arena.Load(w.Save(nil))
+	l, err := arena.Load(w.Host().Save(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := 0
-	for range l.SavedHappened {
+	for range l.Host().SavedHappened {
 		m++
 	}
 	if m != n {
@@ -291,7 +291,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	inputs, in := RandomInputs(arena, 1, 3), arena.NewInputs()
 	step := func() {
 		inputs(w.tick%700+2, in) // without joins and leaves, whose names are made of strings
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -302,9 +302,9 @@ func TestStepAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(200, step); n > 0 {
 		t.Errorf("%v allocations a tick", n)
 	}
-	c := w.Clone()
+	c := w.Host().Clone()
 	if n := testing.AllocsPerRun(50, func() {
-		if err := c.CopyFrom(w); err != nil {
+		if err := c.Host().CopyFrom(w); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -325,10 +325,10 @@ func TestRepeatIsWhatAWorldRepeats(t *testing.T) {
 	for tick := Tick(1); tick < 300; tick++ {
 		inputs(tick, in)
 		w := newArena(t, Settings{Partial: true})
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		for p := Player(0); p < 5; p++ {
@@ -339,7 +339,7 @@ func TestRepeatIsWhatAWorldRepeats(t *testing.T) {
 			if !there {
 				continue
 			}
-			if !in.Image(p, alone) || !w.CommandImage(p, repeated) || !slices.Equal(alone, repeated) {
+			if !in.Image(p, alone) || !w.Host().CommandImage(p, repeated) || !slices.Equal(alone, repeated) {
 				t.Fatalf("tick %d, player %d: %v, and a world repeats %v", tick, p, alone, repeated)
 			}
 			if was.Fire {

@@ -17,7 +17,7 @@ func BenchmarkStep200Large(b *testing.B) {
 		b.StopTimer()
 		think(b, w, bots, in)
 		b.StartTimer()
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func BenchmarkThink200Large(b *testing.B) {
 	for range b.N {
 		think(b, w, bots, in)
 		b.StopTimer()
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
@@ -56,7 +56,7 @@ func benchInterest(b *testing.B, follow bool) {
 		b.StopTimer()
 		for range 3 { // 20 snapshots a second
 			think(b, w, bots, in)
-			if err := w.Step(in); err != nil {
+			if err := w.Host().Step(in); err != nil {
 				b.Fatal(err)
 			}
 		}

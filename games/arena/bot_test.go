@@ -127,7 +127,7 @@ func TestSkill(t *testing.T) {
 				in.Join(world.Player(p + 1))
 			}
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestBotsPlayFromViews(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		kills += len(events[Killed](w))
@@ -198,16 +198,16 @@ func TestBotsPlayFromViews(t *testing.T) {
 func show(t testing.TB, client, w *world.World, v *interest.View) {
 	for id := range client.Entities() {
 		if !v.Has(id) {
-			client.Drop(id)
+			client.Host().Drop(id)
 		}
 	}
-	client.SetTick(w.Tick())
+	client.Host().SetTick(w.Tick())
 	match := world.MakeID(classMatch, 0, 0, 1)
-	if err := client.Put(match, w.Entry(match), w.Image(match)); err != nil {
+	if err := client.Host().Put(match, w.Host().Entry(match), w.Host().Image(match)); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range v.Entries() {
-		if err := client.Put(e.ID, w.Entry(e.ID), w.Image(e.ID)); err != nil {
+		if err := client.Host().Put(e.ID, w.Host().Entry(e.ID), w.Host().Image(e.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestNoAllocations(t *testing.T) {
 	finder, views := interest.NewFinder(), make([]interest.View, len(bots))
 	tick := func() {
 		think(t, w, bots, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -90,7 +90,7 @@ func TestNothingIsTooCoarse(t *testing.T) {
 		t.Fatal(err)
 	}
 	play(t, w, 6, 3000, nil, nil)
-	for _, x := range w.Warnings() {
+	for _, x := range w.Host().Warnings() {
 		t.Error(x)
 	}
 }
@@ -118,11 +118,11 @@ func TestPredictionFromAView(t *testing.T) {
 	}
 	var it Interest
 	finder, in := interest.NewFinder(), Game.NewInputs()
-	ahead := w.Clone()
+	ahead := w.Host().Clone()
 	compared, exact, shown, all := 0, 0, 0, 0
 	for n := world.Tick(1); int(n) <= ticks; n++ {
 		inputs(n, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if n%30 != 0 {
@@ -148,7 +148,7 @@ func TestPredictionFromAView(t *testing.T) {
 		if me == world.None {
 			t.Fatal("the view does not show the client's own fighter")
 		}
-		if err := ahead.CopyFrom(w); err != nil {
+		if err := ahead.Host().CopyFrom(w); err != nil {
 			t.Fatal(err)
 		}
 		alive := world.Get[Fighter](w, me).Alive()
@@ -159,11 +159,11 @@ func TestPredictionFromAView(t *testing.T) {
 					in.Join(q)
 				}
 			}
-			if err := client.Step(in); err != nil {
+			if err := client.Host().Step(in); err != nil {
 				t.Fatal(err)
 			}
 			inputs(n+1+k, in)
-			if err := ahead.Step(in); err != nil {
+			if err := ahead.Host().Step(in); err != nil {
 				t.Fatal(err)
 			}
 		}

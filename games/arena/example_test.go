@@ -32,7 +32,7 @@ func Example() {
 				fmt.Println(err)
 			}
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			fmt.Println(err)
 		}
 		in.Reset()

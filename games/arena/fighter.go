@@ -139,7 +139,7 @@ func (m *Match) spawn(w *world.World, team int, me world.ID) det.Vec2 {
 			continue
 		}
 		gap := 40.0 * 40
-		for id := range w.Of(classFighter) {
+		for id := range w.Host().Of(classFighter) {
 			if o := world.Get[Fighter](w, id); o != nil && o.Health > 0 && id != me {
 				d := o.Pos.Sub(s.Pos).LenSq()
 				if team != 0 && o.Team == team && d > 4 {

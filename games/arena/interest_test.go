@@ -92,7 +92,7 @@ func TestViewsMissNothing(t *testing.T) {
 	shown, all, seen := 0, 0, 0
 	for range 240 {
 		think(t, w, bots, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if err := it.Follow(w); err != nil {
@@ -146,7 +146,7 @@ func TestViewsAreAhead(t *testing.T) {
 	late, seen := 0, 0
 	for n := range 900 {
 		think(t, w, bots, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if err := it.Follow(w); err != nil {

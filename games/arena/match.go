@@ -192,7 +192,7 @@ func (m *Match) smallerTeam(w *world.World) int {
 		return 0
 	}
 	var n [3]int
-	for id := range w.Of(classSheet) {
+	for id := range w.Host().Of(classSheet) {
 		if s := world.Get[Sheet](w, id); s != nil {
 			n[s.Team]++
 		}

@@ -68,7 +68,7 @@ func TestUnknownMap(t *testing.T) {
 	world.StateOf[Match](w).Map = m.Hash()
 	bot := NewBot(1)
 	for range 3 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := bot.Think(w, 1); got != (Command{}) {
@@ -83,7 +83,7 @@ func TestUnknownMap(t *testing.T) {
 		t.Error("no map, no interest")
 	}
 	Register(m)
-	if err := w.Step(nil); err != nil || world.StateOf[Match](w).Level() != m {
+	if err := w.Host().Step(nil); err != nil || world.StateOf[Match](w).Level() != m {
 		t.Error("it is still not there", err)
 	}
 	if _, err := Settings("nowhere", Options{}); err == nil || !strings.Contains(err.Error(), `"duel"`) {

@@ -254,7 +254,7 @@ func TestRewind(t *testing.T) {
 	if shoot() != 0 {
 		t.Error("it hits through a wall where the other was")
 	}
-	if copy := s.w.Clone(); world.StateOf[Match](copy).work != nil {
+	if copy := s.w.Host().Clone(); world.StateOf[Match](copy).work != nil {
 		t.Error("a copy has the hook")
 	}
 	Rewind(s.w, nil)
@@ -316,10 +316,10 @@ func TestClientsPredictNoDeath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.SetTick(s.w.Tick())
+	client.Host().SetTick(s.w.Tick())
 	for n := range Game.Classes() {
-		for id := range s.w.Of(n) {
-			if err := client.Put(id, s.w.Entry(id), s.w.Image(id)); err != nil {
+		for id := range s.w.Host().Of(n) {
+			if err := client.Host().Put(id, s.w.Host().Entry(id), s.w.Host().Image(id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -327,7 +327,7 @@ func TestClientsPredictNoDeath(t *testing.T) {
 	s.in.Join(1)
 	s.in.Join(2)
 	s.give(1, Command{Fire: true, Weapon: Rail})
-	if err := client.Step(s.in); err != nil {
+	if err := client.Host().Step(s.in); err != nil {
 		t.Fatal(err)
 	}
 	s.step(1)

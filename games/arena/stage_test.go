@@ -50,7 +50,7 @@ func on(t testing.TB, name string, o Options, players int) *stage {
 func (s *stage) step(ticks int) {
 	s.Helper()
 	for range ticks {
-		if err := s.w.Step(s.in); err != nil {
+		if err := s.w.Host().Step(s.in); err != nil {
 			s.Fatal(err)
 		}
 		s.in.Reset()
@@ -129,7 +129,7 @@ func play(t testing.TB, w *world.World, bots, ticks int, before func(in *world.I
 		if before != nil {
 			before(in)
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if after != nil {
@@ -163,12 +163,12 @@ func crowded(t testing.TB, name string, bots int) (*world.World, []*Bot, *world.
 		players[i] = NewBot(uint64(i) + 1)
 		in.Join(world.Player(i + 1))
 	}
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	for range 600 {
 		think(t, w, players, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}

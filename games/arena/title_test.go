@@ -22,7 +22,7 @@ func TestBotsInsistOnTheirNames(t *testing.T) {
 	}
 	in := Game.NewInputs()
 	in.Join(1)
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	think := insistent(3)
@@ -39,7 +39,7 @@ func TestBotsInsistOnTheirNames(t *testing.T) {
 		if err := world.Give(in, 1, c); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestWhoWatchesFollowsAPlayer(t *testing.T) {
 	for p := range world.Player(4) {
 		in.Join(p + 1)
 	}
-	if err := w.Step(in); err != nil {
+	if err := w.Host().Step(in); err != nil {
 		t.Fatal(err)
 	}
 	for p := range world.Player(4) {

@@ -31,7 +31,7 @@ func newRun(t testing.TB, players int, s world.Settings) *run {
 }
 
 func (r *run) step(t testing.TB) {
-	if err := r.w.Step(r.in); err != nil {
+	if err := r.w.Host().Step(r.in); err != nil {
 		t.Fatal(err)
 	}
 	r.in.Reset()
@@ -72,7 +72,7 @@ func TestNothingIsTooCoarse(t *testing.T) {
 	for range 1200 {
 		r.step(t)
 	}
-	for _, x := range r.w.Warnings() {
+	for _, x := range r.w.Host().Warnings() {
 		t.Error(x)
 	}
 }

@@ -21,7 +21,7 @@ func Example() {
 		in.Join(world.Player(i + 1))
 	}
 	for range 60 * 60 {
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			fmt.Println(err)
 			return
 		}

@@ -15,7 +15,7 @@ func play(t *testing.T, s world.Settings, ticks, players int) *world.World {
 	in, inputs := Game.NewInputs(), world.RandomInputs(Game, 5, players)
 	for range ticks {
 		inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestSameEverywhere(t *testing.T) {
 }
 
 func TestNothingIsTooCoarse(t *testing.T) {
-	for _, x := range play(t, world.Settings{Seed: 1, Develop: true}, 3000, 2).Warnings() {
+	for _, x := range play(t, world.Settings{Seed: 1, Develop: true}, 3000, 2).Host().Warnings() {
 		t.Error(x)
 	}
 }
@@ -55,7 +55,7 @@ func TestThePlayerWhoStandsStillLoses(t *testing.T) {
 	in.Join(1)
 	goals, bounces := 0, 0
 	for range 60 * 60 * 10 {
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		in.Reset()
@@ -103,7 +103,7 @@ func TestPaddlesChangeHands(t *testing.T) {
 	} {
 		in.Reset()
 		x.change()
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		if got := owners(); got != x.want {
@@ -116,7 +116,7 @@ func TestPaddleFollowsKeys(t *testing.T) {
 	w, _ := Game.New(world.Settings{})
 	in := Game.NewInputs()
 	in.Join(1)
-	_ = w.Step(in)
+	_ = w.Host().Step(in)
 	height := func() float64 {
 		for _, p := range world.All[Paddle](w) {
 			return p.Y
@@ -129,7 +129,7 @@ func TestPaddleFollowsKeys(t *testing.T) {
 		if err := world.Give(in, 1, Keys(true, false)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ func play(t testing.TB, ticks, players int) *world.World {
 	in, inputs := Game.NewInputs(), world.RandomInputs(Game, 5, players)
 	for range ticks {
 		inputs(w.Tick()+1, in)
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestThePileComesToRest(t *testing.T) {
 	}
 	thuds := 0
 	for range 1500 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		for range world.Events[Thud](w) {
@@ -119,7 +119,7 @@ func TestPlayersPush(t *testing.T) {
 		if err := world.Give(in, 1, Keys(false, true, false)); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Step(in); err != nil {
+		if err := w.Host().Step(in); err != nil {
 			t.Fatal(err)
 		}
 		in.Reset()
@@ -141,13 +141,13 @@ func TestPlayersPush(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	w := play(b, 120, 2)
 	b.ReportAllocs()
-	at := w.Clone()
+	at := w.Host().Clone()
 	n := 0
 	for b.Loop() {
 		if n++; n%60 == 0 { // keep it tumbling
-			_ = w.CopyFrom(at)
+			_ = w.Host().CopyFrom(at)
 		}
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			b.Fatal(err)
 		}
 	}

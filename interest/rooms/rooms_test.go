@@ -278,7 +278,7 @@ func TestFollow(t *testing.T) {
 		if len(r.slots) != ix.Len() {
 			t.Fatalf("%d of %d", len(r.slots), ix.Len())
 		}
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 	}

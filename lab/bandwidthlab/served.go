@@ -362,7 +362,7 @@ func (u *guest) count() {
 		}
 		if v := u.client.Truth(); v != nil {
 			u.looks++
-			for id := range v.Of(u.run.body) {
+			for id := range v.Host().Of(u.run.body) {
 				if v.Owner(id) != me {
 					u.inView++
 				}

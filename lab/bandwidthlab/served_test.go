@@ -55,7 +55,7 @@ func TestShares(t *testing.T) {
 		t.Errorf("pong before anyone serves: %s, want %s", got, want)
 	}
 	for range 90 {
-		if err := w.Step(nil); err != nil {
+		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
 		x.watch(w)

@@ -38,7 +38,7 @@ func (x *shares) watch(w *world.World) {
 		if info.State() || x.of[class] == shareD {
 			continue
 		}
-		for id := range w.Of(class) {
+		for id := range w.Host().Of(class) {
 			always, moves := x.look(w, id)
 			switch {
 			case always:
@@ -52,7 +52,7 @@ func (x *shares) watch(w *world.World) {
 
 // look says whether an entity is shown to everyone, and whether it moves.
 func (x *shares) look(w *world.World, id world.ID) (always, moves bool) {
-	if e, ok := w.Value(id).(game.Seen); ok {
+	if e, ok := w.Host().Value(id).(game.Seen); ok {
 		t := e.Traits(w, id)
 		return t.Always, t.Speed > 0
 	}

@@ -117,7 +117,7 @@ func (u *guest) look(w *world.World) {
 	if w.Tick() <= u.tick {
 		return
 	}
-	for id := range w.Of(u.body) {
+	for id := range w.Host().Of(u.body) {
 		if w.Owner(id) == u.client.Player() {
 			u.last, u.tick = u.net.Now(), w.Tick()
 			if u.news != nil {
@@ -180,7 +180,7 @@ func (u *guest) frame() {
 func (u *guest) note(w *world.World) {
 	s := &u.shown[w.Tick()%rememberTicks]
 	s.tick, s.poses = w.Tick(), s.poses[:0]
-	for id := range w.Of(u.body) {
+	for id := range w.Host().Of(u.body) {
 		if _, alive := game.Lives(w, id); alive {
 			at, _ := u.g.At(w, id)
 			s.poses = append(s.poses, pose{w.Owner(id), at})

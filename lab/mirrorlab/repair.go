@@ -21,11 +21,11 @@ type repairs struct {
 func (s *ship) remember(w *world.World) {
 	r := &s.repair
 	if r.last == nil {
-		r.last, r.in, r.list = w.Clone(), s.g.Game.NewInputs(), map[world.Player][]time.Duration{}
+		r.last, r.in, r.list = w.Host().Clone(), s.g.Game.NewInputs(), map[world.Player][]time.Duration{}
 		r.image = make([]int32, len(s.g.Game.Commands().Slots))
 		return
 	}
-	s.fail(r.last.CopyFrom(w))
+	s.fail(r.last.Host().CopyFrom(w))
 }
 
 // repaired is called when the leading world was taken back in the last poll.
@@ -39,18 +39,18 @@ func (s *ship) repaired(w *world.World) {
 		t := r.last.Tick() + 1
 		for p := range w.Players {
 			if t == w.Tick() {
-				if !w.Repeated(p) && w.CommandImage(p, r.image) {
+				if !w.Repeated(p) && w.Host().CommandImage(p, r.image) {
 					s.fail(r.in.GiveImage(p, r.image))
 				}
 			} else if x := s.find(p, t); x != nil && x.at == s.index {
 				s.fail(r.in.GiveImage(p, x.image)) // of others it is not known when they came
 			}
 		}
-		_ = r.last.Step(r.in) // the mirror's own world reports the same errors
+		_ = r.last.Host().Step(r.in) // the mirror's own world reports the same errors
 	}
-	for id := range w.Of(s.body) {
+	for id := range w.Host().Of(s.body) {
 		u := s.of[w.Owner(id)]
-		if u == nil || u.home != s.index || r.last.Has(id) && slices.Equal(r.last.Image(id), w.Image(id)) {
+		if u == nil || u.home != s.index || r.last.Has(id) && slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
 			continue
 		}
 		r.list[u.me] = append(r.list[u.me], s.net.Now())
@@ -58,7 +58,7 @@ func (s *ship) repaired(w *world.World) {
 			r.count++
 		}
 	}
-	s.fail(r.last.CopyFrom(w))
+	s.fail(r.last.Host().CopyFrom(w))
 }
 
 // tookBack says whether a repair changed a player's body after the snapshot of one tick was sent, and not after that of another.

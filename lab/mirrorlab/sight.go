@@ -108,7 +108,7 @@ func (s *ship) watch(before timeline.Stats) {
 	s.log.tick = w.Tick()
 	s.log.reach[w.Tick()%rememberTicks] = reached{w.Tick(), s.net.Now()}
 	for p := range w.Players {
-		if !s.exact() && !w.Repeated(p) && w.CommandImage(p, s.log.image) {
+		if !s.exact() && !w.Repeated(p) && w.Host().CommandImage(p, s.log.image) {
 			s.executed(p, w.Tick())
 		}
 	}
@@ -227,7 +227,7 @@ func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
 // sees says whether a player's body is in the client's view.
 func (u *guest) sees(p world.Player) bool {
 	view := u.client.Truth()
-	for id := range view.Of(u.body) {
+	for id := range view.Host().Of(u.body) {
 		if view.Owner(id) == p {
 			return true
 		}

@@ -138,7 +138,7 @@ func (s *stage) witness(w *world.World, mine func(u *guest) bool) {
 		}
 		return true
 	})
-	for id := range w.Of(s.body) {
+	for id := range w.Host().Of(s.body) {
 		u := s.of[w.Owner(id)]
 		if u == nil || !mine(u) {
 			continue

@@ -20,7 +20,7 @@ type carriedOver struct {
 func newCarriedOver(view, start *world.World, until time.Duration) *carriedOver {
 	h := &carriedOver{left: map[world.ID]bool{}, start: start, until: until}
 	for i := range view.Game().Classes() {
-		for id := range view.Of(i) {
+		for id := range view.Host().Of(i) {
 			h.left[id] = true
 		}
 	}
@@ -52,11 +52,11 @@ func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Sn
 			if h.start == nil || !h.start.Has(id) {
 				continue
 			}
-			image := h.start.Image(id)
-			if slices.Equal(image, view.Image(id)) {
+			image := h.start.Host().Image(id)
+			if slices.Equal(image, view.Host().Image(id)) {
 				continue
 			}
-			u.What, u.Entry, u.Image = replica.Held, h.start.Entry(id), slices.Clone(image)
+			u.What, u.Entry, u.Image = replica.Held, h.start.Host().Entry(id), slices.Clone(image)
 		}
 		s.Updates = append(s.Updates, u)
 	}

@@ -20,8 +20,8 @@ func TestCarriedOver(t *testing.T) {
 	var birds []world.ID
 	var state world.ID
 	for i, c := range yard.Classes() {
-		for id := range start.Of(i) {
-			must(t, view.Put(id, start.Entry(id), start.Image(id)))
+		for id := range start.Host().Of(i) {
+			must(t, view.Host().Put(id, start.Host().Entry(id), start.Host().Image(id)))
 			if c.State() {
 				state = id
 			}
@@ -30,19 +30,19 @@ func TestCarriedOver(t *testing.T) {
 	for id := range world.All[bird](start) {
 		birds = append(birds, id)
 	}
-	changed := slices.Clone(start.Image(state))
+	changed := slices.Clone(start.Host().Image(state))
 	changed[0]++
-	must(t, view.Put(state, start.Entry(state), changed))
+	must(t, view.Host().Put(state, start.Host().Entry(state), changed))
 	h := newCarriedOver(view, start, time.Second)
 	held := func(id world.ID) replica.Update {
-		return replica.Update{ID: id, What: replica.Held, Entry: start.Entry(id), Image: start.Image(id)}
+		return replica.Update{ID: id, What: replica.Held, Entry: start.Host().Entry(id), Image: start.Host().Image(id)}
 	}
 	apply := func(s *replica.Snapshot) {
 		for _, u := range s.Updates {
 			if u.What != replica.Held {
-				view.Drop(u.ID)
+				view.Host().Drop(u.ID)
 			} else {
-				must(t, view.Put(u.ID, u.Entry, u.Image))
+				must(t, view.Host().Put(u.ID, u.Entry, u.Image))
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func TestCarriedOver(t *testing.T) {
 	for range view.Entities() {
 		left++
 	}
-	if left != 2 || !view.Has(birds[0]) || !view.Has(birds[1]) || !slices.Equal(view.Image(state), start.Image(state)) {
-		t.Errorf("%d entities are left, and the state is %v", left, view.Image(state))
+	if left != 2 || !view.Has(birds[0]) || !view.Has(birds[1]) || !slices.Equal(view.Host().Image(state), start.Host().Image(state)) {
+		t.Errorf("%d entities are left, and the state is %v", left, view.Host().Image(state))
 	}
 	// Where nothing is ever certain, it is over after a while.
 	h = newCarriedOver(view, nil, time.Second)

@@ -64,7 +64,7 @@ func (m *Mirror) appendState(b []byte, to crimp.MemberID) []byte {
 		b = s.append(b)
 	}
 
-	saved := m.line.Settled().Save(nil)
+	saved := m.line.Settled().Host().Save(nil)
 	b = binary.AppendUvarint(b, uint64(len(saved)))
 	b = append(b, saved...)
 	at := len(b)

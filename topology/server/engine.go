@@ -164,7 +164,7 @@ func (s *Server) ignite(g *stage) error {
 	// What is kept for latecomers is part of a world that comes from elsewhere.
 	l := replica.Leading{Again: true}
 	var sync bits.Sync
-	for e, v := range w.SavedHappened {
+	for e, v := range w.Host().SavedHappened {
 		layout := s.game.Events()[e.Kind].Layout()
 		image := make([]int32, layout.Len())
 		if err := layout.Pack(&sync, v, image); err != nil {

@@ -43,8 +43,8 @@ func (f *flightRecorder) begin(w *world.World) {
 
 // keep makes one world the same as another.
 func keep(to **world.World, w *world.World) {
-	if *to == nil || (*to).CopyFrom(w) != nil {
-		*to = w.Clone()
+	if *to == nil || (*to).Host().CopyFrom(w) != nil {
+		*to = w.Host().Clone()
 	}
 }
 

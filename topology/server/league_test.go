@@ -162,7 +162,7 @@ func (g *league) step() {
 	if t == 0 || g.w.Tick() < g.back {
 		return
 	}
-	for e, v := range g.past[t%64].Happened {
+	for e, v := range g.past[t%64].Host().Happened {
 		l := g.w.Game().Events()[e.Kind].Layout()
 		image := make([]int32, l.Len())
 		if err := l.Pack(&g.sync, v, image); err != nil {
@@ -179,25 +179,25 @@ func (g *league) step() {
 }
 
 func (g *league) compute() {
-	if err := g.w.Step(g.in(g.w.Tick() + 1)); err != nil {
+	if err := g.w.Host().Step(g.in(g.w.Tick() + 1)); err != nil {
 		g.fail("%v", err)
 	}
 	at := &g.past[g.w.Tick()%64]
 	if *at == nil {
-		*at = g.w.Clone()
-	} else if err := (*at).CopyFrom(g.w); err != nil {
+		*at = g.w.Host().Clone()
+	} else if err := (*at).Host().CopyFrom(g.w); err != nil {
 		g.fail("%v", err)
 	}
 }
 
 func (m *member) Begin(w *world.World, _ Level) error {
 	if m.w == nil {
-		m.w = w.Clone()
-		m.past[0] = w.Clone()
+		m.w = w.Host().Clone()
+		m.past[0] = w.Host().Clone()
 	}
 	// One that is added later begins with what is settled.
 	m.told = len(m.known)
-	m.own = m.past[m.settled()%64].Clone()
+	m.own = m.past[m.settled()%64].Host().Clone()
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (m *member) give(p world.Player, t world.Tick, image []int32) {
 		m.fail("%v", err)
 	}
 	if now := m.w.Tick(); t <= now {
-		if err := m.w.CopyFrom(m.past[(t-1)%64]); err != nil {
+		if err := m.w.Host().CopyFrom(m.past[(t-1)%64]); err != nil {
 			m.fail("%v", err)
 		}
 		for m.w.Tick() < now {
@@ -253,7 +253,7 @@ func (m *member) give(p world.Player, t world.Tick, image []int32) {
 }
 
 func (m *member) Advance(time.Duration) (Progress, error) {
-	err := m.own.CopyFrom(m.w)
+	err := m.own.Host().CopyFrom(m.w)
 	l := replica.Leading{Again: true, Settled: m.settled(), Events: m.known[m.told:]}
 	m.told = len(m.known)
 	return Progress{Leading: l}, err
@@ -469,8 +469,8 @@ func (b *mover) sees() error {
 	view, count := b.Truth(), 0
 	for _, e := range seat.peer.view.Entries() {
 		count++
-		if !view.Has(e.ID) || !slices.Equal(view.Image(e.ID), m.w.Image(e.ID)) || view.Owner(e.ID) != m.w.Owner(e.ID) {
-			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, view.Image(e.ID), m.w.Image(e.ID))
+		if !view.Has(e.ID) || !slices.Equal(view.Host().Image(e.ID), m.w.Host().Image(e.ID)) || view.Owner(e.ID) != m.w.Owner(e.ID) {
+			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, view.Host().Image(e.ID), m.w.Host().Image(e.ID))
 		}
 	}
 	for id := range view.Entities() {

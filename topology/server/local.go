@@ -54,7 +54,7 @@ func (l *local) Advance(time.Duration) (Progress, error) {
 	}
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], true
 	l.flight.note(l.world, in)
-	err := l.world.TryStep(in)
+	err := l.world.Host().TryStep(in)
 	if panicOf(err) != nil {
 		return Progress{Inputs: in, Flight: l.flight.take()}, err
 	}

@@ -101,7 +101,7 @@ func TestFlightFromTheBeginning(t *testing.T) {
 		f.begin(w)
 		for range 7 + round {
 			f.note(w, in)
-			must(t, w.Step(in))
+			must(t, w.Host().Step(in))
 		}
 	}
 	out := f.take()
@@ -123,14 +123,14 @@ func TestFlightReachesBack(t *testing.T) {
 			in.Reset()
 			in.Join(world.Player(i + 1))
 			f.note(w, in)
-			must(t, w.Step(in))
+			must(t, w.Host().Step(in))
 		}
 		out := f.take()
 		if n := len(out.Inputs); n < 10 || n > 20 || int(out.World.Tick())+n != ticks {
 			t.Errorf("after %d ticks: %v", ticks, out)
 		}
 		for _, in := range out.Inputs {
-			must(t, out.World.Step(in))
+			must(t, out.World.Host().Step(in))
 		}
 		if d := world.Differ(w, out.World); d != nil {
 			t.Errorf("after %d ticks: %v", ticks, d)

@@ -79,11 +79,11 @@ func (p *past) placeOf(w *world.World, of world.Player) (at det.Vec3, ok bool) {
 	if p.body == nil {
 		return at, false
 	}
-	for id := range w.Of(p.body.Number()) {
+	for id := range w.Host().Of(p.body.Number()) {
 		if w.Owner(id) != of {
 			continue
 		}
-		image, slots := w.Image(id), p.body.Schema().Slots
+		image, slots := w.Host().Image(id), p.body.Schema().Slots
 		axes := [...]*float64{&at.X, &at.Y, &at.Z}
 		for i, slot := range p.place.Slots {
 			if i < len(axes) {

@@ -51,10 +51,10 @@ type published struct {
 func (o *oracle) take(w *world.World) {
 	seen := map[world.ID]bool{}
 	for i := range w.Game().Classes() {
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			seen[id] = true
 			list := o.images[id]
-			image, owner := w.Image(id), w.Owner(id)
+			image, owner := w.Host().Image(id), w.Owner(id)
 			if n := len(list); n == 0 || !slices.Equal(list[n-1].image, image) || list[n-1].owner != owner {
 				o.images[id] = append(list, published{tick: w.Tick(), image: slices.Clone(image), owner: owner})
 			}
@@ -298,13 +298,13 @@ func (b *bot) Snapshot(x *replica.Snapshot) {
 func (b *bot) seen(w *world.World) {
 	o := b.oracle()
 	for i := range w.Game().Classes() {
-		for id := range w.Of(i) {
+		for id := range w.Host().Of(i) {
 			if id.Allocator() == world.Predicted {
 				continue
 			}
-			ok := slices.ContainsFunc(o.images[id], func(p published) bool { return !p.gone && slices.Equal(p.image, w.Image(id)) })
+			ok := slices.ContainsFunc(o.images[id], func(p published) bool { return !p.gone && slices.Equal(p.image, w.Host().Image(id)) })
 			if !ok && b.known[id] {
-				b.sim.fail("%s: entity %v is held as %v, which was never published", b.end.Name(), id, w.Image(id))
+				b.sim.fail("%s: entity %v is held as %v, which was never published", b.end.Name(), id, w.Host().Image(id))
 			}
 		}
 	}
@@ -335,8 +335,8 @@ func (b *bot) sees() error {
 		if !b.Truth().Has(e.ID) {
 			return fmt.Errorf("%s lacks %v", b.end.Name(), e.ID)
 		}
-		if !slices.Equal(b.Truth().Image(e.ID), w.Image(e.ID)) || b.Truth().Owner(e.ID) != w.Owner(e.ID) {
-			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, b.Truth().Image(e.ID), w.Image(e.ID))
+		if !slices.Equal(b.Truth().Host().Image(e.ID), w.Host().Image(e.ID)) || b.Truth().Owner(e.ID) != w.Owner(e.ID) {
+			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, b.Truth().Host().Image(e.ID), w.Host().Image(e.ID))
 		}
 	}
 	for id := range b.Truth().Entities() {
@@ -350,9 +350,9 @@ func (b *bot) sees() error {
 	}
 	for i, c := range w.Game().Classes() {
 		if c.State() {
-			for id := range w.Of(i) {
-				if !slices.Equal(b.Truth().Image(id), w.Image(id)) {
-					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.Truth().Image(id), w.Image(id))
+			for id := range w.Host().Of(i) {
+				if !slices.Equal(b.Truth().Host().Image(id), w.Host().Image(id)) {
+					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.Truth().Host().Image(id), w.Host().Image(id))
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func New(g *world.Game, o Options) (*Run, error) {
 func begin(w *world.World, o Options) (*Run, error) {
 	g := w.Game()
 	r := &Run{opt: o, world: w, locals: g.NewLocals(), in: g.NewInputs(), paused: o.Paused}
-	if err := w.SetLocals(r.locals); err != nil {
+	if err := w.Host().SetLocals(r.locals); err != nil {
 		return nil, err
 	}
 	return r, r.SetSpeed(o.Speed)
@@ -109,7 +109,7 @@ func (r *Run) step() error {
 	if r.opt.Inputs != nil {
 		r.opt.Inputs(r.world.Tick()+1, r.in)
 	}
-	err := r.world.TryStep(r.in)
+	err := r.world.Host().TryStep(r.in)
 	if err != nil {
 		var panicked *world.Panic
 		if errors.As(err, &panicked) {

@@ -187,7 +187,7 @@ func TestFromGoesOn(t *testing.T) {
 		}
 	}
 	var data []byte
-	a.View(func(w *world.World) { data = w.Save(nil) })
+	a.View(func(w *world.World) { data = w.Host().Save(nil) })
 	w, err := game.Load(data)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestLocalEntitiesAreSeenAlone(t *testing.T) {
 		t.Errorf("%d puffs, %v", after, err)
 	}
 	var saved []byte
-	r.View(func(w *world.World) { saved = w.Save(nil) })
+	r.View(func(w *world.World) { saved = w.Host().Save(nil) })
 	w, err := g.Load(saved)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func (m *match) step(t testing.TB) {
 			}
 		}
 	}
-	if err := m.w.Step(m.in); err != nil {
+	if err := m.w.Host().Step(m.in); err != nil {
 		t.Fatal(err)
 	}
 	m.in.Reset()
@@ -104,11 +104,11 @@ func TestStageTakesPartialWorlds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		partial.SetTick(m.w.Tick())
+		partial.Host().SetTick(m.w.Tick())
 		for i, c := range arena.Game.Classes() {
-			for id := range m.w.Of(i) {
+			for id := range m.w.Host().Of(i) {
 				if c.State() && rapid.IntRange(0, 9).Draw(t, "state") > 0 || !c.State() && rapid.Bool().Draw(t, "there") {
-					if err := partial.Put(id, m.w.Entry(id), m.w.Image(id)); err != nil {
+					if err := partial.Host().Put(id, m.w.Host().Entry(id), m.w.Host().Image(id)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -163,7 +163,7 @@ func ExampleStage() {
 	w, _ := arena.Game.New(settings)
 	in := arena.Game.NewInputs()
 	in.Join(1)
-	_ = w.Step(in)
+	_ = w.Host().Step(in)
 
 	var s scene.Stage
 	s.Update(scene.Frame{World: w, Me: 1, Dt: 1.0 / 60, Fresh: true})
