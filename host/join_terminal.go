@@ -107,7 +107,6 @@ type netScreen struct {
 	screen
 	said string
 	at   time.Time
-	last *world.World // that was shown, for as long as there is no other
 }
 
 func (s *netScreen) told(words []client.Word) {

@@ -92,6 +92,7 @@ var (
 	linkDropDesc   = describeMetric("link_dropped_total", "Datagrams that links threw away or refused.")
 	suspiciousDesc = describeMetric("suspicious_packets_total", "Packets that were not as they should be.", "kind")
 	gameErrorsDesc = describeMetric("game_errors_total", "Ticks in which the game did something wrong.")
+	gamePanicsDesc = describeMetric("game_panics_total", "How often the game panicked.")
 	tripDesc       = describeMetric("round_trip_seconds", "Round trips of those who are connected: the least, the mean and the most.", "of")
 	lossDesc       = describeMetric("loss_ratio", "Mean share of packets lost, to clients (out) and from them (in).", "direction")
 )
@@ -149,6 +150,7 @@ func (m *meters) read() (list []prometheus.Metric) {
 	count(snapBytesDesc, float64(st.Bytes))
 	count(starvedDesc, float64(st.Starved))
 	count(gameErrorsDesc, float64(st.GameErrors))
+	count(gamePanicsDesc, float64(st.Panics))
 	for i, cl := range st.Replica.Classes {
 		name := "commands"
 		if classes := m.game.Classes(); i < len(classes) {
