@@ -24,6 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -202,33 +203,25 @@ func (g *growing) total(n uint64) uint64 {
 	return g.before + n
 }
 
-// drive lets a share of the bots play, evenly spread over each tick, until the context ends; then they leave.
+// drive lets a share of the bots play until the context ends; then they leave.
 func (h *herd) drive(ctx context.Context, share []*member) {
-	step := h.title.Game.TickLength()
-	next := time.Since(h.begin)
-	left := time.Duration(0)
-	for {
-		now := time.Since(h.begin)
-		if ctx.Err() != nil && left == 0 {
-			left = now + time.Second
+	busy := true
+	_ = drive.Loop{ // nothing that a bot does ends it
+		Step: h.title.Game.TickLength(), Clock: drive.Since(h.begin), Grace: time.Second,
+		Tick: func(time.Duration) error {
+			busy = false
+			for _, m := range share {
+				busy = m.turn(ctx, time.Since(h.begin)) || busy
+			}
+			return nil
+		},
+		Stop: func(error) {
 			for _, m := range share {
 				m.leave()
 			}
-		}
-		busy := false
-		for _, m := range share {
-			busy = m.turn(ctx, time.Since(h.begin)) || busy
-		}
-		if left > 0 && (!busy || now > left) {
-			break
-		}
-		next += step
-		if rest := next - time.Since(h.begin); rest > 0 {
-			time.Sleep(rest)
-		} else if rest < -time.Second {
-			next = time.Since(h.begin)
-		}
-	}
+		},
+		Done: func() bool { return !busy },
+	}.Run(ctx)
 	for _, m := range share {
 		m.close()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/link/mem"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -65,23 +66,17 @@ func (b *demoBot) command(t world.Tick, me world.Player, shown *world.World, in 
 
 // run lets them play until the context ends.
 func (b *demoBots) run(ctx context.Context) {
-	t := time.NewTicker(b.length)
-	defer t.Stop()
-	begin := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			for _, x := range b.list {
-				_ = x.client.Close()
-			}
-			return
-		case <-t.C:
-		}
-		now := time.Since(begin)
-		for _, x := range b.list {
-			if !x.ended {
-				x.ended = x.client.Frame(now, x.command).Ended
-			}
+	_ = drive.Loop{Step: b.length, Tick: b.tick}.Run(ctx) // it ends with the context
+	for _, x := range b.list {
+		_ = x.client.Close()
+	}
+}
+
+func (b *demoBots) tick(now time.Duration) error {
+	for _, x := range b.list {
+		if !x.ended {
+			x.ended = x.client.Frame(now, x.command).Ended
 		}
 	}
+	return nil
 }

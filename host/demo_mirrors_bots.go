@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 )
 
 // Players are known by numbers that say where they live: the shore from 1 on in the highest byte, and below it whether it is a bot.
@@ -71,32 +72,26 @@ func (b *mirrorBots) join(x *mirrorBot) error {
 
 // run lets them play until the demo ends. One that has lost all mirrors comes again.
 func (b *mirrorBots) run() {
-	t := time.NewTicker(b.fleet.title.Game.TickLength())
-	defer t.Stop()
-	begin := time.Now()
-	for {
-		select {
-		case <-b.fleet.ending.Done():
-			for _, x := range b.list {
-				if x.client != nil {
-					_ = x.client.Close()
-				}
-			}
-			return
-		case <-t.C:
-		}
-		now := time.Since(begin)
-		for _, x := range b.list {
-			switch {
-			case x.client == nil && now >= x.again:
-				x.again = now + time.Second
-				if b.join(x) != nil {
-					x.client = nil
-				}
-			case x.client != nil && x.client.Frame(now, x.command).Ended:
-				_ = x.client.Close()
-				x.client, x.again = nil, now+time.Second
-			}
+	_ = drive.Loop{Step: b.fleet.title.Game.TickLength(), Tick: b.tick}.Run(b.fleet.ending) // it ends with the demo
+	for _, x := range b.list {
+		if x.client != nil {
+			_ = x.client.Close()
 		}
 	}
+}
+
+func (b *mirrorBots) tick(now time.Duration) error {
+	for _, x := range b.list {
+		switch {
+		case x.client == nil && now >= x.again:
+			x.again = now + time.Second
+			if b.join(x) != nil {
+				x.client = nil
+			}
+		case x.client != nil && x.client.Frame(now, x.command).Ended:
+			_ = x.client.Close()
+			x.client, x.again = nil, now+time.Second
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -16,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -36,20 +38,17 @@ type mirrorLife struct {
 	doors  []*websocket.Server // for browsers, by the shore that they are on
 	shapes []*shaped           // before doors for those from other shores; nil for its own
 	born   time.Time
-	calls  chan func(*mirror.Mirror)
-	kill   chan struct{} // closed to end it without a word
-	once   sync.Once
+	calls  drive.Calls
+	killed atomic.Bool // it ends without a word
 	done   chan struct{}
 	state  atomic.Pointer[mirrorState]
 
-	since    time.Time // it serves
-	until    time.Time // it served last
-	home     time.Time // when players were last asked to go elsewhere
-	told     time.Time // when state was last told
-	line     timeline.Stats
-	rewound  float64 // milliseconds of the last
-	ending   bool
-	deadline time.Time
+	since   time.Time // it serves
+	until   time.Time // it served last
+	home    time.Time // when players were last asked to go elsewhere
+	told    time.Time // when state was last told
+	line    timeline.Stats
+	rewound float64 // milliseconds of the last
 }
 
 // mirrorAddress is where other mirrors reach a machine, and mirrorPublic where players do. Both are addresses on the sea only.
@@ -76,7 +75,7 @@ func (n *demoMirror) start(found bool) error {
 		return fmt.Errorf("mirror %d is alive", n.index+1)
 	}
 	f := n.fleet
-	l := &mirrorLife{of: n, calls: make(chan func(*mirror.Mirror)), kill: make(chan struct{}), done: make(chan struct{})}
+	l := &mirrorLife{of: n, done: make(chan struct{})}
 	hull, dock := f.sea.open(mirrorAddress(n.index), n.index), f.sea.open(mirrorPublic(n.index), n.index)
 	links := []link.Link{dock}
 	for shore := range f.nodes {
@@ -126,23 +125,15 @@ func (n *demoMirror) stop() error {
 	if l == nil {
 		return fmt.Errorf("mirror %d is dead already", n.index+1)
 	}
-	l.once.Do(func() { close(l.kill) })
+	l.killed.Store(true)
+	l.calls.Wake()
 	<-l.done
 	return nil
 }
 
 // do has f called by the goroutine that drives the mirror, if it lives.
 func (l *mirrorLife) do(ctx context.Context, f func(m *mirror.Mirror)) error {
-	done := make(chan struct{})
-	select {
-	case l.calls <- func(m *mirror.Mirror) { f(m); close(done) }:
-		<-done
-		return nil
-	case <-l.done:
-		return mirror.ErrStopped
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return l.calls.Do(ctx, func() { f(l.mirror) })
 }
 
 // run drives the mirror until it is killed, ends by itself, or the demo does.
@@ -155,35 +146,32 @@ func (l *mirrorLife) run() {
 		n.life = nil
 		n.mu.Unlock()
 	}()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	ending := n.fleet.ending.Done()
-	for {
-		select {
-		case <-l.kill:
-			n.fleet.say(n.index, "killed")
-			return
-		case <-ending:
-			ending = nil
-			l.farewell()
-		case f := <-l.calls:
-			f(l.mirror)
-		case <-timer.C:
-		}
-		if err := l.mirror.Poll(time.Since(l.born)); err != nil {
-			return // it has been told as news
-		}
-		l.look()
-		if l.ending && (l.mirror.Server() == nil || l.mirror.Server().Done() || time.Now().After(l.deadline)) {
-			return
-		}
-		timer.Reset(max(l.mirror.Deadline()-time.Since(l.born), 0))
+	_ = drive.Loop{ // why a mirror ended has been told as news
+		Due: l.mirror.Deadline, Tick: l.poll, Poll: l.poll, Calls: &l.calls, Clock: drive.Since(l.born),
+		Stop: l.farewell, Grace: time.Second,
+		Done: func() bool { return l.mirror.Server() == nil || l.mirror.Server().Done() },
+	}.Run(n.fleet.ending)
+	if l.killed.Load() {
+		n.fleet.say(n.index, "killed")
 	}
 }
 
+// errKilled ends a mirror without a word.
+var errKilled = errors.New("killed")
+
+func (l *mirrorLife) poll(now time.Duration) error {
+	if l.killed.Load() {
+		return errKilled
+	}
+	if err := l.mirror.Poll(now); err != nil {
+		return err
+	}
+	l.look()
+	return nil
+}
+
 // farewell tells players that this is the end. Other mirrors hear the same from the demo.
-func (l *mirrorLife) farewell() {
-	l.ending, l.deadline = true, time.Now().Add(time.Second)
+func (l *mirrorLife) farewell(error) {
 	if s := l.mirror.Server(); s != nil {
 		s.Shutdown("the demo has ended")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 )
 
 // A visit is a title that is played on a server.
@@ -17,6 +18,7 @@ type visit struct {
 	*joiner
 	title   *game.Title
 	session *client.Session
+	calls   drive.Calls // what keys ask for
 	joined  Joined
 
 	ticket  bool          // entered with one, of which it is not known yet whether it is good
@@ -29,63 +31,44 @@ type visit struct {
 const leaveTime = time.Second
 
 // drive plays as time goes by, until the session ends, the context does, or after says so by
-// errQuit; then the player leaves in good order. What is asked is done between frames, and after is
-// called after each: so all of it belongs to one goroutine.
+// errQuit; then the player leaves in good order. After is called after each frame, and what is asked
+// by p.calls is done between frames: so all of it belongs to one goroutine.
 func (p *visit) drive(
-	ctx context.Context, command client.Command, ask <-chan func(),
-	after func(now time.Duration, v *client.View) error,
+	ctx context.Context, command client.Command, after func(now time.Duration, v *client.View) error,
 ) error {
-	begin := time.Now()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	step, next := p.title.Game.TickLength(), time.Duration(0)
-	done, leaves := ctx.Done(), time.Duration(0) // by when the player has left
-	leave := func() {
-		done, leaves = nil, time.Since(begin)+leaveTime
-		if c := p.session.Client(); c != nil {
-			c.Leave()
-		} else {
-			p.session.Close()
-		}
-	}
-	for {
-		select {
-		case <-done:
-			leave()
-			continue
-		case f := <-ask:
-			f()
-			continue
-		case <-timer.C:
-		}
-		now := time.Since(begin)
-		v := p.session.Frame(now, command)
-		if leaves > 0 {
-			if v.Ended || now > leaves || p.session.Client() == nil {
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	leaving, left := false, false
+	return drive.Loop{
+		Step: p.title.Game.TickLength(), Calls: &p.calls, Grace: leaveTime,
+		Tick: func(now time.Duration) error {
+			v := p.session.Frame(now, command)
+			if leaving {
+				left = v.Ended || p.session.Client() == nil
 				return nil
 			}
-			timer.Reset(step)
-			continue
-		}
-		p.joined.read(p.session, &v)
-		p.keepTicket(p.session.Client())
-		err := p.over(now, &v)
-		if err == nil {
-			err = after(now, &v)
-		}
-		switch {
-		case errors.Is(err, errQuit):
-			leave()
-		case err != nil:
+			p.joined.read(p.session, &v)
+			p.keepTicket(p.session.Client())
+			err := p.over(now, &v)
+			if err == nil {
+				err = after(now, &v)
+			}
+			if errors.Is(err, errQuit) {
+				quit()
+				return nil
+			}
 			return err
-		}
-		// A machine that slept, or cannot keep up, does not hurry after what it missed.
-		const stall = time.Second / 4
-		if next += step; time.Since(begin)-next > stall {
-			next = time.Since(begin)
-		}
-		timer.Reset(max(next-time.Since(begin), 0))
-	}
+		},
+		Stop: func(error) {
+			leaving = true
+			if c := p.session.Client(); c != nil {
+				c.Leave()
+			} else {
+				p.session.Close()
+			}
+		},
+		Done: func() bool { return left },
+	}.Run(ctx)
 }
 
 // over says whether there is no more to hope for: the session has ended, the player was not let in,

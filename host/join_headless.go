@@ -47,7 +47,7 @@ func (p *visit) watch(ctx context.Context) (*Joined, error) {
 	command := func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 		_ = bot(shown, me, t, in) // its commands are of the game's type
 	}
-	err := p.drive(ctx, command, nil, func(now time.Duration, v *client.View) error {
+	err := p.drive(ctx, command, func(now time.Duration, v *client.View) error {
 		switch {
 		case v.World == nil:
 		case began < 0:

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -46,8 +47,7 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 	defer stop(nil)
 	var board keyboard
 	control := controlOf(p.title)
-	asks := make(chan func())
-	go listenKeys(ctx, in, &board, asks, func() {
+	go listenKeys(ctx, in, &board, &p.calls, func() {
 		if c := p.session.Client(); c != nil {
 			c.SetPaused(!c.Paused())
 		}
@@ -58,7 +58,7 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 			stop(err)
 		}
 	}
-	err = p.drive(ctx, command, asks, func(_ time.Duration, v *client.View) error {
+	err = p.drive(ctx, command, func(_ time.Duration, v *client.View) error {
 		s.told(v.Words)
 		return s.show(p.session, v, time.Now())
 	})
@@ -73,7 +73,7 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 // listenKeys takes keys until there are none, or the player has had enough.
 func listenKeys(
 	ctx context.Context, in io.Reader, board *keyboard,
-	asks chan<- func(), pause func(), stop context.CancelCauseFunc,
+	calls *drive.Calls, pause func(), stop context.CancelCauseFunc,
 ) {
 	buf := make([]byte, 64)
 	for {
@@ -86,9 +86,7 @@ func listenKeys(
 				stop(errQuit)
 				return
 			case keyPause:
-				select {
-				case asks <- pause:
-				case <-ctx.Done():
+				if calls.Do(ctx, pause) != nil {
 					return
 				}
 			default:

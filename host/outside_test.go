@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -81,11 +80,13 @@ func (o *outside) try(code int, args ...string) string {
 }
 
 // begin starts a command that goes on, and waits until it logs that it serves.
-func (o *outside) begin(args ...string) (line map[string]any, said *bytes.Buffer, stop func()) {
+func (o *outside) begin(args ...string) (line map[string]any, said *logLines, stop func()) {
 	o.t.Helper()
 	cmd := o.command(o.program, append(args, "--log", "json")...)
-	said = &bytes.Buffer{}
-	cmd.Stdout = said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		o.t.Fatal(err)
+	}
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		o.t.Fatal(err)
@@ -93,6 +94,7 @@ func (o *outside) begin(args ...string) (line map[string]any, said *bytes.Buffer
 	if err := cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}
+	said = follow(out)
 	log := follow(pipe)
 	ended := false
 	stop = func() {
@@ -100,6 +102,7 @@ func (o *outside) begin(args ...string) (line map[string]any, said *bytes.Buffer
 			ended = true
 			_ = cmd.Process.Signal(os.Interrupt)
 			log.end()
+			said.end()
 			if err := cmd.Wait(); err != nil {
 				o.t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, log)
 			}
@@ -141,7 +144,9 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	// Served, to the terminal's player, to bots and to a page.
 	line, said, stop := o.begin("serve", "--listen", "127.0.0.1:0", "--websocket")
 	at := line["http"].(string)
-	contains(said.String(), "join with: tanks join "+at)
+	if want := "join with: tanks join " + at; said.plain(want) == "" {
+		t.Errorf("it does not say %q", want)
+	}
 	var j Joined
 	if err := json.Unmarshal([]byte(o.try(0, "join", at, "--headless", "--seconds", "1", "--json")), &j); err != nil || j.Game != "tanks" || j.Predicted == 0 {
 		t.Errorf("%+v, %v", j, err)
