@@ -60,21 +60,14 @@ func (r *MirrorOptions) prepare(ctx context.Context, t *game.Title) (*mirrorHost
 	if host.sockets, err = r.openSockets(ctx); err != nil {
 		return nil, err
 	}
+	host.listener = host.sockets.web
 	fail := func(err error) (*mirrorHost, error) {
 		host.sockets.close()
-		if host.listener != nil {
-			_ = host.listener.Close()
-		}
 		return nil, err
 	}
 	if !r.Found {
 		if host.opt.Ask, err = r.askWhom(ctx, host.sockets.address); err != nil {
 			return fail(err)
-		}
-	}
-	if r.HTTP != "none" {
-		if host.listener, err = listenHTTP(r.HTTP, host.sockets.players); err != nil {
-			return fail(portAdvice(err, "--http"))
 		}
 	}
 	o := &host.opt

@@ -114,6 +114,7 @@ func tryDelays(t *game.Title, kind string, delays []time.Duration) error {
 // mirrorSockets are how a mirror is reached, and by what names others know that.
 type mirrorSockets struct {
 	players, mirrors link.Link
+	web              net.Listener // nil if there is none
 	address, public  netip.AddrPort
 }
 
@@ -124,7 +125,7 @@ func (r *MirrorOptions) openSockets(ctx context.Context) (s mirrorSockets, err e
 			s.close()
 		}
 	}()
-	if s.players, err = udp.Listen(r.Listen, udp.Options{}); err != nil {
+	if s.players, s.web, err = openPorts(r.Listen, r.HTTP); err != nil {
 		return s, fmt.Errorf("for players: %w (that is --listen)", err)
 	}
 	if s.mirrors, err = udp.Listen(r.Mirrors, udp.Options{}); err != nil {
@@ -146,6 +147,9 @@ func (r *MirrorOptions) openSockets(ctx context.Context) (s mirrorSockets, err e
 }
 
 func (s *mirrorSockets) close() {
+	if s.web != nil {
+		_ = s.web.Close()
+	}
 	for _, l := range []link.Link{s.players, s.mirrors} {
 		if l != nil {
 			_ = l.Close() // nothing is expected of it

@@ -137,16 +137,11 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		}
 		return nil, err
 	}
-	if s.socket, err = udp.Listen(o.Listen, udp.Options{}); err != nil {
+	if s.socket, s.listener, err = openPorts(o.Listen, o.HTTP); err != nil {
 		return fail(err)
 	}
 	opened(s.socket)
 	mux := http.NewServeMux()
-	if o.HTTP != "none" {
-		if s.listener, err = listenHTTP(o.HTTP, s.socket); err != nil {
-			return fail(portAdvice(err, "--http"))
-		}
-	}
 	sessions := so.Players + max(so.Spectators, 0) + 32
 	if o.WebSocket {
 		if s.listener == nil {
@@ -288,6 +283,34 @@ func draw() uint64 {
 		n = n<<8 | uint64(x)
 	}
 	return n
+}
+
+// openPorts opens the socket for players and, unless that is "none", the port for HTTP. On an error
+// nothing is left open. Where any port will do for both they have the same number, so a number that
+// another program has over TCP is passed over.
+func openPorts(listen, web string) (link.Link, net.Listener, error) {
+	var passed []link.Link
+	defer func() {
+		for _, l := range passed {
+			_ = l.Close() // nothing came by it
+		}
+	}()
+	_, port, _ := net.SplitHostPort(listen)
+	for {
+		l, err := udp.Listen(listen, udp.Options{})
+		if err != nil || web == "none" {
+			return l, nil, err
+		}
+		h, err := listenHTTP(web, l)
+		if err == nil {
+			return l, h, nil
+		}
+		passed = append(passed, l)
+		const most = 16
+		if port != "0" || web != "" || !errors.Is(err, syscall.EADDRINUSE) || len(passed) == most {
+			return nil, nil, portAdvice(err, "--http")
+		}
+	}
 }
 
 // listenHTTP opens the port for HTTP: that of the game, unless another was said.

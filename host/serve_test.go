@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -300,5 +301,35 @@ func TestTicketsThatAreOfNoUse(t *testing.T) {
 	}
 	if after, ok := readTicket(ticket); !ok || string(after.Sealed) == string(before.Sealed) {
 		t.Error("the old ticket was kept")
+	}
+}
+
+// TestPortsThatAreTaken: where any port will do, a number that another program has over TCP is passed
+// over; where one was named, that is an error with advice.
+func TestPortsThatAreTaken(t *testing.T) {
+	for range 8 { // each takes the next number that the system gives out
+		l, h, err := openPorts("127.0.0.1:0", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = l.Close(), h.Close() })
+		if l.LocalAddr().Port() != h.Addr().(*net.TCPAddr).AddrPort().Port() {
+			t.Errorf("players come to %v, and HTTP is at %v", l.LocalAddr(), h.Addr())
+		}
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if _, _, err := openPorts(taken.Addr().String(), ""); err == nil || !strings.Contains(err.Error(), "choose another with --http") {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	l, h, err := openPorts(taken.Addr().String(), "none")
+	if err != nil || h != nil {
+		t.Fatalf("without HTTP: %v, %v", h, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }

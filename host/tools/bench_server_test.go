@@ -79,7 +79,7 @@ func TestCodecPlay(t *testing.T) {
 		t.Errorf("%v, %.20q", err, data)
 	}
 	for args, want := range map[string]string{
-		"chess --out " + file:              `plays "chess"`,
+		"chess --out " + file:              `no game "chess"`,
 		"crowd":                            `"out"`,
 		"crowd --out /nonexistent/a/b":     "/nonexistent",
 		"crowd --players -1 --out " + file: "-1 players",
