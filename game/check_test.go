@@ -302,7 +302,7 @@ func TestAllTogether(t *testing.T) {
 		"event flash: h.Place: that is for classes",
 		"event flash: h.Alone: that is for classes",
 		"event bang: h.Margin: it is strict",
-		"Players is -1",
+		"there are -1 Players",
 		"Sight.Reach is -1",
 		"Sight.Views finds what is shown by itself",
 		`level "hill" is in Levels.Names twice`,

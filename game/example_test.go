@@ -78,5 +78,5 @@ func ExampleTitle_Check() {
 	// Output:
 	// title "jeeps": class Jeep: h.Place: a *det.Vec2 that is no field of Jeep; a hint runs on a zero value of the class, take pointers to its own fields
 	// class Jeep: h.Margin: field Tank.Dust of Jeep is not synced; choose one that its Sync method names
-	// Players is -2; give the number of players who play along, or 0
+	// there are -2 Players; give the number of those who play along, or 0
 }

@@ -98,7 +98,7 @@ func (t *Title) examine() error {
 	var wrong []error
 	t.classes, wrong = readHints(t.Game)
 	if t.Players < 0 {
-		wrong = append(wrong, fmt.Errorf("Players is %d; give the number of players who play along, or 0", t.Players))
+		wrong = append(wrong, fmt.Errorf("there are %d Players; give the number of those who play along, or 0", t.Players))
 	}
 	if !(t.Sight.Reach >= 0) {
 		wrong = append(wrong, fmt.Errorf("Sight.Reach is %v; give the distance that players see, or 0 for everything", t.Sight.Reach))
