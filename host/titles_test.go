@@ -54,7 +54,7 @@ func TestProgramsThatForgotSomething(t *testing.T) {
 		"no rules":    {[]*game.Title{{}}, []string{"set Title.Game"}},
 		"of one name": {[]*game.Title{plain("tanks"), pong.Title, plain("tanks")}, []string{`two titles are called "tanks"`}},
 		"mistakes": {[]*game.Title{wrong, nil, {}}, []string{
-			`title "wrong"`, "Players is -1", "class hinted: h.Interpolated", "h.Body: -1 wide", "title 2 of 3 is nil", "set Title.Game",
+			`title "wrong"`, "there are -1 Players", "class hinted: h.Interpolated", "h.Body: -1 wide", "title 2 of 3 is nil", "set Title.Game",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
