@@ -168,7 +168,8 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// TestClockMoved: when commands go to another server, to which the way is longer, a clock that is told so is there at once; where the way is shorter it takes its time, and nothing comes late.
+// TestClockMoved: when commands go to another server, to which the way is longer, a clock that is told so is there at once; where the way is shorter it moves slowly, and
+// nothing comes late.
 func TestClockMoved(t *testing.T) {
 	near, far := 20*time.Millisecond, 110*time.Millisecond
 	late := func(from, to time.Duration, told bool) (share float64) {

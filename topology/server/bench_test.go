@@ -124,7 +124,7 @@ func mallocs() uint64 {
 // zero, but far below one in a tick.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	r := newRig(t, 16, 1)
 	defer r.server.Close()

@@ -14,7 +14,7 @@ import (
 // TestRedundancy: each packet carries as many commands as the options say, and the server finds as many that it has already.
 func TestRedundancy(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})

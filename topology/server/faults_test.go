@@ -27,7 +27,7 @@ func conditions(t testing.TB, text string) netsim.Conditions {
 // everything as it is.
 func TestLossAndHeal(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	bad := conditions(t, "latency=40ms jitter=longtail:10ms loss=40% duplicate=2% reorder=5%/30ms corrupt=1%")
 	simtest.Run(t, 8, func(n *netsim.Net) error {
@@ -120,7 +120,7 @@ func walkerOf(w *world.World, p world.Player) *walker {
 // TestCommandsOutOfTime: early ones wait, late ones count for nothing, those of the distant future are refused; the server goes on either way.
 func TestCommandsOutOfTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
@@ -219,7 +219,7 @@ func TestLevelsAreRepeatedAndEdgesAreNot(t *testing.T) {
 // TestCrashAndReturn: who crashes comes back to the same player by the ticket, or by a new token, within a while; afterwards it is someone new.
 func TestCrashAndReturn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 6, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100), KeepSeat: 20 * time.Second})
@@ -323,7 +323,7 @@ func TestClientComesBackByItself(t *testing.T) {
 // TestManyJoinAtOnce: two hundred people come within a second, and those who play already notice nothing.
 func TestManyJoinAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	simtest.Run(t, 1, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Players: 256, Title: near(60)})

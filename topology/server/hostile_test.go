@@ -87,7 +87,7 @@ func (b *bot) command(t world.Tick, images ...[]int32) {
 // sees everything as it is.
 func TestHostileClients(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	for _, x := range attacks() {
 		t.Run(x.name, func(t *testing.T) {
@@ -207,7 +207,7 @@ type stream struct {
 // not see each other, since what one does because of its network may well be seen by the other.
 func TestTroubleIsNotContagious(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	run := func(seed uint64, trouble bool) (stream, error) {
 		var out stream
@@ -269,7 +269,7 @@ func TestTroubleIsNotContagious(t *testing.T) {
 // TestRunsRepeat: the same seed gives the same run, to the byte, on any number of workers.
 func TestRunsRepeat(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	run := func(seed uint64, workers int) (uint64, uint64) {
 		n := netsim.New(netsim.Options{Seed: seed})
@@ -296,7 +296,7 @@ func TestRunsRepeat(t *testing.T) {
 // TestMemoryIsBounded: people come and go, some without a word, for a long time, and nothing is left of them.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time, and nothing in it runs at once that does not elsewhere")
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	n := netsim.New(netsim.Options{Seed: 3})
 	s, err := newSim(n, Options{Title: near(100), KeepSeat: 2 * time.Second, Players: 40, Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})

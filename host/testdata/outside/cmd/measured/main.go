@@ -1,3 +1,4 @@
+// Command measured is the game with the commands that measure it.
 package main
 
 import (

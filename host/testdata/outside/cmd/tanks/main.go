@@ -1,3 +1,4 @@
+// Command tanks is the game as its author runs it.
 package main
 
 import (
