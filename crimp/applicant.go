@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // ApplicantOptions are for NewApplicant.
@@ -50,7 +51,7 @@ type Applicant struct {
 	state       []byte
 	start       Start
 	bytes       uint64 // of connections before this one
-	id          MemberID
+	id          member.ID
 }
 
 // NewApplicant makes an authority that joins a group.
@@ -146,7 +147,7 @@ func (a *Applicant) message(g *Group, b []byte) {
 		}
 	case messageEstablished:
 		if len(b) == 3 {
-			a.id = MemberID(be.Uint16(b[1:]))
+			a.id = member.ID(be.Uint16(b[1:]))
 		}
 	case messageRoster:
 		a.roster(g, b[1:])

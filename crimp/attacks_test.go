@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -25,7 +26,7 @@ func trio(t interface {
 		if change != nil {
 			change(&o[i], &r)
 		}
-		r.Members = append(r.Members, Member{ID: MemberID(i + 1), Card: o[i].Identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: o[i].Identity.Card(netip.AddrPort{}, 1)})
 	}
 	for i := range g {
 		var err error
@@ -157,7 +158,7 @@ func TestOldKeysAreOld(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 2, Key: [16]byte{10}}
 	for i := range 2 {
-		r.Members = append(r.Members, Member{ID: MemberID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
 	}
 	for i := range 2 {
 		if err := g[i].SetRoster(0, r); err != nil {
@@ -264,7 +265,7 @@ func TestClash(t *testing.T) {
 	}
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	for i := range g {
-		r.Members = append(r.Members, Member{ID: MemberID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
 	}
 	if err := twin.SetRoster(0, r); err != nil {
 		t.Fatal(err)

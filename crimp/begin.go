@@ -3,12 +3,14 @@ package crimp
 import (
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Cut says which packets of one member a state includes: all up to Seq, and those in
 // Also.
 type Cut struct {
-	Member MemberID
+	Member member.ID
 	Seq    Sequence
 	Also   []Sequence
 }
@@ -49,7 +51,7 @@ func (g *Group) cutOf(p *peer) Cut {
 // Settled reports whether all that members sent before the newest roster has been
 // delivered here, so that who came with that roster can be given a state: it could not
 // decrypt what is older. but names the newcomer itself.
-func (g *Group) Settled(but MemberID) bool {
+func (g *Group) Settled(but member.ID) bool {
 	if g.self == nil || g.next != nil {
 		return false
 	}
@@ -199,7 +201,7 @@ func (g *Group) lower(p *peer, base Sequence) {
 }
 
 // Silent is for how long nothing was heard of a member.
-func (g *Group) Silent(m MemberID) time.Duration {
+func (g *Group) Silent(m member.ID) time.Duration {
 	if p := g.byID[m]; p != nil {
 		return g.now - p.heard
 	}
@@ -207,7 +209,7 @@ func (g *Group) Silent(m MemberID) time.Duration {
 }
 
 // SaidGoodbye reports whether a member has said that it leaves, and all it sent is here.
-func (g *Group) SaidGoodbye(m MemberID) (last Sequence, ok bool) {
+func (g *Group) SaidGoodbye(m member.ID) (last Sequence, ok bool) {
 	p := g.byID[m]
 	if p == nil || !p.left {
 		return 0, false
@@ -216,7 +218,7 @@ func (g *Group) SaidGoodbye(m MemberID) (last Sequence, ok bool) {
 }
 
 // newest is the highest packet of a member that has come here.
-func (g *Group) newest(m MemberID) Sequence {
+func (g *Group) newest(m member.ID) Sequence {
 	p := g.byID[m]
 	if p == nil {
 		return 0

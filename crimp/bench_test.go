@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // crowd is so many members in one thread, each of which hears all others.
@@ -25,7 +26,7 @@ func newCrowd(t testing.TB, members int, proof Proof, f Forward) *crowd {
 	c := &crowd{}
 	r := Roster{Group: 3, Epoch: 1, Key: [16]byte{7}, Proof: proof}
 	for i := range members {
-		r.Members = append(r.Members, Member{ID: MemberID(i + 1), Card: testIdentity(7, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: testIdentity(7, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for i := range members {
 		g, err := NewGroup(Options{Seed: testSeed(8, uint64(i)), Identity: testIdentity(7, uint64(i)), Multicast: testGroupAddr, Forward: f})

@@ -4,12 +4,13 @@ import (
 	"net/netip"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // outgoing is a datagram on its way out, and what its bytes are for.
 type outgoing struct {
 	data    []byte
-	to      MemberID // or toAll, toSite, toOthers
+	to      member.ID // or toAll, toSite, toOthers
 	purpose Purpose
 	addr    netip.AddrPort // of a whisper
 	// The parts of a data packet.
@@ -19,9 +20,9 @@ type outgoing struct {
 // Where a datagram goes besides to one member: all of the group; the own site by
 // multicast; and the others, as a bridge sees them.
 const (
-	toAll    MemberID = 0
-	toSite   MemberID = 1<<16 - 1
-	toOthers MemberID = 1<<16 - 2
+	toAll    member.ID = 0
+	toSite   member.ID = 1<<16 - 1
+	toOthers member.ID = 1<<16 - 2
 	// maxMember is the highest identifier that a member can have.
 	maxMember = 1<<16 - 3
 )
@@ -89,7 +90,7 @@ func (g *Group) toOthers(out []link.Datagram, data []byte) []link.Datagram {
 }
 
 // toOne sends to one member, through the bridge of its site if there is one.
-func (g *Group) toOne(out []link.Datagram, id MemberID, data []byte) []link.Datagram {
+func (g *Group) toOne(out []link.Datagram, id member.ID, data []byte) []link.Datagram {
 	p := g.byID[id]
 	if p == nil {
 		return out

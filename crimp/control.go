@@ -1,6 +1,10 @@
 package crimp
 
-import "time"
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/member"
+)
 
 // beat says when to show a sign of life: a control packet with the sequence of our
 // last packet, so that the last of a burst is missed where it was lost. The first
@@ -166,7 +170,7 @@ func (g *Group) addEchoes(c *controlBody) {
 }
 
 // sealControl sends a control packet.
-func (g *Group) sealControl(c *controlBody, to MemberID) {
+func (g *Group) sealControl(c *controlBody, to member.ID) {
 	c.clock, c.last, c.leaving = g.clock(), g.self.next-1, g.leaving
 	c.period = uint16(g.beat.steady() / periodUnit)
 	c.logical = g.opt.Order == Total

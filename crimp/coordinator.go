@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // CoordinatorOptions are for NewCoordinator.
@@ -53,7 +54,7 @@ type Coordinator struct {
 	random generator
 
 	roster  Roster
-	nextID  MemberID
+	nextID  member.ID
 	seats   []seat
 	changed bool
 	gone    []Departure // since the last roster
@@ -64,7 +65,7 @@ type Coordinator struct {
 
 // seat is a member other than the coordinator.
 type seat struct {
-	id      MemberID
+	id      member.ID
 	conn    *conn.Conn
 	card    Card
 	since   time.Duration
@@ -160,7 +161,7 @@ func (c *Coordinator) found(g *Group) {
 }
 
 // takeID gives out identifiers one after the other, so that none comes again soon.
-func (c *Coordinator) takeID() MemberID {
+func (c *Coordinator) takeID() member.ID {
 	for {
 		id := c.nextID
 		if c.nextID++; c.nextID > maxMember {
@@ -232,7 +233,7 @@ func (c *Coordinator) consider(g *Group, k *conn.Conn, b []byte) {
 	}
 	id := c.takeID()
 	c.seats = append(c.seats, seat{id: id, conn: k, card: j.card, since: c.now, waiting: true})
-	at, _ := slices.BinarySearchFunc(c.roster.Members, id, func(m Member, id MemberID) int { return int(m.ID) - int(id) })
+	at, _ := slices.BinarySearchFunc(c.roster.Members, id, func(m Member, id member.ID) int { return int(m.ID) - int(id) })
 	c.roster.Members = slices.Insert(c.roster.Members, at, Member{id, j.card})
 	c.changed = true
 	_ = k.Send(membershipChannel, be.AppendUint16([]byte{messageEstablished}, uint16(id)))
@@ -320,7 +321,7 @@ func (c *Coordinator) bring(g *Group) {
 }
 
 // Provide sends a state to a newcomer; see Node.ProvideState.
-func (c *Coordinator) Provide(now time.Duration, g *Group, m MemberID, state []byte) error {
+func (c *Coordinator) Provide(now time.Duration, g *Group, m member.ID, state []byte) error {
 	i := slices.IndexFunc(c.seats, func(s seat) bool { return s.id == m })
 	if i < 0 || !c.seats[i].waiting {
 		return ErrNotMember

@@ -43,7 +43,7 @@
 //
 // A program that decides about members by itself drives a [Group] in the same way, and
 // gives it a [Roster] for each change; or it brings an [Authority] of its own, as
-// topology/mirror/membership does, in which members decide by majority.
+// membership does, in which members decide by majority.
 //
 // [Group.SendLossy] multicasts what need not arrive. [Group.Whisper] says something to one
 // member alone.

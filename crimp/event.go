@@ -1,5 +1,7 @@
 package crimp
 
+import "github.com/coeval-dev/coeval/member"
+
 // EventKind says what an Event is about.
 type EventKind uint8
 
@@ -59,7 +61,7 @@ func (k EventKind) String() string {
 // happened. Data is good until the next call of Receive, Tick or Events.
 type Event struct {
 	Kind   EventKind
-	Member MemberID
+	Member member.ID
 	Seq    Sequence
 	More   uint32 // GaveUp, Revoked: so many packets after Seq as well
 	How    How

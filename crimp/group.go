@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Group is one member's part in a group: a protocol machine without clock, socket or
@@ -22,7 +23,7 @@ type Group struct {
 	now      time.Duration // goes only forward
 	self     *peer         // our own packets
 	peers    []*peer       // all others of whom packets may still matter, by rising id
-	byID     map[MemberID]*peer
+	byID     map[member.ID]*peer
 	tag      uint16 // of the group, in headers
 	group    uint64
 	epochs   []*epoch // in force and before, the newest last
@@ -72,8 +73,8 @@ func NewGroup(o Options) (*Group, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	g := &Group{opt: o, identity: o.Identity, random: newGenerator(o.Seed), byID: map[MemberID]*peer{}}
-	g.ear.known = map[MemberID]*confidant{}
+	g := &Group{opt: o, identity: o.Identity, random: newGenerator(o.Seed), byID: map[member.ID]*peer{}}
+	g.ear.known = map[member.ID]*confidant{}
 	g.crypt.hash = sha256.New()
 	g.pace.init(&g.opt.Pace)
 	g.forward.init(&g.opt)
@@ -95,7 +96,7 @@ var (
 )
 
 // ID is this member's identifier, zero before it is in a roster.
-func (g *Group) ID() MemberID {
+func (g *Group) ID() member.ID {
 	if g.self == nil {
 		return 0
 	}
@@ -115,7 +116,7 @@ func (g *Group) Epoch() uint32 {
 }
 
 // Members lists who is in the newest roster.
-func (g *Group) Members() (ids []MemberID) {
+func (g *Group) Members() (ids []member.ID) {
 	if len(g.epochs) > 0 {
 		for _, p := range g.epochs[len(g.epochs)-1].members {
 			ids = append(ids, p.id)

@@ -3,12 +3,14 @@ package crimp
 import (
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // peer is what is known of one member: its packets within the history, what of them is
 // missing, and how far away it is. Our own packets are kept in one, too.
 type peer struct {
-	id      MemberID
+	id      member.ID
 	card    Card
 	secret  []byte // shared with it
 	present bool   // in the newest roster
@@ -87,7 +89,7 @@ const (
 	ringMost = 8192
 )
 
-func newPeer(id MemberID, card *Card) *peer {
+func newPeer(id member.ID, card *Card) *peer {
 	return &peer{id: id, card: *card, present: true, ring: make([]slot, ringFirst), base: 1, next: 1, deliver: 1, started: true}
 }
 
@@ -103,7 +105,7 @@ func (g *Group) addPeer(m *Member, floating bool) *peer {
 	p.heard = g.now
 	p.bucket.fill(g.now, g.pace.each())
 	g.byID[m.ID] = p
-	at, _ := slices.BinarySearchFunc(g.peers, m.ID, func(p *peer, id MemberID) int { return int(p.id) - int(id) })
+	at, _ := slices.BinarySearchFunc(g.peers, m.ID, func(p *peer, id member.ID) int { return int(p.id) - int(id) })
 	g.peers = slices.Insert(g.peers, at, p)
 	g.emit(Event{Kind: Joined, Member: m.ID})
 	return p

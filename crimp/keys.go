@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"hash"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // epoch is a roster in force, with the keys made from it. Older ones are kept for as
@@ -69,7 +71,7 @@ func newEpoch(r *Roster, id *Identity, members []*peer, own int) (*epoch, error)
 
 // pairKey is the key by which one member proves to another, in one epoch, that it made
 // a packet.
-func pairKey(secret []byte, r *Roster, from, to MemberID) (cipher.Block, error) {
+func pairKey(secret []byte, r *Roster, from, to member.ID) (cipher.Block, error) {
 	info := []byte("coeval crimp 1 tag")
 	info = be.AppendUint64(info, r.Group)
 	info = be.AppendUint32(info, r.Epoch)

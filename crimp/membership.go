@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Authority is who decides, for one node, about membership: it gives rosters to the
@@ -26,13 +27,13 @@ type Authority interface {
 
 // Provider is an Authority that hands out states: Node.ProvideState goes to it.
 type Provider interface {
-	Provide(now time.Duration, g *Group, m MemberID, state []byte) error
+	Provide(now time.Duration, g *Group, m member.ID, state []byte) error
 }
 
 // Confidant is an Authority that talks with those of other nodes by Group.Confer: what
 // they say comes here. The bytes are good for the time of the call.
 type Confidant interface {
-	Hear(now time.Duration, g *Group, from MemberID, b []byte)
+	Hear(now time.Duration, g *Group, from member.ID, b []byte)
 }
 
 // Tell adds an event to those that Events hands out, for authorities that have something
@@ -126,7 +127,7 @@ func ReadStart(b []byte) (start Start, err error) {
 		return start, errMessage
 	}
 	for range n {
-		c := Cut{Member: MemberID(be.Uint16(s.take(2))), Seq: Sequence(be.Uint32(s.take(4)))}
+		c := Cut{Member: member.ID(be.Uint16(s.take(2))), Seq: Sequence(be.Uint32(s.take(4)))}
 		also := int(be.Uint16(s.take(2)))
 		if s.bad || also*4 > len(s.b) || c.Seq > maxSequence {
 			return start, errMessage

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -155,7 +156,7 @@ func TestRosterIsRefused(t *testing.T) {
 	g := trio(t, nil)[0]
 	good := Roster{Group: 77, Epoch: 2, Key: [16]byte{1}}
 	for i := range 3 {
-		good.Members = append(good.Members, Member{ID: MemberID(i + 1), Card: testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		good.Members = append(good.Members, Member{ID: member.ID(i + 1), Card: testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for name, change := range map[string]func(*Roster){
 		"old":           func(r *Roster) { r.Epoch = 1 },
@@ -170,7 +171,7 @@ func TestRosterIsRefused(t *testing.T) {
 		"no key at all": func(r *Roster) { r.Members[2].ID = 9; r.Members[2].Agree = [32]byte{} },
 		"too many": func(r *Roster) {
 			for i := range 200 {
-				r.Members = append(r.Members, Member{ID: MemberID(i + 10)})
+				r.Members = append(r.Members, Member{ID: member.ID(i + 10)})
 			}
 		},
 	} {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Node is a group with someone who decides about its members: what a program drives. Its
@@ -26,7 +27,7 @@ func NewNode(o Options, a Authority) (*Node, error) {
 	n := &Node{group: g, authority: a}
 	n.provider, _ = a.(Provider)
 	if c, ok := a.(Confidant); ok {
-		g.ear.hear = func(from MemberID, b []byte) { c.Hear(g.now, g, from, b) }
+		g.ear.hear = func(from member.ID, b []byte) { c.Hear(g.now, g, from, b) }
 	}
 	return n, nil
 }
@@ -80,7 +81,7 @@ func (n *Node) Deadline() time.Duration {
 
 // ProvideState answers StateWanted: the state as it is after all that has been delivered
 // here. The member takes up from there.
-func (n *Node) ProvideState(now time.Duration, m MemberID, state []byte) error {
+func (n *Node) ProvideState(now time.Duration, m member.ID, state []byte) error {
 	if n.provider == nil {
 		return ErrNotMember
 	}

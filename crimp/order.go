@@ -3,6 +3,8 @@ package crimp
 import (
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // ordering puts packets in the order that the group promises.
@@ -152,7 +154,7 @@ func (g *Group) releasable(q *pending) bool {
 		return true
 	}
 	for b := q.content[1:q.deps]; len(b) > 0; b = b[dependency:] {
-		id, s := MemberID(be.Uint16(b)), Sequence(be.Uint32(b[2:]))
+		id, s := member.ID(be.Uint16(b)), Sequence(be.Uint32(b[2:]))
 		// Of a member that is gone, and of whom we never heard, nothing will come.
 		if p := g.byID[id]; p != nil && p.deliver <= s && (p.present || p.next > s) {
 			return false

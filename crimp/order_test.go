@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -18,7 +19,7 @@ func TestOrders(t *testing.T) {
 			t.Run(fmt.Sprint(order, "/", how), func(t *testing.T) {
 				simtest.Run(t, seeds(6), func(n *netsim.Net) error {
 					s, err := gathered(n, 4, sites[how], netsim.Conditions{Up: rough, Down: rough}, func(s *sim) {
-						s.stateful, s.opt.Order, s.causes = true, order, map[name]map[MemberID]Sequence{}
+						s.stateful, s.opt.Order, s.causes = true, order, map[name]map[member.ID]Sequence{}
 					})
 					if err != nil {
 						return err
@@ -51,7 +52,7 @@ func TestOrders(t *testing.T) {
 // ordered checks the order of all deliveries.
 func (s *sim) ordered(order Order) error {
 	for _, n := range s.nodes {
-		last := map[MemberID]Sequence{}
+		last := map[member.ID]Sequence{}
 		for _, at := range n.log {
 			if at.seq <= last[at.member] {
 				return fmt.Errorf("machine %d was delivered %v after %d", n.n, at, last[at.member])

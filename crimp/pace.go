@@ -1,6 +1,10 @@
 package crimp
 
-import "time"
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/member"
+)
 
 // bucket lets so much pass in a second, and half a second's worth at once.
 type bucket struct {
@@ -115,7 +119,7 @@ type Quality struct {
 }
 
 // Quality tells how the path from a member does; false for one that is not known.
-func (g *Group) Quality(m MemberID) (Quality, bool) {
+func (g *Group) Quality(m member.ID) (Quality, bool) {
 	p := g.byID[m]
 	if p == nil {
 		return Quality{}, false

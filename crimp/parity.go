@@ -3,6 +3,7 @@ package crimp
 import (
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/klauspost/reedsolomon"
 )
 
@@ -241,7 +242,7 @@ func (g *Group) rebuild(p *peer, set *paritySet) {
 			continue
 		}
 		if n := int(be.Uint16(b)); n <= len(b)-shardLength && n > headerSize && b[shardLength] == kindData &&
-			MemberID(be.Uint16(b[shardLength+4:])) == p.id && Sequence(be.Uint32(b[shardLength+6:])) == first+Sequence(i) {
+			member.ID(be.Uint16(b[shardLength+4:])) == p.id && Sequence(be.Uint32(b[shardLength+6:])) == first+Sequence(i) {
 			g.take(b[shardLength:shardLength+n], Forwarded)
 		}
 	}

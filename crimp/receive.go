@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Receive takes datagrams that have come. They are decrypted in place, and messages
@@ -57,7 +58,7 @@ func (g *Group) take(b []byte, how How) {
 		g.mirrored(e, &h, b)
 		return
 	}
-	place, ok := slices.BinarySearchFunc(e.members, h.member, func(p *peer, id MemberID) int { return int(p.id) - int(id) })
+	place, ok := slices.BinarySearchFunc(e.members, h.member, func(p *peer, id member.ID) int { return int(p.id) - int(id) })
 	if !ok {
 		g.stats.Strangers++
 		return

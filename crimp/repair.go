@@ -3,6 +3,8 @@ package crimp
 import (
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // repair is a packet that is about to be sent again, by us, who are not its source.
@@ -188,22 +190,22 @@ type recentRepairs struct {
 }
 
 type recentRepair struct {
-	member, to MemberID
+	member, to member.ID
 	seq        Sequence
 	at         time.Duration
 }
 
-func (r *recentRepairs) slot(m MemberID, s Sequence, to MemberID) *recentRepair {
+func (r *recentRepairs) slot(m member.ID, s Sequence, to member.ID) *recentRepair {
 	h := uint32(m)*0x9e3779b1 ^ uint32(s)*0x85ebca6b ^ uint32(to)*0xc2b2ae35
 	return &r.entries[h>>22]
 }
 
-func (r *recentRepairs) find(m MemberID, s Sequence, to MemberID) (time.Duration, bool) {
+func (r *recentRepairs) find(m member.ID, s Sequence, to member.ID) (time.Duration, bool) {
 	e := r.slot(m, s, to)
 	return e.at, e.member == m && e.seq == s && e.to == to
 }
 
-func (r *recentRepairs) note(m MemberID, s Sequence, to MemberID, at time.Duration) {
+func (r *recentRepairs) note(m member.ID, s Sequence, to member.ID, at time.Duration) {
 	*r.slot(m, s, to) = recentRepair{m, to, s, at}
 }
 

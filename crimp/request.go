@@ -1,6 +1,10 @@
 package crimp
 
-import "time"
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/member"
+)
 
 // How a lost packet is asked for. SRM (Floyd and others, 1997) has all who miss it
 // wait for a random time in proportion to their distance, so that the first to ask
@@ -79,7 +83,7 @@ func (g *Group) askFor(p *peer, l *loss, c *controlBody) bool {
 }
 
 // ask adds a packet to those that a control packet asks for.
-func (c *controlBody) ask(m MemberID, s Sequence, attempt uint8) {
+func (c *controlBody) ask(m member.ID, s Sequence, attempt uint8) {
 	if n := len(c.requests); n > 0 {
 		if r := &c.requests[n-1]; r.member == m && r.attempt == attempt && r.first+Sequence(r.more)+1 == s && r.more < mostRun {
 			r.more++

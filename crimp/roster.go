@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-)
 
-// MemberID names a member of a group, from 1. A member that comes back gets a new one,
-// so that a name of a packet is never used twice.
-type MemberID uint16
+	"github.com/coeval-dev/coeval/member"
+)
 
 // Sequence counts the data packets of one member, from 1. With the member it names a
 // packet.
@@ -64,13 +62,13 @@ type Card struct {
 
 // Member is an entry of a roster.
 type Member struct {
-	ID MemberID
+	ID member.ID
 	Card
 }
 
 // Departure says that a member is gone, and which of its packets count.
 type Departure struct {
-	ID MemberID
+	ID member.ID
 	// Last is the last packet of it that is to be delivered. Zero: whatever comes, unless
 	// Agreed says that it is meant.
 	Last   Sequence
@@ -269,7 +267,7 @@ func readRoster(b []byte) (r Roster, err error) {
 		return r, errMessage
 	}
 	for range n {
-		m := Member{ID: MemberID(be.Uint16(s.take(2)))}
+		m := Member{ID: member.ID(be.Uint16(s.take(2)))}
 		m.Card = s.card()
 		if s.bad {
 			return r, errMessage
@@ -294,7 +292,7 @@ func readRoster(b []byte) (r Roster, err error) {
 const departureAgreed = 0x80
 
 func (s *scan) departure() (d Departure, ok bool) {
-	d.ID, d.Last = MemberID(be.Uint16(s.take(2))), Sequence(be.Uint32(s.take(4)))
+	d.ID, d.Last = member.ID(be.Uint16(s.take(2))), Sequence(be.Uint32(s.take(4)))
 	reason := s.take(1)[0]
 	d.Reason, d.Agreed = Reason(reason&^departureAgreed), reason&departureAgreed != 0
 	if !d.Agreed {
@@ -314,8 +312,8 @@ func (s *scan) departure() (d Departure, ok bool) {
 }
 
 // find gives the place of a member in the roster, or -1.
-func (r *Roster) find(id MemberID) int {
-	i, ok := slices.BinarySearchFunc(r.Members, id, func(m Member, id MemberID) int { return int(m.ID) - int(id) })
+func (r *Roster) find(id member.ID) int {
+	i, ok := slices.BinarySearchFunc(r.Members, id, func(m Member, id member.ID) int { return int(m.ID) - int(id) })
 	if !ok {
 		return -1
 	}

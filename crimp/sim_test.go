@@ -12,6 +12,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 )
 
@@ -58,15 +59,15 @@ type sim struct {
 	// state is what a node hands to newcomers; nil for none.
 	stateful bool
 	period   time.Duration
-	messages map[name][]byte                // all that was ever sent
-	causes   map[name]map[MemberID]Sequence // what a sender had been delivered before, if it is of interest
+	messages map[name][]byte                 // all that was ever sent
+	causes   map[name]map[member.ID]Sequence // what a sender had been delivered before, if it is of interest
 	err      error
 	key      token.Key // members' tokens are sealed with
 	twin     uint64    // whose identity the next machine has
 }
 
 type name struct {
-	member MemberID
+	member member.ID
 	seq    Sequence
 }
 
@@ -84,7 +85,7 @@ type simNode struct {
 	batch     [64]link.Datagram
 
 	// Of the present node:
-	id, was   MemberID      // was: also after it has left
+	id, was   member.ID     // was: also after it has left
 	since     time.Duration // when it became a member
 	began     time.Duration // when it had the state
 	delivered map[name]int
@@ -198,7 +199,7 @@ func (n *simNode) say() {
 	}
 	s.messages[name{n.id, seq}] = text
 	if s.causes != nil {
-		seen := map[MemberID]Sequence{}
+		seen := map[member.ID]Sequence{}
 		for _, at := range n.log {
 			seen[at.member] = max(seen[at.member], at.seq)
 		}
@@ -319,7 +320,7 @@ func (n *simNode) snapshot() (b []byte) {
 
 func (n *simNode) restore(b []byte) {
 	for b = b[len("state"):]; len(b) > 0; b = b[6:] {
-		n.included[name{MemberID(be.Uint16(b)), Sequence(be.Uint32(b[2:]))}] = true
+		n.included[name{member.ID(be.Uint16(b)), Sequence(be.Uint32(b[2:]))}] = true
 	}
 }
 
@@ -392,7 +393,7 @@ func (s *sim) complete(mayGiveUp bool) error {
 
 // startOf is the last packet of a member that was before this one's time, where there is
 // no state to include it.
-func (n *simNode) startOf(m MemberID) Sequence {
+func (n *simNode) startOf(m member.ID) Sequence {
 	a, ok := n.authority.(*Applicant)
 	if !ok {
 		return 0

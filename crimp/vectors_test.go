@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // vectors computes what docs/protocol.md prints for those who write a second
@@ -34,7 +36,7 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		}
 		card := ids[i].Card(netip.MustParseAddrPort("192.0.2.1:4000"), uint8(i))
 		add([]string{"card-1", "card-3"}[i], card.append(nil))
-		r.Members = append(r.Members, Member{ID: MemberID(1 + 2*i), Card: card})
+		r.Members = append(r.Members, Member{ID: member.ID(1 + 2*i), Card: card})
 	}
 	add("roster", r.append(nil))
 	shared, err := ids[0].shared(&r.Members[1].Card)

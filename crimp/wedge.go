@@ -3,6 +3,8 @@ package crimp
 import (
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // How members agree on what counts of one that is gone.
@@ -18,7 +20,7 @@ import (
 // those until Unwedge, or a roster that lacks the member. It is false for a member that
 // is not known, or of whom nothing can be said since the state has not come yet. What is
 // held is not dropped with the history before it is decided.
-func (g *Group) Wedge(m MemberID) (Cut, bool) {
+func (g *Group) Wedge(m member.ID) (Cut, bool) {
 	if g.self == nil {
 		return Cut{}, false
 	}
@@ -41,7 +43,7 @@ func (g *Group) Wedge(m MemberID) (Cut, bool) {
 
 // Agree makes the departure of a member from what those who were asked hold of it, by
 // Wedge: the most that any of them has counts, and what none of them has is given up.
-func Agree(m MemberID, why Reason, reports []Cut) Departure {
+func Agree(m member.ID, why Reason, reports []Cut) Departure {
 	d := Departure{ID: m, Reason: why, Agreed: true}
 	sure := Sequence(0) // all up to here is held by one of them
 	held := map[Sequence]bool{}
@@ -67,7 +69,7 @@ func Agree(m MemberID, why Reason, reports []Cut) Departure {
 }
 
 // Unwedge takes packets of a member again, and asks for those that were passed over.
-func (g *Group) Unwedge(now time.Duration, m MemberID) {
+func (g *Group) Unwedge(now time.Duration, m member.ID) {
 	g.advance(now)
 	p := g.byID[m]
 	if p == nil || !p.wedged {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -18,12 +19,12 @@ import (
 type bare struct {
 	g      *Group
 	ep     *netsim.Endpoint
-	id     MemberID
+	id     member.ID
 	silent bool
 	has    map[name]bool
 	gone   map[name]How // given up
 	undone map[name]bool
-	left   map[MemberID]Sequence
+	left   map[member.ID]Sequence
 	err    error
 }
 
@@ -40,7 +41,7 @@ func bareGroup(n *netsim.Net, members int, order Order) ([]*bare, Roster) {
 		if err != nil {
 			panic(err)
 		}
-		b := &bare{g: g, ep: n.Endpoint(fmt.Sprint("m", i+1)), id: MemberID(i + 1), has: map[name]bool{}, gone: map[name]How{}, undone: map[name]bool{}, left: map[MemberID]Sequence{}}
+		b := &bare{g: g, ep: n.Endpoint(fmt.Sprint("m", i+1)), id: member.ID(i + 1), has: map[name]bool{}, gone: map[name]How{}, undone: map[name]bool{}, left: map[member.ID]Sequence{}}
 		g.Linger(10 * time.Second)
 		r.Members = append(r.Members, Member{b.id, o.Identity.Card(b.ep.LocalAddr(), 0)})
 		all = append(all, b)
@@ -239,7 +240,7 @@ func TestManyRosters(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	for i := range 3 {
-		r.Members = append(r.Members, Member{MemberID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for step := range 100 {
 		now := time.Duration(step) * 40 * time.Millisecond

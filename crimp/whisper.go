@@ -8,6 +8,8 @@ import (
 	"errors"
 	"net/netip"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // Whispers are datagrams from one member to one other, sealed with a key that only the two
@@ -36,11 +38,11 @@ type confidant struct {
 
 // whispers is all that whispering needs.
 type whispers struct {
-	known map[MemberID]*confidant
-	self  MemberID
+	known map[member.ID]*confidant
+	self  member.ID
 	group uint64
 	count uint64
-	hear  func(from MemberID, b []byte) // takes what is for the authority
+	hear  func(from member.ID, b []byte) // takes what is for the authority
 }
 
 // maxConfidants bounds those that are known, the members of the past included.
@@ -60,7 +62,7 @@ func (w *whispers) forget() {
 // Introduce makes members known for whispers, besides those of the rosters, and tells who
 // this node is among them. Those of former rosters stay known for a while. It is for
 // authorities whose voters are not all members.
-func (g *Group) Introduce(group uint64, self MemberID, members []Member) error {
+func (g *Group) Introduce(group uint64, self member.ID, members []Member) error {
 	w := &g.ear
 	if w.self != 0 && (w.self != self || w.group != group) {
 		return errOwnCard
@@ -83,7 +85,7 @@ func (g *Group) Introduce(group uint64, self MemberID, members []Member) error {
 		c.card, c.since = m.Card, w.count
 	}
 	for len(w.known) > maxConfidants {
-		var oldest MemberID
+		var oldest member.ID
 		for id, c := range w.known {
 			if oldest == 0 || c.since < w.known[oldest].since {
 				oldest = id
@@ -96,7 +98,7 @@ func (g *Group) Introduce(group uint64, self MemberID, members []Member) error {
 
 // keyed makes the keys for whispers with a member, the first time. It is false for one whose
 // card shows a key that is none.
-func (g *Group) keyed(id MemberID, c *confidant) bool {
+func (g *Group) keyed(id member.ID, c *confidant) bool {
 	if c.from != nil {
 		return true
 	}
@@ -119,7 +121,7 @@ func (g *Group) keyed(id MemberID, c *confidant) bool {
 
 // whisperKey is the key of whispers from one member to another. Identifiers are not given
 // out twice in a group, so numbers may begin anew with each.
-func whisperKey(secret []byte, group uint64, from, to MemberID) (cipher.AEAD, error) {
+func whisperKey(secret []byte, group uint64, from, to member.ID) (cipher.AEAD, error) {
 	info := []byte("coeval crimp 1 whisper")
 	info = be.AppendUint64(info, group)
 	info = be.AppendUint16(info, uint16(from))
@@ -141,17 +143,17 @@ func (g *Group) MaxWhisper() int { return g.opt.Datagram - whisperHead - sealSiz
 // Whisper sends a message to one member, who is told with Whispered. It may be lost. It
 // is sent straight to the address in the member's card, or to the group's multicast address
 // if there is none and both are of one site.
-func (g *Group) Whisper(now time.Duration, to MemberID, message []byte) error {
+func (g *Group) Whisper(now time.Duration, to member.ID, message []byte) error {
 	return g.whisper(now, kindWhisper, to, message)
 }
 
 // Confer is Whisper from one node's authority to another's, which gets it if it is a
 // Confidant.
-func (g *Group) Confer(now time.Duration, to MemberID, message []byte) error {
+func (g *Group) Confer(now time.Duration, to member.ID, message []byte) error {
 	return g.whisper(now, kindConfer, to, message)
 }
 
-func (g *Group) whisper(now time.Duration, kind byte, to MemberID, message []byte) error {
+func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []byte) error {
 	g.advance(now)
 	w := &g.ear
 	c := w.known[to]
@@ -197,12 +199,12 @@ func (g *Group) takeWhisper(b []byte) {
 		g.stats.Malformed++
 		return
 	}
-	h := header{b[0], 0, be.Uint16(b[2:]), MemberID(be.Uint16(b[4:])), be.Uint32(b[6:])}
+	h := header{b[0], 0, be.Uint16(b[2:]), member.ID(be.Uint16(b[4:])), be.Uint32(b[6:])}
 	if h.group != groupTag(w.group) {
 		g.stats.OtherGroup++
 		return
 	}
-	if MemberID(be.Uint16(b[headerSize:])) != w.self {
+	if member.ID(be.Uint16(b[headerSize:])) != w.self {
 		return // by multicast, for another
 	}
 	c := w.known[h.member]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 func whispered(g *Group) (list []string) {
@@ -78,14 +79,14 @@ func TestWhisperAcrossEpochs(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 2, Key: [16]byte{8}}
 	for i := range 2 {
-		r.Members = append(r.Members, Member{MemberID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members, Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	if err := g[0].SetRoster(0, r); err != nil {
 		t.Fatal(err)
 	}
 	say := func(from, to int) {
 		t.Helper()
-		if err := g[from].Whisper(0, MemberID(to+1), []byte("hey")); err != nil {
+		if err := g[from].Whisper(0, member.ID(to+1), []byte("hey")); err != nil {
 			t.Fatal(err)
 		}
 		pass(0, g[from], g[to])
@@ -111,7 +112,7 @@ func TestIntroduce(t *testing.T) {
 	}
 	var members []Member
 	for i := range 3 {
-		members = append(members, Member{MemberID(i + 1), testIdentity(2, uint64(i)).Card(at, 0)})
+		members = append(members, Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(at, 0)})
 	}
 	members = append(members, Member{9, o.Identity.Card(at, 0)})
 	if err := w.Introduce(77, 9, members); err != nil {
@@ -139,7 +140,7 @@ func TestIntroduce(t *testing.T) {
 	}
 	for i := range 3 * MaxMembers {
 		id := testIdentity(4, uint64(i))
-		if err := w.Introduce(77, 9, []Member{{MemberID(100 + i), id.Card(at, 0)}}); err != nil {
+		if err := w.Introduce(77, 9, []Member{{member.ID(100 + i), id.Card(at, 0)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

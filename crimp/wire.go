@@ -3,6 +3,8 @@ package crimp
 import (
 	"encoding/binary"
 	"time"
+
+	"github.com/coeval-dev/coeval/member"
 )
 
 // The shape of datagrams; docs/protocol.md says the same at length. All numbers
@@ -96,7 +98,7 @@ type header struct {
 	kind   byte
 	epoch  byte
 	group  uint16
-	member MemberID
+	member member.ID
 	number uint32
 }
 
@@ -113,7 +115,7 @@ func readHeader(b []byte) (h header, ok bool) {
 	if len(b) < headerSize+sealSize {
 		return h, false
 	}
-	h = header{b[0], b[1], be.Uint16(b[2:]), MemberID(be.Uint16(b[4:])), be.Uint32(b[6:])}
+	h = header{b[0], b[1], be.Uint16(b[2:]), member.ID(be.Uint16(b[4:])), be.Uint32(b[6:])}
 	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy) && h.member != 0 && h.number != 0
 }
 
@@ -203,7 +205,7 @@ func readData(b []byte, d *dataBody) bool {
 
 // request asks for some packets of one member.
 type request struct {
-	member  MemberID
+	member  member.ID
 	first   Sequence
 	more    uint8 // how many follow the first
 	attempt uint8
@@ -211,7 +213,7 @@ type request struct {
 
 // echo tells a member when its last datagram came, and how many are lost.
 type echo struct {
-	member MemberID
+	member member.ID
 	clock  uint32
 	held   uint32 // microseconds
 	loss   uint8  // of 255
@@ -254,7 +256,7 @@ func readControl(b []byte, c *controlBody) bool {
 		return false
 	}
 	for range n {
-		r := request{MemberID(be.Uint16(b)), Sequence(be.Uint32(b[2:])), b[6], b[7]}
+		r := request{member.ID(be.Uint16(b)), Sequence(be.Uint32(b[2:])), b[6], b[7]}
 		if r.first == 0 || r.first > maxSequence-Sequence(r.more) {
 			return false
 		}
@@ -265,7 +267,7 @@ func readControl(b []byte, c *controlBody) bool {
 		return false
 	}
 	for range n {
-		c.echoes = append(c.echoes, echo{MemberID(be.Uint16(b)), be.Uint32(b[2:]), uint32(b[6])<<16 | uint32(b[7])<<8 | uint32(b[8]), b[9]})
+		c.echoes = append(c.echoes, echo{member.ID(be.Uint16(b)), be.Uint32(b[2:]), uint32(b[6])<<16 | uint32(b[7])<<8 | uint32(b[8]), b[9]})
 		b = b[echoSize:]
 	}
 	return len(b) == 0

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 func FuzzBodies(f *testing.F) {
@@ -162,10 +163,10 @@ func TestBodiesRoundTrip(t *testing.T) {
 			c.lamport = rapid.Uint64().Draw(t, "lamport")
 		}
 		c.requests = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) request {
-			return request{MemberID(rapid.Uint16().Draw(t, "m")), Sequence(rapid.Uint32Range(1, maxSequence-256).Draw(t, "s")), rapid.Uint8().Draw(t, "more"), rapid.Uint8().Draw(t, "attempt")}
+			return request{member.ID(rapid.Uint16().Draw(t, "m")), Sequence(rapid.Uint32Range(1, maxSequence-256).Draw(t, "s")), rapid.Uint8().Draw(t, "more"), rapid.Uint8().Draw(t, "attempt")}
 		}), 0, maxRequests).Draw(t, "requests")
 		c.echoes = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) echo {
-			return echo{MemberID(rapid.Uint16().Draw(t, "m")), rapid.Uint32().Draw(t, "clock"), rapid.Uint32Range(0, holdMost).Draw(t, "held"), rapid.Uint8().Draw(t, "loss")}
+			return echo{member.ID(rapid.Uint16().Draw(t, "m")), rapid.Uint32().Draw(t, "clock"), rapid.Uint32Range(0, holdMost).Draw(t, "held"), rapid.Uint8().Draw(t, "loss")}
 		}), 0, maxEchoes).Draw(t, "echoes")
 		var d controlBody
 		if !readControl(c.append(nil), &d) {

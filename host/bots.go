@@ -115,7 +115,7 @@ type herd struct {
 	title    *game.Title
 	strategy replica.Strategy
 	begin    time.Time
-	members  []*member
+	members  []*bot
 	stopped  chan struct{}
 }
 
@@ -155,7 +155,7 @@ func (b *bots) open(ctx context.Context, p *Program) (*herd, error) {
 	}
 	for i := range b.count {
 		base := bases[i%len(bases)]
-		m := &member{herd: out, number: i, server: servers[i%len(servers)], due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
+		m := &bot{herd: out, number: i, server: servers[i%len(servers)], due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
 		m.ask = func(ctx context.Context) (token.Token, error) {
 			a, err := askToken(ctx, base)
 			if err != nil {
@@ -176,7 +176,7 @@ func bracket(host string) string {
 }
 
 // A member is one bot.
-type member struct {
+type bot struct {
 	herd   *herd
 	number int
 	server netip.AddrPort
@@ -204,7 +204,7 @@ func (g *growing) total(n uint64) uint64 {
 }
 
 // drive lets a share of the bots play until the context ends; then they leave.
-func (h *herd) drive(ctx context.Context, share []*member) {
+func (h *herd) drive(ctx context.Context, share []*bot) {
 	busy := true
 	_ = drive.Loop{ // nothing that a bot does ends it
 		Step: h.title.Game.TickLength(), Clock: drive.Since(h.begin), Grace: time.Second,
@@ -228,7 +228,7 @@ func (h *herd) drive(ctx context.Context, share []*member) {
 }
 
 // turn is one tick of one bot. It says whether there is anything left to do for it.
-func (m *member) turn(ctx context.Context, now time.Duration) bool {
+func (m *bot) turn(ctx context.Context, now time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -250,7 +250,7 @@ func (m *member) turn(ctx context.Context, now time.Duration) bool {
 const botReturn = 10 * time.Second
 
 // start connects a bot.
-func (m *member) start(ctx context.Context) (*client.Client, error) {
+func (m *bot) start(ctx context.Context) (*client.Client, error) {
 	t, err := m.ask(ctx)
 	if err != nil {
 		return nil, err
@@ -276,11 +276,11 @@ func (m *member) start(ctx context.Context) (*client.Client, error) {
 }
 
 // command is what a bot does, by what it was shown.
-func (m *member) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+func (m *bot) command(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 	_ = m.think(shown, me, t, in) // its commands are of the game's type
 }
 
-func (m *member) leave() {
+func (m *bot) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.client != nil && !m.over {
@@ -288,7 +288,7 @@ func (m *member) leave() {
 	}
 }
 
-func (m *member) close() {
+func (m *bot) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.client != nil {
@@ -302,7 +302,7 @@ func (h *herd) play(ctx context.Context, out io.Writer, quiet bool) (*botsReport
 	workers := min(runtime.GOMAXPROCS(0), len(h.members))
 	var driving sync.WaitGroup
 	for i := range workers {
-		var share []*member
+		var share []*bot
 		for k := i; k < len(h.members); k += workers {
 			share = append(share, h.members[k])
 		}

@@ -83,7 +83,7 @@ func (t *botsTable) count() tallies {
 	return x
 }
 
-func (t *botsTable) member(m *member, x *tallies) {
+func (t *botsTable) member(m *bot, x *tallies) {
 	if m.err != nil {
 		text := m.err.Error()
 		if i := strings.IndexByte(text, '\n'); i >= 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/mirror"
-	"github.com/coeval-dev/coeval/topology/mirror/membership"
 )
 
 // demoMirrors are the mirrors of a demo, in one process, with a simulated sea between them:

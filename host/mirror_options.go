@@ -20,6 +20,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
@@ -104,7 +105,7 @@ func tryDelays(t *game.Title, kind string, delays []time.Duration) error {
 	if err != nil {
 		return err
 	}
-	o := timeline.OpenOptions{Delays: delays, Mirrors: []timeline.Mirror{1}, Judge: true, Step: time.Microsecond, Copy: time.Microsecond}
+	o := timeline.OpenOptions{Delays: delays, Mirrors: []member.ID{1}, Judge: true, Step: time.Microsecond, Copy: time.Microsecond}
 	if _, err := timeline.Open(kind, w, o); err != nil {
 		return cli.Usagef("--delays are impossible: %w", err)
 	}

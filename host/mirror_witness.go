@@ -19,8 +19,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/topology/mirror"
-	"github.com/coeval-dev/coeval/topology/mirror/membership"
 )
 
 // A witness has a voice among mirrors and no world: with it, either of two mirrors can go on when the other is gone, and both cannot when they only lost each other.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // CrimpCost is what a group costs in processor time, without sockets.
@@ -40,7 +41,7 @@ func MeasureCrimp(ctx context.Context, members, rate int, proof crimp.Proof, spa
 			return c, err
 		}
 		o[i] = crimp.Options{Seed: seed, Identity: id, Multicast: netip.MustParseAddrPort("239.1.2.3:4000")}
-		roster.Members = append(roster.Members, crimp.Member{ID: crimp.MemberID(i + 1), Card: id.Card(netip.AddrPort{}, 1)})
+		roster.Members = append(roster.Members, crimp.Member{ID: member.ID(i + 1), Card: id.Card(netip.AddrPort{}, 1)})
 	}
 	for i := range groups {
 		var err error

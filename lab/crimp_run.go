@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 )
 
@@ -114,7 +115,7 @@ func (c *crimpCase) build() (*crimpGroup, error) {
 			return nil, err
 		}
 		g.members = append(g.members, m.crimpMember)
-		roster.Members = append(roster.Members, crimp.Member{ID: crimp.MemberID(i + 1), Card: m.card})
+		roster.Members = append(roster.Members, crimp.Member{ID: member.ID(i + 1), Card: m.card})
 	}
 	if c.shared {
 		g.link(path)

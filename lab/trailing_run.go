@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
@@ -23,7 +24,7 @@ type trailingCase struct {
 	lazy  bool // it looks at what came once a tick, and not whenever something comes
 }
 
-var bothMirrors = []timeline.Mirror{1, 2}
+var bothMirrors = []member.ID{1, 2}
 
 // A trailingRun is two mirrors on a simulated network.
 type trailingRun struct {
@@ -38,7 +39,7 @@ type trailingRun struct {
 // A trailingMirror is one of them, with the half of the players that plays there.
 type trailingMirror struct {
 	run      *trailingRun
-	id       timeline.Mirror
+	id       member.ID
 	line     timeline.Timeline
 	end      *netsim.Endpoint
 	peer     *trailingMirror
@@ -50,7 +51,7 @@ type trailingMirror struct {
 	recent   []timeline.Command // sent with every datagram, so that lost ones do not matter
 	heard    map[uint32]bool    // what has come from the peer
 	believed world.Tick         // what it has promised
-	tooLate  map[timeline.Mirror]map[uint32]bool
+	tooLate  map[member.ID]map[uint32]bool
 	hashes   []uint64 // of settled worlds, by tick
 	places   [][]trailingPlace
 	cpu      time.Duration
@@ -80,7 +81,7 @@ func (b *trailingBench) run(j trailingJob) (*TrailingRow, error) {
 	r := &trailingRun{b: b, job: j, net: netsim.New(netsim.Options{Seed: b.o.Seed + 1})}
 	r.net.Use(netsim.Conditions{Up: j.network, Down: j.network})
 	for _, id := range bothMirrors {
-		m := &trailingMirror{run: r, id: id, end: r.net.Endpoint(fmt.Sprintf("mirror%d", id)), came: map[world.Tick][]time.Duration{}, heard: map[uint32]bool{}, tooLate: map[timeline.Mirror]map[uint32]bool{}}
+		m := &trailingMirror{run: r, id: id, end: r.net.Endpoint(fmt.Sprintf("mirror%d", id)), came: map[world.Tick][]time.Duration{}, heard: map[uint32]bool{}, tooLate: map[member.ID]map[uint32]bool{}}
 		for _, o := range bothMirrors {
 			m.tooLate[o] = map[uint32]bool{}
 		}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A Mirror is the number of a server that holds a copy of the world and stamps what its own clients command.
-type Mirror uint16
+type Mirror = member.ID
 
 // A Kind says what a Command is.
 type Kind uint8

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/world"
@@ -19,13 +20,13 @@ import (
 // with those of their clients.
 type group struct {
 	net     *netsim.Net
-	members []*member
+	members []*talker
 	err     error
 	heard   func(from, to int, data []byte) // if set, is told what is delivered
 }
 
 // member drives one machine: it is given every datagram as it comes, and is woken when it wants to be.
-type member struct {
+type talker struct {
 	g     *group
 	index int
 	multi *crimp.Group
@@ -54,9 +55,9 @@ func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Durat
 		if err != nil {
 			return nil, err
 		}
-		m := &member{g: g, index: i, multi: multi, end: net.Endpoint(fmt.Sprint("member ", i+1)), wake: -1, sums: make([]uint64, 1)}
+		m := &talker{g: g, index: i, multi: multi, end: net.Endpoint(fmt.Sprint("member ", i+1)), wake: -1, sums: make([]uint64, 1)}
 		g.members = append(g.members, m)
-		roster.Members = append(roster.Members, crimp.Member{ID: crimp.MemberID(i + 1), Card: id.Card(m.end.LocalAddr(), 0)}) // no site: a mesh of unicast
+		roster.Members = append(roster.Members, crimp.Member{ID: member.ID(i + 1), Card: id.Card(m.end.LocalAddr(), 0)}) // no site: a mesh of unicast
 	}
 	for i, m := range g.members {
 		for j, o := range g.members {
@@ -72,7 +73,7 @@ func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Durat
 	return g, nil
 }
 
-func (m *member) start() {
+func (m *talker) start() {
 	m.call = func() { m.wake = -1; m.step() }
 	m.end.Handle(func(from netip.AddrPort, data []byte) {
 		m.batch[0] = link.Datagram{Addr: from, Data: data}
@@ -86,7 +87,7 @@ func (m *member) start() {
 }
 
 // step sends what is due and asks to be woken for the rest.
-func (m *member) step() {
+func (m *talker) step() {
 	now := m.g.net.Now()
 	m.multi.Tick(now)
 	m.events()
@@ -103,7 +104,7 @@ func (m *member) step() {
 	}
 }
 
-func (m *member) send(data []byte) {
+func (m *talker) send(data []byte) {
 	seq, err := m.multi.Send(m.g.net.Now(), data)
 	if err == nil && int(seq) != len(m.sums) {
 		err = fmt.Errorf("packet %d has the number %d", len(m.sums), seq)
@@ -114,7 +115,7 @@ func (m *member) send(data []byte) {
 }
 
 // events takes what is delivered, and compares it with what was sent.
-func (m *member) events() {
+func (m *talker) events() {
 	for _, e := range m.multi.Events() {
 		switch e.Kind {
 		case crimp.GaveUp:

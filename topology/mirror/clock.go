@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 )
 
 // A clock keeps the group's time: tick n is due n tick lengths after its zero. Each mirror has one of its own and keeps it with those of the others.
@@ -26,7 +26,7 @@ type clock struct {
 	since  time.Duration // local: when it became so
 	judged time.Duration // local: when offsets were last looked at
 	jumps  int
-	peers  map[crimp.MemberID]*distance
+	peers  map[member.ID]*distance
 	all    []time.Duration // scratch
 }
 
@@ -66,7 +66,7 @@ type offsetSample struct {
 	sure  bool // the other was
 }
 
-func newClock() clock { return clock{peers: map[crimp.MemberID]*distance{}} }
+func newClock() clock { return clock{peers: map[member.ID]*distance{}} }
 
 // reset forgets the group, but not how much time has passed.
 func (c *clock) reset() {
@@ -76,7 +76,7 @@ func (c *clock) reset() {
 }
 
 // advance takes the machine's time. The überserver is whom to follow where there are only two.
-func (c *clock) advance(now time.Duration, uber crimp.MemberID) {
+func (c *clock) advance(now time.Duration, uber member.ID) {
 	if !c.begun {
 		c.begun, c.last = true, now
 	}
@@ -122,7 +122,7 @@ func (c *clock) set(t time.Duration) {
 func (c *clock) raw() uint32 { return uint32(c.local / time.Microsecond) }
 
 // peer finds or makes what is known about another.
-func (c *clock) peer(m crimp.MemberID) *distance {
+func (c *clock) peer(m member.ID) *distance {
 	p := c.peers[m]
 	if p == nil {
 		p = &distance{list: make([]offsetSample, 0, 32)}
@@ -132,7 +132,7 @@ func (c *clock) peer(m crimp.MemberID) *distance {
 }
 
 // forget drops one who is gone.
-func (c *clock) forget(m crimp.MemberID) {
+func (c *clock) forget(m member.ID) {
 	delete(c.peers, m)
 	if len(c.peers) == 0 {
 		c.unsure = false // whatever it says is the time
@@ -140,7 +140,7 @@ func (c *clock) forget(m crimp.MemberID) {
 }
 
 // heard takes the clocks in a packet of another, which has just come.
-func (c *clock) heard(m crimp.MemberID, raw uint32) {
+func (c *clock) heard(m member.ID, raw uint32) {
 	p := c.peer(m)
 	p.raw, p.came, p.heard = raw, c.local, true
 }
@@ -149,7 +149,7 @@ func (c *clock) heard(m crimp.MemberID, raw uint32) {
 func (c *clock) telling() time.Duration { return max(c.local+c.offset, time.Microsecond) }
 
 // echoed takes an echo of our raw clock: how long the other held it, its group time when it sent this, and whether it is sure of that.
-func (c *clock) echoed(m crimp.MemberID, raw uint32, held, theirs time.Duration, sure bool) {
+func (c *clock) echoed(m member.ID, raw uint32, held, theirs time.Duration, sure bool) {
 	round := time.Duration(int32(c.raw()-raw))*time.Microsecond - held
 	if round < 0 || round > 10*time.Second || held > 10*time.Second {
 		return
@@ -178,7 +178,7 @@ func (p *distance) best(local time.Duration, unsure bool) (offsetSample, bool) {
 }
 
 // reference is by how much the others are ahead, if enough of them have said so.
-func (c *clock) reference(uber crimp.MemberID) (diff time.Duration, ok bool) {
+func (c *clock) reference(uber member.ID) (diff time.Duration, ok bool) {
 	diff, ok = c.consult(uber, false)
 	if !ok && c.unsure && c.local-c.since > 2*clockPatience {
 		// Nobody is sure: all machines stood still at once. What they would say is all there is.
@@ -188,7 +188,7 @@ func (c *clock) reference(uber crimp.MemberID) (diff time.Duration, ok bool) {
 }
 
 // consult asks the others, or also those who are not sure.
-func (c *clock) consult(uber crimp.MemberID, unsure bool) (diff time.Duration, ok bool) {
+func (c *clock) consult(uber member.ID, unsure bool) (diff time.Duration, ok bool) {
 	c.all = c.all[:0]
 	exchanges := 0
 	for _, p := range c.peers {
@@ -221,7 +221,7 @@ func (c *clock) consult(uber crimp.MemberID, unsure bool) (diff time.Duration, o
 }
 
 // follow moves the time towards that of the others.
-func (c *clock) follow(uber crimp.MemberID) {
+func (c *clock) follow(uber member.ID) {
 	diff, ok := c.reference(uber)
 	if !ok {
 		return
@@ -249,7 +249,7 @@ type ClockReport struct {
 	Jumps int
 }
 
-func (c *clock) report(uber crimp.MemberID) ClockReport {
+func (c *clock) report(uber member.ID) ClockReport {
 	r := ClockReport{Unsure: c.unsure, Jumps: c.jumps}
 	r.Offset, _ = c.reference(uber)
 	for _, p := range c.peers {

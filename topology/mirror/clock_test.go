@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"pgregory.net/rapid"
-
-	"github.com/coeval-dev/coeval/crimp"
 )
 
 // A town is several clocks that tell each other the time over paths of different length.
@@ -45,7 +44,7 @@ func newTown(n int, paths func(i, j int) time.Duration) *town {
 	for i, c := range t.clocks {
 		for j := range t.clocks {
 			if i != j {
-				c.peer(crimp.MemberID(j + 1))
+				c.peer(member.ID(j + 1))
 			}
 		}
 	}
@@ -69,7 +68,7 @@ func (t *town) run(d time.Duration) {
 				rest = append(rest, m)
 				continue
 			}
-			c, id := t.clocks[m.to], crimp.MemberID(m.from+1)
+			c, id := t.clocks[m.to], member.ID(m.from+1)
 			c.heard(id, m.raw)
 			if m.echo {
 				c.echoed(id, m.echoRaw, m.held, m.group, m.sure)
@@ -87,7 +86,7 @@ func (t *town) run(d time.Duration) {
 					continue
 				}
 				m := letter{at: t.now + t.paths[i][j], from: i, to: j, raw: c.raw(), group: c.telling() + t.lie[i], sure: !c.unsure}
-				if p := c.peers[crimp.MemberID(j+1)]; p.heard && j == t.turn[i] {
+				if p := c.peers[member.ID(j+1)]; p.heard && j == t.turn[i] {
 					m.echo, m.echoRaw, m.held = true, p.raw, c.local-p.came
 				}
 				t.mail = append(t.mail, m)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -130,7 +131,7 @@ func (m *Mirror) roster() {
 }
 
 // met makes the stream of a mirror that came into the group.
-func (m *Mirror) met(id crimp.MemberID) {
+func (m *Mirror) met(id member.ID) {
 	if id == m.self || m.streams[id] != nil {
 		return
 	}
@@ -145,7 +146,7 @@ func (m *Mirror) listen(s *stream) {
 }
 
 // parted forgets a mirror that is gone: all that counts of it has come.
-func (m *Mirror) parted(id crimp.MemberID) {
+func (m *Mirror) parted(id member.ID) {
 	s := m.streams[id]
 	if s == nil {
 		return
@@ -168,7 +169,7 @@ func (m *Mirror) parted(id crimp.MemberID) {
 }
 
 // lost passes over a packet that will never come. Where that was agreed it is missing everywhere alike; otherwise this mirror alone lacks it, and needs the world anew.
-func (m *Mirror) lost(id crimp.MemberID, seq crimp.Sequence, agreed bool) {
+func (m *Mirror) lost(id member.ID, seq crimp.Sequence, agreed bool) {
 	s := m.streams[id]
 	if s == nil || seq < s.next {
 		return
@@ -182,7 +183,7 @@ func (m *Mirror) lost(id crimp.MemberID, seq crimp.Sequence, agreed bool) {
 }
 
 // delivered takes a packet of another mirror: commands at once, the rest in its order.
-func (m *Mirror) delivered(id crimp.MemberID, seq crimp.Sequence, data []byte) {
+func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 	s := m.streams[id]
 	if s == nil || m.line == nil || m.broken || !s.put(seq, data) {
 		return
@@ -209,14 +210,14 @@ func (m *Mirror) delivered(id crimp.MemberID, seq crimp.Sequence, data []byte) {
 			stamped++
 		}
 		if it.kind == itemGive && !m.waits {
-			m.command(s, timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: timeline.Mirror(id), Seq: stamped, Player: it.player, Image: it.image})
+			m.command(s, timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: id, Seq: stamped, Player: it.player, Image: it.image})
 		}
 	}
 	m.drain(s)
 }
 
 // promise passes a promise on to timelines that wait for them. In order, so that whoever started before it is waited for as well.
-func (m *Mirror) promise(id crimp.MemberID, p *packet) {
+func (m *Mirror) promise(id member.ID, p *packet) {
 	if !m.waits || p.waiting {
 		return
 	}
@@ -224,7 +225,7 @@ func (m *Mirror) promise(id crimp.MemberID, p *packet) {
 	if s := m.streams[id]; s != nil {
 		seq = s.submitted
 	}
-	m.submit(timeline.Command{Kind: timeline.Promise, Tick: p.promise, Origin: timeline.Mirror(id), Seq: seq, Sent: p.group})
+	m.submit(timeline.Command{Kind: timeline.Promise, Tick: p.promise, Origin: id, Seq: seq, Sent: p.group})
 }
 
 // drain does what is in order now.
@@ -254,7 +255,7 @@ func (m *Mirror) ordered(s *stream, data []byte) bool {
 		if (it.kind == itemAssign || it.kind == itemStart) && (it.epoch > m.epoch || m.succeeds(s.id)) {
 			return false // under a roster that is not known here yet, or before all is known that the überserver before it said
 		}
-		if c := (timeline.Command{Tick: it.tick, Origin: timeline.Mirror(s.id), Player: it.player}); m.waits && it.kind == itemGive && m.counts(s, &c) == countsMaybe {
+		if c := (timeline.Command{Tick: it.tick, Origin: s.id, Player: it.player}); m.waits && it.kind == itemGive && m.counts(s, &c) == countsMaybe {
 			return false // timelines that wait take everything in order
 		}
 	}
@@ -273,7 +274,7 @@ func (m *Mirror) ordered(s *stream, data []byte) bool {
 		}
 		if m.waits {
 			stamped = s.submitted + 1
-			if c := (timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: timeline.Mirror(s.id), Seq: stamped, Player: it.player, Image: it.image}); it.kind == itemGive && m.counts(s, &c) == counts {
+			if c := (timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: s.id, Seq: stamped, Player: it.player, Image: it.image}); it.kind == itemGive && m.counts(s, &c) == counts {
 				s.submitted++
 				m.submit(c)
 			}
@@ -285,7 +286,7 @@ func (m *Mirror) ordered(s *stream, data []byte) bool {
 }
 
 // item does what another mirror, or this one, says.
-func (m *Mirror) item(from crimp.MemberID, it *item, seq uint32) {
+func (m *Mirror) item(from member.ID, it *item, seq uint32) {
 	switch it.kind {
 	case itemClaim:
 		m.consider(from, it.client, it.name)
@@ -348,7 +349,7 @@ const (
 // counts says whether a command is its mirror's to give. It answers only what will stay true.
 func (m *Mirror) counts(s *stream, c *timeline.Command) counting {
 	bound := m.uberBound()
-	id := crimp.MemberID(c.Origin)
+	id := c.Origin
 	switch {
 	case s != nil && s.started && c.Tick <= s.from:
 		return countsNot
@@ -382,7 +383,7 @@ func (m *Mirror) uberBound() world.Tick {
 
 // succeeds says whether a mirror became überserver after another of which not all has come: what it says must wait for that, so that all mirrors hear
 // both in the same order.
-func (m *Mirror) succeeds(id crimp.MemberID) bool {
+func (m *Mirror) succeeds(id member.ID) bool {
 	for other := range m.led {
 		if other != id && (other == m.self || m.streams[other] != nil) {
 			return true
@@ -411,10 +412,10 @@ func (m *Mirror) unpark() {
 	list := m.parked
 	m.parked = nil
 	for _, c := range list {
-		s := m.streams[crimp.MemberID(c.Origin)]
-		if s == nil && crimp.MemberID(c.Origin) != m.self {
+		s := m.streams[c.Origin]
+		if s == nil && c.Origin != m.self {
 			// Of a mirror that is gone: what it said before still counts.
-			if m.registry.speaks(crimp.MemberID(c.Origin), c.Player, c.Tick) {
+			if m.registry.speaks(c.Origin, c.Player, c.Tick) {
 				m.submit(c)
 			}
 			continue
@@ -431,7 +432,7 @@ func (m *Mirror) submit(c timeline.Command) {
 		m.park(c)
 	case err != nil:
 		m.stats.Refused++
-		m.refuse(crimp.MemberID(c.Origin), err)
+		m.refuse(c.Origin, err)
 	case fate == timeline.TooLate:
 		m.stats.TooLate++
 	case fate == timeline.Late:
@@ -440,7 +441,7 @@ func (m *Mirror) submit(c timeline.Command) {
 }
 
 // refuse tells that something of another mirror was refused, but not of everything.
-func (m *Mirror) refuse(id crimp.MemberID, err error) {
+func (m *Mirror) refuse(id member.ID, err error) {
 	m.stats.Refusals++
 	if m.stats.Refusals&(m.stats.Refusals-1) == 0 { // 1, 2, 4, 8 ...
 		m.tell(News{Kind: Refused, Mirror: id, Text: err.Error(), Err: err})

@@ -2,7 +2,6 @@ package mirror_test
 
 import (
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -33,7 +32,7 @@ func Example() {
 		o.Server.Conn.Seed = [32]byte{9, byte(len(mirrors))}
 		for _, other := range ends {
 			net.Connect(between, other, road)
-			o.Ask = append(o.Ask, netip.AddrPort(other.PublicAddr()))
+			o.Ask = append(o.Ask, other.PublicAddr())
 		}
 		m, err := mirror.New(o)
 		if err != nil {

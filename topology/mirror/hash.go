@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -18,7 +19,7 @@ type hashEntry struct {
 }
 
 type hashReport struct {
-	from crimp.MemberID
+	from member.ID
 	hash uint64
 }
 
@@ -55,7 +56,7 @@ func (m *Mirror) settledTick(w *world.World, in *world.Inputs) {
 }
 
 // compare takes a hash that another has told.
-func (m *Mirror) compare(id crimp.MemberID, p *packet) {
+func (m *Mirror) compare(id member.ID, p *packet) {
 	if !p.hash || p.settledTick%world.Tick(m.opt.HashEvery) != 0 {
 		return
 	}

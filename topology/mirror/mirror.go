@@ -12,10 +12,11 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/drive"
-	"github.com/coeval-dev/coeval/topology/mirror/membership"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -42,18 +43,18 @@ type Mirror struct {
 	machine      time.Duration // the same, but that it never goes back
 	clock        clock
 	jumps        int
-	self         crimp.MemberID
-	uber         crimp.MemberID
+	self         member.ID
+	uber         member.ID
 	epoch        uint32
-	ubers        map[uint32]crimp.MemberID // by epoch
-	streams      map[crimp.MemberID]*stream
-	order        []crimp.MemberID        // the same, in order
-	led          map[crimp.MemberID]bool // who is or was überserver, and is not gone
-	final        world.Tick              // up to where those who are gone may have decided
-	wanted       []crimp.MemberID        // who waits for the world
-	elsewhere    []Place                 // where players find other mirrors, as last known
-	idle, sentOn time.Duration           // since when this one does not serve, and when players were last sent on
-	peers        []netip.AddrPort        // where mirrors were
+	ubers        map[uint32]member.ID // by epoch
+	streams      map[member.ID]*stream
+	order        []member.ID        // the same, in order
+	led          map[member.ID]bool // who is or was überserver, and is not gone
+	final        world.Tick         // up to where those who are gone may have decided
+	wanted       []member.ID        // who waits for the world
+	elsewhere    []Place            // where players find other mirrors, as last known
+	idle, sentOn time.Duration      // since when this one does not serve, and when players were last sent on
+	peers        []netip.AddrPort   // where mirrors were
 	registry     *registry
 
 	line    timeline.Timeline
@@ -168,11 +169,11 @@ func New(o Options) (*Mirror, error) {
 // reset forgets the group, but not the clients.
 func (m *Mirror) reset() {
 	m.clock.reset()
-	m.ubers = map[uint32]crimp.MemberID{}
-	m.streams, m.order = map[crimp.MemberID]*stream{}, nil
+	m.ubers = map[uint32]member.ID{}
+	m.streams, m.order = map[member.ID]*stream{}, nil
 	m.registry = newRegistry(m.ticks(m.opt.window()))
 	m.self, m.uber, m.epoch, m.final = 0, 0, 0, 0
-	m.led = map[crimp.MemberID]bool{}
+	m.led = map[member.ID]bool{}
 	m.wanted = nil
 	m.line, m.ruled = nil, nil
 	m.stamp, m.started, m.from, m.held = 0, false, 0, 0
@@ -223,7 +224,7 @@ func (m *Mirror) ask() []netip.AddrPort {
 }
 
 // founder is the number of the mirror that begins a game.
-const founder crimp.MemberID = 1
+const founder member.ID = 1
 
 // found begins a game.
 func (m *Mirror) found() error {
@@ -258,7 +259,7 @@ const guessed = 50 * time.Microsecond
 
 // openLine makes the timeline, from the beginning or from what another mirror has told.
 func (m *Mirror) openLine(w *world.World, b *book) error {
-	o := timeline.OpenOptions{Delays: m.opt.Delays, Mirrors: []timeline.Mirror{timeline.Mirror(m.self)}, Judge: m.self == m.uber}
+	o := timeline.OpenOptions{Delays: m.opt.Delays, Mirrors: []member.ID{m.self}, Judge: m.self == m.uber}
 	o.Margins, o.Held, o.Slack, o.Settled, o.Clock = m.opt.Margins, true, m.slack(), m.settledTick, m.opt.Measure
 	if o.Clock == nil {
 		o.Step, o.Copy = guessed, guessed

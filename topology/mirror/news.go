@@ -3,14 +3,14 @@ package mirror
 import (
 	"fmt"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // News is something that happened between mirrors that whoever runs one may want to know.
 type News struct {
 	Kind   NewsKind
-	Mirror crimp.MemberID // whom it is about
+	Mirror member.ID // whom it is about
 	Player world.Player
 	Tick   world.Tick
 	Text   string

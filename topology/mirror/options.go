@@ -11,8 +11,8 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/topology/mirror/membership"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )

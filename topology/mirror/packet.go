@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/bits"
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -42,7 +42,7 @@ type packet struct {
 	unsure      bool // of the time
 	group       time.Duration
 	raw         uint32
-	echoed      crimp.MemberID
+	echoed      member.ID
 	echoRaw     uint32
 	held        time.Duration
 	hash        bool
@@ -81,7 +81,7 @@ type item struct {
 	tick   world.Tick     // give, assign, start: always later than the packet's promise
 	image  []int32        // give
 	client uint64         // claim, release, assign, deny
-	member crimp.MemberID // assign, deny, start: to whom
+	member member.ID      // assign, deny, start: to whom
 	epoch  uint32         // assign, start: the roster under which the sender is überserver
 	what   byte           // assign
 	load   uint32         // place: how many play there
@@ -180,7 +180,7 @@ func (p *packet) parse(b []byte) ([]byte, error) {
 	if p.clock {
 		p.group = s.micros()
 		p.raw = s.u32()
-		p.echoed = crimp.MemberID(s.u16())
+		p.echoed = member.ID(s.u16())
 		p.echoRaw = s.u32()
 		p.held = s.micros()
 	}
@@ -294,17 +294,17 @@ func (c *codec) next(b []byte, promise world.Tick, it *item) ([]byte, error) {
 		it.player = s.player()
 		it.tick = s.after(promise)
 		it.client = s.u64()
-		it.member = crimp.MemberID(s.u16())
+		it.member = member.ID(s.u16())
 		it.epoch = s.u32()
 		it.what = s.byte()
 		it.name = s.text(maxName)
 		s.bad = s.bad || it.what >= assigns
 	case itemDeny:
 		it.client = s.u64()
-		it.member = crimp.MemberID(s.u16())
+		it.member = member.ID(s.u16())
 	case itemStart:
 		it.tick = s.after(promise)
-		it.member = crimp.MemberID(s.u16())
+		it.member = member.ID(s.u16())
 		it.epoch = s.u32()
 	case itemPlace:
 		s.bad = s.bad || it.addr.UnmarshalBinary(s.take(int(s.byte()))) != nil

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -18,7 +18,7 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 	after := promise + 1 + world.Tick(rapid.Uint64Range(0, 1000).Draw(r, "after"))
 	player := world.Player(rapid.IntRange(1, 1<<16-1).Draw(r, "player"))
 	name := rapid.StringMatching(`[a-zäß]{0,20}`).Draw(r, "name")
-	member := crimp.MemberID(rapid.Uint16().Draw(r, "member"))
+	member := member.ID(rapid.Uint16().Draw(r, "member"))
 	addr := netip.MustParseAddrPort("[2001:db8::7]:4000")
 	switch k := itemKind(rapid.IntRange(1, int(itemKinds)-1).Draw(r, "kind")); k {
 	case itemGive:
@@ -128,7 +128,7 @@ func FuzzPacket(f *testing.F) {
 func TestRegistryTravels(t *testing.T) {
 	r := newRegistry(60)
 	for i := range 5 {
-		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1), client: uint64(100 + i), member: crimp.MemberID(i%2 + 1), tick: 10, name: "n"}) {
+		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1), client: uint64(100 + i), member: member.ID(i%2 + 1), tick: 10, name: "n"}) {
 			t.Fatal("not let in")
 		}
 	}
@@ -147,7 +147,7 @@ func TestWhoSpeaks(t *testing.T) {
 	r.apply(&item{what: assignJoin, player: 1, client: 7, member: 1, tick: 100})
 	r.apply(&item{what: assignMove, player: 1, client: 7, member: 2, tick: 200})
 	for _, c := range []struct {
-		m    crimp.MemberID
+		m    member.ID
 		t    world.Tick
 		want bool
 	}{{1, 99, false}, {1, 100, true}, {1, 200, true}, {1, 260, true}, {1, 261, false}, {2, 199, false}, {2, 200, true}, {2, 9999, true}, {3, 300, false}} {

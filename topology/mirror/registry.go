@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -34,7 +34,7 @@ type holding struct {
 // A term is from when on a mirror speaks for a player.
 type term struct {
 	from   world.Tick
-	mirror crimp.MemberID
+	mirror member.ID
 }
 
 func newRegistry(overlap world.Tick) *registry {
@@ -42,7 +42,7 @@ func newRegistry(overlap world.Tick) *registry {
 }
 
 // owner is who speaks for the player now.
-func (h *holding) owner() crimp.MemberID { return h.terms[len(h.terms)-1].mirror }
+func (h *holding) owner() member.ID { return h.terms[len(h.terms)-1].mirror }
 
 // apply takes an assignment. It says false to one that makes no sense, as all mirrors do.
 func (r *registry) apply(it *item) bool {
@@ -73,7 +73,7 @@ func (r *registry) apply(it *item) bool {
 }
 
 // speaks says whether a mirror speaks for a player at a tick.
-func (r *registry) speaks(m crimp.MemberID, p world.Player, t world.Tick) bool {
+func (r *registry) speaks(m member.ID, p world.Player, t world.Tick) bool {
 	h := r.players[p]
 	if h == nil || h.left != 0 && t >= h.left {
 		return false
@@ -143,7 +143,7 @@ func (r *registry) read(s *scanner) {
 			s.bad = true
 		}
 		for ; terms > 0 && !s.bad; terms-- {
-			h.terms = append(h.terms, term{s.tick(), crimp.MemberID(s.u16())})
+			h.terms = append(h.terms, term{s.tick(), member.ID(s.u16())})
 		}
 		if s.bad || r.players[h.player] != nil {
 			s.bad = true

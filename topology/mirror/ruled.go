@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -30,7 +30,7 @@ func (m *Mirror) gaveMove(p world.Player, t world.Tick, image []int32) {
 	}
 	m.moves = append(m.moves, move{p, t, slices.Clone(image)})
 	m.moved = true
-	m.submit(timeline.Command{Kind: timeline.Give, Tick: t, Origin: timeline.Mirror(m.self), Seq: uint32(t), Player: p, Image: image})
+	m.submit(timeline.Command{Kind: timeline.Give, Tick: t, Origin: m.self, Seq: uint32(t), Player: p, Image: image})
 }
 
 // sendMoves passes on what came in lately.
@@ -72,7 +72,7 @@ func (m *Mirror) lose(b []byte) {
 }
 
 // lossy takes commands that were sent without promise.
-func (m *Mirror) lossy(id crimp.MemberID, data []byte) {
+func (m *Mirror) lossy(id member.ID, data []byte) {
 	s := m.streams[id]
 	if s == nil || m.ruled == nil {
 		return
@@ -87,7 +87,7 @@ func (m *Mirror) lossy(id crimp.MemberID, data []byte) {
 			break
 		}
 		if it.kind == itemGive && m.registry.speaks(id, it.player, it.tick) {
-			m.submit(timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: timeline.Mirror(id), Seq: uint32(it.tick), Player: it.player, Image: it.image})
+			m.submit(timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: id, Seq: uint32(it.tick), Player: it.player, Image: it.image})
 		}
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Mirror) judged() {
 }
 
 // ruling takes what the judge decided, in order.
-func (m *Mirror) ruling(from crimp.MemberID, data []byte) {
+func (m *Mirror) ruling(from member.ID, data []byte) {
 	if m.ruled == nil || !m.led[from] {
 		m.refuse(from, errors.New("it rules and is not überserver"))
 		return

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -97,7 +97,7 @@ func (m *Mirror) began() {
 }
 
 // clocks takes the clocks of a packet.
-func (m *Mirror) clocks(id crimp.MemberID, p *packet) {
+func (m *Mirror) clocks(id member.ID, p *packet) {
 	if !p.clock {
 		return
 	}
@@ -176,13 +176,13 @@ func (m *Mirror) Phase() Phase { return m.phase }
 func (m *Mirror) Err() error { return m.err }
 
 // ID is the mirror's number in the group, or 0.
-func (m *Mirror) ID() crimp.MemberID { return m.self }
+func (m *Mirror) ID() member.ID { return m.self }
 
 // Uber is who is überserver, or 0.
-func (m *Mirror) Uber() crimp.MemberID { return m.uber }
+func (m *Mirror) Uber() member.ID { return m.uber }
 
 // Members lists the mirrors of the group, this one included.
-func (m *Mirror) Members() []crimp.MemberID { return slices.Clone(m.node.Group().Members()) }
+func (m *Mirror) Members() []member.ID { return slices.Clone(m.node.Group().Members()) }
 
 // Timeline is what keeps the world consistent, or nil until there is one.
 func (m *Mirror) Timeline() timeline.Timeline { return m.line }

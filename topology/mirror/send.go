@@ -21,7 +21,7 @@ func (m *Mirror) queue(it item, image []int32) {
 	}
 	switch it.kind {
 	case itemGive:
-		c := timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: timeline.Mirror(m.self), Seq: m.stamped, Player: it.player, Image: image}
+		c := timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: m.self, Seq: m.stamped, Player: it.player, Image: image}
 		if m.registry.speaks(m.self, it.player, it.tick) {
 			m.submit(c)
 		} else {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -33,7 +34,7 @@ type pender interface {
 }
 
 // appendState writes the state for a newcomer.
-func (m *Mirror) appendState(b []byte, to crimp.MemberID) []byte {
+func (m *Mirror) appendState(b []byte, to member.ID) []byte {
 	b = append(b, stateVersion)
 	b = appendText(b, m.level.Name, 1<<10)
 	b = binary.BigEndian.AppendUint64(b, m.level.Seed)
@@ -118,7 +119,7 @@ func (m *Mirror) appendMembers(b []byte) []byte {
 
 func readMembers(s *scanner) (list []timeline.Membership) {
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {
-		x := timeline.Membership{Mirror: timeline.Mirror(s.u16()), From: s.tick(), Seq: uint32(s.uvarint())}
+		x := timeline.Membership{Mirror: member.ID(s.u16()), From: s.tick(), Seq: uint32(s.uvarint())}
 		for k := s.uvarint(); k > 0 && !s.bad; k-- {
 			x.Also = append(x.Also, uint32(s.uvarint()))
 		}
@@ -194,7 +195,7 @@ func (s *stream) append(b []byte) []byte {
 }
 
 func readStream(r *scanner) *stream {
-	s := newStream(crimp.MemberID(r.u16()), 1)
+	s := newStream(member.ID(r.u16()), 1)
 	s.started = r.byte() == 1
 	s.from = r.tick()
 	s.next = crimp.Sequence(r.u32())
@@ -231,7 +232,7 @@ func (m *Mirror) appendCommand(b []byte, c *timeline.Command) []byte {
 func (m *Mirror) readCommand(s *scanner) (c timeline.Command) {
 	c.Kind = timeline.Kind(s.byte())
 	c.Tick = s.tick()
-	c.Origin = timeline.Mirror(s.u16())
+	c.Origin = member.ID(s.u16())
 	c.Seq = s.u32()
 	c.Player = world.Player(min(s.uvarint(), 1<<16-1))
 	if c.Kind != timeline.Give || s.bad {
@@ -259,11 +260,11 @@ func (m *Mirror) takeState(b []byte) error {
 	l.Data = append([]byte(nil), s.take(int(min(s.uvarint(), 1<<30)))...)
 	m.final = s.tick()
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {
-		m.led[crimp.MemberID(s.u16())] = true
+		m.led[member.ID(s.u16())] = true
 	}
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {
 		e := s.u32()
-		m.ubers[e] = crimp.MemberID(s.u16())
+		m.ubers[e] = member.ID(s.u16())
 	}
 	m.registry.read(&s)
 	var streams []*stream
@@ -306,7 +307,7 @@ func (m *Mirror) takeState(b []byte) error {
 		return err
 	}
 	for _, c := range parked {
-		m.command(m.streams[crimp.MemberID(c.Origin)], c)
+		m.command(m.streams[c.Origin], c)
 	}
 	m.phase = Waiting
 	m.clock.doubt()
@@ -317,12 +318,12 @@ func (m *Mirror) takeState(b []byte) error {
 func (m *Mirror) goOn(k *book) error {
 	if w, ok := m.line.(waiter); ok {
 		for _, x := range k.members {
-			if s := m.streams[crimp.MemberID(x.Mirror)]; s != nil {
+			if s := m.streams[x.Mirror]; s != nil {
 				s.submitted = x.Seq
 			}
 		}
-		list := slices.DeleteFunc(k.members, func(x timeline.Membership) bool { return x.Mirror == timeline.Mirror(m.self) })
-		if err := w.SetMirrors(m.clock.now(), append(list, timeline.Membership{Mirror: timeline.Mirror(m.self), From: m.line.Settled().Tick()})); err != nil {
+		list := slices.DeleteFunc(k.members, func(x timeline.Membership) bool { return x.Mirror == m.self })
+		if err := w.SetMirrors(m.clock.now(), append(list, timeline.Membership{Mirror: m.self, From: m.line.Settled().Tick()})); err != nil {
 			return err
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"net/netip"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A stream is what has come from one other mirror. Commands are used as they come, in whatever order; what hangs on order (promises, assignments) waits
 // until nothing before it is missing.
 type stream struct {
-	id      crimp.MemberID
+	id      member.ID
 	started bool       // it may stamp
 	from    world.Tick // commands of it up to here do not count
 
@@ -30,7 +31,7 @@ type stream struct {
 	addr    netip.AddrPort // for mirrors
 }
 
-func newStream(id crimp.MemberID, next crimp.Sequence) *stream {
+func newStream(id member.ID, next crimp.Sequence) *stream {
 	return &stream{id: id, next: next, beyond: map[crimp.Sequence][]byte{}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/topology/wire"
@@ -105,7 +106,7 @@ func (m *Mirror) watch(s *stream, present world.Tick) {
 }
 
 // distrust has a mirror dropped that is not to be believed, or not to be waited for. It may join anew.
-func (m *Mirror) distrust(id crimp.MemberID) {
+func (m *Mirror) distrust(id member.ID) {
 	if m.uber == m.self {
 		m.council.Dismiss(m.machine, id, crimp.ReasonRefused)
 	}
@@ -115,7 +116,7 @@ func (m *Mirror) distrust(id crimp.MemberID) {
 func (m *Mirror) open1() world.Tick { return max(m.stamp, m.promised+1, m.final+1, m.from+1) }
 
 // consider gives a client of a mirror a player: the one that it had, wherever that was, or a new one.
-func (m *Mirror) consider(from crimp.MemberID, client uint64, name string) {
+func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	if !m.leads() {
 		return
 	}
@@ -132,7 +133,7 @@ func (m *Mirror) consider(from crimp.MemberID, client uint64, name string) {
 }
 
 // release takes a client's player out of the world, if the mirror that says so speaks for it.
-func (m *Mirror) release(from crimp.MemberID, client uint64) {
+func (m *Mirror) release(from member.ID, client uint64) {
 	if h := m.registry.clients[client]; m.leads() && h != nil && h.owner() == from {
 		m.assign(h.player, client, from, assignLeave, "")
 	}
@@ -151,12 +152,12 @@ func (m *Mirror) reclaim() {
 	}
 }
 
-func (m *Mirror) assign(p world.Player, client uint64, to crimp.MemberID, what byte, name string) {
+func (m *Mirror) assign(p world.Player, client uint64, to member.ID, what byte, name string) {
 	m.queue(item{kind: itemAssign, player: p, client: client, member: to, epoch: m.epoch, what: what, name: name, tick: m.open1()}, nil)
 }
 
 // assigned does what an assignment says, on every mirror.
-func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
+func (m *Mirror) assigned(from member.ID, it *item, seq uint32) {
 	if !m.registry.apply(it) {
 		return
 	}
@@ -165,9 +166,9 @@ func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
 	}
 	switch it.what {
 	case assignJoin:
-		m.submit(timeline.Command{Kind: timeline.Join, Tick: it.tick, Origin: timeline.Mirror(from), Seq: seq, Player: it.player})
+		m.submit(timeline.Command{Kind: timeline.Join, Tick: it.tick, Origin: from, Seq: seq, Player: it.player})
 	case assignLeave:
-		m.submit(timeline.Command{Kind: timeline.Leave, Tick: it.tick, Origin: timeline.Mirror(from), Seq: seq, Player: it.player})
+		m.submit(timeline.Command{Kind: timeline.Leave, Tick: it.tick, Origin: from, Seq: seq, Player: it.player})
 	}
 	m.tell(News{Kind: PlayerMoved, Mirror: it.member, Player: it.player, Tick: it.tick})
 	m.unpark()
@@ -190,7 +191,7 @@ func (m *Mirror) assigned(from crimp.MemberID, it *item, seq uint32) {
 }
 
 // start lets a mirror stamp from a tick on.
-func (m *Mirror) start(id crimp.MemberID, tick world.Tick) {
+func (m *Mirror) start(id member.ID, tick world.Tick) {
 	if id == m.self {
 		if m.started {
 			return
@@ -240,9 +241,9 @@ func (m *Mirror) mirrors(gone *stream) {
 		return
 	}
 	list := w.Members()
-	wait := func(id crimp.MemberID, from world.Tick) {
-		if !slices.ContainsFunc(list, func(x timeline.Membership) bool { return x.Mirror == timeline.Mirror(id) }) {
-			list = append(list, timeline.Membership{Mirror: timeline.Mirror(id), From: from})
+	wait := func(id member.ID, from world.Tick) {
+		if !slices.ContainsFunc(list, func(x timeline.Membership) bool { return x.Mirror == id }) {
+			list = append(list, timeline.Membership{Mirror: id, From: from})
 		}
 	}
 	if m.started {
@@ -254,9 +255,9 @@ func (m *Mirror) mirrors(gone *stream) {
 		}
 	}
 	for i := range list {
-		if x := &list[i]; gone != nil && x.Mirror == timeline.Mirror(gone.id) {
+		if x := &list[i]; gone != nil && x.Mirror == gone.id {
 			x.Left, x.Until = true, max(gone.bound(), gone.implied)
-		} else if x.Mirror == timeline.Mirror(m.self) {
+		} else if x.Mirror == m.self {
 			x.From = max(x.From, m.from)
 		}
 	}

@@ -1,0 +1,58 @@
+// Package council lets members that may crash, and paths that may fail, agree on one
+// decree after the other: who is a member, who leads, and whatever their owner puts in
+// besides. There is at most one decree for an epoch, however messages are lost, doubled, delayed
+// and reordered, and whoever crashes.
+//
+// # Where it stands
+//
+//	membership   which rosters and keys are decided, and how members talk
+//	council      that they are decided once, and by whom
+//
+// # How it decides
+//
+// A decree names the voters who decide about the next one. That takes a quorum of them: more
+// than half, or exactly half with the leader among them, so that of two members the leader can
+// go on when the other is gone. Any two quorums have a member in common. With two members and a
+// witness, which votes and does nothing else, either of the two can go on with it.
+//
+// Deciding is Paxos, once for each epoch. The proposer asks the voters to promise that they
+// will listen to no lower ballot; they tell what they have accepted before, and what they know of
+// members that may be taken out (the suspects), of whom they take nothing more until the
+// epoch is decided. From these reports its owner makes the decree, unless one was accepted
+// before, which then must be proposed again. When a quorum has accepted it, it is decided.
+//
+// # Who proposes
+//
+// The leader does, with [Council.Propose]. When it has not been heard for a while by a quorum, the
+// lowest voter that is there campaigns: it asks for promises, with all who are silent as suspects, and
+// the decree it makes has a new leader. Two that campaign at once may outbid each other for a while;
+// their pauses differ and grow. Nobody acts on the belief to lead alone: a leader that does not hear a
+// quorum knows it, see [Council.Quorum], and whatever it proposes takes a quorum.
+//
+// # Driving one
+//
+//	c, err := council.New(now, council.Options{ID: 1, Owner: owner, Seed: seed}, first)
+//	for each message that comes {
+//		c.Receive(now, from, data)
+//	}
+//	c.Tick(now)
+//	for _, d := range c.Decided() {
+//		// d is in force
+//	}
+//	if note, out := c.Dismissed(); out {
+//		// a newer decree lacks this member
+//	}
+//	for _, m := range c.Outgoing() {
+//		// send m.Data to m.To
+//	}
+//
+// Messages must be authenticated by whoever carries them: members are trusted not to lie.
+//
+// # Memory
+//
+// Nothing is written to a disk. A member that crashed has forgotten what it promised, so it
+// must never come back under the same [member.ID]: it is taken out as silent, and let in under a new one.
+// When a quorum is gone for good, nothing can be decided any more, by design.
+//
+// The bytes are specified in docs/protocol.md.
+package council

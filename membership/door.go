@@ -1,0 +1,248 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/council"
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+)
+
+var channels = []conn.Channel{{Mode: conn.Ordered, MaxMessage: 200 << 10}}
+
+// candidate is one that waits to be let in.
+type candidate struct {
+	conn    *conn.Conn
+	card    crimp.Card
+	witness bool
+}
+
+// seat is a newcomer that was let in, and waits for the state.
+type seat struct {
+	conn    *conn.Conn
+	since   time.Duration
+	heard   bool
+	waiting bool // for the state
+	asked   bool // the application was asked for it
+}
+
+func (m *Membership) openDoor() error {
+	so := conn.ServerOptions{Keys: m.opt.Keys, MaxClients: m.opt.MaxMembers + 8, TicketLife: -1}
+	so.Protocol, so.Version, so.Wall, so.Channels, so.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall, channels, -1
+	so.Datagram, so.Timeout = max(m.opt.Datagram, 512), doorTimeout
+	so.MaxRate, so.Rate = 64<<20, 1<<20
+	_, _ = m.random.Read(so.Seed[:])
+	var err error
+	if m.door, err = conn.NewServer(so); err != nil {
+		return fmt.Errorf("membership: door: %w", err)
+	}
+	return nil
+}
+
+// atDoor deals with who comes.
+func (m *Membership) atDoor() {
+	for _, e := range m.door.Events() {
+		switch e.Kind {
+		case conn.Message:
+			m.knock(e.Conn, e.Data)
+		case conn.Disconnected:
+			m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool { return c.conn == e.Conn })
+			for _, s := range m.seats {
+				if s.conn == e.Conn {
+					s.conn = nil
+				}
+			}
+		}
+	}
+}
+
+func deny(k *conn.Conn, why crimp.Reason, text string) {
+	_ = k.Send(channel, append([]byte{messageDenied, byte(why)}, clip(text, 1024)...))
+}
+
+// knock considers one that asks to be let in.
+func (m *Membership) knock(k *conn.Conn, b []byte) {
+	if len(b) == 0 || b[0] != messageJoin || m.done {
+		return
+	}
+	j, ok := readJoin(b)
+	if !ok {
+		deny(k, crimp.ReasonMismatch, "this mirror does not understand what the candidate says: run the same version")
+		return
+	}
+	if why, text := m.opt.About.differs(&j.about); why != 0 {
+		deny(k, why, text)
+		return
+	}
+	if want := m.opt.History.Truncate(time.Microsecond); j.order != m.opt.Order || j.history != want {
+		deny(k, crimp.ReasonMismatch, fmt.Sprintf("the group has %v order and a history of %v, the candidate %v and %v", m.opt.Order, want, j.order, j.history))
+		return
+	}
+	if j.member != 0 && m.council != nil {
+		m.teach(k, &j)
+	}
+	switch {
+	case m.council == nil || m.leaving || !m.council.Quorum() || m.council.Silent(m.uber) > m.opt.Silence/2:
+		_ = k.Send(channel, []byte{messageWait})
+	case !m.Leads():
+		m.redirect(k)
+	case j.member != 0:
+		m.returns(k, &j)
+	default:
+		m.consider(k, &j)
+	}
+}
+
+// teach gives a member the decrees that it lacks: all whom it knows may be gone, so that nobody
+// else can tell it.
+func (m *Membership) teach(k *conn.Conn, j *join) {
+	if me := m.charter.find(j.member); me == nil || me.Sign != j.card.Sign {
+		return
+	}
+	for epoch := max(j.epoch, m.Epoch()-min(m.Epoch(), 64)) + 1; epoch <= m.Epoch() && epoch != 0; epoch++ {
+		b := m.council.Past(epoch)
+		if b == nil {
+			continue
+		}
+		_ = k.Send(channel, append([]byte{messageDecree}, b...))
+	}
+}
+
+// redirect sends a candidate to the überserver.
+func (m *Membership) redirect(k *conn.Conn) {
+	if uber := m.charter.find(m.uber); uber != nil && m.uber != m.self {
+		_ = k.Send(channel, appendAddr([]byte{messageRedirect}, uber.Addr))
+		return
+	}
+	_ = k.Send(channel, []byte{messageWait})
+}
+
+// returns deals with one that says it is a member: it lost whom it had the state from, or
+// wants to know whether it still is one.
+func (m *Membership) returns(k *conn.Conn, j *join) {
+	me := m.charter.find(j.member)
+	if me == nil || me.Sign != j.card.Sign {
+		why := m.reasons[j.member]
+		if why == 0 {
+			why = crimp.ReasonSilent
+		}
+		deny(k, why, "the group has gone on without this mirror")
+		return
+	}
+	if m.council.Decree().Votes(j.member) {
+		_ = k.Send(channel, []byte{messageWait}) // it is one; the council will reach it
+		return
+	}
+	m.seat(j.member, k)
+}
+
+// seat has a newcomer wait for the state.
+func (m *Membership) seat(id member.ID, k *conn.Conn) {
+	s := m.seats[id]
+	if s == nil {
+		s = &seat{since: m.now}
+		m.seats[id] = s
+	}
+	s.conn, s.waiting, s.asked = k, true, false
+}
+
+// consider decides about a candidate.
+func (m *Membership) consider(k *conn.Conn, j *join) {
+	if m.opt.Admit != nil {
+		if err := m.opt.Admit(crimp.Candidate{Client: k.Client(), UserData: k.UserData(), Addr: k.Addr(), Card: j.card}); err != nil {
+			deny(k, crimp.ReasonRefused, err.Error())
+			return
+		}
+	}
+	if !m.opt.Identity.Good(&j.card) {
+		deny(k, crimp.ReasonRefused, "the candidate shows a key that is none")
+		return
+	}
+	if j.card.Sign == m.opt.Card.Sign {
+		deny(k, crimp.ReasonReplaced, "the candidate has this mirror's own identity")
+		return
+	}
+	if old := m.charter.holder(j.card.Sign); old != nil {
+		if !m.council.Decree().Votes(old.ID) {
+			m.welcome(old.ID, k) // it was let in, and not told in time
+			return
+		}
+		m.outcasts[old.ID] = crimp.ReasonReplaced // it has lost its former self
+	} else if m.charter.size()+len(m.candidates) >= m.opt.MaxMembers {
+		deny(k, crimp.ReasonFull, fmt.Sprintf("the group has %d members, as many as it may have", m.charter.size()))
+		return
+	}
+	m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool { return c.card.Sign == j.card.Sign })
+	m.candidates = append(m.candidates, candidate{k, j.card, j.witness})
+}
+
+// welcome tells a candidate that it is in, and by which decree.
+func (m *Membership) welcome(id member.ID, k *conn.Conn) {
+	b := be.AppendUint16([]byte{messageWelcome}, uint16(id))
+	_ = k.Send(channel, m.council.Decree().Append(b))
+	m.seat(id, k)
+	if slices.ContainsFunc(m.charter.witnesses, func(w crimp.Member) bool { return w.ID == id }) {
+		m.seats[id].waiting = false
+	}
+}
+
+// seated brings the lists of newcomers up to date with a decree.
+func (m *Membership) seated(d *council.Decree) {
+	m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool {
+		h := m.charter.holder(c.card.Sign)
+		if h == nil || !slices.Contains(d.Learners, h.ID) || !m.Leads() {
+			return false
+		}
+		m.welcome(h.ID, c.conn)
+		return true
+	})
+	for id := range m.seats {
+		if m.charter.find(id) == nil || d.Votes(id) {
+			delete(m.seats, id)
+		}
+	}
+	for id := range m.outcasts {
+		if m.charter.find(id) == nil {
+			delete(m.outcasts, id)
+		}
+	}
+	for id := range m.goers {
+		if m.charter.find(id) == nil {
+			delete(m.goers, id)
+		}
+	}
+	for id := range m.ready {
+		if !slices.Contains(d.Learners, id) {
+			delete(m.ready, id)
+		}
+	}
+}
+
+// turnAway sends on those who wait for something that only the überserver gives.
+func (m *Membership) turnAway() {
+	for i := range m.candidates {
+		m.redirect(m.candidates[i].conn)
+	}
+	m.candidates = nil
+	for _, id := range sorted(m.seats) {
+		if s := m.seats[id]; s.waiting {
+			if s.conn != nil {
+				m.redirect(s.conn)
+			}
+			delete(m.seats, id)
+		}
+	}
+}
+
+// bring asks the application for the state, for newcomers that can be given one.
+func (m *Membership) bring() {
+	for _, id := range sorted(m.seats) {
+		if s := m.seats[id]; s.waiting && !s.asked && s.conn != nil && s.conn.Open() && m.g.Settled(id) {
+			s.asked = true
+			m.g.Tell(crimp.Event{Kind: crimp.StateWanted, Member: id})
+		}
+	}
+}

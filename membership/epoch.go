@@ -1,0 +1,142 @@
+package membership
+
+import (
+	"github.com/coeval-dev/coeval/council"
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+)
+
+// This file is about decrees as they come into force here.
+
+// found makes the group, with this mirror as its only member.
+func (m *Membership) found() {
+	m.charter = charter{nextID: 1}
+	r := &m.charter.roster
+	r.Group, r.Proof, r.Epoch = m.random.uint64(), m.opt.Proof, 1
+	_, _ = m.random.Read(r.Key[:])
+	id := m.charter.takeID()
+	m.charter.add(crimp.Member{ID: id, Card: m.opt.Card}, false)
+	d := council.Decree{Epoch: 1, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
+	if err := m.enter(id, d); err != nil {
+		// A roster of one that is made here cannot be wrong, unless the options are.
+		m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())
+		return
+	}
+	m.state = true
+}
+
+// enter makes this node a member by the first decree that it knows.
+func (m *Membership) enter(id member.ID, d council.Decree) error {
+	c, err := council.New(m.now, council.Options{ID: id, Owner: &owner{m}, Seed: m.random.uint64(), Silence: m.opt.Silence}, d)
+	if err != nil {
+		return err
+	}
+	ch, err := readCharter(d.Body)
+	if err != nil {
+		return err
+	}
+	me := ch.find(id)
+	if !ch.fits(&d) || me == nil || me.Sign != m.opt.Card.Sign {
+		return errMalformed
+	}
+	m.council, m.self = c, id
+	if err := m.put(&d, ch, !m.opt.Found); err != nil {
+		m.council, m.self = nil, 0
+		return err
+	}
+	m.g.Tell(crimp.Event{Kind: crimp.Established, Member: id})
+	m.tellLead()
+	return nil
+}
+
+// put gives a roster to the group.
+func (m *Membership) put(d *council.Decree, ch charter, floating bool) error {
+	if m.opt.Witness || m.lapsed {
+		if err := m.g.Introduce(ch.roster.Group, m.self, ch.roster.Members); err != nil {
+			return err
+		}
+	} else {
+		set := m.g.SetRoster
+		if floating {
+			set = m.g.SetRosterFloating
+		}
+		if err := set(m.now, ch.roster); err != nil {
+			return err
+		}
+	}
+	if err := m.g.Introduce(ch.roster.Group, m.self, ch.witnesses); err != nil {
+		return err
+	}
+	m.charter, m.uber = ch, d.Leader
+	return nil
+}
+
+func (m *Membership) tellLead() {
+	m.g.Tell(crimp.Event{Kind: crimp.Led, Member: m.uber, Seq: crimp.Sequence(m.charter.roster.Epoch)})
+}
+
+// listen tells the council whom the group has heard.
+func (m *Membership) listen() {
+	for _, id := range m.g.Members() {
+		if id != m.self {
+			m.council.Heard(id, m.now-m.g.Silent(id))
+		}
+	}
+}
+
+// learn puts in force what was decided.
+func (m *Membership) learn() {
+	for _, d := range m.council.Decided() {
+		ch, err := readCharter(d.Body)
+		if err != nil || !ch.fits(&d) {
+			m.end(crimp.Dismissed, crimp.ReasonMismatch, "a decree makes no sense")
+			return
+		}
+		for _, gone := range ch.roster.Gone {
+			m.remember(gone.ID, gone.Reason)
+		}
+		for i := range m.charter.witnesses {
+			if id := m.charter.witnesses[i].ID; ch.find(id) == nil && m.reasons[id] == 0 {
+				m.remember(id, crimp.ReasonSilent)
+			}
+		}
+		if d.Epoch != m.charter.roster.Epoch+1 && m.missed(&ch) {
+			m.lapse()
+		}
+		if err := m.put(&d, ch, false); err != nil {
+			m.end(crimp.Dismissed, crimp.ReasonOutdated, err.Error())
+			return
+		}
+		for _, id := range sorted(m.wedged) {
+			m.g.Unwedge(m.now, id) // of those that are gone, it does nothing
+		}
+		clear(m.wedged)
+		m.tellLead()
+		m.seated(&d)
+		if m.asking != nil {
+			m.asking.follow()
+		}
+	}
+	if note, out := m.council.Dismissed(); out {
+		why := crimp.ReasonOutdated
+		if len(note) == 1 {
+			why = crimp.Reason(note[0])
+		}
+		if m.lapsed {
+			why = crimp.ReasonOutdated
+		}
+		m.end(crimp.Dismissed, why, "")
+	}
+}
+
+// remember keeps why a member is out, to tell it when it asks.
+func (m *Membership) remember(id member.ID, why crimp.Reason) {
+	if _, known := m.reasons[id]; !known {
+		m.order = append(m.order, id)
+	}
+	m.reasons[id] = why
+	if len(m.order) > 2*crimp.MaxMembers {
+		delete(m.reasons, m.order[0])
+		m.order = m.order[1:]
+	}
+}

@@ -1,0 +1,103 @@
+package membership
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+)
+
+// Leave takes this mirror out of the group in good order: if it is the überserver, it has
+// another lead first; then the roster is changed, and Dismissed comes. Send nothing more from
+// here on. The last mirror ends the group; see Spare.
+func (m *Membership) Leave(now time.Duration, g *crimp.Group) {
+	m.now, m.g = max(m.now, now), g
+	if m.leaving || m.done {
+		return
+	}
+	m.leaving, m.leaveBy = true, m.now+20*m.opt.Silence
+	if m.council == nil {
+		m.end(crimp.Denied, crimp.ReasonLeft, "")
+		return
+	}
+	g.Leave(now)
+	m.sayAt = m.now
+}
+
+// Spare reports whether the group can go on without this mirror, as far as is known here:
+// another has the state, and does not itself want to go. A mirror that wants to leave only to
+// join anew should ask first.
+func (m *Membership) Spare() bool {
+	if m.council == nil || m.done || !m.council.Quorum() {
+		return false
+	}
+	return !m.Leads() || m.heir(m.council.Decree()) != 0
+}
+
+// missed reports whether a member has left by a decree that is not known here.
+func (m *Membership) missed(next *charter) bool {
+	for i := range m.charter.roster.Members {
+		id := m.charter.roster.Members[i].ID
+		if next.find(id) == nil && !slices.ContainsFunc(next.roster.Gone, func(d crimp.Departure) bool { return d.ID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lapse is for a member that learns of a decree without knowing the one before, by which
+// somebody left: what counts of that one it cannot know. Its vote may be all that the others need to go on, so
+// it stays in the council until they let it go, but out of the group.
+func (m *Membership) lapse() {
+	if m.lapsed || m.opt.Witness {
+		return
+	}
+	m.lapsed = true
+	if !m.cutOff {
+		m.cutOff, m.cutAt = true, m.now
+		m.g.Tell(crimp.Event{Kind: crimp.CutOff, Member: m.self})
+	}
+	m.leaving, m.leaveBy, m.sayAt = true, m.now+80*m.opt.Silence, m.now
+}
+
+// depart goes on with leaving.
+func (m *Membership) depart() {
+	d := m.council.Decree()
+	heirs := slices.ContainsFunc(d.Voters, func(id member.ID) bool { return id != m.self && d.MayLead(id) })
+	soon := false // one has joined, and will have the state
+	for _, id := range d.Learners {
+		soon = soon || !slices.ContainsFunc(m.charter.witnesses, func(w crimp.Member) bool { return w.ID == id })
+	}
+	late := m.now > m.leaveBy
+	switch {
+	case m.Leads() && !heirs && (!soon || late):
+		m.close()
+	case late:
+		m.end(crimp.Dismissed, crimp.ReasonLeft, "") // nobody lets go; the others will find it silent
+	case !m.Leads() && m.now >= m.sayAt:
+		m.sayAt = m.now + m.opt.Silence/5
+		_ = m.g.Confer(m.now, m.uber, be.AppendUint32([]byte{talkLeave}, uint32(m.g.Last())))
+	}
+}
+
+// close ends a group of which this is the last mirror. Witnesses and newcomers are told, some
+// times over, as it may get lost.
+func (m *Membership) close() {
+	if m.now < m.sayAt {
+		return
+	}
+	d := m.council.Decree()
+	if m.closing++; m.closing > 3 || len(d.Voters)+len(d.Learners) == 1 {
+		m.end(crimp.Dismissed, crimp.ReasonClosed, "")
+		return
+	}
+	m.sayAt = m.now + m.opt.Silence/10
+	for _, list := range [][]member.ID{d.Voters, d.Learners} {
+		for _, id := range list {
+			if id != m.self {
+				_ = m.g.Confer(m.now, id, []byte{talkClosed})
+			}
+		}
+	}
+}
