@@ -1,12 +1,11 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
-	"net/netip"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -64,9 +63,9 @@ var errMessage = errors.New("wire: malformed control message")
 
 // append writes a message.
 func (m *Message) Append(b []byte) []byte {
-	w := cursor{b: append(b, byte(m.Kind))}
+	w := cursor{bits.CursorTo(append(b, byte(m.Kind)))}
 	m.fields(&w)
-	return w.b
+	return w.Data()
 }
 
 // parse reads a message. What it accepts, append writes again to the same bytes.
@@ -75,9 +74,9 @@ func (m *Message) Parse(b []byte) error {
 		return errMessage
 	}
 	*m = Message{Kind: Kind(b[0])}
-	w := cursor{b: b[1:], reading: true}
+	w := cursor{bits.CursorOver(b[1:])}
 	m.fields(&w)
-	if w.bad || len(w.b) > 0 || m.Kind == 0 || m.Kind >= kinds {
+	if !w.Done() || m.Kind == 0 || m.Kind >= kinds {
 		return errMessage
 	}
 	return nil
@@ -87,29 +86,29 @@ func (m *Message) Parse(b []byte) error {
 func (m *Message) fields(w *cursor) {
 	switch m.Kind {
 	case Hello:
-		w.u64(&m.Version)
-		w.flag(&m.On)
+		w.U64(&m.Version)
+		w.Bool(&m.On)
 		w.str(&m.Name, MaxName)
 	case Need, Again:
-		w.u32(&m.Epoch)
+		w.U32(&m.Epoch)
 	case Ready:
-		w.u32(&m.Epoch)
-		w.flag(&m.On)
+		w.U32(&m.Epoch)
+		w.Bool(&m.On)
 	case Side:
-		w.flag(&m.On)
+		w.Bool(&m.On)
 	case Welcome:
 		w.player(&m.Player)
-		w.u64(&m.Client)
-		w.u8(&m.Interval)
-		w.flag(&m.On)
+		w.U64(&m.Client)
+		w.U8(&m.Interval)
+		w.Bool(&m.On)
 		w.str(&m.Name, MaxName)
 	case Level:
-		w.u32(&m.Epoch)
-		w.u64(&m.Seed)
-		w.u64(&m.Start)
-		w.u64((*uint64)(&m.Tick))
-		w.u32(&m.Size)
-		w.raw(m.Data[:])
+		w.U32(&m.Epoch)
+		w.U64(&m.Seed)
+		w.U64(&m.Start)
+		w.U64((*uint64)(&m.Tick))
+		w.U32(&m.Size)
+		w.Raw(m.Data[:])
 		w.str(&m.Name, MaxLabel)
 	case Notice:
 		w.str(&m.Text, MaxText)
@@ -118,12 +117,12 @@ func (m *Message) fields(w *cursor) {
 		w.str(&m.Name, MaxName)
 		w.str(&m.Text, MaxText)
 	case Pause:
-		w.flag(&m.On)
+		w.Bool(&m.On)
 		w.str(&m.Text, MaxText)
 	case Name:
 		w.str(&m.Name, MaxName)
 	case Move:
-		w.flag(&m.On)
+		w.Bool(&m.On)
 		w.places(&m.Places, 1)
 		w.str(&m.Text, MaxText)
 	case Places:
@@ -131,147 +130,37 @@ func (m *Message) fields(w *cursor) {
 	}
 }
 
-// wire is a cursor that reads or writes. After the first thing that is wrong it reads nothing more.
-type cursor struct {
-	b       []byte
-	reading bool
-	bad     bool
-}
+// A cursor knows, besides plain fields, those that only these messages have.
+type cursor struct{ bits.Cursor }
 
-func (w *cursor) take(n int) []byte {
-	if w.bad || len(w.b) < n {
-		w.bad = true
-		return nil
-	}
-	b := w.b[:n]
-	w.b = w.b[n:]
-	return b
-}
-
-func (w *cursor) u8(v *byte) {
-	if !w.reading {
-		w.b = append(w.b, *v)
-	} else if b := w.take(1); b != nil {
-		*v = b[0]
-	}
-}
-
-func (w *cursor) u32(v *uint32) {
-	if !w.reading {
-		w.b = binary.BigEndian.AppendUint32(w.b, *v)
-	} else if b := w.take(4); b != nil {
-		*v = binary.BigEndian.Uint32(b)
-	}
-}
-
-func (w *cursor) u64(v *uint64) {
-	if !w.reading {
-		w.b = binary.BigEndian.AppendUint64(w.b, *v)
-	} else if b := w.take(8); b != nil {
-		*v = binary.BigEndian.Uint64(b)
-	}
-}
-
-func (w *cursor) player(p *world.Player) { w.u16((*uint16)(p)) }
-
-func (w *cursor) flag(v *bool) {
-	var b byte
-	if *v {
-		b = 1
-	}
-	w.u8(&b)
-	if b > 1 {
-		w.bad = true
-	}
-	*v = b == 1
-}
-
-func (w *cursor) raw(v []byte) {
-	if !w.reading {
-		w.b = append(w.b, v...)
-	} else if b := w.take(len(v)); b != nil {
-		copy(v, b)
-	}
-}
+func (w *cursor) player(p *world.Player) { w.U16((*uint16)(p)) }
 
 // str is a text of at most so many bytes that a screen can show.
 func (w *cursor) str(v *string, most int) {
-	if !w.reading {
-		s := Clip(*v, most)
-		w.b = binary.BigEndian.AppendUint16(w.b, uint16(len(s)))
-		w.b = append(w.b, s...)
-		return
+	s := *v
+	if !w.Reading() {
+		s = Clip(s, most)
 	}
-	b := w.take(2)
-	if b == nil {
-		return
-	}
-	n := int(binary.BigEndian.Uint16(b))
-	if n > most {
-		w.bad = true
-		return
-	}
-	if s := w.take(n); s != nil {
-		if !Showable(s) {
-			w.bad = true
-			return
-		}
-		*v = string(s)
+	w.Text16(&s, most)
+	if w.Check(Showable([]byte(s))); w.OK() {
+		*v = s
 	}
 }
 
 // places is a list of servers.
 func (w *cursor) places(v *[]Place, most int) {
 	n := byte(min(len(*v), most))
-	if w.u8(&n); int(n) > most {
-		w.bad = true
-	}
-	if w.reading && !w.bad && n > 0 {
+	w.U8(&n)
+	w.Check(int(n) <= most)
+	if w.Reading() && w.OK() && n > 0 {
 		*v = make([]Place, n)
 	}
-	for i := 0; i < int(n) && !w.bad; i++ {
+	for i := 0; i < int(n) && w.OK(); i++ {
 		p := &(*v)[i]
-		w.addr(&p.Addr)
-		w.u8(&p.Load)
+		w.Addr(&p.Addr)
+		w.Check(!w.Reading() || p.Addr.Port() != 0)
+		w.U8(&p.Load)
 		w.str(&p.Name, MaxName)
-	}
-}
-
-// addr is an address and a port. Each address has one form.
-func (w *cursor) addr(v *netip.AddrPort) {
-	a, family, port := v.Addr().Unmap().WithZone(""), byte(6), v.Port()
-	if a.Is4() {
-		family = 4
-	}
-	w.u8(&family)
-	var b [16]byte
-	size := 16
-	switch {
-	case family == 4:
-		size = 4
-		if !w.reading {
-			*(*[4]byte)(b[:]) = a.As4()
-		}
-	case family != 6:
-		w.bad = true
-		return
-	case !w.reading:
-		b = a.As16()
-	}
-	w.raw(b[:size])
-	w.u16(&port)
-	if w.reading {
-		a, _ = netip.AddrFromSlice(b[:size])
-		*v = netip.AddrPortFrom(a, port)
-		w.bad = w.bad || a.Is4In6() || port == 0
-	}
-}
-
-func (w *cursor) u16(v *uint16) {
-	if !w.reading {
-		w.b = binary.BigEndian.AppendUint16(w.b, *v)
-	} else if b := w.take(2); b != nil {
-		*v = binary.BigEndian.Uint16(b)
 	}
 }
 
