@@ -1,11 +1,8 @@
 package conn
 
 import (
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,12 +10,10 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim/simtest"
 )
 
-var update = flag.Bool("update", false, "write what scenarios print into their files")
-
-// TestScenarios plays the conversations in testdata/scenarios. A file is a series
-// of steps: a command, a line of dashes, and what happens. The commands:
+// TestScenarios plays the conversations in testdata/scenarios. The commands:
 //
 //	server [version=N]        start the server, or start it anew with nothing remembered
 //	client NAME ADDR [player=N] [version=N] [expired] [ticket=NAME]
@@ -31,40 +26,10 @@ var update = flag.Bool("update", false, "write what scenarios print into their f
 //	close NAME NOTE           close a connection
 //	where                     where the server believes its clients to be
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/scenarios/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			s := &stage{t: t, clients: map[string]*actor{}}
-			for i, step := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-				if i > 0 {
-					out.WriteString("\n")
-				}
-				command, want, _ := strings.Cut(step, "\n----\n")
-				if strings.HasPrefix(command, "#") {
-					fmt.Fprintln(&out, step)
-					continue
-				}
-				got := s.play(strings.TrimSuffix(command, "\n----"))
-				fmt.Fprintf(&out, "%s\n----\n%s", strings.TrimSuffix(command, "\n----"), got)
-				if !*update && strings.TrimSpace(got) != strings.TrimSpace(want) {
-					t.Errorf("%s\nhappened:\n%swanted:\n%s\n", command, got, want)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	simtest.Scenarios(t, func(t *testing.T) func(simtest.Line, *strings.Builder) {
+		s := &stage{t: t, clients: map[string]*actor{}}
+		return func(l simtest.Line, out *strings.Builder) { s.step(out, l.Verb, l.Args, l.Options) }
+	})
 }
 
 type actor struct {
@@ -90,27 +55,6 @@ type flight struct {
 }
 
 var stageServer = netip.MustParseAddrPort("10.0.0.1:4000")
-
-func (s *stage) play(command string) string {
-	var out strings.Builder
-	for _, line := range strings.Split(command, "\n") {
-		words := strings.Fields(line)
-		opts := map[string]string{}
-		var args []string
-		for _, w := range words[1:] {
-			if k, v, ok := strings.Cut(w, "="); ok {
-				opts[k] = v
-			} else {
-				args = append(args, w)
-			}
-		}
-		s.step(&out, words[0], args, opts)
-	}
-	if out.Len() == 0 {
-		return "ok\n"
-	}
-	return out.String()
-}
 
 func number(text string, otherwise int) int {
 	if n, err := strconv.Atoi(text); err == nil {

@@ -7,4 +7,6 @@
 //
 // With NETSIM_SEED or NETSIM_SCRIPT everything that happens to datagrams is
 // logged, and shown by go test -v or when the test fails.
+//
+// It also plays scenarios: conversations in text files that say what happens; see [Scenarios].
 package simtest

@@ -2,13 +2,9 @@ package ways
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,14 +12,12 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
-var update = flag.Bool("update", false, "write what scenarios print into their files")
-
-// TestScenarios plays the conversations in testdata/scenarios. A file is a series of steps:
-// commands, a line of dashes, and what happens. Servers answer as those of a real game do: a seat,
+// TestScenarios plays the conversations in testdata/scenarios. Servers answer as those of a real game do: a seat,
 // a level, and twenty snapshots a second once the client is ready. The commands:
 //
 //	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered
@@ -39,42 +33,14 @@ var update = flag.Bool("update", false, "write what scenarios print into their f
 //	leave                                the player leaves
 //	ways                                 all ways that there are
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/scenarios/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			s := &stage{t: t, cut: map[Link]bool{}, silent: map[string]bool{}, barred: map[string]bool{},
-				states: map[*Way]State{}}
-			for i, step := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
-				if i > 0 {
-					out.WriteString("\n")
-				}
-				command, want, _ := strings.Cut(step, "\n----\n")
-				if strings.HasPrefix(command, "#") {
-					fmt.Fprintln(&out, step)
-					continue
-				}
-				command = strings.TrimSuffix(command, "\n----")
-				got := s.play(command)
-				fmt.Fprintf(&out, "%s\n----\n%s", command, got)
-				if !*update && strings.TrimSpace(got) != strings.TrimSpace(want) {
-					t.Errorf("%s\nhappened:\n%swanted:\n%s\n", command, got, want)
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	simtest.Scenarios(t, func(t *testing.T) func(simtest.Line, *strings.Builder) {
+		s := &stage{t: t, cut: map[Link]bool{}, silent: map[string]bool{},
+			barred: map[string]bool{}, states: map[*Way]State{}}
+		return func(l simtest.Line, out *strings.Builder) {
+			s.text = out
+			s.step(l)
+		}
+	})
 }
 
 const (
@@ -111,42 +77,13 @@ type stage struct {
 	barred map[string]bool
 	states map[*Way]State
 	phase  Phase
-	text   strings.Builder
-}
-
-func (s *stage) play(command string) string {
-	s.text.Reset()
-	for _, line := range strings.Split(command, "\n") {
-		words := strings.Fields(line)
-		opts := map[string]string{}
-		var args []string
-		for _, w := range words[1:] {
-			k, v, _ := strings.Cut(w, "=")
-			if strings.Contains(w, "=") || w == "dials" || w == "full" {
-				opts[k] = v
-			} else {
-				args = append(args, w)
-			}
-		}
-		s.step(words[0], args, opts)
-	}
-	if s.text.Len() == 0 {
-		return "ok\n"
-	}
-	return s.text.String()
+	text   *strings.Builder
 }
 
 func (s *stage) print(format string, args ...any) {
-	fmt.Fprintf(&s.text, "%.2f ", s.now.Seconds())
-	fmt.Fprintf(&s.text, format, args...)
+	fmt.Fprintf(s.text, "%.2f ", s.now.Seconds())
+	fmt.Fprintf(s.text, format, args...)
 	s.text.WriteByte('\n')
-}
-
-func number(text string, otherwise uint64) uint64 {
-	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return n
-	}
-	return otherwise
 }
 
 func (s *stage) host(name string) *host {
@@ -174,21 +111,20 @@ func (s *stage) must(err error) {
 	}
 }
 
-func (s *stage) step(verb string, args []string, opts map[string]string) {
-	switch verb {
+func (s *stage) step(l simtest.Line) {
+	args := l.Args
+	switch l.Verb {
 	case "server":
-		s.server(args[0], opts)
+		s.server(l)
 	case "client":
-		s.client(args, opts)
+		s.client(l)
 	case "wait":
-		d, err := time.ParseDuration(args[0])
-		s.must(err)
-		for end := s.now + d; s.now < end; {
+		for end := s.now + l.Duration(0); s.now < end; {
 			s.now += stageStep
 			s.tick()
 		}
 	case "silent", "heard":
-		s.silent[args[0]] = verb == "silent"
+		s.silent[args[0]] = l.Verb == "silent"
 	case "unreachable":
 		s.barred[args[0]] = true
 	case "places":
@@ -200,9 +136,9 @@ func (s *stage) step(verb string, args []string, opts map[string]string) {
 	case "stop":
 		s.host(args[0]).conn.Shutdown(conn.ReasonClosing, strings.Join(args[1:], " "))
 	case "cut":
-		l := Link(number(args[0], 0))
-		s.cut[l] = true
-		s.set.Cut(s.now, l, errors.New("the cable is broken"))
+		cut := Link(l.Int(0))
+		s.cut[cut] = true
+		s.set.Cut(s.now, cut, errors.New("the cable is broken"))
 		s.events()
 	case "leave":
 		s.set.End(conn.ReasonLeft, nil)
@@ -214,13 +150,14 @@ func (s *stage) step(verb string, args []string, opts map[string]string) {
 		st := s.set.Stats()
 		s.print("%v; %d returns, %d moves, %d failed", s.set.Phase(), st.Returns, st.Moves, st.Failed)
 	default:
-		s.t.Fatalf("no such command as %q", verb)
+		l.Fail("there is no such command")
 	}
 }
 
-func (s *stage) server(name string, opts map[string]string) {
-	h := &host{name: name, hash: number(opts["hash"], 7), seed: number(opts["seed"], 1)}
-	_, h.full = opts["full"]
+func (s *stage) server(l simtest.Line) {
+	name := l.Arg(0)
+	h := &host{name: name, hash: uint64(l.Number("hash", 7)), seed: uint64(l.Number("seed", 1)),
+		full: l.Is("full")}
 	at := slices.IndexFunc(s.hosts, func(h *host) bool { return h.name == name })
 	if at < 0 {
 		at = len(s.hosts)
@@ -243,9 +180,12 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (s *stage) client(names []string, opts map[string]string) {
+func (s *stage) client(l simtest.Line) {
 	g := token.Grant{Protocol: token.ProtocolID("stage"), Client: 42, Expires: stageWall + 3600}
-	for _, n := range names {
+	for _, n := range l.Args {
+		if n == "dials" {
+			continue
+		}
 		g.Servers = append(g.Servers, s.host(n).addr)
 	}
 	t, err := token.Issue(stageKey, g, zeros{})
@@ -253,8 +193,8 @@ func (s *stage) client(names []string, opts map[string]string) {
 	o := Options{Protocol: token.ProtocolID("stage"), Hash: 7, Tick: stageTick, Token: t, Name: "ann",
 		Datagram: 1200, ConnectTimeout: 2 * time.Second,
 		Conn: conn.Options{Seed: [32]byte{31: 9}, Wall: stageWall, Timeout: 3 * time.Second}}
-	_, o.Dials = opts["dials"]
-	if d := opts["return"]; d != "" {
+	o.Dials = l.Is("dials")
+	if d := l.Options["return"]; d != "" {
 		o.Return, err = time.ParseDuration(d)
 		s.must(err)
 	}
