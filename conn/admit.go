@@ -136,7 +136,7 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 		old.end(ReasonReplaced, nil, true)
 	}
 	slot := s.takeSlot()
-	own := identifier(slot) | identifier(s.random.uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
+	own := identifier(slot) | identifier(s.random.Uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
 	datagram := min(s.opt.Datagram, int(r.datagram))
 	if s.so.DatagramTo != nil {
 		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
@@ -208,7 +208,7 @@ func (s *Server) issueTicket(c *Conn) {
 		Expires:  max(s.wall(), 0) + life,
 		UserData: c.userData,
 		Resumed:  true,
-	}, &s.random)
+	}, s.random)
 	if err != nil {
 		return // user data of a token that was read fits into one that is written
 	}

@@ -67,7 +67,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	c.machine.init(o.Options)
 	c.keys = deriveHandshake(&o.Token.Secret)
 	c.digest = sha256.Sum256(o.Token.Sealed)
-	c.own = identifier(c.random.uint64() & (1<<identifierBits - 1))
+	c.own = identifier(c.random.Uint64() & (1<<identifierBits - 1))
 	return c, nil
 }
 

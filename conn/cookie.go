@@ -6,6 +6,8 @@ import (
 	"hash"
 	"net/netip"
 	"time"
+
+	"github.com/coeval-dev/coeval/conn/seed"
 )
 
 // cookies let a server recognise an address that it has challenged without
@@ -22,9 +24,9 @@ const cookieLife = 20 * time.Second
 
 const cookieSize = 4 + proofSize
 
-func newCookies(g *generator) cookies {
+func newCookies(r *seed.Reader) cookies {
 	var key [32]byte
-	g.Read(key[:])
+	r.Read(key[:])
 	return cookies{mac: hmac.New(sha256.New, key[:])}
 }
 

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 )
 
 const (
@@ -21,32 +20,6 @@ const (
 // maxNumber bounds the packets sealed with one key, each way. AES-GCM is comfortable
 // with some 2^30 packets of this size; at 60 a second this lasts for 51 days.
 const maxNumber = 1 << 28
-
-// generator stretches the driver's seed: AES in counter mode.
-type generator struct{ stream cipher.Stream }
-
-func newGenerator(seed [32]byte) generator {
-	block, err := aes.NewCipher(seed[:])
-	if err != nil {
-		panic("conn: " + err.Error()) // 32 bytes are always a key
-	}
-	return generator{cipher.NewCTR(block, make([]byte, aes.BlockSize))}
-}
-
-// Read makes the generator an io.Reader, as package token wants. It never fails.
-func (g *generator) Read(b []byte) (int, error) {
-	clear(b)
-	g.stream.XORKeyStream(b, b)
-	return len(b), nil
-}
-
-func (g *generator) uint64() uint64 {
-	var b [8]byte
-	g.Read(b[:])
-	return be.Uint64(b[:])
-}
-
-var _ io.Reader = (*generator)(nil)
 
 // direction seals or opens the packets that go one way. Both ways have one key, so
 // that the cipher's tables are in the processor's cache once, and nonces that differ in

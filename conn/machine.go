@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 )
@@ -13,7 +14,7 @@ import (
 // time, memory, randomness, and the events and datagrams on their way out.
 type machine struct {
 	opt    Options
-	random generator
+	random *seed.Reader
 	order  []uint8 // channels, most urgent first
 	// unreliable has a bit set for each channel that is not reliable.
 	unreliable uint16
@@ -46,7 +47,7 @@ const (
 
 func (m *machine) init(o Options) {
 	m.opt = o
-	m.random = newGenerator(o.Seed)
+	m.random = seed.New(o.Seed)
 	for i := range o.Channels {
 		m.order = append(m.order, uint8(i))
 		if !o.Channels[i].Mode.reliable() {

@@ -57,7 +57,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	}
 	s := &Server{so: o, byClient: map[uint64]*Conn{}, used: map[[token.IDSize]byte]usedToken{}}
 	s.machine.init(o.Options)
-	s.cookies = newCookies(&s.random)
+	s.cookies = newCookies(s.random)
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
@@ -47,8 +48,8 @@ func testToken(t fataler, client uint64, change func(*token.Grant)) token.Token 
 	if change != nil {
 		change(&g)
 	}
-	r := newGenerator(testSeed(1000 + client))
-	tok, err := token.Issue(testKey, g, &r)
+	r := seed.New(testSeed(1000 + client))
+	tok, err := token.Issue(testKey, g, r)
 	if err != nil {
 		t.Fatal(err)
 	}
