@@ -67,15 +67,15 @@ func (c *Conn) finish(wasOpen bool, reason Reason, note []byte) {
 		ch := &c.channels[i]
 		if o := ch.out; o != nil {
 			for n := o.base; n != o.next; n++ {
-				c.m.pool.put(o.at(n).data)
+				c.m.buffers.Put(o.at(n).data)
 			}
 		}
 		if in := ch.in; in != nil {
 			for _, h := range in.held {
-				c.m.pool.put(h.data)
+				c.m.buffers.Put(h.data)
 			}
 			for _, p := range in.partials {
-				c.m.pool.put(p.data)
+				c.m.buffers.Put(p.data)
 			}
 		}
 		*ch = channel{}

@@ -73,7 +73,7 @@ func (c *Conn) takeReliable(channel uint8, mode Mode, n uint16, data []byte) boo
 	if in.bytes += len(data); in.bytes > 2*c.m.opt.Channels[channel].window() {
 		return false
 	}
-	own := c.m.pool.get(len(data))
+	own := c.m.buffers.Get(len(data))
 	copy(own, data)
 	in.hold(n, d, own)
 	return true
@@ -144,7 +144,7 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 		if in.bytes += count * c.fragment; in.bytes > 2*conf.window()+c.fragment {
 			return false
 		}
-		p = &partial{message: n, count: count, data: c.m.pool.get(count * c.fragment)}
+		p = &partial{message: n, count: count, data: c.m.buffers.Get(count * c.fragment)}
 		in.partials = append(in.partials, p)
 	}
 	if p.count != count {
@@ -215,7 +215,7 @@ func (c *Conn) deliver(channel uint8, data []byte) {
 	c.book.Messages++
 }
 
-// deliverOwn hands out a message that lies in a buffer of the pool, which is taken
+// deliverOwn hands out a message that lies in a buffer of the machine, which is taken
 // back with the event.
 func (c *Conn) deliverOwn(channel uint8, data []byte) {
 	c.deliver(channel, data)

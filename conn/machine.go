@@ -23,11 +23,11 @@ type machine struct {
 	raw   time.Duration // what the driver said last
 	epoch uint32        // counts the jumps of the driver's clock
 
-	events    []Event  // since they were asked for last
-	handed    []Event  // those handed out
-	lent      [][]byte // buffers that events refer to, to be taken back with them
-	lentOut   [][]byte // the same of those handed out
-	pool      pool
+	events    []Event      // since they were asked for last
+	handed    []Event      // those handed out
+	lent      [][]byte     // buffers that events refer to, to be taken back with them
+	lentOut   [][]byte     // the same of those handed out
+	buffers   link.Buffers // for messages that wait to be sent or to be put in order
 	out       outgoing
 	frames    frames      // the packet being built
 	clock     [8]byte     // payload of a clock frame in it
@@ -102,7 +102,7 @@ func (m *machine) emit(kind EventKind, c *Conn) *Event {
 func (m *machine) takeEvents() []Event {
 	clear(m.handed)
 	for i, b := range m.lentOut {
-		m.pool.put(b)
+		m.buffers.Put(b)
 		m.lentOut[i] = nil
 	}
 	m.handed, m.events = m.events, m.handed[:0]

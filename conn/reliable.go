@@ -81,7 +81,7 @@ func (c *Conn) sendReliable(channel uint8, message []byte) error {
 		}
 		o.ring = ring
 	}
-	data := c.m.pool.get(len(message))
+	data := c.m.buffers.Get(len(message))
 	copy(data, message)
 	msg := o.at(o.next)
 	*msg = outMessage{data: data, at: c.m.now}
@@ -262,7 +262,7 @@ func (c *Conn) messageArrived(channel uint8, n uint16, fragment uint8) {
 	}
 	msg.state = messageArrived
 	o.bytes -= len(msg.data)
-	c.m.pool.put(msg.data)
+	c.m.buffers.Put(msg.data)
 	size := len(msg.data)
 	msg.data, msg.pieces = nil, nil
 	// Bytes stay charged to the window until everything before has arrived too, since

@@ -184,22 +184,6 @@ func TestFrames(t *testing.T) {
 	})
 }
 
-func TestPool(t *testing.T) {
-	var p pool
-	for n := range 70_000 {
-		b := p.get(n)
-		if len(b) != n {
-			t.Fatalf("%d bytes asked for, %d given", n, len(b))
-		}
-		p.put(b)
-	}
-	one := p.get(100)
-	p.put(one)
-	if two := p.get(120); &two[0] != &one[:1][0] {
-		t.Error("a returned buffer is not used again")
-	}
-}
-
 func TestArena(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a arena

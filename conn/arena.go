@@ -1,7 +1,5 @@
 package conn
 
-import "math/bits"
-
 // arena hands out memory that is all taken back at once. Packets of one flush lie
 // side by side in it.
 type arena struct {
@@ -52,49 +50,4 @@ func (a *arena) reset() {
 		a.blocks = a.blocks[:keep]
 	}
 	a.block, a.used = 0, 0
-}
-
-// pool keeps buffers by size for messages that wait to be sent or to be put in order.
-type pool struct {
-	free [poolClasses][][]byte
-}
-
-const (
-	poolSmallest = 6 // 64 bytes
-	poolClasses  = 14
-	poolKeep     = 1 << 20 // bytes kept of each size
-)
-
-func poolClass(n int) int {
-	if n <= 1<<poolSmallest {
-		return 0
-	}
-	return bits.Len(uint(n-1)) - poolSmallest
-}
-
-// get returns a buffer of length n with old bytes in it.
-func (p *pool) get(n int) []byte {
-	class := poolClass(n)
-	if class >= poolClasses {
-		return make([]byte, n)
-	}
-	if list := p.free[class]; len(list) > 0 {
-		b := list[len(list)-1]
-		list[len(list)-1] = nil
-		p.free[class] = list[:len(list)-1]
-		return b[:n]
-	}
-	return make([]byte, n, 1<<(class+poolSmallest))
-}
-
-func (p *pool) put(b []byte) {
-	n := cap(b)
-	if n < 1<<poolSmallest || n&(n-1) != 0 {
-		return
-	}
-	class := poolClass(n)
-	if class >= poolClasses || len(p.free[class]) >= max(poolKeep>>(class+poolSmallest), 1) {
-		return
-	}
-	p.free[class] = append(p.free[class], b[:0])
 }
