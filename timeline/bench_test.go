@@ -86,8 +86,8 @@ func (k *traffic) step(b testing.TB) {
 			k.send(b, now, timeline.Command{Kind: timeline.Promise, Tick: k.tick - k.late, Origin: 2})
 		}
 	}
-	if h, ok := k.line.(holder); ok && k.tick%8 == 0 { // beyond its window, and by leaps
-		h.Hold(k.tick - min(k.tick, 30))
+	if k.tick%8 == 0 { // beyond its window, and by leaps
+		k.line.Hold(k.tick - min(k.tick, 30))
 	}
 	if k.judge != nil {
 		k.rule(b, now)

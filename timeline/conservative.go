@@ -73,6 +73,9 @@ func (t *single) Submit(_ time.Duration, c Command) (Fate, error) {
 	return t.admit(&t.core, &c, t.w.Tick())
 }
 
+// Waits is true.
+func (t *single) Waits() bool { return true }
+
 // SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
 func (t *single) SetMirrors(_ time.Duration, list []Membership) error {
 	_, err := t.change(&t.core, t.w.Tick(), list)

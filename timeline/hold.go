@@ -15,12 +15,9 @@ type hold struct {
 	until world.Tick
 }
 
-// begin holds everything after the start, if that is wanted.
-func (h *hold) begin(o *Options, start world.Tick) { h.held, h.until = o.Held, start }
-
 // Hold allows ticks up to one to be settled, once their window is over as well, and none after it until a later call allows that. All other copies go on by the
 // clock, as far as Options.Slack lets them. What was allowed stays allowed: an earlier tick than the last time changes nothing. The next Advance acts on it. On a timeline that was
-// made without Options.Held everything is allowed, and this does nothing.
+// made without Options.Held everything is allowed, and this does nothing; nor does it on those that wait, and Bucket.
 func (h *hold) Hold(until world.Tick) { h.until = max(h.until, until) }
 
 // Settles is the last tick that may be settled as far as Hold is concerned: where nothing is held, the last there can be.

@@ -12,10 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A holder is a timeline that can be held.
-type holder interface {
+// A limited timeline says what it may settle.
+type limited interface {
 	timeline.Timeline
-	Hold(until world.Tick)
 	Settles() world.Tick
 }
 
@@ -72,7 +71,7 @@ func TestHold(t *testing.T) {
 				rare := rapid.IntRange(1, 20).Draw(t, "rare")
 				calls := 0
 				out, err := play(start, m, mirrors, s, ticks+5, func(now time.Duration, line timeline.Timeline) error {
-					h := line.(holder)
+					h := line.(limited)
 					if line.Settled().Tick() > h.Settles() {
 						return fmt.Errorf("tick %d is settled, and %d was allowed", line.Settled().Tick(), h.Settles())
 					}
@@ -105,7 +104,7 @@ func TestHoldSlack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := line.(holder)
+		h := line.(limited)
 		run := func(from, to time.Duration) {
 			calls := 0
 			for now := from; now < to; now = min(max(now, line.Next()), to) {

@@ -14,13 +14,6 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A waiter is a timeline that waits for mirrors.
-type waiter interface {
-	timeline.Timeline
-	SetMirrors(now time.Duration, list []timeline.Membership) error
-	Members() []timeline.Membership
-}
-
 func waiters() []maker {
 	return slices.DeleteFunc(makers(), func(m maker) bool { return !m.waits })
 }
@@ -72,7 +65,7 @@ func (s script) seen(t *rapid.T, self timeline.Mirror, c turnover) script {
 		}
 	}
 	set := func(list []timeline.Membership) func(time.Duration, timeline.Timeline) error {
-		return func(now time.Duration, line timeline.Timeline) error { return line.(waiter).SetMirrors(now, list) }
+		return func(now time.Duration, line timeline.Timeline) error { return line.SetMirrors(now, list) }
 	}
 	out := script{{at: join, do: set(c.joined())}, {at: leave, do: set(c.left())}}
 	for _, a := range s {
@@ -141,7 +134,7 @@ func TestStruckOut(t *testing.T) {
 			{Command: timeline.Command{Kind: timeline.Leave, Tick: 5, Origin: 2, Seq: 2, Player: 1}},
 			{Command: timeline.Command{Kind: timeline.Promise, Tick: 20, Origin: 1, Seq: 2}},
 			{at: at(7), do: func(now time.Duration, line timeline.Timeline) error {
-				return line.(waiter).SetMirrors(now, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}})
+				return line.SetMirrors(now, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}})
 			}},
 		}
 		out, err := play(start, m, []timeline.Mirror{1, 2}, s, 10, nil)
@@ -162,7 +155,7 @@ func TestLastWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := line.(waiter).SetMirrors(0, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}}); err != nil {
+		if err := line.SetMirrors(0, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := line.Submit(0, timeline.Command{Kind: timeline.Promise, Tick: 9, Origin: 1}); err != nil {
@@ -187,7 +180,6 @@ func TestTurnoverRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := line.(waiter)
 		for _, o := range []timeline.Mirror{1, 2} {
 			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Promise, Tick: 10, Origin: o}); err != nil {
 				t.Fatal(err)
@@ -212,15 +204,15 @@ func TestTurnoverRefused(t *testing.T) {
 			{[]timeline.Membership{{Mirror: 1}, {Mirror: 2}, {Mirror: 3, From: 9}}, timeline.ErrSettled, "mirror 3 speaks after tick 9"},
 			{many, nil, "300 mirrors"},
 		} {
-			if err := w.SetMirrors(at(20), c.list); err == nil || !strings.Contains(err.Error(), c.want) || c.err != nil && !errors.Is(err, c.err) {
+			if err := line.SetMirrors(at(20), c.list); err == nil || !strings.Contains(err.Error(), c.want) || c.err != nil && !errors.Is(err, c.err) {
 				t.Errorf("%s: %+v: got %v, want %q", m.name, c.list, err, c.want)
 			}
 		}
-		if got := w.Members(); len(got) != 2 || got[0].From != 10 || got[1].Left {
+		if got := line.Members(); len(got) != 2 || got[0].From != 10 || got[1].Left {
 			t.Errorf("%s: %+v", m.name, got)
 		}
 		gone := []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 10}}
-		if err := w.SetMirrors(at(20), gone); err != nil {
+		if err := line.SetMirrors(at(20), gone); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
 		if _, err := line.Submit(at(20), timeline.Command{Kind: timeline.Promise, Tick: 15, Origin: 1}); err != nil {
@@ -232,10 +224,10 @@ func TestTurnoverRefused(t *testing.T) {
 		if err := line.Advance(at(20)); err != nil || line.Settled().Tick() != 15 {
 			t.Errorf("%s: without the one who left tick %d is settled, %v", m.name, line.Settled().Tick(), err)
 		}
-		if err := w.SetMirrors(at(20), gone[:1]); err != nil { // it need not be listed for ever
+		if err := line.SetMirrors(at(20), gone[:1]); err != nil { // it need not be listed for ever
 			t.Errorf("%s: %v", m.name, err)
 		}
-		if got := w.Members(); len(got) != 1 {
+		if got := line.Members(); len(got) != 1 {
 			t.Errorf("%s: %+v", m.name, got)
 		}
 	}
@@ -255,9 +247,7 @@ func TestNewcomer(t *testing.T) {
 				hashes := map[world.Tick]uint64{}
 				next := s.sorted()
 				_, err := play(start, m, mirrors, s, ticks, func(now time.Duration, line timeline.Timeline) error {
-					if h, ok := line.(holder); ok {
-						h.Hold(s.come(now, ticks))
-					}
+					line.Hold(s.come(now, ticks))
 					if joiner == nil && now >= when {
 						var err error
 						if joiner, err = join(line, m, hashes); err != nil {
@@ -275,9 +265,7 @@ func TestNewcomer(t *testing.T) {
 					if joiner == nil {
 						return nil
 					}
-					if h, ok := joiner.(holder); ok {
-						h.Hold(s.come(now, ticks))
-					}
+					joiner.Hold(s.come(now, ticks))
 					return joiner.Advance(now)
 				})
 				if err == nil && joiner != nil {
@@ -314,7 +302,7 @@ func join(from timeline.Timeline, m maker, hashes map[world.Tick]uint64) (timeli
 	if err != nil || !m.waits {
 		return line, err
 	}
-	members := from.(waiter).Members()
+	members := from.Members()
 	far := timeline.Membership{Mirror: 9, From: 1 << 20} // it has nothing to say itself
-	return line, line.(waiter).SetMirrors(0, append(members, far))
+	return line, line.SetMirrors(0, append(members, far))
 }

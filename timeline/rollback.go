@@ -78,6 +78,9 @@ func (t *Rollback) Submit(_ time.Duration, c Command) (Fate, error) {
 	return Late, nil
 }
 
+// Waits is true.
+func (t *Rollback) Waits() bool { return true }
+
 // SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
 func (t *Rollback) SetMirrors(_ time.Duration, list []Membership) error {
 	first, err := t.change(&t.core, t.settled, list)

@@ -26,7 +26,6 @@ import (
 //	}
 type Ruled struct {
 	core
-	hold
 	o     RuledOptions
 	room  world.Tick    // how far the leading world may be ahead of the settled one
 	shown time.Duration // the leading world's delay, on its way to what it is to be
@@ -110,7 +109,6 @@ func NewRuled(start *world.World, o RuledOptions) (*Ruled, error) {
 	if err := t.afford(start, worlds, "the leading world and what trails it"); err != nil {
 		return nil, err
 	}
-	t.hold.begin(&o.Options, t.start)
 	t.watch.repeats = true
 	t.lead, t.trail = start.Host().Clone(), start.Host().Clone()
 	t.final = t.trail

@@ -31,6 +31,17 @@ type Timeline interface {
 	// Pending goes through what is known for ticks that are not settled, in order of tick. With the settled world it is all that a mirror needs which joins; see
 	// Options.Pending. A command's image is good until yield returns, and nothing may be submitted meanwhile.
 	Pending(yield func(Command) bool)
+	// Hold allows ticks up to one to be settled that was made with Options.Held: nothing is settled that was
+	// not allowed. Timelines that wait, and Bucket, take no notice.
+	Hold(until world.Tick)
+	// Waits says that it waits for mirrors: it must be submitted their promises, and be told by SetMirrors
+	// whom to wait for.
+	Waits() bool
+	// SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was
+	// changed. Where nobody is waited for, it does nothing.
+	SetMirrors(now time.Duration, list []Membership) error
+	// Members lists who is waited for, and what came of each: for a mirror that joins.
+	Members() []Membership
 	// Stats say what it has cost so far.
 	Stats() Stats
 	// Exact says whether settled worlds are promised to be those that one machine would have computed which had every command in time.
@@ -127,6 +138,7 @@ var errNoWorld = errors.New("timeline: there is no world to start from")
 // A core is what all timelines are made of: what came in, what became of it, and what was told about that.
 type core struct {
 	clock
+	hold
 	game    *world.Game
 	options Options
 	start   world.Tick
@@ -166,6 +178,7 @@ func (c *core) open(start *world.World, o Options, window, more int, keep bool) 
 		return err
 	}
 	c.now = c.time(c.start)
+	c.held, c.until = o.Held, c.start
 	c.book = newBook(g, c.start, window+more+c.ticks(c.options.Ahead)+2)
 	c.book.keep = keep
 	c.options.Pending = nil
@@ -291,6 +304,15 @@ func (c *core) wait(led world.Tick, due world.Tick, passed time.Duration) {
 func (c *core) jumped(before, after *record) {
 	c.watch.jump(before, after, &c.stats)
 }
+
+// Waits is false: most timelines wait for nobody.
+func (c *core) Waits() bool { return false }
+
+// SetMirrors does nothing: nobody is waited for.
+func (c *core) SetMirrors(time.Duration, []Membership) error { return nil }
+
+// Members is empty: nobody is waited for.
+func (c *core) Members() []Membership { return nil }
 
 // Notices are what the last Advance found out about events; see the type. They are good until the next Advance.
 func (c *core) Notices() []Notice { return c.notices.list }

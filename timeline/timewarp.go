@@ -12,7 +12,6 @@ import (
 // anti-messages. It repairs sooner than Trailing and pays by a copy of the world at every tick and as many worlds as its window has ticks.
 type TimeWarp struct {
 	warp
-	hold
 	o     TimeWarpOptions
 	reach world.Tick // how far the leading world may be ahead of the settled one
 	given world.Tick // the last Stamp, where ticks may be held
@@ -50,7 +49,6 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	}
 	reach := newClock(start.Game()).ticks(o.Window+slack) + 1
 	t := &TimeWarp{o: o, reach: world.Tick(reach)}
-	t.hold.begin(&o.Options, start.Tick())
 	if err := t.open(start, o.Options, reach, o.Every+1, false); err != nil {
 		return nil, err
 	}

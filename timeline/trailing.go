@@ -18,7 +18,6 @@ import (
 // none there, copies that were told the same are not compared, and places can be corrected alone, which the paper proposes.
 type Trailing struct {
 	core
-	hold
 	o      TrailingOptions
 	states []*state // from the leading to the last
 	idle   []*state // to be used again
@@ -70,7 +69,6 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.hold.begin(&o.Options, start.Tick())
 	window := newClock(start.Game()).ticks(o.Delays[len(o.Delays)-1] + slack)
 	if err := t.open(start, o.Options, window, 2, false); err != nil {
 		return nil, err

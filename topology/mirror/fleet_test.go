@@ -230,8 +230,8 @@ func (f *fleet) until(d time.Duration, what string, done func() bool) {
 			if s.mirror.line != nil {
 				text += fmt.Sprintf(", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
 					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(), s.mirror.held, s.mirror.stamp, s.mirror.have(), s.mirror.clock.unsure, s.mirror.clock.now())
-				if w, ok := s.mirror.line.(waiter); ok {
-					text += fmt.Sprintf("\n   waits for %+v", w.Members())
+				if s.mirror.waits {
+					text += fmt.Sprintf("\n   waits for %+v", s.mirror.line.Members())
 				}
 				for _, id := range s.mirror.order {
 					st := s.mirror.streams[id]

@@ -273,7 +273,7 @@ func (m *Mirror) openLine(w *world.World, b *book) error {
 	}
 	m.line = line
 	m.ruled, _ = line.(*timeline.Ruled)
-	_, m.waits = line.(waiter)
+	m.waits = line.Waits()
 	m.held, m.ruledTo = w.Tick(), w.Tick()
 	m.prior = timeline.Stats{}
 	m.stale = true

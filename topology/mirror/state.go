@@ -28,11 +28,6 @@ type book struct {
 	rulings []*timeline.Ruling
 }
 
-// A pender is a timeline that can list what came in for ticks that are not settled.
-type pender interface {
-	Pending(yield func(timeline.Command) bool)
-}
-
 // appendState writes the state for a newcomer.
 func (m *Mirror) appendState(b []byte, to member.ID) []byte {
 	b = append(b, stateVersion)
@@ -71,15 +66,9 @@ func (m *Mirror) appendState(b []byte, to member.ID) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	n := uint32(0)
-	put := func(c *timeline.Command) bool {
+	for c := range m.line.Pending {
 		n++
-		b = m.appendCommand(b, c)
-		return true
-	}
-	if p, ok := m.line.(pender); ok {
-		p.Pending(func(c timeline.Command) bool {
-			return put(&c)
-		})
+		b = m.appendCommand(b, &c)
 	}
 	binary.BigEndian.PutUint32(b[at:], n)
 	b = binary.AppendUvarint(b, uint64(len(m.parked)))
@@ -92,11 +81,7 @@ func (m *Mirror) appendState(b []byte, to member.ID) []byte {
 
 // appendMembers writes for whom a timeline waits.
 func (m *Mirror) appendMembers(b []byte) []byte {
-	w, ok := m.line.(waiter)
-	if !ok {
-		return binary.AppendUvarint(b, 0)
-	}
-	list := w.Members()
+	list := m.line.Members()
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	for i := range list {
 		x := &list[i]
@@ -316,14 +301,14 @@ func (m *Mirror) takeState(b []byte) error {
 
 // goOn tells the timeline what else the other mirror's knew.
 func (m *Mirror) goOn(k *book) error {
-	if w, ok := m.line.(waiter); ok {
+	if m.waits {
 		for _, x := range k.members {
 			if s := m.streams[x.Mirror]; s != nil {
 				s.submitted = x.Seq
 			}
 		}
 		list := slices.DeleteFunc(k.members, func(x timeline.Membership) bool { return x.Mirror == m.self })
-		if err := w.SetMirrors(m.clock.now(), append(list, timeline.Membership{Mirror: m.self, From: m.line.Settled().Tick()})); err != nil {
+		if err := m.line.SetMirrors(m.clock.now(), append(list, timeline.Membership{Mirror: m.self, From: m.line.Settled().Tick()})); err != nil {
 			return err
 		}
 	}

@@ -225,22 +225,12 @@ func (m *Mirror) resume() {
 	}
 }
 
-// A waiter is a timeline that waits for what all mirrors have promised.
-type waiter interface {
-	SetMirrors(now time.Duration, list []timeline.Membership) error
-	Members() []timeline.Membership
-}
-
-// A holder is a timeline that settles only what it is allowed to.
-type holder interface{ Hold(until world.Tick) }
-
 // mirrors tells a timeline that waits for whom to wait: for all that were started, and no more for one that is gone.
 func (m *Mirror) mirrors(gone *stream) {
-	w, ok := m.line.(waiter)
-	if !ok {
+	if !m.waits {
 		return
 	}
-	list := w.Members()
+	list := m.line.Members()
 	wait := func(id member.ID, from world.Tick) {
 		if !slices.ContainsFunc(list, func(x timeline.Membership) bool { return x.Mirror == id }) {
 			list = append(list, timeline.Membership{Mirror: id, From: from})
@@ -261,7 +251,7 @@ func (m *Mirror) mirrors(gone *stream) {
 			x.From = max(x.From, m.from)
 		}
 	}
-	if err := w.SetMirrors(m.clock.now(), list); err != nil {
+	if err := m.line.SetMirrors(m.clock.now(), list); err != nil {
 		m.again(err.Error())
 	}
 }
@@ -296,9 +286,7 @@ func (m *Mirror) hold() {
 	}
 	if t > m.held {
 		m.held = t
-		if h, ok := m.line.(holder); ok {
-			h.Hold(t)
-		}
+		m.line.Hold(t)
 	}
 }
 
