@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -90,14 +91,14 @@ func TestPlan(t *testing.T) {
 // Auto follows a network that changes, and settles the same worlds as anyone.
 func TestAuto(t *testing.T) {
 	var delays [][]time.Duration
-	m := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+	m := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		return timeline.NewAuto(start, timeline.AutoOptions{
 			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 500 * time.Millisecond}},
 			Step:            50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: time.Second,
 		})
 	}}
 	const ticks = 3600
-	k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+	k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration {
 		switch {
 		case m == 1:
 			return 0

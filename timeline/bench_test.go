@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -25,7 +26,7 @@ type traffic struct {
 }
 
 func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
-	line, err := m.make(begin(b), timeline.Options{Margins: margins, HashEvery: -1}, []timeline.Mirror{1, 2})
+	line, err := m.make(begin(b), timeline.Options{Margins: margins, HashEvery: -1}, []member.ID{1, 2})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
 		}
 	}
 	for p := range k.cmds {
-		k.send(b, 0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: timeline.Mirror(p%2 + 1), Player: world.Player(p + 1)})
+		k.send(b, 0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: member.ID(p%2 + 1), Player: world.Player(p + 1)})
 	}
 	for range 1200 { // until all memory is there
 		k.step(b)
@@ -70,7 +71,7 @@ func (k *traffic) step(b testing.TB) {
 	k.tick++
 	now := at(k.tick)
 	for p := range k.cmds {
-		c := timeline.Command{Tick: k.tick, Origin: timeline.Mirror(p%2 + 1), Player: world.Player(p + 1)}
+		c := timeline.Command{Tick: k.tick, Origin: member.ID(p%2 + 1), Player: world.Player(p + 1)}
 		if c.Origin == 2 {
 			if k.tick <= k.late {
 				continue
@@ -128,7 +129,7 @@ func everyone() []maker {
 		if held {
 			name += ", held"
 		}
-		out = append(out, maker{name: name, make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		out = append(out, maker{name: name, make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			o.Held = held
 			return timeline.NewRuled(start, timeline.RuledOptions{Options: o})
 		}})

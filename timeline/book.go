@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -175,7 +176,7 @@ func (e entry) compare(o entry) int {
 
 // strike takes out what a mirror said for ticks after one, so that what had given way to it counts again. It tells the first tick that says something else by
 // that, or 0. The book must have kept all.
-func (b *book) strike(from Mirror, after world.Tick) (first world.Tick) {
+func (b *book) strike(from member.ID, after world.Tick) (first world.Tick) {
 	for n := max(b.base, after) + 1; n <= b.end(); n++ {
 		p := b.place(n)
 		before := len(p.entries)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -12,8 +13,8 @@ import (
 func TestBucket(t *testing.T) {
 	start := begin(t)
 	run := func(late time.Duration, width int) (hashes map[world.Tick]uint64, s timeline.Stats, right map[world.Tick]uint64) {
-		k := talk{ticks: 200, mirrors: 2, players: 2, do: busy, delay: func(m timeline.Mirror, n world.Tick) time.Duration { return time.Duration(m-1) * late }}
-		m := maker{name: "bucket", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		k := talk{ticks: 200, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration { return time.Duration(m-1) * late }}
+		m := maker{name: "bucket", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			return timeline.NewBucket(start, timeline.BucketOptions{Options: o, Delay: 100 * time.Millisecond, Width: width})
 		}}
 		out, err := play(start, m, nil, k.script(), 200, nil)

@@ -9,9 +9,6 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Mirror is the number of a server that holds a copy of the world and stamps what its own clients command.
-type Mirror = member.ID
-
 // A Kind says what a Command is.
 type Kind uint8
 
@@ -46,7 +43,7 @@ func (k Kind) String() string {
 type Command struct {
 	Kind   Kind
 	Tick   world.Tick // when it is to happen
-	Origin Mirror     // where it came in
+	Origin member.ID  // where it came in
 	// Seq counts what a mirror stamps, from 1 and without gaps. A Promise has that of the last thing stamped before it, or 0. Timelines that wait for each
 	// other tell by it that nothing is missing.
 	Seq    uint32
@@ -88,7 +85,7 @@ func (f Fate) String() string {
 type mark struct {
 	tick   world.Tick
 	player world.Player
-	origin Mirror
+	origin member.ID
 	seq    uint32
 }
 

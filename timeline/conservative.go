@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -20,7 +21,7 @@ type Conservative struct {
 type ConservativeOptions struct {
 	Options
 	// Mirrors are those who are waited for, this one included.
-	Mirrors []Mirror
+	Mirrors []member.ID
 	// LookAhead is how far after the present commands are stamped: what players wait for what they do, and how long the way between mirrors may be before
 	// the world is late. It is rounded up to ticks. Default: 0.
 	LookAhead time.Duration
@@ -57,7 +58,7 @@ type single struct {
 	w *world.World
 }
 
-func (t *single) begin(start *world.World, o Options, mirrors []Mirror, ahead int) error {
+func (t *single) begin(start *world.World, o Options, mirrors []member.ID, ahead int) error {
 	if err := t.open(start, o, 1, ahead, true); err != nil {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // An item is one thing that a player does somewhere, and what the network does to it.
 type item struct {
-	Mirror timeline.Mirror
+	Mirror member.ID
 	Tick   world.Tick
 	Player world.Player
 	Kind   timeline.Kind
@@ -33,7 +34,7 @@ func drawItem(ticks world.Tick) *rapid.Generator[item] {
 	return rapid.Custom(func(t *rapid.T) item {
 		i := item{
 			Tick:   world.Tick(rapid.IntRange(1, int(ticks)).Draw(t, "tick")),
-			Mirror: timeline.Mirror(rapid.IntRange(1, 3).Draw(t, "mirror")),
+			Mirror: member.ID(rapid.IntRange(1, 3).Draw(t, "mirror")),
 			Player: world.Player(rapid.IntRange(1, 4).Draw(t, "player")),
 			Kind:   rapid.SampledFrom([]timeline.Kind{timeline.Give, timeline.Give, timeline.Give, timeline.Give, timeline.Join, timeline.Leave}).Draw(t, "kind"),
 		}
@@ -72,11 +73,11 @@ func (n network) when(tick world.Tick) time.Duration {
 
 // drawScript makes up mirrors with players who do things, and a network that does the rest: any order, duplication, bursts after a stall, silence, clocks that
 // disagree, commands of one player and tick by several mirrors, and arrivals at the very moment when a copy takes the tick.
-func drawScript(t *rapid.T, ticks world.Tick, waits bool) (script, []timeline.Mirror) {
-	mirrors := []timeline.Mirror{1, 2, 3}
+func drawScript(t *rapid.T, ticks world.Tick, waits bool) (script, []member.ID) {
+	mirrors := []member.ID{1, 2, 3}
 	items := rapid.SliceOfN(drawItem(ticks), 0, 90).Draw(t, "items")
 	for p := world.Player(1); p <= 4; p++ { // without players nothing happens
-		items = append(items, item{Mirror: timeline.Mirror(p%3 + 1), Tick: 1, Player: p, Kind: timeline.Join})
+		items = append(items, item{Mirror: member.ID(p%3 + 1), Tick: 1, Player: p, Kind: timeline.Join})
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Tick, b.Tick) })
 	var s script
@@ -184,7 +185,7 @@ func TestCalm(t *testing.T) {
 	start := begin(t)
 	const ticks = 240
 	for _, m := range makers()[1:5] {
-		k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+		k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration {
 			if m == 2 && n < 60 {
 				return 90 * time.Millisecond
 			}
@@ -240,7 +241,7 @@ func TestSetDelays(t *testing.T) {
 func TestRepairIsExact(t *testing.T) {
 	const ticks = 50
 	start := begin(t)
-	m := maker{name: "two states", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+	m := maker{name: "two states", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		return timeline.NewTrailing(start, timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 190 * time.Millisecond}, Everything: true})
 	}}
 	repairs := 0

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -25,13 +26,13 @@ func FuzzSubmit(f *testing.F) {
 			out := &outcome{hashes: map[world.Tick]uint64{}}
 			line, err := m.make(start, timeline.Options{Margins: margins, HashEvery: 4, Ahead: 500 * time.Millisecond, Settled: func(w *world.World, _ *world.Inputs) {
 				out.hashes[w.Tick()] = w.Hash()
-			}}, []timeline.Mirror{1, 2})
+			}}, []member.ID{1, 2})
 			if err != nil {
 				t.Fatal(err)
 			}
 			now := time.Duration(0)
 			for d := data; len(d) >= 8; d = d[8:] {
-				c := timeline.Command{Kind: timeline.Kind(d[0]), Tick: world.Tick(d[1]), Origin: timeline.Mirror(d[2]), Seq: uint32(d[3]), Player: world.Player(d[4])}
+				c := timeline.Command{Kind: timeline.Kind(d[0]), Tick: world.Tick(d[1]), Origin: member.ID(d[2]), Seq: uint32(d[3]), Player: world.Player(d[4])}
 				if c.Kind == timeline.Give {
 					c.Image = []int32{int32(d[5]&3) - 1, int32(d[5]>>2&3) - 1, int32(d[6]), int32(d[5] >> 6 & 1), int32(d[5] >> 7)}
 					c.Image = c.Image[:min(len(c.Image), 1+int(d[6]))]

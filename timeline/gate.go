@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -14,7 +15,7 @@ type gate struct{ mirrors []heard }
 
 // heard is what is known of one mirror.
 type heard struct {
-	id       Mirror
+	id       member.ID
 	next     uint32       // the first Seq that is missing
 	early    []world.Tick // ticks of those that came before it, by Seq, in a ring; 0 where none did
 	promised world.Tick   // nothing more will come for this tick
@@ -34,7 +35,7 @@ const (
 	mostPledges = 256
 )
 
-func (g *gate) ready(mirrors []Mirror, start world.Tick) error {
+func (g *gate) ready(mirrors []member.ID, start world.Tick) error {
 	if len(mirrors) > maxMirrors {
 		return fmt.Errorf("timeline: %d mirrors; %d are allowed", len(mirrors), maxMirrors)
 	}
@@ -51,14 +52,14 @@ func (g *gate) ready(mirrors []Mirror, start world.Tick) error {
 }
 
 // newHeard is a mirror that has said all up to a number, and has nothing to say any more for ticks up to one.
-func newHeard(m Mirror, seq uint32, promised world.Tick) heard {
+func newHeard(m member.ID, seq uint32, promised world.Tick) heard {
 	return heard{id: m, next: seq + 1, early: make([]world.Tick, mostEarly), promised: promised}
 }
 
 // done says that nothing more is waited for.
 func (h *heard) done() bool { return h.left && h.promised >= h.until }
 
-func (g *gate) find(m Mirror) *heard {
+func (g *gate) find(m member.ID) *heard {
 	for i := range g.mirrors {
 		if g.mirrors[i].id == m {
 			return &g.mirrors[i]

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -20,7 +21,7 @@ type limited interface {
 
 // holders are the timelines that can be held, held.
 func holders(slack time.Duration) []maker {
-	auto := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+	auto := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		return timeline.NewAuto(start, timeline.AutoOptions{
 			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 60 * time.Millisecond, window}},
 			Step:            50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: 100 * time.Millisecond,
@@ -32,7 +33,7 @@ func holders(slack time.Duration) []maker {
 			continue
 		}
 		unheld := m.make
-		m.make = func(start *world.World, o timeline.Options, mirrors []timeline.Mirror) (timeline.Timeline, error) {
+		m.make = func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline, error) {
 			o.Held, o.Slack = true, slack
 			return unheld(start, o, mirrors)
 		}

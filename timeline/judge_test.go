@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // alone is a judge who has nobody to tell.
 func alone(held bool) maker {
-	return maker{name: "ruled", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+	return maker{name: "ruled", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		o.Held = held
 		return timeline.NewRuled(start, timeline.RuledOptions{Options: o, Judge: true, Wait: window})
 	}}

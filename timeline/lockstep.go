@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -24,7 +25,7 @@ type Lockstep struct {
 type LockstepOptions struct {
 	Options
 	// Mirrors are those who are waited for, this one included.
-	Mirrors []Mirror
+	Mirrors []member.ID
 	// Delay is how many ticks after the last computed one commands are stamped. Default: 2.
 	Delay int
 	// Most lets the delay follow how long promises are on their way, from 1 tick up to so many. For that they must say when they were made. The way there is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,7 +23,7 @@ import (
 // A mirror that joins starts from another's settled world, with that one's Pending as Options.Pending and only itself in Mirrors. Before its first Advance it calls SetMirrors with
 // the list in which each of the others is as that one's Members says.
 type Membership struct {
-	Mirror Mirror
+	Mirror member.ID
 	// From is the tick up to which the mirror has nothing to say: it is waited for after that. For one that is known already it changes nothing unless it is later than what was promised.
 	From world.Tick
 	// Seq is the number of the last thing that the mirror stamped for From or before, and Also those that came out of order after it. Both count only where the

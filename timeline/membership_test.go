@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -54,7 +55,7 @@ func drawTurnover(t *rapid.T, ticks world.Tick) (script, turnover) {
 
 // seen is the script as one of the mirrors that stay comes to see it. It learns of the changes when it does: until then it keeps what the new one says and stamps nothing itself beyond
 // the tick from which on that one speaks; and of what the third said for ticks after its last, it has got what did not make it settle them.
-func (s script) seen(t *rapid.T, self timeline.Mirror, c turnover) script {
+func (s script) seen(t *rapid.T, self member.ID, c turnover) script {
 	join := time.Duration(rapid.IntRange(0, 1500).Draw(t, "learns of join ms")) * time.Millisecond
 	leave := join + time.Duration(rapid.IntRange(0, 700).Draw(t, "and of leave ms"))*time.Millisecond
 	gap := rapid.Bool().Draw(t, "gap")
@@ -98,10 +99,10 @@ func TestTurnover(t *testing.T) {
 		s, c := drawTurnover(t, ticks)
 		counts := slices.DeleteFunc(slices.Clone(s), func(a arrival) bool { return a.Origin == 3 && a.Tick > c.until })
 		right, _ := oracle(start, counts, ticks)
-		for self := timeline.Mirror(1); self <= 2; self++ {
+		for self := member.ID(1); self <= 2; self++ {
 			m := rapid.SampledFrom(waiters()).Draw(t, "kind")
 			mine := s.seen(t, self, c)
-			out, err := play(start, m, []timeline.Mirror{1, 2, 3}, mine, ticks, nil)
+			out, err := play(start, m, []member.ID{1, 2, 3}, mine, ticks, nil)
 			if err != nil {
 				t.Fatalf("mirror %d, %s, %+v: %v\n%v", self, m.name, c, err, mine.sorted())
 			}
@@ -137,7 +138,7 @@ func TestStruckOut(t *testing.T) {
 				return line.SetMirrors(now, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}})
 			}},
 		}
-		out, err := play(start, m, []timeline.Mirror{1, 2}, s, 10, nil)
+		out, err := play(start, m, []member.ID{1, 2}, s, 10, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +152,7 @@ func TestStruckOut(t *testing.T) {
 // What one says that has left, for ticks that do not count, at least shows that nothing is missing before it.
 func TestLastWords(t *testing.T) {
 	for _, m := range waiters() {
-		line, err := m.make(begin(t), timeline.Options{}, []timeline.Mirror{1, 2})
+		line, err := m.make(begin(t), timeline.Options{}, []member.ID{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,11 +177,11 @@ func TestLastWords(t *testing.T) {
 // A change that comes too late, or makes no sense, is refused, and nothing is changed.
 func TestTurnoverRefused(t *testing.T) {
 	for _, m := range waiters() {
-		line, err := m.make(begin(t), timeline.Options{}, []timeline.Mirror{1, 2})
+		line, err := m.make(begin(t), timeline.Options{}, []member.ID{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range []timeline.Mirror{1, 2} {
+		for _, o := range []member.ID{1, 2} {
 			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Promise, Tick: 10, Origin: o}); err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +191,7 @@ func TestTurnoverRefused(t *testing.T) {
 		}
 		many := make([]timeline.Membership, 300)
 		for i := range many {
-			many[i].Mirror = timeline.Mirror(i)
+			many[i].Mirror = member.ID(i)
 		}
 		for _, c := range []struct {
 			list []timeline.Membership
@@ -298,7 +299,7 @@ func join(from timeline.Timeline, m maker, hashes map[world.Tick]uint64) (timeli
 		c.Image = slices.Clone(c.Image)
 		o.Pending = append(o.Pending, c)
 	}
-	line, err := m.make(w, o, []timeline.Mirror{9})
+	line, err := m.make(w, o, []member.ID{9})
 	if err != nil || !m.waits {
 		return line, err
 	}

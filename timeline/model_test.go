@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -13,7 +14,7 @@ import (
 // in every timeline that promises so. The commands are such that each decides what the next can do: two mirrors' players reach for the same crates, shoot, and leave.
 func TestEveryOrder(t *testing.T) {
 	const end = 10
-	give := func(m timeline.Mirror, seq uint32, n world.Tick, a act) arrival {
+	give := func(m member.ID, seq uint32, n world.Tick, a act) arrival {
 		return arrival{Command: timeline.Command{Tick: n, Origin: m, Seq: seq, Player: world.Player(m), Image: image(a)}}
 	}
 	commands := script{
@@ -28,7 +29,7 @@ func TestEveryOrder(t *testing.T) {
 	}
 	start := begin(t)
 	small := func(name string, o timeline.TrailingOptions) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			o := o
 			o.Options = base
 			return timeline.NewTrailing(start, o)
@@ -40,10 +41,10 @@ func TestEveryOrder(t *testing.T) {
 		small("three states", timeline.TrailingOptions{Delays: []time.Duration{0, 3 * half, 7 * half}}),
 		small("three states, everything", timeline.TrailingOptions{Delays: []time.Duration{half, 2 * half, 7 * half}, Everything: true}),
 		small("three states, corrected", timeline.TrailingOptions{Delays: []time.Duration{0, 3 * half, 7 * half}, Correct: true}),
-		{name: "time warp", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		{name: "time warp", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: o, Window: 7 * half})
 		}},
-		{name: "time warp, sparse", make: func(start *world.World, o timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		{name: "time warp, sparse", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
 		}},
 	}
@@ -69,7 +70,7 @@ func TestEveryOrder(t *testing.T) {
 						}
 					}
 					c := code
-					latest := map[timeline.Mirror]time.Duration{}
+					latest := map[member.ID]time.Duration{}
 					for i := range commands {
 						k := i
 						if turn == 1 {
@@ -88,11 +89,11 @@ func TestEveryOrder(t *testing.T) {
 						s = append(s, a)
 					}
 					if m.waits {
-						for _, o := range []timeline.Mirror{1, 2} {
+						for _, o := range []member.ID{1, 2} {
 							s = append(s, arrival{at: at(1), Command: timeline.Command{Kind: timeline.Promise, Tick: end + 5, Origin: o, Seq: 3}})
 						}
 					}
-					out, err := play(start, m, []timeline.Mirror{1, 2}, s, end, nil)
+					out, err := play(start, m, []member.ID{1, 2}, s, end, nil)
 					if err == nil && len(out.fates) > 0 && out.fates[timeline.TooLate] > 0 {
 						err = fmt.Errorf("too late: %v", out.fates)
 					}

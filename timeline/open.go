@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -25,7 +26,7 @@ type OpenOptions struct {
 	// The last ones may be left out, but for those of trailing and auto. One of 0 stands for the default where a kind has one, except the judge's.
 	Delays []time.Duration
 	// Mirrors are those who are waited for, this one included: for rollback, lockstep and conservative.
-	Mirrors []Mirror
+	Mirrors []member.ID
 	// Judge says that this mirror is the judge, and Term in which term: for ruled.
 	Judge bool
 	Term  uint32

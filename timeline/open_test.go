@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -24,7 +25,7 @@ func TestOpen(t *testing.T) {
 	}
 	for _, kind := range timeline.Kinds() {
 		for _, d := range [][]time.Duration{nil, delays[kind]} {
-			m := maker{name: kind, make: func(start *world.World, o timeline.Options, mirrors []timeline.Mirror) (timeline.Timeline, error) {
+			m := maker{name: kind, make: func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline, error) {
 				return timeline.Open(kind, start, timeline.OpenOptions{Options: o, Delays: d, Mirrors: mirrors, Judge: true, Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond})
 			}}
 			waits := slices.Contains([]string{"rollback", "lockstep", "conservative"}, kind)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -83,7 +84,7 @@ type outcome struct {
 // A maker makes a timeline of one sort; those that wait are told whom to wait for.
 type maker struct {
 	name  string
-	make  func(start *world.World, o timeline.Options, mirrors []timeline.Mirror) (timeline.Timeline, error)
+	make  func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline, error)
 	waits bool
 }
 
@@ -98,14 +99,14 @@ func makers() []maker {
 		return n
 	}
 	trailing := func(name string, o timeline.TrailingOptions) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			o := o
 			o.Options = base
 			return timeline.NewTrailing(start, o)
 		}}
 	}
 	warp := func(name string, every int) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: base, Window: window, Every: every})
 		}}
 	}
@@ -117,13 +118,13 @@ func makers() []maker {
 		trailing("trailing correct", timeline.TrailingOptions{Delays: ms(0, 50, 120, 200), Correct: true}),
 		warp("time warp", 1),
 		warp("time warp, sparse", 5),
-		{name: "lock step", waits: true, make: func(start *world.World, o timeline.Options, m []timeline.Mirror) (timeline.Timeline, error) {
+		{name: "lock step", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
 			return timeline.NewLockstep(start, timeline.LockstepOptions{Options: o, Mirrors: m})
 		}},
-		{name: "conservative", waits: true, make: func(start *world.World, o timeline.Options, m []timeline.Mirror) (timeline.Timeline, error) {
+		{name: "conservative", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
 			return timeline.NewConservative(start, timeline.ConservativeOptions{Options: o, Mirrors: m})
 		}},
-		{name: "rollback", waits: true, make: func(start *world.World, o timeline.Options, m []timeline.Mirror) (timeline.Timeline, error) {
+		{name: "rollback", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
 			return timeline.NewRollback(start, timeline.RollbackOptions{Options: o, Mirrors: m, Window: 8})
 		}},
 	}
@@ -131,7 +132,7 @@ func makers() []maker {
 
 // play runs a timeline on a script until a tick is settled, and looks whether it keeps to the contract of notices. For those that wait there are promises in
 // the script.
-func play(start *world.World, m maker, mirrors []timeline.Mirror, s script, end world.Tick, each func(now time.Duration, line timeline.Timeline) error) (*outcome, error) {
+func play(start *world.World, m maker, mirrors []member.ID, s script, end world.Tick, each func(now time.Duration, line timeline.Timeline) error) (*outcome, error) {
 	out := &outcome{hashes: map[world.Tick]uint64{}, fates: map[timeline.Fate]int{}}
 	next := start.Tick() + 1
 	var wrong error
@@ -286,7 +287,7 @@ func judge(start *world.World, out *outcome, end world.Tick) error {
 func mustPlay(t testing.TB, m maker, s script, end world.Tick) *outcome {
 	t.Helper()
 	start := begin(t)
-	out, err := play(start, m, []timeline.Mirror{1, 2}, s, end, nil)
+	out, err := play(start, m, []member.ID{1, 2}, s, end, nil)
 	if err == nil {
 		err = judge(start, out, end)
 	}
@@ -302,13 +303,13 @@ type talk struct {
 	mirrors int
 	players int // of each mirror
 	do      func(p world.Player, n world.Tick) (act, bool)
-	delay   func(m timeline.Mirror, n world.Tick) time.Duration
+	delay   func(m member.ID, n world.Tick) time.Duration
 	waits   bool // with promises
 }
 
 func (k talk) script() script {
 	var s script
-	for m := timeline.Mirror(1); int(m) <= k.mirrors; m++ {
+	for m := member.ID(1); int(m) <= k.mirrors; m++ {
 		seq := uint32(0)
 		for n := world.Tick(1); n <= k.ticks; n++ {
 			when := at(n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -26,7 +27,7 @@ func TestRefused(t *testing.T) {
 	for i := range many {
 		many[i] = time.Duration(i) * ms
 	}
-	two := []timeline.Mirror{1, 2}
+	two := []member.ID{1, 2}
 	cases := []struct {
 		name string
 		make func() error
@@ -81,7 +82,7 @@ func TestRefused(t *testing.T) {
 		}, "window of -1"},
 		{"no mirrors", func() error { _, err := timeline.NewRollback(start, timeline.RollbackOptions{}); return err }, "nobody to wait for"},
 		{"twice", func() error {
-			_, err := timeline.NewLockstep(start, timeline.LockstepOptions{Mirrors: []timeline.Mirror{1, 1}})
+			_, err := timeline.NewLockstep(start, timeline.LockstepOptions{Mirrors: []member.ID{1, 1}})
 			return err
 		}, "listed twice"},
 		{"lockstep", func() error {
@@ -110,7 +111,7 @@ func TestRefused(t *testing.T) {
 // Commands that no mirror of good will sends are refused, and change nothing.
 func TestRefusedCommands(t *testing.T) {
 	for _, m := range makers() {
-		line, err := m.make(begin(t), timeline.Options{}, []timeline.Mirror{1, 2})
+		line, err := m.make(begin(t), timeline.Options{}, []member.ID{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,7 +23,7 @@ type Rollback struct {
 type RollbackOptions struct {
 	Options
 	// Mirrors are those who are waited for, this one included.
-	Mirrors []Mirror
+	Mirrors []member.ID
 	// Window is how many ticks may be guessed. Default: 8.
 	Window int
 	// Delay is how many ticks after the present commands are stamped, which saves guesses. Default: 0.

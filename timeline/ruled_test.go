@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -120,7 +121,7 @@ func (c *court) others(s *seat, reliable bool, what func(*seat) error) {
 // submit gives a command to its own mirror and sends it to the others.
 func (c *court) submit(s *seat, cmd timeline.Command) {
 	s.seq++
-	cmd.Origin, cmd.Seq = timeline.Mirror(s.id), s.seq
+	cmd.Origin, cmd.Seq = member.ID(s.id), s.seq
 	take := func(s *seat) error {
 		_, err := s.line.Submit(c.now, cmd)
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -32,11 +33,11 @@ func TestInTime(t *testing.T) {
 // Where the leading world's delay covers the way, it is the same with a way.
 func TestCovered(t *testing.T) {
 	o := timeline.TrailingOptions{Delays: []time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond}}
-	m := maker{name: "covered", make: func(start *world.World, base timeline.Options, _ []timeline.Mirror) (timeline.Timeline, error) {
+	m := maker{name: "covered", make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		o.Options = base
 		return timeline.NewTrailing(start, o)
 	}}
-	k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+	k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, delay: func(m member.ID, n world.Tick) time.Duration {
 		return time.Duration(m-1) * 50 * time.Millisecond
 	}}
 	out := mustPlay(t, m, k.script(), 300)
@@ -53,7 +54,7 @@ func TestCovered(t *testing.T) {
 // Late commands are repaired by all that do not wait, and what that cost is counted.
 func TestLate(t *testing.T) {
 	for _, m := range makers() {
-		k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, waits: m.waits, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+		k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, waits: m.waits, delay: func(m member.ID, n world.Tick) time.Duration {
 			return time.Duration(m-1) * (30*time.Millisecond + time.Duration(det.Draw(1, uint64(n), 0, 0)%90)*time.Millisecond)
 		}}
 		s := mustPlay(t, m, k.script(), 300).stats
@@ -86,7 +87,7 @@ func TestLate(t *testing.T) {
 // Where no copy is compared but by strict events, and nothing strict is late, nothing is repaired until the network is calm; with places compared it is.
 func TestMargins(t *testing.T) {
 	walk := func(p world.Player, n world.Tick) (act, bool) { return act{X: int8(n/20%2)*2 - 1}, true }
-	k := talk{ticks: 300, mirrors: 2, players: 2, do: walk, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+	k := talk{ticks: 300, mirrors: 2, players: 2, do: walk, delay: func(m member.ID, n world.Tick) time.Duration {
 		return time.Duration(m-1) * 70 * time.Millisecond
 	}}
 	rollbacks := func(by float64, correct bool) timeline.Stats {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -11,7 +12,7 @@ import (
 // A mirror that is silent for seconds stops those who wait, and when it speaks again they catch up; those who do not wait go on.
 func TestSilence(t *testing.T) {
 	for _, m := range makers() {
-		k := talk{ticks: 400, mirrors: 2, players: 2, do: busy, waits: m.waits, delay: func(m timeline.Mirror, n world.Tick) time.Duration {
+		k := talk{ticks: 400, mirrors: 2, players: 2, do: busy, waits: m.waits, delay: func(m member.ID, n world.Tick) time.Duration {
 			if m == 2 && n >= 100 && n < 220 {
 				return at(220) - at(n)
 			}
@@ -19,7 +20,7 @@ func TestSilence(t *testing.T) {
 		}}
 		start := begin(t)
 		behind := 0
-		out, err := play(start, m, []timeline.Mirror{1, 2}, k.script(), 380, func(now time.Duration, line timeline.Timeline) error {
+		out, err := play(start, m, []member.ID{1, 2}, k.script(), 380, func(now time.Duration, line timeline.Timeline) error {
 			behind = max(behind, int(now/length)-int(line.Leading().Tick()))
 			return nil
 		})
@@ -41,7 +42,7 @@ func TestLockstepAdapts(t *testing.T) {
 	var lines [2]*timeline.Lockstep
 	for i := range lines {
 		var err error
-		if lines[i], err = timeline.NewLockstep(begin(t), timeline.LockstepOptions{Mirrors: []timeline.Mirror{0, 1}, Most: 20}); err != nil {
+		if lines[i], err = timeline.NewLockstep(begin(t), timeline.LockstepOptions{Mirrors: []member.ID{0, 1}, Most: 20}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,12 +86,12 @@ func TestLockstepAdapts(t *testing.T) {
 			var cs []timeline.Command
 			if seq[i] == 0 {
 				seq[i]++
-				cs = append(cs, timeline.Command{Kind: timeline.Join, Tick: s, Origin: timeline.Mirror(i), Seq: 1, Player: world.Player(i + 1)})
+				cs = append(cs, timeline.Command{Kind: timeline.Join, Tick: s, Origin: member.ID(i), Seq: 1, Player: world.Player(i + 1)})
 			}
 			seq[i]++
 			cs = append(cs,
-				timeline.Command{Tick: s, Origin: timeline.Mirror(i), Seq: seq[i], Player: world.Player(i + 1), Image: image(act{X: int8(s % 2)})},
-				timeline.Command{Kind: timeline.Promise, Tick: s, Origin: timeline.Mirror(i), Seq: seq[i], Sent: now})
+				timeline.Command{Tick: s, Origin: member.ID(i), Seq: seq[i], Player: world.Player(i + 1), Image: image(act{X: int8(s % 2)})},
+				timeline.Command{Kind: timeline.Promise, Tick: s, Origin: member.ID(i), Seq: seq[i], Sent: now})
 			for _, c := range cs {
 				if _, err := line.Submit(now, c); err != nil {
 					t.Fatal(err)
