@@ -36,17 +36,16 @@ const (
 
 // A Client is a link to one server. It keeps itself connected until it is closed.
 type Client struct {
-	o     Options
-	born  time.Time
-	in    *mailbox.Box
-	tally mailbox.Tally
-	stop  context.CancelFunc
+	mailbox.Port
+	o    Options
+	born time.Time
+	stop context.CancelFunc
 
 	mu      sync.Mutex
 	choice  choice
 	pipes   [ways]pipe
-	number  [ways]int // of the present try; what older ones say is ignored
-	max     int
+	number  [ways]int     // of the present try; what older ones say is ignored
+	max     int           // the largest datagram, by what the first carrier allowed
 	first   chan struct{} // closed when something can be used
 	reached bool
 	closed  bool
@@ -84,7 +83,7 @@ func Open(o Options) (*Client, error) {
 	if !o.Peer.IsValid() {
 		o.Peer = server
 	}
-	c := &Client{o: o, born: time.Now(), in: mailbox.New(inbox), max: most, first: make(chan struct{})}
+	c := &Client{o: o, born: time.Now(), Port: mailbox.Port{Box: mailbox.New(inbox)}, max: most, first: make(chan struct{})}
 	c.choice = choice{open: c.open, shut: c.shut, use: none}
 	c.choice.able[byTransport] = o.WebTransport != "" && js.Global().Get("WebTransport").Truthy()
 	c.choice.able[bySocket] = o.WebSocket != ""
@@ -189,13 +188,13 @@ func (t try) failed() {
 func (t try) received(data js.Value) {
 	n := data.Get("byteLength").Int()
 	if n > most+50 {
-		t.client.in.Drop()
+		t.client.Box.Drop()
 		return
 	}
 	var buf [most + 50]byte
 	js.CopyBytesToGo(buf[:n], data)
-	if !t.client.in.Push(t.client.o.Peer, buf[:n], nil) {
-		t.client.in.Drop()
+	if !t.client.Box.Push(t.client.o.Peer, buf[:n], nil) {
+		t.client.Box.Drop()
 	}
 }
 
@@ -222,15 +221,6 @@ func (c *Client) Changes() int {
 	return c.changes
 }
 
-// Receive takes what is waiting.
-func (c *Client) Receive(batch []link.Datagram) (int, error) { return c.in.Receive(batch) }
-
-// Wait sleeps until something can be received.
-func (c *Client) Wait(d time.Duration) (bool, error) { return c.in.Wait(d) }
-
-// Wake ends a Wait.
-func (c *Client) Wake() { c.in.Wake() }
-
 // Send hands datagrams to the browser. While there is no carrier they are lost.
 func (c *Client) Send(batch []link.Datagram) (int, error) {
 	c.mu.Lock()
@@ -238,15 +228,7 @@ func (c *Client) Send(batch []link.Datagram) (int, error) {
 	if c.closed {
 		return 0, link.ErrClosed
 	}
-	for i := range batch {
-		err := c.sendOne(&batch[i])
-		if err != nil {
-			c.tally.Refuse()
-			return i, err
-		}
-		c.tally.Took(1, uint64(len(batch[i].Data)))
-	}
-	return len(batch), nil
+	return c.SendEach(batch, c.sendOne)
 }
 
 func (c *Client) sendOne(d *link.Datagram) error {
@@ -256,7 +238,7 @@ func (c *Client) sendOne(d *link.Datagram) error {
 	case len(d.Data) > c.max:
 		return link.ErrTooLarge
 	case c.choice.use == none || c.pipes[c.choice.use] == nil:
-		c.tally.Drop(1)
+		c.Tally.Drop(1)
 		return nil
 	}
 	return c.pipes[c.choice.use].send(d.Data)
@@ -267,16 +249,6 @@ func (c *Client) MaxDatagram() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.max
-}
-
-// LocalAddr has no meaning here.
-func (c *Client) LocalAddr() netip.AddrPort { return netip.AddrPort{} }
-
-// Counters says what went through the link.
-func (c *Client) Counters() (n link.Counters) {
-	c.in.Counters(&n)
-	c.tally.Counters(&n)
-	return n
 }
 
 // Close ends everything.
@@ -291,6 +263,6 @@ func (c *Client) Close() error {
 	for w := range ways {
 		c.shut(w)
 	}
-	c.in.End(link.ErrClosed, false)
+	c.Box.End(link.ErrClosed, false)
 	return nil
 }

@@ -5,17 +5,17 @@ package browser
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
 )
 
-// A Server is one link over several: a datagram goes out by the link that its peer came by, which the address tells. One that is of no session goes
-// by the first link that is none of the others'. It is made of links whose addresses differ in kind, such as those of WebTransport, WebSocket and UDP.
+// A Server is one link over two: a datagram goes out by the link that its peer came by, which the address tells.
 type Server struct {
 	links []link.Link
-	kind  []link.Carrier // what each carries; 0 for real addresses
+	kind  []link.Carrier // what each carries
 	first int            // where the next Receive begins, so that none is starved
 	one   [1]link.Datagram
 	woken atomic.Bool
@@ -26,40 +26,24 @@ var (
 	_ link.PeerLimiter = (*Server)(nil)
 )
 
-// A Part is one of a Server's links, with what it carries; Carrier is 0 for links whose peers have real addresses.
-type Part struct {
-	Link    link.Link
-	Carrier link.Carrier
-}
-
-// NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil.
+// NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil, and owns
+// them from now on.
 func NewServer(wt, ws link.Link) *Server {
-	var parts []Part
+	s := &Server{}
 	if wt != nil {
-		parts = append(parts, Part{wt, link.WebTransport})
+		s.links, s.kind = append(s.links, wt), append(s.kind, link.WebTransport)
 	}
 	if ws != nil {
-		parts = append(parts, Part{ws, link.WebSocket})
-	}
-	return Join(parts...)
-}
-
-// Join makes one link of several, and owns them from now on. No two may carry the same kind of address.
-func Join(parts ...Part) *Server {
-	s := &Server{}
-	for _, p := range parts {
-		s.links, s.kind = append(s.links, p.Link), append(s.kind, p.Carrier)
+		s.links, s.kind = append(s.links, ws), append(s.kind, link.WebSocket)
 	}
 	return s
 }
 
 // of finds the link that reaches a peer.
 func (s *Server) of(peer netip.AddrPort) link.Link {
-	c, _, _ := link.Session(peer) // 0 for a real address
-	for i, k := range s.kind {
-		if k == c {
-			return s.links[i]
-		}
+	c, _, _ := link.Session(peer)
+	if i := slices.Index(s.kind, c); i >= 0 {
+		return s.links[i]
 	}
 	return nil
 }
@@ -110,16 +94,14 @@ func (s *Server) Send(batch []link.Datagram) (int, error) {
 
 // alive says whether any link is open.
 func (s *Server) alive() bool {
-	for _, l := range s.links {
-		if _, err := l.Wait(0); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.links, func(l link.Link) bool {
+		_, err := l.Wait(0)
+		return err == nil
+	})
 }
 
-// glance is how long Wait sleeps at one link before it looks at the others.
-const glance = 2 * time.Millisecond
+// turn is how long Wait sleeps at one link before it looks at the others.
+const turn = 2 * time.Millisecond
 
 // Wait sleeps until something can be received.
 func (s *Server) Wait(d time.Duration) (bool, error) {
@@ -143,8 +125,8 @@ func (s *Server) Wait(d time.Duration) (bool, error) {
 			return false, nil
 		case d >= 0 && rest <= 0:
 			return false, nil
-		case d < 0 || rest > glance:
-			rest = glance
+		case d < 0 || rest > turn:
+			rest = turn
 		}
 		s.doze(rest)
 	}

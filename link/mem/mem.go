@@ -1,10 +1,10 @@
 package mem
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/internal/mailbox"
@@ -28,13 +28,10 @@ type Hub struct {
 
 // NewHub makes a network without links.
 func NewHub(o Options) *Hub {
-	if o.MaxDatagram == 0 {
-		o.MaxDatagram = 1200
+	return &Hub{
+		max: cmp.Or(o.MaxDatagram, 1200), queue: cmp.Or(o.Queue, 1024),
+		links: make(map[netip.AddrPort]*Link),
 	}
-	if o.Queue == 0 {
-		o.Queue = 1024
-	}
-	return &Hub{max: o.MaxDatagram, queue: o.Queue, links: make(map[netip.AddrPort]*Link)}
 }
 
 // Open makes a link with an address. The zero address, or the port 0, stands for
@@ -63,7 +60,7 @@ func (h *Hub) Open(addr netip.AddrPort) (*Link, error) {
 	if h.links[addr] != nil {
 		return nil, fmt.Errorf("mem: address %v is in use, close the link that has it or choose another", addr)
 	}
-	l := &Link{hub: h, addr: addr, box: mailbox.New(h.queue)}
+	l := &Link{hub: h, Port: mailbox.Port{Box: mailbox.New(h.queue), Max: h.max, Addr: addr}}
 	h.links[addr] = l
 	return l, nil
 }
@@ -79,75 +76,43 @@ func Pair(o Options) (a, b *Link) {
 
 // Link is one end in the hub.
 type Link struct {
-	hub   *Hub
-	addr  netip.AddrPort
-	box   *mailbox.Box
-	tally mailbox.Tally
+	mailbox.Port
+	hub *Hub
 }
 
 var _ link.Link = (*Link)(nil)
-
-// Receive takes what is waiting.
-func (l *Link) Receive(batch []link.Datagram) (int, error) { return l.box.Receive(batch) }
-
-// Wait sleeps until something can be received.
-func (l *Link) Wait(d time.Duration) (bool, error) { return l.box.Wait(d) }
-
-// Wake ends a Wait.
-func (l *Link) Wake() { l.box.Wake() }
-
-// MaxDatagram is what the hub was made with.
-func (l *Link) MaxDatagram() int { return l.hub.max }
-
-// LocalAddr is the link's address in the hub.
-func (l *Link) LocalAddr() netip.AddrPort { return l.addr }
-
-// Counters says what went through the link.
-func (l *Link) Counters() (c link.Counters) {
-	l.box.Counters(&c)
-	l.tally.Counters(&c)
-	return c
-}
 
 // Send copies datagrams into the inboxes of their receivers.
 func (l *Link) Send(batch []link.Datagram) (int, error) {
 	l.hub.mu.RLock()
 	defer l.hub.mu.RUnlock()
 	// Close removes the link from the hub, under the lock that we hold for reading.
-	if l.hub.links[l.addr] != l {
+	if l.hub.links[l.Addr] != l {
 		return 0, link.ErrClosed
 	}
-	var bytes uint64
-	for i := range batch {
-		d := &batch[i]
-		to := l.hub.links[d.Addr]
-		var err error
-		switch {
-		case len(d.Data) > l.hub.max:
-			err = link.ErrTooLarge
-		case to == nil:
-			l.tally.Drop(1)
-		case !to.box.Push(l.addr, d.Data, nil):
-			err = link.ErrFull
-		}
-		if err != nil {
-			l.tally.Took(i, bytes)
-			l.tally.Refuse()
-			return i, err
-		}
-		bytes += uint64(len(d.Data))
+	return l.SendEach(batch, l.send)
+}
+
+func (l *Link) send(d *link.Datagram) error {
+	to := l.hub.links[d.Addr]
+	switch {
+	case len(d.Data) > l.Max:
+		return link.ErrTooLarge
+	case to == nil:
+		l.Tally.Drop(1)
+	case !to.Box.Push(l.Addr, d.Data, nil):
+		return link.ErrFull
 	}
-	l.tally.Took(len(batch), bytes)
-	return len(batch), nil
+	return nil
 }
 
 // Close gives the address free. What was waiting is gone.
 func (l *Link) Close() error {
 	l.hub.mu.Lock()
-	if l.hub.links[l.addr] == l {
-		delete(l.hub.links, l.addr)
+	if l.hub.links[l.Addr] == l {
+		delete(l.hub.links, l.Addr)
 	}
 	l.hub.mu.Unlock()
-	l.box.End(link.ErrClosed, false)
+	l.Box.End(link.ErrClosed, false)
 	return nil
 }

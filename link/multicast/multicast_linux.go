@@ -1,41 +1,35 @@
 package multicast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/internal/mailbox"
+	"github.com/coeval-dev/coeval/link/internal/plain"
 )
 
 // member is a link by multicast: a goroutine for each of two sockets reads into one
 // mailbox.
 type member struct {
+	mailbox.Port
 	group   netip.AddrPort
 	hears   *net.UDPConn // what is sent to the group
 	speaks  *net.UDPConn // sends, and hears what is sent to us
-	addr    netip.AddrPort
-	max     int
-	box     *mailbox.Box
-	tally   mailbox.Tally
 	readers sync.WaitGroup
 }
 
 var _ link.Link = (*member)(nil)
 
-const (
-	queue = 4096
-	pause = 4 * time.Millisecond // for a full buffer of the system's
-)
+const queue = 4096
 
 // Open joins a group.
 func Open(o Options) (link.Link, error) {
@@ -46,7 +40,7 @@ func Open(o Options) (link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &member{group: o.Group, max: o.MaxDatagram, box: mailbox.New(queue)}
+	l := &member{group: o.Group, Port: mailbox.Port{Box: mailbox.New(queue), Max: o.MaxDatagram}}
 	if l.hears, err = o.hear(device); err != nil {
 		return nil, err
 	}
@@ -56,17 +50,14 @@ func Open(o Options) (link.Link, error) {
 	}
 	_ = l.hears.SetReadBuffer(o.ReadBuffer) // the system may grant less
 	_ = l.speaks.SetReadBuffer(o.ReadBuffer)
-	local := l.speaks.LocalAddr().(*net.UDPAddr).AddrPort()
-	l.addr = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())
-	if l.addr.Addr().IsUnspecified() {
+	l.Addr = plain.Local(l.speaks) // where this machine is reached by unicast
+	if l.Addr.Addr().IsUnspecified() {
 		if a, ok := o.addressOf(device); ok {
-			l.addr = netip.AddrPortFrom(a, local.Port())
+			l.Addr = netip.AddrPortFrom(a, l.Addr.Port())
 		}
 	}
-	_ = l.speaks.SetWriteDeadline(time.Now().Add(pause))
-	for _, c := range []*net.UDPConn{l.hears, l.speaks} {
-		l.readers.Go(func() { l.read(c) })
-	}
+	plain.Start(&l.Port, l.hears, &l.readers)
+	plain.Start(&l.Port, l.speaks, &l.readers)
 	return l, nil
 }
 
@@ -75,10 +66,7 @@ func Open(o Options) (link.Link, error) {
 // programs.
 func (o *Options) hear(device *net.Interface) (*net.UDPConn, error) {
 	conn, err := o.listen(o.Group.String(), func(fd int) error {
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
-			return fmt.Errorf("SO_REUSEADDR: %w", err)
-		}
-		return nil
+		return named("SO_REUSEADDR", unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1))
 	}, func(fd int) error { return o.join(fd, device) })
 	switch {
 	case err == nil:
@@ -93,10 +81,7 @@ func (o *Options) hear(device *net.Interface) (*net.UDPConn, error) {
 
 // speak opens the socket that all is sent from.
 func (o *Options) speak(device *net.Interface) (*net.UDPConn, error) {
-	at := o.Listen
-	if at == "" {
-		at = ":0"
-	}
+	at := cmp.Or(o.Listen, ":0")
 	conn, err := o.listen(at, nil, func(fd int) error { return o.aim(fd, device) })
 	switch {
 	case err == nil:
@@ -148,18 +133,13 @@ func control(raw syscall.RawConn, set func(fd int) error) error {
 // join asks the network for what is sent to the group, on one interface.
 func (o *Options) join(fd int, device *net.Interface) error {
 	if a := o.Group.Addr(); a.Is4() {
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0); err != nil {
-			return fmt.Errorf("IP_MULTICAST_ALL: %w", err)
-		}
-		if err := unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, &unix.IPMreqn{Multiaddr: a.As4(), Ifindex: int32(device.Index)}); err != nil {
-			return fmt.Errorf("IP_ADD_MEMBERSHIP: %w", err)
-		}
-		return nil
+		group := &unix.IPMreqn{Multiaddr: a.As4(), Ifindex: int32(device.Index)}
+		return cmp.Or(
+			named("IP_MULTICAST_ALL", unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)),
+			named("IP_ADD_MEMBERSHIP", unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, group)))
 	}
-	if err := unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, unix.IPV6_JOIN_GROUP, &unix.IPv6Mreq{Multiaddr: o.Group.Addr().As16(), Interface: uint32(device.Index)}); err != nil {
-		return fmt.Errorf("IPV6_JOIN_GROUP: %w", err)
-	}
-	return nil
+	group := &unix.IPv6Mreq{Multiaddr: o.Group.Addr().As16(), Interface: uint32(device.Index)}
+	return named("IPV6_JOIN_GROUP", unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, unix.IPV6_JOIN_GROUP, group))
 }
 
 // aim sets by which interface, how far and whether also to this machine datagrams to
@@ -170,21 +150,24 @@ func (o *Options) aim(fd int, device *net.Interface) error {
 		loop = 0
 	}
 	if o.Group.Addr().Is4() {
-		if err := unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, &unix.IPMreqn{Ifindex: int32(device.Index)}); err != nil {
-			return fmt.Errorf("IP_MULTICAST_IF: %w", err)
-		}
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, o.TTL); err != nil {
-			return fmt.Errorf("IP_MULTICAST_TTL: %w", err)
-		}
-		return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, loop)
+		by := &unix.IPMreqn{Ifindex: int32(device.Index)}
+		return cmp.Or(
+			named("IP_MULTICAST_IF", unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, by)),
+			named("IP_MULTICAST_TTL", unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, o.TTL)),
+			unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, loop))
 	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, device.Index); err != nil {
-		return fmt.Errorf("IPV6_MULTICAST_IF: %w", err)
+	return cmp.Or(
+		named("IPV6_MULTICAST_IF", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, device.Index)),
+		named("IPV6_MULTICAST_HOPS", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, o.TTL)),
+		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, loop))
+}
+
+// named says which option could not be set.
+func named(option string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", option, err)
 	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, o.TTL); err != nil {
-		return fmt.Errorf("IPV6_MULTICAST_HOPS: %w", err)
-	}
-	return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, loop)
+	return nil
 }
 
 // addressOf is the address of an interface by which others reach it.
@@ -202,91 +185,22 @@ func (o *Options) addressOf(device *net.Interface) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-func (l *member) read(conn *net.UDPConn) {
-	buf := make([]byte, l.max+1)
-	for {
-		n, from, err := conn.ReadFromUDPAddrPort(buf)
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil && n == 0:
-			continue // complaints about peers that are gone
-		}
-		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-		if n > l.max || !l.box.Push(from, buf[:n], nil) {
-			l.box.Drop()
-		}
-	}
-}
-
-func (l *member) Receive(batch []link.Datagram) (int, error) { return l.box.Receive(batch) }
-func (l *member) Wait(d time.Duration) (bool, error)         { return l.box.Wait(d) }
-func (l *member) Wake()                                      { l.box.Wake() }
-func (l *member) MaxDatagram() int                           { return l.max }
-
-// LocalAddr is where this machine is reached by unicast.
-func (l *member) LocalAddr() netip.AddrPort { return l.addr }
-
-func (l *member) Counters() (c link.Counters) {
-	l.box.Counters(&c)
-	l.tally.Counters(&c)
-	return c
-}
-
-func (l *member) Send(batch []link.Datagram) (int, error) {
-	var bytes uint64
-	for i := range batch {
-		if err := l.send(&batch[i]); err != nil {
-			l.tally.Took(i, bytes)
-			if link.Passing(err) {
-				l.tally.Refuse()
-			}
-			return i, err
-		}
-		bytes += uint64(len(batch[i].Data))
-	}
-	l.tally.Took(len(batch), bytes)
-	return len(batch), nil
-}
+func (l *member) Send(batch []link.Datagram) (int, error) { return l.SendEach(batch, l.send) }
 
 func (l *member) send(d *link.Datagram) error {
 	switch {
-	case len(d.Data) > l.max:
+	case len(d.Data) > l.Max:
 		return link.ErrTooLarge
 	case !d.Addr.IsValid() || d.Addr.Addr().Unmap().Is4() != l.group.Addr().Is4():
 		return link.ErrAddr
 	}
-	to := netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port())
-	_, err := l.speaks.WriteToUDPAddrPort(d.Data, to)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		// The deadline is an old one, or the buffer is full; only a new one tells.
-		_ = l.speaks.SetWriteDeadline(time.Now().Add(pause))
-		_, err = l.speaks.WriteToUDPAddrPort(d.Data, to)
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, net.ErrClosed):
-		return link.ErrClosed
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return link.ErrFull
-	default:
-		l.tally.Drop(1) // unreachable, forbidden or out of buffers: lost, as on the way
-	}
-	return nil
+	return plain.Send(&l.Port, l.speaks, d, netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port()))
 }
 
 // Close leaves the group.
 func (l *member) Close() error {
-	err := errors.Join(closed(l.speaks.Close()), closed(l.hears.Close()))
+	err := plain.Close(l.speaks, l.hears)
 	l.readers.Wait()
-	l.box.End(link.ErrClosed, false)
-	return err
-}
-
-// closed passes over that a socket was closed before.
-func closed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
+	l.Box.End(link.ErrClosed, false)
 	return err
 }

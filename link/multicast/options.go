@@ -1,10 +1,12 @@
 package multicast
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 )
 
 // Options are for Open. Only Group has no default.
@@ -44,32 +46,19 @@ func (o *Options) fill() error {
 	case o.MaxDatagram < 0 || o.MaxDatagram > 65507 || o.ReadBuffer < 0:
 		return fmt.Errorf("multicast: datagrams of %d bytes and a buffer of %d make no sense", o.MaxDatagram, o.ReadBuffer)
 	}
-	if o.TTL == 0 {
-		o.TTL = 1
-	}
-	if o.MaxDatagram == 0 {
-		o.MaxDatagram = 1200
-	}
-	if o.ReadBuffer == 0 {
-		o.ReadBuffer = 4 << 20
-	}
+	o.TTL = cmp.Or(o.TTL, 1)
+	o.MaxDatagram = cmp.Or(o.MaxDatagram, 1200)
+	o.ReadBuffer = cmp.Or(o.ReadBuffer, 4<<20)
 	return nil
 }
 
 // device finds the interface to use: the one that is named, or the one by which the
 // system would send to the group.
 func (o *Options) device() (*net.Interface, error) {
-	if o.Interface != "" {
-		i, err := net.InterfaceByName(o.Interface)
+	if name := cmp.Or(o.Interface, o.Group.Addr().Zone()); name != "" {
+		i, err := net.InterfaceByName(name)
 		if err != nil {
-			return nil, fmt.Errorf("multicast: there is no interface %q, this machine has %s", o.Interface, usable())
-		}
-		return i, able(i)
-	}
-	if zone := o.Group.Addr().Zone(); zone != "" {
-		i, err := net.InterfaceByName(zone)
-		if err != nil {
-			return nil, fmt.Errorf("multicast: there is no interface %q, this machine has %s", zone, usable())
+			return nil, fmt.Errorf("multicast: there is no interface %q, this machine has %s", name, usable())
 		}
 		return i, able(i)
 	}
@@ -113,17 +102,11 @@ func able(i *net.Interface) error {
 // usable lists the interfaces that could be named.
 func usable() string {
 	all, _ := net.Interfaces()
-	text := ""
+	var names []string
 	for i := range all {
 		if all[i].Flags&net.FlagUp != 0 && all[i].Flags&(net.FlagMulticast|net.FlagLoopback) != 0 {
-			if text != "" {
-				text += ", "
-			}
-			text += all[i].Name
+			names = append(names, all[i].Name)
 		}
 	}
-	if text == "" {
-		return "none that does multicast"
-	}
-	return text
+	return cmp.Or(strings.Join(names, ", "), "none that does multicast")
 }

@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,18 +30,12 @@ const (
 )
 
 func (o *Options) fill() error {
-	if o.MaxDatagram == 0 {
-		o.MaxDatagram = defaultMax
-	}
+	o.MaxDatagram = cmp.Or(o.MaxDatagram, defaultMax)
 	if o.MaxDatagram < 1 || o.MaxDatagram > largest {
 		return fmt.Errorf("udp: a largest datagram of %d bytes is impossible, choose 1 to %d", o.MaxDatagram, largest)
 	}
-	if o.ReadBuffer == 0 {
-		o.ReadBuffer = defaultBuffer
-	}
-	if o.WriteBuffer == 0 {
-		o.WriteBuffer = defaultBuffer
-	}
+	o.ReadBuffer = cmp.Or(o.ReadBuffer, defaultBuffer)
+	o.WriteBuffer = cmp.Or(o.WriteBuffer, defaultBuffer)
 	if o.ReadBuffer < 0 || o.WriteBuffer < 0 {
 		return errors.New("udp: a socket's buffer cannot be smaller than nothing")
 	}

@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/netip"
@@ -28,24 +29,12 @@ type Options struct {
 	AnyOrigin bool
 }
 
-func (o Options) hub() *session.Hub {
-	return session.New(session.Options{
-		Carrier:   link.WebSocket,
-		Max:       or(o.MaxDatagram, 1200),
-		Queue:     or(o.Queue, 4096),
-		PeerQueue: or(o.PeerQueue, 64),
-		Sessions:  or(o.Sessions, 1024),
-		Idle:      or(o.Idle, 30*time.Second),
-		// TCP holds the sender back in turn.
-		HoldBack: true,
-	})
-}
-
-func or[T int | time.Duration](v, otherwise T) T {
-	if v == 0 {
-		return otherwise
+func (o *Options) session() session.Options {
+	return session.Options{
+		Carrier: link.WebSocket, Max: cmp.Or(o.MaxDatagram, 1200),
+		Queue: o.Queue, PeerQueue: o.PeerQueue, Sessions: o.Sessions, Idle: o.Idle,
+		HoldBack: true, // TCP holds the sender back in turn
 	}
-	return v
 }
 
 // mostMessage is where a connection ends that sends messages far beyond what a

@@ -27,7 +27,7 @@ var (
 // NewServer makes a server. It does nothing until a web server calls its
 // ServeHTTP.
 func NewServer(o Options) *Server {
-	hub := o.hub()
+	hub := session.New(o.session())
 	return &Server{Link: hub.Link(), hub: hub, o: o}
 }
 
@@ -52,9 +52,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-ended
 	}
 }
-
-// LocalAddr is not known: the web server has it.
-func (s *Server) LocalAddr() netip.AddrPort { return netip.AddrPort{} }
 
 // Close ends all sessions, after a moment for what was taken to be sent. The web
 // server is closed by whoever opened it.

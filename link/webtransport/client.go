@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
@@ -28,12 +26,7 @@ type DialOptions struct {
 }
 
 // Client is a link to one server.
-type Client struct {
-	session.Link
-	hub   *session.Hub
-	peer  netip.AddrPort
-	after sync.WaitGroup
-}
+type Client struct{ *session.Client }
 
 var (
 	_ link.Link        = (*Client)(nil)
@@ -60,27 +53,7 @@ func Dial(ctx context.Context, url string, o DialOptions) (*Client, error) {
 		}
 		return nil, fmt.Errorf("webtransport: cannot connect to %s, check that a server runs there: %w", url, err)
 	}
-	hub := queues{peer: o.PeerQueue, all: o.Queue, idle: o.Idle}.hub()
-	hub.Reserve() // a new hub has room
-	c := &Client{Link: hub.Link(), hub: hub}
-	peer, ended := hub.Start(newConn(sess))
-	c.peer = peer
-	c.after.Go(func() {
-		<-ended
-		hub.Lose(fmt.Errorf("%w: the session with %s has ended, dial again", link.ErrClosed, url))
-	})
-	return c, nil
-}
-
-// Peer is the address by which the server is sent to.
-func (c *Client) Peer() netip.AddrPort { return c.peer }
-
-// LocalAddr has no meaning here.
-func (c *Client) LocalAddr() netip.AddrPort { return netip.AddrPort{} }
-
-// Close ends the session.
-func (c *Client) Close() error {
-	c.hub.End(link.ErrClosed)
-	c.after.Wait()
-	return nil
+	ended := fmt.Errorf("%w: the session with %s has ended, dial again", link.ErrClosed, url)
+	limits := sessions(session.Options{PeerQueue: o.PeerQueue, Queue: o.Queue, Idle: o.Idle})
+	return &Client{session.NewClient(limits, newConn(sess), ended)}, nil
 }

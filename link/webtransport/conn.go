@@ -22,36 +22,14 @@ const (
 	floor = 1150
 	// idle is when QUIC gives up a silent connection by itself.
 	idle = 30 * time.Second
-	// defaultSessions is how many a server takes if nothing else is said.
-	defaultSessions = 1024
 	// path is where sessions are opened if nothing else is said.
 	path = "/coeval"
 )
 
-// queues are the limits that both ends have. The zero value of each has a
-// meaning.
-type queues struct {
-	peer, all, sessions int
-	idle                time.Duration
-}
-
-func (q queues) hub() *session.Hub {
-	return session.New(session.Options{
-		Carrier:   link.WebTransport,
-		Max:       most,
-		Floor:     floor,
-		PeerQueue: or(q.peer, 64),
-		Queue:     or(q.all, 4096),
-		Sessions:  or(q.sessions, defaultSessions),
-		Idle:      or(q.idle, idle),
-	})
-}
-
-func or[T int | time.Duration](v, otherwise T) T {
-	if v == 0 {
-		return otherwise
-	}
-	return v
+// sessions adds to limits what all sessions have in common.
+func sessions(limits session.Options) session.Options {
+	limits.Carrier, limits.Max, limits.Floor = link.WebTransport, most, floor
+	return limits
 }
 
 func quicConfig() *quic.Config {

@@ -1,19 +1,21 @@
 package webtransport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/internal/plain"
 	"github.com/coeval-dev/coeval/link/internal/session"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -51,7 +53,6 @@ type Server struct {
 	hub    *session.Hub
 	web    *webtransport.Server
 	quic   *quic.Transport
-	addr   netip.AddrPort
 	serve  sync.WaitGroup
 	cancel context.CancelFunc
 	once   sync.Once
@@ -84,24 +85,21 @@ func Listen(address string, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webtransport: cannot listen on %q, write it like :4433: %w", address, err)
 	}
-	hub := queues{o.PeerQueue, o.Queue, o.Sessions, o.Idle}.hub()
-	local := socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	hub := session.New(sessions(session.Options{
+		PeerQueue: o.PeerQueue, Queue: o.Queue, Sessions: o.Sessions, Idle: o.Idle,
+	}))
 	s := &Server{
 		Link:  hub.Link(),
 		hub:   hub,
-		addr:  netip.AddrPortFrom(local.Addr().Unmap(), local.Port()),
-		most:  or(o.Sessions, defaultSessions) + spare,
+		most:  cmp.Or(o.Sessions, session.DefaultSessions) + spare,
 		conns: make(map[*quic.Conn]*time.Timer),
 	}
+	s.Addr = plain.Local(socket.(*net.UDPConn))
 	mux := http.NewServeMux()
 	if o.Handler != nil {
 		mux.Handle("/", o.Handler)
 	}
-	at := o.Path
-	if at == "" {
-		at = path
-	}
-	mux.HandleFunc(at, s.upgrade)
+	mux.HandleFunc(cmp.Or(o.Path, path), s.upgrade)
 	s.web = &webtransport.Server{
 		H3: &http3.Server{
 			Handler:    mux,
@@ -181,12 +179,7 @@ func (o *Options) allows(r *http.Request) bool {
 	if strings.EqualFold(host, r.Host) {
 		return true
 	}
-	for _, allowed := range o.Origins {
-		if strings.EqualFold(host, allowed) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Origins, func(allowed string) bool { return strings.EqualFold(host, allowed) })
 }
 
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
@@ -214,9 +207,6 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// LocalAddr is where the server listens.
-func (s *Server) LocalAddr() netip.AddrPort { return s.addr }
-
 // Close ends all sessions and frees the port.
 func (s *Server) Close() error {
 	s.hub.End(link.ErrClosed)
@@ -224,13 +214,9 @@ func (s *Server) Close() error {
 	s.once.Do(func() {
 		err = s.web.Close()
 		s.cancel()
-		if e := s.quic.Close(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, s.quic.Close())
 		s.serve.Wait()
-		if e := s.quic.Conn.Close(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, s.quic.Conn.Close())
 	})
 	return err
 }

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,18 +42,20 @@ type Options struct {
 	Carrier   link.Carrier
 	Max       int           // largest datagram to or from any peer
 	Floor     int           // largest datagram to every peer; Max when zero
-	Queue     int           // datagrams waiting to be received, over all sessions
-	PeerQueue int           // datagrams of one session waiting, each way
-	Sessions  int           // how many at most
-	Idle      time.Duration // a peer that sends nothing for so long is gone
+	Queue     int           // datagrams waiting to be received, over all sessions; 4096 when zero
+	PeerQueue int           // datagrams of one session waiting, each way; 64 when zero
+	Sessions  int           // how many at most; DefaultSessions when zero
+	Idle      time.Duration // a peer that sends nothing for so long is gone; 30 seconds when zero
 	HoldBack  bool          // a reader waits for room rather than drop
 }
 
+// DefaultSessions is how many sessions there may be if nothing else is said.
+const DefaultSessions = 1024
+
 // Hub is a link over sessions.
 type Hub struct {
-	o     Options
-	box   *mailbox.Box
-	tally mailbox.Tally
+	o    Options
+	port mailbox.Port
 
 	mu       sync.RWMutex
 	sessions map[netip.AddrPort]*session
@@ -81,10 +86,13 @@ const (
 
 // New makes a hub without sessions.
 func New(o Options) *Hub {
-	if o.Floor == 0 {
-		o.Floor = o.Max
+	o.PeerQueue = cmp.Or(o.PeerQueue, 64)
+	o.Sessions = cmp.Or(o.Sessions, DefaultSessions)
+	o.Idle = cmp.Or(o.Idle, 30*time.Second)
+	return &Hub{
+		o: o, sessions: make(map[netip.AddrPort]*session),
+		port: mailbox.Port{Box: mailbox.New(cmp.Or(o.Queue, 4096)), Max: cmp.Or(o.Floor, o.Max)},
 	}
-	return &Hub{o: o, box: mailbox.New(o.Queue), sessions: make(map[netip.AddrPort]*session)}
 }
 
 // Reserve keeps a place for a session that is being set up; Release gives it
@@ -141,7 +149,7 @@ func (s *session) read() {
 	for {
 		n, err := s.conn.Read(buf)
 		if err == ErrBad {
-			s.hub.box.Drop()
+			s.hub.port.Box.Drop()
 			continue
 		}
 		if err != nil {
@@ -149,11 +157,11 @@ func (s *session) read() {
 		}
 		s.heard.Store(time.Now().UnixNano())
 		if s.hub.o.HoldBack {
-			if !s.hub.box.PushWait(s.addr, buf[:n], &s.share) {
+			if !s.hub.port.Box.PushWait(s.addr, buf[:n], &s.share) {
 				return
 			}
-		} else if !s.hub.box.Push(s.addr, buf[:n], &s.share) {
-			s.hub.box.Drop()
+		} else if !s.hub.port.Box.Push(s.addr, buf[:n], &s.share) {
+			s.hub.port.Box.Drop()
 		}
 	}
 }
@@ -178,9 +186,9 @@ func (s *session) write() {
 			err := s.conn.Write(d.Data)
 			s.writing.Store(0)
 			if err == ErrLost {
-				s.hub.tally.Drop(1)
+				s.hub.port.Tally.Drop(1)
 			} else if err != nil {
-				s.hub.tally.Drop(n - i)
+				s.hub.port.Tally.Drop(n - i)
 				s.end()
 				return
 			}
@@ -212,8 +220,8 @@ func (s *session) end() {
 		s.hub.mu.Lock()
 		delete(s.hub.sessions, s.addr)
 		s.hub.mu.Unlock()
-		s.hub.tally.Drop(s.out.End(link.ErrClosed, false))
-		s.hub.box.GiveUp(&s.share)
+		s.hub.port.Tally.Drop(s.out.End(link.ErrClosed, false))
+		s.hub.port.Box.GiveUp(&s.share)
 		s.conn.Close()
 	})
 }
@@ -223,18 +231,15 @@ func (h *Hub) End(err error) {
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		h.box.End(err, false)
+		h.port.Box.End(err, false)
 		h.running.Wait()
 		return
 	}
 	h.closed = true
-	var all []*session
-	for _, s := range h.sessions {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	// Nothing more comes in, so readers that wait for room must not be waited for.
-	h.box.End(err, false)
+	h.port.Box.End(err, false)
 	limit := time.NewTimer(flush)
 	defer limit.Stop()
 	for _, s := range all {
@@ -259,5 +264,5 @@ func (h *Hub) Lose(err error) {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.box.End(err, true)
+	h.port.Box.End(err, true)
 }

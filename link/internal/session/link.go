@@ -2,43 +2,27 @@ package session
 
 import (
 	"net/netip"
-	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/internal/mailbox"
 )
 
 // Link is the part of a hub that its users see: carriers embed it.
-type Link struct{ hub *Hub }
+type Link struct {
+	*mailbox.Port
+	hub *Hub
+}
 
 // Link returns it.
-func (h *Hub) Link() Link { return Link{h} }
-
-// Receive takes what is waiting, of all sessions.
-func (l Link) Receive(batch []link.Datagram) (int, error) { return l.hub.box.Receive(batch) }
-
-// Wait sleeps until something can be received.
-func (l Link) Wait(d time.Duration) (bool, error) { return l.hub.box.Wait(d) }
-
-// Wake ends a Wait.
-func (l Link) Wake() { l.hub.box.Wake() }
-
-// MaxDatagram is what every peer can be sent.
-func (l Link) MaxDatagram() int { return l.hub.o.Floor }
+func (h *Hub) Link() Link { return Link{&h.port, h} }
 
 // MaxDatagramTo is what one peer can be sent now.
 func (l Link) MaxDatagramTo(peer netip.AddrPort) int {
 	s := l.hub.find(peer)
 	if s == nil {
-		return l.hub.o.Floor
+		return l.Max
 	}
 	return min(s.conn.Max(), l.hub.o.Max)
-}
-
-// Counters says what went through the link.
-func (l Link) Counters() (c link.Counters) {
-	l.hub.box.Counters(&c)
-	l.hub.tally.Counters(&c)
-	return c
 }
 
 // Remote is the real address of a session's peer, for logs and bans.
@@ -78,26 +62,18 @@ func (l Link) Send(batch []link.Datagram) (int, error) {
 	if h.closed {
 		return 0, link.ErrClosed
 	}
-	var bytes uint64
-	for i := range batch {
-		d := &batch[i]
-		s := h.sessions[d.Addr]
-		var err error
-		switch {
-		case s == nil:
-			err = link.ErrNoPeer
-		case len(d.Data) > h.o.Max || len(d.Data) > s.conn.Max():
-			err = link.ErrTooLarge
-		case !s.out.Push(netip.AddrPort{}, d.Data, nil):
-			err = link.ErrFull
-		}
-		if err != nil {
-			h.tally.Took(i, bytes)
-			h.tally.Refuse()
-			return i, err
-		}
-		bytes += uint64(len(d.Data))
+	return l.SendEach(batch, l.send)
+}
+
+func (l Link) send(d *link.Datagram) error {
+	s := l.hub.sessions[d.Addr]
+	switch {
+	case s == nil:
+		return link.ErrNoPeer
+	case len(d.Data) > l.hub.o.Max || len(d.Data) > s.conn.Max():
+		return link.ErrTooLarge
+	case !s.out.Push(netip.AddrPort{}, d.Data, nil):
+		return link.ErrFull
 	}
-	h.tally.Took(len(batch), bytes)
-	return len(batch), nil
+	return nil
 }
