@@ -132,8 +132,8 @@ func (c *walk) Sync(s *bits.Sync) {
 	s.Bool(&c.Jump)
 }
 
-func rules(more ...world.Part) *world.Game {
-	return world.Define("things", append([]world.Part{
+func rules(more ...world.Declaration) *world.Game {
+	return world.Define("things", append([]world.Declaration{
 		world.Class[thing](), world.Class[other](), world.State[weather](), world.Commands[walk](),
 		world.Event[flash](world.EventOptions{Weak: true}), world.Event[bang](),
 	}, more...)...)

@@ -183,8 +183,8 @@ type sunk struct{ By ID }
 
 func (e *sunk) Sync(b *bits.Sync) { bits.Integer(b, &e.By, 0, 1<<62) }
 
-func arenaParts() []Part {
-	return []Part{
+func arenaParts() []Declaration {
+	return []Declaration{
 		Class[ship](), Class[shell](ClassOptions{Limit: 300}), Class[drone](), Class[trail](), State[match](),
 		Commands[steer](),
 		Event[fired](EventOptions{Delivery: Unreliable, Weak: true}), Event[hit](), Event[sunk](EventOptions{Delivery: Saved, Limit: 1000}),

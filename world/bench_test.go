@@ -54,7 +54,7 @@ func (f *statue) Step(w *World, me ID) {}
 
 const crowd = 10000
 
-func benchWorld(b *testing.B, part Part, spawn func(w *World, i int)) *World {
+func benchWorld(b *testing.B, part Declaration, spawn func(w *World, i int)) *World {
 	g := Define("bench", part, OnStart(func(w *World) {
 		for i := range crowd {
 			spawn(w, i)
@@ -106,7 +106,7 @@ func BenchmarkSettleStill(b *testing.B) {
 	w := fighters(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		w.tables[0].settle(w)
+		w.tables[0].quantise(w)
 	}
 	per(b)
 }

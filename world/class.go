@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -35,14 +36,14 @@ type ClassOptions struct {
 }
 
 // Class declares a class: entities of type T.
-func Class[T any, P Synced[T]](options ...ClassOptions) Part {
-	return partFunc(func(g *Game) error { return declareClass[T, P](g, false, options) })
+func Class[T any, P Synced[T]](options ...ClassOptions) Declaration {
+	return func(g *Game) error { return declareClass[T, P](g, false, option(options)) }
 }
 
 // State declares a state: there is exactly one T, from the beginning to the end, and every client is told of it whatever it sees. It
 // is for the score, the clock, the weather. With a Step method it is stepped among the classes, where it stands in the definition.
-func State[T any, P Synced[T]](options ...ClassOptions) Part {
-	return partFunc(func(g *Game) error { return declareClass[T, P](g, true, options) })
+func State[T any, P Synced[T]](options ...ClassOptions) Declaration {
+	return func(g *Game) error { return declareClass[T, P](g, true, option(options)) }
 }
 
 // ClassInfo describes a class or state to tools and to whatever carries entities between machines.
@@ -81,18 +82,9 @@ func (c *ClassInfo) Layout() *bits.Layout { return c.layout }
 // Schema describes the class's images.
 func (c *ClassInfo) Schema() *bits.Schema { return c.layout.Schema() }
 
-func declareClass[T any, P Synced[T]](g *Game, state bool, options []ClassOptions) error {
-	var o ClassOptions
-	if len(options) > 0 {
-		o = options[0]
-	}
-	c := &ClassInfo{number: len(g.classes), name: o.Name, limit: o.Limit, state: state, typ: reflect.TypeFor[T]()}
-	if c.name == "" {
-		c.name = c.typ.Name()
-	}
-	if c.limit == 0 {
-		c.limit = 1 << 16
-	}
+func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error {
+	typ := reflect.TypeFor[T]()
+	c := &ClassInfo{number: len(g.classes), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 1<<16), state: state, typ: typ}
 	if state {
 		c.limit = 1
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -12,8 +13,8 @@ import (
 // Commands declares what players command: one C a player and tick. When a player's command does not arrive in time the last one is used
 // again, without its edges: fields tagged `world:"edge"`, such as Fire or Use, mean one moment and become zero. All others are levels, such as Move or
 // Aim, and go on.
-func Commands[C any, P Synced[C]]() Part {
-	return partFunc(func(g *Game) error {
+func Commands[C any, P Synced[C]]() Declaration {
+	return func(g *Game) error {
 		if g.commands != nil {
 			return errors.New("Commands is given twice; put all that a player can command into one struct")
 		}
@@ -36,7 +37,7 @@ func Commands[C any, P Synced[C]]() Part {
 		}
 		g.commands = c
 		return nil
-	})
+	}
 }
 
 // A commandClass describes a game's commands.
@@ -73,9 +74,7 @@ func (t *commandsOf[C]) resize(n int) {
 }
 
 func (t *commandsOf[C]) insert(i int) {
-	t.row = append(t.row, *new(C))
-	copy(t.row[i+1:], t.row[i:])
-	t.row[i] = *new(C)
+	t.row = slices.Insert(t.row, i, *new(C))
 }
 
 func (t *commandsOf[C]) set(i int, from commandTable, j int) { t.row[i] = from.(*commandsOf[C]).row[j] }

@@ -18,11 +18,7 @@ func (w Host) CopyFrom(from *World) error {
 	for i, t := range w.tables {
 		t.copyFrom(from.tables[i])
 	}
-	w.present = append(w.present[:0], from.present...)
-	w.repeated = append(w.repeated[:0], from.repeated...)
-	if w.commands != nil {
-		w.commands.copyFrom(from.commands)
-	}
+	w.copyPlayers(from)
 	for i, t := range w.events {
 		t.copyFrom(from.events[i])
 	}
@@ -31,6 +27,15 @@ func (w Host) CopyFrom(from *World) error {
 	w.err = nil
 	w.SetDevelop(w.settings.Develop)
 	return nil
+}
+
+// copyPlayers takes over who is there, and what they command.
+func (w *World) copyPlayers(from *World) {
+	w.present = append(w.present[:0], from.present...)
+	w.repeated = append(w.repeated[:0], from.repeated...)
+	if w.commands != nil {
+		w.commands.copyFrom(from.commands)
+	}
 }
 
 // Clone makes a new world that is an independent copy.
@@ -49,12 +54,8 @@ func (w Host) Clone() *World {
 func (w Host) Size() int {
 	n := 0
 	for _, t := range w.tables {
-		for _, b := range t.banks {
-			for _, pg := range b.pages {
-				if pg != nil {
-					n += len(pg.slots)*int(t.size+unsafe.Sizeof(slot{})) + 4*len(pg.images)
-				}
-			}
+		for pg := range t.pages {
+			n += len(pg.slots)*int(t.size+unsafe.Sizeof(slot{})) + 4*len(pg.images)
 		}
 	}
 	return n

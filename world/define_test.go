@@ -101,28 +101,28 @@ func TestMistakesInDeclarations(t *testing.T) {
 	rock := Class[plainRock]()
 	for _, x := range []struct {
 		name  string
-		parts []Part
+		parts []Declaration
 		want  []string // what the message says; none if it is no mistake
 	}{
-		{"fine", []Part{rock, Class[posed](), Class[converted]()}, nil},
-		{"two of a type", []Part{rock, Class[plainRock](ClassOptions{Name: "other"})}, []string{"class other", "plainRock"}},
-		{"two of a name", []Part{rock, Class[deaf](ClassOptions{Name: "plainRock"})}, []string{"class plainRock", "same name"}},
-		{"field forgotten", []Part{Class[forgetful]()}, []string{"class forgetful", "Weight", "not synced", `world:"server"`}},
-		{"tag misspelt", []Part{Class[misspelt]()}, []string{"class misspelt", "Size", `"sever"`}},
-		{"synced and server-only", []Part{Class[twofold]()}, []string{"class twofold", "Size", "server"}},
-		{"no Derive", []Part{Class[underived]()}, []string{"class underived", "Twice", "Derive()"}},
-		{"no CopyFrom", []Part{Class[shared]()}, []string{"class shared", "Items", "slice", "CopyFrom(from *shared)"}},
-		{"server-only slice", []Part{Class[hoarder]()}, []string{"class hoarder", "Items", "cannot be saved"}},
-		{"reads differently", []Part{Class[twoFaced]()}, []string{"class twoFaced", "twoFaced."}},
-		{"range backwards", []Part{Class[backwards]()}, []string{"class backwards", "Heat"}},
-		{"wrong Step", []Part{Class[deaf]()}, []string{"class deaf", "Step", "*world.World, world.ID"}},
-		{"limit", []Part{Class[plainRock](ClassOptions{Limit: -1})}, []string{"class plainRock", "limit"}},
-		{"commands twice", []Part{Commands[steer](), Commands[plainRock]()}, []string{"Commands"}},
-		{"commands with a slice", []Part{Commands[listOrder]()}, []string{"commands listOrder", "Targets", "array"}},
-		{"events twice", []Part{Event[fired](), Event[fired]()}, []string{"event fired"}},
-		{"rate", []Part{Rate(0)}, []string{"rate"}},
-		{"hook twice", []Part{OnStart(func(*World) {}), OnStart(func(*World) {})}, []string{"OnStart"}},
-		{"all at once", []Part{Class[forgetful](), Class[backwards]()}, []string{"Weight", "Heat"}},
+		{"fine", []Declaration{rock, Class[posed](), Class[converted]()}, nil},
+		{"two of a type", []Declaration{rock, Class[plainRock](ClassOptions{Name: "other"})}, []string{"class other", "plainRock"}},
+		{"two of a name", []Declaration{rock, Class[deaf](ClassOptions{Name: "plainRock"})}, []string{"class plainRock", "same name"}},
+		{"field forgotten", []Declaration{Class[forgetful]()}, []string{"class forgetful", "Weight", "not synced", `world:"server"`}},
+		{"tag misspelt", []Declaration{Class[misspelt]()}, []string{"class misspelt", "Size", `"sever"`}},
+		{"synced and server-only", []Declaration{Class[twofold]()}, []string{"class twofold", "Size", "server"}},
+		{"no Derive", []Declaration{Class[underived]()}, []string{"class underived", "Twice", "Derive()"}},
+		{"no CopyFrom", []Declaration{Class[shared]()}, []string{"class shared", "Items", "slice", "CopyFrom(from *shared)"}},
+		{"server-only slice", []Declaration{Class[hoarder]()}, []string{"class hoarder", "Items", "cannot be saved"}},
+		{"reads differently", []Declaration{Class[twoFaced]()}, []string{"class twoFaced", "twoFaced."}},
+		{"range backwards", []Declaration{Class[backwards]()}, []string{"class backwards", "Heat"}},
+		{"wrong Step", []Declaration{Class[deaf]()}, []string{"class deaf", "Step", "*world.World, world.ID"}},
+		{"limit", []Declaration{Class[plainRock](ClassOptions{Limit: -1})}, []string{"class plainRock", "limit"}},
+		{"commands twice", []Declaration{Commands[steer](), Commands[plainRock]()}, []string{"Commands"}},
+		{"commands with a slice", []Declaration{Commands[listOrder]()}, []string{"commands listOrder", "Targets", "array"}},
+		{"events twice", []Declaration{Event[fired](), Event[fired]()}, []string{"event fired"}},
+		{"rate", []Declaration{Rate(0)}, []string{"rate"}},
+		{"hook twice", []Declaration{OnStart(func(*World) {}), OnStart(func(*World) {})}, []string{"OnStart"}},
+		{"all at once", []Declaration{Class[forgetful](), Class[backwards]()}, []string{"Weight", "Heat"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			g := Define("test", x.parts...)

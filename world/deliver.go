@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -75,18 +76,12 @@ func (w Host) Retract(e Emitted) bool {
 		return saved >= 0
 	}
 	t.drop(now, false)
-	kept := w.order[:0]
-	for _, r := range w.order {
-		switch {
-		case r.kind != e.Kind || int(r.index) < now:
-		case int(r.index) == now:
-			continue
-		default:
+	w.order = slices.DeleteFunc(w.order, func(r eventRef) bool { return r == eventRef{e.Kind, int32(now)} })
+	for i := range w.order {
+		if r := &w.order[i]; r.kind == e.Kind && int(r.index) > now {
 			r.index--
 		}
-		kept = append(kept, r)
 	}
-	w.order = kept
 	return true
 }
 
@@ -107,42 +102,39 @@ func (t *eventsOf[E]) blank() bits.Syncer {
 // list puts the event that was read among those of the tick, in the place of one that is known, or at the end if that is negative.
 func (t *eventsOf[E]) list(e Emitted, known int) int {
 	if known >= 0 {
-		t.now.records[known], t.now.values[known] = e, t.spare
+		t.now[known] = eventOf[E]{e, t.spare}
 		return known
 	}
-	t.now.add(e, t.spare)
-	return len(t.now.records) - 1
+	t.now = append(t.now, eventOf[E]{e, t.spare})
+	return len(t.now) - 1
 }
 
 // keep puts the event that was read among the saved ones, in order of tick.
 func (t *eventsOf[E]) keep(e Emitted) {
 	if i := t.named(e, true); i >= 0 {
-		t.saved.records[i], t.saved.values[i] = e, t.spare
+		t.saved[i] = eventOf[E]{e, t.spare}
 		return
 	}
-	t.saved.insert(t.saved.after(e.Tick), e, t.spare)
+	t.saved = slices.Insert(t.saved, t.saved.after(e.Tick), eventOf[E]{e, t.spare})
 }
 
 // drop takes an event out.
 func (t *eventsOf[E]) drop(i int, saved bool) {
 	l := t.of(saved)
-	l.records = append(l.records[:i], l.records[i+1:]...)
-	copy(l.values[i:], l.values[i+1:])
-	clear(l.values[len(l.values)-1:])
-	l.values = l.values[:len(l.values)-1]
+	*l = slices.Delete(*l, i, i+1)
 }
 
 // named finds an event by its name, or gives -1. Saved ones stand in order of tick; those of this tick are few.
 func (t *eventsOf[E]) named(e Emitted, saved bool) int {
-	l, end := t.of(saved), t.count(saved)
+	l, end := *t.of(saved), t.count(saved)
 	if saved {
 		end = l.after(e.Tick)
 	}
 	for i := end - 1; i >= 0; i-- {
-		if l.records[i].Name == e.Name {
+		if l[i].Name == e.Name {
 			return i
 		}
-		if saved && l.records[i].Tick < e.Tick {
+		if saved && l[i].Tick < e.Tick {
 			break
 		}
 	}
@@ -150,17 +142,10 @@ func (t *eventsOf[E]) named(e Emitted, saved bool) int {
 }
 
 // after is where the events end that were emitted up to a tick.
-func (l *eventList[E]) after(t Tick) int {
-	n := len(l.records)
-	if n == 0 || l.records[n-1].Tick <= t { // mostly
+func (l eventList[E]) after(t Tick) int {
+	n := len(l)
+	if n == 0 || l[n-1].Tick <= t { // mostly
 		return n
 	}
-	return sort.Search(n, func(i int) bool { return l.records[i].Tick > t })
-}
-
-func (l *eventList[E]) insert(i int, r Emitted, v E) {
-	l.add(r, v)
-	copy(l.records[i+1:], l.records[i:])
-	copy(l.values[i+1:], l.values[i:])
-	l.records[i], l.values[i] = r, v
+	return sort.Search(n, func(i int) bool { return l[i].Tick > t })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-func described(parts ...Part) *Game { return Define("g", parts...) }
+func described(parts ...Declaration) *Game { return Define("g", parts...) }
 
 // variants are games that each differ from the first in one thing that two machines have to agree on.
 var variants = []struct {

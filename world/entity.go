@@ -74,20 +74,15 @@ func All[T any](w *World) iter.Seq2[ID, *T] {
 			return
 		}
 		t := w.tables[c.number]
-		for _, b := range t.banks {
-			for i, pg := range b.pages {
-				if pg == nil {
-					continue
+		for pg := range t.pages {
+			for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
+				s := mathbits.TrailingZeros64(m)
+				id := t.id(pg, s)
+				if w.watch != nil {
+					w.watch.saw(w.me, id)
 				}
-				for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
-					s := mathbits.TrailingZeros64(m)
-					id := t.id(b, i, s)
-					if w.watch != nil {
-						w.watch.saw(w.me, id)
-					}
-					if !yield(id, (*T)(t.at(pg, s))) {
-						return
-					}
+				if !yield(id, (*T)(t.at(pg, s))) {
+					return
 				}
 			}
 		}
@@ -207,15 +202,10 @@ func (w Host) Of(class int) iter.Seq[ID] {
 }
 
 func (t *table) ids(yield func(ID) bool) bool {
-	for _, b := range t.banks {
-		for i, pg := range b.pages {
-			if pg == nil {
-				continue
-			}
-			for m := pg.live; m != 0; m &= m - 1 {
-				if !yield(t.id(b, i, mathbits.TrailingZeros64(m))) {
-					return false
-				}
+	for pg := range t.pages {
+		for m := pg.live; m != 0; m &= m - 1 {
+			if !yield(t.id(pg, mathbits.TrailingZeros64(m))) {
+				return false
 			}
 		}
 	}

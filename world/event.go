@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -23,15 +24,10 @@ const (
 )
 
 func (d Delivery) String() string {
-	switch d {
-	case Reliable:
-		return "reliable"
-	case Saved:
-		return "saved"
-	case Unreliable:
-		return "unreliable"
+	if d > Unreliable {
+		return fmt.Sprintf("delivery %d", uint8(d))
 	}
-	return fmt.Sprintf("delivery %d", uint8(d))
+	return [...]string{"reliable", "saved", "unreliable"}[d]
 }
 
 // EventOptions say how a kind of event is treated.
@@ -51,20 +47,11 @@ type EventOptions struct {
 }
 
 // Event declares a kind of event: something that happens once, such as a shot, and is told to whoever shows or hears the game.
-func Event[E any, P Synced[E]](options ...EventOptions) Part {
-	return partFunc(func(g *Game) error {
-		var o EventOptions
-		if len(options) > 0 {
-			o = options[0]
-		}
-		typ := reflect.TypeFor[E]()
-		e := &EventInfo{number: len(g.events), name: o.Name, delivery: o.Delivery, weak: o.Weak, limit: o.Limit, life: o.Life, typ: typ}
-		if e.name == "" {
-			e.name = typ.Name()
-		}
-		if e.limit == 0 {
-			e.limit = 1 << 16
-		}
+func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
+	return func(g *Game) error {
+		o, typ := option(options), reflect.TypeFor[E]()
+		e := &EventInfo{number: len(g.events), name: cmp.Or(o.Name, typ.Name()), delivery: o.Delivery, weak: o.Weak,
+			limit: cmp.Or(o.Limit, 1<<16), life: o.Life, typ: typ}
 		fail := func(err error) error { return fmt.Errorf("event %s: %w", e.name, err) }
 		for _, other := range g.events {
 			if other.name == e.name || other.typ == typ {
@@ -88,7 +75,7 @@ func Event[E any, P Synced[E]](options ...EventOptions) Part {
 		e.newTable = func() eventTable { return &eventsOf[E]{info: e, syncs: func(v *E) bits.Syncer { return P(v) }} }
 		g.events = append(g.events, e)
 		return nil
-	})
+	}
 }
 
 // EventInfo describes a kind of event.
@@ -152,7 +139,7 @@ type eventTable interface {
 	disown(id ID)
 	copyFrom(from eventTable)
 	count(saved bool) int
-	record(i int, saved bool) *Emitted
+	emitted(i int, saved bool) *Emitted
 	syncer(i int, saved bool) bits.Syncer
 	restore(e Emitted) bits.Syncer // makes a saved one, to be read
 
@@ -172,26 +159,18 @@ type eventsOf[E any] struct {
 	spare E // what is being read
 }
 
-type eventList[E any] struct {
-	records []Emitted
-	values  []E
+type eventList[E any] []eventOf[E]
+
+type eventOf[E any] struct {
+	Emitted
+	value E
 }
 
-func (l *eventList[E]) add(r Emitted, v E) *E {
-	l.records = append(l.records, r)
-	l.values = append(l.values, v)
-	return &l.values[len(l.values)-1]
-}
+func (l *eventList[E]) clear() { *l = slices.Delete(*l, 0, len(*l)) }
 
-func (l *eventList[E]) cut(n int) {
-	clear(l.values[n:])
-	l.records, l.values = l.records[:n], l.values[:n]
-}
-
-func (l *eventList[E]) copyFrom(from *eventList[E]) {
-	l.cut(0)
-	l.records = append(l.records, from.records...)
-	l.values = append(l.values, from.values...)
+func (l *eventList[E]) copyFrom(from eventList[E]) {
+	l.clear()
+	*l = append(*l, from...)
 }
 
 func (t *eventsOf[E]) of(saved bool) *eventList[E] {
@@ -201,39 +180,32 @@ func (t *eventsOf[E]) of(saved bool) *eventList[E] {
 	return &t.now
 }
 
-func (t *eventsOf[E]) reset()                            { t.now.cut(0) }
-func (t *eventsOf[E]) count(saved bool) int              { return len(t.of(saved).records) }
-func (t *eventsOf[E]) record(i int, saved bool) *Emitted { return &t.of(saved).records[i] }
+func (t *eventsOf[E]) reset()                             { t.now.clear() }
+func (t *eventsOf[E]) count(saved bool) int               { return len(*t.of(saved)) }
+func (t *eventsOf[E]) emitted(i int, saved bool) *Emitted { return &(*t.of(saved))[i].Emitted }
 func (t *eventsOf[E]) syncer(i int, saved bool) bits.Syncer {
-	return t.syncs(&t.of(saved).values[i])
+	return t.syncs(&(*t.of(saved))[i].value)
 }
-func (t *eventsOf[E]) restore(e Emitted) bits.Syncer { return t.syncs(t.saved.add(e, *new(E))) }
+
+func (t *eventsOf[E]) restore(e Emitted) bits.Syncer {
+	t.saved = append(t.saved, eventOf[E]{Emitted: e})
+	return t.syncer(len(t.saved)-1, true)
+}
 
 func (t *eventsOf[E]) copyFrom(from eventTable) {
 	f := from.(*eventsOf[E])
-	t.now.copyFrom(&f.now)
-	t.saved.copyFrom(&f.saved)
+	t.now.copyFrom(f.now)
+	t.saved.copyFrom(f.saved)
 }
 
 // forget drops saved events about entities that are not there.
 func (t *eventsOf[E]) forget(w *World) {
-	t.saved.retain(func(about ID) bool { return about == None || w.Has(about) })
+	t.saved = slices.DeleteFunc(t.saved, func(e eventOf[E]) bool { return e.About != None && !w.Has(e.About) })
 }
 
 // disown drops saved events about an entity.
 func (t *eventsOf[E]) disown(id ID) {
-	t.saved.retain(func(about ID) bool { return about != id })
-}
-
-func (l *eventList[E]) retain(wanted func(about ID) bool) {
-	n := 0
-	for i, r := range l.records {
-		if wanted(r.About) {
-			l.records[n], l.values[n] = r, l.values[i]
-			n++
-		}
-	}
-	l.cut(n)
+	t.saved = slices.DeleteFunc(t.saved, func(e eventOf[E]) bool { return e.About == id })
 }
 
 // Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about None, so that everyone does. A client that
@@ -249,21 +221,22 @@ func Emit[E any](w *World, about ID, e E) {
 		}
 		r := Emitted{Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about, Kind: uint16(k)}
 		w.emits++
-		if w.settings.Partial && len(t.saved.records) >= t.info.limit {
+		if w.settings.Partial && len(t.saved) >= t.info.limit {
 			t.forget(w)
 		}
-		if len(t.now.records) >= t.info.limit || t.info.delivery == Saved && len(t.saved.records) >= t.info.limit {
+		if len(t.now) >= t.info.limit || t.info.delivery == Saved && len(t.saved) >= t.info.limit {
 			w.fail(t.info.name, w.me, fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in its EventOptions", ErrLimit, t.info.limit))
 			return
 		}
-		v := t.now.add(r, e)
-		if err := t.info.layout.Quantise(&w.sync, t.syncs(v)); err != nil {
+		last := len(t.now)
+		t.now = append(t.now, eventOf[E]{r, e})
+		if err := t.info.layout.Quantise(&w.sync, t.syncer(last, false)); err != nil {
 			w.fail(t.info.name, w.me, err)
 		}
 		if t.info.delivery == Saved && (!w.settings.Partial || t.named(r, true) < 0) { // the server may have told of it already
-			t.saved.insert(t.saved.after(r.Tick), r, *v)
+			t.saved = slices.Insert(t.saved, t.saved.after(r.Tick), t.now[last])
 		}
-		w.order = append(w.order, eventRef{uint16(k), int32(len(t.now.records) - 1)})
+		w.order = append(w.order, eventRef{uint16(k), int32(last)})
 		return
 	}
 	w.fail(fmt.Sprintf("%T", e), w.me, errors.New("it cannot be emitted; declare it by world.Event"))
@@ -279,9 +252,9 @@ func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
 	return func(yield func(Emitted, *E) bool) {
 		for _, table := range w.events {
 			if t, ok := table.(*eventsOf[E]); ok {
-				l := t.of(saved)
-				for i := range l.records {
-					if !yield(l.records[i], &l.values[i]) {
+				l := *t.of(saved)
+				for i := range l {
+					if !yield(l[i].Emitted, &l[i].value) {
 						return
 					}
 				}
@@ -295,7 +268,7 @@ func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
 func (w Host) Happened(yield func(Emitted, bits.Syncer) bool) {
 	for _, r := range w.order {
 		t := w.events[r.kind]
-		if !yield(*t.record(int(r.index), false), t.syncer(int(r.index), false)) {
+		if !yield(*t.emitted(int(r.index), false), t.syncer(int(r.index), false)) {
 			return
 		}
 	}
@@ -305,7 +278,7 @@ func (w Host) Happened(yield func(Emitted, bits.Syncer) bool) {
 func (w Host) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
 	for _, t := range w.events {
 		for i := range t.count(true) {
-			if !yield(*t.record(i, true), t.syncer(i, true)) {
+			if !yield(*t.emitted(i, true), t.syncer(i, true)) {
 				return
 			}
 		}
@@ -316,10 +289,10 @@ func (w Host) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
 func sameEvents(a, b *World) (Emitted, bool) {
 	for i := range max(len(a.order), len(b.order)) {
 		if i >= len(a.order) {
-			return *b.events[b.order[i].kind].record(int(b.order[i].index), false), false
+			return *b.events[b.order[i].kind].emitted(int(b.order[i].index), false), false
 		}
-		e := a.events[a.order[i].kind].record(int(a.order[i].index), false)
-		if i >= len(b.order) || *b.events[b.order[i].kind].record(int(b.order[i].index), false) != *e {
+		e := a.events[a.order[i].kind].emitted(int(a.order[i].index), false)
+		if i >= len(b.order) || *b.events[b.order[i].kind].emitted(int(b.order[i].index), false) != *e {
 			return *e, false
 		}
 		if l := a.game.events[e.Kind].layout; !slices.Equal(pack(a, l, e.Kind, a.order[i].index), pack(b, l, e.Kind, b.order[i].index)) {

@@ -74,11 +74,7 @@ func pathAt(t reflect.Type, offset uintptr, want reflect.Type, path string) stri
 			if f.Name == "_" || offset < f.Offset || offset-f.Offset >= f.Type.Size() {
 				continue
 			}
-			name := f.Name
-			if path != "" {
-				name = path + "." + f.Name
-			}
-			return pathAt(f.Type, offset-f.Offset, want, name)
+			return pathAt(f.Type, offset-f.Offset, want, member(path, f.Name))
 		}
 	case reflect.Array:
 		if size := t.Elem().Size(); size > 0 && offset < t.Size() {

@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 
 // A Game is what Define makes of a game's declarations: its classes, states, commands and events. It never changes, and makes worlds.
 type Game struct {
-	name  string
-	parts []Part
+	name         string
+	declarations []Declaration
 
 	once     sync.Once
 	err      error
@@ -24,20 +25,18 @@ type Game struct {
 	start    func(*World)
 	join     func(*World, Player)
 	leave    func(*World, Player)
+	hooks    []string // which of the three are given
 	hash     uint64
 }
 
-// A Part is one declaration in Define: made by Class, State, Local, Commands, Event, Rate, OnStart, OnJoin and OnLeave.
-type Part interface{ declare(*Game) error }
-
-type partFunc func(*Game) error
-
-func (f partFunc) declare(g *Game) error { return f(g) }
+// A Declaration is one line of Define: made by Class, State, Local, Commands, Event, Rate, OnStart,
+// OnJoin and OnLeave.
+type Declaration func(*Game) error
 
 // Define puts a game together. Classes step in the order in which they are given. Mistakes in the declarations are reported by Err, all
 // at once, and by New.
-func Define(name string, parts ...Part) *Game {
-	return &Game{name: name, parts: parts}
+func Define(name string, declarations ...Declaration) *Game {
+	return &Game{name: name, declarations: declarations}
 }
 
 // prepare looks at the declarations when they are first needed, so that a program with many games starts at once.
@@ -47,11 +46,11 @@ func (g *Game) prepare() {
 		if g.name == "" {
 			wrong = append(wrong, errors.New("a game needs a name"))
 		}
-		for _, p := range g.parts {
-			if p == nil {
+		for _, declare := range g.declarations {
+			if declare == nil {
 				continue
 			}
-			if err := p.declare(g); err != nil {
+			if err := declare(g); err != nil {
 				wrong = append(wrong, err)
 			}
 		}
@@ -99,47 +98,49 @@ func (g *Game) Rate() int { g.prepare(); return g.rate }
 func (g *Game) TickLength() time.Duration { return time.Second / time.Duration(g.Rate()) }
 
 // Rate is for games that want another tick rate than 60 a second, from 1 to 1000.
-func Rate(ticks int) Part {
-	return partFunc(func(g *Game) error {
+func Rate(ticks int) Declaration {
+	return func(g *Game) error {
 		if ticks < 1 || ticks > 1000 {
 			return fmt.Errorf("a rate of %d ticks a second; choose 1 to 1000", ticks)
 		}
 		g.rate = ticks
 		return nil
-	})
+	}
 }
 
 // OnStart gives the function that fills a new world, before its first tick: the map, the ball.
-func OnStart(f func(w *World)) Part {
-	return partFunc(func(g *Game) error {
-		if g.start != nil {
-			return errors.New("OnStart is given twice; call both from one function")
-		}
-		g.start = f
-		return nil
-	})
+func OnStart(f func(w *World)) Declaration {
+	return hook("OnStart", func(g *Game) { g.start = f })
 }
 
 // OnJoin gives the function that lets a player in, such as by spawning a tank that the player owns. It runs at the beginning of a tick,
 // and never on clients, which are told what came of it.
-func OnJoin(f func(w *World, p Player)) Part {
-	return partFunc(func(g *Game) error {
-		if g.join != nil {
-			return errors.New("OnJoin is given twice; call both from one function")
-		}
-		g.join = f
-		return nil
-	})
+func OnJoin(f func(w *World, p Player)) Declaration {
+	return hook("OnJoin", func(g *Game) { g.join = f })
 }
 
 // OnLeave gives the function that tidies up after a player who left. It runs at the beginning of a tick, and never on clients. Without it, what the
 // player owned is removed.
-func OnLeave(f func(w *World, p Player)) Part {
-	return partFunc(func(g *Game) error {
-		if g.leave != nil {
-			return errors.New("OnLeave is given twice; call both from one function")
+func OnLeave(f func(w *World, p Player)) Declaration {
+	return hook("OnLeave", func(g *Game) { g.leave = f })
+}
+
+// hook declares a function that a game has at most one of.
+func hook(name string, set func(*Game)) Declaration {
+	return func(g *Game) error {
+		if slices.Contains(g.hooks, name) {
+			return fmt.Errorf("%s is given twice; call both from one function", name)
 		}
-		g.leave = f
+		g.hooks = append(g.hooks, name)
+		set(g)
 		return nil
-	})
+	}
+}
+
+// option gives the options of a declaration, which may be left out.
+func option[O any](options []O) (o O) {
+	if len(options) > 0 {
+		o = options[0]
+	}
+	return o
 }

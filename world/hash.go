@@ -1,7 +1,6 @@
 package world
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"unsafe"
@@ -31,7 +30,7 @@ func (w *World) Hash() uint64 {
 	}
 	for k, t := range w.events {
 		for i := range t.count(true) {
-			e := t.record(i, true)
+			e := t.emitted(i, true)
 			h.pair(uint64(k), uint64(e.By))
 			h.pair(uint64(e.Tick), uint64(e.Ordinal))
 			h.word(uint64(e.About))
@@ -60,17 +59,12 @@ func (w Host) HashClass(class int) uint64 {
 	}
 	t := w.tables[class]
 	h := newHasher(3)
-	for _, b := range t.banks {
-		for i, pg := range b.pages {
-			if pg == nil {
-				continue
-			}
-			for s := range pg.slots {
-				if pg.live>>s&1 != 0 {
-					h.word(t.hashEntity(b, i, s))
-				} else if g := pg.slots[s].generation; g != 0 {
-					h.pair(uint64(t.id(b, i, s)), pg.away>>s&1)
-				}
+	for pg := range t.pages {
+		for s := range pg.slots {
+			if pg.live>>s&1 != 0 {
+				h.word(t.hashEntity(pg, s))
+			} else if g := pg.slots[s].generation; g != 0 {
+				h.pair(uint64(t.id(pg, s)), pg.away>>s&1)
 			}
 		}
 	}
@@ -79,20 +73,15 @@ func (w Host) HashClass(class int) uint64 {
 
 // HashEntity is the part of Hash that one entity has, or 0 if it is not there.
 func (w Host) HashEntity(id ID) uint64 {
-	if id.Class() >= len(w.tables) {
-		return 0
-	}
-	t := w.tables[id.Class()]
-	if pg, s := t.find(id); pg != nil {
-		return t.hashEntity(t.bank(id.allocator()), id.Index()>>t.shift, s)
+	if pg, s := w.find(id); pg != nil {
+		return w.tables[id.Class()].hashEntity(pg, s)
 	}
 	return 0
 }
 
-func (t *table) hashEntity(b *bank, page, s int) uint64 {
-	pg := b.pages[page]
+func (t *table) hashEntity(pg *page, s int) uint64 {
 	sl := &pg.slots[s]
-	h := newHasher(uint64(t.id(b, page, s)))
+	h := newHasher(uint64(t.id(pg, s)))
 	h.pair(uint64(sl.by), uint64(sl.tick)<<32|uint64(sl.ordinal)<<16|uint64(sl.owner))
 	h.numbers(t.image(pg, s))
 	at := t.at(pg, s)
@@ -109,14 +98,13 @@ func (t *table) hashEntity(b *bank, page, s int) uint64 {
 
 // HashField is for finding the field in which two worlds differ, by the name that Fields gives it.
 func (w Host) HashField(id ID, name string) (uint64, error) {
-	for _, f := range w.Fields(id) {
-		if f.Name == name {
-			h := newHasher(4)
-			h.text(f.String())
-			return h.sum(), nil
-		}
+	f, err := w.Field(id, name)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("world: entity %v has no field %s", id, name)
+	h := newHasher(4)
+	h.text(f.String())
+	return h.sum(), nil
 }
 
 // word is the value of a plain field as 64 bits that are the same on every machine.

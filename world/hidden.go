@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coeval-dev/coeval/det"
 )
@@ -81,11 +82,7 @@ func showSome(client, w *World, r det.Rand) error {
 			}
 		}
 	}
-	client.present = append(client.present[:0], w.present...)
-	client.repeated = append(client.repeated[:0], w.repeated...)
-	if w.commands != nil {
-		client.commands.copyFrom(w.commands)
-	}
+	client.copyPlayers(w)
 	return nil
 }
 
@@ -139,13 +136,7 @@ func (rep *HiddenReport) judge(w, client *World, x *watch, id ID, exact, excused
 }
 
 func sameImage(a, b *World, id ID) bool {
-	x, y := a.Host().Image(id), b.Host().Image(id)
-	for i := range x {
-		if x[i] != y[i] {
-			return false
-		}
-	}
-	return a.Owner(id) == b.Owner(id)
+	return slices.Equal(a.Host().Image(id), b.Host().Image(id)) && a.Owner(id) == b.Owner(id)
 }
 
 func hiddenDifference(w, client *World, id ID) *Difference {

@@ -134,21 +134,20 @@ func (in *Inputs) Command(p Player) bits.Syncer {
 
 // GiveFrom sets a player's command by reading it. On an error the player has none.
 func (in *Inputs) GiveFrom(p Player, r *bits.Reader) error {
-	if in.row == nil {
-		return errNoCommands
-	}
-	i := in.need(p)
-	if i < 0 {
-		return errNobody
-	}
-	in.row.wipe(i)
-	in.sync.StartRead(r)
-	in.row.syncer(i).Sync(&in.sync)
-	return in.verdict(i, in.sync.Err())
+	return in.give(p, func(c bits.Syncer) error {
+		in.sync.StartRead(r)
+		c.Sync(&in.sync)
+		return in.sync.Err()
+	})
 }
 
 // GiveImage sets a player's command from an image, as Game.Commands describes it. On an error the player has none.
 func (in *Inputs) GiveImage(p Player, image []int32) error {
+	return in.give(p, func(c bits.Syncer) error { return in.game.commands.layout.Unpack(&in.sync, c, image) })
+}
+
+// give sets a player's command by a function that reads it.
+func (in *Inputs) give(p Player, read func(bits.Syncer) error) error {
 	if in.row == nil {
 		return errNoCommands
 	}
@@ -157,7 +156,11 @@ func (in *Inputs) GiveImage(p Player, image []int32) error {
 		return errNobody
 	}
 	in.row.wipe(i)
-	return in.verdict(i, in.game.commands.layout.Unpack(&in.sync, in.row.syncer(i), image))
+	err := read(in.row.syncer(i))
+	if err != nil {
+		in.drop(i)
+	}
+	return err
 }
 
 // Image makes the image of a player's command, and says whether there is one.
@@ -174,14 +177,6 @@ func (in *Inputs) Repeat(p Player) bool {
 		in.row.repeat(i)
 	}
 	return found
-}
-
-// verdict takes a command back that could not be read.
-func (in *Inputs) verdict(i int, err error) error {
-	if err != nil {
-		in.drop(i)
-	}
-	return err
 }
 
 func (in *Inputs) drop(i int) {

@@ -26,14 +26,11 @@ func (f FieldValue) String() string {
 
 // Fields lists the values of an entity by name, or nothing if it is not there. It is for tools: it takes its time.
 func (w Host) Fields(id ID) []FieldValue {
-	if id.Class() >= len(w.tables) {
-		return nil
-	}
-	t := w.tables[id.Class()]
-	pg, s := t.find(id)
+	pg, s := w.find(id)
 	if pg == nil {
 		return nil
 	}
+	t := w.tables[id.Class()]
 	c := t.class
 	v := reflect.ValueOf(c.kind.value(t.at(pg, s))).Elem()
 	roles := make(map[string]role, len(c.fields))
@@ -63,15 +60,9 @@ func list(v reflect.Value, path string, r role, roles map[string]role, out *[]Fi
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if f.Name == "_" {
-				continue
+			if f := v.Type().Field(i); f.Name != "_" {
+				list(v.Field(i), member(path, f.Name), r, roles, out)
 			}
-			name := f.Name
-			if path != "" {
-				name = path + "." + name
-			}
-			list(v.Field(i), name, r, roles, out)
 		}
 	case reflect.Array, reflect.Slice:
 		for i := range v.Len() {

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -24,20 +25,10 @@ import (
 //
 // Where there are as many as ClassOptions.Limit, 4096 unless it says otherwise, the oldest one
 // goes.
-func Local[T any](options ...ClassOptions) Part {
-	return partFunc(func(g *Game) error {
-		var o ClassOptions
-		if len(options) > 0 {
-			o = options[0]
-		}
-		typ := reflect.TypeFor[T]()
-		c := &localClass{number: len(g.locals), name: o.Name, limit: o.Limit, typ: typ}
-		if c.name == "" {
-			c.name = typ.Name()
-		}
-		if c.limit == 0 {
-			c.limit = 4096
-		}
+func Local[T any](options ...ClassOptions) Declaration {
+	return func(g *Game) error {
+		o, typ := option(options), reflect.TypeFor[T]()
+		c := &localClass{number: len(g.locals), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 4096), typ: typ}
 		fail := func(err error) error { return fmt.Errorf("local class %s: %w", c.name, err) }
 		if err := g.taken(c.name, typ); err != nil {
 			return fail(err)
@@ -55,10 +46,12 @@ func Local[T any](options ...ClassOptions) Part {
 			return fail(err)
 		}
 		c.kind = (*localsOf[T])(nil)
-		c.newTable = func() localTable { return newLocalsOf[T](c) }
+		c.newTable = func() localTable {
+			return &localsOf[T]{class: c, here: noLocals, gone: noLocals, free: -1}
+		}
 		g.locals = append(g.locals, c)
 		return nil
-	})
+	}
 }
 
 // localNumber is the class in the ID of a local entity. No ordinary class has it, so whatever looks
@@ -202,9 +195,6 @@ func (w *World) visible() *Locals {
 	return w.locals
 }
 
-// steppingLocal says whether a local entity is stepping.
-func (w *World) steppingLocal() bool { return w.me.Local() }
-
 // findLocal gives the table of a local entity, if it is there to be seen.
 func (w *World) findLocal(id ID) localTable {
 	l := w.visible()
@@ -284,9 +274,7 @@ type localSlot struct {
 
 type localList struct{ first, last int32 }
 
-func newLocalsOf[T any](c *localClass) *localsOf[T] {
-	return &localsOf[T]{class: c, here: localList{-1, -1}, gone: localList{-1, -1}, free: -1}
-}
+var noLocals = localList{-1, -1}
 
 func (t *localsOf[T]) at(i int32) *T { return &t.pages[i/pageSlots][i%pageSlots] }
 
@@ -360,7 +348,7 @@ func (t *localsOf[T]) sweep() {
 		t.slots[i].next, t.free = t.free, i
 		i = next
 	}
-	t.gone = localList{-1, -1}
+	t.gone = noLocals
 }
 
 func (t *localsOf[T]) append(l *localList, i int32) {

@@ -76,8 +76,8 @@ func sparkle(t *testing.T, sparks bool) {
 	t.Cleanup(func() { throwSparks = false })
 }
 
-func torches(locals ...Part) *Game {
-	parts := []Part{Class[torch](), Class[brand](), Event[fired](),
+func torches(locals ...Declaration) *Game {
+	parts := []Declaration{Class[torch](), Class[brand](), Event[fired](),
 		OnStart(func(w *World) { Spawn(w, torch{}); Spawn(w, torch{}) })}
 	return Define("torches", append(parts, locals...)...)
 }
@@ -419,16 +419,16 @@ func (*wrongSpark) Step(w *World) {}
 
 func TestLocalDeclarations(t *testing.T) {
 	for _, x := range []struct {
-		parts []Part
+		parts []Declaration
 		want  string
 	}{
-		{[]Part{Local[spark](), Local[spark]()}, "local class spark: another class has the same name"},
-		{[]Part{Local[torch](ClassOptions{Name: "t"}), Class[torch]()}, "its type is that of class t"},
-		{[]Part{Class[torch](), Local[torch](ClassOptions{Name: "t"})}, "its type is that of class torch"},
-		{[]Part{Local[int]()}, "make it a struct"},
-		{[]Part{Local[wrongSpark]()}, "method Step is"},
-		{[]Part{Local[spark](ClassOptions{Limit: -1})}, "a limit of -1 entities"},
-		{[]Part{Local[spark](ClassOptions{Limit: MaxEntities})}, "entities; choose 1 to"},
+		{[]Declaration{Local[spark](), Local[spark]()}, "local class spark: another class has the same name"},
+		{[]Declaration{Local[torch](ClassOptions{Name: "t"}), Class[torch]()}, "its type is that of class t"},
+		{[]Declaration{Class[torch](), Local[torch](ClassOptions{Name: "t"})}, "its type is that of class torch"},
+		{[]Declaration{Local[int]()}, "make it a struct"},
+		{[]Declaration{Local[wrongSpark]()}, "method Step is"},
+		{[]Declaration{Local[spark](ClassOptions{Limit: -1})}, "a limit of -1 entities"},
+		{[]Declaration{Local[spark](ClassOptions{Limit: MaxEntities})}, "entities; choose 1 to"},
 	} {
 		if err := Define("wrong", x.parts...).Err(); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)

@@ -39,34 +39,22 @@ func (p *Panic) Unwrap() error {
 // TryStep is Step for a host that outlives its game: if the game panics, the error is a *Panic, and
 // the world must not be used any more.
 func (w Host) TryStep(in *Inputs) (err error) {
-	stepped := false
 	defer func() {
-		if stepped {
-			return
-		}
 		if v := recover(); v != nil {
 			err = w.panicked(v)
 		}
 	}()
-	err = w.Step(in)
-	stepped = true
-	return err
+	return w.Step(in)
 }
 
 // TryNew is New for a host that outlives its game: if OnStart panics, the error is a *Panic.
 func (g *Game) TryNew(s Settings) (w *World, err error) {
-	made := false
 	defer func() {
-		if made {
-			return
-		}
 		if v := recover(); v != nil {
 			w, err = nil, &Panic{Value: v, Frames: gameFrames()}
 		}
 	}()
-	w, err = g.New(s)
-	made = true
-	return w, err
+	return g.New(s)
 }
 
 // panicked says where. It is called while the stack still is as it was when the game panicked.

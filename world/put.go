@@ -39,20 +39,18 @@ var ErrPlace = errors.New("no place for it")
 //
 // A partial world takes anything, and whatever had the same index gives way. A whole world takes entities of other allocators, and back what Lend gave away.
 func (w Host) Put(id ID, e Entry, image []int32) error {
-	t, err := w.place(id)
+	t, err := w.tableFor(id)
 	if err != nil {
 		return err
 	}
-	b := t.needBank(id.allocator())
-	page, s := id.Index()>>t.shift, id.Index()&t.mask
+	pg, s := t.needPage(t.needBank(id.allocator()), id.Index()>>t.shift), id.Index()&t.mask
 	bit := uint64(1) << s
-	pg := t.needPage(b, page)
 	here := pg.live&bit != 0 && pg.slots[s].generation == uint32(id.Generation())
 	if err := t.read(w.World, pg, s, here, image); err != nil {
 		return fmt.Errorf("world: entity %v of class %s: %w", id, t.class.name, err)
 	}
 	if pg.live&bit != 0 && !here {
-		t.free(b, page, s)
+		t.free(pg, s)
 	}
 	if !here {
 		t.count++
@@ -73,8 +71,8 @@ func (w Host) Put(id ID, e Entry, image []int32) error {
 	return nil
 }
 
-// place says whether the world may have an entity with this ID.
-func (w *World) place(id ID) (*table, error) {
+// tableFor gives the table for an entity with this ID, or says why the world may not have it.
+func (w *World) tableFor(id ID) (*table, error) {
 	if id.Class() >= len(w.tables) || id.Generation() == 0 {
 		return nil, fmt.Errorf("world: entity %v: %w: the game has no such class", id, ErrPlace)
 	}
@@ -91,33 +89,19 @@ func (w *World) place(id ID) (*table, error) {
 	if id.Index() >= t.end {
 		return fail("its index is beyond the class's limit")
 	}
-	pg, _ := t.find(id)
-	if pg != nil {
-		return t, nil
-	}
-	if w.settings.Partial {
-		if t.count >= t.class.limit && !t.occupied(id) {
-			return fail("the class is at its limit")
-		}
+	if pg, _ := t.find(id); pg != nil {
 		return t, nil
 	}
 	switch {
-	case t.count >= t.class.limit:
+	case t.count >= t.class.limit && !(w.settings.Partial && t.occupied(id)):
 		return fail("the class is at its limit")
+	case w.settings.Partial:
 	case id.Allocator() == w.settings.Allocator && !t.lent(id):
 		return fail("it is of this world's own allocator, and was not lent")
 	case t.occupied(id):
 		return fail("another entity has its index")
 	}
 	return t, nil
-}
-
-func (t *table) slotOf(id ID) (*page, int) {
-	b := t.bank(id.allocator())
-	if i := id.Index() >> t.shift; b != nil && i < len(b.pages) {
-		return b.pages[i], id.Index() & t.mask
-	}
-	return nil, 0
 }
 
 func (t *table) occupied(id ID) bool {
@@ -177,10 +161,8 @@ func (w Host) Drop(id ID) {
 	if !w.settings.Partial {
 		return
 	}
-	if b, page, s, ok := w.locate(id); ok {
-		t := w.tables[id.Class()]
-		t.free(b, page, s)
-		pg := b.pages[page]
+	if pg, s := w.entity(id); pg != nil {
+		w.tables[id.Class()].free(pg, s)
 		pg.slots[s] = slot{}
 		pg.away &^= 1 << s
 	}
@@ -189,12 +171,11 @@ func (w Host) Drop(id ID) {
 // Lend takes an entity out of a whole world at once, because another server has it from now on. If it is of this world's allocator, its
 // identifier stays taken until Put brings it back or Forget says that it is no more.
 func (w Host) Lend(id ID) {
-	b, page, s, ok := w.locate(id)
-	if !ok || w.settings.Partial {
+	pg, s := w.entity(id)
+	if pg == nil || w.settings.Partial {
 		return
 	}
-	w.tables[id.Class()].free(b, page, s)
-	pg := b.pages[page]
+	w.tables[id.Class()].free(pg, s)
 	if id.Allocator() == w.settings.Allocator {
 		pg.away |= 1 << s
 	} else {
@@ -223,17 +204,14 @@ func (w Host) Forget(id ID) {
 	if t.lent(id) && id.Generation() != lastGeneration {
 		pg, s := t.slotOf(id)
 		pg.away &^= 1 << s
-		b := t.bank(id.allocator())
-		b.low = min(b.low, id.Index()>>t.shift)
+		pg.bank.low = min(pg.bank.low, pg.number)
 	}
 }
 
-// locate finds an entity that is not a state.
-func (w *World) locate(id ID) (b *bank, page, s int, ok bool) {
-	pg, s := w.find(id)
-	if pg == nil || w.game.classes[id.Class()].state {
-		return nil, 0, 0, false
+// entity finds an entity that is not a state.
+func (w *World) entity(id ID) (*page, int) {
+	if id.Class() < len(w.tables) && w.game.classes[id.Class()].state {
+		return nil, 0
 	}
-	t := w.tables[id.Class()]
-	return t.bank(id.allocator()), id.Index() >> t.shift, s, true
+	return w.find(id)
 }

@@ -50,7 +50,7 @@ func (w Host) Save(dst []byte) []byte {
 		l := w.game.events[k].layout
 		dst = binary.AppendUvarint(dst, uint64(t.count(true)))
 		for i := range t.count(true) {
-			e := t.record(i, true)
+			e := t.emitted(i, true)
 			dst = binary.LittleEndian.AppendUint64(dst, uint64(e.By))
 			dst = binary.AppendUvarint(dst, uint64(e.Tick))
 			dst = binary.AppendUvarint(dst, uint64(e.Ordinal))

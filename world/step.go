@@ -50,7 +50,7 @@ func (w *World) finish() {
 		}
 	}
 	for _, t := range w.tables {
-		t.settle(w)
+		t.quantise(w)
 	}
 	w.busy = false
 }
@@ -60,81 +60,63 @@ func (t *table) begin() {
 	if t.class.deep {
 		return
 	}
-	for _, b := range t.banks {
-		for _, pg := range b.pages {
-			if pg == nil || !pg.stale {
-				continue
-			}
-			if pg.past == nil {
-				pg.past = t.class.kind.alloc(t.mask + 1)
-			}
-			t.class.kind.move(pg.past, pg.memory, t.mask+1)
-			pg.stale = false
+	for pg := range t.pages {
+		if !pg.stale {
+			continue
 		}
+		if pg.past == nil {
+			pg.past = t.class.kind.alloc(t.mask + 1)
+		}
+		t.class.kind.move(pg.past, pg.memory, t.mask+1)
+		pg.stale = false
 	}
 }
 
 func (t *table) step(w *World) {
-	for _, b := range t.banks {
-		for i, pg := range b.pages {
-			if pg == nil {
-				continue
-			}
-			for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
-				s := mathbits.TrailingZeros64(m)
-				id := t.id(b, i, s)
-				w.enter(id)
-				t.class.kind.step(t.at(pg, s), w, id)
-			}
+	for pg := range t.pages {
+		for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
+			s := mathbits.TrailingZeros64(m)
+			id := t.id(pg, s)
+			w.enter(id)
+			t.class.kind.step(t.at(pg, s), w, id)
 		}
 	}
 }
 
 // bury frees the slots of what was removed.
 func (t *table) bury() (gone bool) {
-	for _, b := range t.banks {
-		for i, pg := range b.pages {
-			if pg == nil || pg.dying == 0 {
-				continue
-			}
+	for pg := range t.pages {
+		for m := pg.dying; m != 0; m &= m - 1 {
 			gone = true
-			for m := pg.dying; m != 0; m &= m - 1 {
-				t.free(b, i, mathbits.TrailingZeros64(m))
-			}
+			t.free(pg, mathbits.TrailingZeros64(m))
 		}
 	}
 	return gone
 }
 
-// settle makes the image of every entity that changed, and replaces its fields by what the image holds: what is sent is what is true.
-func (t *table) settle(w *World) {
-	for _, b := range t.banks {
-		for i, pg := range b.pages {
-			if pg == nil {
+// quantise makes the image of every entity that changed, and replaces its fields by what the image holds: what is sent is what is true.
+func (t *table) quantise(w *World) {
+	for pg := range t.pages {
+		all := pg.born | pg.touched
+		pg.changed, pg.born, pg.touched = all, 0, 0
+		if pg.stale { // as those of deep classes always are
+			all = pg.live
+		}
+		if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(t.mask+1)) {
+			continue // mostly, and the whole page at once
+		}
+		for m := pg.live; m != 0; m &= m - 1 {
+			s := mathbits.TrailingZeros64(m)
+			if all>>s&1 == 0 && same(t.at(pg, s), t.pastOf(pg, s), t.size) {
 				continue
 			}
-			all := pg.born | pg.touched
-			pg.changed, pg.born, pg.touched = all, 0, 0
-			if pg.stale { // as those of deep classes always are
-				all = pg.live
-			}
-			if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(t.mask+1)) {
-				continue // mostly, and the whole page at once
-			}
-			for m := pg.live; m != 0; m &= m - 1 {
-				s := mathbits.TrailingZeros64(m)
-				if all>>s&1 == 0 && same(t.at(pg, s), t.pastOf(pg, s), t.size) {
-					continue
-				}
-				t.settleOne(w, b, i, s)
-			}
+			t.quantiseOne(w, pg, s)
 		}
 	}
 }
 
-func (t *table) settleOne(w *World, b *bank, page, s int) {
+func (t *table) quantiseOne(w *World, pg *page, s int) {
 	c := t.class
-	pg := b.pages[page]
 	at, image := t.at(pg, s), t.image(pg, s)
 	before := w.scratch[:len(image)]
 	copy(before, image)
@@ -143,7 +125,7 @@ func (t *table) settleOne(w *World, b *bank, page, s int) {
 	}
 	v := c.kind.syncer(at)
 	if err := c.layout.Settle(&w.sync, v, image); err != nil {
-		w.fail(c.name, t.id(b, page, s), err)
+		w.fail(c.name, t.id(pg, s), err)
 	}
 	if len(c.blanks) > 0 {
 		c.blank(w, at, image)
@@ -156,14 +138,14 @@ func (t *table) settleOne(w *World, b *bank, page, s int) {
 	}
 	if w.lint != nil && (int(w.tick)+s)%lintShare == 0 {
 		if err := c.layout.Check(v); err != nil {
-			w.fail(c.name, t.id(b, page, s), err)
+			w.fail(c.name, t.id(pg, s), err)
 		}
 	}
 	if c.deep || pg.past == nil {
 		return
 	}
 	if w.lint != nil {
-		w.lint.after(w, c, t.id(b, page, s), t.pastOf(pg, s), at)
+		w.lint.after(w, c, t.id(pg, s), t.pastOf(pg, s), at)
 	}
 	c.kind.move(t.pastOf(pg, s), at, 1)
 }

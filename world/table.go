@@ -38,6 +38,8 @@ type page struct {
 	touched uint64 // it changed in a way that memory does not show
 	changed uint64 // its image is not that of the tick before
 	stale   bool   // past is not what memory was at the end of the tick before
+	bank    *bank
+	number  int // in the bank
 	memory  unsafe.Pointer
 	past    unsafe.Pointer // the memory at the end of the tick before, to find changes; nil until needed
 	images  []int32
@@ -59,9 +61,11 @@ func newTable(c *ClassInfo) *table {
 	return &table{class: c, shift: uint(n), mask: 1<<n - 1, end: min(2*c.limit+pageSlots, maxIndex), size: c.kind.size()}
 }
 
-func (t *table) newPage() *page {
+func (t *table) newPage(b *bank, number int) *page {
 	n := t.mask + 1
 	return &page{
+		bank:   b,
+		number: number,
 		memory: t.class.kind.alloc(n),
 		images: make([]int32, n*t.class.layout.Len()),
 		slots:  make([]slot, n),
@@ -102,7 +106,7 @@ func (t *table) needPage(b *bank, i int) *page {
 		}
 	}
 	if b.pages[i] == nil {
-		b.pages[i] = t.newPage()
+		b.pages[i] = t.newPage(b, i)
 	}
 	return b.pages[i]
 }
@@ -113,17 +117,32 @@ func (t *table) reset(pg *page) {
 	t.class.kind.wipe(pg.memory, n)
 	clear(pg.images)
 	clear(pg.slots)
-	*pg = page{memory: pg.memory, past: pg.past, images: pg.images, slots: pg.slots, stale: true}
+	*pg = page{bank: pg.bank, number: pg.number, memory: pg.memory, past: pg.past, images: pg.images, slots: pg.slots, stale: true}
+}
+
+// pages goes through the pages that there are, in order of identifier.
+func (t *table) pages(yield func(*page) bool) {
+	for _, b := range t.banks {
+		for _, pg := range b.pages {
+			if pg != nil && !yield(pg) {
+				return
+			}
+		}
+	}
+}
+
+// slotOf gives the page and slot that an identifier has, or nil where there is no such page.
+func (t *table) slotOf(id ID) (*page, int) {
+	b := t.bank(id.allocator())
+	if i := id.Index() >> t.shift; b != nil && i < len(b.pages) {
+		return b.pages[i], id.Index() & t.mask
+	}
+	return nil, 0
 }
 
 // find gives the page and slot of an entity, or nil if it is not here.
 func (t *table) find(id ID) (*page, int) {
-	b := t.bank(id.allocator())
-	i := id.Index()
-	if b == nil || i>>t.shift >= len(b.pages) {
-		return nil, 0
-	}
-	pg, s := b.pages[i>>t.shift], i&t.mask
+	pg, s := t.slotOf(id)
 	if pg == nil || pg.live>>s&1 == 0 || pg.slots[s].generation != uint32(id)&lastGeneration {
 		return nil, 0
 	}
@@ -143,8 +162,8 @@ func (t *table) image(pg *page, slot int) []int32 {
 	return pg.images[slot*n : (slot+1)*n : (slot+1)*n]
 }
 
-func (t *table) id(b *bank, page, slot int) ID {
-	return makeID(t.class.number, b.allocator, page<<t.shift|slot, b.pages[page].slots[slot].generation)
+func (t *table) id(pg *page, slot int) ID {
+	return makeID(t.class.number, pg.bank.allocator, pg.number<<t.shift|slot, pg.slots[slot].generation)
 }
 
 // take finds the lowest free slot of an allocator and makes an entity there. Which one that is depends only on which are in use, not on the order in which
@@ -163,14 +182,13 @@ func (t *table) take(allocator uint16) (ID, *page, int) {
 		pg.born |= 1 << s
 		pg.slots[s].generation++
 		t.count++
-		return t.id(b, i, s), pg, s
+		return t.id(pg, s), pg, s
 	}
 	return None, nil, 0
 }
 
 // free empties a slot.
-func (t *table) free(b *bank, page, slot int) {
-	pg := b.pages[page]
+func (t *table) free(pg *page, slot int) {
 	bit := uint64(1) << slot
 	pg.live &^= bit
 	pg.born &^= bit
@@ -180,14 +198,14 @@ func (t *table) free(b *bank, page, slot int) {
 	if pg.slots[slot].generation >= lastGeneration {
 		pg.away |= bit
 	}
-	pg.slots[slot] = slot0(pg.slots[slot].generation)
+	pg.slots[slot] = emptySlot(pg.slots[slot].generation)
 	t.class.kind.wipe(t.at(pg, slot), 1)
 	if pg.past != nil {
 		t.class.kind.wipe(t.pastOf(pg, slot), 1)
 	}
 	clear(t.image(pg, slot))
-	b.low = min(b.low, page)
+	pg.bank.low = min(pg.bank.low, pg.number)
 	t.count--
 }
 
-func slot0(generation uint32) slot { return slot{generation: generation} }
+func emptySlot(generation uint32) slot { return slot{generation: generation} }

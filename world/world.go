@@ -232,7 +232,7 @@ func (w *World) fail(class string, id ID, err error) {
 func (w *World) outside(what, class string) bool {
 	switch {
 	case w.busy:
-	case w.steppingLocal():
+	case w.me.Local():
 		local := w.game.locals[w.me.Allocator()].name
 		w.fail(local, w.me, fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; "+
 			"let an ordinary entity do it", what, class))

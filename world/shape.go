@@ -116,11 +116,7 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 			if f.Name == "_" {
 				continue
 			}
-			name := f.Name
-			if path != "" {
-				name = path + "." + f.Name
-			}
-			fr := r
+			name, fr := member(path, f.Name), r
 			if tag, ok := f.Tag.Lookup("world"); ok {
 				fr = role(tag)
 				if fr != roleSynced && !slices.Contains(allowed, fr) {
@@ -144,6 +140,14 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 	}
 	sh.fields = append(sh.fields, leaf{path: path, offset: offset, kind: t.Kind(), size: t.Size(), role: r})
 	return nil
+}
+
+// member is the path of a field of the struct that has a path.
+func member(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }
 
 // base is the name of the field that a slot belongs to, such as "Pos" for "Pos.X".
