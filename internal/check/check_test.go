@@ -103,12 +103,15 @@ func TestConcurrentPackages(t *testing.T) {
 		"above/a.go":         "package above\n\nimport _ \"example.com/m/middle\"\n",
 		"above/a_test.go":    "package above\n",
 		"middle/a.go":        "package middle\n\nimport _ \"example.com/m/busy\"\n",
-		"bytest/a.go":        "package bytest\n",
-		"bytest/a_test.go":   "package bytest\n\nimport _ \"example.com/m/busy\"\n",
+		"group/a.go":         "package group\n\nfunc f(g group) { g.Go(nil) }\n",
+		"group/a_test.go":    "package group\n",
+		"compare/a_test.go":  "package compare\n\nimport _ \"example.com/m/busy\"\n",
+		"linktest/a.go":      "package linktest\n\nfunc f() { go f() }\n",
+		"link/a_test.go":     "package link\n\nimport _ \"example.com/m/linktest\"\n",
 		"parallel/a_test.go": "package parallel\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Parallel() }\n",
 		"intest/a_test.go":   "package intest\n\nfunc f() { go f() }\n",
 	})), " ")
-	if got != "above busy bytest intest parallel" {
+	if got != "above busy group intest link parallel" {
 		t.Errorf("found %q", got)
 	}
 }

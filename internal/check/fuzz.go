@@ -14,9 +14,6 @@ import (
 )
 
 var (
-	fuzzBriefly = stage{"fuzzing, briefly", func(r *runner) error {
-		return r.fuzz(func(n int) time.Duration { return share(40*time.Second, n, time.Second/2, 2*time.Second) })
-	}}
 	fuzzAsTold  = stage{"fuzzing", func(r *runner) error { return r.fuzz(func(int) time.Duration { return r.fuzzTime }) }}
 	fuzzForLong = stage{"fuzzing, for long", func(r *runner) error {
 		return r.fuzz(func(n int) time.Duration { return share(r.duration/2, n, 2*time.Second, time.Hour) })

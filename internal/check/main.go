@@ -74,7 +74,7 @@ type options struct {
 // plans are the stages of each verb, in order.
 var plans = map[string][]stage{
 	"lint": {formatting, importMap, documents, vet, staticcheck},
-	"test": {tools, formatting, importMap, documents, vet, staticcheck, build, crossBuild, unitTests, raceTests, fuzzBriefly},
+	"test": {tools, formatting, importMap, documents, vet, staticcheck, build, crossBuild, unitTests, raceTests},
 	"fuzz": {fuzzAsTold},
-	"soak": {tools, build, crossBuildAll, unitTests, manySeeds, raceTestsInFull, fuzzForLong},
+	"soak": {tools, build, crossBuildAll, unitTestsInFull, manySeeds, raceTestsInFull, fuzzForLong},
 }

@@ -50,33 +50,31 @@ func (r *runner) noRace(env []string) string {
 	return ""
 }
 
-// concurrent lists the packages whose tests can race: those that start
-// goroutines, or whose tests do, or that stand on packages that do.
+// concurrent lists the packages whose tests can race: those that start goroutines, or stand on
+// packages that do, or whose tests do.
 func concurrent(tree *layers.Tree) []string {
 	memo := map[string]bool{}
-	var starts func(path string) bool // whether a package or what it imports starts goroutines
+	var starts func(path string) bool
 	starts = func(path string) bool {
 		if known, ok := memo[path]; ok {
 			return known
 		}
 		memo[path] = false // Go has no import cycles; this only ends the recursion
-		p := tree.Find(path)
-		for _, f := range files(p, false) {
-			memo[path] = memo[path] || f.StartsGoroutines() || anyOwnImport(tree, f, starts)
-		}
+		memo[path] = slices.ContainsFunc(files(tree.Find(path), false), func(f *layers.File) bool {
+			return f.StartsGoroutines() || anyOwnImport(tree, f, starts)
+		})
 		return memo[path]
+	}
+	// What a test imports only to compare with says nothing of its package, but for packages that
+	// hold tests themselves.
+	testing := func(path string) bool { return strings.HasSuffix(path, "test") && starts(path) }
+	races := func(f *layers.File) bool {
+		return f.StartsGoroutines() || runsParallel(f) || anyOwnImport(tree, f, testing)
 	}
 	var names []string
 	for _, p := range tree.Packages {
 		tests := files(p, true)
-		if len(tests) == 0 {
-			continue
-		}
-		yes := starts(p.Path)
-		for _, f := range tests {
-			yes = yes || f.StartsGoroutines() || runsParallel(f) || anyOwnImport(tree, f, starts)
-		}
-		if yes {
+		if len(tests) > 0 && (starts(p.Path) || slices.ContainsFunc(tests, races)) {
 			names = append(names, p.Path)
 		}
 	}

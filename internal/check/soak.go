@@ -44,7 +44,7 @@ func (r *runner) seeds(due time.Duration) error {
 		fmt.Fprintf(r.out, "round with %d seeds and %d cases of each property\n", cases, cases)
 		n := strconv.Itoa(cases)
 		args := append([]string{"-count=1", "-timeout=0"}, names...)
-		err := r.test([]string{seedsVariable + "=" + n, propertyVariable + "=" + n}, args...)
+		err := r.test([]string{seedsVariable + "=" + n, propertyVariable + "=" + n, soakVariable + "=1"}, args...)
 		if failure := (testFailure{}); errors.As(err, &failure) {
 			return err
 		}

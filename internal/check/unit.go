@@ -3,14 +3,45 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/coeval-dev/coeval/internal/layers"
 )
 
-var unitTests = stage{"unit tests", func(r *runner) error { return r.test(nil, "-timeout=7m", "./...") }}
+var (
+	unitTests = stage{"unit tests", func(r *runner) error {
+		return r.testAll(nil, "-timeout=5m")
+	}}
+	unitTestsInFull = stage{"unit tests, in full", func(r *runner) error {
+		return r.testAll([]string{soakVariable + "=1"}, "-timeout=30m")
+	}}
+)
+
+// soakVariable tells tests to try all they can, and not only what has found something or stands
+// for the rest.
+const soakVariable = "COEVAL_SOAK"
+
+// testAll runs every test, those of packages that stand high on the map first: theirs take longest,
+// and go test begins with what it is given first. Otherwise one of them would run alone at the end.
+func (r *runner) testAll(env []string, args ...string) error {
+	list, err := r.ask(nil, "go", "list", "./...")
+	if err != nil {
+		return err
+	}
+	names := strings.Fields(list)
+	chart := layers.Current()
+	row := func(name string) int {
+		own, _ := r.tree.Own(name)
+		return chart.Row(own)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(row(a), row(b)) })
+	return r.test(env, append(args, names...)...)
+}
 
 // test runs go test and reports a line for each package, the whole output of
 // what fails, and what was skipped with its reason.

@@ -145,6 +145,14 @@ func (c *Chart) Pure(path string) bool {
 	return e != nil && e.row > c.line && !withinAny(path, c.impure)
 }
 
+// Row is how far from the top of the map a package stands, or 0 if the map does not know it.
+func (c *Chart) Row(path string) int {
+	if e := c.find(path); e != nil {
+		return e.row
+	}
+	return 0
+}
+
 // leads reports whether the arrows from one entry reach another.
 func (c *Chart) leads(from, to *entry) bool {
 	for _, name := range from.arrows {

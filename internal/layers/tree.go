@@ -136,12 +136,18 @@ func importOf(spec *ast.ImportSpec) string {
 	return p
 }
 
-// StartsGoroutines reports whether a file holds a go statement.
+// StartsGoroutines reports whether a file holds a go statement, or calls a method Go, as that of a
+// sync.WaitGroup.
 func (f *File) StartsGoroutines() bool {
 	found := false
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
-		_, is := n.(*ast.GoStmt)
-		found = found || is
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			sel, ok := n.Fun.(*ast.SelectorExpr)
+			found = found || ok && sel.Sel.Name == "Go"
+		}
 		return !found
 	})
 	return found

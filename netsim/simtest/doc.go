@@ -1,7 +1,8 @@
 // Package simtest runs a test over many seeds of a simulated network, and takes
 // from the environment which ones:
 //
-//	NETSIM_SEEDS=100000 go test ./conn      many more seeds, for a soak
+//	COEVAL_SEEDS=100000 go test ./conn      many more seeds, as make soak asks of all tests
+//	NETSIM_SEEDS=100000 go test ./conn      the same for simulated networks only
 //	NETSIM_SEED=41 go test ./conn           this one only
 //	NETSIM_SCRIPT=bug.txt go test ./conn    this script, as a failure printed it
 //

@@ -40,12 +40,14 @@ func explore(t testing.TB, env func(string) string, seeds int, run func(*netsim.
 		})
 	}
 	search := netsim.Search{Seeds: seeds}
-	if s := env("NETSIM_SEEDS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return fmt.Errorf("NETSIM_SEEDS is %q, set it to a number above 0", s)
+	for _, name := range []string{"COEVAL_SEEDS", "NETSIM_SEEDS"} {
+		if s := env(name); s != "" {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%s is %q, set it to a number above 0", name, s)
+			}
+			search.Seeds = n
 		}
-		search.Seeds = n
 	}
 	if s := env("NETSIM_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
