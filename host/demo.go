@@ -24,7 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/web"
 )
 
@@ -77,7 +77,7 @@ type demo struct {
 	mirrors  int
 	timeline string
 	delays   []string
-	parsed   []time.Duration // the same
+	parsed   kinds.Delays // the same
 }
 
 func (p *Program) demoCommand() *cobra.Command {
@@ -115,7 +115,7 @@ func (p *Program) demoCommand() *cobra.Command {
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
 	f.IntVar(&d.mirrors, "mirrors", 0, "as many servers that mirror one game, from 2 to 5, with the network between them")
-	f.StringVar(&d.timeline, "timeline", "auto", "with --mirrors, how they are kept consistent: "+strings.Join(timeline.Kinds(), ", "))
+	f.StringVar(&d.timeline, "timeline", "auto", "with --mirrors, how they are kept consistent: "+strings.Join(kinds.Names(), ", "))
 	f.StringSliceVar(&d.delays, "delays", nil, "with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
 	f.StringVar(&d.build, "build-client", "", "compile the game for the browser into this folder, and do nothing else")
 	return cmd

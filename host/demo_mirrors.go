@@ -19,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
@@ -34,7 +35,7 @@ type demoMirrors struct {
 	level    game.Level
 	key      token.Key
 	timeline string
-	delays   []time.Duration
+	delays   kinds.Delays
 	seed     uint64
 	sea      *sea
 	nodes    []*demoMirror
@@ -82,7 +83,7 @@ func (d *demo) checkMirrors() error {
 	if err := tryDelays(d.title, d.timeline, delays); err != nil {
 		return err
 	}
-	if (d.timeline == "auto" || d.timeline == "trailing") && len(delays) == 1 {
+	if kinds.Trails(d.timeline) && len(d.delays) == 1 {
 		return cli.Usagef("--delays has one delay: the timeline %s needs at least two, such as 0,1s", d.timeline)
 	}
 	d.parsed = delays

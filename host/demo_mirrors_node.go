@@ -317,8 +317,8 @@ func (l *mirrorLife) tell() {
 		Commands: line.Commands, Rollbacks: n.fleet.rollbacks[n.index].Load(), Shown: st.Provisional, Retracted: st.Retracted, Rejoins: st.Rejoins,
 		Sent: mirrorTraffic(&sent), since: l.since,
 	}
-	if t, ok := m.Timeline().(interface{ Delays() []time.Duration }); ok {
-		s.Delay = ms(t.Delays()[0])
+	if t := m.Timeline(); t != nil {
+		s.Delay = ms(t.Delays().Lead)
 	}
 	if srv := m.Server(); srv != nil {
 		s.Tick = uint64(srv.World().Tick())

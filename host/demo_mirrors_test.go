@@ -17,7 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/linktest"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -378,7 +378,7 @@ func TestDemoTwoMirrors(t *testing.T) {
 // TestDemoTimelines lets a few bots play on each timeline there is.
 func TestDemoTimelines(t *testing.T) {
 	t.Parallel()
-	for _, kind := range timeline.Kinds() {
+	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() {

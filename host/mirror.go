@@ -11,6 +11,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 // MirrorOptions are what a mirror is made from. Key has no default; either Found is set, or Join
@@ -50,10 +51,10 @@ type MirrorOptions struct {
 	// KeepSeat is how long a player is kept whose connection was lost. Default: one minute.
 	KeepSeat time.Duration
 
-	// Timeline is how mirrors are kept consistent, the same at all; see timeline.Kinds. Default:
+	// Timeline is how mirrors are kept consistent, the same at all; see kinds.Names. Default:
 	// auto. Delays are those of its copies of the world.
 	Timeline string
-	Delays   []time.Duration
+	Delays   kinds.Delays
 	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
 	// so Forever.
 	Patience time.Duration

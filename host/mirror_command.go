@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/spf13/cobra"
 )
 
@@ -102,7 +102,7 @@ func (p *Program) mirrorCommand() *cobra.Command {
 	f.DurationVar(&r.KeepSeat, "keep", time.Minute,
 		"how long a player is kept whose connection was lost")
 	f.StringVar(&r.Timeline, "timeline", "auto",
-		"how mirrors are kept consistent, the same at all: "+strings.Join(timeline.Kinds(), ", "))
+		"how mirrors are kept consistent, the same at all: "+strings.Join(kinds.Names(), ", "))
 	f.StringSliceVar(&r.delays, "delays", nil,
 		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
 	f.DurationVar(&r.window, "window", 0,

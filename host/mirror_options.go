@@ -21,7 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/member"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
@@ -45,27 +45,22 @@ func readMirrorKey(name string) (token.Key, error) {
 }
 
 // mirrorDelays makes the delays of a timeline from what --delays and --window say.
-func mirrorDelays(kind string, texts []string, window time.Duration) ([]time.Duration, error) {
-	if !slices.Contains(timeline.Kinds(), kind) {
-		return nil, cli.Usagef("--timeline is %q: choose one of %s", kind, strings.Join(timeline.Kinds(), ", "))
+func mirrorDelays(kind string, texts []string, window time.Duration) (d kinds.Delays, err error) {
+	if !slices.Contains(kinds.Names(), kind) {
+		return d, cli.Usagef("--timeline is %q: choose one of %s", kind, strings.Join(kinds.Names(), ", "))
 	}
 	var list []time.Duration
 	for _, t := range texts {
 		d, err := time.ParseDuration(strings.TrimSpace(t))
 		if err != nil || d < 0 {
-			return nil, cli.Usagef("--delays has %q: write durations from 0 up, separated by commas, such as 0,100ms,1s", t)
+			return kinds.Delays{}, cli.Usagef("--delays has %q: write durations from 0 up, separated by commas, such as 0,100ms,1s", t)
 		}
 		list = append(list, d)
 	}
-	if window == 0 {
-		return list, nil
-	}
 	if window < 0 {
-		return nil, cli.Usagef("--window is %v: it must be above zero", window)
+		return d, cli.Usagef("--window is %v: it must be above zero", window)
 	}
-	at, has := map[string]int{"timewarp": 1, "ruled": 2}[kind]
-	switch {
-	case kind == "auto" || kind == "trailing":
+	if window > 0 && kinds.Trails(kind) {
 		if len(texts) == 0 {
 			list = []time.Duration{0}
 			if usual := 100 * time.Millisecond; window > usual {
@@ -73,28 +68,29 @@ func mirrorDelays(kind string, texts []string, window time.Duration) ([]time.Dur
 			}
 		}
 		if last := list[len(list)-1]; last > window {
-			return nil, cli.Usagef("--delays ends with %v, and --window is %v: a copy cannot be further behind than the window; leave one of them out, or make the window longer", last, window)
+			return d, cli.Usagef("--delays ends with %v, and --window is %v: a copy cannot be further behind than the window; leave one of them out, or make the window longer", last, window)
 		} else if last < window {
 			list = append(list, window)
 		}
-	case !has:
-		return nil, cli.Usagef("--window goes with the timelines auto, trailing, timewarp and ruled, not with %s", kind)
-	case len(list) > at:
-		if list[at] != window {
-			return nil, cli.Usagef("--delays says that the window is %v, and --window %v: leave one of them out", list[at], window)
-		}
-	default:
-		for len(list) < at {
-			list = append(list, 0) // the timeline's own default
-		}
-		list = append(list, window)
 	}
-	return list, nil
+	if d, err = kinds.DelaysOf(kind, list); err != nil {
+		return d, cli.Usagef("--delays are impossible: %w", err)
+	}
+	switch {
+	case window == 0:
+	case !kinds.HasWindow(kind):
+		return d, cli.Usagef("--window goes with the timelines auto, trailing, timewarp and ruled, not with %s", kind)
+	case d.Window != 0 && d.Window != window:
+		return d, cli.Usagef("--delays says that the window is %v, and --window %v: leave one of them out", d.Window, window)
+	default:
+		d.Window = window
+	}
+	return d, nil
 }
 
 // tryDelays finds out before anyone is asked whether a timeline can be made with these delays.
-func tryDelays(t *game.Title, kind string, delays []time.Duration) error {
-	if len(delays) == 0 {
+func tryDelays(t *game.Title, kind string, delays kinds.Delays) error {
+	if delays.IsZero() {
 		return nil
 	}
 	settings, err := t.Settings(game.Level{Name: t.Levels.First()})
@@ -105,8 +101,8 @@ func tryDelays(t *game.Title, kind string, delays []time.Duration) error {
 	if err != nil {
 		return err
 	}
-	o := timeline.OpenOptions{Delays: delays, Mirrors: []member.ID{1}, Judge: true, Step: time.Microsecond, Copy: time.Microsecond}
-	if _, err := timeline.Open(kind, w, o); err != nil {
+	o := kinds.Options{Delays: delays, Mirrors: []member.ID{1}, Judge: true, Step: time.Microsecond, Copy: time.Microsecond}
+	if _, err := kinds.Open(kind, w, o); err != nil {
 		return cli.Usagef("--delays are impossible: %w", err)
 	}
 	return nil

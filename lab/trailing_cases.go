@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -62,9 +63,11 @@ func (b *trailingBench) trailing(name string, delays ...int) trailingCase {
 }
 
 func (b *trailingBench) trailingWith(name string, o timeline.TrailingOptions, delays ...int) trailingCase {
+	var list []time.Duration
 	for _, d := range delays {
-		o.Delays = append(o.Delays, time.Duration(d)*time.Millisecond)
+		list = append(list, time.Duration(d)*time.Millisecond)
 	}
+	o.Delays = timeline.DelaysOf(list...)
 	if name == "" {
 		name = "trailing " + TrailingName(delays)
 	}
@@ -89,7 +92,7 @@ func (b *trailingBench) auto() trailingCase {
 		if base.Clock == nil { // the second mirror is not measured, and need not choose alike
 			base.Clock = threadTime
 		}
-		line, err := timeline.NewAuto(start, timeline.AutoOptions{TrailingOptions: timeline.TrailingOptions{Options: base, Delays: []time.Duration{0, time.Second}}})
+		line, err := timeline.NewAuto(start, timeline.AutoOptions{TrailingOptions: timeline.TrailingOptions{Options: base, Delays: timeline.Delays{Window: time.Second}}})
 		return line, err
 	}}
 }
@@ -103,7 +106,7 @@ func (b *trailingBench) warp(every int, lazy bool) trailingCase {
 		name = fmt.Sprintf("time warp, every %d ticks", every)
 	}
 	return trailingCase{name: name, lazy: lazy, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: base, Window: time.Second, Every: every})
+		return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: base, Window: time.Second, Every: every})
 	}}
 }
 
@@ -111,7 +114,7 @@ func (b *trailingBench) bucket(delay, width int) trailingCase {
 	d := time.Duration(delay) * time.Millisecond
 	return trailingCase{name: fmt.Sprintf("bucket %d ms, %d ticks", delay, width),
 		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-			return timeline.NewBucket(start, timeline.BucketOptions{Options: base, Delay: d, Width: width})
+			return rivals.NewBucket(start, rivals.BucketOptions{Options: base, Delay: d, Width: width})
 		}}
 }
 
@@ -121,19 +124,19 @@ func (b *trailingBench) lockstep(delay, most int) trailingCase {
 		name = "lock step, adaptive"
 	}
 	return trailingCase{name: name, waits: true, round: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return timeline.NewLockstep(start, timeline.LockstepOptions{Options: base, Mirrors: bothMirrors, Delay: delay, Most: most})
+		return rivals.NewLockstep(start, rivals.LockstepOptions{Options: base, Mirrors: bothMirrors, Delay: delay, Most: most})
 	}}
 }
 
 func (b *trailingBench) conservative(ahead time.Duration) trailingCase {
 	return trailingCase{name: fmt.Sprintf("conservative, %v ahead", ahead), waits: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return timeline.NewConservative(start, timeline.ConservativeOptions{Options: base, Mirrors: bothMirrors, LookAhead: ahead})
+		return rivals.NewConservative(start, rivals.ConservativeOptions{Options: base, Mirrors: bothMirrors, LookAhead: ahead})
 	}}
 }
 
 func (b *trailingBench) rollback(window, delay int) trailingCase {
 	return trailingCase{name: fmt.Sprintf("rollback, %d ticks", window), waits: true, lazy: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return timeline.NewRollback(start, timeline.RollbackOptions{Options: base, Mirrors: bothMirrors, Window: window, Delay: delay})
+		return rivals.NewRollback(start, rivals.RollbackOptions{Options: base, Mirrors: bothMirrors, Window: window, Delay: delay})
 	}}
 }
 

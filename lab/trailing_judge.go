@@ -29,21 +29,18 @@ func (r *trailingRun) row() (*TrailingRow, error) {
 	// When the run ends the copies are at different ticks, so each counts its own.
 	row.PerTick = s.Again()
 	if line, ok := m.line.(*timeline.Trailing); ok {
-		row.PerTick *= float64(len(line.Delays()))
+		row.PerTick *= float64(len(line.Delays().List()))
 	} else if _, ok := m.line.(*timeline.Auto); ok { // which had now more and now fewer
 		row.PerTick = float64(s.Steps) / float64(m.line.Leading().Tick())
 	}
 	if s.Rollbacks > 0 && s.Copies == s.Rollbacks {
 		row.RollbackMicros = 1000 * millisOf(s.CopyTime) / float64(s.Rollbacks)
 	}
-	switch line := m.line.(type) {
-	case *timeline.Trailing:
-		row.Delays = wholeMillis(line.Delays())
-	case *timeline.Auto:
-		row.Delays = wholeMillis(line.Delays())
-		if m.plan != nil {
-			row.Plan = m.plan.Explain()
-		}
+	if d := m.line.Delays(); !d.IsZero() {
+		row.Delays = wholeMillis(d.List())
+	}
+	if m.plan != nil {
+		row.Plan = m.plan.Explain()
 	}
 	if s.GameErrors > 0 {
 		return nil, s.GameError

@@ -22,7 +22,7 @@ type Auto struct {
 
 // AutoOptions say what Auto reckons with.
 type AutoOptions struct {
-	TrailingOptions // Delays are those it starts with; the last is the window
+	TrailingOptions // Delays are those it starts with
 	// Step and Copy are what computing a tick and copying a world take. Where they are 0 and there is a Clock, they are measured.
 	Step, Copy time.Duration
 	// States is the most there may be. Default: 5.
@@ -57,10 +57,10 @@ func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 	if o.Most == 0 {
 		o.Most = window / 2
 	}
-	if len(line.states) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
+	if len(line.trails) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
 		return nil, fmt.Errorf("timeline: a leading delay from %v to %v with a window of %v; give at least two delays, and bounds below the window", o.Least, o.Most, window)
 	}
-	return &Auto{Trailing: line, o: o, next: line.now + o.Every, at: line.now}, nil
+	return &Auto{Trailing: line, o: o, next: line.Now + o.Every, at: line.Now}, nil
 }
 
 // Advance computes what is due, and now and then thinks about the delays.
@@ -88,12 +88,12 @@ func (a *Auto) think(now time.Duration) error {
 		return err
 	}
 	a.plan = plan
-	delays := a.within(plan.Delays)
-	// A change unsettles the leading world for a moment, so it has to be worth it.
-	if slices.Equal(delays, a.Delays()) || m.Cost(delays).Total() > 0.9*m.Cost(a.Delays()).Total() {
+	delays, present := a.within(plan.Delays), a.Delays().List()
+	// A change upsets the leading world for a moment, so it has to be worth it.
+	if slices.Equal(delays, present) || m.Cost(delays).Total() > 0.9*m.Cost(present).Total() {
 		return nil
 	}
-	return a.SetDelays(delays)
+	return a.SetDelays(DelaysOf(delays...))
 }
 
 // within keeps to the bounds of the leading delay, and drops what then is not behind it.
@@ -106,7 +106,7 @@ func (a *Auto) within(delays []time.Duration) []time.Duration {
 // model is what was measured since the last plan, as far as it was.
 func (a *Auto) model(now time.Duration) (Model, bool) {
 	s := a.Stats()
-	m := Model{Spread: a.spread, Tick: a.length(), Window: a.final().delay, Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
+	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay, Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
 	if m.Step == 0 {
 		m.Step = s.StepTime / time.Duration(max(s.Steps, 1))
 	}

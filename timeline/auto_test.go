@@ -93,7 +93,7 @@ func TestAuto(t *testing.T) {
 	var delays [][]time.Duration
 	m := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		return timeline.NewAuto(start, timeline.AutoOptions{
-			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 500 * time.Millisecond}},
+			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: timeline.DelaysOf(0, 500*time.Millisecond)},
 			Step:            50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: time.Second,
 		})
 	}}
@@ -111,7 +111,7 @@ func TestAuto(t *testing.T) {
 	}}
 	start := begin(t)
 	out, err := play(start, m, nil, k.script(), ticks, func(now time.Duration, line timeline.Timeline) error {
-		d := line.(*timeline.Auto).Delays()
+		d := line.Delays().List()
 		if len(delays) == 0 || len(d) != len(delays[len(delays)-1]) || d[0] != delays[len(delays)-1][0] {
 			delays = append(delays, d)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -19,8 +20,8 @@ type traffic struct {
 	seqs  [3]uint32
 	waits bool
 
-	judge  *timeline.Ruled // if there is one: it gets all in time, and rules
-	ruling timeline.Ruling
+	judge  *ruled.Timeline // if there is one: it gets all in time, and rules
+	ruling ruled.Ruling
 	bytes  []byte
 	sent   int
 }
@@ -31,8 +32,8 @@ func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
 		b.Fatal(err)
 	}
 	k := &traffic{line: line, late: late, waits: m.waits}
-	if _, ok := line.(*timeline.Ruled); ok {
-		if k.judge, err = timeline.NewRuled(begin(b), timeline.RuledOptions{Options: timeline.Options{HashEvery: -1}, Judge: true}); err != nil {
+	if _, ok := line.(*ruled.Timeline); ok {
+		if k.judge, err = ruled.New(begin(b), ruled.Options{Options: timeline.Options{HashEvery: -1}, Judge: true}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -109,7 +110,7 @@ func (k *traffic) rule(b testing.TB, now time.Duration) {
 		if err := k.ruling.Parse(game, k.bytes); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := k.line.(*timeline.Ruled).Rule(now, &k.ruling); err != nil {
+		if _, err := k.line.(*ruled.Timeline).Rule(now, &k.ruling); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -131,7 +132,7 @@ func everyone() []maker {
 		}
 		out = append(out, maker{name: name, make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 			o.Held = held
-			return timeline.NewRuled(start, timeline.RuledOptions{Options: o})
+			return ruled.New(start, ruled.Options{Options: o})
 		}})
 	}
 	return out

@@ -9,23 +9,23 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A book holds what came in, by tick, from the first tick that may have to be executed again to the last that may be stamped by now.
-type book struct {
+// A Book holds what came in, by tick, from the first tick that may have to be executed again to the last that may be stamped by now.
+type Book struct {
 	game    *world.Game
 	base    world.Tick // ticks up to this one are gone
-	pages   []bookPage // the tick after base and those that follow, in a ring
+	pages   []page     // the tick after base and those that follow, in a ring
 	check   *world.Inputs
 	image   []int32
 	present []int32 // the image of the command that is there
 	keep    bool    // keep what gave way as well, since what it gave way to may be struck out
 }
 
-type bookPage struct {
+type page struct {
 	tick   world.Tick
 	in     *world.Inputs
-	marks  []mark // of in.Players, in the same order
-	joins  []mark // of in.Joins
-	leaves []mark // of in.Leaves
+	gives  []stamp // of in.Players, in the same order
+	joins  []stamp // of in.Joins
+	leaves []stamp // of in.Leaves
 
 	entries []entry // if the book keeps them: all that came, in the order of compare
 	images  []int32
@@ -33,13 +33,13 @@ type bookPage struct {
 
 // An entry is something that came, whether it counts or not; its image stands in images.
 type entry struct {
-	kind Kind
-	mark mark
-	at   int
+	kind  Kind
+	stamp stamp
+	at    int
 }
 
-func newBook(g *world.Game, base world.Tick, ticks int) *book {
-	b := &book{game: g, base: base, pages: make([]bookPage, ticks), check: g.NewInputs()}
+func newBook(g *world.Game, base world.Tick, ticks int) *Book {
+	b := &Book{game: g, base: base, pages: make([]page, ticks), check: g.NewInputs()}
 	for i := range b.pages {
 		b.pages[i].in = g.NewInputs()
 	}
@@ -49,15 +49,24 @@ func newBook(g *world.Game, base world.Tick, ticks int) *book {
 	return b
 }
 
-// end is the last tick that the book has room for.
-func (b *book) end() world.Tick { return b.base + world.Tick(len(b.pages)) }
+// End is the last tick that the book has room for.
+func (b *Book) End() world.Tick { return b.base + world.Tick(len(b.pages)) }
 
 // trim gives up all ticks up to one.
-func (b *book) trim(base world.Tick) { b.base = max(b.base, base) }
+func (b *Book) trim(base world.Tick) { b.base = max(b.base, base) }
 
-// at gives the page of a tick, after base and up to end.
-func (b *book) at(t world.Tick) *bookPage {
-	p := b.place(t)
+// At gives what a tick is told as far as it has come.
+func (b *Book) At(t world.Tick) *world.Inputs { return b.page(t).in }
+
+// Image is that of the last command that was checked, in the form that every mirror gives it.
+func (b *Book) Image() []int32 { return b.image }
+
+// KeepAll lets the book keep what gave way as well, so that Strike can bring it back.
+func (b *Book) KeepAll() { b.keep = true }
+
+// page gives the page of a tick, after base and up to End.
+func (b *Book) page(t world.Tick) *page {
+	p := b.slot(t)
 	if p.tick != t {
 		p.tick = t
 		p.clear()
@@ -66,16 +75,16 @@ func (b *book) at(t world.Tick) *bookPage {
 	return p
 }
 
-// place is where the page of a tick stands, or will.
-func (b *book) place(t world.Tick) *bookPage { return &b.pages[int(t%world.Tick(len(b.pages)))] }
+// slot is where the page of a tick stands, or will.
+func (b *Book) slot(t world.Tick) *page { return &b.pages[int(t%world.Tick(len(b.pages)))] }
 
-func (p *bookPage) clear() {
+func (p *page) clear() {
 	p.in.Reset()
-	p.marks, p.joins, p.leaves = p.marks[:0], p.joins[:0], p.leaves[:0]
+	p.gives, p.joins, p.leaves = p.gives[:0], p.joins[:0], p.leaves[:0]
 }
 
 // valid tries whether a command is one of the game's, and brings its image into the form that every mirror gives it; b.image is good until the next call.
-func (b *book) valid(c *Command) error {
+func (b *Book) valid(c *Command) error {
 	if c.Kind > Promise {
 		return fmt.Errorf("timeline: command of unknown %v", c.Kind)
 	}
@@ -100,16 +109,16 @@ func (b *book) valid(c *Command) error {
 
 // put takes a valid command in, to be executed at a tick that is mostly its own. It says what became of it, without regard to time, and whether two different ones had the same stamp; those are told apart by
 // their images, so that even then all mirrors choose the same.
-func (b *book) put(c *Command, tick world.Tick) (f Fate, conflict bool, err error) {
-	p := b.at(tick)
+func (b *Book) put(c *Command, tick world.Tick) (f Fate, conflict bool, err error) {
+	p := b.page(tick)
 	if b.keep {
-		p.keep(c.Kind, c.mark(), b.image)
+		p.keep(c.Kind, c.stamp(), b.image)
 	}
-	return b.enter(p, c.Kind, c.mark())
+	return b.enter(p, c.Kind, c.stamp())
 }
 
 // enter lets a page say what it says with one thing more; the image of a command is in b.image.
-func (b *book) enter(p *bookPage, kind Kind, m mark) (f Fate, conflict bool, err error) {
+func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err error) {
 	switch kind {
 	case Join:
 		return come(p.in.Joins(), &p.joins, m, p.in.Join), false, nil
@@ -118,7 +127,7 @@ func (b *book) enter(p *bookPage, kind Kind, m mark) (f Fate, conflict bool, err
 	}
 	i, found := slices.BinarySearch(p.in.Players(), m.player)
 	if found {
-		order := m.compare(p.marks[i])
+		order := m.compare(p.gives[i])
 		if order == 0 {
 			p.in.Image(m.player, b.present)
 			if order = slices.Compare(b.image, b.present); order == 0 {
@@ -129,33 +138,33 @@ func (b *book) enter(p *bookPage, kind Kind, m mark) (f Fate, conflict bool, err
 		if order < 0 {
 			return Superseded, conflict, nil
 		}
-		p.marks[i] = m
+		p.gives[i] = m
 	} else {
-		p.marks = slices.Insert(p.marks, i, m)
+		p.gives = slices.Insert(p.gives, i, m)
 	}
 	return OnTime, conflict, p.in.GiveImage(m.player, b.image)
 }
 
 // come lets a player join or leave once. If several mirrors say so, the highest of them is remembered for it.
-func come(list []world.Player, marks *[]mark, m mark, add func(world.Player)) Fate {
+func come(list []world.Player, stamps *[]stamp, m stamp, add func(world.Player)) Fate {
 	i, found := slices.BinarySearch(list, m.player)
 	if found {
-		if m.compare((*marks)[i]) > 0 {
-			(*marks)[i] = m
+		if m.compare((*stamps)[i]) > 0 {
+			(*stamps)[i] = m
 		}
 		return Duplicate
 	}
-	*marks = slices.Insert(*marks, i, m)
+	*stamps = slices.Insert(*stamps, i, m)
 	add(m.player)
 	return OnTime
 }
 
 // keep remembers something, of each mirror and player the last of each kind.
-func (p *bookPage) keep(kind Kind, m mark, image []int32) {
+func (p *page) keep(kind Kind, m stamp, image []int32) {
 	if kind != Give {
 		image = nil
 	}
-	i, found := slices.BinarySearchFunc(p.entries, entry{kind: kind, mark: m}, entry.compare)
+	i, found := slices.BinarySearchFunc(p.entries, entry{kind: kind, stamp: m}, entry.compare)
 	if !found {
 		p.entries = slices.Insert(p.entries, i, entry{kind, m, len(p.images)})
 		p.images = append(p.images, image...)
@@ -163,27 +172,27 @@ func (p *bookPage) keep(kind Kind, m mark, image []int32) {
 	}
 	e := &p.entries[i]
 	old := p.images[e.at : e.at+len(image)]
-	if order := m.compare(e.mark); order > 0 || order == 0 && slices.Compare(image, old) > 0 {
-		e.mark = m
+	if order := m.compare(e.stamp); order > 0 || order == 0 && slices.Compare(image, old) > 0 {
+		e.stamp = m
 		copy(old, image)
 	}
 }
 
 // compare orders entries by what there is one of each.
 func (e entry) compare(o entry) int {
-	return cmp.Or(cmp.Compare(e.mark.player, o.mark.player), cmp.Compare(e.kind, o.kind), cmp.Compare(e.mark.origin, o.mark.origin))
+	return cmp.Or(cmp.Compare(e.stamp.player, o.stamp.player), cmp.Compare(e.kind, o.kind), cmp.Compare(e.stamp.origin, o.stamp.origin))
 }
 
-// strike takes out what a mirror said for ticks after one, so that what had given way to it counts again. It tells the first tick that says something else by
-// that, or 0. The book must have kept all.
-func (b *book) strike(from member.ID, after world.Tick) (first world.Tick) {
-	for n := max(b.base, after) + 1; n <= b.end(); n++ {
-		p := b.place(n)
+// Strike takes out what a mirror said for ticks after one, so that what had given way to it counts again. It tells the first tick that says something else by
+// that, or 0. KeepAll must have been called before anything came.
+func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
+	for n := max(b.base, after) + 1; n <= b.End(); n++ {
+		p := b.slot(n)
 		before := len(p.entries)
 		if p.tick != n {
 			continue
 		}
-		p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.mark.origin == from })
+		p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.stamp.origin == from })
 		if len(p.entries) == before {
 			continue
 		}
@@ -195,7 +204,7 @@ func (b *book) strike(from member.ID, after world.Tick) (first world.Tick) {
 			if e.kind == Give {
 				copy(b.image, p.images[e.at:])
 			}
-			if _, _, err := b.enter(p, e.kind, e.mark); err != nil {
+			if _, _, err := b.enter(p, e.kind, e.stamp); err != nil {
 				panic(err) // it was valid when it came
 			}
 		}
@@ -204,32 +213,31 @@ func (b *book) strike(from member.ID, after world.Tick) (first world.Tick) {
 }
 
 // newer is the first tick after a command's own, and not after another, for which there is a command of the same player; or 0.
-func (b *book) newer(c *Command, until world.Tick) world.Tick {
+func (b *Book) newer(c *Command, until world.Tick) world.Tick {
 	if c.Kind != Give {
 		return 0
 	}
 	for n := c.Tick + 1; n <= until; n++ {
-		if p := b.at(n); listed(p.in.Players(), c.Player) {
+		if p := b.page(n); Listed(p.in.Players(), c.Player) {
 			return n
 		}
 	}
 	return 0
 }
 
-// pending goes through all that stands in the book for ticks after one.
-func (c *core) pending(after world.Tick, yield func(Command) bool) {
-	b := c.book
+// list goes through all that stands in the book for ticks after one.
+func (b *Book) list(after world.Tick, yield func(Command) bool) {
 	image := make([]int32, len(b.image))
-	for n := after + 1; n <= b.end(); n++ {
-		if p := b.place(n); p.tick == n && !p.list(image, yield) {
+	for n := after + 1; n <= b.End(); n++ {
+		if p := b.slot(n); p.tick == n && !p.list(image, yield) {
 			return
 		}
 	}
 }
 
 // list goes through a page: what counts, or, if all was kept, all that came.
-func (p *bookPage) list(image []int32, yield func(Command) bool) bool {
-	tell := func(kind Kind, m mark, image []int32) bool {
+func (p *page) list(image []int32, yield func(Command) bool) bool {
+	tell := func(kind Kind, m stamp, image []int32) bool {
 		return yield(Command{Kind: kind, Tick: m.tick, Origin: m.origin, Seq: m.seq, Player: m.player, Image: image})
 	}
 	for _, e := range p.entries {
@@ -237,7 +245,7 @@ func (p *bookPage) list(image []int32, yield func(Command) bool) bool {
 		if e.kind == Give {
 			of = image[:copy(image, p.images[e.at:])]
 		}
-		if !tell(e.kind, e.mark, of) {
+		if !tell(e.kind, e.stamp, of) {
 			return false
 		}
 	}
@@ -254,7 +262,7 @@ func (p *bookPage) list(image []int32, yield func(Command) bool) bool {
 			return false
 		}
 	}
-	for _, m := range p.marks {
+	for _, m := range p.gives {
 		p.in.Image(m.player, image)
 		if !tell(Give, m, image) {
 			return false

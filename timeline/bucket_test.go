@@ -6,6 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -15,7 +16,7 @@ func TestBucket(t *testing.T) {
 	run := func(late time.Duration, width int) (hashes map[world.Tick]uint64, s timeline.Stats, right map[world.Tick]uint64) {
 		k := talk{ticks: 200, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration { return time.Duration(m-1) * late }}
 		m := maker{name: "bucket", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return timeline.NewBucket(start, timeline.BucketOptions{Options: o, Delay: 100 * time.Millisecond, Width: width})
+			return rivals.NewBucket(start, rivals.BucketOptions{Options: o, Delay: 100 * time.Millisecond, Width: width})
 		}}
 		out, err := play(start, m, nil, k.script(), 200, nil)
 		if err != nil {
@@ -52,7 +53,7 @@ func TestBucket(t *testing.T) {
 }
 
 func TestBucketTakesTheNewest(t *testing.T) {
-	line, err := timeline.NewBucket(begin(t), timeline.BucketOptions{Delay: 50 * time.Millisecond})
+	line, err := rivals.NewBucket(begin(t), rivals.BucketOptions{Delay: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,17 +81,17 @@ func (f Fate) String() string {
 	return fmt.Sprintf("fate %d", uint8(f))
 }
 
-// A mark is what decides between two commands of a player for one tick.
-type mark struct {
+// A stamp is what decides between two commands of a player for one tick.
+type stamp struct {
 	tick   world.Tick
 	player world.Player
 	origin member.ID
 	seq    uint32
 }
 
-// compare orders marks by what is executed last.
-func (m mark) compare(o mark) int {
+// compare orders stamps by what is executed last.
+func (m stamp) compare(o stamp) int {
 	return cmp.Or(cmp.Compare(m.tick, o.tick), cmp.Compare(m.origin, o.origin), cmp.Compare(m.seq, o.seq))
 }
 
-func (c *Command) mark() mark { return mark{c.Tick, c.Player, c.Origin, c.Seq} }
+func (c *Command) stamp() stamp { return stamp{c.Tick, c.Player, c.Origin, c.Seq} }

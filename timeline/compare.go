@@ -126,7 +126,7 @@ const (
 )
 
 // compare says how much what a tick did differs between two copies. With all, what it was told counts as well.
-func (o *watcher) compare(a, b *record, all bool) verdict {
+func (o *watcher) compare(a, b *Outcome, all bool) verdict {
 	if a == nil || b == nil || !slices.Equal(a.players, b.players) {
 		return strictly
 	}
@@ -144,7 +144,7 @@ func (o *watcher) compare(a, b *record, all bool) verdict {
 }
 
 // sameStrict goes through the strict events of both.
-func (o *watcher) sameStrict(a, b *record) bool {
+func (o *watcher) sameStrict(a, b *Outcome) bool {
 	events := o.game.Events()
 	i, j := 0, 0
 	for {
@@ -165,12 +165,12 @@ func (o *watcher) sameStrict(a, b *record) bool {
 	}
 }
 
-func sameEvent(a, b *record, x, y happening) bool {
+func sameEvent(a, b *Outcome, x, y happening) bool {
 	return x.Emitted == y.Emitted && slices.Equal(a.image(x), b.image(y))
 }
 
 // sameWeak pairs the weak events that have margins, in order.
-func (o *watcher) sameWeak(a, b *record) bool {
+func (o *watcher) sameWeak(a, b *Outcome) bool {
 	i, j := 0, 0
 	for {
 		for i < len(a.events) && len(o.kinds[a.events[i].Kind]) == 0 {
@@ -199,7 +199,7 @@ func (o *watcher) sameWeak(a, b *record) bool {
 	}
 }
 
-func (o *watcher) compareBodies(a, b *record) verdict {
+func (o *watcher) compareBodies(a, b *Outcome) verdict {
 	if len(a.bodies) != len(b.bodies) {
 		return strictly
 	}
@@ -221,7 +221,7 @@ func (o *watcher) compareBodies(a, b *record) verdict {
 }
 
 // jump counts how far entities moved that are in both.
-func (o *watcher) jump(a, b *record, s *Stats) {
+func (o *watcher) jump(a, b *Outcome, s *Stats) {
 	j := 0
 	for _, x := range a.bodies {
 		for j < len(b.bodies) && b.bodies[j].id < x.id {
@@ -236,14 +236,6 @@ func (o *watcher) jump(a, b *record, s *Stats) {
 			d := g.distance(p[g.at:], q[g.at:])
 			s.jump(d, g.margin)
 		}
-	}
-}
-
-func (s *Stats) jump(d, margin float64) {
-	s.Jump = max(s.Jump, d)
-	if d > margin {
-		s.Jumps++
-		s.Moved += d
 	}
 }
 

@@ -13,12 +13,12 @@ const mostCorrections = 8
 // correct moves what is in the wrong place in the copy ahead by as much as it was wrong at the tick where this copy is. It is what section 3.7 of the paper proposes to try:
 // nothing is computed again, and what else was wrong stays so. It says whether it could.
 func (t *Trailing) correct(i int) bool {
-	s, lead := t.states[i], t.states[i-1]
+	s, lead := t.trails[i], t.trails[i-1]
 	n, goal := s.w.Tick(), lead.w.Tick()
 	if lead.corrections >= mostCorrections || n < lead.since {
 		return false
 	}
-	mine, its := s.history.at(n), lead.history.at(n)
+	mine, its := s.history.At(n), lead.history.At(n)
 	moved := false
 	for k, x := range mine.bodies {
 		y := its.bodies[k]
@@ -36,7 +36,7 @@ func (t *Trailing) correct(i int) bool {
 		return false
 	}
 	lead.corrections++
-	t.stats.Corrections++
+	t.Counts.Corrections++
 	if i > 1 { // those ahead were compared with what was wrong
 		t.check(i - 1)
 	}
@@ -44,7 +44,7 @@ func (t *Trailing) correct(i int) bool {
 }
 
 // shift moves one field of an entity of a copy, as it is now, by the difference between two values of an earlier tick.
-func (t *Trailing) shift(lead *state, id world.ID, g *group, right, wrong []int32) bool {
+func (t *Trailing) shift(lead *trail, id world.ID, g *group, right, wrong []int32) bool {
 	now := lead.w.Host().Image(id)
 	if now == nil {
 		return false
@@ -61,20 +61,20 @@ func (t *Trailing) shift(lead *state, id world.ID, g *group, right, wrong []int3
 	if lead.w.Host().Put(id, lead.w.Host().Entry(id), t.image) != nil {
 		return false // not a place where it can be
 	}
-	if lead == t.states[0] {
-		t.stats.jump(far, g.margin)
+	if lead == t.trails[0] {
+		t.Counts.jump(far, g.margin)
 	}
 	return true
 }
 
-// rewrite makes the records of a copy those of one that had always been in the right place, so that the same error is not found again at each tick.
-func (t *Trailing) rewrite(lead *state, id world.ID, g *group, right, wrong []int32, from, to world.Tick) {
+// rewrite makes the outcomes of a copy those of one that had always been in the right place, so that the same error is not found again at each tick.
+func (t *Trailing) rewrite(lead *trail, id world.ID, g *group, right, wrong []int32, from, to world.Tick) {
 	t.deltas = t.deltas[:0]
 	for k := range g.slots {
 		t.deltas = append(t.deltas, right[k], wrong[k])
 	}
 	for n := from; n <= to; n++ {
-		r := lead.history.at(n)
+		r := lead.history.At(n)
 		if r == nil {
 			continue
 		}

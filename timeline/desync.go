@@ -34,16 +34,16 @@ func Try(g *world.Game, o world.CheckOptions) error {
 // search is for how many ticks the field is looked for in which a game that is not deterministic differs from itself.
 const search = 64
 
-// desync finds out what it is that two copies differ in, by computing the next ticks twice.
-func (c *core) desync(w *world.World, a, b uint64) error {
-	e := &DesyncError{Game: c.game.Name()}
+// Desync finds out what it is that two copies differ in, by computing the next ticks twice.
+func (c *Core) Desync(w *world.World, a, b uint64) error {
+	e := &DesyncError{Game: c.Game.Name()}
 	x, y := w.Host().Clone(), w.Host().Clone()
 	for range search {
 		n := x.Tick() + 1
-		if n > c.book.end() {
+		if n > c.Book.End() {
 			break
 		}
-		in := c.book.at(n).in
+		in := c.Book.At(n)
 		// What the game reports about itself is not the question here.
 		_ = x.Host().Step(in)
 		_ = y.Host().Step(in)

@@ -1,4 +1,4 @@
-// Package timeline keeps copies of one world consistent when commands arrive late: trailing state synchronization, and what it competes with, behind one interface.
+// Package timeline keeps copies of one world consistent when commands arrive late: trailing state synchronization, behind an interface that its rivals have too.
 //
 // Mirrors are servers that each hold the whole world and each take the commands of the players nearest to them. They send each other those commands and nothing else, and every
 // mirror executes all of them. If it did so when they arrive, each would have them in another order and soon another world. A timeline is what stands between:
@@ -12,23 +12,20 @@
 //
 // It stands on package world. It starts no goroutine, reads no clock and knows no network: package topology/mirror gives it those.
 //
-// # Ways to do it
+// # What is here
 //
-//	             shown to players           when a command is late      memory          promises
-//	Trailing     at once, or a little later the copies behind repair    a few worlds    exact within a window
-//	Auto         as Trailing, with delays that it chooses and changes
-//	TimeWarp     at once                    it goes back at once        a world a tick  exact within a window
-//	Rollback     at once, by a guess        it goes back if it matters  a world a tick  exact; waits for who is silent
-//	Lockstep     when all have spoken       all wait                    one world       exact; waits
-//	Conservative when all have spoken       this mirror waits           one world       exact; waits
-//	Bucket       after a fixed delay        it happens later            one world       nothing
-//	Ruled        at once, or a little later one mirror decides          two worlds      exact: the same on all
+//	Trailing     a few copies of the world, each a delay behind the time; the copies behind repair those ahead
+//	Auto         Trailing with delays that it chooses and changes: what mirrors run unless told otherwise
 //
-// Open makes one by its name.
+// Others stand beside it, each a Timeline and made of the same Core. Package timeline/rivals has what trailing states compete with: time warp, rollback, lock step, conservative
+// synchronization and bucket synchronization. Package timeline/ruled has the event-based protocol, in which one mirror decides. Package timeline/kinds makes any of them by its name.
+//
+// To read it, follow a command: Command is what is stamped, Trailing.Submit takes it into the Book, Trailing.Advance lets each trail execute it in turn, compare.go says whether that came to
+// something else than in the copy ahead, Trailing.recover repairs that, and Core.Settle ends the tick once hold.go allows it.
 //
 // # Using one
 //
-//	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Millisecond, time.Second}})
+//	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{})
 //	...
 //	c := timeline.Command{Tick: line.Stamp(now), Origin: self, Seq: seq, Player: p, Image: image}
 //	line.Submit(now, c)           // and send it to the other mirrors, who do the same
@@ -41,7 +38,7 @@
 //
 // A window is no promise: what comes later than that to one mirror only makes it another world. A program that knows up to which tick everything has come, from everyone, makes the timeline with
 // Options.Held and tells it by Hold; then no more is settled than that, and nothing is too late that was promised. Timelines that wait count for themselves, and are told by SetMirrors
-// who is to be waited for. Ruled has a judge, whom SetJudge changes.
+// who is to be waited for.
 //
 // A mirror that joins is sent another's Settled world and what Pending lists there, and starts from these.
 //

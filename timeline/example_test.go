@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -17,7 +18,7 @@ func Example() {
 		return
 	}
 	ms := time.Millisecond
-	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Delays: []time.Duration{0, 100 * ms, 500 * ms}})
+	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*ms, 500*ms)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -75,7 +76,7 @@ func ExampleTrailing_Hold() {
 		return
 	}
 	ms := time.Millisecond
-	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Options: timeline.Options{Held: true}, Delays: []time.Duration{0, 200 * ms}})
+	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Options: timeline.Options{Held: true}, Delays: timeline.DelaysOf(0, 200*ms)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -101,15 +102,15 @@ func ExampleTrailing_Hold() {
 }
 
 // Two players reach for a crate. At the judge one command is lost, and what the other mirror has shown is taken back when that is ruled.
-func ExampleRuled() {
-	var lines [2]*timeline.Ruled
+func Example_ruled() {
+	var lines [2]*ruled.Timeline
 	for i := range lines {
 		w, err := game.New(world.Settings{Seed: 7})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		if lines[i], err = timeline.NewRuled(w, timeline.RuledOptions{Judge: i == 0}); err != nil {
+		if lines[i], err = ruled.New(w, ruled.Options{Judge: i == 0}); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -134,7 +135,7 @@ func ExampleRuled() {
 		for r := range judge.Rulings {
 			b := r.Append(nil) // to be sent
 			bytes += len(b)
-			r, err := timeline.ParseRuling(game, b)
+			r, err := ruled.ParseRuling(game, b)
 			if err == nil {
 				_, err = other.Rule(now, r)
 			}

@@ -226,7 +226,7 @@ func TestSetDelays(t *testing.T) {
 				delays = append(delays, time.Duration(d)*time.Millisecond)
 			}
 			slices.Sort(delays)
-			return line.(*timeline.Trailing).SetDelays(append(slices.Compact(delays), window))
+			return line.(*timeline.Trailing).SetDelays(timeline.DelaysOf(append(slices.Compact(delays), window)...))
 		})
 		if err == nil {
 			err = judge(start, out, ticks)
@@ -242,7 +242,7 @@ func TestRepairIsExact(t *testing.T) {
 	const ticks = 50
 	start := begin(t)
 	m := maker{name: "two states", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-		return timeline.NewTrailing(start, timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 190 * time.Millisecond}, Everything: true})
+		return timeline.NewTrailing(start, timeline.TrailingOptions{Options: o, Delays: timeline.DelaysOf(0, 190*time.Millisecond), Everything: true})
 	}}
 	repairs := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -282,7 +282,7 @@ func TestRepairIsExact(t *testing.T) {
 func TestOldRecordsAreNotTrusted(t *testing.T) {
 	start := begin(t)
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{HashEvery: 8}, Delays: []time.Duration{0, 40 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+		Options: timeline.Options{HashEvery: 8}, Delays: timeline.DelaysOf(0, 40*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,9 @@ type hold struct {
 // made without Options.Held everything is allowed, and this does nothing; nor does it on those that wait, and Bucket.
 func (h *hold) Hold(until world.Tick) { h.until = max(h.until, until) }
 
+// Held says that nothing is settled which Hold has not allowed.
+func (h *hold) Held() bool { return h.held }
+
 // Settles is the last tick that may be settled as far as Hold is concerned: where nothing is held, the last there can be.
 func (h *hold) Settles() world.Tick {
 	if !h.held {
@@ -30,8 +33,8 @@ func (h *hold) Settles() world.Tick {
 
 const defaultSlack = 3 * time.Second
 
-// slack is how far behind its window the last copy may be held.
-func (o *Options) slack() (time.Duration, error) {
+// Room is how far behind its window the last copy may be held.
+func (o *Options) Room() (time.Duration, error) {
 	if o.Slack < 0 || o.Slack > time.Hour {
 		return 0, fmt.Errorf("timeline: a slack of %v; give 0 to an hour", o.Slack)
 	}
@@ -44,5 +47,5 @@ func (o *Options) slack() (time.Duration, error) {
 	return o.Slack, nil
 }
 
-// never stands for a time that does not come.
-const never = time.Duration(math.MaxInt64)
+// Never stands for a time that does not come.
+const Never = time.Duration(math.MaxInt64)

@@ -23,7 +23,7 @@ type limited interface {
 func holders(slack time.Duration) []maker {
 	auto := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		return timeline.NewAuto(start, timeline.AutoOptions{
-			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: []time.Duration{0, 60 * time.Millisecond, window}},
+			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: timeline.DelaysOf(0, 60*time.Millisecond, window)},
 			Step:            50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: 100 * time.Millisecond,
 		})
 	}}
@@ -152,7 +152,7 @@ func TestHoldSlack(t *testing.T) {
 
 // What is not held settles by the clock, whatever Hold says.
 func TestHoldWithoutHeld(t *testing.T) {
-	line, err := timeline.NewTrailing(begin(t), timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Millisecond}})
+	line, err := timeline.NewTrailing(begin(t), timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*time.Millisecond)})
 	if err != nil {
 		t.Fatal(err)
 	}

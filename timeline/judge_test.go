@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -19,7 +20,7 @@ import (
 func alone(held bool) maker {
 	return maker{name: "ruled", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		o.Held = held
-		return timeline.NewRuled(start, timeline.RuledOptions{Options: o, Judge: true, Wait: window})
+		return ruled.New(start, ruled.Options{Options: o, Judge: true, Wait: window})
 	}}
 }
 
@@ -33,7 +34,7 @@ func TestJudgeAlone(t *testing.T) {
 			s[i].at = min(s[i].at, at(s[i].Tick)+window-time.Millisecond)
 		}
 		out, err := play(start, alone(rapid.Bool().Draw(t, "held")), mirrors, s, ticks+5, func(now time.Duration, line timeline.Timeline) error {
-			line.(*timeline.Ruled).Hold(line.Leading().Tick() - min(line.Leading().Tick(), 10))
+			line.(*ruled.Timeline).Hold(line.Leading().Tick() - min(line.Leading().Tick(), 10))
 			return nil
 		})
 		if err == nil {
@@ -49,22 +50,22 @@ func TestJudgeAlone(t *testing.T) {
 }
 
 // pair is a judge and another mirror, in the hands of a test.
-func pair(t testing.TB, o timeline.RuledOptions) (judge, other *timeline.Ruled) {
+func pair(t testing.TB, o ruled.Options) (judge, other *ruled.Timeline) {
 	t.Helper()
 	o.Judge = true
-	judge, err := timeline.NewRuled(begin(t), o)
+	judge, err := ruled.New(begin(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Judge = false
-	if other, err = timeline.NewRuled(begin(t), o); err != nil {
+	if other, err = ruled.New(begin(t), o); err != nil {
 		t.Fatal(err)
 	}
 	return judge, other
 }
 
 // advance lets a judge come to a time and collects its rulings as bytes.
-func advance(t testing.TB, judge *timeline.Ruled, now time.Duration) (out [][]byte) {
+func advance(t testing.TB, judge *ruled.Timeline, now time.Duration) (out [][]byte) {
 	t.Helper()
 	if err := judge.Advance(now); err != nil {
 		t.Fatal(err)
@@ -75,9 +76,9 @@ func advance(t testing.TB, judge *timeline.Ruled, now time.Duration) (out [][]by
 	return out
 }
 
-func parse(t testing.TB, b []byte) *timeline.Ruling {
+func parse(t testing.TB, b []byte) *ruled.Ruling {
 	t.Helper()
-	r, err := timeline.ParseRuling(game, b)
+	r, err := ruled.ParseRuling(game, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestRuledCovered(t *testing.T) {
 		delay time.Duration
 		some  bool
 	}{{50 * time.Millisecond, false}, {0, true}} {
-		court := newCourt(t, 3, 3, timeline.RuledOptions{Wait: 50 * time.Millisecond, Delay: c.delay})
+		court := newCourt(t, 3, 3, ruled.Options{Wait: 50 * time.Millisecond, Delay: c.delay})
 		court.path, court.jitter = 40*time.Millisecond, time.Millisecond
 		for range 5000 {
 			court.step(busy)
@@ -109,7 +110,7 @@ func TestRuledCovered(t *testing.T) {
 
 // A command that comes to the judge too late for its tick is executed at the next, unless something newer of the same player is known; joins and leaves always are.
 func TestJudgeTakesTheNewest(t *testing.T) {
-	judge, _ := pair(t, timeline.RuledOptions{Wait: -1})
+	judge, _ := pair(t, ruled.Options{Wait: -1})
 	give := func(n world.Tick, seq uint32, a act) timeline.Command {
 		return timeline.Command{Tick: n, Origin: 1, Seq: seq, Player: 1, Image: image(a)}
 	}
@@ -119,7 +120,7 @@ func TestJudgeTakesTheNewest(t *testing.T) {
 			t.Errorf("%v is %v, %v; want %v", &c, f, err, want)
 		}
 	}
-	ruled := func(n world.Tick) *timeline.Ruling {
+	ruled := func(n world.Tick) *ruled.Ruling {
 		t.Helper()
 		b := advance(t, judge, at(n))
 		if len(b) == 0 {
@@ -155,8 +156,8 @@ func TestJudgeTakesTheNewest(t *testing.T) {
 
 // Without rulings the leading world goes on for its window, then it waits; with them it catches up, in whatever order they come.
 func TestRuledWaits(t *testing.T) {
-	judge, other := pair(t, timeline.RuledOptions{Wait: 20 * time.Millisecond, Window: 500 * time.Millisecond})
-	for _, line := range []*timeline.Ruled{judge, other} {
+	judge, other := pair(t, ruled.Options{Wait: 20 * time.Millisecond, Window: 500 * time.Millisecond})
+	for _, line := range []*ruled.Timeline{judge, other} {
 		for p := world.Player(1); p <= 2; p++ {
 			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p), Player: p}); err != nil {
 				t.Fatal(err)
@@ -208,7 +209,7 @@ func TestRuledWaits(t *testing.T) {
 
 // Rulings that are not to be believed, and changes of judge that come too late, are refused.
 func TestRuledRefused(t *testing.T) {
-	judge, other := pair(t, timeline.RuledOptions{Wait: -1})
+	judge, other := pair(t, ruled.Options{Wait: -1})
 	if _, err := judge.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 3, Player: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestRuledRefused(t *testing.T) {
 	if err := other.Advance(at(10)); err != nil {
 		t.Fatal(err)
 	}
-	rule := func(line *timeline.Ruled, b []byte, change func(*timeline.Ruling), want timeline.Fate, err error) {
+	rule := func(line *ruled.Timeline, b []byte, change func(*ruled.Ruling), want timeline.Fate, err error) {
 		t.Helper()
 		r := parse(t, b)
 		if change != nil {
@@ -228,13 +229,13 @@ func TestRuledRefused(t *testing.T) {
 	}
 	rule(other, all[1], nil, timeline.OnTime, nil)
 	rule(other, all[1], nil, timeline.Duplicate, nil)
-	rule(other, all[1], func(r *timeline.Ruling) { r.Digest = 7 }, 0, timeline.ErrMirror)
-	rule(other, all[2], func(r *timeline.Ruling) { r.Tick = 1000 }, 0, timeline.ErrAhead)
-	rule(other, all[2], func(r *timeline.Ruling) { r.Term = 1 }, timeline.OnTime, nil) // kept for later
-	rule(other, all[2], func(r *timeline.Ruling) { r.Term = 1 }, timeline.Duplicate, nil)
+	rule(other, all[1], func(r *ruled.Ruling) { r.Digest = 7 }, 0, timeline.ErrMirror)
+	rule(other, all[2], func(r *ruled.Ruling) { r.Tick = 1000 }, 0, timeline.ErrAhead)
+	rule(other, all[2], func(r *ruled.Ruling) { r.Term = 1 }, timeline.OnTime, nil) // kept for later
+	rule(other, all[2], func(r *ruled.Ruling) { r.Term = 1 }, timeline.Duplicate, nil)
 	rule(judge, all[2], nil, timeline.Duplicate, nil)
-	rule(judge, all[2], func(r *timeline.Ruling) { r.Tick = 11 }, 0, timeline.ErrMirror)
-	for _, r := range []*timeline.Ruling{nil, {}, {Tick: 3}} {
+	rule(judge, all[2], func(r *ruled.Ruling) { r.Tick = 11 }, 0, timeline.ErrMirror)
+	for _, r := range []*ruled.Ruling{nil, {}, {Tick: 3}} {
 		if _, err := other.Rule(0, r); err == nil {
 			t.Errorf("%+v was taken in", r)
 		}
@@ -275,13 +276,13 @@ func TestRuledRefused(t *testing.T) {
 
 // A ruling by which something else happens here than at the judge, or that no command can be made of, ends it.
 func TestRulingsAreProved(t *testing.T) {
-	for name, spoil := range map[string]func(r *timeline.Ruling){
-		"digest": func(r *timeline.Ruling) { r.Digest ^= 5 },
-		"image": func(r *timeline.Ruling) {
-			r.Commands = []timeline.Executed{{Player: 1, Changes: []timeline.Change{{Slot: 0, Value: 99}}}}
+	for name, spoil := range map[string]func(r *ruled.Ruling){
+		"digest": func(r *ruled.Ruling) { r.Digest ^= 5 },
+		"image": func(r *ruled.Ruling) {
+			r.Commands = []ruled.Executed{{Player: 1, Changes: []ruled.Change{{Slot: 0, Value: 99}}}}
 		},
 	} {
-		judge, other := pair(t, timeline.RuledOptions{Wait: -1})
+		judge, other := pair(t, ruled.Options{Wait: -1})
 		for _, c := range []timeline.Command{{Kind: timeline.Join, Tick: 1, Player: 1}, {Tick: 2, Player: 1, Image: image(act{Fire: true})}} {
 			if _, err := judge.Submit(0, c); err != nil {
 				t.Fatal(err)
@@ -318,7 +319,7 @@ func TestRuledNotDeterministic(t *testing.T) {
 
 // Terms tell a mirror that joins how to come to the present term, also over those in which nothing was ruled.
 func TestTerms(t *testing.T) {
-	l := newListener(t, timeline.RuledOptions{Options: timeline.Options{Held: true}, Term: 3}, 12)
+	l := newListener(t, ruled.Options{Options: timeline.Options{Held: true}, Term: 3}, 12)
 	for _, from := range []world.Tick{5, 5, 7, 7} {
 		if err := l.line.SetJudge(0, false, from); err != nil {
 			t.Fatal(err)
@@ -337,7 +338,7 @@ func TestTerms(t *testing.T) {
 
 // A judge who is the judge again after an earlier tick rules anew what came after it.
 func TestJudgeAgain(t *testing.T) {
-	judge, _ := pair(t, timeline.RuledOptions{Options: timeline.Options{Held: true}, Wait: -1})
+	judge, _ := pair(t, ruled.Options{Options: timeline.Options{Held: true}, Wait: -1})
 	advance(t, judge, at(10))
 	judge.Hold(4)
 	advance(t, judge, at(10))

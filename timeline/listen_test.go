@@ -7,18 +7,19 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // listener plays the part of another mirror by hand.
 type listener struct {
 	t    *testing.T
-	line *timeline.Ruled
+	line *ruled.Timeline
 	all  [][]byte // what was ruled, from tick 1 on
 }
 
 // newListener has the rulings of a judge that was told some things in time, and nothing else.
-func newListener(t *testing.T, o timeline.RuledOptions, until world.Tick, told ...timeline.Command) *listener {
+func newListener(t *testing.T, o ruled.Options, until world.Tick, told ...timeline.Command) *listener {
 	o.Wait = -1
 	judge, other := pair(t, o)
 	for i, c := range told {
@@ -67,7 +68,7 @@ var (
 
 // A shot that was ruled before the command came is not fired a second time; nor is one that was late and then ruled.
 func TestRuledOnce(t *testing.T) {
-	l := newListener(t, timeline.RuledOptions{}, 12, comes, fires)
+	l := newListener(t, ruled.Options{}, 12, comes, fires)
 	l.rule(1, 2, 3, 4, 5)
 	l.want(l.advance(5), "fired at 4 provisional", "fired at 4 confirmed")
 	if f, err := l.line.Submit(0, fires); f != timeline.Late || err != nil {
@@ -75,7 +76,7 @@ func TestRuledOnce(t *testing.T) {
 	}
 	l.want(l.advance(8))
 
-	l = newListener(t, timeline.RuledOptions{}, 12, comes, fires)
+	l = newListener(t, ruled.Options{}, 12, comes, fires)
 	l.rule(1, 2, 3)
 	l.advance(3)
 	late := fires
@@ -90,7 +91,7 @@ func TestRuledOnce(t *testing.T) {
 
 // A ruling says what differs from the one before, so without that it is of no use to anyone.
 func TestRuledInOrder(t *testing.T) {
-	l := newListener(t, timeline.RuledOptions{}, 12, comes, fires)
+	l := newListener(t, ruled.Options{}, 12, comes, fires)
 	l.rule(1, 2)
 	l.advance(3)
 	l.rule(4)
@@ -101,7 +102,7 @@ func TestRuledInOrder(t *testing.T) {
 
 // What did not happen is taken back when that is ruled, though it is settled only when that is allowed.
 func TestRuledTakesBackAtOnce(t *testing.T) {
-	l := newListener(t, timeline.RuledOptions{Options: timeline.Options{Held: true}}, 12, comes)
+	l := newListener(t, ruled.Options{Options: timeline.Options{Held: true}}, 12, comes)
 	for _, c := range []timeline.Command{comes, fires} {
 		if _, err := l.line.Submit(0, c); err != nil {
 			t.Fatal(err)
@@ -142,11 +143,11 @@ func TestRuledRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := timeline.Options{HashEvery: 1}
-	judge, err := timeline.NewRuled(w, timeline.RuledOptions{Options: o, Judge: true, Wait: -1})
+	judge, err := ruled.New(w, ruled.Options{Options: o, Judge: true, Wait: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := timeline.NewRuled(w, timeline.RuledOptions{Options: o})
+	other, err := ruled.New(w, ruled.Options{Options: o})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestRuledRepeated(t *testing.T) {
 		if n == 1 {
 			c.Kind = timeline.Join
 		}
-		for i, line := range []*timeline.Ruled{judge, other} {
+		for i, line := range []*ruled.Timeline{judge, other} {
 			if i == 0 && n%10 == 0 {
 				continue // lost on its way to the judge
 			}
@@ -167,7 +168,7 @@ func TestRuledRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range advance(t, judge, at(n)) {
-			r, err := timeline.ParseRuling(counting, b)
+			r, err := ruled.ParseRuling(counting, b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -37,15 +38,15 @@ func TestEveryOrder(t *testing.T) {
 	}
 	half := length / 2
 	sorts := []maker{
-		small("two states", timeline.TrailingOptions{Delays: []time.Duration{0, 7 * half}}),
-		small("three states", timeline.TrailingOptions{Delays: []time.Duration{0, 3 * half, 7 * half}}),
-		small("three states, everything", timeline.TrailingOptions{Delays: []time.Duration{half, 2 * half, 7 * half}, Everything: true}),
-		small("three states, corrected", timeline.TrailingOptions{Delays: []time.Duration{0, 3 * half, 7 * half}, Correct: true}),
+		small("two states", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 7*half)}),
+		small("three states", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half)}),
+		small("three states, everything", timeline.TrailingOptions{Delays: timeline.DelaysOf(half, 2*half, 7*half), Everything: true}),
+		small("three states, corrected", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half), Correct: true}),
 		{name: "time warp", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: o, Window: 7 * half})
+			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o, Window: 7 * half})
 		}},
 		{name: "time warp, sparse", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
+			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
 		}},
 	}
 	for _, m := range makers() {

@@ -6,17 +6,18 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// newest holds the newest stamps that are known of each player, of commands, and of joins and leaves, for timelines that execute what is late later than it was
+// A Newest holds the newest stamps that are known of each player, of commands, and of joins and leaves, for timelines that execute what is late later than it was
 // meant: what is late and older than these is of no use any more.
-type newest struct{ commanded, came map[world.Player]mark }
+type Newest struct{ commanded, came map[world.Player]stamp }
 
-func newNewest() newest {
-	return newest{make(map[world.Player]mark), make(map[world.Player]mark)}
+// NewNewest knows of nothing yet.
+func NewNewest() Newest {
+	return Newest{make(map[world.Player]stamp), make(map[world.Player]stamp)}
 }
 
 // of is where a command's stamp is kept, and the stamp.
-func (k *newest) of(c *Command) (map[world.Player]mark, mark) {
-	m := c.mark()
+func (k *Newest) of(c *Command) (map[world.Player]stamp, stamp) {
+	m := c.stamp()
 	switch c.Kind {
 	case Give:
 		return k.commanded, m
@@ -26,8 +27,8 @@ func (k *newest) of(c *Command) (map[world.Player]mark, mark) {
 	return k.came, m
 }
 
-// old says whether something at least as new is known, and what becomes of the command then.
-func (k *newest) old(c *Command) (Fate, bool) {
+// Old says whether something at least as new is known, and what becomes of the command then.
+func (k *Newest) Old(c *Command) (Fate, bool) {
 	kept, m := k.of(c)
 	last, known := kept[c.Player]
 	switch {
@@ -39,9 +40,9 @@ func (k *newest) old(c *Command) (Fate, bool) {
 	return Superseded, true
 }
 
-// note remembers a command's stamp if it is the newest.
-func (k *newest) note(c *Command) {
-	if _, old := k.old(c); !old {
+// Note remembers a command's stamp if it is the newest.
+func (k *Newest) Note(c *Command) {
+	if _, old := k.Old(c); !old {
 		kept, m := k.of(c)
 		kept[c.Player] = m
 	}

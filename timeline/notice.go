@@ -55,7 +55,7 @@ func (n *notices) add(what What, e world.Emitted, image []int32) {
 }
 
 // announce tells how what the leading world does at a tick differs from what was announced of it before, which may be nothing.
-func (o *watcher) announce(n *notices, before, now *record) {
+func (o *watcher) announce(n *notices, before, now *Outcome) {
 	if before == nil {
 		for _, e := range now.events {
 			n.add(Provisional, e.Emitted, now.image(e))
@@ -73,7 +73,7 @@ func (o *watcher) announce(n *notices, before, now *record) {
 }
 
 // confirm tells what of that which was announced did happen.
-func (o *watcher) confirm(n *notices, announced, settled *record) {
+func (o *watcher) confirm(n *notices, announced, settled *Outcome) {
 	if announced == nil {
 		for _, e := range settled.events {
 			n.add(Provisional, e.Emitted, settled.image(e))
@@ -94,9 +94,9 @@ func (o *watcher) confirm(n *notices, announced, settled *record) {
 	})
 }
 
-// match pairs the events of two records: strict ones that are the same, weak ones that have the same name and are about the same. What has no partner is told
+// match pairs the events of two outcomes: strict ones that are the same, weak ones that have the same name and are about the same. What has no partner is told
 // with -1 in place of it.
-func (o *watcher) match(a, b *record, tell func(a, b int)) {
+func (o *watcher) match(a, b *Outcome, tell func(a, b int)) {
 	o.used = slices.Grow(o.used[:0], len(b.events))[:len(b.events)]
 	clear(o.used)
 	next := 0 // mostly they are in the same order

@@ -201,3 +201,6 @@ func millis(delays []time.Duration) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// seconds is for messages.
+func seconds(d time.Duration) string { return d.Round(time.Microsecond).String() }

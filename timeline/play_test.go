@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -107,25 +108,25 @@ func makers() []maker {
 	}
 	warp := func(name string, every int) maker {
 		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: base, Window: window, Every: every})
+			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: base, Window: window, Every: every})
 		}}
 	}
 	return []maker{
-		trailing("trailing 1", timeline.TrailingOptions{Delays: ms(200)}),
-		trailing("trailing 2", timeline.TrailingOptions{Delays: ms(0, 200)}),
-		trailing("trailing 4", timeline.TrailingOptions{Delays: ms(0, 40, 100, 200)}),
-		trailing("trailing everything", timeline.TrailingOptions{Delays: ms(10, 60, 200), Everything: true}),
-		trailing("trailing correct", timeline.TrailingOptions{Delays: ms(0, 50, 120, 200), Correct: true}),
+		trailing("trailing 1", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(200)...)}),
+		trailing("trailing 2", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 200)...)}),
+		trailing("trailing 4", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 40, 100, 200)...)}),
+		trailing("trailing everything", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(10, 60, 200)...), Everything: true}),
+		trailing("trailing correct", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 50, 120, 200)...), Correct: true}),
 		warp("time warp", 1),
 		warp("time warp, sparse", 5),
 		{name: "lock step", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return timeline.NewLockstep(start, timeline.LockstepOptions{Options: o, Mirrors: m})
+			return rivals.NewLockstep(start, rivals.LockstepOptions{Options: o, Mirrors: m})
 		}},
 		{name: "conservative", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return timeline.NewConservative(start, timeline.ConservativeOptions{Options: o, Mirrors: m})
+			return rivals.NewConservative(start, rivals.ConservativeOptions{Options: o, Mirrors: m})
 		}},
 		{name: "rollback", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return timeline.NewRollback(start, timeline.RollbackOptions{Options: o, Mirrors: m, Window: 8})
+			return rivals.NewRollback(start, rivals.RollbackOptions{Options: o, Mirrors: m, Window: 8})
 		}},
 	}
 }

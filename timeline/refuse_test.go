@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -33,13 +34,13 @@ func TestRefused(t *testing.T) {
 		make func() error
 		want string
 	}{
-		{"equal", func() error { return trailing(timeline.TrailingOptions{Delays: []time.Duration{0, 50 * ms, 50 * ms}}) }, "delays must increase, and 50ms comes after 50ms"},
-		{"falling", func() error { return trailing(timeline.TrailingOptions{Delays: []time.Duration{0, 50 * ms, 20 * ms}}) }, "delays must increase, and 20ms comes after 50ms"},
-		{"negative", func() error { return trailing(timeline.TrailingOptions{Delays: []time.Duration{-1, 50 * ms}}) }, "a delay of -1ns"},
-		{"endless", func() error { return trailing(timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Hour}}) }, "a delay of 100h"},
-		{"many", func() error { return trailing(timeline.TrailingOptions{Delays: many}) }, "40 trailing states; 32 are allowed"},
+		{"equal", func() error { return trailing(timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 50*ms, 50*ms)}) }, "delays must increase, and 50ms comes after 50ms"},
+		{"falling", func() error { return trailing(timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 50*ms, 20*ms)}) }, "delays must increase, and 20ms comes after 50ms"},
+		{"negative", func() error { return trailing(timeline.TrailingOptions{Delays: timeline.DelaysOf(-1, 50*ms)}) }, "a delay of -1ns"},
+		{"endless", func() error { return trailing(timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*time.Hour)}) }, "a delay of 100h"},
+		{"many", func() error { return trailing(timeline.TrailingOptions{Delays: timeline.DelaysOf(many...)}) }, "40 trailing states; 32 are allowed"},
 		{"memory", func() error {
-			return trailing(timeline.TrailingOptions{Options: timeline.Options{Memory: 2 * start.Host().Size()}, Delays: []time.Duration{0, 50 * ms, 100 * ms}})
+			return trailing(timeline.TrailingOptions{Options: timeline.Options{Memory: 2 * start.Host().Size()}, Delays: timeline.DelaysOf(0, 50*ms, 100*ms)})
 		}, "3 trailing states take 3 worlds"},
 		{"nothing", func() error { _, err := timeline.NewTrailing(nil, timeline.TrailingOptions{}); return err }, "no world"},
 		{"partial", func() error { _, err := timeline.NewTrailing(partial, timeline.TrailingOptions{}); return err }, "partial world"},
@@ -69,32 +70,32 @@ func TestRefused(t *testing.T) {
 			}}})
 		}, "\ntimeline: the margin of runner.Aim is -1"},
 		{"warp memory", func() error {
-			_, err := timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Options: timeline.Options{Memory: 20 * start.Host().Size()}})
+			_, err := rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: timeline.Options{Memory: 20 * start.Host().Size()}})
 			return err
 		}, "snapshots for 1s every 1 ticks take"},
 		{"warp window", func() error {
-			_, err := timeline.NewTimeWarp(start, timeline.TimeWarpOptions{Delay: time.Second})
+			_, err := rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Delay: time.Second})
 			return err
 		}, "must be larger than the delay"},
 		{"rollback window", func() error {
-			_, err := timeline.NewRollback(start, timeline.RollbackOptions{Mirrors: two, Window: -1})
+			_, err := rivals.NewRollback(start, rivals.RollbackOptions{Mirrors: two, Window: -1})
 			return err
 		}, "window of -1"},
-		{"no mirrors", func() error { _, err := timeline.NewRollback(start, timeline.RollbackOptions{}); return err }, "nobody to wait for"},
+		{"no mirrors", func() error { _, err := rivals.NewRollback(start, rivals.RollbackOptions{}); return err }, "nobody to wait for"},
 		{"twice", func() error {
-			_, err := timeline.NewLockstep(start, timeline.LockstepOptions{Mirrors: []member.ID{1, 1}})
+			_, err := rivals.NewLockstep(start, rivals.LockstepOptions{Mirrors: []member.ID{1, 1}})
 			return err
 		}, "listed twice"},
 		{"lockstep", func() error {
-			_, err := timeline.NewLockstep(start, timeline.LockstepOptions{Mirrors: two, Delay: 8, Most: 4})
+			_, err := rivals.NewLockstep(start, rivals.LockstepOptions{Mirrors: two, Delay: 8, Most: 4})
 			return err
 		}, "commands 8 ticks ahead"},
 		{"conservative", func() error {
-			_, err := timeline.NewConservative(start, timeline.ConservativeOptions{Mirrors: two, LookAhead: -1})
+			_, err := rivals.NewConservative(start, rivals.ConservativeOptions{Mirrors: two, LookAhead: -1})
 			return err
 		}, "look-ahead of -1ns"},
 		{"bucket", func() error {
-			_, err := timeline.NewBucket(start, timeline.BucketOptions{Width: -1})
+			_, err := rivals.NewBucket(start, rivals.BucketOptions{Width: -1})
 			return err
 		}, "buckets of -1 ticks"},
 		{"auto", func() error { _, err := timeline.NewAuto(start, timeline.AutoOptions{}); return err }, "not known what a step and a copy take"},
@@ -163,7 +164,7 @@ func TestTooLateAndConflict(t *testing.T) {
 	start := begin(t)
 	hashes := map[uint64]bool{}
 	for _, turned := range []bool{false, true} {
-		line, err := timeline.NewTrailing(start, timeline.TrailingOptions{Delays: []time.Duration{0, 100 * time.Millisecond}})
+		line, err := timeline.NewTrailing(start, timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*time.Millisecond)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,7 +23,7 @@ type court struct {
 	seats   []*seat // nil where a mirror is dead
 	flying  []packet
 	order   int
-	options timeline.RuledOptions
+	options ruled.Options
 	loss    float64
 	path    time.Duration
 	jitter  time.Duration
@@ -43,7 +44,7 @@ type packet struct {
 // A seat is one of the mirrors.
 type seat struct {
 	id      int
-	line    *timeline.Ruled
+	line    *ruled.Timeline
 	seq     uint32
 	stamped world.Tick
 	heard   int // of the court's changes
@@ -51,7 +52,7 @@ type seat struct {
 	strict  int
 }
 
-func newCourt(t testing.TB, seed uint64, mirrors int, o timeline.RuledOptions) *court {
+func newCourt(t testing.TB, seed uint64, mirrors int, o ruled.Options) *court {
 	c := &court{rand: det.At(seed, 1, 2), options: o, hashes: map[world.Tick]uint64{}}
 	for i := range mirrors {
 		o.Judge = i == 0
@@ -64,7 +65,7 @@ func newCourt(t testing.TB, seed uint64, mirrors int, o timeline.RuledOptions) *
 	return c
 }
 
-func (c *court) seat(id int, start *world.World, o timeline.RuledOptions) (*seat, error) {
+func (c *court) seat(id int, start *world.World, o ruled.Options) (*seat, error) {
 	s := &seat{id: id, open: map[world.Emitted]bool{}, heard: len(c.changes), stamped: start.Tick()}
 	next := start.Tick() + 1
 	o.Margins, o.HashEvery = margins, 8
@@ -79,7 +80,7 @@ func (c *court) seat(id int, start *world.World, o timeline.RuledOptions) (*seat
 		c.hashes[w.Tick()] = w.Hash()
 	}
 	var err error
-	s.line, err = timeline.NewRuled(start, o)
+	s.line, err = ruled.New(start, o)
 	return s, err
 }
 
@@ -199,7 +200,7 @@ func (c *court) publish(s *seat, b []byte) {
 
 // rule takes a ruling in, or puts it off: from when it was decided until after which tick a judge counts, nobody who does not know it yet listens to what that one says for later ticks.
 func (c *court) rule(s *seat, b []byte) error {
-	r, err := timeline.ParseRuling(game, b)
+	r, err := ruled.ParseRuling(game, b)
 	if err != nil {
 		return err
 	}
@@ -358,7 +359,7 @@ func TestCourt(t *testing.T) {
 	strict, retired, void := 0, 0, 0
 	for seed := range seeds(t, 24) {
 		r := det.At(uint64(seed), 77, 0)
-		o := timeline.RuledOptions{Delay: time.Duration(r.IntN(60)) * time.Millisecond, Wait: time.Duration(r.IntN(100)-10) * time.Millisecond}
+		o := ruled.Options{Delay: time.Duration(r.IntN(60)) * time.Millisecond, Wait: time.Duration(r.IntN(100)-10) * time.Millisecond}
 		o.Held = seed%2 == 0
 		c := newCourt(t, uint64(seed), 3, o)
 		c.loss, c.path, c.jitter = r.Range(0, 0.3), time.Duration(r.IntN(60))*time.Millisecond, time.Duration(1+r.IntN(40))*time.Millisecond

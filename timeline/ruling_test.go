@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -33,11 +34,11 @@ func TestRulingsAreSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			judge, err := timeline.NewRuled(w, timeline.RuledOptions{Judge: true, Wait: -1, Term: rapid.Uint32().Draw(t, "term")})
+			judge, err := ruled.New(w, ruled.Options{Judge: true, Wait: -1, Term: rapid.Uint32().Draw(t, "term")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			other, err := timeline.NewRuled(w, timeline.RuledOptions{Term: judge.Term()})
+			other, err := ruled.New(w, ruled.Options{Term: judge.Term()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,10 +68,10 @@ func TestRulingsAreSent(t *testing.T) {
 				if err := judge.Advance(at(n)); err != nil {
 					t.Fatal(err)
 				}
-				var used timeline.Ruling
+				var used ruled.Ruling
 				for r := range judge.Rulings {
 					b := r.Append([]byte("before"))
-					got, err := timeline.ParseRuling(g, b[6:])
+					got, err := ruled.ParseRuling(g, b[6:])
 					if err != nil || !got.Equal(r) || string(b[:6]) != "before" {
 						t.Fatalf("%+v became %+v, %v", r, got, err)
 					}
@@ -94,7 +95,7 @@ func TestRulingsAreSent(t *testing.T) {
 
 // A tick in which nothing changes is ruled in a few bytes.
 func TestRulingsAreSmall(t *testing.T) {
-	judge, _ := pair(t, timeline.RuledOptions{Wait: -1})
+	judge, _ := pair(t, ruled.Options{Wait: -1})
 	for n := world.Tick(1); n <= 300; n++ {
 		for p := world.Player(1); p <= 24; p++ {
 			c := timeline.Command{Tick: n, Seq: uint32(n), Player: p, Image: image(act{X: 1})}
@@ -115,7 +116,7 @@ func TestRulingsAreSmall(t *testing.T) {
 
 // Whatever is sent as a ruling is refused, or is the one form of what it says; and a mirror who believes it does not break.
 func FuzzRuling(f *testing.F) {
-	judge, _ := pair(f, timeline.RuledOptions{Wait: -1})
+	judge, _ := pair(f, ruled.Options{Wait: -1})
 	for _, c := range []timeline.Command{
 		{Kind: timeline.Join, Tick: 1, Player: 1}, {Kind: timeline.Join, Tick: 1, Player: 2}, {Kind: timeline.Join, Tick: 2, Player: 40},
 		{Tick: 2, Player: 1, Image: image(act{X: 1})}, {Tick: 2, Player: 40, Image: image(act{})}, {Tick: 3, Player: 1, Image: image(act{Fire: true})},
@@ -131,17 +132,17 @@ func FuzzRuling(f *testing.F) {
 		valid = append(valid, b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, err := timeline.ParseRuling(wideGame, b); err == nil && !bytes.Equal(r.Append(nil), b) {
+		if r, err := ruled.ParseRuling(wideGame, b); err == nil && !bytes.Equal(r.Append(nil), b) {
 			t.Errorf("%x became %x", b, r.Append(nil))
 		}
-		r, err := timeline.ParseRuling(game, b)
+		r, err := ruled.ParseRuling(game, b)
 		if err != nil {
 			return
 		}
 		if again := r.Append(nil); !bytes.Equal(again, b) {
 			t.Fatalf("%x became %x", b, again)
 		}
-		_, other := pair(t, timeline.RuledOptions{Delay: 10 * time.Millisecond})
+		_, other := pair(t, ruled.Options{Delay: 10 * time.Millisecond})
 		rulings := slices.Clone(valid)
 		for _, b := range slices.Insert(rulings, int(r.Tick)%len(rulings), b) {
 			v := parse(t, b)
@@ -153,11 +154,11 @@ func FuzzRuling(f *testing.F) {
 
 // What sending and taking in a ruling costs, for 24 players of whom a few do something else at each tick.
 func BenchmarkRuling(b *testing.B) {
-	judge, err := timeline.NewRuled(begin(b), timeline.RuledOptions{Judge: true, Wait: -1})
+	judge, err := ruled.New(begin(b), ruled.Options{Judge: true, Wait: -1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	var rulings []timeline.Ruling
+	var rulings []ruled.Ruling
 	for n := world.Tick(1); n <= 200; n++ {
 		for p := world.Player(1); p <= 24; p++ {
 			a, ok := busy(p, n)
@@ -176,7 +177,7 @@ func BenchmarkRuling(b *testing.B) {
 		}
 	}
 	var buf []byte
-	var back timeline.Ruling
+	var back ruled.Ruling
 	size, n := 0, 0
 	b.ReportAllocs()
 	for b.Loop() {

@@ -14,6 +14,9 @@ type Spread struct {
 	half   float64 // how many later ones let one count half; 0 stands for spreadHalf
 }
 
+// NewSpread is one that follows the network faster or slower: so many later commands let one count half.
+func NewSpread(half float64) Spread { return Spread{half: half} }
+
 const (
 	spreadSteps = 8 * 22
 	spreadUnit  = 64 * time.Microsecond

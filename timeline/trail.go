@@ -1,121 +1,79 @@
 package timeline
 
-import "github.com/coeval-dev/coeval/world"
+import (
+	"slices"
+	"time"
 
-// follow lets the trail execute what was ruled, and never ahead of the leading world.
-func (t *Ruled) follow() {
-	for t.err == nil && t.trail.Tick() < t.lead.Tick() {
-		n := t.trail.Tick() + 1
-		r := t.rulings.at(n)
-		if r == nil {
-			return
-		}
-		if !t.resolve(t.in, r, t.trail) {
-			return
-		}
-		t.step(t.trail, t.in)
-		t.watch.record(&t.mine, t.trail, t.in)
-		if every := t.options.HashEvery; every > 0 && n%world.Tick(every) == 0 {
-			t.mine.hash, t.mine.hashed = t.trail.Hash(), true
-		}
-		if t.prove(r, &t.mine, t.trail); t.err != nil {
-			return
-		}
-		t.check()
-		if !t.held && t.err == nil {
-			t.end(n, &t.mine)
-		}
-	}
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A trail is one copy of the world, its own delay behind the time. The leading world is the first of them.
+type trail struct {
+	w       *world.World
+	delay   time.Duration
+	history History
+	late    Overdue
+	// Between these ticks it was told something else than the book says by now; 0 if it was not. It may be wrong from the first of them on.
+	from, last world.Tick
+	// Between these ticks it had commands later than others and had guessed them; 0 if it had none. That makes a difference only to a game that asks World.Repeated.
+	guessFrom, guessLast world.Tick
+	// It was copied from the one behind at this tick. Outcomes of earlier ticks are of another past than its own; they still tell what was announced.
+	since       world.Tick
+	corrections int // in a row
 }
 
-// prove sees whether the same strict events happened as at the judge.
-func (t *Ruled) prove(r *Ruling, did *record, w *world.World) {
-	if d := t.watch.digest(did); d != r.Digest {
-		t.err = t.desync(w, uint64(d), uint64(r.Digest))
+// miss notes a command for a tick that the copy has passed. It will be executed next, unless the copy has had a newer one. If the copy guessed it right there is
+// nothing wrong.
+func (s *trail) miss(c *Command, image []int32, newer world.Tick, asks bool) {
+	if newer == 0 || newer > s.w.Tick() {
+		s.late.Add(c, image)
 	}
+	if c.Kind == Give && c.Tick >= s.since && !asks {
+		if r := s.history.At(c.Tick); r != nil && slices.Equal(r.Command(c.Player), image) {
+			widen(&s.guessFrom, &s.guessLast, c.Tick)
+			return
+		}
+	}
+	s.doubt(c.Tick)
 }
 
-// check compares what was ruled with what the leading world did.
-func (t *Ruled) check() {
-	n := t.trail.Tick()
-	its := t.history.at(n)
-	sure := func() bool { return t.doubtFrom == 0 || n < t.doubtFrom }
+// doubt says that the copy was told something wrong at a tick.
+func (s *trail) doubt(t world.Tick) { widen(&s.from, &s.last, t) }
+
+// widen lets a range of ticks hold one more.
+func widen(from, last *world.Tick, t world.Tick) {
+	if *from == 0 || t < *from {
+		*from = t
+	}
+	*last = max(*last, t)
+}
+
+// guessed says that the copy goes by a guess at a tick.
+func (s *trail) guessed(t world.Tick) bool { return s.guessFrom != 0 && s.guessFrom <= t }
+
+// sure says that nothing can be wrong with the copy up to a tick.
+func (s *trail) sure(t world.Tick) bool { return s.from == 0 || t < s.from }
+
+// clear says that the copy is right at a tick, whatever it was told before.
+func (s *trail) clear(n world.Tick) {
+	narrow(&s.from, &s.last, n)
+	narrow(&s.guessFrom, &s.guessLast, n)
+}
+
+// narrow takes all ticks up to one out of a range.
+func narrow(from, last *world.Tick, n world.Tick) {
 	switch {
-	case !sameTold(&t.mine, its):
-		if t.doubtFrom == 0 {
-			t.doubtFrom = n
-		}
-		t.doubtLast = n
-	case sure() && t.ruled == n-1:
-		t.ruled = n
-	}
-	if its != nil && t.mine.hashed && its.hashed {
-		switch {
-		case t.mine.hash == its.hash:
-			t.doubtFrom, t.doubtLast = 0, 0
-			t.ruled = max(t.ruled, n)
-		case sure():
-			t.err = t.desync(t.trail, t.mine.hash, its.hash)
-			return
-		case t.o.Calm > 0 && n > t.doubtLast+world.Tick(t.ticks(t.o.Calm)):
-			t.stats.Refreshes++
-			t.recover()
-			return
-		}
-	}
-	if !sure() && t.watch.compare(&t.mine, its, false) != alike {
-		t.recover()
+	case *from == 0 || n < *from:
+	case *last <= n:
+		*from, *last = 0, 0
+	default:
+		*from = n + 1
 	}
 }
 
-// recover takes the leading world back to the trail and computes its ticks again.
-func (t *Ruled) recover() {
-	n, goal := t.trail.Tick(), t.lead.Tick()
-	t.stats.Rollbacks++
-	t.stats.Seen++
-	t.stats.Depth += int(goal - n)
-	t.stats.Deepest = max(t.stats.Deepest, int(goal-n))
-	t.before.copyFrom(t.history.place(goal))
-	t.copy(t.lead, t.trail)
-	t.late.reset()
-	t.doubtFrom, t.doubtLast, t.ruled = 0, 0, n
-	if n > t.settled {
-		t.tell(&t.mine)
-	}
-	for t.err == nil && t.lead.Tick() < goal {
-		t.execute()
-	}
-	t.jumped(&t.before, t.history.place(goal))
-}
-
-// settle lets the last copy, if ticks are held, execute what may be settled.
-func (t *Ruled) settle() {
-	if !t.held {
-		return
-	}
-	for to := min(t.Settles(), t.trail.Tick()); t.err == nil && t.settled < to; {
-		n := t.settled + 1
-		r := t.rulings.at(n)
-		if !t.resolve(t.in, r, t.final) {
-			return
-		}
-		t.step(t.final, t.in)
-		did := &t.watch.spare
-		t.watch.record(did, t.final, t.in)
-		if t.prove(r, did, t.final); t.err == nil {
-			t.end(n, did)
-		}
-	}
-}
-
-// end settles a tick for good that was computed from t.in.
-func (t *Ruled) end(n world.Tick, did *record) {
-	t.watch.confirm(&t.notices, t.history.at(n), did)
-	t.settled = n
-	t.stats.Settled++
-	t.book.trim(n)
-	t.terms.trim(n)
-	if t.options.Settled != nil {
-		t.options.Settled(t.final, t.in)
-	}
+// goOnFrom makes what is known of the copy that of the one behind it, whose world it has been given.
+func (s *trail) goOnFrom(o *trail) {
+	s.late.copyFrom(&o.late)
+	s.from, s.last, s.since, s.corrections = o.from, o.last, o.w.Tick(), 0
+	s.guessFrom, s.guessLast = o.guessFrom, o.guessLast
 }

@@ -32,7 +32,7 @@ func TestInTime(t *testing.T) {
 
 // Where the leading world's delay covers the way, it is the same with a way.
 func TestCovered(t *testing.T) {
-	o := timeline.TrailingOptions{Delays: []time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 500 * time.Millisecond}}
+	o := timeline.TrailingOptions{Delays: timeline.DelaysOf(50*time.Millisecond, 150*time.Millisecond, 500*time.Millisecond)}
 	m := maker{name: "covered", make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
 		o.Options = base
 		return timeline.NewTrailing(start, o)
@@ -94,7 +94,7 @@ func TestMargins(t *testing.T) {
 		start := begin(t)
 		line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
 			Options: timeline.Options{Margins: []timeline.Margin{{Class: "runner", Field: "Pos", By: by}}},
-			Delays:  []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond}, Correct: correct, Calm: -1,
+			Delays:  timeline.DelaysOf(0, 100*time.Millisecond, 300*time.Millisecond), Correct: correct, Calm: -1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestGameThatAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{HashEvery: 1}, Delays: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+		Options: timeline.Options{HashEvery: 1}, Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)

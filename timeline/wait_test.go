@@ -6,6 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -39,10 +40,10 @@ func TestSilence(t *testing.T) {
 
 // The delay of lock step follows the way, up and down, and on mirrors that talk to each other by Stamp no promise is broken.
 func TestLockstepAdapts(t *testing.T) {
-	var lines [2]*timeline.Lockstep
+	var lines [2]*rivals.Lockstep
 	for i := range lines {
 		var err error
-		if lines[i], err = timeline.NewLockstep(begin(t), timeline.LockstepOptions{Mirrors: []member.ID{0, 1}, Most: 20}); err != nil {
+		if lines[i], err = rivals.NewLockstep(begin(t), rivals.LockstepOptions{Mirrors: []member.ID{0, 1}, Most: 20}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +140,7 @@ func TestOwnCommandsAreInTime(t *testing.T) {
 func TestMemoryGrows(t *testing.T) {
 	start := begin(t)
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{Memory: 4*start.Host().Size() + 100}, Delays: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond},
+		Options: timeline.Options{Memory: 4*start.Host().Size() + 100}, Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	right, _ := oracle(start, k.script(), line.Settled().Tick())
-	if d := line.Delays(); len(d) >= 4 || d[len(d)-1] != 200*time.Millisecond || line.Settled().Hash() != right[line.Settled().Tick()] {
+	if d := line.Delays().List(); len(d) >= 4 || d[len(d)-1] != 200*time.Millisecond || line.Settled().Hash() != right[line.Settled().Tick()] {
 		t.Errorf("%v, %+v", d, line.Stats())
 	}
 }

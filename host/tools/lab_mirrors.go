@@ -22,7 +22,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 const labMirrorsLong = `Let bots play the game on mirrored servers and measure what mirrors cost: real
@@ -84,7 +84,7 @@ func labMirrorsCommand(p *host.Program) *cobra.Command {
 	f.StringVar(&l.jitter, "jitter", "5ms", "and how much that varies; or normal:5ms, longtail:5ms")
 	f.StringVar(&l.loss, "loss", "0.1%", "and how much is lost")
 	f.StringVar(&l.near, "near", "latency=8ms jitter=1ms loss=0.1%", "the network from players to their mirror: a preset, settings, or both")
-	f.StringVar(&o.Timeline, "timeline", "auto", "how mirrors are kept consistent: "+strings.Join(timeline.Kinds(), ", "))
+	f.StringVar(&o.Timeline, "timeline", "auto", "how mirrors are kept consistent: "+strings.Join(kinds.Names(), ", "))
 	f.StringSliceVar(&l.delays, "delays", nil, "delays of the copies of the world, such as 0,100ms,1s (default: the mirrors' own, or what fits the network)")
 	f.Float64Var(&l.margin, "margin", 0, "how far places may differ between copies before that is repaired; 0: only by what comes of it")
 	f.DurationVar(&o.SendEvery, "send-every", 0, "how often mirrors pass on commands (default: half a tick)")

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -69,10 +70,14 @@ func (f *fleet) launch(name string, players int) (*ship, error) {
 	random := f.net.Rand()
 	s.drift = f.o.Drift * (2*random.Float64() - 1) / 1e6
 	s.offset = time.Duration(random.Float64() * float64(10*time.Second))
+	delays, err := kinds.DelaysOf(f.o.Timeline, f.o.Delays)
+	if err != nil {
+		return nil, err
+	}
 	o := mirror.Options{
 		Server: f.server(players, f.seed(1, i)), Link: s.hull, Address: s.hull.PublicAddr(), Public: s.dock.PublicAddr(), Name: name,
 		Found: i == 0, Keys: []token.Key{f.key}, Seed: f.seed(2, i), Wall: wall,
-		Timeline: f.o.Timeline, Delays: f.o.Delays, Margins: f.o.Margins, SendEvery: f.o.SendEvery,
+		Timeline: f.o.Timeline, Delays: delays, Margins: f.o.Margins, SendEvery: f.o.SendEvery,
 		Settled: s.judge, News: s.hear,
 	}
 	o.Server.Links = []link.Link{s.dock}
@@ -83,7 +88,6 @@ func (f *fleet) launch(name string, players int) (*ship, error) {
 	}
 	s.log.begin(len(f.g.Game.Commands().Slots))
 	f.ships = append(f.ships, s)
-	var err error
 	if s.mirror, err = mirror.New(o); err != nil {
 		return nil, err
 	}

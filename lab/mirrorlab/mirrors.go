@@ -12,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 // Options say what Run measures. Title has no default, and needs a body; the rest has defaults.
@@ -81,8 +82,8 @@ func (o *Options) fill() error {
 	if o.Timeline == "" {
 		o.Timeline = "auto"
 	}
-	if !slices.Contains(timeline.Kinds(), o.Timeline) {
-		return fmt.Errorf("there is no timeline %q; choose one of %s", o.Timeline, strings.Join(timeline.Kinds(), ", "))
+	if !slices.Contains(kinds.Names(), o.Timeline) {
+		return fmt.Errorf("there is no timeline %q; choose one of %s", o.Timeline, strings.Join(kinds.Names(), ", "))
 	}
 	if o.Time == 0 {
 		o.Time = time.Minute

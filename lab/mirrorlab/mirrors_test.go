@@ -18,7 +18,7 @@ import (
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 // small is a run that takes little time.
@@ -168,7 +168,7 @@ func TestTimelines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("there are many")
 	}
-	for _, kind := range timeline.Kinds() {
+	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
 			o := small()
 			o.Players, o.Time, o.Timeline = 1, 2*time.Second, kind

@@ -86,9 +86,6 @@ func (f *fleet) sample() {
 	})
 }
 
-// A delayer is a timeline with several copies of the world, each so much behind the present.
-type delayer interface{ Delays() []time.Duration }
-
 // leading is how far behind the present the leading world is, taken to be in the middle of its tick.
 func (s *ship) leading() time.Duration {
 	line := s.mirror.Timeline()
@@ -141,8 +138,8 @@ func (f *fleet) result() *Result {
 			Rollbacks: now.line.Rollbacks - then.line.Rollbacks, Packets: now.stats.Sent - then.stats.Sent,
 			KBits: float64(now.socket.SentBytes-then.socket.SentBytes) * 8 / 1000 / r.Seconds, ClockError: millis(s.wrong), Rejoins: now.stats.Rejoins,
 		}
-		if d, ok := s.mirror.Timeline().(delayer); ok {
-			row.Delays = inMillis(d.Delays())
+		if t := s.mirror.Timeline(); t != nil && !t.Delays().IsZero() {
+			row.Delays = inMillis(t.Delays().List())
 		}
 		r.Each = append(r.Each, row)
 		b.Commands += row.Commands

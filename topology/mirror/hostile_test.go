@@ -119,7 +119,7 @@ func TestRefusedAtTheDoor(t *testing.T) {
 	}{
 		"key":      {func(o *Options) { o.Keys = []token.Key{{9}} }, "token"},
 		"timeline": {func(o *Options) { o.Timeline = "ruled" }, "timeline"},
-		"window":   {func(o *Options) { o.Delays = []time.Duration{0, 3 * time.Second} }, "window"},
+		"window":   {func(o *Options) { o.Delays.Window = 3 * time.Second }, "window"},
 		"nobody":   {func(o *Options) { o.Ask = o.Ask[:1]; o.Ask[0] = netsimNowhere }, "answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"key":         func(o *Options) { o.Keys = nil },
 		"nobody":      func(o *Options) { o.Found = false },
 		"timeline":    func(o *Options) { o.Timeline = "warp" },
-		"delays":      func(o *Options) { o.Delays = []time.Duration{time.Second, 0} },
+		"delays":      func(o *Options) { o.Delays.Lead = time.Second },
 		"history":     func(o *Options) { o.History = time.Hour },
 		"commands pa": func(o *Options) { o.SendEvery = time.Minute },
 	} {

@@ -16,6 +16,8 @@ import (
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -58,7 +60,7 @@ type Mirror struct {
 	registry     *registry
 
 	line    timeline.Timeline
-	ruled   *timeline.Ruled // the same, if it is one
+	ruled   *ruled.Timeline // the same, if it is one
 	waits   bool            // it waits for what all mirrors have promised
 	stamp   world.Tick      // the first tick that is open
 	started bool            // this mirror may stamp
@@ -71,7 +73,7 @@ type Mirror struct {
 	moved    bool          // there are new ones
 	movedAt  time.Duration
 	ruledTo  world.Tick // the last tick whose ruling has come, or was sent
-	unheard  []*timeline.Ruling
+	unheard  []*ruled.Ruling
 	stamped  uint32 // commands stamped
 	count    uint32 // of those, sent
 	sent     crimp.Sequence
@@ -259,7 +261,7 @@ const guessed = 50 * time.Microsecond
 
 // openLine makes the timeline, from the beginning or from what another mirror has told.
 func (m *Mirror) openLine(w *world.World, b *book) error {
-	o := timeline.OpenOptions{Delays: m.opt.Delays, Mirrors: []member.ID{m.self}, Judge: m.self == m.uber}
+	o := kinds.Options{Delays: m.opt.Delays, Mirrors: []member.ID{m.self}, Judge: m.self == m.uber}
 	o.Margins, o.Held, o.Slack, o.Settled, o.Clock = m.opt.Margins, true, m.slack(), m.settledTick, m.opt.Measure
 	if o.Clock == nil {
 		o.Step, o.Copy = guessed, guessed
@@ -267,12 +269,11 @@ func (m *Mirror) openLine(w *world.World, b *book) error {
 	if b != nil {
 		o.Pending, o.Term, o.Judge = b.pending, b.term, false
 	}
-	line, err := timeline.Open(m.opt.Timeline, w, o)
+	line, err := kinds.Open(m.opt.Timeline, w, o)
 	if err != nil {
 		return err
 	}
-	m.line = line
-	m.ruled, _ = line.(*timeline.Ruled)
+	m.line, m.ruled = line.Timeline, line.Ruled
 	m.waits = line.Waits()
 	m.held, m.ruledTo = w.Tick(), w.Tick()
 	m.prior = timeline.Stats{}

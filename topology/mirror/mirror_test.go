@@ -7,6 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 // apart is the network between mirrors.
@@ -22,7 +23,7 @@ func TestThreeMirrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	for _, kind := range timeline.Kinds() {
+	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
 			o := Options{Timeline: kind, Delays: kindDelays[kind]}
 			simtest.Run(t, 2, func(n *netsim.Net) error { return threeMirrors(t, n, o) })
@@ -31,11 +32,11 @@ func TestThreeMirrors(t *testing.T) {
 }
 
 // kindDelays fit the 40 ms between mirrors, where the defaults do not.
-var kindDelays = map[string][]time.Duration{
-	"rollback":     {0, 250 * time.Millisecond},
-	"lockstep":     {100 * time.Millisecond},
-	"conservative": {80 * time.Millisecond},
-	"bucket":       {100 * time.Millisecond},
+var kindDelays = map[string]kinds.Delays{
+	"rollback":     {Most: 250 * time.Millisecond},
+	"lockstep":     {Delays: timeline.Delays{Lead: 100 * time.Millisecond}},
+	"conservative": {Delays: timeline.Delays{Lead: 80 * time.Millisecond}},
+	"bucket":       {Delays: timeline.Delays{Lead: 100 * time.Millisecond}},
 }
 
 func threeMirrors(t *testing.T, n *netsim.Net, o Options) error {

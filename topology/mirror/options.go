@@ -13,6 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -49,10 +50,10 @@ type Options struct {
 	// Timeline says how mirrors are kept consistent: auto (the default), trailing, timewarp, rollback, lockstep, conservative, bucket; or ruled, the
 	// event-based protocol. All mirrors must have the same.
 	Timeline string
-	// Delays are those of the copies of the world, for auto and trailing; the first is how long the leading world waits for commands of other mirrors:
-	// more means fewer rollbacks and a later sight of each other, and auto changes it by what it measures. The last is the window, which all mirrors must share.
-	// Default: 0, 100 ms and 1 s. For other timelines see timeline.OpenOptions.
-	Delays []time.Duration
+	// Delays are those of the copies of the world. Lead is how long the leading world waits for commands of other mirrors:
+	// more means fewer rollbacks and a later sight of each other, and auto changes it by what it measures. All mirrors must share the Window.
+	// Default, for auto and trailing: a lead of 0, one trail at 100 ms, and a window of 1 s.
+	Delays kinds.Delays
 	// Measure, if set, is asked for the time before and after each step and copy of a world, so that auto knows what they cost here. Without it they are
 	// guessed, and a run over a simulated network repeats from its seed.
 	Measure func() time.Duration
@@ -96,8 +97,8 @@ func (o *Options) common() {
 	if o.Timeline == "" {
 		o.Timeline = "auto"
 	}
-	if len(o.Delays) == 0 && (o.Timeline == "auto" || o.Timeline == "trailing") {
-		o.Delays = []time.Duration{0, 100 * time.Millisecond, time.Second}
+	if o.Delays.IsZero() && kinds.Trails(o.Timeline) {
+		o.Delays.Trails, o.Delays.Window = []time.Duration{100 * time.Millisecond}, time.Second
 	}
 	if o.History == 0 {
 		o.History = 2 * time.Second
@@ -130,12 +131,13 @@ func (o *Options) fill() error {
 	}
 	tick := s.Title.Game.TickLength()
 	o.common()
-	if !slices.Contains(timeline.Kinds(), o.Timeline) {
-		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline, strings.Join(timeline.Kinds(), ", "))
+	if !slices.Contains(kinds.Names(), o.Timeline) {
+		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline, strings.Join(kinds.Names(), ", "))
 	}
-	for i, d := range o.Delays {
-		if d < 0 || i > 0 && d <= o.Delays[i-1] && (o.Timeline == "auto" || o.Timeline == "trailing") {
-			return fmt.Errorf("mirror: delays %v: each must be longer than the one before, from 0 up", o.Delays)
+	list := o.Delays.List()
+	for i, d := range list {
+		if d < 0 || i > 0 && d <= list[i-1] && kinds.Trails(o.Timeline) {
+			return fmt.Errorf("mirror: delays %v: each must be longer than the one before, from 0 up", list)
 		}
 	}
 	if o.SendEvery == 0 {
@@ -182,8 +184,8 @@ func (o *Options) fill() error {
 
 // window is how long a tick stays open to repair.
 func (o *Options) window() time.Duration {
-	if at := map[string]int{"auto": len(o.Delays) - 1, "trailing": len(o.Delays) - 1, "timewarp": 1, "ruled": 2}[o.Timeline]; at > 0 && at < len(o.Delays) {
-		return o.Delays[at]
+	if kinds.HasWindow(o.Timeline) && o.Delays.Window > 0 {
+		return o.Delays.Window
 	}
 	return time.Second
 }

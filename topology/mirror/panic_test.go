@@ -12,7 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
-	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -38,7 +38,7 @@ var bombs = &game.Title{Game: world.Define("bombs", world.Class[bomb](), world.C
 
 // TestPanicEndsTheMirror: each of them says where, and does nothing more.
 func TestPanicEndsTheMirror(t *testing.T) {
-	for _, kind := range timeline.Kinds() {
+	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
 			simtest.Run(t, 1, func(n *netsim.Net) error {
 				o := Options{Timeline: kind, Delays: kindDelays[kind]}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // This file is the event-based protocol: the überserver alone decides what happened, and tells it reliably. Commands go to all without promise, each several times in
-// case a packet is lost, and are shown at once; where the überserver came to something else, that is taken back. See timeline.Ruled.
+// case a packet is lost, and are shown at once; where the überserver came to something else, that is taken back. See package timeline/ruled.
 
 // A move is a command that was sent lately.
 type move struct {
@@ -112,7 +113,7 @@ func (m *Mirror) ruling(from member.ID, data []byte) {
 		m.refuse(from, errors.New("it rules and is not überserver"))
 		return
 	}
-	r, err := timeline.ParseRuling(m.game, data)
+	r, err := ruled.ParseRuling(m.game, data)
 	if err != nil {
 		m.refuse(from, err)
 		m.again("a ruling could not be understood")
@@ -123,7 +124,7 @@ func (m *Mirror) ruling(from member.ID, data []byte) {
 }
 
 // hear gives a ruling to the timeline, now or when there is room for it.
-func (m *Mirror) hear(r *timeline.Ruling) {
+func (m *Mirror) hear(r *ruled.Ruling) {
 	_, err := m.ruled.Rule(m.clock.now(), r)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -25,7 +26,7 @@ type book struct {
 	members []timeline.Membership // of timelines that wait
 	term    uint32                // of the one that is ruled, and after which ticks later terms begin
 	changes []world.Tick
-	rulings []*timeline.Ruling
+	rulings []*ruled.Ruling
 }
 
 // appendState writes the state for a newcomer.
@@ -127,7 +128,7 @@ func (m *Mirror) appendRulings(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(t))
 	}
 	var list [][]byte
-	put := func(r *timeline.Ruling) bool {
+	put := func(r *ruled.Ruling) bool {
 		list = append(list, r.Append(nil))
 		return true
 	}
@@ -149,7 +150,7 @@ func (m *Mirror) readRulings(s *scanner, k *book) {
 		k.changes = append(k.changes, s.tick())
 	}
 	for n := s.uvarint(); n > 0 && !s.bad; n-- {
-		r, err := timeline.ParseRuling(m.game, s.take(int(min(s.uvarint(), 1<<20))))
+		r, err := ruled.ParseRuling(m.game, s.take(int(min(s.uvarint(), 1<<20))))
 		if s.bad = s.bad || err != nil; !s.bad {
 			k.rulings = append(k.rulings, r)
 		}

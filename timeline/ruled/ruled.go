@@ -1,13 +1,14 @@
-package timeline
+package ruled
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Ruled is the event-based protocol of section 3.3.4 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001), which its authors thought better than
+// A Timeline is the event-based protocol of section 3.3.4 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001), which its authors thought better than
 // their own and did not build. One mirror, the judge, decides. Commands go to everyone unreliably, and each mirror's leading world executes them as they come. The judge executes what
 // came in by the time it has waited for, what came later at its next tick, and tells the others by a Ruling for each tick, reliably. On every mirror a trail executes
 // rulings and nothing else, so it is the judge's world; where what strictly happened in the leading world is something else, or things are in other places, the leading
@@ -24,25 +25,23 @@ import (
 //	for r := range line.Rulings {
 //		send(r.Append(nil)) // there are some on the judge alone
 //	}
-type Ruled struct {
-	core
-	o     RuledOptions
+type Timeline struct {
+	timeline.Core
+	o     Options
 	room  world.Tick    // how far the leading world may be ahead of the settled one
 	shown time.Duration // the leading world's delay, on its way to what it is to be
-	given world.Tick    // the last Stamp
-	newest
+	known timeline.Newest
 
 	lead    *world.World
-	history history
-	late    lateness
+	history timeline.History
+	late    timeline.Overdue
 	ruled   world.Tick // up to here the leading world is known to be the judge's
 	// Between these ticks the leading world was told something else than was ruled, and it did not matter so far; 0 if it was not.
 	doubtFrom, doubtLast world.Tick
 
-	trail   *world.World
-	mine    record // of the trail's last tick
-	final   *world.World
-	settled world.Tick
+	trail *world.World
+	mine  timeline.Outcome // of the trail's last tick
+	final *world.World
 
 	rulings rulings
 	terms   terms
@@ -51,12 +50,11 @@ type Ruled struct {
 	merged, led, in *world.Inputs // of the book and what is late, of the leading world by rulings, and of what trails
 	image           []int32
 	changes         []Change
-	before          record // what players saw before a repair
 }
 
-// RuledOptions say how long the judge waits, and who it is in the beginning.
-type RuledOptions struct {
-	Options
+// Options say how long the judge waits, and who it is in the beginning.
+type Options struct {
+	timeline.Options
 	// Judge says that this mirror is the judge; exactly one must be.
 	Judge bool
 	// Term is the judge's: 0 in the beginning, and for a mirror that joins what Terms says where it gets the world.
@@ -73,8 +71,8 @@ type RuledOptions struct {
 	Calm time.Duration
 }
 
-// NewRuled makes a timeline that goes on from a world. The world is copied.
-func NewRuled(start *world.World, o RuledOptions) (*Ruled, error) {
+// New makes a timeline that goes on from a world. The world is copied.
+func New(start *world.World, o Options) (*Timeline, error) {
 	if o.Wait == 0 {
 		o.Wait = 100 * time.Millisecond
 	}
@@ -88,52 +86,42 @@ func NewRuled(start *world.World, o RuledOptions) (*Ruled, error) {
 	if o.Delay < 0 || o.Window <= max(o.Delay, o.Wait) || o.Window > time.Hour {
 		return nil, fmt.Errorf("timeline: a delay of %v, %v for the judge, and a window of %v; the window must be larger than both and at most an hour", o.Delay, o.Wait, o.Window)
 	}
-	slack, err := o.slack()
+	slack, err := o.Room()
 	if err != nil {
 		return nil, err
 	}
 	if start == nil {
-		return nil, errNoWorld
+		return nil, timeline.ErrNoWorld
 	}
-	room := newClock(start.Game()).ticks(o.Window+slack) + 1
-	t := &Ruled{o: o, room: world.Tick(room), newest: newNewest(), ruled: start.Tick(), settled: start.Tick()}
-	pending := o.Pending
-	o.Options.Pending = nil // what is newest of each player is for Submit to say
-	if err := t.open(start, o.Options, room, 2, false); err != nil {
+	room := timeline.NewClock(start.Game()).Ticks(o.Window+slack) + 1
+	t := &Timeline{o: o, room: world.Tick(room), known: timeline.NewNewest(), ruled: start.Tick()}
+	if err := t.Open(start, o.Options, room+2); err != nil {
 		return nil, err
 	}
 	worlds := 2
 	if o.Held {
 		worlds = 3
 	}
-	if err := t.afford(start, worlds, "the leading world and what trails it"); err != nil {
+	if err := t.Afford(start, worlds, "the leading world and what trails it"); err != nil {
 		return nil, err
 	}
-	t.watch.repeats = true
+	t.WatchRepeats()
 	t.lead, t.trail = start.Host().Clone(), start.Host().Clone()
 	t.final = t.trail
 	if o.Held {
 		t.final = start.Host().Clone()
 	}
-	t.history = newHistory(room + 4)
-	t.rulings = newRulings(room + t.ticks(t.options.Ahead) + 2)
-	t.terms = terms{term: o.Term, from: t.start, self: o.Judge}
+	t.history = timeline.NewHistory(room + 4)
+	t.rulings = newRulings(room + t.Clock.Ticks(t.Options.Ahead) + 2)
+	t.terms = terms{term: o.Term, from: t.Start, self: o.Judge}
 	t.shown = t.target()
-	t.merged, t.led, t.in = t.game.NewInputs(), t.game.NewInputs(), t.game.NewInputs()
-	t.image = make([]int32, t.watch.command)
-	for _, c := range pending {
-		if c.Tick <= t.start {
-			continue
-		}
-		if _, err := t.Submit(t.now, c); err != nil {
-			return nil, fmt.Errorf("what another mirror had in its book: %w", err)
-		}
-	}
-	return t, nil
+	t.merged, t.led, t.in = t.Game.NewInputs(), t.Game.NewInputs(), t.Game.NewInputs()
+	t.image = make([]int32, len(t.Book.Image()))
+	return t, t.Restore(t.Submit) // which says what is newest of each player
 }
 
 // target is the delay that the leading world is to have.
-func (t *Ruled) target() time.Duration {
+func (t *Timeline) target() time.Duration {
 	if t.terms.self {
 		return t.o.Wait
 	}
@@ -141,8 +129,8 @@ func (t *Ruled) target() time.Duration {
 }
 
 // limit is the last tick that the leading world may compute whatever the time. The rulings that an Advance makes must stay until the next.
-func (t *Ruled) limit() world.Tick {
-	limit := t.settled + t.room
+func (t *Timeline) limit() world.Tick {
+	limit := t.Done() + t.room
 	if t.made > 0 {
 		limit = min(limit, t.made+world.Tick(len(t.rulings.ring))-2)
 	}
@@ -150,68 +138,65 @@ func (t *Ruled) limit() world.Tick {
 }
 
 // Stamp is the tick that is due next, and never one that the leading world has computed. While that waits for rulings, so do commands.
-func (t *Ruled) Stamp(now time.Duration) world.Tick {
-	n := max(t.next(now), t.lead.Tick()+1)
-	t.given = max(t.given, min(n, t.settled+t.room+1+world.Tick(t.ticks(t.shown))))
-	return t.given
+func (t *Timeline) Stamp(now time.Duration) world.Tick {
+	n := max(t.Clock.Upcoming(now), t.lead.Tick()+1)
+	return t.Stamped(min(n, t.Done()+t.room+1+world.Tick(t.Clock.Ticks(t.shown))))
 }
 
 // Next is when the leading world takes its next tick.
-func (t *Ruled) Next() time.Duration {
-	if t.lead.Tick() < t.settled+t.room {
-		return t.time(t.lead.Tick()+1) + t.shown
+func (t *Timeline) Next() time.Duration {
+	if t.lead.Tick() < t.Done()+t.room {
+		return t.Clock.Time(t.lead.Tick()+1) + t.shown
 	}
-	return t.tomorrow()
+	return t.Tomorrow()
 }
 
 // Submit takes a command in. One that is late is executed at the next tick, if none newer of the same player is known. A join or leave is never too late.
-func (t *Ruled) Submit(_ time.Duration, c Command) (Fate, error) {
-	if c.Kind == Promise {
-		return OnTime, t.book.valid(&c)
+func (t *Timeline) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, error) {
+	if c.Kind == timeline.Promise {
+		return timeline.OnTime, nil
 	}
-	if c.Kind == Give && c.Tick+world.Tick(t.ticks(t.o.Window)) < t.lead.Tick() {
-		if err := t.book.valid(&c); err != nil {
-			t.stats.Refused++
-			return Superseded, err
+	if c.Kind == timeline.Give && c.Tick+world.Tick(t.Clock.Ticks(t.o.Window)) < t.lead.Tick() {
+		if err := t.Check(&c); err != nil {
+			return timeline.Superseded, err
 		}
-		t.stats.TooLate++
-		return TooLate, nil
+		t.Counts.TooLate++
+		return timeline.TooLate, nil
 	}
-	if c.Tick > t.settled {
-		f, err := t.take(&c, c.Tick, t.settled)
-		if err != nil || f != OnTime {
+	if c.Tick > t.Done() {
+		f, err := t.Take(&c, c.Tick)
+		if err != nil || f != timeline.OnTime {
 			return f, err
 		}
 		if c.Tick > t.lead.Tick() {
-			t.note(&c)
-			return OnTime, nil
+			t.known.Note(&c)
+			return timeline.OnTime, nil
 		}
-		t.stats.Late++
-		if _, old := t.old(&c); old {
-			return Late, nil // it is in the book, for when the leading world is taken back
+		t.Counts.Late++
+		if _, old := t.known.Old(&c); old {
+			return timeline.Late, nil // it is in the book, for when the leading world is taken back
 		}
 	} else {
-		if err := t.book.valid(&c); err != nil {
-			t.stats.Refused++
-			return Superseded, err
+		if err := t.Check(&c); err != nil {
+			return timeline.Superseded, err
 		}
-		if f, old := t.old(&c); old {
-			t.count(f)
+		if f, old := t.known.Old(&c); old {
+			t.Count(f)
 			return f, nil
 		}
-		t.stats.Commands++
-		t.stats.Late++
+		t.Counts.Commands++
+		t.Counts.Late++
 	}
-	t.note(&c)
+	t.known.Note(&c)
 	if !t.judged(&c) {
-		t.late.add(&c, t.book.image)
+		t.late.Add(&c, t.Book.Image())
 	}
-	return Late, nil
+	return timeline.Late, nil
 }
 
 // judged says that a late command came after the ruling about it, or about a newer one of the same player.
-func (t *Ruled) judged(c *Command) bool {
-	if c.Kind != Give || t.terms.active {
+func (t *Timeline) judged(c *timeline.Command) bool {
+	if c.Kind != timeline.Give || t.terms.active {
 		return false
 	}
 	for n := max(c.Tick, 1); n <= t.trail.Tick(); n++ {
@@ -223,42 +208,42 @@ func (t *Ruled) judged(c *Command) bool {
 }
 
 // Advance computes what is due, and what was ruled.
-func (t *Ruled) Advance(now time.Duration) error {
+func (t *Timeline) Advance(now time.Duration) error {
 	t.made = 0
-	err := t.each(now, func(passed time.Duration) {
-		t.shown += min(max(t.target()-t.shown, -passed/16), passed/16)
-		due := t.due(t.now - t.shown)
+	err := t.Each(now, func(passed time.Duration) {
+		t.shown = timeline.Slew(t.shown, t.target(), passed)
+		due := t.Clock.Due(t.Now - t.shown)
 		for {
-			settled := t.settled
+			settled := t.Done()
 			t.follow()
 			t.preside()
-			for t.err == nil && t.lead.Tick() < min(due, t.limit()) {
+			for t.Err == nil && t.lead.Tick() < min(due, t.limit()) {
 				t.execute()
 			}
 			t.follow()
 			t.settle()
-			if t.err != nil || t.settled == settled || t.lead.Tick() >= due {
+			if t.Err != nil || t.Done() == settled || t.lead.Tick() >= due {
 				break
 			}
 		}
-		t.wait(t.lead.Tick(), due, passed)
+		t.Waited(t.lead.Tick(), due, passed)
 	})
-	t.stats.Held = t.lead.Host().Size() + t.trail.Host().Size()
-	if t.held {
-		t.stats.Held += t.final.Host().Size()
+	bytes := t.lead.Host().Size() + t.trail.Host().Size()
+	if t.Held() {
+		bytes += t.final.Host().Size()
 	}
-	t.stats.MostHeld = max(t.stats.MostHeld, t.stats.Held)
+	t.Holds(bytes)
 	return err
 }
 
 // execute computes the leading world's next tick: as it rules if this is the judge, as it was ruled if that is known, or else by what has come.
-func (t *Ruled) execute() {
+func (t *Timeline) execute() {
 	n := t.lead.Tick() + 1
-	page := t.book.at(n)
-	in, r := page.in, t.rulings.at(n)
+	told := t.Book.At(n)
+	in, r := told, t.rulings.at(n)
 	switch {
 	case t.terms.active:
-		t.late.merge(t.merged, page.in)
+		t.late.Merge(t.merged, told)
 		r = t.rule(n, t.merged)
 		fallthrough
 	case r != nil && t.ruled == n-1:
@@ -266,49 +251,22 @@ func (t *Ruled) execute() {
 			return
 		}
 		t.ruled = n
-		t.late.reset() // the judge knows of it or will
-	case !t.late.empty():
-		t.late.merge(t.merged, page.in)
+		t.late.Reset() // the judge knows of it or will
+	case !t.late.Empty():
+		t.late.Merge(t.merged, told)
 		in = t.merged
 	}
-	t.step(t.lead, in)
-	did := &t.watch.spare
-	t.watch.record(did, t.lead, in)
-	if every := t.options.HashEvery; every > 0 && n%world.Tick(every) == 0 {
-		did.hash, did.hashed = t.lead.Hash(), true
-	}
+	t.Step(t.lead, in)
+	did := t.Observe(t.lead, in)
+	t.Hash(did, t.lead)
 	if t.terms.active {
-		r.Digest = t.watch.digest(did)
+		r.Digest = t.Digest(did)
 	}
-	t.tell(did)
-}
-
-// tell announces what the leading world did at a tick, as far as it is something else than was announced before, and puts it down.
-func (t *Ruled) tell(did *record) {
-	before := t.history.place(did.tick)
-	if before.tick == did.tick {
-		t.watch.announce(&t.notices, before, did)
-	} else {
-		t.watch.announce(&t.notices, nil, did)
-	}
-	if did == &t.watch.spare {
-		*before, t.watch.spare = *did, *before
-	} else {
-		before.copyFrom(did)
-	}
+	t.Tell(&t.history, did)
 }
 
 // Leading is the world that players are shown: on the judge as it was ruled, elsewhere a little ahead of that.
-func (t *Ruled) Leading() *world.World { return t.lead }
+func (t *Timeline) Leading() *world.World { return t.lead }
 
 // Settled is the world at the last tick for which all rulings have come, or to which Hold allows it to be settled.
-func (t *Ruled) Settled() *world.World { return t.final }
-
-// Exact is true: settled worlds are the same on all mirrors, and those that a machine computes which has every command at the tick at which the judge executed it.
-func (t *Ruled) Exact() bool { return true }
-
-// Pending goes through what is known for ticks that are not settled. A mirror that joins needs PendingRulings and Terms as well.
-func (t *Ruled) Pending(yield func(Command) bool) { t.pending(t.settled, yield) }
-
-// Stats say what it has cost so far.
-func (t *Ruled) Stats() Stats { return t.stats }
+func (t *Timeline) Settled() *world.World { return t.final }

@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A record is what a tick did in one copy of the world, and what it was told: all that other copies, and the players, have to be compared with.
-type record struct {
+// An Outcome is what a tick did in one copy of the world, and what it was told: all that other copies, and the players, have to be compared with.
+type Outcome struct {
 	tick    world.Tick
 	events  []happening
 	bodies  []body
@@ -33,15 +33,16 @@ type body struct {
 	at, n int32
 }
 
-func (r *record) image(h happening) []int32 { return r.data[h.at : h.at+h.n] }
-func (r *record) values(b body) []int32     { return r.data[b.at : b.at+b.n] }
+func (r *Outcome) image(h happening) []int32 { return r.data[h.at : h.at+h.n] }
+func (r *Outcome) values(b body) []int32     { return r.data[b.at : b.at+b.n] }
 
-func (r *record) reset(t world.Tick) {
+func (r *Outcome) reset(t world.Tick) {
 	r.tick, r.hash, r.hashed, r.changes, r.gaps = t, 0, false, 0, 0
 	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0], r.told[:0], r.data[:0]
 }
 
-func (r *record) copyFrom(o *record) {
+// CopyFrom makes it the same as another, in memory of its own.
+func (r *Outcome) CopyFrom(o *Outcome) {
 	r.tick, r.hash, r.hashed, r.changes, r.gaps = o.tick, o.hash, o.hashed, o.changes, o.gaps
 	r.events = append(r.events[:0], o.events...)
 	r.bodies = append(r.bodies[:0], o.bodies...)
@@ -50,8 +51,8 @@ func (r *record) copyFrom(o *record) {
 	r.data = append(r.data[:0], o.data...)
 }
 
-// command is what a player commanded at the tick, or nil if the player was not there.
-func (r *record) command(p world.Player) []int32 {
+// Command is what a player commanded at the tick, or nil if the player was not there.
+func (r *Outcome) Command(p world.Player) []int32 {
 	i, found := slices.BinarySearch(r.players, p)
 	if !found {
 		return nil
@@ -60,20 +61,28 @@ func (r *record) command(p world.Player) []int32 {
 	return r.told[i*n : (i+1)*n]
 }
 
-// sameTold says that both were told the same.
-func sameTold(a, b *record) bool {
-	return a != nil && b != nil && a.changes == b.changes && a.gaps == b.gaps && slices.Equal(a.players, b.players) && slices.Equal(a.told, b.told)
+// Hashes are those of both, if both have one.
+func (r *Outcome) Hashes(o *Outcome) (a, b uint64, both bool) {
+	if o == nil || !r.hashed || !o.hashed {
+		return 0, 0, false
+	}
+	return r.hash, o.hash, true
 }
 
-// digest is a number by which machines tell whether the same strict events happened: 0 if none did.
-func (o *watcher) digest(r *record) uint32 {
+// SameTold says that both were told the same.
+func (r *Outcome) SameTold(o *Outcome) bool {
+	return o != nil && r.changes == o.changes && r.gaps == o.gaps && slices.Equal(r.players, o.players) && slices.Equal(r.told, o.told)
+}
+
+// Digest is a number by which machines tell whether the same strict events happened: 0 if none did.
+func (c *Core) Digest(r *Outcome) uint32 {
 	h, some := uint64(r.tick), false
 	mix := func(v uint64) {
 		h = (h ^ v) * 0x9E3779B97F4A7C15
 		h ^= h >> 29
 	}
 	for _, e := range r.events {
-		if o.game.Events()[e.Kind].Weak() {
+		if c.Game.Events()[e.Kind].Weak() {
 			continue
 		}
 		some = true
@@ -91,23 +100,24 @@ func (o *watcher) digest(r *record) uint32 {
 	return max(uint32(h>>32), 1)
 }
 
-// A history holds the records of one copy of the world, for as many ticks as may still be compared.
-type history struct{ ring []record }
+// A History holds the outcomes of one copy of the world, for as many ticks as may still be compared.
+type History struct{ ring []Outcome }
 
-func newHistory(ticks int) history { return history{make([]record, ticks)} }
+// NewHistory has room for some ticks.
+func NewHistory(ticks int) History { return History{make([]Outcome, ticks)} }
 
-// at gives the record of a tick, or nil if there is none.
-func (h *history) at(t world.Tick) *record {
-	if r := h.place(t); r.tick == t {
+// At gives the outcome of a tick, or nil if there is none.
+func (h *History) At(t world.Tick) *Outcome {
+	if r := h.slot(t); r.tick == t {
 		return r
 	}
 	return nil
 }
 
-// place is where the record of a tick stands, or will.
-func (h *history) place(t world.Tick) *record { return &h.ring[int(t%world.Tick(len(h.ring)))] }
+// slot is where the outcome of a tick stands, or will.
+func (h *History) slot(t world.Tick) *Outcome { return &h.ring[int(t%world.Tick(len(h.ring)))] }
 
-// A watcher makes records of ticks and compares them. One serves all copies of a timeline.
+// A watcher makes outcomes of ticks and compares them. One serves all copies of a timeline.
 type watcher struct {
 	game    *world.Game
 	classes [][]group // by class: what is compared of its entities
@@ -116,7 +126,6 @@ type watcher struct {
 	command int       // the length of a command's image
 	repeats bool      // watch whose commands were repeated
 	sync    bits.Sync
-	spare   record
 	used    []bool
 }
 
@@ -130,8 +139,8 @@ type group struct {
 	margin float64
 }
 
-// record writes down what the last tick of a world did.
-func (o *watcher) record(r *record, w *world.World, in *world.Inputs) {
+// observe writes down what the last tick of a world did.
+func (o *watcher) observe(r *Outcome, w *world.World, in *world.Inputs) {
 	r.reset(w.Tick())
 	for _, p := range in.Joins() {
 		r.changes = (r.changes ^ uint64(p) ^ 1<<20) * 0x9E3779B97F4A7C15

@@ -1,4 +1,4 @@
-package timeline
+package rivals
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -80,43 +81,39 @@ func (g *gate) promised() world.Tick {
 }
 
 // admit is Submit for timelines with a gate.
-func (g *gate) admit(c *core, cmd *Command, settled world.Tick) (Fate, error) {
-	refuse := func(err error) (Fate, error) {
-		c.stats.Refused++
-		return Superseded, err
-	}
+func (g *gate) admit(c *timeline.Core, cmd *timeline.Command) (timeline.Fate, error) {
 	h := g.find(cmd.Origin)
 	if h == nil {
-		return refuse(fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for", cmd.Origin, ErrMirror))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for", cmd.Origin, timeline.ErrMirror))
 	}
-	if cmd.Kind == Promise {
-		if cmd.Tick > c.book.end() {
-			return refuse(fmt.Errorf("timeline: mirror %d promises tick %d: %w: there is room up to tick %d", cmd.Origin, cmd.Tick, ErrAhead, c.book.end()))
+	if cmd.Kind == timeline.Promise {
+		if cmd.Tick > c.Book.End() {
+			return c.Refuse(fmt.Errorf("timeline: mirror %d promises tick %d: %w: there is room up to tick %d", cmd.Origin, cmd.Tick, timeline.ErrAhead, c.Book.End()))
 		}
 		if cmd.Seq >= h.next+mostEarly {
-			return refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, ErrMirror, cmd.Seq+1-h.next))
+			return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, timeline.ErrMirror, cmd.Seq+1-h.next))
 		}
 		h.pledge(pledge{cmd.Seq, cmd.Tick})
-		return OnTime, nil
+		return timeline.OnTime, nil
 	}
 	if cmd.Seq == 0 {
-		return refuse(fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait count", cmd.Origin, ErrMirror))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait count", cmd.Origin, timeline.ErrMirror))
 	}
 	if cmd.Seq < h.next || h.early[cmd.Seq%mostEarly] != 0 {
-		c.stats.Duplicates++
-		return Duplicate, nil
+		c.Count(timeline.Duplicate)
+		return timeline.Duplicate, nil
 	}
 	if cmd.Seq >= h.next+mostEarly {
-		return refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, ErrMirror, cmd.Seq-h.next))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, timeline.ErrMirror, cmd.Seq-h.next))
 	}
 	if cmd.Tick <= h.promised {
-		return refuse(fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d", cmd.Origin, ErrMirror, cmd.Tick, h.promised))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d", cmd.Origin, timeline.ErrMirror, cmd.Tick, h.promised))
 	}
 	if h.left && cmd.Tick > h.until {
 		h.hear(cmd.Seq, cmd.Tick) // it shows that nothing is missing
-		return refuse(fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, ErrMirror, h.until, cmd.Tick))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, timeline.ErrMirror, h.until, cmd.Tick))
 	}
-	f, err := c.take(cmd, cmd.Tick, settled)
+	f, err := c.Take(cmd, cmd.Tick)
 	if err == nil {
 		h.hear(cmd.Seq, cmd.Tick)
 	}

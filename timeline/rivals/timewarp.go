@@ -1,9 +1,10 @@
-package timeline
+package rivals
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -14,12 +15,11 @@ type TimeWarp struct {
 	warp
 	o     TimeWarpOptions
 	reach world.Tick // how far the leading world may be ahead of the settled one
-	given world.Tick // the last Stamp, where ticks may be held
 }
 
 // TimeWarpOptions say how far TimeWarp can go back.
 type TimeWarpOptions struct {
-	Options
+	timeline.Options
 	// Delay is the leading world's: what players wait for what they do.
 	Delay time.Duration
 	// Window is how late a command may be. All mirrors must have the same. Default: 1 s.
@@ -41,78 +41,77 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 			o.Delay, o.Window, o.Every)
 	}
 	if start == nil {
-		return nil, errNoWorld
+		return nil, timeline.ErrNoWorld
 	}
-	slack, err := o.slack()
+	slack, err := o.Room()
 	if err != nil {
 		return nil, err
 	}
-	reach := newClock(start.Game()).ticks(o.Window+slack) + 1
+	reach := timeline.NewClock(start.Game()).Ticks(o.Window+slack) + 1
 	t := &TimeWarp{o: o, reach: world.Tick(reach)}
-	if err := t.open(start, o.Options, reach, o.Every+1, false); err != nil {
+	if err := t.Open(start, o.Options, reach+o.Every+1); err != nil {
 		return nil, err
 	}
 	if err := t.ready(start, reach, o.Every, fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t, t.Restore(nil)
 }
 
 // Stamp is the tick that is due next, and never one that was computed. While the world waits to be settled, so do commands.
 func (t *TimeWarp) Stamp(now time.Duration) world.Tick {
-	n := max(t.next(now), t.w.Tick()+1)
-	if !t.held {
+	n := max(t.Clock.Upcoming(now), t.w.Tick()+1)
+	if !t.Held() {
 		return n
 	}
-	t.given = max(t.given, min(n, t.settled+t.reach+1+world.Tick(t.ticks(t.o.Delay))))
-	return t.given
+	return t.Stamped(min(n, t.Done()+t.reach+1+world.Tick(t.Clock.Ticks(t.o.Delay))))
 }
 
 // Next is when the world takes its next tick, or one is settled.
 func (t *TimeWarp) Next() time.Duration {
-	next := never
-	if t.w.Tick() < t.settled+t.reach {
-		next = t.time(t.w.Tick()+1) + t.o.Delay
+	next := timeline.Never
+	if t.w.Tick() < t.Done()+t.reach {
+		next = t.Clock.Time(t.w.Tick()+1) + t.o.Delay
 	}
-	if t.settled < min(t.Settles(), t.w.Tick()) {
-		next = min(next, t.time(t.settled+1)+t.o.Window)
+	if t.Done() < min(t.Settles(), t.w.Tick()) {
+		next = min(next, t.Clock.Time(t.Done()+1)+t.o.Window)
 	}
-	if next == never {
-		return t.tomorrow()
+	if next == timeline.Never {
+		return t.Tomorrow()
 	}
 	return next
 }
 
 // Submit takes a command in.
-func (t *TimeWarp) Submit(_ time.Duration, c Command) (Fate, error) {
-	if c.Kind == Promise {
-		return OnTime, t.book.valid(&c)
+func (t *TimeWarp) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, error) {
+	if c.Kind == timeline.Promise {
+		return timeline.OnTime, nil
 	}
-	f, err := t.take(&c, c.Tick, t.settled)
-	if err != nil || f != OnTime {
+	f, err := t.Take(&c, c.Tick)
+	if err != nil || f != timeline.OnTime {
 		return f, err
 	}
 	if c.Tick <= t.w.Tick() {
-		t.stats.Late++
+		t.Counts.Late++
 		t.spoil(c.Tick)
-		return Late, nil
+		return timeline.Late, nil
 	}
 	return f, nil
 }
 
 // Advance goes back if it has to, and computes what is due. Commands that came since the last time are repaired together.
 func (t *TimeWarp) Advance(now time.Duration) error {
-	return t.each(now, func(passed time.Duration) {
-		due := t.due(t.now - t.o.Delay)
+	return t.Each(now, func(passed time.Duration) {
+		due := t.Clock.Due(t.Now - t.o.Delay)
 		for {
-			t.run(max(min(due, t.settled+t.reach), t.w.Tick()))
-			before := t.settled
-			t.settle(min(t.due(t.now-t.o.Window), t.Settles()))
+			t.run(max(min(due, t.Done()+t.reach), t.w.Tick()))
+			before := t.Done()
+			t.settle(min(t.Clock.Due(t.Now-t.o.Window), t.Settles()))
 			// Where it was held for so long that it had to stop, there is more to catch up with than there are snapshots.
-			if t.err != nil || t.settled == before || t.w.Tick() >= due {
+			if t.Err != nil || t.Done() == before || t.w.Tick() >= due {
 				break
 			}
 		}
-		t.wait(t.w.Tick(), due, passed)
+		t.Waited(t.w.Tick(), due, passed)
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A lateness holds the commands that came after a copy of the world had passed their ticks, until the copy's next tick executes them. It is not their place, but
+// Overdue commands are those that came after a copy of the world had passed their ticks, until the copy's next tick executes them. It is not their place, but
 // better than to know that somebody turned round and let them run on.
-type lateness struct {
+type Overdue struct {
 	items  []belated
 	images []int32
 }
@@ -16,7 +16,7 @@ type lateness struct {
 // A belated is one of them; its image stands in images.
 type belated struct {
 	kind   Kind
-	mark   mark
+	stamp  stamp
 	at, n  int32
 	latest bool
 }
@@ -24,20 +24,23 @@ type belated struct {
 // mostLate bounds what a mirror that comes back after a long silence can pile up. What is beyond it waits for the repair.
 const mostLate = 4096
 
-func (l *lateness) empty() bool { return len(l.items) == 0 }
-func (l *lateness) reset()      { l.items, l.images = l.items[:0], l.images[:0] }
+// Empty says that there are none.
+func (l *Overdue) Empty() bool { return len(l.items) == 0 }
 
-func (l *lateness) copyFrom(o *lateness) {
+// Reset forgets them.
+func (l *Overdue) Reset() { l.items, l.images = l.items[:0], l.images[:0] }
+
+func (l *Overdue) copyFrom(o *Overdue) {
 	l.items = append(l.items[:0], o.items...)
 	l.images = append(l.images[:0], o.images...)
 }
 
-// add keeps a command in the order of its stamp among the others. Of each player, only the latest command and the latest coming or going matter.
-func (l *lateness) add(c *Command, image []int32) {
-	b := belated{kind: c.Kind, mark: c.mark(), latest: true}
+// Add keeps a command in the order of its stamp among the others. Of each player, only the latest command and the latest coming or going matter.
+func (l *Overdue) Add(c *Command, image []int32) {
+	b := belated{kind: c.Kind, stamp: c.stamp(), latest: true}
 	for i := range l.items {
 		o := &l.items[i]
-		if o.mark.player != c.Player || (o.kind == Give) != (c.Kind == Give) || !o.latest {
+		if o.stamp.player != c.Player || (o.kind == Give) != (c.Kind == Give) || !o.latest {
 			continue
 		}
 		if later(o, &b) {
@@ -59,23 +62,23 @@ func (l *lateness) add(c *Command, image []int32) {
 }
 
 func later(a, b *belated) bool {
-	if a.mark.tick != b.mark.tick {
-		return a.mark.tick > b.mark.tick
+	if a.stamp.tick != b.stamp.tick {
+		return a.stamp.tick > b.stamp.tick
 	}
 	if a.kind != b.kind {
 		return a.kind == Join // who leaves and joins in one tick leaves first
 	}
-	return a.mark.compare(b.mark) > 0
+	return a.stamp.compare(b.stamp) > 0
 }
 
 // sweep drops what later ones stand in for. Images stay until all is executed.
-func (l *lateness) sweep() {
+func (l *Overdue) sweep() {
 	l.items = slices.DeleteFunc(l.items, func(b belated) bool { return !b.latest })
 }
 
-// merge makes in what a tick is to be told: what is in its own page, and before that, of those who have nothing there, what came late. It says whether
+// Merge makes in what a tick is to be told: what is in its own page, and before that, of those who have nothing there, what came late. It says whether
 // that is anything else than the page.
-func (l *lateness) merge(in, page *world.Inputs) bool {
+func (l *Overdue) Merge(in, page *world.Inputs) bool {
 	if err := in.CopyFrom(page); err != nil {
 		panic(err) // they are of one game
 	}
@@ -85,29 +88,30 @@ func (l *lateness) merge(in, page *world.Inputs) bool {
 		if !b.latest {
 			continue
 		}
-		p := b.mark.player
+		p := b.stamp.player
 		switch b.kind {
 		case Join:
-			if !listed(page.Leaves(), p) {
+			if !Listed(page.Leaves(), p) {
 				in.Join(p)
 				more = true
 			}
 		case Leave:
-			if !listed(page.Joins(), p) {
+			if !Listed(page.Joins(), p) {
 				in.Leave(p)
 				more = true
 			}
 		case Give:
-			if !listed(page.Players(), p) && in.GiveImage(p, l.images[b.at:b.at+b.n]) == nil {
+			if !Listed(page.Players(), p) && in.GiveImage(p, l.images[b.at:b.at+b.n]) == nil {
 				more = true
 			}
 		}
 	}
-	l.reset()
+	l.Reset()
 	return more
 }
 
-func listed(list []world.Player, p world.Player) bool {
+// Listed says whether a player is in a list that is in order.
+func Listed(list []world.Player, p world.Player) bool {
 	_, found := slices.BinarySearch(list, p)
 	return found
 }

@@ -1,10 +1,11 @@
-package timeline
+package rivals
 
 import (
 	"fmt"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -15,15 +16,14 @@ type Lockstep struct {
 	single
 	o     LockstepOptions
 	delay world.Tick
-	given world.Tick // the last Stamp
 
-	ways  Spread        // how long promises are on their way
-	since time.Duration // the last change of an adaptive delay
+	ways  timeline.Spread // how long promises are on their way
+	since time.Duration   // the last change of an adaptive delay
 }
 
 // LockstepOptions say how far ahead commands are stamped.
 type LockstepOptions struct {
-	Options
+	timeline.Options
 	// Mirrors are those who are waited for, this one included.
 	Mirrors []member.ID
 	// Delay is how many ticks after the last computed one commands are stamped. Default: 2.
@@ -41,23 +41,22 @@ func NewLockstep(start *world.World, o LockstepOptions) (*Lockstep, error) {
 	if o.Delay < 1 || o.Delay > 600 || o.Most != 0 && (o.Most < o.Delay || o.Most > 600) {
 		return nil, fmt.Errorf("timeline: commands %d ticks ahead, at most %d; give 1 to 600, and a largest that is not below", o.Delay, o.Most)
 	}
-	t := &Lockstep{o: o, delay: world.Tick(o.Delay), ways: Spread{half: 64}}
-	if err := t.begin(start, o.Options, o.Mirrors, max(o.Delay, o.Most)+2); err != nil {
+	t := &Lockstep{o: o, delay: world.Tick(o.Delay), ways: timeline.NewSpread(64)}
+	if err := t.begin(start, o.Options, o.Mirrors, max(o.Delay, o.Most)); err != nil {
 		return nil, err
 	}
-	t.since = t.now
+	t.since = t.Now
 	return t, nil
 }
 
 // Stamp is so many ticks after the last that was computed, or that is due, whichever comes first.
 func (t *Lockstep) Stamp(now time.Duration) world.Tick {
-	t.given = max(t.given, min(t.next(now), t.w.Tick()+1)+t.delay)
-	return t.given
+	return t.Stamped(min(t.Clock.Upcoming(now), t.w.Tick()+1) + t.delay)
 }
 
 // Advance computes the ticks that are due and for which all is there.
 func (t *Lockstep) Advance(now time.Duration) error {
-	err := t.advance(now)
+	err := t.single.Advance(now)
 	if t.o.Most > 0 {
 		t.adapt()
 	}
@@ -65,9 +64,9 @@ func (t *Lockstep) Advance(now time.Duration) error {
 }
 
 // Submit takes a command or a promise in.
-func (t *Lockstep) Submit(now time.Duration, c Command) (Fate, error) {
+func (t *Lockstep) Submit(now time.Duration, c timeline.Command) (timeline.Fate, error) {
 	f, err := t.single.Submit(now, c)
-	if way := now - c.Sent; err == nil && c.Kind == Promise && c.Sent > 0 && way > 0 { // one's own take no time
+	if way := now - c.Sent; err == nil && c.Kind == timeline.Promise && c.Sent > 0 && way > 0 { // one's own take no time
 		t.ways.Add(way)
 	}
 	return f, err
@@ -78,17 +77,17 @@ func (t *Lockstep) adapt() {
 	if t.ways.Empty() {
 		return
 	}
-	want := world.Tick(min(max(t.ticks(t.ways.Quantile(0.95)), 1), t.o.Most))
+	want := world.Tick(min(max(t.Clock.Ticks(t.ways.Quantile(0.95)), 1), t.o.Most))
 	const pause = time.Second
 	switch {
 	case want > t.delay:
 		t.delay = want
-	case want < t.delay && t.now-t.since >= pause:
+	case want < t.delay && t.Now-t.since >= pause:
 		t.delay--
 	default:
 		return
 	}
-	t.since = t.now
+	t.since = t.Now
 }
 
 // Delay is by how many ticks commands are stamped ahead at present.

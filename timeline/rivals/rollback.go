@@ -1,4 +1,4 @@
-package timeline
+package rivals
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -15,13 +16,12 @@ import (
 type Rollback struct {
 	warp
 	gate
-	o     RollbackOptions
-	given world.Tick // the last Stamp
+	o RollbackOptions
 }
 
 // RollbackOptions say how far Rollback may guess.
 type RollbackOptions struct {
-	Options
+	timeline.Options
 	// Mirrors are those who are waited for, this one included.
 	Mirrors []member.ID
 	// Window is how many ticks may be guessed. Default: 8.
@@ -41,50 +41,50 @@ func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
 		return nil, fmt.Errorf("timeline: a window of %d ticks and a delay of %d; give a window of at least 1, and neither more than 36000", o.Window, o.Delay)
 	}
 	if start == nil {
-		return nil, errNoWorld
+		return nil, timeline.ErrNoWorld
 	}
 	t := &Rollback{o: o}
 	if err := t.gate.ready(o.Mirrors, start.Tick()); err != nil {
 		return nil, err
 	}
-	if err := t.open(start, o.Options, o.Window+1, o.Delay+2, true); err != nil {
+	if err := t.Open(start, o.Options, o.Window+o.Delay+3); err != nil {
 		return nil, err
 	}
+	t.Book.KeepAll()
 	if err := t.warp.ready(start, o.Window+1, 1, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t, t.Restore(nil)
 }
 
 // Stamp is the tick that is due next, and as much later as Delay says. While the world waits, so do commands.
 func (t *Rollback) Stamp(now time.Duration) world.Tick {
-	t.given = max(t.given, min(t.next(now), t.w.Tick()+1)+world.Tick(t.o.Delay))
-	return t.given
+	return t.Stamped(min(t.Clock.Upcoming(now), t.w.Tick()+1) + world.Tick(t.o.Delay))
 }
 
 // Next is when the next tick is due.
-func (t *Rollback) Next() time.Duration { return t.tomorrow() }
+func (t *Rollback) Next() time.Duration { return t.Tomorrow() }
 
 // Submit takes a command or a promise in.
-func (t *Rollback) Submit(_ time.Duration, c Command) (Fate, error) {
-	f, err := t.admit(&t.core, &c, t.settled)
-	if err != nil || f != OnTime || c.Kind == Promise || c.Tick > t.w.Tick() {
+func (t *Rollback) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, error) {
+	f, err := t.admit(&t.Core, &c)
+	if err != nil || f != timeline.OnTime || c.Kind == timeline.Promise || c.Tick > t.w.Tick() {
 		return f, err
 	}
-	t.stats.Late++
-	r := t.history.at(c.Tick)
-	if t.o.Asks || c.Kind != Give || r == nil || !slices.Equal(r.command(c.Player), t.book.image) {
+	t.Counts.Late++
+	r := t.history.At(c.Tick)
+	if t.o.Asks || c.Kind != timeline.Give || r == nil || !slices.Equal(r.Command(c.Player), t.Book.Image()) {
 		t.spoil(c.Tick)
 	}
-	return Late, nil
+	return timeline.Late, nil
 }
 
 // Waits is true.
 func (t *Rollback) Waits() bool { return true }
 
 // SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
-func (t *Rollback) SetMirrors(_ time.Duration, list []Membership) error {
-	first, err := t.change(&t.core, t.settled, list)
+func (t *Rollback) SetMirrors(_ time.Duration, list []timeline.Membership) error {
+	first, err := t.change(&t.Core, list)
 	if first > 0 && first <= t.w.Tick() {
 		t.spoil(first)
 	}
@@ -92,21 +92,21 @@ func (t *Rollback) SetMirrors(_ time.Duration, list []Membership) error {
 }
 
 // Members lists who is waited for, and what came of each: for a mirror that joins.
-func (t *Rollback) Members() []Membership { return t.members() }
+func (t *Rollback) Members() []timeline.Membership { return t.members() }
 
 // Advance goes back if a guess was wrong, and computes what is due and may be guessed.
 func (t *Rollback) Advance(now time.Duration) error {
-	return t.each(now, func(passed time.Duration) {
-		due := t.due(t.now)
+	return t.Each(now, func(passed time.Duration) {
+		due := t.Clock.Due(t.Now)
 		for {
 			// After a long wait there is more to catch up with than there are snapshots, so settling keeps pace.
-			t.run(max(min(due, t.settled+world.Tick(t.o.Window)), t.w.Tick()))
-			before := t.settled
+			t.run(max(min(due, t.Done()+world.Tick(t.o.Window)), t.w.Tick()))
+			before := t.Done()
 			t.settle(t.promised())
-			if t.settled == before || t.err != nil {
+			if t.Done() == before || t.Err != nil {
 				break
 			}
 		}
-		t.wait(t.w.Tick(), due, passed)
+		t.Waited(t.w.Tick(), due, passed)
 	})
 }

@@ -1,4 +1,4 @@
-package timeline
+package ruled
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Ruling is what the judge of Ruled says about a tick: all that came into the world, in as few bits as it takes, and a digest of what strictly happened. It means
+// A Ruling is what the judge says about a tick: all that came into the world, in as few bits as it takes, and a digest of what strictly happened. It means
 // something only after the rulings for all ticks before it.
 type Ruling struct {
 	Term uint32 // of the judge; it counts the changes of judge
@@ -78,7 +78,7 @@ func (r *Ruling) Equal(o *Ruling) bool {
 		slices.EqualFunc(r.Commands, o.Commands, func(a, b Executed) bool { return a.Player == b.Player && slices.Equal(a.Changes, b.Changes) })
 }
 
-// Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that Ruled made or ParseRuling read. As bits, in the order of package bits:
+// Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that a Timeline made or ParseRuling read. As bits, in the order of package bits:
 //
 //	Uvarint            the term
 //	Uvarint            the tick

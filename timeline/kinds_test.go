@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -20,27 +21,40 @@ func TestOpen(t *testing.T) {
 		"conservative": {50 * ms}, "bucket": {80 * ms}, "ruled": {0, 50 * ms, 400 * ms},
 	}
 	want := map[string]string{
-		"auto": "*timeline.Auto", "trailing": "*timeline.Trailing", "timewarp": "*timeline.TimeWarp", "rollback": "*timeline.Rollback", "lockstep": "*timeline.Lockstep",
-		"conservative": "*timeline.Conservative", "bucket": "*timeline.Bucket", "ruled": "*timeline.Ruled",
+		"auto": "*timeline.Auto", "trailing": "*timeline.Trailing", "timewarp": "*rivals.TimeWarp", "rollback": "*rivals.Rollback", "lockstep": "*rivals.Lockstep",
+		"conservative": "*rivals.Conservative", "bucket": "*rivals.Bucket", "ruled": "*ruled.Timeline",
 	}
-	for _, kind := range timeline.Kinds() {
+	for _, kind := range kinds.Names() {
 		for _, d := range [][]time.Duration{nil, delays[kind]} {
 			m := maker{name: kind, make: func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline, error) {
-				return timeline.Open(kind, start, timeline.OpenOptions{Options: o, Delays: d, Mirrors: mirrors, Judge: true, Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond})
+				named, err := kinds.DelaysOf(kind, d)
+				if err != nil {
+					return nil, err
+				}
+				return kinds.Open(kind, start, kinds.Options{Options: o, Delays: named, Mirrors: mirrors, Judge: true, Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond})
 			}}
 			waits := slices.Contains([]string{"rollback", "lockstep", "conservative"}, kind)
 			out := mustPlay(t, m, talk{ticks: 100, mirrors: 2, players: 2, do: busy, waits: waits}.script(), 100)
-			if got := fmt.Sprintf("%T", out.line); got != want[kind] {
+			if got := fmt.Sprintf("%T", out.line.(kinds.Line).Timeline); got != want[kind] {
 				t.Errorf("%s is %s", kind, got)
 			}
 		}
 	}
-	if len(timeline.Kinds()) != len(want) {
-		t.Error(timeline.Kinds())
+	if len(kinds.Names()) != len(want) {
+		t.Error(kinds.Names())
 	}
-	if line, err := timeline.Open("trailing", begin(t), timeline.OpenOptions{Delays: delays["trailing"]}); err != nil || !slices.Equal(line.(*timeline.Trailing).Delays(), delays["trailing"]) {
+	if line, err := open("trailing", begin(t), delays["trailing"]); err != nil || !slices.Equal(line.Delays().List(), delays["trailing"]) {
 		t.Error(line, err)
 	}
+}
+
+// open makes a timeline with delays that are listed.
+func open(kind string, start *world.World, list []time.Duration) (kinds.Line, error) {
+	d, err := kinds.DelaysOf(kind, list)
+	if err != nil {
+		return kinds.Line{}, err
+	}
+	return kinds.Open(kind, start, kinds.Options{Delays: d})
 }
 
 // What cannot be opened says what could be, and is nil.
@@ -62,22 +76,22 @@ func TestOpenRefused(t *testing.T) {
 		{"lockstep", nil, "nobody to wait for"},
 		{"ruled", []time.Duration{0, 2 * time.Second, time.Second}, "the window must be larger than both"},
 	} {
-		line, err := timeline.Open(c.kind, begin(t), timeline.OpenOptions{Delays: c.delays})
-		if err == nil || line != nil || !strings.Contains(err.Error(), c.want) {
+		line, err := open(c.kind, begin(t), c.delays)
+		if err == nil || line.Timeline != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q with %v: got %v, %v; want %q", c.kind, c.delays, line, err, c.want)
 		}
 	}
-	if _, err := timeline.Open("trailing", nil, timeline.OpenOptions{}); err == nil {
+	if _, err := kinds.Open("trailing", nil, kinds.Options{}); err == nil {
 		t.Error("a timeline of no world")
 	}
 	for _, o := range []timeline.Options{{Slack: -1, Held: true}, {Slack: 2 * time.Hour, Held: true}, {Pending: []timeline.Command{{Tick: 1}}}, {Pending: []timeline.Command{{Tick: 1 << 40, Kind: timeline.Join, Player: 1}}}} {
 		for _, kind := range []string{"trailing", "timewarp", "ruled"} {
-			if _, err := timeline.Open(kind, begin(t), timeline.OpenOptions{Options: o}); err == nil {
+			if _, err := kinds.Open(kind, begin(t), kinds.Options{Options: o}); err == nil {
 				t.Errorf("%s with %+v", kind, o)
 			}
 		}
 	}
-	if _, err := timeline.Open("timewarp", begin(t), timeline.OpenOptions{Options: timeline.Options{Held: true, Memory: 100 * begin(t).Host().Size()}}); err == nil || !strings.Contains(err.Error(), "snapshots for 4s") {
+	if _, err := kinds.Open("timewarp", begin(t), kinds.Options{Options: timeline.Options{Held: true, Memory: 100 * begin(t).Host().Size()}}); err == nil || !strings.Contains(err.Error(), "snapshots for 4s") {
 		t.Errorf("held, it has to have room: %v", err)
 	}
 }

@@ -1,9 +1,10 @@
-package timeline
+package rivals
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -11,16 +12,16 @@ import (
 // later falls into the next bucket, if nothing newer of the same player is there, and what does not come is reckoned from what came before. Nothing is ever
 // repaired, so mirrors come apart; Exact is false.
 type Bucket struct {
-	core
+	timeline.Core
 	o     BucketOptions
 	width world.Tick
 	w     *world.World
-	newest
+	known timeline.Newest
 }
 
 // BucketOptions say how long Bucket waits.
 type BucketOptions struct {
-	Options
+	timeline.Options
 	// Delay is that of the world: what players wait for what they do. Default: 100 ms, as in MiMaze.
 	Delay time.Duration
 	// Width is how many ticks share a bucket: one command of each player is executed in it. Default: 1. MiMaze had 40 ms.
@@ -39,69 +40,59 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 		return nil, fmt.Errorf("timeline: a delay of %v and buckets of %d ticks; give 0 to a minute, and 1 to 600", o.Delay, o.Width)
 	}
 	if start == nil {
-		return nil, errNoWorld
+		return nil, timeline.ErrNoWorld
 	}
-	t := &Bucket{o: o, width: world.Tick(o.Width), newest: newNewest()}
-	pending := o.Pending
-	o.Options.Pending = nil // what falls into which bucket is for Submit to say
-	if err := t.open(start, o.Options, newClock(start.Game()).ticks(o.Delay)+o.Width, o.Width+2, false); err != nil {
+	t := &Bucket{o: o, width: world.Tick(o.Width), known: timeline.NewNewest()}
+	if err := t.Open(start, o.Options, timeline.NewClock(start.Game()).Ticks(o.Delay)+2*o.Width+2); err != nil {
 		return nil, err
 	}
 	t.w = start.Host().Clone()
-	if err := t.afford(start, 1, "one world"); err != nil {
+	if err := t.Afford(start, 1, "one world"); err != nil {
 		return nil, err
 	}
-	for _, c := range pending {
-		if c.Tick <= t.start {
-			continue
-		}
-		if _, err := t.Submit(t.now, c); err != nil {
-			return nil, fmt.Errorf("what another mirror had in its book: %w", err)
-		}
-	}
-	return t, nil
+	return t, t.Restore(t.Submit) // which says what falls into which bucket
 }
 
 // Stamp is the tick that is due next, and never one that was computed.
-func (t *Bucket) Stamp(now time.Duration) world.Tick { return max(t.next(now), t.w.Tick()+1) }
+func (t *Bucket) Stamp(now time.Duration) world.Tick { return max(t.Clock.Upcoming(now), t.w.Tick()+1) }
 
 // Next is when the world takes its next tick.
-func (t *Bucket) Next() time.Duration { return t.time(t.w.Tick()+1) + t.o.Delay }
+func (t *Bucket) Next() time.Duration { return t.Clock.Time(t.w.Tick()+1) + t.o.Delay }
 
 // bucket is the first tick of the bucket that a tick is in, in which its commands are executed.
 func (t *Bucket) bucket(n world.Tick) world.Tick { return n - (n-1)%t.width }
 
 // Submit puts a command into its bucket, or into the next that is not yet executed.
-func (t *Bucket) Submit(_ time.Duration, c Command) (Fate, error) {
-	if c.Kind == Promise {
-		return OnTime, t.book.valid(&c)
+func (t *Bucket) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, error) {
+	if c.Kind == timeline.Promise {
+		return timeline.OnTime, nil
 	}
 	at := t.bucket(c.Tick)
 	late := at <= t.w.Tick()
 	if late {
-		if f, old := t.old(&c); old {
-			t.count(f)
-			return f, t.book.valid(&c)
+		if f, old := t.known.Old(&c); old {
+			t.Count(f)
+			return f, t.Check(&c)
 		}
 		at = t.bucket(t.w.Tick() + t.width)
 	}
-	f, err := t.take(&c, at, t.w.Tick())
+	f, err := t.Take(&c, at)
 	if err != nil {
 		return f, err
 	}
-	t.note(&c)
-	if f == OnTime && late {
-		t.stats.Late++
-		return Late, nil
+	t.known.Note(&c)
+	if f == timeline.OnTime && late {
+		t.Counts.Late++
+		return timeline.Late, nil
 	}
 	return f, nil
 }
 
 // Advance computes what is due.
 func (t *Bucket) Advance(now time.Duration) error {
-	return t.each(now, func(time.Duration) {
-		for due := t.due(t.now - t.o.Delay); t.w.Tick() < due; {
-			t.plain(t.w)
+	return t.Each(now, func(time.Duration) {
+		for due := t.Clock.Due(t.Now - t.o.Delay); t.w.Tick() < due; {
+			plain(&t.Core, t.w)
 		}
 	})
 }
@@ -114,9 +105,3 @@ func (t *Bucket) Settled() *world.World { return t.w }
 
 // Exact is false.
 func (t *Bucket) Exact() bool { return false }
-
-// Pending goes through what is known for later buckets.
-func (t *Bucket) Pending(yield func(Command) bool) { t.pending(t.w.Tick(), yield) }
-
-// Stats say what it has cost so far.
-func (t *Bucket) Stats() Stats { return t.stats }

@@ -1,4 +1,4 @@
-package timeline
+package ruled
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -17,11 +18,12 @@ type rulings struct {
 
 func newRulings(ticks int) rulings { return rulings{ring: make([]Ruling, ticks)} }
 
-func (s *rulings) place(n world.Tick) *Ruling { return &s.ring[int(n%world.Tick(len(s.ring)))] }
+// slot is where the ruling for a tick stands, or will.
+func (s *rulings) slot(n world.Tick) *Ruling { return &s.ring[int(n%world.Tick(len(s.ring)))] }
 
 // at gives the ruling for a tick, or nil if there is none.
 func (s *rulings) at(n world.Tick) *Ruling {
-	if r := s.place(n); r.Tick == n && n > 0 {
+	if r := s.slot(n); r.Tick == n && n > 0 {
 		return r
 	}
 	return nil
@@ -77,58 +79,53 @@ func (s *terms) trim(settled world.Tick) {
 // Rule takes in what the judge ruled, in whatever order it comes; the ruling is copied. It is OnTime if it was taken in, Duplicate if it was there already, and
 // Superseded if it is of a judge who was not the judge any more, or not yet, at its tick. What comes before SetJudge has told of its term is kept, within limits. An error means that
 // the ruling was refused: with ErrAhead if there is no room for it, so that it has to be submitted again later; with ErrMirror if it is not to be believed.
-func (t *Ruled) Rule(_ time.Duration, r *Ruling) (Fate, error) {
-	refuse := func(err error) (Fate, error) {
-		t.stats.Refused++
-		return Superseded, err
+func (t *Timeline) Rule(_ time.Duration, r *Ruling) (timeline.Fate, error) {
+	if r == nil || r.Tick == 0 || r.schema != t.Game.Commands() {
+		return t.Refuse(errors.New("timeline: a ruling for nothing, or for another game; make it by ParseRuling with this one"))
 	}
-	if r == nil || r.Tick == 0 || r.schema != t.game.Commands() {
-		return refuse(errors.New("timeline: a ruling for nothing, or for another game; make it by ParseRuling with this one"))
-	}
-	if r.Tick >= t.settled+world.Tick(len(t.rulings.ring)) {
-		return refuse(fmt.Errorf("timeline: ruling for tick %d: %w: there is room up to tick %d; advance first", r.Tick, ErrAhead, t.settled+world.Tick(len(t.rulings.ring))-1))
+	if r.Tick >= t.Done()+world.Tick(len(t.rulings.ring)) {
+		return t.Refuse(fmt.Errorf("timeline: ruling for tick %d: %w: there is room up to tick %d; advance first", r.Tick, timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1))
 	}
 	if r.Term > t.terms.term {
 		return t.foresee(r)
 	}
 	if r.Tick <= t.trail.Tick() {
-		t.stats.Duplicates++
-		return Duplicate, nil
+		t.Count(timeline.Duplicate)
+		return timeline.Duplicate, nil
 	}
 	if r.Term != t.terms.of(r.Tick) {
-		t.stats.Superseded++
-		return Superseded, nil
+		t.Count(timeline.Superseded)
+		return timeline.Superseded, nil
 	}
 	if there := t.rulings.at(r.Tick); there != nil {
 		if there.Equal(r) {
-			t.stats.Duplicates++
-			return Duplicate, nil
+			t.Counts.Duplicates++
+			return timeline.Duplicate, nil
 		}
-		t.stats.Conflicts++
-		return refuse(fmt.Errorf("timeline: tick %d was ruled in two ways in term %d: %w", r.Tick, r.Term, ErrMirror))
+		t.Counts.Conflicts++
+		return t.Refuse(fmt.Errorf("timeline: tick %d was ruled in two ways in term %d: %w", r.Tick, r.Term, timeline.ErrMirror))
 	}
 	if t.terms.self && r.Term == t.terms.term {
-		return refuse(fmt.Errorf("timeline: a ruling for tick %d in term %d: %w: this mirror is the judge", r.Tick, r.Term, ErrMirror))
+		return t.Refuse(fmt.Errorf("timeline: a ruling for tick %d in term %d: %w: this mirror is the judge", r.Tick, r.Term, timeline.ErrMirror))
 	}
-	t.rulings.place(r.Tick).copyFrom(r)
-	t.stats.Rulings++
-	return OnTime, nil
+	t.rulings.slot(r.Tick).copyFrom(r)
+	t.Counts.Rulings++
+	return timeline.OnTime, nil
 }
 
 // foresee keeps a ruling of a term that is not known yet.
-func (t *Ruled) foresee(r *Ruling) (Fate, error) {
+func (t *Timeline) foresee(r *Ruling) (timeline.Fate, error) {
 	if slices.ContainsFunc(t.rulings.early, r.Equal) {
-		t.stats.Duplicates++
-		return Duplicate, nil
+		t.Count(timeline.Duplicate)
+		return timeline.Duplicate, nil
 	}
 	if len(t.rulings.early) >= len(t.rulings.ring) {
-		t.stats.Refused++
-		return Superseded, fmt.Errorf("timeline: ruling for tick %d in term %d: %w: the present term is %d, and enough is kept for later ones; call SetJudge", r.Tick, r.Term, ErrAhead, t.terms.term)
+		return t.Refuse(fmt.Errorf("timeline: ruling for tick %d in term %d: %w: the present term is %d, and enough is kept for later ones; call SetJudge", r.Tick, r.Term, timeline.ErrAhead, t.terms.term))
 	}
 	kept := new(Ruling)
 	kept.copyFrom(r)
 	t.rulings.early = append(t.rulings.early, kept)
-	return OnTime, nil
+	return timeline.OnTime, nil
 }
 
 // SetJudge begins the next term: another mirror is the judge, or the same again, for the ticks after from. All mirrors must call it in the same order with the same ticks;
@@ -136,24 +133,24 @@ func (t *Ruled) foresee(r *Ruling) (Fate, error) {
 // ruling up to from. That tick must be the last up to which those who stay have every ruling between them, so that they can get from each other what they lack, and from when it was
 // decided nobody may listen to what an earlier judge says for later ticks, until SetJudge sees to it.
 //
-// If a tick after from is settled already, it refuses with ErrSettled, and that mirror has to start anew from another's settled world; a program that holds ticks until
+// If a tick after from is settled already, it refuses with timeline.ErrSettled, and that mirror has to start anew from another's settled world; a program that holds ticks until
 // enough mirrors have their rulings rules that out. An error means that nothing was changed.
-func (t *Ruled) SetJudge(_ time.Duration, self bool, from world.Tick) error {
+func (t *Timeline) SetJudge(_ time.Duration, self bool, from world.Tick) error {
 	switch {
-	case from < t.settled:
-		return fmt.Errorf("timeline: the judge changes after tick %d, and tick %d is %w; start anew from another mirror's settled world", from, t.settled, ErrSettled)
+	case from < t.Done():
+		return fmt.Errorf("timeline: the judge changes after tick %d, and tick %d is %w; start anew from another mirror's settled world", from, t.Done(), timeline.ErrSettled)
 	case from < t.terms.from:
 		return fmt.Errorf("timeline: the judge changes after tick %d, and the last change was after tick %d; changes follow each other", from, t.terms.from)
-	case from >= t.settled+world.Tick(len(t.rulings.ring)):
-		return fmt.Errorf("timeline: the judge changes after tick %d: %w: there is room up to tick %d", from, ErrAhead, t.settled+world.Tick(len(t.rulings.ring))-1)
+	case from >= t.Done()+world.Tick(len(t.rulings.ring)):
+		return fmt.Errorf("timeline: the judge changes after tick %d: %w: there is room up to tick %d", from, timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1)
 	}
 	t.terms.next(self, from)
-	t.terms.trim(t.settled)
+	t.terms.trim(t.Done())
 	t.made = 0
 	t.rulings.drop(from)
 	t.ruled = min(t.ruled, from)
 	if t.trail.Tick() > from {
-		t.copy(t.trail, t.final)
+		t.Copy(t.trail, t.final)
 	}
 	early := t.rulings.early
 	t.rulings.early = nil
@@ -165,15 +162,15 @@ func (t *Ruled) SetJudge(_ time.Duration, self bool, from world.Tick) error {
 }
 
 // Judge says whether this mirror is the judge, and Term in which term.
-func (t *Ruled) Judge() bool { return t.terms.self }
+func (t *Timeline) Judge() bool { return t.terms.self }
 
 // Term is the number of the present judge's term.
-func (t *Ruled) Term() uint32 { return t.terms.term }
+func (t *Timeline) Term() uint32 { return t.terms.term }
 
 // Terms tells the term that rules the tick after the settled one, and after which ticks later terms begin: a mirror that joins there is made with the term, and
 // then told of the changes by SetJudge.
-func (t *Ruled) Terms() (term uint32, changes []world.Tick) {
-	term = t.terms.of(t.settled + 1)
+func (t *Timeline) Terms() (term uint32, changes []world.Tick) {
+	term = t.terms.of(t.Done() + 1)
 	next := term
 	for _, e := range t.terms.ended {
 		for ; next < e.term; next++ { // those that ruled no tick at all
@@ -190,7 +187,7 @@ func (t *Ruled) Terms() (term uint32, changes []world.Tick) {
 
 // Have is the tick up to which every ruling is here: what a program tells the other mirrors, with the term, so that they know what may be settled. What a mirror has that is in another
 // term counts only up to the tick where the two part, since beyond it its rulings may be void.
-func (t *Ruled) Have() world.Tick {
+func (t *Timeline) Have() world.Tick {
 	n := t.trail.Tick()
 	for t.rulings.at(n+1) != nil {
 		n++
@@ -199,8 +196,8 @@ func (t *Ruled) Have() world.Tick {
 }
 
 // PendingRulings goes through the rulings that are known for ticks that are not settled, for a mirror that joins.
-func (t *Ruled) PendingRulings(yield func(*Ruling) bool) {
-	for n := t.settled + 1; n < t.settled+world.Tick(len(t.rulings.ring)); n++ {
+func (t *Timeline) PendingRulings(yield func(*Ruling) bool) {
+	for n := t.Done() + 1; n < t.Done()+world.Tick(len(t.rulings.ring)); n++ {
 		if r := t.rulings.at(n); r != nil && !yield(r) {
 			return
 		}
@@ -208,7 +205,7 @@ func (t *Ruled) PendingRulings(yield func(*Ruling) bool) {
 }
 
 // Rulings goes through what the last Advance ruled, in order. Send it to all other mirrors, reliably. Where the judge is not, there is nothing.
-func (t *Ruled) Rulings(yield func(*Ruling) bool) {
+func (t *Timeline) Rulings(yield func(*Ruling) bool) {
 	if t.made == 0 {
 		return
 	}
@@ -220,8 +217,8 @@ func (t *Ruled) Rulings(yield func(*Ruling) bool) {
 }
 
 // preside lets the judge begin once it has every ruling up to its term: what it has shown since then was a guess, and now becomes what it rules.
-func (t *Ruled) preside() {
-	if t.err != nil || !t.terms.self || t.terms.active || t.trail.Tick() < t.terms.from {
+func (t *Timeline) preside() {
+	if t.Err != nil || !t.terms.self || t.terms.active || t.trail.Tick() < t.terms.from {
 		return
 	}
 	t.terms.active = true
@@ -231,9 +228,9 @@ func (t *Ruled) preside() {
 }
 
 // rule makes the ruling for a tick out of what has come in. Who is not there has nothing to say, who is there cannot come, and who is not cannot go.
-func (t *Ruled) rule(n world.Tick, in *world.Inputs) *Ruling {
-	r := t.rulings.place(n)
-	r.reset(t.game.Commands())
+func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
+	r := t.rulings.slot(n)
+	r.reset(t.Game.Commands())
 	r.Term, r.Tick = t.terms.term, n
 	for _, p := range in.Leaves() {
 		if t.lead.Present(p) {
@@ -241,16 +238,16 @@ func (t *Ruled) rule(n world.Tick, in *world.Inputs) *Ruling {
 		}
 	}
 	for _, p := range in.Joins() {
-		if !t.lead.Present(p) || listed(r.Leaves, p) {
+		if !t.lead.Present(p) || timeline.Listed(r.Leaves, p) {
 			r.Joins = append(r.Joins, p)
 		}
 	}
 	for _, p := range in.Players() {
-		if listed(r.Joins, p) || t.lead.Present(p) && !listed(r.Leaves, p) {
+		if timeline.Listed(r.Joins, p) || t.lead.Present(p) && !timeline.Listed(r.Leaves, p) {
 			t.base(t.lead, p)
-			in.Image(p, t.book.image)
+			in.Image(p, t.Book.Image())
 			t.changes = t.changes[:0]
-			for i, v := range t.book.image {
+			for i, v := range t.Book.Image() {
 				if v != t.image[i] {
 					t.changes = append(t.changes, Change{uint16(i), v})
 				}
@@ -261,22 +258,22 @@ func (t *Ruled) rule(n world.Tick, in *world.Inputs) *Ruling {
 	if t.made == 0 {
 		t.made = n
 	}
-	t.stats.Rulings++
+	t.Counts.Rulings++
 	return r
 }
 
 // base makes t.image what a player's command in a ruling differs from: that of the tick before, given or repeated, or that of nobody if the player was not there.
-func (t *Ruled) base(w *world.World, p world.Player) {
+func (t *Timeline) base(w *world.World, p world.Player) {
 	if w.Host().CommandImage(p, t.image) {
 		return
 	}
 	for i := range t.image {
-		t.image[i] = t.game.Commands().Slots[i].Absent
+		t.image[i] = t.Game.Commands().Slots[i].Absent
 	}
 }
 
 // resolve makes in what a ruling tells a world that has come to the tick before. If the ruling makes no sense, this is the end.
-func (t *Ruled) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
+func (t *Timeline) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
 	in.Reset()
 	for _, p := range r.Leaves {
 		in.Leave(p)
@@ -291,7 +288,7 @@ func (t *Ruled) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
 			t.image[k.Slot] = k.Value
 		}
 		if err := in.GiveImage(c.Player, t.image); err != nil {
-			t.err = fmt.Errorf("timeline: the ruling for tick %d in term %d: %w: %w; start anew from another mirror's settled world", r.Tick, r.Term, ErrMirror, err)
+			t.Err = fmt.Errorf("timeline: the ruling for tick %d in term %d: %w: %w; start anew from another mirror's settled world", r.Tick, r.Term, timeline.ErrMirror, err)
 			return false
 		}
 	}
