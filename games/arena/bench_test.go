@@ -47,7 +47,7 @@ func BenchmarkViews200Large(b *testing.B) { benchInterest(b, false) }
 
 func benchInterest(b *testing.B, follow bool) {
 	w, bots, in := crowded(b, "maze", 200)
-	var it Interest
+	it := newInterest()
 	finder, views := interest.NewFinder(), make([]interest.View, len(bots))
 	shown, n := 0, 0
 	b.ReportAllocs()

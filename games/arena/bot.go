@@ -12,44 +12,72 @@ type Bot struct {
 	seed  uint64
 	turns uint64 // thoughts so far
 	rand  det.Rand
-
-	// What it is like: each from 0 to 1.
-	skill, nerve, chatty float64
+	temper
 
 	scene Scene
 	level *Map
 	nav   *nav
 	me    world.ID
 	life  uint8
+	when  world.Tick // of the dead: when to press the trigger
+
+	speech
+	errand
+	target
+	hand
+	evasion
+}
+
+// A temper is what a bot is like: each from 0 to 1. It never changes.
+type temper struct{ skill, nerve, chatty float64 }
+
+// A speech is what a bot has to say: its name first, then a quip, if it has one.
+type speech struct {
 	named bool
 	quip  string
-	when  world.Tick // to say it, or to press the trigger after death
+}
 
+// An errand is where a bot goes when it has no one to fight. The route leads to its goal while routed
+// is set.
+type errand struct {
 	route   route
 	routed  bool
 	until   world.Tick // when to think of another goal
 	heading det.Vec2
 	stuck   det.Vec2 // where it was a while ago
 	lost    int      // for how many ticks it goes anywhere, because it was stuck
+}
 
+// A target is whom a bot fights, as it was last seen. If clear is set it is seen now.
+type target struct {
 	enemy    world.ID
 	spotted  world.Tick // since when it is seen without a break
 	lastSeen world.Tick
 	at, vel  det.Vec2 // where it was seen, and how fast it went
 	clear    bool     // the line to it is free
-	aim      det.Angle
-	sway     float64 // the hand's error, in radians
-	strafe   float64
-	swap     world.Tick // when to strafe the other way
-	dodge    det.Vec2
-	dodging  world.Tick
-	weapon   Weapon
+}
+
+// A hand is what a bot aims with.
+type hand struct {
+	aim    det.Angle
+	sway   float64 // the hand's error, in radians
+	weapon Weapon
+}
+
+// An evasion is how a bot keeps from being hit: to and fro, and out of a rocket's way.
+type evasion struct {
+	strafe  float64
+	swap    world.Tick // when to strafe the other way
+	dodge   det.Vec2
+	dodging world.Tick // until when
 }
 
 // NewBot makes a bot. What it is like hangs on the seed: some are good, some are bold, some talk.
 func NewBot(seed uint64) *Bot {
 	r := det.At(seed, 7, 0)
-	return &Bot{seed: seed, skill: r.Range(0.15, 0.9), nerve: r.Float64(), chatty: r.Float64(), strafe: 1}
+	b := &Bot{seed: seed, temper: temper{skill: r.Range(0.15, 0.9), nerve: r.Float64(), chatty: r.Float64()}}
+	b.strafe = 1
+	return b
 }
 
 // NewBotOf makes a bot of a given skill, from 0 for a beginner to 1.
@@ -60,7 +88,7 @@ func NewBotOf(seed uint64, skill float64) *Bot {
 }
 
 // A bot looks around at every sixth tick, each at its own; between that it acts on what it saw.
-const glance = 6
+const lookEvery = 6
 
 // sightLimit is as far as a bot sees: a little more than a screen shows to a player.
 const sightLimit = 22.0
@@ -75,7 +103,7 @@ func (b *Bot) Think(w *world.World, me world.Player) Command {
 		return Command{}
 	}
 	if level != b.level {
-		b.level, b.nav, b.routed = level, level.navigation(), false
+		b.level, b.nav, b.routed = level, level.nav(), false
 		b.scene.set(level)
 	}
 	cmd := Command{Aim: b.aim}
@@ -91,7 +119,7 @@ func (b *Bot) Think(w *world.World, me world.Player) Command {
 	if f.Life != b.life {
 		b.life, b.aim, b.routed, b.lost, b.when = f.Life, f.Aim, false, 0, 0
 	}
-	if (b.turns+b.seed)%glance == 0 {
+	if (b.turns+b.seed)%lookEvery == 0 {
 		b.scene.Look(w)
 		b.look(w, f)
 		b.duck(w, f, me)

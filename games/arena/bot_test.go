@@ -67,7 +67,7 @@ func TestBotsFindTheWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := m.navigation()
+		n := m.nav()
 		var s Scene
 		s.set(m)
 		for i := range s.Open {
@@ -161,7 +161,7 @@ func TestBotsPlayFromViews(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var it Interest
+	it := newInterest()
 	in, finder := Game.NewInputs(), interest.NewFinder()
 	ticks, kills := 1800, 0
 	if testing.Short() {
@@ -241,7 +241,7 @@ func TestBotsSeeThroughNoWall(t *testing.T) {
 // A tick of bots, their thoughts, and the views of their clients allocate nothing once all has been as large before.
 func TestNoAllocations(t *testing.T) {
 	w, bots, in := crowded(t, "foundry", 16)
-	var it Interest
+	it := newInterest()
 	finder, views := interest.NewFinder(), make([]interest.View, len(bots))
 	tick := func() {
 		think(t, w, bots, in)

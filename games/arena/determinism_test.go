@@ -116,7 +116,7 @@ func TestPredictionFromAView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var it Interest
+	it := newInterest()
 	finder, in := interest.NewFinder(), Game.NewInputs()
 	ahead := w.Host().Clone()
 	compared, exact, shown, all := 0, 0, 0, 0

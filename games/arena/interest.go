@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"sync"
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
@@ -54,30 +53,22 @@ const (
 	ByHearing
 )
 
-// planOnce is a map's plan, worked out when a server first needs it.
-type planOnce struct {
-	once sync.Once
-	plan *rooms.Plan
-	err  error
-}
-
 // Plan gives the map's rooms and what can be seen from where.
-func (m *Map) Plan() (*rooms.Plan, error) {
-	m.plan.once.Do(func() {
-		l := rooms.Layout{Rooms: len(m.Rooms), Locate: m.RoomAt}
-		for i := range m.Portals {
-			o := &m.Portals[i]
-			p := rooms.Portal{P: o.P, Q: o.Q, Depth: 0.5, Door: o.Door + 1}
-			if o.Across {
-				p.A, p.B = o.Rooms[0], o.Rooms[1]
-			} else {
-				p.A, p.B = o.Rooms[1], o.Rooms[0]
-			}
-			l.Portals = append(l.Portals, p)
+func (m *Map) Plan() (*rooms.Plan, error) { return m.plan() }
+
+func (m *Map) workOutPlan() (*rooms.Plan, error) {
+	l := rooms.Layout{Rooms: len(m.Rooms), Locate: m.RoomAt}
+	for i := range m.Portals {
+		o := &m.Portals[i]
+		p := rooms.Portal{P: o.P, Q: o.Q, Depth: 0.5, Door: o.Door + 1}
+		if o.Across {
+			p.A, p.B = o.Rooms[0], o.Rooms[1]
+		} else {
+			p.A, p.B = o.Rooms[1], o.Rooms[0]
 		}
-		m.plan.plan, m.plan.err = rooms.NewPlan(l)
-	})
-	return m.plan.plan, m.plan.err
+		l.Portals = append(l.Portals, p)
+	}
+	return rooms.NewPlan(l)
 }
 
 // Follow brings the index and the rooms up to date with a world. When the world has gone on to another map they are made anew, and all views with them; the
@@ -105,9 +96,6 @@ func (in *Interest) open(level *Map) error {
 		return err
 	}
 	in.level = level
-	if in.traits == nil {
-		in.traits = Traits()
-	}
 	in.Index = interest.NewIndex(interest.Options{Cell: 16, Horizon: horizon})
 	in.Rooms = rooms.New(plan, in.Index, rooms.Options{Horizon: horizon})
 	in.Rules = &interest.Rules{Sources: []interest.Source{
@@ -175,15 +163,4 @@ func (in *Interest) watch(p world.Player, f *Fighter) {
 		o.Speed = flung
 	}
 	in.eyes[p] = o
-}
-
-// Traits describe the game's classes to package interest, for those who follow a world by themselves.
-func Traits() []interest.Part {
-	return []interest.Part{
-		interest.Describe(func(w *world.World, id world.ID, f *Fighter) interest.Traits { return f.Traits(w, id) }),
-		interest.Describe(func(w *world.World, id world.ID, s *Shot) interest.Traits { return s.Traits(w, id) }),
-		interest.Describe(func(w *world.World, id world.ID, p *Pickup) interest.Traits { return p.Traits(w, id) }),
-		interest.Describe(func(w *world.World, id world.ID, d *Door) interest.Traits { return d.Traits(w, id) }),
-		interest.Describe(func(w *world.World, id world.ID, s *Sheet) interest.Traits { return s.Traits(w, id) }),
-	}
 }

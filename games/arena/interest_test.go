@@ -85,7 +85,7 @@ func TestPlansMissNothing(t *testing.T) {
 // Every fighter and shot that a client's eye could see now, with its whole body, is in the client's view, in a match of bots.
 func TestViewsMissNothing(t *testing.T) {
 	w, bots, in := crowded(t, "maze", 120)
-	var it Interest
+	it := newInterest()
 	var s Scene
 	finder := interest.NewFinder()
 	views := make([]interest.View, 12)
@@ -137,7 +137,7 @@ func TestViewsMissNothing(t *testing.T) {
 func TestViewsAreAhead(t *testing.T) {
 	w, bots, in := crowded(t, "foundry", 16)
 	const lag = 9 // ticks: 150 ms
-	var it Interest
+	it := newInterest()
 	var s Scene
 	finder := interest.NewFinder()
 	past := make([][lag]map[world.ID]bool, len(bots))
@@ -191,7 +191,7 @@ func TestViewsAreAhead(t *testing.T) {
 func TestInterestFollowsTheMap(t *testing.T) {
 	mapOf(t, "test-hall", hall)
 	s := on(t, "test-hall", Options{Rotation: []string{"duel"}}, 2)
-	var it Interest
+	it := newInterest()
 	if err := it.Follow(s.w); err != nil {
 		t.Fatal(err)
 	}

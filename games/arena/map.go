@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest/rooms"
 )
 
 // A Map is the ground a match is played on: what never changes, and so is never sent. It is made by Parse, is the same on every machine that parsed the same text,
@@ -32,8 +33,10 @@ type Map struct {
 	portal []int16    // by cell: the portal that it is part of, or -1
 	mask   []uint8    // by cell: which neighbours stop a walker
 	doors  [][2]int16 // by cell: the doors that someone in it may touch, or -1
-	nav    navOnce
-	plan   planOnce
+
+	// What few need is worked out when it is first asked for.
+	nav  func() *nav
+	plan func() (*rooms.Plan, error)
 }
 
 // A Cell is what stands at one character of a map.

@@ -78,7 +78,7 @@ func TestUnknownMap(t *testing.T) {
 	if world.StateOf[Match](w).Level() != nil {
 		t.Fatal("where does it have it from?")
 	}
-	var in Interest
+	in := newInterest()
 	if err := in.Follow(w); err == nil {
 		t.Error("no map, no interest")
 	}
@@ -161,7 +161,7 @@ func TestView(t *testing.T) {
 		}
 	}
 	drawn := map[rune]int{}
-	Draw(w, func(x, y float64, c rune) {
+	DrawFor(w, 1, func(x, y float64, c rune) {
 		drawn[c]++
 		if y < 0 || x < 0 {
 			t.Fatalf("%c at %v, %v", c, x, y)

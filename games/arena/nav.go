@@ -1,10 +1,6 @@
 package arena
 
-import (
-	"sync"
-
-	"github.com/coeval-dev/coeval/det"
-)
+import "github.com/coeval-dev/coeval/det"
 
 // nav is what bots know of a map: for each portal and each room that it belongs to, how far it is to walk there from every cell of the room. From portal to
 // portal that makes a graph. It is worked out when the first bot looks at the map; who only plays or draws does without.
@@ -23,17 +19,7 @@ type link struct {
 
 const noWay = 1<<16 - 1
 
-type navOnce struct {
-	once sync.Once
-	nav  *nav
-}
-
-// navigation gives what bots need of the map.
-func (m *Map) navigation() *nav {
-	m.nav.once.Do(func() { m.nav.nav = m.survey() })
-	return m.nav.nav
-}
-
+// survey works out what bots need of the map.
 func (m *Map) survey() *nav {
 	n := &nav{local: make([]int32, len(m.cells)), cells: make([][]int32, len(m.Rooms)), far: make([][2][]uint16, len(m.Portals)), links: make([][2][]link, len(m.Portals))}
 	for i, c := range m.cells {

@@ -67,14 +67,14 @@ func (m *Map) masks() {
 	m.doors = make([][2]int16, len(m.cells))
 	for i := range m.cells {
 		x, y := i%m.Width, i/m.Width
-		for bit, d := range [8]mark{{0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}} {
+		for bit, d := range [8]spot{{0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}} {
 			if !m.Walkable(x+d.x, y+d.y) {
 				m.mask[i] |= 1 << bit
 			}
 		}
 		m.doors[i] = [2]int16{-1, -1}
 		n := 0
-		for _, d := range [5]mark{{0, 0}, {0, -1}, {0, 1}, {-1, 0}, {1, 0}} {
+		for _, d := range [5]spot{{0, 0}, {0, -1}, {0, 1}, {-1, 0}, {1, 0}} {
 			if !m.Walkable(x+d.x, y+d.y) {
 				continue
 			}

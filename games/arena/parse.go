@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/det"
@@ -53,20 +54,21 @@ func Parse(text []byte) (*Map, error) {
 	}
 	m.outline()
 	m.masks()
+	m.nav, m.plan = sync.OnceValue(m.survey), sync.OnceValues(m.workOutPlan)
 	return m, nil
 }
 
 // A parser reads one map.
 type parser struct {
-	m      *Map
-	first  int // line of the first row of the grid
-	errs   []error
-	more   int
-	marks  []mark // where spawns and items were, to be named in errors
-	places []byte // the grid's characters, by cell
+	m     *Map
+	first int // line of the first row of the grid
+	errs  []error
+	more  int
+	spots []spot // where spawns and items were, to be named in errors
+	chars []byte // the grid's characters, by cell
 }
 
-type mark struct{ x, y int }
+type spot struct{ x, y int }
 
 func (p *parser) fail(line, column int, format string, args ...any) {
 	if len(p.errs) >= maxReports {
@@ -167,7 +169,7 @@ func (p *parser) grid(rows []string) {
 		return
 	}
 	m.cells = make([]Cell, m.Width*m.Height)
-	p.places = bytes.Repeat([]byte{' '}, len(m.cells))
+	p.chars = bytes.Repeat([]byte{' '}, len(m.cells))
 	for y, row := range rows {
 		for x := 0; x < len(row); x++ {
 			cell, ok := legend(row[x])
@@ -177,8 +179,8 @@ func (p *parser) grid(rows []string) {
 				break // what follows may be shifted
 			}
 			m.cells[y*m.Width+x] = cell
-			p.places[y*m.Width+x] = row[x]
-			p.place(x, y, row[x])
+			p.chars[y*m.Width+x] = row[x]
+			p.thing(x, y, row[x])
 		}
 	}
 	if !p.failed() && len(m.Spawns) < 2 {
@@ -186,8 +188,8 @@ func (p *parser) grid(rows []string) {
 	}
 }
 
-// place notes what appears at a cell.
-func (p *parser) place(x, y int, c byte) {
+// thing notes what appears at a cell.
+func (p *parser) thing(x, y int, c byte) {
 	m := p.m
 	pos := det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5}
 	switch c {
@@ -197,11 +199,11 @@ func (p *parser) place(x, y int, c byte) {
 			team = int(c - '0')
 		}
 		m.Spawns = append(m.Spawns, Spawn{pos, team})
-		p.marks = append(p.marks, mark{x, y})
+		p.spots = append(p.spots, spot{x, y})
 	default:
 		if k := kindOf(c); k != 0 {
 			m.Items = append(m.Items, Item{pos, k})
-			p.marks = append(p.marks, mark{x, y})
+			p.spots = append(p.spots, spot{x, y})
 		}
 	}
 }
@@ -235,27 +237,27 @@ var sides = [4]side{{0, -1, "above"}, {0, 1, "below"}, {-1, 0, "to the left"}, {
 func (p *parser) reachable() {
 	m := p.m
 	seen := make([]bool, len(m.cells))
-	start := p.marks[0]
-	for _, k := range p.marks { // spawns come first in what a player would name
-		if c := p.places[k.y*m.Width+k.x]; c == 's' || c == '1' || c == '2' {
+	start := p.spots[0]
+	for _, k := range p.spots { // spawns come first in what a player would name
+		if c := p.chars[k.y*m.Width+k.x]; c == 's' || c == '1' || c == '2' {
 			start = k
 			break
 		}
 	}
 	seen[start.y*m.Width+start.x] = true
-	queue := []mark{start}
+	queue := []spot{start}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		for _, d := range sides {
-			to := mark{at.x + d.x, at.y + d.y}
+			to := spot{at.x + d.x, at.y + d.y}
 			if i := to.y*m.Width + to.x; m.Walkable(to.x, to.y) && !seen[i] {
 				seen[i] = true
 				queue = append(queue, to)
 			}
 		}
 	}
-	for _, k := range p.marks {
+	for _, k := range p.spots {
 		if !seen[k.y*m.Width+k.x] {
 			p.at(k.x, k.y, "no one can walk here from the first spawn, at line %d, column %d", p.first+start.y, start.x+1)
 		}

@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 		if len(m.cells) > 4000 {
 			return
 		}
-		n := m.navigation()
+		n := m.nav()
 		var r route
 		var s Scene
 		s.set(m)

@@ -1,6 +1,8 @@
 package arena
 
 import (
+	"strings"
+
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
@@ -22,27 +24,24 @@ const (
 	kinds
 )
 
-// kindOf is the kind with a letter, or 0.
-func kindOf(c byte) Kind {
-	switch c {
-	case 'h':
-		return SmallPack
-	case 'H':
-		return LargePack
-	case 'o':
-		return RocketBox
-	case 'R':
-		return RocketGun
-	case 'g':
-		return SlugBox
-	case 'G':
-		return RailGun
-	}
-	return NoKind
-}
+// kindLetters are the letters of the kinds on maps.
+const kindLetters = " hHoRgG"
 
-// again is after how many ticks each kind is there again.
-var again = [kinds]uint32{SmallPack: 15 * rate, LargePack: 40 * rate, RocketBox: 12 * rate, RocketGun: 20 * rate, SlugBox: 15 * rate, RailGun: 30 * rate}
+// kindOf is the kind with a letter, or 0.
+func kindOf(c byte) Kind { return Kind(max(0, strings.IndexByte(kindLetters, c))) }
+
+// gifts are what the kinds give: how much at once, up to how much, and after how many ticks again.
+var gifts = [kinds]struct {
+	amount, most int
+	again        uint32
+}{
+	SmallPack: {25, Healthy, 15 * rate},
+	LargePack: {100, MaxHealth, 40 * rate},
+	RocketBox: {5, maxRockets, 12 * rate},
+	RocketGun: {10, maxRockets, 20 * rate},
+	SlugBox:   {3, maxSlugs, 15 * rate},
+	RailGun:   {6, maxSlugs, 30 * rate},
+}
 
 const reach = 0.7 // from a fighter's middle to a pickup's
 
@@ -84,40 +83,27 @@ func (p *Pickup) Step(w *world.World, me world.ID) {
 		return
 	}
 	m.work.fighters[taker].take(p.Kind)
-	p.Back = now(w) + again[p.Kind]
+	p.Back = now(w) + gifts[p.Kind].again
 	world.Emit(w, me, PickedUp{Kind: p.Kind, By: w.Owner(m.work.ids[taker])})
 }
 
-// wants says whether a pickup would do something for a fighter.
-func (f *Fighter) wants(k Kind) bool {
+// stock is what a pickup adds to.
+func (f *Fighter) stock(k Kind) *int {
 	switch k {
-	case SmallPack:
-		return f.Health < Healthy
-	case LargePack:
-		return f.Health < MaxHealth
+	case SmallPack, LargePack:
+		return &f.Health
 	case RocketBox, RocketGun:
-		return f.Rockets < maxRockets
-	case SlugBox, RailGun:
-		return f.Slugs < maxSlugs
+		return &f.Rockets
 	}
-	return false
+	return &f.Slugs
 }
 
+// wants says whether a pickup would do something for a fighter.
+func (f *Fighter) wants(k Kind) bool { return *f.stock(k) < gifts[k].most }
+
 func (f *Fighter) take(k Kind) {
-	switch k {
-	case SmallPack:
-		f.Health = min(f.Health+25, Healthy)
-	case LargePack:
-		f.Health = min(f.Health+100, MaxHealth)
-	case RocketBox:
-		f.Rockets = min(f.Rockets+5, maxRockets)
-	case RocketGun:
-		f.Rockets = min(f.Rockets+10, maxRockets)
-	case SlugBox:
-		f.Slugs = min(f.Slugs+3, maxSlugs)
-	case RailGun:
-		f.Slugs = min(f.Slugs+6, maxSlugs)
-	}
+	has := f.stock(k)
+	*has = min(*has+gifts[k].amount, gifts[k].most)
 }
 
 // Traits are what interest management sees of it.

@@ -399,7 +399,7 @@ func TestPickups(t *testing.T) {
 	if got := events[PickedUp](s.w); len(got) != 1 || got[0] != (PickedUp{SmallPack, 1}) || f.Health != 85 {
 		t.Errorf("%+v, %d", got, f.Health)
 	}
-	s.step(int(again[SmallPack]) - 1)
+	s.step(int(gifts[SmallPack].again) - 1)
 	if f.Health != 85 {
 		t.Error("it was there again too soon")
 	}
@@ -410,7 +410,7 @@ func TestPickups(t *testing.T) {
 	}
 	for k := SmallPack; k < kinds; k++ {
 		var g Fighter
-		if !g.wants(k) || again[k] == 0 {
+		if !g.wants(k) || gifts[k].again == 0 {
 			t.Error("no one wants", k)
 		}
 		for range 50 {

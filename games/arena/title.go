@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -63,21 +64,21 @@ func insistent(seed uint64) func(*world.World, world.Player) Command {
 		switch {
 		case c.Verb == Name:
 			name, asked = c.Text, w.Tick()
-		case name != "" && c.Verb == Nothing && w.Tick() >= asked+world.Tick(Game.Rate()) && nameOf(w, me) != name:
+		case name != "" && c.Verb == Nothing && w.Tick() >= asked+world.Tick(Game.Rate()) && sheetOf(w, me).Name != name:
 			c.Verb, c.Text, asked = Name, name, w.Tick()
 		}
 		return c
 	}
 }
 
-// nameOf is what the score board calls a player.
-func nameOf(w *world.World, p world.Player) string {
+// sheetOf is a player's line on the score board, or an empty one.
+func sheetOf(w *world.World, p world.Player) *Sheet {
 	for id, s := range world.All[Sheet](w) {
 		if w.Owner(id) == p {
-			return s.Name
+			return s
 		}
 	}
-	return ""
+	return &Sheet{}
 }
 
 func flat(p det.Vec3) det.Vec2 { return det.Vec2{X: p.X, Y: p.Y} }
@@ -108,11 +109,7 @@ func mapName(text []byte) (string, error) {
 // names one that comes with the game.
 func LevelSettings(l game.Level) (world.Settings, error) {
 	if len(l.Data) == 0 {
-		name := l.Name
-		if name == "" {
-			name = DefaultMap
-		}
-		return Settings(name, Options{})
+		return Settings(cmp.Or(l.Name, DefaultMap), Options{})
 	}
 	m, err := Parse(l.Data)
 	if err != nil {
@@ -171,19 +168,9 @@ func Star(w *world.World, now world.Player) world.Player {
 		if p == now {
 			return now
 		}
-		if kills := kills(w, p); star == now || kills > most {
+		if kills := sheetOf(w, p).Kills; star == now || kills > most {
 			star, most = p, kills
 		}
 	}
 	return star
-}
-
-// kills is what the score board says of a player.
-func kills(w *world.World, p world.Player) int {
-	for id, s := range world.All[Sheet](w) {
-		if w.Owner(id) == p {
-			return s.Kills
-		}
-	}
-	return 0
 }

@@ -8,9 +8,6 @@ import (
 // The part of a map that a terminal shows, around a player's fighter.
 const ViewWidth, ViewHeight = 64, 36
 
-// Draw is DrawFor the first player: for who plays alone.
-func Draw(w *world.World, put func(x, y float64, c rune)) { DrawFor(w, 1, put) }
-
 // DrawFor shows the game to one of its players, on anything that can put a character at a place, whose origin is at the bottom left: what their fighter has in sight, and
 // of the rest of the map only the walls. They are the @, and the others letters that are the same on everyone's screen.
 func DrawFor(w *world.World, me world.Player, put func(x, y float64, c rune)) {
@@ -48,7 +45,7 @@ func DrawFor(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 	}
 	for _, p := range world.All[Pickup](w) {
 		if p.There(w) && sees(p.Pos) {
-			show(p.Pos, [kinds]rune{' ', 'h', 'H', 'o', 'R', 'g', 'G'}[p.Kind])
+			show(p.Pos, rune(kindLetters[p.Kind]))
 		}
 	}
 	for _, o := range world.All[Shot](w) {

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coeval-dev/coeval/det"
@@ -49,15 +50,7 @@ func (e *Eye) See(s *Scene, from det.Vec2, distance float64) []det.Vec2 {
 			e.line(from, b, r.Max, distance)
 		}
 	}
-	slices.SortFunc(e.rays, func(a, b sightRay) int {
-		switch {
-		case a.turn < b.turn:
-			return -1
-		case a.turn > b.turn:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(e.rays, func(a, b sightRay) int { return cmp.Compare(a.turn, b.turn) })
 	last := det.Inf(-1)
 	for i := range e.rays {
 		r := &e.rays[i]

@@ -28,15 +28,9 @@ const (
 
 // gather looks around.
 func (k *work) gather(w *world.World, m *Match) {
-	k.scene.set(m.level)
 	k.ids, k.fighters = k.ids[:0], k.fighters[:0]
-	if m.level == nil {
+	if !k.scene.Look(w) {
 		return
-	}
-	for _, d := range world.All[Door](w) {
-		if d.Number < len(k.scene.Open) {
-			k.scene.Open[d.Number] = uint8(d.Open)
-		}
 	}
 	k.cols, k.rows = (m.level.Width+3)/bucket, (m.level.Height+3)/bucket
 	n := k.cols*k.rows + 1

@@ -11,7 +11,7 @@ func (p *parser) portals(rows []string) {
 	}
 	for y := range m.Height {
 		for x := range m.Width {
-			c := p.places[y*m.Width+x]
+			c := p.chars[y*m.Width+x]
 			if c != '+' && c != ':' || m.portal[y*m.Width+x] >= 0 {
 				continue
 			}
@@ -27,7 +27,7 @@ func (p *parser) portals(rows []string) {
 // opening makes a portal of the row that begins at a cell.
 func (p *parser) opening(x, y int, c byte) {
 	m := p.m
-	same := func(x, y int) bool { return m.Cell(x, y) == Floor && p.places[y*m.Width+x] == c }
+	same := func(x, y int) bool { return m.Cell(x, y) == Floor && p.chars[y*m.Width+x] == c }
 	solid := func(x, y int) bool { return m.Cell(x, y).opaque() }
 	dx, dy := 0, 0
 	switch {
@@ -51,13 +51,13 @@ func (p *parser) opening(x, y int, c byte) {
 	number := int16(len(m.Portals))
 	ok := true
 	for i := range n {
-		at := mark{x + i*dx, y + i*dy}
+		at := spot{x + i*dx, y + i*dy}
 		m.portal[at.y*m.Width+at.x] = number
 		for _, s := range [2]int{-1, 1} { // both ways through
-			over := mark{at.x + s*dy, at.y + s*dx}
+			over := spot{at.x + s*dy, at.y + s*dx}
 			beside := byte(' ')
 			if m.Cell(over.x, over.y) != Void {
-				beside = p.places[over.y*m.Width+over.x]
+				beside = p.chars[over.y*m.Width+over.x]
 			}
 			switch {
 			case !ok:
@@ -93,7 +93,7 @@ func (p *parser) rooms() {
 	for i := range m.room {
 		m.room[i] = -1
 	}
-	var stack []mark
+	var stack []spot
 	for y := range m.Height {
 		for x := range m.Width {
 			if i := y*m.Width + x; m.cells[i] < Floor || m.room[i] >= 0 || m.portal[i] >= 0 {
@@ -103,7 +103,7 @@ func (p *parser) rooms() {
 				p.at(x, y, "there are more than %d rooms", MaxRooms)
 				return
 			}
-			stack = m.fill(append(stack[:0], mark{x, y}))
+			stack = m.fill(append(stack[:0], spot{x, y}))
 		}
 	}
 	for n := range m.Portals {
@@ -138,7 +138,7 @@ func (m *Map) halves(o *Portal) {
 }
 
 // fill makes a room of all that can be reached from a cell without passing a doorway.
-func (m *Map) fill(stack []mark) []mark {
+func (m *Map) fill(stack []spot) []spot {
 	number := int16(len(m.Rooms))
 	r := Room{Bounds: Rect{Min: det.Vec2{X: MaxSide, Y: MaxSide}}}
 	m.room[stack[0].y*m.Width+stack[0].x] = number
@@ -155,7 +155,7 @@ func (m *Map) fill(stack []mark) []mark {
 			}
 			if i := y*m.Width + x; m.room[i] < 0 && m.portal[i] < 0 {
 				m.room[i] = number
-				stack = append(stack, mark{x, y})
+				stack = append(stack, spot{x, y})
 			}
 		}
 	}

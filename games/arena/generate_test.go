@@ -1,14 +1,15 @@
 package arena
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Plot says what map Generate is to make. The zero value is a middling one.
-type Plot struct {
+// A plot says what map generate is to make. The zero value is a middling one.
+type plot struct {
 	Name, Title string
 	Seed        uint64
 	// Columns and Rows are how many rooms there are side by side and one below the other, before some are joined. Default: 8 and 6. What does not fit into a map is
@@ -16,21 +17,12 @@ type Plot struct {
 	Columns, Rows int
 }
 
-// Generate makes the text of a map: rooms of all sizes, some joined, with doors and open doorways between them, pillars, pits, and things to find. The same plot gives
+// generate makes the text of a map: rooms of all sizes, some joined, with doors and open doorways between them, pillars, pits, and things to find. The same plot gives
 // the same text. It is for large worlds and for load, where no one wants to draw a thousand rooms; the map "maze" was made by it.
-func Generate(p Plot) []byte {
-	if p.Name == "" {
-		p.Name = "generated"
-	}
-	if p.Title == "" {
-		p.Title = p.Name
-	}
-	if p.Columns <= 0 {
-		p.Columns = 8
-	}
-	if p.Rows <= 0 {
-		p.Rows = 6
-	}
+func generate(p plot) []byte {
+	p.Name = cmp.Or(p.Name, "generated")
+	p.Title = cmp.Or(p.Title, p.Name)
+	p.Columns, p.Rows = cmp.Or(p.Columns, 8), cmp.Or(p.Rows, 6)
 	g := &generator{rand: det.At(p.Seed, 0, 0)}
 	g.lines(min(p.Columns, 40), min(p.Rows, 50))
 	g.carve()
@@ -171,15 +163,15 @@ func (g *generator) doorway(lot int, across bool) bool {
 		wide = 1
 	}
 	at := lo + 1 + g.rand.IntN(max(1, hi-lo-wide))
-	mark := byte(':')
+	tile := byte(':')
 	if g.rand.Chance(0.4) {
-		mark = '+'
+		tile = '+'
 	}
 	for n := range wide {
 		if across {
-			g.cells[at+n][g.xs[i+1]] = mark
+			g.cells[at+n][g.xs[i+1]] = tile
 		} else {
-			g.cells[g.ys[j+1]][at+n] = mark
+			g.cells[g.ys[j+1]][at+n] = tile
 		}
 	}
 	return true
@@ -192,15 +184,15 @@ func (g *generator) furnish() {
 		x0, x1, y0, y1 := g.xs[i]+1, g.xs[i+1], g.ys[j]+1, g.ys[j+1]
 		w, h := x1-x0, y1-y0
 		if w >= 6 && h >= 5 {
-			switch mark := byte('#'); g.rand.IntN(5) {
+			switch tile := byte('#'); g.rand.IntN(5) {
 			case 0:
-				mark = '~'
+				tile = '~'
 				fallthrough
 			case 1, 2:
 				for y := y0 + 2; y < y1-2; y++ {
 					for x := x0 + 2; x < x1-2; x++ {
-						if (mark == '~' || (x-x0)%3 == 2 && (y-y0)%2 == 0) && g.rand.Chance(0.85) {
-							g.cells[y][x] = mark
+						if (tile == '~' || (x-x0)%3 == 2 && (y-y0)%2 == 0) && g.rand.Chance(0.85) {
+							g.cells[y][x] = tile
 						}
 					}
 				}

@@ -34,7 +34,7 @@ func (b *Bot) look(w *world.World, f *Fighter) {
 	b.enemy, b.lastSeen, b.at, b.vel = best, w.Tick(), seen.Pos, seen.Vel
 }
 
-// follow keeps an eye on the enemy between two glances, as one does.
+// follow keeps an eye on the enemy between two looks, as one does.
 func (b *Bot) follow(w *world.World, f *Fighter) {
 	if !b.clear {
 		return

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A stage is a world in which a test puts people where it wants them.
-type stage struct {
+// A scenario is a world in which a test puts people where it wants them.
+type scenario struct {
 	testing.TB
 	w  *world.World
 	in *world.Inputs
@@ -27,7 +28,7 @@ func mapOf(t testing.TB, name, grid string) *Map {
 }
 
 // on starts a match with some players, and lets them appear.
-func on(t testing.TB, name string, o Options, players int) *stage {
+func on(t testing.TB, name string, o Options, players int) *scenario {
 	t.Helper()
 	settings, err := Settings(name, o)
 	if err != nil {
@@ -38,7 +39,7 @@ func on(t testing.TB, name string, o Options, players int) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{t, w, Game.NewInputs()}
+	s := &scenario{t, w, Game.NewInputs()}
 	for p := range players {
 		s.in.Join(world.Player(p + 1))
 	}
@@ -47,7 +48,7 @@ func on(t testing.TB, name string, o Options, players int) *stage {
 }
 
 // step goes on by some ticks, with the commands that were given.
-func (s *stage) step(ticks int) {
+func (s *scenario) step(ticks int) {
 	s.Helper()
 	for range ticks {
 		if err := s.w.Host().Step(s.in); err != nil {
@@ -58,7 +59,7 @@ func (s *stage) step(ticks int) {
 }
 
 // hold goes on by some ticks with one player's command held.
-func (s *stage) hold(p world.Player, c Command, ticks int) {
+func (s *scenario) hold(p world.Player, c Command, ticks int) {
 	s.Helper()
 	for range ticks {
 		s.give(p, c)
@@ -66,7 +67,7 @@ func (s *stage) hold(p world.Player, c Command, ticks int) {
 	}
 }
 
-func (s *stage) give(p world.Player, c Command) {
+func (s *scenario) give(p world.Player, c Command) {
 	s.Helper()
 	if err := world.Give(s.in, p, c); err != nil {
 		s.Fatal(err)
@@ -74,7 +75,7 @@ func (s *stage) give(p world.Player, c Command) {
 }
 
 // body finds a player's fighter.
-func (s *stage) body(p world.Player) *Fighter {
+func (s *scenario) body(p world.Player) *Fighter {
 	s.Helper()
 	for id, f := range world.All[Fighter](s.w) {
 		if s.w.Owner(id) == p {
@@ -85,7 +86,7 @@ func (s *stage) body(p world.Player) *Fighter {
 	return nil
 }
 
-func (s *stage) sheet(p world.Player) *Sheet {
+func (s *scenario) sheet(p world.Player) *Sheet {
 	s.Helper()
 	for id, sheet := range world.All[Sheet](s.w) {
 		if s.w.Owner(id) == p {
@@ -97,7 +98,7 @@ func (s *stage) sheet(p world.Player) *Sheet {
 }
 
 // put places a fighter, at rest, with all that one needs.
-func (s *stage) put(p world.Player, x, y float64) *Fighter {
+func (s *scenario) put(p world.Player, x, y float64) *Fighter {
 	s.Helper()
 	f := s.body(p)
 	*f = Fighter{Pos: det.Vec2{X: x, Y: y}, Health: Healthy, Weapon: f.Weapon, Rockets: 10, Slugs: 10, Team: f.Team, Life: f.Life}
@@ -195,3 +196,12 @@ const twoRooms = `
 #h.......#........s#
 ####################
 `
+
+// newInterest is what a server has, with the traits of the game's classes.
+func newInterest() *Interest {
+	views, err := Title.NewViews(nil, game.Level{})
+	if err != nil {
+		panic(err)
+	}
+	return views.(*Interest)
+}
