@@ -267,7 +267,7 @@ func TestAllTogether(t *testing.T) {
 				world.Class[torn](), world.Class[homeless](), world.Class[twin](),
 			),
 			Players: -1,
-			Sight: game.Sight{Reach: -1, Rules: func() (a, b *interest.Rules) { return }, Views: func(*world.World, game.Level, []interest.Part) (game.Views, error) {
+			Sight: game.Sight{Reach: -1, Rules: func() (a, b *interest.Rules) { return }, Views: func(*world.World, game.Level, []interest.Description) (game.Views, error) {
 				return nil, nil
 			}},
 			Screen: game.Screen{Width: 10, Draw: func(*world.World, world.Player, func(x, y float64, c rune)) {}},
@@ -569,7 +569,9 @@ func TestBundled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := replica.NewProtocol(crowd.Game, crowd.Replica())
+	q, err := replica.NewProtocol(crowd.Game, replica.Options{
+		Tables: crowd.Title.Tables, Classes: map[string]replica.Policy{"Bolt": {Takeover: true}},
+	})
 	if err != nil || p.Hash() != q.Hash() {
 		t.Errorf("the crowd is sent by protocol %x, want %x, %v", p.Hash(), q.Hash(), err)
 	}

@@ -20,7 +20,7 @@ type Sight struct {
 	// Views, if set, finds views by something else altogether, for each new world: for games whose
 	// interest depends on the map. The traits are those of the title's classes, for
 	// interest.NewFollower.
-	Views func(w *world.World, l Level, traits []interest.Part) (Views, error)
+	Views func(w *world.World, l Level, traits []interest.Description) (Views, error)
 }
 
 // Views finds what clients are shown of one world.
@@ -72,35 +72,35 @@ func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
 	}
 	v := &views{index: interest.NewIndex(o)}
 	v.players, v.spectators = t.Sight.rules()
-	var parts []interest.Part
-	for _, c := range t.eyes() { // before the others, as the first part of a class counts
-		parts = append(parts, v.watch(c))
+	var eyes []interest.Description
+	for _, c := range t.eyes() { // before the others, as the first description of a class counts
+		eyes = append(eyes, v.watch(c))
 	}
-	v.follower = interest.NewFollower(v.index, append(parts, t.traits()...)...)
+	v.follower = interest.NewFollower(v.index, append(eyes, t.traits()...)...)
 	return v, nil
 }
 
 // traits describe the title's classes to package interest: by their Traits methods, or by where their
 // places are.
-func (t *Title) traits() (parts []interest.Part) {
+func (t *Title) traits() (list []interest.Description) {
 	for i := range t.classes {
 		c := &t.classes[i]
 		switch {
 		case c.info == nil || c.info.State():
 		case c.seen:
-			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
+			list = append(list, interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
 				if e, ok := w.Host().Value(id).(Seen); ok {
 					return e.Traits(w, id)
 				}
 				return interest.Traits{Never: true}
 			}))
 		case len(c.place.Slots) > 0:
-			parts = append(parts, interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
+			list = append(list, interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
 				return c.placed(w, id)
 			}))
 		}
 	}
-	return parts
+	return list
 }
 
 // at is where an entity's image says that it is.
@@ -158,8 +158,8 @@ func (v *views) Follow(w *world.World) error {
 }
 
 // watch describes a class that players look through, as traits does, and notes from where they look.
-func (v *views) watch(c *class) interest.Part {
-	return interest.PartOf(c.info.Number(), func(w *world.World, id world.ID) (t interest.Traits) {
+func (v *views) watch(c *class) interest.Description {
+	return interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) (t interest.Traits) {
 		owner, none := w.Owner(id), interest.Observer{}
 		o := &none
 		if owner != world.Nobody {

@@ -213,8 +213,8 @@ func TestSightViews(t *testing.T) {
 	w := started(t, field)
 	lost := errors.New("there is no such map")
 	var level game.Level
-	var parts []interest.Part
-	title := &game.Title{Game: field, Sight: game.Sight{Views: func(_ *world.World, l game.Level, traits []interest.Part) (game.Views, error) {
+	var parts []interest.Description
+	title := &game.Title{Game: field, Sight: game.Sight{Views: func(_ *world.World, l game.Level, traits []interest.Description) (game.Views, error) {
 		level, parts = l, traits
 		return nil, lost
 	}}}
@@ -270,22 +270,38 @@ type byHand struct {
 	index    *interest.Index
 	follower *interest.Follower
 	rules    *interest.Rules
+	avatars  map[world.Player]det.Vec2
 }
 
 func (v *byHand) Follow(w *world.World) error {
 	v.follower.Follow(w)
+	for id, a := range world.All[crowd.Avatar](w) {
+		v.avatars[w.Owner(id)] = a.Pos
+	}
 	return nil
 }
 
 func (v *byHand) Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
-	crowd.Observe(w, p, o)
+	o.Pos, o.Speed = inPlane(v.avatars[p]), 8
 	return v.index, v.rules
 }
 
 func newByHand() game.Views {
 	ix := interest.NewIndex(crowd.Index())
-	return &byHand{ix, interest.NewFollower(ix, crowd.Parts()...), crowd.Rules()}
+	follower := interest.NewFollower(ix,
+		interest.Describe(func(_ *world.World, _ world.ID, a *crowd.Avatar) interest.Traits {
+			return interest.Traits{Pos: inPlane(a.Pos), Speed: 8}
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, b *crowd.Bolt) interest.Traits {
+			return interest.Traits{Pos: inPlane(b.Pos), Speed: 40}
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, g *crowd.Gem) interest.Traits {
+			return interest.Traits{Pos: inPlane(g.Pos), Importance: 0.25}
+		}))
+	return &byHand{ix, follower, crowd.Rules(), map[world.Player]det.Vec2{}}
 }
+
+func inPlane(p det.Vec2) det.Vec3 { return det.Vec3{X: p.X, Y: p.Y} }
 
 // TestCrowdSight: the title of the crowd shows what the game showed by hand.
 func TestCrowdSight(t *testing.T) {

@@ -1,6 +1,10 @@
 package interest
 
-import "github.com/coeval-dev/coeval/world"
+import (
+	"cmp"
+
+	"github.com/coeval-dev/coeval/world"
+)
 
 // Any shows what any of its sources shows, as Rules do: to put several under one Limit or Relevance.
 type Any []Source
@@ -122,7 +126,7 @@ func (s *Limit) Find(q *Query) {
 	if len(q.found)-start <= room {
 		return
 	}
-	keep := float32(1 + min(max(orElse(s.Keep, 0.2), 0), far))
+	keep := float32(1 + min(max(cmp.Or(s.Keep, 0.2), 0), far))
 	for i := start; i < len(q.found); i++ {
 		f := &q.found[i]
 		f.rank = f.priority

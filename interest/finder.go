@@ -1,6 +1,7 @@
 package interest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coeval-dev/coeval/world"
@@ -10,7 +11,7 @@ import (
 // clients.
 type Finder struct {
 	q     Query
-	held  marks
+	held  slotMap
 	now   []Entry // what each entry of the old view is now
 	fresh []Entry
 	next  []Entry
@@ -30,7 +31,7 @@ func (f *Finder) Update(v *View, ix *Index, r *Rules, o Observer) bool {
 	q.ix, q.observer, q.lag, q.weights, q.since = ix, o, o.RoundTrip.Seconds(), r.Weights, v.since
 	// A search depends on what the view held before, so if the last one changed that, the next may find something else although nothing moved: a Limit has
 	// room for another when what it chose is not shown by what is around it. Only from the same to the same is there nothing to do.
-	if v.settled && v.index == ix && v.rules == r && v.observer == o && allQuiet(q, r.Sources) {
+	if v.steady && v.index == ix && v.rules == r && v.observer == o && allQuiet(q, r.Sources) {
 		v.since = ix.revision
 		return false
 	}
@@ -44,13 +45,13 @@ func (f *Finder) Update(v *View, ix *Index, r *Rules, o Observer) bool {
 		f.take(q.found)
 	}
 	changed := f.merge(v)
-	v.settled = v.settled && !q.fresh
+	v.steady = v.steady && !q.fresh
 	v.index, v.rules, v.observer, v.since = ix, r, o, ix.revision
 	q.entries = nil
 	return changed
 }
 
-// hold marks what the view shows, so that whatever is found is known as old or new without a search.
+// hold notes what the view shows, so that whatever is found is known as old or new without a search.
 func (f *Finder) hold(v *View, ix *Index) {
 	f.held.begin(len(ix.ids))
 	f.now = f.now[:0]
@@ -94,13 +95,8 @@ func (f *Finder) take(found []sighting) {
 
 // merge makes the new view of the old one and the new entities. Few are new, so only those have to be sorted.
 func (f *Finder) merge(v *View) (changed bool) {
-	slices.SortFunc(f.fresh, func(a, b Entry) int {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1 // none is there twice
-	})
-	v.settled = len(f.fresh) == 0
+	slices.SortFunc(f.fresh, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+	v.steady = len(f.fresh) == 0
 	f.next = f.next[:0]
 	fresh := f.fresh
 	for i := range v.entries {
@@ -112,13 +108,13 @@ func (f *Finder) merge(v *View) (changed bool) {
 		switch {
 		case is.Priority > 0:
 			changed = changed || is.Priority != was.Priority
-			v.settled = v.settled && is.by == was.by
+			v.steady = v.steady && is.by == was.by
 			f.next = append(f.next, *is)
 		case is.ID == world.None:
-			v.settled = false
+			v.steady = false
 			v.removed = append(v.removed, was.ID)
 		default:
-			v.settled = false
+			v.steady = false
 			v.left = append(v.left, was.ID)
 		}
 	}
@@ -127,5 +123,5 @@ func (f *Finder) merge(v *View) (changed bool) {
 		v.entered = append(v.entered, f.fresh[i].ID)
 	}
 	v.entries = append(v.reserve(len(f.next)), f.next...)
-	return changed || !v.settled
+	return changed || !v.steady
 }

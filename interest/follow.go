@@ -5,28 +5,28 @@ import "github.com/coeval-dev/coeval/world"
 // A Follower keeps an index up to date with a world. Each time it describes every entity anew and compares, so it may be used at any tick, and after a world was
 // copied over. A program that knows what changed may call Index.Set and Index.Remove itself instead.
 type Follower struct {
-	ix    *Index
-	parts []Part
-	known []followed // by class
-	next  []world.ID
+	ix           *Index
+	descriptions []Description
+	known        []followed // by class
+	next         []world.ID
 }
 
 // followed is what a Follower knows of a class.
 type followed struct {
-	part *Part      // nil until there was an entity to try them on
-	ids  []world.ID // what was there the last time, in order
+	as  *Description // nil until there was an entity to try them on
+	ids []world.ID   // what was there the last time, in order
 }
 
-// A Part tells a Follower what the entities of one class are like. Describe and PartOf make it.
-type Part struct {
+// A Description tells a Follower what the entities of one class are like. Describe and DescribeClass make it.
+type Description struct {
 	traits func(w *world.World, id world.ID) Traits
 	class  int                                    // by number, where an entity need not show it
 	is     func(w *world.World, id world.ID) bool // whether an entity is of the class; nil if it is by number
 }
 
 // Describe gives the traits of entities of type T. An Owner that is left out is the one that the world knows.
-func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part {
-	return Part{
+func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Description {
+	return Description{
 		traits: func(w *world.World, id world.ID) Traits {
 			if e := world.Get[T](w, id); e != nil {
 				return traits(w, id, e)
@@ -37,21 +37,23 @@ func Describe[T any](traits func(w *world.World, id world.ID, e *T) Traits) Part
 	}
 }
 
-// PartOf gives the traits of entities of a class by its number in the game, as ClassInfo.Number has
+// DescribeClass gives the traits of entities of a class by its number in the game, as ClassInfo.Number has
 // it, for programs that know their classes as numbers and not as types. An Owner that is left out
-// is the one that the world knows. A part of a class that the game does not have describes nothing.
-func PartOf(class int, traits func(w *world.World, id world.ID) Traits) Part {
-	return Part{traits: traits, class: class}
+// is the one that the world knows. One of a class that the game does not have describes nothing.
+func DescribeClass(class int, traits func(w *world.World, id world.ID) Traits) Description {
+	return Description{traits: traits, class: class}
 }
 
 // undescribed are classes of which nothing is said: without a place, and shown to everyone who has source Always, so that a game works before its author
 // thinks of interest.
-var undescribed = Part{traits: func(*world.World, world.ID) Traits {
+var undescribed = Description{traits: func(*world.World, world.ID) Traits {
 	return Traits{Always: true, Nowhere: true}
 }}
 
-// NewFollower makes a follower that describes classes by the given parts. Entities of other classes have no place, and the trait Always.
-func NewFollower(ix *Index, parts ...Part) *Follower { return &Follower{ix: ix, parts: parts} }
+// NewFollower makes a follower by descriptions of classes. Entities of other classes have no place, and the trait Always.
+func NewFollower(ix *Index, descriptions ...Description) *Follower {
+	return &Follower{ix: ix, descriptions: descriptions}
+}
 
 // Follow brings the index up to date with the world: once a tick, or each time before views are updated. States are not entities; every client has them.
 func (f *Follower) Follow(w *world.World) {
@@ -71,8 +73,8 @@ func (f *Follower) class(w *world.World, number int) {
 	was := k.ids
 	f.next = f.next[:0]
 	for id := range w.Host().Of(number) {
-		if k.part == nil {
-			k.part = f.partFor(w, id)
+		if k.as == nil {
+			k.as = f.describe(w, id)
 		}
 		for len(was) > 0 && was[0] < id {
 			f.ix.Remove(was[0])
@@ -81,7 +83,7 @@ func (f *Follower) class(w *world.World, number int) {
 		if len(was) > 0 && was[0] == id {
 			was = was[1:]
 		}
-		t := k.part.traits(w, id)
+		t := k.as.traits(w, id)
 		if t.Owner == world.Nobody {
 			t.Owner = w.Owner(id)
 		}
@@ -94,12 +96,12 @@ func (f *Follower) class(w *world.World, number int) {
 	k.ids, f.next = f.next, k.ids
 }
 
-// partFor finds the first part that describes the class of an entity.
-func (f *Follower) partFor(w *world.World, id world.ID) *Part {
-	for i := range f.parts {
-		p := &f.parts[i]
-		if p.is == nil && p.class == id.Class() || p.is != nil && p.is(w, id) {
-			return p
+// describe finds the first description of the class of an entity.
+func (f *Follower) describe(w *world.World, id world.ID) *Description {
+	for i := range f.descriptions {
+		d := &f.descriptions[i]
+		if d.is == nil && d.class == id.Class() || d.is != nil && d.is(w, id) {
+			return d
 		}
 	}
 	return &undescribed

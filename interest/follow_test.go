@@ -106,7 +106,7 @@ func TestFollow(t *testing.T) {
 
 // A part of a class number is asked about the entities of that class alone, and wins over what
 // stands after it; what has no part has no place.
-func TestPartOf(t *testing.T) {
+func TestDescribeClass(t *testing.T) {
 	w, err := ants.New(world.Settings{Seed: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +118,8 @@ func TestPartOf(t *testing.T) {
 		return Traits{}
 	}
 	f := NewFollower(ix,
-		PartOf(-1, never), PartOf(99, never), PartOf(1, never),
-		PartOf(ofAnts, func(w *world.World, id world.ID) Traits {
+		DescribeClass(-1, never), DescribeClass(99, never), DescribeClass(1, never),
+		DescribeClass(ofAnts, func(w *world.World, id world.ID) Traits {
 			if id.Class() != ofAnts {
 				t.Errorf("asked about %v", id)
 			}

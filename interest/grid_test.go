@@ -65,7 +65,7 @@ func TestLastOfLevel(t *testing.T) {
 				for range 3 {
 					f.Update(&v, ix, r, Observer{RoundTrip: time.Second})
 				}
-				if !v.settled || len(v.Entries()) != 1 {
+				if !v.steady || len(v.Entries()) != 1 {
 					t.Fatal("it is not there to begin with")
 				}
 				change(ix)

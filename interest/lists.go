@@ -34,9 +34,18 @@ type ownedList struct {
 	stamp uint64
 }
 
+// lists says which lists something with these traits is in.
+func (t *Traits) lists() (always bool, channels uint64, owner world.Player) {
+	if t.Never {
+		return false, 0, world.Nobody
+	}
+	return t.Always, t.Channels, t.Owner
+}
+
 // setLists moves an entity between lists as its traits change, and stamps those that it was or is in.
 func (ix *Index) setLists(slot uint32, old, now *Traits) {
-	was, is := old.Always && !old.Never, now.Always && !now.Never
+	was, wasOn, wasOf := old.lists()
+	is, isOn, isOf := now.lists()
 	if was || is {
 		ix.always.stamp = ix.revision
 	}
@@ -46,13 +55,6 @@ func (ix *Index) setLists(slot uint32, old, now *Traits) {
 		ix.always.add(slot)
 	}
 
-	wasOn, isOn := old.Channels, now.Channels
-	if old.Never {
-		wasOn = 0
-	}
-	if now.Never {
-		isOn = 0
-	}
 	for set := wasOn | isOn; set != 0; set &= set - 1 {
 		n := bits.TrailingZeros64(set)
 		l := &ix.channels[n]
@@ -65,13 +67,6 @@ func (ix *Index) setLists(slot uint32, old, now *Traits) {
 		}
 	}
 
-	wasOf, isOf := old.Owner, now.Owner
-	if old.Never {
-		wasOf = world.Nobody
-	}
-	if now.Never {
-		isOf = world.Nobody
-	}
 	if wasOf != isOf && wasOf != world.Nobody {
 		l := &ix.owned[wasOf]
 		at, last := ix.records[slot].ownedAt, l.slots[len(l.slots)-1]

@@ -1,6 +1,10 @@
 package interest
 
-import "github.com/coeval-dev/coeval/det"
+import (
+	"cmp"
+
+	"github.com/coeval-dev/coeval/det"
+)
 
 // Radius shows what is near the client. To each entity the radius grows by its Nimbus, and by what it and the client can come nearer within the client's
 // round trip, so that things are there before they are in sight.
@@ -66,7 +70,7 @@ func (s *Radius) limits() (enter, leave, fall, weight float64) {
 	if leave == 0 {
 		leave = float64(enter * 1.1)
 	}
-	return enter, max(enter, leave), 1 - det.Clamp(orElse(s.Far, 0.1), 0, 1), orElse(s.Weight, 1)
+	return enter, max(enter, leave), 1 - det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 }
 
 // Sound shows what can be heard: what makes a Sound that reaches the client, be it far out of sight. As with Radius, what can come into hearing within the
@@ -125,7 +129,7 @@ func (s *Sound) Quiet(q *Query) bool {
 }
 
 func (s *Sound) limits() (hearing, hold, fall, weight float64) {
-	return length(orElse(s.Hearing, 1)), max(1, length(orElse(s.Hold, 1.1))), 1 - det.Clamp(orElse(s.Far, 0.1), 0, 1), orElse(s.Weight, 1)
+	return length(cmp.Or(s.Hearing, 1)), max(1, length(cmp.Or(s.Hold, 1.1))), 1 - det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 }
 
 // fraction is how far away something is, as a part of the distance at which it is lost.
@@ -157,11 +161,4 @@ func (q *Query) calm(g *grid, distance func(l *level) float64) bool {
 		}
 	}
 	return true
-}
-
-func orElse(x, otherwise float64) float64 {
-	if x == 0 {
-		return otherwise
-	}
-	return x
 }

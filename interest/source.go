@@ -32,12 +32,12 @@ type Query struct {
 	since    uint64
 
 	found   []sighting
-	bit     uint32 // of the source that is running
-	next    int    // number of the next source
-	held    *marks // what the view shows, by slot
+	bit     uint32   // of the source that is running
+	next    int      // number of the next source
+	held    *slotMap // what the view shows, by slot
 	entries []Entry
-	fresh   bool  // the rules are new, so no source has shown anything yet
-	twice   marks // to find what was found twice
+	fresh   bool    // the rules are new, so no source has shown anything yet
+	twice   slotMap // to find what was found twice
 	cells   []uint32
 }
 

@@ -1,6 +1,9 @@
 package interest
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+)
 
 // Always shows whatever has the trait Always, wherever it is: the ball, the flags.
 type Always struct {
@@ -11,7 +14,7 @@ type Always struct {
 // Find is for Rules to call.
 func (s *Always) Find(q *Query) {
 	for _, slot := range q.ix.always.slots {
-		q.addSlot(slot, orElse(s.Weight, 1))
+		q.addSlot(slot, cmp.Or(s.Weight, 1))
 	}
 }
 
@@ -28,7 +31,7 @@ type Owned struct {
 func (s *Owned) Find(q *Query) {
 	if l := q.ix.ownedBy(q); l != nil {
 		for _, slot := range l.slots {
-			q.addSlot(slot, orElse(s.Weight, 1))
+			q.addSlot(slot, cmp.Or(s.Weight, 1))
 		}
 	}
 }
@@ -58,7 +61,7 @@ type Channel struct {
 func (s *Channel) Find(q *Query) {
 	for set := s.set(q); set != 0; set &= set - 1 {
 		for _, slot := range q.ix.channels[bits.TrailingZeros64(set)].slots {
-			q.addSlot(slot, orElse(s.Weight, 1))
+			q.addSlot(slot, cmp.Or(s.Weight, 1))
 		}
 	}
 }
@@ -91,7 +94,7 @@ type Everything struct {
 func (s *Everything) Find(q *Query) {
 	for slot, id := range q.ix.ids {
 		if id != 0 {
-			q.addSlot(uint32(slot), orElse(s.Weight, 1))
+			q.addSlot(uint32(slot), cmp.Or(s.Weight, 1))
 		}
 	}
 }

@@ -43,9 +43,9 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// When rounds run out the marks of long ago do not come back.
+// When rounds run out numbers of long ago do not come back.
 func TestMarksRounds(t *testing.T) {
-	var m marks
+	var m slotMap
 	m.begin(2)
 	m.set(0, 7)
 	m.round = 1<<32 - 1

@@ -17,7 +17,7 @@ type View struct {
 	rules    *Rules
 	index    *Index
 	since    uint64
-	settled  bool // the last search left who is shown by what as it was
+	steady   bool // the last search left who is shown by what as it was
 }
 
 // An Entry is one entity in a view.

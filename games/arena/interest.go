@@ -23,7 +23,7 @@ type Interest struct {
 	Rules *interest.Rules
 	Rooms *rooms.Rooms
 
-	traits   []interest.Part
+	traits   []interest.Description
 	level    *Map
 	follower *interest.Follower
 	near     []bool              // by door: someone is about to open it
@@ -32,7 +32,7 @@ type Interest struct {
 }
 
 // NewInterest makes one for a new world. The traits are those of the game's classes.
-func NewInterest(traits []interest.Part) *Interest { return &Interest{traits: traits} }
+func NewInterest(traits []interest.Description) *Interest { return &Interest{traits: traits} }
 
 // Sight says what a player is shown, and from where that is looked for.
 func (in *Interest) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {

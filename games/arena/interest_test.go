@@ -44,7 +44,7 @@ func TestPlansMissNothing(t *testing.T) {
 				}
 				r.SetDoor(d+1, open)
 			}
-			r.Settle()
+			r.Refresh()
 			for range 4000 {
 				from := point()
 				dir := rand.Unit2()

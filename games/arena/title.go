@@ -24,7 +24,7 @@ var Title = &game.Title{
 			return DefaultMap
 		},
 	},
-	Sight: game.Sight{Views: func(_ *world.World, _ game.Level, traits []interest.Part) (game.Views, error) {
+	Sight: game.Sight{Views: func(_ *world.World, _ game.Level, traits []interest.Description) (game.Views, error) {
 		return NewInterest(traits), nil
 	}},
 	Bot: game.Bots(insistent),

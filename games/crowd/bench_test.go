@@ -45,7 +45,7 @@ func newService(t testing.TB, players int, o replica.Options) *service {
 	if s.pub, err = replica.NewPublisher(p, s.w); err != nil {
 		t.Fatal(err)
 	}
-	s.follower, s.worker = interest.NewFollower(s.index, Parts()...), replica.NewWorker(p)
+	s.follower, s.worker = interest.NewFollower(s.index, descriptions()...), replica.NewWorker(p)
 	s.views = make([]interest.View, players)
 	for i := range players {
 		s.senders = append(s.senders, replica.NewSender(s.pub, replica.SenderOptions{Player: world.Player(i + 1), Start: true}))
@@ -74,7 +74,7 @@ func (s *service) tick(t testing.TB) {
 	for i := int(s.w.Tick() % 3); i < len(s.senders); i += 3 {
 		x := s.senders[i]
 		o := interest.Observer{Player: world.Player(i + 1), RoundTrip: 50 * time.Millisecond}
-		Observe(s.w, o.Player, &o)
+		observe(s.w, o.Player, &o)
 		if s.finder.Update(&s.views[i], s.index, s.rules, o) {
 			x.Look(&s.views[i])
 		}
@@ -114,8 +114,8 @@ func TestTables(t *testing.T) {
 		}
 		return float64(s.bytes) / float64(s.snapshots)
 	}
-	with := size(Replica())
-	plain := Replica()
+	with := size(sent())
+	plain := sent()
 	plain.Tables = nil
 	if without := size(plain); with > 0.8*without {
 		t.Errorf("%.1f bytes a snapshot with tables, %.1f without; make new ones by go generate", with, without)
@@ -136,7 +136,7 @@ func BenchmarkSnapshots(b *testing.B) {
 func benchSnapshots(b *testing.B, players int, relay bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	o := Replica()
+	o := sent()
 	o.NoRelay = !relay
 	s := newService(b, players, o)
 	for range 240 {

@@ -82,7 +82,7 @@ func TestEveryoneSeesAboutThirty(t *testing.T) {
 	for _, players := range []int{60, 250, 1000} {
 		r := newRun(t, players, SettingsFor(players, 1))
 		ix := interest.NewIndex(Index())
-		follower := interest.NewFollower(ix, Parts()...)
+		follower := interest.NewFollower(ix, descriptions()...)
 		rules, finder := Rules(), interest.NewFinder()
 		views := make([]interest.View, players)
 		var seen [4]float64
@@ -95,8 +95,8 @@ func TestEveryoneSeesAboutThirty(t *testing.T) {
 			follower.Follow(r.w)
 			for i := range views {
 				o := interest.Observer{Player: world.Player(i + 1)}
-				Observe(r.w, o.Player, &o)
-				if a := world.Get[Avatar](r.w, AvatarOf(r.w, o.Player)); a == nil || o.Pos != place(a.Pos) || r.w.Owner(AvatarOf(r.w, o.Player)) != o.Player {
+				observe(r.w, o.Player, &o)
+				if a := world.Get[Avatar](r.w, avatarOf(r.w, o.Player)); a == nil || o.Pos != place(a.Pos) || r.w.Owner(avatarOf(r.w, o.Player)) != o.Player {
 					t.Fatalf("player %d looks from %v", o.Player, o.Pos)
 				}
 				finder.Update(&views[i], ix, rules, o)

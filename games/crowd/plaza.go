@@ -64,9 +64,8 @@ const cellSide, walked = 4.0, 0.25
 
 // cells is a grid without bounds: the number of a cell is hashed into one of so many lists.
 type cells struct {
-	heads   []int32 // 1 and up; 0 is an empty list
-	people  []person
-	players []world.ID // who is whose
+	heads  []int32 // 1 and up; 0 is an empty list
+	people []person
 }
 
 type person struct {
@@ -85,17 +84,11 @@ func (c *cells) fill(w *world.World) {
 		c.heads = make([]int32, size)
 	}
 	clear(c.heads)
-	clear(c.players)
 	c.people = c.people[:0]
 	for id, a := range world.All[Avatar](w) {
 		head := c.list(cellOf(a.Pos.X), cellOf(a.Pos.Y))
 		c.people = append(c.people, person{a, id, *head})
 		*head = int32(len(c.people))
-		owner := int(w.Owner(id))
-		for owner >= len(c.players) {
-			c.players = append(c.players, world.None)
-		}
-		c.players[owner] = id
 	}
 }
 

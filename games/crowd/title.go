@@ -1,6 +1,7 @@
 package crowd
 
 import (
+	_ "embed"
 	"fmt"
 	"strconv"
 
@@ -8,6 +9,12 @@ import (
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
 )
+
+// tables are what the codec learned of the game from bots that played it.
+//
+//go:generate go run github.com/coeval-dev/coeval/cmd/coeval codec play crowd --out crowd.tables
+//go:embed crowd.tables
+var tables []byte
 
 // Title is the crowd as programs run it. The level is for how many players the square is made.
 var Title = &game.Title{

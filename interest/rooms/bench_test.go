@@ -99,7 +99,7 @@ func (c *crowd) move(n int) {
 	}
 	if c.tick%4 == 0 {
 		c.r.SetDoor(1+c.rand.IntN(len(c.r.open)-1), c.rand.Chance(0.5))
-		c.r.Settle()
+		c.r.Refresh()
 	}
 }
 
@@ -158,7 +158,7 @@ func BenchmarkDoor(b *testing.B) {
 	for b.Loop() {
 		n++
 		c.r.SetDoor(1+n%(len(c.r.open)-1), n/(len(c.r.open)-1)%2 == 0)
-		c.r.Settle()
+		c.r.Refresh()
 	}
 }
 

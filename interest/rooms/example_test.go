@@ -53,7 +53,7 @@ func Example() {
 	set(dog, interest.Traits{Pos: det.Vec3{X: 28, Y: 5}, Sound: 50})
 	look("the dog barks")
 	r.SetDoor(1, true)
-	r.Settle()
+	r.Refresh()
 	look("the door opens")
 	// Output:
 	// with doors open the first room sees the third: true

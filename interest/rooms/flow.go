@@ -1,6 +1,10 @@
 package rooms
 
-import "github.com/coeval-dev/coeval/det"
+import (
+	"slices"
+
+	"github.com/coeval-dev/coeval/det"
+)
 
 // What is seen of one room in another is seen along straight lines through a row of portals. A flow follows all rows of portals that one line might pass, after
 // Teller and Séquin, "Visibility Preprocessing for Interactive Walkthroughs" (1991), and the portal flow of Quake's vis, in the plane: what lies beyond two portals can be
@@ -75,7 +79,7 @@ func (f *flow) from(room int) bool {
 // on goes on through the portals of a room that was reached.
 func (f *flow) on(room, depth int, b beam) bool {
 	for _, n := range f.plan.portals[room] {
-		if f.inRow(n, depth) || f.shut != nil && f.shut(int(n)) {
+		if slices.Contains(f.row[:depth], n) || f.shut != nil && f.shut(int(n)) {
 			continue
 		}
 		if f.left--; f.left < 0 || depth == maxRow {
@@ -124,15 +128,6 @@ func (b *beam) pass(through *gap, depth float64) bool {
 	}
 	*b = beam{first, g, true}
 	return ok
-}
-
-func (f *flow) inRow(n int32, depth int) bool {
-	for _, m := range f.row[:depth] {
-		if m == n {
-			return true
-		}
-	}
-	return false
 }
 
 // cut leaves the part of a gap that lies to the left of the line from a to b, or less than slack to the right of it. If a and b are one point, that is all of it.

@@ -1,6 +1,8 @@
 package rooms
 
 import (
+	"cmp"
+
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
 )
@@ -59,13 +61,13 @@ func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way
 	if !visit(&r.cells[home], nil, 0) || int(home) == r.plan.layout.Rooms {
 		return
 	}
-	limit := float64(r.loudest*holdSound) + float64(o.Speed*r.lag(o)) + float64(s.fastest()*r.lag(o))
+	limit := float64(r.loudest*holdSound) + float64(o.Speed*r.lag(o)) + float64(r.fastest*r.lag(o))
 	var best [MaxPortals]float32 // how near a portal is known to be; 0 for unknown
 	var room [128]wave
 	queue := room[:0]
 	reach := func(n int32, way float64) {
-		if s.In.isShut(int(n)) {
-			way += orElse(s.Muffle, 12)
+		if r.isShut(int(n)) {
+			way += cmp.Or(s.Muffle, 12)
 		}
 		// Ways are compared in 32 bits, and made larger than nothing.
 		if k := float32(way) + 1; way <= limit && (best[n] == 0 || k < best[n]) {
@@ -92,14 +94,11 @@ func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way
 	}
 }
 
-// fastest is what things may come nearer by; nothing that is heard is known to be faster.
-func (s *Hearing) fastest() float64 { return s.In.fastest }
-
 // listen goes through the list of a room.
 func (s *Hearing) listen(q *interest.Query, c *cell, via *Portal, way float64) {
 	r, o := s.In, q.Observer()
 	lag := r.lag(o)
-	fall, weight := 1-det.Clamp(orElse(s.Far, 0.1), 0, 1), orElse(s.Weight, 1)
+	fall, weight := 1-det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 	ear := det.Vec2{X: o.Pos.X, Y: o.Pos.Y}
 	for i := range c.members {
 		m := &c.members[i]

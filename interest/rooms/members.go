@@ -1,6 +1,8 @@
 package rooms
 
 import (
+	"slices"
+
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -50,21 +52,17 @@ func (r *Rooms) around(dst []near, home int32, p det.Vec2, reach float64) []near
 	}
 	limit := float64(reach * reach)
 	for i := 0; i < len(dst); i++ {
-	portals:
 		for _, n := range r.plan.portals[dst[i].room] {
-			o := &r.plan.layout.Portals[n]
-			d := o.distanceSq(p)
+			d := r.plan.layout.Portals[n].distanceSq(p)
 			if d > limit {
 				continue
 			}
 			next, gap := int32(r.plan.beyond(int(n), int(dst[i].room))), det.Sqrt(d)
-			for k := range dst {
-				if dst[k].room == next {
-					dst[k].gap = min(dst[k].gap, gap)
-					continue portals
-				}
+			if k := slices.IndexFunc(dst, func(o near) bool { return o.room == next }); k >= 0 {
+				dst[k].gap = min(dst[k].gap, gap)
+			} else {
+				dst = append(dst, near{next, gap})
 			}
-			dst = append(dst, near{next, gap})
 		}
 	}
 	return dst
@@ -97,13 +95,13 @@ func (r *Rooms) list(slot int32, m member) {
 		p := &e.places[i]
 		p.gap, m.gap = n.gap, n.gap
 		c := &r.cells[n.room]
-		r.mark(c, &c.members[p.at], &m)
+		r.note(c, &c.members[p.at], &m)
 		c.members[p.at] = m
 	}
 }
 
-// mark stamps a list of which a member changes.
-func (r *Rooms) mark(c *cell, was, is *member) {
+// note stamps a list of which a member changes.
+func (r *Rooms) note(c *cell, was, is *member) {
 	c.stamp = r.stamp()
 	if was.sound > 0 || is.sound > 0 {
 		c.noise = c.stamp
@@ -115,7 +113,7 @@ func (r *Rooms) unlist(slot int32) {
 	e := &r.records[slot]
 	for _, p := range e.places {
 		c := &r.cells[p.room]
-		r.mark(c, &c.members[p.at], &c.members[p.at])
+		r.note(c, &c.members[p.at], &c.members[p.at])
 		last := int32(len(c.members) - 1)
 		if p.at != last {
 			moved := c.members[last]

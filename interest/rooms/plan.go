@@ -65,6 +65,17 @@ func (s *set) count() (n int) {
 	return n
 }
 
+// all goes through the rooms of the set, in order.
+func (s *set) all(yield func(room int) bool) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			if !yield(i<<6 | bits.TrailingZeros64(w)) {
+				return
+			}
+		}
+	}
+}
+
 // NewPlan works out what can be seen from where. The error is that of a layout that makes no sense.
 func NewPlan(l Layout) (*Plan, error) {
 	if l.Rooms < 1 || l.Rooms > MaxRooms || len(l.Portals) > MaxPortals {

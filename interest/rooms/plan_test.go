@@ -226,7 +226,7 @@ func TestNothingVisibleIsMissed(t *testing.T) {
 			for d := 1; d < len(plan.doors); d++ {
 				rooms.SetDoor(d, rapid.Bool().Draw(t, "open"))
 			}
-			rooms.Settle()
+			rooms.Refresh()
 			for range 30 {
 				p, r := g.drawPoint(t, 0.0012345)
 				q, s := g.drawPoint(t, 0.0031416)

@@ -17,7 +17,7 @@ type Rooms struct {
 	linger  float64
 
 	open   []bool  // by number of door
-	moved  []int32 // doors that changed since Settle
+	moved  []int32 // doors that changed since Refresh
 	sees   []set   // by room: what is seen with the doors as they are
 	seesAt []uint64
 	links  [][]link // by portal
@@ -111,7 +111,7 @@ func New(p *Plan, ix *interest.Index, o Options) *Rooms {
 // Plan is what the rooms were made of.
 func (r *Rooms) Plan() *Plan { return r.plan }
 
-// SetDoor says whether a door is open, be it only a crack. Before views are updated, Settle or Follow must be called. A server that opens doors for whoever
+// SetDoor says whether a door is open, be it only a crack. Before views are updated, Refresh or Follow must be called. A server that opens doors for whoever
 // comes near may say so a little earlier, by a round trip, so that those who look through know what is behind.
 func (r *Rooms) SetDoor(door int, open bool) {
 	if door > 0 && door < len(r.open) && r.open[door] != open {
@@ -126,13 +126,13 @@ func (r *Rooms) Open(door int) bool { return door > 0 && door < len(r.open) && r
 // Sees says whether something in one room may be seen from another with the doors as they are.
 func (r *Rooms) Sees(from, to int) bool { return r.sees[from].has(to) }
 
-// Settle works out what is seen after doors have moved: for the rooms from which both sides of one can be seen at all.
-func (r *Rooms) Settle() {
-	r.settle()
+// Refresh works out what is seen after doors have moved: for the rooms from which both sides of one can be seen at all.
+func (r *Rooms) Refresh() {
+	r.refresh()
 	r.batch = 0
 }
 
-func (r *Rooms) settle() {
+func (r *Rooms) refresh() {
 	if len(r.moved) == 0 {
 		return
 	}
@@ -191,7 +191,7 @@ func (r *Rooms) stamp() uint64 {
 	return r.batch
 }
 
-// Follow brings the rooms up to date with the index for all entities of a world, after the index itself has followed it, and settles the doors.
+// Follow brings the rooms up to date with the index for all entities of a world, after the index itself has followed it, and takes in the doors.
 func (r *Rooms) Follow(w *world.World) {
 	r.round++
 	for id := range w.Entities() {
@@ -204,7 +204,7 @@ func (r *Rooms) Follow(w *world.World) {
 			r.remove(int32(slot))
 		}
 	}
-	r.settle()
+	r.refresh()
 	r.batch = 0
 }
 

@@ -105,16 +105,16 @@ func TestQuiet(t *testing.T) {
 		sees, hears bool // anew
 	}{
 		{"nothing", func(*Rooms, func(int, float64, float64)) {}, false, false},
-		{"the same again", func(r *Rooms, set func(int, float64, float64)) { set(1, 15, 0); r.Settle() }, false, false},
+		{"the same again", func(r *Rooms, set func(int, float64, float64)) { set(1, 15, 0); r.Refresh() }, false, false},
 		{"something far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 0) }, false, false},
 		{"something beyond a shut door", func(r *Rooms, set func(int, float64, float64)) { set(6, 26, 0) }, false, false},
 		{"in the same room", func(r *Rooms, set func(int, float64, float64)) { set(5, 6, 0) }, true, false},
 		{"in sight", func(r *Rooms, set func(int, float64, float64)) { set(1, 16, 0) }, true, false},
 		{"a sound beyond the door", func(r *Rooms, set func(int, float64, float64)) { set(6, 25, 60) }, false, true},
 		{"a sound too far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 9) }, false, false},
-		{"a door in sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.Settle() }, true, false}, // and there is nothing to be heard
-		{"a door out of sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(3, true); r.Settle() }, false, false},
-		{"to and fro", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.SetDoor(1, false); r.Settle() }, false, false},
+		{"a door in sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.Refresh() }, true, false}, // and there is nothing to be heard
+		{"a door out of sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(3, true); r.Refresh() }, false, false},
+		{"to and fro", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.SetDoor(1, false); r.Refresh() }, false, false},
 		{"it is gone", func(r *Rooms, _ func(int, float64, float64)) { r.ix.Remove(entity(1)); r.Remove(entity(1)) }, true, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestMuffle(t *testing.T) {
 		for range 2 {
 			for _, open := range []bool{false, true} {
 				r.SetDoor(1, open)
-				r.Settle()
+				r.Refresh()
 				v.Reset() // so that nothing is held
 				if want := open && x.opened || !open && x.shut; hear() != want {
 					t.Errorf("sound %v, door open %v: heard %v", x.sound, open, !want)
@@ -181,13 +181,13 @@ func TestMuffle(t *testing.T) {
 	ix.Set(entity(1), interest.Traits{Pos: det.Vec3{X: 25, Y: 5}, Sound: 25})
 	r.Set(entity(1))
 	r.SetDoor(1, false)
-	r.Settle()
+	r.Refresh()
 	v.Reset()
 	for range 3 {
 		hear()
 	}
 	r.SetDoor(1, true)
-	r.Settle()
+	r.Refresh()
 	if !hear() {
 		t.Error("the door opened and the view did not notice")
 	}
@@ -471,7 +471,7 @@ func TestOracle(t *testing.T) {
 				for d := 1; d < len(plan.doors); d++ {
 					r.SetDoor(d, rapid.Bool().Draw(t, "open"))
 				}
-				r.Settle()
+				r.Refresh()
 			}
 			or.listen(5)
 			for _, c := range clients {

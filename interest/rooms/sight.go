@@ -1,7 +1,7 @@
 package rooms
 
 import (
-	"math/bits"
+	"cmp"
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
@@ -31,8 +31,8 @@ func (r *Rooms) visible(o *interest.Observer, vis *set, since uint64) bool {
 	p := det.Vec2{X: o.Pos.X, Y: o.Pos.Y}
 	home := r.room(p)
 	if int(home) == r.plan.layout.Rooms { // from nowhere one sees everything, rather than nothing
-		for i := range vis {
-			vis[i] = 1<<64 - 1
+		for n := range r.plan.layout.Rooms {
+			vis.add(n)
 		}
 		return true
 	}
@@ -53,12 +53,8 @@ func (s *Sight) Find(q *interest.Query) {
 	var vis set
 	r.visible(o, &vis, 0)
 	s.look(q, &r.cells[r.plan.layout.Rooms], &vis)
-	for i, w := range vis[:(r.plan.layout.Rooms+63)/64] {
-		for ; w != 0; w &= w - 1 {
-			if n := i<<6 | bits.TrailingZeros64(w); n < r.plan.layout.Rooms {
-				s.look(q, &r.cells[n], &vis)
-			}
-		}
+	for n := range vis.all {
+		s.look(q, &r.cells[n], &vis)
 	}
 }
 
@@ -66,7 +62,7 @@ func (s *Sight) Find(q *interest.Query) {
 func (s *Sight) look(q *interest.Query, c *cell, vis *set) {
 	r, o := s.In, q.Observer()
 	lag := r.lag(o)
-	far, weight := 1-det.Clamp(orElse(s.Far, 0.1), 0, 1), orElse(s.Weight, 1)
+	far, weight := 1-det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 	eye := det.Vec2{X: o.Pos.X, Y: o.Pos.Y}
 	for i := range c.members {
 		m := &c.members[i]
@@ -74,15 +70,12 @@ func (s *Sight) look(q *interest.Query, c *cell, vis *set) {
 			continue
 		}
 		comes := float64(m.speed * lag)
-		held := -1 // not asked yet
 		if m.gap > 0 {
 			if int(m.home) < r.plan.layout.Rooms && vis.has(int(m.home)) {
 				continue // it is found at home
 			}
-			if into := comes + m.nimbus; m.gap > into {
-				if held = heldBy(q, m); m.gap > into+r.linger || held == 0 {
-					continue
-				}
+			if into := comes + m.nimbus; m.gap > into && (m.gap > into+r.linger || !q.Held(m.id)) {
+				continue
 			}
 		}
 		relevance := weight
@@ -90,13 +83,7 @@ func (s *Sight) look(q *interest.Query, c *cell, vis *set) {
 			d := m.pos.Sub(eye).LenSq()
 			out := s.Reach + m.nimbus + comes + float64(o.Speed*lag)
 			if d > float64(out*out) {
-				if out += float64(s.Reach * 0.1); d > float64(out*out) {
-					continue
-				}
-				if held < 0 {
-					held = heldBy(q, m)
-				}
-				if held == 0 {
+				if out += float64(s.Reach * 0.1); d > float64(out*out) || !q.Held(m.id) {
 					continue
 				}
 			}
@@ -104,13 +91,6 @@ func (s *Sight) look(q *interest.Query, c *cell, vis *set) {
 		}
 		q.Add(m.id, relevance)
 	}
-}
-
-func heldBy(q *interest.Query, m *member) int {
-	if q.Held(m.id) {
-		return 1
-	}
-	return 0
 }
 
 // Quiet is for interest.Rules to call.
@@ -124,19 +104,10 @@ func (s *Sight) Quiet(q *interest.Query) bool {
 	if !r.visible(q.Observer(), &vis, since) || r.cells[r.plan.layout.Rooms].stamp > since {
 		return false
 	}
-	for i, w := range vis[:(r.plan.layout.Rooms+63)/64] {
-		for ; w != 0; w &= w - 1 {
-			if n := i<<6 | bits.TrailingZeros64(w); n < r.plan.layout.Rooms && r.cells[n].stamp > since {
-				return false
-			}
+	for n := range vis.all {
+		if r.cells[n].stamp > since {
+			return false
 		}
 	}
 	return true
-}
-
-func orElse(x, otherwise float64) float64 {
-	if x == 0 {
-		return otherwise
-	}
-	return x
 }
