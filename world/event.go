@@ -141,7 +141,7 @@ type eventTable interface {
 	count(saved bool) int
 	emitted(i int, saved bool) *Emitted
 	syncer(i int, saved bool) bits.Syncer
-	restore(e Emitted) bits.Syncer // makes a saved one, to be read
+	restore(e Emitted) // makes a saved one, to be read
 
 	// For events from outside.
 	blank() bits.Syncer
@@ -187,10 +187,7 @@ func (t *eventsOf[E]) syncer(i int, saved bool) bits.Syncer {
 	return t.syncs(&(*t.of(saved))[i].value)
 }
 
-func (t *eventsOf[E]) restore(e Emitted) bits.Syncer {
-	t.saved = append(t.saved, eventOf[E]{Emitted: e})
-	return t.syncer(len(t.saved)-1, true)
-}
+func (t *eventsOf[E]) restore(e Emitted) { t.saved = append(t.saved, eventOf[E]{Emitted: e}) }
 
 func (t *eventsOf[E]) copyFrom(from eventTable) {
 	f := from.(*eventsOf[E])

@@ -1,13 +1,11 @@
 package world
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
-
-	"github.com/coeval-dev/coeval/bits"
 )
 
 // What can be wrong with a saved world. Use errors.Is.
@@ -30,137 +28,15 @@ const (
 // Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers are written so that small ones are short; whoever
 // keeps many may compress them further.
 func (w Host) Save(dst []byte) []byte {
-	dst = append(dst, magic...)
-	dst = appendText(dst, w.game.name)
-	dst = binary.LittleEndian.AppendUint64(dst, w.game.hash)
-	partial := uint64(0)
-	if w.settings.Partial {
-		partial = 1
-	}
-	dst = binary.AppendUvarint(dst, partial)
-	dst = binary.LittleEndian.AppendUint64(dst, w.settings.Seed)
-	dst = binary.LittleEndian.AppendUint64(dst, w.settings.Secret)
-	dst = binary.AppendUvarint(dst, uint64(w.settings.Allocator))
-	dst = binary.AppendUvarint(dst, uint64(w.tick))
-	dst = w.savePlayers(dst)
-	for _, t := range w.tables {
-		dst = t.save(dst, w.tick)
-	}
-	for k, t := range w.events {
-		l := w.game.events[k].layout
-		dst = binary.AppendUvarint(dst, uint64(t.count(true)))
-		for i := range t.count(true) {
-			e := t.emitted(i, true)
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(e.By))
-			dst = binary.AppendUvarint(dst, uint64(e.Tick))
-			dst = binary.AppendUvarint(dst, uint64(e.Ordinal))
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(e.About))
-			dst = appendImage(dst, w.packed(l, t.syncer(i, true)), l.Schema())
-		}
-	}
-	return binary.LittleEndian.AppendUint64(dst, w.Hash())
-}
-
-func (w *World) savePlayers(dst []byte) []byte {
-	n := 0
-	for range w.Players {
-		n++
-	}
-	dst = binary.AppendUvarint(dst, uint64(n))
-	for p := range w.Players {
-		dst = binary.AppendUvarint(dst, uint64(p))
-		if w.commands != nil {
-			l := w.game.commands.layout
-			dst = appendImage(dst, w.packed(l, w.commands.syncer(int(p))), l.Schema())
-		}
-	}
-	return dst
-}
-
-func (t *table) save(dst []byte, now Tick) []byte {
-	n := 0
-	for _, b := range t.banks {
-		if b.used(t) > 0 {
-			n++
-		}
-	}
-	dst = binary.AppendUvarint(dst, uint64(n))
-	for _, b := range t.banks {
-		used := b.used(t)
-		if used == 0 {
-			continue
-		}
-		dst = binary.AppendUvarint(dst, uint64(b.allocator))
-		dst = binary.AppendUvarint(dst, uint64(used))
-		for i := range used {
-			dst = t.saveSlot(dst, b.pages[i>>t.shift], i&t.mask, now)
-		}
-	}
-	return dst
-}
-
-// used is how many slots there are up to the last one that was ever used.
-func (b *bank) used(t *table) int {
-	for i := len(b.pages) - 1; i >= 0; i-- {
-		if b.pages[i] == nil {
-			continue
-		}
-		for s := t.mask; s >= 0; s-- {
-			if b.pages[i].slots[s].generation != 0 {
-				return i<<t.shift + s + 1
-			}
-		}
-	}
-	return 0
-}
-
-func (t *table) saveSlot(dst []byte, pg *page, s int, now Tick) []byte {
-	if pg == nil {
-		return append(dst, slotFree, 0)
-	}
-	sl := &pg.slots[s]
-	state := byte(slotFree)
-	switch {
-	case pg.live>>s&1 != 0:
-		state = slotLive
-	case pg.away>>s&1 != 0:
-		state = slotAway
-	}
-	dst = append(dst, state)
-	dst = binary.AppendUvarint(dst, uint64(sl.generation))
-	if state != slotLive {
-		return dst
-	}
-	dst = binary.AppendUvarint(dst, uint64(sl.owner))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(sl.by))
-	dst = binary.AppendUvarint(dst, uint64(uint32(now)-sl.tick))
-	dst = binary.AppendUvarint(dst, uint64(sl.ordinal))
-	dst = appendImage(dst, t.image(pg, s), t.class.layout.Schema())
-	at := t.at(pg, s)
-	for i := range t.class.server {
-		l := &t.class.server[i]
-		switch l.kind {
-		case reflect.String:
-			dst = appendText(dst, *(*string)(unsafe.Add(at, l.offset)))
-		case reflect.Float32, reflect.Float64:
-			dst = binary.LittleEndian.AppendUint64(dst, l.word(at))
-		default:
-			dst = binary.AppendVarint(dst, int64(l.word(at)))
-		}
-	}
-	return dst
-}
-
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-// appendImage writes each number as its distance from what stands for nothing.
-func appendImage(dst []byte, image []int32, schema *bits.Schema) []byte {
-	for i, v := range image {
-		dst = binary.AppendVarint(dst, int64(v)-int64(schema.Slots[i].Absent))
-	}
-	return dst
+	a := &archive{data: append(dst, magic...)}
+	name, hash, s := w.game.name, w.game.hash, w.settings
+	a.text(&name)
+	fixed(a, &hash)
+	a.settings(&s)
+	a.world(w.World)
+	hash = w.Hash()
+	fixed(a, &hash)
+	return a.data
 }
 
 // Load makes the world that was saved. The data may come from a stranger: what is not a saved world is refused, and says where.
@@ -180,42 +56,244 @@ func (g *Game) load(data []byte) (*World, uint64, error) {
 	if err := g.Err(); err != nil {
 		return nil, 0, err
 	}
-	r := &loader{data: data}
-	if string(r.bytes(len(magic))) != magic {
+	a := &archive{data: data, reading: true}
+	if string(a.bytes(len(magic))) != magic {
 		return nil, 0, fmt.Errorf("world: this is not a saved world, or one of another version of the toolkit: %w", ErrGame)
 	}
-	name, hash := r.text(), r.fixed()
-	if r.err == nil && (name != g.name || hash != g.hash) {
-		if name != g.name {
-			return nil, 0, fmt.Errorf("world: %w: it is of game %q, not %q; load it with that one", ErrGame, name, g.name)
-		}
+	var name string
+	var hash uint64
+	a.text(&name)
+	fixed(a, &hash)
+	switch {
+	case a.err != nil:
+	case name != g.name:
+		return nil, 0, fmt.Errorf("world: %w: it is of game %q, not %q; load it with that one", ErrGame, name, g.name)
+	case hash != g.hash:
 		return nil, 0, fmt.Errorf("world: %w: %q had other classes, fields or ranges then (declarations %016x, now %016x); load it with the program that saved it",
 			ErrGame, name, hash, g.hash)
 	}
-	s := Settings{Partial: r.below(2) == 1, Seed: r.fixed(), Secret: r.fixed()}
-	allocator := int(r.below(Predicted + 1))
-	if r.err != nil {
-		return nil, 0, r.fault()
-	}
-	if !s.Partial {
-		s.Allocator = allocator
+	var s Settings
+	a.settings(&s)
+	if a.err != nil {
+		return nil, 0, a.fault()
 	}
 	w, err := g.empty(s)
 	if err != nil {
 		return nil, 0, err
 	}
-	w.tick = Tick(r.uvarint())
-	r.players(w)
+	a.world(w)
+	fixed(a, &hash)
+	if a.err == nil && a.at != len(data) {
+		a.fail(fmt.Errorf("%d bytes are left over", len(data)-a.at))
+	}
+	if a.err != nil {
+		return nil, 0, a.fault()
+	}
+	return w, hash, nil
+}
+
+func (a *archive) settings(s *Settings) {
+	partial := 0
+	if s.Partial {
+		partial = 1
+	}
+	below(a, &partial, 2)
+	fixed(a, &s.Seed)
+	fixed(a, &s.Secret)
+	below(a, &s.Allocator, Predicted+1)
+	if s.Partial = partial == 1; a.reading && s.Partial {
+		s.Allocator = 0 // a partial world has its own
+	}
+}
+
+func (a *archive) world(w *World) {
+	uvarint(a, &w.tick)
+	a.players(w)
 	for _, t := range w.tables {
-		r.table(w, t)
+		a.table(w, t)
 	}
-	r.events(w)
-	want := r.fixed()
-	if r.err == nil && r.at != len(data) {
-		r.fail(fmt.Errorf("%d bytes are left over", len(data)-r.at))
+	a.events(w)
+}
+
+func (a *archive) players(w *World) {
+	here := slices.Collect(w.Players)
+	last := Player(0)
+	for i := range a.count(len(here), 1<<16-1, 1) {
+		var p Player
+		if !a.reading {
+			p = here[i]
+		}
+		if below(a, &p, 1<<16); p <= last {
+			a.fail(errors.New("players are not in order"))
+		}
+		if a.err != nil {
+			return
+		}
+		last = p
+		for int(p) >= len(w.present) {
+			w.present = append(w.present, false)
+			w.repeated = append(w.repeated, false)
+		}
+		w.present[p] = true
+		if w.commands != nil {
+			w.commands.resize(len(w.present))
+			a.value(w, w.game.commands.layout, w.commands.syncer(int(p)))
+		}
 	}
-	if r.err != nil {
-		return nil, 0, r.fault()
+}
+
+func (a *archive) table(w *World, t *table) {
+	banks := slices.DeleteFunc(slices.Clone(t.banks), func(b *bank) bool { return b.used(t) == 0 })
+	last := -1
+	for i := range a.count(len(banks), Predicted+1, 2) {
+		allocator, used := 0, 0
+		if !a.reading {
+			allocator, used = int(banks[i].allocator), banks[i].used(t)
+		}
+		if below(a, &allocator, Predicted+1); allocator <= last {
+			a.fail(errors.New("allocators are not in order"))
+		}
+		last = allocator
+		used = a.count(used, uint64(t.end), 2)
+		if a.err != nil {
+			return
+		}
+		b := t.needBank(uint16(allocator))
+		for i := 0; i < used && a.err == nil; i++ {
+			a.slot(w, t, b, i)
+		}
 	}
-	return w, want, nil
+	if t.class.state && t.count != 1 {
+		a.fail(fmt.Errorf("state %s is there %d times", t.class.name, t.count))
+	}
+}
+
+// used is how many slots there are up to the last one that was ever used.
+func (b *bank) used(t *table) int {
+	for i := len(b.pages) - 1; i >= 0; i-- {
+		if b.pages[i] == nil {
+			continue
+		}
+		for s := t.mask; s >= 0; s-- {
+			if b.pages[i].slots[s].generation != 0 {
+				return i<<t.shift + s + 1
+			}
+		}
+	}
+	return 0
+}
+
+func (a *archive) slot(w *World, t *table, b *bank, i int) {
+	page, s := i>>t.shift, i&t.mask
+	state, generation := slotFree, uint32(0)
+	if !a.reading && b.pages[page] != nil {
+		pg := b.pages[page]
+		generation = pg.slots[s].generation
+		switch {
+		case pg.live>>s&1 != 0:
+			state = slotLive
+		case pg.away>>s&1 != 0:
+			state = slotAway
+		}
+	}
+	below(a, &state, slotAway+1)
+	below(a, &generation, lastGeneration+1)
+	if a.err != nil || state == slotFree && generation == 0 {
+		return
+	}
+	if a.reading {
+		if err := t.fill(b, i, state, generation); err != nil {
+			a.fail(err)
+			return
+		}
+	}
+	if state == slotLive {
+		a.entity(w, t, b.pages[page], s)
+	}
+}
+
+// fill makes a slot what a saved world says that it is, but for the entity in it.
+func (t *table) fill(b *bank, i, state int, generation uint32) error {
+	switch {
+	case generation == 0 || t.class.state && (i != 0 || generation != 1 || b.allocator != 0):
+		return fmt.Errorf("class %s has no entity with index %d and generation %d", t.class.name, i, generation)
+	case state == slotFree && generation == lastGeneration:
+		return errors.New("the last generation is used up, but the slot is free")
+	case state == slotLive && t.count >= t.class.limit:
+		return fmt.Errorf("class %s has more entities than its limit of %d", t.class.name, t.class.limit)
+	}
+	pg, s := t.needPage(b, i>>t.shift), i&t.mask
+	pg.slots[s].generation = generation
+	switch state {
+	case slotAway:
+		pg.away |= 1 << s
+	case slotLive:
+		pg.live |= 1 << s
+		t.count++
+	}
+	return nil
+}
+
+func (a *archive) entity(w *World, t *table, pg *page, s int) {
+	sl := &pg.slots[s]
+	ago := uint32(w.tick) - sl.tick
+	below(a, &sl.owner, 1<<16)
+	fixed(a, &sl.by)
+	below(a, &ago, 1<<32)
+	below(a, &sl.ordinal, 1<<16)
+	sl.tick = uint32(w.tick) - ago
+	at, image := t.at(pg, s), a.image(t.image(pg, s), t.class.layout.Schema())
+	if a.reading && a.err == nil {
+		if err := t.class.read(w, at, image); err != nil {
+			a.fail(err)
+		}
+	}
+	for i := range t.class.server {
+		a.server(&t.class.server[i], at)
+	}
+}
+
+func (a *archive) server(l *leaf, at unsafe.Pointer) {
+	if l.kind == reflect.String {
+		a.text((*string)(unsafe.Add(at, l.offset)))
+		return
+	}
+	v := l.word(at)
+	if l.kind == reflect.Float32 || l.kind == reflect.Float64 {
+		fixed(a, &v)
+	} else {
+		n := int64(v)
+		a.varint(&n)
+		v = uint64(n)
+	}
+	if a.reading {
+		l.setWord(at, v)
+	}
+}
+
+func (a *archive) events(w *World) {
+	for k, t := range w.events {
+		info := w.game.events[k]
+		n := a.count(t.count(true), uint64(info.limit), 8+1+1+8)
+		if n > 0 && info.delivery != Saved {
+			a.fail(fmt.Errorf("event %s is not saved", info.name))
+		}
+		for i := range n {
+			e := Emitted{Kind: uint16(k)}
+			if !a.reading {
+				e = *t.emitted(i, true)
+			}
+			fixed(a, &e.By)
+			uvarint(a, &e.Tick)
+			below(a, &e.Ordinal, 1<<16)
+			fixed(a, &e.About)
+			if a.err != nil {
+				return
+			}
+			if a.reading {
+				t.restore(e)
+			}
+			a.value(w, info.layout, t.syncer(i, true))
+		}
+	}
 }

@@ -56,7 +56,7 @@ var village = Define("village", append(arenaParts()[:9:9], OnStart(func(w *World
 
 // head is what every save of the game starts with.
 func head(g *Game) []byte {
-	return binary.LittleEndian.AppendUint64(appendText([]byte(magic), g.name), g.Hash())
+	return binary.LittleEndian.AppendUint64(append(binary.AppendUvarint([]byte(magic), uint64(len(g.name))), g.name...), g.Hash())
 }
 
 // FuzzLoad gives Load everything but the beginning and the hash at the end, which would otherwise keep all mutations out.

@@ -1,0 +1,131 @@
+package world
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/coeval-dev/coeval/bits"
+)
+
+// An archive is the bytes of a saved world. Each of its methods writes a value, or reads it, so that
+// one function says what a part of a saved world is made of. The first error stays; after it every
+// value that is read is zero.
+type archive struct {
+	data    []byte // what was written, or all that there is to read
+	reading bool
+	at      int // how far it has been read
+	err     error
+}
+
+func (a *archive) fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+func (a *archive) fault() error {
+	return fmt.Errorf("world: saved world is %w at byte %d of %d: %w", ErrDamaged, a.at, len(a.data), a.err)
+}
+
+var errShort = errors.New("it ends too early")
+
+// bytes reads n bytes.
+func (a *archive) bytes(n int) []byte {
+	if a.err != nil || n < 0 || n > len(a.data)-a.at {
+		a.fail(errShort)
+		return nil
+	}
+	b := a.data[a.at : a.at+n]
+	a.at += n
+	return b
+}
+
+// fixed is a number that is as likely large as small.
+func fixed[T ~uint64](a *archive, v *T) {
+	if !a.reading {
+		a.data = binary.LittleEndian.AppendUint64(a.data, uint64(*v))
+		return
+	}
+	*v = 0
+	if b := a.bytes(8); b != nil {
+		*v = T(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// uvarint is a number that is mostly small.
+func uvarint[T bits.Whole](a *archive, v *T) {
+	if !a.reading {
+		a.data = binary.AppendUvarint(a.data, uint64(*v))
+		return
+	}
+	u, n := uint64(0), 0
+	if a.err == nil {
+		u, n = binary.Uvarint(a.data[a.at:])
+	}
+	if n <= 0 {
+		a.fail(errShort)
+		u, n = 0, 0
+	}
+	a.at += n
+	*v = T(u)
+}
+
+// varint is uvarint for numbers with a sign.
+func (a *archive) varint(v *int64) {
+	u := uint64(*v<<1) ^ uint64(*v>>63)
+	uvarint(a, &u)
+	*v = int64(u>>1) ^ -int64(u&1)
+}
+
+// below is a number that must be less than n.
+func below[T bits.Whole](a *archive, v *T, n uint64) {
+	u := uint64(*v)
+	if uvarint(a, &u); a.reading && u >= n {
+		a.fail(fmt.Errorf("%d is not below %d", u, n))
+		u = 0
+	}
+	*v = T(u)
+}
+
+// count is how many of something follow that take at least so many bytes each.
+func (a *archive) count(n int, limit uint64, size int) int {
+	below(a, &n, limit+1)
+	if a.reading && n > (len(a.data)-a.at)/size {
+		a.fail(errShort)
+		return 0
+	}
+	return n
+}
+
+func (a *archive) text(v *string) {
+	n := a.count(len(*v), 1<<32-1, 1)
+	if !a.reading {
+		a.data = append(a.data, *v...)
+		return
+	}
+	*v = string(a.bytes(n))
+}
+
+// image is each number as its distance from what stands for nothing.
+func (a *archive) image(image []int32, schema *bits.Schema) []int32 {
+	for i := range image {
+		s := &schema.Slots[i]
+		v := int64(image[i]) - int64(s.Absent)
+		a.varint(&v)
+		if v += int64(s.Absent); a.reading && (v < int64(s.Min) || v > int64(s.Max)) {
+			a.fail(fmt.Errorf("%s.%s: %d is not in %d..%d", schema.Name, s.Name, v, s.Min, s.Max))
+			return image
+		}
+		image[i] = int32(v)
+	}
+	return image
+}
+
+// value is a command or event, by its image.
+func (a *archive) value(w *World, l *bits.Layout, v bits.Syncer) {
+	image := a.image(w.packed(l, v), l.Schema())
+	if a.reading && a.err == nil {
+		a.fail(l.Unpack(&w.sync, v, image))
+	}
+}
