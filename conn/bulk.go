@@ -209,7 +209,6 @@ func (c *Conn) fillBulk(f *frames) {
 		b.next++
 	}
 	f.add(head, prefix[:size], data, purpose)
-	f.elicits = true
 	c.sent.note(bulkRef(b.id, uint32(i)))
 }
 

@@ -97,11 +97,6 @@ func (c *Client) Receive(now time.Duration, batch []link.Datagram) {
 	}
 }
 
-// Events returns what has happened since it was called last. The slice is good
-// until the next call; so is Data, except that messages may lie in the datagrams given
-// to Receive, and last no longer than those.
-func (c *Client) Events() []Event { return c.takeEvents() }
-
 // Flush sends what is due and appends the datagrams to out. Their memory is good
 // until the next Flush.
 func (c *Client) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
@@ -119,9 +114,6 @@ func (c *Client) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	return c.out.take(out)
 }
 
-// Refused tells that the link did not take datagram i of the last Flush.
-func (c *Client) Refused(i int) { c.refused(i) }
-
 // Conn is the connection, or nil until Connected was seen.
 func (c *Client) Conn() *Conn { return c.conn }
 
@@ -129,9 +121,6 @@ func (c *Client) Conn() *Conn { return c.conn }
 // a crash of either program, here or at another server that shares the key. Keep it
 // where a restarted program finds it and others do not. It works once at each server.
 func (c *Client) Ticket() (token.Token, bool) { return c.ticket, c.hasTicket }
-
-// Stats tells what the client met that was not as it should be.
-func (c *Client) Stats() Stats { return c.stats }
 
 // Ledger sums up all bytes, handshake included.
 func (c *Client) Ledger() Ledger {

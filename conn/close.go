@@ -119,8 +119,7 @@ func (c *Conn) flushClosing() {
 	g.next = now + min(max(c.measure.smooth/2, 30*time.Millisecond), 250*time.Millisecond)
 	f := &c.m.frames
 	f.begin(c, ackRoomMax)
-	f.add(frameControl<<4|controlClose, nil, g.news, SentControl)
-	f.elicits = true
+	f.control(controlClose, g.news)
 	n := f.close()
 	if g.packet == 0 {
 		g.packet = n

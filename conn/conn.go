@@ -15,64 +15,78 @@ type Conn struct {
 	// of connections it is the memory, not the work, that takes the time.
 	m         *machine
 	own, peer identifier // by which the peer addresses us, and we it
+	datagram  int        // the largest that both ends take
+	current   uint32     // number of the packet at hand
 	phase     phase
-	tripFresh bool // a round trip was measured with the packet at hand
-	wornOut   bool
-	probe     bool   // ask for an acknowledgement, since none comes
-	urgent    bool   // something must go now, whatever the send rate
-	control   uint8  // control frames to send, a bit for each
-	waiting   uint16 // channels with something to send, a bit for each
-	unacked   uint16 // reliable channels with something not yet acknowledged
-	current   uint32 // number of the packet at hand
-	datagram  int    // the largest that both ends take
-	open      direction
-	seal      direction
-	received  received
-	addr      netip.AddrPort // where the peer has proved to be
-	sendTo    netip.AddrPort // where the packet being built goes: addr, or a path on trial
-	sent      sent
-
-	lastHeard  time.Duration
-	lastSent   time.Duration
-	lastData   time.Duration // when we last sent something that wants an acknowledgement
-	lastAck    time.Duration // when something of ours was last acknowledged
-	sendGap    time.Duration // between such, smoothed
-	lastClock  time.Duration
-	clocksSent int
-	trip       time.Duration
-	sendEvery  time.Duration
-	sendNext   time.Duration
-	renewAt    time.Duration // when the server hands out a new ticket; zero: never
-	backoff    int           // how often in a row patience has run out
-	reordering int           // how often packets taken for lost turned up
-	outAcked   int
-	outLost    int
-
-	channels []channel
-	queued   []byte // unreliable messages that wait
-	rate     rate
-	book     Ledger
-	bulkOut  bulkSender
-	measure  measure
+	keys
+	backlog
+	received received
+	route    route
+	sent     sent
+	times
+	pace    pace
+	rate    rate
+	book    Ledger
+	bulkOut bulkSender
+	measure measure
 
 	// From here on it is what few packets touch.
 	bulkIn   bulkReceiver
-	path     path
 	closing  closing
-	server   *Server // nil at a client
-	fragment int     // what a fragment of a message holds
+	trial    path    // the address on trial, if any
+	answer   [8]byte // to the peer's challenge
+	fragment int     // what a fragment of a message, or a chunk of a transfer, holds
+	since    time.Duration
+	player
+	admission
+}
+
+// keys seal what is sent and open what comes. A number is never used twice with them, so when
+// they are worn, because numbers run out, the connection ends.
+type keys struct {
+	open, seal direction
+	worn       bool
+}
+
+// backlog is what waits to be sent. While a channel has something that may go its bit in waiting
+// is set, and while it has reliable messages that have not arrived its bit in unacked is.
+type backlog struct {
+	control  uint8  // control frames, a bit for each
+	urgent   bool   // something must go now, whatever the send rate
+	probe    bool   // ask for an acknowledgement, since none comes
+	waiting  uint16 // channels, a bit for each
+	unacked  uint16 // reliable channels, a bit for each
+	channels []channel
+	queued   []byte // unreliable messages, one after the other
+}
+
+// times are when something last happened: what is silent is kept alive, and given up in the end.
+// None of them is later than the machine's time.
+type times struct {
+	lastHeard time.Duration
+	lastSent  time.Duration
+	lastData  time.Duration // when we sent something that wants an acknowledgement
+	lastAck   time.Duration // when something of ours was acknowledged
+	sendGap   time.Duration // between two such, smoothed; zero where they are not regular
+}
+
+// player is who the peer is, as the token says. A client knows nothing of it.
+type player struct {
 	clientID uint64
 	userData []byte
 	tokenID  [token.IDSize]byte
 	resumed  bool
-	since    time.Duration
-	answer   [8]byte
-	ticket   []byte
+}
 
-	// The server's own:
+// admission is how a server let the peer in, and how it may come back. At a client server is nil,
+// and nothing else is set either.
+type admission struct {
+	server      *Server
 	slot        int
 	clientNonce [nonceSize]byte
-	accept      []byte
+	accept      []byte        // our answer to the peer's response, until the peer was heard
+	ticket      []byte        // the latest, until it has arrived
+	renewAt     time.Duration // when another is handed out; zero: never
 }
 
 type phase uint8
@@ -100,20 +114,15 @@ type span struct{ from, to uint32 }
 
 func newConn(m *machine, phase phase, own, peer identifier, addr netip.AddrPort, datagram int) *Conn {
 	c := &Conn{
-		m: m, phase: phase, own: own, peer: peer, addr: addr, sendTo: addr,
-		datagram: datagram, fragment: fragmentSize(datagram),
-		since: m.now, lastHeard: m.now, lastSent: m.now, lastAck: m.now, lastData: m.now,
-		channels: make([]channel, len(m.opt.Channels)),
+		m: m, phase: phase, own: own, peer: peer, route: route{addr: addr, sendTo: addr},
+		datagram: datagram, fragment: fragmentSize(datagram), since: m.now,
+		times:    times{lastHeard: m.now, lastSent: m.now, lastAck: m.now, lastData: m.now},
+		backlog:  backlog{channels: make([]channel, len(m.opt.Channels))},
+		pace:     pace{next: m.now},
+		received: newReceived(), sent: newSent(), measure: newMeasure(m.now),
+		rate: newRate(m.now, &m.opt),
 	}
-	c.lastClock = m.now - clockEvery
-	c.received.init()
-	c.sent.init()
-	c.measure.init()
-	c.measure.lossAt = m.now
-	c.rate.init(&m.opt)
-	c.rate.at, c.rate.began = m.now, m.now
 	c.SetSendRate(m.opt.SendRate)
-	c.sendNext = m.now
 	return c
 }
 
@@ -140,7 +149,7 @@ func (c *Conn) UserData() []byte { return c.userData }
 func (c *Conn) Resumed() bool { return c.resumed }
 
 // Addr is where the peer is, as far as has been proved.
-func (c *Conn) Addr() netip.AddrPort { return c.addr }
+func (c *Conn) Addr() netip.AddrPort { return c.route.addr }
 
 // Open reports whether messages can be sent.
 func (c *Conn) Open() bool { return c.phase == phaseOpen }
@@ -158,34 +167,14 @@ func (c *Conn) MaxPayload() int { return c.datagram - dataHeader - ackRoomMax - 
 // NextPacket is the number that the next packet will have.
 func (c *Conn) NextPacket() PacketNumber { return PacketNumber(c.sent.next) }
 
-// PacketState is what is known of a packet of ours.
-type PacketState uint8
-
-const (
-	// PacketPending: on its way, or its acknowledgement is.
-	PacketPending PacketState = iota
-	// PacketArrived: the peer has it.
-	PacketArrived
-	// PacketLost: taken for lost.
-	PacketLost
-	// PacketForgotten: so old that the record is gone, or never sent.
-	PacketForgotten
-)
-
-// Packet tells what became of one of our packets. Records last until the
-// verdict and up to three seconds longer for lost ones; the events Arrived and Lost tell
+// Packet tells what became of one of our packets. It is remembered until the
+// verdict, and up to three seconds longer if it was lost; the events Arrived and Lost tell
 // of composed packets without asking.
 func (c *Conn) Packet(n PacketNumber) PacketState {
 	if uint32(n) < c.sent.base || uint32(n) >= c.sent.next {
 		return PacketForgotten
 	}
-	switch c.sent.at(uint32(n)).verdict {
-	case arrived:
-		return PacketArrived
-	case lost:
-		return PacketLost
-	}
-	return PacketPending
+	return c.sent.at(uint32(n)).state
 }
 
 // violate ends a connection whose peer broke the protocol. The peer holds the

@@ -22,41 +22,36 @@ func (c *Conn) fillControl(f *frames, spare int) {
 	if c.control != 0 {
 		c.fillWanted(f, spare)
 	}
-	every := clockEvery
-	if c.clocksSent < clockSamples {
+	q, every := &c.measure, clockEvery
+	if q.clocksSent < clockSamples {
 		every = clockQuick
 	}
-	if c.m.now-c.lastClock >= every && f.room(0)-spare >= 8 {
-		c.lastClock = c.m.now
-		c.clocksSent++
+	if c.m.now-q.lastClock >= every && f.room(0)-spare >= 8 {
+		q.lastClock = c.m.now
+		q.clocksSent++
 		be.PutUint64(c.m.clock[:], uint64(c.m.raw/time.Microsecond))
-		f.add(frameControl<<4|controlClock, nil, c.m.clock[:], SentControl)
+		f.control(controlClock, c.m.clock[:])
 	}
 }
 
 func (c *Conn) fillWanted(f *frames, spare int) {
-	if c.control&(1<<wantAnswer) != 0 && f.room(0)-spare >= len(c.answer) {
-		c.control &^= 1 << wantAnswer
-		f.add(frameControl<<4|controlAnswer, nil, c.answer[:], SentControl)
-		f.elicits = true
-	}
-	if c.control&(1<<wantTicket) != 0 && f.room(0)-spare >= len(c.ticket) {
-		c.control &^= 1 << wantTicket
-		f.add(frameControl<<4|controlTicket, nil, c.ticket, SentControl)
-		f.elicits = true
-		c.sent.note(controlRef(wantTicket))
-	}
-	if c.control&(1<<wantCancelOut) != 0 && f.room(0)-spare >= 2 {
-		c.control &^= 1 << wantCancelOut
-		f.add(frameControl<<4|controlBulkCancel, nil, c.bulkOut.canceled[:], SentControl)
-		f.elicits = true
-		c.sent.note(controlRef(wantCancelOut))
-	}
-	if c.control&(1<<wantCancelIn) != 0 && f.room(0)-spare >= 2 {
-		c.control &^= 1 << wantCancelIn
-		f.add(frameControl<<4|controlBulkCancel, nil, c.bulkIn.canceled[:], SentControl)
-		f.elicits = true
-		c.sent.note(controlRef(wantCancelIn))
+	for want, x := range [...]struct {
+		kind byte
+		body []byte
+	}{
+		wantAnswer:    {controlAnswer, c.answer[:]},
+		wantTicket:    {controlTicket, c.ticket},
+		wantCancelOut: {controlBulkCancel, c.bulkOut.canceled[:]},
+		wantCancelIn:  {controlBulkCancel, c.bulkIn.canceled[:]},
+	} {
+		if c.control&(1<<want) == 0 || f.room(0)-spare < len(x.body) {
+			continue
+		}
+		c.control &^= 1 << want
+		f.control(x.kind, x.body)
+		if want != wantAnswer {
+			c.sent.note(controlRef(want))
+		}
 	}
 }
 
@@ -73,61 +68,52 @@ func (c *Conn) controlLost(which int) {
 	c.control |= 1 << which
 }
 
+// controlSizes are the least and the most bytes that each control frame has.
+var controlSizes = [...][2]int{
+	controlPing:       {0, 0},
+	controlClock:      {8, 8},
+	controlChallenge:  {8, 8},
+	controlAnswer:     {8, 8},
+	controlClose:      {1, 1 + maxNote},
+	controlTicket:     {0, maxDatagram},
+	controlBulkCancel: {2, 2},
+}
+
 // takeControl handles a control frame. It returns false if the peer broke the rules.
 func (c *Conn) takeControl(which uint8, body []byte, from netip.AddrPort) bool {
+	if int(which) >= len(controlSizes) || len(body) < controlSizes[which][0] || len(body) > controlSizes[which][1] {
+		return false
+	}
 	switch which {
-	case controlPing:
-		return len(body) == 0
 	case controlClock:
-		if len(body) != 8 {
-			return false
-		}
 		// A clock may be negative, but not so far out that arithmetic overflows.
 		if us := int64(be.Uint64(body)); us > -1<<52 && us < 1<<52 {
 			c.hearClock(time.Duration(us) * time.Microsecond)
 		}
-		return true
 	case controlChallenge:
-		if len(body) != len(c.answer) {
-			return false
-		}
 		copy(c.answer[:], body)
 		c.control |= 1 << wantAnswer
 		c.urgent = true
-		return true
 	case controlAnswer:
-		if len(body) != len(c.answer) {
-			return false
-		}
 		c.takeAnswer(body, from)
-		return true
 	case controlClose:
-		if len(body) < 1 || len(body) > 1+maxNote {
-			return false
-		}
 		c.peerCloses(Reason(body[0]), body[1:])
-		return true
 	case controlTicket:
-		if c.server != nil {
-			return false
-		}
 		t, err := token.Parse(body)
-		if err != nil {
+		if c.server != nil || err != nil {
 			return false
 		}
 		c.m.ticket, c.m.hasTicket = t, true
 		c.m.emit(TicketReceived, c)
-		return true
 	case controlBulkCancel:
-		if len(body) != 2 || body[1] > 1 {
+		switch body[1] {
+		case 0:
+			c.peerCanceledIn(BulkID(body[0]))
+		case 1:
+			c.peerCanceledOut(BulkID(body[0]))
+		default:
 			return false
 		}
-		if body[1] == 0 {
-			c.peerCanceledIn(BulkID(body[0]))
-		} else {
-			c.peerCanceledOut(BulkID(body[0]))
-		}
-		return true
 	}
-	return false
+	return true
 }

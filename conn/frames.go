@@ -10,7 +10,7 @@ type frames struct {
 	n       int    // written so far
 	limit   int    // where the tag begins at the latest
 	form    int
-	record  *sentPacket
+	packet  *sentPacket
 	elicits bool
 	empty   bool // no frame yet
 	bulk    bool // carries a chunk of a transfer
@@ -32,11 +32,8 @@ func (f *frames) begin(c *Conn, ackRoom int) {
 	f.conn = c
 	f.buf = c.m.out.arena().reserve(size)
 	f.limit = size - tagSize
-	f.record = c.sent.begin()
-	f.elicits = false
-	f.empty = true
-	f.bulk = false
-	f.held = false
+	f.packet = c.sent.begin()
+	f.elicits, f.empty, f.bulk, f.held = false, true, false, false
 
 	b := f.buf
 	f.form = ackNone
@@ -84,7 +81,8 @@ func (f *frames) used() int { return f.n + f.heldSize() }
 // add puts a frame into the packet; the caller has asked for room. The payload is
 // read when the next frame is added or the packet is closed.
 func (f *frames) add(head byte, prefix []byte, payload []byte, purpose Purpose) {
-	f.flush()
+	f.flush(false)
+	f.elicits = f.elicits || head != frameControl<<4|controlClock
 	f.held = true
 	f.empty = false
 	f.head = head
@@ -93,42 +91,33 @@ func (f *frames) add(head byte, prefix []byte, payload []byte, purpose Purpose) 
 	f.heldPurpose = purpose
 }
 
-// flush writes the frame held back, as one that others follow.
-func (f *frames) flush() {
+// control adds a control frame.
+func (f *frames) control(which byte, payload []byte) {
+	f.add(frameControl<<4|which, nil, payload, SentControl)
+}
+
+// flush writes the frame held back, with its length unless it is the last.
+func (f *frames) flush(last bool) {
 	if !f.held {
 		return
 	}
 	f.held = false
 	size := len(f.payload)
 	b := f.buf[f.n:]
-	b[0] = f.head | frameLength
+	b[0] = f.head
 	n := 1
-	if size < 0x80 {
-		b[1] = byte(size)
-		n = 2
-	} else {
-		b[1], b[2] = 0x80|byte(size>>8), byte(size)
-		n = 3
+	if !last {
+		b[0] |= frameLength
+		if size >= 0x80 {
+			b[n] = 0x80 | byte(size>>8)
+			n++
+		}
+		b[n] = byte(size)
+		n++
 	}
 	n += copy(b[n:], f.prefix[:f.prefixSize])
 	f.conn.book.Sent[SentFraming] += uint64(n)
 	f.conn.book.Sent[f.heldPurpose] += uint64(size)
-	n += copy(b[n:], f.payload)
-	f.n += n
-	f.payload = nil
-}
-
-// flushLast writes the frame held back as the last one.
-func (f *frames) flushLast() {
-	if !f.held {
-		return
-	}
-	f.held = false
-	b := f.buf[f.n:]
-	b[0] = f.head
-	n := 1 + copy(b[1:], f.prefix[:f.prefixSize])
-	f.conn.book.Sent[SentFraming] += uint64(n)
-	f.conn.book.Sent[f.heldPurpose] += uint64(len(f.payload))
 	f.n += n + copy(b[n:], f.payload)
 	f.payload = nil
 }
@@ -141,7 +130,7 @@ func (f *frames) abandon() {
 
 // close seals the packet and puts it on its way.
 func (f *frames) close() uint32 {
-	f.flushLast()
+	f.flush(true)
 	c := f.conn
 	m := c.m
 	f.conn = nil
@@ -150,9 +139,9 @@ func (f *frames) close() uint32 {
 	b := d.aead.Seal(f.buf[dataHeader:dataHeader], d.number(number), f.buf[dataHeader:f.n], f.buf[:dataHeader])
 	size := dataHeader + len(b)
 	m.out.arena().commit(size)
-	m.out.add(c.sendTo, f.buf[:size:size], c, number)
+	m.out.add(c.route.sendTo, f.buf[:size:size], c, number)
 
-	p := f.record
+	p := f.packet
 	p.at = m.now
 	p.epoch = m.epoch
 	p.size = uint16(size)
@@ -178,8 +167,6 @@ func (f *frames) close() uint32 {
 	}
 	c.lastSent = m.now
 	c.spend(size, f.bulk)
-	if c.sent.next >= maxNumber-1 {
-		c.wornOut = true
-	}
+	c.worn = c.sent.next >= maxNumber-1
 	return number
 }

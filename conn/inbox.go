@@ -1,13 +1,15 @@
 package conn
 
+import "slices"
+
 // inbox puts the reliable messages of one channel in order, or at least sees that
 // each is delivered once.
 type inbox struct {
-	next     uint16        // the first not yet received
-	got      [4]uint64     // bit n modulo 256: message n has come ahead of next
-	held     []heldMessage // ordered: those; a power of two, at n modulo it
-	partials []*partial    // large messages of which fragments have come
-	bytes    int           // held and partial
+	next     uint16                    // the first not yet received
+	got      bitset                    // bit n modulo 256: message n has come ahead of next
+	held     ring[uint16, heldMessage] // ordered: those
+	partials []*partial                // large messages of which fragments have come
+	bytes    int                       // held and partial
 }
 
 type heldMessage struct {
@@ -25,15 +27,10 @@ type partial struct {
 	size    int // known with the last fragment
 }
 
-func (in *inbox) has(n uint16) bool { return in.got[n>>6&3]>>(n&63)&1 != 0 }
-func (in *inbox) set(n uint16)      { in.got[n>>6&3] |= 1 << (n & 63) }
-func (in *inbox) clear(n uint16)    { in.got[n>>6&3] &^= 1 << (n & 63) }
-
-// place says where message n stands: 0 and up is ahead of next, below zero has
-// been received.
-func (in *inbox) place(n uint16) int {
+// ahead says how far message n is ahead of next; below zero, it has been received.
+func (in *inbox) ahead(n uint16) int {
 	d := int(int16(n - in.next))
-	if d >= 0 && d < messageWindow && in.has(n) {
+	if d >= 0 && d < messageWindow && in.got.has(int(n%messageWindow)) {
 		return -1
 	}
 	return d
@@ -51,7 +48,7 @@ func (c *Conn) inbox(channel uint8) *inbox {
 // false if the peer broke the rules.
 func (c *Conn) takeReliable(channel uint8, mode Mode, n uint16, data []byte) bool {
 	in := c.inbox(channel)
-	d := in.place(n)
+	d := in.ahead(n)
 	if d < 0 {
 		c.book.Duplicates++
 		return true
@@ -65,7 +62,7 @@ func (c *Conn) takeReliable(channel uint8, mode Mode, n uint16, data []byte) boo
 		c.deliverHeld(channel, in, mode)
 		return true
 	}
-	in.set(n)
+	in.got.set(int(n % messageWindow))
 	if mode == Unordered {
 		c.deliver(channel, data)
 		return true
@@ -86,23 +83,18 @@ func (in *inbox) hold(n uint16, d int, own []byte) {
 		for size <= d {
 			size *= 2
 		}
-		held := make([]heldMessage, size)
-		for i := range len(in.held) {
-			m := in.next + uint16(i)
-			held[int(m)&(size-1)] = in.held[int(m)&(len(in.held)-1)]
-		}
-		in.held = held
+		in.held = in.held.resized(in.next, in.next+uint16(len(in.held)), size)
 	}
-	in.held[int(n)&(len(in.held)-1)] = heldMessage{own, true}
+	*in.held.at(n) = heldMessage{own, true}
 }
 
 // deliverHeld delivers, or for unordered channels passes over, what has come
 // ahead and is now next.
 func (c *Conn) deliverHeld(channel uint8, in *inbox, mode Mode) {
-	for in.has(in.next) {
-		in.clear(in.next)
+	for i := int(in.next % messageWindow); in.got.has(i); i = (i + 1) % messageWindow {
+		in.got.clear(i)
 		if mode == Ordered {
-			h := &in.held[int(in.next)&(len(in.held)-1)]
+			h := in.held.at(in.next)
 			in.bytes -= len(h.data)
 			c.deliverOwn(channel, h.data)
 			*h = heldMessage{}
@@ -111,12 +103,9 @@ func (c *Conn) deliverHeld(channel uint8, in *inbox, mode Mode) {
 	}
 	if in.bytes == 0 && len(in.held) > 8 {
 		// A burst is over. Empty messages take no bytes, so look before dropping.
-		for i := range in.held {
-			if in.held[i].full {
-				return
-			}
+		if !slices.ContainsFunc(in.held, func(h heldMessage) bool { return h.full }) {
+			in.held = nil
 		}
-		in.held = nil
 	}
 }
 
@@ -127,7 +116,7 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 	index, count := int(body[2]), int(body[3])+1
 	data := body[fragmentPrefix:]
 	in := c.inbox(channel)
-	d := in.place(n)
+	d := in.ahead(n)
 	if d < 0 {
 		c.book.Duplicates++
 		return true
@@ -139,14 +128,16 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 		(count-1)*c.fragment >= conf.MaxMessage {
 		return false
 	}
-	p := in.partial(n)
-	if p == nil {
+	at := slices.IndexFunc(in.partials, func(p *partial) bool { return p.message == n })
+	if at < 0 {
 		if in.bytes += count * c.fragment; in.bytes > 2*conf.window()+c.fragment {
 			return false
 		}
-		p = &partial{message: n, count: count, data: c.m.buffers.Get(count * c.fragment)}
-		in.partials = append(in.partials, p)
+		at = len(in.partials)
+		in.partials = append(in.partials,
+			&partial{message: n, count: count, data: c.m.buffers.Get(count * c.fragment)})
 	}
+	p := in.partials[at]
 	if p.count != count {
 		return false
 	}
@@ -166,7 +157,7 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 	if p.done < count {
 		return true
 	}
-	in.drop(p)
+	in.partials = slices.Delete(in.partials, at, at+1)
 	in.bytes -= count * c.fragment
 	whole := p.data[:p.size]
 	switch {
@@ -175,35 +166,14 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 		c.deliverOwn(channel, whole)
 		c.deliverHeld(channel, in, mode)
 	case mode == Unordered:
-		in.set(n)
+		in.got.set(int(n % messageWindow))
 		c.deliverOwn(channel, whole)
 	default:
-		in.set(n)
+		in.got.set(int(n % messageWindow))
 		in.bytes += len(whole)
 		in.hold(n, d, whole)
 	}
 	return true
-}
-
-func (in *inbox) partial(n uint16) *partial {
-	for _, p := range in.partials {
-		if p.message == n {
-			return p
-		}
-	}
-	return nil
-}
-
-func (in *inbox) drop(p *partial) {
-	for i, q := range in.partials {
-		if q == p {
-			last := len(in.partials) - 1
-			in.partials[i] = in.partials[last]
-			in.partials[last] = nil
-			in.partials = in.partials[:last]
-			return
-		}
-	}
 }
 
 // deliver hands out a message that lies in the packet at hand.

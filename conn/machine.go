@@ -97,9 +97,11 @@ func (m *machine) emit(kind EventKind, c *Conn) *Event {
 	return &m.events[len(m.events)-1]
 }
 
-// takeEvents hands out what has gathered, and takes back what it handed out before.
-// There are two lists, since looking at events may well cause others.
-func (m *machine) takeEvents() []Event {
+// Events returns what has happened since it was called last. The slice is good
+// until the next call; so is Data, except that messages may lie in the datagrams given
+// to Receive, and last no longer than those.
+func (m *machine) Events() []Event {
+	// There are two lists, since looking at events may well cause others.
 	clear(m.handed)
 	for i, b := range m.lentOut {
 		m.buffers.Put(b)
@@ -148,6 +150,31 @@ func (o *outgoing) take(out []link.Datagram) []link.Datagram {
 	o.replies = 0
 	return out
 }
+
+// Refused tells that the link did not take datagram i of the last Flush, because
+// it was full. The packet counts as lost at once, and its connection slows down.
+func (m *machine) Refused(i int) {
+	if i < 0 || i >= len(m.out.last) {
+		return
+	}
+	m.stats.RefusedByLink++
+	o := &m.out.last[i]
+	if o.conn == nil {
+		m.handled.Refused += uint64(o.size)
+		return
+	}
+	c := o.conn
+	c.book.Refused += uint64(o.size)
+	c.rate.refused++
+	if o.number >= c.sent.base && o.number < c.sent.next {
+		if p := c.sent.at(o.number); p.state == PacketPending {
+			c.packetLost(o.number, p)
+		}
+	}
+}
+
+// Stats tells what the machine met that was not as it should be.
+func (m *machine) Stats() Stats { return m.stats }
 
 // reply sends a handshake packet of at most size bytes that fill appends to what it is given.
 func (m *machine) reply(addr netip.AddrPort, size int, fill func(b []byte) []byte) {

@@ -25,16 +25,11 @@ const (
 	Unordered
 )
 
+var modeNames = [...]string{"unreliable", "newest", "ordered", "unordered"}
+
 func (m Mode) String() string {
-	switch m {
-	case Unreliable:
-		return "unreliable"
-	case Newest:
-		return "newest"
-	case Ordered:
-		return "ordered"
-	case Unordered:
-		return "unordered"
+	if int(m) < len(modeNames) {
+		return modeNames[m]
 	}
 	return fmt.Sprintf("mode %d", uint8(m))
 }

@@ -31,19 +31,23 @@ type measure struct {
 	deviation time.Duration
 	latest    time.Duration // as it was, the peer's delay included
 	jitter    time.Duration
-	previous  time.Duration
 	peerDelay time.Duration // how long the peer sits on packets: rises at once, falls slowly
 	samples   int
+	trip      time.Duration // the last that was measured
+	tripFresh bool          // and that with the packet at hand
 
 	// The least round trip, of this period and of the one before.
 	least, leastBefore time.Duration
 	leastSince         time.Duration
 
-	lossOut, lossIn float64
-	lossAt          time.Duration
+	lossOut, lossIn   float64
+	lossAt            time.Duration
+	outAcked, outLost int // packets since then
 
-	clock  [clockSamples]clockSample
-	clocks int
+	lastClock  time.Duration // when ours was told
+	clocksSent int
+	clocks     int
+	clock      [clockSamples]clockSample
 }
 
 // clockSample is one sight of the peer's clock.
@@ -61,11 +65,9 @@ const (
 	unmeasuredTrip = time.Duration(1<<63 - 1)
 )
 
-func (q *measure) init() {
-	q.smooth = initialTrip
-	q.latest = initialTrip
-	q.deviation = initialTrip / 4
-	q.least, q.leastBefore = unmeasuredTrip, unmeasuredTrip
+func newMeasure(now time.Duration) measure {
+	return measure{smooth: initialTrip, latest: initialTrip, deviation: initialTrip / 4,
+		least: unmeasuredTrip, leastBefore: unmeasuredTrip, lossAt: now, lastClock: now - clockEvery}
 }
 
 // sampleRoundTrip learns from the acknowledgement of p, which the peer sat on
@@ -90,19 +92,11 @@ func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
 	if q.samples == 0 {
 		q.smooth, q.deviation = trip, trip/2
 	} else {
-		off := trip - q.smooth
-		if off < 0 {
-			off = -off
-		}
-		q.deviation += (off - q.deviation) / 4
+		q.deviation += ((trip - q.smooth).Abs() - q.deviation) / 4
 		q.smooth += (trip - q.smooth) / 8
-		step := trip - q.previous
-		if step < 0 {
-			step = -step
-		}
-		q.jitter += (step - q.jitter) / 16
+		q.jitter += ((trip - q.trip).Abs() - q.jitter) / 16
 	}
-	q.previous = trip
+	q.trip, q.tripFresh = trip, true
 	q.samples++
 	if now-q.leastSince > leastPeriod {
 		q.leastBefore, q.least, q.leastSince = q.least, trip, now
@@ -110,8 +104,6 @@ func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
 	q.least = min(q.least, trip)
 	c.rate.least = min(c.rate.least, trip)
 	c.rate.samples++
-	c.trip = trip
-	c.tripFresh = true
 }
 
 func (q *measure) base() time.Duration { return min(q.least, q.leastBefore) }
@@ -119,11 +111,11 @@ func (q *measure) base() time.Duration { return min(q.least, q.leastBefore) }
 // hearClock learns from the peer's clock, which came with the acknowledgement
 // that was just measured: halfway back its clock showed what the packet says.
 func (c *Conn) hearClock(theirs time.Duration) {
-	if !c.tripFresh {
+	q := &c.measure
+	if !q.tripFresh {
 		return // no round trip was measured with this packet
 	}
-	q := &c.measure
-	q.clock[q.clocks%clockSamples] = clockSample{theirs + c.trip/2 - c.m.raw, c.trip, c.m.now}
+	q.clock[q.clocks%clockSamples] = clockSample{theirs + q.trip/2 - c.m.raw, q.trip, c.m.now}
 	q.clocks++
 }
 
@@ -148,9 +140,9 @@ func (c *Conn) weighLoss() {
 	}
 	q.lossAt = now
 	c.slim()
-	if n := c.outAcked + c.outLost; n >= 8 {
-		q.lossOut += (float64(c.outLost)/float64(n) - q.lossOut) / 4
-		c.outAcked, c.outLost = 0, 0
+	if n := q.outAcked + q.outLost; n >= 8 {
+		q.lossOut += (float64(q.outLost)/float64(n) - q.lossOut) / 4
+		q.outAcked, q.outLost = 0, 0
 	}
 	r := &c.received
 	if n := r.largest - r.windowStart; n >= 8 {

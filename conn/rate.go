@@ -28,7 +28,7 @@ type rate struct {
 	least    time.Duration // round trip in it
 	queue    time.Duration
 	starved  bool // there was more to send than the bucket held
-	settled  bool // has met a limit: rises gently from here on
+	limited  bool // has met a limit: rises gently from here on
 }
 
 const (
@@ -48,10 +48,10 @@ const (
 	bucketTime = 100 * time.Millisecond
 )
 
-func (r *rate) init(o *Options) {
-	r.bytes = float64(o.Rate)
+func newRate(now time.Duration, o *Options) rate {
+	r := rate{bytes: float64(o.Rate), at: now, began: now, least: unmeasuredTrip}
 	r.bucket = r.size(o.Datagram)
-	r.least = unmeasuredTrip
+	return r
 }
 
 // size is the most the bucket holds: a tenth of a second, but some packets at least.
@@ -106,28 +106,28 @@ func (c *Conn) rateRound() {
 	switch {
 	case r.refused > 0:
 		r.bytes *= 0.7
-		r.settled = true
+		r.limited = true
 	case r.queue > queueHeavy+2*noise && busy:
 		// More goes in than comes out: fall to what arrives, and a bit below, so that
 		// the queue can empty.
 		r.bytes = max(min(r.bytes*0.85, arrived*0.85), r.bytes/2)
-		r.settled = true
+		r.limited = true
 	case r.queue > queueCalm+noise && loss > 0.02 && busy:
 		r.bytes *= 0.85
-		r.settled = true
+		r.limited = true
 	case r.queue > queueCalm+noise:
 		// Neither up nor down: the next round will tell.
 	case loss > 0.10 && busy:
 		r.bytes = max(r.bytes*0.9, min(r.bytes, lossFloor))
-	case busy && !r.settled:
+	case busy && !r.limited:
 		r.bytes *= 2
 	case busy:
 		r.bytes += max(r.bytes*0.08, float64(c.datagram))
 	}
 	r.bytes = min(max(r.bytes, float64(o.MinRate)), float64(o.MaxRate))
 
-	if c.reordering > 0 && r.lost == 0 {
-		c.reordering-- // forget slowly
+	if c.sent.reordering > 0 && r.lost == 0 {
+		c.sent.reordering-- // forget slowly
 	}
 	r.began = now
 	r.spent, r.acked, r.lost, r.refused, r.samples, r.verdicts = 0, 0, 0, 0, 0, 0
@@ -144,14 +144,17 @@ func (c *Conn) Budget(now time.Duration) int {
 	return max(int(c.rate.bucket), 0)
 }
 
+// pace is how often messages go, if not at each Flush: every so much time, next when it is time
+// again.
+type pace struct{ every, next time.Duration }
+
 // SetSendRate changes how many packets a second messages are gathered into. Zero
 // means one at each Flush.
 func (c *Conn) SetSendRate(perSecond float64) {
-	if perSecond <= 0 {
-		c.sendEvery = 0
-		return
+	c.pace.every = 0
+	if perSecond > 0 {
+		c.pace.every = time.Duration(float64(time.Second) / perSecond)
 	}
-	c.sendEvery = time.Duration(float64(time.Second) / perSecond)
 }
 
 // Due reports whether the steady send rate allows a packet now. Flush keeps to
@@ -161,16 +164,16 @@ func (c *Conn) Due(now time.Duration) bool {
 	return c.due()
 }
 
-func (c *Conn) due() bool { return c.sendEvery == 0 || c.m.now >= c.sendNext }
+func (c *Conn) due() bool { return c.pace.every == 0 || c.m.now >= c.pace.next }
 
 // paced notes that a packet of messages goes out at its time.
 func (c *Conn) paced() {
-	if c.sendEvery == 0 {
+	if c.pace.every == 0 {
 		return
 	}
 	// The beat is kept even when ticks fall beside it, but what was missed is not made up for.
-	c.sendNext += c.sendEvery
-	if c.sendNext <= c.m.now {
-		c.sendNext = c.m.now + c.sendEvery - (c.m.now-c.sendNext)%c.sendEvery
+	p, now := &c.pace, c.m.now
+	if p.next += p.every; p.next <= now {
+		p.next = now + p.every - (now-p.next)%p.every
 	}
 }

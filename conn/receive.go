@@ -28,10 +28,10 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 
 	// From here on the packet is the peer's own, and new.
 	newest := n > c.received.largest
-	c.received.mark(n, m.now, c.sent.next)
+	c.received.note(n, m.now, c.sent.next)
 	c.lastHeard = m.now
 	c.current = n
-	c.tripFresh = false
+	c.measure.tripFresh = false
 	c.book.Received += uint64(len(data))
 	c.book.ReceivedPackets++
 	switch c.phase {
@@ -43,7 +43,7 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 	case phaseGone:
 		return
 	}
-	if from != c.addr && newest && c.server != nil {
+	if from != c.route.addr && newest && c.server != nil {
 		c.tryPath(from, len(data))
 	}
 

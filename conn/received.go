@@ -27,10 +27,9 @@ type received struct {
 	windowCount uint32
 }
 
-func (r *received) init() {
-	for i := range r.seen {
-		r.seen[i] = ^uint64(0)
-	}
+func newReceived() received {
+	const all = ^uint64(0)
+	return received{seen: [seenBits / 64]uint64{all, all, all, all}}
 }
 
 type freshness uint8
@@ -56,9 +55,9 @@ func (r *received) check(n uint32) freshness {
 	return freshNew
 }
 
-// mark notes a packet that check let through and that proved genuine; ours is the
+// note takes a packet that check let through and that proved genuine; ours is the
 // number of our next packet, the first that can report it.
-func (r *received) mark(n uint32, now time.Duration, ours uint32) {
+func (r *received) note(n uint32, now time.Duration, ours uint32) {
 	r.windowCount++
 	r.unsaid++
 	if n <= r.largest {

@@ -5,13 +5,13 @@ import "time"
 // outbox holds the reliable messages of one channel from Send until each is
 // known to have arrived.
 type outbox struct {
-	ring  []outMessage // a power of two; message n is at n modulo it
-	base  uint16       // the oldest that has not arrived
-	fresh uint16       // the first of which something has never been sent
-	next  uint16       // the number of the next message
-	lost  int          // messages and fragments that must go again
-	bytes int          // of all that has not arrived
-	open  int          // bytes of those in [base, fresh)
+	ring[uint16, outMessage]
+	base  uint16 // the oldest that has not arrived
+	fresh uint16 // the first of which something has never been sent
+	next  uint16 // the number of the next message
+	lost  int    // messages and fragments that must go again
+	bytes int    // of all that has not arrived
+	open  int    // bytes of those in [base, fresh)
 }
 
 type outMessage struct {
@@ -58,8 +58,6 @@ const (
 // window is how many bytes may be under way on a channel.
 func (ch *Channel) window() int { return max(2*ch.MaxMessage, 64<<10) }
 
-func (o *outbox) at(n uint16) *outMessage { return &o.ring[int(n)&(len(o.ring)-1)] }
-
 func (c *Conn) sendReliable(channel uint8, message []byte) error {
 	conf := &c.m.opt.Channels[channel]
 	if len(message) > conf.MaxMessage || len(message) > maxFragments*c.fragment {
@@ -67,7 +65,7 @@ func (c *Conn) sendReliable(channel uint8, message []byte) error {
 	}
 	ch := &c.channels[channel]
 	if ch.out == nil {
-		ch.out = &outbox{ring: make([]outMessage, outboxFirst)}
+		ch.out = &outbox{ring: make(ring[uint16, outMessage], outboxFirst)}
 	}
 	o := ch.out
 	waiting := int(o.next - o.base)
@@ -75,11 +73,7 @@ func (c *Conn) sendReliable(channel uint8, message []byte) error {
 		return ErrBacklog
 	}
 	if waiting == len(o.ring) {
-		ring := make([]outMessage, 2*len(o.ring))
-		for n := o.base; n != o.next; n++ {
-			ring[int(n)&(len(ring)-1)] = *o.at(n)
-		}
-		o.ring = ring
+		o.ring = o.resized(o.base, o.next, 2*waiting)
 	}
 	data := c.m.buffers.Get(len(message))
 	copy(data, message)
@@ -185,7 +179,6 @@ func (c *Conn) addMessage(f *frames, channel uint8, n uint16, msg *outMessage, s
 	var prefix [reliablePrefix]byte
 	be.PutUint16(prefix[:], n)
 	f.add(head, prefix[:], msg.data, purpose)
-	f.elicits = true
 	msg.packet = c.sent.next
 	c.sent.note(reliableRef(channel, n, 0))
 	return true
@@ -201,7 +194,6 @@ func (c *Conn) addFragment(f *frames, channel uint8, n uint16, msg *outMessage, 
 	be.PutUint16(prefix[:], n)
 	prefix[2], prefix[3] = byte(i), byte(msg.pieces.count-1)
 	f.add(frameFragment<<4|channel, prefix[:], msg.data[from:to], purpose)
-	f.elicits = true
 	c.sent.note(reliableRef(channel, n, uint8(i)))
 	return true
 }
@@ -275,7 +267,7 @@ func (c *Conn) messageArrived(channel uint8, n uint16, fragment uint8) {
 	if o.base == o.next {
 		c.unacked &^= 1 << channel
 		if len(o.ring) > 8*outboxFirst {
-			o.ring = make([]outMessage, outboxFirst)
+			o.ring = make(ring[uint16, outMessage], outboxFirst)
 		}
 	} else if o.fresh != o.next {
 		c.waiting |= 1 << channel

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// route is where the packets of a connection go. They go to addr, where the peer has proved to be;
+// only while a packet for an address on trial is built, sendTo is that one.
+type route struct{ addr, sendTo netip.AddrPort }
+
 // path is an address from which the client was heard, and which has not proved
 // yet that it is the client's: anyone on the way can copy a packet and send it on
 // from an address of their choice, faster than the original. So the server goes on
@@ -26,7 +30,7 @@ const (
 
 // tryPath notes that a genuine, fresh packet came from a new address.
 func (c *Conn) tryPath(from netip.AddrPort, size int) {
-	p := &c.path
+	p := &c.trial
 	now := c.m.now
 	if p.addr != from {
 		*p = path{addr: from}
@@ -40,29 +44,28 @@ func (c *Conn) tryPath(from netip.AddrPort, size int) {
 	p.asked = now
 	p.credit -= challengePacket
 	c.m.stats.Probes++
-	c.sendTo = from
+	c.route.sendTo = from
 	f := &c.m.frames
 	f.begin(c, 0)
-	f.add(frameControl<<4|controlChallenge, nil, p.secret[:], SentControl)
-	f.elicits = true
+	f.control(controlChallenge, p.secret[:])
 	f.close()
-	c.sendTo = c.addr
+	c.route.sendTo = c.route.addr
 }
 
 // takeAnswer moves the connection if the answer is right and came from the
 // address that was challenged.
 func (c *Conn) takeAnswer(body []byte, from netip.AddrPort) {
-	p := &c.path
+	p := &c.trial
 	if p.tries == 0 || p.addr != from || subtle.ConstantTimeCompare(body, p.secret[:]) != 1 {
 		return
 	}
-	elsewhere := p.addr.Addr() != c.addr.Addr()
-	c.addr, c.sendTo = from, from
+	elsewhere := p.addr.Addr() != c.route.addr.Addr()
+	c.route.addr, c.route.sendTo = from, from
 	*p = path{}
 	if elsewhere {
 		// Another network: what was learnt of the old one's capacity does not hold.
 		c.rate.bytes = min(c.rate.bytes, float64(c.m.opt.Rate))
-		c.rate.settled = false
+		c.rate.limited = false
 		c.measure.least, c.measure.leastBefore = unmeasuredTrip, unmeasuredTrip
 	}
 	c.m.stats.Moves++

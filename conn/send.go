@@ -79,7 +79,7 @@ func (c *Conn) Compose(now time.Duration, channel uint8, want int) ([]byte, erro
 	c.fillControl(f, spare)
 	c.fillRide(f, spare)
 	c.fillReliable(f, spare)
-	f.flush()
+	f.flush(false)
 	f.empty = false
 	f.elicits = true
 	f.buf[f.n] = head
@@ -107,7 +107,7 @@ func (c *Conn) Commit(message []byte) PacketNumber {
 	}
 	c.book.Sent[purpose] += uint64(len(message))
 	f.n += len(message)
-	f.record.composed = true
+	f.packet.composed = true
 	n := f.close()
 	c.paced()
 	return PacketNumber(n)
@@ -146,7 +146,7 @@ func (c *Conn) flush() {
 		c.end(ReasonNoAcks, nil, true)
 		return
 	}
-	if c.wornOut {
+	if c.worn {
 		c.end(ReasonWornOut, nil, true)
 		return
 	}
@@ -218,8 +218,7 @@ func (c *Conn) sendBare(ping bool) {
 	f.begin(c, ackFixed+ackBytes[ackForms-1])
 	c.fillControl(f, 0)
 	if ping && !f.elicits {
-		f.add(frameControl<<4|controlPing, nil, nil, SentControl)
-		f.elicits = true
+		f.control(controlPing, nil)
 	}
 	f.close()
 }
@@ -277,7 +276,7 @@ func (c *Conn) mayRide() bool {
 	if c.waiting&c.m.unreliable != 0 {
 		return true
 	}
-	return c.waiting != 0 && (c.outLost > 0 || c.measure.lossOut > rideLoss) && c.rate.bucket > c.rate.size(c.datagram)/2
+	return c.waiting != 0 && (c.measure.outLost > 0 || c.measure.lossOut > rideLoss) && c.rate.bucket > c.rate.size(c.datagram)/2
 }
 
 // rideLoss is the share of lost packets below which a path counts as sound.
@@ -298,7 +297,6 @@ func (c *Conn) fillUnreliable(f *frames) {
 				return
 			}
 			f.add(frameNewest<<4|i, nil, ch.latest, SentNewest)
-			f.elicits = true
 			c.waiting &^= 1 << i
 			continue
 		}
@@ -309,7 +307,6 @@ func (c *Conn) fillUnreliable(f *frames) {
 				break
 			}
 			f.add(frameUnreliable<<4|i, nil, message, SentUnreliable)
-			f.elicits = true
 			n++
 		}
 		ch.queue = ch.queue[:copy(ch.queue, ch.queue[n:])]

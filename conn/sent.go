@@ -5,18 +5,20 @@ import "time"
 // sent remembers our packets until it is known what became of each, and some
 // time longer, since a packet taken for lost may yet be acknowledged.
 type sent struct {
-	ring []sentPacket // a power of two; number n is at n modulo it
-	base uint32       // the oldest still remembered
-	next uint32       // the number of the next packet
+	ring ring[uint32, sentPacket]
+	base uint32 // the oldest still remembered
+	next uint32 // the number of the next packet
 
-	refs     []ref  // a ring, a power of two: what the packets carried, in order
-	refsBase uint32 // position of the oldest packet's first
+	refs     ring[uint32, ref] // what the packets carried, in order
+	refsBase uint32            // position of the oldest packet's first
 	refsNext uint32
 
 	largestAcked uint32
 	inFlight     int  // packets without a verdict that want one
 	gap          bool // some packet before largestAcked has no verdict
 	flightBytes  int
+	backoff      int // how often in a row patience has run out
+	reordering   int // how often packets taken for lost turned up, forgotten slowly
 }
 
 type sentPacket struct {
@@ -26,17 +28,23 @@ type sentPacket struct {
 	refs     uint32 // position of its first
 	refCount uint16
 	size     uint16
-	verdict  verdict
+	state    PacketState
 	elicits  bool // asks for an acknowledgement
 	composed bool // by the layer above, who wants to be told the verdict
 }
 
-type verdict uint8
+// PacketState is what is known of a packet of ours.
+type PacketState uint8
 
 const (
-	pending verdict = iota
-	arrived
-	lost
+	// PacketPending: on its way, or its acknowledgement is.
+	PacketPending PacketState = iota
+	// PacketArrived: the peer has it.
+	PacketArrived
+	// PacketLost: taken for lost.
+	PacketLost
+	// PacketForgotten: so long ago that it is not remembered, or never sent.
+	PacketForgotten
 )
 
 // ref names something that was sent and wants to know its fate: a reliable
@@ -62,64 +70,45 @@ func controlRef(which int) ref { return refControl<<refKind | ref(which) }
 
 const sentFirst = 16
 
-func (s *sent) init() {
-	s.ring = make([]sentPacket, sentFirst)
-	s.base, s.next = 1, 1
+func newSent() sent {
+	return sent{ring: make(ring[uint32, sentPacket], sentFirst), base: 1, next: 1}
 }
 
-func (s *sent) at(n uint32) *sentPacket { return &s.ring[n&uint32(len(s.ring)-1)] }
+func (s *sent) at(n uint32) *sentPacket { return s.ring.at(n) }
 
-// begin makes room for the next packet and returns its record.
+// begin makes room for the next packet and returns it.
 func (s *sent) begin() *sentPacket {
-	if s.next-s.base == uint32(len(s.ring)) {
-		s.resize(2 * uint32(len(s.ring)))
+	if size := len(s.ring); int(s.next-s.base) == size {
+		s.ring = s.ring.resized(s.base, s.next, 2*size)
 	}
 	p := s.at(s.next)
 	*p = sentPacket{refs: s.refsNext}
 	return p
 }
 
-func (s *sent) resize(size uint32) {
-	ring := make([]sentPacket, size)
-	for n := s.base; n != s.next; n++ {
-		ring[n&(size-1)] = *s.at(n)
-	}
-	s.ring = ring
-}
-
 // note adds a reference to the packet being built.
 func (s *sent) note(r ref) {
-	if s.refsNext-s.refsBase == uint32(len(s.refs)) {
-		s.resizeRefs(max(2*uint32(len(s.refs)), sentFirst))
+	if size := len(s.refs); int(s.refsNext-s.refsBase) == size {
+		s.refs = s.refs.resized(s.refsBase, s.refsNext, max(2*size, sentFirst))
 	}
-	s.refs[s.refsNext&uint32(len(s.refs)-1)] = r
+	*s.refs.at(s.refsNext) = r
 	s.refsNext++
 }
 
-func (s *sent) resizeRefs(size uint32) {
-	refs := make([]ref, size)
-	for i := s.refsBase; i != s.refsNext; i++ {
-		refs[i&(size-1)] = s.refs[i&uint32(len(s.refs)-1)]
-	}
-	s.refs = refs
-}
+func (s *sent) ref(p *sentPacket, i uint16) ref { return *s.refs.at(p.refs + uint32(i)) }
 
-func (s *sent) ref(p *sentPacket, i uint16) ref {
-	return s.refs[(p.refs+uint32(i))&uint32(len(s.refs)-1)]
-}
-
-// Records of lost packets are kept this long, so that a late acknowledgement
+// Lost packets are remembered for this long, so that a late acknowledgement
 // can still call off a repair; but never more of them than an acknowledgement can reach.
 const keepLost = 3 * time.Second
 
-// forget drops the records that nothing can refer to any more.
+// forget drops the packets that nothing can refer to any more.
 func (s *sent) forget(now time.Duration) {
 	for s.base != s.next {
 		p := s.at(s.base)
-		if p.verdict == pending {
+		if p.state == PacketPending {
 			break
 		}
-		if p.verdict == lost && s.next-s.base < seenBits && now-p.at < keepLost {
+		if p.state == PacketLost && s.next-s.base < seenBits && now-p.at < keepLost {
 			break
 		}
 		s.refsBase = p.refs + uint32(p.refCount)
@@ -129,12 +118,8 @@ func (s *sent) forget(now time.Duration) {
 
 // shrink gives memory back after a burst.
 func (s *sent) shrink() {
-	if size := uint32(len(s.ring)); size > 4*sentFirst && s.next-s.base <= size/8 {
-		s.resize(size / 4)
-	}
-	if size := uint32(len(s.refs)); size > 4*sentFirst && s.refsNext-s.refsBase <= size/8 {
-		s.resizeRefs(size / 4)
-	}
+	s.ring = s.ring.shrunk(s.base, s.next)
+	s.refs = s.refs.shrunk(s.refsBase, s.refsNext)
 }
 
 // takeAck applies an acknowledgement and reports false if it acknowledges what
@@ -157,7 +142,7 @@ func (c *Conn) takeAck(a *ack, low uint16) bool {
 	news := false
 	for ; n <= a.number; n++ {
 		p := s.at(n)
-		if p.verdict == arrived || !a.covers(a.number-n) {
+		if p.state == PacketArrived || !a.covers(a.number-n) {
 			continue
 		}
 		news = true
@@ -171,11 +156,11 @@ func (c *Conn) takeAck(a *ack, low uint16) bool {
 	if news {
 		s.largestAcked = max(s.largestAcked, a.number)
 		c.lastAck = c.m.now
-		c.backoff = 0
+		c.sent.backoff = 0
 		c.rateRound()
 	}
 	if s.largestAcked >= s.base && s.base != s.next {
-		if s.base < s.largestAcked || s.at(s.base).verdict != pending {
+		if s.base < s.largestAcked || s.at(s.base).state != PacketPending {
 			c.findLost()
 		}
 	}
@@ -183,18 +168,18 @@ func (c *Conn) takeAck(a *ack, low uint16) bool {
 }
 
 func (c *Conn) packetArrived(n uint32, p *sentPacket) {
-	if p.verdict == lost {
+	if p.state == PacketLost {
 		c.book.Spurious++
-		c.reordering = min(c.reordering+1, 8)
+		c.sent.reordering = min(c.sent.reordering+1, 8)
 	} else {
-		c.settle(p)
+		c.landed(p)
 		c.rate.acked += int(p.size)
-		c.outAcked++
+		c.measure.outAcked++
 		if p.composed {
 			c.m.emit(Arrived, c).Packet = PacketNumber(n)
 		}
 	}
-	p.verdict = arrived
+	p.state = PacketArrived
 	c.received.known(n, p.reported)
 	for i := range p.refCount {
 		c.refArrived(c.sent.ref(p, i))
@@ -202,10 +187,10 @@ func (c *Conn) packetArrived(n uint32, p *sentPacket) {
 }
 
 func (c *Conn) packetLost(n uint32, p *sentPacket) {
-	c.settle(p)
-	p.verdict = lost
+	c.landed(p)
+	p.state = PacketLost
 	c.rate.lost += int(p.size)
-	c.outLost++
+	c.measure.outLost++
 	if p.composed {
 		c.m.emit(Lost, c).Packet = PacketNumber(n)
 	}
@@ -214,8 +199,8 @@ func (c *Conn) packetLost(n uint32, p *sentPacket) {
 	}
 }
 
-// settle takes a packet that gets its verdict out of what is in flight.
-func (c *Conn) settle(p *sentPacket) {
+// landed takes a packet that gets its verdict out of what is in flight.
+func (c *Conn) landed(p *sentPacket) {
 	c.rate.verdicts++
 	if p.elicits {
 		c.sent.inFlight--
@@ -233,7 +218,7 @@ func (c *Conn) findLost() {
 	s.gap = false
 	for n := s.base; n < s.largestAcked; n++ {
 		p := s.at(n)
-		if p.verdict != pending {
+		if p.state != PacketPending {
 			continue
 		}
 		if now-p.at >= wait || s.largestAcked-n >= seenBits {
@@ -249,7 +234,7 @@ func (c *Conn) findLost() {
 func (c *Conn) overtaken() time.Duration {
 	q := &c.measure
 	window := max(q.smooth/4, 2*q.deviation, 5*time.Millisecond)
-	window += window * time.Duration(c.reordering) / 2
+	window += window * time.Duration(c.sent.reordering) / 2
 	return max(q.smooth, q.latest) + min(window, max(q.smooth/2, 30*time.Millisecond))
 }
 
@@ -258,7 +243,7 @@ func (c *Conn) overtaken() time.Duration {
 func (c *Conn) patience() time.Duration {
 	q := &c.measure
 	d := q.smooth + max(4*q.deviation, 20*time.Millisecond) + max(q.peerDelay, ackSoon)
-	return d << min(c.backoff, 5)
+	return d << min(c.sent.backoff, 5)
 }
 
 // giveUp takes for lost what has waited for longer than patience lasts, where no
@@ -271,7 +256,7 @@ func (c *Conn) giveUp() {
 	for n := s.base; n != s.next; n++ {
 		p := s.at(n)
 		// What asked for no acknowledgement will be acknowledged along with something else.
-		if p.verdict != pending || !p.elicits {
+		if p.state != PacketPending || !p.elicits {
 			continue
 		}
 		if now-p.at < wait {
@@ -281,7 +266,7 @@ func (c *Conn) giveUp() {
 		c.packetLost(n, p)
 	}
 	if found {
-		c.backoff++
+		c.sent.backoff++
 		c.probe = true
 	}
 	s.forget(now)
@@ -293,7 +278,7 @@ func (s *sent) oldestPending() (time.Duration, bool) {
 		return 0, false
 	}
 	for n := s.base; n != s.next; n++ {
-		if p := s.at(n); p.verdict == pending && p.elicits {
+		if p := s.at(n); p.state == PacketPending && p.elicits {
 			return p.at, true
 		}
 	}

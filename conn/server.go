@@ -85,11 +85,6 @@ func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 	}
 }
 
-// Events returns what has happened since it was called last. The slice is good
-// until the next call; so is Data, except that messages may lie in the datagrams given
-// to Receive, and last no longer than those.
-func (s *Server) Events() []Event { return s.takeEvents() }
-
 // Flush sends what is due on every connection and appends the datagrams to out.
 // Their memory is good until the next Flush. Call it once a tick, and by
 // the time that Deadline tells if there are no ticks.
@@ -114,30 +109,6 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	return s.out.take(out)
 }
 
-// Refused tells that the link did not take datagram i of the last Flush, because
-// it was full. The packet counts as lost at once, and its connection slows down.
-func (s *Server) Refused(i int) { s.refused(i) }
-
-func (m *machine) refused(i int) {
-	if i < 0 || i >= len(m.out.last) {
-		return
-	}
-	m.stats.RefusedByLink++
-	o := &m.out.last[i]
-	if o.conn == nil {
-		m.handled.Refused += uint64(o.size)
-		return
-	}
-	c := o.conn
-	c.book.Refused += uint64(o.size)
-	c.rate.refused++
-	if o.number >= c.sent.base && o.number < c.sent.next {
-		if p := c.sent.at(o.number); p.verdict == pending {
-			c.packetLost(o.number, p)
-		}
-	}
-}
-
 // Conns calls yield for each open connection, in no order. It can be ranged over.
 func (s *Server) Conns(yield func(*Conn) bool) {
 	for _, c := range s.active {
@@ -157,9 +128,6 @@ func (s *Server) Find(client uint64) *Conn {
 	}
 	return nil
 }
-
-// Stats tells what the server met that was not as it should be.
-func (s *Server) Stats() Stats { return s.stats }
 
 // Ledger sums up all bytes of all connections and handshakes, from the beginning.
 func (s *Server) Ledger() Ledger {
@@ -218,7 +186,7 @@ func (c *Conn) deadline() time.Duration {
 		}
 	}
 	if c.waiting != 0 || c.bulkOut.ready() || c.control != 0 {
-		d = min(d, max(c.sendNext, c.m.now))
+		d = min(d, max(c.pace.next, c.m.now))
 	}
 	return max(d, c.m.now)
 }

@@ -34,10 +34,11 @@ func (s *Server) touchConns(conns []*Conn) {
 
 // touch reads something of each line that a packet needs, and of what it leads to.
 func (c *Conn) touch() uint64 {
-	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.sendTo.Port()) +
-		uint64(c.sent.refsBase) + uint64(c.lastSent) + uint64(c.sendGap) + uint64(c.outLost) +
-		uint64(len(c.queued)) + uint64(c.rate.acked) + c.book.Sent[SentTag] + c.book.Sent[SentReliable] + c.book.Messages +
-		uint64(c.measure.smooth) + uint64(c.measure.leastSince)
+	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.received.waitingAt) +
+		uint64(c.route.sendTo.Port()) + uint64(c.sent.refsBase) + uint64(c.lastSent) +
+		uint64(c.sendGap) + uint64(c.rate.acked) + c.book.Sent[SentTag] +
+		c.book.Sent[SentReliable] + c.book.Messages + uint64(c.measure.smooth) +
+		uint64(c.measure.leastSince) + uint64(c.measure.outLost)
 	sum += uint64(c.seal.aead.Overhead())
 	sum += uint64(c.channels[0].newest) // there is one at least
 	if cap(c.queued) > 0 {

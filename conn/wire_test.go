@@ -11,8 +11,7 @@ import (
 // and as long as the peer has not heard of a packet it goes on being reported.
 func TestAcksTellTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r received
-		r.init()
+		r := newReceived()
 		came := map[uint32]bool{}
 		heard := map[uint32]bool{} // by the peer, from our reports
 		type report struct {
@@ -98,7 +97,7 @@ func (r *received) receiveForTest(t *rapid.T, n, ours uint32, came map[uint32]bo
 		t.Fatalf("packet %d counts as too old, %d behind", n, r.largest-n)
 	}
 	if fresh == freshNew {
-		r.mark(n, 0, ours)
+		r.note(n, 0, ours)
 		came[n] = true
 		if r.check(n) != freshSeen {
 			t.Fatalf("packet %d was taken and would be taken again", n)
@@ -166,7 +165,7 @@ func TestFrames(t *testing.T) {
 			f.add(head, prefix, payload, SentControl)
 			want = append(want, frame{head, string(prefix) + string(payload)})
 		}
-		f.flushLast()
+		f.flush(true)
 		if f.n > f.limit {
 			t.Fatalf("%d bytes where %d fit", f.n, f.limit)
 		}
