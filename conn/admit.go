@@ -33,16 +33,24 @@ func (s *Server) receiveRequest(d *link.Datagram) {
 		return
 	}
 	s.stats.Requests++
-	if s.out.replies >= maxReplies {
-		s.stats.Flooded++
+	if !s.mayReply() {
 		return
 	}
-	s.out.replies++
 	s.reply(d.Addr, challengeSize, func(b []byte) []byte {
 		b = append(b, kindChallenge, wireVersion)
 		b = append(b, r.nonce[:]...)
 		return s.cookies.bake(b, d.Addr, r.nonce[:], cookieTime(s.now))
 	})
+}
+
+// mayReply counts an answer to someone unproven, unless there were too many since the last Flush.
+func (s *Server) mayReply() bool {
+	if s.out.replies >= maxReplies {
+		s.stats.Flooded++
+		return false
+	}
+	s.out.replies++
+	return true
 }
 
 // receiveResponse lets a client in, or says why not. The sender has shown by the
@@ -57,11 +65,9 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 		s.stats.BadCookies++
 		return
 	}
-	if s.out.replies >= maxReplies {
-		s.stats.Flooded++
+	if !s.mayReply() {
 		return
 	}
-	s.out.replies++
 	grant, ok := s.openToken(r.sealed)
 	if !ok {
 		s.stats.BadTokens++
@@ -112,7 +118,7 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 	}
 	room := s.so.MaxClients - s.clients
 	if s.byClient[g.Client] != nil {
-		room++ // takes its own place again
+		room++ // it gives its own up
 	}
 	if room <= 0 || len(s.free) == 0 && len(s.slots) == maxSlots {
 		return ReasonFull
@@ -142,10 +148,8 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
 	}
 	c := newConn(&s.machine, phaseHalfOpen, own, r.client, d.Addr, datagram)
-	c.server = s
-	c.slot = slot
-	c.clientID, c.userData, c.resumed = g.Client, g.UserData, g.Resumed
-	c.tokenID, c.clientNonce = g.ID, r.nonce
+	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce}
+	c.player = player{clientID: g.Client, userData: g.UserData, tokenID: g.ID, resumed: g.Resumed}
 
 	t := transcript{protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
 		sealedDigest: sha256.Sum256(r.sealed)}

@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"math/bits"
+	"slices"
 )
 
 // BulkID names a transfer of one direction of a connection. Numbers are used again
@@ -106,12 +107,12 @@ func (c *Conn) SendBulk(tag uint32, data []byte) (BulkID, error) {
 
 // BulkProgress tells how many bytes of a transfer of ours have arrived, of how many.
 func (c *Conn) BulkProgress(id BulkID) (arrived, size int, err error) {
-	for _, b := range c.bulkOut.queue {
-		if b.id == id {
-			return min(b.done*c.fragment, len(b.data)), len(b.data), nil
-		}
+	i := c.bulkOut.find(id)
+	if i < 0 {
+		return 0, 0, ErrNoBulk
 	}
-	return 0, 0, ErrNoBulk
+	b := c.bulkOut.queue[i]
+	return min(b.done*c.fragment, len(b.data)), len(b.data), nil
 }
 
 // BulkIncoming tells how much of the peer's transfer has come, if one is under way.
@@ -125,17 +126,17 @@ func (c *Conn) BulkIncoming() (id BulkID, received, size int, ok bool) {
 
 // CancelBulk gives up a transfer of ours.
 func (c *Conn) CancelBulk(id BulkID) error {
-	for i, b := range c.bulkOut.queue {
-		if b.id == id {
-			c.bulkOut.queue = append(c.bulkOut.queue[:i:i], c.bulkOut.queue[i+1:]...)
-			if i == 0 && b.next > 0 {
-				c.bulkOut.canceled = [2]byte{byte(id), 0}
-				c.control |= 1 << wantCancelOut
-			}
-			return nil
-		}
+	s := &c.bulkOut
+	i := s.find(id)
+	if i < 0 {
+		return ErrNoBulk
 	}
-	return ErrNoBulk
+	if i == 0 && s.queue[0].next > 0 {
+		s.canceled = [2]byte{byte(id), 0}
+		c.control |= 1 << wantCancelOut
+	}
+	s.queue = slices.Delete(s.queue, i, i+1)
+	return nil
 }
 
 // RefuseBulk stops the peer's transfer.
@@ -154,7 +155,18 @@ func (c *Conn) refuse(id BulkID) {
 	c.control |= 1 << wantCancelIn
 }
 
-func (s *bulkSender) count() int { return len(s.queue) }
+// find is where in the queue a transfer is, or -1.
+func (s *bulkSender) find(id BulkID) int {
+	return slices.IndexFunc(s.queue, func(b *bulkOut) bool { return b.id == id })
+}
+
+// current is the transfer under way, if it has that number, or nil.
+func (s *bulkSender) current(id BulkID) *bulkOut {
+	if len(s.queue) > 0 && s.queue[0].id == id {
+		return s.queue[0]
+	}
+	return nil
+}
 
 // ready reports whether a chunk can go now.
 func (s *bulkSender) ready() bool {
@@ -214,11 +226,8 @@ func (c *Conn) fillBulk(f *frames) {
 
 func (c *Conn) chunkArrived(id BulkID, chunk uint32) {
 	s := &c.bulkOut
-	if len(s.queue) == 0 || s.queue[0].id != id {
-		return
-	}
-	b, i := s.queue[0], int(chunk)
-	if i >= b.chunks || bitAt(b.arrived, i) {
+	b, i := s.current(id), int(chunk)
+	if b == nil || i >= b.chunks || bitAt(b.arrived, i) {
 		return
 	}
 	setBit(b.arrived, i)
@@ -231,22 +240,14 @@ func (c *Conn) chunkArrived(id BulkID, chunk uint32) {
 		b.base++
 	}
 	if b.done == b.chunks {
-		s.queue[0] = nil
-		s.queue = s.queue[1:]
-		if len(s.queue) == 0 {
-			s.queue = nil
-		}
+		s.queue = slices.Delete(s.queue, 0, 1)
 		c.m.emit(BulkSent, c).Bulk = id
 	}
 }
 
 func (c *Conn) chunkLost(id BulkID, chunk uint32) {
-	s := &c.bulkOut
-	if len(s.queue) == 0 || s.queue[0].id != id {
-		return
-	}
-	b, i := s.queue[0], int(chunk)
-	if i < b.next && !bitAt(b.arrived, i) && !bitAt(b.missing, i) {
+	b, i := c.bulkOut.current(id), int(chunk)
+	if b != nil && i < b.next && !bitAt(b.arrived, i) && !bitAt(b.missing, i) {
 		setBit(b.missing, i)
 		b.lost++
 	}
@@ -353,8 +354,8 @@ func (c *Conn) peerCanceledIn(id BulkID) {
 
 // peerCanceledOut: the peer does not want our transfer.
 func (c *Conn) peerCanceledOut(id BulkID) {
-	if s := &c.bulkOut; len(s.queue) > 0 && s.queue[0].id == id && s.queue[0].next > 0 {
-		s.queue = s.queue[1:]
+	if b := c.bulkOut.current(id); b != nil && b.next > 0 {
+		c.bulkOut.queue = slices.Delete(c.bulkOut.queue, 0, 1)
 		c.m.emit(BulkCanceled, c).Bulk = id
 	}
 }

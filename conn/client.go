@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -63,7 +64,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 		return nil, fmt.Errorf("conn: no token to connect with: %w", token.ErrMalformed)
 	}
 	fillDuration(&o.ConnectTimeout, 10*time.Second)
-	c := &Client{co: o, servers: append([]netip.AddrPort(nil), servers...)}
+	c := &Client{co: o, servers: slices.Clone(servers)}
 	c.machine.init(o.Options)
 	c.keys = deriveHandshake(&o.Token.Secret)
 	c.digest = sha256.Sum256(o.Token.Sealed)

@@ -39,7 +39,7 @@ func (c *Conn) Unacked() int {
 			n += int(o.next - o.base)
 		}
 	}
-	return n + c.bulkOut.count()
+	return n + len(c.bulkOut.queue)
 }
 
 // end ends the connection on this side.

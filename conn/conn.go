@@ -61,13 +61,14 @@ type backlog struct {
 }
 
 // times are when something last happened: what is silent is kept alive, and given up in the end.
-// None of them is later than the machine's time.
+// None of those is later than the machine's time.
 type times struct {
 	lastHeard time.Duration
 	lastSent  time.Duration
 	lastData  time.Duration // when we sent something that wants an acknowledgement
 	lastAck   time.Duration // when something of ours was acknowledged
 	sendGap   time.Duration // between two such, smoothed; zero where they are not regular
+	renewAt   time.Duration // when a server hands out another ticket; zero: never
 }
 
 // player is who the peer is, as the token says. A client knows nothing of it.
@@ -84,9 +85,8 @@ type admission struct {
 	server      *Server
 	slot        int
 	clientNonce [nonceSize]byte
-	accept      []byte        // our answer to the peer's response, until the peer was heard
-	ticket      []byte        // the latest, until it has arrived
-	renewAt     time.Duration // when another is handed out; zero: never
+	accept      []byte // our answer to the peer's response, until the peer was heard
+	ticket      []byte // the latest, until it has arrived
 }
 
 type phase uint8

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -55,17 +56,8 @@ func (m *machine) init(o Options) {
 		}
 	}
 	slices.SortStableFunc(m.order, func(a, b uint8) int {
-		x, y := o.Channels[a], o.Channels[b]
-		if x.Priority != y.Priority {
-			return y.Priority - x.Priority
-		}
-		if x.Mode.reliable() != y.Mode.reliable() {
-			if x.Mode.reliable() {
-				return -1
-			}
-			return 1
-		}
-		return 0
+		urgent := cmp.Compare(o.Channels[b].Priority, o.Channels[a].Priority)
+		return cmp.Or(urgent, int(m.unreliable>>a&1)-int(m.unreliable>>b&1))
 	})
 }
 

@@ -1,9 +1,11 @@
 package conn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -157,22 +159,18 @@ func (o *Options) fill(maxBulk int) error {
 	if len(o.Channels) > maxChannels {
 		return fmt.Errorf("conn: %d channels, at most %d", len(o.Channels), maxChannels)
 	}
-	if o.Datagram == 0 {
-		o.Datagram = defaultDatagram
-	}
+	o.Datagram = cmp.Or(o.Datagram, defaultDatagram)
 	if o.Datagram < minDatagram {
 		return fmt.Errorf("conn: datagrams of %d bytes, at least %d are needed", o.Datagram, minDatagram)
 	}
 	o.Datagram = min(o.Datagram, maxDatagram)
-	o.Channels = append([]Channel(nil), o.Channels...)
+	o.Channels = slices.Clone(o.Channels)
 	for i := range o.Channels {
 		ch := &o.Channels[i]
 		if ch.Mode > Unordered {
 			return fmt.Errorf("conn: channel %d: no such mode as %d", i, ch.Mode)
 		}
-		if ch.MaxMessage == 0 {
-			ch.MaxMessage = defaultMaxMessage
-		}
+		ch.MaxMessage = cmp.Or(ch.MaxMessage, defaultMaxMessage)
 		if most := maxFragments * fragmentSize(o.Datagram); ch.MaxMessage < 0 || ch.MaxMessage > most {
 			return fmt.Errorf("conn: channel %d: messages of %d bytes, at most %d", i, ch.MaxMessage, most)
 		}
@@ -197,10 +195,7 @@ func (o *Options) fill(maxBulk int) error {
 
 // fillInt replaces zero by a default, and anything below by zero.
 func fillInt(v *int, def int) {
-	if *v == 0 {
-		*v = def
-	}
-	*v = max(*v, 0)
+	*v = max(cmp.Or(*v, def), 0)
 }
 
 func fillDuration(v *time.Duration, def time.Duration) {

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -46,15 +47,11 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if o.Wall <= 0 {
 		return nil, errors.New("conn: no time of day, set Options.Wall to the Unix time at now = 0, by which tokens expire")
 	}
-	if o.MaxClients == 0 {
-		o.MaxClients = defaultClients
-	}
+	o.MaxClients = cmp.Or(o.MaxClients, defaultClients)
 	if o.MaxClients < 0 || o.MaxClients > mostClients {
 		return nil, fmt.Errorf("conn: room for %d clients, want 1 to %d", o.MaxClients, mostClients)
 	}
-	if o.TicketLife == 0 {
-		o.TicketLife = time.Hour
-	}
+	o.TicketLife = cmp.Or(o.TicketLife, time.Hour)
 	s := &Server{so: o, byClient: map[uint64]*Conn{}, used: map[[token.IDSize]byte]usedToken{}}
 	s.machine.init(o.Options)
 	s.cookies = newCookies(s.random)

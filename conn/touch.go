@@ -38,7 +38,7 @@ func (c *Conn) touch() uint64 {
 		uint64(c.route.sendTo.Port()) + uint64(c.sent.refsBase) + uint64(c.lastSent) +
 		uint64(c.sendGap) + uint64(c.rate.acked) + c.book.Sent[SentTag] +
 		c.book.Sent[SentReliable] + c.book.Messages + uint64(c.measure.smooth) +
-		uint64(c.measure.leastSince) + uint64(c.measure.outLost)
+		uint64(c.measure.least) + uint64(c.measure.outLost)
 	sum += uint64(c.seal.aead.Overhead())
 	sum += uint64(c.channels[0].newest) // there is one at least
 	if cap(c.queued) > 0 {
