@@ -39,8 +39,8 @@
 //
 //	port.go      drain      the link's datagrams, in batches, go through package conn
 //	peer.go      message    an event of the connection: by its channel, a packet of commands
-//	peer.go      commands   too many, or of another world? replica.CommandReader reads the packet
-//	peer.go      takeOne    for each command in it: the rules are asked (allows)
+//	command.go   commands   too many, or of another world? replica.CommandReader reads the packet
+//	command.go   takeOne    for each command in it: the rules are asked (allows)
 //	queue.go     put        taken, or again, late, too far ahead, a second thought
 //	edges.go     add        of one that is late, the edges wait
 //	turn.go      gather     the tick is due: for each player who is inside

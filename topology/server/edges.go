@@ -10,34 +10,34 @@ import (
 // A command that comes too late is of no use, except for its edges: a shot, a line of chat, of which the player knows that it was made. They wait here, and become part of the next
 // commands that are used, one of a kind in each: so no one does more by being late than one edge a tick. What has waited for longer than Limits.Late is given up.
 
-// An edger finds the edges in commands: what is not left of one when it is repeated.
-type edger struct {
+// An edgeFinder finds the edges in commands: what is not left of one when it is repeated.
+type edgeFinder struct {
 	in     *world.Inputs
 	slots  []bits.Slot
 	levels []int32
 	trial  []int32
 }
 
-func newEdger(g *world.Game) (*edger, error) {
+func newEdgeFinder(g *world.Game) (*edgeFinder, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	e := &edger{in: g.NewInputs(), slots: g.Commands().Slots}
+	e := &edgeFinder{in: g.NewInputs(), slots: g.Commands().Slots}
 	e.levels, e.trial = make([]int32, len(e.slots)), make([]int32, len(e.slots))
 	return e, nil
 }
 
 // level makes in e.levels what is left of a command when it is repeated.
-func (e *edger) level(image []int32) bool {
+func (e *edgeFinder) level(image []int32) bool {
 	const anyone = 1
 	e.in.Reset()
 	return e.in.GiveImage(anyone, image) == nil && e.in.Repeat(anyone) && e.in.Image(anyone, e.levels)
 }
 
-// split numbers the edges of a command, from 1: part says for each number of the image to which it belongs. Fields of which one is there only with another, such as a text
+// split numbers the edges of a command, from 1: edge says for each number of the image to which it belongs. Fields of which one is there only with another, such as a text
 // with the word that something is said, are one edge. It gives how many there are.
-func (e *edger) split(image []int32, part []uint8) int {
-	clear(part)
+func (e *edgeFinder) split(image []int32, edge []uint8) int {
+	clear(edge)
 	if !e.level(image) {
 		return 0
 	}
@@ -46,25 +46,25 @@ func (e *edger) split(image []int32, part []uint8) int {
 		if image[i] == e.levels[i] {
 			continue
 		}
-		if j := e.fieldBefore(i, part); j >= 0 {
-			part[i] = part[j]
+		if j := e.fieldBefore(i, edge); j >= 0 {
+			edge[i] = edge[j]
 			continue
 		}
 		if fields++; n < 255 {
 			n++
 		}
-		part[i] = n
+		edge[i] = n
 	}
 	if fields > 1 {
-		e.join(image, part)
+		e.join(image, edge)
 	}
 	return int(n)
 }
 
 // fieldBefore finds a number of the same field that is part of an edge, or gives -1.
-func (e *edger) fieldBefore(i int, part []uint8) int {
+func (e *edgeFinder) fieldBefore(i int, edge []uint8) int {
 	for j := i - 1; j >= 0 && e.slots[j].Field == e.slots[i].Field; j-- {
-		if part[j] != 0 {
+		if edge[j] != 0 {
 			return j
 		}
 	}
@@ -72,27 +72,27 @@ func (e *edger) fieldBefore(i int, part []uint8) int {
 }
 
 // join makes one of edges that depend on each other: where one is taken out of the command, the other cannot be there.
-func (e *edger) join(image []int32, part []uint8) {
-	most := slices.Max(part)
+func (e *edgeFinder) join(image []int32, edge []uint8) {
+	most := slices.Max(edge)
 	for p := uint8(1); p <= most; p++ {
-		if !slices.Contains(part, p) {
+		if !slices.Contains(edge, p) {
 			continue
 		}
 		for i := range image {
-			if e.trial[i] = image[i]; part[i] == p {
+			if e.trial[i] = image[i]; edge[i] == p {
 				e.trial[i] = e.levels[i]
 			}
 		}
 		e.in.Reset()
 		whole := e.in.GiveImage(1, e.trial) == nil && e.in.Image(1, e.trial)
-		for i := range part {
-			if part[i] == 0 || part[i] == p || whole && e.trial[i] == image[i] {
+		for i := range edge {
+			if edge[i] == 0 || edge[i] == p || whole && e.trial[i] == image[i] {
 				continue
 			}
-			other := part[i]
-			for j := range part {
-				if part[j] == other {
-					part[j] = p
+			other := edge[i]
+			for j := range edge {
+				if edge[j] == other {
+					edge[j] = p
 				}
 			}
 		}
@@ -110,14 +110,14 @@ type lateEdges struct {
 type lateCommand struct {
 	tick  world.Tick
 	image []int32
-	part  []uint8 // which edge each number belongs to; 0 for none, or for one that has been used
+	edge  []uint8 // which edge each number belongs to; 0 for none, or for one that has been used
 }
 
 // mostLate bounds how many late commands wait.
 const mostLate = 32
 
 // add keeps the edges of a late command, if it has any.
-func (l *lateEdges) add(e *edger, t world.Tick, image []int32) {
+func (l *lateEdges) add(e *edgeFinder, t world.Tick, image []int32) {
 	if len(l.waiting) == mostLate {
 		return
 	}
@@ -125,9 +125,9 @@ func (l *lateEdges) add(e *edger, t world.Tick, image []int32) {
 	if n := len(l.spare); n > 0 {
 		c, l.spare = l.spare[n-1], l.spare[:n-1]
 	} else {
-		c = lateCommand{image: make([]int32, len(image)), part: make([]uint8, len(image))}
+		c = lateCommand{image: make([]int32, len(image)), edge: make([]uint8, len(image))}
 	}
-	if e.split(image, c.part) == 0 {
+	if e.split(image, c.edge) == 0 {
 		l.spare = append(l.spare, c)
 		return
 	}
@@ -142,7 +142,7 @@ func (l *lateEdges) add(e *edger, t world.Tick, image []int32) {
 
 // merge gives the command for a tick with the edges that waited, each kind of which it has not itself; and how many late commands that made complete. What is older than the
 // limit is given up. The image that it is given stays as it is; the one that it gives is good until the next call.
-func (l *lateEdges) merge(e *edger, t, limit world.Tick, image []int32) (out []int32, done int) {
+func (l *lateEdges) merge(e *edgeFinder, t, limit world.Tick, image []int32) (out []int32, done int) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(c lateCommand) bool {
 		if c.tick+limit < t {
 			l.spare = append(l.spare, c)
@@ -170,16 +170,16 @@ func (l *lateEdges) merge(e *edger, t, limit world.Tick, image []int32) (out []i
 }
 
 // use takes the edges of a late command that are free, and says whether those were all.
-func (l *lateEdges) use(e *edger, c *lateCommand) bool {
+func (l *lateEdges) use(e *edgeFinder, c *lateCommand) bool {
 	all := true
-	for p, most := uint8(1), slices.Max(c.part); p <= most; p++ {
+	for p, most := uint8(1), slices.Max(c.edge); p <= most; p++ {
 		if !l.free(e, c, p) {
 			all = false
 			continue
 		}
-		for i := range c.part {
-			if c.part[i] == p {
-				l.merged[i], l.busy[i], c.part[i] = c.image[i], 255, 0
+		for i := range c.edge {
+			if c.edge[i] == p {
+				l.merged[i], l.busy[i], c.edge[i] = c.image[i], 255, 0
 			}
 		}
 	}
@@ -187,9 +187,9 @@ func (l *lateEdges) use(e *edger, c *lateCommand) bool {
 }
 
 // free says whether none of an edge's fields is an edge of the command already.
-func (l *lateEdges) free(e *edger, c *lateCommand, p uint8) bool {
-	for i := range c.part {
-		if c.part[i] != p {
+func (l *lateEdges) free(e *edgeFinder, c *lateCommand, p uint8) bool {
+	for i := range c.edge {
+		if c.edge[i] != p {
 			continue
 		}
 		for j := range l.busy {

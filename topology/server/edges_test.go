@@ -51,7 +51,7 @@ func deedOf(t testing.TB, image []int32) deed {
 
 // TestMergeKeepsWhatBelongsTogether: levels stay those of the newer command, a text goes with its verb, and what is taken waits for the next.
 func TestMergeKeepsWhatBelongsTogether(t *testing.T) {
-	e, err := newEdger(deeds)
+	e, err := newEdgeFinder(deeds)
 	must(t, err)
 	var l lateEdges
 	l.add(e, 10, deed{X: 5}.image(t))
@@ -90,7 +90,7 @@ func TestMergeKeepsWhatBelongsTogether(t *testing.T) {
 // TestNoEdgeIsLostOrDoubled: commands come in packets with some repeats, and these are lost, doubled, delayed and overtaken. What a server does with them is compared with a
 // model that knows everything: each edge is used once, in time or as soon afterwards as there is room for it, and not at all only if that is later than the limit.
 func TestNoEdgeIsLostOrDoubled(t *testing.T) {
-	e, err := newEdger(deeds)
+	e, err := newEdgeFinder(deeds)
 	must(t, err)
 	const limit = 15
 	rapid.Check(t, func(t *rapid.T) {
@@ -269,7 +269,7 @@ func TestBeingLateGainsNothing(t *testing.T) {
 }
 
 func BenchmarkLateEdge(b *testing.B) {
-	e, err := newEdger(deeds)
+	e, err := newEdgeFinder(deeds)
 	must(b, err)
 	var l lateEdges
 	late, own := deed{X: 7, Shot: 3, Verb: 1, Text: "hello"}.image(b), deed{X: 1}.image(b)

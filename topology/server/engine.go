@@ -151,8 +151,8 @@ func (s *Server) decide() {
 var errEngine = errors.New("server: the world belongs to Options.Engine, which begins its " +
 	"levels itself; start another server for another level")
 
-// ignite has the engine begin with a stage's world.
-func (s *Server) ignite(g *stage) error {
+// start has the engine begin with a scene's world.
+func (s *Server) start(g *scene) error {
 	if err := s.engine.Begin(g.world, g.level); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Server) step() error {
 	if done.Fault != nil {
 		s.gameError(done.Fault)
 	}
-	g := s.stage
+	g := s.scene
 	w := s.engine.World()
 	still := w == g.world && w.Tick() == g.publisher.Tick() && !done.Again &&
 		done.Settled == g.settled && len(done.Events) == 0
@@ -207,7 +207,7 @@ func (s *Server) step() error {
 	if s.traits.Eager {
 		s.pass()
 	}
-	g.past.record(w)
+	g.past.remember(w)
 	if done.Inputs != nil && s.opt.After != nil {
 		s.opt.After(w, done.Inputs)
 	}
@@ -225,7 +225,7 @@ func (s *Server) step() error {
 
 func (s *Server) publish(w *world.World, l replica.Leading) error {
 	if s.traits.Leading {
-		return s.stage.publisher.PublishLeading(w, l)
+		return s.scene.publisher.PublishLeading(w, l)
 	}
-	return s.stage.publisher.Publish(w)
+	return s.scene.publisher.Publish(w)
 }

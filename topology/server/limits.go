@@ -101,15 +101,31 @@ func (b *bucket) pass(now time.Duration, rate, burst float64) bool {
 	return true
 }
 
-// A record counts what a client did wrong, and forgives with time.
-type record struct {
-	points float64
-	at     time.Duration
+// conduct is how a client behaves: how much of each kind it may send by now, and what it did
+// wrong. Points are forgiven with time.
+type conduct struct {
+	commands, requests, reports, lines bucket
+
+	offences [Offences]uint64
+	points   float64
+	at       time.Duration // when the last were added
 }
 
-// add says whether it is enough.
-func (r *record) add(now time.Duration, points float64, most int) bool {
-	r.points = max(r.points-float64(float64(most)/10*(now-r.at).Seconds()), 0) + points
-	r.at = now
-	return r.points > float64(most)
+// add books an offence, and says whether it is enough.
+func (c *conduct) add(now time.Duration, o Offence, most int) bool {
+	c.offences[o]++
+	c.points = max(c.points-float64(float64(most)/10*(now-c.at).Seconds()), 0) + o.points()
+	c.at = now
+	return c.points > float64(most)
+}
+
+// worst is what a client did most of.
+func (c *conduct) worst() Offence {
+	at := Offence(0)
+	for o := range Offences {
+		if float64(c.offences[o])*o.points() > float64(c.offences[at])*at.points() {
+			at = o
+		}
+	}
+	return at
 }

@@ -61,7 +61,7 @@ func (s *Server) drained(p *peer) bool {
 	case len(s.draining) == 0:
 		s.refuse(p, conn.ReasonClosing, "")
 	default:
-		s.refuse(p, wire.ReasonMoved, parting(s.nextPlace(), ""))
+		s.refuse(p, wire.ReasonMoved, goodbye(s.nextPlace(), ""))
 	}
 	return true
 }
@@ -73,7 +73,7 @@ const showGone = 5 * time.Second
 func (s *Server) revoke(client uint64, player world.Player, why string, to netip.AddrPort) {
 	if p := s.claimant(client); p != nil {
 		delete(s.claims, client)
-		s.refuse(p, wire.ReasonMoved, parting(to, why))
+		s.refuse(p, wire.ReasonMoved, goodbye(to, why))
 	}
 	seat := s.seats[client]
 	if seat == nil || seat.Spectator() || seat.Player != player {
@@ -84,16 +84,16 @@ func (s *Server) revoke(client uint64, player world.Player, why string, to netip
 		s.players[player] = nil
 	}
 	seat.inside, seat.gone = false, true
-	s.tell(News{Kind: Moved, Seat: seat, Text: parting(to, why)})
+	s.tell(News{Kind: Moved, Seat: seat, Text: goodbye(to, why)})
 	p := seat.peer
 	if p == nil {
 		return
 	}
 	if p.state != shown {
-		s.close(p, wire.ReasonMoved, parting(to, why))
+		s.close(p, wire.ReasonMoved, goodbye(to, why))
 		return
 	}
-	p.parting, p.until = parting(to, why), s.now+showGone
+	p.farewell = farewell{goodbye(to, why), s.now + showGone}
 	m := wire.Message{Kind: wire.Move, On: true, Text: why}
 	if names(to) {
 		m.Places = []wire.Place{{Addr: to}}
@@ -101,8 +101,8 @@ func (s *Server) revoke(client uint64, player world.Player, why string, to netip
 	s.say(p, m)
 }
 
-// parting is the note of a connection that ends with ReasonMoved: the address, and what else there is to say. Either may be missing.
-func parting(to netip.AddrPort, why string) string {
+// goodbye is the note of a connection that ends with ReasonMoved: the address, and what else there is to say. Either may be missing.
+func goodbye(to netip.AddrPort, why string) string {
 	if !names(to) {
 		return why
 	}

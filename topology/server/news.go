@@ -97,7 +97,7 @@ func (s *Server) tell(n News) {
 	if s.opt.News == nil {
 		return
 	}
-	n.Tick = s.stage.world.Tick()
+	n.Tick = s.scene.world.Tick()
 	if n.Seat != nil {
 		n.Client = n.Seat.Client
 	}

@@ -54,11 +54,11 @@ func panicOf(err error) *world.Panic {
 func (s *Server) panicked(p *world.Panic, done Progress) error {
 	flight := done.Flight
 	if flight != nil {
-		flight.Exact = !s.stage.past.judges()
+		flight.Exact = !s.scene.past.judges()
 	}
 	s.tell(News{Kind: GamePanicked, Err: p, Inputs: done.Inputs, Flight: flight})
 	if s.opt.OnPanic == Restart && s.traits.Levels && s.mayRestart() {
-		err := s.Change(s.stage.level)
+		err := s.Change(s.scene.level)
 		if err == nil {
 			s.Notice("the game has failed; the level begins anew")
 			return nil

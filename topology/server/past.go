@@ -41,8 +41,8 @@ func (s *Server) newPast(w *world.World) (*past, error) {
 		if seat == nil {
 			return det.Vec3{}, false
 		}
-		tick, part := seat.Seen()
-		return p.where(w, shooter, target, tick, part)
+		tick, sixteenths := seat.Seen()
+		return p.where(w, shooter, target, tick, sixteenths)
 	})
 	return p, nil
 }
@@ -50,8 +50,8 @@ func (s *Server) newPast(w *world.World) (*past, error) {
 // judges says whether anything is judged by the past.
 func (p *past) judges() bool { return p.memory != nil }
 
-// record remembers a tick.
-func (p *past) record(w *world.World) {
+// remember keeps a tick.
+func (p *past) remember(w *world.World) {
 	if p.memory != nil {
 		p.memory.Record(w)
 	}
@@ -60,7 +60,7 @@ func (p *past) record(w *world.World) {
 // where says where a shooter saw a target, who saw the tick given and so many sixteenths of the way
 // to the next.
 func (p *past) where(
-	w *world.World, shooter world.Player, target world.ID, tick world.Tick, part uint8,
+	w *world.World, shooter world.Player, target world.ID, tick world.Tick, sixteenths uint8,
 ) (det.Vec3, bool) {
 	if tick == 0 {
 		return det.Vec3{}, false // it shows others as they are
@@ -69,7 +69,7 @@ func (p *past) where(
 	if !known && p.title.Shots.Clear != nil {
 		return det.Vec3{}, false
 	}
-	return p.memory.Where(target, float64(tick)+float64(part)/16, func(present det.Vec3) bool {
+	return p.memory.Where(target, float64(tick)+float64(sixteenths)/16, func(present det.Vec3) bool {
 		return p.title.Shots.Clear == nil || p.title.Shots.Clear(w, from, present)
 	})
 }

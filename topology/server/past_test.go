@@ -89,7 +89,7 @@ func TestShotsAreJudgedByWhatWasSeen(t *testing.T) {
 		return h.past(1, h.target())
 	}
 	for round := range 2 {
-		if p, ok := where(seenAt{tick: 50, part: 8}); !ok || p.X != 50.5 {
+		if p, ok := where(seenAt{tick: 50, sixteenths: 8}); !ok || p.X != 50.5 {
 			t.Errorf("seen half a tick after the 50th it was at %v, %v", p, ok)
 		}
 		if want := (det.Vec3{X: -8, Y: 2}); h.from != want {

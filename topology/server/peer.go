@@ -9,7 +9,6 @@ import (
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/wire"
-	"github.com/coeval-dev/coeval/world"
 )
 
 // A peer is one connection to a server, from its first word to its last.
@@ -20,42 +19,37 @@ type peer struct {
 	seat   *Seat // nil until it has said who it is
 	state  peerState
 	since  time.Duration // in that state
+	conduct
+	showing
+	intake
+	farewell
+}
 
-	epoch   uint32            // counts the worlds it was shown
-	first   conn.PacketNumber // of the present one
+// showing is what a client is shown. There is a sender exactly while the state is shown, and it is
+// told of the packets from first on.
+type showing struct {
+	epoch   uint32 // counts the worlds
+	first   conn.PacketNumber
 	sender  *replica.Sender
 	view    interest.View
 	eye     interest.Observer
 	room    replica.Room
-	phase   int // at which of the ticks between snapshots it has its turn
-	sending bool
+	phase   int  // at which of the ticks between snapshots it has its turn
+	sending bool // the data of the level is on its way, as bulk
 	bulk    conn.BulkID
+}
 
-	queue    *queue
-	reader   *replica.CommandReader
-	take     func(t world.Tick, image []int32)
-	newest   world.Tick // among the commands of a packet
-	edited   []int32
-	edges    lateEdges
-	resting  bool // said that there are no commands until the next
-	early    int  // the least since the last snapshot
-	heard    bool // there were any
-	repeated int  // ticks without a command since the last snapshot
-	counts   CommandCounts
-
-	commands, requests, reports, lines bucket
-	record                             record
-	offences                           [Offences]uint64
-
-	parting string        // where to go, for someone whose player is another server's
-	until   time.Duration // when that is said for the last time
+// farewell is for someone whose player is another server's.
+type farewell struct {
+	note  string        // where to go
+	until time.Duration // when that is said for the last time
 }
 
 type peerState uint8
 
 const (
 	greeting   peerState = iota // connected, has not said who it is
-	claiming                    // has, and the engine is asked for a place
+	claiming                    // has, and the engine is asked for a player
 	loading                     // was told of a level, and is not ready for it
 	shown                       // is shown the world
 	mismatched                  // has another version, and is being told which this is
@@ -130,153 +124,15 @@ func (s *Server) message(p *peer, e *conn.Event) {
 	}
 }
 
-// commands takes a packet of commands.
-func (s *Server) commands(p *peer, data []byte) {
-	// An engine that gives someone a place who comes from another server wants their commands before they are shown the world again.
-	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) || s.failed.err != nil {
-		return // about a world that is no more, or has not begun
-	}
-	// A path that stood still may bring all at once that was sent in the meantime, for as long as a connection outlasts.
-	if rate := float64(s.opt.Limits.Commands); !p.commands.pass(s.now, rate, max(10*float64(s.game.Rate()), rate)) {
-		s.offend(p, ManyCommands)
-		return
-	}
-	now := s.closed()
-	p.newest = 0
-	h, err := p.reader.Read(data[1:], now, p.take)
-	if err != nil {
-		s.offend(p, BadCommand)
-		return
-	}
-	if p.state >= mismatched {
-		return
-	}
-	if p.resting = p.newest == 0; p.resting {
-		p.newest = h.Tick
-	}
-	if h.Seen {
-		p.queue.note(h.Tick, seenAt{h.SeenTick, h.SeenPart})
-	}
-	quarter := s.game.TickLength() / 4
-	early := 4*int(int64(p.newest)-int64(now)-1) + int(min(max(s.due-s.now, 0), 4*quarter)/quarter)
-	early = max(min(early, maxEarly), -maxEarly)
-	if !p.heard || early < p.early {
-		p.early = early
-	}
-	p.heard, p.counts.Early = true, early
-}
-
-const (
-	// maxEarly bounds what is told of how early commands come, in quarters of a tick: a snapshot has eight bits for it.
-	maxEarly = 127
-	// maxReports is how many messages to package replica there may be in a second. An honest client sends one when something went wrong.
-	maxReports = 40
-)
-
-// takeOne is called for each command of a packet.
-func (p *peer) takeOne(t world.Tick, image []int32) {
-	s := p.server
-	closed := s.closed()
-	p.newest = max(p.newest, t)
-	if len(image) != p.queue.slots {
-		s.offend(p, BadCommand)
-		return
-	}
-	if s.opt.Rules.Command != nil {
-		p.edited = append(p.edited[:0], image...) // what was read is what the next is a difference from
-		image = p.edited
-	}
-	if t <= closed {
-		s.late(p, closed, t, image)
-		return
-	}
-	if !s.allows(p, t, image) {
-		return
-	}
-	switch p.queue.put(closed, t, image) {
-	case taken:
-		p.counts.Taken++
-		s.stats.Commands.Taken++
-		if s.traits.Eager {
-			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image)) // it was checked when it was read
-		}
-	case again:
-		p.counts.Again++
-		s.stats.Commands.Again++
-	case late: // the server has decided for it
-		s.late(p, closed, t, image)
-	case future:
-		p.counts.Future++
-		s.stats.Commands.Future++
-		s.offend(p, FutureTick)
-	case differed:
-		p.counts.Differed++
-		s.stats.Commands.Differed++
-		s.offend(p, SecondMind)
-	}
-}
-
-// allows asks the game's rules about a command, which they may change.
-func (s *Server) allows(p *peer, t world.Tick, image []int32) bool {
-	if s.opt.Rules.Command == nil {
-		return true
-	}
-	if err := s.opt.Rules.Command(s.stage.world, p.seat.Player, t, image); err != nil {
-		s.offend(p, AgainstRules)
-		return false
-	}
-	return true
-}
-
-// late takes a command for a tick that is over: if it was not there in time, and it is not long ago, its edges still count.
-func (s *Server) late(p *peer, closed, t world.Tick, image []int32) {
-	if p.queue.put(closed, t, image) == again {
-		p.counts.Again++
-		s.stats.Commands.Again++
-		return
-	}
-	p.counts.Late++
-	s.stats.Commands.Late++
-	if s.edger != nil && t+s.lateTicks > closed && p.queue.first(t) && s.allows(p, closed+1, image) {
-		p.edges.add(s.edger, t, image)
-	}
-}
-
-// merge makes the edges that came late part of a command. What makes no sense together is left out.
-func (s *Server) merge(p *peer, t world.Tick, image []int32) []int32 {
-	if len(p.edges.waiting) == 0 {
-		return image
-	}
-	out, done := p.edges.merge(s.edger, t, s.lateTicks, image)
-	if s.game.Commands().Check(out) != nil {
-		return image
-	}
-	p.counts.Merged += uint64(done)
-	s.stats.Commands.Merged += uint64(done)
-	return out
-}
-
 // offend counts what a client did wrong, and drops it when it is enough.
 func (s *Server) offend(p *peer, o Offence) {
 	if p.state >= mismatched || o == FutureTick && (s.paused || s.now < s.lenient) {
 		return
 	}
-	p.offences[o]++
 	s.stats.Offences[o]++
-	if p.record.add(s.now, o.points(), s.opt.Limits.Offences) {
+	if p.conduct.add(s.now, o, s.opt.Limits.Offences) {
 		s.drop(p, wire.ReasonHostile, fmt.Sprintf("mostly %v", p.worst()))
 	}
-}
-
-// worst is what a client did most of.
-func (p *peer) worst() Offence {
-	at := Offence(0)
-	for o := range Offences {
-		if float64(p.offences[o])*o.points() > float64(p.offences[at])*at.points() {
-			at = o
-		}
-	}
-	return at
 }
 
 // drop throws someone out.
@@ -368,7 +224,7 @@ func (s *Server) sweep() {
 		case p.state == loading && wait > s.opt.Limits.Loading:
 			s.drop(p, wire.ReasonSilent, "never became ready for the level")
 		case p.seat != nil && p.seat.gone && s.now > p.until:
-			s.close(p, wire.ReasonMoved, p.parting)
+			s.close(p, wire.ReasonMoved, p.note)
 		}
 	}
 	if len(s.claims) > 0 {

@@ -8,18 +8,18 @@ import (
 
 // A queue holds the commands of one player for ticks to come. Its memory is fixed: what is late, or further in the future than it reaches, is not taken.
 type queue struct {
-	slots  int          // numbers in a command
-	ticks  []world.Tick // for which tick each place holds a command; 0 for none
+	size   int          // numbers in a command
+	ticks  []world.Tick // for which tick each slot holds a command; 0 for none
 	images []int32
-	seen   []seenAt     // by place, if the client said so
-	used   []world.Tick // for which tick the command of each place was taken last, in time or late
+	seen   []seenAt     // by slot, if the client said so
+	used   []world.Tick // for which tick the command of each slot was taken last, in time or late
 	ruled  world.Tick   // the tick for which the server has decided itself
 }
 
 // seenAt is what a client showed of others when it made a command: a tick, and how many sixteenths of the way to the next.
 type seenAt struct {
-	tick world.Tick
-	part uint8
+	tick       world.Tick
+	sixteenths uint8
 }
 
 // A verdict is what a queue thinks of a command.
@@ -35,8 +35,8 @@ const (
 )
 
 // newQueue makes one that reaches so many ticks ahead.
-func newQueue(slots, reach int) *queue {
-	return &queue{slots: slots, ticks: make([]world.Tick, reach), images: make([]int32, slots*reach), seen: make([]seenAt, reach), used: make([]world.Tick, reach)}
+func newQueue(size, reach int) *queue {
+	return &queue{size: size, ticks: make([]world.Tick, reach), images: make([]int32, size*reach), seen: make([]seenAt, reach), used: make([]world.Tick, reach)}
 }
 
 func (q *queue) reset() {
@@ -45,23 +45,23 @@ func (q *queue) reset() {
 	q.ruled = 0
 }
 
-func (q *queue) place(t world.Tick) (int, []int32) {
+func (q *queue) at(t world.Tick) (int, []int32) {
 	i := int(t % world.Tick(len(q.ticks)))
-	return i, q.images[i*q.slots : (i+1)*q.slots]
+	return i, q.images[i*q.size : (i+1)*q.size]
 }
 
 // put takes a command for tick t of a world that is at tick now.
 func (q *queue) put(now, t world.Tick, image []int32) verdict {
 	switch {
 	case t <= now || t == q.ruled:
-		if i, _ := q.place(t); (q.used[i] == t || q.ticks[i] == t) && t > 0 { // used, or about to be
+		if i, _ := q.at(t); (q.used[i] == t || q.ticks[i] == t) && t > 0 { // used, or about to be
 			return again
 		}
 		return late
 	case t-now > world.Tick(len(q.ticks)):
 		return future
 	}
-	i, room := q.place(t)
+	i, room := q.at(t)
 	if q.ticks[i] == t {
 		if !slices.Equal(room, image) {
 			return differed
@@ -75,9 +75,9 @@ func (q *queue) put(now, t world.Tick, image []int32) verdict {
 
 // first says whether a command that came late is one that has not been seen, and from now on it has.
 func (q *queue) first(t world.Tick) bool {
-	i, _ := q.place(t)
+	i, _ := q.at(t)
 	if t <= q.used[i] {
-		return false // something newer was in its place
+		return false // something newer was there
 	}
 	q.used[i] = t
 	return true
@@ -85,14 +85,14 @@ func (q *queue) first(t world.Tick) bool {
 
 // note says what the client showed when it made the command for a tick.
 func (q *queue) note(t world.Tick, s seenAt) {
-	if i, _ := q.place(t); q.ticks[i] == t {
+	if i, _ := q.at(t); q.ticks[i] == t {
 		q.seen[i] = s
 	}
 }
 
 // take gives the command for a tick, or nil if none has come. The image is good until the next put.
 func (q *queue) take(t world.Tick) ([]int32, seenAt) {
-	i, image := q.place(t)
+	i, image := q.at(t)
 	if q.ticks[i] != t {
 		return nil, seenAt{}
 	}
@@ -102,7 +102,7 @@ func (q *queue) take(t world.Tick) ([]int32, seenAt) {
 
 // shut lets the server decide for a tick, so that what still comes for it is late. It is not ok if something has come.
 func (q *queue) shut(t world.Tick) bool {
-	if i, _ := q.place(t); q.ticks[i] == t {
+	if i, _ := q.at(t); q.ticks[i] == t {
 		return false
 	}
 	q.ruled = t

@@ -75,17 +75,17 @@ func TestBucket(t *testing.T) {
 	})
 }
 
-func TestRecordForgives(t *testing.T) {
-	var r record
+func TestConductIsForgiven(t *testing.T) {
+	var r conduct
 	for i := range 1000 {
-		if r.add(time.Duration(i)*time.Second, 10, 200) { // ten a second, and twenty are forgiven
+		if r.add(time.Duration(i)*time.Second, BadCommand, 200) { // ten a second, and twenty are forgiven
 			t.Fatal("dropped for what is forgiven")
 		}
 	}
-	r = record{}
+	r = conduct{}
 	enough := false
 	for range 21 {
-		enough = r.add(time.Second, 10, 200)
+		enough = r.add(time.Second, BadCommand, 200)
 	}
 	if !enough {
 		t.Error("210 points at once are not enough for 200")

@@ -135,12 +135,12 @@ func (s *Server) show(p *peer) {
 	s.blind(p)
 	p.state, p.since = loading, s.now
 	p.epoch++
-	s.say(p, s.stage.message(p.epoch))
+	s.say(p, s.scene.message(p.epoch))
 }
 
 // need sends the data of the level to someone who lacks it, once.
 func (s *Server) need(p *peer, epoch uint32) {
-	if p.state != loading || p.sending || len(s.stage.level.Data) == 0 {
+	if p.state != loading || p.sending || len(s.scene.level.Data) == 0 {
 		if epoch == p.epoch {
 			s.offend(p, BadControl)
 		}
@@ -149,7 +149,7 @@ func (s *Server) need(p *peer, epoch uint32) {
 	if epoch != p.epoch {
 		return // about a level that is no more
 	}
-	id, err := p.conn.SendBulk(wire.TagLevel, s.stage.level.Data)
+	id, err := p.conn.SendBulk(wire.TagLevel, s.scene.level.Data)
 	if err != nil {
 		s.drop(p, wire.ReasonSlow, err.Error())
 		return
@@ -168,7 +168,7 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 		return
 	}
 	p.state, p.since = shown, s.now
-	p.sender = replica.NewSender(s.stage.publisher, replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
+	p.sender = replica.NewSender(s.scene.publisher, replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.heard, p.early, p.repeated = false, 0, 0

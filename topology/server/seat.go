@@ -9,7 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Seat is one person's place at a server: who they are, and, if they play, which player of the world they are. It outlasts their connection by a while, so that
+// A Seat is one person at a server: who they are, and, if they play, which player of the world they are. It outlasts their connection by a while, so that
 // someone whose machine crashed finds everything as it was.
 type Seat struct {
 	// Client is the number in the person's token.
@@ -54,7 +54,9 @@ func (s *Seat) Quality() conn.Quality {
 
 // Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others when they gave the command that was used last: what a server
 // goes back to for hits. It is zero for clients that do not say, as those that predict everything.
-func (s *Seat) Seen() (t world.Tick, part uint8) { return s.seen.tick, s.seen.part }
+func (s *Seat) Seen() (t world.Tick, sixteenths uint8) {
+	return s.seen.tick, s.seen.sixteenths
+}
 
 // Commands tells how the person's commands arrived since they were given the connection that they have.
 func (s *Seat) Commands() CommandCounts {

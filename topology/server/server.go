@@ -26,7 +26,7 @@ type Server struct {
 	description string // of the game, for clients with another version
 	engine      Engine
 	traits      Traits
-	stage       *stage // the world that is played
+	scene       *scene // the world that is played
 	pool        *pool
 	calls       drive.Calls
 
@@ -89,10 +89,10 @@ type turns struct {
 // lateness is what is needed to deal with commands that come late or not at all. A game without
 // commands has no neutral one, and no peer has a queue.
 type lateness struct {
-	neutral   []int32    // a command at rest
-	edger     *edger     // nil if no edges of late commands count
-	lateTicks world.Tick // for how long they do
-	passed    world.Tick // all ticks before it are counted, with an engine that is eager
+	neutral   []int32     // a command at rest
+	finder    *edgeFinder // nil if no edges of late commands count
+	lateTicks world.Tick  // for how long they do
+	passed    world.Tick  // all ticks before it are counted, with an engine that is eager
 	passedAt  time.Duration
 }
 
@@ -128,7 +128,7 @@ func NewServer(o Options) (*Server, error) {
 	if s.lateness, err = newLateness(g, o.Limits.Late); err != nil {
 		return nil, err
 	}
-	if s.stage, err = s.newStage(o.Level); err != nil {
+	if s.scene, err = s.newScene(o.Level); err != nil {
 		return nil, err
 	}
 	for i, l := range o.Links {
@@ -138,7 +138,7 @@ func NewServer(o Options) (*Server, error) {
 		}
 		s.ports = append(s.ports, port)
 	}
-	if err := s.ignite(s.stage); err != nil {
+	if err := s.start(s.scene); err != nil {
 		return nil, err
 	}
 	s.pool = newPool(o.Workers, p)
@@ -161,17 +161,17 @@ func newLateness(g *world.Game, late time.Duration) (c lateness, err error) {
 		c.neutral[i] = schema.Slots[i].Absent
 	}
 	if c.lateTicks = world.Tick(max(late, 0) / g.TickLength()); c.lateTicks > 0 {
-		c.edger, err = newEdger(g)
+		c.finder, err = newEdgeFinder(g)
 	}
 	return c, err
 }
 
 // World is the world that is played. It must be left as it is; after a game panicked, it must not
 // even be looked at.
-func (s *Server) World() *world.World { return s.stage.world }
+func (s *Server) World() *world.World { return s.scene.world }
 
 // Level is what the world started from.
-func (s *Server) Level() Level { return s.stage.level }
+func (s *Server) Level() Level { return s.scene.level }
 
 // Protocol is what server and clients must agree on.
 func (s *Server) Protocol() *replica.Protocol { return s.protocol }
@@ -194,30 +194,30 @@ func (s *Server) Tick(now time.Duration) error {
 		return err
 	}
 	s.sweep()
-	mark := time.Now()
-	s.stats.last = Stages{Receive: mark.Sub(began)}
+	received := time.Now()
+	s.stats.last = Stages{Receive: received.Sub(began)}
 	if err := s.step(); err != nil {
 		return err
 	}
 	s.due = now + s.game.TickLength()
 	s.turn++
-	began = time.Now()
-	s.stats.last.Step = began.Sub(mark)
+	stepped := time.Now()
+	s.stats.last.Step = stepped.Sub(received)
 
 	s.choose()
 	s.pool.run(s.work)
 	look, encode := s.pool.spent()
-	mark = time.Now()
+	encoded := time.Now()
 	s.stats.last.Interest += look
 	s.stats.last.Encode = encode
-	s.stats.last.Parallel = mark.Sub(began)
+	s.stats.last.Parallel = encoded.Sub(stepped)
 
 	err := s.send()
 	s.flush()
 	if err == nil {
 		err = s.failed.over(now, s.Done())
 	}
-	s.stats.last.Send = time.Since(mark)
+	s.stats.last.Send = time.Since(encoded)
 	s.stats.Ticks++
 	s.stats.Stages.add(&s.stats.last)
 	if s.opt.Ticked != nil {
@@ -278,14 +278,14 @@ func (s *Server) Change(l Level) error {
 	if !s.traits.Levels {
 		return errEngine
 	}
-	g, err := s.newStage(l)
+	g, err := s.newScene(l)
 	if err != nil {
 		return err
 	}
-	if err := s.ignite(g); err != nil {
+	if err := s.start(g); err != nil {
 		return err
 	}
-	s.stage = g
+	s.scene = g
 	s.lastErr = ""
 	for _, seat := range s.seats {
 		seat.inside, seat.repeated = false, 0
@@ -301,9 +301,9 @@ func (s *Server) Change(l Level) error {
 
 func (s *Server) begun() {
 	if s.opt.Begun != nil {
-		s.opt.Begun(s.stage.world, s.stage.level)
+		s.opt.Begun(s.scene.world, s.scene.level)
 	}
-	s.tell(News{Kind: LevelBegun, Text: s.stage.level.Name})
+	s.tell(News{Kind: LevelBegun, Text: s.scene.level.Name})
 }
 
 // SetPaused lets the world stand still, or go on. Connections go on either way. The text says who

@@ -38,7 +38,7 @@ func (s *Server) choose() {
 		s.work = append(s.work, p)
 	}
 	if len(s.work) > 0 {
-		if err := s.stage.views.Follow(s.stage.world); err != nil {
+		if err := s.scene.views.Follow(s.scene.world); err != nil {
 			s.gameError(err)
 			s.work = s.work[:0]
 		}
@@ -49,17 +49,17 @@ func (s *Server) choose() {
 // look is the work that is done for many clients at once: it finds what the client is shown and encodes it. It touches nothing but the peer and the worker.
 func (p *peer) look(w *worker) {
 	began := time.Now()
-	g := p.server.stage
+	g := p.server.scene
 	o := &p.eye
 	o.Player, o.RoundTrip = p.seat.Player, p.conn.Quality().RoundTrip+p.server.gap
 	index, rules := g.views.Sight(g.world, p.seat.Player, o)
 	if w.finder.Update(&p.view, index, rules, *o) {
 		p.sender.Look(&p.view)
 	}
-	mark := time.Now()
-	w.interest += mark.Sub(began)
+	looked := time.Now()
+	w.interest += looked.Sub(began)
 	p.sender.Encode(w.encoder, p.room)
-	w.encode += time.Since(mark)
+	w.encode += time.Since(looked)
 }
 
 // send puts what was encoded into packets.

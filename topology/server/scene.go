@@ -15,8 +15,8 @@ type (
 	LevelHash = game.LevelHash
 )
 
-// A stage is a world that is being played, with all that belongs to it alone.
-type stage struct {
+// A scene is a world that is being played, with all that belongs to it alone.
+type scene struct {
 	level     Level
 	hash      LevelHash
 	world     *world.World
@@ -26,8 +26,8 @@ type stage struct {
 	settled   world.Tick // as an engine said last
 }
 
-// newStage makes the world of a level. It takes as long as the game's OnStart does.
-func (s *Server) newStage(l Level) (*stage, error) {
+// newScene makes the world of a level. It takes as long as the game's OnStart does.
+func (s *Server) newScene(l Level) (*scene, error) {
 	if err := l.Check(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -40,7 +40,7 @@ func (s *Server) newStage(l Level) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &stage{level: l, hash: l.Hash(), world: w}
+	g := &scene{level: l, hash: l.Hash(), world: w}
 	if g.publisher, err = replica.NewPublisher(s.protocol, w); err != nil {
 		return nil, err
 	}
@@ -52,6 +52,6 @@ func (s *Server) newStage(l Level) (*stage, error) {
 }
 
 // message tells a client of the level. The epoch is the client's own count of worlds.
-func (g *stage) message(epoch uint32) wire.Message {
+func (g *scene) message(epoch uint32) wire.Message {
 	return wire.Message{Kind: wire.Level, Epoch: epoch, Seed: g.level.Seed, Start: g.publisher.Start(), Tick: g.world.Tick(), Size: uint32(len(g.level.Data)), Data: g.hash, Name: g.level.Name}
 }
