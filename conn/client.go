@@ -127,7 +127,7 @@ func (c *Client) Ticket() (token.Token, bool) { return c.ticket, c.hasTicket }
 func (c *Client) Ledger() Ledger {
 	sum := c.handled
 	if c.conn != nil {
-		sum.add(&c.conn.book)
+		sum.Add(&c.conn.book)
 	}
 	return sum
 }

@@ -65,7 +65,8 @@ func (l *Ledger) Total() uint64 {
 	return sum - l.Refused
 }
 
-func (l *Ledger) add(o *Ledger) {
+// Add adds another ledger to this one.
+func (l *Ledger) Add(o *Ledger) {
 	for i := range l.Sent {
 		l.Sent[i] += o.Sent[i]
 	}

@@ -130,7 +130,7 @@ func (s *Server) Find(client uint64) *Conn {
 func (s *Server) Ledger() Ledger {
 	sum := s.handled
 	for _, c := range s.active {
-		sum.add(&c.book)
+		sum.Add(&c.book)
 	}
 	return sum
 }
@@ -197,7 +197,7 @@ func (s *Server) release(i int) {
 	s.active = s.active[:last]
 	s.slots[c.slot] = nil
 	s.free = append(s.free, c.slot)
-	s.handled.add(&c.book)
+	s.handled.Add(&c.book)
 }
 
 // left is told by a connection that it has ended, though it may keep its slot a

@@ -1,6 +1,9 @@
 package server
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits are what a server takes from one client. Zeros mean what is written beside them; an honest client meets none of these.
 type Limits struct {
@@ -25,9 +28,7 @@ type Limits struct {
 
 func (l *Limits) fill(rate int) {
 	orElse(&l.Ahead, time.Second)
-	if l.Late == 0 {
-		l.Late = 250 * time.Millisecond
-	}
+	l.Late = cmp.Or(l.Late, 250*time.Millisecond)
 	orElse(&l.Commands, 3*rate)
 	orElse(&l.Requests, 5)
 	orElse(&l.Chat, 20)

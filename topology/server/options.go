@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -134,22 +135,15 @@ func (o *Options) fill() error {
 	}
 	rate := o.Title.Game.Rate()
 	orElse(&o.Players, 64)
-	if o.Spectators == 0 {
-		o.Spectators = 16
-	}
-	o.Spectators = max(o.Spectators, 0)
+	o.Spectators = max(cmp.Or(o.Spectators, 16), 0)
 	orElse(&o.SnapshotRate, 20)
 	o.SnapshotRate = min(o.SnapshotRate, rate)
-	if o.KeepSeat == 0 {
-		o.KeepSeat = time.Minute
-	}
+	o.KeepSeat = cmp.Or(o.KeepSeat, time.Minute)
 	orElse(&o.Neutral, 500*time.Millisecond)
 	orElse(&o.Workers, runtime.GOMAXPROCS(0))
 	orElse(&o.Polls, 4)
 	o.Limits.fill(rate)
-	if o.Flight == 0 {
-		o.Flight = 10 * time.Second
-	}
+	o.Flight = cmp.Or(o.Flight, 10*time.Second)
 	if o.Engine == nil {
 		o.Engine = newLocal(o.Title.Game, int(max(o.Flight, 0)/o.Title.Game.TickLength()))
 	}
@@ -158,9 +152,7 @@ func (o *Options) fill() error {
 			return fmt.Errorf("server: %w", err)
 		}
 	}
-	if o.Conn.Wall == 0 {
-		o.Conn.Wall = time.Now().Unix()
-	}
+	o.Conn.Wall = cmp.Or(o.Conn.Wall, time.Now().Unix())
 	if len(o.Keys) == 0 {
 		key, err := token.NewKey(rand.Reader)
 		if err != nil {

@@ -96,24 +96,9 @@ func (s *Server) Ledger() conn.Ledger {
 	var sum conn.Ledger
 	for _, p := range s.ports {
 		l := p.conn.Ledger()
-		addLedger(&sum, &l)
+		sum.Add(&l)
 	}
 	return sum
-}
-
-func addLedger(sum, l *conn.Ledger) {
-	for i := range l.Sent {
-		sum.Sent[i] += l.Sent[i]
-	}
-	sum.Refused += l.Refused
-	sum.Packets += l.Packets
-	sum.Received += l.Received
-	sum.ReceivedPackets += l.ReceivedPackets
-	sum.Messages += l.Messages
-	sum.Dropped += l.Dropped
-	sum.Late += l.Late
-	sum.Duplicates += l.Duplicates
-	sum.Spurious += l.Spurious
 }
 
 func addReplica(sum, l *replica.Ledger) {

@@ -1,10 +1,12 @@
 package solo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coeval-dev/coeval/topology/drive"
@@ -37,49 +39,43 @@ type Run struct {
 	opt   Options
 	calls drive.Calls // wakes Real when something was changed that the clock has to know
 
-	mu     sync.Mutex
+	mu     sync.Mutex // of the world, and what goes with it
 	world  *world.World
 	locals *world.Locals // attached to the world, as who plays alone sees sparks too
 	in     *world.Inputs
-	speed  float64
-	paused bool
-	owed   int   // ticks that Advance asked for
 	failed error // the game panicked, and the world is not to be used any more
-	lost   time.Duration
+
+	speed  atomic.Pointer[float64]
+	paused atomic.Bool
+	owed   atomic.Int64 // ticks that Advance asked for
+	lost   atomic.Int64 // nanoseconds
 }
 
 // New makes a world of a game, at tick 0.
 func New(g *world.Game, o Options) (*Run, error) {
-	if o.Players == 0 {
-		o.Players = 1
-	}
-	if o.Speed == 0 {
-		o.Speed = 1
-	}
 	w, err := g.New(o.Settings)
 	if err != nil {
 		return nil, err
 	}
+	o.Players = cmp.Or(o.Players, 1)
 	return begin(w, o)
-}
-
-func begin(w *world.World, o Options) (*Run, error) {
-	g := w.Game()
-	r := &Run{opt: o, world: w, locals: g.NewLocals(), in: g.NewInputs(), paused: o.Paused}
-	if err := w.Host().SetLocals(r.locals); err != nil {
-		return nil, err
-	}
-	return r, r.SetSpeed(o.Speed)
 }
 
 // From goes on with a world that was loaded, or copied from elsewhere. The Run owns it from now on;
 // no players join but those that Inputs lets in.
 func From(w *world.World, o Options) (*Run, error) {
-	if o.Speed == 0 {
-		o.Speed = 1
-	}
 	o.Players = -1
 	return begin(w, o)
+}
+
+func begin(w *world.World, o Options) (*Run, error) {
+	g := w.Game()
+	r := &Run{opt: o, world: w, locals: g.NewLocals(), in: g.NewInputs()}
+	r.paused.Store(o.Paused)
+	if err := w.Host().SetLocals(r.locals); err != nil {
+		return nil, err
+	}
+	return r, r.SetSpeed(cmp.Or(o.Speed, 1))
 }
 
 // ErrEnd says that the run is at its last tick.
@@ -90,10 +86,6 @@ var ErrEnd = errors.New("solo: the run has reached its last tick")
 func (r *Run) Step() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.step()
-}
-
-func (r *Run) step() error {
 	if r.failed != nil {
 		return r.failed
 	}
@@ -110,7 +102,7 @@ func (r *Run) step() error {
 		r.opt.Inputs(r.world.Tick()+1, r.in)
 	}
 	err := r.world.Host().TryStep(r.in)
-	if err != nil {
+	if err != nil { // most ticks are to allocate nothing
 		var panicked *world.Panic
 		if errors.As(err, &panicked) {
 			r.failed = err
@@ -153,23 +145,21 @@ func (r *Run) Real(ctx context.Context) error {
 		Tick: func(time.Duration) error { return r.Step() },
 		Pace: r.pace,
 		Poll: func(time.Duration) error { return r.pay() }, Polls: 1,
-		Lost: r.lose, Calls: &r.calls,
+		Lost: func(d time.Duration) { r.lost.Add(int64(d)) }, Calls: &r.calls,
 	}.Run(ctx))
 }
 
 // pace is how long a tick lasts now; nothing while time stands still.
 func (r *Run) pace() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.paused {
+	if r.Paused() {
 		return 0
 	}
-	return time.Duration(float64(r.world.Game().TickLength()) / r.speed)
+	return time.Duration(float64(r.world.Game().TickLength()) / r.Speed())
 }
 
 // pay computes the ticks that Advance asked for.
 func (r *Run) pay() error {
-	for r.owes() {
+	for range r.owed.Swap(0) {
 		if err := r.Step(); err != nil {
 			return err
 		}
@@ -177,72 +167,37 @@ func (r *Run) pay() error {
 	return nil
 }
 
-func (r *Run) lose(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lost += d
-}
-
 // Lost is how much time was given up because the machine could not keep up.
-func (r *Run) Lost() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lost
-}
+func (r *Run) Lost() time.Duration { return time.Duration(r.lost.Load()) }
 
 // SetPaused lets time stand still, or go on.
 func (r *Run) SetPaused(on bool) {
-	r.mu.Lock()
-	r.paused = on
-	r.mu.Unlock()
+	r.paused.Store(on)
 	r.calls.Wake()
 }
 
 // Advance lets Real compute a tick although time stands still: for a key that goes on by one.
 // Unlike Step, it leaves the computing to Real's goroutine.
 func (r *Run) Advance() {
-	r.mu.Lock()
-	r.owed++
-	r.mu.Unlock()
+	r.owed.Add(1)
 	r.calls.Wake()
 }
 
-// owes takes one of the ticks that Advance asked for.
-func (r *Run) owes() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.owed == 0 {
-		return false
-	}
-	r.owed--
-	return true
-}
-
 // Paused says whether time stands still.
-func (r *Run) Paused() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.paused
-}
+func (r *Run) Paused() bool { return r.paused.Load() }
 
 // SetSpeed changes how fast time goes, from a hundredth to a hundred times.
 func (r *Run) SetSpeed(x float64) error {
 	if !(x >= 0.01 && x <= 100) {
 		return fmt.Errorf("solo: a speed of %v; choose 0.01 to 100, or Fast for no regard to time", x)
 	}
-	r.mu.Lock()
-	r.speed = x
-	r.mu.Unlock()
+	r.speed.Store(&x)
 	r.calls.Wake()
 	return nil
 }
 
 // Speed is how fast time goes.
-func (r *Run) Speed() float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.speed
-}
+func (r *Run) Speed() float64 { return *r.speed.Load() }
 
 // View lets f look at the world, between ticks. If the game panicked there is nothing to look at,
 // and f is not called.
