@@ -44,7 +44,7 @@ func (w *way) join(ctx context.Context) (e client.Entry, a admission, err error)
 		if o.Peer, err = netip.ParseAddrPort(text("peer")); err != nil {
 			return e, a, errAnswer
 		}
-		e.Dial = func(p wire.Place) (link.Link, error) { return w.dial(ways, p) }
+		e.Dial = func(p wire.Server) (link.Link, error) { return w.dial(ways, p) }
 	}
 	list := v.Get("hashes")
 	for i := range list.Length() {
@@ -64,7 +64,7 @@ func (w *way) join(ctx context.Context) (e client.Entry, a admission, err error)
 }
 
 // dial begins to connect to another mirror.
-func (w *way) dial(ways js.Value, p wire.Place) (link.Link, error) {
+func (w *way) dial(ways js.Value, p wire.Server) (link.Link, error) {
 	at := ways.Get(p.Addr.String())
 	if at.Type() != js.TypeString {
 		return nil, link.ErrAddr

@@ -45,7 +45,7 @@ type Options struct {
 	// Dial, if set, makes the link by which another server is reached, for links that lead to one
 	// server only. It is not to wait, and its error means that this server cannot be reached from
 	// here. Without it, Link is used for all.
-	Dial func(wire.Place) (link.Link, error)
+	Dial func(wire.Server) (link.Link, error)
 
 	// Name is what others read. Spectate asks to watch rather than to play.
 	Name     string
@@ -287,8 +287,8 @@ func (c *Client) Conn() *conn.Conn { return c.ways.Main().Conn() }
 // Ledger books every byte of the present connection.
 func (c *Client) Ledger() conn.Ledger { return c.ways.Main().Client().Ledger() }
 
-// Places are the other servers of the game that the client knows of, the best first.
-func (c *Client) Places() []wire.Place { return c.ways.Places() }
+// Servers are the other servers of the game that the client knows of, the best first.
+func (c *Client) Servers() []wire.Server { return c.ways.Servers() }
 
 // Moving says whether the client is looking for another server to go on at.
 func (c *Client) Moving() bool { return c.ways.Moving() }

@@ -78,7 +78,7 @@ func (c *Client) handle() {
 }
 
 func (c *Client) dial(e *ways.Event) {
-	l, err := c.o.Dial(e.Place)
+	l, err := c.o.Dial(e.Server)
 	if err == nil && l == nil {
 		err = errors.New("client: Options.Dial gave no link")
 	}
@@ -181,7 +181,7 @@ func (c *Client) goOn(w *ways.Way) {
 	h.start = nil
 	c.told.moved()
 	c.predict.Moved()
-	c.screen.moved = append(c.screen.moved, w.Place())
+	c.screen.moved = append(c.screen.moved, w.Server())
 }
 
 // apply takes what the server told into the truth and the prediction. Reliable events come before

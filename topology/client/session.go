@@ -22,7 +22,7 @@ type Entry struct {
 	Servers []netip.AddrPort
 	// Dial, if set, makes a link to another server of the same game, if the first leads to one
 	// only.
-	Dial func(wire.Place) (link.Link, error)
+	Dial func(wire.Server) (link.Link, error)
 }
 
 // SessionOptions are what a Session is made from. Title and Join have no default; Link, Token,

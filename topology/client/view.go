@@ -38,7 +38,7 @@ type View struct {
 	Began bool
 	Level game.Level
 	// Moved are the servers at which the player goes on, in the same world.
-	Moved []wire.Place
+	Moved []wire.Server
 	// Words are what the server or other players said, and pauses.
 	Words []Word
 	// Ended says that the game is over for this player, and Err why, or nil if they left.
@@ -70,11 +70,11 @@ type screen struct {
 	world *world.World // nil until a world has been shown
 	began bool
 	level game.Level
-	moved []wire.Place
+	moved []wire.Server
 	words []Word
 
 	// What the last View holds.
-	gaveMoved []wire.Place
+	gaveMoved []wire.Server
 	gaveWords []Word
 	retracted []predict.Notice
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // A Place is where clients find a mirror.
-type Place = wire.Place
+type Place = wire.Server
 
 // suspend stops taking and showing anything new, until this mirror is in touch with most of the others again or is let in anew.
 func (m *Mirror) suspend() {

@@ -314,7 +314,7 @@ func (m *Mirror) places() {
 	if len(list) > 0 {
 		m.elsewhere = list
 	}
-	m.server.SetPlaces(list)
+	m.server.SetOtherServers(list)
 }
 
 const (

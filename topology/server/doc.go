@@ -29,7 +29,7 @@
 //
 // What computes the world is the server's [Engine]. The plain one owns its world (local.go); a mirror
 // is another, so that several servers can have one game. An engine returns what it decides and never
-// calls the server. [Server.SetPlaces] tells clients of the other servers. A client whose server is
+// calls the server. [Server.SetOtherServers] tells clients of the other servers. A client whose server is
 // silent, stops or asks it to ([Server.Move], [Server.Drain]) goes on at another with its ticket, in the
 // same body, without a break in what it shows.
 //

@@ -162,8 +162,8 @@ func TestEngineOfAGameUnderWay(t *testing.T) {
 			return err
 		}
 		n.Run(time.Second)
-		if len(b.Places()) != 1 {
-			g.fail("the client knows of %v", b.Places())
+		if len(b.Servers()) != 1 {
+			g.fail("the client knows of %v", b.Servers())
 		}
 		g.members[0].server.Move(g.members[0].server.Seat(1), m.end.PublicAddr())
 		late := g.join("late", 2, netsim.Cable, m, client.Options{})

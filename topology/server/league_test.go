@@ -120,13 +120,13 @@ func (g *league) add() (*member, error) {
 		}
 	})
 	for _, m := range g.members {
-		var others []wire.Place
+		var others []wire.Server
 		for _, x := range g.members {
 			if x != m {
-				others = append(others, wire.Place{Addr: x.end.PublicAddr(), Name: x.end.Name()})
+				others = append(others, wire.Server{Addr: x.end.PublicAddr(), Name: x.end.Name()})
 			}
 		}
-		m.server.SetPlaces(others)
+		m.server.SetOtherServers(others)
 	}
 	return m, nil
 }

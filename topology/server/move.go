@@ -10,42 +10,42 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// SetPlaces tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
-func (s *Server) SetPlaces(places []wire.Place) {
-	places = slices.DeleteFunc(slices.Clone(places), func(p wire.Place) bool { return !names(p.Addr) })
-	places = places[:min(len(places), wire.MaxPlaces)]
-	if slices.Equal(places, s.places) {
+// SetOtherServers tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
+func (s *Server) SetOtherServers(list []wire.Server) {
+	list = slices.DeleteFunc(slices.Clone(list), func(p wire.Server) bool { return !names(p.Addr) })
+	list = list[:min(len(list), wire.MaxServers)]
+	if slices.Equal(list, s.others) {
 		return
 	}
-	s.places = places
-	s.broadcast(wire.Message{Kind: wire.Places, Places: places})
+	s.others = list
+	s.broadcast(wire.Message{Kind: wire.Servers, Servers: list})
 }
 
 // Move asks a client to go on at another server. It connects there with its ticket, and leaves only when it is shown the world; if it is not let in there, it stays.
 func (s *Server) Move(seat *Seat, to netip.AddrPort) {
 	if seat.peer != nil && names(to) {
-		s.say(seat.peer, wire.Message{Kind: wire.Move, Places: []wire.Place{{Addr: to}}})
+		s.say(seat.peer, wire.Message{Kind: wire.Move, Servers: []wire.Server{{Addr: to}}})
 	}
 }
 
-// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before maintenance. Without addresses it is those of SetPlaces. Population tells
+// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before maintenance. Without addresses it is those of SetOtherServers. Population tells
 // when all are gone.
 func (s *Server) Drain(to ...netip.AddrPort) {
 	if len(to) == 0 {
-		for _, p := range s.places {
+		for _, p := range s.others {
 			to = append(to, p.Addr)
 		}
 	}
 	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...), func(a netip.AddrPort) bool { return !names(a) })
 	for _, p := range s.order {
 		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
-			s.Move(p.seat, s.nextPlace())
+			s.Move(p.seat, s.nextServer())
 		}
 	}
 }
 
-// nextPlace takes the places to which people are sent in turn.
-func (s *Server) nextPlace() netip.AddrPort {
+// nextServer takes the servers to which people are sent in turn.
+func (s *Server) nextServer() netip.AddrPort {
 	if len(s.draining) == 0 {
 		return netip.AddrPort{}
 	}
@@ -61,7 +61,7 @@ func (s *Server) drained(p *peer) bool {
 	case len(s.draining) == 0:
 		s.refuse(p, conn.ReasonClosing, "")
 	default:
-		s.refuse(p, wire.ReasonMoved, goodbye(s.nextPlace(), ""))
+		s.refuse(p, wire.ReasonMoved, goodbye(s.nextServer(), ""))
 	}
 	return true
 }
@@ -96,7 +96,7 @@ func (s *Server) revoke(client uint64, player world.Player, why string, to netip
 	p.farewell = farewell{goodbye(to, why), s.now + showGone}
 	m := wire.Message{Kind: wire.Move, On: true, Text: why}
 	if names(to) {
-		m.Places = []wire.Place{{Addr: to}}
+		m.Servers = []wire.Server{{Addr: to}}
 	}
 	s.say(p, m)
 }

@@ -342,7 +342,7 @@ func TestLinksThatReachOneServer(t *testing.T) {
 				defer g.close()
 				o := client.Options{Return: 4 * time.Second, Conn: shortTimeout}
 				made := 0
-				dial := func(p wire.Place) (link.Link, error) {
+				dial := func(p wire.Server) (link.Link, error) {
 					made++
 					if dials == "fails" {
 						return nil, fmt.Errorf("no route to %v", p.Addr)

@@ -95,8 +95,8 @@ func (s *Server) seated(p *peer, seat *Seat, kind NewsKind) {
 	}
 	s.tell(News{Kind: kind, Seat: seat})
 	s.welcome(p)
-	if len(s.places) > 0 {
-		s.say(p, wire.Message{Kind: wire.Places, Places: s.places})
+	if len(s.others) > 0 {
+		s.say(p, wire.Message{Kind: wire.Servers, Servers: s.others})
 	}
 	if s.paused {
 		s.say(p, wire.Message{Kind: wire.Pause, On: true})

@@ -98,7 +98,7 @@ type lateness struct {
 
 // elsewhere are the other servers of the same game. draining is nil while people are welcome here.
 type elsewhere struct {
-	places   []wire.Place
+	others   []wire.Server
 	draining []netip.AddrPort // where to send people instead
 	sent     int              // how many were
 }

@@ -14,7 +14,7 @@ type EventKind uint8
 
 // What happens on a Set.
 const (
-	// Dial: a link to Place is needed. Make it, or not, and say so by Dialled with its number Link.
+	// Dial: a link to Server is needed. Make it, or not, and say so by Dialled with its number Link.
 	Dial EventKind = iota + 1
 	// Hangup: the link with the number Link is not needed any more.
 	Hangup
@@ -56,7 +56,7 @@ type Event struct {
 	Channel uint8
 	Tag     uint32
 	Link    Link
-	Place   wire.Place
+	Server  wire.Server
 	Data    []byte // good until the next call of Receive or Flush
 	Words   *wire.Message
 	Err     error
@@ -163,8 +163,8 @@ func (s *Set) told(w *Way, m *wire.Message) {
 		s.load(w, m)
 	case wire.Pause, wire.Chat, wire.Notice:
 		s.emit(Event{Kind: Said, Way: w, Words: m})
-	case wire.Places:
-		s.search.places, s.search.barred = m.Places, nil
+	case wire.Servers:
+		s.search.servers, s.search.barred = m.Servers, nil
 	case wire.Move:
 		s.wish(m)
 	default:
@@ -234,7 +234,7 @@ func (s *Set) comeBack() bool {
 		return false
 	}
 	old := s.main
-	w, err := s.open(old.link, old.most, s.ticket, old.place)
+	w, err := s.open(old.link, old.most, s.ticket, old.server)
 	if err != nil {
 		return false
 	}

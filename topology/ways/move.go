@@ -26,7 +26,7 @@ func (s *Set) onTried(w *Way, e *conn.Event) {
 		}
 	case conn.BulkReceived:
 		if e.Tag == wire.TagDeclarations { // the server has another version of the game
-			s.bar(w.place)
+			s.bar(w.server)
 			s.drop(w)
 		}
 	case conn.Disconnected:
@@ -80,11 +80,11 @@ func (s *Set) offered(w *Way, m *wire.Message) {
 			s.part(old)
 			s.load(w, m)
 		}
-	case wire.Places:
-		w.places = m.Places
+	case wire.Servers:
+		w.servers = m.Servers
 	case wire.Move:
-		if len(m.Places) == 1 && m.Places[0].Addr != w.place.Addr {
-			s.search.target = m.Places[0]
+		if len(m.Servers) == 1 && m.Servers[0].Addr != w.server.Addr {
+			s.search.target = m.Servers[0]
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (s *Set) Show(w *Way) {
 	}
 	w.state, s.phase = Playing, PhasePlaying
 	s.game.level = w.level
-	s.emit(Event{Kind: Moved, Way: w, Place: w.place})
+	s.emit(Event{Kind: Moved, Way: w, Server: w.server})
 }
 
 // Fail gives up a way that is tried.
@@ -137,9 +137,9 @@ func (s *Set) takeOver(w *Way) {
 	}
 	s.seat = w.seat
 	f := &s.search
-	f.lost, f.unwanted, f.target, f.turn, f.next = nil, false, wire.Place{}, 0, 0
-	if w.places != nil {
-		f.places = w.places
+	f.lost, f.unwanted, f.target, f.turn, f.next = nil, false, wire.Server{}, 0, 0
+	if w.servers != nil {
+		f.servers = w.servers
 	}
 	s.stats.Moves++
 }

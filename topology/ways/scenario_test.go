@@ -128,9 +128,9 @@ func (s *stage) step(l simtest.Line) {
 	case "unreachable":
 		s.barred[args[0]] = true
 	case "places":
-		s.tell(args[0], &wire.Message{Kind: wire.Places, Places: s.places(args[1:])})
+		s.tell(args[0], &wire.Message{Kind: wire.Servers, Servers: s.places(args[1:])})
 	case "move":
-		s.tell(args[0], &wire.Message{Kind: wire.Move, Places: s.places(args[1:])})
+		s.tell(args[0], &wire.Message{Kind: wire.Move, Servers: s.places(args[1:])})
 	case "revoke":
 		s.tell(args[0], &wire.Message{Kind: wire.Move, On: true})
 	case "stop":
@@ -205,9 +205,9 @@ func (s *stage) client(l simtest.Line) {
 	s.changes()
 }
 
-func (s *stage) places(names []string) (list []wire.Place) {
+func (s *stage) places(names []string) (list []wire.Server) {
 	for _, n := range names {
-		list = append(list, wire.Place{Addr: s.host(n).addr, Name: n})
+		list = append(list, wire.Server{Addr: s.host(n).addr, Name: n})
 	}
 	return list
 }
@@ -308,8 +308,8 @@ func (s *stage) events() {
 			}
 			s.set.Shown(s.worldTick())
 		case Dial:
-			s.print("dial %s, as link %d", s.nameOf(e.Place.Addr), e.Link)
-			if s.barred[s.nameOf(e.Place.Addr)] {
+			s.print("dial %s, as link %d", s.nameOf(e.Server.Addr), e.Link)
+			if s.barred[s.nameOf(e.Server.Addr)] {
 				s.set.Dialled(e.Link, 0, errors.New("no route"))
 			} else {
 				s.set.Dialled(e.Link, 1200, nil)

@@ -13,12 +13,12 @@ import (
 
 // search is how the player looks for another server.
 type search struct {
-	places []wire.Place // that are known, the best first
-	target wire.Place   // where the server wants the player to go
-	lost   error        // why the way that was played by is no more
+	servers []wire.Server // that are known, the best first
+	target  wire.Server   // where the server wants the player to go
+	lost    error         // why the way that was played by is no more
 	// unwanted says that the player is not the server's any more that is played at.
 	unwanted bool
-	turn     int           // which of the places is next
+	turn     int           // which of the servers is next
 	next     time.Duration // before which no other is tried
 	until    time.Duration // after which it is given up
 	barred   map[netip.AddrPort]bool
@@ -43,7 +43,7 @@ func (s *Set) adrift() bool { return s.search.lost != nil || s.search.unwanted |
 // silent says whether the server should have been heard by now, and was not.
 func (s *Set) silent() bool {
 	w := s.main
-	if s.o.Silence < 0 || len(s.search.places) == 0 || !w.Alive() {
+	if s.o.Silence < 0 || len(s.search.servers) == 0 || !w.Alive() {
 		return false
 	}
 	wait := s.o.Silence + w.Conn().Quality().RoundTrip
@@ -92,10 +92,10 @@ func (s *Set) Tend(now, passed time.Duration) {
 
 // choose says which server to try next, and whether the player was asked to go there. When all have
 // been tried, it waits and begins anew.
-func (s *Set) choose() (p wire.Place, wished, ok bool) {
+func (s *Set) choose() (p wire.Server, wished, ok bool) {
 	f := &s.search
 	if p = f.target; p.Addr.IsValid() {
-		f.target = wire.Place{}
+		f.target = wire.Server{}
 		if !s.taken(p.Addr) {
 			return p, true, true
 		}
@@ -103,10 +103,10 @@ func (s *Set) choose() (p wire.Place, wished, ok bool) {
 	if !s.adrift() {
 		return p, false, false
 	}
-	list, home := f.places, s.main.addr()
-	at := func(p wire.Place) bool { return p.Addr == home }
+	list, home := f.servers, s.main.addr()
+	at := func(p wire.Server) bool { return p.Addr == home }
 	if f.lost != nil && home.IsValid() && !slices.ContainsFunc(list, at) {
-		list = append(slices.Clip(list), wire.Place{Addr: home}) // it may be back
+		list = append(slices.Clip(list), wire.Server{Addr: home}) // it may be back
 	}
 	for f.turn < len(list) {
 		p = list[f.turn]
@@ -122,18 +122,18 @@ func (s *Set) choose() (p wire.Place, wished, ok bool) {
 // taken says whether a server is being tried, or is the one that is played at.
 func (s *Set) taken(a netip.AddrPort) bool {
 	return s.search.lost == nil && s.main.addr() == a ||
-		slices.ContainsFunc(s.tried, func(w *Way) bool { return w.place.Addr == a })
+		slices.ContainsFunc(s.tried, func(w *Way) bool { return w.server.Addr == a })
 }
 
 // try begins to connect to another server.
-func (s *Set) try(p wire.Place, wished bool) {
+func (s *Set) try(p wire.Server, wished bool) {
 	w := s.newWay(First, p)
 	w.wished = wished
 	if s.o.Dials {
 		s.links++
 		w.link, w.state = s.links, Dialling
 		s.tried = append(s.tried, w)
-		s.emit(Event{Kind: Dial, Way: w, Link: w.link, Place: p})
+		s.emit(Event{Kind: Dial, Way: w, Link: w.link, Server: p})
 		return
 	}
 	if s.connect(w, s.o.Datagram, s.ticket) != nil {
@@ -156,7 +156,7 @@ func (s *Set) Dialled(l Link, datagram int, err error) {
 	w := s.tried[i]
 	made := err == nil
 	if !made {
-		s.bar(w.place)
+		s.bar(w.server)
 	} else if err = s.connect(w, datagram, s.ticket); err == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (s *Set) Dialled(l Link, datagram int, err error) {
 }
 
 // bar remembers a server that cannot be reached from here at all.
-func (s *Set) bar(p wire.Place) {
+func (s *Set) bar(p wire.Server) {
 	if s.search.barred == nil {
 		s.search.barred = map[netip.AddrPort]bool{}
 	}
@@ -183,9 +183,9 @@ func (s *Set) lose(err error, to netip.AddrPort) bool {
 		return true
 	}
 	if to.IsValid() {
-		f.target = wire.Place{Addr: to}
+		f.target = wire.Server{Addr: to}
 	}
-	if s.o.Return < 0 || len(f.places)+len(s.tried) == 0 && !f.target.Addr.IsValid() {
+	if s.o.Return < 0 || len(f.servers)+len(s.tried) == 0 && !f.target.Addr.IsValid() {
 		return false
 	}
 	f.lost, f.until, f.turn, f.next = err, s.now+s.o.Return, 0, 0
@@ -214,7 +214,7 @@ func (s *Set) Cut(now time.Duration, l Link, err error) {
 func (s *Set) cut(w *Way, err error) {
 	if w != s.main {
 		if unreachable(err) {
-			s.bar(w.place)
+			s.bar(w.server)
 		}
 		if slices.Contains(s.tried, w) {
 			s.failed(w)
@@ -236,12 +236,12 @@ func unreachable(err error) bool {
 func (s *Set) wish(m *wire.Message) {
 	f := &s.search
 	f.unwanted = m.On
-	if len(m.Places) == 0 {
+	if len(m.Servers) == 0 {
 		return
 	}
-	f.target = m.Places[0]
-	same := func(p wire.Place) bool { return p.Addr == f.target.Addr }
-	if i := slices.IndexFunc(f.places, same); i >= 0 {
-		f.target = f.places[i] // which has a name
+	f.target = m.Servers[0]
+	same := func(p wire.Server) bool { return p.Addr == f.target.Addr }
+	if i := slices.IndexFunc(f.servers, same); i >= 0 {
+		f.target = f.servers[i] // which has a name
 	}
 }

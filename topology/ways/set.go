@@ -145,7 +145,7 @@ func New(o Options) (*Set, error) {
 	}
 	s := &Set{o: o, ticket: o.Token}
 	s.seat = Seat{Name: wire.Clip(o.Name, wire.MaxName), Watching: o.Spectate}
-	w, err := s.open(First, o.Datagram, o.Token, wire.Place{})
+	w, err := s.open(First, o.Datagram, o.Token, wire.Server{})
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func (s *Set) Main() *Way { return s.main }
 // Stats tells what the set did so far.
 func (s *Set) Stats() Stats { return s.stats }
 
-// Places are the other servers of the game that the player knows of, the best first.
-func (s *Set) Places() []wire.Place { return slices.Clone(s.search.places) }
+// Servers are the other servers of the game that the player knows of, the best first.
+func (s *Set) Servers() []wire.Server { return slices.Clone(s.search.servers) }
 
 // Moving says whether another server is being looked for.
 func (s *Set) Moving() bool { return s.search.lost != nil || len(s.tried) > 0 }

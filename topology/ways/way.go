@@ -53,8 +53,8 @@ type Way struct {
 	state  State
 	conn   *conn.Client // nil while Dialling
 	link   Link
-	most   int        // bytes of a datagram on that link
-	place  wire.Place // where it leads to; the first way of all leads to where the token says
+	most   int         // bytes of a datagram on that link
+	server wire.Server // where it leads to; the first way of all leads to where the token says
 	since  time.Duration
 	wished bool // the server that is played at wants the player to go there
 
@@ -64,10 +64,10 @@ type Way struct {
 	asked    time.Duration
 	packets  int // of commands that were sent
 
-	seat   Seat
-	level  wire.Message // that its server named last
-	epoch  uint32
-	places []wire.Place // that its server told of
+	seat    Seat
+	level   wire.Message // that its server named last
+	epoch   uint32
+	servers []wire.Server // that its server told of
 }
 
 // Number tells ways apart: they are counted from 1.
@@ -79,8 +79,8 @@ func (w *Way) State() State { return w.state }
 // Link is the number of the way's link.
 func (w *Way) Link() Link { return w.link }
 
-// Place is the server that the way leads to, as far as the client was told of it.
-func (w *Way) Place() wire.Place { return w.place }
+// Server is the one that the way leads to, as far as the client was told of it.
+func (w *Way) Server() wire.Server { return w.server }
 
 // Level is the level that the server named last.
 func (w *Way) Level() *wire.Message { return &w.level }
@@ -110,7 +110,7 @@ func (w *Way) addr() netip.AddrPort {
 	if c := w.Conn(); c != nil {
 		return c.Addr()
 	}
-	return w.place.Addr
+	return w.server.Addr
 }
 
 // listen notes whether anything came that the server has sealed.
@@ -124,24 +124,24 @@ func (w *Way) listen(now time.Duration) {
 	}
 }
 
-// open begins a connection with a token or a ticket. Without a place it goes to where the token
+// open begins a connection with a token or a ticket. Without a server it goes to where the token
 // leads.
-func (s *Set) open(l Link, datagram int, t token.Token, p wire.Place) (*Way, error) {
+func (s *Set) open(l Link, datagram int, t token.Token, p wire.Server) (*Way, error) {
 	w := s.newWay(l, p)
 	return w, s.connect(w, datagram, t)
 }
 
-func (s *Set) newWay(l Link, p wire.Place) *Way {
+func (s *Set) newWay(l Link, p wire.Server) *Way {
 	s.opened++
-	return &Way{number: s.opened, state: Connecting, link: l, place: p, since: s.now, heard: s.now}
+	return &Way{number: s.opened, state: Connecting, link: l, server: p, since: s.now, heard: s.now}
 }
 
 // connect makes the protocol machine of a way.
 func (s *Set) connect(w *Way, datagram int, t token.Token) error {
 	o := conn.ClientOptions{Options: s.o.Conn, Token: t, ConnectTimeout: s.o.ConnectTimeout}
 	switch {
-	case w.place.Addr.IsValid():
-		o.Servers = []netip.AddrPort{w.place.Addr}
+	case w.server.Addr.IsValid():
+		o.Servers = []netip.AddrPort{w.server.Addr}
 	case len(s.o.Servers) > 0:
 		o.Servers = s.o.Servers
 	default:

@@ -26,7 +26,7 @@ type Message struct {
 	Tick     world.Tick   // level: where the world is
 	Name     string       // hello, name, welcome, chat, level
 	Text     string       // chat, notice, pause, move
-	Places   []Place      // places; move: where to
+	Servers  []Server     // servers; move: where to
 }
 
 type Kind byte
@@ -44,8 +44,8 @@ const (
 	Chat
 	Pause
 	Name
-	Move   // go on at another server
-	Places // the other servers of the same game
+	Move    // go on at another server
+	Servers // the other servers of the same game
 	kinds
 )
 
@@ -55,7 +55,7 @@ const (
 	MaxName    = 32
 	MaxText    = 512
 	MaxLabel   = 128 // name of a level
-	MaxPlaces  = 16  // servers of one game
+	MaxServers = 16  // servers of one game
 )
 
 // errMessage is all that a decoder says about a message that makes no sense.
@@ -123,10 +123,10 @@ func (m *Message) fields(w *cursor) {
 		w.str(&m.Name, MaxName)
 	case Move:
 		w.Bool(&m.On)
-		w.places(&m.Places, 1)
+		w.servers(&m.Servers, 1)
 		w.str(&m.Text, MaxText)
-	case Places:
-		w.places(&m.Places, MaxPlaces)
+	case Servers:
+		w.servers(&m.Servers, MaxServers)
 	}
 }
 
@@ -147,13 +147,13 @@ func (w *cursor) str(v *string, most int) {
 	}
 }
 
-// places is a list of servers.
-func (w *cursor) places(v *[]Place, most int) {
+// servers is a list of them.
+func (w *cursor) servers(v *[]Server, most int) {
 	n := byte(min(len(*v), most))
 	w.U8(&n)
 	w.Check(int(n) <= most)
 	if w.Reading() && w.OK() && n > 0 {
-		*v = make([]Place, n)
+		*v = make([]Server, n)
 	}
 	for i := 0; i < int(n) && w.OK(); i++ {
 		p := &(*v)[i]

@@ -20,13 +20,13 @@ func TestMessagesComeBack(t *testing.T) {
 			Seed: rapid.Uint64().Draw(t, "seed"), Size: rapid.Uint32().Draw(t, "size"), Start: rapid.Uint64().Draw(t, "start"), Tick: world.Tick(rapid.Uint64().Draw(t, "tick")),
 			Name: rapid.String().Draw(t, "name"), Text: rapid.String().Draw(t, "text"),
 		}
-		for range rapid.IntRange(0, MaxPlaces+2).Draw(t, "places") {
+		for range rapid.IntRange(0, MaxServers+2).Draw(t, "servers") {
 			addr := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr")))
 			if rapid.Bool().Draw(t, "long") {
 				addr = netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "addr")))
 			}
 			port := uint16(rapid.IntRange(1, 65535).Draw(t, "port"))
-			m.Places = append(m.Places, Place{Addr: netip.AddrPortFrom(addr, port), Name: rapid.String().Draw(t, "place"), Load: rapid.Byte().Draw(t, "load")})
+			m.Servers = append(m.Servers, Server{Addr: netip.AddrPortFrom(addr, port), Name: rapid.String().Draw(t, "server"), Load: rapid.Byte().Draw(t, "load")})
 		}
 		copy(m.Data[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "data"))
 		b := m.Append(nil)
@@ -37,13 +37,13 @@ func TestMessagesComeBack(t *testing.T) {
 		if again := back.Append(nil); !bytes.Equal(again, b) {
 			t.Fatalf("%x was read, %x written", b, again)
 		}
-		for i, p := range back.Places {
-			if was := m.Places[i]; p.Addr != netip.AddrPortFrom(was.Addr.Addr().Unmap(), was.Addr.Port()) || p.Load != was.Load || p.Name != Clip(was.Name, MaxName) {
-				t.Fatalf("place %+v became %+v", was, p)
+		for i, p := range back.Servers {
+			if was := m.Servers[i]; p.Addr != netip.AddrPortFrom(was.Addr.Addr().Unmap(), was.Addr.Port()) || p.Load != was.Load || p.Name != Clip(was.Name, MaxName) {
+				t.Fatalf("server %+v became %+v", was, p)
 			}
 		}
-		if most := map[Kind]int{Move: 1, Places: MaxPlaces}[m.Kind]; len(back.Places) != min(len(m.Places), most) {
-			t.Fatalf("%d places became %d", len(m.Places), len(back.Places))
+		if most := map[Kind]int{Move: 1, Servers: MaxServers}[m.Kind]; len(back.Servers) != min(len(m.Servers), most) {
+			t.Fatalf("%d servers became %d", len(m.Servers), len(back.Servers))
 		}
 		if back.Name != "" && back.Name != Clip(m.Name, MaxLabel) && back.Name != Clip(m.Name, MaxName) {
 			t.Fatalf("name %q became %q", m.Name, back.Name)
@@ -74,7 +74,7 @@ func TestTextsAreMadeShowable(t *testing.T) {
 // FuzzMessage: nothing makes the decoder panic, and what it accepts it writes again to the same bytes.
 func FuzzMessage(f *testing.F) {
 	for k := Kind(1); k < kinds; k++ {
-		m := Message{Kind: k, Name: "ada", Text: "hello", Epoch: 3, Places: []Place{{Addr: netip.MustParseAddrPort("10.0.0.1:4000"), Name: "oslo", Load: 40}, {Addr: netip.MustParseAddrPort("[fd00::1]:4000")}}}
+		m := Message{Kind: k, Name: "ada", Text: "hello", Epoch: 3, Servers: []Server{{Addr: netip.MustParseAddrPort("10.0.0.1:4000"), Name: "oslo", Load: 40}, {Addr: netip.MustParseAddrPort("[fd00::1]:4000")}}}
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

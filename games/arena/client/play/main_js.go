@@ -101,13 +101,13 @@ func join(ctx context.Context) (session.Entry, error) {
 	carrier = l
 	e := session.Entry{Link: l, Token: t, Servers: []netip.AddrPort{l.Peer()}}
 	if ways.Truthy() {
-		e.Dial = func(p wire.Place) (link.Link, error) { return dial(ways, p) }
+		e.Dial = func(p wire.Server) (link.Link, error) { return dial(ways, p) }
 	}
 	return e, nil
 }
 
 // dial begins to connect to another mirror.
-func dial(ways js.Value, p wire.Place) (link.Link, error) {
+func dial(ways js.Value, p wire.Server) (link.Link, error) {
 	way := ways.Get(p.Addr.String())
 	if way.Type() != js.TypeString {
 		return nil, link.ErrAddr

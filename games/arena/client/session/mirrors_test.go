@@ -117,7 +117,7 @@ func (l *league) join(at int) *mate {
 	if err != nil {
 		l.fail("%v", err)
 	}
-	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to}, Dial: func(p wire.Place) (link.Link, error) { return l.lane(p.Addr), nil }})
+	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to}, Dial: func(p wire.Server) (link.Link, error) { return l.lane(p.Addr), nil }})
 	brain := arena.NewBotOf(uint64(at), 1)
 	l.docks[at].Every(arena.Game.TickLength(), func() { // a machine that lives on when the mirror beside it dies
 		x.Frame(l.net.Now(), func(*arena.Fighter) arena.Command {
