@@ -2,7 +2,10 @@ package token
 
 import (
 	"bytes"
+	"net/netip"
 	"testing"
+
+	"github.com/coeval-dev/coeval/bits"
 )
 
 // FuzzParse: what parses can be written again to the same bytes, and nothing makes
@@ -55,11 +58,13 @@ func FuzzOpen(f *testing.F) {
 func FuzzServers(f *testing.F) {
 	f.Add([]byte{2, 4, 10, 0, 0, 1, 0, 80, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 81})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		servers, rest, err := readServers(b)
-		if err != nil {
+		var list []netip.AddrPort
+		c, w := bits.CursorOver(b), bits.CursorTo(nil)
+		if servers(&c, &list); !c.OK() {
 			return
 		}
-		if again := append(appendServers(nil, servers), rest...); !bytes.Equal(again, b) {
+		servers(&w, &list)
+		if again := append(w.Data(), c.Data()...); !bytes.Equal(again, b) {
 			t.Fatalf("%x was read, %x written", b, again)
 		}
 	})

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
 )
 
 // Limits of what a token can say. They keep a handshake within one datagram.
@@ -53,14 +56,9 @@ func (g *Grant) Names(addresses []netip.AddrPort) bool {
 	if len(g.Servers) == 0 {
 		return true
 	}
-	for _, s := range g.Servers {
-		for _, a := range addresses {
-			if s == a {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Servers, func(a netip.AddrPort) bool {
+		return slices.Contains(addresses, a)
+	})
 }
 
 // ErrMalformed says that bytes are not what they were said to be. It is all that
@@ -84,58 +82,40 @@ func (g *Grant) check() error {
 	return nil
 }
 
-// appendServers writes a list of addresses: a count, then for each a family (4 or
-// 6), the address and the port.
-func appendServers(b []byte, servers []netip.AddrPort) []byte {
-	b = append(b, byte(len(servers)))
-	for _, s := range servers {
-		a := s.Addr().Unmap()
-		if a.Is4() {
-			v := a.As4()
-			b = append(append(b, 4), v[:]...)
-		} else {
-			v := a.As16()
-			b = append(append(b, 6), v[:]...)
-		}
-		b = binary.BigEndian.AppendUint16(b, s.Port())
+// fields reads or writes what only a holder of the key can read.
+func (g *Grant) fields(c *bits.Cursor) {
+	c.Raw(g.ID[:])
+	c.U64(&g.Client)
+	c.Raw(g.Secret[:])
+	c.Bool(&g.Resumed)
+	servers(c, &g.Servers)
+	n := uint16(len(g.UserData))
+	if c.U16(&n); n > 0 {
+		c.Check(n <= MaxUserData)
+		c.Bytes(&g.UserData, int(n))
 	}
-	return b
 }
 
-// readServers is the inverse of appendServers and returns what follows the list.
-func readServers(b []byte) ([]netip.AddrPort, []byte, error) {
-	if len(b) < 1 || b[0] > MaxServers {
-		return nil, nil, ErrMalformed
+// inClear reads or writes what anyone can read, and no one can change.
+func (g *Grant) inClear(c *bits.Cursor) {
+	version, expires := byte(sealedVersion), uint64(g.Expires)
+	c.U8(&version)
+	c.U64(&g.Protocol)
+	c.U64(&expires)
+	g.Expires = int64(expires)
+	c.Check(version == sealedVersion && g.Expires > 0)
+}
+
+// servers is a list of addresses: a count, then each of them.
+func servers(c *bits.Cursor, list *[]netip.AddrPort) {
+	n := byte(len(*list))
+	c.U8(&n)
+	c.Check(n <= MaxServers)
+	if c.Reading() && c.OK() && n > 0 {
+		*list = make([]netip.AddrPort, n)
 	}
-	n := int(b[0])
-	b = b[1:]
-	if n == 0 {
-		return nil, b, nil
+	for i := 0; i < int(n) && c.OK(); i++ {
+		c.Addr(&(*list)[i])
+		c.Check(!c.Reading() || (*list)[i].Port() != 0)
 	}
-	servers := make([]netip.AddrPort, 0, n)
-	for range n {
-		if len(b) < 1 {
-			return nil, nil, ErrMalformed
-		}
-		size := 0
-		switch b[0] {
-		case 4:
-			size = 4
-		case 6:
-			size = 16
-		default:
-			return nil, nil, ErrMalformed
-		}
-		if len(b) < 1+size+2 {
-			return nil, nil, ErrMalformed
-		}
-		a, _ := netip.AddrFromSlice(b[1 : 1+size])
-		port := binary.BigEndian.Uint16(b[1+size:])
-		if port == 0 || a.Is4In6() {
-			return nil, nil, ErrMalformed
-		}
-		servers = append(servers, netip.AddrPortFrom(a, port))
-		b = b[1+size+2:]
-	}
-	return servers, b, nil
 }

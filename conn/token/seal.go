@@ -1,11 +1,11 @@
 package token
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/coeval-dev/coeval/bits"
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
@@ -30,8 +30,6 @@ const (
 	SealedMax = clearSize + nonceSize + grantMax + tagSize
 )
 
-const flagResumed = 1
-
 // ErrKeyMismatch says that a letter was sealed with another key, or altered.
 var ErrKeyMismatch = errors.New("token: sealed with another key, or altered: issuer and server must hold the same key")
 
@@ -41,25 +39,13 @@ func seal(key *Key, g *Grant, nonce *[nonceSize]byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token: seal: %w", err)
 	}
-	plain := make([]byte, 0, grantMax)
-	plain = append(plain, g.ID[:]...)
-	plain = binary.BigEndian.AppendUint64(plain, g.Client)
-	plain = append(plain, g.Secret[:]...)
-	var flags byte
-	if g.Resumed {
-		flags |= flagResumed
-	}
-	plain = append(plain, flags)
-	plain = appendServers(plain, g.Servers)
-	plain = binary.BigEndian.AppendUint16(plain, uint16(len(g.UserData)))
-	plain = append(plain, g.UserData...)
-
-	out := make([]byte, 0, clearSize+nonceSize+len(plain)+tagSize)
-	out = append(out, sealedVersion)
-	out = binary.BigEndian.AppendUint64(out, g.Protocol)
-	out = binary.BigEndian.AppendUint64(out, uint64(g.Expires))
-	out = append(out, nonce[:]...)
-	return aead.Seal(out, nonce[:], plain, out[:clearSize]), nil
+	plain := bits.CursorTo(make([]byte, 0, grantMax))
+	g.fields(&plain)
+	size := clearSize + nonceSize + len(plain.Data()) + tagSize
+	out := bits.CursorTo(make([]byte, 0, size))
+	g.inClear(&out)
+	out.Raw(nonce[:])
+	return aead.Seal(out.Data(), nonce[:], plain.Data(), out.Data()[:clearSize]), nil
 }
 
 // Open reads a sealed letter with the key it was sealed with. It says nothing of
@@ -81,37 +67,17 @@ func Open(key Key, sealed []byte) (Grant, error) {
 	}
 	// From here on the bytes are those of a holder of the key, but a newer or a
 	// broken issuer may still have written something else.
-	if len(b) < grantMin {
+	c := bits.CursorOver(b)
+	if g.fields(&c); !c.Done() {
 		return Grant{}, ErrMalformed
-	}
-	b = b[copy(g.ID[:], b):]
-	g.Client = binary.BigEndian.Uint64(b)
-	b = b[8:]
-	b = b[copy(g.Secret[:], b):]
-	if b[0]&^flagResumed != 0 {
-		return Grant{}, ErrMalformed
-	}
-	g.Resumed = b[0]&flagResumed != 0
-	if g.Servers, b, err = readServers(b[1:]); err != nil {
-		return Grant{}, err
-	}
-	if len(b) < 2 || int(binary.BigEndian.Uint16(b)) != len(b)-2 || len(b)-2 > MaxUserData {
-		return Grant{}, ErrMalformed
-	}
-	if len(b) > 2 {
-		g.UserData = b[2:]
 	}
 	return g, nil
 }
 
 // readClear fills in the part of a letter that anyone can read.
 func (g *Grant) readClear(sealed []byte) error {
-	if len(sealed) < SealedMin || len(sealed) > SealedMax || sealed[0] != sealedVersion {
-		return ErrMalformed
-	}
-	g.Protocol = binary.BigEndian.Uint64(sealed[1:])
-	g.Expires = int64(binary.BigEndian.Uint64(sealed[9:]))
-	if g.Expires <= 0 {
+	c := bits.CursorOver(sealed)
+	if g.inClear(&c); !c.OK() || len(sealed) < SealedMin || len(sealed) > SealedMax {
 		return ErrMalformed
 	}
 	return nil

@@ -2,11 +2,13 @@ package token
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/coeval-dev/coeval/bits"
 )
 
 // Token is what a client is given in order to connect: the sealed letter for the
@@ -51,7 +53,7 @@ func Issue(key Key, g Grant, entropy io.Reader) (Token, error) {
 	return Token{
 		Protocol: g.Protocol,
 		Expires:  g.Expires,
-		Servers:  append([]netip.AddrPort(nil), g.Servers...),
+		Servers:  slices.Clone(g.Servers),
 		Secret:   g.Secret,
 		Sealed:   sealed,
 	}, nil
@@ -59,39 +61,34 @@ func Issue(key Key, g Grant, entropy io.Reader) (Token, error) {
 
 // Append writes the binary form of a token, in which it is kept and sent.
 func (t *Token) Append(b []byte) []byte {
-	b = append(b, tokenVersion)
-	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Sealed)))
-	b = append(b, t.Sealed...)
-	b = append(b, t.Secret[:]...)
-	return appendServers(b, t.Servers)
+	c := bits.CursorTo(b)
+	t.fields(&c)
+	return c.Data()
 }
 
 // Parse reads the binary form of a token. The result does not refer to b.
 func Parse(b []byte) (Token, error) {
-	if len(b) < 3 || b[0] != tokenVersion {
-		return Token{}, ErrMalformed
-	}
-	n := int(binary.BigEndian.Uint16(b[1:]))
-	b = b[3:]
-	if len(b) < n+SecretSize+1 {
+	var t Token
+	c := bits.CursorOver(b)
+	if t.fields(&c); !c.Done() {
 		return Token{}, ErrMalformed
 	}
 	var g Grant
-	if err := g.readClear(b[:n]); err != nil {
+	if err := g.readClear(t.Sealed); err != nil {
 		return Token{}, err
 	}
-	t := Token{Protocol: g.Protocol, Expires: g.Expires, Sealed: append([]byte(nil), b[:n]...)}
-	b = b[n:]
-	b = b[copy(t.Secret[:], b):]
-	servers, rest, err := readServers(b)
-	if err != nil {
-		return Token{}, err
-	}
-	if len(rest) != 0 {
-		return Token{}, ErrMalformed
-	}
-	t.Servers = servers
+	t.Protocol, t.Expires, t.Sealed = g.Protocol, g.Expires, slices.Clone(t.Sealed)
 	return t, nil
+}
+
+func (t *Token) fields(c *bits.Cursor) {
+	version, n := byte(tokenVersion), uint16(len(t.Sealed))
+	c.U8(&version)
+	c.Check(version == tokenVersion)
+	c.U16(&n)
+	c.Bytes(&t.Sealed, int(n))
+	c.Raw(t.Secret[:])
+	servers(c, &t.Servers)
 }
 
 // Text is the form of a token that can be pasted and put into a URL.
