@@ -1,6 +1,9 @@
 package codec
 
-import "errors"
+import (
+	"errors"
+	"math/bits"
+)
 
 // A Strategy is a way to turn entities into packets. The package's own is
 // made by Model.Strategy; codec/raw, codec/quake3 and codec/doom3 hold others
@@ -72,3 +75,22 @@ func (s modelStrategy) NewDecoder() PacketDecoder { return NewDecoder(s.m) }
 // ErrFull is for callers of Put to say that a packet cannot hold even one
 // entity of its kind.
 var ErrFull = errors.New("codec: an entity does not fit into a packet")
+
+// PutNumber adds a number of any size to a packet, small ones in fewer bits: how many
+// bits it has, and those but the first.
+func PutNumber(enc PacketEncoder, v uint32) {
+	n := uint(bits.Len32(v))
+	enc.Bits(uint32(n), 6)
+	if n > 1 {
+		enc.Bits(v&(1<<(n-1)-1), n-1)
+	}
+}
+
+// GetNumber reads what PutNumber wrote.
+func GetNumber(dec PacketDecoder) uint32 {
+	n := uint(min(dec.Bits(6), 32))
+	if n < 2 {
+		return uint32(n)
+	}
+	return 1<<(n-1) | dec.Bits(n-1)
+}

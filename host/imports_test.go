@@ -24,12 +24,15 @@ func TestImports(t *testing.T) {
 	}{
 		{"serve", "github.com/coeval-dev/coeval/host", "linux/amd64", []string{
 			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/stepvet", "github.com/coeval-dev/coeval/games", "golang.org/x/tools",
+			"github.com/coeval-dev/coeval/replica/quake3", "github.com/coeval-dev/coeval/replica/doom3",
+			"github.com/coeval-dev/coeval/codec/quake3", "github.com/coeval-dev/coeval/codec/doom3", "github.com/coeval-dev/coeval/codec/raw",
 		}},
 		{"tools", "github.com/coeval-dev/coeval/host/tools", "linux/amd64", []string{"github.com/coeval-dev/coeval/games"}},
 		{"browser", "github.com/coeval-dev/coeval/host", "js/wasm", []string{
 			"github.com/spf13", "github.com/prometheus", "github.com/quic-go", "github.com/coder/websocket", "golang.org/x/term", "golang.org/x/sys",
 			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/web",
 			"github.com/coeval-dev/coeval/topology/server", "github.com/coeval-dev/coeval/topology/mirror", "github.com/coeval-dev/coeval/crimp",
+			"github.com/coeval-dev/coeval/replica/quake3", "github.com/coeval-dev/coeval/replica/doom3", "github.com/coeval-dev/coeval/codec/raw",
 		}},
 		{"browser-tools", "github.com/coeval-dev/coeval/host/tools", "js/wasm", nil},
 	} {

@@ -212,7 +212,7 @@ func (s *serve) fill(t *game.Title) (err error) {
 		s.Spectators = -1
 	}
 	if s.Strategy, err = replica.ParseStrategy(s.strategy); err != nil {
-		return cli.Usagef("--strategy is %q: it must be coeval, quake3 or doom3", s.strategy)
+		return cli.Usagef("--strategy: %w", err)
 	}
 	if s.key != "" {
 		key, err := cli.ReadKey(s.key)

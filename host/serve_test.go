@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coeval-dev/coeval/games/pong"
+	_ "github.com/coeval-dev/coeval/replica/doom3"
+	_ "github.com/coeval-dev/coeval/replica/quake3"
 	"github.com/coeval-dev/coeval/trace"
 )
 

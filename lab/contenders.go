@@ -9,6 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/codec/doom3"
 	"github.com/coeval-dev/coeval/codec/quake3"
 	"github.com/coeval-dev/coeval/codec/raw"
+	_ "github.com/coeval-dev/coeval/replica/doom3" // servers are compared as well
+	_ "github.com/coeval-dev/coeval/replica/quake3"
 )
 
 // A Contender is a strategy that takes part in a comparison.

@@ -54,7 +54,7 @@ func (g *guest) encode(c *crowd) (entities int) {
 	g.s.Encode(c.worker, Room{Packet: 1150, Budget: 2300})
 	g.s.Messages()
 	for i := range g.s.Staged() {
-		entities += len(g.s.staged[i].flight.entries)
+		entities += len(g.s.flights.staged[i].flight.Said)
 		g.carrier++
 		g.bytes += len(g.s.Packet(i))
 		g.packets++

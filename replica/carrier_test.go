@@ -40,6 +40,7 @@ type guest struct {
 	hear     func(*Event)
 	bytes    int
 	packets  int
+	taken    int // packets that the receiver took, at once or to read them later
 	fails    map[string]int
 }
 
@@ -70,6 +71,9 @@ func newGuest(s *site, p world.Player, seed uint64) *guest {
 	}
 	return g
 }
+
+// kept is the images that a client of Coeval keeps, by handle.
+func (g *guest) kept() [][]keptImage { return g.r.bases.(*kept).list }
 
 // look updates the view of the guest's player.
 func (g *guest) look() {
@@ -148,6 +152,8 @@ func (g *guest) deliver() {
 	due(&g.down, func(m []byte) {
 		if err := g.r.Packet(m); err != nil {
 			g.fails[err.Error()]++
+		} else {
+			g.taken++
 		}
 	})
 	due(&g.up, func(m []byte) {

@@ -32,15 +32,15 @@ type Worker struct {
 	enc    codec.PacketEncoder
 	todo   []todo
 	chosen []uint64 // a bit for each handle
-	place  []int32  // and where in the view it stands
-	count  int
-	behind []int32 // handles that are deferred
+	inView []int32  // and where in the view it stands
+	count  int      // how many are left of those,
+	word   int      // and in which word the next is
+	behind []int32  // handles that are deferred
 	buf    []byte
-	parts  [][]byte
 	skips  skips
 	hist   codec.History
 	part   codec.History
-	picks  picks
+	base   Base
 	coder  *codec.Encoder // enc, if it is coeval's
 	tapes  []tapeCase
 	pub    *Publisher // whose entities the tapes are of
@@ -48,7 +48,7 @@ type Worker struct {
 
 // NewWorker makes a worker for senders of a protocol.
 func NewWorker(p *Protocol) *Worker {
-	w := &Worker{enc: p.strategy.NewEncoder()}
+	w := &Worker{enc: p.coding.NewEncoder()}
 	w.coder, _ = w.enc.(*codec.Encoder)
 	return w
 }
@@ -60,21 +60,25 @@ func NewWorker(p *Protocol) *Worker {
 // It should be called at each snapshot even when there is no budget, since it also collects events.
 func (s *Sender) Encode(w *Worker, room Room) {
 	w.serve(s.pub)
-	s.settle()
+	s.landAll()
 	s.unstage()
 	s.answer()
 	s.gather()
-	if s.classic != nil {
-		s.classic.prepare()
+	s.bases.Begin()
+	if s.scheme.Repeats {
+		s.repeat()
 	}
 	need := s.collect(w)
 	now := s.pub.tick
-	if len(w.todo) == 0 && len(s.sparks) == 0 && s.spoke && now-s.last < s.options.Idle {
+	if len(w.todo) == 0 && len(s.events.unreliable) == 0 && s.pace.spoke && now-s.pace.last < s.options.Idle {
 		return
 	}
 	budget := room.Budget
 	if min(room.Packet, budget) < minRoom {
-		s.wait(w.todo)
+		for _, t := range w.todo {
+			w.behind = append(w.behind, t.handle)
+		}
+		s.wait(w.behind)
 		return
 	}
 	if free := float32(budget*8 - 128); need > free {
@@ -85,17 +89,22 @@ func (s *Sender) Encode(w *Worker, room Room) {
 		}
 	}
 	whole := s.pack(w, room)
-	if s.classic != nil {
-		s.classic.packed(whole)
+	if len(s.flights.staged) > 0 {
+		s.flights.snapshots++
+		s.flights.sent = s.flights.sent[:0]
+		for _, st := range s.flights.staged {
+			s.flights.sent = append(s.flights.sent, &st.flight.Sent)
+		}
+		s.bases.Staged(s.flights.sent, whole)
 	}
-	s.last, s.spoke = now, true
+	s.pace.last, s.pace.spoke = now, true
 }
 
 func (w *Worker) reset(handles int) {
-	w.todo, w.behind, w.parts, w.count = w.todo[:0], w.behind[:0], w.parts[:0], 0
+	w.todo, w.behind, w.count, w.word = w.todo[:0], w.behind[:0], 0, 0
 	if n := (handles + 63) / 64; n > len(w.chosen) {
 		w.chosen = append(w.chosen, make([]uint64, n-len(w.chosen))...)
-		w.place = append(w.place, make([]int32, n*64-len(w.place))...)
+		w.inView = append(w.inView, make([]int32, n*64-len(w.inView))...)
 	}
 	clear(w.chosen)
 }
@@ -105,116 +114,126 @@ func (w *Worker) choose(h int32) {
 	w.count++
 }
 
+// begin starts a packet with its header.
+func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
+	f := s.flight()
+	f.Packet, f.Snapshot, f.Tick = s.flights.next, s.flights.snapshots+1, uint32(s.pub.tick)
+	enc := w.enc
+	enc.Begin(buf)
+	w.skips = skips{}
+	enc.Bits(uint32(s.options.Epoch)&(1<<epochBits-1), epochBits)
+	enc.Bits(f.Packet&(1<<packetBits-1), packetBits)
+	enc.Bits(f.Tick&(1<<tickBits-1), tickBits)
+	enc.Flag(first, chanceFirst)
+	s.bases.Header(enc, &f.Sent)
+	if first {
+		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
+		enc.Flag(room.Repeated > 0, chanceRepeated)
+		if room.Repeated > 0 {
+			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
+		}
+	}
+	s.ledger.Header += enc.Spent()
+	return f
+}
+
 // pack writes what was chosen, by rising handles, into as many packets as it
 // takes and the budget allows. It reports false if not all of them could be encoded.
 func (s *Sender) pack(w *Worker, room Room) bool {
 	budget := room.Budget
-	word, left := 0, w.count
-	for part := 0; ; part++ {
+	tail := tailBits + s.scheme.Tail
+	for first := true; ; first = false {
 		size := min(room.Packet, budget)
-		if part > 0 && size < minRoom {
+		if !first && size < minRoom {
 			return false
 		}
 		if cap(w.buf) < size {
 			w.buf = make([]byte, max(size, 1500))
 		}
-		f := s.begin(w, w.buf[:size], part == 0, room)
-		limit := float64(size*8 - s.tail)
-		if more := s.sparkBits(); more > 0 {
+		f := s.begin(w, w.buf[:size], first, room)
+		limit := float64(size*8 - tail)
+		if more := s.unreliableBits(); more > 0 {
 			limit = max(limit-more, limit/2)
 		}
-		prev, hash := int32(-1), uint64(0)
-		first, full := true, false
-		for word < len(w.chosen) && !full {
-			for w.chosen[word] != 0 {
-				h := int32(word<<6 + bits.TrailingZeros64(w.chosen[word]))
-				if !s.put(w, f, h, prev, first, limit, &hash) {
-					if first { // not even alone
-						s.oversize(h)
-						w.chosen[word] &= w.chosen[word] - 1
-						left--
-						continue
-					}
-					full = true
-					break
-				}
-				w.chosen[word] &= w.chosen[word] - 1
-				left--
-				prev, first = h, false
-			}
-			if !full {
-				word++
-			}
-		}
+		hash := s.fill(w, f, limit)
 		budget -= size
-		more := left > 0 && budget >= minRoom
-		tail := w.enc.Spent() - s.ledger.Events
-		if first {
-			w.enc.Flag(false, chanceAny)
-		} else {
-			w.enc.Flag(false, chanceEntity)
-		}
+		more := w.count > 0 && budget >= minRoom
+		before := w.enc.Spent() - s.ledger.Events
+		w.enc.Flag(false, chanceNext(len(f.Said) == 0))
 		w.enc.Flag(more, chanceMore)
 		if !more {
-			s.rest(w, word)
-			s.putBehind(w, float64(size*8))
-			s.putSparks(w, float64(size*8-s.tail+tailBits-hashBits-8))
+			s.rest(w)
+			s.putBehind(w, float64(size*8), tail)
+			s.putUnreliable(w, float64(size*8-s.scheme.Tail-hashBits-8))
 		}
 		w.enc.Bits(fold(hash), hashBits)
-		s.ledger.Tail += w.enc.Spent() - tail - s.ledger.Events
-		data := s.finish(w, f)
-		if data == nil {
+		s.ledger.Tail += w.enc.Spent() - before - s.ledger.Events
+		data, err := w.enc.Finish()
+		if err != nil { // an image out of range; nothing of it was sent
+			s.ledger.Failed++
+			s.end(f, false)
 			return false
 		}
-		budget += size - len(data)
+		budget += size - len(s.stage(f, data))
 		if !more {
 			return true
 		}
 	}
 }
 
-// rest defers what was chosen and did not fit after all.
-func (s *Sender) rest(w *Worker, word int) {
-	for ; word < len(w.chosen); word++ {
-		for m := w.chosen[word]; m != 0; m &= m - 1 {
-			w.behind = append(w.behind, int32(word<<6+bits.TrailingZeros64(m)))
+// fill writes into a packet what was chosen and fits, and gives the hash of what it says.
+func (s *Sender) fill(w *Worker, f *flight, limit float64) (hash uint64) {
+	prev := int32(-1)
+	for ; w.word < len(w.chosen); w.word++ {
+		for m := &w.chosen[w.word]; *m != 0; *m &= *m - 1 {
+			h := int32(w.word<<6 + bits.TrailingZeros64(*m))
+			switch {
+			case s.put(w, f, h, prev, limit, &hash):
+				prev = h
+			case len(f.Said) == 0: // not even alone
+				s.oversize(h)
+			default:
+				return hash
+			}
+			w.count--
 		}
 	}
-	for _, h := range w.behind {
-		r := &s.records[h]
-		r.waiting += max(r.priority, 0.05)
+	return hash
+}
+
+// rest defers what was chosen and did not fit after all.
+func (s *Sender) rest(w *Worker) {
+	for ; w.word < len(w.chosen); w.word++ {
+		for m := w.chosen[w.word]; m != 0; m &= m - 1 {
+			w.behind = append(w.behind, int32(w.word<<6+bits.TrailingZeros64(m)))
+		}
 	}
+	s.wait(w.behind)
 }
 
 // put adds what is to be told of one entity. It reports false, and leaves the
 // packet as it was, if that does not fit.
-func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit float64, hash *uint64) bool {
+func (s *Sender) put(w *Worker, f *flight, h, prev int32, limit float64, hash *uint64) bool {
 	enc := w.enc
-	r := &s.records[h]
+	r := s.at(h)
 	before, skipped := enc.Spent(), w.skips
 	enc.Mark()
-	if first {
-		enc.Flag(true, chanceAny)
-	} else {
-		enc.Flag(true, chanceEntity)
-	}
+	enc.Flag(true, chanceNext(len(f.Said) == 0))
 	putGap(enc, &w.skips, uint32(h-prev-1))
-	e := flightEntry{handle: h, unique: r.unique, what: r.want}
+	e := Said{Handle: h, Unique: r.unique, What: r.want, sends: r.sends + 1}
 	fits := true
-	class := -1
+	var class int32
 	var sum uint64
 	var owner world.Player
-	if r.want != held {
+	if r.want != Held {
 		enc.Flag(true, chanceSpecial)
 		enc.Flag(true, chanceGone)
-		enc.Flag(r.want == removed, chanceRemoved)
+		enc.Flag(r.want == Removed, chanceRemoved)
 	} else {
 		sl := &s.pub.slots[r.slot]
-		class = int(sl.class)
 		m, image := sl.now()
-		owner, sum = m.owner, m.sum
-		e.number = sl.number
-		fits = s.putImage(w, f, r, sl, m, image)
+		class, owner, sum, e.Number = sl.class, m.owner, m.sum, sl.number
+		fits = s.putImage(w, f, h, sl, m, image)
 	}
 	if !fits || enc.Full() || enc.Spent() > limit {
 		enc.Rewind()
@@ -223,67 +242,55 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, first bool, limit floa
 	}
 	cost := enc.Spent() - before
 	*hash = mix(*hash, uint32(h), sum)
-	if class >= 0 {
-		s.view[w.place[h]].number = e.number
-		s.cost[class] += (float32(cost) - s.cost[class]) / 16
+	if r.want == Held {
+		s.view.list[w.inView[h]].number = e.Number
+		s.pace.cost[class] += (float32(cost) - s.pace.cost[class]) / 16
 		s.ledger.Classes[class].Bits += cost
 		s.ledger.Classes[class].Updates++
-		if owner != r.owner {
-			s.relay = true
-			r.owner = owner
-		}
+		s.view.relay = s.view.relay || owner != r.owner
+		r.owner = owner
 	} else {
 		s.ledger.Views += cost
 	}
-	r.sends++
-	r.told, r.number, r.packet, r.tick, r.waiting = r.want, e.number, f.packet, f.tick, 0
-	r.unsaid = false
+	r.told, r.number, r.packet, r.tick, r.waiting = r.want, e.Number, f.Packet, f.Tick, 0
+	r.sends, r.unsaid = e.sends, false
 	r.under++
-	e.sends = r.sends
-	f.entries = append(f.entries, e)
+	f.Said = append(f.Said, e)
 	return true
 }
 
 // putImage writes an image against what the client has of the entity.
-func (s *Sender) putImage(w *Worker, f *flight, r *record, sl *slot, m *imageMeta, image []int32) bool {
+func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta, image []int32) bool {
 	enc := w.enc
 	c := &s.pub.protocol.classes[sl.class]
+	w.base.n, w.base.old = 0, inWindow
+	s.bases.Base(h, &f.Sent, &w.base)
+	bound := s.bases.Bound(h)
 	var owner world.Player // of the base
-	var old int64
-	var known *tapeCase
-	hit := false
-	if s.classic != nil {
-		w.hist.Reset()
-		owner, old = s.classic.base(w, f, r, sl)
+	known, hit := w.recall(c, sl, s.options.Start)
+	if hit {
+		owner = known.owner
 	} else {
-		old = s.base(w, f, r, sl)
-		if len(c.parts) == 1 && c.fields > 0 {
-			known, hit = w.recall(sl, s.options.Start)
-		}
-		if hit {
-			owner = known.owner
-		} else {
-			owner = s.load(w, sl)
-		}
+		owner = s.load(w, sl)
 	}
-	special := !r.bound || m.owner != owner
+	special := !bound || m.owner != owner
 	enc.Flag(special, chanceSpecial)
 	if special {
 		enc.Flag(false, chanceGone)
-		enc.Flag(!r.bound, chanceBind)
-		if !r.bound {
-			s.putBinding(enc, sl, f.tick)
+		enc.Flag(!bound, chanceBind)
+		if !bound {
+			s.putBinding(enc, sl, f.Tick)
 		}
 		enc.Flag(m.owner != owner, chanceOwner)
 		if m.owner != owner {
 			enc.Bits(uint32(m.owner), 16)
 		}
 	}
-	if r.bound && old >= 0 {
-		enc.Flag(true, chanceOld)
-		putNumber(enc, uint32(old))
-	} else if r.bound && old == noBase {
-		enc.Flag(false, chanceOld)
+	if old := w.base.old; bound && old != inWindow {
+		enc.Flag(old >= 0, chanceOld)
+		if old >= 0 {
+			codec.PutNumber(enc, uint32(old))
+		}
 	}
 	switch {
 	case hit:
@@ -316,42 +323,6 @@ func (w *Worker) putParts(c *class, image []int32) bool {
 	return true
 }
 
-// Where a base comes from, if it is not an old one.
-const (
-	inWindow = -1
-	noBase   = -2
-)
-
-// base picks what the client is known to hold of an entity. old is how many
-// packets ago the base was sent where that lies before the window, or one of the constants above.
-func (s *Sender) base(w *Worker, f *flight, r *record, sl *slot) (old int64) {
-	w.picks.n = 0
-	var ticks [depth]uint32
-	n, crowded := 0, s.pub.crowded
-	for i := range int(r.acked) {
-		a := r.ack(i)
-		if int32(a.packet-s.low) <= 0 || age(f.tick, a.tick) > recent || crowded && s.faded(a.packet) {
-			break
-		}
-		ticks[i] = a.tick
-		n++
-	}
-	if n > 0 {
-		picked, n := choose(f.tick, ticks[:n])
-		for _, at := range picked[:n] {
-			w.picks.add(r.ack(at).number, age(f.tick, ticks[at]))
-		}
-		return inWindow
-	}
-	if a := r.ack(0); r.acked > 0 && r.sends-a.sends < keepOld {
-		if m, _ := sl.find(a.number); m != nil {
-			w.picks.add(a.number, min(age(f.tick, a.tick), 255))
-			return int64(f.packet - a.packet)
-		}
-	}
-	return noBase
-}
-
 // startBase is what an entity is a difference from of which the client is not
 // known to hold anything.
 func (s *Sender) startBase(w *Worker, sl *slot) (owner world.Player) {
@@ -381,16 +352,16 @@ func (s *Sender) putBinding(enc codec.PacketEncoder, sl *slot, tick uint32) {
 	if fresh {
 		p.putID(enc, sl.origin.By)
 		enc.Bits(age, originBits)
-		putNumber(enc, uint32(sl.origin.Ordinal))
+		codec.PutNumber(enc, uint32(sl.origin.Ordinal))
 	}
 }
 
 // putBehind lists what the client is not told though it changed.
-func (s *Sender) putBehind(w *Worker, limit float64) {
+func (s *Sender) putBehind(w *Worker, limit float64, tail int) {
 	enc := w.enc
 	known := w.behind[:0]
 	for _, h := range w.behind {
-		if r := &s.records[h]; r.want == held && (r.bound || r.under > 0) {
+		if r := s.at(h); r.want == Held && (r.under > 0 || s.bases.Bound(h)) {
 			known = append(known, h)
 		}
 	}
@@ -398,7 +369,7 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 	if len(known) == 0 {
 		return
 	}
-	all := enc.Spent()+float64(len(known)*10+s.tail) > limit
+	all := enc.Spent()+float64(len(known)*10+tail) > limit
 	enc.Mark()
 	enc.Flag(all, chanceRemoved)
 	if all {
@@ -413,46 +384,8 @@ func (s *Sender) putBehind(w *Worker, limit float64) {
 		prev = h
 	}
 	enc.Flag(false, chanceEntity)
-	if enc.Full() || enc.Spent()+float64(s.tail) > limit { // far apart they take more than was thought
+	if enc.Full() || enc.Spent()+float64(tail) > limit { // far apart they take more than was thought
 		enc.Rewind()
 		enc.Flag(true, chanceRemoved)
 	}
-}
-
-// flight gives an empty record of a packet.
-func (s *Sender) flight() *flight {
-	if n := len(s.pool); n > 0 {
-		f := s.pool[n-1]
-		s.pool = s.pool[:n-1]
-		*f = flight{entries: f.entries[:0]}
-		return f
-	}
-	return new(flight)
-}
-
-// finish ends a packet and stages it.
-func (s *Sender) finish(w *Worker, f *flight) []byte {
-	data, err := w.enc.Finish()
-	if err != nil { // an image out of range; nothing of it was sent
-		s.ledger.Failed++
-		s.dropped(f)
-		return nil
-	}
-	s.next++
-	s.arrived.drop(f.packet)
-	s.made[f.packet&255] = madeAt{uint32(s.pub.count), f.tick}
-	f.size = len(data)
-	n := len(s.staged)
-	if n < cap(s.staged) {
-		s.staged = s.staged[:n+1]
-	} else {
-		s.staged = append(s.staged, stagedPart{})
-	}
-	st := &s.staged[n]
-	st.data = append(st.data[:0], data...)
-	st.flight = f
-	s.flights = append(s.flights, f)
-	s.ledger.Packets++
-	s.ledger.Bytes += uint64(len(data))
-	return st.data
 }

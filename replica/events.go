@@ -217,6 +217,19 @@ func (q *messageQueue) open() *[]byte {
 	return m
 }
 
+// telling is how far a client has been told of what happened. Events before next are in messages, or
+// were not for it; unreliable ones of the present snapshot wait for a packet.
+type telling struct {
+	next       uint64 // in the publisher's log
+	since      uint64 // where that was at first
+	unreliable []uint64
+
+	said    world.Tick // the settled tick that the client was told
+	saidAt  uint64     // in which publication
+	due     world.Tick // it waits to hear that this one is settled; 0 if it waits for nothing
+	doubted world.Tick // the last tick of which it was told something that may be retracted
+}
+
 // tellSaved queues what late joiners are told: what is certain, and what of that which is kept may still be retracted.
 func (s *Sender) tellSaved() {
 	l := &s.pub.events
@@ -291,18 +304,18 @@ func appendID(m []byte, id world.ID) []byte {
 // messages, what is not waits for the next packet.
 func (s *Sender) gather() {
 	l := &s.pub.events
-	if s.events < l.first {
-		s.ledger.Missed += l.first - s.events
-		s.events = l.first
+	if s.events.next < l.first {
+		s.ledger.Missed += l.first - s.events.next
+		s.events.next = l.first
 	}
-	s.sparks = s.sparks[:0]
-	begin := s.events
-	for end := l.end(); s.events < end; s.events++ {
-		e := &l.list[s.events-l.first]
+	s.events.unreliable = s.events.unreliable[:0]
+	begin := s.events.next
+	for end := l.end(); s.events.next < end; s.events.next++ {
+		e := &l.list[s.events.next-l.first]
 		switch {
 		case e.retracts:
 			// What was retracted before it was taken from the log was not sent either.
-			if e.of < begin && (e.of >= s.since || e.delivery == world.Saved) {
+			if e.of < begin && (e.of >= s.events.since || e.delivery == world.Saved) {
 				s.messages.event(e, nil, true)
 			}
 		case e.standing == Retracted:
@@ -312,7 +325,7 @@ func (s *Sender) gather() {
 				s.doubts(e.Tick)
 			}
 		case s.sees(e.About):
-			s.sparks = append(s.sparks, s.events)
+			s.events.unreliable = append(s.events.unreliable, s.events.next)
 		}
 	}
 	if l.leading {
@@ -327,29 +340,29 @@ func (s *Sender) sees(id world.ID) bool {
 		return true
 	}
 	at := s.pub.lookup(id)
-	if at < 0 || int(at) >= len(s.handles) || s.handles[at] < 0 {
+	if at < 0 || int(at) >= len(s.handles.bySlot) || s.handles.bySlot[at] < 0 {
 		return false
 	}
-	r := &s.records[s.handles[at]]
-	return r.unique == s.pub.slots[at].unique && r.want == held
+	r := s.at(s.handles.bySlot[at])
+	return r.unique == s.pub.slots[at].unique && r.want == Held
 }
 
-// sparkBits is about how many bits the waiting unreliable events take.
-func (s *Sender) sparkBits() float64 {
+// unreliableBits is about how many bits the waiting unreliable events take.
+func (s *Sender) unreliableBits() float64 {
 	n := 0.0
 	l := &s.pub.events
-	for _, i := range s.sparks {
+	for _, i := range s.events.unreliable {
 		n += float64(l.list[i-l.first].bits + 40)
 	}
 	return n
 }
 
-// putSparks adds the unreliable events as far as there is room for them.
-func (s *Sender) putSparks(w *Worker, limit float64) {
+// putUnreliable adds the unreliable events as far as there is room for them.
+func (s *Sender) putUnreliable(w *Worker, limit float64) {
 	l := &s.pub.events
 	enc := w.enc
 	before := enc.Spent()
-	for _, i := range s.sparks {
+	for _, i := range s.events.unreliable {
 		e := &l.list[i-l.first]
 		enc.Mark()
 		enc.Flag(true, chanceEvent)
@@ -359,7 +372,7 @@ func (s *Sender) putSparks(w *Worker, limit float64) {
 			s.ledger.Sparks++
 		}
 	}
-	s.sparks = s.sparks[:0]
+	s.events.unreliable = s.events.unreliable[:0]
 	enc.Flag(false, chanceEvent)
 	s.ledger.Events += enc.Spent() - before
 }
@@ -367,8 +380,8 @@ func (s *Sender) putSparks(w *Worker, limit float64) {
 func (s *Sender) putEvent(enc codec.PacketEncoder, e *loggedEvent, fields []byte) {
 	p := s.pub.protocol
 	enc.Bits(uint32(e.Kind), p.kindBits)
-	putNumber(enc, uint32(s.pub.tick-e.Tick))
-	putNumber(enc, uint32(e.Ordinal))
+	codec.PutNumber(enc, uint32(s.pub.tick-e.Tick))
+	codec.PutNumber(enc, uint32(e.Ordinal))
 	enc.Flag(e.About != world.None, chanceBy)
 	if e.About != world.None {
 		p.putID(enc, e.About)
@@ -380,7 +393,7 @@ func (s *Sender) putEvent(enc codec.PacketEncoder, e *loggedEvent, fields []byte
 			p.putID(enc, e.By)
 		}
 	}
-	putNumber(enc, uint32(e.bits))
+	codec.PutNumber(enc, uint32(e.bits))
 	for n := e.bits; n > 0; n -= 8 {
 		enc.Bits(uint32(fields[0])&(1<<min(n, 8)-1), uint(min(n, 8)))
 		fields = fields[1:]

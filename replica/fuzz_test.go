@@ -116,7 +116,7 @@ func FuzzReceiverMessage(f *testing.F) {
 				}
 				_ = e.Deliver(w)
 			}
-			for _, e := range r.believed {
+			for _, e := range r.events.provisional {
 				if e.Tick <= r.Settled() {
 					t.Fatalf("settled at %d, and it waits for %+v", r.Settled(), e.Emitted)
 				}

@@ -30,9 +30,22 @@ func (e *Event) Deliver(w *world.World) error {
 	return w.Host().Deliver(e.Emitted, e.Fields())
 }
 
+// hearing is what a client was told of events. The first taken of list were handed out, and are gone
+// with the next call; of those that were handed out as provisional a copy waits until it is settled
+// whether they happened.
+type hearing struct {
+	received    uint32 // messages that are counted
+	list        []Event
+	data        []byte // fields of those
+	taken       int
+	provisional []Event
+	settling    world.Tick // the settled tick that was heard of,
+	settled     world.Tick // and that was handed out
+}
+
 // hear takes a message with events. In one of a world that may be taken back each says how much it is to be believed.
 func (r *Receiver) hear(m *message, leading bool) error {
-	kept, buf, settled := len(r.events), len(r.eventBuf), r.settling
+	kept, buf, settled := len(r.events.list), len(r.events.data), r.events.settling
 	for m.err == nil && len(m.data) > 0 {
 		head, standing := m.number(1<<18), Confirmed
 		if leading {
@@ -59,25 +72,24 @@ func (r *Receiver) hear(m *message, leading bool) error {
 		if m.err == nil {
 			e.Delivery = r.protocol.game.Events()[e.Kind].Delivery()
 			r.keep(&e, e.data)
-			r.events = append(r.events, e)
+			r.events.list = append(r.events.list, e)
 		}
 	}
-	if m.err == nil && len(r.events) > maxEvents {
+	if m.err == nil && len(r.events.list) > maxEvents {
 		m.fail("too many events that no one takes")
 	}
 	if m.err != nil {
-		r.events, r.eventBuf = r.events[:kept], r.eventBuf[:buf]
+		r.events.list, r.events.data = r.events.list[:kept], r.events.data[:buf]
 		return m.err
 	}
-	r.settling = settled
-	r.received++
+	r.events.settling = settled
 	return nil
 }
 
 // keep copies an event's fields to where they are good until all events have been taken.
 func (r *Receiver) keep(e *Event, data []byte) {
-	r.eventBuf = append(r.eventBuf, data...)
-	e.data = r.eventBuf[len(r.eventBuf)-len(data):]
+	r.events.data = append(r.events.data, data...)
+	e.data = r.events.data[len(r.events.data)-len(data):]
 }
 
 // maxEvents is how many reliable events may wait to be taken, and how many of those that were may be retracted.
@@ -100,28 +112,28 @@ func (m *message) id() world.ID {
 // Where the server's world may be taken back, an event comes as Provisional. Later either Settled reaches its tick, and it is certain; or it comes once more, as
 // Retracted.
 func (r *Receiver) Events() []Event {
-	if r.heard > 0 {
-		r.events = append(r.events[:0], r.events[r.heard:]...)
-		r.heard = 0
-		if len(r.events) == 0 {
-			r.eventBuf = r.eventBuf[:0]
+	if r.events.taken > 0 {
+		r.events.list = append(r.events.list[:0], r.events.list[r.events.taken:]...)
+		r.events.taken = 0
+		if len(r.events.list) == 0 {
+			r.events.data = r.events.data[:0]
 		}
 	}
-	kept := r.events[:0]
-	for i := range r.events {
-		e := r.events[i]
+	kept := r.events.list[:0]
+	for i := range r.events.list {
+		e := r.events.list[i]
 		switch {
 		case e.Retracted && !r.disbelieve(&e) || !e.Retracted && r.tooOld(&e):
 			continue
-		case e.Provisional && e.Tick <= r.settled:
+		case e.Provisional && e.Tick <= r.events.settled:
 			e.Provisional = false // it is certain, whatever was said
 		case e.Provisional:
 			r.believe(&e)
 		}
 		kept = append(kept, e)
 	}
-	r.events = kept
-	r.heard = len(kept)
+	r.events.list = kept
+	r.events.taken = len(kept)
 	r.settle()
 	return kept
 }
@@ -129,20 +141,20 @@ func (r *Receiver) Events() []Event {
 // Settled is the last tick of which the server is known to take nothing back: an event up to there that was not retracted did happen. It is as of
 // the last call of Events. A server tells of it within a quarter of a second where there are events to be certain of, and otherwise about once a second. For one that never takes anything back it is
 // 0, and no event is provisional.
-func (r *Receiver) Settled() world.Tick { return r.settled }
+func (r *Receiver) Settled() world.Tick { return r.events.settled }
 
 // believe remembers an event that may be retracted. If there are too many, the first is taken for certain.
 func (r *Receiver) believe(e *Event) {
-	if len(r.believed) == maxEvents {
+	if len(r.events.provisional) == maxEvents {
 		r.unbelieve(0)
 	}
-	n := len(r.believed)
-	if n < cap(r.believed) {
-		r.believed = r.believed[:n+1] // with the memory it had
+	n := len(r.events.provisional)
+	if n < cap(r.events.provisional) {
+		r.events.provisional = r.events.provisional[:n+1] // with the memory it had
 	} else {
-		r.believed = append(r.believed, Event{})
+		r.events.provisional = append(r.events.provisional, Event{})
 	}
-	b := &r.believed[n]
+	b := &r.events.provisional[n]
 	data := append(b.data[:0], e.data...)
 	*b = *e
 	b.data = data
@@ -150,8 +162,8 @@ func (r *Receiver) believe(e *Event) {
 
 // disbelieve finds what an event retracts. It reports false if that was never handed out, or is certain.
 func (r *Receiver) disbelieve(e *Event) bool {
-	for i := range r.believed {
-		if b := &r.believed[i]; b.Emitted == e.Emitted {
+	for i := range r.events.provisional {
+		if b := &r.events.provisional[i]; b.Emitted == e.Emitted {
 			r.keep(e, b.data)
 			r.unbelieve(i)
 			return true
@@ -162,21 +174,21 @@ func (r *Receiver) disbelieve(e *Event) bool {
 
 // unbelieve forgets an event that cannot be retracted any more. Its memory serves another.
 func (r *Receiver) unbelieve(i int) {
-	last := len(r.believed) - 1
-	b := r.believed[i]
-	copy(r.believed[i:], r.believed[i+1:])
-	r.believed[last] = b
-	r.believed = r.believed[:last]
+	last := len(r.events.provisional) - 1
+	b := r.events.provisional[i]
+	copy(r.events.provisional[i:], r.events.provisional[i+1:])
+	r.events.provisional[last] = b
+	r.events.provisional = r.events.provisional[:last]
 }
 
 // settle takes for certain what was not retracted.
 func (r *Receiver) settle() {
-	if r.settling == r.settled {
+	if r.events.settling == r.events.settled {
 		return
 	}
-	r.settled = r.settling
-	for i := 0; i < len(r.believed); {
-		if r.believed[i].Tick <= r.settled {
+	r.events.settled = r.events.settling
+	for i := 0; i < len(r.events.provisional); {
+		if r.events.provisional[i].Tick <= r.events.settled {
 			r.unbelieve(i)
 		} else {
 			i++
@@ -186,17 +198,17 @@ func (r *Receiver) settle() {
 
 func (r *Receiver) tooOld(e *Event) bool {
 	life := r.protocol.game.Events()[e.Kind].Life()
-	return life > 0 && e.Delivery != world.Saved && r.tick > e.Tick+world.Tick(life)
+	return life > 0 && e.Delivery != world.Saved && r.arrived.tick > e.Tick+world.Tick(life)
 }
 
-// readSparks reads unreliable events.
-func (r *Receiver) readSparks(dec codec.PacketDecoder, snap *Snapshot) error {
+// readUnreliable reads unreliable events.
+func (r *Receiver) readUnreliable(dec codec.PacketDecoder, snap *Snapshot) error {
 	p := r.protocol
 	for dec.Flag(chanceEvent) {
 		var e Event
 		e.Kind = uint16(dec.Bits(p.kindBits))
-		e.Tick = world.Tick(max(int64(snap.Tick)-int64(int32(getNumber(dec))), 0))
-		e.Ordinal = uint16(getNumber(dec))
+		e.Tick = world.Tick(max(int64(snap.Tick)-int64(int32(codec.GetNumber(dec))), 0))
+		e.Ordinal = uint16(codec.GetNumber(dec))
 		if dec.Flag(chanceBy) {
 			e.About = p.getID(dec)
 		}
@@ -206,7 +218,7 @@ func (r *Receiver) readSparks(dec codec.PacketDecoder, snap *Snapshot) error {
 				e.By = p.getID(dec)
 			}
 		}
-		n := getNumber(dec)
+		n := codec.GetNumber(dec)
 		if dec.Err() != nil || n > maxEventBits || int(e.Kind) >= len(p.game.Events()) {
 			return ErrPacket
 		}

@@ -15,7 +15,7 @@ func choose(now uint32, ticks []uint32) (picked [codec.Depth]int, n int) {
 		return picked, 0
 	}
 	n = 1
-	base := int32(age(now, ticks[0]))
+	base := int32(Age(now, ticks[0]))
 	last := base
 	for i := 1; i < codec.Depth; i++ {
 		want := max(base+codec.Lag(i, base), last+1)
@@ -31,12 +31,4 @@ func choose(now uint32, ticks []uint32) (picked [codec.Depth]int, n int) {
 		last = int32(now - ticks[j])
 	}
 	return picked, n
-}
-
-// age is how many ticks ago something was. Where a server's tick went back it may lie ahead, and counts as now.
-func age(now, then uint32) uint32 {
-	if int32(now-then) < 0 {
-		return 0
-	}
-	return now - then
 }

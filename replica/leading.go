@@ -232,20 +232,20 @@ func (l *eventLog) dropPending(i int) {
 // tellSettled lets the client know how far everything is certain, where it was told of something that now is, and now and then in any case.
 func (s *Sender) tellSettled() {
 	l := &s.pub.events
-	if l.settled <= s.said {
+	if l.settled <= s.events.said {
 		return
 	}
 	wait := uint64(s.options.Idle)
-	if s.due != 0 && s.due <= l.settled {
+	if s.events.due != 0 && s.events.due <= l.settled {
 		wait = uint64(s.pub.protocol.game.Rate()) / settledShare
 	}
-	if s.said != 0 && s.pub.count-s.saidAt < wait {
+	if s.events.said != 0 && s.pub.count-s.events.saidAt < wait {
 		return
 	}
 	s.messages.settled(l.settled)
-	s.said, s.saidAt, s.due = l.settled, s.pub.count, 0
-	if s.doubted > s.said {
-		s.due = s.said + 1
+	s.events.said, s.events.saidAt, s.events.due = l.settled, s.pub.count, 0
+	if s.events.doubted > s.events.said {
+		s.events.due = s.events.said + 1
 	}
 }
 
@@ -254,8 +254,8 @@ const settledShare = 4
 
 // doubts notes that the client was told of an event that may be retracted.
 func (s *Sender) doubts(t world.Tick) {
-	if s.due == 0 || t < s.due {
-		s.due = t
+	if s.events.due == 0 || t < s.events.due {
+		s.events.due = t
 	}
-	s.doubted = max(s.doubted, t)
+	s.events.doubted = max(s.events.doubted, t)
 }

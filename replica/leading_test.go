@@ -72,7 +72,7 @@ func TestTakenBack(t *testing.T) {
 			g.room = Room{Packet: 1150, Budget: 1150}
 			for n := 0; !g.exact() || witnesses[i].judge() != nil || g.r.Settled() != m.settled; n++ {
 				if n > 200 {
-					rt.Fatalf("guest %d: %s; events: %v; settled %d of %d; %v, %+v, %d wait", i, g.wrong(), witnesses[i].judge(), g.r.Settled(), m.settled, g.fails, g.r.Stats(), len(g.r.queue))
+					rt.Fatalf("guest %d: %s; events: %v; settled %d of %d; %v, %+v, %d wait", i, g.wrong(), witnesses[i].judge(), g.r.Settled(), m.settled, g.fails, g.r.Stats(), len(g.r.queue.list))
 				}
 				m.publish(m.w.Tick())
 				g.tick()

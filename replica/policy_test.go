@@ -105,8 +105,8 @@ func TestLeavingAndReturning(t *testing.T) {
 		t.Errorf("%d left and %d were removed; the test shows nothing", left, removed)
 	}
 	// Lamps that come back into view were never forgotten.
-	for _, e := range g.r.entities {
-		if e != nil && e.class == 0 && e.what == uint8(Left) && len(e.images) == 0 {
+	for h, e := range g.r.entities {
+		if e != nil && e.class == 0 && e.what == Left && len(g.kept()[h]) == 0 {
 			t.Errorf("nothing is kept of %v", e.id)
 		}
 	}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
-	"github.com/coeval-dev/coeval/codec/doom3"
-	"github.com/coeval-dev/coeval/codec/quake3"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -28,35 +26,6 @@ type Options struct {
 	Classes map[string]Policy
 	// NoRelay saves the bytes that the commands of other players take, for games that do not predict them.
 	NoRelay bool
-}
-
-// A Strategy is a way to decide what a snapshot is a difference from.
-type Strategy uint8
-
-const (
-	// Coeval takes for each entity the images that the client is known to hold of it.
-	Coeval Strategy = iota
-	// Quake3 takes one whole snapshot that the client acknowledged, as Quake III did.
-	Quake3
-	// Doom3 takes a base that both sides share, which reliable messages move on, as DOOM III did.
-	Doom3
-)
-
-var strategyNames = [...]string{"coeval", "quake3", "doom3"}
-
-func (s Strategy) String() string {
-	if int(s) < len(strategyNames) {
-		return strategyNames[s]
-	}
-	return fmt.Sprintf("Strategy(%d)", int(s))
-}
-
-// ParseStrategy finds a strategy by its name, for command lines.
-func ParseStrategy(name string) (Strategy, error) {
-	if i := slices.Index(strategyNames[:], name); i >= 0 {
-		return Strategy(i), nil
-	}
-	return 0, fmt.Errorf("unknown strategy %q: there are coeval, quake3 and doom3", name)
 }
 
 // A Policy says how entities of a class are sent. The zero Policy sends each
@@ -104,7 +73,8 @@ type Protocol struct {
 	commands int       // the class of commands; -1 if the game has none
 	starts   [][]int32 // by class: what an image is a difference from where nothing is known
 	model    *codec.Model
-	strategy codec.Strategy
+	scheme   *Scheme
+	coding   codec.Strategy
 	idBits   uint // for the number of a class
 	kindBits uint // for the number of a kind of event
 	hash     uint64
@@ -173,15 +143,8 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replica: %w", err)
 	}
-	switch o.Strategy {
-	case Coeval:
-		p.strategy = p.model.Strategy()
-	case Quake3:
-		p.strategy, err = quake3.New(schema, quake3.Options{})
-	case Doom3:
-		p.strategy, err = doom3.New(schema)
-	default:
-		err = errors.New("unknown strategy " + o.Strategy.String())
+	if p.scheme, err = o.Strategy.scheme(); err == nil {
+		p.coding, err = p.scheme.Codec(p.model)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("replica: %w", err)

@@ -24,6 +24,9 @@ var (
 	ErrPacket = errors.New("replica: a malformed packet")
 )
 
+// ErrWaits is what a strategy says of a packet that it keeps until it can be read.
+var ErrWaits = errors.New("replica: a packet that waits for messages")
+
 // errTwice is ErrStale for a packet that came before.
 var errTwice = fmt.Errorf("%w, since it had come already", ErrStale)
 
@@ -53,6 +56,7 @@ const keepPackets = 2 * (window + 1)
 type Receiver struct {
 	protocol *Protocol
 	options  ReceiverOptions
+	bases    ReceiverBases
 	dec      codec.PacketDecoder
 
 	start     map[world.ID]startImage
@@ -60,34 +64,42 @@ type Receiver struct {
 
 	entities []*entity             // by handle
 	places   map[entityPlace]int32 // which handle stands for what is in a place
-	packets  [keepPackets]packetInfo
-	newest   uint32
-	any      bool
-	tick     world.Tick // of the newest packet
-	before   uint32     // messages before the newest packet
-
-	received uint32 // messages with events
-	events   []Event
-	eventBuf []byte
-	heard    int        // events that were handed out
-	believed []Event    // of those, which may be retracted
-	settling world.Tick // the settled tick that was heard of,
-	settled  world.Tick // and that was handed out
-
-	queue    []*Snapshot // not handed out yet
-	shown    *Snapshot   // handed out
-	handed   uint64      // how many were taken before the last of those that were handed out
-	pool     []*Snapshot
-	limbo    []spareImage // memory of images that a waiting snapshot may show
-	spare    [][][]int32  // memory of images, by class
+	arrived  arrivals
+	events   hearing
+	queue    queue
 	outgoing [][]byte
 	asked    bool // what was doubted has not been answered
 
 	work  scratch
 	stats ReceiverStats
+}
 
-	classic classicReceiver // what an older strategy does its own way; nil for Coeval
-	doom3   *doom3Receiver  // the same, if it is Doom3
+// arrivals are the latest packets that came and could be used. What lies further back than overtaken
+// packets before the newest is not taken any more.
+type arrivals struct {
+	ring   [keepPackets]Arrived
+	newest uint32
+	any    bool
+	tick   world.Tick // of the newest packet
+	before uint32     // messages before the newest packet
+}
+
+// came gives one of the latest packets, or nil if it did not come.
+func (a *arrivals) came(packet uint32) *Arrived {
+	if p := &a.ring[packet%keepPackets]; p.same(packet) {
+		return p
+	}
+	return nil
+}
+
+// add notes a packet.
+func (a *arrivals) add(p *Arrived, tick world.Tick) {
+	at := &a.ring[p.Packet%keepPackets]
+	*at = *p
+	at.Data = nil
+	if !a.any || int32(p.Packet-a.newest) > 0 {
+		a.newest, a.any, a.tick, a.before = p.Packet, true, tick, p.Messages
+	}
 }
 
 // ReceiverStats counts what a receiver met.
@@ -106,7 +118,7 @@ type startImage struct {
 	owner world.Player
 }
 
-// entity is what a receiver holds of one entity.
+// entity is what a receiver knows of what a handle stands for. Its images are with the strategy.
 type entity struct {
 	id     world.ID
 	player world.Player // whose command it is, if it is one
@@ -117,67 +129,23 @@ type entity struct {
 	floor  uint32 // what came up to this packet does not count, since it was asked for anew after it
 	again  bool   // there is a floor
 	told   uint32 // the packet that spoke of it last
-	what   uint8  // and what that said
+	what   What   // and what that said
 	passed bool   // what stands in its place was later bound to another handle
-	images []gotImage
-}
-
-// gotImage is an image that came in a packet.
-type gotImage struct {
-	packet uint32
-	tick   uint32
-	owner  world.Player
-	image  []int32
-
-	based bool   // for Doom3: it became a base
-	since uint32 // with this message
-}
-
-type packetInfo struct {
-	packet uint32
-	tick   uint32
-	count  uint32 // of messages before it; for Coeval the lowest bits
-	first  bool
-	more   bool
-	valid  bool
-	acks   acks
 }
 
 // scratch is what a packet says, before it is known to be right.
 type scratch struct {
-	list  []news
-	image []int32
-	hist  codec.History
-	part  codec.History
-	acks  acks
-	holes bool // some that the server may count on are missing here
-
+	list    []News
+	hist    codec.History
+	part    codec.History
 	missing int32 // the handle of the entity whose base is not here, or -1
-}
-
-// news is what a packet says of one entity.
-type news struct {
-	handle int32
-	what   uint8
-	bind   bool
-	id     world.ID
-	player world.Player
-	class  int32
-	origin world.Name
-	owner  world.Player
-	image  []int32
 }
 
 // NewReceiver makes a receiver that holds nothing.
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
-	r := &Receiver{protocol: p, options: o, dec: p.strategy.NewDecoder(), tick: o.Tick, places: map[entityPlace]int32{}, spare: make([][][]int32, len(p.classes))}
-	switch p.options.Strategy {
-	case Quake3:
-		r.classic = &quake3Receiver{r: r}
-	case Doom3:
-		r.doom3 = &doom3Receiver{r: r}
-		r.classic = r.doom3
-	}
+	r := &Receiver{protocol: p, options: o, dec: p.coding.NewDecoder(), places: map[entityPlace]int32{}}
+	r.arrived.tick = o.Tick
+	r.bases = p.scheme.Receiver((*receiverState)(r))
 	if o.Start != nil {
 		r.start = map[world.ID]startImage{}
 		for class := range p.game.Classes() {
@@ -212,66 +180,52 @@ func startHash(w *world.World) uint64 {
 // Stats tells what the receiver met, and how much it keeps.
 func (r *Receiver) Stats() ReceiverStats {
 	s := r.stats
+	s.Kept = r.bases.Kept()
 	for _, e := range r.entities {
-		if e != nil {
-			s.Kept += len(e.images)
-			if e.what == held {
-				s.Held++
-			}
+		if e != nil && e.what == Held {
+			s.Held++
 		}
 	}
 	return s
 }
 
 // Tick is that of the newest packet.
-func (r *Receiver) Tick() world.Tick { return r.tick }
-
-// Image gives what the receiver holds of an entity in view: for tools and tests. The scan takes its time.
-func (r *Receiver) Image(id world.ID) (image []int32, ok bool) {
-	for _, e := range r.entities {
-		if e != nil && e.id == id && e.player == world.Nobody && e.what == held && len(e.images) > 0 {
-			return e.images[len(e.images)-1].image, true
-		}
-	}
-	return nil, false
-}
+func (r *Receiver) Tick() world.Tick { return r.arrived.tick }
 
 // Packet takes a packet that arrived. What it brings is handed out by Next.
 func (r *Receiver) Packet(data []byte) error {
-	snap := r.snapshot()
-	info, err := r.read(data, snap)
-	if err != nil {
-		r.pool = append(r.pool, snap)
-		if errors.Is(err, errEarly) {
-			if err = r.doom3.hold(info, data); err == nil {
-				return nil
-			}
-		}
-		switch {
-		case errors.Is(err, ErrEpoch):
-		case errors.Is(err, errTwice):
-			r.stats.Stale++ // the first one counts
-		case errors.Is(err, ErrStale):
-			r.stats.Stale++
-			r.reject(info.packet, false)
-		case info.valid: // its header could be read, so the server can be told
-			r.stats.Rejected++
-			if errors.Is(err, ErrHash) {
-				r.stats.Mismatch++
-			}
-			// A wrong base makes nonsense of what follows it.
-			r.reject(info.packet, !errors.Is(err, ErrBase) && r.protocol.options.Strategy != Quake3)
-			if r.work.missing >= 0 {
-				r.fresh([]int32{r.work.missing})
-			}
-		default:
-			r.stats.Rejected++
-		}
-		return err
+	snap := r.queue.fresh()
+	p := Arrived{Data: data}
+	err := r.read(&p, snap)
+	if err == nil {
+		r.stats.Packets++
+		r.commit(&p, snap)
+		return nil
 	}
-	r.stats.Packets++
-	r.commit(info, snap)
-	return nil
+	r.queue.pool = append(r.queue.pool, snap)
+	switch {
+	case errors.Is(err, ErrWaits):
+		return nil
+	case errors.Is(err, ErrEpoch):
+	case errors.Is(err, errTwice):
+		r.stats.Stale++ // the first one counts
+	case errors.Is(err, ErrStale):
+		r.stats.Stale++
+		r.reject(p.Packet, false)
+	case p.valid: // its header could be read, so the server can be told
+		r.stats.Rejected++
+		if errors.Is(err, ErrHash) {
+			r.stats.Mismatch++
+		}
+		// A wrong base makes nonsense of what follows it.
+		r.reject(p.Packet, !errors.Is(err, ErrBase) && !r.protocol.scheme.Frames)
+		if r.work.missing >= 0 {
+			r.fresh([]int32{r.work.missing})
+		}
+	default:
+		r.stats.Rejected++
+	}
+	return err
 }
 
 // reject tells the server that a packet was of no use. If something that is
@@ -282,7 +236,7 @@ func (r *Receiver) reject(packet uint32, doubt bool) {
 	if doubt && !r.asked {
 		for _, n := range r.work.list {
 			if len(list) < maxReport {
-				list = append(list, n.handle)
+				list = append(list, n.Handle)
 			}
 		}
 		r.asked = len(list) > 0
@@ -305,9 +259,9 @@ func (r *Receiver) fresh(list []int32) {
 		r.outgoing = append(r.outgoing, appendHandles([]byte{messageFresh}, list[:n]))
 		for _, h := range list[:n] {
 			r.stats.Repairs++
+			r.bases.Forget(h)
 			e := r.entities[h]
-			r.recycle(e, len(e.images))
-			e.unsure, e.floor, e.again = true, r.newest, true
+			e.unsure, e.floor, e.again = true, r.arrived.newest, true
 		}
 		list = list[n:]
 	}
@@ -329,23 +283,21 @@ func (r *Receiver) Message(data []byte) error {
 	m := message{data[1:], nil}
 	switch data[0] {
 	case messageEvents, messageLeading:
-		err := r.hear(&m, data[0] == messageLeading)
-		if err == nil && r.classic != nil {
-			r.classic.counted()
-		}
-		return err
-	case messageBases:
-		return r.compare(&m)
-	case messageAdvance:
-		if r.classic != nil {
-			err := r.classic.advance(data[1:])
-			if err == nil {
-				r.classic.counted()
-			}
+		if err := r.hear(&m, data[0] == messageLeading); err != nil {
 			return err
 		}
+	case messageAdvance:
+		if err := r.bases.Message(data[1:], r.events.received+1); err != nil {
+			return err
+		}
+	case messageBases:
+		return r.compare(&m)
+	default:
+		return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
 	}
-	return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
+	r.events.received++
+	r.bases.Counted()
+	return nil
 }
 
 // compare looks at what is held of doubted entities, and asks anew for those
@@ -358,10 +310,7 @@ func (r *Receiver) compare(m *message) error {
 		if h < 0 {
 			break
 		}
-		var e *entity
-		if int(h) < len(r.entities) {
-			e = r.entities[h]
-		}
+		e := r.at(h)
 		bad := false
 		for m.err == nil {
 			packet := uint32(m.number(1<<32-1)) - 1
@@ -372,7 +321,7 @@ func (r *Receiver) compare(m *message) error {
 			if b == nil || e == nil {
 				continue
 			}
-			if g := e.got(packet); g == nil || imageHash(g.image) != binary.LittleEndian.Uint16(b) {
+			if image, ok := r.bases.Image(h, packet); !ok || imageHash(image) != binary.LittleEndian.Uint16(b) {
 				bad = true
 			}
 		}
@@ -393,12 +342,45 @@ func (r *Receiver) compare(m *message) error {
 	return nil
 }
 
-// got finds the image that came in a packet.
-func (e *entity) got(packet uint32) *gotImage {
-	for i := len(e.images) - 1; i >= 0; i-- {
-		if e.images[i].packet == packet {
-			return &e.images[i]
-		}
+// at gives what is known of a handle, or nil.
+func (r *Receiver) at(handle int32) *entity {
+	if int(handle) < len(r.entities) {
+		return r.entities[handle]
 	}
 	return nil
+}
+
+// receiverState is a Receiver as its strategy sees it.
+type receiverState Receiver
+
+func (r *receiverState) Newest() uint32              { return r.arrived.newest }
+func (r *receiverState) Came(packet uint32) *Arrived { return r.arrived.came(packet) }
+func (r *receiverState) Messages() uint32            { return r.events.received }
+func (r *receiverState) Missing(handle int32)        { r.work.missing = handle }
+func (r *receiverState) Packet(data []byte) error    { return (*Receiver)(r).Packet(data) }
+
+func (r *receiverState) Whole(p *Arrived) bool {
+	for packet, first := p.Packet, p.First; !first; {
+		packet--
+		before := r.Came(packet)
+		if before == nil || before.Tick != p.Tick {
+			return false
+		}
+		first = before.First
+	}
+	return true
+}
+
+// Count goes by what is near to what has come, and not above that of a later packet.
+func (r *receiverState) Count(low, packet uint32) uint32 {
+	count := near(low, eventBits, r.events.received)
+	if a := &r.arrived; a.any && int32(packet-a.newest) < 0 && int32(count-a.before) > 0 {
+		count = a.before - (a.before-low)&(1<<eventBits-1)
+	}
+	return count
+}
+
+func (r *receiverState) Refuse(packet uint32) {
+	r.stats.Rejected++
+	(*Receiver)(r).reject(packet, false)
 }

@@ -22,25 +22,25 @@ func (s *Sender) Message(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: empty", ErrMessage)
 	}
-	s.settle()
+	s.landAll()
 	defer s.applyPins()
 	m := message{data[1:], nil}
 	switch data[0] {
 	case messageReject:
 		packet := uint32(m.number(1<<32 - 1))
-		handles := m.handles(len(s.records))
+		handles := m.handles(len(s.handles.list))
 		if err := m.done(); err != nil {
 			return err
 		}
 		s.reject(packet)
 		s.doubt = append(s.doubt[:0], handles...)
 	case messageFresh:
-		handles := m.handles(len(s.records))
+		handles := m.handles(len(s.handles.list))
 		if err := m.done(); err != nil {
 			return err
 		}
 		for _, h := range handles {
-			s.refresh(&s.records[h])
+			s.refresh(h)
 		}
 	default:
 		return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
@@ -51,70 +51,38 @@ func (s *Sender) Message(data []byte) error {
 // reject forgets that a packet arrived.
 func (s *Sender) reject(packet uint32) {
 	s.ledger.Rejects++
-	if s.classic != nil {
-		s.classic.distrust()
+	under := slices.IndexFunc(s.flights.list, func(f *flight) bool { return f.Packet == packet })
+	arrived := under < 0 && s.flights.recent(packet) && s.flights.arrived.has(packet)
+	s.bases.Rejected(packet, arrived)
+	if under >= 0 { // the verdict was not known yet, and now it is
+		s.land(s.flights.list[under], false)
 	}
-	for _, f := range s.flights {
-		if f.packet == packet { // the verdict was not known yet, and now it is
-			s.land(f, false)
-			return
-		}
-	}
-	if s.next-packet > window+1 || !s.arrived.has(packet) {
+	if !arrived {
 		return
 	}
-	s.arrived.drop(packet)
-	for i := range s.records {
-		if s.records[i].unique != 0 {
-			s.disown(int32(i), packet)
+	s.flights.disown(packet)
+	for i := range s.handles.list {
+		r := &s.handles.list[i]
+		if r.unique == 0 || r.packet != packet {
+			continue
 		}
-	}
-	if s.newest == packet {
-		s.any = false
-		for p := packet - 1; s.next-p <= window; p-- {
-			if s.arrived.has(p) {
-				s.newest, s.any = p, true
-				break
-			}
-		}
-	}
-}
-
-// disown forgets that the client has what a packet said of an entity.
-func (s *Sender) disown(h int32, packet uint32) {
-	r := &s.records[h]
-	number, newest := r.disown(packet)
-	if newest {
-		if r.acked > 0 {
-			s.hold(r, r.ack(0).number)
-		}
-		s.release(r, number)
-	}
-	if r.acked == 0 {
-		r.bound = false // what said which entity it is may have been just that packet
-	}
-	if r.packet == packet {
-		r.told = untold
-		s.stale = true
-		if r.want != held && !slices.Contains(s.leaving, h) {
-			s.leaving = append(s.leaving, h) // that it is gone must be told once more
+		r.told, s.view.stale = untold, true
+		if h := int32(i); r.want != Held && !slices.Contains(s.view.leaving, h) {
+			s.view.leaving = append(s.view.leaving, h) // that it is gone must be told once more
 		}
 	}
 }
 
 // refresh sends an entity as if the client had never heard of it.
-func (s *Sender) refresh(r *record) {
+func (s *Sender) refresh(h int32) {
+	r := s.at(h)
 	if r.unique == 0 {
 		return
 	}
 	s.ledger.Repairs++
-	if s.classic != nil {
-		s.classic.distrust()
-	}
-	s.unbase(r)
-	r.bound, r.since = false, s.next
-	if r.want == held {
-		r.told, s.stale = untold, true
+	s.bases.Refresh(h)
+	if r.want == Held {
+		r.told, s.view.stale = untold, true
 	}
 }
 
@@ -127,7 +95,7 @@ func (s *Sender) answer() {
 	m := s.messages.open()
 	*m = append(*m, messageBases)
 	for _, h := range s.doubt {
-		r := &s.records[h]
+		r := s.at(h)
 		if r.unique == 0 {
 			continue
 		}
@@ -136,10 +104,13 @@ func (s *Sender) answer() {
 			continue
 		}
 		*m = binary.AppendUvarint(*m, uint64(h)+1)
-		for i := range int(r.acked) {
-			a := r.ack(i)
-			if _, image := sl.find(a.number); image != nil {
-				*m = binary.AppendUvarint(*m, uint64(a.packet)+1)
+		for i := 0; ; i++ {
+			packet, number, ok := s.bases.Held(h, i)
+			if !ok {
+				break
+			}
+			if _, image := sl.find(number); image != nil {
+				*m = binary.AppendUvarint(*m, uint64(packet)+1)
 				*m = binary.LittleEndian.AppendUint16(*m, imageHash(image))
 			}
 		}

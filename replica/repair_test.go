@@ -33,17 +33,17 @@ func TestRepairOfASpoiledBase(t *testing.T) {
 		s.step()
 		g.tick()
 	}
-	var spoiled *entity
-	for _, e := range g.r.entities {
-		if e != nil && e.what == held && e.class == 1 && len(e.images) > 4 {
-			spoiled = e
+	var spoiled []keptImage
+	for h, e := range g.r.entities {
+		if e != nil && e.what == Held && e.class == 1 && len(g.kept()[h]) > 4 {
+			spoiled = g.kept()[h]
 		}
 	}
 	if spoiled == nil {
 		t.Fatal("no walker in view")
 	}
-	for i := range spoiled.images {
-		spoiled.images[i].image[0] += 100
+	for i := range spoiled {
+		spoiled[i].image[0] += 100
 	}
 	for range 120 {
 		s.step()
@@ -70,12 +70,10 @@ func TestRepairOfEverything(t *testing.T) {
 		s.step()
 		g.tick()
 	}
-	for _, e := range g.r.entities {
-		if e != nil {
-			for i := range e.images {
-				for j := range e.images[i].image {
-					e.images[i].image[j] ^= 1
-				}
+	for _, images := range g.kept() {
+		for i := range images {
+			for j := range images[i].image {
+				images[i].image[j] ^= 1
 			}
 		}
 	}

@@ -202,7 +202,7 @@ func TestWaitedTooLong(t *testing.T) {
 	s.publish()
 	s.see(x, y)
 	s.exchange()
-	s.r.queue[0].count = s.r.received + 1 // as if its lowest bits had been taken for another count
+	s.r.queue.list[0].count = s.r.events.received + 1 // as if its lowest bits had been taken for another count
 	s.w.Host().Lend(x)
 	s.put(4, 20)
 	s.publish()
@@ -211,7 +211,7 @@ func TestWaitedTooLong(t *testing.T) {
 	if at := s.shown(shown, y); at != 20 {
 		t.Fatalf("the second is shown at %d", at)
 	}
-	s.r.received++
+	s.r.events.received++
 	if x, y := s.shown(shown, x), s.shown(shown, y); x != -1 || y != 20 {
 		t.Errorf("they are shown at %d and %d", x, y)
 	}

@@ -16,82 +16,83 @@ type todo struct {
 // takes.
 func (s *Sender) collect(w *Worker) (need float32) {
 	s.renew()
-	if s.relay {
+	if s.view.relay {
 		s.relayCommands()
 	}
-	w.reset(len(s.records))
-	if s.stale || s.classic != nil {
-		s.stale = false
-		for i := range s.view {
-			s.view[i].number = s.records[s.view[i].handle].heard()
+	w.reset(len(s.handles.list))
+	if s.view.stale {
+		s.view.stale = false
+		for i := range s.view.list {
+			s.view.list[i].number = s.at(s.view.list[i].handle).heard()
 		}
 	}
 	gone := 0
-	for i := range s.view {
-		g := &s.view[i]
-		sl := &s.pub.slots[g.slot]
-		if sl.unique != g.unique {
-			s.lose(g.handle)
+	for i := range s.view.list {
+		v := &s.view.list[i]
+		sl := &s.pub.slots[v.slot]
+		if sl.unique != v.unique {
+			s.leaveView(v.handle)
 			gone++
 			continue
 		}
-		if g.number == sl.number {
+		if v.number == sl.number {
 			continue
 		}
-		r := &s.records[g.handle]
-		r.priority = g.priority
-		if r.told == held && s.waits(r, sl) {
+		r := s.at(v.handle)
+		r.priority = v.priority
+		if r.told == Held && s.waits(r, sl) {
 			continue
 		}
-		c := s.cost[sl.class]
-		if !r.bound {
+		c := s.pace.cost[sl.class]
+		if !s.bases.Bound(v.handle) {
 			c += 40
 		}
 		need += c
-		w.todo = append(w.todo, todo{g.handle, r.priority + r.waiting, c})
-		w.place[g.handle] = int32(i)
+		w.todo = append(w.todo, todo{v.handle, r.priority + r.waiting, c})
+		w.inView[v.handle] = int32(i)
 	}
 	if gone > 0 {
-		s.clear(w)
+		s.clearView(w)
 	}
-	going := s.leaving[:0]
-	for _, h := range s.leaving {
-		r := &s.records[h]
-		if r.unique == 0 || r.want == held || r.told == r.want && r.under == 0 {
+	going := s.view.leaving[:0]
+	for _, h := range s.view.leaving {
+		r := s.at(h)
+		if r.unique == 0 || r.want == Held || r.told == r.want && r.under == 0 {
 			continue
 		}
 		going = append(going, h)
 		if r.told != r.want {
 			if s.pub.slots[r.slot].unique != r.unique {
-				r.want = removed
+				r.want = Removed
 			}
 			need += 12
 			w.todo = append(w.todo, todo{h, 2 + r.waiting, 12})
 		}
 	}
-	s.leaving = going
+	s.view.leaving = going
 	return need
 }
 
-// clear takes out of view what is no more, and keeps the worker's places right.
-func (s *Sender) clear(w *Worker) {
-	kept := s.view[:0]
-	states, things := s.states, s.things
-	for i := range s.view {
-		g := s.view[i]
-		if s.pub.slots[g.slot].unique != g.unique {
-			if i < things {
-				s.things--
-			}
-			if i < states {
-				s.states--
-			}
+// repeat has told again what the client is not known to have heard, or not to hold as its base.
+func (s *Sender) repeat() {
+	s.view.stale = true
+	for i := range s.view.list {
+		h := s.view.list[i].handle
+		r := s.at(h)
+		if r.told != Held || r.unsaid {
 			continue
 		}
-		w.place[g.handle] = int32(len(kept))
-		kept = append(kept, g)
+		sl := &s.pub.slots[r.slot]
+		_, base, _ := s.bases.Held(h, 0)
+		if !s.bases.Heard(h) || base != r.number && sl.unique == r.unique && !s.waits(r, sl) {
+			r.told = untold
+		}
 	}
-	s.view = kept
+	for _, h := range s.view.leaving {
+		if r := s.at(h); r.want != Held && r.told == r.want && !s.bases.Heard(h) {
+			r.told = untold
+		}
+	}
 }
 
 // interval is how many ticks an entity of some priority waits between updates.
@@ -103,17 +104,17 @@ func (p *Policy) interval(priority float32) uint32 {
 
 // waits says whether a change of an entity that the client was told of is not
 // to be told yet.
-func (s *Sender) waits(r *record, sl *slot) bool {
+func (s *Sender) waits(r *tracked, sl *slot) bool {
 	c := &s.pub.protocol.classes[sl.class]
 	return c.sparse && s.withheld(c, r, sl)
 }
 
 // withheld says what waits does, of a class whose changes may stay untold. What is under way counts
 // as told: if it is lost, the entity is told again as it is by then, whatever its policy.
-func (s *Sender) withheld(c *class, r *record, sl *slot) bool {
+func (s *Sender) withheld(c *class, r *tracked, sl *slot) bool {
 	p := &c.policy
 	switch {
-	case p.Interval > 0 && age(uint32(s.pub.tick), r.tick) < p.interval(r.priority):
+	case p.Interval > 0 && Age(uint32(s.pub.tick), r.tick) < p.interval(r.priority):
 		return true
 	case p.Takeover && s.owned(r, sl):
 		return true
@@ -132,15 +133,15 @@ func (s *Sender) withheld(c *class, r *record, sl *slot) bool {
 
 // owned says whether the owner is still the one that the client was told: a
 // change of owner is told even of what the client simulates by itself.
-func (s *Sender) owned(r *record, sl *slot) bool {
+func (s *Sender) owned(r *tracked, sl *slot) bool {
 	m, _ := sl.now()
 	return m.owner == r.owner
 }
 
 // wait lets what is not sent gain on the rest.
-func (s *Sender) wait(list []todo) {
-	for _, t := range list {
-		r := &s.records[t.handle]
+func (s *Sender) wait(list []int32) {
+	for _, h := range list {
+		r := s.at(h)
 		r.waiting += max(r.priority, 0.05)
 	}
 }

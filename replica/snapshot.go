@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coeval-dev/coeval/world"
@@ -35,7 +36,7 @@ type Snapshot struct {
 	taken  uint64  // how many were taken before it
 	count  uint32  // messages that must come before it
 	data   []byte  // fields of events
-	images []int32 // of updates, for the older strategies
+	images []int32 // of updates
 }
 
 // An Update is news of one entity.
@@ -50,12 +51,13 @@ type Update struct {
 type What uint8
 
 const (
+	untold What = iota
 	// Held entities are in view, and their image is given.
-	Held What = held
+	Held
 	// Left entities are out of view, and still there as far as is known.
-	Left What = left
+	Left
 	// Removed entities are no more.
-	Removed What = removed
+	Removed
 )
 
 // Relayed is what another player commanded last, as Game.Commands describes
@@ -65,92 +67,66 @@ type Relayed struct {
 	Image  []int32
 }
 
-// snapshot gives an empty one.
-func (r *Receiver) snapshot() *Snapshot {
-	n := len(r.pool)
-	if n == 0 {
-		return new(Snapshot)
-	}
-	s := r.pool[n-1]
-	r.pool = r.pool[:n-1]
-	*s = Snapshot{Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0], Deferred: s.Deferred[:0], data: s.data[:0], images: s.images[:0]}
-	return s
-}
-
-// commit takes over what a packet said, now that it is known to be right.
-func (r *Receiver) commit(info packetInfo, snap *Snapshot) {
-	info.acks = r.work.acks
-	r.packets[info.packet%keepPackets] = info
-	snap.packet, snap.taken = info.packet, r.stats.Packets
-	if snap.count = info.count; r.classic == nil {
-		snap.count = r.counted(info.count, info.packet)
-	}
-	if !r.any || int32(info.packet-r.newest) > 0 {
-		r.newest, r.any, r.tick, r.before = info.packet, true, snap.Tick, snap.count
-	}
-	if r.classic != nil {
-		r.classic.commit(info, snap)
-		r.enqueue(snap)
-		return
-	}
-	for i := range r.work.list {
-		n := &r.work.list[i]
-		r.displace(n, snap)
-		e := r.place(n, info, snap)
-		if n.what == held {
-			e.add(r, info, n)
-		}
-		if e.what != untold && int32(info.packet-e.told) < 0 {
-			continue // something newer is known
-		}
-		e.say(info.packet, n.what)
-		if !e.passed {
-			snap.add(e)
-		}
-	}
-	r.enqueue(snap)
-}
-
-// counted completes the count of messages before a packet, of which the lowest bits are known: it is near to what has come, and not above that of a later packet.
-func (r *Receiver) counted(low, packet uint32) uint32 {
-	count := near(low, eventBits, r.received)
-	if r.any && int32(packet-r.newest) < 0 && int32(count-r.before) > 0 {
-		count = r.before - (r.before-low)&(1<<eventBits-1)
-	}
-	return count
-}
-
-// enqueue lets a snapshot wait for Next.
-func (r *Receiver) enqueue(snap *Snapshot) {
-	if len(r.queue) == 4*maxQueue { // no one takes them
-		r.pool = append(r.pool, r.queue[0])
-		r.queue = append(r.queue[:0], r.queue[1:]...)
-	}
-	r.queue = append(r.queue, snap)
-}
-
 // maxQueue is how many snapshots may wait for events that come before them.
 // If there are more, the oldest waits no longer: the server will not tell again what it brings.
 const maxQueue = 256
 
-// displace lists what a handle stood for as gone, if that was still in view: a
-// server forgets what it cannot tell any more.
-func (r *Receiver) displace(n *news, snap *Snapshot) {
-	if !n.bind || int(n.handle) >= len(r.entities) {
-		return
-	}
-	if e := r.entities[n.handle]; e != nil && e.what == held && (e.id != n.id || e.player != n.player) {
-		e.what = left
-		snap.add(e)
-	}
+// queue is the snapshots that were not handed out yet, in the order in which they came. Each waits for
+// the messages that went before it.
+type queue struct {
+	list   []*Snapshot
+	shown  *Snapshot // handed out
+	handed uint64    // how many were taken before the last of those that were handed out
+	pool   []*Snapshot
 }
 
-// say notes what was last told of an entity.
-func (e *entity) say(packet uint32, what uint8) {
-	if e.passed && what == held {
-		what = left
+// fresh gives an empty snapshot.
+func (q *queue) fresh() *Snapshot {
+	n := len(q.pool)
+	if n == 0 {
+		return new(Snapshot)
 	}
-	e.told, e.what = packet, what
+	s := q.pool[n-1]
+	q.pool = q.pool[:n-1]
+	*s = Snapshot{Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0], Deferred: s.Deferred[:0], data: s.data[:0], images: s.images[:0]}
+	return s
+}
+
+// add lets a snapshot wait for Next.
+func (q *queue) add(s *Snapshot) {
+	if len(q.list) == 4*maxQueue { // no one takes them
+		q.pool = append(q.pool, q.list[0])
+		q.list = append(q.list[:0], q.list[1:]...)
+	}
+	q.list = append(q.list, s)
+}
+
+// commit takes over what a packet said, now that it is known to be right.
+func (r *Receiver) commit(p *Arrived, snap *Snapshot) {
+	snap.packet, snap.taken, snap.count = p.Packet, r.stats.Packets, p.Messages
+	r.arrived.add(p, snap.Tick)
+	for i := range r.work.list {
+		n := &r.work.list[i]
+		if e := r.bind(n, p, snap); e != nil {
+			r.tell(e, n, p, snap)
+		}
+	}
+	r.bases.Commit(p, r.work.list)
+	r.queue.add(snap)
+}
+
+// tell lists what a packet says of an entity, if nothing newer is known.
+func (r *Receiver) tell(e *entity, n *News, p *Arrived, snap *Snapshot) {
+	if e.what != untold && int32(p.Packet-e.told) < 0 {
+		return
+	}
+	repeated := r.protocol.scheme.Repeats && e.what > Held && n.What != Held
+	e.told, e.what = p.Packet, n.What
+	if e.passed {
+		e.what = max(n.What, Left)
+	} else if !repeated {
+		snap.add(e, n)
+	}
 }
 
 // entityPlace is where an entity stands in a world, whichever it is that stands there; or whose commands it is.
@@ -177,156 +153,94 @@ func (r *Receiver) claim(h int32, before entityPlace, e *entity, snap *Snapshot)
 			return
 		}
 		other.passed = true
-		if other.what == held {
-			other.what = left
+		if other.what == Held {
+			other.what = Left
 			if e.id != other.id || e.what != untold { // nothing will be told of it that would do
-				snap.add(other)
+				snap.add(other, nil)
 			}
 		}
 	}
 	r.places[place] = h
 }
 
-// place finds the entity of a handle, or makes it what the handle stands for now.
-func (r *Receiver) place(n *news, info packetInfo, snap *Snapshot) *entity {
-	for int(n.handle) >= len(r.entities) {
+// bind finds the entity of a handle, or makes it what the handle stands for now. It gives nil if the
+// handle stands for something else by now.
+func (r *Receiver) bind(n *News, p *Arrived, snap *Snapshot) *entity {
+	for int(n.Handle) >= len(r.entities) {
 		r.entities = append(r.entities, nil)
 	}
-	e := r.entities[n.handle]
+	e := r.entities[n.Handle]
 	if e == nil {
 		e = new(entity)
-		r.entities[n.handle] = e
+		r.entities[n.Handle] = e
 	}
-	if !n.bind {
+	same := e.id == n.ID && e.player == n.Player
+	overtaken := e.what != untold && int32(p.Packet-e.told) < 0
+	switch {
+	case r.protocol.scheme.Frames:
+		if n.What != Held || same {
+			return e
+		}
+		if overtaken {
+			return nil
+		}
+	case !n.Bind:
 		return e
-	}
-	if e.id == n.id && e.player == n.player && !e.unsure && !(e.what == removed && int32(info.packet-e.told) > 0) {
-		if int32(info.packet-e.bound) < 0 {
-			e.bound = info.packet
+	case same && !e.unsure && !(e.what == Removed && int32(p.Packet-e.told) > 0):
+		if int32(p.Packet-e.bound) < 0 {
+			e.bound = p.Packet
 		}
 		return e // told again, because the server could not know that it had come
 	}
-	r.recycle(e, len(e.images))
-	now := entity{floor: e.floor, again: e.again, id: n.id, player: n.player, class: n.class, origin: n.origin, bound: info.packet, images: e.images}
-	if e.what != untold && int32(info.packet-e.told) < 0 {
-		now.told, now.what = e.told, left // it was overtaken by the news that it is gone
+	if e.what == Held && !same { // a server forgets what it cannot tell any more
+		e.what = Left
+		snap.add(e, nil)
+	}
+	r.bases.Forget(n.Handle)
+	now := entity{floor: e.floor, again: e.again, id: n.ID, player: n.Player, class: n.Class, origin: n.Origin, bound: p.Packet}
+	if overtaken {
+		now.told, now.what = e.told, Left // by the news that it is gone
 	}
 	before := e.place()
 	*e = now
-	r.claim(n.handle, before, e, snap)
+	r.claim(n.Handle, before, e, snap)
 	return e
 }
 
-// add keeps an image. Those that no packet can be based on any more make room.
-func (e *entity) add(r *Receiver, info packetInfo, n *news) {
-	if drop := e.useless(r); drop > 0 {
-		r.recycle(e, drop)
-	}
-	memory := r.memory(e.class, len(n.image))
-	copy(memory, n.image)
-	g := gotImage{packet: info.packet, tick: info.tick, owner: n.owner, image: memory}
-	at := len(e.images)
-	for at > 0 && int32(e.images[at-1].packet-info.packet) > 0 {
-		at--
-	}
-	e.images = append(e.images, gotImage{})
-	copy(e.images[at+1:], e.images[at:])
-	e.images[at] = g
-}
-
-// recycle takes the oldest images off an entity. Their memory is used again
-// once no snapshot that might show them waits any more.
-func (r *Receiver) recycle(e *entity, n int) {
-	for i := range e.images[:n] {
-		r.limbo = append(r.limbo, spareImage{e.class, e.images[i].image})
-	}
-	e.images = append(e.images[:0], e.images[n:]...)
-}
-
-type spareImage struct {
-	class int32
-	image []int32
-}
-
-// memory gives room for an image of a class.
-func (r *Receiver) memory(class int32, fields int) []int32 {
-	if len(r.queue) == 0 && r.shown == nil {
-		for _, s := range r.limbo {
-			r.spare[s.class] = append(r.spare[s.class], s.image)
-		}
-		r.limbo = r.limbo[:0]
-	}
-	list := r.spare[class]
-	if len(list) == 0 {
-		return make([]int32, fields)
-	}
-	r.spare[class] = list[:len(list)-1]
-	return list[len(list)-1]
-}
-
-// useless counts the oldest images that no packet can be based on any more: the
-// server looks at the newest depth that it knows to have arrived, or if they
-// are all older than the latest packets, at the newest keepOld that it sent. What it knew is what the oldest packet says
-// that may still come.
-func (e *entity) useless(r *Receiver) int {
-	oldest := &r.packets[(r.newest-overtaken)%keepPackets]
-	if oldest.same(r.newest - overtaken) {
-		acked := 0
-		for i := len(e.images) - 1; i >= 0; i-- {
-			if oldest.acks.has(e.images[i].packet) {
-				acked++
-			}
-			if acked > depth+slack {
-				return i
-			}
-		}
-	}
-	old := 0
-	for old < len(e.images) && int32(r.newest-e.images[old].packet) > keepPackets {
-		old++
-	}
-	return max(old-keepOld, 0)
-}
-
-// slack is how many images are kept beyond those that the server looks at, as it may learn that one of those was of no use.
-const slack = 3
-
-// add lists the newest of an entity.
-func (s *Snapshot) add(e *entity) {
-	var image []int32
+// add lists what became of an entity; n is nil where only its handle tells that it is gone.
+func (s *Snapshot) add(e *entity, n *News) {
 	if e.id == world.None && e.player == world.Nobody {
 		return // it is gone before it came
 	}
-	u := Update{ID: e.id, What: What(e.what), Entry: world.Entry{Origin: e.origin}}
-	if e.what == held {
-		g := &e.images[len(e.images)-1]
-		image, u.Entry.Owner = g.image, g.owner
+	u := Update{ID: e.id, What: e.what, Entry: world.Entry{Origin: e.origin}}
+	if e.what == Held {
+		u.Image, u.Entry.Owner = n.Image, n.Owner
 	}
 	if e.player != world.Nobody {
-		s.Commands = append(s.Commands, Relayed{e.player, image})
+		s.Commands = append(s.Commands, Relayed{e.player, u.Image})
 		return
 	}
-	u.Image = image
 	s.Updates = append(s.Updates, u)
 }
 
 // Next gives the next snapshot that can be shown, or nil. A snapshot waits for
 // reliable events that the server sent before it.
 func (r *Receiver) Next() *Snapshot {
-	if r.shown != nil {
-		r.pool = append(r.pool, r.shown)
-		r.shown = nil
+	q := &r.queue
+	if q.shown != nil {
+		q.pool = append(q.pool, q.shown)
+		q.shown = nil
 	}
-	for i, s := range r.queue {
-		if int32(s.count-r.received) > 0 && (i > 0 || len(r.queue) <= maxQueue) {
+	for i, s := range q.list {
+		if int32(s.count-r.events.received) > 0 && (i > 0 || len(q.list) <= maxQueue) {
 			continue
 		}
-		r.queue = append(r.queue[:i], r.queue[i+1:]...)
-		if s.taken < r.handed { // others were made knowing of it, and did not have to wait
+		q.list = slices.Delete(q.list, i, i+1)
+		if s.taken < q.handed { // others were made knowing of it, and did not have to wait
 			r.recheck(s)
 		}
-		r.handed = max(r.handed, s.taken)
-		r.shown, s.Settled = s, r.settled
+		q.handed = max(q.handed, s.taken)
+		q.shown, s.Settled = s, r.events.settled
 		return s
 	}
 	return nil
@@ -347,45 +261,35 @@ func (r *Receiver) recheck(s *Snapshot) {
 // outdated says whether it is no longer so that something is there as a packet said, or that it is gone.
 func (r *Receiver) outdated(what *entity, there bool, packet uint32) bool {
 	h, ok := r.places[what.place()]
-	is := ok && r.entities[h].what == held && r.entities[h].id == what.id
+	is := ok && r.entities[h].what == Held && r.entities[h].id == what.id
 	return is != there || there && r.entities[h].told != packet
 }
 
 // Apply brings a partial world up to what has come: its tick is that of the
 // newest snapshot, and it holds what is in view. Events are delivered to it. It says whether there was anything.
 func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
-	fail := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
-	started := false
+	try := func(e error) { err = cmp.Or(err, e) }
 	begin := func() {
-		if !started {
-			started, changed = true, true
-			w.Host().SetTick(r.tick)
+		if !changed {
+			changed = true
+			w.Host().SetTick(r.arrived.tick)
 		}
 	}
 	for _, e := range r.Events() {
 		begin()
-		if e2 := e.Deliver(w); e2 != nil {
-			fail(e2)
-		}
+		try(e.Deliver(w))
 	}
 	for s := r.Next(); s != nil; s = r.Next() {
 		begin()
-		for i := range s.Updates {
-			u := &s.Updates[i]
+		for _, u := range s.Updates {
 			if u.What != Held {
 				w.Host().Drop(u.ID)
-			} else if e := w.Host().Put(u.ID, u.Entry, u.Image); e != nil {
-				fail(e)
+			} else {
+				try(w.Host().Put(u.ID, u.Entry, u.Image))
 			}
 		}
 		for i := range s.Events {
-			if e2 := s.Events[i].Deliver(w); e2 != nil {
-				fail(e2)
-			}
+			try(s.Events[i].Deliver(w))
 		}
 	}
 	return changed, err

@@ -210,7 +210,7 @@ func (g *stage) tell(packet int, lost bool) (told bool) {
 	g.s.Encode(g.worker, Room{Packet: packet, Budget: packet})
 	g.s.Messages()
 	for i := range g.s.Staged() {
-		told = told || len(g.s.staged[i].flight.entries) > 0
+		told = told || len(g.s.flights.staged[i].flight.Said) > 0
 		g.sent++
 		g.s.Sent(i, g.sent)
 		if lost {

@@ -9,19 +9,6 @@ import (
 // A worker remembers how it coded an entity last for each such case, and the
 // next client gets a replay: neither the images nor the codec's model are looked at again.
 
-// picks is what an entity is coded against, by number: the base, and older
-// images. If there are none, it is what the game starts from.
-type picks struct {
-	n       int
-	numbers [codec.Depth]uint32
-	ages    [codec.Depth]uint32
-}
-
-func (p *picks) add(number, age uint32) {
-	p.numbers[p.n], p.ages[p.n] = number, age
-	p.n++
-}
-
 // tapes is how many cases a worker remembers: a power of two.
 const tapes = 1 << tapeBits
 
@@ -32,7 +19,7 @@ type tapeKey struct {
 	image  uint64 // the entity and its newest image
 	past   uint64 // how far back the numbers of the others lie
 	ages   uint32
-	common uint8 // what came before in the packet, how many picks there are, and from where it starts if there are none
+	common uint8 // what came before in the packet, how many images there are, and from where it starts if there are none
 }
 
 // tapeCase is one that was coded.
@@ -44,9 +31,12 @@ type tapeCase struct {
 }
 
 // recall finds how an entity was coded. If hit is false the case is to be
-// filled; it is nil where that is not worth it.
-func (w *Worker) recall(sl *slot, start bool) (c *tapeCase, hit bool) {
-	p := &w.picks
+// filled; it is nil where that cannot be or is not worth it.
+func (w *Worker) recall(of *class, sl *slot, start bool) (c *tapeCase, hit bool) {
+	if w.coder == nil || len(of.parts) != 1 || of.fields == 0 {
+		return nil, false
+	}
+	p := &w.base
 	k := tapeKey{image: uint64(sl.unique)<<32 | uint64(sl.number), common: w.coder.Context()<<4 | uint8(p.n)<<1}
 	if start {
 		k.common |= 1
@@ -82,9 +72,9 @@ func (w *Worker) serve(b *Publisher) {
 	}
 }
 
-// load looks up the images that were picked.
+// load looks up the images that an entity is a difference from.
 func (s *Sender) load(w *Worker, sl *slot) (owner world.Player) {
-	p := &w.picks
+	p := &w.base
 	w.hist.Reset()
 	for i := range p.n {
 		m, image := sl.find(p.numbers[i])

@@ -160,15 +160,15 @@ func testBeyondTells(t *testing.T, strategy Strategy) {
 	for range 900 {
 		s.step()
 		g.tick()
-		for i := range g.s.view {
-			v := &g.s.view[i]
-			r, sl := &g.s.records[v.handle], &s.pub.slots[v.slot]
+		for i := range g.s.view.list {
+			v := &g.s.view.list[i]
+			r, sl := &g.s.handles.list[v.handle], &s.pub.slots[v.slot]
 			if v.id.Class() != 1 || v.player != world.Nobody {
 				continue
 			}
 			_, image := sl.now()
 			_, said := sl.find(r.number)
-			if r.told != held || said == nil {
+			if r.told != Held || said == nil {
 				t.Fatalf("tick %d: %v was not told", s.w.Tick(), v.id)
 			}
 			a, b := decode(t, said), decode(t, image)

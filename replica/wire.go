@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"math/bits"
-
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -50,13 +48,13 @@ const (
 	chanceHome      = 64000 // identifiers of allocator 0
 )
 
-// What an entity's place in a packet says.
-const (
-	untold = iota
-	held
-	left
-	removed
-)
+// chanceNext is the chance that there is one more entity, the first or another.
+func chanceNext(first bool) uint32 {
+	if first {
+		return chanceAny
+	}
+	return chanceEntity
+}
 
 // skips counts how often something was so in a packet so far, such as that a
 // handle was skipped: the chance that it is so the next time.
@@ -89,7 +87,7 @@ func putGap(enc codec.PacketEncoder, s *skips, gap uint32) {
 		s.count(false)
 		return
 	}
-	putNumber(enc, gap-maxUnary)
+	codec.PutNumber(enc, gap-maxUnary)
 }
 
 func getGap(dec codec.PacketDecoder, s *skips) uint32 {
@@ -100,25 +98,7 @@ func getGap(dec codec.PacketDecoder, s *skips) uint32 {
 			return gap
 		}
 	}
-	return maxUnary + getNumber(dec)
-}
-
-// putNumber writes a number of any size, small ones in fewer bits: how many
-// bits it has, and those but the first.
-func putNumber(enc codec.PacketEncoder, v uint32) {
-	n := uint(bits.Len32(v))
-	enc.Bits(uint32(n), 6)
-	if n > 1 {
-		enc.Bits(v&(1<<(n-1)-1), n-1)
-	}
-}
-
-func getNumber(dec codec.PacketDecoder) uint32 {
-	n := uint(min(dec.Bits(6), 32))
-	if n < 2 {
-		return uint32(n)
-	}
-	return 1<<(n-1) | dec.Bits(n-1)
+	return maxUnary + codec.GetNumber(dec)
 }
 
 // putID writes an identifier.
@@ -129,8 +109,8 @@ func (p *Protocol) putID(enc codec.PacketEncoder, id world.ID) {
 	if !home {
 		enc.Bits(uint32(id.Allocator()), 12)
 	}
-	putNumber(enc, uint32(id.Index()))
-	putNumber(enc, uint32(id.Generation()))
+	codec.PutNumber(enc, uint32(id.Index()))
+	codec.PutNumber(enc, uint32(id.Generation()))
 }
 
 func (p *Protocol) getID(dec codec.PacketDecoder) world.ID {
@@ -139,8 +119,8 @@ func (p *Protocol) getID(dec codec.PacketDecoder) world.ID {
 	if !dec.Flag(chanceHome) {
 		allocator = dec.Bits(12)
 	}
-	index := getNumber(dec)
-	generation := getNumber(dec)
+	index := codec.GetNumber(dec)
+	generation := codec.GetNumber(dec)
 	if int(class) >= len(p.game.Classes()) || index > 1<<20 || generation > 1<<24 {
 		return world.None
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/replica"
+	_ "github.com/coeval-dev/coeval/replica/doom3"
+	_ "github.com/coeval-dev/coeval/replica/quake3"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"

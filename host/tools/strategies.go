@@ -1,0 +1,7 @@
+package tools
+
+// A program with the tools can be compared with how others make snapshots.
+import (
+	_ "github.com/coeval-dev/coeval/replica/doom3"
+	_ "github.com/coeval-dev/coeval/replica/quake3"
+)

@@ -1,0 +1,7 @@
+package replica_test
+
+// Tests of this package try every strategy.
+import (
+	_ "github.com/coeval-dev/coeval/replica/doom3"
+	_ "github.com/coeval-dev/coeval/replica/quake3"
+)
