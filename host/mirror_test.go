@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
@@ -280,21 +282,23 @@ func TestMirrorThatStandsStill(t *testing.T) {
 
 func TestMirrorDelays(t *testing.T) {
 	const ms = time.Millisecond
+	trails := func(list ...time.Duration) kinds.Delays { return kinds.Delays{Delays: timeline.DelaysOf(list...)} }
 	for _, x := range []struct {
 		kind   string
 		delays []string
 		window time.Duration
-		want   []time.Duration
+		want   kinds.Delays
 	}{
-		{"auto", nil, 0, nil},
-		{"auto", []string{"0", " 100ms", "1s"}, 0, []time.Duration{0, 100 * ms, 1000 * ms}},
-		{"auto", []string{"0", "100ms"}, time.Second, []time.Duration{0, 100 * ms, 1000 * ms}},
-		{"trailing", []string{"20ms", "1s"}, time.Second, []time.Duration{20 * ms, 1000 * ms}},
-		{"auto", nil, 2 * time.Second, []time.Duration{0, 100 * ms, 2000 * ms}},
-		{"auto", nil, 80 * ms, []time.Duration{0, 80 * ms}},
-		{"timewarp", nil, time.Second, []time.Duration{0, 1000 * ms}},
-		{"ruled", []string{"10ms"}, time.Second, []time.Duration{10 * ms, 0, 1000 * ms}},
-		{"lockstep", []string{"50ms"}, 0, []time.Duration{50 * ms}},
+		{"auto", nil, 0, kinds.Delays{}},
+		{"auto", []string{"0", " 100ms", "1s"}, 0, trails(0, 100*ms, 1000*ms)},
+		{"auto", []string{"0", "100ms"}, time.Second, trails(0, 100*ms, 1000*ms)},
+		{"trailing", []string{"20ms", "1s"}, time.Second, trails(20*ms, 1000*ms)},
+		{"auto", nil, 2 * time.Second, trails(0, 100*ms, 2000*ms)},
+		{"auto", nil, 80 * ms, trails(0, 80*ms)},
+		{"timewarp", nil, time.Second, kinds.Delays{Delays: timeline.Delays{Window: 1000 * ms}}},
+		{"ruled", []string{"10ms"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}}},
+		{"ruled", []string{"10ms", "0"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}, Judge: -1}},
+		{"lockstep", []string{"50ms", "90ms"}, 0, kinds.Delays{Delays: timeline.Delays{Lead: 50 * ms}, Most: 90 * ms}},
 	} {
 		got, err := mirrorDelays(x.kind, x.delays, x.window)
 		if err != nil || !reflect.DeepEqual(got, x.want) {

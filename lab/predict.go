@@ -213,7 +213,7 @@ func (b *predictBench) round() error {
 	b.advance()
 	b.snapshot(false)
 	timed(&b.take, func() { b.client.Snapshot(b.now, &b.snap) })
-	timed(&b.same, func() { b.client.Settle() })
+	timed(&b.same, func() { b.client.Repredict() })
 	timed(&b.tick, func() { b.client.Next(); b.client.Step() })
 	if err := b.step(); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (b *predictBench) round() error {
 	whole := time.Duration(0)
 	start := threadTime()
 	b.client.Snapshot(b.now, &b.snap)
-	b.client.Settle()
+	b.client.Repredict()
 	whole = threadTime() - start
 	b.again = min(b.again, max(whole-b.take, 0))
 	timed(&b.show, func() { b.client.Show(b.now) })

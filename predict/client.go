@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -50,52 +51,73 @@ type Client struct {
 	o       Options
 	style   Style
 	classes []*class
+
+	timing
+	knowledge
+	prediction
+	picture
+	leaping
+	measured
+	scratch
+	notices notices
+}
+
+// timing is by which clocks the client lives. Style None has the plain one, all others have the other two.
+type timing struct {
 	clock   *Clock
 	playout *Playout
-	lead    leadClock // the clock of style None
+	lead    plainClock
 	trip    time.Duration
 	jitter  time.Duration
+}
 
-	// What the server told.
-	truth   *world.World // every entity in view, as it was told last
-	known   world.Tick   // the tick of the newest snapshot
-	any     bool
-	certain world.Tick // the newest tick of which everything is known
-	hazy    []world.ID // of what is in truth, what has changed since; in order
-	unseen  bool       // there is something new in view that was not told
-	tracks  tracks     // for what is interpolated
+// knowledge is what the server told. What is in truth was told in just these words, though not all of it for one tick: what is outdated has changed since.
+type knowledge struct {
+	truth    *world.World // every entity in view, as it was told last
+	any      bool         // something was told
+	known    world.Tick   // the tick of the newest snapshot
+	certain  world.Tick   // the newest tick of which everything is known
+	outdated []world.ID   // of what is in truth, what has changed since; in order
+	unseen   bool         // there is something new in view that was not told
+	tracks   tracks       // for what is interpolated
+}
 
-	// What the client makes of it.
+// prediction is what follows from that. Worlds of the past up to past.valid follow from what is known; those after it are to be computed again before anyone sees them.
+type prediction struct {
 	past   past
-	blends blends
+	plain  *world.World // as it is before anything was told
+	alone  *world.World // for what is predicted by itself
 	before *world.World // the present as it was predicted before news came
 	stale  bool         // before holds it
 	pairs  []pair       // predicted spawns that turned out to be real, since then
+	blends blends       // what is left of errors
+}
+
+// picture is what players see. Each event is handed out once, by a notice, and nothing that is seen of others goes back in time.
+type picture struct {
 	shown  *world.World
 	locals *world.Locals // attached to shown, and to a world of the past while it is predicted for the first time
 	seen   float64       // the moment of the past that is shown of others
-	plain  *world.World
-	lone   *world.World // for what is predicted by itself
+	handed []Notice
+}
 
-	notices notices
-	handed  []Notice
-	stats   Stats
-	moved   []Correction
-	given   []Correction
-	err     error
+// measured is what became known about the client's own work.
+type measured struct {
+	stats Stats
+	moved []Correction
+	given []Correction
+	err   error
+}
 
-	primed []world.ID
+// scratch is memory that is used again.
+type scratch struct {
+	primed []world.ID // classes that every world has room for
 	reader bits.Reader
-
-	leapers, modes bool // some class leaps; some class has a mode of its own
-
 	ids    []world.ID // what the snapshot told of, in order
 	wrong  []world.ID
 	gone   []world.ID
-	pred   []world.ID
-	saved  []leaper
-	lifted bool    // saved holds what leaps, and the worlds do not
-	a, b   []int32 // commands
+	spawns []world.ID // that were foreseen
+	a, b   []int32    // commands
 }
 
 type pair struct{ from, to world.ID }
@@ -105,25 +127,20 @@ func New(g *world.Game, o Options) (*Client, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	if o.Keep == 0 {
-		o.Keep = 64
-	}
+	o.Keep = cmp.Or(o.Keep, 64)
 	if o.Keep < 8 || o.Keep > 1024 {
 		return nil, fmt.Errorf("predict: Keep is %d ticks; choose 8 to 1024", o.Keep)
 	}
 	rate := world.Tick(g.Rate())
-	if o.Extrapolate == 0 {
-		o.Extrapolate = max(1, rate/4)
-	}
-	if o.Patience == 0 {
-		o.Patience = max(1, rate/2)
-	}
+	o.Extrapolate = cmp.Or(o.Extrapolate, max(1, rate/4))
+	o.Patience = cmp.Or(o.Patience, max(1, rate/2))
 	o.Clock.Rate, o.Playout.Rate = g.Rate(), g.Rate()
 	if o.Clock.Most == 0 || o.Clock.Most > o.Keep-2 {
 		o.Clock.Most = o.Keep - 2
 	}
 	o.Settings.Partial, o.Settings.States = true, nil
-	c := &Client{game: g, o: o, style: o.Style, lead: leadClock{tick: g.TickLength()}}
+	c := &Client{game: g, o: o, style: o.Style}
+	c.lead.tick = g.TickLength()
 	seen := 0
 	for _, info := range g.Classes() {
 		x, ok := o.Classes[info.Name()]
@@ -164,7 +181,7 @@ func (c *Client) prepare() error {
 	if c.clock != nil {
 		return nil
 	}
-	if err := c.worlds(&c.before, &c.shown, &c.plain, &c.lone); err != nil {
+	if err := c.worlds(&c.before, &c.shown, &c.plain, &c.alone); err != nil {
 		return err
 	}
 	c.locals = c.game.NewLocals()
@@ -173,8 +190,7 @@ func (c *Client) prepare() error {
 	}
 	c.clock, c.playout = NewClock(c.o.Clock), NewPlayout(c.o.Playout)
 	c.past.init(c.plain, int(c.o.Keep)+2, len(c.a))
-	c.tracks.of = map[world.ID]*track{}
-	c.blends.of = map[world.ID]*blend{}
+	c.tracks.of, c.blends.of = map[world.ID]*track{}, map[world.ID]*blend{}
 	return nil
 }
 
@@ -201,12 +217,17 @@ func (c *Client) states(w, start *world.World) error {
 			continue
 		}
 		for id := range start.Host().Of(i) {
-			if err := w.Host().Put(id, start.Host().Entry(id), start.Host().Image(id)); err != nil {
+			if err := put(w, start, id); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// put gives a world an entity of another as it is there.
+func put(w, from *world.World, id world.ID) error {
+	return w.Host().Put(id, from.Host().Entry(id), from.Host().Image(id))
 }
 
 // Pause stops the client's time until the next snapshot comes, such as while the server's stands still. For another world make another Client.
@@ -330,9 +351,9 @@ func (c *Client) restyle() {
 		}
 	}
 	c.stale = false
-	c.hazy = c.hazy[:0]
+	c.outdated = c.outdated[:0]
 	c.compare(true)
-	c.settle(c.past.now)
+	c.repredict(c.past.now)
 	c.stale, c.pairs = false, c.pairs[:0]
 }
 
@@ -398,7 +419,7 @@ func (c *Client) Step() {
 		return
 	}
 	if c.style != None {
-		c.settle(c.past.now)
+		c.repredict(c.past.now)
 	}
 	t := c.past.now + 1
 	in := c.past.in(t)
@@ -433,9 +454,9 @@ func (c *Client) Err() error {
 	return err
 }
 
-// Settle predicts again what the last news made wrong, now rather than when Step or Show next need it: for programs with time to spare before a frame.
-func (c *Client) Settle() {
+// Repredict predicts again what the last news made wrong, now rather than when Step or Show next need it: for programs with time to spare before a frame.
+func (c *Client) Repredict() {
 	if c.any && c.style != None {
-		c.settle(c.past.now)
+		c.repredict(c.past.now)
 	}
 }

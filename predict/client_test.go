@@ -187,8 +187,8 @@ func (g *guest) converged(what string) {
 		}
 	}
 	c := g.c
-	if len(c.notices.pending) > 0 || len(c.notices.settled) > maxPending || len(c.tracks.of) > 200 || len(c.blends.of) > 200 || len(c.hazy) > 200 {
-		s.t.Errorf("%s: %d pending, %d settled, %d tracks, %d blends, %d hazy", what, len(c.notices.pending), len(c.notices.settled), len(c.tracks.of), len(c.blends.of), len(c.hazy))
+	if len(c.notices.pending) > 0 || len(c.notices.decided) > maxPending || len(c.tracks.of) > 200 || len(c.blends.of) > 200 || len(c.outdated) > 200 {
+		s.t.Errorf("%s: %d pending, %d decided, %d tracks, %d blends, %d outdated", what, len(c.notices.pending), len(c.notices.decided), len(c.tracks.of), len(c.blends.of), len(c.outdated))
 	}
 }
 

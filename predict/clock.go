@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -71,27 +72,24 @@ type ClockOptions struct {
 }
 
 func (o *ClockOptions) defaults() {
-	def := func(x *float64, v float64) {
-		if *x <= 0 {
-			*x = v
-		}
+	orElse(&o.Rate, 60)
+	orElse(&o.Memory, 15*time.Second)
+	orElse(&o.Most, 60)
+	orElse(&o.Late, 0.002)
+	orElse(&o.Guard, 0.5)
+	orElse(&o.Gentle, 0.02)
+	orElse(&o.Brisk, 0.05)
+	orElse(&o.Brake, 0.25)
+	orElse(&o.Jump, float64(o.Rate)/4)
+	orElse(&o.Early, min(float64(o.Rate)/2, 31))
+}
+
+// orElse sets an option that was not given to its default.
+func orElse[T cmp.Ordered](x *T, v T) {
+	var zero T
+	if *x <= zero {
+		*x = v
 	}
-	if o.Rate <= 0 {
-		o.Rate = 60
-	}
-	if o.Memory <= 0 {
-		o.Memory = 15 * time.Second
-	}
-	if o.Most == 0 {
-		o.Most = 60
-	}
-	def(&o.Late, 0.002)
-	def(&o.Guard, 0.5)
-	def(&o.Gentle, 0.02)
-	def(&o.Brisk, 0.05)
-	def(&o.Brake, 0.25)
-	def(&o.Jump, float64(o.Rate)/4)
-	def(&o.Early, min(float64(o.Rate)/2, 31))
 }
 
 // NewClock makes a clock that stands still until Start.
@@ -226,7 +224,7 @@ func (c *Clock) pass(now time.Duration) {
 		return
 	}
 	c.now = now.Seconds()
-	const settle = 1.0 // seconds in which an error mostly goes away
+	const ease = 1.0 // seconds in which an error mostly goes away
 	off := c.target - c.lead
 	limit := c.o.Gentle
 	switch {
@@ -238,8 +236,8 @@ func (c *Clock) pass(now time.Duration) {
 	if math.Abs(off) < 0.1 {
 		off = 0 // a sixth of a hundredth of a second is not worth a change of pace
 	}
-	change := min(max(off/settle, -limit*c.rate), limit*c.rate)
-	if dt < settle {
+	change := min(max(off/ease, -limit*c.rate), limit*c.rate)
+	if dt < ease {
 		c.lead += float64(change * dt)
 	} else {
 		c.lead = c.target

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -75,7 +74,7 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 		return
 	}
 	if !c.stale { // what is shown now was predicted without these news
-		c.settle(c.past.now)
+		c.repredict(c.past.now)
 		c.fail(c.before.Host().CopyFrom(c.past.at(c.past.now)))
 		c.stale = true
 	}
@@ -86,7 +85,7 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 	}
 	c.known = s.Tick
 	if newer {
-		c.settle(s.Tick)
+		c.repredict(s.Tick)
 	}
 	c.compare(s.Certain)
 	c.relay(s)
@@ -125,11 +124,11 @@ func (c *Client) take(s *replica.Snapshot) {
 		c.truth.Host().SetTick(s.Tick)
 	}
 	if s.Certain && !older {
-		c.hazy = c.hazy[:0]
+		c.outdated = c.outdated[:0]
 		c.unseen = s.Behind
 		for _, id := range s.Deferred {
 			if c.truth.Has(id) {
-				c.hazy = insert(c.hazy, id)
+				c.outdated = insert(c.outdated, id)
 			} else {
 				c.unseen = true
 			}
@@ -148,15 +147,15 @@ func (c *Client) take(s *replica.Snapshot) {
 		}
 		c.prime(u)
 		if older {
-			c.hazy = insert(c.hazy, u.ID)
+			c.outdated = insert(c.outdated, u.ID)
 		} else {
-			c.hazy = remove(c.hazy, u.ID)
+			c.outdated = remove(c.outdated, u.ID)
 		}
 		c.track(s.Tick, u.ID, u.Entry, u.Image)
 	}
 	if s.Certain && !older {
 		for id, tr := range c.tracks.of {
-			if tr.gone == 0 && tr.n > 0 && !c.isHazy(id) && !c.classes[id.Class()].o.Sparse {
+			if tr.gone == 0 && tr.n > 0 && !c.isOutdated(id) && !c.classes[id.Class()].o.Sparse {
 				tr.kept[tr.n-1].until = max(tr.kept[tr.n-1].until, s.Tick)
 			}
 		}
@@ -180,7 +179,7 @@ func (c *Client) prime(u *replica.Update) {
 		if c.classes[id.Class()].info.State() {
 			return
 		}
-		for _, w := range append(c.past.worlds, c.plain, c.shown, c.lone, c.before) {
+		for _, w := range append(c.past.worlds, c.plain, c.shown, c.alone, c.before) {
 			if !w.Has(id) && w.Host().Put(id, u.Entry, u.Image) == nil {
 				w.Host().Drop(id)
 			}
@@ -212,13 +211,7 @@ func remove(list []world.ID, id world.ID) []world.ID {
 	return list
 }
 
-func (c *Client) isHazy(id world.ID) bool {
-	if len(c.hazy) == 0 {
-		return false
-	}
-	_, ok := slices.BinarySearch(c.hazy, id)
-	return ok
-}
+func (k *knowledge) isOutdated(id world.ID) bool { return found(k.outdated, id) }
 
 // compare holds the truth against what was predicted for its tick, and puts right what differs. If not everything is known, it looks only at what was told.
 func (c *Client) compare(all bool) {
@@ -227,7 +220,7 @@ func (c *Client) compare(all bool) {
 	alone := true
 	for i, x := range c.classes {
 		for id := range c.truth.Host().Of(i) {
-			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) || c.isHazy(id) || !c.predictable(x, id) {
+			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) || c.isOutdated(id) || !c.predictable(x, id) {
 				continue
 			}
 			if x.o.Leap != nil {
@@ -254,7 +247,7 @@ func (c *Client) compare(all bool) {
 		w.Host().Drop(id)
 	}
 	for _, id := range c.wrong {
-		c.fail(w.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
+		c.fail(put(w, c.truth, id))
 	}
 	c.past.valid = min(c.past.valid, c.known)
 }
@@ -265,10 +258,7 @@ func found(list []world.ID, id world.ID) bool {
 }
 
 // predictable says whether an entity belongs into the worlds that are predicted.
-func (c *Client) predictable(x *class, id world.ID) bool {
-	owner := c.truth.Owner(id)
-	return c.predicts(x, owner) || x.o.Obstacle
-}
+func (c *Client) predictable(x *class, id world.ID) bool { return c.steps(c.truth, id) || x.o.Obstacle }
 
 // right compares one entity, and books the result.
 func (c *Client) right(x *class, w *world.World, id world.ID) bool {
@@ -277,7 +267,7 @@ func (c *Client) right(x *class, w *world.World, id world.ID) bool {
 		return false // it came into view, or was foreseen to end, or to begin under another name
 	}
 	same := slices.Equal(is, was) && c.truth.Owner(id) == w.Owner(id)
-	if owner := c.truth.Owner(id); !c.predicts(x, owner) {
+	if !c.steps(c.truth, id) {
 		return same // it stands in the way, and moves without being predicted
 	}
 	x.report.Compared++
@@ -290,11 +280,11 @@ func (c *Client) right(x *class, w *world.World, id world.ID) bool {
 
 // strangers finds what is predicted and is not in the truth: what left the view, and spawns that were foreseen.
 func (c *Client) strangers(w *world.World, all bool) {
-	c.pred = c.pred[:0]
+	c.spawns = c.spawns[:0]
 	for id := range w.Entities() {
 		switch {
 		case id.Allocator() == world.Predicted:
-			c.pred = append(c.pred, id)
+			c.spawns = append(c.spawns, id)
 		case !c.truth.Has(id):
 			c.gone = append(c.gone, id)
 		case c.mixed() && !c.predictable(c.classes[id.Class()], id):
@@ -305,7 +295,7 @@ func (c *Client) strangers(w *world.World, all bool) {
 	if all && !c.unseen {
 		patience = 0
 	}
-	for _, id := range c.pred {
+	for _, id := range c.spawns {
 		if born := w.Origin(id).Tick; born+patience <= c.known && !c.real(w, id) {
 			c.stats.SpawnsDenied++
 			c.gone = append(c.gone, id)
@@ -322,7 +312,7 @@ func (c *Client) real(w *world.World, id world.ID) bool {
 
 // match finds the foreseen spawns that the truth now has under their real identifiers.
 func (c *Client) match(w *world.World) {
-	for _, p := range c.pred {
+	for _, p := range c.spawns {
 		o := w.Origin(p)
 		if o.Tick > c.known {
 			continue
@@ -378,10 +368,4 @@ func (c *Client) fail(err error) {
 	if err != nil && c.err == nil {
 		c.err = err
 	}
-}
-
-// reader is what Deliver reads a notice from.
-func (n *Notice) reader(r *bits.Reader) *bits.Reader {
-	r.Reset(n.data)
-	return r
 }

@@ -65,7 +65,7 @@ func FuzzSnapshot(f *testing.F) {
 			}
 			c.Show(now)
 			_ = c.Err()
-			if len(c.notices.pending) > maxPending || len(c.hazy) > 4096 || len(c.tracks.of) > 4096 {
+			if len(c.notices.pending) > maxPending || len(c.outdated) > 4096 || len(c.tracks.of) > 4096 {
 				t.Fatal("it keeps too much")
 			}
 		}

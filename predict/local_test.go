@@ -40,7 +40,7 @@ func TestLocalEntitiesComeOnce(t *testing.T) {
 		if own < 20 {
 			t.Errorf("%v: %d flashes of %d are the player's own", style, own, len(seen))
 		}
-		for _, w := range append(a.c.past.worlds, a.c.truth, a.c.lone, a.c.plain, a.c.before) {
+		for _, w := range append(a.c.past.worlds, a.c.truth, a.c.alone, a.c.plain, a.c.before) {
 			if world.Count[flash](w) != 0 {
 				t.Fatalf("%v: the local entities are attached to the world of tick %d", style, w.Tick())
 			}

@@ -40,25 +40,20 @@ func (c *Client) takePlain(now time.Duration, s *replica.Snapshot) {
 // showPlain gives the truth, with the events that have come since it was shown before.
 func (c *Client) showPlain() *world.World {
 	c.truth.Host().SetTick(c.known)
-	c.handed = c.notices.take(c.handed)
-	for i := range c.handed {
-		if n := &c.handed[i]; n.Shows() {
-			c.fail(c.truth.Host().Deliver(n.Emitted, n.reader(&c.reader)))
-		}
-	}
+	c.hand(c.truth)
 	return c.truth
 }
 
-// leadClock says for which ticks commands are sent where nothing is predicted: it begins with a guess from the round trip, and then moves slowly until the server
+// plainClock says for which ticks commands are sent where nothing is predicted: it begins with a guess from the round trip, and then moves slowly until the server
 // says that commands come comfortably early.
-type leadClock struct {
-	tick    time.Duration // the length of one
-	known   bool
-	origin  time.Duration
-	lead    float64 // ticks at origin
-	settled time.Duration
-	moved   bool // the way to the server is another
-	late    int  // reports in a row that commands came much too late
+type plainClock struct {
+	tick   time.Duration // the length of one
+	known  bool
+	origin time.Duration
+	lead   float64       // ticks at origin
+	quiet  time.Duration // until then reports are about commands from before
+	moved  bool          // the way to the server is another
+	late   int           // reports in a row that commands came much too late
 }
 
 const (
@@ -75,10 +70,10 @@ const (
 )
 
 // reset forgets everything: another world begins, or time stood still.
-func (c *leadClock) reset() { c.known, c.moved = false, false }
+func (c *plainClock) reset() { c.known, c.moved = false, false }
 
 // heard takes what a snapshot says of how early commands came, and how long the way there and back is.
-func (c *leadClock) heard(now time.Duration, server world.Tick, early int, trip time.Duration) {
+func (c *plainClock) heard(now time.Duration, server world.Tick, early int, trip time.Duration) {
 	guess := float64(server) + float64(trip)/float64(c.tick) + 2
 	at := c.at(now)
 	longer := c.moved && guess > at // where it is shorter there is time
@@ -87,15 +82,15 @@ func (c *leadClock) heard(now time.Duration, server world.Tick, early int, trip 
 	switch {
 	case !c.known || longer || far && (guess > at || early > 4*leadJump):
 		c.known, c.origin, c.lead = true, now, guess
-		c.settled = now + 2*trip // until then reports are about commands from before
+		c.quiet = now + 2*trip
 		return
-	case now < c.settled:
+	case now < c.quiet:
 		return
 	case early < -leadLate:
 		// Not one stall of the way, but all of the time: nothing that is sent counts, and in a world at rest the next report is long in coming.
 		if c.late++; c.late > 2 {
 			c.origin, c.lead = now, at+float64(comfort-early)/4
-			c.settled, c.late = now+2*trip, 0
+			c.quiet, c.late = now+2*trip, 0
 			return
 		}
 	default:
@@ -105,12 +100,12 @@ func (c *leadClock) heard(now time.Duration, server world.Tick, early int, trip 
 	c.origin, c.lead = now, at+step
 }
 
-func (c *leadClock) at(now time.Duration) float64 {
+func (c *plainClock) at(now time.Duration) float64 {
 	return c.lead + float64(now-c.origin)/float64(c.tick)
 }
 
 // target is the tick up to which commands should be on their way, or zero as long as nothing was heard.
-func (c *leadClock) target(now time.Duration) world.Tick {
+func (c *plainClock) target(now time.Duration) world.Tick {
 	if !c.known {
 		return 0
 	}

@@ -44,22 +44,11 @@ const (
 	Retracted
 )
 
+var whatNames = [...]string{"", "foreseen", "happened", "confirmed", "denied", "faded", "settled", "retracted"}
+
 func (w What) String() string {
-	switch w {
-	case Foreseen:
-		return "foreseen"
-	case Happened:
-		return "happened"
-	case Confirmed:
-		return "confirmed"
-	case Denied:
-		return "denied"
-	case Faded:
-		return "faded"
-	case Settled:
-		return "settled"
-	case Retracted:
-		return "retracted"
+	if w >= Foreseen && int(w) < len(whatNames) {
+		return whatNames[w]
 	}
 	return fmt.Sprintf("notice %d", uint8(w))
 }
@@ -89,7 +78,7 @@ type notices struct {
 	lossy   []bool        // by kind: it may be lost on its way
 	pending []expectation // foreseen, not decided
 	fresh   []expectation // predicted just now, and perhaps only another tick for one of those
-	settled []decision    // decided, or told: not to be foreseen again
+	decided []decision    // decided, or told: not to be foreseen again
 	held    []Notice      // told, and to be shown when what is shown has come so far
 	doubted []belief      // told, and may be retracted
 	present world.Tick    // the newest that was predicted
@@ -159,11 +148,11 @@ func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
 	return best
 }
 
-// decided finds what was decided about an event, or gives nil.
-func (n *notices) decided(e *world.Emitted) *decision {
-	for i := range n.settled {
-		if same(&n.settled[i].Emitted, e) {
-			return &n.settled[i]
+// decision finds what was decided about an event, or gives nil.
+func (n *notices) decision(e *world.Emitted) *decision {
+	for i := range n.decided {
+		if same(&n.decided[i].Emitted, e) {
+			return &n.decided[i]
 		}
 	}
 	return nil
@@ -176,8 +165,8 @@ func (n *notices) rename(from, to world.ID, born world.Tick) {
 			p.By = to
 		}
 	}
-	for i := range n.settled {
-		if p := &n.settled[i]; p.By == from && p.Tick >= born {
+	for i := range n.decided {
+		if p := &n.decided[i]; p.By == from && p.Tick >= born {
 			p.By = to
 		}
 	}
@@ -199,7 +188,7 @@ func (n *notices) foresee(e world.Emitted, v bits.Syncer) {
 		n.pending[i].predicted = true
 		return
 	}
-	if n.decided(&e) != nil || find(n.fresh, &e) >= 0 {
+	if n.decision(&e) != nil || find(n.fresh, &e) >= 0 {
 		return
 	}
 	var w bits.Writer
@@ -258,16 +247,16 @@ func (n *notices) told(e world.Emitted, data []byte, later, provisional bool) {
 	if i >= 0 {
 		x := n.pending[i]
 		n.pending = slices.Delete(n.pending, i, i+1)
-		n.settle(e)
+		n.decide(e)
 		if !same(&x.Emitted, &e) {
-			n.settle(x.Emitted)
+			n.decide(x.Emitted)
 		}
 		n.list = append(n.list, Notice{Emitted: x.first, What: Confirmed, Provisional: provisional, data: n.copy(data)})
 		n.doubt(belief{e, x.first, x.since}, provisional)
 		return
 	}
-	if d := n.decided(&e); d == nil {
-		n.settle(e)
+	if d := n.decision(&e); d == nil {
+		n.decide(e)
 	} else if d.undone {
 		d.undone = false // it did happen, in the end
 	} else {
@@ -282,11 +271,11 @@ func (n *notices) told(e world.Emitted, data []byte, later, provisional bool) {
 	}
 }
 
-func (n *notices) settle(e world.Emitted) {
-	if len(n.settled) >= maxPending {
-		n.settled = slices.Delete(n.settled, 0, maxPending/4)
+func (n *notices) decide(e world.Emitted) {
+	if len(n.decided) >= maxPending {
+		n.decided = slices.Delete(n.decided, 0, maxPending/4)
 	}
-	n.settled = append(n.settled, decision{Emitted: e})
+	n.decided = append(n.decided, decision{Emitted: e})
 }
 
 // release gives out what waited for the moment that is shown.
@@ -310,7 +299,7 @@ func (n *notices) deny(before world.Tick) {
 			kept = append(kept, x)
 			continue
 		}
-		n.settle(x.Emitted)
+		n.decide(x.Emitted)
 		what := Denied
 		if n.lossy[x.Kind] {
 			what = Faded
@@ -322,13 +311,7 @@ func (n *notices) deny(before world.Tick) {
 
 // forget drops the memory of what was decided about ticks before one: they are not predicted again.
 func (n *notices) forget(before world.Tick) {
-	kept := n.settled[:0]
-	for _, e := range n.settled {
-		if e.Tick >= before {
-			kept = append(kept, e)
-		}
-	}
-	n.settled = kept
+	n.decided = slices.DeleteFunc(n.decided, func(d decision) bool { return d.Tick < before })
 }
 
 // take hands out the notices; their memory is used again after the next call.

@@ -38,21 +38,11 @@ type PlayoutOptions struct {
 
 // NewPlayout makes one that has seen nothing yet.
 func NewPlayout(o PlayoutOptions) *Playout {
-	if o.Rate <= 0 {
-		o.Rate = 60
-	}
-	if o.Gaps <= 0 {
-		o.Gaps = 0.02
-	}
-	if o.Memory <= 0 {
-		o.Memory = 10 * time.Second
-	}
-	if o.Gentle <= 0 {
-		o.Gentle = 0.05
-	}
-	if o.Jump <= 0 {
-		o.Jump = float64(o.Rate) / 2
-	}
+	orElse(&o.Rate, 60)
+	orElse(&o.Gaps, 0.02)
+	orElse(&o.Memory, 10*time.Second)
+	orElse(&o.Gentle, 0.05)
+	orElse(&o.Jump, float64(o.Rate)/2)
 	return &Playout{o: o, rate: float64(o.Rate), needs: newWindow(o.Memory.Seconds(), 512)}
 }
 
@@ -95,9 +85,9 @@ func (p *Playout) pass(now time.Duration) {
 	if !p.running {
 		return
 	}
-	const settle = 2.0 // seconds
-	change := min(max((p.target-p.lag)/settle, -p.o.Gentle*p.rate), p.o.Gentle*p.rate)
-	p.lag += float64(change * min(dt, settle))
+	const ease = 2.0 // seconds
+	change := min(max((p.target-p.lag)/ease, -p.o.Gentle*p.rate), p.o.Gentle*p.rate)
+	p.lag += float64(change * min(dt, ease))
 	p.view = max(p.view, float64(p.now*p.rate)-p.lag)
 }
 

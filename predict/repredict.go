@@ -6,11 +6,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// settle computes again what no longer follows from what is known, up to a tick.
-func (c *Client) settle(t world.Tick) {
+// repredict computes again what no longer follows from what is known, up to a tick.
+func (c *Client) repredict(t world.Tick) {
 	if c.past.valid < t {
 		c.stats.Repredictions++
-		c.lift()
+		c.setAside()
 		for c.past.valid < t {
 			c.stats.Steps++
 			c.predict(c.past.valid + 1)
@@ -19,7 +19,7 @@ func (c *Client) settle(t world.Tick) {
 	if t < c.past.now {
 		return
 	}
-	c.lower()
+	c.putBack()
 	c.notices.conclude()
 	if c.stale {
 		c.correct()
@@ -56,34 +56,42 @@ func (c *Client) predicts(x *class, owner world.Player) bool {
 
 // foreseeable says whether what an entity causes is to be believed.
 func (c *Client) foreseeable(w *world.World, by world.ID) bool {
-	if !c.mixed() || by == world.None {
-		return true
+	return !c.mixed() || by == world.None || c.steps(w, by)
+}
+
+// steps says whether an entity of a world is stepped here.
+func (c *Client) steps(w *world.World, id world.ID) bool {
+	owner := w.Owner(id)
+	return c.predicts(c.classes[id.Class()], owner)
+}
+
+// drop takes the entities of some classes out of a world to which something applies.
+func (c *Client) drop(w *world.World, from, to int, applies func(id world.ID) bool) {
+	c.gone = c.gone[:0]
+	for i := from; i < to; i++ {
+		for id := range w.Host().Of(i) {
+			if applies(id) {
+				c.gone = append(c.gone, id)
+			}
+		}
 	}
-	owner := w.Owner(by)
-	return c.predicts(c.classes[by.Class()], owner)
+	for _, id := range c.gone {
+		w.Host().Drop(id)
+	}
 }
 
 // hold takes out of a world what is not predicted, and puts what stands in the way where it was last told to be.
 func (c *Client) hold(w *world.World) {
-	c.gone = c.gone[:0]
-	for id := range w.Entities() {
-		owner := w.Owner(id)
-		if !c.predicts(c.classes[id.Class()], owner) {
-			c.gone = append(c.gone, id)
-		}
-	}
-	for _, id := range c.gone {
-		if !c.classes[id.Class()].o.Obstacle || !c.truth.Has(id) {
-			w.Host().Drop(id)
-		}
-	}
+	c.drop(w, 0, len(c.classes), func(id world.ID) bool {
+		return !c.steps(w, id) && (!c.classes[id.Class()].o.Obstacle || !c.truth.Has(id))
+	})
 	for i, x := range c.classes {
 		if !x.o.Obstacle || x.predicts(c.style, false) {
 			continue
 		}
 		for id := range c.truth.Host().Of(i) {
 			if owner := c.truth.Owner(id); owner == world.Nobody || owner != c.o.Player {
-				c.fail(w.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
+				c.fail(put(w, c.truth, id))
 			}
 		}
 	}
@@ -92,20 +100,19 @@ func (c *Client) hold(w *world.World) {
 // stepAlone predicts again only what was wrong, in a world of its own.
 func (c *Client) stepAlone() {
 	c.stats.Alone += len(c.wrong)
-	c.fail(c.lone.Host().CopyFrom(c.plain))
-	c.lone.Host().SetTick(c.known)
+	c.fail(c.alone.Host().CopyFrom(c.plain))
+	c.alone.Host().SetTick(c.known)
 	for i, x := range c.classes {
 		if x.info.State() {
 			for id := range c.truth.Host().Of(i) {
-				c.fail(c.lone.Host().Put(id, c.truth.Host().Entry(id), c.truth.Host().Image(id)))
+				c.fail(put(c.alone, c.truth, id))
 			}
 		}
 	}
 	from := c.past.at(c.known)
 	for _, id := range c.wrong {
-		e, image := c.truth.Host().Entry(id), c.truth.Host().Image(id)
-		c.fail(c.lone.Host().Put(id, e, image))
-		c.fail(from.Host().Put(id, e, image))
+		c.fail(put(c.alone, c.truth, id))
+		c.fail(put(from, c.truth, id))
 	}
 	for t := c.known + 1; t <= c.past.valid; t++ {
 		in := c.past.in(t)
@@ -118,21 +125,28 @@ func (c *Client) stepAlone() {
 				}
 			}
 		}
-		c.fail(c.lone.Host().Step(in))
+		c.fail(c.alone.Host().Step(in))
 		w := c.past.at(t)
 		for _, id := range c.wrong {
-			if image := c.lone.Host().Image(id); image != nil {
-				c.fail(w.Host().Put(id, c.lone.Host().Entry(id), image))
+			if c.alone.Host().Image(id) != nil {
+				c.fail(put(w, c.alone, id))
 			} else {
 				w.Host().Drop(id)
 			}
 		}
-		for e, v := range c.lone.Host().Happened {
+		for e, v := range c.alone.Host().Happened {
 			if slices.Contains(c.wrong, e.By) {
 				c.notices.foresee(e, v)
 			}
 		}
 	}
+}
+
+// leaping is what became of classes that leap. While aside is true, saved holds their entities and the worlds do not.
+type leaping struct {
+	leapers, modes bool // some class leaps; some class has a mode of its own
+	saved          []leaper
+	aside          bool
 }
 
 // A leaper is an entity that waits in the present while the rest is predicted again.
@@ -161,7 +175,7 @@ func (c *Client) leap(x *class, id world.ID) {
 	}
 	e := c.truth.Host().Entry(id)
 	c.fail(w.Host().Put(id, e, x.image))
-	if c.lifted {
+	if c.aside {
 		i := slices.IndexFunc(c.saved, func(l leaper) bool { return l.id == id })
 		if i < 0 {
 			c.save(id, e, x.image)
@@ -183,12 +197,12 @@ func (c *Client) save(id world.ID, e world.Entry, image []int32) {
 	l.id, l.entry, l.image = id, e, append(l.image[:0], image...)
 }
 
-// lift takes what leaps out of the worlds that are to be predicted again.
-func (c *Client) lift() {
-	if !c.leapers || c.lifted {
+// setAside takes what leaps out of the worlds that are to be predicted again.
+func (c *Client) setAside() {
+	if !c.leapers || c.aside {
 		return
 	}
-	c.lifted = true
+	c.aside = true
 	c.saved = c.saved[:0]
 	w, start := c.past.at(c.past.now), c.past.at(c.past.valid)
 	for i, x := range c.classes {
@@ -198,24 +212,18 @@ func (c *Client) lift() {
 		for id := range w.Host().Of(i) {
 			c.save(id, w.Host().Entry(id), w.Host().Image(id))
 		}
-		c.gone = c.gone[:0]
-		for id := range start.Host().Of(i) {
-			c.gone = append(c.gone, id)
-		}
-		for _, id := range c.gone {
-			start.Host().Drop(id)
-		}
+		c.drop(start, i, i+1, func(world.ID) bool { return true })
 	}
 }
 
-// lower puts it back.
-func (c *Client) lower() {
+// putBack puts it back.
+func (c *Client) putBack() {
 	if !c.leapers {
 		return
 	}
 	w := c.past.at(c.past.now)
-	if c.lifted {
-		c.lifted = false
+	if c.aside {
+		c.aside = false
 		for i := range c.saved {
 			if l := &c.saved[i]; l.id.Allocator() == world.Predicted || c.truth.Has(l.id) {
 				c.fail(w.Host().Put(l.id, l.entry, l.image))
@@ -227,15 +235,7 @@ func (c *Client) lower() {
 		if x.o.Leap == nil {
 			continue
 		}
-		c.gone = c.gone[:0]
-		for id := range w.Host().Of(i) {
-			if id.Allocator() != world.Predicted && !c.truth.Has(id) {
-				c.gone = append(c.gone, id)
-			}
-		}
-		for _, id := range c.gone {
-			w.Host().Drop(id)
-		}
+		c.drop(w, i, i+1, func(id world.ID) bool { return id.Allocator() != world.Predicted && !c.truth.Has(id) })
 	}
 }
 
@@ -255,10 +255,7 @@ func (c *Client) correct() {
 					}
 				}
 			}
-			if was == nil || slices.Equal(is, was) {
-				continue
-			}
-			if owner := w.Owner(id); !c.predicts(x, owner) {
+			if was == nil || slices.Equal(is, was) || !c.steps(w, id) {
 				continue
 			}
 			d, snapped := c.blends.correct(x, id, was, is)

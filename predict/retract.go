@@ -29,7 +29,7 @@ func (n *notices) retract(e world.Emitted, data []byte) {
 	}
 	b := n.doubted[i]
 	n.doubted = slices.Delete(n.doubted, i, i+1)
-	if d := n.decided(&e); d != nil {
+	if d := n.decision(&e); d != nil {
 		d.undone = true // and it is not foreseen again, as the prediction that would do so knows less
 	}
 	if n.unshow(&n.held, &e) || n.unshow(&n.list, &e) {
@@ -62,13 +62,13 @@ func (n *notices) moved(e world.Emitted, data []byte, provisional bool) bool {
 	x := n.list[i]
 	n.free = append(n.free, x.data)
 	n.list = slices.Delete(n.list, i, i+1)
-	if d := n.decided(&x.Emitted); d != nil {
+	if d := n.decision(&x.Emitted); d != nil {
 		d.undone = false // what is shown under this name is taken
 	}
-	if d := n.decided(&e); d != nil {
+	if d := n.decision(&e); d != nil {
 		d.undone = false
 	} else {
-		n.settle(e)
+		n.decide(e)
 	}
 	since := n.present - min(n.present, world.Tick(x.Believed/n.length))
 	if provisional {

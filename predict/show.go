@@ -15,7 +15,7 @@ func (c *Client) Show(now time.Duration) *world.World {
 	if !c.any {
 		return c.shown
 	}
-	c.settle(c.past.now)
+	c.repredict(c.past.now)
 	w := c.shown
 	c.fail(w.Host().CopyFrom(c.past.at(c.past.now)))
 	w.Host().SetTick(c.past.now) // events that were predicted again are no news
@@ -30,29 +30,26 @@ func (c *Client) Show(now time.Duration) *world.World {
 		c.interpolate(now)
 	}
 	c.notices.release(c.seen)
+	c.hand(w)
+	return w
+}
+
+// hand gives a world the events that are to be shown with it.
+func (c *Client) hand(w *world.World) {
 	c.handed = c.notices.take(c.handed)
 	for i := range c.handed {
 		if n := &c.handed[i]; n.Shows() {
-			c.fail(w.Host().Deliver(n.Emitted, n.reader(&c.reader)))
+			c.reader.Reset(n.data)
+			c.fail(w.Host().Deliver(n.Emitted, &c.reader))
 		}
 	}
-	return w
 }
 
 // interpolate puts into the world to draw what is shown as it was.
 func (c *Client) interpolate(now time.Duration) {
 	w := c.shown
 	c.seen = c.playout.At(now)
-	c.gone = c.gone[:0]
-	for id := range w.Entities() {
-		owner := w.Owner(id)
-		if !c.predicts(c.classes[id.Class()], owner) {
-			c.gone = append(c.gone, id)
-		}
-	}
-	for _, id := range c.gone {
-		w.Host().Drop(id)
-	}
+	c.drop(w, 0, len(c.classes), func(id world.ID) bool { return !c.steps(w, id) })
 	for id, tr := range c.tracks.of {
 		x := c.classes[id.Class()]
 		e, ok := tr.at(x, c.seen, float64(c.o.Extrapolate), x.image)

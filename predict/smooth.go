@@ -9,10 +9,7 @@ import (
 )
 
 // blends hold what is left of the errors that are being hidden: few, as most things are where they were predicted to be.
-type blends struct {
-	of   map[world.ID]*blend
-	free []*blend
-}
+type blends struct{ pool[blend] }
 
 type blend struct {
 	class       *class
@@ -29,13 +26,8 @@ func (b *blends) correct(c *class, id world.ID, was, is []int32) (distance float
 		return 0, false
 	}
 	if x == nil {
-		if n := len(b.free); n > 0 {
-			x, b.free = b.free[n-1], b.free[:n-1]
-		} else {
-			x = new(blend)
-		}
+		x = b.add(id)
 		*x = blend{class: c}
-		b.of[id] = x
 	}
 	snapped = !x.place.Correct(&c.place, from, to)
 	if c.fields.turn >= 0 {
@@ -63,16 +55,8 @@ func (b *blends) tick(w *world.World) {
 		x.place.Tick(&x.class.place)
 		x.turn.Tick(&x.class.turn)
 		if x.place.Settled() && x.turn.Settled() || !w.Has(id) {
-			delete(b.of, id)
-			b.free = append(b.free, x)
+			b.remove(id)
 		}
-	}
-}
-
-func (b *blends) clear() {
-	for id, x := range b.of {
-		delete(b.of, id)
-		b.free = append(b.free, x)
 	}
 }
 

@@ -8,10 +8,7 @@ import (
 )
 
 // tracks hold what a client was sent about each entity of late, to show it at any moment between.
-type tracks struct {
-	of   map[world.ID]*track
-	free []*track
-}
+type tracks struct{ pool[track] }
 
 // A track is the recent past of one entity.
 type track struct {
@@ -34,13 +31,8 @@ const tracked = 12
 func (ts *tracks) held(t world.Tick, id world.ID, e world.Entry, image []int32) {
 	tr := ts.of[id]
 	if tr == nil {
-		if n := len(ts.free); n > 0 {
-			tr, ts.free = ts.free[n-1], ts.free[:n-1]
-		} else {
-			tr = new(track)
-		}
+		tr = ts.add(id)
 		tr.n, tr.gone = 0, 0
-		ts.of[id] = tr
 	}
 	if tr.gone != 0 {
 		if t < tr.gone {
@@ -81,17 +73,8 @@ func (ts *tracks) left(t world.Tick, id world.ID) {
 func (ts *tracks) prune(view float64) {
 	for id, tr := range ts.of {
 		if tr.gone != 0 && float64(tr.gone) <= view {
-			delete(ts.of, id)
-			ts.free = append(ts.free, tr)
+			ts.remove(id)
 		}
-	}
-}
-
-// clear forgets everything.
-func (ts *tracks) clear() {
-	for id, tr := range ts.of {
-		delete(ts.of, id)
-		ts.free = append(ts.free, tr)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestAround(t *testing.T) {
 func TestTrack(t *testing.T) {
 	c := thingClass(t, Class{Smooth: reckon.Converge{By: reckon.Linear, Ticks: 5, Limit: det.FixedInt(10)}})
 	at := func(x float64) []int32 { return c.imageOf(t, thing{Pos: det.Vec2{X: x}}) }
-	ts := tracks{of: map[world.ID]*track{}}
+	ts := tracks{pool[track]{of: map[world.ID]*track{}}}
 	id := world.MakeID(0, 0, 1, 1)
 	e := world.Entry{}
 	ts.held(100, id, e, at(0))
