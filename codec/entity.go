@@ -61,8 +61,8 @@ func (c *coder) rareFields(m *classModel, base, now []int32) {
 	if len(m.frozen) == 0 {
 		return
 	}
-	if c.symbol(&m.thawed.tables[0], c.stirred(m.lists.cold, base, now)) == 0 {
-		c.keep(m.lists.cold, base, now)
+	if c.symbol(&m.thawed.tables[0], c.stirred(m.lists.frozen, base, now)) == 0 {
+		c.keep(m.lists.frozen, base, now)
 		return
 	}
 	for i := range m.frozen {

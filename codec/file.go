@@ -124,7 +124,9 @@ func LoadTables(s *Schema, data []byte) (*Model, error) {
 		return nil, fmt.Errorf("%w: %d bytes left over", ErrTables, len(f.data)-f.off)
 	}
 	m.hash = sha256.Sum256(data)
-	m.link()
+	for i := range m.classes {
+		m.classes[i].findUses()
+	}
 	return m, nil
 }
 
@@ -376,13 +378,10 @@ func (f *tablesFile) discrete(m *classModel) {
 	f.decision(m, &m.changed.decision, limit, 2)
 	f.decision(m, &m.quiet, limit, 2)
 	f.decision(m, &m.thawed, 1, 2)
-	for _, models := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
-		for i := range models {
-			d := &models[i]
-			f.int32s(&d.values, likelyValues)
-			f.int32s(&d.symbols, tableSize-1)
-			f.decision(m, &d.decision, limit, len(d.symbols)+1)
-			d.escapeBin = int(f.number(int64(d.escapeBin), 0, bins-1))
-		}
+	for _, d := range m.discrete() {
+		f.int32s(&d.values, likelyValues)
+		f.int32s(&d.symbols, tableSize-1)
+		f.decision(m, &d.decision, limit, len(d.symbols)+1)
+		d.escapeBin = int(f.number(int64(d.escapeBin), 0, bins-1))
 	}
 }

@@ -117,7 +117,7 @@ func (m *classModel) shareErrors() {
 	}
 }
 
-// setAll marks everything as looked at, as it is in training; link finds out what really is.
+// setAll marks everything as looked at, as it is in training; findUses finds out what really is.
 func setAll(uses []bool) {
 	for i := range uses {
 		uses[i] = true

@@ -37,12 +37,23 @@ type classModel struct {
 	moved    [3]bool // which of factMoved1 to factMoved3 are looked at by any decision
 }
 
+// discrete lists the discrete fields in the order in which they are coded.
+func (m *classModel) discrete() []*discreteModel {
+	list := make([]*discreteModel, 0, m.discretes)
+	for _, group := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
+		for i := range group {
+			list = append(list, &group[i])
+		}
+	}
+	return list
+}
+
 // fieldLists holds the discrete fields that facts are gathered about, so that the others cost nothing.
 type fieldLists struct {
-	past []*discreteModel // whose past is looked at
-	now  []*discreteModel // rare ones whose outcome is
-	rare []int            // where rare and frozen fields are in the image
-	cold []int            // where frozen fields are
+	past   []*discreteModel // whose past is looked at
+	now    []*discreteModel // rare ones whose outcome is
+	rare   []int            // where rare and frozen fields are in the image
+	frozen []int            // where frozen fields are
 }
 
 // context picks a table by up to maxContext of the small facts that were

@@ -23,14 +23,16 @@ type sample struct {
 	n      int8
 }
 
-func (s *sample) history(h *History) {
+func (s *sample) history(h *History, entity int32) {
 	h.Reset()
 	for _, f := range s.known[:s.n] {
-		h.Add(s.rec.Image(int(f), int(s.entity)), s.frame-f)
+		h.Add(s.rec.Image(int(f), int(entity)), s.frame-f)
 	}
 }
 
 func (s *sample) now() []int32 { return s.rec.Image(int(s.frame), int(s.entity)) }
+
+func (s *sample) base() []int32 { return s.rec.Image(int(s.known[0]), int(s.entity)) }
 
 type trainer struct {
 	schema  *Schema
@@ -39,6 +41,7 @@ type trainer struct {
 	opt     TrainOptions
 	model   *Model
 	coder   coder
+	refer   History // of a sample's reference
 
 	steps, done int
 }
@@ -146,7 +149,7 @@ func (t *trainer) class(ci int) {
 	*m = *newClassModel(&t.schema.Classes[ci], stillFields(m, samples))
 	t.discreteFields(m, samples)
 	t.step(1)
-	t.changes(ci, m)
+	t.learnChange(ci, m)
 	t.step(1)
 	t.numbers(m, samples)
 }
@@ -156,29 +159,21 @@ func stillFields(m *classModel, samples []sample) []bool {
 	still := make([]bool, len(m.fields))
 	for i := range m.numbers {
 		f := m.numbers[i].field
-		n := 0
-		for j := range samples {
-			s := &samples[j]
-			if s.now()[f] != s.rec.Image(int(s.known[0]), int(s.entity))[f] {
-				n++
-			}
-		}
-		still[f] = n*100 < len(samples)
+		still[f] = changes(samples, f)*100 < len(samples)
 	}
 	return still
 }
 
-// withReference runs f with the coder prepared for a sample.
-func (t *trainer) withReference(s *sample, rh *History) {
-	r := s.rec
+// prepare has the coder gather what the past says about a sample, and gives its history.
+func (t *trainer) prepare(m *classModel, s *sample, h *History) {
+	s.history(h, s.entity)
 	t.coder.ref = reference{}
-	if r.Refer >= 0 {
-		rh.Reset()
-		for _, f := range s.known[:s.n] {
-			rh.Add(r.Image(int(f), r.Refer), s.frame-f)
-		}
-		t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], rh, r.Image(int(s.frame), r.Refer))
+	if r := s.rec; r.Refer >= 0 {
+		s.history(&t.refer, int32(r.Refer))
+		t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], &t.refer, r.Image(int(s.frame), r.Refer))
 	}
+	t.coder.history(m, h)
+	t.coder.points(m, h)
 }
 
 // history gathers all that the past says about the numbers of an entity, of which number looks at a part.

@@ -16,133 +16,110 @@ func (t *trainer) discreteFields(m *classModel, samples []sample) {
 		m.rare = all
 		return
 	}
-	var h History
-	for i := range all {
-		d := &all[i]
+	for _, d := range all {
 		values := map[int32]int{}
 		for j := range samples {
 			values[samples[j].now()[d.field]]++
 		}
 		d.values = commonest(values, likelyValues)
 		m.defaults[d.field] = d.values[0]
-	}
-	changes := make([]int, len(all))
-	for i := range all {
-		n := 0
-		f := all[i].field
-		for j := range samples {
-			s := &samples[j]
-			if s.now()[f] != s.rec.Image(int(s.known[0]), int(s.entity))[f] {
-				n++
-			}
-		}
-		changes[i] = n
-	}
-	for i := range all {
-		switch n := changes[i]; {
+		switch n := changes(samples, d.field); {
 		case n*4 > len(samples):
-			m.frequent = append(m.frequent, all[i])
+			m.frequent = append(m.frequent, d)
 		case n*10000 < len(samples):
-			m.frozen = append(m.frozen, all[i])
+			m.frozen = append(m.frozen, d)
 		default:
-			m.rare = append(m.rare, all[i])
+			m.rare = append(m.rare, d)
 		}
 	}
-	order := make([]*discreteModel, 0, len(all))
-	for i := range m.frequent {
-		order = append(order, &m.frequent[i])
-	}
-	for i := range m.rare {
-		order = append(order, &m.rare[i])
-	}
-	for i := range m.frozen {
-		order = append(order, &m.frozen[i])
-	}
+	order := m.discrete()
 	for _, d := range order {
-		diffs := map[int32]int{}
-		for j := range samples {
-			s := &samples[j]
-			diffs[int32(uint32(s.now()[d.field])-uint32(s.rec.Image(int(s.known[0]), int(s.entity))[d.field]))]++
-		}
-		least := max(3, len(samples)/20000)
-		maps.DeleteFunc(diffs, func(v int32, n int) bool { return n < least && v != 0 })
-		diffs[0] += len(samples) // first, and always there
-		d.symbols = commonest(diffs, tableSize-2)
+		d.learnSymbols(&m.fields[d.field], samples)
 	}
+	t.contexts(m, order, samples)
+}
 
-	// The facts of every sample after all discrete fields are coded.
-	width := firstFact + len(all)*discreteFacts
-	facts := make([]uint8, len(samples)*width)
-	symbols := make([][]uint8, len(all))
-	for i := range symbols {
-		symbols[i] = make([]uint8, len(samples))
+// changes counts the samples in which a field differs from its base.
+func changes(samples []sample, field int) (n int) {
+	for j := range samples {
+		if s := &samples[j]; s.now()[field] != s.base()[field] {
+			n++
+		}
 	}
-	quiet := make([]uint8, len(samples))
-	c := &t.coder
-	var rh History
+	return n
+}
+
+// learnSymbols lists the differences that a field mostly has, and how large the others tend to be.
+func (d *discreteModel) learnSymbols(f *Field, samples []sample) {
+	diffs := map[int32]int{}
 	for j := range samples {
 		s := &samples[j]
-		s.history(&h)
-		t.withReference(s, &rh)
+		diffs[int32(uint32(s.now()[d.field])-uint32(s.base()[d.field]))]++
+	}
+	least := max(3, len(samples)/20000)
+	maps.DeleteFunc(diffs, func(v int32, n int) bool { return n < least && v != 0 })
+	diffs[0] += len(samples) // first, and always there
+	d.symbols = commonest(diffs, tableSize-2)
+	sum, n := 0.0, 0
+	for j := range samples {
+		s := &samples[j]
+		diff := int64(s.now()[d.field]) - int64(s.base()[d.field])
+		if !slices.Contains(d.symbols, int32(diff)) {
+			sum += math.Log2(float64(abs(diff)))
+			n++
+		}
+	}
+	if n > 0 {
+		sum /= float64(n)
+	} else {
+		sum = math.Log2(float64(f.span())) - 2
+	}
+	d.escapeBin = binOf(int64(max(sum, 0) * 8 * weightOne))
+}
+
+// contexts chooses what the symbols of discrete fields depend on.
+func (t *trainer) contexts(m *classModel, order []*discreteModel, samples []sample) {
+	// The facts of every sample after all discrete fields are coded.
+	table := factTable{width: firstFact + len(order)*discreteFacts}
+	symbols := make([][]uint8, len(order))
+	quiet := make([]uint8, len(samples))
+	var loud []int // samples in which some rare field changed
+	var h History
+	c := &t.coder
+	for j := range samples {
+		s := &samples[j]
+		t.prepare(m, s, &h)
 		c.entityFacts(m, &h)
 		c.facts[factBefore] = 0
-		c.history(m, &h)
-		c.points(m, &h)
 		now, base := s.now(), h.Images[0]
 		for k, d := range order {
 			c.discretePast(d, &h)
 			sym := d.symbolOf(base[d.field], now[d.field])
-			symbols[k][j] = uint8(sym)
+			symbols[k] = append(symbols[k], uint8(sym))
 			c.discreteNow(d, base[d.field], now[d.field], sym)
 			if k >= len(m.frequent) && now[d.field] != base[d.field] {
 				quiet[j] = 1
 			}
 		}
-		copy(facts[j*width:], c.facts[:width])
-	}
-	table := factTable{facts, width}
-	loud := make([]int, 0, len(samples)) // samples in which some rare field changed
-	everyone := make([]int, len(samples))
-	for j := range samples {
-		everyone[j] = j
 		if quiet[j] == 1 {
 			loud = append(loud, j)
 		}
+		table.data = append(table.data, c.facts[:table.width]...)
 	}
-	general := []int{factGap, factMoved1, factMoved2, factMoved3}
-	for k := range all { // the past of any field may matter
-		general = append(general, firstFact+k*discreteFacts+factStirred, firstFact+k*discreteFacts+factBase, firstFact+k*discreteFacts+factPhase)
+	candidates := []int{factGap, factMoved1, factMoved2, factMoved3}
+	for k := range order { // the past of any field may matter
+		i := firstFact + k*discreteFacts
+		candidates = append(candidates, i+factStirred, i+factBase, i+factPhase)
 	}
-	var sofar []int
+	who := everyIndex(len(samples))
 	for k, d := range order {
 		if k == len(m.frequent) {
-			m.quiet.context = chooseContext(m, table, everyone, quiet, 2, append(slices.Clone(general), sofar...))
-		}
-		who := everyone
-		if k >= len(m.frequent) {
+			m.quiet.context = chooseContext(m, table, who, quiet, 2, candidates)
 			who = loud
 		}
-		d.context = chooseContext(m, table, who, symbols[k], len(d.symbols)+1, append(slices.Clone(general), sofar...))
+		d.context = chooseContext(m, table, who, symbols[k], len(d.symbols)+1, candidates)
 		i := firstFact + d.index*discreteFacts
-		sofar = append(sofar, i+factSymbol, i+factValue)
-	}
-	// How large escaped differences tend to be.
-	for _, d := range order {
-		sum, n := 0.0, 0
-		for j := range samples {
-			s := &samples[j]
-			diff := int64(s.now()[d.field]) - int64(s.rec.Image(int(s.known[0]), int(s.entity))[d.field])
-			if !slices.Contains(d.symbols, int32(diff)) {
-				sum += math.Log2(float64(abs(diff)))
-				n++
-			}
-		}
-		if n > 0 {
-			sum /= float64(n)
-		} else {
-			sum = math.Log2(float64(m.fields[d.field].span())) - 2
-		}
-		d.escapeBin = binOf(int64(max(sum, 0) * 8 * weightOne))
+		candidates = append(candidates, i+factSymbol, i+factValue)
 	}
 }
 
@@ -221,8 +198,9 @@ func lgamma(x float64) float64 {
 	return y
 }
 
-// changes learns what tells whether an entity of a class changed.
-func (t *trainer) changes(ci int, m *classModel) {
+// learnChange learns what tells whether an entity of a class changed.
+func (t *trainer) learnChange(ci int, m *classModel) {
+	discrete := m.discrete()
 	width := m.numberFact(0, 0)
 	var data []uint8
 	var symbols []uint8
@@ -240,10 +218,8 @@ func (t *trainer) changes(ci int, m *classModel) {
 			changed = 0
 		}
 		symbols = append(symbols, changed)
-		for _, list := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
-			for i := range list {
-				c.discretePast(&list[i], h)
-			}
+		for _, d := range discrete {
+			c.discretePast(d, h)
 		}
 		data = append(data, c.facts[:width]...)
 		c.facts[factBefore] = c.facts[factBefore]<<1&2 | changed

@@ -30,22 +30,17 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 	x.features = make([]float32, x.n*x.width)
 	x.logs = make([]float32, x.n*x.logWidth)
 	x.facts = make([]uint8, x.n*x.factW)
-	var h, rh History
+	var h History
 	c := &t.coder
+	discrete := m.discrete()
 	for j := range samples {
 		s := &samples[j]
-		s.history(&h)
-		t.withReference(s, &rh)
+		t.prepare(m, s, &h)
 		c.entityFacts(m, &h)
-		c.history(m, &h)
-		c.points(m, &h)
 		base, now := h.Images[0], s.now()
-		for _, list := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
-			for i := range list {
-				d := &list[i]
-				c.discretePast(d, &h)
-				c.discreteNow(d, base[d.field], now[d.field], d.symbolOf(base[d.field], now[d.field]))
-			}
+		for _, d := range discrete {
+			c.discretePast(d, &h)
+			c.discreteNow(d, base[d.field], now[d.field], d.symbolOf(base[d.field], now[d.field]))
 		}
 		for i := range m.numbers {
 			n := &m.numbers[i]

@@ -22,21 +22,11 @@ func (t *trainer) turnRows(x *numberTrainer, index int, samples []sample) []turn
 	m := x.m
 	r := &m.rotations[index]
 	rows := make([]turnRow, len(samples))
-	var h, rh History
+	var h History
 	c := &t.coder
 	for j := range samples {
 		s := &samples[j]
-		s.history(&h)
-		t.withReference(s, &rh)
-		c.history(m, &h)
-		c.points(m, &h)
-		for i := range m.numbers {
-			for _, k := range []int{change, miss} {
-				f := m.numberFeature(i, k)
-				c.features[f] = int64(x.features[j*x.width+f] * 256)
-			}
-			c.logs[m.numberLog(i, logMiss)] = int64(x.logs[j*x.logWidth+m.numberLog(i, logMiss)])
-		}
+		t.prepareRotation(x, j, s, &h)
 		q0 := c.turnsOf(m, index, &h)
 		for l := range rotationLogs {
 			x.logs[j*x.logWidth+m.rotationLog(index, l)] = float32(c.logs[m.rotationLog(index, l)])
@@ -55,6 +45,19 @@ func (t *trainer) turnRows(x *numberTrainer, index int, samples []sample) []turn
 		rows[j][rotationTurns] = [3]float32{float32(x * k), float32(y * k), float32(z * k)}
 	}
 	return rows
+}
+
+// prepareRotation is prepare for a rotation, before which the numbers of the sample are coded.
+func (t *trainer) prepareRotation(x *numberTrainer, j int, s *sample, h *History) {
+	m, c := x.m, &t.coder
+	t.prepare(m, s, h)
+	for i := range m.numbers {
+		for _, k := range []int{change, miss} {
+			f := m.numberFeature(i, k)
+			c.features[f] = int64(x.features[j*x.width+f] * 256)
+		}
+		c.logs[m.numberLog(i, logMiss)] = int64(x.logs[j*x.logWidth+m.numberLog(i, logMiss)])
+	}
 }
 
 // flatten makes three problems of one number each out of a rotation, in about the unit of its parts.
@@ -113,7 +116,7 @@ func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 	r.largest = make([]table, largestTables)
 	by := x.bySet()
 	c := &t.coder
-	var h, rh History
+	var h History
 	for k := range 3 {
 		r.parts[k] = make([]predictor, r.choose.size)
 	}
@@ -121,17 +124,7 @@ func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 		errs := make([]float64, len(samples))
 		for j := range samples {
 			s := &samples[j]
-			s.history(&h)
-			t.withReference(s, &rh)
-			c.history(m, &h)
-			c.points(m, &h)
-			for i := range m.numbers {
-				for _, k := range []int{change, miss} {
-					f := m.numberFeature(i, k)
-					c.features[f] = int64(x.features[j*x.width+f] * 256)
-				}
-				c.logs[m.numberLog(i, logMiss)] = int64(x.logs[j*x.logWidth+m.numberLog(i, logMiss)])
-			}
+			t.prepareRotation(x, j, s, &h)
 			c.watch = [3]int64{}
 			now := append([]int32(nil), s.now()...)
 			c.rotation(m, index, int(x.set[j]), &h, now)

@@ -28,7 +28,7 @@ func (t *trainer) tables() {
 	now := make([]int32, MaxFields)
 	for ci := range t.model.classes {
 		m := &t.model.classes[ci]
-		m.link()
+		m.findUses()
 		t.each(ci, 1, func(s *sample, h *History, image []int32) {
 			if c.change(m, h, !slices.Equal(image, h.Images[0])) {
 				c.entity(m, h, now[:copy(now, image)])
@@ -44,10 +44,8 @@ func (m *classModel) allot() {
 	m.changed.tables = make([]table, max(m.changed.size, 1))
 	m.quiet.tables = make([]table, max(m.quiet.size, 1))
 	m.thawed.tables = make([]table, 1)
-	for _, list := range [][]discreteModel{m.frequent, m.rare, m.frozen} {
-		for i := range list {
-			list[i].decision.tables = make([]table, max(list[i].size, 1))
-		}
+	for _, d := range m.discrete() {
+		d.decision.tables = make([]table, max(d.size, 1))
 	}
 	for i := range m.rotations {
 		m.rotations[i].largest = make([]table, largestTables)
@@ -119,10 +117,8 @@ func (m *Model) smooth(c *counter) {
 		decide(&k.changed.decision, 2)
 		decide(&k.quiet, 2)
 		decide(&k.thawed, 2)
-		for _, list := range [][]discreteModel{k.frequent, k.rare, k.frozen} {
-			for j := range list {
-				decide(&list[j].decision, len(list[j].symbols)+1)
-			}
+		for _, d := range k.discrete() {
+			decide(&d.decision, len(d.symbols)+1)
 		}
 		for j := range k.rotations {
 			d := decision{tables: k.rotations[j].largest}
