@@ -269,8 +269,10 @@ func (q *messageQueue) event(e *loggedEvent, fields []byte, leading bool) {
 		kind, head = messageLeading, head<<2|uint64(e.standing)
 	}
 	m := q.room(kind, len(fields))
-	*m = appendName(binary.AppendUvarint(*m, head), &e.Emitted)
-	if !e.retracts {
+	c := bits.CursorTo(*m)
+	c.Uvarint(&head, 0)
+	eventName(&c, &e.Emitted)
+	if *m = c.Data(); !e.retracts {
 		*m = append(binary.AppendUvarint(*m, uint64(e.bits)), fields...)
 	}
 }
@@ -281,23 +283,32 @@ func (q *messageQueue) settled(t world.Tick) {
 	*m = binary.AppendUvarint(append(*m, byte(settling)), uint64(t))
 }
 
-// appendName writes what an event is known by, but for its kind, in whole bytes.
-func appendName(m []byte, e *world.Emitted) []byte {
-	m = binary.AppendUvarint(m, uint64(e.Tick))
-	m = binary.AppendUvarint(m, uint64(e.Ordinal))
-	m = appendID(m, e.About)
-	return appendID(m, e.By)
+// eventName reads or writes what an event is known by, but for its kind.
+func eventName(c *bits.Cursor, e *world.Emitted) {
+	uvarint(c, &e.Tick, 1<<62-1)
+	uvarint(c, &e.Ordinal, 1<<16-1)
+	identifier(c, &e.About)
+	identifier(c, &e.By)
 }
 
-// appendID writes an identifier in its parts, since each is small.
-func appendID(m []byte, id world.ID) []byte {
-	m = binary.AppendUvarint(m, uint64(id.Generation()))
-	if id.Generation() == 0 {
-		return m
+func uvarint[T ~uint16 | ~uint64](c *bits.Cursor, v *T, most uint64) {
+	u := uint64(*v)
+	c.Uvarint(&u, most)
+	*v = T(u)
+}
+
+// identifier reads or writes an identifier in its parts, since each is small.
+func identifier(c *bits.Cursor, id *world.ID) {
+	generation, class, allocator, index := uint64(id.Generation()), uint64(id.Class()), uint64(id.Allocator()), uint64(id.Index())
+	c.Uvarint(&generation, 1<<24-1)
+	if generation == 0 {
+		*id = world.None
+		return
 	}
-	m = binary.AppendUvarint(m, uint64(id.Class()))
-	m = binary.AppendUvarint(m, uint64(id.Allocator()))
-	return binary.AppendUvarint(m, uint64(id.Index()))
+	c.Uvarint(&class, 254)
+	c.Uvarint(&allocator, 1<<12-1)
+	c.Uvarint(&index, 1<<20-1)
+	*id = world.MakeID(int(class), int(allocator), int(index), int(generation))
 }
 
 // gather takes what happened since the last snapshot: what is reliable becomes

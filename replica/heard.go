@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"fmt"
+
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/world"
@@ -44,45 +46,40 @@ type hearing struct {
 }
 
 // hear takes a message with events. In one of a world that may be taken back each says how much it is to be believed.
-func (r *Receiver) hear(m *message, leading bool) error {
-	kept, buf, settled := len(r.events.list), len(r.events.data), r.events.settling
-	for m.err == nil && len(m.data) > 0 {
-		head, standing := m.number(1<<18), Confirmed
+func (r *Receiver) hear(c *bits.Cursor, leading bool) error {
+	in := &r.events
+	kept, data, settled := len(in.list), len(in.data), in.settling
+	for c.OK() && len(c.Data()) > 0 {
+		kind, standing := uint64(0), Confirmed
+		c.Uvarint(&kind, 1<<18)
 		if leading {
-			head, standing = head>>2, Standing(head&3)
+			kind, standing = kind>>2, Standing(kind&3)
 		}
-		if standing == settling && head == 0 {
-			settled = max(settled, world.Tick(m.number(1<<62-1)))
+		if standing == settling && kind == 0 {
+			tick := world.Tick(0)
+			uvarint(c, &tick, 1<<62-1)
+			settled = max(settled, tick)
 			continue
 		}
-		if standing == settling || head >= uint64(len(r.protocol.game.Events())) {
-			m.fail("an event that the game does not have")
-			break
-		}
+		c.Check(standing != settling && kind < uint64(len(r.protocol.game.Events())))
 		e := Event{Provisional: standing == Provisional, Retracted: standing == Retracted}
-		e.Kind = uint16(head)
-		e.Tick = world.Tick(m.number(1<<62 - 1))
-		e.Ordinal = uint16(m.number(1<<16 - 1))
-		e.About = m.id()
-		e.By = m.id()
+		eventName(c, &e.Emitted)
 		if !e.Retracted {
-			n := int(m.number(maxEventBits))
-			e.data = m.bytes((n + 7) / 8)
+			n := uint64(0)
+			c.Uvarint(&n, maxEventBits)
+			c.Bytes(&e.data, int(n+7)/8)
 		}
-		if m.err == nil {
-			e.Delivery = r.protocol.game.Events()[e.Kind].Delivery()
+		if c.OK() {
+			e.Kind, e.Delivery = uint16(kind), r.protocol.game.Events()[kind].Delivery()
 			r.keep(&e, e.data)
-			r.events.list = append(r.events.list, e)
+			in.list = append(in.list, e)
 		}
 	}
-	if m.err == nil && len(r.events.list) > maxEvents {
-		m.fail("too many events that no one takes")
+	if !c.OK() || len(in.list) > maxEvents {
+		in.list, in.data = in.list[:kept], in.data[:data]
+		return fmt.Errorf("%w: events that the game does not have, that are cut off, or too many that no one takes", ErrMessage)
 	}
-	if m.err != nil {
-		r.events.list, r.events.data = r.events.list[:kept], r.events.data[:buf]
-		return m.err
-	}
-	r.events.settling = settled
+	in.settling = settled
 	return nil
 }
 
@@ -94,16 +91,6 @@ func (r *Receiver) keep(e *Event, data []byte) {
 
 // maxEvents is how many reliable events may wait to be taken, and how many of those that were may be retracted.
 const maxEvents = 1 << 16
-
-// id reads an identifier as appendID writes it.
-func (m *message) id() world.ID {
-	generation := m.number(1<<24 - 1)
-	if generation == 0 {
-		return world.None
-	}
-	class, allocator, index := m.number(254), m.number(1<<12-1), m.number(1<<20-1)
-	return world.MakeID(int(class), int(allocator), int(index), int(generation))
-}
 
 // Events gives the reliable events that have come, in order, and takes them
 // off the receiver. Take them before Next, since they come before what it

@@ -224,7 +224,10 @@ func (k *kept) at(handle int32) *[]keptImage {
 
 // find finds the image that came in a packet.
 func (k *kept) find(handle int32, packet uint32) *keptImage {
-	list := *k.at(handle)
+	if int(handle) >= len(k.list) {
+		return nil
+	}
+	list := k.list[handle]
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].packet == packet {
 			return &list[i]

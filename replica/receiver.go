@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -231,39 +232,32 @@ func (r *Receiver) Packet(data []byte) error {
 // reject tells the server that a packet was of no use. If something that is
 // held may be wrong, it is asked for hashes to compare.
 func (r *Receiver) reject(packet uint32, doubt bool) {
-	m := append([]byte{messageReject}, binary.AppendUvarint(nil, uint64(packet))...)
 	var list []int32
 	if doubt && !r.asked {
-		for _, n := range r.work.list {
-			if len(list) < maxReport {
-				list = append(list, n.Handle)
-			}
+		for _, n := range r.work.list[:min(len(r.work.list), maxReport)] {
+			list = append(list, n.Handle)
 		}
 		r.asked = len(list) > 0
 	}
-	r.outgoing = append(r.outgoing, appendHandles(m, list))
+	r.report(messageReject, report{uint64(packet), list})
 }
 
-func appendHandles(m []byte, list []int32) []byte {
-	m = binary.AppendUvarint(m, uint64(len(list)))
-	for _, h := range list {
-		m = binary.AppendUvarint(m, uint64(h))
-	}
-	return m
+func (r *Receiver) report(kind byte, about report) {
+	c := bits.CursorTo([]byte{kind})
+	about.fields(&c, kind, maxHandles)
+	r.outgoing = append(r.outgoing, c.Data())
 }
 
 // fresh asks for entities as if they had never been sent.
 func (r *Receiver) fresh(list []int32) {
-	for len(list) > 0 {
-		n := min(len(list), maxReport)
-		r.outgoing = append(r.outgoing, appendHandles([]byte{messageFresh}, list[:n]))
-		for _, h := range list[:n] {
+	for some := range slices.Chunk(list, maxReport) {
+		r.report(messageFresh, report{handles: some})
+		for _, h := range some {
 			r.stats.Repairs++
 			r.bases.Forget(h)
 			e := r.entities[h]
 			e.unsure, e.floor, e.again = true, r.arrived.newest, true
 		}
-		list = list[n:]
 	}
 }
 
@@ -280,10 +274,10 @@ func (r *Receiver) Message(data []byte) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: empty", ErrMessage)
 	}
-	m := message{data[1:], nil}
+	c := bits.CursorOver(data[1:])
 	switch data[0] {
 	case messageEvents, messageLeading:
-		if err := r.hear(&m, data[0] == messageLeading); err != nil {
+		if err := r.hear(&c, data[0] == messageLeading); err != nil {
 			return err
 		}
 	case messageAdvance:
@@ -291,7 +285,7 @@ func (r *Receiver) Message(data []byte) error {
 			return err
 		}
 	case messageBases:
-		return r.compare(&m)
+		return r.compare(&c)
 	default:
 		return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
 	}
@@ -302,38 +296,31 @@ func (r *Receiver) Message(data []byte) error {
 
 // compare looks at what is held of doubted entities, and asks anew for those
 // that are not what the server thinks. If all are right, it asks for all of them.
-func (r *Receiver) compare(m *message) error {
+func (r *Receiver) compare(c *bits.Cursor) error {
 	r.asked = false
 	var wrong, all []int32
-	for m.err == nil {
-		h := int32(m.number(maxHandles)) - 1
-		if h < 0 {
-			break
-		}
-		e := r.at(h)
+	next := func(most uint64) (n uint64) { // 0 at the end of a list
+		c.Uvarint(&n, most)
+		return n
+	}
+	for h := next(maxHandles); h > 0 && c.OK(); h = next(maxHandles) {
+		handle := int32(h) - 1
 		bad := false
-		for m.err == nil {
-			packet := uint32(m.number(1<<32-1)) - 1
-			if packet == ^uint32(0) {
-				break
-			}
-			b := m.bytes(2)
-			if b == nil || e == nil {
-				continue
-			}
-			if image, ok := r.bases.Image(h, packet); !ok || imageHash(image) != binary.LittleEndian.Uint16(b) {
-				bad = true
-			}
+		for p := next(1<<32 - 1); p > 0 && c.OK(); p = next(1<<32 - 1) {
+			var hash [2]byte
+			c.Raw(hash[:])
+			image, ok := r.bases.Image(handle, uint32(p)-1)
+			bad = bad || !ok || imageHash(image) != binary.LittleEndian.Uint16(hash[:])
 		}
-		if e != nil {
-			all = append(all, h)
+		if r.at(handle) != nil {
+			all = append(all, handle)
 			if bad {
-				wrong = append(wrong, h)
+				wrong = append(wrong, handle)
 			}
 		}
 	}
-	if err := m.done(); err != nil {
-		return err
+	if !c.Done() {
+		return fmt.Errorf("%w: hashes of bases that are cut off or too long", ErrMessage)
 	}
 	if len(wrong) == 0 {
 		wrong = all

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
 )
 
 // ErrMessage is wrapped by the errors of Sender.Message and Receiver.Message:
@@ -14,37 +16,54 @@ var ErrMessage = errors.New("replica: bad message")
 // maxReport is how many entities one report of a client may name.
 const maxReport = 64
 
+// A report is what a client says: that it could not use a packet, and which entities it doubts; or
+// which entities it needs anew.
+type report struct {
+	packet  uint64
+	handles []int32
+}
+
+// fields reads or writes a report of some kind, on handles below a number.
+func (r *report) fields(c *bits.Cursor, kind byte, below int) {
+	if kind == messageReject {
+		c.Uvarint(&r.packet, 1<<32-1)
+	}
+	n := uint64(len(r.handles))
+	c.Uvarint(&n, maxReport)
+	if c.Reading() {
+		r.handles = make([]int32, n)
+	}
+	for i := range r.handles {
+		h := uint64(r.handles[i])
+		c.Uvarint(&h, 1<<31-1)
+		c.Check(int(h) < below)
+		r.handles[i] = int32(h)
+	}
+}
+
 // Message takes a message that the client's Receiver sent. An error means that
 // the client does not keep to the protocol; nothing was done then.
 //
 // A client says here that it could not use a packet, though it arrived, and which entities it needs anew.
 func (s *Sender) Message(data []byte) error {
-	if len(data) == 0 {
-		return fmt.Errorf("%w: empty", ErrMessage)
+	if len(data) == 0 || data[0] != messageReject && data[0] != messageFresh {
+		return fmt.Errorf("%w: none that a client sends", ErrMessage)
+	}
+	var r report
+	c := bits.CursorOver(data[1:])
+	if r.fields(&c, data[0], len(s.handles.list)); !c.Done() {
+		return fmt.Errorf("%w: a report that is cut off, too long, or on an entity that was never sent", ErrMessage)
 	}
 	s.landAll()
-	defer s.applyPins()
-	m := message{data[1:], nil}
-	switch data[0] {
-	case messageReject:
-		packet := uint32(m.number(1<<32 - 1))
-		handles := m.handles(len(s.handles.list))
-		if err := m.done(); err != nil {
-			return err
-		}
-		s.reject(packet)
-		s.doubt = append(s.doubt[:0], handles...)
-	case messageFresh:
-		handles := m.handles(len(s.handles.list))
-		if err := m.done(); err != nil {
-			return err
-		}
-		for _, h := range handles {
+	if data[0] == messageReject {
+		s.reject(uint32(r.packet))
+		s.doubt = r.handles
+	} else {
+		for _, h := range r.handles {
 			s.refresh(h)
 		}
-	default:
-		return fmt.Errorf("%w: unknown kind %d", ErrMessage, data[0])
 	}
+	s.applyPins()
 	return nil
 }
 
@@ -124,64 +143,4 @@ func (s *Sender) answer() {
 func imageHash(image []int32) uint16 {
 	h := imageSum(image)
 	return uint16(h>>48 ^ h>>20)
-}
-
-// message reads a reliable message.
-type message struct {
-	data []byte
-	err  error
-}
-
-func (m *message) fail(what string) {
-	if m.err == nil {
-		m.err = fmt.Errorf("%w: %s", ErrMessage, what)
-	}
-}
-
-// number reads a number of at most so much.
-func (m *message) number(most uint64) uint64 {
-	v, n := binary.Uvarint(m.data)
-	if n <= 0 || v > most {
-		m.fail("a number is missing or too large")
-		m.data = nil
-		return 0
-	}
-	m.data = m.data[n:]
-	return v
-}
-
-// bytes reads n bytes.
-func (m *message) bytes(n int) []byte {
-	if n > len(m.data) {
-		m.fail("it ends too early")
-		m.data = nil
-		return nil
-	}
-	b := m.data[:n]
-	m.data = m.data[n:]
-	return b
-}
-
-// handles reads a list of handles.
-func (m *message) handles(count int) []int32 {
-	n := int(m.number(maxReport))
-	var list []int32
-	for range n {
-		h := m.number(1<<31 - 1)
-		if m.err == nil && int(h) >= count {
-			m.fail("an entity that was never sent")
-		}
-		list = append(list, int32(h))
-	}
-	if m.err != nil {
-		return nil
-	}
-	return list
-}
-
-func (m *message) done() error {
-	if m.err == nil && len(m.data) > 0 {
-		m.fail("more than there should be")
-	}
-	return m.err
 }

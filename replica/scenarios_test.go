@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -177,17 +178,17 @@ func (c *conversation) deliver(l simtest.Line, out *strings.Builder) {
 	}
 	for _, m := range c.r.Outgoing() {
 		c.under = append(c.under, slices.Clone(m))
-		in := message{m[1:], nil}
-		switch m[0] {
-		case messageReject:
-			fmt.Fprintf(out, "client says: packet %d was of no use", in.number(1<<20))
-			if doubt := in.handles(maxHandles); len(doubt) > 0 {
-				fmt.Fprintf(out, ", and doubts %s", c.names(doubt))
-			}
-		case messageFresh:
-			fmt.Fprintf(out, "client asks for %s anew", c.names(in.handles(maxHandles)))
+		var r report
+		in := bits.CursorOver(m[1:])
+		r.fields(&in, m[0], maxHandles)
+		switch {
+		case m[0] == messageFresh:
+			fmt.Fprintf(out, "client asks for %s anew\n", c.names(r.handles))
+		case len(r.handles) > 0:
+			fmt.Fprintf(out, "client says: packet %d was of no use, and doubts %s\n", r.packet, c.names(r.handles))
+		default:
+			fmt.Fprintf(out, "client says: packet %d was of no use\n", r.packet)
 		}
-		out.WriteString("\n")
 	}
 	if _, err := c.r.Apply(c.shows); err != nil {
 		l.Fail(err.Error())

@@ -212,7 +212,10 @@ func (d *receiver) at(handle int32) *[]gotImage {
 
 // find finds the image that came in a packet.
 func (d *receiver) find(handle int32, packet uint32) *gotImage {
-	list := *d.at(handle)
+	if int(handle) >= len(d.list) {
+		return nil
+	}
+	list := d.list[handle]
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].packet == packet {
 			return &list[i]
