@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,9 +33,7 @@ const (
 func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 	f := fields{slots: s.Slots, moves: make([]move, len(s.Slots)), turn: -1}
 	named := place
-	if named == "" {
-		named = "Pos"
-	}
+	named = cmp.Or(named, "Pos")
 	for i, sl := range s.Slots {
 		switch sl.Kind {
 		case bits.KindFloat, bits.KindVec2, bits.KindVec3:

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,9 +48,7 @@ func NewRewind(g *world.Game, o RewindOptions) (*Rewind, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
-	if o.Limit == 0 {
-		o.Limit = world.Tick(max(1, g.Rate()/2))
-	}
+	o.Limit = cmp.Or(o.Limit, world.Tick(max(1, g.Rate()/2)))
 	if o.Limit > 1000 {
 		return nil, fmt.Errorf("predict: a rewind of %d ticks; choose at most 1000", o.Limit)
 	}
@@ -59,9 +58,7 @@ func NewRewind(g *world.Game, o RewindOptions) (*Rewind, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("predict: game %q has no class %q to rewind", g.Name(), name)
 		}
-		if field == "" {
-			field = "Pos"
-		}
+		field = cmp.Or(field, "Pos")
 		f, err := fieldsOf(g.Classes()[i].Schema(), field, "")
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package reckon
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 
@@ -102,9 +103,7 @@ type axis struct {
 // New makes a Motion for a class with the given fields. Use its Now as codec.Class.Reckon.
 func New(fields []codec.Field, o Options) (*Motion, error) {
 	m := &Motion{fields: len(fields), scheme: o.Scheme, once: o.Once, horizon: o.Horizon}
-	if m.horizon == 0 {
-		m.horizon = DefaultHorizon
-	}
+	m.horizon = cmp.Or(m.horizon, DefaultHorizon)
 	if m.horizon < 1 || m.horizon > MaxHorizon {
 		return nil, errors.New("reckon: a horizon of " + strconv.Itoa(int(o.Horizon)) + " ticks; use 1 to " + strconv.Itoa(MaxHorizon))
 	}
@@ -206,9 +205,7 @@ func find(fields []codec.Field, name string) (int, error) {
 }
 
 func (r Ratio) terms() (num, den int64, err error) {
-	if r.Den == 0 {
-		r.Den = 1
-	}
+	r.Den = cmp.Or(r.Den, 1)
 	if r.Den < 0 || r.Den > MaxTerm || r.Num > MaxTerm || r.Num < -MaxTerm {
 		return 0, 0, errors.New("a ratio of " + strconv.Itoa(int(r.Num)) + " to " + strconv.Itoa(int(r.Den)) +
 			"; keep both terms within 2^20 and the lower one positive")

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -40,12 +41,8 @@ func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 	if o.Clock == nil && (o.Step <= 0 || o.Copy <= 0) {
 		return nil, fmt.Errorf("timeline: it is not known what a step and a copy take; give AutoOptions.Step and Copy, or a Clock to measure them with")
 	}
-	if o.Every == 0 {
-		o.Every = 2 * time.Second
-	}
-	if o.States == 0 {
-		o.States = 5
-	}
+	o.Every = cmp.Or(o.Every, 2*time.Second)
+	o.States = cmp.Or(o.States, 5)
 	if o.Every < 0 || o.States < 2 || o.States > 8 {
 		return nil, fmt.Errorf("timeline: a plan every %v for at most %d states; give a time, and 2 to 8", o.Every, o.States)
 	}
@@ -54,9 +51,7 @@ func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 		return nil, err
 	}
 	window := line.final().delay
-	if o.Most == 0 {
-		o.Most = window / 2
-	}
+	o.Most = cmp.Or(o.Most, window/2)
 	if len(line.trails) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
 		return nil, fmt.Errorf("timeline: a leading delay from %v to %v with a window of %v; give at least two delays, and bounds below the window", o.Least, o.Most, window)
 	}
@@ -87,7 +82,7 @@ func (a *Auto) think(now time.Duration) error {
 	if err != nil {
 		return err
 	}
-	a.plan = plan
+	a.plan, m = plan, plan.Model
 	delays, present := a.within(plan.Delays), a.Delays().List()
 	// A change upsets the leading world for a moment, so it has to be worth it.
 	if slices.Equal(delays, present) || m.Cost(delays).Total() > 0.9*m.Cost(present).Total() {
@@ -107,17 +102,10 @@ func (a *Auto) within(delays []time.Duration) []time.Duration {
 func (a *Auto) model(now time.Duration) (Model, bool) {
 	s := a.Stats()
 	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay, Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
-	if m.Step == 0 {
-		m.Step = s.StepTime / time.Duration(max(s.Steps, 1))
-	}
-	if m.Copy == 0 {
-		m.Copy = s.CopyTime / time.Duration(max(s.Copies, 1))
-	}
+	m.Step = cmp.Or(m.Step, s.StepTime/time.Duration(max(s.Steps, 1)))
+	m.Copy = cmp.Or(m.Copy, s.CopyTime/time.Duration(max(s.Copies, 1)))
 	if m.Copy == 0 { // nothing was copied yet; it is mostly cheaper than a step
 		m.Copy = m.Step
-	}
-	if m.Weights == (Weights{}) {
-		m.Weights = Weights{Delay: 2, Rewind: 1, Memory: 0.1}
 	}
 	passed := now - a.at
 	if s.Commands == a.then.Commands || passed <= 0 || m.Step <= 0 {

@@ -196,9 +196,7 @@ func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
 		if len(p.entries) == before {
 			continue
 		}
-		if first == 0 {
-			first = n
-		}
+		first = cmp.Or(first, n)
 		p.clear()
 		for _, e := range p.entries {
 			if e.kind == Give {

@@ -11,8 +11,13 @@ import (
 // tick lasts 16.
 type Clock struct{ rate time.Duration }
 
-// NewClock is that of a game.
-func NewClock(g *world.Game) Clock { return Clock{time.Duration(g.Rate())} }
+// NewClock is that of a world. Where there is no world, which Core.Open refuses, it is any.
+func NewClock(w *world.World) Clock {
+	if w == nil {
+		return Clock{1}
+	}
+	return Clock{time.Duration(w.Game().Rate())}
+}
 
 // Length is that of a tick, rounded down to a nanosecond.
 func (c Clock) Length() time.Duration { return time.Second / c.rate }

@@ -24,17 +24,15 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case Give:
-		return "give"
-	case Join:
-		return "join"
-	case Leave:
-		return "leave"
-	case Promise:
-		return "promise"
+	return named(int(k), "kind", "give", "join", "leave", "promise")
+}
+
+// named is one of some names, or a number of something that has none.
+func named(i int, what string, names ...string) string {
+	if i < len(names) {
+		return names[i]
 	}
-	return fmt.Sprintf("kind %d", uint8(k))
+	return fmt.Sprintf("%s %d", what, i)
 }
 
 // A Command is something that comes into the world from outside, with the stamp that the mirror gave it where it came in. By the stamp it has the same place
@@ -74,11 +72,7 @@ const (
 )
 
 func (f Fate) String() string {
-	names := [...]string{"on time", "late", "too late", "duplicate", "superseded"}
-	if int(f) < len(names) {
-		return names[f]
-	}
-	return fmt.Sprintf("fate %d", uint8(f))
+	return named(int(f), "fate", "on time", "late", "too late", "duplicate", "superseded")
 }
 
 // A stamp is what decides between two commands of a player for one tick.

@@ -143,21 +143,20 @@ func (o *watcher) compare(a, b *Outcome, all bool) verdict {
 	return v
 }
 
-// sameStrict goes through the strict events of both.
-func (o *watcher) sameStrict(a, b *Outcome) bool {
-	events := o.game.Events()
+// inPairs goes through those events of both that count, and says whether they are as many and each is like the other's.
+func inPairs(a, b *Outcome, counts func(kind uint16) bool, like func(x, y happening) bool) bool {
 	i, j := 0, 0
 	for {
-		for i < len(a.events) && events[a.events[i].Kind].Weak() {
+		for i < len(a.events) && !counts(a.events[i].Kind) {
 			i++
 		}
-		for j < len(b.events) && events[b.events[j].Kind].Weak() {
+		for j < len(b.events) && !counts(b.events[j].Kind) {
 			j++
 		}
 		if i == len(a.events) || j == len(b.events) {
 			return i == len(a.events) && j == len(b.events)
 		}
-		if !sameEvent(a, b, a.events[i], b.events[j]) {
+		if !like(a.events[i], b.events[j]) {
 			return false
 		}
 		i++
@@ -165,24 +164,20 @@ func (o *watcher) sameStrict(a, b *Outcome) bool {
 	}
 }
 
+// sameStrict compares strict events.
+func (o *watcher) sameStrict(a, b *Outcome) bool {
+	events := o.game.Events()
+	return inPairs(a, b, func(kind uint16) bool { return !events[kind].Weak() },
+		func(x, y happening) bool { return sameEvent(a, b, x, y) })
+}
+
 func sameEvent(a, b *Outcome, x, y happening) bool {
 	return x.Emitted == y.Emitted && slices.Equal(a.image(x), b.image(y))
 }
 
-// sameWeak pairs the weak events that have margins, in order.
+// sameWeak compares the weak events that have margins.
 func (o *watcher) sameWeak(a, b *Outcome) bool {
-	i, j := 0, 0
-	for {
-		for i < len(a.events) && len(o.kinds[a.events[i].Kind]) == 0 {
-			i++
-		}
-		for j < len(b.events) && len(o.kinds[b.events[j].Kind]) == 0 {
-			j++
-		}
-		if i == len(a.events) || j == len(b.events) {
-			return i == len(a.events) && j == len(b.events)
-		}
-		x, y := a.events[i], b.events[j]
+	return inPairs(a, b, func(kind uint16) bool { return len(o.kinds[kind]) > 0 }, func(x, y happening) bool {
 		if x.Emitted != y.Emitted {
 			return false
 		}
@@ -194,9 +189,8 @@ func (o *watcher) sameWeak(a, b *Outcome) bool {
 				return false
 			}
 		}
-		i++
-		j++
-	}
+		return true
+	})
 }
 
 func (o *watcher) compareBodies(a, b *Outcome) verdict {

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -31,36 +32,37 @@ type Core struct {
 	before  Outcome // what players saw before a repair
 }
 
-// Open makes a core for worlds that go on from start, with a book that has room for some ticks and those by which commands may be ahead. What Options.Pending lists is for Restore.
-func (c *Core) Open(start *world.World, o Options, room int) error {
+// A Room is what a timeline needs: how many ticks its book holds beside those by which commands may be ahead, and how many worlds it keeps, with what they are for.
+type Room struct {
+	Ticks  int
+	Worlds int
+	What   string
+}
+
+// Open makes a core for worlds that go on from start, and refuses more than there is memory for. What Options.Pending lists is for Restore.
+func (c *Core) Open(start *world.World, o Options, room Room) error {
 	if start == nil {
-		return ErrNoWorld
+		return errNoWorld
 	}
 	if start.Host().Settings().Partial {
 		return errors.New("timeline: a partial world cannot be kept consistent, as it does not know everything; start from a whole one")
 	}
 	g := start.Game()
-	c.Clock, c.Game, c.Options, c.Start, c.done = NewClock(g), g, o, start.Tick(), start.Tick()
-	if c.Options.Ahead == 0 {
-		c.Options.Ahead = time.Second
-	}
+	c.Clock, c.Game, c.Options, c.Start, c.done = NewClock(start), g, o, start.Tick(), start.Tick()
+	c.Options.Ahead = cmp.Or(c.Options.Ahead, time.Second)
 	if c.Options.Ahead < 0 {
 		return fmt.Errorf("timeline: commands may be %v ahead; give 0 or more", o.Ahead)
 	}
-	if c.Options.Memory == 0 {
-		c.Options.Memory = 1 << 30
-	}
-	if c.Options.HashEvery == 0 {
-		c.Options.HashEvery = 64
-	}
+	c.Options.Memory = cmp.Or(c.Options.Memory, 1<<30)
+	c.Options.HashEvery = cmp.Or(c.Options.HashEvery, 64)
 	var err error
 	if c.watch, err = newWatcher(g, o.Margins); err != nil {
 		return err
 	}
 	c.Now = c.Clock.Time(c.Start)
 	c.held, c.until = o.Held, c.Start
-	c.Book = newBook(g, c.Start, room+c.Clock.Ticks(c.Options.Ahead)+2)
-	return nil
+	c.Book = newBook(g, c.Start, room.Ticks+c.Clock.Ticks(c.Options.Ahead)+2)
+	return c.Afford(start, room.Worlds, room.What)
 }
 
 // Restore takes in what another mirror had in its book for ticks after the start, by submit, or as it is where that is nil: whoever it came from and whatever its number, that mirror has seen to it.

@@ -33,8 +33,8 @@ func (h *hold) Settles() world.Tick {
 
 const defaultSlack = 3 * time.Second
 
-// Room is how far behind its window the last copy may be held.
-func (o *Options) Room() (time.Duration, error) {
+// Behind is how far behind its window the last copy may be held.
+func (o *Options) Behind() (time.Duration, error) {
 	if o.Slack < 0 || o.Slack > time.Hour {
 		return 0, fmt.Errorf("timeline: a slack of %v; give 0 to an hour", o.Slack)
 	}

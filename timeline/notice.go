@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/coeval-dev/coeval/world"
@@ -29,15 +28,7 @@ const (
 )
 
 func (w What) String() string {
-	switch w {
-	case Provisional:
-		return "provisional"
-	case Confirmed:
-		return "confirmed"
-	case Retracted:
-		return "retracted"
-	}
-	return fmt.Sprintf("notice %d", uint8(w))
+	return named(int(w), "notice", "provisional", "confirmed", "retracted")
 }
 
 // notices collects what one Advance has to tell, in memory that is used again.
@@ -56,47 +47,37 @@ func (n *notices) add(what What, e world.Emitted, image []int32) {
 
 // announce tells how what the leading world does at a tick differs from what was announced of it before, which may be nothing.
 func (o *watcher) announce(n *notices, before, now *Outcome) {
-	if before == nil {
-		for _, e := range now.events {
-			n.add(Provisional, e.Emitted, now.image(e))
-		}
-		return
-	}
-	o.match(before, now, func(b, e int) {
+	o.match(before, now, func(b, e *happening) {
 		switch {
-		case e < 0:
-			n.add(Retracted, before.events[b].Emitted, before.image(before.events[b]))
-		case b < 0:
-			n.add(Provisional, now.events[e].Emitted, now.image(now.events[e]))
+		case e == nil:
+			n.add(Retracted, b.Emitted, before.image(*b))
+		case b == nil:
+			n.add(Provisional, e.Emitted, now.image(*e))
 		}
 	})
 }
 
 // confirm tells what of that which was announced did happen.
 func (o *watcher) confirm(n *notices, announced, settled *Outcome) {
-	if announced == nil {
-		for _, e := range settled.events {
-			n.add(Provisional, e.Emitted, settled.image(e))
-			n.add(Confirmed, e.Emitted, settled.image(e))
+	o.match(announced, settled, func(a, s *happening) {
+		if s == nil {
+			n.add(Retracted, a.Emitted, announced.image(*a))
+			return
 		}
-		return
-	}
-	o.match(announced, settled, func(a, s int) {
-		switch {
-		case s < 0:
-			n.add(Retracted, announced.events[a].Emitted, announced.image(announced.events[a]))
-		case a < 0:
-			n.add(Provisional, settled.events[s].Emitted, settled.image(settled.events[s]))
-			n.add(Confirmed, settled.events[s].Emitted, settled.image(settled.events[s]))
-		default:
-			n.add(Confirmed, announced.events[a].Emitted, settled.image(settled.events[s]))
+		if a == nil {
+			a = s
+			n.add(Provisional, s.Emitted, settled.image(*s))
 		}
+		n.add(Confirmed, a.Emitted, settled.image(*s))
 	})
 }
 
 // match pairs the events of two outcomes: strict ones that are the same, weak ones that have the same name and are about the same. What has no partner is told
-// with -1 in place of it.
-func (o *watcher) match(a, b *Outcome, tell func(a, b int)) {
+// with nil in place of it. The first outcome may be nil.
+func (o *watcher) match(a, b *Outcome, tell func(a, b *happening)) {
+	if a == nil {
+		a = &o.nothing
+	}
 	o.used = slices.Grow(o.used[:0], len(b.events))[:len(b.events)]
 	clear(o.used)
 	next := 0 // mostly they are in the same order
@@ -113,15 +94,17 @@ func (o *watcher) match(a, b *Outcome, tell func(a, b int)) {
 				break
 			}
 		}
-		if found >= 0 {
-			o.used[found] = true
-			next = found + 1
+		if found < 0 {
+			tell(&a.events[i], nil)
+			continue
 		}
-		tell(i, found)
+		o.used[found] = true
+		next = found + 1
+		tell(&a.events[i], &b.events[found])
 	}
 	for j := range b.events {
 		if !o.used[j] {
-			tell(-1, j)
+			tell(nil, &b.events[j])
 		}
 	}
 }

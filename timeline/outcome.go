@@ -127,6 +127,7 @@ type watcher struct {
 	repeats bool      // watch whose commands were repeated
 	sync    bits.Sync
 	used    []bool
+	nothing Outcome
 }
 
 // A group is the slots of one field, such as the two of a place, and how far they may differ.

@@ -68,9 +68,7 @@ func (m *Model) defaults() error {
 	if m.Step <= 0 || m.Copy <= 0 {
 		return errors.New("timeline: a model needs to know what a step and a copy of the world take; measure them, or give the timeline a Clock")
 	}
-	if m.States == 0 {
-		m.States = 5
-	}
+	m.States = cmp.Or(m.States, 5)
 	if m.States < 2 || m.States > 8 {
 		return fmt.Errorf("timeline: a model of at most %d states; give 2 to 8", m.States)
 	}

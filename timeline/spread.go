@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"math/bits"
 	"time"
 )
@@ -44,15 +45,11 @@ func edge(i int) time.Duration {
 
 // Add counts a command that came so long after its tick's time.
 func (s *Spread) Add(d time.Duration) {
-	if s.weight == 0 {
-		s.weight = 1
-	}
+	s.weight = cmp.Or(s.weight, 1)
 	s.counts[stepOf(d)] += s.weight
 	s.total += s.weight
 	half := s.half
-	if half == 0 {
-		half = spreadHalf
-	}
+	half = cmp.Or(half, spreadHalf)
 	s.weight *= 1 + 0.6931/half
 	if s.weight > 1e9 {
 		for i := range s.counts {

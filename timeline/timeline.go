@@ -85,5 +85,4 @@ var ErrMirror = errors.New("mirror not to be believed")
 // ErrMemory says that the copies of the world that were asked for do not fit into the memory that was allowed. Use errors.Is.
 var ErrMemory = errors.New("not enough memory")
 
-// ErrNoWorld says that there is no world to start from.
-var ErrNoWorld = errors.New("timeline: there is no world to start from")
+var errNoWorld = errors.New("timeline: there is no world to start from")

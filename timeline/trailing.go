@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -49,26 +50,17 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 	if o.Delays.IsZero() {
 		o.Delays = Delays{Trails: []time.Duration{100 * time.Millisecond}, Window: time.Second}
 	}
-	if o.Calm == 0 {
-		o.Calm = 500 * time.Millisecond
-	}
+	o.Calm = cmp.Or(o.Calm, 500*time.Millisecond)
 	if err := o.Delays.check(); err != nil {
 		return nil, err
 	}
-	if start == nil {
-		return nil, ErrNoWorld
-	}
 	t := &Trailing{o: o, shown: o.Delays.Lead, spread: new(Spread)}
-	slack, err := o.Room()
+	slack, err := o.Behind()
 	if err != nil {
 		return nil, err
 	}
-	window := NewClock(start.Game()).Ticks(o.Delays.Window + slack)
-	if err := t.Open(start, o.Options, window+2); err != nil {
-		return nil, err
-	}
-	list := o.Delays.List()
-	if err := t.Afford(start, len(list), fmt.Sprintf("%d trailing states", len(list))); err != nil {
+	list, window := o.Delays.List(), NewClock(start).Ticks(o.Delays.Window+slack)
+	if err := t.Open(start, o.Options, Room{window + 2, len(list), fmt.Sprintf("%d trailing states", len(list))}); err != nil {
 		return nil, err
 	}
 	t.in, t.size = t.Game.NewInputs(), window+4

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ func BuildOf(info *debug.BuildInfo) Build {
 // String writes what tells builds apart: module, version and commit, then compiler and platform.
 func (b Build) String() string {
 	text := b.Module
-	if text == "" {
-		text = "an unknown program"
-	}
+	text = cmp.Or(text, "an unknown program")
 	if b.Version != "" {
 		text += " " + b.Version
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,12 +54,8 @@ func NewWriter(out io.Writer, w *world.World, o Options) (*Writer, error) {
 	if w.Host().Settings().Partial {
 		return nil, errors.New("trace: a client's partial world is not what its own inputs make of it; record on the machine that runs the whole world")
 	}
-	if o.HashEvery == 0 {
-		o.HashEvery = 1
-	}
-	if o.StateEvery == 0 {
-		o.StateEvery = 60 * w.Game().Rate()
-	}
+	o.HashEvery = cmp.Or(o.HashEvery, 1)
+	o.StateEvery = cmp.Or(o.StateEvery, 60*w.Game().Rate())
 	t, err := newWriter(out, headerOf(w, o.Build, o.Note))
 	if err != nil {
 		return nil, err

@@ -79,11 +79,11 @@ var kinds = []struct {
 		return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o.Options, Delay: o.Delays.Lead, Window: o.Delays.Window})
 	}},
 	{"rollback", []delay{stamps, {"how much may be guessed", most}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		ticks := timeline.NewClock(start.Game()).Ticks
+		ticks := timeline.NewClock(start).Ticks
 		return rivals.NewRollback(start, rivals.RollbackOptions{Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead), Window: ticks(o.Delays.Most)})
 	}},
 	{"lockstep", []delay{stamps, {"the most it may become", most}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		ticks := timeline.NewClock(start.Game()).Ticks
+		ticks := timeline.NewClock(start).Ticks
 		return rivals.NewLockstep(start, rivals.LockstepOptions{Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead), Most: ticks(o.Delays.Most)})
 	}},
 	{"conservative", []delay{{"the look-ahead", leads.of}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
@@ -174,9 +174,6 @@ func Open(kind string, start *world.World, o Options) (Line, error) {
 	i, err := find(kind)
 	if err != nil {
 		return Line{}, err
-	}
-	if start == nil {
-		return Line{}, timeline.ErrNoWorld
 	}
 	line, err := kinds[i].open(start, &o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -30,26 +31,17 @@ type BucketOptions struct {
 
 // NewBucket makes a timeline that goes on from a world. The world is copied.
 func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
-	if o.Delay == 0 {
-		o.Delay = 100 * time.Millisecond
-	}
-	if o.Width == 0 {
-		o.Width = 1
-	}
+	o.Delay = cmp.Or(o.Delay, 100*time.Millisecond)
+	o.Width = cmp.Or(o.Width, 1)
 	if o.Delay < 0 || o.Delay > time.Minute || o.Width < 1 || o.Width > 600 {
 		return nil, fmt.Errorf("timeline: a delay of %v and buckets of %d ticks; give 0 to a minute, and 1 to 600", o.Delay, o.Width)
 	}
-	if start == nil {
-		return nil, timeline.ErrNoWorld
-	}
 	t := &Bucket{o: o, width: world.Tick(o.Width), known: timeline.NewNewest()}
-	if err := t.Open(start, o.Options, timeline.NewClock(start.Game()).Ticks(o.Delay)+2*o.Width+2); err != nil {
+	room := timeline.Room{Ticks: timeline.NewClock(start).Ticks(o.Delay) + 2*o.Width + 2, Worlds: 1, What: "one world"}
+	if err := t.Open(start, o.Options, room); err != nil {
 		return nil, err
 	}
 	t.w = start.Host().Clone()
-	if err := t.Afford(start, 1, "one world"); err != nil {
-		return nil, err
-	}
 	return t, t.Restore(t.Submit) // which says what falls into which bucket
 }
 

@@ -32,10 +32,7 @@ func NewConservative(start *world.World, o ConservativeOptions) (*Conservative, 
 	if o.LookAhead < 0 || o.LookAhead > time.Minute {
 		return nil, fmt.Errorf("timeline: a look-ahead of %v; give 0 to a minute", o.LookAhead)
 	}
-	if start == nil {
-		return nil, timeline.ErrNoWorld
-	}
-	t := &Conservative{ahead: world.Tick(timeline.NewClock(start.Game()).Ticks(o.LookAhead))}
+	t := &Conservative{ahead: world.Tick(timeline.NewClock(start).Ticks(o.LookAhead))}
 	return t, t.begin(start, o.Options, o.Mirrors, int(t.ahead))
 }
 

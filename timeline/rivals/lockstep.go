@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -35,9 +36,7 @@ type LockstepOptions struct {
 
 // NewLockstep makes a timeline that goes on from a world. The world is copied.
 func NewLockstep(start *world.World, o LockstepOptions) (*Lockstep, error) {
-	if o.Delay == 0 {
-		o.Delay = 2
-	}
+	o.Delay = cmp.Or(o.Delay, 2)
 	if o.Delay < 1 || o.Delay > 600 || o.Most != 0 && (o.Most < o.Delay || o.Most > 600) {
 		return nil, fmt.Errorf("timeline: commands %d ticks ahead, at most %d; give 1 to 600, and a largest that is not below", o.Delay, o.Most)
 	}

@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -34,24 +35,17 @@ type RollbackOptions struct {
 
 // NewRollback makes a timeline that goes on from a world. The world is copied.
 func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
-	if o.Window == 0 {
-		o.Window = 8
-	}
+	o.Window = cmp.Or(o.Window, 8)
 	if o.Window < 1 || o.Window > 36000 || o.Delay < 0 || o.Delay > 36000 {
 		return nil, fmt.Errorf("timeline: a window of %d ticks and a delay of %d; give a window of at least 1, and neither more than 36000", o.Window, o.Delay)
 	}
-	if start == nil {
-		return nil, timeline.ErrNoWorld
-	}
 	t := &Rollback{o: o}
-	if err := t.gate.ready(o.Mirrors, start.Tick()); err != nil {
-		return nil, err
-	}
-	if err := t.Open(start, o.Options, o.Window+o.Delay+3); err != nil {
+	t.reach = world.Tick(o.Window)
+	if err := t.begin(start, o.Options, o.Window+1, 1, o.Delay+2, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
 		return nil, err
 	}
 	t.Book.KeepAll()
-	if err := t.warp.ready(start, o.Window+1, 1, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
+	if err := t.ready(o.Mirrors, t.Start); err != nil {
 		return nil, err
 	}
 	return t, t.Restore(nil)
@@ -96,17 +90,5 @@ func (t *Rollback) Members() []timeline.Membership { return t.members() }
 
 // Advance goes back if a guess was wrong, and computes what is due and may be guessed.
 func (t *Rollback) Advance(now time.Duration) error {
-	return t.Each(now, func(passed time.Duration) {
-		due := t.Clock.Due(t.Now)
-		for {
-			// After a long wait there is more to catch up with than there are snapshots, so settling keeps pace.
-			t.run(max(min(due, t.Done()+world.Tick(t.o.Window)), t.w.Tick()))
-			before := t.Done()
-			t.settle(t.promised())
-			if t.Done() == before || t.Err != nil {
-				break
-			}
-		}
-		t.Waited(t.w.Tick(), due, passed)
-	})
+	return t.advance(now, 0, t.promised)
 }

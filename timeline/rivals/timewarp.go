@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -13,8 +14,7 @@ import (
 // anti-messages. It repairs sooner than Trailing and pays by a copy of the world at every tick and as many worlds as its window has ticks.
 type TimeWarp struct {
 	warp
-	o     TimeWarpOptions
-	reach world.Tick // how far the leading world may be ahead of the settled one
+	o TimeWarpOptions
 }
 
 // TimeWarpOptions say how far TimeWarp can go back.
@@ -30,29 +30,20 @@ type TimeWarpOptions struct {
 
 // NewTimeWarp makes a timeline that goes on from a world. The world is copied.
 func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
-	if o.Window == 0 {
-		o.Window = time.Second
-	}
-	if o.Every == 0 {
-		o.Every = 1
-	}
+	o.Window = cmp.Or(o.Window, time.Second)
+	o.Every = cmp.Or(o.Every, 1)
 	if o.Delay < 0 || o.Window <= o.Delay || o.Window > time.Hour || o.Every < 1 {
 		return nil, fmt.Errorf("timeline: a delay of %v, a window of %v and a snapshot every %d ticks; the window must be larger than the delay and at most an hour, and there must be snapshots",
 			o.Delay, o.Window, o.Every)
 	}
-	if start == nil {
-		return nil, timeline.ErrNoWorld
-	}
-	slack, err := o.Room()
+	slack, err := o.Behind()
 	if err != nil {
 		return nil, err
 	}
-	reach := timeline.NewClock(start.Game()).Ticks(o.Window+slack) + 1
-	t := &TimeWarp{o: o, reach: world.Tick(reach)}
-	if err := t.Open(start, o.Options, reach+o.Every+1); err != nil {
-		return nil, err
-	}
-	if err := t.ready(start, reach, o.Every, fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
+	reach := timeline.NewClock(start).Ticks(o.Window+slack) + 1
+	t := &TimeWarp{o: o}
+	t.reach = world.Tick(reach)
+	if err := t.begin(start, o.Options, reach, o.Every, o.Every+1, fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
 		return nil, err
 	}
 	return t, t.Restore(nil)
@@ -101,17 +92,5 @@ func (t *TimeWarp) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 
 // Advance goes back if it has to, and computes what is due. Commands that came since the last time are repaired together.
 func (t *TimeWarp) Advance(now time.Duration) error {
-	return t.Each(now, func(passed time.Duration) {
-		due := t.Clock.Due(t.Now - t.o.Delay)
-		for {
-			t.run(max(min(due, t.Done()+t.reach), t.w.Tick()))
-			before := t.Done()
-			t.settle(min(t.Clock.Due(t.Now-t.o.Window), t.Settles()))
-			// Where it was held for so long that it had to stop, there is more to catch up with than there are snapshots.
-			if t.Err != nil || t.Done() == before || t.w.Tick() >= due {
-				break
-			}
-		}
-		t.Waited(t.w.Tick(), due, passed)
-	})
+	return t.advance(now, t.o.Delay, func() world.Tick { return min(t.Clock.Due(t.Now-t.o.Window), t.Settles()) })
 }

@@ -1,6 +1,8 @@
 package rivals
 
 import (
+	"time"
+
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -9,6 +11,7 @@ import (
 type warp struct {
 	timeline.Core
 	every   world.Tick     // ticks between snapshots
+	reach   world.Tick     // how far the leading world may be ahead of the settled one
 	w       *world.World   // the leading one
 	snaps   []*world.World // a ring of worlds at every so many ticks from start on
 	sizes   []int          // of snaps
@@ -18,28 +21,41 @@ type warp struct {
 	final   *world.World // the settled one, where no snapshot is
 }
 
-// ready makes room for a leading world that is at most reach ticks ahead of the settled one.
-func (t *warp) ready(start *world.World, reach int, every int, what string) error {
+// begin makes room for a leading world that is at most reach ticks ahead of the settled one, and for a book of some ticks more.
+func (t *warp) begin(start *world.World, o timeline.Options, reach, every, more int, what string) error {
 	n := reach/every + 3
-	if err := t.Afford(start, n+2, what); err != nil {
+	if err := t.Open(start, o, timeline.Room{Ticks: reach + more, Worlds: n + 2, What: what}); err != nil {
 		return err
 	}
 	t.every, t.Remember = world.Tick(every), world.Tick(every) // a snapshot at or before the settled tick stays, and what leads from there on
 	t.w, t.final = start.Host().Clone(), start.Host().Clone()
 	t.history = timeline.NewHistory(reach + every + 4)
 	for range n {
-		t.snaps = append(t.snaps, start.Host().Clone())
+		t.snaps, t.sizes = append(t.snaps, start.Host().Clone()), append(t.sizes, start.Host().Size())
 	}
-	t.sizes = make([]int, n)
-	for i := range t.sizes {
-		t.sizes[i] = start.Host().Size()
-		t.sum += t.sizes[i]
-	}
+	t.sum = n * start.Host().Size()
 	return nil
 }
 
 // snap is where to find the last snapshot at or before a tick.
 func (t *warp) snap(n world.Tick) int { return int((n - t.Start) / t.every % world.Tick(len(t.snaps))) }
+
+// advance computes what is due with a delay and at most reach ahead of what is settled, and settles what may be. After a long wait there is more to catch up with than there are
+// snapshots, so settling keeps pace.
+func (t *warp) advance(now, delay time.Duration, may func() world.Tick) error {
+	return t.Each(now, func(passed time.Duration) {
+		due := t.Clock.Due(t.Now - delay)
+		for {
+			t.run(max(min(due, t.Done()+t.reach), t.w.Tick()))
+			before := t.Done()
+			t.settle(may())
+			if t.Err != nil || t.Done() == before || t.w.Tick() >= due {
+				break
+			}
+		}
+		t.Waited(t.w.Tick(), due, passed)
+	})
+}
 
 // run brings the leading world to a tick.
 func (t *warp) run(to world.Tick) {

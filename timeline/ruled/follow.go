@@ -1,6 +1,8 @@
 package ruled
 
 import (
+	"cmp"
+
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -44,9 +46,7 @@ func (t *Timeline) check() {
 	sure := func() bool { return t.doubtFrom == 0 || n < t.doubtFrom }
 	switch {
 	case !t.mine.SameTold(its):
-		if t.doubtFrom == 0 {
-			t.doubtFrom = n
-		}
+		t.doubtFrom = cmp.Or(t.doubtFrom, n)
 		t.doubtLast = n
 	case sure() && t.ruled == n-1:
 		t.ruled = n

@@ -1,6 +1,7 @@
 package ruled
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -255,9 +256,7 @@ func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
 			r.execute(p, t.changes...)
 		}
 	}
-	if t.made == 0 {
-		t.made = n
-	}
+	t.made = cmp.Or(t.made, n)
 	t.Counts.Rulings++
 	return r
 }

@@ -1,6 +1,7 @@
 package ruled
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -73,39 +74,28 @@ type Options struct {
 
 // New makes a timeline that goes on from a world. The world is copied.
 func New(start *world.World, o Options) (*Timeline, error) {
-	if o.Wait == 0 {
-		o.Wait = 100 * time.Millisecond
-	}
+	o.Wait = cmp.Or(o.Wait, 100*time.Millisecond)
 	o.Wait = max(o.Wait, 0)
-	if o.Window == 0 {
-		o.Window = time.Second
-	}
-	if o.Calm == 0 {
-		o.Calm = 500 * time.Millisecond
-	}
+	o.Window = cmp.Or(o.Window, time.Second)
+	o.Calm = cmp.Or(o.Calm, 500*time.Millisecond)
 	if o.Delay < 0 || o.Window <= max(o.Delay, o.Wait) || o.Window > time.Hour {
 		return nil, fmt.Errorf("timeline: a delay of %v, %v for the judge, and a window of %v; the window must be larger than both and at most an hour", o.Delay, o.Wait, o.Window)
 	}
-	slack, err := o.Room()
+	slack, err := o.Behind()
 	if err != nil {
 		return nil, err
 	}
-	if start == nil {
-		return nil, timeline.ErrNoWorld
-	}
-	room := timeline.NewClock(start.Game()).Ticks(o.Window+slack) + 1
-	t := &Timeline{o: o, room: world.Tick(room), known: timeline.NewNewest(), ruled: start.Tick()}
-	if err := t.Open(start, o.Options, room+2); err != nil {
-		return nil, err
-	}
+	room := timeline.NewClock(start).Ticks(o.Window+slack) + 1
+	t := &Timeline{o: o, room: world.Tick(room), known: timeline.NewNewest()}
 	worlds := 2
 	if o.Held {
 		worlds = 3
 	}
-	if err := t.Afford(start, worlds, "the leading world and what trails it"); err != nil {
+	if err := t.Open(start, o.Options, timeline.Room{Ticks: room + 2, Worlds: worlds, What: "the leading world and what trails it"}); err != nil {
 		return nil, err
 	}
 	t.WatchRepeats()
+	t.ruled = t.Start
 	t.lead, t.trail = start.Host().Clone(), start.Host().Clone()
 	t.final = t.trail
 	if o.Held {
