@@ -130,7 +130,7 @@ func benchmarkSync[T any, P interface {
 		})
 	}
 	run("pack", func() error { return l.Pack(&s, v, image) })
-	run("settle", func() error { return l.Settle(&s, v, image) })
+	run("quantise into", func() error { return l.QuantiseInto(&s, v, image) })
 	run("unpack", func() error { return l.Unpack(&s, into, image) })
 	run("quantise", func() error { return l.Quantise(&s, v) })
 }

@@ -58,12 +58,12 @@ func ExampleLayout() {
 	var s bits.Sync
 	image := make([]int32, layout.Len())
 	tank := Tank{Pos: det.Vec2{X: 100.01, Y: 7}, Health: 80}
-	if err := layout.Settle(&s, &tank, image); err != nil { // the tank now holds what a reader of the image will hold
+	if err := layout.QuantiseInto(&s, &tank, image); err != nil { // the tank now holds what a reader of the image will hold
 		fmt.Println(err)
 	}
 	fmt.Println(image, tank.Pos)
 	tank.Burning, tank.Heat = true, 3
-	if err := layout.Settle(&s, &tank, image); err != nil {
+	if err := layout.QuantiseInto(&s, &tank, image); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(image)

@@ -66,9 +66,9 @@ func (l *Layout) Pack(s *Sync, v Syncer, image []int32) error {
 	return l.run(s, packing, v, image)
 }
 
-// Settle makes the image of v and, in the same pass, replaces each field by its quantised value, so that v is what a reader of the image will hold.
-func (l *Layout) Settle(s *Sync, v Syncer, image []int32) error {
-	return l.run(s, settling, v, image)
+// QuantiseInto makes the image of v and, in the same pass, replaces each field by its quantised value, so that v is what a reader of the image will hold.
+func (l *Layout) QuantiseInto(s *Sync, v Syncer, image []int32) error {
+	return l.run(s, replacing, v, image)
 }
 
 // Unpack sets the fields of v from an image. Fields of branches not taken are left alone. The image may come from a stranger: what is not in

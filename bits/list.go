@@ -47,7 +47,7 @@ func Slice[T any](s *Sync, p *[]T, limit int, item func(*T, *Sync)) {
 // count takes the length of a slice the way of the mode, with the field where images are in use.
 func (s *Sync) count(p unsafe.Pointer, n, limit int, size uintptr) (int, *field) {
 	switch s.mode {
-	case packing, settling, unpacking:
+	case packing, replacing, unpacking:
 		f := s.find(p, KindSlice, &[4]int32{}, &[4]int32{int32(limit)}, uint64(size))
 		switch {
 		case f == nil:

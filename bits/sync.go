@@ -38,7 +38,7 @@ type Sync struct {
 	err     error
 }
 
-// A mode is what happens to each field. The order matters: from settling on fields are assigned, from reading on to values from outside.
+// A mode is what happens to each field. The order matters: from replacing on fields are assigned, from reading on to values from outside.
 type mode uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	encoding
 	packing
 	tracingWrite
-	settling
+	replacing
 	quantising
 	describing
 	reading
@@ -103,7 +103,7 @@ func (s *Sync) Err() error {
 }
 
 // stores says whether the field is to be assigned.
-func (s *Sync) stores() bool { return s.mode >= settling }
+func (s *Sync) stores() bool { return s.mode >= replacing }
 
 // number takes one number k in lo..hi the way of the mode, and gives it back or what came instead of it. Everything that has one slot comes
 // by here. p, kind and aux tell the field from others in images.
@@ -125,7 +125,7 @@ func (s *Sync) number(p unsafe.Pointer, kind Kind, k, lo, hi int32, aux uint64) 
 			return lo
 		}
 		return lo + int32(u)
-	case packing, settling, unpacking:
+	case packing, replacing, unpacking:
 		// What find does, written out, since this is where the time goes.
 		var f *field
 		if i := s.next; i < len(s.fields) && s.fields[i].place == place(uintptr(p)-uintptr(s.base), kind) &&
@@ -201,7 +201,7 @@ func (s *Sync) numbers(p unsafe.Pointer, kind Kind, n int, k, lo, hi *[4]int32, 
 			}
 			k[i&3] = lo[i&3] + int32(u)
 		}
-	case packing, settling:
+	case packing, replacing:
 		if f := s.find(p, kind, lo, hi, aux); f != nil {
 			copy(s.image[f.slot:f.slot+f.slots], k[:n])
 		}

@@ -82,7 +82,7 @@ func clone(e *everything) *everything {
 	return &c
 }
 
-// All ways lead to the same value: quantised in place, written and read, coded and decoded, packed and unpacked, settled.
+// All ways lead to the same value: quantised in place, written and read, coded and decoded, packed and unpacked, packed in place.
 func TestAllWaysAgree(t *testing.T) {
 	l := everythingLayout
 	rapid.Check(t, func(t *rapid.T) {
@@ -149,10 +149,10 @@ func TestAllWaysAgree(t *testing.T) {
 			}
 		}
 
-		settled, image2 := clone(v), make([]int32, l.Len())
-		must(l.Settle(&s, settled, image2))
-		if !same(settled, want) || !same(image, image2) {
-			t.Fatalf("settled:\n%+v\n%+v", want, settled)
+		replaced, image2 := clone(v), make([]int32, l.Len())
+		must(l.QuantiseInto(&s, replaced, image2))
+		if !same(replaced, want) || !same(image, image2) {
+			t.Fatalf("replaced:\n%+v\n%+v", want, replaced)
 		}
 		must(l.Check(v, used))
 	})
@@ -191,7 +191,7 @@ func TestStrictNamesTheField(t *testing.T) {
 				t.Fatalf("before: %v", err)
 			}
 			tt.spoil(v)
-			for _, err := range []error{everythingLayout.Pack(&s, v, image), everythingLayout.Settle(&s, clone(v), image)} {
+			for _, err := range []error{everythingLayout.Pack(&s, v, image), everythingLayout.QuantiseInto(&s, clone(v), image)} {
 				if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrValue) {
 					t.Errorf("got  %v\nwant %v", err, tt.want)
 				}
@@ -301,7 +301,7 @@ func TestNoAllocations(t *testing.T) {
 		coder.r.Reset(coder.w.Bytes())
 		s.StartDecode(&coder)
 		into.Sync(&s)
-		if err := errors.Join(s.Err(), l.Pack(&s, v, image), l.Settle(&s, v, image), l.Unpack(&s, into, image), l.Quantise(&s, v)); err != nil {
+		if err := errors.Join(s.Err(), l.Pack(&s, v, image), l.QuantiseInto(&s, v, image), l.Unpack(&s, into, image), l.Quantise(&s, v)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -102,7 +102,7 @@ func (s *Sync) text(p unsafe.Pointer, kind Kind, b []byte, limit int) []byte {
 			b = append(b, byte(s.dec.DecodeUniform(256)))
 		}
 		s.scratch = b
-	case packing, settling:
+	case packing, replacing:
 		if f := s.find(p, kind, &[4]int32{}, &[4]int32{int32(limit)}, 0); f != nil {
 			s.image[f.slot] = int32(len(b))
 			packText(s.image[f.slot+1:f.slot+f.slots], b)

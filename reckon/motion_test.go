@@ -77,7 +77,7 @@ func TestReckonsWhatTheGameSteps(t *testing.T) {
 		s := shell{x: rapid.Float64Range(-4096, 4096).Draw(t, "x"), v: rapid.Float64Range(-512, 512).Draw(t, "v")}
 		var sync bits.Sync
 		first, last, got := make([]int32, 2), make([]int32, 2), make([]int32, 2)
-		if err := layout.Settle(&sync, &s, first); err != nil {
+		if err := layout.QuantiseInto(&sync, &s, first); err != nil {
 			t.Fatal(err)
 		}
 		copy(last, first)
@@ -94,7 +94,7 @@ func TestReckonsWhatTheGameSteps(t *testing.T) {
 				s.x += (s.v + dv/2) / shellRate
 				s.v += dv
 			}
-			if err := layout.Settle(&sync, &s, last); err != nil {
+			if err := layout.QuantiseInto(&sync, &s, last); err != nil {
 				t.Fatal(err)
 			}
 		}

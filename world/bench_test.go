@@ -102,7 +102,7 @@ func BenchmarkStepStill(b *testing.B) {
 	per(b)
 }
 
-func BenchmarkSettleStill(b *testing.B) {
+func BenchmarkQuantiseStill(b *testing.B) {
 	w := fighters(b)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -83,7 +83,7 @@ func TestImagesAreIdempotent(t *testing.T) {
 			for id := range w.Host().Of(i) {
 				image := make([]int32, c.layout.Len())
 				pg, s := w.tables[i].find(id)
-				if err := c.layout.Settle(&w.sync, c.kind.syncer(w.tables[i].at(pg, s)), image); err != nil {
+				if err := c.layout.QuantiseInto(&w.sync, c.kind.syncer(w.tables[i].at(pg, s)), image); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(image, w.Host().Image(id)) {

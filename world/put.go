@@ -204,7 +204,7 @@ func (w Host) Forget(id ID) {
 	if t.lent(id) && id.Generation() != lastGeneration {
 		pg, s := t.slotOf(id)
 		pg.away &^= 1 << s
-		pg.bank.low = min(pg.bank.low, pg.number)
+		pg.bank.low = min(pg.bank.low, int(pg.number))
 	}
 }
 

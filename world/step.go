@@ -60,35 +60,47 @@ func (t *table) begin() {
 	if t.class.deep {
 		return
 	}
-	for pg := range t.pages {
-		if !pg.stale {
-			continue
+	for _, b := range t.banks {
+		for _, pg := range b.pages {
+			if pg == nil || !pg.stale {
+				continue
+			}
+			if pg.past == nil {
+				pg.past = t.class.kind.alloc(t.mask + 1)
+			}
+			t.class.kind.move(pg.past, pg.memory, t.mask+1)
+			pg.stale = false
 		}
-		if pg.past == nil {
-			pg.past = t.class.kind.alloc(t.mask + 1)
-		}
-		t.class.kind.move(pg.past, pg.memory, t.mask+1)
-		pg.stale = false
 	}
 }
 
 func (t *table) step(w *World) {
-	for pg := range t.pages {
-		for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
-			s := mathbits.TrailingZeros64(m)
-			id := t.id(pg, s)
-			w.enter(id)
-			t.class.kind.step(t.at(pg, s), w, id)
+	for _, b := range t.banks {
+		for _, pg := range b.pages {
+			if pg == nil {
+				continue
+			}
+			for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
+				s := mathbits.TrailingZeros64(m)
+				id := t.id(pg, s)
+				w.enter(id)
+				t.class.kind.step(t.at(pg, s), w, id)
+			}
 		}
 	}
 }
 
 // bury frees the slots of what was removed.
 func (t *table) bury() (gone bool) {
-	for pg := range t.pages {
-		for m := pg.dying; m != 0; m &= m - 1 {
+	for _, b := range t.banks {
+		for _, pg := range b.pages {
+			if pg == nil || pg.dying == 0 {
+				continue
+			}
 			gone = true
-			t.free(pg, mathbits.TrailingZeros64(m))
+			for m := pg.dying; m != 0; m &= m - 1 {
+				t.free(pg, mathbits.TrailingZeros64(m))
+			}
 		}
 	}
 	return gone
@@ -96,21 +108,26 @@ func (t *table) bury() (gone bool) {
 
 // quantise makes the image of every entity that changed, and replaces its fields by what the image holds: what is sent is what is true.
 func (t *table) quantise(w *World) {
-	for pg := range t.pages {
-		all := pg.born | pg.touched
-		pg.changed, pg.born, pg.touched = all, 0, 0
-		if pg.stale { // as those of deep classes always are
-			all = pg.live
-		}
-		if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(t.mask+1)) {
-			continue // mostly, and the whole page at once
-		}
-		for m := pg.live; m != 0; m &= m - 1 {
-			s := mathbits.TrailingZeros64(m)
-			if all>>s&1 == 0 && same(t.at(pg, s), t.pastOf(pg, s), t.size) {
+	for _, b := range t.banks {
+		for _, pg := range b.pages {
+			if pg == nil {
 				continue
 			}
-			t.quantiseOne(w, pg, s)
+			all := pg.born | pg.touched
+			pg.changed, pg.born, pg.touched = all, 0, 0
+			if pg.stale { // as those of deep classes always are
+				all = pg.live
+			}
+			if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(t.mask+1)) {
+				continue // mostly, and the whole page at once
+			}
+			for m := pg.live; m != 0; m &= m - 1 {
+				s := mathbits.TrailingZeros64(m)
+				if all>>s&1 == 0 && same(t.at(pg, s), t.pastOf(pg, s), t.size) {
+					continue
+				}
+				t.quantiseOne(w, pg, s)
+			}
 		}
 	}
 }
@@ -124,7 +141,7 @@ func (t *table) quantiseOne(w *World, pg *page, s int) {
 		w.lint.before(c, at)
 	}
 	v := c.kind.syncer(at)
-	if err := c.layout.Settle(&w.sync, v, image); err != nil {
+	if err := c.layout.QuantiseInto(&w.sync, v, image); err != nil {
 		w.fail(c.name, t.id(pg, s), err)
 	}
 	if len(c.blanks) > 0 {

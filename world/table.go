@@ -29,7 +29,8 @@ type bank struct {
 	low       int     // no page before this one has a free slot
 }
 
-// A page is a row of slots, each with an entity or free. The words have a bit for each slot.
+// A page is a row of slots, each with an entity or free. The words have a bit for each slot. It has 128 bytes, two lines
+// of cache, which is felt where all pages are visited.
 type page struct {
 	live    uint64 // there is an entity
 	born    uint64 // it came in this tick
@@ -38,10 +39,10 @@ type page struct {
 	touched uint64 // it changed in a way that memory does not show
 	changed uint64 // its image is not that of the tick before
 	stale   bool   // past is not what memory was at the end of the tick before
-	bank    *bank
-	number  int // in the bank
+	number  int32  // in its bank
 	memory  unsafe.Pointer
 	past    unsafe.Pointer // the memory at the end of the tick before, to find changes; nil until needed
+	bank    *bank
 	images  []int32
 	slots   []slot
 }
@@ -65,7 +66,7 @@ func (t *table) newPage(b *bank, number int) *page {
 	n := t.mask + 1
 	return &page{
 		bank:   b,
-		number: number,
+		number: int32(number),
 		memory: t.class.kind.alloc(n),
 		images: make([]int32, n*t.class.layout.Len()),
 		slots:  make([]slot, n),
@@ -163,7 +164,7 @@ func (t *table) image(pg *page, slot int) []int32 {
 }
 
 func (t *table) id(pg *page, slot int) ID {
-	return makeID(t.class.number, pg.bank.allocator, pg.number<<t.shift|slot, pg.slots[slot].generation)
+	return makeID(t.class.number, pg.bank.allocator, int(pg.number)<<t.shift|slot, pg.slots[slot].generation)
 }
 
 // take finds the lowest free slot of an allocator and makes an entity there. Which one that is depends only on which are in use, not on the order in which
@@ -204,7 +205,7 @@ func (t *table) free(pg *page, slot int) {
 		t.class.kind.wipe(t.pastOf(pg, slot), 1)
 	}
 	clear(t.image(pg, slot))
-	pg.bank.low = min(pg.bank.low, pg.number)
+	pg.bank.low = min(pg.bank.low, int(pg.number))
 	t.count--
 }
 
