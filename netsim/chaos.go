@@ -1,6 +1,7 @@
 package netsim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -31,9 +32,7 @@ func (n *Net) Chaos(c Chaos) error {
 	if c.Longest <= 0 {
 		c.Longest = time.Second
 	}
-	if c.Weather == "" {
-		c.Weather = "preset=awful"
-	}
+	c.Weather = cmp.Or(c.Weather, "preset=awful")
 	type kind struct {
 		kind  Kind
 		names []string

@@ -1,6 +1,7 @@
 package netsim
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -60,10 +61,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 // randomness but the network's, and return its errors rather than end the
 // goroutine (so no t.Fatal). A panic counts as an error.
 func Explore(s Search, run func(*Net) error) error {
-	if s.Seeds == 0 {
-		s.Seeds = 100
-	}
-	for seed := s.First; seed < s.First+uint64(max(0, s.Seeds)); seed++ {
+	for seed := s.First; seed < s.First+uint64(max(0, cmp.Or(s.Seeds, 100))); seed++ {
 		n := New(Options{Seed: seed, Trace: s.Trace})
 		if err := attempt(n, run); err != nil {
 			return s.diagnose(n, err, run)
@@ -95,11 +93,7 @@ func (s Search) diagnose(failed *Net, err error, run func(*Net) error) *Failure 
 	}
 	f.Script = again.Script()
 	f.Faults = len(f.Script.Faults)
-	budget := s.Runs
-	if budget == 0 {
-		budget = 1000
-	}
-	f.Script, f.Runs = Reduce(f.Script, budget, func(c Script) bool {
+	f.Script, f.Runs = Reduce(f.Script, cmp.Or(s.Runs, 1000), func(c Script) bool {
 		err := fails(c, run)
 		if err != nil {
 			f.Last = err

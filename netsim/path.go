@@ -1,6 +1,7 @@
 package netsim
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -91,19 +92,12 @@ func (p *Path) SetProfile(profile Profile) {
 	p.loss = chanceOf(profile.Loss)
 	p.enter = chanceOf(profile.Burst.Enter)
 	p.leave = chanceOf(profile.Burst.Leave)
-	p.burstLoss = chanceOf(profile.Burst.lossOrAll())
+	p.burstLoss = chanceOf(cmp.Or(profile.Burst.Loss, 1))
 	p.duplicate = chanceOf(profile.Duplicate)
 	p.reorder = chanceOf(profile.Reorder)
 	p.corrupt = chanceOf(profile.Corrupt)
-	p.holdBack = profile.HoldBack
-	if p.holdBack == 0 {
-		p.holdBack = defaultHoldBack
-	}
-	queue := profile.Queue
-	if queue == 0 {
-		queue = defaultQueue
-	}
-	p.queueTime = airtime(queue, profile.Rate)
+	p.holdBack = cmp.Or(profile.HoldBack, defaultHoldBack)
+	p.queueTime = airtime(cmp.Or(profile.Queue, defaultQueue), profile.Rate)
 	if p.enter == 0 {
 		p.burst = false
 	}

@@ -22,63 +22,62 @@ var (
 	Perfect = Conditions{Name: "perfect"}
 
 	// LAN is a wired local network: 0.3 ms each way, 1 Gbit/s, no loss.
-	LAN = Conditions{Name: "lan",
-		Up:   Profile{Latency: 300 * time.Microsecond, Jitter: Jitter{Uniform, 100 * time.Microsecond, nil}, Rate: gbit, Queue: 256 * kib},
-		Down: Profile{Latency: 300 * time.Microsecond, Jitter: Jitter{Uniform, 100 * time.Microsecond, nil}, Rate: gbit, Queue: 256 * kib},
-	}
+	LAN = preset("lan", line{gbit, 256 * kib}, line{gbit, 256 * kib},
+		Profile{Latency: 300 * time.Microsecond, Jitter: Jitter{Uniform, 100 * time.Microsecond, nil}})
 
 	// Cable is a wired home connection to a server in the same region: 15 ms each
 	// way, 0.1 % loss, 10 Mbit/s up and 100 Mbit/s down.
-	Cable = Conditions{Name: "cable",
-		Up:   Profile{Latency: 15 * ms, Jitter: Jitter{Normal, 1500 * time.Microsecond, nil}, Loss: 0.001, Rate: 10 * mbit, Queue: 128 * kib},
-		Down: Profile{Latency: 15 * ms, Jitter: Jitter{Normal, 1500 * time.Microsecond, nil}, Loss: 0.001, Rate: 100 * mbit, Queue: 512 * kib},
-	}
+	Cable = preset("cable", line{10 * mbit, 128 * kib}, line{100 * mbit, 512 * kib},
+		Profile{Latency: 15 * ms, Jitter: Jitter{Normal, 1500 * time.Microsecond, nil}, Loss: 0.001})
 
 	// WiFi is the same home over a busy wireless network: 18 ms each way with long
 	// stalls, about 1.3 % loss mostly in bursts, a few datagrams doubled or out of
 	// order.
-	WiFi = Conditions{Name: "wifi",
-		Up:   Profile{Latency: 18 * ms, Jitter: Jitter{LongTail, 3 * ms, nil}, Loss: 0.003, Burst: Burst{0.005, 0.25, 0.5}, Duplicate: 0.001, Reorder: 0.002, HoldBack: 10 * ms, Rate: 10 * mbit, Queue: 128 * kib},
-		Down: Profile{Latency: 18 * ms, Jitter: Jitter{LongTail, 3 * ms, nil}, Loss: 0.003, Burst: Burst{0.005, 0.25, 0.5}, Duplicate: 0.001, Reorder: 0.002, HoldBack: 10 * ms, Rate: 40 * mbit, Queue: 256 * kib},
-	}
+	WiFi = preset("wifi", line{10 * mbit, 128 * kib}, line{40 * mbit, 256 * kib},
+		Profile{Latency: 18 * ms, Jitter: Jitter{LongTail, 3 * ms, nil}, Loss: 0.003, Burst: Burst{0.005, 0.25, 0.5},
+			Duplicate: 0.001, Reorder: 0.002, HoldBack: 10 * ms})
 
 	// LTE is a phone: 35 ms each way with long stalls, 0.5 % loss, deep queues that
 	// hold a second of traffic.
-	LTE = Conditions{Name: "lte",
-		Up:   Profile{Latency: 35 * ms, Jitter: Jitter{LongTail, 6 * ms, nil}, Loss: 0.005, Reorder: 0.001, HoldBack: 20 * ms, Rate: 8 * mbit, Queue: 1024 * kib},
-		Down: Profile{Latency: 35 * ms, Jitter: Jitter{LongTail, 6 * ms, nil}, Loss: 0.005, Reorder: 0.001, HoldBack: 20 * ms, Rate: 30 * mbit, Queue: 4096 * kib},
-	}
+	LTE = preset("lte", line{8 * mbit, 1024 * kib}, line{30 * mbit, 4096 * kib},
+		Profile{Latency: 35 * ms, Jitter: Jitter{LongTail, 6 * ms, nil}, Loss: 0.005, Reorder: 0.001, HoldBack: 20 * ms})
 
 	// Transatlantic is a wired home whose server is on the other continent: 45 ms each
 	// way, 0.3 % loss.
-	Transatlantic = Conditions{Name: "transatlantic",
-		Up:   Profile{Latency: 45 * ms, Jitter: Jitter{Normal, 2 * ms, nil}, Loss: 0.003, Reorder: 0.001, HoldBack: 5 * ms, Rate: 10 * mbit, Queue: 128 * kib},
-		Down: Profile{Latency: 45 * ms, Jitter: Jitter{Normal, 2 * ms, nil}, Loss: 0.003, Reorder: 0.001, HoldBack: 5 * ms, Rate: 100 * mbit, Queue: 512 * kib},
-	}
+	Transatlantic = preset("transatlantic", line{10 * mbit, 128 * kib}, line{100 * mbit, 512 * kib},
+		Profile{Latency: 45 * ms, Jitter: Jitter{Normal, 2 * ms, nil}, Loss: 0.003, Reorder: 0.001, HoldBack: 5 * ms})
 
 	// Satellite is a geostationary one: 300 ms each way, 1 % loss, 3 Mbit/s up and
 	// 25 Mbit/s down.
-	Satellite = Conditions{Name: "satellite",
-		Up:   Profile{Latency: 300 * ms, Jitter: Jitter{Normal, 10 * ms, nil}, Loss: 0.01, Rate: 3 * mbit, Queue: 256 * kib},
-		Down: Profile{Latency: 300 * ms, Jitter: Jitter{Normal, 10 * ms, nil}, Loss: 0.01, Rate: 25 * mbit, Queue: 1024 * kib},
-	}
+	Satellite = preset("satellite", line{3 * mbit, 256 * kib}, line{25 * mbit, 1024 * kib},
+		Profile{Latency: 300 * ms, Jitter: Jitter{Normal, 10 * ms, nil}, Loss: 0.01})
 
 	// Modem is a telephone line, for which the first of these games were written:
 	// 60 ms each way, 33.6 kbit/s up and 50 kbit/s down, before a queue of two thirds
 	// of a second.
-	Modem = Conditions{Name: "modem",
-		Up:   Profile{Latency: 60 * ms, Jitter: Jitter{Uniform, 20 * ms, nil}, Loss: 0.005, Rate: 33600, Queue: 2800},
-		Down: Profile{Latency: 60 * ms, Jitter: Jitter{Uniform, 20 * ms, nil}, Loss: 0.005, Rate: 50 * kbit, Queue: 4 * kib},
-	}
+	Modem = preset("modem", line{33600, 2800}, line{50 * kbit, 4 * kib},
+		Profile{Latency: 60 * ms, Jitter: Jitter{Uniform, 20 * ms, nil}, Loss: 0.005})
 
 	// Awful is what a protocol must survive and nobody should play on: 120 ms each way
 	// with stalls of most of a second, about 14 % loss, doubled, disordered and
 	// damaged datagrams, 1 Mbit/s before a queue of one second.
-	Awful = Conditions{Name: "awful",
-		Up:   Profile{Latency: 120 * ms, Jitter: Jitter{LongTail, 40 * ms, nil}, Loss: 0.08, Burst: Burst{0.02, 0.2, 0.8}, Duplicate: 0.02, Reorder: 0.05, HoldBack: 60 * ms, Corrupt: 0.005, Rate: mbit, Queue: 125000},
-		Down: Profile{Latency: 120 * ms, Jitter: Jitter{LongTail, 40 * ms, nil}, Loss: 0.08, Burst: Burst{0.02, 0.2, 0.8}, Duplicate: 0.02, Reorder: 0.05, HoldBack: 60 * ms, Corrupt: 0.005, Rate: mbit, Queue: 125000},
-	}
+	Awful = preset("awful", line{mbit, 125000}, line{mbit, 125000},
+		Profile{Latency: 120 * ms, Jitter: Jitter{LongTail, 40 * ms, nil}, Loss: 0.08, Burst: Burst{0.02, 0.2, 0.8},
+			Duplicate: 0.02, Reorder: 0.05, HoldBack: 60 * ms, Corrupt: 0.005})
 )
+
+// A line is what differs between the two directions of a preset.
+type line struct {
+	rate  int64
+	queue int
+}
+
+func preset(name string, up, down line, p Profile) Conditions {
+	c := Conditions{Name: name, Up: p, Down: p}
+	c.Up.Rate, c.Up.Queue = up.rate, up.queue
+	c.Down.Rate, c.Down.Queue = down.rate, down.queue
+	return c
+}
 
 // Presets returns all presets, from the best to the worst.
 func Presets() []Conditions {

@@ -1,6 +1,7 @@
 package netsim
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"time"
@@ -78,14 +79,7 @@ func (p Profile) MeanLoss() float64 {
 		return p.Loss
 	}
 	bad := p.Burst.Enter / (p.Burst.Enter + p.Burst.Leave)
-	return float64((1-bad)*p.Loss) + float64(bad*p.Burst.lossOrAll())
-}
-
-func (b Burst) lossOrAll() float64 {
-	if b.Loss == 0 {
-		return 1
-	}
-	return b.Loss
+	return float64((1-bad)*p.Loss) + float64(bad*cmp.Or(p.Burst.Loss, 1))
 }
 
 const (

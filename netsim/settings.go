@@ -1,8 +1,10 @@
 package netsim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,96 +76,91 @@ func (c *Conditions) Set(key, value string) error {
 //	queue=64KiB         B, KiB or MiB
 //	max=1200            largest datagram in bytes; 0 for no limit
 func (p *Profile) Set(key, value string) error {
-	var err error
-	switch key {
-	case "latency":
-		err = setDuration(&p.Latency, value)
-	case "jitter":
-		p.Jitter, err = parseJitter(value)
-	case "loss":
-		err = setChance(&p.Loss, value)
-	case "burst":
-		p.Burst, err = parseBurst(value)
-	case "duplicate":
-		err = setChance(&p.Duplicate, value)
-	case "reorder":
-		chance, hold, _ := strings.Cut(value, "/")
-		q := *p
-		q.HoldBack = 0
-		if err = setChance(&q.Reorder, chance); err == nil && hold != "" {
-			err = setDuration(&q.HoldBack, hold)
+	for i := range settings {
+		if settings[i].key == key {
+			if err := settings[i].set(p, value); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			return nil
 		}
-		if err == nil {
-			*p = q
-		}
-	case "corrupt":
-		err = setChance(&p.Corrupt, value)
-	case "rate":
-		p.Rate, err = parseUnits(value, rateUnits, 1e12)
-	case "queue":
-		var n int64
-		n, err = parseUnits(value, sizeUnits, 1<<30)
-		p.Queue = int(n)
-	case "max":
-		var n int64
-		n, err = parseUnits(value, sizeUnits, 1<<30)
-		p.MaxDatagram = int(n)
-	default:
-		return fmt.Errorf("unknown setting %q, use latency, jitter, loss, burst, duplicate, reorder, corrupt, rate, queue or max", key)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
-	}
-	return nil
+	return fmt.Errorf("unknown setting %q, use latency, jitter, loss, burst, duplicate, reorder, corrupt, rate, queue or max", key)
 }
 
 // String lists the settings that differ from a perfect path, in the form that
 // Set reads.
 func (p Profile) String() string {
 	var b []string
-	add := func(key, value string) { b = append(b, key+"="+value) }
-	if p.Latency != 0 {
-		add("latency", p.Latency.String())
-	}
-	if s := p.Jitter.String(); s != "" {
-		add("jitter", s)
-	}
-	if p.Loss != 0 {
-		add("loss", number(p.Loss))
-	}
-	if p.Burst != (Burst{}) {
-		s := number(p.Burst.Enter) + "/" + number(p.Burst.Leave)
-		if p.Burst.Loss != 0 {
-			s += "/" + number(p.Burst.Loss)
+	for i := range settings {
+		if value := settings[i].print(&p); value != "" {
+			b = append(b, settings[i].key+"="+value)
 		}
-		add("burst", s)
 	}
-	if p.Duplicate != 0 {
-		add("duplicate", number(p.Duplicate))
+	return cmp.Or(strings.Join(b, " "), "perfect")
+}
+
+// settings are what Set reads and String prints. What is not set prints as nothing.
+var settings = []struct {
+	key   string
+	set   func(p *Profile, value string) error
+	print func(p *Profile) string
+}{
+	{"latency",
+		func(p *Profile, s string) error { return setDuration(&p.Latency, s) },
+		func(p *Profile) string { return unless(p.Latency == 0, p.Latency.String()) }},
+	{"jitter",
+		func(p *Profile, s string) (err error) { p.Jitter, err = parseJitter(s); return err },
+		func(p *Profile) string { return p.Jitter.String() }},
+	{"loss",
+		func(p *Profile, s string) error { return setChance(&p.Loss, s) },
+		func(p *Profile) string { return unless(p.Loss == 0, number(p.Loss)) }},
+	{"burst",
+		func(p *Profile, s string) (err error) { p.Burst, err = parseBurst(s); return err },
+		func(p *Profile) string { return p.Burst.String() }},
+	{"duplicate",
+		func(p *Profile, s string) error { return setChance(&p.Duplicate, s) },
+		func(p *Profile) string { return unless(p.Duplicate == 0, number(p.Duplicate)) }},
+	{"reorder", (*Profile).setReorder, (*Profile).printReorder},
+	{"corrupt",
+		func(p *Profile, s string) error { return setChance(&p.Corrupt, s) },
+		func(p *Profile) string { return unless(p.Corrupt == 0, number(p.Corrupt)) }},
+	{"rate",
+		func(p *Profile, s string) error { return setUnits(&p.Rate, s, rateUnits, 1e12) },
+		func(p *Profile) string { return unless(p.Rate == 0, printUnits(p.Rate, rateUnits)) }},
+	{"queue",
+		func(p *Profile, s string) error { return setUnits(&p.Queue, s, sizeUnits, 1<<30) },
+		func(p *Profile) string { return unless(p.Queue == 0, printUnits(int64(p.Queue), sizeUnits)) }},
+	{"max",
+		func(p *Profile, s string) error { return setUnits(&p.MaxDatagram, s, sizeUnits, 1<<30) },
+		func(p *Profile) string { return unless(p.MaxDatagram == 0, strconv.Itoa(p.MaxDatagram)) }},
+}
+
+func unless(unset bool, text string) string {
+	if unset {
+		return ""
 	}
-	if p.Reorder != 0 || p.HoldBack != 0 {
-		s := number(p.Reorder)
-		if p.HoldBack != 0 {
-			s += "/" + p.HoldBack.String()
-		}
-		add("reorder", s)
+	return text
+}
+
+func (p *Profile) setReorder(s string) error {
+	chance, hold, _ := strings.Cut(s, "/")
+	q := *p
+	q.HoldBack = 0
+	err := setChance(&q.Reorder, chance)
+	if err == nil && hold != "" {
+		err = setDuration(&q.HoldBack, hold)
 	}
-	if p.Corrupt != 0 {
-		add("corrupt", number(p.Corrupt))
+	if err == nil {
+		*p = q
 	}
-	if p.Rate != 0 {
-		add("rate", printUnits(p.Rate, rateUnits))
+	return err
+}
+
+func (p *Profile) printReorder() string {
+	if p.HoldBack == 0 {
+		return unless(p.Reorder == 0, number(p.Reorder))
 	}
-	if p.Queue != 0 {
-		add("queue", printUnits(int64(p.Queue), sizeUnits))
-	}
-	if p.MaxDatagram != 0 {
-		add("max", strconv.Itoa(p.MaxDatagram))
-	}
-	if len(b) == 0 {
-		return "perfect"
-	}
-	return strings.Join(b, " ")
+	return number(p.Reorder) + "/" + p.HoldBack.String()
 }
 
 var shapeNames = [...]string{Uniform: "uniform", Normal: "normal", LongTail: "longtail", Recorded: "recorded"}
@@ -188,30 +185,35 @@ func parseJitter(s string) (j Jitter, err error) {
 	if !ok {
 		shape, amount = "uniform", s
 	}
-	switch shape {
-	case "uniform":
-		j.Shape = Uniform
-	case "normal":
-		j.Shape = Normal
-	case "longtail":
-		j.Shape = LongTail
-	case "recorded":
-		j.Shape = Recorded
-		for item := range strings.SplitSeq(amount, ",") {
-			if item == "" {
-				continue
-			}
-			d, err := time.ParseDuration(item)
-			if err != nil || d < -longest || d > longest {
-				return Jitter{}, fmt.Errorf("bad delay %q in the list, write it like 12ms", item)
-			}
-			j.Recorded = append(j.Recorded, d)
-		}
-		return j, nil
-	default:
+	k := slices.Index(shapeNames[:], shape)
+	if k < 0 {
 		return Jitter{}, fmt.Errorf("unknown shape %q, use uniform, normal, longtail or recorded", shape)
 	}
-	return j, setDuration(&j.Amount, amount)
+	if j.Shape = Shape(k); j.Shape != Recorded {
+		return j, setDuration(&j.Amount, amount)
+	}
+	for item := range strings.SplitSeq(amount, ",") {
+		if item == "" {
+			continue
+		}
+		d, err := time.ParseDuration(item)
+		if err != nil || d < -longest || d > longest {
+			return Jitter{}, fmt.Errorf("bad delay %q in the list, write it like 12ms", item)
+		}
+		j.Recorded = append(j.Recorded, d)
+	}
+	return j, nil
+}
+
+// String is the form that Profile.Set reads, and empty for no bursts.
+func (b Burst) String() string {
+	switch {
+	case b == Burst{}:
+		return ""
+	case b.Loss == 0:
+		return number(b.Enter) + "/" + number(b.Leave)
+	}
+	return number(b.Enter) + "/" + number(b.Leave) + "/" + number(b.Loss)
 }
 
 func parseBurst(s string) (b Burst, err error) {
@@ -263,7 +265,7 @@ var (
 	sizeUnits = []unit{{"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 )
 
-func parseUnits(s string, units []unit, most float64) (int64, error) {
+func setUnits[T int | int64](to *T, s string, units []unit, most float64) error {
 	text, by := s, int64(1)
 	for _, u := range units {
 		if t, ok := strings.CutSuffix(s, u.name); ok {
@@ -274,9 +276,10 @@ func parseUnits(s string, units []unit, most float64) (int64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	v *= float64(by)
 	if err != nil || math.IsNaN(v) || v < 0 || v > most {
-		return 0, fmt.Errorf("bad amount %q, write it like 10%s", s, units[1].name)
+		return fmt.Errorf("bad amount %q, write it like 10%s", s, units[1].name)
 	}
-	return int64(v), nil
+	*to = T(v)
+	return nil
 }
 
 func printUnits(v int64, units []unit) string {

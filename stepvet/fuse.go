@@ -50,12 +50,17 @@ func (f *flow) noteSums(body ast.Node) {
 func (f *flow) added(e ast.Expr, path string, sum ast.Node) {
 	for _, o := range f.origins(e, path, 0) {
 		if o.product == nil {
-			if s := &f.out.Adds; len(*s) < mostSlots && !slices.Contains(*s, o.param) {
-				*s = append(*s, o.param)
-			}
+			note(&f.out.Adds, o.param)
 		} else if !slices.ContainsFunc(f.fused, func(x fusion) bool { return x.product == o.product }) {
 			f.fused = append(f.fused, fusion{o.product, sum})
 		}
+	}
+}
+
+// note adds to a list of a summary, once.
+func note[T comparable](list *[]T, v T) {
+	if len(*list) < mostSlots && !slices.Contains(*list, v) {
+		*list = append(*list, v)
 	}
 }
 
@@ -100,11 +105,9 @@ func (f *flow) gives(result int, path string, t types.Type, origins func(path st
 		for _, o := range origins(path) {
 			to := slot{result, path}
 			if o.product != nil {
-				if s := &f.out.Products; len(*s) < mostSlots && !slices.Contains(*s, to) {
-					*s = append(*s, to)
-				}
-			} else if s := &f.out.Passes; len(*s) < mostSlots && !slices.Contains(*s, passage{to, o.param}) {
-				*s = append(*s, passage{to, o.param})
+				note(&f.out.Products, to)
+			} else {
+				note(&f.out.Passes, passage{to, o.param})
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (u *unit) mention(fn *function, id *ast.Ident, stack []ast.Node) {
 	switch obj := obj.(type) {
 	case *types.Func:
 		if pkg := obj.Pkg().Path(); pkg == "golang.org/x/exp/maps" && (obj.Name() == "Keys" || obj.Name() == "Values") {
-			u.mapFunction(fn, id, mapOrder(pkg+"."+obj.Name()), stack)
+			u.mapFunction(fn, id, pkg+"."+obj.Name()+mapAdvice, stack)
 			return
 		}
 		if recv := obj.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {

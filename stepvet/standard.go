@@ -1,7 +1,6 @@
 package stepvet
 
 import (
-	"fmt"
 	"go/types"
 	"strings"
 )
@@ -43,23 +42,100 @@ var (
 
 const (
 	clockAdvice = "which no two machines share and no replay repeats; count ticks instead"
-	againAdvice = "A tick is stepped on several machines, and again after each correction; keep this outside the rules, and bring what comes of it in as a command"
+	drawAdvice  = "use det.At with the world's seed, the entity and the tick"
+	mapAdvice   = " comes in another order in every run; sort it with slices.Sorted, or keep a slice"
+
+	sharedStream = " draws from a stream that every process seeds differently and all code shares; " + drawAdvice
+	ownStream    = " keeps its state outside the world: who draws first changes what others get, and a rollback does not rewind it; " + drawAdvice
+
+	outsideAdvice = " reaches outside the world. " + againAdvice
+	againAdvice   = "A tick is stepped on several machines, and again after each correction; keep this outside the rules, and bring what comes of it in as a command"
 )
+
+// A verdict is what is wrong with some of the standard library.
+type verdict struct {
+	path     string                                   // of a package; with /... also of those below it
+	about    func(obj types.Object, recv string) bool // what of it; nil for all functions and variables
+	category Category
+	text     string // what is said of it, after its name; NAME stands for that
+}
+
+// named is about functions, or with a receiver about methods of a type.
+func named(recv string, list map[string]bool) func(types.Object, string) bool {
+	return func(obj types.Object, r string) bool { return r == recv && list[obj.Name()] }
+}
+
+// whoever is about functions and methods of any type.
+func whoever(list map[string]bool) func(types.Object, string) bool {
+	return func(obj types.Object, _ string) bool { return list[obj.Name()] }
+}
+
+// reaches is about all but fields and errors.
+func reaches(obj types.Object, _ string) bool {
+	v, ok := obj.(*types.Var)
+	return !ok || !v.IsField() && !strings.HasPrefix(obj.Name(), "Err")
+}
+
+// The first verdict that fits counts.
+var verdicts = []verdict{
+	{"time/...", named("", clockNames), Clock, " is bound to the wall clock, " + clockAdvice},
+	{"time/...", func(_ types.Object, recv string) bool { return recv == "Timer" || recv == "Ticker" },
+		Clock, " is bound to the wall clock, " + clockAdvice},
+	{"time/...", whoever(zoneNames), IO, " depends on the machine's time zone or files; use time.UTC"},
+	{"context/...", named("", deadlines), Clock, " waits for the wall clock, " + clockAdvice},
+	{"sync/...", nil, Concurrent,
+		" is for goroutines, and a step has just one; a copy of the world would share it: use a plain value"},
+	{"math", whoever(exactMath), "", ""},
+	{"math", whoever(detMath), Math, " gives other bits on other processors; use det.NAME"},
+	{"math", nil, Math, " gives other bits on other processors; build it from the functions of det"},
+	{"math/cmplx", nil, Math, " gives other bits on other processors; use det.Vec2 and the functions of det"},
+	{"math/rand", sharesStream, Random, sharedStream},
+	{"math/rand", nil, Random, ownStream},
+	{"math/rand/v2", sharesStream, Random, sharedStream},
+	{"math/rand/v2", nil, Random, ownStream},
+	{"crypto/rand", nil, Random, " differs in every call; " + drawAdvice},
+	{"hash/maphash", nil, Random,
+		" has a seed that differs in every process; use a hash of fixed definition, such as hash/fnv"},
+	{"maps/...", whoever(names("Keys", "Values", "All")), MapIter, mapAdvice},
+	{"reflect/...", named("Value", names("MapKeys", "MapRange", "Seq", "Seq2")), MapIter, mapAdvice},
+	{"reflect/...", named("Value", names("Pointer", "UnsafePointer", "UnsafeAddr")), Address,
+		" is an address, which differs from run to run; use the entity's identifier"},
+	{"fmt/...", named("", prints), IO, " reaches the console. " + againAdvice},
+	{"runtime/...", func(obj types.Object, recv string) bool { return recv == "" && obj.Name() != "KeepAlive" },
+		IO, " depends on the machine and what else it does; let the rules not depend on it"},
+	{"path/filepath", whoever(fileNames), IO, " reads the file system. " + againAdvice},
+	{"net/netip", nil, "", ""},
+	{"net/url", nil, "", ""},
+	{"net/...", nil, IO, " is about the network. " + againAdvice},
+	{"os/...", reaches, IO, outsideAdvice},
+	{"log/...", reaches, IO, outsideAdvice},
+	{"syscall/...", reaches, IO, outsideAdvice},
+	{"database/...", reaches, IO, outsideAdvice},
+	{"plugin/...", reaches, IO, outsideAdvice},
+	{"flag/...", reaches, IO, outsideAdvice},
+	{"expvar/...", reaches, IO, outsideAdvice},
+	{"io/ioutil", nil, IO, " reads or writes files. " + againAdvice},
+}
+
+// sharesStream is about functions that draw from a stream of the whole process.
+func sharesStream(obj types.Object, recv string) bool {
+	return recv == "" && !strings.HasPrefix(obj.Name(), "New")
+}
 
 // judge says what is wrong with an object of the standard library, if anything is.
 func judge(obj types.Object) (Category, string) {
-	path, name := obj.Pkg().Path(), obj.Name()
+	path, name, recv := obj.Pkg().Path(), obj.Name(), receiver(obj)
 	full := path + "." + name
-	recv := receiver(obj)
 	if recv != "" {
 		full = path + "." + recv + "." + name
 	}
+	const sees = " can see addresses, padding and stale bytes, which differ from run to run; use plain values"
 	switch obj.(type) {
-	case *types.TypeName:
+	case *types.TypeName: // a type does nothing by itself
 		if path == "unsafe" {
-			return Address, "unsafe code can see addresses, padding and stale bytes, which differ from run to run; use plain values"
+			return Address, "unsafe code" + sees
 		}
-		return "", "" // a type does nothing by itself
+		return "", ""
 	case *types.Const:
 		if path == "runtime" {
 			return IO, full + " differs between machines that must agree; let the rules not depend on the machine"
@@ -67,98 +143,20 @@ func judge(obj types.Object) (Category, string) {
 		return "", ""
 	case *types.Builtin:
 		if path == "unsafe" && !sizes[name] {
-			return Address, full + " can see addresses, padding and stale bytes, which differ from run to run; use plain values"
+			return Address, full + sees
 		}
 		return "", ""
 	}
-	switch first, _, _ := strings.Cut(path, "/"); first {
-	case "time":
-		switch {
-		case recv == "" && clockNames[name] || recv == "Timer" || recv == "Ticker":
-			return Clock, full + " is bound to the wall clock, " + clockAdvice
-		case zoneNames[name]:
-			return IO, full + " depends on the machine's time zone or files; use time.UTC"
-		}
-	case "context":
-		if recv == "" && deadlines[name] {
-			return Clock, full + " waits for the wall clock, " + clockAdvice
-		}
-	case "sync":
-		return Concurrent, full + " is for goroutines, and a step has just one; a copy of the world would share it: use a plain value"
-	case "math":
-		return judgeMath(path, name, recv, full)
-	case "crypto":
-		if path == "crypto/rand" {
-			return Random, full + " differs in every call; use det.At with the world's seed, the entity and the tick"
-		}
-	case "hash":
-		if path == "hash/maphash" {
-			return Random, full + " has a seed that differs in every process; use a hash of fixed definition, such as hash/fnv"
-		}
-	case "maps":
-		if name == "Keys" || name == "Values" || name == "All" {
-			return MapIter, mapOrder(full)
-		}
-	case "reflect":
-		switch {
-		case recv == "Value" && (name == "MapKeys" || name == "MapRange" || name == "Seq" || name == "Seq2"):
-			return MapIter, mapOrder(full)
-		case recv == "Value" && (name == "Pointer" || name == "UnsafePointer" || name == "UnsafeAddr"):
-			return Address, full + " is an address, which differs from run to run; use the entity's identifier"
-		}
-	case "fmt":
-		if recv == "" && prints[name] {
-			return IO, full + " reaches the console. " + againAdvice
-		}
-	case "runtime":
-		if name != "KeepAlive" && recv == "" {
-			return IO, full + " depends on the machine and what else it does; let the rules not depend on it"
-		}
-	case "path":
-		if path == "path/filepath" && fileNames[name] {
-			return IO, full + " reads the file system. " + againAdvice
-		}
-	case "net":
-		if path != "net/netip" && path != "net/url" {
-			return IO, full + " is about the network. " + againAdvice
-		}
-	case "os", "log", "syscall", "database", "plugin", "flag", "expvar":
-		if v, ok := obj.(*types.Var); ok && (v.IsField() || strings.HasPrefix(name, "Err")) {
-			return "", ""
-		}
-		return IO, full + " reaches outside the world. " + againAdvice
-	case "io":
-		if path == "io/ioutil" {
-			return IO, full + " reads or writes files. " + againAdvice
+	for _, v := range verdicts {
+		root, below := strings.CutSuffix(v.path, "/...")
+		if (path == root || below && strings.HasPrefix(path, root+"/")) && (v.about == nil || v.about(obj, recv)) {
+			if v.category == "" {
+				return "", ""
+			}
+			return v.category, full + strings.ReplaceAll(v.text, "NAME", name)
 		}
 	}
 	return "", ""
-}
-
-func judgeMath(path, name, recv, full string) (Category, string) {
-	switch path {
-	case "math":
-		if exactMath[name] {
-			return "", ""
-		}
-		instead := "build it from the functions of det"
-		if detMath[name] {
-			instead = "use det." + name
-		}
-		return Math, fmt.Sprintf("%s gives other bits on other processors; %s", full, instead)
-	case "math/cmplx":
-		return Math, full + " gives other bits on other processors; use det.Vec2 and the functions of det"
-	case "math/rand", "math/rand/v2":
-		if recv == "" && !strings.HasPrefix(name, "New") {
-			return Random, full + " draws from a stream that every process seeds differently and all code shares; use det.At with the world's seed, the entity and the tick"
-		}
-		return Random, full + " keeps its state outside the world: who draws first changes what others get, and a rollback does not rewind it; use det.At with the world's seed, the entity and the tick"
-	}
-	return "", ""
-}
-
-func mapOrder(what string) string {
-	return what + " comes in another order in every run; sort it with slices.Sorted, or keep a slice"
 }
 
 // receiver is the name of the type whose method an object is.

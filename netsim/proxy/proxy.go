@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +65,7 @@ const largest = 65507 // what a datagram can be
 
 // New opens the proxy's port. Nothing is forwarded until Run.
 func New(o Options) (*Proxy, error) {
-	if o.Clients == 0 {
-		o.Clients = 1024
-	}
-	if o.Idle == 0 {
-		o.Idle = time.Minute
-	}
+	o.Clients, o.Idle = cmp.Or(o.Clients, 1024), cmp.Or(o.Idle, time.Minute)
 	to, err := udp.Resolve(context.Background(), o.To)
 	if err != nil {
 		return nil, fmt.Errorf("where to forward: %w", err)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -65,10 +66,7 @@ func direction(s netsim.Stats) Direction {
 
 // line is a report for people: rates since the one before.
 func (r Report) line(before Report) string {
-	name := r.Preset
-	if name == "" {
-		name = "custom"
-	}
+	name := cmp.Or(r.Preset, "custom")
 	if r.Cut {
 		name += ", partitioned"
 	}
