@@ -1,6 +1,7 @@
 package client
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -27,10 +28,10 @@ func newCarriedOver(view, start *world.World, until time.Duration) *carriedOver 
 	return h
 }
 
-// settle takes note of what a snapshot tells. It adds to it what is to be done about the rest, and
+// update takes note of what a snapshot tells. It adds to it what is to be done about the rest, and
 // says so, when it is the last: one that is certain and brings nothing that the new server had not
 // told of before.
-func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Snapshot) bool {
+func (h *carriedOver) update(now time.Duration, view *world.World, s *replica.Snapshot) bool {
 	news := false
 	for i := range s.Updates {
 		u := &s.Updates[i]
@@ -40,13 +41,8 @@ func (h *carriedOver) settle(now time.Duration, view *world.World, s *replica.Sn
 	if (news || !s.Certain) && now < h.until {
 		return false
 	}
-	rest := make([]world.ID, 0, len(h.left))
-	for id := range h.left {
-		rest = append(rest, id)
-	}
-	slices.Sort(rest)
 	classes := view.Game().Classes()
-	for _, id := range rest {
+	for _, id := range slices.Sorted(maps.Keys(h.left)) {
 		u := replica.Update{ID: id, What: replica.Left}
 		if classes[id.Class()].State() {
 			if h.start == nil || !h.start.Has(id) {

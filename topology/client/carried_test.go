@@ -51,13 +51,13 @@ func TestCarriedOver(t *testing.T) {
 		{Certain: false},
 		{Updates: []replica.Update{held(birds[1])}, Certain: true},
 	} {
-		if h.settle(0, view, s) {
+		if h.update(0, view, s) {
 			t.Fatal("it is over too soon")
 		}
 		apply(s)
 	}
 	last := &replica.Snapshot{Updates: []replica.Update{held(birds[0])}, Certain: true}
-	if !h.settle(0, view, last) {
+	if !h.update(0, view, last) {
 		t.Fatal("it is not over")
 	}
 	apply(last)
@@ -71,7 +71,7 @@ func TestCarriedOver(t *testing.T) {
 	// Where nothing is ever certain, it is over after a while.
 	h = newCarriedOver(view, nil, time.Second)
 	s := &replica.Snapshot{}
-	if h.settle(time.Second-1, view, s) || !h.settle(time.Second, view, s) || len(s.Updates) != 2 {
+	if h.update(time.Second-1, view, s) || !h.update(time.Second, view, s) || len(s.Updates) != 2 {
 		t.Errorf("%d updates", len(s.Updates))
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ type Client struct {
 	live  []*ways.Way
 	nets  []ways.Link
 
-	stage    stage
+	scene    scene
 	hearing  *hearing   // of the way that is played by; nil until there is a world
 	hearings []*hearing // of ways that are tried
 	predict  *predict.Client
@@ -153,8 +154,8 @@ type Client struct {
 	stats    Stats
 }
 
-// A stage is the world that the player is in, or is about to be.
-type stage struct {
+// A scene is the world that the player is in, or is about to be.
+type scene struct {
 	level  game.Level
 	named  time.Duration // when the server named the level
 	way    *ways.Way     // by which it did
@@ -194,12 +195,8 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 	}
-	if o.Redundancy.Least <= 0 {
-		o.Redundancy.Least = 4
-	}
-	if o.Predict.Keep == 0 {
-		o.Predict.Keep = 240
-	}
+	o.Redundancy.Least = cmp.Or(max(o.Redundancy.Least, 0), 4)
+	o.Predict.Keep = cmp.Or(o.Predict.Keep, 240)
 	if o.Predict.Classes == nil {
 		o.Predict.Classes = o.Title.Predict()
 	}
@@ -241,10 +238,10 @@ func (c *Client) Watching() bool { return c.ways.Seat().Watching }
 func (c *Client) Interval() int { return c.ways.Seat().Interval }
 
 // Level is the level that is played.
-func (c *Client) Level() game.Level { return c.stage.level }
+func (c *Client) Level() game.Level { return c.scene.level }
 
 // Paused says whether the game stands still.
-func (c *Client) Paused() bool { return c.stage.paused }
+func (c *Client) Paused() bool { return c.scene.paused }
 
 // Epoch is the number of the world that is played, with which messages about it begin.
 func (c *Client) Epoch() uint32 { return c.ways.Main().Epoch() }

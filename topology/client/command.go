@@ -1,9 +1,9 @@
 package client
 
 import (
+	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
@@ -25,7 +25,7 @@ const (
 // commands are what the player did of late, and how it is sent. Without a command type in the game,
 // in is nil and nothing is ever sent.
 type commands struct {
-	slots   []bits.Slot
+	neutral []int32 // a command that does nothing
 	in      *world.Inputs
 	writer  *replica.CommandWriter
 	sent    world.Tick // the newest for which there is a command; 0 before the first of a world
@@ -45,10 +45,13 @@ func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
 	if s == nil {
 		return
 	}
-	m.slots, m.in, m.writer = s.Slots, g.NewInputs(), replica.NewCommandWriter(p)
+	m.in, m.writer = g.NewInputs(), replica.NewCommandWriter(p)
+	for i := range s.Slots {
+		m.neutral = append(m.neutral, s.Slots[i].Absent)
+	}
 	m.history = make([]int32, len(s.Slots)*historyTicks)
 	m.images = make([][]int32, 0, maxRedundancy)
-	m.rest(0)
+	copy(m.at(0), m.neutral)
 }
 
 // begin starts with a new world.
@@ -62,7 +65,7 @@ func (m *commands) observe(now time.Duration, q conn.Quality) {
 
 // at is where the image of a tick's command is.
 func (m *commands) at(t world.Tick) []int32 {
-	n := len(m.slots)
+	n := len(m.neutral)
 	i := int(t%historyTicks) * n
 	return m.history[i : i+n]
 }
@@ -71,10 +74,10 @@ func (m *commands) at(t world.Tick) []int32 {
 func (m *commands) remember(t world.Tick, me world.Player) []int32 {
 	image := m.at(t)
 	if !m.in.Image(me, image) {
-		m.rest(t)
+		copy(image, m.neutral)
 	}
 	m.sent = t
-	if m.resting++; !m.atRest(image) {
+	if m.resting++; !slices.Equal(image, m.neutral) {
 		m.resting = 0
 	}
 	return image
@@ -88,7 +91,7 @@ func (m *commands) skip(me world.Player, to world.Tick) uint64 {
 	left := m.at(first)
 	m.in.Reset()
 	if from == 0 {
-		m.rest(first)
+		copy(left, m.neutral)
 	} else if m.in.GiveImage(me, m.at(from)) != nil || !m.in.Repeat(me) || !m.in.Image(me, left) {
 		copy(left, m.at(from))
 	}
@@ -100,23 +103,6 @@ func (m *commands) skip(me world.Player, to world.Tick) uint64 {
 		return 0
 	}
 	return uint64(to - from)
-}
-
-// rest makes a command one that does nothing.
-func (m *commands) rest(t world.Tick) {
-	image := m.at(t)
-	for i := range m.slots {
-		image[i] = m.slots[i].Absent
-	}
-}
-
-func (m *commands) atRest(image []int32) bool {
-	for i, v := range image {
-		if v != m.slots[i].Absent {
-			return false
-		}
-	}
-	return true
 }
 
 // post puts the last commands into packets. Someone who has done nothing for a while says so now

@@ -47,7 +47,7 @@ func (c *Client) Due() world.Tick {
 // plays says whether the player can do anything.
 func (c *Client) plays() bool {
 	seat := c.ways.Seat()
-	return c.Phase() == Playing && !seat.Watching && !c.stage.paused && c.commands.in != nil &&
+	return c.Phase() == Playing && !seat.Watching && !c.scene.paused && c.commands.in != nil &&
 		seat.Player != world.Nobody
 }
 

@@ -14,10 +14,10 @@ import (
 // load gets ready for a level: with its data at hand at once, otherwise when the server has sent
 // it.
 func (c *Client) load(w *ways.Way) {
-	if c.stage.way != w {
-		c.stage.paused = false // the server will say if it is
+	if c.scene.way != w {
+		c.scene.paused = false // the server will say if it is
 	}
-	c.stage.way, c.stage.named = w, c.now
+	c.scene.way, c.scene.named = w, c.now
 	c.hearing, c.hearings = nil, c.hearings[:0]
 	m := w.Level()
 	hash := game.LevelHash(m.Data)
@@ -25,8 +25,8 @@ func (c *Client) load(w *ways.Way) {
 	case m.Size == 0:
 		c.begin(nil)
 		return
-	case hash == c.stage.level.Hash():
-		c.begin(c.stage.level.Data)
+	case hash == c.scene.level.Hash():
+		c.begin(c.scene.level.Data)
 		return
 	case c.o.Store != nil:
 		l := game.Level{Data: c.o.Store.Load(hash)}
@@ -44,7 +44,7 @@ func (c *Client) bulk(tag uint32, data []byte) {
 	case tag == wire.TagDeclarations && c.Phase() == Greeting:
 		c.end(&VersionError{Difference: world.DiffDescriptions(c.game.Describe(), string(data))})
 	case tag == wire.TagLevel && c.Phase() == Loading:
-		m := c.stage.way.Level()
+		m := c.scene.way.Level()
 		l := game.Level{Name: m.Name, Seed: m.Seed, Data: data}
 		if l.Hash() != game.LevelHash(m.Data) {
 			return // of a level that was to be played before this one
@@ -60,7 +60,7 @@ func (c *Client) bulk(tag uint32, data []byte) {
 
 // begin makes the world of a level, and says so to the server.
 func (c *Client) begin(data []byte) {
-	w := c.stage.way
+	w := c.scene.way
 	m := w.Level()
 	l := game.Level{Name: m.Name, Seed: m.Seed, Data: data}
 	settings, err := c.o.Title.Settings(l)
@@ -69,8 +69,8 @@ func (c *Client) begin(data []byte) {
 		return
 	}
 	tick := m.Tick
-	if !c.stage.paused {
-		tick += world.Tick((c.now - c.stage.named) / c.game.TickLength())
+	if !c.scene.paused {
+		tick += world.Tick((c.now - c.scene.named) / c.game.TickLength())
 	}
 	r, start := c.newReceiver(m, settings, tick)
 	o := c.o.Predict
@@ -80,7 +80,7 @@ func (c *Client) begin(data []byte) {
 		return
 	}
 	c.hearing = &hearing{way: w, receiver: r, epoch: m.Epoch, sound: c.now}
-	c.stage.level = l
+	c.scene.level = l
 	c.carried, c.told = nil, alreadyTold{}
 	c.commands.begin()
 	c.screen.begin(l)
@@ -91,7 +91,7 @@ func (c *Client) begin(data []byte) {
 // makeReady gets ready to go on in the same world by another way.
 func (c *Client) makeReady(w *ways.Way) {
 	m := w.Level()
-	settings, err := c.o.Title.Settings(c.stage.level)
+	settings, err := c.o.Title.Settings(c.scene.level)
 	if err != nil { // it was good before
 		c.ways.Fail(w)
 		return
@@ -141,7 +141,7 @@ func (c *Client) said(m *wire.Message) {
 	case wire.Notice:
 		w.Kind = Notice
 	case wire.Pause:
-		c.stage.paused = m.On
+		c.scene.paused = m.On
 		if c.predict != nil {
 			c.predict.Pause()
 		}

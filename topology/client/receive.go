@@ -121,10 +121,8 @@ func (c *Client) heardBy(w *ways.Way) *hearing {
 	if c.hearing != nil && c.hearing.way == w {
 		return c.hearing
 	}
-	for _, h := range c.hearings {
-		if h.way == w {
-			return h
-		}
+	if i := slices.IndexFunc(c.hearings, func(h *hearing) bool { return h.way == w }); i >= 0 {
+		return c.hearings[i]
 	}
 	return nil
 }
@@ -162,9 +160,9 @@ func (c *Client) spoil(h *hearing) {
 const (
 	spoiltMany = 20
 	spoiltLong = 3 * time.Second
-	// settleTime is how long it may take after a move until whatever the new server does not tell
+	// carryTime is how long it may take after a move until whatever the new server does not tell
 	// of is taken for gone.
-	settleTime = time.Second
+	carryTime = time.Second
 )
 
 // goOn goes on in the same world by another way. What is in view stays until something newer is
@@ -176,8 +174,8 @@ func (c *Client) goOn(w *ways.Way) {
 	}
 	c.hearing, c.hearings = h, c.hearings[:0]
 	h.fresh = true
-	c.stage.way, c.stage.paused = w, false
-	c.carried = newCarriedOver(c.predict.Truth(), h.start, c.now+settleTime)
+	c.scene.way, c.scene.paused = w, false
+	c.carried = newCarriedOver(c.predict.Truth(), h.start, c.now+carryTime)
 	h.start = nil
 	c.told.moved()
 	c.predict.Moved()
@@ -200,7 +198,7 @@ func (c *Client) apply() {
 		}
 	}
 	if t := r.Settled(); t > 0 {
-		for _, e := range c.told.settle(t) {
+		for _, e := range c.told.certain(t) {
 			c.predict.Event(&replica.Event{Emitted: e, Delivery: world.Saved, Retracted: true})
 		}
 	}
@@ -224,7 +222,7 @@ func (c *Client) snapshot(s *replica.Snapshot) {
 		c.predict.SetJitter(q.Jitter)
 		c.commands.observe(c.now, q)
 	}
-	if c.carried != nil && c.carried.settle(c.now, c.predict.Truth(), s) {
+	if c.carried != nil && c.carried.update(c.now, c.predict.Truth(), s) {
 		c.carried = nil
 	}
 	c.predict.Snapshot(c.now, s)

@@ -71,24 +71,19 @@ func (h *alreadyTold) moved() {
 	h.open = h.open[:0]
 }
 
-// settle forgets what the server takes back no more. It gives what the server before believed to
+// certain forgets what the server takes back no more. It gives what the server before believed to
 // have happened, and this one, which is certain by now, has not spoken of: that did not happen.
-func (h *alreadyTold) settle(t world.Tick) (never []world.Emitted) {
+func (h *alreadyTold) certain(t world.Tick) (never []world.Emitted) {
 	h.open = slices.DeleteFunc(h.open, func(e world.Emitted) bool { return e.Tick <= t })
-	for _, e := range h.doubts {
+	for _, e := range slices.Clone(h.doubts) {
 		if e.Tick <= t {
 			never = append(never, e)
+			h.forget(e)
 		}
-	}
-	for _, e := range never {
-		h.forget(e)
 	}
 	return never
 }
 
 func without(list []world.Emitted, e world.Emitted) []world.Emitted {
-	if i := slices.Index(list, e); i >= 0 {
-		return slices.Delete(list, i, i+1)
-	}
-	return list
+	return slices.DeleteFunc(list, func(x world.Emitted) bool { return x == e })
 }

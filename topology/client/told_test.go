@@ -24,17 +24,17 @@ func TestAlreadyTold(t *testing.T) {
 			t.Fatalf("event %d was not heard before", i)
 		}
 	}
-	if never := h.settle(12); never != nil {
+	if never := h.certain(12); never != nil {
 		t.Fatalf("nothing is doubted, and %v never happened", never)
 	}
 	h.moved() // with 13 and 14 open
 	if !h.hear(saved(10, false)) || !h.hear(saved(13, true)) {
 		t.Error("the next server tells what is known, and it is taken for news")
 	}
-	if never := h.settle(13); never != nil {
+	if never := h.certain(13); never != nil {
 		t.Errorf("%v never happened, and the server is not certain yet", never)
 	}
-	if never := h.settle(14); !slices.Equal(never, []world.Emitted{emitted(14, 0)}) {
+	if never := h.certain(14); !slices.Equal(never, []world.Emitted{emitted(14, 0)}) {
 		t.Errorf("%v never happened, want the event of tick 14", never)
 	}
 	if h.hear(saved(14, false)) {

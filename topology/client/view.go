@@ -127,7 +127,7 @@ func (c *Client) status() string {
 	switch c.Phase() {
 	case Playing:
 		switch {
-		case c.stage.paused:
+		case c.scene.paused:
 			return "the game is paused"
 		case c.screen.world == nil:
 			return "entering"

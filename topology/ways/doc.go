@@ -35,8 +35,8 @@
 //	                                                 otherwise Connecting anew with the ticket, or the end
 //	Lost        it was played by, and is no more     another way takes over: Leaving; too late: the end
 //	Lingering   the player goes on elsewhere, and    the server says that the player is not its own any
-//	            commands still come here as well     more, or partTime: Leaving
-//	Leaving     the server is told so                it knows, or partTime: Gone
+//	            commands still come here as well     more, or leaveTime: Leaving
+//	Leaving     the server is told so                it knows, or leaveTime: Gone
 //	Gone        nothing more is sent                 its link, if it was dialled, is closed
 //
 // A way that is tried and fails, by a refusal, a timeout or the end of its link, is

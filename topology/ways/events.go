@@ -91,23 +91,39 @@ func (s *Set) Next() (Event, bool) {
 	}
 }
 
-// happened handles something that happened on a connection.
+// happened handles something that happened on a connection. Nobody listens any more to what comes by
+// a way that was left for good.
 func (s *Set) happened(w *Way, e *conn.Event) {
+	tried := slices.Contains(s.tried, w)
 	switch {
+	case w == s.main && s.phase == PhaseEnded:
+	case w != s.main && !tried && w.state != Lingering:
+	case e.Kind == conn.Message && e.Channel == wire.ControlChannel:
+		s.control(w, tried, e.Data)
 	case w == s.main:
 		s.onMain(w, e)
-	case slices.Contains(s.tried, w):
+	case tried:
 		s.onTried(w, e)
-	case w.state == Lingering:
-		s.onLingering(w, e)
 	}
 }
 
-// onMain handles what happens on the way that is played by.
-func (s *Set) onMain(w *Way, e *conn.Event) {
-	if s.phase == PhaseEnded {
-		return
+// control handles a control message.
+func (s *Set) control(w *Way, tried bool, data []byte) {
+	var m wire.Message
+	switch {
+	case m.Parse(data) != nil:
+		s.stats.Bad++
+	case w == s.main:
+		s.told(w, &m)
+	case tried:
+		s.offered(w, &m)
+	case m.Kind == wire.Move && m.On:
+		s.leave(w) // it says that the player is not its own any more
 	}
+}
+
+// onMain handles what else happens on the way that is played by.
+func (s *Set) onMain(w *Way, e *conn.Event) {
 	switch e.Kind {
 	case conn.Connected:
 		s.phase = PhaseGreeting
@@ -119,16 +135,7 @@ func (s *Set) onMain(w *Way, e *conn.Event) {
 	case conn.Disconnected:
 		s.disconnected(e.Reason, string(e.Data))
 	case conn.Message:
-		if e.Channel != wire.ControlChannel {
-			s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
-			return
-		}
-		var m wire.Message
-		if m.Parse(e.Data) != nil {
-			s.stats.Bad++
-			return
-		}
-		s.told(w, &m)
+		s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
 	}
 }
 
@@ -214,10 +221,7 @@ func (s *Set) finish(err error) {
 // movedTo reads the address in the note of a server that says goodbye.
 func movedTo(note string) netip.AddrPort {
 	word, _, _ := strings.Cut(note, " ")
-	a, err := netip.ParseAddrPort(word)
-	if err != nil {
-		return netip.AddrPort{}
-	}
+	a, _ := netip.ParseAddrPort(word) // whatever else it says names none
 	return a
 }
 

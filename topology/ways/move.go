@@ -9,7 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// onTried handles what happens on a way that is tried.
+// onTried handles what else happens on a way that is tried.
 func (s *Set) onTried(w *Way, e *conn.Event) {
 	switch e.Kind {
 	case conn.Connected:
@@ -32,18 +32,9 @@ func (s *Set) onTried(w *Way, e *conn.Event) {
 	case conn.Disconnected:
 		s.failed(w)
 	case conn.Message:
-		if e.Channel != wire.ControlChannel {
-			if w.state == Ready {
-				s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
-			}
-			return
+		if w.state == Ready {
+			s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
 		}
-		var m wire.Message
-		if m.Parse(e.Data) != nil {
-			s.stats.Bad++
-			return
-		}
-		s.offered(w, &m)
 	}
 }
 
@@ -77,7 +68,7 @@ func (s *Set) offered(w *Way, m *wire.Message) {
 		default:
 			old := s.main
 			s.takeOver(w)
-			s.part(old)
+			s.leave(old)
 			s.load(w, m)
 		}
 	case wire.Servers:
@@ -110,7 +101,7 @@ func (s *Set) Show(w *Way) {
 	old, deaf := s.main, s.main.state == Lost || !s.main.Alive() || s.silent()
 	s.takeOver(w)
 	if deaf {
-		s.part(old)
+		s.leave(old)
 	} else {
 		s.linger(old)
 	}
@@ -151,7 +142,7 @@ func (s *Set) drop(w *Way) {
 		w.state = Gone // Dialled finds that it is too late
 		return
 	}
-	s.part(w)
+	s.leave(w)
 }
 
 // failed forgets a way that leads nowhere.
@@ -166,8 +157,8 @@ func (s *Set) failed(w *Way) {
 	s.left = append(s.left, w)
 }
 
-// part takes leave of a server without giving up the seat there.
-func (s *Set) part(w *Way) {
+// leave takes leave of a server without giving up the seat there.
+func (s *Set) leave(w *Way) {
 	w.conn.Close(wire.ReasonMoved, "")
 	w.since, w.state = s.now, Leaving
 	if !slices.Contains(s.left, w) {
@@ -181,27 +172,18 @@ func (s *Set) linger(w *Way) {
 	s.left = append(s.left, w)
 }
 
-// onLingering handles what happens on a way that is about to be left.
-func (s *Set) onLingering(w *Way, e *conn.Event) {
-	var m wire.Message
-	if e.Kind == conn.Message && e.Channel == wire.ControlChannel && m.Parse(e.Data) == nil &&
-		m.Kind == wire.Move && m.On {
-		s.part(w)
-	}
-}
-
 // leaveBehind forgets the servers that know that they were left, or should.
 func (s *Set) leaveBehind() {
 	if len(s.left) == 0 {
 		return
 	}
 	for _, w := range s.left {
-		if w.state == Lingering && s.now-w.since > partTime {
-			s.part(w)
+		if w.state == Lingering && s.now-w.since > leaveTime {
+			s.leave(w)
 		}
 	}
 	s.left = slices.DeleteFunc(s.left, func(w *Way) bool {
-		if w.state == Lingering && w.Alive() || !w.conn.Done() && s.now-w.since <= partTime {
+		if w.state == Lingering && w.Alive() || !w.conn.Done() && s.now-w.since <= leaveTime {
 			return false
 		}
 		w.state = Gone
@@ -213,8 +195,5 @@ func (s *Set) leaveBehind() {
 }
 
 func remove(list []*Way, w *Way) []*Way {
-	if i := slices.Index(list, w); i >= 0 {
-		return slices.Delete(list, i, i+1)
-	}
-	return list
+	return slices.DeleteFunc(list, func(x *Way) bool { return x == w })
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/wire"
 )
@@ -47,14 +46,7 @@ func (s *Set) silent() bool {
 		return false
 	}
 	wait := s.o.Silence + w.Conn().Quality().RoundTrip
-	return w.waiting && s.now-w.asked > wait || s.now-w.heard > wait+keepAlive(&s.o.Conn)
-}
-
-func keepAlive(o *conn.Options) time.Duration {
-	if o.KeepAlive > 0 {
-		return o.KeepAlive
-	}
-	return time.Second // as package conn has it
+	return w.waiting && s.now-w.asked > wait || s.now-w.heard > wait+s.o.Conn.KeepAlive
 }
 
 // patience is how long one server is given before another is tried beside it.

@@ -1,6 +1,7 @@
 package ways
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"time"
@@ -124,8 +125,8 @@ type played struct {
 }
 
 const (
-	// partTime is how long a server that was left is told so.
-	partTime = 2 * time.Second
+	// leaveTime is how long a server that was left is told so.
+	leaveTime = 2 * time.Second
 	// tickSlack is by how much the time of two servers of one game may differ.
 	tickSlack = 3 * time.Second
 	// firstPackets is how many packets to a server at which the player goes on hold as many
@@ -137,12 +138,9 @@ const (
 
 // New makes a Set that begins to connect with the first Flush.
 func New(o Options) (*Set, error) {
-	if o.Return == 0 {
-		o.Return = 30 * time.Second
-	}
-	if o.Silence == 0 {
-		o.Silence = 700 * time.Millisecond
-	}
+	o.Return = cmp.Or(o.Return, 30*time.Second)
+	o.Silence = cmp.Or(o.Silence, 700*time.Millisecond)
+	o.Conn.KeepAlive = cmp.Or(max(o.Conn.KeepAlive, 0), time.Second) // as package conn has it
 	s := &Set{o: o, ticket: o.Token}
 	s.seat = Seat{Name: wire.Clip(o.Name, wire.MaxName), Watching: o.Spectate}
 	w, err := s.open(First, o.Datagram, o.Token, wire.Server{})

@@ -1,6 +1,7 @@
 package ways
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"time"
@@ -148,11 +149,8 @@ func (s *Set) connect(w *Way, datagram int, t token.Token) error {
 		o.Servers = s.o.Token.Servers // a ticket names none
 	}
 	o.Protocol, o.Version, o.Channels = s.o.Protocol, wire.Version, wire.Channels()
-	if o.Datagram == 0 {
-		o.Datagram = 1200
-	}
 	w.most = datagram
-	o.Datagram = max(min(o.Datagram, datagram), 512)
+	o.Datagram = max(min(cmp.Or(o.Datagram, 1200), datagram), 512)
 	o.Seed[0] ^= byte(w.number - 1) // each machine needs its own
 	o.Seed[1] ^= byte((w.number - 1) >> 8)
 	c, err := conn.NewClient(o)
