@@ -46,33 +46,46 @@ func (c *Conn) inbox(channel uint8) *inbox {
 
 // takeReliable handles a reliable message that came in one piece. It returns
 // false if the peer broke the rules.
-func (c *Conn) takeReliable(channel uint8, mode Mode, n uint16, data []byte) bool {
+func (c *Conn) takeReliable(channel uint8, n uint16, data []byte) bool {
 	in := c.inbox(channel)
-	d := in.ahead(n)
-	if d < 0 {
+	ahead := in.ahead(n)
+	if ahead < 0 {
 		c.book.Duplicates++
 		return true
 	}
-	if d >= messageWindow || len(data) > c.m.opt.Channels[channel].MaxMessage {
+	if ahead >= messageWindow || len(data) > c.m.opt.Channels[channel].MaxMessage {
 		return false
 	}
-	if d == 0 {
+	return c.complete(channel, in, n, ahead, data, false)
+}
+
+// complete delivers a message, or holds it until those before it have come. It lies in a buffer of
+// the machine if own says so, and otherwise in the packet at hand.
+func (c *Conn) complete(channel uint8, in *inbox, n uint16, ahead int, data []byte, own bool) bool {
+	conf := &c.m.opt.Channels[channel]
+	if ahead == 0 {
 		in.next++
-		c.deliver(channel, data)
-		c.deliverHeld(channel, in, mode)
+	} else {
+		in.got.set(int(n % messageWindow))
+	}
+	if ahead > 0 && conf.Mode == Ordered {
+		in.bytes += len(data)
+		if !own {
+			if in.bytes > 2*conf.window() {
+				return false
+			}
+			data = append(c.m.buffers.Get(len(data))[:0], data...)
+		}
+		in.hold(n, ahead, data)
 		return true
 	}
-	in.got.set(int(n % messageWindow))
-	if mode == Unordered {
-		c.deliver(channel, data)
-		return true
+	c.deliver(channel, data)
+	if own {
+		c.m.lent = append(c.m.lent, data)
 	}
-	if in.bytes += len(data); in.bytes > 2*c.m.opt.Channels[channel].window() {
-		return false
+	if ahead == 0 {
+		c.deliverHeld(channel, in, conf.Mode)
 	}
-	own := c.m.buffers.Get(len(data))
-	copy(own, data)
-	in.hold(n, d, own)
 	return true
 }
 
@@ -96,7 +109,8 @@ func (c *Conn) deliverHeld(channel uint8, in *inbox, mode Mode) {
 		if mode == Ordered {
 			h := in.held.at(in.next)
 			in.bytes -= len(h.data)
-			c.deliverOwn(channel, h.data)
+			c.deliver(channel, h.data)
+			c.m.lent = append(c.m.lent, h.data)
 			*h = heldMessage{}
 		}
 		in.next++
@@ -111,19 +125,19 @@ func (c *Conn) deliverHeld(channel uint8, in *inbox, mode Mode) {
 
 // takeFragment handles one fragment of a large message. It returns false if the
 // peer broke the rules.
-func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
+func (c *Conn) takeFragment(channel uint8, body []byte) bool {
 	n := be.Uint16(body)
 	index, count := int(body[2]), int(body[3])+1
 	data := body[fragmentPrefix:]
 	in := c.inbox(channel)
-	d := in.ahead(n)
-	if d < 0 {
+	ahead := in.ahead(n)
+	if ahead < 0 {
 		c.book.Duplicates++
 		return true
 	}
 	conf := &c.m.opt.Channels[channel]
 	last := index == count-1
-	if d >= messageWindow || count < 2 || index >= count || len(data) == 0 ||
+	if ahead >= messageWindow || count < 2 || index >= count || len(data) == 0 ||
 		len(data) > c.fragment || !last && len(data) != c.fragment ||
 		(count-1)*c.fragment >= conf.MaxMessage {
 		return false
@@ -159,35 +173,14 @@ func (c *Conn) takeFragment(channel uint8, mode Mode, body []byte) bool {
 	}
 	in.partials = slices.Delete(in.partials, at, at+1)
 	in.bytes -= count * c.fragment
-	whole := p.data[:p.size]
-	switch {
-	case d == 0:
-		in.next++
-		c.deliverOwn(channel, whole)
-		c.deliverHeld(channel, in, mode)
-	case mode == Unordered:
-		in.got.set(int(n % messageWindow))
-		c.deliverOwn(channel, whole)
-	default:
-		in.got.set(int(n % messageWindow))
-		in.bytes += len(whole)
-		in.hold(n, d, whole)
-	}
-	return true
+	return c.complete(channel, in, n, ahead, p.data[:p.size], true)
 }
 
-// deliver hands out a message that lies in the packet at hand.
+// deliver hands out a message.
 func (c *Conn) deliver(channel uint8, data []byte) {
 	e := c.m.emit(Message, c)
 	e.Channel = channel
 	e.Packet = PacketNumber(c.current)
 	e.Data = data
 	c.book.Messages++
-}
-
-// deliverOwn hands out a message that lies in a buffer of the machine, which is taken
-// back with the event.
-func (c *Conn) deliverOwn(channel uint8, data []byte) {
-	c.deliver(channel, data)
-	c.m.lent = append(c.m.lent, data)
 }

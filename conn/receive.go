@@ -111,11 +111,11 @@ func (c *Conn) takeFrames(frames []byte, from netip.AddrPort) bool {
 			}
 			c.takeUnreliable(channel, mode, body)
 		case kind == frameOrdered && mode == Ordered, kind == frameUnordered && mode == Unordered:
-			if !c.takeReliable(channel, mode, be.Uint16(body), body[reliablePrefix:]) {
+			if !c.takeReliable(channel, be.Uint16(body), body[reliablePrefix:]) {
 				return false
 			}
 		case kind == frameFragment && mode.reliable():
-			if !c.takeFragment(channel, mode, body) {
+			if !c.takeFragment(channel, body) {
 				return false
 			}
 		default:

@@ -75,8 +75,7 @@ func (c *Conn) sendReliable(channel uint8, message []byte) error {
 	if waiting == len(o.ring) {
 		o.ring = o.resized(o.base, o.next, 2*waiting)
 	}
-	data := c.m.buffers.Get(len(message))
-	copy(data, message)
+	data := append(c.m.buffers.Get(len(message))[:0], message...)
 	msg := o.at(o.next)
 	*msg = outMessage{data: data, at: c.m.now}
 	if len(message) > c.whole() {

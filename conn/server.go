@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -193,8 +195,7 @@ func (s *Server) release(i int) {
 	c := s.active[i]
 	last := len(s.active) - 1
 	s.active[i] = s.active[last]
-	s.active[last] = nil
-	s.active = s.active[:last]
+	s.active = slices.Delete(s.active, last, last+1)
 	s.slots[c.slot] = nil
 	s.free = append(s.free, c.slot)
 	s.handled.Add(&c.book)
@@ -219,9 +220,7 @@ const pruneEvery = 10 * time.Second
 func (s *Server) prune() {
 	s.pruned = s.now
 	wall := s.wall()
-	for id, u := range s.used {
-		if u.expires <= wall && u.conn == nil {
-			delete(s.used, id)
-		}
-	}
+	maps.DeleteFunc(s.used, func(_ [token.IDSize]byte, u usedToken) bool {
+		return u.expires <= wall && u.conn == nil
+	})
 }

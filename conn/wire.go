@@ -168,23 +168,20 @@ func readFrame(b []byte) (head byte, body, rest []byte, ok bool) {
 	return head, b[:n], b[n:], true
 }
 
-// prefixSize is how many bytes of a frame's body belong to the protocol, or -1
-// for a frame that does not exist.
+// prefixSizes are how many bytes of a frame's body belong to the protocol, by type; -1 where there is
+// no such frame.
+var prefixSizes = [8]int{
+	frameOrdered: reliablePrefix, frameUnordered: reliablePrefix, frameFragment: fragmentPrefix,
+	frameBulk: bulkPrefix, 7: -1,
+}
+
 func prefixSize(head byte) int {
-	switch head >> 4 & 7 {
-	case frameControl, frameUnreliable, frameNewest:
-		return 0
-	case frameOrdered, frameUnordered:
-		return reliablePrefix
-	case frameFragment:
-		return fragmentPrefix
-	case frameBulk:
-		switch head & 15 {
-		case 0:
-			return bulkPrefix
-		case bulkStart:
-			return bulkStartPrefix
-		}
+	kind, which := head>>4&7, head&15
+	switch {
+	case kind != frameBulk || which == 0:
+		return prefixSizes[kind]
+	case which == bulkStart:
+		return bulkStartPrefix
 	}
 	return -1
 }

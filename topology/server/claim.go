@@ -51,11 +51,9 @@ func (s *Server) full(client uint64) bool {
 
 // ask puts a claim to the engine, which may answer at once.
 func (s *Server) ask(p *peer, name string) {
-	client := p.conn.Client()
-	s.claims[client] = claim{name: name, data: p.conn.UserData(), since: s.now}
-	s.engine.Claim(Visitor{
-		Client: client, Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData(),
-	})
+	v := p.visitor(name)
+	s.claims[v.Client] = claim{name: name, data: v.UserData, since: s.now}
+	s.engine.Claim(v)
 	s.decide()
 }
 

@@ -76,23 +76,8 @@ func (n News) String() string {
 }
 
 func (s *Server) tell(n News) {
-	switch n.Kind {
-	case Joined:
-		s.stats.Joined++
-	case Returned:
-		s.stats.Returned++
-	case Left:
-		s.stats.Left++
-	case Moved:
-		s.stats.Moved++
-	case Refused:
-		s.stats.Refused++
-	case Dropped:
-		s.stats.Dropped++
-	case GameError:
-		s.stats.GameErrors++
-	case GamePanicked:
-		s.stats.Panics++
+	if count := s.stats.of(n.Kind); count != nil {
+		*count++
 	}
 	if s.opt.News == nil {
 		return

@@ -66,7 +66,8 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 	known := s.seats[p.conn.Client()]
 	name := strings.TrimSpace(m.Name)
 	if rule := s.opt.Rules.Admit; rule != nil {
-		v := Visitor{Client: p.conn.Client(), Name: name, Spectate: m.On, Returns: known != nil, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
+		v := p.visitor(name)
+		v.Spectate, v.Returns = m.On, known != nil
 		if err := rule(v); err != nil {
 			s.refuse(p, wire.ReasonRules, err.Error())
 			return
@@ -83,6 +84,11 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 	default:
 		s.claim(p, name)
 	}
+}
+
+// visitor is who a client says that it is.
+func (p *peer) visitor(name string) Visitor {
+	return Visitor{Client: p.conn.Client(), Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
 }
 
 // seated lets someone begin who has a seat.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/netip"
 	"time"
 
@@ -145,11 +146,7 @@ func (s *Server) side(p *peer, spectate bool) {
 
 // Seats goes through all seats in no order. It can be ranged over.
 func (s *Server) Seats(yield func(*Seat) bool) {
-	for _, seat := range s.seats {
-		if !yield(seat) {
-			return
-		}
-	}
+	maps.Values(s.seats)(yield)
 }
 
 // Seat finds a person's seat by the number in their token, or gives nil.

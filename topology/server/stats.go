@@ -53,6 +53,14 @@ type Stats struct {
 	last Stages
 }
 
+// of is the total that a kind of news counts for, or nil.
+func (s *Stats) of(k NewsKind) *uint64 {
+	return map[NewsKind]*uint64{
+		Joined: &s.Joined, Returned: &s.Returned, Left: &s.Left, Moved: &s.Moved,
+		Refused: &s.Refused, Dropped: &s.Dropped, GameError: &s.GameErrors, GamePanicked: &s.Panics,
+	}[k]
+}
+
 // Stats gives the totals so far.
 func (s *Server) Stats() Stats {
 	out := s.stats
