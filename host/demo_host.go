@@ -90,7 +90,7 @@ func (d *demo) openHost(level game.Level, port int) (h *demoHost, err error) {
 
 	o := serverOptions(d.title, level, replica.Coeval)
 	o.Links, o.Players, o.KeepSeat = []link.Link{browser.NewServer(wt, shaped), native, inner}, 64, demoKeep
-	if h.server, err = server.NewServer(o); err != nil {
+	if h.server, err = server.New(o); err != nil {
 		return nil, err
 	}
 	h.bulletin = newBulletin(d.title, replica.Coeval, true)

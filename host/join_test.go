@@ -95,7 +95,7 @@ func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration
 	t.Helper()
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: c})
 	end, here := net.Endpoint("server"), net.Endpoint("player")
-	srv, err := server.NewServer(server.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
+	srv, err := server.New(server.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

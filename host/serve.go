@@ -175,7 +175,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	so.After, so.Recorded = s.track.tick, s.track != nil
 	so.Begun = s.track.begin
 	so.Ticked = s.meters.ticked
-	if s.server, err = server.NewServer(so); err != nil {
+	if s.server, err = server.New(so); err != nil {
 		return fail(err)
 	}
 	if s.track != nil && s.track.err != nil {

@@ -62,7 +62,7 @@ func newDuel(t *testing.T, seed uint64) *duel {
 			}
 		}
 	}
-	if d.server, err = server.NewServer(o); err != nil {
+	if d.server, err = server.New(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.server.Close() })

@@ -123,7 +123,7 @@ func newFeelRun(g *Subject, o FeelOptions, style predict.Style) (*feelRun, error
 	const wall = 1_700_000_000
 	options.Conn.Seed, options.Conn.Wall = entropy.seed(), wall
 	var err error
-	if r.server, err = server.NewServer(options); err != nil {
+	if r.server, err = server.New(options); err != nil {
 		return nil, err
 	}
 	end.Every(g.Game.TickLength(), func() { r.fail(r.server.Tick(r.net.Now())) })

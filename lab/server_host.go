@@ -54,7 +54,7 @@ func runHost(g *Subject, d *desk, spec *hostSpec) error {
 	}
 	every := g.Game.TickLength()
 	h := &host{title: g, clock: newSlowClock(every)}
-	h.server, err = server.NewServer(server.Options{
+	h.server, err = server.New(server.Options{
 		Title: g.Title, Level: g.On(spec.Seed), Strategy: strategy,
 		Links: []link.Link{l}, Keys: []token.Key{key}, Conn: spec.connOptions(),
 		Players: spec.Players, Spectators: -1, SnapshotRate: spec.Snapshots, Workers: spec.Procs,

@@ -122,7 +122,7 @@ func newServed(o servedOptions) (*served, error) {
 	}
 	so.Conn.Seed, so.Conn.Wall = random.seed(), wall
 	var err error
-	if r.server, err = server.NewServer(so); err != nil {
+	if r.server, err = server.New(so); err != nil {
 		return nil, err
 	}
 	for i := range o.players {

@@ -22,7 +22,7 @@ func playPlain(ctx context.Context, o *Options, far bool, tell func(what string,
 	so := s.server(players, s.seed(1))
 	so.Links, so.Keys = []link.Link{end}, []token.Key{s.key}
 	so.After = func(w *world.World, _ *world.Inputs) { s.witness(w, func(*guest) bool { return true }) }
-	srv, err := server.NewServer(so)
+	srv, err := server.New(so)
 	if err != nil {
 		return nil, err
 	}

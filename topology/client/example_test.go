@@ -22,7 +22,7 @@ func up(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
 // serve runs a server on a simulated network.
 func serve(net *netsim.Net) (*server.Server, netip.AddrPort) {
 	end := net.Endpoint("server")
-	srv, err := server.NewServer(server.Options{Title: pong.Title, Links: []link.Link{end}})
+	srv, err := server.New(server.Options{Title: pong.Title, Links: []link.Link{end}})
 	if err != nil {
 		panic(err)
 	}

@@ -156,7 +156,7 @@ func newRig(t testing.TB, style predict.Style) *rig {
 	at := newCable(air)
 	r := &rig{}
 	var err error
-	r.server, err = server.NewServer(server.Options{Title: yardTitle, Links: []link.Link{at}, Workers: 1})
+	r.server, err = server.New(server.Options{Title: yardTitle, Links: []link.Link{at}, Workers: 1})
 	must(t, err)
 	t.Cleanup(func() { _ = r.server.Close() })
 	tok, err := r.server.Token(1, nil, time.Hour)

@@ -49,7 +49,7 @@ func newHouse(n *netsim.Net) (*house, error) {
 func (h *house) start() error {
 	h.starts++
 	h.key = token.Key(seedOf(h.net.Seed(), 1, h.starts))
-	s, err := server.NewServer(server.Options{Title: yardTitle, Links: []link.Link{h.end},
+	s, err := server.New(server.Options{Title: yardTitle, Links: []link.Link{h.end},
 		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
 	if err != nil {
 		return err

@@ -246,7 +246,7 @@ func (m *Mirror) open() error {
 		o := m.opt.Server
 		o.Level, o.Engine = m.level, &engine{m}
 		var err error
-		if m.server, err = server.NewServer(o); err != nil {
+		if m.server, err = server.New(o); err != nil {
 			return err
 		}
 	}

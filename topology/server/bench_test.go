@@ -80,7 +80,7 @@ func newRig(t testing.TB, clients, workers int) *rig {
 	l := newWireless(air)
 	r := &rig{}
 	var err error
-	r.server, err = NewServer(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l}, Players: clients, Workers: workers})
+	r.server, err = New(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l}, Players: clients, Workers: workers})
 	must(t, err)
 	title := yardTitle(40, 200, 60)
 	for i := range clients {

@@ -8,7 +8,7 @@
 //
 // # A server
 //
-//	s, err := server.NewServer(server.Options{Title: tanks.Title, Links: []link.Link{socket}, Keys: keys})
+//	s, err := server.New(server.Options{Title: tanks.Title, Links: []link.Link{socket}, Keys: keys})
 //	err = s.Run(ctx)
 //
 // Run computes a tick whenever it is time; when the context ends, it tells everyone and stops. A driver with a time of its own calls Tick instead. Nothing else

@@ -18,7 +18,7 @@ import (
 func Example() {
 	hub := mem.NewHub(mem.Options{})
 	inside, _ := hub.Open(netip.AddrPort{})
-	srv, err := server.NewServer(server.Options{
+	srv, err := server.New(server.Options{
 		Title: pong.Title,
 		Level: server.Level{Name: "court", Seed: 1},
 		Links: []link.Link{inside}, // and a socket of link/udp for everyone else

@@ -107,7 +107,7 @@ func (g *league) add() (*member, error) {
 	o.Conn.Seed, o.Conn.Wall = seedOf(g.net.Seed(), byte(10+i)), wall
 	o.News = func(x News) { m.news = append(m.news, x) }
 	var err error
-	if m.server, err = NewServer(o); err != nil {
+	if m.server, err = New(o); err != nil {
 		return nil, err
 	}
 	g.members = append(g.members, m)

@@ -57,7 +57,7 @@ func newHunt(t *testing.T, o Options) *huntServer {
 	end, err := mem.NewHub(mem.Options{}).Open(netip.AddrPort{})
 	must(t, err)
 	o.Links = []link.Link{end}
-	h.Server, err = NewServer(o)
+	h.Server, err = New(o)
 	must(t, err)
 	t.Cleanup(func() { _ = h.Close() })
 	h.enter(t)

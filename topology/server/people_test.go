@@ -276,7 +276,7 @@ func TestAdmission(t *testing.T) {
 func TestTwoLinksOneSeat(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
 	one, two, home := n.Endpoint("one"), n.Endpoint("two"), n.Endpoint("home")
-	s, err := NewServer(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
+	s, err := New(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
 	must(t, err)
 	defer s.Close()
 	join := func(l *netsim.Endpoint) *client.Client {

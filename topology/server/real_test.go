@@ -36,7 +36,7 @@ func TestRealSockets(t *testing.T) {
 	host, err := hub.Open(netip.AddrPort{})
 	must(t, err)
 
-	s, err := NewServer(Options{Title: yardTitle(20, 100, 100), Workers: 2, Links: []link.Link{socket, web, host}})
+	s, err := New(Options{Title: yardTitle(20, 100, 100), Workers: 2, Links: []link.Link{socket, web, host}})
 	must(t, err)
 	ctx, stop := context.WithCancelCause(t.Context())
 	var running sync.WaitGroup

@@ -103,9 +103,9 @@ type elsewhere struct {
 	sent     int              // how many were
 }
 
-// NewServer makes a server with its first world. It owns the links from now on and closes them in
+// New makes a server with its first world. It owns the links from now on and closes them in
 // Close.
-func NewServer(o Options) (*Server, error) {
+func New(o Options) (*Server, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}

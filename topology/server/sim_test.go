@@ -122,7 +122,7 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 	}
 	o.After = func(w *world.World, _ *world.Inputs) { s.oracle[len(s.oracle)-1].take(w) }
 	var err error
-	if s.server, err = NewServer(o); err != nil {
+	if s.server, err = New(o); err != nil {
 		return nil, err
 	}
 	s.title, s.sent = o.Title, o.Strategy

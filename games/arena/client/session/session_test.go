@@ -49,7 +49,7 @@ var shown = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: arena.Le
 func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
 	var err error
-	s.server, err = server.NewServer(server.Options{
+	s.server, err = server.New(server.Options{
 		Title: shown, Level: server.Level{Name: "duel", Seed: 3},
 		Links: []link.Link{s.end}, Keys: []token.Key{s.key}, Workers: 1, KeepSeat: keep,
 		Conn: conn.Options{Seed: seedOf(n.Seed(), 1), Wall: wall},
