@@ -14,7 +14,7 @@ import (
 func TestTwoPlayersOverEachPreset(t *testing.T) {
 	for _, c := range netsim.Presets() {
 		t.Run(c.Name, func(t *testing.T) {
-			simtest.Run(t, 3, func(n *netsim.Net) error {
+			simtest.Run(t, 1, func(n *netsim.Net) error {
 				s, err := newSim(n, Options{Title: near(100)})
 				if err != nil {
 					return err

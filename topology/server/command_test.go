@@ -16,7 +16,7 @@ func TestRedundancy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Run(t, 1, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {
 			return err

@@ -204,7 +204,7 @@ func TestLateShotsCount(t *testing.T) {
 		return meant, made, s.server.Stats().Commands, s.err
 	}
 	var all, without, merged int
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		meant, made, counts, err := shots(n, 0)
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func TestLateShotsCount(t *testing.T) {
 
 // TestBeingLateGainsNothing: a client that sends every command too late, each with an edge, fires no faster than one that is in time could, and is not believed for long.
 func TestBeingLateGainsNothing(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {
 			return err

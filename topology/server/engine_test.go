@@ -18,7 +18,7 @@ import (
 func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.Awful} {
 		t.Run(c.Name, func(t *testing.T) {
-			simtest.Run(t, 4, func(n *netsim.Net) error {
+			simtest.Run(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 2, Options{Title: near(100)})
 				if err != nil {
 					return err
@@ -58,7 +58,7 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 // TestEngineAnswersClaims: who is denied is told so, who gets no answer is turned away after a while, who leaves is released at once and who is lost after a minute. Spectators
 // ask for nothing until they want to play.
 func TestEngineAnswersClaims(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 1, Options{KeepSeat: 10 * time.Second, Limits: Limits{Greeting: 3 * time.Second}})
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func TestEngineAnswersClaims(t *testing.T) {
 
 // TestEngineGrantsWhoIsGone: a seat for someone whose connection was lost while the engine thought about it is kept for them.
 func TestEngineGrantsWhoIsGone(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 1, Options{Conn: shortTimeout})
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 
 // TestEngineOfAGameUnderWay: a server that is added later shows the game as it is, to those who come and to those who move there, who are told of all that was saved.
 func TestEngineOfAGameUnderWay(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 1, Options{Title: near(100)})
 		if err != nil {
 			return err

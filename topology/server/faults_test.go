@@ -32,7 +32,7 @@ func TestLossAndHeal(t *testing.T) {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	bad := conditions(t, "latency=40ms jitter=longtail:10ms loss=40% duplicate=2% reorder=5%/30ms corrupt=1%")
-	simtest.Run(t, 8, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func TestLossAndHeal(t *testing.T) {
 
 // TestStalls: clients and the server stand still for seconds, one after the other. No one is dropped, nor taken for hostile.
 func TestStalls(t *testing.T) {
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func TestCommandsOutOfTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func TestCommandsOutOfTime(t *testing.T) {
 
 // TestLevelsAreRepeatedAndEdgesAreNot: a player whose commands stop coming walks on for half a second, and then stands still; it never fires again.
 func TestLevelsAreRepeatedAndEdgesAreNot(t *testing.T) {
-	simtest.Run(t, 5, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Neutral: 500 * time.Millisecond})
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func TestCrashAndReturn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100), KeepSeat: 20 * time.Second})
 		if err != nil {
 			return err
@@ -302,7 +302,7 @@ func (b *bot) resume() {
 
 // TestClientComesBackByItself: a client that was cut off for longer than the timeout returns to its player without anyone's doing.
 func TestClientComesBackByItself(t *testing.T) {
-	simtest.Run(t, 5, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -327,6 +327,10 @@ func TestManyJoinAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
+	many := 80
+	if soak() {
+		many = 200
+	}
 	simtest.Run(t, 1, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Players: 256, Title: near(60)})
 		if err != nil {
@@ -340,13 +344,13 @@ func TestManyJoinAtOnce(t *testing.T) {
 		}
 		n.Run(2 * time.Second)
 		before := first.Stats()
-		for i := range 200 {
+		for i := range many {
 			n.After(time.Duration(i)*5*time.Millisecond, func() {
 				s.join("c"+string(rune('a'+i/26))+string(rune('a'+i%26)), uint64(i+1), netsim.Cable, client.Options{})
 			})
 		}
 		n.Run(3 * time.Second)
-		if got := s.server.Population().Players; got != 201 || s.err != nil {
+		if got := s.server.Population().Players; got != many+1 || s.err != nil {
 			s.fail("%d players", got)
 		}
 		for _, b := range s.clients {
@@ -370,7 +374,7 @@ func TestStrategies(t *testing.T) {
 	for _, strategy := range []replica.Strategy{replica.Coeval, replica.Quake3, replica.Doom3} {
 		t.Run(strategy.String(), func(t *testing.T) {
 			lossy := conditions(t, "wifi loss=10%")
-			simtest.Run(t, 3, func(n *netsim.Net) error {
+			simtest.Run(t, 1, func(n *netsim.Net) error {
 				s, err := newSim(n, Options{Title: near(100), Strategy: strategy})
 				if err != nil {
 					return err

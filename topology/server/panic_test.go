@@ -50,7 +50,7 @@ func (s *sim) panics() (list []News) {
 // TestPanicEndsTheMatch: the news say where, players are told, and Tick's error says all of it; what was kept of the
 // last seconds, and what a recorder wrote, repeat to the same panic.
 func TestPanicEndsTheMatch(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		var file bytes.Buffer
 		var recorder *trace.Writer
 		s, err := newSim(n, Options{Title: mines, Flight: time.Second})

@@ -27,7 +27,7 @@ func (s shelf) Keep(l game.Level)            { s[l.Hash()] = l }
 
 // TestChangeOfLevel: everyone stays connected, those who lack the data are sent it, and the new world is shown as exactly as the old one.
 func TestChangeOfLevel(t *testing.T) {
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100), Level: Level{Name: "first"}})
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func TestChangeOfLevel(t *testing.T) {
 
 // TestSidesChatNamesAndPauses is a conversation.
 func TestSidesChatNamesAndPauses(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100), Spectators: 1, Players: 2, Rules: Rules{
 			Chat: func(_ *Seat, line string) (string, error) {
 				if strings.Contains(line, "cheat") {
@@ -206,7 +206,7 @@ func (x *otherWalker) Sync(s *bits.Sync) {
 // TestOtherVersionsAreRefused: with what differs, in words.
 func TestOtherVersionsAreRefused(t *testing.T) {
 	other := world.Define("yard", world.Class[otherWalker](world.ClassOptions{Name: "walker"}), world.Commands[walk]())
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -414,3 +415,6 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// soak says whether time does not matter, as in make soak, so that slow tests do all that they can.
+func soak() bool { return os.Getenv("COEVAL_SOAK") != "" }
