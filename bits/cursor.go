@@ -2,6 +2,7 @@ package bits
 
 import (
 	"encoding/binary"
+	"iter"
 	"net/netip"
 )
 
@@ -74,6 +75,15 @@ func (c *Cursor) U16(v *uint16) {
 		c.b = binary.BigEndian.AppendUint16(c.b, *v)
 	} else if b := c.take(2); b != nil {
 		*v = binary.BigEndian.Uint16(b)
+	}
+}
+
+// U24 is three bytes, of which a writer's v has no more.
+func (c *Cursor) U24(v *uint32) {
+	if !c.reading {
+		c.b = append(c.b, byte(*v>>16), byte(*v>>8), byte(*v))
+	} else if b := c.take(3); b != nil {
+		*v = uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
 	}
 }
 
@@ -202,4 +212,57 @@ func (c *Cursor) Addr(v *netip.AddrPort) {
 		return
 	}
 	*v = netip.AddrPortFrom(a, port)
+}
+
+// AddrOrNone is an address as [Cursor.Addr] has it, or the byte 0 where there is none.
+func (c *Cursor) AddrOrNone(v *netip.AddrPort) {
+	none := !v.IsValid()
+	if c.reading {
+		none = len(c.b) > 0 && c.b[0] == 0
+	}
+	if !none {
+		c.Addr(v)
+		return
+	}
+	family := uint8(0)
+	c.U8(&family)
+	*v = netip.AddrPort{}
+}
+
+// List8 goes over a list of at most most entries behind their number in one byte. When it reads,
+// the list is made anew in the memory that it has.
+//
+//	for m := range bits.List8(c, &roster.members, 64) {
+//		c.U16(&m.id)
+//	}
+func List8[T any](c *Cursor, list *[]T, most int) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		n := uint8(len(*list))
+		c.U8(&n)
+		each(c, list, int(n), most, yield)
+	}
+}
+
+// List16 is [List8] with the number in two bytes.
+func List16[T any](c *Cursor, list *[]T, most int) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		n := uint16(len(*list))
+		c.U16(&n)
+		each(c, list, int(n), most, yield)
+	}
+}
+
+func each[T any](c *Cursor, list *[]T, n, most int, yield func(*T) bool) {
+	if c.Check(n <= most); c.reading {
+		*list = (*list)[:0]
+	}
+	for i := 0; i < n && !c.bad; i++ {
+		if c.reading {
+			var none T
+			*list = append(*list, none)
+		}
+		if !yield(&(*list)[i]) {
+			return
+		}
+	}
 }

@@ -20,6 +20,10 @@ type everyField struct {
 	raw  [3]byte
 	g, h string
 	addr netip.AddrPort
+	none netip.AddrPort
+	u24  uint32
+	two  []uint16
+	one  []uint8
 	list []byte
 	rest []byte
 }
@@ -35,6 +39,15 @@ func (m *everyField) fields(c *bits.Cursor) {
 	c.Text8(&m.g, 20)
 	c.Text16(&m.h, 300)
 	c.Addr(&m.addr)
+	c.AddrOrNone(&m.none)
+	c.AddrOrNone(&m.addr)
+	c.U24(&m.u24)
+	for v := range bits.List16(c, &m.two, 3) {
+		c.U16(v)
+	}
+	for v := range bits.List8(c, &m.one, 3) {
+		c.U8(v)
+	}
 	n := uint8(len(m.list))
 	c.U8(&n)
 	c.Bytes(&m.list, int(n))
@@ -51,7 +64,7 @@ func everyFieldFilled(addr string) *everyField {
 	return &everyField{
 		a: 1, b: 2, c: 3, d: 1 << 60, e: 1 << 40, f: true, raw: [3]byte{7, 8, 9},
 		g: "ann", h: "a longer one", addr: netip.MustParseAddrPort(addr),
-		list: []byte{4, 5}, rest: []byte{6},
+		u24: 1<<24 - 2, two: []uint16{500, 600}, one: []uint8{7}, list: []byte{4, 5}, rest: []byte{6},
 	}
 }
 

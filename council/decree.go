@@ -1,11 +1,11 @@
 package council
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 )
 
@@ -110,23 +110,31 @@ func (d *Decree) Clone() Decree {
 	return c
 }
 
-var be = binary.BigEndian
-
-// Append writes a decree:
+// fields reads or writes a decree:
 //
 //	4 epoch  2 leader
 //	2 voters, 2 each  2 witnesses, 2 each  2 learners, 2 each
 //	  body
-func (d *Decree) Append(b []byte) []byte {
-	b = be.AppendUint32(b, d.Epoch)
-	b = be.AppendUint16(b, uint16(d.Leader))
-	for _, list := range [][]member.ID{d.Voters, d.Witnesses, d.Learners} {
-		b = be.AppendUint16(b, uint16(len(list)))
-		for _, id := range list {
-			b = be.AppendUint16(b, uint16(id))
-		}
+func (d *Decree) fields(c *bits.Cursor) {
+	c.U32(&d.Epoch)
+	c.U16((*uint16)(&d.Leader))
+	for _, list := range []*[]member.ID{&d.Voters, &d.Witnesses, &d.Learners} {
+		ids(c, list)
 	}
-	return append(b, d.Body...)
+	c.Rest(&d.Body)
+}
+
+func ids(c *bits.Cursor, list *[]member.ID) {
+	for id := range bits.List16(c, list, MaxMembers) {
+		c.U16((*uint16)(id))
+	}
+}
+
+// Append writes a decree.
+func (d *Decree) Append(b []byte) []byte {
+	c := bits.CursorTo(b)
+	d.fields(&c)
+	return c.Data()
 }
 
 var errMalformed = errors.New("council: malformed message")
@@ -134,63 +142,10 @@ var errMalformed = errors.New("council: malformed message")
 // ReadDecree reads what Append wrote, and says what is wrong with it. The decree has its
 // own memory.
 func ReadDecree(b []byte) (d Decree, err error) {
-	s := scan{b: b}
-	d.Epoch, d.Leader = s.uint32(), member.ID(s.uint16())
-	d.Voters, d.Witnesses, d.Learners = s.ids(), s.ids(), s.ids()
-	if s.bad {
+	c := bits.CursorOver(b)
+	if d.fields(&c); !c.Done() {
 		return d, errMalformed
 	}
-	if len(s.b) > 0 {
-		d.Body = slices.Clone(s.b)
-	}
+	d.Body = append([]byte(nil), d.Body...) // nil for none
 	return d, d.Check()
-}
-
-// scan reads fields one after the other and remembers if one was missing.
-type scan struct {
-	b   []byte
-	bad bool
-}
-
-func (s *scan) take(n int) []byte {
-	if s.bad || n < 0 || len(s.b) < n {
-		s.bad = true
-		return nil
-	}
-	p := s.b[:n]
-	s.b = s.b[n:]
-	return p
-}
-
-func (s *scan) uint8() uint8 {
-	if p := s.take(1); p != nil {
-		return p[0]
-	}
-	return 0
-}
-
-func (s *scan) uint16() uint16 {
-	if p := s.take(2); p != nil {
-		return be.Uint16(p)
-	}
-	return 0
-}
-
-func (s *scan) uint32() uint32 {
-	if p := s.take(4); p != nil {
-		return be.Uint32(p)
-	}
-	return 0
-}
-
-func (s *scan) ids() (list []member.ID) {
-	n := int(s.uint16())
-	if n > MaxMembers || 2*n > len(s.b) {
-		s.bad = true
-		return nil
-	}
-	for range n {
-		list = append(list, member.ID(s.uint16()))
-	}
-	return list
 }

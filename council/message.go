@@ -1,6 +1,9 @@
 package council
 
-import "github.com/coeval-dev/coeval/member"
+import (
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/member"
+)
 
 // Messages between members. All begin with
 //
@@ -29,7 +32,6 @@ const (
 	kindAccepted = 6
 	kindDecided  = 7
 	kindOut      = 8
-	kinds        = 9
 )
 
 // Flags of a beat, and of a refusal.
@@ -68,81 +70,68 @@ type message struct {
 	rest     []byte // promise: report; out: note
 }
 
-func (s *scan) ballot() ballot { return ballot{s.uint32(), member.ID(s.uint16())} }
+func (b *ballot) fields(c *bits.Cursor) {
+	c.U32(&b.round)
+	c.U16((*uint16)(&b.id))
+}
 
-func appendBallot(b []byte, x ballot) []byte {
-	return be.AppendUint16(be.AppendUint32(b, x.round), uint16(x.id))
+// fields reads or writes a message. There is one form of each.
+func (m *message) fields(c *bits.Cursor) {
+	v := uint8(version)
+	c.U8(&v)
+	c.U8(&m.kind)
+	c.U32(&m.epoch)
+	c.Check(v == version && m.epoch != 0)
+	switch m.kind {
+	case kindBeat:
+		c.U8(&m.flags)
+		m.ballot.fields(c)
+		c.Check(m.flags&^flagsKnown == 0)
+		return
+	case kindDecided:
+		c.Rest(&m.decree)
+		c.Check(len(m.decree) > 0)
+		return
+	case kindOut:
+		c.Rest(&m.rest)
+		c.Check(len(m.rest) <= maxNote)
+		return
+	}
+	m.ballot.fields(c)
+	c.Check(!m.ballot.none())
+	switch m.kind {
+	case kindPrepare:
+		ids(c, &m.suspects)
+		c.Check(rising(m.suspects))
+	case kindPromise:
+		m.other.fields(c)
+		n := uint32(len(m.decree))
+		c.U32(&n)
+		c.Bytes(&m.decree, int(n))
+		c.Rest(&m.rest)
+		c.Check(m.other.none() == (n == 0) && len(m.rest) <= MaxReport)
+	case kindRefuse:
+		m.other.fields(c)
+		c.U8(&m.flags)
+		c.Check(m.flags&^refuseAlive == 0)
+	case kindAccept:
+		c.Rest(&m.decree)
+		c.Check(len(m.decree) > 0)
+	case kindAccepted:
+	default:
+		c.Fail()
+	}
 }
 
 func (m *message) append(b []byte) []byte {
-	b = append(b, version, m.kind)
-	b = be.AppendUint32(b, m.epoch)
-	switch m.kind {
-	case kindBeat:
-		b = appendBallot(append(b, m.flags), m.ballot)
-	case kindPrepare:
-		b = appendBallot(b, m.ballot)
-		b = be.AppendUint16(b, uint16(len(m.suspects)))
-		for _, id := range m.suspects {
-			b = be.AppendUint16(b, uint16(id))
-		}
-	case kindPromise:
-		b = appendBallot(appendBallot(b, m.ballot), m.other)
-		b = be.AppendUint32(b, uint32(len(m.decree)))
-		b = append(append(b, m.decree...), m.rest...)
-	case kindRefuse:
-		b = append(appendBallot(appendBallot(b, m.ballot), m.other), m.flags)
-	case kindAccept:
-		b = append(appendBallot(b, m.ballot), m.decree...)
-	case kindAccepted:
-		b = appendBallot(b, m.ballot)
-	case kindDecided:
-		b = append(b, m.decree...)
-	case kindOut:
-		b = append(b, m.rest...)
-	}
-	return b
+	c := bits.CursorTo(b)
+	m.fields(&c)
+	return c.Data()
 }
 
-// readMessage takes a message apart. There is one form of each.
+// readMessage takes a message apart.
 func readMessage(b []byte) (m message, ok bool) {
-	s := scan{b: b}
-	if s.uint8() != version {
-		return m, false
-	}
-	m.kind, m.epoch = s.uint8(), s.uint32()
-	if s.bad || m.kind == 0 || m.kind >= kinds || m.epoch == 0 {
-		return m, false
-	}
-	good := true
-	switch m.kind {
-	case kindBeat:
-		m.flags, m.ballot = s.uint8(), s.ballot()
-		good = m.flags&^flagsKnown == 0
-	case kindPrepare:
-		m.ballot, m.suspects = s.ballot(), s.ids()
-		good = !m.ballot.none() && rising(m.suspects)
-	case kindPromise:
-		m.ballot, m.other = s.ballot(), s.ballot()
-		m.decree = s.take(int(s.uint32()))
-		m.rest, s.b = s.b, nil
-		good = !m.ballot.none() && m.other.none() == (len(m.decree) == 0) && len(m.rest) <= MaxReport
-	case kindRefuse:
-		m.ballot, m.other, m.flags = s.ballot(), s.ballot(), s.uint8()
-		good = !m.ballot.none() && m.flags&^refuseAlive == 0
-	case kindAccept:
-		m.ballot = s.ballot()
-		m.decree, s.b = s.b, nil
-		good = !m.ballot.none() && len(m.decree) > 0
-	case kindAccepted:
-		m.ballot = s.ballot()
-		good = !m.ballot.none()
-	case kindDecided:
-		m.decree, s.b = s.b, nil
-		good = len(m.decree) > 0
-	case kindOut:
-		m.rest, s.b = s.b, nil
-		good = len(m.rest) <= maxNote
-	}
-	return m, good && !s.bad && len(s.b) == 0
+	c := bits.CursorOver(b)
+	m.fields(&c)
+	return m, c.Done()
 }

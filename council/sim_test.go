@@ -2,6 +2,7 @@ package council
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 )
+
+var be = binary.BigEndian
 
 // seeds is how many seeds a test runs: n, or that many times COEVAL_SEEDS for a soak.
 func seeds(n int) int {

@@ -200,7 +200,7 @@ func (c *Council) turn() time.Duration {
 }
 
 // clearUp has a leader decide something when an attempt of another was left undone: its
-// promises still bind voters, and what they wedged stays wedged.
+// promises still bind voters, and what they froze stays frozen.
 func (c *Council) clearUp() {
 	if !c.Leads() || c.bid != nil || c.wish {
 		return

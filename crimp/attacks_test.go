@@ -9,8 +9,6 @@ import (
 
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
-	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/netsim/simtest"
 )
 
 // trio is three members that are driven by hand.
@@ -175,54 +173,6 @@ func TestOldKeysAreOld(t *testing.T) {
 	}
 	if got := delivered(g[2]); got != nil || g[2].stats.OldKey == 0 {
 		t.Errorf("who left was delivered %v", got)
-	}
-}
-
-// TestGreedyMember: a member that asks for everything, all the time, causes no more than
-// it is allowed, and the others get what they need.
-func TestGreedyMember(t *testing.T) {
-	for _, how := range []string{"multicast", "mesh"} {
-		t.Run(how, func(t *testing.T) {
-			simtest.Run(t, seeds(2), func(n *netsim.Net) error {
-				s, err := gathered(n, 4, sites[how], dsl(0.05), func(s *sim) { s.stateful = true })
-				if err != nil {
-					return err
-				}
-				greedy := s.nodes[3]
-				n.Every(time.Millisecond, func() {
-					g := greedy.node.group
-					if g.self == nil {
-						return
-					}
-					c := &controlBody{}
-					for _, p := range g.peers {
-						first := Sequence(1)
-						if p.next > 32 {
-							first = p.next - 32
-						}
-						c.requests = append(c.requests, request{p.id, first, 63, 9})
-					}
-					g.sealControl(c, toAll)
-				})
-				if err := s.run(3 * time.Second); err != nil {
-					return err
-				}
-				for _, m := range s.nodes[:3] {
-					st, l := m.node.group.stats, m.node.group.book
-					// 32 KiB a second, and half a second's worth at once.
-					if limit := uint64(32 << 10 * 5); l.Sent[SentRepair] > limit {
-						return fmt.Errorf("machine %d sent %d bytes of repairs: %+v", m.n, l.Sent[SentRepair], st)
-					}
-					if st.Paced == 0 {
-						return fmt.Errorf("machine %d answered everything", m.n)
-					}
-				}
-				if err := s.quiet(3 * time.Second); err != nil {
-					return err
-				}
-				return s.complete(true)
-			})
-		})
 	}
 }
 

@@ -80,7 +80,7 @@ func (b *beat) shown(now time.Duration) {
 	b.at = now + b.step
 }
 
-// reporting says when to echo the clocks of others, and to whom next.
+// reporting says when to tell others when they were heard, and whom next.
 type reporting struct {
 	at    time.Duration
 	quick int // reports that come quickly, because nobody knows anything yet
@@ -108,15 +108,15 @@ func (g *Group) sendControl() {
 		g.askDirectly()
 	}
 	for range 8 {
-		c := &g.ctlOut
-		c.requests, c.echoes = c.requests[:0], c.echoes[:0]
+		c := &g.controlOut
+		c.requests, c.reports = c.requests[:0], c.reports[:0]
 		g.asksDue(c)
 		beat, report := g.now >= g.beat.at, g.now >= g.report.at
 		if !beat && !report && len(c.requests) == 0 {
 			return
 		}
 		if report {
-			g.addEchoes(c)
+			g.addReports(c)
 		}
 		g.sealControl(c, toAll)
 		if beat || report {
@@ -135,8 +135,8 @@ func (g *Group) askDirectly() {
 		if !p.present || g.now-p.heard > g.opt.History/2 {
 			continue
 		}
-		c := &g.ctlOut
-		c.requests, c.echoes = c.requests[:0], c.echoes[:0]
+		c := &g.controlOut
+		c.requests, c.reports = c.requests[:0], c.reports[:0]
 		for i := range p.losses {
 			l := &p.losses[i]
 			if l.due <= g.now && l.asked < 2 {
@@ -149,24 +149,24 @@ func (g *Group) askDirectly() {
 	}
 }
 
-// addEchoes adds the clocks of some others, in turn.
-func (g *Group) addEchoes(c *controlBody) {
+// addReports adds the clocks of some others, in turn.
+func (g *Group) addReports(c *controlBody) {
 	n := len(g.peers)
-	for i := 0; i < n && len(c.echoes) < maxEchoes; i++ {
+	for i := 0; i < n && len(c.reports) < maxReports; i++ {
 		p := g.peers[(g.report.turn+i)%n]
 		if p.present && p.delay.heard {
-			c.echoes = append(c.echoes, echo{p.id, p.delay.last, p.delay.held(g.now), uint8(p.lossRate*255 + 0.5)})
+			c.reports = append(c.reports, report{p.id, p.delay.last, p.delay.held(g.now), uint8(p.lossRate*255 + 0.5)})
 		}
 	}
 	if n > 0 {
-		g.report.turn = (g.report.turn + min(n, maxEchoes)) % n
+		g.report.turn = (g.report.turn + min(n, maxReports)) % n
 	}
 	pause := 250*time.Millisecond + time.Duration(g.members)*15*time.Millisecond
 	if g.report.quick > 0 {
 		g.report.quick--
 		pause = 25 * time.Millisecond
 	}
-	g.report.at = g.now + pause/2 + scale(pause, g.random.unit())
+	g.report.at = g.now + pause/2 + scale(pause, g.random.Unit())
 }
 
 // sealControl sends a control packet.
@@ -175,18 +175,16 @@ func (g *Group) sealControl(c *controlBody, to member.ID) {
 	c.period = uint16(g.beat.steady() / periodUnit)
 	c.logical = g.opt.Order == Total
 	c.lamport = g.order.lamport
-	size := headerSize + controlFixed + lamportSize + 2 + len(c.requests)*requestSize + len(c.echoes)*echoSize + sealSize + g.sending.proofSize
-	b := g.pool.get(size + sealSlack)[:g.sending.bodyAt]
+	size := headerSize + controlFixed + lamportSize + 2 + len(c.requests)*requestSize + len(c.reports)*reportSize + sealSize + g.sending.proofSize
+	b := g.buffers.Get(size + sealSlack)[:g.sending.bodyAt]
 	b = c.append(b)
-	g.control++
-	b = g.seal(g.sending, &header{kind: kindControl, number: g.control}, b)
-	g.scrap = append(g.scrap, b)
-	g.ready = append(g.ready, outgoing{data: b, to: to, purpose: SentControl})
+	b = g.seal(g.sending, &header{kind: kindControl, number: g.count(kindControl)}, b)
+	g.post(b, to, SentControl)
 }
 
 // takeControl takes a control packet that its maker made.
 func (g *Group) takeControl(e *epoch, p *peer, body []byte) {
-	c := &g.ctl
+	c := &g.control
 	if !readControl(body, c) {
 		g.stats.Malformed++
 		return
@@ -198,10 +196,10 @@ func (g *Group) takeControl(e *epoch, p *peer, body []byte) {
 	for i := range c.requests {
 		g.asked(p, &c.requests[i])
 	}
-	for i := range c.echoes {
-		if c.echoes[i].member == g.self.id {
-			p.delay.echoed(g.now, &c.echoes[i])
-			p.lossSeen, p.lossAt = c.echoes[i].loss, g.now
+	for i := range c.reports {
+		if c.reports[i].member == g.self.id {
+			p.delay.answered(g.now, &c.reports[i])
+			p.lossSeen, p.lossAt = c.reports[i].loss, g.now
 		}
 	}
 	g.order.heard(p, c)

@@ -3,7 +3,7 @@ package crimp
 import "time"
 
 // delay is how far away a member is, as far as is known. The one-way delay is half of
-// the round trip, which echoes of our clock in its control packets give.
+// the round trip, which our clock in the reports of its control packets gives.
 type delay struct {
 	known  bool
 	way    time.Duration // smoothed
@@ -54,12 +54,12 @@ func (d *delay) stamp(now time.Duration, clock uint32) {
 	d.jitter += (min(step, 100*time.Millisecond) - d.jitter) / 16
 }
 
-// echoed takes the echo of our own clock.
-func (d *delay) echoed(now time.Duration, e *echo) {
-	if e.held == holdMost {
+// answered takes a report with our own clock in it.
+func (d *delay) answered(now time.Duration, r *report) {
+	if r.held == holdMost {
 		return
 	}
-	round := int64(int32(uint32(now/time.Microsecond)-e.clock)) - int64(e.held)
+	round := int64(int32(uint32(now/time.Microsecond)-r.clock)) - int64(r.held)
 	if round < 0 || round > 10_000_000 {
 		return
 	}
@@ -71,7 +71,7 @@ func (d *delay) echoed(now time.Duration, e *echo) {
 	d.way += (way - d.way) / 8
 }
 
-// held is for how long the last clock has waited to be echoed, in microseconds.
+// held is for how long the last clock has waited to be reported, in microseconds.
 func (d *delay) held(now time.Duration) uint32 {
 	return uint32(min((now-d.lastAt)/time.Microsecond, holdMost))
 }

@@ -10,7 +10,7 @@ var (
 	// ErrOtherGroup says that strangers use the same address.
 	ErrOtherGroup = errors.New("crimp: another group sends to this multicast address and port: choose another for one of the two")
 	// ErrWrongKey says that packets of this group do not open.
-	ErrWrongKey = errors.New("crimp: packets of this group come that were damaged, or sealed with another key: check that all members joined the same coordinator")
+	ErrWrongKey = errors.New("crimp: packets of this group come that were damaged, or sealed with another key: check that all members joined the same group")
 	// ErrUnproven says that packets pass themselves off as others'.
 	ErrUnproven = errors.New("crimp: a member sends packets in the name of another: change the group's members and keys")
 	// ErrDeaf says that nothing comes from anybody.

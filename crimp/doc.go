@@ -10,15 +10,15 @@
 // # Where it stands
 //
 //	topology/mirror, timeline    what mirrors tell each other
+//	membership                   who is in, by which keys they know each other; the state
 //	crimp                        packets to all, recovered when lost
-//	conn                         by which members join, and get rosters, keys and the state
 //	link, link/multicast         moves datagrams
 //
 // # Driving a node
 //
 // A [Node] is a protocol machine without goroutines, clocks or sockets, like those of
-// package conn. One member founds the group with a [Coordinator], the others join it with
-// an [Applicant]. A tick is:
+// package conn. Its [Authority] decides who is in the group: one of package membership, in which
+// one machine founds the group and the others ask to be let in. A tick is:
 //
 //	n, err := l.Receive(batch)                 // l is a link.Link
 //	node.Receive(now, batch[:n])
@@ -42,8 +42,7 @@
 // only with each tick works, and adds up to a tick to every recovery.
 //
 // A program that decides about members by itself drives a [Group] in the same way, and
-// gives it a [Roster] for each change; or it brings an [Authority] of its own, as
-// membership does, in which members decide by majority.
+// gives it a [Roster] for each change.
 //
 // [Group.SendLossy] multicasts what need not arrive. [Group.Whisper] says something to one
 // member alone.
@@ -64,9 +63,9 @@
 //
 // # Those who are gone
 //
-// When a member crashes, the others may have been delivered different packets of it. A
-// coordinator leaves it at that, except in total order. An authority can have the members agree:
-// each tells what it holds and takes nothing more of the one in question ([Group.Wedge]); from
+// When a member crashes, the others may have been delivered different packets of it. An
+// authority can have the members agree:
+// each tells what it holds and takes nothing more of the one in question ([Group.Freeze]); from
 // what they say follows what counts ([Agree]). With the roster that says so everybody fetches what
 // it lacks, gives up what nobody has (GaveUp, and How is Agreed), and is told what it was
 // delivered and does not count (Revoked). [Left] comes when all of that is done.
@@ -90,6 +89,5 @@
 // 256 members, fewer with tags in small datagrams (64 at 1200 bytes leave some 600 for a message);
 // 8192 packets of a member within the history; 2^30 packets of a member in all. Total order agrees among
 // all who stay; when a member crashes and nothing was agreed on, its very last packets may have been delivered to
-// some and not to others. When the coordinator is gone, the group goes on as it is, and nobody can
-// join or be dropped.
+// some and not to others.
 package crimp

@@ -19,11 +19,11 @@ const (
 	Left
 	// Established: this node is a member now, with the identifier Member.
 	Established
-	// Denied: the coordinator does not want this node; Reason says why.
+	// Denied: the group does not want this node; Reason says why, and Data, for people.
 	Denied
 	// Dismissed: this node is no longer a member; Reason says why. It may join anew.
 	Dismissed
-	// StateWanted: at the coordinator, Member waits for the state. Take it now, and give it to
+	// StateWanted: at the node that decides, Member waits for the state. Take it now, and give it to
 	// Node.ProvideState before the next call of Receive.
 	StateWanted
 	// State: at a member that joins, Data is the state of the group. What was delivered
@@ -107,15 +107,15 @@ const (
 	ReasonReplaced
 	// ReasonFull: the group takes no more.
 	ReasonFull
-	// ReasonRefused: the coordinator's Admit does not want it.
+	// ReasonRefused: whoever decides does not want it.
 	ReasonRefused
 	// ReasonMismatch: its options are not those of the group.
 	ReasonMismatch
-	// ReasonUnreachable: the coordinator does not answer.
+	// ReasonUnreachable: nobody who was asked lets it in.
 	ReasonUnreachable
 	// ReasonToken: its token is not good.
 	ReasonToken
-	// ReasonClosed: the coordinator has ended the group.
+	// ReasonClosed: the group has ended.
 	ReasonClosed
 	// ReasonProgram: it runs another program, or another version of it, than the group.
 	ReasonProgram
@@ -126,7 +126,7 @@ const (
 )
 
 var reasonNames = [...]string{"", "left", "silent for too long", "replaced by another with the same identity", "group is full",
-	"refused", "options differ from the group's", "coordinator does not answer", "token is not good", "group has ended",
+	"refused", "options differ from the group's", "nobody answers", "token is not good", "group has ended",
 	"runs another program or version", "is of another game", "missed too many changes of members"}
 
 func (r Reason) String() string {
@@ -140,17 +140,17 @@ func (r Reason) String() string {
 func (r Reason) Advice() string {
 	switch r {
 	case ReasonSilent:
-		return "check the network between this member and the coordinator, then join again"
+		return "check the network between this member and the others, then join again"
 	case ReasonReplaced:
 		return "give each machine an identity of its own"
 	case ReasonFull:
-		return "wait for a place, or raise CoordinatorOptions.MaxMembers"
+		return "wait until one leaves, or let the group have more members"
 	case ReasonMismatch:
 		return "use the same order and history at all members"
 	case ReasonUnreachable:
-		return "check the coordinator's address and port, and that it runs"
+		return "check the addresses and ports that are asked, and that a member runs there"
 	case ReasonToken:
-		return "use a token, or key, that the coordinator knows, and check both clocks"
+		return "use a token, or key, that the group knows, and check both clocks"
 	case ReasonProgram:
 		return "run the same version, with the same settings, on all machines"
 	case ReasonGame:

@@ -9,6 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/netsim"
 )
 
@@ -22,7 +23,7 @@ func Example() {
 	network := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Conditions{Up: bad, Down: bad}})
 
 	heard := 0
-	var founder netip.AddrPort
+	var founder []netip.AddrPort
 	for i := range 3 {
 		machine := network.Endpoint(fmt.Sprint("machine", i))
 		o := crimp.Options{}
@@ -30,16 +31,14 @@ func Example() {
 		o.Identity, _ = crimp.NewIdentity(o.Seed)
 		card := crimp.Card{Addr: machine.LocalAddr()} // no site: a mesh of unicast
 
-		// The first founds the group, the others join it.
-		var authority crimp.Authority
+		// The first founds the group, the others ask it to be let in.
+		authority, err := membership.New(membership.Options{Options: o, Card: card, Found: i == 0, Ask: founder,
+			Protocol: protocol, Keys: []token.Key{key}, Wall: wall})
+		if err != nil {
+			panic(err)
+		}
 		if i == 0 {
-			founder = machine.LocalAddr()
-			authority, _ = crimp.NewCoordinator(crimp.CoordinatorOptions{Options: o, Card: card,
-				Protocol: protocol, Keys: []token.Key{key}, Wall: wall})
-		} else {
-			tok, _ := token.Issue(key, token.Grant{Protocol: protocol, Client: uint64(i), Expires: wall + 60}, rand.Reader)
-			authority, _ = crimp.NewApplicant(crimp.ApplicantOptions{Options: o, Card: card,
-				Protocol: protocol, Token: tok, Coordinator: founder, Wall: wall})
+			founder = append(founder, machine.LocalAddr())
 		}
 		node, err := crimp.NewNode(o, authority)
 		if err != nil {
@@ -54,9 +53,12 @@ func Example() {
 			n, _ := machine.Receive(batch[:])
 			node.Receive(now, batch[:n])
 			for _, e := range node.Events() {
-				if e.Kind == crimp.Delivered {
+				switch e.Kind {
+				case crimp.Delivered:
 					fmt.Printf("%s\n", e.Data)
 					heard++
+				case crimp.StateWanted: // there is none; the newcomer may begin
+					node.ProvideState(now, e.Member, nil)
 				}
 			}
 			if i == 0 && !said && len(node.Group().Members()) == 3 && now > 2*time.Second {

@@ -1,10 +1,11 @@
-package crimp
+package crimp_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -47,7 +48,7 @@ func TestHarshPaths(t *testing.T) {
 	} {
 		for how, site := range sites {
 			t.Run(c.name+"/"+how, func(t *testing.T) {
-				simtest.Run(t, seeds(2), func(n *netsim.Net) error {
+				simtest.Run(t, seeds(1, 2), func(n *netsim.Net) error {
 					s, err := gathered(n, 4, site, c.weather, func(s *sim) { s.stateful = true })
 					if err != nil {
 						return err
@@ -63,7 +64,7 @@ func TestHarshPaths(t *testing.T) {
 					if err := s.quiet(3 * time.Second); err != nil {
 						return err
 					}
-					if len(s.nodes[0].node.group.Members()) < len(s.nodes) {
+					if len(s.nodes[0].group.Members()) < len(s.nodes) {
 						return nil
 					}
 					// Over bridges each of three hops loses its share, both ways.
@@ -81,16 +82,16 @@ func TestHarshPaths(t *testing.T) {
 func TestEveryFault(t *testing.T) {
 	for how, site := range sites {
 		t.Run(how, func(t *testing.T) {
-			simtest.Run(t, seeds(12), func(n *netsim.Net) error {
-				s, err := gathered(n, 4, site, dsl(0.05), func(s *sim) { s.stateful = true })
+			simtest.Run(t, seeds(3, 12), func(n *netsim.Net) error {
+				s, err := gathered(n, 5, site, dsl(0.05), func(s *sim) { s.stateful = true })
 				if err != nil {
 					return err
 				}
 				now := n.Now()
-				// The coordinator may be cut off and suspended, but a group without one ends.
-				some := []string{"m2", "m3", "m4"}
+				// All may be cut off. No more than two crash at a time, for a majority must stay.
+				most, few := []string{"m1", "m2", "m3"}, []string{"m4", "m5"}
 				err = n.Chaos(netsim.Chaos{Start: now, End: now + 4*time.Second, Most: 8, Longest: 1500 * time.Millisecond,
-					Cut: []string{"*"}, Pause: some, Restart: some, Storm: []string{"*"}, Weather: "loss=0.4 latency=80ms"})
+					Cut: []string{"*"}, Pause: most, Restart: few, Storm: []string{"*"}, Weather: "loss=0.4 latency=80ms"})
 				if err != nil {
 					return err
 				}
@@ -115,7 +116,7 @@ func TestEveryFault(t *testing.T) {
 
 // returning has machines that are out of the group come back.
 func (s *sim) returning() {
-	for _, n := range s.nodes[1:] {
+	for _, n := range s.nodes {
 		s.net.Every(200*time.Millisecond, func() {
 			if (n.dismissed != 0 || n.denied != 0) && n.ep.Running() {
 				n.ep.Restart(100 * time.Millisecond)
@@ -125,7 +126,7 @@ func (s *sim) returning() {
 }
 
 func TestPartitionAndHeal(t *testing.T) {
-	simtest.Run(t, seeds(6), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(2, 6), func(n *netsim.Net) error {
 		s, err := gathered(n, 5, sites["multicast"], dsl(0.02), func(s *sim) { s.stateful = true })
 		if err != nil {
 			return err
@@ -139,21 +140,21 @@ func TestPartitionAndHeal(t *testing.T) {
 			return err
 		}
 		for _, m := range s.nodes {
-			if m.dismissed != 0 || len(m.node.group.Members()) != 5 {
+			if m.dismissed != 0 || len(m.group.Members()) != 5 {
 				return fmt.Errorf("machine %d fell out during a short partition: %v", m.n, m.dismissed)
 			}
 		}
-		// Beyond that the side without the coordinator is dropped, and told so.
+		// Beyond that the smaller side is dropped, and told so.
 		n.Partition(side, other)
 		if err := s.run(3 * time.Second); err != nil {
 			return err
 		}
-		if got := len(s.nodes[0].node.group.Members()); got != 3 {
-			return fmt.Errorf("%d members are left with the coordinator, want 3", got)
+		if got := len(s.nodes[0].group.Members()); got != 3 {
+			return fmt.Errorf("%d members are left on the larger side, want 3", got)
 		}
 		n.HealPartition(side, other)
 		if err := s.until(5*time.Second, "news of being dropped", func() bool {
-			return s.nodes[3].dismissed == ReasonSilent && s.nodes[4].dismissed == ReasonSilent
+			return s.nodes[3].dismissed == crimp.ReasonSilent && s.nodes[4].dismissed == crimp.ReasonSilent
 		}); err != nil {
 			return err
 		}
@@ -173,7 +174,7 @@ func TestPartitionAndHeal(t *testing.T) {
 
 // TestSlowMember: a member behind a thin line has trouble, the others have none.
 func TestSlowMember(t *testing.T) {
-	simtest.Run(t, seeds(3), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(1, 3), func(n *netsim.Net) error {
 		s, err := gathered(n, 4, sites["multicast"], dsl(0), nil)
 		if err != nil {
 			return err
@@ -186,7 +187,7 @@ func TestSlowMember(t *testing.T) {
 		if err := s.run(6 * time.Second); err != nil {
 			return err
 		}
-		good, bad := s.nodes[1].node.group, s.nodes[3].node.group
+		good, bad := s.nodes[1].group, s.nodes[3].group
 		q, _ := good.Quality(s.nodes[2].id)
 		if q.Loss > 0.01 || q.Delay > 35*time.Millisecond {
 			return fmt.Errorf("the others suffer from one slow member: %+v", q)
@@ -195,10 +196,103 @@ func TestSlowMember(t *testing.T) {
 			return fmt.Errorf("congestion is %v at a good member and %v at the slow one", c, d)
 		}
 		for _, m := range s.nodes[:3] {
-			if m.node.group.stats.GaveUp > 0 && m.node.group.stats.Lost > m.node.group.stats.Delivered/4 {
-				return fmt.Errorf("machine %d: %+v", m.n, m.node.group.stats)
+			if m.group.Stats().GaveUp > 0 && m.group.Stats().Lost > m.group.Stats().Delivered/4 {
+				return fmt.Errorf("machine %d: %+v", m.n, m.group.Stats())
 			}
 		}
 		return s.err
 	})
+}
+
+// TestGreedyMember: a member that asks for everything, all the time, causes no more than
+// it is allowed, and the others get what they need.
+func TestGreedyMember(t *testing.T) {
+	for _, how := range []string{"multicast", "mesh"} {
+		t.Run(how, func(t *testing.T) {
+			simtest.Run(t, seeds(1, 2), func(n *netsim.Net) error {
+				s, err := gathered(n, 4, sites[how], dsl(0.05), func(s *sim) { s.stateful = true })
+				if err != nil {
+					return err
+				}
+				greedy := s.nodes[3]
+				n.Every(time.Millisecond, func() { greedy.group.AskForEverything() })
+				if err := s.run(3 * time.Second); err != nil {
+					return err
+				}
+				for _, m := range s.nodes[:3] {
+					st, l := m.group.Stats(), m.group.Ledger()
+					// 32 KiB a second, and half a second's worth at once.
+					if limit := uint64(32 << 10 * 5); l.Sent[crimp.SentRepair] > limit {
+						return fmt.Errorf("machine %d sent %d bytes of repairs: %+v", m.n, l.Sent[crimp.SentRepair], st)
+					}
+					if st.Paced == 0 {
+						return fmt.Errorf("machine %d answered everything", m.n)
+					}
+				}
+				if err := s.quiet(3 * time.Second); err != nil {
+					return err
+				}
+				return s.complete(true)
+			})
+		})
+	}
+}
+
+// TestForwardIsChosen: where nothing is lost nothing is spent, small packets at a slow clock are
+// repeated, large ones at a fast clock have parity; and the allowance is kept.
+func TestForwardIsChosen(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		loss   float64
+		size   int
+		period time.Duration
+		allow  float64
+		want   crimp.ForwardMode
+	}{
+		{"no loss", 0, 40, 30 * time.Millisecond, 0, crimp.ForwardNone},
+		{"small and slow", 0.1, 40, 30 * time.Millisecond, 0, crimp.ForwardRepeat},
+		{"large and fast", 0.1, 500, 4 * time.Millisecond, 0.5, crimp.ForwardParity},
+		{"little allowed", 0.1, 500, 30 * time.Millisecond, 0.3, crimp.ForwardParity},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			simtest.Run(t, seeds(1, 2), func(n *netsim.Net) error {
+				n.Use(dsl(c.loss))
+				s := newSim(n, func(s *sim) { s.stateful, s.opt.Forward.Allowance = true, c.allow })
+				s.add(1)
+				s.add(1)
+				if err := s.together(10 * time.Second); err != nil {
+					return err
+				}
+				for _, m := range s.nodes {
+					m.sending = false
+				}
+				from := s.nodes[0]
+				message := make([]byte, c.size)
+				for range 1000 {
+					seq, err := from.node.Send(n.Now(), message)
+					if err != nil {
+						return err
+					}
+					s.messages[name{from.id, seq}] = message
+					from.flush()
+					if err := s.run(c.period); err != nil {
+						return err
+					}
+				}
+				g := from.group
+				if got := g.ForwardMode(); got != c.want {
+					return fmt.Errorf("mode %d, want %d", got, c.want)
+				}
+				l := g.Ledger()
+				base := l.Sent[crimp.SentMessage] + l.Sent[crimp.SentHeader] + l.Sent[crimp.SentProof]
+				if allow := max(c.allow, 0.01); c.allow > 0 && float64(l.Sent[crimp.SentForward]) > 1.25*allow*float64(base) {
+					return fmt.Errorf("%d bytes of redundancy for %d", l.Sent[crimp.SentForward], base)
+				}
+				if err := s.quiet(2 * time.Second); err != nil {
+					return err
+				}
+				return s.complete(false)
+			})
+		})
+	}
 }

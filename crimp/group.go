@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
 )
@@ -16,56 +17,101 @@ import (
 type Group struct {
 	opt      Options
 	identity *Identity
-	random   generator
+	random   *seed.Reader
 	crypt    crypt
-	pool     pool
-
+	buffers  link.Buffers
 	now      time.Duration // goes only forward
-	self     *peer         // our own packets
-	peers    []*peer       // all others of whom packets may still matter, by rising id
-	byID     map[member.ID]*peer
-	tag      uint16 // of the group, in headers
-	group    uint64
-	epochs   []*epoch // in force and before, the newest last
-	sending  *epoch   // the one we seal with
-	next     *epoch   // the one to seal with from nextAt on
-	nextAt   time.Duration
-	members  int // in the newest epoch, we included
-	bridge   bool
-	leaving  bool
-	holding  bool // what is delivered waits for the state
-	clashed  bool
-	interval uint32
-	turnAt   time.Duration // when the next interval begins
 
-	control  uint32 // number of the last control packet
-	parityNo uint32 // number of the last parity packet
-	lossyNo  uint32 // number of the last lossy packet
-	linger   time.Duration
-	ear      whispers
+	roll
+	keyring
+	aging
+	counters
+	leaving bool
+	holding bool // what is delivered waits for the state
+	clashed bool // the application was told that another has our identity
+
+	whispers whispers
 	beat     beat
 	report   reporting
 	pace     pacing
 	forward  forwarding
 	order    ordering
-	repairs  []repair
-	recent   recentRepairs
-	cohort   cohort
+	repairing
+	cohort cohort
 
-	ready    []outgoing // since the last Flush
-	scrap    [][]byte   // buffers handed out by the last Flush, to be taken back
-	scrapOut [][]byte
-	events   []Event
-	handed   []Event
-	lent     [][]byte // buffers that events refer to
-	lentOut  [][]byte
-
-	data   dataBody
-	ctl    controlBody
-	ctlOut controlBody
-
+	outbox
+	inbox
+	scratch
 	stats Stats
 	book  Ledger
+}
+
+// roll is who is in the group. The peers stand by rising id, and byID has the same ones: all others
+// of whom packets may still matter. Our own packets are in self, which is nil while this node is
+// no member.
+type roll struct {
+	self    *peer
+	peers   []*peer
+	byID    map[member.ID]*peer
+	members int  // in the newest epoch, we included
+	bridge  bool // we pass on between our site and the rest
+}
+
+// keyring is the epochs whose packets can be opened, the newest last. We seal with sending, one of
+// them, and from nextAt on with next, the one after it, if there is one.
+type keyring struct {
+	group   uint64
+	tag     uint16 // of the group, in headers
+	epochs  []*epoch
+	sending *epoch
+	next    *epoch
+	nextAt  time.Duration
+}
+
+// aging is how history passes: by intervals, of which the next begins at turnAt.
+type aging struct {
+	interval uint32
+	turnAt   time.Duration
+	linger   time.Duration // how long one that is silent is kept beyond the history
+}
+
+// counters number the datagrams that are no data packets, for each kind by itself: a number
+// is used once, for nonces are made of it.
+type counters [kindLossy - kindData + 1]uint32
+
+func (c *counters) count(kind byte) uint32 {
+	c[kind-kindData]++
+	return c[kind-kindData]
+}
+
+// outbox is what goes out with the next Flush. What the last one handed out is still being
+// read, so its buffers are taken back one Flush later.
+type outbox struct {
+	ready    []outgoing
+	scrap    [][]byte
+	scrapOut [][]byte
+}
+
+// post queues a datagram whose buffer nobody else keeps.
+func (o *outbox) post(b []byte, to member.ID, purpose Purpose) {
+	o.scrap = append(o.scrap, b)
+	o.ready = append(o.ready, outgoing{data: b, to: to, purpose: purpose})
+}
+
+// inbox is what the application is told with the next Events. What the last one handed out may
+// point into lentOut, which is taken back with the next.
+type inbox struct {
+	events  []Event
+	handed  []Event
+	lent    [][]byte // buffers that events refer to
+	lentOut [][]byte
+}
+
+// scratch is memory for packets that are taken apart or put together.
+type scratch struct {
+	data       dataBody
+	control    controlBody
+	controlOut controlBody
 }
 
 // NewGroup makes a member without a group; SetRoster puts it into one.
@@ -73,8 +119,9 @@ func NewGroup(o Options) (*Group, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	g := &Group{opt: o, identity: o.Identity, random: newGenerator(o.Seed), byID: map[member.ID]*peer{}}
-	g.ear.known = map[member.ID]*confidant{}
+	g := &Group{opt: o, identity: o.Identity, random: seed.New(o.Seed), buffers: link.Buffers{Keep: 4 << 20}}
+	g.byID = map[member.ID]*peer{}
+	g.whispers.known = map[member.ID]*listener{}
 	g.crypt.hash = sha256.New()
 	g.pace.init(&g.opt.Pace)
 	g.forward.init(&g.opt)
@@ -153,7 +200,7 @@ func (g *Group) SetRosterFloating(now time.Duration, r Roster) error {
 
 func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	g.advance(now)
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return err
 	}
 	if len(g.epochs) > 0 && (r.Group != g.group || r.Epoch <= g.Epoch()) {
@@ -250,11 +297,11 @@ func (g *Group) depart(e *epoch, gone []Departure) {
 		if p.present {
 			continue
 		}
-		p.parting, p.why = true, ReasonSilent
+		p.untold, p.why = true, ReasonSilent
 		if p.left {
 			p.why = ReasonLeft
 		}
-		p.wedged = false
+		p.frozen = false
 		for i := range gone {
 			d := &gone[i]
 			if d.ID != p.id {
@@ -296,13 +343,14 @@ func (g *Group) dismiss(why Reason) {
 		g.forget(p)
 	}
 	g.forget(g.self)
-	g.peers, g.self, g.sending, g.next, g.epochs, g.members = nil, nil, nil, nil, nil, 0
 	clear(g.byID)
+	g.roll = roll{byID: g.byID}
+	g.keyring = keyring{group: g.group, tag: g.tag}
 	g.repairs = g.repairs[:0]
 	g.ready = g.ready[:0]
 	g.order = ordering{}
 	g.leaving = false
-	g.ear.forget()
+	g.whispers.forget()
 	g.emit(Event{Kind: Dismissed, Member: id, Reason: why})
 }
 
@@ -328,14 +376,19 @@ func (g *Group) emit(e Event) { g.events = append(g.events, e) }
 // good until the next call of Receive, Tick or Events.
 func (g *Group) Events() []Event {
 	clear(g.handed)
-	for i, b := range g.lentOut {
-		g.pool.put(b)
-		g.lentOut[i] = nil
-	}
-	g.partings()
+	g.reclaim(g.lentOut)
+	g.tellLeft()
 	g.handed, g.events = g.events, g.handed[:0]
 	g.lentOut, g.lent = g.lent, g.lentOut[:0]
 	return g.handed
+}
+
+// reclaim takes back buffers that were handed out.
+func (g *Group) reclaim(list [][]byte) {
+	for i, b := range list {
+		g.buffers.Put(b)
+		list[i] = nil
+	}
 }
 
 // clock is the time as it travels in packets.
@@ -344,24 +397,30 @@ func (g *Group) clock() uint32 { return uint32(g.now / time.Microsecond) }
 // Send multicasts a message. It goes out with the next Flush.
 func (g *Group) Send(now time.Duration, message []byte) (Sequence, error) {
 	g.advance(now)
-	if g.self == nil {
-		return 0, ErrNotMember
-	}
-	if g.holding {
-		return 0, ErrHolding
-	}
-	if len(message) > g.MaxMessage() {
-		return 0, ErrTooLarge
+	if err := g.maySend(message, g.Last()+1); err != nil {
+		return 0, err
 	}
 	seq := g.self.next
-	if seq >= maxSequence {
-		return 0, ErrWornOut
-	}
 	g.self.next++
 	g.self.reserve(g.self.next)
 	g.beat.sent(g.now)
 	g.sendData(seq, message)
 	return seq, nil
+}
+
+// maySend says why a message cannot be sent, or one of so high a number.
+func (g *Group) maySend(message []byte, number Sequence) error {
+	switch {
+	case g.self == nil:
+		return ErrNotMember
+	case g.holding:
+		return ErrHolding
+	case len(message) > g.MaxMessage():
+		return ErrTooLarge
+	case number >= maxSequence:
+		return ErrWornOut
+	}
+	return nil
 }
 
 // Leave tells the others that this member goes. It goes on repairing what they miss
@@ -395,10 +454,7 @@ func (g *Group) Tick(now time.Duration) {
 // Flush appends to out what is to be sent now. The data is good until the next Flush.
 func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	g.advance(now)
-	for i, b := range g.scrapOut {
-		g.pool.put(b)
-		g.scrapOut[i] = nil
-	}
+	g.reclaim(g.scrapOut)
 	g.scrapOut, g.scrap = g.scrap, g.scrapOut[:0]
 	if g.self == nil {
 		return g.address(out) // whispers need no roster

@@ -3,63 +3,7 @@ package crimp
 import (
 	"slices"
 	"time"
-
-	"github.com/coeval-dev/coeval/member"
 )
-
-// peer is what is known of one member: its packets within the history, what of them is
-// missing, and how far away it is. Our own packets are kept in one, too.
-type peer struct {
-	id      member.ID
-	card    Card
-	secret  []byte // shared with it
-	present bool   // in the newest roster
-	left    bool   // has said that it leaves
-	ended   bool   // it is gone, and its packets up to end count
-	end     Sequence
-	wedged  bool // nothing beyond wedge is taken for now
-	wedge   Sequence
-	parting bool // gone, but Left has not been told yet
-	why     Reason
-
-	// A ring of slots for the sequences from base up to, but not including, next.
-	ring       []slot
-	base, next Sequence
-	// floating: we came while it was sending, so what is below its first packet that
-	// came is not missing, as far as we know yet.
-	floating bool
-	started  bool
-
-	losses   []loss
-	patience int // how many later packets make one lost
-	inOrder  int // packets since patience was last raised
-	lossRate float64
-	repeat   int // how many predecessors its packets carry
-	packets  int // its window of parity
-	parity   int
-
-	period   time.Duration // its regular clock, zero for none
-	anchor   Sequence      // newest packet that came as it was first sent
-	anchorAt time.Duration
-
-	delay  delay
-	window replayWindow // of its control packets
-	lossy  replayWindow // of its lossy packets
-	sets   [paritySets]paritySet
-	setAt  int
-
-	heard    time.Duration // when anything genuine last came
-	lossSeen uint8         // what it reports of our packets
-	lossAt   time.Duration
-	bucket   bucket // for repairs that it asks for
-	queue    []pending
-	deliver  Sequence // the next in order
-	logical  uint64   // logical clock of the last delivered
-	promise  promise
-	depSent  Sequence // the last of it that a packet of ours says it depends on
-	fresh    Sequence // from here on all is sealed in the newest epoch; zero: not known yet
-	freshIn  uint32   // the epoch that this is about
-}
 
 // slot is what is known of one packet.
 type slot struct {
@@ -89,33 +33,11 @@ const (
 	ringMost = 8192
 )
 
-func newPeer(id member.ID, card *Card) *peer {
-	return &peer{id: id, card: *card, present: true, ring: make([]slot, ringFirst), base: 1, next: 1, deliver: 1, started: true}
-}
-
-// addPeer finds or makes a member of a new roster.
-func (g *Group) addPeer(m *Member, floating bool) *peer {
-	if p := g.byID[m.ID]; p != nil {
-		p.card.Addr, p.card.Site = m.Addr, m.Site
-		return p
-	}
-	p := newPeer(m.ID, &m.Card)
-	p.floating, p.started = floating, !floating
-	p.patience = g.opt.Recovery.OutOfOrder
-	p.heard = g.now
-	p.bucket.fill(g.now, g.pace.each())
-	g.byID[m.ID] = p
-	at, _ := slices.BinarySearchFunc(g.peers, m.ID, func(p *peer, id member.ID) int { return int(p.id) - int(id) })
-	g.peers = slices.Insert(g.peers, at, p)
-	g.emit(Event{Kind: Joined, Member: m.ID})
-	return p
-}
-
 // at gives the slot of a packet that lies between base and next.
-func (p *peer) at(s Sequence) *slot { return &p.ring[int(s)&(len(p.ring)-1)] }
+func (h *history) at(s Sequence) *slot { return &h.ring[int(s)&(len(h.ring)-1)] }
 
 // holds reports whether there is a slot for a packet.
-func (p *peer) holds(s Sequence) bool { return s >= p.base && s < p.next }
+func (h *history) holds(s Sequence) bool { return s >= h.base && s < h.next }
 
 // reserve makes the ring large enough for all below next.
 func (p *peer) reserve(next Sequence) {
@@ -161,17 +83,26 @@ func (g *Group) dropOldest(p *peer) {
 	if slot.state == slotMissing && p != g.self && !p.floating {
 		g.giveUp(p, s)
 	}
-	if slot.loss != 0 {
-		p.removeLoss(int(slot.loss) - 1)
-	}
-	if slot.planned != 0 {
-		g.cancelRepair(int(slot.planned) - 1)
-	}
-	if slot.datagram != nil {
-		g.pool.put(slot.datagram)
-	}
-	*slot = slotZero
+	g.vacate(p, slot)
 	p.base++
+}
+
+// vacate frees what a packet in the history takes, and forgets it.
+func (g *Group) vacate(p *peer, s *slot) {
+	if s.loss != 0 {
+		p.removeLoss(int(s.loss) - 1)
+	}
+	g.dropDatagram(s)
+	*s = slotZero
+}
+
+// dropDatagram frees a packet's datagram, which then can repair nothing any more.
+func (g *Group) dropDatagram(s *slot) {
+	if s.planned != 0 {
+		g.cancelRepair(int(s.planned) - 1)
+	}
+	g.buffers.Put(s.datagram)
+	s.datagram = nil
 }
 
 var slotZero slot
@@ -182,19 +113,25 @@ func (g *Group) giveUp(p *peer, s Sequence) {
 	if p.ended && s > p.end {
 		return // it does not count
 	}
-	g.stats.GaveUp++
+	g.tellGaveUp(p, pending{seq: s})
+}
+
+// tellGaveUp tells the application that packets are given up, when it is their turn.
+func (g *Group) tellGaveUp(p *peer, q pending) {
+	q.gone = true
+	g.stats.GaveUp += uint64(q.more) + 1
 	if g.opt.Order == Immediate && !g.holding {
-		g.emit(Event{Kind: GaveUp, Member: p.id, Seq: s})
+		g.emit(Event{Kind: GaveUp, Member: p.id, Seq: q.seq, More: q.more, How: q.how})
 		return
 	}
-	g.enqueue(p, pending{seq: s, gone: true})
+	g.enqueue(p, q)
 }
 
 // dropPeers forgets members that have been gone for longer than the history.
 func (g *Group) dropPeers() {
 	for i := 0; i < len(g.peers); i++ {
 		p := g.peers[i]
-		if p.present || p.parting || p.base < p.next || len(p.queue) > 0 || g.now-p.heard < g.opt.History {
+		if p.present || p.untold || p.base < p.next || len(p.queue) > 0 || g.now-p.heard < g.opt.History {
 			continue
 		}
 		g.forget(p)
@@ -207,23 +144,15 @@ func (g *Group) dropPeers() {
 // forget frees what a member's packets take.
 func (g *Group) forget(p *peer) {
 	for i := range p.ring {
-		if p.ring[i].planned != 0 {
-			g.cancelRepair(int(p.ring[i].planned) - 1)
-		}
-		if p.ring[i].datagram != nil {
-			g.pool.put(p.ring[i].datagram)
-		}
+		g.dropDatagram(&p.ring[i])
 	}
 	for i := range p.sets {
-		p.sets[i].clear(&g.pool)
+		p.sets[i].clear(&g.buffers)
 	}
 	for i := range p.queue {
-		if p.queue[i].content != nil {
-			g.pool.put(p.queue[i].content)
-		}
+		g.buffers.Put(p.queue[i].content)
 	}
-	p.ring, p.losses, p.queue = nil, nil, nil
-	p.ring = make([]slot, ringFirst)
+	p.ring, p.losses, p.queue = make([]slot, ringFirst), nil, nil
 	p.base = p.next
 }
 
@@ -249,14 +178,9 @@ func (g *Group) skip(p *peer, to Sequence) {
 	}
 	if p.next < to {
 		if !p.floating {
-			n := uint64(to - p.next)
-			g.stats.Lost += n
-			g.stats.GaveUp += n
-			if g.opt.Order == Immediate && !g.holding {
-				g.emit(Event{Kind: GaveUp, Member: p.id, Seq: p.next, More: uint32(n - 1)})
-			} else {
-				g.enqueue(p, pending{seq: p.next, gone: true, more: uint32(n - 1)})
-			}
+			n := uint32(to - p.next)
+			g.stats.Lost += uint64(n)
+			g.tellGaveUp(p, pending{seq: p.next, more: n - 1})
 		}
 		p.base, p.next = to, to
 	}

@@ -80,6 +80,6 @@ type Stats struct {
 	TooOld     uint64 // behind the history
 	TooNew     uint64 // so far ahead that it cannot be
 	Whispers   uint64 // whispers handed to the application
-	Wedged     uint64 // of a member whose packets do not count at present, or no longer
+	Uncounted  uint64 // of a member whose packets do not count at present, or no longer
 	Clashes    uint64 // made with this member's own identity, elsewhere
 }

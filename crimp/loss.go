@@ -124,7 +124,7 @@ func (p *peer) expected(s Sequence) time.Duration {
 
 // overdueAt is when the next packet of a regular source is overdue.
 func (p *peer) overdueAt(g *Group) time.Duration {
-	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.wedged || p.anchor == 0 || p.next > p.anchor+mostPresumed {
+	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.frozen || p.anchor == 0 || p.next > p.anchor+mostPresumed {
 		return never
 	}
 	return p.expected(p.next) + p.margin()

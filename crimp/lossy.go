@@ -8,25 +8,17 @@ import "time"
 // returns counts these messages by themselves.
 func (g *Group) SendLossy(now time.Duration, message []byte) (Sequence, error) {
 	g.advance(now)
-	switch {
-	case g.self == nil:
-		return 0, ErrNotMember
-	case g.holding:
-		return 0, ErrHolding
-	case len(message) > g.MaxMessage():
-		return 0, ErrTooLarge
-	case g.lossyNo >= maxSequence:
-		return 0, ErrWornOut
+	if err := g.maySend(message, Sequence(g.counters[kindLossy-kindData])); err != nil {
+		return 0, err
 	}
 	e := g.sending
-	g.lossyNo++
-	b := g.pool.get(e.bodyAt + lossyFixed + len(message) + sealSize + sealSlack)[:e.bodyAt]
+	number := g.count(kindLossy)
+	b := g.buffers.Get(e.bodyAt + lossyFixed + len(message) + sealSize + sealSlack)[:e.bodyAt]
 	b = be.AppendUint32(b, g.clock())
 	b = append(b, message...)
-	b = g.seal(e, &header{kind: kindLossy, number: g.lossyNo}, b)
-	g.scrap = append(g.scrap, b)
-	g.ready = append(g.ready, outgoing{data: b, to: toAll, purpose: SentLossy})
-	return Sequence(g.lossyNo), nil
+	b = g.seal(e, &header{kind: kindLossy, number: number}, b)
+	g.post(b, toAll, SentLossy)
+	return Sequence(number), nil
 }
 
 // lossyFixed is what of a lossy packet's body is not the message.
@@ -40,7 +32,7 @@ func (g *Group) takeLossy(p *peer, s Sequence, body []byte) {
 	}
 	p.delay.stamp(g.now, be.Uint32(body))
 	if _, capped := p.limit(); capped || g.holding || !p.present {
-		g.stats.Wedged++
+		g.stats.Uncounted++
 		return
 	}
 	g.handOver(Event{Kind: Delivered, Member: p.id, Seq: s, How: Lossy, Data: body[lossyFixed:]})

@@ -1,19 +1,15 @@
-package crimp
+package crimp_test
 
 import (
-	"net/netip"
+	"errors"
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
-
-func dsl(loss float64) netsim.Conditions {
-	p := netsim.Profile{Latency: 25 * time.Millisecond, Loss: loss}
-	return netsim.Conditions{Up: p, Down: p}
-}
 
 // sites are how members reach each other: by multicast, over a mesh, or both.
 var sites = map[string]func(i int) uint8{
@@ -26,7 +22,7 @@ var sites = map[string]func(i int) uint8{
 func TestJoinWithState(t *testing.T) {
 	for how, site := range sites {
 		t.Run(how, func(t *testing.T) {
-			simtest.Run(t, seeds(4), func(n *netsim.Net) error {
+			simtest.Run(t, seeds(2, 4), func(n *netsim.Net) error {
 				n.Use(dsl(0.05))
 				s := newSim(n, func(s *sim) { s.stateful = true })
 				s.add(site(0))
@@ -52,8 +48,8 @@ func TestJoinWithState(t *testing.T) {
 }
 
 func TestDenials(t *testing.T) {
-	one := func(change func(*sim), setup func(s *sim, n *simNode)) func(*testing.T, Reason) {
-		return func(t *testing.T, want Reason) {
+	one := func(change func(*sim), setup func(s *sim, n *simNode)) func(*testing.T, crimp.Reason) {
+		return func(t *testing.T, want crimp.Reason) {
 			net := netsim.New(netsim.Options{Seed: 3})
 			net.Use(dsl(0.05))
 			s := newSim(net, change)
@@ -73,14 +69,14 @@ func TestDenials(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Reason)
-		want Reason
+		run  func(*testing.T, crimp.Reason)
+		want crimp.Reason
 	}{
-		{"full", one(func(s *sim) { s.co.MaxMembers = 1 }, nil), ReasonFull},
-		{"refused", one(func(s *sim) { s.co.Admit = func(Candidate) bool { return false } }, nil), ReasonRefused},
-		{"other order", one(nil, func(s *sim, n *simNode) { s.opt.Order = Total; n.ep.Restart(0) }), ReasonMismatch},
-		{"unreachable", one(nil, func(s *sim, n *simNode) { s.net.Cut(s.nodes[0].ep, n.ep) }), ReasonUnreachable},
-		{"wrong key", one(nil, func(s *sim, n *simNode) { s.key[0]++; n.ep.Restart(0) }), ReasonToken},
+		{"full", one(func(s *sim) { s.opt.MaxMembers = 1 }, nil), crimp.ReasonFull},
+		{"refused", one(func(s *sim) { s.opt.Admit = func(membership.Candidate) error { return errors.New("no") } }, nil), crimp.ReasonRefused},
+		{"other order", one(nil, func(s *sim, n *simNode) { s.opt.Order = crimp.Total; n.ep.Restart(0) }), crimp.ReasonMismatch},
+		{"unreachable", one(func(s *sim) { s.opt.Patience = 10 * time.Second }, func(s *sim, n *simNode) { s.net.Cut(s.nodes[0].ep, n.ep) }), crimp.ReasonUnreachable},
+		{"wrong key", one(nil, func(s *sim, n *simNode) { s.key[0]++; n.ep.Restart(0) }), crimp.ReasonToken},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, c.want) })
 	}
@@ -98,32 +94,41 @@ func TestSameIdentity(t *testing.T) {
 	if err := s.until(10*time.Second, "the takeover", func() bool { return twin.began != 0 && s.nodes[2].dismissed != 0 }); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.nodes[2].dismissed; got != ReasonReplaced {
+	if got := s.nodes[2].dismissed; got != crimp.ReasonReplaced {
 		t.Errorf("the first was dismissed as %q", got)
 	}
-	if got := len(s.nodes[0].node.group.Members()); got != 3 {
+	if got := len(s.nodes[0].group.Members()); got != 3 {
 		t.Errorf("%d members, want 3", got)
 	}
 }
 
-// TestGroupEnds: when the coordinator leaves, all are told.
-func TestGroupEnds(t *testing.T) {
+// TestAllLeave: the founder leaves and the group goes on; the last one ends it.
+func TestAllLeave(t *testing.T) {
 	net := netsim.New(netsim.Options{Seed: 3})
 	s, err := gathered(net, 3, sites["mesh"], dsl(0.1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.nodes[0].sending = false
-	s.nodes[0].node.Leave(net.Now())
-	if err := s.until(20*time.Second, "the end", func() bool { return s.nodes[1].dismissed != 0 && s.nodes[2].dismissed != 0 }); err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range s.nodes {
-		if n.dismissed != ReasonClosed {
+	for i, n := range s.nodes {
+		n.sending = false
+		n.node.Leave(net.Now())
+		if err := s.until(20*time.Second, "leave", func() bool { return n.dismissed != 0 }); err != nil {
+			t.Fatal(err)
+		}
+		want := crimp.ReasonLeft
+		if i == 2 {
+			want = crimp.ReasonClosed
+		}
+		if n.dismissed != want {
 			t.Errorf("machine %d was dismissed as %q", n.n, n.dismissed)
 		}
+		for _, other := range s.nodes[i+1:] {
+			if other.dismissed != 0 {
+				t.Errorf("machine %d was dismissed when %d left: %v", other.n, n.n, other.dismissed)
+			}
+		}
 	}
-	if err := s.until(20*time.Second, "the last goodbye", func() bool { return s.nodes[0].authority.(*Coordinator).Done() }); err != nil {
+	if err := s.until(20*time.Second, "the last goodbye", func() bool { return s.nodes[0].authority.Done() }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -148,46 +153,5 @@ func TestLedgerIsComplete(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestRosterIsRefused: rosters that make no sense change nothing.
-func TestRosterIsRefused(t *testing.T) {
-	g := trio(t, nil)[0]
-	good := Roster{Group: 77, Epoch: 2, Key: [16]byte{1}}
-	for i := range 3 {
-		good.Members = append(good.Members, Member{ID: member.ID(i + 1), Card: testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
-	}
-	for name, change := range map[string]func(*Roster){
-		"old":           func(r *Roster) { r.Epoch = 1 },
-		"no epoch":      func(r *Roster) { r.Epoch = 0 },
-		"other group":   func(r *Roster) { r.Group = 78 },
-		"no key":        func(r *Roster) { r.Key = [16]byte{} },
-		"empty":         func(r *Roster) { r.Members = nil },
-		"out of order":  func(r *Roster) { r.Members[1].ID = 1 },
-		"other us":      func(r *Roster) { r.Members[0].ID, r.Members[1].ID, r.Members[2].ID = 4, 5, 6 },
-		"other member":  func(r *Roster) { r.Members[1].Card = testIdentity(9, 9).Card(netip.AddrPort{}, 1) },
-		"unknown proof": func(r *Roster) { r.Proof = 9 },
-		"no key at all": func(r *Roster) { r.Members[2].ID = 9; r.Members[2].Agree = [32]byte{} },
-		"too many": func(r *Roster) {
-			for i := range 200 {
-				r.Members = append(r.Members, Member{ID: member.ID(i + 10)})
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := good
-			r.Members = append([]Member(nil), good.Members...)
-			change(&r)
-			if err := g.SetRoster(0, r); err == nil {
-				t.Error("was taken")
-			}
-			if g.Epoch() != 1 || len(g.peers) > 3 {
-				t.Errorf("changed something: epoch %d, %d peers", g.Epoch(), len(g.peers))
-			}
-		})
-	}
-	if err := g.SetRoster(0, good); err != nil {
-		t.Errorf("a good one: %v", err)
 	}
 }

@@ -14,22 +14,16 @@ type Node struct {
 	group     *Group
 	authority Authority
 	others    []link.Datagram
-	provider  Provider // the authority, if it hands out states
 }
 
-// NewNode makes a node. The authority is a Coordinator or an Applicant made with the same
-// options, or one of the program's own.
+// NewNode makes a node. The authority must be made with the same options.
 func NewNode(o Options, a Authority) (*Node, error) {
 	g, err := NewGroup(o)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{group: g, authority: a}
-	n.provider, _ = a.(Provider)
-	if c, ok := a.(Confidant); ok {
-		g.ear.hear = func(from member.ID, b []byte) { c.Hear(g.now, g, from, b) }
-	}
-	return n, nil
+	g.whispers.hear = func(from member.ID, b []byte) { a.Hear(g.now, g, from, b) }
+	return &Node{group: g, authority: a}, nil
 }
 
 // Group is the machine inside, for what a Node does not repeat: Stats, Quality, Cut,
@@ -82,10 +76,7 @@ func (n *Node) Deadline() time.Duration {
 // ProvideState answers StateWanted: the state as it is after all that has been delivered
 // here. The member takes up from there.
 func (n *Node) ProvideState(now time.Duration, m member.ID, state []byte) error {
-	if n.provider == nil {
-		return ErrNotMember
-	}
-	return n.provider.Provide(now, n.group, m, state)
+	return n.authority.Provide(now, n.group, m, state)
 }
 
 // Leave begins to leave. Dismissed comes when it is done.

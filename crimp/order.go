@@ -108,7 +108,7 @@ func (g *Group) enqueueContent(p *peer, s Sequence, content []byte, how How) {
 		}
 	}
 	if !q.gone {
-		q.content = append(g.pool.get(len(content)), content...)
+		q.content = append(g.buffers.Get(len(content))[:0], content...)
 	}
 	g.enqueue(p, q)
 }
@@ -116,9 +116,7 @@ func (g *Group) enqueueContent(p *peer, s Sequence, content []byte, how How) {
 func (g *Group) enqueue(p *peer, q pending) {
 	at, double := slices.BinarySearchFunc(p.queue, q.seq, func(a pending, s Sequence) int { return int(a.seq) - int(s) })
 	if double || q.seq+Sequence(q.more) < p.deliver {
-		if q.content != nil {
-			g.pool.put(q.content)
-		}
+		g.buffers.Put(q.content)
 		return
 	}
 	p.queue = slices.Insert(p.queue, at, q)

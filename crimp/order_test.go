@@ -1,10 +1,11 @@
-package crimp
+package crimp_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
@@ -14,12 +15,13 @@ import (
 // come and go.
 func TestOrders(t *testing.T) {
 	rough := netsim.Profile{Latency: 20 * time.Millisecond, Loss: 0.1, Reorder: 0.1, HoldBack: 35 * time.Millisecond, Duplicate: 0.05}
-	for _, order := range []Order{BySource, Causal, Total} {
+	for _, order := range []crimp.Order{crimp.BySource, crimp.Causal, crimp.Total} {
 		for _, how := range []string{"multicast", "mesh"} {
 			t.Run(fmt.Sprint(order, "/", how), func(t *testing.T) {
-				simtest.Run(t, seeds(6), func(n *netsim.Net) error {
+				simtest.Run(t, seeds(2, 6), func(n *netsim.Net) error {
 					s, err := gathered(n, 4, sites[how], netsim.Conditions{Up: rough, Down: rough}, func(s *sim) {
-						s.stateful, s.opt.Order, s.causes = true, order, map[name]map[member.ID]Sequence{}
+						s.stateful, s.opt.Order, s.causes = true, order, map[name]map[member.ID]crimp.Sequence{}
+						s.opt.History = 2 * time.Second // time for so many attempts that nothing is given up
 					})
 					if err != nil {
 						return err
@@ -33,7 +35,7 @@ func TestOrders(t *testing.T) {
 					if err := s.run(4 * time.Second); err != nil {
 						return err
 					}
-					if s.nodes[2].dismissed != ReasonLeft {
+					if s.nodes[2].dismissed != crimp.ReasonLeft {
 						return fmt.Errorf("who left was told %v", s.nodes[2].dismissed)
 					}
 					if err := s.quiet(3 * time.Second); err != nil {
@@ -50,14 +52,14 @@ func TestOrders(t *testing.T) {
 }
 
 // ordered checks the order of all deliveries.
-func (s *sim) ordered(order Order) error {
+func (s *sim) ordered(order crimp.Order) error {
 	for _, n := range s.nodes {
-		last := map[member.ID]Sequence{}
+		last := map[member.ID]crimp.Sequence{}
 		for _, at := range n.log {
 			if at.seq <= last[at.member] {
 				return fmt.Errorf("machine %d was delivered %v after %d", n.n, at, last[at.member])
 			}
-			if order == Causal {
+			if order == crimp.Causal {
 				for m, seq := range s.causes[at] {
 					if last[m] < seq && m != n.was && !n.included[name{m, seq}] && !n.gaveUp[name{m, seq}] {
 						return fmt.Errorf("machine %d was delivered %v before its cause %v", n.n, at, name{m, seq})
@@ -66,7 +68,7 @@ func (s *sim) ordered(order Order) error {
 			}
 			last[at.member] = at.seq
 		}
-		if order != Total {
+		if order != crimp.Total {
 			continue
 		}
 		for _, other := range s.nodes {
@@ -92,7 +94,7 @@ func (s *sim) ordered(order Order) error {
 // place.
 func TestTotalIncludesOwn(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 5})
-	s, err := gathered(n, 3, sites["multicast"], dsl(0.05), func(s *sim) { s.opt.Order = Total })
+	s, err := gathered(n, 3, sites["multicast"], dsl(0.05), func(s *sim) { s.opt.Order = crimp.Total })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,7 @@ func TestTotalIncludesOwn(t *testing.T) {
 				own++
 			}
 		}
-		if want := int(m.node.group.self.next) - 1; own != want || own == 0 {
+		if want := int(m.group.Last()); own != want || own == 0 {
 			t.Errorf("machine %d was delivered %d of its own %d messages", m.n, own, want)
 		}
 	}

@@ -3,6 +3,7 @@ package crimp
 import (
 	"time"
 
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/klauspost/reedsolomon"
 )
@@ -93,14 +94,12 @@ func (g *Group) sendParity() {
 		return // cannot be, for shards of one size
 	}
 	for i := range parity {
-		b := g.pool.get(size + sealSlack)[:e.bodyAt]
+		b := g.buffers.Get(size + sealSlack)[:e.bodyAt]
 		b = be.AppendUint32(b, uint32(w.first))
 		b = append(b, byte(n<<3|parity), byte(i))
 		b = append(b, c.shards[n+i]...)
-		g.parityNo++
-		b = g.seal(e, &header{kind: kindParity, number: g.parityNo}, b)
-		g.scrap = append(g.scrap, b)
-		g.ready = append(g.ready, outgoing{data: b, to: toAll, purpose: SentForward})
+		b = g.seal(e, &header{kind: kindParity, number: g.count(kindParity)}, b)
+		g.post(b, toAll, SentForward)
 		f.sentBytes(0, len(b)/n)
 	}
 }
@@ -117,12 +116,10 @@ type paritySet struct {
 // paritySets is for how many windows of each member parity is kept.
 const paritySets = 4
 
-func (s *paritySet) clear(p *pool) {
+func (s *paritySet) clear(p *link.Buffers) {
 	for i, b := range s.shards {
-		if b != nil {
-			p.put(b)
-			s.shards[i] = nil
-		}
+		p.Put(b)
+		s.shards[i] = nil
 	}
 	s.first, s.have = 0, 0
 }
@@ -161,7 +158,7 @@ func (g *Group) takeParity(p *peer, body []byte) {
 	if set == nil {
 		set = &p.sets[p.setAt]
 		p.setAt = (p.setAt + 1) % paritySets
-		set.clear(&g.pool)
+		set.clear(&g.buffers)
 		set.first, set.packets, set.parity = first, packets, parity
 	}
 	if set.packets != packets || set.parity != parity || set.shards[index] != nil {
@@ -174,7 +171,7 @@ func (g *Group) takeParity(p *peer, body []byte) {
 			return
 		}
 	}
-	set.shards[index] = append(g.pool.get(len(shard)), shard...)
+	set.shards[index] = append(g.buffers.Get(len(shard))[:0], shard...)
 	set.have++
 	g.rebuild(p, set)
 	g.pump()
@@ -219,21 +216,21 @@ func (g *Group) rebuild(p *peer, set *paritySet) {
 		c.shards[i], c.want[i] = c.shards[i][:0], false
 		slot := p.at(set.first + Sequence(i))
 		if slot.datagram == nil {
-			c.shards[i], c.want[i] = g.pool.get(size), slot.state == slotMissing
+			c.shards[i], c.want[i] = g.buffers.Get(size)[:0], slot.state == slotMissing
 			continue
 		}
-		b := append(be.AppendUint16(g.pool.get(size), uint16(len(slot.datagram))), slot.datagram...)
+		b := append(be.AppendUint16(g.buffers.Get(size)[:0], uint16(len(slot.datagram))), slot.datagram...)
 		for len(b) < size {
 			b = append(b, 0)
 		}
 		c.shards[i] = b
 	}
 	for i := range set.parity {
-		c.shards[set.packets+i] = append(g.pool.get(size), set.shards[i]...)
+		c.shards[set.packets+i] = append(g.buffers.Get(size)[:0], set.shards[i]...)
 	}
 	err := c.rs.ReconstructData(c.shards)
 	first, packets := set.first, set.packets
-	set.clear(&g.pool) // before what follows looks at it again
+	set.clear(&g.buffers) // before what follows looks at it again
 	for i := range packets {
 		b := c.shards[i]
 		g.lent = append(g.lent, b) // messages point into it
@@ -246,8 +243,5 @@ func (g *Group) rebuild(p *peer, set *paritySet) {
 			g.take(b[shardLength:shardLength+n], Forwarded)
 		}
 	}
-	for i := packets; i < len(c.shards); i++ {
-		g.pool.put(c.shards[i])
-		c.shards[i] = nil
-	}
+	g.reclaim(c.shards[packets:])
 }

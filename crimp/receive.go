@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
-	"github.com/coeval-dev/coeval/member"
 )
 
 // Receive takes datagrams that have come. They are decrypted in place, and messages
@@ -58,67 +57,74 @@ func (g *Group) take(b []byte, how How) {
 		g.mirrored(e, &h, b)
 		return
 	}
-	place, ok := slices.BinarySearchFunc(e.members, h.member, func(p *peer, id member.ID) int { return int(p.id) - int(id) })
+	place, ok := slices.BinarySearchFunc(e.members, h.member, peerID)
 	if !ok {
 		g.stats.Strangers++
 		return
 	}
 	p := e.members[place]
-	switch h.kind {
-	case kindData:
-		if g.known(p, Sequence(h.number), b, how) {
-			return
-		}
-	case kindControl:
-		if !p.window.fresh(h.number) {
-			g.stats.Replayed++
-			return
-		}
-	case kindLossy:
-		if !p.lossy.fresh(h.number) {
-			g.stats.Duplicates++
-			return
-		}
+	if g.repeated(p, &h, b, how) {
+		return
 	}
 	// What may be passed on is kept as it came, for it is decrypted in place.
 	var datagram []byte
 	if h.kind == kindData || g.bridge {
-		datagram = append(g.pool.get(len(b)), b...)
+		datagram = append(g.buffers.Get(len(b))[:0], b...)
 	}
 	body, ok := g.open(e, &h, b)
-	switch {
-	case !ok:
+	if !ok {
 		g.stats.Forged++
-	case !g.proven(e, place, b, body):
+	} else if ok = g.proven(e, place, b, body); !ok {
 		g.stats.Unproven++
-		ok = false
 	}
 	if !ok {
-		g.pool.put(datagram)
+		g.buffers.Put(datagram)
 		return
 	}
+	g.takeGenuine(e, p, &h, datagram, body, how)
+}
+
+// repeated deals with a datagram that has come before, before it costs a decryption.
+func (g *Group) repeated(p *peer, h *header, b []byte, how How) bool {
+	switch h.kind {
+	case kindData:
+		return g.known(p, Sequence(h.number), b, how)
+	case kindControl:
+		if !p.window.fresh(h.number) {
+			g.stats.Replayed++
+			return true
+		}
+	case kindLossy:
+		if !p.lossy.fresh(h.number) {
+			g.stats.Duplicates++
+			return true
+		}
+	}
+	return false
+}
+
+// takeGenuine deals with what a member made. The datagram is kept only if it is a data packet.
+func (g *Group) takeGenuine(e *epoch, p *peer, h *header, datagram, body []byte, how How) {
 	// A repair of what was known to exist is no sign of life: others send it when the
 	// member is long gone.
 	if h.kind != kindData || how == First || Sequence(h.number) >= p.next {
-		g.alive(p)
+		p.heard = g.now
 	}
-	switch h.kind {
-	case kindData:
+	if h.kind == kindData {
 		g.takeData(e, p, Sequence(h.number), datagram, body, how)
+		return
+	}
+	g.relay(p, datagram, First)
+	g.buffers.Put(datagram)
+	switch h.kind {
 	case kindControl:
 		p.window.note(h.number)
-		g.relay(p, datagram, First)
 		g.takeControl(e, p, body)
 	case kindParity:
-		g.relay(p, datagram, First)
 		g.takeParity(p, body)
 	case kindLossy:
 		p.lossy.note(h.number)
-		g.relay(p, datagram, First)
 		g.takeLossy(p, Sequence(h.number), body)
-	}
-	if h.kind != kindData {
-		g.pool.put(datagram)
 	}
 }
 
@@ -136,10 +142,11 @@ func (g *Group) epoch(low byte) *epoch {
 // multicast or a repair brings back. One that we have not sent yet was made by someone
 // else who has our identity.
 func (g *Group) mirrored(e *epoch, h *header, b []byte) {
-	sent := h.kind == kindData && Sequence(h.number) < g.self.next ||
-		h.kind == kindControl && h.number <= g.control || h.kind == kindParity && h.number <= g.parityNo ||
-		h.kind == kindLossy && h.number <= g.lossyNo
-	if sent {
+	last := g.counters[h.kind-kindData]
+	if h.kind == kindData {
+		last = uint32(g.Last())
+	}
+	if h.number <= last {
 		if h.kind == kindData && g.self.holds(Sequence(h.number)) {
 			if s := g.self.at(Sequence(h.number)); bytes.Equal(s.datagram, b) {
 				g.sawRepair(s)
@@ -170,7 +177,7 @@ func (g *Group) known(p *peer, s Sequence, b []byte, how How) bool {
 		return true
 	}
 	if limit, capped := p.limit(); capped && s > limit {
-		g.stats.Wedged++
+		g.stats.Uncounted++
 		return true
 	}
 	if !p.holds(s) {
@@ -202,7 +209,7 @@ func (g *Group) known(p *peer, s Sequence, b []byte, how How) bool {
 func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, how How) {
 	d := &g.data
 	if !readData(body, d) {
-		g.pool.put(datagram)
+		g.buffers.Put(datagram)
 		g.stats.Malformed++
 		return
 	}
@@ -214,7 +221,7 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 	g.markUpTo(p, s-1, false)
 	g.extend(p, s+1)
 	if !p.holds(s) {
-		g.pool.put(datagram)
+		g.buffers.Put(datagram)
 		return
 	}
 	slot := p.at(s)
@@ -244,16 +251,10 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 
 // takeCarried takes what a later packet carried of an earlier one.
 func (g *Group) takeCarried(p *peer, s Sequence, via uint8, content []byte) {
-	if p.floating && s < p.base {
-		return
-	}
-	if !p.holds(s) {
+	if !p.holds(s) || p.at(s).state != slotMissing {
 		return
 	}
 	slot := p.at(s)
-	if slot.state != slotMissing {
-		return
-	}
 	g.resolve(p, s, Forwarded)
 	slot.state, slot.how, slot.via = slotHave, Forwarded, via
 	g.accept(p, s, content, Forwarded)
@@ -261,12 +262,11 @@ func (g *Group) takeCarried(p *peer, s Sequence, via uint8, content []byte) {
 
 // accept passes a packet on to the application, or to the order.
 func (g *Group) accept(p *peer, s Sequence, content []byte, how How) {
-	switch {
-	case g.opt.Order == Immediate && !g.holding:
-		g.handOver(Event{Kind: Delivered, Member: p.id, Seq: s, How: how, Data: content})
-	default:
+	if g.opt.Order != Immediate || g.holding {
 		g.enqueueContent(p, s, content, how)
+		return
 	}
+	g.handOver(Event{Kind: Delivered, Member: p.id, Seq: s, How: how, Data: content})
 }
 
 // handOver hands a message to the application.
@@ -295,9 +295,6 @@ func (g *Group) begin(p *peer, s Sequence) {
 	p.next, p.deliver = p.base, p.base
 	g.extend(p, s)
 }
-
-// alive notes that a member was heard.
-func (g *Group) alive(p *peer) { p.heard = g.now }
 
 // arrived learns what a packet tells of its source besides its message.
 func (g *Group) arrived(p *peer, s Sequence, d *dataBody, how How) {

@@ -15,6 +15,13 @@ type repair struct {
 	due  time.Duration
 }
 
+// repairing is the repairs that are planned, each of which its slot points to, and whom we have sent
+// repairs of late.
+type repairing struct {
+	repairs []repair
+	recent  recentRepairs
+}
+
 // asked is told that a member wants a packet.
 func (g *Group) asked(by *peer, r *request) {
 	p := g.byID[r.member]
@@ -66,7 +73,7 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 			g.stats.Held++
 			return
 		}
-		wait = scale(d, r.D1+g.random.unit()*r.D2)
+		wait = scale(d, r.D1+g.random.Unit()*r.D2)
 	} else {
 		if slot.seen && g.now < slot.repaired+2*max(d, p.delay.oneWay()) {
 			g.stats.Held++
@@ -76,15 +83,15 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 			// The source is there and is asked more than once before we come in, unless we
 			// are much nearer to who asked than the source is: with many members, some miss
 			// the source's repair and would repair what needs none.
-			wait = max(scale(d, g.pace.d1+g.random.unit()*g.pace.d2), 2*time.Millisecond)
+			wait = max(scale(d, g.pace.d1+g.random.Unit()*g.pace.d2), 2*time.Millisecond)
 			if 3*d > p.delay.oneWay() {
 				if attempt < 3 {
 					return
 				}
-				wait += 2*p.delay.oneWay() + scale(p.delay.oneWay(), g.random.unit()*float64(g.members)/4)
+				wait += 2*p.delay.oneWay() + scale(p.delay.oneWay(), g.random.Unit()*float64(g.members)/4)
 			}
 		} else {
-			wait = scale(d+time.Millisecond, g.random.unit()*float64(min(g.members, 16))/2)
+			wait = scale(d+time.Millisecond, g.random.Unit()*float64(min(g.members, 16))/2)
 		}
 	}
 	g.repairs = append(g.repairs, repair{p, s, by, g.now + wait})
@@ -133,10 +140,9 @@ func (g *Group) resend(p *peer, s Sequence, to *peer) {
 		g.stats.Paced++
 		return
 	}
-	b := g.pool.get(repairPrefix + len(datagram))
+	b := g.buffers.Get(repairPrefix + len(datagram))[:0]
 	b = append(b, kindRepair, byte(g.self.id>>8), byte(g.self.id))
 	b = append(b, datagram...)
-	g.scrap = append(g.scrap, b)
 	g.stats.Repairs++
 	slot.seen, slot.repaired = true, g.now
 	dest := toAll
@@ -144,7 +150,7 @@ func (g *Group) resend(p *peer, s Sequence, to *peer) {
 		dest = to.id
 		g.recent.note(p.id, s, to.id, g.now)
 	}
-	g.ready = append(g.ready, outgoing{data: b, to: dest, purpose: SentRepair})
+	g.post(b, dest, SentRepair)
 }
 
 // sawRepair is told that somebody, perhaps we, has sent a packet again.

@@ -24,20 +24,20 @@ func (g *Group) schedule(p *peer, l *loss) {
 	r := &g.opt.Recovery
 	if r.Fixed {
 		l.due = g.now
-		if g.random.unit()*float64(g.members) >= 1 {
-			l.due += scale(d, r.C1+g.random.unit()*r.C2)
+		if g.random.Unit()*float64(g.members) >= 1 {
+			l.due += scale(d, r.C1+g.random.Unit()*r.C2)
 		}
 		return
 	}
 	l.due = g.now
-	if g.random.unit()*(1+g.cohort.size) < g.cohort.eager(d) {
+	if g.random.Unit()*(1+g.cohort.size) < g.cohort.eager(d) {
 		return
 	}
 	near := d
 	if g.cohort.known {
 		near = g.cohort.delay
 	}
-	spread := scale(near/2+time.Millisecond, g.random.unit()*(1+g.cohort.size)/2)
+	spread := scale(near/2+time.Millisecond, g.random.Unit()*(1+g.cohort.size)/2)
 	l.due += near + near/10 + time.Millisecond + spread
 }
 
@@ -142,7 +142,7 @@ func (g *Group) heardRequest(p *peer, s Sequence, by *peer) {
 	}
 	// The source has the request about as soon as we do, if it is as far from there.
 	wait := max(2*d-by.delay.oneWay(), d/2) + g.slack(p)
-	wait += scale(wait/4, g.random.unit()*min(g.cohort.size, 4)/2)
+	wait += scale(wait/4, g.random.Unit()*min(g.cohort.size, 4)/2)
 	l.due = max(g.now+wait, l.awaitUntil(p))
 }
 

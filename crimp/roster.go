@@ -7,9 +7,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
-	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 )
 
@@ -73,7 +74,7 @@ type Departure struct {
 	// Agreed says that it is meant.
 	Last   Sequence
 	Reason Reason
-	// Agreed says that the members have agreed on what counts, see Group.Wedge: nothing
+	// Agreed says that the members have agreed on what counts, see Group.Freeze: nothing
 	// beyond Last, and of what is before, not those in Lost, which nobody has.
 	Agreed bool
 	Lost   []Span
@@ -97,8 +98,8 @@ type Roster struct {
 	Gone    []Departure
 }
 
-// check says what is wrong with a roster.
-func (r *Roster) check() error {
+// Check says what is wrong with a roster.
+func (r *Roster) Check() error {
 	switch {
 	case r.Epoch == 0:
 		return errors.New("crimp: roster with epoch 0, they count from 1")
@@ -159,6 +160,12 @@ func (id *Identity) Card(addr netip.AddrPort, site uint8) Card {
 	return c
 }
 
+// Good reports whether the keys of a card can be used with this identity.
+func (id *Identity) Good(c *Card) bool {
+	_, err := id.shared(c)
+	return err == nil
+}
+
 // shared is the secret that two members have in common and nobody else knows.
 func (id *Identity) shared(peer *Card) ([]byte, error) {
 	pub, err := ecdh.X25519().NewPublicKey(peer.Agree[:])
@@ -168,154 +175,60 @@ func (id *Identity) shared(peer *Card) ([]byte, error) {
 	return id.agree.ECDH(pub)
 }
 
-// Rosters travel from the coordinator to members as reliable messages:
+// Fields reads or writes a roster, for authorities, which carry it. It holds the group's key: send
+// it in secret. After reading, Check says whether it makes sense.
 //
 //	8 group  4 epoch  16 key  1 proof
-//	2 members, then each: id 2, keys 32 and 32, site 1, address
+//	2 members, then each: id 2, card
 //	2 departures, then each: id 2, last 4, reason 1; if the reason's highest bit is set,
 //	  it was agreed on, and 2 spans follow, then each: first 4, more 4
-//
-// with an address as family 1 (0, 4 or 6), 4 or 16 bytes, port 2.
-func (r *Roster) append(b []byte) []byte {
-	b = be.AppendUint64(b, r.Group)
-	b = be.AppendUint32(b, r.Epoch)
-	b = append(b, r.Key[:]...)
-	b = append(b, byte(r.Proof))
-	b = be.AppendUint16(b, uint16(len(r.Members)))
-	for i := range r.Members {
-		b = be.AppendUint16(b, uint16(r.Members[i].ID))
-		b = r.Members[i].Card.append(b)
+func (r *Roster) Fields(c *bits.Cursor) {
+	c.U64(&r.Group)
+	c.U32(&r.Epoch)
+	c.Raw(r.Key[:])
+	c.U8((*uint8)(&r.Proof))
+	for m := range bits.List16(c, &r.Members, MaxMembers) {
+		m.Fields(c)
 	}
-	b = be.AppendUint16(b, uint16(len(r.Gone)))
-	for _, d := range r.Gone {
-		b = be.AppendUint16(b, uint16(d.ID))
-		b = be.AppendUint32(b, uint32(d.Last))
-		if !d.Agreed {
-			b = append(b, byte(d.Reason))
-			continue
-		}
-		b = append(b, byte(d.Reason)|departureAgreed)
-		b = be.AppendUint16(b, uint16(len(d.Lost)))
-		for _, l := range d.Lost {
-			b = be.AppendUint32(be.AppendUint32(b, uint32(l.First)), l.More)
-		}
+	for d := range bits.List16(c, &r.Gone, math.MaxUint16) {
+		d.fields(c)
 	}
-	return b
 }
 
-func (c *Card) append(b []byte) []byte {
-	b = append(b, c.Sign[:]...)
-	b = append(b, c.Agree[:]...)
-	b = append(b, c.Site)
-	a := c.Addr.Addr().Unmap()
-	switch {
-	case !c.Addr.IsValid():
-		return append(b, 0)
-	case a.Is4():
-		b = append(append(b, 4), a.AsSlice()...)
-	default:
-		b = append(append(b, 6), a.WithZone("").AsSlice()...)
-	}
-	return be.AppendUint16(b, c.Addr.Port())
+// Fields reads or writes a member and its card.
+func (m *Member) Fields(c *bits.Cursor) {
+	c.U16((*uint16)(&m.ID))
+	m.Card.Fields(c)
 }
 
-// scan reads fields one after the other and remembers if one was missing.
-type scan struct {
-	b   []byte
-	bad bool
+// Fields reads or writes a card: keys 32 and 32, site 1, and the address, or 0 for none.
+func (c *Card) Fields(k *bits.Cursor) {
+	k.Raw(c.Sign[:])
+	k.Raw(c.Agree[:])
+	k.U8(&c.Site)
+	k.AddrOrNone(&c.Addr)
 }
 
-func (s *scan) take(n int) []byte {
-	if s.bad || len(s.b) < n {
-		s.bad = true
-		return make([]byte, n)
-	}
-	p := s.b[:n]
-	s.b = s.b[n:]
-	return p
-}
-
-func (s *scan) card() (c Card) {
-	copy(c.Sign[:], s.take(32))
-	copy(c.Agree[:], s.take(32))
-	c.Site = s.take(1)[0]
-	var a netip.Addr
-	switch s.take(1)[0] {
-	case 0:
-		return c
-	case 4:
-		a = netip.AddrFrom4([4]byte(s.take(4)))
-	case 6:
-		a = netip.AddrFrom16([16]byte(s.take(16)))
-		s.bad = s.bad || a.Is4In6()
-	default:
-		s.bad = true
-	}
-	c.Addr = netip.AddrPortFrom(a, be.Uint16(s.take(2)))
-	return c
-}
-
-var errMessage = errors.New("crimp: malformed message of membership")
-
-func readRoster(b []byte) (r Roster, err error) {
-	s := scan{b: b}
-	r.Group, r.Epoch = be.Uint64(s.take(8)), be.Uint32(s.take(4))
-	copy(r.Key[:], s.take(16))
-	r.Proof = Proof(s.take(1)[0])
-	n := int(be.Uint16(s.take(2)))
-	if n > MaxMembers {
-		return r, errMessage
-	}
-	for range n {
-		m := Member{ID: member.ID(be.Uint16(s.take(2)))}
-		m.Card = s.card()
-		if s.bad {
-			return r, errMessage
-		}
-		r.Members = append(r.Members, m)
-	}
-	n = int(be.Uint16(s.take(2)))
-	for range n {
-		d, ok := s.departure()
-		if !ok {
-			return r, errMessage
-		}
-		r.Gone = append(r.Gone, d)
-	}
-	if s.bad || len(s.b) != 0 {
-		return r, errMessage
-	}
-	return r, r.check()
-}
-
-// departureAgreed marks the reason of a departure that was agreed on.
+// departureAgreed is set in the reason of a departure that was agreed on.
 const departureAgreed = 0x80
 
-func (s *scan) departure() (d Departure, ok bool) {
-	d.ID, d.Last = member.ID(be.Uint16(s.take(2))), Sequence(be.Uint32(s.take(4)))
-	reason := s.take(1)[0]
+func (d *Departure) fields(c *bits.Cursor) {
+	reason := uint8(d.Reason)
+	if d.Agreed {
+		reason |= departureAgreed
+	}
+	c.U16((*uint16)(&d.ID))
+	c.U32((*uint32)(&d.Last))
+	c.U8(&reason)
 	d.Reason, d.Agreed = Reason(reason&^departureAgreed), reason&departureAgreed != 0
 	if !d.Agreed {
-		return d, !s.bad
+		return
 	}
-	n := int(be.Uint16(s.take(2)))
 	after := Sequence(0) // spans rise and do not touch
-	for range n {
-		l := Span{Sequence(be.Uint32(s.take(4))), be.Uint32(s.take(4))}
-		if s.bad || l.First <= after || l.First > d.Last || l.More > uint32(d.Last-l.First) {
-			return d, false
-		}
+	for l := range bits.List16(c, &d.Lost, math.MaxUint16) {
+		c.U32((*uint32)(&l.First))
+		c.U32(&l.More)
+		c.Check(l.First > after && l.First <= d.Last && l.More <= uint32(d.Last-l.First))
 		after = l.First + Sequence(l.More) + 1
-		d.Lost = append(d.Lost, l)
 	}
-	return d, !s.bad
-}
-
-// find gives the place of a member in the roster, or -1.
-func (r *Roster) find(id member.ID) int {
-	i, ok := slices.BinarySearchFunc(r.Members, id, func(m Member, id member.ID) int { return int(m.ID) - int(id) })
-	if !ok {
-		return -1
-	}
-	return i
 }

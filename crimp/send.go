@@ -21,7 +21,7 @@ func (g *Group) sendData(s Sequence, message []byte) {
 		}
 		carried += need
 	}
-	b := g.pool.get(size + carried + sealSlack)[:e.bodyAt]
+	b := g.buffers.Get(size + carried + sealSlack)[:e.bodyAt]
 	b = be.AppendUint32(b, g.clock())
 	b = append(b, byte(depth))
 	if window != 0 {

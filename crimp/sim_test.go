@@ -1,47 +1,27 @@
-package crimp
+package crimp_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/membership"
 	"github.com/coeval-dev/coeval/netsim"
 )
 
-// seeds is how many seeds a test runs: n, or that many times COEVAL_SEEDS for a soak.
-func seeds(n int) int {
-	if more, err := strconv.Atoi(os.Getenv("COEVAL_SEEDS")); err == nil && more > 1000 {
-		return n * more / 1000
-	}
-	return n
-}
-
-func testSeed(a, b uint64) (s [32]byte) {
-	binary.BigEndian.PutUint64(s[:], a+1)
-	binary.BigEndian.PutUint64(s[8:], b+1)
-	return sha256.Sum256(s[:16])
-}
-
-func testIdentity(a, b uint64) *Identity {
-	id, err := NewIdentity(testSeed(a, b))
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 var (
-	testGroupAddr = netip.MustParseAddrPort("239.7.7.7:7000")
-	testProtocol  = token.ProtocolID("crimp test")
-	testKey       = token.Key{1, 2, 3}
+	be           = binary.BigEndian
+	testProtocol = token.ProtocolID("crimp test")
+	testKey      = token.Key{1, 2, 3}
+	seeds        = crimp.TestSeeds
+	dsl          = crimp.TestPath
 )
 
 const (
@@ -49,18 +29,17 @@ const (
 	testTick = 10 * time.Millisecond
 )
 
-// sim is a group of nodes on a simulated network. The first coordinates.
+// sim is a group of nodes on a simulated network. The first founds it.
 type sim struct {
 	net   *netsim.Net
 	nodes []*simNode
-	opt   Options
-	co    CoordinatorOptions
+	opt   membership.Options
 	boots uint64
 	// state is what a node hands to newcomers; nil for none.
 	stateful bool
 	period   time.Duration
-	messages map[name][]byte                 // all that was ever sent
-	causes   map[name]map[member.ID]Sequence // what a sender had been delivered before, if it is of interest
+	messages map[name][]byte                       // all that was ever sent
+	causes   map[name]map[member.ID]crimp.Sequence // what a sender had been delivered before, if it is of interest
 	err      error
 	key      token.Key // members' tokens are sealed with
 	twin     uint64    // whose identity the next machine has
@@ -68,7 +47,7 @@ type sim struct {
 
 type name struct {
 	member member.ID
-	seq    Sequence
+	seq    crimp.Sequence
 }
 
 // simNode is one machine. It may crash and be another node afterwards.
@@ -77,9 +56,11 @@ type simNode struct {
 	n         int
 	site      uint8
 	ep        *netsim.Endpoint
-	node      *Node
-	authority Authority
+	node      *crimp.Node
+	group     *crimp.Group
+	authority *membership.Membership
 	identity  uint64
+	boots     int
 	sending   bool
 	out       []link.Datagram
 	batch     [64]link.Datagram
@@ -91,17 +72,17 @@ type simNode struct {
 	delivered map[name]int
 	included  map[name]bool // in the state it was given
 	gaveUp    map[name]bool
-	log       []name // in order of delivery
-	events    []Event
-	dismissed Reason
-	denied    Reason
+	excused   map[name]bool // given up by whoever gave it the state, or excused there
+	log       []name        // in order of delivery
+	dismissed crimp.Reason
+	denied    crimp.Reason
 	lastSend  time.Duration
 	handed    uint64 // bytes given to the link
 }
 
 func newSim(net *netsim.Net, change func(*sim)) *sim {
 	s := &sim{net: net, period: 30 * time.Millisecond, messages: map[name][]byte{}, key: testKey}
-	s.opt.Multicast = testGroupAddr
+	s.opt.Multicast = crimp.TestGroupAddr
 	if change != nil {
 		change(s)
 	}
@@ -131,39 +112,28 @@ func (s *sim) add(site uint8) *simNode {
 func (n *simNode) boot() {
 	s := n.s
 	s.boots++
+	n.boots++
 	o := s.opt
-	o.Seed = testSeed(s.net.Seed(), 1000+s.boots)
-	o.Identity = testIdentity(s.net.Seed(), n.identity)
-	card := Card{Addr: n.ep.LocalAddr(), Site: n.site}
-	wall := testWall
-	if n.n == 0 {
-		co := s.co
-		co.Options, co.Card, co.Protocol, co.Wall = o, card, testProtocol, int64(wall)
-		co.Keys, co.State = []token.Key{testKey}, s.stateful
-		c, err := NewCoordinator(co)
-		if err != nil {
-			panic(err)
+	o.Seed = crimp.TestSeed(s.net.Seed(), 1000+s.boots)
+	o.Identity = crimp.TestIdentity(s.net.Seed(), n.identity)
+	o.Card = crimp.Card{Addr: n.ep.LocalAddr(), Site: n.site}
+	o.Protocol, o.Wall, o.Keys = testProtocol, testWall, []token.Key{s.key}
+	o.Found = n.n == 0 && n.boots == 1
+	for _, other := range s.nodes {
+		if other != n {
+			o.Ask = append(o.Ask, other.ep.LocalAddr())
 		}
-		n.authority = c
-	} else {
-		seed := testSeed(s.net.Seed(), 2000+s.boots)
-		tok, err := token.Issue(s.key, token.Grant{Protocol: testProtocol, Client: 100 + n.identity, Expires: int64(wall) + 3600}, bytes.NewReader(bytes.Repeat(seed[:], 8)))
-		if err != nil {
-			panic(err)
-		}
-		a, err := NewApplicant(ApplicantOptions{Options: o, Card: card, Protocol: testProtocol, Token: tok, Coordinator: s.nodes[0].ep.LocalAddr(), Wall: int64(wall)})
-		if err != nil {
-			panic(err)
-		}
-		n.authority = a
 	}
-	node, err := NewNode(o, n.authority)
-	if err != nil {
+	var err error
+	if n.authority, err = membership.New(o); err != nil {
 		panic(err)
 	}
-	n.node = node
-	n.id, n.dismissed, n.denied, n.log, n.events, n.began, n.since = 0, 0, 0, nil, nil, 0, 0
-	n.delivered, n.gaveUp, n.included = map[name]int{}, map[name]bool{}, map[name]bool{}
+	if n.node, err = crimp.NewNode(o.Options, n.authority); err != nil {
+		panic(err)
+	}
+	n.group = n.node.Group()
+	n.id, n.dismissed, n.denied, n.log, n.began, n.since = 0, 0, 0, nil, 0, 0
+	n.delivered, n.gaveUp, n.included, n.excused = map[name]int{}, map[name]bool{}, map[name]bool{}, map[name]bool{}
 	n.ep.Handle(func(from netip.AddrPort, data []byte) {
 		n.batch[0] = link.Datagram{Addr: from, Data: data}
 		n.node.Receive(s.net.Now(), n.batch[:1])
@@ -188,7 +158,7 @@ func (n *simNode) tick() {
 // say sends a message whose content follows from its name.
 func (n *simNode) say() {
 	s := n.s
-	text := fmt.Appendf(nil, "%d/%d ", n.id, n.node.group.self.next)
+	text := fmt.Appendf(nil, "%d/%d ", n.id, n.group.Last()+1)
 	for range s.net.Rand().IntN(60) {
 		text = append(text, byte(s.net.Rand().Uint64()))
 	}
@@ -199,7 +169,7 @@ func (n *simNode) say() {
 	}
 	s.messages[name{n.id, seq}] = text
 	if s.causes != nil {
-		seen := map[member.ID]Sequence{}
+		seen := map[member.ID]crimp.Sequence{}
 		for _, at := range n.log {
 			seen[at.member] = max(seen[at.member], at.seq)
 		}
@@ -224,60 +194,58 @@ func (n *simNode) flush() {
 			}
 		}
 	}
-	if at := n.node.Deadline(); at <= now && n.node.group.self != nil && len(n.node.group.ready) == 0 {
-		if g := n.node.group.Deadline(); g <= now && n.node.group.turnAt > now {
-			n.s.fail("machine %d wants to be called at %v again and again: %s", n.n, g, n.node.group.due())
-		}
+	if what := n.group.Insists(); what != "" {
+		n.s.fail("machine %d wants to be called at %v again and again: %s", n.n, now, what)
 	}
 }
 
 // look takes events and checks what each promises.
 func (n *simNode) look() {
 	s := n.s
-	if err := n.node.group.sound(); err != nil {
+	if err := n.group.Sound(); err != nil {
 		s.fail("machine %d: %v", n.n, err)
 	}
 	for _, e := range n.node.Events() {
-		if e.Kind != Delivered {
-			c := e
-			c.Data = bytes.Clone(e.Data)
-			n.events = append(n.events, c)
-		}
 		switch e.Kind {
-		case Established:
+		case crimp.Established:
 			n.id, n.was, n.since = e.Member, e.Member, s.net.Now()
-			if n.n == 0 {
+			if n.group.Begun() {
 				n.began = s.net.Now() + 1
 			}
-		case State:
+		case crimp.State:
 			n.restore(e.Data)
 			n.began = s.net.Now() + 1
-		case Denied:
+		case crimp.Denied:
 			n.denied = e.Reason
-		case Dismissed:
+		case crimp.Dismissed:
 			n.dismissed, n.id = e.Reason, 0
-		case StateWanted:
-			if err := n.node.ProvideState(s.net.Now(), e.Member, n.snapshot()); err != nil {
+		case crimp.StateWanted:
+			var state []byte
+			if s.stateful {
+				state = n.snapshot()
+			}
+			err := n.node.ProvideState(s.net.Now(), e.Member, state)
+			if err != nil && !errors.Is(err, crimp.ErrNotMember) { // it may be out again by now
 				s.fail("state for %d: %v", e.Member, err)
 			}
-		case GaveUp:
-			for k := range Sequence(e.More) + 1 {
+		case crimp.GaveUp:
+			for k := range crimp.Sequence(e.More) + 1 {
 				at := name{e.Member, e.Seq + k}
 				if n.delivered[at] > 0 {
 					s.fail("member %d was delivered %v, and then told that it is given up", n.id, at)
 				}
 				n.gaveUp[at] = true
 			}
-		case Delivered:
+		case crimp.Delivered:
 			n.took(&e)
 		}
 	}
-	if n.began == 0 && n.id != 0 && !s.stateful && !n.node.group.holding {
+	if n.began == 0 && n.id != 0 && !s.stateful && n.group.Begun() {
 		n.began = s.net.Now() + 1
 	}
 }
 
-func (n *simNode) took(e *Event) {
+func (n *simNode) took(e *crimp.Event) {
 	s := n.s
 	at := name{e.Member, e.Seq}
 	want, sent := s.messages[at]
@@ -297,30 +265,40 @@ func (n *simNode) took(e *Event) {
 	n.log = append(n.log, at)
 }
 
-// snapshot is the state of a node: the names of all it was delivered, and of its own.
-func (n *simNode) snapshot() (b []byte) {
-	b = append(b, "state"...)
-	add := func(at name) {
-		b = be.AppendUint16(b, uint16(at.member))
-		b = be.AppendUint32(b, uint32(at.seq))
+// snapshot is the state of a node: the names of all it was delivered, and of its own, and of what
+// it was told will not come.
+func (n *simNode) snapshot() []byte {
+	b := []byte("state")
+	add := func(lacks byte, at name) {
+		b = append(be.AppendUint32(be.AppendUint16(b, uint16(at.member)), uint32(at.seq)), lacks)
 	}
 	for _, at := range n.log {
-		add(at)
+		add(0, at)
 	}
 	for at := range n.included {
-		add(at)
+		add(0, at)
 	}
-	if n.s.opt.Order != Total { // there, what is its own is among the delivered
-		for s := Sequence(1); s < n.node.group.self.next; s++ {
-			add(name{n.id, s})
+	if n.s.opt.Order != crimp.Total { // there, what is its own is among the delivered
+		for s := crimp.Sequence(1); s <= n.group.Last(); s++ {
+			add(0, name{n.id, s})
+		}
+	}
+	for _, lacks := range []map[name]bool{n.gaveUp, n.excused} {
+		for at := range lacks {
+			add(1, at)
 		}
 	}
 	return b
 }
 
 func (n *simNode) restore(b []byte) {
-	for b = b[len("state"):]; len(b) > 0; b = b[6:] {
-		n.included[name{member.ID(be.Uint16(b)), Sequence(be.Uint32(b[2:]))}] = true
+	for b = b[len("state"):]; len(b) > 0; b = b[7:] {
+		at := name{member.ID(be.Uint16(b)), crimp.Sequence(be.Uint32(b[2:]))}
+		if b[6] == 1 {
+			n.excused[at] = true
+		} else {
+			n.included[at] = true
+		}
 	}
 }
 
@@ -345,7 +323,7 @@ func (s *sim) until(d time.Duration, what string, so func() bool) error {
 func (s *sim) together(d time.Duration) error {
 	return s.until(d, "a group of all", func() bool {
 		for _, n := range s.nodes {
-			if n.id == 0 || n.began == 0 || len(n.node.group.Members()) != len(s.nodes) {
+			if n.id == 0 || n.began == 0 || len(n.group.Members()) != len(s.nodes) {
 				return false
 			}
 		}
@@ -372,16 +350,12 @@ func (s *sim) complete(mayGiveUp bool) error {
 			if n == from || n.id == 0 {
 				continue
 			}
-			start := Sequence(1)
-			for at := start; at < from.node.group.self.next; at++ {
+			for at := crimp.Sequence(1); at <= from.group.Last(); at++ {
 				k := name{from.id, at}
 				switch {
-				case n.has(k):
-				case n.gaveUp[k] && mayGiveUp:
-				case mayGiveUp && s.nodes[0].gaveUp[k] && at <= n.startOf(from.id):
+				case n.has(k), (n.gaveUp[k] || n.excused[k]) && mayGiveUp:
 				case n.gaveUp[k]:
 					return fmt.Errorf("member %d was told that %v is given up", n.id, k)
-				case !n.has(k) && !s.stateful && n.n != 0 && at <= n.startOf(from.id):
 				default:
 					return fmt.Errorf("member %d neither has %v nor was told that it is given up", n.id, k)
 				}
@@ -389,19 +363,4 @@ func (s *sim) complete(mayGiveUp bool) error {
 		}
 	}
 	return nil
-}
-
-// startOf is the last packet of a member that was before this one's time, where there is
-// no state to include it.
-func (n *simNode) startOf(m member.ID) Sequence {
-	a, ok := n.authority.(*Applicant)
-	if !ok {
-		return 0
-	}
-	for _, c := range a.start.Cuts {
-		if c.Member == m {
-			return c.Seq + Sequence(len(c.Also))*1000 // those in Also are checked where there is a state
-		}
-	}
-	return 0
 }

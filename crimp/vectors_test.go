@@ -35,10 +35,10 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 			t.Fatal(err)
 		}
 		card := ids[i].Card(netip.MustParseAddrPort("192.0.2.1:4000"), uint8(i))
-		add([]string{"card-1", "card-3"}[i], card.append(nil))
+		add([]string{"card-1", "card-3"}[i], written(&card))
 		r.Members = append(r.Members, Member{ID: member.ID(1 + 2*i), Card: card})
 	}
-	add("roster", r.append(nil))
+	add("roster", written(&r))
 	shared, err := ids[0].shared(&r.Members[1].Card)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	data := []byte{0, 0, 0x03, 0xe8, 1, 3, 'o', 'n', 'e', 't', 'w', 'o'} // at 1 ms: "two", which carries "one"
 	sent := packet("data", g, kindData, 2, data)
 	packet("data-signed", group(0, Signatures), kindData, 2, data)
-	c := controlBody{clock: 1000, last: 2, period: 300, requests: []request{{3, 5, 1, 2}}, echoes: []echo{{3, 7, 25000, 13}}}
+	c := controlBody{clock: 1000, last: 2, period: 300, requests: []request{{3, 5, 1, 2}}, reports: []report{{3, 7, 25000, 13}}}
 	packet("control", g, kindControl, 1, c.append(nil))
 	packet("parity", g, kindParity, 1, append([]byte{0, 0, 0, 2, 1<<3 | 1, 0}, append([]byte{0, byte(len(sent))}, sent...)...))
 	add("repair", append([]byte{kindRepair, 0, 3}, sent...))
@@ -80,7 +80,7 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		}
 	}
 	r.Gone = []Departure{Agree(2, ReasonSilent, []Cut{{Member: 2, Seq: 4, Also: []Sequence{6, 9}}, {Member: 2, Seq: 5}})}
-	add("departed", r.append(nil)[len(r.append(nil))-19:])
+	add("departed", written(&r)[len(written(&r))-19:])
 	return names, values
 }
 

@@ -27,8 +27,8 @@ import (
 //	12 tag of AES-GCM, over all that is before
 const whisperHead = headerSize + 2
 
-// confidant is a member that whispers may go to and come from.
-type confidant struct {
+// listener is a member that whispers may go to and come from.
+type listener struct {
 	card     Card
 	to, from cipher.AEAD // made when they are needed
 	number   uint32
@@ -38,15 +38,15 @@ type confidant struct {
 
 // whispers is all that whispering needs.
 type whispers struct {
-	known map[member.ID]*confidant
+	known map[member.ID]*listener
 	self  member.ID
 	group uint64
 	count uint64
 	hear  func(from member.ID, b []byte) // takes what is for the authority
 }
 
-// maxConfidants bounds those that are known, the members of the past included.
-const maxConfidants = 2 * MaxMembers
+// maxListeners bounds those that are known, the members of the past included.
+const maxListeners = 2 * MaxMembers
 
 var (
 	// ErrStranger says that a whisper is for nobody who is known.
@@ -63,7 +63,7 @@ func (w *whispers) forget() {
 // this node is among them. Those of former rosters stay known for a while. It is for
 // authorities whose voters are not all members.
 func (g *Group) Introduce(group uint64, self member.ID, members []Member) error {
-	w := &g.ear
+	w := &g.whispers
 	if w.self != 0 && (w.self != self || w.group != group) {
 		return errOwnCard
 	}
@@ -78,13 +78,13 @@ func (g *Group) Introduce(group uint64, self member.ID, members []Member) error 
 		}
 		c := w.known[m.ID]
 		if c == nil || c.card.Sign != m.Sign || c.card.Agree != m.Agree {
-			c = &confidant{}
+			c = &listener{}
 			w.known[m.ID] = c
 		}
 		w.count++
 		c.card, c.since = m.Card, w.count
 	}
-	for len(w.known) > maxConfidants {
+	for len(w.known) > maxListeners {
 		var oldest member.ID
 		for id, c := range w.known {
 			if oldest == 0 || c.since < w.known[oldest].since {
@@ -98,7 +98,7 @@ func (g *Group) Introduce(group uint64, self member.ID, members []Member) error 
 
 // keyed makes the keys for whispers with a member, the first time. It is false for one whose
 // card shows a key that is none.
-func (g *Group) keyed(id member.ID, c *confidant) bool {
+func (g *Group) keyed(id member.ID, c *listener) bool {
 	if c.from != nil {
 		return true
 	}
@@ -112,10 +112,10 @@ func (g *Group) keyed(id member.ID, c *confidant) bool {
 			return false
 		}
 	}
-	if c.to, err = whisperKey(secret, g.ear.group, g.ear.self, id); err != nil {
+	if c.to, err = whisperKey(secret, g.whispers.group, g.whispers.self, id); err != nil {
 		return false
 	}
-	c.from, err = whisperKey(secret, g.ear.group, id, g.ear.self)
+	c.from, err = whisperKey(secret, g.whispers.group, id, g.whispers.self)
 	return err == nil
 }
 
@@ -147,15 +147,14 @@ func (g *Group) Whisper(now time.Duration, to member.ID, message []byte) error {
 	return g.whisper(now, kindWhisper, to, message)
 }
 
-// Confer is Whisper from one node's authority to another's, which gets it if it is a
-// Confidant.
+// Confer is Whisper from one node's authority to another's; see Authority.Hear.
 func (g *Group) Confer(now time.Duration, to member.ID, message []byte) error {
 	return g.whisper(now, kindConfer, to, message)
 }
 
 func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []byte) error {
 	g.advance(now)
-	w := &g.ear
+	w := &g.whispers
 	c := w.known[to]
 	if c == nil || !g.keyed(to, c) {
 		return ErrStranger
@@ -171,14 +170,14 @@ func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []by
 	}
 	c.number++
 	h := header{kind: kind, group: groupTag(w.group), member: w.self, number: c.number}
-	b := g.pool.get(whisperHead + len(message) + sealSize + sealSlack)[:headerSize]
+	b := g.buffers.Get(whisperHead + len(message) + sealSize + sealSlack)[:headerSize]
 	h.put(b)
 	b = be.AppendUint16(b, uint16(to))
 	b = append(b, message...)
 	sealed := c.to.Seal(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:], b[:whisperHead])
 	b = b[:whisperHead+len(sealed)]
-	g.scrap = append(g.scrap, b)
-	g.ready = append(g.ready, outgoing{data: b, to: to, purpose: SentWhisper, addr: addr})
+	g.post(b, to, SentWhisper)
+	g.ready[len(g.ready)-1].addr = addr
 	return nil
 }
 
@@ -191,7 +190,7 @@ func (g *Group) whisperAddr(c *Card) netip.AddrPort {
 
 // takeWhisper takes a whisper as it came from the network.
 func (g *Group) takeWhisper(b []byte) {
-	w := &g.ear
+	w := &g.whispers
 	if w.self == 0 {
 		return
 	}
@@ -223,7 +222,7 @@ func (g *Group) takeWhisper(b []byte) {
 	}
 	c.window.note(h.number)
 	if p := g.byID[h.member]; p != nil {
-		g.alive(p)
+		p.heard = g.now
 	}
 	switch {
 	case h.kind == kindWhisper:

@@ -144,8 +144,8 @@ func TestIntroduce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(w.ear.known); n > maxConfidants {
-		t.Errorf("%d are known, want at most %d", n, maxConfidants)
+	if n := len(w.whispers.known); n > maxListeners {
+		t.Errorf("%d are known, want at most %d", n, maxListeners)
 	}
 }
 
@@ -186,12 +186,12 @@ func TestLossy(t *testing.T) {
 		if _, err := g[0].SendLossy(0, make([]byte, g[0].MaxMessage())); err != nil {
 			t.Errorf("the largest: %v", err)
 		}
-		// Of a member that is wedged nothing is delivered.
-		g[1].Wedge(1)
+		// Of a member that is frozen nothing is delivered.
+		g[1].Freeze(1)
 		g[0].SendLossy(0, []byte("late"))
 		pass(0, g[0], g[1])
 		if got := delivered(g[1]); slices.Contains(got, "late") {
-			t.Error("delivered of a member that is wedged")
+			t.Error("delivered of a member that is frozen")
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 )
 
@@ -78,15 +79,15 @@ const (
 //	2  its period in tenths of a millisecond, 0 if it has none
 //	1  flags: bit 0: it leaves, and there will be no more; bit 1: a logical clock follows as eight bytes
 //	1  number of requests, then each: member 2, first sequence 4, how many more 1, attempt 1
-//	1  number of echoes, then each: member 2, its clock 4, microseconds since 3, loss 1
+//	1  number of reports, then each: member 2, its clock 4, microseconds since 3, loss 1
 const (
 	controlFixed   = 4 + 4 + 2 + 1
 	requestSize    = 8
-	echoSize       = 10
+	reportSize     = 10
 	controlLeaving = 1
 	controlLamport = 2
 	maxRequests    = 64
-	maxEchoes      = 16
+	maxReports     = 16
 	periodUnit     = 100 * time.Microsecond
 	holdMost       = 1<<24 - 1
 )
@@ -211,8 +212,8 @@ type request struct {
 	attempt uint8
 }
 
-// echo tells a member when its last datagram came, and how many are lost.
-type echo struct {
+// report tells a member when its last datagram came, and how many are lost.
+type report struct {
 	member member.ID
 	clock  uint32
 	held   uint32 // microseconds
@@ -228,84 +229,51 @@ type controlBody struct {
 	logical  bool
 	lamport  uint64
 	requests []request
-	echoes   []echo
+	reports  []report
 }
 
-// readControl reads into c, whose lists keep their memory.
-func readControl(b []byte, c *controlBody) bool {
-	if len(b) < controlFixed {
-		return false
-	}
-	c.clock, c.last, c.period = be.Uint32(b), Sequence(be.Uint32(b[4:])), be.Uint16(b[8:])
-	flags := b[10]
-	if flags&^(controlLeaving|controlLamport) != 0 {
-		return false
-	}
-	c.leaving, c.logical = flags&controlLeaving != 0, flags&controlLamport != 0
-	c.requests, c.echoes, c.lamport = c.requests[:0], c.echoes[:0], 0
-	b = b[controlFixed:]
-	if c.logical {
-		if len(b) < lamportSize {
-			return false
-		}
-		c.lamport = be.Uint64(b)
-		b = b[lamportSize:]
-	}
-	n, b, ok := readCount(b, maxRequests, requestSize)
-	if !ok {
-		return false
-	}
-	for range n {
-		r := request{member.ID(be.Uint16(b)), Sequence(be.Uint32(b[2:])), b[6], b[7]}
-		if r.first == 0 || r.first > maxSequence-Sequence(r.more) {
-			return false
-		}
-		c.requests = append(c.requests, r)
-		b = b[requestSize:]
-	}
-	if n, b, ok = readCount(b, maxEchoes, echoSize); !ok {
-		return false
-	}
-	for range n {
-		c.echoes = append(c.echoes, echo{member.ID(be.Uint16(b)), be.Uint32(b[2:]), uint32(b[6])<<16 | uint32(b[7])<<8 | uint32(b[8]), b[9]})
-		b = b[echoSize:]
-	}
-	return len(b) == 0
-}
-
-func readCount(b []byte, most, size int) (n int, rest []byte, ok bool) {
-	if len(b) == 0 || int(b[0]) > most || len(b)-1 < int(b[0])*size {
-		return 0, nil, false
-	}
-	return int(b[0]), b[1:], true
-}
-
-func (c *controlBody) append(b []byte) []byte {
-	b = be.AppendUint32(b, c.clock)
-	b = be.AppendUint32(b, uint32(c.last))
-	b = be.AppendUint16(b, c.period)
+// fields reads or writes a control packet's body. The lists keep their memory.
+func (b *controlBody) fields(c *bits.Cursor) {
 	var flags byte
-	if c.leaving {
+	if b.leaving {
 		flags |= controlLeaving
 	}
-	if c.logical {
+	if b.logical {
 		flags |= controlLamport
 	}
-	b = append(b, flags)
-	if c.logical {
-		b = be.AppendUint64(b, c.lamport)
+	c.U32(&b.clock)
+	c.U32((*uint32)(&b.last))
+	c.U16(&b.period)
+	c.U8(&flags)
+	c.Check(flags&^(controlLeaving|controlLamport) == 0)
+	b.leaving, b.logical = flags&controlLeaving != 0, flags&controlLamport != 0
+	if b.logical {
+		c.U64(&b.lamport)
 	}
-	b = append(b, byte(len(c.requests)))
-	for _, r := range c.requests {
-		b = be.AppendUint16(b, uint16(r.member))
-		b = be.AppendUint32(b, uint32(r.first))
-		b = append(b, r.more, r.attempt)
+	for r := range bits.List8(c, &b.requests, maxRequests) {
+		c.U16((*uint16)(&r.member))
+		c.U32((*uint32)(&r.first))
+		c.U8(&r.more)
+		c.U8(&r.attempt)
+		c.Check(r.first != 0 && r.first <= maxSequence-Sequence(r.more))
 	}
-	b = append(b, byte(len(c.echoes)))
-	for _, e := range c.echoes {
-		b = be.AppendUint16(b, uint16(e.member))
-		b = be.AppendUint32(b, e.clock)
-		b = append(b, byte(e.held>>16), byte(e.held>>8), byte(e.held), e.loss)
+	for e := range bits.List8(c, &b.reports, maxReports) {
+		c.U16((*uint16)(&e.member))
+		c.U32(&e.clock)
+		c.U24(&e.held)
+		c.U8(&e.loss)
 	}
-	return b
+}
+
+func readControl(b []byte, into *controlBody) bool {
+	into.lamport = 0
+	c := bits.CursorOver(b)
+	into.fields(&c)
+	return c.Done()
+}
+
+func (b *controlBody) append(to []byte) []byte {
+	c := bits.CursorTo(to)
+	b.fields(&c)
+	return c.Data()
 }

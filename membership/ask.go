@@ -33,8 +33,7 @@ type asking struct {
 	inquiry bool          // only whether we are still in
 	stopped bool          // there is nothing more to ask for
 	refused map[netip.AddrPort]refusal
-	start   *crimp.Start
-	wants   bool // the start says that a state follows
+	start   *start
 	state   []byte
 	has     bool
 }
@@ -56,20 +55,20 @@ func (a *asking) dial(to netip.AddrPort) error {
 	a.hangUp()
 	t, err := token.Issue(m.opt.Keys[0], token.Grant{
 		Protocol: m.opt.Protocol, Client: m.client, Expires: m.opt.Wall + int64(m.now/time.Second) + tokenLife,
-	}, &m.random)
+	}, m.random)
 	if err != nil {
 		return fmt.Errorf("membership: %w", err)
 	}
 	o := conn.ClientOptions{Token: t, Servers: []netip.AddrPort{to}, ConnectTimeout: connectPatience}
 	o.Protocol, o.Version, o.Wall, o.Channels, o.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall, channels, m.opt.MaxState
 	o.Datagram, o.Timeout = max(m.opt.Datagram, 512), doorTimeout
-	_, _ = m.random.Read(o.Seed[:])
+	m.random.Read(o.Seed[:])
 	c, err := conn.NewClient(o)
 	if err != nil {
 		return fmt.Errorf("membership: %w", err)
 	}
 	a.client, a.at, a.retryAt = c, to, 0
-	a.start, a.state, a.has, a.wants = nil, nil, false, false
+	a.start, a.state, a.has = nil, nil, false
 	return nil
 }
 
@@ -137,7 +136,7 @@ func (a *asking) step() {
 		switch e.Kind {
 		case conn.Connected:
 			j := join{m.self, m.Epoch(), m.opt.Witness, m.opt.Order, m.opt.History, m.opt.About, m.opt.Card}
-			_ = e.Conn.Send(channel, j.append(nil))
+			_ = e.Conn.Send(channel, write(messageJoin, &j))
 		case conn.Message:
 			a.message(e.Data)
 		case conn.BulkReceived:
@@ -170,21 +169,19 @@ func (a *asking) message(b []byte) {
 	case messageWait:
 		a.next()
 	case messageRedirect:
-		to, ok := readAddr(b[1:])
-		if a.hops++; !ok || a.hops > maxHops || to == a.at || to == m.opt.Card.Addr {
-			a.next()
-			return
-		}
-		if err := a.dial(to); err != nil {
+		var to address
+		a.hops++
+		if !read(b, &to) || a.hops > maxHops || to.AddrPort == a.at || to.AddrPort == m.opt.Card.Addr || a.dial(to.AddrPort) != nil {
 			a.next()
 		}
 	case messageWelcome:
-		if len(b) < 3 || m.self != 0 {
+		var w welcome
+		if !read(b, &w) || m.self != 0 {
 			return
 		}
-		d, err := council.ReadDecree(b[3:])
+		d, err := council.ReadDecree(w.decree)
 		if err == nil {
-			err = m.enter(member.ID(be.Uint16(b[1:])), d)
+			err = m.enter(w.member, d)
 		}
 		if err != nil {
 			m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())
@@ -199,12 +196,9 @@ func (a *asking) message(b []byte) {
 			m.learn()
 		}
 	case messageStart:
-		if len(b) < 2 || b[1] > 1 || a.start != nil || m.self == 0 || m.state {
-			return
-		}
-		if start, err := crimp.ReadStart(b[2:]); err == nil {
-			a.start, a.wants = &start, b[1] == 1
-			m.g.Expect(m.now, start)
+		if s := new(start); a.start == nil && m.self != 0 && !m.state && read(b, s) {
+			a.start = s
+			m.g.Expect(m.now, s.Start)
 			a.begin()
 		}
 	}
@@ -213,13 +207,13 @@ func (a *asking) message(b []byte) {
 // begin takes up where the state ends. State and start may come in either order.
 func (a *asking) begin() {
 	m := a.m
-	if a.start == nil || a.wants && !a.has || m.state {
+	if a.start == nil || a.start.state && !a.has || m.state {
 		return
 	}
-	if a.wants {
+	if a.start.state {
 		m.g.Tell(crimp.Event{Kind: crimp.State, Member: m.self, Data: a.state})
 	}
-	m.g.Begin(m.now, *a.start)
+	m.g.Begin(m.now, a.start.Start)
 	m.state, m.sayAt = true, m.now
 	a.stop()
 }
@@ -284,7 +278,7 @@ func (a *asking) next() {
 		return
 	}
 	pause := 100 * time.Millisecond << min(a.rounds, 5)
-	a.retryAt = m.now + pause/2 + time.Duration(m.random.uint64()%uint64(pause))
+	a.retryAt = m.now + pause/2 + time.Duration(m.random.Uint64()%uint64(pause))
 }
 
 // follow turns to a new überserver for the state, unless the old one is there and has begun to

@@ -1,16 +1,14 @@
 package membership
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
 )
-
-var be = binary.BigEndian
 
 // charter is the body of a decree: the roster, with its key, and what else must be the same
 // everywhere.
@@ -27,43 +25,32 @@ type charter struct {
 // maxMember is the highest identifier that package crimp leaves to members.
 const maxMember = 1<<16 - 3
 
-func (c *charter) append(b []byte) []byte {
-	b = be.AppendUint16(b, uint16(c.nextID))
-	b = be.AppendUint16(b, uint16(len(c.witnesses)))
-	for i := range c.witnesses {
-		b = be.AppendUint16(b, uint16(c.witnesses[i].ID))
-		b = c.witnesses[i].Card.Append(b)
+func (c *charter) fields(k *bits.Cursor) {
+	k.U16((*uint16)(&c.nextID))
+	k.Check(c.nextID != 0 && c.nextID <= maxMember)
+	before := member.ID(0)
+	for w := range bits.List16(k, &c.witnesses, crimp.MaxMembers) {
+		w.Fields(k)
+		k.Check(w.ID > before)
+		before = w.ID
 	}
-	return c.roster.Append(b)
+	c.roster.Fields(k)
+}
+
+func (c *charter) append(b []byte) []byte {
+	k := bits.CursorTo(b)
+	c.fields(&k)
+	return k.Data()
 }
 
 var errMalformed = errors.New("membership: malformed message")
 
 func readCharter(b []byte) (c charter, err error) {
-	if len(b) < 4 {
+	k := bits.CursorOver(b)
+	if c.fields(&k); !k.Done() {
 		return c, errMalformed
 	}
-	c.nextID = member.ID(be.Uint16(b))
-	n := int(be.Uint16(b[2:]))
-	b = b[4:]
-	if n > crimp.MaxMembers || c.nextID == 0 || c.nextID > maxMember {
-		return c, errMalformed
-	}
-	for range n {
-		if len(b) < 2 {
-			return c, errMalformed
-		}
-		w := crimp.Member{ID: member.ID(be.Uint16(b))}
-		if w.Card, b, err = crimp.ReadCard(b[2:]); err != nil {
-			return c, err
-		}
-		if k := len(c.witnesses); w.ID == 0 || k > 0 && w.ID <= c.witnesses[k-1].ID {
-			return c, errMalformed
-		}
-		c.witnesses = append(c.witnesses, w)
-	}
-	c.roster, err = crimp.ReadRoster(b)
-	return c, err
+	return c, c.roster.Check()
 }
 
 // fits reports whether a charter belongs to its decree.
@@ -108,6 +95,12 @@ func (c *charter) holder(sign [32]byte) *crimp.Member {
 	return nil
 }
 
+// isWitness reports whether a member is one of the witnesses.
+func (c *charter) isWitness(id member.ID) bool {
+	_, ok := slices.BinarySearchFunc(c.witnesses, id, byID)
+	return ok
+}
+
 func (c *charter) size() int { return len(c.roster.Members) + len(c.witnesses) }
 
 // takeID gives out identifiers one after the other, so that none comes again soon.
@@ -141,57 +134,66 @@ func (c *charter) remove(id member.ID) {
 // A report is what a voter holds of the suspects. For each of whom it can say anything:
 //
 //	2 member  4 all up to here  2 spans, then each: first 4, more 4
-const maxSpans = 512
-
-func appendCut(b []byte, c *crimp.Cut, spans int) []byte {
-	b = be.AppendUint16(b, uint16(c.Member))
-	b = be.AppendUint32(b, uint32(c.Seq))
-	at := len(b)
-	b = append(b, 0, 0)
-	n := 0
-	for i := 0; i < len(c.Also) && n < spans; n++ { // what is beyond is not claimed
-		first := c.Also[i]
-		more := 0
-		for i++; i < len(c.Also) && c.Also[i] == first+crimp.Sequence(more)+1; i++ {
-			more++
-		}
-		b = be.AppendUint32(be.AppendUint32(b, uint32(first)), uint32(more))
-	}
-	be.PutUint16(b[at:], uint16(n))
-	return b
+type holding struct {
+	member member.ID
+	upTo   crimp.Sequence
+	spans  []crimp.Span
 }
 
-// maxHeld bounds the packets beyond a gap that a report can claim; package crimp keeps no
-// more of a member.
-const maxHeld = 8192
+const (
+	maxSpans = 512
+	// maxHeld bounds the packets beyond a gap that a report can claim; package crimp keeps no
+	// more of a member.
+	maxHeld     = 8192
+	maxSequence = 1 << 30
+)
+
+func (h *holding) fields(c *bits.Cursor) {
+	c.U16((*uint16)(&h.member))
+	c.U32((*uint32)(&h.upTo))
+	c.Check(h.upTo <= maxSequence)
+	after, held := h.upTo+1, 0
+	for s := range bits.List16(c, &h.spans, maxSpans+1) {
+		c.U32((*uint32)(&s.First))
+		c.U32(&s.More)
+		c.Check(s.First > after && s.First <= maxSequence && s.More < maxHeld && held+int(s.More) < maxHeld)
+		after, held = s.First+crimp.Sequence(s.More)+1, held+int(s.More)+1
+	}
+}
+
+// holdingOf puts what is held of a member into at most so many spans. What is beyond is not claimed.
+func holdingOf(c *crimp.Cut, most int) *holding {
+	h := &holding{member: c.Member, upTo: c.Seq}
+	for _, s := range c.Also {
+		if n := len(h.spans); n > 0 && h.spans[n-1].First+crimp.Sequence(h.spans[n-1].More)+1 == s {
+			h.spans[n-1].More++
+		} else if n == most {
+			break
+		} else {
+			h.spans = append(h.spans, crimp.Span{First: s})
+		}
+	}
+	return h
+}
+
+// cut is what is held, packet by packet.
+func (h *holding) cut() crimp.Cut {
+	c := crimp.Cut{Member: h.member, Seq: h.upTo}
+	for _, s := range h.spans {
+		for i := range crimp.Sequence(s.More) + 1 {
+			c.Also = append(c.Also, s.First+i)
+		}
+	}
+	return c
+}
 
 func readReport(b []byte) (list []crimp.Cut, err error) {
-	for len(b) > 0 {
-		if len(b) < 8 {
+	for c := bits.CursorOver(b); !c.Done(); {
+		var h holding
+		if h.fields(&c); !c.OK() || len(list) == crimp.MaxMembers {
 			return nil, errMalformed
 		}
-		c := crimp.Cut{Member: member.ID(be.Uint16(b)), Seq: crimp.Sequence(be.Uint32(b[2:]))}
-		n := int(be.Uint16(b[6:]))
-		b = b[8:]
-		if n > maxSpans+1 || len(b) < 8*n || c.Seq > 1<<30 {
-			return nil, errMalformed
-		}
-		after := c.Seq + 1
-		for range n {
-			first, more := crimp.Sequence(be.Uint32(b)), be.Uint32(b[4:])
-			b = b[8:]
-			if first <= after || more >= maxHeld || len(c.Also)+int(more) >= maxHeld || first > 1<<30 {
-				return nil, errMalformed
-			}
-			for i := range crimp.Sequence(more) + 1 {
-				c.Also = append(c.Also, first+i)
-			}
-			after = first + crimp.Sequence(more) + 1
-		}
-		list = append(list, c)
-		if len(list) > crimp.MaxMembers {
-			return nil, errMalformed
-		}
+		list = append(list, h.cut())
 	}
 	return list, nil
 }

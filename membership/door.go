@@ -1,7 +1,9 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,8 +22,8 @@ type candidate struct {
 	witness bool
 }
 
-// seat is a newcomer that was let in, and waits for the state.
-type seat struct {
+// newcomer is one that was let in, and waits for the state.
+type newcomer struct {
 	conn    *conn.Conn
 	since   time.Duration
 	heard   bool
@@ -34,7 +36,7 @@ func (m *Membership) openDoor() error {
 	so.Protocol, so.Version, so.Wall, so.Channels, so.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall, channels, -1
 	so.Datagram, so.Timeout = max(m.opt.Datagram, 512), doorTimeout
 	so.MaxRate, so.Rate = 64<<20, 1<<20
-	_, _ = m.random.Read(so.Seed[:])
+	m.random.Read(so.Seed[:])
 	var err error
 	if m.door, err = conn.NewServer(so); err != nil {
 		return fmt.Errorf("membership: door: %w", err)
@@ -50,9 +52,9 @@ func (m *Membership) atDoor() {
 			m.knock(e.Conn, e.Data)
 		case conn.Disconnected:
 			m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool { return c.conn == e.Conn })
-			for _, s := range m.seats {
-				if s.conn == e.Conn {
-					s.conn = nil
+			for _, n := range m.newcomers {
+				if n.conn == e.Conn {
+					n.conn = nil
 				}
 			}
 		}
@@ -68,8 +70,8 @@ func (m *Membership) knock(k *conn.Conn, b []byte) {
 	if len(b) == 0 || b[0] != messageJoin || m.done {
 		return
 	}
-	j, ok := readJoin(b)
-	if !ok {
+	var j join
+	if !read(b, &j) {
 		deny(k, crimp.ReasonMismatch, "this mirror does not understand what the candidate says: run the same version")
 		return
 	}
@@ -114,7 +116,7 @@ func (m *Membership) teach(k *conn.Conn, j *join) {
 // redirect sends a candidate to the überserver.
 func (m *Membership) redirect(k *conn.Conn) {
 	if uber := m.charter.find(m.uber); uber != nil && m.uber != m.self {
-		_ = k.Send(channel, appendAddr([]byte{messageRedirect}, uber.Addr))
+		_ = k.Send(channel, write(messageRedirect, &address{uber.Addr}))
 		return
 	}
 	_ = k.Send(channel, []byte{messageWait})
@@ -125,34 +127,30 @@ func (m *Membership) redirect(k *conn.Conn) {
 func (m *Membership) returns(k *conn.Conn, j *join) {
 	me := m.charter.find(j.member)
 	if me == nil || me.Sign != j.card.Sign {
-		why := m.reasons[j.member]
-		if why == 0 {
-			why = crimp.ReasonSilent
-		}
-		deny(k, why, "the group has gone on without this mirror")
+		deny(k, cmp.Or(m.reasons.why[j.member], crimp.ReasonSilent), "the group has gone on without this mirror")
 		return
 	}
 	if m.council.Decree().Votes(j.member) {
 		_ = k.Send(channel, []byte{messageWait}) // it is one; the council will reach it
 		return
 	}
-	m.seat(j.member, k)
+	m.await(j.member, k)
 }
 
-// seat has a newcomer wait for the state.
-func (m *Membership) seat(id member.ID, k *conn.Conn) {
-	s := m.seats[id]
-	if s == nil {
-		s = &seat{since: m.now}
-		m.seats[id] = s
+// await has a newcomer wait for the state.
+func (m *Membership) await(id member.ID, k *conn.Conn) {
+	n := m.newcomers[id]
+	if n == nil {
+		n = &newcomer{since: m.now}
+		m.newcomers[id] = n
 	}
-	s.conn, s.waiting, s.asked = k, true, false
+	n.conn, n.waiting, n.asked = k, true, false
 }
 
 // consider decides about a candidate.
 func (m *Membership) consider(k *conn.Conn, j *join) {
 	if m.opt.Admit != nil {
-		if err := m.opt.Admit(crimp.Candidate{Client: k.Client(), UserData: k.UserData(), Addr: k.Addr(), Card: j.card}); err != nil {
+		if err := m.opt.Admit(Candidate{Client: k.Client(), UserData: k.UserData(), Addr: k.Addr(), Card: j.card}); err != nil {
 			deny(k, crimp.ReasonRefused, err.Error())
 			return
 		}
@@ -170,7 +168,7 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 			m.welcome(old.ID, k) // it was let in, and not told in time
 			return
 		}
-		m.outcasts[old.ID] = crimp.ReasonReplaced // it has lost its former self
+		m.expelled[old.ID] = crimp.ReasonReplaced // it has lost its former self
 	} else if m.charter.size()+len(m.candidates) >= m.opt.MaxMembers {
 		deny(k, crimp.ReasonFull, fmt.Sprintf("the group has %d members, as many as it may have", m.charter.size()))
 		return
@@ -181,16 +179,13 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 
 // welcome tells a candidate that it is in, and by which decree.
 func (m *Membership) welcome(id member.ID, k *conn.Conn) {
-	b := be.AppendUint16([]byte{messageWelcome}, uint16(id))
-	_ = k.Send(channel, m.council.Decree().Append(b))
-	m.seat(id, k)
-	if slices.ContainsFunc(m.charter.witnesses, func(w crimp.Member) bool { return w.ID == id }) {
-		m.seats[id].waiting = false
-	}
+	_ = k.Send(channel, write(messageWelcome, &welcome{id, m.council.Decree().Append(nil)}))
+	m.await(id, k)
+	m.newcomers[id].waiting = !m.charter.isWitness(id)
 }
 
-// seated brings the lists of newcomers up to date with a decree.
-func (m *Membership) seated(d *council.Decree) {
+// cleared welcomes those whom a decree lets in, and drops what it has decided.
+func (m *Membership) cleared(d *council.Decree) {
 	m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool {
 		h := m.charter.holder(c.card.Sign)
 		if h == nil || !slices.Contains(d.Learners, h.ID) || !m.Leads() {
@@ -199,26 +194,11 @@ func (m *Membership) seated(d *council.Decree) {
 		m.welcome(h.ID, c.conn)
 		return true
 	})
-	for id := range m.seats {
-		if m.charter.find(id) == nil || d.Votes(id) {
-			delete(m.seats, id)
-		}
-	}
-	for id := range m.outcasts {
-		if m.charter.find(id) == nil {
-			delete(m.outcasts, id)
-		}
-	}
-	for id := range m.goers {
-		if m.charter.find(id) == nil {
-			delete(m.goers, id)
-		}
-	}
-	for id := range m.ready {
-		if !slices.Contains(d.Learners, id) {
-			delete(m.ready, id)
-		}
-	}
+	out := func(id member.ID) bool { return m.charter.find(id) == nil }
+	maps.DeleteFunc(m.newcomers, func(id member.ID, _ *newcomer) bool { return out(id) || d.Votes(id) })
+	maps.DeleteFunc(m.expelled, func(id member.ID, _ crimp.Reason) bool { return out(id) })
+	maps.DeleteFunc(m.leavers, func(id member.ID, _ leaver) bool { return out(id) })
+	maps.DeleteFunc(m.ready, func(id member.ID, _ bool) bool { return !slices.Contains(d.Learners, id) })
 }
 
 // turnAway sends on those who wait for something that only the überserver gives.
@@ -227,21 +207,21 @@ func (m *Membership) turnAway() {
 		m.redirect(m.candidates[i].conn)
 	}
 	m.candidates = nil
-	for _, id := range sorted(m.seats) {
-		if s := m.seats[id]; s.waiting {
-			if s.conn != nil {
-				m.redirect(s.conn)
+	for _, id := range sorted(m.newcomers) {
+		if n := m.newcomers[id]; n.waiting {
+			if n.conn != nil {
+				m.redirect(n.conn)
 			}
-			delete(m.seats, id)
+			delete(m.newcomers, id)
 		}
 	}
 }
 
-// bring asks the application for the state, for newcomers that can be given one.
-func (m *Membership) bring() {
-	for _, id := range sorted(m.seats) {
-		if s := m.seats[id]; s.waiting && !s.asked && s.conn != nil && s.conn.Open() && m.g.Settled(id) {
-			s.asked = true
+// askForStates asks the application for the state, for newcomers that can be given one.
+func (m *Membership) askForStates() {
+	for _, id := range sorted(m.newcomers) {
+		if n := m.newcomers[id]; n.waiting && !n.asked && n.conn != nil && n.conn.Open() && m.g.Settled(id) {
+			n.asked = true
 			m.g.Tell(crimp.Event{Kind: crimp.StateWanted, Member: id})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/crimp"
 )
 
@@ -18,17 +19,21 @@ func testCard(n byte) crimp.Card {
 // FuzzMessages: whatever comes is refused, or has one form.
 func FuzzMessages(f *testing.F) {
 	j := join{member: 3, epoch: 5, witness: true, order: crimp.Total, history: time.Second, about: testAbout, card: testCard(1)}
-	f.Add(j.append(nil))
+	f.Add(write(messageJoin, &j))
 	ch := charter{nextID: 4, witnesses: []crimp.Member{{ID: 3, Card: testCard(3)}},
 		roster: crimp.Roster{Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []crimp.Member{{ID: 1, Card: testCard(1)}, {ID: 2, Card: testCard(2)}},
 			Gone: []crimp.Departure{crimp.Agree(9, crimp.ReasonSilent, []crimp.Cut{{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}})}}}
 	f.Add(ch.append(nil))
-	f.Add(appendCut(nil, &crimp.Cut{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}, maxSpans))
-	f.Add(appendAddr(nil, netip.MustParseAddrPort("[2001:db8::1]:9")))
+	f.Add(write(0, holdingOf(&crimp.Cut{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}, maxSpans))[1:])
+	f.Add(write(0, &address{netip.MustParseAddrPort("[2001:db8::1]:9")})[1:])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if j, ok := readJoin(b); ok {
-			if again := j.append(nil); !bytes.Equal(again, b) {
-				t.Fatalf("join %x became %x", b, again)
+		for _, m := range []interface{ fields(*bits.Cursor) }{&join{}, &welcome{}, &start{}, &address{}, &part{}, &leaver{}} {
+			for _, b := range [][]byte{b, append([]byte{0}, b...)} { // with its first byte, and what follows that
+				if read(b, m) {
+					if again := write(b[0], m); !bytes.Equal(again, b) {
+						t.Fatalf("%T %x became %x", m, b, again)
+					}
+				}
 			}
 		}
 		if c, err := readCharter(b); err == nil {
@@ -39,20 +44,15 @@ func FuzzMessages(f *testing.F) {
 		if list, err := readReport(b); err == nil {
 			var again []byte
 			for i := range list {
-				again = appendCut(again, &list[i], maxSpans+1)
+				again = append(again, write(0, holdingOf(&list[i], maxSpans+1))[1:]...)
 			}
 			if !bytes.Equal(again, b) {
 				t.Fatalf("report %x became %x", b, again)
 			}
 		}
-		if a, ok := readAddr(b); ok {
-			if again := appendAddr(nil, a); !bytes.Equal(again, b) {
-				t.Fatalf("address %x became %x", b, again)
-			}
-		}
 		m := &Membership{}
 		for range 2 {
-			m.fit(3, b)
+			m.assemble(3, b)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestParts(t *testing.T) {
 					case talkWhole:
 						got = bytes.Clone(part[1:])
 					case talkPart:
-						if whole := b.m.fit(a.m.self, part); whole != nil {
+						if whole := b.m.assemble(a.m.self, part); whole != nil {
 							got = whole
 						}
 					}
@@ -92,8 +92,8 @@ func TestParts(t *testing.T) {
 		if !bytes.Equal(got, message) {
 			t.Fatalf("%d bytes became %d", len(message), len(got))
 		}
-		if len(b.m.puzzles) > maxPuzzles {
-			t.Fatalf("%d puzzles", len(b.m.puzzles))
+		if len(b.m.inParts) > maxInParts {
+			t.Fatalf("%d messages in parts", len(b.m.inParts))
 		}
 	})
 }

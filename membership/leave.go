@@ -32,7 +32,7 @@ func (m *Membership) Spare() bool {
 	if m.council == nil || m.done || !m.council.Quorum() {
 		return false
 	}
-	return !m.Leads() || m.heir(m.council.Decree()) != 0
+	return !m.Leads() || m.successor(m.council.Decree()) != 0
 }
 
 // missed reports whether a member has left by a decree that is not known here.
@@ -64,20 +64,20 @@ func (m *Membership) lapse() {
 // depart goes on with leaving.
 func (m *Membership) depart() {
 	d := m.council.Decree()
-	heirs := slices.ContainsFunc(d.Voters, func(id member.ID) bool { return id != m.self && d.MayLead(id) })
+	others := slices.ContainsFunc(d.Voters, func(id member.ID) bool { return id != m.self && d.MayLead(id) })
 	soon := false // one has joined, and will have the state
 	for _, id := range d.Learners {
-		soon = soon || !slices.ContainsFunc(m.charter.witnesses, func(w crimp.Member) bool { return w.ID == id })
+		soon = soon || !m.charter.isWitness(id)
 	}
 	late := m.now > m.leaveBy
 	switch {
-	case m.Leads() && !heirs && (!soon || late):
+	case m.Leads() && !others && (!soon || late):
 		m.close()
 	case late:
 		m.end(crimp.Dismissed, crimp.ReasonLeft, "") // nobody lets go; the others will find it silent
 	case !m.Leads() && m.now >= m.sayAt:
 		m.sayAt = m.now + m.opt.Silence/5
-		_ = m.g.Confer(m.now, m.uber, be.AppendUint32([]byte{talkLeave}, uint32(m.g.Last())))
+		_ = m.g.Confer(m.now, m.uber, write(talkLeave, &leaver{last: m.g.Last()}))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
@@ -18,53 +19,69 @@ import (
 // new one.
 type Membership struct {
 	opt    Options
-	random drbg
+	random *seed.Reader
+	now    time.Duration
+	g      *crimp.Group
+	begun  bool // Step was called
+	done   bool
+
 	door   *conn.Server
 	asking *asking
 	bytes  uint64 // of connections that have ended
 	client uint64 // as whom this one asks: a new connection takes the place of the old one
 
-	now     time.Duration
-	g       *crimp.Group
-	begun   bool // Step was called
+	tenure
+	isolation
+	departure
+	office
+	reasons reasons
+	talk    []byte
+	inParts []*inParts
+}
+
+// tenure is this mirror's stay in the group. Without a council it is not in; with one, charter and uber
+// are those of the council's newest decree.
+type tenure struct {
 	council *council.Council
 	self    member.ID
-	charter charter // in force
+	charter charter
 	uber    member.ID
 	state   bool // this member has the state
 	lapsed  bool // it has missed rosters that nobody has any more: it only votes, and wants to go
-	done    bool
-	cutOff  bool
-	cutAt   time.Duration // since when
+	frozen  map[member.ID]bool
 	sayAt   time.Duration // when to tell the überserver again that we have begun, or want to go
-	wedged  map[member.ID]bool
+}
 
+// isolation is whether a majority is not heard, and since when.
+type isolation struct {
+	cutOff bool
+	cutAt  time.Duration
+}
+
+// departure is this mirror's wish to leave.
+type departure struct {
 	leaving bool
 	leaveBy time.Duration
 	closing int // how often others were told that the group ends
-
-	// As überserver:
-	candidates []candidate
-	seats      map[member.ID]*seat
-	ready      map[member.ID]bool         // have begun, and have no vote yet
-	goers      map[member.ID]goer         // want to leave
-	outcasts   map[member.ID]crimp.Reason // to be taken out
-	reasons    map[member.ID]crimp.Reason // why those who are out, are
-	order      []member.ID                // of reasons, the oldest first
-	talk       []byte
-	puzzles    []*puzzle
 }
 
-// goer is a member that wants to leave.
-type goer struct {
+// office is what only the überserver knows; whoever does not lead has nothing in it.
+type office struct {
+	candidates []candidate
+	newcomers  map[member.ID]*newcomer
+	ready      map[member.ID]bool         // have begun, and have no vote yet
+	leavers    map[member.ID]leaver       // want to leave
+	expelled   map[member.ID]crimp.Reason // to be taken out
+}
+
+// leaver is a member that wants to leave.
+type leaver struct {
 	last  crimp.Sequence
 	since time.Duration
 }
 
 var (
 	_ crimp.Authority = (*Membership)(nil)
-	_ crimp.Provider  = (*Membership)(nil)
-	_ crimp.Confidant = (*Membership)(nil)
 	_ council.Owner   = (*owner)(nil)
 )
 
@@ -73,10 +90,12 @@ func New(o Options) (*Membership, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	m := &Membership{opt: o, random: drbg{seed: o.Seed}, wedged: map[member.ID]bool{}, seats: map[member.ID]*seat{}, ready: map[member.ID]bool{},
-		goers: map[member.ID]goer{}, outcasts: map[member.ID]crimp.Reason{}, reasons: map[member.ID]crimp.Reason{}}
+	m := &Membership{opt: o, random: seed.New(o.Seed), tenure: tenure{frozen: map[member.ID]bool{}},
+		office: office{newcomers: map[member.ID]*newcomer{}, ready: map[member.ID]bool{},
+			leavers: map[member.ID]leaver{}, expelled: map[member.ID]crimp.Reason{}},
+		reasons: reasons{why: map[member.ID]crimp.Reason{}}}
 	m.opt.Card = o.Identity.Card(o.Card.Addr, o.Card.Site)
-	m.client = m.random.uint64()
+	m.client = m.random.Uint64()
 	if err := m.openDoor(); err != nil {
 		return nil, err
 	}
@@ -113,7 +132,7 @@ func (m *Membership) Voters() []member.ID {
 	if m.council == nil {
 		return nil
 	}
-	return members(m.council.Decree().Voters)
+	return slices.Clone(m.council.Decree().Voters)
 }
 
 // Witnesses lists those of the voters that have no world.
@@ -121,7 +140,7 @@ func (m *Membership) Witnesses() []member.ID {
 	if m.council == nil {
 		return nil
 	}
-	return members(m.council.Decree().Witnesses)
+	return slices.Clone(m.council.Decree().Witnesses)
 }
 
 // Need is how many of the voters must hold something so that whatever is decided later, one
@@ -141,18 +160,11 @@ func (m *Membership) Stats() council.Stats {
 	return m.council.Stats()
 }
 
-func members(list []member.ID) (out []member.ID) {
-	for _, id := range list {
-		out = append(out, id)
-	}
-	return out
-}
-
 // Dismiss has a member taken out, for a reason that it is told. Only the überserver's word
 // counts. It happens when a majority has agreed.
 func (m *Membership) Dismiss(now time.Duration, id member.ID, why crimp.Reason) {
 	if m.Leads() && id != m.self && m.charter.find(id) != nil {
-		m.outcasts[id] = why
+		m.expelled[id] = why
 	}
 }
 
@@ -173,10 +185,10 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 	}
 	switch b[0] {
 	case talkWhole:
-		m.counsel(from, b[1:])
+		m.takeCouncil(from, b[1:])
 	case talkPart:
-		if whole := m.fit(from, b); whole != nil {
-			m.counsel(from, whole)
+		if whole := m.assemble(from, b); whole != nil {
+			m.takeCouncil(from, whole)
 		}
 	case talkClosed:
 		if from == m.uber && len(b) == 1 {
@@ -187,17 +199,16 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 			m.ready[from] = true
 		}
 	case talkLeave:
-		if m.Leads() && len(b) == 5 && m.council.Decree().Has(from) {
-			if _, known := m.goers[from]; !known {
-				m.goers[from] = goer{crimp.Sequence(be.Uint32(b[1:])), m.now}
-			}
+		leave := leaver{since: m.now}
+		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) && read(b, &leave) {
+			m.leavers[from] = leave
 		}
 	}
 }
 
-// counsel takes a message of the council. What it decides is put in force before the next
+// takeCouncil takes a message of the council. What it decides is put in force before the next
 // one, which may be about the next epoch already.
-func (m *Membership) counsel(from member.ID, b []byte) {
+func (m *Membership) takeCouncil(from member.ID, b []byte) {
 	m.council.Receive(m.now, from, b)
 	m.learn()
 }
@@ -274,23 +285,16 @@ func (m *Membership) Provide(now time.Duration, g *crimp.Group, id member.ID, st
 // ProvideState is Provide for an owner that has no node at hand.
 func (m *Membership) ProvideState(now time.Duration, id member.ID, state []byte) error {
 	m.now = max(m.now, now)
-	s := m.seats[id]
-	if s == nil || !s.waiting || s.conn == nil || !s.conn.Open() || m.g == nil {
+	n := m.newcomers[id]
+	if n == nil || !n.waiting || n.conn == nil || !n.conn.Open() || m.g == nil {
 		return crimp.ErrNotMember
 	}
-	s.waiting = false
-	start := m.g.Start()
-	flag := byte(0)
-	if len(state) > 0 {
-		flag = 1
+	n.waiting = false
+	err := n.conn.Send(channel, write(messageStart, &start{len(state) > 0, m.g.Start()}))
+	if err == nil && len(state) > 0 {
+		_, err = n.conn.SendBulk(stateTag, state)
 	}
-	if err := s.conn.Send(channel, start.Append([]byte{messageStart, flag})); err != nil {
-		return fmt.Errorf("membership: state for member %d: %w", id, err)
-	}
-	if len(state) == 0 {
-		return nil
-	}
-	if _, err := s.conn.SendBulk(stateTag, state); err != nil {
+	if err != nil {
 		return fmt.Errorf("membership: state for member %d: %w", id, err)
 	}
 	return nil
@@ -305,9 +309,9 @@ func (m *Membership) end(kind crimp.EventKind, why crimp.Reason, text string) {
 	if m.asking != nil {
 		m.asking.close()
 	}
-	for _, id := range sorted(m.seats) {
-		if s := m.seats[id]; s.conn != nil {
-			_ = s.conn.Send(channel, []byte{messageWait})
+	for _, id := range sorted(m.newcomers) {
+		if n := m.newcomers[id]; n.conn != nil {
+			_ = n.conn.Send(channel, []byte{messageWait})
 		}
 	}
 	m.door.Shutdown(conn.ReasonClosing, "")

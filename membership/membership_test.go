@@ -441,7 +441,7 @@ func TestDenials(t *testing.T) {
 		{"other history", func(o *Options) { o.History = 3 * time.Second }, nil, crimp.ReasonMismatch, "history of 1s, the candidate immediate and 3s"},
 		{"full", nil, func(o *Options) { o.MaxMembers = 2 }, crimp.ReasonFull, "2 members"},
 		{"refused", nil, func(o *Options) {
-			o.Admit = func(c crimp.Candidate) error { return errors.New("not on the list") }
+			o.Admit = func(c Candidate) error { return errors.New("not on the list") }
 		}, crimp.ReasonRefused, "not on the list"},
 		{"unreachable", func(o *Options) { o.Ask = o.Ask[:1]; o.Ask[0] = nobody; o.Patience = 5 * time.Second }, nil, crimp.ReasonUnreachable, "within 5s"},
 	} {

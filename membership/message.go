@@ -1,9 +1,11 @@
 package membership
 
 import (
+	"math"
 	"net/netip"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
 )
@@ -46,66 +48,66 @@ type join struct {
 	card    crimp.Card
 }
 
-func (j *join) append(b []byte) []byte {
-	flags := byte(0)
+// fields reads or writes a join, without the byte that tells which message it is.
+func (j *join) fields(c *bits.Cursor) {
+	version, flags, history := uint8(joinVersion), uint8(0), uint32(j.history/time.Microsecond)
 	if j.witness {
 		flags = flagWitness
 	}
-	b = append(b, messageJoin, joinVersion)
-	b = be.AppendUint16(b, uint16(j.member))
-	b = be.AppendUint32(b, j.epoch)
-	b = append(b, flags, byte(j.order))
-	b = be.AppendUint32(b, uint32(j.history/time.Microsecond))
-	b = be.AppendUint64(b, j.about.Version)
-	b = append(append(b, byte(len(j.about.Name))), j.about.Name...)
-	b = append(be.AppendUint16(b, uint16(len(j.about.Text))), j.about.Text...)
-	return j.card.Append(b)
+	c.U8(&version)
+	c.U16((*uint16)(&j.member))
+	c.U32(&j.epoch)
+	c.U8(&flags)
+	c.U8((*uint8)(&j.order))
+	c.U32(&history)
+	c.U64(&j.about.Version)
+	c.Text8(&j.about.Name, math.MaxUint8)
+	c.Text16(&j.about.Text, maxText)
+	j.card.Fields(c)
+	c.Check(version == joinVersion && flags&^flagWitness == 0 && j.card.Addr.IsValid())
+	j.witness, j.history = flags == flagWitness, time.Duration(history)*time.Microsecond
 }
 
-func readJoin(b []byte) (j join, ok bool) {
-	const fixed = 2 + 2 + 4 + 2 + 4 + 8
-	if len(b) < fixed+1 || b[0] != messageJoin || b[1] != joinVersion || b[8]&^flagWitness != 0 {
-		return j, false
-	}
-	j.member, j.epoch, j.witness, j.order = member.ID(be.Uint16(b[2:])), be.Uint32(b[4:]), b[8]&flagWitness != 0, crimp.Order(b[9])
-	j.history = time.Duration(be.Uint32(b[10:])) * time.Microsecond
-	j.about.Version = be.Uint64(b[14:])
-	b = b[fixed:]
-	n := int(b[0])
-	if len(b) < 1+n+2 {
-		return j, false
-	}
-	j.about.Name, b = string(b[1:1+n]), b[1+n:]
-	n = int(be.Uint16(b))
-	if n > maxText || len(b) < 2+n {
-		return j, false
-	}
-	j.about.Text = string(b[2 : 2+n])
-	card, rest, err := crimp.ReadCard(b[2+n:])
-	j.card = card
-	return j, err == nil && len(rest) == 0 && card.Addr.IsValid()
+// welcome is what one that was let in is told.
+type welcome struct {
+	member member.ID
+	decree []byte
 }
 
-func appendAddr(b []byte, a netip.AddrPort) []byte {
-	ip := a.Addr().Unmap()
-	family := byte(6)
-	if ip.Is4() {
-		family = 4
-	}
-	b = append(append(b, family), ip.WithZone("").AsSlice()...)
-	return be.AppendUint16(b, a.Port())
+func (w *welcome) fields(c *bits.Cursor) {
+	c.U16((*uint16)(&w.member))
+	c.Rest(&w.decree)
 }
 
-func readAddr(b []byte) (netip.AddrPort, bool) {
+// start is where a newcomer takes up, and whether a state follows.
+type start struct {
+	state bool
+	crimp.Start
+}
+
+func (s *start) fields(c *bits.Cursor) {
+	c.Bool(&s.state)
+	s.Start.Fields(c)
+}
+
+// write makes a message: the byte that tells which, then its fields.
+func write(kind byte, m interface{ fields(*bits.Cursor) }) []byte {
+	c := bits.CursorTo([]byte{kind})
+	m.fields(&c)
+	return c.Data()
+}
+
+// read reads the fields that follow the byte that tells which message it is.
+func read(b []byte, m interface{ fields(*bits.Cursor) }) bool {
 	if len(b) == 0 {
-		return netip.AddrPort{}, false
+		return false
 	}
-	switch {
-	case b[0] == 4 && len(b) == 7:
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[1:5])), be.Uint16(b[5:])), true
-	case b[0] == 6 && len(b) == 19:
-		a := netip.AddrFrom16([16]byte(b[1:17]))
-		return netip.AddrPortFrom(a, be.Uint16(b[17:])), !a.Is4In6()
-	}
-	return netip.AddrPort{}, false
+	c := bits.CursorOver(b[1:])
+	m.fields(&c)
+	return c.Done()
 }
+
+// address is where the überserver is.
+type address struct{ netip.AddrPort }
+
+func (a *address) fields(c *bits.Cursor) { c.Addr(&a.AddrPort) }

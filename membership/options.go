@@ -45,7 +45,15 @@ type Options struct {
 	MaxState int
 	// Admit, if set, is asked by an überserver about each candidate. An error turns it away,
 	// and is told to it.
-	Admit func(crimp.Candidate) error
+	Admit func(Candidate) error
+}
+
+// Candidate is who wants to join.
+type Candidate struct {
+	Client   uint64 // as its token says
+	UserData []byte // as its token says
+	Addr     netip.AddrPort
+	Card     crimp.Card
 }
 
 // About says what a mirror runs, so that it is not let in among others that run something

@@ -1,8 +1,10 @@
 package membership
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
@@ -11,21 +13,21 @@ import (
 // owner is what the council asks of a membership.
 type owner struct{ m *Membership }
 
-// Report tells what is held here of members that may be about to go, and wedges them.
-func (o *owner) Report(suspects []member.ID) (b []byte) {
-	m := o.m
+// Report tells what is held here of members that may be about to go, and freezes them.
+func (o *owner) Report(suspects []member.ID) []byte {
+	m, to := o.m, bits.CursorTo(nil)
 	for _, id := range suspects {
-		if c, ok := m.g.Wedge(id); ok {
-			m.wedged[id] = true
-			b = appendCut(b, &c, maxSpans/len(suspects)+1)
+		if c, ok := m.g.Freeze(id); ok {
+			m.frozen[id] = true
+			holdingOf(&c, maxSpans/len(suspects)+1).fields(&to)
 		}
 	}
-	return b
+	return to.Data()
 }
 
 // Farewell is why a member is out.
 func (o *owner) Farewell(id member.ID) []byte {
-	why := o.m.reasons[id]
+	why := o.m.reasons.why[id]
 	if why == 0 {
 		why = o.m.why(id) // decided at this moment
 	}
@@ -44,18 +46,17 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 	}
 	ch.roster.Epoch = d.Epoch
 	ch.roster.Gone = nil
-	_, _ = m.random.Read(ch.roster.Key[:])
+	m.random.Read(ch.roster.Key[:])
 
 	gone := func(id member.ID) bool { return slices.Contains(suspects, id) }
 	for _, id := range suspects {
-		who := id
-		if ch.find(who) == nil {
+		if ch.find(id) == nil {
 			continue
 		}
-		if !slices.ContainsFunc(ch.witnesses, func(w crimp.Member) bool { return w.ID == who }) {
-			ch.roster.Gone = append(ch.roster.Gone, crimp.Agree(who, m.why(who), cuts(who, reports, gone)))
+		if !ch.isWitness(id) {
+			ch.roster.Gone = append(ch.roster.Gone, crimp.Agree(id, m.why(id), cuts(id, reports, gone)))
 		}
-		ch.remove(who)
+		ch.remove(id)
 	}
 	d.Voters = slices.DeleteFunc(d.Voters, gone)
 	d.Witnesses = slices.DeleteFunc(d.Witnesses, gone)
@@ -65,7 +66,7 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 		if at, ok := slices.BinarySearch(d.Learners, id); ok {
 			d.Learners = slices.Delete(d.Learners, at, at+1)
 			d.Voters = insert(d.Voters, id)
-			if slices.ContainsFunc(ch.witnesses, func(w crimp.Member) bool { return w.ID == id }) {
+			if ch.isWitness(id) {
 				d.Witnesses = insert(d.Witnesses, id)
 			}
 		}
@@ -80,9 +81,7 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 		d.Learners = insert(d.Learners, id)
 	}
 	if m.leaving {
-		if heir := m.heir(&d); heir != 0 {
-			d.Leader = heir
-		}
+		d.Leader = cmp.Or(m.successor(&d), m.self)
 	}
 	d.Body = ch.append(nil)
 	return d
@@ -109,19 +108,19 @@ func cuts(who member.ID, reports []council.Report, gone func(member.ID) bool) (l
 
 // why is the reason to take a member out.
 func (m *Membership) why(id member.ID) crimp.Reason {
-	if why, ok := m.outcasts[id]; ok {
+	if why, ok := m.expelled[id]; ok {
 		return why
 	}
-	if _, ok := m.goers[id]; ok {
+	if _, ok := m.leavers[id]; ok {
 		return crimp.ReasonLeft
 	}
 	return crimp.ReasonSilent
 }
 
-// heir is who should lead after this mirror, or zero if nobody can.
-func (m *Membership) heir(d *council.Decree) member.ID {
+// successor is who should lead after this mirror, or zero if nobody can.
+func (m *Membership) successor(d *council.Decree) member.ID {
 	for _, id := range d.Voters {
-		_, goes := m.goers[id]
+		_, goes := m.leavers[id]
 		if id != m.self && d.MayLead(id) && !goes && m.council.Silent(id) < m.opt.Silence/2 {
 			return id
 		}

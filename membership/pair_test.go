@@ -23,13 +23,14 @@ func (e *end) receive(b []byte, hear func([]byte)) {
 }
 
 // An end is an authority that does nothing but listen.
-func (e *end) Receive(time.Duration, []link.Datagram)                      {}
-func (e *end) Step(time.Duration, *crimp.Group)                            {}
-func (e *end) Flush(_ time.Duration, out []link.Datagram) []link.Datagram  { return out }
-func (e *end) Deadline() time.Duration                                     { return 0 }
-func (e *end) Leave(time.Duration, *crimp.Group)                           {}
-func (e *end) Bytes() uint64                                               { return 0 }
-func (e *end) Hear(_ time.Duration, _ *crimp.Group, _ member.ID, b []byte) { e.hear(b) }
+func (e *end) Receive(time.Duration, []link.Datagram)                       {}
+func (e *end) Step(time.Duration, *crimp.Group)                             {}
+func (e *end) Flush(_ time.Duration, out []link.Datagram) []link.Datagram   { return out }
+func (e *end) Deadline() time.Duration                                      { return 0 }
+func (e *end) Leave(time.Duration, *crimp.Group)                            {}
+func (e *end) Bytes() uint64                                                { return 0 }
+func (e *end) Hear(_ time.Duration, _ *crimp.Group, _ member.ID, b []byte)  { e.hear(b) }
+func (e *end) Provide(time.Duration, *crimp.Group, member.ID, []byte) error { return nil }
 
 func pair(t interface{ Fatal(...any) }, datagram int) (a, b *end) {
 	var ends [2]*end
@@ -39,7 +40,7 @@ func pair(t interface{ Fatal(...any) }, datagram int) (a, b *end) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &end{m: &Membership{self: member.ID(i + 1)}}
+		e := &end{m: &Membership{tenure: tenure{self: member.ID(i + 1)}}}
 		if e.node, err = crimp.NewNode(crimp.Options{Seed: testSeed(8, uint64(i)), Identity: id, Datagram: datagram}, e); err != nil {
 			t.Fatal(err)
 		}

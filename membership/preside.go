@@ -31,13 +31,13 @@ func (m *Membership) preside() {
 	for i := range m.candidates {
 		wanted = wanted || m.charter.holder(m.candidates[i].card.Sign) == nil && m.charter.size() < m.opt.MaxMembers
 	}
-	if m.leaving && m.heir(d) != 0 {
+	if m.leaving && m.successor(d) != 0 {
 		wanted = true
 	}
 	if wanted && !m.council.Proposing() {
 		m.council.Propose(m.now, suspects)
 	}
-	m.bring()
+	m.askForStates()
 }
 
 // suspects lists who is to be taken out: all who are silent, and of those who are to go
@@ -66,11 +66,11 @@ func (m *Membership) suspects(d *council.Decree) (list []member.ID) {
 func (m *Membership) silent(id member.ID) bool {
 	silent := m.council.Silent(id)
 	patience := m.opt.Silence
-	if s := m.seats[id]; s != nil && !m.council.Decree().Votes(id) {
-		if m.now-silent > s.since {
-			s.heard = true
+	if n := m.newcomers[id]; n != nil && !m.council.Decree().Votes(id) {
+		if m.now-silent > n.since {
+			n.heard = true
 		}
-		if !s.heard {
+		if !n.heard {
 			patience = max(patience, newcomerPatience)
 		}
 	}
@@ -79,12 +79,12 @@ func (m *Membership) silent(id member.ID) bool {
 
 // shallGo reports whether a member is to be taken out although it is there.
 func (m *Membership) shallGo(id member.ID) bool {
-	if _, ok := m.outcasts[id]; ok {
+	if _, ok := m.expelled[id]; ok {
 		return true
 	}
-	g, ok := m.goers[id]
+	l, ok := m.leavers[id]
 	// All that it has sent should be here, for nobody can ask it any more then.
-	return ok && (m.whole(id, g.last) || m.now-g.since > m.opt.Silence)
+	return ok && (m.whole(id, l.last) || m.now-l.since > m.opt.Silence)
 }
 
 // whole reports whether all that a member has sent, up to a packet, is here.
@@ -99,8 +99,8 @@ func (m *Membership) whole(id member.ID, last crimp.Sequence) bool {
 
 // resign forgets what only an überserver knows.
 func (m *Membership) resign() {
-	clear(m.outcasts)
-	clear(m.goers)
+	clear(m.expelled)
+	clear(m.leavers)
 	clear(m.ready)
 	m.turnAway()
 }

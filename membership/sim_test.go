@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 )
+
+var be = binary.BigEndian
 
 // seeds is how many seeds a test runs: n, or that many times COEVAL_SEEDS for a soak.
 func seeds(n int) int {

@@ -2,9 +2,12 @@ package membership
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 )
 
@@ -43,17 +46,32 @@ func (m *Membership) say(to member.ID, b []byte) {
 	if parts > maxParts {
 		return // larger than any decree of as many members as there can be
 	}
-	digest := sha256.Sum256(b)
+	sum := sha256.Sum256(b)
 	for i := range parts {
-		m.talk = append(append(m.talk[:0], talkPart), digest[:8]...)
-		m.talk = append(m.talk, byte(i), byte(parts))
-		m.talk = append(m.talk, b[i*size:min((i+1)*size, len(b))]...)
-		_ = m.g.Confer(m.now, to, m.talk)
+		p := part{[8]byte(sum[:8]), uint8(i), uint8(parts), b[i*size : min((i+1)*size, len(b))]}
+		_ = m.g.Confer(m.now, to, write(talkPart, &p))
 	}
 }
 
-// puzzle is a message that comes in parts.
-type puzzle struct {
+func (l *leaver) fields(c *bits.Cursor) { c.U32((*uint32)(&l.last)) }
+
+// part is one of the parts of a message.
+type part struct {
+	digest       [8]byte
+	index, parts uint8
+	data         []byte
+}
+
+func (p *part) fields(c *bits.Cursor) {
+	c.Raw(p.digest[:])
+	c.U8(&p.index)
+	c.U8(&p.parts)
+	c.Check(p.parts >= 2 && p.index < p.parts)
+	c.Rest(&p.data)
+}
+
+// inParts is a message that comes in parts.
+type inParts struct {
 	from   member.ID
 	digest [8]byte
 	parts  [][]byte
@@ -61,82 +79,39 @@ type puzzle struct {
 	at     time.Duration // when its last part came
 }
 
-// maxPuzzles bounds the messages that are put together at a time.
-const maxPuzzles = 16
+// maxInParts bounds the messages that are put together at a time.
+const maxInParts = 16
 
-// fit adds a part, and returns the message if it is complete.
-func (m *Membership) fit(from member.ID, b []byte) []byte {
-	if len(b) < partHead {
+// assemble adds a part, and returns the message if it is complete.
+func (m *Membership) assemble(from member.ID, b []byte) []byte {
+	var p part
+	if !read(b, &p) {
 		return nil
 	}
-	digest, index, parts := [8]byte(b[1:9]), int(b[9]), int(b[10])
-	if parts < 2 || index >= parts {
+	at := slices.IndexFunc(m.inParts, func(w *inParts) bool {
+		return w.from == from && w.digest == p.digest && len(w.parts) == int(p.parts)
+	})
+	if at < 0 {
+		if len(m.inParts) >= maxInParts {
+			oldest := slices.MinFunc(m.inParts, func(a, b *inParts) int { return cmp.Compare(a.at, b.at) })
+			m.inParts = slices.DeleteFunc(m.inParts, func(w *inParts) bool { return w == oldest })
+		}
+		at = len(m.inParts)
+		m.inParts = append(m.inParts, &inParts{from: from, digest: p.digest, parts: make([][]byte, p.parts)})
+	}
+	w := m.inParts[at]
+	w.at = m.now
+	if w.parts[p.index] == nil {
+		w.parts[p.index] = bytes.Clone(p.data)
+		w.have++
+	}
+	if w.have < len(w.parts) {
 		return nil
 	}
-	var p *puzzle
-	for _, q := range m.puzzles {
-		if q.from == from && q.digest == digest && len(q.parts) == parts {
-			p = q
-		}
-	}
-	if p == nil {
-		if len(m.puzzles) >= maxPuzzles {
-			oldest := 0
-			for i, q := range m.puzzles {
-				if q.at < m.puzzles[oldest].at {
-					oldest = i
-				}
-			}
-			m.puzzles = append(m.puzzles[:oldest], m.puzzles[oldest+1:]...)
-		}
-		p = &puzzle{from: from, digest: digest, parts: make([][]byte, parts)}
-		m.puzzles = append(m.puzzles, p)
-	}
-	p.at = m.now
-	if p.parts[index] == nil {
-		p.parts[index] = bytes.Clone(b[partHead:])
-		p.have++
-	}
-	if p.have < parts {
-		return nil
-	}
-	for i, q := range m.puzzles {
-		if q == p {
-			m.puzzles = append(m.puzzles[:i], m.puzzles[i+1:]...)
-			break
-		}
-	}
-	whole := bytes.Join(p.parts, nil)
-	if sum := sha256.Sum256(whole); [8]byte(sum[:8]) != digest {
+	m.inParts = slices.Delete(m.inParts, at, at+1)
+	whole := bytes.Join(w.parts, nil)
+	if sum := sha256.Sum256(whole); [8]byte(sum[:8]) != p.digest {
 		return nil
 	}
 	return whole
-}
-
-// drbg draws from the seed: SHA-256 over a counter.
-type drbg struct {
-	seed  [32]byte
-	count uint64
-	left  []byte
-}
-
-// Read makes it an io.Reader. It never fails.
-func (d *drbg) Read(b []byte) (int, error) {
-	n := len(b)
-	for len(b) > 0 {
-		if len(d.left) == 0 {
-			d.count++
-			block := sha256.Sum256(be.AppendUint64(append([]byte("coeval membership 1"), d.seed[:]...), d.count))
-			d.left = block[:]
-		}
-		k := copy(b, d.left)
-		b, d.left = b[k:], d.left[k:]
-	}
-	return n, nil
-}
-
-func (d *drbg) uint64() uint64 {
-	var b [8]byte
-	_, _ = d.Read(b[:])
-	return be.Uint64(b[:])
 }

@@ -4,7 +4,6 @@ package tools
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/multicast"
 	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/membership"
 )
 
 const crimpLong = `Try the reliable multicast on a real network, with IP multicast or over a mesh
@@ -71,7 +71,7 @@ func (p *crimpProgram) flags(cmd *cobra.Command) {
 	f.IntVar(&p.ttl, "ttl", 1, "how many routers multicast may pass")
 	f.BoolVar(&p.mesh, "mesh", false, "send to each member by unicast, where there is no multicast")
 	f.StringVar(&p.listen, "listen", ":0", "`ADDR` and port of this member for unicast; with --mesh others must reach it there")
-	f.StringVar(&p.to, "to", "", "`ADDR` of the member that founded the group; none: found it")
+	f.StringVar(&p.to, "to", "", "`ADDR` of a member of the group; none: found it")
 	f.DurationVar(&p.history, "history", time.Second, "how long a packet is of use; the same at all members")
 	f.StringVar(&p.fec, "fec", "auto", "forward error correction: auto, none, repeat or parity")
 	f.Float64Var(&p.lose, "lose", 0, "throw away this share of the datagrams that come, 0 to 0.9, to see what recovery does")
@@ -182,33 +182,27 @@ func (p *crimpProgram) node(cmd *cobra.Command, l link.Link, o crimp.Options, ke
 	if p.mesh && card.Addr.Addr().IsUnspecified() {
 		return nil, cli.Usagef("--listen is %s: with --mesh it must be an address at which the others reach this machine, like 192.0.2.7:4001", p.listen)
 	}
-	protocol := token.ProtocolID(crimpProtocol)
-	if p.to == "" {
-		proof := crimp.Tags
-		if p.signatures {
-			proof = crimp.Signatures
-		}
-		c, err := crimp.NewCoordinator(crimp.CoordinatorOptions{Options: o, Card: card, Protocol: protocol,
-			Keys: []token.Key{key}, Wall: start.Unix(), MaxMembers: p.members, Proof: proof})
+	mo := membership.Options{Options: o, Card: card, Protocol: token.ProtocolID(crimpProtocol), Keys: []token.Key{key},
+		Wall: start.Unix(), Found: p.to == "", MaxMembers: p.members, Patience: crimpPatience}
+	if p.signatures {
+		mo.Proof = crimp.Signatures
+	}
+	if !mo.Found {
+		to, err := udp.Resolve(cmd.Context(), p.to)
 		if err != nil {
 			return nil, err
 		}
-		return crimp.NewNode(o, c)
+		mo.Ask = []netip.AddrPort{to}
 	}
-	to, err := udp.Resolve(cmd.Context(), p.to)
+	m, err := membership.New(mo)
 	if err != nil {
 		return nil, err
 	}
-	tok, err := token.Issue(key, token.Grant{Protocol: protocol, Client: binary.BigEndian.Uint64(secret[:]), Expires: start.Unix() + 120}, rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	a, err := crimp.NewApplicant(crimp.ApplicantOptions{Options: o, Card: card, Protocol: protocol, Token: tok, Coordinator: to, Wall: start.Unix()})
-	if err != nil {
-		return nil, err
-	}
-	return crimp.NewNode(o, a)
+	return crimp.NewNode(o, m)
 }
+
+// crimpPatience is how long a member that joins tries to be let in.
+const crimpPatience = 15 * time.Second
 
 // crimpProtocol is what members of a group agree on, whatever their programs are called.
 const crimpProtocol = "coeval crimp"

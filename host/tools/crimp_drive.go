@@ -36,6 +36,8 @@ type crimpDriver struct {
 	nextSend time.Duration
 	leaving  bool
 	leaveBy  time.Duration
+	// When all was sent: until then others may ask for it.
+	stayUntil time.Duration
 
 	report  crimpReport
 	printed time.Duration
@@ -68,7 +70,7 @@ const crimpGoodbye = 2 * time.Second
 func (d *crimpDriver) run() error {
 	for !d.done {
 		now := time.Since(d.start)
-		if d.cmd.Context().Err() != nil && !d.leaving {
+		if !d.leaving && (d.cmd.Context().Err() != nil || d.stayUntil > 0 && now >= d.stayUntil) {
 			d.leave(now)
 		}
 		if d.leaving && now > d.leaveBy {
@@ -150,8 +152,7 @@ func (d *crimpDriver) send(now time.Duration) error {
 	d.nextSend = max(d.nextSend, now-d.p.period) + d.p.period
 	if d.sent == d.p.packets {
 		// Others may miss the last ones, and find out only now.
-		d.leaveBy = now + d.p.history
-		d.leaving = true
+		d.stayUntil = now + d.p.history
 	}
 	return nil
 }
@@ -181,12 +182,21 @@ func (d *crimpDriver) events(now time.Duration) {
 		case crimp.Established:
 			d.begun, d.report.Member = true, int(e.Member)
 			d.say("this is member %d", e.Member)
+		case crimp.StateWanted: // there is none; the newcomer may begin
+			_ = d.node.ProvideState(now, e.Member, nil)
+		case crimp.CutOff:
+			d.say("most members are not heard: nobody can join or be dropped")
+		case crimp.Reunited:
+			d.say("most members are heard again")
 		case crimp.Clash:
 			d.say("another machine uses this member's identity: give each its own")
 		case crimp.Denied, crimp.Dismissed:
 			d.done = true
 			if !d.leaving {
 				d.ended = fmt.Errorf("%v: %v", e.Kind, e.Reason)
+				if len(e.Data) > 0 {
+					d.ended = fmt.Errorf("%w: %s", d.ended, e.Data)
+				}
 				if a := e.Reason.Advice(); a != "" {
 					d.ended = fmt.Errorf("%w; %s", d.ended, a)
 				}
@@ -195,10 +205,6 @@ func (d *crimpDriver) events(now time.Duration) {
 	}
 	if d.p.until > 0 && d.report.Delivered+d.report.GivenUp >= d.p.until && !d.leaving {
 		d.leave(now)
-	}
-	if d.leaving && d.sent > 0 && d.sent == d.p.packets && now >= d.leaveBy {
-		d.leave(now)
-		d.sent++ // once
 	}
 }
 
@@ -213,7 +219,7 @@ func (d *crimpDriver) print(now time.Duration, end bool) {
 	d.printed = now
 	r, s := &d.report, d.node.Group().Stats()
 	l := d.node.Ledger()
-	r.Seconds, r.Members, r.Sent, r.End = now.Seconds(), d.members, min(d.sent, d.p.packets), end
+	r.Seconds, r.Members, r.Sent, r.End = now.Seconds(), d.members, d.sent, end
 	r.Begun = d.node.Group().Begun()
 	r.Repaired, r.Forwarded, r.Requests, r.Repairs = s.Repaired, s.Forwarded, s.Requests, s.Repairs
 	r.Bytes, r.Congestion = l.Total(), d.node.Group().Congestion()

@@ -89,7 +89,7 @@ func crimpParty(t *testing.T, where func(i int) (prefix, args []string), founder
 	}
 	all := fmt.Sprint(2 * packets)
 	var listeners, senders []*crimpProcess
-	// The founder stays to the end: without it there is no group.
+	// The founder stays to the end, to be delivered all.
 	first := start(0, "listen")
 	listener := start(1, "listen", "--to", founder, "--until", all)
 	listener.until(t, func(r crimpReport) bool { return r.Begun })
@@ -201,7 +201,7 @@ func TestCrimpSaysWhatIsWrong(t *testing.T) {
 			founder.cmd.Wait()
 		}()
 		code, _, stderr := try("crimp", "send", "--key", groupKey(t), "--mesh", "--listen", "127.0.0.1:47332", "--to", "127.0.0.1:47331")
-		if code != exitFailure || !strings.Contains(stderr, "use a token, or key, that the coordinator knows") {
+		if code != exitFailure || !strings.Contains(stderr, "use a token, or key, that the group knows") {
 			t.Errorf("code %d: %s", code, stderr)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 func (m *Membership) found() {
 	m.charter = charter{nextID: 1}
 	r := &m.charter.roster
-	r.Group, r.Proof, r.Epoch = m.random.uint64(), m.opt.Proof, 1
-	_, _ = m.random.Read(r.Key[:])
+	r.Group, r.Proof, r.Epoch = m.random.Uint64(), m.opt.Proof, 1
+	m.random.Read(r.Key[:])
 	id := m.charter.takeID()
 	m.charter.add(crimp.Member{ID: id, Card: m.opt.Card}, false)
 	d := council.Decree{Epoch: 1, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
@@ -27,7 +27,7 @@ func (m *Membership) found() {
 
 // enter makes this node a member by the first decree that it knows.
 func (m *Membership) enter(id member.ID, d council.Decree) error {
-	c, err := council.New(m.now, council.Options{ID: id, Owner: &owner{m}, Seed: m.random.uint64(), Silence: m.opt.Silence}, d)
+	c, err := council.New(m.now, council.Options{ID: id, Owner: &owner{m}, Seed: m.random.Uint64(), Silence: m.opt.Silence}, d)
 	if err != nil {
 		return err
 	}
@@ -93,11 +93,11 @@ func (m *Membership) learn() {
 			return
 		}
 		for _, gone := range ch.roster.Gone {
-			m.remember(gone.ID, gone.Reason)
+			m.reasons.remember(gone.ID, gone.Reason)
 		}
 		for i := range m.charter.witnesses {
-			if id := m.charter.witnesses[i].ID; ch.find(id) == nil && m.reasons[id] == 0 {
-				m.remember(id, crimp.ReasonSilent)
+			if id := m.charter.witnesses[i].ID; ch.find(id) == nil && m.reasons.why[id] == 0 {
+				m.reasons.remember(id, crimp.ReasonSilent)
 			}
 		}
 		if d.Epoch != m.charter.roster.Epoch+1 && m.missed(&ch) {
@@ -107,12 +107,12 @@ func (m *Membership) learn() {
 			m.end(crimp.Dismissed, crimp.ReasonOutdated, err.Error())
 			return
 		}
-		for _, id := range sorted(m.wedged) {
-			m.g.Unwedge(m.now, id) // of those that are gone, it does nothing
+		for _, id := range sorted(m.frozen) {
+			m.g.Thaw(m.now, id) // of those that are gone, it does nothing
 		}
-		clear(m.wedged)
+		clear(m.frozen)
 		m.tellLead()
-		m.seated(&d)
+		m.cleared(&d)
 		if m.asking != nil {
 			m.asking.follow()
 		}
@@ -129,14 +129,19 @@ func (m *Membership) learn() {
 	}
 }
 
-// remember keeps why a member is out, to tell it when it asks.
-func (m *Membership) remember(id member.ID, why crimp.Reason) {
-	if _, known := m.reasons[id]; !known {
-		m.order = append(m.order, id)
+// reasons is why members are out, to tell them when they ask. Of too many the oldest are forgotten.
+type reasons struct {
+	why   map[member.ID]crimp.Reason
+	order []member.ID // the oldest first
+}
+
+func (r *reasons) remember(id member.ID, why crimp.Reason) {
+	if _, known := r.why[id]; !known {
+		r.order = append(r.order, id)
 	}
-	m.reasons[id] = why
-	if len(m.order) > 2*crimp.MaxMembers {
-		delete(m.reasons, m.order[0])
-		m.order = m.order[1:]
+	r.why[id] = why
+	if len(r.order) > 2*crimp.MaxMembers {
+		delete(r.why, r.order[0])
+		r.order = r.order[1:]
 	}
 }

@@ -1,9 +1,11 @@
 package crimp
 
 import (
+	"math"
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 )
 
@@ -19,6 +21,24 @@ type Cut struct {
 type Start struct {
 	Cuts    []Cut
 	Logical uint64 // the logical clock of total order
+}
+
+// maxCuts leaves room for members that are gone.
+const maxCuts = 4 * MaxMembers
+
+// Fields reads or writes a start, for authorities, which carry it:
+//
+//	8 logical clock  2 cuts, then each: member 2, sequence 4, 2 also, and those 4 each
+func (s *Start) Fields(c *bits.Cursor) {
+	c.U64(&s.Logical)
+	for cut := range bits.List16(c, &s.Cuts, maxCuts) {
+		c.U16((*uint16)(&cut.Member))
+		c.U32((*uint32)(&cut.Seq))
+		c.Check(cut.Seq <= maxSequence)
+		for also := range bits.List16(c, &cut.Also, math.MaxUint16) {
+			c.U32((*uint32)(also))
+		}
+	}
 }
 
 // Start tells what has been delivered here so far, of every member and of this one
@@ -146,15 +166,13 @@ func (g *Group) beginPeer(p *peer, c *Cut) {
 	p.started, p.floating = true, false
 	p.deliver = first
 	for len(p.queue) > 0 && p.queue[0].seq < first || len(p.queue) > 0 && slices.Contains(c.Also, p.queue[0].seq) {
-		if b := p.queue[0].content; b != nil {
-			g.pool.put(b)
-		}
+		g.buffers.Put(p.queue[0].content)
 		p.queue = slices.Delete(p.queue, 0, 1)
 	}
 	p.queue = slices.DeleteFunc(p.queue, func(q pending) bool {
 		included := slices.Contains(c.Also, q.seq)
-		if included && q.content != nil {
-			g.pool.put(q.content)
+		if included {
+			g.buffers.Put(q.content)
 		}
 		return included
 	})
@@ -171,13 +189,7 @@ func (g *Group) beginPeer(p *peer, c *Cut) {
 			}
 		}
 	}
-	for s := p.base; s < p.next; s++ {
-		if slot := p.at(s); slot.state == slotMissing && slot.loss == 0 {
-			slot.interval = g.interval
-			g.miss(p, s, false)
-			g.confirm(p, int(slot.loss)-1)
-		}
-	}
+	g.seek(p)
 }
 
 // lower makes room for packets below the base.
@@ -206,27 +218,4 @@ func (g *Group) Silent(m member.ID) time.Duration {
 		return g.now - p.heard
 	}
 	return 0
-}
-
-// SaidGoodbye reports whether a member has said that it leaves, and all it sent is here.
-func (g *Group) SaidGoodbye(m member.ID) (last Sequence, ok bool) {
-	p := g.byID[m]
-	if p == nil || !p.left {
-		return 0, false
-	}
-	return p.next - 1, true
-}
-
-// newest is the highest packet of a member that has come here.
-func (g *Group) newest(m member.ID) Sequence {
-	p := g.byID[m]
-	if p == nil {
-		return 0
-	}
-	for s := p.next - 1; s >= p.base && s > 0; s-- {
-		if p.at(s).state == slotHave {
-			return s
-		}
-	}
-	return p.base - 1
 }

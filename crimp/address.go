@@ -127,13 +127,12 @@ func (g *Group) relay(p *peer, datagram []byte, how How) {
 		}
 		to = toOthers
 	}
-	b := g.pool.get(repairPrefix + len(datagram))
+	b := g.buffers.Get(repairPrefix + len(datagram))[:0]
 	if how == Repaired {
 		b = append(b, kindRepair, byte(g.self.id>>8), byte(g.self.id))
 	}
 	b = append(b, datagram...)
-	g.scrap = append(g.scrap, b)
-	g.ready = append(g.ready, outgoing{data: b, to: to, purpose: SentRelay})
+	g.post(b, to, SentRelay)
 }
 
 // foreign reports whether anybody is outside of our site.

@@ -10,17 +10,17 @@ import (
 // How members agree on what counts of one that is gone.
 //
 // When a member falls silent, the others may hold different packets of it. An authority
-// that lets members decide by majority asks each for what it holds (Wedge); from then on
+// that lets members decide by majority asks each for what it holds (Freeze); from then on
 // a member takes nothing more of it. The most that any of them holds is Departure.Last,
 // what none of them holds is Departure.Lost. With the roster that says so, all fetch what they
 // lack from those who have it, and give up alike what nobody has. A member that was not
 // asked may have been delivered more; it is told what to take back (Revoked).
 
-// Wedge tells what of a member's packets is here, and takes nothing beyond the newest of
-// those until Unwedge, or a roster that lacks the member. It is false for a member that
+// Freeze tells what of a member's packets is here, and takes nothing beyond the newest of
+// those until Thaw, or a roster that lacks the member. It is false for a member that
 // is not known, or of whom nothing can be said since the state has not come yet. What is
 // held is not dropped with the history before it is decided.
-func (g *Group) Wedge(m member.ID) (Cut, bool) {
+func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	if g.self == nil {
 		return Cut{}, false
 	}
@@ -32,9 +32,9 @@ func (g *Group) Wedge(m member.ID) (Cut, bool) {
 		return Cut{}, false
 	}
 	c := p.held()
-	p.wedged, p.wedge = true, c.Newest()
+	p.frozen, p.frozeAt = true, c.Newest()
 	for i := len(p.losses) - 1; i >= 0; i-- {
-		if i < len(p.losses) && p.losses[i].seq > p.wedge {
+		if i < len(p.losses) && p.losses[i].seq > p.frozeAt {
 			p.removeLoss(i)
 		}
 	}
@@ -42,7 +42,7 @@ func (g *Group) Wedge(m member.ID) (Cut, bool) {
 }
 
 // Agree makes the departure of a member from what those who were asked hold of it, by
-// Wedge: the most that any of them has counts, and what none of them has is given up.
+// Freeze: the most that any of them has counts, and what none of them has is given up.
 func Agree(m member.ID, why Reason, reports []Cut) Departure {
 	d := Departure{ID: m, Reason: why, Agreed: true}
 	sure := Sequence(0) // all up to here is held by one of them
@@ -68,14 +68,14 @@ func Agree(m member.ID, why Reason, reports []Cut) Departure {
 	return d
 }
 
-// Unwedge takes packets of a member again, and asks for those that were passed over.
-func (g *Group) Unwedge(now time.Duration, m member.ID) {
+// Thaw takes packets of a member again, and asks for those that were passed over.
+func (g *Group) Thaw(now time.Duration, m member.ID) {
 	g.advance(now)
 	p := g.byID[m]
-	if p == nil || !p.wedged {
+	if p == nil || !p.frozen {
 		return
 	}
-	p.wedged = false
+	p.frozen = false
 	g.seek(p)
 	g.pump()
 }
@@ -91,7 +91,7 @@ func (g *Group) lingers(p *peer) bool {
 		return false
 	}
 	silent := g.now - p.heard
-	return p.wedged || silent > g.opt.History/4 && silent < g.linger
+	return p.frozen || silent > g.opt.History/4 && silent < g.linger
 }
 
 // younger has the history of a member stand still for one interval.
@@ -127,8 +127,8 @@ func (p *peer) held() Cut {
 
 // limit is the last packet of a member that may be taken, if there is one.
 func (p *peer) limit() (Sequence, bool) {
-	if p.wedged {
-		return p.wedge, true
+	if p.frozen {
+		return p.frozeAt, true
 	}
 	return p.end, p.ended
 }
@@ -167,9 +167,7 @@ func (g *Group) endPeer(p *peer, last Sequence) {
 // takeBack drops what is here of a member beyond a sequence.
 func (g *Group) takeBack(p *peer, last Sequence) {
 	for n := len(p.queue); n > 0 && p.queue[n-1].seq > last; n-- {
-		if b := p.queue[n-1].content; b != nil {
-			g.pool.put(b)
-		}
+		g.buffers.Put(p.queue[n-1].content)
 		p.queue = p.queue[:n-1]
 	}
 	if p.base > last+1 && !p.floating && !g.holding {
@@ -186,12 +184,7 @@ func (g *Group) takeBack(p *peer, last Sequence) {
 				revoked = Span{s, revoked.More + 1}
 			}
 		}
-		slot := p.at(s)
-		if slot.loss != 0 {
-			p.removeLoss(int(slot.loss) - 1)
-		}
-		g.dropSlot(slot)
-		*slot = slotZero
+		g.vacate(p, p.at(s))
 		p.next--
 	}
 	g.revoke(p, revoked)
@@ -211,17 +204,6 @@ func (g *Group) wasDelivered(p *peer, s Sequence) bool {
 func (g *Group) revoke(p *peer, s Span) {
 	if s.First != 0 {
 		g.emit(Event{Kind: Revoked, Member: p.id, Seq: s.First, More: s.More})
-	}
-}
-
-// dropSlot frees what a packet in the history takes.
-func (g *Group) dropSlot(s *slot) {
-	if s.planned != 0 {
-		g.cancelRepair(int(s.planned) - 1)
-	}
-	if s.datagram != nil {
-		g.pool.put(s.datagram)
-		s.datagram = nil
 	}
 }
 
@@ -254,30 +236,23 @@ func (g *Group) giveUpOne(p *peer, s Sequence) {
 			if q.seq != s {
 				return false
 			}
-			if q.content != nil {
-				g.pool.put(q.content)
-			}
+			g.buffers.Put(q.content)
 			return true
 		})
-		g.stats.GaveUp++
-		if g.opt.Order == Immediate && !g.holding {
-			g.emit(Event{Kind: GaveUp, Member: p.id, Seq: s, How: Agreed})
-		} else {
-			g.enqueue(p, pending{seq: s, gone: true, how: Agreed})
-		}
+		g.tellGaveUp(p, pending{seq: s, how: Agreed})
 	}
-	g.dropSlot(slot)
+	g.dropDatagram(slot)
 	slot.state, slot.via = slotGone, 0
 }
 
-// partings tells of members that are gone, once all that counts of them was delivered or
+// tellLeft tells of members that are gone, once all that counts of them was delivered or
 // given up.
-func (g *Group) partings() {
+func (g *Group) tellLeft() {
 	for _, p := range g.peers {
-		if !p.parting || p.ended && (g.holding || len(p.losses) > 0 || g.opt.Order != Immediate && p.deliver <= p.end) {
+		if !p.untold || p.ended && (g.holding || len(p.losses) > 0 || g.opt.Order != Immediate && p.deliver <= p.end) {
 			continue
 		}
-		p.parting = false
+		p.untold = false
 		g.emit(Event{Kind: Left, Member: p.id, Seq: p.end, Reason: p.why})
 	}
 }

@@ -164,33 +164,3 @@ func (g *Group) proven(e *epoch, from int, b, body []byte) bool {
 	}
 	return subtle.ConstantTimeCompare(g.crypt.tag[:tagSize], proof[at*tagSize:(at+1)*tagSize]) == 1
 }
-
-// generator stretches the driver's seed: AES in counter mode.
-type generator struct {
-	stream cipher.Stream
-	word   [8]byte
-}
-
-func newGenerator(seed [32]byte) generator {
-	block, err := aes.NewCipher(seed[:])
-	if err != nil {
-		panic("crimp: " + err.Error()) // 32 bytes are always a key
-	}
-	return generator{stream: cipher.NewCTR(block, make([]byte, aes.BlockSize))}
-}
-
-// Read makes the generator an io.Reader. It never fails.
-func (g *generator) Read(b []byte) (int, error) {
-	clear(b)
-	g.stream.XORKeyStream(b, b)
-	return len(b), nil
-}
-
-func (g *generator) uint64() uint64 {
-	clear(g.word[:])
-	g.stream.XORKeyStream(g.word[:], g.word[:])
-	return be.Uint64(g.word[:])
-}
-
-// unit is uniform in [0, 1).
-func (g *generator) unit() float64 { return float64(g.uint64()>>11) / (1 << 53) }

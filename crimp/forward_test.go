@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/netsim/simtest"
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/link"
@@ -80,62 +78,3 @@ func TestForward(t *testing.T) {
 type failer struct{ *rapid.T }
 
 func (f *failer) Helper() {}
-
-// TestForwardIsChosen: where nothing is lost nothing is spent, small packets at a slow clock are
-// repeated, large ones at a fast clock have parity; and the allowance is kept.
-func TestForwardIsChosen(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		loss   float64
-		size   int
-		period time.Duration
-		allow  float64
-		want   ForwardMode
-	}{
-		{"no loss", 0, 40, 30 * time.Millisecond, 0, ForwardNone},
-		{"small and slow", 0.1, 40, 30 * time.Millisecond, 0, ForwardRepeat},
-		{"large and fast", 0.1, 500, 4 * time.Millisecond, 0.5, ForwardParity},
-		{"little allowed", 0.1, 500, 30 * time.Millisecond, 0.3, ForwardParity},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
-				n.Use(dsl(c.loss))
-				s := newSim(n, func(s *sim) { s.opt.Forward.Allowance = c.allow })
-				s.add(1)
-				s.add(1)
-				if err := s.together(10 * time.Second); err != nil {
-					return err
-				}
-				for _, m := range s.nodes {
-					m.sending = false
-				}
-				from := s.nodes[0]
-				message := make([]byte, c.size)
-				for range 1000 {
-					seq, err := from.node.Send(n.Now(), message)
-					if err != nil {
-						return err
-					}
-					s.messages[name{from.id, seq}] = message
-					from.flush()
-					if err := s.run(c.period); err != nil {
-						return err
-					}
-				}
-				g := from.node.group
-				if got := g.forward.mode; got != c.want {
-					return fmt.Errorf("mode %d, want %d", got, c.want)
-				}
-				l := g.book
-				base := l.Sent[SentMessage] + l.Sent[SentHeader] + l.Sent[SentProof]
-				if allow := max(c.allow, 0.01); c.allow > 0 && float64(l.Sent[SentForward]) > 1.25*allow*float64(base) {
-					return fmt.Errorf("%d bytes of redundancy for %d", l.Sent[SentForward], base)
-				}
-				if err := s.quiet(2 * time.Second); err != nil {
-					return err
-				}
-				return s.complete(false)
-			})
-		})
-	}
-}
