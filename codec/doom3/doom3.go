@@ -31,15 +31,15 @@ func (s *Strategy) NewEncoder() codec.PacketEncoder { return &encoder{strategy: 
 func (s *Strategy) NewDecoder() codec.PacketDecoder { return &decoder{strategy: s} }
 
 type encoder struct {
-	strategy *Strategy
-	z        shortener
-	before   mark
-	err      error // an image that cannot be packed
+	raw.Writer // for what it does not do otherwise
+	strategy   *Strategy
+	z          shortener
+	before     mark
 }
 
 func (e *encoder) Begin(buf []byte) {
 	e.z.reset(buf)
-	e.err = nil
+	e.Fail = nil
 }
 
 func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
@@ -60,7 +60,7 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 		f := &l.Fields[i]
 		u := f.Offset(now[i])
 		if u > f.Span {
-			e.err = raw.RangeError(e.strategy.schema, class, i, int64(now[i]))
+			e.Fail = raw.RangeError(e.strategy.schema, class, i, int64(now[i]))
 			return true // another packet would not help; Finish tells
 		}
 		e.z.zeros(same)
@@ -77,9 +77,6 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 	}
 	return true
 }
-
-// Refer does nothing: no entity is predicted from another.
-func (e *encoder) Refer(int, *codec.History, []int32) {}
 
 func (e *encoder) Bits(v uint32, n uint) { e.z.write(uint64(v)&(1<<n-1), int(n)) }
 
@@ -98,55 +95,49 @@ func (e *encoder) Rewind()        { e.z.rewind(e.before) }
 func (e *encoder) Spent() float64 { return float64(e.z.w.Len() + e.z.n) }
 
 func (e *encoder) Finish() ([]byte, error) {
-	if e.err != nil {
-		return nil, e.err
+	if e.Fail != nil {
+		return nil, e.Fail
 	}
 	return e.z.finish()
 }
 
 type decoder struct {
+	raw.Reader
 	strategy *Strategy
 	expanded expanded
-	r        bits.Reader
 }
 
 func (d *decoder) Begin(packet []byte) {
 	d.expanded.fill(packet)
-	d.r.Reset(d.expanded.buf)
+	d.R.Reset(d.expanded.buf)
 }
 
 func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 	l := &d.strategy.layouts[class]
 	copy(now, l.Base(h))
-	if !d.r.ReadBool() {
-		return false, d.err()
+	if !d.R.ReadBool() {
+		return false, d.Err()
 	}
 	for i := range l.Fields {
-		if !d.r.ReadBool() {
+		if !d.R.ReadBool() {
 			continue
 		}
 		f := &l.Fields[i]
-		u := uint32(d.r.ReadBits(f.Width))
+		u := uint32(d.R.ReadBits(f.Width))
 		if u > f.Span {
 			return true, raw.RangeError(d.strategy.schema, class, i, int64(f.Min)+int64(u))
 		}
 		now[i] = f.Min + int32(u)
 	}
-	return true, d.err()
+	return true, d.Err()
 }
 
-func (d *decoder) Refer(int, *codec.History, []int32) {}
-
-func (d *decoder) Bits(n uint) uint32 { return uint32(d.r.ReadBits(int(n))) }
-func (d *decoder) Flag(uint32) bool   { return d.r.ReadBool() }
-func (d *decoder) Err() error         { return d.err() }
-
-// err notes also where zeros were read that only fill up the last byte.
-func (d *decoder) err() error {
-	if err := d.r.Err(); err != nil {
+// Err notes also where zeros were read that only fill up the last byte.
+func (d *decoder) Err() error {
+	if err := d.R.Err(); err != nil {
 		return err
 	}
-	if d.r.Len() > d.expanded.size {
+	if d.R.Len() > d.expanded.size {
 		return bits.ErrShort
 	}
 	return nil
@@ -154,10 +145,10 @@ func (d *decoder) err() error {
 
 // Finish allows for the zeros that fill up the last word and the last byte.
 func (d *decoder) Finish() error {
-	if err := d.err(); err != nil {
+	if err := d.Err(); err != nil {
 		return err
 	}
-	if !d.expanded.endsAt(d.r.Len()) {
+	if !d.expanded.endsAt(d.R.Len()) {
 		return bits.ErrTrailing
 	}
 	return nil

@@ -97,15 +97,8 @@ func (q *Strategy) NewEncoder() codec.PacketEncoder { return &encoder{strategy: 
 func (q *Strategy) NewDecoder() codec.PacketDecoder { return &decoder{strategy: q} }
 
 type encoder struct {
+	raw.Writer
 	strategy *Strategy
-	w        bits.Writer
-	mark     bits.Mark
-	err      error // an image that cannot be packed
-}
-
-func (e *encoder) Begin(buf []byte) {
-	e.w.Reset(buf)
-	e.err = nil
 }
 
 func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
@@ -116,13 +109,13 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 		last--
 	}
 	if last == 0 {
-		if e.w.Room() < 1 {
+		if e.W.Room() < 1 {
 			return false
 		}
-		e.w.WriteBits(0, 1)
+		e.W.WriteBits(0, 1)
 		return true
 	}
-	before := e.w.Mark()
+	before := e.W.Mark()
 	e.write(1, 1, uint32(last), 8)
 	same := 0 // zero bits not yet written
 	for i := range last {
@@ -131,17 +124,17 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 			continue
 		}
 		if same > 0 {
-			e.w.WriteBits(0, same)
+			e.W.WriteBits(0, same)
 			same = 0
 		}
 		f := &c.fields[i]
 		u := f.Offset(now[i])
 		switch {
 		case u > f.Span:
-			e.err = raw.RangeError(e.strategy.schema, class, i, int64(now[i]))
+			e.Fail = raw.RangeError(e.strategy.schema, class, i, int64(now[i]))
 			return true // another packet would not help; Finish tells
 		case u == f.zero:
-			e.w.WriteBits(0b01, 2)
+			e.W.WriteBits(0b01, 2)
 		case !f.small:
 			e.write(0b11, 2, u, f.Width)
 		case u-f.zero+smallBias < 1<<smallBits:
@@ -150,8 +143,8 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 			e.write(0b111, 3, u, f.Width)
 		}
 	}
-	if e.w.Err() != nil {
-		e.w.Rewind(before)
+	if e.W.Err() != nil {
+		e.W.Rewind(before)
 		return false
 	}
 	return true
@@ -170,57 +163,35 @@ func (e *encoder) write(flags uint64, n int, v uint32, width int) {
 		n += int(c.width)
 		v >>= 8
 	}
-	e.w.WriteBits(out, n)
-}
-
-// Refer does nothing: no entity is predicted from another.
-func (e *encoder) Refer(int, *codec.History, []int32) {}
-
-func (e *encoder) Bits(v uint32, n uint) { e.w.WriteBits(uint64(v)&(1<<n-1), int(n)) }
-
-// Flag takes a bit, whatever the chance.
-func (e *encoder) Flag(bit bool, _ uint32) { e.w.WriteBool(bit) }
-
-func (e *encoder) Full() bool     { return e.w.Err() != nil }
-func (e *encoder) Mark()          { e.mark = e.w.Mark() }
-func (e *encoder) Rewind()        { e.w.Rewind(e.mark) }
-func (e *encoder) Spent() float64 { return float64(e.w.Len()) }
-
-func (e *encoder) Finish() ([]byte, error) {
-	if e.err != nil {
-		return nil, e.err
-	}
-	return e.w.Bytes(), e.w.Err()
+	e.W.WriteBits(out, n)
 }
 
 type decoder struct {
+	raw.Reader
 	strategy *Strategy
-	r        bits.Reader
 }
-
-func (d *decoder) Begin(packet []byte) { d.r.Reset(packet) }
 
 func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 	c := &d.strategy.classes[class]
 	copy(now, c.Base(h))
-	if !d.r.ReadBool() {
-		return false, d.r.Err()
+	if !d.R.ReadBool() {
+		return false, d.R.Err()
 	}
 	last := int(d.read(8))
 	if last < 1 || last > len(c.fields) {
-		if d.r.Err() == nil {
+		if d.R.Err() == nil {
 			return true, fmt.Errorf("class %s: the last changed field is number %d of %d", d.strategy.schema.Classes[class].Name, last, len(c.fields))
 		}
-		return true, d.r.Err()
+		return true, d.R.Err()
 	}
 	for i := range last {
-		if !d.r.ReadBool() {
+		if !d.R.ReadBool() {
 			continue
 		}
 		f := &c.fields[i]
 		u := f.zero
-		if d.r.ReadBool() {
-			if f.small && !d.r.ReadBool() {
+		if d.R.ReadBool() {
+			if f.small && !d.R.ReadBool() {
 				u += d.read(smallBits) - smallBias
 			} else {
 				u = d.read(f.Width)
@@ -231,23 +202,15 @@ func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 		}
 		now[i] = f.Min + int32(u)
 	}
-	return true, d.r.Err()
+	return true, d.R.Err()
 }
 
 // read is the other side of write, without the flags.
 func (d *decoder) read(width int) uint32 {
 	at := width & 7
-	v := uint32(d.r.ReadBits(at))
+	v := uint32(d.R.ReadBits(at))
 	for ; at < width; at += 8 {
-		v |= uint32(d.strategy.huffman.ReadByteFrom(&d.r)) << at
+		v |= uint32(d.strategy.huffman.ReadByteFrom(&d.R)) << at
 	}
 	return v
 }
-
-func (d *decoder) Refer(int, *codec.History, []int32) {}
-
-func (d *decoder) Bits(n uint) uint32 { return uint32(d.r.ReadBits(int(n))) }
-func (d *decoder) Flag(uint32) bool   { return d.r.ReadBool() }
-func (d *decoder) Err() error         { return d.r.Err() }
-
-func (d *decoder) Finish() error { return d.r.Finish() }
