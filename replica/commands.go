@@ -28,6 +28,19 @@ type CommandHeader struct {
 	SeenPart uint8
 }
 
+// fields are the header and how many commands follow it.
+func (h *CommandHeader) fields(w wire, now world.Tick, count int) int {
+	h.Tick = nearTick(w.bits(uint32(h.Tick)&(1<<commandTickBits-1), commandTickBits), commandTickBits, now)
+	if h.Seen = w.flag(h.Seen, 1<<15); h.Seen {
+		h.SeenTick = h.Tick - world.Tick(w.bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1), seenBits))
+		h.SeenPart = uint8(w.bits(uint32(h.SeenPart)&(1<<partBits-1), partBits))
+	}
+	if w.bits(uint32(min(count, 1)), 1) == 0 {
+		return 0
+	}
+	return int(w.bits(uint32(count-1), commandBits)) + 1
+}
+
 // A CommandWriter makes the messages by which a client sends its commands: the
 // newest, and some before it in case they were lost. It allocates nothing once it has warmed up.
 type CommandWriter struct {
@@ -68,18 +81,7 @@ func (w *CommandWriter) Append(dst []byte, h CommandHeader, images [][]int32, ma
 func (w *CommandWriter) write(h CommandHeader, images [][]int32, max int) bool {
 	enc := w.enc
 	enc.Begin(w.buf[:max])
-	enc.Bits(uint32(h.Tick)&(1<<commandTickBits-1), commandTickBits)
-	enc.Flag(h.Seen, 1<<15)
-	if h.Seen {
-		enc.Bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1), seenBits)
-		enc.Bits(uint32(h.SeenPart)&(1<<partBits-1), partBits)
-	}
-	if len(images) == 0 {
-		enc.Bits(0, 1)
-		return !enc.Full()
-	}
-	enc.Bits(1, 1)
-	enc.Bits(uint32(len(images)-1), commandBits)
+	h.fields(wire{enc: enc}, h.Tick, len(images))
 	c := &w.p.classes[w.p.commands]
 	before := w.p.start(int32(w.p.commands))
 	for _, image := range images {
@@ -124,15 +126,7 @@ func (r *CommandReader) Read(data []byte, now world.Tick, each func(t world.Tick
 	}
 	dec := r.dec
 	dec.Begin(data)
-	h.Tick = nearTick(dec.Bits(commandTickBits), commandTickBits, now)
-	if h.Seen = dec.Flag(1 << 15); h.Seen {
-		h.SeenTick = h.Tick - world.Tick(dec.Bits(seenBits))
-		h.SeenPart = uint8(dec.Bits(partBits))
-	}
-	n := 0
-	if dec.Bits(1) == 1 {
-		n = int(dec.Bits(commandBits)) + 1
-	}
+	n := h.fields(wire{dec: dec}, now, 0)
 	if err := dec.Err(); err != nil {
 		return h, fmt.Errorf("%w: %w", ErrMessage, err)
 	}

@@ -66,7 +66,7 @@ func (r *Receiver) readEntities(dec codec.PacketDecoder, p *Arrived, snap *Snaps
 	more := dec.Flag(chanceAny)
 	handle := int64(-1)
 	for more {
-		handle += 1 + int64(getGap(dec, &s))
+		handle += 1 + int64(wire{dec: dec}.gap(&s, 0))
 		if dec.Err() != nil || handle >= maxHandles {
 			return 0, ErrPacket
 		}
@@ -105,8 +105,9 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, p *Arrived, n *News, snap
 			return nil // it may be said though nothing of it came
 		}
 		if n.Bind = dec.Flag(chanceBind); n.Bind {
-			if err := r.readBinding(dec, p, n); err != nil {
-				return err
+			r.protocol.binding(wire{dec: dec}, p.Tick, n)
+			if dec.Err() != nil || n.Player == world.Nobody && n.ID.Generation() == 0 {
+				return ErrPacket
 			}
 		}
 		if n.owned = dec.Flag(chanceOwner); n.owned {
@@ -144,29 +145,6 @@ func (e *entity) stands(packet uint32, n *News) error {
 	default:
 		n.ID, n.Player, n.Class, n.Origin = e.id, e.player, e.class, e.origin
 	}
-	return nil
-}
-
-// readBinding learns which entity a handle stands for.
-func (r *Receiver) readBinding(dec codec.PacketDecoder, at *Arrived, n *News) error {
-	p := r.protocol
-	if p.commands >= 0 && dec.Flag(chanceCommand) {
-		n.Player, n.Class = world.Player(dec.Bits(16)), int32(p.commands)
-		if dec.Err() != nil || n.Player == world.Nobody {
-			return ErrPacket
-		}
-		return nil
-	}
-	n.ID = p.getID(dec)
-	if dec.Flag(chanceOrigin) {
-		n.Origin.By = p.getID(dec)
-		n.Origin.Tick = world.Tick(at.Tick - dec.Bits(originBits))
-		n.Origin.Ordinal = uint16(codec.GetNumber(dec))
-	}
-	if dec.Err() != nil || n.ID == world.None || n.ID.Generation() == 0 {
-		return ErrPacket
-	}
-	n.Class = int32(n.ID.Class())
 	return nil
 }
 
@@ -215,7 +193,7 @@ func (r *Receiver) readTail(dec codec.PacketDecoder, snap *Snapshot) error {
 			s := skips{}
 			handle := int64(-1)
 			for dec.Flag(chanceEntity) {
-				handle += 1 + int64(getGap(dec, &s))
+				handle += 1 + int64(wire{dec: dec}.gap(&s, 0))
 				if dec.Err() != nil {
 					return ErrPacket
 				}

@@ -219,7 +219,7 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, limit float64, hash *u
 	before, skipped := enc.Spent(), w.skips
 	enc.Mark()
 	enc.Flag(true, chanceNext(len(f.Said) == 0))
-	putGap(enc, &w.skips, uint32(h-prev-1))
+	wire{enc: enc}.gap(&w.skips, uint32(h-prev-1))
 	e := Said{Handle: h, Unique: r.unique, What: r.want, sends: r.sends + 1}
 	fits := true
 	var class int32
@@ -279,7 +279,7 @@ func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta,
 		enc.Flag(false, chanceGone)
 		enc.Flag(!bound, chanceBind)
 		if !bound {
-			s.putBinding(enc, sl, f.Tick)
+			s.pub.protocol.binding(wire{enc: enc}, f.Tick, &News{ID: sl.id, Player: sl.player, Origin: sl.origin})
 		}
 		enc.Flag(m.owner != owner, chanceOwner)
 		if m.owner != owner {
@@ -334,28 +334,6 @@ func (s *Sender) startBase(w *Worker, sl *slot) (owner world.Player) {
 	return world.Nobody
 }
 
-// putBinding says which entity a handle stands for from now on.
-func (s *Sender) putBinding(enc codec.PacketEncoder, sl *slot, tick uint32) {
-	p := s.pub.protocol
-	isCommand := sl.player != world.Nobody
-	if p.commands >= 0 {
-		enc.Flag(isCommand, chanceCommand)
-		if isCommand {
-			enc.Bits(uint32(sl.player), 16)
-			return
-		}
-	}
-	p.putID(enc, sl.id)
-	age := tick - uint32(sl.origin.Tick)
-	fresh := sl.origin.By != world.None && age < 1<<originBits
-	enc.Flag(fresh, chanceOrigin)
-	if fresh {
-		p.putID(enc, sl.origin.By)
-		enc.Bits(age, originBits)
-		codec.PutNumber(enc, uint32(sl.origin.Ordinal))
-	}
-}
-
 // putBehind lists what the client is not told though it changed.
 func (s *Sender) putBehind(w *Worker, limit float64, tail int) {
 	enc := w.enc
@@ -380,7 +358,7 @@ func (s *Sender) putBehind(w *Worker, limit float64, tail int) {
 	prev := int32(-1)
 	for _, h := range known {
 		enc.Flag(true, chanceEntity)
-		putGap(enc, &w.skips, uint32(h-prev-1))
+		wire{enc: enc}.gap(&w.skips, uint32(h-prev-1))
 		prev = h
 	}
 	enc.Flag(false, chanceEntity)

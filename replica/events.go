@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
-	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -377,7 +376,12 @@ func (s *Sender) putUnreliable(w *Worker, limit float64) {
 		e := &l.list[i-l.first]
 		enc.Mark()
 		enc.Flag(true, chanceEvent)
-		s.putEvent(enc, e, l.fields(e))
+		name, fields := e.Emitted, l.fields(e)
+		s.pub.protocol.event(wire{enc: enc}, s.pub.tick, &name, uint32(e.bits))
+		for n := e.bits; n > 0; n -= 8 {
+			enc.Bits(uint32(fields[0])&(1<<min(n, 8)-1), uint(min(n, 8)))
+			fields = fields[1:]
+		}
 		if enc.Full() || enc.Spent() > limit {
 			enc.Rewind()
 			s.ledger.Sparks++
@@ -386,27 +390,4 @@ func (s *Sender) putUnreliable(w *Worker, limit float64) {
 	s.events.unreliable = s.events.unreliable[:0]
 	enc.Flag(false, chanceEvent)
 	s.ledger.Events += enc.Spent() - before
-}
-
-func (s *Sender) putEvent(enc codec.PacketEncoder, e *loggedEvent, fields []byte) {
-	p := s.pub.protocol
-	enc.Bits(uint32(e.Kind), p.kindBits)
-	codec.PutNumber(enc, uint32(s.pub.tick-e.Tick))
-	codec.PutNumber(enc, uint32(e.Ordinal))
-	enc.Flag(e.About != world.None, chanceBy)
-	if e.About != world.None {
-		p.putID(enc, e.About)
-	}
-	enc.Flag(e.By == e.About, chanceBy)
-	if e.By != e.About {
-		enc.Flag(e.By != world.None, chanceBy)
-		if e.By != world.None {
-			p.putID(enc, e.By)
-		}
-	}
-	codec.PutNumber(enc, uint32(e.bits))
-	for n := e.bits; n > 0; n -= 8 {
-		enc.Bits(uint32(fields[0])&(1<<min(n, 8)-1), uint(min(n, 8)))
-		fields = fields[1:]
-	}
 }

@@ -190,26 +190,13 @@ func (r *Receiver) tooOld(e *Event) bool {
 
 // readUnreliable reads unreliable events.
 func (r *Receiver) readUnreliable(dec codec.PacketDecoder, snap *Snapshot) error {
-	p := r.protocol
 	for dec.Flag(chanceEvent) {
 		var e Event
-		e.Kind = uint16(dec.Bits(p.kindBits))
-		e.Tick = world.Tick(max(int64(snap.Tick)-int64(int32(codec.GetNumber(dec))), 0))
-		e.Ordinal = uint16(codec.GetNumber(dec))
-		if dec.Flag(chanceBy) {
-			e.About = p.getID(dec)
-		}
-		if e.By = e.About; !dec.Flag(chanceBy) {
-			e.By = world.None
-			if dec.Flag(chanceBy) {
-				e.By = p.getID(dec)
-			}
-		}
-		n := codec.GetNumber(dec)
-		if dec.Err() != nil || n > maxEventBits || int(e.Kind) >= len(p.game.Events()) {
+		n := r.protocol.event(wire{dec: dec}, snap.Tick, &e.Emitted, 0)
+		if dec.Err() != nil || n > maxEventBits || int(e.Kind) >= len(r.protocol.game.Events()) {
 			return ErrPacket
 		}
-		e.Delivery = p.game.Events()[e.Kind].Delivery()
+		e.Delivery = r.protocol.game.Events()[e.Kind].Delivery()
 		from := len(snap.data)
 		for ; n > 0; n -= min(n, 8) {
 			snap.data = append(snap.data, byte(dec.Bits(uint(min(n, 8)))))

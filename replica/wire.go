@@ -76,55 +76,98 @@ func (s *skips) count(skipped bool) {
 	}
 }
 
-// putGap says how many handles lie between one entity and the next.
-func putGap(enc codec.PacketEncoder, s *skips, gap uint32) {
-	for range min(gap, maxUnary) {
-		enc.Flag(true, s.chance())
-		s.count(true)
-	}
-	if gap < maxUnary {
-		enc.Flag(false, s.chance())
-		s.count(false)
-		return
-	}
-	codec.PutNumber(enc, gap-maxUnary)
+// A wire writes or reads the fields of a packet, so that one function has both ways. What it is given
+// counts if it writes; what it gives counts if it reads.
+type wire struct {
+	enc codec.PacketEncoder
+	dec codec.PacketDecoder
 }
 
-func getGap(dec codec.PacketDecoder, s *skips) uint32 {
-	for gap := range uint32(maxUnary) {
-		skipped := dec.Flag(s.chance())
-		s.count(skipped)
-		if !skipped {
-			return gap
+func (w wire) flag(v bool, one uint32) bool {
+	if w.dec != nil {
+		return w.dec.Flag(one)
+	}
+	w.enc.Flag(v, one)
+	return v
+}
+
+func (w wire) bits(v uint32, n uint) uint32 {
+	if w.dec != nil {
+		return w.dec.Bits(n)
+	}
+	w.enc.Bits(v, n)
+	return v
+}
+
+func (w wire) number(v uint32) uint32 {
+	if w.dec != nil {
+		return codec.GetNumber(w.dec)
+	}
+	codec.PutNumber(w.enc, v)
+	return v
+}
+
+// gap is how many handles lie between one entity and the next.
+func (w wire) gap(s *skips, gap uint32) uint32 {
+	for n := range uint32(maxUnary) {
+		more := w.flag(gap > n, s.chance())
+		s.count(more)
+		if !more {
+			return n
 		}
 	}
-	return maxUnary + codec.GetNumber(dec)
+	return maxUnary + w.number(gap-maxUnary)
 }
 
-// putID writes an identifier.
-func (p *Protocol) putID(enc codec.PacketEncoder, id world.ID) {
-	enc.Bits(uint32(id.Class()), p.idBits)
-	home := id.Allocator() == 0
-	enc.Flag(home, chanceHome)
-	if !home {
-		enc.Bits(uint32(id.Allocator()), 12)
+// id is an identifier; None if what is read can be no other.
+func (p *Protocol) id(w wire, id *world.ID) {
+	class := w.bits(uint32(id.Class()), p.idBits)
+	allocator := uint32(id.Allocator())
+	if w.flag(allocator == 0, chanceHome) {
+		allocator = 0
+	} else {
+		allocator = w.bits(allocator, 12)
 	}
-	codec.PutNumber(enc, uint32(id.Index()))
-	codec.PutNumber(enc, uint32(id.Generation()))
-}
-
-func (p *Protocol) getID(dec codec.PacketDecoder) world.ID {
-	class := dec.Bits(p.idBits)
-	allocator := uint32(0)
-	if !dec.Flag(chanceHome) {
-		allocator = dec.Bits(12)
-	}
-	index := codec.GetNumber(dec)
-	generation := codec.GetNumber(dec)
+	index := w.number(uint32(id.Index()))
+	generation := w.number(uint32(id.Generation()))
 	if int(class) >= len(p.game.Classes()) || index > 1<<20 || generation > 1<<24 {
-		return world.None
+		*id = world.None
+		return
 	}
-	return world.MakeID(int(class), int(allocator), int(index), int(generation))
+	*id = world.MakeID(int(class), int(allocator), int(index), int(generation))
+}
+
+// binding says which entity a handle stands for from now on.
+func (p *Protocol) binding(w wire, tick uint32, n *News) {
+	if p.commands >= 0 && w.flag(n.Player != world.Nobody, chanceCommand) {
+		n.Player = world.Player(w.bits(uint32(n.Player), 16))
+		n.Class = int32(p.commands)
+		return
+	}
+	p.id(w, &n.ID)
+	n.Class = int32(n.ID.Class())
+	age := tick - uint32(n.Origin.Tick)
+	if w.flag(n.Origin.By != world.None && age < 1<<originBits, chanceOrigin) {
+		p.id(w, &n.Origin.By)
+		n.Origin.Tick = world.Tick(tick - w.bits(age, originBits))
+		n.Origin.Ordinal = uint16(w.number(uint32(n.Origin.Ordinal)))
+	}
+}
+
+// event is what an unreliable event is known by, and how many bits its fields take.
+func (p *Protocol) event(w wire, now world.Tick, e *world.Emitted, size uint32) uint32 {
+	e.Kind = uint16(w.bits(uint32(e.Kind), p.kindBits))
+	e.Tick = world.Tick(max(int64(now)-int64(int32(w.number(uint32(now-e.Tick)))), 0))
+	e.Ordinal = uint16(w.number(uint32(e.Ordinal)))
+	if w.flag(e.About != world.None, chanceBy) {
+		p.id(w, &e.About)
+	}
+	if w.flag(e.By == e.About, chanceBy) {
+		e.By = e.About
+	} else if w.flag(e.By != world.None, chanceBy) {
+		p.id(w, &e.By)
+	}
+	return w.number(size)
 }
 
 // near completes a number of which the lowest bits are known to the one that
