@@ -137,7 +137,7 @@ func (u *feelGuest) close(s *feelShown, t world.Tick) bool {
 func (r *feelRun) after(w *world.World, in *world.Inputs) {
 	t := w.Tick()
 	if r.rewind != nil {
-		r.rewind.Record(w)
+		r.rewind.Remember(w)
 	}
 	r.consult(w, in)
 	r.hits = r.hits[:0]

@@ -79,8 +79,6 @@ func (c *Cadence) PerSecond() float64 {
 		return 0
 	}
 	rate := c.Rate
-	if rate <= 0 {
-		rate = 60
-	}
+	orElse(&rate, 60)
 	return float64(rate) / float64(c.every)
 }

@@ -21,19 +21,18 @@ type fields struct {
 type move uint8
 
 const (
-	steps  move = iota // it changes at once
-	slides             // it takes every value between
-	wraps              // so it does, by the short way around
-	turns              // it is the first of a quaternion's four
-	part               // it is one of the other three
+	steps     move = iota // it changes at once
+	slides                // it takes every value between
+	wraps                 // so it does, by the short way around
+	turns                 // it is the first of a quaternion's four
+	component             // it is one of the other three
 )
 
 // fieldsOf finds out how the numbers of a class move. Place and heading are given by name; the first vector called Pos, if there is one, is the place
 // when none is.
 func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 	f := fields{slots: s.Slots, moves: make([]move, len(s.Slots)), turn: -1}
-	named := place
-	named = cmp.Or(named, "Pos")
+	named := cmp.Or(place, "Pos")
 	for i, sl := range s.Slots {
 		switch sl.Kind {
 		case bits.KindFloat, bits.KindVec2, bits.KindVec3:
@@ -41,7 +40,7 @@ func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 		case bits.KindAngle:
 			f.moves[i] = wraps
 		case bits.KindQuat:
-			f.moves[i] = part
+			f.moves[i] = component
 			if sl.Part == 0 {
 				f.moves[i] = turns
 			}
@@ -67,8 +66,8 @@ func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 	return f, nil
 }
 
-// between sets dst to the image that lies a part of the way from a to b. What cannot lie between stays as in a.
-func (f *fields) between(dst, a, b []int32, part float64) {
+// between sets dst to the image that lies a share of the way from a to b. What cannot lie between stays as in a.
+func (f *fields) between(dst, a, b []int32, share float64) {
 	copy(dst, a)
 	for i, m := range f.moves {
 		if a[i] == b[i] {
@@ -76,24 +75,24 @@ func (f *fields) between(dst, a, b []int32, part float64) {
 		}
 		switch m {
 		case slides:
-			dst[i] = a[i] + round(part*float64(int64(b[i])-int64(a[i])))
+			dst[i] = a[i] + round(share*float64(int64(b[i])-int64(a[i])))
 		case wraps:
-			dst[i] = f.around(i, int64(a[i])+int64(round(part*float64(f.short(i, int64(b[i])-int64(a[i]))))))
+			dst[i] = f.around(i, int64(a[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
 		}
 	}
 	for i, m := range f.moves {
 		if m == turns && a[i] == b[i] { // with another component largest, the nearer of the two must do
 			for j := i + 1; j < min(i+4, len(dst)); j++ {
-				dst[j] = a[j] + round(part*float64(int64(b[j])-int64(a[j])))
+				dst[j] = a[j] + round(share*float64(int64(b[j])-int64(a[j])))
 			}
-		} else if m == turns && part >= 0.5 {
+		} else if m == turns && share >= 0.5 {
 			copy(dst[i:min(i+4, len(dst))], b[i:])
 		}
 	}
 }
 
-// beyond sets dst to the image that b leads to from a, where the time from a to b goes on by a part of it. Numbers stay in their ranges.
-func (f *fields) beyond(dst, a, b []int32, part float64) {
+// beyond sets dst to the image that b leads to from a, where the time from a to b goes on by a share of it. Numbers stay in their ranges.
+func (f *fields) beyond(dst, a, b []int32, share float64) {
 	copy(dst, b)
 	for i, m := range f.moves {
 		if a[i] == b[i] {
@@ -102,10 +101,10 @@ func (f *fields) beyond(dst, a, b []int32, part float64) {
 		sl := &f.slots[i]
 		switch m {
 		case slides:
-			x := int64(b[i]) + int64(round(part*float64(int64(b[i])-int64(a[i]))))
+			x := int64(b[i]) + int64(round(share*float64(int64(b[i])-int64(a[i]))))
 			dst[i] = int32(min(max(x, int64(sl.Min)), int64(sl.Max)))
 		case wraps:
-			dst[i] = f.around(i, int64(b[i])+int64(round(part*float64(f.short(i, int64(b[i])-int64(a[i]))))))
+			dst[i] = f.around(i, int64(b[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
 		}
 	}
 }

@@ -48,16 +48,10 @@ func (r *Redundancy) SetLoss(share float64) { r.loss = min(max(share, 0), 1) }
 
 // Commands is how many to put into a message: the newest, and those before it.
 func (r *Redundancy) Commands() int {
-	least, most, share := max(r.Least, 1), r.Most, r.Share
-	if r.Least <= 0 {
-		least = 2
-	}
-	if most <= 0 {
-		most = maxRepeats
-	}
-	if share <= 0 {
-		share = 0.001
-	}
+	least, most, share := r.Least, r.Most, r.Share
+	orElse(&least, 2)
+	orElse(&most, maxRepeats)
+	orElse(&share, 0.001)
 	n := max(again(r.loss, share), int(math.Ceil(r.worst))+1)
 	if r.worst < 0.5 {
 		n = again(r.loss, share)

@@ -17,8 +17,8 @@ import (
 // circle a tree, of whom one could shoot the other through it.
 type Rewind struct {
 	o       RewindOptions
-	classes []*rewound // by number, nil for those that are not kept
-	past    []moment   // a ring by tick
+	classes []*fields // by number, nil for those that are not kept
+	past    []moment  // a ring by tick
 	newest  world.Tick
 	any     bool
 }
@@ -33,8 +33,6 @@ type RewindOptions struct {
 	// Through leaves out the look at the present, so that players can be hit behind cover that they have reached. It is there for comparison.
 	Through bool
 }
-
-type rewound struct{ fields fields }
 
 // A moment is where things were at one tick, in order of identifier.
 type moment struct {
@@ -52,24 +50,23 @@ func NewRewind(g *world.Game, o RewindOptions) (*Rewind, error) {
 	if o.Limit > 1000 {
 		return nil, fmt.Errorf("predict: a rewind of %d ticks; choose at most 1000", o.Limit)
 	}
-	r := &Rewind{o: o, classes: make([]*rewound, len(g.Classes())), past: make([]moment, o.Limit+2)}
+	r := &Rewind{o: o, classes: make([]*fields, len(g.Classes())), past: make([]moment, o.Limit+2)}
 	for name, field := range o.Classes {
 		i := slices.IndexFunc(g.Classes(), func(c *world.ClassInfo) bool { return c.Name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("predict: game %q has no class %q to rewind", g.Name(), name)
 		}
-		field = cmp.Or(field, "Pos")
-		f, err := fieldsOf(g.Classes()[i].Schema(), field, "")
+		f, err := fieldsOf(g.Classes()[i].Schema(), cmp.Or(field, "Pos"), "")
 		if err != nil {
 			return nil, err
 		}
-		r.classes[i] = &rewound{f}
+		r.classes[i] = &f
 	}
 	return r, nil
 }
 
-// Record remembers the world as it is. Call it after each tick.
-func (r *Rewind) Record(w *world.World) {
+// Remember remembers the world as it is. Call it after each tick.
+func (r *Rewind) Remember(w *world.World) {
 	m := &r.past[w.Tick()%world.Tick(len(r.past))]
 	m.tick, m.ids, m.place = w.Tick(), m.ids[:0], m.place[:0]
 	for i, c := range r.classes {
@@ -78,7 +75,7 @@ func (r *Rewind) Record(w *world.World) {
 		}
 		for id := range w.Host().Of(i) {
 			m.ids = append(m.ids, id)
-			m.place = append(m.place, c.fields.point(w.Host().Image(id)))
+			m.place = append(m.place, c.point(w.Host().Image(id)))
 		}
 	}
 	r.newest, r.any = w.Tick(), true
@@ -95,15 +92,15 @@ func (r *Rewind) At(id world.ID, moment float64) (det.Vec3, bool) {
 	if !ok {
 		return det.Vec3{}, false
 	}
-	part := moment - float64(t)
-	if part <= 0 {
+	rest := moment - float64(t)
+	if rest <= 0 {
 		return a, true
 	}
 	b, ok := r.exactly(id, t+1)
 	if !ok {
 		return a, true
 	}
-	return a.Add(b.Sub(a).Mul(part)), true
+	return a.Add(b.Sub(a).Mul(rest)), true
 }
 
 func (r *Rewind) exactly(id world.ID, t world.Tick) (det.Vec3, bool) {

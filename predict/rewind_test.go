@@ -71,7 +71,7 @@ func TestTree(t *testing.T) {
 			if err := w.Host().Step(nil); err != nil {
 				t.Fatal(err)
 			}
-			r.Record(w)
+			r.Remember(w)
 			if w.Tick() < 60 {
 				continue
 			}
@@ -123,7 +123,7 @@ func TestRewindExact(t *testing.T) {
 		if err := w.Host().Step(nil); err != nil {
 			t.Fatal(err)
 		}
-		r.Record(w)
+		r.Remember(w)
 		p := world.Get[runner](w, id).Pos
 		was = append(was, det.Vec3{X: p.X, Y: p.Y})
 	}
@@ -147,7 +147,7 @@ func TestRewindExact(t *testing.T) {
 	if _, ok := r.At(world.MakeID(0, 0, 7, 1), 38); ok {
 		t.Error("someone who was never there")
 	}
-	if n := testing.AllocsPerRun(50, func() { r.Record(w); r.At(id, 35.5) }); n > 0 {
+	if n := testing.AllocsPerRun(50, func() { r.Remember(w); r.At(id, 35.5) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 	for name, o := range map[string]RewindOptions{

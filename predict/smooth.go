@@ -54,7 +54,7 @@ func (b *blends) tick(w *world.World) {
 	for id, x := range b.of {
 		x.place.Tick(&x.class.place)
 		x.turn.Tick(&x.class.turn)
-		if x.place.Settled() && x.turn.Settled() || !w.Has(id) {
+		if x.place.Gone() && x.turn.Gone() || !w.Has(id) {
 			b.remove(id)
 		}
 	}

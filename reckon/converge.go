@@ -94,7 +94,7 @@ func (b *Blend) Correct(c *Converge, was, is State) bool {
 
 // Tick lets a tick pass.
 func (b *Blend) Tick(c *Converge) {
-	if b.Settled() {
+	if b.Gone() {
 		return
 	}
 	b.t++
@@ -114,8 +114,8 @@ func (b *Blend) Tick(c *Converge) {
 	}
 }
 
-// Settled says that what is shown is the truth.
-func (b *Blend) Settled() bool { return *b == Blend{} }
+// Gone says that nothing is left of the error: what is shown is the truth.
+func (b *Blend) Gone() bool { return *b == Blend{} }
 
 // Offset is what to add to the truth to have what is shown.
 func (b *Blend) Offset(c *Converge) (v Vec) {
@@ -126,11 +126,11 @@ func (b *Blend) Offset(c *Converge) (v Vec) {
 	switch c.By {
 	case Linear:
 		for i := range v {
-			v[i] = part(b.from[i], n-t, n)
+			v[i] = scaled(b.from[i], n-t, n)
 		}
 	case Cubic:
 		for i := range v {
-			v[i] = part(b.from[i], (2*t+n)*(n-t)*(n-t), n*n*n).Add(part(b.slope[i], t*(n-t)*(n-t), n*n))
+			v[i] = scaled(b.from[i], (2*t+n)*(n-t)*(n-t), n*n*n).Add(scaled(b.slope[i], t*(n-t)*(n-t), n*n))
 		}
 	case Exponential:
 		v = b.from
@@ -153,7 +153,7 @@ func (b *Blend) rate(c *Converge) (v Vec) {
 		return v
 	}
 	for i := range v {
-		v[i] = part(b.from[i], 6*t*(t-n), n*n*n).Add(part(b.slope[i], (n-t)*(n-3*t), n*n))
+		v[i] = scaled(b.from[i], 6*t*(t-n), n*n*n).Add(scaled(b.slope[i], (n-t)*(n-3*t), n*n))
 	}
 	return v
 }
@@ -191,8 +191,8 @@ func (v Vec) beyond(limit det.Fixed) bool {
 	return square > float64(l*l)
 }
 
-// part is f·num/den, rounded toward zero, so that it is never more than it should be. den is positive.
-func part(f det.Fixed, num, den int64) det.Fixed {
+// scaled is f·num/den, rounded toward zero, so that it is never more than it should be. den is positive.
+func scaled(f det.Fixed, num, den int64) det.Fixed {
 	minus := f < 0 != (num < 0)
 	hi, lo := bits.Mul64(size(int64(f)), size(num))
 	if hi >= uint64(den) {

@@ -63,7 +63,7 @@ func TestShownIsContinuousAndArrives(t *testing.T) {
 		for range c.life() {
 			b.Tick(&c)
 		}
-		if !b.Settled() || b.Show(&c, was.Pos) != was.Pos {
+		if !b.Gone() || b.Show(&c, was.Pos) != was.Pos {
 			t.Fatalf("%v is left", b.Offset(&c))
 		}
 	})
@@ -86,7 +86,7 @@ func TestNeverOvershoots(t *testing.T) {
 				if f.Abs() > before[i].Abs() || f != 0 && f < 0 != (before[i] < 0) {
 					t.Fatalf("tick %d: from %v to %v", tick, before[i], f)
 				}
-				if want := part(first[i], int64(c.Ticks-tick), int64(c.Ticks)); c.By == Linear && f != want {
+				if want := scaled(first[i], int64(c.Ticks-tick), int64(c.Ticks)); c.By == Linear && f != want {
 					t.Fatalf("tick %d: %v is left instead of %v", tick, f, want)
 				}
 			}
@@ -145,7 +145,7 @@ func TestRateIsThatOfTheCurve(t *testing.T) {
 		sixth := (12*float64(e)/(n*n*n) + 6*float64(dv)/(n*n)) / 6
 		for before := b; ; before = b {
 			b.Tick(&c)
-			if b.Settled() {
+			if b.Gone() {
 				return
 			}
 			after := b
@@ -194,18 +194,18 @@ func TestBeyondTheLimitItJumps(t *testing.T) {
 	var zero Converge
 	var b Blend
 	here, there := State{Pos: VecInt(3, 4, 0)}, State{}
-	if b.Correct(&zero, here, there) || !b.Settled() || b.Offset(&zero) != (Vec{}) {
+	if b.Correct(&zero, here, there) || !b.Gone() || b.Offset(&zero) != (Vec{}) {
 		t.Error("the zero value does not jump")
 	}
 	c := Converge{By: Linear, Ticks: 10, Limit: det.FixedInt(5)}
 	if !b.Correct(&c, here, there) || b.Offset(&c) != here.Pos {
 		t.Error("jumped at the limit")
 	}
-	if b.Correct(&c, State{Pos: VecInt(0, 1, 0)}, there) || !b.Settled() {
+	if b.Correct(&c, State{Pos: VecInt(0, 1, 0)}, there) || !b.Gone() {
 		t.Error("errors that add up to more than the limit do not jump")
 	}
 	c.Ticks = 0
-	if b.Correct(&c, here, there) || !b.Settled() {
+	if b.Correct(&c, here, there) || !b.Gone() {
 		t.Error("no ticks do not jump")
 	}
 	c = Converge{By: Cubic, Ticks: MaxTicks * 2}
@@ -216,7 +216,7 @@ func TestBeyondTheLimitItJumps(t *testing.T) {
 		}
 		b.Tick(&c)
 	}
-	if !b.Settled() {
+	if !b.Gone() {
 		t.Error("takes longer than the longest time")
 	}
 }
@@ -230,7 +230,7 @@ func TestNoNewsIsNoCorrection(t *testing.T) {
 		b.Tick(&c)
 		b.Correct(&c, State{Pos: VecInt(5, 5, 5)}, State{Pos: VecInt(5, 5, 5), Vel: VecInt(1, 0, 0)})
 	}
-	if !b.Settled() {
+	if !b.Gone() {
 		t.Errorf("%v is left", b.Offset(&c))
 	}
 }

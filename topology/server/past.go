@@ -53,7 +53,7 @@ func (p *past) judges() bool { return p.memory != nil }
 // remember keeps a tick.
 func (p *past) remember(w *world.World) {
 	if p.memory != nil {
-		p.memory.Record(w)
+		p.memory.Remember(w)
 	}
 }
 
