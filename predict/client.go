@@ -17,7 +17,8 @@ type Options struct {
 	Player world.Player
 	// Settings are those of the server's world, as far as clients know them.
 	Settings world.Settings
-	// Start is the server's world as it was at its start, if the client has it. What of its states did not change since is not sent.
+	// Start is the server's world as it was at its start, if the client has it. What of its states
+	// did not change since is not sent.
 	Start *world.World
 	// Style is how what is not known yet is shown. SetStyle changes it.
 	Style Style
@@ -26,16 +27,20 @@ type Options struct {
 	// Clock and Playout are how the two clocks run; their rates are the game's.
 	Clock   ClockOptions
 	Playout PlayoutOptions
-	// Keep is how many ticks the client can be ahead of the newest snapshot. Each takes a copy of what is in view. Default: 64.
+	// Keep is how many ticks the client can be ahead of the newest snapshot. Each takes a copy of
+	// what is in view. Default: 64.
 	Keep world.Tick
-	// Extrapolate is for how many ticks interpolated things go on when nothing is heard. Default: a quarter of a second.
+	// Extrapolate is for how many ticks interpolated things go on when nothing is heard. Default: a
+	// quarter of a second.
 	Extrapolate world.Tick
-	// Patience is how many ticks the server's word on a foreseen event or spawn may be late before it is taken back. Default: half a second.
+	// Patience is how many ticks the server's word on a foreseen event or spawn may be late before
+	// it is taken back. Default: half a second.
 	Patience world.Tick
 }
 
-// A Client makes of snapshots and a player's own commands the world to draw. It has no clock and no socket: it is given the time, what arrived, and a command
-// for each tick that is due, and it gives the world and the commands to send.
+// A Client makes of snapshots and a player's own commands the world to draw. It has no clock and no
+// socket: it is given the time, what arrived, and a command for each tick that is due, and it gives
+// the world and the commands to send.
 //
 //	c.Receive(now, receiver)                         // whenever packets came
 //	for range c.Due(now) {                           // at each frame
@@ -62,7 +67,8 @@ type Client struct {
 	notices notices
 }
 
-// timing is by which clocks the client lives. Style None has the plain one, all others have the other two.
+// timing is by which clocks the client lives. Style None has the plain one, all others have the
+// other two.
 type timing struct {
 	clock   *Clock
 	playout *Playout
@@ -71,7 +77,8 @@ type timing struct {
 	jitter  time.Duration
 }
 
-// knowledge is what the server told. What is in truth was told in just these words, though not all of it for one tick: what is outdated has changed since.
+// knowledge is what the server told. What is in truth was told in just these words, though not all
+// of it for one tick: what is outdated has changed since.
 type knowledge struct {
 	truth    *world.World // every entity in view, as it was told last
 	any      bool         // something was told
@@ -82,7 +89,8 @@ type knowledge struct {
 	tracks   tracks       // for what is interpolated
 }
 
-// prediction is what follows from that. Worlds of the past up to past.valid follow from what is known; those after it are to be computed again before anyone sees them.
+// prediction is what follows from that. Worlds of the past up to past.valid follow from what is
+// known; those after it are to be computed again before anyone sees them.
 type prediction struct {
 	past   past
 	plain  *world.World // as it is before anything was told
@@ -93,7 +101,8 @@ type prediction struct {
 	blends blends       // what is left of errors
 }
 
-// picture is what players see. Each event is handed out once, by a notice, and nothing that is seen of others goes back in time.
+// picture is what players see. Each event is handed out once, by a notice, and nothing that is seen
+// of others goes back in time.
 type picture struct {
 	shown  *world.World
 	locals *world.Locals // attached to shown, and to a world of the past while it is predicted for the first time
@@ -230,7 +239,8 @@ func put(w, from *world.World, id world.ID) error {
 	return w.Host().Put(id, from.Host().Entry(id), from.Host().Image(id))
 }
 
-// Pause stops the client's time until the next snapshot comes, such as while the server's stands still. For another world make another Client.
+// Pause stops the client's time until the next snapshot comes, such as while the server's stands
+// still. For another world make another Client.
 func (c *Client) Pause() {
 	if c.style == None {
 		c.lead.reset()
@@ -239,7 +249,8 @@ func (c *Client) Pause() {
 	c.clock.Stop()
 }
 
-// Moved tells that the client goes on at another server, to which the way may be longer: the world's time goes on, what was measured does not count any more.
+// Moved tells that the client goes on at another server, to which the way may be longer: the
+// world's time goes on, what was measured does not count any more.
 func (c *Client) Moved() {
 	if c.style == None {
 		c.lead.moved = true
@@ -248,7 +259,8 @@ func (c *Client) Moved() {
 	c.clock.Moved()
 }
 
-// SetQuality tells what the connection measures: the round trip, and the share of datagrams lost on the way to the server.
+// SetQuality tells what the connection measures: the round trip, and the share of datagrams lost on
+// the way to the server.
 func (c *Client) SetQuality(roundTrip time.Duration, loss float64) {
 	if roundTrip > 0 {
 		c.trip = roundTrip
@@ -258,16 +270,19 @@ func (c *Client) SetQuality(roundTrip time.Duration, loss float64) {
 	}
 }
 
-// SetJitter tells by how much the round trip varies: what style None reckons with, as it has no measurements of its own.
+// SetJitter tells by how much the round trip varies: what style None reckons with, as it has no
+// measurements of its own.
 func (c *Client) SetJitter(d time.Duration) { c.jitter = d }
 
 // Clock is the one that says how far the client is ahead, to be looked at. Style None has none.
 func (c *Client) Clock() *Clock { return c.clock }
 
-// Playout is the one that says how far in the past interpolated things are shown, to be looked at. Style None has none.
+// Playout is the one that says how far in the past interpolated things are shown, to be looked at.
+// Style None has none.
 func (c *Client) Playout() *Playout { return c.playout }
 
-// Ahead is by how many ticks what the player owns is shown past the newest snapshot, and Behind by how many what is interpolated is shown before it.
+// Ahead is by how many ticks what the player owns is shown past the newest snapshot, and Behind by
+// how many what is interpolated is shown before it.
 func (c *Client) Ahead() float64 {
 	if c.style == None || !c.any {
 		return 0
@@ -283,7 +298,8 @@ func (c *Client) Behind() float64 {
 	return c.playout.Behind()
 }
 
-// Fraction is how much of the time until the next tick has passed, from 0 to 1: for what draws more often than the game steps.
+// Fraction is how much of the time until the next tick has passed, from 0 to 1: for what draws more
+// often than the game steps.
 func (c *Client) Fraction() float64 {
 	if c.style == None {
 		return 0
@@ -327,7 +343,8 @@ func (c *Client) SetStyle(s Style) {
 	c.restyle()
 }
 
-// SetPlayer tells that someone else plays here from now on, or nobody: a player who begins to watch, or the reverse.
+// SetPlayer tells that someone else plays here from now on, or nobody: a player who begins to
+// watch, or the reverse.
 func (c *Client) SetPlayer(p world.Player) {
 	if p == c.o.Player {
 		return
@@ -377,8 +394,9 @@ func (c *Client) Receive(now time.Duration, r *replica.Receiver) {
 	}
 }
 
-// Due says how many ticks the client should compute now, each with Next and Step: mostly one or none. After an interruption the ticks that no
-// command was made for are computed here, with the last one repeated.
+// Due says how many ticks the client should compute now, each with Next and Step: mostly one or
+// none. After an interruption the ticks that no command was made for are computed here, with the
+// last one repeated.
 func (c *Client) Due(now time.Duration) int {
 	if !c.any {
 		return 0
@@ -409,11 +427,12 @@ func (c *Client) Due(now time.Duration) int {
 	return int(target - c.past.now)
 }
 
-// Next gives the inputs of the next tick, for the player's command to be given to by world.Give. If none is, the last one is repeated without its edges.
+// Next gives the inputs of the next tick, for the player's command to be given to by world.Give. If
+// none is, the last one is repeated without its edges.
 func (c *Client) Next() *world.Inputs { return c.past.in(c.past.now + 1) }
 
-// Step computes the next tick. What it spawns of local classes is there once, however often the tick
-// is predicted again, and is found in the world that Show gives.
+// Step computes the next tick. What it spawns of local classes is there once, however often the
+// tick is predicted again, and is found in the world that Show gives.
 func (c *Client) Step() {
 	if !c.any {
 		return
@@ -441,20 +460,22 @@ func (c *Client) Step() {
 	c.notices.forget(c.known - min(c.known, c.o.Keep+2*c.o.Patience))
 }
 
-// Commands gives the player's last commands, up to a number of them and the oldest first, and the tick of the newest: what replica.CommandWriter
-// sends. The images are good until the next Step.
+// Commands gives the player's last commands, up to a number of them and the oldest first, and the
+// tick of the newest: what replica.CommandWriter sends. The images are good until the next Step.
 func (c *Client) Commands(most int) (newest world.Tick, images [][]int32) {
 	return c.past.now, c.past.commands(most)
 }
 
-// Err is the first error that the game had while it was predicted, and forgets it. Prediction goes on all the same.
+// Err is the first error that the game had while it was predicted, and forgets it. Prediction goes
+// on all the same.
 func (c *Client) Err() error {
 	err := c.err
 	c.err = nil
 	return err
 }
 
-// Repredict predicts again what the last news made wrong, now rather than when Step or Show next need it: for programs with time to spare before a frame.
+// Repredict predicts again what the last news made wrong, now rather than when Step or Show next
+// need it: for programs with time to spare before a frame.
 func (c *Client) Repredict() {
 	if c.any && c.style != None {
 		c.repredict(c.past.now)

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Event takes a reliable event, as replica.Receiver.Events gives it. Take those before the snapshots that came with them.
+// Event takes a reliable event, as replica.Receiver.Events gives it. Take those before the
+// snapshots that came with them.
 func (c *Client) Event(e *replica.Event) {
 	if e.Delivery == world.Saved {
 		// What is kept for latecomers is part of the world, and of every copy of it.
@@ -41,8 +42,9 @@ func (c *Client) mine(id world.ID) bool {
 	return c.o.Player != world.Nobody && c.any && c.past.at(c.past.now).Owner(id) == c.o.Player
 }
 
-// Snapshot takes a packet's worth of news. It compares them with what was predicted for that tick; where something differs, the ticks since are predicted again, when
-// they are next needed. The news may come from a stranger; what is no image of the game is left out.
+// Snapshot takes a packet's worth of news. It compares them with what was predicted for that tick;
+// where something differs, the ticks since are predicted again, when they are next needed. The news
+// may come from a stranger; what is no image of the game is left out.
 func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 	c.stats.Snapshots++
 	if c.style == None {
@@ -104,7 +106,8 @@ func (c *Client) begin(t world.Tick) {
 	w.Host().SetTick(t)
 }
 
-// catchUp is for news from beyond what was predicted: after a pause, or when the clock is behind. They are the present then.
+// catchUp is for news from beyond what was predicted: after a pause, or when the clock is behind.
+// They are the present then.
 func (c *Client) catchUp(t world.Tick) {
 	c.stats.Behind++
 	c.stale, c.pairs = false, c.pairs[:0]
@@ -167,8 +170,9 @@ func (c *Client) take(s *replica.Snapshot) {
 	slices.Sort(c.ids)
 }
 
-// prime makes room for a class in every world, when the first of its entities comes. Otherwise a world that is copied over from one in which there are none would give
-// its memory up, and take it anew each time.
+// prime makes room for a class in every world, when the first of its entities comes. Otherwise a
+// world that is copied over from one in which there are none would give its memory up, and take it
+// anew each time.
 func (c *Client) prime(u *replica.Update) {
 	kind := u.ID &^ (1<<44 - 1) // class and allocator
 	if slices.Contains(c.primed, kind) {
@@ -213,7 +217,8 @@ func remove(list []world.ID, id world.ID) []world.ID {
 
 func (k *knowledge) isOutdated(id world.ID) bool { return found(k.outdated, id) }
 
-// compare holds the truth against what was predicted for its tick, and puts right what differs. If not everything is known, it looks only at what was told.
+// compare holds the truth against what was predicted for its tick, and puts right what differs. If
+// not everything is known, it looks only at what was told.
 func (c *Client) compare(all bool) {
 	w := c.past.at(c.known)
 	c.wrong, c.gone = c.wrong[:0], c.gone[:0]
@@ -278,7 +283,8 @@ func (c *Client) right(x *class, w *world.World, id world.ID) bool {
 	return false
 }
 
-// strangers finds what is predicted and is not in the truth: what left the view, and spawns that were foreseen.
+// strangers finds what is predicted and is not in the truth: what left the view, and spawns that
+// were foreseen.
 func (c *Client) strangers(w *world.World, all bool) {
 	c.spawns = c.spawns[:0]
 	for id := range w.Entities() {
@@ -335,8 +341,8 @@ func (c *Client) match(w *world.World) {
 	}
 }
 
-// relay takes the commands of others that a snapshot brought. What they hold down they will go on holding, as far as anyone knows; what they did
-// for a moment they do not do again.
+// relay takes the commands of others that a snapshot brought. What they hold down they will go on
+// holding, as far as anyone knows; what they did for a moment they do not do again.
 func (c *Client) relay(s *replica.Snapshot) {
 	if c.a == nil {
 		return

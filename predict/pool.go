@@ -2,7 +2,8 @@ package predict
 
 import "github.com/coeval-dev/coeval/world"
 
-// A pool has something for some of the entities. The memory of what is removed is used again, as it was left.
+// A pool has something for some of the entities. The memory of what is removed is used again, as it
+// was left.
 type pool[T any] struct {
 	of   map[world.ID]*T
 	free []*T

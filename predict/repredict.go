@@ -80,7 +80,8 @@ func (c *Client) drop(w *world.World, from, to int, applies func(id world.ID) bo
 	}
 }
 
-// hold takes out of a world what is not predicted, and puts what stands in the way where it was last told to be.
+// hold takes out of a world what is not predicted, and puts what stands in the way where it was
+// last told to be.
 func (c *Client) hold(w *world.World) {
 	c.drop(w, 0, len(c.classes), func(id world.ID) bool {
 		return !c.steps(w, id) && (!c.classes[id.Class()].o.Obstacle || !c.truth.Has(id))
@@ -142,7 +143,8 @@ func (c *Client) stepAlone() {
 	}
 }
 
-// leaping is what became of classes that leap. While aside is true, saved holds their entities and the worlds do not.
+// leaping is what became of classes that leap. While aside is true, saved holds their entities and
+// the worlds do not.
 type leaping struct {
 	leapers, modes bool // some class leaps; some class has a mode of its own
 	saved          []leaper
@@ -239,7 +241,8 @@ func (c *Client) putBack() {
 	}
 }
 
-// correct compares the present with what it was taken for before the news, and lets what is shown go over from the one to the other.
+// correct compares the present with what it was taken for before the news, and lets what is shown
+// go over from the one to the other.
 func (c *Client) correct() {
 	w := c.past.at(c.past.now)
 	for i, x := range c.classes {

@@ -9,9 +9,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Auto is Trailing that chooses its own delays. From how late commands come, how often that has to be repaired, and what steps and copies take, it finds the number of states
-// and the delays that cost least, as Model says, and changes to them while it runs. The window stays as it is, because all mirrors must have the same;
-// so each mirror may choose for itself, and the settled worlds do not depend on what it chooses.
+// Auto is Trailing that chooses its own delays. From how late commands come, how often that has to
+// be repaired, and what steps and copies take, it finds the number of states and the delays that
+// cost least, as Model says, and changes to them while it runs. The window stays as it is, because
+// all mirrors must have the same; so each mirror may choose for itself, and the settled worlds do
+// not depend on what it chooses.
 type Auto struct {
 	*Trailing
 	o    AutoOptions
@@ -24,11 +26,13 @@ type Auto struct {
 // AutoOptions say what Auto reckons with.
 type AutoOptions struct {
 	TrailingOptions // Delays are those it starts with
-	// Step and Copy are what computing a tick and copying a world take. Where they are 0 and there is a Clock, they are measured.
+	// Step and Copy are what computing a tick and copying a world take. Where they are 0 and there
+	// is a Clock, they are measured.
 	Step, Copy time.Duration
 	// States is the most there may be. Default: 5.
 	States int
-	// Least and Most bound the leading world's delay, as players may have to be treated alike on all mirrors. Default: 0, and half of the window.
+	// Least and Most bound the leading world's delay, as players may have to be treated alike on
+	// all mirrors. Default: 0, and half of the window.
 	Least, Most time.Duration
 	// Every is how often it thinks again. Default: 2 s.
 	Every time.Duration
@@ -117,7 +121,8 @@ func (a *Auto) model(now time.Duration) (Model, bool) {
 	return m, true
 }
 
-// harm is the share of late commands that had to be repaired. While hardly any is late nothing can be learnt about it, and what was known stays.
+// harm is the share of late commands that had to be repaired. While hardly any is late nothing can
+// be learnt about it, and what was known stays.
 func harm(s, then Stats, last *Plan) float64 {
 	late, found := s.Late-then.Late, s.Seen-s.Refreshes-then.Seen+then.Refreshes
 	known := 0.1

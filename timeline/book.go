@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Book holds what came in, by tick, from the first tick that may have to be executed again to the last that may be stamped by now.
+// A Book holds what came in, by tick, from the first tick that may have to be executed again to the
+// last that may be stamped by now.
 type Book struct {
 	game    *world.Game
 	base    world.Tick // ticks up to this one are gone
@@ -83,7 +84,8 @@ func (p *page) clear() {
 	p.gives, p.joins, p.leaves = p.gives[:0], p.joins[:0], p.leaves[:0]
 }
 
-// valid tries whether a command is one of the game's, and brings its image into the form that every mirror gives it; b.image is good until the next call.
+// valid tries whether a command is one of the game's, and brings its image into the form that every
+// mirror gives it; b.image is good until the next call.
 func (b *Book) valid(c *Command) error {
 	if c.Kind > Promise {
 		return fmt.Errorf("timeline: command of unknown %v", c.Kind)
@@ -107,8 +109,9 @@ func (b *Book) valid(c *Command) error {
 	return nil
 }
 
-// put takes a valid command in, to be executed at a tick that is mostly its own. It says what became of it, without regard to time, and whether two different ones had the same stamp; those are told apart by
-// their images, so that even then all mirrors choose the same.
+// put takes a valid command in, to be executed at a tick that is mostly its own. It says what
+// became of it, without regard to time, and whether two different ones had the same stamp; those
+// are told apart by their images, so that even then all mirrors choose the same.
 func (b *Book) put(c *Command, tick world.Tick) (f Fate, conflict bool, err error) {
 	p := b.page(tick)
 	if b.keep {
@@ -145,7 +148,8 @@ func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err er
 	return OnTime, conflict, p.in.GiveImage(m.player, b.image)
 }
 
-// come lets a player join or leave once. If several mirrors say so, the highest of them is remembered for it.
+// come lets a player join or leave once. If several mirrors say so, the highest of them is
+// remembered for it.
 func come(list []world.Player, stamps *[]stamp, m stamp, add func(world.Player)) Fate {
 	i, found := slices.BinarySearch(list, m.player)
 	if found {
@@ -183,8 +187,9 @@ func (e entry) compare(o entry) int {
 	return cmp.Or(cmp.Compare(e.stamp.player, o.stamp.player), cmp.Compare(e.kind, o.kind), cmp.Compare(e.stamp.origin, o.stamp.origin))
 }
 
-// Strike takes out what a mirror said for ticks after one, so that what had given way to it counts again. It tells the first tick that says something else by
-// that, or 0. KeepAll must have been called before anything came.
+// Strike takes out what a mirror said for ticks after one, so that what had given way to it counts
+// again. It tells the first tick that says something else by that, or 0. KeepAll must have been
+// called before anything came.
 func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
 	for n := max(b.base, after) + 1; n <= b.End(); n++ {
 		p := b.slot(n)
@@ -210,7 +215,8 @@ func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
 	return first
 }
 
-// newer is the first tick after a command's own, and not after another, for which there is a command of the same player; or 0.
+// newer is the first tick after a command's own, and not after another, for which there is a
+// command of the same player; or 0.
 func (b *Book) newer(c *Command, until world.Tick) world.Tick {
 	if c.Kind != Give {
 		return 0

@@ -6,9 +6,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Clock says when ticks are. Tick n is stamped, and due in a world without delay, at n tick lengths after the beginning of time, which all mirrors share.
-// Delays are durations and not numbers of ticks: a world with delay d computes tick n at that time plus d, so 5 ms make a difference though a
-// tick lasts 16.
+// A Clock says when ticks are. Tick n is stamped, and due in a world without delay, at n tick
+// lengths after the beginning of time, which all mirrors share. Delays are durations and not
+// numbers of ticks: a world with delay d computes tick n at that time plus d, so 5 ms make a
+// difference though a tick lasts 16.
 type Clock struct{ rate time.Duration }
 
 // NewClock is that of a world. Where there is no world, which Core.Open refuses, it is any.

@@ -19,7 +19,8 @@ const (
 	Join
 	// Leave lets a player go.
 	Leave
-	// Promise says that its mirror will stamp nothing more for its tick or an earlier one. Timelines that wait live by promises; the others do without.
+	// Promise says that its mirror will stamp nothing more for its tick or an earlier one.
+	// Timelines that wait live by promises; the others do without.
 	Promise
 )
 
@@ -35,19 +36,23 @@ func named(i int, what string, names ...string) string {
 	return fmt.Sprintf("%s %d", what, i)
 }
 
-// A Command is something that comes into the world from outside, with the stamp that the mirror gave it where it came in. By the stamp it has the same place
-// in the order of execution on every mirror, whenever it arrives there: first by Tick; within a tick leaves come before joins and those before commands, in
-// order of player; and if one player has two commands in a tick, the one with the higher Origin, then the higher Seq, counts.
+// A Command is something that comes into the world from outside, with the stamp that the mirror
+// gave it where it came in. By the stamp it has the same place in the order of execution on every
+// mirror, whenever it arrives there: first by Tick; within a tick leaves come before joins and
+// those before commands, in order of player; and if one player has two commands in a tick, the one
+// with the higher Origin, then the higher Seq, counts.
 type Command struct {
 	Kind   Kind
 	Tick   world.Tick // when it is to happen
 	Origin member.ID  // where it came in
-	// Seq counts what a mirror stamps, from 1 and without gaps. A Promise has that of the last thing stamped before it, or 0. Timelines that wait for each
-	// other tell by it that nothing is missing.
+	// Seq counts what a mirror stamps, from 1 and without gaps. A Promise has that of the last
+	// thing stamped before it, or 0. Timelines that wait for each other tell by it that nothing is
+	// missing.
 	Seq    uint32
 	Player world.Player
 	Image  []int32 // of a Give, as Game.Commands describes it; Submit copies it
-	// Sent is when a Promise was made, by the clock that mirrors share, or 0 if it does not say. Lockstep learns by it how long the way is.
+	// Sent is when a Promise was made, by the clock that mirrors share, or 0 if it does not say.
+	// Lockstep learns by it how long the way is.
 	Sent time.Duration
 }
 
@@ -61,9 +66,11 @@ type Fate uint8
 const (
 	// OnTime: every copy of the world executes it in its place.
 	OnTime Fate = iota
-	// Late: the leading world had passed its tick. It will be repaired if that matters; with a timeline that repairs nothing, it happens later than it was meant to.
+	// Late: the leading world had passed its tick. It will be repaired if that matters; with a
+	// timeline that repairs nothing, it happens later than it was meant to.
 	Late
-	// TooLate: its tick is settled. It was not and will not be executed, and whoever runs the game has to know.
+	// TooLate: its tick is settled. It was not and will not be executed, and whoever runs the game
+	// has to know.
 	TooLate
 	// Duplicate: it was there already.
 	Duplicate

@@ -11,9 +11,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Margin says that a field is compared between copies of the world, and by how much it may differ before that counts. Of strict events everything is
-// compared, without margin. Of weak events and of entities only that is which has one; so give one for the place of what players control, or no one will notice that a
-// copy has somebody in the wrong place until it comes to blows.
+// A Margin says that a field is compared between copies of the world, and by how much it may differ
+// before that counts. Of strict events everything is compared, without margin. Of weak events and
+// of entities only that is which has one; so give one for the place of what players control, or no
+// one will notice that a copy has somebody in the wrong place until it comes to blows.
 type Margin struct {
 	Class string  // a class, or a kind of weak event
 	Field string  // as in the struct: "Pos" stands for Pos.X and Pos.Y
@@ -125,7 +126,8 @@ const (
 	strictly         // in what happened
 )
 
-// compare says how much what a tick did differs between two copies. With all, what it was told counts as well.
+// compare says how much what a tick did differs between two copies. With all, what it was told
+// counts as well.
 func (o *watcher) compare(a, b *Outcome, all bool) verdict {
 	if a == nil || b == nil || !slices.Equal(a.players, b.players) {
 		return strictly
@@ -143,7 +145,8 @@ func (o *watcher) compare(a, b *Outcome, all bool) verdict {
 	return v
 }
 
-// inPairs goes through those events of both that count, and says whether they are as many and each is like the other's.
+// inPairs goes through those events of both that count, and says whether they are as many and each
+// is like the other's.
 func inPairs(a, b *Outcome, counts func(kind uint16) bool, like func(x, y happening) bool) bool {
 	i, j := 0, 0
 	for {

@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Core is what all timelines are made of: what came in, what became of it, and what was told about that. A timeline embeds one, opens it, and computes its worlds by it. What it has beyond the
-// methods of Timeline is for those who write one.
+// A Core is what all timelines are made of: what came in, what became of it, and what was told
+// about that. A timeline embeds one, opens it, and computes its worlds by it. What it has beyond
+// the methods of Timeline is for those who write one.
 type Core struct {
 	hold
 	Clock   Clock
@@ -21,7 +22,8 @@ type Core struct {
 	Book    *Book
 	Counts  Stats
 	Err     error // ended it
-	// Remember is for how many ticks behind the settled one the book stays, for worlds that are computed from there.
+	// Remember is for how many ticks behind the settled one the book stays, for worlds that are
+	// computed from there.
 	Remember world.Tick
 
 	done    world.Tick // every tick up to this one is settled
@@ -32,14 +34,16 @@ type Core struct {
 	before  Outcome // what players saw before a repair
 }
 
-// A Room is what a timeline needs: how many ticks its book holds beside those by which commands may be ahead, and how many worlds it keeps, with what they are for.
+// A Room is what a timeline needs: how many ticks its book holds beside those by which commands may
+// be ahead, and how many worlds it keeps, with what they are for.
 type Room struct {
 	Ticks  int
 	Worlds int
 	What   string
 }
 
-// Open makes a core for worlds that go on from start, and refuses more than there is memory for. What Options.Pending lists is for Restore.
+// Open makes a core for worlds that go on from start, and refuses more than there is memory for.
+// What Options.Pending lists is for Restore.
 func (c *Core) Open(start *world.World, o Options, room Room) error {
 	if start == nil {
 		return errNoWorld
@@ -65,7 +69,9 @@ func (c *Core) Open(start *world.World, o Options, room Room) error {
 	return c.Afford(start, room.Worlds, room.What)
 }
 
-// Restore takes in what another mirror had in its book for ticks after the start, by submit, or as it is where that is nil: whoever it came from and whatever its number, that mirror has seen to it.
+// Restore takes in what another mirror had in its book for ticks after the start, by submit, or as
+// it is where that is nil: whoever it came from and whatever its number, that mirror has seen to
+// it.
 func (c *Core) Restore(submit func(now time.Duration, cmd Command) (Fate, error)) error {
 	for _, cmd := range c.Options.Pending {
 		if cmd.Kind == Promise || cmd.Tick <= c.Start {
@@ -110,7 +116,8 @@ func (c *Core) Refuse(err error) (Fate, error) {
 	return Superseded, err
 }
 
-// Take puts a command down for a tick that is mostly its own. One that is to be executed comes back as OnTime.
+// Take puts a command down for a tick that is mostly its own. One that is to be executed comes back
+// as OnTime.
 func (c *Core) Take(cmd *Command, tick world.Tick) (Fate, error) {
 	if err := c.Check(cmd); err != nil {
 		return Superseded, err
@@ -206,7 +213,8 @@ func (c *Core) Copy(to, from *world.World) {
 	c.Counts.CopiedBytes += int64(from.Host().Size())
 }
 
-// Observe notes what the last tick of a world did. It is good until the next call, unless Tell or Keep keeps it.
+// Observe notes what the last tick of a world did. It is good until the next call, unless Tell or
+// Keep keeps it.
 func (c *Core) Observe(w *world.World, in *world.Inputs) *Outcome {
 	c.watch.observe(&c.spare, w, in)
 	return &c.spare
@@ -235,13 +243,15 @@ func (c *Core) Keep(h *History, did *Outcome) {
 	}
 }
 
-// Tell announces how what the leading world did differs from what was announced of its tick before, if anything was, and keeps it.
+// Tell announces how what the leading world did differs from what was announced of its tick before,
+// if anything was, and keeps it.
 func (c *Core) Tell(h *History, did *Outcome) {
 	c.watch.announce(&c.notices, h.At(did.tick), did)
 	c.Keep(h, did)
 }
 
-// Rewind counts that a copy is taken back from where it is to an earlier tick, and lets again do that and compute it anew. Where players see it, it counts how far things jump.
+// Rewind counts that a copy is taken back from where it is to an earlier tick, and lets again do
+// that and compute it anew. Where players see it, it counts how far things jump.
 func (c *Core) Rewind(h *History, from, goal world.Tick, seen bool, again func()) {
 	c.Counts.Rollbacks++
 	c.Counts.Depth += int(goal - from)
@@ -256,7 +266,8 @@ func (c *Core) Rewind(h *History, from, goal world.Tick, seen bool, again func()
 	c.watch.jump(&c.before, h.slot(goal), &c.Counts)
 }
 
-// Settle ends a tick for good: what was announced of it, and what it did and was told. Settled gives its world.
+// Settle ends a tick for good: what was announced of it, and what it did and was told. Settled
+// gives its world.
 func (c *Core) Settle(announced, did *Outcome, in *world.Inputs, settled func() *world.World) {
 	c.watch.confirm(&c.notices, announced, did)
 	c.done = did.tick
@@ -289,13 +300,15 @@ func (c *Core) Waited(led, due world.Tick, passed time.Duration) {
 	}
 }
 
-// Slew is a delay on its way to another, without a jump that players would feel: time goes a sixteenth faster or slower.
+// Slew is a delay on its way to another, without a jump that players would feel: time goes a
+// sixteenth faster or slower.
 func Slew(shown, goal, passed time.Duration) time.Duration {
 	most := passed / 16
 	return shown + min(max(goal-shown, -most), most)
 }
 
-// Notices are what the last Advance found out about events; see the type. They are good until the next Advance.
+// Notices are what the last Advance found out about events; see the type. They are good until the
+// next Advance.
 func (c *Core) Notices() []Notice { return c.notices.list }
 
 // Pending goes through what is known for ticks that are not settled.

@@ -7,11 +7,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// mostCorrections is how often in a row a copy is corrected before it is taken back after all: what drifts on has more than a wrong place.
+// mostCorrections is how often in a row a copy is corrected before it is taken back after all: what
+// drifts on has more than a wrong place.
 const mostCorrections = 8
 
-// correct moves what is in the wrong place in the copy ahead by as much as it was wrong at the tick where this copy is. It is what section 3.7 of the paper proposes to try:
-// nothing is computed again, and what else was wrong stays so. It says whether it could.
+// correct moves what is in the wrong place in the copy ahead by as much as it was wrong at the tick
+// where this copy is. It is what section 3.7 of the paper proposes to try: nothing is computed
+// again, and what else was wrong stays so. It says whether it could.
 func (t *Trailing) correct(i int) bool {
 	s, lead := t.trails[i], t.trails[i-1]
 	n, goal := s.w.Tick(), lead.w.Tick()
@@ -43,7 +45,8 @@ func (t *Trailing) correct(i int) bool {
 	return true
 }
 
-// shift moves one field of an entity of a copy, as it is now, by the difference between two values of an earlier tick.
+// shift moves one field of an entity of a copy, as it is now, by the difference between two values
+// of an earlier tick.
 func (t *Trailing) shift(lead *trail, id world.ID, g *group, right, wrong []int32) bool {
 	now := lead.w.Host().Image(id)
 	if now == nil {
@@ -67,7 +70,8 @@ func (t *Trailing) shift(lead *trail, id world.ID, g *group, right, wrong []int3
 	return true
 }
 
-// rewrite makes the outcomes of a copy those of one that had always been in the right place, so that the same error is not found again at each tick.
+// rewrite makes the outcomes of a copy those of one that had always been in the right place, so
+// that the same error is not found again at each tick.
 func (t *Trailing) rewrite(lead *trail, id world.ID, g *group, right, wrong []int32, from, to world.Tick) {
 	t.deltas = t.deltas[:0]
 	for k := range g.slots {

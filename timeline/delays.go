@@ -10,9 +10,11 @@ import (
 type Delays struct {
 	// Lead is the leading world's: what players wait for what they do.
 	Lead time.Duration
-	// Trails are those of the copies between the leading one and the last, each larger than the one before.
+	// Trails are those of the copies between the leading one and the last, each larger than the one
+	// before.
 	Trails []time.Duration
-	// Window is the last copy's. A command that is later than that is lost, so all mirrors must have the same. Where it is the same as Lead, there is but one copy.
+	// Window is the last copy's. A command that is later than that is lost, so all mirrors must
+	// have the same. Where it is the same as Lead, there is but one copy.
 	Window time.Duration
 }
 
@@ -58,11 +60,13 @@ func (d Delays) check() error {
 	return nil
 }
 
-// SetDelays changes the delays while it runs, and with them how many copies trail. Nothing is lost by that: a copy whose delay grows waits, one whose delay
-// shrinks hurries, a new one begins as a copy of the one behind it, and what a copy that is given up would have found, the next one finds. The leading world
-// gets there without a jump, by running a sixteenth faster or slower.
+// SetDelays changes the delays while it runs, and with them how many copies trail. Nothing is lost
+// by that: a copy whose delay grows waits, one whose delay shrinks hurries, a new one begins as a
+// copy of the one behind it, and what a copy that is given up would have found, the next one finds.
+// The leading world gets there without a jump, by running a sixteenth faster or slower.
 //
-// The window cannot be changed: it decides which commands are too late, and a mirror that decides otherwise than the rest has another world.
+// The window cannot be changed: it decides which commands are too late, and a mirror that decides
+// otherwise than the rest has another world.
 func (t *Trailing) SetDelays(delays Delays) error {
 	if err := delays.check(); err != nil {
 		return err

@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A DesyncError says that two copies of a world were told the same and came to different ends: the game's rules depend on something else than the world and its
-// inputs. No timeline can keep such a game consistent.
+// A DesyncError says that two copies of a world were told the same and came to different ends: the
+// game's rules depend on something else than the world and its inputs. No timeline can keep such a
+// game consistent.
 type DesyncError struct {
 	Game       string
 	Difference world.Difference // where it was seen: the first field that differs, if that could be found
@@ -18,8 +19,9 @@ func (e *DesyncError) Error() string {
 		e.Game, &e.Difference)
 }
 
-// Try runs a game for a while and takes it back again and again. It refuses one that is not deterministic, by a *DesyncError that names the first field that
-// differs: call it before a game is put on mirrors.
+// Try runs a game for a while and takes it back again and again. It refuses one that is not
+// deterministic, by a *DesyncError that names the first field that differs: call it before a game
+// is put on mirrors.
 func Try(g *world.Game, o world.CheckOptions) error {
 	d, err := world.CheckRollback(g, o)
 	if err != nil {
@@ -31,7 +33,8 @@ func Try(g *world.Game, o world.CheckOptions) error {
 	return nil
 }
 
-// search is for how many ticks the field is looked for in which a game that is not deterministic differs from itself.
+// search is for how many ticks the field is looked for in which a game that is not deterministic
+// differs from itself.
 const search = 64
 
 // Desync finds out what it is that two copies differ in, by computing the next ticks twice.

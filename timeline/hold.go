@@ -8,22 +8,26 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A hold keeps the last copy of the world from settling ticks for which something may still come. A window alone cannot promise that all mirrors settle the
-// same: a packet may be too late at one of them only. A program that knows what has come, and what others have, knows better than a clock.
+// A hold keeps the last copy of the world from settling ticks for which something may still come. A
+// window alone cannot promise that all mirrors settle the same: a packet may be too late at one of
+// them only. A program that knows what has come, and what others have, knows better than a clock.
 type hold struct {
 	held  bool
 	until world.Tick
 }
 
-// Hold allows ticks up to one to be settled, once their window is over as well, and none after it until a later call allows that. All other copies go on by the
-// clock, as far as Options.Slack lets them. What was allowed stays allowed: an earlier tick than the last time changes nothing. The next Advance acts on it. On a timeline that was
-// made without Options.Held everything is allowed, and this does nothing; nor does it on those that wait, and Bucket.
+// Hold allows ticks up to one to be settled, once their window is over as well, and none after it
+// until a later call allows that. All other copies go on by the clock, as far as Options.Slack lets
+// them. What was allowed stays allowed: an earlier tick than the last time changes nothing. The
+// next Advance acts on it. On a timeline that was made without Options.Held everything is allowed,
+// and this does nothing; nor does it on those that wait, and Bucket.
 func (h *hold) Hold(until world.Tick) { h.until = max(h.until, until) }
 
 // Held says that nothing is settled which Hold has not allowed.
 func (h *hold) Held() bool { return h.held }
 
-// Settles is the last tick that may be settled as far as Hold is concerned: where nothing is held, the last there can be.
+// Settles is the last tick that may be settled as far as Hold is concerned: where nothing is held,
+// the last there can be.
 func (h *hold) Settles() world.Tick {
 	if !h.held {
 		return math.MaxUint64

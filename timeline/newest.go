@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Newest holds the newest stamps that are known of each player, of commands, and of joins and leaves, for timelines that execute what is late later than it was
-// meant: what is late and older than these is of no use any more.
+// A Newest holds the newest stamps that are known of each player, of commands, and of joins and
+// leaves, for timelines that execute what is late later than it was meant: what is late and older
+// than these is of no use any more.
 type Newest struct{ commanded, came map[world.Player]stamp }
 
 // NewNewest knows of nothing yet.

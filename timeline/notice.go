@@ -6,12 +6,14 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Notice is what became known of an event. Each event of the leading world is announced as Provisional once, and later either Confirmed or Retracted, once. What
-// is Confirmed is what happened in the settled world, each event of it exactly once.
+// A Notice is what became known of an event. Each event of the leading world is announced as
+// Provisional once, and later either Confirmed or Retracted, once. What is Confirmed is what
+// happened in the settled world, each event of it exactly once.
 type Notice struct {
 	What  What
 	Event world.Emitted // its name is the same in all notices about it
-	// Image holds the event's fields, as Game.Events describes them. Those of a weak event may differ a little when it is confirmed.
+	// Image holds the event's fields, as Game.Events describes them. Those of a weak event may
+	// differ a little when it is confirmed.
 	Image []int32
 }
 
@@ -45,7 +47,8 @@ func (n *notices) add(what What, e world.Emitted, image []int32) {
 	n.list = append(n.list, Notice{what, e, n.data[at:len(n.data):len(n.data)]})
 }
 
-// announce tells how what the leading world does at a tick differs from what was announced of it before, which may be nothing.
+// announce tells how what the leading world does at a tick differs from what was announced of it
+// before, which may be nothing.
 func (o *watcher) announce(n *notices, before, now *Outcome) {
 	o.match(before, now, func(b, e *happening) {
 		switch {
@@ -72,8 +75,9 @@ func (o *watcher) confirm(n *notices, announced, settled *Outcome) {
 	})
 }
 
-// match pairs the events of two outcomes: strict ones that are the same, weak ones that have the same name and are about the same. What has no partner is told
-// with nil in place of it. The first outcome may be nil.
+// match pairs the events of two outcomes: strict ones that are the same, weak ones that have the
+// same name and are about the same. What has no partner is told with nil in place of it. The first
+// outcome may be nil.
 func (o *watcher) match(a, b *Outcome, tell func(a, b *happening)) {
 	if a == nil {
 		a = &o.nothing

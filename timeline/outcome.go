@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// An Outcome is what a tick did in one copy of the world, and what it was told: all that other copies, and the players, have to be compared with.
+// An Outcome is what a tick did in one copy of the world, and what it was told: all that other
+// copies, and the players, have to be compared with.
 type Outcome struct {
 	tick    world.Tick
 	events  []happening
@@ -100,7 +101,8 @@ func (c *Core) Digest(r *Outcome) uint32 {
 	return max(uint32(h>>32), 1)
 }
 
-// A History holds the outcomes of one copy of the world, for as many ticks as may still be compared.
+// A History holds the outcomes of one copy of the world, for as many ticks as may still be
+// compared.
 type History struct{ ring []Outcome }
 
 // NewHistory has room for some ticks.

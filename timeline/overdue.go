@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Overdue commands are those that came after a copy of the world had passed their ticks, until the copy's next tick executes them. It is not their place, but
-// better than to know that somebody turned round and let them run on.
+// Overdue commands are those that came after a copy of the world had passed their ticks, until the
+// copy's next tick executes them. It is not their place, but better than to know that somebody
+// turned round and let them run on.
 type Overdue struct {
 	items  []belated
 	images []int32
@@ -21,7 +22,8 @@ type belated struct {
 	latest bool
 }
 
-// mostLate bounds what a mirror that comes back after a long silence can pile up. What is beyond it waits for the repair.
+// mostLate bounds what a mirror that comes back after a long silence can pile up. What is beyond it
+// waits for the repair.
 const mostLate = 4096
 
 // Empty says that there are none.
@@ -35,7 +37,8 @@ func (l *Overdue) copyFrom(o *Overdue) {
 	l.images = append(l.images[:0], o.images...)
 }
 
-// Add keeps a command in the order of its stamp among the others. Of each player, only the latest command and the latest coming or going matter.
+// Add keeps a command in the order of its stamp among the others. Of each player, only the latest
+// command and the latest coming or going matter.
 func (l *Overdue) Add(c *Command, image []int32) {
 	b := belated{kind: c.Kind, stamp: c.stamp(), latest: true}
 	for i := range l.items {
@@ -76,8 +79,8 @@ func (l *Overdue) sweep() {
 	l.items = slices.DeleteFunc(l.items, func(b belated) bool { return !b.latest })
 }
 
-// Merge makes in what a tick is to be told: what is in its own page, and before that, of those who have nothing there, what came late. It says whether
-// that is anything else than the page.
+// Merge makes in what a tick is to be told: what is in its own page, and before that, of those who
+// have nothing there, what came late. It says whether that is anything else than the page.
 func (l *Overdue) Merge(in, page *world.Inputs) bool {
 	if err := in.CopyFrom(page); err != nil {
 		panic(err) // they are of one game

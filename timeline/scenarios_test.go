@@ -12,8 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestScenarios plays the conversations in testdata/scenarios: what trailing states do with commands that
-// come late. A file has the lines that play knows, and what the timeline made of each.
+// TestScenarios plays the conversations in testdata/scenarios: what trailing states do with
+// commands that come late. A file has the lines that play knows, and what the timeline made of
+// each.
 func TestScenarios(t *testing.T) {
 	simtest.Scenarios(t, func(t *testing.T) func(simtest.Line, *strings.Builder) {
 		s := &scene{t: t}

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A Spread is how late commands come after their tick's time: counts in steps of an eighth of a power of two, from 64 µs on. Old ones fade, so that it
-// follows the network. The zero value is empty.
+// A Spread is how late commands come after their tick's time: counts in steps of an eighth of a
+// power of two, from 64 µs on. Old ones fade, so that it follows the network. The zero value is
+// empty.
 type Spread struct {
 	counts [spreadSteps]float64
 	total  float64
@@ -15,7 +16,8 @@ type Spread struct {
 	half   float64 // how many later ones let one count half; 0 stands for spreadHalf
 }
 
-// NewSpread is one that follows the network faster or slower: so many later commands let one count half.
+// NewSpread is one that follows the network faster or slower: so many later commands let one count
+// half.
 func NewSpread(half float64) Spread { return Spread{half: half} }
 
 const (

@@ -7,23 +7,27 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A trail is one copy of the world, its own delay behind the time. The leading world is the first of them.
+// A trail is one copy of the world, its own delay behind the time. The leading world is the first
+// of them.
 type trail struct {
 	w       *world.World
 	delay   time.Duration
 	history History
 	late    Overdue
-	// Between these ticks it was told something else than the book says by now; 0 if it was not. It may be wrong from the first of them on.
+	// Between these ticks it was told something else than the book says by now; 0 if it was not. It
+	// may be wrong from the first of them on.
 	from, last world.Tick
-	// Between these ticks it had commands later than others and had guessed them; 0 if it had none. That makes a difference only to a game that asks World.Repeated.
+	// Between these ticks it had commands later than others and had guessed them; 0 if it had none.
+	// That makes a difference only to a game that asks World.Repeated.
 	guessFrom, guessLast world.Tick
-	// It was copied from the one behind at this tick. Outcomes of earlier ticks are of another past than its own; they still tell what was announced.
+	// It was copied from the one behind at this tick. Outcomes of earlier ticks are of another past
+	// than its own; they still tell what was announced.
 	since       world.Tick
 	corrections int // in a row
 }
 
-// miss notes a command for a tick that the copy has passed. It will be executed next, unless the copy has had a newer one. If the copy guessed it right there is
-// nothing wrong.
+// miss notes a command for a tick that the copy has passed. It will be executed next, unless the
+// copy has had a newer one. If the copy guessed it right there is nothing wrong.
 func (s *trail) miss(c *Command, image []int32, newer world.Tick, asks bool) {
 	if newer == 0 || newer > s.w.Tick() {
 		s.late.Add(c, image)
@@ -71,7 +75,8 @@ func narrow(from, last *world.Tick, n world.Tick) {
 	}
 }
 
-// goOnFrom makes what is known of the copy that of the one behind it, whose world it has been given.
+// goOnFrom makes what is known of the copy that of the one behind it, whose world it has been
+// given.
 func (s *trail) goOnFrom(o *trail) {
 	s.late.copyFrom(&o.late)
 	s.from, s.last, s.since, s.corrections = o.from, o.last, o.w.Tick(), 0

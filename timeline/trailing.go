@@ -9,14 +9,18 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Trailing is trailing state synchronization, after chapter 3 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001). It keeps a few
-// copies of the world, each a fixed delay behind the time. The leading one is shown to players and may be wrong. Each of the others computes a tick when
-// more of its commands have come, and compares what they did with what they did in the copy ahead; where that differs, it is copied over the one ahead,
-// which computes the ticks since then again, and so on up to the leading one. The last has waited so long that it is right. No past worlds are kept, so
-// memory is one world for each delay, and time is spent on copying only when something did go wrong.
+// Trailing is trailing state synchronization, after chapter 3 of Cronin, Filstrup and Kurc, "A
+// Distributed Multiplayer Game Server System" (2001). It keeps a few copies of the world, each a
+// fixed delay behind the time. The leading one is shown to players and may be wrong. Each of the
+// others computes a tick when more of its commands have come, and compares what they did with what
+// they did in the copy ahead; where that differs, it is copied over the one ahead, which computes
+// the ticks since then again, and so on up to the leading one. The last has waited so long that it
+// is right. No past worlds are kept, so memory is one world for each delay, and time is spent on
+// copying only when something did go wrong.
 //
-// What differs from the paper: ticks are executed as a whole, a command that came late is executed by the leading world at its next tick only if the player has
-// none there, copies that were told the same are not compared, and places can be corrected alone, which the paper proposes.
+// What differs from the paper: ticks are executed as a whole, a command that came late is executed
+// by the leading world at its next tick only if the player has none there, copies that were told
+// the same are not compared, and places can be corrected alone, which the paper proposes.
 type Trailing struct {
 	Core
 	o      TrailingOptions
@@ -34,14 +38,18 @@ type Trailing struct {
 // TrailingOptions say how many copies trail, and when they interfere.
 type TrailingOptions struct {
 	Options
-	// Delays are those of the copies. Default: the leading world waits for nothing, one copy trails it by 100 ms, and the window is 1 s.
+	// Delays are those of the copies. Default: the leading world waits for nothing, one copy trails
+	// it by 100 ms, and the window is 1 s.
 	Delays Delays
-	// Everything repairs whatever is different, even if nothing came of it that anyone could see. Then the leading world is exact whenever it was repaired, as
-	// with time warp, and more is repaired.
+	// Everything repairs whatever is different, even if nothing came of it that anyone could see.
+	// Then the leading world is exact whenever it was repaired, as with time warp, and more is
+	// repaired.
 	Everything bool
-	// Correct moves things to their right places where only fields with margins differ, rather than to compute the ticks since then again.
+	// Correct moves things to their right places where only fields with margins differ, rather than
+	// to compute the ticks since then again.
 	Correct bool
-	// Calm is how long the network has to have been in time until hidden differences, too small to be repaired before, are taken away. Default: 500 ms. Below 0, they stay.
+	// Calm is how long the network has to have been in time until hidden differences, too small to
+	// be repaired before, are taken away. Default: 500 ms. Below 0, they stay.
 	Calm time.Duration
 }
 
@@ -70,7 +78,8 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 	return t, t.Restore(nil)
 }
 
-// Stamp is the tick that is due next, and never one that the leading world has computed. While the leading world waits for the last one, so do commands.
+// Stamp is the tick that is due next, and never one that the leading world has computed. While the
+// leading world waits for the last one, so do commands.
 func (t *Trailing) Stamp(now time.Duration) world.Tick {
 	n := max(t.Clock.Upcoming(now), t.Leading().Tick()+1)
 	if !t.Held() {
@@ -101,8 +110,9 @@ func (t *Trailing) delay(i int) time.Duration {
 	return t.trails[i].delay
 }
 
-// limit is the last tick that a copy may compute whatever the time: none is ever ahead of the one before it, the last settles only what is allowed, and
-// the leading one leaves that no further behind than there are outcomes of.
+// limit is the last tick that a copy may compute whatever the time: none is ever ahead of the one
+// before it, the last settles only what is allowed, and the leading one leaves that no further
+// behind than there are outcomes of.
 func (t *Trailing) limit(i int) world.Tick {
 	limit := t.final().w.Tick() + world.Tick(t.size) - 2
 	if i > 0 {
@@ -131,7 +141,8 @@ func (t *Trailing) Delays() Delays {
 	return DelaysOf(out...)
 }
 
-// Submit takes a command in. Copies that have passed its tick execute it next, out of its order, and are repaired later if that made a difference.
+// Submit takes a command in. Copies that have passed its tick execute it next, out of its order,
+// and are repaired later if that made a difference.
 func (t *Trailing) Submit(now time.Duration, c Command) (Fate, error) {
 	if c.Kind == Promise {
 		return OnTime, nil
@@ -158,7 +169,8 @@ func (t *Trailing) Submit(now time.Duration, c Command) (Fate, error) {
 	return Late, nil
 }
 
-// Advance computes what is due in each copy. Long pauses are made up for tick by tick, so that copies keep their distances.
+// Advance computes what is due in each copy. Long pauses are made up for tick by tick, so that
+// copies keep their distances.
 func (t *Trailing) Advance(now time.Duration) error {
 	err := t.Each(now, func(passed time.Duration) {
 		t.shown = Slew(t.shown, t.trails[0].delay, passed)
@@ -169,7 +181,8 @@ func (t *Trailing) Advance(now time.Duration) error {
 	return err
 }
 
-// catchUp brings all copies to where they should be. Where the last was held for so long that the leading one had to stop, they move on by turns.
+// catchUp brings all copies to where they should be. Where the last was held for so long that the
+// leading one had to stop, they move on by turns.
 func (t *Trailing) catchUp() {
 	for {
 		settled := t.final().w.Tick()
@@ -210,7 +223,8 @@ func (t *Trailing) execute(i int) {
 	}
 }
 
-// note puts down what a copy did at the tick where it is, and compares it with the copy ahead. The leading one has nobody ahead but the players.
+// note puts down what a copy did at the tick where it is, and compares it with the copy ahead. The
+// leading one has nobody ahead but the players.
 func (t *Trailing) note(i int, did *Outcome) {
 	if i == 0 {
 		t.Tell(&t.trails[0].history, did)
@@ -259,8 +273,9 @@ func (t *Trailing) check(i int) {
 	}
 }
 
-// recover copies a world over the one ahead of it and computes that one's ticks again. As everything that has come by now is executed in its place, whatever
-// else would have been found in these ticks is repaired with it.
+// recover copies a world over the one ahead of it and computes that one's ticks again. As
+// everything that has come by now is executed in its place, whatever else would have been found in
+// these ticks is repaired with it.
 func (t *Trailing) recover(i int) {
 	s, lead := t.trails[i], t.trails[i-1]
 	n, goal := s.w.Tick(), lead.w.Tick()
@@ -274,7 +289,8 @@ func (t *Trailing) recover(i int) {
 	})
 }
 
-// weigh counts the memory. Where the worlds have grown beyond what is allowed, copies in between are given up: nothing but speed of repair is lost by that.
+// weigh counts the memory. Where the worlds have grown beyond what is allowed, copies in between
+// are given up: nothing but speed of repair is lost by that.
 func (t *Trailing) weigh() {
 	for {
 		held := 0

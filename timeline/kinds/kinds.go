@@ -1,4 +1,5 @@
-// Package kinds makes a timeline by its name, for programs that let their users choose: it is the one place that knows all of them.
+// Package kinds makes a timeline by its name, for programs that let their users choose: it is the
+// one place that knows all of them.
 //
 //	line, err := kinds.Open("trailing", start, kinds.Options{})
 package kinds
@@ -16,10 +17,12 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Delays are those of a timeline of any kind. Each kind takes some of them, and what is 0 gets the default of the kind.
+// Delays are those of a timeline of any kind. Each kind takes some of them, and what is 0 gets the
+// default of the kind.
 type Delays struct {
-	// Delays has the leading world's, or for how long after the present commands are stamped where that is what players wait for; the trails of trailing and auto; and the window of those
-	// and of timewarp and ruled.
+	// Delays has the leading world's, or for how long after the present commands are stamped where
+	// that is what players wait for; the trails of trailing and auto; and the window of those and
+	// of timewarp and ruled.
 	timeline.Delays
 	// Judge is the leading world's where the judge is: for ruled. Below 0, it does not wait.
 	Judge time.Duration
@@ -48,12 +51,14 @@ var (
 type Options struct {
 	timeline.Options
 	Delays Delays
-	// Mirrors are those who are waited for, this one included: for rollback, lockstep and conservative.
+	// Mirrors are those who are waited for, this one included: for rollback, lockstep and
+	// conservative.
 	Mirrors []member.ID
 	// Judge says that this mirror is the judge, and Term in which term: for ruled.
 	Judge bool
 	Term  uint32
-	// Step and Copy are what computing a tick and copying a world take, if there is no Clock to measure it: for auto.
+	// Step and Copy are what computing a tick and copying a world take, if there is no Clock to
+	// measure it: for auto.
 	Step, Copy time.Duration
 }
 
@@ -119,7 +124,8 @@ func find(kind string) (int, error) {
 	return i, nil
 }
 
-// Trails says whether a kind has as many trails as one likes, and HasWindow whether it has a window.
+// Trails says whether a kind has as many trails as one likes, and HasWindow whether it has a
+// window.
 func Trails(kind string) bool { return kind == "auto" || kind == "trailing" }
 
 // HasWindow says whether a kind has a window, which all mirrors must have alike.
@@ -135,7 +141,8 @@ func HasWindow(kind string) bool { return Trails(kind) || kind == "timewarp" || 
 //	bucket           the world's
 //	ruled            the leading world's, the judge's, the window
 //
-// The last ones may be left out, but for those of trailing and auto. One of 0 stands for the default where a kind has one, except the judge's.
+// The last ones may be left out, but for those of trailing and auto. One of 0 stands for the
+// default where a kind has one, except the judge's.
 func DelaysOf(kind string, list []time.Duration) (Delays, error) {
 	i, err := find(kind)
 	if err != nil {
@@ -168,8 +175,8 @@ func DelaysOf(kind string, list []time.Duration) (Delays, error) {
 	return d, nil
 }
 
-// Open makes a timeline of the kind that has a name, going on from a world, which is copied. An error says what to do: the kinds there are, or which
-// delays are possible.
+// Open makes a timeline of the kind that has a name, going on from a world, which is copied. An
+// error says what to do: the kinds there are, or which delays are possible.
 func Open(kind string, start *world.World, o Options) (Line, error) {
 	i, err := find(kind)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Bucket is the synchronization of MiMaze (Gautier and Diot, 1998). There is one world, a fixed delay behind the time, that hopes to have got everything by then. What comes
-// later falls into the next bucket, if nothing newer of the same player is there, and what does not come is reckoned from what came before. Nothing is ever
-// repaired, so mirrors come apart; Exact is false.
+// Bucket is the synchronization of MiMaze (Gautier and Diot, 1998). There is one world, a fixed
+// delay behind the time, that hopes to have got everything by then. What comes later falls into the
+// next bucket, if nothing newer of the same player is there, and what does not come is reckoned
+// from what came before. Nothing is ever repaired, so mirrors come apart; Exact is false.
 type Bucket struct {
 	timeline.Core
 	o     BucketOptions
@@ -23,9 +24,11 @@ type Bucket struct {
 // BucketOptions say how long Bucket waits.
 type BucketOptions struct {
 	timeline.Options
-	// Delay is that of the world: what players wait for what they do. Default: 100 ms, as in MiMaze.
+	// Delay is that of the world: what players wait for what they do. Default: 100 ms, as in
+	// MiMaze.
 	Delay time.Duration
-	// Width is how many ticks share a bucket: one command of each player is executed in it. Default: 1. MiMaze had 40 ms.
+	// Width is how many ticks share a bucket: one command of each player is executed in it.
+	// Default: 1. MiMaze had 40 ms.
 	Width int
 }
 

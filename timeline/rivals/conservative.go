@@ -9,9 +9,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Conservative has one world, which takes a tick as soon as it is due and no mirror can have anything more to say for it: the algorithm of Chandy and Misra (1979).
-// Mirrors stamp by the clock, ahead of it by what is called look-ahead, so unlike in lock step a mirror that waits does not make others wait. Each message says that nothing
-// earlier will follow; a mirror that has nothing to say sends promises, their null messages.
+// Conservative has one world, which takes a tick as soon as it is due and no mirror can have
+// anything more to say for it: the algorithm of Chandy and Misra (1979). Mirrors stamp by the
+// clock, ahead of it by what is called look-ahead, so unlike in lock step a mirror that waits does
+// not make others wait. Each message says that nothing earlier will follow; a mirror that has
+// nothing to say sends promises, their null messages.
 type Conservative struct {
 	single
 	ahead world.Tick
@@ -22,8 +24,9 @@ type ConservativeOptions struct {
 	timeline.Options
 	// Mirrors are those who are waited for, this one included.
 	Mirrors []member.ID
-	// LookAhead is how far after the present commands are stamped: what players wait for what they do, and how long the way between mirrors may be before
-	// the world is late. It is rounded up to ticks. Default: 0.
+	// LookAhead is how far after the present commands are stamped: what players wait for what they
+	// do, and how long the way between mirrors may be before the world is late. It is rounded up to
+	// ticks. Default: 0.
 	LookAhead time.Duration
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A gate knows up to which tick everything has come from everyone: what timelines that wait wait for.
+// A gate knows up to which tick everything has come from everyone: what timelines that wait wait
+// for.
 type gate struct{ mirrors []heard }
 
 // heard is what is known of one mirror.
@@ -52,7 +53,8 @@ func (g *gate) ready(mirrors []member.ID, start world.Tick) error {
 	return nil
 }
 
-// newHeard is a mirror that has said all up to a number, and has nothing to say any more for ticks up to one.
+// newHeard is a mirror that has said all up to a number, and has nothing to say any more for ticks
+// up to one.
 func newHeard(m member.ID, seq uint32, promised world.Tick) heard {
 	return heard{id: m, next: seq + 1, early: make([]world.Tick, mostEarly), promised: promised}
 }
@@ -120,7 +122,8 @@ func (g *gate) admit(c *timeline.Core, cmd *timeline.Command) (timeline.Fate, er
 	return f, err
 }
 
-// hear notes that something came. As mirrors stamp in order, what follows without a gap says that nothing earlier will come.
+// hear notes that something came. As mirrors stamp in order, what follows without a gap says that
+// nothing earlier will come.
 func (h *heard) hear(seq uint32, tick world.Tick) {
 	h.early[seq%mostEarly] = tick
 	for h.early[h.next%mostEarly] != 0 {

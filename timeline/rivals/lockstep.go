@@ -10,9 +10,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Lockstep has one world, which takes a tick when every mirror has said all for it; and a mirror speaks for a tick some ticks ahead of the last one it has
-// itself computed. So no one is ever wrong, and everyone is as slow as the slowest: a mirror that is late holds up all, and how late what a player does is
-// seen is the delay of commands. It is what DOOM and the strategy games did.
+// Lockstep has one world, which takes a tick when every mirror has said all for it; and a mirror
+// speaks for a tick some ticks ahead of the last one it has itself computed. So no one is ever
+// wrong, and everyone is as slow as the slowest: a mirror that is late holds up all, and how late
+// what a player does is seen is the delay of commands. It is what DOOM and the strategy games did.
 type Lockstep struct {
 	single
 	o     LockstepOptions
@@ -29,8 +30,9 @@ type LockstepOptions struct {
 	Mirrors []member.ID
 	// Delay is how many ticks after the last computed one commands are stamped. Default: 2.
 	Delay int
-	// Most lets the delay follow how long promises are on their way, from 1 tick up to so many. For that they must say when they were made. The way there is
-	// taken to be as long as the way back. Default: 0, the delay stays.
+	// Most lets the delay follow how long promises are on their way, from 1 tick up to so many. For
+	// that they must say when they were made. The way there is taken to be as long as the way back.
+	// Default: 0, the delay stays.
 	Most int
 }
 
@@ -71,7 +73,8 @@ func (t *Lockstep) Submit(now time.Duration, c timeline.Command) (timeline.Fate,
 	return f, err
 }
 
-// adapt lets the delay cover the way. It grows at once, as others are waiting, and shrinks by one tick at a time.
+// adapt lets the delay cover the way. It grows at once, as others are waiting, and shrinks by one
+// tick at a time.
 func (t *Lockstep) adapt() {
 	if t.ways.Empty() {
 		return

@@ -12,7 +12,8 @@ import (
 // maxMirrors is more than can talk to each other.
 const maxMirrors = 256
 
-// change puts a list of mirrors in force. It tells the first tick that says something else by that, or 0.
+// change puts a list of mirrors in force. It tells the first tick that says something else by that,
+// or 0.
 func (g *gate) change(c *timeline.Core, list []timeline.Membership) (first world.Tick, err error) {
 	if err := g.check(c, list); err != nil {
 		return 0, err

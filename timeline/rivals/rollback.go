@@ -11,9 +11,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Rollback is how fighting games do it today (GGPO and its kin): what has not come is guessed, by repeating each player's last command without its edges; the world
-// goes back only if a guess was wrong; and it never runs further ahead of what everyone has promised than a window of ticks, but waits. So no command is ever too
-// late, and one mirror that is silent stops all the others.
+// Rollback is how fighting games do it today (GGPO and its kin): what has not come is guessed, by
+// repeating each player's last command without its edges; the world goes back only if a guess was
+// wrong; and it never runs further ahead of what everyone has promised than a window of ticks, but
+// waits. So no command is ever too late, and one mirror that is silent stops all the others.
 type Rollback struct {
 	warp
 	gate
@@ -27,9 +28,11 @@ type RollbackOptions struct {
 	Mirrors []member.ID
 	// Window is how many ticks may be guessed. Default: 8.
 	Window int
-	// Delay is how many ticks after the present commands are stamped, which saves guesses. Default: 0.
+	// Delay is how many ticks after the present commands are stamped, which saves guesses. Default:
+	// 0.
 	Delay int
-	// Asks says that the game asks World.Repeated in a Step method. Then a guess that was right has to be computed again as well, because it was repeated.
+	// Asks says that the game asks World.Repeated in a Step method. Then a guess that was right has
+	// to be computed again as well, because it was repeated.
 	Asks bool
 }
 
@@ -51,7 +54,8 @@ func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
 	return t, t.Restore(nil)
 }
 
-// Stamp is the tick that is due next, and as much later as Delay says. While the world waits, so do commands.
+// Stamp is the tick that is due next, and as much later as Delay says. While the world waits, so do
+// commands.
 func (t *Rollback) Stamp(now time.Duration) world.Tick {
 	return t.Stamped(min(t.Clock.Upcoming(now), t.w.Tick()+1) + world.Tick(t.o.Delay))
 }
@@ -76,7 +80,8 @@ func (t *Rollback) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 // Waits is true.
 func (t *Rollback) Waits() bool { return true }
 
-// SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
+// SetMirrors changes who is waited for; see Membership for what it takes. An error means that
+// nothing was changed.
 func (t *Rollback) SetMirrors(_ time.Duration, list []timeline.Membership) error {
 	first, err := t.change(&t.Core, list)
 	if first > 0 && first <= t.w.Tick() {

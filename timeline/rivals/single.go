@@ -36,7 +36,8 @@ func (t *single) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, err
 // Waits is true.
 func (t *single) Waits() bool { return true }
 
-// SetMirrors changes who is waited for; see Membership for what it takes. An error means that nothing was changed.
+// SetMirrors changes who is waited for; see Membership for what it takes. An error means that
+// nothing was changed.
 func (t *single) SetMirrors(_ time.Duration, list []timeline.Membership) error {
 	_, err := t.change(&t.Core, list)
 	return err

@@ -9,9 +9,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TimeWarp executes at once and keeps a snapshot of the world at every tick; a command that comes late takes the world back to before its tick, whether it makes
-// a difference or not. It is Jefferson's algorithm (1985) as far as a mirror needs it: as worlds send each other nothing but players' commands, there are no
-// anti-messages. It repairs sooner than Trailing and pays by a copy of the world at every tick and as many worlds as its window has ticks.
+// TimeWarp executes at once and keeps a snapshot of the world at every tick; a command that comes
+// late takes the world back to before its tick, whether it makes a difference or not. It is
+// Jefferson's algorithm (1985) as far as a mirror needs it: as worlds send each other nothing but
+// players' commands, there are no anti-messages. It repairs sooner than Trailing and pays by a copy
+// of the world at every tick and as many worlds as its window has ticks.
 type TimeWarp struct {
 	warp
 	o TimeWarpOptions
@@ -24,7 +26,8 @@ type TimeWarpOptions struct {
 	Delay time.Duration
 	// Window is how late a command may be. All mirrors must have the same. Default: 1 s.
 	Window time.Duration
-	// Every is how many ticks lie between snapshots. More save copies and memory, and make going back longer. Default: 1.
+	// Every is how many ticks lie between snapshots. More save copies and memory, and make going
+	// back longer. Default: 1.
 	Every int
 }
 
@@ -49,7 +52,8 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	return t, t.Restore(nil)
 }
 
-// Stamp is the tick that is due next, and never one that was computed. While the world waits to be settled, so do commands.
+// Stamp is the tick that is due next, and never one that was computed. While the world waits to be
+// settled, so do commands.
 func (t *TimeWarp) Stamp(now time.Duration) world.Tick {
 	n := max(t.Clock.Upcoming(now), t.w.Tick()+1)
 	if !t.Held() {
@@ -90,7 +94,8 @@ func (t *TimeWarp) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 	return f, nil
 }
 
-// Advance goes back if it has to, and computes what is due. Commands that came since the last time are repaired together.
+// Advance goes back if it has to, and computes what is due. Commands that came since the last time
+// are repaired together.
 func (t *TimeWarp) Advance(now time.Duration) error {
 	return t.advance(now, t.o.Delay, func() world.Tick { return min(t.Clock.Due(t.Now-t.o.Window), t.Settles()) })
 }

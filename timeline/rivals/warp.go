@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A warp is a leading world with snapshots of its past, to go back to: what TimeWarp and Rollback have in common.
+// A warp is a leading world with snapshots of its past, to go back to: what TimeWarp and Rollback
+// have in common.
 type warp struct {
 	timeline.Core
 	every   world.Tick     // ticks between snapshots
@@ -21,7 +22,8 @@ type warp struct {
 	final   *world.World // the settled one, where no snapshot is
 }
 
-// begin makes room for a leading world that is at most reach ticks ahead of the settled one, and for a book of some ticks more.
+// begin makes room for a leading world that is at most reach ticks ahead of the settled one, and
+// for a book of some ticks more.
 func (t *warp) begin(start *world.World, o timeline.Options, reach, every, more int, what string) error {
 	n := reach/every + 3
 	if err := t.Open(start, o, timeline.Room{Ticks: reach + more, Worlds: n + 2, What: what}); err != nil {
@@ -40,8 +42,9 @@ func (t *warp) begin(start *world.World, o timeline.Options, reach, every, more 
 // snap is where to find the last snapshot at or before a tick.
 func (t *warp) snap(n world.Tick) int { return int((n - t.Start) / t.every % world.Tick(len(t.snaps))) }
 
-// advance computes what is due with a delay and at most reach ahead of what is settled, and settles what may be. After a long wait there is more to catch up with than there are
-// snapshots, so settling keeps pace.
+// advance computes what is due with a delay and at most reach ahead of what is settled, and settles
+// what may be. After a long wait there is more to catch up with than there are snapshots, so
+// settling keeps pace.
 func (t *warp) advance(now, delay time.Duration, may func() world.Tick) error {
 	return t.Each(now, func(passed time.Duration) {
 		due := t.Clock.Due(t.Now - delay)
@@ -105,7 +108,8 @@ func (t *warp) settle(to world.Tick) {
 	t.Holds(t.sum + t.w.Host().Size() + t.final.Host().Size())
 }
 
-// verify computes a tick again now and then, to find a game that is not deterministic. It is not counted, as it is no part of what the timeline is for.
+// verify computes a tick again now and then, to find a game that is not deterministic. It is not
+// counted, as it is no part of what the timeline is for.
 func (t *warp) verify(n world.Tick) {
 	every := t.Options.HashEvery
 	if every <= 0 || n%world.Tick(every) != 0 || t.every != 1 {
@@ -123,7 +127,8 @@ func (t *warp) verify(n world.Tick) {
 // Leading is the newest world.
 func (t *warp) Leading() *world.World { return t.w }
 
-// Settled is the world at the last settled tick. With sparse snapshots it may have to be computed, which Stats do not count.
+// Settled is the world at the last settled tick. With sparse snapshots it may have to be computed,
+// which Stats do not count.
 func (t *warp) Settled() *world.World {
 	base := t.snaps[t.snap(t.Done())]
 	if base.Tick() == t.Done() {

@@ -11,7 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// rulings hold what was ruled, by tick, from the first that is not settled on, in a ring; and what came before its term was known.
+// rulings hold what was ruled, by tick, from the first that is not settled on, in a ring; and what
+// came before its term was known.
 type rulings struct {
 	ring  []Ruling // of tick 0 where there is none
 	early []*Ruling
@@ -77,9 +78,12 @@ func (s *terms) trim(settled world.Tick) {
 	}
 }
 
-// Rule takes in what the judge ruled, in whatever order it comes; the ruling is copied. It is OnTime if it was taken in, Duplicate if it was there already, and
-// Superseded if it is of a judge who was not the judge any more, or not yet, at its tick. What comes before SetJudge has told of its term is kept, within limits. An error means that
-// the ruling was refused: with ErrAhead if there is no room for it, so that it has to be submitted again later; with ErrMirror if it is not to be believed.
+// Rule takes in what the judge ruled, in whatever order it comes; the ruling is copied. It is
+// OnTime if it was taken in, Duplicate if it was there already, and Superseded if it is of a judge
+// who was not the judge any more, or not yet, at its tick. What comes before SetJudge has told of
+// its term is kept, within limits. An error means that the ruling was refused: with ErrAhead if
+// there is no room for it, so that it has to be submitted again later; with ErrMirror if it is not
+// to be believed.
 func (t *Timeline) Rule(_ time.Duration, r *Ruling) (timeline.Fate, error) {
 	if r == nil || r.Tick == 0 || r.schema != t.Game.Commands() {
 		return t.Refuse(errors.New("timeline: a ruling for nothing, or for another game; make it by ParseRuling with this one"))
@@ -129,13 +133,17 @@ func (t *Timeline) foresee(r *Ruling) (timeline.Fate, error) {
 	return timeline.OnTime, nil
 }
 
-// SetJudge begins the next term: another mirror is the judge, or the same again, for the ticks after from. All mirrors must call it in the same order with the same ticks;
-// when, does not matter, as rulings say of which term they are: those of earlier terms for later ticks are void, wherever they come. The new judge goes on as soon as it has every
-// ruling up to from. That tick must be the last up to which those who stay have every ruling between them, so that they can get from each other what they lack, and from when it was
-// decided nobody may listen to what an earlier judge says for later ticks, until SetJudge sees to it.
+// SetJudge begins the next term: another mirror is the judge, or the same again, for the ticks
+// after from. All mirrors must call it in the same order with the same ticks; when, does not
+// matter, as rulings say of which term they are: those of earlier terms for later ticks are void,
+// wherever they come. The new judge goes on as soon as it has every ruling up to from. That tick
+// must be the last up to which those who stay have every ruling between them, so that they can get
+// from each other what they lack, and from when it was decided nobody may listen to what an earlier
+// judge says for later ticks, until SetJudge sees to it.
 //
-// If a tick after from is settled already, it refuses with timeline.ErrSettled, and that mirror has to start anew from another's settled world; a program that holds ticks until
-// enough mirrors have their rulings rules that out. An error means that nothing was changed.
+// If a tick after from is settled already, it refuses with timeline.ErrSettled, and that mirror has
+// to start anew from another's settled world; a program that holds ticks until enough mirrors have
+// their rulings rules that out. An error means that nothing was changed.
 func (t *Timeline) SetJudge(_ time.Duration, self bool, from world.Tick) error {
 	switch {
 	case from < t.Done():
@@ -168,8 +176,8 @@ func (t *Timeline) Judge() bool { return t.terms.self }
 // Term is the number of the present judge's term.
 func (t *Timeline) Term() uint32 { return t.terms.term }
 
-// Terms tells the term that rules the tick after the settled one, and after which ticks later terms begin: a mirror that joins there is made with the term, and
-// then told of the changes by SetJudge.
+// Terms tells the term that rules the tick after the settled one, and after which ticks later terms
+// begin: a mirror that joins there is made with the term, and then told of the changes by SetJudge.
 func (t *Timeline) Terms() (term uint32, changes []world.Tick) {
 	term = t.terms.of(t.Done() + 1)
 	next := term
@@ -186,8 +194,9 @@ func (t *Timeline) Terms() (term uint32, changes []world.Tick) {
 	return term, changes
 }
 
-// Have is the tick up to which every ruling is here: what a program tells the other mirrors, with the term, so that they know what may be settled. What a mirror has that is in another
-// term counts only up to the tick where the two part, since beyond it its rulings may be void.
+// Have is the tick up to which every ruling is here: what a program tells the other mirrors, with
+// the term, so that they know what may be settled. What a mirror has that is in another term counts
+// only up to the tick where the two part, since beyond it its rulings may be void.
 func (t *Timeline) Have() world.Tick {
 	n := t.trail.Tick()
 	for t.rulings.at(n+1) != nil {
@@ -196,7 +205,8 @@ func (t *Timeline) Have() world.Tick {
 	return n
 }
 
-// PendingRulings goes through the rulings that are known for ticks that are not settled, for a mirror that joins.
+// PendingRulings goes through the rulings that are known for ticks that are not settled, for a
+// mirror that joins.
 func (t *Timeline) PendingRulings(yield func(*Ruling) bool) {
 	for n := t.Done() + 1; n < t.Done()+world.Tick(len(t.rulings.ring)); n++ {
 		if r := t.rulings.at(n); r != nil && !yield(r) {
@@ -205,7 +215,8 @@ func (t *Timeline) PendingRulings(yield func(*Ruling) bool) {
 	}
 }
 
-// Rulings goes through what the last Advance ruled, in order. Send it to all other mirrors, reliably. Where the judge is not, there is nothing.
+// Rulings goes through what the last Advance ruled, in order. Send it to all other mirrors,
+// reliably. Where the judge is not, there is nothing.
 func (t *Timeline) Rulings(yield func(*Ruling) bool) {
 	if t.made == 0 {
 		return
@@ -217,7 +228,8 @@ func (t *Timeline) Rulings(yield func(*Ruling) bool) {
 	}
 }
 
-// preside lets the judge begin once it has every ruling up to its term: what it has shown since then was a guess, and now becomes what it rules.
+// preside lets the judge begin once it has every ruling up to its term: what it has shown since
+// then was a guess, and now becomes what it rules.
 func (t *Timeline) preside() {
 	if t.Err != nil || !t.terms.self || t.terms.active || t.trail.Tick() < t.terms.from {
 		return
@@ -228,7 +240,8 @@ func (t *Timeline) preside() {
 	}
 }
 
-// rule makes the ruling for a tick out of what has come in. Who is not there has nothing to say, who is there cannot come, and who is not cannot go.
+// rule makes the ruling for a tick out of what has come in. Who is not there has nothing to say,
+// who is there cannot come, and who is not cannot go.
 func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
 	r := t.rulings.slot(n)
 	r.reset(t.Game.Commands())
@@ -261,7 +274,8 @@ func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
 	return r
 }
 
-// base makes t.image what a player's command in a ruling differs from: that of the tick before, given or repeated, or that of nobody if the player was not there.
+// base makes t.image what a player's command in a ruling differs from: that of the tick before,
+// given or repeated, or that of nobody if the player was not there.
 func (t *Timeline) base(w *world.World, p world.Player) {
 	if w.Host().CommandImage(p, t.image) {
 		return
@@ -271,7 +285,8 @@ func (t *Timeline) base(w *world.World, p world.Player) {
 	}
 }
 
-// resolve makes in what a ruling tells a world that has come to the tick before. If the ruling makes no sense, this is the end.
+// resolve makes in what a ruling tells a world that has come to the tick before. If the ruling
+// makes no sense, this is the end.
 func (t *Timeline) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
 	in.Reset()
 	for _, p := range r.Leaves {

@@ -9,14 +9,19 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Timeline is the event-based protocol of section 3.3.4 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001), which its authors thought better than
-// their own and did not build. One mirror, the judge, decides. Commands go to everyone unreliably, and each mirror's leading world executes them as they come. The judge executes what
-// came in by the time it has waited for, what came later at its next tick, and tells the others by a Ruling for each tick, reliably. On every mirror a trail executes
-// rulings and nothing else, so it is the judge's world; where what strictly happened in the leading world is something else, or things are in other places, the leading
-// world is taken back to the trail and goes on from there by rulings, and by commands where there are none yet.
+// A Timeline is the event-based protocol of section 3.3.4 of Cronin, Filstrup and Kurc, "A
+// Distributed Multiplayer Game Server System" (2001), which its authors thought better than their
+// own and did not build. One mirror, the judge, decides. Commands go to everyone unreliably, and
+// each mirror's leading world executes them as they come. The judge executes what came in by the
+// time it has waited for, what came later at its next tick, and tells the others by a Ruling for
+// each tick, reliably. On every mirror a trail executes rulings and nothing else, so it is the
+// judge's world; where what strictly happened in the leading world is something else, or things are
+// in other places, the leading world is taken back to the trail and goes on from there by rulings,
+// and by commands where there are none yet.
 //
-// What differs from the paper: as worlds are deterministic, a ruling holds what was executed instead of what came of it, and a digest to prove that the same did; nothing has to
-// reach the judge reliably but joins and leaves, because what was lost was not executed anywhere.
+// What differs from the paper: as worlds are deterministic, a ruling holds what was executed
+// instead of what came of it, and a digest to prove that the same did; nothing has to reach the
+// judge reliably but joins and leaves, because what was lost was not executed anywhere.
 //
 // Send joins and leaves reliably, commands as you like, and what Rulings lists reliably to all:
 //
@@ -37,7 +42,8 @@ type Timeline struct {
 	history timeline.History
 	late    timeline.Overdue
 	ruled   world.Tick // up to here the leading world is known to be the judge's
-	// Between these ticks the leading world was told something else than was ruled, and it did not matter so far; 0 if it was not.
+	// Between these ticks the leading world was told something else than was ruled, and it did not
+	// matter so far; 0 if it was not.
 	doubtFrom, doubtLast world.Tick
 
 	trail *world.World
@@ -58,17 +64,22 @@ type Options struct {
 	timeline.Options
 	// Judge says that this mirror is the judge; exactly one must be.
 	Judge bool
-	// Term is the judge's: 0 in the beginning, and for a mirror that joins what Terms says where it gets the world.
+	// Term is the judge's: 0 in the beginning, and for a mirror that joins what Terms says where it
+	// gets the world.
 	Term uint32
-	// Delay is that of the leading world where the judge is not: what players wait for what they do.
+	// Delay is that of the leading world where the judge is not: what players wait for what they
+	// do.
 	Delay time.Duration
-	// Wait is the delay of the leading world where the judge is. Commands of other mirrors that come within it are executed at the ticks they were meant for; so it should cover the
-	// way from them. Default: 100 ms. Below 0, it does not wait.
+	// Wait is the delay of the leading world where the judge is. Commands of other mirrors that
+	// come within it are executed at the ticks they were meant for; so it should cover the way from
+	// them. Default: 100 ms. Below 0, it does not wait.
 	Wait time.Duration
-	// Window is how far the leading world may be ahead of the rulings before it stops and waits, and how late a command may be to be executed at all.
-	// Default: 1 s.
+	// Window is how far the leading world may be ahead of the rulings before it stops and waits,
+	// and how late a command may be to be executed at all. Default: 1 s.
 	Window time.Duration
-	// Calm is how long what mirrors executed must have been what was ruled until hidden differences, too small to be repaired before, are taken away. Default: 500 ms. Below 0, they stay.
+	// Calm is how long what mirrors executed must have been what was ruled until hidden
+	// differences, too small to be repaired before, are taken away. Default: 500 ms. Below 0, they
+	// stay.
 	Calm time.Duration
 }
 
@@ -118,7 +129,8 @@ func (t *Timeline) target() time.Duration {
 	return t.o.Delay
 }
 
-// limit is the last tick that the leading world may compute whatever the time. The rulings that an Advance makes must stay until the next.
+// limit is the last tick that the leading world may compute whatever the time. The rulings that an
+// Advance makes must stay until the next.
 func (t *Timeline) limit() world.Tick {
 	limit := t.Done() + t.room
 	if t.made > 0 {
@@ -127,7 +139,8 @@ func (t *Timeline) limit() world.Tick {
 	return limit
 }
 
-// Stamp is the tick that is due next, and never one that the leading world has computed. While that waits for rulings, so do commands.
+// Stamp is the tick that is due next, and never one that the leading world has computed. While that
+// waits for rulings, so do commands.
 func (t *Timeline) Stamp(now time.Duration) world.Tick {
 	n := max(t.Clock.Upcoming(now), t.lead.Tick()+1)
 	return t.Stamped(min(n, t.Done()+t.room+1+world.Tick(t.Clock.Ticks(t.shown))))
@@ -141,7 +154,8 @@ func (t *Timeline) Next() time.Duration {
 	return t.Tomorrow()
 }
 
-// Submit takes a command in. One that is late is executed at the next tick, if none newer of the same player is known. A join or leave is never too late.
+// Submit takes a command in. One that is late is executed at the next tick, if none newer of the
+// same player is known. A join or leave is never too late.
 func (t *Timeline) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, error) {
 	if c.Kind == timeline.Promise {
 		return timeline.OnTime, nil
@@ -184,7 +198,8 @@ func (t *Timeline) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 	return timeline.Late, nil
 }
 
-// judged says that a late command came after the ruling about it, or about a newer one of the same player.
+// judged says that a late command came after the ruling about it, or about a newer one of the same
+// player.
 func (t *Timeline) judged(c *timeline.Command) bool {
 	if c.Kind != timeline.Give || t.terms.active {
 		return false
@@ -226,7 +241,8 @@ func (t *Timeline) Advance(now time.Duration) error {
 	return err
 }
 
-// execute computes the leading world's next tick: as it rules if this is the judge, as it was ruled if that is known, or else by what has come.
+// execute computes the leading world's next tick: as it rules if this is the judge, as it was ruled
+// if that is known, or else by what has come.
 func (t *Timeline) execute() {
 	n := t.lead.Tick() + 1
 	told := t.Book.At(n)
@@ -255,8 +271,10 @@ func (t *Timeline) execute() {
 	t.Tell(&t.history, did)
 }
 
-// Leading is the world that players are shown: on the judge as it was ruled, elsewhere a little ahead of that.
+// Leading is the world that players are shown: on the judge as it was ruled, elsewhere a little
+// ahead of that.
 func (t *Timeline) Leading() *world.World { return t.lead }
 
-// Settled is the world at the last tick for which all rulings have come, or to which Hold allows it to be settled.
+// Settled is the world at the last tick for which all rulings have come, or to which Hold allows it
+// to be settled.
 func (t *Timeline) Settled() *world.World { return t.final }

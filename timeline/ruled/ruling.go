@@ -11,16 +11,19 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Ruling is what the judge says about a tick: all that came into the world, in as few bits as it takes, and a digest of what strictly happened. It means
-// something only after the rulings for all ticks before it.
+// A Ruling is what the judge says about a tick: all that came into the world, in as few bits as it
+// takes, and a digest of what strictly happened. It means something only after the rulings for all
+// ticks before it.
 type Ruling struct {
 	Term uint32 // of the judge; it counts the changes of judge
 	Tick world.Tick
 	// Joins and Leaves are who came and went, in order of player.
 	Joins, Leaves []world.Player
-	// Commands are those that were executed, in order of player. A player who is there and not listed had none in time, so that the last one was repeated.
+	// Commands are those that were executed, in order of player. A player who is there and not
+	// listed had none in time, so that the last one was repeated.
 	Commands []Executed
-	// Digest tells by the strict events of the tick whether another machine came to the same; 0 if there were none.
+	// Digest tells by the strict events of the tick whether another machine came to the same; 0 if
+	// there were none.
 	Digest uint32
 
 	changes []Change // of all commands
@@ -42,7 +45,8 @@ type Change struct {
 // MaxRuling is how many bytes a ruling may take at most.
 const MaxRuling = 1 << 20
 
-// maskSlots is up to how many numbers of an image a bit for each says which have changed; of more, those that have are listed.
+// maskSlots is up to how many numbers of an image a bit for each says which have changed; of more,
+// those that have are listed.
 const maskSlots = 64
 
 func (r *Ruling) reset(schema *bits.Schema) {
@@ -78,7 +82,8 @@ func (r *Ruling) Equal(o *Ruling) bool {
 		slices.EqualFunc(r.Commands, o.Commands, func(a, b Executed) bool { return a.Player == b.Player && slices.Equal(a.Changes, b.Changes) })
 }
 
-// Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that a Timeline made or ParseRuling read. As bits, in the order of package bits:
+// Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that a
+// Timeline made or ParseRuling read. As bits, in the order of package bits:
 //
 //	Uvarint            the term
 //	Uvarint            the tick
@@ -165,8 +170,9 @@ func width(s *bits.Slot) int { return mathbits.Len32(uint32(int64(s.Max) - int64
 
 var errRuling = errors.New("timeline: not a ruling of this game")
 
-// ParseRuling reads what Append wrote. The data may come from anyone: it takes no more memory than a few times its length, and everything is checked but
-// whether the game knows such commands, which shows when they are executed.
+// ParseRuling reads what Append wrote. The data may come from anyone: it takes no more memory than
+// a few times its length, and everything is checked but whether the game knows such commands, which
+// shows when they are executed.
 func ParseRuling(g *world.Game, b []byte) (*Ruling, error) {
 	r := new(Ruling)
 	if err := r.Parse(g, b); err != nil {
@@ -175,7 +181,8 @@ func ParseRuling(g *world.Game, b []byte) (*Ruling, error) {
 	return r, nil
 }
 
-// Parse is ParseRuling into a ruling that was used before, whose memory it uses again. After an error there is nothing in it of use.
+// Parse is ParseRuling into a ruling that was used before, whose memory it uses again. After an
+// error there is nothing in it of use.
 func (r *Ruling) Parse(g *world.Game, b []byte) error {
 	r.reset(g.Commands())
 	if len(b) > MaxRuling {
