@@ -28,11 +28,16 @@ type clock struct {
 	jumps  int
 	peers  map[member.ID]*distance
 	all    []time.Duration // scratch
+
+	toldAt time.Duration // steady: when others were last told the time
+	turn   int           // whose clock was echoed then
 }
 
 const (
 	// clockStall is a silence of the driver after which it is unknown whether time stood still or jumped.
 	clockStall = 500 * time.Millisecond
+	// clockTold is how often each of the others is told the time.
+	clockTold = 100 * time.Millisecond
 	// clockEvery is how often offsets are looked at.
 	clockEvery = 100 * time.Millisecond
 	// clockSlew is the most that the time is moved then: one percent.
@@ -73,6 +78,7 @@ func (c *clock) reset() {
 	old := *c
 	*c = newClock()
 	c.begun, c.last, c.steady, c.local, c.judged, c.jumps = old.begun, old.last, old.steady, old.local, old.local, old.jumps
+	c.toldAt, c.turn = old.toldAt, old.turn
 }
 
 // advance takes the machine's time. The überserver is whom to follow where there are only two.
@@ -143,6 +149,32 @@ func (c *clock) forget(m member.ID) {
 func (c *clock) heard(m member.ID, raw uint32) {
 	p := c.peer(m)
 	p.raw, p.came, p.heard = raw, c.local, true
+}
+
+// told takes the clocks that another has put into a packet, with an echo of ours if it is our turn.
+func (c *clock) told(m, self member.ID, h *header) {
+	if !h.clock {
+		return
+	}
+	c.heard(m, h.raw)
+	if h.echoed == self && h.echoRaw != 0 {
+		c.echoed(m, h.echoRaw, h.held, h.group, !h.unsure)
+	}
+}
+
+// tell puts clocks into a packet, ten times a second for each of the others, with an echo for one
+// of them in turn.
+func (c *clock) tell(h *header, others peers) {
+	if len(others) == 0 || c.steady-c.toldAt < clockTold/time.Duration(len(others)) {
+		return
+	}
+	c.toldAt = c.steady
+	h.clock, h.unsure, h.group, h.raw = true, c.unsure, c.telling(), c.raw()
+	c.turn = (c.turn + 1) % len(others)
+	id := others[c.turn].id
+	if d := c.peers[id]; d != nil && d.heard {
+		h.echoed, h.echoRaw, h.held = id, d.raw, c.local-d.came
+	}
 }
 
 // telling is the group's time as told to others: what this clock would say if it were sure, where it is not.

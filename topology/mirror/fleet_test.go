@@ -46,6 +46,7 @@ type ship struct {
 	lives   int
 	dead    bool
 	skew    time.Duration // of the machine's clock
+	ahead   time.Duration // by how much its mirror insists on another time than the others'
 	change  func(o *Options)
 	stalled time.Duration // until when the machine stands still
 	news    []News
@@ -145,6 +146,13 @@ func (s *ship) drive(life int) {
 		s.net.After(s.stalled-s.net.Now(), func() { s.drive(life) })
 		return
 	}
+	if s.ahead != 0 {
+		other := s.ships[0]
+		if other == s {
+			other = s.ships[1]
+		}
+		s.mirror.clock.offset = other.mirror.Now() + s.ahead - s.mirror.clock.local
+	}
 	now := s.net.Now() + s.skew
 	if err := s.mirror.Poll(now); err != nil {
 		s.ended = err
@@ -229,13 +237,12 @@ func (f *fleet) until(d time.Duration, what string, done func() bool) {
 			text += fmt.Sprintf("\n%s: %v, dead %v, ended %v", s.name, s.mirror.Phase(), s.dead, s.ended)
 			if s.mirror.line != nil {
 				text += fmt.Sprintf(", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
-					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(), s.mirror.held, s.mirror.stamp, s.mirror.have(), s.mirror.clock.unsure, s.mirror.clock.now())
-				if s.mirror.waits {
+					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(), s.mirror.settle.held, s.mirror.in.stamp, s.mirror.holds(), s.mirror.clock.unsure, s.mirror.clock.now())
+				if s.mirror.line.Waits() {
 					text += fmt.Sprintf("\n   waits for %+v", s.mirror.line.Members())
 				}
-				for _, id := range s.mirror.order {
-					st := s.mirror.streams[id]
-					text += fmt.Sprintf("\n   stream %d: started %v from %d waiting %v next %d promise %d have %d beyond %d", id, st.started, st.from, st.waiting, st.next, st.promise, st.have, len(st.beyond))
+				for _, st := range s.mirror.peers {
+					text += fmt.Sprintf("\n   stream %d: started %v from %d waiting %v next %d promise %d have %d beyond %d", st.id, st.started, st.from, st.waiting, st.next, st.promise, st.have, len(st.beyond))
 				}
 			}
 			for _, n := range s.news[max(0, len(s.news)-8):] {
@@ -258,7 +265,7 @@ func (f *fleet) settles(d time.Duration) {
 	}
 	goal := world.Tick(0)
 	for _, s := range f.alive() {
-		goal = max(goal, s.mirror.stamp)
+		goal = max(goal, s.mirror.in.stamp)
 	}
 	f.until(d, fmt.Sprintf("all settle tick %d", goal), func() bool {
 		for _, s := range f.alive() {

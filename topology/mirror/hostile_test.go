@@ -14,7 +14,7 @@ import (
 // inject has a mirror send a packet that it should not: one that its code would never make.
 func (s *ship) inject(promise world.Tick, items ...item) {
 	m := s.mirror
-	p := packet{promise: promise, have: min(promise, m.have()), count: m.count}
+	p := header{promise: promise, have: min(promise, m.holds()), count: m.in.count}
 	b := p.append(nil)
 	for i := range items {
 		var err error
@@ -22,11 +22,11 @@ func (s *ship) inject(promise world.Tick, items ...item) {
 			s.fail("%v", err)
 		}
 	}
-	seq, err := m.node.Send(m.machine, b)
+	seq, err := m.group.node.Send(m.clock.steady, b)
 	if err != nil {
 		s.fail("%v", err)
 	}
-	m.sent = seq
+	m.in.sent = seq
 }
 
 // TestMirrorSpeaksForOthers: what a mirror commands for players that are not its own counts nowhere, and the worlds stay the same.
@@ -37,14 +37,14 @@ func TestMirrorSpeaksForOthers(t *testing.T) {
 		n.Run(time.Second)
 		liar := f.ships[1].mirror
 		var victim world.Player
-		for _, h := range liar.registry.list() {
-			if h.owner() != liar.self {
+		for _, h := range liar.roll.registry.list() {
+			if h.owner() != liar.roll.self {
 				victim = h.player
 			}
 		}
 		before := f.ships[2].mirror.stats.Refused
 		for range 20 {
-			f.ships[1].inject(liar.promised, item{kind: itemGive, player: victim, tick: liar.open1() + 1, image: neutralImage(liar.game)})
+			f.ships[1].inject(liar.in.promise, item{kind: itemGive, player: victim, tick: liar.decidable() + 1, image: neutralImage(liar.game)})
 			n.Run(50 * time.Millisecond)
 		}
 		f.recovers(true)
@@ -62,9 +62,9 @@ func TestMirrorBreaksItsWord(t *testing.T) {
 		defer f.close()
 		n.Run(time.Second)
 		liar := f.ships[1].mirror
-		f.ships[1].inject(liar.promised-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.promised - 20, image: neutralImage(liar.game)})
-		id := liar.self
-		f.until(5*time.Second, "it is dropped", func() bool { return liar.self != id })
+		f.ships[1].inject(liar.in.promise-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.in.promise - 20, image: neutralImage(liar.game)})
+		id := liar.roll.self
+		f.until(5*time.Second, "it is dropped", func() bool { return liar.roll.self != id })
 		f.until(heal, "all mirrors serve in one group", f.whole)
 		return f.err
 	})
@@ -77,11 +77,11 @@ func TestMirrorIsNotUberserver(t *testing.T) {
 		defer f.close()
 		n.Run(time.Second)
 		liar := f.ships[2].mirror
-		h := liar.registry.list()[0]
-		f.ships[2].inject(liar.promised, item{kind: itemAssign, player: h.player, client: h.client, member: liar.self, tick: liar.open1() + 1, epoch: liar.epoch, what: assignMove})
+		h := liar.roll.registry.list()[0]
+		f.ships[2].inject(liar.in.promise, item{kind: itemAssign, player: h.player, client: h.client, member: liar.roll.self, tick: liar.decidable() + 1, epoch: liar.roll.epoch, what: assignMove})
 		f.recovers(true)
 		for _, s := range f.ships[:2] {
-			if s.mirror.registry.players[h.player].owner() == liar.self {
+			if s.mirror.roll.registry.players[h.player].owner() == liar.roll.self {
 				f.fail("%s believes it", s.name)
 			}
 		}
@@ -95,7 +95,7 @@ func TestLyingClock(t *testing.T) {
 		f := fleetOf(n, 4, 1, road, Options{})
 		defer f.close()
 		liar := f.ships[n.Rand().IntN(4)]
-		liar.mirror.lie = 120 * time.Millisecond
+		liar.ahead = 120 * time.Millisecond
 		start, groups := n.Now(), map[*ship]time.Duration{}
 		for _, s := range f.ships {
 			groups[s] = s.mirror.Now()

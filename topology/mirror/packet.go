@@ -1,11 +1,10 @@
 package mirror
 
 import (
-	"encoding/binary"
 	"errors"
+	"math"
 	"net/netip"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
@@ -14,38 +13,31 @@ import (
 
 // What mirrors tell each other, each packet one message of package crimp:
 //
-//	flags 1
+//	flags 1: those of the header's four bools, the first in the lowest bit
 //	promise     uvarint: nothing is stamped at or before this tick in this packet or a later one
 //	lag         uvarint: promise less the tick up to which the sender holds everything of everybody
 //	count       uvarint: commands that the sender stamped before this packet
-//	if flagClock: group time uvarint (µs), raw clock 4, echoed member 2, echoed raw clock 4, held uvarint (µs)
-//	if flagHash:  promise less a settled tick uvarint, hash of the world then 8
-//	items to the end, each: kind 1, and what item.fields says
+//	if clock: group time uvarint (µs), raw clock 4, echoed member 2, echoed raw clock 4, held uvarint (µs)
+//	if hash:  promise less a settled tick uvarint, hash of the world then 8
+//	items to the end, each: kind 1, and what codec.item says
 //
 // docs/protocol.md has all of it.
 
-const (
-	flagClock   = 1 << iota // clocks follow
-	flagHash                // the hash of a settled world follows
-	flagWaiting             // the sender has not been started: it stamps nothing yet
-	flagUnsure              // the sender does not know the time
-	flagsKnown  = 1<<iota - 1
-)
+// A header is what stands before the items of a packet.
+type header struct {
+	clock   bool // clocks follow
+	hash    bool // the hash of a settled world follows
+	waiting bool // the sender has not been started: it stamps nothing yet
+	unsure  bool // the sender does not know the time
 
-// A packet is what stands before the items.
-type packet struct {
-	waiting       bool
 	promise, have world.Tick
 	count         uint32
 
-	clock       bool
-	unsure      bool // of the time
 	group       time.Duration
 	raw         uint32
 	echoed      member.ID
 	echoRaw     uint32
 	held        time.Duration
-	hash        bool
 	settledTick world.Tick
 	settledHash uint64
 }
@@ -90,6 +82,7 @@ type item struct {
 	name   string         // claim, assign, place, chat
 	text   string         // chat
 	data   []byte         // ruling
+	seq    uint32         // of the sender's stamped items up to this one; it is not sent
 }
 
 // stamped says whether the item counts among the commands of its mirror's timeline.
@@ -115,6 +108,7 @@ type codec struct {
 	reader bits.Reader
 	buf    []byte
 	image  []int32
+	free   []*packet // for parse to use again
 }
 
 // maxCommand bounds the bytes of a command.
@@ -129,304 +123,186 @@ func newCodec(g *world.Game) *codec {
 	return c
 }
 
-// append writes what stands before the items.
-func (p *packet) append(b []byte) []byte {
+// flags are the bools of the header in the order of their bits.
+func (h *header) flags() [4]*bool { return [4]*bool{&h.clock, &h.hash, &h.waiting, &h.unsure} }
+
+// fields reads or writes the header.
+func (h *header) fields(c *bits.Cursor) {
 	var flags byte
-	if p.clock {
-		flags |= flagClock
-	}
-	if p.hash {
-		flags |= flagHash
-	}
-	if p.waiting {
-		flags |= flagWaiting
-	}
-	if p.unsure {
-		flags |= flagUnsure
-	}
-	b = append(b, flags)
-	b = binary.AppendUvarint(b, uint64(p.promise))
-	b = binary.AppendUvarint(b, uint64(p.promise-p.have))
-	b = binary.AppendUvarint(b, uint64(p.count))
-	if p.clock {
-		b = binary.AppendUvarint(b, uint64(p.group/time.Microsecond))
-		b = binary.BigEndian.AppendUint32(b, p.raw)
-		b = binary.BigEndian.AppendUint16(b, uint16(p.echoed))
-		b = binary.BigEndian.AppendUint32(b, p.echoRaw)
-		b = binary.AppendUvarint(b, uint64(p.held/time.Microsecond))
-	}
-	if p.hash {
-		b = binary.AppendUvarint(b, uint64(p.promise-p.settledTick))
-		b = binary.BigEndian.AppendUint64(b, p.settledHash)
-	}
-	return b
-}
-
-// parse reads what stands before the items, and gives the rest.
-func (p *packet) parse(b []byte) ([]byte, error) {
-	*p = packet{}
-	s := scanner{b: b}
-	flags := s.byte()
-	p.clock, p.hash, p.waiting = flags&flagClock != 0, flags&flagHash != 0, flags&flagWaiting != 0
-	p.unsure = flags&flagUnsure != 0
-	p.promise = s.tick()
-	lag := s.tick()
-	p.have = p.promise - lag
-	count := s.uvarint()
-	p.count = uint32(count)
-	if flags&^flagsKnown != 0 || lag > p.promise || count > 1<<32-1 {
-		return nil, errPacket
-	}
-	if p.clock {
-		p.group = s.micros()
-		p.raw = s.u32()
-		p.echoed = member.ID(s.u16())
-		p.echoRaw = s.u32()
-		p.held = s.micros()
-	}
-	if p.hash {
-		back := s.tick()
-		if back > p.promise {
-			return nil, errPacket
+	for i, on := range h.flags() {
+		if *on {
+			flags |= 1 << i
 		}
-		p.settledTick = p.promise - back
-		p.settledHash = s.u64()
 	}
-	if s.bad {
-		return nil, errPacket
+	c.U8(&flags)
+	c.Check(flags < 1<<len(h.flags()))
+	for i, on := range h.flags() {
+		*on = flags>>i&1 != 0
 	}
-	return s.b, nil
+	tick(c, &h.promise)
+	before(c, h.promise, &h.have)
+	number(c, &h.count, math.MaxUint32)
+	if h.clock {
+		micros(c, &h.group)
+		c.U32(&h.raw)
+		c.U16((*uint16)(&h.echoed))
+		c.U32(&h.echoRaw)
+		micros(c, &h.held)
+	}
+	if h.hash {
+		before(c, h.promise, &h.settledTick)
+		c.U64(&h.settledHash)
+	}
 }
 
-// append writes an item. Ticks are written as distances from the packet's promise.
-func (c *codec) append(b []byte, promise world.Tick, it *item) ([]byte, error) {
-	b = append(b, byte(it.kind))
+// append writes the header.
+func (h *header) append(b []byte) []byte {
+	c := bits.CursorTo(b)
+	h.fields(&c)
+	return c.Data()
+}
+
+// parse reads the header, and gives the rest.
+func (h *header) parse(b []byte) ([]byte, error) {
+	*h = header{}
+	c := bits.CursorOver(b)
+	if h.fields(&c); !c.OK() {
+		return nil, errPacket
+	}
+	return c.Data(), nil
+}
+
+// item reads or writes one. Ticks are distances from the packet's promise. What an item that was
+// read points to is good until the next.
+func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
+	c.U8((*uint8)(&it.kind))
 	switch it.kind {
 	case itemGive:
-		b = binary.AppendUvarint(b, uint64(it.player))
-		b = binary.AppendUvarint(b, uint64(it.tick-promise-1))
-		return c.appendImage(b, it.image)
+		player(c, &it.player)
+		after(c, promise, &it.tick)
+		k.command(c, &it.image)
 	case itemClaim:
-		b = binary.BigEndian.AppendUint64(b, it.client)
-		b = appendText(b, it.name, maxName)
+		c.U64(&it.client)
+		text(c, &it.name, maxName)
 	case itemRelease:
-		b = binary.BigEndian.AppendUint64(b, it.client)
-		b = binary.AppendUvarint(b, uint64(it.player))
+		c.U64(&it.client)
+		player(c, &it.player)
 	case itemAssign:
-		b = binary.AppendUvarint(b, uint64(it.player))
-		b = binary.AppendUvarint(b, uint64(it.tick-promise-1))
-		b = binary.BigEndian.AppendUint64(b, it.client)
-		b = binary.BigEndian.AppendUint16(b, uint16(it.member))
-		b = binary.BigEndian.AppendUint32(b, it.epoch)
-		b = append(b, it.what)
-		b = appendText(b, it.name, maxName)
+		player(c, &it.player)
+		after(c, promise, &it.tick)
+		c.U64(&it.client)
+		c.U16((*uint16)(&it.member))
+		c.U32(&it.epoch)
+		c.U8(&it.what)
+		text(c, &it.name, maxName)
+		c.Check(it.what < assigns)
 	case itemDeny:
-		b = binary.BigEndian.AppendUint64(b, it.client)
-		b = binary.BigEndian.AppendUint16(b, uint16(it.member))
+		c.U64(&it.client)
+		c.U16((*uint16)(&it.member))
 	case itemStart:
-		b = binary.AppendUvarint(b, uint64(it.tick-promise-1))
-		b = binary.BigEndian.AppendUint16(b, uint16(it.member))
-		b = binary.BigEndian.AppendUint32(b, it.epoch)
+		after(c, promise, &it.tick)
+		c.U16((*uint16)(&it.member))
+		c.U32(&it.epoch)
 	case itemPlace:
-		for _, addr := range []netip.AddrPort{it.addr, it.peer} {
-			a, _ := addr.MarshalBinary() // it cannot fail
-			b = append(append(b, byte(len(a))), a...)
-		}
-		b = binary.AppendUvarint(b, uint64(it.load))
-		b = appendText(b, it.name, maxName)
+		address(c, &it.addr)
+		address(c, &it.peer)
+		atMost(c, &it.load, 1<<20)
+		text(c, &it.name, maxName)
 	case itemChat:
-		b = binary.AppendUvarint(b, uint64(it.player))
-		b = appendText(b, it.name, maxName)
-		b = appendText(b, it.text, maxText)
+		atMost(c, &it.player, math.MaxUint16)
+		text(c, &it.name, maxName)
+		text(c, &it.text, maxText)
 	case itemRuling:
-		b = binary.AppendUvarint(b, uint64(len(it.data)))
-		b = append(b, it.data...)
+		blob(c, &it.data, math.MaxInt)
+	default:
+		c.Fail()
 	}
-	return b, nil
 }
+
+// append writes an item.
+func (k *codec) append(b []byte, promise world.Tick, it *item) ([]byte, error) {
+	c := bits.CursorTo(b)
+	if k.item(&c, promise, it); !c.OK() {
+		return b, errPacket
+	}
+	return c.Data(), nil
+}
+
+// next reads an item, and gives the rest.
+func (k *codec) next(b []byte, promise world.Tick, it *item) ([]byte, error) {
+	c := bits.CursorOver(b)
+	*it = item{}
+	if k.item(&c, promise, it); !c.OK() {
+		return nil, errPacket
+	}
+	return c.Data(), nil
+}
+
+// A packet is what came from another mirror.
+type packet struct {
+	header
+	void   bool   // the header makes no sense: nothing counts
+	err    error  // the header or an item makes no sense: the items before that count
+	items  []item // they point into data and images
+	data   []byte
+	images []int32
+}
+
+// parse reads a packet, once for all who ask about it. Give it back with done.
+func (k *codec) parse(data []byte) *packet {
+	p := &packet{}
+	if n := len(k.free); n > 0 {
+		p, k.free = k.free[n-1], k.free[:n-1]
+	}
+	*p = packet{items: p.items[:0], data: append(p.data[:0], data...), images: p.images[:0]}
+	rest, err := p.header.parse(p.data)
+	p.void = err != nil
+	seq := p.count
+	for err == nil && len(rest) > 0 {
+		var it item
+		if rest, err = k.next(rest, p.promise, &it); err != nil {
+			break
+		}
+		if it.stamped() {
+			seq++
+		}
+		it.seq = seq
+		n := len(p.images)
+		p.images = append(p.images, it.image...)
+		it.image = p.images[n:len(p.images):len(p.images)]
+		p.items = append(p.items, it)
+	}
+	p.err = err
+	return p
+}
+
+// done gives a packet back.
+func (k *codec) done(p *packet) { k.free = append(k.free, p) }
 
 // anyone stands for whoever gave a command while it is read or written.
 const anyone world.Player = 1
 
-// appendImage writes a command in the bits that its Sync method gives it.
-func (c *codec) appendImage(b []byte, image []int32) ([]byte, error) {
-	c.in.Reset()
-	if err := c.in.GiveImage(anyone, image); err != nil {
-		return b, err
-	}
-	c.writer.Reset(c.buf)
-	c.sync.StartWrite(&c.writer)
-	c.in.Command(anyone).Sync(&c.sync)
-	if err := c.sync.Err(); err != nil {
-		return b, err
-	}
-	if err := c.writer.Err(); err != nil {
-		return b, err
-	}
-	return append(b, c.writer.Bytes()...), nil
-}
-
-// next reads an item, and gives the rest. What it points to is good until the next call.
-func (c *codec) next(b []byte, promise world.Tick, it *item) ([]byte, error) {
-	s := scanner{b: b}
-	*it = item{kind: itemKind(s.byte())}
-	switch it.kind {
-	case itemGive:
-		it.player = s.player()
-		it.tick = s.after(promise)
-		if s.bad || c.slots == 0 {
-			return nil, errPacket
+// command is one in the bits that its Sync method gives it, filled up to whole bytes.
+func (k *codec) command(c *bits.Cursor, image *[]int32) {
+	k.in.Reset()
+	if c.Reading() {
+		k.reader.Reset(c.Data())
+		if !c.OK() || k.slots == 0 || k.in.GiveFrom(anyone, &k.reader) != nil || !k.in.Image(anyone, k.image) {
+			c.Fail()
+			return
 		}
-		c.in.Reset()
-		c.reader.Reset(s.b)
-		if c.in.GiveFrom(anyone, &c.reader) != nil || !c.in.Image(anyone, c.image) {
-			return nil, errPacket
-		}
-		it.image = c.image
-		s.take((c.reader.Len() + 7) / 8)
-	case itemClaim:
-		it.client = s.u64()
-		it.name = s.text(maxName)
-	case itemRelease:
-		it.client = s.u64()
-		it.player = s.player()
-	case itemAssign:
-		it.player = s.player()
-		it.tick = s.after(promise)
-		it.client = s.u64()
-		it.member = member.ID(s.u16())
-		it.epoch = s.u32()
-		it.what = s.byte()
-		it.name = s.text(maxName)
-		s.bad = s.bad || it.what >= assigns
-	case itemDeny:
-		it.client = s.u64()
-		it.member = member.ID(s.u16())
-	case itemStart:
-		it.tick = s.after(promise)
-		it.member = member.ID(s.u16())
-		it.epoch = s.u32()
-	case itemPlace:
-		s.bad = s.bad || it.addr.UnmarshalBinary(s.take(int(s.byte()))) != nil
-		s.bad = s.bad || it.peer.UnmarshalBinary(s.take(int(s.byte()))) != nil
-		n := s.uvarint()
-		it.load = uint32(min(n, 1<<20))
-		it.name = s.text(maxName)
-	case itemChat:
-		it.player = world.Player(min(s.uvarint(), 1<<16-1))
-		it.name = s.text(maxName)
-		it.text = s.text(maxText)
-	case itemRuling:
-		n := s.uvarint()
-		if n > uint64(len(s.b)) {
-			return nil, errPacket
-		}
-		it.data = s.take(int(n))
-	default:
-		return nil, errPacket
+		*image = k.image
+		var skipped []byte
+		c.Bytes(&skipped, (k.reader.Len()+7)/8)
+		return
 	}
-	if s.bad {
-		return nil, errPacket
+	if k.in.GiveImage(anyone, *image) != nil {
+		c.Fail()
+		return
 	}
-	return s.b, nil
-}
-
-func appendText(b []byte, s string, most int) []byte {
-	for len(s) > most { // cut between two characters
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
-	}
-	b = binary.AppendUvarint(b, uint64(len(s)))
-	return append(b, s...)
-}
-
-// A scanner reads fields one after the other, and remembers if one was missing.
-type scanner struct {
-	b   []byte
-	bad bool
-}
-
-func (s *scanner) take(n int) []byte {
-	if s.bad || n < 0 || len(s.b) < n {
-		s.bad = true
-		return nil
-	}
-	p := s.b[:n]
-	s.b = s.b[n:]
-	return p
-}
-
-func (s *scanner) byte() byte {
-	if p := s.take(1); p != nil {
-		return p[0]
-	}
-	return 0
-}
-
-func (s *scanner) u16() uint16 {
-	if p := s.take(2); p != nil {
-		return binary.BigEndian.Uint16(p)
-	}
-	return 0
-}
-
-func (s *scanner) u32() uint32 {
-	if p := s.take(4); p != nil {
-		return binary.BigEndian.Uint32(p)
-	}
-	return 0
-}
-
-func (s *scanner) u64() uint64 {
-	if p := s.take(8); p != nil {
-		return binary.BigEndian.Uint64(p)
-	}
-	return 0
-}
-
-func (s *scanner) uvarint() uint64 {
-	v, n := binary.Uvarint(s.b)
-	if s.bad || n <= 0 {
-		s.bad = true
-		return 0
-	}
-	s.b = s.b[n:]
-	return v
-}
-
-// maxTick keeps ticks from overflowing when something is added to them: it is a hundred thousand years.
-const maxTick = 1 << 56
-
-func (s *scanner) tick() world.Tick {
-	v := s.uvarint()
-	s.bad = s.bad || v > maxTick
-	return world.Tick(v)
-}
-
-// after is a tick later than the promise.
-func (s *scanner) after(promise world.Tick) world.Tick { return promise + 1 + s.tick() }
-
-// micros is a time of at most a century.
-func (s *scanner) micros() time.Duration {
-	v := s.uvarint()
-	s.bad = s.bad || v > 1<<52
-	return time.Duration(v) * time.Microsecond
-}
-
-// player is one that is not Nobody.
-func (s *scanner) player() world.Player {
-	v := s.uvarint()
-	s.bad = s.bad || v == 0 || v > 1<<16-1
-	return world.Player(v)
-}
-
-func (s *scanner) text(most int) string {
-	n := s.uvarint()
-	if n > uint64(most) {
-		s.bad = true
-		return ""
-	}
-	p := s.take(int(n))
-	s.bad = s.bad || !utf8.Valid(p)
-	return string(p)
+	k.writer.Reset(k.buf)
+	k.sync.StartWrite(&k.writer)
+	k.in.Command(anyone).Sync(&k.sync)
+	c.Check(k.sync.Err() == nil && k.writer.Err() == nil)
+	c.Raw(k.writer.Bytes())
 }

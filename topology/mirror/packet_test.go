@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -47,7 +48,7 @@ func TestPacketsAreReadAsWritten(t *testing.T) {
 	c := newCodec(g)
 	image := neutralImage(g)
 	rapid.Check(t, func(r *rapid.T) {
-		p := packet{waiting: rapid.Bool().Draw(r, "waiting"), unsure: rapid.Bool().Draw(r, "unsure"), promise: world.Tick(rapid.Uint64Range(100, 1<<40).Draw(r, "promise")), count: rapid.Uint32().Draw(r, "count")}
+		p := header{waiting: rapid.Bool().Draw(r, "waiting"), unsure: rapid.Bool().Draw(r, "unsure"), promise: world.Tick(rapid.Uint64Range(100, 1<<40).Draw(r, "promise")), count: rapid.Uint32().Draw(r, "count")}
 		p.have = p.promise - world.Tick(rapid.IntRange(0, 100).Draw(r, "lag"))
 		if p.clock = rapid.Bool().Draw(r, "clock"); p.clock {
 			p.group, p.raw, p.echoed, p.echoRaw, p.held = 77*time.Second, 5, 3, 9, 12*time.Microsecond
@@ -65,7 +66,7 @@ func TestPacketsAreReadAsWritten(t *testing.T) {
 				r.Fatal(err)
 			}
 		}
-		var q packet
+		var q header
 		rest, err := q.parse(b)
 		if err != nil || q != p {
 			r.Fatalf("%+v was read as %+v, %v", p, q, err)
@@ -89,7 +90,7 @@ func TestPacketsAreReadAsWritten(t *testing.T) {
 func FuzzPacket(f *testing.F) {
 	g := testGame(f)
 	c := newCodec(g)
-	p := packet{promise: 100, have: 90, clock: true, group: time.Second, hash: true, settledTick: 64}
+	p := header{promise: 100, have: 90, clock: true, group: time.Second, hash: true, settledTick: 64}
 	b := p.append(nil)
 	b, _ = c.append(b, 100, &item{kind: itemGive, player: 3, tick: 101, image: neutralImage(g)})
 	b, _ = c.append(b, 100, &item{kind: itemAssign, player: 3, tick: 104, client: 5, member: 2, epoch: 1, name: "ann"})
@@ -97,7 +98,7 @@ func FuzzPacket(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 0})
 	again := newCodec(g)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var p packet
+		var p header
 		rest, err := p.parse(data)
 		if err != nil {
 			return
@@ -135,9 +136,13 @@ func TestRegistryTravels(t *testing.T) {
 	r.apply(&item{what: assignMove, player: 2, client: 101, member: 1, tick: 50})
 	r.apply(&item{what: assignLeave, player: 3, client: 102, member: 1, tick: 60})
 	other := newRegistry(60)
-	s := scanner{b: r.append(nil)}
-	other.read(&s)
-	if s.bad || len(s.b) > 0 || !reflect.DeepEqual(r, other) || !bytes.Equal(r.append(nil), other.append(nil)) {
+	w := bits.CursorTo(nil)
+	r.fields(&w)
+	c := bits.CursorOver(w.Data())
+	other.fields(&c)
+	back := bits.CursorTo(nil)
+	other.fields(&back)
+	if !c.Done() || !reflect.DeepEqual(r, other) || !bytes.Equal(w.Data(), back.Data()) {
 		t.Errorf("%+v became %+v", r, other)
 	}
 }

@@ -2,10 +2,11 @@ package mirror
 
 import (
 	"cmp"
-	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -114,44 +115,30 @@ func (r *registry) list() []*holding {
 	return slices.SortedFunc(maps.Values(r.players), func(a, b *holding) int { return cmp.Compare(a.player, b.player) })
 }
 
-// append writes the registry for a newcomer.
-func (r *registry) append(b []byte) []byte {
+// fields reads or writes the registry, for a newcomer.
+func (r *registry) fields(c *bits.Cursor) {
 	all := r.list()
-	b = binary.AppendUvarint(b, uint64(len(all)))
-	for _, h := range all {
-		b = binary.AppendUvarint(b, uint64(h.player))
-		b = binary.BigEndian.AppendUint64(b, h.client)
-		b = binary.AppendUvarint(b, uint64(h.left))
-		b = appendText(b, h.name, maxName)
-		b = binary.AppendUvarint(b, uint64(len(h.terms)))
-		for _, t := range h.terms {
-			b = binary.AppendUvarint(b, uint64(t.from))
-			b = binary.BigEndian.AppendUint16(b, uint16(t.mirror))
+	list(c, &all, func(p **holding) {
+		if c.Reading() {
+			*p = &holding{}
 		}
-	}
-	return b
-}
-
-// read takes over what append wrote.
-func (r *registry) read(s *scanner) {
-	clear(r.players)
-	clear(r.clients)
-	for n := s.uvarint(); n > 0 && !s.bad; n-- {
-		h := &holding{player: s.player(), client: s.u64(), left: s.tick(), name: s.text(maxName)}
-		terms := s.uvarint()
-		if terms == 0 || terms > 1<<16 {
-			s.bad = true
-		}
-		for ; terms > 0 && !s.bad; terms-- {
-			h.terms = append(h.terms, term{s.tick(), member.ID(s.u16())})
-		}
-		if s.bad || r.players[h.player] != nil {
-			s.bad = true
+		h := *p
+		player(c, &h.player)
+		c.U64(&h.client)
+		tick(c, &h.left)
+		text(c, &h.name, maxName)
+		list(c, &h.terms, func(t *term) {
+			tick(c, &t.from)
+			c.U16((*uint16)(&t.mirror))
+		})
+		c.Check(len(h.terms) > 0 && len(h.terms) <= math.MaxUint16)
+		if !c.Reading() {
 			return
 		}
+		c.Check(r.players[h.player] == nil)
 		r.players[h.player] = h
 		if h.left == 0 {
 			r.clients[h.client] = h
 		}
-	}
+	})
 }

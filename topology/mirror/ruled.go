@@ -13,103 +13,99 @@ import (
 // This file is the event-based protocol: the überserver alone decides what happened, and tells it reliably. Commands go to all without promise, each several times in
 // case a packet is lost, and are shown at once; where the überserver came to something else, that is taken back. See package timeline/ruled.
 
-// A move is a command that was sent lately.
-type move struct {
-	player world.Player
-	tick   world.Tick
-	image  []int32
+// rulings are what this mirror knows of the judge's word. All up to a tick have come; those for
+// which the timeline has no room yet wait, in order.
+type rulings struct {
+	line    *ruled.Timeline // nil with any other timeline
+	to      world.Tick      // the last tick whose ruling has come, or was sent
+	unheard []*ruled.Ruling
 }
 
 // repeats is for how many ticks a command goes into each packet.
 const repeats = 4
 
-// gaveMove stamps a command that nobody waits for.
-func (m *Mirror) gaveMove(p world.Player, t world.Tick, image []int32) {
-	if !m.registry.speaks(m.self, p, t) {
+// giveLossy stamps a command that nobody waits for.
+func (m *Mirror) giveLossy(p world.Player, t world.Tick, image []int32) {
+	if !m.roll.registry.speaks(m.roll.self, p, t) {
 		m.stats.Dropped++
 		return
 	}
-	m.moves = append(m.moves, move{p, t, slices.Clone(image)})
-	m.moved = true
-	m.submit(timeline.Command{Kind: timeline.Give, Tick: t, Origin: m.self, Seq: uint32(t), Player: p, Image: image})
+	v := move{p, t, slices.Clone(image)}
+	m.in.moves = append(m.in.moves, v)
+	m.in.moved = true
+	m.submit(v.item().give(m.roll.self, uint32(t)))
 }
 
-// sendMoves passes on what came in lately.
-func (m *Mirror) sendMoves() {
-	keep := m.stamp - min(m.stamp, repeats)
-	m.moves = slices.DeleteFunc(m.moves, func(v move) bool { return v.tick < keep })
-	if !m.moved || m.machine-m.movedAt < m.opt.SendEvery || !m.node.Group().Begun() {
+func (v *move) item() *item {
+	return &item{kind: itemGive, player: v.player, tick: v.tick, image: v.image}
+}
+
+// sendLossy passes on what came in lately.
+func (m *Mirror) sendLossy() {
+	in := &m.in
+	keep := in.stamp - min(in.stamp, repeats)
+	in.moves = slices.DeleteFunc(in.moves, func(v move) bool { return v.tick < keep })
+	g := m.group.node.Group()
+	if !in.moved || m.clock.steady-in.movedAt < m.opt.SendEvery || !g.Begun() {
 		return
 	}
-	m.moved, m.movedAt = false, m.machine
-	p := packet{promise: keep - min(keep, 1)}
-	p.have = p.promise
-	room := m.node.Group().MaxMessage()
-	b := p.append(m.buf[:0])
+	in.moved, in.movedAt = false, m.clock.steady
+	h := header{promise: keep - min(keep, 1)}
+	h.have = h.promise
+	flush := func(b []byte) {
+		if _, err := g.SendLossy(m.clock.steady, b); err == nil {
+			m.wrote(b)
+		}
+	}
+	b := h.append(in.buf[:0])
 	first := len(b)
-	for i := len(m.moves) - 1; i >= 0; i-- { // the newest first, in case there is no room for all
-		v := &m.moves[i]
-		more, err := m.codec.append(b, p.promise, &item{kind: itemGive, player: v.player, tick: v.tick, image: v.image})
-		if err != nil {
-			continue
+	for _, v := range slices.Backward(in.moves) { // the newest first, in case there is no room for all
+		more, err := m.codec.append(b, h.promise, v.item())
+		if err == nil && len(more) > g.MaxMessage() && len(b) > first {
+			flush(b)
+			more, err = m.codec.append(h.append(b[:0]), h.promise, v.item())
 		}
-		if len(more) > room && len(b) > first {
-			m.lose(b)
-			if more, err = m.codec.append(p.append(b[:0]), p.promise, &item{kind: itemGive, player: v.player, tick: v.tick, image: v.image}); err != nil {
-				continue
-			}
+		if err == nil {
+			b = more
 		}
-		b = more
 	}
-	m.lose(b)
-	m.buf = b[:0]
-}
-
-func (m *Mirror) lose(b []byte) {
-	if _, err := m.node.Group().SendLossy(m.machine, b); err == nil {
-		m.stats.Sent++
-		m.stats.SentBytes += uint64(len(b))
-	}
+	flush(b)
+	in.buf = b[:0]
 }
 
 // lossy takes commands that were sent without promise.
 func (m *Mirror) lossy(id member.ID, data []byte) {
-	s := m.streams[id]
-	if s == nil || m.ruled == nil {
+	if m.peers.of(id) == nil || m.ruled.line == nil {
 		return
 	}
 	m.stats.Packets++
 	m.stats.Bytes += uint64(len(data))
-	var p packet
-	rest, err := p.parse(data)
-	var it item
-	for err == nil && len(rest) > 0 {
-		if rest, err = m.codec.next(rest, p.promise, &it); err != nil {
-			break
-		}
-		if it.kind == itemGive && m.registry.speaks(id, it.player, it.tick) {
-			m.submit(timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: id, Seq: uint32(it.tick), Player: it.player, Image: it.image})
+	k := m.codec.parse(data)
+	for i := range k.items {
+		if it := &k.items[i]; it.kind == itemGive && m.roll.registry.speaks(id, it.player, it.tick) {
+			m.submit(it.give(id, uint32(it.tick)))
 		}
 	}
-	if err != nil {
-		m.refuse(id, err)
+	if k.err != nil {
+		m.refuse(id, k.err)
 	}
+	m.codec.done(k)
 }
 
 // judged sends what the timeline has ruled, on the judge.
 func (m *Mirror) judged() {
-	if m.ruled == nil || !m.ruled.Judge() {
+	if m.ruled.line == nil || !m.ruled.line.Judge() {
 		return
 	}
-	for r := range m.ruled.Rulings {
-		m.queue(item{kind: itemRuling, data: r.Append(nil)}, nil)
-		m.ruledTo = r.Tick
+	for r := range m.ruled.line.Rulings {
+		m.queue(item{kind: itemRuling, data: r.Append(nil)})
+		m.ruled.to = r.Tick
 	}
 }
 
 // ruling takes what the judge decided, in order.
 func (m *Mirror) ruling(from member.ID, data []byte) {
-	if m.ruled == nil || !m.led[from] {
+	if m.ruled.line == nil || !m.roll.leaders[from] {
 		m.refuse(from, errors.New("it rules and is not überserver"))
 		return
 	}
@@ -119,26 +115,26 @@ func (m *Mirror) ruling(from member.ID, data []byte) {
 		m.again("a ruling could not be understood")
 		return
 	}
-	m.ruledTo = max(m.ruledTo, r.Tick)
+	m.ruled.to = max(m.ruled.to, r.Tick)
 	m.hear(r)
 }
 
 // hear gives a ruling to the timeline, now or when there is room for it.
 func (m *Mirror) hear(r *ruled.Ruling) {
-	_, err := m.ruled.Rule(m.clock.now(), r)
+	_, err := m.ruled.line.Rule(m.clock.now(), r)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):
-		m.unheard = append(m.unheard, r)
+		m.ruled.unheard = append(m.ruled.unheard, r)
 	case err != nil:
-		m.refuse(m.uber, err)
+		m.refuse(m.roll.uber, err)
 		m.again("a ruling was refused: " + err.Error())
 	}
 }
 
 // hearAgain tries what there was no room for.
 func (m *Mirror) hearAgain() {
-	list := m.unheard
-	m.unheard = nil
+	list := m.ruled.unheard
+	m.ruled.unheard = nil
 	for _, r := range list {
 		m.hear(r)
 	}
@@ -146,10 +142,10 @@ func (m *Mirror) hearAgain() {
 
 // setJudge lets the next überserver rule, after the last tick that the one before ruled. Every mirror has all of those rulings when it learns that their maker is gone.
 func (m *Mirror) setJudge() {
-	if m.ruled == nil {
+	if m.ruled.line == nil {
 		return
 	}
-	if err := m.ruled.SetJudge(m.clock.now(), m.uber == m.self, m.ruledTo); err != nil {
+	if err := m.ruled.line.SetJudge(m.clock.now(), m.roll.uber == m.roll.self, m.ruled.to); err != nil {
 		m.again(err.Error())
 	}
 }

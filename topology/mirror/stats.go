@@ -27,16 +27,16 @@ type Stats struct {
 func (m *Mirror) Stats() Stats { return m.stats }
 
 // TimelineStats are those of the timeline since this mirror last joined.
-func (m *Mirror) TimelineStats() timeline.Stats { return m.prior }
+func (m *Mirror) TimelineStats() timeline.Stats { return m.show.was }
 
 // Clock says how well this mirror's clock is kept with the others'.
-func (m *Mirror) Clock() ClockReport { return m.clock.report(m.uber) }
+func (m *Mirror) Clock() ClockReport { return m.clock.report(m.roll.uber) }
 
 // Now is the group's time.
 func (m *Mirror) Now() time.Duration { return m.clock.now() }
 
 // Traffic books every byte that was sent to other mirrors.
-func (m *Mirror) Traffic() crimp.Ledger { return m.node.Ledger() }
+func (m *Mirror) Traffic() crimp.Ledger { return m.group.node.Ledger() }
 
 // SettledDelay is how far the settled world is behind the present.
 func (m *Mirror) SettledDelay() time.Duration {

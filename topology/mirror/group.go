@@ -1,0 +1,203 @@
+package mirror
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/membership"
+)
+
+// A group is how this mirror reaches the others. Each attempt to join has machines and keys of its
+// own.
+type group struct {
+	node    *crimp.Node
+	council *membership.Membership
+	tries   uint32
+	met     []netip.AddrPort // where mirrors were
+	wanting []member.ID      // who waits for the world
+	batch   []link.Datagram
+	out     []link.Datagram
+}
+
+// join makes the machines by which mirrors talk, with keys of their own for each attempt.
+func (m *Mirror) join() error {
+	g := &m.group
+	g.tries++
+	seed := sha256.Sum256(binary.BigEndian.AppendUint32(append([]byte("mirror"), m.opt.Seed[:]...), g.tries))
+	id, err := crimp.NewIdentity(seed)
+	if err != nil {
+		return err
+	}
+	o := crimp.Options{Identity: id, History: m.opt.History, Datagram: min(1200, m.opt.Link.MaxDatagram())}
+	o.Seed = sha256.Sum256(append([]byte("crimp"), seed[:]...))
+	about, err := m.opt.About()
+	if err != nil {
+		return err
+	}
+	ask := slices.Clone(m.opt.Ask)
+	for _, a := range g.met {
+		if a.IsValid() && a != m.opt.Address && !slices.Contains(ask, a) {
+			ask = append(ask, a)
+		}
+	}
+	g.council, err = membership.New(membership.Options{
+		Options: o, Card: crimp.Card{Addr: m.opt.Address}, Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys, Wall: m.opt.Wall,
+		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
+		About: about,
+	})
+	if err != nil {
+		return err
+	}
+	g.node, err = crimp.NewNode(o, g.council)
+	return err
+}
+
+// founds says whether this mirror begins a game. One that founded a game and lost it asks the others.
+func (m *Mirror) founds() bool { return m.opt.Found && m.group.tries == 1 }
+
+// receive takes in what has come.
+func (m *Mirror) receive() error {
+	g := &m.group
+	for {
+		n, err := m.opt.Link.Receive(g.batch)
+		if err != nil {
+			return fmt.Errorf("mirror: the way to other mirrors has ended: %w", err)
+		}
+		if n > 0 {
+			g.node.Receive(m.clock.steady, g.batch[:n])
+			if err := m.events(); err != nil {
+				return err
+			}
+		}
+		if n < len(g.batch) {
+			return nil
+		}
+	}
+}
+
+// flush hands the link what there is to send.
+func (m *Mirror) flush() error {
+	g := &m.group
+	g.out = g.node.Flush(m.clock.steady, g.out[:0])
+	for done := 0; done < len(g.out); {
+		n, err := m.opt.Link.Send(g.out[done:])
+		if done += n; err == nil {
+			continue
+		}
+		if !link.Passing(err) {
+			return fmt.Errorf("mirror: the way to other mirrors has ended: %w", err)
+		}
+		done++ // as good as lost on the way
+	}
+	return nil
+}
+
+// events does what the group says.
+func (m *Mirror) events() error {
+	for _, e := range m.group.node.Events() {
+		if err := m.event(&e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mirror) event(e *crimp.Event) error {
+	switch e.Kind {
+	case crimp.Established:
+		m.roll.self = e.Member
+		m.roster()
+		m.tell(News{Kind: Established, Mirror: e.Member})
+		if m.founds() {
+			m.life.on(founded)
+			m.begins()
+		}
+	case crimp.Joined:
+		m.roster()
+		m.met(e.Member)
+		m.tell(News{Kind: MirrorJoined, Mirror: e.Member})
+	case crimp.Led:
+		before := m.roll.uber
+		if m.roster(); m.roll.uber != before || e.Seq <= 1 {
+			m.tell(News{Kind: Led, Mirror: m.roll.uber})
+		}
+	case crimp.Left:
+		m.roster()
+		m.gone(e.Member)
+		m.tell(News{Kind: MirrorLeft, Mirror: e.Member, Text: e.Reason.String()})
+	case crimp.Delivered:
+		if e.How == crimp.Lossy {
+			m.lossy(e.Member, e.Data)
+		} else {
+			m.delivered(e.Member, e.Seq, e.Data)
+		}
+	case crimp.GaveUp:
+		m.lost(e)
+	case crimp.Revoked:
+		m.again(fmt.Sprintf("packets of mirror %d that came do not count", e.Member))
+	case crimp.Reunited:
+		m.life.reunited = m.clock.local
+		m.life.on(cameBack)
+		m.tell(News{Kind: Reunited})
+	case crimp.StateWanted:
+		m.group.wanting = append(m.group.wanting, e.Member)
+	case crimp.State:
+		if err := m.takeOver(e.Data); err != nil {
+			m.tell(News{Kind: Refused, Text: "the world that came makes no sense", Err: err})
+			m.again("the world that came makes no sense")
+		}
+	case crimp.CutOff:
+		m.tell(News{Kind: CutOff})
+		m.life.on(cutLoose)
+	case crimp.Denied:
+		return m.end(fmt.Errorf("%w: not let in: %s%s", ErrEnded, e.Reason, advice(e)))
+	case crimp.Dismissed:
+		if m.life.phase == Leaving || e.Reason == crimp.ReasonClosed {
+			return m.end(fmt.Errorf("%w: %s", ErrEnded, e.Reason))
+		}
+		m.spoil(e.Reason.String(), m.clock.steady)
+		m.life.rejoinBy = m.clock.steady
+	}
+	return nil
+}
+
+func advice(e *crimp.Event) string {
+	text := ""
+	if len(e.Data) > 0 {
+		text = ": " + string(e.Data)
+	}
+	if a := e.Reason.Advice(); a != "" {
+		text += "; " + a
+	}
+	return text
+}
+
+// provide gives the world to newcomers. While something of one who is gone is still to come it
+// waits: they would not hear it.
+func (m *Mirror) provide() {
+	g := &m.group
+	if len(g.wanting) == 0 || !m.goesOn() {
+		return
+	}
+	members := g.node.Group().Members()
+	for _, p := range m.peers {
+		if !slices.Contains(members, p.id) {
+			return
+		}
+	}
+	m.sendNow() // so that what counts here has been told to all
+	for _, id := range g.wanting {
+		if err := g.council.ProvideState(m.clock.steady, id, m.handOver(id)); err != nil && !errors.Is(err, crimp.ErrNotMember) {
+			m.tell(News{Kind: Refused, Mirror: id, Text: "the world could not be sent", Err: err})
+		}
+	}
+	g.wanting = nil
+}

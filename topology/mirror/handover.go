@@ -1,0 +1,228 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/ruled"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A handover is what a newcomer is sent: the level, the settled world, what is in the books for the
+// ticks after it, and how far each mirror was heard. What comes after that, the newcomer hears itself.
+type handover struct {
+	version  uint8
+	level    server.Level
+	final    world.Tick
+	leaders  []member.ID
+	epochs   []reign
+	registry *registry
+	mirrors  []*peer // the one that sends it first
+	world    []byte  // the settled one, saved
+
+	pending   []timeline.Command    // in the timeline's book
+	undecided []timeline.Command    // of which it is not known whether they count
+	members   []timeline.Membership // of timelines that wait
+	term      uint32                // of the one that is ruled, and after which ticks later terms begin
+	changes   []world.Tick
+	rulings   [][]byte
+}
+
+// A reign is who is überserver in an epoch.
+type reign struct {
+	epoch uint32
+	uber  member.ID
+}
+
+const handoverVersion = 1
+
+// fields reads or writes the handover.
+func (h *handover) fields(c *bits.Cursor, k *codec) {
+	c.U8(&h.version)
+	if h.version != handoverVersion {
+		return // see takeOver
+	}
+	text(c, &h.level.Name, 1<<10)
+	c.U64(&h.level.Seed)
+	c.U64(&h.level.Secret)
+	blob(c, &h.level.Data, 1<<30)
+	tick(c, &h.final)
+	list(c, &h.leaders, func(id *member.ID) { c.U16((*uint16)(id)) })
+	list(c, &h.epochs, func(r *reign) {
+		c.U32(&r.epoch)
+		c.U16((*uint16)(&r.uber))
+	})
+	h.registry.fields(c)
+	list(c, &h.mirrors, func(p **peer) {
+		if c.Reading() {
+			*p = newPeer(0)
+		}
+		(*p).fields(c, k)
+	})
+	blob(c, &h.world, 1<<30)
+	pending := uint32(len(h.pending))
+	c.U32(&pending)
+	command := func(cmd *timeline.Command) { k.stamped(c, cmd) }
+	items(c, &h.pending, uint64(pending), command)
+	list(c, &h.undecided, command)
+	list(c, &h.members, func(x *timeline.Membership) {
+		c.U16((*uint16)(&x.Mirror))
+		tick(c, &x.From)
+		number(c, &x.Seq, math.MaxUint32)
+		list(c, &x.Also, func(seq *uint32) { number(c, seq, math.MaxUint32) })
+		c.Bool(&x.Left)
+		tick(c, &x.Until)
+	})
+	c.U32(&h.term)
+	list(c, &h.changes, func(t *world.Tick) { tick(c, t) })
+	list(c, &h.rulings, func(b *[]byte) { blob(c, b, 1<<20) })
+}
+
+// stamped reads or writes a stamped command.
+func (k *codec) stamped(c *bits.Cursor, cmd *timeline.Command) {
+	c.U8((*uint8)(&cmd.Kind))
+	tick(c, &cmd.Tick)
+	c.U16((*uint16)(&cmd.Origin))
+	c.U32(&cmd.Seq)
+	atMost(c, &cmd.Player, math.MaxUint16)
+	if cmd.Kind != timeline.Give || !c.OK() {
+		return
+	}
+	var image []byte
+	if !c.Reading() {
+		w := bits.CursorTo(nil)
+		k.command(&w, &cmd.Image)
+		image = w.Data()
+	}
+	n := uint16(len(image))
+	if c.U16(&n); c.OK() {
+		c.Bytes(&image, int(n))
+	}
+	if c.Reading() {
+		r := bits.CursorOver(image)
+		k.command(&r, &cmd.Image)
+		c.Check(r.OK())
+		cmd.Image = slices.Clone(cmd.Image)
+	}
+}
+
+// handOver writes what a newcomer needs to know.
+func (m *Mirror) handOver(to member.ID) []byte {
+	r := &m.roll
+	h := &handover{version: handoverVersion, level: m.show.level, final: r.final, registry: r.registry, undecided: m.undecided}
+	h.leaders = slices.Sorted(maps.Keys(r.leaders))
+	for _, e := range slices.Sorted(maps.Keys(r.epochs)) {
+		h.epochs = append(h.epochs, reign{e, r.epochs[e]})
+	}
+	own := &peer{standing: m.in.standing, id: r.self, next: m.in.sent + 1, have: m.holds(), newest: m.in.sent}
+	h.mirrors = slices.DeleteFunc(append([]*peer{own}, m.peers...), func(p *peer) bool { return p.id == to })
+	h.world = m.line.Settled().Host().Save(nil)
+	for c := range m.line.Pending {
+		c.Image = slices.Clone(c.Image)
+		h.pending = append(h.pending, c)
+	}
+	h.members = m.line.Members()
+	if l := m.ruled.line; l != nil {
+		h.term, h.changes = l.Terms()
+		for r := range l.PendingRulings {
+			h.rulings = append(h.rulings, r.Append(nil))
+		}
+		for _, r := range m.ruled.unheard {
+			h.rulings = append(h.rulings, r.Append(nil))
+		}
+	}
+	c := bits.CursorTo(nil)
+	h.fields(&c, m.codec)
+	return c.Data()
+}
+
+var errHandover = errors.New("mirror: malformed state")
+
+// takeOver goes on from what another mirror has sent.
+func (m *Mirror) takeOver(b []byte) error {
+	h := &handover{registry: newRegistry(m.roll.registry.overlap)}
+	c := bits.CursorOver(b)
+	h.fields(&c, m.codec)
+	if c.OK() && h.version != handoverVersion {
+		return fmt.Errorf("mirror: state of version %d, this program knows %d: run the same version everywhere", h.version, handoverVersion)
+	}
+	if !c.Done() {
+		return errHandover
+	}
+	w, err := m.game.Load(h.world)
+	if err != nil {
+		return err
+	}
+	old, l := &m.show.level, &h.level
+	if m.show.server != nil && (l.Name != old.Name || l.Seed != old.Seed || l.Hash() != old.Hash()) {
+		return errors.New("mirror: the others play another level now; start this mirror anew")
+	}
+	l.Data = slices.Clone(l.Data)
+	m.show.level = *l
+	m.roll.final, m.roll.registry = h.final, h.registry
+	for _, id := range h.leaders {
+		m.roll.leaders[id] = true
+	}
+	for _, r := range h.epochs {
+		m.roll.epochs[r.epoch] = r.uber
+	}
+	if err := m.openLine(w, h); err != nil {
+		return err
+	}
+	if err := m.openServer(); err != nil {
+		return err
+	}
+	for _, p := range h.mirrors {
+		m.listen(p)
+	}
+	m.roster()
+	if err := m.goOn(h); err != nil {
+		return err
+	}
+	for _, c := range h.undecided {
+		m.command(m.peers.of(c.Origin), c)
+	}
+	m.life.on(tookOver)
+	m.clock.doubt()
+	return nil
+}
+
+// goOn tells the timeline what else the other mirror's knew.
+func (m *Mirror) goOn(h *handover) error {
+	now, self := m.clock.now(), m.roll.self
+	if m.line.Waits() {
+		for _, x := range h.members {
+			if p := m.peers.of(x.Mirror); p != nil {
+				p.submitted = x.Seq
+			}
+		}
+		list := slices.DeleteFunc(h.members, func(x timeline.Membership) bool { return x.Mirror == self })
+		if err := m.line.SetMirrors(now, append(list, timeline.Membership{Mirror: self, From: m.line.Settled().Tick()})); err != nil {
+			return err
+		}
+	}
+	if m.ruled.line == nil {
+		return nil
+	}
+	for _, from := range h.changes {
+		if err := m.ruled.line.SetJudge(now, false, from); err != nil {
+			return err
+		}
+	}
+	for _, b := range h.rulings {
+		r, err := ruled.ParseRuling(m.game, b)
+		if err != nil {
+			return err
+		}
+		m.ruled.to = max(m.ruled.to, r.Tick)
+		m.hear(r)
+	}
+	return nil
+}

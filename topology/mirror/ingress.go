@@ -1,0 +1,213 @@
+package mirror
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// An ingress is what this mirror says: what its own clients command, stamped, on its way to the
+// others in packets. Its standing is what the others know of it by the packets that were sent. No
+// item is stamped at or before what was promised: a promise is kept below all that waits.
+type ingress struct {
+	standing
+	stamp   world.Tick // the first tick that is open, by the clock
+	pending []item     // to be sent
+	images  []int32    // of those
+	stamped uint32     // commands, sent or not
+	sent    crimp.Sequence
+	sentAt  time.Duration
+	buf     []byte
+
+	// moves are commands that are not sent at once: those for later ticks, where timelines wait;
+	// or in the event-based protocol those of late, which are sent several times.
+	moves   []move
+	moved   bool // there are new ones
+	movedAt time.Duration
+}
+
+// A move is a command that is kept.
+type move struct {
+	player world.Player
+	tick   world.Tick
+	image  []int32
+}
+
+// open is the first tick that this mirror has not promised.
+func (in *ingress) open() world.Tick { return max(in.stamp, in.promise+1) }
+
+// closed is the newest tick for which this mirror stamps nothing more: one that was not started
+// stamps nothing, and promises what it holds.
+func (in *ingress) closed(holds world.Tick) world.Tick {
+	if !in.started {
+		return holds
+	}
+	return max(in.stamp, in.from+1) - 1
+}
+
+// add puts an item last among those to be sent, and numbers it.
+func (in *ingress) add(it item) *item {
+	n := len(in.images)
+	in.images = append(in.images, it.image...)
+	it.image = in.images[n:len(in.images):len(in.images)]
+	if it.stamped() {
+		in.stamped++
+	}
+	it.seq = in.stamped
+	in.pending = append(in.pending, it)
+	return &in.pending[len(in.pending)-1]
+}
+
+// vow makes the header of the next packet, with a promise that all that waits is later than.
+func (in *ingress) vow(closed world.Tick) header {
+	h := header{waiting: !in.started, promise: closed, count: in.count}
+	for i := range in.pending {
+		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign || it.kind == itemStart {
+			h.promise = min(h.promise, it.tick-1)
+		}
+	}
+	in.promise = max(in.promise, h.promise)
+	h.promise = in.promise
+	return h
+}
+
+// pack makes a packet with as many items as there is room for, and says how many those are.
+func (in *ingress) pack(k *codec, h *header, room int) (b []byte, n int, err error) {
+	b = h.append(in.buf[:0])
+	for ; n < len(in.pending); n++ {
+		it := &in.pending[n]
+		more, err := k.append(b, h.promise, it)
+		if err == nil && len(more) > room && n > 0 {
+			break
+		}
+		if err != nil || len(more) > room {
+			return nil, n, fmt.Errorf("a command could not be sent to the others: %d bytes, there is room for %d", len(more), room)
+		}
+		if b = more; it.stamped() {
+			in.count++
+		}
+	}
+	in.buf = b[:0]
+	return b, n, nil
+}
+
+// queue keeps an item to be sent with the next packet. What this mirror says counts here as well,
+// and at once: it has the number among its own that the others will find.
+func (m *Mirror) queue(it item) {
+	if !m.goesOn() {
+		return
+	}
+	it = *m.in.add(it)
+	switch it.kind {
+	case itemGive:
+		c := it.give(m.roll.self, it.seq)
+		if m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
+			m.submit(c)
+		} else {
+			m.keep(c)
+		}
+	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart:
+		m.item(m.roll.self, &it)
+	}
+}
+
+// give stamps a command of a client here.
+func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
+	in := &m.in
+	if m.life.phase != Serving || !in.started || t <= in.from || t < in.open() || m.line == nil {
+		m.stats.Dropped++
+		return
+	}
+	switch {
+	case m.ruled.line != nil:
+		m.giveLossy(p, t, image)
+	case m.line.Waits():
+		in.moves = append(in.moves, move{p, t, slices.Clone(image)})
+	default:
+		m.queue(item{kind: itemGive, player: p, tick: t, image: image})
+	}
+}
+
+// giveInOrder passes on commands whose tick closes. Timelines that wait take a command to mean that
+// no earlier one will follow.
+func (m *Mirror) giveInOrder() {
+	in := &m.in
+	slices.SortStableFunc(in.moves, func(a, b move) int { return int(a.tick) - int(b.tick) })
+	n := 0
+	for n < len(in.moves) && in.moves[n].tick < in.stamp {
+		if v := &in.moves[n]; m.roll.registry.speaks(m.roll.self, v.player, v.tick) {
+			m.queue(item{kind: itemGive, player: v.player, tick: v.tick, image: v.image})
+		}
+		n++
+	}
+	in.moves = slices.Delete(in.moves, 0, n)
+}
+
+// send makes packets of what waits: at the latest once a tick, so that others know what to expect
+// of this mirror, and sooner if there are commands.
+func (m *Mirror) send() {
+	if !m.goesOn() || m.roll.self == 0 || !m.group.node.Group().Begun() {
+		return
+	}
+	since := m.clock.steady - m.in.sentAt
+	if since < m.opt.SendEvery || len(m.in.pending) == 0 && since < m.game.TickLength() {
+		return
+	}
+	m.sendNow()
+}
+
+// sendNow sends what waits, and if nothing does, what others have to know anyway.
+func (m *Mirror) sendNow() {
+	in := &m.in
+	in.sentAt = m.clock.steady
+	for first := true; !m.life.broken() && (first || len(in.pending) > 0); first = false {
+		if !m.sendOne(first) {
+			return
+		}
+	}
+	in.pending, in.images = in.pending[:0], in.images[:0]
+}
+
+// sendOne sends a packet.
+func (m *Mirror) sendOne(first bool) bool {
+	in := &m.in
+	h := in.vow(in.closed(m.holds()))
+	h.have = min(m.holds(), h.promise) // what is ruled may be further than what is stamped
+	if first {
+		m.clock.tell(&h, m.peers)
+		m.tellHash(&h)
+	}
+	b, n, err := in.pack(m.codec, &h, m.group.node.Group().MaxMessage())
+	if err != nil {
+		m.again(err.Error()) // it counts here and could not be told to the others
+		return false
+	}
+	seq, err := m.group.node.Send(m.clock.steady, b)
+	if err != nil {
+		if n > 0 {
+			m.again(err.Error())
+		}
+		return false
+	}
+	in.sent = seq
+	in.pending = in.pending[n:]
+	m.wrote(b)
+	m.promised(m.roll.self, in.stamped, &h)
+	return true
+}
+
+// wrote counts a packet that was sent.
+func (m *Mirror) wrote(b []byte) {
+	m.stats.Sent++
+	m.stats.SentBytes += uint64(len(b))
+}
+
+// give is an item as the command that it is.
+func (it *item) give(from member.ID, seq uint32) timeline.Command {
+	return timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: from, Seq: seq, Player: it.player, Image: it.image}
+}

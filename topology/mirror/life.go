@@ -1,0 +1,244 @@
+package mirror
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/timeline"
+)
+
+// A Phase is how far a mirror has come.
+type Phase uint8
+
+// The phases of a mirror.
+const (
+	Joining   Phase = iota // asks to be let in, or waits for the world
+	Waiting                // holds the world, and waits to be started
+	Serving                // takes commands
+	Suspended              // cut off, or its clock is unsure: shows the world as it is and takes nothing
+	Leaving                // on its way out
+	Out                    // see Err
+)
+
+var phaseNames = [...]string{"joining", "waiting", "serving", "suspended", "leaving", "out"}
+
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return "unknown phase"
+}
+
+// A life is what a mirror is about, from joining to the end. Its state changes only as the table
+// says. A phase is what users see of it; one that cannot go on with its world keeps the phase that
+// it had, since its clients go on seeing the world as it was.
+type life struct {
+	state    state
+	phase    Phase
+	err      error         // why it fails, or is out
+	reunited time.Duration // by the clock: since when it is in touch again
+	rejoinBy time.Duration // when a mirror that is spoiled or released joins anew at the latest
+	leaveBy  time.Duration // until when clients have to move, if it was asked to leave
+	began    sync.Once     // to tell that clients may come
+}
+
+type state uint8
+
+const (
+	joining  state = iota // asks to be let in, or waits for the world
+	waiting               // holds the world, and waits to be started
+	serving               // takes commands
+	cutOff                // is out of touch with most of the others
+	reunited              // is in touch again, and listens whether the others went on without it
+	spoiled               // cannot go on with its world: waits until the others can spare its vote
+	released              // the same, and has asked to be let go
+	failing               // the game panicked, and clients are being told
+	leaving               // has asked to be let go for good
+	out
+)
+
+// phases are what users see of states.
+var phases = map[state]Phase{joining: Joining, waiting: Waiting, serving: Serving, cutOff: Suspended,
+	reunited: Suspended, failing: Leaving, leaving: Leaving, out: Out}
+
+// A change moves a life on.
+type change uint8
+
+const (
+	founded  change = iota // it began a game
+	tookOver               // it has the world
+	started                // the überserver lets it stamp
+	cutLoose               // it is out of touch with most of the others
+	cameBack               // it is in touch again
+	heardOut               // it would have heard by now if it had been left behind
+	spoilt                 // its world is not the others', or lacks something
+	spared                 // the others can do without it
+	forgot                 // it has nothing more to do with its group
+	departed               // its clients had their time to move
+	panicked               // the game did
+	ended                  // it is over
+)
+
+// changes are all there are: from which states, to which. Elsewhere a change means nothing.
+var changes = [...]struct {
+	from []state
+	to   state
+}{
+	founded:  {[]state{joining}, serving},
+	tookOver: {[]state{joining}, waiting},
+	started:  {[]state{waiting}, serving},
+	cutLoose: {[]state{waiting, serving, reunited}, cutOff},
+	cameBack: {[]state{cutOff}, reunited},
+	heardOut: {[]state{reunited}, waiting},
+	spoilt:   {[]state{joining, waiting, serving, cutOff, reunited}, spoiled},
+	spared:   {[]state{spoiled}, released},
+	forgot:   {[]state{spoiled, released}, joining},
+	departed: {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released}, leaving},
+	panicked: {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released, leaving}, failing},
+	ended:    {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released, leaving, failing}, out},
+}
+
+// on makes a change, and says whether there was one.
+func (l *life) on(c change) bool {
+	if c == cutLoose && l.broken() && (l.phase == Waiting || l.phase == Serving) {
+		l.phase = Suspended // while it goes on being broken
+	}
+	if !slices.Contains(changes[c].from, l.state) {
+		return false
+	}
+	l.state = changes[c].to
+	if p, ok := phases[l.state]; ok {
+		l.phase = p
+	}
+	return true
+}
+
+// broken says that the mirror cannot go on with its world, and joins anew.
+func (l *life) broken() bool { return l.state == spoiled || l.state == released }
+
+// still says that the world stands still here.
+func (l *life) still() bool { return l.broken() || l.phase == Suspended }
+
+const (
+	// rejoinTime is how long to wait until the others can do without this mirror's vote, and
+	// releaseTime how long then to be let go: its vote may be needed to take out another that died
+	// at the same moment.
+	rejoinTime  = 15 * time.Second
+	releaseTime = 15 * time.Second
+	// leaveTime is how long clients have to move.
+	leaveTime = 3 * time.Second
+)
+
+// again has this mirror leave the group and ask to be let in anew, with the world of the others: it
+// cannot go on with its own. Clients stay, and see the world stand still meanwhile. The last mirror
+// that holds the world has nowhere to go, and goes on.
+func (m *Mirror) again(why string) {
+	if m.roll.self != 0 && !m.others() {
+		return
+	}
+	by := m.clock.steady
+	if m.roll.self != 0 && m.group.council.Quorum() {
+		by += rejoinTime
+	}
+	m.spoil(why, by)
+}
+
+// spoil has this mirror join anew, by a time.
+func (m *Mirror) spoil(why string, by time.Duration) {
+	if m.life.on(spoilt) {
+		m.tell(News{Kind: Rejoining, Text: why})
+		m.stats.Rejoins++
+		m.life.rejoinBy = by
+	}
+}
+
+// others says whether another mirror holds the world.
+func (m *Mirror) others() bool {
+	return slices.ContainsFunc(m.peers, func(p *peer) bool {
+		return p.started && m.group.node.Group().Silent(p.id) < m.opt.History
+	})
+}
+
+// renew takes a mirror that cannot go on with its world out of the group in good order, so that
+// nobody has to wait for it: if it is the überserver, another takes over first; and if the others
+// could decide nothing without it, not yet. Then it joins anew.
+func (m *Mirror) renew() error {
+	l := &m.life
+	now := m.clock.steady
+	if l.state == spoiled && m.roll.self != 0 && now < l.rejoinBy && m.group.council.Spare() {
+		l.on(spared)
+		l.rejoinBy = now + releaseTime
+		m.group.node.Leave(now)
+	}
+	if l.broken() && now >= l.rejoinBy {
+		l.on(forgot)
+		m.reset()
+		return m.join()
+	}
+	return nil
+}
+
+// failed deals with a timeline that cannot go on. A game that is not deterministic will not become so.
+func (m *Mirror) failed(err error) error {
+	var desync *timeline.DesyncError
+	if errors.As(err, &desync) {
+		return m.end(err)
+	}
+	m.again(err.Error())
+	return nil
+}
+
+// farewell lets clients hear that the game has panicked, and then ends the mirror.
+func (m *Mirror) farewell(now time.Duration) error {
+	s := m.show.server
+	if s == nil {
+		return m.end(m.life.err)
+	}
+	if m.life.phase != Leaving {
+		s.Fail(m.life.err)
+	}
+	m.life.on(panicked)
+	m.clock.advance(now, m.roll.uber)
+	if s.Tick(m.clock.steady) != nil {
+		return m.end(m.life.err)
+	}
+	return nil
+}
+
+func (m *Mirror) end(err error) error {
+	m.life.on(ended)
+	m.life.err = err
+	m.tell(News{Kind: Ended, Err: err})
+	return err
+}
+
+// begins tells once that clients may come.
+func (m *Mirror) begins() {
+	m.life.began.Do(func() { m.tell(News{Kind: Began}) })
+}
+
+// Leave takes this mirror out of the group in good order: its clients are asked to move to the
+// others, and when they have, or after a while, it goes. Poll until Phase is Out.
+func (m *Mirror) Leave() {
+	if m.life.state == out || m.life.leaveBy > 0 {
+		return
+	}
+	m.life.leaveBy = m.clock.steady + leaveTime
+	if m.show.server != nil {
+		m.show.server.Drain()
+	}
+}
+
+// depart goes, once clients have.
+func (m *Mirror) depart() {
+	s := m.show.server
+	if m.life.leaveBy == 0 ||
+		m.clock.steady < m.life.leaveBy && len(m.peers) > 0 && s != nil && s.Population().Players > 0 {
+		return
+	}
+	if m.life.on(departed) {
+		m.group.node.Leave(m.clock.steady)
+	}
+}

@@ -1,0 +1,145 @@
+package mirror
+
+import (
+	"maps"
+	"time"
+
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A roll says who leads, and who speaks for whom. What the überserver decides takes effect at ticks;
+// every mirror hears all that the überservers have decided in the same order, so all have the same
+// roll for a tick once its bound has passed that tick.
+type roll struct {
+	self   member.ID // 0 before this mirror is let in
+	uber   member.ID
+	epoch  uint32
+	epochs map[uint32]member.ID // the überserver of each, as far back as anything may refer to it
+
+	leaders  map[member.ID]bool // who is or was überserver, and is not gone
+	final    world.Tick         // up to where those who are gone may have decided
+	registry *registry
+	claims   map[uint64]*claim
+}
+
+// A claim is a client that waits for a player.
+type claim struct {
+	name  string
+	asked time.Duration
+}
+
+func newRoll(overlap world.Tick) roll {
+	return roll{epochs: map[uint32]member.ID{}, leaders: map[member.ID]bool{}, registry: newRegistry(overlap), claims: map[uint64]*claim{}}
+}
+
+// led takes who leads, in which epoch.
+func (r *roll) led(uber member.ID, epoch uint32) {
+	r.uber, r.epoch = uber, epoch
+	r.epochs[epoch] = uber
+	if uber != 0 {
+		r.leaders[uber] = true
+	}
+	maps.DeleteFunc(r.epochs, func(e uint32, _ member.ID) bool { return e+1024 < epoch })
+}
+
+// bound is the tick up to which all decisions are known: of the überserver, and of one before it of
+// which not all has come.
+func (r *roll) bound(own *standing, others peers) world.Tick {
+	t := world.Tick(maxTick)
+	for id := range r.leaders {
+		if id == r.self {
+			t = min(t, own.promise)
+		} else if p := others.of(id); p != nil {
+			t = min(t, p.bound())
+		}
+	}
+	if t == maxTick {
+		return 0
+	}
+	return t
+}
+
+// succeeds says whether a mirror became überserver after another of which not all has come: what it
+// says must wait for that, so that all mirrors hear both in the same order.
+func (r *roll) succeeds(id member.ID, others peers) bool {
+	for other := range r.leaders {
+		if other != id && (other == r.self || others.of(other) != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// counting says whether a command counts.
+type counting uint8
+
+const (
+	countsMaybe counting = iota // that cannot be known yet
+	counts
+	countsNot
+)
+
+// counts says whether a command is its mirror's to give, where bound is known. It answers only what
+// will stay true. The mirror is p, or nil if it is this one.
+func (r *roll) counts(p *peer, c *timeline.Command, bound world.Tick) counting {
+	switch {
+	case p != nil && p.started && c.Tick <= p.from:
+		return countsNot
+	case p != nil && !p.started:
+		return countsMaybe
+	case bound+r.registry.overlap < c.Tick && r.uber != r.self:
+		return countsMaybe // it may have been taken away from that mirror long ago
+	case r.registry.speaks(c.Origin, c.Player, c.Tick):
+		return counts
+	case bound >= c.Tick:
+		return countsNot
+	}
+	return countsMaybe
+}
+
+// roster takes in who leads, and who is in the group.
+func (m *Mirror) roster() {
+	m.roll.led(m.group.council.Uber(), m.group.council.Epoch())
+	for _, id := range m.group.node.Group().Members() {
+		if m.line != nil {
+			m.met(id)
+		}
+	}
+}
+
+// met begins to listen to a mirror that came into the group.
+func (m *Mirror) met(id member.ID) {
+	if id != m.roll.self && m.peers.of(id) == nil {
+		m.listen(newPeer(id))
+	}
+}
+
+// listen adds a peer.
+func (m *Mirror) listen(p *peer) {
+	m.peers = m.peers.with(p)
+	m.clock.peer(p.id)
+}
+
+// gone forgets a mirror that is gone: all that counts of it has come.
+func (m *Mirror) gone(id member.ID) {
+	p := m.peers.of(id)
+	if p == nil {
+		return
+	}
+	m.takeInOrder(p)
+	m.peers = m.peers.without(id)
+	m.clock.forget(id)
+	if m.roll.leaders[id] {
+		delete(m.roll.leaders, id)
+		m.roll.final = max(m.roll.final, p.bound())
+		m.setJudge()
+		for _, other := range m.peers {
+			m.takeInOrder(other)
+		}
+	}
+	m.awaitMirrors(p)
+	m.reclaim()
+	m.tellPlaces()
+}

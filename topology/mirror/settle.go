@@ -1,0 +1,178 @@
+package mirror
+
+import (
+	"fmt"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A settling knows what may be settled, and whether what was settled is the same everywhere.
+//
+// A tick is settled when every mirror holds it. A mirror holds a tick when each that was started,
+// itself included, has promised to stamp nothing more for it, and nothing before that promise is
+// missing here. Each tells with its packets up to which tick it holds everything. So whoever decides
+// later which packets of a mirror that is gone still count, nobody who decides is without what has
+// been settled; and a mirror that was not started is not waited for, as nothing of it counts yet.
+//
+// The timeline settles what it is allowed to once the tick's window is over as well.
+type settling struct {
+	held   world.Tick // up to where the timeline may settle; it never goes back
+	every  world.Tick // settled worlds are compared by their hashes, after so many ticks
+	told   world.Tick // the last whose hash was told to others
+	hashes [64]hashEntry
+	wrong  bool // this mirror's settled world is unlike most others'
+}
+
+// newSettling begins after a world's tick.
+func newSettling(every int, from world.Tick) settling {
+	return settling{every: world.Tick(every), held: from}
+}
+
+// holds is the tick up to which a mirror holds everything of everyone, by what it has promised
+// itself and what has come in order from the others.
+func holds(own *standing, others peers) world.Tick {
+	t := world.Tick(maxTick)
+	if own.started {
+		t = own.promise
+	}
+	for _, p := range others {
+		if p.started {
+			t = min(t, p.bound())
+		}
+	}
+	if t == maxTick {
+		return 0
+	}
+	return t
+}
+
+// allow takes up to which tick this mirror holds everything, and what the others have said that
+// they hold. It gives the tick up to which all do, and whether that is further than before.
+func (s *settling) allow(holds world.Tick, others peers) (until world.Tick, more bool) {
+	for _, p := range others {
+		if p.started {
+			holds = min(holds, p.have)
+		}
+	}
+	more = holds > s.held
+	s.held = max(s.held, holds)
+	return s.held, more
+}
+
+// A hashEntry has the hashes of one settled tick, of this mirror and as others told, so that a
+// mirror that differs is found, and finds itself.
+type hashEntry struct {
+	tick   world.Tick
+	own    bool
+	hash   uint64
+	others []hashReport
+}
+
+type hashReport struct {
+	from member.ID
+	hash uint64
+}
+
+// at is the entry of a tick, or nil if it is not compared, or newer ones have its room.
+func (s *settling) at(t world.Tick) *hashEntry {
+	e := &s.hashes[int(t/s.every)%len(s.hashes)]
+	switch {
+	case t%s.every != 0 || e.tick > t:
+		return nil
+	case e.tick < t:
+		*e = hashEntry{tick: t, others: e.others[:0]}
+	}
+	return e
+}
+
+// newest is the entry of the last tick up to settled that was not told to others, if this mirror
+// has it.
+func (s *settling) newest(settled world.Tick) *hashEntry {
+	t := settled / s.every * s.every
+	if t <= s.told {
+		return nil
+	}
+	if e := s.at(t); e != nil && e.own {
+		return e
+	}
+	return nil
+}
+
+// compare counts how many have this mirror's world, itself included, and how many another: the
+// most who agree on one. Most are right, and of two, the überserver.
+func (e *hashEntry) compare(uber member.ID) (with, against int, wrong bool) {
+	with = 1
+	unlike, led := map[uint64]int{}, false
+	for _, o := range e.others {
+		if o.hash == e.hash {
+			with++
+			continue
+		}
+		unlike[o.hash]++
+		against = max(against, unlike[o.hash])
+		led = led || o.from == uber
+	}
+	return with, against, against > with || against == with && led
+}
+
+// holds is the tick up to which this mirror holds everything of everyone.
+func (m *Mirror) holds() world.Tick {
+	if m.ruled.line != nil {
+		return m.ruled.to
+	}
+	return holds(&m.in.standing, m.peers)
+}
+
+// allow lets the timeline settle what every mirror holds.
+func (m *Mirror) allow() {
+	if until, more := m.settle.allow(m.holds(), m.peers); more {
+		m.line.Hold(until)
+	}
+}
+
+// settled is called by the timeline with each settled world.
+func (m *Mirror) settled(w *world.World, in *world.Inputs) {
+	m.stats.Settled = w.Tick()
+	if e := m.settle.at(w.Tick()); e != nil {
+		e.own, e.hash = true, w.Hash()
+		m.differ(e)
+	}
+	if m.opt.Settled != nil {
+		m.opt.Settled(w, in)
+	}
+}
+
+// heardHash takes a hash that another has told.
+func (m *Mirror) heardHash(id member.ID, h *header) {
+	if !h.hash {
+		return
+	}
+	if e := m.settle.at(h.settledTick); e != nil && len(e.others) <= crimp.MaxMembers {
+		e.others = append(e.others, hashReport{id, h.settledHash})
+		m.differ(e)
+	}
+}
+
+// differ looks whether this mirror's world is unlike the others'.
+func (m *Mirror) differ(e *hashEntry) {
+	if !e.own || m.line == nil || !m.line.Exact() {
+		return
+	}
+	with, against, wrong := e.compare(m.roll.uber)
+	if against == 0 {
+		return
+	}
+	m.stats.Differed++
+	m.tell(News{Kind: Differs, Tick: e.tick, Text: fmt.Sprintf("%d mirrors have this world, %d another", with, against)})
+	m.settle.wrong = m.settle.wrong || wrong
+}
+
+// tellHash puts the newest settled hash into a packet, if it has not been told.
+func (m *Mirror) tellHash(h *header) {
+	if e := m.settle.newest(m.stats.Settled); e != nil && e.tick <= h.promise {
+		m.settle.told = e.tick
+		h.hash, h.settledTick, h.settledHash = true, e.tick, e.hash
+	}
+}

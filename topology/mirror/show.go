@@ -1,0 +1,155 @@
+package mirror
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A show is the side that clients see: a server, and what it has not asked for yet. What this mirror
+// decides and finds out waits here until the server asks, in order; the server outlives the group.
+type show struct {
+	server  *server.Server // nil until there is a world
+	level   server.Level
+	ticked  time.Duration     // when the server had its last tick
+	decided []server.Decision // about its people
+
+	last    *world.World // that was shown
+	tick    world.Tick   // the leading one that was published last
+	settled world.Tick   // and what was settled then
+	stale   bool         // the leading world was taken back since then
+	notices []replica.Happening
+	was     timeline.Stats
+
+	announced time.Duration // when others were last told where clients find this mirror
+	elsewhere []Place       // where players find other mirrors, as last known
+	idle      time.Duration // since when this one does not serve
+	sentOn    time.Duration // when players were last sent elsewhere
+}
+
+// A Place is where clients find a mirror.
+type Place = wire.Server
+
+// count takes what the timeline did. Where it took something back, all that is shown is new.
+func (s *show) count(now timeline.Stats) {
+	s.stale = s.stale || now.Rollbacks != s.was.Rollbacks || now.Corrections != s.was.Corrections
+	s.was = now
+}
+
+// seats lists those who are here, in the order of their numbers.
+func (s *show) seats() (list []*server.Seat) {
+	for seat := range s.server.Seats {
+		if !seat.Away() {
+			list = append(list, seat)
+		}
+	}
+	slices.SortFunc(list, func(a, b *server.Seat) int { return cmp.Compare(a.Client, b.Client) })
+	return list
+}
+
+// openServer makes the server, whose engine this is. If there is no timeline yet, it begins with the
+// world that the level starts with.
+func (m *Mirror) openServer() (err error) {
+	if m.show.server == nil {
+		o := m.opt.Server
+		o.Level, o.Engine = m.show.level, &engine{m}
+		m.show.server, err = server.New(o)
+	}
+	return err
+}
+
+// serve lets the server have its tick when the world has had one, and otherwise lets it hear.
+func (m *Mirror) serve() error {
+	s := &m.show
+	if s.server == nil {
+		return nil
+	}
+	m.sendOn()
+	now := m.clock.steady
+	due := now-s.ticked >= m.game.TickLength()
+	if m.line != nil && m.line.Leading().Tick() == s.tick && !due {
+		return s.server.Receive(now)
+	}
+	s.ticked = now
+	return s.server.Tick(now)
+}
+
+// decides keeps a decision for the server, if there is one to do it.
+func (m *Mirror) decides(d server.Decision) {
+	if m.show.server != nil {
+		m.show.decided = append(m.show.decided, d)
+	}
+}
+
+// note keeps what the timeline found out about an event until it is published.
+func (m *Mirror) note(n *timeline.Notice) {
+	h := replica.Happening{Event: n.Event, Image: slices.Clone(n.Image)}
+	switch n.What {
+	case timeline.Provisional:
+		h.What = replica.Provisional
+		m.stats.Provisional++
+	case timeline.Confirmed:
+		h.What = replica.Confirmed
+		m.stats.Confirmed++
+	case timeline.Retracted:
+		h.What = replica.Retracted
+		m.stats.Retracted++
+	}
+	m.show.notices = append(m.show.notices, h)
+}
+
+// announce tells where clients find this mirror.
+func (m *Mirror) announce() {
+	load := 0
+	if s := m.show.server; s != nil {
+		load = s.Population().Players
+	}
+	m.queue(item{kind: itemPlace, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load), name: m.opt.Name})
+}
+
+// tellPlaces tells clients of the other mirrors, the one with the fewest players first.
+func (m *Mirror) tellPlaces() {
+	if m.show.server == nil {
+		return
+	}
+	var list []Place
+	for _, p := range m.peers {
+		if p.place.Addr.IsValid() && p.started {
+			list = append(list, p.place)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Place) int { return int(a.Load) - int(b.Load) })
+	if len(list) > 0 {
+		m.show.elsewhere = list
+	}
+	m.show.server.SetOtherServers(list)
+}
+
+const (
+	// idleTime is how long a mirror may not serve before its players are asked to go on elsewhere, and sendEvery how often.
+	idleTime  = 1500 * time.Millisecond
+	sendEvery = 2 * time.Second
+)
+
+// sendOn asks players to go on elsewhere while this mirror does not serve. Those who are not let in there stay.
+func (m *Mirror) sendOn() {
+	s := &m.show
+	now := m.clock.steady
+	if m.life.phase == Serving {
+		s.idle = now
+		return
+	}
+	if now-s.idle < idleTime || now-s.sentOn < sendEvery || len(s.elsewhere) == 0 {
+		return
+	}
+	s.sentOn = now
+	for i, seat := range s.seats() {
+		m.decides(server.Decision{Kind: server.Move, Client: seat.Client, To: s.elsewhere[i%len(s.elsewhere)].Addr})
+	}
+}
