@@ -117,7 +117,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.roster()
 		m.tell(News{Kind: Established, Mirror: e.Member})
 		if m.founds() {
-			m.life.on(founded)
+			m.life.to(serving)
 			m.begins()
 		}
 	case crimp.Joined:
@@ -145,7 +145,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.again(fmt.Sprintf("packets of mirror %d that came do not count", e.Member))
 	case crimp.Reunited:
 		m.life.reunited = m.clock.local
-		m.life.on(cameBack)
+		m.life.to(reunited)
 		m.tell(News{Kind: Reunited})
 	case crimp.StateWanted:
 		m.group.wanting = append(m.group.wanting, e.Member)
@@ -156,7 +156,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 		}
 	case crimp.CutOff:
 		m.tell(News{Kind: CutOff})
-		m.life.on(cutLoose)
+		m.life.to(cutOff)
 	case crimp.Denied:
 		return m.end(fmt.Errorf("%w: not let in: %s%s", ErrEnded, e.Reason, advice(e)))
 	case crimp.Dismissed:
@@ -184,7 +184,7 @@ func advice(e *crimp.Event) string {
 // waits: they would not hear it.
 func (m *Mirror) provide() {
 	g := &m.group
-	if len(g.wanting) == 0 || !m.goesOn() {
+	if len(g.wanting) == 0 {
 		return
 	}
 	members := g.node.Group().Members()

@@ -189,7 +189,7 @@ func (m *Mirror) takeOver(b []byte) error {
 	for _, c := range h.undecided {
 		m.command(m.peers.of(c.Origin), c)
 	}
-	m.life.on(tookOver)
+	m.life.to(waiting)
 	m.clock.doubt()
 	return nil
 }

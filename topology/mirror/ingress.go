@@ -52,9 +52,7 @@ func (in *ingress) closed(holds world.Tick) world.Tick {
 
 // add puts an item last among those to be sent, and numbers it.
 func (in *ingress) add(it item) *item {
-	n := len(in.images)
-	in.images = append(in.images, it.image...)
-	it.image = in.images[n:len(in.images):len(in.images)]
+	it.image = keep(&in.images, it.image)
 	if it.stamped() {
 		in.stamped++
 	}

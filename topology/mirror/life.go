@@ -31,7 +31,7 @@ func (p Phase) String() string {
 	return "unknown phase"
 }
 
-// A life is what a mirror is about, from joining to the end. Its state changes only as the table
+// A life is what a mirror is about, from joining to the end. Its state changes only as comesFrom
 // says. A phase is what users see of it; one that cannot go on with its world keeps the phase that
 // it had, since its clients go on seeing the world as it was.
 type life struct {
@@ -63,53 +63,30 @@ const (
 var phases = map[state]Phase{joining: Joining, waiting: Waiting, serving: Serving, cutOff: Suspended,
 	reunited: Suspended, failing: Leaving, leaving: Leaving, out: Out}
 
-// A change moves a life on.
-type change uint8
-
-const (
-	founded  change = iota // it began a game
-	tookOver               // it has the world
-	started                // the überserver lets it stamp
-	cutLoose               // it is out of touch with most of the others
-	cameBack               // it is in touch again
-	heardOut               // it would have heard by now if it had been left behind
-	spoilt                 // its world is not the others', or lacks something
-	spared                 // the others can do without it
-	forgot                 // it has nothing more to do with its group
-	departed               // its clients had their time to move
-	panicked               // the game did
-	ended                  // it is over
-)
-
-// changes are all there are: from which states, to which. Elsewhere a change means nothing.
-var changes = [...]struct {
-	from []state
-	to   state
-}{
-	founded:  {[]state{joining}, serving},
-	tookOver: {[]state{joining}, waiting},
-	started:  {[]state{waiting}, serving},
-	cutLoose: {[]state{waiting, serving, reunited}, cutOff},
-	cameBack: {[]state{cutOff}, reunited},
-	heardOut: {[]state{reunited}, waiting},
-	spoilt:   {[]state{joining, waiting, serving, cutOff, reunited}, spoiled},
-	spared:   {[]state{spoiled}, released},
-	forgot:   {[]state{spoiled, released}, joining},
-	departed: {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released}, leaving},
-	panicked: {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released, leaving}, failing},
-	ended:    {[]state{joining, waiting, serving, cutOff, reunited, spoiled, released, leaving, failing}, out},
+// comesFrom says from which states each may be reached; from others, moving there does nothing.
+var comesFrom = [...][]state{
+	joining:  {spoiled, released}, // it has nothing more to do with its group
+	waiting:  {joining, reunited}, // it has the world; or would have heard by now if it had been left behind
+	serving:  {joining, waiting},  // it began a game; or the überserver lets it stamp
+	cutOff:   {waiting, serving, reunited},
+	reunited: {cutOff},
+	spoiled:  {joining, waiting, serving, cutOff, reunited},
+	released: {spoiled},
+	leaving:  {joining, waiting, serving, cutOff, reunited, spoiled, released},
+	failing:  {joining, waiting, serving, cutOff, reunited, spoiled, released, leaving},
+	out:      {joining, waiting, serving, cutOff, reunited, spoiled, released, leaving, failing},
 }
 
-// on makes a change, and says whether there was one.
-func (l *life) on(c change) bool {
-	if c == cutLoose && l.broken() && (l.phase == Waiting || l.phase == Serving) {
-		l.phase = Suspended // while it goes on being broken
+// to moves on to a state, and says whether that was possible.
+func (l *life) to(s state) bool {
+	if s == cutOff && l.broken() && (l.phase == Waiting || l.phase == Serving) {
+		l.phase = Suspended // its clients hear no more either way
 	}
-	if !slices.Contains(changes[c].from, l.state) {
+	if !slices.Contains(comesFrom[s], l.state) {
 		return false
 	}
-	l.state = changes[c].to
-	if p, ok := phases[l.state]; ok {
+	l.state = s
+	if p, ok := phases[s]; ok {
 		l.phase = p
 	}
 	return true
@@ -147,7 +124,7 @@ func (m *Mirror) again(why string) {
 
 // spoil has this mirror join anew, by a time.
 func (m *Mirror) spoil(why string, by time.Duration) {
-	if m.life.on(spoilt) {
+	if m.life.to(spoiled) {
 		m.tell(News{Kind: Rejoining, Text: why})
 		m.stats.Rejoins++
 		m.life.rejoinBy = by
@@ -161,6 +138,16 @@ func (m *Mirror) others() bool {
 	})
 }
 
+// resume goes on after this mirror was cut off: by now it would have heard if the others went on
+// without it.
+func (m *Mirror) resume() {
+	if m.life.state == reunited && m.clock.local-m.life.reunited >= m.opt.History*3/4 && m.confident() {
+		if m.life.to(waiting); m.in.started {
+			m.life.to(serving)
+		}
+	}
+}
+
 // renew takes a mirror that cannot go on with its world out of the group in good order, so that
 // nobody has to wait for it: if it is the überserver, another takes over first; and if the others
 // could decide nothing without it, not yet. Then it joins anew.
@@ -168,12 +155,12 @@ func (m *Mirror) renew() error {
 	l := &m.life
 	now := m.clock.steady
 	if l.state == spoiled && m.roll.self != 0 && now < l.rejoinBy && m.group.council.Spare() {
-		l.on(spared)
+		l.to(released)
 		l.rejoinBy = now + releaseTime
 		m.group.node.Leave(now)
 	}
 	if l.broken() && now >= l.rejoinBy {
-		l.on(forgot)
+		l.to(joining)
 		m.reset()
 		return m.join()
 	}
@@ -199,7 +186,7 @@ func (m *Mirror) farewell(now time.Duration) error {
 	if m.life.phase != Leaving {
 		s.Fail(m.life.err)
 	}
-	m.life.on(panicked)
+	m.life.to(failing)
 	m.clock.advance(now, m.roll.uber)
 	if s.Tick(m.clock.steady) != nil {
 		return m.end(m.life.err)
@@ -208,7 +195,7 @@ func (m *Mirror) farewell(now time.Duration) error {
 }
 
 func (m *Mirror) end(err error) error {
-	m.life.on(ended)
+	m.life.to(out)
 	m.life.err = err
 	m.tell(News{Kind: Ended, Err: err})
 	return err
@@ -238,7 +225,7 @@ func (m *Mirror) depart() {
 		m.clock.steady < m.life.leaveBy && len(m.peers) > 0 && s != nil && s.Population().Players > 0 {
 		return
 	}
-	if m.life.on(departed) {
+	if m.life.to(leaving) {
 		m.group.node.Leave(m.clock.steady)
 	}
 }

@@ -127,8 +127,14 @@ func (m *Mirror) poll(now time.Duration) error {
 	if err := m.events(); err != nil {
 		return err
 	}
-	m.provide()
-	m.rule()
+	if m.goesOn() {
+		m.provide()
+		m.resume()
+		m.rule()
+		m.remind()
+		m.allow()
+		m.takeWaiting()
+	}
 	m.hearAgain()
 	if err := m.advance(); err != nil {
 		return err

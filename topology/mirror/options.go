@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -94,15 +95,11 @@ func (o *Options) About() (membership.About, error) {
 
 // common fills in what all mirrors must have alike.
 func (o *Options) common() {
-	if o.Timeline == "" {
-		o.Timeline = "auto"
-	}
+	o.Timeline = cmp.Or(o.Timeline, "auto")
 	if o.Delays.IsZero() && kinds.Trails(o.Timeline) {
 		o.Delays.Trails, o.Delays.Window = []time.Duration{100 * time.Millisecond}, time.Second
 	}
-	if o.History == 0 {
-		o.History = 2 * time.Second
-	}
+	o.History = cmp.Or(o.History, 2*time.Second)
 }
 
 var errNoTitle = errors.New("mirror: nothing to play, set Options.Server.Title")
@@ -140,44 +137,26 @@ func (o *Options) fill() error {
 			return fmt.Errorf("mirror: delays %v: each must be longer than the one before, from 0 up", list)
 		}
 	}
-	if o.SendEvery == 0 {
-		o.SendEvery = tick / 2
-	}
+	o.SendEvery = cmp.Or(o.SendEvery, tick/2)
 	if o.SendEvery < 0 || o.SendEvery > 10*tick {
 		return fmt.Errorf("mirror: commands passed on every %v, want up to ten ticks", o.SendEvery)
 	}
 	if o.History < 200*time.Millisecond || o.History > time.Minute {
 		return fmt.Errorf("mirror: a history of %v, want 200 ms to a minute", o.History)
 	}
-	if o.HashEvery == 0 {
-		o.HashEvery = 16
-	}
-	if o.MaxMirrors == 0 {
-		o.MaxMirrors = 16
-	}
-	if s.Players == 0 {
-		s.Players = 64
-	}
-	if s.SnapshotRate == 0 {
-		s.SnapshotRate = 30 // so that players of other mirrors are seen without another tick's wait
-	}
-	if s.KeepSeat == 0 {
-		s.KeepSeat = time.Minute
-	}
+	o.HashEvery = cmp.Or(o.HashEvery, 16)
+	o.MaxMirrors = cmp.Or(o.MaxMirrors, 16)
+	o.Name = cmp.Or(o.Name, o.Address.String())
+	s.Players = cmp.Or(s.Players, 64)
+	s.SnapshotRate = cmp.Or(s.SnapshotRate, 30) // so that players of other mirrors are seen without another tick's wait
+	s.KeepSeat = cmp.Or(s.KeepSeat, time.Minute)
 	s.Keys = o.Keys
-	if o.Wall == 0 {
-		o.Wall = time.Now().Unix()
-	}
-	if s.Conn.Wall == 0 {
-		s.Conn.Wall = o.Wall
-	}
+	o.Wall = cmp.Or(o.Wall, time.Now().Unix())
+	s.Conn.Wall = cmp.Or(s.Conn.Wall, o.Wall)
 	if o.Seed == [32]byte{} {
 		if _, err := rand.Read(o.Seed[:]); err != nil {
 			return fmt.Errorf("mirror: %w", err)
 		}
-	}
-	if o.Name == "" {
-		o.Name = o.Address.String()
 	}
 	return nil
 }

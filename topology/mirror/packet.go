@@ -162,16 +162,6 @@ func (h *header) append(b []byte) []byte {
 	return c.Data()
 }
 
-// parse reads the header, and gives the rest.
-func (h *header) parse(b []byte) ([]byte, error) {
-	*h = header{}
-	c := bits.CursorOver(b)
-	if h.fields(&c); !c.OK() {
-		return nil, errPacket
-	}
-	return c.Data(), nil
-}
-
 // item reads or writes one. Ticks are distances from the packet's promise. What an item that was
 // read points to is good until the next.
 func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
@@ -228,16 +218,6 @@ func (k *codec) append(b []byte, promise world.Tick, it *item) ([]byte, error) {
 	return c.Data(), nil
 }
 
-// next reads an item, and gives the rest.
-func (k *codec) next(b []byte, promise world.Tick, it *item) ([]byte, error) {
-	c := bits.CursorOver(b)
-	*it = item{}
-	if k.item(&c, promise, it); !c.OK() {
-		return nil, errPacket
-	}
-	return c.Data(), nil
-}
-
 // A packet is what came from another mirror.
 type packet struct {
 	header
@@ -255,25 +235,33 @@ func (k *codec) parse(data []byte) *packet {
 		p, k.free = k.free[n-1], k.free[:n-1]
 	}
 	*p = packet{items: p.items[:0], data: append(p.data[:0], data...), images: p.images[:0]}
-	rest, err := p.header.parse(p.data)
-	p.void = err != nil
+	c := bits.CursorOver(p.data)
+	p.header.fields(&c)
+	p.void = !c.OK()
 	seq := p.count
-	for err == nil && len(rest) > 0 {
+	for c.OK() && len(c.Data()) > 0 {
 		var it item
-		if rest, err = k.next(rest, p.promise, &it); err != nil {
+		if k.item(&c, p.promise, &it); !c.OK() {
 			break
 		}
 		if it.stamped() {
 			seq++
 		}
 		it.seq = seq
-		n := len(p.images)
-		p.images = append(p.images, it.image...)
-		it.image = p.images[n:len(p.images):len(p.images)]
+		it.image = keep(&p.images, it.image)
 		p.items = append(p.items, it)
 	}
-	p.err = err
+	if !c.OK() {
+		p.err = errPacket
+	}
 	return p
+}
+
+// keep gives a copy of an image that stands in a buffer.
+func keep(buf *[]int32, image []int32) []int32 {
+	n := len(*buf)
+	*buf = append(*buf, image...)
+	return (*buf)[n:len(*buf):len(*buf)]
 }
 
 // done gives a packet back.

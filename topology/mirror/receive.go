@@ -9,6 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/topology/wire"
 )
 
 // delivered takes a packet of another mirror: commands at once, the rest in its order.
@@ -26,7 +27,9 @@ func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 	m.stats.Packets++
 	m.stats.Bytes += uint64(len(data))
 	m.clock.told(id, m.roll.self, &k.header)
-	m.heardHash(id, &k.header)
+	if k.hash {
+		m.compare(k.settledTick, id, k.settledHash)
+	}
 	for i := range k.items {
 		if it := &k.items[i]; it.kind == itemGive && !m.line.Waits() {
 			m.command(p, it.give(id, it.seq))
@@ -70,6 +73,16 @@ func (m *Mirror) takeInOrder(p *peer) {
 	if m.roll.bound(&m.in.standing, m.peers) != bound {
 		m.decide()
 	}
+}
+
+// takeWaiting looks again at what could not be taken before.
+func (m *Mirror) takeWaiting() {
+	if m.line.Waits() {
+		for _, p := range m.peers {
+			m.takeInOrder(p)
+		}
+	}
+	m.decide()
 }
 
 // understands says whether all is known that the items of a packet refer to.
@@ -136,7 +149,7 @@ func (m *Mirror) item(from member.ID, it *item) {
 	case itemDeny:
 		if from == m.roll.uber && it.member == m.roll.self {
 			delete(m.roll.claims, it.client)
-			m.decides(server.Decision{Kind: server.Deny, Client: it.client, Reason: reasonFull})
+			m.decides(server.Decision{Kind: server.Deny, Client: it.client, Reason: wire.ReasonNoSeat})
 		}
 	case itemStart:
 		if m.believes(from, it, "it starts mirrors and is not überserver") {

@@ -3,7 +3,6 @@ package mirror
 import (
 	"fmt"
 
-	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -64,15 +63,8 @@ func (s *settling) allow(holds world.Tick, others peers) (until world.Tick, more
 // A hashEntry has the hashes of one settled tick, of this mirror and as others told, so that a
 // mirror that differs is found, and finds itself.
 type hashEntry struct {
-	tick   world.Tick
-	own    bool
-	hash   uint64
-	others []hashReport
-}
-
-type hashReport struct {
-	from member.ID
-	hash uint64
+	tick world.Tick
+	by   map[member.ID]uint64
 }
 
 // at is the entry of a tick, or nil if it is not compared, or newer ones have its room.
@@ -82,37 +74,27 @@ func (s *settling) at(t world.Tick) *hashEntry {
 	case t%s.every != 0 || e.tick > t:
 		return nil
 	case e.tick < t:
-		*e = hashEntry{tick: t, others: e.others[:0]}
+		*e = hashEntry{t, map[member.ID]uint64{}}
 	}
 	return e
 }
 
-// newest is the entry of the last tick up to settled that was not told to others, if this mirror
-// has it.
-func (s *settling) newest(settled world.Tick) *hashEntry {
-	t := settled / s.every * s.every
-	if t <= s.told {
-		return nil
+// compare counts how many have a mirror's own world, itself included, and how many another: the most
+// who agree on one. Most are right, and of two, the überserver.
+func (e *hashEntry) compare(self, uber member.ID) (with, against int, wrong bool) {
+	own, ok := e.by[self]
+	if !ok {
+		return 0, 0, false
 	}
-	if e := s.at(t); e != nil && e.own {
-		return e
-	}
-	return nil
-}
-
-// compare counts how many have this mirror's world, itself included, and how many another: the
-// most who agree on one. Most are right, and of two, the überserver.
-func (e *hashEntry) compare(uber member.ID) (with, against int, wrong bool) {
-	with = 1
 	unlike, led := map[uint64]int{}, false
-	for _, o := range e.others {
-		if o.hash == e.hash {
+	for id, hash := range e.by {
+		if hash == own {
 			with++
 			continue
 		}
-		unlike[o.hash]++
-		against = max(against, unlike[o.hash])
-		led = led || o.from == uber
+		unlike[hash]++
+		against = max(against, unlike[hash])
+		led = led || id == uber
 	}
 	return with, against, against > with || against == with && led
 }
@@ -135,44 +117,42 @@ func (m *Mirror) allow() {
 // settled is called by the timeline with each settled world.
 func (m *Mirror) settled(w *world.World, in *world.Inputs) {
 	m.stats.Settled = w.Tick()
-	if e := m.settle.at(w.Tick()); e != nil {
-		e.own, e.hash = true, w.Hash()
-		m.differ(e)
+	if w.Tick()%m.settle.every == 0 {
+		m.compare(w.Tick(), m.roll.self, w.Hash())
 	}
 	if m.opt.Settled != nil {
 		m.opt.Settled(w, in)
 	}
 }
 
-// heardHash takes a hash that another has told.
-func (m *Mirror) heardHash(id member.ID, h *header) {
-	if !h.hash {
+// compare takes the hash that a mirror has of a settled tick, and looks whether this mirror's world
+// is unlike the others'.
+func (m *Mirror) compare(t world.Tick, id member.ID, hash uint64) {
+	e := m.settle.at(t)
+	if e == nil {
 		return
 	}
-	if e := m.settle.at(h.settledTick); e != nil && len(e.others) <= crimp.MaxMembers {
-		e.others = append(e.others, hashReport{id, h.settledHash})
-		m.differ(e)
-	}
-}
-
-// differ looks whether this mirror's world is unlike the others'.
-func (m *Mirror) differ(e *hashEntry) {
-	if !e.own || m.line == nil || !m.line.Exact() {
-		return
-	}
-	with, against, wrong := e.compare(m.roll.uber)
-	if against == 0 {
+	e.by[id] = hash
+	with, against, wrong := e.compare(m.roll.self, m.roll.uber)
+	if against == 0 || m.line == nil || !m.line.Exact() {
 		return
 	}
 	m.stats.Differed++
-	m.tell(News{Kind: Differs, Tick: e.tick, Text: fmt.Sprintf("%d mirrors have this world, %d another", with, against)})
+	m.tell(News{Kind: Differs, Tick: t, Text: fmt.Sprintf("%d mirrors have this world, %d another", with, against)})
 	m.settle.wrong = m.settle.wrong || wrong
 }
 
 // tellHash puts the newest settled hash into a packet, if it has not been told.
 func (m *Mirror) tellHash(h *header) {
-	if e := m.settle.newest(m.stats.Settled); e != nil && e.tick <= h.promise {
-		m.settle.told = e.tick
-		h.hash, h.settledTick, h.settledHash = true, e.tick, e.hash
+	s := &m.settle
+	t := m.stats.Settled / s.every * s.every
+	if t <= s.told || t > h.promise {
+		return
+	}
+	if e := s.at(t); e != nil {
+		h.settledHash, h.hash = e.by[m.roll.self]
+	}
+	if h.hash {
+		h.settledTick, s.told = t, t
 	}
 }

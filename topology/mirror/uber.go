@@ -10,33 +10,19 @@ import (
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/server"
-	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // This file is the überserver's part: who is given which player, who is started, and who is dropped;
 // and what every mirror makes of that.
 
-const reasonFull = wire.ReasonNoSeat
-
 const (
 	claimAgain = 500 * time.Millisecond // an überserver may have died with the claim
 	placeEvery = time.Second
 )
 
-// rule does what is due from time to time: as überserver, to start newcomers and drop whom nobody can wait for; and as any mirror, to ask again and to allow
-// the timeline to settle.
+// rule does what is due as überserver: to start newcomers, and to drop whom nobody can wait for.
 func (m *Mirror) rule() {
-	if !m.goesOn() {
-		return
-	}
-	now := m.clock.steady
-	if m.life.state == reunited && m.clock.local-m.life.reunited >= m.opt.History*3/4 && m.confident() {
-		// By now it would have heard if the others went on without it.
-		if m.life.on(heardOut); m.in.started {
-			m.life.on(started)
-		}
-	}
 	if m.life.state == waiting && m.rules() {
 		m.letStamp(m.roll.self) // it came to lead before anybody started it
 	}
@@ -46,6 +32,11 @@ func (m *Mirror) rule() {
 			m.watch(p, present)
 		}
 	}
+}
+
+// remind tells others what has to be told from time to time.
+func (m *Mirror) remind() {
+	now := m.clock.steady
 	if now-m.show.announced >= placeEvery {
 		m.show.announced = now
 		m.announce()
@@ -56,13 +47,6 @@ func (m *Mirror) rule() {
 			m.claim(client, c.name)
 		}
 	}
-	m.allow()
-	if m.line.Waits() {
-		for _, p := range m.peers {
-			m.takeInOrder(p)
-		}
-	}
-	m.decide()
 }
 
 // confident says that this mirror knows the time and is in touch with most of the others.
@@ -129,16 +113,14 @@ func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	if !m.leads() {
 		return
 	}
-	if h := m.roll.registry.clients[client]; h != nil {
+	r := m.roll.registry
+	if h := r.clients[client]; h != nil {
 		m.assign(h.player, client, from, assignMove, "")
-		return
-	}
-	p := m.roll.registry.free(m.opt.Server.Players)
-	if p == world.Nobody {
+	} else if p := r.free(m.opt.Server.Players); p != world.Nobody {
+		m.assign(p, client, from, assignJoin, name)
+	} else {
 		m.queue(item{kind: itemDeny, client: client, member: from})
-		return
 	}
-	m.assign(p, client, from, assignJoin, name)
 }
 
 // release takes a client's player out of the world, if the mirror that says so speaks for it.
@@ -170,10 +152,10 @@ func (m *Mirror) assigned(from member.ID, it *item) {
 	if !m.roll.registry.apply(it) {
 		return
 	}
-	if p := m.peers.of(from); m.line.Waits() && p != nil && it.stamped() {
-		p.submitted++
-	}
 	if it.stamped() {
+		if p := m.peers.of(from); p != nil {
+			p.submitted++
+		}
 		c := timeline.Command{Kind: timeline.Join, Tick: it.tick, Origin: from, Seq: it.seq, Player: it.player}
 		if it.what == assignLeave {
 			c.Kind = timeline.Leave
@@ -187,10 +169,7 @@ func (m *Mirror) assigned(from member.ID, it *item) {
 	case it.what == assignLeave:
 	case it.member == m.roll.self:
 		delete(m.roll.claims, it.client)
-		d.Kind, d.Name = server.Grant, it.name
-		if h := m.roll.registry.players[it.player]; h != nil {
-			d.Name = h.name
-		}
+		d.Kind, d.Name = server.Grant, m.roll.registry.players[it.player].name
 	default:
 		d.Text = "plays on another mirror now"
 		if p := m.peers.of(it.member); p != nil {
@@ -207,9 +186,9 @@ func (m *Mirror) start(id member.ID, tick world.Tick) {
 			return
 		}
 		m.in.started, m.in.from = true, tick
-		m.life.on(started)
+		m.life.to(serving)
 		m.begins()
-		m.resume()
+		m.reseat()
 	} else if p := m.peers.of(id); p != nil && !p.started {
 		p.started, p.from = true, tick
 	}
@@ -220,11 +199,8 @@ func (m *Mirror) start(id member.ID, tick world.Tick) {
 	m.tell(News{Kind: Started, Mirror: id, Tick: tick})
 }
 
-// resume asks for the players of clients that are here from before.
-func (m *Mirror) resume() {
-	if m.show.server == nil {
-		return
-	}
+// reseat asks for the players of clients that are here from before.
+func (m *Mirror) reseat() {
 	for _, seat := range m.show.seats() {
 		if h := m.roll.registry.clients[seat.Client]; !seat.Spectator() && (h == nil || h.owner() != m.roll.self) {
 			m.claim(seat.Client, seat.Name)
