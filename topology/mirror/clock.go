@@ -7,14 +7,18 @@ import (
 	"github.com/coeval-dev/coeval/member"
 )
 
-// A clock keeps the group's time: tick n is due n tick lengths after its zero. Each mirror has one of its own and keeps it with those of the others.
+// A clock keeps the group's time: tick n is due n tick lengths after its zero. Each mirror has one
+// of its own and keeps it with those of the others.
 //
-// Packets carry their sender's raw clock, which is only ever echoed, and its idea of the group's time; with an echo they give the difference of two
-// mirrors' group times to within half of a round trip, and much better where both ways are alike. A mirror follows the median of all, itself included, so
-// that no single one that is wrong, or lies, can lead the others astray. Two mirrors have no median worth the name; there the überserver is right.
+// Packets carry their sender's raw clock, which is only ever echoed, and its idea of the group's
+// time; with an echo they give the difference of two mirrors' group times to within half of a round
+// trip, and much better where both ways are alike. A mirror follows the median of all, itself
+// included, so that no single one that is wrong, or lies, can lead the others astray. Two mirrors
+// have no median worth the name; there the überserver is right.
 //
-// The time never goes back and never jumps while the mirror takes part: it is slewed. If the machine's own clock jumped or stood still, the mirror
-// cannot know which, and is unsure until enough others have told it what the time is.
+// The time never goes back and never jumps while the mirror takes part: it is slewed. If the
+// machine's own clock jumped or stood still, the mirror cannot know which, and is unsure until
+// enough others have told it what the time is.
 type clock struct {
 	local  time.Duration // the machine's time without its jumps
 	last   time.Duration // what the machine said last
@@ -34,7 +38,8 @@ type clock struct {
 }
 
 const (
-	// clockStall is a silence of the driver after which it is unknown whether time stood still or jumped.
+	// clockStall is a silence of the driver after which it is unknown whether time stood still or
+	// jumped.
 	clockStall = 500 * time.Millisecond
 	// clockTold is how often each of the others is told the time.
 	clockTold = 100 * time.Millisecond
@@ -46,9 +51,11 @@ const (
 	clockStep = 150 * time.Millisecond
 	// clockMemory is for how long a sample counts.
 	clockMemory = 3 * time.Second
-	// clockSamples is how many others' words, or of how many exchanges, a mirror needs to be sure again.
+	// clockSamples is how many others' words, or of how many exchanges, a mirror needs to be sure
+	// again.
 	clockSamples = 3
-	// clockPatience is how long an unsure mirror waits for most of the others, before those that have spoken are enough.
+	// clockPatience is how long an unsure mirror waits for most of the others, before those that
+	// have spoken are enough.
 	clockPatience = time.Second
 )
 
@@ -177,10 +184,12 @@ func (c *clock) tell(h *header, others peers) {
 	}
 }
 
-// telling is the group's time as told to others: what this clock would say if it were sure, where it is not.
+// telling is the group's time as told to others: what this clock would say if it were sure, where
+// it is not.
 func (c *clock) telling() time.Duration { return max(c.local+c.offset, time.Microsecond) }
 
-// echoed takes an echo of our raw clock: how long the other held it, its group time when it sent this, and whether it is sure of that.
+// echoed takes an echo of our raw clock: how long the other held it, its group time when it sent
+// this, and whether it is sure of that.
 func (c *clock) echoed(m member.ID, raw uint32, held, theirs time.Duration, sure bool) {
 	round := time.Duration(int32(c.raw()-raw))*time.Microsecond - held
 	if round < 0 || round > 10*time.Second || held > 10*time.Second {
@@ -197,7 +206,8 @@ func (c *clock) echoed(m member.ID, raw uint32, held, theirs time.Duration, sure
 	p.n++
 }
 
-// best is the sample of late with the shortest round trip: it knows best. What others are not sure of counts only if that is wanted.
+// best is the sample of late with the shortest round trip: it knows best. What others are not sure
+// of counts only if that is wanted.
 func (p *distance) best(local time.Duration, unsure bool) (offsetSample, bool) {
 	var b offsetSample
 	ok := false
@@ -272,10 +282,12 @@ func (c *clock) follow(uber member.ID) {
 
 // A ClockReport says how well a mirror's clock is kept with the others'.
 type ClockReport struct {
-	// Offset is by how much the others' time is ahead of ours now, at the median. Bound is the most that it can be wrong: half of the round trip to the
-	// furthest of them, which it would be if one way took no time at all.
+	// Offset is by how much the others' time is ahead of ours now, at the median. Bound is the most
+	// that it can be wrong: half of the round trip to the furthest of them, which it would be if
+	// one way took no time at all.
 	Offset, Bound time.Duration
-	// Unsure says that the clock jumped or stood still, and that others have not yet said what the time is: nothing is stamped meanwhile.
+	// Unsure says that the clock jumped or stood still, and that others have not yet said what the
+	// time is: nothing is stamped meanwhile.
 	Unsure bool
 	// Jumps counts how often it did.
 	Jumps int

@@ -21,9 +21,9 @@ func fleetOf(n *netsim.Net, mirrors, players int, road netsim.Conditions, o Opti
 		n.Run(100 * time.Millisecond)
 	}
 	f.until(10*time.Second, "all serve", f.whole)
-	for i, s := range f.ships {
+	for i, s := range f.machines {
 		for k := range players {
-			f.crew(uint64(i+1)*100+uint64(k), s, near)
+			f.play(uint64(i+1)*100+uint64(k), s, near)
 		}
 	}
 	f.until(10*time.Second, "all play", f.allPlay)
@@ -46,7 +46,7 @@ func (f *fleet) recovers(clients bool) {
 		f.until(heal, "all play", f.allPlay)
 	}
 	f.settles(10 * time.Second)
-	for _, s := range f.ships {
+	for _, s := range f.machines {
 		if s.ended != nil && !errors.Is(s.ended, ErrEnded) {
 			f.fail("%s has ended: %v", s.name, s.ended)
 		}
@@ -70,7 +70,7 @@ func TestMirrorDies(t *testing.T) {
 		defer f.close()
 		n.Run(2 * time.Second)
 		died := n.Now()
-		victim := f.ships[1+n.Rand().IntN(2)]
+		victim := f.machines[1+n.Rand().IntN(2)]
 		victim.kill()
 		f.until(5*time.Second, "its players play elsewhere", func() bool { return n.Now() > died+300*time.Millisecond && f.allPlay() })
 		t.Logf("seed %d: players of a dead mirror play again after %v", n.Seed(), n.Now()-died)
@@ -89,7 +89,7 @@ func TestUberDies(t *testing.T) {
 		defer f.close()
 		n.Run(2 * time.Second)
 		died := n.Now()
-		f.ships[0].kill()
+		f.machines[0].kill()
 		for _, b := range f.bots {
 			b.gap = 0
 		}
@@ -102,7 +102,7 @@ func TestUberDies(t *testing.T) {
 		}
 		t.Logf("seed %d: nobody's game stood still for longer than %v", n.Seed(), longest)
 		n.Run(2 * time.Second)
-		f.ships[0].start()
+		f.machines[0].start()
 		f.recovers(true)
 		return f.err
 	})
@@ -119,12 +119,12 @@ func TestTwoOfFiveDie(t *testing.T) {
 		n.Run(time.Second)
 		a := n.Rand().IntN(5)
 		b := (a + 1 + n.Rand().IntN(4)) % 5
-		f.ships[a].kill()
-		f.ships[b].kill()
+		f.machines[a].kill()
+		f.machines[b].kill()
 		f.recovers(true)
-		f.ships[a].start()
+		f.machines[a].start()
 		n.Run(time.Duration(n.Rand().IntN(1500)) * time.Millisecond)
-		f.ships[b].start()
+		f.machines[b].start()
 		f.recovers(true)
 		return f.err
 	})
@@ -138,14 +138,14 @@ func TestPartitions(t *testing.T) {
 		n.Run(time.Second)
 		lone := n.Rand().IntN(3)
 		var rest []*netsim.Endpoint
-		for i, s := range f.ships {
+		for i, s := range f.machines {
 			if i != lone {
-				rest = append(rest, s.hull)
+				rest = append(rest, s.between)
 			}
 		}
-		n.Partition([]*netsim.Endpoint{f.ships[lone].hull}, rest)
+		n.Partition([]*netsim.Endpoint{f.machines[lone].between}, rest)
 		n.Run(time.Duration(500+n.Rand().IntN(6000)) * time.Millisecond)
-		n.HealPartition([]*netsim.Endpoint{f.ships[lone].hull}, rest)
+		n.HealPartition([]*netsim.Endpoint{f.machines[lone].between}, rest)
 		f.recovers(true)
 		return f.err
 	})
@@ -162,9 +162,9 @@ func TestOneWayCut(t *testing.T) {
 		n.Run(time.Second)
 		a := n.Rand().IntN(3)
 		b := (a + 1 + n.Rand().IntN(2)) % 3
-		n.CutOneWay(f.ships[a].hull, f.ships[b].hull)
+		n.CutOneWay(f.machines[a].between, f.machines[b].between)
 		n.Run(time.Duration(500+n.Rand().IntN(5000)) * time.Millisecond)
-		n.Path(f.ships[a].hull, f.ships[b].hull).Heal()
+		n.Path(f.machines[a].between, f.machines[b].between).Heal()
 		f.recovers(true)
 		return f.err
 	})
@@ -180,7 +180,7 @@ func TestHeavyLoss(t *testing.T) {
 		defer f.close()
 		n.Run(10 * time.Second)
 		f.recovers(true)
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			if s.mirror.Stats().Rejoins > 0 {
 				t.Logf("seed %d: %s had to join anew %d times", n.Seed(), s.name, s.mirror.Stats().Rejoins)
 			}
@@ -196,7 +196,7 @@ func TestClockOfAMirrorJumps(t *testing.T) {
 		defer f.close()
 		n.Run(time.Second)
 		jump := []time.Duration{5 * time.Second, -3 * time.Second, 800 * time.Millisecond, -50 * time.Millisecond}[n.Rand().IntN(4)]
-		f.ships[n.Rand().IntN(3)].skew += jump
+		f.machines[n.Rand().IntN(3)].skew += jump
 		n.Run(4 * time.Second)
 		f.recovers(true)
 		return f.err
@@ -212,7 +212,7 @@ func TestMirrorStalls(t *testing.T) {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		s := f.ships[n.Rand().IntN(3)]
+		s := f.machines[n.Rand().IntN(3)]
 		pause := time.Duration(200+n.Rand().IntN(5000)) * time.Millisecond
 		s.stalled = n.Now() + pause
 		n.Run(pause)
@@ -230,7 +230,7 @@ func TestEventBasedFaults(t *testing.T) {
 		f := fleetOf(n, 4, 1, road, Options{Timeline: "ruled"})
 		defer f.close()
 		n.Run(2 * time.Second)
-		f.ships[n.Rand().IntN(2)*2].kill()
+		f.machines[n.Rand().IntN(2)*2].kill()
 		f.recovers(true)
 		return f.err
 	})
@@ -247,11 +247,11 @@ func TestEveryTimelineSurvives(t *testing.T) {
 				f := fleetOf(n, 4, 1, road, Options{Timeline: kind, Delays: kindDelays[kind]})
 				defer f.close()
 				n.Run(time.Second)
-				f.ships[0].kill()
+				f.machines[0].kill()
 				f.recovers(true)
-				f.ships[2].kill()
+				f.machines[2].kill()
 				f.recovers(true)
-				f.ships[0].start()
+				f.machines[0].start()
 				f.recovers(true)
 				return f.err
 			})
@@ -267,9 +267,9 @@ func TestChaos(t *testing.T) {
 		r := n.Rand()
 		for range 6 {
 			n.Run(time.Duration(r.IntN(2500)) * time.Millisecond)
-			s := f.ships[r.IntN(len(f.ships))]
+			s := f.machines[r.IntN(len(f.machines))]
 			dead := 0
-			for _, x := range f.ships {
+			for _, x := range f.machines {
 				if x.dead {
 					dead++
 				}
@@ -284,10 +284,10 @@ func TestChaos(t *testing.T) {
 			case what == 2:
 				s.stalled = n.Now() + time.Duration(r.IntN(3000))*time.Millisecond
 			default:
-				other := f.ships[(r.IntN(len(f.ships)-1)+1)%len(f.ships)]
+				other := f.machines[(r.IntN(len(f.machines)-1)+1)%len(f.machines)]
 				if other != s {
-					n.Cut(s.hull, other.hull)
-					n.After(time.Duration(r.IntN(4000))*time.Millisecond, func() { n.Heal(s.hull, other.hull) })
+					n.Cut(s.between, other.between)
+					n.After(time.Duration(r.IntN(4000))*time.Millisecond, func() { n.Heal(s.between, other.between) })
 				}
 			}
 			if f.err != nil {
@@ -295,7 +295,7 @@ func TestChaos(t *testing.T) {
 			}
 		}
 		n.Run(5 * time.Second)
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			if s.dead {
 				s.start()
 			}
@@ -304,7 +304,7 @@ func TestChaos(t *testing.T) {
 		if f.err != nil {
 			return f.err
 		}
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			if s.mirror.Stats().Differed > 0 {
 				return fmt.Errorf("seed %d: %s found its settled world different", n.Seed(), s.name)
 			}
@@ -319,14 +319,14 @@ func TestLeavesInGoodOrder(t *testing.T) {
 		f := fleetOf(n, 3, 2, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		s := f.ships[n.Rand().IntN(3)]
+		s := f.machines[n.Rand().IntN(3)]
 		for _, b := range f.bots {
 			b.gap = 0
 		}
 		s.mirror.Leave()
 		f.until(8*time.Second, "it is out", func() bool { return s.ended != nil })
 		s.dead = true
-		s.dock.Restart(time.Millisecond)
+		s.public.Restart(time.Millisecond)
 		f.recovers(true)
 		longest := time.Duration(0)
 		for _, b := range f.bots {

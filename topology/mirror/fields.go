@@ -1,8 +1,11 @@
 package mirror
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -13,7 +16,8 @@ import (
 // This file has the fields that messages of mirrors are made of. Each function reads or writes one,
 // by the way its cursor goes.
 
-// maxTick keeps ticks from overflowing when something is added to them: it is a hundred thousand years.
+// maxTick keeps ticks from overflowing when something is added to them: it is a hundred thousand
+// years.
 const maxTick = 1 << 56
 
 // number is one of at most most, in one to ten bytes.
@@ -109,4 +113,14 @@ func items[T any](c *bits.Cursor, v *[]T, n uint64, f func(*T)) {
 		}
 		f(&(*v)[i])
 	}
+}
+
+// table is as many keys as there are, in their order, each with its value as f describes them.
+func table[K cmp.Ordered, V any](c *bits.Cursor, m map[K]V, f func(*K, *V)) {
+	keys := slices.Sorted(maps.Keys(m))
+	list(c, &keys, func(k *K) {
+		v := m[*k]
+		f(k, &v)
+		m[*k] = v
+	})
 }

@@ -24,24 +24,24 @@ const wall = 1_800_000_000
 
 // A fleet is several mirrors with clients, on a simulated network, under the eyes of a judge who sees all of them at once.
 type fleet struct {
-	net   *netsim.Net
-	key   token.Key
-	o     Options
-	ships []*ship
-	bots  []*bot
-	err   error
+	net      *netsim.Net
+	key      token.Key
+	o        Options
+	machines []*machine
+	bots     []*bot
+	err      error
 
 	hashes map[world.Tick]uint64 // of settled worlds, whoever settled them first
 	by     map[world.Tick]string
 	bodies map[uint64]world.Player // of clients
 }
 
-// A ship is a machine with a mirror, which may be started again after it died.
-type ship struct {
+// A machine runs a mirror, which may be started again after it died.
+type machine struct {
 	*fleet
 	name    string
-	hull    *netsim.Endpoint // between mirrors
-	dock    *netsim.Endpoint // for clients
+	between *netsim.Endpoint // between mirrors
+	public  *netsim.Endpoint // for clients
 	mirror  *Mirror
 	lives   int
 	dead    bool
@@ -81,38 +81,38 @@ func (f *fleet) seed(parts ...int) (s [32]byte) {
 	return s
 }
 
-// launch makes a ship, and its mirror. The first founds the game.
-func (f *fleet) launch(name string, c netsim.Conditions) *ship {
-	s := &ship{fleet: f, name: name, hull: f.net.Endpoint("m" + name), dock: f.net.Endpoint("s" + name)}
-	s.hull.SetInbox(1 << 16)
-	s.dock.SetInbox(1 << 16)
-	for _, other := range f.ships {
-		f.net.Connect(s.hull, other.hull, c)
+// launch makes a machine, and its mirror. The first founds the game.
+func (f *fleet) launch(name string, c netsim.Conditions) *machine {
+	s := &machine{fleet: f, name: name, between: f.net.Endpoint("m" + name), public: f.net.Endpoint("s" + name)}
+	s.between.SetInbox(1 << 16)
+	s.public.SetInbox(1 << 16)
+	for _, other := range f.machines {
+		f.net.Connect(s.between, other.between, c)
 	}
-	f.ships = append(f.ships, s)
+	f.machines = append(f.machines, s)
 	s.start()
 	return s
 }
 
-// start begins a life of the ship's mirror.
-func (s *ship) start() {
+// start begins a life of the machine's mirror.
+func (s *machine) start() {
 	index := 0
-	for i, other := range s.ships {
+	for i, other := range s.machines {
 		if other == s {
 			index = i
 		}
 	}
 	o := s.o
-	o.Link, o.Address, o.Public, o.Name = s.hull, s.hull.PublicAddr(), s.dock.PublicAddr(), s.name
-	o.Server.Links = []link.Link{s.dock}
+	o.Link, o.Address, o.Public, o.Name = s.between, s.between.PublicAddr(), s.public.PublicAddr(), s.name
+	o.Server.Links = []link.Link{s.public}
 	o.Server.Workers = 1
 	o.Server.Conn.Seed = s.seed(1, index, s.lives)
 	o.Keys, o.Wall = []token.Key{s.key}, wall
 	o.Seed = s.seed(2, index, s.lives)
 	o.Found = index == 0 && s.lives == 0
-	for _, other := range s.ships {
+	for _, other := range s.machines {
 		if other != s {
-			o.Ask = append(o.Ask, other.hull.PublicAddr())
+			o.Ask = append(o.Ask, other.between.PublicAddr())
 		}
 	}
 	o.Settled = s.judge
@@ -138,7 +138,7 @@ func (s *ship) start() {
 }
 
 // drive polls a mirror as often as it asks for.
-func (s *ship) drive(life int) {
+func (s *machine) drive(life int) {
 	if s.dead || s.lives != life || s.ended != nil {
 		return
 	}
@@ -147,9 +147,9 @@ func (s *ship) drive(life int) {
 		return
 	}
 	if s.ahead != 0 {
-		other := s.ships[0]
+		other := s.machines[0]
 		if other == s {
-			other = s.ships[1]
+			other = s.machines[1]
 		}
 		s.mirror.clock.offset = other.mirror.Now() + s.ahead - s.mirror.clock.local
 	}
@@ -167,15 +167,15 @@ func (s *ship) drive(life int) {
 }
 
 // kill ends the machine without a word.
-func (s *ship) kill() {
+func (s *machine) kill() {
 	s.dead = true
 	s.serving = 0
-	s.hull.Restart(time.Millisecond)
-	s.dock.Restart(time.Millisecond)
+	s.between.Restart(time.Millisecond)
+	s.public.Restart(time.Millisecond)
 }
 
 // judge compares every settled world with those of the others.
-func (s *ship) judge(w *world.World, _ *world.Inputs) {
+func (s *machine) judge(w *world.World, _ *world.Inputs) {
 	if s.settled != 0 && w.Tick() != s.settled+1 {
 		s.fail("%s settles tick %d after %d", s.name, w.Tick(), s.settled)
 	}
@@ -197,20 +197,20 @@ func (s *ship) judge(w *world.World, _ *world.Inputs) {
 }
 
 // oneUber sees that no two mirrors act as überserver.
-func (s *ship) oneUber() {
+func (s *machine) oneUber() {
 	if !s.mirror.leads() {
 		return
 	}
-	for _, other := range s.ships {
+	for _, other := range s.machines {
 		if other != s && !other.dead && other.ended == nil && s.net.Now() >= other.stalled && other.mirror.leads() {
 			s.fail("%s and %s both act as überserver", s.name, other.name)
 		}
 	}
 }
 
-// alive lists the ships that run.
-func (f *fleet) alive() (list []*ship) {
-	for _, s := range f.ships {
+// alive lists the machines that run.
+func (f *fleet) alive() (list []*machine) {
+	for _, s := range f.machines {
 		if !s.dead && s.ended == nil {
 			list = append(list, s)
 		}
@@ -218,7 +218,7 @@ func (f *fleet) alive() (list []*ship) {
 	return list
 }
 
-// whole says whether all ships that run serve, in one group, with the same überserver.
+// whole says whether all machines that run serve, in one group, with the same überserver.
 func (f *fleet) whole() bool {
 	list := f.alive()
 	for _, s := range list {
@@ -233,7 +233,7 @@ func (f *fleet) whole() bool {
 func (f *fleet) until(d time.Duration, what string, done func() bool) {
 	if f.err == nil && !f.net.RunUntil(d, func() bool { return f.err != nil || done() }) {
 		text := ""
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			text += fmt.Sprintf("\n%s: %v, dead %v, ended %v", s.name, s.mirror.Phase(), s.dead, s.ended)
 			if s.mirror.line != nil {
 				text += fmt.Sprintf(", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
@@ -278,7 +278,7 @@ func (f *fleet) settles(d time.Duration) {
 }
 
 func (f *fleet) close() {
-	for _, s := range f.ships {
+	for _, s := range f.machines {
 		if s.mirror != nil {
 			_ = s.mirror.Close()
 		}
@@ -300,13 +300,13 @@ type bot struct {
 	heard  []client.Word
 }
 
-// crew makes a client of a ship.
-func (f *fleet) crew(id uint64, at *ship, c netsim.Conditions) *bot {
+// play makes a client of a machine.
+func (f *fleet) play(id uint64, at *machine, c netsim.Conditions) *bot {
 	b := &bot{f: f, id: id, end: f.net.Endpoint(fmt.Sprintf("c%d", id)), brain: arena.NewBot(id)}
-	for _, s := range f.ships {
-		f.net.Connect(b.end, s.dock, c)
+	for _, s := range f.machines {
+		f.net.Connect(b.end, s.public, c)
 	}
-	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Title.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
+	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Title.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{s: f.seed(3, int(id))})
 	if err != nil {
 		f.fail("%v", err)
 		return b
@@ -370,13 +370,13 @@ func (b *bot) plays() bool {
 	return b.Phase() == client.Playing && b.played > 0 && b.f.net.Now()-b.played < 250*time.Millisecond
 }
 
-// counting8 is a source of bytes for tokens.
-type counting8 struct {
+// countingBytes is a source of bytes for tokens.
+type countingBytes struct {
 	s [32]byte
 	n byte
 }
 
-func (c *counting8) Read(b []byte) (int, error) {
+func (c *countingBytes) Read(b []byte) (int, error) {
 	for i := range b {
 		c.n++
 		b[i] = c.s[int(c.n)%32] + c.n*31

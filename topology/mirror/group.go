@@ -60,7 +60,8 @@ func (m *Mirror) join() error {
 	return err
 }
 
-// founds says whether this mirror begins a game. One that founded a game and lost it asks the others.
+// founds says whether this mirror begins a game. One that founded a game and lost it asks the
+// others.
 func (m *Mirror) founds() bool { return m.opt.Found && m.group.tries == 1 }
 
 // receive takes in what has come.

@@ -16,16 +16,14 @@ import (
 )
 
 // A handover is what a newcomer is sent: the level, the settled world, what is in the books for the
-// ticks after it, and how far each mirror was heard. What comes after that, the newcomer hears itself.
+// ticks after it, and how far each mirror was heard. What comes after that, the newcomer hears
+// itself.
 type handover struct {
-	version  uint8
-	level    server.Level
-	final    world.Tick
-	leaders  []member.ID
-	epochs   []reign
-	registry *registry
-	mirrors  []*peer // the one that sends it first
-	world    []byte  // the settled one, saved
+	version uint8
+	level   server.Level
+	roll    roll
+	mirrors []*peer // the one that sends it first
+	world   []byte  // the settled one, saved
 
 	pending   []timeline.Command    // in the timeline's book
 	undecided []timeline.Command    // of which it is not known whether they count
@@ -33,12 +31,6 @@ type handover struct {
 	term      uint32                // of the one that is ruled, and after which ticks later terms begin
 	changes   []world.Tick
 	rulings   [][]byte
-}
-
-// A reign is who is überserver in an epoch.
-type reign struct {
-	epoch uint32
-	uber  member.ID
 }
 
 const handoverVersion = 1
@@ -53,13 +45,7 @@ func (h *handover) fields(c *bits.Cursor, k *codec) {
 	c.U64(&h.level.Seed)
 	c.U64(&h.level.Secret)
 	blob(c, &h.level.Data, 1<<30)
-	tick(c, &h.final)
-	list(c, &h.leaders, func(id *member.ID) { c.U16((*uint16)(id)) })
-	list(c, &h.epochs, func(r *reign) {
-		c.U32(&r.epoch)
-		c.U16((*uint16)(&r.uber))
-	})
-	h.registry.fields(c)
+	h.roll.fields(c)
 	list(c, &h.mirrors, func(p **peer) {
 		if c.Reading() {
 			*p = newPeer(0)
@@ -115,14 +101,11 @@ func (k *codec) stamped(c *bits.Cursor, cmd *timeline.Command) {
 
 // handOver writes what a newcomer needs to know.
 func (m *Mirror) handOver(to member.ID) []byte {
-	r := &m.roll
-	h := &handover{version: handoverVersion, level: m.show.level, final: r.final, registry: r.registry, undecided: m.undecided}
-	h.leaders = slices.Sorted(maps.Keys(r.leaders))
-	for _, e := range slices.Sorted(maps.Keys(r.epochs)) {
-		h.epochs = append(h.epochs, reign{e, r.epochs[e]})
-	}
-	own := &peer{standing: m.in.standing, id: r.self, next: m.in.sent + 1, have: m.holds(), newest: m.in.sent}
-	h.mirrors = slices.DeleteFunc(append([]*peer{own}, m.peers...), func(p *peer) bool { return p.id == to })
+	h := &handover{version: handoverVersion, level: m.show.level, roll: m.roll}
+	own := &peer{standing: m.in.standing, id: m.roll.self, have: m.holds()}
+	own.newest, own.next = m.in.sent, m.in.sent+1
+	h.mirrors = append([]*peer{own}, m.peers.without(to)...)
+	h.undecided = m.undecided
 	h.world = m.line.Settled().Host().Save(nil)
 	for c := range m.line.Pending {
 		c.Image = slices.Clone(c.Image)
@@ -143,18 +126,16 @@ func (m *Mirror) handOver(to member.ID) []byte {
 	return c.Data()
 }
 
-var errHandover = errors.New("mirror: malformed state")
-
 // takeOver goes on from what another mirror has sent.
 func (m *Mirror) takeOver(b []byte) error {
-	h := &handover{registry: newRegistry(m.roll.registry.overlap)}
+	h := &handover{roll: newRoll(m.roll.registry.overlap)}
 	c := bits.CursorOver(b)
 	h.fields(&c, m.codec)
 	if c.OK() && h.version != handoverVersion {
 		return fmt.Errorf("mirror: state of version %d, this program knows %d: run the same version everywhere", h.version, handoverVersion)
 	}
 	if !c.Done() {
-		return errHandover
+		return errors.New("mirror: malformed state")
 	}
 	w, err := m.game.Load(h.world)
 	if err != nil {
@@ -166,13 +147,9 @@ func (m *Mirror) takeOver(b []byte) error {
 	}
 	l.Data = slices.Clone(l.Data)
 	m.show.level = *l
-	m.roll.final, m.roll.registry = h.final, h.registry
-	for _, id := range h.leaders {
-		m.roll.leaders[id] = true
-	}
-	for _, r := range h.epochs {
-		m.roll.epochs[r.epoch] = r.uber
-	}
+	m.roll.final, m.roll.registry = h.roll.final, h.roll.registry
+	maps.Copy(m.roll.leaders, h.roll.leaders)
+	maps.Copy(m.roll.epochs, h.roll.epochs)
 	if err := m.openLine(w, h); err != nil {
 		return err
 	}
@@ -198,13 +175,17 @@ func (m *Mirror) takeOver(b []byte) error {
 func (m *Mirror) goOn(h *handover) error {
 	now, self := m.clock.now(), m.roll.self
 	if m.line.Waits() {
+		var list []timeline.Membership
 		for _, x := range h.members {
 			if p := m.peers.of(x.Mirror); p != nil {
 				p.submitted = x.Seq
 			}
+			if x.Mirror != self {
+				list = append(list, x)
+			}
 		}
-		list := slices.DeleteFunc(h.members, func(x timeline.Membership) bool { return x.Mirror == self })
-		if err := m.line.SetMirrors(now, append(list, timeline.Membership{Mirror: self, From: m.line.Settled().Tick()})); err != nil {
+		list = append(list, timeline.Membership{Mirror: self, From: m.line.Settled().Tick()})
+		if err := m.line.SetMirrors(now, list); err != nil {
 			return err
 		}
 	}
@@ -221,7 +202,6 @@ func (m *Mirror) goOn(h *handover) error {
 		if err != nil {
 			return err
 		}
-		m.ruled.to = max(m.ruled.to, r.Tick)
 		m.hear(r)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // inject has a mirror send a packet that it should not: one that its code would never make.
-func (s *ship) inject(promise world.Tick, items ...item) {
+func (s *machine) inject(promise world.Tick, items ...item) {
 	m := s.mirror
 	p := header{promise: promise, have: min(promise, m.holds()), count: m.in.count}
 	b := p.append(nil)
@@ -35,20 +35,20 @@ func TestMirrorSpeaksForOthers(t *testing.T) {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		liar := f.ships[1].mirror
+		liar := f.machines[1].mirror
 		var victim world.Player
 		for _, h := range liar.roll.registry.list() {
 			if h.owner() != liar.roll.self {
 				victim = h.player
 			}
 		}
-		before := f.ships[2].mirror.stats.Refused
+		before := f.machines[2].mirror.stats.Refused
 		for range 20 {
-			f.ships[1].inject(liar.in.promise, item{kind: itemGive, player: victim, tick: liar.decidable() + 1, image: neutralImage(liar.game)})
+			f.machines[1].inject(liar.in.promise, item{kind: itemGive, player: victim, tick: liar.decidable() + 1, image: neutralImage(liar.game)})
 			n.Run(50 * time.Millisecond)
 		}
 		f.recovers(true)
-		if got := f.ships[2].mirror.stats.Refused - before; got < 15 && f.err == nil {
+		if got := f.machines[2].mirror.stats.Refused - before; got < 15 && f.err == nil {
 			f.fail("only %d of 20 commands for another's player were refused", got)
 		}
 		return f.err
@@ -61,8 +61,8 @@ func TestMirrorBreaksItsWord(t *testing.T) {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		liar := f.ships[1].mirror
-		f.ships[1].inject(liar.in.promise-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.in.promise - 20, image: neutralImage(liar.game)})
+		liar := f.machines[1].mirror
+		f.machines[1].inject(liar.in.promise-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.in.promise - 20, image: neutralImage(liar.game)})
 		id := liar.roll.self
 		f.until(5*time.Second, "it is dropped", func() bool { return liar.roll.self != id })
 		f.until(heal, "all mirrors serve in one group", f.whole)
@@ -76,11 +76,11 @@ func TestMirrorIsNotUberserver(t *testing.T) {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		liar := f.ships[2].mirror
+		liar := f.machines[2].mirror
 		h := liar.roll.registry.list()[0]
-		f.ships[2].inject(liar.in.promise, item{kind: itemAssign, player: h.player, client: h.client, member: liar.roll.self, tick: liar.decidable() + 1, epoch: liar.roll.epoch, what: assignMove})
+		f.machines[2].inject(liar.in.promise, item{kind: itemAssign, player: h.player, client: h.client, member: liar.roll.self, tick: liar.decidable() + 1, epoch: liar.roll.epoch, what: assignMove})
 		f.recovers(true)
-		for _, s := range f.ships[:2] {
+		for _, s := range f.machines[:2] {
 			if s.mirror.roll.registry.players[h.player].owner() == liar.roll.self {
 				f.fail("%s believes it", s.name)
 			}
@@ -94,14 +94,14 @@ func TestLyingClock(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{})
 		defer f.close()
-		liar := f.ships[n.Rand().IntN(4)]
+		liar := f.machines[n.Rand().IntN(4)]
 		liar.ahead = 120 * time.Millisecond
-		start, groups := n.Now(), map[*ship]time.Duration{}
-		for _, s := range f.ships {
+		start, groups := n.Now(), map[*machine]time.Duration{}
+		for _, s := range f.machines {
 			groups[s] = s.mirror.Now()
 		}
 		n.Run(10 * time.Second)
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			if d := s.mirror.Now() - groups[s] - (n.Now() - start); s != liar && (d > 150*time.Millisecond || d < -150*time.Millisecond) {
 				f.fail("%s was led %v astray", s.name, d)
 			}
@@ -128,9 +128,9 @@ func TestRefusedAtTheDoor(t *testing.T) {
 			defer f.close()
 			f.launch("a", road)
 			n.Run(300 * time.Millisecond)
-			s := &ship{fleet: f, name: "b", hull: n.Endpoint("mb"), dock: n.Endpoint("sb")}
-			n.Connect(s.hull, f.ships[0].hull, road)
-			f.ships = append(f.ships, s)
+			s := &machine{fleet: f, name: "b", between: n.Endpoint("mb"), public: n.Endpoint("sb")}
+			n.Connect(s.between, f.machines[0].between, road)
+			f.machines = append(f.machines, s)
 			s.change = c.change
 			s.start()
 			f.until(20*time.Second, "it is turned away", func() bool { return s.ended != nil })

@@ -26,16 +26,9 @@ type ingress struct {
 
 	// moves are commands that are not sent at once: those for later ticks, where timelines wait;
 	// or in the event-based protocol those of late, which are sent several times.
-	moves   []move
+	moves   []item
 	moved   bool // there are new ones
 	movedAt time.Duration
-}
-
-// A move is a command that is kept.
-type move struct {
-	player world.Player
-	tick   world.Tick
-	image  []int32
 }
 
 // open is the first tick that this mirror has not promised.
@@ -74,24 +67,32 @@ func (in *ingress) vow(closed world.Tick) header {
 	return h
 }
 
-// pack makes a packet with as many items as there is room for, and says how many those are.
-func (in *ingress) pack(k *codec, h *header, room int) (b []byte, n int, err error) {
+// pack makes a packet of as many items as there is room for, and says how many those are.
+func (in *ingress) pack(k *codec, h *header, list []item, room int) (b []byte, n int, err error) {
 	b = h.append(in.buf[:0])
-	for ; n < len(in.pending); n++ {
-		it := &in.pending[n]
-		more, err := k.append(b, h.promise, it)
+	for ; n < len(list); n++ {
+		more, err := k.append(b, h.promise, &list[n])
 		if err == nil && len(more) > room && n > 0 {
 			break
 		}
 		if err != nil || len(more) > room {
-			return nil, n, fmt.Errorf("a command could not be sent to the others: %d bytes, there is room for %d", len(more), room)
+			const text = "a command could not be sent to the others: %d bytes, there is room for %d"
+			return nil, n, fmt.Errorf(text, len(more), room)
 		}
-		if b = more; it.stamped() {
-			in.count++
-		}
+		b = more
 	}
 	in.buf = b[:0]
 	return b, n, nil
+}
+
+// went takes the first items from those that wait: they were sent.
+func (in *ingress) went(n int) {
+	for _, it := range in.pending[:n] {
+		if it.stamped() {
+			in.count++
+		}
+	}
+	in.pending = in.pending[n:]
 }
 
 // queue keeps an item to be sent with the next packet. What this mirror says counts here as well,
@@ -121,13 +122,15 @@ func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
 		m.stats.Dropped++
 		return
 	}
+	it := item{kind: itemGive, player: p, tick: t, image: image}
 	switch {
 	case m.ruled.line != nil:
-		m.giveLossy(p, t, image)
+		m.giveLossy(it)
 	case m.line.Waits():
-		in.moves = append(in.moves, move{p, t, slices.Clone(image)})
+		it.image = slices.Clone(image)
+		in.moves = append(in.moves, it)
 	default:
-		m.queue(item{kind: itemGive, player: p, tick: t, image: image})
+		m.queue(it)
 	}
 }
 
@@ -135,13 +138,12 @@ func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
 // no earlier one will follow.
 func (m *Mirror) giveInOrder() {
 	in := &m.in
-	slices.SortStableFunc(in.moves, func(a, b move) int { return int(a.tick) - int(b.tick) })
+	slices.SortStableFunc(in.moves, func(a, b item) int { return int(a.tick) - int(b.tick) })
 	n := 0
-	for n < len(in.moves) && in.moves[n].tick < in.stamp {
-		if v := &in.moves[n]; m.roll.registry.speaks(m.roll.self, v.player, v.tick) {
-			m.queue(item{kind: itemGive, player: v.player, tick: v.tick, image: v.image})
+	for ; n < len(in.moves) && in.moves[n].tick < in.stamp; n++ {
+		if it := in.moves[n]; m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
+			m.queue(it)
 		}
-		n++
 	}
 	in.moves = slices.Delete(in.moves, 0, n)
 }
@@ -180,7 +182,7 @@ func (m *Mirror) sendOne(first bool) bool {
 		m.clock.tell(&h, m.peers)
 		m.tellHash(&h)
 	}
-	b, n, err := in.pack(m.codec, &h, m.group.node.Group().MaxMessage())
+	b, n, err := in.pack(m.codec, &h, in.pending, m.group.node.Group().MaxMessage())
 	if err != nil {
 		m.again(err.Error()) // it counts here and could not be told to the others
 		return false
@@ -193,7 +195,7 @@ func (m *Mirror) sendOne(first bool) bool {
 		return false
 	}
 	in.sent = seq
-	in.pending = in.pending[n:]
+	in.went(n)
 	m.wrote(b)
 	m.promised(m.roll.self, in.stamped, &h)
 	return true

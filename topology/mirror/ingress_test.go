@@ -31,11 +31,11 @@ func TestPromisesAreKept(t *testing.T) {
 			}
 			for first := true; first || len(in.pending) > 0; first = false {
 				h := in.vow(in.closed(0))
-				b, n, err := in.pack(k, &h, rapid.IntRange(40, 200).Draw(r, "room"))
+				b, n, err := in.pack(k, &h, in.pending, rapid.IntRange(40, 200).Draw(r, "room"))
 				if err != nil {
 					r.Fatal(err)
 				}
-				in.pending = in.pending[n:]
+				in.went(n)
 				seq++
 				got := k.parse(b)
 				if got.err != nil || !p.wants(seq) {
@@ -68,7 +68,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 	var in ingress
 	in.add(item{kind: itemChat, text: "more than there is room for"})
 	h := in.vow(0)
-	if _, _, err := in.pack(newCodec(g), &h, 20); err == nil {
+	if _, _, err := in.pack(newCodec(g), &h, in.pending, 20); err == nil {
 		t.Error("it was packed")
 	}
 }

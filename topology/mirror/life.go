@@ -141,7 +141,8 @@ func (m *Mirror) others() bool {
 // resume goes on after this mirror was cut off: by now it would have heard if the others went on
 // without it.
 func (m *Mirror) resume() {
-	if m.life.state == reunited && m.clock.local-m.life.reunited >= m.opt.History*3/4 && m.confident() {
+	since := m.clock.local - m.life.reunited
+	if m.life.state == reunited && since >= m.opt.History*3/4 && m.confident() {
 		if m.life.to(waiting); m.in.started {
 			m.life.to(serving)
 		}
@@ -167,7 +168,8 @@ func (m *Mirror) renew() error {
 	return nil
 }
 
-// failed deals with a timeline that cannot go on. A game that is not deterministic will not become so.
+// failed deals with a timeline that cannot go on. A game that is not deterministic will not become
+// so.
 func (m *Mirror) failed(err error) error {
 	var desync *timeline.DesyncError
 	if errors.As(err, &desync) {
@@ -221,8 +223,8 @@ func (m *Mirror) Leave() {
 // depart goes, once clients have.
 func (m *Mirror) depart() {
 	s := m.show.server
-	if m.life.leaveBy == 0 ||
-		m.clock.steady < m.life.leaveBy && len(m.peers) > 0 && s != nil && s.Population().Players > 0 {
+	players := s != nil && s.Population().Players > 0
+	if m.life.leaveBy == 0 || m.clock.steady < m.life.leaveBy && len(m.peers) > 0 && players {
 		return
 	}
 	if m.life.to(leaving) {

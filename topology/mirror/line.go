@@ -12,7 +12,8 @@ import (
 
 // This file is what a mirror has to do with its timeline, which computes the worlds.
 
-// slack is how long settling may stand still before the game does: as long as it takes to agree that someone is gone.
+// slack is how long settling may stand still before the game does: as long as it takes to agree
+// that someone is gone.
 func (m *Mirror) slack() time.Duration { return 2*m.opt.History + time.Second }
 
 // guessed is what a step and a copy are taken to cost where nothing measures them.
@@ -22,7 +23,8 @@ const guessed = 50 * time.Microsecond
 func (m *Mirror) openLine(w *world.World, h *handover) error {
 	self := m.roll.self
 	o := kinds.Options{Delays: m.opt.Delays, Mirrors: []member.ID{self}, Judge: self == m.roll.uber}
-	o.Margins, o.Held, o.Slack, o.Settled, o.Clock = m.opt.Margins, true, m.slack(), m.settled, m.opt.Measure
+	o.Margins, o.Settled, o.Clock = m.opt.Margins, m.settled, m.opt.Measure
+	o.Held, o.Slack = true, m.slack()
 	if o.Clock == nil {
 		o.Step, o.Copy = guessed, guessed
 	}
@@ -49,7 +51,8 @@ func (m *Mirror) awaitMirrors(gone *peer) {
 	}
 	list := m.line.Members()
 	wait := func(id member.ID, s *standing) {
-		if s.started && !slices.ContainsFunc(list, func(x timeline.Membership) bool { return x.Mirror == id }) {
+		known := func(x timeline.Membership) bool { return x.Mirror == id }
+		if s.started && !slices.ContainsFunc(list, known) {
 			list = append(list, timeline.Membership{Mirror: id, From: s.from})
 		}
 	}

@@ -29,7 +29,7 @@ type Mirror struct {
 
 	line      timeline.Timeline  // nil until there is a world
 	ruled     rulings            // more about it in the event-based protocol
-	undecided []timeline.Command // of which it is not known whether they count, or for which there is no room yet
+	undecided []timeline.Command // it is not known whether they count, or there is no room yet
 	settle    settling           // what may be settled, and whether it is the same everywhere
 
 	stats Stats
@@ -40,12 +40,14 @@ type Mirror struct {
 // ErrEnded says that a mirror is out of its group for good. Use errors.Is.
 var ErrEnded = errors.New("mirror: out of the group")
 
-// New makes a mirror. It owns its links from now on and closes them in Close. It does nothing until it is driven.
+// New makes a mirror. It owns its links from now on and closes them in Close. It does nothing until
+// it is driven.
 func New(o Options) (*Mirror, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	m := &Mirror{opt: o, game: o.Server.Title.Game, codec: newCodec(o.Server.Title.Game), born: time.Now()}
+	g := o.Server.Title.Game
+	m := &Mirror{opt: o, game: g, codec: newCodec(g), born: time.Now()}
 	m.group.batch = make([]link.Datagram, 64)
 	m.reset()
 	if err := m.join(); err != nil {
@@ -91,10 +93,10 @@ func (m *Mirror) ticks(d time.Duration) world.Tick {
 // goesOn says that there is a world here that is worth something.
 func (m *Mirror) goesOn() bool { return m.line != nil && !m.life.broken() }
 
-// Poll takes in what has come, does what is due and sends what there is to send. Call it a few times
-// a tick, with a time that runs forward; Deadline says when it is due at the latest. The error is
-// one that the mirror cannot go on after. If the game panics it is a *world.Panic: the others
-// compute the same and panic alike, so there is nowhere to go.
+// Poll takes in what has come, does what is due and sends what there is to send. Call it a few
+// times a tick, with a time that runs forward; Deadline says when it is due at the latest. The
+// error is one that the mirror cannot go on after. If the game panics it is a *world.Panic: the
+// others compute the same and panic alike, so there is nowhere to go.
 func (m *Mirror) Poll(now time.Duration) (err error) {
 	switch m.life.state {
 	case out:

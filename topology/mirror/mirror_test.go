@@ -47,9 +47,9 @@ func threeMirrors(t *testing.T, n *netsim.Net, o Options) error {
 	n.Run(500 * time.Millisecond)
 	b, c := f.launch("b", road), f.launch("c", road)
 	f.until(5*time.Second, "all serve", f.whole)
-	for i, s := range []*ship{a, b, c} {
-		f.crew(uint64(i+1)*10, s, near)
-		f.crew(uint64(i+1)*10+1, s, near)
+	for i, s := range []*machine{a, b, c} {
+		f.play(uint64(i+1)*10, s, near)
+		f.play(uint64(i+1)*10+1, s, near)
 	}
 	f.until(5*time.Second, "all play", func() bool {
 		for _, x := range f.bots {
@@ -64,7 +64,7 @@ func threeMirrors(t *testing.T, n *netsim.Net, o Options) error {
 	if f.err != nil {
 		return f.err
 	}
-	for _, s := range f.ships {
+	for _, s := range f.machines {
 		st := s.mirror.TimelineStats()
 		t.Logf("seed %d %s: %d commands, %d late, %d rollbacks (%.1f a thousand), settled %d ticks; clock %+v; %+v", n.Seed(), s.name, st.Commands, st.Late, st.Rollbacks, st.RollbacksPerThousand(), st.Settled, s.mirror.Clock(), s.mirror.Stats())
 		if s.mirror.Stats().TooLate+s.mirror.Stats().Differed > 0 {

@@ -23,61 +23,70 @@ import (
 // without Found there must be someone to Ask.
 type Options struct {
 	// Server is the side that clients see, as in topology/server: the title, links, limits and
-	// rules. Level is what a founder begins with; who joins gets it from the others. Engine is set by the
-	// mirror; snapshots go out 30 times a second by default. All mirrors must be given the same title and
-	// strategy.
+	// rules. Level is what a founder begins with; who joins gets it from the others. Engine is set
+	// by the mirror; snapshots go out 30 times a second by default. All mirrors must be given the
+	// same title and strategy.
 	Server server.Options
 
 	// Link is how mirrors reach each other, and Address where the others reach this one by it.
 	Link    link.Link
 	Address netip.AddrPort
-	// Public is where clients reach this mirror, as the other mirrors' clients are told, and Name what people call it.
+	// Public is where clients reach this mirror, as the other mirrors' clients are told, and Name
+	// what people call it.
 	Public netip.AddrPort
 	Name   string
 
-	// Found begins a new game, of which this mirror is the überserver. Otherwise Ask lists mirrors to ask, any of them.
+	// Found begins a new game, of which this mirror is the überserver. Otherwise Ask lists mirrors
+	// to ask, any of them.
 	Found bool
 	Ask   []netip.AddrPort
 	// Patience is how long to ask before giving up. Default: for ever.
 	Patience time.Duration
-	// Keys are the operator's secret, which all mirrors have: who knows it may join. They also open clients' tokens, so that a player's ticket is good at
-	// every mirror.
+	// Keys are the operator's secret, which all mirrors have: who knows it may join. They also open
+	// clients' tokens, so that a player's ticket is good at every mirror.
 	Keys []token.Key
 	// Seed is 32 bytes of good randomness, fresh for each mirror. Zero means drawn.
 	Seed [32]byte
 	// Wall is the Unix time at now = 0, by which tokens expire. Zero means the present.
 	Wall int64
 
-	// Timeline says how mirrors are kept consistent: auto (the default), trailing, timewarp, rollback, lockstep, conservative, bucket; or ruled, the
-	// event-based protocol. All mirrors must have the same.
+	// Timeline says how mirrors are kept consistent: auto (the default), trailing, timewarp,
+	// rollback, lockstep, conservative, bucket; or ruled, the event-based protocol. All mirrors
+	// must have the same.
 	Timeline string
-	// Delays are those of the copies of the world. Lead is how long the leading world waits for commands of other mirrors:
-	// more means fewer rollbacks and a later sight of each other, and auto changes it by what it measures. All mirrors must share the Window.
-	// Default, for auto and trailing: a lead of 0, one trail at 100 ms, and a window of 1 s.
+	// Delays are those of the copies of the world. Lead is how long the leading world waits for
+	// commands of other mirrors: more means fewer rollbacks and a later sight of each other, and
+	// auto changes it by what it measures. All mirrors must share the Window. Default, for auto and
+	// trailing: a lead of 0, one trail at 100 ms, and a window of 1 s.
 	Delays kinds.Delays
-	// Measure, if set, is asked for the time before and after each step and copy of a world, so that auto knows what they cost here. Without it they are
-	// guessed, and a run over a simulated network repeats from its seed.
+	// Measure, if set, is asked for the time before and after each step and copy of a world, so
+	// that auto knows what they cost here. Without it they are guessed, and a run over a simulated
+	// network repeats from its seed.
 	Measure func() time.Duration
-	// Margins say how much copies may differ before it is repaired; see timeline.Margin. Default, if nil:
-	// those of the title.
+	// Margins say how much copies may differ before it is repaired; see timeline.Margin. Default,
+	// if nil: those of the title.
 	Margins []timeline.Margin
 
-	// SendEvery is how often commands that have come in are passed on; more often means earlier, in more packets. Default: half a tick.
+	// SendEvery is how often commands that have come in are passed on; more often means earlier, in
+	// more packets. Default: half a tick.
 	SendEvery time.Duration
-	// History is how long packets between mirrors are of use; who is silent for three quarters of it is dropped. All mirrors must have the same. Default: 2 s.
+	// History is how long packets between mirrors are of use; who is silent for three quarters of
+	// it is dropped. All mirrors must have the same. Default: 2 s.
 	History time.Duration
 	// HashEvery is after how many ticks mirrors compare their settled worlds. Default: 16.
 	HashEvery int
 	// MaxMirrors bounds the group. Default: 16.
 	MaxMirrors int
 
-	// Settled, if set, is called with each settled world, tick after tick, and with what went in: for recording.
+	// Settled, if set, is called with each settled world, tick after tick, and with what went in:
+	// for recording.
 	Settled func(w *world.World, in *world.Inputs)
 	// News is told what happens between mirrors.
 	News func(News)
 }
 
-// About is what mirrors must have in common, and a witness with them; see package membership. Who differs is not let in, and told in what.
+// About is what mirrors must have in common, and a witness with them; see package membership. Who
+// differs is not let in, and told in what.
 func (o *Options) About() (membership.About, error) {
 	if o.Server.Title == nil {
 		return membership.About{}, errNoTitle

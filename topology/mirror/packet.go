@@ -100,8 +100,6 @@ var errPacket = errors.New("mirror: malformed packet of another mirror")
 
 // A codec reads and writes packets of one game.
 type codec struct {
-	game   *world.Game
-	slots  int
 	in     *world.Inputs
 	sync   bits.Sync
 	writer bits.Writer
@@ -115,10 +113,9 @@ type codec struct {
 const maxCommand = 1 << 10
 
 func newCodec(g *world.Game) *codec {
-	c := &codec{game: g, in: g.NewInputs(), buf: make([]byte, maxCommand)}
+	c := &codec{in: g.NewInputs(), buf: make([]byte, maxCommand)}
 	if s := g.Commands(); s != nil {
-		c.slots = len(s.Slots)
-		c.image = make([]int32, c.slots)
+		c.image = make([]int32, len(s.Slots))
 	}
 	return c
 }
@@ -275,7 +272,8 @@ func (k *codec) command(c *bits.Cursor, image *[]int32) {
 	k.in.Reset()
 	if c.Reading() {
 		k.reader.Reset(c.Data())
-		if !c.OK() || k.slots == 0 || k.in.GiveFrom(anyone, &k.reader) != nil || !k.in.Image(anyone, k.image) {
+		if !c.OK() || len(k.image) == 0 ||
+			k.in.GiveFrom(anyone, &k.reader) != nil || !k.in.Image(anyone, k.image) {
 			c.Fail()
 			return
 		}

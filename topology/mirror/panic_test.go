@@ -47,13 +47,13 @@ func TestPanicEndsTheMirror(t *testing.T) {
 				defer f.close()
 				f.launch("a", road)
 				f.launch("b", road)
-				guest := f.guest(1, f.ships[0])
+				guest := f.guest(1, f.machines[0])
 				n.Run(10 * time.Second)
 				var told *client.EndError
 				if !errors.As(*guest, &told) || !strings.Contains(told.Note, "failed") {
 					f.fail("a client was told %v", *guest)
 				}
-				for _, s := range f.ships {
+				for _, s := range f.machines {
 					var p *world.Panic
 					if !errors.As(s.ended, &p) || p.Tick != 300 || p.Class != "bomb" || s.mirror.Phase() != Out {
 						f.fail("%s is %v: %v", s.name, s.mirror.Phase(), s.ended)
@@ -68,10 +68,10 @@ func TestPanicEndsTheMirror(t *testing.T) {
 }
 
 // guest makes a client that watches, and gives what it ends with.
-func (f *fleet) guest(id uint64, at *ship) *error {
+func (f *fleet) guest(id uint64, at *machine) *error {
 	end := f.net.Endpoint("guest")
-	f.net.Connect(end, at.dock, near)
-	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(bombs.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.dock.PublicAddr()}}, &counting8{s: f.seed(3, int(id))})
+	f.net.Connect(end, at.public, near)
+	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(bombs.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{s: f.seed(3, int(id))})
 	if err != nil {
 		f.fail("%v", err)
 	}
@@ -101,7 +101,7 @@ func TestWhoGoesToWatchStays(t *testing.T) {
 		}
 		n.Run(8 * time.Second)
 		for i, b := range f.bots {
-			if b.ended != nil || b.Player() != world.Nobody || f.ships[i].mirror.Server().Population().Spectators != 1 {
+			if b.ended != nil || b.Player() != world.Nobody || f.machines[i].mirror.Server().Population().Spectators != 1 {
 				f.fail("client %d is player %d, %v: %v", b.id, b.Player(), b.Phase(), b.ended)
 			}
 			b.SetSpectating(false)

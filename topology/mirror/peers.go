@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -32,9 +31,11 @@ type peer struct {
 	id     member.ID
 	next   crimp.Sequence // the first packet that was not taken in order
 	beyond map[crimp.Sequence]*packet
-	// submitted counts its commands that counted, where timelines wait: they have numbers without gaps.
+	// submitted counts its commands that counted, where timelines wait: they have numbers without
+	// gaps.
 	submitted uint32
-	// implied is the tick before its last command: timelines that wait take it that nothing earlier follows.
+	// implied is the tick before its last command: timelines that wait take it that nothing earlier
+	// follows.
 	implied world.Tick
 
 	newest  crimp.Sequence // the packet that said what follows
@@ -65,7 +66,8 @@ func (p *peer) passed() {
 	p.next++
 }
 
-// promised takes a header that is in order. It says whether the sender is to be believed: who takes back a promise is not.
+// promised takes a header that is in order. It says whether the sender is to be believed: who takes
+// back a promise is not.
 func (p *peer) promised(h *header) bool {
 	if h.promise < p.promise || h.count < p.count {
 		return false
@@ -84,15 +86,14 @@ func (p *peer) fields(c *bits.Cursor, k *codec) {
 	number(c, &p.count, 1<<32-1)
 	tick(c, &p.have)
 	c.U32((*uint32)(&p.newest))
-	kept := slices.Sorted(maps.Keys(p.beyond))
-	list(c, &kept, func(seq *crimp.Sequence) {
+	table(c, p.beyond, func(seq *crimp.Sequence, v **packet) {
 		var data []byte
 		if !c.Reading() {
-			data = p.beyond[*seq].data
+			data = (*v).data
 		}
 		c.U32((*uint32)(seq))
 		if blob(c, &data, 1<<16); c.Reading() {
-			p.beyond[*seq] = k.parse(data)
+			*v = k.parse(data)
 		}
 	})
 }

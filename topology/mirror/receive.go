@@ -91,7 +91,9 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 		switch it := &k.items[i]; it.kind {
 		case itemAssign, itemStart:
 			if it.epoch > m.roll.epoch || m.roll.succeeds(p.id, m.peers) {
-				return false // under a roster that is not known here yet, or before all is known that the überserver before it said
+				// It is of a roster that is not known here yet; or not all is known that the
+				// überserver before this one said.
+				return false
 			}
 		case itemGive:
 			if m.line.Waits() && m.counts(p, it.give(p.id, 0)) == countsMaybe {
@@ -202,7 +204,8 @@ func (m *Mirror) command(p *peer, c timeline.Command) {
 	}
 }
 
-// maxUndecided bounds the commands that wait to be known good or bad: two seconds of a hundred players.
+// maxUndecided bounds the commands that wait to be known good or bad: two seconds of a hundred
+// players.
 const maxUndecided = 12000
 
 // keep has a command wait until it is known whether it counts, or until there is room for it.

@@ -11,12 +11,14 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A registry knows which mirror speaks for which player at which tick. It is the same on all mirrors, since it is made of the überserver's assignments
-// alone, in the order in which they were given. A command counts if its mirror was assigned the player from a tick that is not after it.
+// A registry knows which mirror speaks for which player at which tick. It is the same on all
+// mirrors, since it is made of the überserver's assignments alone, in the order in which they were
+// given. A command counts if its mirror was assigned the player from a tick that is not after it.
 //
-// An assignment may come later than commands that hang on it, and after others for the same tick; so whether a command counts must not depend on what
-// may still come. Therefore a mirror from which a player is taken may speak for it a little longer: by how much is overlap. Where two have spoken, the
-// timeline decides, everywhere alike.
+// An assignment may come later than commands that hang on it, and after others for the same tick;
+// so whether a command counts must not depend on what may still come. Therefore a mirror from which
+// a player is taken may speak for it a little longer: by how much is overlap. Where two have
+// spoken, the timeline decides, everywhere alike.
 type registry struct {
 	overlap world.Tick
 	players map[world.Player]*holding
@@ -48,6 +50,7 @@ func (h *holding) owner() member.ID { return h.terms[len(h.terms)-1].mirror }
 // apply takes an assignment. It says false to one that makes no sense, as all mirrors do.
 func (r *registry) apply(it *item) bool {
 	h := r.players[it.player]
+	plays := h != nil && h.left == 0 && h.client == it.client
 	switch it.what {
 	case assignJoin:
 		if h != nil || r.clients[it.client] != nil {
@@ -56,7 +59,7 @@ func (r *registry) apply(it *item) bool {
 		h = &holding{player: it.player, client: it.client, name: it.name, terms: []term{{it.tick, it.member}}}
 		r.players[h.player], r.clients[h.client] = h, h
 	case assignMove:
-		if h == nil || h.left != 0 || h.client != it.client || h.terms[len(h.terms)-1].from > it.tick {
+		if !plays || h.terms[len(h.terms)-1].from > it.tick {
 			return false
 		}
 		h.terms = append(h.terms, term{it.tick, it.member})
@@ -64,7 +67,7 @@ func (r *registry) apply(it *item) bool {
 			h.name = it.name
 		}
 	case assignLeave:
-		if h == nil || h.left != 0 || h.client != it.client {
+		if !plays {
 			return false
 		}
 		h.left = it.tick
@@ -87,7 +90,8 @@ func (r *registry) speaks(m member.ID, p world.Player, t world.Tick) bool {
 	return false
 }
 
-// prune forgets what is settled: numbers of those who left are free again, and terms that are over are dropped.
+// prune forgets what is settled: numbers of those who left are free again, and terms that are over
+// are dropped.
 func (r *registry) prune(settled world.Tick) {
 	for p, h := range r.players {
 		if h.left != 0 && h.left+r.overlap < settled {
@@ -117,12 +121,11 @@ func (r *registry) list() []*holding {
 
 // fields reads or writes the registry, for a newcomer.
 func (r *registry) fields(c *bits.Cursor) {
-	all := r.list()
-	list(c, &all, func(p **holding) {
+	table(c, r.players, func(p *world.Player, v **holding) {
 		if c.Reading() {
-			*p = &holding{}
+			*v = &holding{}
 		}
-		h := *p
+		h := *v
 		player(c, &h.player)
 		c.U64(&h.client)
 		tick(c, &h.left)
@@ -132,11 +135,10 @@ func (r *registry) fields(c *bits.Cursor) {
 			c.U16((*uint16)(&t.mirror))
 		})
 		c.Check(len(h.terms) > 0 && len(h.terms) <= math.MaxUint16)
-		if !c.Reading() {
-			return
+		if c.Reading() {
+			c.Check(r.players[h.player] == nil)
+			*p = h.player
 		}
-		c.Check(r.players[h.player] == nil)
-		r.players[h.player] = h
 		if h.left == 0 {
 			r.clients[h.client] = h
 		}

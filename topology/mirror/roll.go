@@ -4,14 +4,15 @@ import (
 	"maps"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A roll says who leads, and who speaks for whom. What the überserver decides takes effect at ticks;
-// every mirror hears all that the überservers have decided in the same order, so all have the same
-// roll for a tick once its bound has passed that tick.
+// A roll says who leads, and who speaks for whom. What the überserver decides takes effect at
+// ticks; every mirror hears all that the überservers have decided in the same order, so all have
+// the same roll for a tick once its bound has passed that tick.
 type roll struct {
 	self   member.ID // 0 before this mirror is let in
 	uber   member.ID
@@ -31,7 +32,10 @@ type claim struct {
 }
 
 func newRoll(overlap world.Tick) roll {
-	return roll{epochs: map[uint32]member.ID{}, leaders: map[member.ID]bool{}, registry: newRegistry(overlap), claims: map[uint64]*claim{}}
+	return roll{
+		epochs: map[uint32]member.ID{}, leaders: map[member.ID]bool{},
+		registry: newRegistry(overlap), claims: map[uint64]*claim{},
+	}
 }
 
 // led takes who leads, in which epoch.
@@ -97,6 +101,20 @@ func (r *roll) counts(p *peer, c *timeline.Command, bound world.Tick) counting {
 		return countsNot
 	}
 	return countsMaybe
+}
+
+// fields reads or writes what a newcomer has to know of the roll.
+func (r *roll) fields(c *bits.Cursor) {
+	tick(c, &r.final)
+	table(c, r.leaders, func(id *member.ID, leads *bool) {
+		c.U16((*uint16)(id))
+		*leads = true
+	})
+	table(c, r.epochs, func(epoch *uint32, uber *member.ID) {
+		c.U32(epoch)
+		c.U16((*uint16)(uber))
+	})
+	r.registry.fields(c)
 }
 
 // roster takes in who leads, and who is in the group.

@@ -10,8 +10,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// This file is the event-based protocol: the überserver alone decides what happened, and tells it reliably. Commands go to all without promise, each several times in
-// case a packet is lost, and are shown at once; where the überserver came to something else, that is taken back. See package timeline/ruled.
+// This file is the event-based protocol: the überserver alone decides what happened, and tells it
+// reliably. Commands go to all without promise, each several times in case a packet is lost, and
+// are shown at once; where the überserver came to something else, that is taken back. See package
+// timeline/ruled.
 
 // rulings are what this mirror knows of the judge's word. All up to a tick have come; those for
 // which the timeline has no room yet wait, in order.
@@ -25,26 +27,22 @@ type rulings struct {
 const repeats = 4
 
 // giveLossy stamps a command that nobody waits for.
-func (m *Mirror) giveLossy(p world.Player, t world.Tick, image []int32) {
-	if !m.roll.registry.speaks(m.roll.self, p, t) {
+func (m *Mirror) giveLossy(it item) {
+	if !m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
 		m.stats.Dropped++
 		return
 	}
-	v := move{p, t, slices.Clone(image)}
-	m.in.moves = append(m.in.moves, v)
+	it.image = slices.Clone(it.image)
+	m.in.moves = append(m.in.moves, it)
 	m.in.moved = true
-	m.submit(v.item().give(m.roll.self, uint32(t)))
+	m.submit(it.give(m.roll.self, uint32(it.tick)))
 }
 
-func (v *move) item() *item {
-	return &item{kind: itemGive, player: v.player, tick: v.tick, image: v.image}
-}
-
-// sendLossy passes on what came in lately.
+// sendLossy passes on what came in lately, the newest first.
 func (m *Mirror) sendLossy() {
 	in := &m.in
 	keep := in.stamp - min(in.stamp, repeats)
-	in.moves = slices.DeleteFunc(in.moves, func(v move) bool { return v.tick < keep })
+	in.moves = slices.DeleteFunc(in.moves, func(it item) bool { return it.tick < keep })
 	g := m.group.node.Group()
 	if !in.moved || m.clock.steady-in.movedAt < m.opt.SendEvery || !g.Begun() {
 		return
@@ -52,25 +50,18 @@ func (m *Mirror) sendLossy() {
 	in.moved, in.movedAt = false, m.clock.steady
 	h := header{promise: keep - min(keep, 1)}
 	h.have = h.promise
-	flush := func(b []byte) {
+	list := slices.Clone(in.moves)
+	slices.Reverse(list)
+	for first := true; first || len(list) > 0; first = false {
+		b, n, err := in.pack(m.codec, &h, list, g.MaxMessage())
+		if err != nil {
+			return
+		}
 		if _, err := g.SendLossy(m.clock.steady, b); err == nil {
 			m.wrote(b)
 		}
+		list = list[n:]
 	}
-	b := h.append(in.buf[:0])
-	first := len(b)
-	for _, v := range slices.Backward(in.moves) { // the newest first, in case there is no room for all
-		more, err := m.codec.append(b, h.promise, v.item())
-		if err == nil && len(more) > g.MaxMessage() && len(b) > first {
-			flush(b)
-			more, err = m.codec.append(h.append(b[:0]), h.promise, v.item())
-		}
-		if err == nil {
-			b = more
-		}
-	}
-	flush(b)
-	in.buf = b[:0]
 }
 
 // lossy takes commands that were sent without promise.
@@ -115,12 +106,12 @@ func (m *Mirror) ruling(from member.ID, data []byte) {
 		m.again("a ruling could not be understood")
 		return
 	}
-	m.ruled.to = max(m.ruled.to, r.Tick)
 	m.hear(r)
 }
 
 // hear gives a ruling to the timeline, now or when there is room for it.
 func (m *Mirror) hear(r *ruled.Ruling) {
+	m.ruled.to = max(m.ruled.to, r.Tick)
 	_, err := m.ruled.line.Rule(m.clock.now(), r)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):
@@ -140,7 +131,8 @@ func (m *Mirror) hearAgain() {
 	}
 }
 
-// setJudge lets the next überserver rule, after the last tick that the one before ruled. Every mirror has all of those rulings when it learns that their maker is gone.
+// setJudge lets the next überserver rule, after the last tick that the one before ruled. Every
+// mirror has all of those rulings when it learns that their maker is gone.
 func (m *Mirror) setJudge() {
 	if m.ruled.line == nil {
 		return

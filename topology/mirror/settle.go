@@ -11,9 +11,10 @@ import (
 //
 // A tick is settled when every mirror holds it. A mirror holds a tick when each that was started,
 // itself included, has promised to stamp nothing more for it, and nothing before that promise is
-// missing here. Each tells with its packets up to which tick it holds everything. So whoever decides
-// later which packets of a mirror that is gone still count, nobody who decides is without what has
-// been settled; and a mirror that was not started is not waited for, as nothing of it counts yet.
+// missing here. Each tells with its packets up to which tick it holds everything. So whoever
+// decides later which packets of a mirror that is gone still count, nobody who decides is without
+// what has been settled; and a mirror that was not started is not waited for, as nothing of it
+// counts yet.
 //
 // The timeline settles what it is allowed to once the tick's window is over as well.
 type settling struct {
@@ -79,8 +80,8 @@ func (s *settling) at(t world.Tick) *hashEntry {
 	return e
 }
 
-// compare counts how many have a mirror's own world, itself included, and how many another: the most
-// who agree on one. Most are right, and of two, the überserver.
+// compare counts how many have a mirror's own world, itself included, and how many another: the
+// most who agree on one. Most are right, and of two, the überserver.
 func (e *hashEntry) compare(self, uber member.ID) (with, against int, wrong bool) {
 	own, ok := e.by[self]
 	if !ok {

@@ -12,8 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A show is the side that clients see: a server, and what it has not asked for yet. What this mirror
-// decides and finds out waits here until the server asks, in order; the server outlives the group.
+// A show is the side that clients see: a server, and what it has not asked for yet. What this
+// mirror decides and finds out waits here until the server asks, in order; the server outlives the
+// group.
 type show struct {
 	server  *server.Server // nil until there is a world
 	level   server.Level
@@ -53,8 +54,8 @@ func (s *show) seats() (list []*server.Seat) {
 	return list
 }
 
-// openServer makes the server, whose engine this is. If there is no timeline yet, it begins with the
-// world that the level starts with.
+// openServer makes the server, whose engine this is. If there is no timeline yet, it begins with
+// the world that the level starts with.
 func (m *Mirror) openServer() (err error) {
 	if m.show.server == nil {
 		o := m.opt.Server
@@ -132,12 +133,14 @@ func (m *Mirror) tellPlaces() {
 }
 
 const (
-	// idleTime is how long a mirror may not serve before its players are asked to go on elsewhere, and sendEvery how often.
+	// idleTime is how long a mirror may not serve before its players are asked to go on elsewhere,
+	// and sendEvery how often.
 	idleTime  = 1500 * time.Millisecond
 	sendEvery = 2 * time.Second
 )
 
-// sendOn asks players to go on elsewhere while this mirror does not serve. Those who are not let in there stay.
+// sendOn asks players to go on elsewhere while this mirror does not serve. Those who are not let in
+// there stay.
 func (m *Mirror) sendOn() {
 	s := &m.show
 	now := m.clock.steady

@@ -10,7 +10,8 @@ import (
 
 // Stats are a mirror's totals since it was made.
 type Stats struct {
-	// Packets and Bytes came from other mirrors, Sent and SentBytes went to them, before what package crimp adds; see Traffic for that.
+	// Packets and Bytes came from other mirrors, Sent and SentBytes went to them, before what
+	// package crimp adds; see Traffic for that.
 	Packets, Bytes, Sent, SentBytes uint64
 	Late                            uint64 // commands of others for ticks that the leading world had passed
 	TooLate                         uint64 // for ticks that were settled; there are none unless a mirror breaks its word

@@ -13,8 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// This file is the überserver's part: who is given which player, who is started, and who is dropped;
-// and what every mirror makes of that.
+// This file is the überserver's part: who is given which player, who is started, and who is
+// dropped; and what every mirror makes of that.
 
 const (
 	claimAgain = 500 * time.Millisecond // an überserver may have died with the claim
@@ -73,7 +73,8 @@ func (m *Mirror) present() world.Tick {
 	return all[len(all)/2]
 }
 
-// watch starts a newcomer that is ready, and drops a mirror whose time is so wrong that all would have to wait for it.
+// watch starts a newcomer that is ready, and drops a mirror whose time is so wrong that all would
+// have to wait for it.
 func (m *Mirror) watch(p *peer, present world.Tick) {
 	if !p.started {
 		if p.waiting && p.newest > 0 && p.have+m.ticks(m.opt.window()) >= m.settle.held {
@@ -95,7 +96,8 @@ func (m *Mirror) letStamp(id member.ID) {
 	m.queue(item{kind: itemStart, member: id, tick: m.decidable(), epoch: m.roll.epoch})
 }
 
-// distrust has a mirror dropped that is not to be believed, or not to be waited for. It may join anew.
+// distrust has a mirror dropped that is not to be believed, or not to be waited for. It may join
+// anew.
 func (m *Mirror) distrust(id member.ID, why string) {
 	m.refuse(id, errors.New(why))
 	if m.roll.uber == m.roll.self {
@@ -108,7 +110,8 @@ func (m *Mirror) decidable() world.Tick {
 	return max(m.in.open(), m.roll.final+1, m.in.from+1)
 }
 
-// consider gives a client of a mirror a player: the one that it had, wherever that was, or a new one.
+// consider gives a client of a mirror a player: the one that it had, wherever that was, or a new
+// one.
 func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	if !m.leads() {
 		return
