@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
@@ -19,7 +18,7 @@ import (
 // new one.
 type Membership struct {
 	opt    Options
-	random *seed.Reader
+	random *random
 	now    time.Duration
 	g      *crimp.Group
 	begun  bool // Step was called
@@ -90,7 +89,7 @@ func New(o Options) (*Membership, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	m := &Membership{opt: o, random: seed.New(o.Seed), tenure: tenure{frozen: map[member.ID]bool{}},
+	m := &Membership{opt: o, random: &random{seed: o.Seed}, tenure: tenure{frozen: map[member.ID]bool{}},
 		office: office{newcomers: map[member.ID]*newcomer{}, ready: map[member.ID]bool{},
 			leavers: map[member.ID]leaver{}, expelled: map[member.ID]crimp.Reason{}},
 		reasons: reasons{why: map[member.ID]crimp.Reason{}}}
