@@ -23,7 +23,7 @@ func TestChaos(t *testing.T) {
 	for _, c := range []struct{ mirrors, witnesses int }{{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 0}, {5, 0}, {4, 1}} {
 		t.Run(fmt.Sprintf("%d+%d", c.mirrors, c.witnesses), func(t *testing.T) {
 			skipped, runs := 0, 0
-			simtest.Run(t, seeds(40), func(n *netsim.Net) error {
+			simtest.Run(t, seeds(10, 40), func(n *netsim.Net) error {
 				n.Use(path(0.3 * n.Rand().Float64()))
 				s := newSim(n, c.mirrors, c.witnesses)
 				s.restart = true
@@ -65,7 +65,7 @@ func TestChaos(t *testing.T) {
 // TestKill: any two of five at once, at any moment; the others go on by themselves within
 // seconds, and take in those who come back.
 func TestKill(t *testing.T) {
-	simtest.Run(t, seeds(60), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(20, 60), func(n *netsim.Net) error {
 		n.Use(path(0.02))
 		s := newSim(n, 5, 0)
 		n.Run(time.Duration(n.Rand().IntN(1000)) * time.Millisecond)
@@ -95,7 +95,7 @@ func TestKill(t *testing.T) {
 // TestPartition: the side with the majority goes on, the other decides nothing and knows
 // it; after the partition it learns that it is out.
 func TestPartition(t *testing.T) {
-	simtest.Run(t, seeds(60), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(20, 60), func(n *netsim.Net) error {
 		n.Use(path(0.02))
 		s := newSim(n, 5, 0)
 		n.Run(500 * time.Millisecond)
@@ -137,7 +137,7 @@ func TestPartition(t *testing.T) {
 // TestShortPartition: a minority that is back before anything was decided stays, and whatever
 // it tried is cleared up.
 func TestShortPartition(t *testing.T) {
-	simtest.Run(t, seeds(30), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(15, 30), func(n *netsim.Net) error {
 		n.Use(path(0))
 		s := newSim(n, 5, 0)
 		n.Run(500 * time.Millisecond)
@@ -160,7 +160,7 @@ func TestShortPartition(t *testing.T) {
 // TestDeafLeader: a leader that is heard but hears nobody is succeeded; one with a bad line
 // to one member alone is not.
 func TestDeafLeader(t *testing.T) {
-	simtest.Run(t, seeds(30), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(15, 30), func(n *netsim.Net) error {
 		n.Use(path(0.02))
 		s := newSim(n, 5, 0)
 		n.Run(500 * time.Millisecond)
@@ -188,7 +188,7 @@ func TestLoneHalf(t *testing.T) {
 		witnesses, dead int
 		want            bool
 	}{{0, 1, true}, {0, 0, false}, {1, 0, true}, {1, 1, true}, {1, 2, true}} {
-		simtest.Run(t, seeds(20), func(n *netsim.Net) error {
+		simtest.Run(t, seeds(10, 20), func(n *netsim.Net) error {
 			n.Use(path(0.02))
 			s := newSim(n, 2, c.witnesses)
 			n.Run(500 * time.Millisecond)

@@ -16,12 +16,16 @@ import (
 
 var be = binary.BigEndian
 
-// seeds is how many seeds a test runs: n, or that many times COEVAL_SEEDS for a soak.
-func seeds(n int) int {
-	if more, err := strconv.Atoi(os.Getenv("COEVAL_SEEDS")); err == nil && more > 1000 {
-		return n * more / 1000
+// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS has
+// thousands.
+func seeds(few, many int) int {
+	if os.Getenv("COEVAL_SOAK") != "" {
+		few = many
 	}
-	return n
+	if more, err := strconv.Atoi(os.Getenv("COEVAL_SEEDS")); err == nil && more > 1000 {
+		return max(few, many*more/1000)
+	}
+	return few
 }
 
 const testSilence = 400 * time.Millisecond

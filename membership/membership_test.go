@@ -20,7 +20,7 @@ var nobody = netip.MustParseAddrPort("10.9.9.9:4000")
 
 // TestJoin: mirrors join one after the other, asking any, while packets go on.
 func TestJoin(t *testing.T) {
-	simtest.Run(t, seeds(8), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(3, 8), func(n *netsim.Net) error {
 		n.Use(path(0.1))
 		s := newSim(n, func(s *sim) { s.back = true }) // one that missed something comes anew
 		s.add(nil)
@@ -50,7 +50,7 @@ func TestJoin(t *testing.T) {
 
 // TestUberDies: another is elected, the dead one is taken out, and others can join.
 func TestUberDies(t *testing.T) {
-	simtest.Run(t, seeds(20), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(5, 20), func(n *netsim.Net) error {
 		s, err := gathered(n, 4, 0, path(0.05), nil)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func TestUberDies(t *testing.T) {
 
 // TestTwoOfFive: any two at once, the überserver among them or not.
 func TestTwoOfFive(t *testing.T) {
-	simtest.Run(t, seeds(20), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(5, 20), func(n *netsim.Net) error {
 		s, err := gathered(n, 5, 0, path(0.05), func(s *sim) { s.back = true })
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func TestTwoOfFive(t *testing.T) {
 // TestPartition: the majority goes on, with or without the überserver; the minority is told
 // that it is cut off, and later that it is out; in the end all are together.
 func TestPartition(t *testing.T) {
-	simtest.Run(t, seeds(20), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(5, 20), func(n *netsim.Net) error {
 		s, err := gathered(n, 5, 0, path(0.02), func(s *sim) { s.back = true })
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func TestEveryFault(t *testing.T) {
 	for _, c := range []struct{ mirrors, witnesses int }{{3, 0}, {5, 0}, {2, 1}, {4, 0}} {
 		t.Run(fmt.Sprintf("%d+%d", c.mirrors, c.witnesses), func(t *testing.T) {
 			runs, skipped, tainted := 0, 0, 0
-			simtest.Run(t, seeds(20), func(n *netsim.Net) error {
+			simtest.Run(t, seeds(5, 20), func(n *netsim.Net) error {
 				s, err := gathered(n, c.mirrors, c.witnesses, path(0.3*n.Rand().Float64()), func(s *sim) { s.back = true })
 				if err != nil {
 					return err
@@ -213,7 +213,7 @@ func (s *sim) able() bool {
 
 // TestLeave: one leaves in good order, then the überserver does; the last ends the group.
 func TestLeave(t *testing.T) {
-	simtest.Run(t, seeds(10), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(5, 10), func(n *netsim.Net) error {
 		s, err := gathered(n, 3, 1, path(0.1), nil)
 		if err != nil {
 			return err
@@ -271,7 +271,7 @@ func TestLeave(t *testing.T) {
 
 // TestDismiss: the überserver has a member taken out, with a reason.
 func TestDismiss(t *testing.T) {
-	simtest.Run(t, seeds(6), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(3, 6), func(n *netsim.Net) error {
 		s, err := gathered(n, 3, 0, path(0.1), nil)
 		if err != nil {
 			return err
@@ -291,7 +291,7 @@ func TestDismiss(t *testing.T) {
 // TestJoinDuringElection: a newcomer asks while the überserver is dying, or dies while it lets
 // the newcomer in.
 func TestJoinDuringElection(t *testing.T) {
-	simtest.Run(t, seeds(30), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(8, 30), func(n *netsim.Net) error {
 		s, err := gathered(n, 3, 0, path(0.05), func(s *sim) { s.back = true })
 		if err != nil {
 			return err
@@ -319,7 +319,7 @@ func TestJoinDuringElection(t *testing.T) {
 // their doors what was decided, all of it or only the end.
 func TestStranger(t *testing.T) {
 	for _, gap := range []bool{false, true} {
-		simtest.Run(t, seeds(6), func(n *netsim.Net) error {
+		simtest.Run(t, seeds(3, 6), func(n *netsim.Net) error {
 			s, err := gathered(n, 2, 0, path(0), func(s *sim) { s.opt.History = 6 * time.Second })
 			if err != nil {
 				return err
@@ -396,7 +396,7 @@ func TestTwo(t *testing.T) {
 		witnesses, dead int
 		want            bool
 	}{{1, 0, true}, {1, 1, true}, {0, 1, true}, {0, 0, false}} {
-		simtest.Run(t, seeds(6), func(n *netsim.Net) error {
+		simtest.Run(t, seeds(3, 6), func(n *netsim.Net) error {
 			s, err := gathered(n, 2, c.witnesses, path(0.02), func(s *sim) { s.back = true })
 			if err != nil {
 				return err
