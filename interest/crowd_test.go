@@ -180,7 +180,7 @@ func TestParallel(t *testing.T) {
 
 // Once everything has been everywhere nothing is allocated: not by motion, nor by things that come and go, nor by sounds, nor by views.
 func TestNoAllocations(t *testing.T) {
-	c := newCrowd(3, 600, 50, 20, Options{})
+	c := newCrowd(3, 300, 25, 20, Options{})
 	rules := &Rules{Sources: append([]Source{
 		&Limit{Of: Any{&Radius{Enter: 100}, &Where{Of: &Sound{}, In: &Everything{}}}, Max: 10},
 		&Relevance{Of: &Except{Of: &Radius{Enter: 30}, Not: &Sound{}}, Judge: judge, Steady: true},

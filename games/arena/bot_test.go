@@ -12,11 +12,16 @@ import (
 // On every map bots find each other, fight with all weapons, pick things up, and do not kill mostly themselves.
 func TestBotsPlay(t *testing.T) {
 	var by [weapons]int
-	for _, x := range []struct {
+	type match struct {
 		name           string
 		bots, ticks    int
 		kills, pickups int // at least
-	}{{"duel", 4, 3600, 12, 20}, {"foundry", 12, 3600, 30, 50}, {"maze", 200, 1200, 40, 150}} {
+	}
+	matches := []match{{"duel", 4, 3600, 12, 20}, {"foundry", 12, 3600, 30, 50}, {"maze", 200, 300, 40, 150}}
+	if soak {
+		matches = append(matches, match{"maze", 200, 1200, 40, 150})
+	}
+	for _, x := range matches {
 		if testing.Short() && x.bots > 20 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,6 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
+
+// soak is set where there is time to try everything.
+var soak = os.Getenv("COEVAL_SOAK") != ""
 
 // A scenario is a world in which a test puts people where it wants them.
 type scenario struct {
