@@ -211,7 +211,7 @@ func (h *mirrorHost) began() {
 }
 
 // ticked is told of each tick of the server; the world may stand still all the same.
-func (h *mirrorHost) ticked(s server.Stages) {
+func (h *mirrorHost) ticked(s server.Times) {
 	h.meters.server.ticked(s)
 	m := h.mirror.Load()
 	if m == nil || m.Server() == nil {

@@ -38,7 +38,7 @@ func newMeters(g *world.Game) *meters {
 }
 
 // ticked is told of each tick.
-func (m *meters) ticked(s server.Stages) {
+func (m *meters) ticked(s server.Times) {
 	m.ticks.Observe(s.Elapsed().Seconds())
 	m.last.Store(time.Now().UnixMilli())
 }
@@ -127,10 +127,10 @@ func (m *meters) read() (list []prometheus.Metric) {
 	s := m.server
 	st, p := s.Stats(), s.Population()
 	gauge(tickDesc, float64(s.World().Tick()))
-	for name, d := range map[string]time.Duration{"receive": st.Stages.Receive, "step": st.Stages.Step, "interest": st.Stages.Interest, "encode": st.Stages.Encode, "send": st.Stages.Send} {
+	for name, d := range map[string]time.Duration{"receive": st.Times.Receive, "step": st.Times.Step, "interest": st.Times.Interest, "encode": st.Times.Encode, "send": st.Times.Send} {
 		count(stageDesc, d.Seconds(), name)
 	}
-	count(parallelDesc, st.Stages.Parallel.Seconds())
+	count(parallelDesc, st.Times.Parallel.Seconds())
 	count(lostDesc, st.Lost.Seconds())
 	gauge(peopleDesc, float64(p.Players), "players")
 	gauge(peopleDesc, float64(p.Spectators), "spectators")

@@ -147,7 +147,7 @@ func (h *host) end() hostSample {
 	a, b := h.totals(), &h.before
 	s := hostSample{
 		Ticks: a.stats.Ticks - b.stats.Ticks, Wall: wall, CPU: cpu - b.cpu, Allocs: allocs - b.allocs,
-		Stages:    lessStages(a.stats.Stages, b.stats.Stages),
+		Stages:    lessStages(a.stats.Times, b.stats.Times),
 		SentBytes: a.counters.SentBytes - b.counters.SentBytes, SentPackets: a.counters.Sent - b.counters.Sent,
 		ReceivedBytes: a.counters.ReceivedBytes - b.counters.ReceivedBytes, ReceivedPks: a.counters.Received - b.counters.Received,
 		Snapshots: a.stats.Snapshots - b.stats.Snapshots, Packets: a.stats.Packets - b.stats.Packets, SnapshotBytes: a.stats.Bytes - b.stats.Bytes,
@@ -211,8 +211,8 @@ func (h *host) close() error {
 	return nil
 }
 
-func lessStages(a, b server.Stages) server.Stages {
-	return server.Stages{Receive: a.Receive - b.Receive, Step: a.Step - b.Step, Interest: a.Interest - b.Interest, Encode: a.Encode - b.Encode,
+func lessStages(a, b server.Times) server.Times {
+	return server.Times{Receive: a.Receive - b.Receive, Step: a.Step - b.Step, Interest: a.Interest - b.Interest, Encode: a.Encode - b.Encode,
 		Send: a.Send - b.Send, Parallel: a.Parallel - b.Parallel}
 }
 

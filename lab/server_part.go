@@ -97,7 +97,7 @@ func (s *hostSpec) connOptions() conn.Options {
 type hostSample struct {
 	Ticks     uint64
 	Wall, CPU time.Duration
-	Stages    server.Stages // by the clock
+	Stages    server.Times // by the clock
 	// TickCPU is the processor time of all ticks together, without what the process does between them; the others are of single ticks.
 	TickCPU, TickMedian, TickMost99, TickMost time.Duration
 	Encode                                    time.Duration // what interest and encoding took in the quickest tenth of ticks, by the clock

@@ -165,11 +165,11 @@ func BenchmarkTick(b *testing.B) {
 			each := func(a, c time.Duration, unit string) {
 				b.ReportMetric(float64((c-a).Microseconds())/float64(b.N), unit)
 			}
-			each(before.Stages.Receive, after.Stages.Receive, "receive-µs")
-			each(before.Stages.Step, after.Stages.Step, "step-µs")
-			each(before.Stages.Interest, after.Stages.Interest, "interest-µs")
-			each(before.Stages.Encode, after.Stages.Encode, "encode-µs")
-			each(before.Stages.Send, after.Stages.Send, "send-µs")
+			each(before.Times.Receive, after.Times.Receive, "receive-µs")
+			each(before.Times.Step, after.Times.Step, "step-µs")
+			each(before.Times.Interest, after.Times.Interest, "interest-µs")
+			each(before.Times.Encode, after.Times.Encode, "encode-µs")
+			each(before.Times.Send, after.Times.Send, "send-µs")
 		})
 	}
 }

@@ -78,6 +78,6 @@
 //
 // # Numbers
 //
-// Server.Stats, Last, Ledger and Counters tell where time and bytes go: by stage of the tick, by purpose and by class, with a sum that equals what the links have sent.
+// Server.Stats, Last, Ledger and Counters tell where time and bytes go: by step of the tick, by purpose and by class, with a sum that equals what the links have sent.
 // In a steady state a tick allocates nothing. docs/clientserver.md tells more, and docs/operating.md how to run one.
 package server

@@ -80,7 +80,7 @@ type Options struct {
 	After func(w *world.World, in *world.Inputs)
 	Begun func(w *world.World, l Level)
 	// Ticked is called at the end of each Tick, with how long its parts took.
-	Ticked func(Stages)
+	Ticked func(Times)
 	// News is told what happens: who came, who left, who misbehaved. It may call the server's
 	// methods, except Tick, Receive and Run.
 	News func(News)

@@ -115,7 +115,7 @@ func TestRealSockets(t *testing.T) {
 				t.Errorf("%s: %+v, %+v", seat.Name, seat.Quality(), seat.Commands())
 			}
 		}
-		if st := s.Stats(); st.Ticks == 0 || st.Stages.Work() <= 0 || st.Stages.Elapsed() <= 0 || st.Replica.Bytes == 0 {
+		if st := s.Stats(); st.Ticks == 0 || st.Times.Work() <= 0 || st.Times.Elapsed() <= 0 || st.Replica.Bytes == 0 {
 			t.Errorf("%+v", st)
 		}
 	}))

@@ -195,7 +195,7 @@ func (s *Server) Tick(now time.Duration) error {
 	}
 	s.sweep()
 	received := time.Now()
-	s.stats.last = Stages{Receive: received.Sub(began)}
+	s.stats.last = Times{Receive: received.Sub(began)}
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (s *Server) Tick(now time.Duration) error {
 	}
 	s.stats.last.Send = time.Since(encoded)
 	s.stats.Ticks++
-	s.stats.Stages.add(&s.stats.last)
+	s.stats.Times.add(&s.stats.last)
 	if s.opt.Ticked != nil {
 		s.opt.Ticked(s.stats.last)
 	}
@@ -231,7 +231,7 @@ func (s *Server) Tick(now time.Duration) error {
 func (s *Server) Receive(now time.Duration) error {
 	began := time.Now()
 	err := s.receive(now)
-	s.stats.Stages.Receive += time.Since(began)
+	s.stats.Times.Receive += time.Since(began)
 	return err
 }
 

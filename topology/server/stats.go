@@ -9,19 +9,19 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// Stages says how long the parts of a tick took. Interest and Encode are sums over all cores; Parallel is how long the two took together, by the clock.
-type Stages struct {
+// Times says how long the parts of a tick took. Interest and Encode are sums over all cores; Parallel is how long the two took together, by the clock.
+type Times struct {
 	Receive, Step, Interest, Encode, Send time.Duration
 	Parallel                              time.Duration
 }
 
 // Work is all of it, summed over cores.
-func (s *Stages) Work() time.Duration { return s.Receive + s.Step + s.Interest + s.Encode + s.Send }
+func (s *Times) Work() time.Duration { return s.Receive + s.Step + s.Interest + s.Encode + s.Send }
 
 // Elapsed is all of it, by the clock.
-func (s *Stages) Elapsed() time.Duration { return s.Receive + s.Step + s.Parallel + s.Send }
+func (s *Times) Elapsed() time.Duration { return s.Receive + s.Step + s.Parallel + s.Send }
 
-func (s *Stages) add(o *Stages) {
+func (s *Times) add(o *Times) {
 	s.Receive += o.Receive
 	s.Step += o.Step
 	s.Interest += o.Interest
@@ -33,7 +33,7 @@ func (s *Stages) add(o *Stages) {
 // Stats are a server's totals since it was made.
 type Stats struct {
 	Ticks  uint64 // calls of Tick
-	Stages Stages
+	Times Times
 
 	Joined, Returned, Left, Moved, Refused, Dropped uint64 // people
 	Offences                                        [Offences]uint64
@@ -50,7 +50,7 @@ type Stats struct {
 	// Replica books the bits of all snapshots and their messages.
 	Replica replica.Ledger
 
-	last Stages
+	last Times
 }
 
 // of is the total that a kind of news counts for, or nil.
@@ -74,7 +74,7 @@ func (s *Server) Stats() Stats {
 }
 
 // Last says how long the parts of the last tick took.
-func (s *Server) Last() Stages { return s.stats.last }
+func (s *Server) Last() Times { return s.stats.last }
 
 // Population counts who is there.
 type Population struct {
