@@ -61,26 +61,17 @@ func (r Reason) String() string {
 
 // Advice says in a sentence what a user can do about a reason; games show it to
 // players. It is empty where there is nothing to do.
-func (r Reason) Advice() string {
-	switch r {
-	case ReasonFull:
-		return "try again later, or another server"
-	case ReasonExpired, ReasonTokenUsed:
-		return "ask for a new token, or return with the resumption ticket"
-	case ReasonWrongGame:
-		return "use a token and a server of the same game"
-	case ReasonWrongVersion:
-		return "update the game"
-	case ReasonClosing:
-		return "wait until the server is back, or try another"
-	case ReasonWrongServer:
-		return "use the token at a server that it names, and tell the server its public addresses"
-	case ReasonBadToken:
-		return "give the issuer of tokens and the server the same key"
-	case ReasonTimeout:
-		return "check the address, the firewall and the network"
-	case ReasonWornOut:
-		return "connect again with the resumption ticket"
-	}
-	return ""
+func (r Reason) Advice() string { return advice[r] }
+
+var advice = map[Reason]string{
+	ReasonFull:         "try again later, or another server",
+	ReasonExpired:      "ask for a new token, or return with the resumption ticket",
+	ReasonTokenUsed:    "ask for a new token, or return with the resumption ticket",
+	ReasonWrongGame:    "use a token and a server of the same game",
+	ReasonWrongVersion: "update the game",
+	ReasonClosing:      "wait until the server is back, or try another",
+	ReasonWrongServer:  "use the token at a server that it names, and tell the server its public addresses",
+	ReasonBadToken:     "give the issuer of tokens and the server the same key",
+	ReasonTimeout:      "check the address, the firewall and the network",
+	ReasonWornOut:      "connect again with the resumption ticket",
 }

@@ -103,23 +103,23 @@ func (c *Conn) takeFrames(frames []byte, from netip.AddrPort) bool {
 		}
 		mode := c.m.opt.Channels[channel].Mode
 		switch {
-		case kind == frameUnreliable && mode == Unreliable, kind == frameNewest && mode == Newest:
+		case kind == frameFragment && mode.reliable():
+			if !c.takeFragment(channel, body) {
+				return false
+			}
+		case kind != mode.frame():
+			return false
+		case mode.reliable():
+			if !c.takeReliable(channel, be.Uint16(body), body[reliablePrefix:]) {
+				return false
+			}
+		default:
 			// Nearly always it is the only one, and then there is no need to come back.
 			if len(b) > 0 || more {
 				more = true
 				continue
 			}
 			c.takeUnreliable(channel, mode, body)
-		case kind == frameOrdered && mode == Ordered, kind == frameUnordered && mode == Unordered:
-			if !c.takeReliable(channel, be.Uint16(body), body[reliablePrefix:]) {
-				return false
-			}
-		case kind == frameFragment && mode.reliable():
-			if !c.takeFragment(channel, body) {
-				return false
-			}
-		default:
-			return false
 		}
 	}
 	if more {

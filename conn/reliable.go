@@ -171,10 +171,7 @@ func (c *Conn) addMessage(f *frames, channel uint8, n uint16, msg *outMessage, s
 	if f.room(reliablePrefix)-spare < len(msg.data) {
 		return false
 	}
-	head := byte(frameOrdered<<4) | channel
-	if c.m.opt.Channels[channel].Mode == Unordered {
-		head = frameUnordered<<4 | channel
-	}
+	head := c.m.opt.Channels[channel].Mode.frame()<<4 | channel
 	var prefix [reliablePrefix]byte
 	be.PutUint16(prefix[:], n)
 	f.add(head, prefix[:], msg.data, purpose)

@@ -12,12 +12,12 @@ func (c *Conn) Send(channel uint8, message []byte) error {
 	if int(channel) >= len(c.channels) {
 		return ErrChannel
 	}
-	ch := &c.channels[channel]
-	switch c.m.opt.Channels[channel].Mode {
+	ch, mode := &c.channels[channel], c.m.opt.Channels[channel].Mode
+	if !mode.reliable() && len(message) > c.MaxPayload() {
+		return ErrTooLarge
+	}
+	switch mode {
 	case Unreliable:
-		if len(message) > c.MaxPayload() {
-			return ErrTooLarge
-		}
 		if len(ch.queue) >= maxQueued || len(c.queued)+len(message) > maxQueuedBytes {
 			return ErrBacklog
 		}
@@ -28,9 +28,6 @@ func (c *Conn) Send(channel uint8, message []byte) error {
 		c.queued = append(c.queued, message...)
 		ch.queue = append(ch.queue, span{from, uint32(len(c.queued))})
 	case Newest:
-		if len(message) > c.MaxPayload() {
-			return ErrTooLarge
-		}
 		ch.latest = append(ch.latest[:0], message...)
 	default:
 		if err := c.sendReliable(channel, message); err != nil {
@@ -60,12 +57,8 @@ func (c *Conn) Compose(now time.Duration, channel uint8, want int) ([]byte, erro
 	if int(channel) >= len(c.channels) {
 		return nil, ErrChannel
 	}
-	head := byte(frameUnreliable<<4) | channel
-	switch c.m.opt.Channels[channel].Mode {
-	case Unreliable:
-	case Newest:
-		head = frameNewest<<4 | channel
-	default:
+	mode := c.m.opt.Channels[channel].Mode
+	if mode.reliable() {
 		return nil, ErrMode
 	}
 	if want > c.MaxPayload() {
@@ -80,9 +73,8 @@ func (c *Conn) Compose(now time.Duration, channel uint8, want int) ([]byte, erro
 	c.fillRide(f, spare)
 	c.fillReliable(f, spare)
 	f.flush(false)
-	f.empty = false
-	f.elicits = true
-	f.buf[f.n] = head
+	f.empty, f.elicits = false, true
+	f.buf[f.n] = mode.frame()<<4 | channel
 	c.book.Sent[SentFraming]++
 	f.n++
 	f.compose = true

@@ -74,7 +74,7 @@ const (
 	frameLength = 0x80
 
 	frameControl    = 0 // cccc: which control frame
-	frameUnreliable = 1
+	frameUnreliable = 1 // from here on in the order of modes
 	frameNewest     = 2
 	frameOrdered    = 3 // prefix: message number 2
 	frameUnordered  = 4 // prefix: message number 2
@@ -88,6 +88,9 @@ const (
 	bulkStart       = 1
 	maxPrefix       = bulkStartPrefix
 )
+
+// frame is the type of the frames that carry whole messages of a mode.
+func (m Mode) frame() byte { return frameUnreliable + byte(m) }
 
 // Control frames.
 const (
