@@ -25,11 +25,11 @@ type Server struct {
 	active  []*Conn // those with a slot, in no order
 	clients int     // of those, not yet ended
 
-	byClient map[uint64]*Conn
-	used     map[[token.IDSize]byte]usedToken
-	pruned   time.Duration
-	shut     bool
-	touched  uint64 // keeps the loads of touch from being left out as useless
+	byClient   map[uint64]*Conn
+	used       map[[token.IDSize]byte]usedToken
+	pruned     time.Duration
+	shut       bool
+	prefetched uint64 // keeps the loads of prefetch from being left out as useless
 }
 
 // usedToken remembers a token until it would be refused as expired anyway.
@@ -66,7 +66,7 @@ func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 	s.advance(now)
 	for i := range batch {
 		if i%ahead == 0 {
-			s.touchSenders(batch[i:min(i+ahead, len(batch))])
+			s.prefetchSenders(batch[i:min(i+ahead, len(batch))])
 		}
 		d := &batch[i]
 		b := d.Data
@@ -92,7 +92,7 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.frames.giveUp()
 	for i := 0; i < len(s.active); {
 		if i%ahead == 0 {
-			s.touchConns(s.active[i:min(i+ahead, len(s.active))])
+			s.prefetchConns(s.active[i:min(i+ahead, len(s.active))])
 		}
 		c := s.active[i]
 		c.flush()

@@ -35,11 +35,9 @@ func (s *Server) claim(p *peer, name string) {
 
 // full says whether all seats of players are taken, or wanted by others than this client.
 func (s *Server) full(client uint64) bool {
-	taken := 0
-	for other := range s.claims {
-		if other != client {
-			taken++
-		}
+	taken := len(s.claims)
+	if _, waits := s.claims[client]; waits {
+		taken--
 	}
 	for _, seat := range s.players[1:] {
 		if seat != nil {

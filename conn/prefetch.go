@@ -8,8 +8,8 @@ import "github.com/coeval-dev/coeval/link"
 // do not depend on each other and overlap.
 const ahead = 8
 
-// touchSenders asks for the memory of those that a batch came from.
-func (s *Server) touchSenders(batch []link.Datagram) {
+// prefetchSenders asks for the memory of those that a batch came from.
+func (s *Server) prefetchSenders(batch []link.Datagram) {
 	sum := uint64(0)
 	for i := range batch {
 		b := batch[i].Data
@@ -17,23 +17,23 @@ func (s *Server) touchSenders(batch []link.Datagram) {
 			continue
 		}
 		if slot := int(headerIdentifier(b) & (maxSlots - 1)); slot < len(s.slots) && s.slots[slot] != nil {
-			sum += s.slots[slot].touch()
+			sum += s.slots[slot].prefetch()
 		}
 	}
-	s.touched += sum
+	s.prefetched += sum
 }
 
-// touchConns asks for the memory of connections that are to be flushed.
-func (s *Server) touchConns(conns []*Conn) {
+// prefetchConns asks for the memory of connections that are to be flushed.
+func (s *Server) prefetchConns(conns []*Conn) {
 	sum := uint64(0)
 	for _, c := range conns {
-		sum += c.touch()
+		sum += c.prefetch()
 	}
-	s.touched += sum
+	s.prefetched += sum
 }
 
-// touch reads something of each line that a packet needs, and of what it leads to.
-func (c *Conn) touch() uint64 {
+// prefetch reads something of each line that a packet needs, and of what it leads to.
+func (c *Conn) prefetch() uint64 {
 	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.received.waitingAt) +
 		uint64(c.route.sendTo.Port()) + uint64(c.sent.refsBase) + uint64(c.lastSent) +
 		uint64(c.sendGap) + uint64(c.rate.acked) + c.book.Sent[SentTag] +
