@@ -136,6 +136,7 @@ type entity struct {
 
 // scratch is what a packet says, before it is known to be right.
 type scratch struct {
+	packet  Arrived // the one that is being read
 	list    []News
 	hist    codec.History
 	part    codec.History
@@ -196,11 +197,12 @@ func (r *Receiver) Tick() world.Tick { return r.arrived.tick }
 // Packet takes a packet that arrived. What it brings is handed out by Next.
 func (r *Receiver) Packet(data []byte) error {
 	snap := r.queue.fresh()
-	p := Arrived{Data: data}
-	err := r.read(&p, snap)
+	r.work.packet = Arrived{Data: data}
+	p := &r.work.packet
+	err := r.read(p, snap)
 	if err == nil {
 		r.stats.Packets++
-		r.commit(&p, snap)
+		r.commit(p, snap)
 		return nil
 	}
 	r.queue.pool = append(r.queue.pool, snap)
