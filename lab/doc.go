@@ -1,36 +1,22 @@
-// Package lab is where strategies are measured against each other, side by side, on recordings and under the losses that networks have.
+// Package lab is what experiments share. Each experiment is a package of its own inside this folder;
+// what it finds is a Result, which says of its fields how they stand in JSON and in tables.
 //
-// It stands above everything that a game is made of, and below the program that prints what it finds:
+//	host/tools              coeval bench, coeval lab
+//	lab/codeclab, ...       an experiment each
+//	lab                     what they share          <- here
+//	topology, codec, ...    what is measured
 //
-//	cmd/coeval      coeval bench codec, coeval codec train
-//	lab             workloads, comparisons          <- here
-//	codec, ...      what is compared
+// What is here once, for all of them:
 //
-// # Workloads
+//	Option     what can be chosen, its default and its bounds: a field of options, and a flag
+//	Progress   how far the work has come
+//	Worker     this program, started again as another process, with orders and answers
+//	Job        pieces of work on all cores
+//	Report     paragraphs and tables for people, no wider than the terminal
+//	Plot       pictures
+//	Subject    a title as experiments play it; Match has bots play it in this process, and package
+//	           session over a simulated network
+//	Timer      the quickest of several times
 //
-// A workload is a schema and a recording. Bundled opens those that come with the program, Open others from files:
-//
-//	game.json   entities, fields with their ranges, classes, frames a second, and hints on what fields mean
-//	match.zst   32-bit little-endian integers by frame, entity and field, plain or compressed by zstd
-//
-// The hints are position, velocity (each the rate of the position in the same place), angles, quaternion (the index of the largest component, then the
-// other three) and reference_entity (one that others may be carried by). base_age is how many frames old the newest
-// acknowledged frame is when one is encoded; skip frames at the start do not count. README.md in folder workloads shows a whole one. All values are checked
-// against their ranges when they are read.
-//
-// # Comparing codecs
-//
-// Codec plays a workload by several strategies. The rule is that of a real connection: a frame is encoded from what the receiver is known to hold, and
-// decoded from what it does hold. Frames that are lost stay lost. Receivers have their own instance of the strategy, their own copy of every packet, and
-// keep only frames that they decoded themselves; each is then compared with the original. So a strategy that cheats, by state that a
-// lost packet would have changed or by looking ahead, comes out as not verified.
-//
-// Time is taken for what a server does for each client: encoding a frame whose images and histories are at hand. Strategies take turns every few
-// frames, and the quickest of several rounds counts.
-//
-// # Serving a game
-//
-// Server lets bots play a game on a real server, each part in a process of its own, and says what that cost: time by stage, bytes by purpose, allocations, and
-// how many players there can be. Lab knows no games, so the caller brings one, as a game.Title. GameTables makes tables for a game's codec in the same way, by
-// letting bots play it. docs/bench-server.md tells more.
+// Lab knows no games, so the caller brings one, as a game.Title.
 package lab

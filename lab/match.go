@@ -7,16 +7,17 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A match is a title that bots play in this process, seeing everything.
-type match struct {
-	world *world.World
-	in    *world.Inputs
+// A Match is a title that bots play in this process, seeing everything.
+type Match struct {
+	World *world.World
+	In    *world.Inputs
+	// Early is for bots to give a command with the tick in which they join, and not only from the next on.
+	Early bool
 	bots  []game.Bot
-	early bool // bots give a command with the tick in which they join, and not only from the next on
 }
 
-// newMatch makes one of so many bots, who join at the first tick.
-func newMatch(s *Subject, players int, seed uint64) (*match, error) {
+// NewMatch makes one of so many bots, who join at the first tick.
+func NewMatch(s *Subject, players int, seed uint64) (*Match, error) {
 	settings, err := s.Settings(s.On(seed))
 	if err != nil {
 		return nil, err
@@ -25,28 +26,28 @@ func newMatch(s *Subject, players int, seed uint64) (*match, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &match{world: w, in: s.Game.NewInputs()}
+	m := &Match{World: w, In: s.Game.NewInputs()}
 	for i := range players {
 		m.bots = append(m.bots, s.NewBot(seed+uint64(i)))
 	}
 	return m, nil
 }
 
-// step takes the match to its next tick.
-func (m *match) step() error {
-	m.in.Reset()
-	first := m.world.Tick() == 0
+// Step takes the match to its next tick.
+func (m *Match) Step() error {
+	m.In.Reset()
+	first := m.World.Tick() == 0
 	for i, b := range m.bots {
 		p := world.Player(i + 1)
 		if first {
-			m.in.Join(p)
+			m.In.Join(p)
 		}
-		if first && !m.early {
+		if first && !m.Early {
 			continue
 		}
-		if err := b(m.world, p, m.world.Tick()+1, m.in); err != nil {
+		if err := b(m.World, p, m.World.Tick()+1, m.In); err != nil {
 			return fmt.Errorf("bot %d: %w", i+1, err)
 		}
 	}
-	return m.world.Host().Step(m.in)
+	return m.World.Host().Step(m.In)
 }

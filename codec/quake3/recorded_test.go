@@ -9,14 +9,14 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/codec/quake3"
 	"github.com/coeval-dev/coeval/entropy"
-	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/codeclab"
 )
 
 // TestRecordedCode makes the built-in Huffman code again from the recordings that it is said to come from.
 func TestRecordedCode(t *testing.T) {
 	var counts [256]uint32
 	for _, name := range []string{"cubes", "arena"} {
-		layout, err := lab.OpenSchema("../../lab/workloads/" + name + ".json")
+		layout, err := codeclab.OpenSchema("../../lab/workloads/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}

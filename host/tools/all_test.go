@@ -1,10 +1,13 @@
-package tools
+package tools_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/host/tools"
+	"github.com/coeval-dev/coeval/host/tools/internal/toolstest"
 )
 
 // TestEveryToolExplainsItself holds each tool to the least that a reader of --help needs.
@@ -24,8 +27,8 @@ func TestEveryToolExplainsItself(t *testing.T) {
 			visit(sub)
 		}
 	}
-	for _, tool := range All {
-		visit(tool(bundled()))
+	for _, tool := range tools.All {
+		visit(tool(toolstest.Bundled()))
 	}
 }
 
@@ -43,7 +46,7 @@ func TestToolsCommandLine(t *testing.T) {
 		{"bench feel --game chess", 2, "", `there is no game "chess"; there are arena, crowd, pong, stack`},
 		{"codec play --out x", 2, "", "which game? There are arena, crowd, pong, stack"},
 	} {
-		code, stdout, stderr := try(strings.Fields(x.args)...)
+		code, stdout, stderr := toolstest.Try(strings.Fields(x.args)...)
 		if code != x.code {
 			t.Errorf("%q: exit code %d, want %d", x.args, code, x.code)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -22,29 +21,50 @@ type Options struct {
 	Level string
 	// Everything shows every client everything, in place of what the title says.
 	Everything bool
-	// Clients are how many players to measure with, one run for each number. Default: 1, 2, 4, 8, 16, 32.
+	// Clients are how many players to measure with, one run for each number.
 	Clients []int
-	// PerMirror is how many clients a mirror has. From two clients on there are two mirrors at least, so that there is something to measure. Default: 8.
+	// PerMirror is how many clients a mirror has. From two clients on there are two mirrors at least, so
+	// that there is something to measure.
 	PerMirror int
-	// Time is how long a game is measured, after Warm. Defaults: 60 s, as in the paper, and 5 s.
-	Time, Warm time.Duration
-	// Exchange is for how much of that time commands are exchanged between peers and mirrors. Default: 10 s.
-	Exchange time.Duration
-	// Latency is how long commands are timed on each topology. Default: 10 s.
-	Latency time.Duration
+	// Time is how long a game is measured, after Warm; the default is the paper's. Exchange is for how
+	// much of that time commands are exchanged between peers and mirrors, and Latency how long commands
+	// are timed on each topology.
+	Time, Warm, Exchange, Latency time.Duration
 	// BytesOnly leaves the topologies out.
 	BytesOnly bool
 	// Cities are the last topology. Default: those of Cities.
 	Cities *Delays
 	// Mirrors is how many there are in each topology. Default: as many as suit it.
-	Mirrors int
-	// Seed is the random seed of the game and the network.
-	Seed uint64
-	// Progress, if set, is told how much of the work is done, from 0 to 1, and what was done last.
-	Progress func(done float64, what string)
+	Mirrors  int
+	Seed     uint64
+	Progress lab.Progress
 }
 
-// MaxClients is how many clients a run may have: more peers than that do not fit the multicast's datagrams with room to spare.
+// List describes the options.
+func (o *Options) List() []*lab.Option {
+	return []*lab.Option{
+		lab.Numbers(&o.Clients, "clients", []int{1, 2, 4, 8, 16, 32}, 1, MaxClients, "numbers of clients to measure with"),
+		lab.Number(&o.PerMirror, "per-mirror", paperPerMirror, 1, MaxClients, "clients of each mirror; from 2 clients on there are 2 mirrors at least"),
+		lab.Number(&o.Mirrors, "mirrors", 0, 0, MaxPlaces, "mirrors in each topology; 0: as many as suit it"),
+		lab.Level(&o.Level),
+		lab.Switch(&o.Everything, "everything", "show every client everything: no interest management"),
+		lab.Switch(&o.BytesOnly, "bytes-only", "leave out the topologies"),
+		lab.Seed(&o.Seed, "the game and the network"),
+	}
+}
+
+// times are further options, for which there are no flags.
+func (o *Options) times() []*lab.Option {
+	return []*lab.Option{
+		lab.Number(&o.Time, "time", time.Minute, time.Second, time.Hour, ""),
+		lab.Number(&o.Warm, "warm", 5*time.Second, time.Second, time.Hour, ""),
+		lab.Number(&o.Exchange, "exchange", 10*time.Second, time.Second, time.Hour, ""),
+		lab.Number(&o.Latency, "latency", 10*time.Second, time.Second, time.Hour, ""),
+	}
+}
+
+// MaxClients is how many clients a run may have: more peers than that do not fit the multicast's
+// datagrams with room to spare.
 const MaxClients = 64
 
 const (
@@ -54,48 +74,24 @@ const (
 	sweepDelay = 20 * time.Millisecond
 )
 
-func (o *Options) fill() error {
-	if len(o.Clients) == 0 {
-		o.Clients = []int{1, 2, 4, 8, 16, 32}
+// Check replaces zeros by defaults, and says what is wrong with the rest.
+func (o *Options) Check() error {
+	if err := lab.Fill(append(o.List(), o.times()...)); err != nil {
+		return err
 	}
-	o.Clients = slices.Clone(o.Clients)
-	slices.Sort(o.Clients)
-	o.Clients = slices.Compact(o.Clients)
-	for _, n := range o.Clients {
-		if n < 1 || n > MaxClients {
-			return fmt.Errorf("%d clients: choose 1 to %d", n, MaxClients)
-		}
-	}
+	o.Clients = slices.Compact(slices.Sorted(slices.Values(o.Clients)))
 	if len(o.Clients) < 2 {
-		return fmt.Errorf("only runs with %d clients: %w", o.Clients[0], ErrNoLine)
-	}
-	for _, x := range []struct {
-		d    *time.Duration
-		def  time.Duration
-		name string
-	}{{&o.Time, 60 * time.Second, "measured time"}, {&o.Warm, 5 * time.Second, "time to warm up"}, {&o.Exchange, 10 * time.Second, "time of exchange"}, {&o.Latency, 10 * time.Second, "time for latencies"}} {
-		if *x.d == 0 {
-			*x.d = x.def
-		}
-		if *x.d < time.Second || *x.d > time.Hour {
-			return fmt.Errorf("a %s of %v: choose 1s to 1h", x.name, *x.d)
-		}
+		return fmt.Errorf("clients has only %d: %w", o.Clients[0], ErrNoLine)
 	}
 	o.Exchange = min(o.Exchange, o.Time)
-	if o.PerMirror == 0 {
-		o.PerMirror = PaperPerMirror
-	}
-	if o.PerMirror < 1 || o.PerMirror > MaxClients {
-		return fmt.Errorf("%d clients at each mirror: choose 1 to %d", o.PerMirror, MaxClients)
-	}
 	if o.Cities == nil {
 		o.Cities = Cities()
 	}
 	if err := o.Cities.Check(); err != nil {
 		return err
 	}
-	if most := MostMirrors(o.Cities); o.Mirrors < 0 || o.Mirrors > most {
-		return fmt.Errorf("%d mirrors: choose 1 to %d, as not all topologies have more places", o.Mirrors, most)
+	if most := min(len(o.Cities.Places), shapePlayers); o.Mirrors > most {
+		return fmt.Errorf("mirrors is %d: choose 1 to %d, as not all topologies have more places, or 0", o.Mirrors, most)
 	}
 	if o.Title != nil && o.Everything {
 		o.Title = o.Title.Clone()
@@ -106,16 +102,13 @@ func (o *Options) fill() error {
 		return err
 	}
 	o.Level = s.Level
-	return errors.Join(s.Commanded("there is nothing for clients to send"), s.Embodied("it cannot be counted who is in a state update"))
+	return nil
 }
 
 // subject is the title as so many clients play it.
 func (o *Options) subject(clients int) (*lab.Subject, error) {
 	return lab.NewSubject(o.Title, o.Level, clients)
 }
-
-// MostMirrors is how many mirrors fit all topologies.
-func MostMirrors(cities *Delays) int { return min(len(cities.Places), shapePlayers) }
 
 // mirrorsFor is how many mirrors n clients have.
 func (o *Options) mirrorsFor(n int) int {
@@ -124,7 +117,14 @@ func (o *Options) mirrorsFor(n int) int {
 
 // Run measures all of it. The same options give the same figures, to the last digit.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if err := o.fill(); err != nil {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	title, err := o.subject(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(title.Commanded("there is nothing for clients to send"), title.Embodied("it cannot be counted who is in a state update")); err != nil {
 		return nil, err
 	}
 	protocol, err := o.Title.Protocol(replica.Coeval)
@@ -142,15 +142,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		jobs = append(jobs, b.topologies(r)...)
 	}
 	later := b.exchanges(r) // what takes the commands that were recorded
-	for _, list := range [][]job{jobs, later} {
-		for _, j := range list {
-			b.work += j.work
-		}
-	}
-	if err := b.do(ctx, jobs); err != nil {
+	first := lab.WorkOf(jobs) / (lab.WorkOf(jobs) + lab.WorkOf(later))
+	if err := lab.Spread(ctx, jobs, o.Progress.Within(0, first)); err != nil {
 		return nil, err
 	}
-	if err := b.do(ctx, later); err != nil {
+	if err := lab.Spread(ctx, later, o.Progress.Within(first, 1-first)); err != nil {
 		return nil, err
 	}
 	return r, b.conclude(r)
@@ -167,71 +163,15 @@ type bench struct {
 	mirrors  []*exchanged
 	fits     []*exchanged
 
-	lock       sync.Mutex
-	work, done float64
-}
-
-// job is a part of the work that needs no other.
-type job struct {
-	what string
-	work float64
-	do   func(ctx context.Context) error
-}
-
-// do spreads jobs over the processors, the longest first. Each is a world of its own.
-func (b *bench) do(ctx context.Context, jobs []job) error {
-	slices.SortStableFunc(jobs, func(x, y job) int {
-		switch {
-		case x.work > y.work:
-			return -1
-		case x.work < y.work:
-			return 1
-		}
-		return 0
-	})
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, len(jobs))
-	next := 0
-	var all sync.WaitGroup
-	for range max(1, min(runtime.GOMAXPROCS(0), len(jobs))) {
-		all.Go(func() {
-			for {
-				b.lock.Lock()
-				i := next
-				next++
-				b.lock.Unlock()
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				if errs[i] = jobs[i].do(ctx); errs[i] != nil {
-					errs[i] = fmt.Errorf("%s: %w", jobs[i].what, errs[i])
-					cancel()
-				}
-				b.lock.Lock()
-				b.done += jobs[i].work
-				if b.o.Progress != nil {
-					b.o.Progress(b.done/b.work, jobs[i].what)
-				}
-				b.lock.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err // rather than that others were stopped because of it
-		}
-	}
-	return ctx.Err()
+	lock sync.Mutex // of inputs
 }
 
 // serve has real servers measured.
-func (b *bench) serve(r *Result) (jobs []job) {
+func (b *bench) serve(r *Result) (jobs []lab.Job) {
 	b.inputs = map[int][][][]int32{}
 	r.Served = make([]ServedRow, len(b.o.Clients))
 	for i, n := range b.o.Clients {
-		jobs = append(jobs, job{fmt.Sprintf("a server with %d clients", n), float64(n*n)/8 + float64(n), func(ctx context.Context) error {
+		jobs = append(jobs, lab.Job{What: fmt.Sprintf("a server with %d clients", n), Work: float64(n*n)/8 + float64(n), Do: func(ctx context.Context) error {
 			way := func(int) time.Duration { return sweepDelay }
 			title, err := b.o.subject(n)
 			if err != nil {
@@ -242,7 +182,7 @@ func (b *bench) serve(r *Result) (jobs []job) {
 				return err
 			}
 			defer s.close()
-			if err := s.run(ctx, b.o.Warm, b.o.Time); err != nil {
+			if err := s.play(ctx, b.o.Warm, b.o.Time); err != nil {
 				return err
 			}
 			r.Served[i] = s.counted()
@@ -259,14 +199,14 @@ func (b *bench) serve(r *Result) (jobs []job) {
 var fitClients = []int{1, 2, 4, 8}
 
 // exchanges has groups of peers and of mirrors measured, with the commands of real runs.
-func (b *bench) exchanges(*Result) (jobs []job) {
+func (b *bench) exchanges(*Result) (jobs []lab.Job) {
 	list := b.o.Clients
 	b.peers, b.mirrors, b.fits = make([]*exchanged, len(list)), make([]*exchanged, len(list)), make([]*exchanged, len(fitClients))
 	add := func(what string, to []*exchanged, i, n, members, from int) {
 		if members < 2 {
 			return
 		}
-		jobs = append(jobs, job{what, float64(members*members) / 8, func(ctx context.Context) (err error) {
+		jobs = append(jobs, lab.Job{What: what, Work: float64(members*members) / 8, Do: func(ctx context.Context) (err error) {
 			to[i], err = exchange(ctx, b.protocol, dealt(b.inputs[from], n), n, members, b.o.Seed+uint64(n))
 			return err
 		}})
@@ -294,7 +234,7 @@ func dealt(inputs [][][]int32, n int) [][][]int32 {
 }
 
 // topologies has latencies computed and measured.
-func (b *bench) topologies(r *Result) (jobs []job) {
+func (b *bench) topologies(r *Result) (jobs []lab.Job) {
 	list := Topologies(b.o.Cities, b.o.Mirrors)
 	r.Topologies = make([]TopologyRow, 0, 3*len(list))
 	for i := range list {
@@ -319,7 +259,7 @@ func (b *bench) topologies(r *Result) (jobs []job) {
 			if a == ClientServer {
 				work = n*n/16 + n/2
 			}
-			jobs = append(jobs, job{fmt.Sprintf("latency on %s, %s", t.Name, a), work, func(ctx context.Context) (err error) {
+			jobs = append(jobs, lab.Job{What: fmt.Sprintf("latency on %s, %s", t.Name, a), Work: work, Do: func(ctx context.Context) (err error) {
 				row := &r.Topologies[at]
 				switch a {
 				case ClientServer:

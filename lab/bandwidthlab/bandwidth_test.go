@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("mirrors by clients: %v, want %v", mirrors, want)
 	}
 	checkLatencies(t, r)
-	checkPlot(t, bandwidthlab.Plot(r))
+	checkPlot(t, r.Plot().SVG())
 }
 
 // checkSums: what single machines carry adds up to what all do.
@@ -243,12 +243,12 @@ func TestOptions(t *testing.T) {
 		o    bandwidthlab.Options
 		says string
 	}{
-		{set(func(o *bandwidthlab.Options) { o.Clients = []int{1, 65} }), "65 clients: choose 1 to 64"},
-		{set(func(o *bandwidthlab.Options) { o.Clients = []int{0, 2} }), "0 clients"},
+		{set(func(o *bandwidthlab.Options) { o.Clients = []int{1, 65} }), "clients has 65: choose 1 to 64"},
+		{set(func(o *bandwidthlab.Options) { o.Clients = []int{0, 2} }), "clients has 0"},
 		{set(func(o *bandwidthlab.Options) { o.Clients = []int{4, 4} }), "two different numbers of clients"},
-		{set(func(o *bandwidthlab.Options) { o.PerMirror = -1 }), "clients at each mirror"},
-		{set(func(o *bandwidthlab.Options) { o.Mirrors = 5 }), "5 mirrors: choose 1 to 4"},
-		{set(func(o *bandwidthlab.Options) { o.Time = time.Millisecond }), "measured time of 1ms"},
+		{set(func(o *bandwidthlab.Options) { o.PerMirror = -1 }), "per-mirror is -1"},
+		{set(func(o *bandwidthlab.Options) { o.Mirrors = 5 }), "mirrors is 5: choose 1 to 4"},
+		{set(func(o *bandwidthlab.Options) { o.Time = time.Millisecond }), "time is 1ms"},
 		{set(func(o *bandwidthlab.Options) { o.Cities.Way = o.Cities.Way[1:] }), "not square"},
 		{set(func(o *bandwidthlab.Options) { o.Title = nil }), "no title to play"},
 		{set(func(o *bandwidthlab.Options) { o.Title, o.Level = stack.Title, "" }), "title stack has no body"},

@@ -3,6 +3,8 @@ package bandwidthlab
 import (
 	"errors"
 	"fmt"
+
+	"github.com/coeval-dev/coeval/lab"
 )
 
 // proofBytes are what package crimp adds to a packet for each further member, so that each can check who made it: see crimp.Tags.
@@ -113,19 +115,16 @@ func mean(x []float64) (sum float64) {
 }
 
 // over divides; what is nothing in both is left at zero.
-func (r Rates) over(o Rates) Rates {
-	div := func(a, b float64) float64 {
-		if b == 0 {
-			return 0
-		}
-		return a / b
+func (r Rates) over(o Rates) (out Rates) {
+	a, b, x := r.list(), o.list(), out.list()
+	for i := range x {
+		*x[i] = lab.Ratio(*a[i], *b[i])
 	}
-	return Rates{div(r.ClientOut, o.ClientOut), div(r.ClientIn, o.ClientIn), div(r.ServerIn, o.ServerIn), div(r.ServerOut, o.ServerOut), div(r.MirrorIn, o.MirrorIn),
-		div(r.MirrorOut, o.MirrorOut), div(r.Private, o.Private), div(r.Public, o.Public), div(r.TotalClient, o.TotalClient), div(r.TotalServer, o.TotalServer)}
+	return out
 }
 
-// Tolerance is how far what mirrors exchange may be from the counted model, as a share.
-const Tolerance = 0.20
+// tolerance is how far what mirrors exchange may be from the counted model, as a share.
+const tolerance = 0.20
 
 // Check is an error where traffic between mirrors, or peers, is not what the model says within the tolerance.
 func (r *Result) Check() error {
@@ -138,8 +137,8 @@ func (r *Result) Check() error {
 		if c.Architecture == ClientServer || ratio == 0 {
 			continue
 		}
-		if ratio < 1-Tolerance || ratio > 1+Tolerance {
-			wrong = append(wrong, fmt.Errorf("%d clients: %s is %.2f times what the model says, which should be within %.0f %%", c.Clients, what, ratio, Tolerance*100))
+		if ratio < 1-tolerance || ratio > 1+tolerance {
+			wrong = append(wrong, fmt.Errorf("%d clients: %s is %.2f times what the model says, which should be within %.0f %%", c.Clients, what, ratio, tolerance*100))
 		}
 	}
 	return errors.Join(wrong...)

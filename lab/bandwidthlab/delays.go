@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coeval-dev/coeval/lab"
 )
 
 // Delays are the times that datagrams take between places, one way, by the number of the place that sends and of the one that receives. Places are known by
@@ -210,6 +212,4 @@ func fold(name string) string {
 	return strings.NewReplacer("ã", "a", "-", " ", "_", " ").Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
-func inMS(d time.Duration) string { return fmt.Sprintf("%.1f ms", millis(d)) }
-
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func inMS(d time.Duration) string { return fmt.Sprintf("%.1f ms", lab.Millis(d)) }

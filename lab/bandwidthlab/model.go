@@ -28,14 +28,14 @@ type Variables struct {
 // PaperVariables are Table 2.3: Quake, with one to five players, in kbit/s.
 var PaperVariables = Variables{A: 5.68, B: 10.6, C: 1.16, DE: 5.36}
 
-// PaperCorrelation is that of the regression which C and DE of PaperVariables come from.
-const PaperCorrelation = 0.8682
+// paperCorrelation is that of the regression which C and DE of PaperVariables come from.
+const paperCorrelation = 0.8682
 
-// PaperAlpha is Table 2.5: by number of clients, the share of the other clients in a state update.
-var PaperAlpha = map[int]float64{2: 0.667, 3: 0.132, 4: 0.285, 5: 0.167}
+// paperAlpha is Table 2.5: by number of clients, the share of the other clients in a state update.
+var paperAlpha = map[int]float64{2: 0.667, 3: 0.132, 4: 0.285, 5: 0.167}
 
-// PaperPerMirror is how many clients the paper gives each mirror.
-const PaperPerMirror = 8
+// paperPerMirror is how many clients the paper gives each mirror.
+const paperPerMirror = 8
 
 // Rates are the rows of Table 2.2. Those of a server are of its traffic with clients, those of a mirror of its traffic with other mirrors; both of one machine.
 type Rates struct {
@@ -94,4 +94,13 @@ func (v Variables) Counted(a Architecture, n, m float64) Rates {
 	}
 	all := (v.A + s) * n
 	return Rates{ClientOut: v.A, ClientIn: s, ServerIn: v.A * n, ServerOut: s * n, Public: all, TotalClient: v.A + s, TotalServer: all}
+}
+
+func (r *Rates) client() float64 { return r.TotalClient }
+
+func (r *Rates) server() float64 { return r.TotalServer }
+
+// list are all of them.
+func (r *Rates) list() []*float64 {
+	return []*float64{&r.ClientOut, &r.ClientIn, &r.ServerIn, &r.ServerOut, &r.MirrorIn, &r.MirrorOut, &r.Private, &r.Public, &r.TotalClient, &r.TotalServer}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/coeval-dev/coeval/lab"
 )
 
 // pairs gathers how long commands of each player took until each other player saw them.
@@ -27,13 +29,13 @@ func (p *pairs) add(from, to int, d time.Duration) {
 // Latency is how long it takes from a player's command until another player sees it, in milliseconds, over all ordered pairs of players: each pair counts by
 // its mean.
 type Latency struct {
-	Mean   float64 `json:"mean_ms"`
-	Median float64 `json:"median_ms"`
-	P95    float64 `json:"p95_ms"`
-	Worst  float64 `json:"worst_ms"`
+	Mean   float64 `json:"mean_ms" as:"%.0f"`
+	Median float64 `json:"median_ms" head:"median" as:"%.0f"`
+	P95    float64 `json:"p95_ms" head:"p95" as:"%.0f"`
+	Worst  float64 `json:"worst_ms" head:"worst" as:"%.0f"`
 	// From and To are the worst pair's places.
-	From string `json:"worst_from"`
-	To   string `json:"worst_to"`
+	From string `json:"worst_from" head:"worst from"`
+	To   string `json:"worst_to" head:"to"`
 	// Samples is how many commands were timed, and SampleP95 the 95th percentile of them all; both zero for what is computed.
 	Samples   int     `json:"samples,omitempty"`
 	SampleP95 float64 `json:"sample_p95_ms,omitempty"`
@@ -49,7 +51,7 @@ func (p *pairs) latency(place func(i int) string) Latency {
 			if p.count[k] == 0 {
 				continue
 			}
-			m := millis(p.sum[k]) / float64(p.count[k])
+			m := lab.Millis(p.sum[k]) / float64(p.count[k])
 			if means = append(means, m); m > l.Worst {
 				l.Worst, l.From, l.To = m, place(i), place(j)
 			}
@@ -64,7 +66,7 @@ func (p *pairs) latency(place func(i int) string) Latency {
 	l.Median, l.P95 = quantile(means, 0.5), quantile(means, 0.95)
 	slices.Sort(p.all)
 	if len(p.all) > 0 {
-		l.SampleP95 = millis(p.all[int(math.Ceil(0.95*float64(len(p.all))))-1])
+		l.SampleP95 = lab.Millis(p.all[int(math.Ceil(0.95*float64(len(p.all))))-1])
 	}
 	return l
 }

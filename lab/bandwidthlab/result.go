@@ -1,5 +1,7 @@
 package bandwidthlab
 
+import "github.com/coeval-dev/coeval/lab"
+
 // Result is all that Run found. Rates are in kbit/s, without the headers of UDP and IP. The JSON names are for scripts and stay.
 type Result struct {
 	Game      string  `json:"game"`
@@ -28,30 +30,32 @@ type DelaysInResult struct {
 
 // ServedRow is a real server with so many clients, measured. Rates are means over clients unless they are a server's.
 type ServedRow struct {
-	Clients     int          `json:"clients"`
+	Clients     int          `json:"clients" head:"clients"`
 	Seconds     float64      `json:"seconds"`
-	Command     float64      `json:"a"`      // client to server, of each client
-	Update      float64      `json:"update"` // server to client, to each client
-	UpdateLeast float64      `json:"update_least"`
-	UpdateMost  float64      `json:"update_most"`
+	Command     float64      `json:"a" head:"commands" as:"%.2f"`     // client to server, of each client
+	Update      float64      `json:"update" head:"updates" as:"%.2f"` // server to client, to each client
+	UpdateLeast float64      `json:"update_least" head:"least" as:"%.2f"`
+	UpdateMost  float64      `json:"update_most" head:"most" as:"%.2f"`
+	ByLine      float64      `json:"-" head:"by line" as:"%.2f"`
 	ServerIn    float64      `json:"server_in"`
 	ServerOut   float64      `json:"server_out"`
 	PacketsIn   float64      `json:"packets_in_per_second"`
 	PacketsOut  float64      `json:"packets_out_per_second"`
 	Snapshots   float64      `json:"snapshots_per_second"`
-	Late        float64      `json:"commands_late"` // share
-	Clientwise  [][2]float64 `json:"by_client"`     // out and in of each
+	Late        float64      `json:"commands_late" head:"late" as:"%.1f %%"` // share
+	Clientwise  [][2]float64 `json:"by_client"`                              // out and in of each
 
 	// From the server's ledger. DPart and EPart are the parts of Update that are about every player and about those near; C is the rest.
-	C     float64 `json:"c"`
+	C     float64 `json:"c" head:"c" as:"%.2f"`
 	DPart float64 `json:"d_part"`
 	EPart float64 `json:"e_part"`
-	D     float64 `json:"d"` // DPart for each client
-	E     float64 `json:"e"` // EPart for each client that is in an update, the receiver included
+	D     float64 `json:"d" head:"d" as:"%.3f"` // DPart for each client
+	E     float64 `json:"e" head:"e" as:"%.2f"` // EPart for each client that is in an update, the receiver included
 	// Alpha is the share of other clients in a state update, InView of those in view.
-	Alpha    float64 `json:"alpha"`
-	InView   float64 `json:"in_view"`
-	Residual float64 `json:"residual"` // of Update, from the line
+	Alpha    float64 `json:"alpha" head:"alpha" as:"?%.1f %%"`
+	Paper    float64 `json:"-" head:"paper's" as:"?%.1f %%"`
+	InView   float64 `json:"in_view" head:"in view" as:"?%.1f %%"`
+	Residual float64 `json:"residual" head:"residual" as:"%.2f"` // of Update, from the line
 }
 
 // CommandCost is what the commands of k clients cost in one packet to one other member of a group of g, in bytes: Packet + Proof (g-2) + Each k. B follows from
@@ -74,8 +78,8 @@ func (c *CommandCost) B(k, g float64, rate int) float64 {
 // Comparison is one architecture with so many clients: by the paper's table, by the count of messages, and measured. In Ratio are measured over counted.
 type Comparison struct {
 	Architecture Architecture `json:"architecture"`
-	Clients      int          `json:"clients"`
-	Mirrors      int          `json:"mirrors"`
+	Clients      int          `json:"clients" head:"clients"`
+	Mirrors      int          `json:"mirrors" head:"mirrors" as:"?%d"`
 	B            float64      `json:"b"` // that Counted uses
 	Paper        Rates        `json:"paper_model"`
 	Counted      Rates        `json:"counted_model"`
@@ -87,15 +91,15 @@ type Comparison struct {
 type TopologyRow struct {
 	Topology     string       `json:"topology"`
 	About        string       `json:"about"`
-	Architecture Architecture `json:"architecture"`
+	Architecture Architecture `json:"architecture" head:"architecture"`
 	Players      int          `json:"players"`
-	Servers      []string     `json:"servers,omitempty"` // where they stand
+	Servers      []string     `json:"servers,omitempty" head:"servers"` // where they stand
 	// Home is a player's round trip to the own server or mirror, on average: what cannot be hidden of what one does oneself. Peers have none.
-	Home     float64 `json:"home_round_trip_ms"`
+	Home     float64 `json:"home_round_trip_ms" head:"home and back" as:"%.0f"`
 	Path     Latency `json:"path"` // of the network alone
 	Computed Latency `json:"computed"`
 	Measured Latency `json:"measured"`
-	Late     float64 `json:"commands_late"`
+	Late     float64 `json:"commands_late" head:"late" as:"%.1f %%"`
 }
 
 func (d *Delays) result() *DelaysInResult {
@@ -103,7 +107,7 @@ func (d *Delays) result() *DelaysInResult {
 	for _, ways := range d.Way {
 		row := make([]float64, 0, len(ways))
 		for _, w := range ways {
-			row = append(row, 2*millis(w))
+			row = append(row, 2*lab.Millis(w))
 		}
 		out.Trips = append(out.Trips, row)
 	}

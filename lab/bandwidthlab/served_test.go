@@ -34,9 +34,9 @@ func TestShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	r.net.Run(8 * time.Second)
-	if r.err != nil {
-		t.Fatal(r.err)
+	r.Net.Run(8 * time.Second)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	if got, want := named(r.shares), "d Sheet, e Fighter, e Shot, e commands"; got != want {
 		t.Errorf("the arena: %s, want %s", got, want)
@@ -73,7 +73,7 @@ func TestOneLevel(t *testing.T) {
 		want  string
 	}{{arena.Title, 32, "foundry"}, {arena.Title, 4, "duel"}, {crowd.Title, 9, "9"}} {
 		o := Options{Title: x.title, Clients: []int{x.most, 2}}
-		if err := o.fill(); err != nil || o.Level != x.want {
+		if err := o.Check(); err != nil || o.Level != x.want {
 			t.Errorf("2 and %d clients play %s on %q, %v", x.most, x.title.Name(), o.Level, err)
 		}
 		if s, err := o.subject(2); err != nil || s.Level != x.want {
@@ -114,13 +114,14 @@ func TestLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	r.net.Run(3 * time.Second)
+	r.Net.Run(3 * time.Second)
+	r.On, r.Since = true, r.Net.Now()
 	r.begin()
 	before := r.server.Stats().Commands.Repeated
-	r.net.SetPath(r.guests[0].end, r.end, netsim.Profile{Latency: 120 * time.Millisecond})
-	r.net.Run(5 * time.Second)
-	if r.err != nil {
-		t.Fatal(r.err)
+	r.Net.SetPath(r.guests[0].End, r.end, netsim.Profile{Latency: 120 * time.Millisecond})
+	r.Net.Run(5 * time.Second)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	repeated := int(r.server.Stats().Commands.Repeated - before)
 	if repeated == 0 || math.Abs(float64(r.late-repeated)) > 0.3*float64(repeated) || r.made < 2*290 {

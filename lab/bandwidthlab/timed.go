@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -29,7 +30,7 @@ func timeServed(ctx context.Context, o *Options, t *Topology) (Latency, float64,
 		return Latency{}, 0, err
 	}
 	defer r.close()
-	if err := r.run(ctx, latencyWarm, o.Latency); err != nil {
+	if err := r.play(ctx, latencyWarm, o.Latency); err != nil {
 		return Latency{}, 0, err
 	}
 	return p.latency(t.place), float64(r.late) / float64(max(r.made, 1)), nil
@@ -53,8 +54,8 @@ func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.
 	}
 	for i, m := range g.members {
 		data := make([]byte, commandSize)
-		m.end.After(groupWarm+frameOffset(tick, i, n), func() {
-			m.end.Every(tick, func() {
+		m.End.After(groupWarm+session.Offset(tick, i, n), func() {
+			m.End.Every(tick, func() {
 				now := net.Now()
 				for _, w := range waiting[i] {
 					p.add(w.from, i, now-w.given)
@@ -65,7 +66,7 @@ func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.
 			})
 		})
 	}
-	if err := letPass(ctx, net, groupWarm+length, &g.err); err != nil {
+	if err := g.run(ctx, groupWarm+length); err != nil {
 		return Latency{}, err
 	}
 	return p.latency(t.place), nil
@@ -79,16 +80,6 @@ type arrival struct {
 
 // commandSize is about that of a game's command.
 const commandSize = 16
-
-func letPass(ctx context.Context, net *netsim.Net, until time.Duration, failed *error) error {
-	for net.Now() < until && *failed == nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		net.Run(min(250*time.Millisecond, until-net.Now()))
-	}
-	return *failed
-}
 
 // mirrors is a set of mirrors with their clients: a real group between the mirrors, and between a mirror and its clients datagrams that keep the timetable of
 // topology/server. Clients stamp commands so that they come comfort ticks before their tick; mirrors pass them on once a tick, compute a tick when it is
@@ -152,7 +143,7 @@ func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick, length tim
 			r.sites[to].waiting = append(r.sites[to].waiting, readStamp(data))
 		}
 	}
-	if err := letPass(ctx, net, groupWarm+length, &r.group.err); err != nil {
+	if err := r.group.run(ctx, groupWarm+length); err != nil {
 		return Latency{}, err
 	}
 	return r.pairs.latency(t.place), nil
@@ -186,7 +177,7 @@ func (s *site) add(player int) {
 		c.inbox = append(c.inbox, list)
 	})
 	var data []byte
-	c.end.After(frameOffset(r.tick, player, len(t.Players)), func() {
+	c.end.After(session.Offset(r.tick, player, len(t.Players)), func() {
 		c.end.Every(r.tick, func() {
 			now := r.net.Now()
 			c.look(r, now)

@@ -3,6 +3,8 @@ package bandwidthlab
 import (
 	"fmt"
 	"time"
+
+	"github.com/coeval-dev/coeval/lab"
 )
 
 // Topology is a network with players on it, and where servers stand.
@@ -145,7 +147,7 @@ func (t *Topology) home(a Architecture) float64 {
 		}
 		sum += t.Way[p][at] + t.Way[at][p]
 	}
-	return millis(sum) / float64(len(t.Players))
+	return lab.Millis(sum) / float64(len(t.Players))
 }
 
 // What the protocols add to the path, in ticks. A client's commands come comfort ticks before the tick that they are for. A snapshot, sent at each third tick,

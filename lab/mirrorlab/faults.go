@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -67,14 +69,14 @@ type FaultResult struct {
 
 // FaultRun is one of the times that a fault was tried. It can be repeated by its seed.
 type FaultRun struct {
-	Seed    uint64  `json:"seed"`
-	Mirror  string  `json:"mirror"`         // to whom it happened
-	At      float64 `json:"at_ms"`          // when
-	Again   float64 `json:"plays_again_ms"` // the last
-	Still   float64 `json:"stood_still_ms"` // the longest
-	Led     float64 `json:"led_ms"`         // as in FaultResult
-	Serving float64 `json:"serving_ms"`     // as in FaultResult
-	Moved   bool    `json:"another_leads"`  // another leads
+	Seed    uint64  `json:"seed" head:"seed"`
+	Mirror  string  `json:"mirror" head:"mirror"`                        // to whom it happened
+	At      float64 `json:"at_ms" head:"at ms" as:"%.0f"`                // when
+	Again   float64 `json:"plays_again_ms" head:"plays again" as:"%.0f"` // the last
+	Still   float64 `json:"stood_still_ms" head:"stood still" as:"%.0f"` // the longest
+	Led     float64 `json:"led_ms" head:"one group" as:"%.0f"`           // as in FaultResult
+	Serving float64 `json:"serving_ms" head:"serves" as:"%.0f"`          // as in FaultResult
+	Moved   bool    `json:"another_leads" head:"another leads"`
 }
 
 // Figures that should be reached.
@@ -103,11 +105,9 @@ func runFault(ctx context.Context, o *Options) (*Result, error) {
 	var r *Result
 	for i := range o.Times {
 		tell := func(done float64) {
-			if o.Progress != nil {
-				o.Progress((float64(i)+done)/float64(o.Times), fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
-			}
+			o.Progress.Nth(i, o.Times).Tell(done, fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
 		}
-		f := newFleet(o, o.Seed+uint64(i))
+		f := newCluster(o, o.Seed+uint64(i))
 		err := f.suffer(ctx, x, tell)
 		f.close()
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *Result) judgeFault(f Fault) {
 }
 
 // suffer lets everyone play, and then it happens.
-func (f *fleet) suffer(ctx context.Context, x *faulted, tell func(float64)) error {
+func (f *cluster) suffer(ctx context.Context, x *faulted, tell func(float64)) error {
 	mirrors := f.o.Mirrors
 	if f.o.Fault == JoinLate {
 		mirrors--
@@ -157,14 +157,14 @@ func (f *fleet) suffer(ctx context.Context, x *faulted, tell func(float64)) erro
 		return err
 	}
 	f.sample()
-	warm := faultWarm + time.Duration(f.net.Rand().Float64()*float64(time.Second))
-	if err := f.pass(ctx, warm, func(d float64) { tell(0.4 * d) }); err != nil {
+	warm := faultWarm + time.Duration(f.Net.Rand().Float64()*float64(time.Second))
+	if err := f.Pass(ctx, warm, func(d float64) { tell(0.4 * d) }); err != nil {
 		return err
 	}
-	f.on = true
-	run := FaultRun{Seed: f.net.Seed(), At: millis(f.net.Now())}
+	f.On, f.Since = true, f.Net.Now()
+	run := FaultRun{Seed: f.Net.Seed(), At: lab.Millis(f.Net.Now())}
 	for _, u := range f.guests {
-		u.pulse.begin(f.net.Now())
+		u.after.begin(f.Net.Now())
 	}
 	var err error
 	if f.o.Fault == JoinLate {
@@ -178,14 +178,14 @@ func (f *fleet) suffer(ctx context.Context, x *faulted, tell func(float64)) erro
 }
 
 // killed kills a mirror and waits until its players play elsewhere.
-func (f *fleet) killed(ctx context.Context, x *faulted, run *FaultRun) error {
+func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 	victim := f.uber()
 	if f.o.Fault == KillMirror {
-		rest := slices.DeleteFunc(slices.Clone(f.ships), func(s *ship) bool { return s == victim })
-		victim = rest[f.net.Rand().IntN(len(rest))]
+		rest := slices.DeleteFunc(slices.Clone(f.machines), func(s *machine) bool { return s == victim })
+		victim = rest[f.Net.Rand().IntN(len(rest))]
 	}
 	run.Mirror = victim.name
-	at := f.net.Now()
+	at := f.Net.Now()
 	victim.kill()
 	var theirs []*guest
 	for _, u := range f.guests {
@@ -196,72 +196,65 @@ func (f *fleet) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 	led := time.Duration(0)
 	done := func() bool {
 		if led == 0 && f.whole() {
-			led = f.net.Now() - at
+			led = f.Net.Now() - at
 		}
-		back := !slices.ContainsFunc(theirs, func(u *guest) bool { return u.pulse.again == 0 && !u.gone })
-		return back && led > 0 && f.net.Now()-at >= faultAfter
+		back := !slices.ContainsFunc(theirs, func(u *guest) bool { return u.after.again == 0 && !u.gone })
+		return back && led > 0 && f.Net.Now()-at >= faultAfter
 	}
 	if err := f.wait(ctx, faultMost, done); err != nil {
 		return err
 	}
 	if led > 0 {
 		x.led.add(led)
-		run.Led = millis(led)
+		run.Led = lab.Millis(led)
 		run.Moved = f.uber() != nil && victim != f.uber() && f.o.Fault == KillUber
 	}
 	for _, u := range f.guests {
-		still := u.pulse.longest(f.net.Now())
-		run.Still = max(run.Still, millis(still))
+		still := u.after.longest(f.Net.Now())
+		run.Still = max(run.Still, lab.Millis(still))
 		x.still.add(still)
 		if !slices.Contains(theirs, u) {
 			x.others.add(still)
 			continue
 		}
-		if u.pulse.again == 0 {
+		if u.after.again == 0 {
 			x.result.Lost++
 			continue
 		}
-		x.shown.add(u.pulse.shown - at)
-		x.again.add(u.pulse.again - at)
-		run.Again = max(run.Again, millis(u.pulse.again-at))
+		x.shown.add(u.after.shown - at)
+		x.again.add(u.after.again - at)
+		run.Again = max(run.Again, lab.Millis(u.after.again-at))
 	}
 	return nil
 }
 
 // joined starts one more mirror, and waits until it serves.
-func (f *fleet) joined(ctx context.Context, x *faulted, run *FaultRun) error {
-	type before struct {
-		behind int
-		waited time.Duration
+func (f *cluster) joined(ctx context.Context, x *faulted, run *FaultRun) error {
+	var was []timeline.Stats
+	for _, s := range f.machines {
+		was = append(was, s.mirror.TimelineStats())
 	}
-	var was []before
-	for _, s := range f.ships {
-		st := s.mirror.TimelineStats()
-		was = append(was, before{st.Behind, st.Waited})
-	}
-	at := f.net.Now()
-	s, err := f.launch(shipName(len(f.ships)), f.o.Mirrors*f.o.Players)
+	at := f.Net.Now()
+	s, err := f.start(machineName(len(f.machines)), f.o.Mirrors*f.o.Players)
 	if err != nil {
 		return err
 	}
 	run.Mirror = s.name
-	if err := f.wait(ctx, faultMost, func() bool { return s.serving > 0 && f.net.Now()-at >= faultAfter }); err != nil {
+	if err := f.wait(ctx, faultMost, func() bool { return s.serving > 0 && f.Net.Now()-at >= faultAfter }); err != nil {
 		return err
 	}
 	if s.serving > 0 {
 		x.serving.add(s.serving - at)
-		run.Serving = millis(s.serving - at)
+		run.Serving = lab.Millis(s.serving - at)
 	}
-	for i, o := range f.ships[:len(was)] {
+	for i, o := range f.machines[:len(was)] {
 		st := o.mirror.TimelineStats()
-		if st.Behind > was[i].behind {
-			x.result.Missed = max(x.result.Missed, st.Behind-was[i].behind)
-		}
-		x.result.Waited += millis(st.Waited - was[i].waited)
+		x.result.Missed = max(x.result.Missed, st.Behind-was[i].Behind)
+		x.result.Waited += lab.Millis(st.Waited - was[i].Waited)
 	}
 	for _, u := range f.guests {
-		still := u.pulse.longest(f.net.Now())
-		run.Still = max(run.Still, millis(still))
+		still := u.after.longest(f.Net.Now())
+		run.Still = max(run.Still, lab.Millis(still))
 		x.still.add(still)
 		x.others.add(still)
 	}
@@ -269,21 +262,21 @@ func (f *fleet) joined(ctx context.Context, x *faulted, run *FaultRun) error {
 }
 
 // wait lets time go by until something is so, or for as long as it is worth waiting.
-func (f *fleet) wait(ctx context.Context, most time.Duration, done func() bool) error {
-	for end := f.net.Now() + most; f.net.Now() < end && f.err == nil; {
+func (f *cluster) wait(ctx context.Context, most time.Duration, done func() bool) error {
+	for end := f.Net.Now() + most; f.Net.Now() < end && f.Err == nil; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f.net.Run(20 * time.Millisecond)
+		f.Net.Run(20 * time.Millisecond)
 		if done() {
 			break
 		}
 	}
-	return f.err
+	return f.Err
 }
 
 // uber finds the überserver among those that run.
-func (f *fleet) uber() *ship {
+func (f *cluster) uber() *machine {
 	for _, s := range f.alive() {
 		if s.mirror.Phase() == mirror.Serving && s.mirror.Uber() == s.mirror.ID() {
 			return s
@@ -292,8 +285,8 @@ func (f *fleet) uber() *ship {
 	return nil
 }
 
-// A pulse is how a player's game goes on after a fault.
-type pulse struct {
+// A recovery is how a player's game goes on after a fault.
+type recovery struct {
 	since time.Duration // when it happened
 	news  time.Duration // when there were news of the own body
 	obey  time.Duration // when a leading world obeyed
@@ -303,51 +296,51 @@ type pulse struct {
 	again time.Duration // when that was shown
 }
 
-func (p *pulse) begin(now time.Duration) { *p = pulse{since: now, news: now, obey: now} }
+func (p *recovery) begin(now time.Duration) { *p = recovery{since: now, news: now, obey: now} }
 
 // longest is the longest time for which the game stood still so far.
-func (p *pulse) longest(now time.Duration) time.Duration {
+func (p *recovery) longest(now time.Duration) time.Duration {
 	return max(p.most, now-p.news, now-p.obey)
 }
 
 // obeyed is called when the leading world of a mirror has executed a command of a player.
-func (s *ship) obeyed(u *guest, x *order, t world.Tick) {
-	p := &u.pulse
+func (s *machine) obeyed(u *guest, x *followed, t world.Tick) {
+	p := &u.after
 	if p.since == 0 || s.where(u) != s {
 		return
 	}
-	p.most = max(p.most, s.net.Now()-p.obey)
-	p.obey = s.net.Now()
-	if p.first == 0 && x.entered > p.since && s.ships[u.home].dead {
+	p.most = max(p.most, s.Net.Now()-p.obey)
+	p.obey = s.Net.Now()
+	if p.first == 0 && x.entered > p.since && s.machines[u.home].dead {
 		p.first = t
 	}
 }
 
 // heard is called with news of the own body.
-func (f *fleet) heard(u *guest, w *world.World) {
-	p := &u.pulse
+func (f *cluster) heard(u *guest, w *world.World) {
+	p := &u.after
 	if p.since == 0 {
 		return
 	}
-	p.most = max(p.most, f.net.Now()-p.news)
-	p.news = f.net.Now()
+	p.most = max(p.most, f.Net.Now()-p.news)
+	p.news = f.Net.Now()
 	s := f.where(u)
-	if p.again > 0 || !f.ships[u.home].dead || s == nil || s.dead {
+	if p.again > 0 || !f.machines[u.home].dead || s == nil || s.dead {
 		return
 	}
 	if p.shown == 0 {
-		p.shown = f.net.Now()
+		p.shown = f.Net.Now()
 	}
 	if p.first > 0 && w.Tick() >= p.first {
-		p.again, u.home = f.net.Now(), s.index
+		p.again, u.home = f.Net.Now(), s.index
 	}
 }
 
 // where is which mirror a client plays at.
-func (f *fleet) where(u *guest) *ship {
-	if c := u.client.Conn(); c != nil {
-		for _, s := range f.ships {
-			if s.dock.PublicAddr() == c.Addr() {
+func (f *cluster) where(u *guest) *machine {
+	if c := u.Client.Conn(); c != nil {
+		for _, s := range f.machines {
+			if s.outer.PublicAddr() == c.Addr() {
 				return s
 			}
 		}

@@ -20,58 +20,74 @@ type Options struct {
 	// Title is what is played, on Level. Default: the level that the title has for so many players.
 	Title *game.Title
 	Level string
-	// Mirrors is how many there are, and Players how many play on each. Defaults: 3 and 8.
-	// With JoinLate one of the mirrors is the one that joins, and has none; the default is then 32 on all others together.
+	// Mirrors is how many there are, and Players how many play on each. With JoinLate one of the mirrors
+	// is the one that joins, and has none; the default is then 32 on all others together.
 	Mirrors, Players int
-	// Between is the network from each mirror to each other, and Near that from players to their mirror. Defaults: 40 ms with 5 ms of jitter and 0.1 % loss; 8 ms with
-	// 1 ms and 0.1 %.
+	// Between is the network from each mirror to each other, and Near that from players to their mirror.
+	// Defaults: 40 ms with 5 ms of jitter and 0.1 % loss; 8 ms with 1 ms and 0.1 %.
 	Between, Near netsim.Conditions
 	// Timeline and Delays are those of mirror.Options. Delays that are left out are made to fit the network.
 	Timeline string
 	Delays   []time.Duration
 	// Margins and SendEvery are those of mirror.Options. Margins that are left out are the title's.
-	Margins   []timeline.Margin
-	SendEvery time.Duration
-	// SnapshotRate is how many snapshots a second a client is sent. Default: 30, as mirrors have it.
+	Margins      []timeline.Margin
+	SendEvery    time.Duration
 	SnapshotRate int
-	// Time is how long is measured, after Warm. Defaults: 60 s and 10 s.
+	// Time is how long is measured, after Warm.
 	Time, Warm time.Duration
-	// Drift is by how much mirrors' own clocks run fast or slow at most, in parts of a million: quartz does that. Default: 50. Below zero, they do not.
+	// Drift is by how much mirrors' own clocks run fast or slow at most, in parts of a million: quartz
+	// does that. Below zero, they do not.
 	Drift float64
 	// Alone leaves out the runs with one plain server that corrections are compared with.
 	Alone bool
-	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so many Times. Default: 5.
-	Fault Fault
-	Times int
-	// Seed is the random seed of games and networks.
-	Seed uint64
-	// Progress, if set, is told how much of the work is done, from 0 to 1, and what is being done.
-	Progress func(done float64, what string)
+	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so many
+	// Times.
+	Fault    Fault
+	Times    int
+	Seed     uint64
+	Progress lab.Progress
 
 	subject *lab.Subject // what Title and Level come to
 }
 
+// List describes the options.
+func (o *Options) List() []*lab.Option {
+	return []*lab.Option{
+		lab.Number(&o.Mirrors, "mirrors", 3, 2, maxMirrors, "how many mirrors"),
+		lab.Number(&o.Players, "players", 0, 0, maxPlayers, "how many play on each (default 8; with --fault join, 32 on all that are there)"),
+		lab.Text(&o.Timeline, "timeline", "auto", "how mirrors are kept consistent: "+strings.Join(kinds.Names(), ", ")),
+		lab.Number(&o.SendEvery, "send-every", 0, 0, time.Second, "how often mirrors pass on commands (default: half a tick)"),
+		lab.Number(&o.SnapshotRate, "snapshots", 30, 1, 1000, "snapshots a second of each player"),
+		lab.Span(&o.Time, "minutes", time.Minute, time.Minute, time.Second, 2*time.Hour, "how long is measured, in the game's time, after ten seconds to warm up"),
+		lab.Number(&o.Times, "times", 5, 1, 1000, "how often, with --fault"),
+		lab.Level(&o.Level),
+		lab.Seed(&o.Seed, "the game and the network"),
+		lab.Switch(&o.Alone, "alone", "leave out the plain servers"),
+	}
+}
+
 // Limits of a run.
 const (
-	MaxMirrors = 16
-	MaxPlayers = 64 // on all mirrors together
+	maxMirrors = 16
+	maxPlayers = 64 // on all mirrors together
 )
 
-// Valid says what is wrong with options, before anything is run.
-func (o Options) Valid() error { return o.fill() }
-
-func (o *Options) fill() error {
-	if o.Mirrors == 0 {
-		o.Mirrors = 3
+// Check replaces zeros by defaults, and says what is wrong with the rest.
+func (o *Options) Check() error {
+	if err := lab.Fill(append(o.List(),
+		lab.Number(&o.Warm, "warm", 10*time.Second, 0, time.Hour, ""),
+		lab.Number(&o.Drift, "drift", 50, -1000, 1000, ""))); err != nil {
+		return err
 	}
+	o.Drift = max(o.Drift, 0)
 	if o.Players == 0 {
 		o.Players = 8
 		if o.Fault == JoinLate {
 			o.Players = (32 + o.Mirrors - 2) / max(o.Mirrors-1, 1) // 32 on those that are there
 		}
 	}
-	if o.Mirrors < 2 || o.Mirrors > MaxMirrors || o.Players < 1 || o.serving()*o.Players > MaxPlayers {
-		return fmt.Errorf("%d mirrors with %d players each: choose 2 to %d mirrors, and no more than %d players on all of them", o.Mirrors, o.Players, MaxMirrors, MaxPlayers)
+	if o.serving()*o.Players > maxPlayers {
+		return fmt.Errorf("%d mirrors with %d players each: choose no more than %d players on all of them", o.Mirrors, o.Players, maxPlayers)
 	}
 	if unset(o.Between) {
 		o.Between = netsim.Both(netsim.Profile{Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Amount: 5 * time.Millisecond}, Loss: 0.001})
@@ -79,38 +95,8 @@ func (o *Options) fill() error {
 	if unset(o.Near) {
 		o.Near = netsim.Both(netsim.Profile{Latency: 8 * time.Millisecond, Jitter: netsim.Jitter{Amount: time.Millisecond}, Loss: 0.001})
 	}
-	if o.Timeline == "" {
-		o.Timeline = "auto"
-	}
 	if !slices.Contains(kinds.Names(), o.Timeline) {
 		return fmt.Errorf("there is no timeline %q; choose one of %s", o.Timeline, strings.Join(kinds.Names(), ", "))
-	}
-	if o.Time == 0 {
-		o.Time = time.Minute
-	}
-	if o.Warm == 0 {
-		o.Warm = 10 * time.Second
-	}
-	if o.Time < time.Second || o.Time > 2*time.Hour || o.Warm < 0 || o.Warm > time.Hour {
-		return fmt.Errorf("%v measured after %v: choose 1s to 2h, and up to 1h to warm up", o.Time, o.Warm)
-	}
-	if o.SnapshotRate == 0 {
-		o.SnapshotRate = 30
-	}
-	if o.SnapshotRate < 0 || o.SnapshotRate > 1000 || o.SendEvery < 0 {
-		return fmt.Errorf("%d snapshots a second, and commands passed on every %v: choose 1 to 1000, or 0 for the default, and no time below zero", o.SnapshotRate, o.SendEvery)
-	}
-	if o.Drift == 0 {
-		o.Drift = 50
-	}
-	if o.Drift = max(o.Drift, 0); !(o.Drift <= 1000) {
-		return fmt.Errorf("clocks wrong by %g parts of a million: choose up to 1000", o.Drift)
-	}
-	if o.Times == 0 {
-		o.Times = 5
-	}
-	if o.Times < 1 || o.Times > 1000 {
-		return fmt.Errorf("a fault %d times: choose 1 to 1000", o.Times)
 	}
 	if o.Fault >= faults {
 		return fmt.Errorf("there is no fault %d", o.Fault)
@@ -162,73 +148,56 @@ func FitDelays(kind string, between netsim.Conditions) []time.Duration {
 
 // farthest is what nearly all datagrams take at most.
 func farthest(c netsim.Conditions) time.Duration {
-	way := func(p netsim.Profile) time.Duration {
-		switch p.Jitter.Shape {
-		case netsim.Normal:
-			return p.Latency + 3*p.Jitter.Amount
-		case netsim.LongTail:
-			return p.Latency + 10*p.Jitter.Amount
-		case netsim.Recorded:
-			return p.Latency + slices.Max(append([]time.Duration{0}, p.Jitter.Recorded...))
-		}
-		return p.Latency + p.Jitter.Amount
-	}
-	return max(way(c.Up), way(c.Down))
+	return max(way(c.Up, 1, 3, 10, slices.Max), way(c.Down, 1, 3, 10, slices.Max))
 }
 
 // pathDelay is what a datagram takes on average.
 func pathDelay(c netsim.Conditions) time.Duration {
-	way := func(p netsim.Profile) time.Duration {
-		switch p.Jitter.Shape {
-		case netsim.Normal:
-			return p.Latency
-		case netsim.LongTail:
-			return p.Latency + p.Jitter.Amount*95/100
-		case netsim.Recorded:
-			sum := time.Duration(0)
-			for _, d := range p.Jitter.Recorded {
-				sum += d / time.Duration(len(p.Jitter.Recorded))
-			}
-			return p.Latency + sum
+	mean := func(list []time.Duration) (sum time.Duration) {
+		for _, d := range list {
+			sum += d / time.Duration(len(list))
 		}
-		return p.Latency + p.Jitter.Amount/2
+		return sum
 	}
-	return (way(c.Up) + way(c.Down)) / 2
+	return (way(c.Up, 0.5, 0, 0.95, mean) + way(c.Down, 0.5, 0, 0.95, mean)) / 2
+}
+
+// way is a latency with so much of its jitter, by the shape of that.
+func way(p netsim.Profile, even, normal, longTail float64, recorded func([]time.Duration) time.Duration) time.Duration {
+	share := even
+	switch p.Jitter.Shape {
+	case netsim.Normal:
+		share = normal
+	case netsim.LongTail:
+		share = longTail
+	case netsim.Recorded:
+		return p.Latency + recorded(p.Jitter.Recorded)
+	}
+	return p.Latency + time.Duration(share*float64(p.Jitter.Amount))
 }
 
 // Run measures all of it. The same options give the same figures, to the last digit.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	if err := o.fill(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	if o.Fault != NoFault {
 		return runFault(ctx, &o)
 	}
-	share, from := 1.0, 0.0
+	share := 1.0
 	if !o.Alone {
 		share = 0.6
 	}
-	tell := func(what string, done float64) {
-		if o.Progress != nil {
-			o.Progress(from+share*done, what)
-		}
-	}
-	r, err := play(ctx, &o, tell)
+	r, err := play(ctx, &o, o.Progress.Within(0, share))
 	if err != nil {
 		return nil, err
 	}
 	if !o.Alone {
-		for i, far := range []bool{false, true} {
-			from, share = 0.6+0.2*float64(i), 0.2
-			p, err := playPlain(ctx, &o, far, tell)
-			if err != nil {
-				return nil, err
-			}
-			if far {
-				r.Corrections.Distant = p
-			} else {
-				r.Corrections.Plain = p
-			}
+		if r.Corrections.Plain, err = playPlain(ctx, &o, false, o.Progress.Within(0.6, 0.2)); err != nil {
+			return nil, err
+		}
+		if r.Corrections.Distant, err = playPlain(ctx, &o, true, o.Progress.Within(0.8, 0.2)); err != nil {
+			return nil, err
 		}
 	}
 	if err := r.Traffic.fit(ctx, &o, r.TickRate); err != nil {

@@ -219,14 +219,14 @@ func TestRefused(t *testing.T) {
 		says   string
 		change func(o *mirrorlab.Options)
 	}{
-		{"2 to 16 mirrors", func(o *mirrorlab.Options) { o.Mirrors = 1 }},
+		{"mirrors is 1: choose 2 to 16", func(o *mirrorlab.Options) { o.Mirrors = 1 }},
 		{"64 players", func(o *mirrorlab.Options) { o.Mirrors, o.Players = 5, 20 }},
 		{`no timeline "magic"; choose one of auto`, func(o *mirrorlab.Options) { o.Timeline = "magic" }},
-		{"choose 1s to 2h", func(o *mirrorlab.Options) { o.Time = time.Millisecond }},
-		{"up to 1000", func(o *mirrorlab.Options) { o.Drift = 1e6 }},
-		{"choose 1 to 1000", func(o *mirrorlab.Options) { o.Times = -1 }},
+		{"choose 0.0166", func(o *mirrorlab.Options) { o.Time = time.Millisecond }},
+		{"drift is 1e+06", func(o *mirrorlab.Options) { o.Drift = 1e6 }},
+		{"times is -1: choose 1 to 1000", func(o *mirrorlab.Options) { o.Times = -1 }},
 		{"no fault", func(o *mirrorlab.Options) { o.Fault = 200 }},
-		{"snapshots a second", func(o *mirrorlab.Options) { o.SnapshotRate = -1 }},
+		{"snapshots is -1", func(o *mirrorlab.Options) { o.SnapshotRate = -1 }},
 		{"no title to play", func(o *mirrorlab.Options) { o.Title = nil }},
 		{"title stack has no body", func(o *mirrorlab.Options) { o.Title, o.Level = stack.Title, "" }},
 		{`level "nowhere"`, func(o *mirrorlab.Options) { o.Level = "nowhere" }},
@@ -260,7 +260,7 @@ func TestPlot(t *testing.T) {
 		r.Series = append(r.Series, mirrorlab.Moment{Second: float64(i + 1), Rollbacks: i, Settled: 1000, KBits: 100})
 	}
 	for _, r := range []*mirrorlab.Result{{}, r, {Series: r.Series, Fault: &mirrorlab.FaultResult{Fault: "<uber>", Runs: []mirrorlab.FaultRun{{At: 2500}}}}} {
-		svg := string(mirrorlab.Plot(r))
+		svg := string(r.Plot().SVG())
 		d := xml.NewDecoder(strings.NewReader(svg))
 		for {
 			_, err := d.Token()

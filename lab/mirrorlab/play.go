@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
@@ -13,46 +14,46 @@ import (
 )
 
 // play lets bots play on mirrors, undisturbed, and measures.
-func play(ctx context.Context, o *Options, tell func(what string, done float64)) (*Result, error) {
-	f := newFleet(o, o.Seed)
+func play(ctx context.Context, o *Options, p lab.Progress) (*Result, error) {
+	f := newCluster(o, o.Seed)
 	defer f.close()
 	if err := f.assemble(ctx, o.Mirrors, o.Players, o.Mirrors*o.Players); err != nil {
 		return nil, err
 	}
 	f.sample()
 	what := fmt.Sprintf("%d mirrors with %d players each", o.Mirrors, o.Players)
-	all := float64(o.Warm + o.Time)
-	if err := f.pass(ctx, o.Warm, func(d float64) { tell(what, d*float64(o.Warm)/all) }); err != nil {
-		return nil, err
-	}
-	f.begin()
-	for _, s := range f.ships {
-		s.from = s.marked()
-	}
-	if err := f.pass(ctx, o.Time, func(d float64) { tell(what, (float64(o.Warm)+d*float64(o.Time))/all) }); err != nil {
+	if err := f.Play(ctx, o.Warm, o.Time, f.begin, func(d float64) { p.Tell(d, what) }); err != nil {
 		return nil, err
 	}
 	return f.result(), nil
 }
 
-// A shipMark is what a mirror's counters were at a time.
-type shipMark struct {
-	line    timeline.Stats
-	stats   mirror.Stats
-	traffic crimp.Ledger
-	socket  link.Counters
+// begin starts to count.
+func (f *cluster) begin() {
+	f.players.begin()
+	for _, s := range f.machines {
+		s.from = s.totals()
+	}
 }
 
-func (s *ship) marked() shipMark {
-	return shipMark{s.mirror.TimelineStats(), s.mirror.Stats(), s.mirror.Traffic(), s.hull.Counters()}
+// machineTotals are what grows, of one mirror.
+type machineTotals struct {
+	Line    timeline.Stats
+	Stats   mirror.Stats
+	Traffic crimp.Ledger
+	Socket  link.Counters
+}
+
+func (s *machine) totals() machineTotals {
+	return machineTotals{s.mirror.TimelineStats(), s.mirror.Stats(), s.mirror.Traffic(), s.inner.Counters()}
 }
 
 const sampleEvery = 50 * time.Millisecond
 
 // sample looks at all mirrors from time to time.
-func (f *fleet) sample() {
-	f.net.Every(sampleEvery, func() {
-		if f.on {
+func (f *cluster) sample() {
+	f.Net.Every(sampleEvery, func() {
+		if f.On {
 			f.clocks()
 			for _, s := range f.alive() {
 				f.settledDelay.add(s.mirror.SettledDelay())
@@ -62,21 +63,21 @@ func (f *fleet) sample() {
 	})
 	var last Moment
 	var bytes uint64
-	f.net.Every(time.Second, func() {
+	f.Net.Every(time.Second, func() {
 		var now Moment
 		total, n := uint64(0), float64(len(f.alive()))
-		for _, s := range f.ships {
+		for _, s := range f.machines {
 			st := s.mirror.TimelineStats()
 			now.Rollbacks += st.Rollbacks
 			now.Retracted += s.mirror.Stats().Retracted
-			total += s.hull.Counters().SentBytes
+			total += s.inner.Counters().SentBytes
 			if !s.dead && s.ended == nil {
-				now.Settled += millis(s.mirror.SettledDelay()) / n
-				now.Leading += millis(s.leading()) / n
+				now.Settled += lab.Millis(s.mirror.SettledDelay()) / n
+				now.Leading += lab.Millis(s.leading()) / n
 			}
 		}
 		m := now
-		m.Second = f.net.Now().Seconds()
+		m.Second = f.Net.Now().Seconds()
 		m.Rollbacks, m.Retracted = max(now.Rollbacks-last.Rollbacks, 0), now.Retracted-min(now.Retracted, last.Retracted)
 		m.KBits = float64(total-bytes) * 8 / 1000
 		if bytes > 0 {
@@ -87,18 +88,18 @@ func (f *fleet) sample() {
 }
 
 // leading is how far behind the present the leading world is, taken to be in the middle of its tick.
-func (s *ship) leading() time.Duration {
+func (s *machine) leading() time.Duration {
 	line := s.mirror.Timeline()
 	if line == nil {
 		return 0
 	}
-	rate := time.Duration(s.g.Game.Rate())
+	rate := time.Duration(s.Title.Game.Rate())
 	at := time.Duration(line.Leading().Tick())*time.Second/rate + time.Second/rate/2
 	return max(s.group()-at, 0)
 }
 
 // clocks holds the mirrors' idea of the group's time against each other.
-func (f *fleet) clocks() {
+func (f *cluster) clocks() {
 	list := f.alive()
 	mean := time.Duration(0)
 	for _, s := range list {
@@ -118,10 +119,10 @@ func (f *fleet) clocks() {
 	}
 }
 
-func (f *fleet) result() *Result {
+func (f *cluster) result() *Result {
 	o := f.o
 	r := f.head()
-	r.Seconds = (f.net.Now() - f.since).Seconds()
+	r.Seconds = (f.Net.Now() - f.Since).Seconds()
 	r.Sight = f.sighted()
 	r.Corrections.Kept = f.sum()
 	r.Settled = f.worlds.result()
@@ -130,52 +131,45 @@ func (f *fleet) result() *Result {
 	r.Series = f.series
 	b := &r.Rollbacks
 	b.Leading = f.leadingDelay.spread()
-	depth, steps, ticks, warmRollbacks, warmCommands, repairs := 0, 0, 0, 0, 0, 0
-	for _, s := range f.ships {
-		now, then := s.marked(), s.from
+	var all, warm timeline.Stats
+	var events mirror.Stats
+	repairs := 0
+	for _, s := range f.machines {
+		now := s.totals()
+		d := lab.Less(now, s.from)
 		row := MirrorRow{
-			Name: s.name, Serving: millis(s.serving - s.began), Commands: now.line.Commands - then.line.Commands, Late: now.line.Late - then.line.Late,
-			Rollbacks: now.line.Rollbacks - then.line.Rollbacks, Packets: now.stats.Sent - then.stats.Sent,
-			KBits: float64(now.socket.SentBytes-then.socket.SentBytes) * 8 / 1000 / r.Seconds, ClockError: millis(s.wrong), Rejoins: now.stats.Rejoins,
+			Name: s.name, Serving: lab.Millis(s.serving - s.began), Commands: d.Line.Commands, Late: d.Line.Late, Rollbacks: d.Line.Rollbacks,
+			Packets: d.Stats.Sent, KBits: float64(d.Socket.SentBytes) * 8 / 1000 / r.Seconds, ClockError: lab.Millis(s.wrong), Rejoins: now.Stats.Rejoins,
 		}
 		if t := s.mirror.Timeline(); t != nil && !t.Delays().IsZero() {
 			row.Delays = inMillis(t.Delays().List())
 		}
 		r.Each = append(r.Each, row)
-		b.Commands += row.Commands
-		b.Late += row.Late
-		b.Rollbacks += row.Rollbacks
-		b.Seen += now.line.Seen - then.line.Seen
-		b.Refreshes += now.line.Refreshes - then.line.Refreshes
-		b.Provisional += now.stats.Provisional - then.stats.Provisional
-		b.Retracted += now.stats.Retracted - then.stats.Retracted
-		b.Deepest = max(b.Deepest, now.line.Deepest)
-		depth += now.line.Depth - then.line.Depth
-		steps += now.line.Steps - then.line.Steps
-		ticks += now.line.Settled - then.line.Settled
-		warmRollbacks += then.line.Rollbacks
-		warmCommands += then.line.Commands
+		all, warm, events = lab.Sum(all, d.Line), lab.Sum(warm, s.from.Line), lab.Sum(events, d.Stats)
+		b.Deepest = max(b.Deepest, now.Line.Deepest)
 		repairs += s.repair.count
 	}
-	b.PerThousand = 1000 * float64(b.Rollbacks) / float64(max(b.Commands, 1))
-	b.Warming = 1000 * float64(warmRollbacks) / float64(max(warmCommands, 1))
-	b.Depth = float64(depth) / float64(max(b.Rollbacks, 1))
-	b.StepsATick = float64(steps) / float64(max(ticks, 1))
-	b.PerMinute = float64(b.Retracted) / float64(len(f.ships)) / (r.Seconds / 60)
+	b.Commands, b.Late, b.Rollbacks, b.Seen, b.Refreshes = all.Commands, all.Late, all.Rollbacks, all.Seen, all.Refreshes
+	b.Provisional, b.Retracted = events.Provisional, events.Retracted
+	b.PerThousand = 1000 * lab.Per(b.Rollbacks, b.Commands)
+	b.Warming = 1000 * lab.Per(warm.Rollbacks, warm.Commands)
+	b.Depth = lab.Per(all.Depth, b.Rollbacks)
+	b.StepsATick = lab.Per(all.Steps, all.Settled)
+	b.PerMinute = float64(b.Retracted) / float64(len(f.machines)) / (r.Seconds / 60)
 	r.Corrections.Repaired = float64(repairs) / r.Corrections.Minutes
 	r.Traffic = f.traffic(r.Seconds)
-	if a, ok := f.ships[0].mirror.Timeline().(*timeline.Auto); ok && a.Plan() != nil {
+	if a, ok := f.machines[0].mirror.Timeline().(*timeline.Auto); ok && a.Plan() != nil {
 		r.Plan = a.Plan().Explain()
 	}
 	return r
 }
 
 // head is what a result says of its circumstances.
-func (f *fleet) head() *Result {
+func (f *cluster) head() *Result {
 	o := f.o
 	return &Result{
-		Game: f.g.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players, Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.g.Game.Rate(), Warm: o.Warm.Seconds(),
-		Between: networkText(o.Between), Near: networkText(o.Near), Path: millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.net.Digest()),
+		Game: f.Title.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players, Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.Title.Game.Rate(), Warm: o.Warm.Seconds(),
+		Between: networkText(o.Between), Near: networkText(o.Near), Path: lab.Millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.Net.Digest()),
 	}
 }
 
@@ -193,7 +187,7 @@ func networkText(c netsim.Conditions) string {
 func inMillis(list []time.Duration) []float64 {
 	out := make([]float64, 0, len(list))
 	for _, d := range list {
-		out = append(out, millis(d))
+		out = append(out, lab.Millis(d))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -18,18 +19,18 @@ type repairs struct {
 }
 
 // remember keeps the leading world as it is shown now.
-func (s *ship) remember(w *world.World) {
+func (s *machine) remember(w *world.World) {
 	r := &s.repair
 	if r.last == nil {
-		r.last, r.in, r.list = w.Host().Clone(), s.g.Game.NewInputs(), map[world.Player][]time.Duration{}
-		r.image = make([]int32, len(s.g.Game.Commands().Slots))
+		r.last, r.in, r.list = w.Host().Clone(), s.Title.Game.NewInputs(), map[world.Player][]time.Duration{}
+		r.image = make([]int32, len(s.Title.Game.Commands().Slots))
 		return
 	}
-	s.fail(r.last.Host().CopyFrom(w))
+	s.Fail(r.last.Host().CopyFrom(w))
 }
 
 // repaired is called when the leading world was taken back in the last poll.
-func (s *ship) repaired(w *world.World) {
+func (s *machine) repaired(w *world.World) {
 	r := &s.repair
 	if r.last == nil || w.Tick() < r.last.Tick() || w.Tick()-r.last.Tick() > 8 {
 		return
@@ -40,30 +41,30 @@ func (s *ship) repaired(w *world.World) {
 		for p := range w.Players {
 			if t == w.Tick() {
 				if !w.Repeated(p) && w.Host().CommandImage(p, r.image) {
-					s.fail(r.in.GiveImage(p, r.image))
+					s.Fail(r.in.GiveImage(p, r.image))
 				}
 			} else if x := s.find(p, t); x != nil && x.at == s.index {
-				s.fail(r.in.GiveImage(p, x.image)) // of others it is not known when they came
+				s.Fail(r.in.GiveImage(p, x.image)) // of others it is not known when they came
 			}
 		}
 		_ = r.last.Host().Step(r.in) // the mirror's own world reports the same errors
 	}
-	for id := range w.Host().Of(s.body) {
-		u := s.of[w.Owner(id)]
+	for id := range w.Host().Of(s.Body) {
+		u := s.of[s.Of[w.Owner(id)]]
 		if u == nil || u.home != s.index || r.last.Has(id) && slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
 			continue
 		}
-		r.list[u.me] = append(r.list[u.me], s.net.Now())
-		if s.on {
+		r.list[u.Me] = append(r.list[u.Me], s.Net.Now())
+		if s.On {
 			r.count++
 		}
 	}
-	s.fail(r.last.Host().CopyFrom(w))
+	s.Fail(r.last.Host().CopyFrom(w))
 }
 
 // tookBack says whether a repair changed a player's body after the snapshot of one tick was sent, and not after that of another.
-func (s *ship) tookBack(p world.Player, from, to world.Tick) bool {
-	a, b := s.log.reach[from%rememberTicks], s.log.reach[to%rememberTicks]
+func (s *machine) tookBack(p world.Player, from, to world.Tick) bool {
+	a, b := s.log.reach[from%session.Remember], s.log.reach[to%session.Remember]
 	if a.tick != from || b.tick != to {
 		return false
 	}

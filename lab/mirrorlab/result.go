@@ -1,8 +1,9 @@
 package mirrorlab
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/coeval-dev/coeval/lab"
 )
 
 // Result is all that Run found. Times are in milliseconds, rates of bytes in kbit/s without the headers of UDP and IP, distances in the world's units. The JSON names
@@ -32,9 +33,11 @@ type Result struct {
 	Series      []Moment    `json:"series"`
 	// Plan says how auto came to its delays, on the first mirror.
 	Plan string `json:"plan,omitempty"`
+	// Explained has the report tell of it.
+	Explained bool `json:"-"`
 
 	Fault   *FaultResult `json:"fault,omitempty"`
-	Targets []Target     `json:"targets"`
+	Targets []lab.Target `json:"targets"`
 }
 
 // Sight is how long after a player's command a player of another mirror is shown what came of it. A command has come into the world of another mirror when that
@@ -90,21 +93,21 @@ type Corrections struct {
 
 // Kept are corrections by their causes, a minute and player. Each counts once, for the first cause that applies.
 type Kept struct {
-	All float64 `json:"per_minute"`
+	All float64 `json:"per_minute" head:"all" as:"%.2f"`
 	// TakenBack: the mirror repaired its leading world in between, and that changed this body. It is what comes of mirrors.
-	TakenBack float64 `json:"taken_back_per_minute"`
-	// Struck: the player was hit, or died, or came back, or saw that coming and it did not. Contact: another body was near, and it hangs on where that is. Rest is all else.
-	Struck  float64 `json:"struck_per_minute"`
-	Contact float64 `json:"contact_per_minute"`
-	Rest    float64 `json:"rest_per_minute"`
+	TakenBack float64 `json:"taken_back_per_minute" head:"taken back" as:"%.2f"`
+	// Struck: the player was hit, or died, or came back, or saw that coming and it did not. Contact: another body was near, and it depends on where that is. Rest is all else.
+	Struck  float64 `json:"struck_per_minute" head:"hit or killed" as:"%.2f"`
+	Contact float64 `json:"contact_per_minute" head:"contact" as:"%.2f"`
+	Rest    float64 `json:"rest_per_minute" head:"rest" as:"%.2f"`
 	// Ahead is by how many ticks clients were past their newest snapshot, and Late the share of commands that came too late at the server.
-	Ahead float64 `json:"ahead_ticks"`
-	Late  float64 `json:"commands_late"`
+	Ahead float64 `json:"ahead_ticks" head:"ahead ticks" as:"%.1f"`
+	Late  float64 `json:"commands_late" head:"late" as:"%.2f %%"`
 	// Snapshots is how many a second a client got.
-	Snapshots float64 `json:"snapshots_per_second"`
+	Snapshots float64 `json:"snapshots_per_second" head:"snapshots/s" as:"%.1f"`
 	// Down and Up are what a client received and sent, in kbit/s.
-	Down    float64 `json:"kbits_down"`
-	Up      float64 `json:"kbits_up"`
+	Down    float64 `json:"kbits_down" head:"kbit/s down" as:"%.1f"`
+	Up      float64 `json:"kbits_up" head:"kbit/s up" as:"%.1f"`
 	Minutes float64 `json:"player_minutes"`
 }
 
@@ -128,15 +131,15 @@ type Clocks struct {
 
 // MirrorRow is one mirror over the time that is measured.
 type MirrorRow struct {
-	Name       string    `json:"name"`
-	Serving    float64   `json:"serving_after_ms"` // since it was started
-	Delays     []float64 `json:"delays_ms"`        // of its copies of the world, at the end
-	Commands   int       `json:"commands"`
-	Late       int       `json:"late"`
-	Rollbacks  int       `json:"rollbacks"`
-	Packets    uint64    `json:"packets_sent"`
-	KBits      float64   `json:"kbits_sent"`
-	ClockError float64   `json:"clock_error_ms"` // most
+	Name       string    `json:"name" head:"mirror"`
+	Serving    float64   `json:"serving_after_ms" head:"served after ms" as:"%.0f"` // since it was started
+	Delays     []float64 `json:"delays_ms" head:"delays ms"`                        // of its copies of the world, at the end
+	Commands   int       `json:"commands" head:"commands"`
+	Late       int       `json:"late" head:"late"`
+	Rollbacks  int       `json:"rollbacks" head:"rollbacks"`
+	Packets    uint64    `json:"packets_sent" head:"packets"`
+	KBits      float64   `json:"kbits_sent" head:"kbit/s out" as:"%.1f"`
+	ClockError float64   `json:"clock_error_ms" head:"clock off ms" as:"%.2f"` // most
 	Rejoins    uint64    `json:"rejoins"`
 }
 
@@ -150,16 +153,8 @@ type Moment struct {
 	KBits     float64 `json:"kbits"`
 }
 
-// Target is something that should be reached.
-type Target struct {
-	What    string  `json:"what"`
-	Got     float64 `json:"got"`
-	Want    string  `json:"want"`
-	Reached bool    `json:"reached"`
-}
-
 func (r *Result) target(what string, got float64, want string, reached bool) {
-	r.Targets = append(r.Targets, Target{what, got, want, reached})
+	r.Targets = append(r.Targets, lab.Target{What: what, Got: got, Want: want, Reached: reached})
 }
 
 // Figures that should be reached where mirrors are 40 ms apart with 5 ms of jitter.
@@ -189,12 +184,4 @@ func (r *Result) Check() error {
 }
 
 // Missed is an error that lists what was not reached.
-func (r *Result) Missed() error {
-	var all []error
-	for _, t := range r.Targets {
-		if !t.Reached {
-			all = append(all, fmt.Errorf("%s: %.4g, asked %s", t.What, t.Got, t.Want))
-		}
-	}
-	return errors.Join(all...)
-}
+func (r *Result) Missed() error { return lab.Missed(r.Targets) }

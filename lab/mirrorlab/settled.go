@@ -25,10 +25,10 @@ type firstWorld struct {
 func newWorlds() worlds { return worlds{first: map[world.Tick]*firstWorld{}} }
 
 // judge compares a settled world with those of the others.
-func (s *ship) judge(w *world.World, _ *world.Inputs) {
-	x, t := &s.fleet.worlds, w.Tick()
+func (s *machine) judge(w *world.World, _ *world.Inputs) {
+	x, t := &s.cluster.worlds, w.Tick()
 	if s.settled != 0 && t != s.settled+1 {
-		s.fail(fmt.Errorf("mirror %s settles tick %d after %d", s.name, t, s.settled))
+		s.Fail(fmt.Errorf("mirror %s settles tick %d after %d", s.name, t, s.settled))
 	}
 	s.settled = t
 	h := w.Hash()
@@ -44,7 +44,7 @@ func (s *ship) judge(w *world.World, _ *world.Inputs) {
 			x.text = fmt.Sprintf("tick %d, mirrors %s and %s", t, f.by, s.name)
 		}
 	}
-	if f.n == len(s.ships) {
+	if f.n == len(s.machines) {
 		x.ticks++
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// An order is a command of a player for a tick, and when it was where.
-type order struct {
+// followed is a command of a player for a tick, and when it was where.
+type followed struct {
 	tick    world.Tick
 	given   time.Duration // at the client
 	entered time.Duration // at its mirror; 0 if it has not
@@ -24,55 +26,55 @@ type sights struct {
 	passed, counted                           int
 }
 
-// order is where the command of a player for a tick is kept.
-func (f *fleet) order(p world.Player, t world.Tick) *order {
-	ring := f.orders[p]
+// command is where the command of a player for a tick is kept.
+func (f *cluster) command(p world.Player, t world.Tick) *followed {
+	ring := f.commands[p]
 	if ring == nil {
-		ring = new([rememberTicks]order)
-		f.orders[p] = ring
+		ring = new([session.Remember]followed)
+		f.commands[p] = ring
 	}
-	return &ring[t%rememberTicks]
+	return &ring[t%session.Remember]
 }
 
 // find is the command of a player for a tick, if it has come in at a mirror.
-func (f *fleet) find(p world.Player, t world.Tick) *order {
-	if x := f.order(p, t); x.tick == t && x.entered > 0 {
+func (f *cluster) find(p world.Player, t world.Tick) *followed {
+	if x := f.command(p, t); x.tick == t && x.entered > 0 {
 		return x
 	}
 	return nil
 }
 
 // given is told when a client makes a command.
-func (f *fleet) given(u *guest, t world.Tick, image []int32) {
-	x := f.order(u.me, t)
-	x.tick, x.given, x.entered, x.at = t, f.net.Now(), 0, u.home
+func (f *cluster) given(u *guest, t world.Tick, image []int32) {
+	x := f.command(u.Me, t)
+	x.tick, x.given, x.entered, x.at = t, f.Net.Now(), 0, u.home
 	x.image = append(x.image[:0], image...)
 }
 
 // entered is told of each command that is in time at a mirror, each time that it comes.
-func (s *ship) entered(_ *world.World, p world.Player, t world.Tick, image []int32) error {
-	x := s.order(p, t)
+func (s *machine) entered(_ *world.World, p world.Player, t world.Tick, image []int32) error {
+	x := s.command(p, t)
 	if x.tick != t || x.entered > 0 {
 		return nil
 	}
-	x.entered, x.at = s.net.Now(), s.index
+	x.entered, x.at = s.Net.Now(), s.index
 	x.image = append(x.image[:0], image...)
-	if s.on {
+	if s.On {
 		// Its tick is closed when the group's time gets there.
-		s.sight.early.add(time.Duration(t)*time.Second/time.Duration(s.g.Game.Rate()) - s.group())
+		s.sight.early.add(time.Duration(t)*time.Second/time.Duration(s.Title.Game.Rate()) - s.group())
 	}
 	return nil
 }
 
 // group is the group's time as this mirror has it now, also between two polls.
-func (s *ship) group() time.Duration { return s.mirror.Now() + s.net.Now() - s.polled }
+func (s *machine) group() time.Duration { return s.mirror.Now() + s.Net.Now() - s.polled }
 
 // An execution is what a mirror's leading world has executed, and when.
 type execution struct {
 	tick   world.Tick // the newest that was looked at
 	newest map[world.Player]world.Tick
-	done   map[world.Player]*[rememberTicks]executed
-	reach  [rememberTicks]reached // when the leading world got to a tick
+	done   map[world.Player]*[session.Remember]executed
+	reach  [session.Remember]reached // when the leading world got to a tick
 	image  []int32
 }
 
@@ -88,11 +90,11 @@ type reached struct {
 }
 
 func (l *execution) begin(slots int) {
-	l.newest, l.done, l.image = map[world.Player]world.Tick{}, map[world.Player]*[rememberTicks]executed{}, make([]int32, slots)
+	l.newest, l.done, l.image = map[world.Player]world.Tick{}, map[world.Player]*[session.Remember]executed{}, make([]int32, slots)
 }
 
 // watch looks at the leading world after each poll.
-func (s *ship) watch(before timeline.Stats) {
+func (s *machine) watch(before timeline.Stats) {
 	w := s.mirror.Timeline().Leading()
 	st := s.mirror.TimelineStats()
 	if st.Seen != before.Seen || st.Corrections != before.Corrections {
@@ -106,20 +108,20 @@ func (s *ship) watch(before timeline.Stats) {
 	}
 	s.remember(w)
 	s.log.tick = w.Tick()
-	s.log.reach[w.Tick()%rememberTicks] = reached{w.Tick(), s.net.Now()}
+	s.log.reach[w.Tick()%session.Remember] = reached{w.Tick(), s.Net.Now()}
 	for p := range w.Players {
 		if !s.exact() && !w.Repeated(p) && w.Host().CommandImage(p, s.log.image) {
 			s.executed(p, w.Tick())
 		}
 	}
-	s.witness(w, func(u *guest) bool { return u.home == s.index })
+	s.Witness(w, func(u *session.Guest) bool { return s.of[u].home == s.index })
 }
 
 // exact says whether the leading world is always computed again at once when a command was late, so that what is known is executed.
-func (s *ship) exact() bool { return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" }
+func (s *machine) exact() bool { return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" }
 
 // known finds out which commands are in an exact leading world.
-func (s *ship) known(now world.Tick) {
+func (s *machine) known(now world.Tick) {
 	s.mirror.Timeline().Pending(func(c timeline.Command) bool {
 		if c.Kind == timeline.Give && c.Tick <= now && c.Tick > s.log.newest[c.Player] {
 			s.did(c.Player, c.Tick, now)
@@ -129,11 +131,11 @@ func (s *ship) known(now world.Tick) {
 }
 
 // executed finds out which command of a player the leading world has just executed at a tick. It need not be the one for that tick: one that came late is executed next.
-func (s *ship) executed(p world.Player, now world.Tick) {
+func (s *machine) executed(p world.Player, now world.Tick) {
 	l := &s.log
 	newest := l.newest[p]
 	at := world.Tick(0)
-	for t := now; t > newest && now-t < rememberTicks/2; t-- {
+	for t := now; t > newest && now-t < session.Remember/2; t-- {
 		if x := s.find(p, t); x != nil && slices.Equal(x.image, l.image) {
 			at = t
 			break
@@ -148,7 +150,7 @@ func (s *ship) executed(p world.Player, now world.Tick) {
 }
 
 // did books that the leading world has executed a player's commands up to that for a tick.
-func (s *ship) did(p world.Player, at, now world.Tick) {
+func (s *machine) did(p world.Player, at, now world.Tick) {
 	l := &s.log
 	newest := l.newest[p]
 	if newest == 0 {
@@ -157,19 +159,19 @@ func (s *ship) did(p world.Player, at, now world.Tick) {
 	l.newest[p] = at
 	done := l.done[p]
 	if done == nil {
-		done = new([rememberTicks]executed)
+		done = new([session.Remember]executed)
 		l.done[p] = done
 	}
-	if u := s.of[p]; u != nil {
-		s.obeyed(u, s.order(p, at), now)
+	if u := s.Of[p]; u != nil {
+		s.obeyed(s.of[u], s.command(p, at), now)
 	}
-	for t := max(newest+1, at-min(at, rememberTicks/2)); t <= at; t++ {
-		done[t%rememberTicks] = executed{t, now, s.net.Now()}
+	for t := max(newest+1, at-min(at, session.Remember/2)); t <= at; t++ {
+		done[t%session.Remember] = executed{t, now, s.Net.Now()}
 		x := s.find(p, t)
-		if x == nil || !s.on || x.at == s.index {
+		if x == nil || !s.On || x.at == s.index {
 			continue
 		}
-		s.sight.executed.add(s.net.Now() - x.entered)
+		s.sight.executed.add(s.Net.Now() - x.entered)
 		s.sight.counted++
 		if t != at {
 			s.sight.passed++
@@ -178,30 +180,30 @@ func (s *ship) did(p world.Player, at, now world.Tick) {
 }
 
 // shownTo is told of each packet of a snapshot that a client is given: which commands of others are in it that were in none before?
-func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
-	s := f.ships[u.home]
-	reach := &s.log.reach[n.Tick%rememberTicks]
+func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
+	s := f.machines[u.home]
+	reach := &s.log.reach[n.Tick%session.Remember]
 	if reach.tick != n.Tick {
 		return
 	}
 	for p, done := range s.log.done {
-		if p == u.me {
+		if p == u.Me {
 			continue
 		}
 		last := u.seen[p]
 		t := last + 1
-		if last == 0 || n.Tick-min(n.Tick, last) > rememberTicks/2 {
+		if last == 0 || n.Tick-min(n.Tick, last) > session.Remember/2 {
 			t = n.Tick
 		}
 		inView, looked := false, false
 		for ; t <= n.Tick; t++ {
-			d := &done[t%rememberTicks]
+			d := &done[t%session.Remember]
 			if d.tick != t || d.in > n.Tick || d.at > reach.at {
 				break
 			}
 			u.seen[p] = t
 			x := f.find(p, t)
-			if x == nil || !f.on || last == 0 {
+			if x == nil || !f.On || last == 0 {
 				continue
 			}
 			if !looked {
@@ -209,12 +211,12 @@ func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
 			}
 			switch {
 			case x.at == s.index && inView:
-				f.sight.home.add(f.net.Now() - x.given)
+				f.sight.home.add(f.Net.Now() - x.given)
 			case x.at != s.index:
 				f.sight.sent.add(reach.at - x.entered)
 				if inView {
-					f.sight.taken.add(f.net.Now() - x.entered)
-					f.sight.whole.add(f.net.Now() - x.given)
+					f.sight.taken.add(f.Net.Now() - x.entered)
+					f.sight.whole.add(f.Net.Now() - x.given)
 				}
 			}
 		}
@@ -226,8 +228,8 @@ func (f *fleet) shownTo(u *guest, n *replica.Snapshot) {
 
 // sees says whether a player's body is in the client's view.
 func (u *guest) sees(p world.Player) bool {
-	view := u.client.Truth()
-	for id := range view.Host().Of(u.body) {
+	view := u.Client.Truth()
+	for id := range view.Host().Of(u.Body) {
 		if view.Owner(id) == p {
 			return true
 		}
@@ -235,11 +237,11 @@ func (u *guest) sees(p world.Player) bool {
 	return false
 }
 
-func (f *fleet) sighted() Sight {
+func (f *cluster) sighted() Sight {
 	x := &f.sight
 	return Sight{
 		Executed: x.executed.spread(), Sent: x.sent.spread(), Taken: x.taken.spread(), Whole: x.whole.spread(), Home: x.home.spread(), Early: x.early.spread(),
 		PassedOver: float64(x.passed) / float64(max(x.counted, 1)),
-		Asked:      millis(pathDelay(f.o.Between) + askedTicks*f.g.Game.TickLength()),
+		Asked:      lab.Millis(pathDelay(f.o.Between) + askedTicks*f.Title.Game.TickLength()),
 	}
 }

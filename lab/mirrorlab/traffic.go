@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/bandwidthlab"
 	"github.com/coeval-dev/coeval/netsim"
 )
@@ -37,28 +38,20 @@ type Traffic struct {
 const proofBytes = 8
 
 // traffic adds up what was sent since begin.
-func (f *fleet) traffic(seconds float64) Traffic {
+func (f *cluster) traffic(seconds float64) Traffic {
 	t := Traffic{By: map[string]float64{}, Proof: proofBytes}
 	rate := func(bytes uint64) float64 { return float64(bytes) * 8 / 1000 / seconds }
-	packets, ledger, socket := uint64(0), uint64(0), uint64(0)
-	var by [len(crimp.Ledger{}.Sent)]uint64
-	for _, s := range f.ships {
-		now := s.marked()
-		for i := range by {
-			n := now.traffic.Sent[i] - s.from.traffic.Sent[i]
-			by[i] += n
-			ledger += n
-		}
-		socket += now.socket.SentBytes - s.from.socket.SentBytes
-		packets += now.stats.Sent - s.from.stats.Sent
+	var all machineTotals
+	for _, s := range f.machines {
+		all = lab.Sum(all, lab.Less(s.totals(), s.from))
 	}
-	for i, n := range by {
+	for i, n := range all.Traffic.Sent {
 		if n > 0 {
 			t.By[crimp.Purpose(i).String()] = rate(n)
 		}
 	}
-	t.KBits, t.Sockets = rate(ledger), rate(socket)
-	t.Packets = float64(packets) / seconds / float64(len(f.ships))
+	t.KBits, t.Sockets = rate(all.Traffic.Total()), rate(all.Socket.SentBytes)
+	t.Packets = float64(all.Stats.Sent) / seconds / float64(len(f.machines))
 	return t
 }
 
@@ -101,28 +94,21 @@ func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, pac
 	c := *o
 	c.Mirrors, c.Players = 2, players
 	c.Between = netsim.Both(netsim.Profile{Latency: pathDelay(o.Between)})
-	f := newFleet(&c, o.Seed+100)
+	f := newCluster(&c, o.Seed+100)
 	defer f.close()
 	if err := f.assemble(ctx, 2, players, 2*players); err != nil {
 		return 0, 0, 0, err
 	}
-	if err := f.pass(ctx, fitWarm, nil); err != nil {
-		return 0, 0, 0, err
-	}
-	f.begin()
-	for _, s := range f.ships {
-		s.from = s.marked()
-	}
-	if err := f.pass(ctx, fitTime, nil); err != nil {
+	if err := f.Play(ctx, fitWarm, fitTime, f.begin, func(float64) {}); err != nil {
 		return 0, 0, 0, err
 	}
 	sent := 0.0
-	for _, s := range f.ships {
-		sent += float64(s.mirror.Stats().Sent - s.from.stats.Sent)
+	for _, s := range f.machines {
+		sent += float64(s.mirror.Stats().Sent - s.from.Stats.Sent)
 	}
 	t := f.traffic(fitTime.Seconds())
 	// Until a group knows that nothing is lost it sends more than it need.
 	t.KBits -= t.By[crimp.SentForward.String()] + t.By[crimp.SentRepair.String()]
-	rate := float64(f.g.Game.Rate())
+	rate := float64(f.Title.Game.Rate())
 	return 2 * float64(players) * rate * fitTime.Seconds() / sent, t.KBits * 1000 / 8 * fitTime.Seconds() / sent, t.Packets, nil
 }

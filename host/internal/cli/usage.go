@@ -52,3 +52,11 @@ func List(cmd *cobra.Command, _ []string) error {
 	}
 	return w.Flush()
 }
+
+// Usage makes a usage error of one that a command got from elsewhere.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return UsageError{err}
+}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/predictlab"
 )
 
 func main() {
-	r, err := lab.Predict(context.Background(), lab.PredictOptions{Rounds: 20})
+	r, err := predictlab.Run(context.Background(), predictlab.Options{Rounds: 20})
 	if err == nil {
 		err = r.Check()
 	}

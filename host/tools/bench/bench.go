@@ -1,0 +1,27 @@
+//go:build !js
+
+// Package bench are the commands that measure what the toolkit costs on this machine.
+package bench
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/host"
+	"github.com/coeval-dev/coeval/host/tools/internal/verb"
+)
+
+const long = `Measure what the toolkit costs on this machine: bytes, time and allocations.
+
+Each measurement runs the alternatives side by side in one run, checks what it
+measured (what was encoded is decoded again and compared), and prints a table,
+or with --json one object a line. Every figure in the documentation comes from
+one of these commands.
+
+Without a name it lists what can be measured.`
+
+// Command is {program} bench.
+func Command(p *host.Program) *cobra.Command {
+	return verb.List("bench", "Measure bytes, time and allocations", long,
+		"  {program} bench            list what can be measured\n  {program} bench codec      what a snapshot costs",
+		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), serverVerb(p))
+}

@@ -1,0 +1,70 @@
+//go:build !js
+
+package bench
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/host"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/tools/internal/verb"
+	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/feellab"
+	"github.com/coeval-dev/coeval/netsim"
+)
+
+const feelLong = `Measure what players see: how far what is shown is from what is true, how often
+their own view is corrected, whether the hits they see are hits.
+
+Bots play the game over a simulated network, in virtual time, each through a
+client of its own. They act on what that client shows them, so errors and delays
+have the consequences that they would have for people. An oracle plays the same
+commands without a network; it is what is true. Every second it starts again
+from the server's world, since a shot that hits in one world only makes two
+games of one.
+
+Styles, tried one after the other with the same seed:
+  doom3     everything in view is predicted
+  quake3    the player is predicted, all else is shown as it was
+  halflife  the same, and the server goes back in time to judge shots
+
+Corrections are those of a player's own body by more than 5 % of its width: while
+touching another player, while being hit, killed or coming back, and the rest. A
+hit is seen when the beam would hit if what is shown were true; it is denied when
+the server does not give it. Cover is what stands between the shooter and where
+the victim sees itself at the tick of the hit.
+
+Time is virtual: the same seed gives the same figures on any machine.`
+
+func feelVerb(p *host.Program) *cobra.Command {
+	var o feellab.Options
+	var preset, styles string
+	return verb.Verb{
+		Name: "feel", Short: "What players see over a bad network, in three styles", Long: feelLong,
+		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 --style doom3 --json\n" +
+			"  {program} bench feel --preset \"wifi loss=5%\" --time 300s",
+		Options: append(o.List(),
+			lab.Text(&preset, "preset", "wifi", "the network of all players: a preset, or settings as {program} netsim takes them"),
+			lab.Text(&styles, "style", "", "the styles to try, such as doom3,quake3 (default: all that the game can be tried in)")),
+		Title: &o.Title, Fits: verb.Embodied,
+		Prepare: func(*cobra.Command) (err error) {
+			if o.Conditions, err = netsim.ParseConditions(preset); err != nil {
+				return cli.Usagef("--preset: %v", err)
+			}
+			o.Conditions.Name = preset
+			if o.Styles, err = feellab.ParseStyles(styles); err != nil {
+				return cli.Usagef("--style: %v", err)
+			}
+			if _, err := lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
+				return cli.Usagef("--map: %v", err)
+			}
+			return nil
+		},
+		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
+			o.Progress = p
+			return feellab.Run(ctx, o)
+		},
+	}.For(p)
+}

@@ -1,0 +1,4 @@
+package crimp
+
+// Report is what is printed each second, and at the end.
+type Report = report

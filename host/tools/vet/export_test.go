@@ -1,0 +1,4 @@
+package vet
+
+// Report is what is printed as JSON.
+type Report = report

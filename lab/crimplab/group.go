@@ -1,0 +1,312 @@
+package crimplab
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/session"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/netsim"
+)
+
+// setting is one group to be run.
+type setting struct {
+	o                *Options
+	members, senders int
+	packets          int
+	loss             float64
+	shared           bool
+	way              string
+}
+
+func (c *setting) String() string {
+	return fmt.Sprintf("%d members, %s loss %.0f %%, %s", c.members, c.topology(), c.loss*100, c.way)
+}
+
+func (c *setting) topology() string {
+	if c.shared {
+		return "shared"
+	}
+	return "separate"
+}
+
+// work is about how long the group takes.
+func (c *setting) work() float64 {
+	return float64(c.members-1) * (float64(c.senders*c.packets) + float64(c.members*c.packets)/10)
+}
+
+// group is a group on a simulated network.
+type group struct {
+	*setting
+	net     *netsim.Net
+	members []*member
+	routers [2]*netsim.Endpoint // the two ends of the shared path
+	missed  int                 // copies
+	delays  delays
+	twice   int
+	gone    int
+	got     int
+}
+
+// member is one machine of it.
+type member struct {
+	*session.Member
+	g    *group
+	sent []sent // by sequence; the first is none
+	seen [][]bool
+}
+
+// sent is a packet of a member's own.
+type sent struct {
+	at   time.Duration
+	size int
+	lost bool
+}
+
+// The first moments are left for the members to find out how far apart they are.
+const (
+	warmUp              = 500 * time.Millisecond
+	leastSize, mostSize = 16, 96 // bytes of a message
+)
+
+func (c *setting) run(ctx context.Context) (Row, error) {
+	g, err := c.build()
+	if err != nil {
+		return Row{}, err
+	}
+	end := warmUp + time.Duration(c.packets+1)*c.o.Period + 2*c.o.History
+	for g.net.Now() < end {
+		if ctx.Err() != nil {
+			return Row{}, ctx.Err()
+		}
+		g.net.Run(time.Second)
+	}
+	return g.result(), nil
+}
+
+func (c *setting) build() (*group, error) {
+	path := netsim.Profile{Latency: c.o.Latency, Loss: c.loss}
+	if c.shared {
+		path = netsim.Profile{}
+	}
+	seed := c.o.Seed*1_000_003 + uint64(c.members)*1009 + uint64(c.loss*1000)
+	g := &group{setting: c, net: netsim.New(netsim.Options{Seed: seed, Conditions: netsim.Conditions{Up: path, Down: path}})}
+	g.net.SetTrace(g.watch)
+	o := crimp.Options{History: c.o.History, Multicast: groupAddr}
+	o.Recovery, o.Forward = recovery(c.way)
+	list, roster, err := session.Members(g.net, c.members, seed, 1, o)
+	if err != nil {
+		return nil, err
+	}
+	roster.Group = seed + 1
+	for _, m := range list {
+		x := &member{Member: m, g: g, sent: make([]sent, 1, c.packets+1), seen: make([][]bool, c.members)}
+		for k := range c.senders {
+			x.seen[k] = make([]bool, c.packets+1)
+		}
+		m.Post, m.Heard = x.multicast, x.heard
+		g.members = append(g.members, x)
+	}
+	if c.shared {
+		g.connect()
+	}
+	for _, m := range g.members {
+		if err := m.Begin(roster); err != nil {
+			return nil, err
+		}
+		if m.Index < c.senders {
+			m.End.After(warmUp+g.net.Rand().Duration(c.o.Period), m.send)
+		}
+		m.Step()
+	}
+	return g, nil
+}
+
+// connect lays the paper's topology: half of the members on each side of one lossy path.
+func (g *group) connect() {
+	g.routers = [2]*netsim.Endpoint{g.net.Endpoint("left"), g.net.Endpoint("right")}
+	bad := netsim.Profile{Latency: g.o.Latency, Loss: g.loss}
+	for i, e := range g.routers {
+		far := g.routers[1-i]
+		g.net.SetPath(e, far, bad)
+		e.Handle(func(from netip.AddrPort, data []byte) {
+			if from != far.LocalAddr() {
+				e.SendTo(far.LocalAddr(), data)
+				return
+			}
+			for _, m := range g.members {
+				if m.side() == i {
+					e.SendTo(m.End.LocalAddr(), data)
+				}
+			}
+		})
+	}
+}
+
+func (m *member) side() int {
+	if m.Index < (m.g.setting.members+1)/2 {
+		return 0
+	}
+	return 1
+}
+
+// path is how long a datagram is on its way between two members.
+func (g *group) path(a, b *member) time.Duration {
+	if g.shared && a.side() == b.side() {
+		return 0
+	}
+	return g.o.Latency
+}
+
+// send sends the next packet, and sees to the one after.
+func (m *member) send() {
+	g, now := m.g, m.g.net.Now()
+	data := make([]byte, leastSize+g.net.Rand().IntN(mostSize-leastSize+1))
+	n := len(m.sent)
+	for i := range data {
+		data[i] = byte(m.Index + n*7 + i)
+	}
+	seq, err := m.Send(now, data)
+	if err != nil || int(seq) != n {
+		panic(fmt.Sprintf("lab: packet %d is number %d: %v", n, seq, err))
+	}
+	m.sent = append(m.sent, sent{at: now, size: len(data)})
+	if n < g.packets {
+		m.End.After(g.o.Period, m.send)
+	}
+	m.Step()
+}
+
+// multicast brings a datagram to all others.
+func (m *member) multicast(d link.Datagram) {
+	g := m.g
+	for _, other := range g.members {
+		if other != m && (!g.shared || other.side() == m.side()) {
+			m.End.SendTo(other.End.LocalAddr(), d.Data)
+		}
+	}
+	if g.shared {
+		m.End.SendTo(g.routers[m.side()].LocalAddr(), d.Data)
+	}
+}
+
+func (m *member) heard(e *crimp.Event) {
+	g := m.g
+	switch e.Kind {
+	case crimp.GaveUp:
+		g.gone += 1 + int(e.More)
+		for s := range int(e.More) + 1 {
+			m.seen[e.Member-1][int(e.Seq)+s] = true
+		}
+	case crimp.Delivered:
+		from := g.members[e.Member-1]
+		if m.seen[from.Index][e.Seq] || !from.made(e) {
+			g.twice++
+		}
+		m.seen[from.Index][e.Seq] = true
+		g.got++
+		g.delays.add(lab.Millis(g.net.Now() - from.sent[e.Seq].at - g.path(from, m)))
+	}
+}
+
+// made reports whether a message is what was sent.
+func (m *member) made(e *crimp.Event) bool {
+	if len(e.Data) != m.sent[e.Seq].size {
+		return false
+	}
+	for i, b := range e.Data {
+		if b != byte(m.Index+int(e.Seq)*7+i) {
+			return false
+		}
+	}
+	return true
+}
+
+// watch counts the data packets that the network loses when they are sent at first.
+func (g *group) watch(e netsim.Event) {
+	if e.What != netsim.Dropped || len(e.Data) < 10 || e.Data[0] != 0x40 {
+		return
+	}
+	from, seq := g.members[binary.BigEndian.Uint16(e.Data[4:])-1], int(binary.BigEndian.Uint32(e.Data[6:]))
+	from.sent[seq].lost = true
+	if !g.shared {
+		g.missed++
+		return
+	}
+	for _, m := range g.members {
+		if m.side() != from.side() {
+			g.missed++
+		}
+	}
+}
+
+func (g *group) result() Row {
+	c := g.setting
+	r := Row{
+		Members: c.members, Senders: c.senders, Loss: c.loss, Topology: c.topology(), Way: c.way,
+		Packets: c.senders * c.packets, Deliveries: c.senders * c.packets * (c.members - 1),
+		Delay:  Delay{Mean: g.delays.mean(), P95: g.delays.quantile(0.95), P99: g.delays.quantile(0.99), Most: g.delays.most},
+		Faults: Faults{GivenUp: g.gone, Twice: g.twice, LostCopies: g.missed},
+	}
+	r.Undelivered = r.Deliveries - g.got - g.gone
+	var total, forward, recovery uint64
+	for _, m := range g.members {
+		for _, p := range m.sent {
+			if p.lost {
+				r.LostPackets++
+			}
+		}
+		s, l := m.Stats(), m.Ledger()
+		r.Requests += s.Requests
+		r.Repairs += s.Repairs
+		total += l.Total()
+		forward += l.Sent[crimp.SentForward]
+		recovery += l.Sent[crimp.SentControl] + l.Sent[crimp.SentRepair]
+	}
+	over := func(a uint64, b int) float64 { return lab.Ratio(float64(a), float64(b)) }
+	r.RequestsPerLoss, r.RepairsPerLoss = over(r.Requests, r.LostCopies), over(r.Repairs, r.LostCopies)
+	r.RequestsPerPacket, r.RepairsPerPacket = over(r.Requests, r.LostPackets), over(r.Repairs, r.LostPackets)
+	r.BytesPerPacket = over(total, r.Packets)
+	r.ForwardShare, r.RecoveryShare = over(forward, int(total)), over(recovery, int(total))
+	return r
+}
+
+// delays is a histogram with bins of a twentieth of a millisecond.
+type delays struct {
+	bins  []uint32
+	count int
+	sum   float64
+	most  float64
+}
+
+const delayBin = 0.05 // milliseconds
+
+func (d *delays) add(ms float64) {
+	ms = max(ms, 0)
+	i := int(ms / delayBin)
+	for i >= len(d.bins) {
+		d.bins = append(d.bins, make([]uint32, max(256, i+1-len(d.bins)))...)
+	}
+	d.bins[i]++
+	d.count++
+	d.sum += ms
+	d.most = max(d.most, ms)
+}
+
+func (d *delays) mean() float64 { return lab.Ratio(d.sum, float64(d.count)) }
+
+func (d *delays) quantile(q float64) float64 {
+	want := int(math.Ceil(q * float64(d.count)))
+	for i, n := range d.bins {
+		if want -= int(n); want <= 0 {
+			return float64(i) * delayBin
+		}
+	}
+	return d.most
+}

@@ -1,0 +1,231 @@
+package feellab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/crowd"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// The range is a small shooter: gunners who slide about and fire a beam.
+var shootingRange = world.Define("range", world.Class[gunner](), world.Commands[trigger](), world.Event[stung](),
+	world.OnJoin(func(w *world.World, p world.Player) {
+		r := w.Rand()
+		w.SetOwner(world.Spawn(w, gunner{Pos: det.Vec2{X: r.Range(5, 35), Y: r.Range(5, 35)}}), p)
+	}))
+
+type trigger struct {
+	X, Y int8
+	Aim  det.Angle
+	Fire bool `world:"edge"`
+}
+
+func (c *trigger) Sync(s *bits.Sync) {
+	s.Int8(&c.X, -1, 1)
+	s.Int8(&c.Y, -1, 1)
+	s.Angle(&c.Aim, 12)
+	s.Bool(&c.Fire)
+}
+
+type gunner struct {
+	Pos, Vel det.Vec2
+	Ready    int
+}
+
+func (f *gunner) Sync(s *bits.Sync) {
+	s.Vec2(&f.Pos, 0, 40, 1.0/1024)
+	s.Vec2(&f.Vel, -16, 16, 1.0/256)
+	s.Int(&f.Ready, 0, 60)
+}
+
+// past is what the halflife style sets; a package variable will do in a test that has one server at a time.
+var gunnersPast game.Past
+
+func (f *gunner) Step(w *world.World, me world.ID) {
+	c := world.Command[trigger](w, me)
+	wish := det.Vec2{X: float64(c.X), Y: float64(c.Y)}.ClampLen(1).Mul(8)
+	f.Vel = f.Vel.Add(wish.Sub(f.Vel).ClampLen(1))
+	f.Pos = f.Pos.MulAdd(f.Vel, w.Seconds())
+	f.Pos.X, f.Pos.Y = det.Clamp(f.Pos.X, 1, 39), det.Clamp(f.Pos.Y, 1, 39)
+	f.Ready = max(0, f.Ready-1)
+	if !c.Fire || f.Ready > 0 {
+		return
+	}
+	f.Ready = 30
+	for id, o := range world.All[gunner](w) {
+		at := o.Pos
+		if gunnersPast != nil && !w.Host().Settings().Partial {
+			if p, ok := gunnersPast(w.Owner(me), id); ok {
+				at = det.Vec2{X: p.X, Y: p.Y}
+			}
+		}
+		d := at.Sub(f.Pos)
+		if id != me && d.Dot(c.Aim.Vec()) > 0 && det.Abs(c.Aim.Vec().Cross(d)) < 0.5 {
+			world.Emit(w, id, stung{By: w.Owner(me)})
+			return
+		}
+	}
+}
+
+type stung struct{ By world.Player }
+
+func (e *stung) Sync(s *bits.Sync) { bits.Integer(s, &e.By, 0, 1000) }
+
+// Hints say that it is what players move about in, and shot at where it was seen.
+func (f *gunner) Hints(h *game.Hints) {
+	h.Body(1)
+	h.Rewind()
+}
+
+func rangeTitle() *game.Title {
+	return &game.Title{
+		Game: shootingRange,
+		Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) trigger {
+			return func(w *world.World, me world.Player) trigger {
+				r := det.At(seed, uint64(w.Tick())/20, 1)
+				c := trigger{X: int8(r.IntN(3) - 1), Y: int8(r.IntN(3) - 1)}
+				var at det.Vec2
+				for id, f := range world.All[gunner](w) {
+					if w.Owner(id) == me {
+						at = f.Pos
+					}
+				}
+				best := 1e9
+				for id, f := range world.All[gunner](w) {
+					if d := f.Pos.Sub(at).Len(); w.Owner(id) != me && d < best {
+						best, c.Aim, c.Fire = d, f.Pos.Sub(at).Angle(), uint64(w.Tick())%40 == seed%40
+					}
+				}
+				return c
+			}
+		}),
+		Shots: game.Shots{
+			Hits: func(w *world.World, yield func(game.Hit) bool) {
+				for e, s := range world.Events[stung](w) {
+					if !yield(game.Hit{By: s.By, Victim: w.Owner(e.About), Direct: true}) {
+						return
+					}
+				}
+			},
+			Judge: func(_ *world.World, past game.Past) { gunnersPast = past },
+		},
+	}
+}
+
+// TestFeel tries the three styles on a phone's network: what each is for must show in the figures, and the same seed must give them again.
+func TestFeel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes its time")
+	}
+	defer func() { gunnersPast = nil }()
+	o := Options{Title: rangeTitle(), Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second, Warm: 10 * time.Second, Seed: 3}
+	if testing.Short() {
+		o.Time = 8 * time.Second
+	}
+	run := func(s predict.Style) (*Result, string) {
+		gunnersPast = nil
+		o.Styles = []predict.Style{s}
+		r, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(r[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s", text)
+		return &r[0], string(text)
+	}
+	doom, first := run(predict.Doom3)
+	if _, second := run(predict.Doom3); first != second {
+		t.Errorf("two runs with one seed differ:\n%s\n%s", first, second)
+	}
+	quake, _ := run(predict.Quake3)
+	half, _ := run(predict.HalfLife)
+	denied := func(r *Result) float64 { return float64(r.Denied) / float64(max(r.Seen, 1)) }
+	for _, r := range []*Result{doom, quake, half} {
+		if r.Own.N == 0 || r.Others.N == 0 || r.Seen < 20 || r.BytesDown == 0 || r.BytesUp == 0 {
+			t.Errorf("%s: nothing was measured: %+v", r.Style, r)
+		}
+		if r.InputTicks != 0 {
+			t.Errorf("%s: a command is seen %v ticks late", r.Style, r.InputTicks)
+		}
+		if r.Own.P95 > 0.05 || r.Late > 0.01 {
+			t.Errorf("%s: own error %+v, %.3f of commands late", r.Style, r.Own, r.Late)
+		}
+	}
+	if doom.Others.Mean >= quake.Others.Mean {
+		t.Errorf("others are off by %.2f where they are predicted and by %.2f where they are not", doom.Others.Mean, quake.Others.Mean)
+	}
+	if denied(doom) >= denied(quake) || denied(half) >= denied(quake) {
+		t.Errorf("hits denied: doom3 %.2f, quake3 %.2f, halflife %.2f", denied(doom), denied(quake), denied(half))
+	}
+}
+
+// A ghost has no body, and a target has nothing but one.
+type ghost struct{ Pos det.Vec2 }
+
+func (g *ghost) Sync(s *bits.Sync) { s.Vec2(&g.Pos, 0, 40, 1) }
+
+type target struct{ Pos det.Vec2 }
+
+func (a *target) Sync(s *bits.Sync) { s.Vec2(&a.Pos, 0, 40, 1) }
+
+func (a *target) Hints(h *game.Hints) { h.Body(1) }
+
+func TestFeelRefuses(t *testing.T) {
+	plain := rangeTitle()
+	plain.Game, plain.Shots = world.Define("walk", world.Class[ghost](), world.Commands[trigger]()), game.Shots{}
+	aimless := rangeTitle()
+	aimless.Game, aimless.Shots = world.Define("aimless", world.Class[target](), world.Commands[trigger]()), game.Shots{}
+	for _, x := range []struct {
+		o    Options
+		says string
+	}{
+		{Options{}, "no title to play: set Options.Title"},
+		{Options{Title: &game.Title{}}, "set Title.Game"},
+		{Options{Title: plain}, "title walk has no body"},
+		{Options{Title: aimless, Styles: []predict.Style{predict.HalfLife}}, "title aimless has no Shots, so the halflife style cannot be tried"},
+		{Options{Title: rangeTitle(), Players: 1}, "players is 1: choose 2 to 1000"},
+	} {
+		if _, err := Run(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%v does not say %q", err, x.says)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Run(ctx, Options{Title: rangeTitle()}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestFeelTitles: a title that has nothing but a body is tried without the rest.
+func TestFeelTitles(t *testing.T) {
+	for _, title := range []*game.Title{crowd.Title, pong.Title} {
+		r, err := Run(t.Context(), Options{
+			Title: title, Conditions: netsim.LTE, Players: 2, Time: 2 * time.Second, Warm: 3 * time.Second, Seed: 3,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r) != 2 || r[0].Style != "doom3" || r[1].Style != "quake3" {
+			t.Fatalf("%s: %d styles were tried", title.Name(), len(r))
+		}
+		for _, r := range r {
+			if r.Own.N == 0 || r.Others.N == 0 || r.Own.Mean > r.Others.Mean || r.BytesDown == 0 || r.Hits.All+r.Seen+r.Deaths > 0 {
+				t.Errorf("%s: %+v", title.Name(), r)
+			}
+		}
+	}
+}

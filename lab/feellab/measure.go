@@ -1,0 +1,249 @@
+package feellab
+
+import (
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/lab/session"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// begun makes a guest ready to play in the world that its client was told of.
+func (u *guest) begun(v *client.View) {
+	u.Begun(v.Me)
+	u.probe = v.Truth.Host().Clone()
+	for i := range u.commands {
+		u.commands[i].image = make([]int32, len(u.Title.Game.Commands().Slots))
+	}
+}
+
+// command asks the bot, and notes what the bot will see of it.
+func (u *guest) command(t world.Tick, _ world.Player, shown *world.World, in *world.Inputs) {
+	u.Command(t, u.Me, shown, in)
+	c := &u.commands[t%session.Remember]
+	c.tick, c.seen = 0, world.Nobody
+	if !in.Image(u.Me, c.image) {
+		return
+	}
+	c.tick = t
+	if u.Title.Shots.Hits == nil {
+		return
+	}
+	// What would come of it if what is shown were true?
+	if u.probe.Host().CopyFrom(shown) != nil {
+		return
+	}
+	u.in.Reset()
+	if u.in.GiveImage(u.Me, c.image) == nil {
+		_ = u.probe.Host().Step(u.in) // a game may complain of a world that was put together; what counts is whether there was a hit
+		u.Title.Hits(u.probe, func(h game.Hit) bool {
+			if h.Direct && h.By == u.Me && h.Victim != u.Me {
+				c.seen = h.Victim
+			}
+			return true
+		})
+	}
+}
+
+// frame is what a player's program does at each tick of its own.
+func (u *guest) frame() {
+	r := u.run
+	v := u.Client.Frame(r.Net.Now(), u.command)
+	if v.Began {
+		u.begun(&v)
+	}
+	if v.Ended {
+		r.Fail(v.Err)
+	}
+	if !v.Fresh {
+		return
+	}
+	w, c := v.World, u.Client.Predict()
+	u.Note(w)
+	for i := range v.Notices {
+		switch v.Notices[i].What {
+		case predict.Foreseen:
+			r.foreseen++
+		case predict.Denied:
+			r.denied++
+		}
+	}
+	own := u.Corrected(w, r.Title.Width()/20)
+	if !r.On {
+		return
+	}
+	for range own {
+		r.causes.Book(&u.Guest, w, false)
+	}
+	r.looks++
+	r.ahead += c.Clock().Ahead()
+	r.behind += c.Playout().Behind()
+	u.inputLags += float64(u.Client.Sent() - min(u.Client.Sent(), w.Tick()))
+	u.inputs++
+}
+
+// after is called after each tick of the server.
+func (r *run) after(w *world.World, in *world.Inputs) {
+	if r.rewind != nil {
+		r.rewind.Remember(w)
+	}
+	r.consult(w, in)
+	r.Witness(w, func(*session.Guest) bool { return true })
+	if !r.On {
+		return
+	}
+	r.hits = r.hits[:0]
+	r.Title.Hits(w, func(h game.Hit) bool {
+		r.hits = append(r.hits, h)
+		return true
+	})
+	for _, u := range r.guests {
+		if u.probe != nil {
+			r.compare(u, w)
+			r.judge(u, w.Tick())
+		}
+	}
+	r.cover(w)
+	r.ticks++
+}
+
+// consult lets the oracle take its tick: the same commands, each at the tick for which it was given.
+// Every second it starts again from the server's world, since a shot that hit in one world and not in
+// the other makes two different games.
+func (r *run) consult(w *world.World, in *world.Inputs) {
+	if w.Tick()%world.Tick(r.Title.Game.Rate()) == 0 {
+		r.Fail(r.oracle.Host().CopyFrom(w))
+		return
+	}
+	r.in.Reset()
+	for _, p := range in.Joins() {
+		r.in.Join(p)
+	}
+	for _, p := range in.Leaves() {
+		r.in.Leave(p)
+	}
+	for _, u := range r.guests {
+		if c := &u.commands[w.Tick()%session.Remember]; c.tick == w.Tick() && u.Me != world.Nobody {
+			r.Fail(r.in.GiveImage(u.Me, c.image))
+		}
+	}
+	_ = r.oracle.Host().Step(r.in) // the server's world reports the same errors
+}
+
+// compare holds what a client showed for a tick against the truth.
+func (r *run) compare(u *guest, w *world.World) {
+	s := &u.Shown[w.Tick()%session.Remember]
+	if s.Tick != w.Tick() {
+		return
+	}
+	for _, p := range s.Poses {
+		if !r.oracle.Has(p.ID) {
+			continue
+		}
+		truth, alive := r.Pose(r.oracle, p.ID)
+		if !alive || truth.Life != p.Life {
+			continue
+		}
+		d := float32(p.At.Sub(truth.At).Len())
+		if p.Owner != u.Me {
+			r.others = append(r.others, d)
+			continue
+		}
+		r.own = append(r.own, d)
+		if is, alive := r.Pose(w, p.ID); alive && is.Life == truth.Life {
+			r.drift = append(r.drift, float32(is.At.Sub(truth.At).Len()))
+		}
+	}
+}
+
+// judge holds the hits that a shooter saw against those that the server gave.
+func (r *run) judge(u *guest, t world.Tick) {
+	seen, given := world.Nobody, world.Nobody
+	if c := &u.commands[t%session.Remember]; c.tick == t {
+		seen = c.seen
+	}
+	for _, h := range r.hits {
+		if h.Direct && h.By == u.Me {
+			given = h.Victim
+		}
+	}
+	if seen != world.Nobody {
+		r.seen.Seen++
+		if given != seen {
+			r.seen.Denied++
+		}
+	} else if given != world.Nobody {
+		r.seen.Unseen++
+	}
+}
+
+// cover counts those who were hit where they could not be hit, as they saw it.
+func (r *run) cover(w *world.World) {
+	for _, h := range r.hits {
+		kill := 0
+		if h.Kill {
+			kill = 1
+		}
+		r.seen.Deaths += kill
+		if !h.Direct || h.By == h.Victim {
+			continue
+		}
+		r.seen.All++
+		r.seen.DeathsByHit += kill
+		shooter, ok := r.bodyOf(w, h.By)
+		u := r.Of[h.Victim]
+		if !ok || u == nil || int(h.Victim) > len(r.guests) {
+			continue
+		}
+		s := &u.Shown[w.Tick()%session.Remember]
+		for _, p := range s.Poses {
+			if s.Tick == w.Tick() && p.Owner == u.Me && !r.Title.Clear(w, shooter.At, p.At) {
+				r.seen.Covered++
+				r.seen.DeathsCovered += kill
+			}
+		}
+	}
+}
+
+// totals adds up what grows.
+func (u *guest) totals() (t totals) {
+	if c := u.Client.Predict(); c != nil {
+		t.Steps = int(c.Stats().Steps)
+		for _, x := range c.Report() {
+			t.Compared += x.Compared
+			t.Mistaken += x.Wrong
+		}
+	}
+	n := u.End.Counters()
+	t.In, t.Out, t.Repeated = n.ReceivedBytes, n.SentBytes, u.Client.Stats().Repeated
+	return t
+}
+
+// result sums it up.
+func (r *run) result() Result {
+	x := Result{Style: r.style.String(), Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed, Hits: r.seen}
+	x.Seconds = float64(r.ticks) / float64(r.Title.Game.Rate())
+	x.Errors = Errors{Own: summary(r.own), Others: summary(r.others), Server: summary(r.drift)}
+	players := float64(r.o.Players)
+	each := x.Seconds * players
+	a := func(n int) float64 { return float64(n) / (each / 60) }
+	x.Corrections = Corrections{All: a(r.causes.All), Contact: a(r.causes.Contact), Struck: a(r.causes.Struck), Rest: a(r.causes.Rest())}
+	var all totals
+	lags, inputs := 0.0, 0
+	for _, u := range r.guests {
+		t := lab.Less(u.totals(), u.before)
+		all = lab.Sum(all, t)
+		x.BytesDown += float64(t.In) / each
+		x.BytesUp += float64(t.Out) / each
+		x.Steps += float64(t.Steps) / float64(r.ticks) / players
+		lags += u.inputLags
+		inputs += u.inputs
+	}
+	x.Ahead, x.Behind = r.ahead/float64(max(r.looks, 1)), r.behind/float64(max(r.looks, 1))
+	x.EventsDenied = lab.Ratio(float64(r.denied), float64(r.foreseen))
+	x.InputTicks = lags / float64(max(inputs, 1))
+	x.Late = float64(all.Repeated) / float64(max(r.ticks, 1)) / players
+	x.Exact = 1 - float64(all.Mistaken)/float64(max(all.Compared, 1))
+	return x
+}
