@@ -1,29 +1,26 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/load"
 )
 
 // TestEveryTitleUnderEveryCommand plays every bundled title under every command that makes sense
 // for it.
 func TestEveryTitleUnderEveryCommand(t *testing.T) {
-	for _, title := range bundled().Titles {
+	for _, title := range bundled.List {
 		t.Run(title.Name(), func(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			m := matrix{t, title}
 			t.Run("alone", m.alone)
 			t.Run("served", m.served)
 			t.Run("mirrored", m.mirrored)
-			t.Run("demo", m.demo)
 		})
 	}
 }
@@ -38,7 +35,7 @@ type matrix struct {
 func ok(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := try(args...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatalf("%s: exit code %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 	}
 	return stdout
@@ -48,7 +45,10 @@ func ok(t *testing.T, args ...string) string {
 func (m *matrix) alone(t *testing.T) {
 	name := m.title.Name()
 	record := filepath.Join(t.TempDir(), "run.trace")
-	var p played
+	var p struct {
+		Game, Hash string
+		Ticks      int
+	}
 	if err := json.Unmarshal([]byte(ok(t, "play", name, "--headless", "--ticks", "60", "--players", "2", "--record", record, "--json")), &p); err != nil || p.Game != name || p.Ticks != 60 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -69,7 +69,7 @@ func (m *matrix) alone(t *testing.T) {
 	if !m.title.Screen.Drawn() {
 		want = name + " cannot be drawn"
 	}
-	if code != exitUsage || !strings.Contains(stderr, want) {
+	if code != cli.ExitUsage || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -82,11 +82,11 @@ func (m *matrix) served(t *testing.T) {
 	if err := json.Unmarshal([]byte(ok(t, "join", s.HTTP, "--headless", "--seconds", "0.3", "--json")), &j); err != nil || j.Game != name || j.Snapshots == 0 || j.Commands == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
-	var b botsReport
+	var b load.Report
 	if err := json.Unmarshal([]byte(ok(t, "bots", "--server", s.HTTP, "--count", "2", "--seconds", "1.2", "--spread", "0", "--json")), &b); err != nil || b.Played != 2 || b.Bad != 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if code := s.stop(); code != exitOK {
+	if code := s.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %v", code, s.lines())
 	}
 	key := groupKeyFor(t)
@@ -105,46 +105,6 @@ func (m *matrix) mirrored(t *testing.T) {
 	two := mirrorIn(t, "--join", one.Address, "--game", name, "--key", key, "--open")
 	var j Joined
 	if err := json.Unmarshal([]byte(ok(t, "join", two.HTTP, "--headless", "--seconds", "0.3", "--json")), &j); err != nil || j.Game != name || j.Snapshots == 0 {
-		t.Errorf("%+v, %v", j, err)
-	}
-}
-
-// demo is the page with its server and bots. The client is not compiled.
-func (m *matrix) demo(t *testing.T) {
-	name := m.title.Name()
-	d := &demo{title: m.title, preset: "lan", style: "doom3", seed: 7, bots: 1, noOpen: true}
-	level, err := d.check()
-	if !m.title.Screen.Drawn() {
-		if err == nil || !strings.Contains(err.Error(), name+" cannot be shown in a browser") {
-			t.Error(err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := d.open(level)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	s.client = nil // nobody asks for it
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.host.run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
-	go func() { _ = s.web.Serve(s.listener) }()
-	at := fmt.Sprintf("127.0.0.1:%d", s.listener.Addr().(*net.TCPAddr).Port)
-	if code, text := get(t, "http://"+at+"/"); code != http.StatusOK || !strings.Contains(text, "<span>"+name+"</span>") {
-		t.Errorf("%d: %s", code, text)
-	}
-	var j Joined
-	if err := json.Unmarshal([]byte(ok(t, "join", at, "--headless", "--seconds", "0.3", "--json")), &j); err != nil || j.Game != name || j.Snapshots == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
 }

@@ -3,15 +3,16 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/mirrors"
 	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 // MirrorOptions are what a mirror is made from. Key has no default; either Found is set, or Join
@@ -69,29 +70,17 @@ type MirrorOptions struct {
 // Mirror runs one of several servers that stay one game, until the context ends. Its players are
 // moved to the others before it returns.
 func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
-	if err := t.Check(); err != nil {
-		return err
-	}
-	o.fill()
-	if o.Witness {
-		w, err := o.newWitness(ctx, t)
-		if err != nil {
-			return err
-		}
-		return errors.Join(w.run(ctx), w.link.Close())
-	}
-	host, err := o.prepare(ctx, t)
-	if err != nil {
-		return err
-	}
-	return errors.Join(host.run(ctx), host.close())
-}
-
-func (o *MirrorOptions) fill() {
-	o.Listen, o.Mirrors = cmp.Or(o.Listen, ":4000"), cmp.Or(o.Mirrors, ":4100")
-	o.Timeline = cmp.Or(o.Timeline, "auto")
-	o.Snapshots, o.Patience = cmp.Or(o.Snapshots, 30), cmp.Or(o.Patience, 10*time.Second)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	return mirrors.Run(ctx, mirrors.Options{
+		Mirror: mirror.Options{
+			Server: server.Options{
+				Title: t, Level: o.Level, Players: o.Players, Spectators: o.Spectators,
+				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.KeepSeat,
+			},
+			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
+			Timeline: o.Timeline, Delays: o.Delays,
+		},
+		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
+		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
+		Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
+	})
 }

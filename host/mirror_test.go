@@ -6,23 +6,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coeval-dev/coeval/games/arena"
-	"github.com/coeval-dev/coeval/timeline"
-	"github.com/coeval-dev/coeval/timeline/kinds"
-	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/load"
+	"github.com/coeval-dev/coeval/host/internal/mirrors"
 	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
 
 func TestMirrorExplainsItself(t *testing.T) {
-	cmd := mirrorCommand()
+	cmd := mirrors.Command(&bundled.Program)
 	if cmd.Short == "" || cmd.Example == "" {
 		t.Error("no short description, or no example")
 	}
@@ -58,52 +57,52 @@ func TestMirrorMistakes(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"mirror", "give --uber to found a game, or --join", exitUsage},
-		{"mirror --uber --join 127.0.0.1:1", "give one of them", exitUsage},
-		{"mirror --uber", "coeval token key --out", exitUsage},
-		{"mirror extra", "unknown command", exitUsage},
-		{"mirror --uber --key " + filepath.Join(dir, "none") + here, "there is no key file", exitFailure},
-		{"mirror --uber --key " + file("garbage", "12345\n", 0o600) + here, "copy the file of the mirror that founded", exitFailure},
-		{uber + "--players 0", "--players is 0", exitUsage},
-		{uber + "--snapshots 0", "--snapshots is 0", exitUsage},
-		{uber + "--log xml", "text or json", exitUsage},
-		{uber + "--game chess", "there are arena", exitUsage},
-		{uber + "--level atlantis", "atlantis", exitFailure},
-		{uber + "--patience 1s", "--patience goes with --join", exitUsage},
-		{uber + "--forever", "--forever goes with --join", exitUsage},
-		{uber + "--witness", "does not go with --witness", exitUsage},
-		{"mirror --witness --key " + key, "give --uber to found a game, or --join", exitUsage},
-		{"mirror --witness --join 127.0.0.1:1 --record x --key " + key, "--record does not go with --witness", exitUsage},
-		{"mirror --witness --join 127.0.0.1:1 --mirrors :0 --key " + key, "give --address", exitUsage},
-		{"mirror --witness --join " + quiet + " --patience 300ms --mirrors 127.0.0.1:0 --key " + key, "no mirror answers at " + quiet, exitFailure},
-		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --key " + groupKeyFor(t), "copy the key file of the other mirrors", exitFailure},
-		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --window 700ms --key " + key, "--timeline, --delays and --window as the other mirrors", exitFailure},
-		{uber + "--timeline sideways", "choose one of auto", exitUsage},
-		{uber + "--delays 0,soon", `--delays has "soon"`, exitUsage},
-		{uber + "--delays 0,-1s", `--delays has "-1s"`, exitUsage},
-		{uber + "--delays 1s,0", "--delays are impossible", exitUsage},
-		{uber + "--delays 0,100ms,100ms", "--delays are impossible", exitUsage},
-		{uber + "--delays 0,2h", "--delays are impossible", exitUsage},
-		{uber + "--delays 0,2s --window 1s", "cannot be further behind than the window", exitUsage},
-		{uber + "--window -1s", "above zero", exitUsage},
-		{uber + "--timeline bucket --window 1s", "not with bucket", exitUsage},
-		{uber + "--timeline bucket --delays 0,1s", "give at most 1", exitUsage},
-		{uber + "--timeline timewarp --delays 0,1s --window 2s", "leave one of them out", exitUsage},
-		{uber + "--address 0.0.0.0", "no one can reach this machine", exitUsage},
-		{uber + "--public no.such.host.invalid", "--public", exitUsage},
-		{uber + "--record " + file("old.trace", "x", 0o600), "already there", exitFailure},
-		{uber + "--record " + filepath.Join(dir, "no", "x.trace"), "no such file", exitFailure},
-		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors :0 --http none", "give --address", exitUsage},
-		{"mirror --uber --key " + key + " --listen " + m.UDP + " --mirrors 127.0.0.1:0", "--listen", exitFailure},
-		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors " + m.Address, "--mirrors", exitFailure},
-		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http " + m.HTTP, "another program has the port", exitFailure},
-		{"mirror --join 127.0.0.1:1 --level duel --key " + key, "--level goes with --uber", exitUsage},
-		{"mirror --join 127.0.0.1:1 --patience 0s --key " + key, "--patience is 0s", exitUsage},
-		{"mirror --join nowhere --key " + key + here, "--join nowhere", exitFailure},
-		{"mirror --join " + quiet + " --key " + key + " --listen 127.0.0.1:0 --http none --mirrors " + quiet, "is this mirror itself", exitUsage},
-		{"mirror --join " + quiet + " --patience 300ms --key " + key + here, "no mirror answers at " + quiet + " within 300ms: check", exitFailure},
-		{"mirror --join " + m.Address + " --key " + groupKeyFor(t) + here, "copy the key file of the other mirrors", exitFailure},
-		{"mirror --join " + m.Address + " --game pong --key " + key + here, "--game", exitFailure},
+		{"mirror", "give --uber to found a game, or --join", cli.ExitUsage},
+		{"mirror --uber --join 127.0.0.1:1", "give one of them", cli.ExitUsage},
+		{"mirror --uber", "coeval token key --out", cli.ExitUsage},
+		{"mirror extra", "unknown command", cli.ExitUsage},
+		{"mirror --uber --key " + filepath.Join(dir, "none") + here, "there is no key file", cli.ExitFailure},
+		{"mirror --uber --key " + file("garbage", "12345\n", 0o600) + here, "copy the file of the mirror that founded", cli.ExitFailure},
+		{uber + "--players 0", "--players is 0", cli.ExitUsage},
+		{uber + "--snapshots 0", "--snapshots is 0", cli.ExitUsage},
+		{uber + "--log xml", "text or json", cli.ExitUsage},
+		{uber + "--game chess", "there are arena", cli.ExitUsage},
+		{uber + "--level atlantis", "atlantis", cli.ExitFailure},
+		{uber + "--patience 1s", "--patience goes with --join", cli.ExitUsage},
+		{uber + "--forever", "--forever goes with --join", cli.ExitUsage},
+		{uber + "--witness", "does not go with --witness", cli.ExitUsage},
+		{"mirror --witness --key " + key, "give --uber to found a game, or --join", cli.ExitUsage},
+		{"mirror --witness --join 127.0.0.1:1 --record x --key " + key, "--record does not go with --witness", cli.ExitUsage},
+		{"mirror --witness --join 127.0.0.1:1 --mirrors :0 --key " + key, "give --address", cli.ExitUsage},
+		{"mirror --witness --join " + quiet + " --patience 300ms --mirrors 127.0.0.1:0 --key " + key, "no mirror answers at " + quiet, cli.ExitFailure},
+		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --key " + groupKeyFor(t), "copy the key file of the other mirrors", cli.ExitFailure},
+		{"mirror --witness --join " + m.Address + " --mirrors 127.0.0.1:0 --window 700ms --key " + key, "--timeline, --delays and --window as the other mirrors", cli.ExitFailure},
+		{uber + "--timeline sideways", "choose one of auto", cli.ExitUsage},
+		{uber + "--delays 0,soon", `--delays has "soon"`, cli.ExitUsage},
+		{uber + "--delays 0,-1s", `--delays has "-1s"`, cli.ExitUsage},
+		{uber + "--delays 1s,0", "--delays are impossible", cli.ExitUsage},
+		{uber + "--delays 0,100ms,100ms", "--delays are impossible", cli.ExitUsage},
+		{uber + "--delays 0,2h", "--delays are impossible", cli.ExitUsage},
+		{uber + "--delays 0,2s --window 1s", "cannot be further behind than the window", cli.ExitUsage},
+		{uber + "--window -1s", "above zero", cli.ExitUsage},
+		{uber + "--timeline bucket --window 1s", "not with bucket", cli.ExitUsage},
+		{uber + "--timeline bucket --delays 0,1s", "give at most 1", cli.ExitUsage},
+		{uber + "--timeline timewarp --delays 0,1s --window 2s", "leave one of them out", cli.ExitUsage},
+		{uber + "--address 0.0.0.0", "no one can reach this machine", cli.ExitUsage},
+		{uber + "--public no.such.host.invalid", "--public", cli.ExitUsage},
+		{uber + "--record " + file("old.trace", "x", 0o600), "already there", cli.ExitFailure},
+		{uber + "--record " + filepath.Join(dir, "no", "x.trace"), "no such file", cli.ExitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors :0 --http none", "give --address", cli.ExitUsage},
+		{"mirror --uber --key " + key + " --listen " + m.UDP + " --mirrors 127.0.0.1:0", "--listen", cli.ExitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors " + m.Address, "--mirrors", cli.ExitFailure},
+		{"mirror --uber --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http " + m.HTTP, "another program has the port", cli.ExitFailure},
+		{"mirror --join 127.0.0.1:1 --level duel --key " + key, "--level goes with --uber", cli.ExitUsage},
+		{"mirror --join 127.0.0.1:1 --patience 0s --key " + key, "--patience is 0s", cli.ExitUsage},
+		{"mirror --join nowhere --key " + key + here, "--join nowhere", cli.ExitFailure},
+		{"mirror --join " + quiet + " --key " + key + " --listen 127.0.0.1:0 --http none --mirrors " + quiet, "is this mirror itself", cli.ExitUsage},
+		{"mirror --join " + quiet + " --patience 300ms --key " + key + here, "no mirror answers at " + quiet + " within 300ms: check", cli.ExitFailure},
+		{"mirror --join " + m.Address + " --key " + groupKeyFor(t) + here, "copy the key file of the other mirrors", cli.ExitFailure},
+		{"mirror --join " + m.Address + " --game pong --key " + key + here, "--game", cli.ExitFailure},
 	} {
 		code, _, stderr := tryMirror(t.Context(), strings.Fields(x.args)...)
 		if code != x.code || !strings.Contains(stderr, x.want) {
@@ -114,7 +113,7 @@ func TestMirrorMistakes(t *testing.T) {
 		return
 	}
 	open := file("open.key", string(text), 0o644)
-	if code, _, stderr := tryMirror(t.Context(), strings.Fields("mirror --uber --key "+open+here)...); code != exitFailure || !strings.Contains(stderr, "chmod 600 "+open) {
+	if code, _, stderr := tryMirror(t.Context(), strings.Fields("mirror --uber --key "+open+here)...); code != cli.ExitFailure || !strings.Contains(stderr, "chmod 600 "+open) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -133,12 +132,12 @@ func TestMirrorOfAnotherVersion(t *testing.T) {
 				cancel() // it was let in
 			}
 		}()
-		code := run(ctx, strings.Fields(args), io.Discard, w, append(commands(), mirrorCommand()))
+		code := run(ctx, strings.Fields(args), io.Discard, w, commands())
 		cancel()
 		w.Close()
 		log.await("", 0) // to the end
 		stderr := log.String()
-		if code != exitFailure || !strings.Contains(stderr, "--timeline, --delays and --window as the other mirrors") {
+		if code != cli.ExitFailure || !strings.Contains(stderr, "--timeline, --delays and --window as the other mirrors") {
 			t.Errorf("%s: exit code %d:\n%s", other, code, stderr)
 		}
 	}
@@ -159,7 +158,7 @@ func TestMirrorsServe(t *testing.T) {
 	for _, m := range []*mirrored{one, two} {
 		bots.Go(func() {
 			code, stdout, stderr := try("bots", "--server", m.HTTP, "--count", "2", "--seconds", "3", "--spread", "0.1", "--json")
-			var r botsReport
+			var r load.Report
 			if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Game != "arena" || r.Played != 2 || len(r.Ended) != 0 {
 				t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 			}
@@ -182,7 +181,7 @@ func TestMirrorsServe(t *testing.T) {
 		}
 	}
 	// A token of one mirror is good at the other.
-	var a admission
+	var a entry.Admission
 	if _, text := get(t, "http://"+one.HTTP+"/token"); json.Unmarshal([]byte(text), &a) != nil {
 		t.Fatal(text)
 	}
@@ -247,66 +246,14 @@ func TestMirrorThatNeverGivesUp(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		args := "mirror --join " + at + " --forever --patience 1ms --key " + key + " --listen 127.0.0.1:0 --mirrors 127.0.0.1:0 --http none --json"
-		code <- run(ctx, strings.Fields(args), io.Discard, w, append(commands(), mirrorCommand()))
+		code <- run(ctx, strings.Fields(args), io.Discard, w, commands())
 		w.Close()
 	}()
 	_, next := log.await("joining", 0)
 	mirrorIn(t, "--uber", "--key", key, "--mirrors", at)
 	line, _ := log.await("serving", next)
 	cancel()
-	if got := <-code; line == nil || got != exitOK {
+	if got := <-code; line == nil || got != cli.ExitOK {
 		t.Errorf("exit code %d:\n%s", got, log)
-	}
-}
-
-// TestMirrorThatStandsStill: a mirror that should serve and computes nothing is not well; one that waits for others is.
-func TestMirrorThatStandsStill(t *testing.T) {
-	var h mirrorHost
-	now := time.UnixMilli(1_800_000_000_000)
-	h.moved.Store(now.Add(-wellWithin).UnixMilli())
-	for _, x := range []struct {
-		phase mirror.Phase
-		later time.Duration
-		want  bool
-	}{
-		{mirror.Serving, 0, false},
-		{mirror.Serving, time.Second, true},
-		{mirror.Joining, time.Hour, false},
-		{mirror.Suspended, time.Hour, false},
-	} {
-		if got := h.stuck(x.phase, now.Add(x.later)); got != x.want {
-			t.Errorf("%v after %v: %v", x.phase, wellWithin+x.later, got)
-		}
-	}
-}
-
-func TestMirrorDelays(t *testing.T) {
-	const ms = time.Millisecond
-	trails := func(list ...time.Duration) kinds.Delays { return kinds.Delays{Delays: timeline.DelaysOf(list...)} }
-	for _, x := range []struct {
-		kind   string
-		delays []string
-		window time.Duration
-		want   kinds.Delays
-	}{
-		{"auto", nil, 0, kinds.Delays{}},
-		{"auto", []string{"0", " 100ms", "1s"}, 0, trails(0, 100*ms, 1000*ms)},
-		{"auto", []string{"0", "100ms"}, time.Second, trails(0, 100*ms, 1000*ms)},
-		{"trailing", []string{"20ms", "1s"}, time.Second, trails(20*ms, 1000*ms)},
-		{"auto", nil, 2 * time.Second, trails(0, 100*ms, 2000*ms)},
-		{"auto", nil, 80 * ms, trails(0, 80*ms)},
-		{"timewarp", nil, time.Second, kinds.Delays{Delays: timeline.Delays{Window: 1000 * ms}}},
-		{"ruled", []string{"10ms"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}}},
-		{"ruled", []string{"10ms", "0"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}, Judge: -1}},
-		{"lockstep", []string{"50ms", "90ms"}, 0, kinds.Delays{Delays: timeline.Delays{Lead: 50 * ms}, Most: 90 * ms}},
-	} {
-		got, err := mirrorDelays(x.kind, x.delays, x.window)
-		if err != nil || !reflect.DeepEqual(got, x.want) {
-			t.Errorf("%s %v, window %v: %v, %v, want %v", x.kind, x.delays, x.window, got, err, x.want)
-			continue
-		}
-		if err := tryDelays(arena.Title, x.kind, got); err != nil {
-			t.Errorf("%s %v: %v", x.kind, got, err)
-		}
 	}
 }

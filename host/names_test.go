@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/coeval-dev/coeval/host/internal/cli"
 )
 
 // mostNames is how many names of the toolkit an author of a networked game has to learn.
@@ -70,7 +72,7 @@ func names(t *testing.T, file string, used map[string]bool) {
 	}
 	packages := map[string]bool{}
 	for _, im := range f.Imports {
-		if p, _ := strconv.Unquote(im.Path.Value); strings.HasPrefix(p, module+"/") {
+		if p, _ := strconv.Unquote(im.Path.Value); strings.HasPrefix(p, cli.Module+"/") {
 			packages[path.Base(p)] = true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 )
 
@@ -42,8 +43,8 @@ func newOutside(t *testing.T) *outside {
 		t.Fatal(err)
 	}
 	// It needs what the toolkit needs, in the same versions: nothing is downloaded.
-	text := strings.Replace(string(mod), "module "+module, "module example.com/tanks", 1) +
-		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", module, module, repository)
+	text := strings.Replace(string(mod), "module "+cli.Module, "module example.com/tanks", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", cli.Module, cli.Module, repository)
 	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sum} {
 		if err := os.WriteFile(filepath.Join(o.dir, name), data, 0o666); err != nil {
 			t.Fatal(err)

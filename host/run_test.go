@@ -2,16 +2,12 @@ package host
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -52,12 +48,6 @@ func testCommands() []*cobra.Command {
 	group := &cobra.Command{Use: "group", Short: "things in a group"}
 	group.AddCommand(&cobra.Command{Use: "inspect", Short: "look inside", Run: func(cmd *cobra.Command, _ []string) { cmd.Print("looked") }})
 	return []*cobra.Command{wait, host, fail, strict, required, group}
-}
-
-func try(args ...string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = run(context.Background(), args, &out, &err, append(commands(), testCommands()...))
-	return code, out.String(), err.String()
 }
 
 func TestCommandLine(t *testing.T) {
@@ -104,7 +94,7 @@ func TestCommandLine(t *testing.T) {
 // TestEveryCommandExplainsItself holds each command, whoever wrote it, to the
 // least that a reader of --help needs.
 func TestEveryCommandExplainsItself(t *testing.T) {
-	root, _ := bundled().newRoot(commands(), io.Discard, io.Discard)
+	root, _ := bundled.Root(commands(), io.Discard, io.Discard)
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.Hidden {
@@ -123,36 +113,6 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	visit(root)
 }
 
-func TestVersionJSON(t *testing.T) {
-	_, stdout, _ := try("version", "--json")
-	var b build
-	dec := json.NewDecoder(strings.NewReader(stdout))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&b); err != nil {
-		t.Fatalf("%v in %q", err, stdout)
-	}
-	if b.Module != "github.com/coeval-dev/coeval" || b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
-		t.Errorf("%+v", b)
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	b := describe(&debug.BuildInfo{
-		Main: debug.Module{Path: "example.com/m", Version: "v1.2.3"},
-		Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2030-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
-		},
-	})
-	b.name = "coeval"
-	want := regexp.MustCompile(`(?s)^coeval +v1\.2\.3\ncommit +abc \(2030-01-02T03:04:05Z, with uncommitted changes\)\ngo .*\nplatform .*\n$`)
-	if !want.MatchString(b.String()) {
-		t.Errorf("printed %q", b.String())
-	}
-	if b := describe(nil); b.Version != "unknown" || b.Go == "" {
-		t.Errorf("without build information: %+v", b)
-	}
-}
-
 func TestInterrupt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows cannot send an interrupt to one process")
@@ -162,8 +122,8 @@ func TestInterrupt(t *testing.T) {
 		code    int
 		stderr  string
 	}{
-		{"wait", exitInterrupted, "coeval wait: interrupted before it was finished"},
-		{"host", exitOK, "coeval: stopping"},
+		{"wait", cli.ExitInterrupted, "coeval wait: interrupted before it was finished"},
+		{"host", cli.ExitOK, "coeval: stopping"},
 	} {
 		t.Run(x.command, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], x.command)

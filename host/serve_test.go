@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,9 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/spf13/pflag"
-
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/load"
 	_ "github.com/coeval-dev/coeval/replica/doom3"
 	_ "github.com/coeval-dev/coeval/replica/quake3"
 	"github.com/coeval-dev/coeval/trace"
@@ -121,7 +121,7 @@ func TestServeJoinAndBots(t *testing.T) {
 		t.Error("no ticket was kept")
 	}
 	code, stdout, stderr := try("bots", "--server", s.HTTP, "--count", "5", "--seconds", "3", "--spread", "0.1", "--json")
-	var r botsReport
+	var r load.Report
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 		t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 	}
@@ -184,7 +184,7 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 	if want := "join with: coeval join " + s.UDP + " --token TOKEN --game pong\n"; s.join != want {
 		t.Errorf("it says %q, want %q", s.join, want)
 	}
-	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds", "1"); code != exitFailure || !strings.Contains(stderr, "not open") {
+	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds", "1"); code != cli.ExitFailure || !strings.Contains(stderr, "not open") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	_, text, _ := try("token", "issue", "--key", key, "--game", "pong", "--client", "7")
@@ -195,7 +195,7 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 	}
 	// A token of another game is refused, with a reason.
 	_, text, _ = try("token", "issue", "--key", key, "--game", "stack", "--client", "8")
-	if code, _, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "stack", "--headless", "--seconds", "5"); code != exitFailure || !strings.Contains(stderr, "wrong game") {
+	if code, _, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "stack", "--headless", "--seconds", "5"); code != cli.ExitFailure || !strings.Contains(stderr, "wrong game") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -214,71 +214,38 @@ func TestServeMistakes(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"serve", "which game?", exitUsage},
-		{"serve chess", "there are arena, crowd, pong, stack", exitUsage},
-		{"serve pong --players 0", "--players is 0", exitUsage},
-		{"serve pong --log xml", "text or json", exitUsage},
-		{"serve pong --log-level loud", "debug, info, warn or error", exitUsage},
-		{"serve pong --listen " + s.UDP, "in use", exitFailure},
-		{"serve pong --listen 127.0.0.1:0 --http " + s.HTTP, "another program has the port", exitFailure},
-		{"serve pong --listen 127.0.0.1:0 --http none --websocket", "--websocket needs an HTTP address", exitUsage},
-		{"serve pong --key " + filepath.Join(dir, "none"), "coeval token key", exitFailure},
-		{"serve crowd --listen 127.0.0.1:0 --level many", "not a number of players", exitFailure},
-		{"serve arena --listen 127.0.0.1:0 --level atlantis", "atlantis", exitFailure},
-		{"serve pong --config " + filepath.Join(dir, "none"), "there is no config file", exitUsage},
-		{"serve pong --config " + file("bad.conf", "players = 8\nplayrs = 9\n"), "bad.conf:2", exitUsage},
-		{"serve pong --config " + file("worse.conf", "players\n"), "worse.conf:1", exitUsage},
-		{"serve pong --config " + file("worst.conf", "players = many\n"), "worst.conf:1", exitUsage},
-		{"serve pong --listen 127.0.0.1:0 --record " + file("old.trace", "x"), "already there", exitFailure},
-		{"join", "which server?", exitUsage},
-		{"join nowhere", "address and a port", exitUsage},
-		{"join 127.0.0.1:1 --headless", "no server answers at 127.0.0.1:1", exitFailure},
-		{"join " + s.HTTP, "not a terminal", exitUsage},
-		{"join " + s.HTTP + " --json", "--headless", exitUsage},
-		{"join " + s.HTTP + " --headless --over pigeon", "udp, websocket or webtransport", exitUsage},
-		{"join " + s.HTTP + " --headless --over websocket", "start it with --websocket", exitFailure},
-		{"join " + s.HTTP + " --headless --over webtransport", "start it with --webtransport", exitFailure},
-		{"join 127.0.0.1:1 --token x", "--game", exitUsage},
-		{"bots --count 0", "--count is 0", exitUsage},
-		{"bots --server 127.0.0.1:1", "no server answers", exitFailure},
+		{"serve", "which game?", cli.ExitUsage},
+		{"serve chess", "there are arena, crowd, pong, stack", cli.ExitUsage},
+		{"serve pong --players 0", "--players is 0", cli.ExitUsage},
+		{"serve pong --log xml", "text or json", cli.ExitUsage},
+		{"serve pong --log-level loud", "debug, info, warn or error", cli.ExitUsage},
+		{"serve pong --listen " + s.UDP, "in use", cli.ExitFailure},
+		{"serve pong --listen 127.0.0.1:0 --http " + s.HTTP, "another program has the port", cli.ExitFailure},
+		{"serve pong --listen 127.0.0.1:0 --http none --websocket", "--websocket needs an HTTP address", cli.ExitUsage},
+		{"serve pong --key " + filepath.Join(dir, "none"), "coeval token key", cli.ExitFailure},
+		{"serve crowd --listen 127.0.0.1:0 --level many", "not a number of players", cli.ExitFailure},
+		{"serve arena --listen 127.0.0.1:0 --level atlantis", "atlantis", cli.ExitFailure},
+		{"serve pong --config " + filepath.Join(dir, "none"), "there is no config file", cli.ExitUsage},
+		{"serve pong --config " + file("bad.conf", "players = 8\nplayrs = 9\n"), "bad.conf:2", cli.ExitUsage},
+		{"serve pong --config " + file("worse.conf", "players\n"), "worse.conf:1", cli.ExitUsage},
+		{"serve pong --config " + file("worst.conf", "players = many\n"), "worst.conf:1", cli.ExitUsage},
+		{"serve pong --listen 127.0.0.1:0 --record " + file("old.trace", "x"), "already there", cli.ExitFailure},
+		{"join", "which server?", cli.ExitUsage},
+		{"join nowhere", "address and a port", cli.ExitUsage},
+		{"join 127.0.0.1:1 --headless", "no server answers at 127.0.0.1:1", cli.ExitFailure},
+		{"join " + s.HTTP, "not a terminal", cli.ExitUsage},
+		{"join " + s.HTTP + " --json", "--headless", cli.ExitUsage},
+		{"join " + s.HTTP + " --headless --over pigeon", "udp, websocket or webtransport", cli.ExitUsage},
+		{"join " + s.HTTP + " --headless --over websocket", "start it with --websocket", cli.ExitFailure},
+		{"join " + s.HTTP + " --headless --over webtransport", "start it with --webtransport", cli.ExitFailure},
+		{"join 127.0.0.1:1 --token x", "--game", cli.ExitUsage},
+		{"bots --count 0", "--count is 0", cli.ExitUsage},
+		{"bots --server 127.0.0.1:1", "no server answers", cli.ExitFailure},
 	} {
 		code, _, stderr := try(strings.Fields(x.args)...)
 		if code != x.code || !strings.Contains(stderr, x.want) {
 			t.Errorf("%s: exit code %d, want %d with %q:\n%s", x.args, code, x.code, x.want, stderr)
 		}
-	}
-}
-
-// TestSettingsFromAnywhere: the command line goes before the environment, and that before the file.
-func TestSettingsFromAnywhere(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "serve.conf")
-	if err := os.WriteFile(name, []byte("# a comment\n\nplayers = 3\nsnapshots= 30\n level =  a b \nhost = x\nhost = y\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var players, snapshots, workers int
-	var level, config string
-	var hosts []string
-	f := pflag.NewFlagSet("x", pflag.ContinueOnError)
-	f.IntVar(&players, "players", 1, "")
-	f.IntVar(&snapshots, "snapshots", 1, "")
-	f.IntVar(&workers, "max-workers", 1, "")
-	f.StringVar(&level, "level", "", "")
-	f.StringVar(&config, "config", "", "")
-	f.StringSliceVar(&hosts, "host", []string{"localhost"}, "")
-	if err := f.Parse([]string{"--snapshots", "10"}); err != nil {
-		t.Fatal(err)
-	}
-	env := map[string]string{"COEVAL_CONFIG": name, "COEVAL_PLAYERS": "2", "COEVAL_SNAPSHOTS": "99", "COEVAL_MAX_WORKERS": "4"}
-	if err := configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
-		t.Fatal(err)
-	}
-	if players != 2 || snapshots != 10 || workers != 4 || level != "a b" || strings.Join(hosts, " ") != "x y" {
-		t.Errorf("players %d, snapshots %d, workers %d, level %q, hosts %v", players, snapshots, workers, level, hosts)
-	}
-	env["COEVAL_PLAYERS"] = "few"
-	f.Lookup("players").Changed = false
-	if err := configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err == nil || !strings.Contains(err.Error(), "COEVAL_PLAYERS") {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -306,32 +273,12 @@ func TestTicketsThatAreOfNoUse(t *testing.T) {
 	}
 }
 
-// TestPortsThatAreTaken: where any port will do, a number that another program has over TCP is passed
-// over; where one was named, that is an error with advice.
-func TestPortsThatAreTaken(t *testing.T) {
-	for range 8 { // each takes the next number that the system gives out
-		l, h, err := openPorts("127.0.0.1:0", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = l.Close(), h.Close() })
-		if l.LocalAddr().Port() != h.Addr().(*net.TCPAddr).AddrPort().Port() {
-			t.Errorf("players come to %v, and HTTP is at %v", l.LocalAddr(), h.Addr())
-		}
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+// readTicket reads what a player kept.
+func readTicket(name string) (token.Token, bool) {
+	text, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		return token.Token{}, false
 	}
-	defer taken.Close()
-	if _, _, err := openPorts(taken.Addr().String(), ""); err == nil || !strings.Contains(err.Error(), "choose another with --http") {
-		t.Errorf("a port that is taken: %v", err)
-	}
-	l, h, err := openPorts(taken.Addr().String(), "none")
-	if err != nil || h != nil {
-		t.Fatalf("without HTTP: %v, %v", h, err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	t, err := token.ParseText(string(text))
+	return t, err == nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -59,7 +60,7 @@ func TestProgramsThatForgotSomething(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := tryProgram(Program{Titles: x.titles}, "version")
-			if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "tanks: ") {
+			if code != cli.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, "tanks: ") {
 				t.Errorf("exit code %d: %q, %q", code, stdout, stderr)
 			}
 			for _, want := range x.want {
@@ -81,28 +82,28 @@ func TestTitlesWithout(t *testing.T) {
 		code    int
 		want    string
 	}{
-		{one, "play", exitUsage, "tanks cannot be drawn, as its title has no Screen; use --headless"},
-		{one, "play --headless --ticks 5", exitOK, "tanks, seed 1, 1 players, tick 5: 0 entities"},
-		{one, "play tanks --headless --ticks 5", exitOK, "tanks, seed 1"},
-		{one, "play --check --ticks 20", exitOK, "all the same"},
-		{one, "play chess", exitUsage, `there is no game "chess"; the only one is tanks, so leave the name out`},
-		{one, "play --headless --level mars", exitUsage, `--level is "mars", and tanks has no levels`},
-		{one, "play --headless --map titles_test.go", exitFailure, "its levels have no data of their own; leave the file out"},
-		{one, "serve --map nowhere", exitFailure, "nowhere"},
-		{one, "serve --level mars", exitUsage, "tanks has no levels"},
-		{one, "demo --no-open", exitUsage, "tanks cannot be shown in a browser: its title has neither a Screen to draw with nor a Client"},
-		{one, "--help", exitOK, "tanks serve\n"},
-		{one, "serve --help", exitOK, "  tanks serve --players 16"},
-		{one, "token --help", exitOK, "tanks token key --out server.key"},
-		{one, "mirror --help", exitOK, "tanks mirror --uber --key"},
-		{one, "mirror --uber", exitUsage, "make one with: tanks token key --out mirrors.key"},
-		{one, "serve --key nowhere", exitFailure, "make one with: tanks token key --out nowhere"},
-		{one, "join 127.0.0.1:1 --token x", exitFailure, "token"},
-		{two, "play", exitUsage, "which game? There are pong, stack"},
-		{two, "serve chess", exitUsage, `there is no game "chess"; there are pong, stack`},
-		{two, "play pong --headless --level mars", exitUsage, `--level is "mars", and pong has no levels`},
-		{two, "demo chess", exitUsage, `there is no game "chess"`},
-		{two, "--help", exitOK, "pong     two paddles"},
+		{one, "play", cli.ExitUsage, "tanks cannot be drawn, as its title has no Screen; use --headless"},
+		{one, "play --headless --ticks 5", cli.ExitOK, "tanks, seed 1, 1 players, tick 5: 0 entities"},
+		{one, "play tanks --headless --ticks 5", cli.ExitOK, "tanks, seed 1"},
+		{one, "play --check --ticks 20", cli.ExitOK, "all the same"},
+		{one, "play chess", cli.ExitUsage, `there is no game "chess"; the only one is tanks, so leave the name out`},
+		{one, "play --headless --level mars", cli.ExitUsage, `--level is "mars", and tanks has no levels`},
+		{one, "play --headless --map titles_test.go", cli.ExitFailure, "its levels have no data of their own; leave the file out"},
+		{one, "serve --map nowhere", cli.ExitFailure, "nowhere"},
+		{one, "serve --level mars", cli.ExitUsage, "tanks has no levels"},
+		{one, "demo --no-open", cli.ExitUsage, "tanks cannot be shown in a browser: its title has neither a Screen to draw with nor a Client"},
+		{one, "--help", cli.ExitOK, "tanks serve\n"},
+		{one, "serve --help", cli.ExitOK, "  tanks serve --players 16"},
+		{one, "token --help", cli.ExitOK, "tanks token key --out server.key"},
+		{one, "mirror --help", cli.ExitOK, "tanks mirror --uber --key"},
+		{one, "mirror --uber", cli.ExitUsage, "make one with: tanks token key --out mirrors.key"},
+		{one, "serve --key nowhere", cli.ExitFailure, "make one with: tanks token key --out nowhere"},
+		{one, "join 127.0.0.1:1 --token x", cli.ExitFailure, "token"},
+		{two, "play", cli.ExitUsage, "which game? There are pong, stack"},
+		{two, "serve chess", cli.ExitUsage, `there is no game "chess"; there are pong, stack`},
+		{two, "play pong --headless --level mars", cli.ExitUsage, `--level is "mars", and pong has no levels`},
+		{two, "demo chess", cli.ExitUsage, `there is no game "chess"`},
+		{two, "--help", cli.ExitOK, "pong     two paddles"},
 	} {
 		t.Run(x.args, func(t *testing.T) {
 			code, stdout, stderr := tryProgram(x.program, strings.Fields(x.args)...)
@@ -129,7 +130,7 @@ func TestHelpBeginsWithWhatPeopleLookFor(t *testing.T) {
 	}
 	for _, args := range []string{"--version", "version"} {
 		code, stdout, _ := tryProgram(Program{Titles: []*game.Title{pong.Title}}, args)
-		if code != exitOK || !strings.HasPrefix(stdout, "tanks ") || !strings.Contains(stdout, "platform") {
+		if code != cli.ExitOK || !strings.HasPrefix(stdout, "tanks ") || !strings.Contains(stdout, "platform") {
 			t.Errorf("%s: exit code %d: %s", args, code, stdout)
 		}
 	}

@@ -3,111 +3,73 @@
 package client
 
 import (
-	"strconv"
+	"fmt"
 
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
+	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/predict"
 )
 
 // What is around the game, such as a page with a panel or a test, sees and changes it by these.
 
-// Stats tells how the game goes, by name: numbers, texts and whether things are on. The names are those that the page's panel knows.
-func (a *App) Stats(tell func(name string, v any)) {
+// Stats tells how the game goes, by the names that the page's panel knows.
+func (a *App) Stats() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	tell("frames", int(a.frames))
-	tell("fps", a.pace.rate())
-	tell("share", a.pace.share)
-	tell("status", a.view.Status)
-	tell("graph", a.showNet)
-	tell("ghosts", a.showGhosts)
-	tell("blind", a.blind.On())
-	tell("asking", a.blind.Asking())
-	tell("score", a.blind.Summary())
-	tell("answerFrames", a.answer.Frames)
-	tell("answerTicks", a.answer.Ticks)
-	tell("answers", a.answer.Count)
+	out := map[string]any{
+		"frames": int(a.frames), "fps": a.pace.rate(), "share": a.pace.share, "status": a.view.Status,
+		"graph": a.showNet, "ghosts": a.showGhosts,
+		"blind": a.blind.On(), "asking": a.blind.Asking(), "score": a.blind.Summary(),
+		"answerFrames": a.answer.Frames, "answerTicks": a.answer.Ticks, "answers": a.answer.Count,
+	}
 	if a.view.World != nil {
-		a.tellGame(tell)
+		a.tellGame(out)
 	}
-	if a.net == nil {
-		return
+	if a.net != nil {
+		out["undone"] = a.undone
+		entry.Stats(out, a.net)
 	}
-	n := a.net.Numbers()
-	tell("playing", a.net.Playing())
-	tell("style", a.net.Style().String())
-	tell("roundTrip", n.RoundTrip.Seconds()*1000)
-	tell("jitter", n.Jitter.Seconds()*1000)
-	tell("lossIn", n.LossIn)
-	tell("lossOut", n.LossOut)
-	tell("ahead", n.Ahead)
-	tell("behind", n.Behind)
-	tell("early", float64(n.Early)/4)
-	tell("snapshots", int(n.Snapshots))
-	tell("snapshotBytes", int(n.SnapshotBytes))
-	tell("received", int(n.Received))
-	tell("sent", int(n.Sent))
-	tell("corrections", int(n.Corrections))
-	tell("corrected", n.Corrected)
-	tell("own", n.Own)
-	tell("repredictions", n.Repredictions)
-	tell("returns", int(n.Returns))
-	tell("worlds", int(n.Worlds))
-	tell("moves", int(n.Moves))
-	tell("moving", a.net.Moving())
-	tell("retracted", int(n.Retracted))
-	tell("undone", a.undone)
-	if at := a.net.Server(); at.IsValid() {
-		tell("server", at.String())
-	}
-	tell("bad", int(n.Bad))
+	return out
 }
 
 // tellGame tells of the match.
-func (a *App) tellGame(tell func(name string, v any)) {
-	tell("tick", int(a.view.World.Tick()))
-	tell("player", int(a.view.Me))
-	tell("bodies", len(a.stage.Bodies))
-	a.tellSights(tell)
+func (a *App) tellGame(out map[string]any) {
+	out["tick"], out["player"] = int(a.view.World.Tick()), int(a.view.Me)
+	out["bodies"] = len(a.stage.Bodies)
+	a.tellSights(out)
 	if a.stage.Map != nil {
-		tell("map", a.stage.Map.Name)
+		out["map"] = a.stage.Map.Name
 	}
 	if f := fighter(&a.view); f != nil {
-		tell("x", f.Pos.X)
-		tell("y", f.Pos.Y)
-		tell("health", f.Health)
-		tell("weapon", f.Weapon.String())
-		tell("rockets", f.Rockets)
+		out["x"], out["y"], out["health"] = f.Pos.X, f.Pos.Y, f.Health
+		out["weapon"], out["rockets"] = f.Weapon.String(), f.Rockets
 	}
 	a.rows = a.stage.Board(a.view.World, a.rows[:0])
-	for i := range a.rows {
-		if a.rows[i].Mine {
-			tell("kills", a.rows[i].Kills)
-			tell("deaths", a.rows[i].Deaths)
-			tell("rank", i+1)
-			tell("name", a.rows[i].Name)
+	for i, r := range a.rows {
+		if r.Mine {
+			out["kills"], out["deaths"], out["rank"], out["name"] = r.Kills, r.Deaths, i+1, r.Name
 		}
 	}
 	text := ""
 	for i := range a.stage.Feed.Lines {
 		text += a.stage.Feed.Lines[i].Who + ": " + a.stage.Feed.Lines[i].Text + "\n"
 	}
-	tell("chat", text)
+	out["chat"] = text
 }
 
 // tellSights lists the other players that are to be seen now, and where on the page each is.
-func (a *App) tellSights(tell func(name string, v any)) {
+func (a *App) tellSights(out map[string]any) {
 	names, places := "", ""
 	for i := range a.stage.Bodies {
-		if b := &a.stage.Bodies[i]; !b.Mine && a.stage.Map != nil && a.stage.Scene.Clear(a.stage.Eye, b.Pos) {
+		b := &a.stage.Bodies[i]
+		if !b.Mine && a.stage.Map != nil && a.stage.Scene.Clear(a.stage.Eye, b.Pos) {
 			x, y := a.lens.at(b.Pos)
 			names += b.Name + "\n"
-			places += strconv.Itoa(int(x/a.density)) + " " + strconv.Itoa(int(y/a.density)) + " " + b.Name + "\n"
+			places += fmt.Sprintf("%d %d %s\n", int(x/a.density), int(y/a.density), b.Name)
 		}
 	}
-	tell("sights", names)
-	tell("places", places)
+	out["sights"], out["places"] = names, places
 }
 
 // Set changes something by name: "style", "name", "say", "leave", "autopilot" ("on" or not), or turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "help".

@@ -1,0 +1,487 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/web"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// These tests play the demo in a real browser: what a person would see. They wait for things to happen and never for a time to pass; what they measure of
+// time they print.
+
+// patience is when a test gives up on something that should have happened long ago.
+const patience = 90 * time.Second
+
+// yard is a map with nothing in the way, for tests in which players must meet.
+const yard = `name  yard
+title The Yard
+by    coeval
+
+map
+###############
+#.............#
+#.s.........s.#
+#.............#
+#......h......#
+###############
+`
+
+// startDemo runs a demo until the test ends.
+func startDemo(t *testing.T, change func(d *flags)) *site {
+	t.Helper()
+	d := &flags{title: arena.Title, level: "duel", preset: "lan", style: "doom3", seed: 7, noOpen: true}
+	if change != nil {
+		change(d)
+	}
+	level, err := d.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.open(level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the demo ended with: %v", err)
+		}
+		s.close()
+	})
+	return s
+}
+
+// oneServer is the server of a demo that has one.
+func oneServer(s *site) *demoServer { return s.shown.(*demoServer) }
+
+// yardFile writes the yard's map.
+func yardFile(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "yard.txt")
+	if err := os.WriteFile(name, []byte(yard), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// A tab is one browser with one page.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// openTab starts a browser of its own, so that no tab is in the background of another.
+func openTab(t *testing.T, width, height int) *tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium here")
+	}
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height))
+	for name, value := range map[string]any{
+		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true, "ignore-gpu-blocklist": true, // there need not be a graphics processor
+		"disable-background-networking": true, "disable-component-update": true, "disable-sync": true, "no-first-run": true,
+		"disable-background-timer-throttling": true, "disable-renderer-backgrounding": true, "disable-backgrounding-occluded-windows": true,
+	} {
+		o = append(o, chromedp.Flag(name, value))
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), o...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	tb := &tab{t, ctx}
+	tb.do(chromedp.EmulateViewport(int64(width), int64(height)))
+	said := chromedp.Console(ctx)
+	go func() {
+		for m, err := range said {
+			if err != nil {
+				return
+			}
+			if strings.Contains(fmt.Sprint(m), "Content Security Policy") {
+				t.Errorf("the page broke its own policy: %v", m)
+			}
+		}
+	}()
+	return tb
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// play opens the game itself, without the panel.
+func (b *tab) play(s *site, query string) {
+	b.t.Helper()
+	b.ready(s)
+	b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?mute&frugal&%s", s.listener.Addr(), query)))
+}
+
+// ready waits until the game is built.
+func (b *tab) ready(s *site) {
+	b.t.Helper()
+	hosttest.WaitUntil(b.t, "the game is built", func() bool {
+		if e := s.client.now().Error; e != "" {
+			b.t.Fatal(e)
+		}
+		return s.client.bundle() != nil
+	})
+}
+
+// until waits until an expression is true in the page.
+func (b *tab) until(what, expression string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	if err != nil {
+		b.shot("failed")
+		b.t.Fatalf("never happened: %s (%s): %v\n%s", what, expression, err, b.text("JSON.stringify(window.coeval ? coeval.stats() : document.body.innerText.slice(0, 300))"))
+	}
+}
+
+func (b *tab) text(expression string) string {
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
+	if err != nil {
+		return err.Error()
+	}
+	return v
+}
+
+func (b *tab) number(expression string) float64 {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+func (b *tab) run(script string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[chromedp.Void](script)); err != nil {
+		b.t.Fatalf("%s: %v", script, err)
+	}
+}
+
+// key presses or releases a key, as a keyboard does.
+func (b *tab) key(kind, code string) {
+	b.t.Helper()
+	b.run(fmt.Sprintf(`(document.querySelector('canvas') || window).dispatchEvent(new KeyboardEvent(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, kind, code, strings.TrimPrefix(code, "Key")))
+}
+
+// shot keeps a picture, with the test's other artifacts.
+func (b *tab) shot(name string) {
+	b.t.Helper()
+	img, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Logf("no picture: %v", err)
+		return
+	}
+	file := filepath.Join(b.t.ArtifactDir(), name+".png")
+	if err := os.WriteFile(file, img, 0o600); err != nil {
+		b.t.Log(err)
+	}
+}
+
+const playing = "window.coeval && coeval.stats().playing && coeval.stats().health > 0"
+
+// ask looks at the server.
+func ask[T any](t *testing.T, s *site, f func(srv *server.Server) T) T {
+	t.Helper()
+	answer := make(chan T, 1)
+	if err := oneServer(s).server.Do(t.Context(), func() { answer <- f(oneServer(s).server) }); err != nil {
+		t.Fatal(err)
+	}
+	return <-answer
+}
+
+// whereIs is where a player's fighter is on the server.
+func whereIs(t *testing.T, s *site, p int) det.Vec2 {
+	t.Helper()
+	return ask(t, s, func(srv *server.Server) det.Vec2 {
+		at, _ := placeOf(srv.World(), world.Player(p))
+		return at
+	})
+}
+
+func post(t *testing.T, s *site, body any) *http.Response {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.Post("http://"+s.listener.Addr().String()+"/api/network", "application/json", bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	return r
+}
+
+// TestBrowserPage looks at the whole page: the game in its frame, the panel beside it.
+func TestBrowserPage(t *testing.T) {
+	s := startDemo(t, func(d *flags) { d.bots = 4 })
+	b := openTab(t, 1000, 560)
+	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal"))
+	b.until("the page says that the game is being made, or shows it", "document.getElementById('step').textContent.length > 0")
+	game := "document.getElementById('game').contentWindow.coeval"
+	b.until("the game connects by WebTransport", fmt.Sprintf("%s && %s.stats().playing && document.getElementById('carrier').textContent === 'WebTransport'", game, game))
+	b.until("everyone is counted", "document.getElementById('people').textContent.includes('5 playing')")
+	_, gz, zst := s.client.bundle().Sizes()
+	t.Logf("the client has %d bytes with zstd, %d with gzip, the page %d", zst, gz, web.PageSize())
+	if zst+web.PageSize() > 4_000_000 {
+		t.Errorf("page and client have more than 4 MB")
+	}
+	b.until("the bytes are booked", "window.coevalPanel && coevalPanel.rate > 100")
+	for range 3 {
+		if off := b.number("coevalPanel.sum - coevalPanel.sent"); off > 0.01 || off < -0.01 { // at once, as the next figures may come in between
+			t.Errorf("the rows add up to %v bytes more than the links have sent", off)
+		}
+	}
+	if text := b.text("document.getElementById('check').textContent"); !strings.Contains(text, "adds up") {
+		t.Errorf("the panel says %q", text)
+	}
+
+	// A slider makes the network worse, the game goes on, and a preset makes it better again.
+	b.run(`{const e = document.getElementById('latency'); e.value = 150; e.dispatchEvent(new Event('input'))}`)
+	hosttest.WaitUntil(t, "the slider changes the network", func() bool { // before the round trip, which a busy machine makes long as well
+		n := oneServer(s).network.state()
+		return n.Latency == 150 && n.Preset == ""
+	})
+	b.until("the round trip grows", game+".stats().roundTrip > 250")
+	b.run(fmt.Sprintf("window.before = %s.stats().snapshots", game))
+	b.until("the game goes on", fmt.Sprintf("%s.stats().playing && %s.stats().snapshots > window.before + 20", game, game))
+	b.shot("page")
+	b.run(`{const e = document.getElementById('preset'); e.value = 'lan'; e.dispatchEvent(new Event('change'))}`)
+	b.until("the round trip falls", game+".stats().roundTrip < 150")
+	b.until("the panel shows the preset", "document.getElementById('preset').value === 'lan' && document.getElementById('latency').value === '0'")
+	b.run(`document.querySelector('[data-style=quake3]').click()`)
+	b.until("the style changes", game+".stats().style === 'quake3'")
+}
+
+// TestBrowserDuel plays with two browsers: keys move a player on the server, the other browser sees it, a rocket kills, and the score shows.
+func TestBrowserDuel(t *testing.T) {
+	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
+	ann, bob := openTab(t, 480, 270), openTab(t, 480, 270)
+	ann.play(s, "name=Ann")
+	bob.play(s, "name="+strings.Repeat("Bob", 4000)) // a name of 12,000 characters
+	ann.until("Ann plays", playing)
+	bob.until("Bob plays", playing)
+	ann.until("names are cut", "coeval.stats().name === 'Ann'")
+	bob.until("names are cut", "coeval.stats().name.length === 16")
+
+	me := int(ann.number("coeval.stats().player"))
+	from := whereIs(t, s, me)
+	way := "KeyD"
+	if from.X > 7 {
+		way = "KeyA"
+	}
+	ann.key("keydown", way)
+	hosttest.WaitUntil(t, "the key moves the player on the server", func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
+	ann.key("keyup", way)
+	bob.until("Bob sees Ann", "coeval.stats().sights.includes('Ann')")
+	ann.until("Ann sees Bob", "coeval.stats().sights.includes('Bob')")
+
+	// Chat reaches the other; of a flood only some of it does.
+	for i := range 40 {
+		ann.run(fmt.Sprintf("coeval.set('say', 'line %d')", i))
+	}
+	// A line goes with one command, and one that comes too late is not taken: on a busy machine it may have to be said again.
+	ann.run("window.saying = setInterval(() => coeval.set('say', 'line again'), 3000)")
+	bob.until("chat arrives", "coeval.stats().chat.includes('Ann: line')")
+	ann.run("clearInterval(window.saying)")
+	if n := strings.Count(bob.text("coeval.stats().chat"), "Ann:"); n > 10 {
+		t.Errorf("a flood of %d lines came through", n)
+	}
+
+	// Ann takes the launcher, points at Bob and fires until he is gone. The page tells where Bob is on the screen.
+	ann.key("keydown", "Digit2")
+	ann.key("keyup", "Digit2")
+	ann.until("Ann has the launcher in hand", "coeval.stats().weapon.includes('launcher') || coeval.stats().weapon.includes('rocket')")
+	ann.run(`window.hunt = setInterval(() => {
+		const at = coeval.stats().places.split(' ');
+		const c = document.querySelector('canvas');
+		const e = {clientX: Number(at[0]), clientY: Number(at[1]), bubbles: true, button: 0, buttons: 1};
+		if (at.length > 2) { c.dispatchEvent(new MouseEvent('mousemove', e)); c.dispatchEvent(new MouseEvent('mousedown', e)); }
+		else c.dispatchEvent(new MouseEvent('mouseup', {button: 0, bubbles: true}));
+	}, 30)`)
+	ann.until("a rocket is on its way", "coeval.stats().rockets < 3")
+	ann.shot("rocket")
+	ann.until("the kill counts", "coeval.stats().kills > 0")
+	bob.until("so does the death", "coeval.stats().deaths > 0")
+	ann.run("clearInterval(window.hunt)")
+	ann.shot("kill")
+	if got := ask(t, s, func(srv *server.Server) int {
+		for id, sh := range world.All[arena.Sheet](srv.World()) {
+			if srv.World().Owner(id) == world.Player(me) {
+				return sh.Kills
+			}
+		}
+		return -1
+	}); got < 1 {
+		t.Errorf("the server's score of Ann is %d", got)
+	}
+}
+
+// TestBrowserRebinds gives the browser another port towards the server in the middle of the game, as routers do, and cuts the network for a moment.
+func TestBrowserRebinds(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	s := startDemo(t, func(d *flags) { d.bots = 2 })
+	b := openTab(t, 480, 270)
+	b.play(s, "name=Ann")
+	b.until("plays by WebTransport", playing+" && coeval.stats().carrier === 'WebTransport'")
+	me := b.number("coeval.stats().player")
+	goesOn := func(what string) {
+		t.Helper()
+		b.run("window.before = coeval.stats().snapshots")
+		b.until("the game goes on "+what, "coeval.stats().snapshots > window.before + 40 && coeval.stats().playing")
+		if now := b.number("coeval.stats().player"); now != me {
+			t.Errorf("%s player %v became %v", what, me, now)
+		}
+	}
+	goesOn("at first")
+	for range 2 {
+		if r := post(t, s, map[string]any{"rebind": true}); r.StatusCode != http.StatusOK {
+			t.Fatal(r.Status)
+		}
+		goesOn("after rebinding")
+	}
+	if r := post(t, s, map[string]any{"cut": 1}); r.StatusCode != http.StatusOK {
+		t.Fatal(r.Status)
+	}
+	hosttest.WaitUntil(t, "the cut is over", func() bool { return !oneServer(s).network.state().Cut })
+	goesOn("after a cut")
+	t.Logf("carrier opened %v times, %v returns", b.number("coeval.stats().changes"), b.number("coeval.stats().returns"))
+}
+
+// TestBrowserSocket blocks QUIC: the player gets in by WebSocket all the same, and moves over when the way is free.
+func TestBrowserSocket(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
+	if _, err := oneServer(s).quic.Command("partition"); err != nil {
+		t.Fatal(err)
+	}
+	b := openTab(t, 480, 270)
+	b.play(s, "name=Ann")
+	b.until("plays by WebSocket", playing+" && coeval.stats().carrier === 'WebSocket'")
+	me := int(b.number("coeval.stats().player"))
+	from := whereIs(t, s, me)
+	way := "KeyD"
+	if from.X > 7 {
+		way = "KeyA"
+	}
+	b.key("keydown", way)
+	hosttest.WaitUntil(t, "the key moves the player on the server", func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
+	b.key("keyup", way)
+	b.shot("websocket")
+	if _, err := oneServer(s).quic.Command("heal"); err != nil {
+		t.Fatal(err)
+	}
+	from = whereIs(t, s, me)
+	way = map[string]string{"KeyD": "KeyA", "KeyA": "KeyD"}[way]
+	b.key("keydown", way)
+	hosttest.WaitUntil(t, "the game goes on by either carrier", func() bool { return whereIs(t, s, me).Sub(from).Len() > 2 })
+	b.key("keyup", way)
+	b.until("the name has arrived", "coeval.stats().name === 'Ann'")
+	if now := int(b.number("coeval.stats().player")); now != me {
+		t.Errorf("player %d became %d", me, now)
+	}
+	t.Logf("in the end by %s, %v returns", b.text("coeval.stats().carrier"), b.number("coeval.stats().returns"))
+}
+
+// TestBrowserSleeps freezes the page until the server has given up its connection, and wakes it.
+func TestBrowserSleeps(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	if testing.Short() {
+		t.Skip("waits for a connection to time out")
+	}
+	s := startDemo(t, func(d *flags) { d.bots = 1 })
+	b := openTab(t, 480, 270)
+	b.play(s, "name=Ann")
+	b.until("plays", playing)
+	me := b.number("coeval.stats().player")
+	freeze(b, true)
+	hosttest.WaitUntil(t, "the server notices", func() bool {
+		return ask(t, s, func(srv *server.Server) int { return srv.Population().Away }) == 1
+	})
+	freeze(b, false)
+	b.run("window.before = coeval.stats().snapshots")
+	b.until("plays again", "coeval.stats().playing && coeval.stats().snapshots > 40 && coeval.stats().status === ''")
+	if now := b.number("coeval.stats().player"); now != me {
+		t.Errorf("player %v came back as %v", me, now)
+	}
+	b.shot("awake")
+}
+
+// TestBrowserAnswers measures, on every preset, one after the other, how long it takes from a key to the first frame that shows it.
+func TestBrowserAnswers(t *testing.T) {
+	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
+	b := openTab(t, 480, 270)
+	b.play(s, "name=Ann")
+	b.until("plays", playing)
+	for _, c := range netsim.Presets() {
+		preset := c.Name
+		if r := post(t, s, map[string]any{"preset": preset}); r.StatusCode != http.StatusOK {
+			t.Fatal(preset, r.Status)
+		}
+		b.run("window.before = coeval.stats().snapshots")
+		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
+		var ticks, frames float64
+		for range 2 {
+			b.run("window.before = coeval.stats().answers")
+			way := "KeyA" // away from the nearer wall
+			if b.number("coeval.stats().x") < 7 {
+				way = "KeyD"
+			}
+			b.key("keydown", way)
+			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
+			ticks, frames = max(ticks, b.number("coeval.stats().answerTicks")), max(frames, b.number("coeval.stats().answerFrames"))
+			b.key("keyup", way)
+			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still })()")
+		}
+		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames", preset, b.number("coeval.stats().roundTrip"), ticks, frames)
+		if ticks > 0 {
+			t.Errorf("%s: the first tick after the key did not move the fighter", preset)
+		}
+	}
+}
+
+func placeOf(w *world.World, p world.Player) (det.Vec2, bool) {
+	for id, f := range world.All[arena.Fighter](w) {
+		if w.Owner(id) == p {
+			return f.Pos, true
+		}
+	}
+	return det.Vec2{}, false
+}

@@ -1,0 +1,374 @@
+//go:build !js
+
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/web"
+)
+
+// buildState is how far the game for the browser is. The JSON names are the page's.
+type buildState struct {
+	Step    string  `json:"step"`
+	Part    float64 `json:"part"` // from 0 to 1
+	Done    bool    `json:"done"`
+	Error   string  `json:"error"`
+	Seconds float64 `json:"seconds"`
+}
+
+// A clientBuild makes the game for the browser: from what a release brought, from what was kept, or by compiling it.
+type clientBuild struct {
+	title *game.Title
+	watch func(buildState) // told of each change; may be nil
+	began time.Time
+
+	mu    sync.Mutex
+	state buildState
+	made  *web.Bundle
+}
+
+func newClientBuild(t *game.Title) *clientBuild {
+	return &clientBuild{title: t, began: time.Now(), state: buildState{Step: "one moment"}}
+}
+
+// bundle is what was made, or nil.
+func (c *clientBuild) bundle() *web.Bundle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made
+}
+
+func (c *clientBuild) now() buildState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+func (c *clientBuild) tell(s buildState, made *web.Bundle) {
+	c.mu.Lock()
+	s.Seconds = time.Since(c.began).Seconds()
+	c.state = s
+	if made != nil {
+		c.made = made
+	}
+	c.mu.Unlock()
+	if c.watch != nil {
+		c.watch(s)
+	}
+}
+
+// run makes the bundle, once.
+func (c *clientBuild) run(ctx context.Context) {
+	b, err := c.make(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		c.tell(buildState{Step: "the game could not be compiled", Error: err.Error()}, nil)
+	default:
+		_, gz, zst := b.Sizes()
+		c.tell(buildState{Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd", float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}, b)
+	}
+}
+
+func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
+	if c.title.Client != "" { // a release brings no other
+		if b, err := web.Released(); err != nil || b != nil {
+			return b, err
+		}
+	}
+	c.tell(buildState{Step: "looking for the game's sources", Part: 0.01}, nil)
+	src, err := findSource(ctx, c.title)
+	if err != nil {
+		return nil, err
+	}
+	key, err := src.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept := ""
+	if cache, err := os.UserCacheDir(); err == nil {
+		kept = filepath.Join(cache, "coeval", "client", key)
+		if b, err := web.LoadBundle(diskFolder(kept)); err == nil {
+			return b, nil
+		}
+	}
+	program, starter, err := c.compile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	c.tell(buildState{Step: "compressing", Part: 0.97}, nil)
+	b, err := web.QuickBundle(program, starter) // its way to the browser is short
+	if err != nil {
+		return nil, err
+	}
+	if kept != "" && b.Save(kept) == nil {
+		forget(filepath.Dir(kept), key)
+	}
+	return b, nil
+}
+
+// keptBundles is how many are kept, so that going back and forth between versions does not compile each time.
+const keptBundles = 4
+
+// forget removes the oldest of what was kept.
+func forget(dir, but string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for len(list) > keptBundles {
+		oldest, when := -1, time.Now()
+		for i, e := range list {
+			if info, err := e.Info(); err == nil && e.Name() != but && info.ModTime().Before(when) {
+				oldest, when = i, info.ModTime()
+			}
+		}
+		if oldest < 0 {
+			return
+		}
+		_ = os.RemoveAll(filepath.Join(dir, list[oldest].Name()))
+		list = append(list[:oldest], list[oldest+1:]...)
+	}
+}
+
+// diskFolder reads files of a folder.
+type diskFolder string
+
+func (d diskFolder) ReadFile(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(string(d), name))
+}
+
+// errNoGo is what those are told who have neither Go nor a release.
+var errNoGo = errors.New("to compile the game for the browser, Go is needed and was not found: install it from https://go.dev, or use a release of coeval, which brings the game")
+
+// A source is what is compiled for the browser: a package, and a folder of a module that has it.
+type source struct{ program, dir string }
+
+// findSource finds the sources of a title's client: its own program for the browser, or else the very
+// program that runs.
+func findSource(ctx context.Context, t *game.Title) (source, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return source{}, errNoGo
+	}
+	s := source{program: t.Client}
+	info, _ := debug.ReadBuildInfo()
+	if s.program == "" {
+		if s.program = mainPackage(info); s.program == "" {
+			return s, fmt.Errorf("it is not known what this program was compiled from, so its client cannot be: build it with go build in its cli.Module, or give %s a Client", t.Name())
+		}
+	}
+	where := []string{".", os.Getenv("PWD")}
+	if strings.HasPrefix(s.program, cli.Module+"/") {
+		where = append(where, toolkitFolder(ctx, info), builtFrom())
+	}
+	for _, dir := range where {
+		if dir == "" {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", s.program)
+		cmd.Dir = dir
+		if cmd.Run() == nil {
+			s.dir = dir
+			return s, nil
+		}
+	}
+	return s, fmt.Errorf("the sources of %s are needed to compile the game for the browser and were not found: start the demo in the folder of their cli.Module, or use a release that brings the game", s.program)
+}
+
+// mainPackage is the package that the program was compiled from, or nothing.
+func mainPackage(info *debug.BuildInfo) string {
+	switch {
+	case info == nil || info.Path == "" || strings.HasSuffix(info.Path, ".test"):
+		return ""
+	case info.Path == "command-line-arguments": // go run main.go
+		return "."
+	}
+	return info.Path
+}
+
+// toolkitFolder is where Go keeps the sources of the toolkit, if it has downloaded them.
+func toolkitFolder(ctx context.Context, info *debug.BuildInfo) string {
+	if info == nil || info.Main.Path != cli.Module || !strings.HasPrefix(info.Main.Version, "v") {
+		return ""
+	}
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", cli.Module+"@"+info.Main.Version).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// builtFrom is the folder of the toolkit in which this program was compiled, if it is still there.
+func builtFrom() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// env is what the compiler is run with.
+func (s *source) env() []string {
+	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off")
+}
+
+// key tells apart what would be compiled: by the sources, what they depend on, and the compiler.
+func (s *source) key(ctx context.Context) (string, error) {
+	version, err := exec.CommandContext(ctx, "go", "version").Output()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
+		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, s.program)
+	cmd.Dir, cmd.Env = s.dir, s.env()
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s\n%w", strings.TrimSpace(problem.String()), err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "bundle 2\n%s%s\n", version, s.program)
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s\n", filepath.Base(name))
+		_, err = io.Copy(h, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12]), nil
+}
+
+// compile runs the compiler, and tells how far it is.
+func (c *clientBuild) compile(ctx context.Context, src source) (program, starter []byte, err error) {
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, at := range []string{"lib/wasm", "misc/wasm"} { // it has moved
+		if starter, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), at, "wasm_exec.js")); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("go's own wasm_exec.js is not there: %w", err)
+	}
+	tmp, err := os.MkdirTemp("", "coeval-client-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(tmp)
+	out := filepath.Join(tmp, "client.wasm")
+	total := make(chan int, 1)
+	go func() { total <- src.count(ctx) }()
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, src.program)
+	cmd.Dir, cmd.Env = src.dir, src.env()
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	problem := c.follow(said, total)
+	if err := cmd.Wait(); err != nil {
+		return nil, nil, fmt.Errorf("%s\n%w", problem, err)
+	}
+	program, err = os.ReadFile(out)
+	return program, starter, err
+}
+
+// usualPackages is how many packages the game is about made of, for as long as no one has counted.
+const usualPackages = 220
+
+// count says how many packages the game is made of.
+func (s *source) count(ctx context.Context) int {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", s.program)
+	cmd.Dir, cmd.Env = s.dir, s.env()
+	out, err := cmd.Output()
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(out, []byte("\n"))
+}
+
+// follow reads the names of packages as they are compiled, and gives back what else the compiler said.
+func (c *clientBuild) follow(said io.Reader, count <-chan int) string {
+	var problem []string
+	n, total := 0, usualPackages
+	s := bufio.NewScanner(said)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		line := s.Text()
+		if strings.ContainsAny(line, " :#\t") {
+			if len(problem) < 40 {
+				problem = append(problem, line)
+			}
+			continue
+		}
+		n++
+		select {
+		case total = <-count:
+		default:
+		}
+		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n, max(n, total), strings.TrimPrefix(line, cli.Module+"/"))
+		c.tell(buildState{Step: step, Part: 0.03 + 0.85*float64(n)/float64(max(n, total, 1))}, nil)
+	}
+	return strings.Join(problem, "\n")
+}
+
+// buildOnly compiles into a folder, for releases.
+func (d *flags) buildOnly(ctx context.Context, out io.Writer) error {
+	c := newClientBuild(d.title)
+	bar := cli.NewProgress(out)
+	c.watch = func(b buildState) { bar.Show(b.Part, b.Step) }
+	src, err := findSource(ctx, d.title)
+	if err != nil {
+		return err
+	}
+	program, starter, err := c.compile(ctx, src)
+	if err != nil {
+		return err
+	}
+	b, err := web.NewBundle(program, starter)
+	if err != nil {
+		return err
+	}
+	bar.Clear()
+	if err := b.Save(d.build); err != nil {
+		return err
+	}
+	plain, gz, zst := b.Sizes()
+	fmt.Fprintf(out, "%s: %d bytes of WebAssembly, %d with zstd, %d with gzip, and %d of page\n", d.build, plain, zst, gz, web.PageSize())
+	return nil
+}

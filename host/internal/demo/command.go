@@ -1,0 +1,229 @@
+//go:build !js
+
+// Package demo shows a game in a browser, over a network that can be made worse: on one server, or on
+// several mirrors side by side.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/timeline/kinds"
+)
+
+const long = `Play a game in a browser, over a network that you can make worse.
+
+One process: a server, bots, a simulated network between the browser and the server,
+and a page on this machine. Open the address that it prints. The page is there at
+once; the first time the game is then compiled for the browser, which takes a while, and
+from then on it is kept.
+
+Beside the game is a panel: presets and sliders for the network, plots of the round
+trip, of bytes and of how wrong predictions were, and where each of the server's
+bytes goes. In the arena, N shows a net graph, O outlines where the server last said
+things were, P changes how the game is predicted, and H lists the other keys. A game
+without a client of its own is drawn with characters; arrows or w, a, s, d and the
+space bar play.
+
+Two windows see each other. So do programs without a browser, on the same server:
+
+  {program} join 127.0.0.1:8080
+  {program} bots --server 127.0.0.1:8080 --count 20
+
+With --mirrors there are several servers that stay one game, with the network
+between them, and a player on each, side by side: kill one, cut the ways between
+them, and see how the game goes on.
+
+Networks: %s`
+
+const example = `  {program} demo
+  {program} demo --preset lte --bots 20
+  {program} demo --port 0 --style quake3 --no-open
+  {program} demo --map mine.txt
+  {program} demo --mirrors 3 --preset transatlantic
+  {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
+
+// flags are what the command line says.
+type flags struct {
+	title   *game.Title
+	port    int
+	level   string
+	bots    int
+	preset  string
+	style   string
+	seed    uint64
+	noOpen  bool
+	build   string
+	mirrors *mirrorFlags // nil for one server
+}
+
+// Command is the command demo.
+func Command(p *cli.Program) *cobra.Command {
+	var d flags
+	var m mirrorFlags
+	cmd := &cobra.Command{
+		Use:     "demo",
+		Short:   "Play a game in the browser, on a bad network, with the wires showing",
+		Long:    fmt.Sprintf(long, strings.Join(cli.Presets(), ", ")),
+		Example: example,
+	}
+	p.AnyGame(cmd, func(cmd *cobra.Command, t *game.Title) error {
+		d.title = t
+		given := cmd.Flags().Changed
+		for _, name := range []string{"timeline", "delays"} {
+			if given(name) && !given("mirrors") {
+				return cli.Usagef("--%s goes with --mirrors, such as --mirrors 3", name)
+			}
+		}
+		if given("mirrors") {
+			d.mirrors = &m
+		}
+		return d.run(cmd)
+	})
+	f := cmd.Flags()
+	f.IntVarP(&d.port, "port", "p", 8080, "port of the page, and over UDP of the game; 0 for any that is free")
+	f.StringVarP(&d.level, "map", "m", "", "where to play: a level's name, or a file with one (default: the game's own)")
+	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
+	f.StringVar(&d.preset, "preset", "cable", "the network to begin with: "+strings.Join(cli.Presets(), ", "))
+	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
+	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
+	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
+	f.IntVar(&m.count, "mirrors", 0, "as many servers that mirror one game, from 2 to 5, with the network between them")
+	f.StringVar(&m.timeline, "timeline", "auto", "with --mirrors, how they are kept consistent: "+strings.Join(kinds.Names(), ", "))
+	f.StringSliceVar(&m.texts, "delays", nil, "with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
+	f.StringVar(&d.build, "build-client", "", "compile the game for the browser into this folder, and do nothing else")
+	return cmd
+}
+
+// check looks at the command line before anything is opened.
+func (d *flags) check() (game.Level, error) {
+	var l game.Level
+	if d.title.Client == "" && !d.title.Screen.Drawn() {
+		return l, cli.Usagef("%s cannot be shown in a browser: its title has neither a Screen to draw with nor a Client", d.title.Name())
+	}
+	if d.port < 0 || d.port > 65535 {
+		return l, cli.Usagef("--port is %d: it must be from 0 to 65535", d.port)
+	}
+	if d.bots < 0 || d.bots > 200 {
+		return l, cli.Usagef("--bots is %d: it must be from 0 to 200", d.bots)
+	}
+	if _, err := cli.Conditions(d.preset, nil, ""); err != nil {
+		return l, err
+	}
+	if _, err := predict.ParseStyle(d.style); err != nil {
+		return l, cli.Usagef("--style: %w", err)
+	}
+	if d.mirrors != nil {
+		if err := d.mirrors.check(d.title); err != nil {
+			return l, err
+		}
+	}
+	if d.seed == 0 {
+		d.seed = cli.Draw()
+	}
+	l, err := d.findLevel()
+	if err != nil {
+		return l, err
+	}
+	l.Seed, l.Secret = d.seed, cli.Draw()
+	return l, nil
+}
+
+// findLevel finds the level that --map names: one of the title's, or a file.
+func (d *flags) findLevel() (game.Level, error) {
+	t := d.title
+	if d.level == "" {
+		return game.Level{Name: t.Levels.Sized(d.bots + 1)}, nil
+	}
+	if slices.Contains(t.Levels.Names, d.level) {
+		return game.Level{Name: d.level}, nil
+	}
+	if t.Levels.Read == nil {
+		l := game.Level{Name: d.level}
+		if t.Levels.Settings == nil {
+			return l, cli.Usagef("--map is %q, and %s has no levels: leave it out", d.level, t.Name())
+		}
+		_, err := t.Settings(l)
+		return l, err
+	}
+	text, err := os.ReadFile(d.level)
+	if err != nil {
+		return game.Level{}, cli.Usagef("--map %s is neither a map of the game (%s) nor a file that can be read: %w", d.level, strings.Join(t.Levels.Names, ", "), err)
+	}
+	l, err := t.Bring(text)
+	if err != nil {
+		return l, fmt.Errorf("the map %s has mistakes:\n%w", d.level, err)
+	}
+	return l, nil
+}
+
+func (d *flags) run(cmd *cobra.Command) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	if d.build != "" {
+		return d.buildOnly(ctx, out)
+	}
+	level, err := d.check()
+	if err != nil {
+		return err
+	}
+	s, err := d.open(level)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fmt.Fprintf(out, "the game is at %s   (Ctrl-C ends it)\n", s.url())
+	bar := cli.NewProgress(out)
+	s.client.watch = func(b buildState) {
+		switch {
+		case b.Error != "":
+			bar.Clear()
+			fmt.Fprintf(out, "the game could not be compiled for the browser:\n%s\n", b.Error)
+		case b.Done:
+			bar.Clear()
+			fmt.Fprintf(out, "ready after %.1f s: %s\n", b.Seconds, b.Step)
+		default:
+			bar.Show(b.Part, b.Step)
+		}
+	}
+	if !d.noOpen && !openBrowser(ctx, out, s.url()) {
+		fmt.Fprintf(out, "open that address in a browser\n")
+	}
+	return s.run(ctx)
+}
+
+// openBrowser shows a page to whoever sits in front of this machine, and says whether there is someone.
+func openBrowser(ctx context.Context, out io.Writer, url string) bool {
+	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	var c *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		c = exec.CommandContext(ctx, "open", url)
+	case "windows":
+		c = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return false
+		}
+		c = exec.CommandContext(ctx, "xdg-open", url)
+	}
+	if c.Start() != nil {
+		return false
+	}
+	go func() { _ = c.Wait() }() // whether it worked is seen on the screen
+	return true
+}

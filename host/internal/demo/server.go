@@ -1,0 +1,193 @@
+//go:build !js
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/load"
+	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/browser"
+	"github.com/coeval-dev/coeval/link/mem"
+	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/link/websocket"
+	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/netsim/proxy"
+	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/web"
+)
+
+// A demoServer is the server of a demo with the network before it:
+//
+//	browser ── WebTransport ── proxy ──┐
+//	        └─ WebSocket ── stream ────┤
+//	native ─── UDP ─────────── proxy ──┤
+//	bots ───── memory ─────────────────┴── server
+type demoServer struct {
+	title    *game.Title
+	born     time.Time
+	server   *server.Server
+	socket   *websocket.Server
+	identity *webtransport.Identity
+	hub      *mem.Hub
+	inner    netip.AddrPort // the server's, in memory
+	network  *network
+	bots     bots
+	quic     *proxy.Proxy
+	plain    *proxy.Proxy
+}
+
+// demoKeep is how long the seat of a player is kept whose page went to sleep.
+const demoKeep = 5 * time.Minute
+
+func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error) {
+	conditions, err := netsim.Lookup(d.preset)
+	if err != nil {
+		return nil, err
+	}
+	var opened []link.Link
+	defer func() {
+		if err != nil {
+			serve.CloseAll(opened)
+		}
+	}()
+	h := &demoServer{title: d.title, born: time.Now(), hub: mem.NewHub(mem.Options{})}
+	if h.identity, err = webtransport.NewIdentity("127.0.0.1", "localhost"); err != nil {
+		return nil, err
+	}
+	wt, err := webtransport.Listen("127.0.0.1:0", webtransport.Options{Identity: h.identity, AnyOrigin: true, Sessions: 64})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, wt)
+	native, err := udp.Listen("127.0.0.1:0", udp.Options{})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, native)
+	h.socket = websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: 64})
+	slow := newStream(h.socket, conditions, d.seed)
+	inner, err := h.hub.Open(netip.AddrPort{})
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, slow, inner)
+	h.inner = inner.LocalAddr()
+	if h.quic, err = openProxy(port, wt.LocalAddr(), conditions, d.seed); err != nil {
+		return nil, err
+	}
+	if h.plain, err = openProxy(0, native.LocalAddr(), conditions, d.seed+1); err != nil {
+		return nil, err // the first ends with the program
+	}
+	h.network = &network{proxies: []*proxy.Proxy{h.quic, h.plain}, stream: slow, conditions: conditions, preset: conditions.Name}
+	h.server, err = server.New(server.Options{
+		Title: d.title, Level: level, Players: 64, KeepSeat: demoKeep,
+		Links: []link.Link{browser.NewServer(wt, slow), native, inner},
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.bots = newBots(d.title, d.bots, d.seed, h.join)
+	return h, nil
+}
+
+// openProxy puts the network before a server: at a port of its own, or the next that is free.
+func openProxy(port int, to netip.AddrPort, c netsim.Conditions, seed uint64) (*proxy.Proxy, error) {
+	p, err := proxy.New(proxy.Options{Listen: fmt.Sprintf("127.0.0.1:%d", port), To: to.String(), Conditions: c, Seed: seed, Idle: 2 * time.Minute})
+	if port != 0 && errors.Is(err, syscall.EADDRINUSE) {
+		return openProxy(0, to, c, seed) // the page tells its browser which it is
+	}
+	return p, err
+}
+
+// run drives everything until the context ends.
+func (h *demoServer) run(ctx context.Context) error {
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	around, end := context.WithCancel(context.Background()) // the network outlasts the server, so that players hear of its end
+	for _, p := range h.network.proxies {
+		work.Go(func() {
+			if err := p.Run(around); err != nil {
+				cancel()
+			}
+		})
+	}
+	work.Go(func() { h.bots.run(around) })
+	err := h.server.Run(ctx)
+	end()
+	work.Wait()
+	return err
+}
+
+func (h *demoServer) close() { _ = h.server.Close() }
+
+// join makes the client of a bot.
+func (h *demoServer) join(i int) (*client.Client, error) {
+	t, err := h.token(uint64(i+1)<<32 | 1)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.hub.Open(netip.AddrPort{})
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Options{
+		Title: h.title, Style: predict.None, Name: load.BotName(i),
+		Link: l, Token: t, Servers: []netip.AddrPort{h.inner},
+	})
+}
+
+func (h *demoServer) token(client uint64) (t token.Token, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	return t, errors.Join(h.server.Do(ctx, func() { t, err = h.server.Token(client, nil, time.Hour) }), err)
+}
+
+func (h *demoServer) page() web.Options {
+	return web.Options{Connect: origins("https", int(h.quic.Addr().Port()))}
+}
+
+func (h *demoServer) mount(mux *http.ServeMux) {
+	mux.Handle("/coeval", h.socket)
+	mux.Handle("/token", serve.NewDoor(h.server, entry.Admission{
+		Game: h.title.Name(), UDP: h.plain.Addr().Port(), WebSocket: "/coeval",
+		WebTransport: h.quic.Addr().Port(),
+	}, h.identity, true))
+	mux.Handle("GET /status", serve.StatusPage(h.server, h.title, true))
+	mux.Handle("POST /api/network", wish("setting of the network", h.network.set, h.network.state))
+}
+
+func (h *demoServer) every() time.Duration { return 250 * time.Millisecond }
+
+// state asks the server how it does.
+func (h *demoServer) state(ctx context.Context) (any, error) { return h.live(ctx) }
+
+func (h *demoServer) live(ctx context.Context) (liveState, error) {
+	out, err := serve.Ask(ctx, h.server.Do, func() liveState {
+		st, l := serve.StatusOf(h.server), h.server.Ledger()
+		return liveState{
+			Players: st.Players, Away: st.Away, Clients: h.server.Population().Connections,
+			Map: st.Level, Tick: st.Tick, TickMS: st.TickMS,
+			Sent: h.server.Counters().SentBytes, Rows: byteRows(h.server, &l),
+		}
+	})
+	out.Seconds = time.Since(h.born).Seconds()
+	out.Presets, out.Network = cli.Presets(), h.network.state()
+	return out, err
+}

@@ -1,0 +1,199 @@
+//go:build !js
+
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/web"
+)
+
+// A site is a demo that is open: a page, and what it shows.
+type site struct {
+	flags    *flags
+	listener net.Listener
+	web      *http.Server
+	client   *clientBuild
+	shown    shown
+	stop     context.CancelFunc
+	ending   context.Context
+}
+
+// What a page shows: one server, or several mirrors.
+type shown interface {
+	// run drives it until the context ends, and close ends what never ran.
+	run(ctx context.Context) error
+	close()
+	// page says what page it is shown on, and mount adds what that asks for.
+	page() web.Options
+	mount(mux *http.ServeMux)
+	// state is what the page is told, every so often.
+	state(ctx context.Context) (any, error)
+	every() time.Duration
+}
+
+// open opens everything. On an error nothing is left open.
+func (d *flags) open(level game.Level) (*site, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", d.port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("port %d is taken, perhaps by another demo: end that, or choose another by --port (0 for any)", d.port)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &site{flags: d, listener: l, client: newClientBuild(d.title)}
+	if d.mirrors != nil {
+		s.shown, err = d.openFleet(level)
+	} else {
+		s.shown, err = d.openServer(level, s.port())
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	s.ending, s.stop = context.WithCancel(context.Background())
+	s.web = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return s.ending },
+	}
+	return s, nil
+}
+
+func (s *site) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+
+func (s *site) url() string {
+	u := fmt.Sprintf("http://127.0.0.1:%d/", s.port())
+	if s.flags.style != "doom3" {
+		u += "?style=" + s.flags.style
+	}
+	return u
+}
+
+// run serves until the context ends, or something that the demo cannot do without does.
+func (s *site) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var work sync.WaitGroup
+	failed := func(err error) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			cancel(err)
+		}
+	}
+	work.Go(func() {
+		if err := s.web.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed(err)
+		}
+	})
+	work.Go(func() { failed(s.shown.run(ctx)) })
+	work.Go(func() { s.client.run(ctx) })
+	<-ctx.Done()
+	s.stop() // ends the streams of events
+	late, done := context.WithTimeout(context.Background(), 2*time.Second)
+	defer done()
+	if s.web.Shutdown(late) != nil {
+		_ = s.web.Close()
+	}
+	work.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (s *site) close() {
+	s.stop()
+	_ = s.web.Close()
+	_ = s.listener.Close()
+	s.shown.close()
+}
+
+// handler is all that the site answers.
+func (s *site) handler() http.Handler {
+	mux := http.NewServeMux()
+	o := s.shown.page()
+	o.Client, o.Game = s.client.bundle, s.flags.title.Name()
+	if s.flags.title.Client == "" { // a title with a client of its own has keys of its own
+		o.Keys = "Arrows or WASD, and the space bar."
+	}
+	o.Connect = append(o.Connect, origins("ws", s.port())...)
+	mux.Handle("/", web.Page(o))
+	mux.HandleFunc("GET /api/events", s.events)
+	s.shown.mount(mux)
+	return web.Guard(mux)
+}
+
+// origins are the names of this machine with a port, for what a page may connect to.
+func origins(scheme string, port int) (list []string) {
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		list = append(list, fmt.Sprintf("%s://%s:%d", scheme, host, port))
+	}
+	return list
+}
+
+// events streams how the build goes and how the game does, until the page is closed.
+func (s *site) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w)
+	send := func(event string, v any) bool {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return false
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, b); err != nil {
+			return false
+		}
+		return flush.Flush() == nil
+	}
+	tick := time.NewTicker(s.shown.every())
+	defer tick.Stop()
+	var told buildState
+	for first := true; ; first = false {
+		if b := s.client.now(); first || b != told {
+			told = b
+			if !send("build", b) {
+				return
+			}
+		}
+		if st, err := s.shown.state(r.Context()); err == nil && !send("live", st) {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.ending.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// wish reads what a page asks for, does it, and answers with what came of it.
+func wish[W, S any](what string, do func(*W) error, state func() S) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var wish W
+		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096))
+		d.DisallowUnknownFields()
+		err := d.Decode(&wish)
+		if err != nil {
+			err = fmt.Errorf("that is no %s: %w", what, err)
+		} else {
+			err = do(&wish)
+		}
+		var answer any
+		if err == nil {
+			answer = state()
+		}
+		serve.Answer(w, answer, http.StatusBadRequest, err)
+	}
+}

@@ -1,0 +1,202 @@
+//go:build !js
+
+package mirrors
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/spf13/cobra"
+)
+
+const long = `Run a game on several servers at once, wherever its players are: a mirror holds
+the whole game, serves the players nearest to it, and stays one game with the
+other mirrors.
+
+One mirror founds the game, with --uber; the others join it with --join and the
+address of any mirror that runs. All have the same key, made once with "{program}
+token key --out mirrors.key" and copied to each machine. Who has it may join.
+
+Players come to --listen, mirrors reach each other at --mirrors; both are UDP.
+--address is what other mirrors are told of where this one is, and --public what
+their players are: give them where the sockets do not know, because they listen on
+all addresses, or because this machine is behind address translation.
+
+If a mirror dies its players go on at another, in the same body. Ctrl-C, or
+SIGTERM, moves them there first. The game goes on while most of its mirrors are in
+touch; beside two, let a third machine be a --witness, which only votes.
+
+Over HTTP (--http) it answers /healthz, /readyz, /status and /metrics, and with
+--open, /token, which lets anyone in. Settings can also come from the environment
+and from a file, as with {program} serve.`
+
+const example = `  {program} token key --out mirrors.key
+  {program} mirror --uber {--game} --key mirrors.key --address 203.0.113.7
+  {program} mirror --join 203.0.113.7:4100 --key mirrors.key --address 198.51.100.9
+  {program} mirror --join 203.0.113.7:4100,198.51.100.9:4100 --key mirrors.key --address 192.0.2.4 --forever --json
+  {program} mirror --witness --join 203.0.113.7:4100 --key mirrors.key --address 192.0.2.4`
+
+// flags are what the command line says.
+type flags struct {
+	Options
+	settings  cli.Settings
+	game, key string
+	delays    []string
+	window    time.Duration
+}
+
+// Command is the command mirror.
+func Command(p *cli.Program) *cobra.Command {
+	var r flags
+	cmd := &cobra.Command{
+		Use:     "mirror",
+		Short:   "Run a game on several servers at once that stay one game",
+		Long:    long,
+		Example: example,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return r.run(p, cmd) },
+	}
+	r.settings.Flags(cmd, "with --uber, ")
+	r.settings.JSON(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&r.Mirror.Found, "uber", false, "found a game, and be its überserver")
+	f.StringSliceVar(&r.Join, "join", nil,
+		"join the game of these mirrors, by what they have as --address; any one that runs will do")
+	f.BoolVar(&r.Witness, "witness", false,
+		"with --join, only vote: for a third machine beside two mirrors; give the same --timeline and --window as they have")
+	f.StringVar(&r.game, "game", p.List[0].Name(), "the game: "+p.Names())
+	f.StringVar(&r.Listen, "listen", ":4000",
+		"UDP address for players; port 0 for any that is free")
+	f.StringVar(&r.Mirrors, "mirrors", ":4100",
+		"UDP address for other mirrors; port 0 for any that is free")
+	f.StringVar(&r.Address, "address", "",
+		"where other mirrors reach this one (default: as --mirrors, if that names an address)")
+	f.StringVar(&r.Public, "public", "",
+		"where players reach this mirror (default: as --listen, or at the host of --address)")
+	f.StringVar(&r.Mirror.Name, "name", "",
+		"what people call this mirror, such as a city (default: its address)")
+	f.StringVarP(&r.key, "key", "k", "",
+		"file with the key that all mirrors share, from: {program} token key")
+	f.StringVar(&r.HTTP, "http", "",
+		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
+	f.BoolVar(&r.Open, "open", false, "let anyone in who asks at /token")
+	f.IntVar(&r.Mirror.Server.Players, "players", 64,
+		"how many may play, on all mirrors together; the same at each")
+	f.IntVar(&r.Mirror.Server.Spectators, "spectators", 16, "how many may watch at this mirror; below 0 for none")
+	f.IntVar(&r.Mirror.Server.SnapshotRate, "snapshots", 30, "snapshots a second of each player")
+	f.IntVar(&r.Mirror.Server.Workers, "workers", 0, "cores for making snapshots (default: all)")
+	f.DurationVar(&r.Mirror.Server.KeepSeat, "keep", time.Minute,
+		"how long a player is kept whose connection was lost")
+	f.StringVar(&r.Mirror.Timeline, "timeline", "auto",
+		"how mirrors are kept consistent, the same at all: "+strings.Join(kinds.Names(), ", "))
+	f.StringSliceVar(&r.delays, "delays", nil,
+		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
+	f.DurationVar(&r.window, "window", 0,
+		"how long what is shown may still be put right, the same at all mirrors (default: the last of --delays)")
+	f.DurationVar(&r.Patience, "patience", 10*time.Second,
+		"with --join, how long to try before giving up")
+	f.BoolVar(&r.Forever, "forever", false,
+		"with --join, never give up: for machines that start by themselves")
+	f.StringVar(&r.Record, "record", "",
+		"record what is settled into this file, for {program} trace")
+	return cmd
+}
+
+// check looks at what can be wrong with the command line alone.
+func (r *flags) check(cmd *cobra.Command) error {
+	given := cmd.Flags().Changed
+	switch {
+	case r.Mirror.Found && len(r.Join) > 0:
+		return cli.Usagef(
+			"--uber founds a game and --join joins one: give one of them. The first mirror of a " +
+				"game has --uber, all others --join")
+	case !r.Mirror.Found && len(r.Join) == 0:
+		return cli.Usagef(
+			"give --uber to found a game, or --join with the address of a mirror whose game to join")
+	case r.key == "":
+		return cli.Usagef(
+			"--key is needed, the same at all mirrors; make one with: {program} token key --out " +
+				"mirrors.key")
+	case r.Mirror.Server.Players < 1 || r.Mirror.Server.Players > 10000:
+		return cli.Usagef("--players is %d: it must be from 1 to 10000", r.Mirror.Server.Players)
+	case r.Mirror.Server.SnapshotRate < 1 || r.Mirror.Server.SnapshotRate > 1000:
+		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000", r.Mirror.Server.SnapshotRate)
+	case r.Patience <= 0:
+		return cli.Usagef(
+			"--patience is %v: it must be above zero; with --forever there is no end to it",
+			r.Patience)
+	}
+	for _, name := range []string{"uber", "listen", "public", "open", "record", "players"} {
+		if r.Witness && given(name) {
+			return cli.Usagef(
+				"--%s does not go with --witness, which has no world and no players", name)
+		}
+	}
+	for _, name := range []string{"level", "map", "seed"} {
+		if !r.Mirror.Found && given(name) {
+			return cli.Usagef(
+				"--%s goes with --uber; who joins gets the level from the other mirrors", name)
+		}
+	}
+	for _, name := range []string{"patience", "forever"} {
+		if r.Mirror.Found && given(name) {
+			return cli.Usagef("--%s goes with --join; who founds a game waits for no one", name)
+		}
+	}
+	return nil
+}
+
+func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
+	if err := r.settings.Fill(cmd); err != nil {
+		return err
+	}
+	if err := r.check(cmd); err != nil {
+		return err
+	}
+	t, err := p.Title(r.game)
+	if err != nil {
+		return cli.UsageError{Err: err}
+	}
+	if r.Log, err = r.settings.Logger(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	key, err := readKey(r.key)
+	if err != nil {
+		return err
+	}
+	o := &r.Mirror
+	o.Keys, o.Server.Title = []token.Key{key}, t
+	if o.Server.Level, err = r.settings.Level(t); err != nil {
+		return err
+	}
+	if o.Delays, err = Delays(o.Timeline, r.delays, r.window); err != nil {
+		return err
+	}
+	return Run(cmd.Context(), r.Options)
+}
+
+// readKey reads the key that lets mirrors in. Whoever can read it can join, and let anyone in as anybody: so it must be its owner's alone.
+func readKey(name string) (token.Key, error) {
+	key, err := cli.ReadKey(name)
+	if errors.Is(err, token.ErrKey) {
+		return key, fmt.Errorf("%w; copy the file of the mirror that founded the game as it is, or make a new one for all with: {program} token key --out mirrors.key", err)
+	}
+	if err != nil || runtime.GOOS == "windows" {
+		return key, err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return key, fmt.Errorf("read key: %w", err)
+	}
+	if open := info.Mode().Perm() & 0o077; open != 0 {
+		return key, fmt.Errorf("others on this machine can get at the key in %s (its mode is %04o); close it with: chmod 600 %s", name, info.Mode().Perm(), name)
+	}
+	return key, nil
+}

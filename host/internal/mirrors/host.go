@@ -1,0 +1,274 @@
+//go:build !js
+
+// Package mirrors runs one of several servers that stay one game, with what is around it, or a
+// witness that only votes.
+package mirrors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/topology/mirror"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options are what a mirror is made from. Those that are zero have the defaults of
+// host.MirrorOptions.
+type Options struct {
+	// Mirror is the mirror inside, but for its links and addresses.
+	Mirror                                 mirror.Options
+	Join                                   []string
+	Witness                                bool
+	Listen, Mirrors, Address, Public, HTTP string
+	Open                                   bool
+	Patience                               time.Duration
+	Forever                                bool
+	Record                                 string
+	Log                                    *slog.Logger
+}
+
+// Run runs a mirror, or a witness, until the context ends.
+func Run(ctx context.Context, o Options) error {
+	if err := o.fill(); err != nil {
+		return err
+	}
+	if o.Witness {
+		return o.witness(ctx)
+	}
+	h, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.run(ctx), h.close())
+}
+
+func (o *Options) fill() error {
+	o.Listen, o.Mirrors = cmp.Or(o.Listen, ":4000"), cmp.Or(o.Mirrors, ":4100")
+	o.Patience = cmp.Or(o.Patience, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &o.Mirror
+	m.Timeline, m.Server.SnapshotRate = cmp.Or(m.Timeline, "auto"), cmp.Or(m.Server.SnapshotRate, 30)
+	if err := serve.Fill(&m.Server); err != nil {
+		return err
+	}
+	return TryDelays(m.Server.Title, m.Timeline, m.Delays)
+}
+
+// A host is a mirror with what is around it.
+type host struct {
+	Options
+	title   *game.Title
+	sockets sockets
+	site    serve.Site
+	meters  *serve.Meters
+	begun   atomic.Bool // it was let in
+	stops   atomic.Bool
+	tick    world.Tick   // that was shown last
+	moved   atomic.Int64 // when it was another, as Unix time in milliseconds
+
+	mirror  atomic.Pointer[mirror.Mirror] // nil until it is made, which the first news come before
+	record  *recording.Recording
+	settled world.Tick // the last that was recorded
+}
+
+// open opens everything. On an error nothing is left open.
+func (o *Options) open(ctx context.Context) (_ *host, err error) {
+	h := &host{Options: *o, title: o.Mirror.Server.Title, record: recording.New(o.Record, o.Log)}
+	if o.Record != "" {
+		if err := unrecorded(o.Record); err != nil {
+			return nil, err
+		}
+	}
+	if h.sockets, err = o.openSockets(ctx); err != nil {
+		return nil, err
+	}
+	h.site.Listener = h.sockets.web
+	defer func() {
+		if err != nil {
+			h.sockets.close()
+		}
+	}()
+	m := &h.Mirror
+	if !m.Found {
+		if m.Ask, err = o.askWhom(ctx, h.sockets.address); err != nil {
+			return nil, err
+		}
+	}
+	m.Address, m.Public, m.News, m.Settled = h.sockets.address, h.sockets.public, h.news, h.keep
+	m.Server.News = func(n server.News) { serve.News(o.Log, n) }
+	h.meters = serve.NewMeters(h.title.Game, h.read)
+	m.Server.Ticked = h.ticked
+	if m.Found { // who joins begins with what is settled first
+		m.Server.Begun = func(w *world.World, l server.Level) { h.begin(w, l) }
+	}
+	m.Link, m.Server.Links = h.sockets.mirrors, []link.Link{h.sockets.players}
+	made, err := mirror.New(*m)
+	if err != nil {
+		return nil, err
+	}
+	h.mirror.Store(made)
+	return h, h.record.Err()
+}
+
+// run drives the mirror until the context ends.
+func (h *host) run(ctx context.Context) error {
+	h.site.Run(h.pages(), h.Log)
+	defer context.AfterFunc(ctx, func() { h.stops.Store(true) })()
+	if !h.Mirror.Found {
+		h.Log.Info("joining", "game", h.title.Name(), "asks", fmt.Sprint(h.Mirror.Ask),
+			"address", h.Mirror.Address.String())
+	}
+	err := h.live(ctx)
+	h.Log.Info("stopped")
+	return advise(err)
+}
+
+// errPatience ends a mirror that no other has let in.
+var errPatience = errors.New("no mirror answers")
+
+// live drives the mirror. Patience is for getting in: one that was in asks for as long as it runs.
+func (h *host) live(ctx context.Context) error {
+	attempt, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	if !h.Mirror.Found && !h.Forever {
+		defer time.AfterFunc(h.Patience, func() {
+			if !h.begun.Load() {
+				give(errPatience)
+			}
+		}).Stop()
+	}
+	err := h.mirror.Load().Run(attempt)
+	if errors.Is(context.Cause(attempt), errPatience) {
+		return h.unanswered(h.Mirror.Address)
+	}
+	return err
+}
+
+// unanswered says what to do where no mirror has let this one in.
+func (o *Options) unanswered(self netip.AddrPort) error {
+	return fmt.Errorf("%w at %s within %v: check that it is what a mirror has as --address, that one runs there, and that UDP gets through to its --mirrors port from here and back to %v; --forever keeps trying",
+		errPatience, strings.Join(o.Join, ", "), o.Patience, self)
+}
+
+func (h *host) close() error {
+	h.site.Close()
+	return errors.Join(h.mirror.Load().Close(), h.record.Close())
+}
+
+// advise says what to do about the end of a mirror.
+func advise(err error) error {
+	if !errors.Is(err, mirror.ErrEnded) {
+		return err
+	}
+	for reason, advice := range map[crimp.Reason]string{
+		crimp.ReasonToken:   "copy the key file of the other mirrors to this machine and give it with --key; if it is the same, set this machine's clock right, and see that --game is theirs",
+		crimp.ReasonGame:    "the other mirrors play another game: give the same --game, or ask others",
+		crimp.ReasonProgram: "use the same build of the program, --timeline, --delays and --window as the other mirrors",
+		crimp.ReasonFull:    "there are as many mirrors as there may be: stop one, and start this one again",
+	} {
+		if strings.Contains(err.Error(), reason.String()) {
+			return fmt.Errorf("%w\n%s", err, advice)
+		}
+	}
+	return err
+}
+
+// news logs what happens between mirrors.
+func (h *host) news(n mirror.News) {
+	var args []any
+	if n.Mirror != 0 {
+		args = append(args, "mirror", int(n.Mirror))
+	}
+	if n.Tick != 0 {
+		args = append(args, "tick", uint64(n.Tick))
+	}
+	if n.Player != world.Nobody {
+		args = append(args, "player", uint16(n.Player))
+	}
+	if n.Text != "" {
+		args = append(args, "text", n.Text)
+	}
+	if n.Err != nil {
+		args = append(args, "error", n.Err)
+	}
+	level := slog.LevelInfo
+	switch n.Kind {
+	case mirror.Established:
+		h.begun.Store(true)
+	case mirror.Began:
+		h.began()
+		return
+	case mirror.PlayerMoved:
+		level = slog.LevelDebug
+	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused:
+		level = slog.LevelWarn
+	case mirror.Differs:
+		level = slog.LevelError
+	case mirror.Ended:
+		level = slog.LevelDebug // the command says it in the end
+	}
+	h.Log.Log(context.Background(), level, n.Kind.String(), args...)
+}
+
+// began says that players may come, and where.
+func (h *host) began() {
+	args := []any{"game", h.title.Name()}
+	if m := h.mirror.Load(); m != nil && m.Server() != nil {
+		args = append(args, "level", m.Server().Level().Name, "mirror", int(m.ID()), "uber", int(m.Uber()))
+	}
+	args = append(args, "udp", h.sockets.players.LocalAddr().String(), "public", h.Mirror.Public.String(), "address", h.Mirror.Address.String())
+	if at := h.site.Addr(); at != "" {
+		args = append(args, "http", at)
+	}
+	h.Log.Info("serving", args...)
+}
+
+// ticked is told of each tick of the server; the world may stand still all the same.
+func (h *host) ticked(s server.Times) {
+	h.meters.Ticked(s)
+	m := h.mirror.Load()
+	if m == nil || m.Server() == nil {
+		return
+	}
+	if t := m.Server().World().Tick(); t != h.tick {
+		h.tick = t
+		h.moved.Store(time.Now().UnixMilli())
+	}
+}
+
+// begin starts the trace of a level.
+func (h *host) begin(w *world.World, l server.Level) { h.record.Begin(w, "level "+l.Name) }
+
+// keep records what is settled. A mirror that had to join anew goes on from a later state.
+func (h *host) keep(w *world.World, in *world.Inputs) {
+	switch {
+	case h.record.Err() != nil || w.Tick() <= h.settled && h.record.Begun():
+		return // what was settled before is settled again alike
+	case !h.record.Begun():
+		l := server.Level{}
+		if m := h.mirror.Load(); m != nil && m.Server() != nil {
+			l = m.Server().Level()
+		}
+		h.begin(w, l)
+	case w.Tick() == h.settled+1:
+		h.record.Tick(w, in)
+	default:
+		h.record.State(w)
+	}
+	h.settled = w.Tick()
+}

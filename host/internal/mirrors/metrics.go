@@ -1,0 +1,78 @@
+//go:build !js
+
+package mirrors
+
+import (
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/topology/mirror"
+)
+
+// phases are all that a mirror can be in.
+var phases = []mirror.Phase{
+	mirror.Joining, mirror.Waiting, mirror.Serving, mirror.Suspended, mirror.Leaving, mirror.Out,
+}
+
+// measure adds the numbers of a mirror, those of the side that players see included.
+func measure(m *serve.Metrics, x *mirror.Mirror) {
+	in := map[string]float64{}
+	for _, p := range phases {
+		in[p.String()] = asNumber(p == x.Phase())
+	}
+	serve.Gauges(m, "mirror_phase", "1 for the phase that the mirror is in, 0 for the others.",
+		"phase", in)
+	st, line, clock, traffic := x.Stats(), x.TimelineStats(), x.Clock(), x.Traffic()
+	m.Gauge("mirror_id", "The mirror's number in the group, or 0.", float64(x.ID()))
+	m.Gauge("mirror_uber_id", "The number of the überserver, or 0.", float64(x.Uber()))
+	m.Gauge("mirror_is_uber", "Whether this mirror is the überserver.",
+		asNumber(x.ID() != 0 && x.ID() == x.Uber()))
+	m.Gauge("mirror_members", "Mirrors in the group, this one included.", float64(len(x.Members())))
+	m.Gauge("mirror_settled_tick", "The newest tick that is the same on all mirrors for good.",
+		float64(st.Settled))
+	m.Gauge("mirror_settled_delay_seconds", "How far the settled world is behind the present.",
+		x.SettledDelay().Seconds())
+	m.Gauge("mirror_clock_offset_seconds",
+		"By how much the other mirrors' time is ahead of this one's.", clock.Offset.Seconds())
+	m.Gauge("mirror_clock_bound_seconds", "The most that the offset can be wrong.",
+		clock.Bound.Seconds())
+	m.Gauge("mirror_clock_unsure",
+		"Whether the clock jumped and the others have not told the time yet.", asNumber(clock.Unsure))
+	m.Count("mirror_clock_jumps_total", "How often this machine's clock jumped or stood still.",
+		uint64(clock.Jumps))
+	m.Count("mirror_commands_total",
+		"Commands of players of all mirrors, since this one last joined.", uint64(line.Commands))
+	m.Count("mirror_rollbacks_total",
+		"How often the leading world was put right, since this mirror last joined.",
+		uint64(line.Rollbacks))
+	serve.Counts(m, "mirror_late_commands_total",
+		"Commands of other mirrors after their tick was shown (late) or settled (too_late).",
+		"how", map[string]uint64{"late": uint64(st.Late), "too_late": uint64(st.TooLate)})
+	serve.Counts(m, "mirror_events_total",
+		"Events shown before they were settled, and what became of them.",
+		"what", map[string]uint64{
+			"provisional": st.Provisional, "confirmed": st.Confirmed, "retracted": st.Retracted,
+		})
+	serve.Counts(m, "mirror_refused_total", "Commands of other mirrors that did not count, all "+
+		"that made no sense, and commands of players here while it took none.",
+		"what", map[string]uint64{
+			"commands": uint64(st.Refused), "all": st.Refusals, "of_players": st.Dropped,
+		})
+	m.Count("mirror_differed_total", "Settled worlds that were unlike another mirror's.", st.Differed)
+	m.Count("mirror_rejoins_total", "How often this mirror had to join anew.", st.Rejoins)
+	sent := map[string]uint64{}
+	for i, n := range traffic.Sent {
+		sent[crimp.Purpose(i).String()] = n
+	}
+	serve.Counts(m, "mirror_sent_bytes_total", "Bytes sent to other mirrors, by what they were for.",
+		"purpose", sent)
+	if s := x.Server(); s != nil {
+		m.Server(s)
+	}
+}
+
+func asNumber(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,193 @@
+//go:build !js
+
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/server"
+)
+
+const long = `Run a game for players on other machines.
+
+%s
+
+Players connect over UDP to --listen. On the same port number the server answers
+over HTTP (--http): /healthz and /readyz for whoever watches over it, /metrics
+for Prometheus, /status for people, and with --open, /token, which lets anyone
+in. "{program} join" and "{program} bots" ask there for their tokens. Without --open a
+backend issues tokens, with the same key: see {program} token. A server without
+--key makes a key of its own and is open.
+
+Every setting can also come from the environment, as COEVAL_ and the flag's name
+(COEVAL_PLAYERS=16), or from a file given by --config with lines like
+"players = 16". The command line goes before the environment, and that before the
+file.
+
+The line to join with is printed at the start, with an address of this machine;
+from elsewhere it may have others. If the game panics it is said where, and
+how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
+trace replay repeats. Ctrl-C, or SIGTERM, tells the players and stops.`
+
+const example = `  {program} serve {game}
+  {program} serve {game} --players 16 --record match.trace
+  {program} serve {game} --listen :5000 --http :5001 --strategy quake3
+  {program} serve {game} --websocket --webtransport :4433
+  COEVAL_KEY=server.key {program} serve {game} --log json`
+
+// flags are what the command line says.
+type flags struct {
+	Options
+	settings               cli.Settings
+	key, strategy, onPanic string
+}
+
+// Command is the command serve.
+func Command(p *cli.Program) *cobra.Command {
+	var s flags
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Run a game for players on other machines",
+		Long:    fmt.Sprintf(long, p.Lines()),
+		Example: example,
+	}
+	p.OneGame(cmd, func(cmd *cobra.Command, t *game.Title) error { return s.run(p, cmd, t) })
+	s.settings.Flags(cmd, "")
+	f := cmd.Flags()
+	f.StringVar(&s.Listen, "listen", ":4000",
+		"UDP address for players; port 0 for any that is free")
+	f.StringVar(&s.HTTP, "http", "",
+		"HTTP address for health, metrics and tokens "+
+			"(default: as --listen, over TCP; \"none\" for none)")
+	f.BoolVar(&s.WebSocket, "websocket", false,
+		"also take players over WebSocket, at /coeval of the HTTP address")
+	f.StringVar(&s.WebTransport, "webtransport", "",
+		"also take players over WebTransport, at this UDP address")
+	f.StringSliceVar(&s.Hosts, "host", []string{"localhost"},
+		"names of this machine, for WebTransport's certificate")
+	f.StringVarP(&s.key, "key", "k", "",
+		"file with the key that tokens are sealed with, from: {program} token key")
+	f.BoolVar(&s.Open, "open", false,
+		"let anyone in who asks at /token (default: if there is no --key)")
+	f.StringVar(&s.strategy, "strategy", "coeval",
+		"how snapshots are made: coeval, quake3 or doom3")
+	f.IntVar(&s.Server.Players, "players", 64, "how many may play")
+	f.IntVar(&s.Server.Spectators, "spectators", 16, "how many may watch; below 0 for none")
+	f.IntVar(&s.Server.SnapshotRate, "snapshots", 20, "snapshots a second of each player")
+	f.IntVar(&s.Server.Workers, "workers", 0, "cores for making snapshots (default: all)")
+	f.IntVar(&s.Server.Polls, "polls", 4, "how often in a tick to look for datagrams")
+	f.DurationVar(&s.Server.KeepSeat, "keep", time.Minute,
+		"how long a seat is kept for someone whose connection was lost; below 0 not at all")
+	f.DurationVar(&s.Server.Neutral, "neutral", 500*time.Millisecond,
+		"after how long without commands a player lets go of the controls")
+	f.IntVar(&s.Server.Conn.MaxRate, "max-rate", 256<<10, "most bytes a second to one player")
+	f.BoolVar(&s.Pause, "pause", false, "let players pause the game")
+	f.BoolVar(&s.Server.Develop, "develop", false,
+		"look for mistakes of the game while it runs, and stop at the first that matters")
+	f.StringVar(&s.Record, "record", "", "record the match into this file, for {program} trace")
+	f.StringVar(&s.onPanic, "on-panic", "end",
+		"what to do if the game panics: end the match, "+
+			"or restart the level with everyone still there")
+	f.StringVar(&s.PanicTraces, "panic-trace", ".",
+		"folder for traces of how the game came to panic; \"none\" for none")
+	return cmd
+}
+
+func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err error) {
+	if err := s.settings.Fill(cmd); err != nil {
+		return err
+	}
+	if s.Log, err = s.settings.Logger(cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	if err := s.fill(t); err != nil {
+		return err
+	}
+	server, err := New(s.Options)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "join with:", s.joinLine(p, t, server))
+	return errors.Join(err, server.Run(cmd.Context()), server.Close())
+}
+
+// joinLine is what players type to come to a server.
+func (s *flags) joinLine(p *cli.Program, t *game.Title, server *Server) string {
+	if at := server.HTTP(); at != "" && (s.Open || s.key == "") {
+		return p.Name + " join " + reachable(at)
+	}
+	at := reachable(server.Addr().String())
+	return p.Name + " join " + at + " --token TOKEN" + p.GameFlag(t)
+}
+
+// reachable is an address as others on the network know it, where it is known: of a socket that
+// listens on all addresses of the machine, the first by which it is not only reached from itself.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsUnspecified() {
+		return address
+	}
+	host = "localhost"
+	list, _ := net.InterfaceAddrs() // without them it is this machine
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
+			host = n.IP.String()
+			break
+		}
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// fill makes options of what the command line says.
+func (s *flags) fill(t *game.Title) (err error) {
+	o := &s.Server
+	switch {
+	case o.Players < 1 || o.Players > 10000:
+		return cli.Usagef("--players is %d: it must be from 1 to 10000", o.Players)
+	case o.SnapshotRate < 1 || o.SnapshotRate > 1000 || o.Polls < 1 || o.Polls > 100:
+		return cli.Usagef(
+			"--snapshots is %d and --polls %d: they must be from 1 to 1000 and from 1 to 100",
+			o.SnapshotRate, o.Polls)
+	case o.Conn.MaxRate < 4<<10:
+		return cli.Usagef("--max-rate is %d: it must be at least 4096", o.Conn.MaxRate)
+	}
+	switch s.onPanic {
+	case "end":
+	case "restart":
+		o.OnPanic = server.Restart
+	default:
+		return cli.Usagef("--on-panic is %q: it must be end or restart", s.onPanic)
+	}
+	if s.PanicTraces == "none" {
+		s.PanicTraces = ""
+	}
+	if o.Spectators == 0 {
+		o.Spectators = -1
+	}
+	if o.Strategy, err = replica.ParseStrategy(s.strategy); err != nil {
+		return cli.Usagef("--strategy: %w", err)
+	}
+	if s.key != "" {
+		key, err := cli.ReadKey(s.key)
+		if err != nil {
+			return err
+		}
+		o.Keys = []token.Key{key}
+	}
+	o.Title = t
+	o.Level, err = s.settings.Level(t)
+	return err
+}

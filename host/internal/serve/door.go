@@ -1,0 +1,118 @@
+//go:build !js
+
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/topology/server"
+)
+
+// Do has f called by the goroutine that drives a server or a mirror, and waits for it.
+type Do func(ctx context.Context, f func()) error
+
+// patience is how long whoever asks over HTTP waits for the goroutine that drives.
+const patience = 2 * time.Second
+
+// Ask has a question answered by the goroutine that drives.
+func Ask[T any](ctx context.Context, do Do, question func() T) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var answer, none T
+	if err := do(ctx, func() { answer = question() }); err != nil {
+		return none, err // it may still be answered
+	}
+	return answer, nil
+}
+
+// Answer writes an answer as JSON, or what is wrong.
+func Answer(w http.ResponseWriter, v any, status int, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// A Status is the answer of /status. The JSON names are for other programs and stay.
+type Status struct {
+	Game       string  `json:"game"`
+	Level      string  `json:"level"`
+	Tick       uint64  `json:"tick"`
+	Players    int     `json:"players"`
+	Most       int     `json:"most_players"`
+	Spectators int     `json:"spectators"`
+	Away       int     `json:"away"`
+	Paused     bool    `json:"paused"`
+	Open       bool    `json:"open"`
+	TickMS     float64 `json:"tick_ms"` // that the last tick took
+}
+
+// StatusOf says how a server is. It is for the goroutine that drives it.
+func StatusOf(s *server.Server) Status {
+	p, last := s.Population(), s.Last()
+	return Status{
+		Level: s.Level().Name, Tick: uint64(s.World().Tick()), Most: s.MostPlayers(),
+		Players: p.Players, Spectators: p.Spectators, Away: p.Away, Paused: s.Paused(),
+		TickMS: last.Elapsed().Seconds() * 1000,
+	}
+}
+
+// What an open server hands out: enough for a crowd that comes at once, and not so many that making
+// them is all it does.
+const (
+	tokensAtOnce  = 2000
+	tokensASecond = 500
+	// TokenLife is how long a token can be used to connect.
+	TokenLife = time.Minute
+)
+
+// A Door hands out tokens at /token, to anyone if it is open. Everyone is someone new; who comes
+// back does so with the ticket of an earlier connection.
+type Door struct {
+	Open bool
+	// Kind is what it is the door of, for people.
+	Kind string
+	// Admit makes what is answered, or says by which status of HTTP it is refused.
+	Admit func(r *http.Request) (answer any, status int, err error)
+
+	mu     sync.Mutex
+	filled time.Time
+	left   float64 // tokens that may be handed out at once
+}
+
+// pass limits how many tokens are made.
+func (d *Door) pass(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left += tokensASecond * now.Sub(d.filled).Seconds() // the first time, more than fits
+	d.left = min(d.left, tokensAtOnce)
+	d.filled = now
+	if d.left < 1 {
+		return false
+	}
+	d.left--
+	return true
+}
+
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", "*") // any page may; so may anyone without a page
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		http.Error(w, "ask with GET or POST", http.StatusMethodNotAllowed)
+	case !d.Open:
+		http.Error(w, "this "+d.Kind+" is not open; ask the game's own backend for a token",
+			http.StatusForbidden)
+	case !d.pass(time.Now()):
+		http.Error(w, "too many ask at once, try again in a second", http.StatusTooManyRequests)
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		answer, status, err := d.Admit(r)
+		Answer(w, answer, status, err)
+	}
+}

@@ -1,0 +1,266 @@
+//go:build !js
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Meters turn the numbers of a server into metrics, and say whether it is well.
+type Meters struct {
+	registry *prometheus.Registry
+	ticks    prometheus.Histogram
+	ready    atomic.Bool
+	last     atomic.Int64 // when a tick was last computed, as Unix time in milliseconds
+}
+
+// NewMeters makes the meters of a game. Read takes all numbers at one moment; one that does not
+// answer has none.
+func NewMeters(g *world.Game, read func(context.Context, *Metrics) error) *Meters {
+	tick := g.TickLength().Seconds()
+	m := &Meters{registry: prometheus.NewRegistry()}
+	m.ticks = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "coeval_tick_seconds", Help: "How long ticks took, by the clock.",
+		Buckets: []float64{
+			tick / 32, tick / 16, tick / 8, tick / 4, tick / 2, tick * 3 / 4, tick, tick * 2, tick * 8,
+		},
+	})
+	m.registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.ticks, reader(read))
+	return m
+}
+
+// Ticked is told of each tick.
+func (m *Meters) Ticked(s server.Times) {
+	m.ticks.Observe(s.Elapsed().Seconds())
+	m.last.Store(time.Now().UnixMilli())
+}
+
+// Handler is what Prometheus asks.
+func (m *Meters) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry,
+		promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// WellWithin is how old the last tick of a server may be that is well.
+const WellWithin = 5 * time.Second
+
+// health says whether ticks are being computed. Whoever runs the server may start it anew if they
+// are not.
+func (m *Meters) health(w http.ResponseWriter, _ *http.Request) {
+	var err error
+	if time.Since(time.UnixMilli(m.last.Load())) > WellWithin {
+		err = errors.New("no tick for too long")
+	}
+	Say(w, "ok", err)
+}
+
+// readiness says whether players should be sent here.
+func (m *Meters) readiness(w http.ResponseWriter, _ *http.Request) {
+	var err error
+	if !m.ready.Load() {
+		err = errors.New("starting or stopping")
+	}
+	Say(w, "ready", err)
+}
+
+// Say says that something is well, or what is not.
+func Say(w http.ResponseWriter, well string, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte(well + "\n"))
+}
+
+// A reader asks for numbers when Prometheus does.
+type reader func(context.Context, *Metrics) error
+
+// Describe is for Prometheus. What there is depends on how far a server has come, so nothing is
+// promised.
+func (reader) Describe(chan<- *prometheus.Desc) {}
+
+// Collect is for Prometheus.
+func (r reader) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	m := &Metrics{}
+	if r(ctx, m) != nil {
+		return
+	}
+	for _, x := range m.list {
+		out <- x
+	}
+}
+
+// Metrics are numbers at one moment.
+type Metrics struct{ list []prometheus.Metric }
+
+// A number is anything that is counted or measured.
+type number interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
+
+func add[T number](
+	m *Metrics, kind prometheus.ValueType, name, help, label string, values map[string]T,
+) {
+	d := prometheus.NewDesc("coeval_"+name, help, []string{label}, nil)
+	for of, v := range values {
+		m.list = append(m.list, prometheus.MustNewConstMetric(d, kind, float64(v), of))
+	}
+}
+
+// Counts adds what grows, by some label.
+func Counts[T number](m *Metrics, name, help, label string, values map[string]T) {
+	add(m, prometheus.CounterValue, name, help, label, values)
+}
+
+// Gauges adds what goes up and down, by some label.
+func Gauges[T number](m *Metrics, name, help, label string, values map[string]T) {
+	add(m, prometheus.GaugeValue, name, help, label, values)
+}
+
+func (m *Metrics) one(kind prometheus.ValueType, name, help string, v float64) {
+	d := prometheus.NewDesc("coeval_"+name, help, nil, nil)
+	m.list = append(m.list, prometheus.MustNewConstMetric(d, kind, v))
+}
+
+// Count adds what grows.
+func (m *Metrics) Count(name, help string, n uint64) {
+	m.one(prometheus.CounterValue, name, help, float64(n))
+}
+
+// Seconds adds time that adds up.
+func (m *Metrics) Seconds(name, help string, d time.Duration) {
+	m.one(prometheus.CounterValue, name, help, d.Seconds())
+}
+
+// Gauge adds what goes up and down.
+func (m *Metrics) Gauge(name, help string, v float64) {
+	m.one(prometheus.GaugeValue, name, help, v)
+}
+
+// Server adds all of a server.
+func (m *Metrics) Server(s *server.Server) {
+	st, p, c := s.Stats(), s.Population(), s.Stats().Commands
+	m.Gauge("world_tick", "The tick that the world is at.", float64(s.World().Tick()))
+	Counts(m, "stage_seconds_total", "Time spent in each part of ticks, summed over cores.", "stage",
+		map[string]float64{
+			"receive": st.Times.Receive.Seconds(), "step": st.Times.Step.Seconds(),
+			"interest": st.Times.Interest.Seconds(), "encode": st.Times.Encode.Seconds(),
+			"send": st.Times.Send.Seconds(),
+		})
+	m.Seconds("parallel_seconds_total",
+		"Time that interest and encoding took together, by the clock.", st.Times.Parallel)
+	m.Seconds("lost_seconds_total",
+		"Time that was given up because the machine could not keep up.", st.Lost)
+	Gauges(m, "people", "Who is there: players, spectators, and those away whose seats are kept.",
+		"kind", map[string]int{
+			"players": p.Players, "spectators": p.Spectators, "away": p.Away,
+		})
+	m.Gauge("connections", "Connections of any kind.", float64(p.Connections))
+	Counts(m, "visits_total", "What people did: joined, returned, left, refused, dropped.",
+		"what", map[string]uint64{
+			"joined": st.Joined, "returned": st.Returned, "left": st.Left,
+			"refused": st.Refused, "dropped": st.Dropped,
+		})
+	offences := map[string]uint64{}
+	for o := range server.Offences {
+		offences[o.String()] = st.Offences[o]
+	}
+	Counts(m, "offences_total", "What clients sent that made no sense, or was too much.",
+		"kind", offences)
+	Counts(m, "commands_total",
+		"Commands of players, by how they came; repeated are ticks without one.",
+		"how", map[string]uint64{
+			"taken": c.Taken, "again": c.Again, "late": c.Late,
+			"future": c.Future, "differed": c.Differed, "repeated": c.Repeated,
+		})
+	m.Count("snapshots_total", "Snapshots that were sent.", st.Snapshots)
+	m.Count("snapshot_bytes_total", "Bytes of packets of snapshots.", st.Bytes)
+	m.Count("snapshots_starved_total", "Turns at which a connection had no room for a snapshot.",
+		st.Starved)
+	m.Count("game_errors_total", "Ticks in which the game did something wrong.", st.GameErrors)
+	m.Count("game_panics_total", "How often the game panicked.", st.Panics)
+	classes := map[string]float64{}
+	for i, cl := range st.Replica.Classes {
+		name := "commands"
+		if list := s.Protocol().Game().Classes(); i < len(list) {
+			name = list[i].Name()
+		}
+		classes[name] = cl.Bits
+	}
+	Counts(m, "class_bits_total", "Bits of snapshots, by class of entity.", "class", classes)
+	m.links(s)
+	m.connections(s)
+}
+
+// links adds what went over the links of a server.
+func (m *Metrics) links(s *server.Server) {
+	l, links := s.Ledger(), s.Counters()
+	sent := map[string]uint64{}
+	for i, n := range l.Sent {
+		sent[conn.Purpose(i).String()] = n
+	}
+	Counts(m, "sent_bytes_total", "Bytes handed to the network, by what they were for.",
+		"purpose", sent)
+	m.Count("received_bytes_total", "Bytes of packets that proved genuine.", l.Received)
+	m.Count("link_sent_bytes_total", "Bytes that the links say they have sent.", links.SentBytes)
+	m.Count("link_dropped_total", "Datagrams that links threw away or refused.",
+		links.DroppedIn+links.DroppedOut+links.Refused)
+}
+
+// connections adds what is known of those of a server.
+func (m *Metrics) connections(s *server.Server) {
+	bad := map[string]uint64{}
+	for _, x := range s.ConnStats {
+		bad["malformed"] += x.Malformed
+		bad["unknown"] += x.Unknown
+		bad["forged"] += x.Forged
+		bad["replayed"] += x.Replayed
+		bad["violations"] += x.Violations
+		bad["bad_tokens"] += x.BadTokens
+		bad["flooded"] += x.Flooded
+		bad["timed_out"] += x.TimedOut
+	}
+	Counts(m, "suspicious_packets_total", "Packets that were not as they should be.", "kind", bad)
+	var n float64
+	var least, most, all time.Duration
+	var lossIn, lossOut float64
+	for seat := range s.Seats {
+		q := seat.Quality()
+		if seat.Away() || q.RoundTrip == 0 {
+			continue
+		}
+		if n == 0 || q.RoundTrip < least {
+			least = q.RoundTrip
+		}
+		most = max(most, q.RoundTrip)
+		all += q.RoundTrip
+		lossIn += q.LossIn
+		lossOut += q.LossOut
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	Gauges(m, "round_trip_seconds",
+		"Round trips of those who are connected: the least, the mean and the most.",
+		"of", map[string]float64{
+			"least": least.Seconds(), "mean": all.Seconds() / n, "most": most.Seconds(),
+		})
+	Gauges(m, "loss_ratio", "Mean share of packets lost, to clients (out) and from them (in).",
+		"direction", map[string]float64{"in": lossIn / n, "out": lossOut / n})
+}

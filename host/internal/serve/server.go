@@ -1,0 +1,221 @@
+//go:build !js
+
+// Package serve runs a title for players on other machines: a server, with the sockets, tokens,
+// HTTP, metrics and recordings that are around it.
+//
+// What a mirror and a demo need of these they take from here as well: a Door that hands out tokens,
+// a Site that answers over HTTP, Meters for metrics, and News that are logged.
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/recording"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/websocket"
+	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options are what a server is made from. Those that are zero have the defaults of
+// host.ServeOptions.
+type Options struct {
+	// Server is the server inside, but for its links.
+	Server       server.Options
+	Listen, HTTP string
+	WebSocket    bool
+	WebTransport string
+	Hosts        []string
+	Open, Pause  bool
+	Record       string
+	PanicTraces  string
+	Log          *slog.Logger
+}
+
+// Fill checks what a server inside is made from, and fills in what is left open.
+func Fill(o *server.Options) (err error) {
+	if err := o.Title.Check(); err != nil {
+		return err
+	}
+	o.Players, o.Spectators = cmp.Or(o.Players, 64), cmp.Or(o.Spectators, 16)
+	o.Conn.MaxRate = cmp.Or(o.Conn.MaxRate, 256<<10)
+	o.Level, err = cli.FillLevel(o.Title, o.Level)
+	return err
+}
+
+// A Server is a title that is served, with what is around it.
+type Server struct {
+	log    *slog.Logger
+	title  *game.Title
+	server *server.Server
+	socket link.Link
+	site   Site
+	mux    *http.ServeMux
+	record *recording.Recording
+	panics string // the folder for traces of panics, or nothing
+	meters *Meters
+}
+
+// New opens the sockets of a server. On an error nothing is left open.
+func New(o Options) (_ *Server, err error) {
+	if err := Fill(&o.Server); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		log: o.Log, title: o.Server.Title, panics: o.PanicTraces, mux: http.NewServeMux(),
+		record: recording.New(o.Record, o.Log),
+	}
+	if s.socket, s.site.Listener, err = OpenPorts(cmp.Or(o.Listen, ":4000"), o.HTTP); err != nil {
+		return nil, err
+	}
+	links := []link.Link{s.socket}
+	defer func() {
+		if err != nil {
+			CloseAll(links)
+			s.site.Close()
+		}
+	}()
+	a := entry.Admission{Game: s.title.Name(), UDP: s.socket.LocalAddr().Port()}
+	if o.Server.Strategy != replica.Coeval {
+		a.Strategy = o.Server.Strategy.String()
+	}
+	sessions := o.Server.Players + max(o.Server.Spectators, 0) + 32
+	if o.WebSocket {
+		if s.site.Listener == nil {
+			return nil, cli.Usagef("--websocket needs an HTTP address, and --http is none")
+		}
+		a.WebSocket = "/coeval"
+		ws := websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: sessions})
+		links = append(links, ws)
+		s.mux.Handle(a.WebSocket, ws)
+	}
+	var identity *webtransport.Identity
+	if o.WebTransport != "" {
+		if len(o.Hosts) == 0 {
+			o.Hosts = []string{"localhost"}
+		}
+		if identity, err = webtransport.NewIdentity(o.Hosts...); err != nil {
+			return nil, err
+		}
+		wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{
+			Identity: identity, AnyOrigin: true, Sessions: sessions,
+		})
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, wt)
+		a.WebTransport = wt.LocalAddr().Port()
+	}
+	if s.server, err = s.make(o, links); err != nil {
+		return nil, err
+	}
+	if err = s.record.Err(); err != nil {
+		err = errors.Join(err, s.server.Close())
+		links = nil // the server had them
+		return nil, err
+	}
+	s.mount(a, identity, o.Open || len(o.Server.Keys) == 0)
+	return s, nil
+}
+
+// make makes the server inside.
+func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
+	so := o.Server
+	so.Links, so.News = links, s.news
+	so.After, so.Recorded = s.record.Tick, s.record != nil
+	so.Begun = func(w *world.World, l server.Level) { s.record.Begin(w, "level "+l.Name) }
+	s.meters = NewMeters(s.title.Game, func(ctx context.Context, m *Metrics) error {
+		return s.server.Do(ctx, func() { m.Server(s.server) })
+	})
+	so.Ticked = s.meters.Ticked
+	if o.Pause {
+		so.Rules.Pause = func(*server.Seat, bool) error { return nil }
+	}
+	return server.New(so)
+}
+
+// mount adds what the server says of itself over HTTP.
+func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, open bool) {
+	s.mux.HandleFunc("GET /healthz", s.meters.health)
+	s.mux.HandleFunc("GET /readyz", s.meters.readiness)
+	s.mux.Handle("GET /metrics", s.meters.Handler())
+	s.mux.Handle("GET /status", StatusPage(s.server, s.title, open))
+	s.mux.Handle("/token", NewDoor(s.server, a, identity, open))
+}
+
+// StatusPage says how a server is.
+func StatusPage(s *server.Server, t *game.Title, open bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		st, err := Ask(r.Context(), s.Do, func() Status { return StatusOf(s) })
+		st.Game, st.Open = t.Name(), open
+		Answer(w, st, http.StatusServiceUnavailable, err)
+	}
+}
+
+// NewDoor makes the door of a server: what it admits by, with tokens of the server's own.
+func NewDoor(
+	s *server.Server, a entry.Admission, identity *webtransport.Identity, open bool,
+) *Door {
+	type made struct {
+		token token.Token
+		err   error
+	}
+	return &Door{Open: open, Kind: "server", Admit: func(r *http.Request) (any, int, error) {
+		m, err := Ask(r.Context(), s.Do, func() (m made) {
+			m.token, m.err = s.Token(cli.Draw()|1, nil, TokenLife)
+			return m
+		})
+		if err != nil {
+			return nil, http.StatusServiceUnavailable, err
+		}
+		a := a
+		a.Token = m.token.Text()
+		if identity != nil {
+			for _, h := range identity.Hashes() {
+				a.Certificates = append(a.Certificates, hex.EncodeToString(h[:]))
+			}
+		}
+		return a, http.StatusInternalServerError, m.err
+	}}
+}
+
+// Addr is where players come to, over UDP.
+func (s *Server) Addr() netip.AddrPort { return s.socket.LocalAddr() }
+
+// HTTP is the address and port at which the server answers over HTTP and players join, or nothing.
+func (s *Server) HTTP() string { return s.site.Addr() }
+
+// Run serves until the context ends.
+func (s *Server) Run(ctx context.Context) error {
+	s.site.Run(s.mux, s.log)
+	level := s.server.Level()
+	s.log.Info("serving", "game", s.title.Name(), "level", level.Name, "seed", level.Seed,
+		"udp", s.socket.LocalAddr().String(), "http", s.HTTP())
+	s.meters.ready.Store(true)
+	err := s.server.Run(ctx)
+	s.meters.ready.Store(false)
+	st := s.server.Stats()
+	s.log.Info("stopped", "ticks", st.Ticks, "joined", st.Joined, "snapshots", st.Snapshots)
+	return err
+}
+
+// Close closes the sockets, and says whether all of the match was recorded.
+func (s *Server) Close() error {
+	s.site.Close()
+	return errors.Join(s.server.Close(), s.record.Close())
+}

@@ -1,0 +1,2 @@
+// Package traces is the commands that look into recordings: trace, and desync.
+package traces

@@ -1,0 +1,154 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/games/stack"
+	"github.com/coeval-dev/coeval/host/internal/terminal"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A terminal of our own: what a person would sit at, and what the program sees.
+type pty struct {
+	person, program *os.File
+
+	mu    sync.Mutex
+	cond  *sync.Cond
+	shown bytes.Buffer
+}
+
+func newPty(t *testing.T) *pty {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	t.Cleanup(func() { person.Close() })
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	program, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no terminals here: ", err)
+	}
+	t.Cleanup(func() { program.Close() })
+	p := &pty{person: person, program: program}
+	p.cond = sync.NewCond(&p.mu)
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := person.Read(buf)
+			p.mu.Lock()
+			p.shown.Write(buf[:n])
+			p.cond.Broadcast()
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// wait waits until the text has been shown.
+func (p *pty) wait(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !bytes.Contains(p.shown.Bytes(), []byte(text)) {
+		p.cond.Wait()
+	}
+}
+
+func (p *pty) mode(t *testing.T) unix.Termios {
+	t.Helper()
+	m, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *m
+}
+
+// grumpy is a game that panics.
+type grumpy struct{ N int }
+
+func (g *grumpy) Sync(s *bits.Sync) { s.Int(&g.N, 0, 999) }
+func (g *grumpy) Step(w *world.World, me world.ID) {
+	if w.Tick() == 5 {
+		panic("grumpy")
+	}
+}
+
+func TestTheTerminalIsAsItWas(t *testing.T) {
+	bad := &game.Title{
+		Game:   world.Define("grumpy", world.State[grumpy]()),
+		Screen: game.Screen{Width: 8, Height: 8, Draw: func(*world.World, world.Player, func(float64, float64, rune)) {}},
+	}
+	for _, x := range []struct {
+		name string
+		game *game.Title
+		play PlayOptions
+		do   func(p *pty, cancel context.CancelFunc)
+		want string
+	}{
+		{"q", pong.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x1b[Aq") }, "<nil>"},
+		{"Ctrl-C", stack.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x03") }, "<nil>"},
+		{"keys", pong.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) {
+			p.wait("tick")
+			fmt.Fprint(p.person, "+-p..p")
+			p.wait("tick 3")
+			fmt.Fprint(p.person, "q")
+		}, "<nil>"},
+		{"bots", arena.Title, PlayOptions{Players: 4}, func(p *pty, _ context.CancelFunc) {
+			p.wait("@") // oneself, with a place to fight in
+			fmt.Fprint(p.person, "\x1b[C d")
+			p.wait("tick 20")
+			fmt.Fprint(p.person, "q")
+		}, "<nil>"},
+		{"the end", pong.Title, PlayOptions{Ticks: 10, Speed: 10}, func(*pty, context.CancelFunc) {}, "<nil>"},
+		{"a signal", pong.Title, PlayOptions{}, func(p *pty, cancel context.CancelFunc) { p.wait("tick"); cancel() }, "context canceled"},
+		{"a panic", bad, PlayOptions{Speed: 10}, func(*pty, context.CancelFunc) {}, "world: the game panicked at tick 5"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			p := newPty(t)
+			before := p.mode(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			x.play.In, x.play.Out = p.program, p.program
+			done := make(chan error)
+			go func() {
+				defer func() {
+					if r := recover(); r != nil {
+						done <- fmt.Errorf("panic: %v", r)
+					}
+				}()
+				done <- Play(ctx, x.game, x.play)
+			}()
+			p.wait(terminal.EnterScreen)
+			x.do(p, cancel)
+			if err := <-done; !strings.HasPrefix(fmt.Sprint(err), x.want) {
+				t.Errorf("%v, want %s", err, x.want)
+			}
+			if p.mode(t) != before {
+				t.Error("the terminal was left in another mode")
+			}
+			p.wait(terminal.LeaveScreen)
+		})
+	}
+}
