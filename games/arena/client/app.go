@@ -35,38 +35,62 @@ type Options struct {
 
 // An App is the game on a screen: an ebiten.Game.
 type App struct {
-	mu    sync.Mutex // the page may ask, and a page out of sight keeps the connection
-	o     Options
+	mu sync.Mutex // the page may ask, and a page out of sight keeps the connection
+	o  Options
+	match
+	player
+	canvas
+	timing
+	switches
+}
+
+// A match is what is played, and how it looks in this frame. Net is nil where play has no network.
+type match struct {
 	play  session.Play
 	net   *session.Session
 	view  session.View
-	stage scene.Stage
-	pilot scene.Pilot
-	blind scene.Blind
-	auto  *arena.Bot
+	scene scene.Scene
+	rows  []scene.Row
+	mixer *sound.Mixer
+}
 
+// A player is whoever plays: by hands, or by a bot in their place. Controls are those of this frame,
+// and asked counts the ticks for which they made commands.
+type player struct {
+	hands    hands
+	controls scene.Controls
+	pilot    scene.Pilot
+	auto     *arena.Bot
+	asked    uint64
+	answer   scene.Answer
+	blind    scene.Blind
+	undone   string // what was taken back last
+}
+
+// A canvas is what the match is drawn on. The lens is that of the last frame drawn.
+type canvas struct {
 	batch   *batch
 	painter *painter
 	fonts   *fonts
-	hands   hands
-	mixer   *sound.Mixer
 	lens    lens
 	small   *ebiten.Image // what a coarse picture is drawn to
 	unit    float64       // pixels of a unit of the screen, which is 720 of them high
 	w, h    int
 	density float64 // pixels of the screen for one of the page's
+}
 
-	start    time.Time
-	now      time.Duration
-	before   time.Duration
-	clock    float64
-	controls scene.Controls
-	rows     []scene.Row
-	pace     pace
-	answer   scene.Answer
-	undone   string // what was taken back last
-	frames   uint64
+// timing is when frames are. Nothing else looks at a clock.
+type timing struct {
+	start  time.Time
+	now    time.Duration
+	before time.Duration // when the last frame was
+	clock  float64
+	pace   pace
+	frames uint64
+}
 
+// switches are what the player has on the screen besides the game.
+type switches struct {
 	showBoard, showNet, showGhosts, help, muted bool
 	typing                                      bool
 	typed                                       []rune
@@ -74,11 +98,12 @@ type App struct {
 
 // New makes an app. It draws nothing before ebiten.RunGame.
 func New(o Options) (*App, error) {
-	a := &App{o: o, start: time.Now(), net: o.Network, muted: o.Mute}
+	a := &App{o: o}
+	a.start, a.net, a.muted = time.Now(), o.Network, o.Mute
 	if o.Network != nil {
 		a.play = o.Network
 	} else {
-		o.Practice.Heard = a.stage.Hear
+		o.Practice.Heard = a.scene.Hear
 		p, err := session.NewPractice(o.Practice)
 		if err != nil {
 			return nil, err
@@ -99,7 +124,7 @@ func New(o Options) (*App, error) {
 		return nil, err
 	}
 	a.mixer = newSpeaker(o.Mute)
-	a.stage.Noise = a.mixer.Play
+	a.scene.Noise = a.mixer.Play
 	a.blind.Seed(uint64(a.start.UnixNano()))
 	return a, nil
 }
@@ -126,8 +151,8 @@ func (a *App) Update() error {
 	a.pace.frame(dt)
 	a.keys()
 	me := det.Vec2{X: float64(a.w) / 2, Y: float64(a.h) / 2}
-	if a.stage.Me != nil {
-		x, y := a.lens.at(a.stage.Me.Pos)
+	if a.scene.Me != nil {
+		x, y := a.lens.at(a.scene.Me.Pos)
 		me = det.Vec2{X: x, Y: y}
 	}
 	a.controls = a.hands.read(me, max(a.unit, 0.1), float64(a.w), !a.typing)
@@ -141,13 +166,13 @@ func (a *App) Update() error {
 	look := det.Vec2{}
 	if a.hands.pointing == byMouse && a.w > 0 {
 		look = det.Vec2{X: (a.hands.cursor.X - float64(a.w)/2) / float64(a.w) * 2, Y: (a.hands.cursor.Y - float64(a.h)/2) / float64(a.h) * 2}
-	} else if a.stage.Me != nil {
-		look = a.stage.Me.Aim.Vec().Mul(0.6)
+	} else if a.scene.Me != nil {
+		look = a.scene.Me.Aim.Vec().Mul(0.6)
 	}
 	a.watch()
-	a.stage.Update(scene.Frame{World: a.view.World, Me: a.view.Me, Dt: dt, Look: look, Screen: a.screen(), Lead: a.view.Lead, Others: a.view.Others, Fresh: a.view.Fresh})
+	a.scene.Update(scene.Frame{World: a.view.World, Me: a.view.Me, Dt: dt, Look: look, Screen: a.screen(), Lead: a.view.Lead, Others: a.view.Others, Fresh: a.view.Fresh})
 	for i := range a.view.Undone {
-		a.stage.Undo(a.view.Undone[i].Event)
+		a.scene.Undo(a.view.Undone[i].Event)
 		a.undone = scene.UndoneName(a.view.Undone[i].Event)
 	}
 	return nil
@@ -176,11 +201,12 @@ func (a *App) watch() {
 		a.answer.Lose()
 		return
 	}
-	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, f.Vel, uint64(a.view.World.Tick()))
+	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, f.Vel, a.asked)
 }
 
 // command is asked for each tick.
 func (a *App) command(me *arena.Fighter) arena.Command {
+	a.asked++
 	c := a.pilot.Command(&a.controls, me)
 	a.controls.Weapon, a.controls.Next = arena.None, 0 // once
 	if a.auto != nil && a.view.World != nil {
@@ -290,14 +316,14 @@ func (a *App) Draw(screen *ebiten.Image) {
 		if a.small == nil || a.small.Bounds().Dx() != hw || a.small.Bounds().Dy() != hh {
 			a.small = ebiten.NewImageWithOptions(imageRect(hw, hh), &ebiten.NewImageOptions{Unmanaged: true})
 		}
-		a.painter.world(a.small, &a.stage, &a.view, a.pace.dt)
+		a.painter.world(a.small, &a.scene, &a.view, a.pace.dt)
 		var o ebiten.DrawImageOptions
 		o.GeoM.Scale(float64(w)/float64(hw), float64(h)/float64(hh))
 		o.Filter = ebiten.FilterLinear
 		screen.DrawImage(a.small, &o)
-		a.lens = newLens(a.stage.Camera.Pos, float64(w), float64(h))
+		a.lens = newLens(a.scene.Camera.Pos, float64(w), float64(h))
 	} else {
-		a.lens = a.painter.world(screen, &a.stage, &a.view, a.pace.dt)
+		a.lens = a.painter.world(screen, &a.scene, &a.view, a.pace.dt)
 	}
 	if a.showGhosts {
 		a.ghosts(screen)

@@ -21,12 +21,12 @@ func (a *App) hud(dst *ebiten.Image, v *session.View, l *lens) {
 	w, h := float64(dst.Bounds().Dx()), float64(dst.Bounds().Dy())
 	a.names(dst, v, l)
 	a.pain(dst, w, h)
-	if v.World != nil && a.stage.Map != nil {
-		a.rows = a.stage.Board(v.World, a.rows[:0])
+	if v.World != nil && a.scene.Map != nil {
+		a.rows = a.scene.Board(v.World, a.rows[:0])
 		a.top(dst, v, w)
 		a.killFeed(dst, w)
 		a.chat(dst, h)
-		if me := a.stage.Me; me != nil {
+		if me := a.scene.Me; me != nil {
 			a.status(dst, v, w, h)
 			a.crosshair(dst)
 		} else if v.Me != world.Nobody {
@@ -52,12 +52,12 @@ func (a *App) over(v *session.View) bool { return world.StateOf[arena.Match](v.W
 
 // names writes who is who above those in sight.
 func (a *App) names(dst *ebiten.Image, v *session.View, l *lens) {
-	if v.World == nil || a.stage.Map == nil {
+	if v.World == nil || a.scene.Map == nil {
 		return
 	}
-	for i := range a.stage.Bodies {
-		b := &a.stage.Bodies[i]
-		if b.Mine || !l.shows(b.Pos, 0) || !a.stage.Scene.Clear(a.stage.Eye, b.Pos) {
+	for i := range a.scene.Bodies {
+		b := &a.scene.Bodies[i]
+		if b.Mine || !l.shows(b.Pos, 0) || !a.scene.Geometry.Clear(a.scene.Eye, b.Pos) {
 			continue
 		}
 		x, y := l.at(b.Pos)
@@ -67,11 +67,11 @@ func (a *App) names(dst *ebiten.Image, v *session.View, l *lens) {
 
 // pain reddens the side that a blow came from.
 func (a *App) pain(dst *ebiten.Image, w, h float64) {
-	if a.stage.Hurt <= 0 {
+	if a.scene.Hurt <= 0 {
 		return
 	}
-	k := a.stage.Hurt
-	dir := a.stage.HurtFrom.Vec()
+	k := a.scene.Hurt
+	dir := a.scene.HurtFrom.Vec()
 	t := ink(scene.Danger, 0.55*k)
 	a.batch.sprite(sprite.Glow, w/2+dir.X*w*0.55, h/2+dir.Y*h*0.6, w*0.8, h*0.9, 0, t)
 	a.batch.flush(dst, blendOver)
@@ -160,12 +160,12 @@ func (a *App) crosshair(dst *ebiten.Image) {
 	u := a.unit
 	x, y := a.hands.cursor.X, a.hands.cursor.Y
 	if a.hands.pointing == byPad {
-		at := a.stage.Me.Pos.MulAdd(a.stage.Me.Aim.Vec(), 5)
+		at := a.scene.Me.Pos.MulAdd(a.scene.Me.Aim.Vec(), 5)
 		x, y = a.lens.at(at)
 	}
-	c := scene.Paper.Mix(scene.Danger, float32(a.stage.Landed))
-	size := (30 + 10*a.stage.Landed) * u
-	a.batch.sprite(sprite.Sight, x, y, size, size, a.stage.Landed*0.785, ink(c, 0.95))
+	c := scene.Paper.Mix(scene.Danger, float32(a.scene.Landed))
+	size := (30 + 10*a.scene.Landed) * u
+	a.batch.sprite(sprite.Sight, x, y, size, size, a.scene.Landed*0.785, ink(c, 0.95))
 	a.batch.flush(dst, blendOver)
 }
 
@@ -216,8 +216,8 @@ func (a *App) killFeed(dst *ebiten.Image, w float64) {
 	u := a.unit
 	t := a.fonts.small
 	y := 14 * u
-	for i := range a.stage.Feed.Kills {
-		k := &a.stage.Feed.Kills[i]
+	for i := range a.scene.Feed.Kills {
+		k := &a.scene.Feed.Kills[i]
 		alpha := k.Fade()
 		if k.Undone {
 			alpha *= 0.6
@@ -262,7 +262,7 @@ func (a *App) chat(dst *ebiten.Image, h float64) {
 	y := h - 84*u
 	if a.typing {
 		line := "say: " + string(a.typed)
-		if int(a.stage.Time*2)%2 == 0 {
+		if int(a.scene.Time*2)%2 == 0 {
 			line += "_"
 		}
 		a.batch.rect(18*u, y-4*u, 460*u, 24*u, ink(scene.Color{}, 0.6))
@@ -270,8 +270,8 @@ func (a *App) chat(dst *ebiten.Image, h float64) {
 		t.put(dst, line, 24*u, y, scene.Paper, 1)
 		y -= 24 * u
 	}
-	for i := len(a.stage.Feed.Lines) - 1; i >= 0; i-- {
-		o := &a.stage.Feed.Lines[i]
+	for i := len(a.scene.Feed.Lines) - 1; i >= 0; i-- {
+		o := &a.scene.Feed.Lines[i]
 		x := 24 * u
 		if o.Who != "" {
 			x = t.put(dst, o.Who+": ", x, y, o.Color, o.Fade())
@@ -286,7 +286,7 @@ func (a *App) chat(dst *ebiten.Image, h float64) {
 }
 
 func (a *App) big(dst *ebiten.Image, w, h float64) {
-	f := &a.stage.Feed
+	f := &a.scene.Feed
 	if f.Big.Text != "" {
 		grow := 1 - math.Exp(-f.Big.Age*12)
 		a.fonts.huge.middle(dst, f.Big.Text, w/2, h*0.24-10*a.unit*grow, f.Big.Color, min(1, (2.6-f.Big.Age)*2)*grow)
@@ -304,11 +304,11 @@ func (a *App) dead(dst *ebiten.Image, v *session.View, w, h float64) {
 	a.batch.rect(0, h*0.38, w, h*0.17, ink(scene.Color{R: 0.1, G: 0.02, B: 0.03}, 0.6))
 	a.batch.flush(dst, blendOver)
 	text := "you fell"
-	switch k := a.stage.Killer; {
+	switch k := a.scene.Killer; {
 	case k == v.Me:
 		text = "that was your own doing"
 	case k != world.Nobody:
-		text = a.stage.NameOf(k) + " got you"
+		text = a.scene.NameOf(k) + " got you"
 	}
 	a.fonts.huge.middle(dst, text, w/2, h*0.40, scene.Danger.Mix(scene.Paper, 0.3), 1)
 	text = "fire to come back"
@@ -332,7 +332,7 @@ func (a *App) board(dst *ebiten.Image, w, h float64) {
 		}
 	}
 	a.batch.flush(dst, blendOver)
-	a.fonts.plain.put(dst, a.stage.Map.Title, x+18*u, y+14*u, scene.Paper, 1)
+	a.fonts.plain.put(dst, a.scene.Map.Title, x+18*u, y+14*u, scene.Paper, 1)
 	a.fonts.small.right(dst, "kills", x+bw-90*u, y+18*u, scene.Dim, 1)
 	a.fonts.small.right(dst, "deaths", x+bw-20*u, y+18*u, scene.Dim, 1)
 	for i := range n {
@@ -350,7 +350,7 @@ func (a *App) waiting(dst *ebiten.Image, text string, w, h float64) {
 	u := a.unit
 	a.batch.rect(0, h/2-50*u, w, 100*u, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.85))
 	for i := range 8 {
-		k := math.Mod(a.stage.Time*1.3+a.clock*1.3-float64(i)/8, 1)
+		k := math.Mod(a.scene.Time*1.3+a.clock*1.3-float64(i)/8, 1)
 		dir := det.Angle(float64(i) * math.Pi / 4).Vec()
 		a.batch.sprite(sprite.Disc, w/2+dir.X*14*u, h/2-20*u+dir.Y*14*u, 7*u, 7*u, 0, ink(scene.Own, 1-math.Abs(k)))
 	}

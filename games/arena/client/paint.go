@@ -91,7 +91,7 @@ func (p *painter) resize(w, h int) {
 }
 
 // world draws the game, without what is written on it.
-func (p *painter) world(dst *ebiten.Image, s *scene.Stage, v *session.View, dt float64) lens {
+func (p *painter) world(dst *ebiten.Image, s *scene.Scene, v *session.View, dt float64) lens {
 	w, h := dst.Bounds().Dx(), dst.Bounds().Dy()
 	p.resize(w, h)
 	l := newLens(s.Camera.Pos, float64(w), float64(h))
@@ -119,7 +119,7 @@ func (p *painter) world(dst *ebiten.Image, s *scene.Stage, v *session.View, dt f
 }
 
 // light draws the lights, and marks what is in sight.
-func (p *painter) light(s *scene.Stage, l *lens) {
+func (p *painter) light(s *scene.Scene, l *lens) {
 	for i := range s.Lights {
 		o := &s.Lights[i]
 		if l.shows(o.Pos, o.Radius) {

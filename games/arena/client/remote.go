@@ -36,24 +36,24 @@ func (a *App) Stats() map[string]any {
 // tellGame tells of the match.
 func (a *App) tellGame(out map[string]any) {
 	out["tick"], out["player"] = int(a.view.World.Tick()), int(a.view.Me)
-	out["bodies"] = len(a.stage.Bodies)
+	out["bodies"] = len(a.scene.Bodies)
 	a.tellSights(out)
-	if a.stage.Map != nil {
-		out["map"] = a.stage.Map.Name
+	if a.scene.Map != nil {
+		out["map"] = a.scene.Map.Name
 	}
 	if f := fighter(&a.view); f != nil {
 		out["x"], out["y"], out["health"] = f.Pos.X, f.Pos.Y, f.Health
 		out["weapon"], out["rockets"] = f.Weapon.String(), f.Rockets
 	}
-	a.rows = a.stage.Board(a.view.World, a.rows[:0])
+	a.rows = a.scene.Board(a.view.World, a.rows[:0])
 	for i, r := range a.rows {
 		if r.Mine {
 			out["kills"], out["deaths"], out["rank"], out["name"] = r.Kills, r.Deaths, i+1, r.Name
 		}
 	}
 	text := ""
-	for i := range a.stage.Feed.Lines {
-		text += a.stage.Feed.Lines[i].Who + ": " + a.stage.Feed.Lines[i].Text + "\n"
+	for i := range a.scene.Feed.Lines {
+		text += a.scene.Feed.Lines[i].Who + ": " + a.scene.Feed.Lines[i].Text + "\n"
 	}
 	out["chat"] = text
 }
@@ -61,9 +61,9 @@ func (a *App) tellGame(out map[string]any) {
 // tellSights lists the other players that are to be seen now, and where on the page each is.
 func (a *App) tellSights(out map[string]any) {
 	names, places := "", ""
-	for i := range a.stage.Bodies {
-		b := &a.stage.Bodies[i]
-		if !b.Mine && a.stage.Map != nil && a.stage.Scene.Clear(a.stage.Eye, b.Pos) {
+	for i := range a.scene.Bodies {
+		b := &a.scene.Bodies[i]
+		if !b.Mine && a.scene.Map != nil && a.scene.Geometry.Clear(a.scene.Eye, b.Pos) {
 			x, y := a.lens.at(b.Pos)
 			names += b.Name + "\n"
 			places += fmt.Sprintf("%d %d %s\n", int(x/a.density), int(y/a.density), b.Name)

@@ -18,7 +18,8 @@ type Answer struct {
 	idle    int
 }
 
-// Watch is told, once a frame: whether a key is down, where the fighter is drawn and how fast it goes, and at which tick.
+// Watch is told, once a frame: whether a key is down, where the fighter is drawn and how fast it goes,
+// and how many ticks the player was asked for until now.
 func (a *Answer) Watch(going bool, at, velocity det.Vec2, tick uint64) {
 	rests := velocity == det.Vec2{}
 	moved := at != a.at && !rests

@@ -1,6 +1,9 @@
 package scene
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/coeval-dev/coeval/predict"
 )
 
@@ -97,7 +100,7 @@ func (b *Blind) Text(now float64) (line, hint string) {
 	if b.asking {
 		return "Which felt better?   1: A   2: B   3: no difference", b.Summary()
 	}
-	return "Blind test: this is " + string(rune('A'+b.turn%2)) + ", for " + digits(int(b.until-now)+1) + " s", b.Summary()
+	return fmt.Sprintf("Blind test: this is %c, for %d s", 'A'+b.turn%2, int(b.until-now)+1), b.Summary()
 }
 
 // Summary is the score so far, without saying which two are being compared. It is empty before the first vote.
@@ -105,13 +108,9 @@ func (b *Blind) Summary() string {
 	if b.Score == ([3]Tally{}) {
 		return ""
 	}
-	s := ""
-	for i := range b.Score {
-		t := &b.Score[i]
-		if i > 0 {
-			s += "    "
-		}
-		s += predict.Style(i).String() + " " + digits(t.Won) + " of " + digits(t.Won+t.Lost+t.Even)
+	var list []string
+	for i, t := range b.Score {
+		list = append(list, fmt.Sprintf("%v %d of %d", predict.Style(i), t.Won, t.Won+t.Lost+t.Even))
 	}
-	return s
+	return strings.Join(list, "    ")
 }

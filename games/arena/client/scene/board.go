@@ -1,6 +1,7 @@
 package scene
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coeval-dev/coeval/games/arena"
@@ -18,7 +19,7 @@ type Row struct {
 }
 
 // Board appends the score board to rows, best first; where there are teams, the better team first.
-func (s *Stage) Board(w *world.World, rows []Row) []Row {
+func (s *Scene) Board(w *world.World, rows []Row) []Row {
 	if w == nil {
 		return rows
 	}
@@ -30,17 +31,8 @@ func (s *Stage) Board(w *world.World, rows []Row) []Row {
 		rows = append(rows, Row{Player: p, Name: s.NameOf(p), Color: s.ColorOf(p), Team: sh.Team, Kills: sh.Kills, Deaths: sh.Deaths, Mine: p == s.me && p != world.Nobody})
 	}
 	slices.SortStableFunc(rows[from:], func(a, b Row) int {
-		switch {
-		case a.Team != b.Team && score[a.Team%3] != score[b.Team%3]:
-			return score[b.Team%3] - score[a.Team%3]
-		case a.Team != b.Team:
-			return a.Team - b.Team
-		case a.Kills != b.Kills:
-			return b.Kills - a.Kills
-		case a.Deaths != b.Deaths:
-			return a.Deaths - b.Deaths
-		}
-		return int(a.Player) - int(b.Player)
+		return cmp.Or(score[b.Team%3]-score[a.Team%3], a.Team-b.Team,
+			b.Kills-a.Kills, a.Deaths-b.Deaths, int(a.Player)-int(b.Player))
 	})
 	return rows
 }

@@ -8,7 +8,7 @@ import (
 // What particles make up. Each is one look, and a place to change it.
 
 // explosion is a rocket's end.
-func (s *Stage) explosion(at det.Vec2) {
+func (s *Scene) explosion(at det.Vec2) {
 	d := &s.Particles.dice
 	s.Particles.Add(Particle{Shape: sprite.Core, Pos: at, Life: 0.28, Size: [2]float64{1.6, 3.4}, Color: [2]Color{{1, 0.95, 0.8}, Ember}, Alpha: 1, Adds: true})
 	s.Particles.Add(Particle{Shape: sprite.Wave, Pos: at, Life: 0.38, Size: [2]float64{0.4, 3.1}, Color: [2]Color{Fire, Ember}, Alpha: 0.9, Adds: true})
@@ -27,12 +27,12 @@ func (s *Stage) explosion(at det.Vec2) {
 		s.Particles.Add(Particle{Shape: sprite.Smoke, Pos: at.MulAdd(v, 0.1), Vel: v, Drag: 2, Life: d.between(0.9, 1.8), Size: [2]float64{0.7, d.between(1.6, 2.4)},
 			Color: [2]Color{{0.25, 0.22, 0.2}, {0.06, 0.06, 0.07}}, Alpha: 0.5, Angle: d.between(0, 6), Spin: d.between(-1, 1)})
 	}
-	s.mark(Mark{Pos: at, Size: d.between(1.8, 2.4), Angle: d.between(0, 6)})
+	s.Marks = upTo(maxMarks, s.Marks, Mark{Pos: at, Size: d.between(1.8, 2.4), Angle: d.between(0, 6)})
 	s.flash(at, 7, Fire, 0.45, 1.6)
 }
 
 // sparks fly off a wall.
-func (s *Stage) sparks(at det.Vec2, out det.Angle, c Color, n int) {
+func (s *Scene) sparks(at det.Vec2, out det.Angle, c Color, n int) {
 	d := &s.Particles.dice
 	for range n {
 		v := (out + det.Angle(d.between(-1.1, 1.1))).Vec().Mul(d.between(2, 9))
@@ -44,7 +44,7 @@ func (s *Stage) sparks(at det.Vec2, out det.Angle, c Color, n int) {
 }
 
 // splinters are what is knocked off a fighter: bits of armour in the player's color.
-func (s *Stage) splinters(at det.Vec2, from det.Angle, c Color, n int) {
+func (s *Scene) splinters(at det.Vec2, from det.Angle, c Color, n int) {
 	d := &s.Particles.dice
 	for range n {
 		v := (from + det.Angle(d.between(-0.9, 0.9))).Vec().Mul(-d.between(1.5, 7))
@@ -54,7 +54,7 @@ func (s *Stage) splinters(at det.Vec2, from det.Angle, c Color, n int) {
 }
 
 // wreck is a fighter's end.
-func (s *Stage) wreck(at det.Vec2, c Color) {
+func (s *Scene) wreck(at det.Vec2, c Color) {
 	d := &s.Particles.dice
 	s.Particles.Add(Particle{Shape: sprite.Wave, Pos: at, Life: 0.5, Size: [2]float64{0.3, 2.2}, Color: [2]Color{c, c.Mul(0.3)}, Alpha: 0.9, Adds: true})
 	for range 22 {
@@ -68,12 +68,12 @@ func (s *Stage) wreck(at det.Vec2, c Color) {
 		s.Particles.Add(Particle{Shape: sprite.Smoke, Pos: at, Vel: d.direction(), Drag: 1.5, Life: d.between(0.8, 1.5), Size: [2]float64{0.5, 1.5},
 			Color: [2]Color{{0.2, 0.2, 0.22}, {0.05, 0.05, 0.06}}, Alpha: 0.45, Angle: d.between(0, 6), Spin: d.between(-1, 1)})
 	}
-	s.mark(Mark{Pos: at, Size: 1.3, Angle: d.between(0, 6)})
+	s.Marks = upTo(maxMarks, s.Marks, Mark{Pos: at, Size: 1.3, Angle: d.between(0, 6)})
 	s.flash(at, 4, c, 0.35, 1)
 }
 
 // arrival is a fighter who appears: a column of light.
-func (s *Stage) arrival(at det.Vec2, c Color) {
+func (s *Scene) arrival(at det.Vec2, c Color) {
 	d := &s.Particles.dice
 	s.Particles.Add(Particle{Shape: sprite.Ring, Pos: at, Life: 0.6, Size: [2]float64{2.6, 0.5}, Color: [2]Color{c, Paper}, Alpha: 0.9, Adds: true})
 	s.Particles.Add(Particle{Shape: sprite.Core, Pos: at, Life: 0.45, Size: [2]float64{0.6, 2.6}, Color: [2]Color{Paper, c}, Alpha: 0.8, Adds: true})
@@ -86,7 +86,7 @@ func (s *Stage) arrival(at det.Vec2, c Color) {
 }
 
 // muzzle is the flash of a gun.
-func (s *Stage) muzzle(at det.Vec2, aim det.Angle, c Color, size float64) {
+func (s *Scene) muzzle(at det.Vec2, aim det.Angle, c Color, size float64) {
 	d := &s.Particles.dice
 	dir := aim.Vec()
 	tip := at.MulAdd(dir, 0.75)
@@ -99,7 +99,7 @@ func (s *Stage) muzzle(at det.Vec2, aim det.Angle, c Color, size float64) {
 }
 
 // taken is a pickup that someone ran over.
-func (s *Stage) taken(at det.Vec2, c Color) {
+func (s *Scene) taken(at det.Vec2, c Color) {
 	d := &s.Particles.dice
 	s.Particles.Add(Particle{Shape: sprite.Ring, Pos: at, Life: 0.4, Size: [2]float64{0.5, 1.9}, Color: [2]Color{c, c}, Alpha: 0.9, Adds: true})
 	for range 10 {
@@ -109,7 +109,7 @@ func (s *Stage) taken(at det.Vec2, c Color) {
 }
 
 // trail is what a rocket leaves behind, for the time since the last frame.
-func (s *Stage) trail(at, vel det.Vec2, dt float64) {
+func (s *Scene) trail(at, vel det.Vec2, dt float64) {
 	d := &s.Particles.dice
 	back := vel.Unit().Neg()
 	for n := dt * 90; n > 0; n-- {
@@ -124,7 +124,7 @@ func (s *Stage) trail(at, vel det.Vec2, dt float64) {
 }
 
 // coil is what a rail leaves along its beam.
-func (s *Stage) coil(from, to det.Vec2) {
+func (s *Scene) coil(from, to det.Vec2) {
 	d := &s.Particles.dice
 	dir := to.Sub(from)
 	n := int(min(60, dir.Len()*2.5))

@@ -27,7 +27,6 @@ var (
 	Ember    = Color{1.00, 0.32, 0.08}
 	Plasma   = Color{0.45, 1.00, 0.55}
 	Rail     = Color{0.75, 0.45, 1.00}
-	Blood    = Color{1.00, 0.22, 0.25}
 	Healing  = Color{0.35, 1.00, 0.60}
 	Steel    = Color{0.62, 0.70, 0.85}
 	Danger   = Color{1.00, 0.30, 0.28}

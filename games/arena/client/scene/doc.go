@@ -4,14 +4,14 @@
 //
 //	controls ──> Command ──> the game, wherever it runs
 //	                            │ a world, once a frame
-//	                          Stage ──> camera, lights, particles, marks, beams, feed, noises
+//	                          Scene ──> camera, lights, particles, marks, beams, feed, noises
 //	                            │
 //	                          whatever draws and plays them
 //
 // It knows no screen and no network, so it is tested like any other code, and
 // the same picture comes from a browser, a desktop window, or a recording.
 //
-//	var s scene.Stage
+//	var s scene.Scene
 //	s.Update(scene.Frame{World: w, Me: me, Dt: 1.0 / 60})
 //	for _, p := range s.Particles.All() { ... }
 package scene

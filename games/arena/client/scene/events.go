@@ -8,7 +8,7 @@ import (
 )
 
 // Hear turns what happened in a tick into what is seen and heard. Update does so for a Fresh frame; it is for those who compute several ticks between two frames.
-func (s *Stage) Hear(w *world.World) {
+func (s *Scene) Hear(w *world.World) {
 	if s.memory == nil {
 		return // nothing was shown yet
 	}
@@ -16,7 +16,7 @@ func (s *Stage) Hear(w *world.World) {
 		s.fired(e.About, v)
 	}
 	for e, v := range world.Events[arena.Beam](w) {
-		s.Rays = append(s.Rays, Ray{From: v.From, To: v.To, Color: Rail.Mix(s.colorAbout(w, e.About), 0.25)})
+		s.Rays = append(s.Rays, Ray{From: v.From, To: v.To, Color: Rail.Mix(s.ColorOf(w.Owner(e.About)), 0.25)})
 		s.coil(v.From, v.To)
 		s.sparks(v.To, v.From.Sub(v.To).Angle(), Rail, 10)
 	}
@@ -38,7 +38,7 @@ func (s *Stage) Hear(w *world.World) {
 		s.killed(w, v)
 	}
 	for e, v := range world.Events[arena.Spawned](w) {
-		s.arrival(v.At, s.colorAbout(w, e.About))
+		s.arrival(v.At, s.ColorOf(w.Owner(e.About)))
 		s.noiseAt(sound.Appear, v.At, 0.5, 16)
 	}
 	for e, v := range world.Events[arena.PickedUp](w) {
@@ -76,30 +76,32 @@ func (s *Stage) Hear(w *world.World) {
 	}
 }
 
-func (s *Stage) colorAbout(w *world.World, id world.ID) Color { return s.ColorOf(w.Owner(id)) }
+// guns are how a shot of each weapon looks, sounds and kicks.
+var guns = [4]struct {
+	flash         float64
+	sound         sound.Sound
+	volume, reach float64
+	kick          float64
+}{
+	arena.None:     {0.7, sound.Bolt, 0.45, 20, 0},
+	arena.Blaster:  {0.7, sound.Bolt, 0.45, 20, 0.06},
+	arena.Launcher: {1.1, sound.Launch, 0.8, 24, 0.18},
+	arena.Rail:     {1.2, sound.Beam, 0.9, 30, 0.24},
+}
 
-func (s *Stage) fired(by world.ID, v *arena.Fired) {
+func (s *Scene) fired(by world.ID, v *arena.Fired) {
 	if m := s.memory[by]; m != nil {
 		m.kick = 1
 	}
-	c := WeaponColor(v.Weapon)
-	switch v.Weapon {
-	case arena.Launcher:
-		s.muzzle(v.At, v.Aim, c, 1.1)
-		s.noiseAt(sound.Launch, v.At, 0.8, 24)
-	case arena.Rail:
-		s.muzzle(v.At, v.Aim, c, 1.2)
-		s.noiseAt(sound.Beam, v.At, 0.9, 30)
-	default:
-		s.muzzle(v.At, v.Aim, c, 0.7)
-		s.noiseAt(sound.Bolt, v.At, 0.45, 20)
-	}
+	g := &guns[v.Weapon%4]
+	s.muzzle(v.At, v.Aim, WeaponColor(v.Weapon), g.flash)
+	s.noiseAt(g.sound, v.At, g.volume, g.reach)
 	if s.Me != nil && s.Me.ID == by {
-		s.Camera.Shake([]float64{0, 0.06, 0.18, 0.24}[v.Weapon%4])
+		s.Camera.Shake(g.kick)
 	}
 }
 
-func (s *Stage) damaged(w *world.World, id world.ID, v *arena.Damaged) {
+func (s *Scene) damaged(w *world.World, id world.ID, v *arena.Damaged) {
 	victim := w.Owner(id)
 	if m := s.memory[id]; m != nil {
 		m.flash = 1
@@ -117,7 +119,7 @@ func (s *Stage) damaged(w *world.World, id world.ID, v *arena.Damaged) {
 	}
 }
 
-func (s *Stage) killed(w *world.World, v *arena.Killed) {
+func (s *Scene) killed(w *world.World, v *arena.Killed) {
 	at, there := s.placeOf(w, v.Victim)
 	if there {
 		s.wreck(at, s.ColorOf(v.Victim))
@@ -137,7 +139,7 @@ func (s *Stage) killed(w *world.World, v *arena.Killed) {
 }
 
 // placeOf is where a player's fighter is, dead or alive.
-func (s *Stage) placeOf(w *world.World, p world.Player) (at det.Vec2, ok bool) {
+func (s *Scene) placeOf(w *world.World, p world.Player) (at det.Vec2, ok bool) {
 	for id, f := range world.All[arena.Fighter](w) {
 		if w.Owner(id) == p {
 			return f.Pos, true
@@ -146,7 +148,7 @@ func (s *Stage) placeOf(w *world.World, p world.Player) (at det.Vec2, ok bool) {
 	return at, false
 }
 
-func (s *Stage) pickedUp(w *world.World, id world.ID, v *arena.PickedUp) {
+func (s *Scene) pickedUp(w *world.World, id world.ID, v *arena.PickedUp) {
 	p := world.Get[arena.Pickup](w, id)
 	if p == nil {
 		return
@@ -158,25 +160,13 @@ func (s *Stage) pickedUp(w *world.World, id world.ID, v *arena.PickedUp) {
 	}
 	s.noiseAt(n, p.Pos, 0.6, 12)
 	if v.By == s.me && s.me != world.Nobody {
-		s.Feed.hint(KindName(v.Kind), KindColor(v.Kind))
+		s.Feed.hint(kindNames[v.Kind], KindColor(v.Kind))
 	}
 }
 
-// KindName is what players read about something to pick up.
-func KindName(k arena.Kind) string {
-	switch k {
-	case arena.SmallPack:
-		return "health"
-	case arena.LargePack:
-		return "large health pack"
-	case arena.RocketBox:
-		return "rockets"
-	case arena.RocketGun:
-		return "rocket launcher"
-	case arena.SlugBox:
-		return "slugs"
-	case arena.RailGun:
-		return "rail gun"
-	}
-	return ""
+// kindNames are what players read about something to pick up.
+var kindNames = map[arena.Kind]string{
+	arena.SmallPack: "health", arena.LargePack: "large health pack",
+	arena.RocketBox: "rockets", arena.RocketGun: "rocket launcher",
+	arena.SlugBox: "slugs", arena.RailGun: "rail gun",
 }

@@ -45,20 +45,14 @@ const (
 
 // Update lets time pass.
 func (f *Feed) Update(dt float64) {
-	kills := f.Kills[:0]
-	for _, k := range f.Kills {
-		if k.Age += dt; k.Age < killLife {
-			kills = append(kills, k)
-		}
-	}
-	f.Kills = kills
-	lines := f.Lines[:0]
-	for _, l := range f.Lines {
-		if l.Age += dt; l.Age < lineLife {
-			lines = append(lines, l)
-		}
-	}
-	f.Lines = lines
+	f.Kills = fading(f.Kills, func(k *Kill) bool {
+		k.Age += dt
+		return k.Age < killLife
+	})
+	f.Lines = fading(f.Lines, func(l *Line) bool {
+		l.Age += dt
+		return l.Age < lineLife
+	})
 	if f.Big.Age += dt; f.Big.Age > bigLife {
 		f.Big = Line{}
 	}
@@ -76,23 +70,10 @@ func (l *Line) Fade() float64 { return min(1, lineLife-l.Age) }
 // Announce shows a line that everyone should read.
 func (f *Feed) Announce(text string, c Color) { f.Big = Line{Text: text, Color: c} }
 
-// Notice adds a line that the game or the server says.
-func (f *Feed) Notice(text string) { f.say("", Warning, text) }
-
 func (f *Feed) hint(text string, c Color) { f.Hint = Line{Text: text, Color: c} }
 
-func (f *Feed) kill(k Kill) {
-	if len(f.Kills) == maxKills {
-		copy(f.Kills, f.Kills[1:])
-		f.Kills = f.Kills[:maxKills-1]
-	}
-	f.Kills = append(f.Kills, k)
-}
+func (f *Feed) kill(k Kill) { f.Kills = upTo(maxKills, f.Kills, k) }
 
 func (f *Feed) say(who string, c Color, text string) {
-	if len(f.Lines) == maxLines {
-		copy(f.Lines, f.Lines[1:])
-		f.Lines = f.Lines[:maxLines-1]
-	}
-	f.Lines = append(f.Lines, Line{Who: who, Text: text, Color: c})
+	f.Lines = upTo(maxLines, f.Lines, Line{Who: who, Text: text, Color: c})
 }

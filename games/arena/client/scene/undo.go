@@ -11,7 +11,7 @@ const undoneLife = 3.0
 
 // Undo takes back an event that was shown and did not happen after all, where someone could still believe in it: a kill is struck out and not just gone, so that whoever
 // has read it knows. What was to be seen for a moment only, such as sparks, is left to fade.
-func (s *Stage) Undo(event bits.Syncer) {
+func (s *Scene) Undo(event bits.Syncer) {
 	switch v := event.(type) {
 	case *arena.Killed:
 		s.unkilled(v)
@@ -46,7 +46,7 @@ func UndoneName(event bits.Syncer) string {
 	return "something"
 }
 
-func (s *Stage) unkilled(v *arena.Killed) {
+func (s *Scene) unkilled(v *arena.Killed) {
 	for i := len(s.Feed.Kills) - 1; i >= 0; i-- {
 		if k := &s.Feed.Kills[i]; !k.Undone && k.by == v.By && k.victim == v.Victim {
 			k.Undone, k.Age = true, min(k.Age, killLife-undoneLife)

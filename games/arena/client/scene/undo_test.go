@@ -12,7 +12,7 @@ import (
 // TestUndo takes back kills of a match as they come: the line is struck out and stays long enough to be read, and others are left alone.
 func TestUndo(t *testing.T) {
 	m := newMatch(t, "duel", 6)
-	var s scene.Stage
+	var s scene.Scene
 	undone, mine := 0, 0
 	for range 60 * 60 {
 		m.step(t)

@@ -32,7 +32,6 @@ const (
 	Crate                 // ammunition for the launcher
 	Battery               // slugs for the rail gun
 	Pad                   // the plate that pickups stand on
-	Hazard                // stripes on doors
 	Tile                  // a piece of the floor
 	Grate                 // another
 	Arrow                 // points to the right
@@ -177,10 +176,6 @@ var painters = [Shapes]func(x, y float64) shade{
 		rim := fill(math.Abs(box(x, y, 0, 0, 0.84, 0.84, 0.3))-0.05, 1)
 		inner := shade{0.5, 0.4 * fill(box(x, y, 0, 0, 0.8, 0.8, 0.26), 1).cover}
 		return rim.over(inner)
-	},
-	Hazard: func(x, y float64) shade {
-		s := math.Mod(x+y+10, 0.5) - 0.25
-		return shade{0.25 + 0.75*clamp(0.5+(math.Abs(s)-0.125)*Cell/4), 1}
 	},
 	Tile: func(x, y float64) shade {
 		d := -math.Max(math.Abs(x), math.Abs(y)) + 1 // to the border of the cell

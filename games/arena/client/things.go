@@ -14,7 +14,7 @@ import (
 )
 
 // things draws what stands on the floor.
-func (p *painter) things(s *scene.Stage, v *session.View, l *lens) {
+func (p *painter) things(s *scene.Scene, v *session.View, l *lens) {
 	for _, o := range world.All[arena.Pickup](v.World) {
 		if l.shows(o.Pos, 1) {
 			p.pickup(o, o.There(v.World), s.Time, l)
@@ -129,7 +129,7 @@ func (p *painter) particle(o *scene.Particle, l *lens) {
 }
 
 // shining draws what gives light of its own: bolts, beams, flames, visors.
-func (p *painter) shining(s *scene.Stage, v *session.View, l *lens) {
+func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 	add := func(shape sprite.Shape, at det.Vec2, w, h, angle float64, c scene.Color, k float64) {
 		x, y := l.at(at)
 		t := ink(c, k)

@@ -58,7 +58,7 @@ func (m *match) step(t testing.TB) {
 func TestStageFollowsAMatch(t *testing.T) {
 	m := newMatch(t, "duel", 6)
 	var heard [sound.Sounds]int
-	s := scene.Stage{Noise: func(n sound.Sound, p sound.Place) { heard[n]++ }}
+	s := scene.Scene{Noise: func(n sound.Sound, p sound.Place) { heard[n]++ }}
 	var particles, lights, rays, kills, said, marks int
 	for range 60 * 60 {
 		m.step(t)
@@ -97,7 +97,7 @@ func TestStageFollowsAMatch(t *testing.T) {
 // TestStageTakesPartialWorlds shows a stage worlds in which anything may be missing, as clients have them.
 func TestStageTakesPartialWorlds(t *testing.T) {
 	m, outer := newMatch(t, "duel", 4), t
-	var s scene.Stage
+	var s scene.Scene
 	rapid.Check(t, func(t *rapid.T) {
 		m.step(outer)
 		partial, err := arena.Game.New(world.Settings{Partial: true})
@@ -158,14 +158,14 @@ func TestCamera(t *testing.T) {
 	}
 }
 
-func ExampleStage() {
+func ExampleScene() {
 	settings, _ := arena.Settings("duel", arena.Options{Seed: 1})
 	w, _ := arena.Game.New(settings)
 	in := arena.Game.NewInputs()
 	in.Join(1)
 	_ = w.Host().Step(in)
 
-	var s scene.Stage
+	var s scene.Scene
 	s.Update(scene.Frame{World: w, Me: 1, Dt: 1.0 / 60, Fresh: true})
 	fmt.Println(s.Map.Title, "with", len(s.Bodies), "fighter; one's own is there:", s.Me != nil)
 	// Output: The Well with 1 fighter; one's own is there: true
@@ -173,7 +173,7 @@ func ExampleStage() {
 
 func BenchmarkUpdate(b *testing.B) {
 	m := newMatch(b, "foundry", 12)
-	var s scene.Stage
+	var s scene.Scene
 	for range 600 {
 		m.step(b)
 		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true})

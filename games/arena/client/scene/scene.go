@@ -2,6 +2,8 @@ package scene
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
@@ -9,7 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Frame is what a Stage is given each time that something is drawn.
+// A Frame is what a Scene is given each time that something is drawn.
 type Frame struct {
 	World *world.World
 	Me    world.Player // whose eyes these are; Nobody for someone who watches
@@ -63,12 +65,12 @@ type Ray struct {
 	Color    Color
 }
 
-// A Stage follows a world from frame to frame and keeps what only the eye needs. The zero value is an empty one; Update fills it. It belongs to one goroutine.
-type Stage struct {
+// A Scene follows a world from frame to frame and keeps what only the eye needs. The zero value is an empty one; Update fills it. It belongs to one goroutine.
+type Scene struct {
 	Camera    Camera
 	Particles Particles
 	Feed      Feed
-	Scene     arena.Scene
+	Geometry  arena.Scene // walls and doors, as they are now
 	Map       *arena.Map
 	Bodies    []Body
 	Lights    []Light // of this frame
@@ -127,7 +129,7 @@ const (
 const SightReach = arena.ViewReach
 
 // Update takes the stage to the next frame.
-func (s *Stage) Update(f Frame) {
+func (s *Scene) Update(f Frame) {
 	if f.World == nil {
 		return
 	}
@@ -137,11 +139,11 @@ func (s *Stage) Update(f Frame) {
 	dt := min(f.Dt, 0.1) // what stood still goes on, and does not jump
 	s.Time += dt
 	s.me = f.Me
-	if !s.Scene.Look(f.World) {
+	if !s.Geometry.Look(f.World) {
 		return
 	}
-	if s.Map != s.Scene.Map {
-		s.open(s.Scene.Map)
+	if s.Map != s.Geometry.Map {
+		s.open(s.Geometry.Map)
 	}
 	s.sheets(f.World)
 	s.bodies(&f, dt)
@@ -156,7 +158,7 @@ func (s *Stage) Update(f Frame) {
 }
 
 // open begins on another map.
-func (s *Stage) open(m *arena.Map) {
+func (s *Scene) open(m *arena.Map) {
 	s.Map = m
 	s.Particles.Clear()
 	s.Marks, s.Rays, s.flashes = s.Marks[:0], s.Rays[:0], s.flashes[:0]
@@ -166,32 +168,29 @@ func (s *Stage) open(m *arena.Map) {
 }
 
 // sheets learns who is called what.
-func (s *Stage) sheets(w *world.World) {
+func (s *Scene) sheets(w *world.World) {
 	for id, sh := range world.All[arena.Sheet](w) {
 		p := w.Owner(id)
-		if s.names[p] != sh.Name {
-			s.names[p] = sh.Name
-		}
-		s.teams[p] = sh.Team
+		s.names[p], s.teams[p] = sh.Name, sh.Team
 	}
 }
 
 // NameOf is what a player is called.
-func (s *Stage) NameOf(p world.Player) string {
+func (s *Scene) NameOf(p world.Player) string {
 	if n := s.names[p]; n != "" {
 		return n
 	}
 	if p == world.Nobody {
 		return "nobody"
 	}
-	return "player " + digits(int(p))
+	return "player " + strconv.Itoa(int(p))
 }
 
 // ColorOf is a player's color.
-func (s *Stage) ColorOf(p world.Player) Color { return PlayerColor(p, s.me, s.teams[p]) }
+func (s *Scene) ColorOf(p world.Player) Color { return PlayerColor(p, s.me, s.teams[p]) }
 
 // bodies gathers the fighters that are to be seen.
-func (s *Stage) bodies(f *Frame, dt float64) {
+func (s *Scene) bodies(f *Frame, dt float64) {
 	w := f.World
 	for _, m := range s.memory {
 		m.touched = false
@@ -241,7 +240,7 @@ func (s *Stage) bodies(f *Frame, dt float64) {
 }
 
 // walk moves the feet.
-func (m *memory) walk(s *Stage, o *arena.Fighter, own bool, dt float64) {
+func (m *memory) walk(s *Scene, o *arena.Fighter, own bool, dt float64) {
 	moved := o.Vel.Len() * dt
 	m.stride += moved
 	m.last = o.Pos
@@ -256,7 +255,7 @@ func (m *memory) walk(s *Stage, o *arena.Fighter, own bool, dt float64) {
 }
 
 // look places the camera and finds what is in sight.
-func (s *Stage) look(f *Frame, dt float64) {
+func (s *Scene) look(f *Frame, dt float64) {
 	switch {
 	case s.Me != nil:
 		s.Eye, s.seen = s.Me.Pos, true
@@ -274,33 +273,43 @@ func (s *Stage) look(f *Frame, dt float64) {
 	if f.Screen.X > 0 {
 		s.Camera.Keep(float64(s.Map.Width), float64(s.Map.Height), f.Screen)
 	}
-	s.Sight = s.eye.See(&s.Scene, s.Eye, SightReach)
+	s.Sight = s.eye.See(&s.Geometry, s.Eye, SightReach)
 	s.Hurt, s.Landed = max(0, s.Hurt-dt*1.4), max(0, s.Landed-dt*5)
 }
 
 // age lets time pass for what fades.
-func (s *Stage) age(dt float64) {
-	marks := s.Marks[:0]
-	for _, m := range s.Marks {
-		if m.Age += dt; m.Age < markLife {
-			marks = append(marks, m)
+func (s *Scene) age(dt float64) {
+	s.Marks = fading(s.Marks, func(m *Mark) bool {
+		m.Age += dt
+		return m.Age < markLife
+	})
+	s.Rays = fading(s.Rays, func(r *Ray) bool {
+		r.Age += dt
+		return r.Age < rayLife
+	})
+	s.flashes = fading(s.flashes, func(g *glint) bool {
+		g.age += dt
+		return g.age < g.life
+	})
+}
+
+// fading keeps what is still to be seen.
+func fading[T any](list []T, seen func(*T) bool) []T {
+	kept := list[:0]
+	for _, x := range list {
+		if seen(&x) {
+			kept = append(kept, x)
 		}
 	}
-	s.Marks = marks
-	rays := s.Rays[:0]
-	for _, r := range s.Rays {
-		if r.Age += dt; r.Age < rayLife {
-			rays = append(rays, r)
-		}
+	return kept
+}
+
+// upTo adds to a list in which the oldest give way.
+func upTo[T any](most int, list []T, x T) []T {
+	if len(list) == most {
+		list = slices.Delete(list, 0, 1)
 	}
-	s.Rays = rays
-	kept := s.flashes[:0]
-	for _, g := range s.flashes {
-		if g.age += dt; g.age < g.life {
-			kept = append(kept, g)
-		}
-	}
-	s.flashes = kept
+	return append(list, x)
 }
 
 // Part is how much of a ray's time is over.
@@ -310,7 +319,7 @@ func (r *Ray) Part() float64 { return min(1, r.Age/rayLife) }
 func (m *Mark) Fade() float64 { return min(1, (markLife-m.Age)/5) }
 
 // shine gathers the lights of this frame.
-func (s *Stage) shine(w *world.World, f *Frame, dt float64) {
+func (s *Scene) shine(w *world.World, f *Frame, dt float64) {
 	s.Lights = s.Lights[:0]
 	for id, o := range world.All[arena.Shot](w) {
 		lead := f.Others
@@ -344,39 +353,17 @@ func (s *Stage) shine(w *world.World, f *Frame, dt float64) {
 }
 
 // flash lets a light shine and go out.
-func (s *Stage) flash(at det.Vec2, radius float64, c Color, life, strength float64) {
-	if len(s.flashes) == maxGlints {
-		copy(s.flashes, s.flashes[1:])
-		s.flashes = s.flashes[:maxGlints-1]
-	}
-	s.flashes = append(s.flashes, glint{Light{at, radius, c.Mul(float32(strength))}, 0, life})
+func (s *Scene) flash(at det.Vec2, radius float64, c Color, life, strength float64) {
+	g := glint{Light{at, radius, c.Mul(float32(strength))}, 0, life}
+	s.flashes = upTo(maxGlints, s.flashes, g)
 }
 
-func (s *Stage) mark(m Mark) {
-	if len(s.Marks) == maxMarks {
-		copy(s.Marks, s.Marks[1:])
-		s.Marks = s.Marks[:maxMarks-1]
-	}
-	s.Marks = append(s.Marks, m)
-}
-
-func (s *Stage) noise(n sound.Sound, p sound.Place) {
+func (s *Scene) noise(n sound.Sound, p sound.Place) {
 	if s.Noise != nil {
 		s.Noise(n, p.Detune(s.Particles.dice.between(-0.06, 0.06)))
 	}
 }
 
-func (s *Stage) noiseAt(n sound.Sound, at det.Vec2, volume, reach float64) {
+func (s *Scene) noiseAt(n sound.Sound, at det.Vec2, volume, reach float64) {
 	s.noise(n, sound.At(at.X-s.Eye.X, at.Y-s.Eye.Y, volume, reach))
-}
-
-// digits writes a number without the weight of a formatting library.
-func digits(n int) string {
-	if n < 0 {
-		return "-" + digits(-n)
-	}
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return digits(n/10) + string(rune('0'+n%10))
 }

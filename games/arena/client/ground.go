@@ -12,7 +12,7 @@ import (
 )
 
 // ground draws the floor, the pits, and what lies flat on it.
-func (p *painter) ground(s *scene.Stage, l *lens) {
+func (p *painter) ground(s *scene.Scene, l *lens) {
 	m := s.Map
 	x0, y0, x1, y1 := l.cells(0.5, m.Width, m.Height)
 	for y := y0; y < y1; y++ {

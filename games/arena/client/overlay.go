@@ -25,7 +25,7 @@ func (a *App) nextStyle() {
 	a.blind.Stop()
 	s := (a.net.Style() + 1) % (predict.HalfLife + 1)
 	a.net.SetStyle(s)
-	a.stage.Feed.Announce(s.String(), scene.Own)
+	a.scene.Feed.Announce(s.String(), scene.Own)
 }
 
 // SetStyle changes how the game is predicted, from outside.
@@ -41,7 +41,7 @@ func (a *App) toggleBlind() {
 	case a.net == nil:
 	case a.blind.On():
 		a.blind.Stop()
-		a.stage.Feed.Announce("blind test ended", scene.Own)
+		a.scene.Feed.Announce("blind test ended", scene.Own)
 	default:
 		a.blind.Start(a.clock)
 	}
@@ -125,9 +125,9 @@ func (a *App) ghosts(dst *ebiten.Image) {
 	}
 	for id, f := range world.All[arena.Fighter](w) {
 		if f.Alive() {
-			ring(f.Pos, 2.4*arena.Radius, a.stage.ColorOf(w.Owner(id)))
+			ring(f.Pos, 2.4*arena.Radius, a.scene.ColorOf(w.Owner(id)))
 			x, y := l.at(f.Pos.MulAdd(f.Aim.Vec(), 0.6))
-			a.batch.sprite(sprite.Arrow, x, y, 0.3*l.scale, 0.3*l.scale, float64(f.Aim), ink(a.stage.ColorOf(w.Owner(id)), 0.9))
+			a.batch.sprite(sprite.Arrow, x, y, 0.3*l.scale, 0.3*l.scale, float64(f.Aim), ink(a.scene.ColorOf(w.Owner(id)), 0.9))
 		}
 	}
 	for _, s := range world.All[arena.Shot](w) {

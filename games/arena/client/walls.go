@@ -23,7 +23,7 @@ type side struct {
 }
 
 // walls draws all that rises: faces first, the far ones before the near, then tops, which nothing can cover as all are of one height.
-func (p *painter) walls(dst *ebiten.Image, s *scene.Stage, l *lens, dt float64) {
+func (p *painter) walls(dst *ebiten.Image, s *scene.Scene, l *lens, dt float64) {
 	m := s.Map
 	if p.sightMap != m {
 		p.sightMap, p.sight = m, make([]float32, m.Width*m.Height*4)
@@ -38,7 +38,7 @@ func (p *painter) walls(dst *ebiten.Image, s *scene.Stage, l *lens, dt float64) 
 		}
 	}
 	for d := range m.Doors {
-		for _, r := range s.Scene.Leaves(d) {
+		for _, r := range s.Geometry.Leaves(d) {
 			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y && l.shows(r.Min, 3) {
 				p.leaf(s, l, r)
 			}
@@ -64,7 +64,7 @@ func (p *painter) walls(dst *ebiten.Image, s *scene.Stage, l *lens, dt float64) 
 		}
 	}
 	for d := range m.Doors {
-		for _, r := range s.Scene.Leaves(d) {
+		for _, r := range s.Geometry.Leaves(d) {
 			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y && l.shows(r.Min, 3) {
 				p.doorTop(s, l, r)
 			}
@@ -79,7 +79,7 @@ var neighbours = [4]struct{ dx, dy int }{{0, -1}, {1, 0}, {0, 1}, {-1, 0}}
 func open(c arena.Cell) bool { return c == arena.Floor || c == arena.Pit }
 
 // facesOf adds the faces of a cell that are turned to the viewer.
-func (p *painter) facesOf(s *scene.Stage, l *lens, x, y int, dt float64) {
+func (p *painter) facesOf(s *scene.Scene, l *lens, x, y int, dt float64) {
 	m := s.Map
 	fx, fy := float64(x), float64(y)
 	corners := [4]det.Vec2{{X: fx, Y: fy}, {X: fx + 1, Y: fy}, {X: fx + 1, Y: fy + 1}, {X: fx, Y: fy + 1}}
@@ -93,7 +93,7 @@ func (p *painter) facesOf(s *scene.Stage, l *lens, x, y int, dt float64) {
 		// What is in sight comes and goes softly.
 		lit := &p.sight[(y*m.Width+x)*4+i]
 		want := float32(0)
-		if s.Eye.Sub(mid).Dot(n) > 0 && s.Eye.Sub(mid).LenSq() < scene.SightReach*scene.SightReach && s.Scene.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
+		if s.Eye.Sub(mid).Dot(n) > 0 && s.Eye.Sub(mid).LenSq() < scene.SightReach*scene.SightReach && s.Geometry.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
 			want = 1
 		}
 		*lit += (want - *lit) * float32(1-math.Exp(-14*dt))
@@ -104,7 +104,7 @@ func (p *painter) facesOf(s *scene.Stage, l *lens, x, y int, dt float64) {
 }
 
 // leaf adds the faces of half a door.
-func (p *painter) leaf(s *scene.Stage, l *lens, r arena.Rect) {
+func (p *painter) leaf(s *scene.Scene, l *lens, r arena.Rect) {
 	c := [4]det.Vec2{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 	for i, d := range neighbours {
 		n := det.Vec2{X: float64(d.dx), Y: float64(d.dy)}
@@ -113,7 +113,7 @@ func (p *painter) leaf(s *scene.Stage, l *lens, r arena.Rect) {
 			continue
 		}
 		lit := float32(0)
-		if s.Eye.Sub(mid).Dot(n) > 0 && s.Scene.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
+		if s.Eye.Sub(mid).Dot(n) > 0 && s.Geometry.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
 			lit = 1
 		}
 		p.sides = append(p.sides, side{c[i], c[(i+1)%4], n, lit, l.eye.Sub(mid).LenSq(), true})
@@ -121,7 +121,7 @@ func (p *painter) leaf(s *scene.Stage, l *lens, r arena.Rect) {
 }
 
 // shine is how bright a face is at a place: by sight, and by the lights around.
-func (p *painter) shine(s *scene.Stage, at, normal det.Vec2, lit float32) scene.Color {
+func (p *painter) shine(s *scene.Scene, at, normal det.Vec2, lit float32) scene.Color {
 	d := s.Eye.Sub(at).Len() / scene.SightReach
 	k := 0.10 + 0.62*lit*float32(max(0, 1-d*d))
 	c := scene.Color{R: k * 0.9, G: k * 0.96, B: k * 1.1}
@@ -147,7 +147,7 @@ func (p *painter) shine(s *scene.Stage, at, normal det.Vec2, lit float32) scene.
 	return c
 }
 
-func (p *painter) face(s *scene.Stage, l *lens, f *side) {
+func (p *painter) face(s *scene.Scene, l *lens, f *side) {
 	base := scene.Color{R: 0.40, G: 0.47, B: 0.62}
 	if f.door {
 		base = scene.Color{R: 0.62, G: 0.52, B: 0.28}
@@ -163,7 +163,7 @@ func (p *painter) face(s *scene.Stage, l *lens, f *side) {
 }
 
 // roof draws the top of a wall.
-func (p *painter) roof(s *scene.Stage, l *lens, x, y int) {
+func (p *painter) roof(s *scene.Scene, l *lens, x, y int) {
 	fx, fy := float64(x), float64(y)
 	c := [4]det.Vec2{{X: fx, Y: fy}, {X: fx + 1, Y: fy}, {X: fx + 1, Y: fy + 1}, {X: fx, Y: fy + 1}}
 	var t [4]tint
@@ -175,7 +175,7 @@ func (p *painter) roof(s *scene.Stage, l *lens, x, y int) {
 	p.b.quad([4]point{l.top(c[0]), l.top(c[1]), l.top(c[2]), l.top(c[3])}, t)
 }
 
-func (p *painter) doorTop(s *scene.Stage, l *lens, r arena.Rect) {
+func (p *painter) doorTop(s *scene.Scene, l *lens, r arena.Rect) {
 	c := [4]det.Vec2{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 	d := s.Eye.Sub(c[0].Lerp(c[2], 0.5)).Len() / scene.SightReach
 	k := float32(0.2 + 0.35*max(0, 1-d))
@@ -190,7 +190,7 @@ func (p *painter) doorTop(s *scene.Stage, l *lens, r arena.Rect) {
 }
 
 // rims draws the upper edges of walls, bright where they are in sight.
-func (p *painter) rims(s *scene.Stage, l *lens) {
+func (p *painter) rims(s *scene.Scene, l *lens) {
 	m := s.Map
 	x0, y0, x1, y1 := l.cells(1.5, m.Width, m.Height)
 	for y := y0; y < y1; y++ {
