@@ -18,6 +18,7 @@ var updateImports = flag.Bool("update-imports", false, "write testdata/imports a
 //
 //	go test ./host -run TestImports -update-imports
 func TestImports(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, x := range []struct {
 		list, program, system string
 		without               []string // what must not be among them, whatever the list says

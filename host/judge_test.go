@@ -124,6 +124,7 @@ func (d *duel) join(name string, number uint64, style predict.Style, play func(t
 // TestServeJudgesByWhatWasSeen fires beams at where a target is seen to be. It runs to and fro across an ocean, so it is not there any more; a server that goes back
 // in time for players in the halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask for it, few.
 func TestServeJudgesByWhatWasSeen(t *testing.T) {
+	t.Parallel() // it mostly waits
 	share := map[predict.Style]float64{}
 	for _, style := range []predict.Style{predict.HalfLife, predict.Quake3} {
 		d := newDuel(t, 7)

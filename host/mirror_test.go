@@ -120,6 +120,7 @@ func TestMirrorMistakes(t *testing.T) {
 
 // TestMirrorOfAnotherVersion: mirrors that would not compute the same are not let in, and are told what differs.
 func TestMirrorOfAnotherVersion(t *testing.T) {
+	t.Parallel() // it mostly waits
 	key := groupKeyFor(t)
 	m := mirrorIn(t, "--uber", "--key", key)
 	for _, other := range []string{"--timeline timewarp", "--window 700ms"} {

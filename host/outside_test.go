@@ -118,6 +118,7 @@ func (o *outside) begin(args ...string) (line map[string]any, said *logLines, st
 // TestAGameOutsideOfTheRepository: a game in a module of its own has every command, from a main.go
 // of five lines, and the measuring ones from one of a few more.
 func TestAGameOutsideOfTheRepository(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("it builds programs, and interrupts them")
 	}
@@ -153,14 +154,12 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 		t.Errorf("%+v, %v", j, err)
 	}
 	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0", "--json"), `"played":3`)
-	if _, err := exec.LookPath("node"); err == nil {
-		page := buildPage(t, o.dir, "./cmd/tanks", "GOFLAGS=-mod=mod", "GOWORK=off", "GOPROXY=off")
+	o.demo(func(page string) {
+		hosttest.NeedProgram(t, "node", "Node.js 20 or later")
 		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 || !strings.Contains(p.Shown, "@") || !strings.Contains(p.Shown, ".") {
 			t.Errorf("%+v", p) // oneself, and the dust that only clients have
 		}
-	} else {
-		t.Run("page", func(t *testing.T) { hosttest.NeedProgram(t, "node", "Node.js 20 or later") })
-	}
+	})
 	stop()
 
 	// On mirrors, with a key.
@@ -172,23 +171,24 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	stop()
 	contains(o.try(0, "token", "issue", "--key", "mirrors.key", "--game", "tanks", "--client", "7"), "coeval-token")
 
-	o.demo()
-
 	// With tools.
 	o.program = filepath.Join(o.dir, "measured")
 	o.build("./cmd/measured", o.program)
-	contains(o.try(0, "bench", "feel", "--players", "2", "--time", "1s", "--warm", "1s"), "own corrections a minute")
 	contains(o.try(0, "bench", "server", "--players", "2", "--seconds", "0.5", "--json"), `"players":2`)
+	contains(o.try(0, "vet", "."), "")
+	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
+	if !hosttest.Soak() {
+		return // the rest is tried on a bundled title by the tests of the tools
+	}
+	contains(o.try(0, "bench", "feel", "--players", "2", "--time", "1s", "--warm", "1s"), "own corrections a minute")
 	contains(o.try(0, "lab", "bandwidth", "--quick", "--clients", "1,2", "--bytes-only"), "a client's commands to its server")
 	contains(o.try(0, "lab", "mirrors", "--minutes", "0.02", "--alone", "--players", "1", "--mirrors", "2"), "settled")
 	contains(o.try(0, "codec", "play", "--players", "4", "--seconds", "2", "--out", "tanks.tables"), " bytes for Tank, Shell, Round")
-	contains(o.try(0, "vet", "."), "")
-	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
 }
 
 // demo runs the demo, which compiles the program itself for the browser, until the page can fetch
-// it.
-func (o *outside) demo() {
+// it, and has that file used.
+func (o *outside) demo(use func(page string)) {
 	o.t.Helper()
 	cmd := o.command(o.program, "demo", "--port", "0", "--no-open", "--bots", "1")
 	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(o.dir, "cache"))
@@ -209,9 +209,15 @@ func (o *outside) demo() {
 	if code, text := get(o.t, at); code != http.StatusOK || !strings.Contains(text, "<span>tanks</span>") {
 		o.t.Errorf("%d: %s", code, text)
 	}
-	if code, _ := get(o.t, at+"client.wasm"); code != http.StatusOK {
-		o.t.Errorf("the client: %d", code)
+	code, client := get(o.t, at+"client.wasm")
+	if code != http.StatusOK {
+		o.t.Fatalf("the client: %d", code)
 	}
+	page := filepath.Join(o.dir, "client.wasm")
+	if err := os.WriteFile(page, []byte(client), 0o666); err != nil {
+		o.t.Fatal(err)
+	}
+	use(page)
 	_ = cmd.Process.Signal(os.Interrupt)
 	said.end()
 	if err := cmd.Wait(); err != nil {

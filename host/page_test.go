@@ -66,6 +66,7 @@ func buildPage(t *testing.T, dir, program string, env ...string) string {
 // TestPagePlays: the program that serves the games, compiled for the browser, is their client: it
 // joins what its page says, draws and takes keys, whichever strategy the server has.
 func TestPagePlays(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("building for another platform is slow")
 	}

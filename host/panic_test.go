@@ -32,6 +32,7 @@ func fuses() *game.Title {
 // TestServeSaysWhereTheGamePanicked: the server says where, writes a trace that panics there again,
 // and ends or goes on as told.
 func TestServeSaysWhereTheGamePanicked(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for _, x := range []struct {
 		args   string
 		traces []string

@@ -96,6 +96,7 @@ func (g *grumpy) Step(w *world.World, me world.ID) {
 }
 
 func TestTheTerminalIsAsItWas(t *testing.T) {
+	t.Parallel() // it mostly waits
 	bad := &game.Title{
 		Game:   world.Define("grumpy", world.State[grumpy]()),
 		Screen: game.Screen{Width: 8, Height: 8, Draw: func(*world.World, world.Player, func(float64, float64, rune)) {}},

@@ -77,6 +77,7 @@ func TestJoinSurvivesARestart(t *testing.T) {
 
 // TestJoinGivesUp: a server that has gone and does not come back is looked for as long as was said.
 func TestJoinGivesUp(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serveIn(t, "pong")
 	playing := make(chan struct{}, 1)
 	bot := func(t *game.Title) game.Bot {

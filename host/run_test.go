@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("COEVAL_TEST_AS_PROGRAM") != "" {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, append(commands(), testCommands()...)))
 	}
-	os.Exit(m.Run())
+	os.Exit(hosttest.Main(m))
 }
 
 // testCommands are commands that end in each of the ways a command can.

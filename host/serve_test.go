@@ -100,6 +100,7 @@ func get(t *testing.T, url string) (int, string) {
 }
 
 func TestServeJoinAndBots(t *testing.T) {
+	t.Parallel() // it mostly waits
 	record := filepath.Join(t.TempDir(), "match.trace")
 	ticket := filepath.Join(t.TempDir(), "ticket")
 	s := serveIn(t, "pong", "--websocket", "--webtransport", "127.0.0.1:0", "--record", record, "--seed", "7")
@@ -108,7 +109,7 @@ func TestServeJoinAndBots(t *testing.T) {
 	}
 
 	for _, over := range []string{"udp", "websocket", "webtransport"} {
-		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "1", "--json", "--over", over, "--ticket", ticket)
+		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "0.5", "--json", "--over", over, "--ticket", ticket)
 		var j Joined
 		if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 {
 			t.Fatalf("over %s: exit code %d: %v\n%s%s", over, code, err, stdout, stderr)
@@ -120,6 +121,11 @@ func TestServeJoinAndBots(t *testing.T) {
 	if _, ok := readTicket(ticket); !ok {
 		t.Error("no ticket was kept")
 	}
+	table := make(chan string, 1)
+	go func() {
+		_, stdout, _ := try("bots", "--server", s.HTTP, "--count", "2", "--seconds", "2.5")
+		table <- stdout
+	}()
 	code, stdout, stderr := try("bots", "--server", s.HTTP, "--count", "5", "--seconds", "3", "--spread", "0.1", "--json")
 	var r load.Report
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
@@ -128,9 +134,8 @@ func TestServeJoinAndBots(t *testing.T) {
 	if r.Game != "pong" || r.Bots != 5 || r.Played != 5 || r.Snapshots <= 0 || r.Down <= 0 || r.Up <= 0 || r.Bad != 0 || len(r.Ended) != 0 {
 		t.Errorf("%+v", r)
 	}
-	code, stdout, _ = try("bots", "--server", s.HTTP, "--count", "2", "--seconds", "2.5")
-	if code != 0 || !strings.Contains(stdout, "snaps/s") || len(strings.Split(stdout, "\n")) < 3 {
-		t.Errorf("exit code %d:\n%s", code, stdout)
+	if text := <-table; !strings.Contains(text, "snaps/s") || len(strings.Split(text, "\n")) < 3 {
+		t.Errorf("the table is\n%s", text)
 	}
 
 	for path, want := range map[string]string{"healthz": "ok", "readyz": "ready", "status": `"game":"pong"`, "metrics": `coeval_visits_total{what="joined"} 10`} {
@@ -176,6 +181,7 @@ func TestServeJoinAndBots(t *testing.T) {
 }
 
 func TestServeWithAKeyIsClosed(t *testing.T) {
+	t.Parallel() // it mostly waits
 	key := filepath.Join(t.TempDir(), "server.key")
 	if code, _, stderr := try("token", "key", "--out", key); code != 0 {
 		t.Fatal(stderr)
@@ -201,6 +207,7 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 }
 
 func TestServeMistakes(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serveIn(t, "pong")
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -251,6 +258,7 @@ func TestServeMistakes(t *testing.T) {
 
 // TestTicketsThatAreOfNoUse: a ticket of a server that is no more is passed over.
 func TestTicketsThatAreOfNoUse(t *testing.T) {
+	t.Parallel() // it mostly waits
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}

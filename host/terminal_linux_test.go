@@ -14,6 +14,7 @@ import (
 
 // TestJoinInATerminal plays as a person would: joins, moves, asks for a pause, leaves.
 func TestJoinInATerminal(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serveIn(t, "pong", "--pause")
 	p := newPty(t)
 	before := p.mode(t)
@@ -43,6 +44,7 @@ func TestJoinInATerminal(t *testing.T) {
 
 // TestJoinTheArenaInATerminal is shown the arena from where its own fighter is, though others came before.
 func TestJoinTheArenaInATerminal(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := serveIn(t, "arena")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
-	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
@@ -44,10 +45,19 @@ map
 ###############
 `
 
+func TestMain(m *testing.M) { os.Exit(hosttest.Main(m)) }
+
+// built is the game for the browser, which is compiled once for all tests.
+var built = sync.OnceValue(func() *clientBuild {
+	c := newClientBuild(arena.Title)
+	go c.run(context.Background())
+	return c
+})
+
 // startDemo runs a demo until the test ends.
 func startDemo(t *testing.T, change func(d *flags)) *site {
 	t.Helper()
-	d := &flags{title: arena.Title, level: "duel", preset: "lan", style: "doom3", seed: 7, noOpen: true}
+	d := &flags{title: arena.Title, level: "duel", preset: "lan", style: "doom3", seed: 7, noOpen: true, client: built()}
 	if change != nil {
 		change(d)
 	}
@@ -251,6 +261,7 @@ func post(t *testing.T, s *site, body any) *http.Response {
 
 // TestBrowserPage looks at the whole page: the game in its frame, the panel beside it.
 func TestBrowserPage(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	s := startDemo(t, func(d *flags) { d.bots = 4 })
 	b := openTab(t, 1000, 560)
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal"))
@@ -292,6 +303,7 @@ func TestBrowserPage(t *testing.T) {
 
 // TestBrowserDuel plays with two browsers: keys move a player on the server, the other browser sees it, a rocket kills, and the score shows.
 func TestBrowserDuel(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
 	ann, bob := openTab(t, 480, 270), openTab(t, 480, 270)
 	ann.play(s, "name=Ann")
@@ -354,13 +366,57 @@ func TestBrowserDuel(t *testing.T) {
 	}
 }
 
-// TestBrowserRebinds gives the browser another port towards the server in the middle of the game, as routers do, and cuts the network for a moment.
-func TestBrowserRebinds(t *testing.T) {
+// TestBrowserGoesOn is one page to which everything happens: the network changes, its port does, it is
+// cut, and the page is put to sleep.
+func TestBrowserGoesOn(t *testing.T) {
 	t.Parallel() // most of it is waiting
-	s := startDemo(t, func(d *flags) { d.bots = 2 })
+	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
 	b := openTab(t, 480, 270)
 	b.play(s, "name=Ann")
 	b.until("plays by WebTransport", playing+" && coeval.stats().carrier === 'WebTransport'")
+	b.answers(s)
+	b.rebinds(s)
+	b.sleeps(s)
+}
+
+// answers measures, on one preset after the other, how long it takes from a key to the first frame that
+// shows it.
+func (b *tab) answers(s *site) {
+	t := b.t
+	presets := []string{"satellite", "awful", "lan"} // far, bad, and good
+	if hosttest.Soak() {
+		presets = cli.Presets()
+	}
+	for _, preset := range presets {
+		if r := post(t, s, map[string]any{"preset": preset}); r.StatusCode != http.StatusOK {
+			t.Fatal(preset, r.Status)
+		}
+		b.run("window.before = coeval.stats().snapshots")
+		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
+		var ticks, frames float64
+		for range 2 {
+			b.run("window.before = coeval.stats().answers")
+			way := "KeyA" // away from the nearer wall
+			if b.number("coeval.stats().x") < 7 {
+				way = "KeyD"
+			}
+			b.key("keydown", way)
+			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
+			ticks, frames = max(ticks, b.number("coeval.stats().answerTicks")), max(frames, b.number("coeval.stats().answerFrames"))
+			b.key("keyup", way)
+			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still })()")
+		}
+		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames", preset, b.number("coeval.stats().roundTrip"), ticks, frames)
+		if ticks > 0 {
+			t.Errorf("%s: the first tick after the key did not move the fighter", preset)
+		}
+	}
+}
+
+// rebinds gives the browser another port towards the server in the middle of the game, as routers do,
+// and cuts the network for a moment.
+func (b *tab) rebinds(s *site) {
+	t := b.t
 	me := b.number("coeval.stats().player")
 	goesOn := func(what string) {
 		t.Helper()
@@ -420,16 +476,9 @@ func TestBrowserSocket(t *testing.T) {
 	t.Logf("in the end by %s, %v returns", b.text("coeval.stats().carrier"), b.number("coeval.stats().returns"))
 }
 
-// TestBrowserSleeps freezes the page until the server has given up its connection, and wakes it.
-func TestBrowserSleeps(t *testing.T) {
-	t.Parallel() // most of it is waiting
-	if testing.Short() {
-		t.Skip("waits for a connection to time out")
-	}
-	s := startDemo(t, func(d *flags) { d.bots = 1 })
-	b := openTab(t, 480, 270)
-	b.play(s, "name=Ann")
-	b.until("plays", playing)
+// sleeps freezes the page until the server has given up its connection, and wakes it.
+func (b *tab) sleeps(s *site) {
+	t := b.t
 	me := b.number("coeval.stats().player")
 	freeze(b, true)
 	hosttest.WaitUntil(t, "the server notices", func() bool {
@@ -442,39 +491,6 @@ func TestBrowserSleeps(t *testing.T) {
 		t.Errorf("player %v came back as %v", me, now)
 	}
 	b.shot("awake")
-}
-
-// TestBrowserAnswers measures, on every preset, one after the other, how long it takes from a key to the first frame that shows it.
-func TestBrowserAnswers(t *testing.T) {
-	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
-	b := openTab(t, 480, 270)
-	b.play(s, "name=Ann")
-	b.until("plays", playing)
-	for _, c := range netsim.Presets() {
-		preset := c.Name
-		if r := post(t, s, map[string]any{"preset": preset}); r.StatusCode != http.StatusOK {
-			t.Fatal(preset, r.Status)
-		}
-		b.run("window.before = coeval.stats().snapshots")
-		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
-		var ticks, frames float64
-		for range 2 {
-			b.run("window.before = coeval.stats().answers")
-			way := "KeyA" // away from the nearer wall
-			if b.number("coeval.stats().x") < 7 {
-				way = "KeyD"
-			}
-			b.key("keydown", way)
-			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
-			ticks, frames = max(ticks, b.number("coeval.stats().answerTicks")), max(frames, b.number("coeval.stats().answerFrames"))
-			b.key("keyup", way)
-			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still })()")
-		}
-		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames", preset, b.number("coeval.stats().roundTrip"), ticks, frames)
-		if ticks > 0 {
-			t.Errorf("%s: the first tick after the key did not move the fighter", preset)
-		}
-	}
 }
 
 func placeOf(w *world.World, p world.Player) (det.Vec2, bool) {

@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
@@ -39,6 +40,7 @@ type clientBuild struct {
 	title *game.Title
 	watch func(buildState) // told of each change; may be nil
 	began time.Time
+	begun atomic.Bool
 
 	mu    sync.Mutex
 	state buildState
@@ -75,8 +77,11 @@ func (c *clientBuild) tell(s buildState, made *web.Bundle) {
 	}
 }
 
-// run makes the bundle, once.
+// run makes the bundle, the first time.
 func (c *clientBuild) run(ctx context.Context) {
+	if c.begun.Swap(true) {
+		return
+	}
 	b, err := c.make(ctx)
 	switch {
 	case ctx.Err() != nil:

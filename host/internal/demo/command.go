@@ -68,6 +68,7 @@ type flags struct {
 	noOpen  bool
 	build   string
 	mirrors *mirrorFlags // nil for one server
+	client  *clientBuild // nil for one of its own
 }
 
 // Command is the command demo.

@@ -25,6 +25,7 @@ import (
 )
 
 func TestMesh(t *testing.T) {
+	t.Parallel() // it mostly waits
 	linktest.Run(t, linktest.Carrier{
 		Fills: true, Reliable: true,
 		Open: func(t testing.TB) (link.Link, func() linktest.Client) {
@@ -269,6 +270,7 @@ func TestDemoMirrors(t *testing.T) {
 // TestBrowserMirrors plays with three mirrors side by side in one page: a key in one frame moves the player in the world of another mirror, and when a mirror dies its player goes on elsewhere, in the
 // same body, until it is back.
 func TestBrowserMirrors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := startDemo(t, func(d *flags) {
 		d.mirrors, d.preset, d.level = &mirrorFlags{count: 3, timeline: "auto"}, "transatlantic", yardFile(t)
 	})
@@ -406,6 +408,7 @@ func TestDemoTimelines(t *testing.T) {
 
 // TestDemoMirrorsAdmit asks for tokens, well and badly.
 func TestDemoMirrorsAdmit(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := startMirrors(t, 2, 0)
 	hosttest.WaitUntil(t, "both serve", serves(fleetOf(s), 2))
 	ask := func(query string) (a mirrorAdmission, code int) {

@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +52,7 @@ func (d *flags) open(level game.Level) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{flags: d, listener: l, client: newClientBuild(d.title)}
+	s := &site{flags: d, listener: l, client: cmp.Or(d.client, newClientBuild(d.title))}
 	if d.mirrors != nil {
 		s.shown, err = d.openFleet(level)
 	} else {

@@ -3,6 +3,8 @@ package hosttest
 import (
 	"bytes"
 	"context"
+	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -43,4 +45,16 @@ func WaitUntil(t testing.TB, what string, so func() bool) {
 			t.Fatalf("never happened: %s", what)
 		}
 	}
+}
+
+// Soak says whether everything is to be tried, however long it takes: make soak sets COEVAL_SOAK.
+func Soak() bool { return os.Getenv("COEVAL_SOAK") != "" }
+
+// Main runs the tests of a package that mostly wait for things to happen: more of them at once than
+// there are cores, unless -parallel says otherwise.
+func Main(m *testing.M) int {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	return m.Run()
 }

@@ -18,9 +18,10 @@ import (
 
 // TestReplayEverywhere repeats matches on every platform there is, and compares the hash of each tick with what was recorded here.
 func TestReplayEverywhere(t *testing.T) {
-	ticks := 600
-	if testing.Short() {
-		ticks = 60
+	t.Parallel()
+	ticks := 120
+	if hosttest.Soak() {
+		ticks = 600
 	}
 	type match struct{ game, file, want string }
 	var matches []match
@@ -42,6 +43,7 @@ func TestReplayEverywhere(t *testing.T) {
 	}
 	for _, p := range hosttest.Platforms() {
 		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
 			command := p.Run(t)
 			program := filepath.Join(t.TempDir(), "replayhash")
 			build := exec.Command("go", "build", "-o", program, "../../../cmd/coeval/internal/replayhash")
