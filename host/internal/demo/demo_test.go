@@ -144,7 +144,6 @@ func (s *site) addr(port uint16) netip.AddrPort {
 
 // TestEveryCarrierAtOnce lets players in by UDP, WebSocket and WebTransport, on one server with bots, over a network that loses some.
 func TestEveryCarrierAtOnce(t *testing.T) {
-	t.Parallel() // it mostly waits
 	s := startDemo(t, func(d *flags) { d.bots, d.preset = 2, "wifi" })
 	links := map[string]func(a entry.Admission) (link.Link, netip.AddrPort, error){
 		"udp": func(a entry.Admission) (link.Link, netip.AddrPort, error) {
@@ -240,7 +239,6 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 
 // TestDemoTakesGarbage sends nonsense by every way there is; players who behave notice nothing.
 func TestDemoTakesGarbage(t *testing.T) {
-	t.Parallel() // it mostly waits
 	s := startDemo(t, func(d *flags) { d.bots = 1 })
 	a, tk := admitted(t, s)
 	l, err := udp.Listen("127.0.0.1:0", udp.Options{})
@@ -295,7 +293,6 @@ func TestDemoTakesGarbage(t *testing.T) {
 
 // TestDemoAPI asks the panel's interface for what it should refuse, and reads its stream.
 func TestDemoAPI(t *testing.T) {
-	t.Parallel() // it mostly waits
 	s := startDemo(t, nil)
 	base := "http://" + s.listener.Addr().String()
 	for _, x := range []struct {
@@ -370,7 +367,6 @@ func namesOn(srv *server.Server) (list []string) {
 
 // TestStreamLink holds the link to what links promise. The network is a perfect one, as with any other what was sent goes out only when the server next asks.
 func TestStreamLink(t *testing.T) {
-	t.Parallel() // it mostly waits
 	linktest.Run(t, linktest.Carrier{Open: func(t testing.TB) (link.Link, func() linktest.Client) {
 		inner := websocket.NewServer(websocket.Options{})
 		web := httptest.NewServer(inner)

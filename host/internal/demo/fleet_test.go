@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/host/internal/cli"
@@ -25,7 +23,6 @@ import (
 )
 
 func TestMesh(t *testing.T) {
-	t.Parallel() // it mostly waits
 	linktest.Run(t, linktest.Carrier{
 		Fills: true, Reliable: true,
 		Open: func(t testing.TB) (link.Link, func() linktest.Client) {
@@ -267,93 +264,6 @@ func TestDemoMirrors(t *testing.T) {
 	}
 }
 
-// TestBrowserMirrors plays with three mirrors side by side in one page: a key in one frame moves the player in the world of another mirror, and when a mirror dies its player goes on elsewhere, in the
-// same body, until it is back.
-func TestBrowserMirrors(t *testing.T) {
-	t.Parallel() // it mostly waits
-	s := startDemo(t, func(d *flags) {
-		d.mirrors, d.preset, d.level = &mirrorFlags{count: 3, timeline: "auto"}, "transatlantic", yardFile(t)
-	})
-	f := fleetOf(s)
-	b := openTab(t, 1000, 560)
-	b.ready(s)
-	hosttest.WaitUntil(t, "three mirrors serve", serves(f, 3))
-	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal"))
-	b.until("there are three frames", "document.querySelectorAll('iframe[src]').length === 3")
-	frame := func(n int) string { return fmt.Sprintf("document.querySelectorAll('iframe')[%d].contentWindow", n-1) }
-	stat := func(n int, name string) string { return fmt.Sprintf("%s.coeval.stats().%s", frame(n), name) }
-	plays := func(n int, at ...int) string {
-		places := ""
-		for _, i := range at {
-			places += mirrorPublic(i-1).String() + " "
-		}
-		return fmt.Sprintf("%s.coeval && %s && %q.includes(%s) && %s > 0", frame(n), stat(n, "playing"), places, stat(n, "server"), stat(n, "health"))
-	}
-	calm := func() { // no bot is to shoot at who walks
-		for n := 1; n <= 3; n++ {
-			b.run(frame(n) + ".coeval.set('autopilot', 'off')")
-		}
-	}
-	player := map[int]int{}
-	for n := 1; n <= 3; n++ {
-		b.until(fmt.Sprintf("the player of mirror %d plays there", n), plays(n, n))
-		player[n] = int(b.number(stat(n, "player")))
-	}
-	calm()
-	b.until("the plots have something to show", "window.coevalFleet && coevalFleet.traffic > 1000 && coevalFleet.settled[2] > 100 && coevalFleet.rollbacks.every(n => n > 3)")
-
-	press := func(n int, kind, code string) {
-		t.Helper()
-		b.run(fmt.Sprintf(`%s.document.querySelector('canvas').dispatchEvent(new (%[1]s.KeyboardEvent)(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, frame(n), kind, code, strings.TrimPrefix(code, "Key")))
-	}
-	walk := func(n, seen int) {
-		t.Helper()
-		b.until("the player is alive", stat(n, "health")+" > 0")
-		from := whereAt(t, f, seen-1, player[n])
-		way := "KeyD"
-		if from.X > 7 {
-			way = "KeyA"
-		}
-		press(n, "keydown", way)
-		calm()
-		hosttest.WaitUntil(t, fmt.Sprintf("a key in frame %d moves the player at mirror %d", n, seen), func() bool { return whereAt(t, f, seen-1, player[n]).Sub(from).Len() > 0.5 })
-		press(n, "keyup", way)
-		b.until("the frame is the person's", fmt.Sprintf("document.querySelectorAll('.mirror')[%d].classList.contains('yours')", n-1))
-	}
-	walk(1, 3)
-	b.shot("mirrors")
-
-	b.run("document.querySelectorAll('.mirror button')[1].click()")
-	b.until("mirror 2 is dead", "document.querySelectorAll('.mirror .pill')[2].textContent === 'dead'")
-	b.until("its player plays elsewhere", plays(2, 1, 3))
-	if now := int(b.number(stat(2, "player"))); now != player[2] {
-		t.Errorf("player %d of mirror 2 became %d", player[2], now)
-	}
-	t.Logf("%v moves, %v worlds", b.number(stat(2, "moves")), b.number(stat(2, "worlds")))
-	hosttest.WaitUntil(t, "two mirrors serve", serves(f, 2))
-	walk(2, 3)
-	b.shot("killed")
-
-	b.run("document.querySelectorAll('.mirror button')[1].click()")
-	hosttest.WaitUntil(t, "three mirrors serve again", serves(f, 3))
-	b.until("its player is home again", plays(2, 2))
-	if now := int(b.number(stat(2, "player"))); now != player[2] {
-		t.Errorf("player %d came home as %d", player[2], now)
-	}
-	t.Logf("%v moves, %v worlds", b.number(stat(2, "moves")), b.number(stat(2, "worlds")))
-
-	b.run("document.querySelectorAll('.way')[0].dispatchEvent(new MouseEvent('click'))")
-	hosttest.WaitUntil(t, "the way between 1 and 2 is cut", func() bool { return f.all().Ways[0].Cut })
-	b.until("the page shows it", "document.querySelectorAll('.way.cut').length === 1")
-	b.shot("cut")
-	b.run("document.querySelector('.way.cut').dispatchEvent(new MouseEvent('click'))")
-	b.until("it is healed", "document.querySelectorAll('.way.cut').length === 0")
-	hosttest.WaitUntil(t, "three mirrors serve after the cut", serves(f, 3))
-	for n := 1; n <= 3; n++ {
-		b.until("everyone plays", fmt.Sprintf("%s && %s === ''", stat(n, "playing"), stat(n, "status")))
-	}
-}
-
 // TestDemoMirrorsEnd starts the command with mirrors and interrupts it: it must say where it is, and end without an error.
 func TestDemoMirrorsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -408,7 +318,6 @@ func TestDemoTimelines(t *testing.T) {
 
 // TestDemoMirrorsAdmit asks for tokens, well and badly.
 func TestDemoMirrorsAdmit(t *testing.T) {
-	t.Parallel() // it mostly waits
 	s := startMirrors(t, 2, 0)
 	hosttest.WaitUntil(t, "both serve", serves(fleetOf(s), 2))
 	ask := func(query string) (a mirrorAdmission, code int) {
