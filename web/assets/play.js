@@ -18,7 +18,7 @@ window.coevalConfig = {
   autopilot: query.has('autopilot'),
 };
 
-// coevalJoin asks the server for a token and says by which addresses it is reached. Where there are several mirrors the page says on whose shore it is, and who it was.
+// coevalJoin asks the server for a token and says by which addresses it is reached. Where there are several mirrors the page says in which region it is, and who it was.
 let seat = '';
 window.coevalJoin = async () => {
   let answer;
