@@ -41,8 +41,8 @@ class Frame {
     this.game.title = `the game at mirror ${index + 1}`;
     this.game.allow = 'gamepad; fullscreen; autoplay';
     this.back = make('div', 'edge back', screen);
-    this.lie = make('div', 'edge lie', screen);
-    this.marks = make('div', 'mark', screen);
+    this.undone = make('div', 'edge undone', screen);
+    this.notes = make('div', 'notes', screen);
     this.away = make('div', 'away', screen);
     this.facts = make('footer', '', e);
   }
@@ -62,12 +62,12 @@ class Frame {
 
   get client() { return this.game.contentWindow?.coeval; }
 
-  // mark flashes the border and says why.
-  mark(edge, className, text) {
+  // note flashes the border and says why.
+  note(edge, className, text) {
     edge.animate([{ opacity: 1 }, { opacity: 0 }], { duration: 550, easing: 'ease-out' });
-    const m = make('span', className, this.marks, text);
+    const m = make('span', className, this.notes, text);
     m.animate([{ opacity: 1 }, { opacity: 1, offset: .6 }, { opacity: 0 }], { duration: 1400 }).onfinish = () => m.remove();
-    while (this.marks.children.length > 4) this.marks.firstChild.remove();
+    while (this.notes.children.length > 4) this.notes.firstChild.remove();
   }
 
   // show takes what the program tells of the mirror, and what it told before.
@@ -80,10 +80,10 @@ class Frame {
     this.button.className = alive ? 'kill' : 'revive';
     this.element.classList.toggle('yours', yours === this.index);
     this.who.textContent = yours === this.index ? 'you play' : 'a bot plays';
-    if (before && m.rollbacks > before.rollbacks) this.mark(this.back, 'back', `⟲ ${m.rollbacks - before.rollbacks > 1 ? `${m.rollbacks - before.rollbacks} × ` : ''}${m.rewound ? ms(m.rewound) : ''}`);
+    if (before && m.rollbacks > before.rollbacks) this.note(this.back, 'back', `⟲ ${m.rollbacks - before.rollbacks > 1 ? `${m.rollbacks - before.rollbacks} × ` : ''}${m.rewound ? ms(m.rewound) : ''}`);
     this.tell(m, alive);
     const s = this.client?.stats();
-    if (s?.retracted > this.retracted) this.mark(this.lie, 'lie', `${s.undone} that was none`);
+    if (s?.retracted > this.retracted) this.note(this.undone, 'undone', `${s.undone} that was none`);
     this.retracted = s?.retracted ?? 0;
     this.where(s, all);
   }

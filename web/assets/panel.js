@@ -23,7 +23,7 @@ function begin() {
   frame.src = '/play' + (query.size ? `?${query}` : '');
   frame.onload = () => frame.contentWindow.focus();
 }
-$('stage').addEventListener('pointerdown', () => frame.contentWindow?.focus());
+$('frame').addEventListener('pointerdown', () => frame.contentWindow?.focus());
 
 // --- what the program tells ---
 

@@ -194,7 +194,7 @@ func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 	}
 	a.fonts.plain.middle(dst, left, w/2, 6*u, scene.Paper, 0.95)
 	if rank > 0 && m.Kills > 0 {
-		a.fonts.small.middle(dst, place(rank)+" of "+strconv.Itoa(len(a.rows))+", first to "+strconv.Itoa(m.Kills), w/2, 37*u, scene.Dim, 0.9)
+		a.fonts.small.middle(dst, ordinal(rank)+" of "+strconv.Itoa(len(a.rows))+", first to "+strconv.Itoa(m.Kills), w/2, 37*u, scene.Dim, 0.9)
 	}
 }
 
@@ -205,7 +205,7 @@ func two(n int) string {
 	return strconv.Itoa(n)
 }
 
-func place(n int) string {
+func ordinal(n int) string {
 	if n%100/10 != 1 && n%10 > 0 && n%10 < 4 {
 		return strconv.Itoa(n) + [...]string{"", "st", "nd", "rd"}[n%10]
 	}

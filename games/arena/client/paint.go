@@ -14,7 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 )
 
-// A painter draws a stage. It keeps the layers and the memory that this takes.
+// A painter draws a scene. It keeps the layers and the memory that this takes.
 type painter struct {
 	b       *batch
 	compose *ebiten.Shader

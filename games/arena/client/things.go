@@ -177,7 +177,7 @@ func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 
 // ray draws the trace of a rail gun: a thin core in a wide glow, both fading.
 func (p *painter) ray(r *scene.Ray, l *lens) {
-	k := 1 - r.Part()
+	k := 1 - r.Done()
 	a, c := l.point(r.From), l.point(r.To)
 	for _, x := range [...]struct {
 		width, strength float64

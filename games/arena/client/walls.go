@@ -181,7 +181,7 @@ func (p *painter) doorTop(s *scene.Scene, l *lens, r arena.Rect) {
 	k := float32(0.2 + 0.35*max(0, 1-d))
 	t := ink(scene.Warning.Mul(k), 1)
 	p.b.quad([4]point{l.top(c[0]), l.top(c[1]), l.top(c[2]), l.top(c[3])}, [4]tint{t, t, t, t})
-	// A light along the middle tells a door from a wall at a glance.
+	// A light along the middle tells a door from a wall.
 	a, b := c[0].Lerp(c[3], 0.5), c[1].Lerp(c[2], 0.5)
 	if r.Max.Y-r.Min.Y > r.Max.X-r.Min.X {
 		a, b = c[0].Lerp(c[1], 0.5), c[3].Lerp(c[2], 0.5)

@@ -37,7 +37,7 @@ func TestMirrorsPicture(t *testing.T) {
 	b.until("the player of mirror 2 goes on", all+"[1].stats().moves > 0 && "+all+".every(c => c.stats().health > 0)")
 	b.until("something is put right and something taken back", `(() => {
 		const there = list => document.querySelectorAll(list).length;
-		if (!there('.mark .back') || !there('.mark .lie') || there('.away:not([hidden])') !== 1 || !`+all+`.every(c => c.stats().health > 0)) return false;
+		if (!there('.notes .back') || !there('.notes .undone') || there('.away:not([hidden])') !== 1 || !`+all+`.every(c => c.stats().health > 0)) return false;
 		document.getAnimations().forEach(a => { a.pause(); a.currentTime = Math.min(a.currentTime, 60); }); // a picture takes its time
 		return true;
 	})()`)

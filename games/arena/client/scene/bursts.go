@@ -27,7 +27,7 @@ func (s *Scene) explosion(at det.Vec2) {
 		s.Particles.Add(Particle{Shape: sprite.Smoke, Pos: at.MulAdd(v, 0.1), Vel: v, Drag: 2, Life: d.between(0.9, 1.8), Size: [2]float64{0.7, d.between(1.6, 2.4)},
 			Color: [2]Color{{0.25, 0.22, 0.2}, {0.06, 0.06, 0.07}}, Alpha: 0.5, Angle: d.between(0, 6), Spin: d.between(-1, 1)})
 	}
-	s.Marks = upTo(maxMarks, s.Marks, Mark{Pos: at, Size: d.between(1.8, 2.4), Angle: d.between(0, 6)})
+	s.Scorches = upTo(maxScorches, s.Scorches, Scorch{Pos: at, Size: d.between(1.8, 2.4), Angle: d.between(0, 6)})
 	s.flash(at, 7, Fire, 0.45, 1.6)
 }
 
@@ -68,7 +68,7 @@ func (s *Scene) wreck(at det.Vec2, c Color) {
 		s.Particles.Add(Particle{Shape: sprite.Smoke, Pos: at, Vel: d.direction(), Drag: 1.5, Life: d.between(0.8, 1.5), Size: [2]float64{0.5, 1.5},
 			Color: [2]Color{{0.2, 0.2, 0.22}, {0.05, 0.05, 0.06}}, Alpha: 0.45, Angle: d.between(0, 6), Spin: d.between(-1, 1)})
 	}
-	s.Marks = upTo(maxMarks, s.Marks, Mark{Pos: at, Size: 1.3, Angle: d.between(0, 6)})
+	s.Scorches = upTo(maxScorches, s.Scorches, Scorch{Pos: at, Size: 1.3, Angle: d.between(0, 6)})
 	s.flash(at, 4, c, 0.35, 1)
 }
 

@@ -22,7 +22,7 @@ const (
 	leanFar   = 2.5  // units that the camera leans at most
 	leanSpeed = 6.0  // of what is missing, a second
 	catchUp   = 7.0  // the same, for a camera without a player to stand above
-	settle    = 1.6  // trauma that goes away in a second
+	calm      = 1.6  // trauma that goes away in a second
 	shakeFar  = 0.55 // units that the picture is thrown at most
 )
 
@@ -31,7 +31,7 @@ func (c *Camera) Stand(at, look det.Vec2, dt float64) {
 	c.target, c.placed = at, true
 	want := look.ClampLen(1).Mul(leanFar)
 	c.lean = c.lean.Lerp(want, 1-math.Exp(-leanSpeed*dt))
-	c.settle(dt)
+	c.calm(dt)
 	c.Pos = at.Add(c.lean).Add(c.shake)
 }
 
@@ -42,7 +42,7 @@ func (c *Camera) Drift(to det.Vec2, dt float64) {
 	}
 	c.target = c.target.Lerp(to, 1-math.Exp(-catchUp*dt))
 	c.lean = c.lean.Lerp(det.Vec2{}, 1-math.Exp(-leanSpeed*dt))
-	c.settle(dt)
+	c.calm(dt)
 	c.Pos = c.target.Add(c.lean).Add(c.shake)
 }
 
@@ -67,9 +67,9 @@ func (c *Camera) Jump() { c.lean, c.placed = det.Vec2{}, false }
 // Shake throws the picture about, from 0 to 1; several blows add up.
 func (c *Camera) Shake(by float64) { c.trauma = min(1, c.trauma+max(0, by)) }
 
-func (c *Camera) settle(dt float64) {
+func (c *Camera) calm(dt float64) {
 	c.time += dt
-	c.trauma = max(0, c.trauma-settle*dt)
+	c.trauma = max(0, c.trauma-calm*dt)
 	// The square makes small blows gentle. Sums of sines are smoother than dice, and the same at any frame rate.
 	k := c.trauma * c.trauma * shakeFar
 	c.shake = det.Vec2{

@@ -120,7 +120,7 @@ func (s *Scene) damaged(w *world.World, id world.ID, v *arena.Damaged) {
 }
 
 func (s *Scene) killed(w *world.World, v *arena.Killed) {
-	at, there := s.placeOf(w, v.Victim)
+	at, there := s.posOf(w, v.Victim)
 	if there {
 		s.wreck(at, s.ColorOf(v.Victim))
 		s.noiseAt(sound.Death, at, 0.7, 22)
@@ -138,8 +138,8 @@ func (s *Scene) killed(w *world.World, v *arena.Killed) {
 	}
 }
 
-// placeOf is where a player's fighter is, dead or alive.
-func (s *Scene) placeOf(w *world.World, p world.Player) (at det.Vec2, ok bool) {
+// posOf is where a player's fighter is, dead or alive.
+func (s *Scene) posOf(w *world.World, p world.Player) (at det.Vec2, ok bool) {
 	for id, f := range world.All[arena.Fighter](w) {
 		if w.Owner(id) == p {
 			return f.Pos, true

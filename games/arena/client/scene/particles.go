@@ -23,12 +23,12 @@ type Particle struct {
 	Adds     bool    // it shines, rather than covers
 }
 
-// Part is how much of its life is over, from 0 to 1.
-func (p *Particle) Part() float64 { return min(1, p.Age/p.Life) }
+// Done is how much of its life is over, from 0 to 1.
+func (p *Particle) Done() float64 { return min(1, p.Age/p.Life) }
 
 // Now gives its size, color and cover at present.
 func (p *Particle) Now() (size float64, c Color, alpha float64) {
-	t := p.Part()
+	t := p.Done()
 	return p.Size[0] + (p.Size[1]-p.Size[0])*math.Sqrt(t), p.Color[0].Mix(p.Color[1], float32(t)), p.Alpha * (1 - t*t)
 }
 

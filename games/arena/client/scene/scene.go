@@ -51,8 +51,8 @@ type Light struct {
 	Color  Color // times its strength
 }
 
-// A Mark is what stays on the floor for a while.
-type Mark struct {
+// A Scorch is what stays on the floor for a while.
+type Scorch struct {
 	Pos         det.Vec2
 	Size, Angle float64
 	Age         float64
@@ -74,10 +74,10 @@ type Scene struct {
 	Map       *arena.Map
 	Bodies    []Body
 	Lights    []Light // of this frame
-	Marks     []Mark
+	Scorches  []Scorch
 	Rays      []Ray
 	// Noise is called with what is to be heard. It may be nil.
-	Noise func(s sound.Sound, p sound.Place)
+	Noise func(s sound.Sound, p sound.Source)
 
 	// Me is one's own fighter as it is shown, or nil while one is dead or watches; Eye is from where one sees, and Sight what is seen.
 	Me    *Body
@@ -118,17 +118,17 @@ type memory struct {
 }
 
 const (
-	maxMarks   = 80
-	maxGlints  = 24
-	markLife   = 25.0
-	rayLife    = 0.7
-	stepLength = 1.1
+	maxScorches = 80
+	maxGlints   = 24
+	scorchLife  = 25.0
+	rayLife     = 0.7
+	stepLength  = 1.1
 )
 
 // SightReach is how far one sees.
 const SightReach = arena.ViewReach
 
-// Update takes the stage to the next frame.
+// Update takes the scene to the next frame.
 func (s *Scene) Update(f Frame) {
 	if f.World == nil {
 		return
@@ -161,7 +161,7 @@ func (s *Scene) Update(f Frame) {
 func (s *Scene) open(m *arena.Map) {
 	s.Map = m
 	s.Particles.Clear()
-	s.Marks, s.Rays, s.flashes = s.Marks[:0], s.Rays[:0], s.flashes[:0]
+	s.Scorches, s.Rays, s.flashes = s.Scorches[:0], s.Rays[:0], s.flashes[:0]
 	clear(s.memory)
 	s.Camera.Jump()
 	s.seen = false
@@ -279,9 +279,9 @@ func (s *Scene) look(f *Frame, dt float64) {
 
 // age lets time pass for what fades.
 func (s *Scene) age(dt float64) {
-	s.Marks = fading(s.Marks, func(m *Mark) bool {
+	s.Scorches = fading(s.Scorches, func(m *Scorch) bool {
 		m.Age += dt
-		return m.Age < markLife
+		return m.Age < scorchLife
 	})
 	s.Rays = fading(s.Rays, func(r *Ray) bool {
 		r.Age += dt
@@ -312,11 +312,11 @@ func upTo[T any](most int, list []T, x T) []T {
 	return append(list, x)
 }
 
-// Part is how much of a ray's time is over.
-func (r *Ray) Part() float64 { return min(1, r.Age/rayLife) }
+// Done is how much of a ray's time is over.
+func (r *Ray) Done() float64 { return min(1, r.Age/rayLife) }
 
-// Fade is how much of a mark is left to see.
-func (m *Mark) Fade() float64 { return min(1, (markLife-m.Age)/5) }
+// Fade is how much of a scorch is left to see.
+func (m *Scorch) Fade() float64 { return min(1, (scorchLife-m.Age)/5) }
 
 // shine gathers the lights of this frame.
 func (s *Scene) shine(w *world.World, f *Frame, dt float64) {
@@ -358,7 +358,7 @@ func (s *Scene) flash(at det.Vec2, radius float64, c Color, life, strength float
 	s.flashes = upTo(maxGlints, s.flashes, g)
 }
 
-func (s *Scene) noise(n sound.Sound, p sound.Place) {
+func (s *Scene) noise(n sound.Sound, p sound.Source) {
 	if s.Noise != nil {
 		s.Noise(n, p.Detune(s.Particles.dice.between(-0.06, 0.06)))
 	}

@@ -54,17 +54,17 @@ func (m *match) step(t testing.TB) {
 	m.in.Reset()
 }
 
-// TestStageFollowsAMatch watches bots fight: all that a match has must turn up on the stage, and nothing grow without bound.
-func TestStageFollowsAMatch(t *testing.T) {
+// TestSceneFollowsAMatch watches bots fight: all that a match has must turn up in the scene, and nothing grow without bound.
+func TestSceneFollowsAMatch(t *testing.T) {
 	m := newMatch(t, "duel", 6)
 	var heard [sound.Sounds]int
-	s := scene.Scene{Noise: func(n sound.Sound, p sound.Place) { heard[n]++ }}
+	s := scene.Scene{Noise: func(n sound.Sound, p sound.Source) { heard[n]++ }}
 	var particles, lights, rays, kills, said, marks int
 	for range 60 * 60 {
 		m.step(t)
 		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true, Screen: det.Vec2{X: 32, Y: 18}})
 		particles, lights, rays = max(particles, len(s.Particles.All())), max(lights, len(s.Lights)), max(rays, len(s.Rays))
-		kills, said, marks = max(kills, len(s.Feed.Kills)), max(said, len(s.Feed.Lines)), max(marks, len(s.Marks))
+		kills, said, marks = max(kills, len(s.Feed.Kills)), max(said, len(s.Feed.Lines)), max(marks, len(s.Scorches))
 		if s.Me != nil && (s.Me.Player != 1 || s.Eye != s.Me.Pos) {
 			t.Fatalf("looks from %v, and stands at %v", s.Eye, s.Me.Pos)
 		}
@@ -94,8 +94,8 @@ func TestStageFollowsAMatch(t *testing.T) {
 	}
 }
 
-// TestStageTakesPartialWorlds shows a stage worlds in which anything may be missing, as clients have them.
-func TestStageTakesPartialWorlds(t *testing.T) {
+// TestSceneTakesPartialWorlds shows a scene worlds in which anything may be missing, as clients have them.
+func TestSceneTakesPartialWorlds(t *testing.T) {
 	m, outer := newMatch(t, "duel", 4), t
 	var s scene.Scene
 	rapid.Check(t, func(t *rapid.T) {

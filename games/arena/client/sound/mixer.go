@@ -6,26 +6,26 @@ import (
 	"sync"
 )
 
-// Place is where a noise comes from: how loud it is on either side, and how much its pitch differs.
-type Place struct{ Left, Right, Pitch float32 }
+// A Source is where a noise comes from: how loud it is on either side, and how much its pitch differs.
+type Source struct{ Left, Right, Pitch float32 }
 
 // Here is a noise in one's own head.
-func Here(volume float64) Place { return Place{float32(volume), float32(volume), 1} }
+func Here(volume float64) Source { return Source{float32(volume), float32(volume), 1} }
 
 // At is a noise so far to the right and below, as one hears it who stands in the middle. Beyond reach it is not heard.
-func At(dx, dy, volume, reach float64) Place {
+func At(dx, dy, volume, reach float64) Source {
 	d := math.Hypot(dx, dy)
 	if d >= reach {
-		return Place{}
+		return Source{}
 	}
 	near := 1 - d/reach
 	volume *= near * near
 	side := dx / (d + 4) // close by, sides do not matter much
-	return Place{float32(volume * math.Sqrt((1-side)/2) * math.Sqrt2), float32(volume * math.Sqrt((1+side)/2) * math.Sqrt2), 1}
+	return Source{float32(volume * math.Sqrt((1-side)/2) * math.Sqrt2), float32(volume * math.Sqrt((1+side)/2) * math.Sqrt2), 1}
 }
 
 // Detune changes the pitch, so that the same noise twice does not sound like a machine.
-func (p Place) Detune(by float64) Place {
+func (p Source) Detune(by float64) Source {
 	p.Pitch = float32(1 + by)
 	return p
 }
@@ -42,7 +42,7 @@ type Mixer struct {
 type sounding struct {
 	samples []float32
 	at      float32
-	place   Place
+	source  Source
 }
 
 // most is how many noises sound at once; the oldest give way.
@@ -58,7 +58,7 @@ func NewMixer() *Mixer {
 }
 
 // Play begins a noise.
-func (m *Mixer) Play(s Sound, p Place) {
+func (m *Mixer) Play(s Sound, p Source) {
 	if s >= Sounds || p.Left+p.Right < 0.004 || p.Pitch <= 0 {
 		return
 	}
@@ -112,9 +112,9 @@ func (v *sounding) mix(sum []float32) bool {
 		}
 		f := v.at - float32(k)
 		x := v.samples[k] + (v.samples[k+1]-v.samples[k])*f
-		sum[i] += x * v.place.Left
-		sum[i+1] += x * v.place.Right
-		v.at += v.place.Pitch
+		sum[i] += x * v.source.Left
+		sum[i+1] += x * v.source.Right
+		v.at += v.source.Pitch
 	}
 	return true
 }
