@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -177,17 +178,12 @@ func (b *Bundle) Save(dir string) error {
 	return os.Rename(tmp, dir)
 }
 
-// A Folder is where a bundle is read from: os.DirFS, or files that are part of the program.
-type Folder interface {
-	ReadFile(name string) ([]byte, error)
-}
-
-// LoadBundle reads what Save wrote. What was damaged meanwhile is refused.
-func LoadBundle(from Folder) (*Bundle, error) {
+// LoadBundle reads what Save wrote into a folder. What was damaged meanwhile is refused.
+func LoadBundle(from fs.FS) (*Bundle, error) {
 	var data [4][]byte
 	for i, name := range []string{fileZstd, fileGzip, fileStarter, fileTag} {
 		var err error
-		if data[i], err = from.ReadFile(name); err != nil {
+		if data[i], err = fs.ReadFile(from, name); err != nil {
 			return nil, err
 		}
 	}

@@ -4,17 +4,17 @@ package web
 
 import (
 	"embed"
-	"path"
+	"io/fs"
 )
 
 //go:embed client
 var released embed.FS
 
-type releasedFolder struct{}
-
-func (releasedFolder) ReadFile(name string) ([]byte, error) {
-	return released.ReadFile(path.Join("client", name))
-}
-
 // Released is the bundle that a release brings: built with the tag release, after coeval demo --build-client web/client.
-func Released() (*Bundle, error) { return LoadBundle(releasedFolder{}) }
+func Released() (*Bundle, error) {
+	folder, err := fs.Sub(released, "client")
+	if err != nil {
+		return nil, err
+	}
+	return LoadBundle(folder)
+}

@@ -139,7 +139,7 @@ func TestBundleIsKeptWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := LoadBundle(folder(dir))
+	again, err := LoadBundle(os.DirFS(dir))
 	if err != nil || again.Tag != b.Tag {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestBundleIsKeptWhole(t *testing.T) {
 			if err := os.WriteFile(name, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if x, err := LoadBundle(folder(dir)); err == nil && (x.Tag != b.Tag || !bytes.Equal(x.starter.plain, []byte("go()"))) {
+			if x, err := LoadBundle(os.DirFS(dir)); err == nil && (x.Tag != b.Tag || !bytes.Equal(x.starter.plain, []byte("go()"))) {
 				t.Errorf("%s, damaged, was taken", f.Name())
 			}
 		}
@@ -171,12 +171,6 @@ func TestBundleIsKeptWhole(t *testing.T) {
 	if _, err := NewBundle([]byte("<html>"), nil); err == nil {
 		t.Error("a page was taken for a program")
 	}
-}
-
-type folder string
-
-func (d folder) ReadFile(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(string(d), name))
 }
 
 func flipped(b []byte) []byte {

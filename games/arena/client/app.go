@@ -149,7 +149,7 @@ func (a *App) Update() error {
 	a.before = a.now
 	a.clock += dt
 	a.pace.frame(dt)
-	a.keys()
+	a.press()
 	me := det.Vec2{X: float64(a.w) / 2, Y: float64(a.h) / 2}
 	if a.scene.Me != nil {
 		x, y := a.lens.at(a.scene.Me.Pos)
@@ -229,45 +229,39 @@ func (a *App) setAutopilot(on bool) {
 	}
 }
 
-// keys does what keys do beside playing.
-func (a *App) keys() {
+// press does what keys do beside playing.
+func (a *App) press() {
 	if a.typing {
 		a.typeLine()
 		return
 	}
-	pressed := inpututil.IsKeyJustPressed
 	a.showBoard = ebiten.IsKeyPressed(ebiten.KeyTab)
-	switch {
-	case pressed(ebiten.KeyEnter):
-		a.typing, a.typed = true, a.typed[:0]
-	case pressed(ebiten.KeyN):
-		a.showNet = !a.showNet
-	case pressed(ebiten.KeyO):
-		a.showGhosts = !a.showGhosts
-	case pressed(ebiten.KeyP):
-		a.nextStyle()
-	case pressed(ebiten.KeyB):
-		a.toggleBlind()
-	case pressed(ebiten.KeyG):
-		a.pilot.Taunt()
-	case pressed(ebiten.KeyM):
-		a.SetMuted(!a.muted)
-	case pressed(ebiten.KeyH), pressed(ebiten.KeyF1):
-		a.help = !a.help
-	case pressed(ebiten.KeyF):
-		ebiten.SetFullscreen(!ebiten.IsFullscreen())
-	}
-	if a.blind.Asking() {
-		switch {
-		case pressed(ebiten.KeyDigit1):
-			a.blind.Vote(0)
-		case pressed(ebiten.KeyDigit2):
-			a.blind.Vote(1)
-		case pressed(ebiten.KeyDigit3):
-			a.blind.Vote(-1)
+	for _, k := range inpututil.AppendJustPressedKeys(nil) {
+		if do := keys[k]; do != nil {
+			do(a)
+		}
+		if vote, ok := votes[k]; ok && a.blind.Asking() {
+			a.blind.Vote(vote)
 		}
 	}
 }
+
+// keys are what keys do beside playing.
+var keys = map[ebiten.Key]func(*App){
+	ebiten.KeyEnter: func(a *App) { a.typing, a.typed = true, a.typed[:0] },
+	ebiten.KeyN:     func(a *App) { a.showNet = !a.showNet },
+	ebiten.KeyO:     func(a *App) { a.showGhosts = !a.showGhosts },
+	ebiten.KeyP:     (*App).nextStyle,
+	ebiten.KeyB:     (*App).toggleBlind,
+	ebiten.KeyG:     func(a *App) { a.pilot.Taunt() },
+	ebiten.KeyM:     func(a *App) { a.setMuted(!a.muted) },
+	ebiten.KeyH:     func(a *App) { a.help = !a.help },
+	ebiten.KeyF1:    func(a *App) { a.help = !a.help },
+	ebiten.KeyF:     func(*App) { ebiten.SetFullscreen(!ebiten.IsFullscreen()) },
+}
+
+// votes are what the blind test is answered with.
+var votes = map[ebiten.Key]int{ebiten.KeyDigit1: 0, ebiten.KeyDigit2: 1, ebiten.KeyDigit3: -1}
 
 // typeLine takes a line of chat.
 func (a *App) typeLine() {
@@ -286,8 +280,8 @@ func (a *App) typeLine() {
 	}
 }
 
-// SetMuted turns the sound off, or on.
-func (a *App) SetMuted(on bool) {
+// setMuted turns the sound off, or on.
+func (a *App) setMuted(on bool) {
 	a.muted = on
 	if on {
 		a.mixer.SetVolume(0)

@@ -14,16 +14,11 @@ import (
 // ground draws the floor, the pits, and what lies flat on it.
 func (p *painter) ground(s *scene.Scene, l *lens) {
 	m := s.Map
-	x0, y0, x1, y1 := l.cells(0.5, m.Width, m.Height)
-	for y := y0; y < y1; y++ {
-		for x := x0; x < x1; x++ {
-			switch m.Cell(x, y) {
-			case arena.Floor:
-				p.floor(m, l, x, y)
-			case arena.Pit:
-				p.pit(m, l, x, y, s.Time)
-			}
-		}
+	for x, y := range cells(m, l, 0.5, arena.Floor) {
+		p.floor(m, l, x, y)
+	}
+	for x, y := range cells(m, l, 0.5, arena.Pit) {
+		p.pit(m, l, x, y, s.Time)
 	}
 	for i := range s.Scorches {
 		k := &s.Scorches[i]

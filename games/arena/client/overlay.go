@@ -14,6 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,14 +23,13 @@ func (a *App) nextStyle() {
 	if a.net == nil {
 		return
 	}
-	a.blind.Stop()
 	s := (a.net.Style() + 1) % (predict.HalfLife + 1)
-	a.net.SetStyle(s)
+	a.setStyle(s)
 	a.scene.Feed.Announce(s.String(), scene.Own)
 }
 
-// SetStyle changes how the game is predicted, from outside.
-func (a *App) SetStyle(s predict.Style) {
+// setStyle changes how the game is predicted, from outside.
+func (a *App) setStyle(s predict.Style) {
 	if a.net != nil {
 		a.blind.Stop()
 		a.net.SetStyle(s)
@@ -65,9 +65,9 @@ func (a *App) netGraph(dst *ebiten.Image, w, h float64) {
 	gw, gh := 300*u, 96*u
 	x, y := w-gw-20*u, h-gh-96*u
 	a.batch.rect(x-8*u, y-8*u, gw+16*u, gh+84*u, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.8))
-	step := gw / session.GraphLength
+	step := gw / client.GraphLength
 	var last point
-	for i := range session.GraphLength {
+	for i := range client.GraphLength {
 		s := g.At(i)
 		px := x + float64(i)*step
 		if bar := min(1, s.Bytes/1200) * gh; bar > 0 {

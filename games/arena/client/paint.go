@@ -127,14 +127,9 @@ func (p *painter) light(s *scene.Scene, l *lens) {
 			p.b.sprite(sprite.Glow, x, y, 2*o.Radius*l.scale, 2*o.Radius*l.scale, 0, ink(o.Color, 1))
 		}
 	}
-	x0, y0, x1, y1 := l.cells(2, s.Map.Width, s.Map.Height)
-	for y := y0; y < y1; y++ {
-		for x := x0; x < x1; x++ {
-			if s.Map.Cell(x, y) == arena.Pit { // what glows lights its surroundings
-				px, py := l.at(det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5})
-				p.b.sprite(sprite.Glow, px, py, 5*l.scale, 5*l.scale, 0, ink(scene.Ember, 0.16))
-			}
-		}
+	for x, y := range cells(s.Map, l, 2, arena.Pit) { // what glows lights its surroundings
+		px, py := l.at(det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5})
+		p.b.sprite(sprite.Glow, px, py, 5*l.scale, 5*l.scale, 0, ink(scene.Ember, 0.16))
 	}
 	p.b.flush(p.lightLayer, blendLight)
 	if len(s.Sight) == 0 {

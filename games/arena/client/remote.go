@@ -79,7 +79,7 @@ func (a *App) Set(name, value string) {
 	switch name {
 	case "style":
 		if s, err := predict.ParseStyle(value); err == nil {
-			a.SetStyle(s)
+			a.setStyle(s)
 		}
 	case "name":
 		if a.net != nil {
@@ -98,7 +98,7 @@ func (a *App) Set(name, value string) {
 	case "blind":
 		a.toggleBlind()
 	case "mute":
-		a.SetMuted(value == "on" || value == "" && !a.muted)
+		a.setMuted(value == "on" || value == "" && !a.muted)
 	case "help":
 		a.help = !a.help
 	case "leave":

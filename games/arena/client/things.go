@@ -58,24 +58,23 @@ func (p *painter) pickup(o *arena.Pickup, there bool, t float64, l *lens) {
 	p.b.sprite(sprite.Pad, x, y, 1.05*l.scale, 1.05*l.scale, 0, ink(c.Mul(0.8), 0.6))
 	bob := math.Sin(t*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05
 	p.b.sprite(sprite.Shadow, x+0.06*l.scale, y+0.1*l.scale, 0.8*l.scale, 0.7*l.scale, 0, ink(scene.Color{}, 0.6))
-	shape, size, wide := sprite.Crate, 0.66, 1.0
-	switch o.Kind {
-	case arena.SmallPack:
-		shape, size = sprite.Cross, 0.6
-	case arena.LargePack:
-		shape, size = sprite.Cross, 0.86
-	case arena.RocketGun:
-		shape, size, wide = sprite.Launcher, 1.0, 1
-	case arena.SlugBox:
-		shape = sprite.Battery
-	case arena.RailGun:
-		shape, size = sprite.RailGun, 1.05
-	}
+	look := pickups[o.Kind]
 	angle := 0.0
-	if o.Kind == arena.RocketGun || o.Kind == arena.RailGun {
+	if look.turns {
 		angle = t * 1.1
 	}
-	p.b.sprite(shape, x, y-bob*l.scale, size*l.scale*wide, size*l.scale, angle, ink(c.Mix(scene.Paper, 0.25), 1))
+	p.b.sprite(look.shape, x, y-bob*l.scale, look.size*l.scale, look.size*l.scale, angle, ink(c.Mix(scene.Paper, 0.25), 1))
+}
+
+// pickups are how what lies about looks.
+var pickups = map[arena.Kind]struct {
+	shape sprite.Shape
+	size  float64
+	turns bool
+}{
+	arena.SmallPack: {sprite.Cross, 0.6, false}, arena.LargePack: {sprite.Cross, 0.86, false},
+	arena.RocketBox: {sprite.Crate, 0.66, false}, arena.RocketGun: {sprite.Launcher, 1, true},
+	arena.SlugBox: {sprite.Battery, 0.66, false}, arena.RailGun: {sprite.RailGun, 1.05, true},
 }
 
 // body draws a fighter from above: shadow, feet, shoulders, weapon, head.

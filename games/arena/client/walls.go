@@ -3,6 +3,8 @@
 package client
 
 import (
+	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -28,50 +30,65 @@ func (p *painter) walls(dst *ebiten.Image, s *scene.Scene, l *lens, dt float64) 
 	if p.sightMap != m {
 		p.sightMap, p.sight = m, make([]float32, m.Width*m.Height*4)
 	}
-	x0, y0, x1, y1 := l.cells(1.5, m.Width, m.Height)
 	p.sides = p.sides[:0]
-	for y := y0; y < y1; y++ {
-		for x := x0; x < x1; x++ {
-			if m.Cell(x, y) == arena.Wall {
-				p.facesOf(s, l, x, y, dt)
-			}
-		}
+	for x, y := range cells(m, l, 1.5, arena.Wall) {
+		p.facesOf(s, l, x, y, dt)
 	}
-	for d := range m.Doors {
-		for _, r := range s.Geometry.Leaves(d) {
-			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y && l.shows(r.Min, 3) {
-				p.leaf(s, l, r)
-			}
-		}
+	for r := range leaves(s, l) {
+		p.leaf(s, l, r)
 	}
-	slices.SortFunc(p.sides, func(a, b side) int {
-		switch {
-		case a.far > b.far:
-			return -1
-		case a.far < b.far:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(p.sides, func(a, b side) int { return cmp.Compare(b.far, a.far) })
 	for i := range p.sides {
 		p.face(s, l, &p.sides[i])
 	}
-	for y := y0; y < y1; y++ {
-		for x := x0; x < x1; x++ {
-			if m.Cell(x, y) == arena.Wall {
-				p.roof(s, l, x, y)
-			}
-		}
+	for x, y := range cells(m, l, 1.5, arena.Wall) {
+		p.roof(s, l, x, y)
 	}
-	for d := range m.Doors {
-		for _, r := range s.Geometry.Leaves(d) {
-			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y && l.shows(r.Min, 3) {
-				p.doorTop(s, l, r)
-			}
-		}
+	for r := range leaves(s, l) {
+		p.doorTop(s, l, r)
 	}
-	p.rims(s, l)
+	for x, y := range cells(m, l, 1.5, arena.Wall) {
+		p.rims(s, l, x, y)
+	}
 	p.b.flush(dst, blendOver)
+}
+
+// cells are those of a kind that may be on the screen, with a margin.
+func cells(m *arena.Map, l *lens, margin float64, kind arena.Cell) iter.Seq2[int, int] {
+	return func(yield func(x, y int) bool) {
+		x0, y0, x1, y1 := l.cells(margin, m.Width, m.Height)
+		for y := y0; y < y1; y++ {
+			for x := x0; x < x1; x++ {
+				if m.Cell(x, y) == kind && !yield(x, y) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// leaves are halves of doors that may be on the screen.
+func leaves(s *scene.Scene, l *lens) iter.Seq[arena.Rect] {
+	return func(yield func(arena.Rect) bool) {
+		for d := range s.Map.Doors {
+			for _, r := range s.Geometry.Leaves(d) {
+				if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y && l.shows(r.Min, 3) && !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// corners of a rectangle, in the order of neighbours.
+func corners(r arena.Rect) [4]det.Vec2 {
+	return [4]det.Vec2{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+}
+
+// cornersOf are those of a cell.
+func cornersOf(x, y int) [4]det.Vec2 {
+	at := det.Vec2{X: float64(x), Y: float64(y)}
+	return corners(arena.Rect{Min: at, Max: at.Add(det.Vec2{X: 1, Y: 1})})
 }
 
 var neighbours = [4]struct{ dx, dy int }{{0, -1}, {1, 0}, {0, 1}, {-1, 0}}
@@ -81,14 +98,13 @@ func open(c arena.Cell) bool { return c == arena.Floor || c == arena.Pit }
 // facesOf adds the faces of a cell that are turned to the viewer.
 func (p *painter) facesOf(s *scene.Scene, l *lens, x, y int, dt float64) {
 	m := s.Map
-	fx, fy := float64(x), float64(y)
-	corners := [4]det.Vec2{{X: fx, Y: fy}, {X: fx + 1, Y: fy}, {X: fx + 1, Y: fy + 1}, {X: fx, Y: fy + 1}}
+	c := cornersOf(x, y)
 	for i, d := range neighbours {
 		if !open(m.Cell(x+d.dx, y+d.dy)) {
 			continue
 		}
 		n := det.Vec2{X: float64(d.dx), Y: float64(d.dy)}
-		a, b := corners[i], corners[(i+1)%4]
+		a, b := c[i], c[(i+1)%4]
 		mid := a.Lerp(b, 0.5)
 		// What is in sight comes and goes softly.
 		lit := &p.sight[(y*m.Width+x)*4+i]
@@ -105,7 +121,7 @@ func (p *painter) facesOf(s *scene.Scene, l *lens, x, y int, dt float64) {
 
 // leaf adds the faces of half a door.
 func (p *painter) leaf(s *scene.Scene, l *lens, r arena.Rect) {
-	c := [4]det.Vec2{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+	c := corners(r)
 	for i, d := range neighbours {
 		n := det.Vec2{X: float64(d.dx), Y: float64(d.dy)}
 		mid := c[i].Lerp(c[(i+1)%4], 0.5)
@@ -164,8 +180,7 @@ func (p *painter) face(s *scene.Scene, l *lens, f *side) {
 
 // roof draws the top of a wall.
 func (p *painter) roof(s *scene.Scene, l *lens, x, y int) {
-	fx, fy := float64(x), float64(y)
-	c := [4]det.Vec2{{X: fx, Y: fy}, {X: fx + 1, Y: fy}, {X: fx + 1, Y: fy + 1}, {X: fx, Y: fy + 1}}
+	c := cornersOf(x, y)
 	var t [4]tint
 	for i := range c {
 		d := s.Eye.Sub(c[i]).Len() / scene.SightReach
@@ -176,7 +191,7 @@ func (p *painter) roof(s *scene.Scene, l *lens, x, y int) {
 }
 
 func (p *painter) doorTop(s *scene.Scene, l *lens, r arena.Rect) {
-	c := [4]det.Vec2{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+	c := corners(r)
 	d := s.Eye.Sub(c[0].Lerp(c[2], 0.5)).Len() / scene.SightReach
 	k := float32(0.2 + 0.35*max(0, 1-d))
 	t := ink(scene.Warning.Mul(k), 1)
@@ -189,27 +204,17 @@ func (p *painter) doorTop(s *scene.Scene, l *lens, r arena.Rect) {
 	p.b.line(l.top(a), l.top(b), float32(0.07*l.scale), ink(scene.Warning.Mul(k*2.2), 1))
 }
 
-// rims draws the upper edges of walls, bright where they are in sight.
-func (p *painter) rims(s *scene.Scene, l *lens) {
-	m := s.Map
-	x0, y0, x1, y1 := l.cells(1.5, m.Width, m.Height)
-	for y := y0; y < y1; y++ {
-		for x := x0; x < x1; x++ {
-			if m.Cell(x, y) != arena.Wall {
-				continue
-			}
-			fx, fy := float64(x), float64(y)
-			corners := [4]det.Vec2{{X: fx, Y: fy}, {X: fx + 1, Y: fy}, {X: fx + 1, Y: fy + 1}, {X: fx, Y: fy + 1}}
-			for i, d := range neighbours {
-				if !open(m.Cell(x+d.dx, y+d.dy)) {
-					continue
-				}
-				lit := p.sight[(y*m.Width+x)*4+i]
-				n := det.Vec2{X: float64(d.dx), Y: float64(d.dy)}
-				k := p.shine(s, corners[i].Lerp(corners[(i+1)%4], 0.5), n, lit)
-				c := scene.Color{R: 0.1 + 0.5*k.R, G: 0.13 + 0.62*k.G, B: 0.2 + 0.8*k.B}
-				p.b.line(l.top(corners[i]), l.top(corners[(i+1)%4]), float32(max(1, 0.055*l.scale)), ink(c, 1))
-			}
+// rims draws the upper edges of a wall, bright where they are in sight.
+func (p *painter) rims(s *scene.Scene, l *lens, x, y int) {
+	m, c := s.Map, cornersOf(x, y)
+	for i, d := range neighbours {
+		if !open(m.Cell(x+d.dx, y+d.dy)) {
+			continue
 		}
+		a, b := c[i], c[(i+1)%4]
+		n := det.Vec2{X: float64(d.dx), Y: float64(d.dy)}
+		k := p.shine(s, a.Lerp(b, 0.5), n, p.sight[(y*m.Width+x)*4+i])
+		rim := scene.Color{R: 0.1 + 0.5*k.R, G: 0.13 + 0.62*k.G, B: 0.2 + 0.8*k.B}
+		p.b.line(l.top(a), l.top(b), float32(max(1, 0.055*l.scale)), ink(rim, 1))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,7 +112,7 @@ func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
 	kept := ""
 	if cache, err := os.UserCacheDir(); err == nil {
 		kept = filepath.Join(cache, "coeval", "client", key)
-		if b, err := web.LoadBundle(diskFolder(kept)); err == nil {
+		if b, err := web.LoadBundle(os.DirFS(kept)); err == nil {
 			return b, nil
 		}
 	}
@@ -139,26 +140,17 @@ func forget(dir, but string) {
 	if err != nil {
 		return
 	}
-	for len(list) > keptBundles {
-		oldest, when := -1, time.Now()
-		for i, e := range list {
-			if info, err := e.Info(); err == nil && e.Name() != but && info.ModTime().Before(when) {
-				oldest, when = i, info.ModTime()
-			}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil || e.Name() == but {
+			return time.Now() // it goes last
 		}
-		if oldest < 0 {
-			return
-		}
-		_ = os.RemoveAll(filepath.Join(dir, list[oldest].Name()))
-		list = append(list[:oldest], list[oldest+1:]...)
+		return info.ModTime()
 	}
-}
-
-// diskFolder reads files of a folder.
-type diskFolder string
-
-func (d diskFolder) ReadFile(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(string(d), name))
+	slices.SortFunc(list, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range list[:max(0, len(list)-keptBundles)] {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
 }
 
 // errNoGo is what those are told who have neither Go nor a release.
@@ -234,9 +226,12 @@ func builtFrom() string {
 	return dir
 }
 
-// env is what the compiler is run with.
-func (s *source) env() []string {
-	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off")
+// command runs the go command for the browser, where the sources are.
+func (s *source) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off")
+	return cmd
 }
 
 // key tells apart what would be compiled: by the sources, what they depend on, and the compiler.
@@ -245,9 +240,8 @@ func (s *source) key(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
+	cmd := s.command(ctx, "list", "-deps", "-f",
 		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, s.program)
-	cmd.Dir, cmd.Env = s.dir, s.env()
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
@@ -296,8 +290,7 @@ func (c *clientBuild) compile(ctx context.Context, src source) (program, starter
 	out := filepath.Join(tmp, "client.wasm")
 	total := make(chan int, 1)
 	go func() { total <- src.count(ctx) }()
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, src.program)
-	cmd.Dir, cmd.Env = src.dir, src.env()
+	cmd := src.command(ctx, "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, src.program)
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, nil, err
@@ -318,12 +311,7 @@ const usualPackages = 220
 
 // count says how many packages the game is made of.
 func (s *source) count(ctx context.Context) int {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", s.program)
-	cmd.Dir, cmd.Env = s.dir, s.env()
-	out, err := cmd.Output()
-	if err != nil {
-		return 0
-	}
+	out, _ := s.command(ctx, "list", "-deps", s.program).Output() // without, it is a guess
 	return bytes.Count(out, []byte("\n"))
 }
 

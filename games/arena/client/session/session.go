@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -16,16 +15,6 @@ import (
 // An Entry is a way into a server.
 type Entry = client.Entry
 
-// Numbers are how the network and the prediction do, and a Graph is the last few seconds of it.
-type (
-	Numbers = client.Numbers
-	Graph   = client.Graph
-	Sample  = client.Sample
-)
-
-// GraphLength is how many samples a Graph holds.
-const GraphLength = client.GraphLength
-
 // Options are what a Session is made from. Join has no default.
 type Options struct {
 	// Join finds a way in. It is called in a goroutine of its own, at the beginning and again whenever
@@ -37,15 +26,12 @@ type Options struct {
 	Style predict.Style
 	// Conn is what else package conn takes; tests give it seeds.
 	Conn conn.Options
-	// Told is called with what the server says to players.
-	Told func(text string)
 }
 
 // A Session is a game over a network: a client.Session, and what is the arena's own about it. It belongs
 // to one goroutine.
 type Session struct {
-	s     *client.Session
-	told  func(text string)
+	*client.Session
 	name  string
 	asked world.Tick // when a name was last asked for
 
@@ -56,19 +42,16 @@ type Session struct {
 
 // New makes a session, which begins to look for its server with the first Frame.
 func New(o Options) *Session {
-	s := &Session{name: arena.CleanText(o.Name, arena.MaxName), told: o.Told}
-	s.s = client.NewSession(client.SessionOptions{Join: o.Join, Options: client.Options{
+	s := &Session{name: arena.CleanText(o.Name, arena.MaxName)}
+	s.Session = client.NewSession(client.SessionOptions{Join: o.Join, Options: client.Options{
 		Title: arena.Title, Name: s.name, Style: o.Style, Conn: o.Conn,
 	}})
 	return s
 }
 
-// Enter takes a way in: for programs that have one at hand.
-func (s *Session) Enter(e Entry) { s.s.Enter(e) }
-
 // Frame takes in what came, computes the ticks that are due and sends their commands.
 func (s *Session) Frame(now time.Duration, pilot Pilot) {
-	s.view = s.s.Frame(now, func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+	s.view = s.Session.Frame(now, func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
 		_ = world.Give(in, me, s.command(t, pilot(fighterOf(shown, me)), me)) // it is of the game's type
 	})
 	v := &s.view
@@ -79,11 +62,6 @@ func (s *Session) Frame(now time.Duration, pilot Pilot) {
 	for i := range v.Retracted {
 		s.retracted(&v.Retracted[i])
 	}
-	for _, w := range v.Words {
-		if s.told != nil && w.Text != "" {
-			s.told(w.Text)
-		}
-	}
 }
 
 // askAgain is how many ticks to wait for a name to be taken.
@@ -92,7 +70,7 @@ const askAgain = 60
 // command adds to the pilot's command what the player's name takes. A command that comes too late loses
 // its verb, so the name is asked for until it is so.
 func (s *Session) command(t world.Tick, c arena.Command, me world.Player) arena.Command {
-	if c.Verb == arena.Nothing && t >= s.asked+askAgain && s.name != "" && nameOf(s.s.Truth(), me) != s.name {
+	if c.Verb == arena.Nothing && t >= s.asked+askAgain && s.name != "" && nameOf(s.Truth(), me) != s.name {
 		c.Verb, c.Text, s.asked = arena.Name, s.name, t
 	}
 	return c
@@ -127,40 +105,18 @@ func (s *Session) View() View {
 // SetName changes what others read.
 func (s *Session) SetName(name string) {
 	s.name, s.asked = arena.CleanText(name, arena.MaxName), 0
-	s.s.SetName(s.name)
+	s.Session.SetName(s.name)
 }
-
-// SetStyle changes how what is not known yet is shown, while the game goes on.
-func (s *Session) SetStyle(style predict.Style) { s.s.SetStyle(style) }
-
-// Style is how what is not known yet is shown.
-func (s *Session) Style() predict.Style { return s.s.Style() }
-
-// Playing says whether the player is in the game.
-func (s *Session) Playing() bool { return s.s.Playing() }
-
-// Moving says whether the session is looking for another server to go on at.
-func (s *Session) Moving() bool { return s.s.Moving() }
-
-// Server is where the server is that the player plays at, as far as the link tells, or the zero address.
-// It changes when the player goes on at another mirror.
-func (s *Session) Server() netip.AddrPort { return s.s.Server() }
-
-// Numbers tells how it goes.
-func (s *Session) Numbers() Numbers { return s.s.Numbers() }
-
-// Graph gives the last few seconds.
-func (s *Session) Graph() *Graph { return s.s.Graph() }
 
 // Close ends the session, without a word to the server: the seat is kept for a while.
 func (s *Session) Close() {
-	s.s.Close()
+	s.Session.Close()
 	s.over()
 }
 
 // Leave tells the server that the player goes, and ends the session.
 func (s *Session) Leave() {
-	s.s.Leave()
+	s.Session.Leave()
 	s.over()
 }
 
