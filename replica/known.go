@@ -19,11 +19,10 @@ type known struct {
 
 // holding is what a client is known to hold of an entity. The newest image is pinned.
 type holding struct {
-	bound bool   // the client knows which entity the handle stands for
-	since uint32 // packets before this one say nothing about what the client holds
-	acked uint8  // how many images the client is known to hold
-	front uint8  // where the newest is in the ring
-	acks  [16]ack
+	bound bool       // the client knows which entity the handle stands for
+	since uint32     // packets before this one say nothing about what the client holds
+	n     int        // how many images the client is known to hold,
+	acks  [depth]ack // the newest first
 }
 
 // ack is an image that a client is known to hold.
@@ -118,8 +117,8 @@ func (k *known) Base(handle int32, p *Sent, b *Base) {
 	r := k.at(handle)
 	var ticks [depth]uint32
 	n, crowded := 0, k.s.pub.crowded
-	for i := range int(r.acked) {
-		a := r.ack(i)
+	for i := range r.n {
+		a := &r.acks[i]
 		if int32(a.packet-k.low) <= 0 || Age(p.Tick, a.tick) > recent || crowded && k.faded(a.packet) {
 			break
 		}
@@ -130,12 +129,12 @@ func (k *known) Base(handle int32, p *Sent, b *Base) {
 	if n > 0 {
 		picked, n := choose(p.Tick, ticks[:n])
 		for _, at := range picked[:n] {
-			b.Add(r.ack(at).number, Age(p.Tick, ticks[at]))
+			b.Add(r.acks[at].number, Age(p.Tick, ticks[at]))
 		}
 		return
 	}
 	e := k.s.at(handle)
-	if a := r.ack(0); r.acked > 0 && e.sends-a.sends < keepOld {
+	if a := &r.acks[0]; r.n > 0 && e.sends-a.sends < keepOld {
 		if m, _ := k.s.pub.slots[e.slot].find(a.number); m != nil {
 			b.Add(a.number, min(Age(p.Tick, a.tick), 255))
 			b.old = int64(p.Packet - a.packet)
@@ -151,14 +150,18 @@ func (k *known) Staged([]*Sent, bool) {}
 func (k *known) Landed(p *Sent, arrived bool) bool {
 	for i := range p.Said {
 		e := &p.Said[i]
-		if r := k.at(e.Handle); arrived && e.What == Held && k.s.at(e.Handle).unique == e.Unique && int32(p.Packet-r.since) >= 0 {
-			r.bound = true
-			before, had := r.ack(0).number, r.acked > 0
-			if r.acknowledge(ack{p.Packet, e.Number, p.Tick, e.sends}) {
-				k.pin(e.Handle, e.Number, true)
-				if had {
-					k.pin(e.Handle, before, false)
-				}
+		if !arrived || e.What != Held || k.s.at(e.Handle).unique != e.Unique {
+			continue
+		}
+		r := k.at(e.Handle)
+		if int32(p.Packet-r.since) < 0 {
+			continue
+		}
+		r.bound = true
+		if before, had := r.acks[0].number, r.n > 0; r.acknowledge(ack{p.Packet, e.Number, p.Tick, e.sends}) {
+			k.pin(e.Handle, e.Number, true)
+			if had {
+				k.pin(e.Handle, before, false)
 			}
 		}
 	}
@@ -174,16 +177,18 @@ func (k *known) Heard(int32) bool { return true }
 
 func (k *known) Held(handle int32, i int) (packet, number uint32, ok bool) {
 	r := k.at(handle)
-	a := r.ack(i)
-	return a.packet, a.number, i < int(r.acked)
+	if i >= r.n {
+		return 0, 0, false
+	}
+	return r.acks[i].packet, r.acks[i].number, true
 }
 
 func (k *known) Refresh(handle int32) { k.Forget(handle) }
 
 func (k *known) Forget(handle int32) {
 	r := k.at(handle)
-	if r.acked > 0 {
-		k.pin(handle, r.ack(0).number, false)
+	if r.n > 0 {
+		k.pin(handle, r.acks[0].number, false)
 	}
 	*r = holding{since: k.s.flights.next}
 }
@@ -197,50 +202,42 @@ func (k *known) Rejected(packet uint32, arrived bool) {
 		r := &k.list[i]
 		number, newest := r.disown(packet)
 		if newest {
-			if r.acked > 0 {
-				k.pin(int32(i), r.ack(0).number, true)
+			if r.n > 0 {
+				k.pin(int32(i), r.acks[0].number, true)
 			}
 			k.pin(int32(i), number, false)
 		}
-		if r.acked == 0 {
+		if r.n == 0 {
 			r.bound = false // what said which entity it is may have been just that packet
 		}
 	}
 }
 
-// ack is the i-th newest that the client is known to hold.
-func (r *holding) ack(i int) *ack { return &r.acks[(int(r.front)+i)&15] }
-
 // acknowledge notes that the client has an image, and says whether it is the
 // newest it has.
 func (r *holding) acknowledge(a ack) (newest bool) {
 	at := 0
-	for at < int(r.acked) && int32(r.ack(at).packet-a.packet) > 0 {
+	for at < r.n && int32(r.acks[at].packet-a.packet) > 0 {
 		at++
 	}
 	if at == depth {
 		return false
 	}
-	r.front = (r.front - 1) & 15
-	for i := range at { // those that are newer move up
-		*r.ack(i) = *r.ack(i + 1)
-	}
-	*r.ack(at) = a
-	r.acked = min(r.acked+1, depth)
+	copy(r.acks[at+1:], r.acks[at:])
+	r.acks[at] = a
+	r.n = min(r.n+1, depth)
 	return at == 0
 }
 
 // disown forgets an image that the client says it does not have, and says
 // whether it was the newest.
 func (r *holding) disown(packet uint32) (number uint32, newest bool) {
-	for i := range int(r.acked) {
-		if r.ack(i).packet == packet {
-			number = r.ack(i).number
-			for ; i+1 < int(r.acked); i++ {
-				*r.ack(i) = *r.ack(i + 1)
-			}
-			r.acked--
-			return number, r.acked == 0 || int32(packet-r.ack(0).packet) > 0
+	for i := range r.n {
+		if r.acks[i].packet == packet {
+			number = r.acks[i].number
+			copy(r.acks[i:], r.acks[i+1:r.n])
+			r.n--
+			return number, i == 0
 		}
 	}
 	return 0, false
