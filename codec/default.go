@@ -26,7 +26,7 @@ func (m *classModel) guess() {
 	m.changed.tables = []table{chances(0.98, 0.02), chances(0.1, 0.9), chances(0.7, 0.3), chances(0.05, 0.95)}
 	m.quiet.context = context{size: 1}
 	m.quiet.tables = []table{chances(0.85, 0.15)}
-	m.thawed.tables = []table{chances(0.5, 0.5)}
+	m.anyFrozen.tables = []table{chances(0.5, 0.5)}
 	sizes := new(errorTables)
 	for b := range bins {
 		for p := range int(binInfo[b].parts) {

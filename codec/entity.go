@@ -48,7 +48,7 @@ func (c *coder) entity(m *classModel, h *History, now []int32) {
 // rareFields codes the fields that hardly ever change: most often one decision
 // says that none of them did.
 func (c *coder) rareFields(m *classModel, base, now []int32) {
-	if c.symbol(&m.quiet.tables[m.quiet.index(&c.facts)], c.stirred(m.lists.rare, base, now)) == 0 {
+	if c.symbol(&m.quiet.tables[m.quiet.index(&c.facts)], c.anyChanged(m.lists.rare, base, now)) == 0 {
 		c.keep(m.lists.rare, base, now)
 		for _, d := range m.lists.now {
 			c.discreteNow(d, base[d.field], base[d.field], 0)
@@ -61,7 +61,7 @@ func (c *coder) rareFields(m *classModel, base, now []int32) {
 	if len(m.frozen) == 0 {
 		return
 	}
-	if c.symbol(&m.thawed.tables[0], c.stirred(m.lists.frozen, base, now)) == 0 {
+	if c.symbol(&m.anyFrozen.tables[0], c.anyChanged(m.lists.frozen, base, now)) == 0 {
 		c.keep(m.lists.frozen, base, now)
 		return
 	}
@@ -70,8 +70,8 @@ func (c *coder) rareFields(m *classModel, base, now []int32) {
 	}
 }
 
-// stirred is 1 if any of some fields changed.
-func (c *coder) stirred(fields []int, base, now []int32) int {
+// anyChanged is 1 if any of some fields changed.
+func (c *coder) anyChanged(fields []int, base, now []int32) int {
 	if c.dec == nil {
 		for _, f := range fields {
 			if now[f] != base[f] {

@@ -19,7 +19,7 @@ const (
 const (
 	factSymbol  = iota // what its decision was: 0 unchanged
 	factValue          // which of its likeliest values it has now
-	factStirred        // whether its two newest images differ
+	factChanged        // whether its two newest images differ
 	factBase           // which of its likeliest values it had at the base
 	factPhase          // the lowest bits of its value at the base
 	discreteFacts
@@ -64,7 +64,7 @@ func (m *classModel) cardinality(fact int) int32 {
 		return notCarried + 1
 	}
 	switch (fact - firstFact) % discreteFacts {
-	case factStirred:
+	case factChanged:
 		return 2
 	case factPhase:
 		return 16
@@ -148,9 +148,9 @@ func valueStep(values []int32, v int32) uint8 {
 func (c *coder) discretePast(d *discreteModel, h *History) {
 	s := c.facts[firstFact+d.index*discreteFacts:][:discreteFacts]
 	v := h.Images[0][d.field]
-	s[factStirred] = 0
+	s[factChanged] = 0
 	if h.Len > 1 && v != h.Images[1][d.field] {
-		s[factStirred] = 1
+		s[factChanged] = 1
 	}
 	if d.uses[factBase] {
 		s[factBase] = valueStep(d.values, v)

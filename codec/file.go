@@ -377,7 +377,7 @@ func (f *tablesFile) discrete(m *classModel) {
 	limit := m.numberFact(0, 0)
 	f.decision(m, &m.changed.decision, limit, 2)
 	f.decision(m, &m.quiet, limit, 2)
-	f.decision(m, &m.thawed, 1, 2)
+	f.decision(m, &m.anyFrozen, 1, 2)
 	for _, d := range m.discrete() {
 		f.int32s(&d.values, likelyValues)
 		f.int32s(&d.symbols, tableSize-1)

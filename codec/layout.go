@@ -72,7 +72,7 @@ func newClassModel(c *Class, still []bool) *classModel {
 	m.discretes = len(discrete)
 	// A field takes a symbol, an escape's length and bits, and bits that were cut off: less than nine bytes.
 	m.most = 16 + 9*len(c.Fields)
-	m.thawed.size = 1
+	m.anyFrozen.size = 1
 	for i, f := range discrete {
 		d := discreteModel{field: f, index: i, symbols: []int32{0}, usesPast: true, usesNow: true}
 		setAll(d.uses[:])

@@ -22,7 +22,7 @@ type classModel struct {
 	changed   changeModel
 	quiet     decision // did none of the fields in rare change
 	rare      []discreteModel
-	thawed    decision        // after those: did any of the fields in frozen change
+	anyFrozen decision        // after those: did any of the fields in frozen change
 	frozen    []discreteModel // never seen to change
 	frequent  []discreteModel
 	heading   heading

@@ -57,7 +57,7 @@ func (e *Encoder) Put(class int, h *History, now []int32) bool {
 	return true
 }
 
-// stop ends what Record began.
+// stop ends what Note began.
 func (e *Encoder) stop() {
 	if t := e.c.tape; t != nil {
 		t.changed = e.c.facts[factBefore] & 1

@@ -25,8 +25,8 @@ const (
 	formBits            // raw bits
 )
 
-// Record lets the next Put write down what it does. The tape is emptied first.
-func (e *Encoder) Record(t *Tape) {
+// Note lets the next Put write down what it does. The tape is emptied first.
+func (e *Encoder) Note(t *Tape) {
 	if t.ops == nil {
 		t.ops = make([]decisionOp, 0, 24)
 	}

@@ -33,7 +33,7 @@ func TestReplayIsPut(t *testing.T) {
 			// It was recorded in another packet that was in the same context.
 			scratch.Begin(make([]byte, 4000))
 			scratch.c.facts[factBefore] = b.Context()
-			scratch.Record(&tape)
+			scratch.Note(&tape)
 			if !scratch.Put(class, &h, now) {
 				t.Fatal("no room where there is plenty")
 			}
@@ -62,7 +62,7 @@ func BenchmarkReplay(b *testing.B) {
 	r.History(&h, 0, 30, known[:n])
 	var tape Tape
 	e.Begin(make([]byte, 1150))
-	e.Record(&tape)
+	e.Note(&tape)
 	if !e.Put(r.Classes[0], &h, r.Image(30, 0)) {
 		b.Fatal("no room")
 	}

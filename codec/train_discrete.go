@@ -109,7 +109,7 @@ func (t *trainer) contexts(m *classModel, order []*discreteModel, samples []samp
 	candidates := []int{factGap, factMoved1, factMoved2, factMoved3}
 	for k := range order { // the past of any field may matter
 		i := firstFact + k*discreteFacts
-		candidates = append(candidates, i+factStirred, i+factBase, i+factPhase)
+		candidates = append(candidates, i+factChanged, i+factBase, i+factPhase)
 	}
 	who := everyIndex(len(samples))
 	for k, d := range order {

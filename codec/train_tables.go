@@ -43,7 +43,7 @@ func (t *trainer) tables() {
 func (m *classModel) allot() {
 	m.changed.tables = make([]table, max(m.changed.size, 1))
 	m.quiet.tables = make([]table, max(m.quiet.size, 1))
-	m.thawed.tables = make([]table, 1)
+	m.anyFrozen.tables = make([]table, 1)
 	for _, d := range m.discrete() {
 		d.decision.tables = make([]table, max(d.size, 1))
 	}
@@ -116,7 +116,7 @@ func (m *Model) smooth(c *counter) {
 		k := &m.classes[i]
 		decide(&k.changed.decision, 2)
 		decide(&k.quiet, 2)
-		decide(&k.thawed, 2)
+		decide(&k.anyFrozen, 2)
 		for _, d := range k.discrete() {
 			decide(&d.decision, len(d.symbols)+1)
 		}

@@ -79,7 +79,7 @@ func (r *rotationModel) findTurns(u *uses) {
 func (m *classModel) useFacts(u *uses) {
 	for _, d := range m.discrete() {
 		d.uses = [discreteFacts]bool(u.facts[firstFact+d.index*discreteFacts:][:discreteFacts])
-		d.usesPast = d.uses[factStirred] || d.uses[factBase] || d.uses[factPhase]
+		d.usesPast = d.uses[factChanged] || d.uses[factBase] || d.uses[factPhase]
 		d.usesNow = d.uses[factSymbol] || d.uses[factValue]
 	}
 	m.lists = fieldLists{}

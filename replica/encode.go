@@ -296,7 +296,7 @@ func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta,
 	case hit:
 		return w.coder.Replay(&known.tape)
 	case known != nil:
-		w.coder.Record(&known.tape)
+		w.coder.Note(&known.tape)
 		known.used, known.owner = w.coder.Put(c.parts[0].class, &w.hist, image), owner
 		return known.used
 	}

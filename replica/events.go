@@ -384,7 +384,7 @@ func (s *Sender) putUnreliable(w *Worker, limit float64) {
 		}
 		if enc.Full() || enc.Spent() > limit {
 			enc.Rewind()
-			s.ledger.Sparks++
+			s.ledger.NoRoom++
 		}
 	}
 	s.events.unreliable = s.events.unreliable[:0]

@@ -110,18 +110,18 @@ func (r *Receiver) Events() []Event {
 	for i := range r.events.list {
 		e := r.events.list[i]
 		switch {
-		case e.Retracted && !r.disbelieve(&e) || !e.Retracted && r.tooOld(&e):
+		case e.Retracted && !r.retracted(&e) || !e.Retracted && r.tooOld(&e):
 			continue
 		case e.Provisional && e.Tick <= r.events.settled:
 			e.Provisional = false // it is certain, whatever was said
 		case e.Provisional:
-			r.believe(&e)
+			r.mayRetract(&e)
 		}
 		kept = append(kept, e)
 	}
 	r.events.list = kept
 	r.events.taken = len(kept)
-	r.settle()
+	r.confirm()
 	return kept
 }
 
@@ -130,10 +130,10 @@ func (r *Receiver) Events() []Event {
 // 0, and no event is provisional.
 func (r *Receiver) Settled() world.Tick { return r.events.settled }
 
-// believe remembers an event that may be retracted. If there are too many, the first is taken for certain.
-func (r *Receiver) believe(e *Event) {
+// mayRetract remembers an event that may be retracted. If there are too many, the first is taken for certain.
+func (r *Receiver) mayRetract(e *Event) {
 	if len(r.events.provisional) == maxEvents {
-		r.unbelieve(0)
+		r.certain(0)
 	}
 	n := len(r.events.provisional)
 	if n < cap(r.events.provisional) {
@@ -147,20 +147,20 @@ func (r *Receiver) believe(e *Event) {
 	b.data = data
 }
 
-// disbelieve finds what an event retracts. It reports false if that was never handed out, or is certain.
-func (r *Receiver) disbelieve(e *Event) bool {
+// retracted finds what an event retracts. It reports false if that was never handed out, or is certain.
+func (r *Receiver) retracted(e *Event) bool {
 	for i := range r.events.provisional {
 		if b := &r.events.provisional[i]; b.Emitted == e.Emitted {
 			r.keep(e, b.data)
-			r.unbelieve(i)
+			r.certain(i)
 			return true
 		}
 	}
 	return false
 }
 
-// unbelieve forgets an event that cannot be retracted any more. Its memory serves another.
-func (r *Receiver) unbelieve(i int) {
+// certain forgets an event that cannot be retracted any more. Its memory serves another.
+func (r *Receiver) certain(i int) {
 	last := len(r.events.provisional) - 1
 	b := r.events.provisional[i]
 	copy(r.events.provisional[i:], r.events.provisional[i+1:])
@@ -168,15 +168,15 @@ func (r *Receiver) unbelieve(i int) {
 	r.events.provisional = r.events.provisional[:last]
 }
 
-// settle takes for certain what was not retracted.
-func (r *Receiver) settle() {
+// confirm takes for certain what was not retracted up to the settled tick.
+func (r *Receiver) confirm() {
 	if r.events.settling == r.events.settled {
 		return
 	}
 	r.events.settled = r.events.settling
 	for i := 0; i < len(r.events.provisional); {
 		if r.events.provisional[i].Tick <= r.events.settled {
-			r.unbelieve(i)
+			r.certain(i)
 		} else {
 			i++
 		}

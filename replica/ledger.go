@@ -15,7 +15,7 @@ type Ledger struct {
 
 	Messages uint64 // bytes of reliable messages
 	Failed   uint64 // packets that could not be encoded, because of an image out of its range
-	Sparks   uint64 // unreliable events that found no room
+	NoRoom   uint64 // unreliable events that found no room
 	Missed   uint64 // reliable events that waited too long for Encode to take them
 	Repairs  uint64 // bases that the client asked for anew
 	Rejects  uint64 // packets that the client could not use

@@ -23,7 +23,7 @@ type Publisher struct {
 
 	slots    []slot
 	free     [][]int32          // by class, since what had a slot before leaves memory of its size
-	places   []places           // by class: where entities are, by index
+	byIndex  [][]int32          // by class and index: slots of entities, -1 where there is none
 	others   map[world.ID]int32 // and those of other allocators
 	states   []int32            // slots that every client is sent
 	commands []int32            // by player: slots of their commands, or -1
@@ -36,18 +36,13 @@ type Publisher struct {
 	image  []int32 // of a command
 }
 
-// places finds the slots of one class's entities.
-type places struct {
-	slots []int32 // by index, -1 where there is none
-}
-
 // NewPublisher makes the publisher of a world. What the world holds now is what
 // a client is expected to know without being told, if it starts from the same
 // settings: call it when the world is new, before its first tick.
 func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 	b := &Publisher{
 		protocol: p,
-		places:   make([]places, len(p.game.Classes())),
+		byIndex:  make([][]int32, len(p.game.Classes())),
 		others:   map[world.ID]int32{},
 		starts:   map[world.ID]startImage{},
 		free:     make([][]int32, len(p.classes)),
@@ -202,14 +197,11 @@ func (b *Publisher) lookup(id world.ID) int32 {
 		return -1
 	}
 	c := id.Class()
-	if c >= len(b.places) {
+	if c >= len(b.byIndex) || id.Index() >= len(b.byIndex[c]) {
 		return -1
 	}
-	pl := b.places[c].slots
-	if i := id.Index(); i < len(pl) {
-		if at := pl[i]; at >= 0 && b.slots[at].id == id {
-			return at
-		}
+	if at := b.byIndex[c][id.Index()]; at >= 0 && b.slots[at].id == id {
+		return at
 	}
 	return -1
 }
@@ -224,14 +216,14 @@ func (b *Publisher) enter(id world.ID, class int32, state bool) int32 {
 	if id.Allocator() != 0 {
 		b.others[id] = at
 	} else {
-		pl := &b.places[class]
-		for len(pl.slots) <= id.Index() {
-			pl.slots = append(pl.slots, -1)
+		list := &b.byIndex[class]
+		for len(*list) <= id.Index() {
+			*list = append(*list, -1)
 		}
-		if old := pl.slots[id.Index()]; old >= 0 { // the one before it had the same index
+		if old := (*list)[id.Index()]; old >= 0 { // the one before it had the same index
 			b.leave(old)
 		}
-		pl.slots[id.Index()] = at
+		(*list)[id.Index()] = at
 	}
 	if state && !slices.Contains(b.states, at) {
 		b.states = append(b.states, at)
@@ -270,8 +262,8 @@ func (b *Publisher) leave(at int32) {
 	case s.id.Allocator() != 0:
 		delete(b.others, s.id)
 	default:
-		if pl := b.places[s.class].slots; pl[s.id.Index()] == at {
-			pl[s.id.Index()] = -1
+		if list := b.byIndex[s.class]; list[s.id.Index()] == at {
+			list[s.id.Index()] = -1
 		}
 	}
 	s.unique = 0

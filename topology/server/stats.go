@@ -127,7 +127,7 @@ func addReplica(sum, l *replica.Ledger) {
 	sum.Tail += l.Tail
 	sum.Messages += l.Messages
 	sum.Failed += l.Failed
-	sum.Sparks += l.Sparks
+	sum.NoRoom += l.NoRoom
 	sum.Missed += l.Missed
 	sum.Repairs += l.Repairs
 	sum.Rejects += l.Rejects
