@@ -46,6 +46,9 @@ var ErrDamaged = errors.New("trace is damaged")
 // ErrCut says that a trace has no end: the file was cut, or its writer was stopped or has not finished yet. All that was read is good. Use errors.Is.
 var ErrCut = errors.New("trace is cut off")
 
+// incomplete says that an error is one of the trace, and not of what it is read from.
+func incomplete(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrCut) }
+
 // A DamageError says where a trace stops to be readable.
 type DamageError struct {
 	Offset int64      // of the first byte of the block that cannot be used

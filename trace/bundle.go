@@ -37,13 +37,13 @@ func (r *Report) Bundle() ([]File, error) {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
 	files := []File{{"README.txt", nil}, {"report.json", append(report, '\n')}}
-	if r.a != nil {
+	if r.a.ReadSeeker != nil {
 		from, to := r.window()
-		a, err := r.cut(r.a, r.sourceA, from, to)
+		a, err := r.cut(r.a, from, to)
 		if err != nil {
 			return nil, err
 		}
-		b, err := r.cut(r.b, r.sourceB, from, to)
+		b, err := r.cut(r.b, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -71,26 +71,19 @@ func (r *Report) window() (from, to world.Tick) {
 }
 
 // cut takes a window out of a trace. Where this program does not compute what was recorded the state at the beginning cannot be had; then it is all of the trace.
-func (r *Report) cut(in io.ReadSeeker, at int64, from, to world.Tick) ([]byte, error) {
+func (r *Report) cut(in source, from, to world.Tick) ([]byte, error) {
 	var out bytes.Buffer
-	t, err := reopen(in, at)
+	t, err := in.open()
 	if err == nil {
 		err = Cut(r.game, t, &out, from, to)
 	}
 	if errors.Is(err, errApart) {
-		if _, err = in.Seek(at, io.SeekStart); err == nil {
+		if _, err = in.Seek(in.at, io.SeekStart); err == nil {
 			out.Reset()
 			_, err = io.Copy(&out, in)
 		}
 	}
 	return out.Bytes(), err
-}
-
-func reopen(in io.ReadSeeker, at int64) (*Reader, error) {
-	if _, err := in.Seek(at, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
-	}
-	return Open(in)
 }
 
 // stateAt is the world of a trace at a tick, or nil.
@@ -113,15 +106,15 @@ func (r *Report) stateAt(trace []byte, t world.Tick) (saved []byte) {
 
 // lookAround lists what was commanded about when the two came apart.
 func (r *Report) lookAround() error {
-	if r.a == nil {
+	if r.a.ReadSeeker == nil {
 		return nil
 	}
 	from, to := r.Tick-min(r.Tick, listedBefore), r.Tick+listedAfter
-	a, err := reopen(r.a, r.sourceA)
+	a, err := r.a.open()
 	if err != nil {
 		return err
 	}
-	b, err := reopen(r.b, r.sourceB)
+	b, err := r.b.open()
 	if err != nil {
 		return err
 	}

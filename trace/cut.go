@@ -13,13 +13,7 @@ var errApart = errors.New("this program does not compute what was recorded")
 // Cut copies the part of a trace from one tick to another into a trace of its own, with the hashes and states that were recorded. It begins with the world at from, which is
 // computed, so that who has the part needs nothing before it. A damaged trace is copied up to the damage.
 func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
-	if err := r.Header().Fits(g); err != nil {
-		return err
-	}
-	if err := r.SkipTo(from); err != nil {
-		return err
-	}
-	c, err := newReplica(g, r)
+	c, err := newReplica(g, r, from)
 	if err != nil {
 		return err
 	}
@@ -42,7 +36,7 @@ func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 	}
 	for {
 		rec, err := r.Next()
-		if err == io.EOF || errors.Is(err, ErrDamaged) || errors.Is(err, ErrCut) || err == nil && rec.Tick > to {
+		if err == io.EOF || incomplete(err) || err == nil && rec.Tick > to {
 			break
 		}
 		if err == nil {

@@ -43,10 +43,22 @@ type Report struct {
 	// Around is what players commanded in the last ticks before the difference.
 	Around []Moment `json:"around,omitempty"`
 
-	game             *world.Game
-	a, b             io.ReadSeeker
-	worldA, worldB   []byte // at World.Tick
-	sourceA, sourceB int64
+	game           *world.Game
+	a, b           source
+	worldA, worldB []byte // at World.Tick
+}
+
+// A source is where one of the two traces begins, to be read again. Two states have none.
+type source struct {
+	io.ReadSeeker
+	at int64
+}
+
+func (s source) open() (*Reader, error) {
+	if _, err := s.Seek(s.at, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return Open(s)
 }
 
 // A Side is one of the two runs that Desync compares.
@@ -75,23 +87,15 @@ type Moment struct {
 //
 // The report reads a and b again when it makes a bundle, so keep them open until then.
 func Desync(g *world.Game, a, b io.ReadSeeker) (*Report, error) {
-	rep := &Report{Game: g.Name(), game: g, a: a, b: b}
-	var err error
-	if rep.sourceA, err = a.Seek(0, io.SeekCurrent); err == nil {
-		rep.sourceB, err = b.Seek(0, io.SeekCurrent)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("trace: %w", err)
-	}
-	x, err := openReplica(g, a)
+	rep := &Report{Game: g.Name(), game: g}
+	x, err := rep.replica(a, &rep.a, &rep.A)
 	if err != nil {
 		return nil, fmt.Errorf("first trace: %w", err)
 	}
-	y, err := openReplica(g, b)
+	y, err := rep.replica(b, &rep.b, &rep.B)
 	if err != nil {
 		return nil, fmt.Errorf("second trace: %w", err)
 	}
-	rep.A, rep.B = sideOf(x.r.Header()), sideOf(y.r.Header())
 	s := &search{Report: rep, x: x, y: y}
 	if err := s.run(); err != nil {
 		return nil, err
@@ -108,18 +112,19 @@ func Desync(g *world.Game, a, b io.ReadSeeker) (*Report, error) {
 	return rep, err
 }
 
-func openReplica(g *world.Game, in io.Reader) (*replica, error) {
-	r, err := Open(in)
+// replica begins to compute one of the two runs.
+func (r *Report) replica(in io.ReadSeeker, from *source, side *Side) (*replica, error) {
+	at, err := in.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	t, err := Open(in)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Header().Fits(g); err != nil {
-		return nil, err
-	}
-	return newReplica(g, r)
+	*from, *side = source{in, at}, Side{Build: t.Header().Build.String(), Note: t.Header().Note}
+	return newReplica(r.game, t, 0)
 }
-
-func sideOf(h *Header) Side { return Side{Build: h.Build.String(), Note: h.Note} }
 
 // A search goes through two traces in step.
 type search struct {
@@ -186,7 +191,7 @@ func (s *search) read(c *replica, side *Side) (rec *Record, more bool) {
 		switch {
 		case err == io.EOF:
 			return nil, false
-		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrCut):
+		case incomplete(err):
 			side.Damage = err.Error()
 			return nil, false
 		case err != nil:

@@ -136,7 +136,7 @@ func (t *ticks) next() {
 			t.rec, t.done = nil, true
 			switch {
 			case err == io.EOF:
-			case errors.Is(err, ErrDamaged) || errors.Is(err, ErrCut):
+			case incomplete(err):
 				t.damage = err
 			default:
 				t.err = err

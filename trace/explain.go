@@ -41,7 +41,7 @@ func (r *Report) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if r.Cause == CauseNone {
-		if r.a == nil {
+		if r.a.ReadSeeker == nil {
 			line("the two worlds of %q at tick %d are the same", r.Game, r.First)
 		} else {
 			line("the two runs of %q are the same from tick %d to %d", r.Game, r.First, r.Last)
@@ -168,7 +168,7 @@ func (r *Report) readme(files []File) string {
 			fmt.Fprintf(&list, "  %-13s %s\n", f.Name, text)
 		}
 	}
-	if r.a == nil {
+	if r.a.ReadSeeker == nil {
 		fmt.Fprintf(&again, "  coeval desync a.state b.state\n\nneeds a program that knows the game %q with declarations %016x.\n", r.Game, r.game.Hash())
 		return fmt.Sprintf(readmeHead, r, list.String(), again.String())
 	}

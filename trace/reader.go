@@ -113,7 +113,7 @@ func (r *Reader) Next() (*Record, error) {
 
 // damage says where an error is. Errors of the source below stay as they are.
 func (r *Reader) damage(err error) error {
-	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrCut) {
+	if !incomplete(err) {
 		return fmt.Errorf("trace: %w", err)
 	}
 	return &DamageError{Offset: r.start, Tick: r.tick, Err: err}

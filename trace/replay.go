@@ -58,13 +58,7 @@ func (m *Mismatch) String() string {
 //
 // After a mismatch it goes on at least to the next state in the trace, if there is one, to find the entity and field in which the two differ there.
 func Replay(g *world.Game, r *Reader, o ReplayOptions) (*Replayed, error) {
-	if err := r.Header().Fits(g); err != nil {
-		return nil, err
-	}
-	if err := r.SkipTo(o.From); err != nil {
-		return nil, err
-	}
-	c, err := newReplica(g, r)
+	c, err := newReplica(g, r, o.From)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +90,7 @@ func Replay(g *world.Game, r *Reader, o ReplayOptions) (*Replayed, error) {
 	switch {
 	case err == nil || err == io.EOF:
 		return out, nil
-	case errors.Is(err, ErrDamaged) || errors.Is(err, ErrCut):
+	case incomplete(err):
 		out.Damage = err
 		return out, nil
 	}
@@ -128,8 +122,14 @@ type replica struct {
 	failed     error // reading, for who looks at it later
 }
 
-// newReplica begins with the next state of a trace.
-func newReplica(g *world.Game, r *Reader) (*replica, error) {
+// newReplica begins with the last state of a trace at or before a tick, as far as that can be found without reading all.
+func newReplica(g *world.Game, r *Reader, from world.Tick) (*replica, error) {
+	if err := r.Header().Fits(g); err != nil {
+		return nil, err
+	}
+	if err := r.SkipTo(from); err != nil {
+		return nil, err
+	}
 	c := &replica{game: g, in: g.NewInputs(), r: r}
 	rec, err := r.Next()
 	switch {
