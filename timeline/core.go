@@ -66,7 +66,7 @@ func (c *Core) Open(start *world.World, o Options, room Room) error {
 	c.Now = c.Clock.Time(c.Start)
 	c.held, c.until = o.Held, c.Start
 	c.Book = newBook(g, c.Start, room.Ticks+c.Clock.Ticks(c.Options.Ahead)+2)
-	return c.Afford(start, room.Worlds, room.What)
+	return c.afford(start, room.Worlds, room.What)
 }
 
 // Restore takes in what another mirror had in its book for ticks after the start, by submit, or as
@@ -91,8 +91,8 @@ func (c *Core) Restore(submit func(now time.Duration, cmd Command) (Fate, error)
 	return nil
 }
 
-// Afford refuses more worlds than there is memory for.
-func (c *Core) Afford(start *world.World, worlds int, what string) error {
+// afford refuses more worlds than there is memory for.
+func (c *Core) afford(start *world.World, worlds int, what string) error {
 	size := start.Host().Size()
 	if need := size * worlds; need > c.Options.Memory || worlds > 1<<20 {
 		return fmt.Errorf("timeline: %w: %s take %d worlds of %d bytes, %.1f MiB, and Options.Memory allows %.1f MiB; ask for fewer, or allow more",
@@ -213,8 +213,8 @@ func (c *Core) Copy(to, from *world.World) {
 	c.Counts.CopiedBytes += int64(from.Host().Size())
 }
 
-// Observe notes what the last tick of a world did. It is good until the next call, unless Tell or
-// Keep keeps it.
+// Observe notes what the last tick of a world did. It is good until the next call, unless Tell
+// keeps it.
 func (c *Core) Observe(w *world.World, in *world.Inputs) *Outcome {
 	c.watch.observe(&c.spare, w, in)
 	return &c.spare
@@ -233,13 +233,13 @@ func (c *Core) WatchRepeats() { c.watch.repeats = true }
 // Differ says that what a tick did differs between two copies by more than is allowed.
 func (c *Core) Differ(a, b *Outcome) bool { return c.watch.compare(a, b, false) != alike }
 
-// Keep puts down in the history of a copy what a tick of it did.
-func (c *Core) Keep(h *History, did *Outcome) {
+// keep puts down in the history of a copy what a tick of it did.
+func (c *Core) keep(h *History, did *Outcome) {
 	slot := h.slot(did.tick)
 	if did == &c.spare {
 		*slot, c.spare = *did, *slot
 	} else {
-		slot.CopyFrom(did)
+		slot.copyFrom(did)
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *Core) Keep(h *History, did *Outcome) {
 // if anything was, and keeps it.
 func (c *Core) Tell(h *History, did *Outcome) {
 	c.watch.announce(&c.notices, h.At(did.tick), did)
-	c.Keep(h, did)
+	c.keep(h, did)
 }
 
 // Rewind counts that a copy is taken back from where it is to an earlier tick, and lets again do
@@ -261,7 +261,7 @@ func (c *Core) Rewind(h *History, from, goal world.Tick, seen bool, again func()
 		return
 	}
 	c.Counts.Seen++
-	c.before.CopyFrom(h.slot(goal))
+	c.before.copyFrom(h.slot(goal))
 	again()
 	c.watch.jump(&c.before, h.slot(goal), &c.Counts)
 }

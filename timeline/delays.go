@@ -78,7 +78,7 @@ func (t *Trailing) SetDelays(delays Delays) error {
 	if (len(list) == 1) != (len(t.trails) == 1) {
 		return fmt.Errorf("timeline: %d trailing states cannot become %d while they run; the leading and the last one stay", len(t.trails), len(list))
 	}
-	if err := t.Afford(t.Leading(), len(list), fmt.Sprintf("%d trailing states", len(list))); err != nil {
+	if err := t.afford(t.Leading(), len(list), fmt.Sprintf("%d trailing states", len(list))); err != nil {
 		return err
 	}
 	for len(t.trails) > len(list) {
@@ -112,7 +112,7 @@ func (t *Trailing) insert() {
 	}
 	s.goOnFrom(last)
 	if r := last.history.At(last.w.Tick()); r != nil {
-		s.history.slot(r.tick).CopyFrom(r)
+		s.history.slot(r.tick).copyFrom(r)
 	}
 	t.trails = slices.Insert(t.trails, len(t.trails)-1, s)
 }

@@ -42,8 +42,8 @@ func (r *Outcome) reset(t world.Tick) {
 	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0], r.told[:0], r.data[:0]
 }
 
-// CopyFrom makes it the same as another, in memory of its own.
-func (r *Outcome) CopyFrom(o *Outcome) {
+// copyFrom makes it the same as another, in memory of its own.
+func (r *Outcome) copyFrom(o *Outcome) {
 	r.tick, r.hash, r.hashed, r.changes, r.gaps = o.tick, o.hash, o.hashed, o.changes, o.gaps
 	r.events = append(r.events[:0], o.events...)
 	r.bodies = append(r.bodies[:0], o.bodies...)

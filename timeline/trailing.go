@@ -230,7 +230,7 @@ func (t *Trailing) note(i int, did *Outcome) {
 		t.Tell(&t.trails[0].history, did)
 		return
 	}
-	t.Keep(&t.trails[i].history, did)
+	t.keep(&t.trails[i].history, did)
 	t.check(i)
 }
 
