@@ -55,6 +55,7 @@ type Mortal interface{ Lives() (life int, alive bool) }
 // Hints collect what a class says of itself. Each method may be called once, or once for each field;
 // those that are not called leave things as they are for any class.
 type Hints struct {
+	of     string           // name of the class or event
 	info   *world.ClassInfo // nil for an event
 	event  *world.EventInfo
 	value  any
@@ -138,19 +139,11 @@ func (h *Hints) mode(name string, m predict.Mode) {
 }
 
 // Obstacle keeps entities that are interpolated in the way of what is predicted.
-func (h *Hints) Obstacle() {
-	if h.once("Obstacle") {
-		h.class.predict.Obstacle = true
-	}
-}
+func (h *Hints) Obstacle() { h.flag("Obstacle", &h.class.predict.Obstacle) }
 
 // Alone says that Step looks at no other entity and changes none, spawns nothing, and that nothing else
 // looks at it. Such entities are predicted again by themselves.
-func (h *Hints) Alone() {
-	if h.once("Alone") {
-		h.class.predict.Alone = true
-	}
-}
+func (h *Hints) Alone() { h.flag("Alone", &h.class.predict.Alone) }
 
 // Leap takes an image some ticks further in one go, as reckon.Motion.After does, in place of predicting
 // tick by tick: for things that are many, and of which an error is not noticed.
@@ -183,11 +176,7 @@ func (h *Hints) Every(near, far world.Tick) {
 
 // TakeOver stops all updates of an entity once the client holds it: it flies by itself from there. A
 // class of which only some are taken over has the method TakenOver instead.
-func (h *Hints) TakeOver() {
-	if h.once("TakeOver") {
-		h.class.policy.Takeover = true
-	}
-}
+func (h *Hints) TakeOver() { h.flag("TakeOver", &h.class.policy.Takeover) }
 
 // Beyond has changes of a field told only when they amount to more than a distance, in the field's own
 // units.
@@ -240,11 +229,7 @@ func (h *Hints) Kind(field any, kind codec.Kind) {
 
 // Rewind lets servers judge shots by where the class's entities were when the shooter saw them; see
 // Shots.
-func (h *Hints) Rewind() {
-	if h.once("Rewind") {
-		h.class.rewinds = true
-	}
-}
+func (h *Hints) Rewind() { h.flag("Rewind", &h.class.rewinds) }
 
 // Margin has copies of the world on mirrors compare a field, which may differ by so much, in its own
 // units, before that is repaired. Without a margin only strict events are compared; so give one for
@@ -254,13 +239,7 @@ func (h *Hints) Margin(field any, by float64) {
 	if !ok {
 		return
 	}
-	name := ""
-	if h.event != nil {
-		name = h.event.Name()
-	} else {
-		name = h.info.Name()
-	}
-	h.class.margins = append(h.class.margins, timeline.Margin{Class: name, Field: f.Path, By: by})
+	h.class.margins = append(h.class.margins, timeline.Margin{Class: h.of, Field: f.Path, By: by})
 }
 
 // Body says that it is what a player moves about in, one for each, and how wide one is: for
@@ -276,11 +255,14 @@ func (h *Hints) Body(width float64) {
 	h.class.body = width
 }
 
+// flag sets what a hint without arguments says.
+func (h *Hints) flag(name string, to *bool) { *to = h.once(name) || *to }
+
 // once notes that a hint is given, and says whether that makes sense.
 func (h *Hints) once(name string) bool {
 	switch {
 	case h.event != nil:
-		h.fail(name, errors.New("that is for classes; of events only Margin can be said"))
+		h.fail(name, errOfEvent)
 		return false
 	case h.called[name]:
 		h.fail(name, errors.New("it is called twice"))
@@ -289,6 +271,8 @@ func (h *Hints) once(name string) bool {
 	h.called[name] = true
 	return true
 }
+
+var errOfEvent = errors.New("that is for classes; of events only Margin can be said")
 
 // slides says whether a field can be a place: at most three numbers that take every value between.
 func (h *Hints) slides(f world.Field) bool {
@@ -312,7 +296,7 @@ func (h *Hints) field(name string, pointer any, once bool) (f world.Field, ok bo
 	case h.event == nil:
 		f, err = h.info.Field(h.value, pointer)
 	case name != "Margin":
-		err = errors.New("that is for classes; of events only Margin can be said")
+		err = errOfEvent
 	default:
 		f, err = h.event.Field(h.value, pointer)
 	}
@@ -338,7 +322,7 @@ var optional = map[string]reflect.Type{
 func readHints(g *world.Game) (classes []class, wrong []error) {
 	body := "" // the class that is one
 	for _, info := range g.Classes() {
-		h := Hints{info: info, value: info.New(), rate: g.Rate(), called: map[string]bool{}}
+		h := Hints{of: info.Name(), info: info, value: info.New(), rate: g.Rate(), called: map[string]bool{}}
 		h.class.info = info
 		h.ask()
 		h.conclude()
@@ -355,7 +339,7 @@ func readHints(g *world.Game) (classes []class, wrong []error) {
 		classes = append(classes, h.class)
 	}
 	for _, e := range g.Events() {
-		h := Hints{event: e, value: e.New(), rate: g.Rate(), called: map[string]bool{}}
+		h := Hints{of: e.Name(), event: e, value: e.New(), rate: g.Rate(), called: map[string]bool{}}
 		h.ask()
 		for _, err := range h.wrong {
 			wrong = append(wrong, fmt.Errorf("event %s: %w", e.Name(), err))

@@ -121,16 +121,9 @@ func (t *Title) examine() error {
 
 // try makes what servers and clients will, so that a mistake shows now and not when someone joins.
 func (t *Title) try() (wrong []error) {
-	if _, err := t.protocol(replica.Coeval); err != nil {
-		wrong = append(wrong, err)
-	}
-	if _, err := predict.New(t.Game, predict.Options{Player: 1, Classes: t.predict(), Keep: 8}); err != nil {
-		wrong = append(wrong, err)
-	}
-	if err := timeline.CheckMargins(t.Game, t.margins()); err != nil {
-		wrong = append(wrong, err)
-	}
-	return wrong
+	_, protocol := t.protocol(replica.Coeval)
+	_, prediction := predict.New(t.Game, predict.Options{Player: 1, Classes: t.predict(), Keep: 8})
+	return []error{protocol, prediction, timeline.CheckMargins(t.Game, t.margins())}
 }
 
 // Protocol is how servers and clients of the title understand each other. It is made once for each

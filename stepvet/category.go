@@ -32,19 +32,12 @@ func Categories() []Category {
 
 // Text is a finding's message without the category at its end, for those who show the two apart.
 func Text(message string) string {
-	head, tail, ok := cutLast(message, " [")
-	if ok && strings.HasSuffix(tail, "]") && slices.Contains(Categories(), Category(tail[:len(tail)-1])) {
-		return head
+	for _, c := range Categories() {
+		if head, ok := strings.CutSuffix(message, " ["+string(c)+"]"); ok {
+			return head
+		}
 	}
 	return message
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 // allowable tells whether a comment may name the category.

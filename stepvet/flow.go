@@ -40,12 +40,7 @@ type fork struct{ branch, whole ast.Node }
 
 // apart tells whether something stands in another branch of the same statement, so that what one does the other does not see.
 func (a *assignment) apart(at token.Pos) bool {
-	for _, k := range a.forks {
-		if holds(k.whole, at) && !holds(k.branch, at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.forks, func(k fork) bool { return holds(k.whole, at) && !holds(k.branch, at) })
 }
 
 func holds(n ast.Node, at token.Pos) bool { return n.Pos() <= at && at < n.End() }
@@ -82,11 +77,8 @@ func (u *unit) litSummary(lit *ast.FuncLit) *summary {
 	s, ok := u.byLit[lit]
 	if !ok {
 		u.byLit[lit] = &summary{} // for a literal that calls itself
-		var params []*types.Var
-		for p := range u.info.TypeOf(lit).(*types.Signature).Params().Variables() {
-			params = append(params, p)
-		}
-		s = &u.newFlow(params, lit.Type, lit.Body).out
+		params := u.info.TypeOf(lit).(*types.Signature).Params().Variables()
+		s = &u.newFlow(slices.Collect(params), lit.Type, lit.Body).out
 		u.byLit[lit] = s
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -85,9 +86,7 @@ func (u *unit) addFunction(decl *ast.FuncDecl) {
 	if sig.Recv() != nil {
 		fn.params = append(fn.params, sig.Recv())
 	}
-	for p := range sig.Params().Variables() {
-		fn.params = append(fn.params, p)
-	}
+	fn.params = slices.AppendSeq(fn.params, sig.Params().Variables())
 	fn.root = isRoot(obj)
 	u.funcs = append(u.funcs, fn)
 	u.byObj[obj] = fn

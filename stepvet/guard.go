@@ -76,11 +76,7 @@ func (g *guard) repairs(list []ast.Stmt) bool {
 		return last.Tok != token.FALLTHROUGH
 	case *ast.ExprStmt:
 		call, ok := last.X.(*ast.CallExpr)
-		if !ok {
-			return false
-		}
-		b, ok := g.u.callee(call).(*types.Builtin)
-		return ok && b.Name() == "panic"
+		return ok && g.u.calls(call, "panic")
 	case *ast.AssignStmt:
 		return last.Tok == token.ASSIGN && len(last.Lhs) == 1 && types.ExprString(last.Lhs[0]) == g.text
 	}

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -210,9 +211,7 @@ func (u *unit) boundsOfPlace(fn *function, e ast.Expr, depth int) interval {
 	if u.guarded(fn, e) {
 		return interval{trusted: true}
 	}
-	given := u.flowOf(fn).given[p.root]
-	for i := len(given) - 1; i >= 0; i-- {
-		a := given[i]
+	for _, a := range slices.Backward(u.flowOf(fn).given[p.root]) {
 		if a.pos > e.Pos() || a.to != p.path || a.apart(e.Pos()) {
 			continue
 		}

@@ -121,10 +121,7 @@ func (u *unit) collects(loop *ast.RangeStmt, stack []ast.Node) bool {
 		return false
 	}
 	call, ok := as.Rhs[0].(*ast.CallExpr)
-	if !ok || len(call.Args) != 2 {
-		return false
-	}
-	if b, ok := u.callee(call).(*types.Builtin); !ok || b.Name() != "append" {
+	if !ok || len(call.Args) != 2 || !u.calls(call, "append") {
 		return false
 	}
 	return types.ExprString(call.Args[0]) == types.ExprString(as.Lhs[0]) && u.plain(call.Args[1]) && u.sortedNext(as.Lhs[0], loop, stack)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // orderMatters tells whether the body of a loop can have another effect when its turns come in another order. It knows the harmless
@@ -28,7 +29,7 @@ func (u *unit) orderMatters(loop *ast.RangeStmt, stack []ast.Node) bool {
 		b.key = u.info.Defs[id]
 	}
 	b.noteAssigned(loop.Body)
-	return !b.all(loop.Body.List) || b.leaves && (b.counts || b.marks > 1)
+	return !b.all(loop.Body.List) || b.leaves && (b.counts || b.sets > 1)
 }
 
 // unordered checks the body of one loop.
@@ -40,7 +41,7 @@ type unordered struct {
 	// operators holds, for each place that is counted in, the one operator that every turn must use there.
 	operators map[string]token.Token
 	counts    bool // turns add up, so that leaving early would leave some out
-	marks     int  // places that are given one constant
+	sets      int  // places that are given one constant
 	leaves    bool
 }
 
@@ -92,12 +93,7 @@ func (b *unordered) steady(e ast.Expr) bool {
 }
 
 func (b *unordered) all(list []ast.Stmt) bool {
-	for _, s := range list {
-		if !b.one(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !b.one(s) })
 }
 
 func (b *unordered) one(s ast.Stmt) bool {
@@ -111,9 +107,8 @@ func (b *unordered) one(s ast.Stmt) bool {
 		if !ok || len(call.Args) != 2 {
 			return false
 		}
-		name, ok := b.u.callee(call).(*types.Builtin)
 		b.counts = true
-		return ok && name.Name() == "delete" && b.isKey(call.Args[1]) && b.u.plain(call.Args[0])
+		return b.u.calls(call, "delete") && b.isKey(call.Args[1]) && b.u.plain(call.Args[0])
 	case *ast.IfStmt:
 		if s.Init != nil || !b.steady(s.Cond) || !b.all(s.Body.List) {
 			return false
@@ -168,7 +163,7 @@ func (b *unordered) assignment(s *ast.AssignStmt) bool {
 			b.counts = true
 			return true
 		}
-		b.marks++
+		b.sets++
 		tv := b.u.info.Types[s.Rhs[0]] // found = true
 		return tv.Value != nil && b.fixedPlace(s.Lhs[0]) && b.onlyAssignment(s)
 	}

@@ -3,6 +3,7 @@ package stepvet
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -70,9 +71,7 @@ func (u *unit) addHooks(file *ast.File) {
 			fn := &function{name: "the function given to " + to.Pkg().Name() + "." + to.Name(), decl: arg, body: arg, root: true}
 			if lit, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
 				fn.typ, fn.body = lit.Type, lit.Body
-				for p := range sig.Params().Variables() {
-					fn.params = append(fn.params, p)
-				}
+				fn.params = slices.Collect(sig.Params().Variables())
 			}
 			u.funcs = append(u.funcs, fn)
 		}

@@ -159,6 +159,12 @@ func (u *unit) call(fn *function, call *ast.CallExpr) {
 	}
 }
 
+// calls tells whether a call is of a built-in function.
+func (u *unit) calls(call *ast.CallExpr, name string) bool {
+	b, ok := u.callee(call).(*types.Builtin)
+	return ok && b.Name() == name
+}
+
 // callee is what a call names: a function, a built-in, a variable, or nil.
 func (u *unit) callee(call *ast.CallExpr) types.Object {
 	fun := ast.Unparen(call.Fun)

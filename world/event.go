@@ -109,11 +109,6 @@ func (e *EventInfo) Limit() int { return e.limit }
 // Life is for how many ticks such an event is worth telling; 0 if it is never too old.
 func (e *EventInfo) Life() Tick { return e.life }
 
-// Old says that an event of this kind, emitted at one tick, is not worth telling at another.
-func (e *EventInfo) Old(emitted, now Tick) bool {
-	return e.life > 0 && now > emitted && now-emitted > e.life
-}
-
 // Layout makes and reads the events' images.
 func (e *EventInfo) Layout() *bits.Layout { return e.layout }
 

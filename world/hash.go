@@ -96,63 +96,51 @@ func (t *table) hashEntity(pg *page, s int) uint64 {
 	return h.sum()
 }
 
-// HashField is for finding the field in which two worlds differ, by the name that Fields gives it.
-func (w Host) HashField(id ID, name string) (uint64, error) {
-	f, err := w.Field(id, name)
-	if err != nil {
-		return 0, err
-	}
-	h := newHasher(4)
-	h.text(f.String())
-	return h.sum(), nil
-}
-
 // word is the value of a plain field as 64 bits that are the same on every machine.
 func (l *leaf) word(at unsafe.Pointer) uint64 {
-	p := unsafe.Add(at, l.offset)
+	v := l.bits(at)
 	switch l.kind {
-	case reflect.Bool, reflect.Uint8:
-		return uint64(*(*uint8)(p))
-	case reflect.Int8:
-		return uint64(*(*int8)(p))
-	case reflect.Int16:
-		return uint64(*(*int16)(p))
-	case reflect.Uint16:
-		return uint64(*(*uint16)(p))
-	case reflect.Int32:
-		return uint64(*(*int32)(p))
-	case reflect.Uint32:
-		return uint64(*(*uint32)(p))
-	case reflect.Int:
-		return uint64(*(*int)(p))
-	case reflect.Uint, reflect.Uintptr:
-		return uint64(*(*uint)(p))
 	case reflect.Float32:
-		return canonical(float64(*(*float32)(p)))
+		return canonical(float64(math.Float32frombits(uint32(v))))
 	case reflect.Float64:
-		return canonical(*(*float64)(p))
+		return canonical(math.Float64frombits(v))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
+		above := 64 - 8*l.size
+		return uint64(int64(v<<above) >> above)
+	}
+	return v
+}
+
+// bits are the field's memory.
+func (l *leaf) bits(at unsafe.Pointer) uint64 {
+	p := unsafe.Add(at, l.offset)
+	switch l.size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
 	}
 	return *(*uint64)(p)
 }
 
 // setWord is the reverse of word. Numbers too large for the field are cut.
 func (l *leaf) setWord(at unsafe.Pointer, v uint64) {
-	p := unsafe.Add(at, l.offset)
 	switch l.kind {
 	case reflect.Bool:
-		*(*bool)(p) = v&1 != 0
-	case reflect.Int8, reflect.Uint8:
-		*(*uint8)(p) = uint8(v)
-	case reflect.Int16, reflect.Uint16:
-		*(*uint16)(p) = uint16(v)
-	case reflect.Int32, reflect.Uint32:
-		*(*uint32)(p) = uint32(v)
-	case reflect.Int:
-		*(*int)(p) = int(v)
-	case reflect.Uint, reflect.Uintptr:
-		*(*uint)(p) = uint(v)
+		v &= 1
 	case reflect.Float32:
-		*(*float32)(p) = float32(math.Float64frombits(v))
+		v = uint64(math.Float32bits(float32(math.Float64frombits(v))))
+	}
+	p := unsafe.Add(at, l.offset)
+	switch l.size {
+	case 1:
+		*(*uint8)(p) = uint8(v)
+	case 2:
+		*(*uint16)(p) = uint16(v)
+	case 4:
+		*(*uint32)(p) = uint32(v)
 	default:
 		*(*uint64)(p) = v
 	}

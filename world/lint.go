@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"unsafe"
@@ -81,12 +82,7 @@ const (
 
 func newLint() *lint { return &lint{lost: map[lintKey]lintCount{}, told: map[string]bool{}} }
 
-func (l *leaf) float(at unsafe.Pointer) float64 {
-	if l.kind == reflect.Float32 {
-		return float64(*(*float32)(unsafe.Add(at, l.offset)))
-	}
-	return *(*float64)(unsafe.Add(at, l.offset))
-}
+func (l *leaf) float(at unsafe.Pointer) float64 { return math.Float64frombits(l.word(at)) }
 
 func (l *lint) before(c *ClassInfo, at unsafe.Pointer) {
 	l.was = l.was[:0]
