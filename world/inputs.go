@@ -272,19 +272,25 @@ func (w *World) admit(in *Inputs) {
 }
 
 func (w *World) join(p Player) {
+	if w.Present(p) {
+		return
+	}
+	w.admitOne(p)
+	w.repeated[p] = true
+	if w.game.join != nil && !w.settings.Partial {
+		w.game.join(w, p)
+	}
+}
+
+// admitOne notes that a player is there, without a command yet.
+func (w *World) admitOne(p Player) {
 	for int(p) >= len(w.present) {
 		w.present = append(w.present, false)
 		w.repeated = append(w.repeated, false)
 	}
-	if w.present[p] {
-		return
-	}
-	w.present[p], w.repeated[p] = true, true
+	w.present[p] = true
 	if w.commands != nil {
 		w.commands.resize(len(w.present))
-	}
-	if w.game.join != nil && !w.settings.Partial {
-		w.game.join(w, p)
 	}
 }
 

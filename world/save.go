@@ -130,13 +130,8 @@ func (a *archive) players(w *World) {
 			return
 		}
 		last = p
-		for int(p) >= len(w.present) {
-			w.present = append(w.present, false)
-			w.repeated = append(w.repeated, false)
-		}
-		w.present[p] = true
+		w.admitOne(p)
 		if w.commands != nil {
-			w.commands.resize(len(w.present))
 			a.value(w, w.game.commands.layout, w.commands.syncer(int(p)))
 		}
 	}

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coeval-dev/coeval/det"
@@ -63,14 +64,7 @@ func (k *work) collide() {
 		k.order = append(k.order, int32(i))
 	}
 	slices.SortFunc(k.order, func(i, j int32) int {
-		a, b := k.bodies[i].left(), k.bodies[j].left()
-		switch {
-		case a < b:
-			return -1
-		case a > b:
-			return 1
-		}
-		return int(i - j)
+		return cmp.Or(cmp.Compare(k.bodies[i].left(), k.bodies[j].left()), int(i-j))
 	})
 	for n, i := range k.order {
 		a := &k.bodies[i]

@@ -77,10 +77,9 @@ func (l *socket) Send(batch []link.Datagram) (int, error) {
 		}
 		done += taken
 	}
-	l.sent.Add(uint64(done))
-	l.sentBytes.Add(bytes)
+	l.tally.Took(done, bytes)
 	if failed != nil && link.Passing(failed) {
-		l.refused.Add(1)
+		l.tally.Refuse()
 	}
 	return done, failed
 }
@@ -190,7 +189,7 @@ func (l *socket) flush(msgs int) (datagrams int, err error) {
 		if errno == unix.EMSGSIZE {
 			return datagrams, link.ErrTooLarge
 		}
-		l.droppedOut.Add(1)
+		l.tally.Drop(1)
 		datagrams++
 		i++
 	}

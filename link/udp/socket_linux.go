@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/internal/mailbox"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,8 +31,8 @@ type socket struct {
 	reader reader
 	writer writer
 
-	received, receivedBytes, droppedIn          atomic.Uint64
-	sent, sentBytes, refused, droppedOut, calls atomic.Uint64
+	received, receivedBytes, droppedIn, calls atomic.Uint64
+	tally                                     mailbox.Tally
 }
 
 var _ link.Link = (*socket)(nil)
@@ -241,13 +242,11 @@ func (l *socket) LocalAddr() netip.AddrPort { return l.addr }
 
 // Counters includes what the kernel dropped because the socket's buffer was
 // full, or its checksum was wrong.
-func (l *socket) Counters() link.Counters {
-	return link.Counters{
-		Received: l.received.Load(), ReceivedBytes: l.receivedBytes.Load(),
-		Sent: l.sent.Load(), SentBytes: l.sentBytes.Load(),
-		Refused: l.refused.Load(), DroppedOut: l.droppedOut.Load(),
-		DroppedIn: l.droppedIn.Load() + l.kernelDrops(),
-	}
+func (l *socket) Counters() (c link.Counters) {
+	l.tally.Counters(&c)
+	c.Received, c.ReceivedBytes = l.received.Load(), l.receivedBytes.Load()
+	c.DroppedIn = l.droppedIn.Load() + l.kernelDrops()
+	return c
 }
 
 // kernelDrops asks the kernel for its own count, which costs nothing until it

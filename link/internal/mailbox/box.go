@@ -62,33 +62,28 @@ func New(capacity int) *Box {
 // caller then counts it with Drop or refuses it to the sender. The share may be
 // nil.
 func (b *Box) Push(addr netip.AddrPort, data []byte, share *Share) bool {
-	b.mu.Lock()
-	ok := !b.closed && b.hasRoom(share)
-	if ok {
-		b.put(addr, data, share)
-	}
-	b.mu.Unlock()
-	if ok {
-		b.signal()
-	}
-	return ok
+	return b.push(addr, data, share, false)
 }
 
 // PushWait copies a datagram in, and waits for room if there is none: for
 // carriers that can hold their sender back. It returns false when the box was
 // closed or the share was given up.
 func (b *Box) PushWait(addr netip.AddrPort, data []byte, share *Share) bool {
+	return b.push(addr, data, share, true)
+}
+
+func (b *Box) push(addr netip.AddrPort, data []byte, share *Share, wait bool) bool {
 	b.mu.Lock()
-	for !b.closed && !share.gone && !b.hasRoom(share) {
+	for wait && !b.closed && !share.gone && !b.hasRoom(share) {
 		b.room.Wait()
 	}
-	ok := !b.closed && !share.gone
+	ok := !b.closed && !(wait && share.gone) && b.hasRoom(share)
 	if ok {
 		b.put(addr, data, share)
 	}
 	b.mu.Unlock()
 	if ok {
-		b.signal()
+		notify(b.ready)
 	}
 	return ok
 }
@@ -118,9 +113,10 @@ func (b *Box) put(addr netip.AddrPort, data []byte, share *Share) {
 	}
 }
 
-func (b *Box) signal() {
+// notify sends a signal, unless there is one that was not seen yet.
+func notify(c chan<- struct{}) {
 	select {
-	case b.ready <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -128,7 +124,7 @@ func (b *Box) signal() {
 // Receive is as in [link.Link].
 func (b *Box) Receive(batch []link.Datagram) (int, error) {
 	b.mu.Lock()
-	freed := b.release()
+	b.release()
 	b.given = min(len(batch), b.used)
 	var bytes uint64
 	for i := range b.given {
@@ -138,9 +134,6 @@ func (b *Box) Receive(batch []link.Datagram) (int, error) {
 	}
 	n, closed, err := b.given, b.closed, b.err
 	b.mu.Unlock()
-	if freed {
-		b.room.Broadcast()
-	}
 	if n > 0 {
 		b.received.Add(uint64(n))
 		b.receivedBytes.Add(bytes)
@@ -152,8 +145,11 @@ func (b *Box) Receive(batch []link.Datagram) (int, error) {
 	return 0, nil
 }
 
-// release takes back what was given out.
-func (b *Box) release() bool {
+// release takes back what was given out, and tells those who wait for room.
+func (b *Box) release() {
+	if b.given > 0 {
+		b.room.Broadcast()
+	}
 	for range b.given {
 		s := &b.slots[b.free]
 		if s.share != nil {
@@ -162,21 +158,16 @@ func (b *Box) release() bool {
 		}
 		b.free = (b.free + 1) % len(b.slots)
 	}
-	freed := b.given > 0
 	b.used -= b.given
 	b.given = 0
-	return freed
 }
 
 // Wait is as in [link.Link]. It takes back what was given out: a sender may be
 // waiting for that room, with whom we would wait for each other.
 func (b *Box) Wait(d time.Duration) (bool, error) {
 	b.mu.Lock()
-	freed := b.release()
+	b.release()
 	b.mu.Unlock()
-	if freed {
-		b.room.Broadcast()
-	}
 	if ready, err := b.look(); ready || err != nil || d == 0 {
 		return ready, err
 	}
@@ -193,13 +184,12 @@ func (b *Box) Wait(d time.Duration) (bool, error) {
 			if ready, err := b.look(); ready || err != nil {
 				return ready, err
 			}
+			continue
 		case <-b.wake:
-			return b.look()
 		case <-b.done:
-			return b.look()
 		case <-expired:
-			return b.look()
 		}
+		return b.look()
 	}
 }
 
@@ -217,12 +207,7 @@ func (b *Box) look() (bool, error) {
 }
 
 // Wake is as in [link.Link].
-func (b *Box) Wake() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
+func (b *Box) Wake() { notify(b.wake) }
 
 // End closes the box with the error that Receive and Wait return from then
 // on. When keep is set, what waits can still be received before; otherwise it
