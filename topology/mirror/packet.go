@@ -50,9 +50,9 @@ const (
 	itemClaim                       // a mirror wants a player for a client
 	itemRelease                     // a mirror's client has left
 	itemAssign                      // the überserver gives a player to a mirror
-	itemDeny                        // the überserver has no place for a client
+	itemDeny                        // the überserver has no player for a client
 	itemStart                       // the überserver lets a mirror stamp
-	itemPlace                       // where clients find the sender
+	itemWhere                       // where clients find the sender
 	itemChat                        // a line
 	itemRuling                      // what the judge decided; package timeline
 	itemKinds
@@ -76,10 +76,10 @@ type item struct {
 	member member.ID      // assign, deny, start: to whom
 	epoch  uint32         // assign, start: the roster under which the sender is überserver
 	what   byte           // assign
-	load   uint32         // place: how many play there
-	addr   netip.AddrPort // place: for clients
-	peer   netip.AddrPort // place: for mirrors
-	name   string         // claim, assign, place, chat
+	load   uint32         // where: how many play there
+	addr   netip.AddrPort // where: for clients
+	peer   netip.AddrPort // where: for mirrors
+	name   string         // claim, assign, where, chat
 	text   string         // chat
 	data   []byte         // ruling
 	seq    uint32         // of the sender's stamped items up to this one; it is not sent
@@ -190,7 +190,7 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		after(c, promise, &it.tick)
 		c.U16((*uint16)(&it.member))
 		c.U32(&it.epoch)
-	case itemPlace:
+	case itemWhere:
 		address(c, &it.addr)
 		address(c, &it.peer)
 		atMost(c, &it.load, 1<<20)

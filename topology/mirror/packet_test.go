@@ -34,7 +34,7 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 		return item{kind: k, client: 1 << 60, member: member}
 	case itemStart:
 		return item{kind: k, tick: after, member: member, epoch: 3}
-	case itemPlace:
+	case itemWhere:
 		return item{kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
 	case itemChat:
 		return item{kind: k, player: player, name: name, text: "hello"}

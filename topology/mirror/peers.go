@@ -7,6 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -41,7 +42,7 @@ type peer struct {
 	newest  crimp.Sequence // the packet that said what follows
 	have    world.Tick     // up to which tick it holds everything of everyone
 	waiting bool           // to be started
-	place   Place          // where clients find it
+	server  wire.Server    // where clients find it
 }
 
 func newPeer(id member.ID) *peer {

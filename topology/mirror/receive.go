@@ -157,13 +157,13 @@ func (m *Mirror) item(from member.ID, it *item) {
 		if m.believes(from, it, "it starts mirrors and is not überserver") {
 			m.start(it.member, it.tick)
 		}
-	case itemPlace:
+	case itemWhere:
 		if p := m.peers.of(from); p != nil {
-			p.place = Place{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}
+			p.server = wire.Server{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}
 			if !slices.Contains(m.group.met, it.peer) {
 				m.group.met = append(m.group.met, it.peer)
 			}
-			m.tellPlaces()
+			m.tellServers()
 		}
 	case itemChat:
 		if from != m.roll.self {

@@ -159,5 +159,5 @@ func (m *Mirror) gone(id member.ID) {
 	}
 	m.awaitMirrors(p)
 	m.reclaim()
-	m.tellPlaces()
+	m.tellServers()
 }

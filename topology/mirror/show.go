@@ -29,13 +29,10 @@ type show struct {
 	was     timeline.Stats
 
 	announced time.Duration // when others were last told where clients find this mirror
-	elsewhere []Place       // where players find other mirrors, as last known
+	elsewhere []wire.Server // where players find other mirrors, as last known
 	idle      time.Duration // since when this one does not serve
 	sentOn    time.Duration // when players were last sent elsewhere
 }
-
-// A Place is where clients find a mirror.
-type Place = wire.Server
 
 // count takes what the timeline did. Where it took something back, all that is shown is new.
 func (s *show) count(now timeline.Stats) {
@@ -111,21 +108,21 @@ func (m *Mirror) announce() {
 	if s := m.show.server; s != nil {
 		load = s.Population().Players
 	}
-	m.queue(item{kind: itemPlace, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load), name: m.opt.Name})
+	m.queue(item{kind: itemWhere, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load), name: m.opt.Name})
 }
 
-// tellPlaces tells clients of the other mirrors, the one with the fewest players first.
-func (m *Mirror) tellPlaces() {
+// tellServers tells clients of the other mirrors, the one with the fewest players first.
+func (m *Mirror) tellServers() {
 	if m.show.server == nil {
 		return
 	}
-	var list []Place
+	var list []wire.Server
 	for _, p := range m.peers {
-		if p.place.Addr.IsValid() && p.started {
-			list = append(list, p.place)
+		if p.server.Addr.IsValid() && p.started {
+			list = append(list, p.server)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Place) int { return int(a.Load) - int(b.Load) })
+	slices.SortStableFunc(list, func(a, b wire.Server) int { return int(a.Load) - int(b.Load) })
 	if len(list) > 0 {
 		m.show.elsewhere = list
 	}

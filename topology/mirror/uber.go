@@ -17,8 +17,8 @@ import (
 // dropped; and what every mirror makes of that.
 
 const (
-	claimAgain = 500 * time.Millisecond // an überserver may have died with the claim
-	placeEvery = time.Second
+	claimAgain    = 500 * time.Millisecond // an überserver may have died with the claim
+	announceEvery = time.Second
 )
 
 // rule does what is due as überserver: to start newcomers, and to drop whom nobody can wait for.
@@ -37,7 +37,7 @@ func (m *Mirror) rule() {
 // remind tells others what has to be told from time to time.
 func (m *Mirror) remind() {
 	now := m.clock.steady
-	if now-m.show.announced >= placeEvery {
+	if now-m.show.announced >= announceEvery {
 		m.show.announced = now
 		m.announce()
 		m.roll.registry.prune(m.line.Settled().Tick())
@@ -176,7 +176,7 @@ func (m *Mirror) assigned(from member.ID, it *item) {
 	default:
 		d.Text = "plays on another mirror now"
 		if p := m.peers.of(it.member); p != nil {
-			d.To = p.place.Addr
+			d.To = p.server.Addr
 		}
 	}
 	m.decides(d)
@@ -195,8 +195,8 @@ func (m *Mirror) start(id member.ID, tick world.Tick) {
 	} else if p := m.peers.of(id); p != nil && !p.started {
 		p.started, p.from = true, tick
 	}
-	m.show.announced = m.clock.steady - placeEvery // clients shall know at once where else to go
-	m.tellPlaces()
+	m.show.announced = m.clock.steady - announceEvery // clients shall know at once where else to go
+	m.tellServers()
 	m.awaitMirrors(nil)
 	m.decide()
 	m.tell(News{Kind: Started, Mirror: id, Tick: tick})
