@@ -6,8 +6,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coeval-dev/coeval/crimp"
-	"github.com/coeval-dev/coeval/member"
-	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -99,70 +97,5 @@ func TestTakesBackItsPromise(t *testing.T) {
 	}
 	if p.promise != 12 || p.count != 4 {
 		t.Errorf("%+v", p.standing)
-	}
-}
-
-// TestWhoCounts: a command counts where its mirror spoke for the player, and nobody says so before
-// it can no longer change.
-func TestWhoCounts(t *testing.T) {
-	r := newRoll(60)
-	r.self = 3
-	r.led(1, 1)
-	r.registry.apply(&item{what: assignJoin, player: 1, client: 7, member: 2, tick: 100})
-	p := newPeer(2)
-	p.started, p.from = true, 90
-	idle := newPeer(2)
-	for _, c := range []struct {
-		name   string
-		of     *peer
-		origin member.ID
-		player world.Player
-		tick   world.Tick
-		bound  world.Tick
-		want   counting
-	}{
-		{"its own player", p, 2, 1, 110, 100, counts},
-		{"before it was started", p, 2, 1, 90, 100, countsNot},
-		{"of one that was not started", idle, 2, 1, 110, 200, countsMaybe},
-		{"of one that may have lost the player", p, 2, 1, 161, 100, countsMaybe},
-		{"another's player, which may be its own soon", p, 2, 2, 110, 109, countsMaybe},
-		{"another's player", p, 2, 2, 110, 110, countsNot},
-		{"before it was given the player", p, 2, 1, 99, 99, countsNot},
-	} {
-		cmd := timeline.Command{Origin: c.origin, Player: c.player, Tick: c.tick}
-		if got := r.counts(c.of, &cmd, c.bound); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
-// TestWhoLeads: what is decided is known as far as every überserver that is not gone has promised,
-// and who follows another waits for that one.
-func TestWhoLeads(t *testing.T) {
-	r := newRoll(60)
-	r.self = 1
-	a, b := newPeer(2), newPeer(3)
-	a.promise, b.promise = 40, 50
-	list := peers{}.with(b).with(a)
-	own := &standing{promise: 70}
-	r.led(2, 1)
-	if got := r.bound(own, list); got != 40 || r.succeeds(2, list) {
-		t.Errorf("bound %d", got)
-	}
-	r.led(3, 2)
-	if got := r.bound(own, list); got != 40 || !r.succeeds(3, list) {
-		t.Errorf("the one before is forgotten: bound %d", got)
-	}
-	delete(r.leaders, 2)
-	if got := r.bound(own, list.without(2)); got != 50 || r.succeeds(3, list) {
-		t.Errorf("bound %d after the one before is gone", got)
-	}
-	r.led(1, 3)
-	delete(r.leaders, 3)
-	if got := r.bound(own, list); got != 70 {
-		t.Errorf("bound %d of its own", got)
-	}
-	if r.led(1, 2000); len(r.epochs) != 1 {
-		t.Errorf("%d epochs are remembered", len(r.epochs))
 	}
 }

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"bytes"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -126,61 +124,4 @@ func FuzzPacket(f *testing.F) {
 			again.done(back)
 		}
 	})
-}
-
-func TestRegistryTravels(t *testing.T) {
-	r := newRegistry(60)
-	for i := range 5 {
-		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1), client: uint64(100 + i), member: member.ID(i%2 + 1), tick: 10, name: "n"}) {
-			t.Fatal("not let in")
-		}
-	}
-	r.apply(&item{what: assignMove, player: 2, client: 101, member: 1, tick: 50})
-	r.apply(&item{what: assignLeave, player: 3, client: 102, member: 1, tick: 60})
-	other := newRegistry(60)
-	w := bits.CursorTo(nil)
-	r.fields(&w)
-	c := bits.CursorOver(w.Data())
-	other.fields(&c)
-	back := bits.CursorTo(nil)
-	other.fields(&back)
-	if !c.Done() || !reflect.DeepEqual(r, other) || !bytes.Equal(w.Data(), back.Data()) {
-		t.Errorf("%+v became %+v", r, other)
-	}
-}
-
-func TestWhoSpeaks(t *testing.T) {
-	r := newRegistry(60)
-	r.apply(&item{what: assignJoin, player: 1, client: 7, member: 1, tick: 100})
-	r.apply(&item{what: assignMove, player: 1, client: 7, member: 2, tick: 200})
-	for _, c := range []struct {
-		m    member.ID
-		t    world.Tick
-		want bool
-	}{{1, 99, false}, {1, 100, true}, {1, 200, true}, {1, 260, true}, {1, 261, false}, {2, 199, false}, {2, 200, true}, {2, 9999, true}, {3, 300, false}} {
-		if got := r.speaks(c.m, 1, c.t); got != c.want {
-			t.Errorf("mirror %d at tick %d: %v, want %v", c.m, c.t, got, c.want)
-		}
-	}
-	for _, bad := range []item{
-		{what: assignJoin, player: 1, client: 8, member: 1, tick: 300}, // the number is taken
-		{what: assignJoin, player: 2, client: 7, member: 1, tick: 300}, // a client has one body
-		{what: assignMove, player: 1, client: 8, member: 1, tick: 300}, // it is not that client's
-		{what: assignMove, player: 1, client: 7, member: 1, tick: 150}, // into the past
-		{what: assignLeave, player: 2, client: 7, tick: 300},
-	} {
-		if r.apply(&bad) {
-			t.Errorf("%+v was done", bad)
-		}
-	}
-	r.apply(&item{what: assignLeave, player: 1, client: 7, tick: 400})
-	if r.speaks(2, 1, 400) || !r.speaks(2, 1, 399) {
-		t.Error("who has left is spoken for")
-	}
-	if r.free(10) != 2 {
-		t.Error("a number is free before its leaving is settled")
-	}
-	if r.prune(461); r.free(10) != 1 {
-		t.Error("a number is not free again")
-	}
 }

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -161,32 +160,6 @@ func TestWhoIsWrong(t *testing.T) {
 	for tick, want := range map[world.Tick]bool{15: false, 16: false, 32: true, 16 + 64*16: true} {
 		if e := s.at(tick); (e != nil) != want {
 			t.Errorf("tick %d has an entry: %v, want %v", tick, e != nil, want)
-		}
-	}
-}
-
-// TestLife: the ways through a mirror's life, and what users see.
-func TestLife(t *testing.T) {
-	for _, way := range []struct {
-		to   []state
-		want string
-	}{
-		{[]state{serving, leaving, out}, "serving leaving out"},
-		{[]state{waiting, serving, cutOff, reunited, waiting, serving}, "waiting serving suspended suspended waiting serving"},
-		{[]state{waiting, cutOff, reunited, cutOff, reunited, serving}, "waiting suspended suspended suspended suspended suspended"},
-		{[]state{waiting, serving, spoiled, released, joining, waiting}, "waiting serving serving serving joining waiting"},
-		{[]state{serving, spoiled, cutOff, serving, joining}, "serving serving suspended suspended joining"},
-		{[]state{waiting, released, reunited, joining}, "waiting waiting waiting waiting"}, // none of which is possible
-		{[]state{serving, leaving, spoiled, joining, failing, serving, out, joining}, "serving leaving leaving leaving leaving leaving out out"},
-	} {
-		var l life
-		got := ""
-		for _, s := range way.to {
-			l.to(s)
-			got += fmt.Sprint(l.phase, " ")
-		}
-		if got != way.want+" " {
-			t.Errorf("%v: %s; want %s", way.to, got, way.want)
 		}
 	}
 }
