@@ -2,6 +2,7 @@ package crimp
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
@@ -137,12 +138,7 @@ func (g *Group) relay(p *peer, datagram []byte, how How) {
 
 // foreign reports whether anybody is outside of our site.
 func (g *Group) foreign() bool {
-	for _, p := range g.peers {
-		if p.present && p.card.Site != g.self.card.Site {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.peers, func(p *peer) bool { return p.present && p.card.Site != g.self.card.Site })
 }
 
 // bookKeep enters a datagram into the ledger.

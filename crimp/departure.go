@@ -153,7 +153,7 @@ func (g *Group) seek(p *peer) {
 // who have them keep them so long.
 func (g *Group) endPeer(p *peer, last Sequence) {
 	p.ended, p.end = true, last
-	g.markUpTo(p, last, true)
+	g.noticeUpTo(p, last, true)
 	g.takeBack(p, last)
 	for s := p.base; s < p.next; s++ {
 		p.at(s).interval = g.interval
@@ -212,7 +212,7 @@ func (g *Group) giveUpAgreed(p *peer, d *Departure) {
 	if len(d.Lost) == 0 || p.floating {
 		return
 	}
-	g.markUpTo(p, d.Last, true)
+	g.noticeUpTo(p, d.Last, true)
 	for _, l := range d.Lost {
 		last := min(l.First+Sequence(l.More), p.next-1)
 		for s := max(l.First, p.base); s <= last; s++ {

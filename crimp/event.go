@@ -50,11 +50,14 @@ const (
 var eventNames = [...]string{"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed", "state wanted", "state", "clash",
 	"revoked", "whispered", "led", "cut off", "reunited"}
 
-func (k EventKind) String() string {
-	if int(k) < len(eventNames) {
-		return eventNames[k]
+func (k EventKind) String() string { return nameOf(k, eventNames[:], "unknown event") }
+
+// nameOf is what a kind is called.
+func nameOf[K ~uint8](k K, names []string, otherwise string) string {
+	if int(k) < len(names) {
+		return names[k]
 	}
-	return "unknown event"
+	return otherwise
 }
 
 // Event is something that happened in a group. Events come in the order in which they
@@ -87,13 +90,9 @@ const (
 	Agreed
 )
 
-func (h How) String() string {
-	names := [...]string{"first", "repaired", "forwarded", "own", "lossy", "agreed"}
-	if int(h) < len(names) {
-		return names[h]
-	}
-	return "unknown way"
-}
+var howNames = [...]string{"first", "repaired", "forwarded", "own", "lossy", "agreed"}
+
+func (h How) String() string { return nameOf(h, howNames[:], "unknown way") }
 
 // Reason is why a member is not in the group.
 type Reason uint8
@@ -129,34 +128,19 @@ var reasonNames = [...]string{"", "left", "silent for too long", "replaced by an
 	"refused", "options differ from the group's", "nobody answers", "token is not good", "group has ended",
 	"runs another program or version", "is of another game", "missed too many changes of members"}
 
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return "unknown reason"
+func (r Reason) String() string { return nameOf(r, reasonNames[:], "unknown reason") }
+
+var advice = [...]string{
+	ReasonSilent:      "check the network between this member and the others, then join again",
+	ReasonReplaced:    "give each machine an identity of its own",
+	ReasonFull:        "wait until one leaves, or let the group have more members",
+	ReasonMismatch:    "use the same order and history at all members",
+	ReasonUnreachable: "check the addresses and ports that are asked, and that a member runs there",
+	ReasonToken:       "use a token, or key, that the group knows, and check both clocks",
+	ReasonProgram:     "run the same version, with the same settings, on all machines",
+	ReasonGame:        "ask a group of the same game",
+	ReasonOutdated:    "join again",
 }
 
 // Advice says what a person can do about it, or nothing.
-func (r Reason) Advice() string {
-	switch r {
-	case ReasonSilent:
-		return "check the network between this member and the others, then join again"
-	case ReasonReplaced:
-		return "give each machine an identity of its own"
-	case ReasonFull:
-		return "wait until one leaves, or let the group have more members"
-	case ReasonMismatch:
-		return "use the same order and history at all members"
-	case ReasonUnreachable:
-		return "check the addresses and ports that are asked, and that a member runs there"
-	case ReasonToken:
-		return "use a token, or key, that the group knows, and check both clocks"
-	case ReasonProgram:
-		return "run the same version, with the same settings, on all machines"
-	case ReasonGame:
-		return "ask a group of the same game"
-	case ReasonOutdated:
-		return "join again"
-	}
-	return ""
-}
+func (r Reason) Advice() string { return nameOf(r, advice[:], "") }

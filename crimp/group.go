@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/seed"
@@ -180,11 +181,11 @@ func (g *Group) Ledger() Ledger { return g.book }
 
 // MaxMessage is the largest message that Send takes in a group of the present size.
 func (g *Group) MaxMessage() int {
-	room := g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - signatureSize
+	proof := signatureSize
 	if g.sending != nil {
-		room = g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - g.sending.proofSize
+		proof = g.sending.proofSize
 	}
-	return room - g.order.room(g)
+	return g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - proof - g.order.room(g)
 }
 
 // SetRoster puts a roster in force. The first that names this identity makes it a
@@ -209,13 +210,8 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	if size := r.proofSize(); headerSize+dataFixed+1+sealSize+size+repairPrefix+64 > g.opt.Datagram {
 		return fmt.Errorf("crimp: %v for %d members take %d of a datagram's %d bytes: use Signatures, or larger datagrams", r.Proof, len(r.Members), size, g.opt.Datagram)
 	}
-	own := -1
 	card := g.identity.Card(r.Members[0].Addr, 0)
-	for i := range r.Members {
-		if r.Members[i].Sign == card.Sign {
-			own = i
-		}
-	}
+	own := slices.IndexFunc(r.Members, func(m Member) bool { return m.Sign == card.Sign })
 	if own < 0 {
 		g.dismiss(ReasonLeft)
 		return nil
@@ -229,19 +225,14 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	} else if r.Members[own].ID != g.self.id {
 		return fmt.Errorf("crimp: roster calls this member %d, not %d: leave and join anew for another identifier", r.Members[own].ID, g.self.id)
 	}
-	members := make([]*peer, len(r.Members))
-	for i := range r.Members {
-		m := &r.Members[i]
-		if i == own {
-			members[i] = g.self
-			continue
-		}
+	for _, m := range r.Members {
 		if p := g.byID[m.ID]; p != nil && p.card.Sign != m.Sign {
 			return fmt.Errorf("crimp: roster gives the identifier %d to another member", m.ID)
 		}
 	}
+	members := make([]*peer, len(r.Members))
 	for i := range r.Members {
-		if i != own {
+		if members[i] = g.self; i != own {
 			members[i] = g.addPeer(&r.Members[i], g.holding)
 		}
 	}
@@ -259,19 +250,15 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 }
 
 // enter puts an epoch in force. A member that has no other seals with it at once.
-func (g *Group) enter(e *epoch, first bool) {
+func (g *Group) enter(e *epoch, newcomer bool) {
 	g.epochs = append(g.epochs, e)
 	if len(g.epochs) > keepEpochs {
 		g.epochs = append(g.epochs[:0], g.epochs[1:]...)
 	}
 	g.members = len(e.members)
-	g.bridge = g.self.card.Site != 0
-	for _, p := range e.members {
-		if p.card.Site == g.self.card.Site && p.id < g.self.id {
-			g.bridge = false
-		}
-	}
-	if first {
+	first := slices.IndexFunc(e.members, func(p *peer) bool { return p.card.Site == g.self.card.Site })
+	g.bridge = g.self.card.Site != 0 && e.members[first] == g.self
+	if newcomer {
 		g.sending = e
 		g.turnAt = g.now + g.opt.History/time.Duration(g.opt.Intervals)
 	} else {
@@ -290,11 +277,7 @@ func (g *Group) depart(e *epoch, gone []Departure) {
 		if !p.present {
 			continue
 		}
-		p.present = false
-		for _, q := range e.members {
-			p.present = p.present || q == p
-		}
-		if p.present {
+		if p.present = slices.Contains(e.members, p); p.present {
 			continue
 		}
 		p.untold, p.why = true, ReasonSilent

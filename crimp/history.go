@@ -186,10 +186,10 @@ func (g *Group) skip(p *peer, to Sequence) {
 	}
 }
 
-// replayWindow tells whether a number was seen before.
+// replayWindow tells whether a number was seen before. Each of the last ones up to top has a bit.
 type replayWindow struct {
 	top  uint32
-	bits [4]uint64
+	bits [replayBits / 64]uint64
 }
 
 const replayBits = 256
@@ -199,32 +199,16 @@ func (w *replayWindow) fresh(n uint32) bool {
 	if n > w.top {
 		return true
 	}
-	back := w.top - n
-	return back < replayBits && w.bits[back/64]>>(back%64)&1 == 0
+	return w.top-n < replayBits && w.bits[n/64%4]>>(n%64)&1 == 0
 }
 
-// note marks a number as seen.
+// note remembers that a number was seen.
 func (w *replayWindow) note(n uint32) {
-	if n > w.top {
-		shift := n - w.top
-		for ; shift >= 64; shift -= 64 {
-			w.bits = [4]uint64{0, w.bits[0], w.bits[1], w.bits[2]}
-			if n-w.top > replayBits {
-				w.bits = [4]uint64{}
-				shift = 0
-				break
-			}
-		}
-		if shift > 0 {
-			for i := 3; i > 0; i-- {
-				w.bits[i] = w.bits[i]<<shift | w.bits[i-1]>>(64-shift)
-			}
-			w.bits[0] <<= shift
-		}
-		w.top = n
+	for w.top = max(w.top, n-min(n, replayBits)); w.top < n; {
+		w.top++
+		w.bits[w.top/64%4] &^= 1 << (w.top % 64)
 	}
-	back := w.top - n
-	if back < replayBits {
-		w.bits[back/64] |= 1 << (back % 64)
+	if w.top-n < replayBits {
+		w.bits[n/64%4] |= 1 << (n % 64)
 	}
 }

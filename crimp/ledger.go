@@ -31,12 +31,7 @@ const (
 
 var purposeNames = [purposes]string{"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership", "lossy", "whisper"}
 
-func (p Purpose) String() string {
-	if p < purposes {
-		return purposeNames[p]
-	}
-	return "unknown purpose"
-}
+func (p Purpose) String() string { return nameOf(p, purposeNames[:], "unknown purpose") }
 
 // Ledger books every byte handed to the link by what it was for. A packet that goes to
 // several addresses counts as often. The sum of Sent is what Flush has handed out.

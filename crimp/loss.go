@@ -19,9 +19,9 @@ type loss struct {
 // that it is overdue, or when the source says that it has sent it. Each finds its
 // own place below.
 
-// markUpTo notices all packets up to a sequence that are not known of. The source has
+// noticeUpTo notices all packets up to a sequence that are not known of. The source has
 // sent them, as far as sure goes.
-func (g *Group) markUpTo(p *peer, last Sequence, sure bool) {
+func (g *Group) noticeUpTo(p *peer, last Sequence, sure bool) {
 	if !p.started || last < p.next {
 		// Presumed ones up to here exist after all.
 		for i := range p.losses {

@@ -1,6 +1,7 @@
 package crimp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -26,13 +27,9 @@ const (
 	orders
 )
 
-func (o Order) String() string {
-	names := [orders]string{"immediate", "by source", "causal", "total"}
-	if o < orders {
-		return names[o]
-	}
-	return fmt.Sprintf("order %d", uint8(o))
-}
+var orderNames = [orders]string{"immediate", "by source", "causal", "total"}
+
+func (o Order) String() string { return nameOf(o, orderNames[:], fmt.Sprintf("order %d", uint8(o))) }
 
 // Recovery is how lost packets are noticed and asked for. The zero value adapts to what
 // is observed; Paper is what the mirrored-server paper used. Factors are in units of the
@@ -140,17 +137,11 @@ func (o *Options) fill() error {
 	if o.Identity == nil {
 		return errors.New("crimp: no identity, make one with NewIdentity")
 	}
-	if o.Datagram == 0 {
-		o.Datagram = defaultDatagram
-	}
+	o.Datagram = cmp.Or(o.Datagram, defaultDatagram)
+	o.History = cmp.Or(o.History, defaultHistory)
+	o.Intervals = cmp.Or(o.Intervals, defaultIntervals)
 	if o.Datagram < minDatagram || o.Datagram > maxDatagram {
 		return fmt.Errorf("crimp: datagrams of %d bytes, choose %d to %d", o.Datagram, minDatagram, maxDatagram)
-	}
-	if o.History == 0 {
-		o.History = defaultHistory
-	}
-	if o.Intervals == 0 {
-		o.Intervals = defaultIntervals
 	}
 	if o.History < 10*time.Millisecond || o.History > time.Minute || o.Intervals < 4 || o.Intervals > 1024 {
 		return fmt.Errorf("crimp: a history of %v in %d intervals, choose 10ms to 1m in 4 to 1024", o.History, o.Intervals)
@@ -192,17 +183,10 @@ func (r *Recovery) fill() error {
 }
 
 func (f *Forward) fill() error {
-	zero := func(v *int, def int) {
-		if *v == 0 {
-			*v = def
-		}
-	}
-	zero(&f.Depth, 2)
-	zero(&f.Window, 8)
-	zero(&f.Parity, 2)
-	if f.Allowance == 0 {
-		f.Allowance = 2
-	}
+	f.Allowance = cmp.Or(f.Allowance, 2)
+	f.Depth = cmp.Or(f.Depth, 2)
+	f.Window = cmp.Or(f.Window, 8)
+	f.Parity = cmp.Or(f.Parity, 2)
 	switch {
 	case f.Mode > ForwardParity:
 		return fmt.Errorf("crimp: forward error correction of unknown mode %d", f.Mode)

@@ -148,7 +148,7 @@ func (g *Group) takeParity(p *peer, body []byte) {
 	if limit, capped := p.limit(); capped && last > limit {
 		return
 	}
-	g.markUpTo(p, last, false) // they were all sent before their parity
+	g.noticeUpTo(p, last, false) // they were all sent before their parity
 	var set *paritySet
 	for i := range p.sets {
 		if p.sets[i].have > 0 && p.sets[i].first == first {

@@ -57,12 +57,12 @@ func (g *Group) take(b []byte, how How) {
 		g.mirrored(e, &h, b)
 		return
 	}
-	place, ok := slices.BinarySearchFunc(e.members, h.member, peerID)
+	at, ok := slices.BinarySearchFunc(e.members, h.member, peerID)
 	if !ok {
 		g.stats.Strangers++
 		return
 	}
-	p := e.members[place]
+	p := e.members[at]
 	if g.repeated(p, &h, b, how) {
 		return
 	}
@@ -74,7 +74,7 @@ func (g *Group) take(b []byte, how How) {
 	body, ok := g.open(e, &h, b)
 	if !ok {
 		g.stats.Forged++
-	} else if ok = g.proven(e, place, b, body); !ok {
+	} else if ok = g.proven(e, at, b, body); !ok {
 		g.stats.Unproven++
 	}
 	if !ok {
@@ -218,7 +218,7 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 	g.turned(e, p, s)
 	fresh := s > p.anchor
 	g.arrived(p, s, d, how)
-	g.markUpTo(p, s-1, false)
+	g.noticeUpTo(p, s-1, false)
 	g.extend(p, s+1)
 	if !p.holds(s) {
 		g.buffers.Put(datagram)

@@ -38,15 +38,9 @@ const (
 	Signatures
 )
 
-func (p Proof) String() string {
-	switch p {
-	case Tags:
-		return "tags"
-	case Signatures:
-		return "signatures"
-	}
-	return fmt.Sprintf("proof %d", uint8(p))
-}
+var proofNames = [...]string{"tags", "signatures"}
+
+func (p Proof) String() string { return nameOf(p, proofNames[:], fmt.Sprintf("proof %d", uint8(p))) }
 
 // Card is what a member shows of itself to the others: public keys, and where it is.
 type Card struct {
@@ -119,13 +113,11 @@ func (r *Roster) Check() error {
 }
 
 // proofSize is how many bytes of proof each packet of this roster has.
-func (r *Roster) proofSize() int { return proofSize(r.Proof, len(r.Members)) }
-
-func proofSize(p Proof, members int) int {
-	if p == Signatures {
+func (r *Roster) proofSize() int {
+	if r.Proof == Signatures {
 		return signatureSize
 	}
-	return tagSize * (members - 1)
+	return tagSize * (len(r.Members) - 1)
 }
 
 // Identity is what a member keeps secret: the keys by which the others know that a

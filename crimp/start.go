@@ -68,10 +68,10 @@ func (g *Group) cutOf(p *peer) Cut {
 	return p.held()
 }
 
-// Settled reports whether all that members sent before the newest roster has been
+// CaughtUp reports whether all that members sent before the newest roster has been
 // delivered here, so that who came with that roster can be given a state: it could not
 // decrypt what is older. but names the newcomer itself.
-func (g *Group) Settled(but member.ID) bool {
+func (g *Group) CaughtUp(but member.ID) bool {
 	if g.self == nil || g.next != nil {
 		return false
 	}

@@ -139,8 +139,8 @@ func lengthSize(n int) int {
 	return 2
 }
 
-// readPart splits a part with its length off b.
-func readPart(b []byte) (part, rest []byte, ok bool) {
+// readCarried splits what is carried of a predecessor, with its length, off b.
+func readCarried(b []byte) (content, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, nil, false
 	}
@@ -196,7 +196,7 @@ func readData(b []byte, d *dataBody) bool {
 	}
 	for i := range d.depth {
 		var ok bool
-		if d.before[i], b, ok = readPart(b); !ok {
+		if d.before[i], b, ok = readCarried(b); !ok {
 			return false
 		}
 	}

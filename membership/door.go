@@ -220,7 +220,7 @@ func (m *Membership) turnAway() {
 // askForStates asks the application for the state, for newcomers that can be given one.
 func (m *Membership) askForStates() {
 	for _, id := range sorted(m.newcomers) {
-		if n := m.newcomers[id]; n.waiting && !n.asked && n.conn != nil && n.conn.Open() && m.g.Settled(id) {
+		if n := m.newcomers[id]; n.waiting && !n.asked && n.conn != nil && n.conn.Open() && m.g.CaughtUp(id) {
 			n.asked = true
 			m.g.Tell(crimp.Event{Kind: crimp.StateWanted, Member: id})
 		}
