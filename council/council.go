@@ -1,8 +1,10 @@
 package council
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -133,12 +135,8 @@ func New(now time.Duration, o Options, d Decree) (*Council, error) {
 	if o.Owner == nil {
 		return nil, errors.New("council: no owner")
 	}
-	if o.Silence == 0 {
-		o.Silence = 750 * time.Millisecond
-	}
-	if o.Resend == 0 {
-		o.Resend = o.Silence / 8
-	}
+	o.Silence = cmp.Or(o.Silence, 750*time.Millisecond)
+	o.Resend = cmp.Or(o.Resend, o.Silence/8)
 	if o.Silence < 0 || o.Resend <= 0 || o.Resend > o.Silence {
 		return nil, fmt.Errorf("council: silence of %v and resending after %v, choose the second shorter than the first", o.Silence, o.Resend)
 	}
@@ -331,11 +329,9 @@ func (c *Council) enter(d Decree) {
 	c.bid, c.losses, c.retryAt = nil, 0, 0
 	c.wish, c.want = false, nil
 	c.doubting = false
-	for _, list := range [][]member.ID{d.Voters, d.Learners} {
-		for _, id := range list {
-			if id != c.opt.ID && c.peers[id] == nil {
-				c.peers[id] = &peer{heard: c.now, told: -never / 2, asked: -never / 2}
-			}
+	for id := range c.othersOf(&d) {
+		if c.peers[id] == nil {
+			c.peers[id] = &peer{heard: c.now, told: -never / 2, asked: -never / 2}
 		}
 	}
 	if p := c.peers[d.Leader]; p != nil {
@@ -364,17 +360,22 @@ func (c *Council) forget() {
 
 // others calls f for each other member, in order.
 func (c *Council) others(learners bool, f func(member.ID, *peer)) {
-	for _, id := range c.decree.Voters {
-		if id != c.opt.ID {
+	for id := range c.othersOf(&c.decree) {
+		if learners || c.decree.Votes(id) {
 			f(id, c.peers[id])
 		}
 	}
-	if !learners {
-		return
-	}
-	for _, id := range c.decree.Learners {
-		if id != c.opt.ID {
-			f(id, c.peers[id])
+}
+
+// othersOf goes over all members of a decree but this one: the voters, then the learners.
+func (c *Council) othersOf(d *Decree) iter.Seq[member.ID] {
+	return func(yield func(member.ID) bool) {
+		for _, list := range [][]member.ID{d.Voters, d.Learners} {
+			for _, id := range list {
+				if id != c.opt.ID && !yield(id) {
+					return
+				}
+			}
 		}
 	}
 }

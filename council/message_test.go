@@ -15,7 +15,7 @@ type netsimAddr = netip.AddrPort
 
 func drawIDs(t *rapid.T, name string) (list []member.ID) {
 	for _, n := range rapid.SliceOfN(rapid.Uint16Range(1, 60), 0, 8).Draw(t, name) {
-		list = insert(list, member.ID(n))
+		list = member.Insert(list, member.ID(n))
 	}
 	return list
 }

@@ -279,26 +279,18 @@ func (c *Council) decideIf() {
 		c.author, c.pushAt = true, c.now+c.opt.Resend/2
 	}
 	data := (&message{kind: kindDecided, epoch: d.Epoch, decree: b.value}).append(nil)
-	for _, list := range [][]member.ID{d.Voters, d.Learners} {
-		for _, id := range list {
-			if id != c.opt.ID {
-				c.out = append(c.out, Message{id, data})
-				if p := c.peers[id]; p != nil {
-					p.told = c.now
-				}
-			}
+	for id := range c.othersOf(&d) {
+		c.out = append(c.out, Message{id, data})
+		if p := c.peers[id]; p != nil {
+			p.told = c.now
 		}
 	}
-	for _, list := range [][]member.ID{before.Voters, before.Learners} {
-		for _, id := range list {
-			if id != c.opt.ID && !d.Has(id) && stays {
-				c.tellOut(id, c.peers[id])
-			}
+	for id := range c.othersOf(&before) {
+		if !d.Has(id) && stays {
+			c.tellOut(id, c.peers[id])
 		}
 	}
-	if !stays {
-		c.dismissed = true
-	}
+	c.dismissed = !stays
 }
 
 // push repeats a decree for a while to those who have not shown that they know it. Others
@@ -317,12 +309,4 @@ func (c *Council) push() {
 		}
 	})
 	c.pushAt = c.now + c.opt.Resend/2
-}
-
-func insert(list []member.ID, id member.ID) []member.ID {
-	at, ok := slices.BinarySearch(list, id)
-	if ok {
-		return list
-	}
-	return slices.Insert(list, at, id)
 }

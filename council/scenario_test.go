@@ -67,7 +67,7 @@ func (v *voice) Compose(d *Decree, suspects []member.ID, _ []Report) Decree {
 	}
 	for _, id := range v.votes {
 		next.Learners = slices.DeleteFunc(next.Learners, func(l member.ID) bool { return l == id })
-		next.Voters = insert(next.Voters, id)
+		next.Voters = member.Insert(next.Voters, id)
 	}
 	v.votes = nil
 	return next

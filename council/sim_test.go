@@ -214,10 +214,10 @@ func (n *node) Compose(present *Decree, suspects []member.ID, reports []Report) 
 	// Learners that are here have begun.
 	for _, id := range d.Learners {
 		if !gone(id) {
-			d.Voters = insert(d.Voters, id)
+			d.Voters = member.Insert(d.Voters, id)
 			for _, o := range s.nodes {
 				if o.id == id && o.witness {
-					d.Witnesses = insert(d.Witnesses, id)
+					d.Witnesses = member.Insert(d.Witnesses, id)
 				}
 			}
 		}
@@ -227,7 +227,7 @@ func (n *node) Compose(present *Decree, suspects []member.ID, reports []Report) 
 	d.Witnesses = slices.DeleteFunc(d.Witnesses, gone)
 	for _, o := range s.joining {
 		if o.ep.Running() && !d.Has(o.id) {
-			d.Learners = insert(d.Learners, o.id)
+			d.Learners = member.Insert(d.Learners, o.id)
 		}
 	}
 	n.wishes = max(n.wishes-1, 0)

@@ -69,7 +69,7 @@ func (c *Council) leaderThere() bool {
 func (c *Council) silentOnes() (list []member.ID) {
 	c.others(true, func(id member.ID, _ *peer) {
 		if c.Silent(id) >= c.opt.Silence {
-			list = insert(list, id)
+			list = member.Insert(list, id)
 		}
 	})
 	return list

@@ -38,6 +38,10 @@ type asking struct {
 	has     bool
 }
 
+func newAsking(m *Membership, targets []netip.AddrPort) *asking {
+	return &asking{m: m, targets: targets, refused: map[netip.AddrPort]refusal{}}
+}
+
 type refusal struct {
 	why  crimp.Reason
 	text string
@@ -225,35 +229,23 @@ func (a *asking) stop() {
 	a.state, a.start = nil, nil
 }
 
+// refusals are the ends of a connection that say that asking again does not help.
+var refusals = map[conn.Reason]refusal{
+	conn.ReasonWrongGame:    {crimp.ReasonGame, "the mirror asked is of another game"},
+	conn.ReasonWrongVersion: {crimp.ReasonProgram, "the mirror asked speaks another version of the protocol"},
+	conn.ReasonBadToken:     {crimp.ReasonToken, "the mirror asked has another key"},
+	conn.ReasonExpired:      {crimp.ReasonToken, "the mirror asked takes the token for out of date: check the clocks of both machines"},
+	conn.ReasonBanned:       {crimp.ReasonRefused, ""},
+	conn.ReasonWrongServer:  {crimp.ReasonRefused, ""},
+}
+
 // lost deals with the end of a connection.
 func (a *asking) lost(why conn.Reason) {
-	m := a.m
-	var r refusal
-	switch why {
-	case conn.ReasonWrongGame:
-		r = refusal{crimp.ReasonGame, "the mirror asked is of another game"}
-	case conn.ReasonWrongVersion:
-		r = refusal{crimp.ReasonProgram, "the mirror asked speaks another version of the protocol"}
-	case conn.ReasonBadToken:
-		r = refusal{crimp.ReasonToken, "the mirror asked has another key"}
-	case conn.ReasonExpired:
-		r = refusal{crimp.ReasonToken, "the mirror asked takes the token for out of date: check the clocks of both machines"}
-	case conn.ReasonBanned, conn.ReasonWrongServer:
-		r = refusal{crimp.ReasonRefused, ""}
-	}
-	if r.why != 0 && m.self == 0 {
-		if a.refused == nil {
-			a.refused = map[netip.AddrPort]refusal{}
-		}
+	r, refused := refusals[why]
+	if refused && a.m.self == 0 {
 		a.refused[a.at] = r
-		// If all of them refuse, asking again does not help.
-		all := true
-		for _, t := range a.targets {
-			_, ok := a.refused[t]
-			all = all && ok
-		}
-		if all {
-			m.end(crimp.Denied, r.why, r.text)
+		if !slices.ContainsFunc(a.targets, func(t netip.AddrPort) bool { return a.refused[t].why == 0 }) {
+			a.m.end(crimp.Denied, r.why, r.text)
 			return
 		}
 	} else {
@@ -336,7 +328,8 @@ func (m *Membership) inquire() {
 	if len(targets) == 0 {
 		return
 	}
-	a := &asking{m: m, targets: targets, began: m.now, started: true, inquiry: m.state}
+	a := newAsking(m, targets)
+	a.began, a.started, a.inquiry = m.now, true, m.state
 	m.asking = a
 	if m.cutOff {
 		m.cutAt = m.now // not again at once

@@ -58,17 +58,9 @@ func (c *charter) fits(d *council.Decree) bool {
 	if c.roster.Epoch != d.Epoch || len(c.roster.Members)+len(c.witnesses) != len(d.Voters)+len(d.Learners) {
 		return false
 	}
-	for i := range c.roster.Members {
-		if !d.Has(c.roster.Members[i].ID) {
-			return false
-		}
-	}
-	for i := range c.witnesses {
-		if !d.Has(c.witnesses[i].ID) {
-			return false
-		}
-	}
-	return d.MayLead(d.Leader) && c.find(d.Leader) != nil
+	stranger := func(m crimp.Member) bool { return !d.Has(m.ID) }
+	return !slices.ContainsFunc(c.roster.Members, stranger) && !slices.ContainsFunc(c.witnesses, stranger) &&
+		d.MayLead(d.Leader) && c.find(d.Leader) != nil
 }
 
 // find gives the entry of a member, witness or not, or nil.
@@ -86,10 +78,8 @@ func byID(m crimp.Member, id member.ID) int { return int(m.ID) - int(id) }
 // holder gives the member with an identity, or nil.
 func (c *charter) holder(sign [32]byte) *crimp.Member {
 	for _, list := range [][]crimp.Member{c.roster.Members, c.witnesses} {
-		for i := range list {
-			if list[i].Sign == sign {
-				return &list[i]
-			}
+		if i := slices.IndexFunc(list, func(m crimp.Member) bool { return m.Sign == sign }); i >= 0 {
+			return &list[i]
 		}
 	}
 	return nil

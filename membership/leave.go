@@ -37,13 +37,9 @@ func (m *Membership) Spare() bool {
 
 // missed reports whether a member has left by a decree that is not known here.
 func (m *Membership) missed(next *charter) bool {
-	for i := range m.charter.roster.Members {
-		id := m.charter.roster.Members[i].ID
-		if next.find(id) == nil && !slices.ContainsFunc(next.roster.Gone, func(d crimp.Departure) bool { return d.ID == id }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.charter.roster.Members, func(o crimp.Member) bool {
+		return next.find(o.ID) == nil && !slices.ContainsFunc(next.roster.Gone, func(d crimp.Departure) bool { return d.ID == o.ID })
+	})
 }
 
 // lapse is for a member that learns of a decree without knowing the one before, by which
@@ -65,10 +61,8 @@ func (m *Membership) lapse() {
 func (m *Membership) depart() {
 	d := m.council.Decree()
 	others := slices.ContainsFunc(d.Voters, func(id member.ID) bool { return id != m.self && d.MayLead(id) })
-	soon := false // one has joined, and will have the state
-	for _, id := range d.Learners {
-		soon = soon || !m.charter.isWitness(id)
-	}
+	// One has joined, and will have the state.
+	soon := slices.ContainsFunc(d.Learners, func(id member.ID) bool { return !m.charter.isWitness(id) })
 	late := m.now > m.leaveBy
 	switch {
 	case m.Leads() && !others && (!soon || late):
@@ -93,11 +87,9 @@ func (m *Membership) close() {
 		return
 	}
 	m.sayAt = m.now + m.opt.Silence/10
-	for _, list := range [][]member.ID{d.Voters, d.Learners} {
-		for _, id := range list {
-			if id != m.self {
-				_ = m.g.Confer(m.now, id, []byte{talkClosed})
-			}
+	for _, id := range slices.Concat(d.Voters, d.Learners) {
+		if id != m.self {
+			_ = m.g.Confer(m.now, id, []byte{talkClosed})
 		}
 	}
 }

@@ -99,7 +99,7 @@ func New(o Options) (*Membership, error) {
 		return nil, err
 	}
 	if !o.Found {
-		m.asking = &asking{m: m, targets: slices.Clone(o.Ask)}
+		m.asking = newAsking(m, slices.Clone(o.Ask))
 		if err := m.asking.dial(m.asking.targets[0]); err != nil {
 			return nil, err
 		}
@@ -119,27 +119,24 @@ func (m *Membership) Leads() bool { return m.self != 0 && m.uber == m.self && !m
 func (m *Membership) Quorum() bool { return m.council != nil && !m.done && m.council.Quorum() }
 
 // Epoch is the number of the decree in force, and of its roster.
-func (m *Membership) Epoch() uint32 {
-	if m.council == nil {
-		return 0
-	}
-	return m.charter.roster.Epoch
-}
+func (m *Membership) Epoch() uint32 { return m.charter.roster.Epoch }
 
 // Voters lists who decides, witnesses included. A newcomer votes once it has the state.
 func (m *Membership) Voters() []member.ID {
-	if m.council == nil {
-		return nil
-	}
-	return slices.Clone(m.council.Decree().Voters)
+	return slices.Clone(m.decree().Voters)
 }
 
 // Witnesses lists those of the voters that have no world.
 func (m *Membership) Witnesses() []member.ID {
+	return slices.Clone(m.decree().Witnesses)
+}
+
+// decree is the newest, or an empty one where there is none.
+func (m *Membership) decree() *council.Decree {
 	if m.council == nil {
-		return nil
+		return &council.Decree{}
 	}
-	return slices.Clone(m.council.Decree().Witnesses)
+	return m.council.Decree()
 }
 
 // Need is how many of the voters must hold something so that whatever is decided later, one
@@ -171,8 +168,8 @@ func (m *Membership) Dismiss(now time.Duration, id member.ID, why crimp.Reason) 
 func (m *Membership) Receive(now time.Duration, batch []link.Datagram) {
 	m.now = now
 	m.door.Receive(now, batch)
-	if m.asking != nil && m.asking.client != nil {
-		m.asking.client.Receive(now, batch)
+	if c := m.asks(); c != nil {
+		c.Receive(now, batch)
 	}
 }
 
@@ -331,10 +328,18 @@ func (m *Membership) end(kind crimp.EventKind, why crimp.Reason, text string) {
 func (m *Membership) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	m.now = max(m.now, now)
 	out = m.door.Flush(now, out)
-	if m.asking != nil && m.asking.client != nil {
-		out = m.asking.client.Flush(now, out)
+	if c := m.asks(); c != nil {
+		out = c.Flush(now, out)
 	}
 	return out
+}
+
+// asks is the connection by which this one asks, or nil.
+func (m *Membership) asks() *conn.Client {
+	if m.asking == nil {
+		return nil
+	}
+	return m.asking.client
 }
 
 // Deadline is when Step and Flush should be called next, at the latest.
@@ -359,8 +364,8 @@ func (m *Membership) Done() bool { return m.done && m.door.Done() }
 func (m *Membership) Bytes() uint64 {
 	l := m.door.Ledger()
 	n := m.bytes + l.Total()
-	if m.asking != nil && m.asking.client != nil {
-		l := m.asking.client.Ledger()
+	if c := m.asks(); c != nil {
+		l := c.Ledger()
 		n += l.Total()
 	}
 	return n

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -83,20 +84,12 @@ func (o *Options) fill() error {
 	case len(o.About.Text) > maxText || len(o.About.Name) > 255:
 		return fmt.Errorf("membership: a description of %d bytes and a name of %d, at most %d and 255", len(o.About.Text), len(o.About.Name), maxText)
 	}
-	if o.History == 0 {
-		o.History = time.Second
-	}
-	if o.Datagram == 0 {
-		o.Datagram = 1200
-	}
-	if o.MaxMembers == 0 {
-		o.MaxMembers = 16
-	}
+	o.History = cmp.Or(o.History, time.Second)
+	o.Datagram = cmp.Or(o.Datagram, 1200)
+	o.MaxMembers = cmp.Or(o.MaxMembers, 16)
+	o.Silence = cmp.Or(o.Silence, o.History*3/4)
 	if o.MaxMembers < 1 || o.MaxMembers > crimp.MaxMembers {
 		return fmt.Errorf("membership: a group of at most %d members, choose 1 to %d", o.MaxMembers, crimp.MaxMembers)
-	}
-	if o.Silence == 0 {
-		o.Silence = o.History * 3 / 4
 	}
 	if o.Silence < 5*time.Millisecond || o.Silence > time.Minute {
 		return fmt.Errorf("membership: a silence of %v, choose 5ms to 1m", o.Silence)
@@ -138,9 +131,4 @@ func differingLines(a, b string) string {
 	return strings.Join(out, "; ")
 }
 
-func clip(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
-}
+func clip(s string, n int) string { return s[:min(n, len(s))] }

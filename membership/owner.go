@@ -65,9 +65,9 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 	for _, id := range sorted(m.ready) {
 		if at, ok := slices.BinarySearch(d.Learners, id); ok {
 			d.Learners = slices.Delete(d.Learners, at, at+1)
-			d.Voters = insert(d.Voters, id)
+			d.Voters = member.Insert(d.Voters, id)
 			if ch.isWitness(id) {
-				d.Witnesses = insert(d.Witnesses, id)
+				d.Witnesses = member.Insert(d.Witnesses, id)
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 		}
 		id := ch.takeID()
 		ch.add(crimp.Member{ID: id, Card: c.card}, c.witness)
-		d.Learners = insert(d.Learners, id)
+		d.Learners = member.Insert(d.Learners, id)
 	}
 	if m.leaving {
 		d.Leader = cmp.Or(m.successor(&d), m.self)
@@ -126,12 +126,4 @@ func (m *Membership) successor(d *council.Decree) member.ID {
 		}
 	}
 	return 0
-}
-
-func insert(list []member.ID, id member.ID) []member.ID {
-	at, ok := slices.BinarySearch(list, id)
-	if ok {
-		return list
-	}
-	return slices.Insert(list, at, id)
 }

@@ -47,14 +47,14 @@ func (m *Membership) suspects(d *council.Decree) (list []member.ID) {
 	all := slices.Concat(d.Voters, d.Learners)
 	for _, id := range all {
 		if id != d.Leader && m.silent(id) {
-			list = insert(list, id)
+			list = member.Insert(list, id)
 		}
 	}
 	for _, id := range all {
 		if id == d.Leader || !m.shallGo(id) {
 			continue
 		}
-		with := insert(slices.Clone(list), id)
+		with := member.Insert(slices.Clone(list), id)
 		if d.Quorum(func(v member.ID) bool { return !slices.Contains(with, v) }) {
 			list = with
 		}
