@@ -227,7 +227,7 @@ func (g *Group) heardLast(p *peer, c *controlBody) {
 	g.noticeUpTo(p, c.last, p.patience <= 1)
 	for i := range p.losses {
 		if l := &p.losses[i]; l.seq <= c.last && !l.sure && g.now-l.noticed >= p.delay.oneWay()/2 {
-			g.confirm(p, i)
+			g.confirm(p, l)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package crimp
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
@@ -33,10 +32,8 @@ func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	}
 	c := p.held()
 	p.frozen, p.frozeAt = true, c.Newest()
-	for i := len(p.losses) - 1; i >= 0; i-- {
-		if i < len(p.losses) && p.losses[i].seq > p.frozeAt {
-			p.removeLoss(i)
-		}
+	for s := p.frozeAt + 1; s < p.next; s++ {
+		p.removeLoss(p.at(s))
 	}
 	return c, true
 }
@@ -142,8 +139,7 @@ func (g *Group) seek(p *peer) {
 	for s := p.base; s < p.next; s++ {
 		if slot := p.at(s); slot.state == slotMissing && slot.loss == 0 {
 			slot.interval = g.interval
-			g.miss(p, s, false)
-			g.confirm(p, int(slot.loss)-1)
+			g.confirm(p, g.miss(p, s, false))
 		}
 	}
 }
@@ -159,17 +155,14 @@ func (g *Group) endPeer(p *peer, last Sequence) {
 		p.at(s).interval = g.interval
 	}
 	for i := range p.losses {
-		g.confirm(p, i)
+		g.confirm(p, &p.losses[i])
 	}
 	g.seek(p)
 }
 
 // takeBack drops what is here of a member beyond a sequence.
 func (g *Group) takeBack(p *peer, last Sequence) {
-	for n := len(p.queue); n > 0 && p.queue[n-1].seq > last; n-- {
-		g.buffers.Put(p.queue[n-1].content)
-		p.queue = p.queue[:n-1]
-	}
+	g.dropQueued(p, func(q *pending) bool { return q.seq > last })
 	if p.base > last+1 && !p.floating && !g.holding {
 		g.revoke(p, Span{last + 1, uint32(p.base - last - 2)}) // has left the history since
 	}
@@ -229,16 +222,8 @@ func (g *Group) giveUpOne(p *peer, s Sequence) {
 	if g.wasDelivered(p, s) {
 		g.revoke(p, Span{First: s})
 	} else {
-		if slot.loss != 0 {
-			p.removeLoss(int(slot.loss) - 1)
-		}
-		p.queue = slices.DeleteFunc(p.queue, func(q pending) bool {
-			if q.seq != s {
-				return false
-			}
-			g.buffers.Put(q.content)
-			return true
-		})
+		p.removeLoss(slot)
+		g.dropQueued(p, func(q *pending) bool { return q.seq == s })
 		g.tellGaveUp(p, pending{seq: s, how: Agreed})
 	}
 	g.dropDatagram(slot)

@@ -41,18 +41,22 @@ func (h *history) holds(s Sequence) bool { return s >= h.base && s < h.next }
 
 // reserve makes the ring large enough for all below next.
 func (p *peer) reserve(next Sequence) {
-	n := len(p.ring)
-	for int(next-p.base) > n {
+	if int(next-p.base) > len(p.ring) {
+		p.resize(p.base, next)
+	}
+}
+
+// resize makes the ring so large that it holds all from base up to next.
+func (h *history) resize(base, next Sequence) {
+	n := len(h.ring)
+	for int(next-base) > n {
 		n *= 2
 	}
-	if n == len(p.ring) {
-		return
-	}
 	ring := make([]slot, n)
-	for s := p.base; s < p.base+Sequence(len(p.ring)) && s < next; s++ {
-		ring[int(s)&(n-1)] = *p.at(s)
+	for s := h.base; s < h.base+Sequence(len(h.ring)) && s < next; s++ {
+		ring[int(s)&(n-1)] = *h.at(s)
 	}
-	p.ring = ring
+	h.ring, h.base = ring, base
 }
 
 // expire drops what is older than the history. What is still missing is given up.
@@ -89,9 +93,7 @@ func (g *Group) dropOldest(p *peer) {
 
 // vacate frees what a packet in the history takes, and forgets it.
 func (g *Group) vacate(p *peer, s *slot) {
-	if s.loss != 0 {
-		p.removeLoss(int(s.loss) - 1)
-	}
+	p.removeLoss(s)
 	g.dropDatagram(s)
 	*s = slotZero
 }
@@ -149,9 +151,7 @@ func (g *Group) forget(p *peer) {
 	for i := range p.sets {
 		p.sets[i].clear(&g.buffers)
 	}
-	for i := range p.queue {
-		g.buffers.Put(p.queue[i].content)
-	}
+	g.dropQueued(p, func(*pending) bool { return true })
 	p.ring, p.losses, p.queue = make([]slot, ringFirst), nil, nil
 	p.base = p.next
 }

@@ -38,9 +38,8 @@ func (g *Group) noticeUpTo(p *peer, last Sequence, sure bool) {
 		return
 	}
 	for s := from; s <= last; s++ {
-		g.miss(p, s, false)
-		if sure {
-			g.confirm(p, int(p.at(s).loss)-1)
+		if l := g.miss(p, s, false); sure {
+			g.confirm(p, l)
 		}
 	}
 }
@@ -73,7 +72,7 @@ func (g *Group) passed(p *peer, s Sequence, fresh bool) {
 		l.presumed = false
 		switch {
 		case !l.sure && l.after >= p.patience:
-			g.confirm(p, i)
+			g.confirm(p, l)
 		case l.sure && l.await != 0 && s >= l.await:
 			// What could have carried it has passed.
 			l.await = 0
@@ -89,17 +88,15 @@ const (
 )
 
 // confirm takes a packet for lost. From here on it is recovered.
-func (g *Group) confirm(p *peer, i int) {
-	l := &p.losses[i]
+func (g *Group) confirm(p *peer, l *loss) {
 	if l.sure {
 		return
 	}
 	l.sure = true
 	p.lossRate += (1 - p.lossRate) / lossMemory
-	if g.awaitForward(p, l) {
-		return
+	if !g.awaitForward(p, l) {
+		g.schedule(p, l)
 	}
-	g.schedule(p, l)
 }
 
 // tooHasty learns that a packet taken for lost was only late. It does not count as lost, or redundancy would be sent against lateness.
@@ -140,8 +137,7 @@ func (g *Group) watchClocks() {
 		for g.now >= p.overdueAt(g) {
 			s := p.next
 			g.extend(p, s+1)
-			g.miss(p, s, true)
-			g.confirm(p, int(p.at(s).loss)-1)
+			g.confirm(p, g.miss(p, s, true))
 		}
 	}
 }
@@ -154,7 +150,7 @@ func (g *Group) neverSent(p *peer, last Sequence) {
 		if slot.loss == 0 || !p.losses[slot.loss-1].presumed {
 			return
 		}
-		p.removeLoss(int(slot.loss) - 1)
+		p.removeLoss(slot)
 		g.stats.Lost--
 		g.stats.Phantom++
 		*slot = slotZero
@@ -175,13 +171,16 @@ func (g *Group) resolve(p *peer, s Sequence, how How) {
 	if how == Repaired && (l.asked > 0 || l.others > 0) {
 		g.cohort.learn(l.others, g.members)
 	}
-	p.removeLoss(int(slot.loss) - 1)
+	p.removeLoss(slot)
 }
 
-// removeLoss takes a loss off the list; the last one takes its place.
-func (p *peer) removeLoss(i int) {
-	p.at(p.losses[i].seq).loss = 0
-	end := len(p.losses) - 1
+// removeLoss takes a packet's loss, if there is one, off the list; the last one takes its place.
+func (p *peer) removeLoss(s *slot) {
+	if s.loss == 0 {
+		return
+	}
+	i, end := int(s.loss)-1, len(p.losses)-1
+	s.loss = 0
 	if i != end {
 		p.losses[i] = p.losses[end]
 		p.at(p.losses[i].seq).loss = int32(i + 1)

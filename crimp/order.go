@@ -84,32 +84,26 @@ const maxLamport = 1 << 62
 // enqueueContent queues a packet for its turn.
 func (g *Group) enqueueContent(p *peer, s Sequence, content []byte, how How) {
 	q := pending{seq: s, how: how}
-	switch g.opt.Order {
-	case Causal:
-		if len(content) < 1 || len(content) < 1+dependency*int(content[0]) {
-			g.stats.Malformed++
-			q.gone = true
-		} else {
-			q.deps = 1 + dependency*int(content[0])
-		}
-	case Total:
-		if len(content) < lamportSize || be.Uint64(content) > maxLamport {
-			g.stats.Malformed++
-			q.gone = true
-		} else {
-			q.deps = lamportSize
-			q.logical = be.Uint64(content)
-			if p != g.self && q.logical > g.order.lamport {
-				g.order.lamport = q.logical
-				// Others wait for our clock to pass this one. If we have nothing to
-				// say of our own, a sign of life must.
-				g.beat.at = min(g.beat.at, max(g.now, g.beat.last)+2*time.Millisecond)
-			}
-		}
+	switch {
+	case g.opt.Order == Causal && len(content) > 0:
+		q.deps = 1 + dependency*int(content[0])
+	case g.opt.Order == Causal || g.opt.Order == Total && len(content) < lamportSize:
+		q.gone = true
+	case g.opt.Order == Total:
+		q.deps, q.logical = lamportSize, be.Uint64(content)
 	}
-	if !q.gone {
-		q.content = append(g.buffers.Get(len(content))[:0], content...)
+	if q.gone = q.gone || q.deps > len(content) || q.logical > maxLamport; q.gone {
+		g.stats.Malformed++
+		g.enqueue(p, pending{seq: s, how: how, gone: true})
+		return
 	}
+	if p != g.self && q.logical > g.order.lamport {
+		g.order.lamport = q.logical
+		// Others wait for our clock to pass this one. If we have nothing to
+		// say of our own, a sign of life must.
+		g.beat.at = min(g.beat.at, max(g.now, g.beat.last)+2*time.Millisecond)
+	}
+	q.content = append(g.buffers.Get(len(content))[:0], content...)
 	g.enqueue(p, q)
 }
 
@@ -120,6 +114,17 @@ func (g *Group) enqueue(p *peer, q pending) {
 		return
 	}
 	p.queue = slices.Insert(p.queue, at, q)
+}
+
+// dropQueued drops some of what waits for its turn.
+func (g *Group) dropQueued(p *peer, drop func(*pending) bool) {
+	p.queue = slices.DeleteFunc(p.queue, func(q pending) bool {
+		gone := drop(&q)
+		if gone {
+			g.buffers.Put(q.content)
+		}
+		return gone
+	})
 }
 
 // pump delivers all whose turn it is.

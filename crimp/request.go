@@ -56,7 +56,7 @@ func (g *Group) asksDue(c *controlBody) {
 // is full; the rest goes with the next.
 func (g *Group) askFor(p *peer, l *loss, c *controlBody) bool {
 	if !l.sure { // nothing came after it, and it did not come either
-		g.confirm(p, int(p.at(l.seq).loss)-1)
+		g.confirm(p, l)
 		if l.due > g.now {
 			return true
 		}

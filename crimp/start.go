@@ -165,17 +165,7 @@ func (g *Group) beginPeer(p *peer, c *Cut) {
 	}
 	p.started, p.floating = true, false
 	p.deliver = first
-	for len(p.queue) > 0 && p.queue[0].seq < first || len(p.queue) > 0 && slices.Contains(c.Also, p.queue[0].seq) {
-		g.buffers.Put(p.queue[0].content)
-		p.queue = slices.Delete(p.queue, 0, 1)
-	}
-	p.queue = slices.DeleteFunc(p.queue, func(q pending) bool {
-		included := slices.Contains(c.Also, q.seq)
-		if included {
-			g.buffers.Put(q.content)
-		}
-		return included
-	})
+	g.dropQueued(p, func(q *pending) bool { return q.seq < first || slices.Contains(c.Also, q.seq) })
 	for i := range p.queue { // what has left the history since it came
 		if q := &p.queue[i]; !q.gone && p.holds(q.seq) {
 			p.at(q.seq).state = slotHave
@@ -197,18 +187,10 @@ func (g *Group) lower(p *peer, base Sequence) {
 	if p.next-base > ringMost {
 		base = p.next - ringMost
 	}
-	old, mask, from := p.ring, Sequence(len(p.ring)-1), p.base
-	n := len(old)
-	for int(p.next-base) > n {
-		n *= 2
-	}
-	p.ring, p.base = make([]slot, n), base
-	for s := base; s < p.next; s++ {
-		if s < from {
-			*p.at(s) = slot{state: slotMissing, interval: g.interval}
-		} else {
-			*p.at(s) = old[s&mask]
-		}
+	from := p.base
+	p.resize(base, p.next)
+	for s := base; s < from; s++ {
+		*p.at(s) = slot{state: slotMissing, interval: g.interval}
 	}
 }
 
