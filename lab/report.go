@@ -251,7 +251,7 @@ func newGrid(rows reflect.Value, columns []column) *grid {
 
 const (
 	gap       = 2  // between two columns
-	leastText = 16 // to which a column of text may be wrapped
+	leastText = 20 // to which a column of text may be wrapped
 )
 
 // print writes a table, with its words wrapped, or its columns split, as far as it must be.
@@ -268,19 +268,7 @@ func (r *Report) print(g *grid) {
 			widths[j] = max(widths[j], utf8.RuneCountInString(row[j]))
 		}
 	}
-	for {
-		widest, total := -1, -gap
-		for j, w := range widths {
-			total += w + gap
-			if g.left[j] && w > leastText && (widest < 0 || w > widths[widest]) {
-				widest = j
-			}
-		}
-		if total <= r.width || widest < 0 {
-			break
-		}
-		widths[widest] = max(leastText, widths[widest]-(total-r.width))
-	}
+	widths = g.fit(widths, r.width)
 	for at := g.keys; at < len(widths) || at == g.keys; {
 		show, used := upTo(g.keys), -gap
 		for _, j := range show {
@@ -300,6 +288,34 @@ func (r *Report) print(g *grid) {
 			return
 		}
 	}
+}
+
+// fit wraps columns of text, the widest first, if the table is as wide as the terminal then. If it must
+// be split all the same, they only leave some room.
+func (g *grid) fit(widths []int, most int) []int {
+	wrapped := slices.Clone(widths)
+	for {
+		widest, total := -1, -gap
+		for j, w := range wrapped {
+			total += w + gap
+			if g.left[j] && w > leastText && (widest < 0 || w > wrapped[widest]) {
+				widest = j
+			}
+		}
+		if total <= most {
+			return wrapped
+		}
+		if widest < 0 {
+			break
+		}
+		wrapped[widest] = max(leastText, wrapped[widest]-(total-most))
+	}
+	for j := range widths {
+		if g.left[j] {
+			widths[j] = min(widths[j], max(leastText, most/2))
+		}
+	}
+	return widths
 }
 
 func upTo(n int) (list []int) {
