@@ -53,22 +53,22 @@ func (w *Window) Closes(now time.Duration) bool {
 // Length is how long the window is.
 func (w *Window) Length() time.Duration { return w.until - w.from }
 
-// A Joining is the time until all clients have connected and settled down.
+// A Joining is the time until all clients have connected, and a moment longer.
 type Joining struct {
-	Settle, Most time.Duration // what passes afterwards, and how long it may take
-	settled      time.Duration
-	answered     bool
+	Calm, Most time.Duration // what passes afterwards, and how long it may take
+	calm       time.Duration // when that is over
+	answered   bool
 }
 
 // Done says, once, that everyone is there. It is an error if that takes too long.
 func (j *Joining) Done(now time.Duration, joined func() bool, who string) (bool, error) {
 	switch {
 	case j.answered:
-	case j.settled == 0 && joined():
-		j.settled = now + j.Settle
-	case j.settled == 0 && now > j.Most:
+	case j.calm == 0 && joined():
+		j.calm = now + j.Calm
+	case j.calm == 0 && now > j.Most:
 		return false, fmt.Errorf("not all %s could connect: this machine is too busy, take fewer %[1]s", who)
-	case j.settled != 0 && now >= j.settled:
+	case j.calm != 0 && now >= j.calm:
 		j.answered = true
 		return true, nil
 	}

@@ -43,7 +43,7 @@ type receiver struct {
 	arrived   []bool
 	frame     int // which is being decoded
 	histories []codec.History
-	images    [][]int32  // of that frame, by place
+	images    [][]int32  // of that frame, by rank
 	again     []int32    // the reference entity where it is repeated
 	mail      [][][]byte // packets of the frames of a block, copied
 	spare     [][]byte   // buffers for them
@@ -77,13 +77,13 @@ func newReceiver(r *codec.Recording, dec codec.PacketDecoder, order []int) *rece
 // hold gives the receiver a frame from before the start.
 func (v *receiver) hold(frame int, image []int32) {
 	if frame > 0 {
-		copy(v.place(frame), image)
+		copy(v.room(frame), image)
 		v.arrived[frame] = true
 	}
 }
 
-// place makes room for a frame, over the oldest one.
-func (v *receiver) place(frame int) []int32 {
+// room makes room for a frame, over the oldest one.
+func (v *receiver) room(frame int) []int32 {
 	if old := frame - window; old > 0 {
 		v.recording.Frames[old] = nil
 	}
@@ -112,7 +112,7 @@ func (v *receiver) post(slot int, packets [][]byte) {
 // prepare gathers what is known of every entity before a frame is decoded.
 func (v *receiver) prepare(frame int) {
 	known, n := knownFrames(&v.recording, frame, v.arrived)
-	clear(v.place(frame))
+	clear(v.room(frame))
 	for i, e := range v.order {
 		v.recording.History(&v.histories[i], e, frame, known[:n])
 		v.images[i] = v.recording.Image(frame, e)
@@ -160,21 +160,21 @@ func (v *receiver) packet(p []byte) (count int, err error) {
 			return 0, err
 		}
 	}
-	for place := first; place < first+count; place++ {
-		if err := v.get(place, v.images[place]); err != nil {
+	for rank := first; rank < first+count; rank++ {
+		if err := v.get(rank, v.images[rank]); err != nil {
 			return 0, err
 		}
 	}
 	return count, v.dec.Finish()
 }
 
-func (v *receiver) get(place int, now []int32) error {
-	class := v.recording.Classes[v.order[place]]
-	h := &v.histories[place]
+func (v *receiver) get(rank int, now []int32) error {
+	class := v.recording.Classes[v.order[rank]]
+	h := &v.histories[rank]
 	if _, err := v.dec.Get(class, h, now); err != nil {
-		return fmt.Errorf("entity %d: %w", v.order[place], err)
+		return fmt.Errorf("entity %d: %w", v.order[rank], err)
 	}
-	if place == 0 && v.recording.Refer >= 0 {
+	if rank == 0 && v.recording.Refer >= 0 {
 		v.dec.Refer(class, h, now)
 	}
 	return nil

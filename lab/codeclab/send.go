@@ -10,9 +10,9 @@ import (
 // A frame is sent in packets that can each be decoded alone:
 //
 //	whole   0, entities
-//	part    1, place of the first entity (2 bytes), how many (2 bytes), the reference entity again except in the first packet, entities
+//	part    1, rank of the first entity (2 bytes), how many (2 bytes), the reference entity again except in the first packet, entities
 //
-// Entities stand in the order of sendingOrder, and their places count from there.
+// Entities stand in the order of sendingOrder, and their ranks count from there.
 const (
 	wholeHeader = 1
 	partHeader  = 5
@@ -36,8 +36,8 @@ func sendingOrder(r *codec.Recording) []int {
 type sender struct {
 	name    string
 	enc     codec.PacketEncoder
-	classes []int // by place
-	refer   bool  // whether the entity in the first place is a reference
+	classes []int // by rank
+	refer   bool  // whether the entity in the first rank is a reference
 	most    int
 	buffers [][]byte
 	packets [][]byte // of the last frame
@@ -54,18 +54,18 @@ func newSender(name string, r *codec.Recording, enc codec.PacketEncoder, order [
 // encode makes the packets of a frame, in buffers that are used again for the next one.
 func (s *sender) encode(x *moment, now [][]int32) error {
 	s.packets = s.packets[:0]
-	for place := 0; place < len(s.classes); {
+	for rank := 0; rank < len(s.classes); {
 		buf := s.buffer()
 		s.enc.Begin(buf[partHeader:])
-		if place > 0 && s.refer && !s.put(x, now, 0) {
+		if rank > 0 && s.refer && !s.put(x, now, 0) {
 			return codec.ErrFull
 		}
-		first := place
-		for place < len(s.classes) && s.put(x, now, place) {
-			place++
+		first := rank
+		for rank < len(s.classes) && s.put(x, now, rank) {
+			rank++
 		}
-		if place == first {
-			return fmt.Errorf("place %d: %w", place, codec.ErrFull)
+		if rank == first {
+			return fmt.Errorf("rank %d: %w", rank, codec.ErrFull)
 		}
 		body, err := s.enc.Finish()
 		if err != nil {
@@ -73,25 +73,25 @@ func (s *sender) encode(x *moment, now [][]int32) error {
 		}
 		n := copy(buf[partHeader:], body)
 		start := 0
-		if place-first == len(s.classes) {
+		if rank-first == len(s.classes) {
 			start = partHeader - wholeHeader
 			buf[start] = 0
 		} else {
 			buf[0] = 1
 			binary.LittleEndian.PutUint16(buf[1:], uint16(first))
-			binary.LittleEndian.PutUint16(buf[3:], uint16(place-first))
+			binary.LittleEndian.PutUint16(buf[3:], uint16(rank-first))
 		}
 		s.packets = append(s.packets, buf[start:partHeader+n])
 	}
 	return nil
 }
 
-func (s *sender) put(x *moment, now [][]int32, place int) bool {
-	h := &x.histories[place]
-	if !s.enc.Put(s.classes[place], h, now[place]) {
+func (s *sender) put(x *moment, now [][]int32, rank int) bool {
+	h := &x.histories[rank]
+	if !s.enc.Put(s.classes[rank], h, now[rank]) {
 		return false
 	}
-	if place == 0 && s.refer {
+	if rank == 0 && s.refer {
 		s.enc.Refer(s.classes[0], h, now[0])
 	}
 	return true

@@ -140,12 +140,12 @@ func (r *run) where(w *world.World, shooter world.Player, target world.ID) (det.
 	if seat == nil || w.Owner(target) == shooter {
 		return det.Vec3{}, false
 	}
-	t, part := seat.Seen()
+	t, sixteenths := seat.Seen()
 	from, ok := r.bodyOf(w, shooter)
 	if t == 0 || !ok {
 		return det.Vec3{}, false
 	}
-	return r.rewind.Where(target, float64(t)+float64(part)/16, func(present det.Vec3) bool { return r.Title.Clear(w, from.At, present) })
+	return r.rewind.Where(target, float64(t)+float64(sixteenths)/16, func(present det.Vec3) bool { return r.Title.Clear(w, from.At, present) })
 }
 
 // bodyOf finds a player's body.

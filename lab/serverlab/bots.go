@@ -42,8 +42,8 @@ type bot struct {
 	bytes  uint64
 }
 
-// settleTime passes between joining and the first rehearsal.
-const settleTime = 300 * time.Millisecond
+// calmTime passes between joining and the first rehearsal.
+const calmTime = 300 * time.Millisecond
 
 // runBots plays from open to close.
 func runBots(g *lab.Subject, d *lab.Desk, s *spec) error {
@@ -125,7 +125,7 @@ func (x *gang) play() (next time.Duration, err error) {
 
 // run drives all gangs at once.
 func (r *bots) run(d *lab.Desk) error {
-	joining := lab.Joining{Settle: settleTime, Most: lab.JoinTime + time.Duration(r.spec.Players)*10*time.Millisecond}
+	joining := lab.Joining{Calm: calmTime, Most: lab.JoinTime + time.Duration(r.spec.Players)*10*time.Millisecond}
 	var window lab.Window
 	var before botsSample
 	for {

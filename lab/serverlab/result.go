@@ -38,11 +38,11 @@ type Setting struct {
 
 // Time is what the server's process used.
 type Time struct {
-	// Tick is the server's processor time for a tick, in milliseconds, and Stages what it went to.
+	// Tick is the server's processor time for a tick, in milliseconds, and Spent what it went to.
 	// These are measured by the clock and scaled to the processor time, of which others on the machine
 	// cannot take anything.
-	Tick   float64  `json:"ms_per_tick" head:"tick ms" as:"%.2f"`
-	Stages TickTime `json:"ms_per_tick_by_stage"`
+	Tick  float64  `json:"ms_per_tick" head:"tick ms" as:"%.2f"`
+	Spent TickTime `json:"ms_per_tick_by_stage"`
 	// Share is the part of one core that the server took, with all that it does between ticks.
 	Share float64 `json:"share_of_core" head:"share of a core" as:"%.2f"`
 	// Work is the share that commands and encoding took: receiving and encoding, as a part of a tick's
@@ -165,12 +165,12 @@ func (r *run) result(players int, h *hostSample, b *botsSample) *Result {
 	if work := h.Stats.Times.Work(); work > 0 {
 		scale := float64(h.TickCPU) / float64(work) / ticks
 		s := &h.Stats.Times
-		x.Stages = TickTime{
+		x.Spent = TickTime{
 			Receive: scale * lab.Millis(s.Receive), Step: scale * lab.Millis(s.Step), Interest: scale * lab.Millis(s.Interest),
 			Encode: scale * lab.Millis(s.Encode), Send: scale * lab.Millis(s.Send),
 		}
 	}
-	x.Work = (x.Stages.Receive + x.Stages.Encode) / x.Budget
+	x.Work = (x.Spent.Receive + x.Spent.Encode) / x.Budget
 	for name, bytes := range h.Sent {
 		x.Purposes[name] = float64(bytes) / clients
 		x.Booked += float64(bytes) / clients
@@ -202,7 +202,7 @@ func (r Results) Report(p *lab.Report) {
 			p.Add("%s, %d cores: time went at %v of its speed, so that the bots could keep up", x.Strategy, x.Procs, x.Pace)
 		}
 	}
-	p.Table([]Result(r), "Strategy, Procs | Players, Tick, Stages.Receive, Stages.Step, Stages.Interest, Stages.Encode, Stages.Send, "+
+	p.Table([]Result(r), "Strategy, Procs | Players, Tick, Spent.Receive, Spent.Step, Spent.Interest, Spent.Encode, Spent.Send, "+
 		"Tick99, Share, Work, PerPlayer, Allocs, EncodeAlone, Speedup")
 	p.Table([]Result(r), "Strategy, Procs | Down, DownRatio, Up, Snapshots, Mean, Sizes.Median, Sizes.Most99, Others, Entities, Commands, BotsShare")
 	for _, x := range r {

@@ -160,7 +160,7 @@ func checkServer(t *testing.T, o *Options, results []Result) {
 		if r.Players != 6 || r.Ticks == 0 || !(r.Tick > 0) || !(r.Share > 0) || !(r.Tick99 >= r.TickMedian) || r.Budget < 16 || r.Budget > 17 {
 			t.Errorf("%s: %+v", name, r)
 		}
-		sum := r.Stages.Receive + r.Stages.Step + r.Stages.Interest + r.Stages.Encode + r.Stages.Send
+		sum := r.Spent.Receive + r.Spent.Step + r.Spent.Interest + r.Spent.Encode + r.Spent.Send
 		if sum < 0.99*r.Tick || sum > 1.01*r.Tick {
 			t.Errorf("%s: stages add up to %v of %v ms", name, sum, r.Tick)
 		}

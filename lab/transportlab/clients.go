@@ -35,8 +35,8 @@ const (
 	stampSize = 8
 	// graceTime is how long messages may take to come back before they count as lost.
 	graceTime = 3 * time.Second
-	// settleTime passes between connecting and measuring: what happens only once has happened then.
-	settleTime = 1500 * time.Millisecond
+	// calmTime passes between connecting and measuring: what happens only once has happened then.
+	calmTime = 1500 * time.Millisecond
 	// retryAfter is when a client that waits for an echo stops waiting.
 	retryAfter = 50 * time.Millisecond
 )
@@ -56,7 +56,7 @@ func runCrowd(d *lab.Desk, s *spec) error {
 		}
 		c.players = append(c.players, p)
 	}
-	joining := lab.Joining{Settle: settleTime, Most: lab.JoinTime}
+	joining := lab.Joining{Calm: calmTime, Most: lab.JoinTime}
 	for {
 		now := c.clock.Now()
 		o, err := d.Next()

@@ -3,8 +3,6 @@
 package bench
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
@@ -62,9 +60,6 @@ func feelVerb(p *host.Program) *cobra.Command {
 			}
 			return nil
 		},
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return feellab.Run(ctx, o)
-		},
+		Run: verb.Run(&o, &o.Progress, feellab.Run),
 	}.For(p)
 }

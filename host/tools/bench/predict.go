@@ -3,13 +3,10 @@
 package bench
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/predictlab"
 )
 
@@ -32,9 +29,6 @@ func predictVerb(p *host.Program) *cobra.Command {
 		Name: "predict", Short: "Time to predict a world again after a snapshot", Long: predictLong,
 		Example: "  {program} bench predict\n  {program} bench predict --entities 1000 --ticks 8 --json",
 		Options: o.List(),
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return predictlab.Run(ctx, o)
-		},
+		Run:     verb.Run(&o, &o.Progress, predictlab.Run),
 	}.For(p)
 }

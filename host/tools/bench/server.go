@@ -3,14 +3,11 @@
 package bench
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/serverlab"
 )
 
@@ -55,9 +52,6 @@ func serverVerb(p *host.Program) *cobra.Command {
 			return serverlab.Work(cmd.Context(), o.Title, role, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 		Prepare: func(*cobra.Command) error { return cli.Usage(o.Check()) },
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return serverlab.Run(ctx, o)
-		},
+		Run:     verb.Run(&o, &o.Progress, serverlab.Run),
 	}.For(p)
 }

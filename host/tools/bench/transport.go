@@ -3,14 +3,11 @@
 package bench
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/transportlab"
 )
 
@@ -49,9 +46,6 @@ func transportVerb(p *host.Program) *cobra.Command {
 			return transportlab.Work(cmd.Context(), role, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 		Prepare: func(*cobra.Command) error { return cli.Usage(o.Check()) },
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return transportlab.Run(ctx, o)
-		},
+		Run:     verb.Run(&o, &o.Progress, transportlab.Run),
 	}.For(p)
 }

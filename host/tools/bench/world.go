@@ -3,13 +3,10 @@
 package bench
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/worldlab"
 )
 
@@ -31,9 +28,6 @@ func worldVerb(p *host.Program) *cobra.Command {
 		Name: "world", Short: "Time of a tick, a copy, a hash and a save, for each entity", Long: worldLong,
 		Example: "  {program} bench world\n  {program} bench world --entities 10000 --json",
 		Options: o.List(),
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return worldlab.Run(ctx, o)
-		},
+		Run:     verb.Run(&o, &o.Progress, worldlab.Run),
 	}.For(p)
 }

@@ -126,6 +126,9 @@ func sendCommand() *cobra.Command {
 	return cmd
 }
 
+// forwards are the ways of forward error correction.
+var forwards = map[string]crimp.ForwardMode{"auto": 0, "none": crimp.ForwardNone, "repeat": crimp.ForwardRepeat, "parity": crimp.ForwardParity}
+
 // open makes the link and the node.
 func (p *program) open(cmd *cobra.Command, start time.Time) (link.Link, *crimp.Node, error) {
 	if p.mesh == (p.group != "") {
@@ -139,15 +142,8 @@ func (p *program) open(cmd *cobra.Command, start time.Time) (link.Link, *crimp.N
 		return nil, nil, err
 	}
 	o := crimp.Options{History: p.history}
-	switch p.fec {
-	case "auto":
-	case "none":
-		o.Forward.Mode = crimp.ForwardNone
-	case "repeat":
-		o.Forward.Mode = crimp.ForwardRepeat
-	case "parity":
-		o.Forward.Mode = crimp.ForwardParity
-	default:
+	var ok bool
+	if o.Forward.Mode, ok = forwards[p.fec]; !ok {
 		return nil, nil, cli.Usagef("--fec is %q: choose auto, none, repeat or parity", p.fec)
 	}
 	var l link.Link

@@ -3,7 +3,6 @@
 package lab
 
 import (
-	"context"
 	"os"
 	"time"
 
@@ -69,10 +68,7 @@ func bandwidthVerb(p *host.Program) *cobra.Command {
 			}
 			return cli.Usage(o.Check())
 		},
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return bandwidthlab.Run(ctx, o)
-		},
+		Run: verb.Run(&o, &o.Progress, bandwidthlab.Run),
 	}.For(p)
 }
 

@@ -3,13 +3,10 @@
 package lab
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools/internal/verb"
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/crimplab"
 )
 
@@ -42,9 +39,6 @@ func crimpVerb(p *host.Program) *cobra.Command {
 	return verb.Verb{
 		Name: "crimp", Short: "Reliable multicast under loss: delays, duplicates and bytes", Long: crimpLong, Example: crimpExample,
 		Options: o.List(),
-		Run: func(ctx context.Context, p lab.Progress) (lab.Result, error) {
-			o.Progress = p
-			return crimplab.Run(ctx, o)
-		},
+		Run:     verb.Run(&o, &o.Progress, crimplab.Run),
 	}.For(p)
 }

@@ -4,6 +4,7 @@
 package vet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,16 +140,7 @@ func vet(cmd *cobra.Command, o options, patterns []string) (*report, error) {
 }
 
 func compareFindings(a, b finding) int {
-	if c := strings.Compare(a.File, b.File); c != 0 {
-		return c
-	}
-	if a.Line != b.Line {
-		return a.Line - b.Line
-	}
-	if a.Column != b.Column {
-		return a.Column - b.Column
-	}
-	return strings.Compare(a.Category+a.Message, b.Category+b.Message)
+	return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Category+a.Message, b.Category+b.Message))
 }
 
 // relative shortens a file's name for people who stand in dir.

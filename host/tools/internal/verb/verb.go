@@ -48,6 +48,14 @@ type Verb struct {
 	Command *func(role string) *exec.Cmd
 }
 
+// Run makes the Run of a verb: it gives an experiment its options, with where to tell of progress.
+func Run[O any, R lab.Result](o *O, p *lab.Progress, run func(context.Context, O) (R, error)) func(context.Context, lab.Progress) (lab.Result, error) {
+	return func(ctx context.Context, progress lab.Progress) (lab.Result, error) {
+		*p = progress
+		return run(ctx, *o)
+	}
+}
+
 // A Kind is of titles that an experiment is for.
 type Kind struct {
 	About string
