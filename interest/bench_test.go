@@ -73,8 +73,8 @@ func BenchmarkSize(b *testing.B) {
 type every struct{ Radius }
 
 func (s *every) Find(q *Query) {
-	for slot := range q.ix.records {
-		t := &q.ix.records[slot].traits
+	for slot := range q.ix.entities {
+		t := &q.ix.entities[slot].traits
 		d := t.Pos.Sub(q.observer.Pos).LenSq()
 		if out := s.Leave + float64(q.observer.Speed*q.lag) + float64(t.Speed*q.lag); d <= out*out {
 			q.addSlot(uint32(slot), 1)

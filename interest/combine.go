@@ -94,7 +94,7 @@ func (s *Relevance) Find(q *Query) {
 	}
 	n := start
 	for _, f := range q.found[start:] {
-		f.priority = min(float32(s.Judge(&q.observer, f.id, &q.ix.records[f.slot].traits))*f.priority, far)
+		f.priority = min(float32(s.Judge(&q.observer, f.id, &q.ix.entities[f.slot].traits))*f.priority, far)
 		if f.priority > 0 {
 			q.found[n] = f
 			n++

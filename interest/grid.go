@@ -13,7 +13,7 @@ type grid struct {
 	cell   float64 // side of the cells of level 0
 	part   float64 // a level takes reaches up to this part of its side
 	cubes  bool    // cells are cubes, not columns
-	which  int     // which of a record's places is in this grid
+	which  int     // which of an entity's places is in this grid
 }
 
 // A level is a uniform grid.
@@ -103,7 +103,7 @@ func (g *grid) keyOf(l *level, p det.Vec3) uint64 {
 
 // set puts an entity where its traits say, at the cost of a comparison if it stays in its cell. whole is the reach that decides on the level.
 func (ix *Index) set(g *grid, m member, whole float64) {
-	r := &ix.records[m.slot]
+	r := &ix.entities[m.slot]
 	at := &r.places[g.which]
 	n := g.levelFor(whole)
 	l := g.level(n)
@@ -135,7 +135,7 @@ func (ix *Index) set(g *grid, m member, whole float64) {
 
 // unset takes an entity out of a grid.
 func (ix *Index) unset(g *grid, slot uint32) {
-	at := &ix.records[slot].places[g.which]
+	at := &ix.entities[slot].places[g.which]
 	if at.level < 0 {
 		return
 	}
@@ -145,7 +145,7 @@ func (ix *Index) unset(g *grid, slot uint32) {
 	if int(at.at) != last {
 		moved := c.members[last]
 		c.members[at.at] = moved
-		ix.records[moved.slot].places[g.which].at = at.at
+		ix.entities[moved.slot].places[g.which].at = at.at
 	}
 	c.members = c.members[:last]
 	c.stamp = ix.revision
@@ -189,7 +189,7 @@ func (l *level) forget(ix *Index, which int) {
 		l.cells[kept], l.cells[i] = l.cells[i], l.cells[kept]
 		c := &l.cells[kept]
 		for _, m := range c.members {
-			ix.records[m.slot].places[which].cell = uint32(kept)
+			ix.entities[m.slot].places[which].cell = uint32(kept)
 		}
 		l.find.put(c.key, uint32(kept))
 		kept++

@@ -15,7 +15,7 @@ type Index struct {
 	revision uint64  // grows with each change
 	slots    table   // by identifier
 	ids      []world.ID
-	records  []record
+	entities []known
 	free     []uint32
 	count    int
 
@@ -37,8 +37,8 @@ type Options struct {
 	Horizon time.Duration
 }
 
-// A record is all that is known of an entity, and where it stands.
-type record struct {
+// A known is all that is known of an entity, and where it stands.
+type known struct {
 	traits  Traits
 	places  [2]place // in sight and in sound
 	ownedAt uint32   // in the list of its owner
@@ -77,11 +77,11 @@ func (ix *Index) Set(id world.ID, t Traits) {
 	slot, ok := ix.slots.get(uint64(id))
 	if !ok {
 		slot = ix.newSlot(id)
-	} else if ix.records[slot].traits == t {
+	} else if ix.entities[slot].traits == t {
 		return
 	}
 	ix.revision++
-	r := &ix.records[slot]
+	r := &ix.entities[slot]
 	old := r.traits
 	r.traits = t
 	ix.setLists(slot, &old, &r.traits)
@@ -110,7 +110,7 @@ func (ix *Index) Remove(id world.ID) {
 		return
 	}
 	ix.revision++
-	r := &ix.records[slot]
+	r := &ix.entities[slot]
 	ix.unset(&ix.sight, slot)
 	ix.unset(&ix.sound, slot)
 	ix.setLists(slot, &r.traits, &Traits{Never: true})
@@ -127,10 +127,10 @@ func (ix *Index) newSlot(id world.ID) uint32 {
 	} else {
 		slot = uint32(len(ix.ids))
 		ix.ids = append(ix.ids, world.None)
-		ix.records = append(ix.records, record{})
+		ix.entities = append(ix.entities, known{})
 	}
 	ix.ids[slot] = id
-	ix.records[slot] = record{traits: Traits{Never: true}, places: [2]place{noPlace, noPlace}}
+	ix.entities[slot] = known{traits: Traits{Never: true}, places: [2]place{noPlace, noPlace}}
 	ix.slots.put(uint64(id), slot)
 	ix.count++
 	return slot
@@ -146,7 +146,7 @@ func (ix *Index) Traits(id world.ID) *Traits {
 	if !ok {
 		return nil
 	}
-	return &ix.records[slot].traits
+	return &ix.entities[slot].traits
 }
 
 // Revision is a number that grows with every change, for sources that keep something of their own beside the index.
@@ -174,7 +174,7 @@ func (ix *Index) Near(p det.Vec3, distance float64, yield func(id world.ID, t *T
 			members := l.cells[number].members
 			for i := range members {
 				m := &members[i]
-				if m.distanceSq(p) <= limit && !yield(m.id, &ix.records[m.slot].traits) {
+				if m.distanceSq(p) <= limit && !yield(m.id, &ix.entities[m.slot].traits) {
 					return
 				}
 			}

@@ -28,7 +28,7 @@ func (l *list) remove(slot uint32) {
 	l.slots = l.slots[:len(l.slots)-1]
 }
 
-// An ownedList is the list of one player's. There may be thousands of players, so where a member stands is kept in its record, not by slot in each list.
+// An ownedList is the list of one player's. There may be thousands of players, so where a member stands is kept with what is known of it, not by slot in each list.
 type ownedList struct {
 	slots []uint32
 	stamp uint64
@@ -69,9 +69,9 @@ func (ix *Index) setLists(slot uint32, old, now *Traits) {
 
 	if wasOf != isOf && wasOf != world.Nobody {
 		l := &ix.owned[wasOf]
-		at, last := ix.records[slot].ownedAt, l.slots[len(l.slots)-1]
+		at, last := ix.entities[slot].ownedAt, l.slots[len(l.slots)-1]
 		l.slots[at] = last
-		ix.records[last].ownedAt = at
+		ix.entities[last].ownedAt = at
 		l.slots = l.slots[:len(l.slots)-1]
 		l.stamp = ix.revision
 	}
@@ -81,7 +81,7 @@ func (ix *Index) setLists(slot uint32, old, now *Traits) {
 		}
 		l := &ix.owned[isOf]
 		if wasOf != isOf {
-			ix.records[slot].ownedAt = uint32(len(l.slots))
+			ix.entities[slot].ownedAt = uint32(len(l.slots))
 			l.slots = append(l.slots, slot)
 		}
 		l.stamp = ix.revision

@@ -79,7 +79,7 @@ func (q *Query) heldSlot(slot uint32) bool {
 }
 
 func (q *Query) addSlot(slot uint32, relevance float64) {
-	t := &q.ix.records[slot].traits
+	t := &q.ix.entities[slot].traits
 	if !t.Never {
 		q.add(q.ix.ids[slot], slot, t.Only, t.Importance, relevance)
 	}

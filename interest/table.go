@@ -42,7 +42,7 @@ func (t *table) put(key uint64, value uint32) {
 	t.keys[i], t.values[i] = key, value
 }
 
-// remove takes a key out and closes the gap, so that no mark of the deleted is left to slow down later searches.
+// remove takes a key out and closes the gap, so that nothing of the deleted is left to slow down later searches.
 func (t *table) remove(key uint64) {
 	if t.count == 0 {
 		return

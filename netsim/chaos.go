@@ -73,8 +73,8 @@ func (n *Net) Chaos(c Chaos) error {
 		if err := n.Schedule(f); err != nil {
 			return err
 		}
-		if n.recording {
-			n.recorded = append(n.recorded, f)
+		if n.noting {
+			n.noted = append(n.noted, f)
 		}
 	}
 	return nil

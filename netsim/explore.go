@@ -86,7 +86,7 @@ func Replay(s Script, run func(*Net) error) error {
 func (s Search) diagnose(failed *Net, err error, run func(*Net) error) *Failure {
 	f := &Failure{Seed: failed.seed, Err: err, Last: err}
 	again := New(Options{Seed: failed.seed})
-	again.recording = true
+	again.noting = true
 	if attempt(again, run) == nil || again.digest != failed.digest {
 		f.Unrepeatable = true
 		return f
@@ -112,10 +112,10 @@ func fails(s Script, run func(*Net) error) error {
 	return attempt(n, run)
 }
 
-// Script is what went wrong so far on a network that Explore records, as a
+// Script is what went wrong so far on a network whose faults Explore notes, as a
 // script that does the same.
 func (n *Net) Script() Script {
-	s := Script{Seed: n.seed, Exact: true, Faults: slices.Clone(n.recorded)}
+	s := Script{Seed: n.seed, Exact: true, Faults: slices.Clone(n.noted)}
 	// By kind, so that a reduction can take away much at once.
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.Kind) - int(b.Kind) })
 	return s

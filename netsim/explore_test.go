@@ -101,7 +101,7 @@ func TestRecordedScriptDoesTheSame(t *testing.T) {
 			return nil
 		}
 		n := New(Options{Seed: rapid.Uint64().Draw(t, "seed")})
-		n.recording = true
+		n.noting = true
 		run(n)
 		want := digest
 		s, err := Parse(n.Script().String())

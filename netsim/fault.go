@@ -109,12 +109,12 @@ func (f Fault) decision() decision {
 	return decision{}
 }
 
-// attach tells a new path about the script and the recording.
+// attach tells a new path about the script, and whom to tell.
 func (n *Net) attach(path *netPath) {
 	path.exact = n.exact
 	path.script = n.scripted[[2]string{path.from.name, path.to.name}]
-	if n.recording {
-		path.record = func(number uint64, d decision) { n.note(path, number, d) }
+	if n.noting {
+		path.note = func(number uint64, d decision) { n.note(path, number, d) }
 	}
 }
 
@@ -123,7 +123,7 @@ func (n *Net) note(path *netPath, number uint64, d decision) {
 	f := Fault{From: path.from.name, To: path.to.name, OneWay: true, Number: number}
 	add := func(k Kind, by time.Duration, bit uint32) {
 		f.Kind, f.By, f.Bit = k, by, bit
-		n.recorded = append(n.recorded, f)
+		n.noted = append(n.noted, f)
 	}
 	if d.drop {
 		add(Drop, 0, 0)

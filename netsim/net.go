@@ -36,8 +36,8 @@ type Net struct {
 	scripted  map[[2]string]map[uint64]decision // faults of single datagrams, by path
 	exact     bool                              // paths draw nothing
 	replaying bool                              // faults are given, Chaos adds none
-	recording bool
-	recorded  []Fault
+	noting    bool
+	noted     []Fault
 }
 
 // Options are for New. The zero value is a perfect network with seed 0.

@@ -14,7 +14,7 @@ type Path struct {
 	seed    uint64
 	exact   bool                // draw nothing, do only what script lists
 	script  map[uint64]decision // by datagram number
-	record  func(number uint64, d decision)
+	note    func(number uint64, d decision)
 
 	number uint64        // datagrams offered so far
 	burst  bool          // in the bad state
@@ -130,8 +130,8 @@ func (p *Path) Pass(now time.Duration, size int) Fate {
 	var d decision
 	if !p.exact {
 		d = p.decide(size)
-		if p.record != nil && d != (decision{}) {
-			p.record(p.number, d)
+		if p.note != nil && d != (decision{}) {
+			p.note(p.number, d)
 		}
 	}
 	if p.script != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-type hull struct {
+type crate struct {
 	Armor [3]uint8
 	Tilt  det.Angle
 }
 
-func (h *hull) Sync(s *bits.Sync) {
+func (h *crate) Sync(s *bits.Sync) {
 	for i := range h.Armor {
 		s.Uint8(&h.Armor[i], 0, 200)
 	}
@@ -22,20 +22,20 @@ func (h *hull) Sync(s *bits.Sync) {
 }
 
 type barge struct {
-	Hull    hull
+	Crate    crate
 	Pos     det.Vec2
 	Facing  det.Vec3
 	Ready   int `world:"server"`
 	Level   int `world:"synced"`
 	Burning bool
 	Heat    int
-	Cargo   []hull
+	Cargo   []crate
 	Name    string
 	Big     uint64
 }
 
 func (b *barge) Sync(s *bits.Sync) {
-	b.Hull.Sync(s)
+	b.Crate.Sync(s)
 	s.Vec2(&b.Pos, 0, 64, 1.0/16)
 	s.Direction(&b.Facing, 8)
 	level := b.Level
@@ -44,7 +44,7 @@ func (b *barge) Sync(s *bits.Sync) {
 	if s.Bool(&b.Burning) {
 		s.Int(&b.Heat, 0, 100)
 	}
-	bits.Slice(s, &b.Cargo, 4, (*hull).Sync)
+	bits.Slice(s, &b.Cargo, 4, (*crate).Sync)
 	s.String(&b.Name, 8)
 	s.Uint64(&b.Big, 0, 1<<63)
 }
@@ -80,10 +80,10 @@ func TestFieldsByPointer(t *testing.T) {
 		{&b.Pos, "Pos", []string{"Pos.X", "Pos.Y"}, bits.KindVec2},
 		{&b.Pos.X, "Pos.X", []string{"Pos.X"}, bits.KindVec2},
 		{&b.Pos.Y, "Pos.Y", []string{"Pos.Y"}, bits.KindVec2},
-		{&b.Hull.Armor, "Hull.Armor", []string{"Hull.Armor[0]", "Hull.Armor[1]", "Hull.Armor[2]"}, bits.KindInt},
-		{&b.Hull.Armor[0], "Hull.Armor[0]", []string{"Hull.Armor[0]"}, bits.KindInt},
-		{&b.Hull.Armor[2], "Hull.Armor[2]", []string{"Hull.Armor[2]"}, bits.KindInt},
-		{&b.Hull.Tilt, "Hull.Tilt", []string{"Hull.Tilt"}, bits.KindAngle},
+		{&b.Crate.Armor, "Crate.Armor", []string{"Crate.Armor[0]", "Crate.Armor[1]", "Crate.Armor[2]"}, bits.KindInt},
+		{&b.Crate.Armor[0], "Crate.Armor[0]", []string{"Crate.Armor[0]"}, bits.KindInt},
+		{&b.Crate.Armor[2], "Crate.Armor[2]", []string{"Crate.Armor[2]"}, bits.KindInt},
+		{&b.Crate.Tilt, "Crate.Tilt", []string{"Crate.Tilt"}, bits.KindAngle},
 		{&b.Burning, "Burning", []string{"Burning"}, bits.KindBool},
 		{&b.Name, "Name", nil, bits.KindString},
 		{&b.Facing, "Facing", nil, bits.KindDirection},
@@ -106,7 +106,7 @@ func TestFieldsByPointer(t *testing.T) {
 			t.Errorf("%s covers %v, want %v", x.name, names, x.slots)
 		}
 	}
-	if f, err := c.Field(b, &b.Hull); err != nil || len(f.Slots) != 4 || f.Kinds[3] != bits.KindAngle {
+	if f, err := c.Field(b, &b.Crate); err != nil || len(f.Slots) != 4 || f.Kinds[3] != bits.KindAngle {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if f, ok := c.FieldNamed("Pos"); !ok || len(f.Slots) != 2 || f.Path != "Pos" {
@@ -144,7 +144,7 @@ func partsOf(schema *bits.Schema, f Field) int {
 func TestFieldsByPointerThatAreNone(t *testing.T) {
 	c := barges.Classes()[0]
 	b, other := c.New().(*barge), c.New().(*barge)
-	b.Cargo = make([]hull, 1)
+	b.Cargo = make([]crate, 1)
 	var pos det.Vec2
 	for _, x := range []struct {
 		of, field any

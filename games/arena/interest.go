@@ -134,7 +134,7 @@ func (in *Interest) doors(w *world.World) {
 	}
 }
 
-// approach marks the doors of a room that someone is near to.
+// approach notes the doors of a room that someone is near to.
 func (in *Interest) approach(p det.Vec2, room int, reach float64) {
 	for _, n := range in.level.Rooms[room].Portals {
 		if o := &in.level.Portals[n]; o.Door >= 0 && o.distanceSq(p) < float64(reach*reach) {

@@ -19,7 +19,7 @@ func (r *Rooms) set(id world.ID) int32 {
 	}
 	m := member{id: id, pos: det.Vec2{X: t.Pos.X, Y: t.Pos.Y}, speed: t.Speed, nimbus: t.Nimbus, sound: t.Sound, slot: slot}
 	if ok {
-		if old := &r.records[slot].member; old.pos == m.pos && old.speed == m.speed && old.nimbus == m.nimbus && old.sound == m.sound {
+		if old := &r.listings[slot].member; old.pos == m.pos && old.speed == m.speed && old.nimbus == m.nimbus && old.sound == m.sound {
 			return slot
 		}
 	} else {
@@ -77,7 +77,7 @@ func (o *Portal) distanceSq(p det.Vec2) float64 {
 
 // list puts an entity on the lists of the rooms in r.near: in place, if they are those that it is on already.
 func (r *Rooms) list(slot int32, m member) {
-	e := &r.records[slot]
+	e := &r.listings[slot]
 	e.member = m
 	same := len(e.places) == len(r.near)
 	for i := 0; same && i < len(r.near); i++ {
@@ -110,7 +110,7 @@ func (r *Rooms) note(c *cell, was, is *member) {
 
 // unlist takes an entity off all lists.
 func (r *Rooms) unlist(slot int32) {
-	e := &r.records[slot]
+	e := &r.listings[slot]
 	for _, p := range e.places {
 		c := &r.cells[p.room]
 		r.note(c, &c.members[p.at], &c.members[p.at])
@@ -118,7 +118,7 @@ func (r *Rooms) unlist(slot int32) {
 		if p.at != last {
 			moved := c.members[last]
 			c.members[p.at] = moved
-			other := r.records[moved.slot].places
+			other := r.listings[moved.slot].places
 			for i := range other {
 				if other[i].room == p.room {
 					other[i].at = p.at
@@ -135,19 +135,19 @@ func (r *Rooms) newSlot(id world.ID) int32 {
 	if n := len(r.free); n > 0 {
 		slot, r.free = r.free[n-1], r.free[:n-1]
 	} else {
-		slot = int32(len(r.records))
-		r.records = append(r.records, record{places: make([]place, 0, 4)})
+		slot = int32(len(r.listings))
+		r.listings = append(r.listings, listing{places: make([]place, 0, 4)})
 	}
-	r.records[slot].id = id
+	r.listings[slot].id = id
 	r.slots[id] = slot
 	return slot
 }
 
 func (r *Rooms) remove(slot int32) {
 	r.unlist(slot)
-	e := &r.records[slot]
+	e := &r.listings[slot]
 	delete(r.slots, e.id)
-	*e = record{places: e.places}
+	*e = listing{places: e.places}
 	r.free = append(r.free, slot)
 	if len(r.slots) == 0 {
 		r.loudest, r.fastest = 0, 0

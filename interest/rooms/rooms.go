@@ -22,16 +22,16 @@ type Rooms struct {
 	seesAt []uint64
 	links  [][]link // by portal
 
-	cells   []cell // by room, and one more for what is in none
-	slots   map[world.ID]int32
-	records []record
-	free    []int32
-	loudest float64 // no sound reaches further; it shrinks only when all are gone
-	fastest float64 // of what makes a sound
-	latest  uint64  // revision of the last change to anything here
-	batch   uint64  // revision that the changes being made get, or 0
-	round   uint32
-	near    []near
+	cells    []cell // by room, and one more for what is in none
+	slots    map[world.ID]int32
+	listings []listing
+	free     []int32
+	loudest  float64 // no sound reaches further; it shrinks only when all are gone
+	fastest  float64 // of what makes a sound
+	latest   uint64  // revision of the last change to anything here
+	batch    uint64  // revision that the changes being made get, or 0
+	round    uint32
+	near     []near
 }
 
 // Options fit Rooms to a game.
@@ -62,8 +62,8 @@ type member struct {
 	slot   int32
 }
 
-// A record is where an entity is listed.
-type record struct {
+// A listing is where an entity is listed.
+type listing struct {
 	id     world.ID
 	member member // as it is at home
 	places []place
@@ -196,11 +196,11 @@ func (r *Rooms) Follow(w *world.World) {
 	r.round++
 	for id := range w.Entities() {
 		if slot := r.set(id); slot >= 0 {
-			r.records[slot].round = r.round
+			r.listings[slot].round = r.round
 		}
 	}
-	for slot := range r.records {
-		if e := &r.records[slot]; e.id != world.None && e.round != r.round {
+	for slot := range r.listings {
+		if e := &r.listings[slot]; e.id != world.None && e.round != r.round {
 			r.remove(int32(slot))
 		}
 	}
