@@ -74,6 +74,13 @@ func (p *Proxy) set(words []string) (string, error) {
 	return fmt.Sprintf("up   %v\ndown %v", c.Up, c.Down), nil
 }
 
+// SetConditions changes the network for clients that are there and to come.
+func (p *Proxy) SetConditions(c netsim.Conditions) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.change(c)
+}
+
 // change puts conditions in force for clients that are there and to come.
 func (p *Proxy) change(c netsim.Conditions) {
 	p.conditions = c

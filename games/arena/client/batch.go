@@ -26,17 +26,22 @@ var (
 	}
 )
 
-// A batch gathers shapes and draws them in one go.
-type batch struct {
+// A strip gathers pieces of a sheet, to draw them in one go.
+type strip struct {
 	sheet    *ebiten.Image
-	where    [sprite.Shapes][4]float32 // left, top, right, bottom
 	vertices []ebiten.Vertex
 	indices  []uint32
 }
 
+// A batch is a strip of the shapes of package sprite.
+type batch struct {
+	strip
+	where [sprite.Shapes][4]float32 // left, top, right, bottom
+}
+
 func newBatch() *batch {
 	img, where := sprite.Sheet()
-	b := &batch{sheet: ebiten.NewImageFromImage(img)}
+	b := &batch{strip: strip{sheet: ebiten.NewImageFromImage(img)}}
 	for i, r := range where {
 		b.where[i] = [4]float32{float32(r.Min.X), float32(r.Min.Y), float32(r.Max.X), float32(r.Max.Y)}
 	}
@@ -55,11 +60,24 @@ func ink(c scene.Color, alpha float64) tint {
 type point struct{ x, y float32 }
 
 // corner adds a vertex.
-func (b *batch) corner(p point, sx, sy float32, t tint) {
-	b.vertices = append(b.vertices, ebiten.Vertex{DstX: p.x, DstY: p.y, SrcX: sx, SrcY: sy, ColorR: t[0], ColorG: t[1], ColorB: t[2], ColorA: t[3]})
+func (b *strip) corner(p point, sx, sy float32, t tint) {
+	b.vertices = append(b.vertices, ebiten.Vertex{
+		DstX: p.x, DstY: p.y, SrcX: sx, SrcY: sy,
+		ColorR: t[0], ColorG: t[1], ColorB: t[2], ColorA: t[3],
+	})
 }
 
-func (b *batch) square(n uint32) { b.indices = append(b.indices, n, n+1, n+2, n, n+2, n+3) }
+// piece draws a part of the sheet into four corners, in order from the top left.
+func (b *strip) piece(p [4]point, r *[4]float32, t tint) {
+	n := uint32(len(b.vertices))
+	b.corner(p[0], r[0], r[1], t)
+	b.corner(p[1], r[2], r[1], t)
+	b.corner(p[2], r[2], r[3], t)
+	b.corner(p[3], r[0], r[3], t)
+	b.square(n)
+}
+
+func (b *strip) square(n uint32) { b.indices = append(b.indices, n, n+1, n+2, n, n+2, n+3) }
 
 // sprite draws a shape around a point, turned by an angle.
 func (b *batch) sprite(s sprite.Shape, x, y, w, h, angle float64, t tint) {
@@ -67,13 +85,10 @@ func (b *batch) sprite(s sprite.Shape, x, y, w, h, angle float64, t tint) {
 	ax, ay := float32(cos*w/2), float32(sin*w/2)
 	bx, by := float32(-sin*h/2), float32(cos*h/2)
 	px, py := float32(x), float32(y)
-	r := &b.where[s]
-	n := uint32(len(b.vertices))
-	b.corner(point{px - ax - bx, py - ay - by}, r[0], r[1], t)
-	b.corner(point{px + ax - bx, py + ay - by}, r[2], r[1], t)
-	b.corner(point{px + ax + bx, py + ay + by}, r[2], r[3], t)
-	b.corner(point{px - ax + bx, py - ay + by}, r[0], r[3], t)
-	b.square(n)
+	b.piece([4]point{
+		{px - ax - bx, py - ay - by}, {px + ax - bx, py + ay - by},
+		{px + ax + bx, py + ay + by}, {px - ax + bx, py - ay + by},
+	}, &b.where[s], t)
 }
 
 // quad draws any four corners, in order, plain and each in its own color.
@@ -123,7 +138,7 @@ func (b *batch) fan(from point, around []point, t tint) {
 }
 
 // flush draws what was gathered.
-func (b *batch) flush(dst *ebiten.Image, blend ebiten.Blend) {
+func (b *strip) flush(dst *ebiten.Image, blend ebiten.Blend) {
 	if len(b.indices) > 0 {
 		dst.DrawTriangles32(b.vertices, b.indices, b.sheet, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, Blend: blend, ColorScaleMode: ebiten.ColorScaleModePremultipliedAlpha})
 	}

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -183,7 +184,7 @@ func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 	left := ""
 	if t := m.Left(v.World); t >= 0 {
 		s := t / arena.Game.Rate()
-		left = strconv.Itoa(s/60) + ":" + two(s%60)
+		left = fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	if m.Teams {
 		a.fonts.plain.right(dst, strconv.Itoa(m.Score[0]), w/2-44*u, 6*u, scene.PlayerColor(0, 1, 1), 1)
@@ -194,15 +195,8 @@ func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 	}
 	a.fonts.plain.middle(dst, left, w/2, 6*u, scene.Paper, 0.95)
 	if rank > 0 && m.Kills > 0 {
-		a.fonts.small.middle(dst, ordinal(rank)+" of "+strconv.Itoa(len(a.rows))+", first to "+strconv.Itoa(m.Kills), w/2, 37*u, scene.Dim, 0.9)
+		a.fonts.small.middle(dst, fmt.Sprintf("%s of %d, first to %d", ordinal(rank), len(a.rows), m.Kills), w/2, 37*u, scene.Dim, 0.9)
 	}
-}
-
-func two(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
 }
 
 func ordinal(n int) string {
@@ -324,7 +318,7 @@ func (a *App) board(dst *ebiten.Image, w, h float64) {
 	bw, rowH := 460*u, 24*u
 	bh := rowH*float64(n) + 64*u
 	x, y := w/2-bw/2, max(60*u, h/2-bh/2)
-	a.batch.rect(x, y, bw, bh, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.88))
+	a.batch.rect(x, y, bw, bh, ink(scene.Night, 0.88))
 	a.batch.rect(x, y, bw, 3*u, ink(scene.Own, 1))
 	for i := range n {
 		if a.rows[i].Mine {
@@ -348,7 +342,7 @@ func (a *App) board(dst *ebiten.Image, w, h float64) {
 // waiting tells what the player waits for.
 func (a *App) waiting(dst *ebiten.Image, text string, w, h float64) {
 	u := a.unit
-	a.batch.rect(0, h/2-50*u, w, 100*u, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.85))
+	a.batch.rect(0, h/2-50*u, w, 100*u, ink(scene.Night, 0.85))
 	for i := range 8 {
 		k := math.Mod(a.scene.Time*1.3+a.clock*1.3-float64(i)/8, 1)
 		dir := det.Angle(float64(i) * math.Pi / 4).Vec()

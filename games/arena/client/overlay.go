@@ -64,7 +64,7 @@ func (a *App) netGraph(dst *ebiten.Image, w, h float64) {
 	g, n := a.net.Graph(), a.net.Numbers()
 	gw, gh := 300*u, 96*u
 	x, y := w-gw-20*u, h-gh-96*u
-	a.batch.rect(x-8*u, y-8*u, gw+16*u, gh+84*u, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.8))
+	a.batch.rect(x-8*u, y-8*u, gw+16*u, gh+84*u, ink(scene.Night, 0.8))
 	step := gw / client.GraphLength
 	var last point
 	for i := range client.GraphLength {
@@ -143,7 +143,7 @@ func (a *App) blindTest(dst *ebiten.Image, w, h float64) {
 	}
 	u := a.unit
 	text, hint := a.blind.Text(a.clock)
-	a.batch.rect(w/2-240*u, 64*u, 480*u, 58*u, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.85))
+	a.batch.rect(w/2-240*u, 64*u, 480*u, 58*u, ink(scene.Night, 0.85))
 	a.batch.flush(dst, blendOver)
 	a.fonts.plain.middle(dst, text, w/2, 70*u, scene.Paper, 1)
 	a.fonts.small.middle(dst, hint, w/2, 96*u, scene.Dim, 1)
@@ -168,7 +168,7 @@ func (a *App) helpPage(dst *ebiten.Image, w, h float64) {
 	u := a.unit
 	bw, bh := 640*u, float64(len(helpLines))*26*u+70*u
 	x, y := w/2-bw/2, h/2-bh/2
-	a.batch.rect(x, y, bw, bh, ink(scene.Color{R: 0.03, G: 0.045, B: 0.08}, 0.93))
+	a.batch.rect(x, y, bw, bh, ink(scene.Night, 0.93))
 	a.batch.rect(x, y, bw, 3*u, ink(scene.Own, 1))
 	a.batch.flush(dst, blendOver)
 	a.fonts.plain.put(dst, "keys", x+24*u, y+16*u, scene.Paper, 1)

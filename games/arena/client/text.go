@@ -17,16 +17,13 @@ import (
 
 // A typeface draws text of one size. Letters are painted into a sheet when they are first needed.
 type typeface struct {
+	strip
 	face   font.Face
 	height float64
 	ascent float64
-	sheet  *ebiten.Image
 	x, y   int // where the next letter goes
 	row    int
 	glyphs map[rune]glyph
-
-	vertices []ebiten.Vertex
-	indices  []uint32
 }
 
 type glyph struct {
@@ -69,8 +66,8 @@ func (f *fonts) fit(unit float64) error {
 			(*x.to).sheet.Deallocate()
 		}
 		m := face.Metrics()
-		*x.to = &typeface{face: face, height: float64(m.Height) / 64, ascent: float64(m.Ascent) / 64, glyphs: map[rune]glyph{},
-			sheet: ebiten.NewImageWithOptions(imageRect(sheetSide, sheetSide), &ebiten.NewImageOptions{Unmanaged: true})}
+		*x.to = &typeface{face: face, height: float64(m.Height) / 64, ascent: float64(m.Ascent) / 64, glyphs: map[rune]glyph{}}
+		(*x.to).sheet = ebiten.NewImageWithOptions(imageRect(sheetSide, sheetSide), &ebiten.NewImageOptions{Unmanaged: true})
 	}
 	return nil
 }
@@ -142,7 +139,7 @@ func (t *typeface) put(dst *ebiten.Image, s string, x, y float64, c scene.Color,
 	shadow := max(1, t.height/18)
 	t.add(s, x+shadow, y+shadow, ink(scene.Color{}, 0.75*alpha))
 	end := t.add(s, x, y, ink(c, alpha))
-	t.flush(dst)
+	t.flush(dst, blendOver)
 	return end
 }
 
@@ -162,25 +159,13 @@ func (t *typeface) add(s string, x, y float64, c tint) float64 {
 		if !g.rect.Empty() {
 			x0, y0 := float32(int(x+0.5))+g.dx, float32(int(y+t.ascent+0.5))+g.dy
 			x1, y1 := x0+float32(g.rect.Dx()), y0+float32(g.rect.Dy())
-			sx0, sy0, sx1, sy1 := float32(g.rect.Min.X), float32(g.rect.Min.Y), float32(g.rect.Max.X), float32(g.rect.Max.Y)
-			n := uint32(len(t.vertices))
-			v := func(x, y, sx, sy float32) {
-				t.vertices = append(t.vertices, ebiten.Vertex{DstX: x, DstY: y, SrcX: sx, SrcY: sy, ColorR: c[0], ColorG: c[1], ColorB: c[2], ColorA: c[3]})
+			r := [4]float32{
+				float32(g.rect.Min.X), float32(g.rect.Min.Y),
+				float32(g.rect.Max.X), float32(g.rect.Max.Y),
 			}
-			v(x0, y0, sx0, sy0)
-			v(x1, y0, sx1, sy0)
-			v(x1, y1, sx1, sy1)
-			v(x0, y1, sx0, sy1)
-			t.indices = append(t.indices, n, n+1, n+2, n, n+2, n+3)
+			t.piece([4]point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}, &r, c)
 		}
 		x += g.advance
 	}
 	return x
-}
-
-func (t *typeface) flush(dst *ebiten.Image) {
-	if len(t.indices) > 0 {
-		dst.DrawTriangles32(t.vertices, t.indices, t.sheet, &ebiten.DrawTrianglesOptions{ColorScaleMode: ebiten.ColorScaleModePremultipliedAlpha})
-	}
-	t.vertices, t.indices = t.vertices[:0], t.indices[:0]
 }

@@ -57,16 +57,15 @@ func (n *network) set(w *networkWish) error {
 		if err != nil {
 			return err
 		}
-		return n.use(c, c.Name)
+		n.use(c, c.Name)
+		return nil
 	}
 	if w.Latency != nil || w.Jitter != nil || w.Loss != nil {
 		c, err := n.own(w)
 		if err != nil {
 			return err
 		}
-		if err := n.use(c, ""); err != nil {
-			return err
-		}
+		n.use(c, "")
 	}
 	if w.Rebind {
 		if err := n.each("rebind"); err != nil {
@@ -117,44 +116,14 @@ func (n *network) own(w *networkWish) (netsim.Conditions, error) {
 }
 
 // use has every path treat its datagrams so from now on.
-func (n *network) use(c netsim.Conditions, preset string) error {
+func (n *network) use(c netsim.Conditions, preset string) {
 	for _, p := range n.proxies {
-		if err := setProxy(p, c, preset); err != nil {
-			return err
-		}
+		p.SetConditions(c)
 	}
 	n.stream.setConditions(c)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.conditions, n.preset = c, preset
-	return nil
-}
-
-// setProxy tells a proxy by its commands.
-func setProxy(p *proxy.Proxy, c netsim.Conditions, preset string) error {
-	if preset != "" {
-		_, err := p.Command("preset " + preset)
-		return err
-	}
-	for _, way := range []struct {
-		name string
-		p    *netsim.Profile
-	}{{"up", &c.Up}, {"down", &c.Down}} {
-		jitter := way.p.Jitter.String()
-		if jitter == "" {
-			jitter = "uniform:0s"
-		}
-		burst := "0"
-		if b := way.p.Burst; b != (netsim.Burst{}) {
-			burst = fmt.Sprintf("%g/%g/%g", b.Enter, b.Leave, b.Loss)
-		}
-		for _, line := range []string{"latency " + way.p.Latency.String(), "jitter " + jitter, fmt.Sprintf("loss %g", way.p.Loss), "burst " + burst} {
-			if _, err := p.Command(way.name + " " + line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // each gives every proxy a command.

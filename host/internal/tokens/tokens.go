@@ -2,11 +2,11 @@
 package tokens
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/link/udp"
 )
 
 const long = `Make keys and connect tokens, and look inside tokens.
@@ -111,7 +112,7 @@ be told where to go.`,
 			now := time.Now()
 			g := token.Grant{Protocol: token.ProtocolID(game), Client: client, Expires: now.Add(life).Unix(), UserData: []byte(data)}
 			for _, s := range servers {
-				addr, err := resolveServer(s)
+				addr, err := resolve(cmd.Context(), s)
 				if err != nil {
 					return err
 				}
@@ -146,19 +147,13 @@ be told where to go.`,
 	return cmd
 }
 
-func resolveServer(s string) (netip.AddrPort, error) {
-	if addr, err := netip.ParseAddrPort(s); err == nil {
-		return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port()), nil
+// resolve finds the server that is meant.
+func resolve(ctx context.Context, s string) (netip.AddrPort, error) {
+	a, err := udp.Resolve(ctx, s)
+	if err != nil || !a.Addr().IsValid() || a.Port() == 0 {
+		return a, fmt.Errorf("server %q: want an address and a port, like 203.0.113.7:4000: %w", s, err)
 	}
-	a, err := net.ResolveUDPAddr("udp", s)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("server %q: %w; want an address and a port, like 203.0.113.7:4000", s, err)
-	}
-	addr := a.AddrPort()
-	if !addr.Addr().IsValid() || addr.Port() == 0 {
-		return netip.AddrPort{}, fmt.Errorf("server %q: want an address and a port, like 203.0.113.7:4000", s)
-	}
-	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port()), nil
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
 }
 
 func inspectCommand() *cobra.Command {

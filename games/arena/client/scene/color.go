@@ -21,6 +21,7 @@ func (c Color) Mix(o Color, t float32) Color {
 // The colors that things have.
 var (
 	Paper    = Color{0.90, 0.94, 1.00}
+	Night    = Color{0.03, 0.045, 0.08} // what is behind texts
 	Dim      = Color{0.55, 0.62, 0.75}
 	Own      = Color{0.25, 0.85, 1.00}
 	Fire     = Color{1.00, 0.55, 0.18}

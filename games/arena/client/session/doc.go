@@ -50,8 +50,6 @@ type Play interface {
 	Frame(now time.Duration, pilot Pilot)
 	// View gives what is to be shown.
 	View() View
-	// Close ends it.
-	Close()
 }
 
 // fighterOf finds a player's fighter.

@@ -14,7 +14,6 @@ func ExamplePractice() {
 		fmt.Println(err)
 		return
 	}
-	defer p.Close()
 	for frame := range 60 { // a second, at sixty frames
 		p.Frame(time.Duration(frame)*time.Second/60, func(*arena.Fighter) arena.Command { return arena.Command{X: arena.Push} })
 	}

@@ -95,9 +95,6 @@ func (p *Practice) View() View {
 	return View{World: p.world, Me: 1, Lead: s, Others: s}
 }
 
-// Close ends it.
-func (p *Practice) Close() {}
-
 var botNames = [...]string{"Ada", "Boole", "Curie", "Dirac", "Euler", "Fermi", "Gauss", "Hopper", "Ising", "Joule", "Kepler", "Lamarr", "Maxwell", "Noether", "Ohm", "Pascal"}
 
 // BotName is what a bot is called.

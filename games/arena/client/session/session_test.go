@@ -478,7 +478,6 @@ func TestPractice(t *testing.T) {
 	if heard > 620 {
 		t.Error("it tries to catch up with an hour of sleep")
 	}
-	p.Close()
 	if _, err := session.NewPractice(session.PracticeOptions{Map: "nowhere"}); err == nil {
 		t.Error("a map that is not there")
 	}
