@@ -54,8 +54,8 @@ func (in *ingress) add(it item) *item {
 	return &in.pending[len(in.pending)-1]
 }
 
-// vow makes the header of the next packet, with a promise that all that waits is later than.
-func (in *ingress) vow(closed world.Tick) header {
+// nextHeader makes the header of the next packet, with a promise that all that waits is later than.
+func (in *ingress) nextHeader(closed world.Tick) header {
 	h := header{waiting: !in.started, promise: closed, count: in.count}
 	for i := range in.pending {
 		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign || it.kind == itemStart {
@@ -85,14 +85,14 @@ func (in *ingress) pack(k *codec, h *header, list []item, room int) (b []byte, n
 	return b, n, nil
 }
 
-// went takes the first items from those that wait: they were sent.
-func (in *ingress) went(n int) {
+// dropSent takes the first items from those that wait: they were sent.
+func (in *ingress) dropSent(n int) {
 	for _, it := range in.pending[:n] {
 		if it.stamped() {
 			in.count++
 		}
 	}
-	in.pending = in.pending[n:]
+	in.pending = slices.Delete(in.pending, 0, n)
 }
 
 // queue keeps an item to be sent with the next packet. What this mirror says counts here as well,
@@ -176,7 +176,7 @@ func (m *Mirror) sendNow() {
 // sendOne sends a packet.
 func (m *Mirror) sendOne(first bool) bool {
 	in := &m.in
-	h := in.vow(in.closed(m.holds()))
+	h := in.nextHeader(in.closed(m.holds()))
 	h.have = min(m.holds(), h.promise) // what is ruled may be further than what is stamped
 	if first {
 		m.clock.tell(&h, m.peers)
@@ -195,14 +195,14 @@ func (m *Mirror) sendOne(first bool) bool {
 		return false
 	}
 	in.sent = seq
-	in.went(n)
-	m.wrote(b)
+	in.dropSent(n)
+	m.countSent(b)
 	m.promised(m.roll.self, in.stamped, &h)
 	return true
 }
 
-// wrote counts a packet that was sent.
-func (m *Mirror) wrote(b []byte) {
+// countSent counts a packet that was sent.
+func (m *Mirror) countSent(b []byte) {
 	m.stats.Sent++
 	m.stats.SentBytes += uint64(len(b))
 }

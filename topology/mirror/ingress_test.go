@@ -28,12 +28,12 @@ func TestPromisesAreKept(t *testing.T) {
 				stamped = append(stamped, tick)
 			}
 			for first := true; first || len(in.pending) > 0; first = false {
-				h := in.vow(in.closed(0))
+				h := in.nextHeader(in.closed(0))
 				b, n, err := in.pack(k, &h, in.pending, rapid.IntRange(40, 200).Draw(r, "room"))
 				if err != nil {
 					r.Fatal(err)
 				}
-				in.went(n)
+				in.dropSent(n)
 				seq++
 				got := k.parse(b)
 				if got.err != nil || !p.wants(seq) {
@@ -65,7 +65,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 	g := testGame(t)
 	var in ingress
 	in.add(item{kind: itemChat, text: "more than there is room for"})
-	h := in.vow(0)
+	h := in.nextHeader(0)
 	if _, _, err := in.pack(newCodec(g), &h, in.pending, 20); err == nil {
 		t.Error("it was packed")
 	}
@@ -74,11 +74,11 @@ func TestWhatDoesNotFit(t *testing.T) {
 // TestNotStarted: a mirror that was not started stamps nothing, and promises what it holds.
 func TestNotStarted(t *testing.T) {
 	in := ingress{stamp: 100}
-	if h := in.vow(in.closed(30)); h.promise != 30 || !h.waiting {
+	if h := in.nextHeader(in.closed(30)); h.promise != 30 || !h.waiting {
 		t.Errorf("%+v", h)
 	}
 	in.started, in.from = true, 120
-	if h := in.vow(in.closed(30)); h.promise != 120 || h.waiting {
+	if h := in.nextHeader(in.closed(30)); h.promise != 120 || h.waiting {
 		t.Errorf("%+v", h)
 	}
 }

@@ -58,7 +58,7 @@ func (m *Mirror) sendLossy() {
 			return
 		}
 		if _, err := g.SendLossy(m.clock.steady, b); err == nil {
-			m.wrote(b)
+			m.countSent(b)
 		}
 		list = list[n:]
 	}

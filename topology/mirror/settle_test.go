@@ -71,7 +71,7 @@ type desk struct {
 // send promises up to a tick, and tells what is held.
 func (d *desk) send(tick world.Tick) *packet {
 	d.stamp = max(d.stamp, tick)
-	k := &packet{header: d.vow(d.closed(holds(&d.standing, d.peers)))}
+	k := &packet{header: d.nextHeader(d.closed(holds(&d.standing, d.peers)))}
 	k.have = min(holds(&d.standing, d.peers), k.promise)
 	return k
 }
