@@ -1,6 +1,7 @@
 package entropy
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -48,15 +49,7 @@ func limitedLengths(lengths *[256]uint8, counts *[256]uint32) {
 		order[i] = uint8(i)
 	}
 	weight := func(s uint8) uint64 { return uint64(max(counts[s], 1)) }
-	slices.SortStableFunc(order[:], func(a, b uint8) int {
-		switch wa, wb := weight(a), weight(b); {
-		case wa < wb:
-			return -1
-		case wa > wb:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order[:], func(a, b uint8) int { return cmp.Compare(weight(a), weight(b)) })
 	// Each level is the merge, by weight, of all symbols and of the pairs of the level before. Only which items are symbols is kept.
 	var symbol [maxCode][2 * n]bool
 	var last []uint64

@@ -147,29 +147,14 @@ func (t *Table) Symbol(slot uint32) uint {
 // EncodeSymbol codes a symbol below t.Len().
 func (e *Encoder) EncodeSymbol(t *Table, sym uint) {
 	s := sym & (MaxSymbols - 1)
-	cum := uint32(t.cum[s])
-	r := e.rng >> TableBits
-	e.narrow(r*cum, r*(uint32(t.cum[s+1])-cum))
+	e.EncodeFreq(uint32(t.cum[s]), uint32(t.cum[s+1]-t.cum[s]), TableBits)
 }
 
 // DecodeSymbol is the other side of EncodeSymbol; its result is always below t.Len().
 func (d *Decoder) DecodeSymbol(t *Table) uint {
-	r := d.rng >> TableBits
-	if r == 0 {
-		return 0
-	}
-	slot := uint32(d.dif>>32) / r
-	if slot >= 1<<TableBits {
-		d.bad = true
-		slot = 1<<TableBits - 1
-	}
-	s := t.find[slot>>(TableBits-findBits)&(1<<findBits-1)] & (MaxSymbols - 1)
-	for slot >= uint32(t.cum[s+1]) {
-		s = (s + 1) & (MaxSymbols - 1)
-	}
-	cum := uint32(t.cum[s])
-	d.narrow(r*cum, r*(uint32(t.cum[s+1])-cum))
-	return uint(s)
+	s := t.Symbol(d.DecodeFreq(TableBits))
+	d.Advance(uint32(t.cum[s]), uint32(t.cum[s+1]-t.cum[s]))
+	return s
 }
 
 // AppendBinary appends the table to b in the form that ParseTable reads: the number of symbols, then the frequencies.
