@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -16,7 +17,9 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/load"
+	"github.com/coeval-dev/coeval/host/internal/serve"
 	_ "github.com/coeval-dev/coeval/replica/doom3"
 	_ "github.com/coeval-dev/coeval/replica/quake3"
 	"github.com/coeval-dev/coeval/trace"
@@ -99,6 +102,35 @@ func get(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
+// botsAt lets bots play at a server until all of them do, and for some ticks more.
+func botsAt(t *testing.T, server string, count int, ticks uint64) (r load.Report) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out, errs bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		args := []string{"bots", "--server", server, "--count", fmt.Sprint(count), "--spread", "0", "--json"}
+		code <- run(ctx, args, &out, &errs, commands())
+	}()
+	var begun uint64
+	hosttest.WaitUntil(t, "the bots play", func() bool {
+		var st serve.Status
+		if _, text := get(t, "http://"+server+"/status"); json.Unmarshal([]byte(text), &st) != nil {
+			t.Fatal(text)
+		}
+		if begun == 0 && st.Players >= count {
+			begun = st.Tick
+		}
+		return begun > 0 && st.Tick >= begun+ticks
+	})
+	stop()
+	if got := <-code; got != cli.ExitOK || json.Unmarshal(out.Bytes(), &r) != nil {
+		t.Fatalf("exit code %d: %s%s", got, &out, &errs)
+	}
+	return r
+}
+
 func TestServeJoinAndBots(t *testing.T) {
 	t.Parallel() // it mostly waits
 	record := filepath.Join(t.TempDir(), "match.trace")
@@ -122,18 +154,18 @@ func TestServeJoinAndBots(t *testing.T) {
 		t.Error("no ticket was kept")
 	}
 	table := make(chan string, 1)
+	ctx, stopTable := context.WithCancel(t.Context())
+	defer stopTable()
 	go func() {
-		_, stdout, _ := try("bots", "--server", s.HTTP, "--count", "2", "--seconds", "2.5")
-		table <- stdout
+		var out bytes.Buffer
+		run(ctx, []string{"bots", "--server", s.HTTP, "--count", "2"}, &out, io.Discard, commands())
+		table <- out.String()
 	}()
-	code, stdout, stderr := try("bots", "--server", s.HTTP, "--count", "5", "--seconds", "3", "--spread", "0.1", "--json")
-	var r load.Report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
-		t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
-	}
+	r := botsAt(t, s.HTTP, 5, 150)
 	if r.Game != "pong" || r.Bots != 5 || r.Played != 5 || r.Snapshots <= 0 || r.Down <= 0 || r.Up <= 0 || r.Bad != 0 || len(r.Ended) != 0 {
 		t.Errorf("%+v", r)
 	}
+	stopTable()
 	if text := <-table; !strings.Contains(text, "snaps/s") || len(strings.Split(text, "\n")) < 3 {
 		t.Errorf("the table is\n%s", text)
 	}

@@ -73,7 +73,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringSliceVarP(&b.servers, "server", "s", []string{"localhost:4000"}, "address and port of the server, or of several mirrors")
 	f.StringVar(&b.http, "http", "", "where the server answers over HTTP, if not at the same address")
 	f.IntVarP(&b.count, "count", "n", 10, "how many bots")
-	f.Float64Var(&b.seconds, "seconds", 0, "how long to play (default: until Ctrl-C)")
+	f.Float64Var(&b.seconds, "seconds", 0, "how long to play, from when the first does (default: until Ctrl-C)")
 	f.Float64Var(&b.spread, "spread", 1, "within how many seconds they come")
 	f.BoolVar(&b.spectate, "spectate", false, "only watch")
 	f.BoolVar(&b.json, "json", false, "show no table, and print one JSON object at the end")
@@ -87,15 +87,15 @@ func (b *bots) run(p *cli.Program, cmd *cobra.Command) error {
 	case !(b.seconds >= 0) || !(b.spread >= 0 && b.spread <= 3600):
 		return cli.Usagef("--seconds is %v and --spread %v: they cannot be below 0, and --spread not above 3600", b.seconds, b.spread)
 	}
-	ctx := cmd.Context()
-	if b.seconds > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(b.seconds*float64(time.Second)))
-		defer cancel()
-	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
 	h, err := b.open(ctx, p)
 	if err != nil {
 		return err
+	}
+	if d := time.Duration(b.seconds * float64(time.Second)); d > 0 {
+		h.plays = sync.OnceFunc(func() { time.AfterFunc(d, cancel) })
+		defer time.AfterFunc(d+letIn, cancel).Stop()
 	}
 	report, err := h.play(ctx, cmd.OutOrStdout(), b.json)
 	if err != nil {
@@ -112,6 +112,9 @@ func (b *bots) run(p *cli.Program, cmd *cobra.Command) error {
 	return nil
 }
 
+// letIn is how long bots wait for the first of them to be let in, where they play for some time.
+const letIn = 10 * time.Second
+
 // A herd is all bots of a run. A few goroutines drive them, each its share.
 type herd struct {
 	bots     *bots
@@ -120,6 +123,7 @@ type herd struct {
 	begin    time.Time
 	members  []*bot
 	stopped  chan struct{}
+	plays    func() // told when a bot plays
 }
 
 // open asks the server what it plays, and gets ready.
@@ -127,7 +131,7 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 	if len(b.servers) > 1 && b.http != "" {
 		return nil, cli.Usagef("--http is for one server, and --server names %d", len(b.servers))
 	}
-	out := &herd{bots: b, stopped: make(chan struct{})}
+	out := &herd{bots: b, stopped: make(chan struct{}), plays: func() {}}
 	var bases []*url.URL
 	var servers []netip.AddrPort
 	for _, name := range b.servers {
@@ -239,6 +243,9 @@ func (m *bot) turn(ctx context.Context, now time.Duration) bool {
 	}
 	v := m.client.Frame(now, m.command)
 	m.over, m.err = v.Ended, v.Err
+	if v.World != nil {
+		m.herd.plays()
+	}
 	return !m.over
 }
 
