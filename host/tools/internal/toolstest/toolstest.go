@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package toolstest is what the tests of tools share: a program with the bundled games.
 package toolstest
 
