@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -360,5 +363,39 @@ func TestDocumentProgramsCompile(t *testing.T) {
 	}
 	if err := r.compile(head + "func main() { println(a.Question) }\n"); err == nil {
 		t.Error("a program with a mistake passed")
+	}
+}
+
+func TestWideLines(t *testing.T) {
+	wide := strings.Repeat("x", 101)
+	src := "package a\n" + // 1
+		"// " + wide[:97] + "\n" + // 2: just fits
+		"// " + wide[:98] + "\n" + // 3: does not
+		"//\t" + wide + "\n" + // 4: a picture
+		"var a = `" + wide + "\n" + wide + "`\n" + // 5, 6: a text
+		"\tvar b = \"" + wide[:88] + "\"\n" + // 7: the tab counts as four
+		"// " + strings.Repeat("ü", 97) + "\n" // 8: letters count, not bytes
+	if got := fmt.Sprint(wideLines(src)); got != "[3 7]" {
+		t.Errorf("found %s", got)
+	}
+}
+
+func TestLargeParts(t *testing.T) {
+	body := strings.Repeat("\t_ = 1\n", maxFunction-2)
+	fields := strings.Repeat("\ta, b int\n", maxFields/2)
+	for src, want := range map[string]string{
+		"func f() {\n" + body + "}\n":               "[]",
+		"func f() {\n\t_ = 2\n" + body + "}\n":      "[a.go:3: f has 81 lines]",
+		"type t struct {\n" + fields + "}\n":        "[]",
+		"type t struct {\n\tint\n" + fields + "}\n": "[a.go:3: t has 31 fields]",
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "a.go", "package a\n\n"+src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(largeParts(fset, "a", file)); got != want {
+			t.Errorf("found %s, not %s", got, want)
+		}
 	}
 }

@@ -3,14 +3,21 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/format"
+	"go/scanner"
+	"go/token"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/internal/layers"
 )
 
 var (
 	formatting  = stage{"formatting", checkFormatting}
+	columns     = stage{"columns", checkColumns}
+	sizes       = stage{"sizes", checkSizes}
 	importMap   = stage{"import map and purity", checkMap}
 	vet         = stage{"go vet", func(r *runner) error { return r.do(nil, "go", "vet", "./...") }}
 	staticcheck = stage{"staticcheck", func(r *runner) error { return r.do(nil, "go", "tool", "staticcheck", "./...") }}
@@ -31,6 +38,99 @@ func checkFormatting(r *runner) error {
 		}
 	}
 	return several(r, wrong, "files are not formatted: run gofmt -w on them")
+}
+
+// maxColumns is how wide a line of source may be; a tab counts as four.
+const maxColumns = 100
+
+// checkColumns finds lines that are too wide. What is in a raw string, or indented in a comment,
+// is shown as it is and may be wider.
+func checkColumns(r *runner) error {
+	var wrong []string
+	for _, p := range r.tree.Packages {
+		for _, f := range p.Files {
+			src, err := os.ReadFile(f.Path)
+			if err != nil {
+				return err
+			}
+			for _, line := range wideLines(string(src)) {
+				wrong = append(wrong, fmt.Sprintf("%s:%d", f.Path, line))
+			}
+		}
+	}
+	return several(r, wrong, fmt.Sprintf("lines are wider than %d columns", maxColumns))
+}
+
+// maxFunction is how many lines a function may have, and maxFields how many fields a struct: a
+// reader has to hold either in mind at once. Tests may be longer.
+const (
+	maxFunction = 80
+	maxFields   = 30
+)
+
+// large names the structs that have more fields, and why.
+var large = map[string]string{}
+
+// checkSizes finds functions and structs that have grown too large.
+func checkSizes(r *runner) error {
+	var wrong []string
+	for _, p := range r.tree.Packages {
+		for _, f := range files(p, false) {
+			wrong = append(wrong, largeParts(r.tree.Fset, p.Path, f.Syntax)...)
+		}
+	}
+	return several(r, wrong, "functions and structs are too large: make them of smaller ones")
+}
+
+func largeParts(fset *token.FileSet, pkg string, file *ast.File) (wrong []string) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			from, to := fset.Position(n.Pos()), fset.Position(n.End())
+			if lines := to.Line - from.Line + 1; lines > maxFunction {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %s has %d lines", from.Filename, from.Line, n.Name, lines))
+			}
+		case *ast.TypeSpec:
+			st, ok := n.Type.(*ast.StructType)
+			if !ok {
+				break
+			}
+			count := 0
+			for _, f := range st.Fields.List {
+				count += max(len(f.Names), 1)
+			}
+			if at := fset.Position(n.Pos()); count > maxFields && large[pkg+"."+n.Name.Name] == "" {
+				wrong = append(wrong, fmt.Sprintf("%s:%d: %s has %d fields", at.Filename, at.Line, n.Name, count))
+			}
+		}
+		return true
+	})
+	return wrong
+}
+
+func wideLines(src string) []int {
+	shown := map[int]bool{} // lines that are part of a text shown as it is
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(src))
+	s.Init(file, []byte(src), nil, scanner.ScanComments)
+	for pos, t, text := s.Scan(); t != token.EOF; pos, t, text = s.Scan() {
+		line := file.Line(pos)
+		shown[line] = shown[line] || strings.HasPrefix(text, "//\t")
+		for i := range strings.Count(text, "\n") {
+			shown[line+i] = shown[line+i] || t == token.STRING
+			shown[line+i+1] = t == token.STRING
+		}
+	}
+	var wide []int
+	n := 0
+	for line := range strings.Lines(src) {
+		n++
+		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+		if utf8.RuneCountInString(line) > maxColumns && !shown[n] {
+			wide = append(wide, n)
+		}
+	}
+	return wide
 }
 
 // checkMap is also a test of package layers; here it comes before the minutes

@@ -73,8 +73,8 @@ type options struct {
 
 // plans are the stages of each verb, in order.
 var plans = map[string][]stage{
-	"lint": {formatting, importMap, documents, vet, staticcheck},
-	"test": {tools, formatting, importMap, documents, vet, staticcheck, build, crossBuild, unitTests, raceTests},
+	"lint": {formatting, columns, sizes, importMap, documents, vet, staticcheck},
+	"test": {tools, formatting, columns, sizes, importMap, documents, vet, staticcheck, build, crossBuild, unitTests, raceTests},
 	"fuzz": {fuzzAsTold},
 	"soak": {tools, build, crossBuildAll, unitTestsInFull, manySeeds, raceTestsInFull, fuzzForLong},
 }

@@ -14,9 +14,9 @@ import (
 
 // A Tree is the source of a module, read but not compiled.
 type Tree struct {
-	Module   string     // the module's path, as in go.mod
-	Packages []*Package // in order of path
-	fset     *token.FileSet
+	Module   string         // the module's path, as in go.mod
+	Packages []*Package     // in order of path
+	Fset     *token.FileSet // where things stand
 }
 
 // A Package is the Go files of one folder, for every platform.
@@ -40,7 +40,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tree{Module: module, fset: token.NewFileSet()}
+	t := &Tree{Module: module, Fset: token.NewFileSet()}
 	byPath := map[string]*Package{}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -59,7 +59,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 		if err != nil {
 			return err
 		}
-		syntax, err := parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		syntax, err := parser.ParseFile(t.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return fmt.Errorf("cannot read the source: %w", err)
 		}
@@ -155,6 +155,6 @@ func (f *File) StartsGoroutines() bool {
 
 // at gives the place of a node as people write it: file:line.
 func (t *Tree) at(n ast.Node) string {
-	p := t.fset.Position(n.Pos())
+	p := t.Fset.Position(n.Pos())
 	return p.Filename + ":" + strconv.Itoa(p.Line)
 }
