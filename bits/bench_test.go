@@ -20,7 +20,8 @@ type fighter struct {
 }
 
 func (f *fighter) Sync(s *Sync) {
-	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8}, 1.0/8)
+	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8},
+		1.0/8)
 	s.Vec3(&f.Vel, -2047, 2047, 1)
 	s.Angle(&f.Yaw, 16)
 	s.Angle(&f.Pitch, 16)
@@ -68,8 +69,11 @@ func (p *plain) Sync(s *Sync) {
 }
 
 func newFighter() *fighter {
-	return &fighter{Pos: det.Vec3{X: 1000.5, Y: 8000.25, Z: 120.125}, Vel: det.Vec3{X: -320, Y: 17, Z: 3}, Yaw: 1.2, Pitch: -0.3, Roll: 0.01,
-		Legs: 22, Torso: 7, Health: 100, Armor: 40, Weapon: 5, Flags: 0x8001, Event: 3, Param: 9, Ground: 1022, Model: 4, Owner: 77}
+	return &fighter{
+		Pos: det.Vec3{X: 1000.5, Y: 8000.25, Z: 120.125}, Vel: det.Vec3{X: -320, Y: 17, Z: 3},
+		Yaw: 1.2, Pitch: -0.3, Roll: 0.01,
+		Legs: 22, Torso: 7, Health: 100, Armor: 40, Weapon: 5, Flags: 0x8001, Event: 3, Param: 9,
+		Ground: 1022, Model: 4, Owner: 77}
 }
 
 func newPlain() *plain {
@@ -135,7 +139,8 @@ func benchmarkSync[T any, P interface {
 	run("quantise", func() error { return l.Quantise(&s, v) })
 }
 
-// BenchmarkFighter is the 20-field entity of the project's targets: under 150 ns to write or to read.
+// BenchmarkFighter is the 20-field entity of the project's targets: under 150 ns to write or to
+// read.
 func BenchmarkFighter(b *testing.B) { benchmarkSync(b, newFighter()) }
 
 func BenchmarkPlain(b *testing.B) { benchmarkSync(b, newPlain()) }

@@ -16,7 +16,8 @@ type step struct {
 	aux    uint64
 }
 
-// traceStep notes a field and lets the caller go on as plain writing or reading until it sets the mode back to the one returned.
+// traceStep notes a field and lets the caller go on as plain writing or reading until it sets the
+// mode back to the one returned.
 func (s *Sync) traceStep(p unsafe.Pointer, kind Kind, lo, hi int32, aux uint64) mode {
 	offset := uintptr(p) - uintptr(s.base)
 	if offset >= s.size {
@@ -31,9 +32,11 @@ func (s *Sync) traceStep(p unsafe.Pointer, kind Kind, lo, hi int32, aux uint64) 
 	return m
 }
 
-// Check tries whether values can be written and read. Each is written, then read into a new value and into one that last held another of them, since a
-// branch that depends on what was there before is the usual mistake. Reading must meet the same fields as writing and end where it
-// ended, and what was read must write the same bits and make the same image. The error names the type and the field.
+// Check tries whether values can be written and read. Each is written, then read into a new value
+// and into one that last held another of them, since a branch that depends on what was there before
+// is the usual mistake. Reading must meet the same fields as writing and end where it ended, and
+// what was read must write the same bits and make the same image. The error names the type and the
+// field.
 //
 // NewLayout does this with values that it makes up; a game's tests should with the game's own.
 func (l *Layout) Check(values ...Syncer) error {
@@ -42,7 +45,8 @@ func (l *Layout) Check(values ...Syncer) error {
 	s := new(Sync)
 	for i, v := range values {
 		if reflect.TypeOf(v) != l.pointer {
-			return &FieldError{Type: l.schema.Name, Err: ErrUse, Detail: "the layout is not for " + typeName(v)}
+			return &FieldError{
+				Type: l.schema.Name, Err: ErrUse, Detail: "the layout is not for " + typeName(v)}
 		}
 		var err error
 		if data[i], err = l.write(s, v); err != nil {
@@ -108,7 +112,8 @@ func (l *Layout) checkRead(s *Sync, v Syncer, data []byte, path []step) error {
 		return named(err, l.schema.Name)
 	}
 	if err := r.Finish(); err != nil {
-		return &FieldError{Type: l.schema.Name, Err: ErrPath, Detail: "reading does not end where writing did"}
+		return &FieldError{
+			Type: l.schema.Name, Err: ErrPath, Detail: "reading does not end where writing did"}
 	}
 	again, err := l.write(s, v)
 	if err != nil {
@@ -119,7 +124,8 @@ func (l *Layout) checkRead(s *Sync, v Syncer, data []byte, path []step) error {
 	}
 	if !slices.Equal(data, again) {
 		return &FieldError{Type: l.schema.Name, Err: ErrPath,
-			Detail: "what was read and written again differs from what was written first; does the Sync method change fields that it has synced?"}
+			Detail: "what was read and written again differs from what was written first; does " +
+				"the Sync method change fields that it has synced?"}
 	}
 	return l.checkImage(s, v, l.fresh())
 }
@@ -141,8 +147,11 @@ func (l *Layout) checkImage(s *Sync, v, into Syncer) error {
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			return &FieldError{Type: l.schema.Name, Field: l.schema.Slots[i].Name, Err: ErrPath, Detail: "unpacking an image and packing it again gives " +
-				strconv.Itoa(int(b[i])) + " instead of " + strconv.Itoa(int(a[i])) + "; does the Sync method change fields that it has synced?"}
+			return &FieldError{
+				Type: l.schema.Name, Field: l.schema.Slots[i].Name, Err: ErrPath,
+				Detail: "unpacking an image and packing it again gives " +
+					strconv.Itoa(int(b[i])) + " instead of " + strconv.Itoa(int(a[i])) +
+					"; does the Sync method change fields that it has synced?"}
 		}
 	}
 	return nil
@@ -165,7 +174,9 @@ func (l *Layout) samePath(wrote, read []step) error {
 }
 
 func (l *Layout) differs(st step, detail string) error {
-	return &FieldError{Type: l.schema.Name, Field: l.root.fieldName(st.offset), Err: ErrPath, Detail: st.kind.String() + " " + detail}
+	return &FieldError{
+		Type: l.schema.Name, Field: l.root.fieldName(st.offset), Err: ErrPath,
+		Detail: st.kind.String() + " " + detail}
 }
 
 func (l *Layout) stepName(st step) string {

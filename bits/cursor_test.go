@@ -64,7 +64,8 @@ func everyFieldFilled(addr string) *everyField {
 	return &everyField{
 		a: 1, b: 2, c: 3, d: 1 << 60, e: 1 << 40, f: true, raw: [3]byte{7, 8, 9},
 		g: "ann", h: "a longer one", addr: netip.MustParseAddrPort(addr),
-		u24: 1<<24 - 2, two: []uint16{500, 600}, one: []uint8{7}, list: []byte{4, 5}, rest: []byte{6},
+		u24: 1<<24 - 2, two: []uint16{500, 600}, one: []uint8{7}, list: []byte{4, 5}, rest: []byte{
+			6},
 	}
 }
 

@@ -44,7 +44,8 @@ func Example() {
 	// {100.0000 7.0000} 1.000 80 3, error <nil>
 }
 
-// A layout is made once for a type. Then each entity's fields become numbers, each in its place whichever branch is taken.
+// A layout is made once for a type. Then each entity's fields become numbers, each in its place
+// whichever branch is taken.
 func ExampleLayout() {
 	layout, err := bits.NewLayout((*Tank)(nil))
 	if err != nil {
@@ -58,7 +59,8 @@ func ExampleLayout() {
 	var s bits.Sync
 	image := make([]int32, layout.Len())
 	tank := Tank{Pos: det.Vec2{X: 100.01, Y: 7}, Health: 80}
-	if err := layout.QuantiseInto(&s, &tank, image); err != nil { // the tank now holds what a reader of the image will hold
+	// the tank now holds what a reader of the image will hold
+	if err := layout.QuantiseInto(&s, &tank, image); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(image, tank.Pos)

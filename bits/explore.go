@@ -13,10 +13,11 @@ const (
 	samples   = 8    // of which so many values are kept for trying to write and read them
 )
 
-// A definer runs a Sync method on values of its own making, chooses the values that branches may depend on, and notes which fields it meets.
-// First it goes through all combinations of bools, enumerations and lengths, as long as there are not too many; then it lets each choice, numbers
-// too, differ alone; then it tries random ones. A branch that all this misses is found out when it is first taken: then the field is unknown,
-// which is an error.
+// A definer runs a Sync method on values of its own making, chooses the values that branches may
+// depend on, and notes which fields it meets. First it goes through all combinations of bools,
+// enumerations and lengths, as long as there are not too many; then it lets each choice, numbers
+// too, differ alone; then it tries random ones. A branch that all this misses is found out when it
+// is first taken: then the field is unknown, which is an error.
 type definer struct {
 	typ     reflect.Type
 	root    *sketch
@@ -101,7 +102,8 @@ func (d *definer) explore() error {
 	return d.err
 }
 
-// run goes through the Sync method once, and gives the value that resulted. The policy makes choice i of the run.
+// run goes through the Sync method once, and gives the value that resulted. The policy makes choice
+// i of the run.
 func (d *definer) run(policy func(i int, c choice) int) (sample Syncer) {
 	if d.err != nil {
 		return nil
@@ -111,7 +113,9 @@ func (d *definer) run(policy func(i int, c choice) int) (sample Syncer) {
 	d.policy, d.choices = policy, d.choices[:0]
 	defer func() {
 		if r := recover(); r != nil {
-			d.err = &FieldError{Type: d.typ.String(), Err: ErrUse, Detail: "the Sync method panics on a zero value: " + panicText(r)}
+			d.err = &FieldError{
+				Type: d.typ.String(), Err: ErrUse,
+				Detail: "the Sync method panics on a zero value: " + panicText(r)}
 		}
 	}()
 	d.at = d.root
@@ -196,7 +200,8 @@ func (d *definer) length(p unsafe.Pointer, kind Kind, limit int, size *uintptr) 
 	return int32(lengths[d.choose(3, size != nil)])
 }
 
-// enter makes an element of the slice last met the struct at hand, and gives what leave needs to go back.
+// enter makes an element of the slice last met the struct at hand, and gives what leave needs to go
+// back.
 func (d *definer) enter(p unsafe.Pointer) *sketch {
 	out := d.at
 	d.at = d.slice

@@ -6,9 +6,10 @@ import (
 	"unsafe"
 )
 
-// Float syncs a float from min to max as the nearest multiple of res, so that zero is exact and so are the ends if they are multiples. The
-// error is at most res/2 (to within a millionth of res). What is beyond the range is brought to the nearer end, and what is not a number
-// to zero or the end nearest to it. There may be at most 2^31-1 multiples of res between zero and either end.
+// Float syncs a float from min to max as the nearest multiple of res, so that zero is exact and so
+// are the ends if they are multiples. The error is at most res/2 (to within a millionth of res).
+// What is beyond the range is brought to the nearer end, and what is not a number to zero or the
+// end nearest to it. There may be at most 2^31-1 multiples of res between zero and either end.
 func (s *Sync) Float(p *float64, min, max, res float64) {
 	inverse := 1 / res
 	lo, hi := ends(min, max, inverse, maxSteps)
@@ -36,8 +37,9 @@ func (s *Sync) Float(p *float64, min, max, res float64) {
 	}
 }
 
-// Float32 is Float for a float32. There the error is half a unit in the last place more, and there may be at most 2^22 multiples of res
-// between zero and either end, since a float32 cannot tell more apart.
+// Float32 is Float for a float32. There the error is half a unit in the last place more, and there
+// may be at most 2^22 multiples of res between zero and either end, since a float32 cannot tell
+// more apart.
 func (s *Sync) Float32(p *float32, min, max, res float32) {
 	low, high := float64(min), float64(max)
 	inverse := 1 / float64(res)
@@ -60,7 +62,8 @@ func (s *Sync) Float32(p *float32, min, max, res float32) {
 	}
 }
 
-// FullFloat syncs a float64 exactly, in 64 bits. Infinities become the largest finite numbers, and what is not a number becomes zero.
+// FullFloat syncs a float64 exactly, in 64 bits. Infinities become the largest finite numbers, and
+// what is not a number becomes zero.
 func (s *Sync) FullFloat(p *float64) {
 	x := *p
 	if !(x >= -math.MaxFloat64 && x <= math.MaxFloat64) {
@@ -77,11 +80,13 @@ func (s *Sync) FullFloat(p *float64) {
 // ordered makes the bits of floats grow with their value, as signed numbers, and back.
 func ordered(b uint64) uint64 { return b ^ uint64(int64(b)>>63)>>1 }
 
-// FullFloat32 syncs a float32 exactly, in 32 bits. Infinities become the largest finite numbers, and what is not a number becomes zero.
+// FullFloat32 syncs a float32 exactly, in 32 bits. Infinities become the largest finite numbers,
+// and what is not a number becomes zero.
 func (s *Sync) FullFloat32(p *float32) {
 	x := *p
 	if !(x >= -math.MaxFloat32 && x <= math.MaxFloat32) {
-		x = float32(s.bring(unsafe.Pointer(p), KindFullFloat32, float64(x), -math.MaxFloat32, math.MaxFloat32))
+		x = float32(s.bring(unsafe.Pointer(p), KindFullFloat32, float64(x), -math.MaxFloat32,
+			math.MaxFloat32))
 	}
 	const most = 0x7f7fffff
 	b := math.Float32bits(x)
@@ -93,13 +98,16 @@ func (s *Sync) FullFloat32(p *float32) {
 	}
 }
 
-// SmallFloat syncs a float in 1+exponent+mantissa bits: a sign, an exponent of 2 to 8 bits, a mantissa of 1 to 23. Above the smallest normal
-// number, 2^(2-2^(exponent-1)), the error is at most the value's 2^(mantissa+1)th part; below it, at most that of the
-// smallest normal number. No bits are spent on infinities: with 5 and 10 bits the range is that of ±131008. What is beyond, infinities
-// too, becomes the largest number of its sign; what is not a number, and minus zero, become zero.
+// SmallFloat syncs a float in 1+exponent+mantissa bits: a sign, an exponent of 2 to 8 bits, a
+// mantissa of 1 to 23. Above the smallest normal number, 2^(2-2^(exponent-1)), the error is at most
+// the value's 2^(mantissa+1)th part; below it, at most that of the smallest normal number. No bits
+// are spent on infinities: with 5 and 10 bits the range is that of ±131008. What is beyond,
+// infinities too, becomes the largest number of its sign; what is not a number, and minus zero,
+// become zero.
 func (s *Sync) SmallFloat(p *float64, exponent, mantissa int) {
 	if exponent < 2 || exponent > 8 || mantissa < 1 || mantissa > 23 {
-		s.misuse(unsafe.Pointer(p), KindSmallFloat, "needs an exponent of 2 to 8 bits and a mantissa of 1 to 23")
+		s.misuse(unsafe.Pointer(p), KindSmallFloat,
+			"needs an exponent of 2 to 8 bits and a mantissa of 1 to 23")
 		return
 	}
 	e, m := uint(exponent), uint(mantissa)
@@ -115,7 +123,8 @@ func (s *Sync) SmallFloat(p *float64, exponent, mantissa int) {
 	}
 }
 
-// smallStep gives the number of a float of e and m bits that is nearest to x; consecutive floats have consecutive numbers, zero's is zero.
+// smallStep gives the number of a float of e and m bits that is nearest to x; consecutive floats
+// have consecutive numbers, zero's is zero.
 func smallStep(x float64, e, m uint) int32 {
 	bias := uint64(1)<<(e-1) - 1
 	a := math.Abs(x)
@@ -149,19 +158,21 @@ func smallValue(k int32, e, m uint) float64 {
 	return x
 }
 
-// The multiples of a resolution within a range have numbers from lo to hi. Where an end of the range is no multiple, the multiple nearest to it
-// stands for it, and has its value if it would otherwise lie outside.
+// The multiples of a resolution within a range have numbers from lo to hi. Where an end of the
+// range is no multiple, the multiple nearest to it stands for it, and has its value if it would
+// otherwise lie outside.
 
 const (
 	maxSteps   = math.MaxInt32
 	maxSteps32 = 1 << 22
 )
 
-// ends gives the numbers of the first and the last multiple, or a first above the last if the range cannot be. It is worked out at each call:
-// that costs less than looking it up.
+// ends gives the numbers of the first and the last multiple, or a first above the last if the range
+// cannot be. It is worked out at each call: that costs less than looking it up.
 func ends(min, max, inverse, steps float64) (lo, hi int32) {
 	first, last := float64(min*inverse), float64(max*inverse)
-	if !(first >= -steps && first <= last && last <= steps && inverse > 0) { // written so that not-a-number fails too
+	// written so that not-a-number fails too
+	if !(first >= -steps && first <= last && last <= steps && inverse > 0) {
 		return 1, 0
 	}
 	return int32(round(first)), int32(round(last))
@@ -179,14 +190,17 @@ func multiple(k int32, min, max, res float64) float64 {
 	return x
 }
 
-// round gives the whole number nearest to x, the even one of two, for |x| below 2^51. Adding a large number leaves no room for a
-// fraction; unlike a conversion that is the same on every machine, and unlike math.Round it takes no branch.
+// round gives the whole number nearest to x, the even one of two, for |x| below 2^51. Adding a
+// large number leaves no room for a fraction; unlike a conversion that is the same on every
+// machine, and unlike math.Round it takes no branch.
 func round(x float64) int64 {
 	const large = 3 << 51
-	return int64(math.Float64bits(float64(x)+large)) - 0x4338000000000000 // the conversion keeps a product passed in from being fused
+	// the conversion keeps a product passed in from being fused
+	return int64(math.Float64bits(float64(x)+large)) - 0x4338000000000000
 }
 
-// bring brings a float into its range: to the nearer end, or if it is no number to the value nearest to zero.
+// bring brings a float into its range: to the nearer end, or if it is no number to the value
+// nearest to zero.
 func (s *Sync) bring(p unsafe.Pointer, kind Kind, x, lo, hi float64) float64 {
 	if x >= lo && x <= hi {
 		return x
@@ -208,5 +222,6 @@ func (s *Sync) bring(p unsafe.Pointer, kind Kind, x, lo, hi float64) float64 {
 
 func (s *Sync) badRange(p unsafe.Pointer, kind Kind, min, max, res float64) {
 	s.misuse(p, kind, "cannot go from "+number(min)+" to "+number(max)+" by "+number(res)+
-		"; the range must be ordered, the resolution above zero, with at most 2^31-1 steps between zero and either end (2^22 for a float32)")
+		"; the range must be ordered, the resolution above zero, with at most 2^31-1 steps "+
+		"between zero and either end (2^22 for a float32)")
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzReader lets the first bytes say what to read from the rest. Whatever they say, the reader stays within the data, and what it read without error
-// is what a writer wrote.
+// FuzzReader lets the first bytes say what to read from the rest. Whatever they say, the reader
+// stays within the data, and what it read without error is what a writer wrote.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{3, 1, 64, 66}, []byte{0xff, 0x80, 1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{66, 67, 68, 69, 70, 71}, bytes.Repeat([]byte{0x35}, 30))
@@ -49,7 +49,8 @@ func FuzzReader(f *testing.F) {
 				break
 			}
 			if w.Err() != nil || w.Len() != r.Len() {
-				t.Fatalf("read %d bits from %d on, wrote %d, error %v", r.Len()-at, at, w.Len()-at, w.Err())
+				t.Fatalf("read %d bits from %d on, wrote %d, error %v", r.Len()-at, at, w.Len()-at,
+					w.Err())
 			}
 		}
 		got := w.Bytes()
@@ -64,7 +65,8 @@ func seedEverything(f *testing.F) (seeds [][]byte) {
 	var s Sync
 	for _, v := range []*everything{
 		{},
-		{Burning: true, Spreading: true, Name: "name", Blob: []byte{1}, Parts: []part{{Hot: true}, {Label: "label"}}},
+		{Burning: true, Spreading: true, Name: "name", Blob: []byte{1},
+			Parts: []part{{Hot: true}, {Label: "label"}}},
 		{Signed: -1 << 40, Unsigned: 1 << 63, Flag: true, Exact: -1.5, Exact32: 3},
 	} {
 		w := NewWriter(make([]byte, 1024))
@@ -78,8 +80,9 @@ func seedEverything(f *testing.F) (seeds [][]byte) {
 	return seeds
 }
 
-// FuzzSyncRead reads a structure with every quantiser from any data. What is accepted has exactly one form: written again it is the same data, quantised it
-// stays the same, and its image fits the schema and leads back to it.
+// FuzzSyncRead reads a structure with every quantiser from any data. What is accepted has exactly
+// one form: written again it is the same data, quantised it stays the same, and its image fits the
+// schema and leads back to it.
 func FuzzSyncRead(f *testing.F) {
 	for _, seed := range seedEverything(f) {
 		f.Add(seed)
@@ -121,12 +124,14 @@ func FuzzSyncRead(f *testing.F) {
 	})
 }
 
-// FuzzUnpack takes any numbers for an image. What is accepted leads to an image that leads to the same value.
+// FuzzUnpack takes any numbers for an image. What is accepted leads to an image that leads to the
+// same value.
 func FuzzUnpack(f *testing.F) {
 	l := everythingLayout
 	var s Sync
 	image := make([]int32, l.Len())
-	for _, v := range []*everything{{}, {Burning: true, Spreading: true, Parts: make([]part, 3), Name: "a name"}} {
+	for _, v := range []*everything{
+		{}, {Burning: true, Spreading: true, Parts: make([]part, 3), Name: "a name"}} {
 		if err := l.Pack(&s, v, image); err != nil {
 			f.Fatal(err)
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// The bits of a hundred thousand quantised values, on every machine: a compiler that fuses a product with a sum, or a conversion that differs, shows here.
+// The bits of a hundred thousand quantised values, on every machine: a compiler that fuses a
+// product with a sum, or a conversion that differs, shows here.
 func TestSameEverywhere(t *testing.T) {
 	const want = 0xc0e9f29305cea2af
 	h := uint64(14695981039346656037)
@@ -56,7 +57,8 @@ func TestSameEverywhere(t *testing.T) {
 		s.Direction(&fine, n)
 		s.CoarseDirection(&coarse)
 		s.Quat(&q, n)
-		add(f, float64(g), small, full, float64(a), u.X, u.Y, v.X, v.Y, v.Z, fine.X, fine.Y, fine.Z, coarse.X, coarse.Y, coarse.Z, q.X, q.Y, q.Z, q.W)
+		add(f, float64(g), small, full, float64(a), u.X, u.Y, v.X, v.Y, v.Z, fine.X, fine.Y, fine.Z,
+			coarse.X, coarse.Y, coarse.Z, q.X, q.Y, q.Z, q.W)
 	}
 	if h != want {
 		t.Errorf("the values hash to %#x, not to %#x", h, uint64(want))

@@ -6,14 +6,16 @@ import (
 	"unsafe"
 )
 
-// A field is one call of a Sync method's, known by where in the struct it points and by its range, and the numbers it has in images. Its
-// place in a struct, not the order of calls, is what it is: so it keeps its slots whichever branches are taken around it.
+// A field is one call of a Sync method's, known by where in the struct it points and by its range,
+// and the numbers it has in images. Its place in a struct, not the order of calls, is what it is:
+// so it keeps its slots whichever branches are taken around it.
 type field struct {
 	place  uint64 // offset and kind in one
 	bounds uint64 // the first of lo and of hi in one
-	aux    uint64 // what else tells it from others: the resolution of a float, the lower bound of a wide number
-	slot   int32  // the first of its numbers
-	slots  int32  // how many
+	// what else tells it from others: the resolution of a float, the lower bound of a wide number
+	aux    uint64
+	slot   int32 // the first of its numbers
+	slots  int32 // how many
 	offset uintptr
 	kind   Kind
 	lo, hi [4]int32
@@ -24,10 +26,12 @@ func place(offset uintptr, kind Kind) uint64 { return uint64(offset)<<8 | uint64
 
 func bounds(lo, hi int32) uint64 { return uint64(uint32(lo))<<32 | uint64(uint32(hi)) }
 
-// apart is the offset of a value that is not in the struct, such as a local variable. Those are told apart by kind, range and order.
+// apart is the offset of a value that is not in the struct, such as a local variable. Those are
+// told apart by kind, range and order.
 const apart = ^uintptr(0)
 
-// A scope is the fields of one struct, or of one element of a slice, and what an image holds where all are absent.
+// A scope is the fields of one struct, or of one element of a slice, and what an image holds where
+// all are absent.
 type scope struct {
 	typ    reflect.Type // nil where it cannot be known
 	size   uintptr
@@ -45,11 +49,13 @@ type element struct {
 	index int
 }
 
-// find gives the field that a call means. Mostly it is the next one; where a branch was left out it is further on.
+// find gives the field that a call means. Mostly it is the next one; where a branch was left out it
+// is further on.
 func (s *Sync) find(p unsafe.Pointer, kind Kind, lo, hi *[4]int32, aux uint64) *field {
 	if s.next < len(s.fields) {
 		f := &s.fields[s.next]
-		if f.place == place(uintptr(p)-uintptr(s.base), kind) && f.aux == aux && f.lo == *lo && f.hi == *hi {
+		if f.place == place(uintptr(p)-uintptr(s.base), kind) && f.aux == aux && f.lo == *lo &&
+			f.hi == *hi {
 			s.next++
 			return f
 		}
@@ -57,8 +63,8 @@ func (s *Sync) find(p unsafe.Pointer, kind Kind, lo, hi *[4]int32, aux uint64) *
 	return s.seek(p, kind, lo, hi, aux)
 }
 
-// seek looks on from the expected field, and then, for a Sync that orders its fields differently in different branches, from the first. Values
-// apart from the struct must come in order.
+// seek looks on from the expected field, and then, for a Sync that orders its fields differently in
+// different branches, from the first. Values apart from the struct must come in order.
 func (s *Sync) seek(p unsafe.Pointer, kind Kind, lo, hi *[4]int32, aux uint64) *field {
 	offset := uintptr(p) - uintptr(s.base)
 	if offset >= s.size {
@@ -80,8 +86,9 @@ func (s *Sync) seek(p unsafe.Pointer, kind Kind, lo, hi *[4]int32, aux uint64) *
 			return f
 		}
 	}
-	s.fail(p, kind, ErrPath, span(int64(lo[0]), int64(hi[0]))+" was not met when the layout was made; "+
-		"let branches depend on synced bools, enumerations and counts only")
+	s.fail(p, kind, ErrPath,
+		span(int64(lo[0]), int64(hi[0]))+" was not met when the layout was made; "+
+			"let branches depend on synced bools, enumerations and counts only")
 	return nil
 }
 

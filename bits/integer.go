@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// Bool syncs a yes or no, one bit, and returns it, so that fields which only matter then can stand in an if.
+// Bool syncs a yes or no, one bit, and returns it, so that fields which only matter then can stand
+// in an if.
 func (s *Sync) Bool(p *bool) bool {
 	switch s.mode {
 	case writing:
@@ -28,7 +29,8 @@ func (s *Sync) Bool(p *bool) bool {
 	return *p
 }
 
-// Int syncs a whole number from min to max, in as many bits as max-min has. What is beyond is brought to the nearer end.
+// Int syncs a whole number from min to max, in as many bits as max-min has. What is beyond is
+// brought to the nearer end.
 func (s *Sync) Int(p *int, min, max int) {
 	if v, store := s.integer(unsafe.Pointer(p), int64(*p), int64(min), int64(max)); store {
 		*p = int(v)
@@ -93,10 +95,12 @@ func (s *Sync) Uint64(p *uint64, min, max uint64) {
 
 // A Whole is any type made of whole numbers.
 type Whole interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
+		~uintptr
 }
 
-// Integer syncs a whole number of a type of the game's own, from min to max. For the built-in types the methods Int, Uint8 and so on are shorter.
+// Integer syncs a whole number of a type of the game's own, from min to max. For the built-in types
+// the methods Int, Uint8 and so on are shorter.
 func Integer[T Whole](s *Sync, p *T, min, max T) {
 	if ^T(0) < 0 || uint64(max) <= math.MaxInt64 {
 		if v, store := s.integer(unsafe.Pointer(p), saturate(*p), int64(min), int64(max)); store {
@@ -117,7 +121,8 @@ func saturate[T Whole](v T) int64 {
 	return int64(v)
 }
 
-// Enum syncs one of count named values, 0 to count-1. Unlike an Int's, the values have no order that a codec could use.
+// Enum syncs one of count named values, 0 to count-1. Unlike an Int's, the values have no order
+// that a codec could use.
 func Enum[T Whole](s *Sync, p *T, count int) {
 	if count < 1 || count > math.MaxInt32 {
 		s.misuse(unsafe.Pointer(p), KindEnum, "needs a count from 1 to 2147483647")
@@ -126,7 +131,8 @@ func Enum[T Whole](s *Sync, p *T, count int) {
 	v := saturate(*p)
 	if v < 0 || v >= int64(count) {
 		if s.strict {
-			s.note(unsafe.Pointer(p), KindEnum, "was given "+strconv.FormatInt(v, 10)+", not in "+span(0, int64(count-1)))
+			s.note(unsafe.Pointer(p), KindEnum,
+				"was given "+strconv.FormatInt(v, 10)+", not in "+span(0, int64(count-1)))
 		}
 		v = min(max(v, 0), int64(count-1))
 	}
@@ -136,7 +142,8 @@ func Enum[T Whole](s *Sync, p *T, count int) {
 	}
 }
 
-// integer is what the methods for bounded whole numbers share. It says whether to assign the result, which keeps them small enough to inline.
+// integer is what the methods for bounded whole numbers share. It says whether to assign the
+// result, which keeps them small enough to inline.
 func (s *Sync) integer(p unsafe.Pointer, v, lo, hi int64) (int64, bool) {
 	if s.mode == writing && v >= lo && v <= hi { // the shortest way for the commonest cases
 		u, width := uint64(v)-uint64(lo), bits.Len64(uint64(hi)-uint64(lo))
@@ -181,7 +188,9 @@ func (s *Sync) unsigned(p unsafe.Pointer, v, lo, hi uint64) (uint64, bool) {
 			return v, false
 		}
 		if s.strict {
-			s.note(p, KindInt, "was given "+strconv.FormatUint(v, 10)+", not in "+strconv.FormatUint(lo, 10)+".."+strconv.FormatUint(hi, 10))
+			s.note(p, KindInt,
+				"was given "+strconv.FormatUint(v, 10)+", not in "+strconv.FormatUint(lo, 10)+".."+
+					strconv.FormatUint(hi, 10))
 		}
 		v = min(max(v, lo), hi)
 	}
@@ -191,7 +200,8 @@ func (s *Sync) unsigned(p unsafe.Pointer, v, lo, hi uint64) (uint64, bool) {
 	return s.wide(p, KindInt, v, lo, hi-lo), s.stores()
 }
 
-// Varint syncs a whole number of any size and sign that is mostly small: 5 bits from -8 to 7, 10 from -128 to 127, and so on.
+// Varint syncs a whole number of any size and sign that is mostly small: 5 bits from -8 to 7, 10
+// from -128 to 127, and so on.
 func (s *Sync) Varint(p *int64) {
 	v := *p
 	switch s.mode {
@@ -215,7 +225,8 @@ func (s *Sync) Varint(p *int64) {
 	}
 }
 
-// Uvarint syncs a whole number from zero up that is mostly small: 5 bits below 16, 10 below 256, and so on.
+// Uvarint syncs a whole number from zero up that is mostly small: 5 bits below 16, 10 below 256,
+// and so on.
 func (s *Sync) Uvarint(p *uint64) {
 	v := *p
 	switch s.mode {
@@ -238,7 +249,8 @@ func (s *Sync) Uvarint(p *uint64) {
 	}
 }
 
-// digits takes a variable-length number through a coder: how many hexadecimal digits it has, then those.
+// digits takes a variable-length number through a coder: how many hexadecimal digits it has, then
+// those.
 func (s *Sync) digits(v uint64) uint64 {
 	if s.mode == encoding {
 		n := (bits.Len64(v|1) + 3) / 4
@@ -249,7 +261,8 @@ func (s *Sync) digits(v uint64) uint64 {
 	n := s.dec.DecodeUniform(16) + 1
 	v = decodeUniform(s.dec, 1<<(4*n)-1)
 	if n > 1 && v>>(4*(n-1)) == 0 && s.err == nil {
-		s.err = &FieldError{Detail: "variable-length number is longer than it need be", Err: ErrValue}
+		s.err = &FieldError{
+			Detail: "variable-length number is longer than it need be", Err: ErrValue}
 	}
 	return v
 }

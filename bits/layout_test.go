@@ -56,9 +56,11 @@ func TestBranchesKeepSlots(t *testing.T) {
 			optional += sl.Name + " "
 		}
 	}
-	want := "Burning Heat Mode Fuel#2 Depth Fuel Count Shells[0] Shells[1] Shells[2] Shells[3] Place.At.X Place.At.Y Last"
+	want := "Burning Heat Mode Fuel#2 Depth Fuel Count Shells[0] Shells[1] Shells[2] Shells[3] " +
+		"Place.At.X Place.At.Y Last"
 	got := strings.Join(names, " ")
-	if alternative := strings.Replace(want, "Fuel#2 Depth Fuel", "Fuel Depth Fuel#2", 1); got != want && got != alternative {
+	if alternative := strings.Replace(want, "Fuel#2 Depth Fuel", "Fuel Depth Fuel#2",
+		1); got != want && got != alternative {
 		t.Errorf("slots %q", got)
 	}
 	if optional != "Heat Fuel Depth Fuel#2 Shells[0] Shells[1] Shells[2] Shells[3] " {
@@ -74,8 +76,10 @@ func TestBranchesKeepSlots(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		i := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
-		v := tank{Burning: i("burning", 0, 1) == 1, Heat: i("heat", 1, 10), Mode: weapon(i("mode", 0, 2)), Fuel: i("fuel", 0, 100),
-			Depth: -0.5 * float64(i("depth", 0, 20)), Count: i("count", 0, 4), Shells: [4]int{1, 2, 3, 4}, Last: i("last", 0, 7)}
+		v := tank{Burning: i("burning", 0, 1) == 1, Heat: i("heat", 1, 10),
+			Mode: weapon(i("mode", 0, 2)), Fuel: i("fuel", 0, 100),
+			Depth: -0.5 * float64(i("depth", 0, 20)), Count: i("count", 0, 4), Shells: [4]int{
+				1, 2, 3, 4}, Last: i("last", 0, 7)}
 		v.Place.At = det.Vec2{X: 3, Y: 5}
 		expect := make([]int32, l.Len())
 		expect[slot["Heat"]] = 1 // absent: the end nearest to zero
@@ -93,7 +97,8 @@ func TestBranchesKeepSlots(t *testing.T) {
 		for j := range v.Count {
 			expect[slot["Shells[0]"]+j] = int32(v.Shells[j])
 		}
-		expect[slot["Place.At.X"]], expect[slot["Place.At.Y"]], expect[slot["Last"]] = 3, 5, int32(v.Last)
+		expect[slot["Place.At.X"]], expect[slot["Place.At.Y"]], expect[slot["Last"]] = 3, 5,
+			int32(v.Last)
 		image := make([]int32, l.Len())
 		for k := range image {
 			image[k] = -99
@@ -139,7 +144,8 @@ func TestOrderMayDiffer(t *testing.T) {
 	}
 	var s Sync
 	one, two := make([]int32, 3), make([]int32, 3)
-	if err := errors.Join(l.Pack(&s, &shuffled{A: 3, B: 7}, one), l.Pack(&s, &shuffled{Swap: true, A: 3, B: 7}, two)); err != nil {
+	if err := errors.Join(l.Pack(&s, &shuffled{A: 3, B: 7}, one),
+		l.Pack(&s, &shuffled{Swap: true, A: 3, B: 7}, two)); err != nil {
 		t.Fatal(err)
 	}
 	if two[0]--; !reflect.DeepEqual(one, two) {
@@ -147,7 +153,8 @@ func TestOrderMayDiffer(t *testing.T) {
 	}
 }
 
-// A converted Sync keeps its fields in one form and syncs them in another, through variables of its own.
+// A converted Sync keeps its fields in one form and syncs them in another, through variables of its
+// own.
 type converted struct {
 	percent float32
 	matrix  [2][2]float64
@@ -245,12 +252,18 @@ func TestLayoutRefuses(t *testing.T) {
 		err  error
 		want string
 	}{
-		{(*ambiguous)(nil), ErrUse, "bits.ambiguous.a value outside the struct: bad use: int 0..10 is met 2 times on one path and 1 on another"},
+		{(*ambiguous)(nil), ErrUse,
+			"bits.ambiguous.a value outside the struct: bad use: int 0..10 is met 2 times on one " +
+				"path and 1 on another"},
 		{(*twisted)(nil), ErrPath, "bits.twisted."},
-		{(*changing)(nil), ErrPath, "bits.changing: unknown path: what was read and written again differs"},
-		{(*backwards)(nil), ErrUse, "bits.backwards.Inner[1].N: bad use: int has its minimum above its maximum"},
-		{(*pointing)(nil), ErrUse, "bits.pointing: bad use: the Sync method panics on a zero value"},
-		{(*gigantic)(nil), ErrUse, "bits.gigantic.Names: bad use: an image would have more than 65536 numbers"},
+		{(*changing)(nil), ErrPath,
+			"bits.changing: unknown path: what was read and written again differs"},
+		{(*backwards)(nil), ErrUse,
+			"bits.backwards.Inner[1].N: bad use: int has its minimum above its maximum"},
+		{(*pointing)(nil), ErrUse,
+			"bits.pointing: bad use: the Sync method panics on a zero value"},
+		{(*gigantic)(nil), ErrUse,
+			"bits.gigantic.Names: bad use: an image would have more than 65536 numbers"},
 		{(*meddling)(nil), ErrPath, "bits.meddling."},
 		{nil, ErrUse, "pointer"},
 		{notPointer{}, ErrUse, "pointer"},
@@ -288,7 +301,8 @@ func TestValuesOutsideTheStruct(t *testing.T) {
 		v := converted{percent: 42, On: on}
 		image := make([]int32, l.Len())
 		var back converted
-		if err := errors.Join(l.Pack(&s, &v, image), l.Unpack(&s, &back, image)); err != nil || back.percent != 42 || back.On != on {
+		if err := errors.Join(l.Pack(&s, &v, image), l.Unpack(&s, &back, image)); err != nil ||
+			back.percent != 42 || back.On != on {
 			t.Errorf("%+v becomes %+v through %v, error %v", v, back, image, err)
 		}
 		if image[0] != 42 || l.Len() != 6 {
@@ -309,8 +323,10 @@ func TestUnknownBranch(t *testing.T) {
 		t.Error(err)
 	}
 	v := &secret{A: 123_456}
-	for _, err := range []error{l.Pack(&s, v, image), l.Unpack(&s, v, []int32{123_456, 0}), l.Check(v)} {
-		if !errors.Is(err, ErrPath) || !strings.Contains(err.Error(), "bits.secret.B: unknown path: int 0..10 was not met") {
+	for _, err := range []error{
+		l.Pack(&s, v, image), l.Unpack(&s, v, []int32{123_456, 0}), l.Check(v)} {
+		if !errors.Is(err, ErrPath) ||
+			!strings.Contains(err.Error(), "bits.secret.B: unknown path: int 0..10 was not met") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -333,7 +349,8 @@ func TestCheckFindsTwistedPaths(t *testing.T) {
 		t.Errorf("these agree: %v", err)
 	}
 	err = l.Check(&twisted{Old: 1, Y: 5})
-	want := "bits: twisted.Y: unknown path: int is written where reading expects X (int); branches must depend only on fields synced before them"
+	want := "bits: twisted.Y: unknown path: int is written where reading expects X (int); " +
+		"branches must depend only on fields synced before them"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %v", err, want)
 	}
@@ -350,7 +367,8 @@ func TestImagesOfOthersAreRefused(t *testing.T) {
 	if err := l.Pack(&s, v, image[1:]); !errors.Is(err, ErrUse) {
 		t.Errorf("short image: %v", err)
 	}
-	if err := l.Unpack(&s, new(tank), image); !errors.Is(err, ErrUse) || !strings.Contains(err.Error(), "not for *bits.tank") {
+	if err := l.Unpack(&s, new(tank), image); !errors.Is(err, ErrUse) ||
+		!strings.Contains(err.Error(), "not for *bits.tank") {
 		t.Errorf("other type: %v", err)
 	}
 	if err := l.Unpack(&s, nil, image); !errors.Is(err, ErrUse) {
@@ -366,10 +384,12 @@ func TestImagesOfOthersAreRefused(t *testing.T) {
 			}
 			spoilt := append([]int32(nil), image...)
 			spoilt[i] = int32(bad)
-			if err := l.Schema().Check(spoilt); !errors.Is(err, ErrValue) || !strings.Contains(err.Error(), sl.Name) {
+			if err := l.Schema().Check(spoilt); !errors.Is(err, ErrValue) ||
+				!strings.Contains(err.Error(), sl.Name) {
 				t.Errorf("the schema takes %d for %s: %v", bad, sl.Name, err)
 			}
-			if err := l.Unpack(&s, new(everything), spoilt); !sl.Optional && !errors.Is(err, ErrValue) {
+			if err := l.Unpack(&s, new(everything), spoilt); !sl.Optional &&
+				!errors.Is(err, ErrValue) {
 				t.Errorf("%d is taken for %s: %v", bad, sl.Name, err)
 			}
 		}
@@ -450,17 +470,20 @@ func TestNestedSlices(t *testing.T) {
 	for _, sl := range l.Schema().Slots {
 		names = append(names, sl.Name)
 	}
-	want := "Rows.len Rows[0].Cells.len Rows[0].Cells[0].value Rows[0].Cells[1].value Rows[0].Open Rows[0].Label"
+	want := "Rows.len Rows[0].Cells.len Rows[0].Cells[0].value Rows[0].Cells[1].value " +
+		"Rows[0].Open Rows[0].Label"
 	if !strings.HasPrefix(strings.Join(names, " "), want) || l.Len() != 1+3*5+1 {
 		t.Errorf("slots %v", names)
 	}
 	var s Sync
 	image := make([]int32, l.Len())
-	v := nest{Rows: []row{{Cells: []uint8{5}}, {Cells: []uint8{6, 7}, Open: true, Label: 4}}, End: 2}
+	v := nest{Rows: []row{{Cells: []uint8{5}}, {Cells: []uint8{6, 7}, Open: true, Label: 4}},
+		End: 2}
 	if err := l.Pack(&s, &v, image); err != nil {
 		t.Fatal(err)
 	}
-	if want := []int32{2, 1, 5, 0, 0, 1, 2, 6, 7, 1, 4, 0, 0, 0, 0, 1, 2}; !reflect.DeepEqual(image, want) {
+	if want := []int32{
+		2, 1, 5, 0, 0, 1, 2, 6, 7, 1, 4, 0, 0, 0, 0, 1, 2}; !reflect.DeepEqual(image, want) {
 		t.Errorf("got  %v\nwant %v", image, want)
 	}
 	var back nest
@@ -469,7 +492,8 @@ func TestNestedSlices(t *testing.T) {
 	}
 	s.SetStrict(true)
 	v.Rows[1].Cells[1] = 201
-	if err := l.Pack(&s, &v, image); err == nil || !strings.Contains(err.Error(), "bits.nest.Rows[1].Cells[1].value: ") {
+	if err := l.Pack(&s, &v, image); err == nil ||
+		!strings.Contains(err.Error(), "bits.nest.Rows[1].Cells[1].value: ") {
 		t.Errorf("got %v", err)
 	}
 }

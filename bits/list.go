@@ -6,8 +6,8 @@ import "unsafe"
 //
 //	bits.Slice(s, &t.Shells, 8, (*Shell).Sync)
 //
-// A longer slice is cut. Reading keeps the elements there are and appends or drops at the end; memory is reused where it suffices. In an
-// image every slice takes as much room as the longest.
+// A longer slice is cut. Reading keeps the elements there are and appends or drops at the end;
+// memory is reused where it suffices. In an image every slice takes as much room as the longest.
 func Slice[T any](s *Sync, p *[]T, limit int, item func(*T, *Sync)) {
 	at := unsafe.Pointer(p)
 	if !s.limited(at, KindSlice, limit) {
@@ -68,7 +68,8 @@ func (s *Sync) count(p unsafe.Pointer, n, limit int, size uintptr) (int, *field)
 	return int(s.number(p, KindSlice, int32(n), 0, int32(limit), uint64(size))), nil
 }
 
-// An Option is a value that may be missing, kept in place: no pointer, so that structs stay plain memory to copy and compare.
+// An Option is a value that may be missing, kept in place: no pointer, so that structs stay plain
+// memory to copy and compare.
 type Option[T any] struct {
 	Value T
 	Set   bool // whether there is a value
@@ -77,7 +78,8 @@ type Option[T any] struct {
 // Some is an Option with a value.
 func Some[T any](v T) Option[T] { return Option[T]{v, true} }
 
-// Optional syncs a value that may be missing: one bit, then the value if there is one, by its own Sync method or a function like it:
+// Optional syncs a value that may be missing: one bit, then the value if there is one, by its own
+// Sync method or a function like it:
 //
 //	bits.Optional(s, &t.Target, (*Target).Sync)
 //

@@ -11,11 +11,15 @@ import (
 // wild draws any float there is, the awkward ones often.
 func wild() *rapid.Generator[float64] {
 	return rapid.OneOf(
-		rapid.Custom(func(t *rapid.T) float64 { return math.Float64frombits(rapid.Uint64().Draw(t, "bits")) }),
+		rapid.Custom(func(t *rapid.T) float64 {
+			return math.Float64frombits(rapid.Uint64().Draw(t, "bits"))
+		}),
 		rapid.Float64Range(-2000, 2000),
 		rapid.Float64Range(-2, 2),
-		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64,
-			math.SmallestNonzeroFloat64, 1, -1, math.Pi, -math.Pi, 65536, -65536.5, 0x1p51, 0x1p63}),
+		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1),
+			math.MaxFloat64, -math.MaxFloat64,
+			math.SmallestNonzeroFloat64, 1, -1, math.Pi, -math.Pi, 65536, -65536.5, 0x1p51,
+			0x1p63}),
 	)
 }
 
@@ -29,7 +33,8 @@ func drawQuat(t *rapid.T) det.Quat {
 	return det.Quat{X: g.Draw(t, "x"), Y: g.Draw(t, "y"), Z: g.Draw(t, "z"), W: g.Draw(t, "w")}
 }
 
-// quantised is what becomes of v, and fails the test unless that is what becomes of it again, bit for bit, and what a reader gets.
+// quantised is what becomes of v, and fails the test unless that is what becomes of it again, bit
+// for bit, and what a reader gets.
 func quantised[T any](t *rapid.T, v T, sync func(*T, *Sync)) T {
 	once := v
 	var s Sync
@@ -71,7 +76,8 @@ func TestFloat(t *testing.T) {
 		}
 		lo := rapid.Float64Range(-5000, 5000).Draw(t, "min")
 		hi := lo + rapid.Float64Range(0, 10000).Draw(t, "span")
-		x := rapid.OneOf(wild(), rapid.Float64Range(lo, hi), rapid.SampledFrom([]float64{lo, hi})).Draw(t, "x")
+		x := rapid.OneOf(wild(), rapid.Float64Range(lo, hi),
+			rapid.SampledFrom([]float64{lo, hi})).Draw(t, "x")
 		got := quantised(t, x, func(p *float64, s *Sync) { s.Float(p, lo, hi, res) })
 		if !(got >= lo && got <= hi) {
 			t.Fatalf("%v is outside", got)
@@ -83,7 +89,8 @@ func TestFloat(t *testing.T) {
 		if e := math.Abs(got - want); e > res/2*(1+2e-6) {
 			t.Fatalf("%v becomes %v, wrong by %v of a resolution of %v", x, got, e, res)
 		}
-		if lo <= 0 && hi >= 0 && quantised(t, 0.0, func(p *float64, s *Sync) { s.Float(p, lo, hi, res) }) != 0 {
+		if lo <= 0 && hi >= 0 &&
+			quantised(t, 0.0, func(p *float64, s *Sync) { s.Float(p, lo, hi, res) }) != 0 {
 			t.Fatal("zero is not exact")
 		}
 	})
@@ -105,13 +112,15 @@ func TestFloat32(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		res := float32(rapid.Float64Range(1e-2, 10).Draw(t, "resolution"))
 		end := res * float32(rapid.IntRange(1, 1<<22-1).Draw(t, "steps"))
-		x := float32(rapid.OneOf(wild(), rapid.Float64Range(-float64(end), float64(end))).Draw(t, "x"))
+		x := float32(rapid.OneOf(wild(), rapid.Float64Range(-float64(end), float64(end))).Draw(t,
+			"x"))
 		got := quantised(t, x, func(p *float32, s *Sync) { s.Float32(p, -end, end, res) })
 		want := min(max(x, -end), end)
 		if x != x {
 			want = 0
 		}
-		ulp := float64(math.Nextafter32(float32(math.Abs(float64(got))), math.MaxFloat32)) - math.Abs(float64(got))
+		ulp := float64(math.Nextafter32(float32(math.Abs(float64(got))),
+			math.MaxFloat32)) - math.Abs(float64(got))
 		if e := math.Abs(float64(got) - float64(want)); e > float64(res)/2*(1+2e-6)+ulp/2 {
 			t.Fatalf("%v becomes %v, wrong by %v of a resolution of %v", x, got, e, res)
 		}
@@ -147,7 +156,8 @@ func TestSmallFloat(t *testing.T) {
 		bias := 1<<(e-1) - 1
 		largest := math.Ldexp(2-math.Ldexp(1, -m), 1<<e-1-bias)
 		normal := math.Ldexp(1, 1-bias)
-		x := rapid.OneOf(wild(), rapid.Float64Range(-2*normal, 2*normal), rapid.Float64Range(-largest, largest)).Draw(t, "x")
+		x := rapid.OneOf(wild(), rapid.Float64Range(-2*normal, 2*normal),
+			rapid.Float64Range(-largest, largest)).Draw(t, "x")
 		got := quantised(t, x, func(p *float64, s *Sync) { s.SmallFloat(p, e, m) })
 		want := brought(x, largest)
 		if err := math.Abs(got - want); err > math.Ldexp(max(math.Abs(want), normal), -m-1) {
@@ -200,18 +210,21 @@ func TestVectors(t *testing.T) {
 		v := drawVec3(t)
 		lo, hi := det.Vec3{X: -10, Y: 0.03, Z: -3000}, det.Vec3{X: 10, Y: 77, Z: -1}
 		got := quantised(t, v, func(p *det.Vec3, s *Sync) { s.Vec3In(p, lo, hi, 0.1) })
-		for _, c := range [][4]float64{{v.X, lo.X, hi.X, got.X}, {v.Y, lo.Y, hi.Y, got.Y}, {v.Z, lo.Z, hi.Z, got.Z}} {
+		for _, c := range [][4]float64{
+			{v.X, lo.X, hi.X, got.X}, {v.Y, lo.Y, hi.Y, got.Y}, {v.Z, lo.Z, hi.Z, got.Z}} {
 			x := c[0]
 			if x != x {
 				x = 0
 			}
-			if want := min(max(x, c[1]), c[2]); math.Abs(c[3]-want) > 0.05*(1+2e-6) || c[3] < c[1] || c[3] > c[2] {
+			if want := min(max(x, c[1]), c[2]); math.Abs(c[3]-want) > 0.05*(1+2e-6) ||
+				c[3] < c[1] || c[3] > c[2] {
 				t.Fatalf("%v becomes %v", v, got)
 			}
 		}
 		// The shorter forms are the same with one range for all.
 		box := quantised(t, v, func(p *det.Vec3, s *Sync) { s.Vec3(p, -10, 10, 0.1) })
-		flat := quantised(t, det.Vec2{X: v.X, Y: v.Y}, func(p *det.Vec2, s *Sync) { s.Vec2(p, -10, 10, 0.1) })
+		flat := quantised(t, det.Vec2{X: v.X, Y: v.Y},
+			func(p *det.Vec2, s *Sync) { s.Vec2(p, -10, 10, 0.1) })
 		rect := quantised(t, det.Vec2{X: v.X, Y: v.Y}, func(p *det.Vec2, s *Sync) {
 			s.Vec2In(p, det.Vec2{X: -10, Y: -10}, det.Vec2{X: 10, Y: 10}, 0.1)
 		})
@@ -294,14 +307,18 @@ func turnBetween(a, b det.Quat) float64 {
 }
 
 func TestQuat(t *testing.T) {
-	near := rapid.Float64Range(0.45, 0.55) // where all components are nearly the same is where it goes wrong
+	// where all components are nearly the same is where it goes wrong
+	near := rapid.Float64Range(0.45, 0.55)
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 16).Draw(t, "bits")
 		q := rapid.OneOf(rapid.Custom(drawQuat), rapid.Custom(func(t *rapid.T) det.Quat {
-			return det.Quat{X: near.Draw(t, "x"), Y: -near.Draw(t, "y"), Z: near.Draw(t, "z"), W: near.Draw(t, "w")}
+			return det.Quat{
+				X: near.Draw(t, "x"), Y: -near.Draw(t, "y"), Z: near.Draw(t, "z"),
+				W: near.Draw(t, "w")}
 		}), rapid.Custom(func(t *rapid.T) det.Quat {
 			g := rapid.Float64Range(-1, 1)
-			return det.Quat{X: g.Draw(t, "x"), Y: g.Draw(t, "y"), Z: g.Draw(t, "z"), W: g.Draw(t, "w")}
+			return det.Quat{
+				X: g.Draw(t, "x"), Y: g.Draw(t, "y"), Z: g.Draw(t, "z"), W: g.Draw(t, "w")}
 		})).Draw(t, "quaternion")
 		got := quantised(t, q, func(p *det.Quat, s *Sync) { s.Quat(p, n) })
 		if math.Abs(got.X*got.X+got.Y*got.Y+got.Z*got.Z+got.W*got.W-1) > 1e-15*4 {
@@ -320,7 +337,8 @@ func TestQuat(t *testing.T) {
 	})
 }
 
-// Every form that a reader accepts is the one that a writer gives, and there is one for each orientation.
+// Every form that a reader accepts is the one that a writer gives, and there is one for each
+// orientation.
 func TestQuatForms(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		m := int32(1)<<(n-1) - 1
@@ -336,7 +354,8 @@ func TestQuatForms(t *testing.T) {
 						}
 						accepted++
 						var s Sync
-						if back := s.smallestThree(nil, det.Quat{X: q[0], Y: q[1], Z: q[2], W: q[3]}, m); back != k {
+						if back := s.smallestThree(nil,
+							det.Quat{X: q[0], Y: q[1], Z: q[2], W: q[3]}, m); back != k {
 							t.Fatalf("%d bits: %v is %v and back %v", n, k, q, back)
 						}
 					}
@@ -354,24 +373,31 @@ func TestIntegers(t *testing.T) {
 		a, b := rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")
 		lo, hi := min(a, b), max(a, b)
 		v := rapid.Int64().Draw(t, "v")
-		if got := quantised(t, v, func(p *int64, s *Sync) { s.Int64(p, lo, hi) }); got != min(max(v, lo), hi) {
+		if got := quantised(t, v,
+			func(p *int64, s *Sync) { s.Int64(p, lo, hi) }); got != min(max(v, lo), hi) {
 			t.Fatalf("%d becomes %d in %d..%d", v, got, lo, hi)
 		}
 		ua, ub, u := uint64(a), uint64(b), uint64(v)
 		ulo, uhi := min(ua, ub), max(ua, ub)
-		if got := quantised(t, u, func(p *uint64, s *Sync) { s.Uint64(p, ulo, uhi) }); got != min(max(u, ulo), uhi) {
+		if got := quantised(t, u,
+			func(p *uint64, s *Sync) { s.Uint64(p, ulo, uhi) }); got != min(max(u, ulo), uhi) {
 			t.Fatalf("%d becomes %d in %d..%d", u, got, ulo, uhi)
 		}
 		type own uint64
-		if got := quantised(t, own(u), func(p *own, s *Sync) { Integer(s, p, own(ulo), own(uhi)) }); got != min(max(own(u), own(ulo)), own(uhi)) {
+		if got := quantised(t, own(u),
+			func(p *own, s *Sync) {
+				Integer(s, p, own(ulo), own(uhi))
+			}); got != min(max(own(u), own(ulo)), own(uhi)) {
 			t.Fatalf("%d becomes %d in %d..%d", u, got, ulo, uhi)
 		}
 		l8, h8, v8 := int8(lo>>56), int8(hi>>56), int8(v)
-		if got := quantised(t, v8, func(p *int8, s *Sync) { s.Int8(p, l8, h8) }); got != min(max(v8, l8), h8) {
+		if got := quantised(t, v8,
+			func(p *int8, s *Sync) { s.Int8(p, l8, h8) }); got != min(max(v8, l8), h8) {
 			t.Fatalf("%d becomes %d in %d..%d", v8, got, l8, h8)
 		}
 		count := rapid.IntRange(1, 300).Draw(t, "count")
-		if got := quantised(t, v, func(p *int64, s *Sync) { Enum(s, p, count) }); got != min(max(v, 0), int64(count-1)) {
+		if got := quantised(t, v,
+			func(p *int64, s *Sync) { Enum(s, p, count) }); got != min(max(v, 0), int64(count-1)) {
 			t.Fatalf("%d becomes %d of %d", v, got, count)
 		}
 		if got := quantised(t, v, func(p *int64, s *Sync) { s.Varint(p) }); got != v {

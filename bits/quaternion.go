@@ -7,10 +7,11 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Quat syncs an orientation in 2+3n bits, n from 2 to 16: which component is largest and, in n bits each, the three others, which lie
-// between -1/√2 and 1/√2. With m = 2^(n-1)-1 the orientation is wrong by a turn of at most 2.6/m radians: 0.59 degrees at 9 bits, 0.005
-// at 16. No turn at all is exact. The largest component comes out positive, which is the same orientation. Quaternions of any
-// length are taken for their direction; one that has none, or is not finite, becomes no turn.
+// Quat syncs an orientation in 2+3n bits, n from 2 to 16: which component is largest and, in n bits
+// each, the three others, which lie between -1/√2 and 1/√2. With m = 2^(n-1)-1 the orientation is
+// wrong by a turn of at most 2.6/m radians: 0.59 degrees at 9 bits, 0.005 at 16. No turn at all is
+// exact. The largest component comes out positive, which is the same orientation. Quaternions of
+// any length are taken for their direction; one that has none, or is not finite, becomes no turn.
 func (s *Sync) Quat(p *det.Quat, n int) {
 	at := unsafe.Pointer(p)
 	if n < 2 || n > 16 {
@@ -64,7 +65,8 @@ func (s *Sync) smallestThree(p unsafe.Pointer, v det.Quat, m int32) [4]int32 {
 			j++
 		}
 	}
-	// Rounding may have made another component the largest of what a reader will find; it would not stay as it is. Shorten that one.
+	// Rounding may have made another component the largest of what a reader will find; it would not
+	// stay as it is. Shorten that one.
 	for {
 		if _, ok := fromSmallestThree(&k, m); ok {
 			return k

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// radix is arithmetic packing as simple as can be: the numbers are the digits of one large number, each with a base of its own. It takes the least bits
-// there can be, rounded up once.
+// radix is arithmetic packing as simple as can be: the numbers are the digits of one large number,
+// each with a base of its own. It takes the least bits there can be, rounded up once.
 type radix struct {
 	value, weight *big.Int
 	err           error
@@ -48,7 +48,8 @@ func (f *fives) Sync(s *Sync) {
 	}
 }
 
-// Ten numbers of range 5 are one of 9765625, which 24 bits hold; packed to whole bits each they take 30.
+// Ten numbers of range 5 are one of 9765625, which 24 bits hold; packed to whole bits each they
+// take 30.
 func TestUniformWastesNothing(t *testing.T) {
 	v := fives{-2, -1, 0, 1, 2, 2, 1, 0, -1, -2}
 	var s Sync
@@ -71,7 +72,8 @@ func TestUniformWastesNothing(t *testing.T) {
 
 // Ranges of more than 32 bits waste nothing to speak of either.
 func TestUniformWide(t *testing.T) {
-	for _, most := range []uint64{0, 1, 1<<32 - 2, 1<<32 - 1, 1 << 32, 3 << 32, 1<<40 + 5, 1<<63 + 12345, 1<<64 - 1} {
+	for _, most := range []uint64{
+		0, 1, 1<<32 - 2, 1<<32 - 1, 1 << 32, 3 << 32, 1<<40 + 5, 1<<63 + 12345, 1<<64 - 1} {
 		for _, v := range []uint64{0, most / 3, most / 2, most - most>>20, most} {
 			r := newRadix()
 			encodeUniform(r, v, most)

@@ -2,16 +2,19 @@ package bits
 
 import "encoding/binary"
 
-// A Reader takes values of 0 to 64 bits one after the other from data that may come from anyone. It never reads beyond the data and never
-// panics; after the first error every value is zero. The zero Reader is at its end; Reset gives it data.
+// A Reader takes values of 0 to 64 bits one after the other from data that may come from anyone. It
+// never reads beyond the data and never panics; after the first error every value is zero. The zero
+// Reader is at its end; Reset gives it data.
 type Reader struct {
-	buf    []byte
-	acc    uint64 // the next bits, as many as have says, zeros above
-	have   int    // at most 63
-	at     int    // bits taken from the data, those of acc included
-	limit  int    // bits there are; negative once something failed
-	tail   uint64 // the last eight bytes, or all when there are fewer: there a whole word cannot be loaded from where the reader stands
-	tailAt int    // where tail starts
+	buf   []byte
+	acc   uint64 // the next bits, as many as have says, zeros above
+	have  int    // at most 63
+	at    int    // bits taken from the data, those of acc included
+	limit int    // bits there are; negative once something failed
+	// the last eight bytes, or all when there are fewer: there a whole word cannot be loaded from
+	// where the reader stands
+	tail   uint64
+	tailAt int // where tail starts
 	err    error
 }
 
@@ -22,7 +25,8 @@ func NewReader(data []byte) *Reader {
 	return r
 }
 
-// Reset starts again at the beginning of data and forgets any error, for reuse from packet to packet.
+// Reset starts again at the beginning of data and forgets any error, for reuse from packet to
+// packet.
 func (r *Reader) Reset(data []byte) {
 	*r = Reader{buf: data, limit: len(data) * 8}
 	if len(data) >= 8 {
@@ -43,7 +47,8 @@ func (r *Reader) ReadBits(width int) uint64 {
 	return r.refill(width)
 }
 
-// quick takes a value out of the bits at hand, if there are enough: mostly, and then without a call.
+// quick takes a value out of the bits at hand, if there are enough: mostly, and then without a
+// call.
 func (r *Reader) quick(width int) (uint64, bool) {
 	if uint(width) > uint(r.have) {
 		return 0, false
@@ -54,7 +59,8 @@ func (r *Reader) quick(width int) (uint64, bool) {
 	return v, true
 }
 
-// refill takes a value for which there are not enough bits at hand, and then lays in as many as can be.
+// refill takes a value for which there are not enough bits at hand, and then lays in as many as can
+// be.
 func (r *Reader) refill(width int) uint64 {
 	at := r.at - r.have
 	end := at + width
@@ -90,7 +96,8 @@ func (r *Reader) fail(width int) uint64 {
 	return 0
 }
 
-// stop lets every later read fail by the check that each makes anyway. The place stays, for messages.
+// stop lets every later read fail by the check that each makes anyway. The place stays, for
+// messages.
 func (r *Reader) stop() {
 	r.at -= r.have
 	r.acc, r.have, r.limit = 0, 0, -1
@@ -107,7 +114,8 @@ func (r *Reader) refuse(detail string) {
 // ReadBool takes one bit.
 func (r *Reader) ReadBool() bool { return r.ReadBits(1) != 0 }
 
-// ReadUvarint takes a number written by WriteUvarint. Every number has exactly one form; a longer one is refused.
+// ReadUvarint takes a number written by WriteUvarint. Every number has exactly one form; a longer
+// one is refused.
 func (r *Reader) ReadUvarint() uint64 {
 	digits := 1
 	for r.ReadBits(1) != 0 {
@@ -162,8 +170,8 @@ func (r *Reader) Left() int { return max(r.limit-r.Len(), 0) }
 // Err is the first thing that went wrong, or nil.
 func (r *Reader) Err() error { return r.err }
 
-// Finish says whether the data was read without error and to its end, the zero bits that fill the last byte aside: a check for after the
-// last value.
+// Finish says whether the data was read without error and to its end, the zero bits that fill the
+// last byte aside: a check for after the last value.
 func (r *Reader) Finish() error {
 	if r.err != nil {
 		return r.err

@@ -5,7 +5,8 @@ import (
 	"reflect"
 )
 
-// same says whether two values are the same to the last bit: minus zero is not zero, and no slice is an empty one.
+// same says whether two values are the same to the last bit: minus zero is not zero, and no slice
+// is an empty one.
 func same(a, b any) bool { return sameValue(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
 func sameValue(a, b reflect.Value) bool {

@@ -5,33 +5,45 @@ import (
 	"strconv"
 )
 
-// A Kind says what the numbers of a field mean, for a codec to predict them and for a person to read them.
+// A Kind says what the numbers of a field mean, for a codec to predict them and for a person to
+// read them.
 type Kind uint8
 
 // The kinds, each with the numbers that it keeps in an image.
 const (
-	KindNone            Kind = iota
-	KindBool                 // one number, 0 or 1
-	KindInt                  // one number, the value itself; two, upper and lower 32 bits, where the range does not fit in 32 bits
-	KindEnum                 // one number, 0 and up, with no order to it
-	KindFloat                // one number, a multiple of Scale
-	KindSmallFloat           // one number that grows with the value: sign times (exponent, mantissa)
-	KindFullFloat32          // one number that grows with the value: the bits of the float32, with those below the sign flipped when it is negative
-	KindFullFloat            // two numbers: upper and lower 32 bits of the float64, flipped likewise
-	KindAngle                // one number, a multiple of Scale, that wraps
-	KindVec2                 // two numbers, multiples of Scale
-	KindVec3                 // three numbers, multiples of Scale
-	KindDirection            // two numbers: where the vector meets an octahedron, unfolded onto a square
-	KindCoarseDirection      // three numbers from -3 to 3
-	KindQuat                 // four numbers: which component is largest (0 to 3 for X, Y, Z, W), then the three others in order, multiples of Scale
-	KindVarint               // two numbers: upper and lower 32 bits
-	KindUvarint              // two numbers: upper and lower 32 bits
-	KindString               // the length, then the bytes, four to a number, the first lowest
-	KindBytes                // the same
-	KindSlice                // the length; the elements' own fields follow
+	KindNone Kind = iota
+	KindBool      // one number, 0 or 1
+	// one number, the value itself; two, upper and lower 32 bits, where the range does not fit in
+	// 32 bits
+	KindInt
+	KindEnum  // one number, 0 and up, with no order to it
+	KindFloat // one number, a multiple of Scale
+	// one number that grows with the value: sign times (exponent, mantissa)
+	KindSmallFloat
+	// one number that grows with the value: the bits of the float32, with those below the sign
+	// flipped when it is negative
+	KindFullFloat32
+	// two numbers: upper and lower 32 bits of the float64, flipped likewise
+	KindFullFloat
+	KindAngle // one number, a multiple of Scale, that wraps
+	KindVec2  // two numbers, multiples of Scale
+	KindVec3  // three numbers, multiples of Scale
+	// two numbers: where the vector meets an octahedron, unfolded onto a square
+	KindDirection
+	KindCoarseDirection // three numbers from -3 to 3
+	// four numbers: which component is largest (0 to 3 for X, Y, Z, W), then the three others in
+	// order, multiples of Scale
+	KindQuat
+	KindVarint  // two numbers: upper and lower 32 bits
+	KindUvarint // two numbers: upper and lower 32 bits
+	KindString  // the length, then the bytes, four to a number, the first lowest
+	KindBytes   // the same
+	KindSlice   // the length; the elements' own fields follow
 )
 
-var kindNames = [...]string{"none", "bool", "int", "enum", "float", "small float", "full float32", "full float", "angle", "vec2", "vec3",
+var kindNames = [...]string{
+	"none", "bool", "int", "enum", "float", "small float", "full float32", "full float", "angle",
+	"vec2", "vec3",
 	"direction", "coarse direction", "quat", "varint", "uvarint", "string", "bytes", "slice"}
 
 func (k Kind) String() string {
@@ -41,22 +53,28 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// A Slot describes one number of an image: what a codec needs to know about it. Every number in its place is at least Min and at most Max.
+// A Slot describes one number of an image: what a codec needs to know about it. Every number in its
+// place is at least Min and at most Max.
 type Slot struct {
-	Name     string  // where it is in the struct, such as "Pos.X", "Items[2].Count" or "Items.len"
-	Kind     Kind    // what the number means
-	Field    int     // which field it belongs to, counted from 0: the slots of a vector or quaternion share one, and stand together
-	Part     int     // which of its field's numbers it is, counted from 0
-	Parts    int     // how many numbers the field has
-	Min, Max int32   // the range
-	Absent   int32   // what the image holds when a branch left the field out: zero, or the end of the range nearest to zero
-	Scale    float64 // what one step is worth, for kinds that are multiples of a step; zero for the others
-	Wraps    bool    // Max is followed by Min, as for angles
-	Optional bool    // some branch leaves the field out
+	Name string // where it is in the struct, such as "Pos.X", "Items[2].Count" or "Items.len"
+	Kind Kind   // what the number means
+	// which field it belongs to, counted from 0: the slots of a vector or quaternion share one, and
+	// stand together
+	Field    int
+	Part     int   // which of its field's numbers it is, counted from 0
+	Parts    int   // how many numbers the field has
+	Min, Max int32 // the range
+	// what the image holds when a branch left the field out: zero, or the end of the range nearest
+	// to zero
+	Absent int32
+	// what one step is worth, for kinds that are multiples of a step; zero for the others
+	Scale    float64
+	Wraps    bool // Max is followed by Min, as for angles
+	Optional bool // some branch leaves the field out
 }
 
-// A Schema describes the images of one type, slot by slot. A Layout makes it from a Sync method; it can as well be written by hand for data
-// that comes from elsewhere.
+// A Schema describes the images of one type, slot by slot. A Layout makes it from a Sync method; it
+// can as well be written by hand for data that comes from elsewhere.
 type Schema struct {
 	Name  string // the type, such as "tanks.Tank"
 	Slots []Slot
@@ -66,7 +84,8 @@ type Schema struct {
 func (s *Schema) Check(image []int32) error {
 	if len(image) != len(s.Slots) {
 		return &FieldError{Type: s.Name, Err: ErrUse,
-			Detail: "image has " + strconv.Itoa(len(image)) + " numbers, the schema " + strconv.Itoa(len(s.Slots))}
+			Detail: "image has " + strconv.Itoa(len(image)) + " numbers, the schema " +
+				strconv.Itoa(len(s.Slots))}
 	}
 	for i, v := range image {
 		if sl := &s.Slots[i]; v < sl.Min || v > sl.Max {
@@ -77,7 +96,8 @@ func (s *Schema) Check(image []int32) error {
 	return nil
 }
 
-// Hash is for two programs to find out, before they exchange images, that they mean the same by them. It covers everything but the names.
+// Hash is for two programs to find out, before they exchange images, that they mean the same by
+// them. It covers everything but the names.
 func (s *Schema) Hash() uint64 {
 	h := uint64(14695981039346656037) // FNV-1a over 64-bit words
 	add := func(v uint64) {

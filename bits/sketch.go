@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// A sketch is what is known so far of a struct's or slice element's fields, while its Sync method is being explored.
+// A sketch is what is known so far of a struct's or slice element's fields, while its Sync method
+// is being explored.
 type sketch struct {
 	typ    reflect.Type // nil where it cannot be known
 	size   uintptr
@@ -45,8 +46,8 @@ func (sk *sketch) begin(p unsafe.Pointer) {
 	sk.met = map[identity]int{}
 }
 
-// end looks whether values apart from the struct can be told from each other: they can be if, of those that look alike, always all
-// are met or none.
+// end looks whether values apart from the struct can be told from each other: they can be if, of
+// those that look alike, always all are met or none.
 func (sk *sketch) end() error {
 	if sk.alike == nil {
 		sk.alike = map[identity]int{}
@@ -57,8 +58,11 @@ func (sk *sketch) end() error {
 		}
 		if sk.alike[id] != n {
 			return &FieldError{Field: fieldName(sk.typ, apart, id.kind), Err: ErrUse,
-				Detail: id.kind.String() + " " + span(int64(id.lo[0]), int64(id.hi[0])) + " is met " + strconv.Itoa(n) + " times on one path and " +
-					strconv.Itoa(sk.alike[id]) + " on another, so it cannot be known which is which; sync a field of the struct itself instead"}
+				Detail: id.kind.String() + " " + span(int64(id.lo[0]), int64(id.hi[0])) +
+					" is met " + strconv.Itoa(n) + " times on one path and " +
+					strconv.Itoa(sk.alike[id]) +
+					" on another, so it cannot be known which is which; sync a field of the " +
+					"struct itself instead"}
 		}
 	}
 	return nil
@@ -72,7 +76,8 @@ func (sk *sketch) offset(p unsafe.Pointer) uintptr {
 }
 
 // meet notes that a field was met.
-func (sk *sketch) meet(p unsafe.Pointer, kind Kind, slots int32, lo, hi [4]int32, aux uint64) *draft {
+func (sk *sketch) meet(p unsafe.Pointer, kind Kind, slots int32, lo, hi [4]int32,
+	aux uint64) *draft {
 	id := identity{sk.offset(p), kind, aux, lo, hi}
 	nth := 0
 	if id.offset == apart {
@@ -102,7 +107,8 @@ func (sk *sketch) finish() (*scope, error) {
 	sc := &scope{typ: sk.typ, size: sk.size}
 	seen := map[string]int{}
 	for _, d := range sk.fields {
-		f := field{place: place(d.offset, d.kind), bounds: bounds(d.lo[0], d.hi[0]), aux: d.aux, slot: int32(len(sc.absent)), slots: d.slots,
+		f := field{place: place(d.offset, d.kind), bounds: bounds(d.lo[0], d.hi[0]), aux: d.aux,
+			slot: int32(len(sc.absent)), slots: d.slots,
 			offset: d.offset, kind: d.kind, lo: d.lo, hi: d.hi}
 		name := fieldName(sk.typ, d.offset, d.kind)
 		if d.item != nil {
@@ -119,7 +125,8 @@ func (sk *sketch) finish() (*scope, error) {
 		}
 		if int(f.slot)+int(f.slots) > MaxSlots {
 			return nil, &FieldError{Field: name, Err: ErrUse,
-				Detail: "an image would have more than " + strconv.Itoa(MaxSlots) + " numbers; lower the limits of strings and slices"}
+				Detail: "an image would have more than " + strconv.Itoa(MaxSlots) +
+					" numbers; lower the limits of strings and slices"}
 		}
 		absent := make([]int32, f.slots)
 		switch {

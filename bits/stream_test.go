@@ -80,7 +80,8 @@ func TestStreamAgainstNaive(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(w.Bytes(), model.bytes()) || w.Len() != len(model) {
-			t.Fatalf("got %x (%d bits), want %x (%d)", w.Bytes(), w.Len(), model.bytes(), len(model))
+			t.Fatalf("got %x (%d bits), want %x (%d)", w.Bytes(), w.Len(), model.bytes(),
+				len(model))
 		}
 		r := NewReader(w.Bytes())
 		for _, x := range values {
@@ -215,7 +216,8 @@ func TestReaderRefuses(t *testing.T) {
 		{"short bytes", []byte{1, 2}, func(r *Reader) { r.ReadBytes(make([]byte, 3)) }, ErrShort},
 		{"too wide", make([]byte, 20), func(r *Reader) { r.ReadBits(65) }, ErrUse},
 		{"negative", make([]byte, 20), func(r *Reader) { r.ReadBits(-1) }, ErrUse},
-		{"varint too long", bytes.Repeat([]byte{255}, 12), func(r *Reader) { r.ReadUvarint() }, ErrValue},
+		{"varint too long", bytes.Repeat([]byte{255}, 12), func(r *Reader) { r.ReadUvarint() },
+			ErrValue},
 		{"varint padded", []byte{0b00101_01, 0, 0}, func(r *Reader) { r.ReadUvarint() }, ErrValue},
 		{"varint cut", []byte{0b0000_0111}, func(r *Reader) { r.ReadUvarint() }, ErrShort},
 		{"varint cut in its ones", []byte{255}, func(r *Reader) { r.ReadUvarint() }, ErrShort},

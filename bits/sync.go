@@ -7,21 +7,23 @@ import (
 	"unsafe"
 )
 
-// A Syncer names its networked fields in one method that both reads and writes them. Pointers to a game's structs are Syncers.
+// A Syncer names its networked fields in one method that both reads and writes them. Pointers to a
+// game's structs are Syncers.
 type Syncer interface{ Sync(*Sync) }
 
-// A Sync goes through the fields of a structure, in whichever direction and form its user started it: a Sync method calls one
-// method of it for each field and need not know which.
+// A Sync goes through the fields of a structure, in whichever direction and form its user started
+// it: a Sync method calls one method of it for each field and need not know which.
 //
-// The zero Sync is ready to be started. One Sync serves any number of structures one after the other, allocates nothing once it is
-// warm, and belongs to one goroutine.
+// The zero Sync is ready to be started. One Sync serves any number of structures one after the
+// other, allocates nothing once it is warm, and belongs to one goroutine.
 type Sync struct {
 	w      *Writer
 	r      *Reader
 	mode   mode
 	strict bool
 
-	// Where images are in use: the struct at hand (or the slice element within it), its fields, which is expected next, its numbers.
+	// Where images are in use: the struct at hand (or the slice element within it), its fields,
+	// which is expected next, its numbers.
 	base   unsafe.Pointer
 	size   uintptr
 	fields []field
@@ -38,7 +40,8 @@ type Sync struct {
 	err     error
 }
 
-// A mode is what happens to each field. The order matters: from replacing on fields are assigned, from reading on to values from outside.
+// A mode is what happens to each field. The order matters: from replacing on fields are assigned,
+// from reading on to values from outside.
 type mode uint8
 
 const (
@@ -56,21 +59,23 @@ const (
 	tracingRead
 )
 
-// StartWrite makes the fields that follow go to w, packed to whole bits each, and forgets any error.
+// StartWrite makes the fields that follow go to w, packed to whole bits each, and forgets any
+// error.
 func (s *Sync) StartWrite(w *Writer) { s.start(writing); s.w = w }
 
-// StartRead makes the fields that follow come from r, and forgets any error. After an error every field has some value of its range,
-// so nothing breaks, but the structure is of no use.
+// StartRead makes the fields that follow come from r, and forgets any error. After an error every
+// field has some value of its range, so nothing breaks, but the structure is of no use.
 func (s *Sync) StartRead(r *Reader) { s.start(reading); s.r = r }
 
-// StartEncode makes the fields that follow go to a coder that wastes no part of a bit, and forgets any error.
+// StartEncode makes the fields that follow go to a coder that wastes no part of a bit, and forgets
+// any error.
 func (s *Sync) StartEncode(e UniformEncoder) { s.start(encoding); s.enc = e }
 
 // StartDecode makes the fields that follow come from a coder, and forgets any error.
 func (s *Sync) StartDecode(d UniformDecoder) { s.start(decoding); s.dec = d }
 
-// StartQuantise makes each field that follows take the nearest value that can be sent, and forgets any error. Where the type has a
-// Layout its Quantise does the same and can name fields in errors.
+// StartQuantise makes each field that follows take the nearest value that can be sent, and forgets
+// any error. Where the type has a Layout its Quantise does the same and can name fields in errors.
 func (s *Sync) StartQuantise() { s.start(quantising) }
 
 func (s *Sync) start(m mode) {
@@ -79,14 +84,17 @@ func (s *Sync) start(m mode) {
 	s.within = s.within[:0]
 }
 
-// SetStrict is for development: when a game gives a value that its field cannot hold (a float that is not a number, a string too long), it is not
-// only brought into range but also kept as the error. It stays set until changed.
+// SetStrict is for development: when a game gives a value that its field cannot hold (a float that
+// is not a number, a string too long), it is not only brought into range but also kept as the
+// error. It stays set until changed.
 func (s *Sync) SetStrict(on bool) { s.strict = on }
 
-// Reading says whether fields are being assigned from outside, for a Sync method that then recomputes what it derives from them.
+// Reading says whether fields are being assigned from outside, for a Sync method that then
+// recomputes what it derives from them.
 func (s *Sync) Reading() bool { return s.mode >= reading }
 
-// Err is the first thing that went wrong since the Sync was started, with the field's name where a Layout is in use.
+// Err is the first thing that went wrong since the Sync was started, with the field's name where a
+// Layout is in use.
 func (s *Sync) Err() error {
 	if s.err != nil {
 		return s.err
@@ -105,8 +113,9 @@ func (s *Sync) Err() error {
 // stores says whether the field is to be assigned.
 func (s *Sync) stores() bool { return s.mode >= replacing }
 
-// number takes one number k in lo..hi the way of the mode, and gives it back or what came instead of it. Everything that has one slot comes
-// by here. p, kind and aux tell the field from others in images.
+// number takes one number k in lo..hi the way of the mode, and gives it back or what came instead
+// of it. Everything that has one slot comes by here. p, kind and aux tell the field from others in
+// images.
 func (s *Sync) number(p unsafe.Pointer, kind Kind, k, lo, hi int32, aux uint64) int32 {
 	switch s.mode {
 	case writing:
@@ -128,7 +137,8 @@ func (s *Sync) number(p unsafe.Pointer, kind Kind, k, lo, hi int32, aux uint64) 
 	case packing, replacing, unpacking:
 		// What find does, written out, since this is where the time goes.
 		var f *field
-		if i := s.next; i < len(s.fields) && s.fields[i].place == place(uintptr(p)-uintptr(s.base), kind) &&
+		if i := s.next; i < len(s.fields) &&
+			s.fields[i].place == place(uintptr(p)-uintptr(s.base), kind) &&
 			s.fields[i].bounds == bounds(lo, hi) && s.fields[i].aux == aux {
 			f = &s.fields[i]
 			s.next = i + 1
@@ -175,7 +185,8 @@ func (s *Sync) otherwise(p unsafe.Pointer, kind Kind, k, lo, hi int32, aux uint6
 func (s *Sync) numbers(p unsafe.Pointer, kind Kind, n int, k, lo, hi *[4]int32, aux uint64) {
 	switch s.mode {
 	case writing:
-		// Those that fit into one word go as one: least significant bit first, that is the same as one after the other.
+		// Those that fit into one word go as one: least significant bit first, that is the same as
+		// one after the other.
 		var all uint64
 		var width int
 		for i := range n {
@@ -238,8 +249,9 @@ func (s *Sync) numbers(p unsafe.Pointer, kind Kind, n int, k, lo, hi *[4]int32, 
 	}
 }
 
-// wide takes a 64-bit value v, which lies at most span above lo, the way of the mode. Its slots are its upper and lower 32 bits, or the
-// lower alone where the upper are the same throughout the range.
+// wide takes a 64-bit value v, which lies at most span above lo, the way of the mode. Its slots are
+// its upper and lower 32 bits, or the lower alone where the upper are the same throughout the
+// range.
 func (s *Sync) wide(p unsafe.Pointer, kind Kind, v, lo, span uint64) uint64 {
 	switch s.mode {
 	case writing:
@@ -316,7 +328,8 @@ func (s *Sync) refuse(p unsafe.Pointer, kind Kind, detail string) {
 	}
 }
 
-// note keeps, in strict mode, that the game gave a value that had to be changed. What a field held before it is read does not count.
+// note keeps, in strict mode, that the game gave a value that had to be changed. What a field held
+// before it is read does not count.
 func (s *Sync) note(p unsafe.Pointer, kind Kind, detail string) {
 	if s.strict && s.mode < describing {
 		s.fail(p, kind, ErrValue, detail)
@@ -324,7 +337,9 @@ func (s *Sync) note(p unsafe.Pointer, kind Kind, detail string) {
 }
 
 // misuse reports a call that can never work.
-func (s *Sync) misuse(p unsafe.Pointer, kind Kind, detail string) { s.fail(p, kind, ErrUse, detail) }
+func (s *Sync) misuse(p unsafe.Pointer, kind Kind, detail string) {
+	s.fail(p, kind, ErrUse, detail)
+}
 
 func (s *Sync) fail(p unsafe.Pointer, kind Kind, err error, detail string) {
 	if s.err != nil {

@@ -59,7 +59,8 @@ func drawEverything(t *rapid.T) *everything {
 		e.Target = Some(det.Vec2{X: f.Draw(t, "x"), Y: f.Draw(t, "y")})
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
-		p := part{Kind: weapon(rapid.IntRange(0, 6).Draw(t, "kind")), Hot: rapid.Bool().Draw(t, "hot"), Label: rapid.StringN(0, 8, -1).Draw(t, "label")}
+		p := part{Kind: weapon(rapid.IntRange(0, 6).Draw(t, "kind")),
+			Hot: rapid.Bool().Draw(t, "hot"), Label: rapid.StringN(0, 8, -1).Draw(t, "label")}
 		if p.Hot {
 			p.Heat = int16(i.Draw(t, "heat"))
 		}
@@ -82,7 +83,8 @@ func clone(e *everything) *everything {
 	return &c
 }
 
-// All ways lead to the same value: quantised in place, written and read, coded and decoded, packed and unpacked, packed in place.
+// All ways lead to the same value: quantised in place, written and read, coded and decoded, packed
+// and unpacked, packed in place.
 func TestAllWaysAgree(t *testing.T) {
 	l := everythingLayout
 	rapid.Check(t, func(t *rapid.T) {
@@ -163,23 +165,42 @@ func TestStrictNamesTheField(t *testing.T) {
 		spoil func(e *everything)
 		want  string
 	}{
-		{func(e *everything) { e.Plain = 1 }, "bits.everything.Plain: value out of range: int was given 1, not in 5..104"},
-		{func(e *everything) { e.Mask = 1 }, "bits.everything.Mask: value out of range: int was given 1, not in 3..18446744073709551615"},
-		{func(e *everything) { e.Serial = 0 }, "bits.everything.Serial: value out of range: int was given 0, not in 1..9223372036854775813"},
-		{func(e *everything) { e.Weapon = 7 }, "bits.everything.Weapon: value out of range: enum was given 7, not in 0..6"},
-		{func(e *everything) { e.Speed = math.NaN() }, "bits.everything.Speed: value out of range: float was given NaN, not in -64..64"},
-		{func(e *everything) { e.Mass = -1 }, "bits.everything.Mass: value out of range: float was given -1, not in 0..1000"},
-		{func(e *everything) { e.Exact = math.Inf(1) }, "bits.everything.Exact: value out of range: full float was given +Inf"},
-		{func(e *everything) { e.Small = 1e9 }, "bits.everything.Small: value out of range: small float was given 1e+09"},
-		{func(e *everything) { e.Heading = det.Angle(math.NaN()) }, "bits.everything.Heading: value out of range: angle was given NaN"},
-		{func(e *everything) { e.Box.Z = 5.1 }, "bits.everything.Box: value out of range: vec3 was given 5.1, not in 0..5"},
-		{func(e *everything) { e.Normal.Y = math.Inf(1) }, "bits.everything.Normal: value out of range: direction"},
-		{func(e *everything) { e.Turn.Y = math.NaN() }, "bits.everything.Turn: value out of range: quat"},
-		{func(e *everything) { e.Name = "longer than that" }, "bits.everything.Name: value out of range: string has length 16, above its limit of 13"},
-		{func(e *everything) { e.Target = Some(det.Vec2{X: 9}) }, "bits.everything.Target.Value: value out of range: vec2"},
-		{func(e *everything) { e.Ammo[2] = 201 }, "bits.everything.Ammo[2]: value out of range: int"},
-		{func(e *everything) { e.Parts = make([]part, 4) }, "bits.everything.Parts: value out of range: slice has length 4"},
-		{func(e *everything) { e.Parts = []part{{}, {Hot: true, Heat: 901}} }, "bits.everything.Parts[1].Heat: value out of range: int was given 901"},
+		{func(e *everything) { e.Plain = 1 },
+			"bits.everything.Plain: value out of range: int was given 1, not in 5..104"},
+		{func(e *everything) { e.Mask = 1 },
+			"bits.everything.Mask: value out of range: int was given 1, not in " +
+				"3..18446744073709551615"},
+		{func(e *everything) { e.Serial = 0 },
+			"bits.everything.Serial: value out of range: int was given 0, not in " +
+				"1..9223372036854775813"},
+		{func(e *everything) { e.Weapon = 7 },
+			"bits.everything.Weapon: value out of range: enum was given 7, not in 0..6"},
+		{func(e *everything) { e.Speed = math.NaN() },
+			"bits.everything.Speed: value out of range: float was given NaN, not in -64..64"},
+		{func(e *everything) { e.Mass = -1 },
+			"bits.everything.Mass: value out of range: float was given -1, not in 0..1000"},
+		{func(e *everything) { e.Exact = math.Inf(1) },
+			"bits.everything.Exact: value out of range: full float was given +Inf"},
+		{func(e *everything) { e.Small = 1e9 },
+			"bits.everything.Small: value out of range: small float was given 1e+09"},
+		{func(e *everything) { e.Heading = det.Angle(math.NaN()) },
+			"bits.everything.Heading: value out of range: angle was given NaN"},
+		{func(e *everything) { e.Box.Z = 5.1 },
+			"bits.everything.Box: value out of range: vec3 was given 5.1, not in 0..5"},
+		{func(e *everything) { e.Normal.Y = math.Inf(1) },
+			"bits.everything.Normal: value out of range: direction"},
+		{func(e *everything) { e.Turn.Y = math.NaN() },
+			"bits.everything.Turn: value out of range: quat"},
+		{func(e *everything) { e.Name = "longer than that" },
+			"bits.everything.Name: value out of range: string has length 16, above its limit of 13"},
+		{func(e *everything) { e.Target = Some(det.Vec2{X: 9}) },
+			"bits.everything.Target.Value: value out of range: vec2"},
+		{func(e *everything) { e.Ammo[2] = 201 },
+			"bits.everything.Ammo[2]: value out of range: int"},
+		{func(e *everything) { e.Parts = make([]part, 4) },
+			"bits.everything.Parts: value out of range: slice has length 4"},
+		{func(e *everything) { e.Parts = []part{{}, {Hot: true, Heat: 901}} },
+			"bits.everything.Parts[1].Heat: value out of range: int was given 901"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
@@ -191,8 +212,11 @@ func TestStrictNamesTheField(t *testing.T) {
 				t.Fatalf("before: %v", err)
 			}
 			tt.spoil(v)
-			for _, err := range []error{everythingLayout.Pack(&s, v, image), everythingLayout.QuantiseInto(&s, clone(v), image)} {
-				if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, ErrValue) {
+			for _, err := range []error{
+				everythingLayout.Pack(&s, v, image),
+				everythingLayout.QuantiseInto(&s, clone(v), image)} {
+				if err == nil || !strings.Contains(err.Error(), tt.want) ||
+					!errors.Is(err, ErrValue) {
 					t.Errorf("got  %v\nwant %v", err, tt.want)
 				}
 			}
@@ -249,7 +273,9 @@ func TestMisuse(t *testing.T) {
 		"quat":             func(s *Sync) { s.Quat(&q, 1) },
 		"string":           func(s *Sync) { s.String(&text, -1) },
 		"bytes":            func(s *Sync) { s.Bytes(&raw, MaxLimit+1) },
-		"slice":            func(s *Sync) { Slice(s, &list, -1, func(p *int, s *Sync) { s.Int(p, 0, 1) }) },
+		"slice": func(s *Sync) {
+			Slice(s, &list, -1, func(p *int, s *Sync) { s.Int(p, 0, 1) })
+		},
 	}
 	for name, call := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +284,8 @@ func TestMisuse(t *testing.T) {
 			var r Reader
 			w.Reset(make([]byte, 100))
 			r.Reset(make([]byte, 100))
-			for _, start := range []func(){func() { s.StartWrite(&w) }, func() { s.StartRead(&r) }, s.StartQuantise} {
+			for _, start := range []func(){
+				func() { s.StartWrite(&w) }, func() { s.StartRead(&r) }, s.StartQuantise} {
 				start()
 				call(&s)
 				if !errors.Is(s.Err(), ErrUse) {
@@ -277,10 +304,13 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// Nothing is allocated in the steady state, strings and slices included as long as they do not change.
+// Nothing is allocated in the steady state, strings and slices included as long as they do not
+// change.
 func TestNoAllocations(t *testing.T) {
 	l := everythingLayout
-	v := &everything{Plain: 50, Name: "somebody", Blob: []byte{1, 2, 3}, Parts: []part{{Hot: true, Label: "gun"}, {Kind: 2}}, Burning: true}
+	v := &everything{
+		Plain: 50, Name: "somebody", Blob: []byte{1, 2, 3}, Parts: []part{
+			{Hot: true, Label: "gun"}, {Kind: 2}}, Burning: true}
 	into := new(everything)
 	image := make([]int32, l.Len())
 	var s Sync
@@ -301,7 +331,8 @@ func TestNoAllocations(t *testing.T) {
 		coder.r.Reset(coder.w.Bytes())
 		s.StartDecode(&coder)
 		into.Sync(&s)
-		if err := errors.Join(s.Err(), l.Pack(&s, v, image), l.QuantiseInto(&s, v, image), l.Unpack(&s, into, image), l.Quantise(&s, v)); err != nil {
+		if err := errors.Join(s.Err(), l.Pack(&s, v, image), l.QuantiseInto(&s, v, image),
+			l.Unpack(&s, into, image), l.Quantise(&s, v)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 // MaxLimit is the most that a string, byte slice or slice can be allowed to hold.
 const MaxLimit = 1<<16 - 1
 
-// String syncs a string of at most limit bytes; a longer one is cut, between characters. Any bytes are allowed: whoever shows strings from
-// strangers should see whether they are valid UTF-8. In an image every string takes as much room as the longest.
+// String syncs a string of at most limit bytes; a longer one is cut, between characters. Any bytes
+// are allowed: whoever shows strings from strangers should see whether they are valid UTF-8. In an
+// image every string takes as much room as the longest.
 func (s *Sync) String(p *string, limit int) {
 	v := *p
 	at := unsafe.Pointer(p)
@@ -27,13 +28,14 @@ func (s *Sync) String(p *string, limit int) {
 		v = v[:cut]
 	}
 	b := s.text(at, KindString, unsafe.Slice(unsafe.StringData(v), len(v)), limit)
-	if s.stores() && string(b) != *p { // a comparison does not allocate; what did not change is left alone
+	// a comparison does not allocate; what did not change is left alone
+	if s.stores() && string(b) != *p {
 		*p = string(b)
 	}
 }
 
-// Bytes syncs at most limit bytes; what is longer is cut. Reading reuses the slice's memory where it suffices. In an image every slice takes as
-// much room as the longest.
+// Bytes syncs at most limit bytes; what is longer is cut. Reading reuses the slice's memory where
+// it suffices. In an image every slice takes as much room as the longest.
 func (s *Sync) Bytes(p *[]byte, limit int) {
 	v := *p
 	at := unsafe.Pointer(p)
@@ -68,7 +70,8 @@ func (s *Sync) tooLong(p unsafe.Pointer, kind Kind, n, limit int) {
 	s.note(p, kind, "has length "+strconv.Itoa(n)+", above its limit of "+strconv.Itoa(limit))
 }
 
-// text takes bytes the way of the mode, and gives them back or what came instead of them, in memory that the next call uses again.
+// text takes bytes the way of the mode, and gives them back or what came instead of them, in memory
+// that the next call uses again.
 func (s *Sync) text(p unsafe.Pointer, kind Kind, b []byte, limit int) []byte {
 	width := bits.Len32(uint32(limit))
 	switch s.mode {

@@ -1,7 +1,8 @@
 package bits
 
-// A UniformEncoder codes numbers that are all equally likely and wastes no part of a bit on ranges that are not a power of two: ten
-// numbers of range 5 take 24 bits where plain packing takes 30. It is Gamenet's arithmetic packing; package entropy's range coder is one.
+// A UniformEncoder codes numbers that are all equally likely and wastes no part of a bit on ranges
+// that are not a power of two: ten numbers of range 5 take 24 bits where plain packing takes 30. It
+// is Gamenet's arithmetic packing; package entropy's range coder is one.
 type UniformEncoder interface {
 	// EncodeUniform codes v, which is below n; n is 1 to 1<<32.
 	EncodeUniform(v, n uint64)
@@ -15,8 +16,8 @@ type UniformDecoder interface {
 	Err() error
 }
 
-// encodeUniform codes u in 0..span. Wider spans than a coder takes are cut in two; the lower part's range is full unless the upper part
-// is at its end.
+// encodeUniform codes u in 0..span. Wider spans than a coder takes are cut in two; the lower part's
+// range is full unless the upper part is at its end.
 func encodeUniform(e UniformEncoder, u, span uint64) {
 	if span < 1<<32 {
 		if span > 0 {

@@ -17,7 +17,8 @@ func (h *Hand) Sync(s *bits.Sync) {
 	}
 }
 
-// Packed to whole bits, ten numbers of range 5 take 3 bits each. A range coder takes log2(5) each, 23.2 bits together.
+// Packed to whole bits, ten numbers of range 5 take 3 bits each. A range coder takes log2(5) each,
+// 23.2 bits together.
 func ExampleSync_StartEncode() {
 	hand := Hand{1, 5, 2, 4, 3, 3, 5, 5, 1, 2}
 
@@ -44,7 +45,8 @@ func ExampleSync_StartEncode() {
 	// true <nil>
 }
 
-// The example's hand is not a lucky one: on average the coder takes less than 24.1 bits, and never more than four bytes.
+// The example's hand is not a lucky one: on average the coder takes less than 24.1 bits, and never
+// more than four bytes.
 func TestCoderWastesNoWholeBit(t *testing.T) {
 	var s bits.Sync
 	var e entropy.Encoder

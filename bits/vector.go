@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Vec2 syncs a point or velocity in the plane, each component as Float does: from min to max, in multiples of res, wrong by at most
-// res/2 each.
+// Vec2 syncs a point or velocity in the plane, each component as Float does: from min to max, in
+// multiples of res, wrong by at most res/2 each.
 func (s *Sync) Vec2(p *det.Vec2, min, max, res float64) {
 	inverse := 1 / res
 	lo, hi := ends(min, max, inverse, maxSteps)
@@ -54,8 +54,8 @@ func (s *Sync) vec2(p, min, max *det.Vec2, res, inverse float64, lo, hi *[4]int3
 	}
 }
 
-// Vec3 syncs a point or velocity in space, each component as Float does: from min to max, in multiples of res, wrong by at most
-// res/2 each.
+// Vec3 syncs a point or velocity in space, each component as Float does: from min to max, in
+// multiples of res, wrong by at most res/2 each.
 func (s *Sync) Vec3(p *det.Vec3, min, max, res float64) {
 	inverse := 1 / res
 	lo, hi := ends(min, max, inverse, maxSteps)
@@ -64,7 +64,8 @@ func (s *Sync) Vec3(p *det.Vec3, min, max, res float64) {
 		return
 	}
 	los, his := [4]int32{lo, lo, lo}, [4]int32{hi, hi, hi}
-	s.vec3(p, &det.Vec3{X: min, Y: min, Z: min}, &det.Vec3{X: max, Y: max, Z: max}, res, inverse, &los, &his)
+	s.vec3(p, &det.Vec3{X: min, Y: min, Z: min}, &det.Vec3{X: max, Y: max, Z: max}, res, inverse,
+		&los, &his)
 }
 
 // Vec3In is Vec3 with a range for each component: a box from min to max.
@@ -91,12 +92,14 @@ func (s *Sync) vec3(p, min, max *det.Vec3, res, inverse float64, lo, hi *[4]int3
 	var k [4]int32
 	if s.mode < reading {
 		v := *p
-		if !(v.X >= min.X && v.X <= max.X && v.Y >= min.Y && v.Y <= max.Y && v.Z >= min.Z && v.Z <= max.Z) {
+		if !(v.X >= min.X && v.X <= max.X && v.Y >= min.Y && v.Y <= max.Y && v.Z >= min.Z &&
+			v.Z <= max.Z) {
 			v.X = s.bring(at, KindVec3, v.X, min.X, max.X)
 			v.Y = s.bring(at, KindVec3, v.Y, min.Y, max.Y)
 			v.Z = s.bring(at, KindVec3, v.Z, min.Z, max.Z)
 		}
-		k[0], k[1], k[2] = int32(round(v.X*inverse)), int32(round(v.Y*inverse)), int32(round(v.Z*inverse))
+		k[0], k[1], k[2] = int32(round(v.X*inverse)), int32(round(v.Y*inverse)),
+			int32(round(v.Z*inverse))
 	}
 	s.numbers(at, KindVec3, 3, &k, lo, hi, math.Float64bits(res))
 	if s.stores() {

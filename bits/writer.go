@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// A Writer packs values of 0 to 64 bits one after the other into a buffer that its owner provides. It never grows the buffer and never
-// allocates. The zero Writer is full; Reset gives it room.
+// A Writer packs values of 0 to 64 bits one after the other into a buffer that its owner provides.
+// It never grows the buffer and never allocates. The zero Writer is full; Reset gives it room.
 type Writer struct {
 	buf   []byte
 	acc   uint64 // the bits of the unfinished 64-bit word
@@ -22,12 +22,14 @@ func NewWriter(buf []byte) *Writer {
 	return w
 }
 
-// Reset starts again at the beginning of buf and forgets any error, for reuse from packet to packet.
+// Reset starts again at the beginning of buf and forgets any error, for reuse from packet to
+// packet.
 func (w *Writer) Reset(buf []byte) {
 	*w = Writer{buf: buf, limit: len(buf) * 8}
 }
 
-// WriteBits appends the low width bits of v, least significant first. A value that has more bits than width is an error, not cut.
+// WriteBits appends the low width bits of v, least significant first. A value that has more bits
+// than width is an error, not cut.
 func (w *Writer) WriteBits(v uint64, width int) {
 	shift := w.at & 63
 	end := w.at + width
@@ -44,7 +46,8 @@ func (w *Writer) WriteBits(v uint64, width int) {
 	w.at = end
 }
 
-// quick writes a value that has no more bits than width, if it leaves the word at hand unfinished and there is room: nearly always, and then without a call.
+// quick writes a value that has no more bits than width, if it leaves the word at hand unfinished
+// and there is room: nearly always, and then without a call.
 func (w *Writer) quick(v uint64, width int) bool {
 	shift := w.at & 63
 	if shift+width > 63 || w.at+width > w.limit {
@@ -79,20 +82,23 @@ func (w *Writer) WriteBool(v bool) {
 	w.WriteBits(u, 1)
 }
 
-// WriteUvarint appends a number of any size so that small ones take few bits: 5 bits below 16, 10 below 256, and so on, 80 at most.
-// The number of hexadecimal digits beyond the first is given as that many one bits and a zero bit, then come the digits.
+// WriteUvarint appends a number of any size so that small ones take few bits: 5 bits below 16, 10
+// below 256, and so on, 80 at most. The number of hexadecimal digits beyond the first is given as
+// that many one bits and a zero bit, then come the digits.
 func (w *Writer) WriteUvarint(v uint64) {
 	digits := (bits.Len64(v|1) + 3) / 4
 	w.WriteBits(1<<(digits-1)-1, digits)
 	w.WriteBits(v, 4*digits)
 }
 
-// WriteVarint appends a number of any size and sign; small magnitudes take few bits. It is the Uvarint of 0, -1, 1, -2, 2 ... counted from 0.
+// WriteVarint appends a number of any size and sign; small magnitudes take few bits. It is the
+// Uvarint of 0, -1, 1, -2, 2 ... counted from 0.
 func (w *Writer) WriteVarint(v int64) {
 	w.WriteUvarint(uint64(v<<1) ^ uint64(v>>63))
 }
 
-// WriteBytes appends b, 8 bits a byte, wherever in a byte the stream stands. Its length is the caller's to convey.
+// WriteBytes appends b, 8 bits a byte, wherever in a byte the stream stands. Its length is the
+// caller's to convey.
 func (w *Writer) WriteBytes(b []byte) {
 	if w.at+len(b)*8 > w.limit { // all or nothing
 		w.fail(0, 0)
@@ -111,8 +117,8 @@ func (w *Writer) Align() {
 	w.WriteBits(0, -w.at&7)
 }
 
-// Bytes is what was written so far, the last byte filled up with zero bits. Writing may go on afterwards. After an error it holds what
-// had been written before.
+// Bytes is what was written so far, the last byte filled up with zero bits. Writing may go on
+// afterwards. After an error it holds what had been written before.
 func (w *Writer) Bytes() []byte {
 	done := w.at >> 6 << 3
 	n := (w.at + 7) >> 3
@@ -143,7 +149,8 @@ type Mark struct {
 // Mark remembers the present place, before something is tried that may not fit.
 func (w *Writer) Mark() Mark { return Mark{w.acc, w.at, w.limit, w.err} }
 
-// Rewind takes back everything since m, errors included. The mark must come from this Writer since its last Reset, and lie behind.
+// Rewind takes back everything since m, errors included. The mark must come from this Writer since
+// its last Reset, and lie behind.
 func (w *Writer) Rewind(m Mark) {
 	if m.at > w.at {
 		w.fail(0, 0)

@@ -2,7 +2,8 @@ package codec
 
 import "testing"
 
-// BenchmarkPut codes whole frames; coeval bench codec does the same with the recordings of real workloads.
+// BenchmarkPut codes whole frames; coeval bench codec does the same with the recordings of real
+// workloads.
 func BenchmarkPut(b *testing.B) {
 	r := synthetic(1, 60)
 	m := trained(b)

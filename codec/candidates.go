@@ -1,7 +1,7 @@
 package codec
 
-// What a predictor may look at is what both sides know when its turn comes. Training chooses from these lists, and
-// tables that look at anything else are refused.
+// What a predictor may look at is what both sides know when its turn comes. Training chooses from
+// these lists, and tables that look at anything else are refused.
 
 // candidates are the features that may help to predict a number: its own past, its rate,
 // what was coded before it, and the reference.
@@ -36,7 +36,8 @@ func (m *classModel) candidates(i int) []int {
 		for p, axes := range m.points {
 			for a, k := range axes {
 				if k == i {
-					list = append(list, m.pointFeature(p, a, carried), m.pointFeature(p, a, slip), m.pointFeature(p, a, toward), m.pointFeature(p, a, pull))
+					list = append(list, m.pointFeature(p, a, carried), m.pointFeature(p, a, slip),
+						m.pointFeature(p, a, toward), m.pointFeature(p, a, pull))
 				}
 			}
 		}

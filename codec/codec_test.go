@@ -28,13 +28,15 @@ func untrained(t testing.TB, s *Schema) *Model {
 	return m
 }
 
-// play encodes a recording frame by frame with some frames lost, decodes what arrives with a decoder that holds only
-// what it decoded itself, and returns the bytes a frame.
+// play encodes a recording frame by frame with some frames lost, decodes what arrives with a
+// decoder that holds only what it decoded itself, and returns the bytes a frame.
 func play(t testing.TB, enc, dec *Model, r *Recording, arrived []bool) float64 {
 	t.Helper()
 	e, d := NewEncoder(enc), NewDecoder(dec)
 	buf := make([]byte, 1<<14)
-	held := &Recording{Schema: r.Schema, Classes: r.Classes, Frames: make([][]int32, len(r.Frames)), BaseAge: r.BaseAge}
+	held := &Recording{
+		Schema: r.Schema, Classes: r.Classes, Frames: make([][]int32, len(r.Frames)),
+		BaseAge: r.BaseAge}
 	for n := range r.Skip {
 		held.Frames[n] = slices.Clone(r.Frames[n])
 	}
@@ -92,7 +94,8 @@ func play(t testing.TB, enc, dec *Model, r *Recording, arrived []bool) float64 {
 	return float64(total) / float64(frames)
 }
 
-// Training must help on recordings that it has not seen, and a loss may cost bytes but never a wrong value.
+// Training must help on recordings that it has not seen, and a loss may cost bytes but never a
+// wrong value.
 func TestTrainingHelps(t *testing.T) {
 	r := synthetic(2, 400)
 	some := make([]bool, len(r.Frames))
@@ -108,7 +111,8 @@ func TestTrainingHelps(t *testing.T) {
 	}
 	with, lossy := play(t, m, again, r, nil), play(t, m, again, r, some)
 	without := play(t, untrained(t, r.Schema), untrained(t, r.Schema), r, nil)
-	t.Logf("bytes a frame: untrained %.1f, trained %.1f, with a quarter lost %.1f", without, with, lossy)
+	t.Logf("bytes a frame: untrained %.1f, trained %.1f, with a quarter lost %.1f", without, with,
+		lossy)
 	if with > without*0.8 {
 		t.Errorf("trained tables take %.1f bytes a frame, none take %.1f", with, without)
 	}
@@ -127,7 +131,8 @@ func anyImage(t *rapid.T, c *Class, near []int32) []int32 {
 		case near != nil && how == 1:
 			im[i] = clampValue(&f, int64(near[i])+rapid.Int64Range(-20, 20).Draw(t, "step"))
 		default:
-			im[i] = rapid.OneOf(rapid.Int32Range(f.Min, f.Max), rapid.Just(f.Min), rapid.Just(f.Max)).Draw(t, "value")
+			im[i] = rapid.OneOf(rapid.Int32Range(f.Min, f.Max), rapid.Just(f.Min),
+				rapid.Just(f.Max)).Draw(t, "value")
 		}
 	}
 	return im
@@ -216,7 +221,8 @@ func TestReckon(t *testing.T) {
 	bytes := func(reckon func(h *History, now []int32)) float64 {
 		class := class
 		class.Reckon = reckon
-		r := &Recording{Schema: &Schema{Name: "balls", Classes: []Class{class}}, BaseAge: 3, Skip: 8, Refer: -1}
+		r := &Recording{
+			Schema: &Schema{Name: "balls", Classes: []Class{class}}, BaseAge: 3, Skip: 8, Refer: -1}
 		balls := make([][2]int32, 20)
 		for i := range balls {
 			r.Classes = append(r.Classes, 0)
@@ -240,7 +246,8 @@ func TestReckon(t *testing.T) {
 	})
 	t.Logf("bytes a frame: %.1f, reckoned %.1f", plain, reckoned)
 	if reckoned > plain/2 {
-		t.Errorf("knowing about walls saves too little: %.1f bytes a frame instead of %.1f", reckoned, plain)
+		t.Errorf("knowing about walls saves too little: %.1f bytes a frame instead of %.1f",
+			reckoned, plain)
 	}
 }
 
@@ -279,11 +286,13 @@ func TestDefaultIsTheSameEverywhere(t *testing.T) {
 	h := untrained(t, synthetic(1, 1).Schema).Hash()
 	const want = "557ef47357c66253"
 	if got := hex.EncodeToString(h[:8]); got != want {
-		t.Errorf("the default model has hash %s, not %s: if it was changed on purpose, change this too", got, want)
+		t.Errorf("the default model has hash %s, not %s: if it was changed on purpose, change "+
+			"this too", got, want)
 	}
 }
 
-// The two ends of a connection may run on different machines, so a packet must have the same bytes on all of them.
+// The two ends of a connection may run on different machines, so a packet must have the same bytes
+// on all of them.
 func TestPacketsAreTheSameEverywhere(t *testing.T) {
 	schema := synthetic(1, 1).Schema
 	e := NewEncoder(untrained(t, schema))

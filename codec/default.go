@@ -23,7 +23,8 @@ func (m *classModel) guess() {
 	m.changed.context = context{size: 1}
 	m.changed.add(factMoved1, 2)
 	m.changed.add(factMoved2, 2)
-	m.changed.tables = []table{chances(0.98, 0.02), chances(0.1, 0.9), chances(0.7, 0.3), chances(0.05, 0.95)}
+	m.changed.tables = []table{
+		chances(0.98, 0.02), chances(0.1, 0.9), chances(0.7, 0.3), chances(0.05, 0.95)}
 	m.quiet.context = context{size: 1}
 	m.quiet.tables = []table{chances(0.85, 0.15)}
 	m.anyFrozen.tables = []table{chances(0.5, 0.5)}
@@ -52,7 +53,8 @@ func (m *classModel) guess() {
 		p.logs[1] = term{uint16(m.numberLog(i, logRate)), weightOne / 16}
 		p.logs[2] = term{logGap, weightOne / 2}
 		p.logBias = 0
-		if m.reckon != nil { // the game knows better, and how its motion changed says little about where it errs
+		// the game knows better, and how its motion changed says little about where it errs
+		if m.reckon != nil {
 			p.terms[0].slot = uint16(m.numberFeature(i, reckoned))
 			p.logs[0].weight = weightOne / 4
 			p.logBias = -24 * weightOne

@@ -48,7 +48,8 @@ func (c *coder) entity(m *classModel, h *History, now []int32) {
 // rareFields codes the fields that hardly ever change: most often one decision
 // says that none of them did.
 func (c *coder) rareFields(m *classModel, base, now []int32) {
-	if c.symbol(&m.quiet.tables[m.quiet.index(&c.facts)], c.anyChanged(m.lists.rare, base, now)) == 0 {
+	if c.symbol(&m.quiet.tables[m.quiet.index(&c.facts)],
+		c.anyChanged(m.lists.rare, base, now)) == 0 {
 		c.keep(m.lists.rare, base, now)
 		for _, d := range m.lists.now {
 			c.discreteNow(d, base[d.field], base[d.field], 0)
@@ -147,7 +148,8 @@ func (c *coder) number(n *numberModel, h *History, now []int32) {
 		}
 	}
 	p := &n.sets[n.choose.index(&c.facts)]
-	// Both sums are written out, because calls would be a good part of the time. Terms that are not used have no weight.
+	// Both sums are written out, because calls would be a good part of the time. Terms that are not
+	// used have no weight.
 	f := &c.features
 	predicted := (int64(p.terms[0].weight)*f[p.terms[0].slot%maxFeatures] +
 		int64(p.terms[1].weight)*f[p.terms[1].slot%maxFeatures] +

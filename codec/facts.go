@@ -131,7 +131,9 @@ func same(a, b []int32) bool {
 		return len(a) == len(b)
 	}
 	p, q := unsafe.SliceData(a), unsafe.SliceData(b)
-	return p == q || unsafe.String((*byte)(unsafe.Pointer(p)), len(a)*4) == unsafe.String((*byte)(unsafe.Pointer(q)), len(b)*4)
+	return p == q ||
+		unsafe.String((*byte)(unsafe.Pointer(p)),
+			len(a)*4) == unsafe.String((*byte)(unsafe.Pointer(q)), len(b)*4)
 }
 
 // valueStep is the place of v among the likeliest values of a field.

@@ -76,7 +76,8 @@ const (
 )
 
 const _ uint = maxFeatures - (firstFeature + MaxFields*numberFeatures + MaxFields/3*pointFeatures*3)
-const _ uint = maxLogs - (firstLog + MaxFields*numberLogs + MaxFields/3*pointLogs + MaxFields/4*rotationLogs)
+const _ uint = maxLogs - (firstLog + MaxFields*numberLogs + MaxFields/3*pointLogs +
+	MaxFields/4*rotationLogs)
 
 const (
 	maxFeature = 1 << 38 // bounds the sum of weighted features
@@ -98,7 +99,8 @@ func (m *classModel) pointLog(point, log int) int {
 }
 
 func (m *classModel) rotationLog(rotation, log int) int {
-	return firstLog + len(m.numbers)*numberLogs + len(m.points)*pointLogs + rotation*rotationLogs + log
+	return firstLog + len(m.numbers)*numberLogs + len(m.points)*pointLogs + rotation*rotationLogs +
+		log
 }
 
 // clampFeature keeps sums of weighted features within 64 bits.
@@ -178,6 +180,7 @@ func (c *coder) reckon(m *classModel, h *History) {
 	m.reckon(h, now)
 	for i := range m.numbers {
 		n := &m.numbers[i]
-		c.features[n.features+reckoned] = clampFeature(n.difference(now[n.field], base[n.field]) << 8)
+		c.features[n.features+reckoned] = clampFeature(n.difference(now[n.field],
+			base[n.field]) << 8)
 	}
 }

@@ -93,10 +93,13 @@ func LoadTables(s *Schema, data []byte) (*Model, error) {
 	}
 	n := len(tablesMagic)
 	if len(data) < n+32+8 || string(data[:n]) != tablesMagic {
-		return nil, fmt.Errorf("%w: this is not a tables file; make one with coeval codec train", ErrTables)
+		return nil, fmt.Errorf("%w: this is not a tables file; make one with coeval codec train",
+			ErrTables)
 	}
 	if h := s.Hash(); [32]byte(data[n:n+32]) != h {
-		return nil, fmt.Errorf("%w: made for another game or version: they belong to schema %s, this is %s (%s); train them again",
+		return nil, fmt.Errorf(
+			"%w: made for another game or version: they belong to schema %s, this is %s (%s); "+
+				"train them again",
 			ErrTables, hex.EncodeToString(data[n:n+4]), hex.EncodeToString(h[:4]), s.Name)
 	}
 	body := data[n+32:]
@@ -117,7 +120,8 @@ func LoadTables(s *Schema, data []byte) (*Model, error) {
 	for i := range m.classes {
 		f.class(&m.classes[i])
 		if f.err != nil {
-			return nil, fmt.Errorf("%w: class %s, at byte %d: %w", ErrTables, s.Classes[i].Name, end-int(size)+f.off, f.err)
+			return nil, fmt.Errorf("%w: class %s, at byte %d: %w", ErrTables, s.Classes[i].Name,
+				end-int(size)+f.off, f.err)
 		}
 	}
 	if f.off != len(f.data) {
@@ -324,10 +328,12 @@ func (f *tablesFile) class(m *classModel) {
 		still[i] = f.number(v, 0, 1) == 1
 	}
 	if f.reading {
-		*m = *newClassModel(&Class{Fields: m.fields, Reference: m.reference, Reckon: m.reckon}, still)
+		*m = *newClassModel(&Class{Fields: m.fields, Reference: m.reference, Reckon: m.reckon},
+			still)
 	}
 	for i := range m.defaults {
-		m.defaults[i] = int32(f.number(int64(m.defaults[i]), int64(m.fields[i].Min), int64(m.fields[i].Max)))
+		m.defaults[i] = int32(f.number(int64(m.defaults[i]), int64(m.fields[i].Min),
+			int64(m.fields[i].Max)))
 	}
 	f.discrete(m)
 	for i := range m.numbers {
@@ -339,7 +345,8 @@ func (f *tablesFile) class(m *classModel) {
 	for i := range m.rotations {
 		r := &m.rotations[i]
 		f.context(m, &r.choose, m.numberFact(len(m.numbers), 0), maxSets)
-		f.predictors(&r.sets, &r.choose, func(p *predictor) { f.predictor(p, m.turnCandidates(), nil) })
+		f.predictors(&r.sets, &r.choose,
+			func(p *predictor) { f.predictor(p, m.turnCandidates(), nil) })
 		for k := range r.parts {
 			logs := m.partCandidates(i, k)
 			f.predictors(&r.parts[k], &r.choose, func(p *predictor) { f.sizes(p, logs) })

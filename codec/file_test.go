@@ -70,8 +70,10 @@ func TestSchemaValidate(t *testing.T) {
 		{"no fields", nil, "has 0 fields"},
 		{"a range upside down", []Field{{Name: "a", Min: 1}}, "field a: min is greater"},
 		{"a rate that is not there", []Field{{Name: "a", Rate: 3}}, "field a: its rate"},
-		{"half a quaternion", []Field{{Name: "q", Max: 3, Kind: Quaternion}}, "field q: a quaternion needs three parts"},
-		{"a part alone", []Field{{Name: "p", Max: 9, Kind: QuaternionPart}}, "field p: stands without"},
+		{"half a quaternion", []Field{{Name: "q", Max: 3, Kind: Quaternion}},
+			"field q: a quaternion needs three parts"},
+		{"a part alone", []Field{{Name: "p", Max: 9, Kind: QuaternionPart}},
+			"field p: stands without"},
 		{"no such kind", []Field{{Name: "a", Kind: 99}}, "field a: unknown kind"},
 	} {
 		s := &Schema{Name: "s", Classes: []Class{{Name: "c", Fields: test.fields}}}

@@ -16,7 +16,8 @@ var fuzzModel = sync.OnceValue(func() *Model {
 	return m
 })
 
-// Any bytes may come in the place of a packet: what is read stays within its range, and reading ends.
+// Any bytes may come in the place of a packet: what is read stays within its range, and reading
+// ends.
 func FuzzDecode(f *testing.F) {
 	r := synthetic(1, 60)
 	e := NewEncoder(fuzzModel())
@@ -68,14 +69,16 @@ func FuzzDecode(f *testing.F) {
 func FuzzLoadTables(f *testing.F) {
 	// One small class, because a file that takes a while to read is tried less often.
 	r := synthetic(1, 20)
-	r.Schema = &Schema{Name: "small", Classes: []Class{{Name: "crate", Fields: r.Schema.Classes[2].Fields[3:]}}}
+	r.Schema = &Schema{
+		Name: "small", Classes: []Class{{Name: "crate", Fields: r.Schema.Classes[2].Fields[3:]}}}
 	r.Schema.Classes[0].Fields = append([]Field(nil), r.Schema.Classes[0].Fields...)
 	r.Schema.Classes[0].Fields[0].Kind = Number
 	f.Add(untrained(f, r.Schema).AppendTables(nil))
 	f.Add([]byte(tablesMagic))
 	now := [][]int32{{1, 2, 3, 4, 1}, {5, 5, 5, 5, 0}, {1000, -3000, 3000, 8000, 1}}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// The checksum would keep nearly everything out: mend it, so that what lies behind is tried.
+		// The checksum would keep nearly everything out: mend it, so that what lies behind is
+		// tried.
 		m, err := LoadTables(r.Schema, reseal(r.Schema, data))
 		if err != nil {
 			if !errors.Is(err, ErrTables) {

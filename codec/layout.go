@@ -12,7 +12,9 @@ func newClassModel(c *Class, still []bool) *classModel {
 	if still == nil {
 		still = make([]bool, len(c.Fields))
 	}
-	m := &classModel{fields: c.Fields, reference: c.Reference, reckon: c.Reckon, still: still, moved: [3]bool{true, true, true}}
+	m := &classModel{
+		fields: c.Fields, reference: c.Reference, reckon: c.Reckon, still: still, moved: [3]bool{
+			true, true, true}}
 	m.changed.looks = m.moved
 	var numbers, discrete []int
 	for _, k := range []Kind{Angle, Velocity, Position, Number} {
@@ -27,7 +29,8 @@ func newClassModel(c *Class, still []bool) *classModel {
 		case c.Fields[i].Kind == Discrete || still[i]:
 			discrete = append(discrete, i)
 		case c.Fields[i].Kind == Quaternion:
-			r := rotationModel{field: i, low: c.Fields[i+1].Min, top: int32(c.Fields[i+1].span() - 1)}
+			r := rotationModel{
+				field: i, low: c.Fields[i+1].Min, top: int32(c.Fields[i+1].span() - 1)}
 			r.unit = int64(math.Round(rotPart * 65536 / float64(r.top)))
 			r.perUnit = int64(math.Round(math.Sqrt2 * float64(r.top) * 256))
 			setAll(r.usesLog[:])
@@ -40,7 +43,8 @@ func newClassModel(c *Class, still []bool) *classModel {
 		index[f] = i
 	}
 	m.heading.angle = -1
-	if len(numbers) > 0 && c.Fields[numbers[0]].Kind == Angle { // the first angle is taken to be the heading
+	// the first angle is taken to be the heading
+	if len(numbers) > 0 && c.Fields[numbers[0]].Kind == Angle {
 		i := slices.IndexFunc(numbers, func(f int) bool { return c.Fields[f].Kind == Velocity })
 		if i >= 0 && i+1 < len(numbers) && c.Fields[numbers[i+1]].Kind == Velocity {
 			m.heading = heading{angle: 0, x: i, y: i + 1, span: c.Fields[numbers[0]].span()}
@@ -64,13 +68,15 @@ func newClassModel(c *Class, still []bool) *classModel {
 		m.numbers = append(m.numbers, n)
 	}
 	for i := 0; i+2 < len(c.Fields); i++ {
-		if at := func(i int) bool { return c.Fields[i].Kind == Position && !still[i] }; at(i) && at(i+1) && at(i+2) {
+		if at := func(i int) bool { return c.Fields[i].Kind == Position && !still[i] }; at(i) &&
+			at(i+1) && at(i+2) {
 			m.points = append(m.points, [3]int{index[i], index[i+1], index[i+2]})
 			i += 2
 		}
 	}
 	m.discretes = len(discrete)
-	// A field takes a symbol, an escape's length and bits, and bits that were cut off: less than nine bytes.
+	// A field takes a symbol, an escape's length and bits, and bits that were cut off: less than
+	// nine bytes.
 	m.most = 16 + 9*len(c.Fields)
 	m.anyFrozen.size = 1
 	for i, f := range discrete {
@@ -89,8 +95,9 @@ func newClassModel(c *Class, still []bool) *classModel {
 	return m
 }
 
-// shareErrors gives numbers of a kind the same distributions of errors, one to the escapes of all discrete fields,
-// and one to each rotation. Few distributions are learned sooner, and stay in the cache.
+// shareErrors gives numbers of a kind the same distributions of errors, one to the escapes of all
+// discrete fields, and one to each rotation. Few distributions are learned sooner, and stay in the
+// cache.
 func (m *classModel) shareErrors() {
 	fresh := func() *errorTables {
 		e := new(errorTables)

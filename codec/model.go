@@ -48,7 +48,8 @@ func (m *classModel) discrete() []*discreteModel {
 	return list
 }
 
-// fieldLists holds the discrete fields that facts are gathered about, so that the others cost nothing.
+// fieldLists holds the discrete fields that facts are gathered about, so that the others cost
+// nothing.
 type fieldLists struct {
 	past   []*discreteModel // whose past is looked at
 	now    []*discreteModel // rare ones whose outcome is

@@ -14,8 +14,8 @@ type Encoder struct {
 	before uint8 // factBefore at the mark
 }
 
-// Start is the image that an entity of a class is a difference from where the
-// receiver is not known to hold any: give it to History.Add as the only one. It must not be changed.
+// Start is the image that an entity of a class is a difference from where the receiver is not known
+// to hold any: give it to History.Add as the only one. It must not be changed.
 func (m *Model) Start(class int) []int32 { return m.classes[class].defaults }
 
 // NewEncoder returns an encoder for packets under a model.

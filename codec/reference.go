@@ -31,7 +31,8 @@ func (r *reference) set(m *classModel, h *History, now []int32) {
 // match prepares the motion between the times of an entity's two newest images and now.
 func (r *reference) match(h *History, ratio int64) {
 	r.usable = false
-	if r.model == nil || h.Len < 2 || r.past.Len < 2 || h.Ages[0] != r.past.Ages[0] || h.Ages[1] != r.past.Ages[1] {
+	if r.model == nil || h.Len < 2 || r.past.Len < 2 || h.Ages[0] != r.past.Ages[0] ||
+		h.Ages[1] != r.past.Ages[1] {
 		return
 	}
 	r.usable = true
@@ -107,6 +108,7 @@ func (c *coder) points(m *classModel, h *History) {
 		}
 		l[logSlip] = logOf(slipped.size())
 		l[logCarried] = logOf(drift.size())
-		c.facts[factCarried] = uint8(min(max((l[logSlip]-logOf(acceleration)+20)>>3, 0), notCarried-1))
+		c.facts[factCarried] = uint8(min(max((l[logSlip]-logOf(acceleration)+20)>>3, 0),
+			notCarried-1))
 	}
 }

@@ -96,7 +96,8 @@ func binOf(log int64) int {
 // to which side a small error falls.
 func (c *coder) residual(m *errorTables, bin int, frac int64, r int64) int64 {
 	l := &binInfo[bin]
-	flip := frac >> 63 & l.flips // 0 or all ones: signs are random, so there must be no branch on them
+	// 0 or all ones: signs are random, so there must be no branch on them
+	flip := frac >> 63 & l.flips
 	part := min((frac^frac>>63-frac>>63)*int64(l.parts)>>7, int64(l.parts)-1)
 	t := &m[int64(l.table)+part]
 	shift := uint(l.shift)

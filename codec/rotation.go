@@ -15,8 +15,8 @@ type vector struct{ x, y, z int64 }
 
 type quaternion struct{ x, y, z, w int64 }
 
-// largestTables is how many distributions say which component is the largest: by how much the prediction tells
-// the largest from the next, and how sure it is.
+// largestTables is how many distributions say which component is the largest: by how much the
+// prediction tells the largest from the next, and how sure it is.
 const largestTables = 64
 
 // Features of a rotation are turns: rotation vectors in the world's frame.
@@ -113,7 +113,8 @@ func (a vector) scaled(k int64) vector { return vector{a.x * k >> 8, a.y * k >> 
 func (a vector) size() int64 { return abs(a.x) + abs(a.y) + abs(a.z) }
 
 func (a vector) clamped(most int64) vector {
-	return vector{min(max(a.x, -most), most), min(max(a.y, -most), most), min(max(a.z, -most), most)}
+	return vector{
+		min(max(a.x, -most), most), min(max(a.y, -most), most), min(max(a.z, -most), most)}
 }
 
 func abs(x int64) int64 { return max(x, -x) }
@@ -197,7 +198,8 @@ func (c *coder) rotation(m *classModel, index, set int, h *History, now []int32)
 		v0, v1 := v[0], v[1]
 		switch k {
 		case 1:
-			predicted -= (v0 * x >> rotBits) * seen[0] / max((1<<rotBits)-(v0*v0>>rotBits), rotOne/8)
+			predicted -= (v0 * x >> rotBits) * seen[0] / max((1<<rotBits)-(v0*v0>>rotBits),
+				rotOne/8)
 		case 2:
 			rest := max((1<<rotBits)-(v0*v0>>rotBits)-(v1*v1>>rotBits), rotOne/8)
 			predicted -= (v0*x>>rotBits*seen[0] + v1*x>>rotBits*seen[1]) / rest

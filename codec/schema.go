@@ -18,11 +18,11 @@ type Class struct {
 	Name   string
 	Fields []Field
 
-	// Reckon, if set, is the game's own prediction: from what is known of an
-	// entity it says what its numbers should be now. It is handed the base in now,
-	// and changes what it knows better; rotations and discrete fields are left out of account. It counts for as much as
-	// training finds it to be worth, or alone where nothing was trained. It must give
-	// the same result on every machine, so it should use integers or package det.
+	// Reckon, if set, is the game's own prediction: from what is known of an entity it says what
+	// its numbers should be now. It is handed the base in now, and changes what it knows better;
+	// rotations and discrete fields are left out of account. It counts for as much as training
+	// finds it to be worth, or alone where nothing was trained. It must give the same result on
+	// every machine, so it should use integers or package det.
 	Reckon func(h *History, now []int32)
 
 	// Reference is set for classes whose entities may be carried by a
@@ -77,7 +77,8 @@ const (
 // Validate reports the first thing that is wrong with the schema.
 func (s *Schema) Validate() error {
 	if len(s.Classes) == 0 || len(s.Classes) > MaxClasses {
-		return errors.New("codec: schema " + s.Name + " has " + strconv.Itoa(len(s.Classes)) + " classes; it needs 1 to " + strconv.Itoa(MaxClasses))
+		return errors.New("codec: schema " + s.Name + " has " + strconv.Itoa(len(s.Classes)) +
+			" classes; it needs 1 to " + strconv.Itoa(MaxClasses))
 	}
 	for i := range s.Classes {
 		if err := s.Classes[i].validate(); err != nil {
@@ -89,10 +90,12 @@ func (s *Schema) Validate() error {
 
 func (c *Class) validate() error {
 	bad := func(field int, what string) error {
-		return errors.New("codec: class " + c.Name + ", field " + c.Fields[field].Name + ": " + what)
+		return errors.New("codec: class " + c.Name + ", field " + c.Fields[field].Name + ": " +
+			what)
 	}
 	if len(c.Fields) == 0 || len(c.Fields) > MaxFields {
-		return errors.New("codec: class " + c.Name + " has " + strconv.Itoa(len(c.Fields)) + " fields; it needs 1 to " + strconv.Itoa(MaxFields))
+		return errors.New("codec: class " + c.Name + " has " + strconv.Itoa(len(c.Fields)) +
+			" fields; it needs 1 to " + strconv.Itoa(MaxFields))
 	}
 	for i, f := range c.Fields {
 		if f.Min > f.Max {
@@ -114,8 +117,10 @@ func (c *Class) validate() error {
 				if p.Kind != QuaternionPart {
 					return bad(j, "must be a part of the quaternion before it")
 				}
-				if p.Min != c.Fields[i+1].Min || p.Max != c.Fields[i+1].Max || p.span() < 8 || p.span() > 1<<16 {
-					return bad(j, "parts of a quaternion must all have the same range, of 8 to 65536 values")
+				if p.Min != c.Fields[i+1].Min || p.Max != c.Fields[i+1].Max || p.span() < 8 ||
+					p.span() > 1<<16 {
+					return bad(j,
+						"parts of a quaternion must all have the same range, of 8 to 65536 values")
 				}
 			}
 		case QuaternionPart:

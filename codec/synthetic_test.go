@@ -2,8 +2,9 @@ package codec
 
 import "math"
 
-// synthetic is a small recording with all that the codec has models for: things that walk where they look, a
-// reference entity that rolls about, crates that it carries or leaves alone, and fields that are set.
+// synthetic is a small recording with all that the codec has models for: things that walk where
+// they look, a reference entity that rolls about, crates that it carries or leaves alone, and
+// fields that are set.
 func synthetic(seed uint64, frames int) *Recording {
 	walker := Class{Name: "walker", Fields: []Field{
 		{Name: "x", Min: 0, Max: 65535, Kind: Position, Rate: 3},
@@ -25,7 +26,10 @@ func synthetic(seed uint64, frames int) *Recording {
 		{Name: "z", Min: 0, Max: 8191, Kind: Position, Rate: -1},
 		{Name: "held", Min: 0, Max: 1, Rate: -1},
 	}
-	s := &Schema{Name: "synthetic", Classes: []Class{walker, {Name: "roller", Fields: solid}, {Name: "crate", Fields: solid, Reference: true}}}
+	s := &Schema{
+		Name: "synthetic", Classes: []Class{
+			walker, {Name: "roller", Fields: solid}, {
+				Name: "crate", Fields: solid, Reference: true}}}
 	r := &Recording{Schema: s, Rate: 30, BaseAge: 3, Skip: 10, Refer: 0}
 	const walkers, crates = 8, 12
 	r.Classes = append(r.Classes, 1)
@@ -84,14 +88,16 @@ func synthetic(seed uint64, frames int) *Recording {
 				b.hp = max(0, b.hp-math.Floor(rnd()*20))
 				b.weapon = math.Floor(rnd() * 8)
 			}
-			f = append(f, int32(b.x), int32(b.y), int32(b.yaw/(2*math.Pi)*4096)&4095, int32(vx), int32(vy), int32(b.hp), int32(b.weapon), int32(1000*i))
+			f = append(f, int32(b.x), int32(b.y), int32(b.yaw/(2*math.Pi)*4096)&4095, int32(vx),
+				int32(vy), int32(b.hp), int32(b.weapon), int32(1000*i))
 		}
 		for i := range crates {
 			im := make([]int32, 8)
 			if i < 4 { // carried: it turns about the reference
 				a := float64(i) + roll/2
 				quat(im, math.Cos(t/9), math.Sin(t/9), roll+float64(i))
-				im[4], im[5], im[6] = int32(px+800*math.Cos(a)), int32(py+800*math.Sin(a)), int32(600+100*math.Sin(a))
+				im[4], im[5], im[6] = int32(px+800*math.Cos(a)), int32(py+800*math.Sin(a)),
+					int32(600+100*math.Sin(a))
 				im[7] = 1
 			} else { // at rest, but for a push now and then
 				quat(im, 1, 0, float64(i)+float64(n/40))

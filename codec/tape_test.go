@@ -39,7 +39,8 @@ func TestReplayIsPut(t *testing.T) {
 			}
 			put, replayed := a.Put(class, &h, now), b.Replay(&tape)
 			if put != replayed || a.Context() != b.Context() {
-				t.Fatalf("put %v in context %d, replayed %v in context %d", put, a.Context(), replayed, b.Context())
+				t.Fatalf("put %v in context %d, replayed %v in context %d", put, a.Context(),
+					replayed, b.Context())
 			}
 		}
 		x, err := a.Finish()

@@ -170,13 +170,15 @@ func (t *trainer) prepare(m *classModel, s *sample, h *History) {
 	t.coder.ref = reference{}
 	if r := s.rec; r.Refer >= 0 {
 		s.history(&t.refer, int32(r.Refer))
-		t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], &t.refer, r.Image(int(s.frame), r.Refer))
+		t.coder.ref.set(&t.model.classes[r.Classes[r.Refer]], &t.refer,
+			r.Image(int(s.frame), r.Refer))
 	}
 	t.coder.history(m, h)
 	t.coder.points(m, h)
 }
 
-// history gathers all that the past says about the numbers of an entity, of which number looks at a part.
+// history gathers all that the past says about the numbers of an entity, of which number looks at a
+// part.
 func (c *coder) history(m *classModel, h *History) {
 	c.setGaps(h)
 	for i := range m.numbers {

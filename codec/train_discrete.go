@@ -139,7 +139,8 @@ type factTable struct {
 
 // chooseContext picks the facts that make the symbols cheapest to code, the
 // cost of learning their distributions included.
-func chooseContext(m *classModel, t factTable, who []int, symbols []uint8, alphabet int, candidates []int) context {
+func chooseContext(m *classModel, t factTable, who []int, symbols []uint8, alphabet int,
+	candidates []int) context {
 	c := context{size: 1}
 	if len(who) == 0 {
 		return c

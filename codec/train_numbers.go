@@ -64,9 +64,10 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 		copy(x.facts[j*x.factW:], c.facts[:x.factW])
 	}
 	for i := range m.numbers {
-		m.numbers[i].choose = x.choose(m.numberFact(i, 0), 0.01, func(set []int32, sets int, who []int) float64 {
-			return x.numberCost(i, set, sets, who)
-		})
+		m.numbers[i].choose = x.choose(m.numberFact(i, 0), 0.01,
+			func(set []int32, sets int, who []int) float64 {
+				return x.numberCost(i, set, sets, who)
+			})
 		x.number(i)
 		t.step(1)
 	}
@@ -142,15 +143,17 @@ func (x *numberTrainer) apply(p *predictor, j int) float64 {
 	return sum
 }
 
-// fit finds the weights that make the errors of some samples cheap to code. The cost of an error is about its logarithm, so
-// large errors must not dominate: least squares is repeated with each sample weighted by how well it was predicted.
+// fit finds the weights that make the errors of some samples cheap to code. The cost of an error is
+// about its logarithm, so large errors must not dominate: least squares is repeated with each
+// sample weighted by how well it was predicted.
 func (x *numberTrainer) fit(cands []int, y []float64, who []int) predictor {
 	rows := func(j int) []float32 { return x.features[j*x.width : (j+1)*x.width] }
 	return fitWeights(cands, who, rows, func(j int) float64 { return y[j] }, 0.25)
 }
 
 // fitWeights is a reweighted least squares with forward selection.
-func fitWeights(cands []int, who []int, row func(int) []float32, y func(int) float64, floor float64) predictor {
+func fitWeights(cands []int, who []int, row func(int) []float32, y func(int) float64,
+	floor float64) predictor {
 	k := len(cands)
 	var sel []int
 	w := make([]float64, k)
@@ -241,9 +244,11 @@ func medianAbs(v []float64) float64 {
 	return a[len(a)/2]
 }
 
-// choose picks the facts, of those below limit, by which sets of weights are told apart, and sorts the samples into
-// sets. cost estimates the bits that a number costs with the samples sorted in a given way; a fact must gain worth bits a sample.
-func (x *numberTrainer) choose(limit int, worth float64, cost func(set []int32, sets int, who []int) float64) context {
+// choose picks the facts, of those below limit, by which sets of weights are told apart, and sorts
+// the samples into sets. cost estimates the bits that a number costs with the samples sorted in a
+// given way; a fact must gain worth bits a sample.
+func (x *numberTrainer) choose(limit int, worth float64,
+	cost func(set []int32, sets int, who []int) float64) context {
 	m := x.m
 	chosen := context{size: 1}
 	x.set = make([]int32, x.n)
@@ -260,7 +265,8 @@ func (x *numberTrainer) choose(limit int, worth float64, cost func(set []int32, 
 		if f == factBefore || x.constant(f, who) {
 			continue
 		}
-		if f >= firstFact && f < m.numberFact(0, 0) && ((f-firstFact)%discreteFacts == factPhase || (f-firstFact)%discreteFacts == factBase) {
+		if f >= firstFact && f < m.numberFact(0, 0) &&
+			((f-firstFact)%discreteFacts == factPhase || (f-firstFact)%discreteFacts == factBase) {
 			continue
 		}
 		cands = append(cands, f)
@@ -322,7 +328,8 @@ func (x *numberTrainer) numberCost(i int, set []int32, sets int, who []int) floa
 	return total
 }
 
-// fitCost estimates the bits that some samples cost with weights of their own, the cost of learning these included.
+// fitCost estimates the bits that some samples cost with weights of their own, the cost of learning
+// these included.
 func fitCost(cands, who []int, row func(int) []float32, y func(int) float64) float64 {
 	errs := make([]float64, len(who))
 	v := make([]float64, len(cands))

@@ -7,9 +7,10 @@ func (t *trainer) rotation(x *numberTrainer, index int, samples []sample) {
 	m := x.m
 	r := &m.rotations[index]
 	rows := t.turnRows(x, index, samples)
-	r.choose = x.choose(m.numberFact(len(m.numbers), 0), 0.01, func(set []int32, sets int, who []int) float64 {
-		return rotationCost(x.m.turnCandidates(), rows, set, sets, who)
-	})
+	r.choose = x.choose(m.numberFact(len(m.numbers), 0), 0.01,
+		func(set []int32, sets int, who []int) float64 {
+			return rotationCost(x.m.turnCandidates(), rows, set, sets, who)
+		})
 	x.fitRotation(r, rows)
 	t.rotationSizes(x, index, samples)
 }
@@ -34,7 +35,8 @@ func (t *trainer) turnRows(x *numberTrainer, index int, samples []sample) []turn
 		now := r.unpack(s.now()).since(q0)
 		for k := range rotationTurns {
 			u := c.turns[index*rotationTurns+k]
-			rows[j][k] = [3]float32{float32(u.x) / rotOne, float32(u.y) / rotOne, float32(u.z) / rotOne}
+			rows[j][k] = [3]float32{
+				float32(u.x) / rotOne, float32(u.y) / rotOne, float32(u.z) / rotOne}
 		}
 		x, y, z := float64(now.x)/rotOne, float64(now.y)/rotOne, float64(now.z)/rotOne
 		half := math.Sqrt(x*x + y*y + z*z)
@@ -60,7 +62,8 @@ func (t *trainer) prepareRotation(x *numberTrainer, j int, s *sample, h *History
 	}
 }
 
-// flatten makes three problems of one number each out of a rotation, in about the unit of its parts.
+// flatten makes three problems of one number each out of a rotation, in about the unit of its
+// parts.
 func flatten(rows []turnRow, who []int) (features [][]float32, y []float64) {
 	const unit = 512
 	for _, j := range who {
@@ -80,7 +83,8 @@ func flatten(rows []turnRow, who []int) (features [][]float32, y []float64) {
 func (x *numberTrainer) fitRotation(r *rotationModel, rows []turnRow) {
 	fit := func(who []int) predictor {
 		features, y := flatten(rows, who)
-		return fitWeights(x.m.turnCandidates(), everyIndex(len(y)), func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] }, 0.25)
+		return fitWeights(x.m.turnCandidates(), everyIndex(len(y)),
+			func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] }, 0.25)
 	}
 	by := x.bySet()
 	whole := fit(everyIndex(len(rows)))
@@ -103,13 +107,15 @@ func rotationCost(cands []int, rows []turnRow, set []int32, sets int, who []int)
 	for _, group := range by {
 		if len(group) > 0 {
 			features, y := flatten(rows, group)
-			total += fitCost(cands, everyIndex(len(y)), func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] })
+			total += fitCost(cands, everyIndex(len(y)),
+				func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] })
 		}
 	}
 	return total
 }
 
-// rotationSizes learns the expected error of each part in turn, from the errors that the coder itself makes.
+// rotationSizes learns the expected error of each part in turn, from the errors that the coder
+// itself makes.
 func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 	m := x.m
 	r := &m.rotations[index]

@@ -52,8 +52,9 @@ func (m *classModel) allot() {
 	}
 }
 
-// smooth turns counts into distributions. Where little was seen, a distribution leans on a broader one: a
-// decision on itself without context, a residual on that of all fields with the same expected size.
+// smooth turns counts into distributions. Where little was seen, a distribution leans on a broader
+// one: a decision on itself without context, a residual on that of all fields with the same
+// expected size.
 func (m *Model) smooth(c *counter) {
 	get := func(t *table) *[tableSize]float64 {
 		if k := c.counts[t]; k != nil {

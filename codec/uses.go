@@ -1,7 +1,7 @@
 package codec
 
-// uses is which facts, features and logarithms the decisions and predictors of a class look at. Coding
-// gathers no others.
+// uses is which facts, features and logarithms the decisions and predictors of a class look at.
+// Coding gathers no others.
 type uses struct {
 	facts    [maxFacts]bool
 	features [maxFeatures]bool

@@ -124,7 +124,8 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 		return ReasonFull
 	}
 	if s.so.Admit != nil {
-		return s.so.Admit(Candidate{Client: g.Client, Addr: d.Addr, UserData: g.UserData, Resumed: g.Resumed})
+		return s.so.Admit(Candidate{Client: g.Client, Addr: d.Addr, UserData: g.UserData,
+			Resumed: g.Resumed})
 	}
 	return ReasonNone
 }
@@ -142,7 +143,8 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 		old.end(ReasonReplaced, nil, true)
 	}
 	slot := s.takeSlot()
-	own := identifier(slot) | identifier(s.random.Uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
+	own := identifier(slot) |
+		identifier(s.random.Uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
 	datagram := min(s.opt.Datagram, int(r.datagram))
 	if s.so.DatagramTo != nil {
 		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
@@ -151,12 +153,14 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce}
 	c.player = player{clientID: g.Client, userData: g.UserData, tokenID: g.ID, resumed: g.Resumed}
 
-	t := transcript{protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
+	t := transcript{
+		protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
 		sealedDigest: sha256.Sum256(r.sealed)}
 	s.random.Read(t.serverNonce[:])
 	keys := deriveSession(&g.Secret, &t, s.opt.KeyLog, own)
 	c.seal, c.open = keys.toClient, keys.toServer
-	a := accept{client: r.client, serverNonce: t.serverNonce, server: own, datagram: uint16(c.datagram)}
+	a := accept{
+		client: r.client, serverNonce: t.serverNonce, server: own, datagram: uint16(c.datagram)}
 	c.accept = a.append(make([]byte, 0, acceptSize), &c.seal)
 
 	s.slots[slot] = c

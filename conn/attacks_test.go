@@ -20,10 +20,14 @@ func TestRefusals(t *testing.T) {
 		want Reason
 		o    pairOptions
 	}{
-		{"expired", ReasonExpired, pairOptions{token: func(g *token.Grant) { g.Expires = testWall - 1 }}},
-		{"wrong game in the token", ReasonWrongGame, pairOptions{token: func(g *token.Grant) { g.Protocol++ }}},
-		{"wrong game", ReasonWrongGame, pairOptions{client: func(o *ClientOptions) { o.Protocol++ }}},
-		{"wrong version", ReasonWrongVersion, pairOptions{client: func(o *ClientOptions) { o.Version++ }}},
+		{"expired", ReasonExpired,
+			pairOptions{token: func(g *token.Grant) { g.Expires = testWall - 1 }}},
+		{"wrong game in the token", ReasonWrongGame,
+			pairOptions{token: func(g *token.Grant) { g.Protocol++ }}},
+		{"wrong game", ReasonWrongGame,
+			pairOptions{client: func(o *ClientOptions) { o.Protocol++ }}},
+		{"wrong version", ReasonWrongVersion,
+			pairOptions{client: func(o *ClientOptions) { o.Version++ }}},
 		{"banned", ReasonBanned, pairOptions{server: func(o *ServerOptions) {
 			o.Admit = func(c Candidate) Reason {
 				if c.Client == 7 && string(c.UserData) == "player 7" && !c.Resumed {
@@ -36,17 +40,21 @@ func TestRefusals(t *testing.T) {
 			o.Admit = func(Candidate) Reason { return ReasonGame + 9 }
 		}}},
 		{"other server", ReasonWrongServer, pairOptions{
-			token:  func(g *token.Grant) { g.Servers = []netip.AddrPort{other} },
-			client: func(o *ClientOptions) { o.Servers = []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:4000")} },
+			token: func(g *token.Grant) { g.Servers = []netip.AddrPort{other} },
+			client: func(o *ClientOptions) {
+				o.Servers = []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:4000")}
+			},
 		}},
-		{"other key", ReasonBadToken, pairOptions{server: func(o *ServerOptions) { o.Keys = []token.Key{{9}} }}},
+		{"other key", ReasonBadToken,
+			pairOptions{server: func(o *ServerOptions) { o.Keys = []token.Key{{9}} }}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n := netsim.New(netsim.Options{Seed: 3, Conditions: netsim.Cable})
 			p := newPair(t, n, tt.o)
 			n.Run(15 * time.Second)
-			if len(p.clientEvents) != 1 || p.clientEvents[0].Kind != Disconnected || p.clientEvents[0].Reason != tt.want {
+			if len(p.clientEvents) != 1 || p.clientEvents[0].Kind != Disconnected ||
+				p.clientEvents[0].Reason != tt.want {
 				t.Fatalf("client saw %+v, want a refusal with %v", p.clientEvents, tt.want)
 			}
 			if len(p.serverEvents) != 0 || p.server.Len() != 0 {
@@ -65,7 +73,8 @@ func TestRefusals(t *testing.T) {
 	}
 	t.Run("full", func(t *testing.T) {
 		h := newHall(t, 2)
-		late, err := NewClient(ClientOptions{Options: testOptions(50), Token: testToken(t, 50, nil), Servers: []netip.AddrPort{h.addr}})
+		late, err := NewClient(ClientOptions{Options: testOptions(50), Token: testToken(t, 50, nil),
+			Servers: []netip.AddrPort{h.addr}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +104,9 @@ func TestRefusals(t *testing.T) {
 func (p *pair) again(t testing.TB, name string, tok token.Token, server *Server) (*party, *Client) {
 	t.Helper()
 	ep := p.net.Endpoint(name)
-	o := ClientOptions{Options: testOptions(uint64(len(name)) * 77), Token: tok, Servers: []netip.AddrPort{p.sp.ep.LocalAddr()}}
+	o := ClientOptions{
+		Options: testOptions(uint64(len(name)) * 77), Token: tok, Servers: []netip.AddrPort{
+			p.sp.ep.LocalAddr()}}
 	c, err := NewClient(o)
 	if err != nil {
 		t.Fatal(err)
@@ -134,13 +145,15 @@ func TestTokenWorksOnce(t *testing.T) {
 // TestOverheardToken: who sees a token go by can neither use it nor use it up.
 func TestOverheardToken(t *testing.T) {
 	h := newHall(t, 1)
-	victim, err := NewClient(ClientOptions{Options: testOptions(50), Token: testToken(t, 50, nil), Servers: []netip.AddrPort{h.addr}})
+	victim, err := NewClient(ClientOptions{Options: testOptions(50), Token: testToken(t, 50, nil),
+		Servers: []netip.AddrPort{h.addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tok := victim.co.Token
 	tok.Secret = [32]byte{1} // the thief does not know it
-	thief, err := NewClient(ClientOptions{Options: testOptions(51), Token: tok, Servers: []netip.AddrPort{h.addr}})
+	thief, err := NewClient(ClientOptions{Options: testOptions(51), Token: tok,
+		Servers: []netip.AddrPort{h.addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +202,8 @@ func TestDamagedPackets(t *testing.T) {
 			h.send()
 			var copies []link.Datagram
 			for _, d := range h.in {
-				copies = append(copies, link.Datagram{Addr: d.Addr, Data: append([]byte(nil), d.Data...)})
+				copies = append(copies,
+					link.Datagram{Addr: d.Addr, Data: append([]byte(nil), d.Data...)})
 			}
 			mangled := make([]link.Datagram, 0, 8)
 			for _, d := range copies {
@@ -251,7 +265,8 @@ func TestGuessedIdentifiers(t *testing.T) {
 		t.Errorf("%d datagrams in answer", len(out))
 	}
 	st := h.server.Stats()
-	if st.Unknown+st.Forged+st.Replayed+st.TooOld != 1<<identifierBits || st.Unknown < 1<<identifierBits-5 {
+	if st.Unknown+st.Forged+st.Replayed+st.TooOld != 1<<identifierBits ||
+		st.Unknown < 1<<identifierBits-5 {
 		t.Errorf("%+v", st)
 	}
 	for range 60 {
@@ -337,28 +352,31 @@ func TestNeverAcks(t *testing.T) {
 // TestClockJumps: neither end's clock going back or far ahead ends a connection, or
 // spoils the round trip.
 func TestClockJumps(t *testing.T) {
-	for _, jump := range []time.Duration{-time.Hour, time.Hour, -100 * time.Millisecond, 5 * time.Second} {
+	for _, jump := range []time.Duration{
+		-time.Hour, time.Hour, -100 * time.Millisecond, 5 * time.Second} {
 		for _, who := range []string{"server", "client"} {
 			t.Run(fmt.Sprint(who, jump), func(t *testing.T) {
 				simtest.Run(t, seeds(5), func(n *netsim.Net) error {
 					n.Use(netsim.Cable)
 					var stats func() Stats
-					err := conversation(t, n, pairOptions{}, 8*time.Second, 30*time.Second, func(p *pair) {
-						party := p.sp
-						stats = p.server.Stats
-						if who == "client" {
-							party, stats = p.cp, p.client.Stats
-						}
-						var shift time.Duration
-						party.clock = func() time.Duration { return n.Now() + shift }
-						n.After(3*time.Second, func() { shift = jump })
-						n.After(10*time.Second, func() {
-							if trip := p.sc.Quality().RoundTrip; trip > 150*time.Millisecond {
-								panic(fmt.Sprintf("round trip of %v", trip))
+					err := conversation(t, n, pairOptions{}, 8*time.Second, 30*time.Second,
+						func(p *pair) {
+							party := p.sp
+							stats = p.server.Stats
+							if who == "client" {
+								party, stats = p.cp, p.client.Stats
 							}
+							var shift time.Duration
+							party.clock = func() time.Duration { return n.Now() + shift }
+							n.After(3*time.Second, func() { shift = jump })
+							n.After(10*time.Second, func() {
+								if trip := p.sc.Quality().RoundTrip; trip > 150*time.Millisecond {
+									panic(fmt.Sprintf("round trip of %v", trip))
+								}
+							})
 						})
-					})
-					if st := stats(); err == nil && jump < 0 && st.ClockBack == 0 || jump > maxStep && st.ClockJumps == 0 {
+					if st := stats(); err == nil && jump < 0 && st.ClockBack == 0 ||
+						jump > maxStep && st.ClockJumps == 0 {
 						return fmt.Errorf("the jump was not counted: %+v", st)
 					}
 					return err

@@ -32,19 +32,22 @@ type hall struct {
 func newHall(tb fataler, clients int) *hall {
 	tb.Helper()
 	h := &hall{addr: netip.MustParseAddrPort("10.0.0.1:4000"), byAddr: map[netip.AddrPort]*Client{}}
-	s, err := NewServer(ServerOptions{Options: testOptions(1), Keys: []token.Key{testKey}, MaxClients: clients})
+	s, err := NewServer(ServerOptions{Options: testOptions(1), Keys: []token.Key{testKey},
+		MaxClients: clients})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	h.server = s
 	for i := range clients {
-		c, err := NewClient(ClientOptions{Options: testOptions(uint64(2 + i)), Token: testToken(tb, uint64(i), nil),
+		c, err := NewClient(ClientOptions{Options: testOptions(uint64(2 + i)),
+			Token:   testToken(tb, uint64(i), nil),
 			Servers: []netip.AddrPort{h.addr}})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		h.clients = append(h.clients, c)
-		h.byAddr[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)] = c
+		h.byAddr[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)] =
+			c
 	}
 	for range 20 {
 		h.send()
@@ -64,7 +67,8 @@ func (h *hall) send() {
 		from := len(h.in)
 		h.in = c.Flush(h.now, h.in)
 		for j := from; j < len(h.in); j++ {
-			h.in[j].Addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)
+			h.in[j].Addr = netip.AddrPortFrom(
+				netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)
 		}
 	}
 }

@@ -285,7 +285,9 @@ func (c *Conn) takeChunk(start bool, body []byte) bool {
 			c.refuse(id)
 			return true
 		}
-		b = &bulkIn{id: id, tag: be.Uint32(body[10:]), size: size, chunk: chunk, chunks: (size + chunk - 1) / chunk}
+		b = &bulkIn{
+			id: id, tag: be.Uint32(body[10:]), size: size, chunk: chunk,
+			chunks: (size + chunk - 1) / chunk}
 		r.now = b
 		e := c.m.emit(BulkBegun, c)
 		e.Bulk, e.Tag, e.Size = id, b.tag, size

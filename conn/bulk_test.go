@@ -22,7 +22,8 @@ func TestBulkCancel(t *testing.T) {
 		if !p.net.RunUntil(20*time.Second, halfway) {
 			t.Fatal("no progress")
 		}
-		if id, got, size, ok := p.client.Conn().BulkIncoming(); !ok || id != 0 || got == 0 || size != len(data) {
+		if id, got, size, ok := p.client.Conn().BulkIncoming(); !ok || id != 0 || got == 0 ||
+			size != len(data) {
 			t.Fatalf("incoming: %d, %d of %d, %v", id, got, size, ok)
 		}
 		return p
@@ -78,7 +79,8 @@ func TestBulkCancel(t *testing.T) {
 			}
 		}
 		p.net.Run(5 * time.Second)
-		if _, _, _, ok := p.client.Conn().BulkIncoming(); ok || kinds(p.clientEvents)[BulkCanceled] != 1 {
+		if _, _, _, ok := p.client.Conn().BulkIncoming(); ok ||
+			kinds(p.clientEvents)[BulkCanceled] != 1 {
 			t.Error("the receiver does not know")
 		}
 	})
@@ -145,7 +147,8 @@ func TestLargestBulk(t *testing.T) {
 // no message is dropped for it.
 func TestBulkLeavesRoom(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 5, Conditions: netsim.Cable})
-	p := newPair(t, n, pairOptions{server: func(o *ServerOptions) { o.Rate, o.MaxRate = 24<<10, 24<<10 }})
+	p := newPair(t, n,
+		pairOptions{server: func(o *ServerOptions) { o.Rate, o.MaxRate = 24<<10, 24<<10 }})
 	p.connect(t)
 	if _, err := p.sc.SendBulk(1, make([]byte, 100<<10)); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 		servers = o.Token.Servers
 	}
 	if len(servers) == 0 {
-		return nil, errors.New("conn: no server to connect to, the token names none: set ClientOptions.Servers")
+		return nil, errors.New(
+			"conn: no server to connect to, the token names none: set ClientOptions.Servers")
 	}
 	if n := len(o.Token.Sealed); n < token.SealedMin || n > token.SealedMax {
 		return nil, fmt.Errorf("conn: no token to connect with: %w", token.ErrMalformed)

@@ -48,7 +48,9 @@ func (c *Conn) end(reason Reason, note []byte, tell bool) {
 	c.phase = phaseGone
 	if tell {
 		c.phase = phaseClosing
-		c.closing = closing{news: append([]byte{byte(reason)}, note...), until: c.m.now + closeLinger, next: c.m.now}
+		c.closing = closing{
+			news: append([]byte{byte(reason)}, note...), until: c.m.now + closeLinger,
+			next: c.m.now}
 	}
 	c.finish(wasOpen, reason, note)
 }

@@ -112,7 +112,8 @@ type channel struct {
 // span is a part of a buffer that may move as it grows.
 type span struct{ from, to uint32 }
 
-func newConn(m *machine, phase phase, own, peer identifier, addr netip.AddrPort, datagram int) *Conn {
+func newConn(m *machine, phase phase, own, peer identifier, addr netip.AddrPort,
+	datagram int) *Conn {
 	c := &Conn{
 		m: m, phase: phase, own: own, peer: peer, route: route{addr: addr, sendTo: addr},
 		datagram: datagram, fragment: fragmentSize(datagram), since: m.now,
@@ -132,7 +133,8 @@ var (
 	// ErrChannel says that there is no channel with that number.
 	ErrChannel = errors.New("conn: no such channel, see Options.Channels")
 	// ErrTooLarge says that a message is larger than its channel takes.
-	ErrTooLarge = errors.New("conn: message too large, see MaxPayload and Channel.MaxMessage; use SendBulk for more")
+	ErrTooLarge = errors.New(
+		"conn: message too large, see MaxPayload and Channel.MaxMessage; use SendBulk for more")
 	// ErrBacklog says that too much waits to be sent or acknowledged already.
 	ErrBacklog = errors.New("conn: too many messages wait, send less or close the connection")
 	// ErrMode says that a channel's mode does not allow that.

@@ -81,7 +81,8 @@ var controlSizes = [...][2]int{
 
 // takeControl handles a control frame. It returns false if the peer broke the rules.
 func (c *Conn) takeControl(which uint8, body []byte, from netip.AddrPort) bool {
-	if int(which) >= len(controlSizes) || len(body) < controlSizes[which][0] || len(body) > controlSizes[which][1] {
+	if int(which) >= len(controlSizes) || len(body) < controlSizes[which][0] ||
+		len(body) > controlSizes[which][1] {
 		return false
 	}
 	switch which {

@@ -7,8 +7,8 @@ const (
 	// Connected: the connection can be used. At a server the client has proved both
 	// its token and its address.
 	Connected EventKind = iota + 1
-	// Disconnected: the connection has ended; Reason and, if the peer left one, a note in
-	// Data say why. It comes exactly once for each Connected, and once for a client that never got that far.
+	// Disconnected: the connection has ended; Reason and, if the peer left one, a note in Data say
+	// why. It comes exactly once for each Connected, and once for a client that never got that far.
 	Disconnected
 	// Message: Data came on Channel, in the peer's packet number Packet.
 	Message
@@ -34,7 +34,8 @@ const (
 	TicketReceived
 )
 
-var eventNames = [...]string{"", "connected", "disconnected", "message", "arrived", "lost", "roamed",
+var eventNames = [...]string{
+	"", "connected", "disconnected", "message", "arrived", "lost", "roamed",
 	"bulk begun", "bulk received", "bulk sent", "bulk canceled", "ticket received"}
 
 func (k EventKind) String() string {

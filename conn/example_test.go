@@ -38,7 +38,9 @@ func Example() {
 	}
 
 	common := conn.Options{Protocol: token.ProtocolID("greetings"), Wall: wall}
-	so := conn.ServerOptions{Options: common, Keys: []token.Key{key}, Addresses: []netip.AddrPort{serverLink.LocalAddr()}}
+	so := conn.ServerOptions{
+		Options: common, Keys: []token.Key{key}, Addresses: []netip.AddrPort{
+			serverLink.LocalAddr()}}
 	so.Seed = seed()
 	server, err := conn.NewServer(so)
 	if err != nil {

@@ -13,8 +13,14 @@ import (
 
 // hostile is worse than any network: two of five datagrams lost, every fifth out of order.
 var hostile = netsim.Conditions{Name: "hostile",
-	Up:   netsim.Profile{Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: 30 * time.Millisecond}, Loss: 0.4, Duplicate: 0.1, Reorder: 0.2, HoldBack: 80 * time.Millisecond, Corrupt: 0.01},
-	Down: netsim.Profile{Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: 30 * time.Millisecond}, Loss: 0.4, Duplicate: 0.1, Reorder: 0.2, HoldBack: 80 * time.Millisecond, Corrupt: 0.01},
+	Up: netsim.Profile{
+		Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{
+			Shape: netsim.Uniform, Amount: 30 * time.Millisecond}, Loss: 0.4, Duplicate: 0.1,
+		Reorder: 0.2, HoldBack: 80 * time.Millisecond, Corrupt: 0.01},
+	Down: netsim.Profile{
+		Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{
+			Shape: netsim.Uniform, Amount: 30 * time.Millisecond}, Loss: 0.4, Duplicate: 0.1,
+		Reorder: 0.2, HoldBack: 80 * time.Millisecond, Corrupt: 0.01},
 }
 
 func everyNetwork() []netsim.Conditions { return append(netsim.Presets(), hostile) }
@@ -129,7 +135,8 @@ func (t *talker) on(e *Event) {
 			return
 		}
 		n := binary.BigEndian.Uint32(e.Data[1:])
-		if want := body(e.Channel, n, int(binary.BigEndian.Uint32(e.Data[5:]))); !bytes.Equal(e.Data, want) {
+		if want := body(e.Channel, n,
+			int(binary.BigEndian.Uint32(e.Data[5:]))); !bytes.Equal(e.Data, want) {
 			t.fail("message %d on channel %d was altered", n, e.Channel)
 			return
 		}
@@ -157,7 +164,8 @@ func (t *talker) on(e *Event) {
 }
 
 // conversation runs talkers at both ends of a pair until all is said and heard.
-func conversation(t *testing.T, n *netsim.Net, o pairOptions, talk, settle time.Duration, during func(*pair)) error {
+func conversation(t *testing.T, n *netsim.Net, o pairOptions, talk, settle time.Duration,
+	during func(*pair)) error {
 	p := newPair(t, n, o)
 	ct := newTalker("client", n, func() *Conn { return p.client.Conn() })
 	st := newTalker("server", n, func() *Conn { return p.sc })
@@ -173,7 +181,8 @@ func conversation(t *testing.T, n *netsim.Net, o pairOptions, talk, settle time.
 	n.Run(talk)
 	ct.stop, st.stop = true, true
 	quiet := func() bool {
-		return ct.err != nil || st.err != nil || p.client.Conn().Unacked() == 0 && p.sc.Unacked() == 0
+		return ct.err != nil || st.err != nil || p.client.Conn().Unacked() == 0 &&
+			p.sc.Unacked() == 0
 	}
 	done := n.RunUntil(settle, quiet)
 	if ct.err != nil {
@@ -183,28 +192,34 @@ func conversation(t *testing.T, n *netsim.Net, o pairOptions, talk, settle time.
 		return st.err
 	}
 	if !done {
-		return fmt.Errorf("%d and %d reliable messages still not acknowledged %v after the end", p.client.Conn().Unacked(), p.sc.Unacked(), settle)
+		return fmt.Errorf("%d and %d reliable messages still not acknowledged %v after the end",
+			p.client.Conn().Unacked(), p.sc.Unacked(), settle)
 	}
 	n.Run(3 * time.Second) // so that every packet gets its verdict
 	for _, pair := range [][2]*talker{{ct, st}, {st, ct}} {
 		from, to := pair[0], pair[1]
 		if from.sent[2] != to.got[2] || from.sent[3] != to.got[3] {
-			return fmt.Errorf("%s sent %d ordered and %d unordered, %d and %d came", from.name, from.sent[2], from.sent[3], to.got[2], to.got[3])
+			return fmt.Errorf("%s sent %d ordered and %d unordered, %d and %d came", from.name,
+				from.sent[2], from.sent[3], to.got[2], to.got[3])
 		}
 		if len(from.pending) > 0 {
-			return fmt.Errorf("%s: %d composed packets never got a verdict", from.name, len(from.pending))
+			return fmt.Errorf("%s: %d composed packets never got a verdict", from.name,
+				len(from.pending))
 		}
 		wrong := 0
 		for number, verdict := range from.verdict {
 			if verdict == Arrived && !to.packets[number] {
-				return fmt.Errorf("%s was told that packet %d arrived, which it did not", from.name, number)
+				return fmt.Errorf("%s was told that packet %d arrived, which it did not", from.name,
+					number)
 			}
 			if verdict == Lost && to.packets[number] {
 				wrong++
 			}
 		}
 		if wrong > 20+len(from.verdict)/2 {
-			return fmt.Errorf("%s was told of %d of %d packets that they were lost, but they arrived", from.name, wrong, len(from.verdict))
+			return fmt.Errorf(
+				"%s was told of %d of %d packets that they were lost, but they arrived", from.name,
+				wrong, len(from.verdict))
 		}
 		if from.sent[0] > 100 && to.got[0] == 0 {
 			return fmt.Errorf("%s sent %d unreliable and none came", from.name, from.sent[0])
@@ -240,16 +255,18 @@ func TestRebindingUnderEveryNetwork(t *testing.T) {
 			simtest.Run(t, seeds(6), func(n *netsim.Net) error {
 				n.Use(cond)
 				var p *pair
-				err := conversation(t, n, pairOptions{}, 8*time.Second, 60*time.Second, func(q *pair) {
-					p = q
-					n.After(2*time.Second, func() { q.cp.ep.RebindPort() })
-					n.After(5*time.Second, func() { q.cp.ep.RebindAddr() })
-				})
+				err := conversation(t, n, pairOptions{}, 8*time.Second, 60*time.Second,
+					func(q *pair) {
+						p = q
+						n.After(2*time.Second, func() { q.cp.ep.RebindPort() })
+						n.After(5*time.Second, func() { q.cp.ep.RebindAddr() })
+					})
 				if err == nil && p.server.Stats().Moves == 0 {
 					return fmt.Errorf("the server never noticed the move: %+v", p.server.Stats())
 				}
 				if err == nil && p.sc.Addr() != p.cp.ep.PublicAddr() {
-					return fmt.Errorf("the server sends to %v, the client is at %v", p.sc.Addr(), p.cp.ep.PublicAddr())
+					return fmt.Errorf("the server sends to %v, the client is at %v", p.sc.Addr(),
+						p.cp.ep.PublicAddr())
 				}
 				return err
 			})
@@ -267,8 +284,10 @@ func TestChaos(t *testing.T) {
 			server: func(o *ServerOptions) { long(&o.Options) },
 			client: func(o *ClientOptions) { long(&o.Options) },
 		}, 15*time.Second, 60*time.Second, func(p *pair) {
-			failed = n.Chaos(netsim.Chaos{Start: n.Now(), End: n.Now() + 12*time.Second, Most: 8, Longest: 3 * time.Second,
-				Cut: []string{"*"}, Pause: []string{"*"}, Rebind: []string{"client"}, Storm: []string{"*"}})
+			failed = n.Chaos(netsim.Chaos{Start: n.Now(), End: n.Now() + 12*time.Second, Most: 8,
+				Longest: 3 * time.Second,
+				Cut:     []string{"*"}, Pause: []string{"*"}, Rebind: []string{"client"},
+				Storm: []string{"*"}})
 		})
 		if failed != nil {
 			return failed
@@ -308,7 +327,8 @@ func TestBulkUnderEveryNetwork(t *testing.T) {
 					case Message:
 						if v := binary.BigEndian.Uint32(e.Data); e.Channel == 2 {
 							if v != echoed {
-								failed = fmt.Errorf("small message %d came where %d was due", v, echoed)
+								failed = fmt.Errorf("small message %d came where %d was due", v,
+									echoed)
 							}
 							echoed++
 							if n.Now()-last > worst {
@@ -327,7 +347,8 @@ func TestBulkUnderEveryNetwork(t *testing.T) {
 				}
 				p.sp.step = func() {
 					if p.sc != nil && p.sc.Unacked() < 40 {
-						if err := p.sc.Send(2, binary.BigEndian.AppendUint32(nil, small)); err == nil {
+						if err := p.sc.Send(2,
+							binary.BigEndian.AppendUint32(nil, small)); err == nil {
 							small++
 						}
 					}
@@ -339,9 +360,11 @@ func TestBulkUnderEveryNetwork(t *testing.T) {
 				if _, err := p.sc.SendBulk(99, data); err != nil {
 					return err
 				}
-				if !n.RunUntil(limit, func() bool { return got != nil && sent || failed != nil }) && failed == nil {
+				if !n.RunUntil(limit, func() bool { return got != nil && sent || failed != nil }) &&
+					failed == nil {
 					a, _, err := p.sc.BulkProgress(0)
-					failed = fmt.Errorf("after %v %d bytes have arrived (%v); %+v", limit, a, err, p.sc.Quality())
+					failed = fmt.Errorf("after %v %d bytes have arrived (%v); %+v", limit, a, err,
+						p.sc.Quality())
 				}
 				if failed != nil {
 					return failed
@@ -352,7 +375,8 @@ func TestBulkUnderEveryNetwork(t *testing.T) {
 				if worst > 5*time.Second {
 					return fmt.Errorf("small messages stood still for %v", worst)
 				}
-				t.Logf("seed %d: 1 MiB in %.1fs, %d small messages meanwhile, longest gap %v after %v", n.Seed(), (ended - began).Seconds(), echoed, worst, worstAt)
+				t.Logf("seed %d: 1 MiB in %.1fs, %d small messages meanwhile, longest gap %v "+
+					"after %v", n.Seed(), (ended - began).Seconds(), echoed, worst, worstAt)
 				return nil
 			})
 		})

@@ -20,7 +20,8 @@ func heap() uint64 {
 }
 
 func address(i int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(1024+i%60000))
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}),
+		uint16(1024+i%60000))
 }
 
 // TestSpoofedRequests floods a server with a million requests from as many
@@ -32,7 +33,8 @@ func TestSpoofedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.server = s
-	honest, err := NewClient(ClientOptions{Options: testOptions(6), Token: testToken(t, 9, nil), Servers: []netip.AddrPort{h.addr}})
+	honest, err := NewClient(ClientOptions{Options: testOptions(6), Token: testToken(t, 9, nil),
+		Servers: []netip.AddrPort{h.addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,9 @@ func TestSlimAfterBurst(t *testing.T) {
 	if most < 128 {
 		t.Fatalf("no burst: %d records", most)
 	}
-	if len(c.sent.ring) > 4*sentFirst || len(c.sent.refs) > 4*sentFirst || cap(c.queued) > 4<<10 || len(c.channels[2].out.ring) > 8*outboxFirst {
-		t.Errorf("%d records, %d refs, %d bytes queued, %d messages", len(c.sent.ring), len(c.sent.refs), cap(c.queued), len(c.channels[2].out.ring))
+	if len(c.sent.ring) > 4*sentFirst || len(c.sent.refs) > 4*sentFirst || cap(c.queued) > 4<<10 ||
+		len(c.channels[2].out.ring) > 8*outboxFirst {
+		t.Errorf("%d records, %d refs, %d bytes queued, %d messages", len(c.sent.ring),
+			len(c.sent.refs), cap(c.queued), len(c.channels[2].out.ring))
 	}
 }

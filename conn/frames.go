@@ -136,7 +136,8 @@ func (f *frames) close() uint32 {
 	f.conn = nil
 	number := c.sent.next
 	d := &c.seal
-	b := d.aead.Seal(f.buf[dataHeader:dataHeader], d.number(number), f.buf[dataHeader:f.n], f.buf[:dataHeader])
+	b := d.aead.Seal(f.buf[dataHeader:dataHeader], d.number(number), f.buf[dataHeader:f.n],
+		f.buf[:dataHeader])
 	size := dataHeader + len(b)
 	m.out.arena().commit(size)
 	m.out.add(c.route.sendTo, f.buf[:size:size], c, number)

@@ -37,7 +37,8 @@ func FuzzChallenge(f *testing.F) {
 
 func FuzzResponse(f *testing.F) {
 	var keys handshakeKeys
-	f.Add((&response{client: 5, datagram: 1200, sealed: make([]byte, token.SealedMin)}).append(nil, &keys))
+	f.Add((&response{client: 5, datagram: 1200, sealed: make([]byte, token.SealedMin)}).append(nil,
+		&keys))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r response
 		if !r.parse(b) {
@@ -128,7 +129,9 @@ func FuzzDataPacket(f *testing.F) {
 			b = evil.seal.aead.Seal(b, evil.seal.number(evil.sent.next), plain, b)
 			evil.sent.next++
 			evil.sent.base = evil.sent.next
-			h.in = append(h.in[:0], link.Datagram{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, 0}), 4000), Data: b})
+			h.in = append(h.in[:0],
+				link.Datagram{
+					Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, 0}), 4000), Data: b})
 			h.serve(func(e *Event) {
 				if e.Kind == Message && len(e.Data) > defaultMaxMessage {
 					t.Fatal("a message larger than allowed")

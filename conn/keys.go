@@ -88,7 +88,8 @@ type transcript struct {
 // deriveSession makes the keys of a connection from the token's secret and fresh
 // randomness of both sides. As long as either side draws its nonce honestly the
 // keys have never been used before, whatever the other has forgotten in a restart.
-func deriveSession(secret *[32]byte, t *transcript, keyLog func(string), server identifier) session {
+func deriveSession(secret *[32]byte, t *transcript, keyLog func(string),
+	server identifier) session {
 	salt := make([]byte, 0, 2*nonceSize)
 	salt = append(append(salt, t.clientNonce[:]...), t.serverNonce[:]...)
 	prk, err := hkdf.Extract(sha256.New, secret[:], salt)

@@ -22,9 +22,11 @@ const (
 	SentNewest
 	// SentReliable: payload of reliable messages, the first time each goes out.
 	SentReliable
-	// SentResent: payload of reliable messages and transfers that went out again because they were lost.
+	// SentResent: payload of reliable messages and transfers that went out again because they were
+	// lost.
 	SentResent
-	// SentRidden: payload of reliable messages that rode along again before their acknowledgement came.
+	// SentRidden: payload of reliable messages that rode along again before their acknowledgement
+	// came.
 	SentRidden
 	// SentBulk: payload of transfers, the first time.
 	SentBulk
@@ -84,26 +86,27 @@ func (l *Ledger) Add(o *Ledger) {
 // Stats counts what a machine met that was not as it should be. Nothing of it
 // needs action; all of it is worth a graph.
 type Stats struct {
-	Malformed     uint64 // too short, too long, or of no known kind
-	Unknown       uint64 // for a connection that does not exist: stale, or guessed
-	Forged        uint64 // failed authentication: altered, or not from the peer
-	Replayed      uint64 // received before
-	TooOld        uint64 // too far behind to tell whether received before
-	Violations    uint64 // genuine packets that broke the protocol; each ends its connection
-	FalseAcks     uint64 // of those, acknowledgements of what was never sent
-	Requests      uint64
-	Flooded       uint64 // requests not answered because too many came at once
-	BadCookies    uint64 // responses from addresses that were not challenged, or too long ago
-	BadTokens     uint64 // responses with tokens sealed with another key, or altered
-	BadProofs     uint64 // responses by someone who does not know the token's secret
-	Duplicates    uint64 // responses that came again and were answered again
-	Refusals      [ReasonGame]uint64
-	Accepted      uint64
-	Moves         uint64 // of peers to a new address
-	Probes        uint64 // of new addresses, sent
-	ClockBack     uint64 // the driver's clock went backwards
-	ClockJumps    uint64 // the driver's clock went forward by more than it should
-	Strangers     uint64 // handshake packets to a client from an address it does not talk to, or that it did not ask for
+	Malformed  uint64 // too short, too long, or of no known kind
+	Unknown    uint64 // for a connection that does not exist: stale, or guessed
+	Forged     uint64 // failed authentication: altered, or not from the peer
+	Replayed   uint64 // received before
+	TooOld     uint64 // too far behind to tell whether received before
+	Violations uint64 // genuine packets that broke the protocol; each ends its connection
+	FalseAcks  uint64 // of those, acknowledgements of what was never sent
+	Requests   uint64
+	Flooded    uint64 // requests not answered because too many came at once
+	BadCookies uint64 // responses from addresses that were not challenged, or too long ago
+	BadTokens  uint64 // responses with tokens sealed with another key, or altered
+	BadProofs  uint64 // responses by someone who does not know the token's secret
+	Duplicates uint64 // responses that came again and were answered again
+	Refusals   [ReasonGame]uint64
+	Accepted   uint64
+	Moves      uint64 // of peers to a new address
+	Probes     uint64 // of new addresses, sent
+	ClockBack  uint64 // the driver's clock went backwards
+	ClockJumps uint64 // the driver's clock went forward by more than it should
+	// handshake packets to a client from an address it does not talk to, or that it did not ask for
+	Strangers     uint64
 	RefusalHints  uint64 // refusals that proved nothing
 	TimedOut      uint64
 	RefusedByLink uint64 // packets that the link did not take

@@ -15,7 +15,8 @@ import (
 // Whatever happens, nothing panics, reliable messages come in order and once, the
 // books balance, and every connection that began ends at most once.
 func FuzzMachine(f *testing.F) {
-	f.Add([]byte("connect and talk: \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x06\x00\x00\x00\x00"))
+	f.Add([]byte(
+		"connect and talk: \x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x06\x00\x00\x00\x00"))
 	f.Add(bytes.Repeat([]byte{0, 0, 0, 5, 0x11, 0x22, 0, 0, 3}, 20))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		if len(script) > 600 {
@@ -55,7 +56,8 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewClient(ClientOptions{Options: testOptions(2), Token: testToken(t, 7, nil), Servers: []netip.AddrPort{rigServer}})
+	c, err := NewClient(ClientOptions{Options: testOptions(2), Token: testToken(t, 7, nil),
+		Servers: []netip.AddrPort{rigServer}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +109,14 @@ func (r *rig) step(op byte) {
 			}
 		}
 	case 9: // make up
-		d := link.Datagram{Addr: address(50 + arg), Data: bytes.Repeat([]byte{op, byte(arg)}, 8*arg)}
+		d := link.Datagram{
+			Addr: address(50 + arg), Data: bytes.Repeat([]byte{op, byte(arg)}, 8*arg)}
 		r.give(d)
 		d.Addr = rigServer
 		r.give(d)
 	case 10: // the clock
-		r.now += []time.Duration{time.Millisecond, 100 * time.Millisecond, time.Second, time.Minute}[arg&3]
+		r.now += []time.Duration{
+			time.Millisecond, 100 * time.Millisecond, time.Second, time.Minute}[arg&3]
 	case 11: // the server's clock alone
 		r.skew += time.Duration(arg-8) * time.Second
 	case 12: // roam
@@ -173,7 +177,8 @@ func (r *rig) flush() {
 	for _, d := range r.server.Flush(r.now+r.skew, nil) {
 		r.sent[1] += uint64(len(d.Data))
 		if d.Addr == r.home {
-			r.toClient = append(r.toClient, link.Datagram{Addr: rigServer, Data: bytes.Clone(d.Data)})
+			r.toClient = append(r.toClient,
+				link.Datagram{Addr: rigServer, Data: bytes.Clone(d.Data)})
 		}
 	}
 	r.look()
@@ -200,7 +205,8 @@ func (r *rig) keep(d link.Datagram) {
 	}
 }
 
-// give hands over a datagram: from the server's address to the client, from any other to the server.
+// give hands over a datagram: from the server's address to the client, from any other to the
+// server.
 func (r *rig) give(d link.Datagram) {
 	if d.Addr == rigServer {
 		r.client.Receive(r.now, []link.Datagram{d})
@@ -261,7 +267,8 @@ func (r *rig) settle() {
 	r.flush() // answers given since the last one are booked but not yet handed out
 	c, s := r.client.Ledger(), r.server.Ledger()
 	if c.Total() != r.sent[0] || s.Total() != r.sent[1] {
-		r.t.Fatalf("the books say %d and %d, %d and %d were sent", c.Total(), s.Total(), r.sent[0], r.sent[1])
+		r.t.Fatalf("the books say %d and %d, %d and %d were sent", c.Total(), s.Total(), r.sent[0],
+			r.sent[1])
 	}
 	if r.sc != nil && r.sc.Open() && r.sc.sent.inFlight < 0 {
 		r.t.Fatalf("%d packets in flight", r.sc.sent.inFlight)

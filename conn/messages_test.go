@@ -34,7 +34,9 @@ func TestReliableBeforeUnreliable(t *testing.T) {
 					case 0:
 						unreliable++
 						if got < v {
-							failed = fmt.Errorf("an unreliable message came after %d reliable ones, %d were sent before it", got, v)
+							failed = fmt.Errorf(
+								"an unreliable message came after %d reliable ones, %d were sent "+
+									"before it", got, v)
 						}
 					case 2:
 						got++
@@ -47,7 +49,8 @@ func TestReliableBeforeUnreliable(t *testing.T) {
 					}
 					if p.sc.Unacked() < 20 && n.Rand().Chance(0.1) {
 						sent++
-						if err := p.sc.Send(2, binary.BigEndian.AppendUint32(nil, sent)); err != nil {
+						if err := p.sc.Send(2,
+							binary.BigEndian.AppendUint32(nil, sent)); err != nil {
 							failed = err
 						}
 					}
@@ -58,8 +61,10 @@ func TestReliableBeforeUnreliable(t *testing.T) {
 							failed = err
 							return
 						}
-						p.sc.Commit(append(binary.BigEndian.AppendUint32(b, sent), make([]byte, 296)...))
-					} else if err := p.sc.Send(0, binary.BigEndian.AppendUint32(nil, sent)); err != nil {
+						p.sc.Commit(append(binary.BigEndian.AppendUint32(b, sent),
+							make([]byte, 296)...))
+					} else if err := p.sc.Send(0,
+						binary.BigEndian.AppendUint32(nil, sent)); err != nil {
 						failed = err
 					}
 				}
@@ -80,7 +85,8 @@ func TestReliableBeforeUnreliable(t *testing.T) {
 // wants back what the modes promise.
 func TestAnySizes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		n := netsim.New(netsim.Options{Seed: rapid.Uint64().Draw(rt, "seed"), Conditions: netsim.WiFi})
+		n := netsim.New(netsim.Options{Seed: rapid.Uint64().Draw(rt, "seed"),
+			Conditions: netsim.WiFi})
 		datagram := rapid.SampledFrom([]int{512, 600, 1200, 1472, 9000}).Draw(rt, "datagram")
 		p := newPair(t, n, pairOptions{
 			server: func(o *ServerOptions) { o.Datagram = 1400 },
@@ -96,8 +102,10 @@ func TestAnySizes(t *testing.T) {
 		if want := min(datagram, 1400); c.Datagram() != want || p.sc.Datagram() != want {
 			rt.Fatalf("agreed on %d and %d", c.Datagram(), p.sc.Datagram())
 		}
-		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 50), rapid.IntRange(c.MaxPayload()-5, c.MaxPayload()),
-			rapid.IntRange(1000, 1300), rapid.IntRange(0, defaultMaxMessage)), 1, 30).Draw(rt, "sizes")
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 50),
+			rapid.IntRange(c.MaxPayload()-5, c.MaxPayload()),
+			rapid.IntRange(1000, 1300), rapid.IntRange(0, defaultMaxMessage)), 1, 30).Draw(rt,
+			"sizes")
 		var want [4][][]byte
 		for i, size := range sizes {
 			ch := uint8(i % 4)
@@ -121,7 +129,8 @@ func TestAnySizes(t *testing.T) {
 			}
 		}
 		if len(got[2]) != len(want[2]) || len(got[3]) != len(want[3]) {
-			rt.Fatalf("%d ordered of %d, %d unordered of %d", len(got[2]), len(want[2]), len(got[3]), len(want[3]))
+			rt.Fatalf("%d ordered of %d, %d unordered of %d", len(got[2]), len(want[2]),
+				len(got[3]), len(want[3]))
 		}
 		for i := range want[2] {
 			if !bytes.Equal(got[2][i], want[2][i]) {
@@ -174,7 +183,8 @@ func TestCoalescing(t *testing.T) {
 // TestPriorities: when the budget is short, urgent channels go first.
 func TestPriorities(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Cable})
-	chs := []Channel{{Mode: Unreliable, Priority: -1}, {Mode: Unreliable, Priority: 5}, {Mode: Ordered}}
+	chs := []Channel{
+		{Mode: Unreliable, Priority: -1}, {Mode: Unreliable, Priority: 5}, {Mode: Ordered}}
 	rate := func(o *Options) { o.Channels, o.Rate, o.MaxRate = chs, 8<<10, 8<<10 }
 	p := newPair(t, n, pairOptions{
 		server: func(o *ServerOptions) { rate(&o.Options) },
@@ -191,7 +201,8 @@ func TestPriorities(t *testing.T) {
 	p.cp.step = func() {
 		sent++
 		c := p.client.Conn()
-		if err := errors.Join(c.Send(0, make([]byte, 400)), c.Send(1, make([]byte, 50))); err != nil {
+		if err := errors.Join(c.Send(0, make([]byte, 400)),
+			c.Send(1, make([]byte, 50))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -321,7 +332,8 @@ func TestDatagramTo(t *testing.T) {
 	}
 	n.Run(2 * time.Second)
 	if largest > 1000 || p.client.Conn().Datagram() != 1000 || got != 5000 {
-		t.Errorf("largest datagram %d, agreed on %d, %d bytes came", largest, p.client.Conn().Datagram(), got)
+		t.Errorf("largest datagram %d, agreed on %d, %d bytes came", largest,
+			p.client.Conn().Datagram(), got)
 	}
 }
 
@@ -349,7 +361,8 @@ func TestLargestComposed(t *testing.T) {
 	}
 }
 
-// TestComposeGivesWhatIsWanted: however many reliable messages wait, and however large they are, the room that was asked for is there.
+// TestComposeGivesWhatIsWanted: however many reliable messages wait, and however large they are,
+// the room that was asked for is there.
 func TestComposeGivesWhatIsWanted(t *testing.T) {
 	h := newHall(t, 1)
 	c := h.clients[0].Conn()
@@ -359,7 +372,9 @@ func TestComposeGivesWhatIsWanted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, want := range []int{c.MaxPayload() - 3*size - 20, c.MaxPayload() - 2*size - 9, c.MaxPayload() - size, c.MaxPayload() - size%7} {
+		for _, want := range []int{
+			c.MaxPayload() - 3*size - 20, c.MaxPayload() - 2*size - 9, c.MaxPayload() - size,
+			c.MaxPayload() - size%7} {
 			if want < 0 {
 				continue
 			}
@@ -368,7 +383,8 @@ func TestComposeGivesWhatIsWanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if cap(b) < want {
-				t.Fatalf("with messages of %d bytes waiting, %d bytes of room where %d were wanted", size, cap(b), want)
+				t.Fatalf("with messages of %d bytes waiting, %d bytes of room where %d were wanted",
+					size, cap(b), want)
 			}
 			c.Commit(b[:want])
 		}

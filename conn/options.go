@@ -52,7 +52,8 @@ type Channel struct {
 }
 
 // Channels of a game that says nothing else, one for each mode.
-var defaultChannels = []Channel{{Mode: Unreliable}, {Mode: Newest}, {Mode: Ordered}, {Mode: Unordered}}
+var defaultChannels = []Channel{
+	{Mode: Unreliable}, {Mode: Newest}, {Mode: Ordered}, {Mode: Unordered}}
 
 // Options are what both ends of a connection take. Only Seed has no default.
 type Options struct {
@@ -161,7 +162,8 @@ func (o *Options) fill(maxBulk int) error {
 	}
 	o.Datagram = cmp.Or(o.Datagram, defaultDatagram)
 	if o.Datagram < minDatagram {
-		return fmt.Errorf("conn: datagrams of %d bytes, at least %d are needed", o.Datagram, minDatagram)
+		return fmt.Errorf("conn: datagrams of %d bytes, at least %d are needed", o.Datagram,
+			minDatagram)
 	}
 	o.Datagram = min(o.Datagram, maxDatagram)
 	o.Channels = slices.Clone(o.Channels)
@@ -171,8 +173,10 @@ func (o *Options) fill(maxBulk int) error {
 			return fmt.Errorf("conn: channel %d: no such mode as %d", i, ch.Mode)
 		}
 		ch.MaxMessage = cmp.Or(ch.MaxMessage, defaultMaxMessage)
-		if most := maxFragments * fragmentSize(o.Datagram); ch.MaxMessage < 0 || ch.MaxMessage > most {
-			return fmt.Errorf("conn: channel %d: messages of %d bytes, at most %d", i, ch.MaxMessage, most)
+		if most := maxFragments * fragmentSize(o.Datagram); ch.MaxMessage < 0 ||
+			ch.MaxMessage > most {
+			return fmt.Errorf("conn: channel %d: messages of %d bytes, at most %d", i,
+				ch.MaxMessage, most)
 		}
 	}
 	fillDuration(&o.Timeout, 10*time.Second)

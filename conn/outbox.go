@@ -167,7 +167,8 @@ func (c *Conn) fillFresh(f *frames, o *outbox, channel uint8, spare int) bool {
 	return true
 }
 
-func (c *Conn) addMessage(f *frames, channel uint8, n uint16, msg *outMessage, spare int, purpose Purpose) bool {
+func (c *Conn) addMessage(f *frames, channel uint8, n uint16, msg *outMessage, spare int,
+	purpose Purpose) bool {
 	if f.room(reliablePrefix)-spare < len(msg.data) {
 		return false
 	}
@@ -180,7 +181,8 @@ func (c *Conn) addMessage(f *frames, channel uint8, n uint16, msg *outMessage, s
 	return true
 }
 
-func (c *Conn) addFragment(f *frames, channel uint8, n uint16, msg *outMessage, i, spare int, purpose Purpose) bool {
+func (c *Conn) addFragment(f *frames, channel uint8, n uint16, msg *outMessage, i, spare int,
+	purpose Purpose) bool {
 	from := i * c.fragment
 	to := min(from+c.fragment, len(msg.data))
 	if f.room(fragmentPrefix)-spare < to-from {

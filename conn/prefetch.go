@@ -16,7 +16,8 @@ func (s *Server) prefetchSenders(batch []link.Datagram) {
 		if len(b) < dataMin || b[0]&kindData == 0 {
 			continue
 		}
-		if slot := int(headerIdentifier(b) & (maxSlots - 1)); slot < len(s.slots) && s.slots[slot] != nil {
+		if slot := int(headerIdentifier(b) & (maxSlots - 1)); slot < len(s.slots) &&
+			s.slots[slot] != nil {
 			sum += s.slots[slot].prefetch()
 		}
 	}

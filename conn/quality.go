@@ -67,7 +67,8 @@ const (
 
 func newMeasure(now time.Duration) measure {
 	return measure{smooth: initialTrip, latest: initialTrip, deviation: initialTrip / 4,
-		least: unmeasuredTrip, leastBefore: unmeasuredTrip, lossAt: now, lastClock: now - clockEvery}
+		least: unmeasuredTrip, leastBefore: unmeasuredTrip, lossAt: now,
+		lastClock: now - clockEvery}
 }
 
 // sampleRoundTrip learns from the acknowledgement of p, which the peer sat on

@@ -48,7 +48,8 @@ func TestQuality(t *testing.T) {
 			}
 		}
 		if off := c.Offset - ahead; off > c.OffsetError || -off > c.OffsetError {
-			return fmt.Errorf("the offset is %v out, and said to be no more than %v", off, c.OffsetError)
+			return fmt.Errorf("the offset is %v out, and said to be no more than %v", off,
+				c.OffsetError)
 		}
 		if c.Jitter > 10*time.Millisecond {
 			return fmt.Errorf("jitter %v on a path without", c.Jitter)
@@ -60,7 +61,9 @@ func TestQuality(t *testing.T) {
 // TestJitterIsSeen: a path with jitter shows it.
 func TestJitterIsSeen(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
-	path := netsim.Profile{Latency: 30 * time.Millisecond, Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: 60 * time.Millisecond}}
+	path := netsim.Profile{
+		Latency: 30 * time.Millisecond, Jitter: netsim.Jitter{
+			Shape: netsim.Uniform, Amount: 60 * time.Millisecond}}
 	n.Use(netsim.Both(path))
 	p := newPair(t, n, pairOptions{})
 	p.connect(t)
@@ -86,14 +89,16 @@ func TestSilence(t *testing.T) {
 		t.Errorf("%d packets in a minute of silence", sent)
 	}
 	for _, c := range []*Conn{p.sc, p.client.Conn()} {
-		if q := c.Quality(); q.LossOut > 0.02 || q.LossIn > 0.02 || q.RoundTrip > 80*time.Millisecond {
+		if q := c.Quality(); q.LossOut > 0.02 || q.LossIn > 0.02 ||
+			q.RoundTrip > 80*time.Millisecond {
 			t.Errorf("after a minute of silence: %+v", q)
 		}
 	}
 	n.Cut(p.sp.ep, p.cp.ep)
 	n.Run(15 * time.Second)
 	for _, events := range [][]Event{p.serverEvents, p.clientEvents} {
-		if last := events[len(events)-1]; last.Kind != Disconnected || last.Reason != ReasonTimeout {
+		if last := events[len(events)-1]; last.Kind != Disconnected ||
+			last.Reason != ReasonTimeout {
 			t.Errorf("the last event is %+v", last)
 		}
 	}
@@ -145,7 +150,8 @@ func TestRoundTripWithoutWaiting(t *testing.T) {
 		n.Run(330 * time.Millisecond)
 		_ = p.client.Conn().Send(0, make([]byte, 30))
 	}
-	if trip := p.client.Conn().Quality().RoundTrip; trip < 80*time.Millisecond || trip > 117*time.Millisecond {
+	if trip := p.client.Conn().Quality().RoundTrip; trip < 80*time.Millisecond ||
+		trip > 117*time.Millisecond {
 		t.Errorf("round trip %v, want about 97 ms", trip)
 	}
 }
@@ -162,7 +168,8 @@ func TestCloseIsHeard(t *testing.T) {
 		p.sc.Close(ReasonGame+1, "map over")
 		n.Run(closeLinger + time.Second)
 		last := p.clientEvents[len(p.clientEvents)-1]
-		if last.Kind != Disconnected || last.Reason != ReasonGame+1 || string(last.Data) != "map over" {
+		if last.Kind != Disconnected || last.Reason != ReasonGame+1 ||
+			string(last.Data) != "map over" {
 			return fmt.Errorf("the client's last event is %v %v", last.Kind, last.Reason)
 		}
 		n.Run(closeLinger)

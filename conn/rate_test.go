@@ -17,7 +17,9 @@ func TestRateFitsThePath(t *testing.T) {
 	for _, kbit := range []int64{128, 512, 2000, 8000} {
 		t.Run(fmt.Sprint(kbit), func(t *testing.T) {
 			simtest.Run(t, seeds(4), func(n *netsim.Net) error {
-				path := netsim.Profile{Latency: 25 * time.Millisecond, Rate: kbit * 1000, Queue: int(kbit * 1000 / 8)} // a second of queue
+				// a second of queue
+				path := netsim.Profile{
+					Latency: 25 * time.Millisecond, Rate: kbit * 1000, Queue: int(kbit * 1000 / 8)}
 				n.Use(netsim.Both(path))
 				p := newPair(t, n, pairOptions{})
 				if err := p.tryConnect(); err != nil {
@@ -47,9 +49,11 @@ func TestRateFitsThePath(t *testing.T) {
 				n.Run(20 * time.Second)
 				used := float64(bytes*8) / (n.Now() - from).Seconds() / float64(kbit*1000)
 				mean := waiting / time.Duration(looks)
-				t.Logf("seed %d: %.0f %% of the path used, queue %v on average, %v at most", n.Seed(), 100*used, mean, most)
+				t.Logf("seed %d: %.0f %% of the path used, queue %v on average, %v at most",
+					n.Seed(), 100*used, mean, most)
 				if used < 0.4 || mean > 200*time.Millisecond {
-					return fmt.Errorf("%.0f %% of the path used, queue %v on average; %+v", 100*used, mean, p.sc.Quality())
+					return fmt.Errorf("%.0f %% of the path used, queue %v on average; %+v",
+						100*used, mean, p.sc.Quality())
 				}
 				return nil
 			})
@@ -213,7 +217,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := NewClient(ClientOptions{Options: testOptions(1)}); err == nil {
 		t.Error("client without token: no error")
 	}
-	if _, err := NewClient(ClientOptions{Options: testOptions(1), Token: testToken(t, 1, nil)}); err == nil {
+	if _, err := NewClient(ClientOptions{Options: testOptions(1),
+		Token: testToken(t, 1, nil)}); err == nil {
 		t.Error("client without server: no error")
 	}
 }

@@ -44,8 +44,10 @@ const (
 )
 
 var reasonNames = [...]string{
-	"none", "server full", "token expired", "wrong game", "wrong version", "banned", "server closing",
-	"token already used", "token for another server", "token unreadable", "timed out", "left", "replaced",
+	"none", "server full", "token expired", "wrong game", "wrong version", "banned",
+	"server closing",
+	"token already used", "token for another server", "token unreadable", "timed out", "left",
+	"replaced",
 	"protocol violation", "never acknowledges", "keys worn out",
 }
 
@@ -70,8 +72,9 @@ var advice = map[Reason]string{
 	ReasonWrongGame:    "use a token and a server of the same game",
 	ReasonWrongVersion: "update the game",
 	ReasonClosing:      "wait until the server is back, or try another",
-	ReasonWrongServer:  "use the token at a server that it names, and tell the server its public addresses",
-	ReasonBadToken:     "give the issuer of tokens and the server the same key",
-	ReasonTimeout:      "check the address, the firewall and the network",
-	ReasonWornOut:      "connect again with the resumption ticket",
+	ReasonWrongServer: "use the token at a server that it names, and tell the server its public " +
+		"addresses",
+	ReasonBadToken: "give the issuer of tokens and the server the same key",
+	ReasonTimeout:  "check the address, the firewall and the network",
+	ReasonWornOut:  "connect again with the resumption ticket",
 }

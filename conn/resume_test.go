@@ -32,8 +32,10 @@ func TestReturnAfterCrash(t *testing.T) {
 	if !n.RunUntil(3*time.Second, func() bool { return p.sc != nil && again.Conn() != nil }) {
 		t.Fatalf("not back: %v, %+v", again.Reason(), p.server.Stats())
 	}
-	if old.Open() || !p.sc.Resumed() || p.sc.Client() != 7 || string(p.sc.UserData()) != "player 7" {
-		t.Errorf("old open %v, new resumed %v, client %d, data %q", old.Open(), p.sc.Resumed(), p.sc.Client(), p.sc.UserData())
+	if old.Open() || !p.sc.Resumed() || p.sc.Client() != 7 ||
+		string(p.sc.UserData()) != "player 7" {
+		t.Errorf("old open %v, new resumed %v, client %d, data %q", old.Open(), p.sc.Resumed(),
+			p.sc.Client(), p.sc.UserData())
 	}
 	k := kinds(p.serverEvents)
 	if k[Connected] != 2 || k[Disconnected] != 1 || p.server.Len() != 1 {
@@ -58,13 +60,15 @@ func TestReturnAtAnotherServer(t *testing.T) {
 	n.Run(time.Second)
 	ticket, _ := p.client.Ticket()
 	p.sp.ep.Close()
-	if !n.RunUntil(15*time.Second, func() bool { return kinds(p.clientEvents)[Disconnected] == 1 }) {
+	if !n.RunUntil(15*time.Second,
+		func() bool { return kinds(p.clientEvents)[Disconnected] == 1 }) {
 		t.Fatal("the client did not notice")
 	}
 	if r := p.clientEvents[len(p.clientEvents)-1].Reason; r != ReasonTimeout {
 		t.Errorf("ended with %v", r)
 	}
-	other, err := NewServer(ServerOptions{Options: testOptions(123), Keys: []token.Key{{8}, testKey}})
+	other, err := NewServer(ServerOptions{Options: testOptions(123),
+		Keys: []token.Key{{8}, testKey}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +93,8 @@ func TestReturnAtAnotherServer(t *testing.T) {
 // TestTicketIsRenewed: a ticket in the client's hands is always good for a while.
 func TestTicketIsRenewed(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 4, Conditions: netsim.WiFi})
-	p := newPair(t, n, pairOptions{server: func(o *ServerOptions) { o.TicketLife = 10 * time.Second }})
+	p := newPair(t, n,
+		pairOptions{server: func(o *ServerOptions) { o.TicketLife = 10 * time.Second }})
 	p.connect(t)
 	n.Run(21 * time.Second)
 	if k := kinds(p.clientEvents)[TicketReceived]; k < 4 {

@@ -1,7 +1,7 @@
 package conn
 
-// ring holds things that are numbered in a row: number n is at n modulo its length, which is a power
-// of two. Whoever has it knows which numbers are in it.
+// ring holds things that are numbered in a row: number n is at n modulo its length, which is a
+// power of two. Whoever has it knows which numbers are in it.
 type ring[N uint16 | uint32, T any] []T
 
 func (r ring[N, T]) at(n N) *T { return &r[n&N(len(r)-1)] }

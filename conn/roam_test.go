@@ -26,7 +26,8 @@ func TestHijack(t *testing.T) {
 		h.send()
 		var copies []link.Datagram
 		for _, d := range h.in {
-			copies = append(copies, link.Datagram{Addr: thief, Data: append([]byte(nil), d.Data...)})
+			copies = append(copies,
+				link.Datagram{Addr: thief, Data: append([]byte(nil), d.Data...)})
 			in += len(d.Data)
 		}
 		h.server.Receive(h.now, copies)
@@ -100,7 +101,8 @@ func TestNeverMoreOutThanIn(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHall(t, 1)
 		in, out := map[netip.AddrPort]int{}, map[netip.AddrPort]int{}
-		known := map[netip.AddrPort]bool{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, 0}), 4000): true}
+		known := map[netip.AddrPort]bool{
+			netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, 0}), 4000): true}
 		tok := testToken(t, 60, nil)
 		var seen [][]byte // handshake packets to mangle and send again
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
@@ -111,7 +113,9 @@ func TestNeverMoreOutThanIn(t *testing.T) {
 				r := request{protocol: h.server.opt.Protocol, version: h.server.opt.Version}
 				data = r.append(nil)
 			case 1: // a response with a cookie that may or may not be right
-				r := response{request: request{protocol: h.server.opt.Protocol, version: h.server.opt.Version},
+				r := response{
+					request: request{
+						protocol: h.server.opt.Protocol, version: h.server.opt.Version},
 					client: 5, datagram: 1200, sealed: append([]byte(nil), tok.Sealed...)}
 				copy(r.cookie[:], h.server.cookies.bake(nil, from, r.nonce[:], cookieTime(h.now)))
 				keys := deriveHandshake(&tok.Secret)
@@ -137,9 +141,11 @@ func TestNeverMoreOutThanIn(t *testing.T) {
 				if len(seen) == 0 {
 					continue
 				}
-				data = append([]byte(nil), seen[rapid.IntRange(0, len(seen)-1).Draw(rt, "which")]...)
+				data = append([]byte(nil),
+					seen[rapid.IntRange(0, len(seen)-1).Draw(rt, "which")]...)
 				if len(data) > 0 {
-					data[rapid.IntRange(0, len(data)-1).Draw(rt, "at")] ^= byte(rapid.IntRange(0, 255).Draw(rt, "by"))
+					data[rapid.IntRange(0, len(data)-1).Draw(rt, "at")] ^= byte(rapid.IntRange(0,
+						255).Draw(rt, "by"))
 				}
 			case 4:
 				data = rapid.SliceOfN(rapid.Byte(), 0, 80).Draw(rt, "noise")

@@ -67,7 +67,9 @@ func (s *stage) step(out *strings.Builder, verb string, args []string, opts map[
 	switch verb {
 	case "server":
 		s.starts++
-		o := ServerOptions{Options: testOptions(s.starts), Keys: []token.Key{testKey}, Addresses: []netip.AddrPort{stageServer}}
+		o := ServerOptions{
+			Options: testOptions(s.starts), Keys: []token.Key{testKey}, Addresses: []netip.AddrPort{
+				stageServer}}
 		o.Version = uint32(number(opts["version"], 3))
 		var err error
 		if s.server, err = NewServer(o); err != nil {
@@ -87,7 +89,9 @@ func (s *stage) step(out *strings.Builder, verb string, args []string, opts map[
 		if from := opts["ticket"]; from != "" {
 			tok, _ = s.clients[from].client.Ticket()
 		}
-		o := ClientOptions{Options: testOptions(100 + uint64(len(s.clients))), Token: tok, Servers: []netip.AddrPort{stageServer}}
+		o := ClientOptions{
+			Options: testOptions(100 + uint64(len(s.clients))), Token: tok,
+			Servers: []netip.AddrPort{stageServer}}
 		o.Version = uint32(number(opts["version"], 3))
 		c, err := NewClient(o)
 		if err != nil {
@@ -116,7 +120,8 @@ func (s *stage) step(out *strings.Builder, verb string, args []string, opts map[
 		s.air = append(s.air, f)
 		fmt.Fprintf(out, "%d: damaged copy of %s\n", len(s.air), args[0])
 	case "send":
-		if err := s.conn(args[0]).Send(uint8(number(args[1], 0)), []byte(strings.Join(args[2:], " "))); err != nil {
+		if err := s.conn(args[0]).Send(uint8(number(args[1], 0)),
+			[]byte(strings.Join(args[2:], " "))); err != nil {
 			fmt.Fprintln(out, err)
 		}
 	case "wait":
@@ -166,7 +171,8 @@ func (s *stage) flush(out *strings.Builder, name string) {
 	}
 	for _, d := range sent {
 		s.air = append(s.air, flight{from, d.Addr, append([]byte(nil), d.Data...)})
-		fmt.Fprintf(out, "%d: %v > %v %s, %d bytes\n", len(s.air), from, d.Addr, s.describe(d.Data), len(d.Data))
+		fmt.Fprintf(out, "%d: %v > %v %s, %d bytes\n", len(s.air), from, d.Addr, s.describe(d.Data),
+			len(d.Data))
 	}
 	s.events(out)
 }
@@ -294,7 +300,8 @@ func describeFrame(head byte, body []byte) string {
 	ch := head & 15
 	switch head >> 4 & 7 {
 	case frameControl:
-		return [...]string{"ping", "clock", "path challenge", "path answer", "close", "ticket", "cancel"}[ch]
+		return [...]string{
+			"ping", "clock", "path challenge", "path answer", "close", "ticket", "cancel"}[ch]
 	case frameUnreliable:
 		return fmt.Sprintf("unreliable on %d: %s", ch, body)
 	case frameNewest:

@@ -134,7 +134,8 @@ func (c *Conn) flush() {
 			c.giveUp()
 		}
 	}
-	if c.unacked != 0 && now-c.lastAck > 2*c.m.opt.Timeout && now-c.oldestReliable() > 2*c.m.opt.Timeout {
+	if c.unacked != 0 && now-c.lastAck > 2*c.m.opt.Timeout &&
+		now-c.oldestReliable() > 2*c.m.opt.Timeout {
 		c.end(ReasonNoAcks, nil, true)
 		return
 	}
@@ -268,7 +269,8 @@ func (c *Conn) mayRide() bool {
 	if c.waiting&c.m.unreliable != 0 {
 		return true
 	}
-	return c.waiting != 0 && (c.measure.outLost > 0 || c.measure.lossOut > rideLoss) && c.rate.bucket > c.rate.size(c.datagram)/2
+	return c.waiting != 0 && (c.measure.outLost > 0 || c.measure.lossOut > rideLoss) &&
+		c.rate.bucket > c.rate.size(c.datagram)/2
 }
 
 // rideLoss is the share of lost packets below which a path counts as sound.

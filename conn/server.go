@@ -47,7 +47,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 		return nil, errors.New("conn: no key, a server needs at least one to open tokens")
 	}
 	if o.Wall <= 0 {
-		return nil, errors.New("conn: no time of day, set Options.Wall to the Unix time at now = 0, by which tokens expire")
+		return nil, errors.New(
+			"conn: no time of day, set Options.Wall to the Unix time at now = 0, by which tokens " +
+				"expire")
 	}
 	o.MaxClients = cmp.Or(o.MaxClients, defaultClients)
 	if o.MaxClients < 0 || o.MaxClients > mostClients {

@@ -37,7 +37,8 @@ func testSeed(n uint64) (s [32]byte) {
 }
 
 func testOptions(seed uint64) Options {
-	return Options{Protocol: token.ProtocolID("test"), Version: 3, Seed: testSeed(seed), Wall: testWall}
+	return Options{
+		Protocol: token.ProtocolID("test"), Version: 3, Seed: testSeed(seed), Wall: testWall}
 }
 
 // testToken issues a token as a backend would.
@@ -140,7 +141,9 @@ func newPair(t testing.TB, n *netsim.Net, o pairOptions) *pair {
 	t.Helper()
 	p := &pair{net: n}
 	sep, cep := n.Endpoint("server"), n.Endpoint("client")
-	so := ServerOptions{Options: testOptions(n.Seed()*2 + 1), Keys: []token.Key{testKey}, Addresses: []netip.AddrPort{sep.LocalAddr()}}
+	so := ServerOptions{
+		Options: testOptions(n.Seed()*2 + 1), Keys: []token.Key{testKey},
+		Addresses: []netip.AddrPort{sep.LocalAddr()}}
 	if o.server != nil {
 		o.server(&so)
 	}
@@ -204,7 +207,8 @@ func (p *pair) connect(t testing.TB) {
 
 func (p *pair) tryConnect() error {
 	if !p.net.RunUntil(30*time.Second, p.connected) {
-		return fmt.Errorf("not connected after 30 s: client %v, server %+v", p.client.reason, p.server.Stats())
+		return fmt.Errorf("not connected after 30 s: client %v, server %+v", p.client.reason,
+			p.server.Stats())
 	}
 	return nil
 }

@@ -42,7 +42,9 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		Protocol: token.ProtocolID("vectors"),
 		Client:   42,
 		Expires:  1_800_000_000,
-		Servers:  []netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:4000"), netip.MustParseAddrPort("[2001:db8::1]:4001")},
+		Servers: []netip.AddrPort{
+			netip.MustParseAddrPort("192.0.2.1:4000"),
+			netip.MustParseAddrPort("[2001:db8::1]:4001")},
 		UserData: []byte("ada"),
 	}, &r)
 	if err != nil {
@@ -65,7 +67,9 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	no := refusal{nonce: q.nonce, reason: ReasonFull}
 	add("refusal", no.append(nil, &hs))
 
-	tr := transcript{protocol: tok.Protocol, version: 7, clientNonce: q.nonce, client: 0x12345, sealedDigest: sha256.Sum256(tok.Sealed)}
+	tr := transcript{
+		protocol: tok.Protocol, version: 7, clientNonce: q.nonce, client: 0x12345,
+		sealedDigest: sha256.Sum256(tok.Sealed)}
 	fill(tr.serverNonce[:], 0xc0)
 	var line string
 	s := deriveSession(&tok.Secret, &tr, func(l string) { line = l }, 0x06789)
@@ -79,12 +83,15 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	// The client's first packet: no acknowledgement, "hi" on channel 0, unreliable.
 	b := make([]byte, dataHeader, 64)
 	putHeader(b, ackNone, 0x06789, 1)
-	add("data-1", s.toServer.aead.Seal(b, s.toServer.number(1), []byte{frameUnreliable << 4, 'h', 'i'}, b))
+	add("data-1",
+		s.toServer.aead.Seal(b, s.toServer.number(1), []byte{frameUnreliable << 4, 'h', 'i'}, b))
 	// The server's packet 2: acknowledges 1 after 10 ms, a ping, and then "hello" on
 	// channel 2, ordered, as its message 0.
 	b = make([]byte, dataHeader, 64)
 	putHeader(b, ackClean, 0x12345, 2)
-	plain := []byte{0, 1, packDelay(10_000), frameLength | frameControl<<4 | controlPing, 0, frameOrdered<<4 | 2, 0, 0}
+	plain := []byte{
+		0, 1, packDelay(10_000), frameLength | frameControl<<4 | controlPing, 0, frameOrdered<<4 |
+			2, 0, 0}
 	add("data-2", s.toClient.aead.Seal(b, s.toClient.number(2), append(plain, "hello"...), b))
 	return names, values
 }

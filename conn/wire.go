@@ -79,7 +79,8 @@ const (
 	frameOrdered    = 3 // prefix: message number 2
 	frameUnordered  = 4 // prefix: message number 2
 	frameFragment   = 5 // prefix: message number 2, index 1, last index 1
-	frameBulk       = 6 // prefix: transfer 1, chunk 3, and if cccc is 1: size 4, chunk size 2, tag 4
+	// prefix: transfer 1, chunk 3, and if cccc is 1: size 4, chunk size 2, tag 4
+	frameBulk = 6
 
 	reliablePrefix  = 2
 	fragmentPrefix  = 4
@@ -171,8 +172,8 @@ func readFrame(b []byte) (head byte, body, rest []byte, ok bool) {
 	return head, b[:n], b[n:], true
 }
 
-// prefixSizes are how many bytes of a frame's body belong to the protocol, by type; -1 where there is
-// no such frame.
+// prefixSizes are how many bytes of a frame's body belong to the protocol, by type; -1 where there
+// is no such frame.
 var prefixSizes = [8]int{
 	frameOrdered: reliablePrefix, frameUnordered: reliablePrefix, frameFragment: fragmentPrefix,
 	frameBulk: bulkPrefix, 7: -1,

@@ -27,7 +27,8 @@ func TestAcksTellTheTruth(t *testing.T) {
 				r.receiveForTest(t, next, ours, came)
 				next++
 			case 2: // some are lost or late
-				skip := rapid.OneOf(rapid.Just(1), rapid.IntRange(1, 5), rapid.IntRange(50, 300)).Draw(t, "skip")
+				skip := rapid.OneOf(rapid.Just(1), rapid.IntRange(1, 5),
+					rapid.IntRange(50, 300)).Draw(t, "skip")
 				for range skip {
 					late = append(late, next)
 					next++
@@ -78,7 +79,8 @@ func TestAcksTellTheTruth(t *testing.T) {
 			// acknowledgements reach.
 			for n := range came {
 				if n <= r.floor && !heard[n] && r.largest-n < seenBits {
-					t.Fatalf("packet %d is below the floor %d, and the peer never heard of it", n, r.floor)
+					t.Fatalf("packet %d is below the floor %d, and the peer never heard of it", n,
+						r.floor)
 				}
 			}
 		}
@@ -152,8 +154,11 @@ func TestFrames(t *testing.T) {
 		}
 		var want []frame
 		for range rapid.IntRange(0, 40).Draw(t, "frames") {
-			head := rapid.SampledFrom([]byte{frameUnreliable << 4, frameNewest<<4 | 1, frameOrdered<<4 | 2, frameFragment<<4 | 3, frameBulk << 4, frameBulk<<4 | 1}).Draw(t, "head")
-			size := rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(120, 135), rapid.IntRange(0, 1200)).Draw(t, "size")
+			head := rapid.SampledFrom([]byte{frameUnreliable << 4, frameNewest<<4 | 1,
+				frameOrdered<<4 | 2, frameFragment<<4 | 3, frameBulk << 4, frameBulk<<4 | 1}).Draw(
+				t, "head")
+			size := rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(120, 135),
+				rapid.IntRange(0, 1200)).Draw(t, "size")
 			prefix := make([]byte, prefixSize(head))
 			payload := make([]byte, size)
 			for i := range payload {

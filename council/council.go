@@ -18,9 +18,9 @@ type Owner interface {
 	// the report.
 	Report(suspects []member.ID) []byte
 	// Compose makes the decree to follow the present one, from the reports of a quorum, not
-	// counting the suspects among them. It must leave the epoch one higher, and may do all else: take out the suspects, let
-	// others in, change who leads. It is called when a proposal of this member has got that
-	// far, and what it makes may yet lose against another's.
+	// counting the suspects among them. It must leave the epoch one higher, and may do all else:
+	// take out the suspects, let others in, change who leads. It is called when a proposal of this
+	// member has got that far, and what it makes may yet lose against another's.
 	Compose(present *Decree, suspects []member.ID, reports []Report) Decree
 	// Farewell is what a member that is out is told with the news, at most 256 bytes.
 	Farewell(id member.ID) []byte
@@ -138,9 +138,13 @@ func New(now time.Duration, o Options, d Decree) (*Council, error) {
 	o.Silence = cmp.Or(o.Silence, 750*time.Millisecond)
 	o.Resend = cmp.Or(o.Resend, o.Silence/8)
 	if o.Silence < 0 || o.Resend <= 0 || o.Resend > o.Silence {
-		return nil, fmt.Errorf("council: silence of %v and resending after %v, choose the second shorter than the first", o.Silence, o.Resend)
+		return nil, fmt.Errorf(
+			"council: silence of %v and resending after %v, choose the second shorter than the "+
+				"first", o.Silence, o.Resend)
 	}
-	c := &Council{opt: o, now: now, wokeAt: now, random: o.Seed ^ uint64(o.ID)<<48, peers: map[member.ID]*peer{}}
+	c := &Council{
+		opt: o, now: now, wokeAt: now, random: o.Seed ^ uint64(o.ID)<<48,
+		peers: map[member.ID]*peer{}}
 	c.enter(d.Clone())
 	c.news = nil
 	return c, nil
@@ -350,7 +354,9 @@ func (c *Council) forget() {
 	for len(c.peers) > 2*MaxMembers {
 		var oldest member.ID
 		for id, p := range c.peers {
-			if !c.decree.Has(id) && (oldest == 0 || p.heard < c.peers[oldest].heard || p.heard == c.peers[oldest].heard && id < oldest) {
+			if !c.decree.Has(id) &&
+				(oldest == 0 || p.heard < c.peers[oldest].heard ||
+					p.heard == c.peers[oldest].heard && id < oldest) {
 				oldest = id
 			}
 		}

@@ -12,7 +12,9 @@ import (
 )
 
 func path(loss float64) netsim.Conditions {
-	p := netsim.Profile{Latency: 20 * time.Millisecond, Loss: loss, Duplicate: 0.05, Reorder: 0.05, HoldBack: 60 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}}
+	p := netsim.Profile{
+		Latency: 20 * time.Millisecond, Loss: loss, Duplicate: 0.05, Reorder: 0.05,
+		HoldBack: 60 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}}
 	return netsim.Conditions{Up: p, Down: p}
 }
 
@@ -20,15 +22,18 @@ func path(loss float64) netsim.Conditions {
 // decrees for an epoch; and when the trouble is over and enough of them are left, they are
 // together again soon.
 func TestChaos(t *testing.T) {
-	for _, c := range []struct{ mirrors, witnesses int }{{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 0}, {5, 0}, {4, 1}} {
+	for _, c := range []struct{ mirrors, witnesses int }{
+		{1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 0}, {5, 0}, {4, 1}} {
 		t.Run(fmt.Sprintf("%d+%d", c.mirrors, c.witnesses), func(t *testing.T) {
 			skipped, runs := 0, 0
 			simtest.Run(t, seeds(10, 40), func(n *netsim.Net) error {
 				n.Use(path(0.3 * n.Rand().Float64()))
 				s := newSim(n, c.mirrors, c.witnesses)
 				s.restart = true
-				err := n.Chaos(netsim.Chaos{Start: 200 * time.Millisecond, End: 8 * time.Second, Most: 12, Longest: 3 * time.Second,
-					Cut: []string{"*"}, Pause: []string{"*"}, Restart: []string{"*"}, Storm: []string{"*"}, Weather: "loss=0.6 latency=150ms"})
+				err := n.Chaos(netsim.Chaos{Start: 200 * time.Millisecond, End: 8 * time.Second,
+					Most: 12, Longest: 3 * time.Second,
+					Cut: []string{"*"}, Pause: []string{"*"}, Restart: []string{"*"},
+					Storm: []string{"*"}, Weather: "loss=0.6 latency=150ms"})
 				if err != nil {
 					return err
 				}
@@ -195,7 +200,8 @@ func TestLoneHalf(t *testing.T) {
 			s.nodes[c.dead].ep.Restart(time.Hour)
 			n.Run(12 * testSilence)
 			if got := s.newest.Epoch > 1; got != c.want {
-				return fmt.Errorf("witnesses %d, machine %d dead: decided %v, want %v", c.witnesses, c.dead, got, c.want)
+				return fmt.Errorf("witnesses %d, machine %d dead: decided %v, want %v", c.witnesses,
+					c.dead, got, c.want)
 			}
 			for _, m := range s.alive() {
 				if m.c.Quorum() != c.want && !m.witness {

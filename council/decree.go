@@ -57,7 +57,9 @@ func (d *Decree) Need() int {
 func (d *Decree) Votes(id member.ID) bool { return contains(d.Voters, id) }
 
 // Has reports whether a member is a voter or a learner.
-func (d *Decree) Has(id member.ID) bool { return contains(d.Voters, id) || contains(d.Learners, id) }
+func (d *Decree) Has(id member.ID) bool {
+	return contains(d.Voters, id) || contains(d.Learners, id)
+}
 
 // MayLead reports whether a member is a voter and no witness.
 func (d *Decree) MayLead(id member.ID) bool { return d.Votes(id) && !contains(d.Witnesses, id) }
@@ -82,11 +84,14 @@ func (d *Decree) Check() error {
 	case d.Epoch == 0:
 		return errors.New("council: a decree of epoch 0, they count from 1")
 	case len(d.Voters) == 0 || len(d.Voters)+len(d.Learners) > MaxMembers:
-		return fmt.Errorf("council: a decree with %d voters and %d learners, want at least a voter and at most %d in all", len(d.Voters), len(d.Learners), MaxMembers)
+		return fmt.Errorf(
+			"council: a decree with %d voters and %d learners, want at least a voter and at most "+
+				"%d in all", len(d.Voters), len(d.Learners), MaxMembers)
 	case !rising(d.Voters) || !rising(d.Witnesses) || !rising(d.Learners):
 		return errors.New("council: a decree whose members are not in rising order, from 1")
 	case !d.MayLead(d.Leader):
-		return fmt.Errorf("council: a decree in which %d leads, who is no voter or a witness", d.Leader)
+		return fmt.Errorf("council: a decree in which %d leads, who is no voter or a witness",
+			d.Leader)
 	case len(d.Body) > MaxBody:
 		return fmt.Errorf("council: a decree of %d bytes, at most %d", len(d.Body), MaxBody)
 	}
@@ -106,7 +111,8 @@ func (d *Decree) Check() error {
 // Clone copies a decree with all it holds.
 func (d *Decree) Clone() Decree {
 	c := *d
-	c.Voters, c.Witnesses, c.Learners, c.Body = slices.Clone(d.Voters), slices.Clone(d.Witnesses), slices.Clone(d.Learners), slices.Clone(d.Body)
+	c.Voters, c.Witnesses, c.Learners, c.Body = slices.Clone(d.Voters), slices.Clone(d.Witnesses),
+		slices.Clone(d.Learners), slices.Clone(d.Body)
 	return c
 }
 

@@ -24,10 +24,10 @@
 // # Who proposes
 //
 // The leader does, with [Council.Propose]. When it has not been heard for a while by a quorum, the
-// lowest voter that is there campaigns: it asks for promises, with all who are silent as suspects, and
-// the decree it makes has a new leader. Two that campaign at once may outbid each other for a while;
-// their pauses differ and grow. Nobody acts on the belief to lead alone: a leader that does not hear a
-// quorum knows it, see [Council.Quorum], and whatever it proposes takes a quorum.
+// lowest voter that is there campaigns: it asks for promises, with all who are silent as suspects,
+// and the decree it makes has a new leader. Two that campaign at once may outbid each other for a
+// while; their pauses differ and grow. Nobody acts on the belief to lead alone: a leader that does
+// not hear a quorum knows it, see [Council.Quorum], and whatever it proposes takes a quorum.
 //
 // # Driving one
 //
@@ -50,9 +50,9 @@
 //
 // # Memory
 //
-// Nothing is written to a disk. A member that crashed has forgotten what it promised, so it
-// must never come back under the same [member.ID]: it is taken out as silent, and let in under a new one.
-// When a quorum is gone for good, nothing can be decided any more, by design.
+// Nothing is written to a disk. A member that crashed has forgotten what it promised, so it must
+// never come back under the same [member.ID]: it is taken out as silent, and let in under a new
+// one. When a quorum is gone for good, nothing can be decided any more, by design.
 //
 // The bytes are specified in docs/protocol.md.
 package council

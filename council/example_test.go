@@ -46,7 +46,8 @@ func Example() {
 			}
 			c.Tick(now)
 			for _, d := range c.Decided() {
-				fmt.Printf("member %d: epoch %d, leader %d, voters %v, %s\n", i+1, d.Epoch, d.Leader, d.Voters, d.Body)
+				fmt.Printf("member %d: epoch %d, leader %d, voters %v, %s\n", i+1, d.Epoch,
+					d.Leader, d.Voters, d.Body)
 			}
 			for _, m := range c.Outgoing() {
 				members[m.To-1].Receive(now, member.ID(i+1), m.Data)

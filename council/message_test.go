@@ -23,9 +23,13 @@ func drawIDs(t *rapid.T, name string) (list []member.ID) {
 func TestMessageRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := func(name string) ballot {
-			return ballot{rapid.Uint32Range(1, 1<<32-1).Draw(t, name), member.ID(rapid.Uint16().Draw(t, name))}
+			return ballot{
+				rapid.Uint32Range(1, 1<<32-1).Draw(t, name),
+				member.ID(rapid.Uint16().Draw(t, name))}
 		}
-		m := message{kind: rapid.Uint8Range(1, kindOut).Draw(t, "kind"), epoch: rapid.Uint32Range(1, 1<<32-1).Draw(t, "epoch")}
+		m := message{
+			kind:  rapid.Uint8Range(1, kindOut).Draw(t, "kind"),
+			epoch: rapid.Uint32Range(1, 1<<32-1).Draw(t, "epoch")}
 		text := rapid.SliceOfN(rapid.Byte(), 1, 40)
 		switch m.kind {
 		case kindBeat:
@@ -33,9 +37,11 @@ func TestMessageRoundTrip(t *testing.T) {
 		case kindPrepare:
 			m.ballot, m.suspects = drawn("ballot"), drawIDs(t, "suspects")
 		case kindPromise:
-			m.ballot, m.other, m.decree, m.rest = drawn("ballot"), drawn("other"), text.Draw(t, "decree"), text.Draw(t, "report")
+			m.ballot, m.other, m.decree, m.rest = drawn("ballot"), drawn("other"),
+				text.Draw(t, "decree"), text.Draw(t, "report")
 		case kindRefuse:
-			m.ballot, m.other, m.flags = drawn("ballot"), drawn("other"), rapid.Uint8Range(0, 1).Draw(t, "flags")
+			m.ballot, m.other, m.flags = drawn("ballot"), drawn("other"),
+				rapid.Uint8Range(0, 1).Draw(t, "flags")
 		case kindAccept:
 			m.ballot, m.decree = drawn("ballot"), text.Draw(t, "decree")
 		case kindAccepted:
@@ -54,7 +60,9 @@ func TestMessageRoundTrip(t *testing.T) {
 
 func TestDecreeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := Decree{Epoch: rapid.Uint32().Draw(t, "epoch"), Voters: drawIDs(t, "voters"), Witnesses: drawIDs(t, "witnesses"), Learners: drawIDs(t, "learners")}
+		d := Decree{
+			Epoch: rapid.Uint32().Draw(t, "epoch"), Voters: drawIDs(t, "voters"),
+			Witnesses: drawIDs(t, "witnesses"), Learners: drawIDs(t, "learners")}
 		if len(d.Voters) > 0 {
 			d.Leader = rapid.SampledFrom(d.Voters).Draw(t, "leader")
 		}
@@ -78,7 +86,9 @@ func TestQuorums(t *testing.T) {
 		for i := range n {
 			d.Voters = append(d.Voters, member.ID(i+1))
 		}
-		in := func(set int) func(member.ID) bool { return func(id member.ID) bool { return set>>(id-1)&1 != 0 } }
+		in := func(set int) func(member.ID) bool {
+			return func(id member.ID) bool { return set>>(id-1)&1 != 0 }
+		}
 		size := func(set int) (k int) {
 			for ; set > 0; set &= set - 1 {
 				k++
@@ -96,7 +106,8 @@ func TestQuorums(t *testing.T) {
 					t.Errorf("%d voters: the quorums %b and %b do not meet", n, a, b)
 				}
 				if size(b) == d.Need() && a&b == 0 {
-					t.Errorf("%d voters: %b holds what is needed, and the quorum %b has none of it", n, b, a)
+					t.Errorf("%d voters: %b holds what is needed, and the quorum %b has none of it",
+						n, b, a)
 				}
 			}
 		}
@@ -119,13 +130,16 @@ func (mute) Compose(d *Decree, _ []member.ID, _ []Report) Decree {
 
 // FuzzReceive: whatever a member says, nothing breaks, and what it gets in answer is bounded.
 func FuzzReceive(f *testing.F) {
-	d := Decree{Epoch: 3, Leader: 1, Voters: []member.ID{1, 2, 3}, Learners: []member.ID{4}, Body: []byte("body")}
+	d := Decree{
+		Epoch: 3, Leader: 1, Voters: []member.ID{1, 2, 3}, Learners: []member.ID{4},
+		Body: []byte("body")}
 	next := d.Clone()
 	next.Epoch = 4
 	for _, m := range []message{
 		{kind: kindBeat, epoch: 3, flags: flagDoubt, ballot: ballot{1, 2}},
 		{kind: kindPrepare, epoch: 4, ballot: ballot{1, 1}, suspects: []member.ID{3}},
-		{kind: kindPromise, epoch: 4, ballot: ballot{1, 2}, other: ballot{1, 1}, decree: next.Append(nil), rest: []byte("r")},
+		{kind: kindPromise, epoch: 4, ballot: ballot{1, 2}, other: ballot{1, 1},
+			decree: next.Append(nil), rest: []byte("r")},
 		{kind: kindRefuse, epoch: 4, ballot: ballot{1, 2}, other: ballot{2, 1}, flags: refuseAlive},
 		{kind: kindAccept, epoch: 4, ballot: ballot{1, 1}, decree: next.Append(nil)},
 		{kind: kindAccepted, epoch: 4, ballot: ballot{1, 2}},

@@ -148,7 +148,8 @@ func TestVoterKeepsPromises(t *testing.T) {
 					t.Fatalf("asked for %v after it promised %v, it says %+v", b, promised, got)
 				}
 			case m.kind == kindPrepare:
-				if got.kind != kindPromise || got.other != accepted || !bytes.Equal(got.decree, value) {
+				if got.kind != kindPromise || got.other != accepted ||
+					!bytes.Equal(got.decree, value) {
 					t.Fatalf("asked for %v, having accepted %v, it says %+v", b, accepted, got)
 				}
 				promised = b

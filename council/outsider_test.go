@@ -34,8 +34,10 @@ func TestNoSay(t *testing.T) {
 		if out := c.Outgoing(); len(out) != 0 {
 			t.Errorf("%d gets %d answers", from, len(out))
 		}
-		if c.promised != b || !c.accepted.none() || c.bid == nil || len(c.bid.reports) != 1 || c.decree.Epoch != 1 {
-			t.Errorf("%d has moved it: promised %v, accepted %v, bid %+v", from, c.promised, c.accepted, c.bid)
+		if c.promised != b || !c.accepted.none() || c.bid == nil || len(c.bid.reports) != 1 ||
+			c.decree.Epoch != 1 {
+			t.Errorf("%d has moved it: promised %v, accepted %v, bid %+v", from, c.promised,
+				c.accepted, c.bid)
 		}
 	}
 	// A ballot in the name of another is refused, even by a voter.
@@ -44,7 +46,9 @@ func TestNoSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Receive(0, 1, (&message{kind: kindPrepare, epoch: 2, ballot: ballot{5, 3}}).append(nil))
-	c.Receive(0, 1, (&message{kind: kindAccept, epoch: 2, ballot: ballot{5, 3}, decree: next.Append(nil)}).append(nil))
+	c.Receive(0, 1,
+		(&message{kind: kindAccept, epoch: 2, ballot: ballot{5, 3},
+			decree: next.Append(nil)}).append(nil))
 	if !c.promised.none() || !c.accepted.none() {
 		t.Errorf("promised %v, accepted %v", c.promised, c.accepted)
 	}

@@ -61,8 +61,9 @@ func (c *Council) start(suspects []member.ID, campaign bool) {
 	c.stats.Ballots++
 	c.topRound = max(c.topRound, c.promised.round) + 1
 	c.bid = &bid{
-		ballot: ballot{c.topRound, c.opt.ID}, campaign: campaign, suspects: slices.Clone(suspects), began: c.now,
-		best: c.accepted, value: c.value,
+		ballot: ballot{c.topRound, c.opt.ID}, campaign: campaign, suspects: slices.Clone(suspects),
+		began: c.now,
+		best:  c.accepted, value: c.value,
 	}
 	c.promised = c.bid.ballot
 	c.bid.reports = []Report{{c.opt.ID, c.opt.Owner.Report(c.bid.suspects)}}
@@ -74,13 +75,15 @@ func (c *Council) start(suspects []member.ID, campaign bool) {
 func (c *Council) say() {
 	b := c.bid
 	b.resendAt = c.now + c.opt.Resend
-	m := message{kind: kindPrepare, epoch: c.decree.Epoch + 1, ballot: b.ballot, suspects: b.suspects}
+	m := message{
+		kind: kindPrepare, epoch: c.decree.Epoch + 1, ballot: b.ballot, suspects: b.suspects}
 	if b.phase == accepting {
 		m = message{kind: kindAccept, epoch: c.decree.Epoch + 1, ballot: b.ballot, decree: b.value}
 	}
 	data := m.append(nil)
 	c.others(false, func(id member.ID, _ *peer) {
-		if b.phase == preparing && !b.promisedBy(id) || b.phase == accepting && !slices.Contains(b.accepted, id) {
+		if b.phase == preparing && !b.promisedBy(id) || b.phase == accepting &&
+			!slices.Contains(b.accepted, id) {
 			c.out = append(c.out, Message{id, data})
 		}
 	})
@@ -152,7 +155,9 @@ func (c *Council) prepare(from member.ID, m *message) {
 	c.yield(m.ballot)
 	c.promised = m.ballot
 	report := c.opt.Owner.Report(m.suspects)
-	c.send(from, &message{kind: kindPromise, epoch: m.epoch, ballot: m.ballot, other: c.accepted, decree: c.value, rest: report[:min(len(report), MaxReport)]})
+	c.send(from,
+		&message{kind: kindPromise, epoch: m.epoch, ballot: m.ballot, other: c.accepted,
+			decree: c.value, rest: report[:min(len(report), MaxReport)]})
 }
 
 // yield gives up an attempt of our own for a higher one.
@@ -168,7 +173,8 @@ func (c *Council) yield(to ballot) {
 func (c *Council) accept(from member.ID, m *message) {
 	c.topRound = max(c.topRound, m.ballot.round)
 	if m.ballot.less(c.promised) {
-		c.send(from, &message{kind: kindRefuse, epoch: m.epoch, ballot: m.ballot, other: c.promised})
+		c.send(from,
+			&message{kind: kindRefuse, epoch: m.epoch, ballot: m.ballot, other: c.promised})
 		return
 	}
 	if m.ballot != c.accepted {
@@ -211,7 +217,10 @@ func (c *Council) onward() {
 	b := c.bid
 	// Those who may be about to go do not count: what the others rely on must be held by one
 	// who stays.
-	if b.phase != preparing || !c.decree.Quorum(func(id member.ID) bool { return b.promisedBy(id) && !contains(b.suspects, id) }) {
+	if b.phase != preparing ||
+		!c.decree.Quorum(func(id member.ID) bool {
+			return b.promisedBy(id) && !contains(b.suspects, id)
+		}) {
 		return
 	}
 	if !b.enough {
@@ -228,7 +237,8 @@ func (c *Council) onward() {
 		slices.SortFunc(b.reports, func(x, y Report) int { return int(x.From) - int(y.From) })
 		d := c.opt.Owner.Compose(&c.decree, b.suspects, b.reports)
 		if d.Epoch != c.decree.Epoch+1 || d.Check() != nil {
-			c.bid, c.wish = nil, false // the owner does not keep to what it says; nothing can be decided
+			// the owner does not keep to what it says; nothing can be decided
+			c.bid, c.wish = nil, false
 			c.retryAt = c.now + c.opt.Silence
 			return
 		}

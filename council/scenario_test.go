@@ -12,8 +12,8 @@ import (
 )
 
 // TestScenarios plays the conversations in testdata/scenarios. Messages take 10 ms. Beats are shown
-// only where they say something else than the last ones of that member, and what is said again because
-// it was not answered only once for each command. The commands:
+// only where they say something else than the last ones of that member, and what is said again
+// because it was not answered only once for each command. The commands:
 //
 //	voters ID... [leader=ID] [witnesses=ID,ID] [learners=ID,ID]   the first decree
 //	propose ID [out=ID,ID] [votes=ID,ID]     have a leader propose, to take some out or give some a vote
@@ -23,7 +23,9 @@ import (
 //	run DURATION                             let time pass
 func TestScenarios(t *testing.T) {
 	simtest.Scenarios(t, func(t *testing.T) func(simtest.Line, *strings.Builder) {
-		s := &scenario{t: t, cut: map[[2]member.ID]bool{}, beats: map[member.ID]string{}, said: map[string]bool{}}
+		s := &scenario{
+			t: t, cut: map[[2]member.ID]bool{}, beats: map[member.ID]string{},
+			said: map[string]bool{}}
 		return s.play
 	})
 }
@@ -96,11 +98,14 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 	clear(s.said)
 	switch l.Verb {
 	case "voters":
-		d := Decree{Epoch: 1, Leader: member.ID(l.Number("leader", 1)), Voters: args(l), Witnesses: list(l, "witnesses"), Learners: list(l, "learners")}
+		d := Decree{
+			Epoch: 1, Leader: member.ID(l.Number("leader", 1)), Voters: args(l),
+			Witnesses: list(l, "witnesses"), Learners: list(l, "learners")}
 		for _, id := range slices.Concat(d.Voters, d.Learners) {
 			v := &voice{id: id}
 			var err error
-			if v.c, err = New(0, Options{ID: id, Owner: v, Seed: 1, Silence: testSilence}, d); err != nil {
+			if v.c, err = New(0, Options{ID: id, Owner: v, Seed: 1, Silence: testSilence},
+				d); err != nil {
 				s.t.Fatal(err)
 			}
 			s.members = append(s.members, v)

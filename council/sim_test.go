@@ -16,8 +16,8 @@ import (
 
 var be = binary.BigEndian
 
-// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS has
-// thousands.
+// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS
+// has thousands.
 func seeds(few, many int) int {
 	if os.Getenv("COEVAL_SOAK") != "" {
 		few = many
@@ -99,7 +99,8 @@ func (n *node) boot(d Decree) {
 	var err error
 	n.out, n.quorumAt = false, n.s.net.Now()
 	n.held = map[member.ID]bool{}
-	n.c, err = New(n.s.net.Now(), Options{ID: n.id, Owner: n, Seed: n.s.net.Seed(), Silence: testSilence}, d)
+	n.c, err = New(n.s.net.Now(),
+		Options{ID: n.id, Owner: n, Seed: n.s.net.Seed(), Silence: testSilence}, d)
 	if err != nil {
 		n.s.fail("%v", err)
 		return
@@ -147,7 +148,8 @@ func (n *node) look() {
 	}
 	if n.c.Leads() && n.c.Quorum() && !n.c.Proposing() {
 		suspects := n.c.silentOnes()
-		if len(suspects) > 0 || n.wishes > 0 || len(s.joining) > 0 || len(n.c.Decree().Learners) > 0 {
+		if len(suspects) > 0 || n.wishes > 0 || len(s.joining) > 0 ||
+			len(n.c.Decree().Learners) > 0 {
 			n.c.Propose(s.net.Now(), suspects)
 		}
 	}
@@ -161,7 +163,8 @@ func (n *node) look() {
 	// One that knows nobody any more who is still there has to find out by other means.
 	if n.c.Quorum() {
 		n.quorumAt = s.net.Now()
-	} else if s.restart && s.net.Now()-n.quorumAt > 12*testSilence && !s.newest.Has(n.id) && !n.out {
+	} else if s.restart && s.net.Now()-n.quorumAt > 12*testSilence && !s.newest.Has(n.id) &&
+		!n.out {
 		n.out = true
 		n.ep.Restart(50 * time.Millisecond)
 	} else if s.restart && s.net.Now()-n.quorumAt > 6*testSilence {
@@ -200,7 +203,8 @@ func (n *node) Compose(present *Decree, suspects []member.ID, reports []Report) 
 	if !present.Quorum(func(id member.ID) bool {
 		return slices.ContainsFunc(reports, func(r Report) bool { return r.From == id })
 	}) {
-		s.fail("member %d makes a decree from %d reports for %d voters", n.id, len(reports), len(present.Voters))
+		s.fail("member %d makes a decree from %d reports for %d voters", n.id, len(reports),
+			len(present.Voters))
 	}
 	for _, r := range reports {
 		if len(r.Data) != 2*len(suspects) {
@@ -275,7 +279,8 @@ func (s *sim) settled() bool {
 // converges waits until all is settled, and then until one more decree is decided.
 func (s *sim) converges(d time.Duration) error {
 	if !s.net.RunUntil(d, func() bool { return s.err != nil || s.settled() }) {
-		return fmt.Errorf("at %v: not settled within %v: newest %+v; %s", s.net.Now(), d, s.newest, s.state())
+		return fmt.Errorf("at %v: not settled within %v: newest %+v; %s", s.net.Now(), d, s.newest,
+			s.state())
 	}
 	if s.err != nil {
 		return s.err
@@ -294,7 +299,10 @@ func (s *sim) converges(d time.Duration) error {
 
 func (s *sim) state() (text string) {
 	for _, n := range s.alive() {
-		text += fmt.Sprintf("\n%s is %d: epoch %d led by %d, quorum %v, doubting %v, promised %v, bid %+v", n.ep.Name(), n.id, n.c.decree.Epoch, n.c.decree.Leader, n.c.Quorum(), n.c.doubting, n.c.promised, n.c.bid)
+		text += fmt.Sprintf(
+			"\n%s is %d: epoch %d led by %d, quorum %v, doubting %v, promised %v, bid %+v",
+			n.ep.Name(), n.id, n.c.decree.Epoch, n.c.decree.Leader, n.c.Quorum(), n.c.doubting,
+			n.c.promised, n.c.bid)
 	}
 	return text
 }

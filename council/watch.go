@@ -86,7 +86,8 @@ func (c *Council) beat() {
 	}
 	b := m.append(nil)
 	// Learners have nothing to say to each other.
-	c.others(c.decree.Votes(c.opt.ID), func(id member.ID, _ *peer) { c.out = append(c.out, Message{id, b}) })
+	c.others(c.decree.Votes(c.opt.ID),
+		func(id member.ID, _ *peer) { c.out = append(c.out, Message{id, b}) })
 	pause := c.opt.Silence / 6
 	if c.doubting {
 		pause = min(pause, c.opt.Resend)
@@ -171,7 +172,8 @@ func (c *Council) watch() {
 		c.beatAt = c.now
 		c.delay = c.turn()
 	}
-	if c.bid != nil || !c.decree.MayLead(c.opt.ID) || c.Leads() || c.now < c.doubtAt+c.delay || c.now < c.retryAt {
+	if c.bid != nil || !c.decree.MayLead(c.opt.ID) || c.Leads() || c.now < c.doubtAt+c.delay ||
+		c.now < c.retryAt {
 		return
 	}
 	agree := func(id member.ID) bool {
@@ -207,7 +209,8 @@ func (c *Council) clearUp() {
 	}
 	open := false
 	c.others(false, func(_ member.ID, p *peer) {
-		open = open || !p.open.none() && c.now-p.openAt > c.opt.Silence/2 && c.now-p.beat < c.opt.Silence
+		open = open || !p.open.none() && c.now-p.openAt > c.opt.Silence/2 &&
+			c.now-p.beat < c.opt.Silence
 	})
 	if open || !c.promised.none() && c.promised.id != c.opt.ID {
 		c.wish, c.want = true, c.silentOnes()

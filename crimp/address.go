@@ -138,7 +138,8 @@ func (g *Group) relay(p *peer, datagram []byte, how How) {
 
 // foreign reports whether anybody is outside of our site.
 func (g *Group) foreign() bool {
-	return slices.ContainsFunc(g.peers, func(p *peer) bool { return p.present && p.card.Site != g.self.card.Site })
+	return slices.ContainsFunc(g.peers,
+		func(p *peer) bool { return p.present && p.card.Site != g.self.card.Site })
 }
 
 // bookKeep enters a datagram into the ledger.

@@ -20,11 +20,14 @@ func trio(t interface {
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	var o [3]Options
 	for i := range g {
-		o[i] = Options{Seed: testSeed(1, uint64(i)), Identity: testIdentity(2, uint64(i)), Multicast: testGroupAddr}
+		o[i] = Options{
+			Seed: testSeed(1, uint64(i)), Identity: testIdentity(2, uint64(i)),
+			Multicast: testGroupAddr}
 		if change != nil {
 			change(&o[i], &r)
 		}
-		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: o[i].Identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{ID: member.ID(i + 1), Card: o[i].Identity.Card(netip.AddrPort{}, 1)})
 	}
 	for i := range g {
 		var err error
@@ -76,7 +79,8 @@ func TestSpeakForAnother(t *testing.T) {
 					b = (&controlBody{last: 5}).append(b)
 				}
 				// As seal does, but with the name of member 1.
-				h := header{kind: kind, number: 100, epoch: byte(e.number), group: evil.tag, member: 1}
+				h := header{
+					kind: kind, number: 100, epoch: byte(e.number), group: evil.tag, member: 1}
 				h.put(b)
 				digest := evil.sum(b[:headerSize], b[e.bodyAt:])
 				if proof == Tags {
@@ -94,7 +98,8 @@ func TestSpeakForAnother(t *testing.T) {
 				} else {
 					copy(b[headerSize:], bytes.Repeat([]byte{7}, signatureSize))
 				}
-				sealed := e.aead.Seal(b[e.bodyAt:e.bodyAt], evil.crypt.setNonce(&h, e.number), b[e.bodyAt:], b[:e.bodyAt])
+				sealed := e.aead.Seal(b[e.bodyAt:e.bodyAt], evil.crypt.setNonce(&h, e.number),
+					b[e.bodyAt:], b[:e.bodyAt])
 				before := g[2].stats.Unproven
 				g[2].Receive(0, []link.Datagram{{Data: b[:e.bodyAt+len(sealed)]}})
 				if g[2].stats.Unproven != before+1 {
@@ -156,7 +161,8 @@ func TestOldKeysAreOld(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 2, Key: [16]byte{10}}
 	for i := range 2 {
-		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
 	}
 	for i := range 2 {
 		if err := g[i].SetRoster(0, r); err != nil {
@@ -215,7 +221,8 @@ func TestClash(t *testing.T) {
 	}
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	for i := range g {
-		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
 	}
 	if err := twin.SetRoster(0, r); err != nil {
 		t.Fatal(err)
@@ -240,7 +247,8 @@ func TestSealKeepsWithinItsMemory(t *testing.T) {
 	for n := range 200 {
 		size := e.bodyAt + n + sealSize
 		memory := bytes.Repeat([]byte{0xaa}, size+64)
-		b := g[0].seal(e, &header{kind: kindData, number: uint32(n + 1)}, memory[:e.bodyAt+n:size+sealSlack])
+		b := g[0].seal(e, &header{kind: kindData, number: uint32(n + 1)},
+			memory[:e.bodyAt+n:size+sealSlack])
 		if len(b) != size || &b[0] != &memory[0] {
 			t.Fatalf("a body of %d gives a datagram of %d, elsewhere", n, len(b))
 		}

@@ -26,10 +26,13 @@ func newCrowd(t testing.TB, members int, proof Proof, f Forward) *crowd {
 	c := &crowd{}
 	r := Roster{Group: 3, Epoch: 1, Key: [16]byte{7}, Proof: proof}
 	for i := range members {
-		r.Members = append(r.Members, Member{ID: member.ID(i + 1), Card: testIdentity(7, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{ID: member.ID(i + 1),
+				Card: testIdentity(7, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for i := range members {
-		g, err := NewGroup(Options{Seed: testSeed(8, uint64(i)), Identity: testIdentity(7, uint64(i)), Multicast: testGroupAddr, Forward: f})
+		g, err := NewGroup(Options{Seed: testSeed(8, uint64(i)),
+			Identity: testIdentity(7, uint64(i)), Multicast: testGroupAddr, Forward: f})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +108,8 @@ func BenchmarkGroup(b *testing.B) {
 			for b.Loop() {
 				crowd.round(message, time.Millisecond)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(crowd.got, 1)), "ns/packet")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(crowd.got, 1)),
+				"ns/packet")
 		})
 	}
 }
@@ -124,8 +128,8 @@ func TestNothingIsAllocated(t *testing.T) {
 					c.round(message, time.Millisecond)
 				}
 				perRound := testing.AllocsPerRun(500, func() { c.round(message, time.Millisecond) })
-				// Twelve packets are received in a round. Making a lost one from parity inverts a matrix,
-				// which the library allocates.
+				// Twelve packets are received in a round. Making a lost one from parity inverts a
+				// matrix, which the library allocates.
 				limit := 0.0
 				if loss && f.Mode == ForwardParity {
 					limit = 12

@@ -27,8 +27,8 @@ func testIdentity(a, b uint64) *Identity {
 	return id
 }
 
-// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS has
-// thousands.
+// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS
+// has thousands.
 func seeds(few, many int) int {
 	if os.Getenv("COEVAL_SOAK") != "" {
 		few = many

@@ -155,7 +155,8 @@ func (g *Group) addReports(c *controlBody) {
 	for i := 0; i < n && len(c.reports) < maxReports; i++ {
 		p := g.peers[(g.report.turn+i)%n]
 		if p.present && p.delay.heard {
-			c.reports = append(c.reports, report{p.id, p.delay.last, p.delay.held(g.now), uint8(p.lossRate*255 + 0.5)})
+			c.reports = append(c.reports,
+				report{p.id, p.delay.last, p.delay.held(g.now), uint8(p.lossRate*255 + 0.5)})
 		}
 	}
 	if n > 0 {
@@ -175,7 +176,8 @@ func (g *Group) sealControl(c *controlBody, to member.ID) {
 	c.period = uint16(g.beat.steady() / periodUnit)
 	c.logical = g.opt.Order == Total
 	c.lamport = g.order.lamport
-	size := headerSize + controlFixed + lamportSize + 2 + len(c.requests)*requestSize + len(c.reports)*reportSize + sealSize + g.sending.proofSize
+	size := headerSize + controlFixed + lamportSize + 2 + len(c.requests)*requestSize +
+		len(c.reports)*reportSize + sealSize + g.sending.proofSize
 	b := g.buffers.Get(size + sealSlack)[:g.sending.bodyAt]
 	b = c.append(b)
 	b = g.seal(g.sending, &header{kind: kindControl, number: g.count(kindControl)}, b)

@@ -234,7 +234,8 @@ func (g *Group) giveUpOne(p *peer, s Sequence) {
 // given up.
 func (g *Group) tellLeft() {
 	for _, p := range g.peers {
-		if !p.untold || p.ended && (g.holding || len(p.losses) > 0 || g.opt.Order != Immediate && p.deliver <= p.end) {
+		if !p.untold || p.ended &&
+			(g.holding || len(p.losses) > 0 || g.opt.Order != Immediate && p.deliver <= p.end) {
 			continue
 		}
 		p.untold = false

@@ -34,7 +34,8 @@ func bareGroup(n *netsim.Net, members int, order Order) ([]*bare, Roster) {
 	r := Roster{Group: 99, Epoch: 1, Key: [16]byte{1}}
 	var all []*bare
 	for i := range members {
-		o := Options{Seed: testSeed(n.Seed(), uint64(i)), Identity: testIdentity(5, uint64(i)), Order: order}
+		o := Options{
+			Seed: testSeed(n.Seed(), uint64(i)), Identity: testIdentity(5, uint64(i)), Order: order}
 		if n.Seed()%2 == 0 {
 			o.Forward.Mode = ForwardNone
 		}
@@ -42,7 +43,9 @@ func bareGroup(n *netsim.Net, members int, order Order) ([]*bare, Roster) {
 		if err != nil {
 			panic(err)
 		}
-		b := &bare{g: g, ep: n.Endpoint(fmt.Sprint("m", i+1)), id: member.ID(i + 1), has: map[name]bool{}, gone: map[name]How{}, undone: map[name]bool{}, left: map[member.ID]Sequence{}}
+		b := &bare{g: g, ep: n.Endpoint(fmt.Sprint("m", i+1)), id: member.ID(i + 1),
+			has: map[name]bool{}, gone: map[name]How{}, undone: map[name]bool{},
+			left: map[member.ID]Sequence{}}
 		g.Linger(10 * time.Second)
 		r.Members = append(r.Members, Member{b.id, o.Identity.Card(b.ep.LocalAddr(), 0)})
 		all = append(all, b)
@@ -82,7 +85,8 @@ func (b *bare) look() {
 		fail("%v", err)
 	}
 	for _, e := range b.g.Events() {
-		if _, over := b.left[e.Member]; over && (e.Kind == Delivered || e.Kind == GaveUp || e.Kind == Revoked) {
+		if _, over := b.left[e.Member]; over &&
+			(e.Kind == Delivered || e.Kind == GaveUp || e.Kind == Revoked) {
 			fail("%v %d of %d after it was told to have left", e.Kind, e.Seq, e.Member)
 		}
 		for i := range Sequence(e.More) + 1 {
@@ -156,7 +160,8 @@ func TestAgreedDeparture(t *testing.T) {
 					n.Run(time.Duration(n.Rand().IntN(30)) * time.Millisecond)
 				}
 				if !n.RunUntil(3*time.Second, func() bool {
-					return !slices.ContainsFunc(all[1:], func(b *bare) bool { _, ok := b.left[dead.id]; return !ok && b.err == nil })
+					return !slices.ContainsFunc(all[1:],
+						func(b *bare) bool { _, ok := b.left[dead.id]; return !ok && b.err == nil })
 				}) {
 					return fmt.Errorf("not all were told that %d has left", dead.id)
 				}
@@ -172,23 +177,32 @@ func TestAgreedDeparture(t *testing.T) {
 						return b.err
 					}
 					if b.left[dead.id] != d.Last {
-						return fmt.Errorf("member %d was told that packet %d was the last, not %d", b.id, b.left[dead.id], d.Last)
+						return fmt.Errorf("member %d was told that packet %d was the last, not %d",
+							b.id, b.left[dead.id], d.Last)
 					}
 					revoked += len(b.undone)
 					for s := Sequence(1); s <= dead.g.Last()+3; s++ {
 						at := name{dead.id, s}
-						inSpan := slices.ContainsFunc(d.Lost, func(l Span) bool { return s >= l.First && s <= l.First+Sequence(l.More) })
+						inSpan := slices.ContainsFunc(d.Lost,
+							func(l Span) bool {
+								return s >= l.First && s <= l.First+Sequence(l.More)
+							})
 						if want := s <= d.Last && !inSpan; b.has[at] != want {
-							return fmt.Errorf("member %d: packet %d was delivered: %v; what counts is up to %d but %v; it was given up: %d", b.id, s, b.has[at], d.Last, d.Lost, b.gone[at])
+							return fmt.Errorf(
+								"member %d: packet %d was delivered: %v; what counts is up to %d "+
+									"but %v; it was given up: %d", b.id, s, b.has[at], d.Last,
+								d.Lost, b.gone[at])
 						}
 						if inSpan && !b.undone[at] && b.gone[at] != Agreed+1 {
-							return fmt.Errorf("member %d was not told that packet %d is given up by all", b.id, s)
+							return fmt.Errorf(
+								"member %d was not told that packet %d is given up by all", b.id, s)
 						}
 					}
 				}
 				return nil
 			})
-			t.Logf("packets beyond the last: %d runs; taken back: %d; lost by all: %d runs", short, revoked, lost)
+			t.Logf("packets beyond the last: %d runs; taken back: %d; lost by all: %d runs", short,
+				revoked, lost)
 			if !testing.Short() && (short == 0 || lost == 0 || order == Immediate && revoked == 0) {
 				t.Error("the interesting case never came up")
 			}
@@ -212,7 +226,8 @@ func TestThaw(t *testing.T) {
 		n.Run(400 * time.Millisecond)
 		for at := range all[1].has {
 			if at.member == all[0].id && at.seq > cut.Newest() {
-				return fmt.Errorf("packet %d was delivered after it was frozen at %d", at.seq, cut.Newest())
+				return fmt.Errorf("packet %d was delivered after it was frozen at %d", at.seq,
+					cut.Newest())
 			}
 		}
 		for _, b := range all[1:3] {
@@ -241,7 +256,8 @@ func TestManyRosters(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	for i := range 3 {
-		r.Members = append(r.Members, Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for step := range 100 {
 		now := time.Duration(step) * 40 * time.Millisecond
@@ -298,16 +314,19 @@ func TestAgree(t *testing.T) {
 			t.Fatalf("last is %d, want %d", d.Last, newest)
 		}
 		for s := Sequence(1); s <= newest; s++ {
-			lost := slices.ContainsFunc(d.Lost, func(l Span) bool { return s >= l.First && s <= l.First+Sequence(l.More) })
+			lost := slices.ContainsFunc(d.Lost,
+				func(l Span) bool { return s >= l.First && s <= l.First+Sequence(l.More) })
 			if lost == held[s] {
 				t.Fatalf("packet %d: held %v, lost %v", s, held[s], lost)
 			}
 		}
-		r := Roster{Group: 1, Epoch: 1, Key: [16]byte{1}, Members: []Member{{ID: 1}}, Gone: []Departure{d}}
+		r := Roster{
+			Group: 1, Epoch: 1, Key: [16]byte{1}, Members: []Member{{ID: 1}}, Gone: []Departure{d}}
 		var back Roster
 		c := bits.CursorOver(written(&r))
 		back.Fields(&c)
-		if !c.Done() || back.Gone[0].Last != d.Last || !slices.Equal(back.Gone[0].Lost, d.Lost) || !back.Gone[0].Agreed {
+		if !c.Done() || back.Gone[0].Last != d.Last || !slices.Equal(back.Gone[0].Lost, d.Lost) ||
+			!back.Gone[0].Agreed {
 			t.Fatalf("%+v became %+v", d, back.Gone)
 		}
 	})

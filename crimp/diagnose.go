@@ -8,13 +8,20 @@ import (
 // What Diagnose finds.
 var (
 	// ErrOtherGroup says that strangers use the same address.
-	ErrOtherGroup = errors.New("crimp: another group sends to this multicast address and port: choose another for one of the two")
+	ErrOtherGroup = errors.New(
+		"crimp: another group sends to this multicast address and port: choose another for one " +
+			"of the two")
 	// ErrWrongKey says that packets of this group do not open.
-	ErrWrongKey = errors.New("crimp: packets of this group come that were damaged, or sealed with another key: check that all members joined the same group")
+	ErrWrongKey = errors.New(
+		"crimp: packets of this group come that were damaged, or sealed with another key: check " +
+			"that all members joined the same group")
 	// ErrUnproven says that packets pass themselves off as others'.
-	ErrUnproven = errors.New("crimp: a member sends packets in the name of another: change the group's members and keys")
+	ErrUnproven = errors.New(
+		"crimp: a member sends packets in the name of another: change the group's members and keys")
 	// ErrDeaf says that nothing comes from anybody.
-	ErrDeaf = errors.New("crimp: members are known, but none is heard: multicast does not get through; check the interface, TTL, firewall and switches, or use a unicast mesh")
+	ErrDeaf = errors.New(
+		"crimp: members are known, but none is heard: multicast does not get through; check the " +
+			"interface, TTL, firewall and switches, or use a unicast mesh")
 	// ErrClash says that another machine has this member's identity.
 	ErrClash = errors.New("crimp: another machine uses this member's identity: give each its own")
 )

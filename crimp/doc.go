@@ -87,7 +87,7 @@
 // # Limits
 //
 // 256 members, fewer with tags in small datagrams (64 at 1200 bytes leave some 600 for a message);
-// 8192 packets of a member within the history; 2^30 packets of a member in all. Total order agrees among
-// all who stay; when a member crashes and nothing was agreed on, its very last packets may have been delivered to
-// some and not to others.
+// 8192 packets of a member within the history; 2^30 packets of a member in all. Total order agrees
+// among all who stay; when a member crashes and nothing was agreed on, its very last packets may
+// have been delivered to some and not to others.
 package crimp

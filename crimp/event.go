@@ -23,8 +23,8 @@ const (
 	Denied
 	// Dismissed: this node is no longer a member; Reason says why. It may join anew.
 	Dismissed
-	// StateWanted: at the node that decides, Member waits for the state. Take it now, and give it to
-	// Node.ProvideState before the next call of Receive.
+	// StateWanted: at the node that decides, Member waits for the state. Take it now, and give it
+	// to Node.ProvideState before the next call of Receive.
 	StateWanted
 	// State: at a member that joins, Data is the state of the group. What was delivered
 	// before it need not be applied; what comes after must be.
@@ -47,7 +47,9 @@ const (
 	Reunited
 )
 
-var eventNames = [...]string{"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed", "state wanted", "state", "clash",
+var eventNames = [...]string{
+	"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed",
+	"state wanted", "state", "clash",
 	"revoked", "whispered", "led", "cut off", "reunited"}
 
 func (k EventKind) String() string { return nameOf(k, eventNames[:], "unknown event") }
@@ -124,8 +126,11 @@ const (
 	ReasonOutdated
 )
 
-var reasonNames = [...]string{"", "left", "silent for too long", "replaced by another with the same identity", "group is full",
-	"refused", "options differ from the group's", "nobody answers", "token is not good", "group has ended",
+var reasonNames = [...]string{
+	"", "left", "silent for too long", "replaced by another with the same identity",
+	"group is full",
+	"refused", "options differ from the group's", "nobody answers", "token is not good",
+	"group has ended",
 	"runs another program or version", "is of another game", "missed too many changes of members"}
 
 func (r Reason) String() string { return nameOf(r, reasonNames[:], "unknown reason") }

@@ -20,7 +20,8 @@ func Example() {
 	protocol := token.ProtocolID("hello")
 	key, _ := token.NewKey(rand.Reader) // shared by all members
 	bad := netsim.Profile{Latency: 25 * time.Millisecond, Loss: 0.1}
-	network := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Conditions{Up: bad, Down: bad}})
+	network := netsim.New(netsim.Options{Seed: 1,
+		Conditions: netsim.Conditions{Up: bad, Down: bad}})
 
 	heard := 0
 	var founder []netip.AddrPort
@@ -32,7 +33,8 @@ func Example() {
 		card := crimp.Card{Addr: machine.LocalAddr()} // no site: a mesh of unicast
 
 		// The first founds the group, the others ask it to be let in.
-		authority, err := membership.New(membership.Options{Options: o, Card: card, Found: i == 0, Ask: founder,
+		authority, err := membership.New(membership.Options{Options: o, Card: card, Found: i == 0,
+			Ask:      founder,
 			Protocol: protocol, Keys: []token.Key{key}, Wall: wall})
 		if err != nil {
 			panic(err)

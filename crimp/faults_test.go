@@ -11,7 +11,8 @@ import (
 )
 
 // gathered makes a group of so many machines on good paths, then lets the weather come.
-func gathered(n *netsim.Net, members int, site func(int) uint8, weather netsim.Conditions, change func(*sim)) (*sim, error) {
+func gathered(n *netsim.Net, members int, site func(int) uint8, weather netsim.Conditions,
+	change func(*sim)) (*sim, error) {
 	n.Use(dsl(0))
 	s := newSim(n, change)
 	for i := range members {
@@ -38,7 +39,9 @@ func TestHarshPaths(t *testing.T) {
 	}{
 		{"loss 15", both(func(p *netsim.Profile) { p.Loss = 0.15 }), true},
 		{"loss 40", both(func(p *netsim.Profile) { p.Loss = 0.40 }), false},
-		{"bursts", both(func(p *netsim.Profile) { p.Burst = netsim.Burst{Enter: 0.02, Leave: 0.2} }), true},
+		{"bursts", both(func(p *netsim.Profile) {
+			p.Burst = netsim.Burst{Enter: 0.02, Leave: 0.2}
+		}), true},
 		{"reordered", both(func(p *netsim.Profile) {
 			p.Reorder, p.HoldBack, p.Duplicate, p.Loss = 0.2, 40*time.Millisecond, 0.2, 0.05
 			p.Jitter = netsim.Jitter{Amount: 20 * time.Millisecond}
@@ -90,8 +93,10 @@ func TestEveryFault(t *testing.T) {
 				now := n.Now()
 				// All may be cut off. No more than two crash at a time, for a majority must stay.
 				most, few := []string{"m1", "m2", "m3"}, []string{"m4", "m5"}
-				err = n.Chaos(netsim.Chaos{Start: now, End: now + 4*time.Second, Most: 8, Longest: 1500 * time.Millisecond,
-					Cut: []string{"*"}, Pause: most, Restart: few, Storm: []string{"*"}, Weather: "loss=0.4 latency=80ms"})
+				err = n.Chaos(netsim.Chaos{Start: now, End: now + 4*time.Second, Most: 8,
+					Longest: 1500 * time.Millisecond,
+					Cut:     []string{"*"}, Pause: most, Restart: few, Storm: []string{"*"},
+					Weather: "loss=0.4 latency=80ms"})
 				if err != nil {
 					return err
 				}
@@ -141,7 +146,8 @@ func TestPartitionAndHeal(t *testing.T) {
 		}
 		for _, m := range s.nodes {
 			if m.dismissed != 0 || len(m.group.Members()) != 5 {
-				return fmt.Errorf("machine %d fell out during a short partition: %v", m.n, m.dismissed)
+				return fmt.Errorf("machine %d fell out during a short partition: %v", m.n,
+					m.dismissed)
 			}
 		}
 		// Beyond that the smaller side is dropped, and told so.
@@ -154,7 +160,8 @@ func TestPartitionAndHeal(t *testing.T) {
 		}
 		n.HealPartition(side, other)
 		if err := s.until(5*time.Second, "news of being dropped", func() bool {
-			return s.nodes[3].dismissed == crimp.ReasonSilent && s.nodes[4].dismissed == crimp.ReasonSilent
+			return s.nodes[3].dismissed == crimp.ReasonSilent &&
+				s.nodes[4].dismissed == crimp.ReasonSilent
 		}); err != nil {
 			return err
 		}
@@ -179,7 +186,8 @@ func TestSlowMember(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		slow := netsim.Profile{Latency: 150 * time.Millisecond, Rate: 200_000, Queue: 8 << 10, Loss: 0.1}
+		slow := netsim.Profile{
+			Latency: 150 * time.Millisecond, Rate: 200_000, Queue: 8 << 10, Loss: 0.1}
 		for _, m := range s.nodes[:3] {
 			n.SetPath(m.ep, s.nodes[3].ep, slow)
 			n.SetPath(s.nodes[3].ep, m.ep, slow)
@@ -223,7 +231,8 @@ func TestGreedyMember(t *testing.T) {
 					st, l := m.group.Stats(), m.group.Ledger()
 					// 32 KiB a second, and half a second's worth at once.
 					if limit := uint64(32 << 10 * 5); l.Sent[crimp.SentRepair] > limit {
-						return fmt.Errorf("machine %d sent %d bytes of repairs: %+v", m.n, l.Sent[crimp.SentRepair], st)
+						return fmt.Errorf("machine %d sent %d bytes of repairs: %+v", m.n,
+							l.Sent[crimp.SentRepair], st)
 					}
 					if st.Paced == 0 {
 						return fmt.Errorf("machine %d answered everything", m.n)
@@ -284,9 +293,12 @@ func TestForwardIsChosen(t *testing.T) {
 					return fmt.Errorf("mode %d, want %d", got, c.want)
 				}
 				l := g.Ledger()
-				base := l.Sent[crimp.SentMessage] + l.Sent[crimp.SentHeader] + l.Sent[crimp.SentProof]
-				if allow := max(c.allow, 0.01); c.allow > 0 && float64(l.Sent[crimp.SentForward]) > 1.25*allow*float64(base) {
-					return fmt.Errorf("%d bytes of redundancy for %d", l.Sent[crimp.SentForward], base)
+				base := l.Sent[crimp.SentMessage] + l.Sent[crimp.SentHeader] +
+					l.Sent[crimp.SentProof]
+				if allow := max(c.allow, 0.01); c.allow > 0 &&
+					float64(l.Sent[crimp.SentForward]) > 1.25*allow*float64(base) {
+					return fmt.Errorf("%d bytes of redundancy for %d", l.Sent[crimp.SentForward],
+						base)
 				}
 				if err := s.quiet(2 * time.Second); err != nil {
 					return err

@@ -16,7 +16,8 @@ func TestForward(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mode := rapid.SampledFrom([]ForwardMode{ForwardRepeat, ForwardParity}).Draw(t, "mode")
 		f := Forward{Mode: mode, Depth: rapid.IntRange(1, maxDepth).Draw(t, "depth"),
-			Window: rapid.IntRange(1, maxWindow).Draw(t, "window"), Parity: rapid.IntRange(1, maxParity).Draw(t, "parity")}
+			Window: rapid.IntRange(1, maxWindow).Draw(t, "window"),
+			Parity: rapid.IntRange(1, maxParity).Draw(t, "parity")}
 		g := trio(&failer{t}, func(o *Options, _ *Roster) { o.Forward = f })
 		count := rapid.IntRange(1, 3).Draw(t, "windows") * f.Window
 		got := map[Sequence]string{}

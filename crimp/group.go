@@ -120,7 +120,9 @@ func NewGroup(o Options) (*Group, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	g := &Group{opt: o, identity: o.Identity, random: seed.New(o.Seed), buffers: link.Buffers{Keep: 4 << 20}}
+	g := &Group{
+		opt: o, identity: o.Identity, random: seed.New(o.Seed), buffers: link.Buffers{
+			Keep: 4 << 20}}
 	g.byID = map[member.ID]*peer{}
 	g.whispers.known = map[member.ID]*listener{}
 	g.crypt.hash = sha256.New()
@@ -207,8 +209,11 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	if len(g.epochs) > 0 && (r.Group != g.group || r.Epoch <= g.Epoch()) {
 		return ErrRoster
 	}
-	if size := r.proofSize(); headerSize+dataFixed+1+sealSize+size+repairPrefix+64 > g.opt.Datagram {
-		return fmt.Errorf("crimp: %v for %d members take %d of a datagram's %d bytes: use Signatures, or larger datagrams", r.Proof, len(r.Members), size, g.opt.Datagram)
+	if size := r.proofSize(); headerSize+dataFixed+1+sealSize+size+repairPrefix+
+		64 > g.opt.Datagram {
+		return fmt.Errorf(
+			"crimp: %v for %d members take %d of a datagram's %d bytes: use Signatures, or "+
+				"larger datagrams", r.Proof, len(r.Members), size, g.opt.Datagram)
 	}
 	card := g.identity.Card(r.Members[0].Addr, 0)
 	own := slices.IndexFunc(r.Members, func(m Member) bool { return m.Sign == card.Sign })
@@ -223,7 +228,8 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 		g.group, g.tag = r.Group, groupTag(r.Group)
 		g.holding = floating
 	} else if r.Members[own].ID != g.self.id {
-		return fmt.Errorf("crimp: roster calls this member %d, not %d: leave and join anew for another identifier", r.Members[own].ID, g.self.id)
+		return fmt.Errorf(
+			"crimp: roster calls this member %d, not %d: leave and join anew for another identifier", r.Members[own].ID, g.self.id)
 	}
 	for _, m := range r.Members {
 		if p := g.byID[m.ID]; p != nil && p.card.Sign != m.Sign {
@@ -256,7 +262,8 @@ func (g *Group) enter(e *epoch, newcomer bool) {
 		g.epochs = append(g.epochs[:0], g.epochs[1:]...)
 	}
 	g.members = len(e.members)
-	first := slices.IndexFunc(e.members, func(p *peer) bool { return p.card.Site == g.self.card.Site })
+	first := slices.IndexFunc(e.members,
+		func(p *peer) bool { return p.card.Site == g.self.card.Site })
 	g.bridge = g.self.card.Site != 0 && e.members[first] == g.self
 	if newcomer {
 		g.sending = e

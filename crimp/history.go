@@ -133,7 +133,8 @@ func (g *Group) tellGaveUp(p *peer, q pending) {
 func (g *Group) dropPeers() {
 	for i := 0; i < len(g.peers); i++ {
 		p := g.peers[i]
-		if p.present || p.untold || p.base < p.next || len(p.queue) > 0 || g.now-p.heard < g.opt.History {
+		if p.present || p.untold || p.base < p.next || len(p.queue) > 0 ||
+			g.now-p.heard < g.opt.History {
 			continue
 		}
 		g.forget(p)

@@ -9,7 +9,8 @@ import (
 func (g *Group) sound() error {
 	for _, p := range g.peers {
 		if p.next < p.base || int(p.next-p.base) > len(p.ring) {
-			return fmt.Errorf("member %d: %d packets from %d in a ring of %d", p.id, p.next-p.base, p.base, len(p.ring))
+			return fmt.Errorf("member %d: %d packets from %d in a ring of %d", p.id, p.next-p.base,
+				p.base, len(p.ring))
 		}
 		losses, planned := 0, 0
 		for s := p.base; s < p.next; s++ {
@@ -17,7 +18,8 @@ func (g *Group) sound() error {
 			if slot.loss != 0 {
 				losses++
 				if int(slot.loss) > len(p.losses) || p.losses[slot.loss-1].seq != s {
-					return fmt.Errorf("member %d: packet %d of %d to %d points to loss %d of %+v", p.id, s, p.base, p.next, slot.loss, p.losses)
+					return fmt.Errorf("member %d: packet %d of %d to %d points to loss %d of %+v",
+						p.id, s, p.base, p.next, slot.loss, p.losses)
 				}
 				if slot.state != slotMissing {
 					return fmt.Errorf("member %d: packet %d is here and looked for", p.id, s)

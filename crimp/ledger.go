@@ -29,7 +29,9 @@ const (
 	purposes
 )
 
-var purposeNames = [purposes]string{"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership", "lossy", "whisper"}
+var purposeNames = [purposes]string{
+	"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership",
+	"lossy", "whisper"}
 
 func (p Purpose) String() string { return nameOf(p, purposeNames[:], "unknown purpose") }
 

@@ -46,7 +46,8 @@ func (g *Group) noticeUpTo(p *peer, last Sequence, sure bool) {
 
 // miss begins to look after a packet that has not come.
 func (g *Group) miss(p *peer, s Sequence, presumed bool) *loss {
-	late := min(p.delay.oneWay()+time.Duration(p.patience)*max(p.period, 10*time.Millisecond), g.opt.History/8)
+	late := min(p.delay.oneWay()+time.Duration(p.patience)*max(p.period, 10*time.Millisecond),
+		g.opt.History/8)
 	p.losses = append(p.losses, loss{seq: s, presumed: presumed, noticed: g.now, due: g.now + late})
 	p.at(s).loss = int32(len(p.losses))
 	g.stats.Lost++
@@ -99,7 +100,8 @@ func (g *Group) confirm(p *peer, l *loss) {
 	}
 }
 
-// tooHasty learns that a packet taken for lost was only late. It does not count as lost, or redundancy would be sent against lateness.
+// tooHasty learns that a packet taken for lost was only late. It does not count as lost, or
+// redundancy would be sent against lateness.
 func (g *Group) tooHasty(p *peer) {
 	g.stats.Spurious++
 	p.lossRate = max(0, p.lossRate-1.0/lossMemory)
@@ -121,7 +123,8 @@ func (p *peer) expected(s Sequence) time.Duration {
 
 // overdueAt is when the next packet of a regular source is overdue.
 func (p *peer) overdueAt(g *Group) time.Duration {
-	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.frozen || p.anchor == 0 || p.next > p.anchor+mostPresumed {
+	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.frozen ||
+		p.anchor == 0 || p.next > p.anchor+mostPresumed {
 		return never
 	}
 	return p.expected(p.next) + p.margin()

@@ -73,10 +73,18 @@ func TestDenials(t *testing.T) {
 		want crimp.Reason
 	}{
 		{"full", one(func(s *sim) { s.opt.MaxMembers = 1 }, nil), crimp.ReasonFull},
-		{"refused", one(func(s *sim) { s.opt.Admit = func(membership.Candidate) error { return errors.New("no") } }, nil), crimp.ReasonRefused},
-		{"other order", one(nil, func(s *sim, n *simNode) { s.opt.Order = crimp.Total; n.ep.Restart(0) }), crimp.ReasonMismatch},
-		{"unreachable", one(func(s *sim) { s.opt.Patience = 10 * time.Second }, func(s *sim, n *simNode) { s.net.Cut(s.nodes[0].ep, n.ep) }), crimp.ReasonUnreachable},
-		{"wrong key", one(nil, func(s *sim, n *simNode) { s.key[0]++; n.ep.Restart(0) }), crimp.ReasonToken},
+		{"refused", one(func(s *sim) {
+			s.opt.Admit = func(membership.Candidate) error { return errors.New("no") }
+		}, nil), crimp.ReasonRefused},
+		{"other order",
+			one(nil, func(s *sim, n *simNode) { s.opt.Order = crimp.Total; n.ep.Restart(0) }),
+			crimp.ReasonMismatch},
+		{"unreachable",
+			one(func(s *sim) { s.opt.Patience = 10 * time.Second },
+				func(s *sim, n *simNode) { s.net.Cut(s.nodes[0].ep, n.ep) }),
+			crimp.ReasonUnreachable},
+		{"wrong key", one(nil, func(s *sim, n *simNode) { s.key[0]++; n.ep.Restart(0) }),
+			crimp.ReasonToken},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, c.want) })
 	}
@@ -91,7 +99,8 @@ func TestSameIdentity(t *testing.T) {
 	}
 	s.twin = 2
 	twin := s.add(1)
-	if err := s.until(10*time.Second, "the takeover", func() bool { return twin.began != 0 && s.nodes[2].dismissed != 0 }); err != nil {
+	if err := s.until(10*time.Second, "the takeover",
+		func() bool { return twin.began != 0 && s.nodes[2].dismissed != 0 }); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.nodes[2].dismissed; got != crimp.ReasonReplaced {
@@ -112,7 +121,8 @@ func TestAllLeave(t *testing.T) {
 	for i, n := range s.nodes {
 		n.sending = false
 		n.node.Leave(net.Now())
-		if err := s.until(20*time.Second, "leave", func() bool { return n.dismissed != 0 }); err != nil {
+		if err := s.until(20*time.Second, "leave",
+			func() bool { return n.dismissed != 0 }); err != nil {
 			t.Fatal(err)
 		}
 		want := crimp.ReasonLeft
@@ -128,7 +138,8 @@ func TestAllLeave(t *testing.T) {
 			}
 		}
 	}
-	if err := s.until(20*time.Second, "the last goodbye", func() bool { return s.nodes[0].authority.Done() }); err != nil {
+	if err := s.until(20*time.Second, "the last goodbye",
+		func() bool { return s.nodes[0].authority.Done() }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -149,7 +160,8 @@ func TestLedgerIsComplete(t *testing.T) {
 			for _, n := range s.nodes {
 				l := n.node.Ledger()
 				if n.handed == 0 || l.Total() != n.handed {
-					t.Errorf("machine %d handed out %d bytes, its ledger says %d: %v", n.n, n.handed, l.Total(), l.Sent)
+					t.Errorf("machine %d handed out %d bytes, its ledger says %d: %v", n.n,
+						n.handed, l.Total(), l.Sent)
 				}
 			}
 		})

@@ -29,7 +29,9 @@ const (
 
 var orderNames = [orders]string{"immediate", "by source", "causal", "total"}
 
-func (o Order) String() string { return nameOf(o, orderNames[:], fmt.Sprintf("order %d", uint8(o))) }
+func (o Order) String() string {
+	return nameOf(o, orderNames[:], fmt.Sprintf("order %d", uint8(o)))
+}
 
 // Recovery is how lost packets are noticed and asked for. The zero value adapts to what
 // is observed; Paper is what the mirrored-server paper used. Factors are in units of the
@@ -56,7 +58,8 @@ type Recovery struct {
 // Paper is the recovery of Cronin, Filstrup and Kurc (2001), section 4.4.4. They do not say
 // how many packets out of order they waited for; three is what TCP does, from which
 // they took the idea.
-var Paper = Recovery{Fixed: true, C1: 1.5, C2: 1, D1: 2, D2: 1, E: 3, F: 2, OutOfOrder: 3, NoClock: true}
+var Paper = Recovery{
+	Fixed: true, C1: 1.5, C2: 1, D1: 2, D2: 1, E: 3, F: 2, OutOfOrder: 3, NoClock: true}
 
 // ForwardMode is which redundancy packets are sent with.
 type ForwardMode uint8
@@ -141,10 +144,13 @@ func (o *Options) fill() error {
 	o.History = cmp.Or(o.History, defaultHistory)
 	o.Intervals = cmp.Or(o.Intervals, defaultIntervals)
 	if o.Datagram < minDatagram || o.Datagram > maxDatagram {
-		return fmt.Errorf("crimp: datagrams of %d bytes, choose %d to %d", o.Datagram, minDatagram, maxDatagram)
+		return fmt.Errorf("crimp: datagrams of %d bytes, choose %d to %d", o.Datagram, minDatagram,
+			maxDatagram)
 	}
-	if o.History < 10*time.Millisecond || o.History > time.Minute || o.Intervals < 4 || o.Intervals > 1024 {
-		return fmt.Errorf("crimp: a history of %v in %d intervals, choose 10ms to 1m in 4 to 1024", o.History, o.Intervals)
+	if o.History < 10*time.Millisecond || o.History > time.Minute || o.Intervals < 4 ||
+		o.Intervals > 1024 {
+		return fmt.Errorf("crimp: a history of %v in %d intervals, choose 10ms to 1m in 4 to 1024",
+			o.History, o.Intervals)
 	}
 	if o.Order >= orders {
 		return fmt.Errorf("crimp: there is no %v", o.Order)
@@ -153,7 +159,9 @@ func (o *Options) fill() error {
 		o.KeyGrace = defaultGrace
 	}
 	if m := o.Multicast; m.IsValid() && !m.Addr().IsMulticast() {
-		return fmt.Errorf("crimp: %v is no multicast address: use one of 239.0.0.0/8 or ff00::/8, or leave Multicast out for a unicast mesh", m)
+		return fmt.Errorf(
+			"crimp: %v is no multicast address: use one of 239.0.0.0/8 or ff00::/8, or leave "+
+				"Multicast out for a unicast mesh", m)
 	}
 	if err := o.Recovery.fill(); err != nil {
 		return err
@@ -177,7 +185,8 @@ func (r *Recovery) fill() error {
 		}
 	}
 	if r.Fixed && r.F == 0 {
-		return errors.New("crimp: with Recovery.Fixed, F must be above zero; start from crimp.Paper")
+		return errors.New(
+			"crimp: with Recovery.Fixed, F must be above zero; start from crimp.Paper")
 	}
 	return nil
 }
@@ -193,7 +202,8 @@ func (f *Forward) fill() error {
 	case f.Depth < 1 || f.Depth > maxDepth:
 		return fmt.Errorf("crimp: %d predecessors in a packet, choose 1 to %d", f.Depth, maxDepth)
 	case f.Window < 1 || f.Window > maxWindow || f.Parity < 1 || f.Parity > maxParity:
-		return fmt.Errorf("crimp: %d parity packets for %d, choose 1 to %d for 1 to %d", f.Parity, f.Window, maxParity, maxWindow)
+		return fmt.Errorf("crimp: %d parity packets for %d, choose 1 to %d for 1 to %d", f.Parity,
+			f.Window, maxParity, maxWindow)
 	case !(f.Allowance >= 0 && f.Allowance <= 100):
 		return fmt.Errorf("crimp: an allowance of %v for redundancy, choose 0 to 100", f.Allowance)
 	}

@@ -108,7 +108,8 @@ func (g *Group) enqueueContent(p *peer, s Sequence, content []byte, how How) {
 }
 
 func (g *Group) enqueue(p *peer, q pending) {
-	at, double := slices.BinarySearchFunc(p.queue, q.seq, func(a pending, s Sequence) int { return int(a.seq) - int(s) })
+	at, double := slices.BinarySearchFunc(p.queue, q.seq,
+		func(a pending, s Sequence) int { return int(a.seq) - int(s) })
 	if double || q.seq+Sequence(q.more) < p.deliver {
 		g.buffers.Put(q.content)
 		return
@@ -177,7 +178,8 @@ func (g *Group) deliverHead(p *peer) {
 	}
 	p.logical = q.logical
 	g.lent = append(g.lent, q.content)
-	g.handOver(Event{Kind: Delivered, Member: p.id, Seq: q.seq, How: q.how, Data: q.content[q.deps:]})
+	g.handOver(Event{Kind: Delivered, Member: p.id, Seq: q.seq, How: q.how,
+		Data: q.content[q.deps:]})
 }
 
 // pumpTotal delivers the packet with the lowest logical clock, if no lower can come.
@@ -187,7 +189,8 @@ func (g *Group) pumpTotal() bool {
 		if len(p.queue) == 0 || p.queue[0].seq != p.deliver {
 			return
 		}
-		if best == nil || p.queue[0].gone || !best.queue[0].gone && p.queue[0].logical < best.queue[0].logical ||
+		if best == nil || p.queue[0].gone || !best.queue[0].gone &&
+			p.queue[0].logical < best.queue[0].logical ||
 			!best.queue[0].gone && p.queue[0].logical == best.queue[0].logical && p.id < best.id {
 			best = p
 		}

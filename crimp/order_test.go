@@ -14,15 +14,20 @@ import (
 // TestOrders: what each order promises holds on paths that lose and reorder, while members
 // come and go.
 func TestOrders(t *testing.T) {
-	rough := netsim.Profile{Latency: 20 * time.Millisecond, Loss: 0.1, Reorder: 0.1, HoldBack: 35 * time.Millisecond, Duplicate: 0.05}
+	rough := netsim.Profile{
+		Latency: 20 * time.Millisecond, Loss: 0.1, Reorder: 0.1, HoldBack: 35 * time.Millisecond,
+		Duplicate: 0.05}
 	for _, order := range []crimp.Order{crimp.BySource, crimp.Causal, crimp.Total} {
 		for _, how := range []string{"multicast", "mesh"} {
 			t.Run(fmt.Sprint(order, "/", how), func(t *testing.T) {
 				simtest.Run(t, seeds(2, 6), func(n *netsim.Net) error {
-					s, err := gathered(n, 4, sites[how], netsim.Conditions{Up: rough, Down: rough}, func(s *sim) {
-						s.stateful, s.opt.Order, s.causes = true, order, map[name]map[member.ID]crimp.Sequence{}
-						s.opt.History = 2 * time.Second // time for so many attempts that nothing is given up
-					})
+					s, err := gathered(n, 4, sites[how], netsim.Conditions{Up: rough, Down: rough},
+						func(s *sim) {
+							s.stateful, s.opt.Order, s.causes = true, order,
+								map[name]map[member.ID]crimp.Sequence{}
+							// time for so many attempts that nothing is given up
+							s.opt.History = 2 * time.Second
+						})
 					if err != nil {
 						return err
 					}
@@ -61,8 +66,10 @@ func (s *sim) ordered(order crimp.Order) error {
 			}
 			if order == crimp.Causal {
 				for m, seq := range s.causes[at] {
-					if last[m] < seq && m != n.was && !n.included[name{m, seq}] && !n.gaveUp[name{m, seq}] {
-						return fmt.Errorf("machine %d was delivered %v before its cause %v", n.n, at, name{m, seq})
+					if last[m] < seq && m != n.was && !n.included[name{m, seq}] &&
+						!n.gaveUp[name{m, seq}] {
+						return fmt.Errorf("machine %d was delivered %v before its cause %v", n.n,
+							at, name{m, seq})
 					}
 				}
 			}
@@ -80,7 +87,8 @@ func (s *sim) ordered(order crimp.Order) error {
 			for _, at := range n.log {
 				if p := place[at]; p != 0 {
 					if p < before {
-						return fmt.Errorf("machines %d and %d disagree about the place of %v", n.n, other.n, at)
+						return fmt.Errorf("machines %d and %d disagree about the place of %v", n.n,
+							other.n, at)
 					}
 					before = p
 				}
@@ -94,7 +102,8 @@ func (s *sim) ordered(order crimp.Order) error {
 // place.
 func TestTotalIncludesOwn(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 5})
-	s, err := gathered(n, 3, sites["multicast"], dsl(0.05), func(s *sim) { s.opt.Order = crimp.Total })
+	s, err := gathered(n, 3, sites["multicast"], dsl(0.05),
+		func(s *sim) { s.opt.Order = crimp.Total })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,9 @@ func (g *Group) Quality(m member.ID) (Quality, bool) {
 	if p == nil {
 		return Quality{}, false
 	}
-	return Quality{p.delay.oneWay(), p.delay.jitter, p.delay.queue, p.lossRate, float64(p.lossSeen) / 255, g.now - p.heard}, true
+	return Quality{
+		p.delay.oneWay(), p.delay.jitter, p.delay.queue, p.lossRate, float64(p.lossSeen) / 255,
+		g.now - p.heard}, true
 }
 
 // Congestion is a measure of how much the group suffers from what it sends itself, from 0

@@ -35,7 +35,8 @@ func (f *forwarding) code(packets, parity int) *code {
 		if err != nil {
 			panic("crimp: " + err.Error()) // only for sizes out of bounds
 		}
-		c = &code{rs: rs, shards: make([][]byte, packets+parity), want: make([]bool, packets+parity)}
+		c = &code{rs: rs, shards: make([][]byte, packets+parity),
+			want: make([]bool, packets+parity)}
 		f.codes[packets][parity] = c
 	}
 	return c
@@ -48,7 +49,8 @@ func (g *Group) addToWindow(s Sequence, datagram []byte) {
 	if w.count == 0 {
 		w.first, w.longest = s, 0
 	}
-	w.shards[w.count] = append(be.AppendUint16(w.shards[w.count][:0], uint16(len(datagram))), datagram...)
+	w.shards[w.count] = append(be.AppendUint16(w.shards[w.count][:0], uint16(len(datagram))),
+		datagram...)
 	w.count++
 	w.longest = max(w.longest, shardLength+len(datagram))
 	f.closeAt = g.now + 20*time.Millisecond
@@ -137,7 +139,8 @@ func (g *Group) takeParity(p *peer, body []byte) {
 	first := Sequence(be.Uint32(body))
 	packets, parity, index := int(body[4]>>3), int(body[4]&7), int(body[5])
 	shard := body[parityHead:]
-	if first == 0 || first > maxSequence-maxWindow || packets == 0 || parity == 0 || index >= parity {
+	if first == 0 || first > maxSequence-maxWindow || packets == 0 || parity == 0 ||
+		index >= parity {
 		g.stats.Malformed++
 		return
 	}
@@ -219,7 +222,8 @@ func (g *Group) rebuild(p *peer, set *paritySet) {
 			c.shards[i], c.want[i] = g.buffers.Get(size)[:0], slot.state == slotMissing
 			continue
 		}
-		b := append(be.AppendUint16(g.buffers.Get(size)[:0], uint16(len(slot.datagram))), slot.datagram...)
+		b := append(be.AppendUint16(g.buffers.Get(size)[:0], uint16(len(slot.datagram))),
+			slot.datagram...)
 		for len(b) < size {
 			b = append(b, 0)
 		}
@@ -238,8 +242,10 @@ func (g *Group) rebuild(p *peer, set *paritySet) {
 		if err != nil || !c.want[i] || len(b) < shardLength {
 			continue
 		}
-		if n := int(be.Uint16(b)); n <= len(b)-shardLength && n > headerSize && b[shardLength] == kindData &&
-			member.ID(be.Uint16(b[shardLength+4:])) == p.id && Sequence(be.Uint32(b[shardLength+6:])) == first+Sequence(i) {
+		if n := int(be.Uint16(b)); n <= len(b)-shardLength && n > headerSize &&
+			b[shardLength] == kindData &&
+			member.ID(be.Uint16(b[shardLength+4:])) == p.id &&
+			Sequence(be.Uint32(b[shardLength+6:])) == first+Sequence(i) {
 			g.take(b[shardLength:shardLength+n], Forwarded)
 		}
 	}

@@ -15,8 +15,8 @@ type repair struct {
 	due  time.Duration
 }
 
-// repairing is the repairs that are planned, each of which its slot points to, and whom we have sent
-// repairs of late.
+// repairing is the repairs that are planned, each of which its slot points to, and whom we have
+// sent repairs of late.
 type repairing struct {
 	repairs []repair
 	recent  recentRepairs
@@ -88,7 +88,8 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 				if attempt < 3 {
 					return
 				}
-				wait += 2*p.delay.oneWay() + scale(p.delay.oneWay(), g.random.Unit()*float64(g.members)/4)
+				wait += 2*p.delay.oneWay() +
+					scale(p.delay.oneWay(), g.random.Unit()*float64(g.members)/4)
 			}
 		} else {
 			wait = scale(d+time.Millisecond, g.random.Unit()*float64(min(g.members, 16))/2)

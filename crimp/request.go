@@ -85,7 +85,8 @@ func (g *Group) askFor(p *peer, l *loss, c *controlBody) bool {
 // ask adds a packet to those that a control packet asks for.
 func (c *controlBody) ask(m member.ID, s Sequence, attempt uint8) {
 	if n := len(c.requests); n > 0 {
-		if r := &c.requests[n-1]; r.member == m && r.attempt == attempt && r.first+Sequence(r.more)+1 == s && r.more < mostRun {
+		if r := &c.requests[n-1]; r.member == m && r.attempt == attempt && r.first+Sequence(r.more)+
+			1 == s && r.more < mostRun {
 			r.more++
 			return
 		}

@@ -40,7 +40,9 @@ const (
 
 var proofNames = [...]string{"tags", "signatures"}
 
-func (p Proof) String() string { return nameOf(p, proofNames[:], fmt.Sprintf("proof %d", uint8(p))) }
+func (p Proof) String() string {
+	return nameOf(p, proofNames[:], fmt.Sprintf("proof %d", uint8(p)))
+}
 
 // Card is what a member shows of itself to the others: public keys, and where it is.
 type Card struct {
@@ -106,7 +108,8 @@ func (r *Roster) Check() error {
 	}
 	for i, m := range r.Members {
 		if m.ID == 0 || i > 0 && m.ID <= r.Members[i-1].ID {
-			return errors.New("crimp: roster whose members are not in rising order of their identifiers, from 1")
+			return errors.New(
+				"crimp: roster whose members are not in rising order of their identifiers, from 1")
 		}
 	}
 	return nil

@@ -59,7 +59,8 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 	case "group":
 		s.group(l)
 	case "send":
-		if _, err := s.groups[l.Arg(0)].Send(s.now, []byte(strings.Join(l.Args[1:], " "))); err != nil {
+		if _, err := s.groups[l.Arg(0)].Send(s.now,
+			[]byte(strings.Join(l.Args[1:], " "))); err != nil {
 			fmt.Fprintln(out, err)
 		}
 	case "lose":
@@ -88,7 +89,9 @@ func (s *scenario) group(l simtest.Line) {
 	s.names, s.groups, s.linger = l.Args, map[string]*Group{}, l.Is("linger")
 	s.names = slices.DeleteFunc(s.names, func(n string) bool { return n == "linger" })
 	s.roster = Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
-	o := Options{Multicast: testGroupAddr, Forward: Forward{Mode: ForwardNone, Window: 4, Parity: 1, Depth: 1}}
+	o := Options{
+		Multicast: testGroupAddr, Forward: Forward{
+			Mode: ForwardNone, Window: 4, Parity: 1, Depth: 1}}
 	for i, mode := range []string{"", "none", "repeat", "parity"} {
 		if l.Options["forward"] == mode && mode != "" {
 			o.Forward.Mode = ForwardMode(i)
@@ -106,7 +109,9 @@ func (s *scenario) group(l simtest.Line) {
 		}
 	}
 	for i := range s.names {
-		s.roster.Members = append(s.roster.Members, Member{ID: member.ID(i + 1), Card: testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		s.roster.Members = append(s.roster.Members,
+			Member{ID: member.ID(i + 1),
+				Card: testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	for i, who := range s.names {
 		o.Seed, o.Identity = testSeed(1, uint64(i)), testIdentity(2, uint64(i))
@@ -136,7 +141,8 @@ func (s *scenario) depart(who string) {
 		}
 	}
 	s.roster.Epoch++
-	s.roster.Members = slices.DeleteFunc(s.roster.Members, func(m Member) bool { return m.ID == s.id(who) })
+	s.roster.Members = slices.DeleteFunc(s.roster.Members,
+		func(m Member) bool { return m.ID == s.id(who) })
 	d := Agree(s.id(who), ReasonSilent, reports)
 	s.say("agreed: %s counts up to %d, without %v", who, d.Last, d.Lost)
 	s.roster.Gone = []Departure{d}
@@ -217,7 +223,8 @@ func (s *scenario) describe(from string, b []byte) {
 			s.t.Fatalf("%s sends what nobody can read", from)
 		}
 		for _, r := range c.requests {
-			s.say("%s > all  asks for %s/%d%s, attempt %d", from, s.name(r.member), r.first, more(uint32(r.more)), r.attempt)
+			s.say("%s > all  asks for %s/%d%s, attempt %d", from, s.name(r.member), r.first,
+				more(uint32(r.more)), r.attempt)
 		}
 	}
 }
@@ -233,7 +240,8 @@ func more(n uint32) string {
 func (s *scenario) look() {
 	for _, who := range s.names {
 		for _, e := range s.groups[who].Events() {
-			text := fmt.Sprintf("%s: %v %s/%d%s", who, e.Kind, s.name(e.Member), e.Seq, more(e.More))
+			text := fmt.Sprintf("%s: %v %s/%d%s", who, e.Kind, s.name(e.Member), e.Seq,
+				more(e.More))
 			switch {
 			case e.Kind == Delivered:
 				text += fmt.Sprintf(" %q", e.Data)

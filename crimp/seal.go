@@ -40,7 +40,9 @@ func newEpoch(r *Roster, id *Identity, members []*peer, own int) (*epoch, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &epoch{number: r.Epoch, proof: r.Proof, members: members, own: own, proofSize: r.proofSize(), bodyAt: headerSize + r.proofSize()}
+	e := &epoch{
+		number: r.Epoch, proof: r.Proof, members: members, own: own, proofSize: r.proofSize(),
+		bodyAt: headerSize + r.proofSize()}
 	if e.aead, err = cipher.NewGCMWithTagSize(block, sealSize); err != nil {
 		return nil, err
 	}
@@ -136,7 +138,8 @@ func (g *Group) seal(e *epoch, h *header, b []byte) []byte {
 		}
 	}
 	_ = b[:len(b)+sealSize+sealSlack]
-	sealed := e.aead.Seal(b[e.bodyAt:e.bodyAt], g.crypt.setNonce(h, e.number), b[e.bodyAt:], b[:e.bodyAt])
+	sealed := e.aead.Seal(b[e.bodyAt:e.bodyAt], g.crypt.setNonce(h, e.number), b[e.bodyAt:],
+		b[:e.bodyAt])
 	return b[:e.bodyAt+len(sealed)]
 }
 
@@ -146,7 +149,8 @@ func (g *Group) open(e *epoch, h *header, b []byte) ([]byte, bool) {
 	if len(b) < e.bodyAt+sealSize {
 		return nil, false
 	}
-	body, err := e.aead.Open(b[e.bodyAt:e.bodyAt], g.crypt.setNonce(h, e.number), b[e.bodyAt:], b[:e.bodyAt])
+	body, err := e.aead.Open(b[e.bodyAt:e.bodyAt], g.crypt.setNonce(h, e.number), b[e.bodyAt:],
+		b[:e.bodyAt])
 	return body, err == nil
 }
 

@@ -42,7 +42,8 @@ func (g *Group) sendData(s Sequence, message []byte) {
 	f.sentBytes(len(b)-carried, carried)
 	g.pace.saw(len(b))
 	g.ready = append(g.ready, outgoing{data: b, to: toAll, purpose: SentMessage,
-		message: len(message), order: len(content) - len(message), forward: carried, proof: e.proofSize})
+		message: len(message), order: len(content) - len(message), forward: carried,
+		proof: e.proofSize})
 	if window != 0 {
 		g.addToWindow(s, b)
 	}

@@ -38,11 +38,12 @@ type sim struct {
 	// state is what a node hands to newcomers; nil for none.
 	stateful bool
 	period   time.Duration
-	messages map[name][]byte                       // all that was ever sent
-	causes   map[name]map[member.ID]crimp.Sequence // what a sender had been delivered before, if it is of interest
-	err      error
-	key      token.Key // members' tokens are sealed with
-	twin     uint64    // whose identity the next machine has
+	messages map[name][]byte // all that was ever sent
+	// what a sender had been delivered before, if it is of interest
+	causes map[name]map[member.ID]crimp.Sequence
+	err    error
+	key    token.Key // members' tokens are sealed with
+	twin   uint64    // whose identity the next machine has
 }
 
 type name struct {
@@ -97,7 +98,9 @@ func (s *sim) fail(format string, args ...any) {
 
 // add puts a machine on the network. Site 0 is reached by unicast only.
 func (s *sim) add(site uint8) *simNode {
-	n := &simNode{s: s, n: len(s.nodes), site: site, ep: s.net.Endpoint(fmt.Sprint("m", len(s.nodes)+1)), sending: true}
+	n := &simNode{
+		s: s, n: len(s.nodes), site: site, ep: s.net.Endpoint(fmt.Sprint("m", len(s.nodes)+1)),
+		sending: true}
 	n.identity = uint64(n.n)
 	if s.twin != 0 {
 		n.identity = s.twin
@@ -133,7 +136,8 @@ func (n *simNode) boot() {
 	}
 	n.group = n.node.Group()
 	n.id, n.dismissed, n.denied, n.log, n.began, n.since = 0, 0, 0, nil, 0, 0
-	n.delivered, n.gaveUp, n.included, n.excused = map[name]int{}, map[name]bool{}, map[name]bool{}, map[name]bool{}
+	n.delivered, n.gaveUp, n.included, n.excused = map[name]int{}, map[name]bool{}, map[name]bool{},
+		map[name]bool{}
 	n.ep.Handle(func(from netip.AddrPort, data []byte) {
 		n.batch[0] = link.Datagram{Addr: from, Data: data}
 		n.node.Receive(s.net.Now(), n.batch[:1])
@@ -232,7 +236,8 @@ func (n *simNode) look() {
 			for k := range crimp.Sequence(e.More) + 1 {
 				at := name{e.Member, e.Seq + k}
 				if n.delivered[at] > 0 {
-					s.fail("member %d was delivered %v, and then told that it is given up", n.id, at)
+					s.fail("member %d was delivered %v, and then told that it is given up", n.id,
+						at)
 				}
 				n.gaveUp[at] = true
 			}
@@ -357,7 +362,8 @@ func (s *sim) complete(mayGiveUp bool) error {
 				case n.gaveUp[k]:
 					return fmt.Errorf("member %d was told that %v is given up", n.id, k)
 				default:
-					return fmt.Errorf("member %d neither has %v nor was told that it is given up", n.id, k)
+					return fmt.Errorf("member %d neither has %v nor was told that it is given up",
+						n.id, k)
 				}
 			}
 		}

@@ -50,7 +50,8 @@ func (g *Group) Start() (s Start) {
 	s.Logical = g.order.lamport
 	s.Cuts = append(s.Cuts, g.cutOf(g.self))
 	for _, p := range g.peers {
-		s.Cuts = append(s.Cuts, g.cutOf(p)) // of those that are gone, too: their packets may still come
+		// of those that are gone, too: their packets may still come
+		s.Cuts = append(s.Cuts, g.cutOf(p))
 	}
 	return s
 }
@@ -165,7 +166,8 @@ func (g *Group) beginPeer(p *peer, c *Cut) {
 	}
 	p.started, p.floating = true, false
 	p.deliver = first
-	g.dropQueued(p, func(q *pending) bool { return q.seq < first || slices.Contains(c.Also, q.seq) })
+	g.dropQueued(p,
+		func(q *pending) bool { return q.seq < first || slices.Contains(c.Also, q.seq) })
 	for i := range p.queue { // what has left the history since it came
 		if q := &p.queue[i]; !q.gone && p.holds(q.seq) {
 			p.at(q.seq).state = slotHave

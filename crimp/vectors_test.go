@@ -20,7 +20,9 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		names = append(names, name)
 		values[name] = hex.EncodeToString(b)
 	}
-	r := Roster{Group: 0x0102030405060708, Epoch: 258, Gone: []Departure{{ID: 2, Last: 9, Reason: ReasonLeft}}}
+	r := Roster{
+		Group: 0x0102030405060708, Epoch: 258, Gone: []Departure{
+			{ID: 2, Last: 9, Reason: ReasonLeft}}}
 	for i := range r.Key {
 		r.Key[i] = byte(0xa0 + i)
 	}
@@ -45,7 +47,8 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	}
 	add("shared", shared)
 	group := func(i int, proof Proof) *Group {
-		g, err := NewGroup(Options{Seed: testSeed(1, 1), Identity: ids[i], Multicast: testGroupAddr, Forward: Forward{Mode: ForwardNone}})
+		g, err := NewGroup(Options{Seed: testSeed(1, 1), Identity: ids[i], Multicast: testGroupAddr,
+			Forward: Forward{Mode: ForwardNone}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,12 +66,16 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		return b
 	}
 	g := group(0, Tags)
-	data := []byte{0, 0, 0x03, 0xe8, 1, 3, 'o', 'n', 'e', 't', 'w', 'o'} // at 1 ms: "two", which carries "one"
+	// at 1 ms: "two", which carries "one"
+	data := []byte{0, 0, 0x03, 0xe8, 1, 3, 'o', 'n', 'e', 't', 'w', 'o'}
 	sent := packet("data", g, kindData, 2, data)
 	packet("data-signed", group(0, Signatures), kindData, 2, data)
-	c := controlBody{clock: 1000, last: 2, period: 300, requests: []request{{3, 5, 1, 2}}, reports: []report{{3, 7, 25000, 13}}}
+	c := controlBody{
+		clock: 1000, last: 2, period: 300, requests: []request{{3, 5, 1, 2}}, reports: []report{
+			{3, 7, 25000, 13}}}
 	packet("control", g, kindControl, 1, c.append(nil))
-	packet("parity", g, kindParity, 1, append([]byte{0, 0, 0, 2, 1<<3 | 1, 0}, append([]byte{0, byte(len(sent))}, sent...)...))
+	packet("parity", g, kindParity, 1,
+		append([]byte{0, 0, 0, 2, 1<<3 | 1, 0}, append([]byte{0, byte(len(sent))}, sent...)...))
 	add("repair", append([]byte{kindRepair, 0, 3}, sent...))
 	packet("lossy", g, kindLossy, 1, []byte{0, 0, 0x03, 0xe8, 'h', 'i'})
 	if err := g.Whisper(time.Millisecond, 3, []byte("psst")); err != nil {
@@ -79,7 +86,9 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 			add("whisper", o.data)
 		}
 	}
-	r.Gone = []Departure{Agree(2, ReasonSilent, []Cut{{Member: 2, Seq: 4, Also: []Sequence{6, 9}}, {Member: 2, Seq: 5}})}
+	r.Gone = []Departure{
+		Agree(2, ReasonSilent,
+			[]Cut{{Member: 2, Seq: 4, Also: []Sequence{6, 9}}, {Member: 2, Seq: 5}})}
 	add("departed", written(&r)[len(written(&r))-19:])
 	return names, values
 }

@@ -51,7 +51,8 @@ const maxListeners = 2 * MaxMembers
 var (
 	// ErrStranger says that a whisper is for nobody who is known.
 	ErrStranger = errors.New("crimp: no such member is known here, or not where it is")
-	errOwnCard  = errors.New("crimp: introduced under two identifiers, or to two groups: join anew for another")
+	errOwnCard  = errors.New(
+		"crimp: introduced under two identifiers, or to two groups: join anew for another")
 )
 
 func (w *whispers) forget() {
@@ -174,7 +175,8 @@ func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []by
 	h.put(b)
 	b = be.AppendUint16(b, uint16(to))
 	b = append(b, message...)
-	sealed := c.to.Seal(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:], b[:whisperHead])
+	sealed := c.to.Seal(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:],
+		b[:whisperHead])
 	b = b[:whisperHead+len(sealed)]
 	g.post(b, to, SentWhisper)
 	g.ready[len(g.ready)-1].addr = addr
@@ -215,7 +217,8 @@ func (g *Group) takeWhisper(b []byte) {
 		g.stats.Replayed++
 		return
 	}
-	body, err := c.from.Open(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:], b[:whisperHead])
+	body, err := c.from.Open(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:],
+		b[:whisperHead])
 	if err != nil {
 		g.stats.Forged++
 		return

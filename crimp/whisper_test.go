@@ -79,7 +79,8 @@ func TestWhisperAcrossEpochs(t *testing.T) {
 	g := trio(t, nil)
 	r := Roster{Group: 77, Epoch: 2, Key: [16]byte{8}}
 	for i := range 2 {
-		r.Members = append(r.Members, Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
+		r.Members = append(r.Members,
+			Member{member.ID(i + 1), testIdentity(2, uint64(i)).Card(netip.AddrPort{}, 1)})
 	}
 	if err := g[0].SetRoster(0, r); err != nil {
 		t.Fatal(err)
@@ -163,7 +164,8 @@ func TestLossy(t *testing.T) {
 				got = append(got, e)
 			}
 		}
-		if len(got) != 1 || got[0].How != Lossy || got[0].Seq != 1 || string(got[0].Data) != "here I am" {
+		if len(got) != 1 || got[0].How != Lossy || got[0].Seq != 1 ||
+			string(got[0].Data) != "here I am" {
 			t.Fatalf("%v: delivered %+v", order, got)
 		}
 		// It came once; a copy is dropped, and whoever did not get it never asks.
@@ -180,7 +182,8 @@ func TestLossy(t *testing.T) {
 		if seq, err := g[0].Send(0, []byte("real")); err != nil || seq != 1 {
 			t.Error(seq, err)
 		}
-		if _, err := g[0].SendLossy(0, make([]byte, g[0].MaxMessage()+1)); !errors.Is(err, ErrTooLarge) {
+		if _, err := g[0].SendLossy(0, make([]byte, g[0].MaxMessage()+1)); !errors.Is(err,
+			ErrTooLarge) {
 			t.Errorf("too large: %v", err)
 		}
 		if _, err := g[0].SendLossy(0, make([]byte, g[0].MaxMessage())); err != nil {

@@ -117,7 +117,8 @@ func readHeader(b []byte) (h header, ok bool) {
 		return h, false
 	}
 	h = header{b[0], b[1], be.Uint16(b[2:]), member.ID(be.Uint16(b[4:])), be.Uint32(b[6:])}
-	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy) && h.member != 0 && h.number != 0
+	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy) &&
+		h.member != 0 && h.number != 0
 }
 
 // Ours reports whether a datagram has the first byte of this protocol, for

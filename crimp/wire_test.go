@@ -16,11 +16,16 @@ import (
 
 func FuzzBodies(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 0x12, 0x42, 2, 'a', 'b', 1, 'c', 'd', 'e'})
-	f.Add((&controlBody{clock: 7, last: 9, period: 300, requests: []request{{1, 2, 3, 4}}, reports: []report{{1, 2, 3, 4}}}).append(nil))
+	f.Add((&controlBody{clock: 7, last: 9, period: 300, requests: []request{{1, 2, 3, 4}},
+		reports: []report{{1, 2, 3, 4}}}).append(nil))
 	f.Add((&controlBody{leaving: true, logical: true, lamport: 1 << 40}).append(nil))
-	r := Roster{Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []Member{{ID: 1, Card: Card{Addr: netip.MustParseAddrPort("[2001:db8::1]:9")}}}, Gone: []Departure{{ID: 7, Last: 8, Reason: ReasonLeft}}}
+	r := Roster{
+		Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []Member{
+			{ID: 1, Card: Card{Addr: netip.MustParseAddrPort("[2001:db8::1]:9")}}},
+		Gone: []Departure{{ID: 7, Last: 8, Reason: ReasonLeft}}}
 	f.Add(written(&r))
-	r.Gone = append(r.Gone, Agree(9, ReasonSilent, []Cut{{Member: 9, Seq: 4, Also: []Sequence{6, 9}}}))
+	r.Gone = append(r.Gone,
+		Agree(9, ReasonSilent, []Cut{{Member: 9, Seq: 4, Also: []Sequence{6, 9}}}))
 	f.Add(written(&r))
 	start := Start{Cuts: []Cut{{1, 2, []Sequence{4, 5}}}, Logical: 9}
 	f.Add(written(&start))
@@ -64,7 +69,9 @@ func FuzzBodies(f *testing.F) {
 // any content. Nothing breaks, and what it makes others do is bounded.
 func FuzzHostileMember(f *testing.F) {
 	f.Add([]byte{kindData, 1, 5, 0, 0, 0, 1, 0, 'h', 'i'})
-	f.Add(append([]byte{kindControl, 1, 32}, (&controlBody{last: 900, period: 20, requests: []request{{1, 1, 63, 1}, {3, 1, 9, 200}}, reports: []report{{1, 5, 6, 255}}}).append(nil)...))
+	f.Add(append([]byte{kindControl, 1, 32},
+		(&controlBody{last: 900, period: 20, requests: []request{{1, 1, 63, 1}, {3, 1, 9, 200}},
+			reports: []report{{1, 5, 6, 255}}}).append(nil)...))
 	f.Add([]byte{kindRepair, 1, 6, 0, 0, 0, 1, 'h', 'i'})
 	f.Add([]byte{kindParity, 1, 12, 0, 0, 0, 1, 8<<3 | 2, 1, 0, 4, 1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, script []byte) {
@@ -148,17 +155,23 @@ func TestReplayWindow(t *testing.T) {
 func TestBodiesRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := controlBody{
-			clock: rapid.Uint32().Draw(t, "clock"), last: Sequence(rapid.Uint32().Draw(t, "last")), period: rapid.Uint16().Draw(t, "period"),
+			clock: rapid.Uint32().Draw(t, "clock"), last: Sequence(rapid.Uint32().Draw(t, "last")),
+			period:  rapid.Uint16().Draw(t, "period"),
 			leaving: rapid.Bool().Draw(t, "leaving"), logical: rapid.Bool().Draw(t, "logical"),
 		}
 		if c.logical {
 			c.lamport = rapid.Uint64().Draw(t, "lamport")
 		}
 		c.requests = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) request {
-			return request{member.ID(rapid.Uint16().Draw(t, "m")), Sequence(rapid.Uint32Range(1, maxSequence-256).Draw(t, "s")), rapid.Uint8().Draw(t, "more"), rapid.Uint8().Draw(t, "attempt")}
+			return request{
+				member.ID(rapid.Uint16().Draw(t, "m")),
+				Sequence(rapid.Uint32Range(1, maxSequence-256).Draw(t, "s")),
+				rapid.Uint8().Draw(t, "more"), rapid.Uint8().Draw(t, "attempt")}
 		}), 0, maxRequests).Draw(t, "requests")
 		c.reports = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) report {
-			return report{member.ID(rapid.Uint16().Draw(t, "m")), rapid.Uint32().Draw(t, "clock"), rapid.Uint32Range(0, holdMost).Draw(t, "held"), rapid.Uint8().Draw(t, "loss")}
+			return report{
+				member.ID(rapid.Uint16().Draw(t, "m")), rapid.Uint32().Draw(t, "clock"),
+				rapid.Uint32Range(0, holdMost).Draw(t, "held"), rapid.Uint8().Draw(t, "loss")}
 		}), 0, maxReports).Draw(t, "reports")
 		var d controlBody
 		if !readControl(c.append(nil), &d) {

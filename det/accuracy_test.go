@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// samples gives numbers of many kinds: any bits, any magnitude within bounds, and the neighbourhood of given points.
+// samples gives numbers of many kinds: any bits, any magnitude within bounds, and the neighbourhood
+// of given points.
 func samples(n int, seed uint64, lo, hi float64, near ...float64) []float64 {
 	r := At(seed, 0, 0)
 	xs := make([]float64, 0, n)
@@ -103,7 +104,8 @@ func TestAccuracyOfTwo(t *testing.T) {
 		bound  float64
 		small  float64 // where the result is subnormal
 	}{
-		{"Atan2", Atan2, func(y, x float64) *big.Float { return refAtan2(num(y), num(x)) }, -all, all, 0.6, 1},
+		{"Atan2", Atan2, func(y, x float64) *big.Float { return refAtan2(num(y), num(x)) }, -all,
+			all, 0.6, 1},
 		{"Hypot", Hypot, refHypot, -all, all, 0.6, 1},
 		{"Pow", Pow, refPow, 5e-324, all, 0.7, 1},
 	} {
@@ -171,15 +173,16 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// Arguments next to a multiple of a quarter turn, found by continued fractions: the nearest of all float64, and the nearest of those that
-// are reduced the short way.
+// Arguments next to a multiple of a quarter turn, found by continued fractions: the nearest of all
+// float64, and the nearest of those that are reduced the short way.
 func TestHardestReduction(t *testing.T) {
 	x := math.Ldexp(6381956970095103, 797)
 	xs := []float64{x, -x, 0x1p1023, math.MaxFloat64, 1 << 20, 1<<20 - 1, 355, 103993, 1e22}
 	for e := -47; e <= -30; e++ {
 		xs = append(xs, math.Ldexp(6411027962775774, e))
 	}
-	for _, m := range []float64{5520028710995367, 7488622432972016, 7102869978037436, 5134276256060787} {
+	for _, m := range []float64{
+		5520028710995367, 7488622432972016, 7102869978037436, 5134276256060787} {
 		xs = append(xs, math.Ldexp(m, -33))
 	}
 	for _, x := range xs {

@@ -9,7 +9,8 @@ func Degrees(d float64) Angle { return Angle(float64(d * (Pi / 180))) }
 // Degrees is for showing an angle to people.
 func (a Angle) Degrees() float64 { return float64(float64(a) * (180 / Pi)) }
 
-// Wrap is the same direction, from -Pi up to but not including Pi. Infinities and NaN become 0, so that the result is always a direction.
+// Wrap is the same direction, from -Pi up to but not including Pi. Infinities and NaN become 0, so
+// that the result is always a direction.
 func (a Angle) Wrap() Angle {
 	x := float64(a)
 	if x >= -Pi && x < Pi {

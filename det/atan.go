@@ -18,9 +18,10 @@ var arcs = [9]double{
 // Atan is the arc tangent, from -Pi/2 to Pi/2, within 0.6 ulp. Atan(±0) is ±0, Atan(±Inf) is ±Pi/2.
 func Atan(x float64) float64 { return Atan2(x, 1) }
 
-// Atan2 is the angle of the point (x, y), from -Pi to Pi, within 0.6 ulp (1 ulp where the result is subnormal). The result has the sign of y.
-// On the axes and at infinity it is what the nearest points suggest: Atan2(±0, +0) is ±0, Atan2(±0, -0) is ±Pi, Atan2(±Inf, +Inf) is
-// ±Pi/4. NaN gives NaN.
+// Atan2 is the angle of the point (x, y), from -Pi to Pi, within 0.6 ulp (1 ulp where the result is
+// subnormal). The result has the sign of y. On the axes and at infinity it is what the nearest
+// points suggest: Atan2(±0, +0) is ±0, Atan2(±0, -0) is ±Pi, Atan2(±Inf, +Inf) is ±Pi/4. NaN gives
+// NaN.
 func Atan2(y, x float64) float64 {
 	if x != x || y != y {
 		return NaN()
@@ -83,7 +84,8 @@ func octant(y, x double) double {
 	return arcs[i].add(fastSum(t.hi, t.lo+cube))
 }
 
-// Asin is the arc sine, from -Pi/2 to Pi/2, within 0.6 ulp. Asin(±0) is ±0; outside -1 to 1 the result is NaN.
+// Asin is the arc sine, from -Pi/2 to Pi/2, within 0.6 ulp. Asin(±0) is ±0; outside -1 to 1 the
+// result is NaN.
 func Asin(x float64) float64 {
 	a := Abs(x)
 	switch {
@@ -125,8 +127,8 @@ func opposite(a float64) double {
 	return fastSum(s.hi, s.lo-p.lo).sqrt()
 }
 
-// Hypot is the length of (x, y), within 0.6 ulp (1 ulp where the result is subnormal), without overflow or underflow on the way. An infinity gives +Inf,
-// even beside a NaN.
+// Hypot is the length of (x, y), within 0.6 ulp (1 ulp where the result is subnormal), without
+// overflow or underflow on the way. An infinity gives +Inf, even beside a NaN.
 func Hypot(x, y float64) float64 {
 	a, b := Abs(x), Abs(y)
 	switch {

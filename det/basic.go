@@ -5,7 +5,8 @@ import "math"
 // Pi is half a turn in radians.
 const Pi = 3.14159265358979323846264338327950288419716939937510582097494459
 
-// nanBits is the one NaN that this package returns. Processors disagree about the sign and the payload of the NaNs that they make.
+// nanBits is the one NaN that this package returns. Processors disagree about the sign and the
+// payload of the NaNs that they make.
 const nanBits = 0x7FF8000000000000
 
 // NaN is the one NaN that this package returns.
@@ -17,8 +18,9 @@ func Inf(sign int) float64 { return math.Inf(sign) }
 // IsNaN tells whether x is any NaN.
 func IsNaN(x float64) bool { return x != x }
 
-// Canon is x, with every NaN replaced by the same one. Use it on what is hashed or sent, if it was computed by plain operators:
-// Inf-Inf is a NaN everywhere, but with other bits on amd64 than on arm64.
+// Canon is x, with every NaN replaced by the same one. Use it on what is hashed or sent, if it was
+// computed by plain operators: Inf-Inf is a NaN everywhere, but with other bits on amd64 than on
+// arm64.
 func Canon(x float64) float64 {
 	if x != x {
 		return NaN()
@@ -44,13 +46,15 @@ func Trunc(x float64) float64 { return Canon(math.Trunc(x)) }
 // Round is the nearest whole number, halves away from zero.
 func Round(x float64) float64 { return Canon(math.Round(x)) }
 
-// Frexp takes x apart into a fraction from 0.5 up to 1 and a power of two. Zeros, infinities and NaN have power 0.
+// Frexp takes x apart into a fraction from 0.5 up to 1 and a power of two. Zeros, infinities and
+// NaN have power 0.
 func Frexp(x float64) (frac float64, exp int) {
 	frac, exp = math.Frexp(x)
 	return Canon(frac), exp
 }
 
-// Ldexp is frac times a power of two, rounded once where the result is too small for full precision.
+// Ldexp is frac times a power of two, rounded once where the result is too small for full
+// precision.
 func Ldexp(frac float64, exp int) float64 { return Canon(math.Ldexp(frac, exp)) }
 
 // Clamp is x, brought between lo and hi. NaN becomes lo, so that the result is always in bounds.

@@ -17,7 +17,8 @@ func BenchmarkFunctions(b *testing.B) {
 		name string
 		fn   func(float64) float64
 	}{
-		{"Sin", Sin}, {"Cos", Cos}, {"Tan", Tan}, {"Atan", Atan}, {"Sqrt", Sqrt}, {"Exp", Exp}, {"Log", Log},
+		{"Sin", Sin}, {"Cos", Cos}, {"Tan", Tan}, {"Atan", Atan}, {"Sqrt", Sqrt}, {"Exp", Exp}, {
+			"Log", Log},
 		{"Asin", func(x float64) float64 { return Asin(x / 10) }},
 		{"Acos", func(x float64) float64 { return Acos(x / 10) }},
 		{"Pow", func(x float64) float64 { return Pow(x, 2.5) }},
@@ -40,7 +41,9 @@ func BenchmarkFunctions(b *testing.B) {
 func BenchmarkQuat(b *testing.B) {
 	q, p, v := AxisAngle(Vec3{1, 2, 3}, 1), AxisAngle(Vec3{3, 2, 1}, 2), Vec3{4, 5, 6}
 	for name, fn := range map[string]func(){
-		"Mul": func() { q = q.Mul(p) }, "Rotate": func() { v = q.Rotate(v) }, "Slerp": func() { q = q.Slerp(p, 0.1) },
+		"Mul": func() { q = q.Mul(p) }, "Rotate": func() { v = q.Rotate(v) }, "Slerp": func() {
+			q = q.Slerp(p, 0.1)
+		},
 		"Integrate": func() { q = q.Integrate(v.Unit(), 1.0/60) },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -2,9 +2,9 @@ package det
 
 import "math"
 
-// The language leaves it to the processor what becomes of a float outside the integer's range. These conversions drop the
-// fraction, as the plain ones do, keep to the nearest bound, and make 0 of NaN. There is none for int, whose size differs between
-// machines.
+// The language leaves it to the processor what becomes of a float outside the integer's range.
+// These conversions drop the fraction, as the plain ones do, keep to the nearest bound, and make 0
+// of NaN. There is none for int, whose size differs between machines.
 
 // Int8 is x without its fraction, kept within int8.
 func Int8(x float64) int8 { return int8(clampTo(x, math.MinInt8, math.MaxInt8)) }

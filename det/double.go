@@ -1,8 +1,9 @@
 package det
 
-// A double is an unevaluated sum hi+lo with |lo| at most half an ulp of hi, good for about 106 bits. The elementary functions
-// carry their critical steps in it, so that the last rounding is nearly the only one. The algorithms are those of Dekker
-// ("A floating-point technique for extending the available precision", 1971) and Knuth, which need no fused multiply-add.
+// A double is an unevaluated sum hi+lo with |lo| at most half an ulp of hi, good for about 106
+// bits. The elementary functions carry their critical steps in it, so that the last rounding is
+// nearly the only one. The algorithms are those of Dekker ("A floating-point technique for
+// extending the available precision", 1971) and Knuth, which need no fused multiply-add.
 type double struct{ hi, lo float64 }
 
 // sumOf is exactly a+b.

@@ -36,7 +36,8 @@ func ExampleAngle_Toward() {
 	// Output: 178 -174 -170
 }
 
-// Draws do not depend on each other's order, so a client that sees few entities draws the same numbers for them.
+// Draws do not depend on each other's order, so a client that sees few entities draws the same
+// numbers for them.
 func ExampleDraw() {
 	const seed, tick = 1, 500
 	server := [3]uint64{}

@@ -8,8 +8,8 @@ const (
 	ln2b = 0x1.ef35793c7673p-45
 )
 
-// Exp is e to the power x, within 0.6 ulp (1 ulp where the result is subnormal). Exp(+Inf) is +Inf, Exp(-Inf) is 0; results too large are
-// +Inf, results too small 0.
+// Exp is e to the power x, within 0.6 ulp (1 ulp where the result is subnormal). Exp(+Inf) is +Inf,
+// Exp(-Inf) is 0; results too large are +Inf, results too small 0.
 func Exp(x float64) float64 {
 	if x != x {
 		return NaN()
@@ -49,7 +49,8 @@ func exp(x double) float64 {
 	return Ldexp(t.hi+low, int(k))
 }
 
-// Log is the natural logarithm, within 0.6 ulp. Log(+Inf) is +Inf, Log(±0) is -Inf, and the logarithm of a negative number NaN.
+// Log is the natural logarithm, within 0.6 ulp. Log(+Inf) is +Inf, Log(±0) is -Inf, and the
+// logarithm of a negative number NaN.
 func Log(x float64) float64 {
 	switch {
 	case x != x || x < 0:
@@ -69,7 +70,8 @@ func log(x float64) double {
 		f = float64(2 * f)
 		e--
 	}
-	// ln f = 2·artanh(s) = 2s + 2s³/3 + 2s⁵/5 + ... with s = (f-1)/(f+1), |s| < 0.172. The first two terms take both parts of s.
+	// ln f = 2·artanh(s) = 2s + 2s³/3 + 2s⁵/5 + ... with s = (f-1)/(f+1), |s| < 0.172. The first
+	// two terms take both parts of s.
 	s := double{f - 1, 0}.div(sumOf(f, 1))
 	z2 := s.mul(s)
 	z := z2.hi
@@ -92,7 +94,8 @@ func log(x float64) double {
 	return double{float64(k * ln2a), float64(k * ln2b)}.add(y)
 }
 
-// Pow is x to the power y, within 0.7 ulp (1 ulp where the result is subnormal). The special cases are those of IEEE 754:
+// Pow is x to the power y, within 0.7 ulp (1 ulp where the result is subnormal). The special cases
+// are those of IEEE 754:
 //
 //	Pow(x, ±0) = Pow(1, y) = 1, even for NaN; otherwise a NaN gives NaN
 //	Pow(±0, y) for y < 0 is an infinity, for y > 0 a zero; it has the sign of x where y is an odd whole number, else none

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Fixed is a number with 32 bits before the point, sign included, and 32 after it. Sums are exact and do not depend on their order, and the steps
-// are as fine far from the origin as near it: for positions in large worlds and for totals. What does not fit stays at the nearest
-// bound.
+// Fixed is a number with 32 bits before the point, sign included, and 32 after it. Sums are exact
+// and do not depend on their order, and the steps are as fine far from the origin as near it: for
+// positions in large worlds and for totals. What does not fit stays at the nearest bound.
 type Fixed int64
 
 // The bounds of Fixed, and its unit.
@@ -76,7 +76,8 @@ func (f Fixed) Mul(g Fixed) Fixed {
 	return signed(hi<<32|lo>>32, minus)
 }
 
-// Div is f/g, rounded to the nearest step, halves away from zero. Division by zero gives the bound on f's side, and 0/0 gives 0.
+// Div is f/g, rounded to the nearest step, halves away from zero. Division by zero gives the bound
+// on f's side, and 0/0 gives 0.
 func (f Fixed) Div(g Fixed) Fixed {
 	n, d := f.size(), g.size()
 	minus := f < 0 != (g < 0)

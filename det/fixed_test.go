@@ -10,7 +10,8 @@ import (
 
 var drawFixed = rapid.Custom(func(t *rapid.T) Fixed {
 	return Fixed(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-1<<34, 1<<34),
-		rapid.SampledFrom([]int64{0, 1, -1, 1 << 32, math.MaxInt64, math.MinInt64})).Draw(t, "fixed"))
+		rapid.SampledFrom([]int64{0, 1, -1, 1 << 32, math.MaxInt64, math.MinInt64})).Draw(t,
+		"fixed"))
 })
 
 // saturated is the Fixed nearest to an exact integer number of steps.
@@ -58,7 +59,8 @@ func TestFixed(t *testing.T) {
 			check("root", f.Sqrt(), saturated(new(big.Int).Sqrt(new(big.Int).Mul(a, one))))
 		}
 		check("whole and part", FixedInt(f.Floor()).Add(f.Frac()), f)
-		if x := rapid.Float64Range(-1e6, 1e6).Draw(t, "x"); math.Abs(FixedOf(x).Float()-x) > 0x1p-33 {
+		if x := rapid.Float64Range(-1e6, 1e6).Draw(t,
+			"x"); math.Abs(FixedOf(x).Float()-x) > 0x1p-33 {
 			t.Fatalf("%v becomes %v", x, FixedOf(x).Float())
 		}
 	})
@@ -83,7 +85,8 @@ func TestFixedSpecials(t *testing.T) {
 			t.Errorf("%s is %d, not %d", c.name, c.got, c.want)
 		}
 	}
-	if FixedOf(2.5).Round() != 3 || FixedOf(-2.5).Round() != -2 || FixedMax.Round() != math.MaxInt32 {
+	if FixedOf(2.5).Round() != 3 || FixedOf(-2.5).Round() != -2 ||
+		FixedMax.Round() != math.MaxInt32 {
 		t.Error("Round")
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Mod is the exact remainder of x/y with the sign of x. It is x where y is infinite, and NaN where x is infinite or y zero.
+// Mod is the exact remainder of x/y with the sign of x. It is x where y is infinite, and NaN where
+// x is infinite or y zero.
 func Mod(x, y float64) float64 {
 	a, b := Abs(x), Abs(y)
 	switch {

@@ -32,31 +32,40 @@ func otherPlatforms() []platform {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return []string{node, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec_node.js"), program}
+			return []string{
+				node, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm",
+					"wasm_exec_node.js"), program}
 		},
 	}}
 	direct := func(t *testing.T, program string) []string { return []string{program} }
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		ps = append(ps,
 			platform{"amd64 v1", []string{"GOARCH=amd64", "GOAMD64=v1"}, direct, nil},
-			platform{"amd64 v3", []string{"GOARCH=amd64", "GOAMD64=v3"}, func(t *testing.T, program string) []string {
-				if info, _ := os.ReadFile("/proc/cpuinfo"); !bytes.Contains(info, []byte(" fma ")) {
-					t.Skip("this processor has no fused multiply-add")
-				}
-				return direct(t, program)
-			}, regexp.MustCompile(`\bVFN?M(ADD|SUB)`)},
+			platform{"amd64 v3", []string{"GOARCH=amd64", "GOAMD64=v3"},
+				func(t *testing.T, program string) []string {
+					if info, _ := os.ReadFile("/proc/cpuinfo"); !bytes.Contains(info,
+						[]byte(" fma ")) {
+						t.Skip("this processor has no fused multiply-add")
+					}
+					return direct(t, program)
+				}, regexp.MustCompile(`\bVFN?M(ADD|SUB)`)},
 			platform{"386", []string{"GOARCH=386"}, direct, nil},
 		)
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH != "arm64" {
-		ps = append(ps, platform{"arm64", []string{"GOARCH=arm64"}, func(t *testing.T, program string) []string {
-			return []string{need(t, "qemu-aarch64", "QEMU's user emulation (Debian: qemu-user)"), program}
-		}, regexp.MustCompile(`\bFN?M(ADD|SUB)`)})
+		ps = append(ps,
+			platform{"arm64", []string{"GOARCH=arm64"},
+				func(t *testing.T, program string) []string {
+					return []string{
+						need(t, "qemu-aarch64", "QEMU's user emulation (Debian: qemu-user)"),
+						program}
+				}, regexp.MustCompile(`\bFN?M(ADD|SUB)`)})
 	}
 	return ps
 }
 
-// need finds a program, or ends the test: by skipping it, but on the project's own machines, where CI=true is set, by failing it.
+// need finds a program, or ends the test: by skipping it, but on the project's own machines, where
+// CI=true is set, by failing it.
 func need(t *testing.T, program, what string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -69,8 +78,8 @@ func need(t *testing.T, program, what string) string {
 	return path
 }
 
-// golden is the hash of every function, with a million results each, or few with -short and on platforms that are tried
-// beyond those that are promised.
+// golden is the hash of every function, with a million results each, or few with -short and on
+// platforms that are tried beyond those that are promised.
 func golden(t *testing.T, few bool) (n, want string) {
 	n = "1000000"
 	if few || testing.Short() {
@@ -115,7 +124,8 @@ func compare(t *testing.T, command []string, few bool) {
 	}
 }
 
-// This machine, whatever it is, must agree with what is committed. After a deliberate change of a function:
+// This machine, whatever it is, must agree with what is committed. After a deliberate change of a
+// function:
 //
 //	go run ./det/internal/dethash 1000000 > det/testdata/dethash-1000000.txt
 //	go run ./det/internal/dethash 10000 > det/testdata/dethash-10000.txt
@@ -136,7 +146,8 @@ func TestResultsElsewhere(t *testing.T) {
 
 // listing is what the compiler makes of a package, in assembly.
 func listing(t *testing.T, dir string, env []string, packages ...string) []byte {
-	cmd := exec.Command("go", append([]string{"build", "-o", os.DevNull, "-gcflags=-S"}, packages...)...)
+	cmd := exec.Command("go",
+		append([]string{"build", "-o", os.DevNull, "-gcflags=-S"}, packages...)...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	asm, err := cmd.CombinedOutput()
@@ -149,7 +160,8 @@ func listing(t *testing.T, dir string, env []string, packages ...string) []byte 
 	return asm
 }
 
-// No fused multiply-add may be in what the compiler makes of this package and its user, into which much of it is inlined.
+// No fused multiply-add may be in what the compiler makes of this package and its user, into which
+// much of it is inlined.
 func TestNothingIsFused(t *testing.T) {
 	for _, p := range otherPlatforms() {
 		if p.fma == nil {
@@ -167,7 +179,8 @@ func TestNothingIsFused(t *testing.T) {
 func TestFusedIsFound(t *testing.T) {
 	const source = "package fused\n\nfunc F(x, y, z float64) float64 { return x*y + z }\n"
 	dir := t.TempDir()
-	for name, text := range map[string]string{"fused.go": source, "go.mod": "module fused\n\ngo 1.26\n"} {
+	for name, text := range map[string]string{
+		"fused.go": source, "go.mod": "module fused\n\ngo 1.26\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +189,8 @@ func TestFusedIsFound(t *testing.T) {
 		if p.fma == nil {
 			continue
 		}
-		if asm := listing(t, dir, append(p.env, "GOWORK=off", "GOFLAGS=-mod=mod"), "."); !p.fma.Match(asm) {
+		if asm := listing(t, dir, append(p.env, "GOWORK=off", "GOFLAGS=-mod=mod"),
+			"."); !p.fma.Match(asm) {
 			t.Errorf("%s: no fused instruction found in\n%s", p.name, asm)
 		}
 	}

@@ -1,12 +1,14 @@
 package det
 
-// Quat is an orientation in space: a unit quaternion, W the real part. The zero value is not an orientation; start from Identity.
+// Quat is an orientation in space: a unit quaternion, W the real part. The zero value is not an
+// orientation; start from Identity.
 type Quat struct{ X, Y, Z, W float64 }
 
 // Identity is the orientation of what was not turned.
 var Identity = Quat{W: 1}
 
-// AxisAngle is the turn by a around an axis of any length, counterclockwise when the axis points at the viewer. A zero axis gives Identity.
+// AxisAngle is the turn by a around an axis of any length, counterclockwise when the axis points at
+// the viewer. A zero axis gives Identity.
 func AxisAngle(axis Vec3, a Angle) Quat {
 	u := axis.Unit()
 	if u == (Vec3{}) {
@@ -16,7 +18,8 @@ func AxisAngle(axis Vec3, a Angle) Quat {
 	return Quat{float64(u.X * s), float64(u.Y * s), float64(u.Z * s), c}
 }
 
-// AxisAngle is the axis, of length one, and the turn around it, from 0 to Pi, that make q. Identity has a turn of 0 around X.
+// AxisAngle is the axis, of length one, and the turn around it, from 0 to Pi, that make q. Identity
+// has a turn of 0 around X.
 func (q Quat) AxisAngle() (axis Vec3, a Angle) {
 	v := Vec3{q.X, q.Y, q.Z}
 	w := q.W
@@ -43,12 +46,14 @@ func (q Quat) Mul(p Quat) Quat {
 // Conj is the opposite turn.
 func (q Quat) Conj() Quat { return Quat{-q.X, -q.Y, -q.Z, q.W} }
 
-// Dot is the cosine of half the turn between two orientations; it is negative where they have opposite signs.
+// Dot is the cosine of half the turn between two orientations; it is negative where they have
+// opposite signs.
 func (q Quat) Dot(p Quat) float64 {
 	return float64(q.X*p.X) + float64(q.Y*p.Y) + float64(q.Z*p.Z) + float64(q.W*p.W)
 }
 
-// Unit is q brought back to length one, which products and sums drift away from. What has no direction becomes Identity.
+// Unit is q brought back to length one, which products and sums drift away from. What has no
+// direction becomes Identity.
 func (q Quat) Unit() Quat {
 	s := q.Dot(q)
 	if s > 1e-280 && s < 1e280 {
@@ -79,8 +84,8 @@ func (q Quat) near(p Quat) Quat {
 	return p
 }
 
-// Nlerp is the orientation at part t of the shortest way from q to p, by a straight line. It is cheap, and its pace is uneven by little
-// where the turn is small.
+// Nlerp is the orientation at part t of the shortest way from q to p, by a straight line. It is
+// cheap, and its pace is uneven by little where the turn is small.
 func (q Quat) Nlerp(p Quat, t float64) Quat {
 	p = q.near(p)
 	return Quat{Lerp(q.X, p.X, t), Lerp(q.Y, p.Y, t), Lerp(q.Z, p.Z, t), Lerp(q.W, p.W, t)}.Unit()
@@ -106,8 +111,8 @@ func (q Quat) Slerp(p Quat, t float64) Quat {
 	}.Unit()
 }
 
-// Integrate turns q for dt seconds at an angular velocity in radians a second, in the frame of the world. It is exact for a constant velocity, of
-// any size.
+// Integrate turns q for dt seconds at an angular velocity in radians a second, in the frame of the
+// world. It is exact for a constant velocity, of any size.
 func (q Quat) Integrate(omega Vec3, dt float64) Quat {
 	speed := omega.Len()
 	if speed == 0 || speed-speed != 0 {

@@ -2,22 +2,25 @@ package det
 
 import "math/bits"
 
-// Draw is the random number with this seed, entity, tick and ordinal: a pure function, so that a machine that sees half of the world
-// draws the same numbers for that half, in any order. Nothing can be foreseen from draws of other seeds, but whoever knows the seed knows every number: what
+// Draw is the random number with this seed, entity, tick and ordinal: a pure function, so that a
+// machine that sees half of the world draws the same numbers for that half, in any order. Nothing
+// can be foreseen from draws of other seeds, but whoever knows the seed knows every number: what
 // players must not foresee belongs to a seed that they are not told. It is not for cryptography.
 func Draw(seed, entity, tick, ordinal uint64) uint64 {
 	r := At(seed, entity, tick)
 	return r.Nth(ordinal)
 }
 
-// Rand draws the numbers of one entity at one tick, one ordinal after another. Make it with At where it is needed; it is a small value, and costs less than a
-// look-up.
+// Rand draws the numbers of one entity at one tick, one ordinal after another. Make it with At
+// where it is needed; it is a small value, and costs less than a look-up.
 type Rand struct {
-	a, b uint64 // a key of 128 bits, so that no two entities and ticks ever share a stream by chance
+	// a key of 128 bits, so that no two entities and ticks ever share a stream by chance
+	a, b uint64
 	next uint64
 }
 
-// At starts at ordinal 0 of an entity's numbers at a tick. Use entity 0 for what belongs to the world itself.
+// At starts at ordinal 0 of an entity's numbers at a tick. Use entity 0 for what belongs to the
+// world itself.
 func At(seed, entity, tick uint64) Rand {
 	a := mix(seed ^ 0x6A09E667F3BCC908) // the roots of 2 and 3, for constants that hide nothing
 	b := mix(seed + 0xBB67AE8584CAA73B)
@@ -28,8 +31,9 @@ func At(seed, entity, tick uint64) Rand {
 	return Rand{a: a, b: b}
 }
 
-// mix spreads every bit of x over the whole word, and can be undone, so that it loses nothing. It is the scheme of shifts and multiplications
-// known from SplitMix and MurmurHash, with the golden ratio and Pi for multipliers and a third round.
+// mix spreads every bit of x over the whole word, and can be undone, so that it loses nothing. It
+// is the scheme of shifts and multiplications known from SplitMix and MurmurHash, with the golden
+// ratio and Pi for multipliers and a third round.
 func mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0x9E3779B97F4A7C15
@@ -57,7 +61,8 @@ func (r *Rand) Float64() float64 { return float64(float64(r.Uint64()>>11) * 0x1p
 
 // Uint64N is the next number below n, each equally likely. It is 0 where n is 0.
 func (r *Rand) Uint64N(n uint64) uint64 {
-	// Lemire, "Fast random integer generation in an interval" (2019): the upper half of a product, less the few values that would come once too often.
+	// Lemire, "Fast random integer generation in an interval" (2019): the upper half of a product,
+	// less the few values that would come once too often.
 	hi, lo := bits.Mul64(r.Uint64(), n)
 	if lo < n {
 		for least := -n % max(n, 1); lo < least; {
@@ -67,7 +72,8 @@ func (r *Rand) Uint64N(n uint64) uint64 {
 	return hi
 }
 
-// IntN is the next number from 0 to n-1, each equally likely: a die. It is 0 where n is not positive.
+// IntN is the next number from 0 to n-1, each equally likely: a die. It is 0 where n is not
+// positive.
 func (r *Rand) IntN(n int) int { return int(r.Uint64N(uint64(max(n, 0)))) }
 
 // Range is the next number from lo up to hi.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// chiSquare is how far counts are from their expectation, in standard deviations of what chance would do.
+// chiSquare is how far counts are from their expectation, in standard deviations of what chance
+// would do.
 func chiSquare(counts []int, want func(i int) float64) float64 {
 	sum := 0.0
 	for i, c := range counts {
@@ -18,16 +19,20 @@ func chiSquare(counts []int, want func(i int) float64) float64 {
 	return (sum - k) / math.Sqrt(2*k)
 }
 
-// limit is so far out that a good generator never gets there in the life of these fixed seeds, and a bad one always does.
+// limit is so far out that a good generator never gets there in the life of these fixed seeds, and
+// a bad one always does.
 const limit = 5
 
-// The sequences that a game draws: along each coordinate alone, as counters that differ in a few low bits.
+// The sequences that a game draws: along each coordinate alone, as counters that differ in a few
+// low bits.
 var walks = map[string]func(i uint64) uint64{
 	"seed":    func(i uint64) uint64 { return Draw(i, 7, 100, 0) },
 	"entity":  func(i uint64) uint64 { return Draw(1, i, 100, 0) },
 	"tick":    func(i uint64) uint64 { return Draw(1, 7, i, 0) },
 	"ordinal": func(i uint64) uint64 { return Draw(1, 7, 100, i) },
-	"swapped": func(i uint64) uint64 { return Draw(1, i>>8, i&255, 0) ^ bits.RotateLeft64(Draw(1, i&255, i>>8, 0), 17) },
+	"swapped": func(i uint64) uint64 {
+		return Draw(1, i>>8, i&255, 0) ^ bits.RotateLeft64(Draw(1, i&255, i>>8, 0), 17)
+	},
 }
 
 func TestDrawIsEven(t *testing.T) {
@@ -53,7 +58,8 @@ func TestDrawIsEven(t *testing.T) {
 			}
 		}
 		even := func(int) float64 { return n / 256 }
-		for what, counts := range map[string][]int{"high byte": high[:], "low byte": low[:], "pairs": pair[:]} {
+		for what, counts := range map[string][]int{
+			"high byte": high[:], "low byte": low[:], "pairs": pair[:]} {
 			if z := chiSquare(counts, even); math.Abs(z) > limit {
 				t.Errorf("%s: %s has chi-square %.1f deviations off", name, what, z)
 			}
@@ -68,7 +74,8 @@ func TestDrawAvalanche(t *testing.T) {
 	for in := range 256 {
 		var flips [64]int
 		for range n {
-			key := [4]uint64{r.Uint64(), r.Uint64() & 0xFFFF, r.Uint64() & 0xFFFFF, r.Uint64() & 0xFF}
+			key := [4]uint64{
+				r.Uint64(), r.Uint64() & 0xFFFF, r.Uint64() & 0xFFFFF, r.Uint64() & 0xFF}
 			a := Draw(key[0], key[1], key[2], key[3])
 			key[in/64] ^= 1 << (in % 64)
 			x := a ^ Draw(key[0], key[1], key[2], key[3])
@@ -161,7 +168,8 @@ func TestRandShapes(t *testing.T) {
 		}
 	}
 	even := func(int) float64 { return n / 12.0 }
-	for what, counts := range map[string][]int{"die": die[:], "sphere": sphere[:], "circle": circle[:]} {
+	for what, counts := range map[string][]int{
+		"die": die[:], "sphere": sphere[:], "circle": circle[:]} {
 		if z := chiSquare(counts, even); math.Abs(z) > limit {
 			t.Errorf("%s: %v", what, counts)
 		}

@@ -13,16 +13,20 @@ import (
 	"testing"
 )
 
-// exact lists what this package may take from package math: functions whose results need no rounding, or one correct rounding.
+// exact lists what this package may take from package math: functions whose results need no
+// rounding, or one correct rounding.
 var exact = map[string]bool{
-	"Float64bits": true, "Float64frombits": true, "Inf": true, "Signbit": true, "Copysign": true, "Abs": true, "Sqrt": true, "Floor": true,
+	"Float64bits": true, "Float64frombits": true, "Inf": true, "Signbit": true, "Copysign": true,
+	"Abs": true, "Sqrt": true, "Floor": true,
 	"Ceil": true, "Trunc": true, "Round": true, "Frexp": true, "Ldexp": true,
 }
 
-// violations lists every place in the files where a compiler could make other bits: a product that is not wrapped in float64(), which
-// may be fused with a sum, even of another statement or of a caller it is inlined into; and inexact functions of package math.
+// violations lists every place in the files where a compiler could make other bits: a product that
+// is not wrapped in float64(), which may be fused with a sum, even of another statement or of a
+// caller it is inlined into; and inexact functions of package math.
 func violations(t *testing.T, fset *token.FileSet, files []*ast.File) []string {
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
 	if _, err := conf.Check("det", fset, files, info); err != nil {
 		t.Fatal(err)
@@ -32,18 +36,22 @@ func violations(t *testing.T, fset *token.FileSet, files []*ast.File) []string {
 		return ok && b.Info()&types.IsFloat != 0 && info.Types[e].Value == nil
 	}
 	var found []string
-	report := func(n ast.Node, what string) { found = append(found, fset.Position(n.Pos()).String()+": "+what) }
+	report := func(n ast.Node, what string) {
+		found = append(found, fset.Position(n.Pos()).String()+": "+what)
+	}
 	for _, f := range files {
 		wrapped := map[ast.Expr]bool{}
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if id, ok := n.Fun.(*ast.Ident); ok && info.Uses[id] == types.Universe.Lookup("float64") {
+				if id, ok := n.Fun.(*ast.Ident); ok &&
+					info.Uses[id] == types.Universe.Lookup("float64") {
 					wrapped[ast.Unparen(n.Args[0])] = true
 				}
 			case *ast.BinaryExpr:
 				// A quotient by a constant power of two becomes a product.
-				if (n.Op == token.MUL || n.Op == token.QUO && info.Types[n.Y].Value != nil) && float(n) && !wrapped[n] {
+				if (n.Op == token.MUL || n.Op == token.QUO && info.Types[n.Y].Value != nil) &&
+					float(n) && !wrapped[n] {
 					report(n, "a product that is not wrapped in float64()")
 				}
 			case *ast.AssignStmt:
@@ -52,7 +60,8 @@ func violations(t *testing.T, fset *token.FileSet, files []*ast.File) []string {
 				}
 			case *ast.SelectorExpr:
 				obj := info.Uses[n.Sel]
-				if fn, ok := obj.(*types.Func); ok && fn.Pkg().Path() == "math" && !exact[fn.Name()] {
+				if fn, ok := obj.(*types.Func); ok && fn.Pkg().Path() == "math" &&
+					!exact[fn.Name()] {
 					report(n, "math."+fn.Name()+" differs between processors")
 				}
 			}

@@ -9,12 +9,16 @@ import (
 
 var (
 	coordinate = rapid.Float64Range(-1e6, 1e6)
-	drawVec2   = rapid.Custom(func(t *rapid.T) Vec2 { return Vec2{coordinate.Draw(t, "x"), coordinate.Draw(t, "y")} })
-	drawVec3   = rapid.Custom(func(t *rapid.T) Vec3 {
+	drawVec2   = rapid.Custom(func(t *rapid.T) Vec2 {
+		return Vec2{coordinate.Draw(t, "x"), coordinate.Draw(t, "y")}
+	})
+	drawVec3 = rapid.Custom(func(t *rapid.T) Vec3 {
 		return Vec3{coordinate.Draw(t, "x"), coordinate.Draw(t, "y"), coordinate.Draw(t, "z")}
 	})
-	drawAngle = rapid.Custom(func(t *rapid.T) Angle { return Angle(rapid.Float64Range(-100, 100).Draw(t, "angle")) })
-	drawQuat  = rapid.Custom(func(t *rapid.T) Quat {
+	drawAngle = rapid.Custom(func(t *rapid.T) Angle {
+		return Angle(rapid.Float64Range(-100, 100).Draw(t, "angle"))
+	})
+	drawQuat = rapid.Custom(func(t *rapid.T) Quat {
 		return AxisAngle(drawVec3.Draw(t, "axis"), drawAngle.Draw(t, "turn"))
 	})
 )
@@ -39,7 +43,8 @@ func TestVec2(t *testing.T) {
 		near(t, "dot of both turned", v.Rotate(a).Dot(w.Rotate(a)), v.Dot(w), 1e-14*size*size)
 		near(t, "quarter turn", v.Rotate(Pi/2).Sub(v.Perp()).Len(), 0, 1e-14*size)
 		near(t, "cross", v.Cross(w), v.Perp().Dot(w), 1e-14*size*size)
-		near(t, "length of the sum of a part and the rest", v.MulAdd(w, 2).Sub(v.Add(w.Mul(2))).Len(), 0, 1e-14*size)
+		near(t, "length of the sum of a part and the rest",
+			v.MulAdd(w, 2).Sub(v.Add(w.Mul(2))).Len(), 0, 1e-14*size)
 		if v.Lerp(w, 0) != v || v.Lerp(w, 1) != w {
 			t.Fatal("Lerp misses its ends")
 		}
@@ -60,7 +65,8 @@ func TestVec3(t *testing.T) {
 		c := v.Cross(w)
 		near(t, "cross against v", c.Dot(v), 0, 1e-14*size*size*size)
 		near(t, "cross against w", c.Dot(w), 0, 1e-14*size*size*size)
-		near(t, "Lagrange's identity", c.LenSq()+v.Dot(w)*v.Dot(w), v.LenSq()*w.LenSq(), 1e-13*size*size*size*size)
+		near(t, "Lagrange's identity", c.LenSq()+v.Dot(w)*v.Dot(w), v.LenSq()*w.LenSq(),
+			1e-13*size*size*size*size)
 		near3(t, "step", v.MulAdd(w, -3), v.Sub(w.Mul(3)), 1e-14*size)
 		if v.Lerp(w, 0) != v || v.Lerp(w, 1) != w || v.Neg().Neg() != v {
 			t.Fatal("Lerp misses its ends, or Neg its way back")
@@ -111,7 +117,8 @@ func TestAngle(t *testing.T) {
 		near(t, "end of Lerp", b.Lerp(a, 1).Vec().Sub(a.Vec()).Len(), 0, 1e-13)
 		step := Angle(rapid.Float64Range(0, 4).Draw(t, "step"))
 		got := b.Toward(a, step)
-		near(t, "turn taken", math.Abs(float64(got.Sub(b))), min(float64(step), math.Abs(float64(d))), 1e-13)
+		near(t, "turn taken", math.Abs(float64(got.Sub(b))),
+			min(float64(step), math.Abs(float64(d))), 1e-13)
 		near(t, "degrees", float64(Degrees(a.Degrees())), float64(a), 1e-13)
 	})
 	for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
@@ -141,7 +148,10 @@ func TestQuat(t *testing.T) {
 		x := rapid.Float64Range(0, 1).Draw(t, "part")
 		s := q.Slerp(p, x)
 		near(t, "length on the way", s.Dot(s), 1, 1e-14)
-		between := func(a, b Quat) float64 { _, turn := b.Mul(a.Conj()).AxisAngle(); return float64(turn) }
+		between := func(a, b Quat) float64 {
+			_, turn := b.Mul(a.Conj()).AxisAngle()
+			return float64(turn)
+		}
 		near(t, "turn at part x", between(q, s), x*between(q, p), 1e-7)
 		near3(t, "Slerp's end", q.Slerp(p, 1).Rotate(v), p.Rotate(v), 1e-8*size)
 		near3(t, "Nlerp's end", q.Nlerp(p, 1).Rotate(v), p.Rotate(v), 1e-8*size)

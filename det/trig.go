@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Sin is the sine of x radians, for any finite x, within 0.6 ulp. Sin(±0) is ±0; infinities and NaN give NaN.
+// Sin is the sine of x radians, for any finite x, within 0.6 ulp. Sin(±0) is ±0; infinities and NaN
+// give NaN.
 func Sin(x float64) float64 {
 	if Abs(x) < 0x1p-27 {
 		return x // x³/6 is below half an ulp, and -0 stays
@@ -57,8 +58,8 @@ func Sincos(x float64) (sin, cos float64) {
 	return Canon(s.value()), Canon(c.value())
 }
 
-// Tan is the tangent of x radians, for any finite x, within 0.7 ulp. Tan(±0) is ±0; infinities and NaN give NaN. No float64 is
-// an odd multiple of a quarter turn, so the result is always finite.
+// Tan is the tangent of x radians, for any finite x, within 0.7 ulp. Tan(±0) is ±0; infinities and
+// NaN give NaN. No float64 is an odd multiple of a quarter turn, so the result is always finite.
 func Tan(x float64) float64 {
 	if Abs(x) < 0x1p-27 {
 		return x
@@ -71,8 +72,8 @@ func Tan(x float64) float64 {
 	return Canon(s.div(c).value())
 }
 
-// sinOf is the sine of |r| <= Pi/4: a Taylor polynomial, whose next term is below 2^-63 of the result. The cubic term is kept in two parts, the
-// others are small enough beside r.
+// sinOf is the sine of |r| <= Pi/4: a Taylor polynomial, whose next term is below 2^-63 of the
+// result. The cubic term is kept in two parts, the others are small enough beside r.
 func sinOf(r double) double {
 	x := r.hi
 	z := float64(x * x)
@@ -123,7 +124,8 @@ const (
 // quarter is Pi/2.
 var quarter = double{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54}
 
-// reduce brings x to r with |r| <= Pi/4 (or a hair more) and x = q·Pi/2 + r, q modulo 4. Infinities and NaN give NaN.
+// reduce brings x to r with |r| <= Pi/4 (or a hair more) and x = q·Pi/2 + r, q modulo 4. Infinities
+// and NaN give NaN.
 func reduce(x float64) (q int, r double) {
 	a := Abs(x)
 	if a <= Pi/4 {
@@ -149,20 +151,25 @@ func reduce(x float64) (q int, r double) {
 
 // twoOverPi holds the first 1280 bits of 2/Pi, enough for the largest float64.
 var twoOverPi = [20]uint64{
-	0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-	0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-	0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
+	0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+	0xb7246e3a424dd2e0,
+	0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
+	0x3991d639835339f4,
+	0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
+	0x4f463f669e5fea2d,
+	0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
+	0xf0cfbc209af4361d,
 }
 
-// reduceLarge is Payne and Hanek's reduction, in integers: x·2/Pi modulo 4 needs only a window of the bits of 2/Pi, since the bits above
-// it contribute multiples of 4.
+// reduceLarge is Payne and Hanek's reduction, in integers: x·2/Pi modulo 4 needs only a window of
+// the bits of 2/Pi, since the bits above it contribute multiples of 4.
 func reduceLarge(x float64) (q int, r double) {
 	b := math.Float64bits(x)
 	m := b&(1<<52-1) | 1<<52
 	e := int(b>>52&0x7FF) - 1075 // |x| = m·2^e
-	// The window is 256 bits wide, and its product with m, modulo 2^256, has the value of q in its two highest bits: bit j of 2/Pi
-	// (counted from 1) weighs 2^(e-j) in m's units, and the first that counts is the one with weight 2.
+	// The window is 256 bits wide, and its product with m, modulo 2^256, has the value of q in its
+	// two highest bits: bit j of 2/Pi (counted from 1) weighs 2^(e-j) in m's units, and the first
+	// that counts is the one with weight 2.
 	start := e - 2 // bits to skip; negative for zeros before the first
 	var w [4]uint64
 	for i := range w {

@@ -89,7 +89,9 @@ func (v Vec3) Add(w Vec3) Vec3 { return Vec3{v.X + w.X, v.Y + w.Y, v.Z + w.Z} }
 func (v Vec3) Sub(w Vec3) Vec3 { return Vec3{v.X - w.X, v.Y - w.Y, v.Z - w.Z} }
 
 // Mul is for scaling: a velocity by a time, a direction by a distance.
-func (v Vec3) Mul(s float64) Vec3 { return Vec3{float64(v.X * s), float64(v.Y * s), float64(v.Z * s)} }
+func (v Vec3) Mul(s float64) Vec3 {
+	return Vec3{float64(v.X * s), float64(v.Y * s), float64(v.Z * s)}
+}
 
 // MulAdd is v + w*s, the step of every integrator, with the product rounded before the sum.
 func (v Vec3) MulAdd(w Vec3, s float64) Vec3 {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Adaptive is the range coder with models that learn from the message itself, as a Coder. Each bit of a byte is predicted from those above it and from
-// whether the byte before was zero. It takes longer than the others and gets closest to the entropy. The zero value is ready.
+// Adaptive is the range coder with models that learn from the message itself, as a Coder. Each bit
+// of a byte is predicted from those above it and from whether the byte before was zero. It takes
+// longer than the others and gets closest to the entropy. The zero value is ready.
 type Adaptive struct{}
 
 // byteModels predicts a byte, by whether the one before was zero.

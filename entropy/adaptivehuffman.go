@@ -7,13 +7,15 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// An AdaptiveHuffman learns its code from the message itself, one byte after another, on both sides alike: Quake III's and Gamenet's way for messages
-// whose statistics are not known beforehand. It is the algorithm of Faller, Gallager and Knuth (Knuth, "Dynamic Huffman
-// coding", 1985). As a Coder it starts anew with each message; with WriteByteTo and ReadByteFrom, Reset is the caller's to call. It is for one goroutine at a time. The zero
-// value is ready.
+// An AdaptiveHuffman learns its code from the message itself, one byte after another, on both sides
+// alike: Quake III's and Gamenet's way for messages whose statistics are not known beforehand. It
+// is the algorithm of Faller, Gallager and Knuth (Knuth, "Dynamic Huffman coding", 1985). As a
+// Coder it starts anew with each message; with WriteByteTo and ReadByteFrom, Reset is the caller's
+// to call. It is for one goroutine at a time. The zero value is ready.
 type AdaptiveHuffman struct {
-	// Nodes in order of falling weight, each inner node before its children, siblings side by side: the sibling property that makes this a
-	// Huffman tree. Node 0 is the root. The leaf for "not yet seen", of weight 0, is always the last.
+	// Nodes in order of falling weight, each inner node before its children, siblings side by side:
+	// the sibling property that makes this a Huffman tree. Node 0 is the root. The leaf for "not
+	// yet seen", of weight 0, is always the last.
 	weight [treeSize]uint32
 	parent [treeSize]uint16
 	child  [treeSize]uint16 // the first of two siblings; for a leaf, leafBit and its symbol
@@ -50,7 +52,8 @@ func (h *AdaptiveHuffman) WriteByteTo(w *bits.Writer, b byte) {
 	h.learn(b)
 }
 
-// writePath codes the way from the root to a node. Weights of 32 bits keep every way below 64 steps.
+// writePath codes the way from the root to a node. Weights of 32 bits keep every way below 64
+// steps.
 func (h *AdaptiveHuffman) writePath(w *bits.Writer, node int) {
 	path, n := uint64(0), 0
 	for node != 0 {
@@ -62,7 +65,8 @@ func (h *AdaptiveHuffman) writePath(w *bits.Writer, node int) {
 	w.WriteBits(path, n)
 }
 
-// ReadByteFrom is the other side of WriteByteTo. It is 0 at the end of the data, and r then has an error.
+// ReadByteFrom is the other side of WriteByteTo. It is 0 at the end of the data, and r then has an
+// error.
 func (h *AdaptiveHuffman) ReadByteFrom(r *bits.Reader) byte {
 	h.begin()
 	c := h.child[0]
@@ -73,7 +77,8 @@ func (h *AdaptiveHuffman) ReadByteFrom(r *bits.Reader) byte {
 	if c == unseen {
 		b = byte(r.ReadBits(8))
 		if r.Err() == nil && h.leaf[b] != 0 {
-			// No encoder names a byte anew, and learning it twice would break the tree. Make r fail by reading beyond its end.
+			// No encoder names a byte anew, and learning it twice would break the tree. Make r fail
+			// by reading beyond its end.
 			for r.Err() == nil {
 				r.ReadBits(64)
 			}
@@ -93,8 +98,8 @@ func (h *AdaptiveHuffman) learn(b byte) {
 		node = h.grow(b)
 	}
 	for {
-		// Change places with the first node of equal weight, so that one more keeps the order; with the next where that is the parent, which
-		// cannot move below its child.
+		// Change places with the first node of equal weight, so that one more keeps the order; with
+		// the next where that is the parent, which cannot move below its child.
 		first := h.firstLike(node)
 		if first == int(h.parent[node]) && node != 0 {
 			first++
@@ -126,7 +131,8 @@ func (h *AdaptiveHuffman) grow(b byte) int {
 	return h.n - 2
 }
 
-// firstLike finds the first node with the weight of this one, by bisection. A node of weight 0 that has just grown stays where it is.
+// firstLike finds the first node with the weight of this one, by bisection. A node of weight 0 that
+// has just grown stays where it is.
 func (h *AdaptiveHuffman) firstLike(node int) int {
 	w := h.weight[node]
 	if w == 0 {

@@ -8,17 +8,20 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// A Coder makes bytes shorter and brings them back: the one interface of everything here that works on whole messages. ZeroRuns, Huffman, AdaptiveHuffman and
-// Adaptive are Coders. Messages are independent of each other, so any of them may get lost. Decoding gives exactly what was encoded, for any
-// message.
+// A Coder makes bytes shorter and brings them back: the one interface of everything here that works
+// on whole messages. ZeroRuns, Huffman, AdaptiveHuffman and Adaptive are Coders. Messages are
+// independent of each other, so any of them may get lost. Decoding gives exactly what was encoded,
+// for any message.
 type Coder interface {
 	// Encode appends the coded form of src to dst.
 	Encode(dst, src []byte) []byte
-	// Decode appends to dst what src was made of. A message that is corrupt, or longer than limit bytes, is an error, and dst comes back as it was.
+	// Decode appends to dst what src was made of. A message that is corrupt, or longer than limit
+	// bytes, is an error, and dst comes back as it was.
 	Decode(dst, src []byte, limit int) ([]byte, error)
 }
 
-// Each coded message starts with the length of the original as a varint, since the last byte of coded bits may hold more symbols than meant.
+// Each coded message starts with the length of the original as a varint, since the last byte of
+// coded bits may hold more symbols than meant.
 
 // cutLength takes the length off src.
 func cutLength(src []byte, limit int) (n int, rest []byte, err error) {
@@ -27,7 +30,8 @@ func cutLength(src []byte, limit int) (n int, rest []byte, err error) {
 	case k <= 0 || k != uvarintLen(v):
 		return 0, nil, fmt.Errorf("%w: no length at its start", ErrCorrupt)
 	case limit < 0 || v > uint64(limit):
-		return 0, nil, fmt.Errorf("%w: its length of %d is above the limit of %d", ErrCorrupt, v, limit)
+		return 0, nil,
+			fmt.Errorf("%w: its length of %d is above the limit of %d", ErrCorrupt, v, limit)
 	}
 	return int(v), src[k:], nil
 }

@@ -34,7 +34,9 @@ func trained() *Huffman {
 
 // coders has one of each kind, and of ZeroRuns some sizes.
 func coders() map[string]Coder {
-	all := map[string]Coder{"huffman": trained(), "adaptive huffman": new(AdaptiveHuffman), "adaptive": Adaptive{}, "runs": ZeroRuns{}}
+	all := map[string]Coder{
+		"huffman": trained(), "adaptive huffman": new(AdaptiveHuffman), "adaptive": Adaptive{},
+		"runs": ZeroRuns{}}
 	for _, k := range []int{1, 2, 5, 8, 13, 16} {
 		all[fmt.Sprint("runs of ", k)] = ZeroRuns{Word: k}
 	}
@@ -45,7 +47,8 @@ var drawMessage = rapid.OneOf(
 	rapid.SliceOf(rapid.Byte()),
 	rapid.SliceOf(rapid.OneOf(rapid.Just(byte(0)), rapid.ByteRange(0, 3))),
 	rapid.Custom(func(t *rapid.T) []byte {
-		return bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "unit"), rapid.IntRange(0, 600).Draw(t, "times"))
+		return bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "unit"),
+			rapid.IntRange(0, 600).Draw(t, "times"))
 	}),
 	rapid.Custom(func(t *rapid.T) []byte {
 		return sparse(rapid.IntRange(0, 3000).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"))
@@ -67,14 +70,16 @@ func TestCodersRoundTrip(t *testing.T) {
 					t.Fatalf("%x came back as %x: %v", msg, back, err)
 				}
 				if len(msg) > 0 {
-					if _, err := c.Decode(nil, out[len(head):], len(msg)-1); !errors.Is(err, ErrCorrupt) {
+					if _, err := c.Decode(nil, out[len(head):], len(msg)-1); !errors.Is(err,
+						ErrCorrupt) {
 						t.Fatalf("a limit of one byte less: %v", err)
 					}
 				}
 				if name == "adaptive" {
 					return // more bytes may change the last symbols, and then belong to them
 				}
-				if _, err := c.Decode(nil, append(out[len(head):], 1, 1, 1), len(msg)); !errors.Is(err, ErrCorrupt) {
+				if _, err := c.Decode(nil, append(out[len(head):], 1, 1, 1),
+					len(msg)); !errors.Is(err, ErrCorrupt) {
 					t.Fatalf("bytes left over: %v", err)
 				}
 			})
@@ -82,7 +87,8 @@ func TestCodersRoundTrip(t *testing.T) {
 	}
 }
 
-// Cut at any place, a message must be refused. Only the last bytes of a range coder's may be missed, since zeros beyond the end can make a message too.
+// Cut at any place, a message must be refused. Only the last bytes of a range coder's may be
+// missed, since zeros beyond the end can make a message too.
 func TestCodersNoticeCuts(t *testing.T) {
 	msg := sparse(300, 2)
 	for name, c := range coders() {
@@ -107,14 +113,16 @@ func TestCodersCompress(t *testing.T) {
 		size[name] = len(c.Encode(nil, msg))
 	}
 	t.Logf("1000 bytes become %v", size)
-	if !(size["adaptive"] < size["adaptive huffman"] && size["adaptive huffman"] < size["runs"] && size["runs"] < 700 &&
+	if !(size["adaptive"] < size["adaptive huffman"] && size["adaptive huffman"] < size["runs"] &&
+		size["runs"] < 700 &&
 		size["huffman"] < size["runs"] && size["adaptive"] < 320) {
 		t.Errorf("sizes %v", size)
 	}
 }
 
 func TestZeroRunsAreDOOMs(t *testing.T) {
-	// 001 | eight zero words | 100, highest word first here: words of 3 bits from the lowest bit up.
+	// 001 | eight zero words | 100, highest word first here: words of 3 bits from the lowest bit
+	// up.
 	var w bits.Writer
 	w.Reset(make([]byte, 16))
 	w.WriteBits(1, 3)
@@ -125,7 +133,8 @@ func TestZeroRunsAreDOOMs(t *testing.T) {
 	out.Reset(make([]byte, 16))
 	ZeroRuns{}.EncodeBits(&out, src, n)
 	r := bits.NewReader(out.Bytes())
-	if out.Len() != 12 || r.ReadBits(3) != 1 || r.ReadBits(3) != 0 || r.ReadBits(3) != 7 || r.ReadBits(3) != 4 {
+	if out.Len() != 12 || r.ReadBits(3) != 1 || r.ReadBits(3) != 0 || r.ReadBits(3) != 7 ||
+		r.ReadBits(3) != 4 {
 		t.Errorf("%d bits: %x", out.Len(), out.Bytes())
 	}
 	// Four to one at best.
@@ -150,7 +159,8 @@ func TestZeroRunsRefuse(t *testing.T) {
 		for _, v := range c.words {
 			w.WriteBits(v, 3)
 		}
-		if err := (ZeroRuns{}).DecodeBits(bits.NewReader(w.Bytes()), make([]byte, 8), c.bits); err == nil {
+		if err := (ZeroRuns{}).DecodeBits(bits.NewReader(w.Bytes()), make([]byte, 8),
+			c.bits); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -171,7 +181,8 @@ func TestZeroRunsOfAnyNumberOfBits(t *testing.T) {
 		}
 		r := bits.NewReader(w.Bytes())
 		dst := bytes.Repeat([]byte{0xFF}, (n+7)/8)
-		if r.ReadBits(3) != 5 || z.DecodeBits(r, dst, n) != nil || r.ReadBits(3) != 5 || r.Finish() != nil {
+		if r.ReadBits(3) != 5 || z.DecodeBits(r, dst, n) != nil || r.ReadBits(3) != 5 ||
+			r.Finish() != nil {
 			t.Fatal(r.Err())
 		}
 		want := bytes.Clone(src[:(n+7)/8])
@@ -188,7 +199,8 @@ func TestHuffmanTables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var counts [256]uint32
 		for i := range counts {
-			counts[i] = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32(), rapid.Uint32Range(0, 9)).Draw(t, "count")
+			counts[i] = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32(),
+				rapid.Uint32Range(0, 9)).Draw(t, "count")
 		}
 		h := NewHuffman(&counts)
 		again, err := ParseHuffman(h.AppendBinary(nil))
@@ -199,7 +211,8 @@ func TestHuffmanTables(t *testing.T) {
 		for a := range counts {
 			for b := range counts {
 				if max(counts[a], 1) > max(counts[b], 1) && h.length[a] > h.length[b] {
-					t.Fatalf("%d times takes %d bits, %d times %d", counts[a], h.length[a], counts[b], h.length[b])
+					t.Fatalf("%d times takes %d bits, %d times %d", counts[a], h.length[a],
+						counts[b], h.length[b])
 				}
 			}
 		}
@@ -254,7 +267,8 @@ func TestHuffmanRefuses(t *testing.T) {
 	}
 }
 
-// After every byte the tree must be a Huffman tree: weights fall, siblings are side by side, each inner node weighs what its children do.
+// After every byte the tree must be a Huffman tree: weights fall, siblings are side by side, each
+// inner node weighs what its children do.
 func TestAdaptiveHuffmanStaysATree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h AdaptiveHuffman
@@ -276,10 +290,12 @@ func TestAdaptiveHuffmanStaysATree(t *testing.T) {
 					}
 				case c&leafBit != 0:
 					if s := c & 255; int(h.leaf[s]) != i || h.weight[i] != counts[s] {
-						t.Fatalf("byte %d has weight %d, was seen %d times", s, h.weight[i], counts[s])
+						t.Fatalf("byte %d has weight %d, was seen %d times", s, h.weight[i],
+							counts[s])
 					}
 				default:
-					if int(h.parent[c]) != i || int(h.parent[c+1]) != i || h.weight[i] != h.weight[c]+h.weight[c+1] {
+					if int(h.parent[c]) != i || int(h.parent[c+1]) != i ||
+						h.weight[i] != h.weight[c]+h.weight[c+1] {
 						t.Fatalf("node %d does not match its children", i)
 					}
 				}
@@ -301,7 +317,8 @@ func TestTables(t *testing.T) {
 		}
 		sum := uint32(0)
 		for s := range uint(table.Len()) {
-			if table.Freq(s) == 0 || table.Symbol(sum) != s || table.Symbol(sum+table.Freq(s)-1) != s {
+			if table.Freq(s) == 0 || table.Symbol(sum) != s ||
+				table.Symbol(sum+table.Freq(s)-1) != s {
 				t.Fatalf("symbol %d", s)
 			}
 			sum += table.Freq(s)
@@ -317,7 +334,8 @@ func TestTableFollowsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table.Freq(1) != 1 || table.Freq(0)+table.Freq(2)+table.Freq(3) != 1<<TableBits-1 || table.Freq(2) < 1<<13-1 || table.Freq(0) < 1<<14-1 {
+	if table.Freq(1) != 1 || table.Freq(0)+table.Freq(2)+table.Freq(3) != 1<<TableBits-1 ||
+		table.Freq(2) < 1<<13-1 || table.Freq(0) < 1<<14-1 {
 		t.Error(table.cum[:5])
 	}
 	for _, n := range []int{0, MaxSymbols + 1} {
@@ -325,14 +343,17 @@ func TestTableFollowsCounts(t *testing.T) {
 			t.Errorf("a table of %d symbols", n)
 		}
 	}
-	for _, data := range [][]byte{nil, {0}, {65}, {2, 1}, {2, 0, 1}, {1, 1}, {1, 0x80, 0x80, 0x82, 0}, {2, 0x80, 0x80, 2, 1}} {
+	for _, data := range [][]byte{
+		nil, {0}, {65}, {2, 1}, {2, 0, 1}, {1, 1}, {1, 0x80, 0x80, 0x82, 0}, {
+			2, 0x80, 0x80, 2, 1}} {
 		if _, _, err := ParseTable(data); err == nil {
 			t.Errorf("%x is a table", data)
 		}
 	}
 }
 
-// Single bytes of both Huffman codes may stand between other things in a stream of bits, and a cut is noticed there too.
+// Single bytes of both Huffman codes may stand between other things in a stream of bits, and a cut
+// is noticed there too.
 func TestHuffmanAmongBits(t *testing.T) {
 	type code interface {
 		WriteByteTo(w *bits.Writer, b byte)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// FuzzDecoder drives every kind of decoding by the first bytes over a stream made of the rest. Whatever comes in, values stay within
-// their bounds, and an error comes once more was read than there is.
+// FuzzDecoder drives every kind of decoding by the first bytes over a stream made of the rest.
+// Whatever comes in, values stay within their bounds, and an error comes once more was read than
+// there is.
 func FuzzDecoder(f *testing.F) {
 	table, err := NewTable([]uint32{1000, 100, 10, 1, 0, 0, 5})
 	if err != nil {
@@ -74,7 +75,8 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// FuzzCoders holds that no message breaks a Coder, and that what decodes also survives being coded again.
+// FuzzCoders holds that no message breaks a Coder, and that what decodes also survives being coded
+// again.
 func FuzzCoders(f *testing.F) {
 	all := coders()
 	msg := sparse(50, 9)
@@ -144,7 +146,8 @@ func FuzzParseHuffman(f *testing.F) {
 		if !bytes.Equal(h.AppendBinary(nil), data) {
 			t.Fatal("not its only form")
 		}
-		if back, err := h.Decode(nil, h.Encode(nil, every), 256); err != nil || !bytes.Equal(back, every) {
+		if back, err := h.Decode(nil, h.Encode(nil, every), 256); err != nil ||
+			!bytes.Equal(back, every) {
 			t.Fatalf("%x: %v", back, err)
 		}
 	})

@@ -11,25 +11,29 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// maxCode is the longest code of a Huffman table, in bits. Symbols that never occurred in training then take up less than one
-// hundredth of the code space, however many they are.
+// maxCode is the longest code of a Huffman table, in bits. Symbols that never occurred in training
+// then take up less than one hundredth of the code space, however many they are.
 const maxCode = 15
 
 // fastCode is the length up to which codes are decoded by one look-up.
 const fastCode = 10
 
-// A Huffman is a static Huffman code over bytes, for messages whose statistics are known beforehand: Quake III's way. Train one with NewHuffman on recorded traffic, ship it with the
-// game, and load it with ParseHuffman. It is only read, and any number of coders may share it. Every byte has a code, so that it codes any message.
+// A Huffman is a static Huffman code over bytes, for messages whose statistics are known
+// beforehand: Quake III's way. Train one with NewHuffman on recorded traffic, ship it with the
+// game, and load it with ParseHuffman. It is only read, and any number of coders may share it.
+// Every byte has a code, so that it codes any message.
 type Huffman struct {
 	code   [256]uint16 // lowest bit first
 	length [256]uint8
-	fast   [1 << fastCode]uint16 // symbol and length<<8, by the next bits; 0 for codes that are longer
-	first  [maxCode + 2]uint32   // by length: the first code, highest bit first
-	start  [maxCode + 2]uint16   // by length: where its symbols begin in order
-	order  [256]uint8            // symbols by length, then by value
+	// symbol and length<<8, by the next bits; 0 for codes that are longer
+	fast  [1 << fastCode]uint16
+	first [maxCode + 2]uint32 // by length: the first code, highest bit first
+	start [maxCode + 2]uint16 // by length: where its symbols begin in order
+	order [256]uint8          // symbols by length, then by value
 }
 
-// NewHuffman makes the best code of at most 15 bits for bytes that occur as often as counts says. Bytes that were never seen are taken to occur once.
+// NewHuffman makes the best code of at most 15 bits for bytes that occur as often as counts says.
+// Bytes that were never seen are taken to occur once.
 func NewHuffman(counts *[256]uint32) *Huffman {
 	var lengths [256]uint8
 	limitedLengths(&lengths, counts)
@@ -40,8 +44,8 @@ func NewHuffman(counts *[256]uint32) *Huffman {
 	return h
 }
 
-// limitedLengths finds the lengths of the best length-limited code by package-merge: Larmore and Hirschberg, "A fast algorithm for
-// optimal length-limited Huffman codes" (1990).
+// limitedLengths finds the lengths of the best length-limited code by package-merge: Larmore and
+// Hirschberg, "A fast algorithm for optimal length-limited Huffman codes" (1990).
 func limitedLengths(lengths *[256]uint8, counts *[256]uint32) {
 	const n = 256
 	var order [n]uint8
@@ -49,8 +53,10 @@ func limitedLengths(lengths *[256]uint8, counts *[256]uint32) {
 		order[i] = uint8(i)
 	}
 	weight := func(s uint8) uint64 { return uint64(max(counts[s], 1)) }
-	slices.SortStableFunc(order[:], func(a, b uint8) int { return cmp.Compare(weight(a), weight(b)) })
-	// Each level is the merge, by weight, of all symbols and of the pairs of the level before. Only which items are symbols is kept.
+	slices.SortStableFunc(order[:],
+		func(a, b uint8) int { return cmp.Compare(weight(a), weight(b)) })
+	// Each level is the merge, by weight, of all symbols and of the pairs of the level before. Only
+	// which items are symbols is kept.
 	var symbol [maxCode][2 * n]bool
 	var last []uint64
 	for level := range symbol {
@@ -68,7 +74,8 @@ func limitedLengths(lengths *[256]uint8, counts *[256]uint32) {
 		}
 		last = items
 	}
-	// The cheapest 2n-2 items of the last level are taken; a symbol's length is the number of levels where it is among them.
+	// The cheapest 2n-2 items of the last level are taken; a symbol's length is the number of
+	// levels where it is among them.
 	take := 2*n - 2
 	for level := maxCode - 1; level >= 0; level-- {
 		leaves := 0
@@ -89,7 +96,8 @@ func huffmanOf(lengths *[256]uint8) (*Huffman, error) {
 	space := uint32(0)
 	for s, l := range lengths {
 		if l < 1 || l > maxCode {
-			return nil, fmt.Errorf("entropy: Huffman code of byte %d has %d bits, not 1 to %d", s, l, maxCode)
+			return nil, fmt.Errorf("entropy: Huffman code of byte %d has %d bits, not 1 to %d", s,
+				l, maxCode)
 		}
 		count[l]++
 		space += 1 << (maxCode - l)
@@ -127,7 +135,8 @@ func (h *Huffman) WriteByteTo(w *bits.Writer, b byte) {
 	w.WriteBits(uint64(h.code[b]), int(h.length[b]))
 }
 
-// ReadByteFrom is the other side of WriteByteTo. It is 0 at the end of the data, and r then has an error.
+// ReadByteFrom is the other side of WriteByteTo. It is 0 at the end of the data, and r then has an
+// error.
 func (h *Huffman) ReadByteFrom(r *bits.Reader) byte {
 	ahead := *r
 	next := ahead.ReadBits(min(maxCode, r.Left()))
@@ -209,7 +218,8 @@ func (h *Huffman) long(next uint64) uint16 {
 	return uint16(h.order[(h.start[maxCode]+uint16(i))&255]) | maxCode<<8
 }
 
-// AppendBinary appends the code to b in the form that ParseHuffman reads: 128 bytes, the lengths of the codes, 4 bits each.
+// AppendBinary appends the code to b in the form that ParseHuffman reads: 128 bytes, the lengths of
+// the codes, 4 bits each.
 func (h *Huffman) AppendBinary(b []byte) []byte {
 	for i := 0; i < 256; i += 2 {
 		b = append(b, h.length[i]|h.length[i+1]<<4)
@@ -217,7 +227,8 @@ func (h *Huffman) AppendBinary(b []byte) []byte {
 	return b
 }
 
-// ParseHuffman reads a code that AppendBinary wrote. Data of another size, and lengths of which no code can be made, are errors.
+// ParseHuffman reads a code that AppendBinary wrote. Data of another size, and lengths of which no
+// code can be made, are errors.
 func ParseHuffman(b []byte) (*Huffman, error) {
 	if len(b) != 128 {
 		return nil, fmt.Errorf("entropy: a Huffman code takes 128 bytes, not %d", len(b))

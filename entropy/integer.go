@@ -2,8 +2,9 @@ package entropy
 
 import "math/bits"
 
-// EncodeTree codes an n-bit number from its highest bit down, each bit in the context of those above it, which learns any
-// distribution over 1<<n values. tree holds 1<<n models, of which the first is not used.
+// EncodeTree codes an n-bit number from its highest bit down, each bit in the context of those
+// above it, which learns any distribution over 1<<n values. tree holds 1<<n models, of which the
+// first is not used.
 func (e *Encoder) EncodeTree(tree []Bit, v uint64, n uint) {
 	node := uint64(1)
 	for n > 0 {
@@ -26,8 +27,9 @@ func (d *Decoder) DecodeTree(tree []Bit, n uint) uint64 {
 	return node - 1<<n
 }
 
-// EncodeUnary codes a number from 0 to len(models), one decision "is it more?" at a time, each with its own model. It suits small
-// numbers whose size falls off quickly; the last decision is not needed at the limit.
+// EncodeUnary codes a number from 0 to len(models), one decision "is it more?" at a time, each with
+// its own model. It suits small numbers whose size falls off quickly; the last decision is not
+// needed at the limit.
 func (e *Encoder) EncodeUnary(models []Bit, v int) {
 	for i := range models {
 		e.EncodeBit(&models[i], v > i)
@@ -47,9 +49,10 @@ func (d *Decoder) DecodeUnary(models []Bit) int {
 	return len(models)
 }
 
-// An Integer is an adaptive model of whole numbers of unknown size, mostly small: an exponential Golomb code whose every
-// decision is learned. It learns the number of bits, whether the number is negative, and the two bits below the leading one;
-// the rest is coded as it is. The zero value is ready. It takes about 3 kB.
+// An Integer is an adaptive model of whole numbers of unknown size, mostly small: an exponential
+// Golomb code whose every decision is learned. It learns the number of bits, whether the number is
+// negative, and the two bits below the leading one; the rest is coded as it is. The zero value is
+// ready. It takes about 3 kB.
 type Integer struct {
 	size   [64]Bit    // one decision for each bit of length
 	sign   [3]Bit     // by whether the size is 1, 2 or more

@@ -1,8 +1,9 @@
 package entropy
 
-// A Bit is an adaptive model of one yes-or-no decision in one context. It remembers how often it was used, n, and moves by
-// 1/(n+1.5) of its error, so it learns fast at first and is steady later. The zero value is an even chance that has seen
-// nothing. Limit bounds n, so that old experience fades: it is DefaultLimit where zero, and at most MaxLimit.
+// A Bit is an adaptive model of one yes-or-no decision in one context. It remembers how often it
+// was used, n, and moves by 1/(n+1.5) of its error, so it learns fast at first and is steady later.
+// The zero value is an even chance that has seen nothing. Limit bounds n, so that old experience
+// fades: it is DefaultLimit where zero, and at most MaxLimit.
 type Bit struct {
 	p     uint32 // chance of a 1 in 1<<22ths, with the top bit flipped so that zero is one half
 	n     uint16
@@ -53,8 +54,9 @@ func (m *Bit) Update(bit bool) {
 	}
 }
 
-// A Shift is the cheapest adaptive model of a decision: each outcome moves it by 1/(1<<Rate) of its error. It forgets at a
-// constant pace, which suits statistics that keep changing. The zero value is an even chance with a Rate of DefaultRate.
+// A Shift is the cheapest adaptive model of a decision: each outcome moves it by 1/(1<<Rate) of its
+// error. It forgets at a constant pace, which suits statistics that keep changing. The zero value
+// is an even chance with a Rate of DefaultRate.
 type Shift struct {
 	p    uint16 // chance of a 1 in 65536ths, with the top bit flipped so that zero is one half
 	Rate uint8

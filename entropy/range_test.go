@@ -52,7 +52,8 @@ func (s step) encode(e *Encoder, m *models) {
 	case 10:
 		e.EncodeBit(&m.slow, s.a != 0)
 	case 11:
-		e.EncodeFreqBits(uint32(s.a), uint32(s.b>>8), uint(s.b&255), uint32(s.tail), uint(s.tail>>32))
+		e.EncodeFreqBits(uint32(s.a), uint32(s.b>>8), uint(s.b&255), uint32(s.tail),
+			uint(s.tail>>32))
 	}
 }
 
@@ -91,7 +92,8 @@ func (s step) check(d *Decoder, m *models) bool {
 }
 
 var drawTable = rapid.Custom(func(t *rapid.T) *Table {
-	counts := rapid.SliceOfN(rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(0, 3)), 1, MaxSymbols).Draw(t, "counts")
+	counts := rapid.SliceOfN(rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(0, 3)), 1,
+		MaxSymbols).Draw(t, "counts")
 	table, err := NewTable(counts)
 	if err != nil {
 		t.Fatal(err)
@@ -109,12 +111,14 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		}
 		total := rapid.Uint64Range(0, MaxFreqBits).Draw(t, "total")
 		s.a = rapid.Uint64Range(0, 1<<total-1).Draw(t, "cum")
-		s.b = rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64Range(1, 1<<total-s.a)).Draw(t, "freq")<<8 | total
+		s.b = rapid.OneOf(rapid.Just(uint64(1)), rapid.Uint64Range(1, 1<<total-s.a)).Draw(t,
+			"freq")<<8 | total
 	case 1:
 		s.b = rapid.Uint64Range(0, 64).Draw(t, "n")
 		s.a = rapid.Uint64().Draw(t, "v") & (1<<s.b - 1)
 	case 2:
-		s.b = rapid.OneOf(rapid.Uint64Range(1, 300), rapid.Uint64Range(1, 1<<32), rapid.Just(uint64(1<<32)),
+		s.b = rapid.OneOf(rapid.Uint64Range(1, 300), rapid.Uint64Range(1, 1<<32),
+			rapid.Just(uint64(1<<32)),
 			rapid.Uint64Range(65500, 65600)).Draw(t, "n")
 		s.a = rapid.OneOf(rapid.Uint64Range(0, s.b-1), rapid.Just(s.b-1)).Draw(t, "v")
 	case 3:
@@ -128,7 +132,8 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 	case 8:
 		s.a = rapid.Uint64Range(0, 5).Draw(t, "v")
 	case 9:
-		s.a = rapid.OneOf(rapid.Uint64(), rapid.Just(uint64(1<<63)), rapid.Uint64Range(0, 3)).Draw(t, "v")
+		s.a = rapid.OneOf(rapid.Uint64(), rapid.Just(uint64(1<<63)),
+			rapid.Uint64Range(0, 3)).Draw(t, "v")
 	default:
 		s.a = rapid.Uint64Range(0, 1).Draw(t, "bit")
 	}
@@ -173,7 +178,8 @@ func TestRangeRoundTrip(t *testing.T) {
 	})
 }
 
-// Streams must survive a fence after each: what is behind a mark is as if it had never been, and a limit is exact.
+// Streams must survive a fence after each: what is behind a mark is as if it had never been, and a
+// limit is exact.
 func TestRangeRewind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keep := rapid.SliceOfN(drawStep, 0, 40).Draw(t, "keep")
@@ -200,7 +206,8 @@ func TestRangeRewind(t *testing.T) {
 				if e.Fits() != (e.Len() <= len(buf)) {
 					t.Fatalf("Fits says %v with %d bytes of %d", e.Fits(), e.Len(), len(buf))
 				}
-				if (err != nil) != (e.Len() > len(buf)) || err != nil && !errors.Is(err, ErrOverflow) {
+				if (err != nil) != (e.Len() > len(buf)) || err != nil &&
+					!errors.Is(err, ErrOverflow) {
 					t.Fatalf("length %d of %d: %v", e.Len(), len(buf), err)
 				}
 			}
@@ -229,7 +236,8 @@ func TestRangeCarry(t *testing.T) {
 			e.Reset(make([]byte, 64))
 			e.EncodeUniform(1, 3)
 			m := e.Mark()
-			// Fill with the largest digits: the interval's start approaches a power of two from below.
+			// Fill with the largest digits: the interval's start approaches a power of two from
+			// below.
 			for range rows {
 				e.EncodeBits(1<<16-1, 16)
 			}
@@ -288,12 +296,14 @@ func TestRangeCost(t *testing.T) {
 			}
 			s.encode(&e, nil)
 		}
-		// Rounding of the interval costs at most 2/65536 bits a step; finishing less than nine bits.
+		// Rounding of the interval costs at most 2/65536 bits a step; finishing less than nine
+		// bits.
 		slack := float64(len(steps)) * 10 / 65536
 		if got := float64(e.Len() * 8); got > want+slack+9 {
 			t.Fatalf("%v bits for %v bits of information", got, want)
 		}
-		// What rounding leaves over belongs to the zeros of EncodeChance, which may then cost less than they should.
+		// What rounding leaves over belongs to the zeros of EncodeChance, which may then cost less
+		// than they should.
 		if got := e.Bits(); got > want+slack+0.1 {
 			t.Fatalf("Bits says %v, the probabilities %v", got, want)
 		}

@@ -6,11 +6,13 @@ import (
 	"math/bits"
 )
 
-// A Decoder takes a stream of an Encoder apart, given the same models in the same order. A corrupt stream gives wrong values within
-// the bounds asked for, and sooner or later an error: check Err, and use no value without it. It never allocates. Call
-// Reset before use.
+// A Decoder takes a stream of an Encoder apart, given the same models in the same order. A corrupt
+// stream gives wrong values within the bounds asked for, and sooner or later an error: check Err,
+// and use no value without it. It never allocates. Call Reset before use.
 type Decoder struct {
-	dif  uint64 // in the upper 32 bits the stream's distance above the interval's start; below it cnt bits still to come
+	// in the upper 32 bits the stream's distance above the interval's start; below it cnt bits
+	// still to come
+	dif  uint64
 	rng  uint32 // size of the interval, as in the Encoder
 	cnt  uint32 // at least wordBits between calls
 	unit uint32 // size of one slot, between DecodeFreq and Advance
@@ -19,7 +21,8 @@ type Decoder struct {
 	data []byte
 }
 
-// Reset starts to decode the stream that is exactly data. The Decoder keeps data, and does not change it.
+// Reset starts to decode the stream that is exactly data. The Decoder keeps data, and does not
+// change it.
 func (d *Decoder) Reset(data []byte) {
 	*d = Decoder{rng: 1<<32 - 1, data: data}
 	for range 3 {
@@ -41,15 +44,15 @@ func (d *Decoder) next() uint32 {
 	return 0
 }
 
-// DecodeFreq finds the slot, below 1<<totalBits, that the next symbol owns. The caller finds the symbol and its slots and must call
-// Advance with them before anything else.
+// DecodeFreq finds the slot, below 1<<totalBits, that the next symbol owns. The caller finds the
+// symbol and its slots and must call Advance with them before anything else.
 func (d *Decoder) DecodeFreq(totalBits uint) uint32 {
 	d.unit = d.rng >> (totalBits & 31)
 	return d.slot(1 << (totalBits & 31))
 }
 
-// slot is the slot of size unit in which the stream lies, below n. Slots beyond exist because sizes are rounded down; no encoder
-// ends there.
+// slot is the slot of size unit in which the stream lies, below n. Slots beyond exist because sizes
+// are rounded down; no encoder ends there.
 func (d *Decoder) slot(n uint32) uint32 {
 	if d.unit == 0 { // only after a symbol of frequency zero
 		return 0
@@ -62,7 +65,8 @@ func (d *Decoder) slot(n uint32) uint32 {
 	return s
 }
 
-// Advance goes past the symbol that owns the slots [cum, cum+freq), among which is the slot found by DecodeFreq.
+// Advance goes past the symbol that owns the slots [cum, cum+freq), among which is the slot found
+// by DecodeFreq.
 func (d *Decoder) Advance(cum, freq uint32) {
 	d.narrow(d.unit*cum, d.unit*freq)
 }
@@ -141,11 +145,13 @@ func (d *Decoder) DecodeChance(one uint32) bool {
 // used is the number of bits that the encoder had moved out of its window at this place.
 func (d *Decoder) used() int { return d.pos*8 - 32 - int(d.cnt) }
 
-// overrun tells whether more was taken than the stream can hold. Whole words are always sent; the rest of the last one may be implied.
+// overrun tells whether more was taken than the stream can hold. Whole words are always sent; the
+// rest of the last one may be implied.
 func (d *Decoder) overrun() bool { return d.used()/wordBits*(wordBits/8) > len(d.data) }
 
-// Err is not nil once the stream has shown itself to be corrupt or cut short: more was read from it than its bytes can
-// hold. It may be asked as often as one likes; a loop whose length comes from the stream should ask in each round.
+// Err is not nil once the stream has shown itself to be corrupt or cut short: more was read from it
+// than its bytes can hold. It may be asked as often as one likes; a loop whose length comes from
+// the stream should ask in each round.
 func (d *Decoder) Err() error {
 	switch {
 	case d.rng == 0:
@@ -153,12 +159,14 @@ func (d *Decoder) Err() error {
 	case d.bad:
 		return fmt.Errorf("%w: impossible value before byte %d", ErrCorrupt, d.used()/8+1)
 	case d.overrun():
-		return fmt.Errorf("%w: it ends after %d bytes, but more were expected", ErrCorrupt, len(d.data))
+		return fmt.Errorf("%w: it ends after %d bytes, but more were expected", ErrCorrupt,
+			len(d.data))
 	}
 	return nil
 }
 
-// Finish is Err, and also an error when bytes are left over that the Encoder would not have sent. Call it after the last value.
+// Finish is Err, and also an error when bytes are left over that the Encoder would not have sent.
+// Call it after the last value.
 func (d *Decoder) Finish() error {
 	if err := d.Err(); err != nil {
 		return err

@@ -12,20 +12,23 @@ const TableBits = 15
 // MaxSymbols is the largest alphabet of a Table.
 const MaxSymbols = 64
 
-// findBits selects how many equal parts of the slots have their own entry point for the search of a symbol.
+// findBits selects how many equal parts of the slots have their own entry point for the search of a
+// symbol.
 const findBits = 6
 
-// A Table is a static distribution over a small alphabet, for symbols whose statistics were learned beforehand, on recordings.
-// Coding a symbol of it takes one step of the range coder, however many bits that symbol costs. Make one with NewTable or
-// ParseTable; it is then only read, and any number of coders may share it.
+// A Table is a static distribution over a small alphabet, for symbols whose statistics were learned
+// beforehand, on recordings. Coding a symbol of it takes one step of the range coder, however many
+// bits that symbol costs. Make one with NewTable or ParseTable; it is then only read, and any
+// number of coders may share it.
 type Table struct {
 	cum  [MaxSymbols + 1]uint16 // slots before each symbol; the total from entry n on
 	find [1 << findBits]uint8   // the symbol that owns the first slot of each part
 	n    uint8
 }
 
-// NewTable makes the distribution that codes symbols in proportion to their counts. A symbol that was never seen still gets the smallest
-// share, so that it can be coded, at TableBits bits. There may be 1 to MaxSymbols counts.
+// NewTable makes the distribution that codes symbols in proportion to their counts. A symbol that
+// was never seen still gets the smallest share, so that it can be coded, at TableBits bits. There
+// may be 1 to MaxSymbols counts.
 func NewTable(counts []uint32) (*Table, error) {
 	if err := checkAlphabet(len(counts)); err != nil {
 		return nil, err
@@ -42,8 +45,8 @@ func checkAlphabet(n int) error {
 	return nil
 }
 
-// normalise scales counts to frequencies of at least 1 that sum to the total. What rounding leaves over is given to, or taken from, the
-// symbol where it changes the expected cost least.
+// normalise scales counts to frequencies of at least 1 that sum to the total. What rounding leaves
+// over is given to, or taken from, the symbol where it changes the expected cost least.
 func normalise(freqs []uint16, counts []uint32) {
 	const total = 1 << TableBits
 	var sum uint64
@@ -82,8 +85,9 @@ func normalise(freqs []uint16, counts []uint32) {
 	}
 }
 
-// better says whether changing frequency fa of a symbol with count ca by step is better than doing so with symbol b. The gain of one more slot is about
-// count/freq, compared here in integers so that every machine makes the same table.
+// better says whether changing frequency fa of a symbol with count ca by step is better than doing
+// so with symbol b. The gain of one more slot is about count/freq, compared here in integers so
+// that every machine makes the same table.
 func better(ca uint32, fa uint16, cb uint32, fb uint16, step int) bool {
 	if step > 0 {
 		return uint64(ca)*uint64(fb) > uint64(cb)*uint64(fa)
@@ -104,12 +108,15 @@ func tableOf(freqs []uint16) (*Table, error) {
 		t.cum[i] = uint16(sum)
 		sum += uint32(f)
 		if f == 0 || sum > 1<<TableBits {
-			return nil, fmt.Errorf("entropy: symbol %d of a table has frequency %d after a sum of %d; each must be at least 1, all together %d",
+			return nil, fmt.Errorf(
+				"entropy: symbol %d of a table has frequency %d after a sum of %d; each must be "+
+					"at least 1, all together %d",
 				i, f, t.cum[i], 1<<TableBits)
 		}
 	}
 	if sum != 1<<TableBits {
-		return nil, fmt.Errorf("entropy: frequencies of a table sum to %d, not %d", sum, 1<<TableBits)
+		return nil, fmt.Errorf("entropy: frequencies of a table sum to %d, not %d", sum,
+			1<<TableBits)
 	}
 	for i := len(freqs); i <= MaxSymbols; i++ {
 		t.cum[i] = 1 << TableBits
@@ -127,7 +134,8 @@ func tableOf(freqs []uint16) (*Table, error) {
 // Len is the size of the alphabet.
 func (t *Table) Len() int { return int(t.n) }
 
-// Freq is the share of a symbol, in 1<<TableBits-ths, to compute costs from. It is zero for symbols the table does not have.
+// Freq is the share of a symbol, in 1<<TableBits-ths, to compute costs from. It is zero for symbols
+// the table does not have.
 func (t *Table) Freq(sym uint) uint32 {
 	if sym >= uint(t.n) {
 		return 0
@@ -157,7 +165,8 @@ func (d *Decoder) DecodeSymbol(t *Table) uint {
 	return s
 }
 
-// AppendBinary appends the table to b in the form that ParseTable reads: the number of symbols, then the frequencies.
+// AppendBinary appends the table to b in the form that ParseTable reads: the number of symbols,
+// then the frequencies.
 func (t *Table) AppendBinary(b []byte) []byte {
 	b = append(b, t.n)
 	for i := range t.n {
@@ -166,8 +175,8 @@ func (t *Table) AppendBinary(b []byte) []byte {
 	return b
 }
 
-// ParseTable reads a table from the start of b, and says how many bytes it took. A table with gaps, with too many symbols
-// or with another sum is an error.
+// ParseTable reads a table from the start of b, and says how many bytes it took. A table with gaps,
+// with too many symbols or with another sum is an error.
 func ParseTable(b []byte) (t *Table, size int, err error) {
 	if len(b) == 0 {
 		return nil, 0, fmt.Errorf("%w: no table", ErrCorrupt)

@@ -8,9 +8,10 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// ZeroRuns is the run-length code of DOOM III's snapshots, for bits that are mostly zero, such as differences where few fields changed. It
-// reads words of a few bits. A word that is not zero is copied. For a row of zero words it writes one, and then in one more word
-// how many there were, less one. The best it can do is to make 2 words of 1<<Word; with 3 bits, 4:1.
+// ZeroRuns is the run-length code of DOOM III's snapshots, for bits that are mostly zero, such as
+// differences where few fields changed. It reads words of a few bits. A word that is not zero is
+// copied. For a row of zero words it writes one, and then in one more word how many there were,
+// less one. The best it can do is to make 2 words of 1<<Word; with 3 bits, 4:1.
 type ZeroRuns struct {
 	// Word is the number of bits of a word, 1 to MaxWord. It is 3 where zero.
 	Word int
@@ -26,7 +27,8 @@ func (z ZeroRuns) word() int {
 	return min(max(z.Word, 1), MaxWord)
 }
 
-// EncodeBits codes the first n bits of src, lowest bits first, into w. The number n is the caller's to convey.
+// EncodeBits codes the first n bits of src, lowest bits first, into w. The number n is the caller's
+// to convey.
 func (z ZeroRuns) EncodeBits(w *bits.Writer, src []byte, n int) {
 	k := z.word()
 	var r bits.Reader
@@ -52,8 +54,9 @@ func (z ZeroRuns) EncodeBits(w *bits.Writer, src []byte, n int) {
 	}
 }
 
-// DecodeBits is the other side of EncodeBits: it fills the first n bits of dst, and clears what remains of the last byte. dst must have room for
-// them. The error is about what was read; r keeps its own.
+// DecodeBits is the other side of EncodeBits: it fills the first n bits of dst, and clears what
+// remains of the last byte. dst must have room for them. The error is about what was read; r keeps
+// its own.
 func (z ZeroRuns) DecodeBits(r *bits.Reader, dst []byte, n int) error {
 	k := z.word()
 	var w bits.Writer
@@ -89,7 +92,8 @@ func (z ZeroRuns) DecodeBits(r *bits.Reader, dst []byte, n int) error {
 func (z ZeroRuns) Encode(dst, src []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(src)))
 	k := z.word()
-	// At worst every other word is zero, and three words are made of two; a lone zero word makes two.
+	// At worst every other word is zero, and three words are made of two; a lone zero word makes
+	// two.
 	words := (len(src)*8 + k - 1) / k
 	dst, space := room(dst, ((words*3/2+1)*k+7)/8)
 	var w bits.Writer
@@ -104,7 +108,8 @@ func (z ZeroRuns) Decode(dst, src []byte, limit int) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	// Two words of the source make at most this many bits, so a lie about the length costs no memory.
+	// Two words of the source make at most this many bits, so a lie about the length costs no
+	// memory.
 	k := z.word()
 	if most := uint64(len(src)*8/k+1) / 2 * uint64(k) << k; uint64(n)*8 > most {
 		return dst, fmt.Errorf("%w: %d bytes cannot hold %d", ErrCorrupt, len(src), n)

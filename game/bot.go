@@ -5,17 +5,18 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Bot gives a player's command for a tick, by what it sees: a whole world or what a client is shown,
-// or nil if it sees nothing. Bots makes one of a function that returns the command.
+// A Bot gives a player's command for a tick, by what it sees: a whole world or what a client is
+// shown, or nil if it sees nothing. Bots makes one of a function that returns the command.
 type Bot func(w *world.World, me world.Player, t world.Tick, in *world.Inputs) error
 
-// Bots makes a Title's Bot of what an author writes: a function that makes a player from a seed, who
-// then gives a command for each tick by what it sees.
+// Bots makes a Title's Bot of what an author writes: a function that makes a player from a seed,
+// who then gives a command for each tick by what it sees.
 //
 //	Bot: game.Bots(func(seed uint64) func(w *world.World, me world.Player) Walk {
 //		return newBrain(seed).think
 //	}),
-func Bots[C any](make func(seed uint64) func(w *world.World, me world.Player) C) func(seed uint64) Bot {
+func Bots[C any](make func(seed uint64) func(w *world.World, me world.Player) C) func(
+	seed uint64) Bot {
 	return func(seed uint64) Bot {
 		think := make(seed)
 		return func(w *world.World, me world.Player, _ world.Tick, in *world.Inputs) error {
@@ -27,8 +28,8 @@ func Bots[C any](make func(seed uint64) func(w *world.World, me world.Player) C)
 	}
 }
 
-// NewBot makes a player: the title's own bot, or one that presses everything at random, each key held
-// for a while.
+// NewBot makes a player: the title's own bot, or one that presses everything at random, each key
+// held for a while.
 func (t *Title) NewBot(seed uint64) Bot {
 	if t.Bot != nil {
 		return t.Bot(seed)

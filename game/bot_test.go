@@ -13,7 +13,8 @@ import (
 )
 
 // commands are what a bot gives in so many ticks.
-func commands(t *testing.T, title *game.Title, w *world.World, seed uint64, ticks int) (list [][]int32) {
+func commands(t *testing.T, title *game.Title, w *world.World, seed uint64,
+	ticks int) (list [][]int32) {
 	t.Helper()
 	bot, in := title.NewBot(seed), title.Game.NewInputs()
 	for tick := range ticks {
@@ -29,15 +30,17 @@ func commands(t *testing.T, title *game.Title, w *world.World, seed uint64, tick
 	return list
 }
 
-// TestRestless: a title without bots has some that press everything, each key held for a while, the same
-// from the same seed.
+// TestRestless: a title without bots has some that press everything, each key held for a while, the
+// same from the same seed.
 func TestRestless(t *testing.T) {
 	title := &game.Title{Game: rules()}
 	all := commands(t, title, nil, 1, 600)
 	again, others := commands(t, title, nil, 1, 600), commands(t, title, nil, 2, 600)
 	same := func(a, b []int32) bool { return slices.Equal(a, b) }
-	if len(all) != 600 || !slices.EqualFunc(all, again, same) || slices.EqualFunc(all, others, same) {
-		t.Fatalf("%d commands; two of one seed are the same: %v", len(all), slices.EqualFunc(all, again, same))
+	if len(all) != 600 || !slices.EqualFunc(all, again, same) ||
+		slices.EqualFunc(all, others, same) {
+		t.Fatalf("%d commands; two of one seed are the same: %v", len(all),
+			slices.EqualFunc(all, again, same))
 	}
 	changes, seen := 0, map[[2]int32]bool{}
 	for i, c := range all {
@@ -58,20 +61,22 @@ func TestRestless(t *testing.T) {
 // TestBots: a bot is asked with what it sees, and gives nothing where it sees nothing.
 func TestBots(t *testing.T) {
 	var seeds []uint64
-	title := &game.Title{Game: rules(), Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) walk {
-		seeds = append(seeds, seed)
-		n := 0
-		return func(w *world.World, me world.Player) walk {
-			n++
-			return walk{X: int8(n%3 - 1), Jump: me == 1}
-		}
-	})}
+	title := &game.Title{
+		Game: rules(), Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) walk {
+			seeds = append(seeds, seed)
+			n := 0
+			return func(w *world.World, me world.Player) walk {
+				n++
+				return walk{X: int8(n%3 - 1), Jump: me == 1}
+			}
+		})}
 	w := started(t, title.Game)
 	if got := commands(t, title, nil, 3, 5); len(got) != 0 {
 		t.Errorf("blind, it gives %v", got)
 	}
 	got := commands(t, title, w, 4, 2)
-	if !slices.Equal(seeds, []uint64{3, 4}) || len(got) != 2 || !slices.Equal(got[0], []int32{0, 1}) || !slices.Equal(got[1], []int32{1, 1}) {
+	if !slices.Equal(seeds, []uint64{3, 4}) || len(got) != 2 ||
+		!slices.Equal(got[0], []int32{0, 1}) || !slices.Equal(got[1], []int32{1, 1}) {
 		t.Errorf("seeds %v, commands %v", seeds, got)
 	}
 	wrong := game.Bots(func(uint64) func(*world.World, world.Player) spot {

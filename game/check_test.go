@@ -60,7 +60,8 @@ func (a *thing) Sync(s *bits.Sync) {
 	}
 }
 
-// hint is what the class thing says of itself, which is another in each test. They run one at a time.
+// hint is what the class thing says of itself, which is another in each test. They run one at a
+// time.
 var hint func(a *thing, h *game.Hints)
 
 // CopyFrom keeps the memory of the trail.
@@ -147,41 +148,105 @@ func TestHintErrors(t *testing.T) {
 		hint func(a *thing, h *game.Hints)
 		says []string
 	}{
-		"not synced":      {func(a *thing, h *game.Hints) { h.Place(&a.Hidden) }, []string{"h.Place", "Hidden", "not synced"}},
-		"in a slice":      {func(a *thing, h *game.Hints) { h.Margin(&a.Trail[1], 1) }, []string{"Hints panicked", "index out of range", "name whole fields"}},
-		"a local":         {func(a *thing, h *game.Hints) { pos := a.Pos; h.Place(&pos) }, []string{"h.Place", "*det.Vec2", "no field of thing"}},
-		"in a branch":     {func(a *thing, h *game.Hints) { h.Margin(&a.Heat, 1) }, []string{"h.Margin", "Heat", "branch"}},
-		"of another":      {func(a *thing, h *game.Hints) { h.Place(&another.Pos) }, []string{"h.Place", "no field of thing"}},
-		"no pointer":      {func(a *thing, h *game.Hints) { h.Place(a.Pos) }, []string{"h.Place", "det.Vec2, and not a pointer"}},
-		"a string":        {func(a *thing, h *game.Hints) { h.Place("Pos") }, []string{"h.Place", "a string, and not a pointer"}},
-		"nil":             {func(a *thing, h *game.Hints) { h.Place(nil) }, []string{"h.Place", "not a pointer"}},
-		"a nil pointer":   {func(a *thing, h *game.Hints) { h.Place((*det.Vec2)(nil)) }, []string{"h.Place", "not a pointer"}},
-		"all of it":       {func(a *thing, h *game.Hints) { h.Beyond(a, 1) }, []string{"h.Beyond", "no field of thing"}},
-		"no place":        {func(a *thing, h *game.Hints) { h.Place(&a.On) }, []string{"h.Place", "On is no place", "vector"}},
-		"a whole number":  {func(a *thing, h *game.Hints) { h.Place(&a.Count) }, []string{"h.Place", "Count is no place"}},
-		"an angle":        {func(a *thing, h *game.Hints) { h.Place(&a.Turn) }, []string{"h.Place", "Turn is no place"}},
-		"four dimensions": {func(a *thing, h *game.Hints) { h.Place(&a.Deep) }, []string{"h.Place", "Deep is no place"}},
-		"no angle":        {func(a *thing, h *game.Hints) { h.Heading(&a.Height) }, []string{"h.Heading", "Height is no angle"}},
-		"twice":           {func(a *thing, h *game.Hints) { h.Place(&a.Pos); h.Place(&a.Vel) }, []string{"h.Place", "called twice"}},
-		"twice Obstacle":  {func(a *thing, h *game.Hints) { h.Obstacle(); h.Obstacle() }, []string{"h.Obstacle", "called twice"}},
-		"contradiction":   {func(a *thing, h *game.Hints) { h.Predicted(); h.OwnOnly() }, []string{"h.OwnOnly", "choose one"}},
-		"another":         {func(a *thing, h *game.Hints) { h.OwnOnly(); h.Interpolated() }, []string{"h.Interpolated", "choose one"}},
-		"smooth back":     {func(a *thing, h *game.Hints) { h.Smooth(-time.Second, 1) }, []string{"h.Smooth", "-1s"}},
-		"smooth for ever": {func(a *thing, h *game.Hints) { h.Smooth(math.MaxInt64, 1) }, []string{"h.Smooth", "up to 1000 ticks"}},
-		"smooth beyond":   {func(a *thing, h *game.Hints) { h.Smooth(0, math.NaN()) }, []string{"h.Smooth", "NaN"}},
-		"every":           {func(a *thing, h *game.Hints) { h.Every(5, 2) }, []string{"h.Every", "5 ticks near and 2 far"}},
-		"beyond":          {func(a *thing, h *game.Hints) { h.Beyond(&a.Pos, -1) }, []string{"h.Beyond", "Pos by -1"}},
-		"beyond on":       {func(a *thing, h *game.Hints) { h.Beyond(&a.On, 1) }, []string{"On", "no distance"}},
-		"beyond twice":    {func(a *thing, h *game.Hints) { h.Beyond(&a.Pos, 1); h.Beyond(&a.Pos, 2) }, []string{"Pos", "threshold twice"}},
-		"rate":            {func(a *thing, h *game.Hints) { h.Rate(&a.Pos, &a.Height) }, []string{"h.Rate", "Pos has 2 numbers and Height 1"}},
-		"rate of nothing": {func(a *thing, h *game.Hints) { h.Rate(&a.Hidden, &a.Height) }, []string{"h.Rate", "Hidden"}},
-		"kind":            {func(a *thing, h *game.Hints) { h.Kind(&a.Hidden, codec.Number) }, []string{"h.Kind", "Hidden"}},
-		"margin":          {func(a *thing, h *game.Hints) { h.Margin(&a.Pos, -1) }, []string{"Pos is -1"}},
-		"thin":            {func(a *thing, h *game.Hints) { h.Body(0) }, []string{"h.Body", "0 wide"}},
-		"no width":        {func(a *thing, h *game.Hints) { h.Body(math.NaN()) }, []string{"h.Body", "NaN wide"}},
-		"two bodies":      {func(a *thing, h *game.Hints) { h.Body(1); h.Body(2) }, []string{"h.Body", "called twice"}},
-		"panics":          {func(a *thing, h *game.Hints) { panic("no idea") }, []string{"Hints panicked: no idea"}},
-		"not rewound":     {func(a *thing, h *game.Hints) { h.Rewind() }, []string{"class thing says h.Rewind()", "Shots.Judge"}},
+		"not synced": {
+			func(a *thing, h *game.Hints) { h.Place(&a.Hidden) }, []string{
+				"h.Place", "Hidden", "not synced"}},
+		"in a slice": {
+			func(a *thing, h *game.Hints) { h.Margin(&a.Trail[1], 1) }, []string{
+				"Hints panicked", "index out of range", "name whole fields"}},
+		"a local": {
+			func(a *thing, h *game.Hints) { pos := a.Pos; h.Place(&pos) }, []string{
+				"h.Place", "*det.Vec2", "no field of thing"}},
+		"in a branch": {
+			func(a *thing, h *game.Hints) { h.Margin(&a.Heat, 1) }, []string{
+				"h.Margin", "Heat", "branch"}},
+		"of another": {
+			func(a *thing, h *game.Hints) { h.Place(&another.Pos) }, []string{
+				"h.Place", "no field of thing"}},
+		"no pointer": {
+			func(a *thing, h *game.Hints) { h.Place(a.Pos) }, []string{
+				"h.Place", "det.Vec2, and not a pointer"}},
+		"a string": {
+			func(a *thing, h *game.Hints) { h.Place("Pos") }, []string{
+				"h.Place", "a string, and not a pointer"}},
+		"nil": {
+			func(a *thing, h *game.Hints) { h.Place(nil) }, []string{"h.Place", "not a pointer"}},
+		"a nil pointer": {
+			func(a *thing, h *game.Hints) { h.Place((*det.Vec2)(nil)) }, []string{
+				"h.Place", "not a pointer"}},
+		"all of it": {
+			func(a *thing, h *game.Hints) { h.Beyond(a, 1) }, []string{
+				"h.Beyond", "no field of thing"}},
+		"no place": {
+			func(a *thing, h *game.Hints) { h.Place(&a.On) }, []string{
+				"h.Place", "On is no place", "vector"}},
+		"a whole number": {
+			func(a *thing, h *game.Hints) { h.Place(&a.Count) }, []string{
+				"h.Place", "Count is no place"}},
+		"an angle": {
+			func(a *thing, h *game.Hints) { h.Place(&a.Turn) }, []string{
+				"h.Place", "Turn is no place"}},
+		"four dimensions": {
+			func(a *thing, h *game.Hints) { h.Place(&a.Deep) }, []string{
+				"h.Place", "Deep is no place"}},
+		"no angle": {
+			func(a *thing, h *game.Hints) { h.Heading(&a.Height) }, []string{
+				"h.Heading", "Height is no angle"}},
+		"twice": {
+			func(a *thing, h *game.Hints) { h.Place(&a.Pos); h.Place(&a.Vel) }, []string{
+				"h.Place", "called twice"}},
+		"twice Obstacle": {
+			func(a *thing, h *game.Hints) { h.Obstacle(); h.Obstacle() }, []string{
+				"h.Obstacle", "called twice"}},
+		"contradiction": {
+			func(a *thing, h *game.Hints) { h.Predicted(); h.OwnOnly() }, []string{
+				"h.OwnOnly", "choose one"}},
+		"another": {
+			func(a *thing, h *game.Hints) { h.OwnOnly(); h.Interpolated() }, []string{
+				"h.Interpolated", "choose one"}},
+		"smooth back": {
+			func(a *thing, h *game.Hints) { h.Smooth(-time.Second, 1) }, []string{
+				"h.Smooth", "-1s"}},
+		"smooth for ever": {
+			func(a *thing, h *game.Hints) { h.Smooth(math.MaxInt64, 1) }, []string{
+				"h.Smooth", "up to 1000 ticks"}},
+		"smooth beyond": {
+			func(a *thing, h *game.Hints) { h.Smooth(0, math.NaN()) }, []string{"h.Smooth", "NaN"}},
+		"every": {
+			func(a *thing, h *game.Hints) { h.Every(5, 2) }, []string{
+				"h.Every", "5 ticks near and 2 far"}},
+		"beyond": {
+			func(a *thing, h *game.Hints) { h.Beyond(&a.Pos, -1) }, []string{
+				"h.Beyond", "Pos by -1"}},
+		"beyond on": {
+			func(a *thing, h *game.Hints) { h.Beyond(&a.On, 1) }, []string{"On", "no distance"}},
+		"beyond twice": {
+			func(a *thing, h *game.Hints) { h.Beyond(&a.Pos, 1); h.Beyond(&a.Pos, 2) }, []string{
+				"Pos", "threshold twice"}},
+		"rate": {
+			func(a *thing, h *game.Hints) { h.Rate(&a.Pos, &a.Height) }, []string{
+				"h.Rate", "Pos has 2 numbers and Height 1"}},
+		"rate of nothing": {
+			func(a *thing, h *game.Hints) { h.Rate(&a.Hidden, &a.Height) }, []string{
+				"h.Rate", "Hidden"}},
+		"kind": {
+			func(a *thing, h *game.Hints) { h.Kind(&a.Hidden, codec.Number) }, []string{
+				"h.Kind", "Hidden"}},
+		"margin": {
+			func(a *thing, h *game.Hints) { h.Margin(&a.Pos, -1) }, []string{"Pos is -1"}},
+		"thin": {
+			func(a *thing, h *game.Hints) { h.Body(0) }, []string{"h.Body", "0 wide"}},
+		"no width": {
+			func(a *thing, h *game.Hints) { h.Body(math.NaN()) }, []string{"h.Body", "NaN wide"}},
+		"two bodies": {
+			func(a *thing, h *game.Hints) { h.Body(1); h.Body(2) }, []string{
+				"h.Body", "called twice"}},
+		"panics": {
+			func(a *thing, h *game.Hints) { panic("no idea") }, []string{
+				"Hints panicked: no idea"}},
+		"not rewound": {
+			func(a *thing, h *game.Hints) { h.Rewind() }, []string{
+				"class thing says h.Rewind()", "Shots.Judge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hint = x.hint
@@ -263,18 +328,24 @@ func TestAllTogether(t *testing.T) {
 	check := func() error {
 		title := &game.Title{
 			Game: rules(
-				world.Class[swapped](), world.Class[blind](), world.Class[undead](), world.Class[clinging](), world.Class[shy](),
+				world.Class[swapped](), world.Class[blind](), world.Class[undead](),
+				world.Class[clinging](), world.Class[shy](),
 				world.Class[torn](), world.Class[homeless](), world.Class[twin](),
 			),
 			Players: -1,
-			Sight: game.Sight{Reach: -1, Rules: func() (a, b *interest.Rules) { return }, Views: func(*world.World, game.Level, []interest.Description) (game.Views, error) {
-				return nil, nil
-			}},
-			Screen: game.Screen{Width: 10, Draw: func(*world.World, world.Player, func(x, y float64, c rune)) {}},
+			Sight: game.Sight{
+				Reach: -1, Rules: func() (a, b *interest.Rules) { return },
+				Views: func(*world.World, game.Level, []interest.Description) (game.Views, error) {
+					return nil, nil
+				}},
+			Screen: game.Screen{
+				Width: 10, Draw: func(*world.World, world.Player, func(x, y float64, c rune)) {}},
 			Tables: []byte("tables"),
 			Levels: game.Levels{
-				Names:    []string{"hill", "hill", "bell\a"},
-				Settings: func(game.Level) (s world.Settings, err error) { return s, errors.New("it is flat") },
+				Names: []string{"hill", "hill", "bell\a"},
+				Settings: func(game.Level) (s world.Settings, err error) {
+					return s, errors.New("it is flat")
+				},
 			},
 		}
 		return title.Check()
@@ -289,11 +360,14 @@ func TestAllTogether(t *testing.T) {
 		"class weather: h.Body: it is a state",
 		"class weather: h.Obstacle: it is a state",
 		"class weather: h.Predicted: it is a state",
-		"class swapped: method Traits is a func(world.ID, *world.World) interest.Traits; it is called only if it is a func(*world.World, world.ID) interest.Traits",
+		"class swapped: method Traits is a func(world.ID, *world.World) interest.Traits; it is " +
+			"called only if it is a func(*world.World, world.ID) interest.Traits",
 		"class blind: method Look is a func(*world.World, world.ID) det.Vec3",
-		"class undead: method Lives is a func() bool; it is called only if it is a func() (int, bool)",
+		"class undead: method Lives is a func() bool; it is called only if it is a func() (int, " +
+			"bool)",
 		"class clinging: method TakenOver is a func() bool",
-		"class shy: method Hints is a func(game.Hints); it is called only if it is a func(*game.Hints)",
+		"class shy: method Hints is a func(game.Hints); it is called only if it is a " +
+			"func(*game.Hints)",
 		"class torn: it has the method TakenOver",
 		"class homeless: h.Rewind: it needs a place",
 		"class homeless: h.Body: it needs a place",
@@ -333,7 +407,9 @@ func TestAllTogether(t *testing.T) {
 func TestTitleErrors(t *testing.T) {
 	dumb := world.Define("dumb", world.Class[other]())
 	draw := func(*world.World, world.Player, func(x, y float64, c rune)) {}
-	control := game.Controls(func() func(game.Keys) walk { return func(game.Keys) walk { return walk{} } })
+	control := game.Controls(func() func(game.Keys) walk {
+		return func(game.Keys) walk { return walk{} }
+	})
 	for _, x := range []struct {
 		title *game.Title
 		says  string
@@ -341,16 +417,23 @@ func TestTitleErrors(t *testing.T) {
 		{nil, "set Title.Game to what world.Define gave"},
 		{&game.Title{}, "set Title.Game to what world.Define gave"},
 		{&game.Title{Game: world.Define("")}, "name"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Width: 3, Height: 4}}, "Screen has a size but no Draw"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw}, Control: control}, "Screen is 0 by 0"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: math.NaN(), Height: 1}, Control: control}, "Screen is NaN by 1"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: 1, Height: 1}}, "set Control, with game.Controls"},
+		{&game.Title{Game: rules(), Screen: game.Screen{Width: 3, Height: 4}},
+			"Screen has a size but no Draw"},
+		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw}, Control: control},
+			"Screen is 0 by 0"},
+		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: math.NaN(), Height: 1},
+			Control: control}, "Screen is NaN by 1"},
+		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: 1, Height: 1}},
+			"set Control, with game.Controls"},
 		{&game.Title{Game: dumb, Control: control}, "declare them with world.Commands"},
 		{&game.Title{Game: dumb, Sight: game.Sight{Reach: math.NaN()}}, "Sight.Reach is NaN"},
-		{&game.Title{Game: dumb, Sight: game.Sight{Reach: 5}}, "no class says from where: call h.Body"},
-		{&game.Title{Game: dumb, Shots: game.Shots{Judge: func(*world.World, game.Past) {}}}, "call h.Rewind()"},
+		{&game.Title{Game: dumb, Sight: game.Sight{Reach: 5}},
+			"no class says from where: call h.Body"},
+		{&game.Title{Game: dumb, Shots: game.Shots{Judge: func(*world.World, game.Past) {}}},
+			"call h.Rewind()"},
 		{&game.Title{Game: dumb, Tables: []byte{1, 2, 3}}, "codec"},
-		{&game.Title{Game: crowd.Game, Tables: append([]byte(nil), crowd.Title.Tables[:1000]...)}, "codec"},
+		{&game.Title{Game: crowd.Game, Tables: append([]byte(nil), crowd.Title.Tables[:1000]...)},
+			"codec"},
 		{&game.Title{Game: dumb, Tables: crowd.Title.Tables}, "codec"},
 	} {
 		err := x.title.Check()
@@ -359,7 +442,8 @@ func TestTitleErrors(t *testing.T) {
 			continue
 		}
 		// What is wrong is not used.
-		if x.title.Predict() != nil || x.title.Policies() != nil || x.title.Margins() != nil || x.title.Rewound() != nil {
+		if x.title.Predict() != nil || x.title.Policies() != nil || x.title.Margins() != nil ||
+			x.title.Rewound() != nil {
 			t.Errorf("%v, and yet it has hints", err)
 		}
 		if _, _, ok := x.title.Body(); ok {
@@ -418,13 +502,17 @@ func TestHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := title.Predict()["thing"]
-	if p.Place != "Legs[1]" || p.Heading != "Turn" || p.Mode != predict.Own || !p.Obstacle || !p.Alone || !p.Sparse || p.Leap == nil || p.Reckon == nil ||
+	if p.Place != "Legs[1]" || p.Heading != "Turn" || p.Mode != predict.Own || !p.Obstacle ||
+		!p.Alone || !p.Sparse || p.Leap == nil || p.Reckon == nil ||
 		p.Smooth != (reckon.Converge{By: reckon.Exponential, Ticks: 3, Limit: det.FixedInt(2)}) {
 		t.Errorf("%+v", p)
 	}
 	q := title.Policies()["thing"]
-	if q.Interval != 2 || q.Far != 6 || !q.Takeover || q.TakenOver != nil || q.Reckon == nil || fmt.Sprint(q.Beyond) != "[{Pos 0.5} {Count 1}]" ||
-		fmt.Sprint(q.Rates) != "map[Height:Legs[0]]" || fmt.Sprint(q.Kinds) != fmt.Sprint(map[string]codec.Kind{"Vel.X": codec.Discrete, "Vel.Y": codec.Discrete}) {
+	if q.Interval != 2 || q.Far != 6 || !q.Takeover || q.TakenOver != nil || q.Reckon == nil ||
+		fmt.Sprint(q.Beyond) != "[{Pos 0.5} {Count 1}]" ||
+		fmt.Sprint(q.Rates) != "map[Height:Legs[0]]" ||
+		fmt.Sprint(q.Kinds) != fmt.Sprint(map[string]codec.Kind{"Vel.X": codec.Discrete,
+			"Vel.Y": codec.Discrete}) {
 		t.Errorf("%+v", q)
 	}
 	if got, want := fmt.Sprint(title.Margins()), "[{thing Deep 3} {flash At 0.25}]"; got != want {
@@ -444,7 +532,8 @@ func TestHints(t *testing.T) {
 			t.Errorf("class %d has the place %v", class, f)
 		}
 	}
-	if s := title.Policies()["weather"]; s.Interval != 3 || title.Predict()["weather"].Place != "Pos" {
+	if s := title.Policies()["weather"]; s.Interval != 3 ||
+		title.Predict()["weather"].Place != "Pos" {
 		t.Errorf("the state is sent as %+v", s)
 	}
 	if title.Policies()["other"].Interval != 0 || title.Predict()["other"].Sparse {
@@ -468,19 +557,23 @@ func (m *mayfly) Lives() (int, bool)                    { return m.Life, m.Life 
 
 // TestAsked: what differs from entity to entity is asked of each.
 func TestAsked(t *testing.T) {
-	title := &game.Title{Game: world.Define("flies", world.Class[mayfly](), world.Class[homeless](), world.OnStart(func(w *world.World) {
-		world.Spawn(w, mayfly{Life: 3, Pos: det.Vec2{X: 5, Y: 7.5}})
-		world.Spawn(w, mayfly{})
-		world.Spawn(w, homeless{})
-	}))}
+	title := &game.Title{
+		Game: world.Define("flies", world.Class[mayfly](), world.Class[homeless](),
+			world.OnStart(func(w *world.World) {
+				world.Spawn(w, mayfly{Life: 3, Pos: det.Vec2{X: 5, Y: 7.5}})
+				world.Spawn(w, mayfly{})
+				world.Spawn(w, homeless{})
+			}))}
 	if err := title.Check(); err == nil || !strings.Contains(err.Error(), "homeless") {
 		t.Fatal(err) // it says so, and is not used further
 	}
-	title = &game.Title{Game: world.Define("flies", world.Class[mayfly](), world.Class[stone](), world.OnStart(func(w *world.World) {
-		world.Spawn(w, mayfly{Life: 3, Pos: det.Vec2{X: 5, Y: 7.5}})
-		world.Spawn(w, mayfly{})
-		world.Spawn(w, stone{})
-	}))}
+	title = &game.Title{
+		Game: world.Define("flies", world.Class[mayfly](), world.Class[stone](),
+			world.OnStart(func(w *world.World) {
+				world.Spawn(w, mayfly{Life: 3, Pos: det.Vec2{X: 5, Y: 7.5}})
+				world.Spawn(w, mayfly{})
+				world.Spawn(w, stone{})
+			}))}
 	w, err := title.Game.New(world.Settings{})
 	if err != nil {
 		t.Fatal(err)
@@ -498,7 +591,8 @@ func TestAsked(t *testing.T) {
 		at, ok := title.At(w, id)
 		seen = append(seen, fmt.Sprint(life, alive, over(w, id), at, ok))
 	}
-	want := []string{"3 true false {5 7.5 0} true", "0 false true {0 0 0} true", "0 true false {0 0 0} false"}
+	want := []string{
+		"3 true false {5 7.5 0} true", "0 false true {0 0 0} true", "0 true false {0 0 0} false"}
 	if fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", seen, want)
 	}
@@ -527,8 +621,8 @@ func (a *stone) Step(w *world.World, me world.ID) {
 	}
 }
 
-// TestBundled: the titles that come with the program are right, and say what they did before there were
-// titles.
+// TestBundled: the titles that come with the program are right, and say what they did before there
+// were titles.
 func TestBundled(t *testing.T) {
 	for _, x := range []struct {
 		title *game.Title
@@ -536,7 +630,8 @@ func TestBundled(t *testing.T) {
 		width float64
 		place string
 	}{
-		{arena.Title, "Fighter", 2 * arena.Radius, "Pos"}, {crowd.Title, "Avatar", 2 * crowd.Girth, "Pos"},
+		{arena.Title, "Fighter", 2 * arena.Radius, "Pos"}, {
+			crowd.Title, "Avatar", 2 * crowd.Girth, "Pos"},
 		{pong.Title, "Paddle", 2 * pong.Reach, "Y"}, {stack.Title, "", 0, ""},
 	} {
 		if err := x.title.Check(); err != nil {
@@ -556,7 +651,8 @@ func TestBundled(t *testing.T) {
 			t.Errorf("%s: about %q, margins %v", x.title.Name(), x.title.About, x.title.Margins())
 		}
 	}
-	want := map[string]predict.Class{"Fighter": {Heading: "Aim", Obstacle: true}, "Door": {Obstacle: true}}
+	want := map[string]predict.Class{
+		"Fighter": {Heading: "Aim", Obstacle: true}, "Door": {Obstacle: true}}
 	for name, got := range arena.Title.Predict() {
 		if fmt.Sprint(got) != fmt.Sprint(want[name]) {
 			t.Errorf("class %s of the arena is predicted as %+v, want %+v", name, got, want[name])

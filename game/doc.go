@@ -1,5 +1,5 @@
-// Package game says what a title is: a game's rules, and beside them what a program must know to play,
-// serve, join, mirror and measure it. It is the one place where an author says so, once.
+// Package game says what a title is: a game's rules, and beside them what a program must know to
+// play, serve, join, mirror and measure it. It is the one place where an author says so, once.
 //
 //	rules (package world) ──┐
 //	levels, sight, bots ────┼── Title ──┬── topology/solo, client, server, mirror
@@ -20,8 +20,8 @@
 //		Control: game.Controls(func() func(game.Keys) Drive { return drive }),
 //	}
 //
-// What is true of a class stands in the class's own file, beside Sync and Step, in optional methods. So a
-// new class touches one file.
+// What is true of a class stands in the class's own file, beside Sync and Step, in optional
+// methods. So a new class touches one file.
 //
 //	func (t *Tank) Hints(h *game.Hints) {  // once, on a zero value: fields are named by pointers
 //		h.Heading(&t.Turret)           // an angle that is smoothed as the place is
@@ -33,9 +33,9 @@
 //	TakenOver(w, me) bool                  // clients go on with it by themselves
 //	Lives() (life int, alive bool)         // of what comes and goes without being removed
 //
-// Check reports all mistakes together, when a program starts: a hint that points to a field which is not
-// synced, a method whose arguments are wrong and which would never be called, a class that contradicts
-// itself.
+// Check reports all mistakes together, when a program starts: a hint that points to a field which
+// is not synced, a method whose arguments are wrong and which would never be called, a class that
+// contradicts itself.
 //
 // The package is pure. Nothing in it knows a socket, and a game that imports it compiles none.
 package game

@@ -19,8 +19,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Hinter is a class that says how it is to be treated. Hints runs once, when the title is checked, on
-// a zero value; fields are named by pointers to them, in the manner of Sync:
+// A Hinter is a class that says how it is to be treated. Hints runs once, when the title is
+// checked, on a zero value; fields are named by pointers to them, in the manner of Sync:
 //
 //	func (t *Tank) Hints(h *game.Hints) {
 //		h.Heading(&t.Turret)
@@ -30,8 +30,8 @@ import (
 // A kind of event may have Hints, too, for Margin.
 type Hinter interface{ Hints(h *Hints) }
 
-// A Seen is a class that tells interest management where an entity is and what makes it worth showing.
-// It is asked for each entity once a tick. A class without it is where its place says.
+// A Seen is a class that tells interest management where an entity is and what makes it worth
+// showing. It is asked for each entity once a tick. A class without it is where its place says.
 type Seen interface {
 	Traits(w *world.World, me world.ID) interest.Traits
 }
@@ -42,18 +42,19 @@ type Eye interface {
 	Look(w *world.World, me world.ID) interest.Observer
 }
 
-// A Leaver is a class of which clients take over some entities: once a client holds such a one it is
-// told no more of it, as its own simulation is good enough. It is asked when an entity changed.
+// A Leaver is a class of which clients take over some entities: once a client holds such a one it
+// is told no more of it, as its own simulation is good enough. It is asked when an entity changed.
 type Leaver interface {
 	TakenOver(w *world.World, me world.ID) bool
 }
 
-// A Mortal is a class whose entities come and go without being removed: which of its lives one lives,
-// so that a leap from one place to another is not taken for an error, and whether it is in play.
+// A Mortal is a class whose entities come and go without being removed: which of its lives one
+// lives, so that a leap from one place to another is not taken for an error, and whether it is in
+// play.
 type Mortal interface{ Lives() (life int, alive bool) }
 
-// Hints collect what a class says of itself. Each method may be called once, or once for each field;
-// those that are not called leave things as they are for any class.
+// Hints collect what a class says of itself. Each method may be called once, or once for each
+// field; those that are not called leave things as they are for any class.
 type Hints struct {
 	of     string           // name of the class or event
 	info   *world.ClassInfo // nil for an event
@@ -78,14 +79,16 @@ type class struct {
 	seen, eye bool // it has the method
 }
 
-// Place says where an entity is: a vector, or a number. Default: the field Pos, if there is one. What
-// is shown is smoothed there, and it is what is rewound and seen.
+// Place says where an entity is: a vector, or a number. Default: the field Pos, if there is one.
+// What is shown is smoothed there, and it is what is rewound and seen.
 func (h *Hints) Place(field any) {
 	f, ok := h.field("Place", field, true)
 	switch {
 	case !ok:
 	case !h.slides(f):
-		h.fail("Place", fmt.Errorf("%s is no place: name a vector, or a number that Sync quantises in steps", f.Path))
+		h.fail("Place",
+			fmt.Errorf("%s is no place: name a vector, or a number that Sync quantises in steps",
+				f.Path))
 	default:
 		h.class.place, h.class.predict.Place = f, f.Path
 	}
@@ -97,28 +100,32 @@ func (h *Hints) Heading(field any) {
 	switch {
 	case !ok:
 	case h.info.Schema().Slots[f.Slots[0]].Kind != bits.KindAngle:
-		h.fail("Heading", fmt.Errorf("%s is no angle: name one that is synced by Sync.Angle", f.Path))
+		h.fail("Heading",
+			fmt.Errorf("%s is no angle: name one that is synced by Sync.Angle", f.Path))
 	default:
 		h.class.predict.Heading = f.Path
 	}
 }
 
-// Smooth says how an error of the place goes away once it is known: after the time given a third of it
-// is left, and an error beyond a distance is corrected at once. Defaults: 100 ms and 4 units.
+// Smooth says how an error of the place goes away once it is known: after the time given a third of
+// it is left, and an error beyond a distance is corrected at once. Defaults: 100 ms and 4 units.
 func (h *Hints) Smooth(over time.Duration, beyond float64) {
 	if !h.once("Smooth") {
 		return
 	}
 	ticks := over.Seconds()*float64(h.rate) + 0.5
 	if over < 0 || !(beyond >= 0) || ticks > reckon.MaxTicks {
-		h.fail("Smooth", fmt.Errorf("%v and a distance of %v: give a time of up to %d ticks and a distance of 0 or more", over, beyond, reckon.MaxTicks))
+		h.fail("Smooth",
+			fmt.Errorf("%v and a distance of %v: give a time of up to %d ticks and a distance of "+
+				"0 or more", over, beyond, reckon.MaxTicks))
 		return
 	}
-	h.class.predict.Smooth = reckon.Converge{By: reckon.Exponential, Ticks: int32(ticks), Limit: det.FixedOf(beyond)}
+	h.class.predict.Smooth = reckon.Converge{
+		By: reckon.Exponential, Ticks: int32(ticks), Limit: det.FixedOf(beyond)}
 }
 
-// Predicted has clients step the class's entities whatever the style, OwnOnly only those that belong to
-// the player, and Interpolated none: they are shown as they were a moment ago.
+// Predicted has clients step the class's entities whatever the style, OwnOnly only those that
+// belong to the player, and Interpolated none: they are shown as they were a moment ago.
 func (h *Hints) Predicted() { h.mode("Predicted", predict.Predicted) }
 
 // OwnOnly has clients predict what belongs to the player, and show the rest as it was a moment ago.
@@ -132,7 +139,8 @@ func (h *Hints) mode(name string, m predict.Mode) {
 		return
 	}
 	if h.class.predict.Mode != predict.ByStyle {
-		h.fail(name, errors.New("another of Predicted, OwnOnly and Interpolated was called; choose one"))
+		h.fail(name,
+			errors.New("another of Predicted, OwnOnly and Interpolated was called; choose one"))
 		return
 	}
 	h.class.predict.Mode = m
@@ -141,12 +149,12 @@ func (h *Hints) mode(name string, m predict.Mode) {
 // Obstacle keeps entities that are interpolated in the way of what is predicted.
 func (h *Hints) Obstacle() { h.flag("Obstacle", &h.class.predict.Obstacle) }
 
-// Alone says that Step looks at no other entity and changes none, spawns nothing, and that nothing else
-// looks at it. Such entities are predicted again by themselves.
+// Alone says that Step looks at no other entity and changes none, spawns nothing, and that nothing
+// else looks at it. Such entities are predicted again by themselves.
 func (h *Hints) Alone() { h.flag("Alone", &h.class.predict.Alone) }
 
-// Leap takes an image some ticks further in one go, as reckon.Motion.After does, in place of predicting
-// tick by tick: for things that are many, and of which an error is not noticed.
+// Leap takes an image some ticks further in one go, as reckon.Motion.After does, in place of
+// predicting tick by tick: for things that are many, and of which an error is not noticed.
 func (h *Hints) Leap(f func(image []int32, ticks int32, now []int32)) {
 	if h.once("Leap") {
 		h.class.predict.Leap = f
@@ -161,25 +169,27 @@ func (h *Hints) Reckon(f func(past *codec.History, now []int32)) {
 	}
 }
 
-// Every is the least number of ticks between two updates of an entity that is sent, and far the least
-// for one of low priority.
+// Every is the least number of ticks between two updates of an entity that is sent, and far the
+// least for one of low priority.
 func (h *Hints) Every(near, far world.Tick) {
 	if !h.once("Every") {
 		return
 	}
 	if far < near {
-		h.fail("Every", fmt.Errorf("%d ticks near and %d far: what is far cannot be told more often", near, far))
+		h.fail("Every",
+			fmt.Errorf("%d ticks near and %d far: what is far cannot be told more often", near,
+				far))
 		return
 	}
 	h.class.policy.Interval, h.class.policy.Far = near, far
 }
 
-// TakeOver stops all updates of an entity once the client holds it: it flies by itself from there. A
-// class of which only some are taken over has the method TakenOver instead.
+// TakeOver stops all updates of an entity once the client holds it: it flies by itself from there.
+// A class of which only some are taken over has the method TakenOver instead.
 func (h *Hints) TakeOver() { h.flag("TakeOver", &h.class.policy.Takeover) }
 
-// Beyond has changes of a field told only when they amount to more than a distance, in the field's own
-// units.
+// Beyond has changes of a field told only when they amount to more than a distance, in the field's
+// own units.
 func (h *Hints) Beyond(field any, by float64) {
 	f, ok := h.field("Beyond", field, false)
 	if !ok {
@@ -192,8 +202,9 @@ func (h *Hints) Beyond(field any, by float64) {
 	h.class.policy.Beyond = append(h.class.policy.Beyond, replica.Threshold{Field: f.Path, By: by})
 }
 
-// Rate says that one field changes at the rate that another holds, in units a second, so that the codec
-// reckons with it. Fields whose names are those of a position and a velocity are paired by themselves.
+// Rate says that one field changes at the rate that another holds, in units a second, so that the
+// codec reckons with it. Fields whose names are those of a position and a velocity are paired by
+// themselves.
 func (h *Hints) Rate(field, velocity any) {
 	f, ok := h.field("Rate", field, false)
 	v, good := h.field("Rate", velocity, false)
@@ -201,7 +212,8 @@ func (h *Hints) Rate(field, velocity any) {
 		return
 	}
 	if len(f.Slots) != len(v.Slots) {
-		h.fail("Rate", fmt.Errorf("%s has %d numbers and %s %d", f.Path, len(f.Slots), v.Path, len(v.Slots)))
+		h.fail("Rate",
+			fmt.Errorf("%s has %d numbers and %s %d", f.Path, len(f.Slots), v.Path, len(v.Slots)))
 		return
 	}
 	if h.class.policy.Rates == nil {
@@ -231,9 +243,9 @@ func (h *Hints) Kind(field any, kind codec.Kind) {
 // Shots.
 func (h *Hints) Rewind() { h.flag("Rewind", &h.class.rewinds) }
 
-// Margin has copies of the world on mirrors compare a field, which may differ by so much, in its own
-// units, before that is repaired. Without a margin only strict events are compared; so give one for
-// the place of what players control. Of events, only weak ones have margins.
+// Margin has copies of the world on mirrors compare a field, which may differ by so much, in its
+// own units, before that is repaired. Without a margin only strict events are compared; so give one
+// for the place of what players control. Of events, only weak ones have margins.
 func (h *Hints) Margin(field any, by float64) {
 	f, ok := h.field("Margin", field, false)
 	if !ok {
@@ -311,10 +323,11 @@ func (h *Hints) fail(name string, err error) {
 	h.wrong = append(h.wrong, fmt.Errorf("h.%s: %w", name, err))
 }
 
-// optional are the methods that a class may have, for the mistake of one with other arguments, which
-// would silently never be called.
+// optional are the methods that a class may have, for the mistake of one with other arguments,
+// which would silently never be called.
 var optional = map[string]reflect.Type{
-	"Hints": reflect.TypeFor[Hinter](), "Traits": reflect.TypeFor[Seen](), "Look": reflect.TypeFor[Eye](),
+	"Hints": reflect.TypeFor[Hinter](), "Traits": reflect.TypeFor[Seen](),
+	"Look":      reflect.TypeFor[Eye](),
 	"TakenOver": reflect.TypeFor[Leaver](), "Lives": reflect.TypeFor[Mortal](),
 }
 
@@ -322,7 +335,8 @@ var optional = map[string]reflect.Type{
 func readHints(g *world.Game) (classes []class, wrong []error) {
 	body := "" // the class that is one
 	for _, info := range g.Classes() {
-		h := Hints{of: info.Name(), info: info, value: info.New(), rate: g.Rate(), called: map[string]bool{}}
+		h := Hints{of: info.Name(), info: info, value: info.New(), rate: g.Rate(),
+			called: map[string]bool{}}
 		h.class.info = info
 		h.ask()
 		h.conclude()
@@ -339,30 +353,37 @@ func readHints(g *world.Game) (classes []class, wrong []error) {
 		classes = append(classes, h.class)
 	}
 	for _, e := range g.Events() {
-		h := Hints{of: e.Name(), event: e, value: e.New(), rate: g.Rate(), called: map[string]bool{}}
+		h := Hints{of: e.Name(), event: e, value: e.New(), rate: g.Rate(),
+			called: map[string]bool{}}
 		h.ask()
 		for _, err := range h.wrong {
 			wrong = append(wrong, fmt.Errorf("event %s: %w", e.Name(), err))
 		}
 		if len(h.class.margins) > 0 {
 			if !e.Weak() {
-				wrong = append(wrong, fmt.Errorf("event %s: h.Margin: it is strict, so all of it is compared; declare it Weak in its EventOptions, or leave the margin out", e.Name()))
+				wrong = append(wrong,
+					fmt.Errorf("event %s: h.Margin: it is strict, so all of it is compared; "+
+						"declare it Weak in its EventOptions, or leave the margin out", e.Name()))
 				continue
 			}
-			classes = append(classes, class{margins: h.class.margins}) // behind those that have numbers
+			// behind those that have numbers
+			classes = append(classes, class{margins: h.class.margins})
 		}
 	}
 	return classes, wrong
 }
 
-// ask runs the class's Hints on a zero value. A pointer into a slice cannot be taken there, as it is
-// empty.
+// ask runs the class's Hints on a zero value. A pointer into a slice cannot be taken there, as it
+// is empty.
 func (h *Hints) ask() {
 	t := reflect.TypeOf(h.value)
 	for _, name := range slices.Sorted(maps.Keys(optional)) {
-		if m := reflect.ValueOf(h.value).MethodByName(name); m.IsValid() && !t.Implements(optional[name]) {
+		if m := reflect.ValueOf(h.value).MethodByName(name); m.IsValid() &&
+			!t.Implements(optional[name]) {
 			want, _ := optional[name].MethodByName(name)
-			h.wrong = append(h.wrong, fmt.Errorf("method %s is a %s; it is called only if it is a %s, so change it, or its name", name, m.Type(), want.Type))
+			h.wrong = append(h.wrong,
+				fmt.Errorf("method %s is a %s; it is called only if it is a %s, so change it, or "+
+					"its name", name, m.Type(), want.Type))
 		}
 	}
 	hinter, ok := h.value.(Hinter)
@@ -371,7 +392,9 @@ func (h *Hints) ask() {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			h.wrong = append(h.wrong, fmt.Errorf("Hints panicked: %v; it runs on a zero value, whose slices are empty: name whole fields", r))
+			h.wrong = append(h.wrong,
+				fmt.Errorf("Hints panicked: %v; it runs on a zero value, whose slices are empty: "+
+					"name whole fields", r))
 		}
 	}()
 	hinter.Hints(h)
@@ -384,7 +407,9 @@ func (h *Hints) conclude() {
 	_, c.eye = h.value.(Eye)
 	switch _, leaves := h.value.(Leaver); {
 	case leaves && c.policy.Takeover:
-		h.wrong = append(h.wrong, errors.New("it has the method TakenOver, which is asked for each entity, and h.TakeOver, which is for all of them; leave one of them out"))
+		h.wrong = append(h.wrong,
+			errors.New("it has the method TakenOver, which is asked for each entity, and "+
+				"h.TakeOver, which is for all of them; leave one of them out"))
 	case leaves:
 		c.policy.TakenOver = func(w *world.World, id world.ID) bool {
 			l, ok := w.Host().Value(id).(Leaver)
@@ -397,7 +422,8 @@ func (h *Hints) conclude() {
 		}
 	}
 	p := &c.policy
-	c.predict.Sparse = p.Interval > 0 || p.Far > 0 || p.Takeover || p.TakenOver != nil || len(p.Beyond) > 0
+	c.predict.Sparse = p.Interval > 0 || p.Far > 0 || p.Takeover || p.TakenOver != nil ||
+		len(p.Beyond) > 0
 	for _, need := range []struct {
 		what string
 		is   bool
@@ -411,12 +437,16 @@ func (h *Hints) conclude() {
 			switch name {
 			case "Every", "TakeOver", "Smooth", "Place", "Heading":
 			default:
-				h.fail(name, errors.New("it is a state: there is one, which everyone is told and predicts; leave the hint out"))
+				h.fail(name,
+					errors.New("it is a state: there is one, which everyone is told and "+
+						"predicts; leave the hint out"))
 				c.predict, c.body, c.rewinds = predict.Class{}, 0, false // that says it once
 			}
 		}
 		if c.seen || c.eye {
-			h.wrong = append(h.wrong, errors.New("it is a state, which everyone is told: leave out the methods Traits and Look"))
+			h.wrong = append(h.wrong,
+				errors.New("it is a state, which everyone is told: leave out the methods Traits "+
+					"and Look"))
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Level is what a world starts from: the map, by whatever name the game gives it. Clients are told
-// its name and seed; who does not have its data is sent it.
+// A Level is what a world starts from: the map, by whatever name the game gives it. Clients are
+// told its name and seed; who does not have its data is sent it.
 type Level struct {
 	// Name is what players read, and what the game may find the map by. At most 128 bytes.
 	Name string
@@ -21,8 +21,8 @@ type Level struct {
 	Seed uint64
 	// Secret is the seed of what players must not foresee. It never leaves the server.
 	Secret uint64
-	// Data is the map itself, if it is not part of the program: up to 64 MiB. Clients know it by its
-	// hash, so one that has it already is not sent it.
+	// Data is the map itself, if it is not part of the program: up to 64 MiB. Clients know it by
+	// its hash, so one that has it already is not sent it.
 	Data []byte
 }
 
@@ -51,9 +51,12 @@ func (l *Level) Check() error {
 		if len(name) > 40 {
 			name = name[:40]
 		}
-		return fmt.Errorf("level name %q: want at most %d bytes that can be shown", name, maxLevelName)
+		return fmt.Errorf("level name %q: want at most %d bytes that can be shown", name,
+			maxLevelName)
 	case len(l.Data) > maxLevelData:
-		return fmt.Errorf("level %q has %d bytes of data, at most %d can be sent; let clients bring it with the program", l.Name, len(l.Data), maxLevelData)
+		return fmt.Errorf(
+			"level %q has %d bytes of data, at most %d can be sent; let clients bring it with "+
+				"the program", l.Name, len(l.Data), maxLevelData)
 	}
 	return nil
 }
@@ -72,12 +75,12 @@ func showable(s string) bool {
 type Levels struct {
 	// Names lists the levels that come with the program. A server begins with the first.
 	Names []string
-	// Settings makes the settings of a world from a level: it finds or parses the map, and says which
-	// states the world starts with. Servers and clients call it, with the same result. The seed and the
-	// secret are filled in by the caller.
+	// Settings makes the settings of a world from a level: it finds or parses the map, and says
+	// which states the world starts with. Servers and clients call it, with the same result. The
+	// seed and the secret are filled in by the caller.
 	Settings func(Level) (world.Settings, error)
-	// Read looks at the data of a level that someone brings, such as the file of a map: its name, or
-	// what is wrong with it. Without it, levels have no data.
+	// Read looks at the data of a level that someone brings, such as the file of a map: its name,
+	// or what is wrong with it. Without it, levels have no data.
 	Read func(data []byte) (name string, err error)
 	// For names a level that is made for so many players. Default: the first.
 	For func(players int) string

@@ -19,7 +19,8 @@ func TestLevels(t *testing.T) {
 	for _, x := range []struct {
 		title        *game.Title
 		first, sized string
-	}{{pong.Title, "", ""}, {arena.Title, arena.DefaultMap, "foundry"}, {crowd.Title, "200", "64"}} {
+	}{{pong.Title, "", ""}, {arena.Title, arena.DefaultMap, "foundry"}, {
+		crowd.Title, "200", "64"}} {
 		if l := &x.title.Levels; l.First() != x.first || l.Sized(64) != x.sized {
 			t.Errorf("%s begins with %q, and 64 play on %q", x.title.Name(), l.First(), l.Sized(64))
 		}
@@ -29,11 +30,13 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestSettings: the seed and the secret are the level's, whatever the title says, and the world is whole.
+// TestSettings: the seed and the secret are the level's, whatever the title says, and the world is
+// whole.
 func TestSettings(t *testing.T) {
-	odd := &game.Title{Game: rules(), Levels: game.Levels{Settings: func(game.Level) (world.Settings, error) {
-		return world.Settings{Seed: 1, Secret: 2, Partial: true, Develop: true}, nil
-	}}}
+	odd := &game.Title{
+		Game: rules(), Levels: game.Levels{Settings: func(game.Level) (world.Settings, error) {
+			return world.Settings{Seed: 1, Secret: 2, Partial: true, Develop: true}, nil
+		}}}
 	for _, title := range []*game.Title{odd, pong.Title, arena.Title, crowd.Title} {
 		s, err := title.Settings(game.Level{Name: title.Levels.First(), Seed: 7, Secret: 8})
 		if err != nil || s.Seed != 7 || s.Secret != 8 || s.Partial || s.Develop != (title == odd) {
@@ -78,14 +81,16 @@ func TestBring(t *testing.T) {
 		t.Errorf("a map that was brought cannot be played: %v", err)
 	}
 	broken := errors.New("no walls")
-	title := &game.Title{Game: rules(), Levels: game.Levels{Read: func(data []byte) (string, error) {
-		if len(data) == 0 {
-			return "", broken
-		}
-		return string(data), nil
-	}}}
+	title := &game.Title{
+		Game: rules(), Levels: game.Levels{Read: func(data []byte) (string, error) {
+			if len(data) == 0 {
+				return "", broken
+			}
+			return string(data), nil
+		}}}
 	l, err := title.Bring([]byte("hill"))
-	if err != nil || l.Name != "hill" || string(l.Data) != "hill" || l.Hash() == (game.LevelHash{}) {
+	if err != nil || l.Name != "hill" || string(l.Data) != "hill" ||
+		l.Hash() == (game.LevelHash{}) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if none := (game.Level{Name: "hill"}); none.Hash() != (game.LevelHash{}) {
@@ -95,18 +100,21 @@ func TestBring(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"a\x00b", strings.Repeat("x", 129), "\xff"} {
-		if _, err := title.Bring([]byte(name)); err == nil || !strings.Contains(err.Error(), "level name") || len(err.Error()) > 200 {
+		if _, err := title.Bring([]byte(name)); err == nil ||
+			!strings.Contains(err.Error(), "level name") || len(err.Error()) > 200 {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := pong.Title.Bring([]byte("court")); err == nil || !strings.Contains(err.Error(), "leave the file out") {
+	if _, err := pong.Title.Bring([]byte("court")); err == nil ||
+		!strings.Contains(err.Error(), "leave the file out") {
 		t.Error(err)
 	}
 	if _, err := arena.Title.Bring([]byte("not a map")); err == nil {
 		t.Error("that is no map")
 	}
 	huge := game.Level{Name: "huge", Data: make([]byte, 64<<20+1)}
-	if err := huge.Check(); err == nil || !strings.Contains(err.Error(), "at most 67108864 can be sent") {
+	if err := huge.Check(); err == nil ||
+		!strings.Contains(err.Error(), "at most 67108864 can be sent") {
 		t.Error(err)
 	}
 }
@@ -147,7 +155,9 @@ func TestClone(t *testing.T) {
 	}
 	c := reflect.ValueOf(full.Clone()).Elem()
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.IsExported() && (c.Field(i).IsZero() || f.Type.Kind() == reflect.Pointer && c.Field(i).Pointer() != v.Field(i).Pointer()) {
+		if f := v.Type().Field(i); f.IsExported() &&
+			(c.Field(i).IsZero() || f.Type.Kind() == reflect.Pointer &&
+				c.Field(i).Pointer() != v.Field(i).Pointer()) {
 			t.Errorf("a copy has no %s", f.Name)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Sight says who is shown what. The zero value shows everything to everyone. What the classes are like
-// to interest management, they say themselves: see Seen and Eye.
+// A Sight says who is shown what. The zero value shows everything to everyone. What the classes are
+// like to interest management, they say themselves: see Seen and Eye.
 type Sight struct {
 	// Reach is how far players see, in the world's units: they are shown their own things, what is
 	// for everyone, and what is within reach. For most games that is all there is to say.
@@ -28,14 +28,14 @@ type Views interface {
 	// Follow takes in what the last tick changed, before views are looked for.
 	Follow(w *world.World) error
 	// Sight says where to look for what a player is shown, and by which rules. The observer has the
-	// Player and RoundTrip of the client already, and the place from where it looked last; the rest is
-	// to be filled in. It is called from several goroutines at once, and must not change the world.
-	// Those who watch are world.Nobody.
+	// Player and RoundTrip of the client already, and the place from where it looked last; the rest
+	// is to be filled in. It is called from several goroutines at once, and must not change the
+	// world. Those who watch are world.Nobody.
 	Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules)
 }
 
-// leaveBeyond is how much further than it came into sight something goes out of it, as a part of the
-// reach: what walks along the edge does not flicker.
+// leaveBeyond is how much further than it came into sight something goes out of it, as a part of
+// the reach: what walks along the edge does not flicker.
 const leaveBeyond = 0.05
 
 // rules are those of a reach, or of no bounds.
@@ -80,24 +80,28 @@ func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
 	return v, nil
 }
 
-// traits describe the title's classes to package interest: by their Traits methods, or by where their
-// places are.
+// traits describe the title's classes to package interest: by their Traits methods, or by where
+// their places are.
 func (t *Title) traits() (list []interest.Description) {
 	for i := range t.classes {
 		c := &t.classes[i]
 		switch {
 		case c.info == nil || c.info.State():
 		case c.seen:
-			list = append(list, interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
-				if e, ok := w.Host().Value(id).(Seen); ok {
-					return e.Traits(w, id)
-				}
-				return interest.Traits{Never: true}
-			}))
+			list = append(list,
+				interest.DescribeClass(c.info.Number(),
+					func(w *world.World, id world.ID) interest.Traits {
+						if e, ok := w.Host().Value(id).(Seen); ok {
+							return e.Traits(w, id)
+						}
+						return interest.Traits{Never: true}
+					}))
 		case len(c.place.Slots) > 0:
-			list = append(list, interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) interest.Traits {
-				return c.placed(w, id)
-			}))
+			list = append(list,
+				interest.DescribeClass(c.info.Number(),
+					func(w *world.World, id world.ID) interest.Traits {
+						return c.placed(w, id)
+					}))
 		}
 	}
 	return list
@@ -139,8 +143,8 @@ func (t *Title) eyes() (list []*class) {
 	return list
 }
 
-// views are those of a Sight itself. Where players look from is gathered once a tick, while the follower
-// goes through everything there is.
+// views are those of a Sight itself. Where players look from is gathered once a tick, while the
+// follower goes through everything there is.
 type views struct {
 	players, spectators *interest.Rules
 	index               *interest.Index
@@ -157,30 +161,32 @@ func (v *views) Follow(w *world.World) error {
 	return nil
 }
 
-// watch describes a class that players look through, as traits does, and notes from where they look.
+// watch describes a class that players look through, as traits does, and notes from where they
+// look.
 func (v *views) watch(c *class) interest.Description {
-	return interest.DescribeClass(c.info.Number(), func(w *world.World, id world.ID) (t interest.Traits) {
-		owner, none := w.Owner(id), interest.Observer{}
-		o := &none
-		if owner != world.Nobody {
-			o = v.look(owner)
-		}
-		switch e := w.Host().Value(id).(type) {
-		case seenEye:
-			t, *o = e.Traits(w, id), e.Look(w, id)
-		case Seen:
-			t, *o = e.Traits(w, id), interest.Observer{Pos: c.at(w, id)}
-		case Eye:
-			t, *o = c.placed(w, id), e.Look(w, id)
-		default:
-			t = c.placed(w, id)
-			*o = interest.Observer{Pos: t.Pos}
-		}
-		if t.Owner == world.Nobody {
-			t.Owner = owner
-		}
-		return t
-	})
+	return interest.DescribeClass(c.info.Number(),
+		func(w *world.World, id world.ID) (t interest.Traits) {
+			owner, none := w.Owner(id), interest.Observer{}
+			o := &none
+			if owner != world.Nobody {
+				o = v.look(owner)
+			}
+			switch e := w.Host().Value(id).(type) {
+			case seenEye:
+				t, *o = e.Traits(w, id), e.Look(w, id)
+			case Seen:
+				t, *o = e.Traits(w, id), interest.Observer{Pos: c.at(w, id)}
+			case Eye:
+				t, *o = c.placed(w, id), e.Look(w, id)
+			default:
+				t = c.placed(w, id)
+				*o = interest.Observer{Pos: t.Pos}
+			}
+			if t.Owner == world.Nobody {
+				t.Owner = owner
+			}
+			return t
+		})
 }
 
 // A seenEye is most of what players look through, and so tried first.
@@ -206,8 +212,10 @@ func (v *views) look(p world.Player) *interest.Observer {
 	return &v.looks[p]
 }
 
-// Sight says what a player is shown. Who watches looks over the shoulder of the first player there is.
-func (v *views) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
+// Sight says what a player is shown. Who watches looks over the shoulder of the first player there
+// is.
+func (v *views) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index,
+	*interest.Rules) {
 	rules, from := v.players, int(p)
 	if p == world.Nobody {
 		rules = v.spectators

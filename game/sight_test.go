@@ -35,8 +35,8 @@ func (a *owl) Look(*world.World, world.ID) interest.Observer {
 	return interest.Observer{Pos: det.Vec3{X: a.Pos.X, Y: a.Pos.Y + 100}, Speed: 3, Channels: 2}
 }
 
-// A tree is where its place says, a banner is for everyone, a secret for no one, and of a rumour nothing
-// is said.
+// A tree is where its place says, a banner is for everyone, a secret for no one, and of a rumour
+// nothing is said.
 type (
 	tree   struct{ Pos det.Vec2 }
 	banner struct{ Pos det.Vec2 }
@@ -53,12 +53,15 @@ func (a *banner) Traits(*world.World, world.ID) interest.Traits {
 	return interest.Traits{Always: true, Nowhere: true}
 }
 
-func (a *secret) Traits(*world.World, world.ID) interest.Traits { return interest.Traits{Never: true} }
+func (a *secret) Traits(*world.World, world.ID) interest.Traits {
+	return interest.Traits{Never: true}
+}
 
-// field is a game with two scouts of players 1 and 3, an owl of player 5 who has a scout as well, and a
-// tree at every tenth unit to the right.
+// field is a game with two scouts of players 1 and 3, an owl of player 5 who has a scout as well,
+// and a tree at every tenth unit to the right.
 var field = world.Define("field",
-	world.Class[scout](), world.Class[owl](), world.Class[tree](), world.Class[banner](), world.Class[secret](), world.Class[rumour](), world.State[weather](),
+	world.Class[scout](), world.Class[owl](), world.Class[tree](), world.Class[banner](),
+	world.Class[secret](), world.Class[rumour](), world.State[weather](),
 	world.OnStart(func(w *world.World) {
 		w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 0}}), 1)
 		w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 100}}), 3)
@@ -73,7 +76,8 @@ var field = world.Define("field",
 	}))
 
 // sees lists what a player is shown, by class.
-func sees(t *testing.T, v game.Views, w *world.World, p world.Player, o *interest.Observer) map[string]int {
+func sees(t *testing.T, v game.Views, w *world.World, p world.Player,
+	o *interest.Observer) map[string]int {
 	t.Helper()
 	if err := v.Follow(w); err != nil {
 		t.Fatal(err)
@@ -122,7 +126,8 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-// TestReach: players are shown what is within reach of their eyes, what is theirs, and what is for all.
+// TestReach: players are shown what is within reach of their eyes, what is theirs, and what is for
+// all.
 func TestReach(t *testing.T) {
 	w := started(t, field)
 	v := views(t, &game.Title{Game: field, Sight: game.Sight{Reach: 25}}, w)
@@ -152,13 +157,14 @@ func TestReach(t *testing.T) {
 }
 
 // plain is the field without owls.
-var plain = world.Define("plain", world.Class[scout](), world.Class[tree](), world.OnStart(func(w *world.World) {
-	w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 100}}), 3)
-	w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 60}}), 2)
-	for i := range 20 {
-		world.Spawn(w, tree{det.Vec2{X: float64(10 * i)}})
-	}
-}))
+var plain = world.Define("plain", world.Class[scout](), world.Class[tree](),
+	world.OnStart(func(w *world.World) {
+		w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 100}}), 3)
+		w.SetOwner(world.Spawn(w, scout{det.Vec2{X: 60}}), 2)
+		for i := range 20 {
+			world.Spawn(w, tree{det.Vec2{X: float64(10 * i)}})
+		}
+	}))
 
 // TestBody: without an eye players look from their bodies.
 func TestBody(t *testing.T) {
@@ -176,30 +182,37 @@ func TestBody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gone := interest.Observer{} // with the first player's body, whom those who watched looked over the shoulder
+	// with the first player's body, whom those who watched looked over the shoulder
+	gone := interest.Observer{}
 	if sees(t, v, w, world.Nobody, &gone); gone.Pos != (det.Vec3{X: 100}) {
 		t.Errorf("who watches looks from %v, where nobody is any more", gone.Pos)
 	}
-	o := interest.Observer{Player: 9, Pos: det.Vec3{X: 150}} // who has no body stays where they looked
+	// who has no body stays where they looked
+	o := interest.Observer{Player: 9, Pos: det.Vec3{X: 150}}
 	if got := sees(t, v, w, 9, &o); got["tree"] != 5 || o.Pos != (det.Vec3{X: 150}) {
 		t.Errorf("a player without a body looks from %v and sees %v", o.Pos, got)
 	}
 }
 
-// TestSightRules: rules of one's own are made anew for each world, and those who watch may have others.
+// TestSightRules: rules of one's own are made anew for each world, and those who watch may have
+// others.
 func TestSightRules(t *testing.T) {
 	w := started(t, plain)
 	made := 0
-	title := &game.Title{Game: plain, Sight: game.Sight{Rules: func() (players, spectators *interest.Rules) {
-		made++
-		return &interest.Rules{Sources: []interest.Source{&interest.Owned{}}}, &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}
-	}}}
+	title := &game.Title{
+		Game: plain, Sight: game.Sight{Rules: func() (players, spectators *interest.Rules) {
+			made++
+			return &interest.Rules{Sources: []interest.Source{&interest.Owned{}}}, &interest.Rules{
+				Sources: []interest.Source{&interest.Everything{}}}
+		}}}
 	for range 2 {
 		v := views(t, title, w)
-		if got := sees(t, v, w, 3, &interest.Observer{Player: 3}); !maps.Equal(got, map[string]int{"scout": 1}) {
+		if got := sees(t, v, w, 3, &interest.Observer{Player: 3}); !maps.Equal(got,
+			map[string]int{"scout": 1}) {
 			t.Errorf("a player sees %v", got)
 		}
-		if got := sees(t, v, w, world.Nobody, &interest.Observer{}); !maps.Equal(got, map[string]int{"scout": 2, "tree": 20}) {
+		if got := sees(t, v, w, world.Nobody, &interest.Observer{}); !maps.Equal(got,
+			map[string]int{"scout": 2, "tree": 20}) {
 			t.Errorf("who watches sees %v", got)
 		}
 	}
@@ -214,11 +227,15 @@ func TestSightViews(t *testing.T) {
 	lost := errors.New("there is no such map")
 	var level game.Level
 	var parts []interest.Description
-	title := &game.Title{Game: field, Sight: game.Sight{Views: func(_ *world.World, l game.Level, traits []interest.Description) (game.Views, error) {
-		level, parts = l, traits
-		return nil, lost
-	}}}
-	if _, err := title.NewViews(w, game.Level{Name: "hill"}); !errors.Is(err, lost) || level.Name != "hill" {
+	title := &game.Title{
+		Game: field, Sight: game.Sight{
+			Views: func(_ *world.World, l game.Level, traits []interest.Description) (game.Views,
+				error) {
+				level, parts = l, traits
+				return nil, lost
+			}}}
+	if _, err := title.NewViews(w, game.Level{Name: "hill"}); !errors.Is(err, lost) ||
+		level.Name != "hill" {
 		t.Errorf("%v, for level %q", err, level.Name)
 	}
 	ix := interest.NewIndex(interest.Options{})
@@ -229,7 +246,8 @@ func TestSightViews(t *testing.T) {
 			got[w.Game().Classes()[id.Class()].Name()] = *x
 		}
 	}
-	if got["tree"].Pos != (det.Vec3{X: 190}) || got["scout"].Owner != 3 || !got["banner"].Always || !got["secret"].Never || !got["rumour"].Always {
+	if got["tree"].Pos != (det.Vec3{X: 190}) || got["scout"].Owner != 3 || !got["banner"].Always ||
+		!got["secret"].Never || !got["rumour"].Always {
 		t.Errorf("%+v", got)
 	}
 }
@@ -264,8 +282,8 @@ func crowded(tb testing.TB, players int) (*world.World, func()) {
 	return w, step
 }
 
-// A byHand does what the server did before there were titles: the game describes its classes by type, and
-// knows where each player is.
+// A byHand does what the server did before there were titles: the game describes its classes by
+// type, and knows where each player is.
 type byHand struct {
 	index    *interest.Index
 	follower *interest.Follower
@@ -281,7 +299,8 @@ func (v *byHand) Follow(w *world.World) error {
 	return nil
 }
 
-func (v *byHand) Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
+func (v *byHand) Sight(w *world.World, p world.Player, o *interest.Observer) (*interest.Index,
+	*interest.Rules) {
 	o.Pos, o.Speed = inPlane(v.avatars[p]), 8
 	return v.index, v.rules
 }
@@ -311,15 +330,16 @@ func TestCrowdSight(t *testing.T) {
 		step()
 		for p := range world.Player(150) {
 			a, b := interest.Observer{Player: p + 1}, interest.Observer{Player: p + 1}
-			if x, y := sees(t, title, w, p+1, &a), sees(t, hand, w, p+1, &b); !maps.Equal(x, y) || a != b {
+			if x, y := sees(t, title, w, p+1, &a), sees(t, hand, w, p+1, &b); !maps.Equal(x, y) ||
+				a != b {
 				t.Fatalf("player %d sees %v from %v, and by hand %v from %v", p+1, x, a, y, b)
 			}
 		}
 	}
 }
 
-// BenchmarkViews is a tick of finding out where everyone is and what the rules for each of 1000 players
-// are, of a title and by hand.
+// BenchmarkViews is a tick of finding out where everyone is and what the rules for each of 1000
+// players are, of a title and by hand.
 func BenchmarkViews(b *testing.B) {
 	const players = 1000
 	w, step := crowded(b, players)

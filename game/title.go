@@ -12,9 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Title is a game with all that a program must know of it to play, serve, join, mirror and measure
-// it. Game has no default; everything else is optional, and what the rules say already is not said
-// again. What belongs to one class stands with that class, in its methods; see Hints.
+// A Title is a game with all that a program must know of it to play, serve, join, mirror and
+// measure it. Game has no default; everything else is optional, and what the rules say already is
+// not said again. What belongs to one class stands with that class, in its methods; see Hints.
 //
 // A Title is made once and passed around by pointer. It must not be changed after its first use.
 type Title struct {
@@ -26,8 +26,8 @@ type Title struct {
 	Levels Levels
 	// Sight says who is shown what. By default everyone is shown everything.
 	Sight Sight
-	// Bot makes a player that needs no one; see Bots. Different seeds play differently. By default a
-	// bot presses everything at random.
+	// Bot makes a player that needs no one; see Bots. Different seeds play differently. By default
+	// a bot presses everything at random.
 	Bot func(seed uint64) Bot
 	// Screen draws the game, and Control makes commands of keys; see Controls. Without a Screen the
 	// game can be served and measured, but not played in a terminal.
@@ -72,15 +72,17 @@ func (t *Title) Name() string {
 // management, or with matches that never end.
 func (t *Title) Clone() *Title {
 	return &Title{
-		Game: t.Game, About: t.About, Levels: t.Levels, Sight: t.Sight, Bot: t.Bot, Screen: t.Screen,
-		Control: t.Control, Players: t.Players, Shots: t.Shots, Tables: t.Tables, NoRelay: t.NoRelay,
-		Client: t.Client,
+		Game: t.Game, About: t.About, Levels: t.Levels, Sight: t.Sight, Bot: t.Bot,
+		Screen:  t.Screen,
+		Control: t.Control, Players: t.Players, Shots: t.Shots, Tables: t.Tables,
+		NoRelay: t.NoRelay,
+		Client:  t.Client,
 	}
 }
 
-// Check lists all that is wrong with the title, or is nil: the rules' own mistakes, hints that point
-// nowhere or contradict each other, a first level that cannot be played. Whoever runs a title calls it;
-// an author's test should, too.
+// Check lists all that is wrong with the title, or is nil: the rules' own mistakes, hints that
+// point nowhere or contradict each other, a first level that cannot be played. Whoever runs a title
+// calls it; an author's test should, too.
 func (t *Title) Check() error {
 	if t == nil || t.Game == nil {
 		return errors.New("a title needs its rules: set Title.Game to what world.Define gave")
@@ -98,16 +100,24 @@ func (t *Title) examine() error {
 	var wrong []error
 	t.classes, wrong = readHints(t.Game)
 	if t.Players < 0 {
-		wrong = append(wrong, fmt.Errorf("there are %d Players; give the number of those who play along, or 0", t.Players))
+		wrong = append(wrong,
+			fmt.Errorf("there are %d Players; give the number of those who play along, or 0",
+				t.Players))
 	}
 	if !(t.Sight.Reach >= 0) {
-		wrong = append(wrong, fmt.Errorf("Sight.Reach is %v; give the distance that players see, or 0 for everything", t.Sight.Reach))
+		wrong = append(wrong,
+			fmt.Errorf("Sight.Reach is %v; give the distance that players see, or 0 for everything",
+				t.Sight.Reach))
 	}
 	if t.Sight.Views != nil && (t.Sight.Reach > 0 || t.Sight.Rules != nil) {
-		wrong = append(wrong, errors.New("Sight.Views finds what is shown by itself; leave Reach and Rules empty, or Views"))
+		wrong = append(wrong,
+			errors.New("Sight.Views finds what is shown by itself; leave Reach and Rules empty, "+
+				"or Views"))
 	}
 	if t.Sight.Reach > 0 && len(t.eyes()) == 0 {
-		wrong = append(wrong, errors.New("Sight.Reach is how far players see, but no class says from where: call h.Body in the Hints of what they move about in, or give it the method Look"))
+		wrong = append(wrong,
+			errors.New("Sight.Reach is how far players see, but no class says from where: call "+
+				"h.Body in the Hints of what they move about in, or give it the method Look"))
 	}
 	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
@@ -164,7 +174,8 @@ func (t *Title) Policies() map[string]replica.Policy {
 	return t.policies()
 }
 
-// Margins say what copies of the title's world compare, and within which margin; see timeline.Margin.
+// Margins say what copies of the title's world compare, and within which margin; see
+// timeline.Margin.
 func (t *Title) Margins() []timeline.Margin {
 	if t.Check() != nil {
 		return nil
@@ -172,8 +183,8 @@ func (t *Title) Margins() []timeline.Margin {
 	return t.margins()
 }
 
-// Shots lets a server judge shots by what the shooter saw, as games need that show others in the past.
-// The classes that can be rewound say so in their Hints.
+// Shots lets a server judge shots by what the shooter saw, as games need that show others in the
+// past. The classes that can be rewound say so in their Hints.
 type Shots struct {
 	// Clear says whether one can shoot from one place to another at present: who has found cover is
 	// not hit where they stood before.
@@ -185,8 +196,8 @@ type Shots struct {
 	Hits func(w *world.World, yield func(Hit) bool)
 }
 
-// A Past says where a target was when the shooter saw it and pulled the trigger. It is not ok where the
-// target is to be looked for in the present.
+// A Past says where a target was when the shooter saw it and pulled the trigger. It is not ok where
+// the target is to be looked for in the present.
 type Past func(shooter world.Player, target world.ID) (det.Vec3, bool)
 
 // A Hit is a player who was hit by another.
@@ -207,9 +218,13 @@ func (s *Shots) check(t *Title) (wrong []error) {
 	}
 	switch {
 	case s.Judge != nil && rewinds == "":
-		wrong = append(wrong, errors.New("Shots.Judge is given, but no class can be rewound: call h.Rewind() in the Hints of those that can be shot at"))
+		wrong = append(wrong,
+			errors.New("Shots.Judge is given, but no class can be rewound: call h.Rewind() in "+
+				"the Hints of those that can be shot at"))
 	case s.Judge == nil && rewinds != "":
-		wrong = append(wrong, fmt.Errorf("class %s says h.Rewind(), but there is no Shots.Judge to use it: set it, or leave Rewind out", rewinds))
+		wrong = append(wrong,
+			fmt.Errorf("class %s says h.Rewind(), but there is no Shots.Judge to use it: set it, "+
+				"or leave Rewind out", rewinds))
 	}
 	return wrong
 }
@@ -252,8 +267,8 @@ func (t *Title) Place(class int) (world.Field, bool) {
 	return p, len(p.Slots) > 0
 }
 
-// At is where an entity is, by the field that is its place. It is not ok where the class has none, or
-// the entity is not there.
+// At is where an entity is, by the field that is its place. It is not ok where the class has none,
+// or the entity is not there.
 func (t *Title) At(w *world.World, id world.ID) (at det.Vec3, ok bool) {
 	if t.Check() != nil || id.Class() >= len(t.classes) || !w.Has(id) {
 		return at, false
@@ -265,8 +280,8 @@ func (t *Title) At(w *world.World, id world.ID) (at det.Vec3, ok bool) {
 	return c.at(w, id), true
 }
 
-// Lives are those of an entity that comes and goes without being removed; see Mortal. Any other that is
-// there is alive.
+// Lives are those of an entity that comes and goes without being removed; see Mortal. Any other
+// that is there is alive.
 func Lives(w *world.World, id world.ID) (life int, alive bool) {
 	switch e := w.Host().Value(id).(type) {
 	case nil:

@@ -22,7 +22,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
 )
 
-// A crew is mirrors and bots that run as processes of their own, each on a machine of its own as far as the kernel is concerned if it has a namespace.
+// A crew is mirrors and bots that run as processes of their own, each on a machine of its own as
+// far as the kernel is concerned if it has a namespace.
 type crew struct {
 	t       *testing.T
 	key     string
@@ -56,7 +57,9 @@ func (c *crew) process(space string, args ...string) *exec.Cmd {
 
 // mirror starts a mirror at an address: the first founds the game, the others join it.
 func (c *crew) mirror(space, host string, args ...string) *mirrorProcess {
-	m := &mirrorProcess{crew: c, space: space, udp: net.JoinHostPort(host, "0"), addr: net.JoinHostPort(host, "0"), args: args}
+	m := &mirrorProcess{
+		crew: c, space: space, udp: net.JoinHostPort(host, "0"), addr: net.JoinHostPort(host, "0"),
+		args: args}
 	c.mirrors = append(c.mirrors, m)
 	m.start()
 	return m
@@ -66,7 +69,8 @@ func (c *crew) mirror(space, host string, args ...string) *mirrorProcess {
 func (m *mirrorProcess) start() {
 	t := m.t
 	t.Helper()
-	args := append([]string{"mirror", "--listen", m.udp, "--mirrors", m.addr, "--key", m.key, "--open", "--json", "--patience", "30s"}, m.args...)
+	args := append([]string{"mirror", "--listen", m.udp, "--mirrors", m.addr, "--key", m.key,
+		"--open", "--json", "--patience", "30s"}, m.args...)
 	var others []string
 	for _, x := range m.mirrors {
 		if x != m {
@@ -110,9 +114,12 @@ func (m *mirrorProcess) status() (st mirrors.Status) {
 	if m.cmd == nil {
 		return st
 	}
-	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return dialIn(ctx, m.space, network, addr)
-	}}}
+	client := http.Client{
+		Timeout: 3 * time.Second, Transport: &http.Transport{
+			DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				return dialIn(ctx, m.space, network, addr)
+			}}}
 	resp, err := client.Get("http://" + m.http + "/status")
 	if err != nil {
 		return st
@@ -163,7 +170,9 @@ type botsProcess struct {
 // join lets bots come to a mirror.
 func (c *crew) join(space string, m *mirrorProcess, count int) {
 	c.t.Helper()
-	b := &botsProcess{cmd: c.process(space, "bots", "--server", m.http, "--count", fmt.Sprint(count), "--spread", "0.1", "--json")}
+	b := &botsProcess{
+		cmd: c.process(space, "bots", "--server", m.http, "--count", fmt.Sprint(count), "--spread",
+			"0.1", "--json")}
 	b.cmd.Stdout, b.cmd.Stderr = &b.out, &b.err
 	if err := b.cmd.Start(); err != nil {
 		c.t.Fatal(err)
@@ -171,13 +180,15 @@ func (c *crew) join(space string, m *mirrorProcess, count int) {
 	c.bots = append(c.bots, b)
 }
 
-// wait waits until the crew is as it should be: all mirrors that run serve, in one group, with so many players among them.
+// wait waits until the crew is as it should be: all mirrors that run serve, in one group, with so
+// many players among them.
 func (c *crew) wait(what string, players int) {
 	c.t.Helper()
 	c.until(what, func(all []mirrors.Status) bool {
 		playing := 0
 		for _, st := range all {
-			if st.Phase != "serving" || len(st.Mirrors) != len(all) || st.Uber != all[0].Uber || st.Uber == 0 {
+			if st.Phase != "serving" || len(st.Mirrors) != len(all) || st.Uber != all[0].Uber ||
+				st.Uber == 0 {
 				return false
 			}
 			playing += st.Players
@@ -217,7 +228,8 @@ func (c *crew) until(what string, so func([]mirrors.Status) bool) {
 	}
 }
 
-// acquainted lets a second and a half of the game pass everywhere: mirrors tell each other once a second where players find them, and who does not know of another cannot go there.
+// acquainted lets a second and a half of the game pass everywhere: mirrors tell each other once a
+// second where players find them, and who does not know of another cannot go there.
 func (c *crew) acquainted() {
 	c.t.Helper()
 	goal := uint64(0)
@@ -242,7 +254,8 @@ func (c *crew) finish(count int) {
 		}
 		err := b.cmd.Wait()
 		var r load.Report
-		if e := json.Unmarshal([]byte(b.out.String()), &r); e != nil || err != nil || r.Played != count || len(r.Ended) != 0 {
+		if e := json.Unmarshal([]byte(b.out.String()), &r); e != nil || err != nil ||
+			r.Played != count || len(r.Ended) != 0 {
 			c.t.Errorf("bots %d: %v, %v\n%s\n%s", i, err, e, b.out.String(), b.err.String())
 		}
 	}

@@ -42,7 +42,8 @@ func ExampleJoin() {
 	if err != nil {
 		fmt.Println(err)
 	} else {
-		fmt.Println(joined.Game, "as player", joined.Player, "with", joined.Entities, "things in view")
+		fmt.Println(joined.Game, "as player", joined.Player, "with", joined.Entities,
+			"things in view")
 	}
 	stop()
 	fmt.Println(<-ended, server.Close())

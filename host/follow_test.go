@@ -15,7 +15,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 )
 
-// In a process that this is set for, the test binary stands in for the program with the command mirror.
+// In a process that this is set for, the test binary stands in for the program with the command
+// mirror.
 const asMirror = "COEVAL_TEST_AS_MIRROR"
 
 func init() {
@@ -62,7 +63,8 @@ func follow(r io.Reader) *logLines {
 	return l
 }
 
-// await waits for a line with this message, from a number of lines on, and gives it with the number after it. It is nil if there will be none.
+// await waits for a line with this message, from a number of lines on, and gives it with the number
+// after it. It is nil if there will be none.
 func (l *logLines) await(msg string, from int) (map[string]any, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +81,8 @@ func (l *logLines) await(msg string, from int) (map[string]any, int) {
 	}
 }
 
-// plain waits for a line of plain text that begins so, and gives it, or nothing if there will be none.
+// plain waits for a line of plain text that begins so, and gives it, or nothing if there will be
+// none.
 func (l *logLines) plain(prefix string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +137,8 @@ func mirrorIn(t *testing.T, args ...string) *mirrored {
 	r, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		all := append([]string{"mirror", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0", "--json"}, args...)
+		all := append([]string{"mirror", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0",
+			"--json"}, args...)
 		code <- run(ctx, all, io.Discard, w, commands())
 		w.Close()
 	}()

@@ -24,22 +24,30 @@ func TestImports(t *testing.T) {
 		without               []string // what must not be among them, whatever the list says
 	}{
 		{"serve", "github.com/coeval-dev/coeval/host", "linux/amd64", []string{
-			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/stepvet", "github.com/coeval-dev/coeval/games", "golang.org/x/tools",
-			"github.com/coeval-dev/coeval/replica/quake3", "github.com/coeval-dev/coeval/replica/doom3",
-			"github.com/coeval-dev/coeval/codec/quake3", "github.com/coeval-dev/coeval/codec/doom3", "github.com/coeval-dev/coeval/codec/raw",
+			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/stepvet",
+			"github.com/coeval-dev/coeval/games", "golang.org/x/tools",
+			"github.com/coeval-dev/coeval/replica/quake3",
+			"github.com/coeval-dev/coeval/replica/doom3",
+			"github.com/coeval-dev/coeval/codec/quake3", "github.com/coeval-dev/coeval/codec/doom3",
+			"github.com/coeval-dev/coeval/codec/raw",
 		}},
-		{"tools", "github.com/coeval-dev/coeval/host/tools", "linux/amd64", []string{"github.com/coeval-dev/coeval/games"}},
+		{"tools", "github.com/coeval-dev/coeval/host/tools", "linux/amd64",
+			[]string{"github.com/coeval-dev/coeval/games"}},
 		{"browser", "github.com/coeval-dev/coeval/host", "js/wasm", []string{
-			"github.com/spf13", "github.com/prometheus", "github.com/quic-go", "github.com/coder/websocket", "golang.org/x/term", "golang.org/x/sys",
+			"github.com/spf13", "github.com/prometheus", "github.com/quic-go",
+			"github.com/coder/websocket", "golang.org/x/term", "golang.org/x/sys",
 			"github.com/coeval-dev/coeval/lab", "github.com/coeval-dev/coeval/web",
-			"github.com/coeval-dev/coeval/topology/server", "github.com/coeval-dev/coeval/topology/mirror", "github.com/coeval-dev/coeval/crimp",
-			"github.com/coeval-dev/coeval/replica/quake3", "github.com/coeval-dev/coeval/replica/doom3", "github.com/coeval-dev/coeval/codec/raw",
+			"github.com/coeval-dev/coeval/topology/server",
+			"github.com/coeval-dev/coeval/topology/mirror", "github.com/coeval-dev/coeval/crimp",
+			"github.com/coeval-dev/coeval/replica/quake3",
+			"github.com/coeval-dev/coeval/replica/doom3", "github.com/coeval-dev/coeval/codec/raw",
 		}},
 		{"browser-tools", "github.com/coeval-dev/coeval/host/tools", "js/wasm", nil},
 	} {
 		t.Run(x.list, func(t *testing.T) {
 			system, processor, _ := strings.Cut(x.system, "/")
-			cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", x.program)
+			cmd := exec.Command("go", "list", "-deps", "-f",
+				"{{if not .Standard}}{{.ImportPath}}{{end}}", x.program)
 			cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 			out, err := cmd.Output()
 			if err != nil {

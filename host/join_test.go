@@ -38,7 +38,8 @@ func joinWith(t *testing.T, args ...string) Joined {
 	return j
 }
 
-// TestJoinPredicts: through a proxy with a delay, with the token from the server itself, each style shows what it should: the present, or what has come.
+// TestJoinPredicts: through a proxy with a delay, with the token from the server itself, each style
+// shows what it should: the present, or what has come.
 func TestJoinPredicts(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
@@ -60,20 +61,24 @@ func TestJoinPredicts(t *testing.T) {
 			if j.TripMS < 100 {
 				t.Errorf("a round trip of %.0f ms did not go through the proxy", j.TripMS)
 			}
-			if j.Style != style || j.Ahead <= 0 || j.Predicted == 0 || j.Wrong > j.Predicted || j.Commands == 0 || j.Entities != 3 || j.Redundancy < 4 {
+			if j.Style != style || j.Ahead <= 0 || j.Predicted == 0 || j.Wrong > j.Predicted ||
+				j.Commands == 0 || j.Entities != 3 || j.Redundancy < 4 {
 				t.Errorf("%+v", j)
 			}
 		})
 	}
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
-		if j := joinWith(t, append(far(t), "--seconds", "1", "--style", "none")...); j.Style != "none" || j.Ahead != 0 || j.Predicted != 0 || j.Commands == 0 {
+		if j := joinWith(t,
+			append(far(t), "--seconds", "1", "--style", "none")...); j.Style != "none" ||
+			j.Ahead != 0 || j.Predicted != 0 || j.Commands == 0 {
 			t.Errorf("%+v", j)
 		}
 	})
 	t.Run("spectate", func(t *testing.T) {
 		t.Parallel()
-		if j := joinWith(t, append(far(t), "--seconds", "1", "--spectate")...); j.Player != 0 || j.Style != "quake3" || j.Commands != 0 || j.Entities != 3 {
+		if j := joinWith(t, append(far(t), "--seconds", "1", "--spectate")...); j.Player != 0 ||
+			j.Style != "quake3" || j.Commands != 0 || j.Entities != 3 {
 			t.Errorf("%+v", j)
 		}
 	})
@@ -85,7 +90,8 @@ func TestJoinPredicts(t *testing.T) {
 		t.Run(game, func(t *testing.T) {
 			t.Parallel()
 			s := serveIn(t, game)
-			if j := joinWith(t, s.HTTP, "--seconds", "1"); j.Game != game || j.Predicted == 0 || j.Ahead <= 0 {
+			if j := joinWith(t, s.HTTP, "--seconds", "1"); j.Game != game || j.Predicted == 0 ||
+				j.Ahead <= 0 {
 				t.Errorf("%+v", j)
 			}
 		})
@@ -93,11 +99,14 @@ func TestJoinPredicts(t *testing.T) {
 	t.Run("words", func(t *testing.T) {
 		t.Parallel()
 		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "1")
-		if code != 0 || !strings.Contains(stdout, "doom3: shown ") || !strings.Contains(stdout, " corrections") {
+		if code != 0 || !strings.Contains(stdout, "doom3: shown ") ||
+			!strings.Contains(stdout, " corrections") {
 			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 		}
 	})
-	if code, _, stderr := try("join", s.HTTP, "--headless", "--style", "guess"); code != cli.ExitUsage || !strings.Contains(stderr, "doom3, quake3, halflife or none") {
+	if code, _, stderr := try("join", s.HTTP, "--headless", "--style",
+		"guess"); code != cli.ExitUsage ||
+		!strings.Contains(stderr, "doom3, quake3, halflife or none") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -31,7 +31,8 @@ map
 ###############
 `
 
-// A duel is the arena as coeval serve has it, on a simulated network, with one who runs to and fro and one who aims a rail gun at where they see the other.
+// A duel is the arena as coeval serve has it, on a simulated network, with one who runs to and fro
+// and one who aims a rail gun at where they see the other.
 type duel struct {
 	t      *testing.T
 	net    *netsim.Net
@@ -60,7 +61,8 @@ func newDuel(t *testing.T, seed uint64) *duel {
 		t.Fatal(err)
 	}
 	level.Seed = 3
-	o := (&ServeOptions{Players: 2, Level: level, Snapshots: 20, Workers: 1, MaxRate: 1 << 20}).inside(arena.Title)
+	o := (&ServeOptions{Players: 2, Level: level, Snapshots: 20, Workers: 1,
+		MaxRate: 1 << 20}).inside(arena.Title)
 	if err := serve.Fill(&o); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,8 @@ func newDuel(t *testing.T, seed uint64) *duel {
 		if err := d.server.Tick(d.net.Now()); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range world.All[arena.Fighter](d.server.World()) { // they have all they need, and no one dies
+		// they have all they need, and no one dies
+		for _, f := range world.All[arena.Fighter](d.server.World()) {
 			f.Health, f.Slugs = arena.Healthy, 10
 		}
 	})
@@ -93,12 +96,14 @@ func newDuel(t *testing.T, seed uint64) *duel {
 }
 
 // join lets someone play in a style.
-func (d *duel) join(name string, number uint64, style predict.Style, play func(t world.Tick, w *world.World, me world.Player) arena.Command) {
+func (d *duel) join(name string, number uint64, style predict.Style,
+	play func(t world.Tick, w *world.World, me world.Player) arena.Command) {
 	d.t.Helper()
 	end := d.net.Endpoint(name)
 	d.net.Connect(end, d.end, netsim.Transatlantic)
 	pass, err := token.Issue(d.key, token.Grant{
-		Protocol: token.ProtocolID("arena"), Client: number, Expires: 1_700_003_600, Servers: []netip.AddrPort{d.end.PublicAddr()},
+		Protocol: token.ProtocolID("arena"), Client: number, Expires: 1_700_003_600,
+		Servers: []netip.AddrPort{d.end.PublicAddr()},
 	}, counting{d.net.Rand()})
 	if err != nil {
 		d.t.Fatal(err)
@@ -110,42 +115,47 @@ func (d *duel) join(name string, number uint64, style predict.Style, play func(t
 		d.t.Fatal(err)
 	}
 	end.Every(arena.Game.TickLength(), func() {
-		v := c.Frame(d.net.Now(), func(tick world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
-			if err := world.Give(in, me, play(tick, shown, me)); err != nil {
-				d.t.Fatal(err)
-			}
-		})
+		v := c.Frame(d.net.Now(),
+			func(tick world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+				if err := world.Give(in, me, play(tick, shown, me)); err != nil {
+					d.t.Fatal(err)
+				}
+			})
 		if v.Ended {
 			d.t.Fatal(v.Err)
 		}
 	})
 }
 
-// TestServeJudgesByWhatWasSeen fires beams at where a target is seen to be. It runs to and fro across an ocean, so it is not there any more; a server that goes back
-// in time for players in the halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask for it, few.
+// TestServeJudgesByWhatWasSeen fires beams at where a target is seen to be. It runs to and fro
+// across an ocean, so it is not there any more; a server that goes back in time for players in the
+// halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask
+// for it, few.
 func TestServeJudgesByWhatWasSeen(t *testing.T) {
 	t.Parallel() // it mostly waits
 	share := map[predict.Style]float64{}
 	for _, style := range []predict.Style{predict.HalfLife, predict.Quake3} {
 		d := newDuel(t, 7)
-		d.join("target", 1, predict.Doom3, func(tick world.Tick, w *world.World, me world.Player) arena.Command {
-			// Up and down by two units, mostly at full speed.
-			c := arena.Command{Y: arena.Push}
-			if tick/14%2 == 0 {
-				c.Y = -arena.Push
-			}
-			return c
-		})
-		d.join("shooter", 2, style, func(tick world.Tick, w *world.World, me world.Player) arena.Command {
-			c := arena.Command{Weapon: arena.Rail}
-			from, ok := placeOf(w, me)
-			for id, f := range world.All[arena.Fighter](w) {
-				if ok && w.Owner(id) != me {
-					c.Aim, c.Fire = f.Pos.Sub(from).Angle(), true
+		d.join("target", 1, predict.Doom3,
+			func(tick world.Tick, w *world.World, me world.Player) arena.Command {
+				// Up and down by two units, mostly at full speed.
+				c := arena.Command{Y: arena.Push}
+				if tick/14%2 == 0 {
+					c.Y = -arena.Push
 				}
-			}
-			return c
-		})
+				return c
+			})
+		d.join("shooter", 2, style,
+			func(tick world.Tick, w *world.World, me world.Player) arena.Command {
+				c := arena.Command{Weapon: arena.Rail}
+				from, ok := placeOf(w, me)
+				for id, f := range world.All[arena.Fighter](w) {
+					if ok && w.Owner(id) != me {
+						c.Aim, c.Fire = f.Pos.Sub(from).Angle(), true
+					}
+				}
+				return c
+			})
 		d.net.Run(5 * time.Second)
 		for id, f := range world.All[arena.Fighter](d.server.World()) {
 			f.Pos = det.Vec2{X: 3, Y: 3}

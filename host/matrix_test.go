@@ -52,16 +52,20 @@ func (m *matrix) alone(t *testing.T) {
 		Game, Hash string
 		Ticks      int
 	}
-	if err := json.Unmarshal([]byte(ok(t, "play", name, "--headless", "--ticks", "60", "--players", "2", "--record", record, "--json")), &p); err != nil || p.Game != name || p.Ticks != 60 {
+	if err := json.Unmarshal(
+		[]byte(ok(t, "play", name, "--headless", "--ticks", "60", "--players", "2", "--record",
+			record, "--json")), &p); err != nil || p.Game != name || p.Ticks != 60 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if out := ok(t, "play", name, "--check", "--ticks", "40", "--players", "2"); !strings.Contains(out, "all the same") {
+	if out := ok(t, "play", name, "--check", "--ticks", "40", "--players",
+		"2"); !strings.Contains(out, "all the same") {
 		t.Error(out)
 	}
 	if out := ok(t, "trace", "info", record); !strings.Contains(out, "by this program") {
 		t.Error(out)
 	}
-	if out := ok(t, "trace", "replay", record); !strings.Contains(out, "all agree") || !strings.Contains(out, p.Hash) {
+	if out := ok(t, "trace", "replay", record); !strings.Contains(out, "all agree") ||
+		!strings.Contains(out, p.Hash) {
 		t.Error(out)
 	}
 	if out := ok(t, "desync", record, record); !strings.Contains(out, "are the same") {
@@ -82,7 +86,9 @@ func (m *matrix) served(t *testing.T) {
 	name := m.title.Name()
 	s := serveIn(t, name, "--strategy", "quake3")
 	var j Joined
-	if err := json.Unmarshal([]byte(ok(t, "join", s.HTTP, "--headless", "--seconds", "0.3", "--json")), &j); err != nil || j.Game != name || j.Snapshots == 0 || j.Commands == 0 {
+	if err := json.Unmarshal(
+		[]byte(ok(t, "join", s.HTTP, "--headless", "--seconds", "0.3", "--json")),
+		&j); err != nil || j.Game != name || j.Snapshots == 0 || j.Commands == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	if b := botsAt(t, s.HTTP, 2, 20); b.Played != 2 || b.Bad != 0 {
@@ -93,7 +99,8 @@ func (m *matrix) served(t *testing.T) {
 	}
 	key := groupKeyFor(t)
 	s = serveIn(t, name, "--key", key)
-	token := strings.TrimSpace(ok(t, "token", "issue", "--key", key, "--game", name, "--client", "7"))
+	token := strings.TrimSpace(ok(t, "token", "issue", "--key", key, "--game", name, "--client",
+		"7"))
 	ok(t, "join", s.UDP, "--game", name, "--token", token, "--headless", "--seconds", "0.2")
 }
 
@@ -106,7 +113,9 @@ func (m *matrix) mirrored(t *testing.T) {
 	one := mirrorIn(t, "--uber", "--game", name, "--key", key, "--open")
 	two := mirrorIn(t, "--join", one.Address, "--game", name, "--key", key, "--open")
 	var j Joined
-	if err := json.Unmarshal([]byte(ok(t, "join", two.HTTP, "--headless", "--seconds", "0.3", "--json")), &j); err != nil || j.Game != name || j.Snapshots == 0 {
+	if err := json.Unmarshal(
+		[]byte(ok(t, "join", two.HTTP, "--headless", "--seconds", "0.3", "--json")),
+		&j); err != nil || j.Game != name || j.Snapshots == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 // mostNames is how many names of the toolkit an author of a networked game has to learn.
 const mostNames = 40
 
-// TestNames: docs/author.md lists the names to learn, no more than forty, and the game outside of the
-// repository uses no others.
+// TestNames: docs/author.md lists the names to learn, no more than forty, and the game outside of
+// the repository uses no others.
 func TestNames(t *testing.T) {
 	page, err := os.ReadFile("../docs/author.md")
 	if err != nil {
@@ -31,7 +31,8 @@ func TestNames(t *testing.T) {
 		t.Fatal("the page has no list of names")
 	}
 	var listed []string
-	for _, m := range regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z0-9]+)`").FindAllStringSubmatch(list, -1) {
+	for _, m := range regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z0-9]+)`").FindAllStringSubmatch(list,
+		-1) {
 		listed = append(listed, m[1])
 	}
 	if len(listed) > mostNames || len(listed) < mostNames/2 {
@@ -62,8 +63,8 @@ var rarely = map[string]bool{"world.Get": true}
 // toolkit is by which types of parameters the methods are found that a file calls.
 var toolkit = map[string]string{"world.World": "World", "bits.Sync": "Sync", "game.Hints": "Hints"}
 
-// names collects what of the toolkit a file uses: what it names by package, and the methods of a world, of
-// Sync and of Hints.
+// names collects what of the toolkit a file uses: what it names by package, and the methods of a
+// world, of Sync and of Hints.
 func names(t *testing.T, file string, used map[string]bool) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -107,7 +108,8 @@ func names(t *testing.T, file string, used map[string]bool) {
 		case !ok:
 		case packages[x.Name]:
 			used[x.Name+"."+s.Sel.Name] = true
-		case params[x.Name] != "" && ast.IsExported(s.Sel.Name) && !slices.Contains(fields, s.Sel.Name):
+		case params[x.Name] != "" && ast.IsExported(s.Sel.Name) &&
+			!slices.Contains(fields, s.Sel.Name):
 			used[params[x.Name]+"."+s.Sel.Name] = true
 		}
 		return true

@@ -135,9 +135,11 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	contains(o.try(0, "--version"), "tanks ", "coeval ", "platform")
 
 	// Alone.
-	first := o.try(0, "play", "--headless", "--ticks", "120", "--players", "3", "--record", "run.trace", "--json")
+	first := o.try(0, "play", "--headless", "--ticks", "120", "--players", "3", "--record",
+		"run.trace", "--json")
 	contains(first, `"game":"tanks"`)
-	contains(o.try(0, "play", "--check", "--ticks", "120", "--players", "3"), "all the same", "0 were wrong")
+	contains(o.try(0, "play", "--check", "--ticks", "120", "--players", "3"), "all the same",
+		"0 were wrong")
 	contains(o.try(2, "play"), "this is not a terminal")
 	contains(o.try(0, "trace", "info", "run.trace"), "by this program")
 	contains(o.try(0, "trace", "replay", "run.trace"), "all agree")
@@ -150,13 +152,16 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 		t.Errorf("it does not say %q", want)
 	}
 	var j Joined
-	if err := json.Unmarshal([]byte(o.try(0, "join", at, "--headless", "--seconds", "1", "--json")), &j); err != nil || j.Game != "tanks" || j.Predicted == 0 {
+	if err := json.Unmarshal([]byte(o.try(0, "join", at, "--headless", "--seconds", "1", "--json")),
+		&j); err != nil || j.Game != "tanks" || j.Predicted == 0 {
 		t.Errorf("%+v, %v", j, err)
 	}
-	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0", "--json"), `"played":3`)
+	contains(o.try(0, "bots", "--server", at, "--count", "3", "--seconds", "1.2", "--spread", "0",
+		"--json"), `"played":3`)
 	o.demo(func(page string) {
 		hosttest.NeedProgram(t, "node", "Node.js 20 or later")
-		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 || !strings.Contains(p.Shown, "@") || !strings.Contains(p.Shown, ".") {
+		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 ||
+			!strings.Contains(p.Shown, "@") || !strings.Contains(p.Shown, ".") {
 			t.Errorf("%+v", p) // oneself, and the dust that only clients have
 		}
 	})
@@ -164,26 +169,35 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 
 	// On mirrors, with a key.
 	o.try(0, "token", "key", "--out", "mirrors.key")
-	line, _, stop = o.begin("mirror", "--uber", "--key", "mirrors.key", "--open", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0")
-	line, _, leave := o.begin("mirror", "--join", line["address"].(string), "--key", "mirrors.key", "--open", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0")
-	contains(o.try(0, "join", line["http"].(string), "--headless", "--seconds", "0.5", "--json"), `"game":"tanks"`)
+	line, _, stop = o.begin("mirror", "--uber", "--key", "mirrors.key", "--open", "--listen",
+		"127.0.0.1:0", "--mirrors", "127.0.0.1:0")
+	line, _, leave := o.begin("mirror", "--join", line["address"].(string), "--key", "mirrors.key",
+		"--open", "--listen", "127.0.0.1:0", "--mirrors", "127.0.0.1:0")
+	contains(o.try(0, "join", line["http"].(string), "--headless", "--seconds", "0.5", "--json"),
+		`"game":"tanks"`)
 	leave()
 	stop()
-	contains(o.try(0, "token", "issue", "--key", "mirrors.key", "--game", "tanks", "--client", "7"), "coeval-token")
+	contains(o.try(0, "token", "issue", "--key", "mirrors.key", "--game", "tanks", "--client", "7"),
+		"coeval-token")
 
 	// With tools.
 	o.program = filepath.Join(o.dir, "measured")
 	o.build("./cmd/measured", o.program)
-	contains(o.try(0, "bench", "server", "--players", "2", "--seconds", "0.5", "--json"), `"players":2`)
+	contains(o.try(0, "bench", "server", "--players", "2", "--seconds", "0.5", "--json"),
+		`"players":2`)
 	contains(o.try(0, "vet", "."), "")
 	contains(o.try(0, "netsim", "--help"), "measured netsim --listen")
 	if !hosttest.Soak() {
 		return // the rest is tried on a bundled title by the tests of the tools
 	}
-	contains(o.try(0, "bench", "feel", "--players", "2", "--time", "1s", "--warm", "1s"), "own corrections a minute")
-	contains(o.try(0, "lab", "bandwidth", "--quick", "--clients", "1,2", "--bytes-only"), "a client's commands to its server")
-	contains(o.try(0, "lab", "mirrors", "--minutes", "0.02", "--alone", "--players", "1", "--mirrors", "2"), "settled")
-	contains(o.try(0, "codec", "play", "--players", "4", "--seconds", "2", "--out", "tanks.tables"), " bytes for Tank, Shell, Round")
+	contains(o.try(0, "bench", "feel", "--players", "2", "--time", "1s", "--warm", "1s"),
+		"own corrections a minute")
+	contains(o.try(0, "lab", "bandwidth", "--quick", "--clients", "1,2", "--bytes-only"),
+		"a client's commands to its server")
+	contains(o.try(0, "lab", "mirrors", "--minutes", "0.02", "--alone", "--players", "1",
+		"--mirrors", "2"), "settled")
+	contains(o.try(0, "codec", "play", "--players", "4", "--seconds", "2", "--out", "tanks.tables"),
+		" bytes for Tank, Shell, Round")
 }
 
 // demo runs the demo, which compiles the program itself for the browser, until the page can fetch
@@ -206,7 +220,8 @@ func (o *outside) demo(use func(page string)) {
 		o.t.Fatalf("the demo does not get ready:\n%s", said)
 	}
 	at := strings.Fields(strings.TrimPrefix(line, "the game is at "))[0]
-	if code, text := get(o.t, at); code != http.StatusOK || !strings.Contains(text, "<span>tanks</span>") {
+	if code, text := get(o.t, at); code != http.StatusOK ||
+		!strings.Contains(text, "<span>tanks</span>") {
 		o.t.Errorf("%d: %s", code, text)
 	}
 	code, client := get(o.t, at+"client.wasm")

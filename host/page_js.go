@@ -91,7 +91,8 @@ func (p *Program) playedBy(name string) (*game.Title, error) {
 	}
 	t, err := p.Title(name)
 	if err != nil {
-		return nil, fmt.Errorf("the server plays %s, and this page does not have it: reload it", name)
+		return nil, fmt.Errorf("the server plays %s, and this page does not have it: reload it",
+			name)
 	}
 	return t, nil
 }

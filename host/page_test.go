@@ -37,7 +37,8 @@ func playInNode(t *testing.T, program, server string) (p paged) {
 	starter := filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "--experimental-websocket", "testdata/page.js", starter, program, "http://"+server)
+	cmd := exec.CommandContext(ctx, node, "--experimental-websocket", "testdata/page.js", starter,
+		program, "http://"+server)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -75,8 +76,10 @@ func TestPagePlays(t *testing.T) {
 	for game, strategy := range map[string]string{"pong": "doom3"} {
 		s := serveIn(t, game, "--websocket", "--strategy", strategy)
 		p := playInNode(t, program, s.HTTP)
-		if !p.Playing || p.Style != "quake3" || p.Player != 1 || p.Tick == 0 || p.Snapshots == 0 || p.Sent == 0 || p.Carrier != "WebSocket" ||
-			!strings.Contains(p.Shown, "#") || !strings.Contains(p.Shown, game+"  player 1  tick ") {
+		if !p.Playing || p.Style != "quake3" || p.Player != 1 || p.Tick == 0 || p.Snapshots == 0 ||
+			p.Sent == 0 || p.Carrier != "WebSocket" ||
+			!strings.Contains(p.Shown, "#") ||
+			!strings.Contains(p.Shown, game+"  player 1  tick ") {
 			t.Errorf("%s: %+v", game, p)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
 )
 
-// TestMirrorProcesses: three mirrors with bots on each, of which first one and then the überserver is killed without a word, and started again; then one leaves in good order. All
-// bots play on.
+// TestMirrorProcesses: three mirrors with bots on each, of which first one and then the überserver
+// is killed without a word, and started again; then one leaves in good order. All bots play on.
 func TestMirrorProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
@@ -54,7 +54,8 @@ func TestMirrorProcesses(t *testing.T) {
 	c.finish(each)
 }
 
-// TestMirrorsWithAWitness: of two mirrors and a witness either mirror may die, the überserver as well, and the game goes on.
+// TestMirrorsWithAWitness: of two mirrors and a witness either mirror may die, the überserver as
+// well, and the game goes on.
 func TestMirrorsWithAWitness(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
@@ -63,7 +64,8 @@ func TestMirrorsWithAWitness(t *testing.T) {
 	c := &crew{t: t, key: groupKeyFor(t)}
 	c.mirror("", "127.0.0.1")
 	c.mirror("", "127.0.0.1")
-	cmd := c.process("", "mirror", "--witness", "--join", c.mirrors[0].addr+","+c.mirrors[1].addr, "--mirrors", "127.0.0.1:0", "--key", c.key, "--json")
+	cmd := c.process("", "mirror", "--witness", "--join", c.mirrors[0].addr+","+c.mirrors[1].addr,
+		"--mirrors", "127.0.0.1:0", "--key", c.key, "--json")
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +92,8 @@ func TestMirrorsWithAWitness(t *testing.T) {
 	}
 }
 
-// TestMirrorsAcrossNamespaces: three mirrors and their bots on machines of their own, as far as the kernel is concerned, on one bridge; a link is cut and mended.
+// TestMirrorsAcrossNamespaces: three mirrors and their bots on machines of their own, as far as the
+// kernel is concerned, on one bridge; a link is cut and mended.
 func TestMirrorsAcrossNamespaces(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
@@ -111,7 +114,8 @@ func TestMirrorsAcrossNamespaces(t *testing.T) {
 	host := func(i int) string { return fmt.Sprintf("10.98.0.%d", i+1) }
 	for i := range 4 {
 		add(i)
-		hosttest.IP(t, "link", "add", "eth9", "netns", name(i), "type", "veth", "peer", "name", port(i), "netns", name(bridge))
+		hosttest.IP(t, "link", "add", "eth9", "netns", name(i), "type", "veth", "peer", "name",
+			port(i), "netns", name(bridge))
 		hosttest.IP(t, "-n", name(bridge), "link", "set", port(i), "master", "br0")
 		hosttest.IP(t, "-n", name(bridge), "link", "set", port(i), "up")
 		hosttest.IP(t, "-n", name(i), "addr", "add", host(i)+"/24", "dev", "eth9")
@@ -119,8 +123,10 @@ func TestMirrorsAcrossNamespaces(t *testing.T) {
 		if i == outside {
 			continue
 		}
-		if out, err := exec.Command("ip", "netns", "exec", name(i), "tc", "qdisc", "add", "dev", "eth9", "root", "netem", "delay", "20ms", "2ms").CombinedOutput(); err != nil {
-			t.Logf("machine %d is not further away than it is, there is no netem here: %v: %s", i, err, out)
+		if out, err := exec.Command("ip", "netns", "exec", name(i), "tc", "qdisc", "add", "dev",
+			"eth9", "root", "netem", "delay", "20ms", "2ms").CombinedOutput(); err != nil {
+			t.Logf("machine %d is not further away than it is, there is no netem here: %v: %s", i,
+				err, out)
 		}
 	}
 	c := &crew{t: t, key: groupKeyFor(t)}
@@ -133,13 +139,17 @@ func TestMirrorsAcrossNamespaces(t *testing.T) {
 	c.join(name(2), c.mirrors[2], 1) // it is cut off together with its mirror
 	c.wait("three mirrors, four bots", 4)
 	c.acquainted()
-	for _, cut := range []struct{ lone, reach int }{{2, 3}, {c.uber(), 4}} { // which mirror, and how many bots can reach the others
+	// which mirror, and how many bots can reach the others
+	for _, cut := range []struct{ lone, reach int }{{2, 3}, {c.uber(), 4}} {
 		lone := cut.lone
 		hosttest.IP(t, "-n", name(bridge), "link", "set", port(lone), "down")
-		c.until("the others go on without the one that is cut off, which stops, and all play there who can", func(all []mirrors.Status) bool {
+		c.until("the others go on without the one that is cut off, which stops, and all play "+
+			"there who can", func(all []mirrors.Status) bool {
 			playing := 0
 			for i, st := range all {
-				if i == lone && st.Phase == "serving" || i != lone && (st.Phase != "serving" || len(st.Mirrors) != 2 || !slices.Contains(st.Mirrors, st.Uber)) {
+				if i == lone && st.Phase == "serving" || i != lone &&
+					(st.Phase != "serving" || len(st.Mirrors) != 2 || !slices.Contains(st.Mirrors,
+						st.Uber)) {
 					return false
 				}
 				if i != lone {
@@ -167,14 +177,16 @@ func TestMirrorOnAFullDisk(t *testing.T) {
 		t.Skipf("no disk can be made that is full: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	m := mirrorIn(t, "--uber", "--key", groupKeyFor(t), "--open", "--level", "foundry", "--record", filepath.Join(dir, "match.trace"))
+	m := mirrorIn(t, "--uber", "--key", groupKeyFor(t), "--open", "--level", "foundry", "--record",
+		filepath.Join(dir, "match.trace"))
 	if err := os.WriteFile(filepath.Join(dir, "other"), make([]byte, 1<<20), 0o600); err == nil {
 		t.Fatal("the disk is not full")
 	}
 	ctx, enough := context.WithCancel(t.Context())
 	played := make(chan string, 1)
 	go func() {
-		_, stdout, stderr := tryMirror(ctx, "bots", "--server", m.HTTP, "--count", "24", "--spread", "0.1", "--json")
+		_, stdout, stderr := tryMirror(ctx, "bots", "--server", m.HTTP, "--count", "24", "--spread",
+			"0.1", "--json")
 		played <- stdout + stderr
 	}()
 	line, next := m.log.await("not recording any more", 0)

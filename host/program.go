@@ -25,4 +25,6 @@ type Program struct {
 func Main(titles ...*game.Title) { Program{Titles: titles}.Main() }
 
 // Title finds a title by the name of its game. Without a name it is the only one.
-func (p *Program) Title(name string) (*game.Title, error) { return titles.List(p.Titles).Title(name) }
+func (p *Program) Title(name string) (*game.Title, error) {
+	return titles.List(p.Titles).Title(name)
+}

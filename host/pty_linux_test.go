@@ -98,8 +98,10 @@ func (g *grumpy) Step(w *world.World, me world.ID) {
 func TestTheTerminalIsAsItWas(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bad := &game.Title{
-		Game:   world.Define("grumpy", world.State[grumpy]()),
-		Screen: game.Screen{Width: 8, Height: 8, Draw: func(*world.World, world.Player, func(float64, float64, rune)) {}},
+		Game: world.Define("grumpy", world.State[grumpy]()),
+		Screen: game.Screen{
+			Width: 8, Height: 8,
+			Draw: func(*world.World, world.Player, func(float64, float64, rune)) {}},
 	}
 	for _, x := range []struct {
 		name string
@@ -108,8 +110,12 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 		do   func(p *pty, cancel context.CancelFunc)
 		want string
 	}{
-		{"q", pong.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x1b[Aq") }, "<nil>"},
-		{"Ctrl-C", stack.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x03") }, "<nil>"},
+		{"q", pong.Title, PlayOptions{},
+			func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x1b[Aq") },
+			"<nil>"},
+		{"Ctrl-C", stack.Title, PlayOptions{},
+			func(p *pty, _ context.CancelFunc) { p.wait("tick"); fmt.Fprint(p.person, "\x03") },
+			"<nil>"},
 		{"keys", pong.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) {
 			p.wait("tick")
 			fmt.Fprint(p.person, "+-p..p")
@@ -122,9 +128,13 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			p.wait("tick 20")
 			fmt.Fprint(p.person, "q")
 		}, "<nil>"},
-		{"the end", pong.Title, PlayOptions{Ticks: 10, Speed: 10}, func(*pty, context.CancelFunc) {}, "<nil>"},
-		{"a signal", pong.Title, PlayOptions{}, func(p *pty, cancel context.CancelFunc) { p.wait("tick"); cancel() }, "context canceled"},
-		{"a panic", bad, PlayOptions{Speed: 10}, func(*pty, context.CancelFunc) {}, "world: the game panicked at tick 5"},
+		{"the end", pong.Title, PlayOptions{Ticks: 10, Speed: 10},
+			func(*pty, context.CancelFunc) {}, "<nil>"},
+		{"a signal", pong.Title, PlayOptions{},
+			func(p *pty, cancel context.CancelFunc) { p.wait("tick"); cancel() },
+			"context canceled"},
+		{"a panic", bad, PlayOptions{Speed: 10}, func(*pty, context.CancelFunc) {},
+			"world: the game panicked at tick 5"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p := newPty(t)

@@ -70,7 +70,8 @@ func TestJoinSurvivesARestart(t *testing.T) {
 		}
 	}
 	cancel()
-	if r := <-over; r.err != nil || r.joined.Servers != 1 || r.joined.Snapshots == 0 || r.joined.Player != 1 {
+	if r := <-over; r.err != nil || r.joined.Servers != 1 || r.joined.Snapshots == 0 ||
+		r.joined.Player != 1 {
 		t.Errorf("%+v, %v", r.joined, r.err)
 	}
 }
@@ -93,7 +94,8 @@ func TestJoinGivesUp(t *testing.T) {
 	}
 	over := make(chan error, 1)
 	go func() {
-		_, err := Join(context.Background(), pong.Title, JoinOptions{Servers: []string{s.HTTP}, Bot: bot, Patience: time.Second / 2})
+		_, err := Join(context.Background(), pong.Title,
+			JoinOptions{Servers: []string{s.HTTP}, Bot: bot, Patience: time.Second / 2})
 		over <- err
 	}()
 	<-playing

@@ -20,7 +20,8 @@ import (
 // exit codes are tested on a real process.
 func TestMain(m *testing.M) {
 	if os.Getenv("COEVAL_TEST_AS_PROGRAM") != "" {
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, append(commands(), testCommands()...)))
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr,
+			append(commands(), testCommands()...)))
 	}
 	os.Exit(hosttest.Main(m))
 }
@@ -37,17 +38,22 @@ func testCommands() []*cobra.Command {
 		<-cmd.Context().Done()
 		return nil
 	}}
-	fail := &cobra.Command{Use: "fail", RunE: func(*cobra.Command, []string) error { return errors.New("the disk is full") }}
+	fail := &cobra.Command{
+		Use: "fail", RunE: func(*cobra.Command, []string) error {
+			return errors.New("the disk is full")
+		}}
 	strict := &cobra.Command{Use: "strict", RunE: func(*cobra.Command, []string) error {
 		return cli.Usagef("--loss is %d: it must be between 0 and 1", 7)
 	}}
-	required := &cobra.Command{Use: "required", RunE: func(*cobra.Command, []string) error { return nil }}
+	required := &cobra.Command{
+		Use: "required", RunE: func(*cobra.Command, []string) error { return nil }}
 	required.Flags().String("to", "", "where to")
 	if err := required.MarkFlagRequired("to"); err != nil {
 		panic(err)
 	}
 	group := &cobra.Command{Use: "group", Short: "things in a group"}
-	group.AddCommand(&cobra.Command{Use: "inspect", Short: "look inside", Run: func(cmd *cobra.Command, _ []string) { cmd.Print("looked") }})
+	group.AddCommand(&cobra.Command{Use: "inspect", Short: "look inside",
+		Run: func(cmd *cobra.Command, _ []string) { cmd.Print("looked") }})
 	return []*cobra.Command{wait, host, fail, strict, required, group}
 }
 
@@ -70,12 +76,15 @@ func TestCommandLine(t *testing.T) {
 		{"group inspect", 0, "looked", ""},
 		{"verson", 2, "", `coeval: there is no command "verson"; did you mean version?`},
 		{"frobnicate", 2, "", `coeval: there is no command "frobnicate"` + "\nRun 'coeval --help'"},
-		{"group inspetc", 2, "", `coeval group: there is no command "inspetc"; did you mean inspect?`},
+		{"group inspetc", 2, "",
+			`coeval group: there is no command "inspetc"; did you mean inspect?`},
 		{"trace nothing-like-it", 2, "", `coeval trace: there is no command "nothing-like-it"`},
-		{"version --jsn", 2, "", "coeval version: unknown flag: --jsn\nRun 'coeval version --help'"},
+		{"version --jsn", 2, "",
+			"coeval version: unknown flag: --jsn\nRun 'coeval version --help'"},
 		{"version extra", 2, "", "coeval version: "},
 		{"required", 2, "", `required flag(s) "to" not set`},
-		{"strict", 2, "", "coeval strict: --loss is 7: it must be between 0 and 1\nRun 'coeval strict --help'"},
+		{"strict", 2, "",
+			"coeval strict: --loss is 7: it must be between 0 and 1\nRun 'coeval strict --help'"},
 		{"fail", 1, "", "coeval fail: the disk is full\n"},
 	} {
 		t.Run(x.args, func(t *testing.T) {
@@ -83,7 +92,8 @@ func TestCommandLine(t *testing.T) {
 			if code != x.code {
 				t.Errorf("exit code %d, want %d", code, x.code)
 			}
-			for _, s := range []struct{ name, got, want string }{{"stdout", stdout, x.stdout}, {"stderr", stderr, x.stderr}} {
+			for _, s := range []struct{ name, got, want string }{
+				{"stdout", stdout, x.stdout}, {"stderr", stderr, x.stderr}} {
 				if (s.want == "") != (s.got == "") || !strings.Contains(s.got, s.want) {
 					t.Errorf("%s is %q, want it to contain %q", s.name, s.got, s.want)
 				}

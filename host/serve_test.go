@@ -41,7 +41,9 @@ func serveIn(t *testing.T, args ...string) *served {
 	code := make(chan int, 1)
 	var said bytes.Buffer
 	go func() {
-		code <- run(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), &said, w, commands())
+		code <- run(ctx,
+			append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), &said,
+			w, commands())
 		w.Close()
 	}()
 	var mu sync.Mutex
@@ -59,7 +61,8 @@ func serveIn(t *testing.T, args ...string) *served {
 			lines = append(lines, line)
 			mu.Unlock()
 			if line["msg"] == "serving" {
-				found <- &served{UDP: line["udp"].(string), HTTP: line["http"].(string), join: said.String()}
+				found <- &served{
+					UDP: line["udp"].(string), HTTP: line["http"].(string), join: said.String()}
 			}
 		}
 		close(found)
@@ -110,7 +113,8 @@ func botsAt(t *testing.T, server string, count int, ticks uint64) (r load.Report
 	var out, errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		args := []string{"bots", "--server", server, "--count", fmt.Sprint(count), "--spread", "0", "--json"}
+		args := []string{
+			"bots", "--server", server, "--count", fmt.Sprint(count), "--spread", "0", "--json"}
 		code <- run(ctx, args, &out, &errs, commands())
 	}()
 	var begun uint64
@@ -135,18 +139,22 @@ func TestServeJoinAndBots(t *testing.T) {
 	t.Parallel() // it mostly waits
 	record := filepath.Join(t.TempDir(), "match.trace")
 	ticket := filepath.Join(t.TempDir(), "ticket")
-	s := serveIn(t, "pong", "--websocket", "--webtransport", "127.0.0.1:0", "--record", record, "--seed", "7")
+	s := serveIn(t, "pong", "--websocket", "--webtransport", "127.0.0.1:0", "--record", record,
+		"--seed", "7")
 	if want := "join with: coeval join " + s.HTTP + "\n"; s.join != want {
 		t.Errorf("it says %q, want %q", s.join, want)
 	}
 
 	for _, over := range []string{"udp", "websocket", "webtransport"} {
-		code, stdout, stderr := try("join", s.HTTP, "--headless", "--seconds", "0.5", "--json", "--over", over, "--ticket", ticket)
+		code, stdout,
+			stderr := try("join", s.HTTP, "--headless", "--seconds", "0.5", "--json", "--over",
+			over, "--ticket", ticket)
 		var j Joined
 		if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 {
 			t.Fatalf("over %s: exit code %d: %v\n%s%s", over, code, err, stdout, stderr)
 		}
-		if j.Game != "pong" || j.Player != 1 || j.Snapshots == 0 || j.Entities != 3 || j.Commands == 0 {
+		if j.Game != "pong" || j.Player != 1 || j.Snapshots == 0 || j.Entities != 3 ||
+			j.Commands == 0 {
 			t.Errorf("over %s: %+v", over, j)
 		}
 	}
@@ -162,7 +170,8 @@ func TestServeJoinAndBots(t *testing.T) {
 		table <- out.String()
 	}()
 	r := botsAt(t, s.HTTP, 5, 150)
-	if r.Game != "pong" || r.Bots != 5 || r.Played != 5 || r.Snapshots <= 0 || r.Down <= 0 || r.Up <= 0 || r.Bad != 0 || len(r.Ended) != 0 {
+	if r.Game != "pong" || r.Bots != 5 || r.Played != 5 || r.Snapshots <= 0 || r.Down <= 0 ||
+		r.Up <= 0 || r.Bad != 0 || len(r.Ended) != 0 {
 		t.Errorf("%+v", r)
 	}
 	stopTable()
@@ -170,8 +179,11 @@ func TestServeJoinAndBots(t *testing.T) {
 		t.Errorf("the table is\n%s", text)
 	}
 
-	for path, want := range map[string]string{"healthz": "ok", "readyz": "ready", "status": `"game":"pong"`, "metrics": `coeval_visits_total{what="joined"} 10`} {
-		if code, text := get(t, "http://"+s.HTTP+"/"+path); code != 200 || !strings.Contains(text, want) {
+	for path, want := range map[string]string{
+		"healthz": "ok", "readyz": "ready", "status": `"game":"pong"`,
+		"metrics": `coeval_visits_total{what="joined"} 10`} {
+		if code, text := get(t, "http://"+s.HTTP+"/"+path); code != 200 ||
+			!strings.Contains(text, want) {
 			t.Errorf("%s: %d\n%s", path, code, text)
 		}
 	}
@@ -222,18 +234,23 @@ func TestServeWithAKeyIsClosed(t *testing.T) {
 	if want := "join with: coeval join " + s.UDP + " --token TOKEN --game pong\n"; s.join != want {
 		t.Errorf("it says %q, want %q", s.join, want)
 	}
-	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds", "1"); code != cli.ExitFailure || !strings.Contains(stderr, "not open") {
+	if code, _, stderr := try("join", s.HTTP, "--headless", "--seconds",
+		"1"); code != cli.ExitFailure || !strings.Contains(stderr, "not open") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	_, text, _ := try("token", "issue", "--key", key, "--game", "pong", "--client", "7")
-	code, stdout, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "pong", "--headless", "--seconds", "1", "--json")
+	code, stdout,
+		stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "pong",
+		"--headless", "--seconds", "1", "--json")
 	var j Joined
 	if err := json.Unmarshal([]byte(stdout), &j); err != nil || code != 0 || j.Snapshots == 0 {
 		t.Errorf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 	}
 	// A token of another game is refused, with a reason.
 	_, text, _ = try("token", "issue", "--key", key, "--game", "stack", "--client", "8")
-	if code, _, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "stack", "--headless", "--seconds", "5"); code != cli.ExitFailure || !strings.Contains(stderr, "wrong game") {
+	if code, _, stderr := try("join", s.UDP, "--token", strings.TrimSpace(text), "--game", "stack",
+		"--headless", "--seconds", "5"); code != cli.ExitFailure ||
+		!strings.Contains(stderr, "wrong game") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -259,24 +276,34 @@ func TestServeMistakes(t *testing.T) {
 		{"serve pong --log xml", "text or json", cli.ExitUsage},
 		{"serve pong --log-level loud", "debug, info, warn or error", cli.ExitUsage},
 		{"serve pong --listen " + s.UDP, "in use", cli.ExitFailure},
-		{"serve pong --listen 127.0.0.1:0 --http " + s.HTTP, "another program has the port", cli.ExitFailure},
-		{"serve pong --listen 127.0.0.1:0 --http none --websocket", "--websocket needs an HTTP address", cli.ExitUsage},
+		{"serve pong --listen 127.0.0.1:0 --http " + s.HTTP, "another program has the port",
+			cli.ExitFailure},
+		{"serve pong --listen 127.0.0.1:0 --http none --websocket",
+			"--websocket needs an HTTP address", cli.ExitUsage},
 		{"serve pong --key " + filepath.Join(dir, "none"), "coeval token key", cli.ExitFailure},
-		{"serve crowd --listen 127.0.0.1:0 --level many", "not a number of players", cli.ExitFailure},
+		{"serve crowd --listen 127.0.0.1:0 --level many", "not a number of players",
+			cli.ExitFailure},
 		{"serve arena --listen 127.0.0.1:0 --level atlantis", "atlantis", cli.ExitFailure},
-		{"serve pong --config " + filepath.Join(dir, "none"), "there is no config file", cli.ExitUsage},
-		{"serve pong --config " + file("bad.conf", "players = 8\nplayrs = 9\n"), "bad.conf:2", cli.ExitUsage},
+		{"serve pong --config " + filepath.Join(dir, "none"), "there is no config file",
+			cli.ExitUsage},
+		{"serve pong --config " + file("bad.conf", "players = 8\nplayrs = 9\n"), "bad.conf:2",
+			cli.ExitUsage},
 		{"serve pong --config " + file("worse.conf", "players\n"), "worse.conf:1", cli.ExitUsage},
-		{"serve pong --config " + file("worst.conf", "players = many\n"), "worst.conf:1", cli.ExitUsage},
-		{"serve pong --listen 127.0.0.1:0 --record " + file("old.trace", "x"), "already there", cli.ExitFailure},
+		{"serve pong --config " + file("worst.conf", "players = many\n"), "worst.conf:1",
+			cli.ExitUsage},
+		{"serve pong --listen 127.0.0.1:0 --record " + file("old.trace", "x"), "already there",
+			cli.ExitFailure},
 		{"join", "which server?", cli.ExitUsage},
 		{"join nowhere", "address and a port", cli.ExitUsage},
 		{"join 127.0.0.1:1 --headless", "no server answers at 127.0.0.1:1", cli.ExitFailure},
 		{"join " + s.HTTP, "not a terminal", cli.ExitUsage},
 		{"join " + s.HTTP + " --json", "--headless", cli.ExitUsage},
-		{"join " + s.HTTP + " --headless --over pigeon", "udp, websocket or webtransport", cli.ExitUsage},
-		{"join " + s.HTTP + " --headless --over websocket", "start it with --websocket", cli.ExitFailure},
-		{"join " + s.HTTP + " --headless --over webtransport", "start it with --webtransport", cli.ExitFailure},
+		{"join " + s.HTTP + " --headless --over pigeon", "udp, websocket or webtransport",
+			cli.ExitUsage},
+		{"join " + s.HTTP + " --headless --over websocket", "start it with --websocket",
+			cli.ExitFailure},
+		{"join " + s.HTTP + " --headless --over webtransport", "start it with --webtransport",
+			cli.ExitFailure},
 		{"join 127.0.0.1:1 --token x", "--game", cli.ExitUsage},
 		{"bots --count 0", "--count is 0", cli.ExitUsage},
 		{"bots --server 127.0.0.1:1", "no server answers", cli.ExitFailure},
@@ -296,7 +323,8 @@ func TestTicketsThatAreOfNoUse(t *testing.T) {
 	}
 	ticket := filepath.Join(t.TempDir(), "ticket")
 	one := serveIn(t, "pong")
-	if code, _, stderr := try("join", one.HTTP, "--headless", "--seconds", "1", "--ticket", ticket); code != 0 {
+	if code, _, stderr := try("join", one.HTTP, "--headless", "--seconds", "1", "--ticket",
+		ticket); code != 0 {
 		t.Fatal(stderr)
 	}
 	one.stop()
@@ -305,7 +333,8 @@ func TestTicketsThatAreOfNoUse(t *testing.T) {
 		t.Fatal("no ticket was kept")
 	}
 	two := serveIn(t, "pong") // with another key
-	if code, _, stderr := try("join", two.HTTP, "--headless", "--seconds", "1", "--ticket", ticket); code != 0 {
+	if code, _, stderr := try("join", two.HTTP, "--headless", "--seconds", "1", "--ticket",
+		ticket); code != 0 {
 		t.Fatal(stderr)
 	}
 	if after, ok := readTicket(ticket); !ok || string(after.Sealed) == string(before.Sealed) {

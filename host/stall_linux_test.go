@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestMirrorsThatAllStandStill: all machines stand still at once, as when the one they run on is suspended, and the game goes on afterwards.
+// TestMirrorsThatAllStandStill: all machines stand still at once, as when the one they run on is
+// suspended, and the game goes on afterwards.
 func TestMirrorsThatAllStandStill(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {

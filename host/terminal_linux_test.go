@@ -42,7 +42,8 @@ func TestJoinInATerminal(t *testing.T) {
 	}
 }
 
-// TestJoinTheArenaInATerminal is shown the arena from where its own fighter is, though others came before.
+// TestJoinTheArenaInATerminal is shown the arena from where its own fighter is, though others came
+// before.
 func TestJoinTheArenaInATerminal(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := serveIn(t, "arena")
@@ -50,10 +51,13 @@ func TestJoinTheArenaInATerminal(t *testing.T) {
 	defer cancel()
 	first := make(chan int, 1)
 	go func() {
-		first <- run(ctx, []string{"join", s.HTTP, "--headless", "--seconds", "600", "--name", "bob"}, io.Discard, io.Discard, commands())
+		first <- run(ctx,
+			[]string{"join", s.HTTP, "--headless", "--seconds", "600", "--name", "bob"}, io.Discard,
+			io.Discard, commands())
 	}()
 	hosttest.WaitUntil(t, "bob plays", func() bool {
-		return slices.ContainsFunc(s.lines(), func(line map[string]any) bool { return line["name"] == "bob" })
+		return slices.ContainsFunc(s.lines(),
+			func(line map[string]any) bool { return line["name"] == "bob" })
 	})
 	p := newPty(t)
 	cmd := join.Command(&bundled.Program)

@@ -50,12 +50,16 @@ func TestProgramsThatForgotSomething(t *testing.T) {
 		titles []*game.Title
 		want   []string
 	}{
-		"no title":    {nil, []string{"the program has no game: pass its title, as in host.Main(tanks.Title)"}},
-		"nil":         {[]*game.Title{nil}, []string{"title 1 of 1 is nil"}},
-		"no rules":    {[]*game.Title{{}}, []string{"set Title.Game"}},
-		"of one name": {[]*game.Title{plain("tanks"), pong.Title, plain("tanks")}, []string{`two titles are called "tanks"`}},
+		"no title": {
+			nil, []string{"the program has no game: pass its title, as in host.Main(tanks.Title)"}},
+		"nil":      {[]*game.Title{nil}, []string{"title 1 of 1 is nil"}},
+		"no rules": {[]*game.Title{{}}, []string{"set Title.Game"}},
+		"of one name": {
+			[]*game.Title{plain("tanks"), pong.Title, plain("tanks")}, []string{
+				`two titles are called "tanks"`}},
 		"mistakes": {[]*game.Title{wrong, nil, {}}, []string{
-			`title "wrong"`, "there are -1 Players", "class hinted: h.Interpolated", "h.Body: -1 wide", "title 2 of 3 is nil", "set Title.Game",
+			`title "wrong"`, "there are -1 Players", "class hinted: h.Interpolated",
+			"h.Body: -1 wide", "title 2 of 3 is nil", "set Title.Game",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,35 +86,46 @@ func TestTitlesWithout(t *testing.T) {
 		code    int
 		want    string
 	}{
-		{one, "play", cli.ExitUsage, "tanks cannot be drawn, as its title has no Screen; use --headless"},
-		{one, "play --headless --ticks 5", cli.ExitOK, "tanks, seed 1, 1 players, tick 5: 0 entities"},
+		{one, "play", cli.ExitUsage,
+			"tanks cannot be drawn, as its title has no Screen; use --headless"},
+		{one, "play --headless --ticks 5", cli.ExitOK,
+			"tanks, seed 1, 1 players, tick 5: 0 entities"},
 		{one, "play tanks --headless --ticks 5", cli.ExitOK, "tanks, seed 1"},
 		{one, "play --check --ticks 20", cli.ExitOK, "all the same"},
-		{one, "play chess", cli.ExitUsage, `there is no game "chess"; the only one is tanks, so leave the name out`},
-		{one, "play --headless --level mars", cli.ExitUsage, `--level is "mars", and tanks has no levels`},
-		{one, "play --headless --map titles_test.go", cli.ExitFailure, "its levels have no data of their own; leave the file out"},
+		{one, "play chess", cli.ExitUsage,
+			`there is no game "chess"; the only one is tanks, so leave the name out`},
+		{one, "play --headless --level mars", cli.ExitUsage,
+			`--level is "mars", and tanks has no levels`},
+		{one, "play --headless --map titles_test.go", cli.ExitFailure,
+			"its levels have no data of their own; leave the file out"},
 		{one, "serve --map nowhere", cli.ExitFailure, "nowhere"},
 		{one, "serve --level mars", cli.ExitUsage, "tanks has no levels"},
-		{one, "demo --no-open", cli.ExitUsage, "tanks cannot be shown in a browser: its title has neither a Screen to draw with nor a Client"},
+		{one, "demo --no-open", cli.ExitUsage,
+			"tanks cannot be shown in a browser: its title has neither a Screen to draw with nor " +
+				"a Client"},
 		{one, "--help", cli.ExitOK, "tanks serve\n"},
 		{one, "serve --help", cli.ExitOK, "  tanks serve --players 16"},
 		{one, "token --help", cli.ExitOK, "tanks token key --out server.key"},
 		{one, "mirror --help", cli.ExitOK, "tanks mirror --uber --key"},
 		{one, "mirror --uber", cli.ExitUsage, "make one with: tanks token key --out mirrors.key"},
-		{one, "serve --key nowhere", cli.ExitFailure, "make one with: tanks token key --out nowhere"},
+		{one, "serve --key nowhere", cli.ExitFailure,
+			"make one with: tanks token key --out nowhere"},
 		{one, "join 127.0.0.1:1 --token x", cli.ExitFailure, "token"},
 		{two, "play", cli.ExitUsage, "which game? There are pong, stack"},
 		{two, "serve chess", cli.ExitUsage, `there is no game "chess"; there are pong, stack`},
-		{two, "play pong --headless --level mars", cli.ExitUsage, `--level is "mars", and pong has no levels`},
+		{two, "play pong --headless --level mars", cli.ExitUsage,
+			`--level is "mars", and pong has no levels`},
 		{two, "demo chess", cli.ExitUsage, `there is no game "chess"`},
 		{two, "--help", cli.ExitOK, "pong     two paddles"},
 	} {
 		t.Run(x.args, func(t *testing.T) {
 			code, stdout, stderr := tryProgram(x.program, strings.Fields(x.args)...)
 			if code != x.code || !strings.Contains(stdout+stderr, x.want) {
-				t.Errorf("exit code %d, want %d with %q:\n%s%s", code, x.code, x.want, stdout, stderr)
+				t.Errorf("exit code %d, want %d with %q:\n%s%s", code, x.code, x.want, stdout,
+					stderr)
 			}
-			if strings.Contains(stdout+stderr, "{program}") || strings.Contains(stdout+stderr, "{game}") {
+			if strings.Contains(stdout+stderr, "{program}") ||
+				strings.Contains(stdout+stderr, "{game}") {
 				t.Errorf("a text is not filled in:\n%s%s", stdout, stderr)
 			}
 		})
@@ -121,7 +136,9 @@ func TestTitlesWithout(t *testing.T) {
 func TestHelpBeginsWithWhatPeopleLookFor(t *testing.T) {
 	_, stdout, _ := tryProgram(Program{Titles: []*game.Title{pong.Title}}, "--help")
 	at := -1
-	for _, name := range []string{"Play:", "  play ", "  serve ", "  join ", "  demo ", "Run servers:", "  mirror ", "  bots ", "Look inside:", "  trace "} {
+	for _, name := range []string{
+		"Play:", "  play ", "  serve ", "  join ", "  demo ", "Run servers:", "  mirror ",
+		"  bots ", "Look inside:", "  trace "} {
 		i := strings.Index(stdout, "\n"+name)
 		if i <= at {
 			t.Errorf("%q is not where it should be in\n%s", name, stdout)
@@ -130,7 +147,8 @@ func TestHelpBeginsWithWhatPeopleLookFor(t *testing.T) {
 	}
 	for _, args := range []string{"--version", "version"} {
 		code, stdout, _ := tryProgram(Program{Titles: []*game.Title{pong.Title}}, args)
-		if code != cli.ExitOK || !strings.HasPrefix(stdout, "tanks ") || !strings.Contains(stdout, "platform") {
+		if code != cli.ExitOK || !strings.HasPrefix(stdout, "tanks ") ||
+			!strings.Contains(stdout, "platform") {
 			t.Errorf("%s: exit code %d: %s", args, code, stdout)
 		}
 	}

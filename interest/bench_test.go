@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// updates is what a server does for a thousand clients at a tick, after a part of everything moved. Moving is not timed; BenchmarkSet is for that.
+// updates is what a server does for a thousand clients at a tick, after a part of everything moved.
+// Moving is not timed; BenchmarkSet is for that.
 func updates(b *testing.B, entities int, moving float64, rules *Rules, o Options) {
 	const clients = 1000
 	c := newCrowd(1, entities, clients, 30, o)
@@ -58,14 +59,17 @@ var near = &Rules{Sources: []Source{&Owned{Weight: 10}, &Radius{Enter: crowdRadi
 // BenchmarkUpdate is the cost of a thousand views, by how much of the world moves.
 func BenchmarkUpdate(b *testing.B) {
 	for _, moving := range []float64{0, 0.01, 0.2, 1} {
-		b.Run(fmt.Sprintf("moving=%v%%", moving*100), func(b *testing.B) { updates(b, 10000, moving, near, Options{}) })
+		b.Run(fmt.Sprintf("moving=%v%%", moving*100),
+			func(b *testing.B) { updates(b, 10000, moving, near, Options{}) })
 	}
 }
 
-// BenchmarkSize is the same by how much there is: at the same density, so that a client sees as many.
+// BenchmarkSize is the same by how much there is: at the same density, so that a client sees as
+// many.
 func BenchmarkSize(b *testing.B) {
 	for _, entities := range []int{2500, 10000, 40000} {
-		b.Run(fmt.Sprint("entities=", entities), func(b *testing.B) { updates(b, entities, 0.2, near, Options{}) })
+		b.Run(fmt.Sprint("entities=", entities),
+			func(b *testing.B) { updates(b, entities, 0.2, near, Options{}) })
 	}
 }
 
@@ -88,23 +92,28 @@ func (s *every) Quiet(q *Query) bool { return q.ix.revision == q.since }
 func BenchmarkEvery(b *testing.B) {
 	rules := &Rules{Sources: []Source{&Owned{Weight: 10}, &every{Radius{Leave: 50}}}}
 	for _, entities := range []int{2500, 10000, 40000} {
-		b.Run(fmt.Sprint("entities=", entities), func(b *testing.B) { updates(b, entities, 0.2, rules, Options{}) })
+		b.Run(fmt.Sprint("entities=", entities),
+			func(b *testing.B) { updates(b, entities, 0.2, rules, Options{}) })
 	}
 }
 
 // BenchmarkCell is the same by the size of cells.
 func BenchmarkCell(b *testing.B) {
 	for _, cell := range []float64{12, 25, 50, 100} {
-		b.Run(fmt.Sprint("cell=", cell), func(b *testing.B) { updates(b, 10000, 1, near, Options{Cell: cell}) })
+		b.Run(fmt.Sprint("cell=", cell),
+			func(b *testing.B) { updates(b, 10000, 1, near, Options{Cell: cell}) })
 	}
 }
 
-// BenchmarkRules is the same where one in fifty is heard from three times as far as it is seen, and five are always shown; and with about 130
-// in range, without and with a limit of 30.
+// BenchmarkRules is the same where one in fifty is heard from three times as far as it is seen, and
+// five are always shown; and with about 130 in range, without and with a limit of 30.
 func BenchmarkRules(b *testing.B) {
 	b.Run("all", func(b *testing.B) { updates(b, 10000, 1, crowdRules, Options{}) })
 	wide := &Radius{Enter: 2 * crowdRadius}
-	b.Run("wide", func(b *testing.B) { updates(b, 10000, 1, &Rules{Sources: []Source{&Owned{}, wide}}, Options{}) })
+	b.Run("wide",
+		func(b *testing.B) {
+			updates(b, 10000, 1, &Rules{Sources: []Source{&Owned{}, wide}}, Options{})
+		})
 	limit := &Rules{Sources: []Source{&Owned{}, &Limit{Of: wide, Max: 30}}}
 	b.Run("limit", func(b *testing.B) { updates(b, 10000, 1, limit, Options{}) })
 }
@@ -121,9 +130,10 @@ func BenchmarkFollow(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := NewFollower(NewIndex(Options{}), Describe(func(_ *world.World, id world.ID, h *hill) Traits {
-		return Traits{Pos: det.Vec3{X: float64(id.Index()), Y: float64(h.Size)}}
-	}))
+	f := NewFollower(NewIndex(Options{}),
+		Describe(func(_ *world.World, id world.ID, h *hill) Traits {
+			return Traits{Pos: det.Vec3{X: float64(id.Index()), Y: float64(h.Size)}}
+		}))
 	f.Follow(w)
 	f.Follow(w)
 	b.ReportAllocs()

@@ -6,7 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Any shows what any of its sources shows, as Rules do: to put several under one Limit or Relevance.
+// Any shows what any of its sources shows, as Rules do: to put several under one Limit or
+// Relevance.
 type Any []Source
 
 // Find is for Rules to call.
@@ -28,7 +29,8 @@ func allQuiet(q *Query, sources []Source) bool {
 	return true
 }
 
-// Where shows what Of shows, with its priority, if In shows it too: what is within a radius and in a room that can be seen.
+// Where shows what Of shows, with its priority, if In shows it too: what is within a radius and in
+// a room that can be seen.
 type Where struct{ Of, In Source }
 
 // Find is for Rules to call.
@@ -37,7 +39,8 @@ func (s *Where) Find(q *Query) { q.pick(s.Of, s.In, true) }
 // Quiet is for Rules to call.
 func (s *Where) Quiet(q *Query) bool { return s.Of.Quiet(q) && s.In.Quiet(q) }
 
-// Except shows what Of shows and Not does not. A source in Not does not hold on to what it once took, as what it takes is not shown.
+// Except shows what Of shows and Not does not. A source in Not does not hold on to what it once
+// took, as what it takes is not shown.
 type Except struct{ Of, Not Source }
 
 // Find is for Rules to call.
@@ -73,14 +76,17 @@ func (q *Query) pick(of, other Source, both bool) {
 	q.found = q.found[:n]
 }
 
-// Relevance lets the game judge, for each client and entity that Of shows: the callback of the Gamenet library. It is the place for what only the game knows,
-// such as who hunts whom, or that smoke is in between.
+// Relevance lets the game judge, for each client and entity that Of shows: the callback of the
+// Gamenet library. It is the place for what only the game knows, such as who hunts whom, or that
+// smoke is in between.
 type Relevance struct {
 	Of Source
-	// Judge gives a factor of priority. If it is not positive the entity is not shown. It is called by several goroutines at once, for different clients,
-	// and must not keep the pointers. Default: 1 for all.
+	// Judge gives a factor of priority. If it is not positive the entity is not shown. It is called
+	// by several goroutines at once, for different clients, and must not keep the pointers.
+	// Default: 1 for all.
 	Judge func(o *Observer, id world.ID, t *Traits) float64
-	// Steady promises that Judge depends on its arguments alone, so that it need not be asked again while nothing changes.
+	// Steady promises that Judge depends on its arguments alone, so that it need not be asked again
+	// while nothing changes.
 	Steady bool
 }
 
@@ -94,7 +100,8 @@ func (s *Relevance) Find(q *Query) {
 	}
 	n := start
 	for _, f := range q.found[start:] {
-		f.priority = min(float32(s.Judge(&q.observer, f.id, &q.ix.entities[f.slot].traits))*f.priority, far)
+		f.priority = min(
+			float32(s.Judge(&q.observer, f.id, &q.ix.entities[f.slot].traits))*f.priority, far)
 		if f.priority > 0 {
 			q.found[n] = f
 			n++
@@ -106,14 +113,14 @@ func (s *Relevance) Find(q *Query) {
 // Quiet is for Rules to call.
 func (s *Relevance) Quiet(q *Query) bool { return (s.Steady || s.Judge == nil) && s.Of.Quiet(q) }
 
-// Limit shows the best of what Of shows, by priority, and among equals those whose identifiers are lowest. What is outside of the Limit does not count: put
-// Owned and Always beside it, not into it.
+// Limit shows the best of what Of shows, by priority, and among equals those whose identifiers are
+// lowest. What is outside of the Limit does not count: put Owned and Always beside it, not into it.
 type Limit struct {
 	Of Source
 	// Max is how many it shows at most.
 	Max int
-	// Keep is by which part an entity that it showed before counts as better, so that two that are nearly equal do not take turns. Default: 0.2;
-	// negative for none.
+	// Keep is by which part an entity that it showed before counts as better, so that two that are
+	// nearly equal do not take turns. Default: 0.2; negative for none.
 	Keep float64
 }
 
@@ -134,7 +141,8 @@ func (s *Limit) Find(q *Query) {
 			f.rank *= keep
 		}
 	}
-	// The best so far are a heap with the worst of them on top, so in a crowd most are turned away after one comparison.
+	// The best so far are a heap with the worst of them on top, so in a crowd most are turned away
+	// after one comparison.
 	best := q.found[start : start+room]
 	for i := len(best)/2 - 1; i >= 0; i-- {
 		sink(best, i)

@@ -26,8 +26,8 @@ func seeds(n int) uint64 {
 	return uint64(n)
 }
 
-// A crowd is a square full of things that run about, some of which are players. Whatever its size, it is so dense that a player sees the given number of
-// others on average.
+// A crowd is a square full of things that run about, some of which are players. Whatever its size,
+// it is so dense that a player sees the given number of others on average.
 type crowd struct {
 	seed    uint64
 	tick    uint64
@@ -51,11 +51,15 @@ var crowdRules = &Rules{Sources: []Source{
 }}
 
 func newCrowd(seed uint64, entities, players int, others float64, o Options) *crowd {
-	c := &crowd{seed: seed, side: math.Sqrt(float64(entities) * math.Pi * crowdRadius * crowdRadius / others), ix: NewIndex(o), players: players}
+	c := &crowd{
+		seed: seed, side: math.Sqrt(
+			float64(entities) * math.Pi * crowdRadius * crowdRadius / others), ix: NewIndex(o),
+		players: players}
 	for i := range entities {
 		r := det.At(seed, uint64(i), 0)
 		c.ids = append(c.ids, world.MakeID(min(i/players, 1), 0, i, 1))
-		c.traits = append(c.traits, Traits{Pos: det.Vec3{X: r.Range(0, c.side), Y: r.Range(0, c.side)}, Speed: 8})
+		c.traits = append(c.traits,
+			Traits{Pos: det.Vec3{X: r.Range(0, c.side), Y: r.Range(0, c.side)}, Speed: 8})
 		c.vel = append(c.vel, r.Unit2().Mul(8))
 		if i < players {
 			c.traits[i].Owner = world.Player(i + 1)
@@ -93,10 +97,14 @@ func (c *crowd) set(moved []int) {
 }
 
 func (c *crowd) observer(player int) Observer {
-	return Observer{Pos: c.traits[player].Pos, Speed: 8, RoundTrip: time.Duration(20+player%100) * time.Millisecond, Player: world.Player(player + 1)}
+	return Observer{
+		Pos: c.traits[player].Pos, Speed: 8,
+		RoundTrip: time.Duration(20+player%100) * time.Millisecond,
+		Player:    world.Player(player + 1)}
 }
 
-// Crowds in motion, at rest and in between, with things that come, go, sound and matter, for many ticks: all views are what the oracle says.
+// Crowds in motion, at rest and in between, with things that come, go, sound and matter, for many
+// ticks: all views are what the oracle says.
 func TestCrowd(t *testing.T) {
 	for seed := range seeds(4) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -106,7 +114,8 @@ func TestCrowd(t *testing.T) {
 				or.entities[id] = c.traits[i]
 			}
 			rules := *crowdRules
-			rules.Sources = append([]Source{&Limit{Of: &Radius{Enter: 70, Leave: 90, Weight: 0.3}, Max: 12}}, rules.Sources...)
+			rules.Sources = append([]Source{
+				&Limit{Of: &Radius{Enter: 70, Leave: 90, Weight: 0.3}, Max: 12}}, rules.Sources...)
 			watchers := make([]watcher, c.players)
 			finder := NewFinder()
 			const ticks = 80
@@ -117,7 +126,8 @@ func TestCrowd(t *testing.T) {
 				for range r.IntN(3) {
 					i := c.players + r.IntN(len(c.ids)-c.players)
 					v := &c.traits[i]
-					v.Sound, v.Always, v.Importance = []float64{0, 30, 150}[r.IntN(3)], r.Chance(0.1), float32(r.IntN(3))
+					v.Sound, v.Always, v.Importance = []float64{0, 30, 150}[r.IntN(3)],
+						r.Chance(0.1), float32(r.IntN(3))
 					v.Channels, v.Only = uint64(r.IntN(3)), uint64(r.IntN(2))
 					if r.Chance(0.3) {
 						c.ix.Remove(c.ids[i])
@@ -135,20 +145,23 @@ func TestCrowd(t *testing.T) {
 					w.r, w.o = &rules, c.observer(n)
 					w.o.Channels = uint64(n % 4)
 					w.check(t, n, finder, c.ix, or)
-					entered, left = entered+len(w.view.Entered()), left+len(w.view.Left())+len(w.view.Removed())
+					entered, left = entered+len(w.view.Entered()), left+len(w.view.Left())+
+						len(w.view.Removed())
 					if len(moved) == 0 {
 						quiet++
 					}
 				}
 			}
 			if entered < 20 || left < 10 || quiet < 10 {
-				t.Fatalf("%d entered, %d left, %d were quiet: too little happens for the test to mean anything", entered, left, quiet)
+				t.Fatalf("%d entered, %d left, %d were quiet: too little happens for the test to "+
+					"mean anything", entered, left, quiet)
 			}
 		})
 	}
 }
 
-// Different finders update different views of one index at the same time, and the views are those that one finder makes. The race detector looks on.
+// Different finders update different views of one index at the same time, and the views are those
+// that one finder makes. The race detector looks on.
 func TestParallel(t *testing.T) {
 	const workers = 4
 	c := newCrowd(7, 1000, 100, 30, Options{})
@@ -172,13 +185,15 @@ func TestParallel(t *testing.T) {
 		for i := range alone {
 			one.Update(&alone[i], c.ix, crowdRules, c.observer(i))
 			if !reflect.DeepEqual(alone[i].Entries(), together[i].Entries()) {
-				t.Fatalf("client %d: alone %v, together %v", i, alone[i].Entries(), together[i].Entries())
+				t.Fatalf("client %d: alone %v, together %v", i, alone[i].Entries(),
+					together[i].Entries())
 			}
 		}
 	}
 }
 
-// Once everything has been everywhere nothing is allocated: not by motion, nor by things that come and go, nor by sounds, nor by views.
+// Once everything has been everywhere nothing is allocated: not by motion, nor by things that come
+// and go, nor by sounds, nor by views.
 func TestNoAllocations(t *testing.T) {
 	c := newCrowd(3, 300, 25, 20, Options{})
 	rules := &Rules{Sources: append([]Source{
@@ -192,7 +207,8 @@ func TestNoAllocations(t *testing.T) {
 		c.tick++
 		moved = moved[:0]
 		for i := range c.ids {
-			r := det.At(3, uint64(i), c.tick%64) // the same again and again, so that there is a steady state to speak of
+			// the same again and again, so that there is a steady state to speak of
+			r := det.At(3, uint64(i), c.tick%64)
 			if !r.Chance(0.3) {
 				continue
 			}
@@ -226,7 +242,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// A thing that wanders without end does not fill the memory with the cells that it was in, and who watches is not misled when those are forgotten.
+// A thing that wanders without end does not fill the memory with the cells that it was in, and who
+// watches is not misled when those are forgotten.
 func TestWander(t *testing.T) {
 	ix := NewIndex(Options{Cell: 1})
 	or := &oracle{map[world.ID]Traits{}, 250 * time.Millisecond}

@@ -1,4 +1,5 @@
-// Package interest decides what each client is shown: for every client a view, the set of entities that it is told about, with a priority for each.
+// Package interest decides what each client is shown: for every client a view, the set of entities
+// that it is told about, with a priority for each.
 //
 //	world ── Follower, or Set and Remove ──> Index     one for a server, changed between ticks
 //	                                           │
@@ -8,8 +9,9 @@
 //	                                           │
 //	                                         replica   snapshots, within a budget, most important first
 //
-// Nobody can be sent everything, and nobody should be: what a client does not know of, its owner cannot cheat with. So the game says what its entities are like
-// (Traits), the rules say for which reasons things are shown (Sources), and a Finder finds for each client what that comes to.
+// Nobody can be sent everything, and nobody should be: what a client does not know of, its owner
+// cannot cheat with. So the game says what its entities are like (Traits), the rules say for which
+// reasons things are shown (Sources), and a Finder finds for each client what that comes to.
 //
 // # Use
 //
@@ -33,22 +35,29 @@
 //
 // # Sources
 //
-// A view is the union of what its sources show. Radius takes hold of a thing at one distance and lets go at another; Sound shows what can be heard; Always,
-// Owned and Channel show things wherever they are. Any, Where, Except, Limit and Relevance combine sources; Relevance asks the game itself, for each client and
-// entity. A game may bring a Source of its own, such as rooms and what can be seen from them; the example of Source is one.
+// A view is the union of what its sources show. Radius takes hold of a thing at one distance and
+// lets go at another; Sound shows what can be heard; Always, Owned and Channel show things wherever
+// they are. Any, Where, Except, Limit and Relevance combine sources; Relevance asks the game
+// itself, for each client and entity. A game may bring a Source of its own, such as rooms and what
+// can be seen from them; the example of Source is one.
 //
-// To each distance is added what the entity and the client can come nearer within the client's round trip, so a thing is known before it comes into sight.
+// To each distance is added what the entity and the client can come nearer within the client's
+// round trip, so a thing is known before it comes into sight.
 //
 // # Priority
 //
-// The priority of an entry is the relevance that a source gives it (which falls with distance), times the importance that the game states for the entity, times the
-// weight of its class; of several sources, the highest counts. It is a base: that what was not sent for long becomes more urgent is the business of package replica.
+// The priority of an entry is the relevance that a source gives it (which falls with distance),
+// times the importance that the game states for the entity, times the weight of its class; of
+// several sources, the highest counts. It is a base: that what was not sent for long becomes more
+// urgent is the business of package replica.
 //
 // # What can be relied on
 //
-// Views depend on traits, observers, rules and the view before, and on nothing else: not on the size of cells, the order of calls or the machine. Positions
-// are float64, as games have them, and every product is rounded as package det prescribes.
+// Views depend on traits, observers, rules and the view before, and on nothing else: not on the
+// size of cells, the order of calls or the machine. Positions are float64, as games have them, and
+// every product is rounded as package det prescribes.
 //
-// An update costs what is near, not what exists, and next to nothing when neither the client nor anything around it changed. In a steady state
-// nothing is allocated. See docs/interest.md for figures, and for how it works.
+// An update costs what is near, not what exists, and next to nothing when neither the client nor
+// anything around it changed. In a steady state nothing is allocated. See docs/interest.md for
+// figures, and for how it works.
 package interest

@@ -11,7 +11,9 @@ import (
 
 // drawSource makes up a source, with others inside it while depth lasts.
 func drawSource(t *rapid.T, depth int) Source {
-	number := func(name string, of ...float64) float64 { return rapid.SampledFrom(of).Draw(t, name) }
+	number := func(name string, of ...float64) float64 {
+		return rapid.SampledFrom(of).Draw(t, name)
+	}
 	classes := rapid.SampledFrom([]Classes{{}, ClassesOf(1), ClassesOf(0, 2)})
 	last := 5
 	if depth > 0 {
@@ -19,17 +21,22 @@ func drawSource(t *rapid.T, depth int) Source {
 	}
 	switch rapid.IntRange(0, last).Draw(t, "source") {
 	case 0, 1:
-		return &Radius{Enter: number("enter", 0, 5, 12, 30, 1e9), Leave: number("leave", 0, 10, 20, 35), Far: number("far", 0, 0.5, 1),
+		return &Radius{
+			Enter: number("enter", 0, 5, 12, 30, 1e9), Leave: number("leave", 0, 10, 20, 35),
+			Far:    number("far", 0, 0.5, 1),
 			Weight: number("weight", 0, 2), Classes: classes.Draw(t, "classes")}
 	case 2:
-		return &Sound{Hearing: number("hearing", 0, 0.5, 3), Hold: number("hold", 0, 1, 2), Far: number("far", 0, 0.5),
+		return &Sound{
+			Hearing: number("hearing", 0, 0.5, 3), Hold: number("hold", 0, 1, 2),
+			Far:    number("far", 0, 0.5),
 			Weight: number("weight", 0, 0.5), Classes: classes.Draw(t, "classes")}
 	case 3:
 		return &Always{Weight: number("weight", 0, 0.5)}
 	case 4:
 		return &Owned{Weight: number("weight", 0, 9)}
 	case 5:
-		return &Channel{Of: rapid.Uint64Range(0, 7).Draw(t, "of"), Weight: number("weight", 0, 0.25)}
+		return &Channel{
+			Of: rapid.Uint64Range(0, 7).Draw(t, "of"), Weight: number("weight", 0, 0.25)}
 	case 6:
 		return &Everything{Weight: number("weight", 0, 0.01)}
 	case 7:
@@ -40,9 +47,12 @@ func drawSource(t *rapid.T, depth int) Source {
 		}
 		return &Except{drawSource(t, depth-1), drawSource(t, depth-1)}
 	case 9:
-		return &Relevance{Of: drawSource(t, depth-1), Judge: judge, Steady: rapid.Bool().Draw(t, "steady")}
+		return &Relevance{
+			Of: drawSource(t, depth-1), Judge: judge, Steady: rapid.Bool().Draw(t, "steady")}
 	}
-	return &Limit{Of: drawSource(t, depth-1), Max: rapid.IntRange(0, 6).Draw(t, "max"), Keep: number("keep", 0, -1, 3)}
+	return &Limit{
+		Of: drawSource(t, depth-1), Max: rapid.IntRange(0, 6).Draw(t, "max"),
+		Keep: number("keep", 0, -1, 3)}
 }
 
 // judge is a game's relevance: it looks at all that it is given.
@@ -64,7 +74,8 @@ func drawRules(t *rapid.T) *Rules {
 	return r
 }
 
-// drawPos is mostly on a coarse lattice, so that distances are often exactly those of a border, and sometimes absurd.
+// drawPos is mostly on a coarse lattice, so that distances are often exactly those of a border, and
+// sometimes absurd.
 func drawPos(t *rapid.T) det.Vec3 {
 	axis := rapid.Custom(func(t *rapid.T) float64 {
 		switch rapid.IntRange(0, 40).Draw(t, "where") {
@@ -88,7 +99,9 @@ func drawPos(t *rapid.T) det.Vec3 {
 func drawTraits(t *rapid.T) Traits {
 	v := Traits{Pos: drawPos(t)}
 	some := func(name string, p int) bool { return rapid.IntRange(0, p).Draw(t, name) == p }
-	number := func(name string, of ...float64) float64 { return rapid.SampledFrom(of).Draw(t, name) }
+	number := func(name string, of ...float64) float64 {
+		return rapid.SampledFrom(of).Draw(t, name)
+	}
 	if some("moves", 1) {
 		v.Speed = number("speed", 4, 20, 400)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A player stands still. A runner passes by: it enters the view at 50 units, or a little earlier, as it can come that much nearer before the player's
-// snapshot arrives; it leaves at 60. A cannon is heard from far away, and the player's own hat is in view wherever it is.
+// A player stands still. A runner passes by: it enters the view at 50 units, or a little earlier,
+// as it can come that much nearer before the player's snapshot arrives; it leaves at 60. A cannon
+// is heard from far away, and the player's own hat is in view wherever it is.
 func Example() {
 	rules := &interest.Rules{Sources: []interest.Source{
 		&interest.Owned{},
@@ -19,7 +20,8 @@ func Example() {
 		&interest.Sound{},
 	}}
 	ix := interest.NewIndex(interest.Options{Cell: 50})
-	runner, cannon, hat := world.MakeID(0, 0, 1, 1), world.MakeID(0, 0, 2, 1), world.MakeID(0, 0, 3, 1)
+	runner, cannon, hat := world.MakeID(0, 0, 1, 1), world.MakeID(0, 0, 2, 1),
+		world.MakeID(0, 0, 3, 1)
 	ix.Set(cannon, interest.Traits{Pos: det.Vec3{X: 900}, Sound: 1000})
 	ix.Set(hat, interest.Traits{Pos: det.Vec3{Y: 300}, Owner: 1})
 
@@ -29,7 +31,8 @@ func Example() {
 	for _, x := range []float64{-70, -51, 0, 55, 70} {
 		ix.Set(runner, interest.Traits{Pos: det.Vec3{X: x}, Speed: 10})
 		changed := finder.Update(&view, ix, rules, me)
-		fmt.Println("runner at", x, "changed:", changed, "entered:", view.Entered(), "left:", view.Left())
+		fmt.Println("runner at", x, "changed:", changed, "entered:", view.Entered(), "left:",
+			view.Left())
 	}
 	for _, e := range view.Entries() {
 		fmt.Printf("%v has priority %.2f; heard: %v\n", e.ID, e.Priority, e.By(2))
@@ -55,7 +58,8 @@ func (b *Bird) Step(w *world.World, me world.ID) {
 	}
 }
 
-// A Follower takes from a world what an index needs. The game says once, for each class, what its entities are like.
+// A Follower takes from a world what an index needs. The game says once, for each class, what its
+// entities are like.
 func ExampleFollower() {
 	birds := world.Define("birds", world.Class[Bird](), world.OnStart(func(w *world.World) {
 		world.Spawn(w, Bird{Pos: det.Vec2{X: 45, Y: 100}})
@@ -68,15 +72,17 @@ func ExampleFollower() {
 	}
 
 	ix := interest.NewIndex(interest.Options{})
-	follower := interest.NewFollower(ix, interest.Describe(func(w *world.World, id world.ID, b *Bird) interest.Traits {
-		return interest.Traits{Pos: det.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Speed: 60}
-	}))
+	follower := interest.NewFollower(ix,
+		interest.Describe(func(w *world.World, id world.ID, b *Bird) interest.Traits {
+			return interest.Traits{Pos: det.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Speed: 60}
+		}))
 	rules := &interest.Rules{Sources: []interest.Source{&interest.Radius{Enter: 50}}}
 	finder, view := interest.NewFinder(), interest.View{}
 	for range 8 {
 		follower.Follow(w)
 		if finder.Update(&view, ix, rules, interest.Observer{Pos: det.Vec3{X: 100, Y: 100}}) {
-			fmt.Println("tick", w.Tick(), "shown", len(view.Entries()), "entered", view.Entered(), "removed", view.Removed())
+			fmt.Println("tick", w.Tick(), "shown", len(view.Entries()), "entered", view.Entered(),
+				"removed", view.Removed())
 		}
 		if err := w.Host().Step(nil); err != nil {
 			fmt.Println(err)
@@ -91,7 +97,8 @@ func ExampleFollower() {
 	// tick 7 shown 1 entered [] removed []
 }
 
-// Rooms is a source of a game's own: potentially visible sets. Which rooms can be seen from which is known when the map is made; a door may change it.
+// Rooms is a source of a game's own: potentially visible sets. Which rooms can be seen from which
+// is known when the map is made; a door may change it.
 type Rooms struct {
 	of      func(p det.Vec3) int
 	visible [][]bool // from room, to room
@@ -113,7 +120,8 @@ func (r *Rooms) Find(q *interest.Query) {
 // Quiet holds while no one changes rooms and no door moves.
 func (r *Rooms) Quiet(q *interest.Query) bool { return r.changed <= q.Since() }
 
-// What is near is shown only if it is in a room that can be seen. When the door to the second room opens, who is in there comes into view.
+// What is near is shown only if it is in a room that can be seen. When the door to the second room
+// opens, who is in there comes into view.
 func ExampleSource() {
 	ix := interest.NewIndex(interest.Options{})
 	cat, dog := world.MakeID(0, 0, 1, 1), world.MakeID(0, 0, 2, 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Finder updates views. It is the memory that this takes, so each goroutine that updates views needs one of its own, and one is enough for any number of
-// clients.
+// A Finder updates views. It is the memory that this takes, so each goroutine that updates views
+// needs one of its own, and one is enough for any number of clients.
 type Finder struct {
 	q     Query
 	held  slotMap
@@ -20,17 +20,20 @@ type Finder struct {
 // NewFinder makes a finder for one goroutine.
 func NewFinder() *Finder { return &Finder{} }
 
-// Update brings a view up to date with an index, and says whether anything about it changed: who is in it, a priority, or by which source. The index may not be
-// changed meanwhile. Different finders may update different views at once.
+// Update brings a view up to date with an index, and says whether anything about it changed: who is
+// in it, a priority, or by which source. The index may not be changed meanwhile. Different finders
+// may update different views at once.
 //
-// This is the unit of work for each client; if neither the client nor anything near it changed it costs next to nothing.
+// This is the unit of work for each client; if neither the client nor anything near it changed it
+// costs next to nothing.
 func (f *Finder) Update(v *View, ix *Index, r *Rules, o Observer) bool {
 	o.tidy(ix.options.Horizon)
 	v.begin()
 	q := &f.q
 	q.ix, q.observer, q.lag, q.weights, q.since = ix, o, o.RoundTrip.Seconds(), r.Weights, v.since
-	// A search depends on what the view held before, so if the last one changed that, the next may find something else although nothing moved: a Limit has
-	// room for another when what it chose is not shown by what is around it. Only from the same to the same is there nothing to do.
+	// A search depends on what the view held before, so if the last one changed that, the next may
+	// find something else although nothing moved: a Limit has room for another when what it chose
+	// is not shown by what is around it. Only from the same to the same is there nothing to do.
 	if v.steady && v.index == ix && v.rules == r && v.observer == o && allQuiet(q, r.Sources) {
 		v.since = ix.revision
 		return false
@@ -51,7 +54,8 @@ func (f *Finder) Update(v *View, ix *Index, r *Rules, o Observer) bool {
 	return changed
 }
 
-// hold notes what the view shows, so that whatever is found is known as old or new without a search.
+// hold notes what the view shows, so that whatever is found is known as old or new without a
+// search.
 func (f *Finder) hold(v *View, ix *Index) {
 	f.held.begin(len(ix.ids))
 	f.now = f.now[:0]
@@ -93,7 +97,8 @@ func (f *Finder) take(found []sighting) {
 	}
 }
 
-// merge makes the new view of the old one and the new entities. Few are new, so only those have to be sorted.
+// merge makes the new view of the old one and the new entities. Few are new, so only those have to
+// be sorted.
 func (f *Finder) merge(v *View) (changed bool) {
 	slices.SortFunc(f.fresh, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
 	v.steady = len(f.fresh) == 0

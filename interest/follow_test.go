@@ -35,14 +35,16 @@ type weather struct{ Rain bool }
 
 func (h *weather) Sync(s *bits.Sync) { s.Bool(&h.Rain) }
 
-var ants = world.Define("ants", world.Class[hill](), world.State[weather](), world.Class[ant](), world.OnStart(func(w *world.World) {
-	world.Spawn(w, hill{3})
-	for i := range 50 {
-		world.Spawn(w, ant{det.Vec2{X: float64(i)}})
-	}
-}))
+var ants = world.Define("ants", world.Class[hill](), world.State[weather](), world.Class[ant](),
+	world.OnStart(func(w *world.World) {
+		world.Spawn(w, hill{3})
+		for i := range 50 {
+			world.Spawn(w, ant{det.Vec2{X: float64(i)}})
+		}
+	}))
 
-// The index holds what the world holds, tick after tick, also where ticks are left out or the world goes back.
+// The index holds what the world holds, tick after tick, also where ticks are left out or the world
+// goes back.
 func TestFollow(t *testing.T) {
 	w, err := ants.New(world.Settings{Seed: 4})
 	if err != nil {
@@ -148,7 +150,10 @@ func TestFollowAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollower(NewIndex(Options{}), Describe(func(_ *world.World, _ world.ID, a *ant) Traits { return Traits{Pos: det.Vec3{X: a.Pos.X}} }))
+	f := NewFollower(NewIndex(Options{}),
+		Describe(func(_ *world.World, _ world.ID, a *ant) Traits {
+			return Traits{Pos: det.Vec3{X: a.Pos.X}}
+		}))
 	f.Follow(w)
 	f.Follow(w)
 	if n := testing.AllocsPerRun(100, func() { f.Follow(w) }); n != 0 {

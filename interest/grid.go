@@ -5,9 +5,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A grid finds what is near a place. Things whose reach is large (seen from afar, heard from afar, or fast) would force every search to go far, so the
-// grid has levels: each with cells twice as large as the one before, and things stand on the level that fits their reach. A search
-// visits a few cells of each level that is not empty, as in hierarchical grids for collision. Space is not bounded; only cells that something was in exist.
+// A grid finds what is near a place. Things whose reach is large (seen from afar, heard from afar,
+// or fast) would force every search to go far, so the grid has levels: each with cells twice as
+// large as the one before, and things stand on the level that fits their reach. A search visits a
+// few cells of each level that is not empty, as in hierarchical grids for collision. Space is not
+// bounded; only cells that something was in exist.
 type grid struct {
 	levels []level
 	cell   float64 // side of the cells of level 0
@@ -23,8 +25,9 @@ type level struct {
 	members       int
 	occupied      int // cells that are not empty
 	cells         []cell
-	find          table  // a cell's number by its key
-	stamp         uint64 // revision at which cells were last forgotten, so that their own stamps say nothing
+	find          table // a cell's number by its key
+	// revision at which cells were last forgotten, so that their own stamps say nothing
+	stamp uint64
 }
 
 // A cell holds what is in it side by side, so that a search reads memory in order.
@@ -36,8 +39,10 @@ type cell struct {
 
 // A member is what a search needs of an entity: one line of cache.
 type member struct {
-	x, y, z      float64
-	reach, speed float64 // how much further it is noticed, for its own sake; and for each second of a client's round trip
+	x, y, z float64
+	// how much further it is noticed, for its own sake; and for each second of a client's round
+	// trip
+	reach, speed float64
 	id           world.ID
 	only         uint64
 	importance   float32
@@ -55,7 +60,8 @@ var noPlace = place{level: -1}
 const (
 	maxLevels = 32
 	axisBits  = 21
-	axisMax   = 1<<(axisBits-1) - 1 // what is further away than this many cells stands in the last one
+	// what is further away than this many cells stands in the last one
+	axisMax = 1<<(axisBits-1) - 1
 )
 
 // levelFor is the lowest level that a reach fits.
@@ -80,7 +86,9 @@ func (g *grid) level(n int) *level {
 }
 
 // axis is the number of the cell along one axis.
-func (l *level) axis(x float64) int { return int(det.Floor(det.Clamp(x*l.inverse, -axisMax, axisMax))) }
+func (l *level) axis(x float64) int {
+	return int(det.Floor(det.Clamp(x*l.inverse, -axisMax, axisMax)))
+}
 
 // key packs the numbers of a cell. The bit on top keeps it from being zero.
 func key(x, y, z int) uint64 {
@@ -101,7 +109,8 @@ func (g *grid) keyOf(l *level, p det.Vec3) uint64 {
 	return key(l.axis(p.X), l.axis(p.Y), 0)
 }
 
-// set puts an entity where its traits say, at the cost of a comparison if it stays in its cell. whole is the reach that decides on the level.
+// set puts an entity where its traits say, at the cost of a comparison if it stays in its cell.
+// whole is the reach that decides on the level.
 func (ix *Index) set(g *grid, m member, whole float64) {
 	r := &ix.entities[m.slot]
 	at := &r.places[g.which]
@@ -160,7 +169,8 @@ func (ix *Index) unset(g *grid, slot uint32) {
 	*at = noPlace
 }
 
-// newCell makes a cell. Cells that became empty stay, with their memory, as whoever left may come back; when they are most of all, they are used up first.
+// newCell makes a cell. Cells that became empty stay, with their memory, as whoever left may come
+// back; when they are most of all, they are used up first.
 func (ix *Index) newCell(g *grid, n int, k uint64) uint32 {
 	l := &g.levels[n]
 	if len(l.cells) == cap(l.cells) && len(l.cells) > 4*l.occupied+64 {
@@ -198,10 +208,11 @@ func (l *level) forget(ix *Index, which int) {
 	l.stamp = ix.revision
 }
 
-// around appends the numbers of the cells that hold whatever is within a distance of a point, and perhaps a little more.
+// around appends the numbers of the cells that hold whatever is within a distance of a point, and
+// perhaps a little more.
 func (g *grid) around(cells []uint32, l *level, p det.Vec3, distance float64) []uint32 {
-	// Rounding may put a thing on the other side of a border, or let it count as within a distance that it is just beyond; and the squares of the
-	// smallest distances are zero.
+	// Rounding may put a thing on the other side of a border, or let it count as within a distance
+	// that it is just beyond; and the squares of the smallest distances are zero.
 	distance += float64((distance+det.Abs(p.X)+det.Abs(p.Y)+det.Abs(p.Z))*1e-12) + 1e-150
 	x0, x1 := l.axis(p.X-distance), l.axis(p.X+distance)
 	y0, y1 := l.axis(p.Y-distance), l.axis(p.Y+distance)
@@ -209,7 +220,8 @@ func (g *grid) around(cells []uint32, l *level, p det.Vec3, distance float64) []
 	if g.cubes {
 		z0, z1 = l.axis(p.Z-distance), l.axis(p.Z+distance)
 	}
-	if block := float64(x1-x0+1) * float64(y1-y0+1) * float64(z1-z0+1); block > float64(len(l.cells)) {
+	if block := float64(x1-x0+1) * float64(y1-y0+1) * float64(z1-z0+1); block > float64(
+		len(l.cells)) {
 		for i := range l.cells {
 			x, y, z := unpack(l.cells[i].key)
 			if x >= x0 && x <= x1 && y >= y0 && y <= y1 && z >= z0 && z <= z1 {
@@ -241,7 +253,8 @@ func (g *grid) around(cells []uint32, l *level, p det.Vec3, distance float64) []
 	return cells
 }
 
-// gap is how far it is, along one axis, from a coordinate to the nearest point of the cells with a number. The last cells have no end.
+// gap is how far it is, along one axis, from a coordinate to the nearest point of the cells with a
+// number. The last cells have no end.
 func (l *level) gap(number int, x float64) float64 {
 	near := float64(float64(number) * l.side)
 	switch {

@@ -10,20 +10,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However large cells are, and wherever borders fall, a search finds what is within its distance and nothing else.
+// However large cells are, and wherever borders fall, a search finds what is within its distance
+// and nothing else.
 func TestNear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
-		ix := NewIndex(Options{Cell: rapid.SampledFrom([]float64{1, 3, 7.7}).Draw(t, "cell"), Cubes: rapid.Bool().Draw(t, "cubes")})
+		ix := NewIndex(Options{Cell: rapid.SampledFrom([]float64{1, 3, 7.7}).Draw(t, "cell"),
+			Cubes: rapid.Bool().Draw(t, "cubes")})
 		or := &oracle{entities: map[world.ID]Traits{}}
 		r := det.At(seed, 0, 0)
 		for n := range 400 {
-			v := Traits{Pos: det.Vec3{X: r.Range(-20, 20), Y: r.Range(-20, 20), Z: r.Range(-3, 3)}, Speed: float64(r.IntN(2) * 40)}
+			v := Traits{
+				Pos:   det.Vec3{X: r.Range(-20, 20), Y: r.Range(-20, 20), Z: r.Range(-3, 3)},
+				Speed: float64(r.IntN(2) * 40)}
 			ix.Set(entity(n), v)
 			or.entities[entity(n)] = v
 		}
 		for range 20 {
-			or.near(t, ix, det.Vec3{X: r.Range(-25, 25), Y: r.Range(-25, 25), Z: r.Range(-4, 4)}, r.Range(0, 15))
+			or.near(t, ix, det.Vec3{X: r.Range(-25, 25), Y: r.Range(-25, 25), Z: r.Range(-4, 4)},
+				r.Range(0, 15))
 		}
 	})
 }
@@ -50,12 +55,15 @@ func TestKey(t *testing.T) {
 	})
 }
 
-// When the last thing of its kind goes, or becomes of another kind, who saw it is told, though no search goes there any more.
+// When the last thing of its kind goes, or becomes of another kind, who saw it is told, though no
+// search goes there any more.
 func TestLastOfLevel(t *testing.T) {
 	for name, change := range map[string]func(ix *Index){
 		"removed": func(ix *Index) { ix.Remove(entity(1)) },
 		"never":   func(ix *Index) { ix.Set(entity(1), Traits{Never: true}) },
-		"moved":   func(ix *Index) { ix.Set(entity(1), Traits{Pos: det.Vec3{X: 1e6}, Sound: 20, Nimbus: 900}) },
+		"moved": func(ix *Index) {
+			ix.Set(entity(1), Traits{Pos: det.Vec3{X: 1e6}, Sound: 20, Nimbus: 900})
+		},
 	} {
 		for n, s := range []Source{&Radius{Enter: 5}, &Sound{}} {
 			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
@@ -69,7 +77,8 @@ func TestLastOfLevel(t *testing.T) {
 					t.Fatal("it is not there to begin with")
 				}
 				change(ix)
-				if !f.Update(&v, ix, r, Observer{RoundTrip: time.Second}) || len(v.Entries()) != 0 || len(v.Left())+len(v.Removed()) != 1 {
+				if !f.Update(&v, ix, r, Observer{RoundTrip: time.Second}) ||
+					len(v.Entries()) != 0 || len(v.Left())+len(v.Removed()) != 1 {
 					t.Error("it is still shown")
 				}
 			})
@@ -80,10 +89,13 @@ func TestLastOfLevel(t *testing.T) {
 // A Limit whose choice is not shown for another reason chooses again, although nothing moves.
 func TestSettle(t *testing.T) {
 	ix, f, v := NewIndex(Options{}), NewFinder(), View{}
-	r := &Rules{Sources: []Source{&Where{Of: &Limit{Of: &Radius{Enter: 1, Leave: 100}, Max: 1}, In: &Radius{Enter: 2}}}}
+	r := &Rules{
+		Sources: []Source{
+			&Where{Of: &Limit{Of: &Radius{Enter: 1, Leave: 100}, Max: 1}, In: &Radius{Enter: 2}}}}
 	ix.Set(entity(1), at(0))
 	f.Update(&v, ix, r, Observer{})
-	ix.Set(entity(1), at(3)) // still chosen by the Limit, which holds it, but out of the other radius
+	// still chosen by the Limit, which holds it, but out of the other radius
+	ix.Set(entity(1), at(3))
 	ix.Set(entity(2), Traits{Pos: det.Vec3{X: 0.9}, Importance: 0.9})
 	f.Update(&v, ix, r, Observer{})
 	if len(v.Entries()) != 0 {

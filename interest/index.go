@@ -7,8 +7,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// An Index knows the traits of every entity and finds them by place, owner and channel. It is built once and then told what changed: setting the traits
-// of what did not change costs a comparison, and what is not mentioned costs nothing. Between changes any number of Finders may read it at once.
+// An Index knows the traits of every entity and finds them by place, owner and channel. It is built
+// once and then told what changed: setting the traits of what did not change costs a comparison,
+// and what is not mentioned costs nothing. Between changes any number of Finders may read it at
+// once.
 type Index struct {
 	options  Options
 	horizon  float64 // in seconds
@@ -27,13 +29,15 @@ type Index struct {
 
 // Options fit an Index to a game.
 type Options struct {
-	// Cell is the side of the grid's cells. Views do not depend on it, only their cost does; about the radius that most clients see is
-	// good. Default: 50.
+	// Cell is the side of the grid's cells. Views do not depend on it, only their cost does; about
+	// the radius that most clients see is good. Default: 50.
 	Cell float64
-	// Cubes divides space along Z as well. It is for games in which things are above each other as much as beside each other, such as in space. By
-	// default cells are columns; Z counts in distances either way.
+	// Cubes divides space along Z as well. It is for games in which things are above each other as
+	// much as beside each other, such as in space. By default cells are columns; Z counts in
+	// distances either way.
 	Cubes bool
-	// Horizon is how much of a client's round trip counts for what can come into range within it. Default: 250 ms.
+	// Horizon is how much of a client's round trip counts for what can come into range within it.
+	// Default: 250 ms.
 	Horizon time.Duration
 }
 
@@ -61,14 +65,15 @@ func NewIndex(o Options) *Index {
 		options:  o,
 		horizon:  o.Horizon.Seconds(),
 		revision: 1,
-		// A search by sight goes as far as a client sees, about a cell or two, so a level takes what adds half a cell to that. A search by sound goes as far
-		// as the reach itself.
+		// A search by sight goes as far as a client sees, about a cell or two, so a level takes
+		// what adds half a cell to that. A search by sound goes as far as the reach itself.
 		sight: grid{cell: o.Cell, part: 0.5, cubes: o.Cubes, which: inSight},
 		sound: grid{cell: o.Cell, part: 1, cubes: o.Cubes, which: inSound},
 	}
 }
 
-// Set says what an entity is like now. It brings the entity if it is new; if its traits are what they were, it does nothing.
+// Set says what an entity is like now. It brings the entity if it is new; if its traits are what
+// they were, it does nothing.
 func (ix *Index) Set(id world.ID, t Traits) {
 	if id == world.None {
 		return
@@ -87,7 +92,9 @@ func (ix *Index) Set(id world.ID, t Traits) {
 	ix.setLists(slot, &old, &r.traits)
 
 	ahead := float64(t.Speed * ix.horizon)
-	m := member{x: t.Pos.X, y: t.Pos.Y, z: t.Pos.Z, speed: t.Speed, id: id, only: t.Only, importance: t.Importance, slot: slot}
+	m := member{
+		x: t.Pos.X, y: t.Pos.Y, z: t.Pos.Z, speed: t.Speed, id: id, only: t.Only,
+		importance: t.Importance, slot: slot}
 	if t.Never || t.Nowhere {
 		ix.unset(&ix.sight, slot)
 		ix.unset(&ix.sound, slot)
@@ -103,7 +110,8 @@ func (ix *Index) Set(id world.ID, t Traits) {
 	}
 }
 
-// Remove says that an entity is no more. Views that show it will list it as removed rather than left.
+// Remove says that an entity is no more. Views that show it will list it as removed rather than
+// left.
 func (ix *Index) Remove(id world.ID) {
 	slot, ok := ix.slots.get(uint64(id))
 	if !ok {
@@ -139,8 +147,8 @@ func (ix *Index) newSlot(id world.ID) uint32 {
 // Len is how many entities there are.
 func (ix *Index) Len() int { return ix.count }
 
-// Traits gives what was last set for an entity, with what was absurd brought into bounds, or nil if there is none. It is the index's own: do not change it, nor
-// keep it beyond the next change.
+// Traits gives what was last set for an entity, with what was absurd brought into bounds, or nil if
+// there is none. It is the index's own: do not change it, nor keep it beyond the next change.
 func (ix *Index) Traits(id world.ID) *Traits {
 	slot, ok := ix.slots.get(uint64(id))
 	if !ok {
@@ -149,18 +157,20 @@ func (ix *Index) Traits(id world.ID) *Traits {
 	return &ix.entities[slot].traits
 }
 
-// Revision is a number that grows with every change, for sources that keep something of their own beside the index.
+// Revision is a number that grows with every change, for sources that keep something of their own
+// beside the index.
 func (ix *Index) Revision() uint64 { return ix.revision }
 
-// Touch counts a change of which the index knows nothing, such as a door that opened, and gives its revision. A Source that depends on it compares
-// that with Query.Since.
+// Touch counts a change of which the index knows nothing, such as a door that opened, and gives its
+// revision. A Source that depends on it compares that with Query.Since.
 func (ix *Index) Touch() uint64 {
 	ix.revision++
 	return ix.revision
 }
 
-// Near goes through what is within a distance of a point, borders included, in no particular order: for game rules, and for sources that look from several
-// places. It ignores reach, channels and importance.
+// Near goes through what is within a distance of a point, borders included, in no particular order:
+// for game rules, and for sources that look from several places. It ignores reach, channels and
+// importance.
 func (ix *Index) Near(p det.Vec3, distance float64, yield func(id world.ID, t *Traits) bool) {
 	distance = length(distance)
 	limit := float64(distance * distance)

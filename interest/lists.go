@@ -6,7 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A list is a set of entities that some source shows wherever they are. It is a sparse set: whom to remove is found by slot.
+// A list is a set of entities that some source shows wherever they are. It is a sparse set: whom to
+// remove is found by slot.
 type list struct {
 	slots []uint32
 	at    []uint32 // by slot
@@ -28,7 +29,8 @@ func (l *list) remove(slot uint32) {
 	l.slots = l.slots[:len(l.slots)-1]
 }
 
-// An ownedList is the list of one player's. There may be thousands of players, so where a member stands is kept with what is known of it, not by slot in each list.
+// An ownedList is the list of one player's. There may be thousands of players, so where a member
+// stands is kept with what is known of it, not by slot in each list.
 type ownedList struct {
 	slots []uint32
 	stamp uint64
@@ -42,7 +44,8 @@ func (t *Traits) lists() (always bool, channels uint64, owner world.Player) {
 	return t.Always, t.Channels, t.Owner
 }
 
-// setLists moves an entity between lists as its traits change, and stamps those that it was or is in.
+// setLists moves an entity between lists as its traits change, and stamps those that it was or is
+// in.
 func (ix *Index) setLists(slot uint32, old, now *Traits) {
 	was, wasOn, wasOf := old.lists()
 	is, isOn, isOf := now.lists()

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle computes views by looking at every entity for every client, by the definitions of the sources and nothing else: no grid, no lists,
-// no stamps, no memory but what the last view was.
+// The oracle computes views by looking at every entity for every client, by the definitions of the
+// sources and nothing else: no grid, no lists, no stamps, no memory but what the last view was.
 type oracle struct {
 	entities map[world.ID]Traits
 	horizon  time.Duration
@@ -94,7 +94,8 @@ func (a *asking) eval(s Source) map[world.ID]shown {
 			d2, ok := a.distanceSq(t)
 			leave := or(s.Leave, s.Enter*1.1)
 			more := t.Nimbus + float64(t.Speed*a.lag)
-			in, out := s.Enter+float64(a.o.Speed*a.lag)+more, max(leave, s.Enter)+float64(a.o.Speed*a.lag)+more
+			in, out := s.Enter+float64(a.o.Speed*a.lag)+more, max(leave, s.Enter)+
+				float64(a.o.Speed*a.lag)+more
 			if !ok || !s.Classes.Has(id.Class()) || d2 > out*out || d2 > in*in && !held(id) {
 				return 0
 			}
@@ -106,7 +107,8 @@ func (a *asking) eval(s Source) map[world.ID]shown {
 			more := float64(a.o.Speed*a.lag) + float64(t.Speed*a.lag)
 			reach := t.Sound * or(s.Hearing, 1)
 			in, out := reach+more, float64(reach*or(s.Hold, 1.1))+more
-			if !ok || t.Sound == 0 || !s.Classes.Has(id.Class()) || d2 > out*out || d2 > in*in && !held(id) {
+			if !ok || t.Sound == 0 || !s.Classes.Has(id.Class()) || d2 > out*out || d2 > in*in &&
+				!held(id) {
 				return 0
 			}
 			return fall(d2, out, s.Far, s.Weight)
@@ -114,7 +116,8 @@ func (a *asking) eval(s Source) map[world.ID]shown {
 	case *Always:
 		constant(s.Weight, func(t Traits) bool { return t.Always })
 	case *Owned:
-		constant(s.Weight, func(t Traits) bool { return t.Owner != world.Nobody && t.Owner == a.o.Player })
+		constant(s.Weight,
+			func(t Traits) bool { return t.Owner != world.Nobody && t.Owner == a.o.Player })
 	case *Channel:
 		of := s.Of
 		if of == 0 {
@@ -155,7 +158,10 @@ func (a *asking) eval(s Source) map[world.ID]shown {
 			return of[id].priority
 		}
 		ids := keys(of)
-		slices.SortFunc(ids, func(x, y world.ID) int { return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(x, y)) })
+		slices.SortFunc(ids,
+			func(x, y world.ID) int {
+				return cmp.Or(cmp.Compare(rank(y), rank(x)), cmp.Compare(x, y))
+			})
 		// A Limit that has room for all shows all, so order matters only beyond it.
 		for _, id := range ids[:min(len(ids), s.Max)] {
 			found[id] = of[id]
@@ -198,13 +204,15 @@ type watcher struct {
 	want map[world.ID]shown
 }
 
-// Whatever moves, comes, goes and changes its traits, whichever rules clients have, every view is what the oracle says, after many ticks as after one.
+// Whatever moves, comes, goes and changes its traits, whichever rules clients have, every view is
+// what the oracle says, after many ticks as after one.
 func TestOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		options := Options{
-			Cell:    rapid.SampledFrom([]float64{0, 3, 10, 1000}).Draw(t, "cell"),
-			Cubes:   rapid.Bool().Draw(t, "cubes"),
-			Horizon: rapid.SampledFrom([]time.Duration{0, 110 * time.Millisecond}).Draw(t, "horizon"),
+			Cell:  rapid.SampledFrom([]float64{0, 3, 10, 1000}).Draw(t, "cell"),
+			Cubes: rapid.Bool().Draw(t, "cubes"),
+			Horizon: rapid.SampledFrom([]time.Duration{0, 110 * time.Millisecond}).Draw(t,
+				"horizon"),
 		}
 		ix := NewIndex(options)
 		or := &oracle{map[world.ID]Traits{}, cmp.Or(options.Horizon, 250*time.Millisecond)}
@@ -215,7 +223,8 @@ func TestOracle(t *testing.T) {
 			clients[i] = &watcher{o: drawObserver(t), r: rules[i%2]}
 		}
 		id := rapid.Custom(func(t *rapid.T) world.ID {
-			return world.MakeID(rapid.IntRange(0, 2).Draw(t, "class"), 0, rapid.IntRange(0, 9).Draw(t, "index"), rapid.IntRange(1, 2).Draw(t, "generation"))
+			return world.MakeID(rapid.IntRange(0, 2).Draw(t, "class"), 0,
+				rapid.IntRange(0, 9).Draw(t, "index"), rapid.IntRange(1, 2).Draw(t, "generation"))
 		})
 		for range rapid.IntRange(1, 12).Draw(t, "ticks") {
 			for range rapid.SampledFrom([]int{0, 0, 1, 3, 20}).Draw(t, "changes") {
@@ -299,7 +308,8 @@ func (c *watcher) check(t fataler, n int, f *Finder, ix *Index, or *oracle) {
 	for i, e := range c.view.Entries() {
 		want := c.want[ids[i]]
 		if e.ID != ids[i] || e.Priority != want.priority || e.by != want.by {
-			t.Fatalf("client %d sees %v with priority %v by %b, want %v %v %b", n, e.ID, e.Priority, e.by, ids[i], want.priority, want.by)
+			t.Fatalf("client %d sees %v with priority %v by %b, want %v %v %b", n, e.ID, e.Priority,
+				e.by, ids[i], want.priority, want.by)
 		}
 		if at, ok := c.view.Find(e.ID); !ok || at != i {
 			t.Fatalf("client %d finds %v at %d %v, want %d", n, e.ID, at, ok, i)
@@ -328,7 +338,9 @@ func (c *watcher) check(t fataler, n int, f *Finder, ix *Index, or *oracle) {
 			removed = append(removed, id)
 		}
 	}
-	if !slices.Equal(c.view.Entered(), entered) || !slices.Equal(c.view.Left(), left) || !slices.Equal(c.view.Removed(), removed) {
-		t.Fatalf("client %d: entered %v left %v removed %v, want %v %v %v", n, c.view.Entered(), c.view.Left(), c.view.Removed(), entered, left, removed)
+	if !slices.Equal(c.view.Entered(), entered) || !slices.Equal(c.view.Left(), left) ||
+		!slices.Equal(c.view.Removed(), removed) {
+		t.Fatalf("client %d: entered %v left %v removed %v, want %v %v %v", n, c.view.Entered(),
+			c.view.Left(), c.view.Removed(), entered, left, removed)
 	}
 }

@@ -6,19 +6,23 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Radius shows what is near the client. To each entity the radius grows by its Nimbus, and by what it and the client can come nearer within the client's
-// round trip, so that things are there before they are in sight.
+// Radius shows what is near the client. To each entity the radius grows by its Nimbus, and by what
+// it and the client can come nearer within the client's round trip, so that things are there before
+// they are in sight.
 type Radius struct {
 	// Enter is the distance within which an entity comes into view.
 	Enter float64
-	// Leave is the distance beyond which it leaves the view. What goes to and fro between the two does not come and go each time. Default:
-	// a tenth more than Enter. Below Enter it counts as Enter.
+	// Leave is the distance beyond which it leaves the view. What goes to and fro between the two
+	// does not come and go each time. Default: a tenth more than Enter. Below Enter it counts as
+	// Enter.
 	Leave float64
-	// Far is the relevance of what is about to leave, as a part of that of what is at no distance; between them it falls evenly. Default: 0.1.
+	// Far is the relevance of what is about to leave, as a part of that of what is at no distance;
+	// between them it falls evenly. Default: 0.1.
 	Far float64
 	// Weight is the relevance of what is at no distance. Default: 1.
 	Weight float64
-	// Classes restricts it to some classes, as shells may matter only when they are close. Default: all.
+	// Classes restricts it to some classes, as shells may matter only when they are close. Default:
+	// all.
 	Classes Classes
 }
 
@@ -53,7 +57,8 @@ func (s *Radius) Find(q *Query) {
 				if in := enter + more; d > float64(in*in) && !q.heldSlot(m.slot) {
 					continue
 				}
-				q.add(m.id, m.slot, m.only, m.importance, float64(weight*(1-float64(fall*fraction(d, out)))))
+				q.add(m.id, m.slot, m.only, m.importance,
+					float64(weight*(1-float64(fall*fraction(d, out)))))
 			}
 		}
 	}
@@ -62,7 +67,8 @@ func (s *Radius) Find(q *Query) {
 // Quiet is for Rules to call.
 func (s *Radius) Quiet(q *Query) bool {
 	_, leave, _, _ := s.limits()
-	return q.calm(&q.ix.sight, func(l *level) float64 { return leave + float64(q.observer.Speed*q.lag) + l.reach })
+	return q.calm(&q.ix.sight,
+		func(l *level) float64 { return leave + float64(q.observer.Speed*q.lag) + l.reach })
 }
 
 func (s *Radius) limits() (enter, leave, fall, weight float64) {
@@ -73,14 +79,17 @@ func (s *Radius) limits() (enter, leave, fall, weight float64) {
 	return enter, max(enter, leave), 1 - det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 }
 
-// Sound shows what can be heard: what makes a Sound that reaches the client, be it far out of sight. As with Radius, what can come into hearing within the
-// client's round trip counts as heard.
+// Sound shows what can be heard: what makes a Sound that reaches the client, be it far out of
+// sight. As with Radius, what can come into hearing within the client's round trip counts as heard.
 type Sound struct {
-	// Hearing multiplies how far sounds reach, for clients that hear better or worse than others. Default: 1.
+	// Hearing multiplies how far sounds reach, for clients that hear better or worse than others.
+	// Default: 1.
 	Hearing float64
-	// Hold is by which factor further away a thing still counts as heard if it was heard before. Default: 1.1.
+	// Hold is by which factor further away a thing still counts as heard if it was heard before.
+	// Default: 1.1.
 	Hold float64
-	// Far is the relevance of what can barely be heard, as a part of that of what is at no distance. Default: 0.1.
+	// Far is the relevance of what can barely be heard, as a part of that of what is at no
+	// distance. Default: 0.1.
 	Far float64
 	// Weight is the relevance of what is at no distance. Default: 1.
 	Weight float64
@@ -114,7 +123,8 @@ func (s *Sound) Find(q *Query) {
 				if in := reach + more; d > float64(in*in) && !q.heldSlot(m.slot) {
 					continue
 				}
-				q.add(m.id, m.slot, m.only, m.importance, float64(weight*(1-float64(fall*fraction(d, out)))))
+				q.add(m.id, m.slot, m.only, m.importance,
+					float64(weight*(1-float64(fall*fraction(d, out)))))
 			}
 		}
 	}
@@ -129,7 +139,8 @@ func (s *Sound) Quiet(q *Query) bool {
 }
 
 func (s *Sound) limits() (hearing, hold, fall, weight float64) {
-	return length(cmp.Or(s.Hearing, 1)), max(1, length(cmp.Or(s.Hold, 1.1))), 1 - det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
+	return length(cmp.Or(s.Hearing, 1)), max(1, length(cmp.Or(s.Hold, 1.1))),
+		1 - det.Clamp(cmp.Or(s.Far, 0.1), 0, 1), cmp.Or(s.Weight, 1)
 }
 
 // fraction is how far away something is, as a part of the distance at which it is lost.

@@ -1,6 +1,7 @@
 package interest
 
-// A slotMap is a map from slots to numbers that is emptied at no cost. It takes memory by what exists, but there is one for each worker only, not for each client.
+// A slotMap is a map from slots to numbers that is emptied at no cost. It takes memory by what
+// exists, but there is one for each worker only, not for each client.
 type slotMap struct {
 	round uint32
 	of    []numbered // by slot

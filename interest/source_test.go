@@ -22,8 +22,8 @@ func ids(v *View) (out []world.ID) {
 	return out
 }
 
-// A thing is shown from the tick on at which it could be in range when the client's answer to it arrives: the margin is what both can travel in the round trip,
-// and no more than that.
+// A thing is shown from the tick on at which it could be in range when the client's answer to it
+// arrives: the margin is what both can travel in the round trip, and no more than that.
 func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -65,7 +65,10 @@ func TestMargin(t *testing.T) {
 func TestJitter(t *testing.T) {
 	ix, f, v := NewIndex(Options{}), NewFinder(), View{}
 	asked := 0
-	r := &Rules{Sources: []Source{&Relevance{Of: &Radius{Enter: 10}, Steady: true, Judge: func(*Observer, world.ID, *Traits) float64 { asked++; return 1 }}}}
+	r := &Rules{
+		Sources: []Source{
+			&Relevance{Of: &Radius{Enter: 10}, Steady: true,
+				Judge: func(*Observer, world.ID, *Traits) float64 { asked++; return 1 }}}}
 	ix.Set(entity(1), at(3))
 	for ms := range 20 {
 		f.Update(&v, ix, r, Observer{Speed: 5, RoundTrip: time.Duration(51+ms) * time.Millisecond})
@@ -75,7 +78,8 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// A game's judgement is asked for again each time, unless it is steady and nothing happened where the client looks.
+// A game's judgement is asked for again each time, unless it is steady and nothing happened where
+// the client looks.
 func TestRelevanceAsks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -92,7 +96,10 @@ func TestRelevanceAsks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ix, f, v := NewIndex(Options{}), NewFinder(), View{}
 			asked := 0
-			r := &Rules{Sources: []Source{&Relevance{Of: &Radius{Enter: 10}, Steady: c.steady, Judge: func(*Observer, world.ID, *Traits) float64 { asked++; return 1 }}}}
+			r := &Rules{
+				Sources: []Source{
+					&Relevance{Of: &Radius{Enter: 10}, Steady: c.steady,
+						Judge: func(*Observer, world.ID, *Traits) float64 { asked++; return 1 }}}}
 			ix.Set(entity(1), at(3))
 			ix.Set(entity(2), at(4000))
 			f.Update(&v, ix, r, Observer{})
@@ -121,7 +128,8 @@ func (s sticky) Find(q *Query) {
 
 func (s sticky) Quiet(*Query) bool { return false }
 
-// What a source of the game's own holds is what that source showed, not what another did; and what it adds in vain is not shown.
+// What a source of the game's own holds is what that source showed, not what another did; and what
+// it adds in vain is not shown.
 func TestOwnSource(t *testing.T) {
 	ix, f, v := NewIndex(Options{}), NewFinder(), View{}
 	ix.Set(entity(1), at(3))
@@ -129,10 +137,14 @@ func TestOwnSource(t *testing.T) {
 	show := false
 	r := &Rules{Sources: []Source{Any{&Radius{Enter: 10}}, sticky{&show}}}
 	update := func(o Observer) { f.Update(&v, ix, r, o) }
-	by := func() []bool { e := v.Entries()[0]; return []bool{e.By(0), e.By(1), e.By(2), e.By(3), e.By(-1)} }
+	by := func() []bool {
+		e := v.Entries()[0]
+		return []bool{e.By(0), e.By(1), e.By(2), e.By(3), e.By(-1)}
+	}
 
 	update(Observer{})
-	if !slices.Equal(ids(&v), []world.ID{entity(1)}) || !slices.Equal(by(), []bool{true, true, false, false, false}) {
+	if !slices.Equal(ids(&v), []world.ID{entity(1)}) ||
+		!slices.Equal(by(), []bool{true, true, false, false, false}) {
 		t.Fatal(v.Entries())
 	}
 	show = true
@@ -143,7 +155,8 @@ func TestOwnSource(t *testing.T) {
 		t.Fatal("it does not hold on", v.Entries())
 	}
 	update(Observer{Pos: det.Vec3{X: 500}})
-	if !slices.Equal(by(), []bool{false, false, true, false, false}) || v.Entries()[0].Priority != 0.5 {
+	if !slices.Equal(by(), []bool{false, false, true, false, false}) ||
+		v.Entries()[0].Priority != 0.5 {
 		t.Fatal("it does not hold on alone", v.Entries())
 	}
 	v.Reset()
@@ -186,7 +199,9 @@ func TestOtherIndex(t *testing.T) {
 	two.Set(entity(3), at(1))
 	f.Update(&v, one, r, Observer{})
 	f.Update(&v, two, r, Observer{})
-	if !slices.Equal(v.Entered(), []world.ID{entity(7)}) || !slices.Equal(v.Removed(), []world.ID{entity(0), entity(1), entity(2), entity(4)}) || len(v.Left()) != 0 {
+	if !slices.Equal(v.Entered(), []world.ID{entity(7)}) ||
+		!slices.Equal(v.Removed(), []world.ID{entity(0), entity(1), entity(2), entity(4)}) ||
+		len(v.Left()) != 0 {
 		t.Error(v.Entered(), v.Removed(), v.Left())
 	}
 }
@@ -200,7 +215,8 @@ func TestTraits(t *testing.T) {
 		t.Fatal("there is something in an empty index")
 	}
 	for _, absurd := range []Traits{
-		{}, {Importance: -3}, {Importance: float32(math.NaN())}, {Importance: float32(math.Inf(1))}, {Speed: math.Inf(1), Sound: math.Inf(1), Nimbus: math.Inf(1)},
+		{}, {Importance: -3}, {Importance: float32(math.NaN())}, {Importance: float32(math.Inf(1))},
+		{Speed: math.Inf(1), Sound: math.Inf(1), Nimbus: math.Inf(1)},
 		{Pos: det.Vec3{Z: math.NaN()}},
 	} {
 		ix.Set(entity(1), absurd)
@@ -212,18 +228,23 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// An entity with absurd speed, reach and sound does no harm to others: searches still find what they should.
+// An entity with absurd speed, reach and sound does no harm to others: searches still find what
+// they should.
 func TestAbsurdEntity(t *testing.T) {
 	ix, f, v := NewIndex(Options{}), NewFinder(), View{}
 	r := &Rules{Sources: []Source{&Radius{Enter: 10}, &Sound{}}}
-	ix.Set(entity(1), Traits{Speed: math.Inf(1), Nimbus: math.MaxFloat64, Sound: math.Inf(1), Pos: det.Vec3{X: -1e300, Y: 1e300}})
+	ix.Set(entity(1),
+		Traits{Speed: math.Inf(1), Nimbus: math.MaxFloat64, Sound: math.Inf(1),
+			Pos: det.Vec3{X: -1e300, Y: 1e300}})
 	ix.Set(entity(2), at(3))
 	ix.Set(entity(3), at(1e9))
 	f.Update(&v, ix, r, Observer{RoundTrip: time.Second})
 	if !slices.Equal(ids(&v), []world.ID{entity(2)}) {
 		t.Error(ids(&v))
 	}
-	ix.Set(entity(1), Traits{Speed: math.Inf(1), Nimbus: math.MaxFloat64, Sound: math.Inf(1), Pos: det.Vec3{X: -1e10}})
+	ix.Set(entity(1),
+		Traits{Speed: math.Inf(1), Nimbus: math.MaxFloat64, Sound: math.Inf(1),
+			Pos: det.Vec3{X: -1e10}})
 	f.Update(&v, ix, r, Observer{RoundTrip: time.Second})
 	if !slices.Equal(ids(&v), []world.ID{entity(1), entity(2)}) {
 		t.Error(ids(&v))

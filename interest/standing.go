@@ -49,7 +49,8 @@ func (ix *Index) ownedBy(q *Query) *ownedList {
 	return nil
 }
 
-// Channel shows what is told on the channels that the client is on, wherever it is: the members of a team on each other's map.
+// Channel shows what is told on the channels that the client is on, wherever it is: the members of
+// a team on each other's map.
 type Channel struct {
 	// Of restricts it to some of the channels. Default: all that the client is on.
 	Of uint64
@@ -83,8 +84,8 @@ func (s *Channel) set(q *Query) uint64 {
 	return s.Of & q.observer.Channels
 }
 
-// Everything shows all that there is. It is for games that are small enough, and for what Where, Except and Relevance take away from. It costs each client as
-// much as there is in the world.
+// Everything shows all that there is. It is for games that are small enough, and for what Where,
+// Except and Relevance take away from. It costs each client as much as there is in the world.
 type Everything struct {
 	// Weight is the relevance of each. Default: 1.
 	Weight float64

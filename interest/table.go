@@ -1,7 +1,8 @@
 package interest
 
-// A table finds numbers by keys: slots by identifier, cells by place. It is open addressing with linear probing and deletion by moving back, so
-// it allocates only when it has to grow, which Go's map does not promise under steady insertion and removal. The key 0 is not a key.
+// A table finds numbers by keys: slots by identifier, cells by place. It is open addressing with
+// linear probing and deletion by moving back, so it allocates only when it has to grow, which Go's
+// map does not promise under steady insertion and removal. The key 0 is not a key.
 type table struct {
 	keys   []uint64
 	values []uint32
@@ -9,7 +10,8 @@ type table struct {
 	shift  uint // the hash is the top bits of a product
 }
 
-// home is the golden ratio's multiplicative hash: identifiers and packed coordinates differ in few bits, and it spreads those.
+// home is the golden ratio's multiplicative hash: identifiers and packed coordinates differ in few
+// bits, and it spreads those.
 func (t *table) home(key uint64) int { return int(key * 0x9e3779b97f4a7c15 >> t.shift) }
 
 // get finds a key's value.
@@ -42,7 +44,8 @@ func (t *table) put(key uint64, value uint32) {
 	t.keys[i], t.values[i] = key, value
 }
 
-// remove takes a key out and closes the gap, so that nothing of the deleted is left to slow down later searches.
+// remove takes a key out and closes the gap, so that nothing of the deleted is left to slow down
+// later searches.
 func (t *table) remove(key uint64) {
 	if t.count == 0 {
 		return

@@ -12,7 +12,8 @@ func TestTable(t *testing.T) {
 		var got table
 		want := map[uint64]uint32{}
 		key := rapid.Uint64Range(1, 40)
-		stride := rapid.SampledFrom([]uint64{1, 1 << 24, 1 << 42, 0x9e3779b97f4a7c15}).Draw(t, "stride")
+		stride := rapid.SampledFrom([]uint64{1, 1 << 24, 1 << 42, 0x9e3779b97f4a7c15}).Draw(t,
+			"stride")
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			k := key.Draw(t, "key") * stride
 			switch rapid.IntRange(0, 9).Draw(t, "do") {

@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A View is what one client is shown, and what changed about that at the last update. The zero View shows nothing yet. It belongs to one client; what its
-// methods give is its own, and good until the next update.
+// A View is what one client is shown, and what changed about that at the last update. The zero View
+// shows nothing yet. It belongs to one client; what its methods give is its own, and good until the
+// next update.
 type View struct {
 	entries  []Entry
 	entered  []world.ID
@@ -23,15 +24,17 @@ type View struct {
 // An Entry is one entity in a view.
 type Entry struct {
 	ID world.ID
-	// Priority is how much the entity matters to this client compared with others, before anything is known of what was sent: about 1 for what is
-	// close, and always positive. What waits gains on it in package replica.
+	// Priority is how much the entity matters to this client compared with others, before anything
+	// is known of what was sent: about 1 for what is close, and always positive. What waits gains
+	// on it in package replica.
 	Priority float32
 	by       uint32
 	slot     uint32
 }
 
-// By says whether a source shows the entity, so that what is only heard can be sent less often than what is seen. Sources are numbered from 0 in the order in which
-// they are written in Rules, each before those inside it; from the 32nd on they share a number.
+// By says whether a source shows the entity, so that what is only heard can be sent less often than
+// what is seen. Sources are numbered from 0 in the order in which they are written in Rules, each
+// before those inside it; from the 32nd on they share a number.
 func (e *Entry) By(source int) bool { return source >= 0 && e.by>>min(source, 31)&1 != 0 }
 
 // Entries are the entities in view, in order of identifier.
@@ -40,10 +43,12 @@ func (v *View) Entries() []Entry { return v.entries }
 // Entered are those that are new in view since the update before, in order of identifier.
 func (v *View) Entered() []world.ID { return v.entered }
 
-// Left are those that were in view at the update before, are not now, but still exist, in order of identifier.
+// Left are those that were in view at the update before, are not now, but still exist, in order of
+// identifier.
 func (v *View) Left() []world.ID { return v.left }
 
-// Removed are those that were in view at the update before and do not exist any more, in order of identifier.
+// Removed are those that were in view at the update before and do not exist any more, in order of
+// identifier.
 func (v *View) Removed() []world.ID { return v.removed }
 
 // Find gives an entity's place in Entries, and whether it is in view.
@@ -58,14 +63,16 @@ func (v *View) Has(id world.ID) bool {
 	return ok
 }
 
-// Reset makes the view show nothing, without saying that anything left: for a client that starts anew. It keeps its memory.
+// Reset makes the view show nothing, without saying that anything left: for a client that starts
+// anew. It keeps its memory.
 func (v *View) Reset() {
 	v.begin()
 	*v = View{entries: v.entries[:0], entered: v.entered, left: v.left, removed: v.removed}
 }
 
-// reserve makes room for entries, and more than are needed: what a client is shown varies from place to place, and a thousand clients that each grow by a
-// little now and then would allocate at every tick.
+// reserve makes room for entries, and more than are needed: what a client is shown varies from
+// place to place, and a thousand clients that each grow by a little now and then would allocate at
+// every tick.
 func (v *View) reserve(n int) []Entry {
 	if cap(v.entries) < n {
 		return make([]Entry, 0, n+n/2+16)
@@ -73,12 +80,14 @@ func (v *View) reserve(n int) []Entry {
 	return v.entries[:0]
 }
 
-// begin clears the lists of changes, which have room for as many as come and go in a tick of normal play.
+// begin clears the lists of changes, which have room for as many as come and go in a tick of normal
+// play.
 func (v *View) begin() {
 	if v.entered == nil {
 		const room = 16
 		ids := make([]world.ID, 3*room)
-		v.entered, v.left, v.removed = ids[0:0:room], ids[room:room:2*room], ids[2*room:2*room:3*room]
+		v.entered, v.left, v.removed = ids[0:0:room], ids[room:room:2*room],
+			ids[2*room:2*room:3*room]
 	}
 	v.entered, v.left, v.removed = v.entered[:0], v.left[:0], v.removed[:0]
 }

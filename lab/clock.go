@@ -2,9 +2,9 @@ package lab
 
 import "time"
 
-// A Clock is the time of workers on one machine, which may run slower than time does. A server takes
-// as long for a tick whatever the time between two of them; so a machine that has too few cores for
-// all bots plays in slow motion, and what a tick costs is the same.
+// A Clock is the time of workers on one machine, which may run slower than time does. A server
+// takes as long for a tick whatever the time between two of them; so a machine that has too few
+// cores for all bots plays in slow motion, and what a tick costs is the same.
 type Clock struct {
 	since time.Time     // when it was last set
 	at    time.Duration // what it showed then
@@ -57,9 +57,9 @@ func (b *Beat) Next(now time.Duration) time.Duration {
 }
 
 // A Turn is when clients act within a tick: evenly spread from one moment of it to another. They
-// leave out the moment at which the server drains its socket, so that each tick brings one message of
-// each: otherwise those who come just then would bring two at one tick and none at the next, and what
-// is counted for a message would depend on chance.
+// leave out the moment at which the server drains its socket, so that each tick brings one message
+// of each: otherwise those who come just then would bring two at one tick and none at the next, and
+// what is counted for a message would depend on chance.
 type Turns struct {
 	Every   time.Duration
 	Clients int
@@ -68,12 +68,15 @@ type Turns struct {
 
 // due is when turn n comes.
 func (t *Turns) due(n int, from, to time.Duration) time.Duration {
-	return time.Duration(n/t.Clients)*t.Every + from + (to-from)*time.Duration(n%t.Clients)/time.Duration(t.Clients)
+	return time.Duration(n/t.Clients)*t.Every + from +
+		(to-from)*time.Duration(n%t.Clients)/time.Duration(t.Clients)
 }
 
 // Take calls play for all clients whose turn has come, and says when the next one's is. Where the
-// clock has run away by more than a tick, whole ticks are left out, so that nobody plays twice at once.
-func (t *Turns) Take(now, from, to time.Duration, play func(client int) error) (time.Duration, error) {
+// clock has run away by more than a tick, whole ticks are left out, so that nobody plays twice at
+// once.
+func (t *Turns) Take(now, from, to time.Duration, play func(client int) error) (time.Duration,
+	error) {
 	if late := now - t.due(t.next, from, to) - t.Every; late > 0 {
 		t.next += (int(late/t.Every) + 1) * t.Clients
 	}

@@ -15,7 +15,8 @@ func TestDescriptors(t *testing.T) {
 	if most == math.MaxUint64 || most > 1<<40 {
 		t.Skip("there is no limit here")
 	}
-	if err := CheckDescriptors(int(most)); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+	if err := CheckDescriptors(int(most)); err == nil ||
+		!strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("got %v", err)
 	}
 	if err := CheckDescriptors(1); err != nil {
@@ -23,7 +24,8 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// A beat never rests for longer than a tick, stays in phase, and does not hurry after what it missed.
+// A beat never rests for longer than a tick, stays in phase, and does not hurry after what it
+// missed.
 func TestBeat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		every := time.Duration(rapid.IntRange(1, 1e9).Draw(t, "every"))
@@ -52,16 +54,19 @@ func TestTurns(t *testing.T) {
 		tick := rapid.IntRange(0, 1e6).Draw(t, "tick")
 		last := time.Duration(-1)
 		for i := range turns.Clients {
-			at := turns.due(tick*turns.Clients+i, every/10, every-every/10) - time.Duration(tick)*every
+			at := turns.due(tick*turns.Clients+i, every/10,
+				every-every/10) - time.Duration(tick)*every
 			if at < every/10 || at > every*9/10 || at < last {
-				t.Fatalf("turn %d of %d comes at %v of %v, after %v", i, turns.Clients, at, every, last)
+				t.Fatalf("turn %d of %d comes at %v of %v, after %v", i, turns.Clients, at, every,
+					last)
 			}
 			last = at
 		}
 		played, skip := 0, rapid.IntRange(0, 5).Draw(t, "missed")
 		for n := range 3 {
 			now := time.Duration(n*(1+skip)+1) * every
-			next, err := turns.Take(now, every/10, every-every/10, func(int) error { played++; return nil })
+			next, err := turns.Take(now, every/10, every-every/10,
+				func(int) error { played++; return nil })
 			if err != nil || next <= now {
 				t.Fatalf("the next turn is at %v, at %v: %v", next, now, err)
 			}
@@ -71,7 +76,8 @@ func TestTurns(t *testing.T) {
 		}
 	})
 	turns := Turns{Every: time.Second, Clients: 1}
-	if _, err := turns.Take(time.Second, 0, time.Second, func(int) error { return errors.New("no") }); err == nil {
+	if _, err := turns.Take(time.Second, 0, time.Second,
+		func(int) error { return errors.New("no") }); err == nil {
 		t.Error("an error is lost")
 	}
 }

@@ -1,5 +1,5 @@
-// Package lab is what experiments share. Each experiment is a package of its own inside this folder;
-// what it finds is a Result, which says of its fields how they stand in JSON and in tables.
+// Package lab is what experiments share. Each experiment is a package of its own inside this
+// folder; what it finds is a Result, which says of its fields how they stand in JSON and in tables.
 //
 //	host/tools              coeval bench, coeval lab
 //	lab/codeclab, ...       an experiment each

@@ -10,9 +10,9 @@ import (
 )
 
 // Margins are what copies of a title's world compare apart from strict events, within the distance
-// given: the fields that are named, such as "Fighter.Pos", of classes and of weak events. If none is
-// named they are those that have margins by the title's hints; and for a title that has none, the
-// place of the players' body and all places in weak events.
+// given: the fields that are named, such as "Fighter.Pos", of classes and of weak events. If none
+// is named they are those that have margins by the title's hints; and for a title that has none,
+// the place of the players' body and all places in weak events.
 func Margins(t *game.Title, by float64, fields ...string) ([]timeline.Margin, error) {
 	if err := t.Check(); err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 type Match struct {
 	World *world.World
 	In    *world.Inputs
-	// Early is for bots to give a command with the tick in which they join, and not only from the next on.
+	// Early is for bots to give a command with the tick in which they join, and not only from the
+	// next on.
 	Early bool
 	bots  []game.Bot
 }

@@ -67,7 +67,8 @@ func (j *Joining) Done(now time.Duration, joined func() bool, who string) (bool,
 	case j.calm == 0 && joined():
 		j.calm = now + j.Calm
 	case j.calm == 0 && now > j.Most:
-		return false, fmt.Errorf("not all %s could connect: this machine is too busy, take fewer %[1]s", who)
+		return false,
+			fmt.Errorf("not all %s could connect: this machine is too busy, take fewer %[1]s", who)
 	case j.calm != 0 && now >= j.calm:
 		j.answered = true
 		return true, nil
@@ -85,7 +86,9 @@ type Usage struct {
 func Used() Usage { return Usage{CPU: ProcessTime(), Allocs: Mallocs()} }
 
 // Since is what was used since an earlier moment.
-func (u Usage) Since(before Usage) Usage { return Usage{u.CPU - before.CPU, u.Allocs - before.Allocs} }
+func (u Usage) Since(before Usage) Usage {
+	return Usage{u.CPU - before.CPU, u.Allocs - before.Allocs}
+}
 
 // Mallocs is how many allocations this process has made.
 func Mallocs() uint64 {
@@ -157,15 +160,21 @@ const (
 func CheckDescriptors(clients int) error {
 	need := uint64(clients*descriptorsEach + descriptorsRest)
 	if have := mostDescriptors(); have < need {
-		return fmt.Errorf("%d clients, each with a socket of its own, need %d open files, and a process may have %d: "+
-			"raise the limit with 'ulimit -n %d', or take fewer clients", clients, need, have, need)
+		return fmt.Errorf(
+			"%d clients, each with a socket of its own, need %d open files, and a process may "+
+				"have %d: "+
+				"raise the limit with 'ulimit -n %d', or take fewer clients", clients, need, have,
+			need)
 	}
 	return nil
 }
 
 // Tokens are for so many clients of a server on this machine, for some minutes.
-func Tokens(key token.Key, protocol uint64, server netip.AddrPort, clients int) (list []string, err error) {
-	grant := token.Grant{Protocol: protocol, Expires: time.Now().Add(10 * time.Minute).Unix(), Servers: []netip.AddrPort{server}}
+func Tokens(key token.Key, protocol uint64, server netip.AddrPort, clients int) (list []string,
+	err error) {
+	grant := token.Grant{
+		Protocol: protocol, Expires: time.Now().Add(10 * time.Minute).Unix(),
+		Servers: []netip.AddrPort{server}}
 	for i := range clients {
 		grant.Client = uint64(i + 1)
 		tok, err := token.Issue(key, grant, rand.Reader)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An Option is something that can be chosen of an experiment, in a struct of options or on a command
-// line: its name, what it is for, its default, and what it may be. It is a pflag.Value.
+// An Option is something that can be chosen of an experiment, in a struct of options or on a
+// command line: its name, what it is for, its default, and what it may be. It is a pflag.Value.
 type Option struct {
 	Name, Help string
 	Kind       string   // as pflag names kinds of values
@@ -105,7 +105,8 @@ func Number[T Numeric](p *T, name string, def, least, most T, help string) *Opti
 }
 
 // Span is an option that is a time, written as a number of units.
-func Span(p *time.Duration, name string, unit, def, least, most time.Duration, help string) *Option {
+func Span(p *time.Duration, name string, unit, def, least, most time.Duration,
+	help string) *Option {
 	o := Number(p, name, def, least, most, help)
 	o.Kind = "float64"
 	o.get = func() string { return fmt.Sprint(float64(*p) / float64(unit)) }
@@ -121,14 +122,16 @@ func Span(p *time.Duration, name string, unit, def, least, most time.Duration, h
 		if *p >= least && *p <= most {
 			return nil
 		}
-		return fmt.Errorf("%s is %s: choose %v to %v", name, o.get(), least.Seconds()/unit.Seconds(), most.Seconds()/unit.Seconds())
+		return fmt.Errorf("%s is %s: choose %v to %v", name, o.get(),
+			least.Seconds()/unit.Seconds(), most.Seconds()/unit.Seconds())
 	}
 	return o
 }
 
 // list is an option of several values with commas between them. Those of a flag that is given twice
 // are added up, and the first replace the default.
-func list[T any](p *[]T, name, kind string, def []T, help string, parse func(string) (T, error), check func(T) error) *Option {
+func list[T any](p *[]T, name, kind string, def []T, help string, parse func(string) (T, error),
+	check func(T) error) *Option {
 	given := false
 	return &Option{
 		Name: name, Help: help, Kind: kind,
@@ -212,8 +215,8 @@ func Switch(p *bool, name, help string) *Option {
 	}
 }
 
-// Seed is the option that all experiments over simulated networks have. On a command line it is 1 if
-// it is not given; in a struct of options 0 is as good as any.
+// Seed is the option that all experiments over simulated networks have. On a command line it is 1
+// if it is not given; in a struct of options 0 is as good as any.
 func Seed(p *uint64, of string) *Option {
 	o := Number(p, "seed", 0, 0, math.MaxUint64, "random seed of "+of)
 	o.Default = "1"

@@ -64,11 +64,14 @@ const (
 func (p *Plot) SVG() []byte {
 	var b bytes.Buffer
 	down := (len(p.Panels) + p.Across - 1) / p.Across
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" font-family="sans-serif" font-size="12">`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" font-family="sans-serif" font-size="12">`+"\n",
 		p.Wide*float64(p.Across), p.High*float64(down))
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	for i := range p.Panels {
-		d := &drawing{Buffer: &b, Panel: &p.Panels[i], left: p.Wide * float64(i%p.Across), top: p.High * float64(i/p.Across), wide: p.Wide, high: p.High}
+		d := &drawing{
+			Buffer: &b, Panel: &p.Panels[i], left: p.Wide * float64(i%p.Across),
+			top: p.High * float64(i/p.Across), wide: p.Wide, high: p.High}
 		d.axes()
 		for _, s := range d.Series {
 			d.series(&s)
@@ -106,7 +109,9 @@ func (d *drawing) axes() {
 	low, right := d.y(0), d.left+d.wide-padRight
 	d.text(d.left+padLeft, d.top+18, "start", d.Title)
 	d.text((d.left+padLeft+right)/2, d.top+d.high-8, "middle", d.X)
-	fmt.Fprintf(d, `<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">%s</text>`+"\n", d.left+14, d.top+d.high/2, html.EscapeString(d.Y))
+	fmt.Fprintf(d,
+		`<text transform="translate(%.1f %.1f) rotate(-90)" text-anchor="middle">%s</text>`+"\n",
+		d.left+14, d.top+d.high/2, html.EscapeString(d.Y))
 	for _, v := range steps(d.mostY, 5) {
 		d.line(d.x(d.FirstX), d.y(v), right, d.y(v), "#dddddd", "")
 		d.text(d.left+padLeft-6, d.y(v)+4, "end", fmt.Sprintf("%g", v))
@@ -141,7 +146,9 @@ func (d *drawing) series(s *Series) {
 	}
 	if s.Draw <= Broken {
 		dash := []string{"", "5 3"}[s.Draw]
-		fmt.Fprintf(d, `<polyline fill="none" stroke="%s" stroke-width="1.5" stroke-dasharray="%s" points="`, colour, dash)
+		fmt.Fprintf(d,
+			`<polyline fill="none" stroke="%s" stroke-width="1.5" stroke-dasharray="%s" points="`,
+			colour, dash)
 		for _, p := range s.Points {
 			fmt.Fprintf(d, "%.1f,%.1f ", d.x(p.X), d.y(p.Y))
 		}
@@ -154,7 +161,8 @@ func (d *drawing) series(s *Series) {
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", x, y, colour)
 		case Bars:
 			half := (d.x(Bar) - d.x(0)) / 2
-			fmt.Fprintf(d, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", x-half, y, 2*half, d.y(0)-y, colour)
+			fmt.Fprintf(d, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n",
+				x-half, y, 2*half, d.y(0)-y, colour)
 		}
 		if p.High > p.Low {
 			d.line(x, d.y(p.Low), x, d.y(p.High), "black", "")
@@ -163,11 +171,13 @@ func (d *drawing) series(s *Series) {
 }
 
 func (d *drawing) text(x, y float64, anchor, s string) {
-	fmt.Fprintf(d, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, html.EscapeString(s))
+	fmt.Fprintf(d, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor,
+		html.EscapeString(s))
 }
 
 func (d *drawing) line(x1, y1, x2, y2 float64, colour, dash string) {
-	fmt.Fprintf(d, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`+"\n", x1, y1, x2, y2, colour, dash)
+	fmt.Fprintf(d,
+		`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="1.2" stroke-dasharray="%s"/>`+"\n", x1, y1, x2, y2, colour, dash)
 }
 
 // steps are round numbers up to the most, about so many.

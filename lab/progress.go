@@ -1,6 +1,7 @@
 package lab
 
-// Progress is told how much of the work is done, from 0 to 1, and what is being done. It may be nil.
+// Progress is told how much of the work is done, from 0 to 1, and what is being done. It may be
+// nil.
 type Progress func(done float64, what string)
 
 // Tell passes news on, if there is anyone to hear them.

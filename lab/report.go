@@ -13,9 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Result is what an experiment found. Its fields carry all that is said of them: the name in JSON,
-// the head of a column (head), and how a value is written (as, for fmt.Sprintf). A value is written
-// in percent if that has %%, and left out if it is zero and that begins with a question mark.
+// A Result is what an experiment found. Its fields carry all that is said of them: the name in
+// JSON, the head of a column (head), and how a value is written (as, for fmt.Sprintf). A value is
+// written in percent if that has %%, and left out if it is zero and that begins with a question
+// mark.
 type Result interface {
 	// Report says what was found, to people.
 	Report(r *Report)
@@ -100,9 +101,9 @@ func (r *Report) Add(format string, args ...any) {
 }
 
 // Table writes rows, a slice of structs, with the columns named: fields separated by commas, each a
-// path such as Sizes.Median, and after a colon the head if it is not that of the field. Where a table
-// is too wide it is split, and the columns before a bar are repeated. Columns with nothing in them
-// are left out.
+// path such as Sizes.Median, and after a colon the head if it is not that of the field. Where a
+// table is too wide it is split, and the columns before a bar are repeated. Columns with nothing in
+// them are left out.
 func (r *Report) Table(rows any, columns string) {
 	key, rest, _ := strings.Cut(columns, "|")
 	keys := parseColumns(key)
@@ -111,8 +112,8 @@ func (r *Report) Table(rows any, columns string) {
 	r.print(g)
 }
 
-// Figures writes a table on its side: a line for each column. What stands before a bar heads those of
-// a row.
+// Figures writes a table on its side: a line for each column. What stands before a bar heads those
+// of a row.
 func (r *Report) Figures(rows any, columns string) {
 	key, rest, ok := strings.Cut(columns, "|")
 	if !ok {
@@ -138,7 +139,8 @@ func (r *Report) Figures(rows any, columns string) {
 // Largest lists what a map has, the largest first.
 func Largest(m map[string]float64) string {
 	var list []string
-	for _, name := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(m),
+		func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) }) {
 		list = append(list, fmt.Sprintf("%s %.1f", name, m[name]))
 	}
 	return strings.Join(list, ", ")
@@ -165,8 +167,8 @@ func parseColumns(list string) (out []column) {
 	return out
 }
 
-// find is a column's field in a row, and what its tags say. It is not there if it is in a part of the
-// row that is nil.
+// find is a column's field in a row, and what its tags say. It is not there if it is in a part of
+// the row that is nil.
 func (c column) find(row reflect.Value) (reflect.Value, reflect.StructTag) {
 	var tag reflect.StructTag
 	for _, name := range c.path {
@@ -236,7 +238,8 @@ func newGrid(rows reflect.Value, columns []column) *grid {
 			head = cmp.Or(head, tag.Get("head"))
 			cells[i] = text(v, tag.Get("as"))
 			empty = empty && cells[i] == ""
-			words = words || v.IsValid() && (v.Kind() == reflect.String || v.Kind() == reflect.Slice)
+			words = words || v.IsValid() &&
+				(v.Kind() == reflect.String || v.Kind() == reflect.Slice)
 		}
 		if empty {
 			continue
@@ -290,8 +293,8 @@ func (r *Report) print(g *grid) {
 	}
 }
 
-// fit wraps columns of text, the widest first, if the table is as wide as the terminal then. If it must
-// be split all the same, they only leave some room.
+// fit wraps columns of text, the widest first, if the table is as wide as the terminal then. If it
+// must be split all the same, they only leave some room.
 func (g *grid) fit(widths []int, most int) []int {
 	wrapped := slices.Clone(widths)
 	for {

@@ -36,7 +36,9 @@ func reported(width int, say func(r *Report)) string {
 // TestReport: heads and formats come from tags, empty columns are left out, and what is too wide is
 // split with its keys repeated.
 func TestReport(t *testing.T) {
-	rows := []reportRow{{Name: "a", Count: 7, Share: 0.125, Good: true, List: []int{1, 2}}, {Name: "second", Count: 12, Share: 1}}
+	rows := []reportRow{
+		{Name: "a", Count: 7, Share: 0.125, Good: true, List: []int{1, 2}}, {
+			Name: "second", Count: 12, Share: 1}}
 	const all = "Name | Count: number, Share, Maybe, Good, List, Inner.Deep"
 	got := reported(100, func(r *Report) {
 		r.Say("Two rows.")
@@ -55,9 +57,11 @@ second      12  100.0 %    NO
 	if got != want {
 		t.Errorf("in 100 columns:\n%s\nwant\n%s", got, want)
 	}
-	got = reported(40, func(r *Report) { r.Table(rows, all+", Count: number of them, Share: of all") })
+	got = reported(40,
+		func(r *Report) { r.Table(rows, all+", Count: number of them, Share: of all") })
 	first, second, split := strings.Cut(got, "\n\n")
-	if !split || !strings.Contains(first, "1, 2") || !strings.HasPrefix(second, "what ") || !strings.HasSuffix(second, "\nsecond      12  100.0 %\n") {
+	if !split || !strings.Contains(first, "1, 2") || !strings.HasPrefix(second, "what ") ||
+		!strings.HasSuffix(second, "\nsecond      12  100.0 %\n") {
 		t.Errorf("in 40 columns:\n%s", got)
 	}
 	rows[0].reportMore = &reportMore{}
@@ -71,7 +75,8 @@ deep   +1.50 ms
 		t.Errorf("on its side:\n%s\nwant\n%s", got, want)
 	}
 	names := ""
-	for name, group := range Groups(rows, func(r *reportRow) string { return fmt.Sprint(r.Count > 3) }) {
+	for name, group := range Groups(rows,
+		func(r *reportRow) string { return fmt.Sprint(r.Count > 3) }) {
 		names += fmt.Sprint(name, len(group))
 	}
 	if names != "true2" {
@@ -79,7 +84,8 @@ deep   +1.50 ms
 	}
 }
 
-// TestReportFits: nothing that can be wrapped or split is wider than the terminal, and nothing is lost.
+// TestReportFits: nothing that can be wrapped or split is wider than the terminal, and nothing is
+// lost.
 func TestReportFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(40, 200).Draw(t, "width")
@@ -87,9 +93,12 @@ func TestReportFits(t *testing.T) {
 		var rows []reportRow
 		for range rapid.IntRange(1, 5).Draw(t, "rows") {
 			text := strings.Join(words.Draw(t, "words"), " ")
-			rows = append(rows, reportRow{Name: text, Count: rapid.IntRange(0, 1e9).Draw(t, "count"), Share: 0.5})
+			rows = append(rows,
+				reportRow{Name: text, Count: rapid.IntRange(0, 1e9).Draw(t, "count"), Share: 0.5})
 		}
-		columns := "Name | " + strings.Repeat("Count: a rather long head, Share, ", rapid.IntRange(1, 8).Draw(t, "columns"))
+		columns := "Name | " +
+			strings.Repeat("Count: a rather long head, Share, ",
+				rapid.IntRange(1, 8).Draw(t, "columns"))
 		got := reported(width, func(r *Report) {
 			r.Say("%s", rows[0].Name)
 			r.Table(rows, columns)

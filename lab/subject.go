@@ -9,9 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Subject is a title as experiments play it: on one level, in matches that never end, so that what is
-// measured late is the same game as what is measured early. All else is the title's own: who is shown
-// what, how it is sent and predicted, who plays.
+// A Subject is a title as experiments play it: on one level, in matches that never end, so that
+// what is measured late is the same game as what is measured early. All else is the title's own:
+// who is shown what, how it is sent and predicted, who plays.
 type Subject struct {
 	*game.Title
 	// Level is the level that is played.
@@ -21,8 +21,8 @@ type Subject struct {
 	width float64
 }
 
-// NewSubject prepares a title for an experiment with so many players. Without a level, the one that the
-// title has for so many is played.
+// NewSubject prepares a title for an experiment with so many players. Without a level, the one that
+// the title has for so many is played.
 func NewSubject(t *game.Title, level string, players int) (*Subject, error) {
 	if t == nil {
 		return nil, errors.New("no title to play: set Options.Title")
@@ -72,8 +72,8 @@ func (s *Subject) Commanded(what string) error {
 	return nil
 }
 
-// Embodied is an error if the title does not say what players move about in, and names what cannot be
-// done then.
+// Embodied is an error if the title does not say what players move about in, and names what cannot
+// be done then.
 func (s *Subject) Embodied(what string) error {
 	if s.body == nil {
 		return fmt.Errorf("title %s has no body, so %s: "+
@@ -82,8 +82,8 @@ func (s *Subject) Embodied(what string) error {
 	return nil
 }
 
-// BodyClass is the number of the class that players move about in, and Width how wide one is. They are
-// only for titles that are Embodied.
+// BodyClass is the number of the class that players move about in, and Width how wide one is. They
+// are only for titles that are Embodied.
 func (s *Subject) BodyClass() int { return s.body.Number() }
 
 // Width is how wide a body is.

@@ -26,7 +26,8 @@ func TestSubject(t *testing.T) {
 		players int
 		want    string
 	}{
-		{arena.Title, "", 16, "foundry"}, {arena.Title, "", 4, "duel"}, {arena.Title, "foundry", 4, "foundry"},
+		{arena.Title, "", 16, "foundry"}, {arena.Title, "", 4, "duel"}, {
+			arena.Title, "foundry", 4, "foundry"},
 		{crowd.Title, "", 300, "300"}, {crowd.Title, "20", 300, "20"},
 		{pong.Title, "", 2, ""}, {stack.Title, "", 2, ""},
 	} {
@@ -46,16 +47,20 @@ func TestSubject(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Name() == "arena" {
-			if m := world.StateOf[arena.Match](w); m.Kills != 0 || m.Time != 0 || m.Level().Name != x.want {
-				t.Errorf("the match on %s ends after %d kills or %d", m.Level().Name, m.Kills, m.Time)
+			if m := world.StateOf[arena.Match](w); m.Kills != 0 || m.Time != 0 ||
+				m.Level().Name != x.want {
+				t.Errorf("the match on %s ends after %d kills or %d", m.Level().Name, m.Kills,
+					m.Time)
 			}
 		}
 	}
 	for says, x := range map[string]struct {
 		title *game.Title
 		level string
-	}{`level "many"`: {crowd.Title, "many"}, "there are duel": {arena.Title, "nowhere"}, "no title": {nil, ""}} {
-		if _, err := lab.NewSubject(x.title, x.level, 2); err == nil || !strings.Contains(err.Error(), says) {
+	}{`level "many"`: {crowd.Title, "many"}, "there are duel": {arena.Title, "nowhere"},
+		"no title": {nil, ""}} {
+		if _, err := lab.NewSubject(x.title, x.level, 2); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%v does not say %q", err, says)
 		}
 	}
@@ -74,7 +79,8 @@ func (a *thing) Hints(h *game.Hints) {
 	h.Margin(&a.Way, 3)
 }
 
-// TestMargins: copies are compared by the fields that are named, or by what the title says, or by places.
+// TestMargins: copies are compared by the fields that are named, or by what the title says, or by
+// places.
 func TestMargins(t *testing.T) {
 	own := &game.Title{Game: world.Define("own", world.Class[thing]())}
 	for _, x := range []struct {
@@ -102,9 +108,11 @@ func TestMargins(t *testing.T) {
 		}
 	}
 	for field, says := range map[string]string{
-		"Fighter": "write its class", "Ghost.Pos": "no such class or event", "Fighter.Soul": "no such field", "Damaged.From": "strict",
+		"Fighter": "write its class", "Ghost.Pos": "no such class or event",
+		"Fighter.Soul": "no such field", "Damaged.From": "strict",
 	} {
-		if _, err := lab.Margins(arena.Title, 0.5, field); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := lab.Margins(arena.Title, 0.5, field); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%v does not say %q", err, says)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadTime is how long the present thread has been running, which others on the machine cannot add to. The caller keeps to one thread.
+// ThreadTime is how long the present thread has been running, which others on the machine cannot
+// add to. The caller keeps to one thread.
 func ThreadTime() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {

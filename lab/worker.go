@@ -46,7 +46,8 @@ type Roles[S any] map[string]func(*Desk, *S) error
 
 // Work is what the processes run that Start starts: it does the work of a role, from each order to
 // open on, until in ends. What the order says is checked first.
-func Work[S any](ctx context.Context, role string, roles Roles[S], check func(*S, string) error, in io.Reader, out io.Writer) error {
+func Work[S any](ctx context.Context, role string, roles Roles[S], check func(*S, string) error,
+	in io.Reader, out io.Writer) error {
 	work := roles[role]
 	if work == nil {
 		return fmt.Errorf("there is no worker called %q", role)
@@ -217,12 +218,14 @@ func (w *Worker) died(err error) error {
 	return err
 }
 
-// A Pair is a server and its clients, each a process of its own, so that each one's time is its own.
+// A Pair is a server and its clients, each a process of its own, so that each one's time is its
+// own.
 type Pair struct{ Server, Clients *Worker }
 
 // Start starts both. The command makes a process that calls Work in the role given, with its own
 // standard input and output. The processes end with Stop, and when this one dies.
-func Start(ctx context.Context, command func(role string) *exec.Cmd, server, clients string) (*Pair, error) {
+func Start(ctx context.Context, command func(role string) *exec.Cmd, server, clients string) (*Pair,
+	error) {
 	s, err := start(ctx, command, server)
 	if err != nil {
 		return nil, err
@@ -243,8 +246,8 @@ func (p *Pair) Both(o Order, server, clients any) error {
 	return errors.Join(p.Server.hear(server), p.Clients.hear(clients))
 }
 
-// Close ends the experiment in good order: the clients leave first, so that nothing is sent to a port
-// that is closed.
+// Close ends the experiment in good order: the clients leave first, so that nothing is sent to a
+// port that is closed.
 func (p *Pair) Close() error {
 	return errors.Join(p.Clients.Ask(Order{Do: Close}, nil), p.Server.Ask(Order{Do: Close}, nil))
 }

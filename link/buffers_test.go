@@ -26,7 +26,8 @@ func TestBuffers(t *testing.T) {
 // would not have made.
 func TestBuffersKeep(t *testing.T) {
 	for _, x := range []struct{ size, put, kept int }{
-		{128, 128, 2}, {200, 256, 1}, {1000, 1024, 1}, {100, 100, 0}, {10, 32, 0}, {1 << 20, 1 << 20, 0},
+		{128, 128, 2}, {200, 256, 1}, {1000, 1024, 1}, {100, 100, 0}, {10, 32, 0}, {
+			1 << 20, 1 << 20, 0},
 	} {
 		p := link.Buffers{Keep: 300}
 		returned := map[*byte]bool{}

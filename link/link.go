@@ -61,7 +61,8 @@ var (
 	ErrNoPeer = errors.New("link: no such peer, its session has ended")
 	// ErrAddr says that this link can never reach such an address, like an IPv6
 	// address from a socket bound to an IPv4 one.
-	ErrAddr = errors.New("link: address cannot be reached from this link, bind to [::] to reach both IPv4 and IPv6")
+	ErrAddr = errors.New(
+		"link: address cannot be reached from this link, bind to [::] to reach both IPv4 and IPv6")
 	// ErrClosed says that the link was closed, or that a client's only session ended.
 	ErrClosed = errors.New("link: closed")
 )
@@ -74,7 +75,8 @@ type Counters struct {
 	Sent, SentBytes         uint64 // taken by Send
 	Refused                 uint64 // offered to Send and not taken
 	DroppedIn               uint64 // arrived and thrown away: queue full, malformed or too large
-	DroppedOut              uint64 // taken and then thrown away: unreachable, or the session ended first
+	// taken and then thrown away: unreachable, or the session ended first
+	DroppedOut uint64
 }
 
 // Add sums counters, for programs that serve over several links.
@@ -125,5 +127,6 @@ func SendAll(l Link, batch []Datagram) (refused int, err error) {
 // Passing reports whether an error of Send concerns one datagram alone, so that
 // the link can be used further.
 func Passing(err error) bool {
-	return errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNoPeer) || errors.Is(err, ErrAddr)
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNoPeer) ||
+		errors.Is(err, ErrAddr)
 }

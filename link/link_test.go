@@ -15,7 +15,8 @@ import (
 // A game's loop over a link: drain, step, send.
 func Example() {
 	server, client := mem.Pair(mem.Options{})
-	client.Send([]link.Datagram{{Addr: server.LocalAddr(), Data: []byte("move")}, {Addr: server.LocalAddr(), Data: []byte("fire")}})
+	client.Send([]link.Datagram{{Addr: server.LocalAddr(), Data: []byte("move")},
+		{Addr: server.LocalAddr(), Data: []byte("fire")}})
 
 	batch := make([]link.Datagram, 64)
 	var out []link.Datagram
@@ -86,13 +87,15 @@ func (s *stubborn) MaxDatagram() int { return 1000 }
 
 func TestSendAll(t *testing.T) {
 	s := &stubborn{refuse: map[string]error{
-		"a": link.ErrFull, "c": fmt.Errorf("wrapped: %w", link.ErrNoPeer), "d": link.ErrTooLarge, "g": link.ErrAddr,
+		"a": link.ErrFull, "c": fmt.Errorf("wrapped: %w", link.ErrNoPeer), "d": link.ErrTooLarge,
+		"g": link.ErrAddr,
 	}}
 	var batch []link.Datagram
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		batch = append(batch, link.Datagram{Data: []byte(name)})
 	}
-	if refused, err := link.SendAll(s, batch); refused != 4 || err != nil || fmt.Sprint(s.took) != "[b e f]" {
+	if refused, err := link.SendAll(s, batch); refused != 4 || err != nil ||
+		fmt.Sprint(s.took) != "[b e f]" {
 		t.Errorf("left out %d, took %v, %v", refused, s.took, err)
 	}
 	s.refuse["e"] = link.ErrClosed
@@ -105,8 +108,12 @@ func TestSendAll(t *testing.T) {
 }
 
 func TestCountersAdd(t *testing.T) {
-	c := link.Counters{Received: 1, ReceivedBytes: 2, Sent: 3, SentBytes: 4, Refused: 5, DroppedIn: 6, DroppedOut: 7}
-	want := link.Counters{Received: 2, ReceivedBytes: 4, Sent: 6, SentBytes: 8, Refused: 10, DroppedIn: 12, DroppedOut: 14}
+	c := link.Counters{
+		Received: 1, ReceivedBytes: 2, Sent: 3, SentBytes: 4, Refused: 5, DroppedIn: 6,
+		DroppedOut: 7}
+	want := link.Counters{
+		Received: 2, ReceivedBytes: 4, Sent: 6, SentBytes: 8, Refused: 10, DroppedIn: 12,
+		DroppedOut: 14}
 	if got := c.Add(c); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -58,13 +58,16 @@ func (a *asking) dial(to netip.AddrPort) error {
 	m := a.m
 	a.hangUp()
 	t, err := token.Issue(m.opt.Keys[0], token.Grant{
-		Protocol: m.opt.Protocol, Client: m.client, Expires: m.opt.Wall + int64(m.now/time.Second) + tokenLife,
+		Protocol: m.opt.Protocol, Client: m.client, Expires: m.opt.Wall + int64(m.now/time.Second) +
+			tokenLife,
 	}, m.random)
 	if err != nil {
 		return fmt.Errorf("membership: %w", err)
 	}
-	o := conn.ClientOptions{Token: t, Servers: []netip.AddrPort{to}, ConnectTimeout: connectPatience}
-	o.Protocol, o.Version, o.Wall, o.Channels, o.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall, channels, m.opt.MaxState
+	o := conn.ClientOptions{
+		Token: t, Servers: []netip.AddrPort{to}, ConnectTimeout: connectPatience}
+	o.Protocol, o.Version, o.Wall, o.Channels, o.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall,
+		channels, m.opt.MaxState
 	o.Datagram, o.Timeout = max(m.opt.Datagram, 512), doorTimeout
 	m.random.Read(o.Seed[:])
 	c, err := conn.NewClient(o)
@@ -139,7 +142,8 @@ func (a *asking) step() {
 		}
 		switch e.Kind {
 		case conn.Connected:
-			j := join{m.self, m.Epoch(), m.opt.Witness, m.opt.Order, m.opt.History, m.opt.About, m.opt.Card}
+			j := join{m.self, m.Epoch(), m.opt.Witness, m.opt.Order, m.opt.History, m.opt.About,
+				m.opt.Card}
 			_ = e.Conn.Send(channel, write(messageJoin, &j))
 		case conn.Message:
 			a.message(e.Data)
@@ -175,7 +179,8 @@ func (a *asking) message(b []byte) {
 	case messageRedirect:
 		var to address
 		a.hops++
-		if !read(b, &to) || a.hops > maxHops || to.AddrPort == a.at || to.AddrPort == m.opt.Card.Addr || a.dial(to.AddrPort) != nil {
+		if !read(b, &to) || a.hops > maxHops || to.AddrPort == a.at ||
+			to.AddrPort == m.opt.Card.Addr || a.dial(to.AddrPort) != nil {
 			a.next()
 		}
 	case messageWelcome:
@@ -196,7 +201,8 @@ func (a *asking) message(b []byte) {
 			a.stop()
 		}
 	case messageDecree:
-		if d, err := council.ReadDecree(b[1:]); err == nil && m.self != 0 && m.council.Teach(m.now, d) {
+		if d, err := council.ReadDecree(b[1:]); err == nil && m.self != 0 &&
+			m.council.Teach(m.now, d) {
 			m.learn()
 		}
 	case messageStart:
@@ -231,12 +237,15 @@ func (a *asking) stop() {
 
 // refusals are the ends of a connection that say that asking again does not help.
 var refusals = map[conn.Reason]refusal{
-	conn.ReasonWrongGame:    {crimp.ReasonGame, "the mirror asked is of another game"},
-	conn.ReasonWrongVersion: {crimp.ReasonProgram, "the mirror asked speaks another version of the protocol"},
-	conn.ReasonBadToken:     {crimp.ReasonToken, "the mirror asked has another key"},
-	conn.ReasonExpired:      {crimp.ReasonToken, "the mirror asked takes the token for out of date: check the clocks of both machines"},
-	conn.ReasonBanned:       {crimp.ReasonRefused, ""},
-	conn.ReasonWrongServer:  {crimp.ReasonRefused, ""},
+	conn.ReasonWrongGame: {crimp.ReasonGame, "the mirror asked is of another game"},
+	conn.ReasonWrongVersion: {
+		crimp.ReasonProgram, "the mirror asked speaks another version of the protocol"},
+	conn.ReasonBadToken: {crimp.ReasonToken, "the mirror asked has another key"},
+	conn.ReasonExpired: {
+		crimp.ReasonToken,
+		"the mirror asked takes the token for out of date: check the clocks of both machines"},
+	conn.ReasonBanned:      {crimp.ReasonRefused, ""},
+	conn.ReasonWrongServer: {crimp.ReasonRefused, ""},
 }
 
 // lost deals with the end of a connection.
@@ -244,7 +253,8 @@ func (a *asking) lost(why conn.Reason) {
 	r, refused := refusals[why]
 	if refused && a.m.self == 0 {
 		a.refused[a.at] = r
-		if !slices.ContainsFunc(a.targets, func(t netip.AddrPort) bool { return a.refused[t].why == 0 }) {
+		if !slices.ContainsFunc(a.targets,
+			func(t netip.AddrPort) bool { return a.refused[t].why == 0 }) {
 			a.m.end(crimp.Denied, r.why, r.text)
 			return
 		}
@@ -281,7 +291,8 @@ func (a *asking) follow() {
 	if m.state || a.stopped || uber == nil || uber.Addr == a.at {
 		return
 	}
-	there := slices.ContainsFunc(m.charter.roster.Members, func(o crimp.Member) bool { return o.Addr == a.at })
+	there := slices.ContainsFunc(m.charter.roster.Members,
+		func(o crimp.Member) bool { return o.Addr == a.at })
 	if a.start != nil && there {
 		return
 	}
@@ -292,7 +303,9 @@ func (a *asking) follow() {
 
 // giveUp ends asking without success.
 func (a *asking) giveUp() {
-	r := refusal{crimp.ReasonUnreachable, fmt.Sprintf("none of %v let this mirror in within %v", a.targets, a.m.opt.Patience)}
+	r := refusal{
+		crimp.ReasonUnreachable,
+		fmt.Sprintf("none of %v let this mirror in within %v", a.targets, a.m.opt.Patience)}
 	for _, t := range a.targets {
 		if got, ok := a.refused[t]; ok {
 			r = got

@@ -17,7 +17,9 @@ func report(b *testing.B, what string, list []time.Duration) {
 }
 
 func far(loss float64) netsim.Conditions {
-	p := netsim.Profile{Latency: 40 * time.Millisecond, Loss: loss, Jitter: netsim.Jitter{Amount: 5 * time.Millisecond}}
+	p := netsim.Profile{
+		Latency: 40 * time.Millisecond, Loss: loss, Jitter: netsim.Jitter{
+			Amount: 5 * time.Millisecond}}
 	return netsim.Conditions{Up: p, Down: p}
 }
 
@@ -36,7 +38,8 @@ func BenchmarkFailover(b *testing.B) {
 		n.Run(time.Duration(n.Rand().IntN(500)) * time.Millisecond)
 		s.nodes[0].ep.Restart(time.Hour)
 		at := n.Now()
-		if err := s.until(20*time.Second, "a new überserver", func() bool { return s.whole(s.nodes[1:]...) }); err != nil {
+		if err := s.until(20*time.Second, "a new überserver",
+			func() bool { return s.whole(s.nodes[1:]...) }); err != nil {
 			b.Fatalf("seed %d: %v", i, err)
 		}
 		took = append(took, n.Now()-at)

@@ -55,11 +55,13 @@ func readCharter(b []byte) (c charter, err error) {
 
 // fits reports whether a charter belongs to its decree.
 func (c *charter) fits(d *council.Decree) bool {
-	if c.roster.Epoch != d.Epoch || len(c.roster.Members)+len(c.witnesses) != len(d.Voters)+len(d.Learners) {
+	if c.roster.Epoch != d.Epoch || len(c.roster.Members)+len(c.witnesses) != len(d.Voters)+
+		len(d.Learners) {
 		return false
 	}
 	stranger := func(m crimp.Member) bool { return !d.Has(m.ID) }
-	return !slices.ContainsFunc(c.roster.Members, stranger) && !slices.ContainsFunc(c.witnesses, stranger) &&
+	return !slices.ContainsFunc(c.roster.Members, stranger) &&
+		!slices.ContainsFunc(c.witnesses, stranger) &&
 		d.MayLead(d.Leader) && c.find(d.Leader) != nil
 }
 
@@ -78,7 +80,8 @@ func byID(m crimp.Member, id member.ID) int { return int(m.ID) - int(id) }
 // holder gives the member with an identity, or nil.
 func (c *charter) holder(sign [32]byte) *crimp.Member {
 	for _, list := range [][]crimp.Member{c.roster.Members, c.witnesses} {
-		if i := slices.IndexFunc(list, func(m crimp.Member) bool { return m.Sign == sign }); i >= 0 {
+		if i := slices.IndexFunc(list,
+			func(m crimp.Member) bool { return m.Sign == sign }); i >= 0 {
 			return &list[i]
 		}
 	}
@@ -146,12 +149,14 @@ func (h *holding) fields(c *bits.Cursor) {
 	for s := range bits.List16(c, &h.spans, maxSpans+1) {
 		c.U32((*uint32)(&s.First))
 		c.U32(&s.More)
-		c.Check(s.First > after && s.First <= maxSequence && s.More < maxHeld && held+int(s.More) < maxHeld)
+		c.Check(s.First > after && s.First <= maxSequence && s.More < maxHeld && held+
+			int(s.More) < maxHeld)
 		after, held = s.First+crimp.Sequence(s.More)+1, held+int(s.More)+1
 	}
 }
 
-// holdingOf puts what is held of a member into at most so many spans. What is beyond is not claimed.
+// holdingOf puts what is held of a member into at most so many spans. What is beyond is not
+// claimed.
 func holdingOf(c *crimp.Cut, most int) *holding {
 	h := &holding{member: c.Member, upTo: c.Seq}
 	for _, s := range c.Also {

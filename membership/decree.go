@@ -27,7 +27,9 @@ func (m *Membership) found() {
 
 // enter makes this node a member by the first decree that it knows.
 func (m *Membership) enter(id member.ID, d council.Decree) error {
-	c, err := council.New(m.now, council.Options{ID: id, Owner: &owner{m}, Seed: m.random.Uint64(), Silence: m.opt.Silence}, d)
+	c, err := council.New(m.now,
+		council.Options{ID: id, Owner: &owner{m}, Seed: m.random.Uint64(), Silence: m.opt.Silence},
+		d)
 	if err != nil {
 		return err
 	}
@@ -72,7 +74,8 @@ func (m *Membership) put(d *council.Decree, ch charter, floating bool) error {
 }
 
 func (m *Membership) tellLead() {
-	m.g.Tell(crimp.Event{Kind: crimp.Led, Member: m.uber, Seq: crimp.Sequence(m.charter.roster.Epoch)})
+	m.g.Tell(crimp.Event{Kind: crimp.Led, Member: m.uber,
+		Seq: crimp.Sequence(m.charter.roster.Epoch)})
 }
 
 // listen tells the council whom the group has heard.

@@ -37,32 +37,32 @@
 //
 // # What is decided
 //
-// A decree of the council holds the roster of the group with its key, the witnesses, and the
-// next identifier to give out. Every change is one: a newcomer comes as one that only listens, gets the
-// state from the überserver while everything goes on, says that it has begun, and is given a
-// vote; one that was silent for three quarters of the history is taken out, as is one that
-// wants to leave. What counts of one that is taken out is decided with it, from what a majority holds
+// A decree of the council holds the roster of the group with its key, the witnesses, and the next
+// identifier to give out. Every change is one: a newcomer comes as one that only listens, gets the
+// state from the überserver while everything goes on, says that it has begun, and is given a vote;
+// one that was silent for three quarters of the history is taken out, as is one that wants to
+// leave. What counts of one that is taken out is decided with it, from what a majority holds
 // ([crimp.Agree]), so that all who stay have the same of it.
 //
 // # The überserver
 //
 // It is the leader of the newest decree: it lets in, takes out and gives out the state. When it
 // dies another is elected, and no two ever decide different things. It is only trusted while
-// [Membership.Quorum] is true, and whatever it decides takes a majority anyway. Mirrors that are not
-// it send candidates on to it.
+// [Membership.Quorum] is true, and whatever it decides takes a majority anyway. Mirrors that are
+// not it send candidates on to it.
 //
 // # How many
 //
 // Of three mirrors one may fail at a time, of five two. Of two, the überserver goes on when the
-// other fails, but not the other way round, unless there is a witness: a small program that votes and
-// does nothing else ([Options.Witness]). When a majority has crashed at once, nothing can be decided
-// any more: no game is worth running twice. Mirrors keep nothing on disk; one that crashed comes
-// back as a new member.
+// other fails, but not the other way round, unless there is a witness: a small program that votes
+// and does nothing else ([Options.Witness]). When a majority has crashed at once, nothing can be
+// decided any more: no game is worth running twice. Mirrors keep nothing on disk; one that crashed
+// comes back as a new member.
 //
 // # Safety
 //
-// A candidate needs a token sealed with the operator's key. Members know each other by the keys
-// in the roster: what the council says travels in whispers that only two can read and make. A mirror
+// A candidate needs a token sealed with the operator's key. Members know each other by the keys in
+// the roster: what the council says travels in whispers that only two can read and make. A mirror
 // that plays another game, runs another version or has other settings is refused, with the lines in
 // which they differ. Mirrors trust each other: one that lies to the council can do harm.
 //

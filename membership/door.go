@@ -33,7 +33,8 @@ type newcomer struct {
 
 func (m *Membership) openDoor() error {
 	so := conn.ServerOptions{Keys: m.opt.Keys, MaxClients: m.opt.MaxMembers + 8, TicketLife: -1}
-	so.Protocol, so.Version, so.Wall, so.Channels, so.MaxBulk = m.opt.Protocol, joinVersion, m.opt.Wall, channels, -1
+	so.Protocol, so.Version, so.Wall, so.Channels, so.MaxBulk = m.opt.Protocol, joinVersion,
+		m.opt.Wall, channels, -1
 	so.Datagram, so.Timeout = max(m.opt.Datagram, 512), doorTimeout
 	so.MaxRate, so.Rate = 64<<20, 1<<20
 	m.random.Read(so.Seed[:])
@@ -51,7 +52,8 @@ func (m *Membership) atDoor() {
 		case conn.Message:
 			m.knock(e.Conn, e.Data)
 		case conn.Disconnected:
-			m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool { return c.conn == e.Conn })
+			m.candidates = slices.DeleteFunc(m.candidates,
+				func(c candidate) bool { return c.conn == e.Conn })
 			for _, n := range m.newcomers {
 				if n.conn == e.Conn {
 					n.conn = nil
@@ -72,22 +74,27 @@ func (m *Membership) knock(k *conn.Conn, b []byte) {
 	}
 	var j join
 	if !read(b, &j) {
-		deny(k, crimp.ReasonMismatch, "this mirror does not understand what the candidate says: run the same version")
+		deny(k, crimp.ReasonMismatch,
+			"this mirror does not understand what the candidate says: run the same version")
 		return
 	}
 	if why, text := m.opt.About.differs(&j.about); why != 0 {
 		deny(k, why, text)
 		return
 	}
-	if want := m.opt.History.Truncate(time.Microsecond); j.order != m.opt.Order || j.history != want {
-		deny(k, crimp.ReasonMismatch, fmt.Sprintf("the group has %v order and a history of %v, the candidate %v and %v", m.opt.Order, want, j.order, j.history))
+	if want := m.opt.History.Truncate(time.Microsecond); j.order != m.opt.Order ||
+		j.history != want {
+		deny(k, crimp.ReasonMismatch,
+			fmt.Sprintf("the group has %v order and a history of %v, the candidate %v and %v",
+				m.opt.Order, want, j.order, j.history))
 		return
 	}
 	if j.member != 0 && m.council != nil {
 		m.teach(k, &j)
 	}
 	switch {
-	case m.council == nil || m.leaving || !m.council.Quorum() || m.council.Silent(m.uber) > m.opt.Silence/2:
+	case m.council == nil || m.leaving || !m.council.Quorum() ||
+		m.council.Silent(m.uber) > m.opt.Silence/2:
 		_ = k.Send(channel, []byte{messageWait})
 	case !m.Leads():
 		m.redirect(k)
@@ -104,7 +111,8 @@ func (m *Membership) teach(k *conn.Conn, j *join) {
 	if me := m.charter.find(j.member); me == nil || me.Sign != j.card.Sign {
 		return
 	}
-	for epoch := max(j.epoch, m.Epoch()-min(m.Epoch(), 64)) + 1; epoch <= m.Epoch() && epoch != 0; epoch++ {
+	for epoch := max(j.epoch, m.Epoch()-min(m.Epoch(), 64)) + 1; epoch <= m.Epoch() &&
+		epoch != 0; epoch++ {
 		b := m.council.Past(epoch)
 		if b == nil {
 			continue
@@ -127,7 +135,8 @@ func (m *Membership) redirect(k *conn.Conn) {
 func (m *Membership) returns(k *conn.Conn, j *join) {
 	me := m.charter.find(j.member)
 	if me == nil || me.Sign != j.card.Sign {
-		deny(k, cmp.Or(m.reasons.why[j.member], crimp.ReasonSilent), "the group has gone on without this mirror")
+		deny(k, cmp.Or(m.reasons.why[j.member], crimp.ReasonSilent),
+			"the group has gone on without this mirror")
 		return
 	}
 	if m.council.Decree().Votes(j.member) {
@@ -150,7 +159,8 @@ func (m *Membership) await(id member.ID, k *conn.Conn) {
 // consider decides about a candidate.
 func (m *Membership) consider(k *conn.Conn, j *join) {
 	if m.opt.Admit != nil {
-		if err := m.opt.Admit(Candidate{Client: k.Client(), UserData: k.UserData(), Addr: k.Addr(), Card: j.card}); err != nil {
+		if err := m.opt.Admit(Candidate{Client: k.Client(), UserData: k.UserData(), Addr: k.Addr(),
+			Card: j.card}); err != nil {
 			deny(k, crimp.ReasonRefused, err.Error())
 			return
 		}
@@ -170,10 +180,12 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 		}
 		m.expelled[old.ID] = crimp.ReasonReplaced // it has lost its former self
 	} else if m.charter.size()+len(m.candidates) >= m.opt.MaxMembers {
-		deny(k, crimp.ReasonFull, fmt.Sprintf("the group has %d members, as many as it may have", m.charter.size()))
+		deny(k, crimp.ReasonFull,
+			fmt.Sprintf("the group has %d members, as many as it may have", m.charter.size()))
 		return
 	}
-	m.candidates = slices.DeleteFunc(m.candidates, func(c candidate) bool { return c.card.Sign == j.card.Sign })
+	m.candidates = slices.DeleteFunc(m.candidates,
+		func(c candidate) bool { return c.card.Sign == j.card.Sign })
 	m.candidates = append(m.candidates, candidate{k, j.card, j.witness})
 }
 
@@ -195,10 +207,12 @@ func (m *Membership) cleared(d *council.Decree) {
 		return true
 	})
 	out := func(id member.ID) bool { return m.charter.find(id) == nil }
-	maps.DeleteFunc(m.newcomers, func(id member.ID, _ *newcomer) bool { return out(id) || d.Votes(id) })
+	maps.DeleteFunc(m.newcomers,
+		func(id member.ID, _ *newcomer) bool { return out(id) || d.Votes(id) })
 	maps.DeleteFunc(m.expelled, func(id member.ID, _ crimp.Reason) bool { return out(id) })
 	maps.DeleteFunc(m.leavers, func(id member.ID, _ leaver) bool { return out(id) })
-	maps.DeleteFunc(m.ready, func(id member.ID, _ bool) bool { return !slices.Contains(d.Learners, id) })
+	maps.DeleteFunc(m.ready,
+		func(id member.ID, _ bool) bool { return !slices.Contains(d.Learners, id) })
 }
 
 // turnAway sends on those who wait for something that only the überserver gives.
@@ -220,7 +234,8 @@ func (m *Membership) turnAway() {
 // askForStates asks the application for the state, for newcomers that can be given one.
 func (m *Membership) askForStates() {
 	for _, id := range sorted(m.newcomers) {
-		if n := m.newcomers[id]; n.waiting && !n.asked && n.conn != nil && n.conn.Open() && m.g.CaughtUp(id) {
+		if n := m.newcomers[id]; n.waiting && !n.asked && n.conn != nil && n.conn.Open() &&
+			m.g.CaughtUp(id) {
 			n.asked = true
 			m.g.Tell(crimp.Event{Kind: crimp.StateWanted, Member: id})
 		}

@@ -19,7 +19,8 @@ func Example() {
 	const wall = 1_800_000_000 // the time of day when the network's clock starts
 	key, _ := token.NewKey(rand.Reader)
 	path := netsim.Profile{Latency: 20 * time.Millisecond}
-	network := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Conditions{Up: path, Down: path}})
+	network := netsim.New(netsim.Options{Seed: 1,
+		Conditions: netsim.Conditions{Up: path, Down: path}})
 
 	var machines []*netsim.Endpoint
 	var group []*membership.Membership
@@ -66,10 +67,12 @@ func Example() {
 		})
 		network.RunUntil(10*time.Second, func() bool { return len(group[0].Voters()) == i+1 })
 	}
-	fmt.Println("voters", group[0].Voters(), "überserver", group[0].Uber(), "needed to be safe", group[0].Need())
+	fmt.Println("voters", group[0].Voters(), "überserver", group[0].Uber(), "needed to be safe",
+		group[0].Need())
 
 	machines[0].Restart(time.Hour)
-	network.RunUntil(10*time.Second, func() bool { return group[1].Uber() != 1 && group[2].Uber() != 1 })
+	network.RunUntil(10*time.Second,
+		func() bool { return group[1].Uber() != 1 && group[2].Uber() != 1 })
 	fmt.Println("voters", group[1].Voters(), "überserver", group[1].Uber())
 	// Output:
 	// voters [1 2 3] überserver 1 needed to be safe 2

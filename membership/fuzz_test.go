@@ -13,22 +13,31 @@ import (
 )
 
 func testCard(n byte) crimp.Card {
-	return crimp.Card{Sign: [32]byte{n}, Agree: [32]byte{n, n}, Addr: netip.MustParseAddrPort("192.0.2.1:4000")}
+	return crimp.Card{
+		Sign: [32]byte{n}, Agree: [32]byte{n, n}, Addr: netip.MustParseAddrPort("192.0.2.1:4000")}
 }
 
 // FuzzMessages: whatever comes is refused, or has one form.
 func FuzzMessages(f *testing.F) {
-	j := join{member: 3, epoch: 5, witness: true, order: crimp.Total, history: time.Second, about: testAbout, card: testCard(1)}
+	j := join{member: 3, epoch: 5, witness: true, order: crimp.Total, history: time.Second,
+		about: testAbout, card: testCard(1)}
 	f.Add(write(messageJoin, &j))
 	ch := charter{nextID: 4, witnesses: []crimp.Member{{ID: 3, Card: testCard(3)}},
-		roster: crimp.Roster{Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []crimp.Member{{ID: 1, Card: testCard(1)}, {ID: 2, Card: testCard(2)}},
-			Gone: []crimp.Departure{crimp.Agree(9, crimp.ReasonSilent, []crimp.Cut{{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}})}}}
+		roster: crimp.Roster{
+			Group: 1, Epoch: 2, Key: [16]byte{1}, Members: []crimp.Member{
+				{ID: 1, Card: testCard(1)}, {ID: 2, Card: testCard(2)}},
+			Gone: []crimp.Departure{
+				crimp.Agree(9, crimp.ReasonSilent,
+					[]crimp.Cut{{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}})}}}
 	f.Add(ch.append(nil))
-	f.Add(write(0, holdingOf(&crimp.Cut{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}, maxSpans))[1:])
+	f.Add(write(0,
+		holdingOf(&crimp.Cut{Member: 9, Seq: 4, Also: []crimp.Sequence{6, 7, 9}}, maxSpans))[1:])
 	f.Add(write(0, &address{netip.MustParseAddrPort("[2001:db8::1]:9")})[1:])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, m := range []interface{ fields(*bits.Cursor) }{&join{}, &welcome{}, &start{}, &address{}, &part{}, &leaver{}} {
-			for _, b := range [][]byte{b, append([]byte{0}, b...)} { // with its first byte, and what follows that
+		for _, m := range []interface{ fields(*bits.Cursor) }{
+			&join{}, &welcome{}, &start{}, &address{}, &part{}, &leaver{}} {
+			// with its first byte, and what follows that
+			for _, b := range [][]byte{b, append([]byte{0}, b...)} {
 				if read(b, m) {
 					if again := write(b[0], m); !bytes.Equal(again, b) {
 						t.Fatalf("%T %x became %x", m, b, again)
@@ -62,7 +71,8 @@ func FuzzMessages(f *testing.F) {
 func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(300, 1200).Draw(t, "datagram")
-		message := bytes.Repeat([]byte("0123456789abcdef"), rapid.IntRange(1, 900).Draw(t, "length"))
+		message := bytes.Repeat([]byte("0123456789abcdef"),
+			rapid.IntRange(1, 900).Draw(t, "length"))
 		a, b := pair(t, size)
 		var got []byte
 		for range 200 {

@@ -38,13 +38,15 @@ func (m *Membership) Spare() bool {
 // missed reports whether a member has left by a decree that is not known here.
 func (m *Membership) missed(next *charter) bool {
 	return slices.ContainsFunc(m.charter.roster.Members, func(o crimp.Member) bool {
-		return next.find(o.ID) == nil && !slices.ContainsFunc(next.roster.Gone, func(d crimp.Departure) bool { return d.ID == o.ID })
+		return next.find(o.ID) == nil &&
+			!slices.ContainsFunc(next.roster.Gone,
+				func(d crimp.Departure) bool { return d.ID == o.ID })
 	})
 }
 
-// lapse is for a member that learns of a decree without knowing the one before, by which
-// somebody left: what counts of that one it cannot know. Its vote may be all that the others need to go on, so
-// it stays in the council until they let it go, but out of the group.
+// lapse is for a member that learns of a decree without knowing the one before, by which somebody
+// left: what counts of that one it cannot know. Its vote may be all that the others need to go on,
+// so it stays in the council until they let it go, but out of the group.
 func (m *Membership) lapse() {
 	if m.lapsed || m.opt.Witness {
 		return
@@ -60,15 +62,18 @@ func (m *Membership) lapse() {
 // depart goes on with leaving.
 func (m *Membership) depart() {
 	d := m.council.Decree()
-	others := slices.ContainsFunc(d.Voters, func(id member.ID) bool { return id != m.self && d.MayLead(id) })
+	others := slices.ContainsFunc(d.Voters,
+		func(id member.ID) bool { return id != m.self && d.MayLead(id) })
 	// One has joined, and will have the state.
-	soon := slices.ContainsFunc(d.Learners, func(id member.ID) bool { return !m.charter.isWitness(id) })
+	soon := slices.ContainsFunc(d.Learners,
+		func(id member.ID) bool { return !m.charter.isWitness(id) })
 	late := m.now > m.leaveBy
 	switch {
 	case m.Leads() && !others && (!soon || late):
 		m.close()
 	case late:
-		m.end(crimp.Dismissed, crimp.ReasonLeft, "") // nobody lets go; the others will find it silent
+		// nobody lets go; the others will find it silent
+		m.end(crimp.Dismissed, crimp.ReasonLeft, "")
 	case !m.Leads() && m.now >= m.sayAt:
 		m.sayAt = m.now + m.opt.Silence/5
 		_ = m.g.Confer(m.now, m.uber, write(talkLeave, &leaver{last: m.g.Last()}))

@@ -38,8 +38,8 @@ type Membership struct {
 	inParts []*inParts
 }
 
-// tenure is this mirror's stay in the group. Without a council it is not in; with one, charter and uber
-// are those of the council's newest decree.
+// tenure is this mirror's stay in the group. Without a council it is not in; with one, charter and
+// uber are those of the council's newest decree.
 type tenure struct {
 	council *council.Council
 	self    member.ID
@@ -89,7 +89,8 @@ func New(o Options) (*Membership, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	m := &Membership{opt: o, random: &random{seed: o.Seed}, tenure: tenure{frozen: map[member.ID]bool{}},
+	m := &Membership{
+		opt: o, random: &random{seed: o.Seed}, tenure: tenure{frozen: map[member.ID]bool{}},
 		office: office{newcomers: map[member.ID]*newcomer{}, ready: map[member.ID]bool{},
 			leavers: map[member.ID]leaver{}, expelled: map[member.ID]crimp.Reason{}},
 		reasons: reasons{why: map[member.ID]crimp.Reason{}}}
@@ -196,7 +197,8 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 		}
 	case talkLeave:
 		leave := leaver{since: m.now}
-		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) && read(b, &leave) {
+		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) &&
+			read(b, &leave) {
 			m.leavers[from] = leave
 		}
 	}

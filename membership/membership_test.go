@@ -35,7 +35,8 @@ func TestJoin(t *testing.T) {
 		}
 		for _, m := range s.nodes {
 			if m.m.Uber() != s.nodes[0].id || m.led != s.nodes[0].id || m.m.Need() != 3 {
-				return fmt.Errorf("member %d: überserver %d, told %d, need %d", m.id, m.m.Uber(), m.led, m.m.Need())
+				return fmt.Errorf("member %d: überserver %d, told %d, need %d", m.id, m.m.Uber(),
+					m.led, m.m.Need())
 			}
 		}
 		if err := s.run(time.Second); err != nil {
@@ -59,11 +60,13 @@ func TestUberDies(t *testing.T) {
 			return err
 		}
 		s.nodes[0].ep.Restart(4 * time.Second)
-		if err := s.until(5*time.Second, "a new überserver", func() bool { return s.whole(s.nodes[1:]...) }); err != nil {
+		if err := s.until(5*time.Second, "a new überserver",
+			func() bool { return s.whole(s.nodes[1:]...) }); err != nil {
 			return err
 		}
 		if s.nodes[1].led == 1 || s.nodes[1].led != s.nodes[1].m.Uber() {
-			return fmt.Errorf("told that %d leads, and %d does", s.nodes[1].led, s.nodes[1].m.Uber())
+			return fmt.Errorf("told that %d leads, and %d does", s.nodes[1].led,
+				s.nodes[1].m.Uber())
 		}
 		if err := s.together(20 * time.Second); err != nil { // it comes back
 			return err
@@ -95,7 +98,8 @@ func TestTwoOfFive(t *testing.T) {
 				left = append(left, m)
 			}
 		}
-		if err := s.until(7*time.Second, "a group of three", func() bool { return s.whole(left...) }); err != nil {
+		if err := s.until(7*time.Second, "a group of three",
+			func() bool { return s.whole(left...) }); err != nil {
 			return err
 		}
 		if err := s.together(30 * time.Second); err != nil {
@@ -125,7 +129,8 @@ func TestPartition(t *testing.T) {
 		}
 		before := s.nodes[4].id
 		n.Partition(few, most)
-		if err := s.until(6*time.Second, "a group of the majority", func() bool { return s.whole(majority...) }); err != nil {
+		if err := s.until(6*time.Second, "a group of the majority",
+			func() bool { return s.whole(majority...) }); err != nil {
 			return err
 		}
 		for _, m := range minority {
@@ -153,13 +158,16 @@ func TestEveryFault(t *testing.T) {
 		t.Run(fmt.Sprintf("%d+%d", c.mirrors, c.witnesses), func(t *testing.T) {
 			runs, skipped, tainted := 0, 0, 0
 			simtest.Run(t, seeds(5, 20), func(n *netsim.Net) error {
-				s, err := gathered(n, c.mirrors, c.witnesses, path(0.3*n.Rand().Float64()), func(s *sim) { s.back = true })
+				s, err := gathered(n, c.mirrors, c.witnesses, path(0.3*n.Rand().Float64()),
+					func(s *sim) { s.back = true })
 				if err != nil {
 					return err
 				}
 				now := n.Now()
-				err = n.Chaos(netsim.Chaos{Start: now, End: now + 6*time.Second, Most: 8, Longest: 2 * time.Second,
-					Cut: []string{"*"}, Pause: []string{"*"}, Restart: []string{"*"}, Storm: []string{"*"}, Weather: "loss=0.4 latency=80ms"})
+				err = n.Chaos(netsim.Chaos{Start: now, End: now + 6*time.Second, Most: 8,
+					Longest: 2 * time.Second,
+					Cut:     []string{"*"}, Pause: []string{"*"}, Restart: []string{"*"},
+					Storm: []string{"*"}, Weather: "loss=0.4 latency=80ms"})
 				if err != nil {
 					return err
 				}
@@ -182,7 +190,8 @@ func TestEveryFault(t *testing.T) {
 				}
 				return s.complete()
 			})
-			t.Logf("%d of %d runs ended without enough voters, %d with an überserver that lacks something", skipped, runs, tainted)
+			t.Logf("%d of %d runs ended without enough voters, %d with an überserver that lacks "+
+				"something", skipped, runs, tainted)
 			if runs >= 10 && skipped+tainted > runs*3/4 {
 				t.Error("most runs prove nothing")
 			}
@@ -194,7 +203,8 @@ func TestEveryFault(t *testing.T) {
 func (s *sim) able() bool {
 	var known *mirror
 	for _, n := range s.nodes {
-		if n.id != 0 && n.m.council != nil && n.ep.Running() && (known == nil || n.m.Epoch() > known.m.Epoch()) {
+		if n.id != 0 && n.m.council != nil && n.ep.Running() &&
+			(known == nil || n.m.Epoch() > known.m.Epoch()) {
 			known = n
 		}
 	}
@@ -222,13 +232,17 @@ func TestLeave(t *testing.T) {
 			m.sending = false
 			id, last := m.id, m.node.Group().Last()
 			m.node.Leave(n.Now())
-			if err := s.until(8*time.Second, "leaving", func() bool { return m.dismissed != 0 }); err != nil {
+			if err := s.until(8*time.Second, "leaving",
+				func() bool { return m.dismissed != 0 }); err != nil {
 				return err
 			}
 			for _, o := range s.nodes {
 				for _, e := range o.events {
-					if e.Kind == crimp.Left && e.Member == id && (e.Reason != crimp.ReasonLeft || e.Seq != last) {
-						return fmt.Errorf("member %d was told that %d left as %q with %d, it was %d", o.id, id, e.Reason, e.Seq, last)
+					if e.Kind == crimp.Left && e.Member == id &&
+						(e.Reason != crimp.ReasonLeft || e.Seq != last) {
+						return fmt.Errorf(
+							"member %d was told that %d left as %q with %d, it was %d", o.id, id,
+							e.Reason, e.Seq, last)
 					}
 				}
 			}
@@ -240,13 +254,15 @@ func TestLeave(t *testing.T) {
 		if err := leave(s.nodes[2]); err != nil {
 			return err
 		}
-		if err := s.until(5*time.Second, "a group of two and the witness", func() bool { return s.whole(s.nodes[0], s.nodes[1], s.nodes[3]) }); err != nil {
+		if err := s.until(5*time.Second, "a group of two and the witness",
+			func() bool { return s.whole(s.nodes[0], s.nodes[1], s.nodes[3]) }); err != nil {
 			return err
 		}
 		if err := leave(s.nodes[0]); err != nil {
 			return err
 		}
-		if err := s.until(5*time.Second, "a group of one and the witness", func() bool { return s.whole(s.nodes[1], s.nodes[3]) }); err != nil {
+		if err := s.until(5*time.Second, "a group of one and the witness",
+			func() bool { return s.whole(s.nodes[1], s.nodes[3]) }); err != nil {
 			return err
 		}
 		if !s.nodes[1].m.Leads() {
@@ -265,7 +281,8 @@ func TestLeave(t *testing.T) {
 		if s.nodes[1].dismissed != crimp.ReasonClosed {
 			return fmt.Errorf("the last was told %q", s.nodes[1].dismissed)
 		}
-		return s.until(8*time.Second, "the witness hears of the end", func() bool { return s.nodes[3].dismissed == crimp.ReasonClosed || s.nodes[3].cut })
+		return s.until(8*time.Second, "the witness hears of the end",
+			func() bool { return s.nodes[3].dismissed == crimp.ReasonClosed || s.nodes[3].cut })
 	})
 }
 
@@ -284,7 +301,11 @@ func TestDismiss(t *testing.T) {
 			return errors.New("one that does not lead has dismissed another")
 		}
 		s.nodes[0].m.Dismiss(n.Now(), s.nodes[2].id, crimp.ReasonRefused)
-		return s.until(4*time.Second, "a dismissal", func() bool { return s.nodes[2].dismissed == crimp.ReasonRefused && s.whole(s.nodes[0], s.nodes[1]) })
+		return s.until(4*time.Second, "a dismissal",
+			func() bool {
+				return s.nodes[2].dismissed == crimp.ReasonRefused &&
+					s.whole(s.nodes[0], s.nodes[1])
+			})
 	})
 }
 
@@ -297,7 +318,8 @@ func TestJoinDuringElection(t *testing.T) {
 			return err
 		}
 		first, second := n.Rand().IntN(900), n.Rand().IntN(900)
-		n.After(time.Duration(first)*time.Millisecond, func() { s.nodes[0].ep.Restart(6 * time.Second) })
+		n.After(time.Duration(first)*time.Millisecond,
+			func() { s.nodes[0].ep.Restart(6 * time.Second) })
 		n.After(time.Duration(second)*time.Millisecond, func() { s.add(nil) })
 		if err := s.run(time.Second); err != nil {
 			return err
@@ -335,7 +357,8 @@ func TestStranger(t *testing.T) {
 			if gap {
 				epoch := uber.m.Epoch()
 				uber.m.council.Propose(n.Now(), nil)
-				if err := s.until(3*time.Second, "a decree", func() bool { return uber.m.Epoch() > epoch }); err != nil {
+				if err := s.until(3*time.Second, "a decree",
+					func() bool { return uber.m.Epoch() > epoch }); err != nil {
 					return err
 				}
 				// The others need not know it for the next to be decided.
@@ -354,8 +377,10 @@ func TestStranger(t *testing.T) {
 				return errors.New("who was cut off is out already")
 			}
 			uber.ep.Restart(time.Hour)
-			n.HealPartition([]*netsim.Endpoint{uber.ep, n.Endpoint("m3")}, []*netsim.Endpoint{other.ep})
-			return s.until(60*time.Second, "a group of the two", func() bool { return s.whole(other, witness) && other.id == id && other.m.Leads() })
+			n.HealPartition([]*netsim.Endpoint{uber.ep, n.Endpoint("m3")},
+				[]*netsim.Endpoint{other.ep})
+			return s.until(60*time.Second, "a group of the two",
+				func() bool { return s.whole(other, witness) && other.id == id && other.m.Leads() })
 		})
 	}
 }
@@ -384,7 +409,8 @@ func TestLapse(t *testing.T) {
 	if err := s.run(100 * time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if !m.cut || !m.m.lapsed || !m.m.leaving || slices.ContainsFunc(m.events, func(e crimp.Event) bool { return e.Kind == crimp.Left }) {
+	if !m.cut || !m.m.lapsed || !m.m.leaving ||
+		slices.ContainsFunc(m.events, func(e crimp.Event) bool { return e.Kind == crimp.Left }) {
 		t.Errorf("cut off %v, lapsed %v, leaving %v", m.cut, m.m.lapsed, m.m.leaving)
 	}
 }
@@ -410,7 +436,8 @@ func TestTwo(t *testing.T) {
 				return err
 			}
 			if got := other.m.Leads() && other.m.Quorum(); got != c.want {
-				return fmt.Errorf("witnesses %d, machine %d dead: the other leads: %v, want %v", c.witnesses, c.dead, got, c.want)
+				return fmt.Errorf("witnesses %d, machine %d dead: the other leads: %v, want %v",
+					c.witnesses, c.dead, got, c.want)
 			}
 			if !c.want {
 				return nil
@@ -432,18 +459,26 @@ func TestDenials(t *testing.T) {
 		why    crimp.Reason
 		text   string
 	}{
-		{"another game", func(o *Options) { o.About.Name = "tanks" }, nil, crimp.ReasonGame, `"arena", the candidate "tanks"`},
-		{"another protocol", func(o *Options) { o.Protocol = 1 }, nil, crimp.ReasonGame, "another game"},
-		{"another version", func(o *Options) { o.About.Version = 8 }, nil, crimp.ReasonProgram, "0000000000000008"},
-		{"other settings", func(o *Options) { o.About.Text = "window 2s\nticks 60\nclasses 12" }, nil, crimp.ReasonProgram, `"window 1s", the candidate "window 2s"`},
-		{"wrong key", func(o *Options) { o.Keys = []token.Key{{9}} }, nil, crimp.ReasonToken, "another key"},
+		{"another game", func(o *Options) { o.About.Name = "tanks" }, nil, crimp.ReasonGame,
+			`"arena", the candidate "tanks"`},
+		{"another protocol", func(o *Options) { o.Protocol = 1 }, nil, crimp.ReasonGame,
+			"another game"},
+		{"another version", func(o *Options) { o.About.Version = 8 }, nil, crimp.ReasonProgram,
+			"0000000000000008"},
+		{"other settings", func(o *Options) { o.About.Text = "window 2s\nticks 60\nclasses 12" },
+			nil, crimp.ReasonProgram, `"window 1s", the candidate "window 2s"`},
+		{"wrong key", func(o *Options) { o.Keys = []token.Key{{9}} }, nil, crimp.ReasonToken,
+			"another key"},
 		{"wrong clock", func(o *Options) { o.Wall -= 3600 }, nil, crimp.ReasonToken, "clocks"},
-		{"other history", func(o *Options) { o.History = 3 * time.Second }, nil, crimp.ReasonMismatch, "history of 1s, the candidate immediate and 3s"},
+		{"other history", func(o *Options) { o.History = 3 * time.Second }, nil,
+			crimp.ReasonMismatch, "history of 1s, the candidate immediate and 3s"},
 		{"full", nil, func(o *Options) { o.MaxMembers = 2 }, crimp.ReasonFull, "2 members"},
 		{"refused", nil, func(o *Options) {
 			o.Admit = func(c Candidate) error { return errors.New("not on the list") }
 		}, crimp.ReasonRefused, "not on the list"},
-		{"unreachable", func(o *Options) { o.Ask = o.Ask[:1]; o.Ask[0] = nobody; o.Patience = 5 * time.Second }, nil, crimp.ReasonUnreachable, "within 5s"},
+		{"unreachable",
+			func(o *Options) { o.Ask = o.Ask[:1]; o.Ask[0] = nobody; o.Patience = 5 * time.Second },
+			nil, crimp.ReasonUnreachable, "within 5s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			net := netsim.New(netsim.Options{Seed: 5})
@@ -458,7 +493,8 @@ func TestDenials(t *testing.T) {
 				c.group(&s.nodes[0].m.opt)
 			}
 			m := s.add(c.change)
-			if err := s.until(30*time.Second, "a denial", func() bool { return m.denied != 0 }); err != nil {
+			if err := s.until(30*time.Second, "a denial",
+				func() bool { return m.denied != 0 }); err != nil {
 				t.Fatal(err)
 			}
 			if m.denied != c.why || !strings.Contains(m.text, c.text) {
@@ -499,7 +535,8 @@ func TestLedger(t *testing.T) {
 	for _, n := range s.nodes {
 		l := n.node.Ledger()
 		if n.handed == 0 || l.Total() != n.handed {
-			t.Errorf("machine %d handed out %d bytes, its ledger says %d: %v", n.n, n.handed, l.Total(), l.Sent)
+			t.Errorf("machine %d handed out %d bytes, its ledger says %d: %v", n.n, n.handed,
+				l.Total(), l.Sent)
 		}
 	}
 }

@@ -76,20 +76,26 @@ func (o *Options) fill() error {
 	case len(o.Keys) == 0:
 		return errors.New("membership: no key, give all mirrors the operator's key")
 	case !o.Card.Addr.IsValid():
-		return errors.New("membership: other mirrors must know where this one is, set Options.Card.Addr")
+		return errors.New(
+			"membership: other mirrors must know where this one is, set Options.Card.Addr")
 	case !o.Found && len(o.Ask) == 0:
-		return errors.New("membership: nobody to ask, name a mirror in Options.Ask, or make a group with Options.Found")
+		return errors.New(
+			"membership: nobody to ask, name a mirror in Options.Ask, or make a group with " +
+				"Options.Found")
 	case o.Found && o.Witness:
 		return errors.New("membership: a witness cannot found a group, have it join")
 	case len(o.About.Text) > maxText || len(o.About.Name) > 255:
-		return fmt.Errorf("membership: a description of %d bytes and a name of %d, at most %d and 255", len(o.About.Text), len(o.About.Name), maxText)
+		return fmt.Errorf(
+			"membership: a description of %d bytes and a name of %d, at most %d and 255",
+			len(o.About.Text), len(o.About.Name), maxText)
 	}
 	o.History = cmp.Or(o.History, time.Second)
 	o.Datagram = cmp.Or(o.Datagram, 1200)
 	o.MaxMembers = cmp.Or(o.MaxMembers, 16)
 	o.Silence = cmp.Or(o.Silence, o.History*3/4)
 	if o.MaxMembers < 1 || o.MaxMembers > crimp.MaxMembers {
-		return fmt.Errorf("membership: a group of at most %d members, choose 1 to %d", o.MaxMembers, crimp.MaxMembers)
+		return fmt.Errorf("membership: a group of at most %d members, choose 1 to %d", o.MaxMembers,
+			crimp.MaxMembers)
 	}
 	if o.Silence < 5*time.Millisecond || o.Silence > time.Minute {
 		return fmt.Errorf("membership: a silence of %v, choose 5ms to 1m", o.Silence)
@@ -105,7 +111,8 @@ func (a *About) differs(b *About) (why crimp.Reason, text string) {
 	case a.Text != b.Text:
 		return crimp.ReasonProgram, differingLines(a.Text, b.Text)
 	case a.Version != b.Version:
-		return crimp.ReasonProgram, fmt.Sprintf("the group runs version %016x, the candidate %016x", a.Version, b.Version)
+		return crimp.ReasonProgram,
+			fmt.Sprintf("the group runs version %016x, the candidate %016x", a.Version, b.Version)
 	}
 	return 0, ""
 }

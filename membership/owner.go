@@ -35,7 +35,8 @@ func (o *owner) Farewell(id member.ID) []byte {
 }
 
 // Compose makes the next decree from what this mirror wants.
-func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports []council.Report) council.Decree {
+func (o *owner) Compose(present *council.Decree, suspects []member.ID,
+	reports []council.Report) council.Decree {
 	m := o.m
 	d := present.Clone()
 	d.Epoch++
@@ -54,7 +55,8 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID, reports [
 			continue
 		}
 		if !ch.isWitness(id) {
-			ch.roster.Gone = append(ch.roster.Gone, crimp.Agree(id, m.why(id), cuts(id, reports, gone)))
+			ch.roster.Gone = append(ch.roster.Gone,
+				crimp.Agree(id, m.why(id), cuts(id, reports, gone)))
 		}
 		ch.remove(id)
 	}

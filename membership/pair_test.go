@@ -41,12 +41,14 @@ func pair(t interface{ Fatal(...any) }, datagram int) (a, b *end) {
 			t.Fatal(err)
 		}
 		e := &end{m: &Membership{tenure: tenure{self: member.ID(i + 1)}}}
-		if e.node, err = crimp.NewNode(crimp.Options{Seed: testSeed(8, uint64(i)), Identity: id, Datagram: datagram}, e); err != nil {
+		if e.node, err = crimp.NewNode(crimp.Options{Seed: testSeed(8, uint64(i)), Identity: id,
+			Datagram: datagram}, e); err != nil {
 			t.Fatal(err)
 		}
 		e.g = e.node.Group()
 		e.m.g = e.g
-		members = append(members, crimp.Member{ID: e.m.self, Card: id.Card(netip.MustParseAddrPort("192.0.2.1:4000"), 0)})
+		members = append(members,
+			crimp.Member{ID: e.m.self, Card: id.Card(netip.MustParseAddrPort("192.0.2.1:4000"), 0)})
 		ends[i] = e
 	}
 	for _, e := range ends {

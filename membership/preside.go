@@ -29,7 +29,8 @@ func (m *Membership) preside() {
 		wanted = wanted || slices.Contains(d.Learners, id)
 	}
 	for i := range m.candidates {
-		wanted = wanted || m.charter.holder(m.candidates[i].card.Sign) == nil && m.charter.size() < m.opt.MaxMembers
+		wanted = wanted || m.charter.holder(m.candidates[i].card.Sign) == nil &&
+			m.charter.size() < m.opt.MaxMembers
 	}
 	if m.leaving && m.successor(d) != 0 {
 		wanted = true

@@ -19,7 +19,9 @@ func (r *random) Read(b []byte) (int, error) {
 	for len(b) > 0 {
 		if len(r.left) == 0 {
 			r.count++
-			block := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("coeval membership 1"), r.seed[:]...), r.count))
+			block := sha256.Sum256(
+				binary.BigEndian.AppendUint64(append([]byte("coeval membership 1"), r.seed[:]...),
+					r.count))
 			r.left = block[:]
 		}
 		k := copy(b, r.left)

@@ -14,8 +14,9 @@ import (
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
 
-// TestScenarios plays the conversations in testdata/scenarios. Every path takes 10 ms and loses nothing.
-// What is shown is whom mirrors ask, what their programs are told, and how decrees change. The commands:
+// TestScenarios plays the conversations in testdata/scenarios. Every path takes 10 ms and loses
+// nothing. What is shown is whom mirrors ask, what their programs are told, and how decrees change.
+// The commands:
 //
 //	found NAME                      make a group
 //	join NAME asks=NAME,NAME [witness] [game=NAME] [text=TEXT] [patience=DURATION]
@@ -136,7 +137,8 @@ func (s *scenario) show() {
 		}
 		if asking := a.m.asking; asking != nil && asking.client != nil && asking.at != a.asks {
 			a.asks = asking.at
-			s.say("%s asks %s", who, s.find(func(b *actor) bool { return b.ep.LocalAddr() == a.asks }))
+			s.say("%s asks %s", who,
+				s.find(func(b *actor) bool { return b.ep.LocalAddr() == a.asks }))
 		}
 		if epoch := a.m.Epoch(); epoch != a.epoch {
 			a.epoch = epoch

@@ -23,8 +23,8 @@ import (
 
 var be = binary.BigEndian
 
-// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS has
-// thousands.
+// seeds is how many seeds a test runs: few, or many in a soak, and as many times as COEVAL_SEEDS
+// has thousands.
 func seeds(few, many int) int {
 	if os.Getenv("COEVAL_SOAK") != "" {
 		few = many
@@ -100,7 +100,8 @@ type mirror struct {
 }
 
 func newSim(net *netsim.Net, change func(*sim)) *sim {
-	s := &sim{net: net, period: 30 * time.Millisecond, messages: map[name][]byte{}, charters: map[uint32][]byte{},
+	s := &sim{net: net, period: 30 * time.Millisecond, messages: map[name][]byte{},
+		charters: map[uint32][]byte{},
 		partings: map[member.ID]map[name]bool{}}
 	if change != nil {
 		change(s)
@@ -115,7 +116,9 @@ func (s *sim) fail(format string, args ...any) {
 }
 
 func (s *sim) add(change func(*Options)) *mirror {
-	n := &mirror{s: s, n: len(s.nodes), ep: s.net.Endpoint(fmt.Sprint("m", len(s.nodes)+1)), sending: true, change: change}
+	n := &mirror{
+		s: s, n: len(s.nodes), ep: s.net.Endpoint(fmt.Sprint("m", len(s.nodes)+1)), sending: true,
+		change: change}
 	s.nodes = append(s.nodes, n)
 	n.ep.OnRestart(n.boot)
 	n.boot()
@@ -133,7 +136,8 @@ func (n *mirror) boot() {
 		panic(err)
 	}
 	o.Identity = id
-	o.Card.Addr, o.Protocol, o.Keys, o.Wall, o.About = n.ep.LocalAddr(), testProtocol, []token.Key{testKey}, testWall, testAbout
+	o.Card.Addr, o.Protocol, o.Keys, o.Wall, o.About = n.ep.LocalAddr(), testProtocol, []token.Key{
+		testKey}, testWall, testAbout
 	o.Found = n.n == 0 && n.restarts == 1
 	for _, other := range s.nodes {
 		if other != n {
@@ -150,7 +154,8 @@ func (n *mirror) boot() {
 	if n.node, err = crimp.NewNode(o.Options, n.m); err != nil {
 		panic(err)
 	}
-	n.id, n.began, n.events, n.led, n.cut, n.dismissed, n.denied, n.text, n.handed, n.quits, n.tainted = 0, false, nil, 0, false, 0, 0, "", 0, false, false
+	n.id, n.began, n.events, n.led, n.cut, n.dismissed, n.denied, n.text, n.handed, n.quits,
+		n.tainted = 0, false, nil, 0, false, 0, 0, "", 0, false, false
 	n.has, n.gaveUp = map[name]bool{}, map[name]bool{}
 	node := n.node
 	n.ep.Handle(func(from netip.AddrPort, data []byte) {
@@ -233,7 +238,9 @@ func (n *mirror) look() {
 			if !n.m.Quorum() || !n.m.Leads() {
 				s.fail("member %d gives out the state and does not lead", n.id)
 			}
-			if err := n.node.ProvideState(s.net.Now(), e.Member, n.snapshot()); err != nil && !errors.Is(err, crimp.ErrNotMember) { // it may be out again by now
+			// it may be out again by now
+			if err := n.node.ProvideState(s.net.Now(), e.Member, n.snapshot()); err != nil &&
+				!errors.Is(err, crimp.ErrNotMember) {
 				s.fail("state for %d: %v", e.Member, err)
 			}
 		case crimp.Delivered:
@@ -283,7 +290,8 @@ func (n *mirror) checkCharter() {
 	}
 	n.s.charters[epoch] = b
 	if !n.witness && !n.m.lapsed && n.node.Group().ID() != 0 && n.node.Group().Epoch() != epoch {
-		n.s.fail("member %d: the group is in epoch %d, the decree is %d", n.m.self, n.node.Group().Epoch(), epoch)
+		n.s.fail("member %d: the group is in epoch %d, the decree is %d", n.m.self,
+			n.node.Group().Epoch(), epoch)
 	}
 }
 
@@ -297,14 +305,16 @@ func (n *mirror) left(e *crimp.Event) {
 		if at.member == e.Member {
 			mine[at] = true
 			if at.seq > e.Seq {
-				n.s.fail("member %d has packet %d of %d, which left with %d", n.id, at.seq, e.Member, e.Seq)
+				n.s.fail("member %d has packet %d of %d, which left with %d", n.id, at.seq,
+					e.Member, e.Seq)
 			}
 		}
 	}
 	if have, ok := n.s.partings[e.Member]; !ok {
 		n.s.partings[e.Member] = mine
 	} else if !maps.Equal(have, mine) {
-		n.s.fail("member %d has %d packets of %d, which left with %d; another has %d", n.id, len(mine), e.Member, e.Seq, len(have))
+		n.s.fail("member %d has %d packets of %d, which left with %d; another has %d", n.id,
+			len(mine), e.Member, e.Seq, len(have))
 	}
 }
 
@@ -338,8 +348,12 @@ func (s *sim) until(d time.Duration, what string, so func() bool) error {
 
 func (s *sim) state() (text string) {
 	for _, n := range s.nodes {
-		text += fmt.Sprintf("\n%s running %v is %d began %v epoch %d uber %d quorum %v voters %v members %v denied %q %s dismissed %q asking %v", n.ep.Name(), n.ep.Running(), n.id, n.began, n.m.Epoch(),
-			n.m.Uber(), n.m.Quorum(), n.m.Voters(), n.node.Group().Members(), n.denied, n.text, n.dismissed, n.m.asking != nil)
+		text += fmt.Sprintf(
+			"\n%s running %v is %d began %v epoch %d uber %d quorum %v voters %v members %v "+
+				"denied %q %s dismissed %q asking %v", n.ep.Name(), n.ep.Running(), n.id, n.began,
+			n.m.Epoch(),
+			n.m.Uber(), n.m.Quorum(), n.m.Voters(), n.node.Group().Members(), n.denied, n.text,
+			n.dismissed, n.m.asking != nil)
 	}
 	return text
 }
@@ -348,7 +362,8 @@ func (s *sim) state() (text string) {
 func (s *sim) whole(list ...*mirror) bool {
 	var ids []member.ID
 	for _, n := range list {
-		if n.id == 0 || !n.began || !n.ep.Running() || !n.m.Quorum() || n.m.Epoch() != list[0].m.Epoch() {
+		if n.id == 0 || !n.began || !n.ep.Running() || !n.m.Quorum() ||
+			n.m.Epoch() != list[0].m.Epoch() {
 			return false
 		}
 		ids = append(ids, n.id)
@@ -363,7 +378,8 @@ func (s *sim) together(d time.Duration) error {
 }
 
 // gathered makes a group of so many mirrors on good paths, then lets the weather come.
-func gathered(net *netsim.Net, mirrors, witnesses int, weather netsim.Conditions, change func(*sim)) (*sim, error) {
+func gathered(net *netsim.Net, mirrors, witnesses int, weather netsim.Conditions,
+	change func(*sim)) (*sim, error) {
 	net.Use(path(0))
 	s := newSim(net, change)
 	for i := range mirrors + witnesses {
@@ -377,7 +393,9 @@ func gathered(net *netsim.Net, mirrors, witnesses int, weather netsim.Conditions
 }
 
 func path(loss float64) netsim.Conditions {
-	p := netsim.Profile{Latency: 20 * time.Millisecond, Loss: loss, Jitter: netsim.Jitter{Amount: 5 * time.Millisecond}}
+	p := netsim.Profile{
+		Latency: 20 * time.Millisecond, Loss: loss, Jitter: netsim.Jitter{
+			Amount: 5 * time.Millisecond}}
 	return netsim.Conditions{Up: p, Down: p}
 }
 
@@ -400,7 +418,8 @@ func (s *sim) complete() error {
 			}
 			for seq := crimp.Sequence(1); seq <= from.node.Group().Last(); seq++ {
 				if !n.has[name{from.id, seq}] {
-					return fmt.Errorf("member %d lacks packet %d of %d, given up %v", n.id, seq, from.id, n.gaveUp[name{from.id, seq}])
+					return fmt.Errorf("member %d lacks packet %d of %d, given up %v", n.id, seq,
+						from.id, n.gaveUp[name{from.id, seq}])
 				}
 			}
 		}

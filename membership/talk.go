@@ -93,11 +93,13 @@ func (m *Membership) assemble(from member.ID, b []byte) []byte {
 	})
 	if at < 0 {
 		if len(m.inParts) >= maxInParts {
-			oldest := slices.MinFunc(m.inParts, func(a, b *inParts) int { return cmp.Compare(a.at, b.at) })
+			oldest := slices.MinFunc(m.inParts,
+				func(a, b *inParts) int { return cmp.Compare(a.at, b.at) })
 			m.inParts = slices.DeleteFunc(m.inParts, func(w *inParts) bool { return w == oldest })
 		}
 		at = len(m.inParts)
-		m.inParts = append(m.inParts, &inParts{from: from, digest: p.digest, parts: make([][]byte, p.parts)})
+		m.inParts = append(m.inParts,
+			&inParts{from: from, digest: p.digest, parts: make([][]byte, p.parts)})
 	}
 	w := m.inParts[at]
 	w.at = m.now

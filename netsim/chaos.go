@@ -38,7 +38,9 @@ func (n *Net) Chaos(c Chaos) error {
 		names []string
 	}
 	var choices []kind
-	for _, k := range []kind{{Cut, c.Cut}, {Pause, c.Pause}, {Restart, c.Restart}, {Rebind, c.Rebind}, {Storm, c.Storm}} {
+	for _, k := range []kind{
+		{Cut, c.Cut}, {Pause, c.Pause}, {Restart, c.Restart}, {Rebind, c.Rebind}, {
+			Storm, c.Storm}} {
 		if k.names = n.spell(k.names); len(k.names) > 0 {
 			choices = append(choices, k)
 		}

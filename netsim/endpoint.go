@@ -62,7 +62,9 @@ func (n *Net) Endpoint(name string) *Endpoint {
 // matter. The last to take an address has it.
 func (n *Net) EndpointAt(name string, addr netip.AddrPort) *Endpoint {
 	name = word(name)
-	e := &Endpoint{net: n, id: len(n.endpoints), name: name, local: addr, public: addr, limit: defaultInbox, max: defaultMax}
+	e := &Endpoint{
+		net: n, id: len(n.endpoints), name: name, local: addr, public: addr, limit: defaultInbox,
+		max: defaultMax}
 	n.endpoints = append(n.endpoints, e)
 	n.byName[name] = e
 	n.byAddr[addr] = e

@@ -40,10 +40,13 @@ func (f *Failure) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %v\n", f.Seed, f.Err)
 	if f.Unrepeatable {
-		b.WriteString("a second run with this seed went differently, so the run depends on something else than its seed: look for map iteration, clocks, goroutines, other random numbers\n")
+		b.WriteString(
+			"a second run with this seed went differently, so the run depends on something else " +
+				"than its seed: look for map iteration, clocks, goroutines, other random numbers\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "reduced from %d faults to %d in %d runs; replay this script:\n%v", f.Faults, len(f.Script.Faults), f.Runs, f.Script)
+	fmt.Fprintf(&b, "reduced from %d faults to %d in %d runs; replay this script:\n%v", f.Faults,
+		len(f.Script.Faults), f.Runs, f.Script)
 	if f.Last != nil && f.Last.Error() != f.Err.Error() {
 		fmt.Fprintf(&b, "with which the run says: %v\n", f.Last)
 	}
@@ -135,7 +138,8 @@ func (n *Net) strangers(s Script) error {
 	for _, f := range s.Faults {
 		for _, name := range []string{f.From, f.To} {
 			if name != "" && name != "*" && n.byName[name] == nil {
-				return fmt.Errorf("the script names the endpoint %q, which the run did not make: %v", name, f)
+				return fmt.Errorf(
+					"the script names the endpoint %q, which the run did not make: %v", name, f)
 			}
 		}
 	}

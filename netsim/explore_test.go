@@ -20,7 +20,8 @@ func stopAndWait(flawed bool) func(n *Net) error {
 	return func(n *Net) error {
 		server, client := n.Endpoint("server"), n.Endpoint("client")
 		n.Use(WiFi)
-		if err := n.Chaos(Chaos{End: 3 * time.Second, Most: 5, Cut: []string{"*"}, Pause: []string{"*"}, Rebind: []string{"client"}}); err != nil {
+		if err := n.Chaos(Chaos{End: 3 * time.Second, Most: 5, Cut: []string{"*"},
+			Pause: []string{"*"}, Rebind: []string{"client"}}); err != nil {
 			return err
 		}
 		var got []uint32
@@ -32,7 +33,9 @@ func stopAndWait(flawed bool) func(n *Net) error {
 			server.SendTo(from, data)
 		})
 		next := uint32(0)
-		send := func() { client.SendTo(server.PublicAddr(), binary.LittleEndian.AppendUint32(nil, next)) }
+		send := func() {
+			client.SendTo(server.PublicAddr(), binary.LittleEndian.AppendUint32(nil, next))
+		}
 		client.Handle(func(from netip.AddrPort, data []byte) {
 			if binary.LittleEndian.Uint32(data) == next {
 				next++
@@ -95,7 +98,8 @@ func TestRecordedScriptDoesTheSame(t *testing.T) {
 				n.Rand().Fill(data)
 				a.SendTo(b.PublicAddr(), data)
 			})
-			n.Chaos(Chaos{End: time.Second, Most: 6, Cut: []string{"*"}, Pause: []string{"*"}, Rebind: []string{"*"}, Storm: []string{"*"}})
+			n.Chaos(Chaos{End: time.Second, Most: 6, Cut: []string{"*"}, Pause: []string{"*"},
+				Rebind: []string{"*"}, Storm: []string{"*"}})
 			n.Run(time.Second)
 			digest = n.Digest()
 			return nil
@@ -134,7 +138,8 @@ func TestExploreNoticesUnrepeatableRuns(t *testing.T) {
 func TestExploreCatchesPanics(t *testing.T) {
 	err := Explore(Search{First: 5, Seeds: 1}, func(n *Net) error { panic("boom") })
 	var f *Failure
-	if !errors.As(err, &f) || f.Seed != 5 || !strings.Contains(err.Error(), "boom") || len(f.Script.Faults) != 0 {
+	if !errors.As(err, &f) || f.Seed != 5 || !strings.Contains(err.Error(), "boom") ||
+		len(f.Script.Faults) != 0 {
 		t.Errorf("%v", err)
 	}
 }
@@ -155,9 +160,12 @@ func TestReduce(t *testing.T) {
 		total := rapid.IntRange(1, 300).Draw(t, "total")
 		var s Script
 		for i := range total {
-			s.Faults = append(s.Faults, Fault{Kind: Drop + Kind(i%5), From: "a", To: "b", Number: uint64(i + 1), By: 123456789})
+			s.Faults = append(s.Faults,
+				Fault{Kind: Drop + Kind(i%5), From: "a", To: "b", Number: uint64(i + 1),
+					By: 123456789})
 		}
-		cause := rapid.SliceOfNDistinct(rapid.Uint64Range(1, uint64(total)), 0, min(5, total), rapid.ID).Draw(t, "cause")
+		cause := rapid.SliceOfNDistinct(rapid.Uint64Range(1, uint64(total)), 0, min(5, total),
+			rapid.ID).Draw(t, "cause")
 		reduced, runs := Reduce(s, 5000, func(s Script) bool {
 			found := 0
 			for _, f := range s.Faults {
@@ -168,7 +176,8 @@ func TestReduce(t *testing.T) {
 			return found == len(cause)
 		})
 		if len(reduced.Faults) != len(cause) {
-			t.Fatalf("%d faults left of %d, want %v: %v", len(reduced.Faults), total, cause, reduced)
+			t.Fatalf("%d faults left of %d, want %v: %v", len(reduced.Faults), total, cause,
+				reduced)
 		}
 		for _, f := range reduced.Faults {
 			if f.By != 100*time.Millisecond {
@@ -187,7 +196,8 @@ func TestReduceKeepsToItsBudget(t *testing.T) {
 	calls := 0
 	reduced, runs := Reduce(s, 20, func(s Script) bool {
 		calls++
-		return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Number == 77 }) && len(s.Faults) > 0
+		return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Number == 77 }) &&
+			len(s.Faults) > 0
 	})
 	if calls != runs || runs > 20 || len(reduced.Faults) == 1000 || len(reduced.Faults) == 0 {
 		t.Errorf("%d faults after %d runs and %d calls", len(reduced.Faults), runs, calls)

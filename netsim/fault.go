@@ -10,12 +10,13 @@ import (
 // to one datagram, counted from 1 on its path. Which fields matter depends on
 // Kind; the text form, one fault a line, is explained at [Script].
 type Fault struct {
-	Kind     Kind
-	At, For  time.Duration // when it begins and how long it lasts; For of zero is for good
-	From, To string        // names of endpoints, "*" for all; To is unused for pause, restart and rebind
-	OneWay   bool          // only from From to To
-	Settings string        // of a path, as "preset=awful loss=0.3"
-	Address  bool          // rebind the address and not just the port
+	Kind    Kind
+	At, For time.Duration // when it begins and how long it lasts; For of zero is for good
+	// names of endpoints, "*" for all; To is unused for pause, restart and rebind
+	From, To string
+	OneWay   bool   // only from From to To
+	Settings string // of a path, as "preset=awful loss=0.3"
+	Address  bool   // rebind the address and not just the port
 
 	Number uint64        // of the datagram
 	By     time.Duration // how much later it arrives
@@ -40,7 +41,8 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"cut", "pause", "restart", "rebind", "path", "drop", "delay", "hold", "copy", "flip"}
+var kindNames = [kinds]string{
+	"cut", "pause", "restart", "rebind", "path", "drop", "delay", "hold", "copy", "flip"}
 
 // String is the word that scripts use.
 func (k Kind) String() string {
@@ -77,7 +79,8 @@ func (n *Net) addFault(f Fault) {
 	if f.Kind.timed() {
 		n.faults = append(n.faults, f)
 		k := int32(len(n.faults) - 1)
-		n.events.push(event{at: max(n.now, f.At), order: uint64(2*k + 1), kind: eventFault, index: k})
+		n.events.push(event{at: max(n.now, f.At), order: uint64(2*k + 1), kind: eventFault,
+			index: k})
 		return
 	}
 	ends := [2]string{f.From, f.To}
@@ -157,7 +160,8 @@ func (n *Net) begin(k int32) {
 			continue
 		}
 		settings, _ := parseSettings(f.Settings) // checked by Schedule
-		path.overlays = append(path.overlays, overlay{fault: k, settings: settings, down: !f.forward(path)})
+		path.overlays = append(path.overlays,
+			overlay{fault: k, settings: settings, down: !f.forward(path)})
 		n.renew(path)
 	}
 	for _, e := range now.endpoints {
@@ -176,7 +180,8 @@ func (n *Net) begin(k int32) {
 	}
 	if f.For > 0 && f.Kind != Restart && f.Kind != Rebind {
 		n.inForce[k] = now
-		n.events.push(event{at: later(n.now, f.For), order: uint64(2 * k), kind: eventFaultEnd, index: k})
+		n.events.push(event{at: later(n.now, f.For), order: uint64(2 * k), kind: eventFaultEnd,
+			index: k})
 	}
 }
 
@@ -189,7 +194,8 @@ func (n *Net) end(k int32) {
 			path.Heal()
 			continue
 		}
-		path.overlays = slices.DeleteFunc(path.overlays, func(o overlay) bool { return o.fault == k })
+		path.overlays = slices.DeleteFunc(path.overlays,
+			func(o overlay) bool { return o.fault == k })
 		n.renew(path)
 	}
 	for _, e := range was.endpoints {

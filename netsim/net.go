@@ -181,9 +181,11 @@ func (n *Net) transmit(e *Endpoint, from, to netip.AddrPort, data []byte) {
 	path := n.path(e, dst)
 	fate := path.Pass(n.now, len(data))
 	if n.trace != nil {
-		n.trace(Event{At: n.now, What: Sent, From: e.name, To: dst.name, Number: path.number, Data: data})
+		n.trace(Event{At: n.now, What: Sent, From: e.name, To: dst.name, Number: path.number,
+			Data: data})
 		if fate.Copies == 0 {
-			n.trace(Event{At: n.now, What: Dropped, From: e.name, To: dst.name, Number: path.number, Data: data})
+			n.trace(Event{At: n.now, What: Dropped, From: e.name, To: dst.name, Number: path.number,
+				Data: data})
 		}
 	}
 	for i := range fate.Copies {
@@ -232,7 +234,8 @@ func (n *Net) arrive(k int32) {
 
 func (n *Net) tell(what What, p *packet) {
 	if n.trace != nil {
-		n.trace(Event{At: n.now, What: what, From: p.path.from.name, To: p.to.name, Number: p.number, Data: p.data})
+		n.trace(Event{At: n.now, What: what, From: p.path.from.name, To: p.to.name,
+			Number: p.number, Data: p.data})
 	}
 }
 

@@ -38,7 +38,9 @@ func TestDelivery(t *testing.T) {
 		t.Fatalf("%v arrived before its time", *got)
 	}
 	n.Run(time.Second)
-	want := []arrival{{30 * time.Millisecond, a.LocalAddr(), "one"}, {40 * time.Millisecond, a.LocalAddr(), "two"}}
+	want := []arrival{
+		{30 * time.Millisecond, a.LocalAddr(), "one"}, {
+			40 * time.Millisecond, a.LocalAddr(), "two"}}
 	if len(*got) != 2 || (*got)[0] != want[0] || (*got)[1] != want[1] {
 		t.Errorf("got %v, want %v", *got, want)
 	}
@@ -63,7 +65,8 @@ func TestRepeatable(t *testing.T) {
 				e.SendTo(server.PublicAddr(), b)
 			})
 		}
-		if err := n.Chaos(Chaos{End: 5 * time.Second, Most: 20, Cut: []string{"*"}, Pause: []string{"*"}, Rebind: []string{"x", "y"}, Storm: []string{"*"}}); err != nil {
+		if err := n.Chaos(Chaos{End: 5 * time.Second, Most: 20, Cut: []string{"*"},
+			Pause: []string{"*"}, Rebind: []string{"x", "y"}, Storm: []string{"*"}}); err != nil {
 			t.Fatal(err)
 		}
 		n.Run(5 * time.Second)
@@ -98,7 +101,8 @@ func TestDigestIsTheSameEverywhere(t *testing.T) {
 // TestConservation: every datagram offered is accounted for, whatever happens.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := New(Options{Seed: rapid.Uint64().Draw(t, "seed"), Conditions: rapid.SampledFrom(Presets()).Draw(t, "preset")})
+		n := New(Options{Seed: rapid.Uint64().Draw(t, "seed"),
+			Conditions: rapid.SampledFrom(Presets()).Draw(t, "preset")})
 		var all []*Endpoint
 		received := uint64(0)
 		for _, name := range []string{"a", "b", "c"} {
@@ -113,7 +117,8 @@ func TestConservation(t *testing.T) {
 		if rapid.Bool().Draw(t, "nat") {
 			all[0].BehindNAT(NAT{Restricted: true, Timeout: 30 * time.Millisecond})
 		}
-		n.Chaos(Chaos{End: 2 * time.Second, Most: 12, Cut: []string{"*"}, Pause: []string{"*"}, Restart: []string{"*"}, Rebind: []string{"*"}, Storm: []string{"*"}})
+		n.Chaos(Chaos{End: 2 * time.Second, Most: 12, Cut: []string{"*"}, Pause: []string{"*"},
+			Restart: []string{"*"}, Rebind: []string{"*"}, Storm: []string{"*"}})
 		n.Run(2 * time.Second)
 		for _, e := range all {
 			e.Close() // ends its timers
@@ -312,7 +317,9 @@ func TestEndpointIsALink(t *testing.T) {
 	n := New(Options{Conditions: Both(Profile{Latency: 5 * time.Millisecond})})
 	a, b := n.Endpoint("a"), n.Endpoint("b")
 	var l link.Link = b
-	out := []link.Datagram{{Addr: b.LocalAddr(), Data: []byte("x")}, {Addr: b.LocalAddr(), Data: []byte("y")}, {Addr: b.LocalAddr(), Data: make([]byte, 1201)}}
+	out := []link.Datagram{
+		{Addr: b.LocalAddr(), Data: []byte("x")}, {Addr: b.LocalAddr(), Data: []byte("y")}, {
+			Addr: b.LocalAddr(), Data: make([]byte, 1201)}}
 	if k, err := a.Send(out); k != 2 || !errors.Is(err, link.ErrTooLarge) {
 		t.Fatalf("sent %d, %v", k, err)
 	}
@@ -322,7 +329,8 @@ func TestEndpointIsALink(t *testing.T) {
 	n.Run(time.Millisecond)
 	batch := make([]link.Datagram, 4)
 	k, err := l.Receive(batch)
-	if k != 2 || err != nil || !bytes.Equal(batch[1].Data, []byte("y")) || batch[0].Addr != a.LocalAddr() {
+	if k != 2 || err != nil || !bytes.Equal(batch[1].Data, []byte("y")) ||
+		batch[0].Addr != a.LocalAddr() {
 		t.Fatalf("received %d, %v: %v", k, err, batch[:k])
 	}
 	if ok, _ := l.Wait(20 * time.Millisecond); ok {
@@ -406,27 +414,30 @@ func TestTimers(t *testing.T) {
 func BenchmarkNet(b *testing.B) {
 	for _, c := range []Conditions{Perfect, WiFi} {
 		for _, clients := range []int{2, 256} {
-			b.Run(c.Name+"/"+map[int]string{2: "2-clients", 256: "256-clients"}[clients], func(b *testing.B) {
-				n := New(Options{Seed: 1})
-				server := n.Endpoint("server")
-				server.Handle(func(from netip.AddrPort, data []byte) { server.SendTo(from, data) })
-				payload := make([]byte, 100)
-				for range clients {
-					e := n.Endpoint("client" + string(rune('A'+len(n.endpoints))))
-					n.Connect(e, server, c)
-					e.Handle(func(netip.AddrPort, []byte) {})
-					e.Every(time.Second/60, func() { e.SendTo(server.LocalAddr(), payload) })
-				}
-				n.Run(2 * time.Second) // grow the buffers
-				before, start := n.Stats().Offered, n.Now()
-				b.ReportAllocs()
-				for b.Loop() {
-					n.Run(time.Second / 60)
-				}
-				sent := float64(n.Stats().Offered - before)
-				b.ReportMetric(sent/b.Elapsed().Seconds(), "datagrams/s")
-				b.ReportMetric((n.Now()-start).Seconds()/b.Elapsed().Seconds(), "x-real-time")
-			})
+			b.Run(c.Name+"/"+map[int]string{2: "2-clients", 256: "256-clients"}[clients],
+				func(b *testing.B) {
+					n := New(Options{Seed: 1})
+					server := n.Endpoint("server")
+					server.Handle(func(from netip.AddrPort, data []byte) {
+						server.SendTo(from, data)
+					})
+					payload := make([]byte, 100)
+					for range clients {
+						e := n.Endpoint("client" + string(rune('A'+len(n.endpoints))))
+						n.Connect(e, server, c)
+						e.Handle(func(netip.AddrPort, []byte) {})
+						e.Every(time.Second/60, func() { e.SendTo(server.LocalAddr(), payload) })
+					}
+					n.Run(2 * time.Second) // grow the buffers
+					before, start := n.Stats().Offered, n.Now()
+					b.ReportAllocs()
+					for b.Loop() {
+						n.Run(time.Second / 60)
+					}
+					sent := float64(n.Stats().Offered - before)
+					b.ReportMetric(sent/b.Elapsed().Seconds(), "datagrams/s")
+					b.ReportMetric((n.Now()-start).Seconds()/b.Elapsed().Seconds(), "x-real-time")
+				})
 		}
 	}
 }

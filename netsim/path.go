@@ -42,7 +42,8 @@ type Stats struct {
 	Overflowed                uint64 // found the queue full
 	TooLarge                  uint64 // larger than MaxDatagram
 	Cut                       uint64 // met a partition
-	Unrouted                  uint64 // addressed to nobody, an old address, a machine that is down, or a full inbox
+	// addressed to nobody, an old address, a machine that is down, or a full inbox
+	Unrouted uint64
 }
 
 // Add sums statistics over paths.

@@ -98,7 +98,8 @@ func TestBursts(t *testing.T) {
 		}
 	}
 	// Without Loss a burst loses all, and its mean length is 1/Leave.
-	delays := feed(NewPath(Profile{Burst: Burst{Enter: 0.01, Leave: 0.25}}, 3), offered, time.Millisecond)
+	delays := feed(NewPath(Profile{Burst: Burst{Enter: 0.01, Leave: 0.25}}, 3), offered,
+		time.Millisecond)
 	runs, lost := 0, 0
 	for i, d := range delays {
 		if d < 0 {
@@ -127,7 +128,8 @@ func TestJitter(t *testing.T) {
 		{LongTail, func(q float64) float64 { return 1/math.Sqrt(1-q) - 1 }},
 	} {
 		for _, seed := range seeds {
-			p := NewPath(Profile{Latency: latency, Jitter: Jitter{Shape: c.shape, Amount: amount}}, seed)
+			p := NewPath(Profile{Latency: latency, Jitter: Jitter{Shape: c.shape, Amount: amount}},
+				seed)
 			delays := feed(p, offered, time.Second)
 			slices.Sort(delays)
 			for _, q := range quantiles {
@@ -139,7 +141,8 @@ func TestJitter(t *testing.T) {
 					bound += 0.03 // twelve uniforms have slightly thin tails
 				}
 				if math.Abs(got-c.want(q)) > bound {
-					t.Errorf("seed %d: %s: quantile %v is %.3f, want %.3f +- %.3f", seed, shapeNames[c.shape], q, got, c.want(q), bound)
+					t.Errorf("seed %d: %s: quantile %v is %.3f, want %.3f +- %.3f", seed,
+						shapeNames[c.shape], q, got, c.want(q), bound)
 				}
 			}
 			if c.shape == LongTail && delays[offered-1] > latency+tailCut*amount {
@@ -151,7 +154,8 @@ func TestJitter(t *testing.T) {
 
 func TestRecordedJitterPlaysInOrder(t *testing.T) {
 	list := []time.Duration{3 * time.Millisecond, 0, -time.Millisecond, 9 * time.Millisecond}
-	p := NewPath(Profile{Latency: 10 * time.Millisecond, Jitter: Jitter{Shape: Recorded, Recorded: list}}, 1)
+	p := NewPath(Profile{Latency: 10 * time.Millisecond,
+		Jitter: Jitter{Shape: Recorded, Recorded: list}}, 1)
 	for i, d := range feed(p, 10, time.Second) {
 		if want := 10*time.Millisecond + list[i%4]; d != want {
 			t.Errorf("datagram %d took %v, want %v", i, d, want)
@@ -165,7 +169,8 @@ func TestOnlyHeldBackAreOvertaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		profile := Profile{
 			Latency: 20 * time.Millisecond,
-			Jitter:  Jitter{Shape: Shape(rapid.IntRange(0, 2).Draw(t, "shape")), Amount: 15 * time.Millisecond},
+			Jitter: Jitter{
+				Shape: Shape(rapid.IntRange(0, 2).Draw(t, "shape")), Amount: 15 * time.Millisecond},
 			Reorder: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "reorder"),
 			Rate:    rapid.SampledFrom([]int64{0, mbit}).Draw(t, "rate"),
 		}
@@ -239,7 +244,8 @@ func TestMaxDatagramAndCut(t *testing.T) {
 func TestFatesHangOnNumberAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
-		profile := Profile{Loss: 0.3, Burst: Burst{Enter: 0.1, Leave: 0.3}, Duplicate: 0.2, Corrupt: 0.1}
+		profile := Profile{
+			Loss: 0.3, Burst: Burst{Enter: 0.1, Leave: 0.3}, Duplicate: 0.2, Corrupt: 0.1}
 		p, q := NewPath(profile, seed), NewPath(profile, seed)
 		now := time.Duration(0)
 		for i := range 100 {
@@ -271,7 +277,8 @@ func TestPresets(t *testing.T) {
 			if mean < p.Latency || mean > p.Latency+2*p.Jitter.Amount+40*time.Millisecond {
 				t.Errorf("%s: mean delay %v at latency %v", c.Name, mean, p.Latency)
 			}
-			t.Logf("%-13s mean %8v loss %.2f%% %v", c.Name, mean.Round(10*time.Microsecond), 100*loss, p)
+			t.Logf("%-13s mean %8v loss %.2f%% %v", c.Name, mean.Round(10*time.Microsecond),
+				100*loss, p)
 		}
 	}
 }

@@ -23,29 +23,34 @@ var (
 
 	// LAN is a wired local network: 0.3 ms each way, 1 Gbit/s, no loss.
 	LAN = preset("lan", line{gbit, 256 * kib}, line{gbit, 256 * kib},
-		Profile{Latency: 300 * time.Microsecond, Jitter: Jitter{Uniform, 100 * time.Microsecond, nil}})
+		Profile{Latency: 300 * time.Microsecond,
+			Jitter: Jitter{Uniform, 100 * time.Microsecond, nil}})
 
 	// Cable is a wired home connection to a server in the same region: 15 ms each
 	// way, 0.1 % loss, 10 Mbit/s up and 100 Mbit/s down.
 	Cable = preset("cable", line{10 * mbit, 128 * kib}, line{100 * mbit, 512 * kib},
-		Profile{Latency: 15 * ms, Jitter: Jitter{Normal, 1500 * time.Microsecond, nil}, Loss: 0.001})
+		Profile{Latency: 15 * ms, Jitter: Jitter{Normal, 1500 * time.Microsecond, nil},
+			Loss: 0.001})
 
 	// WiFi is the same home over a busy wireless network: 18 ms each way with long
 	// stalls, about 1.3 % loss mostly in bursts, a few datagrams doubled or out of
 	// order.
 	WiFi = preset("wifi", line{10 * mbit, 128 * kib}, line{40 * mbit, 256 * kib},
-		Profile{Latency: 18 * ms, Jitter: Jitter{LongTail, 3 * ms, nil}, Loss: 0.003, Burst: Burst{0.005, 0.25, 0.5},
+		Profile{Latency: 18 * ms, Jitter: Jitter{LongTail, 3 * ms, nil}, Loss: 0.003,
+			Burst:     Burst{0.005, 0.25, 0.5},
 			Duplicate: 0.001, Reorder: 0.002, HoldBack: 10 * ms})
 
 	// LTE is a phone: 35 ms each way with long stalls, 0.5 % loss, deep queues that
 	// hold a second of traffic.
 	LTE = preset("lte", line{8 * mbit, 1024 * kib}, line{30 * mbit, 4096 * kib},
-		Profile{Latency: 35 * ms, Jitter: Jitter{LongTail, 6 * ms, nil}, Loss: 0.005, Reorder: 0.001, HoldBack: 20 * ms})
+		Profile{Latency: 35 * ms, Jitter: Jitter{LongTail, 6 * ms, nil}, Loss: 0.005,
+			Reorder: 0.001, HoldBack: 20 * ms})
 
 	// Transatlantic is a wired home whose server is on the other continent: 45 ms each
 	// way, 0.3 % loss.
 	Transatlantic = preset("transatlantic", line{10 * mbit, 128 * kib}, line{100 * mbit, 512 * kib},
-		Profile{Latency: 45 * ms, Jitter: Jitter{Normal, 2 * ms, nil}, Loss: 0.003, Reorder: 0.001, HoldBack: 5 * ms})
+		Profile{Latency: 45 * ms, Jitter: Jitter{Normal, 2 * ms, nil}, Loss: 0.003, Reorder: 0.001,
+			HoldBack: 5 * ms})
 
 	// Satellite is a geostationary one: 300 ms each way, 1 % loss, 3 Mbit/s up and
 	// 25 Mbit/s down.
@@ -62,7 +67,8 @@ var (
 	// with stalls of most of a second, about 14 % loss, doubled, disordered and
 	// damaged datagrams, 1 Mbit/s before a queue of one second.
 	Awful = preset("awful", line{mbit, 125000}, line{mbit, 125000},
-		Profile{Latency: 120 * ms, Jitter: Jitter{LongTail, 40 * ms, nil}, Loss: 0.08, Burst: Burst{0.02, 0.2, 0.8},
+		Profile{Latency: 120 * ms, Jitter: Jitter{LongTail, 40 * ms, nil}, Loss: 0.08,
+			Burst:     Burst{0.02, 0.2, 0.8},
 			Duplicate: 0.02, Reorder: 0.05, HoldBack: 60 * ms, Corrupt: 0.005})
 )
 
@@ -93,5 +99,6 @@ func Lookup(name string) (Conditions, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return Conditions{}, fmt.Errorf("unknown preset %q, use one of %s", name, strings.Join(names, ", "))
+	return Conditions{},
+		fmt.Errorf("unknown preset %q, use one of %s", name, strings.Join(names, ", "))
 }

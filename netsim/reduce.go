@@ -18,7 +18,8 @@ func Reduce(s Script, budget int, fails func(Script) bool) (Script, int) {
 		return r.script, r.runs
 	}
 	for k := range kinds {
-		without := slices.DeleteFunc(slices.Clone(r.script.Faults), func(f Fault) bool { return f.Kind == k })
+		without := slices.DeleteFunc(slices.Clone(r.script.Faults),
+			func(f Fault) bool { return f.Kind == k })
 		if len(without) < len(r.script.Faults) {
 			r.try(without)
 		}

@@ -189,7 +189,8 @@ func (w *words) timed() (f Fault, err error) {
 	what := w.next()
 	k := slices.Index(kindNames[:], what)
 	if k < 0 || !Kind(k).timed() {
-		return f, fmt.Errorf("unknown fault %q, use cut, path, pause, restart or rebind after the time", what)
+		return f, fmt.Errorf(
+			"unknown fault %q, use cut, path, pause, restart or rebind after the time", what)
 	}
 	f.Kind, f.From = Kind(k), w.next()
 	switch f.Kind {
@@ -226,7 +227,8 @@ func (w *words) timed() (f Fault, err error) {
 func (w *words) single(what string) (f Fault, err error) {
 	k := slices.Index(kindNames[:], what)
 	if k < 0 || Kind(k).timed() {
-		return f, fmt.Errorf("unknown line %q, begin with seed, exact, at, drop, delay, hold, copy or flip", what)
+		return f, fmt.Errorf(
+			"unknown line %q, begin with seed, exact, at, drop, delay, hold, copy or flip", what)
 	}
 	f.Kind, f.OneWay, f.From = Kind(k), true, w.next()
 	if !w.accept(">") {

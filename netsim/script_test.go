@@ -35,7 +35,8 @@ func TestScriptPrintsAsItReads(t *testing.T) {
 	if s.String() != everyLine {
 		t.Errorf("printed as\n%v", s)
 	}
-	loose, err := Parse("# a comment\n\n  seed   7\r\nexact\nat 1500ms cut client server for 0.4s # here too\n")
+	loose, err := Parse(
+		"# a comment\n\n  seed   7\r\nexact\nat 1500ms cut client server for 0.4s # here too\n")
 	if err != nil || loose.Faults[0] != s.Faults[0] {
 		t.Errorf("%v, %v", loose, err)
 	}
@@ -165,7 +166,8 @@ func TestPresetsPrintAsTheyRead(t *testing.T) {
 
 func TestParseConditions(t *testing.T) {
 	c, err := ParseConditions("wifi loss=5% up.latency=80ms")
-	if err != nil || c.Up.Latency != 80*time.Millisecond || c.Down.Latency != WiFi.Down.Latency || c.Down.Loss != 0.05 || c.Name != "" {
+	if err != nil || c.Up.Latency != 80*time.Millisecond || c.Down.Latency != WiFi.Down.Latency ||
+		c.Down.Loss != 0.05 || c.Name != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c, err := ParseConditions("lte"); err != nil || c.Name != "lte" {
@@ -231,7 +233,8 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 		n := New(Options{Seed: rapid.Uint64().Draw(t, "seed"), Conditions: Cable})
 		a, b, c := n.Endpoint("a"), n.Endpoint("b"), n.Endpoint("c")
 		all := []string{"*"}
-		if err := n.Chaos(Chaos{End: time.Second, Most: 30, Cut: all, Pause: all, Restart: all, Rebind: all, Storm: all}); err != nil {
+		if err := n.Chaos(Chaos{End: time.Second, Most: 30, Cut: all, Pause: all, Restart: all,
+			Rebind: all, Storm: all}); err != nil {
 			t.Fatal(err)
 		}
 		n.Run(3 * time.Second)
@@ -243,7 +246,8 @@ func TestFaultsLeaveNothingBehind(t *testing.T) {
 				if from != to {
 					path := n.path(from, to)
 					if path.cuts != 0 || !reflect.DeepEqual(path.profile, path.base) {
-						t.Fatalf("%s > %s: %d cuts, %v", from.Name(), to.Name(), path.cuts, path.profile)
+						t.Fatalf("%s > %s: %d cuts, %v", from.Name(), to.Name(), path.cuts,
+							path.profile)
 					}
 				}
 			}

@@ -84,7 +84,9 @@ func (p *Profile) Set(key, value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown setting %q, use latency, jitter, loss, burst, duplicate, reorder, corrupt, rate, queue or max", key)
+	return fmt.Errorf(
+		"unknown setting %q, use latency, jitter, loss, burst, duplicate, reorder, corrupt, "+
+			"rate, queue or max", key)
 }
 
 // String lists the settings that differ from a perfect path, in the form that
@@ -129,7 +131,9 @@ var settings = []struct {
 		func(p *Profile) string { return unless(p.Rate == 0, printUnits(p.Rate, rateUnits)) }},
 	{"queue",
 		func(p *Profile, s string) error { return setUnits(&p.Queue, s, sizeUnits, 1<<30) },
-		func(p *Profile) string { return unless(p.Queue == 0, printUnits(int64(p.Queue), sizeUnits)) }},
+		func(p *Profile) string {
+			return unless(p.Queue == 0, printUnits(int64(p.Queue), sizeUnits))
+		}},
 	{"max",
 		func(p *Profile, s string) error { return setUnits(&p.MaxDatagram, s, sizeUnits, 1<<30) },
 		func(p *Profile) string { return unless(p.MaxDatagram == 0, strconv.Itoa(p.MaxDatagram)) }},
@@ -163,7 +167,8 @@ func (p *Profile) printReorder() string {
 	return number(p.Reorder) + "/" + p.HoldBack.String()
 }
 
-var shapeNames = [...]string{Uniform: "uniform", Normal: "normal", LongTail: "longtail", Recorded: "recorded"}
+var shapeNames = [...]string{
+	Uniform: "uniform", Normal: "normal", LongTail: "longtail", Recorded: "recorded"}
 
 // String is the form that Profile.Set reads, and empty for no jitter.
 func (j Jitter) String() string {
@@ -187,7 +192,8 @@ func parseJitter(s string) (j Jitter, err error) {
 	}
 	k := slices.Index(shapeNames[:], shape)
 	if k < 0 {
-		return Jitter{}, fmt.Errorf("unknown shape %q, use uniform, normal, longtail or recorded", shape)
+		return Jitter{},
+			fmt.Errorf("unknown shape %q, use uniform, normal, longtail or recorded", shape)
 	}
 	if j.Shape = Shape(k); j.Shape != Recorded {
 		return j, setDuration(&j.Amount, amount)

@@ -6,9 +6,11 @@ import (
 	"github.com/coeval-dev/coeval/conn"
 )
 
-// A Cadence says how many packets a second a client's commands go in. One for each tick is best. But a packet of commands is mostly headers, sixty of them are more
-// than a modem takes, and what then waits before it delays all that follows. Where a queue forms and is shorter with fewer packets, the commands of two or four ticks
-// share one; more are tried again after a while of play, and after a longer one each time that this fails. A queue that has other causes is left alone.
+// A Cadence says how many packets a second a client's commands go in. One for each tick is best.
+// But a packet of commands is mostly headers, sixty of them are more than a modem takes, and what
+// then waits before it delays all that follows. Where a queue forms and is shorter with fewer
+// packets, the commands of two or four ticks share one; more are tried again after a while of play,
+// and after a longer one each time that this fails. A queue that has other causes is left alone.
 //
 // Give PerSecond to conn.Conn's SetSendRate. The zero value is ready.
 type Cadence struct {
@@ -21,7 +23,8 @@ type Cadence struct {
 	trial  bool          // fewer packets are being tried
 	until  time.Duration // when to look again
 	calm   int           // snapshots without a queue
-	enough int           // of these, before it is tried again with as many packets as made the queue
+	// of these, before it is tried again with as many packets as made the queue
+	enough int
 }
 
 const (
@@ -48,7 +51,8 @@ func (c *Cadence) Observe(now time.Duration, q conn.Quality) {
 		if c.every == c.full {
 			c.enough = min(2*c.enough, 16*cadenceCalm)
 		}
-		c.before, c.full, c.every, c.trial, c.until, c.calm = q.Queue, c.every, cadenceMost, true, now+wait, 0
+		c.before, c.full, c.every, c.trial, c.until, c.calm = q.Queue, c.every, cadenceMost, true,
+			now+wait, 0
 	case long:
 		c.trial, c.calm = false, 0
 	default:

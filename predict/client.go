@@ -104,9 +104,10 @@ type prediction struct {
 // picture is what players see. Each event is handed out once, by a notice, and nothing that is seen
 // of others goes back in time.
 type picture struct {
-	shown  *world.World
-	locals *world.Locals // attached to shown, and to a world of the past while it is predicted for the first time
-	seen   float64       // the moment of the past that is shown of others
+	shown *world.World
+	// attached to shown, and to a world of the past while it is predicted for the first time
+	locals *world.Locals
+	seen   float64 // the moment of the past that is shown of others
 	handed []Notice
 }
 
@@ -165,7 +166,9 @@ func New(g *world.Game, o Options) (*Client, error) {
 		c.modes = c.modes || x.Mode == Own || x.Mode == Interpolated
 	}
 	if seen != len(o.Classes) {
-		return nil, errors.New("predict: Options.Classes names a class that the game does not have; look at Game.Classes")
+		return nil, errors.New(
+			"predict: Options.Classes names a class that the game does not have; look at " +
+				"Game.Classes")
 	}
 	if o.Start != nil && o.Start.Game() != g {
 		return nil, errors.New("predict: Options.Start is a world of another game")
@@ -456,7 +459,8 @@ func (c *Client) Step() {
 	c.fail(w.Host().SetLocals(nil))
 	c.notices.conclude()
 	c.blends.tick(c.past.at(t))
-	c.notices.deny(max(c.certain-min(c.certain, c.o.Patience), c.known-min(c.known, 4*c.o.Patience)))
+	c.notices.deny(max(c.certain-min(c.certain, c.o.Patience),
+		c.known-min(c.known, 4*c.o.Patience)))
 	c.notices.forget(c.known - min(c.known, c.o.Keep+2*c.o.Patience))
 }
 

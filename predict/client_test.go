@@ -24,8 +24,8 @@ func wrongs(c *Client) (n int) {
 	return n
 }
 
-// TestExact is a player alone on a good network: all that moves does so by rules, so nothing is ever predicted wrongly, and nothing is computed twice but for
-// a shell that gets its real name.
+// TestExact is a player alone on a good network: all that moves does so by rules, so nothing is
+// ever predicted wrongly, and nothing is computed twice but for a shell that gets its real name.
 func TestExact(t *testing.T) {
 	s := newSite(t, yard, 1)
 	g := s.join(netsim.Cable, 1, Options{}, fight)
@@ -51,7 +51,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestOwnCommandAtOnce: what a player does is to be seen in the tick for which it was done, whatever the network.
+// TestOwnCommandAtOnce: what a player does is to be seen in the tick for which it was done,
+// whatever the network.
 func TestOwnCommandAtOnce(t *testing.T) {
 	for _, style := range []Style{Doom3, Quake3, HalfLife} {
 		for _, c := range []netsim.Conditions{netsim.LAN, netsim.LTE, netsim.Satellite} {
@@ -64,7 +65,8 @@ func TestOwnCommandAtOnce(t *testing.T) {
 					if _, f := own(w, g.me); f != nil {
 						looks++
 						if f.Aim != want {
-							t.Fatalf("%v over %s: at tick %d the aim is %v and not %v", style, c.Name, tick, f.Aim, want)
+							t.Fatalf("%v over %s: at tick %d the aim is %v and not %v", style,
+								c.Name, tick, f.Aim, want)
 						}
 					}
 				}
@@ -98,12 +100,14 @@ func eachSeed(t *testing.T, n int, f func(t *testing.T, seed uint64)) {
 	}
 }
 
-// TestFaults: whatever the network does, in the end the client's world is the server's; no event is shown twice or left undecided; nothing grows.
+// TestFaults: whatever the network does, in the end the client's world is the server's; no event is
+// shown twice or left undecided; nothing grows.
 func TestFaults(t *testing.T) {
 	eachSeed(t, 4, func(t *testing.T, seed uint64) {
 		var troubles []netsim.Conditions
 		troubles = append(troubles, netsim.Presets()...)
-		troubles = append(troubles, netsim.Both(netsim.Profile{Latency: 30 * time.Millisecond, Loss: 0.4}))
+		troubles = append(troubles,
+			netsim.Both(netsim.Profile{Latency: 30 * time.Millisecond, Loss: 0.4}))
 		for i, c := range troubles {
 			style := []Style{Doom3, Quake3}[(i+int(seed))%2]
 			s := newSite(t, yard, seed)
@@ -177,28 +181,36 @@ func (g *guest) converged(what string) {
 	}
 	for id, image := range got {
 		if want := s.images[tick][id]; !slices.Equal(image, want) {
-			s.t.Errorf("%s: player %d, tick %d, %v: predicted %v, and it is %v", what, g.me, tick, id, image, want)
+			s.t.Errorf("%s: player %d, tick %d, %v: predicted %v, and it is %v", what, g.me, tick,
+				id, image, want)
 		}
 	}
 	s.run(2 * time.Second)
 	for k, f := range g.notices {
 		if f.shown != 1 && !(f.shown == 0 && f.decided == 0) || f.decided != 1 {
-			s.t.Errorf("%s: event %+v was shown %d times and decided %d times: %v", what, k, f.shown, f.decided, f.what)
+			s.t.Errorf("%s: event %+v was shown %d times and decided %d times: %v", what, k,
+				f.shown, f.decided, f.what)
 		}
 	}
 	c := g.c
-	if len(c.notices.pending) > 0 || len(c.notices.decided) > maxPending || len(c.tracks.of) > 200 || len(c.blends.of) > 200 || len(c.outdated) > 200 {
-		s.t.Errorf("%s: %d pending, %d decided, %d tracks, %d blends, %d outdated", what, len(c.notices.pending), len(c.notices.decided), len(c.tracks.of), len(c.blends.of), len(c.outdated))
+	if len(c.notices.pending) > 0 || len(c.notices.decided) > maxPending ||
+		len(c.tracks.of) > 200 || len(c.blends.of) > 200 || len(c.outdated) > 200 {
+		s.t.Errorf("%s: %d pending, %d decided, %d tracks, %d blends, %d outdated", what,
+			len(c.notices.pending), len(c.notices.decided), len(c.tracks.of), len(c.blends.of),
+			len(c.outdated))
 	}
 }
 
-// TestRelayed: others are predicted by the commands that are relayed, and so better than if they were taken to stop.
+// TestRelayed: others are predicted by the commands that are relayed, and so better than if they
+// were taken to stop.
 func TestRelayed(t *testing.T) {
 	s := newSite(t, yard, 4)
 	a := s.join(netsim.Cable, 1, Options{}, stand)
 	// Two who walk on for long, so that what was relayed holds.
-	s.join(netsim.Cable, 2, Options{}, func(g *guest, w *world.World) drive { return wander(g, 300, false) })
-	s.join(netsim.Cable, 3, Options{}, func(g *guest, w *world.World) drive { return wander(g, 300, false) })
+	s.join(netsim.Cable, 2, Options{},
+		func(g *guest, w *world.World) drive { return wander(g, 300, false) })
+	s.join(netsim.Cable, 3, Options{},
+		func(g *guest, w *world.World) drive { return wander(g, 300, false) })
 	s.run(5 * time.Second)
 	before := a.c.Report()[0]
 	s.run(20 * time.Second)
@@ -214,7 +226,8 @@ func TestRelayed(t *testing.T) {
 // TestSwitch changes the style back and forth in a game under way.
 func TestSwitch(t *testing.T) {
 	s := newSite(t, yard, 5)
-	g := s.join(netsim.WiFi, 1, Options{Classes: map[string]Class{"walker": {Obstacle: true}}}, fight)
+	g := s.join(netsim.WiFi, 1, Options{Classes: map[string]Class{"walker": {Obstacle: true}}},
+		fight)
 	s.join(netsim.WiFi, 2, Options{}, fight)
 	for i := range 9 {
 		s.run(1500 * time.Millisecond)
@@ -239,11 +252,13 @@ func TestSwitch(t *testing.T) {
 	g.converged("after changes of style")
 }
 
-// TestInterpolated: what is interpolated is shown where it was at the moment that is said to be shown.
+// TestInterpolated: what is interpolated is shown where it was at the moment that is said to be
+// shown.
 func TestInterpolated(t *testing.T) {
 	s := newSite(t, yard, 6)
 	g := s.join(netsim.Cable, 1, Options{Style: Quake3}, stand)
-	s.join(netsim.Cable, 2, Options{}, func(g *guest, w *world.World) drive { return wander(g, 120, false) })
+	s.join(netsim.Cable, 2, Options{},
+		func(g *guest, w *world.World) drive { return wander(g, 120, false) })
 	s.run(5 * time.Second)
 	worst, n := 0.0, 0
 	for range 500 {
@@ -275,7 +290,8 @@ func TestSmooth(t *testing.T) {
 	conv := reckon.Converge{By: reckon.Exponential, Ticks: 6, Limit: det.FixedInt(3)}
 	s := newSite(t, yard, 7)
 	g := s.join(netsim.LTE, 1, Options{Classes: map[string]Class{"walker": {Smooth: conv}}}, stand)
-	s.join(netsim.LTE, 2, Options{}, func(g *guest, w *world.World) drive { return wander(g, 20, false) })
+	s.join(netsim.LTE, 2, Options{},
+		func(g *guest, w *world.World) drive { return wander(g, 20, false) })
 	s.run(5 * time.Second)
 	var last det.Vec2
 	var lastTick world.Tick
@@ -304,19 +320,23 @@ func TestSmooth(t *testing.T) {
 		t.Fatalf("%d corrections, the largest of %.2f: nothing to smooth", corrections, raw)
 	}
 	if limit := 9.0/60 + raw/4; worst > limit {
-		t.Errorf("in one tick what is shown moved by %.3f, with corrections of up to %.3f", worst, raw)
+		t.Errorf("in one tick what is shown moved by %.3f, with corrections of up to %.3f", worst,
+			raw)
 	}
 }
 
-// TestAlone: entities that look at nothing else, where they were wrong, are predicted again by themselves, with the same result.
+// TestAlone: entities that look at nothing else, where they were wrong, are predicted again by
+// themselves, with the same result.
 func TestAlone(t *testing.T) {
 	results := [2][]string{}
 	for i, alone := range []bool{false, true} {
 		s := newSite(t, yard, 8)
-		g := s.join(netsim.WiFi, 1, Options{Classes: map[string]Class{"bird": {Alone: alone}}}, roam)
+		g := s.join(netsim.WiFi, 1, Options{Classes: map[string]Class{"bird": {Alone: alone}}},
+			roam)
 		n := 0
 		g.check = func(g *guest, x *replica.Snapshot) {
-			if n++; n%10 == 0 && g.c.past.has(g.c.known) { // let some birds have been predicted wrongly
+			// let some birds have been predicted wrongly
+			if n++; n%10 == 0 && g.c.past.has(g.c.known) {
 				for id := range g.c.past.at(g.c.known + 1).Host().Of(2) {
 					if id.Index()%5 == n/10%5 {
 						for t := g.c.known + 1; t <= g.c.past.now; t++ {
@@ -350,7 +370,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestLeap: entities that leap are at present where one step of integers takes them, and are not computed again.
+// TestLeap: entities that leap are at present where one step of integers takes them, and are not
+// computed again.
 func TestLeap(t *testing.T) {
 	schema := yard.Classes()[2].Schema()
 	leap := func(image []int32, ticks int32, now []int32) {
@@ -375,7 +396,8 @@ func TestLeap(t *testing.T) {
 		w := g.c.past.at(g.c.past.now)
 		for id := range w.Host().Of(2) {
 			at, truth := g.c.past.now-g.c.known, g.c.truth.Host().Image(id)
-			if d := g.c.classes[2].fields.distance(w.Host().Image(id), truth); d > float64(at)*8*1.5/60+0.2 {
+			if d := g.c.classes[2].fields.distance(w.Host().Image(id),
+				truth); d > float64(at)*8*1.5/60+0.2 {
 				t.Errorf("a bird is %.2f away from where it was %d ticks ago", d, at)
 			}
 		}
@@ -395,9 +417,11 @@ func (d *die) Step(w *world.World, me world.ID) {
 	d.B = diceCount & (1<<20 - 1)
 }
 
-// TestNotDeterministic: a game that is not deterministic shows as corrections, and the report names the field.
+// TestNotDeterministic: a game that is not deterministic shows as corrections, and the report names
+// the field.
 func TestNotDeterministic(t *testing.T) {
-	g := world.Define("dice", world.Class[die](), world.Commands[drive](), world.OnStart(func(w *world.World) { world.Spawn(w, die{}) }))
+	g := world.Define("dice", world.Class[die](), world.Commands[drive](),
+		world.OnStart(func(w *world.World) { world.Spawn(w, die{}) }))
 	s := newSite(t, g, 1)
 	x := s.join(netsim.Cable, 1, Options{}, stand)
 	s.run(3 * time.Second)
@@ -435,12 +459,15 @@ type bench struct {
 }
 
 func newBench(t testing.TB, n int, style Style) *bench {
-	g := world.Define("bench", world.Class[mover](world.ClassOptions{Limit: 4 * n}), world.Commands[drive](), world.OnStart(func(w *world.World) {
-		for range n {
-			r := w.Rand()
-			world.Spawn(w, mover{Pos: det.Vec3{X: r.Range(0, 1000), Y: r.Range(0, 1000)}, Vel: r.Unit3().Mul(5)})
-		}
-	}))
+	g := world.Define("bench", world.Class[mover](world.ClassOptions{Limit: 4 * n}),
+		world.Commands[drive](), world.OnStart(func(w *world.World) {
+			for range n {
+				r := w.Rand()
+				world.Spawn(w,
+					mover{Pos: det.Vec3{X: r.Range(0, 1000), Y: r.Range(0, 1000)},
+						Vel: r.Unit3().Mul(5)})
+			}
+		}))
 	w, err := g.New(world.Settings{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -457,7 +484,8 @@ func newBench(t testing.TB, n int, style Style) *bench {
 	return b
 }
 
-// round lets three ticks pass, and takes a snapshot. If wrong, some of it is not as it was predicted.
+// round lets three ticks pass, and takes a snapshot. If wrong, some of it is not as it was
+// predicted.
 func (b *bench) round(wrong bool) {
 	for range 3 {
 		if err := b.w.Host().Step(nil); err != nil {
@@ -482,7 +510,8 @@ func (b *bench) round(wrong bool) {
 		if wrong && id.Index()%64 == b.n%64 {
 			image[0] ^= 64
 		}
-		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.w.Host().Entry(id), Image: image})
+		b.snap.Updates = append(b.snap.Updates,
+			replica.Update{ID: id, What: replica.Held, Entry: b.w.Host().Entry(id), Image: image})
 	}
 	b.c.Snapshot(b.now, &b.snap)
 	b.c.Show(b.now)

@@ -8,12 +8,14 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Clock says which tick a client is at. It runs ahead of the server by just enough for commands to arrive before they are needed, with a margin for the
-// jitter that it measures, and it keeps there by running a little faster or slower.
+// A Clock says which tick a client is at. It runs ahead of the server by just enough for commands
+// to arrive before they are needed, with a margin for the jitter that it measures, and it keeps
+// there by running a little faster or slower.
 //
-// It steers by what the server reports about the arrival of commands. Each report is set against the lead that the clock had when that
-// command was made, which gives a measurement that does not depend on what the clock has done since; so, although reports are a round trip old, there is no loop
-// that could swing.
+// It steers by what the server reports about the arrival of commands. Each report is set against
+// the lead that the clock had when that command was made, which gives a measurement that does not
+// depend on what the clock has done since; so, although reports are a round trip old, there is no
+// loop that could swing.
 type Clock struct {
 	o    ClockOptions
 	rate float64 // ticks a second
@@ -29,11 +31,12 @@ type Clock struct {
 
 	newest  world.Tick // of the reports
 	reports window     // how early commands would arrive, in ticks, if the lead were zero
-	drift   float64    // how the reports rise, in ticks a second: by how much this machine's clock is fast
-	deaf    float64    // until when reports are about commands from before a jump
-	first   world.Tick // the first command after it
-	trip    float64    // round trip in seconds
-	loss    float64
+	// how the reports rise, in ticks a second: by how much this machine's clock is fast
+	drift float64
+	deaf  float64    // until when reports are about commands from before a jump
+	first world.Tick // the first command after it
+	trip  float64    // round trip in seconds
+	loss  float64
 
 	leads [leadsKept]float64 // the lead at each of the last ticks
 }
@@ -44,11 +47,13 @@ const (
 	recent = 20
 )
 
-// ClockOptions say how a Clock runs. The zero value runs for 60 ticks a second and is right for games in which a command that comes late is a visible error.
+// ClockOptions say how a Clock runs. The zero value runs for 60 ticks a second and is right for
+// games in which a command that comes late is a visible error.
 type ClockOptions struct {
 	// Rate is the game's ticks a second. Default: 60.
 	Rate int
-	// Late is the share of commands that may arrive too late. Less costs a longer lead, and so a longer prediction. Default: 0.002.
+	// Late is the share of commands that may arrive too late. Less costs a longer lead, and so a
+	// longer prediction. Default: 0.002.
 	Late float64
 	// Guard is how many ticks early even those shall arrive that just do. Default: 0.5.
 	Guard float64
@@ -56,16 +61,20 @@ type ClockOptions struct {
 	Memory time.Duration
 	// Gentle is the largest change of pace in normal play. Default: 0.02.
 	Gentle float64
-	// Brisk is the largest change of pace while commands come late, or after an interruption. Default: 0.05.
+	// Brisk is the largest change of pace while commands come late, or after an interruption.
+	// Default: 0.05.
 	Brisk float64
-	// Brake is by how much time may slow down where the lead is longer than it need be by more than Jump. A jump back would be a time in which nothing that the
-	// player does is answered. Default: 0.25.
+	// Brake is by how much time may slow down where the lead is longer than it need be by more than
+	// Jump. A jump back would be a time in which nothing that the player does is answered. Default:
+	// 0.25.
 	Brake float64
-	// Jump is the error in ticks beyond which time is set anew rather than steered, if the clock is behind; ahead, it takes a second. Default: a quarter of a second.
+	// Jump is the error in ticks beyond which time is set anew rather than steered, if the clock is
+	// behind; ahead, it takes a second. Default: a quarter of a second.
 	Jump float64
-	// Early is how many ticks before they are needed commands may come: a server refuses what is too far in the future, and each tick of it is a tick
-	// more to predict. Where delays differ by more than this, some commands are late instead. Default: half a second, and no more than 31 ticks, which is as much as
-	// servers report.
+	// Early is how many ticks before they are needed commands may come: a server refuses what is
+	// too far in the future, and each tick of it is a tick more to predict. Where delays differ by
+	// more than this, some commands are late instead. Default: half a second, and no more than 31
+	// ticks, which is as much as servers report.
 	Early float64
 	// Most is how many ticks the clock may be ahead of the newest snapshot. Default: 60.
 	Most world.Tick
@@ -98,7 +107,8 @@ func NewClock(o ClockOptions) *Clock {
 	return &Clock{o: o, rate: float64(o.Rate), pace: 1, reports: newWindow(o.Memory.Seconds(), 512)}
 }
 
-// Start sets the clock by the first snapshot, or anew: the server was at a tick when it sent it, and the round trip is as given.
+// Start sets the clock by the first snapshot, or anew: the server was at a tick when it sent it,
+// and the round trip is as given.
 func (c *Clock) Start(now time.Duration, server world.Tick, roundTrip time.Duration) {
 	c.now, c.trip = now.Seconds(), max(0, roundTrip.Seconds())
 	c.running, c.newest, c.moved = true, server, false
@@ -125,7 +135,8 @@ func (c *Clock) set(lead float64) {
 	c.first = max(c.tick, world.Tick(max(0, c.time()))) + 4
 }
 
-// margin is how early the latest of commands should come: the guard, and as many ticks as a lost command needs to arrive with a later message.
+// margin is how early the latest of commands should come: the guard, and as many ticks as a lost
+// command needs to arrive with a later message.
 func (c *Clock) margin() float64 {
 	return c.o.Guard + float64(again(c.loss, c.o.Late)-1)
 }
@@ -133,7 +144,8 @@ func (c *Clock) margin() float64 {
 // time is the client's, in ticks.
 func (c *Clock) time() float64 { return float64(c.now*c.rate) + c.lead }
 
-// SetQuality tells what the connection measures: the round trip, and the share of datagrams that are lost on the way to the server.
+// SetQuality tells what the connection measures: the round trip, and the share of datagrams that
+// are lost on the way to the server.
 func (c *Clock) SetQuality(roundTrip time.Duration, loss float64) {
 	if roundTrip > 0 {
 		c.trip = roundTrip.Seconds()
@@ -141,8 +153,9 @@ func (c *Clock) SetQuality(roundTrip time.Duration, loss float64) {
 	c.loss = min(max(loss, 0), 1)
 }
 
-// Report takes what a snapshot says: how many quarters of a tick before they were needed commands arrived, negative if late. Of the commands since the snapshot
-// before, it should be the least: when a path stalls, the last of those that then come together is the only one in time.
+// Report takes what a snapshot says: how many quarters of a tick before they were needed commands
+// arrived, negative if late. Of the commands since the snapshot before, it should be the least:
+// when a path stalls, the last of those that then come together is the only one in time.
 func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 	c.pass(now)
 	if !c.running || server <= c.newest {
@@ -153,7 +166,8 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 		return
 	}
 	ticks := float64(early) / 4
-	// The command that this is about, as far as one can tell; the lead changes so slowly that its neighbours will do.
+	// The command that this is about, as far as one can tell; the lead changes so slowly that its
+	// neighbours will do.
 	command := world.Tick(max(0, float64(server)+ticks))
 	if command < c.first || command > c.tick+1 {
 		return // from before a jump, or about nothing that was sent
@@ -169,11 +183,13 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 	c.aim()
 }
 
-// Moved tells that commands go to another server from now on, to which the way may be longer. What was measured does not count any more; with the next snapshot time is set
-// ahead if it has to be, and where it need not be so far ahead there is time.
+// Moved tells that commands go to another server from now on, to which the way may be longer. What
+// was measured does not count any more; with the next snapshot time is set ahead if it has to be,
+// and where it need not be so far ahead there is time.
 func (c *Clock) Moved() { c.moved = true }
 
-// Saw tells that the snapshot of a tick has come. A clock that is not past it by a round trip was interrupted, and is set anew if it is not past it at all.
+// Saw tells that the snapshot of a tick has come. A clock that is not past it by a round trip was
+// interrupted, and is set anew if it is not past it at all.
 func (c *Clock) Saw(now time.Duration, server world.Tick) {
 	c.pass(now)
 	if c.running && c.moved {
@@ -208,10 +224,12 @@ func (c *Clock) aim() {
 	sorted := c.reports.sorted(c.now, drift)
 	least := sorted[int(float64(len(sorted))*c.o.Late)]
 	c.target = min(c.margin()-least, max(c.o.Early, c.margin())-c.reports.most(recent))
-	// Further ahead than the client can predict there is nothing to gain, and what a snapshot tells is over.
+	// Further ahead than the client can predict there is nothing to gain, and what a snapshot tells
+	// is over.
 	zero := float64(c.newest) - float64(c.now*c.rate)
 	c.target = min(max(c.target, zero+1), zero+float64(c.o.Most))
-	if off := c.target - c.lead; (off > c.o.Jump || off < -max(c.rate, c.o.Jump)) && len(sorted) >= 3 {
+	if off := c.target - c.lead; (off > c.o.Jump || off < -max(c.rate, c.o.Jump)) &&
+		len(sorted) >= 3 {
 		c.jumps++
 		c.set(c.target)
 	}
@@ -245,7 +263,8 @@ func (c *Clock) pass(now time.Duration) {
 	c.pace = 1 + change/c.rate
 }
 
-// Advance gives the tick that the client should be at now. It never goes back, except after Start; after a jump back it waits until the time has come.
+// Advance gives the tick that the client should be at now. It never goes back, except after Start;
+// after a jump back it waits until the time has come.
 func (c *Clock) Advance(now time.Duration) world.Tick {
 	c.pass(now)
 	if !c.running {
@@ -259,7 +278,8 @@ func (c *Clock) Advance(now time.Duration) world.Tick {
 	return c.tick
 }
 
-// Fraction is how much of the time until the next tick has passed, from 0 to 1: for what draws more often than the game steps.
+// Fraction is how much of the time until the next tick has passed, from 0 to 1: for what draws more
+// often than the game steps.
 func (c *Clock) Fraction() float64 {
 	return min(max(c.time()-float64(c.tick), 0), 1)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A plant is a server and a network around a clock, in steps of a millisecond: what the clock controls.
+// A plant is a server and a network around a clock, in steps of a millisecond: what the clock
+// controls.
 type plant struct {
 	clock    *Clock
 	up, down *netsim.Path
@@ -46,7 +47,10 @@ type parcel struct {
 const none = 1 << 20
 
 func newPlant(c netsim.Conditions, seed uint64) *plant {
-	return &plant{clock: NewClock(ClockOptions{}), up: netsim.NewPath(c.Up, seed), down: netsim.NewPath(c.Down, seed+1), arrived: map[world.Tick]float64{}, early: none, last: none}
+	return &plant{
+		clock: NewClock(ClockOptions{}), up: netsim.NewPath(c.Up, seed),
+		down: netsim.NewPath(c.Down, seed+1), arrived: map[world.Tick]float64{}, early: none,
+		last: none}
 }
 
 func (p *plant) local() time.Duration {
@@ -133,9 +137,12 @@ func (p *plant) late(since world.Tick) float64 {
 // spread is the least and the largest of the last n leads.
 func spread(x []float64) (lo, hi float64) { return slices.Min(x), slices.Max(x) }
 
-// TestClockStep: when the way to the server becomes longer the lead follows within seconds, goes there without swinging back, and stays.
+// TestClockStep: when the way to the server becomes longer the lead follows within seconds, goes
+// there without swinging back, and stays.
 func TestClockStep(t *testing.T) {
-	for _, more := range []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 120 * time.Millisecond, 400 * time.Millisecond} {
+	for _, more := range []time.Duration{
+		20 * time.Millisecond, 50 * time.Millisecond, 120 * time.Millisecond,
+		400 * time.Millisecond} {
 		p := newPlant(netsim.Both(netsim.Profile{Latency: 20 * time.Millisecond}), 1)
 		p.run(20 * time.Second)
 		_, before := spread(p.leads[len(p.leads)-200:])
@@ -168,8 +175,8 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// TestClockMoved: when commands go to another server, to which the way is longer, a clock that is told so is there at once; where the way is shorter it moves slowly, and
-// nothing comes late.
+// TestClockMoved: when commands go to another server, to which the way is longer, a clock that is
+// told so is there at once; where the way is shorter it moves slowly, and nothing comes late.
 func TestClockMoved(t *testing.T) {
 	near, far := 20*time.Millisecond, 110*time.Millisecond
 	late := func(from, to time.Duration, told bool) (share float64) {
@@ -197,7 +204,8 @@ func TestClockMoved(t *testing.T) {
 	}
 }
 
-// TestClockNoise: under all the presets the lead is as long as the jitter asks for, commands are hardly ever late, and changes of pace are too small to notice.
+// TestClockNoise: under all the presets the lead is as long as the jitter asks for, commands are
+// hardly ever late, and changes of pace are too small to notice.
 func TestClockNoise(t *testing.T) {
 	for _, c := range netsim.Presets() {
 		p := newPlant(c, 7)
@@ -208,7 +216,8 @@ func TestClockNoise(t *testing.T) {
 		lo, hi := spread(p.leads)
 		slow, quick := spread(p.paces)
 		late := p.late(since)
-		t.Logf("%-14s late %.4f, lead %.1f to %.1f ticks, pace %.3f to %.3f", c.Name, late, lo, hi, slow, quick)
+		t.Logf("%-14s late %.4f, lead %.1f to %.1f ticks, pace %.3f to %.3f", c.Name, late, lo, hi,
+			slow, quick)
 		allowed := 0.012
 		if c.Name == "awful" {
 			allowed = 0.1
@@ -229,8 +238,9 @@ func TestClockNoise(t *testing.T) {
 	}
 }
 
-// TestClockNeverStands goes from every network to every other: whatever was learnt on the one, time goes on, so that what the player does is answered; and no command
-// comes so early that a server would refuse it.
+// TestClockNeverStands goes from every network to every other: whatever was learnt on the one, time
+// goes on, so that what the player does is answered; and no command comes so early that a server
+// would refuse it.
 func TestClockNeverStands(t *testing.T) {
 	narrow := netsim.Modem // more is sent than it carries, so that its queue is full
 	narrow.Up.Rate, narrow.Up.Queue = narrow.Up.Rate/2, narrow.Up.Queue/2
@@ -257,7 +267,8 @@ func TestClockNeverStands(t *testing.T) {
 			}
 			for tick, early := range p.arrived {
 				if early > 59 {
-					t.Errorf("%s to %s: the command for tick %d came %.1f ticks early", from.Name, to.Name, tick, early)
+					t.Errorf("%s to %s: the command for tick %d came %.1f ticks early", from.Name,
+						to.Name, tick, early)
 					break
 				}
 			}
@@ -265,12 +276,14 @@ func TestClockNeverStands(t *testing.T) {
 	}
 }
 
-// TestClockNoLimitCycle: on a steady network nothing swings, whatever the round trip; the clock comes to rest and stays there.
+// TestClockNoLimitCycle: on a steady network nothing swings, whatever the round trip; the clock
+// comes to rest and stays there.
 func TestClockNoLimitCycle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		up := time.Duration(rapid.IntRange(0, 300).Draw(t, "up")) * time.Millisecond
 		down := time.Duration(rapid.IntRange(0, 300).Draw(t, "down")) * time.Millisecond
-		p := newPlant(netsim.Conditions{Up: netsim.Profile{Latency: up}, Down: netsim.Profile{Latency: down}}, 1)
+		p := newPlant(netsim.Conditions{Up: netsim.Profile{Latency: up},
+			Down: netsim.Profile{Latency: down}}, 1)
 		p.run(25 * time.Second)
 		p.leads, p.paces = p.leads[:0], p.paces[:0]
 		p.run(10 * time.Second)
@@ -303,7 +316,8 @@ func TestClockFast(t *testing.T) {
 		p.run(60 * time.Second)
 		lo, hi := spread(p.leads)
 		if hi > 7 || p.late(since) > 0.01 || p.clock.Jumps() > 0 {
-			t.Errorf("%+.1f %%: lead %.1f to %.1f, late %.3f, %d jumps", 100*fast, lo, hi, p.late(since), p.clock.Jumps())
+			t.Errorf("%+.1f %%: lead %.1f to %.1f, late %.3f, %d jumps", 100*fast, lo, hi,
+				p.late(since), p.clock.Jumps())
 		}
 	}
 }
@@ -318,7 +332,11 @@ func TestClockInterrupted(t *testing.T) {
 			p.up.Heal()
 			p.down.Heal()
 		},
-		"only commands are lost for 5 s": func(p *plant) { p.up.Cut(); p.run(5 * time.Second); p.up.Heal() },
+		"only commands are lost for 5 s": func(p *plant) {
+			p.up.Cut()
+			p.run(5 * time.Second)
+			p.up.Heal()
+		},
 		"the machine sleeps for an hour": func(p *plant) {
 			p.frozen = true
 			p.server += 3600 * 60
@@ -334,7 +352,11 @@ func TestClockInterrupted(t *testing.T) {
 		},
 		"the clock jumps ahead": func(p *plant) { p.shift += 2 * time.Second },
 		"the clock jumps back":  func(p *plant) { p.shift -= 2 * time.Second },
-		"the server hiccups":    func(p *plant) { p.hiccup = true; p.run(700 * time.Millisecond); p.hiccup = false },
+		"the server hiccups": func(p *plant) {
+			p.hiccup = true
+			p.run(700 * time.Millisecond)
+			p.hiccup = false
+		},
 	}
 	for name, trouble := range cases {
 		for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE} {
@@ -368,7 +390,8 @@ func TestClockForward(t *testing.T) {
 			if rapid.Bool().Draw(t, "report") {
 				server += world.Tick(rapid.IntRange(0, 40).Draw(t, "server"))
 				c.Report(now, server, rapid.IntRange(-4000, 4000).Draw(t, "early"))
-				c.SetQuality(time.Duration(rapid.Int64Range(-10, 1e9).Draw(t, "trip")), rapid.Float64Range(0, 1).Draw(t, "loss"))
+				c.SetQuality(time.Duration(rapid.Int64Range(-10, 1e9).Draw(t, "trip")),
+					rapid.Float64Range(0, 1).Draw(t, "loss"))
 			}
 			tick := c.Advance(now)
 			if tick < last || math.IsNaN(c.lead) || c.Pace() < 0.5 || c.Pace() > 1.5 {
@@ -409,7 +432,8 @@ func TestRedundancy(t *testing.T) {
 		}
 		last = mean
 		if share := float64(lost) / float64(messages); share > 0.0025 {
-			t.Errorf("%v loss: %.4f of commands never arrived, with %d to a message", loss, share, mean)
+			t.Errorf("%v loss: %.4f of commands never arrived, with %d to a message", loss, share,
+				mean)
 		}
 		if loss == 0 && mean > 2 || loss > 0.3 && mean < 6 {
 			t.Errorf("%v loss: %d commands a message", loss, mean)

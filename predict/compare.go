@@ -13,7 +13,8 @@ import (
 func (c *Client) Event(e *replica.Event) {
 	if e.Delivery == world.Saved {
 		// What is kept for latecomers is part of the world, and of every copy of it.
-		for t := max(min(e.Tick, c.past.now), c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now && c.style != None; t++ {
+		for t := max(min(e.Tick, c.past.now),
+			c.past.now-min(c.past.now, c.o.Keep)); t <= c.past.now && c.style != None; t++ {
 			if c.any && c.past.has(t) {
 				c.fail(e.Deliver(c.past.at(t)))
 			}
@@ -34,7 +35,8 @@ func (c *Client) told(e *replica.Event) {
 		c.notices.retract(e.Emitted, data)
 		return
 	}
-	c.notices.told(e.Emitted, data, c.mixed() && float64(e.Tick) > c.seen && !c.mine(e.By), e.Provisional)
+	c.notices.told(e.Emitted, data, c.mixed() && float64(e.Tick) > c.seen && !c.mine(e.By),
+		e.Provisional)
 }
 
 // mine says whether an entity belongs to who plays here.
@@ -225,7 +227,8 @@ func (c *Client) compare(all bool) {
 	alone := true
 	for i, x := range c.classes {
 		for id := range c.truth.Host().Of(i) {
-			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) || c.isOutdated(id) || !c.predictable(x, id) {
+			if (!all || x.o.Sparse) && !found(c.ids, id) && (!all || w.Has(id)) ||
+				c.isOutdated(id) || !c.predictable(x, id) {
 				continue
 			}
 			if x.o.Leap != nil {
@@ -263,7 +266,9 @@ func found(list []world.ID, id world.ID) bool {
 }
 
 // predictable says whether an entity belongs into the worlds that are predicted.
-func (c *Client) predictable(x *class, id world.ID) bool { return c.steps(c.truth, id) || x.o.Obstacle }
+func (c *Client) predictable(x *class, id world.ID) bool {
+	return c.steps(c.truth, id) || x.o.Obstacle
+}
 
 // right compares one entity, and books the result.
 func (c *Client) right(x *class, w *world.World, id world.ID) bool {

@@ -25,7 +25,8 @@ func (c *cart) Step(w *world.World, me world.ID) {
 var carts = world.Define("carts", world.Class[cart](), world.Commands[push](),
 	world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, cart{}), p) }))
 
-// A client that hears from its server six ticks late sees its own commands at once, and what it predicted turns out to be right.
+// A client that hears from its server six ticks late sees its own commands at once, and what it
+// predicted turns out to be right.
 func Example() {
 	server, _ := carts.New(world.Settings{Seed: 1})
 	client, _ := predict.New(carts, predict.Options{Player: 1, Settings: world.Settings{Seed: 1}})
@@ -37,7 +38,10 @@ func Example() {
 	news := func() *replica.Snapshot { // what replica would bring
 		s := &replica.Snapshot{Tick: server.Tick(), Certain: true}
 		for id := range server.Entities() {
-			s.Updates = append(s.Updates, replica.Update{ID: id, What: replica.Held, Entry: server.Host().Entry(id), Image: server.Host().Image(id)})
+			s.Updates = append(s.Updates,
+				replica.Update{
+					ID: id, What: replica.Held, Entry: server.Host().Entry(id),
+					Image: server.Host().Image(id)})
 		}
 		return s
 	}

@@ -6,21 +6,26 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// The yard is a small shooter: walkers push each other, fire slow shells that knock others about, and a flock of birds flies by itself.
+// The yard is a small shooter: walkers push each other, fire slow shells that knock others about,
+// and a flock of birds flies by itself.
 var yard = world.Define("yard",
 	world.Class[walker](), world.Class[shell](), world.Class[bird](), world.State[tally](),
 	world.Local[flash](world.ClassOptions{Limit: 10000}),
-	world.Commands[drive](), world.Event[fired](), world.Event[hit](), world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
+	world.Commands[drive](), world.Event[fired](), world.Event[hit](),
+	world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
 	world.Event[crowned](world.EventOptions{Delivery: world.Saved}),
 	world.OnStart(func(w *world.World) {
 		for range 12 {
 			r := w.Rand()
-			world.Spawn(w, bird{Pos: det.Vec2{X: r.Range(10, 90), Y: r.Range(10, 90)}, Vel: r.Angle().Vec().Mul(8)})
+			world.Spawn(w,
+				bird{Pos: det.Vec2{X: r.Range(10, 90), Y: r.Range(10, 90)},
+					Vel: r.Angle().Vec().Mul(8)})
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
 		r := w.Rand()
-		w.SetOwner(world.Spawn(w, walker{Pos: det.Vec2{X: r.Range(20, 80), Y: r.Range(20, 80)}, Health: 100}), p)
+		w.SetOwner(world.Spawn(w,
+			walker{Pos: det.Vec2{X: r.Range(20, 80), Y: r.Range(20, 80)}, Health: 100}), p)
 	}),
 )
 
@@ -72,10 +77,12 @@ func (f *walker) Step(w *world.World, me world.ID) {
 	f.Ready = max(0, f.Ready-1)
 	if cmd.Fire && f.Ready == 0 {
 		f.Ready = 15
-		if world.Spawn(w, flash{By: me, Tick: w.Tick()}) != world.None || world.Count[flash](w) != 0 {
+		if world.Spawn(w, flash{By: me, Tick: w.Tick()}) != world.None ||
+			world.Count[flash](w) != 0 {
 			f.Health = 1 // it must not know, and would not be predicted
 		}
-		id := world.Spawn(w, shell{Pos: f.Pos.MulAdd(f.Aim.Vec(), 1.1), Vel: f.Aim.Vec().Mul(20), Life: 90})
+		id := world.Spawn(w,
+			shell{Pos: f.Pos.MulAdd(f.Aim.Vec(), 1.1), Vel: f.Aim.Vec().Mul(20), Life: 90})
 		world.Emit(w, me, fired{})
 		_ = id
 	}

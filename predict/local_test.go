@@ -8,8 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestLocalEntitiesComeOnce: however often the past is predicted again, a local entity is there once,
-// steps once for each tick, and is found in the world that is shown.
+// TestLocalEntitiesComeOnce: however often the past is predicted again, a local entity is there
+// once, steps once for each tick, and is found in the world that is shown.
 func TestLocalEntitiesComeOnce(t *testing.T) {
 	for _, style := range []Style{Doom3, Quake3} {
 		s := newSite(t, yard, 3)
@@ -42,7 +42,8 @@ func TestLocalEntitiesComeOnce(t *testing.T) {
 		}
 		for _, w := range append(a.c.past.worlds, a.c.truth, a.c.alone, a.c.plain, a.c.before) {
 			if world.Count[flash](w) != 0 {
-				t.Fatalf("%v: the local entities are attached to the world of tick %d", style, w.Tick())
+				t.Fatalf("%v: the local entities are attached to the world of tick %d", style,
+					w.Tick())
 			}
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// fields is what predict knows about the images of a class: which numbers move, and which say where it is.
+// fields is what predict knows about the images of a class: which numbers move, and which say where
+// it is.
 type fields struct {
 	slots []bits.Slot
 	moves []move  // how each number goes from one value to another
@@ -28,8 +29,8 @@ const (
 	component             // it is one of the other three
 )
 
-// fieldsOf finds out how the numbers of a class move. Place and heading are given by name; the first vector called Pos, if there is one, is the place
-// when none is.
+// fieldsOf finds out how the numbers of a class move. Place and heading are given by name; the
+// first vector called Pos, if there is one, is the place when none is.
 func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 	f := fields{slots: s.Slots, moves: make([]move, len(s.Slots)), turn: -1}
 	named := cmp.Or(place, "Pos")
@@ -49,7 +50,8 @@ func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 			f.moves[i] = steps // it may stand for another field, or for none
 			continue
 		}
-		if (sl.Name == named || strings.HasPrefix(sl.Name, named+".")) && f.moves[i] == slides && len(f.place) < 3 {
+		if (sl.Name == named || strings.HasPrefix(sl.Name, named+".")) && f.moves[i] == slides &&
+			len(f.place) < 3 {
 			f.place = append(f.place, i)
 			f.scale = sl.Scale
 		}
@@ -58,15 +60,19 @@ func fieldsOf(s *bits.Schema, place, heading string) (fields, error) {
 		}
 	}
 	if place != "" && len(f.place) == 0 {
-		return f, fmt.Errorf("predict: class %s has no number or vector %q that is always there; name one that its Sync method quantises in steps", s.Name, place)
+		return f, fmt.Errorf(
+			"predict: class %s has no number or vector %q that is always there; name one that "+
+				"its Sync method quantises in steps", s.Name, place)
 	}
 	if heading != "" && (f.turn < 0 || f.moves[f.turn] != wraps) {
-		return f, fmt.Errorf("predict: class %s has no angle %q that is always there", s.Name, heading)
+		return f, fmt.Errorf("predict: class %s has no angle %q that is always there", s.Name,
+			heading)
 	}
 	return f, nil
 }
 
-// between sets dst to the image that lies a share of the way from a to b. What cannot lie between stays as in a.
+// between sets dst to the image that lies a share of the way from a to b. What cannot lie between
+// stays as in a.
 func (f *fields) between(dst, a, b []int32, share float64) {
 	copy(dst, a)
 	for i, m := range f.moves {
@@ -77,11 +83,13 @@ func (f *fields) between(dst, a, b []int32, share float64) {
 		case slides:
 			dst[i] = a[i] + round(share*float64(int64(b[i])-int64(a[i])))
 		case wraps:
-			dst[i] = f.around(i, int64(a[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
+			dst[i] = f.around(i,
+				int64(a[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
 		}
 	}
 	for i, m := range f.moves {
-		if m == turns && a[i] == b[i] { // with another component largest, the nearer of the two must do
+		// with another component largest, the nearer of the two must do
+		if m == turns && a[i] == b[i] {
 			for j := i + 1; j < min(i+4, len(dst)); j++ {
 				dst[j] = a[j] + round(share*float64(int64(b[j])-int64(a[j])))
 			}
@@ -91,7 +99,8 @@ func (f *fields) between(dst, a, b []int32, share float64) {
 	}
 }
 
-// beyond sets dst to the image that b leads to from a, where the time from a to b goes on by a share of it. Numbers stay in their ranges.
+// beyond sets dst to the image that b leads to from a, where the time from a to b goes on by a
+// share of it. Numbers stay in their ranges.
 func (f *fields) beyond(dst, a, b []int32, share float64) {
 	copy(dst, b)
 	for i, m := range f.moves {
@@ -104,7 +113,8 @@ func (f *fields) beyond(dst, a, b []int32, share float64) {
 			x := int64(b[i]) + int64(round(share*float64(int64(b[i])-int64(a[i]))))
 			dst[i] = int32(min(max(x, int64(sl.Min)), int64(sl.Max)))
 		case wraps:
-			dst[i] = f.around(i, int64(b[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
+			dst[i] = f.around(i,
+				int64(b[i])+int64(round(share*float64(f.short(i, int64(b[i])-int64(a[i]))))))
 		}
 	}
 }

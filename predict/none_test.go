@@ -10,8 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestNone: without prediction each entity is shown as the server had it at the tick of the newest snapshot that told of it, each event once, and commands come in
-// time on every network all the same.
+// TestNone: without prediction each entity is shown as the server had it at the tick of the newest
+// snapshot that told of it, each event once, and commands come in time on every network all the
+// same.
 func TestNone(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.LAN, netsim.WiFi, netsim.LTE, netsim.Satellite} {
 		s := newSite(t, yard, 3)
@@ -23,7 +24,8 @@ func TestNone(t *testing.T) {
 				if u.What == replica.Held {
 					checked++
 					if !slices.Equal(g.c.Truth().Host().Image(u.ID), s.images[x.Tick][u.ID]) {
-						t.Errorf("%s: %v is held as %v at tick %d", c.Name, u.ID, g.c.Truth().Host().Image(u.ID), x.Tick)
+						t.Errorf("%s: %v is held as %v at tick %d", c.Name, u.ID,
+							g.c.Truth().Host().Image(u.ID), x.Tick)
 					}
 				}
 			}

@@ -9,16 +9,22 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Notice is something to be told about an event. Each event is to be shown once: when it is foreseen, or else when the server tells of it. The world that Show gives
-// lists exactly those as events of its tick.
+// A Notice is something to be told about an event. Each event is to be shown once: when it is
+// foreseen, or else when the server tells of it. The world that Show gives lists exactly those as
+// events of its tick.
 //
-// A server whose world may be taken back, as that of a mirror, tells of events before they are certain. Such a notice is Provisional, and another follows: Settled or Retracted.
+// A server whose world may be taken back, as that of a mirror, tells of events before they are
+// certain. Such a notice is Provisional, and another follows: Settled or Retracted.
 type Notice struct {
-	world.Emitted // as it was when it was shown; the real one may have another tick, and be by what was foreseen under another identifier
-	What          What
-	// Provisional says of what Happened or is Confirmed that the server may still take it back. Show it, and do not celebrate.
+	// as it was when it was shown; the real one may have another tick, and be by what was foreseen
+	// under another identifier
+	world.Emitted
+	What What
+	// Provisional says of what Happened or is Confirmed that the server may still take it back.
+	// Show it, and do not celebrate.
 	Provisional bool
-	// Believed is for how long what is Denied or Retracted had been shown: what was for a moment only may just end, what was for longer is better explained.
+	// Believed is for how long what is Denied or Retracted had been shown: what was for a moment
+	// only may just end, what was for longer is better explained.
 	Believed time.Duration
 	data     []byte
 	told     world.Emitted // of what is Retracted: as the server told of it
@@ -36,15 +42,18 @@ const (
 	Confirmed
 	// Denied: it was foreseen and shown, and did not happen; take back what can be taken back.
 	Denied
-	// Faded: it was foreseen and shown, and nothing was heard of it; it is of a kind that may be lost on its way, so no one can tell.
+	// Faded: it was foreseen and shown, and nothing was heard of it; it is of a kind that may be
+	// lost on its way, so no one can tell.
 	Faded
 	// Settled: what the server told of as provisional is certain now. There is nothing to show.
 	Settled
-	// Retracted: the server told of it and takes that back, such as a kill that did not happen. It was shown, perhaps because it was foreseen, too.
+	// Retracted: the server told of it and takes that back, such as a kill that did not happen. It
+	// was shown, perhaps because it was foreseen, too.
 	Retracted
 )
 
-var whatNames = [...]string{"", "foreseen", "happened", "confirmed", "denied", "faded", "settled", "retracted"}
+var whatNames = [...]string{
+	"", "foreseen", "happened", "confirmed", "denied", "faded", "settled", "retracted"}
 
 func (w What) String() string {
 	if w >= Foreseen && int(w) < len(whatNames) {
@@ -67,9 +76,11 @@ func (n *Notice) Read(v bits.Syncer) error {
 }
 
 const (
-	// maxPending bounds how many events may wait for the server's word, and how many are remembered after it.
+	// maxPending bounds how many events may wait for the server's word, and how many are remembered
+	// after it.
 	maxPending = 1024
-	// moves is by how many ticks an event may turn out to be earlier or later and still be the same, if the same entity causes the same kind of event.
+	// moves is by how many ticks an event may turn out to be earlier or later and still be the
+	// same, if the same entity causes the same kind of event.
 	moves = 10
 )
 
@@ -118,7 +129,8 @@ func (n *notices) init(g *world.Game) {
 	}
 }
 
-// same says whether two have one name. What they are about may have another identifier on the client.
+// same says whether two have one name. What they are about may have another identifier on the
+// client.
 func same(a, b *world.Emitted) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
 // find looks for an expectation by its name, or gives -1.
@@ -131,7 +143,8 @@ func find(list []expectation, e *world.Emitted) int {
 	return -1
 }
 
-// likely looks for one that is the same event, though its name is not: by something foreseen whose real identifier is not known here, or a little earlier or later.
+// likely looks for one that is the same event, though its name is not: by something foreseen whose
+// real identifier is not known here, or a little earlier or later.
 func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
 	best, off := -1, world.Tick(moves+1)
 	for i := range list {
@@ -140,7 +153,8 @@ func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
 			continue
 		}
 		d := max(p.Tick, e.Tick) - min(p.Tick, e.Tick)
-		spawned := p.By.Allocator() == world.Predicted && e.By.Allocator() != world.Predicted && p.By.Class() == e.By.Class() && d == 0 && p.Ordinal == e.Ordinal
+		spawned := p.By.Allocator() == world.Predicted && e.By.Allocator() != world.Predicted &&
+			p.By.Class() == e.By.Class() && d == 0 && p.Ordinal == e.Ordinal
 		if (p.By == e.By || spawned) && d < off {
 			best, off = i, d
 		}
@@ -198,10 +212,12 @@ func (n *notices) foresee(e world.Emitted, v bits.Syncer) {
 	if w.Err() != nil || n.sync.Err() != nil || len(n.fresh) >= maxPending {
 		return // too large to be kept; the server's will be shown
 	}
-	n.fresh = append(n.fresh, expectation{Emitted: e, first: e, predicted: true, data: n.copy(w.Bytes())})
+	n.fresh = append(n.fresh,
+		expectation{Emitted: e, first: e, predicted: true, data: n.copy(w.Bytes())})
 }
 
-// conclude ends a prediction: what is new is shown, unless it is something that was foreseen for another tick.
+// conclude ends a prediction: what is new is shown, unless it is something that was foreseen for
+// another tick.
 func (n *notices) conclude() {
 	for i := range n.fresh {
 		x := n.fresh[i]
@@ -251,7 +267,8 @@ func (n *notices) told(e world.Emitted, data []byte, later, provisional bool) {
 		if !same(&x.Emitted, &e) {
 			n.decide(x.Emitted)
 		}
-		n.list = append(n.list, Notice{Emitted: x.first, What: Confirmed, Provisional: provisional, data: n.copy(data)})
+		n.list = append(n.list,
+			Notice{Emitted: x.first, What: Confirmed, Provisional: provisional, data: n.copy(data)})
 		n.doubt(belief{e, x.first, x.since}, provisional)
 		return
 	}

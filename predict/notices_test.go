@@ -216,12 +216,14 @@ func TestBelieved(t *testing.T) {
 	n.again(50)
 	n.retract(ev(21), []byte{7})
 	list := n.take(nil)
-	if len(list) != 1 || list[0].What != Retracted || list[0].Emitted != ev(20) || list[0].Believed != 30*yard.TickLength() || len(list[0].data) != 1 {
+	if len(list) != 1 || list[0].What != Retracted || list[0].Emitted != ev(20) ||
+		list[0].Believed != 30*yard.TickLength() || len(list[0].data) != 1 {
 		t.Errorf("%+v", list)
 	}
 }
 
-// TestNoticesOfAnything plays news at random: what is shown is shown once, and what was provisional is then settled or retracted, once.
+// TestNoticesOfAnything plays news at random: what is shown is shown once, and what was provisional
+// is then settled or retracted, once.
 func TestNoticesOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := new(notices)
@@ -248,7 +250,10 @@ func TestNoticesOfAnything(t *testing.T) {
 		}
 		settled := world.Tick(0)
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
-			e := world.Emitted{Kind: 1, Name: world.Name{By: world.MakeID(1, 0, rapid.IntRange(0, 1).Draw(t, "by"), 1), Tick: settled + 1 + world.Tick(rapid.IntRange(0, 15).Draw(t, "tick"))}}
+			e := world.Emitted{
+				Kind: 1, Name: world.Name{
+					By: world.MakeID(1, 0, rapid.IntRange(0, 1).Draw(t, "by"), 1), Tick: settled +
+						1 + world.Tick(rapid.IntRange(0, 15).Draw(t, "tick"))}}
 			known := slices.Index(told, e)
 			switch rapid.IntRange(0, 5).Draw(t, "what") {
 			case 0, 1:
@@ -264,7 +269,8 @@ func TestNoticesOfAnything(t *testing.T) {
 			case 3:
 				settled += world.Tick(rapid.IntRange(0, 3).Draw(t, "on"))
 				n.sure(settled)
-				told = slices.DeleteFunc(told, func(e world.Emitted) bool { return e.Tick <= settled })
+				told = slices.DeleteFunc(told,
+					func(e world.Emitted) bool { return e.Tick <= settled })
 			case 4:
 				n.release(float64(e.Tick))
 			case 5:

@@ -4,8 +4,9 @@ import "github.com/coeval-dev/coeval/world"
 
 // past is a ring of the worlds of recent ticks, as they were predicted, and of what went into each.
 type past struct {
-	now     world.Tick // the newest
-	valid   world.Tick // up to which they follow from what is known; those after are to be computed again
+	now world.Tick // the newest
+	// up to which they follow from what is known; those after are to be computed again
+	valid   world.Tick
 	worlds  []*world.World
 	inputs  []*world.Inputs
 	for_    []world.Tick // the tick that each of the inputs is for
@@ -17,9 +18,11 @@ type past struct {
 	list   [][]int32
 }
 
-// init makes room for n worlds, which are like the one given, what went into them, and commands of a size.
+// init makes room for n worlds, which are like the one given, what went into them, and commands of
+// a size.
 func (p *past) init(w *world.World, n, size int) {
-	p.worlds, p.inputs, p.for_ = make([]*world.World, n), make([]*world.Inputs, n), make([]world.Tick, n)
+	p.worlds, p.inputs, p.for_ = make([]*world.World, n), make([]*world.Inputs, n),
+		make([]world.Tick, n)
 	p.scratch = w.Game().NewInputs()
 	for i := range p.worlds {
 		p.worlds[i] = w.Host().Clone()
@@ -72,7 +75,8 @@ func (p *past) image(i world.Tick) []int32 { return p.images[int(i)*p.size : (in
 // commands are the player's last, the oldest first, without a gap.
 func (p *past) commands(most int) [][]int32 {
 	n := world.Tick(0)
-	for most = min(most, len(p.sent)-1); n < p.now && int(n) < most && p.sent[(p.now-n)%world.Tick(len(p.sent))] == p.now-n; {
+	for most = min(most, len(p.sent)-1); n < p.now && int(n) < most &&
+		p.sent[(p.now-n)%world.Tick(len(p.sent))] == p.now-n; {
 		n++
 	}
 	p.list = p.list[:0]

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Playout says which moment of the past to show where things are interpolated: as recent as can be, but old enough that there is mostly a snapshot on
-// either side of it. Jitter and losses make the delay longer, and a good network makes it shorter again, both too slowly to be seen.
+// A Playout says which moment of the past to show where things are interpolated: as recent as can
+// be, but old enough that there is mostly a snapshot on either side of it. Jitter and losses make
+// the delay longer, and a good network makes it shorter again, both too slowly to be seen.
 type Playout struct {
 	o       PlayoutOptions
 	rate    float64
@@ -26,7 +27,8 @@ type Playout struct {
 type PlayoutOptions struct {
 	// Rate is the game's ticks a second. Default: 60.
 	Rate int
-	// Gaps is the share of snapshots that may come too late to be interpolated to; things are extrapolated until they come. Default: 0.02.
+	// Gaps is the share of snapshots that may come too late to be interpolated to; things are
+	// extrapolated until they come. Default: 0.02.
 	Gaps float64
 	// Memory is for how long a delay that was met is reckoned with. Default: 10 s.
 	Memory time.Duration
@@ -100,5 +102,6 @@ func (p *Playout) At(now time.Duration) float64 {
 // Newest is the tick of the newest snapshot.
 func (p *Playout) Newest() world.Tick { return p.newest }
 
-// Behind is how many ticks lie between what is shown and the newest snapshot; below zero, how many things are extrapolated.
+// Behind is how many ticks lie between what is shown and the newest snapshot; below zero, how many
+// things are extrapolated.
 func (p *Playout) Behind() float64 { return float64(p.newest) - p.view }

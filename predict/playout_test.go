@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// feed sends a snapshot every third tick over a path and looks at what is shown every 10 ms: the share of looks at which there was nothing to interpolate to, the mean
-// age of what was shown, and the largest and least change between looks, against what passed.
+// feed sends a snapshot every third tick over a path and looks at what is shown every 10 ms: the
+// share of looks at which there was nothing to interpolate to, the mean age of what was shown, and
+// the largest and least change between looks, against what passed.
 func feed(p *Playout, path *netsim.Path, from, d time.Duration) (gaps, age, slow, quick float64) {
 	type arrival struct {
 		at   time.Duration
@@ -49,7 +50,8 @@ func feed(p *Playout, path *netsim.Path, from, d time.Duration) (gaps, age, slow
 	return gaps / looks, age / looks, slow, quick
 }
 
-// TestPlayout: on every preset there is almost always something to interpolate to, at no more delay than the jitter asks for, and no jump.
+// TestPlayout: on every preset there is almost always something to interpolate to, at no more delay
+// than the jitter asks for, and no jump.
 func TestPlayout(t *testing.T) {
 	for _, c := range netsim.Presets() {
 		p := NewPlayout(PlayoutOptions{})
@@ -57,7 +59,8 @@ func TestPlayout(t *testing.T) {
 		feed(p, path, 0, 15*time.Second)
 		gaps, age, slow, quick := feed(p, path, 15*time.Second, 60*time.Second)
 		latency := c.Down.Latency.Seconds() * 60
-		t.Logf("%-14s gaps %.4f, shown %.1f ticks old (latency %.1f), pace %.3f to %.3f", c.Name, gaps, age, latency, slow, quick)
+		t.Logf("%-14s gaps %.4f, shown %.1f ticks old (latency %.1f), pace %.3f to %.3f", c.Name,
+			gaps, age, latency, slow, quick)
 		if c.Name == "awful" {
 			continue
 		}
@@ -73,7 +76,8 @@ func TestPlayout(t *testing.T) {
 	}
 }
 
-// TestPlayoutAdapts: the delay follows the network both ways, and a path that is suddenly much shorter is believed at once.
+// TestPlayoutAdapts: the delay follows the network both ways, and a path that is suddenly much
+// shorter is believed at once.
 func TestPlayoutAdapts(t *testing.T) {
 	p := NewPlayout(PlayoutOptions{})
 	path := netsim.NewPath(netsim.Cable.Down, 5)
@@ -82,7 +86,8 @@ func TestPlayoutAdapts(t *testing.T) {
 	feed(p, path, 20*time.Second, 15*time.Second)
 	gaps, bad, _, _ := feed(p, path, 35*time.Second, 20*time.Second)
 	if bad < good+2 || gaps > 0.03 {
-		t.Errorf("the delay went from %.1f to %.1f ticks on a worse network, with %.3f gaps", good, bad, gaps)
+		t.Errorf("the delay went from %.1f to %.1f ticks on a worse network, with %.3f gaps", good,
+			bad, gaps)
 	}
 	path.SetProfile(netsim.Cable.Down)
 	feed(p, path, 55*time.Second, 20*time.Second)

@@ -2,8 +2,8 @@ package predict
 
 import "math"
 
-// again is how many messages must carry a command so that no more than a share of commands is lost for good, where each message is lost with
-// the probability given. It is at least one.
+// again is how many messages must carry a command so that no more than a share of commands is lost
+// for good, where each message is lost with the probability given. It is at least one.
 func again(loss, share float64) int {
 	switch {
 	case !(loss > share):
@@ -16,8 +16,9 @@ func again(loss, share float64) int {
 
 const maxRepeats = 16
 
-// Redundancy says how many of the last commands each message carries. A command that was lost comes again with the next message, without
-// anyone asking for it; the more is lost, the more often each is sent. Losses come in bursts, so it looks at how many in a row are lost as well as at the mean.
+// Redundancy says how many of the last commands each message carries. A command that was lost comes
+// again with the next message, without anyone asking for it; the more is lost, the more often each
+// is sent. Losses come in bursts, so it looks at how many in a row are lost as well as at the mean.
 type Redundancy struct {
 	// Least and Most bound it. Defaults: 2 and 16.
 	Least, Most int
@@ -29,7 +30,8 @@ type Redundancy struct {
 	loss  float64
 }
 
-// Observe takes the verdict on a message with commands, in the order in which they were sent: whether it was lost.
+// Observe takes the verdict on a message with commands, in the order in which they were sent:
+// whether it was lost.
 func (r *Redundancy) Observe(lost bool) {
 	const fade = 1.0 / 600 // of a message: ten seconds of play
 	x := 0.0
@@ -43,7 +45,8 @@ func (r *Redundancy) Observe(lost bool) {
 	r.worst = max(float64(r.run), r.worst-r.worst*fade)
 }
 
-// SetLoss takes the share of lost datagrams as the connection measures it, where there are no verdicts on single ones.
+// SetLoss takes the share of lost datagrams as the connection measures it, where there are no
+// verdicts on single ones.
 func (r *Redundancy) SetLoss(share float64) { r.loss = min(max(share, 0), 1) }
 
 // Commands is how many to put into a message: the newest, and those before it.

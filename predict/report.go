@@ -16,7 +16,8 @@ type Correction struct {
 	Snapped  bool    // it jumped there, since it was too far to slide
 }
 
-// Corrections are those since they were last asked for; of very many, the first. They are good until the next call.
+// Corrections are those since they were last asked for; of very many, the first. They are good
+// until the next call.
 func (c *Client) Corrections() []Correction {
 	c.given = append(c.given[:0], c.moved...)
 	c.moved = c.moved[:0]
@@ -43,8 +44,9 @@ type Stats struct {
 // Stats tells what the client did so far.
 func (c *Client) Stats() Stats { return c.stats }
 
-// A ClassReport says how well the entities of one class are predicted. A class of which other players do not decide, and that is wrong all the same, has rules that
-// are not deterministic, or look at what a client does not know; First says where to look.
+// A ClassReport says how well the entities of one class are predicted. A class of which other
+// players do not decide, and that is wrong all the same, has rules that are not deterministic, or
+// look at what a client does not know; First says where to look.
 type ClassReport struct {
 	Class    string
 	Compared int         // images that were compared with what was predicted
@@ -65,16 +67,19 @@ type Difference struct {
 
 func (d *Difference) String() string {
 	if d.Scale > 0 {
-		return fmt.Sprintf("tick %d, entity %v: %s was predicted as %g and is %g", d.Tick, d.Entity, d.Field, float64(d.Predicted)*d.Scale, float64(d.Actual)*d.Scale)
+		return fmt.Sprintf("tick %d, entity %v: %s was predicted as %g and is %g", d.Tick, d.Entity,
+			d.Field, float64(d.Predicted)*d.Scale, float64(d.Actual)*d.Scale)
 	}
-	return fmt.Sprintf("tick %d, entity %v: %s was predicted as %d and is %d", d.Tick, d.Entity, d.Field, d.Predicted, d.Actual)
+	return fmt.Sprintf("tick %d, entity %v: %s was predicted as %d and is %d", d.Tick, d.Entity,
+		d.Field, d.Predicted, d.Actual)
 }
 
 func (r *ClassReport) String() string {
 	if r.First == nil {
 		return fmt.Sprintf("%s: all of %d as predicted", r.Class, r.Compared)
 	}
-	return fmt.Sprintf("%s: %d of %d not as predicted; first, %v", r.Class, r.Wrong, r.Compared, r.First)
+	return fmt.Sprintf("%s: %d of %d not as predicted; first, %v", r.Class, r.Wrong, r.Compared,
+		r.First)
 }
 
 // differ books an image that was predicted wrongly.
@@ -96,7 +101,8 @@ func (r *ClassReport) differ(t world.Tick, id world.ID, slots []bits.Slot, was, 
 	r.First = &Difference{Tick: t, Entity: id, Field: "owner"}
 	if field >= 0 {
 		sl := &slots[field]
-		r.First.Field, r.First.Predicted, r.First.Actual, r.First.Scale = sl.Name, was[field], is[field], sl.Scale
+		r.First.Field, r.First.Predicted, r.First.Actual, r.First.Scale = sl.Name, was[field],
+			is[field], sl.Scale
 	}
 }
 

@@ -237,7 +237,8 @@ func (c *Client) putBack() {
 		if x.o.Leap == nil {
 			continue
 		}
-		c.drop(w, i, i+1, func(id world.ID) bool { return id.Allocator() != world.Predicted && !c.truth.Has(id) })
+		c.drop(w, i, i+1,
+			func(id world.ID) bool { return id.Allocator() != world.Predicted && !c.truth.Has(id) })
 	}
 }
 
@@ -263,7 +264,8 @@ func (c *Client) correct() {
 			}
 			d, snapped := c.blends.correct(x, id, was, is)
 			if d > 0 && len(c.moved) < maxPending {
-				c.moved = append(c.moved, Correction{Tick: c.past.now, Entity: id, Distance: d, Snapped: snapped})
+				c.moved = append(c.moved,
+					Correction{Tick: c.past.now, Entity: id, Distance: d, Snapped: snapped})
 			}
 		}
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A server tells of events, and takes some back; a player's client shows each once, and tells the game of those that did not happen, with how long they were believed.
+// A server tells of events, and takes some back; a player's client shows each once, and tells the
+// game of those that did not happen, with how long they were believed.
 func TestRetractedReachesTheGame(t *testing.T) {
-	for _, trip := range []time.Duration{0, 100 * time.Millisecond} { // without one, the client is never ahead
+	// without one, the client is never ahead
+	for _, trip := range []time.Duration{0, 100 * time.Millisecond} {
 		retractedReachesTheGame(t, trip)
 	}
 }
@@ -30,7 +32,8 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 	must(err)
 	pub, err := replica.NewPublisher(proto, w)
 	must(err)
-	sender, receiver, worker := replica.NewSender(pub, replica.SenderOptions{Player: 1}), replica.NewReceiver(proto, replica.ReceiverOptions{}), replica.NewWorker(proto)
+	sender, receiver, worker := replica.NewSender(pub, replica.SenderOptions{Player: 1}),
+		replica.NewReceiver(proto, replica.ReceiverOptions{}), replica.NewWorker(proto)
 	index, finder := interest.NewIndex(interest.Options{}), interest.NewFinder()
 	follow := interest.NewFollower(index)
 	rules := &interest.Rules{Sources: []interest.Source{&interest.Everything{}}}
@@ -54,7 +57,10 @@ func retractedReachesTheGame(t *testing.T, trip time.Duration) {
 		in.Reset()
 		l := replica.Leading{Again: w.Tick()%7 == 0, Settled: w.Tick() - min(w.Tick(), 40)}
 		add := func(what replica.Standing, e world.Emitted) {
-			l.Events = append(l.Events, replica.Happening{What: what, Event: e, Image: make([]int32, yard.Events()[e.Kind].Layout().Len())})
+			l.Events = append(l.Events,
+				replica.Happening{
+					What: what, Event: e,
+					Image: make([]int32, yard.Events()[e.Kind].Layout().Len())})
 		}
 		switch w.Tick() {
 		case 31:

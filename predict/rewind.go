@@ -9,11 +9,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Rewind remembers where things were, so that a server can judge a shot by what the shooter saw: the lag compensation of Half-Life. It is for players who are
-// shown others in the past (see Quake3 and HalfLife); those who predict everything aim at the present and need none.
+// A Rewind remembers where things were, so that a server can judge a shot by what the shooter saw:
+// the lag compensation of Half-Life. It is for players who are shown others in the past (see Quake3
+// and HalfLife); those who predict everything aim at the present and need none.
 //
-// It favours the shooter at the cost of whoever is shot, who may have found cover since. Two things keep that within bounds: nothing is rewound further than a
-// limit, and what has cover in the present is not rewound at all. The DOOM III paper tells why the second is needed: two players who
+// It favours the shooter at the cost of whoever is shot, who may have found cover since. Two things
+// keep that within bounds: nothing is rewound further than a limit, and what has cover in the
+// present is not rewound at all. The DOOM III paper tells why the second is needed: two players who
 // circle a tree, of whom one could shoot the other through it.
 type Rewind struct {
 	o       RewindOptions
@@ -25,12 +27,15 @@ type Rewind struct {
 
 // RewindOptions say what a Rewind remembers.
 type RewindOptions struct {
-	// Classes names the classes to remember, each with the field that is its place; an empty name means Pos.
+	// Classes names the classes to remember, each with the field that is its place; an empty name
+	// means Pos.
 	Classes map[string]string
-	// Limit is how many ticks back a shooter's view is honoured: the client's lead, and by how much it shows others later than the newest snapshot. A longer delay is
-	// that player's own burden. Default: half a second.
+	// Limit is how many ticks back a shooter's view is honoured: the client's lead, and by how much
+	// it shows others later than the newest snapshot. A longer delay is that player's own burden.
+	// Default: half a second.
 	Limit world.Tick
-	// Through leaves out the look at the present, so that players can be hit behind cover that they have reached. It is there for comparison.
+	// Through leaves out the look at the present, so that players can be hit behind cover that they
+	// have reached. It is there for comparison.
 	Through bool
 }
 
@@ -52,7 +57,8 @@ func NewRewind(g *world.Game, o RewindOptions) (*Rewind, error) {
 	}
 	r := &Rewind{o: o, classes: make([]*fields, len(g.Classes())), past: make([]moment, o.Limit+2)}
 	for name, field := range o.Classes {
-		i := slices.IndexFunc(g.Classes(), func(c *world.ClassInfo) bool { return c.Name() == name })
+		i := slices.IndexFunc(g.Classes(),
+			func(c *world.ClassInfo) bool { return c.Name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("predict: game %q has no class %q to rewind", g.Name(), name)
 		}
@@ -81,7 +87,8 @@ func (r *Rewind) Remember(w *world.World) {
 	r.newest, r.any = w.Tick(), true
 }
 
-// At is where something was at a moment, given in ticks and parts of them, or as near to it as the limit allows. It is not ok when it was not there then.
+// At is where something was at a moment, given in ticks and parts of them, or as near to it as the
+// limit allows. It is not ok when it was not there then.
 func (r *Rewind) At(id world.ID, moment float64) (det.Vec3, bool) {
 	if !r.any {
 		return det.Vec3{}, false
@@ -115,9 +122,12 @@ func (r *Rewind) exactly(id world.ID, t world.Tick) (det.Vec3, bool) {
 	return m.place[i], true
 }
 
-// Where says where to look for a target when a shot is judged: where the shooter saw it, at the moment given. It is not ok, and the target is to be looked for where it is
-// now, if it was not there then or has cover now. Clear says whether the line of fire to a place is free at present; it is asked about where the target is now.
-func (r *Rewind) Where(target world.ID, seen float64, clear func(present det.Vec3) bool) (det.Vec3, bool) {
+// Where says where to look for a target when a shot is judged: where the shooter saw it, at the
+// moment given. It is not ok, and the target is to be looked for where it is now, if it was not
+// there then or has cover now. Clear says whether the line of fire to a place is free at present;
+// it is asked about where the target is now.
+func (r *Rewind) Where(target world.ID, seen float64, clear func(present det.Vec3) bool) (det.Vec3,
+	bool) {
 	was, ok := r.At(target, seen)
 	if !ok {
 		return was, false

@@ -41,8 +41,10 @@ func clearOfTree(a, b det.Vec3) bool {
 	return a.Add(d.Mul(t)).Len() > treeRadius
 }
 
-// TestTree is the case of the DOOM III paper: two players circle a tree so that it is always between them. One of them has a long ping, sees the other where that
-// one was a while ago, and has a free line of fire on the screen. Without a look at the present he hits through the tree, again and again.
+// TestTree is the case of the DOOM III paper: two players circle a tree so that it is always
+// between them. One of them has a long ping, sees the other where that one was a while ago, and has
+// a free line of fire on the screen. Without a look at the present he hits through the tree, again
+// and again.
 func TestTree(t *testing.T) {
 	for _, c := range []struct {
 		ago     float64 // ticks
@@ -58,7 +60,8 @@ func TestTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := NewRewind(forest, RewindOptions{Classes: map[string]string{"runner": ""}, Through: c.through})
+		r, err := NewRewind(forest,
+			RewindOptions{Classes: map[string]string{"runner": ""}, Through: c.through})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +90,8 @@ func TestTree(t *testing.T) {
 			}
 			shots++
 			// The server goes back to what the shooter saw, if it may.
-			at, ok := r.Where(ids[1], seen, func(present det.Vec3) bool { return clearOfTree(shooter, present) })
+			at, ok := r.Where(ids[1], seen,
+				func(present det.Vec3) bool { return clearOfTree(shooter, present) })
 			if !ok {
 				at = victim
 			}
@@ -101,13 +105,15 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestRewindExact: where something was is told exactly, between ticks too, and not further back than the limit.
+// TestRewindExact: where something was is told exactly, between ticks too, and not further back
+// than the limit.
 func TestRewindExact(t *testing.T) {
 	w, err := forest.New(world.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewRewind(forest, RewindOptions{Classes: map[string]string{"runner": "Pos"}, Limit: 10})
+	r, err := NewRewind(forest,
+		RewindOptions{Classes: map[string]string{"runner": "Pos"}, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Show gives the world to draw: what is predicted as it is at the client's tick, with errors on their way out, and what is interpolated as it was a moment
-// ago. Its events are those to be shown now, each once. It is good until the next call, and is to be left as it is.
+// Show gives the world to draw: what is predicted as it is at the client's tick, with errors on
+// their way out, and what is interpolated as it was a moment ago. Its events are those to be shown
+// now, each once. It is good until the next call, and is to be left as it is.
 func (c *Client) Show(now time.Duration) *world.World {
 	if c.style == None {
 		return c.showPlain()
@@ -23,7 +24,8 @@ func (c *Client) Show(now time.Duration) *world.World {
 		if image := w.Host().Image(id); image != nil {
 			copy(b.class.image, image)
 			b.show(b.class.image)
-			_ = w.Host().Put(id, w.Host().Entry(id), b.class.image) // where a game does not allow it there, it is shown where it is
+			// where a game does not allow it there, it is shown where it is
+			_ = w.Host().Put(id, w.Host().Entry(id), b.class.image)
 		}
 	}
 	if c.mixed() {
@@ -54,14 +56,16 @@ func (c *Client) interpolate(now time.Duration) {
 		x := c.classes[id.Class()]
 		e, ok := tr.at(x, c.seen, float64(c.o.Extrapolate), x.image)
 		if ok && w.Host().Put(id, e, x.image) != nil {
-			c.fail(w.Host().Put(id, e, tr.last(c.seen))) // an image between two may be none that the game has
+			// an image between two may be none that the game has
+			c.fail(w.Host().Put(id, e, tr.last(c.seen)))
 		}
 	}
 	c.tracks.prune(c.seen)
 }
 
-// Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a server's Rewind wants to know of a shooter. Where
-// everything is predicted it is the client's tick.
+// Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a
+// server's Rewind wants to know of a shooter. Where everything is predicted it is the client's
+// tick.
 func (c *Client) Seen() float64 {
 	switch c.style {
 	case Doom3:
@@ -72,5 +76,6 @@ func (c *Client) Seen() float64 {
 	return c.seen
 }
 
-// Notices are those about the events of the world that Show gave last, and about earlier ones. They are good until the next Show.
+// Notices are those about the events of the world that Show gave last, and about earlier ones. They
+// are good until the next Show.
 func (c *Client) Notices() []Notice { return c.handed }

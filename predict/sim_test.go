@@ -85,7 +85,8 @@ type posted struct {
 
 func newSite(t testing.TB, g *world.Game, seed uint64) *site {
 	t.Helper()
-	s := &site{t: t, game: g, in: g.NewInputs(), reach: 1000, budget: 4000, images: map[world.Tick]map[world.ID][]int32{}}
+	s := &site{t: t, game: g, in: g.NewInputs(), reach: 1000, budget: 4000,
+		images: map[world.Tick]map[world.ID][]int32{}}
 	must := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -102,20 +103,29 @@ func newSite(t testing.TB, g *world.Game, seed uint64) *site {
 	s.index = interest.NewIndex(interest.Options{})
 	at := func(p det.Vec2) interest.Traits { return interest.Traits{Pos: det.Vec3{X: p.X, Y: p.Y}} }
 	s.follow = interest.NewFollower(s.index,
-		interest.Describe(func(_ *world.World, _ world.ID, e *walker) interest.Traits { return at(e.Pos) }),
-		interest.Describe(func(_ *world.World, _ world.ID, e *shell) interest.Traits { return at(e.Pos) }),
-		interest.Describe(func(_ *world.World, _ world.ID, e *bird) interest.Traits { return at(e.Pos) }))
+		interest.Describe(func(_ *world.World, _ world.ID, e *walker) interest.Traits {
+			return at(e.Pos)
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, e *shell) interest.Traits {
+			return at(e.Pos)
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, e *bird) interest.Traits {
+			return at(e.Pos)
+		}))
 	return s
 }
 
-func (s *site) join(c netsim.Conditions, seed uint64, o Options, think func(*guest, *world.World) drive) *guest {
+func (s *site) join(c netsim.Conditions, seed uint64, o Options,
+	think func(*guest, *world.World) drive) *guest {
 	p := world.Player(len(s.guests) + 1)
 	o.Player, o.Settings = p, world.Settings{Seed: s.w.Host().Settings().Seed}
 	client, err := New(s.game, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	g := &guest{site: s, me: p, c: client, think: think, up: netsim.NewPath(c.Up, seed), down: netsim.NewPath(c.Down, seed+1000), rng: det.At(seed, uint64(p), 3),
+	g := &guest{
+		site: s, me: p, c: client, think: think, up: netsim.NewPath(c.Up, seed),
+		down: netsim.NewPath(c.Down, seed+1000), rng: det.At(seed, uint64(p), 3),
 		queue: map[world.Tick][]int32{}, notices: map[world.Emitted]*fate{}}
 	client.SetQuality(c.Up.Latency+c.Down.Latency+10*time.Millisecond, c.Up.MeanLoss())
 	g.r = replica.NewReceiver(s.proto, replica.ReceiverOptions{Tick: s.w.Tick()})
@@ -188,12 +198,17 @@ func (g *guest) snapshot() {
 		}
 	}
 	if s.rules == nil {
-		s.rules = &interest.Rules{Sources: []interest.Source{&interest.Owned{}, &interest.Always{}, &interest.Radius{Enter: s.reach}}}
+		s.rules = &interest.Rules{
+			Sources: []interest.Source{
+				&interest.Owned{}, &interest.Always{}, &interest.Radius{Enter: s.reach}}}
 	}
 	if s.finder.Update(&g.view, s.index, s.rules, o) {
 		g.s.Look(&g.view)
 	}
-	g.s.Encode(s.worker, replica.Room{Packet: 1150, Budget: s.budget, Early: max(-128, min(127, g.early)), Repeated: min(g.repeated, 15)})
+	g.s.Encode(s.worker,
+		replica.Room{
+			Packet: 1150, Budget: s.budget, Early: max(-128, min(127, g.early)),
+			Repeated: min(g.repeated, 15)})
 	g.fresh, g.repeated = false, 0
 	for _, m := range g.s.Messages() {
 		m := slices.Clone(m)
@@ -331,7 +346,9 @@ func (g *guest) send() {
 	s := g.site
 	tick, images := g.c.Commands(g.redund.Commands())
 	var err error
-	if g.message, err = g.writer.Append(g.message[:0], replica.CommandHeader{Tick: tick}, images, 1000); err != nil {
+	if g.message,
+		err = g.writer.Append(g.message[:0], replica.CommandHeader{Tick: tick}, images,
+		1000); err != nil {
 		s.t.Fatal(err)
 	}
 	data := slices.Clone(g.message)

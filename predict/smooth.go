@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// blends hold what is left of the errors that are being hidden: few, as most things are where they were predicted to be.
+// blends hold what is left of the errors that are being hidden: few, as most things are where they
+// were predicted to be.
 type blends struct{ pool[blend] }
 
 type blend struct {
@@ -16,8 +17,9 @@ type blend struct {
 	place, turn reckon.Blend
 }
 
-// correct takes up the error of an entity that was predicted to have one image and is now predicted to have another, both for the same tick. It gives the
-// distance between the two places, in the world's units, and whether the entity jumps.
+// correct takes up the error of an entity that was predicted to have one image and is now predicted
+// to have another, both for the same tick. It gives the distance between the two places, in the
+// world's units, and whether the entity jumps.
 func (b *blends) correct(c *class, id world.ID, was, is []int32) (distance float64, snapped bool) {
 	from, to := c.fields.state(was), c.fields.state(is)
 	distance = c.fields.distance(was, is)
@@ -35,7 +37,8 @@ func (b *blends) correct(c *class, id world.ID, was, is []int32) (distance float
 		if snapped {
 			x.turn = reckon.Blend{}
 		} else {
-			x.turn.Correct(&c.turn, reckon.State{Pos: reckon.VecInt(was[t], 0, 0)}, reckon.State{Pos: reckon.VecInt(is[t], 0, 0)})
+			x.turn.Correct(&c.turn, reckon.State{Pos: reckon.VecInt(was[t], 0, 0)},
+				reckon.State{Pos: reckon.VecInt(is[t], 0, 0)})
 		}
 	}
 	return distance, snapped
@@ -70,7 +73,8 @@ func (x *blend) show(image []int32) {
 		image[slot] = int32(min(max(n, int64(sl.Min)), int64(sl.Max)))
 	}
 	if f.turn >= 0 {
-		image[f.turn] = f.around(f.turn, int64(image[f.turn])+int64(round(x.turn.Offset(&x.class.turn)[0].Float())))
+		image[f.turn] = f.around(f.turn,
+			int64(image[f.turn])+int64(round(x.turn.Offset(&x.class.turn)[0].Float())))
 	}
 }
 

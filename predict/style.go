@@ -13,13 +13,17 @@ import (
 type Style uint8
 
 const (
-	// Doom3 predicts everything in view, so that players see the present as it will most likely be, and shoot at what they see.
+	// Doom3 predicts everything in view, so that players see the present as it will most likely be,
+	// and shoot at what they see.
 	Doom3 Style = iota
-	// Quake3 predicts what belongs to the player, and shows everything else as it was when the server last told, a moment ago. Players must lead their targets.
+	// Quake3 predicts what belongs to the player, and shows everything else as it was when the
+	// server last told, a moment ago. Players must lead their targets.
 	Quake3
-	// HalfLife shows what Quake3 does, and the server goes back in time to judge shots by what the shooter saw. See Rewind.
+	// HalfLife shows what Quake3 does, and the server goes back in time to judge shots by what the
+	// shooter saw. See Rewind.
 	HalfLife
-	// None predicts nothing, and shows the newest state that has come. It keeps no world but that one, so that a program can have a thousand such clients.
+	// None predicts nothing, and shows the newest state that has come. It keeps no world but that
+	// one, so that a program can have a thousand such clients.
 	None
 )
 
@@ -56,30 +60,38 @@ const (
 	Interpolated
 )
 
-// A Class says how the entities of one class are predicted and shown. The zero value leaves that to the style, and smooths the errors of a field called Pos.
+// A Class says how the entities of one class are predicted and shown. The zero value leaves that to
+// the style, and smooths the errors of a field called Pos.
 type Class struct {
-	// Place names the field that says where an entity is: a vector, or a number. Default: Pos, if there is one.
+	// Place names the field that says where an entity is: a vector, or a number. Default: Pos, if
+	// there is one.
 	Place string
 	// Heading names an angle that is smoothed like the place.
 	Heading string
-	// Smooth is how an error of the place goes away once it is known. Its Limit is in the world's units; an entity that is further off, or that moved further
-	// between two snapshots, jumps. Default: a time constant of a tenth of a second, and a limit of a second's walk, 4 units. Of Cubic, the velocities
-	// are taken to be equal.
+	// Smooth is how an error of the place goes away once it is known. Its Limit is in the world's
+	// units; an entity that is further off, or that moved further between two snapshots, jumps.
+	// Default: a time constant of a tenth of a second, and a limit of a second's walk, 4 units. Of
+	// Cubic, the velocities are taken to be equal.
 	Smooth reckon.Converge
 	// Mode overrides the style.
 	Mode Mode
-	// Obstacle keeps interpolated entities in the way of what is predicted, at the place that was last told. Without it what is predicted does not know of them.
+	// Obstacle keeps interpolated entities in the way of what is predicted, at the place that was
+	// last told. Without it what is predicted does not know of them.
 	Obstacle bool
-	// Alone says that the class's Step looks at no other entity and changes none, spawns nothing, and that nothing else looks at it. Such
-	// entities, where they were predicted wrongly, are predicted again by themselves, and the rest is left as it is.
+	// Alone says that the class's Step looks at no other entity and changes none, spawns nothing,
+	// and that nothing else looks at it. Such entities, where they were predicted wrongly, are
+	// predicted again by themselves, and the rest is left as it is.
 	Alone bool
-	// Leap takes an image some ticks further in one go, as reckon.Motion.After does. A class that has it takes no part in predicting anew: an entity that was
-	// wrong is taken to the present in one step, and others do not meet it until then. It is for things that are many, and of which an error is not noticed.
+	// Leap takes an image some ticks further in one go, as reckon.Motion.After does. A class that
+	// has it takes no part in predicting anew: an entity that was wrong is taken to the present in
+	// one step, and others do not meet it until then. It is for things that are many, and of which
+	// an error is not noticed.
 	Leap func(image []int32, ticks int32, now []int32)
-	// Sparse is for a class whose replica.Policy lets it fall behind (Interval, Far, Takeover): what is not told of it may have changed, so it is compared only
-	// when it is told.
+	// Sparse is for a class whose replica.Policy lets it fall behind (Interval, Far, Takeover):
+	// what is not told of it may have changed, so it is compared only when it is told.
 	Sparse bool
-	// Reckon goes on from the last images where an interpolated entity's next one is late; reckon.Motion.Now is one. Default: as the last two images lead.
+	// Reckon goes on from the last images where an interpolated entity's next one is late;
+	// reckon.Motion.Now is one. Default: as the last two images lead.
 	Reckon func(h *codec.History, now []int32)
 }
 
@@ -99,7 +111,9 @@ func newClass(info *world.ClassInfo, o Class) (*class, error) {
 		return nil, err
 	}
 	if info.State() && (o.Mode != ByStyle || o.Alone || o.Leap != nil) {
-		return nil, fmt.Errorf("predict: %s is a state: there is one, and it is always predicted; leave its Mode, Alone and Leap empty", info.Name())
+		return nil, fmt.Errorf(
+			"predict: %s is a state: there is one, and it is always predicted; leave its Mode, "+
+				"Alone and Leap empty", info.Name())
 	}
 	c := &class{info: info, o: o, fields: f, image: make([]int32, info.Layout().Len())}
 	c.report = ClassReport{Class: info.Name(), Fields: make([]int, len(f.slots))}
@@ -118,7 +132,8 @@ func newClass(info *world.ClassInfo, o Class) (*class, error) {
 	return c, nil
 }
 
-// leaps says whether an entity cannot have moved from one image to the other, and must have been put there.
+// leaps says whether an entity cannot have moved from one image to the other, and must have been
+// put there.
 func (c *class) leaps(a, b []int32) bool {
 	l := c.o.Smooth.Limit.Float()
 	if c.o.Smooth == (reckon.Converge{}) {

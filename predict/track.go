@@ -24,7 +24,8 @@ type sample struct {
 	image       []int32
 }
 
-// tracked is how many images are kept of an entity: at twenty snapshots a second, half a second of motion.
+// tracked is how many images are kept of an entity: at twenty snapshots a second, half a second of
+// motion.
 const tracked = 12
 
 // held notes the image of an entity at a tick.
@@ -78,8 +79,8 @@ func (ts *tracks) prune(view float64) {
 	}
 }
 
-// at sets dst to the image of an entity at a moment: between two images where there are two, and beyond the last for no longer than a limit in ticks. It
-// is not ok when the entity was not there.
+// at sets dst to the image of an entity at a moment: between two images where there are two, and
+// beyond the last for no longer than a limit in ticks. It is not ok when the entity was not there.
 func (tr *track) at(c *class, view float64, limit float64, dst []int32) (e world.Entry, ok bool) {
 	if tr.n == 0 || view < float64(tr.kept[0].from) || tr.gone != 0 && view >= float64(tr.gone) {
 		return e, false
@@ -98,7 +99,8 @@ func (tr *track) at(c *class, view float64, limit float64, dst []int32) (e world
 			copy(dst, s.image)
 			break
 		}
-		c.fields.between(dst, s.image, next.image, (view-float64(s.until))/float64(next.from-s.until))
+		c.fields.between(dst, s.image, next.image,
+			(view-float64(s.until))/float64(next.from-s.until))
 	default:
 		tr.extrapolate(c, min(view-float64(s.until), limit), dst)
 	}

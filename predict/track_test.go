@@ -53,13 +53,19 @@ func (c *class) imageOf(t interface{ Fatal(...any) }, x thing) []int32 {
 	return image
 }
 
-// TestBetween: an image between two is one that the game has, lies between them, and is each of them at its end.
+// TestBetween: an image between two is one that the game has, lies between them, and is each of
+// them at its end.
 func TestBetween(t *testing.T) {
 	c := thingClass(t, Class{})
 	draw := func(t *rapid.T, name string) thing {
-		x := thing{Pos: det.Vec2{X: rapid.Float64Range(-100, 100).Draw(t, name+" x"), Y: rapid.Float64Range(-100, 100).Draw(t, name+" y")},
-			Yaw: det.Angle(rapid.Float64Range(-3.1, 3.1).Draw(t, name+" yaw")), Health: rapid.IntRange(0, 100).Draw(t, name+" health"), On: rapid.Bool().Draw(t, name+" on")}
-		x.Rot = det.Quat{X: rapid.Float64Range(-1, 1).Draw(t, name+" a"), Y: rapid.Float64Range(-1, 1).Draw(t, name+" b"), Z: 0.1, W: 0.2}.Unit()
+		x := thing{Pos: det.Vec2{X: rapid.Float64Range(-100, 100).Draw(t, name+" x"),
+			Y: rapid.Float64Range(-100, 100).Draw(t, name+" y")},
+			Yaw:    det.Angle(rapid.Float64Range(-3.1, 3.1).Draw(t, name+" yaw")),
+			Health: rapid.IntRange(0, 100).Draw(t, name+" health"),
+			On:     rapid.Bool().Draw(t, name+" on")}
+		x.Rot = det.Quat{
+			X: rapid.Float64Range(-1, 1).Draw(t, name+" a"),
+			Y: rapid.Float64Range(-1, 1).Draw(t, name+" b"), Z: 0.1, W: 0.2}.Unit()
 		return x
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -73,7 +79,8 @@ func TestBetween(t *testing.T) {
 		for i, m := range c.fields.moves {
 			lo, hi := min(a[i], b[i]), max(a[i], b[i])
 			if (m == slides || m == steps) && (got[i] < lo || got[i] > hi) {
-				t.Fatalf("%s: %d is not between %d and %d", c.fields.slots[i].Name, got[i], a[i], b[i])
+				t.Fatalf("%s: %d is not between %d and %d", c.fields.slots[i].Name, got[i], a[i],
+					b[i])
 			}
 			if m == steps && got[i] != a[i] {
 				t.Fatalf("%s changed before its time", c.fields.slots[i].Name)
@@ -106,7 +113,8 @@ func TestAround(t *testing.T) {
 
 // TestTrack: what a track shows at each moment, by hand.
 func TestTrack(t *testing.T) {
-	c := thingClass(t, Class{Smooth: reckon.Converge{By: reckon.Linear, Ticks: 5, Limit: det.FixedInt(10)}})
+	c := thingClass(t,
+		Class{Smooth: reckon.Converge{By: reckon.Linear, Ticks: 5, Limit: det.FixedInt(10)}})
 	at := func(x float64) []int32 { return c.imageOf(t, thing{Pos: det.Vec2{X: x}}) }
 	ts := tracks{pool[track]{of: map[world.ID]*track{}}}
 	id := world.MakeID(0, 0, 1, 1)
@@ -121,7 +129,8 @@ func TestTrack(t *testing.T) {
 	for _, x := range []struct {
 		view, want float64
 		ok         bool
-	}{{99, 0, false}, {100, 0, true}, {103, 0, true}, {106, 0, true}, {107, 1, true}, {108.5, 2.5, true}, {109, 3, true}, {111.9, 3, true}, {112, 50, true}, {113.5, 50.5, true},
+	}{{99, 0, false}, {100, 0, true}, {103, 0, true}, {106, 0, true}, {107, 1, true}, {
+		108.5, 2.5, true}, {109, 3, true}, {111.9, 3, true}, {112, 50, true}, {113.5, 50.5, true},
 		{115, 51, true}, {118, 52, true}, {121, 53, true}, {160, 53, true}} {
 		_, ok := ts.of[id].at(c, x.view, 6, got)
 		if pos := float64(got[0]) / 64; ok != x.ok || ok && math.Abs(pos-x.want) > 0.02 {

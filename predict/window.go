@@ -2,7 +2,8 @@ package predict
 
 import "slices"
 
-// A window holds the measurements of the last while, so that both ends of what is usual can be read from it. Times are in seconds.
+// A window holds the measurements of the last while, so that both ends of what is usual can be read
+// from it. Times are in seconds.
 type window struct {
 	span    float64 // how long a measurement counts
 	at      []float64
@@ -11,7 +12,9 @@ type window struct {
 }
 
 func newWindow(span float64, most int) window {
-	return window{span: span, at: make([]float64, 0, most), value: make([]float64, 0, most), scratch: make([]float64, 0, most)}
+	return window{
+		span: span, at: make([]float64, 0, most), value: make([]float64, 0, most),
+		scratch: make([]float64, 0, most)}
 }
 
 // add takes a measurement and drops those that are too old, or the oldest if there are too many.
@@ -35,7 +38,8 @@ func (w *window) drop(n int) {
 	}
 }
 
-// sorted gives the measurements in order of size, each as it would be by now if all of them drifted so much a second.
+// sorted gives the measurements in order of size, each as it would be by now if all of them drifted
+// so much a second.
 func (w *window) sorted(now, drift float64) []float64 {
 	w.scratch = w.scratch[:0]
 	for i, v := range w.value {
@@ -48,8 +52,9 @@ func (w *window) sorted(now, drift float64) []float64 {
 // most is the largest of the newest n.
 func (w *window) most(n int) float64 { return slices.Max(w.value[max(0, len(w.value)-n):]) }
 
-// slope is by how much the measurements rise in a second, where they do so all the time. The medians of three thirds, which a few outliers do not move,
-// make two slopes, and the flatter one counts: a step shows in one of them only. It is not ok while there are too few to tell.
+// slope is by how much the measurements rise in a second, where they do so all the time. The
+// medians of three thirds, which a few outliers do not move, make two slopes, and the flatter one
+// counts: a step shows in one of them only. It is not ok while there are too few to tell.
 func (w *window) slope() (perSecond float64, ok bool) {
 	const enough = 24
 	n := len(w.at)
@@ -76,7 +81,8 @@ func (w *window) slope() (perSecond float64, ok bool) {
 	return 0, true
 }
 
-// shifted says that the newest n lie above all that came before, by more than a margin: the measurements before belong to another time.
+// shifted says that the newest n lie above all that came before, by more than a margin: the
+// measurements before belong to another time.
 func (w *window) shifted(n int, margin float64) bool {
 	old := len(w.value) - n
 	if old < 1 {

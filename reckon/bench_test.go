@@ -24,18 +24,29 @@ func benchmarkNow(b *testing.B, o Options) {
 func BenchmarkNow(b *testing.B) {
 	third := Ratio{1, 3}
 	b.Run("each tick", func(b *testing.B) {
-		benchmarkNow(b, Options{Axes: []Axis{{Name: "x", Velocity: "vx", Unit: third}, {Name: "z", Velocity: "vz", Unit: third, Accel: Ratio{Num: -7}}, {Name: "yaw"}}})
+		benchmarkNow(b,
+			Options{Axes: []Axis{{Name: "x", Velocity: "vx", Unit: third},
+				{Name: "z", Velocity: "vz", Unit: third, Accel: Ratio{Num: -7}}, {Name: "yaw"}}})
 	})
 	b.Run("once", func(b *testing.B) {
-		benchmarkNow(b, Options{Once: true, Axes: []Axis{{Name: "x", Velocity: "vx", Unit: third}, {Name: "z", Velocity: "vz", Unit: third, Accel: Ratio{Num: -7}}, {Name: "yaw"}}})
+		benchmarkNow(b,
+			Options{Once: true,
+				Axes: []Axis{
+					{Name: "x", Velocity: "vx", Unit: third}, {
+						Name: "z", Velocity: "vz", Unit: third, Accel: Ratio{Num: -7}}, {
+						Name: "yaw"}}})
 	})
 	b.Run("watched", func(b *testing.B) {
-		benchmarkNow(b, Options{Axes: []Axis{{Name: "x", Order: Second}, {Name: "z", Order: Second}, {Name: "yaw"}}})
+		benchmarkNow(b,
+			Options{Axes: []Axis{{Name: "x", Order: Second}, {Name: "z", Order: Second},
+				{Name: "yaw"}}})
 	})
 }
 
 func BenchmarkCheck(b *testing.B) {
-	c := contract(b, Terms{Heartbeat: 60, Tolerances: []Tolerance{{[]string{"x", "z"}, 20}, {[]string{"yaw"}, 10}}})
+	c := contract(b,
+		Terms{Heartbeat: 60,
+			Tolerances: []Tolerance{{[]string{"x", "z"}, 20}, {[]string{"yaw"}, 10}}})
 	truth, reckoned := []int32{10, 20, 3, 4, 511, 1}, []int32{15, 25, 3, 4, -510, 1}
 	var w Watch
 	w.Sent(1)
@@ -48,7 +59,8 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func BenchmarkConverge(b *testing.B) {
-	for name, way := range map[string]Way{"linear": Linear, "cubic": Cubic, "exponential": Exponential} {
+	for name, way := range map[string]Way{
+		"linear": Linear, "cubic": Cubic, "exponential": Exponential} {
 		b.Run(name, func(b *testing.B) {
 			c := Converge{By: way, Ticks: 10, Limit: det.FixedInt(1000)}
 			truth := VecInt(10, 20, 30)
@@ -64,7 +76,8 @@ func BenchmarkConverge(b *testing.B) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	m := motion(t, bodyFields(), Options{Axes: []Axis{{Name: "x", Velocity: "vx"}, {Name: "yaw", Order: Second}}})
+	m := motion(t, bodyFields(),
+		Options{Axes: []Axis{{Name: "x", Velocity: "vx"}, {Name: "yaw", Order: Second}}})
 	k := contract(t, Terms{Tolerances: []Tolerance{{[]string{"x", "z"}, 20}}})
 	c := Converge{By: Cubic, Ticks: 10}
 	var w Watch

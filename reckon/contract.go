@@ -8,8 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Contract is what a sender promises about a class: that what a receiver reckons is never further from the truth than this without an update
-// being due. It never changes once made.
+// Contract is what a sender promises about a class: that what a receiver reckons is never further
+// from the truth than this without an update being due. It never changes once made.
 type Contract struct {
 	checks    []check
 	fields    int
@@ -17,16 +17,19 @@ type Contract struct {
 	release   Ratio
 }
 
-// Terms are what a contract says. Fields of kind codec.Discrete that no tolerance names must be equal; other fields that none names do not count.
+// Terms are what a contract says. Fields of kind codec.Discrete that no tolerance names must be
+// equal; other fields that none names do not count.
 type Terms struct {
 	Tolerances []Tolerance
 
-	// Heartbeat is how many ticks after the last update one is due although nothing was wrong with it, so that a receiver can tell a quiet thing from a
-	// lost sender. Zero means never, which is right where a connection says as much.
+	// Heartbeat is how many ticks after the last update one is due although nothing was wrong with
+	// it, so that a receiver can tell a quiet thing from a lost sender. Zero means never, which is
+	// right where a connection says as much.
 	Heartbeat world.Tick
 
-	// Release is the part of the tolerances that an error must come down to before an update, once due, is due no longer. It
-	// keeps an error near the bound from switching to and fro. From 0 to 1; the zero value means a half.
+	// Release is the part of the tolerances that an error must come down to before an update, once
+	// due, is due no longer. It keeps an error near the bound from switching to and fro. From 0 to
+	// 1; the zero value means a half.
 	Release Ratio
 }
 
@@ -36,10 +39,11 @@ type Tolerance struct {
 	Within int32    // the largest error, or distance between points, that needs no update
 }
 
-// Watch is what a sender keeps for each entity, and for each receiver if they get different updates. The zero value is for one that nothing was
-// sent about.
+// Watch is what a sender keeps for each entity, and for each receiver if they get different
+// updates. The zero value is for one that nothing was sent about.
 type Watch struct {
-	// Slack multiplies the tolerances for this receiver, such as by the distance from which it looks. The zero value means 1.
+	// Slack multiplies the tolerances for this receiver, such as by the distance from which it
+	// looks. The zero value means 1.
 	Slack Ratio
 
 	sent world.Tick
@@ -84,17 +88,20 @@ func NewContract(fields []codec.Field, t Terms) (*Contract, error) {
 	}
 	num, den, err := c.release.terms()
 	if err != nil || num < 0 || num > den {
-		return nil, errors.New("reckon: the release of a contract must be from 0 to 1, such as Ratio{1, 2}")
+		return nil, errors.New(
+			"reckon: the release of a contract must be from 0 to 1, such as Ratio{1, 2}")
 	}
 	c.release = Ratio{int32(num), int32(den)}
 	named := make([]bool, len(fields))
 	for _, tol := range t.Tolerances {
 		k := check{n: len(tol.Fields), within: int64(tol.Within)}
 		if k.n < 1 || k.n > len(k.slots) {
-			return nil, errors.New("reckon: a tolerance for " + strconv.Itoa(k.n) + " fields; name one, or the two or three of a point")
+			return nil, errors.New("reckon: a tolerance for " + strconv.Itoa(k.n) +
+				" fields; name one, or the two or three of a point")
 		}
 		if tol.Within < 0 || tol.Within >= maxDistance {
-			return nil, errors.New("reckon: a tolerance of " + strconv.Itoa(int(tol.Within)) + " for " + tol.Fields[0] + "; use 0 to 2^30-1")
+			return nil, errors.New("reckon: a tolerance of " + strconv.Itoa(int(tol.Within)) +
+				" for " + tol.Fields[0] + "; use 0 to 2^30-1")
 		}
 		for i, name := range tol.Fields {
 			slot, err := find(fields, name)
@@ -117,8 +124,9 @@ func NewContract(fields []codec.Field, t Terms) (*Contract, error) {
 	return c, nil
 }
 
-// Check says whether an update is due at a tick, where truth is the image and reckoned is what the receiver makes of what it has. Call Sent if
-// one then goes out. Where updates can be lost, reckon from what was acknowledged: it stays due until one has arrived.
+// Check says whether an update is due at a tick, where truth is the image and reckoned is what the
+// receiver makes of what it has. Call Sent if one then goes out. Where updates can be lost, reckon
+// from what was acknowledged: it stays due until one has arrived.
 func (c *Contract) Check(w *Watch, tick world.Tick, truth, reckoned []int32) Reason {
 	bound := Ratio{1, 1}
 	if w.late {
@@ -139,7 +147,8 @@ func (c *Contract) Check(w *Watch, tick world.Tick, truth, reckoned []int32) Rea
 // Sent notes that an update went out at a tick.
 func (w *Watch) Sent(tick world.Tick) { w.sent, w.any = tick, true }
 
-// beyond says whether any error is more than a part of its tolerance. Images of another length are not what was promised either.
+// beyond says whether any error is more than a part of its tolerance. Images of another length are
+// not what was promised either.
 func (c *Contract) beyond(slack, part Ratio, truth, reckoned []int32) bool {
 	if len(truth) != c.fields || len(reckoned) != c.fields {
 		return true

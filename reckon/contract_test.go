@@ -19,12 +19,14 @@ func contract(t testing.TB, terms Terms) *Contract {
 	return c
 }
 
-// A thing that wanders is shown from its updates alone. Whenever it is shown further off than was agreed, an update was due; what is never sent costs
-// nothing else; and a heartbeat comes when nothing was wrong for long.
+// A thing that wanders is shown from its updates alone. Whenever it is shown further off than was
+// agreed, an update was due; what is never sent costs nothing else; and a heartbeat comes when
+// nothing was wrong for long.
 func TestNoErrorBeyondTheToleranceGoesUnsaid(t *testing.T) {
 	fields := bodyFields()
 	rapid.Check(t, func(t *rapid.T) {
-		within, turn := rapid.Int32Range(0, 60).Draw(t, "within"), rapid.Int32Range(0, 100).Draw(t, "turn")
+		within, turn := rapid.Int32Range(0, 60).Draw(t, "within"),
+			rapid.Int32Range(0, 100).Draw(t, "turn")
 		slack := rapid.Int32Range(1, 3).Draw(t, "slack")
 		beat := world.Tick(rapid.IntRange(0, 12).Draw(t, "heartbeat"))
 		c, err := NewContract(fields, Terms{Heartbeat: beat, Tolerances: []Tolerance{
@@ -32,12 +34,14 @@ func TestNoErrorBeyondTheToleranceGoesUnsaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := New(fields, Options{Axes: []Axis{{Name: "x", Velocity: "vx"}, {Name: "z", Velocity: "vz"}}})
+		m, err := New(fields,
+			Options{Axes: []Axis{{Name: "x", Velocity: "vx"}, {Name: "z", Velocity: "vz"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := Watch{Slack: Ratio{Num: slack}}
-		truth, sent, shown := make([]int32, len(fields)), make([]int32, len(fields)), make([]int32, len(fields))
+		truth, sent, shown := make([]int32, len(fields)), make([]int32, len(fields)),
+			make([]int32, len(fields))
 		var last world.Tick
 		for tick := world.Tick(1); tick < 60; tick++ {
 			truth[2] += rapid.Int32Range(-8, 8).Draw(t, "ax")
@@ -49,9 +53,11 @@ func TestNoErrorBeyondTheToleranceGoesUnsaid(t *testing.T) {
 				truth[5] = (truth[5] + 1) % 8
 			}
 			m.After(sent, int32(tick-last), shown)
-			dx, dz, dyaw := int64(truth[0]-shown[0]), int64(truth[1]-shown[1]), int64((truth[4]-shown[4])<<22>>22)
+			dx, dz, dyaw := int64(truth[0]-shown[0]), int64(truth[1]-shown[1]),
+				int64((truth[4]-shown[4])<<22>>22)
 			limit := int64(within * slack)
-			off := dx*dx+dz*dz > limit*limit || max(dyaw, -dyaw) > int64(turn*slack) || truth[5] != shown[5]
+			off := dx*dx+dz*dz > limit*limit || max(dyaw, -dyaw) > int64(turn*slack) ||
+				truth[5] != shown[5]
 			got := c.Check(&w, tick, truth, shown)
 			want := Kept
 			switch {
@@ -63,9 +69,11 @@ func TestNoErrorBeyondTheToleranceGoesUnsaid(t *testing.T) {
 				want = Heartbeat
 			}
 			if got != want {
-				t.Fatalf("tick %d: %v instead of %v, truth %v, shown %v", tick, got, want, truth, shown)
+				t.Fatalf("tick %d: %v instead of %v, truth %v, shown %v", tick, got, want, truth,
+					shown)
 			}
-			if got != Kept { // delivered at once, so that the error is gone and nothing holds it due
+			// delivered at once, so that the error is gone and nothing holds it due
+			if got != Kept {
 				copy(sent, truth)
 				w.Sent(tick)
 				last = tick
@@ -77,7 +85,8 @@ func TestNoErrorBeyondTheToleranceGoesUnsaid(t *testing.T) {
 	})
 }
 
-// Once due, an update is due until the error is down to the release, so that one that was lost is sent again and an error near the bound does not flicker.
+// Once due, an update is due until the error is down to the release, so that one that was lost is
+// sent again and an error near the bound does not flicker.
 func TestHysteresis(t *testing.T) {
 	for _, c := range []struct {
 		release Ratio
@@ -106,11 +115,13 @@ func TestContractAtTheExtremes(t *testing.T) {
 	for i := range 3 {
 		fields[i].Min, fields[i].Max = -1<<31, 1<<31-1
 	}
-	c, err := NewContract(fields, Terms{Heartbeat: 5, Tolerances: []Tolerance{{[]string{"x", "z", "vx"}, maxDistance - 1}}})
+	c, err := NewContract(fields,
+		Terms{Heartbeat: 5, Tolerances: []Tolerance{{[]string{"x", "z", "vx"}, maxDistance - 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	low, high := []int32{-1 << 31, -1 << 31, -1 << 31, 0, 0, 0}, []int32{1<<31 - 1, 1<<31 - 1, 1<<31 - 1, 0, 0, 0}
+	low, high := []int32{-1 << 31, -1 << 31, -1 << 31, 0, 0, 0}, []int32{
+		1<<31 - 1, 1<<31 - 1, 1<<31 - 1, 0, 0, 0}
 	w := Watch{Slack: Ratio{Num: MaxTerm}}
 	w.Sent(10)
 	if got := c.Check(&w, 11, low, high); got != Drifted {
@@ -136,7 +147,8 @@ func TestNewContractRefusesNonsense(t *testing.T) {
 		{"release", Terms{Release: Ratio{3, 2}}},
 		{"release", Terms{Release: Ratio{-1, 2}}},
 	} {
-		if _, err := NewContract(bodyFields(), c.t); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewContract(bodyFields(), c.t); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want one about %q", c.t, err, c.want)
 		}
 	}

@@ -6,26 +6,29 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Blend removes an error from what is shown: a receiver keeps one for each entity, or one for its place and one for its heading. It holds by how much
-// what is shown differs from what is known, and lets that go to nothing. The zero value shows the truth.
+// Blend removes an error from what is shown: a receiver keeps one for each entity, or one for its
+// place and one for its heading. It holds by how much what is shown differs from what is known, and
+// lets that go to nothing. The zero value shows the truth.
 type Blend struct {
 	from, slope Vec   // the difference and its change a tick, at the last correction
 	t           int32 // ticks since then
 }
 
-// Converge says how errors go away. All entities of a class share one. The zero value corrects at once.
+// Converge says how errors go away. All entities of a class share one. The zero value corrects at
+// once.
 type Converge struct {
 	By Way
 
-	// Ticks is how long Linear and Cubic take, and the time constant of Exponential: after so many ticks 37 % is left. At most
-	// MaxTicks; zero or less means at once.
+	// Ticks is how long Linear and Cubic take, and the time constant of Exponential: after so many
+	// ticks 37 % is left. At most MaxTicks; zero or less means at once.
 	Ticks int32
 
-	// Limit is the distance beyond which an error is corrected at once, since a thing that slid so far would look worse than one
-	// that jumped. Zero means none.
+	// Limit is the distance beyond which an error is corrected at once, since a thing that slid so
+	// far would look worse than one that jumped. Zero means none.
 	Limit det.Fixed
 
-	// Turn is a full turn, for numbers that wrap: their errors go away by the short way around. Zero means that they do not wrap.
+	// Turn is a full turn, for numbers that wrap: their errors go away by the short way around.
+	// Zero means that they do not wrap.
 	Turn det.Fixed
 }
 
@@ -33,20 +36,23 @@ type Converge struct {
 type Way uint8
 
 const (
-	Snap        Way = iota // jump
-	Linear                 // in equal steps; the velocity jumps at both ends
-	Cubic                  // along a Hermite curve: the velocity, too, goes over from the old to the new without a jump
-	Exponential            // a fixed part of what is left in each tick; gone for good after twelve time constants
+	Snap   Way = iota // jump
+	Linear            // in equal steps; the velocity jumps at both ends
+	// along a Hermite curve: the velocity, too, goes over from the old to the new without a jump
+	Cubic
+	// a fixed part of what is left in each tick; gone for good after twelve time constants
+	Exponential
 )
 
 // MaxTicks is the longest that a Converge may take; longer ones count as this.
 const MaxTicks = 1000
 
-// lastConstant is after how many time constants an exponential error, by then 6 millionths, is dropped.
+// lastConstant is after how many time constants an exponential error, by then 6 millionths, is
+// dropped.
 const lastConstant = 12
 
-// Vec is up to three numbers that are corrected together: a point, or in its first place a single number. Fixed holds numbers of images
-// exactly, and floats of a world finely enough to show.
+// Vec is up to three numbers that are corrected together: a point, or in its first place a single
+// number. Fixed holds numbers of images exactly, and floats of a world finely enough to show.
 type Vec [3]det.Fixed
 
 // VecInt makes a Vec of numbers of an image.
@@ -64,8 +70,9 @@ type State struct {
 	Vel Vec // only Cubic looks at it
 }
 
-// Correct is for news that changes what should be shown: was is what was taken to be true of this tick, and is is what is now. What
-// is shown stays where it was, and goes over to the new truth from here; or it jumps there, if it is beyond the limit, and Correct says false.
+// Correct is for news that changes what should be shown: was is what was taken to be true of this
+// tick, and is is what is now. What is shown stays where it was, and goes over to the new truth
+// from here; or it jumps there, if it is beyond the limit, and Correct says false.
 func (b *Blend) Correct(c *Converge, was, is State) bool {
 	if was == is || c.By != Cubic && was.Pos == is.Pos {
 		return true
@@ -130,7 +137,8 @@ func (b *Blend) Offset(c *Converge) (v Vec) {
 		}
 	case Cubic:
 		for i := range v {
-			v[i] = scaled(b.from[i], (2*t+n)*(n-t)*(n-t), n*n*n).Add(scaled(b.slope[i], t*(n-t)*(n-t), n*n))
+			v[i] = scaled(b.from[i], (2*t+n)*(n-t)*(n-t),
+				n*n*n).Add(scaled(b.slope[i], t*(n-t)*(n-t), n*n))
 		}
 	case Exponential:
 		v = b.from
@@ -138,7 +146,8 @@ func (b *Blend) Offset(c *Converge) (v Vec) {
 	return v
 }
 
-// Show is what to show where the truth is known: the truth and the offset. Where it wraps it lies from -Turn/2 up to Turn/2.
+// Show is what to show where the truth is known: the truth and the offset. Where it wraps it lies
+// from -Turn/2 up to Turn/2.
 func (b *Blend) Show(c *Converge, truth Vec) Vec {
 	for i, d := range b.Offset(c) {
 		truth[i] = c.short(truth[i].Add(d))
@@ -191,7 +200,8 @@ func (v Vec) beyond(limit det.Fixed) bool {
 	return square > float64(l*l)
 }
 
-// scaled is f·num/den, rounded toward zero, so that it is never more than it should be. den is positive.
+// scaled is f·num/den, rounded toward zero, so that it is never more than it should be. den is
+// positive.
 func scaled(f det.Fixed, num, den int64) det.Fixed {
 	minus := f < 0 != (num < 0)
 	hi, lo := bits.Mul64(size(int64(f)), size(num))

@@ -17,7 +17,9 @@ func drawVec(t *rapid.T, name string, most int32) Vec {
 }
 
 func drawWay(t *rapid.T) Converge {
-	return Converge{By: rapid.SampledFrom([]Way{Linear, Cubic, Exponential}).Draw(t, "by"), Ticks: rapid.Int32Range(1, 40).Draw(t, "ticks")}
+	return Converge{
+		By:    rapid.SampledFrom([]Way{Linear, Cubic, Exponential}).Draw(t, "by"),
+		Ticks: rapid.Int32Range(1, 40).Draw(t, "ticks")}
 }
 
 // life is how many ticks after the last correction the truth must be shown.
@@ -28,7 +30,8 @@ func (c *Converge) life() int32 {
 	return c.Ticks
 }
 
-// A correction moves nothing at the moment it comes, however many came before; and when no more come, the truth is shown exactly, in time.
+// A correction moves nothing at the moment it comes, however many came before; and when no more
+// come, the truth is shown exactly, in time.
 func TestShownIsContinuousAndArrives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawWay(t)
@@ -48,7 +51,8 @@ func TestShownIsContinuousAndArrives(t *testing.T) {
 			if c.By == Cubic {
 				for i, f := range b.rate(&c) {
 					if before, now := was.Vel[i]+rate[i], is.Vel[i]+f; before != now {
-						t.Fatalf("velocity on axis %d jumped from %v to %v", i, before.Float(), now.Float())
+						t.Fatalf("velocity on axis %d jumped from %v to %v", i, before.Float(),
+							now.Float())
 					}
 				}
 			}
@@ -86,7 +90,8 @@ func TestNeverOvershoots(t *testing.T) {
 				if f.Abs() > before[i].Abs() || f != 0 && f < 0 != (before[i] < 0) {
 					t.Fatalf("tick %d: from %v to %v", tick, before[i], f)
 				}
-				if want := scaled(first[i], int64(c.Ticks-tick), int64(c.Ticks)); c.By == Linear && f != want {
+				if want := scaled(first[i], int64(c.Ticks-tick), int64(c.Ticks)); c.By == Linear &&
+					f != want {
 					t.Fatalf("tick %d: %v is left instead of %v", tick, f, want)
 				}
 			}
@@ -109,11 +114,13 @@ func TestTimeConstant(t *testing.T) {
 	}
 }
 
-// A cubic is smooth: from one tick to the next its velocity changes by no more than the curve's bend, also where it begins and where it ends.
+// A cubic is smooth: from one tick to the next its velocity changes by no more than the curve's
+// bend, also where it begins and where it ends.
 func TestCubicIsSmooth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Converge{By: Cubic, Ticks: rapid.Int32Range(2, 40).Draw(t, "ticks")}
-		e, dv := rapid.Int32Range(-1000, 1000).Draw(t, "error"), rapid.Int32Range(-20, 20).Draw(t, "velocity")
+		e, dv := rapid.Int32Range(-1000, 1000).Draw(t, "error"),
+			rapid.Int32Range(-20, 20).Draw(t, "velocity")
 		// Before the correction what is shown moves with dv against a truth that rests at 0.
 		shown := []det.Fixed{det.FixedInt(e - dv), det.FixedInt(e)}
 		var b Blend
@@ -124,7 +131,8 @@ func TestCubicIsSmooth(t *testing.T) {
 		}
 		n := float64(c.Ticks)
 		size := func(x int32) float64 { return float64(max(x, -x)) }
-		bend := 6*size(e)/(n*n) + 4*size(dv)/n + 1e-6 // the largest second derivative of the Hermite curve
+		// the largest second derivative of the Hermite curve
+		bend := 6*size(e)/(n*n) + 4*size(dv)/n + 1e-6
 		for i := 2; i < len(shown); i++ {
 			if got := (shown[i] - 2*shown[i-1] + shown[i-2]).Abs().Float(); got > bend {
 				t.Fatalf("velocity changes by %v in tick %d, the curve bends by %v", got, i-1, bend)
@@ -133,12 +141,14 @@ func TestCubicIsSmooth(t *testing.T) {
 	})
 }
 
-// The velocity that a second correction starts from is that of the curve it interrupts. The central difference of a cubic is its slope and a
-// sixth of its third derivative, which is the same everywhere.
+// The velocity that a second correction starts from is that of the curve it interrupts. The central
+// difference of a cubic is its slope and a sixth of its third derivative, which is the same
+// everywhere.
 func TestRateIsThatOfTheCurve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Converge{By: Cubic, Ticks: rapid.Int32Range(2, 40).Draw(t, "ticks")}
-		e, dv := rapid.Int32Range(-1000, 1000).Draw(t, "error"), rapid.Int32Range(-20, 20).Draw(t, "velocity")
+		e, dv := rapid.Int32Range(-1000, 1000).Draw(t, "error"),
+			rapid.Int32Range(-20, 20).Draw(t, "velocity")
 		var b Blend
 		b.Correct(&c, State{VecInt(e, 0, 0), VecInt(dv, 0, 0)}, State{})
 		n := float64(c.Ticks)
@@ -165,7 +175,9 @@ func TestHeadingsGoTheShortWay(t *testing.T) {
 		c := drawWay(t)
 		c.Turn = turn
 		c.Limit = det.FixedInt(512)
-		angle := func(name string) Vec { return VecInt(rapid.Int32Range(-512, 511).Draw(t, name), 0, 0) }
+		angle := func(name string) Vec {
+			return VecInt(rapid.Int32Range(-512, 511).Draw(t, name), 0, 0)
+		}
 		var b Blend
 		was, is := angle("was"), angle("is")
 		if !b.Correct(&c, State{Pos: was}, State{Pos: is}) {
@@ -209,7 +221,9 @@ func TestBeyondTheLimitItJumps(t *testing.T) {
 		t.Error("no ticks do not jump")
 	}
 	c = Converge{By: Cubic, Ticks: MaxTicks * 2}
-	b.Correct(&c, State{Pos: Vec{det.FixedMax, det.FixedMin, 0}, Vel: Vec{det.FixedMax, det.FixedMin, 0}}, State{Vel: Vec{det.FixedMin}})
+	b.Correct(&c,
+		State{Pos: Vec{det.FixedMax, det.FixedMin, 0}, Vel: Vec{det.FixedMax, det.FixedMin, 0}},
+		State{Vel: Vec{det.FixedMin}})
 	for range MaxTicks {
 		if o := b.Offset(&c); o[0] < 0 || o[1] > 0 {
 			t.Fatalf("overflow: %v", o)
@@ -221,14 +235,16 @@ func TestBeyondTheLimitItJumps(t *testing.T) {
 	}
 }
 
-// News that changes nothing must not begin a blend anew, or a stream of snapshots would keep it from ending.
+// News that changes nothing must not begin a blend anew, or a stream of snapshots would keep it
+// from ending.
 func TestNoNewsIsNoCorrection(t *testing.T) {
 	c := Converge{By: Linear, Ticks: 4}
 	var b Blend
 	b.Correct(&c, State{Pos: VecInt(8, 0, 0)}, State{})
 	for range 4 {
 		b.Tick(&c)
-		b.Correct(&c, State{Pos: VecInt(5, 5, 5)}, State{Pos: VecInt(5, 5, 5), Vel: VecInt(1, 0, 0)})
+		b.Correct(&c, State{Pos: VecInt(5, 5, 5)},
+			State{Pos: VecInt(5, 5, 5), Vel: VecInt(1, 0, 0)})
 	}
 	if !b.Gone() {
 		t.Errorf("%v is left", b.Offset(&c))

@@ -1,5 +1,5 @@
-// Package reckon does dead reckoning: it works out where an entity is from images of it that sender and receiver both have, in integers, so that
-// both come to the same.
+// Package reckon does dead reckoning: it works out where an entity is from images of it that sender
+// and receiver both have, in integers, so that both come to the same.
 //
 //	       sender                                        receiver
 //	  the truth: an image
@@ -15,13 +15,16 @@
 //	           o . - - _  _       ` o    -  what is reckoned from the last update
 //	         o'            ` - _  |      |  the error: beyond the tolerance, so an update is due
 //
-// It stands on world's row of the map, next to interest, and uses codec for what a field and a history are.
+// It stands on world's row of the map, next to interest, and uses codec for what a field and a
+// history are.
 //
 // There are three parts, and each can be used alone.
 //
-// A Motion extrapolates. It is told which fields are places, which are their velocities and in which units, what accelerates them, and how the game
-// integrates; it then gives, for a codec.History, the image of now. Under a velocity and acceleration that stay as they are it gives exactly what the
-// game computes, because it rounds where the game rounds. It serves as the codec's predictor:
+// A Motion extrapolates. It is told which fields are places, which are their velocities and in
+// which units, what accelerates them, and how the game integrates; it then gives, for a
+// codec.History, the image of now. Under a velocity and acceleration that stay as they are it gives
+// exactly what the game computes, because it rounds where the game rounds. It serves as the codec's
+// predictor:
 //
 //	motion, err := reckon.New(class.Fields, reckon.Options{Axes: []reckon.Axis{
 //		{Name: "Pos.X", Velocity: "Vel.X", Unit: reckon.Ratio{Num: 1, Den: 30}},
@@ -32,15 +35,19 @@
 //
 // With tables that were not trained the codec believes it alone, so name every number that moves.
 //
-// A Contract says how far what is reckoned may be from the truth before the sender owes an update, for single fields and for points; with a
-// release, so that what is due stays due until it has arrived, and a heartbeat. A Watch holds what a sender remembers for each entity.
+// A Contract says how far what is reckoned may be from the truth before the sender owes an update,
+// for single fields and for points; with a release, so that what is due stays due until it has
+// arrived, and a heartbeat. A Watch holds what a sender remembers for each entity.
 //
-// A Converge says how a receiver removes the error that an update reveals: at once, in equal steps, along a curve that keeps velocities
-// continuous, or by a time constant; with a limit beyond which it jumps. A Blend holds what is left of the error of one entity.
+// A Converge says how a receiver removes the error that an update reveals: at once, in equal steps,
+// along a curve that keeps velocities continuous, or by a time constant; with a limit beyond which
+// it jumps. A Blend holds what is left of the error of one entity.
 //
 // Nothing allocates once made, and all results are the same on every machine.
 //
-// The ideas are those of SIMNET and DIS, as surveyed in R. McFarlane's Network Software Architectures for Real-Time Massively-Multiplayer Online
-// Games (2005), with position histories by Singhal and Cheriton (PARADISE), predictive contracts by Mellon and West, and tolerances for each observer by Cai,
-// Lee and Chen. That machines whose floats differ drift apart is a warning of the Gamenet thesis, and the reason for integers. docs/reckon.md tells more.
+// The ideas are those of SIMNET and DIS, as surveyed in R. McFarlane's Network Software
+// Architectures for Real-Time Massively-Multiplayer Online Games (2005), with position histories by
+// Singhal and Cheriton (PARADISE), predictive contracts by Mellon and West, and tolerances for each
+// observer by Cai, Lee and Chen. That machines whose floats differ drift apart is a warning of the
+// Gamenet thesis, and the reason for integers. docs/reckon.md tells more.
 package reckon

@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A ball flies under gravity, and at tick 12 hits something. Sender and receiver reckon it from the last update; only when the truth departs from that by more
-// than 20 units is another one sent. The receiver then slides from what it showed to what is true.
+// A ball flies under gravity, and at tick 12 hits something. Sender and receiver reckon it from the
+// last update; only when the truth departs from that by more than 20 units is another one sent. The
+// receiver then slides from what it showed to what is true.
 func Example() {
 	fields := []codec.Field{
 		{Name: "x", Min: 0, Max: 4095, Kind: codec.Position, Rate: 2},
@@ -20,7 +21,8 @@ func Example() {
 	}
 	motion, err := reckon.New(fields, reckon.Options{Axes: []reckon.Axis{
 		{Name: "x", Velocity: "vx", Unit: reckon.Ratio{Num: 1, Den: 2}},
-		{Name: "z", Velocity: "vz", Unit: reckon.Ratio{Num: 1, Den: 2}, Accel: reckon.Ratio{Num: -2}},
+		{Name: "z", Velocity: "vz", Unit: reckon.Ratio{Num: 1, Den: 2},
+			Accel: reckon.Ratio{Num: -2}},
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -2,8 +2,9 @@ package reckon
 
 import "github.com/coeval-dev/coeval/codec"
 
-// Now sets now to what an entity's image should be, given what is known of it: the base carried on by its age, within the ranges. It has the
-// form of codec.Class.Reckon. With nothing known, or images of another class, it leaves now alone.
+// Now sets now to what an entity's image should be, given what is known of it: the base carried on
+// by its age, within the ranges. It has the form of codec.Class.Reckon. With nothing known, or
+// images of another class, it leaves now alone.
 func (m *Motion) Now(h *codec.History, now []int32) {
 	if h.Len == 0 || len(h.Images[0]) != m.fields || len(now) != m.fields {
 		return
@@ -39,16 +40,16 @@ func (m *Motion) Now(h *codec.History, now []int32) {
 	}
 }
 
-// After is Now for one image that is all that is known: what it should be some ticks later. A sender uses it to know what the receivers of
-// an update show. The two slices may be the same.
+// After is Now for one image that is all that is known: what it should be some ticks later. A
+// sender uses it to know what the receivers of an update show. The two slices may be the same.
 func (m *Motion) After(image []int32, ticks int32, now []int32) {
 	var h codec.History
 	h.Add(image, ticks)
 	m.Now(&h, now)
 }
 
-// carry moves a position and its velocity on by n ticks under a constant acceleration of num/den. All sums are kept as one fraction until the
-// end, where they are rounded once.
+// carry moves a position and its velocity on by n ticks under a constant acceleration of num/den.
+// All sums are kept as one fraction until the end, where they are rounded once.
 func (m *Motion) carry(a *axis, now []int32, n, num, den int64) {
 	// Twice what n ticks of unit acceleration add to the position.
 	twice := n * n
@@ -60,11 +61,13 @@ func (m *Motion) carry(a *axis, now []int32, n, num, den int64) {
 	}
 	v := int64(now[a.velocity])
 	whole, rest := floorDiv(v*n*a.unitNum, a.unitDen)
-	now[a.slot] = a.keep(nearest(int64(now[a.slot])+whole, rest*2*den+num*a.unitNum*twice, 2*den*a.unitDen))
+	now[a.slot] = a.keep(nearest(int64(now[a.slot])+whole, rest*2*den+num*a.unitNum*twice,
+		2*den*a.unitDen))
 	now[a.velocity] = int32(min(max(nearest(v, num*n, den), a.vLow), a.vHigh))
 }
 
-// watch finds where a number is going from where it was, after Singhal and Cheriton's position history.
+// watch finds where a number is going from where it was, after Singhal and Cheriton's position
+// history.
 func (a *axis) watch(h *codec.History, n int64, gap [2]int64) int32 {
 	x0 := int64(h.Images[0][a.slot])
 	if gap[0] == 0 {
@@ -107,7 +110,8 @@ func shortWay(d, span int64) int64 {
 	return d - span/2
 }
 
-// nearest is whole + num/den, rounded to the nearest whole number, the even one of two, as package bits rounds.
+// nearest is whole + num/den, rounded to the nearest whole number, the even one of two, as package
+// bits rounds.
 func nearest(whole, num, den int64) int64 {
 	q, r := floorDiv(num, den)
 	whole += q

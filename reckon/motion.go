@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// Motion reckons the entities of one class. It never changes once made, so any number of goroutines may share it.
+// Motion reckons the entities of one class. It never changes once made, so any number of goroutines
+// may share it.
 type Motion struct {
 	axes    []axis
 	fields  int
@@ -17,19 +18,22 @@ type Motion struct {
 	horizon int32
 }
 
-// Options say how the entities of a class move. Fields that no axis names are left as they were in the base.
+// Options say how the entities of a class move. Fields that no axis names are left as they were in
+// the base.
 type Options struct {
 	Axes []Axis
 
-	// Scheme is how the game turns velocities into positions; it matters where something accelerates.
+	// Scheme is how the game turns velocities into positions; it matters where something
+	// accelerates.
 	Scheme Scheme
 
-	// Once is for games that keep more precision between ticks than their images have. Otherwise reckoning rounds after each tick, as package
-	// world does, and then it gives what the game gives to the last unit.
+	// Once is for games that keep more precision between ticks than their images have. Otherwise
+	// reckoning rounds after each tick, as package world does, and then it gives what the game
+	// gives to the last unit.
 	Once bool
 
-	// Horizon is the number of ticks after which a thing is taken to have stopped, since by then nothing is known of it. At most
-	// MaxHorizon; zero means DefaultHorizon.
+	// Horizon is the number of ticks after which a thing is taken to have stopped, since by then
+	// nothing is known of it. At most MaxHorizon; zero means DefaultHorizon.
 	Horizon int32
 }
 
@@ -37,18 +41,22 @@ type Options struct {
 type Axis struct {
 	Name string // the field that moves; one of kind codec.Angle wraps
 
-	// Velocity names the field that holds the velocity. Where there is none, the velocity is what the last images show.
+	// Velocity names the field that holds the velocity. Where there is none, the velocity is what
+	// the last images show.
 	Velocity string
-	// Unit is how far one unit of velocity moves the number in a tick, in its own units. The zero value means 1.
+	// Unit is how far one unit of velocity moves the number in a tick, in its own units. The zero
+	// value means 1.
 	Unit Ratio
 
-	// Accel is an acceleration that never changes, such as gravity, in units of velocity a tick; without a velocity field, in units of
-	// the number itself a tick squared.
+	// Accel is an acceleration that never changes, such as gravity, in units of velocity a tick;
+	// without a velocity field, in units of the number itself a tick squared.
 	Accel Ratio
-	// Order says whether the acceleration, too, is to be found from the last images. Then Accel must be zero.
+	// Order says whether the acceleration, too, is to be found from the last images. Then Accel
+	// must be zero.
 	Order Order
 
-	// Low and High bound the number more tightly than the field's range, such as by a floor. Both zero: they do not.
+	// Low and High bound the number more tightly than the field's range, such as by a floor. Both
+	// zero: they do not.
 	Low, High int32
 }
 
@@ -58,8 +66,9 @@ type Order uint8
 const (
 	// First takes the velocity to stay as it is, but for Accel.
 	First Order = iota
-	// Second takes the acceleration to stay as it is: the change of the velocity field between the last two images, or the parabola through
-	// the last three positions. It follows curves, and magnifies what quantisation adds to them.
+	// Second takes the acceleration to stay as it is: the change of the velocity field between the
+	// last two images, or the parabola through the last three positions. It follows curves, and
+	// magnifies what quantisation adds to them.
 	Second
 )
 
@@ -67,7 +76,8 @@ const (
 type Scheme uint8
 
 const (
-	// VelocityFirst adds the acceleration to the velocity, then the new velocity to the position: what most games do.
+	// VelocityFirst adds the acceleration to the velocity, then the new velocity to the position:
+	// what most games do.
 	VelocityFirst Scheme = iota
 	// PositionFirst adds the old velocity to the position, then the acceleration to the velocity.
 	PositionFirst
@@ -105,7 +115,8 @@ func New(fields []codec.Field, o Options) (*Motion, error) {
 	m := &Motion{fields: len(fields), scheme: o.Scheme, once: o.Once, horizon: o.Horizon}
 	m.horizon = cmp.Or(m.horizon, DefaultHorizon)
 	if m.horizon < 1 || m.horizon > MaxHorizon {
-		return nil, errors.New("reckon: a horizon of " + strconv.Itoa(int(o.Horizon)) + " ticks; use 1 to " + strconv.Itoa(MaxHorizon))
+		return nil, errors.New("reckon: a horizon of " + strconv.Itoa(int(o.Horizon)) +
+			" ticks; use 1 to " + strconv.Itoa(MaxHorizon))
 	}
 	if o.Scheme > Parabola {
 		return nil, errors.New("reckon: unknown scheme " + strconv.Itoa(int(o.Scheme)))
@@ -114,7 +125,8 @@ func New(fields []codec.Field, o Options) (*Motion, error) {
 	for i := range o.Axes {
 		a, err := resolve(fields, &o.Axes[i], taken)
 		if err != nil {
-			return nil, errors.New("reckon: axis " + strconv.Quote(o.Axes[i].Name) + ": " + err.Error())
+			return nil, errors.New("reckon: axis " + strconv.Quote(o.Axes[i].Name) + ": " +
+				err.Error())
 		}
 		m.axes = append(m.axes, a)
 	}
@@ -143,7 +155,9 @@ func resolve(fields []codec.Field, from *Axis, taken []bool) (a axis, err error)
 	a.span = a.high - a.low + 1
 	if from.Low != 0 || from.High != 0 {
 		if a.wraps || from.Low > from.High || from.Low < f.Min || from.High > f.Max {
-			return a, errors.New("low and high must lie within the field's range, in this order, and what wraps has neither")
+			return a, errors.New(
+				"low and high must lie within the field's range, in this order, and what wraps " +
+					"has neither")
 		}
 		a.low, a.high = int64(from.Low), int64(from.High)
 	}
@@ -164,11 +178,13 @@ func resolve(fields []codec.Field, from *Axis, taken []bool) (a axis, err error)
 		return a, err
 	}
 	if a.accNum != 0 && a.order == Second {
-		return a, errors.New("its acceleration is both given and watched; use order First with Accel")
+		return a, errors.New(
+			"its acceleration is both given and watched; use order First with Accel")
 	}
 	if from.Velocity == "" {
 		if a.unitNum != a.unitDen {
-			return a, errors.New("it has a unit but no velocity; name the field or leave out the unit")
+			return a, errors.New(
+				"it has a unit but no velocity; name the field or leave out the unit")
 		}
 		return a, nil
 	}
@@ -178,7 +194,8 @@ func resolve(fields []codec.Field, from *Axis, taken []bool) (a axis, err error)
 	v := &fields[a.velocity]
 	a.vLow, a.vHigh = int64(v.Min), int64(v.Max)
 	if a.order == Second && a.vHigh-a.vLow >= maxWatchedSpan {
-		return a, errors.New("velocity " + v.Name + " has too wide a range to watch its change; use order First, or at most 2^24 values")
+		return a, errors.New("velocity " + v.Name +
+			" has too wide a range to watch its change; use order First, or at most 2^24 values")
 	}
 	return a, nil
 }
@@ -199,7 +216,8 @@ func find(fields []codec.Field, name string) (int, error) {
 	case at < 0:
 		return 0, errors.New("there is no field " + strconv.Quote(name))
 	case fields[at].Kind == codec.Quaternion || fields[at].Kind == codec.QuaternionPart:
-		return 0, errors.New("field " + name + " is a part of a rotation, which means nothing alone")
+		return 0, errors.New("field " + name +
+			" is a part of a rotation, which means nothing alone")
 	}
 	return at, nil
 }
@@ -207,8 +225,10 @@ func find(fields []codec.Field, name string) (int, error) {
 func (r Ratio) terms() (num, den int64, err error) {
 	r.Den = cmp.Or(r.Den, 1)
 	if r.Den < 0 || r.Den > MaxTerm || r.Num > MaxTerm || r.Num < -MaxTerm {
-		return 0, 0, errors.New("a ratio of " + strconv.Itoa(int(r.Num)) + " to " + strconv.Itoa(int(r.Den)) +
-			"; keep both terms within 2^20 and the lower one positive")
+		return 0, 0,
+			errors.New("a ratio of " + strconv.Itoa(int(r.Num)) + " to " +
+				strconv.Itoa(int(r.Den)) +
+				"; keep both terms within 2^20 and the lower one positive")
 	}
 	return int64(r.Num), int64(r.Den), nil
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// bodyFields are those of a body in space, with ranges that nothing in the tests leaves unless it means to.
+// bodyFields are those of a body in space, with ranges that nothing in the tests leaves unless it
+// means to.
 func bodyFields() []codec.Field {
 	return []codec.Field{
 		{Name: "x", Min: -1 << 24, Max: 1 << 24, Kind: codec.Position, Rate: 2},
@@ -37,7 +38,8 @@ func motion(t testing.TB, fields []codec.Field, o Options) *Motion {
 }
 
 func drawRatio(t *rapid.T, name string, most int32) Ratio {
-	return Ratio{rapid.Int32Range(-most, most).Draw(t, name), rapid.Int32Range(1, 60).Draw(t, name+" over")}
+	return Ratio{
+		rapid.Int32Range(-most, most).Draw(t, name), rapid.Int32Range(1, 60).Draw(t, name+" over")}
 }
 
 // A shell is stepped as games are: in floats, quantised by its own Sync method after each tick.
@@ -48,7 +50,8 @@ type shell struct {
 const (
 	shellStep  = 1.0 / 32 // of positions
 	shellSpeed = 1.0 / 16 // of velocities, a second
-	shellRate  = 64       // ticks a second; a power of two, so that the floats of the test are exact
+	// ticks a second; a power of two, so that the floats of the test are exact
+	shellRate = 64
 )
 
 func (s *shell) Sync(b *bits.Sync) {
@@ -56,16 +59,19 @@ func (s *shell) Sync(b *bits.Sync) {
 	b.Float(&s.v, -512, 512, shellSpeed)
 }
 
-// What is reckoned is what a game computes, to the last unit, for each scheme and whatever is lost to rounding in each tick.
+// What is reckoned is what a game computes, to the last unit, for each scheme and whatever is lost
+// to rounding in each tick.
 func TestReckonsWhatTheGameSteps(t *testing.T) {
 	layout := bits.MustLayout((*shell)(nil))
 	slots := layout.Schema().Slots
 	var fields []codec.Field
 	for _, s := range slots {
-		fields = append(fields, codec.Field{Name: s.Name, Min: s.Min, Max: s.Max, Kind: codec.Number, Rate: -1})
+		fields = append(fields,
+			codec.Field{Name: s.Name, Min: s.Min, Max: s.Max, Kind: codec.Number, Rate: -1})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		scheme := rapid.SampledFrom([]Scheme{VelocityFirst, PositionFirst, Parabola}).Draw(t, "scheme")
+		scheme := rapid.SampledFrom([]Scheme{VelocityFirst, PositionFirst, Parabola}).Draw(t,
+			"scheme")
 		accel := rapid.Int32Range(-40, 40).Draw(t, "quarters of a unit of velocity a tick")
 		ticks := rapid.Int32Range(0, DefaultHorizon).Draw(t, "ticks")
 		m, err := New(fields, Options{Scheme: scheme, Axes: []Axis{{
@@ -74,7 +80,8 @@ func TestReckonsWhatTheGameSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := shell{x: rapid.Float64Range(-4096, 4096).Draw(t, "x"), v: rapid.Float64Range(-512, 512).Draw(t, "v")}
+		s := shell{x: rapid.Float64Range(-4096, 4096).Draw(t, "x"),
+			v: rapid.Float64Range(-512, 512).Draw(t, "v")}
 		var sync bits.Sync
 		first, last, got := make([]int32, 2), make([]int32, 2), make([]int32, 2)
 		if err := layout.QuantiseInto(&sync, &s, first); err != nil {
@@ -104,13 +111,16 @@ func TestReckonsWhatTheGameSteps(t *testing.T) {
 	})
 }
 
-// With precision kept between ticks, a constant acceleration is a parabola, found exactly from a velocity and from places alone.
+// With precision kept between ticks, a constant acceleration is a parabola, found exactly from a
+// velocity and from places alone.
 func TestConstantAccelerationIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fields := bodyFields()
-		x, v, a := rapid.Int32Range(-9999, 9999).Draw(t, "x"), rapid.Int32Range(-999, 999).Draw(t, "v"), rapid.Int32Range(-20, 20).Draw(t, "a")
+		x, v, a := rapid.Int32Range(-9999, 9999).Draw(t, "x"),
+			rapid.Int32Range(-999, 999).Draw(t, "v"), rapid.Int32Range(-20, 20).Draw(t, "a")
 		base := rapid.Int32Range(0, 40).Draw(t, "age")
-		gap := [2]int32{rapid.Int32Range(1, 40).Draw(t, "gap"), rapid.Int32Range(1, 40).Draw(t, "next gap")}
+		gap := [2]int32{
+			rapid.Int32Range(1, 40).Draw(t, "gap"), rapid.Int32Range(1, 40).Draw(t, "next gap")}
 		image := func(tick int32) []int32 { // accelerations of 2a are whole at every tick
 			return []int32{x + v*tick + a*tick*tick, 0, v + 2*a*tick, 0, 0, 0}
 		}
@@ -147,11 +157,15 @@ func TestConstantVelocityIsExact(t *testing.T) {
 		if unit.Num == 0 {
 			unit.Num = 1
 		}
-		m, err := New(bodyFields(), Options{Once: true, Horizon: MaxHorizon, Axes: []Axis{{Name: "x", Velocity: "vx", Unit: unit}}})
+		m, err := New(bodyFields(),
+			Options{Once: true, Horizon: MaxHorizon,
+				Axes: []Axis{{Name: "x", Velocity: "vx", Unit: unit}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		image := []int32{rapid.Int32Range(-999, 999).Draw(t, "x"), 0, rapid.Int32Range(-600, 600).Draw(t, "v"), 0, 0, 0}
+		image := []int32{
+			rapid.Int32Range(-999, 999).Draw(t, "x"), 0, rapid.Int32Range(-600, 600).Draw(t, "v"),
+			0, 0, 0}
 		ticks := rapid.Int32Range(0, MaxHorizon).Draw(t, "ticks")
 		now := make([]int32, len(image))
 		m.After(image, ticks, now)
@@ -171,8 +185,10 @@ func TestAnglesWrap(t *testing.T) {
 	m := motion(t, bodyFields(), Options{Axes: []Axis{{Name: "yaw"}}})
 	sent := motion(t, bodyFields(), Options{Axes: []Axis{{Name: "yaw", Velocity: "vx"}}})
 	rapid.Check(t, func(t *rapid.T) {
-		start, rate := rapid.Int32Range(-512, 511).Draw(t, "start"), rapid.Int32Range(-100, 100).Draw(t, "rate")
-		gap, age := rapid.Int32Range(1, 5).Draw(t, "gap"), rapid.Int32Range(0, DefaultHorizon).Draw(t, "age")
+		start, rate := rapid.Int32Range(-512, 511).Draw(t, "start"),
+			rapid.Int32Range(-100, 100).Draw(t, "rate")
+		gap, age := rapid.Int32Range(1, 5).Draw(t, "gap"),
+			rapid.Int32Range(0, DefaultHorizon).Draw(t, "age")
 		image := func(tick int32) []int32 {
 			return []int32{0, 0, rate, 0, (start + rate*tick) << 22 >> 22, 0}
 		}
@@ -201,12 +217,17 @@ func drawMotion(t *rapid.T) ([]codec.Field, *Motion) {
 		fields[i].Min, fields[i].Max = min(lo, hi), max(lo, hi)
 	}
 	axis := func(name, velocity string) Axis {
-		a := Axis{Name: name, Velocity: velocity, Order: Order(rapid.IntRange(0, 1).Draw(t, "order"))}
+		a := Axis{Name: name, Velocity: velocity,
+			Order: Order(rapid.IntRange(0, 1).Draw(t, "order"))}
 		if velocity != "" {
-			a.Unit = Ratio{rapid.Int32Range(1, MaxTerm).Draw(t, "unit"), rapid.Int32Range(1, MaxTerm).Draw(t, "over")}
+			a.Unit = Ratio{
+				rapid.Int32Range(1, MaxTerm).Draw(t, "unit"),
+				rapid.Int32Range(1, MaxTerm).Draw(t, "over")}
 		}
 		if a.Order == First {
-			a.Accel = Ratio{rapid.Int32Range(-MaxTerm, MaxTerm).Draw(t, "acceleration"), rapid.Int32Range(1, MaxTerm).Draw(t, "over")}
+			a.Accel = Ratio{
+				rapid.Int32Range(-MaxTerm, MaxTerm).Draw(t, "acceleration"),
+				rapid.Int32Range(1, MaxTerm).Draw(t, "over")}
 		} else if velocity == "vx" {
 			fields[2].Max = min(fields[2].Max, fields[2].Min+maxWatchedSpan-1)
 			if fields[2].Max < fields[2].Min { // it was near the end of the range
@@ -227,8 +248,8 @@ func drawMotion(t *rapid.T) ([]codec.Field, *Motion) {
 	return fields, m
 }
 
-// Whatever the images and ages, the result is within the ranges, the same each time, and nothing overflows: at the extremes a thing that
-// moves upward does not end up below.
+// Whatever the images and ages, the result is within the ranges, the same each time, and nothing
+// overflows: at the extremes a thing that moves upward does not end up below.
 func TestStaysInRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fields, m := drawMotion(t)
@@ -253,11 +274,15 @@ func TestStaysInRange(t *testing.T) {
 				t.Fatalf("%s is %d, beyond %d to %d", f.Name, now[i], f.Min, f.Max)
 			}
 		}
-		if a := &m.axes[0]; a.accNum >= 0 && a.order == First && h.Images[0][2] >= 0 && now[0] < h.Images[0][0] {
-			t.Fatalf("moved down from %d to %d with velocity %d and acceleration %d", h.Images[0][0], now[0], h.Images[0][2], a.accNum)
+		if a := &m.axes[0]; a.accNum >= 0 && a.order == First && h.Images[0][2] >= 0 &&
+			now[0] < h.Images[0][0] {
+			t.Fatalf("moved down from %d to %d with velocity %d and acceleration %d",
+				h.Images[0][0], now[0], h.Images[0][2], a.accNum)
 		}
-		if d := m.axes[1]; d.accNum == 0 && h.Len > 1 && h.Ages[1]-h.Ages[0] <= maxGap && h.Images[0][1] >= h.Images[1][1] && d.order == First && now[1] < h.Images[0][1] {
-			t.Fatalf("rose from %d to %d and was carried on to %d", h.Images[1][1], h.Images[0][1], now[1])
+		if d := m.axes[1]; d.accNum == 0 && h.Len > 1 && h.Ages[1]-h.Ages[0] <= maxGap &&
+			h.Images[0][1] >= h.Images[1][1] && d.order == First && now[1] < h.Images[0][1] {
+			t.Fatalf("rose from %d to %d and was carried on to %d", h.Images[1][1], h.Images[0][1],
+				now[1])
 		}
 	})
 }
@@ -308,7 +333,8 @@ func TestNewRefusesNonsense(t *testing.T) {
 		{"twice", Options{Axes: []Axis{{Name: "x", Velocity: "vx"}, {Name: "z", Velocity: "vx"}}}},
 		{"rotation", Options{Axes: []Axis{{Name: "turn"}}}},
 		{"too wide", Options{Axes: []Axis{{Name: "x", Velocity: "wide", Order: Second}}}},
-		{"given and watched", Options{Axes: []Axis{{Name: "x", Order: Second, Accel: Ratio{Num: 1}}}}},
+		{"given and watched",
+			Options{Axes: []Axis{{Name: "x", Order: Second, Accel: Ratio{Num: 1}}}}},
 		{"no velocity", Options{Axes: []Axis{{Name: "x", Unit: Ratio{1, 60}}}}},
 		{"unit is zero", Options{Axes: []Axis{{Name: "x", Velocity: "vx", Unit: Ratio{0, 60}}}}},
 		{"ratio", Options{Axes: []Axis{{Name: "x", Velocity: "vx", Unit: Ratio{1, -1}}}}},
@@ -326,7 +352,8 @@ func TestNewRefusesNonsense(t *testing.T) {
 	}
 }
 
-// All of the package's arithmetic on many made-up numbers, as a hash that must be the same on every platform.
+// All of the package's arithmetic on many made-up numbers, as a hash that must be the same on every
+// platform.
 func TestReckoningIsTheSameEverywhere(t *testing.T) {
 	fields := bodyFields()
 	rng := uint64(1)
@@ -337,14 +364,16 @@ func TestReckoningIsTheSameEverywhere(t *testing.T) {
 	sum := sha256.New()
 	for i := range 2000 {
 		m := motion(t, fields, Options{Scheme: Scheme(i % 3), Once: i%2 == 0, Axes: []Axis{
-			{Name: "x", Velocity: "vx", Unit: Ratio{1 + i32(i%7), 30}, Accel: Ratio{draw(50), 1 + i32(i%5)}},
+			{Name: "x", Velocity: "vx", Unit: Ratio{1 + i32(i%7), 30},
+				Accel: Ratio{draw(50), 1 + i32(i%5)}},
 			{Name: "z", Velocity: "vz", Unit: Ratio{1, 1 + i32(i%9)}, Order: Second},
 			{Name: "yaw", Order: Order(i % 2)},
 		}})
 		var h codec.History
 		age := 1 + i32(i%20)
 		for range 1 + i%codec.Depth {
-			h.Add([]int32{draw(1 << 23), draw(1 << 23), draw(1 << 13), draw(1 << 13), draw(511), 3}, age)
+			h.Add([]int32{draw(1 << 23), draw(1 << 23), draw(1 << 13), draw(1 << 13), draw(511), 3},
+				age)
 			age += 1 + i32(i%4)
 		}
 		now := make([]int32, len(fields))
@@ -352,10 +381,14 @@ func TestReckoningIsTheSameEverywhere(t *testing.T) {
 		for _, v := range now {
 			binary.Write(sum, binary.LittleEndian, v)
 		}
-		c := Converge{By: Way(i % 4), Ticks: 1 + i32(i%30), Limit: det.FixedInt(1 << 24), Turn: det.Fixed(i%2) * det.FixedInt(1024)}
+		c := Converge{
+			By: Way(i % 4), Ticks: 1 + i32(i%30), Limit: det.FixedInt(1 << 24),
+			Turn: det.Fixed(i%2) * det.FixedInt(1024)}
 		var b Blend
 		for range 8 {
-			b.Correct(&c, State{VecInt(draw(9999), draw(9999), draw(9999)), VecInt(draw(9), draw(9), draw(9))}, State{})
+			b.Correct(&c,
+				State{VecInt(draw(9999), draw(9999), draw(9999)),
+					VecInt(draw(9), draw(9), draw(9))}, State{})
 			for range 1 + i%11 {
 				b.Tick(&c)
 			}

@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// shells is a recording of bodies that are thrown, fly under gravity, and are thrown anew when they come down.
+// shells is a recording of bodies that are thrown, fly under gravity, and are thrown anew when they
+// come down.
 func shells(reckoned bool, seed uint64, frames int) (*codec.Recording, error) {
 	class := codec.Class{Name: "shell", Fields: []codec.Field{
 		{Name: "x", Min: -1 << 17, Max: 1 << 17, Kind: codec.Position, Rate: 3},
@@ -28,13 +29,20 @@ func shells(reckoned bool, seed uint64, frames int) (*codec.Recording, error) {
 	if reckoned {
 		class.Reckon = m.Now
 	}
-	r := &codec.Recording{Schema: &codec.Schema{Name: "shells", Classes: []codec.Class{class}}, BaseAge: 6, Skip: 24, Refer: -1}
+	r := &codec.Recording{
+		Schema: &codec.Schema{Name: "shells", Classes: []codec.Class{class}}, BaseAge: 6, Skip: 24,
+		Refer: -1}
 	rng := seed
-	draw := func(n uint64) int32 { rng = rng*6364136223846793005 + 1442695040888963407; return int32(rng >> 33 % n) }
+	draw := func(n uint64) int32 {
+		rng = rng*6364136223846793005 + 1442695040888963407
+		return int32(rng >> 33 % n)
+	}
 	bodies := make([][]int32, 40)
 	for i := range bodies {
 		r.Classes = append(r.Classes, 0)
-		bodies[i] = []int32{draw(1 << 16), draw(1 << 16), draw(1 << 12), draw(800) - 400, draw(800) - 400, draw(600)}
+		bodies[i] = []int32{
+			draw(1 << 16), draw(1 << 16), draw(1 << 12), draw(800) - 400, draw(800) - 400,
+			draw(600)}
 	}
 	step := func(p, v int32) int32 { // a third of v, to the nearest
 		return p + (v+3001)/3 - 1000
@@ -45,7 +53,8 @@ func shells(reckoned bool, seed uint64, frames int) (*codec.Recording, error) {
 			b[5] += gravity
 			b[0], b[1], b[2] = step(b[0], b[3]), step(b[1], b[4]), step(b[2], b[5])
 			if b[2] < 0 {
-				copy(b, []int32{draw(1 << 16), draw(1 << 16), 0, draw(800) - 400, draw(800) - 400, 500 + draw(400)})
+				copy(b, []int32{draw(1 << 16), draw(1 << 16), 0, draw(800) - 400, draw(800) - 400,
+					500 + draw(400)})
 			}
 			f = append(f, b...)
 		}
@@ -86,8 +95,9 @@ func cost(t *testing.T, m *codec.Model, r *codec.Recording, arrived []bool) floa
 	return float64(total) / float64(len(r.Frames)-r.Skip)
 }
 
-// To know of gravity pays: a little with default tables, which guess how large errors will be from how the motion changed and so do not believe in
-// exact predictions; a lot with tables that were trained, here on other flights than those they code.
+// To know of gravity pays: a little with default tables, which guess how large errors will be from
+// how the motion changed and so do not believe in exact predictions; a lot with tables that were
+// trained, here on other flights than those they code.
 func TestReckoningPays(t *testing.T) {
 	const frames = 300
 	arrived := make([]bool, frames)
@@ -112,13 +122,17 @@ func TestReckoningPays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytes[i] = [4]float64{cost(t, plain, r, nil), cost(t, plain, r, arrived), cost(t, learnt, r, nil), cost(t, learnt, r, arrived)}
+		bytes[i] = [4]float64{
+			cost(t, plain, r, nil), cost(t, plain, r, arrived), cost(t, learnt, r, nil),
+			cost(t, learnt, r, arrived)}
 	}
 	for k, c := range []struct {
 		name  string
 		share float64 // of the bytes that may be left
-	}{{"default tables", 0.6}, {"default tables, 31 % lost", 0.6}, {"trained tables", 0.6}, {"trained tables, 31 % lost", 0.6}} {
-		t.Logf("%-26s %7.1f bytes a frame of 40 bodies, reckoned %7.1f", c.name, bytes[0][k], bytes[1][k])
+	}{{"default tables", 0.6}, {"default tables, 31 % lost", 0.6}, {"trained tables", 0.6}, {
+		"trained tables, 31 % lost", 0.6}} {
+		t.Logf("%-26s %7.1f bytes a frame of 40 bodies, reckoned %7.1f", c.name, bytes[0][k],
+			bytes[1][k])
 		if bytes[1][k] > bytes[0][k]*c.share {
 			t.Errorf("%s: reckoning leaves more than %.0f %%", c.name, 100*c.share)
 		}

@@ -5,32 +5,37 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// SenderBases is a strategy at the server, for one client: it knows what the client holds, and picks
-// what each image is a difference from. Entities go by their handles.
+// SenderBases is a strategy at the server, for one client: it knows what the client holds, and
+// picks what each image is a difference from. Entities go by their handles.
 type SenderBases interface {
 	// Begin is called before the packets of a snapshot are made.
 	Begin()
 	// Header says in a packet what it is a difference from, and how many messages went before it.
 	Header(enc codec.PacketEncoder, p *Sent)
-	// Bound says whether the client knows which entity a handle stands for, so that a packet need not say.
+	// Bound says whether the client knows which entity a handle stands for, so that a packet need
+	// not say.
 	Bound(handle int32) bool
-	// Base picks what an image is a difference from. It adds nothing to b if the client is not known to
-	// hold anything of the entity. Bound is asked after it.
+	// Base picks what an image is a difference from. It adds nothing to b if the client is not
+	// known to hold anything of the entity. Bound is asked after it.
 	Base(handle int32, p *Sent, b *Base)
-	// Staged is called with all packets of a snapshot. Whole is false if some of it could not be encoded.
+	// Staged is called with all packets of a snapshot. Whole is false if some of it could not be
+	// encoded.
 	Staged(packets []*Sent, whole bool)
 	// Landed is called at the end of a packet's way, and says whether the packet counts as arrived.
 	Landed(p *Sent, arrived bool) bool
-	// Heard says whether the client is known to have heard what it was last told of an entity: that it is
-	// there, or that it is gone.
+	// Heard says whether the client is known to have heard what it was last told of an entity: that
+	// it is there, or that it is gone.
 	Heard(handle int32) bool
-	// Held gives the i-th newest image that the client is known to hold, and the packet that brought it.
+	// Held gives the i-th newest image that the client is known to hold, and the packet that
+	// brought it.
 	Held(handle int32, i int) (packet, number uint32, ok bool)
-	// Refresh is called when the client asks for an entity anew: what it holds of it does not count.
+	// Refresh is called when the client asks for an entity anew: what it holds of it does not
+	// count.
 	Refresh(handle int32)
 	// Forget is called when a handle stands for nothing any more.
 	Forget(handle int32)
-	// Rejected is called when the client could not use a packet. Arrived says that it counted as arrived.
+	// Rejected is called when the client could not use a packet. Arrived says that it counted as
+	// arrived.
 	Rejected(packet uint32, arrived bool)
 }
 
@@ -84,13 +89,14 @@ func (b *Base) Add(number, age uint32) {
 
 // ReceiverBases is a strategy at a client: it keeps what packets may be differences from.
 type ReceiverBases interface {
-	// Header reads what SenderBases.Header wrote, and sets p.Messages. ErrWaits says that it keeps a copy
-	// of the packet until more messages have come.
+	// Header reads what SenderBases.Header wrote, and sets p.Messages. ErrWaits says that it keeps
+	// a copy of the packet until more messages have come.
 	Header(dec codec.PacketDecoder, p *Arrived) error
-	// Base fills h with what the image of an entity is a difference from, by News.From. It is not called
-	// where the packet says which entity it is.
+	// Base fills h with what the image of an entity is a difference from, by News.From. It is not
+	// called where the packet says which entity it is.
 	Base(dec codec.PacketDecoder, p *Arrived, n *News, h *codec.History) error
-	// Certain says whether nothing was missed, so that what a packet does not mention has not changed.
+	// Certain says whether nothing was missed, so that what a packet does not mention has not
+	// changed.
 	Certain(p *Arrived) bool
 	// Commit takes over what a packet said, now that it is known to be right.
 	Commit(p *Arrived, news []News)
@@ -156,7 +162,8 @@ type News struct {
 	owned bool // it says whose it is
 }
 
-// From adds an image that the news are a difference from, as it was at a tick; the first is the base.
+// From adds an image that the news are a difference from, as it was at a tick; the first is the
+// base.
 func (n *News) From(h *codec.History, image []int32, owner world.Player, age uint32) {
 	if h.Len == 0 && !n.owned {
 		n.Owner = owner

@@ -71,7 +71,8 @@ func (g *guest) encode(c *crowd) (entities int) {
 // some send an entity more often than others; reliable messages are counted apart.
 func BenchmarkEncode(b *testing.B) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
-		b.Run(strategy.String(), func(b *testing.B) { benchmarkEncode(b, Options{Strategy: strategy}) })
+		b.Run(strategy.String(),
+			func(b *testing.B) { benchmarkEncode(b, Options{Strategy: strategy}) })
 	}
 }
 

@@ -60,13 +60,16 @@ func newGuest(s *site, p world.Player, seed uint64) *guest {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	g := &guest{t: s.t, site: s, me: p, rng: det.At(seed, uint64(p), 7), room: Room{Packet: 1150, Budget: 1150}, every: 3, delay: 3, fails: map[string]int{}}
+	g := &guest{
+		t: s.t, site: s, me: p, rng: det.At(seed, uint64(p), 7), room: Room{
+			Packet: 1150, Budget: 1150}, every: 3, delay: 3, fails: map[string]int{}}
 	g.r = NewReceiver(s.p, ReceiverOptions{Start: start, Tick: s.w.Tick()})
 	if g.r.Start() != s.pub.Start() {
 		s.t.Fatal("client and server do not start from the same world")
 	}
 	g.s = NewSender(s.pub, SenderOptions{Player: p, Start: true})
-	if g.w, err = testGame.New(world.Settings{Seed: s.w.Host().Settings().Seed, Partial: true}); err != nil {
+	if g.w, err = testGame.New(world.Settings{Seed: s.w.Host().Settings().Seed,
+		Partial: true}); err != nil {
 		s.t.Fatal(err)
 	}
 	return g
@@ -128,7 +131,8 @@ func (g *guest) send(i int) {
 		g.down = append(g.down, parcel{g.now + way + g.rng.IntN(4), data})
 	}
 	// The acknowledgement may be lost, and then the packet is taken for lost though it came.
-	g.verdicts = append(g.verdicts, ruling{g.now + way + g.delay, g.carrier, g.rng.Float64() >= g.ackLoss})
+	g.verdicts = append(g.verdicts,
+		ruling{g.now + way + g.delay, g.carrier, g.rng.Float64() >= g.ackLoss})
 }
 
 // deliver hands over whatever arrives now.
@@ -204,7 +208,8 @@ func (g *guest) show() {
 				continue
 			}
 			if h := g.site.hist; h != nil && !slices.Equal(h[u.ID][uint32(s.Tick)], u.Image) {
-				g.t.Fatalf("tick %d: %v is %v, and was %v", s.Tick, u.ID, u.Image, h[u.ID][uint32(s.Tick)])
+				g.t.Fatalf("tick %d: %v is %v, and was %v", s.Tick, u.ID, u.Image,
+					h[u.ID][uint32(s.Tick)])
 			}
 			if err := g.w.Host().Put(u.ID, u.Entry, u.Image); err != nil {
 				g.t.Fatal(err)
@@ -223,9 +228,11 @@ func (g *guest) wrong() string {
 		case !g.view.Has(id):
 			return fmt.Sprintf("%v is shown and not in view", id)
 		case !slices.Equal(g.w.Host().Image(id), g.site.w.Host().Image(id)):
-			return fmt.Sprintf("%v is shown as %v and is %v", id, g.w.Host().Image(id), g.site.w.Host().Image(id))
+			return fmt.Sprintf("%v is shown as %v and is %v", id, g.w.Host().Image(id),
+				g.site.w.Host().Image(id))
 		case g.w.Owner(id) != g.site.w.Owner(id):
-			return fmt.Sprintf("%v is shown as of player %d and is of %d", id, g.w.Owner(id), g.site.w.Owner(id))
+			return fmt.Sprintf("%v is shown as of player %d and is of %d", id, g.w.Owner(id),
+				g.site.w.Owner(id))
 		}
 	}
 	for _, e := range g.view.Entries() {

@@ -21,8 +21,9 @@ const (
 type CommandHeader struct {
 	// Tick is what the newest command is for.
 	Tick world.Tick
-	// Seen says that the client shows others as they were at SeenTick and SeenPart sixteenths of the way to the next tick: what the server goes back to
-	// for hits, where others are interpolated rather than predicted.
+	// Seen says that the client shows others as they were at SeenTick and SeenPart sixteenths of
+	// the way to the next tick: what the server goes back to for hits, where others are
+	// interpolated rather than predicted.
 	Seen     bool
 	SeenTick world.Tick
 	SeenPart uint8
@@ -30,9 +31,11 @@ type CommandHeader struct {
 
 // fields are the header and how many commands follow it.
 func (h *CommandHeader) fields(w wire, now world.Tick, count int) int {
-	h.Tick = nearTick(w.bits(uint32(h.Tick)&(1<<commandTickBits-1), commandTickBits), commandTickBits, now)
+	h.Tick = nearTick(w.bits(uint32(h.Tick)&(1<<commandTickBits-1), commandTickBits),
+		commandTickBits, now)
 	if h.Seen = w.flag(h.Seen, 1<<15); h.Seen {
-		h.SeenTick = h.Tick - world.Tick(w.bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1), seenBits))
+		h.SeenTick = h.Tick - world.Tick(w.bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1),
+			seenBits))
 		h.SeenPart = uint8(w.bits(uint32(h.SeenPart)&(1<<partBits-1), partBits))
 	}
 	if w.bits(uint32(min(count, 1)), 1) == 0 {
@@ -57,7 +60,8 @@ func NewCommandWriter(p *Protocol) *CommandWriter {
 
 // Append writes a message of the given commands, oldest first, of which the
 // last is for h.Tick. If they do not fit into max bytes, the oldest are left out.
-func (w *CommandWriter) Append(dst []byte, h CommandHeader, images [][]int32, max int) ([]byte, error) {
+func (w *CommandWriter) Append(dst []byte, h CommandHeader, images [][]int32, max int) ([]byte,
+	error) {
 	if w.p.commands < 0 {
 		return dst, fmt.Errorf("replica: the game %s has no commands", w.p.game.Name())
 	}
@@ -118,9 +122,11 @@ func NewCommandReader(p *Protocol) *CommandReader {
 	return r
 }
 
-// Read reads a message, given about which tick it is now, and calls each for
-// every command, oldest first. The image is good during the call only. After an error no more are given, but some may have been.
-func (r *CommandReader) Read(data []byte, now world.Tick, each func(t world.Tick, image []int32)) (h CommandHeader, err error) {
+// Read reads a message, given about which tick it is now, and calls each for every command, oldest
+// first. The image is good during the call only. After an error no more are given, but some may
+// have been.
+func (r *CommandReader) Read(data []byte, now world.Tick,
+	each func(t world.Tick, image []int32)) (h CommandHeader, err error) {
 	if r.p.commands < 0 {
 		return h, fmt.Errorf("%w: the game has no commands", ErrMessage)
 	}

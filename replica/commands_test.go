@@ -23,7 +23,8 @@ func TestCommandsComeBack(t *testing.T) {
 		h := CommandHeader{Tick: now + world.Tick(rapid.IntRange(0, 30000).Draw(t, "ahead"))}
 		if rapid.Bool().Draw(t, "seen") {
 			h.Seen = true
-			h.SeenTick = h.Tick - world.Tick(rapid.IntRange(0, min(4095, int(h.Tick))).Draw(t, "behind"))
+			h.SeenTick = h.Tick - world.Tick(rapid.IntRange(0, min(4095, int(h.Tick))).Draw(t,
+				"behind"))
 			h.SeenPart = uint8(rapid.IntRange(0, 15).Draw(t, "part"))
 		}
 		var images [][]int32

@@ -61,7 +61,8 @@ func (r *Receiver) read(p *Arrived, snap *Snapshot) error {
 	return nil
 }
 
-func (r *Receiver) readEntities(dec codec.PacketDecoder, p *Arrived, snap *Snapshot) (hash uint64, err error) {
+func (r *Receiver) readEntities(dec codec.PacketDecoder, p *Arrived, snap *Snapshot) (hash uint64,
+	err error) {
 	s := skips{}
 	more := dec.Flag(chanceAny)
 	handle := int64(-1)
@@ -135,7 +136,8 @@ func (e *entity) stands(packet uint32, n *News) error {
 	switch {
 	case n.Bind && e == nil:
 	case n.Bind:
-		if e.again && int32(packet-e.floor) <= 0 || int32(packet-e.bound) < 0 && (e.id != n.ID || e.player != n.Player) {
+		if e.again && int32(packet-e.floor) <= 0 || int32(packet-e.bound) < 0 &&
+			(e.id != n.ID || e.player != n.Player) {
 			return ErrStale
 		}
 	case e == nil || e.unsure:
@@ -198,7 +200,8 @@ func (r *Receiver) readTail(dec codec.PacketDecoder, snap *Snapshot) error {
 					return ErrPacket
 				}
 				// If nothing is known of it, what would have told of it has not come.
-				if e := r.at(int32(min(handle, maxHandles))); e != nil && e.player == world.Nobody && e.what == Held {
+				if e := r.at(int32(min(handle, maxHandles))); e != nil &&
+					e.player == world.Nobody && e.what == Held {
 					snap.Deferred = append(snap.Deferred, e.id)
 				}
 			}

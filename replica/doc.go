@@ -12,19 +12,24 @@
 //
 // # How a snapshot is made
 //
-// Every image of an entity has a number that is never used for another. The server remembers for each client and entity
-// which images have arrived: from the verdicts that package conn gives on every packet. The newest of them is the base, and older ones tell how the entity was
-// moving; package codec writes the difference. A packet says in a few bits which packets the server knows to have arrived, so that the client, which knows
-// what was in them, finds the same images by itself. Nothing else is relied on. So a lost packet costs nothing but its
-// content, which is told again as it is by then.
+// Every image of an entity has a number that is never used for another. The server remembers for
+// each client and entity which images have arrived: from the verdicts that package conn gives on
+// every packet. The newest of them is the base, and older ones tell how the entity was moving;
+// package codec writes the difference. A packet says in a few bits which packets the server knows
+// to have arrived, so that the client, which knows what was in them, finds the same images by
+// itself. Nothing else is relied on. So a lost packet costs nothing but its content, which is told
+// again as it is by then.
 //
-// An entity is sent if it is not as it was last told. Entities appear by being sent; they disappear by leaving the view or by being removed, which a
-// client can tell apart. One that returns to view still has its base. Where a client starts from the same world, so do its bases.
+// An entity is sent if it is not as it was last told. Entities appear by being sent; they disappear
+// by leaving the view or by being removed, which a client can tell apart. One that returns to view
+// still has its base. Where a client starts from the same world, so do its bases.
 //
-// What does not fit into the budget is deferred, marked as such, and gains priority until its turn comes.
+// What does not fit into the budget is deferred, marked as such, and gains priority until its turn
+// comes.
 //
-// Each packet ends with a short hash of what it should have become. If that is wrong the client says so,
-// compares hashes of what it holds with the server's, and is sent the entities anew that differ.
+// Each packet ends with a short hash of what it should have become. If that is wrong the client
+// says so, compares hashes of what it holds with the server's, and is sent the entities anew that
+// differ.
 //
 // # Use
 //
@@ -45,13 +50,16 @@
 //		sender.Sent(i, uint64(c.Commit(append(buf, sender.Packet(i)...))))
 //	}
 //
-// with Sender.Arrived and Sender.Lost for the verdicts and Sender.Message for what the client says. On the client, Receiver.Packet and
-// Receiver.Message take what comes, Receiver.Outgoing is what to say, and Receiver.Apply brings a partial world up to date.
+// with Sender.Arrived and Sender.Lost for the verdicts and Sender.Message for what the client says.
+// On the client, Receiver.Packet and Receiver.Message take what comes, Receiver.Outgoing is what to
+// say, and Receiver.Apply brings a partial world up to date.
 //
 // # Worlds that may be taken back
 //
-// The leading world of a mirror is provisional: it may be copied over and computed again. Publisher.PublishLeading publishes such a world, with what became known of its events.
-// Clients see those marked Event.Provisional until Receiver.Settled reaches their tick, or get them once more as Event.Retracted; Event.Deliver does the right thing to a partial world.
+// The leading world of a mirror is provisional: it may be copied over and computed again.
+// Publisher.PublishLeading publishes such a world, with what became known of its events. Clients
+// see those marked Event.Provisional until Receiver.Settled reaches their tick, or get them once
+// more as Event.Retracted; Event.Deliver does the right thing to a partial world.
 //
 // docs/replication.md tells more; docs/protocol.md has every bit.
 package replica

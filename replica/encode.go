@@ -14,7 +14,8 @@ type Room struct {
 	Packet int
 	// Budget is how many bytes all packets of the snapshot may have together.
 	Budget int
-	// Early is by how many quarters of a tick the client's newest command came before it was needed; negative if it was late.
+	// Early is by how many quarters of a tick the client's newest command came before it was
+	// needed; negative if it was late.
 	Early int
 	// Repeated is how many of the player's commands had to be made up since the last snapshot.
 	Repeated int
@@ -70,7 +71,8 @@ func (s *Sender) Encode(w *Worker, room Room) {
 	}
 	need := s.collect(w)
 	now := s.pub.tick
-	if len(w.todo) == 0 && len(s.events.unreliable) == 0 && s.pace.spoke && now-s.pace.last < s.options.Idle {
+	if len(w.todo) == 0 && len(s.events.unreliable) == 0 && s.pace.spoke &&
+		now-s.pace.last < s.options.Idle {
 		return
 	}
 	budget := room.Budget
@@ -260,7 +262,8 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, limit float64, hash *u
 }
 
 // putImage writes an image against what the client has of the entity.
-func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta, image []int32) bool {
+func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta,
+	image []int32) bool {
 	enc := w.enc
 	c := &s.pub.protocol.classes[sl.class]
 	w.base.n, w.base.old = 0, inWindow
@@ -279,7 +282,8 @@ func (s *Sender) putImage(w *Worker, f *flight, h int32, sl *slot, m *imageMeta,
 		enc.Flag(false, chanceGone)
 		enc.Flag(!bound, chanceBind)
 		if !bound {
-			s.pub.protocol.binding(wire{enc: enc}, f.Tick, &News{ID: sl.id, Player: sl.player, Origin: sl.origin})
+			s.pub.protocol.binding(wire{enc: enc}, f.Tick,
+				&News{ID: sl.id, Player: sl.player, Origin: sl.origin})
 		}
 		enc.Flag(m.owner != owner, chanceOwner)
 		if m.owner != owner {
@@ -362,7 +366,8 @@ func (s *Sender) putBehind(w *Worker, limit float64, tail int) {
 		prev = h
 	}
 	enc.Flag(false, chanceEntity)
-	if enc.Full() || enc.Spent()+float64(tail) > limit { // far apart they take more than was thought
+	// far apart they take more than was thought
+	if enc.Full() || enc.Spent()+float64(tail) > limit {
 		enc.Rewind()
 		enc.Flag(true, chanceRemoved)
 	}

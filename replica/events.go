@@ -41,7 +41,8 @@ type eventKind struct {
 	blank    bits.Syncer // to read images into
 }
 
-// loggedEvent is an event and where its fields are written; or the word that an earlier one did not happen.
+// loggedEvent is an event and where its fields are written; or the word that an earlier one did not
+// happen.
 type loggedEvent struct {
 	world.Emitted
 	delivery world.Delivery
@@ -78,7 +79,8 @@ func (l *eventLog) write(data []byte, v bits.Syncer) ([]byte, int, bool) {
 }
 
 // log adds an event, as good until the next one is added.
-func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing, count uint64) (*loggedEvent, bool) {
+func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
+	count uint64) (*loggedEvent, bool) {
 	data, n, ok := l.write(l.data, v)
 	if !ok {
 		return nil, false
@@ -134,7 +136,8 @@ func (l *eventLog) keep(w *world.World) {
 	slices.SortStableFunc(all, func(a, b both) int { return int(int64(a.e.Tick - b.e.Tick)) })
 	for _, e := range all {
 		if data, n, ok := l.write(nil, e.v); ok {
-			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n}, data)
+			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n},
+				data)
 		}
 	}
 }
@@ -145,7 +148,8 @@ func (l *eventLog) save(e loggedEvent, fields []byte) {
 	l.saved = append(l.saved, e)
 }
 
-// prune forgets what is saved about entities that are no more. In a world that may be taken back one that is missing may be there again, as long as that is not settled.
+// prune forgets what is saved about entities that are no more. In a world that may be taken back
+// one that is missing may be there again, as long as that is not settled.
 func (l *eventLog) prune(w *world.World) {
 	any := false
 	for i := range l.saved {
@@ -190,9 +194,9 @@ const (
 	messageLeading
 )
 
-// messageSize is how large a message with events gets before the next begins:
-// small enough to ride along with other packets until it has arrived. Where there is a lot to tell the others
-// are larger, so that the count of messages, of which packets carry the lowest bits, stays clear.
+// messageSize is how large a message with events gets before the next begins: small enough to ride
+// along with other packets until it has arrived. Where there is a lot to tell the others are
+// larger, so that the count of messages, of which packets carry the lowest bits, stays clear.
 const (
 	messageSize  = 200
 	messageBurst = 1000
@@ -216,8 +220,8 @@ func (q *messageQueue) open() *[]byte {
 	return m
 }
 
-// telling is how far a client has been told of what happened. Events before next are in messages, or
-// were not for it; unreliable ones of the present snapshot wait for a packet.
+// telling is how far a client has been told of what happened. Events before next are in messages,
+// or were not for it; unreliable ones of the present snapshot wait for a packet.
 type telling struct {
 	next       uint64 // in the publisher's log
 	since      uint64 // where that was at first
@@ -229,7 +233,8 @@ type telling struct {
 	doubted world.Tick // the last tick of which it was told something that may be retracted
 }
 
-// tellSaved queues what late joiners are told: what is certain, and what of that which is kept may still be retracted.
+// tellSaved queues what late joiners are told: what is certain, and what of that which is kept may
+// still be retracted.
 func (s *Sender) tellSaved() {
 	l := &s.pub.events
 	for i := range l.saved {
@@ -244,7 +249,8 @@ func (s *Sender) tellSaved() {
 	}
 }
 
-// room gives the message that was begun last, if it is of the right kind and has room for so many bytes more, or a new one.
+// room gives the message that was begun last, if it is of the right kind and has room for so many
+// bytes more, or a new one.
 func (q *messageQueue) room(kind byte, n int) *[]byte {
 	if q.n > 0 {
 		size := messageSize
@@ -261,7 +267,8 @@ func (q *messageQueue) room(kind byte, n int) *[]byte {
 	return m
 }
 
-// event adds an event. Where the world may be taken back, messages say how much it is to be believed.
+// event adds an event. Where the world may be taken back, messages say how much it is to be
+// believed.
 func (q *messageQueue) event(e *loggedEvent, fields []byte, leading bool) {
 	kind, head := byte(messageEvents), uint64(e.Kind)
 	if leading {
@@ -298,7 +305,8 @@ func uvarint[T ~uint16 | ~uint64](c *bits.Cursor, v *T, most uint64) {
 
 // identifier reads or writes an identifier in its parts, since each is small.
 func identifier(c *bits.Cursor, id *world.ID) {
-	generation, class, allocator, index := uint64(id.Generation()), uint64(id.Class()), uint64(id.Allocator()), uint64(id.Index())
+	generation, class, allocator, index := uint64(id.Generation()), uint64(id.Class()),
+		uint64(id.Allocator()), uint64(id.Index())
 	c.Uvarint(&generation, 1<<24-1)
 	if generation == 0 {
 		*id = world.None

@@ -21,7 +21,8 @@ func (k *Kite) Step(w *world.World, me world.ID) { k.Pos = k.Pos.MulAdd(k.Vel, w
 
 var kites = world.Define("kites", world.Class[Kite](), world.OnStart(func(w *world.World) {
 	for i := range 20 {
-		world.Spawn(w, Kite{Pos: det.Vec2{X: float64(i * 10), Y: 5}, Vel: det.Vec2{X: 3, Y: float64(i)}})
+		world.Spawn(w,
+			Kite{Pos: det.Vec2{X: float64(i * 10), Y: 5}, Vel: det.Vec2{X: 3, Y: float64(i)}})
 	}
 }))
 

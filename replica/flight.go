@@ -2,8 +2,8 @@ package replica
 
 import "slices"
 
-// flights are the packets that were made for a client. One is under way from when it is made until its
-// verdict is dealt with, which happens when the next snapshot is made.
+// flights are the packets that were made for a client. One is under way from when it is made until
+// its verdict is dealt with, which happens when the next snapshot is made.
 type flights struct {
 	next      uint32    // number of the next packet
 	snapshots uint32    // how many snapshots there were
@@ -160,8 +160,8 @@ func (s *Sender) land(f *flight, ok bool) {
 	s.end(f, ok)
 }
 
-// end sees that what a lost packet said is said again, be it only that there is nothing to say. What is
-// known to be heard as removed is forgotten.
+// end sees that what a lost packet said is said again, be it only that there is nothing to say.
+// What is known to be heard as removed is forgotten.
 func (s *Sender) end(f *flight, ok bool) {
 	if !ok && len(f.Said) == 0 {
 		s.pace.spoke = false

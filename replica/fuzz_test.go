@@ -39,7 +39,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzReceiveTakenBack is FuzzReceive for a server whose world is taken back all the time, so that entities go and come again under other handles.
+// FuzzReceiveTakenBack is FuzzReceive for a server whose world is taken back all the time, so that
+// entities go and come again under other handles.
 func FuzzReceiveTakenBack(f *testing.F) {
 	play := func(m *mirror, g *guest, ticks int) {
 		for range ticks {
@@ -67,8 +68,9 @@ func FuzzReceiveTakenBack(f *testing.F) {
 	})
 }
 
-// FuzzReceiverMessage gives a receiver any bytes for reliable messages, one after the other. What it hands out is events of the game, and it takes back nothing that it did not hand out
-// as provisional before.
+// FuzzReceiverMessage gives a receiver any bytes for reliable messages, one after the other. What
+// it hands out is events of the game, and it takes back nothing that it did not hand out as
+// provisional before.
 func FuzzReceiverMessage(f *testing.F) {
 	s := newSite(f, Options{}, 9, 3)
 	g := newGuest(s, 1, 9)
@@ -154,7 +156,8 @@ func FuzzCommands(f *testing.F) {
 	}
 	w := NewCommandWriter(p)
 	image := slices.Clone(p.start(int32(p.commands)))
-	m, err := w.Append(nil, CommandHeader{Tick: 1000, Seen: true, SeenTick: 990, SeenPart: 3}, [][]int32{image, image}, 200)
+	m, err := w.Append(nil, CommandHeader{Tick: 1000, Seen: true, SeenTick: 990, SeenPart: 3},
+		[][]int32{image, image}, 200)
 	if err != nil {
 		f.Fatal(err)
 	}

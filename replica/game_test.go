@@ -124,7 +124,8 @@ var testGame = world.Define("walkers",
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		w.SetOwner(world.Spawn(w, walker{Pos: det.Vec2{X: float64(p)*17 - 60}, Health: 20, Name: "player"}), p)
+		w.SetOwner(world.Spawn(w,
+			walker{Pos: det.Vec2{X: float64(p)*17 - 60}, Health: 20, Name: "player"}), p)
 	}),
 )
 
@@ -158,14 +159,22 @@ func newSite(t testing.TB, o Options, seed uint64, players int) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, p: p, w: w, pub: pub, in: testGame.NewInputs(), worker: NewWorker(p), rng: det.At(seed, 1, 2)}
+	s := &site{t: t, p: p, w: w, pub: pub, in: testGame.NewInputs(), worker: NewWorker(p),
+		rng: det.At(seed, 1, 2)}
 	s.ix = interest.NewIndex(interest.Options{Cell: 50})
 	s.follow = interest.NewFollower(s.ix,
-		interest.Describe(func(_ *world.World, _ world.ID, e *walker) interest.Traits { return traits(e.Pos) }),
-		interest.Describe(func(_ *world.World, _ world.ID, e *pebble) interest.Traits { return traits(e.Pos) }),
-		interest.Describe(func(_ *world.World, _ world.ID, e *lamp) interest.Traits { return traits(e.Pos) }))
+		interest.Describe(func(_ *world.World, _ world.ID, e *walker) interest.Traits {
+			return traits(e.Pos)
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, e *pebble) interest.Traits {
+			return traits(e.Pos)
+		}),
+		interest.Describe(func(_ *world.World, _ world.ID, e *lamp) interest.Traits {
+			return traits(e.Pos)
+		}))
 	s.find = interest.NewFinder()
-	s.rules = &interest.Rules{Sources: []interest.Source{&interest.Owned{}, &interest.Radius{Enter: 60, Leave: 70}}}
+	s.rules = &interest.Rules{
+		Sources: []interest.Source{&interest.Owned{}, &interest.Radius{Enter: 60, Leave: 70}}}
 	for i := range players {
 		s.in.Join(world.Player(i + 1))
 	}
@@ -180,7 +189,8 @@ func (s *site) step() {
 	for p := range s.w.Players {
 		if s.rng.IntN(20) == 0 {
 			world.Give(s.in, p, walk{
-				Move: det.Vec2{X: float64(s.rng.IntN(65)-32) / 32, Y: float64(s.rng.IntN(65)-32) / 32},
+				Move: det.Vec2{
+					X: float64(s.rng.IntN(65)-32) / 32, Y: float64(s.rng.IntN(65)-32) / 32},
 				Aim:  det.Angle(s.rng.Uint64()),
 				Fire: s.rng.IntN(2) == 0,
 			})

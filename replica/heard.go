@@ -8,13 +8,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// An Event is something that happened once, as it came from the server; or the word that one which came before did not happen.
+// An Event is something that happened once, as it came from the server; or the word that one which
+// came before did not happen.
 type Event struct {
 	world.Emitted
 	Delivery world.Delivery
-	// Provisional says that the server may still take it back: it is certain when Receiver.Settled reaches its tick.
+	// Provisional says that the server may still take it back: it is certain when Receiver.Settled
+	// reaches its tick.
 	Provisional bool
-	// Retracted says that it came as provisional before, and did not happen after all. Its fields are those that it came with.
+	// Retracted says that it came as provisional before, and did not happen after all. Its fields
+	// are those that it came with.
 	Retracted bool
 	data      []byte
 }
@@ -32,9 +35,9 @@ func (e *Event) Deliver(w *world.World) error {
 	return w.Host().Deliver(e.Emitted, e.Fields())
 }
 
-// hearing is what a client was told of events. The first taken of list were handed out, and are gone
-// with the next call; of those that were handed out as provisional a copy waits until it is settled
-// whether they happened.
+// hearing is what a client was told of events. The first taken of list were handed out, and are
+// gone with the next call; of those that were handed out as provisional a copy waits until it is
+// settled whether they happened.
 type hearing struct {
 	received    uint32 // messages that are counted
 	list        []Event
@@ -45,7 +48,8 @@ type hearing struct {
 	settled     world.Tick // and that was handed out
 }
 
-// hear takes a message with events. In one of a world that may be taken back each says how much it is to be believed.
+// hear takes a message with events. In one of a world that may be taken back each says how much it
+// is to be believed.
 func (r *Receiver) hear(c *bits.Cursor, leading bool) error {
 	in := &r.events
 	kept, data, settled := len(in.list), len(in.data), in.settling
@@ -77,7 +81,9 @@ func (r *Receiver) hear(c *bits.Cursor, leading bool) error {
 	}
 	if !c.OK() || len(in.list) > maxEvents {
 		in.list, in.data = in.list[:kept], in.data[:data]
-		return fmt.Errorf("%w: events that the game does not have, that are cut off, or too many that no one takes", ErrMessage)
+		return fmt.Errorf(
+			"%w: events that the game does not have, that are cut off, or too many that no one "+
+				"takes", ErrMessage)
 	}
 	in.settling = settled
 	return nil
@@ -89,15 +95,16 @@ func (r *Receiver) keep(e *Event, data []byte) {
 	e.data = r.events.data[len(r.events.data)-len(data):]
 }
 
-// maxEvents is how many reliable events may wait to be taken, and how many of those that were may be retracted.
+// maxEvents is how many reliable events may wait to be taken, and how many of those that were may
+// be retracted.
 const maxEvents = 1 << 16
 
-// Events gives the reliable events that have come, in order, and takes them
-// off the receiver. Take them before Next, since they come before what it
-// gives. One that is older than its kind's Life is left out, unless it is saved. They are good until the next call.
+// Events gives the reliable events that have come, in order, and takes them off the receiver. Take
+// them before Next, since they come before what it gives. One that is older than its kind's Life is
+// left out, unless it is saved. They are good until the next call.
 //
-// Where the server's world may be taken back, an event comes as Provisional. Later either Settled reaches its tick, and it is certain; or it comes once more, as
-// Retracted.
+// Where the server's world may be taken back, an event comes as Provisional. Later either Settled
+// reaches its tick, and it is certain; or it comes once more, as Retracted.
 func (r *Receiver) Events() []Event {
 	if r.events.taken > 0 {
 		r.events.list = append(r.events.list[:0], r.events.list[r.events.taken:]...)
@@ -125,12 +132,14 @@ func (r *Receiver) Events() []Event {
 	return kept
 }
 
-// Settled is the last tick of which the server is known to take nothing back: an event up to there that was not retracted did happen. It is as of
-// the last call of Events. A server tells of it within a quarter of a second where there are events to be certain of, and otherwise about once a second. For one that never takes anything back it is
-// 0, and no event is provisional.
+// Settled is the last tick of which the server is known to take nothing back: an event up to there
+// that was not retracted did happen. It is as of the last call of Events. A server tells of it
+// within a quarter of a second where there are events to be certain of, and otherwise about once a
+// second. For one that never takes anything back it is 0, and no event is provisional.
 func (r *Receiver) Settled() world.Tick { return r.events.settled }
 
-// mayRetract remembers an event that may be retracted. If there are too many, the first is taken for certain.
+// mayRetract remembers an event that may be retracted. If there are too many, the first is taken
+// for certain.
 func (r *Receiver) mayRetract(e *Event) {
 	if len(r.events.provisional) == maxEvents {
 		r.certain(0)
@@ -147,7 +156,8 @@ func (r *Receiver) mayRetract(e *Event) {
 	b.data = data
 }
 
-// retracted finds what an event retracts. It reports false if that was never handed out, or is certain.
+// retracted finds what an event retracts. It reports false if that was never handed out, or is
+// certain.
 func (r *Receiver) retracted(e *Event) bool {
 	for i := range r.events.provisional {
 		if b := &r.events.provisional[i]; b.Emitted == e.Emitted {

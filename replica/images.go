@@ -27,10 +27,12 @@ type slot struct {
 	seen   uint64 // the publication that last found it in the world
 	origin world.Name
 
-	images     []int32 // a ring of images
-	meta       []imageMeta
-	pinned     []pinnedImage
-	first      []int32      // the image that the world starts with, which clients know without being told; nil if it was not there
+	images []int32 // a ring of images
+	meta   []imageMeta
+	pinned []pinnedImage
+	// the image that the world starts with, which clients know without being told; nil if it was
+	// not there
+	first      []int32
 	firstOwner world.Player // and whose it is then
 }
 

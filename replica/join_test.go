@@ -12,7 +12,8 @@ import (
 // more than the budget at a time, and in the end everything.
 func TestJoinIntoALargeWorld(t *testing.T) {
 	const count = 10000
-	large := world.Define("large", world.Class[pebble2](world.ClassOptions{Limit: count}), world.Commands[walk]())
+	large := world.Define("large", world.Class[pebble2](world.ClassOptions{Limit: count}),
+		world.Commands[walk]())
 	p, err := NewProtocol(large, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -34,10 +35,12 @@ func TestJoinIntoALargeWorld(t *testing.T) {
 	}
 	ix := interest.NewIndex(interest.Options{})
 	for i := range count {
-		ix.Set(world.MakeID(0, 1, i, 1), interest.Traits{Always: true, Importance: 0.1 + float32(i)/count})
+		ix.Set(world.MakeID(0, 1, i, 1),
+			interest.Traits{Always: true, Importance: 0.1 + float32(i)/count})
 	}
 	var view interest.View
-	interest.NewFinder().Update(&view, ix, &interest.Rules{Sources: []interest.Source{&interest.Always{}}}, interest.Observer{})
+	interest.NewFinder().Update(&view, ix,
+		&interest.Rules{Sources: []interest.Source{&interest.Always{}}}, interest.Observer{})
 	if len(view.Entries()) != count {
 		t.Fatalf("%d in view", len(view.Entries()))
 	}
@@ -87,7 +90,8 @@ func TestJoinIntoALargeWorld(t *testing.T) {
 	}
 	// Those of the most important tenth came before those of the least, each of them.
 	if first, last := slices.Max(order[count*9/10:]), slices.Min(order[:count/10]); first > last {
-		t.Errorf("some of the most important came at snapshot %d, some of the least at %d", first, last)
+		t.Errorf("some of the most important came at snapshot %d, some of the least at %d", first,
+			last)
 	}
 	t.Logf("all there after %d snapshots of at most %d bytes", slices.Max(order)+1, budget)
 }

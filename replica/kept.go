@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// kept is Coeval at a client. It keeps of each entity the images that the server may count on: those
-// of the latest packets, and a few older ones.
+// kept is Coeval at a client. It keeps of each entity the images that the server may count on:
+// those of the latest packets, and a few older ones.
 type kept struct {
 	r     *Receiver
 	list  [][]keptImage     // by handle, in the order of packets
@@ -174,10 +174,9 @@ func (k *kept) add(p *Arrived, n *News) {
 	(*list)[at] = keptImage{p.Packet, p.Tick, n.Owner, n.Class, append(memory[:0], n.Image...)}
 }
 
-// useless counts the oldest images that no packet can be based on any more: the
-// server looks at the newest depth that it knows to have arrived, or if they
-// are all older than the latest packets, at the newest keepOld that it sent. What it knew is what the oldest packet says
-// that may still come.
+// useless counts the oldest images that no packet can be based on any more: the server looks at the
+// newest depth that it knows to have arrived, or if they are all older than the latest packets, at
+// the newest keepOld that it sent. What it knew is what the oldest packet says that may still come.
 func (k *kept) useless(images []keptImage) int {
 	in := &k.r.arrived
 	if last := in.newest - overtaken; in.came(last) != nil {
@@ -198,7 +197,8 @@ func (k *kept) useless(images []keptImage) int {
 	return max(old-keepOld, 0)
 }
 
-// slack is how many images are kept beyond those that the server looks at, as it may learn that one of those was of no use.
+// slack is how many images are kept beyond those that the server looks at, as it may learn that one
+// of those was of no use.
 const slack = 3
 
 // drop takes the oldest images off an entity. Their memory is used again.

@@ -6,9 +6,9 @@ import "github.com/coeval-dev/coeval/codec"
 // packets. A base is relied on only if fewer were sent after it.
 const keepOld = 4
 
-// known is Coeval at the server. It knows of each entity the newest images that arrived, and counts on
-// those that came with the latest packets: every packet says which packets these are. An older one is
-// counted on only as long as the client is certain to keep it, and then the packet names it.
+// known is Coeval at the server. It knows of each entity the newest images that arrived, and counts
+// on those that came with the latest packets: every packet says which packets these are. An older
+// one is counted on only as long as the client is certain to keep it, and then the packet names it.
 type known struct {
 	s      *Sender
 	list   []holding   // by handle
@@ -79,15 +79,17 @@ func (k *known) putAcks(enc codec.PacketEncoder, packet uint32, known bool) {
 	k.low = t.newest - min(t.newest, span) - 1 // numbers begin at 0
 	missing := rare
 	for p := t.newest - 1; p != k.low; p-- {
-		lost := !t.arrived.has(p) || k.faded(p) && Age(uint32(k.s.pub.tick), k.made[p&255].tick) <= recent
+		lost := !t.arrived.has(p) || k.faded(p) &&
+			Age(uint32(k.s.pub.tick), k.made[p&255].tick) <= recent
 		enc.Flag(lost, missing.chance())
 		missing.count(lost)
 	}
 	enc.Flag(k.undecided(), chanceUndecided)
 }
 
-// faded says that images from a packet may no longer be found though they are few ticks old, since there were several publications of a tick. Such a packet is not
-// counted on: it is said not to have arrived.
+// faded says that images from a packet may no longer be found though they are few ticks old, since
+// there were several publications of a tick. Such a packet is not counted on: it is said not to
+// have arrived.
 func (k *known) faded(packet uint32) bool {
 	return k.s.pub.crowded && uint32(k.s.pub.count)-k.made[packet&255].count > recent
 }
@@ -111,15 +113,16 @@ const (
 	noBase   = -2
 )
 
-// Base picks what the client is known to hold of an entity. b.old is how many packets ago the base was
-// sent where that lies before the window, or one of the constants above.
+// Base picks what the client is known to hold of an entity. b.old is how many packets ago the base
+// was sent where that lies before the window, or one of the constants above.
 func (k *known) Base(handle int32, p *Sent, b *Base) {
 	r := k.at(handle)
 	var ticks [depth]uint32
 	n, crowded := 0, k.s.pub.crowded
 	for i := range r.n {
 		a := &r.acks[i]
-		if int32(a.packet-k.low) <= 0 || Age(p.Tick, a.tick) > recent || crowded && k.faded(a.packet) {
+		if int32(a.packet-k.low) <= 0 || Age(p.Tick, a.tick) > recent || crowded &&
+			k.faded(a.packet) {
 			break
 		}
 		ticks[i] = a.tick
@@ -158,7 +161,8 @@ func (k *known) Landed(p *Sent, arrived bool) bool {
 			continue
 		}
 		r.bound = true
-		if before, had := r.acks[0].number, r.n > 0; r.acknowledge(ack{p.Packet, e.Number, p.Tick, e.sends}) {
+		if before, had := r.acks[0].number,
+			r.n > 0; r.acknowledge(ack{p.Packet, e.Number, p.Tick, e.sends}) {
 			k.pin(e.Handle, e.Number, true)
 			if had {
 				k.pin(e.Handle, before, false)

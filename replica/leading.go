@@ -7,9 +7,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Leading is what there is to say of a world that may be taken back, as that of a mirror may: how far it is certain, and what became known of its events.
+// Leading is what there is to say of a world that may be taken back, as that of a mirror may: how
+// far it is certain, and what became known of its events.
 type Leading struct {
-	// Again says that the world was copied over, or stepped more or less than once, since it was last published, so that everything is to be compared.
+	// Again says that the world was copied over, or stepped more or less than once, since it was
+	// last published, so that everything is to be compared.
 	Again bool
 	// Settled is the last tick about which nothing changes any more.
 	Settled world.Tick
@@ -17,11 +19,13 @@ type Leading struct {
 	Events []Happening
 }
 
-// A Happening is what became known of an event. Each is announced as Provisional once, and later either Confirmed or Retracted, once.
+// A Happening is what became known of an event. Each is announced as Provisional once, and later
+// either Confirmed or Retracted, once.
 type Happening struct {
 	What  Standing
 	Event world.Emitted
-	// Image holds the event's fields, as Game.Events describes them. It is not needed of what is Retracted.
+	// Image holds the event's fields, as Game.Events describes them. It is not needed of what is
+	// Retracted.
 	Image []int32
 }
 
@@ -36,7 +40,8 @@ const (
 	// Retracted: it did not happen after all.
 	Retracted
 
-	// settling is no standing; it stands in a message in the place of one, where the settled tick follows.
+	// settling is no standing; it stands in a message in the place of one, where the settled tick
+	// follows.
 	settling
 )
 
@@ -52,9 +57,11 @@ func (s Standing) String() string {
 	return fmt.Sprintf("Standing(%d)", uint8(s))
 }
 
-// PublishLeading is Publish for a world that may be taken back: copied over and computed again, so that a tick is published anew, entities that were there never
-// were, and what happened did not. Events are taken from what is said of it and not from the world. Clients are told of reliable ones at once, marked
-// as provisional until the settled tick reaches them, or until they are retracted; those who join later are told only of confirmed ones, and of what is still provisional
+// PublishLeading is Publish for a world that may be taken back: copied over and computed again, so
+// that a tick is published anew, entities that were there never were, and what happened did not.
+// Events are taken from what is said of it and not from the world. Clients are told of reliable
+// ones at once, marked as provisional until the settled tick reaches them, or until they are
+// retracted; those who join later are told only of confirmed ones, and of what is still provisional
 // as such.
 //
 // The images of events are read before it returns. After an error nothing was published.
@@ -90,20 +97,26 @@ func (b *Publisher) PublishLeading(w *world.World, l Leading) error {
 type pendingEvent struct {
 	loggedEvent
 	number uint64 // in the log
-	fields []byte // of those that are saved, since they may be told for longer than the log keeps them
+	// of those that are saved, since they may be told for longer than the log keeps them
+	fields []byte
 }
 
 // check refuses what is no event of the game.
 func (l *eventLog) check(h *Happening, p *Protocol) error {
 	kinds := p.game.Events()
 	if int(h.Event.Kind) >= len(kinds) {
-		return fmt.Errorf("replica: an event of kind %d, and the game %s has %d", h.Event.Kind, p.game.Name(), len(kinds))
+		return fmt.Errorf("replica: an event of kind %d, and the game %s has %d", h.Event.Kind,
+			p.game.Name(), len(kinds))
 	}
 	if h.What > Retracted {
-		return fmt.Errorf("replica: an event %s that is neither provisional, confirmed nor retracted", kinds[h.Event.Kind].Name())
+		return fmt.Errorf(
+			"replica: an event %s that is neither provisional, confirmed nor retracted",
+			kinds[h.Event.Kind].Name())
 	}
 	if n := kinds[h.Event.Kind].Layout().Len(); h.What != Retracted && len(h.Image) != n {
-		return fmt.Errorf("replica: the image of an event %s has %d numbers, and should have %d; take it from its layout", kinds[h.Event.Kind].Name(), len(h.Image), n)
+		return fmt.Errorf(
+			"replica: the image of an event %s has %d numbers, and should have %d; take it from "+
+				"its layout", kinds[h.Event.Kind].Name(), len(h.Image), n)
 	}
 	return nil
 }
@@ -162,7 +175,8 @@ func (l *eventLog) confirm(h *Happening, count uint64) {
 		if !l.read(h) {
 			return
 		}
-		if e, ok := l.log(h.Event, l.kinds[h.Event.Kind].blank, Confirmed, count); ok && delivery == world.Saved {
+		if e, ok := l.log(h.Event, l.kinds[h.Event.Kind].blank, Confirmed, count); ok &&
+			delivery == world.Saved {
 			l.save(*e, l.fields(e))
 		}
 	}
@@ -181,7 +195,8 @@ func (l *eventLog) certain(i int) {
 	l.dropPending(i)
 }
 
-// retract ends an event's wait: it did not happen. Whoever was told of it must be told so; the others hear nothing of either.
+// retract ends an event's wait: it did not happen. Whoever was told of it must be told so; the
+// others hear nothing of either.
 func (l *eventLog) retract(e *world.Emitted, count uint64) {
 	i := l.findPending(e)
 	if i < 0 {
@@ -192,12 +207,16 @@ func (l *eventLog) retract(e *world.Emitted, count uint64) {
 		l.list[p.number-l.first].standing = Retracted
 	}
 	if p.delivery != world.Unreliable {
-		l.list = append(l.list, loggedEvent{Emitted: *e, delivery: p.delivery, standing: Retracted, at: l.from + uint64(len(l.data)), count: count, retracts: true, of: p.number})
+		l.list = append(l.list,
+			loggedEvent{
+				Emitted: *e, delivery: p.delivery, standing: Retracted, at: l.from +
+					uint64(len(l.data)), count: count, retracts: true, of: p.number})
 	}
 	l.dropPending(i)
 }
 
-// settle makes certain what has been neither confirmed nor retracted up to a tick, as clients will believe it to be.
+// settle makes certain what has been neither confirmed nor retracted up to a tick, as clients will
+// believe it to be.
 func (l *eventLog) settle(t world.Tick) {
 	if t <= l.settled {
 		return
@@ -229,7 +248,8 @@ func (l *eventLog) dropPending(i int) {
 	l.pending = l.pending[:last]
 }
 
-// tellSettled lets the client know how far everything is certain, where it was told of something that now is, and now and then in any case.
+// tellSettled lets the client know how far everything is certain, where it was told of something
+// that now is, and now and then in any case.
 func (s *Sender) tellSettled() {
 	l := &s.pub.events
 	if l.settled <= s.events.said {

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Under loss, duplication and reordering a client of a world that is taken back over and over ends up with exactly that world, sees no image that was never
-// published, and hears of each reliable event once, and of each that did not happen that it did not.
+// Under loss, duplication and reordering a client of a world that is taken back over and over ends
+// up with exactly that world, sees no image that was never published, and hears of each reliable
+// event once, and of each that did not happen that it did not.
 func TestTakenBack(t *testing.T) {
 	total := [4]int{}
 	ticks := 240
@@ -39,7 +40,9 @@ func TestTakenBack(t *testing.T) {
 			}
 			g.check = func(s *Snapshot) {
 				for _, u := range s.Updates {
-					if u.What == Held && !slices.ContainsFunc(m.published[u.ID][uint32(s.Tick)], func(i []int32) bool { return slices.Equal(i, u.Image) }) {
+					if u.What == Held &&
+						!slices.ContainsFunc(m.published[u.ID][uint32(s.Tick)],
+							func(i []int32) bool { return slices.Equal(i, u.Image) }) {
 						rt.Fatalf("tick %d: %v is %v, and was never", s.Tick, u.ID, u.Image)
 					}
 				}
@@ -70,9 +73,12 @@ func TestTakenBack(t *testing.T) {
 		for i, g := range guests {
 			g.loss, g.ackLoss, g.twice, g.jitter = 0, 0, 0, 0
 			g.room = Room{Packet: 1150, Budget: 1150}
-			for n := 0; !g.exact() || witnesses[i].judge() != nil || g.r.Settled() != m.settled; n++ {
+			for n := 0; !g.exact() || witnesses[i].judge() != nil ||
+				g.r.Settled() != m.settled; n++ {
 				if n > 200 {
-					rt.Fatalf("guest %d: %s; events: %v; settled %d of %d; %v, %+v, %d wait", i, g.wrong(), witnesses[i].judge(), g.r.Settled(), m.settled, g.fails, g.r.Stats(), len(g.r.queue.list))
+					rt.Fatalf("guest %d: %s; events: %v; settled %d of %d; %v, %+v, %d wait", i,
+						g.wrong(), witnesses[i].judge(), g.r.Settled(), m.settled, g.fails,
+						g.r.Stats(), len(g.r.queue.list))
 				}
 				m.publish(m.w.Tick())
 				g.tick()
@@ -86,7 +92,8 @@ func TestTakenBack(t *testing.T) {
 			}
 			for id := range g.w.Entities() {
 				if o := g.w.Origin(id); o != (world.Name{}) && o != m.w.Origin(id) {
-					rt.Fatalf("guest %d has %v as spawned by %+v, and it was by %+v", i, id, o, m.w.Origin(id))
+					rt.Fatalf("guest %d has %v as spawned by %+v, and it was by %+v", i, id, o,
+						m.w.Origin(id))
 				}
 			}
 			if a, b := savedBy(g.w), savedBy(m.w); !slices.Equal(a, b) {
@@ -98,19 +105,22 @@ func TestTakenBack(t *testing.T) {
 		total[1] += m.reborn
 		total[2] += m.returned
 	})
-	t.Logf("%d rollbacks, %d identifiers that came to name another, %d entities that came again, %d retractions heard", total[0], total[1], total[2], total[3])
+	t.Logf("%d rollbacks, %d identifiers that came to name another, %d entities that came again, "+
+		"%d retractions heard", total[0], total[1], total[2], total[3])
 	if slices.Min(total[:]) == 0 {
 		t.Errorf("%v: something was not tried", total)
 	}
 }
 
-// savedBy lists what a world keeps for latecomers, in an order that does not depend on when it learned of it.
+// savedBy lists what a world keeps for latecomers, in an order that does not depend on when it
+// learned of it.
 func savedBy(w *world.World) (list []world.Emitted) {
 	for e := range w.Host().SavedHappened {
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b world.Emitted) int {
-		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.By, b.By), cmp.Compare(a.Ordinal, b.Ordinal))
+		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.By, b.By),
+			cmp.Compare(a.Ordinal, b.Ordinal))
 	})
 	return list
 }
@@ -119,7 +129,8 @@ func event(kind uint16, tick world.Tick, ordinal uint16) world.Emitted {
 	return world.Emitted{Name: world.Name{Tick: tick, Ordinal: ordinal}, Kind: kind}
 }
 
-// Who joins is told what of the saved events is certain, and what is not as such; what is retracted later is taken back, and what is confirmed is told once.
+// Who joins is told what of the saved events is certain, and what is not as such; what is retracted
+// later is taken back, and what is confirmed is told once.
 func TestJoinWhileProvisional(t *testing.T) {
 	s := newStall(t, Options{}, SenderOptions{})
 	sure, good, bad, plain := event(1, 1, 0), event(1, 1, 1), event(1, 1, 2), event(0, 1, 3)
@@ -189,7 +200,8 @@ func TestPublishLeadingRefuses(t *testing.T) {
 	}
 }
 
-// A world that may be taken back costs no allocation either, once it has been going for a while: events are announced, and some ticks later retracted or confirmed.
+// A world that may be taken back costs no allocation either, once it has been going for a while:
+// events are announced, and some ticks later retracted or confirmed.
 func TestNoAllocationsLeading(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a while to warm up; TestNoAllocations covers most of it")
@@ -206,7 +218,9 @@ func TestNoAllocationsLeading(t *testing.T) {
 		c.tick++
 		for p := range c.w.Players {
 			if c.rng.IntN(20) == 0 {
-				world.Give(c.in, p, walk{Move: det.Vec2{X: 1}, Aim: det.Angle(c.rng.Uint64()), Fire: c.rng.IntN(2) == 0})
+				world.Give(c.in, p,
+					walk{Move: det.Vec2{X: 1}, Aim: det.Angle(c.rng.Uint64()),
+						Fire: c.rng.IntN(2) == 0})
 			}
 		}
 		if err := c.w.Host().Step(c.in); err != nil {
@@ -234,7 +248,8 @@ func TestNoAllocationsLeading(t *testing.T) {
 			}
 			told = append(told, Happening{Provisional, e, pg.images[i][:l.Len()]})
 		}
-		if err := c.pub.PublishLeading(c.w, Leading{Again: c.tick%5 == 0, Settled: c.w.Tick() - behind, Events: told}); err != nil {
+		if err := c.pub.PublishLeading(c.w,
+			Leading{Again: c.tick%5 == 0, Settled: c.w.Tick() - behind, Events: told}); err != nil {
 			t.Fatal(err)
 		}
 		c.follow.Follow(c.w)

@@ -7,11 +7,12 @@ type Ledger struct {
 	Bytes   uint64 // of packets
 	Lost    uint64 // packets
 
-	Classes []ClassLedger // by number of the class; the last is for relayed commands, if the game has commands
-	Header  float64       // bits of headers: numbers, acknowledgements, the report on commands
-	Views   float64       // bits of entities that left or were removed
-	Events  float64       // bits of unreliable events
-	Tail    float64       // bits of deferred marks and hashes
+	// by number of the class; the last is for relayed commands, if the game has commands
+	Classes []ClassLedger
+	Header  float64 // bits of headers: numbers, acknowledgements, the report on commands
+	Views   float64 // bits of entities that left or were removed
+	Events  float64 // bits of unreliable events
+	Tail    float64 // bits of deferred marks and hashes
 
 	Messages uint64 // bytes of reliable messages
 	Failed   uint64 // packets that could not be encoded, because of an image out of its range

@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A mirror is a site whose world is taken back at random and computed again with something that came late, as a timeline does. It knows what is true in the end.
+// A mirror is a site whose world is taken back at random and computed again with something that
+// came late, as a timeline does. It knows what is true in the end.
 type mirror struct {
 	*site
 	window    world.Tick
@@ -35,15 +36,19 @@ type fact struct {
 	image []int32
 }
 
-func (f *fact) same(o *fact) bool { return f.Emitted == o.Emitted && slices.Equal(f.image, o.image) }
+func (f *fact) same(o *fact) bool {
+	return f.Emitted == o.Emitted && slices.Equal(f.image, o.image)
+}
 
 func newMirror(t testing.TB, o Options, seed uint64, players int) *mirror {
 	m := &mirror{
 		site: newSite(t, o, seed, players), window: 40,
-		published: map[world.ID]map[uint32][][]int32{}, gone: map[world.ID]bool{}, origins: map[world.ID]world.Name{},
+		published: map[world.ID]map[uint32][][]int32{}, gone: map[world.ID]bool{},
+		origins: map[world.ID]world.Name{},
 	}
 	for range m.w.Tick() + 1 {
-		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, nil), append(m.announced, nil)
+		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, nil),
+			append(m.announced, nil)
 	}
 	m.settled, m.again = m.w.Tick(), true
 	m.publish(m.settled)
@@ -55,7 +60,8 @@ func (m *mirror) invent(in *world.Inputs, often int) {
 	for p := range m.w.Players {
 		if m.rng.IntN(often) == 0 {
 			world.Give(in, p, walk{
-				Move: det.Vec2{X: float64(m.rng.IntN(65)-32) / 32, Y: float64(m.rng.IntN(65)-32) / 32},
+				Move: det.Vec2{
+					X: float64(m.rng.IntN(65)-32) / 32, Y: float64(m.rng.IntN(65)-32) / 32},
 				Aim:  det.Angle(m.rng.Uint64()),
 				Fire: m.rng.IntN(2) == 0,
 			})
@@ -63,13 +69,15 @@ func (m *mirror) invent(in *world.Inputs, often int) {
 	}
 }
 
-// step computes the next tick of the leading world. One that was computed before has the same inputs as then.
+// step computes the next tick of the leading world. One that was computed before has the same
+// inputs as then.
 func (m *mirror) step() {
 	n := m.w.Tick() + 1
 	if int(n) == len(m.past) {
 		in := testGame.NewInputs()
 		m.invent(in, 12)
-		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, in), append(m.announced, nil)
+		m.past, m.given, m.announced = append(m.past, m.w.Host().Clone()), append(m.given, in),
+			append(m.announced, nil)
 	}
 	if err := m.w.Host().Step(m.given[n]); err != nil {
 		m.t.Fatal(err)
@@ -85,13 +93,15 @@ func (m *mirror) step() {
 		now = append(now, f)
 	}
 	for i := range m.announced[n] {
-		if f := &m.announced[n][i]; !slices.ContainsFunc(now, func(o fact) bool { return o.same(f) }) {
+		if f := &m.announced[n][i]; !slices.ContainsFunc(now,
+			func(o fact) bool { return o.same(f) }) {
 			m.notices = append(m.notices, Happening{Retracted, f.Emitted, f.image})
 			m.retracted++
 		}
 	}
 	for i := range now {
-		if f := &now[i]; !slices.ContainsFunc(m.announced[n], func(o fact) bool { return o.same(f) }) {
+		if f := &now[i]; !slices.ContainsFunc(m.announced[n],
+			func(o fact) bool { return o.same(f) }) {
 			m.notices = append(m.notices, Happening{Provisional, f.Emitted, f.image})
 		}
 	}
@@ -110,7 +120,8 @@ func (m *mirror) takeBack(depth, missing world.Tick) {
 	m.w.Host().CopyFrom(m.past[from])
 	in := m.given[from+1]
 	m.invent(in, 2)
-	if late := world.Player(20 + m.rng.IntN(3)); m.rng.IntN(4) == 0 && !slices.Contains(slices.Collect(m.w.Players), late) {
+	if late := world.Player(20 + m.rng.IntN(3)); m.rng.IntN(4) == 0 &&
+		!slices.Contains(slices.Collect(m.w.Players), late) {
 		in.Join(late)
 	} else if m.rng.IntN(6) == 0 && len(in.Joins()) > 0 {
 		m.given[from+1] = testGame.NewInputs() // whoever was there never was
@@ -130,7 +141,8 @@ func (m *mirror) publish(settled world.Tick) {
 			m.truth = append(m.truth, *f)
 		}
 	}
-	if err := m.pub.PublishLeading(m.w, Leading{Again: m.again, Settled: m.settled, Events: m.notices}); err != nil {
+	if err := m.pub.PublishLeading(m.w,
+		Leading{Again: m.again, Settled: m.settled, Events: m.notices}); err != nil {
 		m.t.Fatal(err)
 	}
 	m.again, m.notices = false, m.notices[:0]
@@ -232,7 +244,8 @@ func (w *witness) judge() error {
 	for i := range w.m.truth {
 		f := &w.m.truth[i]
 		delivery := testGame.Events()[f.Kind].Delivery()
-		if delivery == world.Unreliable || delivery == world.Reliable && f.Tick <= w.from+w.m.window {
+		if delivery == world.Unreliable || delivery == world.Reliable && f.Tick <= w.from+
+			w.m.window {
 			continue // of those that are not saved, it depends on when it was announced
 		}
 		log.read(&Happening{Confirmed, f.Emitted, f.image})

@@ -34,7 +34,8 @@ func TestInterval(t *testing.T) {
 		t.Fatal("no walker was ever sent")
 	}
 	g.check = nil
-	for range 25 { // more than the longest interval, with the world's clock standing still for nobody
+	// more than the longest interval, with the world's clock standing still for nobody
+	for range 25 {
 		s.step()
 		for range g.every {
 			g.tick()
@@ -138,7 +139,8 @@ func TestDeferredIsMarked(t *testing.T) {
 		}
 		for id := range g.w.Entities() {
 			was := s.hist[id][uint32(n.Tick)]
-			if was != nil && !slices.Contains(n.Deferred, id) && !slices.Equal(was, g.w.Host().Image(id)) {
+			if was != nil && !slices.Contains(n.Deferred, id) &&
+				!slices.Equal(was, g.w.Host().Image(id)) {
 				t.Errorf("tick %d: %v is not as it was, and not deferred", n.Tick, id)
 			}
 		}
@@ -148,7 +150,8 @@ func TestDeferredIsMarked(t *testing.T) {
 		g.tick()
 	}
 	if deferred+behind == 0 || certain == 0 {
-		t.Errorf("%d deferred, %d times behind, %d times certain; the test shows nothing", deferred, behind, certain)
+		t.Errorf("%d deferred, %d times behind, %d times certain; the test shows nothing", deferred,
+			behind, certain)
 	}
 	t.Logf("%d deferred, %d times behind, %d times certain", deferred, behind, certain)
 }
@@ -217,7 +220,8 @@ func TestLedgerAddsUp(t *testing.T) {
 		t.Errorf("%.1f bits a packet are not accounted for", per)
 	}
 	if int(l.Bytes) > g.bytes || l.Packets != uint64(g.packets) {
-		t.Errorf("%d bytes in %d packets, and %d and %d were sent", l.Bytes, l.Packets, g.bytes, g.packets)
+		t.Errorf("%d bytes in %d packets, and %d and %d were sent", l.Bytes, l.Packets, g.bytes,
+			g.packets)
 	}
 }
 

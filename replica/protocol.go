@@ -18,13 +18,16 @@ import (
 // Options are what a server and its clients must agree on, beyond the game
 // itself. Both make the same Protocol of them, and compare its Hash.
 type Options struct {
-	// Strategy says how snapshots are made: Coeval, or for comparison Quake3 or Doom3. Default: Coeval.
+	// Strategy says how snapshots are made: Coeval, or for comparison Quake3 or Doom3. Default:
+	// Coeval.
 	Strategy Strategy
-	// Tables are what Train made of recordings of the game (coeval codec train). Without them the codec goes by the kinds of the fields alone.
+	// Tables are what Train made of recordings of the game (coeval codec train). Without them the
+	// codec goes by the kinds of the fields alone.
 	Tables []byte
 	// Classes says more about some classes, by name.
 	Classes map[string]Policy
-	// NoRelay saves the bytes that the commands of other players take, for games that do not predict them.
+	// NoRelay saves the bytes that the commands of other players take, for games that do not
+	// predict them.
 	NoRelay bool
 }
 
@@ -35,16 +38,18 @@ type Options struct {
 // may have changed, and is not listed as deferred. A client that predicts such a class has to know
 // that, by predict.Class.Sparse; package game sets both from what the class says of itself.
 type Policy struct {
-	// Interval is the least number of ticks between two updates of an entity, and Far the least for one of low priority; between the two it
-	// grows as the priority falls from 1 to a tenth. Such an entity may be behind without being listed as deferred.
+	// Interval is the least number of ticks between two updates of an entity, and Far the least for
+	// one of low priority; between the two it grows as the priority falls from 1 to a tenth. Such
+	// an entity may be behind without being listed as deferred.
 	Interval, Far world.Tick
 	// Beyond sends an entity again only once one of these fields differs by more than its threshold
-	// from what the client was told, or any other field or the owner differs at all. The whole image
-	// is sent then. What stays within all thresholds may stay untold for as long as it does: small
-	// changes add up, but what comes to rest close to where the client was told it is stays there.
-	// With Interval, an update has to wait for both.
+	// from what the client was told, or any other field or the owner differs at all. The whole
+	// image is sent then. What stays within all thresholds may stay untold for as long as it does:
+	// small changes add up, but what comes to rest close to where the client was told it is stays
+	// there. With Interval, an update has to wait for both.
 	Beyond []Threshold
-	// Takeover stops all updates of an entity once the client holds an image of it: from there the client's own simulation is good enough.
+	// Takeover stops all updates of an entity once the client holds an image of it: from there the
+	// client's own simulation is good enough.
 	Takeover bool
 	// TakenOver is asked whether clients go on with an entity by themselves from its present image
 	// on, as with one that is dying: Takeover for a class whose entities differ. A client that was
@@ -57,8 +62,9 @@ type Policy struct {
 	TakenOver func(w *world.World, id world.ID) bool
 	// Reckon predicts the class's images in integers, for the codec: see package reckon.
 	Reckon func(h *codec.History, now []int32)
-	// Rates says which fields are rates of which, by the names in the class's schema: {"Pos.X": "Vel.X"}. Where none are given, fields whose
-	// names are those of a position and a velocity are paired by themselves.
+	// Rates says which fields are rates of which, by the names in the class's schema: {"Pos.X":
+	// "Vel.X"}. Where none are given, fields whose names are those of a position and a velocity are
+	// paired by themselves.
 	Rates map[string]string
 	// Kinds corrects what the codec takes a field for, by its name in the class's schema.
 	Kinds map[string]codec.Kind
@@ -118,8 +124,9 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Classes)) {
 		if !known[name] {
-			wrong = append(wrong, fmt.Errorf("replica: options for class %q, which the game %s does not "+
-				"have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known))))
+			wrong = append(wrong,
+				fmt.Errorf("replica: options for class %q, which the game %s does not "+
+					"have; it has %v", name, g.Name(), slices.Sorted(maps.Keys(known))))
 		}
 	}
 	if c := g.Commands(); c != nil {
@@ -132,7 +139,8 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 		return nil, errors.Join(wrong...)
 	}
 	if len(schema.Classes) == 0 {
-		return nil, fmt.Errorf("replica: the game %s has no classes, so there is nothing to send", g.Name())
+		return nil, fmt.Errorf("replica: the game %s has no classes, so there is nothing to send",
+			g.Name())
 	}
 	var err error
 	if o.Tables != nil {
@@ -223,8 +231,9 @@ func (p *Protocol) Model() *codec.Model { return p.model }
 
 func (p *Protocol) start(class int32) []int32 { return p.starts[class] }
 
-// Oversize lists the classes whose images might not fit into a packet of so
-// many bytes, for authors to be told while they develop a game. Such an entity is sent if it happens to fit, and otherwise left out.
+// Oversize lists the classes whose images might not fit into a packet of so many bytes, for authors
+// to be told while they develop a game. Such an entity is sent if it happens to fit, and otherwise
+// left out.
 func (p *Protocol) Oversize(packet int) []string {
 	var names []string
 	for i := range p.classes {

@@ -29,7 +29,8 @@ type Publisher struct {
 	commands []int32            // by player: slots of their commands, or -1
 	unique   uint32
 
-	starts    map[world.ID]startImage // what the world starts with, which clients know without being told
+	// what the world starts with, which clients know without being told
+	starts    map[world.ID]startImage
 	startHash uint64
 
 	events eventLog
@@ -65,9 +66,10 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 	return b, nil
 }
 
-// Publish takes what the last tick changed. It may be left out for some ticks,
-// and the world may have been copied over from another in between: what
-// counts is what differs from what was published before. Events are those of the world's last tick; where a world may be taken back, use PublishLeading.
+// Publish takes what the last tick changed. It may be left out for some ticks, and the world may
+// have been copied over from another in between: what counts is what differs from what was
+// published before. Events are those of the world's last tick; where a world may be taken back, use
+// PublishLeading.
 func (b *Publisher) Publish(w *world.World) error {
 	if err := b.fits(w); err != nil {
 		return err
@@ -82,7 +84,9 @@ func (b *Publisher) Publish(w *world.World) error {
 
 func (b *Publisher) fits(w *world.World) error {
 	if w.Game() != b.protocol.game {
-		return fmt.Errorf("replica: a world of the game %s cannot be published by the protocol of %s", w.Game().Name(), b.protocol.game.Name())
+		return fmt.Errorf(
+			"replica: a world of the game %s cannot be published by the protocol of %s",
+			w.Game().Name(), b.protocol.game.Name())
 	}
 	return nil
 }
@@ -96,9 +100,9 @@ func (b *Publisher) Protocol() *Protocol { return b.protocol }
 // World is the world that was published last.
 func (b *Publisher) World() *world.World { return b.world }
 
-// publish takes the images of what changed. It trusts the world to know what that is, or compares everything.
-// If the world did not go onward from what was published last, what clients hold of entities that
-// they took over may never have been.
+// publish takes the images of what changed. It trusts the world to know what that is, or compares
+// everything. If the world did not go onward from what was published last, what clients hold of
+// entities that they took over may never have been.
 func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	b.count++
 	if !trust {

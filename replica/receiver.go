@@ -11,9 +11,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Errors of Receiver.Packet. After any of them the receiver is as it was, and has asked the server for what it needs.
+// Errors of Receiver.Packet. After any of them the receiver is as it was, and has asked the server
+// for what it needs.
 var (
-	// ErrEpoch says that a packet belongs to another world of the same connection, such as the one before a change of map. It is not an error of the server.
+	// ErrEpoch says that a packet belongs to another world of the same connection, such as the one
+	// before a change of map. It is not an error of the server.
 	ErrEpoch = errors.New("replica: a packet of another epoch")
 	// ErrStale says that a packet came so late that it cannot be used.
 	ErrStale = errors.New("replica: a packet that came too late")
@@ -33,7 +35,8 @@ var errTwice = fmt.Errorf("%w, since it had come already", ErrStale)
 
 // ReceiverOptions say what a client starts from.
 type ReceiverOptions struct {
-	// Start is a new world made with the server's settings; what is in it need not be sent. Nil if there is none.
+	// Start is a new world made with the server's settings; what is in it need not be sent. Nil if
+	// there is none.
 	Start *world.World
 	// Epoch must be that of the server's SenderOptions.
 	Epoch uint8
@@ -75,8 +78,8 @@ type Receiver struct {
 	stats ReceiverStats
 }
 
-// arrivals are the latest packets that came and could be used. What lies further back than overtaken
-// packets before the newest is not taken any more.
+// arrivals are the latest packets that came and could be used. What lies further back than
+// overtaken packets before the newest is not taken any more.
 type arrivals struct {
 	ring   [keepPackets]Arrived
 	newest uint32
@@ -127,7 +130,8 @@ type entity struct {
 	origin world.Name
 	bound  uint32 // the packet that said what it is
 	unsure bool   // it was asked for anew, and must be bound again
-	floor  uint32 // what came up to this packet does not count, since it was asked for anew after it
+	// what came up to this packet does not count, since it was asked for anew after it
+	floor  uint32
 	again  bool   // there is a floor
 	told   uint32 // the packet that spoke of it last
 	what   What   // and what that said
@@ -145,7 +149,8 @@ type scratch struct {
 
 // NewReceiver makes a receiver that holds nothing.
 func NewReceiver(p *Protocol, o ReceiverOptions) *Receiver {
-	r := &Receiver{protocol: p, options: o, dec: p.coding.NewDecoder(), places: map[entityPlace]int32{}}
+	r := &Receiver{
+		protocol: p, options: o, dec: p.coding.NewDecoder(), places: map[entityPlace]int32{}}
 	r.arrived.tick = o.Tick
 	r.bases = p.scheme.Receiver((*receiverState)(r))
 	if o.Start != nil {

@@ -44,7 +44,8 @@ func (r *report) fields(c *bits.Cursor, kind byte, below int) {
 // Message takes a message that the client's Receiver sent. An error means that
 // the client does not keep to the protocol; nothing was done then.
 //
-// A client says here that it could not use a packet, though it arrived, and which entities it needs anew.
+// A client says here that it could not use a packet, though it arrived, and which entities it needs
+// anew.
 func (s *Sender) Message(data []byte) error {
 	if len(data) == 0 || data[0] != messageReject && data[0] != messageFresh {
 		return fmt.Errorf("%w: none that a client sends", ErrMessage)
@@ -52,7 +53,9 @@ func (s *Sender) Message(data []byte) error {
 	var r report
 	c := bits.CursorOver(data[1:])
 	if r.fields(&c, data[0], len(s.handles.list)); !c.Done() {
-		return fmt.Errorf("%w: a report that is cut off, too long, or on an entity that was never sent", ErrMessage)
+		return fmt.Errorf(
+			"%w: a report that is cut off, too long, or on an entity that was never sent",
+			ErrMessage)
 	}
 	s.landAll()
 	if data[0] == messageReject {

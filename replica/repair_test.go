@@ -54,7 +54,8 @@ func TestRepairOfASpoiledBase(t *testing.T) {
 		t.Error("nobody noticed")
 	}
 	if stats.Repairs == 0 || ledger.Repairs != stats.Repairs {
-		t.Errorf("the client asked for %d entities, the server sent %d anew", stats.Repairs, ledger.Repairs)
+		t.Errorf("the client asked for %d entities, the server sent %d anew", stats.Repairs,
+			ledger.Repairs)
 	}
 	if stats.Repairs > 2 {
 		t.Errorf("%d entities were asked for, to mend one", stats.Repairs)

@@ -39,7 +39,8 @@ func TestEveryImageIsOneThatWasPublished(t *testing.T) {
 					snapshots := 0
 					for ; !(g.exact() && g.now > 900) || snapshots == 0; snapshots++ {
 						if snapshots > 60 {
-							t.Fatalf("guest %d is not exact after %d snapshots: %v, holds %d of %d", i, snapshots, g.fails, g.r.Stats().Held, len(g.view.Entries()))
+							t.Fatalf("guest %d is not exact after %d snapshots: %v, holds %d of %d",
+								i, snapshots, g.fails, g.r.Stats().Held, len(g.view.Entries()))
 						}
 						for range g.every {
 							g.tick()
@@ -51,10 +52,12 @@ func TestEveryImageIsOneThatWasPublished(t *testing.T) {
 					}
 					slices.Sort(want)
 					if !slices.Equal(g.saved, want) {
-						t.Errorf("guest %d heard of deaths at %v, they were at %v", i, g.saved, want)
+						t.Errorf("guest %d heard of deaths at %v, they were at %v", i, g.saved,
+							want)
 					}
 					if i == 0 {
-						t.Logf("%d packets, %d bytes, exact after %d snapshots, %v, %+v", g.packets, g.bytes, snapshots, g.fails, g.r.Stats())
+						t.Logf("%d packets, %d bytes, exact after %d snapshots, %v, %+v", g.packets,
+							g.bytes, snapshots, g.fails, g.r.Stats())
 					}
 				}
 			})

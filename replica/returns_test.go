@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A stall is a server and a client with pebbles that stand still, for tests of one thing at a time. Nothing arrives unless the test says so.
+// A stall is a server and a client with pebbles that stand still, for tests of one thing at a time.
+// Nothing arrives unless the test says so.
 type stall struct {
 	t       *testing.T
 	w       *world.World
@@ -21,7 +22,8 @@ type stall struct {
 	carrier uint64
 }
 
-var stallGame = world.Define("stall", world.Class[pebble2](), world.Event[thrown](), world.Event[died](world.EventOptions{Delivery: world.Saved}))
+var stallGame = world.Define("stall", world.Class[pebble2](), world.Event[thrown](),
+	world.Event[died](world.EventOptions{Delivery: world.Saved}))
 
 func newStall(t *testing.T, o Options, so SenderOptions) *stall {
 	t.Helper()
@@ -77,7 +79,8 @@ func (s *stall) see(ids ...world.ID) {
 			s.ix.Remove(id)
 		}
 	}
-	interest.NewFinder().Update(&s.view, s.ix, &interest.Rules{Sources: []interest.Source{&interest.Always{}}}, interest.Observer{})
+	interest.NewFinder().Update(&s.view, s.ix,
+		&interest.Rules{Sources: []interest.Source{&interest.Always{}}}, interest.Observer{})
 	s.s.Look(&s.view)
 }
 
@@ -157,11 +160,14 @@ func TestReturnsWithoutALook(t *testing.T) {
 	}
 }
 
-// An entity that is there, goes, and is there again ends up as it was last, in whatever order the packets arrive.
+// An entity that is there, goes, and is there again ends up as it was last, in whatever order the
+// packets arrive.
 func TestReturnsInAnyOrder(t *testing.T) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
 		for _, last := range []int32{70, -1} {
-			for _, order := range [][]int{{0, 1, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {2, 1, 0, 3}, {1, 3, 0, 2}, {3, 0, 2, 1}, {1, 2, 3, 0}, {2, 3, 0, 1}} {
+			for _, order := range [][]int{
+				{0, 1, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {2, 1, 0, 3}, {1, 3, 0, 2}, {3, 0, 2, 1},
+				{1, 2, 3, 0}, {2, 3, 0, 1}} {
 				s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
 				shown := s.partial()
 				x, y := s.put(3, 50), s.put(4, 10)
@@ -187,7 +193,8 @@ func TestReturnsInAnyOrder(t *testing.T) {
 					s.shown(shown, x)
 				}
 				if at := s.shown(shown, x); at != last {
-					t.Errorf("%v, %v: it is shown at %d, and should be at %d", strategy, order, at, last)
+					t.Errorf("%v, %v: it is shown at %d, and should be at %d", strategy, order, at,
+						last)
 				}
 			}
 		}
@@ -202,7 +209,8 @@ func TestWaitedTooLong(t *testing.T) {
 	s.publish()
 	s.see(x, y)
 	s.exchange()
-	s.r.queue.list[0].count = s.r.events.received + 1 // as if its lowest bits had been taken for another count
+	// as if its lowest bits had been taken for another count
+	s.r.queue.list[0].count = s.r.events.received + 1
 	s.w.Host().Lend(x)
 	s.put(4, 20)
 	s.publish()
@@ -217,8 +225,9 @@ func TestWaitedTooLong(t *testing.T) {
 	}
 }
 
-// Who left the view and was forgotten by the server, and returns while the client still has it, does not get the handle that it had: the client would count on
-// images that the server does not know of any more.
+// Who left the view and was forgotten by the server, and returns while the client still has it,
+// does not get the handle that it had: the client would count on images that the server does not
+// know of any more.
 func TestReturnsAfterBeingForgotten(t *testing.T) {
 	s := newStall(t, Options{}, SenderOptions{Keep: 1})
 	shown := s.partial()
@@ -241,14 +250,17 @@ func TestReturnsAfterBeingForgotten(t *testing.T) {
 	}
 }
 
-// An identifier that was given to another entity when the world was computed again brings that one's name to the client, for predicted spawns to be paired by.
+// An identifier that was given to another entity when the world was computed again brings that
+// one's name to the client, for predicted spawns to be paired by.
 func TestAnotherOfTheSameName(t *testing.T) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
 		s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
 		shown := s.partial()
 		x, y := s.put(3, 50), s.put(4, 10)
-		for _, origin := range []world.Name{{By: y, Tick: 1, Ordinal: 1}, {By: y, Tick: 1, Ordinal: 2}} {
-			if err := s.w.Host().Put(x, world.Entry{Origin: origin}, s.w.Host().Image(x)); err != nil {
+		for _, origin := range []world.Name{
+			{By: y, Tick: 1, Ordinal: 1}, {By: y, Tick: 1, Ordinal: 2}} {
+			if err := s.w.Host().Put(x, world.Entry{Origin: origin},
+				s.w.Host().Image(x)); err != nil {
 				t.Fatal(err)
 			}
 			s.publish()
@@ -262,7 +274,8 @@ func TestAnotherOfTheSameName(t *testing.T) {
 	}
 }
 
-// What both sides start from still is what an entity is a difference from after it was gone for a while.
+// What both sides start from still is what an entity is a difference from after it was gone for a
+// while.
 func TestStartThatReturns(t *testing.T) {
 	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
 		s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
@@ -277,7 +290,8 @@ func TestStartThatReturns(t *testing.T) {
 		if s.pub, err = NewPublisher(s.pub.protocol, s.w); err != nil {
 			t.Fatal(err)
 		}
-		s.s, s.r = NewSender(s.pub, SenderOptions{Start: true}), NewReceiver(s.pub.protocol, ReceiverOptions{Start: start})
+		s.s, s.r = NewSender(s.pub, SenderOptions{Start: true}),
+			NewReceiver(s.pub.protocol, ReceiverOptions{Start: start})
 		if s.r.Start() != s.pub.Start() {
 			t.Fatal("they do not start from the same")
 		}
@@ -317,7 +331,8 @@ func TestTickGoesBack(t *testing.T) {
 	}
 }
 
-// Packets that are overtaken by almost as many as may be still find what they are a difference from.
+// Packets that are overtaken by almost as many as may be still find what they are a difference
+// from.
 func TestOvertakenByMany(t *testing.T) {
 	for seed := range uint64(12) {
 		s := newSite(t, Options{}, seed, 5)

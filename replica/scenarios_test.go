@@ -12,8 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestScenarios plays the conversations in testdata/scenarios. Entities are letters, and each is one
-// number:
+// TestScenarios plays the conversations in testdata/scenarios. Entities are letters, and each is
+// one number:
 //
 //	strategy NAME          begins anew, with another way to choose a base
 //	put a 5                there is an a, or it changes
@@ -39,8 +39,10 @@ func TestScenarios(t *testing.T) {
 				return
 			}
 			play := map[string]func(simtest.Line, *strings.Builder){
-				"put": c.put, "remove": c.remove, "see": c.see, "send": c.send, "deliver": c.deliver, "answer": c.answer,
-				"arrived": c.verdict, "lost": c.verdict, "forget": c.forget, "spoil": c.spoil, "resume": c.resume,
+				"put": c.put, "remove": c.remove, "see": c.see, "send": c.send,
+				"deliver": c.deliver, "answer": c.answer,
+				"arrived": c.verdict, "lost": c.verdict, "forget": c.forget, "spoil": c.spoil,
+				"resume": c.resume,
 			}[l.Verb]
 			if play == nil {
 				l.Fail("there is no such line")
@@ -99,7 +101,8 @@ func id(l simtest.Line, i int) world.ID { return world.MakeID(0, 1, int(l.Arg(i)
 
 // handle finds the handle of an entity at the client.
 func (c *conversation) handle(l simtest.Line) int32 {
-	h := slices.IndexFunc(c.r.entities, func(e *entity) bool { return e != nil && e.id == id(l, 0) })
+	h := slices.IndexFunc(c.r.entities,
+		func(e *entity) bool { return e != nil && e.id == id(l, 0) })
 	if h < 0 {
 		l.Fail("the client does not know it")
 	}
@@ -173,7 +176,8 @@ func (c *conversation) deliver(l simtest.Line, out *strings.Builder) {
 			l.Fail("there is no such packet")
 		}
 		if err := c.r.Packet(c.packets[l.Int(i)]); err != nil {
-			fmt.Fprintf(out, "client: packet %d: %s\n", l.Int(i), strings.TrimPrefix(err.Error(), "replica: "))
+			fmt.Fprintf(out, "client: packet %d: %s\n", l.Int(i),
+				strings.TrimPrefix(err.Error(), "replica: "))
 		}
 	}
 	for _, m := range c.r.Outgoing() {
@@ -185,7 +189,8 @@ func (c *conversation) deliver(l simtest.Line, out *strings.Builder) {
 		case m[0] == messageFresh:
 			fmt.Fprintf(out, "client asks for %s anew\n", c.names(r.handles))
 		case len(r.handles) > 0:
-			fmt.Fprintf(out, "client says: packet %d was of no use, and doubts %s\n", r.packet, c.names(r.handles))
+			fmt.Fprintf(out, "client says: packet %d was of no use, and doubts %s\n", r.packet,
+				c.names(r.handles))
 		default:
 			fmt.Fprintf(out, "client says: packet %d was of no use\n", r.packet)
 		}

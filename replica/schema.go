@@ -49,10 +49,13 @@ func (p *Protocol) add(s *codec.Schema, name string, from *bits.Schema, policy P
 		at = end
 	}
 	if policy.Reckon != nil && len(c.parts) > 1 {
-		return fmt.Errorf("replica: class %s has %d numbers; one that is reckoned may have %d", name, len(fields), codec.MaxFields)
+		return fmt.Errorf("replica: class %s has %d numbers; one that is reckoned may have %d",
+			name, len(fields), codec.MaxFields)
 	}
 	if len(s.Classes) > codec.MaxClasses {
-		return fmt.Errorf("replica: class %s and those before it are more than the %d that the codec takes", name, codec.MaxClasses)
+		return fmt.Errorf(
+			"replica: class %s and those before it are more than the %d that the codec takes", name,
+			codec.MaxClasses)
 	}
 	p.classes = append(p.classes, c)
 	return nil
@@ -83,7 +86,8 @@ func codecFields(s *bits.Schema, policy Policy) (fields []codec.Field, wrong []e
 	index := make(map[string]int, len(fields))
 	for i := range s.Slots {
 		slot := &s.Slots[i]
-		fields[i] = codec.Field{Name: slot.Name, Min: slot.Min, Max: slot.Max, Kind: kindOf(slot), Rate: -1}
+		fields[i] = codec.Field{
+			Name: slot.Name, Min: slot.Min, Max: slot.Max, Kind: kindOf(slot), Rate: -1}
 		if slot.Kind == bits.KindQuat && !turns(s.Slots[i-slot.Part:]) {
 			fields[i].Kind = codec.Number
 		}
@@ -103,8 +107,9 @@ func codecFields(s *bits.Schema, policy Policy) (fields []codec.Field, wrong []e
 		i, ok := index[name]
 		j, ok2 := index[rate]
 		if !ok || !ok2 {
-			wrong = append(wrong, fmt.Errorf("there are no fields %q and %q to be a number and its rate; "+
-				"there are %s", name, rate, names(s)))
+			wrong = append(wrong,
+				fmt.Errorf("there are no fields %q and %q to be a number and its rate; "+
+					"there are %s", name, rate, names(s)))
 			continue
 		}
 		fields[i].Rate, fields[j].Kind = j, codec.Velocity

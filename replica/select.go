@@ -124,7 +124,8 @@ func (s *Sender) withheld(c *class, r *tracked, sl *slot) bool {
 		return true
 	case c.beyond != nil:
 		m, image := sl.now()
-		// An image that is no longer kept cannot be compared with. Then the entity is told once more.
+		// An image that is no longer kept cannot be compared with. Then the entity is told once
+		// more.
 		before, told := sl.find(r.number)
 		return before != nil && before.owner == m.owner && c.beyond.within(image, told)
 	}

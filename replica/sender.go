@@ -6,16 +6,20 @@ import (
 
 // SenderOptions say for whom a Sender works.
 type SenderOptions struct {
-	// Player is who plays at the client; Nobody for one who only watches. The player's own commands are not relayed.
+	// Player is who plays at the client; Nobody for one who only watches. The player's own commands
+	// are not relayed.
 	Player world.Player
-	// Epoch tells the worlds of one connection apart, as after a change of map: packets of another are ignored. Its lowest two bits count.
+	// Epoch tells the worlds of one connection apart, as after a change of map: packets of another
+	// are ignored. Its lowest two bits count.
 	Epoch uint8
-	// Start says that the client starts from the same world as the server, so that what is still as it was at the start need not be sent.
-	// Compare Publisher.Start with Receiver.Start.
+	// Start says that the client starts from the same world as the server, so that what is still as
+	// it was at the start need not be sent. Compare Publisher.Start with Receiver.Start.
 	Start bool
-	// Idle is how many ticks may pass without a packet when there is nothing to say. Default: as many as make a second.
+	// Idle is how many ticks may pass without a packet when there is nothing to say. Default: as
+	// many as make a second.
 	Idle world.Tick
-	// Keep is how many entities that left the view are remembered, so that they cost little when they return. Default: 4096.
+	// Keep is how many entities that left the view are remembered, so that they cost little when
+	// they return. Default: 4096.
 	Keep int
 }
 

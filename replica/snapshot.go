@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Snapshot is what one packet brought: some of what a client is shown, as it
-// was on the server at one tick. All of it stays the receiver's, and is good until the next call of Next.
+// A Snapshot is what one packet brought: some of what a client is shown, as it was on the server at
+// one tick. All of it stays the receiver's, and is good until the next call of Next.
 type Snapshot struct {
 	// Tick is when it was so.
 	Tick world.Tick
@@ -18,16 +18,19 @@ type Snapshot struct {
 	Commands []Relayed
 	// Events are unreliable ones. Reliable ones come by Receiver.Events.
 	Events []Event
-	// Deferred are entities in view that changed and are not told this time. If there are too many to list, Behind is set instead.
+	// Deferred are entities in view that changed and are not told this time. If there are too many
+	// to list, Behind is set instead.
 	Deferred []world.ID
 	Behind   bool
-	// Certain says that whatever is in view, and neither in Updates nor Deferred, is as it was last told.
+	// Certain says that whatever is in view, and neither in Updates nor Deferred, is as it was last
+	// told.
 	Certain bool
 	// Settled is Receiver.Settled, as of when the snapshot is handed out.
 	Settled world.Tick
 	// Report says that the next two are there: only the first packet of a snapshot has them.
 	Report bool
-	// Early is by how many quarters of a tick the newest command came before it was needed; negative if it was late.
+	// Early is by how many quarters of a tick the newest command came before it was needed;
+	// negative if it was late.
 	Early int
 	// Repeated is how many commands the server had to make up since its last report.
 	Repeated int
@@ -71,8 +74,8 @@ type Relayed struct {
 // If there are more, the oldest waits no longer: the server will not tell again what it brings.
 const maxQueue = 256
 
-// queue is the snapshots that were not handed out yet, in the order in which they came. Each waits for
-// the messages that went before it.
+// queue is the snapshots that were not handed out yet, in the order in which they came. Each waits
+// for the messages that went before it.
 type queue struct {
 	list   []*Snapshot
 	shown  *Snapshot // handed out
@@ -88,7 +91,9 @@ func (q *queue) fresh() *Snapshot {
 	}
 	s := q.pool[n-1]
 	q.pool = q.pool[:n-1]
-	*s = Snapshot{Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0], Deferred: s.Deferred[:0], data: s.data[:0], images: s.images[:0]}
+	*s = Snapshot{
+		Updates: s.Updates[:0], Commands: s.Commands[:0], Events: s.Events[:0],
+		Deferred: s.Deferred[:0], data: s.data[:0], images: s.images[:0]}
 	return s
 }
 
@@ -129,7 +134,8 @@ func (r *Receiver) tell(e *entity, n *News, p *Arrived, snap *Snapshot) {
 	}
 }
 
-// entityPlace is where an entity stands in a world, whichever it is that stands there; or whose commands it is.
+// entityPlace is where an entity stands in a world, whichever it is that stands there; or whose
+// commands it is.
 type entityPlace struct {
 	id     world.ID
 	player world.Player
@@ -139,8 +145,10 @@ func (e *entity) place() entityPlace {
 	return entityPlace{world.MakeID(e.id.Class(), e.id.Allocator(), e.id.Index(), 0), e.player}
 }
 
-// claim sees that what stands in a place of the world is known by one handle. A server may bind another entity that has the place to another handle, or if it takes its
-// world back, the same one, and packets overtake each other. What was bound last counts; what is said under the other handle has no effect on what is shown.
+// claim sees that what stands in a place of the world is known by one handle. A server may bind
+// another entity that has the place to another handle, or if it takes its world back, the same one,
+// and packets overtake each other. What was bound last counts; what is said under the other handle
+// has no effect on what is shown.
 func (r *Receiver) claim(h int32, before entityPlace, e *entity, snap *Snapshot) {
 	if holds, ok := r.places[before]; ok && holds == h {
 		delete(r.places, before)
@@ -163,8 +171,8 @@ func (r *Receiver) claim(h int32, before entityPlace, e *entity, snap *Snapshot)
 	r.places[place] = h
 }
 
-// bind finds the entity of a handle, or makes it what the handle stands for now. It gives nil if the
-// handle stands for something else by now.
+// bind finds the entity of a handle, or makes it what the handle stands for now. It gives nil if
+// the handle stands for something else by now.
 func (r *Receiver) bind(n *News, p *Arrived, snap *Snapshot) *entity {
 	for int(n.Handle) >= len(r.entities) {
 		r.entities = append(r.entities, nil)
@@ -197,7 +205,9 @@ func (r *Receiver) bind(n *News, p *Arrived, snap *Snapshot) *entity {
 		snap.add(e, nil)
 	}
 	r.bases.Forget(n.Handle)
-	now := entity{floor: e.floor, again: e.again, id: n.ID, player: n.Player, class: n.Class, origin: n.Origin, bound: p.Packet}
+	now := entity{
+		floor: e.floor, again: e.again, id: n.ID, player: n.Player, class: n.Class,
+		origin: n.Origin, bound: p.Packet}
 	if overtaken {
 		now.told, now.what = e.told, Left // by the news that it is gone
 	}
@@ -258,15 +268,16 @@ func (r *Receiver) recheck(s *Snapshot) {
 	s.Certain = s.Certain && n == len(s.Updates)+len(s.Commands)
 }
 
-// outdated says whether it is no longer so that something is there as a packet said, or that it is gone.
+// outdated says whether it is no longer so that something is there as a packet said, or that it is
+// gone.
 func (r *Receiver) outdated(what *entity, there bool, packet uint32) bool {
 	h, ok := r.places[what.place()]
 	is := ok && r.entities[h].what == Held && r.entities[h].id == what.id
 	return is != there || there && r.entities[h].told != packet
 }
 
-// Apply brings a partial world up to what has come: its tick is that of the
-// newest snapshot, and it holds what is in view. Events are delivered to it. It says whether there was anything.
+// Apply brings a partial world up to what has come: its tick is that of the newest snapshot, and it
+// holds what is in view. Events are delivered to it. It says whether there was anything.
 func (r *Receiver) Apply(w *world.World) (changed bool, err error) {
 	try := func(e error) { err = cmp.Or(err, e) }
 	begin := func() {

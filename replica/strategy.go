@@ -7,16 +7,18 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// A Strategy is a way to decide what a snapshot is a difference from. Coeval is part of this package. A
-// program has one of the others if it imports the package of that name, for comparison.
+// A Strategy is a way to decide what a snapshot is a difference from. Coeval is part of this
+// package. A program has one of the others if it imports the package of that name, for comparison.
 type Strategy uint8
 
 const (
 	// Coeval takes for each entity the images that the client is known to hold of it.
 	Coeval Strategy = iota
-	// Quake3 takes one whole snapshot that the client acknowledged, as Quake III did: replica/quake3.
+	// Quake3 takes one whole snapshot that the client acknowledged, as Quake III did:
+	// replica/quake3.
 	Quake3
-	// Doom3 takes a base that both sides share, which reliable messages move on, as DOOM III did: replica/doom3.
+	// Doom3 takes a base that both sides share, which reliable messages move on, as DOOM III did:
+	// replica/doom3.
 	Doom3
 )
 
@@ -40,22 +42,24 @@ func ParseStrategy(name string) (Strategy, error) {
 	return Strategy(i), err
 }
 
-// A Scheme is what a Strategy consists of. All else, such as views, budgets, events and packets, the
-// strategies share, so that a comparison shows what the choice of the base makes of it and nothing else.
+// A Scheme is what a Strategy consists of. All else, such as views, budgets, events and packets,
+// the strategies share, so that a comparison shows what the choice of the base makes of it and
+// nothing else.
 type Scheme struct {
 	// Codec is how images are coded.
 	Codec func(m *codec.Model) (codec.Strategy, error)
 	// Sender makes the server's side for one client, and Receiver the client's.
 	Sender   func(SenderState) SenderBases
 	Receiver func(ReceiverState) ReceiverBases
-	// Repeats says that whatever is told is told in every snapshot until it is known to be heard. Otherwise
-	// it is told again when its packet is lost.
+	// Repeats says that whatever is told is told in every snapshot until it is known to be heard.
+	// Otherwise it is told again when its packet is lost.
 	Repeats bool
-	// Frames says that bases are whole snapshots: what a packet tells of an entity stands on the snapshot
-	// and not on what came before of the entity, and a client does not ask for single entities anew.
+	// Frames says that bases are whole snapshots: what a packet tells of an entity stands on the
+	// snapshot and not on what came before of the entity, and a client does not ask for single
+	// entities anew.
 	Frames bool
-	// Tail is how many bits more than usual a packet keeps free for what follows the entities, where the
-	// codec may need more than it has counted so far.
+	// Tail is how many bits more than usual a packet keeps free for what follows the entities,
+	// where the codec may need more than it has counted so far.
 	Tail int
 }
 
@@ -73,7 +77,8 @@ func (s Strategy) scheme() (*Scheme, error) {
 		return nil, fmt.Errorf("unknown strategy %v", s)
 	}
 	if schemes[s] == nil {
-		return nil, fmt.Errorf("strategy %v is not part of this program; import replica/%v in it", s, s)
+		return nil, fmt.Errorf("strategy %v is not part of this program; import replica/%v in it",
+			s, s)
 	}
 	return schemes[s], nil
 }

@@ -60,10 +60,12 @@ func (d *deathwatch) wrong(g *guest, behind *int) string {
 			continue
 		}
 		if !slices.ContainsFunc(r.images, func(i []int32) bool { return slices.Equal(i, image) }) {
-			return fmt.Sprintf("%v is taken over, and shown as %v, which it was not since then", id, image)
+			return fmt.Sprintf("%v is taken over, and shown as %v, which it was not since then", id,
+				image)
 		}
 		*behind++
-		if err := g.w.Host().Put(id, world.Entry{Owner: g.w.Owner(id)}, g.site.w.Host().Image(id)); err != nil {
+		if err := g.w.Host().Put(id, world.Entry{Owner: g.w.Owner(id)},
+			g.site.w.Host().Image(id)); err != nil {
 			g.t.Fatal(err)
 		}
 	}

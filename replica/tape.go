@@ -16,10 +16,12 @@ const tapeBits = 12
 
 // tapeKey says which case it is.
 type tapeKey struct {
-	image  uint64 // the entity and its newest image
-	past   uint64 // how far back the numbers of the others lie
-	ages   uint32
-	common uint8 // what came before in the packet, how many images there are, and from where it starts if there are none
+	image uint64 // the entity and its newest image
+	past  uint64 // how far back the numbers of the others lie
+	ages  uint32
+	// what came before in the packet, how many images there are, and from where it starts if there
+	// are none
+	common uint8
 }
 
 // tapeCase is one that was coded.
@@ -37,7 +39,9 @@ func (w *Worker) recall(of *class, sl *slot, start bool) (c *tapeCase, hit bool)
 		return nil, false
 	}
 	p := &w.base
-	k := tapeKey{image: uint64(sl.unique)<<32 | uint64(sl.number), common: w.coder.Context()<<4 | uint8(p.n)<<1}
+	k := tapeKey{
+		image: uint64(sl.unique)<<32 | uint64(sl.number), common: w.coder.Context()<<4 |
+			uint8(p.n)<<1}
 	if start {
 		k.common |= 1
 	}

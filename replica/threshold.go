@@ -11,12 +11,13 @@ import (
 // alone is a reason to tell it again.
 type Threshold struct {
 	// Field is the field's name in the class's schema. The name of a vector, or of a struct, stands
-	// for all the numbers in it: "Pos" for Pos.X and Pos.Y. These must be integers of at most 32 bits,
-	// numbers of a fixed resolution, angles or vectors: what is written otherwise has no distance.
+	// for all the numbers in it: "Pos" for Pos.X and Pos.Y. These must be integers of at most 32
+	// bits, numbers of a fixed resolution, angles or vectors: what is written otherwise has no
+	// distance.
 	Field string
 	// By is the largest distance that is not told, in the field's own units: 0 or more. Numbers of
-	// one threshold are a point in space, and the distance is the straight line; angles go the short
-	// way round, in radians.
+	// one threshold are a point in space, and the distance is the straight line; angles go the
+	// short way round, in radians.
 	By float64
 }
 
@@ -54,7 +55,8 @@ func newThresholds(list []Threshold, s *bits.Schema) (t *thresholds, wrong []err
 		f := nearField{most: b.By * b.By}
 		err := f.find(b, s, taken)
 		if err == nil && !(b.By >= 0) {
-			err = fmt.Errorf("the threshold of %s is %v; give a distance of 0 or more", b.Field, b.By)
+			err = fmt.Errorf("the threshold of %s is %v; give a distance of 0 or more", b.Field,
+				b.By)
 		}
 		if err != nil {
 			wrong = append(wrong, err)
@@ -86,8 +88,10 @@ func (f *nearField) find(b Threshold, s *bits.Schema, taken []string) error {
 				slot.Name, taken[i], b.Field)
 		}
 		if !measured(slot) {
-			return fmt.Errorf("%s is of kind %v, which has no distance in units; leave its threshold "+
-				"out, or give thresholds to the fields beside it one by one", slot.Name, slot.Kind)
+			return fmt.Errorf(
+				"%s is of kind %v, which has no distance in units; leave its threshold "+
+					"out, or give thresholds to the fields beside it one by one", slot.Name,
+				slot.Kind)
 		}
 		n := nearNumber{at: i, scale: 1}
 		if slot.Scale != 0 {
@@ -99,7 +103,8 @@ func (f *nearField) find(b Threshold, s *bits.Schema, taken []string) error {
 		f.numbers = append(f.numbers, n)
 	}
 	if len(f.numbers) == 0 {
-		return fmt.Errorf("there is no field %q to have a threshold; there are %s", b.Field, names(s))
+		return fmt.Errorf("there is no field %q to have a threshold; there are %s", b.Field,
+			names(s))
 	}
 	for _, n := range f.numbers { // only now, as a threshold that is refused has none
 		taken[n.at] = b.Field

@@ -257,7 +257,8 @@ func TestWrongPolicies(t *testing.T) {
 	yes := func(*world.World, world.ID) bool { return true }
 	_, err := NewProtocol(testGame, Options{Classes: map[string]Policy{
 		"walker": {Beyond: []Threshold{
-			{"Pos", -1}, {"Aim", math.NaN()}, {"Place", 1}, {"Name", 1}, {"Vel", 1}, {"Vel.X", 2}, {"", 1},
+			{"Pos", -1}, {"Aim", math.NaN()}, {"Place", 1}, {"Name", 1}, {"Vel", 1}, {"Vel.X", 2}, {
+				"", 1},
 		}},
 		"lamp":   {Beyond: []Threshold{{"On", 1}}, Rates: map[string]string{"Pos.X": "Vel.X"}},
 		"pebble": {Takeover: true, TakenOver: yes},

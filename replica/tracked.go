@@ -6,11 +6,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// tracked is what a server tells one client of one entity. What the client is known to hold of it is
-// with the strategy.
+// tracked is what a server tells one client of one entity. What the client is known to hold of it
+// is with the strategy.
 type tracked struct {
-	slot   int32
-	unique uint32 // of the slot when the handle was given: another one there means that the entity is no more; 0 if the handle is free
+	slot int32
+	// of the slot when the handle was given: another one there means that the entity is no more; 0
+	// if the handle is free
+	unique uint32
 	looked uint32 // the last Look that found it in view, for commands
 
 	want   What // what the client should be told: Held, Left or Removed
@@ -70,7 +72,8 @@ func (t *handles) put(h int32) {
 	t.from = min(t.from, int(h>>6))
 }
 
-// unused gives a free handle that did not stand for the same entity last: the client would take it for what it was, and count on images that are forgotten here.
+// unused gives a free handle that did not stand for the same entity last: the client would take it
+// for what it was, and count on images that are forgotten here.
 func (t *handles) unused(id world.ID) int32 {
 	h := t.take()
 	if id == world.None || int(h) == len(t.list) || t.list[h].before != id {

@@ -5,8 +5,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// view is what a client is shown: states, then entities by rising identifier, then commands. Each has
-// a handle and wants to be Held; what left the view and may not have been told so is in leaving.
+// view is what a client is shown: states, then entities by rising identifier, then commands. Each
+// has a handle and wants to be Held; what left the view and may not have been told so is in
+// leaving.
 type view struct {
 	list    []viewed
 	old     []viewed // memory of the one before
@@ -83,7 +84,9 @@ func (s *Sender) enterView(at int32, priority float32) viewed {
 	r := s.at(h)
 	r.want = Held
 	sl := &s.pub.slots[at]
-	return viewed{id: sl.id, handle: h, slot: at, unique: sl.unique, number: r.heard(), priority: priority, player: sl.player}
+	return viewed{
+		id: sl.id, handle: h, slot: at, unique: sl.unique, number: r.heard(), priority: priority,
+		player: sl.player}
 }
 
 func (s *Sender) leaveView(h int32) {
@@ -103,7 +106,8 @@ func (s *Sender) leaveView(h int32) {
 	s.view.leaving = append(s.view.leaving, h)
 }
 
-// renew finds what is in view under the same name as before and is something else, or went and came again. Only where a world was taken back can that be.
+// renew finds what is in view under the same name as before and is something else, or went and came
+// again. Only where a world was taken back can that be.
 func (s *Sender) renew() {
 	if s.view.jumps == s.pub.jumps {
 		return

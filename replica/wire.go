@@ -20,7 +20,8 @@ const (
 
 	originBits = 8 // ticks since an entity was spawned
 
-	span     = 40 // packets before the newest acknowledged one of which it is said whether they arrived
+	// packets before the newest acknowledged one of which it is said whether they arrived
+	span     = 40
 	maxUnary = 12 // handles that are skipped one by one
 )
 
@@ -76,8 +77,8 @@ func (s *skips) count(skipped bool) {
 	}
 }
 
-// A wire writes or reads the fields of a packet, so that one function has both ways. What it is given
-// counts if it writes; what it gives counts if it reads.
+// A wire writes or reads the fields of a packet, so that one function has both ways. What it is
+// given counts if it writes; what it gives counts if it reads.
 type wire struct {
 	enc codec.PacketEncoder
 	dec codec.PacketDecoder

@@ -28,8 +28,8 @@ const directive = "coeval:allow"
 //
 //	//coeval:allow mapiter,fuse -- only the number of keys is used
 //
-// and tells whether it is meant to be one. An error says what is wrong with it; the categories that could be read count even so, in
-// order that one mistake is reported once.
+// and tells whether it is meant to be one. An error says what is wrong with it; the categories that
+// could be read count even so, in order that one mistake is reported once.
 func parseAllow(comment string) (categories []Category, meant bool, err error) {
 	text, ok := strings.CutPrefix(comment, "//")
 	if !ok {
@@ -40,15 +40,19 @@ func parseAllow(comment string) (categories []Category, meant bool, err error) {
 		return nil, false, nil
 	}
 	if !strings.HasPrefix(text, directive) {
-		return nil, true, errors.New("write //" + directive + " without a space after the slashes, as Go wants its directives")
+		return nil, true,
+			errors.New("write //" + directive +
+				" without a space after the slashes, as Go wants its directives")
 	}
 	rest, _, _ = strings.Cut(rest, " //") // a remark on the directive itself
 	list, reason, hasReason := strings.Cut(rest, "--")
-	for word := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+	for word := range strings.FieldsFuncSeq(list,
+		func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		c := Category(word)
 		switch {
 		case !allowable(c):
-			err = fmt.Errorf("%q is not a category that can be allowed; there are %s", word, allowableNames())
+			err = fmt.Errorf("%q is not a category that can be allowed; there are %s", word,
+				allowableNames())
 		case !slices.Contains(categories, c):
 			categories = append(categories, c)
 		}
@@ -56,9 +60,12 @@ func parseAllow(comment string) (categories []Category, meant bool, err error) {
 	switch {
 	case err != nil:
 	case len(categories) == 0:
-		err = fmt.Errorf("say what is allowed: //%s CATEGORY -- REASON, where the categories are %s", directive, allowableNames())
+		err = fmt.Errorf(
+			"say what is allowed: //%s CATEGORY -- REASON, where the categories are %s", directive,
+			allowableNames())
 	case !hasReason || strings.TrimSpace(reason) == "":
-		err = fmt.Errorf("say why this is harmless: //%s %s -- REASON", directive, strings.TrimSpace(list))
+		err = fmt.Errorf("say why this is harmless: //%s %s -- REASON", directive,
+			strings.TrimSpace(list))
 	}
 	return categories, true, err
 }
@@ -80,8 +87,10 @@ func (u *unit) findAllows() {
 					continue
 				}
 				at := u.pass.Fset.Position(c.Pos())
-				u.allows = append(u.allows, &allow{pos: c.Pos(), end: c.End(), categories: categories, used: make([]bool, len(categories)),
-					problem: err, file: at.Filename, line: at.Line, whole: docs[group]})
+				u.allows = append(u.allows,
+					&allow{pos: c.Pos(), end: c.End(), categories: categories,
+						used:    make([]bool, len(categories)),
+						problem: err, file: at.Filename, line: at.Line, whole: docs[group]})
 			}
 		}
 		if len(u.allows) > first {
@@ -130,7 +139,8 @@ func (u *unit) suppress(fn *function) {
 	})
 }
 
-// covers tells whether a comment speaks of a finding: the line it is on, the line where its statement begins, or its function.
+// covers tells whether a comment speaks of a finding: the line it is on, the line where its
+// statement begins, or its function.
 func (u *unit) covers(a *allow, f *finding) bool {
 	if a.whole != nil {
 		return a.whole.Pos() <= f.pos && f.pos < a.whole.End()
@@ -168,7 +178,8 @@ func (u *unit) reportAllows() {
 		problem := a.problem
 		for i, used := range a.used {
 			if problem == nil && !used && (a.categories[i] != Unchecked || u.verbose) {
-				problem = fmt.Errorf("there is no finding of category %s here to allow; remove it", a.categories[i])
+				problem = fmt.Errorf("there is no finding of category %s here to allow; remove it",
+					a.categories[i])
 			}
 		}
 		if problem != nil {

@@ -7,13 +7,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer finds what makes two machines that step the same world disagree. Hand it to any driver of go/analysis: the command coeval
-// vet, go vet, an editor, or a linter that takes analysers.
+// Analyzer finds what makes two machines that step the same world disagree. Hand it to any driver
+// of go/analysis: the command coeval vet, go vet, an editor, or a linter that takes analysers.
 //
 // Its flag -unchecked also reports the calls whose target it cannot know.
 var Analyzer = &analysis.Analyzer{
-	Name:      "stepvet",
-	Doc:       "find nondeterminism in the Step and Sync methods of a game, and in all that they call\n\n" + doc,
+	Name: "stepvet",
+	Doc: "find nondeterminism in the Step and Sync methods of a game, and in all that they " +
+		"call\n\n" + doc,
 	URL:       "https://pkg.go.dev/github.com/coeval-dev/coeval/stepvet",
 	Run:       run,
 	FactTypes: []analysis.Fact{new(summary)},
@@ -26,7 +27,8 @@ unbounded conversions, code that sees addresses, and state outside the world.`
 var unchecked bool
 
 func init() {
-	Analyzer.Flags.BoolVar(&unchecked, "unchecked", false, "also report calls whose target cannot be known")
+	Analyzer.Flags.BoolVar(&unchecked, "unchecked", false,
+		"also report calls whose target cannot be known")
 }
 
 // A unit is one package under analysis.
@@ -44,7 +46,8 @@ type unit struct {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	// The standard library is judged by a table: its insides use maps and locks freely and correctly.
+	// The standard library is judged by a table: its insides use maps and locks freely and
+	// correctly.
 	if standard(pass.Pkg.Path()) || len(pass.Files) == 0 {
 		return nil, nil
 	}

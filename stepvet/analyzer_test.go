@@ -9,8 +9,9 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// findings passes on what analysistest complains about, except for facts: that they arrive is seen by what is found across packages.
-// What is missing in the package unchecked is kept, as it is found on request only.
+// findings passes on what analysistest complains about, except for facts: that they arrive is seen
+// by what is found across packages. What is missing in the package unchecked is kept, as it is
+// found on request only.
 type findings struct {
 	testing.TB
 	unchecked []string
@@ -21,18 +22,22 @@ func (f *findings) Errorf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	switch {
 	case strings.Contains(format, "unexpected %s") && len(args) >= 2 && args[1] == "fact":
-	case strings.Contains(text, "example.com/unchecked/") && strings.Contains(text, "no diagnostic was reported matching"):
+	case strings.Contains(text, "example.com/unchecked/") &&
+		strings.Contains(text, "no diagnostic was reported matching"):
 		f.unchecked = append(f.unchecked, text)
 	default:
 		f.TB.Error(text)
 	}
 }
 
-// TestMistakesAreFound, and none where there are none. All packages are looked at in one go, since what takes time is to load what they import.
+// TestMistakesAreFound, and none where there are none. All packages are looked at in one go, since
+// what takes time is to load what they import.
 func TestMistakesAreFound(t *testing.T) {
 	f := &findings{TB: t}
-	results := analysistest.Run(f, analysistest.TestData(), Analyzer, "example.com/mistakes", "example.com/unchecked",
-		"example.com/clean", "example.com/dice", "example.com/world", "example.com/bits", "example.com/det")
+	results := analysistest.Run(f, analysistest.TestData(), Analyzer, "example.com/mistakes",
+		"example.com/unchecked",
+		"example.com/clean", "example.com/dice", "example.com/world", "example.com/bits",
+		"example.com/det")
 	seen := map[Category]bool{}
 	for _, r := range results {
 		for _, d := range r.Diagnostics {
@@ -44,7 +49,8 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 	for _, c := range Categories() {
 		if c != Unchecked && !seen[c] {
-			t.Errorf("no mistake of category %s was made, so that nothing proves that it is found", c)
+			t.Errorf("no mistake of category %s was made, so that nothing proves that it is found",
+				c)
 		}
 	}
 	if len(f.unchecked) == 0 || seen[Unchecked] {
@@ -65,7 +71,8 @@ func TestUncheckedOnRequest(t *testing.T) {
 }
 
 func TestSuggestedEditsRound(t *testing.T) {
-	analysistest.RunWithSuggestedFixes(&findings{TB: t}, analysistest.TestData(), Analyzer, "example.com/fix")
+	analysistest.RunWithSuggestedFixes(&findings{TB: t}, analysistest.TestData(), Analyzer,
+		"example.com/fix")
 }
 
 func TestAnalyzerIsValid(t *testing.T) {

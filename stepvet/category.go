@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Category names one kind of nondeterminism. It stands in brackets at the end of each message, and a comment that allows a finding
-// names it.
+// A Category names one kind of nondeterminism. It stands in brackets at the end of each message,
+// and a comment that allows a finding names it.
 type Category string
 
 // The categories that the analyser reports.
@@ -22,12 +22,15 @@ const (
 	Address    Category = "address"    // code that sees where things are in memory
 	Global     Category = "global"     // a write to a package-level variable
 	Unchecked  Category = "unchecked"  // a call that cannot be followed; only on request
-	Allow      Category = "allow"      // a comment that allows something, and is wrong; cannot itself be allowed
+	// a comment that allows something, and is wrong; cannot itself be allowed
+	Allow Category = "allow"
 )
 
 // Categories lists every category, for tools that show or filter them.
 func Categories() []Category {
-	return []Category{MapIter, Clock, Concurrent, Random, IO, Fuse, Math, Convert, Address, Global, Unchecked, Allow}
+	return []Category{
+		MapIter, Clock, Concurrent, Random, IO, Fuse, Math, Convert, Address, Global, Unchecked,
+		Allow}
 }
 
 // Text is a finding's message without the category at its end, for those who show the two apart.

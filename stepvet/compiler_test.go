@@ -31,18 +31,21 @@ func TestFusedAsTheCompilerDoes(t *testing.T) {
 					continue
 				}
 				declared = append(declared, fn.Name.Name)
-				said[fn.Name.Name] = slices.ContainsFunc(r.Diagnostics, func(d analysis.Diagnostic) bool { return inside(d.Pos, fn) })
+				said[fn.Name.Name] = slices.ContainsFunc(r.Diagnostics,
+					func(d analysis.Diagnostic) bool { return inside(d.Pos, fn) })
 			}
 		}
 	}
 	done := compilerFuses(t, name)
 	if len(declared) < 40 || len(done) < 20 {
-		t.Fatalf("%d functions, %d of them fused: the test has lost its material", len(declared), len(done))
+		t.Fatalf("%d functions, %d of them fused: the test has lost its material", len(declared),
+			len(done))
 	}
 	t.Logf("%d functions, %d of them fused", len(declared), len(done))
 	for _, fn := range declared {
 		if said[fn] != done[fn] {
-			t.Errorf("%s: the analyser says fused is %v, the compiler does %v", fn, said[fn], done[fn])
+			t.Errorf("%s: the analyser says fused is %v, the compiler does %v", fn, said[fn],
+				done[fn])
 		}
 	}
 }
@@ -54,14 +57,16 @@ type ignore struct{ testing.TB }
 
 func (ignore) Errorf(string, ...any) {}
 
-// compilerFuses compiles a package of testdata for arm64 and gives the functions with fused instructions.
+// compilerFuses compiles a package of testdata for arm64 and gives the functions with fused
+// instructions.
 func compilerFuses(t *testing.T, pkg string) map[string]bool {
 	gopath, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "build", "-gcflags="+pkg+"=-S", "-o", os.DevNull, pkg)
-	cmd.Env = append(os.Environ(), "GO111MODULE=off", "GOPATH="+gopath, "GOARCH=arm64", "GOFLAGS=", "GOOS=linux", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GO111MODULE=off", "GOPATH="+gopath, "GOARCH=arm64", "GOFLAGS=",
+		"GOOS=linux", "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -6,7 +6,8 @@ import (
 	"go/types"
 )
 
-// conversion reports a float that becomes an integer and may not fit: what comes out then is left to the processor.
+// conversion reports a float that becomes an integer and may not fit: what comes out then is left
+// to the processor.
 func (u *unit) conversion(fn *function, call *ast.CallExpr, to types.Type, arg ast.Expr) {
 	lo, hi, ok := integerRange(to)
 	from := u.info.Types[arg]
@@ -26,11 +27,15 @@ func (u *unit) conversion(fn *function, call *ast.CallExpr, to types.Type, arg a
 	default:
 		basic := to.Underlying().(*types.Basic).Name()
 		instead = fmt.Sprintf("det.%s(%s)", upper(basic), text)
-		if basic != name && !(basic == "uint8" && name == "byte") && !(basic == "int32" && name == "rune") {
+		if basic != name && !(basic == "uint8" && name == "byte") &&
+			!(basic == "int32" && name == "rune") {
 			instead = fmt.Sprintf("%s(%s)", name, instead)
 		}
 	}
-	u.found(fn, call, Convert, fmt.Sprintf("%s may not fit %s, and then each kind of processor gives another number; write %s, or clamp it first", text, name, instead))
+	u.found(fn, call, Convert,
+		fmt.Sprintf(
+			"%s may not fit %s, and then each kind of processor gives another number; write %s, "+
+				"or clamp it first", text, name, instead))
 }
 
 func upper(basic string) string {

@@ -6,8 +6,9 @@ import (
 	"go/types"
 )
 
-// viaInterface follows a call through an interface to every type in sight that implements it: those of this package and of the packages
-// it imports. Packages that import this one look among their own types when they call the function.
+// viaInterface follows a call through an interface to every type in sight that implements it: those
+// of this package and of the packages it imports. Packages that import this one look among their
+// own types when they call the function.
 func (u *unit) viaInterface(fn *function, at *ast.Ident, method *types.Func, recv types.Type) {
 	known := false
 	if named, ok := types.Unalias(recv).(*types.Named); ok && named.Obj().Pkg() != nil {
@@ -19,7 +20,10 @@ func (u *unit) viaInterface(fn *function, at *ast.Ident, method *types.Func, rec
 		}
 	}
 	if !known && u.verbose {
-		u.found(fn, at, Unchecked, fmt.Sprintf("no type that implements %s is known here, so this call cannot be checked; see to it that all of them are deterministic", method.Name()))
+		u.found(fn, at, Unchecked,
+			fmt.Sprintf(
+				"no type that implements %s is known here, so this call cannot be checked; see "+
+					"to it that all of them are deterministic", method.Name()))
 	}
 }
 
@@ -51,7 +55,8 @@ func (u *unit) implementers(d dynamic) []*types.Func {
 				continue
 			}
 			obj, _, _ := types.LookupFieldOrMethod(ptr, false, u.pass.Pkg, d.Method)
-			if m, ok := obj.(*types.Func); ok && m.Pkg() != nil && !standard(m.Pkg().Path()) && !types.IsInterface(m.Signature().Recv().Type()) {
+			if m, ok := obj.(*types.Func); ok && m.Pkg() != nil && !standard(m.Pkg().Path()) &&
+				!types.IsInterface(m.Signature().Recv().Type()) {
 				list = append(list, m.Origin())
 			}
 		}

@@ -33,7 +33,8 @@ func Example() {
 	for _, action := range graph.Roots {
 		for _, d := range action.Diagnostics {
 			at := action.Package.Fset.Position(d.Pos)
-			fmt.Printf("%s:%d: %s: %s\n", filepath.Base(at.Filename), at.Line, d.Category, stepvet.Text(d.Message))
+			fmt.Printf("%s:%d: %s: %s\n", filepath.Base(at.Filename), at.Line, d.Category,
+				stepvet.Text(d.Message))
 		}
 	}
 	// Output:

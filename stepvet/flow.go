@@ -7,12 +7,14 @@ import (
 	"slices"
 )
 
-// A flow follows floats through one function: where products come from that nobody rounded, and where they are added to something.
-// Between the two the language lets a compiler leave the rounding out, across statements and through functions that it inlines
-// (https://go.dev/ref/spec#Floating_point_operators); the compiler does so on arm64 and on amd64 from level v3.
+// A flow follows floats through one function: where products come from that nobody rounded, and
+// where they are added to something. Between the two the language lets a compiler leave the
+// rounding out, across statements and through functions that it inlines
+// (https://go.dev/ref/spec#Floating_point_operators); the compiler does so on arm64 and on amd64
+// from level v3.
 //
-// It follows what the compiler can: variables, fields, literals, arguments and results. It does not follow a value around a loop, where
-// the compiler does not either.
+// It follows what the compiler can: variables, fields, literals, arguments and results. It does not
+// follow a value around a loop, where the compiler does not either.
 type flow struct {
 	u       *unit
 	params  map[types.Object]int
@@ -38,9 +40,11 @@ type assignment struct {
 // A fork is a branch, and the statement that chooses between it and others.
 type fork struct{ branch, whole ast.Node }
 
-// apart tells whether something stands in another branch of the same statement, so that what one does the other does not see.
+// apart tells whether something stands in another branch of the same statement, so that what one
+// does the other does not see.
 func (a *assignment) apart(at token.Pos) bool {
-	return slices.ContainsFunc(a.forks, func(k fork) bool { return holds(k.whole, at) && !holds(k.branch, at) })
+	return slices.ContainsFunc(a.forks,
+		func(k fork) bool { return holds(k.whole, at) && !holds(k.branch, at) })
 }
 
 func holds(n ast.Node, at token.Pos) bool { return n.Pos() <= at && at < n.End() }
@@ -200,7 +204,8 @@ func (f *flow) origins(e ast.Expr, path string, depth int) []origin {
 			return f.origins(e.X, path, depth+1)
 		}
 	case *ast.BinaryExpr:
-		if e.Op == token.MUL && isFloat(f.u.info.TypeOf(e)) && !f.u.exactFactor(e.X) && !f.u.exactFactor(e.Y) {
+		if e.Op == token.MUL && isFloat(f.u.info.TypeOf(e)) && !f.u.exactFactor(e.X) &&
+			!f.u.exactFactor(e.Y) {
 			return []origin{{product: e}}
 		}
 	case *ast.CompositeLit:
@@ -243,7 +248,8 @@ func (f *flow) ofLiteral(lit *ast.CompositeLit, path string, depth int) []origin
 
 func (f *flow) ofCall(call *ast.CallExpr, result int, path string, depth int) []origin {
 	if tv := f.u.info.Types[ast.Unparen(call.Fun)]; tv.IsType() {
-		// An explicit conversion to a float rounds; of a whole struct it does nothing to the floats inside.
+		// An explicit conversion to a float rounds; of a whole struct it does nothing to the floats
+		// inside.
 		if hasInfo(tv.Type, types.IsNumeric) || len(call.Args) != 1 {
 			return nil
 		}
@@ -280,7 +286,8 @@ func overlap(a, b string) bool {
 	return in || out
 }
 
-// ofPlace looks at what a variable was given before, latest first, until one that surely overwrote what came earlier.
+// ofPlace looks at what a variable was given before, latest first, until one that surely overwrote
+// what came earlier.
 func (f *flow) ofPlace(p place, at token.Pos, depth int) []origin {
 	var out []origin
 	for _, a := range slices.Backward(f.given[p.root]) {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// A function is one that the package declares, a package-level variable whose value holds functions, or one that is handed to the
-// toolkit. Literals inside a function count as part of it: they are assumed to run.
+// A function is one that the package declares, a package-level variable whose value holds
+// functions, or one that is handed to the toolkit. Literals inside a function count as part of it:
+// they are assumed to run.
 type function struct {
 	obj    types.Object // nil for what no one can name
 	name   string       // as its author would say it

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// noteSums finds every sum, and what flows into it: products of this function, and parameters, whose callers must be told.
+// noteSums finds every sum, and what flows into it: products of this function, and parameters,
+// whose callers must be told.
 func (f *flow) noteSums(body ast.Node) {
 	ast.PreorderStack(body, nil, func(n ast.Node, stack []ast.Node) bool {
 		switch n := n.(type) {
@@ -23,7 +24,8 @@ func (f *flow) noteSums(body ast.Node) {
 				f.added(n.Y, "", n)
 			}
 		case *ast.AssignStmt:
-			if (n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN) && isFloat(f.u.info.TypeOf(n.Lhs[0])) {
+			if (n.Tok == token.ADD_ASSIGN || n.Tok == token.SUB_ASSIGN) &&
+				isFloat(f.u.info.TypeOf(n.Lhs[0])) {
 				f.added(n.Lhs[0], "", n)
 				f.added(n.Rhs[0], "", n)
 			}
@@ -38,7 +40,8 @@ func (f *flow) noteSums(body ast.Node) {
 				}
 			}
 		case *ast.ReturnStmt:
-			if !slices.ContainsFunc(stack, func(s ast.Node) bool { _, lit := s.(*ast.FuncLit); return lit }) {
+			if !slices.ContainsFunc(stack,
+				func(s ast.Node) bool { _, lit := s.(*ast.FuncLit); return lit }) {
 				f.returned(n)
 			}
 		}
@@ -51,7 +54,9 @@ func (f *flow) added(e ast.Expr, path string, sum ast.Node) {
 	for _, o := range f.origins(e, path, 0) {
 		if o.product == nil {
 			note(&f.out.Adds, o.param)
-		} else if !slices.ContainsFunc(f.fused, func(x fusion) bool { return x.product == o.product }) {
+		} else if !slices.ContainsFunc(f.fused, func(x fusion) bool {
+			return x.product == o.product
+		}) {
 			f.fused = append(f.fused, fusion{o.product, sum})
 		}
 	}
@@ -69,7 +74,8 @@ func (f *flow) returned(ret *ast.ReturnStmt) {
 	if len(ret.Results) == 0 {
 		for i, obj := range f.results {
 			if obj != nil {
-				f.gives(i, "", obj.Type(), func(path string) []origin { return f.ofPlace(place{obj, path}, ret.Pos(), 0) })
+				f.gives(i, "", obj.Type(),
+					func(path string) []origin { return f.ofPlace(place{obj, path}, ret.Pos(), 0) })
 			}
 		}
 		return
@@ -78,7 +84,10 @@ func (f *flow) returned(ret *ast.ReturnStmt) {
 		t := f.u.info.TypeOf(e)
 		if tuple, ok := t.(*types.Tuple); ok && len(ret.Results) == 1 { // return f()
 			for j := range tuple.Len() {
-				f.gives(j, "", tuple.At(j).Type(), func(path string) []origin { return f.ofCall(ast.Unparen(e).(*ast.CallExpr), j, path, 0) })
+				f.gives(j, "", tuple.At(j).Type(),
+					func(path string) []origin {
+						return f.ofCall(ast.Unparen(e).(*ast.CallExpr), j, path, 0)
+					})
 			}
 			continue
 		}
@@ -86,7 +95,8 @@ func (f *flow) returned(ret *ast.ReturnStmt) {
 	}
 }
 
-// gives notes where each float of a result comes from. Structs and arrays are taken apart, as the compiler takes them apart.
+// gives notes where each float of a result comes from. Structs and arrays are taken apart, as the
+// compiler takes them apart.
 func (f *flow) gives(result int, path string, t types.Type, origins func(path string) []origin) {
 	if strings.Count(path, ".")+strings.Count(path, "[") > 4 {
 		return
@@ -113,7 +123,8 @@ func (f *flow) gives(result int, path string, t types.Type, origins func(path st
 	}
 }
 
-// calleeSummary is what is known of the function that a call calls; of a literal, too, that a variable holds from beginning to end.
+// calleeSummary is what is known of the function that a call calls; of a literal, too, that a
+// variable holds from beginning to end.
 func (f *flow) calleeSummary(call *ast.CallExpr) *summary {
 	if lit, ok := ast.Unparen(call.Fun).(*ast.FuncLit); ok {
 		return f.u.litSummary(lit)
@@ -131,8 +142,8 @@ func (f *flow) calleeSummary(call *ast.CallExpr) *summary {
 	return &summary{}
 }
 
-// argument gives the expression that a call hands to a parameter, the receiver being parameter 0, and the path to it through embedded
-// fields.
+// argument gives the expression that a call hands to a parameter, the receiver being parameter 0,
+// and the path to it through embedded fields.
 func (u *unit) argument(call *ast.CallExpr, param int) (arg ast.Expr, base string) {
 	args := call.Args
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
@@ -150,8 +161,9 @@ func (u *unit) argument(call *ast.CallExpr, param int) (arg ast.Expr, base strin
 	return nil, ""
 }
 
-// exactFactor tells whether multiplying by an expression never rounds: by a constant power of two, or nought. Fusing such a product
-// changes nothing, short of numbers too small or too large for any game.
+// exactFactor tells whether multiplying by an expression never rounds: by a constant power of two,
+// or nought. Fusing such a product changes nothing, short of numbers too small or too large for any
+// game.
 func (u *unit) exactFactor(e ast.Expr) bool {
 	v := u.info.Types[e].Value
 	if v == nil {
@@ -180,7 +192,9 @@ func (u *unit) complexProduct(fn *function, n ast.Node, op token.Token, operand 
 	if e, ok := n.(ast.Expr); ok && u.info.Types[e].Value != nil {
 		return
 	}
-	u.found(fn, n, Fuse, "a product of complex numbers holds sums of products, which some processors fuse and others do not; use det.Vec2")
+	u.found(fn, n, Fuse,
+		"a product of complex numbers holds sums of products, which some processors fuse and "+
+			"others do not; use det.Vec2")
 }
 
 // inspectFlow reports the products of a function that may be fused, those of one line together.
@@ -189,7 +203,8 @@ func (u *unit) inspectFlow(fn *function) {
 		return
 	}
 	f := u.flowOf(fn)
-	slices.SortStableFunc(f.fused, func(a, b fusion) int { return int(a.product.Pos() - b.product.Pos()) })
+	slices.SortStableFunc(f.fused,
+		func(a, b fusion) int { return int(a.product.Pos() - b.product.Pos()) })
 	for len(f.fused) > 0 {
 		line := u.line(f.fused[0].product.Pos())
 		n := 1
@@ -214,7 +229,8 @@ func (u *unit) fusedLine(list []fusion, line int) finding {
 	first := list[0]
 	what := "the product"
 	if call, ok := first.product.(*ast.CallExpr); ok {
-		what = fmt.Sprintf("%s gives a product that is not rounded, and it", types.ExprString(call.Fun))
+		what = fmt.Sprintf("%s gives a product that is not rounded, and it",
+			types.ExprString(call.Fun))
 	}
 	where := "the sum"
 	switch at := u.line(first.sum.Pos()); {
@@ -227,7 +243,9 @@ func (u *unit) fusedLine(list []fusion, line int) finding {
 		where += fmt.Sprintf(" in line %d", at)
 	}
 	f := finding{pos: first.product.Pos(), end: list[len(list)-1].product.End(), category: Fuse,
-		message: fmt.Sprintf("%s may be fused with %s on arm64 and newer amd64, which rounds once instead of twice; write %s", what, where, strings.Join(texts, " and "))}
+		message: fmt.Sprintf(
+			"%s may be fused with %s on arm64 and newer amd64, which rounds once instead of "+
+				"twice; write %s", what, where, strings.Join(texts, " and "))}
 	if len(fix.TextEdits) > 0 {
 		f.fixes = []analysis.SuggestedFix{fix}
 	}
@@ -236,8 +254,9 @@ func (u *unit) fusedLine(list []fusion, line int) finding {
 
 func isCall(n ast.Node) bool { _, ok := n.(*ast.CallExpr); return ok }
 
-// rounded is how a product should be written, and the edit that does so. The builtin name is right for named types, too, where it can be
-// used without a second conversion; otherwise the type's own name rounds as well.
+// rounded is how a product should be written, and the edit that does so. The builtin name is right
+// for named types, too, where it can be used without a second conversion; otherwise the type's own
+// name rounds as well.
 func (u *unit) rounded(product ast.Node) (string, []analysis.TextEdit) {
 	if a, ok := product.(*ast.AssignStmt); ok {
 		to, by := types.ExprString(a.Lhs[0]), types.ExprString(a.Rhs[0])

@@ -15,8 +15,11 @@ import (
 
 func FuzzAllow(f *testing.F) {
 	for _, s := range []string{
-		"//coeval:allow mapiter -- sorted below", "//coeval:allow mapiter, fuse -- both // a remark", "//coeval:allow", "// coeval:allow io -- x",
-		"//coeval:allow io --", "//coeval:allowance", "/* coeval:allow io -- x */", "//coeval:allow\tclock,clock -- -- x",
+		"//coeval:allow mapiter -- sorted below",
+		"//coeval:allow mapiter, fuse -- both // a remark", "//coeval:allow",
+		"// coeval:allow io -- x",
+		"//coeval:allow io --", "//coeval:allowance", "/* coeval:allow io -- x */",
+		"//coeval:allow\tclock,clock -- -- x",
 	} {
 		f.Add(s)
 	}
@@ -40,14 +43,16 @@ func FuzzAllow(f *testing.F) {
 		for _, c := range categories {
 			words = append(words, string(c))
 		}
-		again, meant, err := parseAllow("//" + directive + " " + strings.Join(words, ",") + " -- why")
+		again, meant,
+			err := parseAllow("//" + directive + " " + strings.Join(words, ",") + " -- why")
 		if !meant || err != nil || !slices.Equal(again, categories) {
 			t.Fatalf("%v written anew reads as %v, %v", categories, again, err)
 		}
 	})
 }
 
-// FuzzAnalyzer gives the analyser any source that compiles. It must come to an end, and to the same one twice.
+// FuzzAnalyzer gives the analyser any source that compiles. It must come to an end, and to the same
+// one twice.
 func FuzzAnalyzer(f *testing.F) {
 	for _, s := range []string{
 		`type B struct{ X, V float64 }
@@ -90,19 +95,24 @@ func (b B) Step(w *world.World, me world.ID) { x := t[0]; y := &x; *y = nil; fun
 // analyse runs the analyser on declarations that may use world and bits and import nothing else.
 func analyse(source string) (messages []string, ok bool) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "fuzz.go", "package fuzz\nimport (\"example.com/world\"; \"example.com/bits\")\n"+source, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, "fuzz.go",
+		"package fuzz\nimport (\"example.com/world\"; \"example.com/bits\")\n"+source,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, false
 	}
 	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Scopes: map[ast.Node]*types.Scope{},
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{},
+		Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes:     map[ast.Node]*types.Scope{},
 	}
 	failed := false
 	conf := types.Config{Importer: standIns{}, Error: func(err error) {
 		var e types.Error
-		failed = failed || !errors.As(err, &e) || !e.Soft // an import that is not used is no reason to stop
+		// an import that is not used is no reason to stop
+		failed = failed || !errors.As(err, &e) || !e.Soft
 	}}
 	pkg, _ := conf.Check("example.com/fuzz", fset, []*ast.File{file}, info)
 	if failed {

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// The example games, and the toolkit they call, must be without findings: they are what people learn from.
+// The example games, and the toolkit they call, must be without findings: they are what people
+// learn from.
 func TestGamesAreClean(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -22,14 +23,17 @@ func TestGamesAreClean(t *testing.T) {
 	if err != nil || len(list) == 0 {
 		t.Fatalf("there are no games: %v", err)
 	}
-	// The rules of each game are in its own folder; what draws it is further down, and not held to them. All they import is read with them.
+	// The rules of each game are in its own folder; what draws it is further down, and not held to
+	// them. All they import is read with them.
 	var patterns []string
 	for _, file := range list {
 		if p := "./games/" + filepath.Base(filepath.Dir(file)); !slices.Contains(patterns, p) {
 			patterns = append(patterns, p)
 		}
 	}
-	conf := packages.Config{Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule, Dir: root, Env: os.Environ()}
+	conf := packages.Config{
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedModule,
+		Dir:  root, Env: os.Environ()}
 	named, err := packages.Load(&conf, patterns...)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +48,8 @@ func TestGamesAreClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{Analyzer}, pkgs, &checker.Options{SanityCheck: true})
+	graph, err := checker.Analyze([]*analysis.Analyzer{Analyzer}, pkgs,
+		&checker.Options{SanityCheck: true})
 	if err != nil {
 		t.Fatal(err)
 	}

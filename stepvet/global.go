@@ -8,15 +8,16 @@ import (
 	"slices"
 )
 
-// A write is a place in a function where something outside it may change: a variable of the package, or what a parameter points to.
+// A write is a place in a function where something outside it may change: a variable of the
+// package, or what a parameter points to.
 type write struct {
 	at   ast.Node
 	expr ast.Expr
 	base bool // it is what the expression refers to that changes
 }
 
-// inspectWrites reports writes to package-level variables, and learns through which parameters a function writes, so that a variable
-// handed to it by reference counts as written.
+// inspectWrites reports writes to package-level variables, and learns through which parameters a
+// function writes, so that a variable handed to it by reference counts as written.
 func (u *unit) inspectWrites(fn *function) {
 	if fn.body == nil {
 		return
@@ -24,7 +25,11 @@ func (u *unit) inspectWrites(fn *function) {
 	u.writesOf(fn)
 	for _, w := range u.writeSites(fn) {
 		if p, _ := u.outer(fn, w); p.root != nil && u.isGlobal(p.root) {
-			u.found(fn, w.at, Global, fmt.Sprintf("%s is not part of the world: it is not copied, sent, hashed or rolled back, so this write makes machines differ; keep it in an entity or a state of the world", p.root.Name()))
+			u.found(fn, w.at, Global,
+				fmt.Sprintf(
+					"%s is not part of the world: it is not copied, sent, hashed or rolled back, "+
+						"so this write makes machines differ; keep it in an entity or a state of "+
+						"the world", p.root.Name()))
 		}
 	}
 }
@@ -121,8 +126,8 @@ func (u *unit) writesByCall(call *ast.CallExpr) []write {
 	return sites
 }
 
-// writesByStandard takes a method of the standard library that needs the address of a variable to change it: a buffer, a builder, a
-// number of arbitrary size.
+// writesByStandard takes a method of the standard library that needs the address of a variable to
+// change it: a buffer, a builder, a number of arbitrary size.
 func (u *unit) writesByStandard(call *ast.CallExpr) []write {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
@@ -139,8 +144,8 @@ func (u *unit) writesByStandard(call *ast.CallExpr) []write {
 	return nil
 }
 
-// outer gives the variable that an expression leads to, through local variables that only stand for another, and whether the way goes
-// through a reference.
+// outer gives the variable that an expression leads to, through local variables that only stand for
+// another, and whether the way goes through a reference.
 func (u *unit) outer(fn *function, w write) (p place, reference bool) {
 	e, reference := w.expr, w.base
 	for range tooDeep {
@@ -163,7 +168,8 @@ func (u *unit) outer(fn *function, w write) (p place, reference bool) {
 	return place{}, false
 }
 
-// standsFor gives the expression that a local pointer, slice or map was made from, if that was once and for all.
+// standsFor gives the expression that a local pointer, slice or map was made from, if that was once
+// and for all.
 func (u *unit) standsFor(fn *function, obj types.Object) ast.Expr {
 	flow := u.flowOf(fn)
 	if _, param := flow.params[obj]; param || u.isGlobal(obj) || !sharing(obj.Type()) {

@@ -14,8 +14,9 @@ type guard struct {
 	below, above bool // it is kept from being too small, too large
 }
 
-// guarded tells whether comparisons keep a value between two bounds where it is used: it stands under an if or a case that compares it from both
-// sides, or after some that leave, or put it right, when it is outside.
+// guarded tells whether comparisons keep a value between two bounds where it is used: it stands
+// under an if or a case that compares it from both sides, or after some that leave, or put it
+// right, when it is outside.
 func (u *unit) guarded(fn *function, e ast.Expr) bool {
 	g := guard{u: u, at: e, text: types.ExprString(ast.Unparen(e))}
 	ast.PreorderStack(fn.body, nil, func(n ast.Node, stack []ast.Node) bool {
@@ -39,7 +40,8 @@ func (u *unit) guarded(fn *function, e ast.Expr) bool {
 	return g.below && g.above
 }
 
-// cases goes through the cases of a switch up to the one that holds the value's use, if any does: of those before it none was true.
+// cases goes through the cases of a switch up to the one that holds the value's use, if any does:
+// of those before it none was true.
 func (g *guard) cases(n *ast.SwitchStmt) {
 	inside := holds(n, g.at.Pos())
 	for _, s := range n.Body.List {
@@ -58,7 +60,8 @@ func (g *guard) cases(n *ast.SwitchStmt) {
 	}
 }
 
-// reaches tells whether the use stands in the block that a stack of nodes ends with, so that what comes before it in there was done.
+// reaches tells whether the use stands in the block that a stack of nodes ends with, so that what
+// comes before it in there was done.
 func (g *guard) reaches(stack []ast.Node) bool {
 	b := blockOf(stack)
 	return b != nil && holds(b, g.at.Pos())
@@ -78,13 +81,14 @@ func (g *guard) repairs(list []ast.Stmt) bool {
 		call, ok := last.X.(*ast.CallExpr)
 		return ok && g.u.calls(call, "panic")
 	case *ast.AssignStmt:
-		return last.Tok == token.ASSIGN && len(last.Lhs) == 1 && types.ExprString(last.Lhs[0]) == g.text
+		return last.Tok == token.ASSIGN && len(last.Lhs) == 1 &&
+			types.ExprString(last.Lhs[0]) == g.text
 	}
 	return false
 }
 
-// compare learns from a condition that is known to be true, or known to be false. Of a true one all that is joined by && is true, of a
-// false one all that is joined by || is false.
+// compare learns from a condition that is known to be true, or known to be false. Of a true one all
+// that is joined by && is true, of a false one all that is joined by || is false.
 func (g *guard) compare(cond ast.Expr, isTrue bool) {
 	switch c := ast.Unparen(cond).(type) {
 	case *ast.UnaryExpr:
@@ -107,7 +111,8 @@ func (g *guard) compare(cond ast.Expr, isTrue bool) {
 	}
 }
 
-// bound notes that one side of a comparison is the smaller or the larger one, if it is the value, or the value without its sign.
+// bound notes that one side of a comparison is the smaller or the larger one, if it is the value,
+// or the value without its sign.
 func (g *guard) bound(side ast.Expr, smaller bool) {
 	side = ast.Unparen(side)
 	if types.ExprString(side) == g.text {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// An interval holds every value that an expression can have. Bounds that are not numbers known here but that the author took care of, as
-// in Clamp(x, lo, hi), are taken on trust.
+// An interval holds every value that an expression can have. Bounds that are not numbers known here
+// but that the author took care of, as in Clamp(x, lo, hi), are taken on trust.
 type interval struct {
 	lo, hi  float64
 	trusted bool
@@ -19,18 +19,24 @@ type interval struct {
 
 var anything = interval{lo: math.Inf(-1), hi: math.Inf(1)}
 
-func (i interval) bounded() bool { return i.trusted || !math.IsInf(i.lo, 0) && !math.IsInf(i.hi, 0) }
+func (i interval) bounded() bool {
+	return i.trusted || !math.IsInf(i.lo, 0) && !math.IsInf(i.hi, 0)
+}
 
-// fits tells whether all the values survive a conversion to an integer between two bounds, which cuts the fraction off.
+// fits tells whether all the values survive a conversion to an integer between two bounds, which
+// cuts the fraction off.
 func (i interval) fits(lo, hi float64) bool {
 	return i.trusted || i.lo >= lo && i.hi <= hi || i.lo > lo-1 && i.hi < hi+1
 }
 
 func (i interval) union(j interval) interval {
-	return interval{math.Min(i.lo, j.lo), math.Max(i.hi, j.hi), i.trusted && j.bounded() || j.trusted && i.bounded()}
+	return interval{
+		math.Min(i.lo, j.lo), math.Max(i.hi, j.hi), i.trusted && j.bounded() || j.trusted &&
+			i.bounded()}
 }
 
-// span makes an interval that is surely wide enough: results of operations on the bounds are rounded, so it is a little wider.
+// span makes an interval that is surely wide enough: results of operations on the bounds are
+// rounded, so it is a little wider.
 func span(values ...float64) interval {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -51,7 +57,8 @@ func span(values ...float64) interval {
 // combine applies an operator to two intervals.
 func combine(op token.Token, a, b interval) interval {
 	if a.trusted && b.bounded() || b.trusted && a.bounded() {
-		if op == token.ADD || op == token.SUB || op == token.MUL || op == token.QUO && !b.trusted && !b.contains(0) {
+		if op == token.ADD || op == token.SUB || op == token.MUL || op == token.QUO && !b.trusted &&
+			!b.contains(0) {
 			return interval{trusted: true}
 		}
 	}
@@ -75,7 +82,8 @@ func combine(op token.Token, a, b interval) interval {
 
 func (i interval) contains(x float64) bool { return i.lo <= x && x <= i.hi }
 
-// integerRange is the range of an integer type. An int is taken as 64 bits, as on every platform that players have.
+// integerRange is the range of an integer type. An int is taken as 64 bits, as on every platform
+// that players have.
 func integerRange(t types.Type) (lo, hi float64, ok bool) {
 	b, isBasic := t.Underlying().(*types.Basic)
 	if !isBasic || b.Info()&types.IsInteger == 0 {
@@ -144,7 +152,8 @@ func (u *unit) boundsOfCall(fn *function, call *ast.CallExpr, depth int) interva
 	if obj == nil {
 		return anything
 	}
-	if b, ok := obj.(*types.Builtin); ok && len(call.Args) > 0 && (b.Name() == "min" || b.Name() == "max") {
+	if b, ok := obj.(*types.Builtin); ok && len(call.Args) > 0 &&
+		(b.Name() == "min" || b.Name() == "max") {
 		out := of(0)
 		for i := 1; i < len(call.Args); i++ {
 			out = pick(b.Name(), out, of(i))
@@ -191,7 +200,8 @@ func (u *unit) boundsOfCall(fn *function, call *ast.CallExpr, depth int) interva
 	return anything
 }
 
-// pick is the interval of min or max. A NaN passes through both, which only an if or a Clamp keeps out; it is let pass here.
+// pick is the interval of min or max. A NaN passes through both, which only an if or a Clamp keeps
+// out; it is let pass here.
 func pick(name string, a, b interval) interval {
 	if a.trusted || b.trusted {
 		return interval{trusted: a.bounded() && b.bounded()}

@@ -9,9 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever two values are taken from two intervals, the result of an operator lies in the combined one.
+// Whatever two values are taken from two intervals, the result of an operator lies in the combined
+// one.
 func TestIntervalsHoldTheirResults(t *testing.T) {
-	bound := rapid.OneOf(rapid.Float64Range(-10, 10), rapid.Float64Range(-1e300, 1e300), rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) float64 { return float64(n) }))
+	bound := rapid.OneOf(rapid.Float64Range(-10, 10), rapid.Float64Range(-1e300, 1e300),
+		rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) float64 { return float64(n) }))
 	draw := func(t *rapid.T, name string) (interval, float64) {
 		a, b := bound.Draw(t, name), bound.Draw(t, name)
 		i := interval{lo: math.Min(a, b), hi: math.Max(a, b)}
@@ -20,8 +22,10 @@ func TestIntervalsHoldTheirResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, x := draw(t, "a")
 		b, y := draw(t, "b")
-		results := map[token.Token]float64{token.ADD: x + y, token.SUB: x - y, token.MUL: x * y, token.QUO: x / y}
-		op := rapid.SampledFrom([]token.Token{token.ADD, token.SUB, token.MUL, token.QUO}).Draw(t, "operator")
+		results := map[token.Token]float64{
+			token.ADD: x + y, token.SUB: x - y, token.MUL: x * y, token.QUO: x / y}
+		op := rapid.SampledFrom([]token.Token{token.ADD, token.SUB, token.MUL, token.QUO}).Draw(t,
+			"operator")
 		r := results[op]
 		i := combine(op, a, b)
 		if i != anything && !(i.lo <= r && r <= i.hi) {
@@ -42,7 +46,8 @@ func TestIntervalsHoldTheirResults(t *testing.T) {
 // A value that fits must survive the conversion there and back, as a whole number.
 func TestFittingValuesConvert(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := rapid.OneOf(rapid.Float64Range(-300, 300), rapid.Float64Range(-1e20, 1e20), rapid.Float64()).Draw(t, "x")
+		x := rapid.OneOf(rapid.Float64Range(-300, 300), rapid.Float64Range(-1e20, 1e20),
+			rapid.Float64()).Draw(t, "x")
 		i := interval{lo: x, hi: x}
 		check := func(kind types.BasicKind, back float64) {
 			lo, hi, ok := integerRange(types.Typ[kind])

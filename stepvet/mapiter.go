@@ -16,19 +16,26 @@ func (u *unit) ranging(fn *function, loop *ast.RangeStmt, stack []ast.Node) {
 	}
 	switch t := coreOf(t).(type) {
 	case *types.Chan:
-		u.found(fn, loop, Concurrent, "a channel hands over whatever has come by now, which differs from run to run; read commands and entities instead")
+		u.found(fn, loop, Concurrent,
+			"a channel hands over whatever has come by now, which differs from run to run; read "+
+				"commands and entities instead")
 	case *types.Map:
 		if u.orderMatters(loop, stack) {
-			message := "the order of a map differs in every run; go over slices.Sorted(maps.Keys(m)), or keep a slice"
+			message := "the order of a map differs in every run; go over " +
+				"slices.Sorted(maps.Keys(m)), or keep a slice"
 			if _, ok := t.Key().Underlying().(*types.Pointer); ok {
-				message = "the order of a map differs in every run, and pointers cannot be sorted; key it by identifier and go over slices.Sorted(maps.Keys(m)), or keep a slice"
+				message = "the order of a map differs in every run, and pointers cannot be " +
+					"sorted; key it by identifier and go over slices.Sorted(maps.Keys(m)), or " +
+					"keep a slice"
 			}
-			u.add(fn, finding{pos: loop.Pos(), end: loop.Body.Lbrace, category: MapIter, message: message})
+			u.add(fn, finding{pos: loop.Pos(), end: loop.Body.Lbrace, category: MapIter,
+				message: message})
 		}
 	}
 }
 
-// mapFunction reports a mention of maps.Keys and its like, unless what comes of it is put in order, or order makes no difference.
+// mapFunction reports a mention of maps.Keys and its like, unless what comes of it is put in order,
+// or order makes no difference.
 func (u *unit) mapFunction(fn *function, id *ast.Ident, message string, stack []ast.Node) {
 	i := len(stack) - 1
 	if i >= 0 {
@@ -44,12 +51,14 @@ func (u *unit) mapFunction(fn *function, id *ast.Ident, message string, stack []
 	u.found(fn, id, MapIter, message)
 }
 
-// sortedOrCollected tells whether the keys or values that a call gives are put in order by what stands around it.
+// sortedOrCollected tells whether the keys or values that a call gives are put in order by what
+// stands around it.
 func (u *unit) sortedOrCollected(call *ast.CallExpr, stack []ast.Node) bool {
 	switch parent := stack[len(stack)-1].(type) {
 	case *ast.CallExpr:
 		switch u.standardName(parent) {
-		case "slices.Sorted", "slices.SortedFunc", "slices.SortedStableFunc", "maps.Collect", "maps.Insert":
+		case "slices.Sorted", "slices.SortedFunc", "slices.SortedStableFunc", "maps.Collect",
+			"maps.Insert":
 			return true
 		case "slices.Collect":
 			return u.sortedOrCollected(parent, stack[:len(stack)-1])
@@ -109,7 +118,8 @@ func (u *unit) sortedNext(variable ast.Expr, this ast.Stmt, stack []ast.Node) bo
 func (u *unit) collects(loop *ast.RangeStmt, stack []ast.Node) bool {
 	list := loop.Body.List
 	if len(list) == 1 {
-		if cond, ok := list[0].(*ast.IfStmt); ok && cond.Init == nil && cond.Else == nil && u.plain(cond.Cond) {
+		if cond, ok := list[0].(*ast.IfStmt); ok && cond.Init == nil && cond.Else == nil &&
+			u.plain(cond.Cond) {
 			list = cond.Body.List
 		}
 	}
@@ -124,7 +134,8 @@ func (u *unit) collects(loop *ast.RangeStmt, stack []ast.Node) bool {
 	if !ok || len(call.Args) != 2 || !u.calls(call, "append") {
 		return false
 	}
-	return types.ExprString(call.Args[0]) == types.ExprString(as.Lhs[0]) && u.plain(call.Args[1]) && u.sortedNext(as.Lhs[0], loop, stack)
+	return types.ExprString(call.Args[0]) == types.ExprString(as.Lhs[0]) && u.plain(call.Args[1]) &&
+		u.sortedNext(as.Lhs[0], loop, stack)
 }
 
 // plain tells whether an expression calls nothing but conversions, len and the like.

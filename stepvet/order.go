@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// orderMatters tells whether the body of a loop can have another effect when its turns come in another order. It knows the harmless
-// shapes: counting, summing whole numbers, filling or emptying another map by the same keys, asking whether any or all are so, and
-// collecting what is sorted right after.
+// orderMatters tells whether the body of a loop can have another effect when its turns come in
+// another order. It knows the harmless shapes: counting, summing whole numbers, filling or emptying
+// another map by the same keys, asking whether any or all are so, and collecting what is sorted
+// right after.
 func (u *unit) orderMatters(loop *ast.RangeStmt, stack []ast.Node) bool {
 	blank := func(e ast.Expr) bool {
 		id, ok := e.(*ast.Ident)
@@ -24,7 +25,8 @@ func (u *unit) orderMatters(loop *ast.RangeStmt, stack []ast.Node) bool {
 	if u.collects(loop, stack) {
 		return false
 	}
-	b := &unordered{u: u, loop: loop, assigned: map[types.Object]bool{}, operators: map[string]token.Token{}}
+	b := &unordered{
+		u: u, loop: loop, assigned: map[types.Object]bool{}, operators: map[string]token.Token{}}
 	if id, ok := loop.Key.(*ast.Ident); ok && !blank(id) {
 		b.key = u.info.Defs[id]
 	}
@@ -38,7 +40,8 @@ type unordered struct {
 	loop     *ast.RangeStmt
 	key      types.Object
 	assigned map[types.Object]bool // what some turn changes, so that others must not look at it
-	// operators holds, for each place that is counted in, the one operator that every turn must use there.
+	// operators holds, for each place that is counted in, the one operator that every turn must use
+	// there.
 	operators map[string]token.Token
 	counts    bool // turns add up, so that leaving early would leave some out
 	sets      int  // places that are given one constant
@@ -134,7 +137,8 @@ func (b *unordered) one(s ast.Stmt) bool {
 	return false
 }
 
-// oneExit tells whether the loop has a single return, so that no turn can give another answer than its neighbours.
+// oneExit tells whether the loop has a single return, so that no turn can give another answer than
+// its neighbours.
 func (b *unordered) oneExit() bool {
 	n := 0
 	ast.Inspect(b.loop.Body, func(x ast.Node) bool {
@@ -170,7 +174,8 @@ func (b *unordered) assignment(s *ast.AssignStmt) bool {
 	return false
 }
 
-// countsIn tells whether a place holds a whole number in which every turn counts with the same operator.
+// countsIn tells whether a place holds a whole number in which every turn counts with the same
+// operator.
 func (b *unordered) countsIn(place ast.Expr, op token.Token) bool {
 	b.counts = true
 	t, ok := b.u.info.TypeOf(place).Underlying().(*types.Basic)
@@ -206,7 +211,8 @@ func (b *unordered) onlyAssignment(s *ast.AssignStmt) bool {
 	return n == 1
 }
 
-// fixedPlace tells whether an expression names the same place in every turn, or one that belongs to the turn's key.
+// fixedPlace tells whether an expression names the same place in every turn, or one that belongs to
+// the turn's key.
 func (b *unordered) fixedPlace(e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A place is a variable, or a part of what is reachable from it: the variable p and ".Pos.X". Pointers are seen through, and all
-// elements of an array, slice or map are one: "[]".
+// A place is a variable, or a part of what is reachable from it: the variable p and ".Pos.X".
+// Pointers are seen through, and all elements of an array, slice or map are one: "[]".
 type place struct {
 	root types.Object
 	path string
@@ -122,8 +122,8 @@ func hasInfo(t types.Type, want types.BasicInfo) bool {
 	return ok && b.Info()&want != 0
 }
 
-// typeSetHas looks for a type in what a constraint allows. Looking at unions alone is enough: a type that can be multiplied is named in
-// one.
+// typeSetHas looks for a type in what a constraint allows. Looking at unions alone is enough: a
+// type that can be multiplied is named in one.
 func typeSetHas(t types.Type, want types.BasicInfo) bool {
 	switch t := t.(type) {
 	case *types.Interface:

@@ -46,7 +46,8 @@ func (u *unit) spread() {
 	}
 }
 
-// reportReached reports what was found in the functions that Step and Sync lead to, and how they lead there.
+// reportReached reports what was found in the functions that Step and Sync lead to, and how they
+// lead there.
 func (u *unit) reportReached() {
 	from := map[*function]*function{}
 	var queue []*function

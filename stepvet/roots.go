@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// isRoot tells whether the toolkit calls a method while it steps or encodes a world. It goes by shape and not by import path, so that a
-// copy of the toolkit under another name is checked as well.
+// isRoot tells whether the toolkit calls a method while it steps or encodes a world. It goes by
+// shape and not by import path, so that a copy of the toolkit under another name is checked as
+// well.
 func isRoot(fn *types.Func) bool {
 	sig := fn.Signature()
 	if sig.Recv() == nil {
@@ -52,7 +53,8 @@ func isPackage(pkg *types.Package, suffix string) bool {
 	return strings.HasSuffix("/"+pkg.Path(), suffix)
 }
 
-// addHooks takes in the functions that are handed to the toolkit to be called with the world: world.OnJoin(func(w *world.World, ...)).
+// addHooks takes in the functions that are handed to the toolkit to be called with the world:
+// world.OnJoin(func(w *world.World, ...)).
 func (u *unit) addHooks(file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -68,7 +70,9 @@ func (u *unit) addHooks(file *ast.File) {
 			if !ok || !takesWorld(sig) {
 				continue
 			}
-			fn := &function{name: "the function given to " + to.Pkg().Name() + "." + to.Name(), decl: arg, body: arg, root: true}
+			fn := &function{
+				name: "the function given to " + to.Pkg().Name() + "." + to.Name(), decl: arg,
+				body: arg, root: true}
 			if lit, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
 				fn.typ, fn.body = lit.Type, lit.Body
 				fn.params = slices.Collect(sig.Params().Variables())

@@ -10,12 +10,13 @@ import (
 	"slices"
 )
 
-// scan finds what can be seen in one place of a function, and which functions it mentions. A function that is mentioned without being
-// called counts as called: someone will.
+// scan finds what can be seen in one place of a function, and which functions it mentions. A
+// function that is mentioned without being called counts as called: someone will.
 func (u *unit) scan(fn *function) {
 	if fn.body == nil {
 		if u.verbose {
-			u.found(fn, fn.decl, Unchecked, fmt.Sprintf("%s has no body in Go, so it cannot be checked", fn.name))
+			u.found(fn, fn.decl, Unchecked,
+				fmt.Sprintf("%s has no body in Go, so it cannot be checked", fn.name))
 		}
 		return
 	}
@@ -28,9 +29,13 @@ func (u *unit) scan(fn *function) {
 		case *ast.RangeStmt:
 			u.ranging(fn, n, stack)
 		case *ast.GoStmt:
-			u.found(fn, n, Concurrent, "a goroutine runs at no particular tick, in no particular order; do the work here, or outside the rules")
+			u.found(fn, n, Concurrent,
+				"a goroutine runs at no particular tick, in no particular order; do the work "+
+					"here, or outside the rules")
 		case *ast.SelectStmt:
-			u.found(fn, n, Concurrent, "select takes whichever channel is ready, which differs from run to run; read commands and entities instead")
+			u.found(fn, n, Concurrent,
+				"select takes whichever channel is ready, which differs from run to run; read "+
+					"commands and entities instead")
 		case *ast.SendStmt:
 			u.channel(fn, n, stack)
 		case *ast.UnaryExpr:
@@ -46,7 +51,8 @@ func (u *unit) scan(fn *function) {
 	})
 }
 
-// found notes a finding. One line is told once of each category, unless there is something to do in each place.
+// found notes a finding. One line is told once of each category, unless there is something to do in
+// each place.
 func (u *unit) found(fn *function, at ast.Node, c Category, message string) {
 	u.add(fn, finding{pos: at.Pos(), end: at.End(), category: c, message: message})
 }
@@ -55,7 +61,8 @@ func (u *unit) add(fn *function, f finding) {
 	line := u.line(f.pos)
 	for i := range fn.found {
 		old := &fn.found[i]
-		if old.category == f.category && u.line(old.pos) == line && (old.message == f.message || f.category != Convert && f.category != Math) {
+		if old.category == f.category && u.line(old.pos) == line &&
+			(old.message == f.message || f.category != Convert && f.category != Math) {
 			return
 		}
 	}
@@ -67,11 +74,14 @@ func (u *unit) line(pos token.Pos) int { return u.pass.Fset.Position(pos).Line }
 // channel reports the use of a channel, except in a select, which was reported as a whole.
 func (u *unit) channel(fn *function, n ast.Node, stack []ast.Node) {
 	for _, s := range stack {
-		if s, ok := s.(*ast.CommClause); ok && s.Comm != nil && s.Comm.Pos() <= n.Pos() && n.End() <= s.Comm.End() {
+		if s, ok := s.(*ast.CommClause); ok && s.Comm != nil && s.Comm.Pos() <= n.Pos() &&
+			n.End() <= s.Comm.End() {
 			return
 		}
 	}
-	u.found(fn, n, Concurrent, "a channel hands over whatever has come by now, which differs from run to run; read commands and entities instead")
+	u.found(fn, n, Concurrent,
+		"a channel hands over whatever has come by now, which differs from run to run; read "+
+			"commands and entities instead")
 }
 
 // mention follows an identifier to what it names.
@@ -90,7 +100,8 @@ func (u *unit) mention(fn *function, id *ast.Ident, stack []ast.Node) {
 	}
 	switch obj := obj.(type) {
 	case *types.Func:
-		if pkg := obj.Pkg().Path(); pkg == "golang.org/x/exp/maps" && (obj.Name() == "Keys" || obj.Name() == "Values") {
+		if pkg := obj.Pkg().Path(); pkg == "golang.org/x/exp/maps" &&
+			(obj.Name() == "Keys" || obj.Name() == "Values") {
 			u.mapFunction(fn, id, pkg+"."+obj.Name()+mapAdvice, stack)
 			return
 		}
@@ -106,7 +117,8 @@ func (u *unit) mention(fn *function, id *ast.Ident, stack []ast.Node) {
 	}
 }
 
-// follow notes that a function leads to another, or brings over what another package's function is known to do.
+// follow notes that a function leads to another, or brings over what another package's function is
+// known to do.
 func (u *unit) follow(fn *function, at ast.Node, obj types.Object) {
 	if obj.Pkg() == u.pass.Pkg {
 		if to := u.byObj[obj]; to != nil {
@@ -118,10 +130,12 @@ func (u *unit) follow(fn *function, at ast.Node, obj types.Object) {
 	for i := range s.Troubles {
 		t := &s.Troubles[i]
 		u.add(fn, finding{pos: at.Pos(), end: at.End(), category: t.Category, inner: t,
-			message: fmt.Sprintf("%s.%s leads to %s: %s", obj.Pkg().Name(), obj.Name(), t.Where, t.What)})
+			message: fmt.Sprintf("%s.%s leads to %s: %s", obj.Pkg().Name(), obj.Name(), t.Where,
+				t.What)})
 	}
 	for _, d := range s.Dynamic {
-		if slices.Contains(fn.dynamic, d) { // an implementation that calls its own interface would lead here again and again
+		// an implementation that calls its own interface would lead here again and again
+		if slices.Contains(fn.dynamic, d) {
 			continue
 		}
 		fn.dynamic = append(fn.dynamic, d)
@@ -131,7 +145,8 @@ func (u *unit) follow(fn *function, at ast.Node, obj types.Object) {
 	}
 }
 
-// call looks at what only the call shows: built-in functions, format strings, conversions, and calls that lead nowhere in particular.
+// call looks at what only the call shows: built-in functions, format strings, conversions, and
+// calls that lead nowhere in particular.
 func (u *unit) call(fn *function, call *ast.CallExpr) {
 	fun := ast.Unparen(call.Fun)
 	if tv := u.info.Types[fun]; tv.IsType() {
@@ -148,13 +163,21 @@ func (u *unit) call(fn *function, call *ast.CallExpr) {
 			u.intoStandard(fn, call, obj)
 		}
 	case *types.Var:
-		// A parameter or local variable got its function in code that is checked, where it is mentioned.
-		if u.verbose && (obj.IsField() || obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() && u.byObj[obj] == nil) {
-			u.found(fn, call, Unchecked, fmt.Sprintf("%s holds a function that is not known here, so this call cannot be checked; see to it that all it can hold is deterministic", obj.Name()))
+		// A parameter or local variable got its function in code that is checked, where it is
+		// mentioned.
+		if u.verbose &&
+			(obj.IsField() || obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() &&
+				u.byObj[obj] == nil) {
+			u.found(fn, call, Unchecked,
+				fmt.Sprintf(
+					"%s holds a function that is not known here, so this call cannot be checked; "+
+						"see to it that all it can hold is deterministic", obj.Name()))
 		}
 	case nil:
 		if _, lit := fun.(*ast.FuncLit); !lit && u.verbose {
-			u.found(fn, call, Unchecked, "the function called here is not known, so it cannot be checked; see to it that all it can be is deterministic")
+			u.found(fn, call, Unchecked,
+				"the function called here is not known, so it cannot be checked; see to it that "+
+					"all it can be is deterministic")
 		}
 	}
 }
@@ -186,7 +209,8 @@ func (u *unit) callee(call *ast.CallExpr) types.Object {
 	return nil
 }
 
-// isSignature says whether a type is that of functions. Where the source does not compile there is no type.
+// isSignature says whether a type is that of functions. Where the source does not compile there is
+// no type.
 func isSignature(t types.Type) bool {
 	if t == nil {
 		return false
@@ -198,12 +222,17 @@ func isSignature(t types.Type) bool {
 func (u *unit) builtin(fn *function, call *ast.CallExpr, name string) {
 	switch name {
 	case "print", "println":
-		u.found(fn, call, IO, name+" writes to the console each time a tick is stepped, also when it is stepped again; emit an event, or print outside the rules")
+		u.found(fn, call, IO,
+			name+" writes to the console each time a tick is stepped, also when it is stepped "+
+				"again; emit an event, or print outside the rules")
 	case "close":
-		u.found(fn, call, Concurrent, "closing a channel wakes goroutines at no particular tick; read commands and entities instead")
+		u.found(fn, call, Concurrent,
+			"closing a channel wakes goroutines at no particular tick; read commands and "+
+				"entities instead")
 	case "make":
 		if _, ok := u.info.TypeOf(call).Underlying().(*types.Chan); ok {
-			u.found(fn, call, Concurrent, "a channel has no place in a world that is copied and stepped again; use a slice")
+			u.found(fn, call, Concurrent,
+				"a channel has no place in a world that is copied and stepped again; use a slice")
 		}
 	}
 }
@@ -211,12 +240,16 @@ func (u *unit) builtin(fn *function, call *ast.CallExpr, name string) {
 // printsAddress matches a verb that prints a pointer as a number.
 var printsAddress = regexp.MustCompile(`%[-+# 0-9.*\[\]]*p`)
 
-// intoStandard looks at what is handed to the standard library: formats that print addresses, and values whose methods it will call.
+// intoStandard looks at what is handed to the standard library: formats that print addresses, and
+// values whose methods it will call.
 func (u *unit) intoStandard(fn *function, call *ast.CallExpr, obj *types.Func) {
 	if obj.Pkg().Path() == "fmt" {
 		for _, arg := range call.Args {
-			if v := u.info.Types[arg].Value; v != nil && v.Kind() == constant.String && printsAddress.MatchString(constant.StringVal(v)) {
-				u.found(fn, arg, Address, "%p prints an address, which differs from run to run; print the entity's identifier")
+			if v := u.info.Types[arg].Value; v != nil && v.Kind() == constant.String &&
+				printsAddress.MatchString(constant.StringVal(v)) {
+				u.found(fn, arg, Address,
+					"%p prints an address, which differs from run to run; print the entity's "+
+						"identifier")
 			}
 		}
 	}

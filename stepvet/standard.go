@@ -5,10 +5,14 @@ import (
 	"strings"
 )
 
-// roots of the standard library's import paths. A path alone tells: the go command keeps these names for itself.
-var standardRoots = names("archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed",
-	"encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index", "internal", "io", "iter", "log", "maps", "math",
-	"mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings", "structs", "sync",
+// roots of the standard library's import paths. A path alone tells: the go command keeps these
+// names for itself.
+var standardRoots = names("archive", "bufio", "bytes", "cmp", "compress", "container", "context",
+	"crypto", "database", "debug", "embed",
+	"encoding", "errors", "expvar", "flag", "fmt", "go", "hash", "html", "image", "index",
+	"internal", "io", "iter", "log", "maps", "math",
+	"mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort",
+	"strconv", "strings", "structs", "sync",
 	"syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "vendor", "weak")
 
 func names(list ...string) map[string]bool {
@@ -25,19 +29,25 @@ func standard(path string) bool {
 }
 
 var (
-	clockNames = names("Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker")
-	zoneNames  = names("Local", "LoadLocation")
-	deadlines  = names("WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause", "AfterFunc")
-	fileNames  = names("Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir")
-	prints     = names("Print", "Printf", "Println", "Scan", "Scanf", "Scanln")
-	sizes      = names("Sizeof", "Offsetof", "Alignof") // constants
+	clockNames = names("Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer",
+		"NewTicker")
+	zoneNames = names("Local", "LoadLocation")
+	deadlines = names("WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause",
+		"AfterFunc")
+	fileNames = names("Abs", "EvalSymlinks", "Glob", "Walk", "WalkDir")
+	prints    = names("Print", "Printf", "Println", "Scan", "Scanf", "Scanln")
+	sizes     = names("Sizeof", "Offsetof", "Alignof") // constants
 
-	// exactMath is what package math computes without rounding, or with one correct rounding, on every processor.
-	exactMath = names("Abs", "Ceil", "Copysign", "Dim", "FMA", "Float32bits", "Float32frombits", "Float64bits", "Float64frombits", "Floor",
-		"Frexp", "Ilogb", "Inf", "IsInf", "IsNaN", "Ldexp", "Logb", "Max", "Min", "Mod", "Modf", "NaN", "Nextafter", "Nextafter32",
+	// exactMath is what package math computes without rounding, or with one correct rounding, on
+	// every processor.
+	exactMath = names("Abs", "Ceil", "Copysign", "Dim", "FMA", "Float32bits", "Float32frombits",
+		"Float64bits", "Float64frombits", "Floor",
+		"Frexp", "Ilogb", "Inf", "IsInf", "IsNaN", "Ldexp", "Logb", "Max", "Min", "Mod", "Modf",
+		"NaN", "Nextafter", "Nextafter32",
 		"Remainder", "Round", "RoundToEven", "Signbit", "Sqrt", "Trunc")
 	// detMath is what package det has instead of the rest.
-	detMath = names("Acos", "Asin", "Atan", "Atan2", "Cos", "Exp", "Hypot", "Log", "Pow", "Sin", "Sincos", "Tan")
+	detMath = names("Acos", "Asin", "Atan", "Atan2", "Cos", "Exp", "Hypot", "Log", "Pow", "Sin",
+		"Sincos", "Tan")
 )
 
 const (
@@ -54,8 +64,10 @@ const (
 
 // A verdict is what is wrong with some of the standard library.
 type verdict struct {
-	path     string                                   // of a package; with /... also of those below it
-	about    func(obj types.Object, recv string) bool // what of it; nil for all functions and variables
+	// of a package; with /... also of those below it
+	path string
+	// what of it; nil for all functions and variables
+	about    func(obj types.Object, recv string) bool
 	category Category
 	text     string // what is said of it, after its name; NAME stands for that
 }
@@ -79,29 +91,37 @@ func reaches(obj types.Object, _ string) bool {
 // The first verdict that fits counts.
 var verdicts = []verdict{
 	{"time/...", named("", clockNames), Clock, " is bound to the wall clock, " + clockAdvice},
-	{"time/...", func(_ types.Object, recv string) bool { return recv == "Timer" || recv == "Ticker" },
+	{"time/...",
+		func(_ types.Object, recv string) bool { return recv == "Timer" || recv == "Ticker" },
 		Clock, " is bound to the wall clock, " + clockAdvice},
-	{"time/...", whoever(zoneNames), IO, " depends on the machine's time zone or files; use time.UTC"},
+	{"time/...", whoever(zoneNames), IO,
+		" depends on the machine's time zone or files; use time.UTC"},
 	{"context/...", named("", deadlines), Clock, " waits for the wall clock, " + clockAdvice},
 	{"sync/...", nil, Concurrent,
-		" is for goroutines, and a step has just one; a copy of the world would share it: use a plain value"},
+		" is for goroutines, and a step has just one; a copy of the world would share it: use a " +
+			"plain value"},
 	{"math", whoever(exactMath), "", ""},
 	{"math", whoever(detMath), Math, " gives other bits on other processors; use det.NAME"},
-	{"math", nil, Math, " gives other bits on other processors; build it from the functions of det"},
-	{"math/cmplx", nil, Math, " gives other bits on other processors; use det.Vec2 and the functions of det"},
+	{"math", nil, Math,
+		" gives other bits on other processors; build it from the functions of det"},
+	{"math/cmplx", nil, Math,
+		" gives other bits on other processors; use det.Vec2 and the functions of det"},
 	{"math/rand", sharesStream, Random, sharedStream},
 	{"math/rand", nil, Random, ownStream},
 	{"math/rand/v2", sharesStream, Random, sharedStream},
 	{"math/rand/v2", nil, Random, ownStream},
 	{"crypto/rand", nil, Random, " differs in every call; " + drawAdvice},
 	{"hash/maphash", nil, Random,
-		" has a seed that differs in every process; use a hash of fixed definition, such as hash/fnv"},
+		" has a seed that differs in every process; use a hash of fixed definition, such as " +
+			"hash/fnv"},
 	{"maps/...", whoever(names("Keys", "Values", "All")), MapIter, mapAdvice},
-	{"reflect/...", named("Value", names("MapKeys", "MapRange", "Seq", "Seq2")), MapIter, mapAdvice},
+	{"reflect/...", named("Value", names("MapKeys", "MapRange", "Seq", "Seq2")), MapIter,
+		mapAdvice},
 	{"reflect/...", named("Value", names("Pointer", "UnsafePointer", "UnsafeAddr")), Address,
 		" is an address, which differs from run to run; use the entity's identifier"},
 	{"fmt/...", named("", prints), IO, " reaches the console. " + againAdvice},
-	{"runtime/...", func(obj types.Object, recv string) bool { return recv == "" && obj.Name() != "KeepAlive" },
+	{"runtime/...",
+		func(obj types.Object, recv string) bool { return recv == "" && obj.Name() != "KeepAlive" },
 		IO, " depends on the machine and what else it does; let the rules not depend on it"},
 	{"path/filepath", whoever(fileNames), IO, " reads the file system. " + againAdvice},
 	{"net/netip", nil, "", ""},
@@ -138,7 +158,8 @@ func judge(obj types.Object) (Category, string) {
 		return "", ""
 	case *types.Const:
 		if path == "runtime" {
-			return IO, full + " differs between machines that must agree; let the rules not depend on the machine"
+			return IO, full +
+				" differs between machines that must agree; let the rules not depend on the machine"
 		}
 		return "", ""
 	case *types.Builtin:
@@ -149,7 +170,8 @@ func judge(obj types.Object) (Category, string) {
 	}
 	for _, v := range verdicts {
 		root, below := strings.CutSuffix(v.path, "/...")
-		if (path == root || below && strings.HasPrefix(path, root+"/")) && (v.about == nil || v.about(obj, recv)) {
+		if (path == root || below && strings.HasPrefix(path, root+"/")) &&
+			(v.about == nil || v.about(obj, recv)) {
 			if v.category == "" {
 				return "", ""
 			}

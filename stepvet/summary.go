@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// A summary is what callers need to know of a function. It travels between packages as a fact, and is made for every function of a
-// package, because which of them a Step will call is known only later.
+// A summary is what callers need to know of a function. It travels between packages as a fact, and
+// is made for every function of a package, because which of them a Step will call is known only
+// later.
 type summary struct {
 	Troubles []trouble // at most one of each category: what the function or anything it calls does
-	Dynamic  []dynamic // interface methods it calls: a package further up may have more types that implement them
+	// interface methods it calls: a package further up may have more types that implement them
+	Dynamic  []dynamic
 	Writes   []int     // parameters through which it writes
 	Adds     []slot    // floats reachable from a parameter that it adds or subtracts
 	Products []slot    // floats reachable from a result that are products nobody rounded
@@ -29,7 +31,8 @@ func (s *summary) String() string {
 }
 
 func (s *summary) empty() bool {
-	return len(s.Troubles)+len(s.Dynamic)+len(s.Writes)+len(s.Adds)+len(s.Products)+len(s.Passes) == 0
+	return len(s.Troubles)+len(s.Dynamic)+len(s.Writes)+len(s.Adds)+len(s.Products)+
+		len(s.Passes) == 0
 }
 
 // A trouble is one finding in a function that may be in another package.
@@ -42,7 +45,8 @@ type trouble struct {
 // A dynamic is a method of an interface.
 type dynamic struct{ Pkg, Type, Method string }
 
-// A slot is a value reachable from a parameter or result: its number, the receiver being parameter 0, and a path such as ".Pos.X".
+// A slot is a value reachable from a parameter or result: its number, the receiver being parameter
+// 0, and a path such as ".Pos.X".
 type slot struct {
 	Index int
 	Path  string
@@ -51,8 +55,9 @@ type slot struct {
 // A passage says that a result holds what a parameter held.
 type passage struct{ Result, Param slot }
 
-// engine tells whether a package is part of the toolkit that steps worlds. What happens inside is the toolkit's own business and has its
-// own tests: it copies memory and keeps maps. Only the flow of floats through it matters to callers.
+// engine tells whether a package is part of the toolkit that steps worlds. What happens inside is
+// the toolkit's own business and has its own tests: it copies memory and keeps maps. Only the flow
+// of floats through it matters to callers.
 func engine(pkg *types.Package) bool {
 	path := pkg.Path()
 	if rest, ok := strings.CutPrefix(path, "github.com/coeval-dev/coeval/"); ok {
@@ -66,7 +71,8 @@ func engine(pkg *types.Package) bool {
 		_, ok := pkg.Scope().Lookup(name).(*types.TypeName)
 		return ok
 	}
-	return strings.HasSuffix(path, "/world") && declares("World") || strings.HasSuffix(path, "/bits") && declares("Sync") || isDet(path)
+	return strings.HasSuffix(path, "/world") && declares("World") ||
+		strings.HasSuffix(path, "/bits") && declares("Sync") || isDet(path)
 }
 
 func isDet(path string) bool { return strings.HasSuffix(path, "/det") }

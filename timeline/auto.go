@@ -43,12 +43,16 @@ type AutoOptions struct {
 // NewAuto makes a timeline that goes on from a world. The world is copied.
 func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 	if o.Clock == nil && (o.Step <= 0 || o.Copy <= 0) {
-		return nil, fmt.Errorf("timeline: it is not known what a step and a copy take; give AutoOptions.Step and Copy, or a Clock to measure them with")
+		return nil, fmt.Errorf(
+			"timeline: it is not known what a step and a copy take; give AutoOptions.Step and " +
+				"Copy, or a Clock to measure them with")
 	}
 	o.Every = cmp.Or(o.Every, 2*time.Second)
 	o.States = cmp.Or(o.States, 5)
 	if o.Every < 0 || o.States < 2 || o.States > 8 {
-		return nil, fmt.Errorf("timeline: a plan every %v for at most %d states; give a time, and 2 to 8", o.Every, o.States)
+		return nil, fmt.Errorf(
+			"timeline: a plan every %v for at most %d states; give a time, and 2 to 8", o.Every,
+			o.States)
 	}
 	line, err := NewTrailing(start, o.TrailingOptions)
 	if err != nil {
@@ -57,7 +61,9 @@ func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 	window := line.final().delay
 	o.Most = cmp.Or(o.Most, window/2)
 	if len(line.trails) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
-		return nil, fmt.Errorf("timeline: a leading delay from %v to %v with a window of %v; give at least two delays, and bounds below the window", o.Least, o.Most, window)
+		return nil, fmt.Errorf(
+			"timeline: a leading delay from %v to %v with a window of %v; give at least two "+
+				"delays, and bounds below the window", o.Least, o.Most, window)
 	}
 	return &Auto{Trailing: line, o: o, next: line.Now + o.Every, at: line.Now}, nil
 }
@@ -99,13 +105,16 @@ func (a *Auto) think(now time.Duration) error {
 func (a *Auto) within(delays []time.Duration) []time.Duration {
 	out := slices.Clone(delays)
 	out[0] = min(max(out[0], a.o.Least), a.o.Most)
-	return append(out[:1], slices.DeleteFunc(out[1:], func(d time.Duration) bool { return d <= out[0] })...)
+	return append(out[:1],
+		slices.DeleteFunc(out[1:], func(d time.Duration) bool { return d <= out[0] })...)
 }
 
 // model is what was measured since the last plan, as far as it was.
 func (a *Auto) model(now time.Duration) (Model, bool) {
 	s := a.Stats()
-	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay, Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step, Copy: a.o.Copy}
+	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay,
+		Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step,
+		Copy: a.o.Copy}
 	m.Step = cmp.Or(m.Step, s.StepTime/time.Duration(max(s.Steps, 1)))
 	m.Copy = cmp.Or(m.Copy, s.CopyTime/time.Duration(max(s.Copies, 1)))
 	if m.Copy == 0 { // nothing was copied yet; it is mostly cheaper than a step

@@ -33,8 +33,10 @@ func TestSpread(t *testing.T) {
 			}
 		}
 		got := s.Within(d) * float64(len(all))
-		if slack := 0.02 * float64(len(all)); got < float64(low)-slack-0.1 || got > float64(high)+slack+0.1 {
-			t.Fatalf("within %v are %.2f, which should be %d to %d of %d", d, got, low, high, len(all))
+		if slack := 0.02 * float64(len(all)); got < float64(low)-slack-0.1 || got > float64(high)+
+			slack+0.1 {
+			t.Fatalf("within %v are %.2f, which should be %d to %d of %d", d, got, low, high,
+				len(all))
 		}
 		if s.Within(s.Quantile(1)) < 0.9999 {
 			t.Fatalf("within %v is not everything: %v", s.Quantile(1), s.Within(s.Quantile(1)))
@@ -42,32 +44,39 @@ func TestSpread(t *testing.T) {
 	})
 }
 
-// On a network without jitter the plan covers the path if that is cheap for players, and does not wait if it is dear.
+// On a network without jitter the plan covers the path if that is cheap for players, and does not
+// wait if it is dear.
 func TestPlan(t *testing.T) {
 	var s timeline.Spread
 	for range 500 {
 		s.Add(0)
 		s.Add(50 * time.Millisecond)
 	}
-	m := timeline.Model{Spread: &s, Tick: time.Second / 60, Rate: 360, Harm: 0.2, Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond, Size: 1 << 20, Window: time.Second}
+	m := timeline.Model{
+		Spread: &s, Tick: time.Second / 60, Rate: 360, Harm: 0.2, Step: 50 * time.Microsecond,
+		Copy: 20 * time.Microsecond, Size: 1 << 20, Window: time.Second}
 	plan, err := m.Plan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := plan.Delays[0]; d < 50*time.Millisecond || d > 60*time.Millisecond || len(plan.Delays) != 2 {
+	if d := plan.Delays[0]; d < 50*time.Millisecond || d > 60*time.Millisecond ||
+		len(plan.Delays) != 2 {
 		t.Errorf("with waiting cheap: %v\n%s", plan.Delays, plan.Explain())
 	}
 	m.Weights = timeline.Weights{Delay: 1000, Rewind: 1, Memory: 0.1}
 	if plan, err = m.Plan(); err != nil || plan.Delays[0] != 0 || len(plan.Delays) < 3 {
 		t.Errorf("with waiting dear: %v %v", plan, err)
 	}
-	if text := plan.Explain(); !strings.Contains(text, "<- chosen") || !strings.Contains(text, "state 1 waits") {
+	if text := plan.Explain(); !strings.Contains(text, "<- chosen") ||
+		!strings.Contains(text, "state 1 waits") {
 		t.Error(text)
 	}
 	// No other set of the same choices costs less.
 	rapid.Check(t, func(t *rapid.T) {
 		m := m
-		m.Weights = timeline.Weights{Delay: rapid.Float64Range(0.1, 20).Draw(t, "delay"), Rewind: rapid.Float64Range(0.1, 20).Draw(t, "rewind"), Memory: 0.1}
+		m.Weights = timeline.Weights{
+			Delay:  rapid.Float64Range(0.1, 20).Draw(t, "delay"),
+			Rewind: rapid.Float64Range(0.1, 20).Draw(t, "rewind"), Memory: 0.1}
 		plan, err := m.Plan()
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +90,9 @@ func TestPlan(t *testing.T) {
 			t.Fatalf("%v and %v", sum, plan.Cost)
 		}
 	})
-	for _, bad := range []timeline.Model{{}, {Spread: &s, Tick: 1, Window: 1}, {Spread: &s, Tick: 1, Window: 1, Step: 1, Copy: 1, States: 1}} {
+	for _, bad := range []timeline.Model{
+		{}, {Spread: &s, Tick: 1, Window: 1}, {
+			Spread: &s, Tick: 1, Window: 1, Step: 1, Copy: 1, States: 1}} {
 		if _, err := bad.Plan(); err == nil {
 			t.Errorf("%+v was planned", bad)
 		}
@@ -91,32 +102,39 @@ func TestPlan(t *testing.T) {
 // Auto follows a network that changes, and settles the same worlds as anyone.
 func TestAuto(t *testing.T) {
 	var delays [][]time.Duration
-	m := maker{name: "auto", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-		return timeline.NewAuto(start, timeline.AutoOptions{
-			TrailingOptions: timeline.TrailingOptions{Options: o, Delays: timeline.DelaysOf(0, 500*time.Millisecond)},
-			Step:            50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: time.Second,
-		})
-	}}
+	m := maker{name: "auto",
+		make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+			error) {
+			return timeline.NewAuto(start, timeline.AutoOptions{
+				TrailingOptions: timeline.TrailingOptions{
+					Options: o, Delays: timeline.DelaysOf(0, 500*time.Millisecond)},
+				Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond, Every: time.Second,
+			})
+		}}
 	const ticks = 3600
-	k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration {
-		switch {
-		case m == 1:
-			return 0
-		case n < 600:
-			return 30 * time.Millisecond
-		case n < 1200:
-			return 120*time.Millisecond + time.Duration(det.Draw(3, uint64(n), 0, 0)%60)*time.Millisecond
-		}
-		return 2 * time.Millisecond
-	}}
+	k := talk{ticks: ticks, mirrors: 2, players: 2, do: busy,
+		delay: func(m member.ID, n world.Tick) time.Duration {
+			switch {
+			case m == 1:
+				return 0
+			case n < 600:
+				return 30 * time.Millisecond
+			case n < 1200:
+				return 120*time.Millisecond +
+					time.Duration(det.Draw(3, uint64(n), 0, 0)%60)*time.Millisecond
+			}
+			return 2 * time.Millisecond
+		}}
 	start := begin(t)
-	out, err := play(start, m, nil, k.script(), ticks, func(now time.Duration, line timeline.Timeline) error {
-		d := line.Delays().List()
-		if len(delays) == 0 || len(d) != len(delays[len(delays)-1]) || d[0] != delays[len(delays)-1][0] {
-			delays = append(delays, d)
-		}
-		return nil
-	})
+	out, err := play(start, m, nil, k.script(), ticks,
+		func(now time.Duration, line timeline.Timeline) error {
+			d := line.Delays().List()
+			if len(delays) == 0 || len(d) != len(delays[len(delays)-1]) ||
+				d[0] != delays[len(delays)-1][0] {
+				delays = append(delays, d)
+			}
+			return nil
+		})
 	if err == nil {
 		err = judge(start, out, ticks)
 	}
@@ -128,7 +146,8 @@ func TestAuto(t *testing.T) {
 		most = max(most, d[0])
 	}
 	if last := delays[len(delays)-1][0]; most < 120*time.Millisecond || last > 30*time.Millisecond {
-		t.Errorf("the leading world's delay was at most %v and is %v in the end: %v", most, last, delays)
+		t.Errorf("the leading world's delay was at most %v and is %v in the end: %v", most, last,
+			delays)
 	}
 	auto := out.line.(*timeline.Auto)
 	t.Log(delays)

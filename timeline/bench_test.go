@@ -27,13 +27,15 @@ type traffic struct {
 }
 
 func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
-	line, err := m.make(begin(b), timeline.Options{Margins: margins, HashEvery: -1}, []member.ID{1, 2})
+	line, err := m.make(begin(b), timeline.Options{Margins: margins, HashEvery: -1},
+		[]member.ID{1, 2})
 	if err != nil {
 		b.Fatal(err)
 	}
 	k := &traffic{line: line, late: late, waits: m.waits}
 	if _, ok := line.(*ruled.Timeline); ok {
-		if k.judge, err = ruled.New(begin(b), ruled.Options{Options: timeline.Options{HashEvery: -1}, Judge: true}); err != nil {
+		if k.judge, err = ruled.New(begin(b),
+			ruled.Options{Options: timeline.Options{HashEvery: -1}, Judge: true}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -44,7 +46,10 @@ func newTraffic(b testing.TB, m maker, late world.Tick) *traffic {
 		}
 	}
 	for p := range k.cmds {
-		k.send(b, 0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: member.ID(p%2 + 1), Player: world.Player(p + 1)})
+		k.send(b, 0,
+			timeline.Command{
+				Kind: timeline.Join, Tick: 1, Origin: member.ID(p%2 + 1),
+				Player: world.Player(p + 1)})
 	}
 	for range 1200 { // until all memory is there
 		k.step(b)
@@ -85,7 +90,8 @@ func (k *traffic) step(b testing.TB) {
 	if k.waits {
 		k.send(b, now, timeline.Command{Kind: timeline.Promise, Tick: k.tick, Origin: 1})
 		if k.tick > k.late {
-			k.send(b, now, timeline.Command{Kind: timeline.Promise, Tick: k.tick - k.late, Origin: 2})
+			k.send(b, now,
+				timeline.Command{Kind: timeline.Promise, Tick: k.tick - k.late, Origin: 2})
 		}
 	}
 	if k.tick%8 == 0 { // beyond its window, and by leaps
@@ -130,10 +136,13 @@ func everyone() []maker {
 		if held {
 			name += ", held"
 		}
-		out = append(out, maker{name: name, make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			o.Held = held
-			return ruled.New(start, ruled.Options{Options: o})
-		}})
+		out = append(out,
+			maker{name: name,
+				make: func(start *world.World, o timeline.Options,
+					_ []member.ID) (timeline.Timeline, error) {
+					o.Held = held
+					return ruled.New(start, ruled.Options{Options: o})
+				}})
 	}
 	return out
 }
@@ -158,7 +167,8 @@ func BenchmarkAdvance(b *testing.B) {
 	}
 }
 
-// Once everything has been as large as it gets, nothing is allocated, late commands and rollbacks included.
+// Once everything has been as large as it gets, nothing is allocated, late commands and rollbacks
+// included.
 func TestNoAllocations(t *testing.T) {
 	for _, m := range everyone() {
 		k := newTraffic(t, m, 3)
@@ -180,7 +190,9 @@ func BenchmarkPlan(b *testing.B) {
 	for i := range 1000 {
 		s.Add(time.Duration(i%90) * time.Millisecond)
 	}
-	m := timeline.Model{Spread: &s, Tick: time.Second / 60, Rate: 360, Harm: 0.1, Step: 50 * time.Microsecond, Copy: 20 * time.Microsecond, Size: 1 << 20, Window: time.Second}
+	m := timeline.Model{
+		Spread: &s, Tick: time.Second / 60, Rate: 360, Harm: 0.1, Step: 50 * time.Microsecond,
+		Copy: 20 * time.Microsecond, Size: 1 << 20, Window: time.Second}
 	for b.Loop() {
 		if _, err := m.Plan(); err != nil {
 			b.Fatal(err)

@@ -101,10 +101,13 @@ func (b *Book) valid(c *Command) error {
 	}
 	b.check.Reset()
 	if err := b.check.GiveImage(c.Player, c.Image); err != nil {
-		return fmt.Errorf("timeline: command of player %d from mirror %d for tick %d: %w", c.Player, c.Origin, c.Tick, err)
+		return fmt.Errorf("timeline: command of player %d from mirror %d for tick %d: %w", c.Player,
+			c.Origin, c.Tick, err)
 	}
 	if !b.check.Image(c.Player, b.image) {
-		return fmt.Errorf("timeline: command of player %d from mirror %d for tick %d cannot be packed again", c.Player, c.Origin, c.Tick)
+		return fmt.Errorf(
+			"timeline: command of player %d from mirror %d for tick %d cannot be packed again",
+			c.Player, c.Origin, c.Tick)
 	}
 	return nil
 }
@@ -184,7 +187,8 @@ func (p *page) keep(kind Kind, m stamp, image []int32) {
 
 // compare orders entries by what there is one of each.
 func (e entry) compare(o entry) int {
-	return cmp.Or(cmp.Compare(e.stamp.player, o.stamp.player), cmp.Compare(e.kind, o.kind), cmp.Compare(e.stamp.origin, o.stamp.origin))
+	return cmp.Or(cmp.Compare(e.stamp.player, o.stamp.player), cmp.Compare(e.kind, o.kind),
+		cmp.Compare(e.stamp.origin, o.stamp.origin))
 }
 
 // Strike takes out what a mirror said for ticks after one, so that what had given way to it counts
@@ -197,7 +201,8 @@ func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
 		if p.tick != n {
 			continue
 		}
-		p.entries = slices.DeleteFunc(p.entries, func(e entry) bool { return e.stamp.origin == from })
+		p.entries = slices.DeleteFunc(p.entries,
+			func(e entry) bool { return e.stamp.origin == from })
 		if len(p.entries) == before {
 			continue
 		}
@@ -242,7 +247,8 @@ func (b *Book) list(after world.Tick, yield func(Command) bool) {
 // list goes through a page: what counts, or, if all was kept, all that came.
 func (p *page) list(image []int32, yield func(Command) bool) bool {
 	tell := func(kind Kind, m stamp, image []int32) bool {
-		return yield(Command{Kind: kind, Tick: m.tick, Origin: m.origin, Seq: m.seq, Player: m.player, Image: image})
+		return yield(Command{Kind: kind, Tick: m.tick, Origin: m.origin, Seq: m.seq,
+			Player: m.player, Image: image})
 	}
 	for _, e := range p.entries {
 		var of []int32

@@ -10,14 +10,22 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// In time, a bucket of one tick is as good as anything. Late commands happen late, the newest of each player only, and the copies come apart.
+// In time, a bucket of one tick is as good as anything. Late commands happen late, the newest of
+// each player only, and the copies come apart.
 func TestBucket(t *testing.T) {
 	start := begin(t)
-	run := func(late time.Duration, width int) (hashes map[world.Tick]uint64, s timeline.Stats, right map[world.Tick]uint64) {
-		k := talk{ticks: 200, mirrors: 2, players: 2, do: busy, delay: func(m member.ID, n world.Tick) time.Duration { return time.Duration(m-1) * late }}
-		m := maker{name: "bucket", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return rivals.NewBucket(start, rivals.BucketOptions{Options: o, Delay: 100 * time.Millisecond, Width: width})
-		}}
+	run := func(late time.Duration, width int) (hashes map[world.Tick]uint64, s timeline.Stats,
+		right map[world.Tick]uint64) {
+		k := talk{ticks: 200, mirrors: 2, players: 2, do: busy,
+			delay: func(m member.ID, n world.Tick) time.Duration {
+				return time.Duration(m-1) * late
+			}}
+		m := maker{name: "bucket",
+			make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewBucket(start,
+					rivals.BucketOptions{Options: o, Delay: 100 * time.Millisecond, Width: width})
+			}}
 		out, err := play(start, m, nil, k.script(), 200, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +56,8 @@ func TestBucket(t *testing.T) {
 		t.Errorf("late: %d ticks are wrong, %+v", wrong, s)
 	}
 	if _, s, _ = run(0, 3); s.Executions > 200*4/3+8 {
-		t.Errorf("buckets of three ticks executed %d commands of 4 players in 200 ticks", s.Executions)
+		t.Errorf("buckets of three ticks executed %d commands of 4 players in 200 ticks",
+			s.Executions)
 	}
 }
 
@@ -66,7 +75,8 @@ func TestBucketTakesTheNewest(t *testing.T) {
 	give := func(n world.Tick, seq uint32, x int8) timeline.Command {
 		return timeline.Command{Tick: n, Origin: 1, Seq: seq, Player: 1, Image: image(act{X: x})}
 	}
-	submit(timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1}, timeline.OnTime)
+	submit(timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1},
+		timeline.OnTime)
 	if err := line.Advance(at(10) + 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +91,8 @@ func TestBucketTakesTheNewest(t *testing.T) {
 	submit(give(7, 3, -1), timeline.Superseded) // older, and late
 	submit(give(8, 4, 1), timeline.Duplicate)
 	submit(give(9, 5, 0), timeline.Late) // newer: it takes the place
-	submit(timeline.Command{Kind: timeline.Leave, Tick: 0, Origin: 1, Seq: 2, Player: 1}, timeline.Superseded)
+	submit(timeline.Command{Kind: timeline.Leave, Tick: 0, Origin: 1, Seq: 2, Player: 1},
+		timeline.Superseded)
 	if err := line.Advance(at(11) + 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

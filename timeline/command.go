@@ -57,7 +57,8 @@ type Command struct {
 }
 
 func (c *Command) String() string {
-	return fmt.Sprintf("%v tick %d mirror %d seq %d player %d %v", c.Kind, c.Tick, c.Origin, c.Seq, c.Player, c.Image)
+	return fmt.Sprintf("%v tick %d mirror %d seq %d player %d %v", c.Kind, c.Tick, c.Origin, c.Seq,
+		c.Player, c.Image)
 }
 
 // A Fate says what became of a command that was submitted.
@@ -92,7 +93,8 @@ type stamp struct {
 
 // compare orders stamps by what is executed last.
 func (m stamp) compare(o stamp) int {
-	return cmp.Or(cmp.Compare(m.tick, o.tick), cmp.Compare(m.origin, o.origin), cmp.Compare(m.seq, o.seq))
+	return cmp.Or(cmp.Compare(m.tick, o.tick), cmp.Compare(m.origin, o.origin),
+		cmp.Compare(m.seq, o.seq))
 }
 
 func (c *Command) stamp() stamp { return stamp{c.Tick, c.Player, c.Origin, c.Seq} }

@@ -24,7 +24,8 @@ type Margin struct {
 // newWatcher looks up the fields of margins. All margins that make no sense are reported together.
 func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 	o := &watcher{
-		game: g, classes: make([][]group, len(g.Classes())), kinds: make([][]group, len(g.Events())),
+		game: g, classes: make([][]group, len(g.Classes())),
+		kinds: make([][]group, len(g.Events())),
 	}
 	if s := g.Commands(); s != nil {
 		o.command = len(s.Slots)
@@ -49,7 +50,8 @@ func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 // add looks up the field of one margin.
 func (o *watcher) add(g *world.Game, m Margin) error {
 	if !(m.By >= 0) {
-		return fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field, m.By)
+		return fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field,
+			m.By)
 	}
 	list, schema, err := o.find(g, m)
 	if err != nil {
@@ -81,12 +83,16 @@ func (o *watcher) find(g *world.Game, m Margin) (*[]group, *bits.Schema, error) 
 	for i, e := range g.Events() {
 		if e.Name() == m.Class {
 			if !e.Weak() {
-				return nil, nil, fmt.Errorf("timeline: there is a margin for %s.%s, but event %s is strict; declare it weak, or leave the margin out", m.Class, m.Field, m.Class)
+				return nil, nil,
+					fmt.Errorf("timeline: there is a margin for %s.%s, but event %s is strict; "+
+						"declare it weak, or leave the margin out", m.Class, m.Field, m.Class)
 			}
 			return &o.kinds[i], e.Layout().Schema(), nil
 		}
 	}
-	return nil, nil, fmt.Errorf("timeline: there is a margin for %s.%s, but game %q has no such class or event", m.Class, m.Field, g.Name())
+	return nil, nil,
+		fmt.Errorf("timeline: there is a margin for %s.%s, but game %q has no such class or event",
+			m.Class, m.Field, g.Name())
 }
 
 func fields(s *bits.Schema) string {
@@ -180,20 +186,21 @@ func sameEvent(a, b *Outcome, x, y happening) bool {
 
 // sameWeak compares the weak events that have margins.
 func (o *watcher) sameWeak(a, b *Outcome) bool {
-	return inPairs(a, b, func(kind uint16) bool { return len(o.kinds[kind]) > 0 }, func(x, y happening) bool {
-		if x.Emitted != y.Emitted {
-			return false
-		}
-		p, q := a.image(x), b.image(y)
-		for k := range o.kinds[x.Kind] {
-			g := &o.kinds[x.Kind][k]
-			first := g.index[0] // the slots of a field stand together
-			if g.distance(p[first:], q[first:]) > g.margin {
+	return inPairs(a, b, func(kind uint16) bool { return len(o.kinds[kind]) > 0 },
+		func(x, y happening) bool {
+			if x.Emitted != y.Emitted {
 				return false
 			}
-		}
-		return true
-	})
+			p, q := a.image(x), b.image(y)
+			for k := range o.kinds[x.Kind] {
+				g := &o.kinds[x.Kind][k]
+				first := g.index[0] // the slots of a field stand together
+				if g.distance(p[first:], q[first:]) > g.margin {
+					return false
+				}
+			}
+			return true
+		})
 }
 
 func (o *watcher) compareBodies(a, b *Outcome) verdict {

@@ -49,7 +49,9 @@ func (c *Core) Open(start *world.World, o Options, room Room) error {
 		return errNoWorld
 	}
 	if start.Host().Settings().Partial {
-		return errors.New("timeline: a partial world cannot be kept consistent, as it does not know everything; start from a whole one")
+		return errors.New(
+			"timeline: a partial world cannot be kept consistent, as it does not know " +
+				"everything; start from a whole one")
 	}
 	g := start.Game()
 	c.Clock, c.Game, c.Options, c.Start, c.done = NewClock(start), g, o, start.Tick(), start.Tick()
@@ -95,7 +97,9 @@ func (c *Core) Restore(submit func(now time.Duration, cmd Command) (Fate, error)
 func (c *Core) afford(start *world.World, worlds int, what string) error {
 	size := start.Host().Size()
 	if need := size * worlds; need > c.Options.Memory || worlds > 1<<20 {
-		return fmt.Errorf("timeline: %w: %s take %d worlds of %d bytes, %.1f MiB, and Options.Memory allows %.1f MiB; ask for fewer, or allow more",
+		return fmt.Errorf(
+			"timeline: %w: %s take %d worlds of %d bytes, %.1f MiB, and Options.Memory allows "+
+				"%.1f MiB; ask for fewer, or allow more",
 			ErrMemory, what, worlds, size, float64(need)/(1<<20), float64(c.Options.Memory)/(1<<20))
 	}
 	return nil
@@ -127,7 +131,9 @@ func (c *Core) Take(cmd *Command, tick world.Tick) (Fate, error) {
 		return TooLate, nil
 	}
 	if tick > c.Book.End() {
-		return c.Refuse(fmt.Errorf("timeline: tick %d of mirror %d: %w: there is room up to tick %d; see to the clocks, or raise Options.Ahead", tick, cmd.Origin, ErrAhead, c.Book.End()))
+		return c.Refuse(
+			fmt.Errorf("timeline: tick %d of mirror %d: %w: there is room up to tick %d; see to "+
+				"the clocks, or raise Options.Ahead", tick, cmd.Origin, ErrAhead, c.Book.End()))
 	}
 	f, conflict, err := c.Book.put(cmd, tick)
 	if err != nil {

@@ -72,7 +72,8 @@ func (t *Trailing) shift(lead *trail, id world.ID, g *group, right, wrong []int3
 
 // rewrite makes the outcomes of a copy those of one that had always been in the right place, so
 // that the same error is not found again at each tick.
-func (t *Trailing) rewrite(lead *trail, id world.ID, g *group, right, wrong []int32, from, to world.Tick) {
+func (t *Trailing) rewrite(lead *trail, id world.ID, g *group, right, wrong []int32, from,
+	to world.Tick) {
 	t.deltas = t.deltas[:0]
 	for k := range g.slots {
 		t.deltas = append(t.deltas, right[k], wrong[k])

@@ -47,14 +47,18 @@ const maxCopies = 32
 func (d Delays) check() error {
 	list := d.List()
 	if len(list) > maxCopies {
-		return fmt.Errorf("timeline: %d trailing states; %d are allowed, and more than 5 are hardly ever of use", len(list), maxCopies)
+		return fmt.Errorf(
+			"timeline: %d trailing states; %d are allowed, and more than 5 are hardly ever of use",
+			len(list), maxCopies)
 	}
 	for i, d := range list {
 		if d < 0 || d > time.Hour {
 			return fmt.Errorf("timeline: a delay of %v; give 0 to an hour", d)
 		}
 		if i > 0 && d <= list[i-1] {
-			return fmt.Errorf("timeline: delays must increase, and %v comes after %v; give them from the leading world's to the last", d, list[i-1])
+			return fmt.Errorf(
+				"timeline: delays must increase, and %v comes after %v; give them from the "+
+					"leading world's to the last", d, list[i-1])
 		}
 	}
 	return nil
@@ -73,12 +77,17 @@ func (t *Trailing) SetDelays(delays Delays) error {
 	}
 	list, window := delays.List(), t.final().delay
 	if delays.Window != window {
-		return fmt.Errorf("timeline: the last delay is %v on all mirrors; it cannot be changed while they run", window)
+		return fmt.Errorf(
+			"timeline: the last delay is %v on all mirrors; it cannot be changed while they run",
+			window)
 	}
 	if (len(list) == 1) != (len(t.trails) == 1) {
-		return fmt.Errorf("timeline: %d trailing states cannot become %d while they run; the leading and the last one stay", len(t.trails), len(list))
+		return fmt.Errorf(
+			"timeline: %d trailing states cannot become %d while they run; the leading and the "+
+				"last one stay", len(t.trails), len(list))
 	}
-	if err := t.afford(t.Leading(), len(list), fmt.Sprintf("%d trailing states", len(list))); err != nil {
+	if err := t.afford(t.Leading(), len(list),
+		fmt.Sprintf("%d trailing states", len(list))); err != nil {
 		return err
 	}
 	for len(t.trails) > len(list) {

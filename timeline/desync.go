@@ -10,12 +10,15 @@ import (
 // game's rules depend on something else than the world and its inputs. No timeline can keep such a
 // game consistent.
 type DesyncError struct {
-	Game       string
-	Difference world.Difference // where it was seen: the first field that differs, if that could be found
+	Game string
+	// where it was seen: the first field that differs, if that could be found
+	Difference world.Difference
 }
 
 func (e *DesyncError) Error() string {
-	return fmt.Sprintf("timeline: game %q is not deterministic: %v; look for state outside of entities, clocks, map iteration and global randomness: coeval vet and coeval desync help",
+	return fmt.Sprintf(
+		"timeline: game %q is not deterministic: %v; look for state outside of entities, clocks, "+
+			"map iteration and global randomness: coeval vet and coeval desync help",
 		e.Game, &e.Difference)
 }
 
@@ -55,6 +58,8 @@ func (c *Core) Desync(w *world.World, a, b uint64) error {
 			return e
 		}
 	}
-	e.Difference = world.Difference{Tick: w.Tick(), Field: "hash of the world", A: fmt.Sprintf("%016x", a), B: fmt.Sprintf("%016x", b)}
+	e.Difference = world.Difference{
+		Tick: w.Tick(), Field: "hash of the world", A: fmt.Sprintf("%016x", a),
+		B: fmt.Sprintf("%016x", b)}
 	return e
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Two players on two mirrors reach for the last crates. On this mirror the other's hand comes 60 ms late: for a moment its players see that the wrong one
-// was quicker, and then the first trailing state puts it right.
+// Two players on two mirrors reach for the last crates. On this mirror the other's hand comes 60 ms
+// late: for a moment its players see that the wrong one was quicker, and then the first trailing
+// state puts it right.
 func Example() {
 	w, err := game.New(world.Settings{Seed: 7})
 	if err != nil {
@@ -18,7 +19,8 @@ func Example() {
 		return
 	}
 	ms := time.Millisecond
-	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*ms, 500*ms)})
+	line, err := timeline.NewTrailing(w,
+		timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 100*ms, 500*ms)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +49,8 @@ func Example() {
 		for _, n := range line.Notices() {
 			if name := game.Events()[n.Event.Kind].Name(); name == "grabbed" {
 				who := line.Leading().Owner(n.Event.About)
-				fmt.Printf("%4d ms: player %d grabbed a crate at tick %d: %v\n", now/ms, who, n.Event.Tick, n.What)
+				fmt.Printf("%4d ms: player %d grabbed a crate at tick %d: %v\n", now/ms, who,
+					n.Event.Tick, n.What)
 			}
 		}
 	}
@@ -68,7 +71,8 @@ func Example() {
 	// 1 rollback, 1 late command, 0 lost
 }
 
-// A mirror is held until everything has come: a hand that takes two seconds on its way, ten times the window, is still in time for the settled world.
+// A mirror is held until everything has come: a hand that takes two seconds on its way, ten times
+// the window, is still in time for the settled world.
 func ExampleTrailing_Hold() {
 	w, err := game.New(world.Settings{Seed: 7})
 	if err != nil {
@@ -76,7 +80,9 @@ func ExampleTrailing_Hold() {
 		return
 	}
 	ms := time.Millisecond
-	line, err := timeline.NewTrailing(w, timeline.TrailingOptions{Options: timeline.Options{Held: true}, Delays: timeline.DelaysOf(0, 200*ms)})
+	line, err := timeline.NewTrailing(w,
+		timeline.TrailingOptions{
+			Options: timeline.Options{Held: true}, Delays: timeline.DelaysOf(0, 200*ms)})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -85,12 +91,14 @@ func ExampleTrailing_Hold() {
 		if err := line.Advance(now); err != nil {
 			fmt.Println(err)
 		}
-		fmt.Printf("%4d ms: leading with tick %d, settled up to %d\n", now/ms, line.Leading().Tick(), line.Settled().Tick())
+		fmt.Printf("%4d ms: leading with tick %d, settled up to %d\n", now/ms,
+			line.Leading().Tick(), line.Settled().Tick())
 	}
 	line.Hold(10) // all mirrors have promised that there is nothing more to come up to here
 	at(1000 * ms)
 	at(2000 * ms)
-	fate, err := line.Submit(2000*ms, timeline.Command{Kind: timeline.Join, Tick: 11, Origin: 2, Seq: 1, Player: 1})
+	fate, err := line.Submit(2000*ms,
+		timeline.Command{Kind: timeline.Join, Tick: 11, Origin: 2, Seq: 1, Player: 1})
 	fmt.Println("the command for tick 11 is", fate, err)
 	line.Hold(90)
 	at(2010 * ms)
@@ -101,7 +109,8 @@ func ExampleTrailing_Hold() {
 	// 2010 ms: leading with tick 120, settled up to 90
 }
 
-// Two players reach for a crate. At the judge one command is lost, and what the other mirror has shown is taken back when that is ruled.
+// Two players reach for a crate. At the judge one command is lost, and what the other mirror has
+// shown is taken back when that is ruled.
 func Example_ruled() {
 	var lines [2]*ruled.Timeline
 	for i := range lines {
@@ -119,12 +128,17 @@ func Example_ruled() {
 	ms := time.Millisecond
 	for _, line := range lines {
 		for p := world.Player(1); p <= 2; p++ {
-			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p), Player: p}); err != nil {
+			if _, err := line.Submit(0,
+				timeline.Command{
+					Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p),
+					Player: p}); err != nil {
 				fmt.Println(err)
 			}
 		}
 	}
-	if _, err := other.Submit(0, timeline.Command{Tick: 3, Origin: 1, Seq: 3, Player: 2, Image: image(act{Grab: true})}); err != nil {
+	if _, err := other.Submit(0,
+		timeline.Command{
+			Tick: 3, Origin: 1, Seq: 3, Player: 2, Image: image(act{Grab: true})}); err != nil {
 		fmt.Println(err)
 	}
 	bytes := 0
@@ -147,11 +161,13 @@ func Example_ruled() {
 			fmt.Println(err)
 		}
 		for _, n := range other.Notices() {
-			fmt.Printf("%3d ms: %s at tick %d: %v\n", now/ms, game.Events()[n.Event.Kind].Name(), n.Event.Tick, n.What)
+			fmt.Printf("%3d ms: %s at tick %d: %v\n", now/ms, game.Events()[n.Event.Kind].Name(),
+				n.Event.Tick, n.What)
 		}
 	}
 	a, b := judge.Settled(), other.Settled()
-	fmt.Println("settled ticks", a.Tick(), b.Tick(), "alike:", a.Hash() == b.Hash(), "by", bytes, "bytes")
+	fmt.Println("settled ticks", a.Tick(), b.Tick(), "alike:", a.Hash() == b.Hash(), "by", bytes,
+		"bytes")
 	// Output:
 	//  50 ms: grabbed at tick 3: provisional
 	// 150 ms: grabbed at tick 3: retracted

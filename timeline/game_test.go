@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// The game of the tests: runners shoot at each other and take crates, of which there are too few. What one does decides what the next can do.
+// The game of the tests: runners shoot at each other and take crates, of which there are too few.
+// What one does decides what the next can do.
 
 type runner struct {
 	Pos    det.Vec2
@@ -142,8 +143,10 @@ type footstep struct{ At det.Vec2 }
 func (f *footstep) Sync(s *bits.Sync) { s.Vec2(&f.At, -100, 100, 1.0/64) }
 
 var game = world.Define("crates",
-	world.State[depot](), world.Class[runner](), world.Class[bolt](world.ClassOptions{Limit: 500}), world.Class[crate](), world.Commands[act](),
-	world.Event[fired](), world.Event[hit](), world.Event[grabbed](), world.Event[footstep](world.EventOptions{Weak: true, Delivery: world.Unreliable}),
+	world.State[depot](), world.Class[runner](), world.Class[bolt](world.ClassOptions{Limit: 500}),
+	world.Class[crate](), world.Commands[act](),
+	world.Event[fired](), world.Event[hit](), world.Event[grabbed](),
+	world.Event[footstep](world.EventOptions{Weak: true, Delivery: world.Unreliable}),
 	world.OnStart(func(w *world.World) {
 		world.Spawn(w, crate{})
 		world.Spawn(w, crate{Pos: det.Vec2{X: 5}})
@@ -152,7 +155,8 @@ var game = world.Define("crates",
 		w.SetOwner(world.Spawn(w, runner{Pos: det.Vec2{X: float64(p) * 4}, Health: 100}), p)
 	}))
 
-var margins = []timeline.Margin{{Class: "runner", Field: "Pos", By: 1}, {Class: "footstep", Field: "At", By: 1}}
+var margins = []timeline.Margin{
+	{Class: "runner", Field: "Pos", By: 1}, {Class: "footstep", Field: "At", By: 1}}
 
 func begin(t testing.TB) *world.World {
 	t.Helper()

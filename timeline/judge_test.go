@@ -18,13 +18,17 @@ import (
 
 // alone is a judge who has nobody to tell.
 func alone(held bool) maker {
-	return maker{name: "ruled", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-		o.Held = held
-		return ruled.New(start, ruled.Options{Options: o, Judge: true, Wait: window})
-	}}
+	return maker{
+		name: "ruled",
+		make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+			error) {
+			o.Held = held
+			return ruled.New(start, ruled.Options{Options: o, Judge: true, Wait: window})
+		}}
 }
 
-// What comes to the judge within the time it waits is executed where it was meant to be, so its world is that of a machine that had every command in time.
+// What comes to the judge within the time it waits is executed where it was meant to be, so its
+// world is that of a machine that had every command in time.
 func TestJudgeAlone(t *testing.T) {
 	const ticks = 50
 	start := begin(t)
@@ -33,10 +37,11 @@ func TestJudgeAlone(t *testing.T) {
 		for i := range s {
 			s[i].at = min(s[i].at, at(s[i].Tick)+window-time.Millisecond)
 		}
-		out, err := play(start, alone(rapid.Bool().Draw(t, "held")), mirrors, s, ticks+5, func(now time.Duration, line timeline.Timeline) error {
-			line.(*ruled.Timeline).Hold(line.Leading().Tick() - min(line.Leading().Tick(), 10))
-			return nil
-		})
+		out, err := play(start, alone(rapid.Bool().Draw(t, "held")), mirrors, s, ticks+5,
+			func(now time.Duration, line timeline.Timeline) error {
+				line.(*ruled.Timeline).Hold(line.Leading().Tick() - min(line.Leading().Tick(), 10))
+				return nil
+			})
 		if err == nil {
 			err = judge(start, out, ticks+5)
 		}
@@ -85,7 +90,8 @@ func parse(t testing.TB, b []byte) *ruled.Ruling {
 	return r
 }
 
-// Where all mirrors wait for as long as commands take, nobody has to go back; where the others do not, they do, and are right again at once.
+// Where all mirrors wait for as long as commands take, nobody has to go back; where the others do
+// not, they do, and are right again at once.
 func TestRuledCovered(t *testing.T) {
 	for _, c := range []struct {
 		delay time.Duration
@@ -108,7 +114,8 @@ func TestRuledCovered(t *testing.T) {
 	}
 }
 
-// A command that comes to the judge too late for its tick is executed at the next, unless something newer of the same player is known; joins and leaves always are.
+// A command that comes to the judge too late for its tick is executed at the next, unless something
+// newer of the same player is known; joins and leaves always are.
 func TestJudgeTakesTheNewest(t *testing.T) {
 	judge, _ := pair(t, ruled.Options{Wait: -1})
 	give := func(n world.Tick, seq uint32, a act) timeline.Command {
@@ -129,7 +136,8 @@ func TestJudgeTakesTheNewest(t *testing.T) {
 		return parse(t, b[len(b)-1])
 	}
 	ruled(10)
-	submit(timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1}, timeline.Late)
+	submit(timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1},
+		timeline.Late)
 	if r := ruled(11); !slices.Equal(r.Joins, []world.Player{1}) || len(r.Commands) > 0 {
 		t.Errorf("%+v", r)
 	}
@@ -148,18 +156,24 @@ func TestJudgeTakesTheNewest(t *testing.T) {
 	submit(give(20, 7, act{X: 1}), timeline.TooLate)
 	submit(give(39, 7, act{X: 1}), timeline.TooLate)
 	submit(give(40, 7, act{X: 1}), timeline.Late)
-	submit(timeline.Command{Kind: timeline.Leave, Tick: 20, Origin: 1, Seq: 8, Player: 1}, timeline.Late)
+	submit(timeline.Command{Kind: timeline.Leave, Tick: 20, Origin: 1, Seq: 8, Player: 1},
+		timeline.Late)
 	if r := ruled(101); !slices.Equal(r.Leaves, []world.Player{1}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-// Without rulings the leading world goes on for its window, then it waits; with them it catches up, in whatever order they come.
+// Without rulings the leading world goes on for its window, then it waits; with them it catches up,
+// in whatever order they come.
 func TestRuledWaits(t *testing.T) {
-	judge, other := pair(t, ruled.Options{Wait: 20 * time.Millisecond, Window: 500 * time.Millisecond})
+	judge, other := pair(t,
+		ruled.Options{Wait: 20 * time.Millisecond, Window: 500 * time.Millisecond})
 	for _, line := range []*ruled.Timeline{judge, other} {
 		for p := world.Player(1); p <= 2; p++ {
-			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p), Player: p}); err != nil {
+			if _, err := line.Submit(0,
+				timeline.Command{
+					Kind: timeline.Join, Tick: 1, Origin: 1, Seq: uint32(p),
+					Player: p}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,7 +198,8 @@ func TestRuledWaits(t *testing.T) {
 		}
 	}
 	stamp := other.Stamp(10 * time.Second)
-	if n := other.Leading().Tick(); n < 30 || n > 32 || other.Settled().Tick() != 0 || other.Stats().Waited < 9*time.Second || stamp <= n || stamp > n+60 {
+	if n := other.Leading().Tick(); n < 30 || n > 32 || other.Settled().Tick() != 0 ||
+		other.Stats().Waited < 9*time.Second || stamp <= n || stamp > n+60 {
 		t.Errorf("it leads with tick %d and stamps %d: %+v", n, stamp, other.Stats())
 	}
 	r := det.At(4, 4, 4)
@@ -202,7 +217,8 @@ func TestRuledWaits(t *testing.T) {
 			all = all[1:]
 		}
 	}
-	if a, b := judge.Settled(), other.Settled(); a.Tick() != b.Tick() || a.Hash() != b.Hash() || other.Leading().Tick() < 598 {
+	if a, b := judge.Settled(), other.Settled(); a.Tick() != b.Tick() || a.Hash() != b.Hash() ||
+		other.Leading().Tick() < 598 {
 		t.Errorf("ticks %d and %d are settled", a.Tick(), b.Tick())
 	}
 }
@@ -210,28 +226,32 @@ func TestRuledWaits(t *testing.T) {
 // Rulings that are not to be believed, and changes of judge that come too late, are refused.
 func TestRuledRefused(t *testing.T) {
 	judge, other := pair(t, ruled.Options{Wait: -1})
-	if _, err := judge.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 3, Player: 1}); err != nil {
+	if _, err := judge.Submit(0,
+		timeline.Command{Kind: timeline.Join, Tick: 3, Player: 1}); err != nil {
 		t.Fatal(err)
 	}
 	all := advance(t, judge, at(10))
 	if err := other.Advance(at(10)); err != nil {
 		t.Fatal(err)
 	}
-	rule := func(line *ruled.Timeline, b []byte, change func(*ruled.Ruling), want timeline.Fate, err error) {
+	rule := func(line *ruled.Timeline, b []byte, change func(*ruled.Ruling), want timeline.Fate,
+		err error) {
 		t.Helper()
 		r := parse(t, b)
 		if change != nil {
 			change(r)
 		}
 		if f, got := line.Rule(0, r); f != want && err == nil || !errors.Is(got, err) {
-			t.Errorf("ruling for tick %d in term %d is %v, %v; want %v, %v", r.Tick, r.Term, f, got, want, err)
+			t.Errorf("ruling for tick %d in term %d is %v, %v; want %v, %v", r.Tick, r.Term, f, got,
+				want, err)
 		}
 	}
 	rule(other, all[1], nil, timeline.OnTime, nil)
 	rule(other, all[1], nil, timeline.Duplicate, nil)
 	rule(other, all[1], func(r *ruled.Ruling) { r.Digest = 7 }, 0, timeline.ErrMirror)
 	rule(other, all[2], func(r *ruled.Ruling) { r.Tick = 1000 }, 0, timeline.ErrAhead)
-	rule(other, all[2], func(r *ruled.Ruling) { r.Term = 1 }, timeline.OnTime, nil) // kept for later
+	// kept for later
+	rule(other, all[2], func(r *ruled.Ruling) { r.Term = 1 }, timeline.OnTime, nil)
 	rule(other, all[2], func(r *ruled.Ruling) { r.Term = 1 }, timeline.Duplicate, nil)
 	rule(judge, all[2], nil, timeline.Duplicate, nil)
 	rule(judge, all[2], func(r *ruled.Ruling) { r.Tick = 11 }, 0, timeline.ErrMirror)
@@ -252,7 +272,8 @@ func TestRuledRefused(t *testing.T) {
 		t.Errorf("%d rulings of the future were kept: %v", kept, full)
 	}
 
-	if err := judge.SetJudge(0, false, 9); !errors.Is(err, timeline.ErrSettled) || !judge.Judge() || judge.Term() != 0 {
+	if err := judge.SetJudge(0, false, 9); !errors.Is(err, timeline.ErrSettled) || !judge.Judge() ||
+		judge.Term() != 0 {
 		t.Errorf("a change after what is settled: %v", err)
 	}
 	if err := other.SetJudge(0, false, 1<<20); !errors.Is(err, timeline.ErrAhead) {
@@ -261,12 +282,14 @@ func TestRuledRefused(t *testing.T) {
 	if err := other.SetJudge(0, true, 2); err != nil || other.Term() != 1 || !other.Judge() {
 		t.Errorf("a change: %v", err)
 	}
-	if err := other.SetJudge(0, true, 1); err == nil || !strings.Contains(err.Error(), "follow each other") {
+	if err := other.SetJudge(0, true, 1); err == nil ||
+		!strings.Contains(err.Error(), "follow each other") {
 		t.Errorf("a change before the last: %v", err)
 	}
 	rule(other, all[4], nil, timeline.Superseded, nil) // its judge is none any more
 	if other.Advance(at(10)) != nil || other.Settled().Tick() != 0 {
-		t.Errorf("it rules without what was ruled before: tick %d is settled", other.Settled().Tick())
+		t.Errorf("it rules without what was ruled before: tick %d is settled",
+			other.Settled().Tick())
 	}
 	rule(other, all[0], nil, timeline.OnTime, nil)
 	if other.Advance(at(10)) != nil || other.Settled().Tick() < 9 {
@@ -274,16 +297,20 @@ func TestRuledRefused(t *testing.T) {
 	}
 }
 
-// A ruling by which something else happens here than at the judge, or that no command can be made of, ends it.
+// A ruling by which something else happens here than at the judge, or that no command can be made
+// of, ends it.
 func TestRulingsAreProved(t *testing.T) {
 	for name, spoil := range map[string]func(r *ruled.Ruling){
 		"digest": func(r *ruled.Ruling) { r.Digest ^= 5 },
 		"image": func(r *ruled.Ruling) {
-			r.Commands = []ruled.Executed{{Player: 1, Changes: []ruled.Change{{Slot: 0, Value: 99}}}}
+			r.Commands = []ruled.Executed{
+				{Player: 1, Changes: []ruled.Change{{Slot: 0, Value: 99}}}}
 		},
 	} {
 		judge, other := pair(t, ruled.Options{Wait: -1})
-		for _, c := range []timeline.Command{{Kind: timeline.Join, Tick: 1, Player: 1}, {Tick: 2, Player: 1, Image: image(act{Fire: true})}} {
+		for _, c := range []timeline.Command{
+			{Kind: timeline.Join, Tick: 1, Player: 1}, {
+				Tick: 2, Player: 1, Image: image(act{Fire: true})}} {
 			if _, err := judge.Submit(0, c); err != nil {
 				t.Fatal(err)
 			}
@@ -299,7 +326,8 @@ func TestRulingsAreProved(t *testing.T) {
 		}
 		err := other.Advance(at(10))
 		var d *timeline.DesyncError
-		if name == "digest" && !errors.As(err, &d) || name == "image" && !errors.Is(err, timeline.ErrMirror) {
+		if name == "digest" && !errors.As(err, &d) || name == "image" &&
+			!errors.Is(err, timeline.ErrMirror) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -317,7 +345,8 @@ func TestRuledNotDeterministic(t *testing.T) {
 	}
 }
 
-// Terms tell a mirror that joins how to come to the present term, also over those in which nothing was ruled.
+// Terms tell a mirror that joins how to come to the present term, also over those in which nothing
+// was ruled.
 func TestTerms(t *testing.T) {
 	l := newListener(t, ruled.Options{Options: timeline.Options{Held: true}, Term: 3}, 12)
 	for _, from := range []world.Tick{5, 5, 7, 7} {
@@ -325,13 +354,15 @@ func TestTerms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if term, changes := l.line.Terms(); term != 3 || !slices.Equal(changes, []world.Tick{5, 5, 7, 7}) || l.line.Term() != 7 {
+	if term, changes := l.line.Terms(); term != 3 ||
+		!slices.Equal(changes, []world.Tick{5, 5, 7, 7}) || l.line.Term() != 7 {
 		t.Errorf("%d %v, and now it is %d", term, changes, l.line.Term())
 	}
 	l.rule(1, 2, 3, 4, 5)
 	l.line.Hold(5)
 	l.advance(6)
-	if term, changes := l.line.Terms(); term != 5 || !slices.Equal(changes, []world.Tick{7, 7}) || l.line.Settled().Tick() != 5 {
+	if term, changes := l.line.Terms(); term != 5 || !slices.Equal(changes, []world.Tick{7, 7}) ||
+		l.line.Settled().Tick() != 5 {
 		t.Errorf("%d %v", term, changes)
 	}
 }
@@ -346,7 +377,8 @@ func TestJudgeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := advance(t, judge, at(10))
-	if len(all) != 4 || parse(t, all[0]).Tick != 7 || parse(t, all[0]).Term != 1 || judge.Settled().Tick() != 4 {
+	if len(all) != 4 || parse(t, all[0]).Tick != 7 || parse(t, all[0]).Term != 1 ||
+		judge.Settled().Tick() != 4 {
 		t.Errorf("%d rulings, and tick %d is settled", len(all), judge.Settled().Tick())
 	}
 	if err := judge.SetJudge(0, true, 3); !errors.Is(err, timeline.ErrSettled) {

@@ -19,7 +19,8 @@ type listener struct {
 }
 
 // newListener has the rulings of a judge that was told some things in time, and nothing else.
-func newListener(t *testing.T, o ruled.Options, until world.Tick, told ...timeline.Command) *listener {
+func newListener(t *testing.T, o ruled.Options, until world.Tick,
+	told ...timeline.Command) *listener {
 	o.Wait = -1
 	judge, other := pair(t, o)
 	for i, c := range told {
@@ -48,7 +49,8 @@ func (l *listener) advance(n world.Tick) (out []string) {
 	}
 	for _, n := range l.line.Notices() {
 		if !game.Events()[n.Event.Kind].Weak() {
-			out = append(out, fmt.Sprint(game.Events()[n.Event.Kind].Name(), " at ", n.Event.Tick, " ", n.What))
+			out = append(out,
+				fmt.Sprint(game.Events()[n.Event.Kind].Name(), " at ", n.Event.Tick, " ", n.What))
 		}
 	}
 	return out
@@ -66,7 +68,8 @@ var (
 	fires = timeline.Command{Tick: 4, Player: 1, Image: image(act{Fire: true})}
 )
 
-// A shot that was ruled before the command came is not fired a second time; nor is one that was late and then ruled.
+// A shot that was ruled before the command came is not fired a second time; nor is one that was
+// late and then ruled.
 func TestRuledOnce(t *testing.T) {
 	l := newListener(t, ruled.Options{}, 12, comes, fires)
 	l.rule(1, 2, 3, 4, 5)
@@ -100,7 +103,8 @@ func TestRuledInOrder(t *testing.T) {
 	l.want(l.advance(6), "fired at 4 provisional", "fired at 4 confirmed")
 }
 
-// What did not happen is taken back when that is ruled, though it is settled only when that is allowed.
+// What did not happen is taken back when that is ruled, though it is settled only when that is
+// allowed.
 func TestRuledTakesBackAtOnce(t *testing.T) {
 	l := newListener(t, ruled.Options{Options: timeline.Options{Held: true}}, 12, comes)
 	for _, c := range []timeline.Command{comes, fires} {
@@ -112,7 +116,8 @@ func TestRuledTakesBackAtOnce(t *testing.T) {
 	l.rule(1, 2, 3, 4)
 	l.want(l.advance(6), "fired at 4 retracted")
 	if l.line.Settled().Tick() != 0 || l.line.Have() != 4 {
-		t.Errorf("tick %d is settled, rulings are there up to %d", l.line.Settled().Tick(), l.line.Have())
+		t.Errorf("tick %d is settled, rulings are there up to %d", l.line.Settled().Tick(),
+			l.line.Have())
 	}
 	l.line.Hold(3)
 	l.want(l.advance(6))
@@ -132,11 +137,13 @@ func (c *counter) Step(w *world.World, me world.ID) {
 	}
 }
 
-var counting = world.Define("counting", world.Class[counter](), world.Commands[act](), world.OnJoin(func(w *world.World, p world.Player) {
-	w.SetOwner(world.Spawn(w, counter{}), p)
-}))
+var counting = world.Define("counting", world.Class[counter](), world.Commands[act](),
+	world.OnJoin(func(w *world.World, p world.Player) {
+		w.SetOwner(world.Spawn(w, counter{}), p)
+	}))
 
-// A game may ask whether a command was repeated; then one that was given here and repeated at the judge makes a difference, though it says the same.
+// A game may ask whether a command was repeated; then one that was given here and repeated at the
+// judge makes a difference, though it says the same.
 func TestRuledRepeated(t *testing.T) {
 	w, err := counting.New(world.Settings{})
 	if err != nil {
@@ -177,7 +184,8 @@ func TestRuledRepeated(t *testing.T) {
 			}
 		}
 	}
-	if a, b := judge.Settled(), other.Settled(); b.Tick() < 99 || a.Tick() == b.Tick() && a.Hash() != b.Hash() {
+	if a, b := judge.Settled(), other.Settled(); b.Tick() < 99 || a.Tick() == b.Tick() &&
+		a.Hash() != b.Hash() {
 		t.Errorf("ticks %d and %d", a.Tick(), b.Tick())
 	}
 }

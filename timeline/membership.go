@@ -13,10 +13,13 @@ import (
 // All mirrors settle the same worlds if each of them calls SetMirrors with the same list sooner or
 // later, and
 //
-//   - one that joins stamps and promises nothing for From and earlier ticks, and every other mirror calls SetMirrors before it stamps or promises anything for a tick after From itself.
-//     As it cannot settle what it has not promised, it then has settled nothing without the new one;
-//   - of one that leaves, every mirror that stays gets everything that was stamped for ticks up to Until, with a promise for Until, before or after the call; and none has
-//     settled a tick after Until before it. The last promise of which all who stay have everything is such an Until. What the one who left said for later ticks is struck out, also where it had come.
+//   - one that joins stamps and promises nothing for From and earlier ticks, and every other mirror
+//     calls SetMirrors before it stamps or promises anything for a tick after From itself. As it
+//     cannot settle what it has not promised, it then has settled nothing without the new one;
+//   - of one that leaves, every mirror that stays gets everything that was stamped for ticks up to
+//     Until, with a promise for Until, before or after the call; and none has settled a tick after
+//     Until before it. The last promise of which all who stay have everything is such an Until.
+//     What the one who left said for later ticks is struck out, also where it had come.
 //
 // Where a tick is settled already that depends on the change, SetMirrors refuses with ErrSettled;
 // that mirror has to join anew.

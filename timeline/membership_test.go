@@ -34,7 +34,9 @@ func (c turnover) left() []timeline.Membership {
 
 // drawTurnover makes up what four mirrors say, in the order and with the promises that each makes.
 func drawTurnover(t *rapid.T, ticks world.Tick) (script, turnover) {
-	c := turnover{world.Tick(rapid.IntRange(1, int(ticks)).Draw(t, "from")), world.Tick(rapid.IntRange(1, int(ticks)).Draw(t, "until"))}
+	c := turnover{
+		world.Tick(rapid.IntRange(1, int(ticks)).Draw(t, "from")),
+		world.Tick(rapid.IntRange(1, int(ticks)).Draw(t, "until"))}
 	s, _ := drawScript(t, ticks, true)
 	for i := range s { // not beyond what a book has room for
 		s[i].at = min(s[i].at, at(s[i].Tick)+300*time.Millisecond)
@@ -45,28 +47,38 @@ func drawTurnover(t *rapid.T, ticks world.Tick) (script, turnover) {
 		if n <= ticks && rapid.Bool().Draw(t, "speaks") {
 			seq++
 			s = append(s, arrival{at: when, Command: timeline.Command{
-				Tick: n, Origin: 4, Seq: seq, Player: world.Player(rapid.IntRange(1, 4).Draw(t, "player")), Image: image(act{X: 1, Grab: n%3 == 0}),
+				Tick: n, Origin: 4, Seq: seq,
+				Player: world.Player(rapid.IntRange(1, 4).Draw(t, "player")),
+				Image:  image(act{X: 1, Grab: n%3 == 0}),
 			}})
 		}
-		s = append(s, arrival{at: when, Command: timeline.Command{Kind: timeline.Promise, Tick: n, Origin: 4, Seq: seq}})
+		s = append(s,
+			arrival{at: when,
+				Command: timeline.Command{Kind: timeline.Promise, Tick: n, Origin: 4, Seq: seq}})
 	}
 	return s, c
 }
 
-// seen is the script as one of the mirrors that stay comes to see it. It learns of the changes when it does: until then it keeps what the new one says and stamps nothing itself beyond
-// the tick from which on that one speaks; and of what the third said for ticks after its last, it has got what did not make it settle them.
+// seen is the script as one of the mirrors that stay comes to see it. It learns of the changes when
+// it does: until then it keeps what the new one says and stamps nothing itself beyond the tick from
+// which on that one speaks; and of what the third said for ticks after its last, it has got what
+// did not make it settle them.
 func (s script) seen(t *rapid.T, self member.ID, c turnover) script {
 	join := time.Duration(rapid.IntRange(0, 1500).Draw(t, "learns of join ms")) * time.Millisecond
-	leave := join + time.Duration(rapid.IntRange(0, 700).Draw(t, "and of leave ms"))*time.Millisecond
+	leave := join +
+		time.Duration(rapid.IntRange(0, 700).Draw(t, "and of leave ms"))*time.Millisecond
 	gap := rapid.Bool().Draw(t, "gap")
 	first := uint32(0) // what the third said first that does not count
 	for i := range s {
-		if a := &s[i]; a.Origin == 3 && a.Kind != timeline.Promise && a.Tick > c.until && (first == 0 || a.Seq < first) {
+		if a := &s[i]; a.Origin == 3 && a.Kind != timeline.Promise && a.Tick > c.until &&
+			(first == 0 || a.Seq < first) {
 			first = a.Seq
 		}
 	}
 	set := func(list []timeline.Membership) func(time.Duration, timeline.Timeline) error {
-		return func(now time.Duration, line timeline.Timeline) error { return line.SetMirrors(now, list) }
+		return func(now time.Duration, line timeline.Timeline) error {
+			return line.SetMirrors(now, list)
+		}
 	}
 	out := script{{at: join, do: set(c.joined())}, {at: leave, do: set(c.left())}}
 	for _, a := range s {
@@ -89,15 +101,17 @@ func (s script) seen(t *rapid.T, self member.ID, c turnover) script {
 	return out
 }
 
-// Mirrors that learn at different moments who has joined and who has left settle the same worlds: those that come of what all said that stay, of the new one from its
-// tick on, and of the one that left up to its last, whatever else of it had come and had been executed by guess.
+// Mirrors that learn at different moments who has joined and who has left settle the same worlds:
+// those that come of what all said that stay, of the new one from its tick on, and of the one that
+// left up to its last, whatever else of it had come and had been executed by guess.
 func TestTurnover(t *testing.T) {
 	const ticks = 40
 	start := begin(t)
 	struck := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, c := drawTurnover(t, ticks)
-		counts := slices.DeleteFunc(slices.Clone(s), func(a arrival) bool { return a.Origin == 3 && a.Tick > c.until })
+		counts := slices.DeleteFunc(slices.Clone(s),
+			func(a arrival) bool { return a.Origin == 3 && a.Tick > c.until })
 		right, _ := oracle(start, counts, ticks)
 		for self := member.ID(1); self <= 2; self++ {
 			m := rapid.SampledFrom(waiters()).Draw(t, "kind")
@@ -108,7 +122,8 @@ func TestTurnover(t *testing.T) {
 			}
 			for n := world.Tick(1); n <= ticks; n++ {
 				if out.hashes[n] != right[n] {
-					t.Fatalf("mirror %d, %s, %+v: tick %d is not what it should be\n%v", self, m.name, c, n, mine.sorted())
+					t.Fatalf("mirror %d, %s, %+v: tick %d is not what it should be\n%v", self,
+						m.name, c, n, mine.sorted())
 				}
 			}
 			for _, a := range out.taken {
@@ -130,12 +145,16 @@ func TestStruckOut(t *testing.T) {
 		s := script{
 			{Command: timeline.Command{Kind: timeline.Join, Tick: 1, Origin: 1, Seq: 1, Player: 1}},
 			{Command: timeline.Command{Kind: timeline.Promise, Tick: 4, Origin: 2}},
-			{Command: timeline.Command{Tick: 5, Origin: 1, Seq: 2, Player: 1, Image: image(act{Grab: true})}},
-			{Command: timeline.Command{Tick: 5, Origin: 2, Seq: 1, Player: 1, Image: image(act{X: 1})}},
-			{Command: timeline.Command{Kind: timeline.Leave, Tick: 5, Origin: 2, Seq: 2, Player: 1}},
+			{Command: timeline.Command{Tick: 5, Origin: 1, Seq: 2, Player: 1,
+				Image: image(act{Grab: true})}},
+			{Command: timeline.Command{Tick: 5, Origin: 2, Seq: 1, Player: 1,
+				Image: image(act{X: 1})}},
+			{Command: timeline.Command{Kind: timeline.Leave, Tick: 5, Origin: 2, Seq: 2,
+				Player: 1}},
 			{Command: timeline.Command{Kind: timeline.Promise, Tick: 20, Origin: 1, Seq: 2}},
 			{at: at(7), do: func(now time.Duration, line timeline.Timeline) error {
-				return line.SetMirrors(now, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}})
+				return line.SetMirrors(now,
+					[]timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}})
 			}},
 		}
 		out, err := play(start, m, []member.ID{1, 2}, s, 10, nil)
@@ -149,23 +168,29 @@ func TestStruckOut(t *testing.T) {
 	}
 }
 
-// What one says that has left, for ticks that do not count, at least shows that nothing is missing before it.
+// What one says that has left, for ticks that do not count, at least shows that nothing is missing
+// before it.
 func TestLastWords(t *testing.T) {
 	for _, m := range waiters() {
 		line, err := m.make(begin(t), timeline.Options{}, []member.ID{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := line.SetMirrors(0, []timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}}); err != nil {
+		if err := line.SetMirrors(0,
+			[]timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 4}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := line.Submit(0, timeline.Command{Kind: timeline.Promise, Tick: 9, Origin: 1}); err != nil {
+		if _, err := line.Submit(0,
+			timeline.Command{Kind: timeline.Promise, Tick: 9, Origin: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := line.Advance(at(20)); err != nil || line.Settled().Tick() != 0 {
 			t.Errorf("%s: tick %d, %v", m.name, line.Settled().Tick(), err)
 		}
-		if _, err := line.Submit(0, timeline.Command{Kind: timeline.Join, Tick: 5, Origin: 2, Seq: 1, Player: 1}); !errors.Is(err, timeline.ErrMirror) {
+		if _, err := line.Submit(0,
+			timeline.Command{
+				Kind: timeline.Join, Tick: 5, Origin: 2, Seq: 1, Player: 1}); !errors.Is(err,
+			timeline.ErrMirror) {
 			t.Errorf("%s: %v", m.name, err)
 		}
 		if err := line.Advance(at(20)); err != nil || line.Settled().Tick() != 9 {
@@ -182,7 +207,8 @@ func TestTurnoverRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []member.ID{1, 2} {
-			if _, err := line.Submit(0, timeline.Command{Kind: timeline.Promise, Tick: 10, Origin: o}); err != nil {
+			if _, err := line.Submit(0,
+				timeline.Command{Kind: timeline.Promise, Tick: 10, Origin: o}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -200,12 +226,16 @@ func TestTurnoverRefused(t *testing.T) {
 		}{
 			{[]timeline.Membership{{Mirror: 1}, {Mirror: 1}, {Mirror: 2}}, nil, "listed twice"},
 			{[]timeline.Membership{{Mirror: 1}}, nil, "mirror 2 is waited for and missing"},
-			{[]timeline.Membership{{Mirror: 1, Left: true, Until: 10}, {Mirror: 2, Left: true, Until: 10}}, nil, "nobody left"},
-			{[]timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 9}}, timeline.ErrSettled, "mirror 2 leaves after tick 9"},
-			{[]timeline.Membership{{Mirror: 1}, {Mirror: 2}, {Mirror: 3, From: 9}}, timeline.ErrSettled, "mirror 3 speaks after tick 9"},
+			{[]timeline.Membership{{Mirror: 1, Left: true, Until: 10},
+				{Mirror: 2, Left: true, Until: 10}}, nil, "nobody left"},
+			{[]timeline.Membership{{Mirror: 1}, {Mirror: 2, Left: true, Until: 9}},
+				timeline.ErrSettled, "mirror 2 leaves after tick 9"},
+			{[]timeline.Membership{{Mirror: 1}, {Mirror: 2}, {Mirror: 3, From: 9}},
+				timeline.ErrSettled, "mirror 3 speaks after tick 9"},
 			{many, nil, "300 mirrors"},
 		} {
-			if err := line.SetMirrors(at(20), c.list); err == nil || !strings.Contains(err.Error(), c.want) || c.err != nil && !errors.Is(err, c.err) {
+			if err := line.SetMirrors(at(20), c.list); err == nil ||
+				!strings.Contains(err.Error(), c.want) || c.err != nil && !errors.Is(err, c.err) {
 				t.Errorf("%s: %+v: got %v, want %q", m.name, c.list, err, c.want)
 			}
 		}
@@ -216,14 +246,19 @@ func TestTurnoverRefused(t *testing.T) {
 		if err := line.SetMirrors(at(20), gone); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
-		if _, err := line.Submit(at(20), timeline.Command{Kind: timeline.Promise, Tick: 15, Origin: 1}); err != nil {
+		if _, err := line.Submit(at(20),
+			timeline.Command{Kind: timeline.Promise, Tick: 15, Origin: 1}); err != nil {
 			t.Error(err)
 		}
-		if _, err := line.Submit(at(20), timeline.Command{Kind: timeline.Join, Tick: 12, Origin: 2, Seq: 1, Player: 1}); !errors.Is(err, timeline.ErrMirror) {
+		if _, err := line.Submit(at(20),
+			timeline.Command{
+				Kind: timeline.Join, Tick: 12, Origin: 2, Seq: 1, Player: 1}); !errors.Is(err,
+			timeline.ErrMirror) {
 			t.Errorf("%s: one that has left speaks: %v", m.name, err)
 		}
 		if err := line.Advance(at(20)); err != nil || line.Settled().Tick() != 15 {
-			t.Errorf("%s: without the one who left tick %d is settled, %v", m.name, line.Settled().Tick(), err)
+			t.Errorf("%s: without the one who left tick %d is settled, %v", m.name,
+				line.Settled().Tick(), err)
 		}
 		if err := line.SetMirrors(at(20), gone[:1]); err != nil { // it need not be listed for ever
 			t.Errorf("%s: %v", m.name, err)
@@ -234,7 +269,8 @@ func TestTurnoverRefused(t *testing.T) {
 	}
 }
 
-// A mirror that joins with another's settled world, sent as bytes, and what that one has for later settles the same as all.
+// A mirror that joins with another's settled world, sent as bytes, and what that one has for later
+// settles the same as all.
 func TestNewcomer(t *testing.T) {
 	const ticks = 60
 	for _, m := range append(holders(0), waiters()...) {
@@ -243,32 +279,34 @@ func TestNewcomer(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				s, mirrors := drawScript(t, ticks, m.waits)
 				right, _ := oracle(start, s, ticks)
-				when := time.Duration(rapid.IntRange(100, 900).Draw(t, "joins ms")) * time.Millisecond
+				when := time.Duration(rapid.IntRange(100, 900).Draw(t,
+					"joins ms")) * time.Millisecond
 				var joiner timeline.Timeline
 				hashes := map[world.Tick]uint64{}
 				next := s.sorted()
-				_, err := play(start, m, mirrors, s, ticks, func(now time.Duration, line timeline.Timeline) error {
-					line.Hold(s.come(now, ticks))
-					if joiner == nil && now >= when {
-						var err error
-						if joiner, err = join(line, m, hashes); err != nil {
-							return err
+				_, err := play(start, m, mirrors, s, ticks,
+					func(now time.Duration, line timeline.Timeline) error {
+						line.Hold(s.come(now, ticks))
+						if joiner == nil && now >= when {
+							var err error
+							if joiner, err = join(line, m, hashes); err != nil {
+								return err
+							}
 						}
-					}
-					for ; len(next) > 0 && next[0].at <= now; next = next[1:] {
-						if joiner == nil || next[0].at <= when {
-							continue
+						for ; len(next) > 0 && next[0].at <= now; next = next[1:] {
+							if joiner == nil || next[0].at <= when {
+								continue
+							}
+							if _, err := joiner.Submit(now, next[0].Command); err != nil {
+								return fmt.Errorf("the new one: %v: %w", &next[0].Command, err)
+							}
 						}
-						if _, err := joiner.Submit(now, next[0].Command); err != nil {
-							return fmt.Errorf("the new one: %v: %w", &next[0].Command, err)
+						if joiner == nil {
+							return nil
 						}
-					}
-					if joiner == nil {
-						return nil
-					}
-					joiner.Hold(s.come(now, ticks))
-					return joiner.Advance(now)
-				})
+						joiner.Hold(s.come(now, ticks))
+						return joiner.Advance(now)
+					})
 				if err == nil && joiner != nil {
 					err = joiner.Advance(at(3 * ticks))
 					if w := joiner.Settled(); err == nil && w.Tick() < ticks {
@@ -289,12 +327,15 @@ func TestNewcomer(t *testing.T) {
 }
 
 // join makes a timeline out of what another one can tell.
-func join(from timeline.Timeline, m maker, hashes map[world.Tick]uint64) (timeline.Timeline, error) {
+func join(from timeline.Timeline, m maker, hashes map[world.Tick]uint64) (timeline.Timeline,
+	error) {
 	w, err := game.Load(from.Settled().Host().Save(nil))
 	if err != nil {
 		return nil, err
 	}
-	o := timeline.Options{Margins: margins, HashEvery: 8, Ahead: 2 * time.Second, Settled: func(w *world.World, _ *world.Inputs) { hashes[w.Tick()] = w.Hash() }}
+	o := timeline.Options{
+		Margins: margins, HashEvery: 8, Ahead: 2 * time.Second,
+		Settled: func(w *world.World, _ *world.Inputs) { hashes[w.Tick()] = w.Hash() }}
 	for c := range from.Pending {
 		c.Image = slices.Clone(c.Image)
 		o.Pending = append(o.Pending, c)

@@ -11,12 +11,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Every order of arrival of a few commands, at every half tick within the window and in both orders of what comes at one moment, leads to the same settled world,
-// in every timeline that promises so. The commands are such that each decides what the next can do: two mirrors' players reach for the same crates, shoot, and leave.
+// Every order of arrival of a few commands, at every half tick within the window and in both orders
+// of what comes at one moment, leads to the same settled world, in every timeline that promises so.
+// The commands are such that each decides what the next can do: two mirrors' players reach for the
+// same crates, shoot, and leave.
 func TestEveryOrder(t *testing.T) {
 	const end = 10
 	give := func(m member.ID, seq uint32, n world.Tick, a act) arrival {
-		return arrival{Command: timeline.Command{Tick: n, Origin: m, Seq: seq, Player: world.Player(m), Image: image(a)}}
+		return arrival{
+			Command: timeline.Command{
+				Tick: n, Origin: m, Seq: seq, Player: world.Player(m), Image: image(a)}}
 	}
 	commands := script{
 		give(1, 1, 2, act{Grab: true, X: 1}),
@@ -30,24 +34,36 @@ func TestEveryOrder(t *testing.T) {
 	}
 	start := begin(t)
 	small := func(name string, o timeline.TrailingOptions) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			o := o
-			o.Options = base
-			return timeline.NewTrailing(start, o)
-		}}
+		return maker{
+			name: name, make: func(start *world.World, base timeline.Options,
+				_ []member.ID) (timeline.Timeline, error) {
+				o := o
+				o.Options = base
+				return timeline.NewTrailing(start, o)
+			}}
 	}
 	half := length / 2
 	sorts := []maker{
 		small("two states", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 7*half)}),
-		small("three states", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half)}),
-		small("three states, everything", timeline.TrailingOptions{Delays: timeline.DelaysOf(half, 2*half, 7*half), Everything: true}),
-		small("three states, corrected", timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half), Correct: true}),
-		{name: "time warp", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o, Window: 7 * half})
-		}},
-		{name: "time warp, sparse", make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
-		}},
+		small("three states",
+			timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half)}),
+		small("three states, everything",
+			timeline.TrailingOptions{
+				Delays: timeline.DelaysOf(half, 2*half, 7*half), Everything: true}),
+		small("three states, corrected",
+			timeline.TrailingOptions{Delays: timeline.DelaysOf(0, 3*half, 7*half), Correct: true}),
+		{name: "time warp",
+			make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewTimeWarp(start,
+					rivals.TimeWarpOptions{Options: o, Window: 7 * half})
+			}},
+		{name: "time warp, sparse",
+			make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewTimeWarp(start,
+					rivals.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
+			}},
 	}
 	for _, m := range makers() {
 		if m.waits {
@@ -91,7 +107,10 @@ func TestEveryOrder(t *testing.T) {
 					}
 					if m.waits {
 						for _, o := range []member.ID{1, 2} {
-							s = append(s, arrival{at: at(1), Command: timeline.Command{Kind: timeline.Promise, Tick: end + 5, Origin: o, Seq: 3}})
+							s = append(s,
+								arrival{at: at(1),
+									Command: timeline.Command{
+										Kind: timeline.Promise, Tick: end + 5, Origin: o, Seq: 3}})
 						}
 					}
 					out, err := play(start, m, []member.ID{1, 2}, s, end, nil)

@@ -43,7 +43,8 @@ func (n *notices) reset() { n.list, n.data = n.list[:0], n.data[:0] }
 
 func (n *notices) add(what What, e world.Emitted, image []int32) {
 	at := len(n.data)
-	n.data = append(n.data, image...) // where this moves to new memory, earlier notices keep the old
+	// where this moves to new memory, earlier notices keep the old
+	n.data = append(n.data, image...)
 	n.list = append(n.list, Notice{what, e, n.data[at:len(n.data):len(n.data)]})
 }
 

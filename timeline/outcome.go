@@ -39,7 +39,8 @@ func (r *Outcome) values(b body) []int32     { return r.data[b.at : b.at+b.n] }
 
 func (r *Outcome) reset(t world.Tick) {
 	r.tick, r.hash, r.hashed, r.changes, r.gaps = t, 0, false, 0, 0
-	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0], r.told[:0], r.data[:0]
+	r.events, r.bodies, r.players, r.told, r.data = r.events[:0], r.bodies[:0], r.players[:0],
+		r.told[:0], r.data[:0]
 }
 
 // copyFrom makes it the same as another, in memory of its own.
@@ -72,7 +73,8 @@ func (r *Outcome) Hashes(o *Outcome) (a, b uint64, both bool) {
 
 // SameTold says that both were told the same.
 func (r *Outcome) SameTold(o *Outcome) bool {
-	return o != nil && r.changes == o.changes && r.gaps == o.gaps && slices.Equal(r.players, o.players) && slices.Equal(r.told, o.told)
+	return o != nil && r.changes == o.changes && r.gaps == o.gaps &&
+		slices.Equal(r.players, o.players) && slices.Equal(r.told, o.told)
 }
 
 // Digest is a number by which machines tell whether the same strict events happened: 0 if none did.

@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// A Model is what is known about a network and a game, from which the cost of a set of trailing states can be told in advance.
+// A Model is what is known about a network and a game, from which the cost of a set of trailing
+// states can be told in advance.
 //
-// The cost is the share of a processor that the states take, plus what their drawbacks are worth as such a share:
+// The cost is the share of a processor that the states take, plus what their drawbacks are worth as
+// such a share:
 //
 //	steps     states × ticks a second × Step
 //	repairs   for each state that finds something: how often × (a copy and the ticks up to the next state, for it and each state ahead)
@@ -19,8 +21,9 @@ import (
 //	rewind    how often players see a repair × how far back it goes × Weights.Rewind
 //	memory    states × Size × Weights.Memory
 //
-// State k finds what comes later than the state ahead of it could wait for and not later than itself: Rate × Harm × the share of commands between the
-// two delays, at most; as one repair takes care of all that came until then, a rate r with a gap g between the states becomes r / (1 + r·g).
+// State k finds what comes later than the state ahead of it could wait for and not later than
+// itself: Rate × Harm × the share of commands between the two delays, at most; as one repair takes
+// care of all that came until then, a rate r with a gap g between the states becomes r / (1 + r·g).
 type Model struct {
 	Spread *Spread       // how late commands come
 	Tick   time.Duration // how long a tick is
@@ -34,10 +37,12 @@ type Model struct {
 	Weights
 }
 
-// Weights say what drawbacks are worth, as shares of a processor. Where all are zero, the defaults hold.
+// Weights say what drawbacks are worth, as shares of a processor. Where all are zero, the defaults
+// hold.
 type Weights struct {
-	Delay  float64 // of a second that players wait for what they do. Default: 2
-	Rewind float64 // of a second of play that is taken back in front of the players, each second. Default: 1
+	Delay float64 // of a second that players wait for what they do. Default: 2
+	// of a second of play that is taken back in front of the players, each second. Default: 1
+	Rewind float64
 	Memory float64 // of a gibibyte. Default: 0.1
 }
 
@@ -63,10 +68,13 @@ type Plan struct {
 
 func (m *Model) defaults() error {
 	if m.Spread == nil || m.Tick <= 0 || m.Window <= 0 {
-		return errors.New("timeline: a model needs a spread of delays, the length of a tick and a window")
+		return errors.New(
+			"timeline: a model needs a spread of delays, the length of a tick and a window")
 	}
 	if m.Step <= 0 || m.Copy <= 0 {
-		return errors.New("timeline: a model needs to know what a step and a copy of the world take; measure them, or give the timeline a Clock")
+		return errors.New(
+			"timeline: a model needs to know what a step and a copy of the world take; measure " +
+				"them, or give the timeline a Clock")
 	}
 	m.States = cmp.Or(m.States, 5)
 	if m.States < 2 || m.States > 8 {
@@ -100,7 +108,8 @@ func (m *Model) Cost(delays []time.Duration) Cost {
 	return c
 }
 
-// Plan finds the set of delays that costs least. It tries all sets that can be made of a dozen delays that might matter.
+// Plan finds the set of delays that costs least. It tries all sets that can be made of a dozen
+// delays that might matter.
 func (m Model) Plan() (*Plan, error) {
 	if err := m.defaults(); err != nil {
 		return nil, err
@@ -134,7 +143,8 @@ func (m Model) Plan() (*Plan, error) {
 			p.Next = append(p.Next, *c)
 		}
 	}
-	slices.SortStableFunc(p.Next, func(a, b Candidate) int { return cmp.Compare(a.Cost.Total(), b.Cost.Total()) })
+	slices.SortStableFunc(p.Next,
+		func(a, b Candidate) int { return cmp.Compare(a.Cost.Total(), b.Cost.Total()) })
 	p.Candidate, p.Next = p.Next[0], p.Next[1:]
 	return p, nil
 }
@@ -142,7 +152,8 @@ func (m Model) Plan() (*Plan, error) {
 // nearlyAll leaves out what a network did long ago, which a Spread forgets only by and by.
 const nearlyAll = 0.9995
 
-// choices are the delays that might matter: none, those that most, nearly all and all commands come within, and parts of the window.
+// choices are the delays that might matter: none, those that most, nearly all and all commands come
+// within, and parts of the window.
 func (m *Model) choices() []time.Duration {
 	out := []time.Duration{0, m.Window / 4, m.Window / 2}
 	if !m.Spread.Empty() {
@@ -160,20 +171,30 @@ func (m *Model) choices() []time.Duration {
 func (p *Plan) Explain() string {
 	var b strings.Builder
 	m := &p.Model
-	fmt.Fprintf(&b, "commands come %.0f a second; half of them within %v, 90 %% within %v, 99 %% within %v, nearly all within %v\n", m.Rate,
-		seconds(m.Spread.Quantile(0.5)), seconds(m.Spread.Quantile(0.9)), seconds(m.Spread.Quantile(0.99)), seconds(m.Spread.Quantile(nearlyAll)))
+	fmt.Fprintf(&b,
+		"commands come %.0f a second; half of them within %v, 90 %% within %v, 99 %% within %v, "+
+			"nearly all within %v\n", m.Rate,
+		seconds(m.Spread.Quantile(0.5)), seconds(m.Spread.Quantile(0.9)),
+		seconds(m.Spread.Quantile(0.99)), seconds(m.Spread.Quantile(nearlyAll)))
 	fmt.Fprintf(&b, "of those that are late, %.1f %% have to be repaired\n", 100*m.Harm)
-	fmt.Fprintf(&b, "a tick takes %v to compute, a world of %d KiB takes %v to copy; ticks are %v apart\n", m.Step.Round(100*time.Nanosecond), m.Size>>10,
+	fmt.Fprintf(&b,
+		"a tick takes %v to compute, a world of %d KiB takes %v to copy; ticks are %v apart\n",
+		m.Step.Round(100*time.Nanosecond), m.Size>>10,
 		m.Copy.Round(100*time.Nanosecond), seconds(m.Tick))
-	fmt.Fprintf(&b, "a second of delay is worth %.3g processors, a second of play taken back each second %.3g, a GiB %.3g\n", m.Weights.Delay, m.Rewind, m.Weights.Memory)
-	fmt.Fprintf(&b, "the window is %v, as all mirrors agreed; %d sets of delays were tried\n\n", seconds(m.Window), p.Tried)
-	fmt.Fprintf(&b, "%-34s %8s %8s %8s %8s %8s %8s   in %% of a processor\n", "delays in ms", "steps", "repairs", "delay", "rewind", "memory", "total")
+	fmt.Fprintf(&b,
+		"a second of delay is worth %.3g processors, a second of play taken back each second "+
+			"%.3g, a GiB %.3g\n", m.Weights.Delay, m.Rewind, m.Weights.Memory)
+	fmt.Fprintf(&b, "the window is %v, as all mirrors agreed; %d sets of delays were tried\n\n",
+		seconds(m.Window), p.Tried)
+	fmt.Fprintf(&b, "%-34s %8s %8s %8s %8s %8s %8s   in %% of a processor\n", "delays in ms",
+		"steps", "repairs", "delay", "rewind", "memory", "total")
 	for i, c := range append([]Candidate{p.Candidate}, p.Next...) {
 		what := ""
 		if i == 0 {
 			what = "  <- chosen"
 		}
-		fmt.Fprintf(&b, "%-34s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f%s\n", millis(c.Delays), 100*c.Cost.Steps, 100*c.Cost.Repairs, 100*c.Cost.Delay, 100*c.Cost.Rewind,
+		fmt.Fprintf(&b, "%-34s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f%s\n", millis(c.Delays),
+			100*c.Cost.Steps, 100*c.Cost.Repairs, 100*c.Cost.Delay, 100*c.Cost.Rewind,
 			100*c.Cost.Memory, 100*c.Cost.Total(), what)
 	}
 	b.WriteString("\n")
@@ -181,11 +202,16 @@ func (p *Plan) Explain() string {
 		within := 100 * m.Spread.Within(d)
 		switch {
 		case k == 0:
-			fmt.Fprintf(&b, "the leading state waits %v and has %.2f %% of commands in time; the rest it guesses\n", seconds(d), within)
+			fmt.Fprintf(&b,
+				"the leading state waits %v and has %.2f %% of commands in time; the rest it "+
+					"guesses\n", seconds(d), within)
 		case k == len(p.Delays)-1:
-			fmt.Fprintf(&b, "the last state waits %v and has %.2f %%; what comes later is lost\n", seconds(d), within)
+			fmt.Fprintf(&b, "the last state waits %v and has %.2f %%; what comes later is lost\n",
+				seconds(d), within)
 		default:
-			fmt.Fprintf(&b, "state %d waits %v, has %.2f %%, and takes back %v where the one ahead was wrong\n", k, seconds(d), within, seconds(d-p.Delays[k-1]))
+			fmt.Fprintf(&b,
+				"state %d waits %v, has %.2f %%, and takes back %v where the one ahead was wrong\n",
+				k, seconds(d), within, seconds(d-p.Delays[k-1]))
 		}
 	}
 	return b.String()

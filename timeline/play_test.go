@@ -84,8 +84,9 @@ type outcome struct {
 
 // A maker makes a timeline of one sort; those that wait are told whom to wait for.
 type maker struct {
-	name  string
-	make  func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline, error)
+	name string
+	make func(start *world.World, o timeline.Options, mirrors []member.ID) (timeline.Timeline,
+		error)
 	waits bool
 }
 
@@ -100,50 +101,73 @@ func makers() []maker {
 		return n
 	}
 	trailing := func(name string, o timeline.TrailingOptions) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			o := o
-			o.Options = base
-			return timeline.NewTrailing(start, o)
-		}}
+		return maker{
+			name: name, make: func(start *world.World, base timeline.Options,
+				_ []member.ID) (timeline.Timeline, error) {
+				o := o
+				o.Options = base
+				return timeline.NewTrailing(start, o)
+			}}
 	}
 	warp := func(name string, every int) maker {
-		return maker{name: name, make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-			return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: base, Window: window, Every: every})
-		}}
+		return maker{
+			name: name, make: func(start *world.World, base timeline.Options,
+				_ []member.ID) (timeline.Timeline, error) {
+				return rivals.NewTimeWarp(start,
+					rivals.TimeWarpOptions{Options: base, Window: window, Every: every})
+			}}
 	}
 	return []maker{
 		trailing("trailing 1", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(200)...)}),
 		trailing("trailing 2", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 200)...)}),
-		trailing("trailing 4", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 40, 100, 200)...)}),
-		trailing("trailing everything", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(10, 60, 200)...), Everything: true}),
-		trailing("trailing correct", timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 50, 120, 200)...), Correct: true}),
+		trailing("trailing 4",
+			timeline.TrailingOptions{Delays: timeline.DelaysOf(ms(0, 40, 100, 200)...)}),
+		trailing("trailing everything",
+			timeline.TrailingOptions{
+				Delays: timeline.DelaysOf(ms(10, 60, 200)...), Everything: true}),
+		trailing("trailing correct",
+			timeline.TrailingOptions{
+				Delays: timeline.DelaysOf(ms(0, 50, 120, 200)...), Correct: true}),
 		warp("time warp", 1),
 		warp("time warp, sparse", 5),
-		{name: "lock step", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return rivals.NewLockstep(start, rivals.LockstepOptions{Options: o, Mirrors: m})
-		}},
-		{name: "conservative", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return rivals.NewConservative(start, rivals.ConservativeOptions{Options: o, Mirrors: m})
-		}},
-		{name: "rollback", waits: true, make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline, error) {
-			return rivals.NewRollback(start, rivals.RollbackOptions{Options: o, Mirrors: m, Window: 8})
-		}},
+		{name: "lock step", waits: true,
+			make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewLockstep(start, rivals.LockstepOptions{Options: o, Mirrors: m})
+			}},
+		{name: "conservative", waits: true,
+			make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewConservative(start,
+					rivals.ConservativeOptions{Options: o, Mirrors: m})
+			}},
+		{name: "rollback", waits: true,
+			make: func(start *world.World, o timeline.Options, m []member.ID) (timeline.Timeline,
+				error) {
+				return rivals.NewRollback(start,
+					rivals.RollbackOptions{Options: o, Mirrors: m, Window: 8})
+			}},
 	}
 }
 
-// play runs a timeline on a script until a tick is settled, and looks whether it keeps to the contract of notices. For those that wait there are promises in
-// the script.
-func play(start *world.World, m maker, mirrors []member.ID, s script, end world.Tick, each func(now time.Duration, line timeline.Timeline) error) (*outcome, error) {
+// play runs a timeline on a script until a tick is settled, and looks whether it keeps to the
+// contract of notices. For those that wait there are promises in the script.
+func play(start *world.World, m maker, mirrors []member.ID, s script, end world.Tick,
+	each func(now time.Duration, line timeline.Timeline) error) (*outcome, error) {
 	out := &outcome{hashes: map[world.Tick]uint64{}, fates: map[timeline.Fate]int{}}
 	next := start.Tick() + 1
 	var wrong error
-	line, err := m.make(start, timeline.Options{Margins: margins, HashEvery: 8, Ahead: 2 * time.Second, Settled: func(w *world.World, in *world.Inputs) {
-		if w.Tick() != next && wrong == nil {
-			wrong = fmt.Errorf("tick %d was settled, and %d should have been", w.Tick(), next)
-		}
-		next++
-		out.hashes[w.Tick()] = w.Hash()
-	}}, mirrors)
+	line, err := m.make(start,
+		timeline.Options{
+			Margins: margins, HashEvery: 8, Ahead: 2 * time.Second,
+			Settled: func(w *world.World, in *world.Inputs) {
+				if w.Tick() != next && wrong == nil {
+					wrong = fmt.Errorf("tick %d was settled, and %d should have been", w.Tick(),
+						next)
+				}
+				next++
+				out.hashes[w.Tick()] = w.Hash()
+			}}, mirrors)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +241,8 @@ func play(start *world.World, m maker, mirrors []member.ID, s script, end world.
 	return out, nil
 }
 
-// oracle computes on one machine what should come of commands: the hash of every tick, and every event.
+// oracle computes on one machine what should come of commands: the hash of every tick, and every
+// event.
 func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64, []happening) {
 	w := start.Host().Clone()
 	hashes := map[world.Tick]uint64{}
@@ -225,7 +250,8 @@ func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64
 	var packer bits.Sync
 	s = slices.Clone(s)
 	slices.SortStableFunc(s, func(a, b arrival) int {
-		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq), slices.Compare(a.Image, b.Image))
+		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq),
+			slices.Compare(a.Image, b.Image))
 	})
 	in := game.NewInputs()
 	for w.Tick() < end {
@@ -265,7 +291,8 @@ func judge(start *world.World, out *outcome, end world.Tick) error {
 	hashes, events := oracle(start, out.taken, end)
 	for n := start.Tick() + 1; n <= end; n++ {
 		if out.hashes[n] != hashes[n] {
-			return fmt.Errorf("tick %d was settled with hash %016x; the oracle has %016x", n, out.hashes[n], hashes[n])
+			return fmt.Errorf("tick %d was settled with hash %016x; the oracle has %016x", n,
+				out.hashes[n], hashes[n])
 		}
 	}
 	got := out.confirmed
@@ -274,7 +301,8 @@ func judge(start *world.World, out *outcome, end world.Tick) error {
 	}
 	a, b := slices.Clone(got), slices.Clone(events)
 	order := func(x, y happening) int {
-		return cmp.Or(cmp.Compare(x.Tick, y.Tick), cmp.Compare(x.By, y.By), cmp.Compare(x.Ordinal, y.Ordinal))
+		return cmp.Or(cmp.Compare(x.Tick, y.Tick), cmp.Compare(x.By, y.By),
+			cmp.Compare(x.Ordinal, y.Ordinal))
 	}
 	slices.SortFunc(a, order)
 	slices.SortFunc(b, order)
@@ -298,7 +326,8 @@ func mustPlay(t testing.TB, m maker, s script, end world.Tick) *outcome {
 	return out
 }
 
-// talk makes a script of what mirrors stamp, tick by tick, with delays: each has its players, who do as do says.
+// talk makes a script of what mirrors stamp, tick by tick, with delays: each has its players, who
+// do as do says.
 type talk struct {
 	ticks   world.Tick
 	mirrors int
@@ -338,7 +367,10 @@ func (k talk) script() script {
 			}
 		}
 		if k.waits { // and then it is silent for good
-			s = append(s, arrival{at: at(k.ticks) + time.Second, Command: timeline.Command{Kind: timeline.Promise, Tick: k.ticks + 300, Origin: m, Seq: seq}})
+			s = append(s,
+				arrival{at: at(k.ticks) + time.Second,
+					Command: timeline.Command{
+						Kind: timeline.Promise, Tick: k.ticks + 300, Origin: m, Seq: seq}})
 		}
 	}
 	return s

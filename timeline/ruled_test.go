@@ -16,7 +16,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A court is some mirrors with Ruled and a network between them that loses commands, and delays, doubles and reorders whatever it carries.
+// A court is some mirrors with Ruled and a network between them that loses commands, and delays,
+// doubles and reorders whatever it carries.
 type court struct {
 	rand    det.Rand
 	now     time.Duration
@@ -136,7 +137,10 @@ func (c *court) submit(s *seat, cmd timeline.Command) {
 // step lets a millisecond pass.
 func (c *court) step(do func(p world.Player, n world.Tick) (act, bool)) {
 	c.now += time.Millisecond
-	slices.SortFunc(c.flying, func(a, b packet) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
+	slices.SortFunc(c.flying,
+		func(a, b packet) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order))
+		})
 	for len(c.flying) > 0 && c.flying[0].at <= c.now {
 		p := c.flying[0]
 		c.flying = c.flying[1:]
@@ -178,7 +182,8 @@ func (c *court) step(do func(p world.Player, n world.Tick) (act, bool)) {
 	}
 }
 
-// held is the tick up to which all have all rulings, as far as a mirror can tell: what one has that is in another term is the same only up to where the terms part.
+// held is the tick up to which all have all rulings, as far as a mirror can tell: what one has that
+// is in another term is the same only up to where the terms part.
 func (c *court) held(s *seat) world.Tick {
 	held := s.line.Have()
 	for _, o := range c.seats {
@@ -198,7 +203,8 @@ func (c *court) publish(s *seat, b []byte) {
 	c.others(s, true, func(s *seat) error { return c.rule(s, b) })
 }
 
-// rule takes a ruling in, or puts it off: from when it was decided until after which tick a judge counts, nobody who does not know it yet listens to what that one says for later ticks.
+// rule takes a ruling in, or puts it off: from when it was decided until after which tick a judge
+// counts, nobody who does not know it yet listens to what that one says for later ticks.
 func (c *court) rule(s *seat, b []byte) error {
 	r, err := ruled.ParseRuling(game, b)
 	if err != nil {
@@ -206,7 +212,9 @@ func (c *court) rule(s *seat, b []byte) error {
 	}
 	if int(r.Term) < len(c.changes) && r.Tick > c.changes[r.Term] && s.heard <= int(r.Term) {
 		c.order++
-		c.flying = append(c.flying, packet{c.now + 5*time.Millisecond, c.order, s.id, func(s *seat) error { return c.rule(s, b) }})
+		c.flying = append(c.flying,
+			packet{c.now + 5*time.Millisecond, c.order, s.id,
+				func(s *seat) error { return c.rule(s, b) }})
 		return nil
 	}
 	if r.Term < s.line.Term() && r.Tick > c.changes[r.Term] {
@@ -238,12 +246,14 @@ func (c *court) listen(s *seat) {
 	}
 	for e := range s.open {
 		if e.Tick <= s.line.Settled().Tick() {
-			c.fail(fmt.Errorf("mirror %d: tick %d is settled, and of %v nothing was heard", s.id, s.line.Settled().Tick(), e))
+			c.fail(fmt.Errorf("mirror %d: tick %d is settled, and of %v nothing was heard", s.id,
+				s.line.Settled().Tick(), e))
 		}
 	}
 }
 
-// depose makes another mirror the judge; with kill, the old one is dead. What anyone who stays has of its rulings, all get, and they learn of the change when they do.
+// depose makes another mirror the judge; with kill, the old one is dead. What anyone who stays has
+// of its rulings, all get, and they learn of the change when they do.
 func (c *court) depose(to int, kill bool) {
 	for i, s := range c.seats {
 		if s != nil && s.line.Judge() && kill && i != to {
@@ -267,7 +277,8 @@ func (c *court) depose(to int, kill bool) {
 	for n := range c.hashes {
 		if n > from { // only the dead have seen it
 			if !kill || c.options.Held {
-				c.fail(fmt.Errorf("tick %d is settled, and the judge changes after tick %d", n, from))
+				c.fail(fmt.Errorf("tick %d is settled, and the judge changes after tick %d", n,
+					from))
 			}
 			delete(c.hashes, n)
 		}
@@ -321,7 +332,8 @@ func (c *court) join(from int) error {
 		}
 	}
 	if s.line.Term() != old.line.Term() {
-		return fmt.Errorf("the new one is in term %d, and the old one in %d", s.line.Term(), old.line.Term())
+		return fmt.Errorf("the new one is in term %d, and the old one in %d", s.line.Term(),
+			old.line.Term())
 	}
 	for r := range old.line.PendingRulings {
 		if _, err := s.line.Rule(c.now, r); err != nil {
@@ -352,24 +364,30 @@ func seeds(t *testing.T, few int) int {
 	return max(n, 1)
 }
 
-// Whatever the network does to commands, all mirrors settle the same worlds, and each of them says of everything that it announced what became of it; also if the
-// judge changes now and then, dies, and mirrors join.
+// Whatever the network does to commands, all mirrors settle the same worlds, and each of them says
+// of everything that it announced what became of it; also if the judge changes now and then, dies,
+// and mirrors join.
 func TestCourt(t *testing.T) {
 	var total timeline.Stats
 	strict, retired, void := 0, 0, 0
 	for seed := range seeds(t, 24) {
 		r := det.At(uint64(seed), 77, 0)
-		o := ruled.Options{Delay: time.Duration(r.IntN(60)) * time.Millisecond, Wait: time.Duration(r.IntN(100)-10) * time.Millisecond}
+		o := ruled.Options{
+			Delay: time.Duration(r.IntN(60)) * time.Millisecond,
+			Wait:  time.Duration(r.IntN(100)-10) * time.Millisecond}
 		o.Held = seed%2 == 0
 		c := newCourt(t, uint64(seed), 3, o)
-		c.loss, c.path, c.jitter = r.Range(0, 0.3), time.Duration(r.IntN(60))*time.Millisecond, time.Duration(1+r.IntN(40))*time.Millisecond
+		c.loss, c.path, c.jitter = r.Range(0, 0.3), time.Duration(r.IntN(60))*time.Millisecond,
+			time.Duration(1+r.IntN(40))*time.Millisecond
 		for ms := 0; ms < 6000 && c.err == nil; ms++ {
 			c.step(busy)
-			switch { // one change after the other, since their order is not for the network to decide
+			// one change after the other, since their order is not for the network to decide
+			switch {
 			case ms%2000 == 1200:
 				to := r.IntN(len(c.seats))
 				if c.seats[to] != nil {
-					// Where nothing is held, the judge has settled what nobody else has seen; so it has to die.
+					// Where nothing is held, the judge has settled what nobody else has seen; so it
+					// has to die.
 					kill := !o.Held || r.IntN(3) == 0
 					if alive(c.seats) > 2 || !kill {
 						if kill && c.seats[to].line.Judge() {
@@ -397,7 +415,9 @@ func TestCourt(t *testing.T) {
 			total.Steps += st.Steps
 			strict += s.strict
 			if n := s.line.Settled().Tick(); n < 280 {
-				c.fail(fmt.Errorf("mirror %d has settled only tick %d, and leads with %d in term %d", s.id, n, s.line.Leading().Tick(), s.line.Term()))
+				c.fail(fmt.Errorf(
+					"mirror %d has settled only tick %d, and leads with %d in term %d", s.id, n,
+					s.line.Leading().Tick(), s.line.Term()))
 			}
 		}
 		void += c.void
@@ -405,7 +425,8 @@ func TestCourt(t *testing.T) {
 			t.Fatalf("seed %d, %+v: %v", seed, o, c.err)
 		}
 	}
-	t.Logf("%d changes of judge, %d void rulings, %d rollbacks, %d late commands, %d strict events confirmed", retired, void, total.Rollbacks, total.Late, strict)
+	t.Logf("%d changes of judge, %d void rulings, %d rollbacks, %d late commands, %d strict "+
+		"events confirmed", retired, void, total.Rollbacks, total.Late, strict)
 	if total.Rollbacks == 0 || total.Late == 0 || strict == 0 || retired == 0 || void == 0 {
 		t.Error("too little happened")
 	}

@@ -25,7 +25,8 @@ func (c *wide) Sync(s *bits.Sync) {
 
 var wideGame = world.Define("wide", world.Commands[wide]())
 
-// What a judge rules says the same after it was sent, whoever plays and whatever they do; and by it another mirror executes exactly that.
+// What a judge rules says the same after it was sent, whoever plays and whatever they do; and by it
+// another mirror executes exactly that.
 func TestRulingsAreSent(t *testing.T) {
 	for _, g := range []*world.Game{game, wideGame} {
 		slots := g.Commands().Slots
@@ -34,7 +35,8 @@ func TestRulingsAreSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			judge, err := ruled.New(w, ruled.Options{Judge: true, Wait: -1, Term: rapid.Uint32().Draw(t, "term")})
+			judge, err := ruled.New(w,
+				ruled.Options{Judge: true, Wait: -1, Term: rapid.Uint32().Draw(t, "term")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +52,10 @@ func TestRulingsAreSent(t *testing.T) {
 			})
 			for n := world.Tick(1); n <= 12; n++ {
 				for i := range rapid.IntRange(0, 12).Draw(t, "commands") {
-					c := timeline.Command{Tick: n, Seq: uint32(i + 1), Player: player.Draw(t, "by"), Kind: rapid.SampledFrom([]timeline.Kind{timeline.Give, timeline.Join, timeline.Join, timeline.Leave}).Draw(t, "kind")}
+					c := timeline.Command{
+						Tick: n, Seq: uint32(i + 1), Player: player.Draw(t, "by"),
+						Kind: rapid.SampledFrom([]timeline.Kind{timeline.Give, timeline.Join,
+							timeline.Join, timeline.Leave}).Draw(t, "kind")}
 					if c.Kind == timeline.Give {
 						c.Image = make([]int32, len(slots))
 						for k := range slots {
@@ -58,7 +63,8 @@ func TestRulingsAreSent(t *testing.T) {
 						}
 						for range rapid.IntRange(0, 4).Draw(t, "changes") {
 							k := rapid.IntRange(0, len(slots)-1).Draw(t, "slot")
-							c.Image[k] = rapid.Int32Range(slots[k].Min, slots[k].Max).Draw(t, "value")
+							c.Image[k] = rapid.Int32Range(slots[k].Min, slots[k].Max).Draw(t,
+								"value")
 						}
 					}
 					if _, err := judge.Submit(0, c); err != nil {
@@ -85,7 +91,8 @@ func TestRulingsAreSent(t *testing.T) {
 				if err := other.Advance(at(n)); err != nil {
 					t.Fatal(err)
 				}
-				if a, b := judge.Settled(), other.Settled(); a.Tick() != n || b.Tick() != n || a.Hash() != b.Hash() {
+				if a, b := judge.Settled(), other.Settled(); a.Tick() != n || b.Tick() != n ||
+					a.Hash() != b.Hash() {
 					t.Fatalf("ticks %d and %d", a.Tick(), b.Tick())
 				}
 			}
@@ -114,13 +121,17 @@ func TestRulingsAreSmall(t *testing.T) {
 	}
 }
 
-// Whatever is sent as a ruling is refused, or is the one form of what it says; and a mirror who believes it does not break.
+// Whatever is sent as a ruling is refused, or is the one form of what it says; and a mirror who
+// believes it does not break.
 func FuzzRuling(f *testing.F) {
 	judge, _ := pair(f, ruled.Options{Wait: -1})
 	for _, c := range []timeline.Command{
-		{Kind: timeline.Join, Tick: 1, Player: 1}, {Kind: timeline.Join, Tick: 1, Player: 2}, {Kind: timeline.Join, Tick: 2, Player: 40},
-		{Tick: 2, Player: 1, Image: image(act{X: 1})}, {Tick: 2, Player: 40, Image: image(act{})}, {Tick: 3, Player: 1, Image: image(act{Fire: true})},
-		{Tick: 3, Player: 2, Image: image(act{X: -1, Grab: true})}, {Kind: timeline.Leave, Tick: 4, Player: 1},
+		{Kind: timeline.Join, Tick: 1, Player: 1}, {Kind: timeline.Join, Tick: 1, Player: 2}, {
+			Kind: timeline.Join, Tick: 2, Player: 40},
+		{Tick: 2, Player: 1, Image: image(act{X: 1})}, {Tick: 2, Player: 40, Image: image(act{})}, {
+			Tick: 3, Player: 1, Image: image(act{Fire: true})},
+		{Tick: 3, Player: 2, Image: image(act{X: -1, Grab: true})}, {
+			Kind: timeline.Leave, Tick: 4, Player: 1},
 	} {
 		if _, err := judge.Submit(0, c); err != nil {
 			f.Fatal(err)
@@ -152,7 +163,8 @@ func FuzzRuling(f *testing.F) {
 	})
 }
 
-// What sending and taking in a ruling costs, for 24 players of whom a few do something else at each tick.
+// What sending and taking in a ruling costs, for 24 players of whom a few do something else at each
+// tick.
 func BenchmarkRuling(b *testing.B) {
 	judge, err := ruled.New(begin(b), ruled.Options{Judge: true, Wait: -1})
 	if err != nil {

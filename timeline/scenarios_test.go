@@ -53,7 +53,9 @@ func (s *scene) play(l simtest.Line, out *strings.Builder) {
 	case "leave":
 		s.submit(l, timeline.Command{Kind: timeline.Leave})
 	case "give":
-		s.submit(l, timeline.Command{Kind: timeline.Give, Image: image(act{X: int8(l.Number("x", 0)), Y: int8(l.Number("y", 0)), Fire: l.Is("fire"), Grab: l.Is("grab")})})
+		s.submit(l, timeline.Command{Kind: timeline.Give,
+			Image: image(act{X: int8(l.Number("x", 0)), Y: int8(l.Number("y", 0)),
+				Fire: l.Is("fire"), Grab: l.Is("grab")})})
 	case "until":
 		s.until(l.Duration(0))
 	case "hold":
@@ -61,7 +63,8 @@ func (s *scene) play(l simtest.Line, out *strings.Builder) {
 	case "stamp":
 		fmt.Fprintf(out, "tick %d\n", s.line.Stamp(s.now))
 	case "player":
-		fmt.Fprintf(out, "leading %s\nsettled %s\n", s.where(s.line.Leading(), l.Int(0)), s.where(s.line.Settled(), l.Int(0)))
+		fmt.Fprintf(out, "leading %s\nsettled %s\n", s.where(s.line.Leading(), l.Int(0)),
+			s.where(s.line.Settled(), l.Int(0)))
 	case "delays":
 		if err := s.line.SetDelays(delaysOf(l, len(l.Args))); err != nil {
 			fmt.Fprintln(out, err)
@@ -95,7 +98,8 @@ func delaysOf(l simtest.Line, n int) timeline.Delays {
 
 // submit gives the timeline a command at the present time.
 func (s *scene) submit(l simtest.Line, c timeline.Command) {
-	c.Player, c.Origin, c.Tick = world.Player(l.Int(0)), member.ID(l.Number("mirror", 1)), world.Tick(l.Number("tick", 1))
+	c.Player, c.Origin, c.Tick = world.Player(l.Int(0)), member.ID(l.Number("mirror", 1)),
+		world.Tick(l.Number("tick", 1))
 	s.seq[c.Origin]++
 	c.Seq = uint32(l.Number("seq", int(s.seq[c.Origin])))
 	fate, err := s.line.Submit(s.now, c)
@@ -116,14 +120,17 @@ func (s *scene) until(end time.Duration) {
 		}
 		s.tell()
 	}
-	fmt.Fprintf(s.out, "%s: leading tick %d, settled tick %d\n", s.clock(), s.line.Leading().Tick(), s.line.Settled().Tick())
+	fmt.Fprintf(s.out, "%s: leading tick %d, settled tick %d\n", s.clock(), s.line.Leading().Tick(),
+		s.line.Settled().Tick())
 }
 
 // tell says what the last Advance found out.
 func (s *scene) tell() {
 	now := s.line.Stats()
 	if n := now.Rollbacks - s.seen.Rollbacks; n > 0 {
-		fmt.Fprintf(s.out, "%s: copies taken back: %d, seen by players: %d, ticks computed again: %d\n", s.clock(), n, now.Seen-s.seen.Seen, now.Depth-s.seen.Depth)
+		fmt.Fprintf(s.out,
+			"%s: copies taken back: %d, seen by players: %d, ticks computed again: %d\n", s.clock(),
+			n, now.Seen-s.seen.Seen, now.Depth-s.seen.Depth)
 	}
 	if n := now.Corrections - s.seen.Corrections; n > 0 {
 		fmt.Fprintf(s.out, "%s: places corrected: %d\n", s.clock(), n)
@@ -137,7 +144,8 @@ func (s *scene) tell() {
 		if name == "footstep" {
 			continue
 		}
-		fmt.Fprintf(s.out, "%s: %s %s at tick %d by player %d\n", s.clock(), n.What, name, n.Event.Tick, s.line.Leading().Owner(n.Event.By))
+		fmt.Fprintf(s.out, "%s: %s %s at tick %d by player %d\n", s.clock(), n.What, name,
+			n.Event.Tick, s.line.Leading().Owner(n.Event.By))
 	}
 }
 

@@ -30,7 +30,9 @@ type Stats struct {
 	Held        int // bytes of all copies of the world, now
 	MostHeld    int
 
-	Jump  float64 // the furthest that a field with a margin, such as a player's place, moved in the leading world by being repaired
+	// the furthest that a field with a margin, such as a player's place, moved in the leading world
+	// by being repaired
+	Jump  float64
 	Jumps int     // how often one moved by more than its margin
 	Moved float64 // how far those moved, together
 

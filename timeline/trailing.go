@@ -68,12 +68,14 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 		return nil, err
 	}
 	list, window := o.Delays.List(), NewClock(start).Ticks(o.Delays.Window+slack)
-	if err := t.Open(start, o.Options, Room{window + 2, len(list), fmt.Sprintf("%d trailing states", len(list))}); err != nil {
+	if err := t.Open(start, o.Options,
+		Room{window + 2, len(list), fmt.Sprintf("%d trailing states", len(list))}); err != nil {
 		return nil, err
 	}
 	t.in, t.size = t.Game.NewInputs(), window+4
 	for _, d := range list {
-		t.trails = append(t.trails, &trail{w: start.Host().Clone(), delay: d, history: NewHistory(t.size)})
+		t.trails = append(t.trails,
+			&trail{w: start.Host().Clone(), delay: d, history: NewHistory(t.size)})
 	}
 	return t, t.Restore(nil)
 }
@@ -189,7 +191,8 @@ func (t *Trailing) catchUp() {
 		for i := range t.trails {
 			t.run(i)
 		}
-		if t.Err != nil || t.final().w.Tick() == settled || t.Leading().Tick() >= t.Clock.Due(t.Now-t.shown) {
+		if t.Err != nil || t.final().w.Tick() == settled ||
+			t.Leading().Tick() >= t.Clock.Due(t.Now-t.shown) {
 			return
 		}
 	}

@@ -32,14 +32,18 @@ func TestInTime(t *testing.T) {
 
 // Where the leading world's delay covers the way, it is the same with a way.
 func TestCovered(t *testing.T) {
-	o := timeline.TrailingOptions{Delays: timeline.DelaysOf(50*time.Millisecond, 150*time.Millisecond, 500*time.Millisecond)}
-	m := maker{name: "covered", make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline, error) {
-		o.Options = base
-		return timeline.NewTrailing(start, o)
-	}}
-	k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, delay: func(m member.ID, n world.Tick) time.Duration {
-		return time.Duration(m-1) * 50 * time.Millisecond
-	}}
+	o := timeline.TrailingOptions{
+		Delays: timeline.DelaysOf(50*time.Millisecond, 150*time.Millisecond, 500*time.Millisecond)}
+	m := maker{name: "covered",
+		make: func(start *world.World, base timeline.Options, _ []member.ID) (timeline.Timeline,
+			error) {
+			o.Options = base
+			return timeline.NewTrailing(start, o)
+		}}
+	k := talk{ticks: 300, mirrors: 2, players: 3, do: busy,
+		delay: func(m member.ID, n world.Tick) time.Duration {
+			return time.Duration(m-1) * 50 * time.Millisecond
+		}}
 	out := mustPlay(t, m, k.script(), 300)
 	line := out.line.(*timeline.Trailing)
 	if out.stats.Rollbacks != 0 || out.stats.Late != 0 {
@@ -47,18 +51,22 @@ func TestCovered(t *testing.T) {
 	}
 	led := int(line.Leading().Tick())
 	if want := led + int(led-6) + int(line.Settled().Tick()); out.stats.Steps != want {
-		t.Errorf("%d steps; three copies at ticks %d, %d and %d take %d", out.stats.Steps, led, led-6, line.Settled().Tick(), want)
+		t.Errorf("%d steps; three copies at ticks %d, %d and %d take %d", out.stats.Steps, led,
+			led-6, line.Settled().Tick(), want)
 	}
 }
 
 // Late commands are repaired by all that do not wait, and what that cost is counted.
 func TestLate(t *testing.T) {
 	for _, m := range makers() {
-		k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, waits: m.waits, delay: func(m member.ID, n world.Tick) time.Duration {
-			return time.Duration(m-1) * (30*time.Millisecond + time.Duration(det.Draw(1, uint64(n), 0, 0)%90)*time.Millisecond)
-		}}
+		k := talk{ticks: 300, mirrors: 2, players: 3, do: busy, waits: m.waits,
+			delay: func(m member.ID, n world.Tick) time.Duration {
+				return time.Duration(m-1) * (30*time.Millisecond +
+					time.Duration(det.Draw(1, uint64(n), 0, 0)%90)*time.Millisecond)
+			}}
 		s := mustPlay(t, m, k.script(), 300).stats
-		if s.Commands == 0 || s.TooLate > 0 || s.Refused > 0 || s.Conflicts > 0 || s.GameErrors > 0 {
+		if s.Commands == 0 || s.TooLate > 0 || s.Refused > 0 || s.Conflicts > 0 ||
+			s.GameErrors > 0 {
 			t.Errorf("%s: %+v", m.name, s)
 		}
 		switch {
@@ -71,7 +79,8 @@ func TestLate(t *testing.T) {
 				t.Errorf("%s: %+v", m.name, s)
 			}
 		default:
-			if s.Late == 0 || s.Rollbacks == 0 || s.Depth < s.Rollbacks || s.Copies < s.Rollbacks || s.CopiedBytes == 0 || s.Jump == 0 {
+			if s.Late == 0 || s.Rollbacks == 0 || s.Depth < s.Rollbacks || s.Copies < s.Rollbacks ||
+				s.CopiedBytes == 0 || s.Jump == 0 {
 				t.Errorf("%s: %+v", m.name, s)
 			}
 		}
@@ -84,17 +93,23 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// Where no copy is compared but by strict events, and nothing strict is late, nothing is repaired until the network is calm; with places compared it is.
+// Where no copy is compared but by strict events, and nothing strict is late, nothing is repaired
+// until the network is calm; with places compared it is.
 func TestMargins(t *testing.T) {
-	walk := func(p world.Player, n world.Tick) (act, bool) { return act{X: int8(n/20%2)*2 - 1}, true }
-	k := talk{ticks: 300, mirrors: 2, players: 2, do: walk, delay: func(m member.ID, n world.Tick) time.Duration {
-		return time.Duration(m-1) * 70 * time.Millisecond
-	}}
+	walk := func(p world.Player, n world.Tick) (act, bool) {
+		return act{X: int8(n/20%2)*2 - 1}, true
+	}
+	k := talk{ticks: 300, mirrors: 2, players: 2, do: walk,
+		delay: func(m member.ID, n world.Tick) time.Duration {
+			return time.Duration(m-1) * 70 * time.Millisecond
+		}}
 	rollbacks := func(by float64, correct bool) timeline.Stats {
 		start := begin(t)
 		line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-			Options: timeline.Options{Margins: []timeline.Margin{{Class: "runner", Field: "Pos", By: by}}},
-			Delays:  timeline.DelaysOf(0, 100*time.Millisecond, 300*time.Millisecond), Correct: correct, Calm: -1,
+			Options: timeline.Options{
+				Margins: []timeline.Margin{{Class: "runner", Field: "Pos", By: by}}},
+			Delays:  timeline.DelaysOf(0, 100*time.Millisecond, 300*time.Millisecond),
+			Correct: correct, Calm: -1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -114,19 +129,24 @@ func TestMargins(t *testing.T) {
 	}
 	loose, tight, corrected := rollbacks(50, false), rollbacks(0.3, false), rollbacks(0.3, true)
 	// Players who are not there yet are a difference at any margin; after that, only places are.
-	if loose.Rollbacks > 4 || tight.Rollbacks < 10 || corrected.Rollbacks > 4 || corrected.Corrections < 10 {
-		t.Errorf("with a wide margin %+v\nwith a narrow one %+v\ncorrected %+v", loose, tight, corrected)
+	if loose.Rollbacks > 4 || tight.Rollbacks < 10 || corrected.Rollbacks > 4 ||
+		corrected.Corrections < 10 {
+		t.Errorf("with a wide margin %+v\nwith a narrow one %+v\ncorrected %+v", loose, tight,
+			corrected)
 	}
 }
 
-// A game may ask whether a command was repeated. Then a copy that guessed what came late was wrong all the same, and the game is not to blame.
+// A game may ask whether a command was repeated. Then a copy that guessed what came late was wrong
+// all the same, and the game is not to blame.
 func TestGameThatAsks(t *testing.T) {
 	start, err := counting.New(world.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{HashEvery: 1}, Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond),
+		Options: timeline.Options{HashEvery: 1},
+		Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond,
+			200*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -138,9 +158,11 @@ func TestGameThatAsks(t *testing.T) {
 		case n == 1:
 			_, err = line.Submit(at(n), timeline.Command{Kind: timeline.Join, Tick: n, Player: 1})
 		case n <= 20:
-			_, err = line.Submit(at(n), timeline.Command{Tick: n, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
+			_, err = line.Submit(at(n),
+				timeline.Command{Tick: n, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
 		case n > 26 && n < 200 && n%5 > 0: // the same, and 6 ticks late
-			_, err = line.Submit(at(n), timeline.Command{Tick: n - 6, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
+			_, err = line.Submit(at(n),
+				timeline.Command{Tick: n - 6, Seq: uint32(n), Player: 1, Image: image(act{X: 1})})
 		default:
 			silent++
 		}

@@ -10,21 +10,24 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A mirror that is silent for seconds stops those who wait, and when it speaks again they catch up; those who do not wait go on.
+// A mirror that is silent for seconds stops those who wait, and when it speaks again they catch up;
+// those who do not wait go on.
 func TestSilence(t *testing.T) {
 	for _, m := range makers() {
-		k := talk{ticks: 400, mirrors: 2, players: 2, do: busy, waits: m.waits, delay: func(m member.ID, n world.Tick) time.Duration {
-			if m == 2 && n >= 100 && n < 220 {
-				return at(220) - at(n)
-			}
-			return 0
-		}}
+		k := talk{ticks: 400, mirrors: 2, players: 2, do: busy, waits: m.waits,
+			delay: func(m member.ID, n world.Tick) time.Duration {
+				if m == 2 && n >= 100 && n < 220 {
+					return at(220) - at(n)
+				}
+				return 0
+			}}
 		start := begin(t)
 		behind := 0
-		out, err := play(start, m, []member.ID{1, 2}, k.script(), 380, func(now time.Duration, line timeline.Timeline) error {
-			behind = max(behind, int(now/length)-int(line.Leading().Tick()))
-			return nil
-		})
+		out, err := play(start, m, []member.ID{1, 2}, k.script(), 380,
+			func(now time.Duration, line timeline.Timeline) error {
+				behind = max(behind, int(now/length)-int(line.Leading().Tick()))
+				return nil
+			})
 		if err == nil {
 			err = judge(start, out, 380)
 		}
@@ -32,18 +35,22 @@ func TestSilence(t *testing.T) {
 			t.Fatalf("%s: %v", m.name, err)
 		}
 		late := out.fates[timeline.TooLate] > 0
-		if m.waits && (late || behind < 100 || out.stats.Waited < time.Second) || !m.waits && (!late || behind > 20) {
+		if m.waits && (late || behind < 100 || out.stats.Waited < time.Second) || !m.waits &&
+			(!late || behind > 20) {
 			t.Errorf("%s: %d ticks behind, %v %+v", m.name, behind, out.fates, out.stats)
 		}
 	}
 }
 
-// The delay of lock step follows the way, up and down, and on mirrors that talk to each other by Stamp no promise is broken.
+// The delay of lock step follows the way, up and down, and on mirrors that talk to each other by
+// Stamp no promise is broken.
 func TestLockstepAdapts(t *testing.T) {
 	var lines [2]*rivals.Lockstep
 	for i := range lines {
 		var err error
-		if lines[i], err = rivals.NewLockstep(begin(t), rivals.LockstepOptions{Mirrors: []member.ID{0, 1}, Most: 20}); err != nil {
+		if lines[i],
+			err = rivals.NewLockstep(begin(t),
+			rivals.LockstepOptions{Mirrors: []member.ID{0, 1}, Most: 20}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,12 +94,18 @@ func TestLockstepAdapts(t *testing.T) {
 			var cs []timeline.Command
 			if seq[i] == 0 {
 				seq[i]++
-				cs = append(cs, timeline.Command{Kind: timeline.Join, Tick: s, Origin: member.ID(i), Seq: 1, Player: world.Player(i + 1)})
+				cs = append(cs,
+					timeline.Command{
+						Kind: timeline.Join, Tick: s, Origin: member.ID(i), Seq: 1,
+						Player: world.Player(i + 1)})
 			}
 			seq[i]++
 			cs = append(cs,
-				timeline.Command{Tick: s, Origin: member.ID(i), Seq: seq[i], Player: world.Player(i + 1), Image: image(act{X: int8(s % 2)})},
-				timeline.Command{Kind: timeline.Promise, Tick: s, Origin: member.ID(i), Seq: seq[i], Sent: now})
+				timeline.Command{
+					Tick: s, Origin: member.ID(i), Seq: seq[i], Player: world.Player(i + 1),
+					Image: image(act{X: int8(s % 2)})},
+				timeline.Command{
+					Kind: timeline.Promise, Tick: s, Origin: member.ID(i), Seq: seq[i], Sent: now})
 			for _, c := range cs {
 				if _, err := line.Submit(now, c); err != nil {
 					t.Fatal(err)
@@ -105,12 +118,14 @@ func TestLockstepAdapts(t *testing.T) {
 	if delays["near"] != 2 || delays["far"] < 7 || delays["far"] > 9 || delays["near again"] > 3 {
 		t.Errorf("%v", delays)
 	}
-	if a, b := lines[0].Settled(), lines[1].Settled(); a.Tick() < 1700 || a.Tick() == b.Tick() && a.Hash() != b.Hash() {
+	if a, b := lines[0].Settled(), lines[1].Settled(); a.Tick() < 1700 || a.Tick() == b.Tick() &&
+		a.Hash() != b.Hash() {
 		t.Errorf("ticks %d and %d", a.Tick(), b.Tick())
 	}
 }
 
-// What a mirror stamps itself is never late there, also if it comes at the very time of a tick that has just been computed.
+// What a mirror stamps itself is never late there, also if it comes at the very time of a tick that
+// has just been computed.
 func TestOwnCommandsAreInTime(t *testing.T) {
 	for _, m := range makers() {
 		if m.waits {
@@ -122,14 +137,19 @@ func TestOwnCommandsAreInTime(t *testing.T) {
 		}
 		seq := uint32(0)
 		for n := world.Tick(0); n < 60; n++ {
-			for _, now := range []time.Duration{at(n), at(n), at(n) + 1, at(n) + 5*time.Millisecond} {
+			for _, now := range []time.Duration{
+				at(n), at(n), at(n) + 1, at(n) + 5*time.Millisecond} {
 				if err := line.Advance(now); err != nil {
 					t.Fatal(err)
 				}
 				seq++
-				f, err := line.Submit(now, timeline.Command{Tick: line.Stamp(now), Origin: 1, Seq: seq, Player: 1, Image: image(act{X: 1})})
+				f, err := line.Submit(now,
+					timeline.Command{
+						Tick: line.Stamp(now), Origin: 1, Seq: seq, Player: 1,
+						Image: image(act{X: 1})})
 				if err != nil || f != timeline.OnTime {
-					t.Fatalf("%s: at %v, tick %d, it is %v, %v", m.name, now, line.Leading().Tick(), f, err)
+					t.Fatalf("%s: at %v, tick %d, it is %v, %v", m.name, now, line.Leading().Tick(),
+						f, err)
 				}
 			}
 		}
@@ -140,7 +160,9 @@ func TestOwnCommandsAreInTime(t *testing.T) {
 func TestMemoryGrows(t *testing.T) {
 	start := begin(t)
 	line, err := timeline.NewTrailing(start, timeline.TrailingOptions{
-		Options: timeline.Options{Memory: 4*start.Host().Size() + 100}, Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond),
+		Options: timeline.Options{Memory: 4*start.Host().Size() + 100},
+		Delays: timeline.DelaysOf(0, 50*time.Millisecond, 100*time.Millisecond,
+			200*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +180,8 @@ func TestMemoryGrows(t *testing.T) {
 		}
 	}
 	right, _ := oracle(start, k.script(), line.Settled().Tick())
-	if d := line.Delays().List(); len(d) >= 4 || d[len(d)-1] != 200*time.Millisecond || line.Settled().Hash() != right[line.Settled().Tick()] {
+	if d := line.Delays().List(); len(d) >= 4 || d[len(d)-1] != 200*time.Millisecond ||
+		line.Settled().Hash() != right[line.Settled().Tick()] {
 		t.Errorf("%v, %+v", d, line.Stats())
 	}
 }

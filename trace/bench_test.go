@@ -8,9 +8,12 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// BenchmarkTick is what recording adds to a tick of 16 people; -states also saves the whole world every second rather than every minute.
+// BenchmarkTick is what recording adds to a tick of 16 people; -states also saves the whole world
+// every second rather than every minute.
 func BenchmarkTick(b *testing.B) {
-	for name, o := range map[string]Options{"inputs": {HashEvery: -1, StateEvery: -1}, "hashes": {StateEvery: -1}, "states": {StateEvery: 60}} {
+	for name, o := range map[string]Options{
+		"inputs": {HashEvery: -1, StateEvery: -1}, "hashes": {StateEvery: -1}, "states": {
+			StateEvery: 60}} {
 		b.Run(name, func(b *testing.B) {
 			w, err := shooter.New(world.Settings{Seed: 7})
 			if err != nil {

@@ -30,20 +30,23 @@ const (
 	maxEndBlock    = 64
 )
 
-// A block is a kind, the length of its payload, the payload, and a checksum. The checksum goes on from that of the block before, so that a
-// block that is missing or in another's place is found like one that is damaged.
+// A block is a kind, the length of its payload, the payload, and a checksum. The checksum goes on
+// from that of the block before, so that a block that is missing or in another's place is found
+// like one that is damaged.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func crcOf(s string) uint32 { return crc32.Checksum([]byte(s), castagnoli) }
 
-// ErrNotTrace says that a file is no trace at all, or one of another version of the format. Use errors.Is.
+// ErrNotTrace says that a file is no trace at all, or one of another version of the format. Use
+// errors.Is.
 var ErrNotTrace = errors.New("not a trace")
 
-// ErrDamaged says that a trace is not what its writer wrote from some point on. What comes before that point is good. Use errors.Is, and
-// errors.As with *DamageError for where.
+// ErrDamaged says that a trace is not what its writer wrote from some point on. What comes before
+// that point is good. Use errors.Is, and errors.As with *DamageError for where.
 var ErrDamaged = errors.New("trace is damaged")
 
-// ErrCut says that a trace has no end: the file was cut, or its writer was stopped or has not finished yet. All that was read is good. Use errors.Is.
+// ErrCut says that a trace has no end: the file was cut, or its writer was stopped or has not
+// finished yet. All that was read is good. Use errors.Is.
 var ErrCut = errors.New("trace is cut off")
 
 // incomplete says that an error is one of the trace, and not of what it is read from.
@@ -77,7 +80,8 @@ func (b *blockWriter) start() {
 	b.write([]byte(magic))
 }
 
-// put writes one block, given in parts, in one piece: a program that is killed leaves whole blocks or the beginning of one.
+// put writes one block, given in parts, in one piece: a program that is killed leaves whole blocks
+// or the beginning of one.
 func (b *blockWriter) put(kind byte, parts ...[]byte) {
 	n := 0
 	for _, p := range parts {
@@ -140,7 +144,8 @@ func limitOf(kind byte) uint64 {
 	return 0
 }
 
-// next reads a block, and gives io.EOF only where a block might begin. Its payload is good until the next call.
+// next reads a block, and gives io.EOF only where a block might begin. Its payload is good until
+// the next call.
 func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	kind, err = b.buf.ReadByte()
 	if err != nil {

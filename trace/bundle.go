@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// How many ticks a bundle holds before and after the first difference, and of how many the commands are listed.
+// How many ticks a bundle holds before and after the first difference, and of how many the commands
+// are listed.
 const (
 	ticksBefore  = 60
 	ticksAfter   = 30
@@ -26,8 +27,9 @@ type File struct {
 	Data []byte
 }
 
-// Bundle makes what anyone needs to see the difference again: both traces cut to the ticks around it, the world before it, both worlds with it where they are known,
-// the report, and a text that says what to do with them.
+// Bundle makes what anyone needs to see the difference again: both traces cut to the ticks around
+// it, the world before it, both worlds with it where they are known, the report, and a text that
+// says what to do with them.
 func (r *Report) Bundle() ([]File, error) {
 	if r.Cause == CauseNone {
 		return nil, errors.New("trace: the two do not differ, so there is nothing to bundle")
@@ -59,7 +61,8 @@ func (r *Report) Bundle() ([]File, error) {
 	return files, nil
 }
 
-// window is the ticks that show the difference: from some before to the one at which it can be seen, and some more.
+// window is the ticks that show the difference: from some before to the one at which it can be
+// seen, and some more.
 func (r *Report) window() (from, to world.Tick) {
 	from = min(r.LastGood, r.Tick)
 	from = max(from-min(from, ticksBefore), r.First)
@@ -70,7 +73,8 @@ func (r *Report) window() (from, to world.Tick) {
 	return from, to + ticksAfter
 }
 
-// cut takes a window out of a trace. Where this program does not compute what was recorded the state at the beginning cannot be had; then it is all of the trace.
+// cut takes a window out of a trace. Where this program does not compute what was recorded the
+// state at the beginning cannot be had; then it is all of the trace.
 func (r *Report) cut(in source, from, to world.Tick) ([]byte, error) {
 	var out bytes.Buffer
 	t, err := in.open()
@@ -92,12 +96,13 @@ func (r *Report) stateAt(trace []byte, t world.Tick) (saved []byte) {
 	if err != nil {
 		return nil
 	}
-	_, err = Replay(r.game, in, ReplayOptions{From: t, Until: max(t, 1), Each: func(w *world.World, _ *Record) error {
-		if w.Tick() == t {
-			saved = w.Host().Save(nil)
-		}
-		return nil
-	}})
+	_, err = Replay(r.game, in,
+		ReplayOptions{From: t, Until: max(t, 1), Each: func(w *world.World, _ *Record) error {
+			if w.Tick() == t {
+				saved = w.Host().Save(nil)
+			}
+			return nil
+		}})
 	if err != nil {
 		return nil
 	}

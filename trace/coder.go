@@ -2,8 +2,8 @@ package trace
 
 import "github.com/coeval-dev/coeval/entropy"
 
-// A coder writes and reads inputs by the same calls: what it is given when it writes it gives back when it reads. So the two sides of the format
-// are one function, and cannot come apart.
+// A coder writes and reads inputs by the same calls: what it is given when it writes it gives back
+// when it reads. So the two sides of the format are one function, and cannot come apart.
 type coder struct {
 	reading bool
 	enc     entropy.Encoder

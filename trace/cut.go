@@ -10,8 +10,9 @@ import (
 
 var errApart = errors.New("this program does not compute what was recorded")
 
-// Cut copies the part of a trace from one tick to another into a trace of its own, with the hashes and states that were recorded. It begins with the world at from, which is
-// computed, so that who has the part needs nothing before it. A damaged trace is copied up to the damage.
+// Cut copies the part of a trace from one tick to another into a trace of its own, with the hashes
+// and states that were recorded. It begins with the world at from, which is computed, so that who
+// has the part needs nothing before it. A damaged trace is copied up to the damage.
 func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 	c, err := newReplica(g, r, from)
 	if err != nil {
@@ -22,7 +23,8 @@ func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 			return fmt.Errorf("trace: it does not reach tick %d: %w", from, err)
 		}
 		if c.mismatch != nil {
-			return fmt.Errorf("trace: tick %d cannot be computed: %w from tick %d on", from, errApart, c.mismatch.Tick)
+			return fmt.Errorf("trace: tick %d cannot be computed: %w from tick %d on", from,
+				errApart, c.mismatch.Tick)
 		}
 	}
 	h := *r.Header()
@@ -31,7 +33,8 @@ func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 	if err != nil {
 		return err
 	}
-	if err := w.putState(c.world.Tick(), c.world.Hash(), c.world.Host().Save(nil), true); err != nil {
+	if err := w.putState(c.world.Tick(), c.world.Hash(), c.world.Host().Save(nil),
+		true); err != nil {
 		return err
 	}
 	for {

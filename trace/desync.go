@@ -16,8 +16,10 @@ const (
 	CauseNone   Cause = ""       // they did not
 	CauseStart  Cause = "start"  // they did not begin with the same world
 	CauseInputs Cause = "inputs" // other things came in
-	CauseRules  Cause = "rules"  // from the same world and the same inputs the machines computed different things
-	CauseState  Cause = "state"  // one of the runs went on from a state that was not computed but given
+	// from the same world and the same inputs the machines computed different things
+	CauseRules Cause = "rules"
+	// one of the runs went on from a state that was not computed but given
+	CauseState Cause = "state"
 
 	CauseUnknown Cause = "unknown" // two states alone do not tell
 )
@@ -26,13 +28,16 @@ const (
 type Report struct {
 	Game  string `json:"game"`
 	Cause Cause  `json:"cause,omitempty"`
-	// Tick is the first at which the worlds differ. With CauseRules it is known as exactly as the traces have hashes: the worlds were the same at LastGood.
+	// Tick is the first at which the worlds differ. With CauseRules it is known as exactly as the
+	// traces have hashes: the worlds were the same at LastGood.
 	Tick     world.Tick `json:"tick"`
 	LastGood world.Tick `json:"last_good"`
-	// Input is the first difference in what came in, whether or not it made a difference to the world.
+	// Input is the first difference in what came in, whether or not it made a difference to the
+	// world.
 	Input *InputDifference `json:"input,omitempty"`
-	// World is the first entity and field that differ, A's and B's value. It is nil if the traces hold no state from which it can be seen. Its own tick is
-	// later than Tick if there was none before, or if at first only the players' commands differed.
+	// World is the first entity and field that differ, A's and B's value. It is nil if the traces
+	// hold no state from which it can be seen. Its own tick is later than Tick if there was none
+	// before, or if at first only the players' commands differed.
 	World *world.Difference `json:"-"`
 	// A and B are the two runs.
 	A Side `json:"a"`
@@ -66,7 +71,8 @@ type Side struct {
 	Build  string `json:"build,omitempty"`
 	Note   string `json:"note,omitempty"`
 	Damage string `json:"damage,omitempty"` // where the trace is damaged, if it is
-	// Apart is the tick from which on the trace is not what this program computes from the same inputs, or 0.
+	// Apart is the tick from which on the trace is not what this program computes from the same
+	// inputs, or 0.
 	Apart world.Tick `json:"apart,omitempty"`
 }
 
@@ -78,12 +84,14 @@ type Moment struct {
 	B      string       `json:"b,omitempty"`
 }
 
-// Desync finds the first tick, entity and field at which two recorded runs of a game differ, and why. Both are computed again, side by side, and compared with each
-// other and with what was recorded.
+// Desync finds the first tick, entity and field at which two recorded runs of a game differ, and
+// why. Both are computed again, side by side, and compared with each other and with what was
+// recorded.
 //
-// If other things came in, that is the reason, and the entity and field are exact. If the same came in, at least one of the machines computed something else than this
-// one does; its worlds are then known only where its trace holds states. Record with StateEvery: 1, or replay each trace on its own machine with coeval trace
-// replay --record --states 1, to see the first tick itself.
+// If other things came in, that is the reason, and the entity and field are exact. If the same came
+// in, at least one of the machines computed something else than this one does; its worlds are then
+// known only where its trace holds states. Record with StateEvery: 1, or replay each trace on its
+// own machine with coeval trace replay --record --states 1, to see the first tick itself.
 //
 // The report reads a and b again when it makes a bundle, so keep them open until then.
 func Desync(g *world.Game, a, b io.ReadSeeker) (*Report, error) {
@@ -156,7 +164,9 @@ func (s *search) run() error {
 			return nil
 		}
 		if p.Tick != q.Tick {
-			return fmt.Errorf("trace: after tick %d one of the two jumps to tick %d and the other does not", s.Last, max(p.Tick, q.Tick))
+			return fmt.Errorf(
+				"trace: after tick %d one of the two jumps to tick %d and the other does not",
+				s.Last, max(p.Tick, q.Tick))
 		}
 		if s.Input == nil {
 			s.Input = differentInputs(p, q, s.x.r.history.schema)
@@ -177,14 +187,17 @@ func (s *search) align() error {
 			c = s.y
 		}
 		if _, err := c.next(); err != nil {
-			return fmt.Errorf("trace: the two have no tick in common: one can be read to tick %d, and the other begins at %d: %w",
+			return fmt.Errorf(
+				"trace: the two have no tick in common: one can be read to tick %d, and the "+
+					"other begins at %d: %w",
 				c.world.Tick(), max(s.x.r.Header().First, s.y.r.Header().First), err)
 		}
 	}
 	return nil
 }
 
-// read takes a trace past the states of the tick it is at, to the inputs of the next, if there is one.
+// read takes a trace past the states of the tick it is at, to the inputs of the next, if there is
+// one.
 func (s *search) read(c *replica, side *Side) (rec *Record, more bool) {
 	for {
 		rec, err := c.r.Next()
@@ -207,7 +220,8 @@ func (s *search) read(c *replica, side *Side) (rec *Record, more bool) {
 	}
 }
 
-// compare looks at what both traces say of the tick that was just computed, and at what came out here.
+// compare looks at what both traces say of the tick that was just computed, and at what came out
+// here.
 func (s *search) compare(p, q *Record) {
 	if s.Cause != CauseNone {
 		return
@@ -221,7 +235,8 @@ func (s *search) compare(p, q *Record) {
 		return
 	case known && s.Input == nil:
 		s.Tick = p.Tick
-	// One of them has no hash for the tick, but where it has one again it is right and the other was wrong before.
+	// One of them has no hash for the tick, but where it has one again it is right and the other
+	// was wrong before.
 	case m != nil && n == nil && s.y.good >= m.Tick && s.Input == nil:
 		s.Tick = m.Tick
 	case n != nil && m == nil && s.x.good >= n.Tick && s.Input == nil:
@@ -232,7 +247,8 @@ func (s *search) compare(p, q *Record) {
 	s.Cause, s.LastGood = CauseRules, s.lastGood()
 }
 
-// lastGood is the last tick at which the two are known to have agreed, with each other or with what is computed here.
+// lastGood is the last tick at which the two are known to have agreed, with each other or with what
+// is computed here.
 func (s *search) lastGood() world.Tick { return max(s.agreed, min(s.x.lastGood(), s.y.lastGood())) }
 
 func (c *replica) lastGood() world.Tick {
@@ -266,7 +282,8 @@ func (s *search) judge() {
 			s.Cause, s.LastGood = CauseRules, s.lastGood()
 		}
 	}
-	// Commands are part of a world, so it may take some ticks until an entity shows what came of them.
+	// Commands are part of a world, so it may take some ticks until an entity shows what came of
+	// them.
 	if s.done = d.Class != ""; s.done || s.World == nil {
 		s.found(d, a, b)
 	}

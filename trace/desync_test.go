@@ -48,15 +48,19 @@ func again(t *testing.T, rep *Report, names ...string) map[string][]byte {
 		Tick  world.Tick
 		World *struct{ Class, Entity, Field, A, B string }
 	}
-	if err := json.Unmarshal(got["report.json"], &parsed); err != nil || parsed.Tick != rep.Tick || parsed.Cause != string(rep.Cause) {
+	if err := json.Unmarshal(got["report.json"], &parsed); err != nil || parsed.Tick != rep.Tick ||
+		parsed.Cause != string(rep.Cause) {
 		t.Errorf("%v: %s", err, got["report.json"])
 	}
-	if rep.World != nil && (parsed.World == nil || parsed.World.Field != rep.World.Field || parsed.World.Entity == "" != (rep.World.Entity == world.None)) {
+	if rep.World != nil &&
+		(parsed.World == nil || parsed.World.Field != rep.World.Field ||
+			parsed.World.Entity == "" != (rep.World.Entity == world.None)) {
 		t.Errorf("%s", got["report.json"])
 	}
 	if got["a.trace"] != nil {
 		twice := desync(t, got["a.trace"], got["b.trace"])
-		if twice.Tick != rep.Tick || twice.Cause != rep.Cause || twice.LastGood != rep.LastGood || (rep.World != nil && (twice.World == nil || *twice.World != *rep.World)) ||
+		if twice.Tick != rep.Tick || twice.Cause != rep.Cause || twice.LastGood != rep.LastGood ||
+			(rep.World != nil && (twice.World == nil || *twice.World != *rep.World)) ||
 			!slices.Equal(twice.Around, rep.Around) || twice.A != rep.A || twice.B != rep.B {
 			t.Errorf("from the bundle comes\n%s, not\n%s", twice, rep)
 		}
@@ -76,7 +80,8 @@ func contains(t *testing.T, text string, parts ...string) {
 func TestDesyncOfTheSame(t *testing.T) {
 	a, _ := play{ticks: 200, inputs: newPeople(2, 3).act}.record(t, shooter)
 	rep := desync(t, a, a)
-	if rep.Cause != CauseNone || rep.First != 0 || rep.Last != 200 || rep.World != nil || rep.Around != nil {
+	if rep.Cause != CauseNone || rep.First != 0 || rep.Last != 200 || rep.World != nil ||
+		rep.Around != nil {
 		t.Errorf("%+v", rep)
 	}
 	contains(t, rep.String(), `the two runs of "shooter" are the same from tick 0 to 200`)
@@ -99,12 +104,15 @@ func TestDesyncByInputs(t *testing.T) {
 	}
 	b, _ := p.record(t, shooter)
 	rep := desync(t, a, b)
-	if rep.Cause != CauseInputs || rep.Tick != 210 || rep.LastGood != 209 || rep.Input == nil || rep.Input.Player != 2 || rep.World == nil || rep.World.Tick != 210 ||
+	if rep.Cause != CauseInputs || rep.Tick != 210 || rep.LastGood != 209 || rep.Input == nil ||
+		rep.Input.Player != 2 || rep.World == nil || rep.World.Tick != 210 ||
 		rep.World.Class != "runner" || rep.A.Apart+rep.B.Apart > 0 {
 		t.Errorf("%s", rep)
 	}
-	contains(t, rep.String(), "differs   at tick 210", "tick 210  player 2", `in B: Say.len=3 Say[0:4]="boo"`, "tick 206", "tick 211", "other things came into")
-	files := again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state", "b.state")
+	contains(t, rep.String(), "differs   at tick 210", "tick 210  player 2",
+		`in B: Say.len=3 Say[0:4]="boo"`, "tick 206", "tick 211", "other things came into")
+	files := again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state",
+		"a.state", "b.state")
 	if before, err := shooter.Load(files["before.state"]); err != nil || before.Tick() != 209 {
 		t.Error(err)
 	}
@@ -113,7 +121,8 @@ func TestDesyncByInputs(t *testing.T) {
 	}
 }
 
-// Where a command changes nothing at once, the report goes on to the first entity that it does change.
+// Where a command changes nothing at once, the report goes on to the first entity that it does
+// change.
 func TestDesyncByInputsThatShowLater(t *testing.T) {
 	p := play{ticks: 300, inputs: newPeople(2, 3).act}
 	a, _ := p.record(t, shooter)
@@ -133,16 +142,22 @@ func TestDesyncByInputsThatShowLater(t *testing.T) {
 	}
 	b, _ := p.record(t, shooter)
 	rep := desync(t, a, b)
-	if rep.Cause != CauseInputs || rep.Tick != 210 || rep.LastGood != 209 || rep.World == nil || rep.World.Class != "runner" || rep.World.Tick <= 210 || rep.World.Tick > 230 {
+	if rep.Cause != CauseInputs || rep.Tick != 210 || rep.LastGood != 209 || rep.World == nil ||
+		rep.World.Class != "runner" || rep.World.Tick <= 210 || rep.World.Tick > 230 {
 		t.Errorf("%s", rep)
 	}
-	contains(t, rep.String(), "differs   at tick 210", "the first at which an entity differs", "Slot=9")
-	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state", "b.state")
+	contains(t, rep.String(), "differs   at tick 210", "the first at which an entity differs",
+		"Slot=9")
+	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state",
+		"b.state")
 }
 
-// A machine that computes something else from the same inputs is named, with the field if there are states.
+// A machine that computes something else from the same inputs is named, with the field if there are
+// states.
 func TestDesyncByRules(t *testing.T) {
-	p := play{ticks: 400, inputs: newPeople(2, 3).act, options: Options{StateEvery: 100, Build: Build{Module: "example.org/shooter", Platform: "linux/amd64"}}}
+	p := play{ticks: 400, inputs: newPeople(2, 3).act,
+		options: Options{
+			StateEvery: 100, Build: Build{Module: "example.org/shooter", Platform: "linux/amd64"}}}
 	a, _ := p.record(t, shooter)
 	right := wrongFrom(151)
 	p.inputs, p.options.Build.Platform = newPeople(2, 3).act, "plan9/mips"
@@ -158,18 +173,24 @@ func TestDesyncByRules(t *testing.T) {
 	right()
 
 	rep := desync(t, a, b)
-	if rep.Cause != CauseRules || rep.Tick != 151 || rep.LastGood != 150 || rep.World == nil || rep.World.Tick != 200 || rep.World.Field != "Score" || rep.A.Apart != 0 || rep.B.Apart != 151 {
+	if rep.Cause != CauseRules || rep.Tick != 151 || rep.LastGood != 150 || rep.World == nil ||
+		rep.World.Tick != 200 || rep.World.Field != "Score" || rep.A.Apart != 0 ||
+		rep.B.Apart != 151 {
 		t.Errorf("%s", rep)
 	}
-	contains(t, rep.String(), "A did what this program does, B did not", "plan9/mips", "--states 1", "as of tick 200", "runner 0.0.1, Score")
-	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state", "b.state")
+	contains(t, rep.String(), "A did what this program does, B did not", "plan9/mips", "--states 1",
+		"as of tick 200", "runner 0.0.1, Score")
+	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state",
+		"b.state")
 
 	rep = desync(t, each, a)
-	if rep.Cause != CauseRules || rep.Tick != 151 || rep.World == nil || rep.World.Tick != 151 || rep.World.Field != "Score" || rep.World.A != "6" || rep.World.B != "5" {
+	if rep.Cause != CauseRules || rep.Tick != 151 || rep.World == nil || rep.World.Tick != 151 ||
+		rep.World.Field != "Score" || rep.World.A != "6" || rep.World.B != "5" {
 		t.Errorf("%s", rep)
 	}
 	contains(t, rep.String(), "B did what this program does, A did not")
-	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state", "b.state")
+	again(t, rep, "README.txt", "report.json", "a.trace", "b.trace", "before.state", "a.state",
+		"b.state")
 
 	rep = desync(t, a, none)
 	if rep.Cause != CauseRules || rep.Tick != 151 || rep.World != nil {
@@ -182,19 +203,23 @@ func TestDesyncByRules(t *testing.T) {
 		t.Errorf("a trace without hashes or states cannot tell, and says\n%s", rep)
 	}
 	rep = desync(t, a, states)
-	if rep.Cause != CauseRules || rep.Tick != 160 || rep.LastGood != 120 || rep.World == nil || rep.World.Tick != 160 {
+	if rep.Cause != CauseRules || rep.Tick != 160 || rep.LastGood != 120 || rep.World == nil ||
+		rep.World.Tick != 160 {
 		t.Errorf("%s", rep)
 	}
 
-	// On the other machine it is the other that is wrong. There the window cannot be computed, and the whole trace serves.
+	// On the other machine it is the other that is wrong. There the window cannot be computed, and
+	// the whole trace serves.
 	right = wrongFrom(30)
 	defer right()
 	rep = desync(t, a, b)
-	if rep.Cause != CauseRules || rep.Tick != 151 || rep.World == nil || rep.World.Field != "Score" || rep.A.Apart != 30 || rep.B.Apart != 30 {
+	if rep.Cause != CauseRules || rep.Tick != 151 || rep.World == nil ||
+		rep.World.Field != "Score" || rep.A.Apart != 30 || rep.B.Apart != 30 {
 		t.Errorf("%s", rep)
 	}
 	contains(t, rep.String(), "neither did what this program does")
-	if files, err := rep.Bundle(); err != nil || !bytes.Equal(files[2].Data, a) || files[2].Name != "a.trace" {
+	if files, err := rep.Bundle(); err != nil || !bytes.Equal(files[2].Data, a) ||
+		files[2].Name != "a.trace" {
 		t.Error(err)
 	}
 }
@@ -231,7 +256,8 @@ func TestDesyncOfPartsAndDamage(t *testing.T) {
 	if err := Cut(shooter, open(t, b), &late, 200, 400); err != nil {
 		t.Fatal(err)
 	}
-	if rep := desync(t, a, late.Bytes()); rep.First != 200 || rep.Tick != 351 || rep.LastGood != 350 {
+	if rep := desync(t, a, late.Bytes()); rep.First != 200 || rep.Tick != 351 ||
+		rep.LastGood != 350 {
 		t.Errorf("%s", rep)
 	}
 	rep := desync(t, a[:len(a)/2], b)
@@ -239,11 +265,15 @@ func TestDesyncOfPartsAndDamage(t *testing.T) {
 		t.Errorf("%s", rep)
 	}
 	contains(t, rep.String(), "cut off")
-	if _, err := Desync(shooter, bytes.NewReader(a[:len(a)/3]), bytes.NewReader(late.Bytes())); err == nil || !strings.Contains(err.Error(), "no tick in common") {
+	if _, err := Desync(shooter, bytes.NewReader(a[:len(a)/3]),
+		bytes.NewReader(late.Bytes())); err == nil ||
+		!strings.Contains(err.Error(), "no tick in common") {
 		t.Error(err)
 	}
-	chess, _ := play{ticks: 3, inputs: func(world.Tick, *world.Inputs) {}}.record(t, world.Define("chess"))
-	if _, err := Desync(shooter, bytes.NewReader(a), bytes.NewReader(chess)); !errors.Is(err, ErrGame) || !strings.Contains(err.Error(), "second trace") {
+	chess, _ := play{
+		ticks: 3, inputs: func(world.Tick, *world.Inputs) {}}.record(t, world.Define("chess"))
+	if _, err := Desync(shooter, bytes.NewReader(a), bytes.NewReader(chess)); !errors.Is(err,
+		ErrGame) || !strings.Contains(err.Error(), "second trace") {
 		t.Error(err)
 	}
 }
@@ -264,11 +294,13 @@ func TestDesyncStates(t *testing.T) {
 	}
 	contains(t, same.String(), "are the same")
 	rep, err := DesyncStates(shooter, a, b)
-	if err != nil || rep.Cause != CauseUnknown || rep.Tick != 100 || rep.World == nil || rep.World.Field != "Score" {
+	if err != nil || rep.Cause != CauseUnknown || rep.Tick != 100 || rep.World == nil ||
+		rep.World.Field != "Score" {
 		t.Error(rep, err)
 	}
 	again(t, rep, "README.txt", "report.json", "a.state", "b.state")
-	if rep, err := DesyncStates(shooter, a, later); err != nil || rep.World == nil || rep.World.Field != "tick" {
+	if rep, err := DesyncStates(shooter, a, later); err != nil || rep.World == nil ||
+		rep.World.Field != "tick" {
 		t.Error(rep, err)
 	}
 	if _, err := DesyncStates(shooter, a, b[:50]); !errors.Is(err, world.ErrDamaged) {

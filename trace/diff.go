@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Differences are what Diff finds, by what is written in two traces. Desync, which needs the game, goes further.
+// Differences are what Diff finds, by what is written in two traces. Desync, which needs the game,
+// goes further.
 type Differences struct {
 	Headers  []string         // what differs in the headers, in words
 	First    world.Tick       // the first tick that both have
@@ -50,18 +51,23 @@ type HashDifference struct {
 
 func (d *HashDifference) String() string {
 	mask := ^uint64(0) >> (64 - d.Bits)
-	return fmt.Sprintf("tick %d: hash %0*x against %0*x", d.Tick, d.Bits/4, d.A&mask, d.Bits/4, d.B&mask)
+	return fmt.Sprintf("tick %d: hash %0*x against %0*x", d.Tick, d.Bits/4, d.A&mask, d.Bits/4,
+		d.B&mask)
 }
 
-// Diff finds the first tick at which two traces have different inputs, and the first at which they have different hashes. An error is one of reading, or that
-// the traces have nothing in common; where one of them is damaged the comparison ends there, and the result says so.
+// Diff finds the first tick at which two traces have different inputs, and the first at which they
+// have different hashes. An error is one of reading, or that the traces have nothing in common;
+// where one of them is damaged the comparison ends there, and the result says so.
 func Diff(a, b *Reader) (*Differences, error) {
 	d := &Differences{Headers: differentHeaders(a.Header(), b.Header())}
 	if a.Header().Game != b.Header().Game {
-		return nil, fmt.Errorf("trace: %w: one is of %q, the other of %q", ErrGame, a.Header().Game, b.Header().Game)
+		return nil, fmt.Errorf("trace: %w: one is of %q, the other of %q", ErrGame, a.Header().Game,
+			b.Header().Game)
 	}
 	if !sameSchema(a.Header().Commands, b.Header().Commands) {
-		return nil, fmt.Errorf("trace: %w: the two versions of %q have other commands, so inputs cannot be compared (recorded by %s and by %s)",
+		return nil, fmt.Errorf(
+			"trace: %w: the two versions of %q have other commands, so inputs cannot be compared "+
+				"(recorded by %s and by %s)",
 			ErrGame, a.Header().Game, a.Header().Build, b.Header().Build)
 	}
 	if err := d.compare(a, b); err != nil {
@@ -101,7 +107,8 @@ func (d *Differences) compare(a, b *Reader) error {
 			if sameHash(p.Hash, p.HashBits, q.Hash, q.HashBits) {
 				good = p.Tick
 			} else {
-				d.Hash = &HashDifference{Tick: p.Tick, A: p.Hash, B: q.Hash, Bits: n, LastGood: good}
+				d.Hash = &HashDifference{
+					Tick: p.Tick, A: p.Hash, B: q.Hash, Bits: n, LastGood: good}
 			}
 		}
 		d.Last = p.Tick
@@ -114,8 +121,10 @@ func (d *Differences) compare(a, b *Reader) error {
 		return err
 	}
 	if d.Last < d.First {
-		return errors.Join(fmt.Errorf("trace: the two have no tick in common: one can be read from tick %d to %d, the other from %d to %d",
-			a.Header().First, a.Tick(), b.Header().First, b.Tick()), d.A, d.B)
+		return errors.Join(
+			fmt.Errorf("trace: the two have no tick in common: one can be read from tick %d to "+
+				"%d, the other from %d to %d",
+				a.Header().First, a.Tick(), b.Header().First, b.Tick()), d.A, d.B)
 	}
 	return nil
 }
@@ -165,7 +174,9 @@ func differentInputs(a, b *Record, schema *bits.Schema) *InputDifference {
 		for j := range x {
 			if x[j] != y[j] {
 				s := &schema.Slots[j]
-				return &InputDifference{Tick: a.Tick, Player: p, Field: s.Name, A: formatNumber(s, x[j]), B: formatNumber(s, y[j])}
+				return &InputDifference{
+					Tick: a.Tick, Player: p, Field: s.Name, A: formatNumber(s, x[j]),
+					B: formatNumber(s, y[j])}
 			}
 		}
 	}

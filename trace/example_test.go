@@ -58,14 +58,15 @@ func Example() {
 		return
 	}
 	fmt.Println(r.Header().Game, "with seed", r.Header().Seed)
-	res, err := trace.Replay(Track, r, trace.ReplayOptions{Each: func(w *world.World, _ *trace.Record) error {
-		if w.Tick()%100 == 0 {
-			for _, c := range world.All[Cart](w) {
-				fmt.Println("tick", w.Tick(), "the cart is at", c.X)
+	res, err := trace.Replay(Track, r,
+		trace.ReplayOptions{Each: func(w *world.World, _ *trace.Record) error {
+			if w.Tick()%100 == 0 {
+				for _, c := range world.All[Cart](w) {
+					fmt.Println("tick", w.Tick(), "the cart is at", c.X)
+				}
 			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 	fmt.Println(res.Last, "ticks,", res.Compared, "hashes,", res.Mismatch == nil, err)
 	// Output:
 	// track with seed 1

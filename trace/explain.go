@@ -67,7 +67,8 @@ func (r *Report) String() string {
 	}
 	line("why       %s", r.why())
 	if d := r.Input; d != nil {
-		line("inputs    differ first at tick %d, player %d, %s: %s in A, %s in B", d.Tick, d.Player, d.Field, d.A, d.B)
+		line("inputs    differ first at tick %d, player %d, %s: %s in A, %s in B", d.Tick, d.Player,
+			d.Field, d.A, d.B)
 	}
 	r.sides(line)
 	if len(r.Around) > 0 {
@@ -75,7 +76,8 @@ func (r *Report) String() string {
 		for _, m := range r.Around {
 			line("  tick %d  player %d  %s", m.Tick, m.Player, m.A)
 			if m.B != "" {
-				line("  %*s  in B: %s", len(fmt.Sprintf("tick %d  player %d", m.Tick, m.Player)), "", m.B)
+				line("  %*s  in B: %s", len(fmt.Sprintf("tick %d  player %d", m.Tick, m.Player)),
+					"", m.B)
 			}
 		}
 	}
@@ -116,7 +118,8 @@ func (r *Report) why() string {
 	case CauseStart:
 		return "the two runs do not begin with the same world; look at their seeds and settings"
 	case CauseInputs:
-		return "other things came into the two runs, so they had to come apart; look at how inputs reach them"
+		return "other things came into the two runs, so they had to come apart; look at how " +
+			"inputs reach them"
 	case CauseState:
 		return "one of the runs went on from a state that it was given"
 	case CauseUnknown:
@@ -133,7 +136,9 @@ func (r *Report) why() string {
 		text += "A did what this program does, B did not"
 	}
 	if r.World == nil || r.World.Tick != r.Tick {
-		text += ". The worlds were last known to agree at tick " + fmt.Sprint(r.LastGood) + ". To see the tick itself, replay the traces each on its own machine with: coeval trace replay FILE --record OUT --states 1, and compare the results"
+		text += ". The worlds were last known to agree at tick " + fmt.Sprint(r.LastGood) +
+			". To see the tick itself, replay the traces each on its own machine with: coeval " +
+			"trace replay FILE --record OUT --states 1, and compare the results"
 	}
 	return text
 }
@@ -169,7 +174,9 @@ func (r *Report) readme(files []File) string {
 		}
 	}
 	if r.a.ReadSeeker == nil {
-		fmt.Fprintf(&again, "  coeval desync a.state b.state\n\nneeds a program that knows the game %q with declarations %016x.\n", r.Game, r.game.Hash())
+		fmt.Fprintf(&again,
+			"  coeval desync a.state b.state\n\nneeds a program that knows the game %q with "+
+				"declarations %016x.\n", r.Game, r.game.Hash())
 		return fmt.Sprintf(readmeHead, r, list.String(), again.String())
 	}
 	fmt.Fprintf(&again, `  coeval desync a.trace b.trace      the report again

@@ -10,13 +10,15 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// readAll reads whatever it is given to the end, in every way there is. It must end, with an error or without, and take memory in proportion.
+// readAll reads whatever it is given to the end, in every way there is. It must end, with an error
+// or without, and take memory in proportion.
 func readAll(t *testing.T, data []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	n, hash, err := walk(t, data)
 	runtime.ReadMemStats(&after)
-	if taken := after.TotalAlloc - before.TotalAlloc; taken > 64<<20+4*stateRatio*uint64(len(data)) {
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 64<<20+
+		4*stateRatio*uint64(len(data)) {
 		t.Errorf("%d bytes took %d bytes of memory", len(data), taken)
 	}
 	if m, again, _ := walk(t, data); m != n || again != hash {
@@ -84,17 +86,20 @@ func walk(t *testing.T, data []byte) (records int, hash uint64, err error) {
 
 // FuzzReader is given files as they are.
 func FuzzReader(f *testing.F) {
-	data, _ := play{ticks: 70, inputs: newPeople(1, 2).act, options: Options{StateEvery: 40}}.record(f, shooter)
+	data, _ := play{
+		ticks: 70, inputs: newPeople(1, 2).act, options: Options{StateEvery: 40}}.record(f, shooter)
 	f.Add(data)
 	f.Add(data[:len(data)*2/3])
 	f.Add([]byte(magic))
 	f.Fuzz(readAll)
 }
 
-// FuzzBlocks is given the payloads of blocks, and puts right checksums to them, to get to what is behind: each is its kind, its length in two bytes, and itself. What
-// begins with a block that is no header comes after a right one.
+// FuzzBlocks is given the payloads of blocks, and puts right checksums to them, to get to what is
+// behind: each is its kind, its length in two bytes, and itself. What begins with a block that is
+// no header comes after a right one.
 func FuzzBlocks(f *testing.F) {
-	data, _ := play{ticks: 70, inputs: newPeople(1, 2).act, options: Options{StateEvery: 40}}.record(f, shooter)
+	data, _ := play{
+		ticks: 70, inputs: newPeople(1, 2).act, options: Options{StateEvery: 40}}.record(f, shooter)
 	whole := unframe(data)
 	f.Add(whole)
 	w, err := shooter.New(world.Settings{Seed: 7, Secret: 9})

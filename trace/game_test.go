@@ -89,13 +89,16 @@ func (c *run) Sync(s *bits.Sync) {
 	s.String(&c.Say, 12)
 }
 
-var shooter = world.Define("shooter", world.Class[runner](), world.Class[bolt](world.ClassOptions{Limit: 500}), world.Commands[run](),
+var shooter = world.Define("shooter", world.Class[runner](),
+	world.Class[bolt](world.ClassOptions{Limit: 500}), world.Commands[run](),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		w.SetOwner(world.Spawn(w, runner{Pos: det.Vec2{X: w.Rand().Range(-20, 20), Y: w.Rand().Range(-20, 20)}}), p)
+		w.SetOwner(world.Spawn(w,
+			runner{Pos: det.Vec2{X: w.Rand().Range(-20, 20), Y: w.Rand().Range(-20, 20)}}), p)
 	}))
 
-// People play as people do: keys are held for a good part of a second, the view follows something for a while and then rests, triggers are
-// pulled in bursts, and a command in a hundred does not arrive.
+// People play as people do: keys are held for a good part of a second, the view follows something
+// for a while and then rests, triggers are pulled in bursts, and a command in a hundred does not
+// arrive.
 type people struct {
 	rand  *det.Rand
 	now   []run
@@ -106,7 +109,9 @@ type people struct {
 
 func newPeople(seed uint64, n int) *people {
 	r := det.At(seed, 0, 0)
-	return &people{rand: &r, now: make([]run, n), turn: make([]float64, n), rest: make([]int, n), fires: make([]int, n)}
+	return &people{
+		rand: &r, now: make([]run, n), turn: make([]float64, n), rest: make([]int, n),
+		fires: make([]int, n)}
 }
 
 func (p *people) act(t world.Tick, in *world.Inputs) {

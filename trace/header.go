@@ -13,7 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Header says what a trace is a recording of, and what is needed to repeat it. It can be read without the game.
+// A Header says what a trace is a recording of, and what is needed to repeat it. It can be read
+// without the game.
 type Header struct {
 	Game         string       // the game's name
 	Declarations uint64       // world.Game.Hash: its classes, fields, ranges, commands and events
@@ -26,7 +27,8 @@ type Header struct {
 	Commands     *bits.Schema // what the numbers of a command mean; nil if the game has none
 }
 
-// A Build identifies a program, so that one can find the program again whose rules a trace was recorded with.
+// A Build identifies a program, so that one can find the program again whose rules a trace was
+// recorded with.
 type Build struct {
 	Module   string `json:"module,omitempty"`
 	Version  string `json:"version,omitempty"`  // a release, or (devel)
@@ -36,7 +38,8 @@ type Build struct {
 	Platform string `json:"platform,omitempty"` // system/processor
 }
 
-// BuildOf takes from what the go command recorded, as runtime/debug.ReadBuildInfo gives it, what identifies a build. It may be nil.
+// BuildOf takes from what the go command recorded, as runtime/debug.ReadBuildInfo gives it, what
+// identifies a build. It may be nil.
 func BuildOf(info *debug.BuildInfo) Build {
 	b := Build{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
@@ -73,13 +76,16 @@ func (b Build) String() string {
 	return text
 }
 
-// SameSource says whether two builds are known to come from the same source, whatever they were compiled with and for.
+// SameSource says whether two builds are known to come from the same source, whatever they were
+// compiled with and for.
 func (b Build) SameSource(o Build) bool {
 	known := b.Revision != "" || b.Version != "" && b.Version != "(devel)"
-	return known && b.Module == o.Module && b.Version == o.Version && b.Revision == o.Revision && !b.Modified && !o.Modified
+	return known && b.Module == o.Module && b.Version == o.Version && b.Revision == o.Revision &&
+		!b.Modified && !o.Modified
 }
 
-// ErrGame says that a trace is of another game than the one at hand, or of another version of its declarations. Use errors.Is.
+// ErrGame says that a trace is of another game than the one at hand, or of another version of its
+// declarations. Use errors.Is.
 var ErrGame = errors.New("trace of another game or version")
 
 // Fits says whether a game can repeat the trace, and if not, what would be needed.
@@ -88,9 +94,13 @@ func (h *Header) Fits(g *world.Game) error {
 	case g.Err() != nil:
 		return g.Err()
 	case h.Game != g.Name():
-		return fmt.Errorf("trace: %w: it is of game %q, not %q; use it with that game, as built by %s", ErrGame, h.Game, g.Name(), h.Build)
+		return fmt.Errorf(
+			"trace: %w: it is of game %q, not %q; use it with that game, as built by %s", ErrGame,
+			h.Game, g.Name(), h.Build)
 	case h.Declarations != g.Hash():
-		return fmt.Errorf("trace: %w: %q had other classes, fields, ranges or commands then (declarations %016x, here %016x); use it with the program that recorded it, %s",
+		return fmt.Errorf(
+			"trace: %w: %q had other classes, fields, ranges or commands then (declarations "+
+				"%016x, here %016x); use it with the program that recorded it, %s",
 			ErrGame, h.Game, h.Declarations, g.Hash(), h.Build)
 	}
 	return nil
@@ -99,7 +109,9 @@ func (h *Header) Fits(g *world.Game) error {
 // headerOf describes a recording that starts from a world.
 func headerOf(w *world.World, b Build, note string) Header {
 	g, s := w.Game(), w.Host().Settings()
-	return Header{Game: g.Name(), Declarations: g.Hash(), Rate: g.Rate(), Seed: s.Seed, Allocator: s.Allocator, First: w.Tick(), Build: b, Note: note, Commands: g.Commands()}
+	return Header{
+		Game: g.Name(), Declarations: g.Hash(), Rate: g.Rate(), Seed: s.Seed,
+		Allocator: s.Allocator, First: w.Tick(), Build: b, Note: note, Commands: g.Commands()}
 }
 
 // The bounds of a header, so that a damaged one claims no memory.
@@ -109,13 +121,17 @@ const (
 )
 
 func (h *Header) check() error {
-	for _, s := range []string{h.Game, h.Note, h.Build.Module, h.Build.Version, h.Build.Revision, h.Build.Go, h.Build.Platform} {
+	for _, s := range []string{
+		h.Game, h.Note, h.Build.Module, h.Build.Version, h.Build.Revision, h.Build.Go,
+		h.Build.Platform} {
 		if len(s) > maxText {
-			return fmt.Errorf("trace: a text of %d bytes for the header; at most %d fit", len(s), maxText)
+			return fmt.Errorf("trace: a text of %d bytes for the header; at most %d fit", len(s),
+				maxText)
 		}
 	}
 	if h.Commands != nil && len(h.Commands.Slots) > maxSlots {
-		return fmt.Errorf("trace: commands of %d numbers; at most %d can be recorded", len(h.Commands.Slots), maxSlots)
+		return fmt.Errorf("trace: commands of %d numbers; at most %d can be recorded",
+			len(h.Commands.Slots), maxSlots)
 	}
 	return nil
 }
@@ -164,8 +180,12 @@ func flag(on bool, bit byte) byte {
 
 func parseHeader(data []byte) (Header, error) {
 	r := &parser{data: data}
-	h := Header{Game: r.text(), Declarations: r.fixed(), Rate: int(r.below(1001)), Seed: r.fixed(), Allocator: int(r.below(world.Predicted)), First: world.Tick(r.uvarint())}
-	h.Build = Build{Module: r.text(), Version: r.text(), Revision: r.text(), Modified: r.byte()&1 != 0, Go: r.text(), Platform: r.text()}
+	h := Header{
+		Game: r.text(), Declarations: r.fixed(), Rate: int(r.below(1001)), Seed: r.fixed(),
+		Allocator: int(r.below(world.Predicted)), First: world.Tick(r.uvarint())}
+	h.Build = Build{
+		Module: r.text(), Version: r.text(), Revision: r.text(), Modified: r.byte()&1 != 0,
+		Go: r.text(), Platform: r.text()}
 	h.Note = r.text()
 	if n := r.below(maxSlots + 2); n > 0 {
 		h.Commands = &bits.Schema{Name: r.text()}
@@ -183,7 +203,8 @@ func (r *parser) slot() bits.Slot {
 	s := bits.Slot{Name: r.text(), Kind: bits.Kind(r.byte())}
 	flags := r.byte()
 	s.Wraps, s.Optional = flags&1 != 0, flags&2 != 0
-	s.Field, s.Part, s.Parts = int(r.below(maxSlots)), int(r.below(maxSlots)), int(r.below(maxSlots+1))
+	s.Field, s.Part, s.Parts = int(r.below(maxSlots)), int(r.below(maxSlots)),
+		int(r.below(maxSlots+1))
 	s.Min, s.Max, s.Absent = r.int32(), r.int32(), r.int32()
 	s.Scale = math.Float64frombits(r.fixed())
 	if r.err == nil && (s.Min > s.Max || s.Absent < s.Min || s.Absent > s.Max) {

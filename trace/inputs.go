@@ -10,9 +10,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Most of what players command is what they commanded a tick ago: keys are held, and where an aim moves, it moves on. So a command is coded as its difference
-// from the player's last one, with models that learn how often each field changes and by how much. What is as expected then costs
-// hundredths of a bit. The models begin anew at every state, and the blocks between two states depend on each other.
+// Most of what players command is what they commanded a tick ago: keys are held, and where an aim
+// moves, it moves on. So a command is coded as its difference from the player's last one, with
+// models that learn how often each field changes and by how much. What is as expected then costs
+// hundredths of a bit. The models begin anew at every state, and the blocks between two states
+// depend on each other.
 
 // The bounds of what a block may hold, so that few bytes cannot ask for much memory or work.
 const (
@@ -21,7 +23,8 @@ const (
 	fullBlock  = 1 << 18 // numbers after which a block is closed
 )
 
-// A history is what both sides know after some ticks of a chapter: everyone's last command, and what was learned.
+// A history is what both sides know after some ticks of a chapter: everyone's last command, and
+// what was learned.
 type history struct {
 	schema *bits.Schema // with no slots where there are no commands
 	seats  []*seat      // in order of player
@@ -92,7 +95,8 @@ func (h *history) reset() {
 }
 
 func (h *history) find(p world.Player) (int, bool) {
-	return slices.BinarySearchFunc(h.seats, p, func(s *seat, p world.Player) int { return int(s.player) - int(p) })
+	return slices.BinarySearchFunc(h.seats, p,
+		func(s *seat, p world.Player) int { return int(s.player) - int(p) })
 }
 
 // sit gives a player a seat with nothing commanded yet.
@@ -129,14 +133,18 @@ func (h *history) rise(p world.Player) {
 // fits says whether a tick can be recorded at all.
 func (h *history) fits(r *Record) error {
 	if n := (len(h.seats) + len(r.Joins) + len(r.Players)) * len(h.schema.Slots); n > maxNumbers {
-		return fmt.Errorf("trace: commands of %d numbers for %d players; at most %d numbers can be recorded", len(h.schema.Slots), n/len(h.schema.Slots), maxNumbers)
+		return fmt.Errorf(
+			"trace: commands of %d numbers for %d players; at most %d numbers can be recorded",
+			len(h.schema.Slots), n/len(h.schema.Slots), maxNumbers)
 	}
 	return nil
 }
 
-// worst is more bytes than a tick can take: a decision takes two at most, a number has at most 38 of them and four bytes that are not coded.
+// worst is more bytes than a tick can take: a decision takes two at most, a number has at most 38
+// of them and four bytes that are not coded.
 func (h *history) worst(r *Record) int {
-	return 64 + 96*(len(r.Joins)+len(r.Leaves)+len(r.Players)) + 2*len(h.seats) + 82*len(r.Players)*len(h.schema.Slots)
+	return 64 + 96*(len(r.Joins)+len(r.Leaves)+len(r.Players)) + 2*len(h.seats) +
+		82*len(r.Players)*len(h.schema.Slots)
 }
 
 // tick codes one tick.
@@ -289,8 +297,9 @@ func (f *fieldModels) value(c *coder, s *bits.Slot, m *motion, was, is int32) in
 	return f.moved(c, s, m, was, is)
 }
 
-// moved codes by how much a number changed. Where it has been moving steadily the guess is that it goes on so; where it jumps about, that it may go
-// anywhere, though more likely onward than back. Whichever guess was the better one of late is taken.
+// moved codes by how much a number changed. Where it has been moving steadily the guess is that it
+// goes on so; where it jumps about, that it may go anywhere, though more likely onward than back.
+// Whichever guess was the better one of late is taken.
 func (f *fieldModels) moved(c *coder, s *bits.Slot, m *motion, was, is int32) int32 {
 	span := int64(s.Max) - int64(s.Min) + 1
 	guess, off := int64(0), m.free
@@ -344,7 +353,8 @@ func drift(average int32, d int64) int32 {
 	return average + (int32(16*d)-average)/4
 }
 
-// hash codes the lowest bits of the world's hash, if they are there. The whole of it stands at the end of a block.
+// hash codes the lowest bits of the world's hash, if they are there. The whole of it stands at the
+// end of a block.
 func (h *history) hash(c *coder, r *Record) {
 	if c.bit(&h.hashed, r.HashBits > 0) {
 		v := c.raw(r.Hash&0xFF, 8)

@@ -10,7 +10,8 @@ import (
 // WriteRun records a run that is over: the ticks that follow from a world, which it steps, and from
 // what went into each. If the game panics, that tick is the last of the trace, and the panic is
 // returned: so a server that kept the last seconds in memory can show how its game came to fail.
-func WriteRun(out io.Writer, w *world.World, inputs []*world.Inputs, o Options) (*world.Panic, error) {
+func WriteRun(out io.Writer, w *world.World, inputs []*world.Inputs, o Options) (*world.Panic,
+	error) {
 	t, err := NewWriter(out, w, o)
 	if err != nil {
 		return nil, err

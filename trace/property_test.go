@@ -16,7 +16,8 @@ import (
 
 // A line is a record in words, kept beyond the next.
 func line(r *Record) string {
-	s := fmt.Sprintf("tick %d hash %x/%d joins %v leaves %v", r.Tick, r.Hash, r.HashBits, r.Joins, r.Leaves)
+	s := fmt.Sprintf("tick %d hash %x/%d joins %v leaves %v", r.Tick, r.Hash, r.HashBits, r.Joins,
+		r.Leaves)
 	if r.IsState() {
 		data, err := r.State()
 		return fmt.Sprintf("state %s given %v: %x %v", s, r.Given(), data, err)
@@ -57,7 +58,8 @@ func drawn(t *rapid.T) func(world.Tick, *world.Inputs) {
 			case 1:
 				in.Leave(player)
 			case 2, 3, 4, 5:
-				c := run{X: int8(rapid.IntRange(-1, 1).Draw(t, "x")), Fire: rapid.Bool().Draw(t, "fire")}
+				c := run{X: int8(rapid.IntRange(-1, 1).Draw(t, "x")),
+					Fire: rapid.Bool().Draw(t, "fire")}
 				c.Slot = rapid.Uint8Range(0, 200).Draw(t, "slot")
 				c.Gold = rapid.Int64().Draw(t, "gold")
 				c.Say = rapid.StringN(0, 6, 12).Draw(t, "say")
@@ -99,7 +101,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		data, last := p.record(t, shooter)
 		r := open(t, data)
 		h := r.Header()
-		if h.Game != "shooter" || h.Seed != 7 || h.Rate != 60 || h.First != 0 || h.Note != p.options.Note || h.Build != p.options.Build || h.Declarations != shooter.Hash() ||
+		if h.Game != "shooter" || h.Seed != 7 || h.Rate != 60 || h.First != 0 ||
+			h.Note != p.options.Note || h.Build != p.options.Build ||
+			h.Declarations != shooter.Hash() ||
 			!slices.Equal(h.Commands.Slots, shooter.Commands().Slots) || h.Fits(shooter) != nil {
 			rt.Fatalf("header %+v", h)
 		}
@@ -126,7 +130,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				rt.Fatalf("tick %d differs", rec.Tick)
 			}
 			if !sameHash(rec.Hash, rec.HashBits, hashes[n], 64) {
-				rt.Fatalf("tick %d has hash %x/%d, not %x", rec.Tick, rec.Hash, rec.HashBits, hashes[n])
+				rt.Fatalf("tick %d has hash %x/%d, not %x", rec.Tick, rec.Hash, rec.HashBits,
+					hashes[n])
 			}
 			n++
 		}
@@ -134,7 +139,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			rt.Fatalf("%d ticks of %d, counts %+v", n, p.ticks, r.Counts())
 		}
 		res, err := Replay(shooter, open(t, data), ReplayOptions{})
-		if err != nil || res.Mismatch != nil || res.Damage != nil || res.Hash != last.Hash() || int(res.Last) != p.ticks {
+		if err != nil || res.Mismatch != nil || res.Damage != nil || res.Hash != last.Hash() ||
+			int(res.Last) != p.ticks {
 			rt.Fatalf("%+v %v", res, err)
 		}
 	})
@@ -177,7 +183,8 @@ func TestAnyCut(t *testing.T) {
 	})
 }
 
-// TestAnyFlip holds that no byte can change without being noticed, and that what comes before is as it was.
+// TestAnyFlip holds that no byte can change without being noticed, and that what comes before is as
+// it was.
 func TestAnyFlip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlay(rt)
@@ -195,7 +202,8 @@ func TestAnyFlip(t *testing.T) {
 		}
 		var damage *DamageError
 		if errors.As(err, &damage) && damage.Offset > int64(at) {
-			rt.Fatalf("byte %d was changed, and the damage is said to begin at %d", at, damage.Offset)
+			rt.Fatalf("byte %d was changed, and the damage is said to begin at %d", at,
+				damage.Offset)
 		}
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Reader reads a trace, record by record, in memory that does not grow with its length. It belongs to one goroutine at a time.
+// A Reader reads a trace, record by record, in memory that does not grow with its length. It
+// belongs to one goroutine at a time.
 type Reader struct {
 	blocks  blockReader
 	header  Header
@@ -42,7 +43,8 @@ type Counts struct {
 	MostPlayers int // the most who were there, or commanded, at once
 }
 
-// Open begins to read a trace. What is no trace is refused; what is damaged further on can be read up to there.
+// Open begins to read a trace. What is no trace is refused; what is damaged further on can be read
+// up to there.
 func Open(in io.Reader) (*Reader, error) {
 	r := new(Reader)
 	if s, ok := in.(io.Seeker); ok {
@@ -51,14 +53,17 @@ func Open(in io.Reader) (*Reader, error) {
 		}
 	}
 	head := make([]byte, len(magic))
-	if n, err := io.ReadFull(in, head); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if n, err := io.ReadFull(in, head); err != nil && !errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("trace: %w", err)
 	} else if n < len(head) && n > 0 && string(head[:n]) == magic[:n] {
 		return nil, &DamageError{Err: fmt.Errorf("%w: before its header", ErrCut)}
 	}
 	if string(head) != magic {
 		if string(head[:len(magic)-2]) == magic[:len(magic)-2] {
-			return nil, fmt.Errorf("trace: %w that this program can read: it says %q, and %q is needed; use a program of its version", ErrNotTrace, head, magic)
+			return nil, fmt.Errorf(
+				"trace: %w that this program can read: it says %q, and %q is needed; use a "+
+					"program of its version", ErrNotTrace, head, magic)
 		}
 		return nil, fmt.Errorf("trace: %w: it does not begin like one", ErrNotTrace)
 	}
@@ -94,8 +99,9 @@ func (r *Reader) Counts() Counts { return r.counts }
 // Tick is the tick of the last record.
 func (r *Reader) Tick() world.Tick { return r.tick }
 
-// Next gives the next record; it is good until the call after. At the end of the trace the error is io.EOF. Where the trace is damaged or cut it is a *DamageError, and
-// stays so; the records before it are good.
+// Next gives the next record; it is good until the call after. At the end of the trace the error is
+// io.EOF. Where the trace is damaged or cut it is a *DamageError, and stays so; the records before
+// it are good.
 func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -135,7 +141,8 @@ func (r *Reader) advance() (*Record, error) {
 		kind, payload, err := r.next()
 		switch {
 		case err == io.EOF:
-			return nil, fmt.Errorf("%w: it has no end, so its writer was stopped or is still at it", ErrCut)
+			return nil, fmt.Errorf("%w: it has no end, so its writer was stopped or is still at it",
+				ErrCut)
 		case err != nil:
 			return nil, err
 		case kind == blockState:
@@ -158,7 +165,8 @@ func (r *Reader) state(payload []byte) (*Record, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	case !r.started && (tick != r.header.First || !s.given):
-		return nil, fmt.Errorf("%w: it begins with a state of tick %d rather than %d", ErrDamaged, tick, r.header.First)
+		return nil, fmt.Errorf("%w: it begins with a state of tick %d rather than %d", ErrDamaged,
+			tick, r.header.First)
 	case tick < r.tick || !s.given && tick != r.tick:
 		return nil, fmt.Errorf("%w: a state of tick %d after tick %d", ErrDamaged, tick, r.tick)
 	}
@@ -174,7 +182,9 @@ func (r *Reader) state(payload []byte) (*Record, error) {
 // empty clears the record, for the tick that the reader is at.
 func (r *Reader) empty() *Record {
 	rec := &r.record
-	*rec = Record{Tick: r.tick, Joins: rec.Joins[:0], Leaves: rec.Leaves[:0], Players: rec.Players[:0], images: rec.images[:0], slots: rec.slots}
+	*rec = Record{
+		Tick: r.tick, Joins: rec.Joins[:0], Leaves: rec.Leaves[:0], Players: rec.Players[:0],
+		images: rec.images[:0], slots: rec.slots}
 	return rec
 }
 
@@ -227,7 +237,8 @@ func (r *Reader) step() (*Record, error) {
 		}
 	}
 	if r.coder.failed() {
-		// The checksum was right, so the block is as it was written: by something else than a Writer.
+		// The checksum was right, so the block is as it was written: by something else than a
+		// Writer.
 		return nil, fmt.Errorf("%w: a block of inputs makes no sense", ErrDamaged)
 	}
 	r.tick = rec.Tick
@@ -262,8 +273,10 @@ func (r *Reader) end(payload []byte) error {
 	return io.EOF
 }
 
-// SkipTo goes forward to the last state at or before a tick, so that a replay need not begin at the beginning; the next record is that state. Call it before the
-// first Next. It works where the source can seek, and elsewhere does nothing. What is skipped is checked for damage all the same, and not counted.
+// SkipTo goes forward to the last state at or before a tick, so that a replay need not begin at the
+// beginning; the next record is that state. Call it before the first Next. It works where the
+// source can seek, and elsewhere does nothing. What is skipped is checked for damage all the same,
+// and not counted.
 func (r *Reader) SkipTo(t world.Tick) error {
 	source, ok := r.blocks.in.(io.ReadSeeker)
 	if !ok || r.err != nil || r.started {

@@ -11,14 +11,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Record is one entry of a trace: a tick with what came in and a hash of what came of it, or a whole world at the end of a tick. It can be read without the
-// game: commands are images, as Header.Commands describes them.
+// A Record is one entry of a trace: a tick with what came in and a hash of what came of it, or a
+// whole world at the end of a tick. It can be read without the game: commands are images, as
+// Header.Commands describes them.
 type Record struct {
 	Tick          world.Tick
 	Joins, Leaves []world.Player
 	Players       []world.Player // whose commands are there, in order
 
-	// Hash is that of the world at the end of the tick, as far as the trace has it: its lowest HashBits bits, which are 0, 8 or 64.
+	// Hash is that of the world at the end of the tick, as far as the trace has it: its lowest
+	// HashBits bits, which are 0, 8 or 64.
 	Hash     uint64
 	HashBits int
 
@@ -28,12 +30,15 @@ type Record struct {
 }
 
 // Command is the image of the command of Players[i].
-func (r *Record) Command(i int) []int32 { return r.images[i*r.slots : (i+1)*r.slots : (i+1)*r.slots] }
+func (r *Record) Command(i int) []int32 {
+	return r.images[i*r.slots : (i+1)*r.slots : (i+1)*r.slots]
+}
 
 // IsState says that the record is a whole world rather than a tick's inputs.
 func (r *Record) IsState() bool { return r.state != nil }
 
-// Given says that the world of a state record is not what came of the inputs before: the first of a trace, and what Writer.State wrote. A replay goes on from it.
+// Given says that the world of a state record is not what came of the inputs before: the first of a
+// trace, and what Writer.State wrote. A replay goes on from it.
 func (r *Record) Given() bool { return r.state != nil && r.state.given }
 
 // State is the world of a state record, as World.Save made it. It is good until the next record.
@@ -79,13 +84,15 @@ func (r *Record) set(in *world.Inputs, slots int) error {
 	r.images = slices.Grow(r.images, slots*len(r.Players))[:slots*len(r.Players)]
 	for i, p := range r.Players {
 		if !in.Image(p, r.Command(i)) {
-			return fmt.Errorf("trace: the command of player %d at tick %d is not one of the game's", p, r.Tick)
+			return fmt.Errorf("trace: the command of player %d at tick %d is not one of the game's",
+				p, r.Tick)
 		}
 	}
 	return nil
 }
 
-// FormatCommand writes a command for people to read: the fields that are not at rest, by name. The schema is that of the header.
+// FormatCommand writes a command for people to read: the fields that are not at rest, by name. The
+// schema is that of the header.
 func FormatCommand(schema *bits.Schema, image []int32) string {
 	var b strings.Builder
 	for i, v := range image {
@@ -109,7 +116,9 @@ func formatNumber(s *bits.Slot, v int32) string {
 	case s.Kind == bits.KindBool:
 		return strconv.FormatBool(v != 0)
 	case (s.Kind == bits.KindString || s.Kind == bits.KindBytes) && s.Part > 0:
-		return strconv.Quote(strings.TrimRight(string([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}), "\x00"))
+		return strconv.Quote(
+			strings.TrimRight(string([]byte{byte(v), byte(v >> 8), byte(v >> 16), byte(v >> 24)}),
+				"\x00"))
 	case s.Scale != 0:
 		return strconv.FormatFloat(math.Round(float64(v)*s.Scale*1e6)/1e6, 'g', -1, 64)
 	}

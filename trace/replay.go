@@ -10,12 +10,14 @@ import (
 
 // ReplayOptions say how far to replay, and who looks on. The zero value replays everything.
 type ReplayOptions struct {
-	// From leaves out the ticks before it: Each is not called for them, and if the source can seek they are computed only from the last state on.
+	// From leaves out the ticks before it: Each is not called for them, and if the source can seek
+	// they are computed only from the last state on.
 	From world.Tick
 	// Until is the last tick to replay. Default: the last of the trace.
 	Until world.Tick
-	// Each is called with the first world and with the world after each tick, and with what the trace says of it. Both are good until it returns; an error
-	// ends the replay. From the tick on at which the replay comes apart, it is not called any more, but for GoOn.
+	// Each is called with the first world and with the world after each tick, and with what the
+	// trace says of it. Both are good until it returns; an error ends the replay. From the tick on
+	// at which the replay comes apart, it is not called any more, but for GoOn.
 	Each func(w *world.World, r *Record) error
 	// GoOn replays to the end though it came apart before, and shows Each what is computed here.
 	GoOn bool
@@ -23,7 +25,9 @@ type ReplayOptions struct {
 
 // A Replayed is how a replay went.
 type Replayed struct {
-	First, Last world.Tick   // from the state that it began with to the last tick that was computed, or without GoOn to where it came apart
+	// from the state that it began with to the last tick that was computed, or without GoOn to
+	// where it came apart
+	First, Last world.Tick
 	Hash        uint64       // of the world as computed here at Last
 	Compared    int          // how many hashes were compared with the trace's
 	Mismatch    *Mismatch    // where the replay came apart, or nil
@@ -40,23 +44,28 @@ type Mismatch struct {
 	Computed uint64     // the hash here
 	Bits     int
 	LastGood world.Tick // the last tick at which hashes were compared and agreed
-	// Different is the first entity and field in which the world here and the one in the trace differ, at the first state after Tick that the trace has; or nil.
+	// Different is the first entity and field in which the world here and the one in the trace
+	// differ, at the first state after Tick that the trace has; or nil.
 	Different *world.Difference
 }
 
 func (m *Mismatch) String() string {
 	mask := ^uint64(0) >> (64 - m.Bits)
-	text := fmt.Sprintf("tick %d: hash %0*x here, %0*x in the trace", m.Tick, m.Bits/4, m.Computed&mask, m.Bits/4, m.Recorded)
+	text := fmt.Sprintf("tick %d: hash %0*x here, %0*x in the trace", m.Tick, m.Bits/4,
+		m.Computed&mask, m.Bits/4, m.Recorded)
 	if m.Different != nil {
 		text += fmt.Sprintf("; at %s", m.Different)
 	}
 	return text
 }
 
-// Replay computes the run of a trace again, from its first state and its inputs, and compares hashes wherever the trace has them. An error is one of the trace
-// not fitting the game, of reading, or of Each. That hashes differ, or that the file is damaged further on, is part of the result.
+// Replay computes the run of a trace again, from its first state and its inputs, and compares
+// hashes wherever the trace has them. An error is one of the trace not fitting the game, of
+// reading, or of Each. That hashes differ, or that the file is damaged further on, is part of the
+// result.
 //
-// After a mismatch it goes on at least to the next state in the trace, if there is one, to find the entity and field in which the two differ there.
+// After a mismatch it goes on at least to the next state in the trace, if there is one, to find the
+// entity and field in which the two differ there.
 func Replay(g *world.Game, r *Reader, o ReplayOptions) (*Replayed, error) {
 	c, err := newReplica(g, r, o.From)
 	if err != nil {
@@ -77,7 +86,8 @@ func Replay(g *world.Game, r *Reader, o ReplayOptions) (*Replayed, error) {
 		}
 		news = !rec.IsState() || rec.Given()
 	}
-	out.Last, out.Compared, out.GameErrors, out.GameError = c.world.Tick(), c.compared, c.gameErrors, c.gameError
+	out.Last, out.Compared, out.GameErrors, out.GameError = c.world.Tick(), c.compared,
+		c.gameErrors, c.gameError
 	if errors.As(err, &out.Panic) {
 		out.Last, out.Mismatch = out.Panic.Tick-1, c.mismatch
 		return out, nil
@@ -113,7 +123,9 @@ type replica struct {
 	world *world.World
 	first *Record
 
-	recorded   *world.World // what the trace holds for the same tick, if it is a state and another one than what was computed
+	// what the trace holds for the same tick, if it is a state and another one than what was
+	// computed
+	recorded   *world.World
 	mismatch   *Mismatch
 	good       world.Tick
 	compared   int
@@ -122,7 +134,8 @@ type replica struct {
 	failed     error // reading, for who looks at it later
 }
 
-// newReplica begins with the last state of a trace at or before a tick, as far as that can be found without reading all.
+// newReplica begins with the last state of a trace at or before a tick, as far as that can be found
+// without reading all.
 func newReplica(g *world.Game, r *Reader, from world.Tick) (*replica, error) {
 	if err := r.Header().Fits(g); err != nil {
 		return nil, err
@@ -152,7 +165,8 @@ func (c *replica) load(rec *Record) (*world.World, error) {
 	}
 	w, err := c.game.Load(data)
 	if err == nil && (w.Tick() != rec.Tick || w.Hash() != rec.Hash) {
-		err = fmt.Errorf("trace: %w: the state of tick %d is not what its block says", ErrDamaged, rec.Tick)
+		err = fmt.Errorf("trace: %w: the state of tick %d is not what its block says", ErrDamaged,
+			rec.Tick)
 	}
 	return w, err
 }
@@ -199,7 +213,8 @@ func (c *replica) compare(rec *Record) {
 		c.good = rec.Tick
 		return
 	}
-	c.mismatch = &Mismatch{Tick: rec.Tick, Recorded: rec.Hash, Computed: hash, Bits: rec.HashBits, LastGood: c.good}
+	c.mismatch = &Mismatch{
+		Tick: rec.Tick, Recorded: rec.Hash, Computed: hash, Bits: rec.HashBits, LastGood: c.good}
 }
 
 // state compares the world with one in the trace, or goes on from there.

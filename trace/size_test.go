@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestSize holds a trace to its price: less than 1 KiB a second for 16 people at 60 Hz, hashes and states and all. With -v it says what it is made of.
+// TestSize holds a trace to its price: less than 1 KiB a second for 16 people at 60 Hz, hashes and
+// states and all. With -v it says what it is made of.
 func TestSize(t *testing.T) {
 	const seconds, players = 120, 16
 	cost := func(o Options, inputs func(world.Tick, *world.Inputs)) (float64, Counts) {
@@ -34,7 +35,8 @@ func TestSize(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d people, 60 Hz: %.0f bytes a second, of which states %.0f; without hashes and states %.0f, or %.2f bits a command; people who hold a key %.0f bytes a second",
+	t.Logf("%d people, 60 Hz: %.0f bytes a second, of which states %.0f; without hashes and "+
+		"states %.0f, or %.2f bits a command; people who hold a key %.0f bytes a second",
 		players, all, float64(c.StateBytes)/seconds, bare, 8*bare*seconds/float64(c.Commands), idle)
 	if all >= 1024 {
 		t.Errorf("%.0f bytes a second", all)

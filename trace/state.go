@@ -19,7 +19,8 @@ const (
 	stateZstd
 )
 
-// A reader gives no more memory to a state than so many bytes, and so many more for each that the file has of it; what packs better is kept plain.
+// A reader gives no more memory to a state than so many bytes, and so many more for each that the
+// file has of it; what packs better is kept plain.
 const (
 	stateRoom  = 64 << 10
 	stateRatio = 1 << 10
@@ -44,13 +45,17 @@ type packer struct {
 }
 
 // pack gives the two parts of a state's payload, of a world that was saved.
-func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head, body []byte, err error) {
+func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head, body []byte,
+	err error) {
 	if len(plain) > maxState {
-		return nil, nil, fmt.Errorf("trace: the world takes %d bytes; at most %d can be recorded", len(plain), maxState)
+		return nil, nil,
+			fmt.Errorf("trace: the world takes %d bytes; at most %d can be recorded", len(plain),
+				maxState)
 	}
 	if p.enc == nil {
 		// One encoder that works when it is called, and no goroutines.
-		p.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
+		p.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
 		if err != nil {
 			return nil, nil, fmt.Errorf("trace: %w", err)
 		}
@@ -81,7 +86,8 @@ func parseState(payload []byte, p *packer) (t world.Tick, hash uint64, s *state,
 		return 0, 0, nil, r.err
 	case flags > 1 || s.method > stateZstd:
 		return 0, 0, nil, errors.New("a state of an unknown kind")
-	case s.method == statePlain && size != uint64(len(s.packed)), size > stateRoom+stateRatio*uint64(len(s.packed)):
+	case s.method == statePlain && size != uint64(len(s.packed)), size > stateRoom+
+		stateRatio*uint64(len(s.packed)):
 		return 0, 0, nil, fmt.Errorf("a state of %d bytes does not fit in %d", size, len(s.packed))
 	}
 	s.size = int(size)
@@ -95,7 +101,8 @@ func (s *state) unpack() ([]byte, error) {
 	p := s.packer
 	if p.dec == nil {
 		var err error
-		p.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+		p.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return nil, fmt.Errorf("trace: %w", err)
 		}

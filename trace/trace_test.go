@@ -84,7 +84,8 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = Replay(shooter, r, ReplayOptions{}); !errors.Is(err, broken) || errors.Is(err, ErrDamaged) {
+	if _, err = Replay(shooter, r, ReplayOptions{}); !errors.Is(err, broken) ||
+		errors.Is(err, ErrDamaged) {
 		t.Error(err)
 	}
 }
@@ -120,7 +121,8 @@ func TestWriterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWriter(io.Discard, partial, Options{}); err == nil || !strings.Contains(err.Error(), "partial world") {
+	if _, err := NewWriter(io.Discard, partial, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "partial world") {
 		t.Error(err)
 	}
 	tw, err := NewWriter(io.Discard, w, Options{})
@@ -201,7 +203,8 @@ func TestWriterSaysThatTheDiskIsFull(t *testing.T) {
 }
 
 func TestGameWithoutCommands(t *testing.T) {
-	g := world.Define("clockwork", world.Class[bolt](), world.OnStart(func(w *world.World) { world.Spawn(w, bolt{Left: 99}) }))
+	g := world.Define("clockwork", world.Class[bolt](),
+		world.OnStart(func(w *world.World) { world.Spawn(w, bolt{Left: 99}) }))
 	data, last := play{ticks: 130, inputs: func(tick world.Tick, in *world.Inputs) {
 		in.Reset()
 		if tick == 5 {
@@ -212,19 +215,23 @@ func TestGameWithoutCommands(t *testing.T) {
 	if r.Header().Commands != nil {
 		t.Error("commands out of nowhere")
 	}
-	if res, err := Replay(g, r, ReplayOptions{}); err != nil || res.Mismatch != nil || res.Hash != last.Hash() {
+	if res, err := Replay(g, r, ReplayOptions{}); err != nil || res.Mismatch != nil ||
+		res.Hash != last.Hash() {
 		t.Errorf("%+v %v", res, err)
 	}
 }
 
 func TestBuild(t *testing.T) {
 	info := &debug.BuildInfo{Main: debug.Module{Path: "example.org/g", Version: "(devel)"},
-		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}}}
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}}}
 	b := BuildOf(info)
-	if b.Module != "example.org/g" || b.Revision != "abc" || !b.Modified || b.Go == "" || b.Platform == "" {
+	if b.Module != "example.org/g" || b.Revision != "abc" || !b.Modified || b.Go == "" ||
+		b.Platform == "" {
 		t.Errorf("%+v", b)
 	}
-	if got := b.String(); !strings.HasPrefix(got, "example.org/g (devel) commit abc with uncommitted changes (go") {
+	if got := b.String(); !strings.HasPrefix(got,
+		"example.org/g (devel) commit abc with uncommitted changes (go") {
 		t.Error(got)
 	}
 	if b.SameSource(b) {

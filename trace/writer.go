@@ -12,18 +12,24 @@ import (
 
 // Options say how a run is recorded. The zero value is good for most.
 type Options struct {
-	// Build is that of the program: BuildOf(debug.ReadBuildInfo()). A trace without it cannot say which rules it was recorded with.
+	// Build is that of the program: BuildOf(debug.ReadBuildInfo()). A trace without it cannot say
+	// which rules it was recorded with.
 	Build Build
-	// Note is put into the header: the server's name, the time, whatever helps to find the trace again.
+	// Note is put into the header: the server's name, the time, whatever helps to find the trace
+	// again.
 	Note string
-	// HashEvery is after how many ticks 8 bits of the world's hash are recorded; the whole hash goes in once a second. Default: 1, so that a replay that
-	// comes apart is found at the tick where it does. A large world may want more, as hashing it takes time. Below 0, no hashes are recorded.
+	// HashEvery is after how many ticks 8 bits of the world's hash are recorded; the whole hash
+	// goes in once a second. Default: 1, so that a replay that comes apart is found at the tick
+	// where it does. A large world may want more, as hashing it takes time. Below 0, no hashes are
+	// recorded.
 	HashEvery int
-	// StateEvery is after how many ticks the whole world is recorded, for tools to begin there. Default: those of a minute. Below 0, only the first state is.
+	// StateEvery is after how many ticks the whole world is recorded, for tools to begin there.
+	// Default: those of a minute. Below 0, only the first state is.
 	StateEvery int
 }
 
-// A Writer records a run. It keeps about a second in memory; once a second it writes a block, in one piece. It belongs to one goroutine at a time.
+// A Writer records a run. It keeps about a second in memory; once a second it writes a block, in
+// one piece. It belongs to one goroutine at a time.
 type Writer struct {
 	blocks  blockWriter
 	game    *world.Game // nil if records come from another trace
@@ -48,11 +54,14 @@ type Writer struct {
 	record  Record
 }
 
-// NewWriter begins to record a run that starts from a world as it is now, between two ticks; mostly a new one. The state goes into the trace, with all that was
-// set up before, and so does the world's Secret: give no one a trace of a match that still goes on.
+// NewWriter begins to record a run that starts from a world as it is now, between two ticks; mostly
+// a new one. The state goes into the trace, with all that was set up before, and so does the
+// world's Secret: give no one a trace of a match that still goes on.
 func NewWriter(out io.Writer, w *world.World, o Options) (*Writer, error) {
 	if w.Host().Settings().Partial {
-		return nil, errors.New("trace: a client's partial world is not what its own inputs make of it; record on the machine that runs the whole world")
+		return nil, errors.New(
+			"trace: a client's partial world is not what its own inputs make of it; record on " +
+				"the machine that runs the whole world")
 	}
 	o.HashEvery = cmp.Or(o.HashEvery, 1)
 	o.StateEvery = cmp.Or(o.StateEvery, 60*w.Game().Rate())
@@ -69,7 +78,9 @@ func newWriter(out io.Writer, h Header) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	t := &Writer{blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(h.Commands), buf: make([]byte, 1<<14)}
+	t := &Writer{
+		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(h.Commands),
+		buf: make([]byte, 1<<14)}
 	t.slots = len(t.history.schema.Slots)
 	t.blocks.start()
 	t.blocks.put(blockHeader, h.append(nil))
@@ -79,14 +90,17 @@ func newWriter(out io.Writer, h Header) (*Writer, error) {
 // ErrOrder says that ticks were not recorded one after the other. Use errors.Is.
 var ErrOrder = errors.New("ticks are out of order")
 
-// Tick records what came into a tick, and what came of it: call it after each Step, with the same inputs. No inputs are nil. Ticks follow one another; a machine
-// that goes back and computes ticks again records each once it is final.
+// Tick records what came into a tick, and what came of it: call it after each Step, with the same
+// inputs. No inputs are nil. Ticks follow one another; a machine that goes back and computes ticks
+// again records each once it is final.
 func (t *Writer) Tick(in *world.Inputs, w *world.World) error {
 	if err := t.ready(w); err != nil {
 		return err
 	}
 	if w.Tick() != t.tick+1 {
-		return fmt.Errorf("trace: %w: tick %d after %d; record each once, when it is final, and call State where a run jumps ahead", ErrOrder, w.Tick(), t.tick)
+		return fmt.Errorf(
+			"trace: %w: tick %d after %d; record each once, when it is final, and call State "+
+				"where a run jumps ahead", ErrOrder, w.Tick(), t.tick)
 	}
 	r := &t.record
 	r.Tick = w.Tick()
@@ -124,14 +138,17 @@ func (t *Writer) Fatal(in *world.Inputs) error {
 	return t.Flush()
 }
 
-// State records the whole world as it is now. It is for when something other than inputs changed it, such as entities that came from another server, or when the
-// run jumped ahead: a replay goes on from here. It need not be called otherwise; states that came of the inputs are recorded by Tick.
+// State records the whole world as it is now. It is for when something other than inputs changed
+// it, such as entities that came from another server, or when the run jumped ahead: a replay goes
+// on from here. It need not be called otherwise; states that came of the inputs are recorded by
+// Tick.
 func (t *Writer) State(w *world.World) error {
 	if err := t.ready(w); err != nil {
 		return err
 	}
 	if w.Tick() < t.tick {
-		return fmt.Errorf("trace: %w: a state of tick %d after tick %d; begin another trace", ErrOrder, w.Tick(), t.tick)
+		return fmt.Errorf("trace: %w: a state of tick %d after tick %d; begin another trace",
+			ErrOrder, w.Tick(), t.tick)
 	}
 	return t.state(w, true)
 }
@@ -196,7 +213,8 @@ func (t *Writer) put(r *Record) error {
 	return t.blocks.err
 }
 
-// Flush writes what is still in memory. A trace is written once a second by itself; to do so more often makes it larger.
+// Flush writes what is still in memory. A trace is written once a second by itself; to do so more
+// often makes it larger.
 func (t *Writer) Flush() error {
 	if t.ticks == 0 || t.blocks.err != nil {
 		return t.blocks.err

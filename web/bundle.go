@@ -77,7 +77,8 @@ func (p *packed) serve(w http.ResponseWriter, r *http.Request, tag string) {
 func accepts(header, encoding string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), encoding) && strings.ReplaceAll(q, " ", "") != "q=0" {
+		if strings.EqualFold(strings.TrimSpace(name), encoding) &&
+			strings.ReplaceAll(q, " ", "") != "q=0" {
 			return true
 		}
 	}
@@ -113,12 +114,14 @@ func PageSize() (n int) {
 	return n
 }
 
-// NewBundle compresses a program as far as it goes, which takes a few seconds, and the script that starts it.
+// NewBundle compresses a program as far as it goes, which takes a few seconds, and the script that
+// starts it.
 func NewBundle(program, starter []byte) (*Bundle, error) {
 	return newBundle(program, starter, zstd.SpeedBestCompression, gzip.BestCompression)
 }
 
-// QuickBundle compresses a program in a fraction of a second, and so a little less well: for a browser on the same machine, whose player waits.
+// QuickBundle compresses a program in a fraction of a second, and so a little less well: for a
+// browser on the same machine, whose player waits.
 func QuickBundle(program, starter []byte) (*Bundle, error) {
 	return newBundle(program, starter, zstd.SpeedBetterCompression, gzip.BestSpeed)
 }
@@ -131,7 +134,8 @@ func newBundle(program, starter []byte, level zstd.EncoderLevel, gzipLevel int) 
 	b.program = packed{size: len(program)}
 	done := make(chan []byte)
 	go func() { done <- gzipped(program, gzipLevel) }()
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(8<<20)) // browsers take no larger window
+	// browsers take no larger window
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(8<<20))
 	if err != nil {
 		<-done
 		return nil, err
@@ -167,7 +171,9 @@ func (b *Bundle) Save(dir string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	for name, data := range map[string][]byte{fileZstd: b.program.zst, fileGzip: b.program.gzip, fileStarter: b.starter.plain, fileTag: []byte(b.Tag + " " + strconv.Itoa(b.program.size))} {
+	for name, data := range map[string][]byte{
+		fileZstd: b.program.zst, fileGzip: b.program.gzip, fileStarter: b.starter.plain,
+		fileTag: []byte(b.Tag + " " + strconv.Itoa(b.program.size))} {
 		if err := os.WriteFile(filepath.Join(tmp, name), data, 0o644); err != nil {
 			return err
 		}
@@ -208,5 +214,8 @@ func LoadBundle(from fs.FS) (*Bundle, error) {
 	if again, err := d.DecodeAll(data[0], nil); err != nil || !bytes.Equal(again, plain) {
 		return nil, fmt.Errorf("web: the file %s is damaged", fileZstd)
 	}
-	return &Bundle{Tag: tag, program: packed{size: n, gzip: data[1], zst: data[0]}, starter: pack(data[2])}, nil
+	return &Bundle{
+			Tag: tag, program: packed{size: n, gzip: data[1], zst: data[0]},
+			starter: pack(data[2])},
+		nil
 }

@@ -12,7 +12,8 @@ func TestIndex(t *testing.T) {
 	if !strings.Contains(text, "<title>coeval mirrors</title>") {
 		t.Errorf("the page is %.200s", text)
 	}
-	for _, path := range []string{"/assets/mirrors.js", "/assets/mirrors.css", "/assets/plot.js", "/assets/style.css"} {
+	for _, path := range []string{
+		"/assets/mirrors.js", "/assets/mirrors.css", "/assets/plot.js", "/assets/style.css"} {
 		if !strings.Contains(text, path) && path != "/assets/plot.js" {
 			t.Errorf("the page has no %s", path)
 		}

@@ -22,22 +22,28 @@ var assets embed.FS
 type Options struct {
 	// Client gives the program for the browser, or nil as long as there is none.
 	Client func() *Bundle
-	// Hosts are the names, besides this machine's own loopback, by which the page may be asked for. Requests for others are refused, so that no page from
-	// elsewhere can pass itself off as this one.
+	// Hosts are the names, besides this machine's own loopback, by which the page may be asked for.
+	// Requests for others are refused, so that no page from elsewhere can pass itself off as this
+	// one.
 	Hosts []string
-	// Index is which of the package's pages is at the root. Default: index.html, the game with its panel; mirrors.html has several side by side.
+	// Index is which of the package's pages is at the root. Default: index.html, the game with its
+	// panel; mirrors.html has several side by side.
 	Index string
 	// Game is what the page says is played, and Keys how. Defaults: those of the arena.
 	Game, Keys string
-	// Connect are the origins that the page may connect to besides its own, such as https://127.0.0.1:4433.
+	// Connect are the origins that the page may connect to besides its own, such as
+	// https://127.0.0.1:4433.
 	Connect []string
 }
 
 // Page serves the page, its assets, and the client.
 func Page(o Options) http.Handler {
 	mux := http.NewServeMux()
-	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; img-src 'self' data: blob:; connect-src " + strings.Join(append([]string{"'self'"}, o.Connect...), " ") +
-		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; worker-src 'self' blob:; media-src 'self' blob: data:"
+	policy := "default-src 'self'; script-src 'self' 'wasm-unsafe-eval' blob:; style-src 'self'; " +
+		"img-src 'self' data: blob:; connect-src " +
+		strings.Join(append([]string{"'self'"}, o.Connect...), " ") +
+		"; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; " +
+		"worker-src 'self' blob:; media-src 'self' blob: data:"
 	if o.Index == "" {
 		o.Index = "index.html"
 	}
@@ -50,8 +56,10 @@ func Page(o Options) http.Handler {
 	for _, f := range list {
 		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy, o.name))
 	}
-	mux.HandleFunc("GET /client.wasm", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveProgram) })
-	mux.HandleFunc("GET /wasm_exec.js", func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveStarter) })
+	mux.HandleFunc("GET /client.wasm",
+		func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveProgram) })
+	mux.HandleFunc("GET /wasm_exec.js",
+		func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveStarter) })
 	return mux
 }
 
@@ -66,7 +74,8 @@ func (o *Options) name(data []byte) []byte {
 	text := string(data)
 	if o.Game != "" {
 		name := html.EscapeString(o.Game)
-		text = strings.NewReplacer("<title>coeval "+arenaName, "<title>coeval "+name, "<span>"+arenaName+"</span>", "<span>"+name+"</span>").Replace(text)
+		text = strings.NewReplacer("<title>coeval "+arenaName, "<title>coeval "+name,
+			"<span>"+arenaName+"</span>", "<span>"+name+"</span>").Replace(text)
 	}
 	if o.Keys != "" {
 		text = strings.ReplaceAll(text, arenaKeys, html.EscapeString(o.Keys))
@@ -74,7 +83,8 @@ func (o *Options) name(data []byte) []byte {
 	return []byte(text)
 }
 
-func (o *Options) bundle(w http.ResponseWriter, r *http.Request, serve func(*Bundle, http.ResponseWriter, *http.Request)) {
+func (o *Options) bundle(w http.ResponseWriter, r *http.Request,
+	serve func(*Bundle, http.ResponseWriter, *http.Request)) {
 	var b *Bundle
 	if o.Client != nil {
 		b = o.Client()
@@ -111,10 +121,12 @@ func serveAsset(name, policy string, change func(data []byte) []byte) http.Handl
 }
 
 // errHost is what a page from elsewhere is told.
-var errHost = errors.New("this page is for this machine's own browser; open it by the address that was printed")
+var errHost = errors.New(
+	"this page is for this machine's own browser; open it by the address that was printed")
 
-// Guard refuses requests for other hosts than this machine, or those given, and those by which another page would change something. A program on a
-// loopback address is not safe from pages of strangers without it: names can be made to lead there.
+// Guard refuses requests for other hosts than this machine, or those given, and those by which
+// another page would change something. A program on a loopback address is not safe from pages of
+// strangers without it: names can be made to lead there.
 func Guard(next http.Handler, hosts ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !local(r.Host, hosts) {

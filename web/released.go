@@ -10,7 +10,8 @@ import (
 //go:embed client
 var released embed.FS
 
-// Released is the bundle that a release brings: built with the tag release, after coeval demo --build-client web/client.
+// Released is the bundle that a release brings: built with the tag release, after coeval demo
+// --build-client web/client.
 func Released() (*Bundle, error) {
 	folder, err := fs.Sub(released, "client")
 	if err != nil {

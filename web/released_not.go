@@ -2,5 +2,6 @@
 
 package web
 
-// Released is the bundle that a release brings. Without the build tag release there is none, and it gives nil.
+// Released is the bundle that a release brings. Without the build tag release there is none, and it
+// gives nil.
 func Released() (*Bundle, error) { return nil, nil }

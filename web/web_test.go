@@ -60,21 +60,29 @@ func body(t *testing.T, r *http.Response) []byte {
 
 func TestPage(t *testing.T) {
 	var made *Bundle
-	h := Page(Options{Client: func() *Bundle { return made }, Connect: []string{"https://127.0.0.1:4433"}})
-	for path, want := range map[string]string{"/": "text/html", "/play": "text/html", "/assets/panel.js": "text/javascript", "/assets/style.css": "text/css", "/assets/icon.svg": "image/svg+xml"} {
+	h := Page(Options{Client: func() *Bundle { return made },
+		Connect: []string{"https://127.0.0.1:4433"}})
+	for path, want := range map[string]string{
+		"/": "text/html", "/play": "text/html", "/assets/panel.js": "text/javascript",
+		"/assets/style.css": "text/css", "/assets/icon.svg": "image/svg+xml"} {
 		r := get(h, path, "gzip", "")
-		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), want) || len(body(t, r)) < 100 {
+		if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), want) ||
+			len(body(t, r)) < 100 {
 			t.Errorf("%s: %s, %s", path, r.Status, r.Header.Get("Content-Type"))
 		}
 		policy := r.Header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "default-src 'self'") || !strings.Contains(policy, "connect-src 'self' https://127.0.0.1:4433") || strings.Contains(policy, "unsafe-inline") || strings.Contains(policy, "'unsafe-eval'") {
+		if !strings.Contains(policy, "default-src 'self'") ||
+			!strings.Contains(policy, "connect-src 'self' https://127.0.0.1:4433") ||
+			strings.Contains(policy, "unsafe-inline") || strings.Contains(policy, "'unsafe-eval'") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
-		if again := get(h, path, "gzip", r.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		if again := get(h, path, "gzip",
+			r.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 			t.Errorf("%s again: %s", path, again.Status)
 		}
 	}
-	if r := get(h, "/client.wasm", "", ""); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+	if r := get(h, "/client.wasm", "", ""); r.StatusCode != http.StatusServiceUnavailable ||
+		r.Header.Get("Retry-After") == "" {
 		t.Errorf("before it is built: %s", r.Status)
 	}
 	for _, path := range []string{"/assets/", "/assets/../page.go", "/other", "/assets/none.js"} {
@@ -88,9 +96,13 @@ func TestPage(t *testing.T) {
 		if made, err = pack(plain, []byte("start()")); err != nil {
 			t.Fatal(err)
 		}
-		for accept, want := range map[string]string{"gzip, deflate, br, zstd": "zstd", "gzip, zstd;q=0": "gzip", "gzip": "gzip", "": "gzip"} {
+		for accept, want := range map[string]string{
+			"gzip, deflate, br, zstd": "zstd", "gzip, zstd;q=0": "gzip", "gzip": "gzip",
+			"": "gzip"} {
 			r := get(h, "/client.wasm", accept, "")
-			if r.Header.Get("Content-Encoding") != want || r.Header.Get("Content-Type") != "application/wasm" || !bytes.Equal(body(t, r), plain) {
+			if r.Header.Get("Content-Encoding") != want ||
+				r.Header.Get("Content-Type") != "application/wasm" ||
+				!bytes.Equal(body(t, r), plain) {
 				t.Errorf("for %q: %s", accept, r.Header.Get("Content-Encoding"))
 			}
 		}
@@ -100,7 +112,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPagesOwnFiles checks that the page loads nothing from elsewhere, and only files that are there.
+// TestPagesOwnFiles checks that the page loads nothing from elsewhere, and only files that are
+// there.
 func TestPagesOwnFiles(t *testing.T) {
 	h := Page(Options{})
 	list, err := assets.ReadDir("assets")
@@ -113,7 +126,8 @@ func TestPagesOwnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.ReplaceAll(string(data), "http://www.w3.org/2000/svg", "")
-		if strings.Contains(text, "http://") || strings.Contains(text, `"https://`) || strings.Contains(text, "'https://") || strings.Contains(text, "//cdn") {
+		if strings.Contains(text, "http://") || strings.Contains(text, `"https://`) ||
+			strings.Contains(text, "'https://") || strings.Contains(text, "//cdn") {
 			t.Errorf("%s speaks of another host", f.Name())
 		}
 		for _, part := range strings.Split(text, "/assets/")[1:] {
@@ -156,11 +170,13 @@ func TestBundleIsKeptWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, bad := range [][]byte{nil, good[:len(good)/2], append(bytes.Clone(good), 'x'), flipped(good)} {
+		for _, bad := range [][]byte{
+			nil, good[:len(good)/2], append(bytes.Clone(good), 'x'), flipped(good)} {
 			if err := os.WriteFile(name, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if x, err := LoadBundle(os.DirFS(dir)); err == nil && (x.Tag != b.Tag || !bytes.Equal(x.starter.plain, []byte("go()"))) {
+			if x, err := LoadBundle(os.DirFS(dir)); err == nil &&
+				(x.Tag != b.Tag || !bytes.Equal(x.starter.plain, []byte("go()"))) {
 				t.Errorf("%s, damaged, was taken", f.Name())
 			}
 		}
@@ -180,7 +196,9 @@ func flipped(b []byte) []byte {
 }
 
 func TestGuard(t *testing.T) {
-	h := Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }), "play.example")
+	h := Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	}), "play.example")
 	for _, x := range []struct {
 		method, host, origin string
 		ok                   bool
@@ -213,7 +231,8 @@ func TestGuard(t *testing.T) {
 
 // FuzzHost gives the guard any name: only those of this machine may pass.
 func FuzzHost(f *testing.F) {
-	for _, s := range []string{"127.0.0.1:80", "[::1]", "localhost", "evil", "", ":", "[::1", "127.0.0.1%eth0:1"} {
+	for _, s := range []string{
+		"127.0.0.1:80", "[::1]", "localhost", "evil", "", ":", "[::1", "127.0.0.1%eth0:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
@@ -230,7 +249,8 @@ func FuzzHost(f *testing.F) {
 // portOf is the last colon and what follows it, if that is no part of an address.
 func portOf(host string) string {
 	i := strings.LastIndexByte(host, ':')
-	if i < 0 || strings.HasSuffix(host, "]") || strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+	if i < 0 || strings.HasSuffix(host, "]") || strings.Count(host, ":") > 1 &&
+		!strings.HasPrefix(host, "[") {
 		return ""
 	}
 	return host[i:]
@@ -263,7 +283,8 @@ func TestPageNamesTheGame(t *testing.T) {
 	} {
 		for _, at := range []string{"/", "/play"} {
 			r := httptest.NewRecorder()
-			Page(Options{Game: game, Keys: "only <space>"}).ServeHTTP(r, httptest.NewRequest("GET", at, nil))
+			Page(Options{Game: game, Keys: "only <space>"}).ServeHTTP(r,
+				httptest.NewRequest("GET", at, nil))
 			text := r.Body.String()
 			if r.Code != 200 || !strings.Contains(text, want) || strings.Contains(text, "<b>") {
 				t.Errorf("%q at %s: %d\n%s", game, at, r.Code, text)

@@ -8,9 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// An archive is the bytes of a saved world. Each of its methods writes a value, or reads it, so that
-// one function says what a part of a saved world is made of. The first error stays; after it every
-// value that is read is zero.
+// An archive is the bytes of a saved world. Each of its methods writes a value, or reads it, so
+// that one function says what a part of a saved world is made of. The first error stays; after it
+// every value that is read is zero.
 type archive struct {
 	data    []byte // what was written, or all that there is to read
 	reading bool
@@ -25,7 +25,8 @@ func (a *archive) fail(err error) {
 }
 
 func (a *archive) fault() error {
-	return fmt.Errorf("world: saved world is %w at byte %d of %d: %w", ErrDamaged, a.at, len(a.data), a.err)
+	return fmt.Errorf("world: saved world is %w at byte %d of %d: %w", ErrDamaged, a.at,
+		len(a.data), a.err)
 }
 
 var errShort = errors.New("it ends too early")

@@ -47,7 +47,8 @@ func (s *ship) Step(w *World, me ID) {
 		s.Shots++
 		s.Mood += 0.1
 		s.Motto = "fire"
-		Spawn(w, shell{Pos: s.Nose, Vel: s.Aim.Vec().Mul(40), Life: 50 + w.Rand().IntN(20), From: uint64(me)})
+		Spawn(w, shell{Pos: s.Nose, Vel: s.Aim.Vec().Mul(40), Life: 50 + w.Rand().IntN(20),
+			From: uint64(me)})
 		Emit(w, me, fired{Loud: s.Shots % 8})
 	}
 	if s.Burning = s.Health < 50; s.Burning {
@@ -185,9 +186,11 @@ func (e *sunk) Sync(b *bits.Sync) { bits.Integer(b, &e.By, 0, 1<<62) }
 
 func arenaParts() []Declaration {
 	return []Declaration{
-		Class[ship](), Class[shell](ClassOptions{Limit: 300}), Class[drone](), Class[trail](), State[match](),
+		Class[ship](), Class[shell](ClassOptions{Limit: 300}), Class[drone](), Class[trail](),
+		State[match](),
 		Commands[steer](),
-		Event[fired](EventOptions{Delivery: Unreliable, Weak: true}), Event[hit](), Event[sunk](EventOptions{Delivery: Saved, Limit: 1000}),
+		Event[fired](EventOptions{Delivery: Unreliable, Weak: true}), Event[hit](),
+		Event[sunk](EventOptions{Delivery: Saved, Limit: 1000}),
 		OnStart(func(w *World) {
 			for i := range 70 {
 				Spawn(w, drone{Pos: det.Vec2{X: float64(i), Y: float64(-i)}})
@@ -197,7 +200,9 @@ func arenaParts() []Declaration {
 			}
 		}),
 		OnJoin(func(w *World, p Player) {
-			id := Spawn(w, ship{Health: 100, Name: "player " + string(rune('a'+p)), Pos: det.Vec2{X: w.Rand().Range(-20, 20)}})
+			id := Spawn(w,
+				ship{Health: 100, Name: "player " + string(rune('a'+p)),
+					Pos: det.Vec2{X: w.Rand().Range(-20, 20)}})
 			w.SetOwner(id, p)
 		}),
 	}

@@ -20,7 +20,8 @@ type fighter struct {
 }
 
 func (f *fighter) Sync(s *bits.Sync) {
-	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8}, 1.0/8)
+	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8},
+		1.0/8)
 	s.Vec3(&f.Vel, -2047, 2047, 1)
 	s.Angle(&f.Yaw, 16)
 	s.Angle(&f.Pitch, 16)
@@ -73,7 +74,8 @@ func benchWorld(b *testing.B, part Declaration, spawn func(w *World, i int)) *Wo
 }
 
 func fighters(b *testing.B) *World {
-	return benchWorld(b, Class[fighter](), func(w *World, i int) { Spawn(w, fighter{Pos: det.Vec3{X: float64(i)}, Health: 100}) })
+	return benchWorld(b, Class[fighter](),
+		func(w *World, i int) { Spawn(w, fighter{Pos: det.Vec3{X: float64(i)}, Health: 100}) })
 }
 
 func per(b *testing.B) {

@@ -6,7 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// CheckOptions say how a game is tried by CheckRollback and CheckHidden. The zero value tries 600 ticks with two players who press everything.
+// CheckOptions say how a game is tried by CheckRollback and CheckHidden. The zero value tries 600
+// ticks with two players who press everything.
 type CheckOptions struct {
 	Settings Settings
 	// Ticks is how long to run. Default: 600.
@@ -32,7 +33,8 @@ func (o *CheckOptions) defaults(g *Game) error {
 		o.Players = 2
 	}
 	if o.Ticks < 0 || o.Back < 1 || o.Players < 0 {
-		return fmt.Errorf("world: %d ticks, %d back, %d players make no sense", o.Ticks, o.Back, o.Players)
+		return fmt.Errorf("world: %d ticks, %d back, %d players make no sense", o.Ticks, o.Back,
+			o.Players)
 	}
 	if o.Inputs == nil {
 		o.Inputs = RandomInputs(g, o.Seed, o.Players)
@@ -40,8 +42,9 @@ func (o *CheckOptions) defaults(g *Game) error {
 	return g.Err()
 }
 
-// RandomInputs makes up players who press everything, for tests of any game: they hold each control for a while, now and then nothing arrives from one, and now
-// and then one leaves and comes back. The inputs of a tick depend only on the seed and the tick.
+// RandomInputs makes up players who press everything, for tests of any game: they hold each control
+// for a while, now and then nothing arrives from one, and now and then one leaves and comes back.
+// The inputs of a tick depend only on the seed and the tick.
 func RandomInputs(g *Game, seed uint64, players int) func(t Tick, in *Inputs) {
 	const stay, away = 900, 60 // ticks
 	var image []int32
@@ -69,7 +72,8 @@ func RandomInputs(g *Game, seed uint64, players int) func(t Tick, in *Inputs) {
 				r := det.At(seed+1, uint64(p)<<16|uint64(i), uint64(t)/hold)
 				image[i] = s.Min + int32(r.Uint64N(uint64(uint32(s.Max-s.Min))+1))
 			}
-			// Not every image is a command, such as one with text beyond its length; then this one is lost.
+			// Not every image is a command, such as one with text beyond its length; then this one
+			// is lost.
 			_ = in.GiveImage(p, image)
 		}
 	}

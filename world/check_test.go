@@ -76,8 +76,10 @@ func TestRollbackFindsMistakes(t *testing.T) {
 		want string
 	}{
 		{Define("leaky", Class[leaky](), OnStart(func(w *World) { Spawn(w, leaky{}) })), "leaky"},
-		{Define("aliased", Class[aliased](), OnStart(func(w *World) { Spawn(w, aliased{Items: make([]plainRock, 1)}) })), "aliased"},
-		{Define("misderived", Class[misderived](), OnStart(func(w *World) { Spawn(w, misderived{}) })), "misderived"},
+		{Define("aliased", Class[aliased](),
+			OnStart(func(w *World) { Spawn(w, aliased{Items: make([]plainRock, 1)}) })), "aliased"},
+		{Define("misderived", Class[misderived](),
+			OnStart(func(w *World) { Spawn(w, misderived{}) })), "misderived"},
 	} {
 		d, err := CheckRollback(x.game, CheckOptions{Ticks: 50})
 		if err != nil {
@@ -122,7 +124,8 @@ func TestHiddenFindsMistakes(t *testing.T) {
 		}
 	}))
 	_, err := CheckHidden(g, CheckOptions{})
-	if err == nil || !strings.Contains(err.Error(), "careless") || !strings.Contains(err.Error(), "panic") {
+	if err == nil || !strings.Contains(err.Error(), "careless") ||
+		!strings.Contains(err.Error(), "panic") {
 		t.Error(err)
 	}
 	spawn := func(w *World) {
@@ -134,7 +137,9 @@ func TestHiddenFindsMistakes(t *testing.T) {
 	if err != nil || rep.Wrong == 0 || rep.First == nil || rep.First.Field != "N" {
 		t.Errorf("%+v, %v", rep, err)
 	}
-	rep, err = CheckHidden(Define("guided", Class[guided](), OnStart(func(w *World) { Spawn(w, guided{}) })), CheckOptions{Settings: Settings{Secret: 8}})
+	rep, err = CheckHidden(Define("guided", Class[guided](),
+		OnStart(func(w *World) { Spawn(w, guided{}) })), CheckOptions{
+		Settings: Settings{Secret: 8}})
 	if err != nil || rep.Wrong != 0 || rep.Explained == 0 {
 		t.Errorf("what comes of secrets cannot be predicted: %+v, %v", rep, err)
 	}
@@ -148,7 +153,8 @@ func TestDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.Decides() == partial || w.Host().Clone().Decides() == partial {
-			t.Errorf("partial %v: Decides is %v, of a copy %v", partial, w.Decides(), w.Host().Clone().Decides())
+			t.Errorf("partial %v: Decides is %v, of a copy %v", partial, w.Decides(),
+				w.Host().Clone().Decides())
 		}
 	}
 	if d, err := CheckRollback(g, CheckOptions{Ticks: 60}); d != nil || err != nil {

@@ -8,30 +8,32 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Synced is a struct with a Sync method on its pointer, which names every networked field once: what classes, states, commands and events
-// are made of.
+// Synced is a struct with a Sync method on its pointer, which names every networked field once:
+// what classes, states, commands and events are made of.
 type Synced[T any] interface {
 	*T
 	bits.Syncer
 }
 
-// A Stepper has a Step method: what an entity does each tick. It is optional, as a wall does nothing. It runs on the server for every entity and on a client
-// for those in view, with the same code.
+// A Stepper has a Step method: what an entity does each tick. It is optional, as a wall does
+// nothing. It runs on the server for every entity and on a client for those in view, with the same
+// code.
 type Stepper interface{ Step(w *World, me ID) }
 
-// A Deriver has fields tagged `world:"derived"`. Derive sets them from the synced fields, and from nothing else; it runs after every tick and
-// wherever an entity is read from outside.
+// A Deriver has fields tagged `world:"derived"`. Derive sets them from the synced fields, and from
+// nothing else; it runs after every tick and wherever an entity is read from outside.
 type Deriver interface{ Derive() }
 
-// A Copier has slices, maps or pointers. CopyFrom makes the entity an independent copy of another of its type, reusing what memory it
-// has.
+// A Copier has slices, maps or pointers. CopyFrom makes the entity an independent copy of another
+// of its type, reusing what memory it has.
 type Copier[T any] interface{ CopyFrom(from *T) }
 
 // ClassOptions change what Class, State and Local assume.
 type ClassOptions struct {
 	// Name is what the class is called. Default: the name of its type.
 	Name string
-	// Limit is how many entities of the class there may be at once, so that a mistake does not fill the memory. Default: 65536; 4096 for local ones.
+	// Limit is how many entities of the class there may be at once, so that a mistake does not fill
+	// the memory. Default: 65536; 4096 for local ones.
 	Limit int
 }
 
@@ -40,8 +42,9 @@ func Class[T any, P Synced[T]](options ...ClassOptions) Declaration {
 	return func(g *Game) error { return declareClass[T, P](g, false, option(options)) }
 }
 
-// State declares a state: there is exactly one T, from the beginning to the end, and every client is told of it whatever it sees. It
-// is for the score, the clock, the weather. With a Step method it is stepped among the classes, where it stands in the definition.
+// State declares a state: there is exactly one T, from the beginning to the end, and every client
+// is told of it whatever it sees. It is for the score, the clock, the weather. With a Step method
+// it is stepped among the classes, where it stands in the definition.
 func State[T any, P Synced[T]](options ...ClassOptions) Declaration {
 	return func(g *Game) error { return declareClass[T, P](g, true, option(options)) }
 }
@@ -84,7 +87,9 @@ func (c *ClassInfo) Schema() *bits.Schema { return c.layout.Schema() }
 
 func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error {
 	typ := reflect.TypeFor[T]()
-	c := &ClassInfo{number: len(g.classes), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 1<<16), state: state, typ: typ}
+	c := &ClassInfo{
+		number: len(g.classes), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 1<<16),
+		state: state, typ: typ}
 	if state {
 		c.limit = 1
 	}
@@ -119,11 +124,14 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error
 	_, c.steps = any(P(nil)).(Stepper)
 	_, c.derives = any(P(nil)).(Deriver)
 	if shape.derived != "" && !c.derives {
-		return fail(fmt.Errorf("field %s is derived, but there is no method Derive() to set it", shape.derived))
+		return fail(fmt.Errorf("field %s is derived, but there is no method Derive() to set it",
+			shape.derived))
 	}
 	if _, copies := any(P(nil)).(Copier[T]); c.deep && !copies {
-		return fail(fmt.Errorf("field %s holds a %s, so copies would share it; use an array or a plain value, or give the class a method CopyFrom(from *%s)",
-			shape.deepPath, shape.deepKind, c.typ.Name()))
+		return fail(
+			fmt.Errorf("field %s holds a %s, so copies would share it; use an array or a plain "+
+				"value, or give the class a method CopyFrom(from *%s)",
+				shape.deepPath, shape.deepKind, c.typ.Name()))
 	}
 	c.kind = &kindOf[T]{syncs: func(v *T) bits.Syncer { return P(v) }}
 	g.classes = append(g.classes, c)
@@ -136,12 +144,14 @@ type method struct {
 	of   reflect.Type
 }
 
-// methods finds the mistake of a method that has the name but not the arguments, and would silently never be called.
+// methods finds the mistake of a method that has the name but not the arguments, and would silently
+// never be called.
 func methods(t reflect.Type, wanted ...method) error {
 	for _, m := range wanted {
 		if got, ok := t.MethodByName(m.name); ok && !t.Implements(m.of) {
 			want, _ := m.of.MethodByName(m.name)
-			return fmt.Errorf("method %s is %s; it is called only if it is %s", m.name, got.Type, want.Type)
+			return fmt.Errorf("method %s is %s; it is called only if it is %s", m.name, got.Type,
+				want.Type)
 		}
 	}
 	return nil

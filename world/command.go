@@ -10,13 +10,15 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Commands declares what players command: one C a player and tick. When a player's command does not arrive in time the last one is used
-// again, without its edges: fields tagged `world:"edge"`, such as Fire or Use, mean one moment and become zero. All others are levels, such as Move or
-// Aim, and go on.
+// Commands declares what players command: one C a player and tick. When a player's command does not
+// arrive in time the last one is used again, without its edges: fields tagged `world:"edge"`, such
+// as Fire or Use, mean one moment and become zero. All others are levels, such as Move or Aim, and
+// go on.
 func Commands[C any, P Synced[C]]() Declaration {
 	return func(g *Game) error {
 		if g.commands != nil {
-			return errors.New("Commands is given twice; put all that a player can command into one struct")
+			return errors.New(
+				"Commands is given twice; put all that a player can command into one struct")
 		}
 		typ := reflect.TypeFor[C]()
 		fail := func(err error) error { return fmt.Errorf("commands %s: %w", typ.Name(), err) }
@@ -29,7 +31,9 @@ func Commands[C any, P Synced[C]]() Declaration {
 			return fail(err)
 		}
 		if sh.deep {
-			return fail(fmt.Errorf("field %s holds a %s; commands are plain values, so use an array", sh.deepPath, sh.deepKind))
+			return fail(
+				fmt.Errorf("field %s holds a %s; commands are plain values, so use an array",
+					sh.deepPath, sh.deepKind))
 		}
 		c := &commandClass{layout: layout, edges: sh.edges}
 		c.newTable = func() commandTable {
@@ -77,8 +81,10 @@ func (t *commandsOf[C]) insert(i int) {
 	t.row = slices.Insert(t.row, i, *new(C))
 }
 
-func (t *commandsOf[C]) set(i int, from commandTable, j int) { t.row[i] = from.(*commandsOf[C]).row[j] }
-func (t *commandsOf[C]) wipe(i int)                          { t.row[i] = *new(C) }
+func (t *commandsOf[C]) set(i int, from commandTable, j int) {
+	t.row[i] = from.(*commandsOf[C]).row[j]
+}
+func (t *commandsOf[C]) wipe(i int) { t.row[i] = *new(C) }
 func (t *commandsOf[C]) copyFrom(from commandTable) {
 	t.row = append(t.row[:0], from.(*commandsOf[C]).row...)
 }
@@ -95,14 +101,16 @@ func (t *commandsOf[C]) repeat(i int) {
 	}
 }
 
-// Command is what the owner of an entity commands this tick. An entity that no one owns gets the zero C.
+// Command is what the owner of an entity commands this tick. An entity that no one owns gets the
+// zero C.
 func Command[C any](w *World, me ID) C { return CommandOf[C](w, w.Owner(me)) }
 
 // CommandOf is what a player commands this tick, or the zero C if there is no such player.
 func CommandOf[C any](w *World, p Player) C {
 	t, ok := w.commands.(*commandsOf[C])
 	if !ok {
-		w.fail(fmt.Sprintf("%T", *new(C)), None, errors.New("it is not the game's command; declare it by world.Commands"))
+		w.fail(fmt.Sprintf("%T", *new(C)), None,
+			errors.New("it is not the game's command; declare it by world.Commands"))
 		return *new(C)
 	}
 	if int(p) >= len(t.row) {
@@ -111,8 +119,10 @@ func CommandOf[C any](w *World, p Player) C {
 	return t.row[p]
 }
 
-// CommandImage makes the image of what a player commanded in the last tick, given or repeated, as Game.Commands describes it, and says whether the player is
-// there: for programs that relay or compare commands without knowing their type.
+// CommandImage makes the image of what a player commanded in the last tick, given or repeated, as
+// Game.Commands describes it, and says whether the player is there: for programs that relay or
+// compare commands without knowing their type.
 func (w Host) CommandImage(p Player, image []int32) bool {
-	return w.commands != nil && w.Present(p) && w.game.commands.layout.Pack(&w.sync, w.commands.syncer(int(p)), image) == nil
+	return w.commands != nil && w.Present(p) &&
+		w.game.commands.layout.Pack(&w.sync, w.commands.syncer(int(p)), image) == nil
 }

@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// CopyFrom makes the world an independent copy of another of the same game. It costs what copying the memory costs, and allocates nothing
-// once the world has been as large before: keep old worlds and copy over them.
+// CopyFrom makes the world an independent copy of another of the same game. It costs what copying
+// the memory costs, and allocates nothing once the world has been as large before: keep old worlds
+// and copy over them.
 func (w Host) CopyFrom(from *World) error {
 	if w.game != from.game {
 		return errors.New("world: a world can be copied only over one of the same game")
@@ -42,7 +43,8 @@ func (w *World) copyPlayers(from *World) {
 func (w Host) Clone() *World {
 	c, err := w.game.empty(w.settings)
 	if err != nil {
-		panic("world: a world that exists cannot be made again: " + err.Error()) // the settings have been checked
+		// the settings have been checked
+		panic("world: a world that exists cannot be made again: " + err.Error())
 	}
 	if err := c.Host().CopyFrom(w.World); err != nil {
 		panic(err)
@@ -50,7 +52,8 @@ func (w Host) Clone() *World {
 	return c
 }
 
-// Size is how many bytes of entities CopyFrom copies: for measuring, and for deciding how many past worlds to keep.
+// Size is how many bytes of entities CopyFrom copies: for measuring, and for deciding how many past
+// worlds to keep.
 func (w Host) Size() int {
 	n := 0
 	for _, t := range w.tables {
@@ -111,6 +114,7 @@ func (t *table) copyPage(to, from *page) {
 		copy(to.images, from.images)
 	}
 	copy(to.slots, from.slots)
-	to.live, to.born, to.dying, to.away, to.touched, to.changed = from.live, from.born, from.dying, from.away, from.touched, from.changed
+	to.live, to.born, to.dying, to.away, to.touched, to.changed = from.live, from.born, from.dying,
+		from.away, from.touched, from.changed
 	to.stale = true // the past would cost another copy; it is made when the world is next stepped
 }

@@ -105,24 +105,39 @@ func TestMistakesInDeclarations(t *testing.T) {
 		want  []string // what the message says; none if it is no mistake
 	}{
 		{"fine", []Declaration{rock, Class[posed](), Class[converted]()}, nil},
-		{"two of a type", []Declaration{rock, Class[plainRock](ClassOptions{Name: "other"})}, []string{"class other", "plainRock"}},
-		{"two of a name", []Declaration{rock, Class[deaf](ClassOptions{Name: "plainRock"})}, []string{"class plainRock", "same name"}},
-		{"field forgotten", []Declaration{Class[forgetful]()}, []string{"class forgetful", "Weight", "not synced", `world:"server"`}},
-		{"tag misspelt", []Declaration{Class[misspelt]()}, []string{"class misspelt", "Size", `"sever"`}},
-		{"synced and server-only", []Declaration{Class[twofold]()}, []string{"class twofold", "Size", "server"}},
-		{"no Derive", []Declaration{Class[underived]()}, []string{"class underived", "Twice", "Derive()"}},
-		{"no CopyFrom", []Declaration{Class[shared]()}, []string{"class shared", "Items", "slice", "CopyFrom(from *shared)"}},
-		{"server-only slice", []Declaration{Class[hoarder]()}, []string{"class hoarder", "Items", "cannot be saved"}},
-		{"reads differently", []Declaration{Class[twoFaced]()}, []string{"class twoFaced", "twoFaced."}},
+		{"two of a type", []Declaration{rock, Class[plainRock](ClassOptions{Name: "other"})},
+			[]string{"class other", "plainRock"}},
+		{"two of a name", []Declaration{rock, Class[deaf](ClassOptions{Name: "plainRock"})},
+			[]string{"class plainRock", "same name"}},
+		{"field forgotten", []Declaration{Class[forgetful]()},
+			[]string{"class forgetful", "Weight", "not synced", `world:"server"`}},
+		{"tag misspelt", []Declaration{Class[misspelt]()},
+			[]string{"class misspelt", "Size", `"sever"`}},
+		{"synced and server-only", []Declaration{Class[twofold]()},
+			[]string{"class twofold", "Size", "server"}},
+		{"no Derive", []Declaration{Class[underived]()},
+			[]string{"class underived", "Twice", "Derive()"}},
+		{"no CopyFrom", []Declaration{Class[shared]()},
+			[]string{"class shared", "Items", "slice", "CopyFrom(from *shared)"}},
+		{"server-only slice", []Declaration{Class[hoarder]()},
+			[]string{"class hoarder", "Items", "cannot be saved"}},
+		{"reads differently", []Declaration{Class[twoFaced]()},
+			[]string{"class twoFaced", "twoFaced."}},
 		{"range backwards", []Declaration{Class[backwards]()}, []string{"class backwards", "Heat"}},
-		{"wrong Step", []Declaration{Class[deaf]()}, []string{"class deaf", "Step", "*world.World, world.ID"}},
-		{"limit", []Declaration{Class[plainRock](ClassOptions{Limit: -1})}, []string{"class plainRock", "limit"}},
-		{"commands twice", []Declaration{Commands[steer](), Commands[plainRock]()}, []string{"Commands"}},
-		{"commands with a slice", []Declaration{Commands[listOrder]()}, []string{"commands listOrder", "Targets", "array"}},
+		{"wrong Step", []Declaration{Class[deaf]()},
+			[]string{"class deaf", "Step", "*world.World, world.ID"}},
+		{"limit", []Declaration{Class[plainRock](ClassOptions{Limit: -1})},
+			[]string{"class plainRock", "limit"}},
+		{"commands twice", []Declaration{Commands[steer](), Commands[plainRock]()},
+			[]string{"Commands"}},
+		{"commands with a slice", []Declaration{Commands[listOrder]()},
+			[]string{"commands listOrder", "Targets", "array"}},
 		{"events twice", []Declaration{Event[fired](), Event[fired]()}, []string{"event fired"}},
 		{"rate", []Declaration{Rate(0)}, []string{"rate"}},
-		{"hook twice", []Declaration{OnStart(func(*World) {}), OnStart(func(*World) {})}, []string{"OnStart"}},
-		{"all at once", []Declaration{Class[forgetful](), Class[backwards]()}, []string{"Weight", "Heat"}},
+		{"hook twice", []Declaration{OnStart(func(*World) {}), OnStart(func(*World) {})},
+			[]string{"OnStart"}},
+		{"all at once", []Declaration{Class[forgetful](), Class[backwards]()},
+			[]string{"Weight", "Heat"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			g := Define("test", x.parts...)
@@ -189,7 +204,8 @@ func TestDevelopmentMode(t *testing.T) {
 		t.Fatal("9 is in range:", err)
 	}
 	err = w.Host().Step(nil)
-	if err == nil || !strings.Contains(err.Error(), "overdone.Size") || !strings.Contains(err.Error(), "tick 2") {
+	if err == nil || !strings.Contains(err.Error(), "overdone.Size") ||
+		!strings.Contains(err.Error(), "tick 2") {
 		t.Error(err)
 	}
 	plain, _ := g.New(Settings{})
@@ -220,7 +236,8 @@ func TestDevelopmentMode(t *testing.T) {
 	}
 }
 
-// moodyReader reads otherwise than it writes, but only at one number of a million, which no one would think of.
+// moodyReader reads otherwise than it writes, but only at one number of a million, which no one
+// would think of.
 type moodyReader struct{ N, B int }
 
 func (r *moodyReader) Sync(s *bits.Sync) {

@@ -12,20 +12,25 @@ import (
 // ErrEvent says that a world cannot take an event, because the game has no such kind.
 var ErrEvent = errors.New("no such kind of event")
 
-// Deliver lets an event that happened elsewhere be heard in a partial world: how clients learn of what their server emitted. It works between ticks. Events and
-// Happened list it as something of the present tick, until the next Step or SetTick; an event of a saved kind is listed by SavedEvents as well, in order of the
-// ticks at which they were emitted.
+// Deliver lets an event that happened elsewhere be heard in a partial world: how clients learn of
+// what their server emitted. It works between ticks. Events and Happened list it as something of
+// the present tick, until the next Step or SetTick; an event of a saved kind is listed by
+// SavedEvents as well, in order of the ticks at which they were emitted.
 //
-// The reader stands before the event's fields, as the Syncer of Happened writes them, and is moved behind them. They may come from a stranger: if they are not
-// what the game emits, or there are too many, nothing is changed and the error says why.
+// The reader stands before the event's fields, as the Syncer of Happened writes them, and is moved
+// behind them. They may come from a stranger: if they are not what the game emits, or there are too
+// many, nothing is changed and the error says why.
 //
-// An event that the world has predicted, and so knows by its name, is not listed twice; it becomes what the server says.
+// An event that the world has predicted, and so knows by its name, is not listed twice; it becomes
+// what the server says.
 func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 	if !w.settings.Partial {
-		return errors.New("world: a whole world makes its own events; deliver them to a partial one")
+		return errors.New(
+			"world: a whole world makes its own events; deliver them to a partial one")
 	}
 	if int(e.Kind) >= len(w.events) {
-		return fmt.Errorf("world: event kind %d: %w: the game has %d", e.Kind, ErrEvent, len(w.events))
+		return fmt.Errorf("world: event kind %d: %w: the game has %d", e.Kind, ErrEvent,
+			len(w.events))
 	}
 	t, info := w.events[e.Kind], w.game.events[e.Kind]
 	fail := func(err error) error { return fmt.Errorf("world: event %s: %w", info.name, err) }
@@ -49,7 +54,8 @@ func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 		if t.count(true) >= info.limit && t.named(e, true) < 0 {
 			t.forget(w.World)
 			if t.count(true) >= info.limit {
-				return fail(fmt.Errorf("%w: %d such events are saved already", ErrLimit, info.limit))
+				return fail(fmt.Errorf("%w: %d such events are saved already", ErrLimit,
+					info.limit))
 			}
 		}
 		t.keep(e)
@@ -60,8 +66,10 @@ func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 	return nil
 }
 
-// Retract takes back an event that was delivered, or predicted, since it did not happen after all: how clients learn that their server, whose world may be taken
-// back, was wrong. It is listed no more, neither by SavedEvents nor among the events of the present tick. It says whether there was anything to take back.
+// Retract takes back an event that was delivered, or predicted, since it did not happen after all:
+// how clients learn that their server, whose world may be taken back, was wrong. It is listed no
+// more, neither by SavedEvents nor among the events of the present tick. It says whether there was
+// anything to take back.
 func (w Host) Retract(e Emitted) bool {
 	if !w.settings.Partial || int(e.Kind) >= len(w.events) {
 		return false
@@ -76,7 +84,8 @@ func (w Host) Retract(e Emitted) bool {
 		return saved >= 0
 	}
 	t.drop(now, false)
-	w.order = slices.DeleteFunc(w.order, func(r eventRef) bool { return r == eventRef{e.Kind, int32(now)} })
+	w.order = slices.DeleteFunc(w.order,
+		func(r eventRef) bool { return r == eventRef{e.Kind, int32(now)} })
 	for i := range w.order {
 		if r := &w.order[i]; r.kind == e.Kind && int(r.index) > now {
 			r.index--
@@ -99,7 +108,8 @@ func (t *eventsOf[E]) blank() bits.Syncer {
 	return t.syncs(&t.spare)
 }
 
-// list puts the event that was read among those of the tick, in the place of one that is known, or at the end if that is negative.
+// list puts the event that was read among those of the tick, in the place of one that is known, or
+// at the end if that is negative.
 func (t *eventsOf[E]) list(e Emitted, known int) int {
 	if known >= 0 {
 		t.now[known] = eventOf[E]{e, t.spare}
@@ -124,7 +134,8 @@ func (t *eventsOf[E]) drop(i int, saved bool) {
 	*l = slices.Delete(*l, i, i+1)
 }
 
-// named finds an event by its name, or gives -1. Saved ones stand in order of tick; those of this tick are few.
+// named finds an event by its name, or gives -1. Saved ones stand in order of tick; those of this
+// tick are few.
 func (t *eventsOf[E]) named(e Emitted, saved bool) int {
 	l, end := *t.of(saved), t.count(saved)
 	if saved {

@@ -51,7 +51,8 @@ func happened(w *World) []string {
 	return out
 }
 
-// TestDeliveredEventsAreThoseOfTheServer follows a fight from a partial world that is never stepped.
+// TestDeliveredEventsAreThoseOfTheServer follows a fight from a partial world that is never
+// stepped.
 func TestDeliveredEventsAreThoseOfTheServer(t *testing.T) {
 	w, p := newArena(t, Settings{Seed: 1}), newArena(t, Settings{Seed: 1, Partial: true})
 	in, inputs := arena.NewInputs(), RandomInputs(arena, 1, 8)
@@ -66,7 +67,8 @@ func TestDeliveredEventsAreThoseOfTheServer(t *testing.T) {
 			t.Fatal("what happened before is still there")
 		}
 		carry(t, p, w)
-		if !slices.Equal(happened(p), happened(w)) || !slices.Equal(listed[hit](p, false), listed[hit](w, false)) {
+		if !slices.Equal(happened(p), happened(w)) ||
+			!slices.Equal(listed[hit](p, false), listed[hit](w, false)) {
 			t.Fatalf("%v\n%v", happened(p), happened(w))
 		}
 		if !slices.Equal(listed[sunk](p, true), listed[sunk](w, true)) {
@@ -86,9 +88,11 @@ func TestDeliveredEventsAreThoseOfTheServer(t *testing.T) {
 	}
 }
 
-// TestPredictedEventsAreHeardOnce steps a client beside its server and then lets the server's events arrive.
+// TestPredictedEventsAreHeardOnce steps a client beside its server and then lets the server's
+// events arrive.
 func TestPredictedEventsAreHeardOnce(t *testing.T) {
-	g := Define("g", Class[siren](), Event[sunk](EventOptions{Delivery: Saved}), Event[hit](), OnStart(func(w *World) { Spawn(w, siren{}) }))
+	g := Define("g", Class[siren](), Event[sunk](EventOptions{Delivery: Saved}), Event[hit](),
+		OnStart(func(w *World) { Spawn(w, siren{}) }))
 	w, err := g.New(Settings{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +112,8 @@ func TestPredictedEventsAreHeardOnce(t *testing.T) {
 		if !slices.Equal(happened(p), predicted) || !slices.Equal(happened(p), happened(w)) {
 			t.Fatalf("%v, predicted %v, the server has %v", happened(p), predicted, happened(w))
 		}
-		if got, want := listed[sunk](p, true), listed[sunk](w, true); len(want) == 0 || !slices.Equal(got, want) {
+		if got, want := listed[sunk](p, true), listed[sunk](w, true); len(want) == 0 ||
+			!slices.Equal(got, want) {
 			t.Fatalf("saved %v, want %v", got, want)
 		}
 	}
@@ -168,17 +173,20 @@ func (s *siren) Step(w *World, me ID) {
 }
 
 func TestSavedEventsLastAsLongAsWhatTheyAreAbout(t *testing.T) {
-	g := Define("g", Class[siren](), Class[drone](), Event[sunk](EventOptions{Delivery: Saved, Limit: 3}))
+	g := Define("g", Class[siren](), Class[drone](),
+		Event[sunk](EventOptions{Delivery: Saved, Limit: 3}))
 	p, err := g.New(Settings{Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := func(i int) ID { return MakeID(1, 0, i, 1) }
 	for i := range 3 {
-		if err := p.Host().Put(id(i), Entry{}, make([]int32, g.classes[1].layout.Len())); err != nil {
+		if err := p.Host().Put(id(i), Entry{},
+			make([]int32, g.classes[1].layout.Len())); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Host().Deliver(Emitted{Name: Name{By: id(i)}, About: id(i)}, carried(&sunk{By: id(i)})); err != nil {
+		if err := p.Host().Deliver(Emitted{Name: Name{By: id(i)}, About: id(i)},
+			carried(&sunk{By: id(i)})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +204,8 @@ func TestSavedEventsLastAsLongAsWhatTheyAreAbout(t *testing.T) {
 	if p.Has(id(1)) || len(listed[sunk](p, true)) != 2 {
 		t.Error(listed[sunk](p, true))
 	}
-	for i, want := range []error{nil, nil, ErrLimit} { // the second takes the place of what is about an entity that is not here
+	// the second takes the place of what is about an entity that is not here
+	for i, want := range []error{nil, nil, ErrLimit} {
 		more.Ordinal = uint16(i)
 		more.About = id(2)
 		if err := p.Host().Deliver(more, carried(&sunk{})); !errors.Is(err, want) {
@@ -223,7 +232,8 @@ func TestDeliverRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []error{nil, nil, ErrLimit} {
-		if err := few.Host().Deliver(Emitted{Name: Name{By: 1, Ordinal: uint16(i)}}, carried(&hit{})); !errors.Is(err, want) {
+		if err := few.Host().Deliver(Emitted{Name: Name{By: 1, Ordinal: uint16(i)}},
+			carried(&hit{})); !errors.Is(err, want) {
 			t.Errorf("event %d: %v", i, err)
 		}
 	}
@@ -235,7 +245,8 @@ func TestDeliverRefuses(t *testing.T) {
 	}
 }
 
-// TestCommandsOfStrangers steps a partial world with the commands of players that it never saw join.
+// TestCommandsOfStrangers steps a partial world with the commands of players that it never saw
+// join.
 func TestCommandsOfStrangers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newArena(t, Settings{Seed: 1})
@@ -256,13 +267,16 @@ func TestCommandsOfStrangers(t *testing.T) {
 				}
 			}
 		}
-		image, again := make([]int32, arena.commands.layout.Len()), make([]int32, arena.commands.layout.Len())
+		image, again := make([]int32, arena.commands.layout.Len()),
+			make([]int32, arena.commands.layout.Len())
 		relayed := arena.NewInputs()
 		for tick := range rapid.IntRange(1, 20).Draw(t, "ticks") {
 			in.Reset()
 			for q := range players {
 				if tick == 0 || rapid.Bool().Draw(t, "commands") {
-					_ = Give(in, Player(q+1), steer{Thrust: int8(rapid.IntRange(0, 15).Draw(t, "thrust")), Fire: rapid.Bool().Draw(t, "fire")})
+					_ = Give(in, Player(q+1),
+						steer{Thrust: int8(rapid.IntRange(0, 15).Draw(t, "thrust")),
+							Fire: rapid.Bool().Draw(t, "fire")})
 				}
 			}
 			if err := w.Host().Step(in); err != nil {
@@ -283,7 +297,8 @@ func TestCommandsOfStrangers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for q := range w.Players {
-				if !w.Host().CommandImage(q, image) || !p.Host().CommandImage(q, again) || !slices.Equal(image, again) || w.Repeated(q) != p.Repeated(q) {
+				if !w.Host().CommandImage(q, image) || !p.Host().CommandImage(q, again) ||
+					!slices.Equal(image, again) || w.Repeated(q) != p.Repeated(q) {
 					t.Fatalf("player %d: %v, %v", q, image, again)
 				}
 			}
@@ -347,13 +362,15 @@ func BenchmarkDeliver(b *testing.B) {
 			p.Host().SetTick(Tick(i))
 		}
 		r.Reset(data)
-		if err := p.Host().Deliver(Emitted{Name: Name{By: 1, Tick: Tick(i)}, Kind: 1}, r); err != nil {
+		if err := p.Host().Deliver(Emitted{Name: Name{By: 1, Tick: Tick(i)}, Kind: 1},
+			r); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// TestRetract takes back what was delivered: of two in one tick, of saved ones among others, and of what is not there.
+// TestRetract takes back what was delivered: of two in one tick, of saved ones among others, and of
+// what is not there.
 func TestRetract(t *testing.T) {
 	w, p := newArena(t, Settings{Seed: 1}), newArena(t, Settings{Seed: 1, Partial: true})
 	in, inputs := arena.NewInputs(), RandomInputs(arena, 1, 8)
@@ -392,7 +409,8 @@ func TestRetract(t *testing.T) {
 		}
 	}
 	if taken == 0 || several == 0 || len(kept) == 0 {
-		t.Fatalf("%d taken back, %d ticks with several, %d kept: nothing was tried", taken, several, len(kept))
+		t.Fatalf("%d taken back, %d ticks with several, %d kept: nothing was tried", taken, several,
+			len(kept))
 	}
 	var saved []string
 	for e := range p.Host().SavedHappened {
@@ -419,7 +437,8 @@ func TestNewEvent(t *testing.T) {
 		for e, v := range w.Host().Happened {
 			info := arena.Events()[e.Kind]
 			image, other := make([]int32, info.Layout().Len()), info.New()
-			if err := errors.Join(info.Layout().Pack(&sync, v, image), info.Layout().Unpack(&sync, other, image)); err != nil {
+			if err := errors.Join(info.Layout().Pack(&sync, v, image),
+				info.Layout().Unpack(&sync, other, image)); err != nil {
 				t.Fatal(err)
 			}
 			if fmt.Sprintf("%+v", other) != fmt.Sprintf("%+v", v) {

@@ -7,8 +7,10 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Describe writes all that the game declares as text, the same on every machine: its name and rate, and every class, state, command and event with its options and a
-// line for each field. Two programs whose descriptions are the same can exchange worlds, images and commands; DiffDescriptions says in what others differ.
+// Describe writes all that the game declares as text, the same on every machine: its name and rate,
+// and every class, state, command and event with its options and a line for each field. Two
+// programs whose descriptions are the same can exchange worlds, images and commands;
+// DiffDescriptions says in what others differ.
 func (g *Game) Describe() string {
 	g.prepare()
 	return g.describe()
@@ -53,7 +55,8 @@ func (g *Game) describe() string {
 	return d.String()
 }
 
-// A describer writes sections: a line that says what follows, then indented lines of a key and a value.
+// A describer writes sections: a line that says what follows, then indented lines of a key and a
+// value.
 type describer struct{ strings.Builder }
 
 func (d *describer) head(what, name string) {
@@ -123,9 +126,11 @@ func describeRange(s *bits.Slot) string {
 		return strconv.Itoa(int(s.Min)) + ".." + strconv.Itoa(int(s.Max))
 	}
 	if s.Wraps {
-		return strconv.Itoa(int(s.Min)) + ".." + strconv.Itoa(int(s.Max)) + " times " + decimal(s.Scale)
+		return strconv.Itoa(int(s.Min)) + ".." + strconv.Itoa(int(s.Max)) + " times " +
+			decimal(s.Scale)
 	}
-	return decimal(float64(float64(s.Min)*s.Scale)) + ".." + decimal(float64(float64(s.Max)*s.Scale)) + " in steps of " + decimal(s.Scale)
+	return decimal(float64(float64(s.Min)*s.Scale)) + ".." +
+		decimal(float64(float64(s.Max)*s.Scale)) + " in steps of " + decimal(s.Scale)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -133,7 +138,8 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // plainly writes a name as it is, if it cannot be mistaken for anything else.
 func plainly(name string) string {
 	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.[]#-", c)) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("_.[]#-", c)) {
 			return strconv.QuoteToASCII(name)
 		}
 	}

@@ -13,8 +13,9 @@ const (
 	maxQuoted      = 80
 )
 
-// DiffDescriptions says in a few lines how two games differ that Describe described, such as "class Tank: field Health: int 0..100 here, int 0..200 there", so that
-// a player who is refused knows why. It is empty if they are the same. Theirs may come from a stranger and be anything.
+// DiffDescriptions says in a few lines how two games differ that Describe described, such as "class
+// Tank: field Health: int 0..100 here, int 0..200 there", so that a player who is refused knows
+// why. It is empty if they are the same. Theirs may come from a stranger and be anything.
 func DiffDescriptions(mine, theirs string) string {
 	if mine == theirs {
 		return ""
@@ -75,8 +76,10 @@ type differences struct{ lines []string }
 func (d *differences) add(line string) { d.lines = append(d.lines, line) }
 
 func (d *differences) sections(here, there *description) {
-	// The game's own section is the first of both, and its name is no reason to call everything in it different.
-	if len(here.heads) > 0 && len(there.heads) > 0 && here.heads[0] != there.heads[0] && strings.HasPrefix(there.heads[0], "game ") {
+	// The game's own section is the first of both, and its name is no reason to call everything in
+	// it different.
+	if len(here.heads) > 0 && len(there.heads) > 0 && here.heads[0] != there.heads[0] &&
+		strings.HasPrefix(there.heads[0], "game ") {
 		d.add(fmt.Sprintf("%s here, %s there", quoted(here.heads[0]), quoted(there.heads[0])))
 		d.entries("game", here.sections[here.heads[0]], there.sections[there.heads[0]])
 		here.heads, there.heads = here.heads[1:], there.heads[1:]
@@ -99,7 +102,8 @@ func (d *differences) sections(here, there *description) {
 		}
 	}
 	if len(d.lines) == 0 && !slices.Equal(here.heads, there.heads) {
-		d.add("the declarations stand in another order: " + order(here.heads) + " here, " + order(there.heads) + " there")
+		d.add("the declarations stand in another order: " + order(here.heads) + " here, " +
+			order(there.heads) + " there")
 	}
 }
 
@@ -112,7 +116,8 @@ func (d *differences) entries(where string, here, there *section) {
 		case !ok:
 			d.add(fmt.Sprintf("%s: %s only here", quoted(where), quoted(key)))
 		case mine != theirs:
-			d.add(fmt.Sprintf("%s: %s: %s here, %s there", quoted(where), quoted(key), quoted(mine), quoted(theirs)))
+			d.add(fmt.Sprintf("%s: %s: %s here, %s there", quoted(where), quoted(key), quoted(mine),
+				quoted(theirs)))
 		}
 	}
 	for _, key := range there.keys {
@@ -121,7 +126,8 @@ func (d *differences) entries(where string, here, there *section) {
 		}
 	}
 	if len(d.lines) == before && !slices.Equal(here.keys, there.keys) {
-		d.add(fmt.Sprintf("%s: the fields stand in another order: %s here, %s there", quoted(where), order(here.keys), order(there.keys)))
+		d.add(fmt.Sprintf("%s: the fields stand in another order: %s here, %s there", quoted(where),
+			order(here.keys), order(there.keys)))
 	}
 }
 

@@ -1,8 +1,9 @@
-// Package world is the contract between a game and everything that runs it: classes of entities, commands, events, and a world that can be stepped, copied,
-// compared and saved.
+// Package world is the contract between a game and everything that runs it: classes of entities,
+// commands, events, and a world that can be stepped, copied, compared and saved.
 //
-// A game is written as if one person played it on one machine. It knows ticks, commands, entities and events; it knows no sockets and no
-// clients. The same code then runs alone, on a server, ahead of the server on a client, on mirrors, and in a replay:
+// A game is written as if one person played it on one machine. It knows ticks, commands, entities
+// and events; it knows no sockets and no clients. The same code then runs alone, on a server, ahead
+// of the server on a client, on mirrors, and in a replay:
 //
 //	your structs ── Sync, Step ──> Define ──> Game ──> New ──> World ── Step(Inputs) ──> World at the next tick
 //	                                                             ├── images    to package replica, for clients
@@ -11,7 +12,8 @@
 //
 // # A game
 //
-// An entity is a plain struct. Sync names every networked field with its range; Step says what it does each tick:
+// An entity is a plain struct. Sync names every networked field with its range; Step says what it
+// does each tick:
 //
 //	type Tank struct {
 //		Pos    det.Vec2
@@ -48,45 +50,54 @@
 //		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, Tank{Health: 100}), p) }),
 //	)
 //
-// All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove, SetOwner and Emit; Rand and Secret; Decides; Tick and Seconds. With
-// package det for mathematics, that is the whole of it.
+// All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove,
+// SetOwner and Emit; Rand and Secret; Decides; Tick and Seconds. With package det for mathematics,
+// that is the whole of it.
 //
 // # The rules
 //
-// What is sent is what is true. At the end of each tick every synced field is replaced by its own quantised value, on every machine. A client that
-// is sent an image holds exactly what the server holds, and what it predicts from there is exactly what the server will compute. Choose resolutions fine
-// enough to play on.
+// What is sent is what is true. At the end of each tick every synced field is replaced by its own
+// quantised value, on every machine. A client that is sent an image holds exactly what the server
+// holds, and what it predicts from there is exactly what the server will compute. Choose
+// resolutions fine enough to play on.
 //
-// A field that Sync leaves out says why, by a tag; one that does not is an error when the game starts:
+// A field that Sync leaves out says why, by a tag; one that does not is an error when the game
+// starts:
 //
 //	Path   [8]det.Vec2 `world:"server"`   // clients do without it: on a client it is zero
 //	Corner det.Vec2    `world:"derived"`  // the method Derive() sets it from synced fields, after each tick and each reading
 //	Level  int         `world:"synced"`   // Sync handles it through another value
 //
-// Where Sync has a branch (if s.Bool(&t.Burning) { ... }), the fields of a branch not taken are zero at the end of the tick.
+// Where Sync has a branch (if s.Bool(&t.Burning) { ... }), the fields of a branch not taken are
+// zero at the end of the tick.
 //
-// Who is there does not change during a tick. What is spawned can be looked up at once, but All finds it and it steps only from the next tick on; what
-// is removed is there until the end of the tick. So it does not matter who steps first, except that entities step in order of identifier, class after
-// class in the order of Define, and see what those before them did.
+// Who is there does not change during a tick. What is spawned can be looked up at once, but All
+// finds it and it steps only from the next tick on; what is removed is there until the end of the
+// tick. So it does not matter who steps first, except that entities step in order of identifier,
+// class after class in the order of Define, and see what those before them did.
 //
-// An entity may not be there. On a client most are not: Get gives nil, All leaves them out. CheckHidden proves that a game copes.
+// An entity may not be there. On a client most are not: Get gives nil, All leaves them out.
+// CheckHidden proves that a game copes.
 //
-// Chance belongs to entities. Rand depends on the seed, the entity that steps, the tick and how many numbers that entity drew before, so it is the same for whoever
-// computes that entity. Secret is for what players must not foresee; clients do not have it.
+// Chance belongs to entities. Rand depends on the seed, the entity that steps, the tick and how
+// many numbers that entity drew before, so it is the same for whoever computes that entity. Secret
+// is for what players must not foresee; clients do not have it.
 //
-// What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which is
-// false where the world is predicted from a part: who dies, and where they appear again, waits for the
-// server's word.
+// What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which
+// is false where the world is predicted from a part: who dies, and where they appear again, waits
+// for the server's word.
 //
-// Local entities are only looked at. What is declared by Local, such as sparks, exists on clients alone
-// and is no part of the world: rules spawn it and cannot see it, its own Step may look at everything and
-// change nothing else, and whoever draws finds it by All.
+// Local entities are only looked at. What is declared by Local, such as sparks, exists on clients
+// alone and is no part of the world: rules spawn it and cannot see it, its own Step may look at
+// everything and change nothing else, and whoever draws finds it by All.
 //
-// Commands have levels and edges. If a player's command is missing the last one is used again, but fields tagged `world:"edge"` are zero then.
+// Commands have levels and edges. If a player's command is missing the last one is used again, but
+// fields tagged `world:"edge"` are zero then.
 //
-// Memory is plain. Entities stand in pages that never move, so a pointer is good until the end of the tick. Whether one changed is found by comparing memory
-// with that of the last tick; no one marks anything. A world is copied as memory is; a class with slices, maps or pointers must have a method
-// CopyFrom. Strings are fine.
+// Memory is plain. Entities stand in pages that never move, so a pointer is good until the end of
+// the tick. Whether one changed is found by comparing memory with that of the last tick; no one
+// marks anything. A world is copied as memory is; a class with slices, maps or pointers must have a
+// method CopyFrom. Strings are fine.
 //
 // # Running it
 //
@@ -98,8 +109,9 @@
 //	world.Give(in, 1, Drive{Gas: 1})
 //	err = w.Host().Step(in)
 //
-// Set Settings.Develop while developing: values out of range become errors that name class and field, and Warnings lists motion that is too small for its
-// resolution. CheckRollback and CheckHidden belong into the tests of every game.
+// Set Settings.Develop while developing: values out of range become errors that name class and
+// field, and Warnings lists motion that is too small for its resolution. CheckRollback and
+// CheckHidden belong into the tests of every game.
 //
 // See docs/world.md for the costs, and docs/tutorial.md for a game built step by step.
 package world

@@ -7,8 +7,9 @@ import (
 	mathbits "math/bits"
 )
 
-// Spawn puts a new entity into the world and gives its ID, or None when the class is at its limit. It can be looked up at once; from the next
-// tick on it is found by All, and steps. What is declared by Local goes to the client's Locals; see there.
+// Spawn puts a new entity into the world and gives its ID, or None when the class is at its limit.
+// It can be looked up at once; from the next tick on it is found by All, and steps. What is
+// declared by Local goes to the client's Locals; see there.
 func Spawn[T any](w *World, v T) ID {
 	c := classOf[T](w.game)
 	if c == nil {
@@ -17,7 +18,8 @@ func Spawn[T any](w *World, v T) ID {
 		}
 	}
 	if c == nil || c.state {
-		w.fail(fmt.Sprintf("%T", v), None, errors.New("it cannot be spawned; declare it by world.Class"))
+		w.fail(fmt.Sprintf("%T", v), None,
+			errors.New("it cannot be spawned; declare it by world.Class"))
 		return None
 	}
 	if w.outside("Spawn", c.name) {
@@ -25,7 +27,9 @@ func Spawn[T any](w *World, v T) ID {
 	}
 	t := w.tables[c.number]
 	if t.count >= c.limit {
-		w.fail(c.name, None, fmt.Errorf("%w: there are %d already; remove some, or raise Limit in its ClassOptions", ErrLimit, t.count))
+		w.fail(c.name, None,
+			fmt.Errorf("%w: there are %d already; remove some, or raise Limit in its ClassOptions",
+				ErrLimit, t.count))
 		return None
 	}
 	id, pg, s := t.take(uint16(w.settings.Allocator))
@@ -43,8 +47,8 @@ func Spawn[T any](w *World, v T) ID {
 	return id
 }
 
-// Get finds an entity of type T. It is nil if there is none by that ID, which on a client also means that it is not in view: always look. The pointer is
-// good until the end of the tick.
+// Get finds an entity of type T. It is nil if there is none by that ID, which on a client also
+// means that it is not in view: always look. The pointer is good until the end of the tick.
 func Get[T any](w *World, id ID) *T {
 	if id.Class() >= len(w.tables) {
 		return getLocal[T](w, id)
@@ -63,7 +67,8 @@ func Get[T any](w *World, id ID) *T {
 	return (*T)(t.at(pg, s))
 }
 
-// All goes through the entities of type T in order of identifier: those that were there when the tick began, whoever has been spawned or removed since.
+// All goes through the entities of type T in order of identifier: those that were there when the
+// tick began, whoever has been spawned or removed since.
 func All[T any](w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) {
 		c := classOf[T](w.game)
@@ -108,12 +113,14 @@ func StateOf[T any](w *World) *T {
 		}
 		return (*T)(w.tables[c.number].banks[0].pages[0].memory)
 	}
-	w.fail(fmt.Sprintf("%T", *new(T)), None, errors.New("it is not a state; declare it by world.State"))
+	w.fail(fmt.Sprintf("%T", *new(T)), None,
+		errors.New("it is not a state; declare it by world.State"))
 	return new(T)
 }
 
-// Remove takes an entity out of the world at the end of the tick. Until then it is there for everyone, so that it does not matter who steps first. Removing
-// what is not there does nothing. A local entity is gone at once.
+// Remove takes an entity out of the world at the end of the tick. Until then it is there for
+// everyone, so that it does not matter who steps first. Removing what is not there does nothing. A
+// local entity is gone at once.
 func (w *World) Remove(id ID) {
 	if id.Local() {
 		if t := w.findLocal(id); t != nil {
@@ -121,12 +128,14 @@ func (w *World) Remove(id ID) {
 		}
 		return
 	}
-	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state && !w.outside("Remove", w.game.classes[id.Class()].name) {
+	if pg, s := w.find(id); pg != nil && !w.game.classes[id.Class()].state &&
+		!w.outside("Remove", w.game.classes[id.Class()].name) {
 		pg.dying |= 1 << s
 	}
 }
 
-// Removing says whether an entity goes at the end of this tick: for two shells that hit one crate, of which one shall score.
+// Removing says whether an entity goes at the end of this tick: for two shells that hit one crate,
+// of which one shall score.
 func (w *World) Removing(id ID) bool {
 	pg, s := w.find(id)
 	return pg != nil && pg.dying>>s&1 != 0
@@ -148,7 +157,8 @@ func (w *World) Owner(id ID) Player {
 
 // SetOwner lets an entity follow a player's commands.
 func (w *World) SetOwner(id ID, p Player) {
-	if pg, s := w.find(id); pg != nil && pg.slots[s].owner != p && !w.outside("SetOwner", w.game.classes[id.Class()].name) {
+	if pg, s := w.find(id); pg != nil && pg.slots[s].owner != p &&
+		!w.outside("SetOwner", w.game.classes[id.Class()].name) {
 		pg.slots[s].owner = p
 		pg.touched |= 1 << s
 	}

@@ -17,7 +17,8 @@ type Delivery uint8
 const (
 	// Reliable events reach everyone who is there and sees what they are about. It is the default.
 	Reliable Delivery = iota
-	// Saved events also reach those who come later: they are kept as long as the entity they are about.
+	// Saved events also reach those who come later: they are kept as long as the entity they are
+	// about.
 	Saved
 	// Unreliable events may be lost, and are worth no repetition: sparks, footsteps.
 	Unreliable
@@ -36,26 +37,32 @@ type EventOptions struct {
 	Name string
 	// Delivery says whether it must arrive.
 	Delivery Delivery
-	// Weak events may differ a little between copies of a world that ran apart for a moment; those that are not weak are strict, and a difference means that one
-	// copy was wrong.
+	// Weak events may differ a little between copies of a world that ran apart for a moment; those
+	// that are not weak are strict, and a difference means that one copy was wrong.
 	Weak bool
 	// Limit is how many there may be in a tick, and if they are saved, altogether. Default: 65536.
 	Limit int
-	// Life is for how many ticks it is worth telling: one that is older when it could arrive, or when someone comes who has not heard of it, is left out, as a
-	// shout from half a minute ago would be. Default: it is never too old.
+	// Life is for how many ticks it is worth telling: one that is older when it could arrive, or
+	// when someone comes who has not heard of it, is left out, as a shout from half a minute ago
+	// would be. Default: it is never too old.
 	Life Tick
 }
 
-// Event declares a kind of event: something that happens once, such as a shot, and is told to whoever shows or hears the game.
+// Event declares a kind of event: something that happens once, such as a shot, and is told to
+// whoever shows or hears the game.
 func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
 	return func(g *Game) error {
 		o, typ := option(options), reflect.TypeFor[E]()
-		e := &EventInfo{number: len(g.events), name: cmp.Or(o.Name, typ.Name()), delivery: o.Delivery, weak: o.Weak,
+		e := &EventInfo{
+			number: len(g.events), name: cmp.Or(o.Name, typ.Name()), delivery: o.Delivery,
+			weak:  o.Weak,
 			limit: cmp.Or(o.Limit, 1<<16), life: o.Life, typ: typ}
 		fail := func(err error) error { return fmt.Errorf("event %s: %w", e.name, err) }
 		for _, other := range g.events {
 			if other.name == e.name || other.typ == typ {
-				return fail(fmt.Errorf("event %s has the same name or type; declare a type of its own", other.name))
+				return fail(
+					fmt.Errorf("event %s has the same name or type; declare a type of its own",
+						other.name))
 			}
 		}
 		if o.Delivery > Unreliable || e.limit < 1 || len(g.events) == 1<<16 {
@@ -70,9 +77,12 @@ func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
 			return fail(err)
 		}
 		if sh.deep {
-			return fail(fmt.Errorf("field %s holds a %s; events are plain values, so use an array", sh.deepPath, sh.deepKind))
+			return fail(fmt.Errorf("field %s holds a %s; events are plain values, so use an array",
+				sh.deepPath, sh.deepKind))
 		}
-		e.newTable = func() eventTable { return &eventsOf[E]{info: e, syncs: func(v *E) bits.Syncer { return P(v) }} }
+		e.newTable = func() eventTable {
+			return &eventsOf[E]{info: e, syncs: func(v *E) bits.Syncer { return P(v) }}
+		}
 		g.events = append(g.events, e)
 		return nil
 	}
@@ -112,13 +122,15 @@ func (e *EventInfo) Life() Tick { return e.life }
 // Layout makes and reads the events' images.
 func (e *EventInfo) Layout() *bits.Layout { return e.layout }
 
-// New makes an empty event of this kind, for its Layout to fill from an image: for programs that have images of events and need their fields.
+// New makes an empty event of this kind, for its Layout to fill from an image: for programs that
+// have images of events and need their fields.
 func (e *EventInfo) New() bits.Syncer { return reflect.New(e.typ).Interface().(bits.Syncer) }
 
 // Emitted is what is known of an event apart from its fields.
 type Emitted struct {
-	Name         // who emitted it and when: the same on every machine that computes or predicts it
-	About ID     // the entity it is about: who sees that one learns of it; None for what concerns everyone
+	Name // who emitted it and when: the same on every machine that computes or predicts it
+	// the entity it is about: who sees that one learns of it; None for what concerns everyone
+	About ID
 	Kind  uint16 // its number in Game.Events
 }
 
@@ -192,7 +204,8 @@ func (t *eventsOf[E]) copyFrom(from eventTable) {
 
 // forget drops saved events about entities that are not there.
 func (t *eventsOf[E]) forget(w *World) {
-	t.saved = slices.DeleteFunc(t.saved, func(e eventOf[E]) bool { return e.About != None && !w.Has(e.About) })
+	t.saved = slices.DeleteFunc(t.saved,
+		func(e eventOf[E]) bool { return e.About != None && !w.Has(e.About) })
 }
 
 // disown drops saved events about an entity.
@@ -200,8 +213,9 @@ func (t *eventsOf[E]) disown(id ID) {
 	t.saved = slices.DeleteFunc(t.saved, func(e eventOf[E]) bool { return e.About == id })
 }
 
-// Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about None, so that everyone does. A client that
-// predicts emits it too, and knows it by its name when the server's arrives.
+// Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about
+// None, so that everyone does. A client that predicts emits it too, and knows it by its name when
+// the server's arrives.
 func Emit[E any](w *World, about ID, e E) {
 	for k, table := range w.events {
 		t, ok := table.(*eventsOf[E])
@@ -211,13 +225,17 @@ func Emit[E any](w *World, about ID, e E) {
 		if w.outside("Emit", t.info.name) {
 			return
 		}
-		r := Emitted{Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about, Kind: uint16(k)}
+		r := Emitted{
+			Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about,
+			Kind: uint16(k)}
 		w.emits++
 		if w.settings.Partial && len(t.saved) >= t.info.limit {
 			t.forget(w)
 		}
 		if len(t.now) >= t.info.limit || t.info.delivery == Saved && len(t.saved) >= t.info.limit {
-			w.fail(t.info.name, w.me, fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in its EventOptions", ErrLimit, t.info.limit))
+			w.fail(t.info.name, w.me,
+				fmt.Errorf("%w: there are %d such events already; emit fewer, or raise Limit in "+
+					"its EventOptions", ErrLimit, t.info.limit))
 			return
 		}
 		last := len(t.now)
@@ -225,16 +243,19 @@ func Emit[E any](w *World, about ID, e E) {
 		if err := t.info.layout.Quantise(&w.sync, t.syncer(last, false)); err != nil {
 			w.fail(t.info.name, w.me, err)
 		}
-		if t.info.delivery == Saved && (!w.settings.Partial || t.named(r, true) < 0) { // the server may have told of it already
+		// the server may have told of it already
+		if t.info.delivery == Saved && (!w.settings.Partial || t.named(r, true) < 0) {
 			t.saved = slices.Insert(t.saved, t.saved.after(r.Tick), t.now[last])
 		}
 		w.order = append(w.order, eventRef{uint16(k), int32(last)})
 		return
 	}
-	w.fail(fmt.Sprintf("%T", e), w.me, errors.New("it cannot be emitted; declare it by world.Event"))
+	w.fail(fmt.Sprintf("%T", e), w.me,
+		errors.New("it cannot be emitted; declare it by world.Event"))
 }
 
-// Events goes through the events of type E that happened in this tick, in the order in which they did: for what draws or sounds, and for tests.
+// Events goes through the events of type E that happened in this tick, in the order in which they
+// did: for what draws or sounds, and for tests.
 func Events[E any](w *World) iter.Seq2[Emitted, *E] { return eventsIn[E](w, false) }
 
 // SavedEvents goes through the events of type E that are kept for those who come later.
@@ -255,8 +276,9 @@ func eventsIn[E any](w *World, saved bool) iter.Seq2[Emitted, *E] {
 	}
 }
 
-// Happened goes through all events of this tick, of whatever type, in order: for programs that carry or compare them. The Syncer writes
-// the event's fields, and Game.Events has the layout of its image; it is to be left as it is.
+// Happened goes through all events of this tick, of whatever type, in order: for programs that
+// carry or compare them. The Syncer writes the event's fields, and Game.Events has the layout of
+// its image; it is to be left as it is.
 func (w Host) Happened(yield func(Emitted, bits.Syncer) bool) {
 	for _, r := range w.order {
 		t := w.events[r.kind]
@@ -277,17 +299,20 @@ func (w Host) SavedHappened(yield func(Emitted, bits.Syncer) bool) {
 	}
 }
 
-// sameEvents says whether the same events happened in two worlds at their tick, strict ones exactly and weak ones at least by name.
+// sameEvents says whether the same events happened in two worlds at their tick, strict ones exactly
+// and weak ones at least by name.
 func sameEvents(a, b *World) (Emitted, bool) {
 	for i := range max(len(a.order), len(b.order)) {
 		if i >= len(a.order) {
 			return *b.events[b.order[i].kind].emitted(int(b.order[i].index), false), false
 		}
 		e := a.events[a.order[i].kind].emitted(int(a.order[i].index), false)
-		if i >= len(b.order) || *b.events[b.order[i].kind].emitted(int(b.order[i].index), false) != *e {
+		if i >= len(b.order) ||
+			*b.events[b.order[i].kind].emitted(int(b.order[i].index), false) != *e {
 			return *e, false
 		}
-		if l := a.game.events[e.Kind].layout; !slices.Equal(pack(a, l, e.Kind, a.order[i].index), pack(b, l, e.Kind, b.order[i].index)) {
+		if l := a.game.events[e.Kind].layout; !slices.Equal(pack(a, l, e.Kind, a.order[i].index),
+			pack(b, l, e.Kind, b.order[i].index)) {
 			return *e, false
 		}
 	}

@@ -68,7 +68,8 @@ var Tanks = world.Define("tanks",
 	}),
 )
 
-// A whole game: one player joins, drives for a second, and fires once although the command to fire is never taken back.
+// A whole game: one player joins, drives for a second, and fires once although the command to fire
+// is never taken back.
 func Example() {
 	w, err := Tanks.New(world.Settings{Seed: 1})
 	if err != nil {

@@ -57,7 +57,8 @@ func fieldOf(typ reflect.Type, schema *bits.Schema, of, field any) (Field, error
 	}
 	if path == "" {
 		return Field{}, fmt.Errorf("a %T that is no field of %s; "+
-			"a hint runs on a zero value of the class, take pointers to its own fields", field, class)
+			"a hint runs on a zero value of the class, take pointers to its own fields", field,
+			class)
 	}
 	return slotsOf(class, path, schema)
 }
@@ -93,8 +94,9 @@ func slotsOf(class, path string, schema *bits.Schema) (Field, error) {
 		switch b := base(s); {
 		case within(b, path):
 			if s.Kind == bits.KindSlice {
-				return Field{}, fmt.Errorf("field %s of %s is a slice, whose elements come and go; "+
-					"use an array", path, class)
+				return Field{},
+					fmt.Errorf("field %s of %s is a slice, whose elements come and go; "+
+						"use an array", path, class)
 			}
 		case within(path, b):
 			name, _, _ := strings.Cut(s.Name, "#") // one place, synced in two ways

@@ -22,7 +22,7 @@ func (h *crate) Sync(s *bits.Sync) {
 }
 
 type barge struct {
-	Crate    crate
+	Crate   crate
 	Pos     det.Vec2
 	Facing  det.Vec3
 	Ready   int `world:"server"`
@@ -80,7 +80,8 @@ func TestFieldsByPointer(t *testing.T) {
 		{&b.Pos, "Pos", []string{"Pos.X", "Pos.Y"}, bits.KindVec2},
 		{&b.Pos.X, "Pos.X", []string{"Pos.X"}, bits.KindVec2},
 		{&b.Pos.Y, "Pos.Y", []string{"Pos.Y"}, bits.KindVec2},
-		{&b.Crate.Armor, "Crate.Armor", []string{"Crate.Armor[0]", "Crate.Armor[1]", "Crate.Armor[2]"}, bits.KindInt},
+		{&b.Crate.Armor, "Crate.Armor",
+			[]string{"Crate.Armor[0]", "Crate.Armor[1]", "Crate.Armor[2]"}, bits.KindInt},
 		{&b.Crate.Armor[0], "Crate.Armor[0]", []string{"Crate.Armor[0]"}, bits.KindInt},
 		{&b.Crate.Armor[2], "Crate.Armor[2]", []string{"Crate.Armor[2]"}, bits.KindInt},
 		{&b.Crate.Tilt, "Crate.Tilt", []string{"Crate.Tilt"}, bits.KindAngle},
@@ -99,14 +100,16 @@ func TestFieldsByPointer(t *testing.T) {
 			slot := &c.Schema().Slots[s]
 			names = append(names, slot.Name)
 			if slot.Kind != f.Kinds[i] || f.Kinds[i] != x.kind {
-				t.Errorf("%s: slot %s is a %v, and Field says %v", x.name, slot.Name, slot.Kind, f.Kinds[i])
+				t.Errorf("%s: slot %s is a %v, and Field says %v", x.name, slot.Name, slot.Kind,
+					f.Kinds[i])
 			}
 		}
 		if x.slots != nil && !slices.Equal(names, x.slots) || len(names) != partsOf(c.Schema(), f) {
 			t.Errorf("%s covers %v, want %v", x.name, names, x.slots)
 		}
 	}
-	if f, err := c.Field(b, &b.Crate); err != nil || len(f.Slots) != 4 || f.Kinds[3] != bits.KindAngle {
+	if f, err := c.Field(b, &b.Crate); err != nil || len(f.Slots) != 4 ||
+		f.Kinds[3] != bits.KindAngle {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if f, ok := c.FieldNamed("Pos"); !ok || len(f.Slots) != 2 || f.Path != "Pos" {
@@ -122,7 +125,8 @@ func TestFieldsByPointer(t *testing.T) {
 	if f, err := e.Field(s, &s.At); err != nil || f.Path != "At" || len(f.Slots) != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := e.Field(s, &s.Loud); err == nil || !strings.Contains(err.Error(), "field Loud of splash is not synced") {
+	if _, err := e.Field(s, &s.Loud); err == nil ||
+		!strings.Contains(err.Error(), "field Loud of splash is not synced") {
 		t.Error(err)
 	}
 }
@@ -150,7 +154,8 @@ func TestFieldsByPointerThatAreNone(t *testing.T) {
 		of, field any
 		want      string
 	}{
-		{b, &pos, "a *det.Vec2 that is no field of barge; a hint runs on a zero value of the class, take pointers to its own fields"},
+		{b, &pos, "a *det.Vec2 that is no field of barge; a hint runs on a zero value of the " +
+			"class, take pointers to its own fields"},
 		{b, &other.Pos, "a *det.Vec2 that is no field of barge"},
 		{b, &b.Cargo[0].Tilt, "a *det.Angle that is no field of barge"},
 		{b, b, "a *world.barge that is no field of barge"},
@@ -187,7 +192,8 @@ func TestValue(t *testing.T) {
 		t.Errorf("%T", w.Host().Value(lying))
 	}
 	w.Remove(lying)
-	for _, none := range []ID{None, lying, id + 1, makeID(7, 0, 0, 1), makeID(localNumber, 9, 0, 1)} {
+	for _, none := range []ID{
+		None, lying, id + 1, makeID(7, 0, 0, 1), makeID(localNumber, 9, 0, 1)} {
 		if v := w.Host().Value(none); v != nil {
 			t.Errorf("%v is %+v", none, v)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// A Game is what Define makes of a game's declarations: its classes, states, commands and events. It never changes, and makes worlds.
+// A Game is what Define makes of a game's declarations: its classes, states, commands and events.
+// It never changes, and makes worlds.
 type Game struct {
 	name         string
 	declarations []Declaration
@@ -33,13 +34,14 @@ type Game struct {
 // OnJoin and OnLeave.
 type Declaration func(*Game) error
 
-// Define puts a game together. Classes step in the order in which they are given. Mistakes in the declarations are reported by Err, all
-// at once, and by New.
+// Define puts a game together. Classes step in the order in which they are given. Mistakes in the
+// declarations are reported by Err, all at once, and by New.
 func Define(name string, declarations ...Declaration) *Game {
 	return &Game{name: name, declarations: declarations}
 }
 
-// prepare looks at the declarations when they are first needed, so that a program with many games starts at once.
+// prepare looks at the declarations when they are first needed, so that a program with many games
+// starts at once.
 func (g *Game) prepare() {
 	g.once.Do(func() {
 		var wrong []error
@@ -72,8 +74,9 @@ func (g *Game) Err() error { g.prepare(); return g.err }
 // Name is what the game is called.
 func (g *Game) Name() string { return g.name }
 
-// Hash tells whether two programs mean the same by their worlds: it covers the tick rate and every class, field, range, command and event, and is the same as
-// long as Describe is. It does not cover what Step does.
+// Hash tells whether two programs mean the same by their worlds: it covers the tick rate and every
+// class, field, range, command and event, and is the same as long as Describe is. It does not cover
+// what Step does.
 func (g *Game) Hash() uint64 { g.prepare(); return g.hash }
 
 // Classes lists the classes and states, for tools. A class's number is its index.
@@ -113,14 +116,14 @@ func OnStart(f func(w *World)) Declaration {
 	return hook("OnStart", func(g *Game) { g.start = f })
 }
 
-// OnJoin gives the function that lets a player in, such as by spawning a tank that the player owns. It runs at the beginning of a tick,
-// and never on clients, which are told what came of it.
+// OnJoin gives the function that lets a player in, such as by spawning a tank that the player owns.
+// It runs at the beginning of a tick, and never on clients, which are told what came of it.
 func OnJoin(f func(w *World, p Player)) Declaration {
 	return hook("OnJoin", func(g *Game) { g.join = f })
 }
 
-// OnLeave gives the function that tidies up after a player who left. It runs at the beginning of a tick, and never on clients. Without it, what the
-// player owned is removed.
+// OnLeave gives the function that tidies up after a player who left. It runs at the beginning of a
+// tick, and never on clients. Without it, what the player owned is removed.
 func OnLeave(f func(w *World, p Player)) Declaration {
 	return hook("OnLeave", func(g *Game) { g.leave = f })
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Hash is 64 bits that tell whether two worlds are the same: every entity with its fields, server-only ones included, states, players, commands,
-// saved events, and what the allocator continues from. It does not depend on the order in which things came to be, nor on the machine. What is derived, and
-// the events of the tick, are not part of it.
+// Hash is 64 bits that tell whether two worlds are the same: every entity with its fields,
+// server-only ones included, states, players, commands, saved events, and what the allocator
+// continues from. It does not depend on the order in which things came to be, nor on the machine.
+// What is derived, and the events of the tick, are not part of it.
 func (w *World) Hash() uint64 {
 	h := newHasher(2)
 	h.word(uint64(w.tick))

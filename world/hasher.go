@@ -2,8 +2,9 @@ package world
 
 import mathbits "math/bits"
 
-// A hasher makes 64 bits of a sequence of words. It multiplies and folds, as wyhash does, which no machine does differently and which costs about
-// a nanosecond for 16 bytes. It finds accidents, not forgers.
+// A hasher makes 64 bits of a sequence of words. It multiplies and folds, as wyhash does, which no
+// machine does differently and which costs about a nanosecond for 16 bytes. It finds accidents, not
+// forgers.
 type hasher struct{ h uint64 }
 
 const (
@@ -27,7 +28,8 @@ func (h *hasher) pair(v, w uint64) {
 
 func (h *hasher) numbers(image []int32) {
 	for ; len(image) >= 4; image = image[4:] {
-		h.pair(uint64(uint32(image[0]))|uint64(uint32(image[1]))<<32, uint64(uint32(image[2]))|uint64(uint32(image[3]))<<32)
+		h.pair(uint64(uint32(image[0]))|uint64(uint32(image[1]))<<32,
+			uint64(uint32(image[2]))|uint64(uint32(image[3]))<<32)
 	}
 	for _, v := range image {
 		h.word(uint64(uint32(v)))

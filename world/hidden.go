@@ -9,18 +9,23 @@ import (
 
 // HiddenReport is what CheckHidden found.
 type HiddenReport struct {
-	Runs      int // how often a part of the world was predicted
-	Compared  int // how many entities were compared, once for each tick
-	Exact     int // how many were predicted to the last bit
-	Explained int // how many were not, but had to do with something hidden, new, secret, server-only or left to the world that Decides
+	Runs     int // how often a part of the world was predicted
+	Compared int // how many entities were compared, once for each tick
+	Exact    int // how many were predicted to the last bit
+	// how many were not, but had to do with something hidden, new, secret, server-only or left to
+	// the world that Decides
+	Explained int
 	Wrong     int // how many were not, without such a reason
 
-	First *Difference // the first that was wrong: A is what the server has, B what a client predicts
+	// the first that was wrong: A is what the server has, B what a client predicts
+	First *Difference
 }
 
-// CheckHidden runs a game and, again and again, predicts it as a client would that is shown only some of the entities, chosen at random, as their images
-// tell. The game must not fail when an entity that it looks for is not there, and must predict those exactly that have nothing to do with what is hidden.
-// A panic or an error with entities hidden is returned as an error. The client has local entities, the server has none.
+// CheckHidden runs a game and, again and again, predicts it as a client would that is shown only
+// some of the entities, chosen at random, as their images tell. The game must not fail when an
+// entity that it looks for is not there, and must predict those exactly that have nothing to do
+// with what is hidden. A panic or an error with entities hidden is returned as an error. The client
+// has local entities, the server has none.
 func CheckHidden(g *Game, o CheckOptions) (*HiddenReport, error) {
 	if err := o.defaults(g); err != nil {
 		return nil, err
@@ -76,7 +81,8 @@ func showSome(client, w *World, r det.Rand) error {
 	for i, c := range w.game.classes {
 		for id := range w.Host().Of(i) {
 			if c.state || r.Chance(part) {
-				if err := client.Host().Put(id, w.Host().Entry(id), w.Host().Image(id)); err != nil {
+				if err := client.Host().Put(id, w.Host().Entry(id),
+					w.Host().Image(id)); err != nil {
 					return err
 				}
 			}
@@ -109,7 +115,8 @@ func (rep *HiddenReport) compare(w, client *World, x *watch) {
 			if !x.shown[id] {
 				continue
 			}
-			rep.judge(w, client, x, id, client.Has(id) && sameImage(w, client, id), len(c.server) > 0 || x.asked[id])
+			rep.judge(w, client, x, id, client.Has(id) && sameImage(w, client, id),
+				len(c.server) > 0 || x.asked[id])
 		}
 		for id := range client.Host().Of(i) {
 			if x.shown[id] && !w.Has(id) {
@@ -140,7 +147,9 @@ func sameImage(a, b *World, id ID) bool {
 }
 
 func hiddenDifference(w, client *World, id ID) *Difference {
-	d := &Difference{Tick: w.tick, Class: w.game.classes[id.Class()].name, Entity: id, Field: "presence", A: "there", B: "not there"}
+	d := &Difference{
+		Tick: w.tick, Class: w.game.classes[id.Class()].name, Entity: id, Field: "presence",
+		A: "there", B: "not there"}
 	switch {
 	case !w.Has(id):
 		d.A, d.B = "not there", "there"
@@ -150,10 +159,12 @@ func hiddenDifference(w, client *World, id ID) *Difference {
 	return d
 }
 
-// A watch follows what the entities of a whole world have to do with each other, to tell which of them a client can predict.
+// A watch follows what the entities of a whole world have to do with each other, to tell which of
+// them a client can predict.
 type watch struct {
-	shown   map[ID]bool // what the client was shown
-	asked   map[ID]bool // what asked whether the world decides, and so may do what a client leaves out
+	shown map[ID]bool // what the client was shown
+	// what asked whether the world decides, and so may do what a client leaves out
+	asked   map[ID]bool
 	suspect map[ID]bool // what may have been touched by something that it was not
 	me      ID          // who is stepping
 	seen    []ID        // what it has looked at so far
@@ -173,13 +184,15 @@ func newWatch(w, client *World) *watch {
 	return x
 }
 
-// begin is told what comes in: the game's hooks run for those who join and leave, but not on a client.
+// begin is told what comes in: the game's hooks run for those who join and leave, but not on a
+// client.
 func (x *watch) begin(in *Inputs) {
 	x.suspect[None] = len(in.joins)+len(in.leaves) > 0
 	x.me, x.seen = None, x.seen[:0]
 }
 
-// saw notes that one entity looked at another, and may have changed it, or itself by it. It may still hold what it saw before, so that counts as well.
+// saw notes that one entity looked at another, and may have changed it, or itself by it. It may
+// still hold what it saw before, so that counts as well.
 func (x *watch) saw(me, id ID) {
 	if me != x.me {
 		x.me, x.seen = me, x.seen[:0]
@@ -198,11 +211,12 @@ func (x *watch) saw(me, id ID) {
 	}
 }
 
-// spawned notes a new entity. On a client it has another identifier, so nothing about it can be compared.
+// spawned notes a new entity. On a client it has another identifier, so nothing about it can be
+// compared.
 func (x *watch) spawned(id ID) { x.suspect[id] = true }
 
-// decided notes that an entity asked whether the world decides. It is excused if it differs, and only
-// then suspect: most of what asks does the same on both sides most of the time.
+// decided notes that an entity asked whether the world decides. It is excused if it differs, and
+// only then suspect: most of what asks does the same on both sides most of the time.
 func (x *watch) decided(me ID) { x.asked[me] = true }
 
 func (x *watch) drewSecret(me ID) { x.suspect[me] = true; x.saw(me, me) }

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Inputs are all that comes into a world from outside for one tick: who joins, who leaves, and what players command. From the same world and the same
-// inputs comes the same world. They can be written and read by their Sync method, kept, and used again.
+// Inputs are all that comes into a world from outside for one tick: who joins, who leaves, and what
+// players command. From the same world and the same inputs comes the same world. They can be
+// written and read by their Sync method, kept, and used again.
 type Inputs struct {
 	game    *Game
 	joins   []Player // each of these in order
@@ -52,13 +53,16 @@ func (in *Inputs) CopyFrom(from *Inputs) error {
 }
 
 func (g *Game) stranger(in *Inputs) error {
-	return fmt.Errorf("world: these are inputs of game %q, not %q; make them by NewInputs of the same Game", in.game.name, g.name)
+	return fmt.Errorf(
+		"world: these are inputs of game %q, not %q; make them by NewInputs of the same Game",
+		in.game.name, g.name)
 }
 
 // Join lets a player in at the beginning of the tick. Joining twice is joining once.
 func (in *Inputs) Join(p Player) { in.joins = include(in.joins, p) }
 
-// Leave lets a player go at the beginning of the tick. Who leaves and joins in one tick leaves first.
+// Leave lets a player go at the beginning of the tick. Who leaves and joins in one tick leaves
+// first.
 func (in *Inputs) Leave(p Player) { in.leaves = include(in.leaves, p) }
 
 func include(list []Player, p Player) []Player {
@@ -77,8 +81,8 @@ func (in *Inputs) Leaves() []Player { return in.leaves }
 // Players lists whose commands are there, in order.
 func (in *Inputs) Players() []Player { return in.players }
 
-// Give sets a player's command. It is quantised, so that a player beside the world has no finer aim than one far away. The error is that of a type that is not
-// the game's command.
+// Give sets a player's command. It is quantised, so that a player beside the world has no finer aim
+// than one far away. The error is that of a type that is not the game's command.
 func Give[C any](in *Inputs, p Player, c C) error {
 	t, ok := in.row.(*commandsOf[C])
 	if !ok {
@@ -106,7 +110,8 @@ func Given[C any](in *Inputs, p Player) (c C, ok bool) {
 }
 
 var (
-	errNobody     = errors.New("world: player 0 is nobody and gives no commands; players count from 1")
+	errNobody = errors.New(
+		"world: player 0 is nobody and gives no commands; players count from 1")
 	errNoCommands = errors.New("world: the game has no commands")
 )
 
@@ -123,7 +128,8 @@ func (in *Inputs) need(p Player) int {
 	return i
 }
 
-// Command gives a player's command to be written, or nil if there is none: for programs that do not know its type.
+// Command gives a player's command to be written, or nil if there is none: for programs that do not
+// know its type.
 func (in *Inputs) Command(p Player) bits.Syncer {
 	i, found := slices.BinarySearch(in.players, p)
 	if !found {
@@ -141,9 +147,11 @@ func (in *Inputs) GiveFrom(p Player, r *bits.Reader) error {
 	})
 }
 
-// GiveImage sets a player's command from an image, as Game.Commands describes it. On an error the player has none.
+// GiveImage sets a player's command from an image, as Game.Commands describes it. On an error the
+// player has none.
 func (in *Inputs) GiveImage(p Player, image []int32) error {
-	return in.give(p, func(c bits.Syncer) error { return in.game.commands.layout.Unpack(&in.sync, c, image) })
+	return in.give(p,
+		func(c bits.Syncer) error { return in.game.commands.layout.Unpack(&in.sync, c, image) })
 }
 
 // give sets a player's command by a function that reads it.
@@ -169,8 +177,8 @@ func (in *Inputs) Image(p Player, image []int32) bool {
 	return c != nil && in.game.commands.layout.Pack(&in.sync, c, image) == nil
 }
 
-// Repeat makes a player's command what is left of it when the next one is missing and it is used again:
-// its levels, without its edges. It says whether there is one.
+// Repeat makes a player's command what is left of it when the next one is missing and it is used
+// again: its levels, without its edges. It says whether there is one.
 func (in *Inputs) Repeat(p Player) bool {
 	i, found := slices.BinarySearch(in.players, p)
 	if found {
@@ -207,8 +215,8 @@ func (in *Inputs) Sync(s *bits.Sync) {
 	}
 }
 
-// syncPlayers takes a list of players in ascending order. Most often there is nobody, or the numbers follow each other; that takes a bit. Every list
-// has one form.
+// syncPlayers takes a list of players in ascending order. Most often there is nobody, or the
+// numbers follow each other; that takes a bit. Every list has one form.
 func syncPlayers(s *bits.Sync, list []Player) []Player {
 	some, n := len(list) > 0, uint16(len(list))
 	if s.Bool(&some) {
@@ -323,10 +331,12 @@ func (w *World) leave(p Player) {
 	}
 }
 
-// Present says whether a player is in the game; in a partial world, whether a command of that player has been seen, or a join.
+// Present says whether a player is in the game; in a partial world, whether a command of that
+// player has been seen, or a join.
 func (w *World) Present(p Player) bool { return int(p) < len(w.present) && w.present[p] }
 
-// Repeated says whether a player's command was missing at this tick, so that the last one was used again.
+// Repeated says whether a player's command was missing at this tick, so that the last one was used
+// again.
 func (w *World) Repeated(p Player) bool { return int(p) < len(w.repeated) && w.repeated[p] }
 
 // Players goes through the players in order.

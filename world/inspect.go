@@ -24,7 +24,8 @@ func (f FieldValue) String() string {
 	return fmt.Sprint(f.Value)
 }
 
-// Fields lists the values of an entity by name, or nothing if it is not there. It is for tools: it takes its time.
+// Fields lists the values of an entity by name, or nothing if it is not there. It is for tools: it
+// takes its time.
 func (w Host) Fields(id ID) []FieldValue {
 	pg, s := w.find(id)
 	if pg == nil {
@@ -72,14 +73,16 @@ func list(v reflect.Value, path string, r role, roles map[string]role, out *[]Fi
 		add(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		add(v.Int())
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr:
 		add(v.Uint())
 	case reflect.Float32, reflect.Float64:
 		add(v.Float())
 	case reflect.String:
 		add(v.String())
 	}
-	// What is behind pointers and in maps has no order or no end; an author who needs to see it syncs it.
+	// What is behind pointers and in maps has no order or no end; an author who needs to see it
+	// syncs it.
 }
 
 // A Difference is the first thing in which two worlds differ.
@@ -99,7 +102,8 @@ func (d *Difference) String() string {
 	return fmt.Sprintf("%s, %s: %s against %s", where, d.Field, d.A, d.B)
 }
 
-// Differ finds the first entity and field in which two worlds of a game differ, in order of identifier, or gives nil if their hashes agree.
+// Differ finds the first entity and field in which two worlds of a game differ, in order of
+// identifier, or gives nil if their hashes agree.
 func Differ(a, b *World) *Difference {
 	if a.Hash() == b.Hash() {
 		return nil
@@ -117,7 +121,9 @@ func Differ(a, b *World) *Difference {
 		if d.inClass(a, b, i) {
 			return d
 		}
-		d.Entity, d.Field, d.A, d.B = None, "free identifiers", fmt.Sprintf("hash %016x", a.Host().HashClass(i)), fmt.Sprintf("hash %016x", b.Host().HashClass(i))
+		d.Entity, d.Field, d.A, d.B = None, "free identifiers",
+			fmt.Sprintf("hash %016x", a.Host().HashClass(i)),
+			fmt.Sprintf("hash %016x", b.Host().HashClass(i))
 		return d
 	}
 	d.Field = "seeds, players, commands or saved events"
@@ -149,7 +155,8 @@ func (d *Difference) inClass(a, b *World, class int) bool {
 func (d *Difference) inEntity(a, b *World, id ID) {
 	x, y := a.Host().Fields(id), b.Host().Fields(id)
 	for i := range min(len(x), len(y)) {
-		if x[i].Role != string(roleDerived) && (x[i].Name != y[i].Name || x[i].String() != y[i].String()) {
+		if x[i].Role != string(roleDerived) &&
+			(x[i].Name != y[i].Name || x[i].String() != y[i].String()) {
 			d.Field, d.A, d.B = x[i].Name, x[i].String(), y[i].String()
 			return
 		}
@@ -159,9 +166,11 @@ func (d *Difference) inEntity(a, b *World, id ID) {
 	p, q := a.Host().Image(id), b.Host().Image(id)
 	for i := range slots {
 		if p[i] != q[i] {
-			d.Field, d.A, d.B = slots[i].Name, fmt.Sprint(p[i], " in the image"), fmt.Sprint(q[i], " in the image (is the memory shared between copies?)")
+			d.Field, d.A, d.B = slots[i].Name, fmt.Sprint(p[i], " in the image"),
+				fmt.Sprint(q[i], " in the image (is the memory shared between copies?)")
 			return
 		}
 	}
-	d.Field, d.A, d.B = "owner or origin", fmt.Sprint(a.Host().Entry(id)), fmt.Sprint(b.Host().Entry(id))
+	d.Field, d.A, d.B = "owner or origin", fmt.Sprint(a.Host().Entry(id)),
+		fmt.Sprint(b.Host().Entry(id))
 }

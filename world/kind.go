@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// A kind does with memory what only someone can do who knows the type in it. Everything else about entities is the same for all classes, and is written once,
-// in table. The pointers are to values of the type, in memory that alloc made.
+// A kind does with memory what only someone can do who knows the type in it. Everything else about
+// entities is the same for all classes, and is written once, in table. The pointers are to values
+// of the type, in memory that alloc made.
 type kind interface {
 	alloc(n int) unsafe.Pointer
 	move(to, from unsafe.Pointer, n int) // n values that stand in a row, by plain copy
@@ -21,7 +22,8 @@ type kind interface {
 	assign(p unsafe.Pointer, from any) bool // if from is a pointer of the right type
 }
 
-// kindOf is the kind of classes of type T. That a class's kind is a *kindOf[T] also tells, in one comparison, that T is its type.
+// kindOf is the kind of classes of type T. That a class's kind is a *kindOf[T] also tells, in one
+// comparison, that T is its type.
 type kindOf[T any] struct {
 	syncs func(*T) bits.Syncer
 }

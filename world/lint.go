@@ -11,7 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// A Warning is something that works but is likely not what the author meant. Worlds made with Settings.Develop collect them.
+// A Warning is something that works but is likely not what the author meant. Worlds made with
+// Settings.Develop collect them.
 type Warning struct {
 	Tick       Tick
 	Class      string
@@ -22,11 +23,14 @@ type Warning struct {
 }
 
 func (w Warning) String() string {
-	return fmt.Sprintf("%s.%s moves by %.3g a tick and its resolution is %.3g, so it does not move at all (seen at tick %d, entity %v); choose a finer resolution, or let it come to rest",
+	return fmt.Sprintf(
+		"%s.%s moves by %.3g a tick and its resolution is %.3g, so it does not move at all (seen "+
+			"at tick %d, entity %v); choose a finer resolution, or let it come to rest",
 		w.Class, w.Field, w.Motion, w.Resolution, w.Tick, w.Entity)
 }
 
-// Warnings lists what was noticed since the world was made, each field once. It is empty unless Settings.Develop is set.
+// Warnings lists what was noticed since the world was made, each field once. It is empty unless
+// Settings.Develop is set.
 func (w Host) Warnings() []Warning {
 	if w.lint == nil {
 		return nil
@@ -47,7 +51,9 @@ func scaledFields(fields []leaf, schema *bits.Schema) (out []scaled) {
 		}
 		for i := range schema.Slots {
 			s := &schema.Slots[i]
-			if s.Name == l.path && s.Scale > 0 && (s.Kind == bits.KindFloat || s.Kind == bits.KindVec2 || s.Kind == bits.KindVec3 || s.Kind == bits.KindAngle) {
+			if s.Name == l.path && s.Scale > 0 &&
+				(s.Kind == bits.KindFloat || s.Kind == bits.KindVec2 || s.Kind == bits.KindVec3 ||
+					s.Kind == bits.KindAngle) {
 				out = append(out, scaled{l, s.Scale})
 			}
 		}
@@ -55,7 +61,8 @@ func scaledFields(fields []leaf, schema *bits.Schema) (out []scaled) {
 	return out
 }
 
-// A lint finds motion that quantising takes back, tick after tick: something that was to creep and stands still, or was to slow down to nothing and never does.
+// A lint finds motion that quantising takes back, tick after tick: something that was to creep and
+// stands still, or was to slow down to nothing and never does.
 type lint struct {
 	was      []float64 // the fields at hand before they were quantised
 	lost     map[lintKey]lintCount
@@ -76,8 +83,11 @@ type lintCount struct {
 
 const (
 	lintTicks = 16 // in a row and the same way, before it is worth a word: a quarter of a second
-	lintShare = 16 // one of so many entities that change is written and read again each tick, to see that Sync does both alike
-	lintLeast = 32 // motion below this part of the resolution is noise, such as what a solver leaves
+	// one of so many entities that change is written and read again each tick, to see that Sync
+	// does both alike
+	lintShare = 16
+	// motion below this part of the resolution is noise, such as what a solver leaves
+	lintLeast = 32
 )
 
 func newLint() *lint { return &lint{lost: map[lintKey]lintCount{}, told: map[string]bool{}} }
@@ -108,7 +118,9 @@ func (l *lint) after(w *World, c *ClassInfo, id ID, past, at unsafe.Pointer) {
 		l.lost[k] = n
 		if name := c.name + "." + f.path; n.n >= lintTicks && !l.told[name] {
 			l.told[name] = true
-			l.warnings = append(l.warnings, Warning{Tick: w.tick, Class: c.name, Field: f.path, Entity: id, Motion: motion, Resolution: f.resolution})
+			l.warnings = append(l.warnings,
+				Warning{Tick: w.tick, Class: c.name, Field: f.path, Entity: id, Motion: motion,
+					Resolution: f.resolution})
 		}
 	}
 }

@@ -28,7 +28,9 @@ import (
 func Local[T any](options ...ClassOptions) Declaration {
 	return func(g *Game) error {
 		o, typ := option(options), reflect.TypeFor[T]()
-		c := &localClass{number: len(g.locals), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 4096), typ: typ}
+		c := &localClass{
+			number: len(g.locals), name: cmp.Or(o.Name, typ.Name()), limit: cmp.Or(o.Limit, 4096),
+			typ: typ}
 		fail := func(err error) error { return fmt.Errorf("local class %s: %w", c.name, err) }
 		if err := g.taken(c.name, typ); err != nil {
 			return fail(err)
@@ -89,7 +91,8 @@ func (g *Game) taken(name string, typ reflect.Type) error {
 	check := func(otherName string, other reflect.Type) error {
 		switch {
 		case otherName == name:
-			return errors.New("another class has the same name; give one of them a name by ClassOptions")
+			return errors.New(
+				"another class has the same name; give one of them a name by ClassOptions")
 		case other == typ:
 			return fmt.Errorf("its type is that of class %s; declare a type of its own", otherName)
 		}
@@ -302,7 +305,8 @@ func (t *localsOf[T]) spawn(w *World, v T) ID {
 		return None
 	}
 	s := &t.slots[i]
-	s.generation = s.generation%lastGeneration + 1 // it begins anew after three days, at one each tick
+	// it begins anew after three days, at one each tick
+	s.generation = s.generation%lastGeneration + 1
 	s.live, s.tick, s.number = true, w.tick, t.born
 	*t.at(i) = v
 	t.append(&t.here, i)

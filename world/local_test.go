@@ -32,7 +32,8 @@ func (s *spark) Step(w *World, me ID) {
 // dust lies where it fell.
 type dust struct{ X int }
 
-// A torch draws lots, throws brands, tells of it, and throws sparks in between if it is one that does.
+// A torch draws lots, throws brands, tells of it, and throws sparks in between if it is one that
+// does.
 type torch struct {
 	N    int
 	seen int `world:"server"`
@@ -67,8 +68,8 @@ func (x *torch) Step(w *World, me ID) {
 	}
 }
 
-// throwSparks tells whether torches throw sparks. A game must not ask such a variable; these tests do,
-// to compare a game with itself without the sparks.
+// throwSparks tells whether torches throw sparks. A game must not ask such a variable; these tests
+// do, to compare a game with itself without the sparks.
 var throwSparks bool
 
 func sparkle(t *testing.T, sparks bool) {
@@ -99,7 +100,8 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 		len(plain.Classes()) != len(sparkling.Classes()) {
 		t.Errorf("the games differ:\n%s", sparkling.Describe())
 	}
-	a, b, c := newOf(t, plain, Settings{}), newOf(t, sparkling, Settings{}), newOf(t, sparkling, Settings{})
+	a, b, c := newOf(t, plain, Settings{}), newOf(t, sparkling, Settings{}),
+		newOf(t, sparkling, Settings{})
 	l := sparkling.NewLocals()
 	if err := c.Host().SetLocals(l); err != nil {
 		t.Fatal(err)
@@ -115,7 +117,8 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range []*World{b, c} {
-			if w.Hash() != a.Hash() || !slices.Equal(w.Host().Save(nil), a.Host().Save(nil)) || w.Host().Size() != a.Host().Size() {
+			if w.Hash() != a.Hash() || !slices.Equal(w.Host().Save(nil), a.Host().Save(nil)) ||
+				w.Host().Size() != a.Host().Size() {
 				t.Fatalf("tick %d: sparks changed the world: %v", w.Tick(), Differ(b, c))
 			}
 			if e, same := sameEvents(a, w); !same {
@@ -123,13 +126,15 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 			}
 			for id := range a.Entities() {
 				if !w.Has(id) || w.Origin(id) != a.Origin(id) {
-					t.Fatalf("tick %d: sparks changed names: %v is %+v and %+v", a.Tick(), id, a.Origin(id), w.Origin(id))
+					t.Fatalf("tick %d: sparks changed names: %v is %+v and %+v", a.Tick(), id,
+						a.Origin(id), w.Origin(id))
 				}
 			}
 		}
 	}
 	// Each torch makes two a tick, and each lasts for five ticks after that in which it came.
-	if n := Count[spark](c); n != 2*2*5 || l.Len() != n || Count[spark](b) != 0 || Count[dust](c) != 0 {
+	if n := Count[spark](c); n != 2*2*5 || l.Len() != n || Count[spark](b) != 0 ||
+		Count[dust](c) != 0 {
 		t.Errorf("%d sparks, %d in all, %d without Locals", n, l.Len(), Count[spark](b))
 	}
 	for _, x := range All[torch](c) {
@@ -137,7 +142,8 @@ func TestLocalEntitiesAreNoPartOfTheWorld(t *testing.T) {
 			t.Error("a rule could see local entities")
 		}
 	}
-	if d := c.Host().Clone(); Count[spark](d) != 0 || c.Host().CopyFrom(b) != nil || Count[spark](c) == 0 {
+	if d := c.Host().Clone(); Count[spark](d) != 0 || c.Host().CopyFrom(b) != nil ||
+		Count[spark](c) == 0 {
 		t.Error("a copy took the local entities along, or lost its own")
 	}
 }
@@ -175,7 +181,8 @@ func (x *waxing) Step(w *World, me ID) {
 }
 
 func TestRollbackFindsALocalEntityThatWrites(t *testing.T) {
-	g := Define("grasping", Class[waxing](), Local[grasping](), OnStart(func(w *World) { Spawn(w, waxing{}) }))
+	g := Define("grasping", Class[waxing](), Local[grasping](),
+		OnStart(func(w *World) { Spawn(w, waxing{}) }))
 	d, err := CheckRollback(g, CheckOptions{Ticks: 30})
 	if err != nil || d == nil || d.Class != "waxing" {
 		t.Error(d, err)
@@ -203,11 +210,14 @@ func TestLocalEntitiesComeStepAndGo(t *testing.T) {
 	id := Spawn(w, spark{Vel: det.Vec2{X: 1}, Of: 3}) // as one who draws may
 	lying := Spawn(w, dust{X: 4})
 	s := Get[spark](w, id)
-	if !id.Local() || s == nil || !w.Has(id) || Count[spark](w) != 1 || Get[dust](w, id) != nil || id == lying {
+	if !id.Local() || s == nil || !w.Has(id) || Count[spark](w) != 1 || Get[dust](w, id) != nil ||
+		id == lying {
 		t.Fatalf("%v: %+v", id, s)
 	}
-	if w.Owner(id) != Nobody || w.Origin(id) != (Name{}) || w.Host().Image(id) != nil || w.Host().Changed(id) || w.Removing(id) ||
-		w.Host().HashEntity(id) != 0 || w.Host().Fields(id) != nil || w.Host().Entry(id) != (Entry{}) {
+	if w.Owner(id) != Nobody || w.Origin(id) != (Name{}) || w.Host().Image(id) != nil ||
+		w.Host().Changed(id) || w.Removing(id) ||
+		w.Host().HashEntity(id) != 0 || w.Host().Fields(id) != nil ||
+		w.Host().Entry(id) != (Entry{}) {
 		t.Error("a local entity has what only ordinary ones have")
 	}
 	if err := w.Host().Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
@@ -238,7 +248,8 @@ func TestLocalEntitiesComeStepAndGo(t *testing.T) {
 	if w.Hash() != before {
 		t.Error("it left something in the world")
 	}
-	if err := w.Host().SetLocals(nil); err != nil || Count[dust](w) != 0 || Spawn(w, dust{}) != None || w.takeError() != nil {
+	if err := w.Host().SetLocals(nil); err != nil || Count[dust](w) != 0 ||
+		Spawn(w, dust{}) != None || w.takeError() != nil {
 		t.Error("a world without Locals has local entities, or complains")
 	}
 }
@@ -265,7 +276,8 @@ func TestALocalEntityChangesNothingElse(t *testing.T) {
 		hash := w.Hash()
 		err := l.Step(w)
 		var e *Error
-		if !errors.As(err, &e) || e.Entity != id || e.Class != "spark" || !strings.Contains(err.Error(), "a local entity cannot do "+x.what) {
+		if !errors.As(err, &e) || e.Entity != id || e.Class != "spark" ||
+			!strings.Contains(err.Error(), "a local entity cannot do "+x.what) {
 			t.Errorf("%s: %v", x.what, err)
 		}
 		if w.Hash() != hash {
@@ -422,21 +434,26 @@ func TestLocalDeclarations(t *testing.T) {
 		parts []Declaration
 		want  string
 	}{
-		{[]Declaration{Local[spark](), Local[spark]()}, "local class spark: another class has the same name"},
-		{[]Declaration{Local[torch](ClassOptions{Name: "t"}), Class[torch]()}, "its type is that of class t"},
-		{[]Declaration{Class[torch](), Local[torch](ClassOptions{Name: "t"})}, "its type is that of class torch"},
+		{[]Declaration{Local[spark](), Local[spark]()},
+			"local class spark: another class has the same name"},
+		{[]Declaration{Local[torch](ClassOptions{Name: "t"}), Class[torch]()},
+			"its type is that of class t"},
+		{[]Declaration{Class[torch](), Local[torch](ClassOptions{Name: "t"})},
+			"its type is that of class torch"},
 		{[]Declaration{Local[int]()}, "make it a struct"},
 		{[]Declaration{Local[wrongSpark]()}, "method Step is"},
 		{[]Declaration{Local[spark](ClassOptions{Limit: -1})}, "a limit of -1 entities"},
 		{[]Declaration{Local[spark](ClassOptions{Limit: MaxEntities})}, "entities; choose 1 to"},
 	} {
-		if err := Define("wrong", x.parts...).Err(); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := Define("wrong", x.parts...).Err(); err == nil ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
 	other := torches(Local[spark]())
 	w := newOf(t, sparkling, Settings{})
-	if err := w.Host().SetLocals(other.NewLocals()); err == nil || other.NewLocals().Step(w) == nil {
+	if err := w.Host().SetLocals(other.NewLocals()); err == nil ||
+		other.NewLocals().Step(w) == nil {
 		t.Error("a world took what is local to another game:", err)
 	}
 }

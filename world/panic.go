@@ -81,7 +81,8 @@ func gameFrames() (out []string) {
 		case f.Function == "runtime.gopanic":
 			begun = true
 		case !begun || strings.HasPrefix(f.Function, "runtime."):
-		case f.Function == here+"Host.Step", f.Function == here+"(*Game).New", len(out) == mostFrames:
+		case f.Function == here+"Host.Step", f.Function == here+"(*Game).New",
+			len(out) == mostFrames:
 			more = false
 		default:
 			out = append(out, fmt.Sprintf("%s (%s:%d)", f.Function, path.Base(f.File), f.Line))

@@ -53,19 +53,23 @@ func TestTryStepSaysWhere(t *testing.T) {
 	if p.Tick != 3 || p.Class != "fuse" || p.Entity.Index() != 1 {
 		t.Errorf("at tick %d in %q %v", p.Tick, p.Class, p.Entity)
 	}
-	if len(p.Frames) != 2 || !strings.Contains(p.Frames[0], "explode") || !strings.Contains(p.Frames[1], "Step (panic_test.go:") {
+	if len(p.Frames) != 2 || !strings.Contains(p.Frames[0], "explode") ||
+		!strings.Contains(p.Frames[1], "Step (panic_test.go:") {
 		t.Errorf("frames:\n%s", strings.Join(p.Frames, "\n"))
 	}
-	if text := err.Error(); !strings.Contains(text, "tick 3, in fuse") || !strings.Contains(text, "boom\n\tat ") {
+	if text := err.Error(); !strings.Contains(text, "tick 3, in fuse") ||
+		!strings.Contains(text, "boom\n\tat ") {
 		t.Errorf("it reads %q", text)
 	}
 }
 
 func TestTryNew(t *testing.T) {
-	g := world.Define("never", world.Class[fuse](), world.OnStart(func(*world.World) { panic(errBoom) }))
+	g := world.Define("never", world.Class[fuse](),
+		world.OnStart(func(*world.World) { panic(errBoom) }))
 	w, err := g.TryNew(world.Settings{})
 	var p *world.Panic
-	if !errors.As(err, &p) || w != nil || p.Tick != 0 || len(p.Frames) != 1 || !strings.Contains(p.Frames[0], "panic_test.go:") {
+	if !errors.As(err, &p) || w != nil || p.Tick != 0 || len(p.Frames) != 1 ||
+		!strings.Contains(p.Frames[0], "panic_test.go:") {
 		t.Errorf("it says %v", err)
 	}
 	if w, err := fuses.TryNew(world.Settings{}); err != nil || w.Tick() != 0 {
@@ -81,7 +85,8 @@ func TestTryStepOfAHook(t *testing.T) {
 	in := fuses.NewInputs()
 	in.Join(2)
 	var p *world.Panic
-	if err := w.Host().TryStep(in); !errors.As(err, &p) || p.Entity != world.None || p.Class != "" || !strings.Contains(p.Error(), "index out of range") {
+	if err := w.Host().TryStep(in); !errors.As(err, &p) || p.Entity != world.None ||
+		p.Class != "" || !strings.Contains(p.Error(), "index out of range") {
 		t.Fatalf("it says %v", err)
 	}
 	if len(p.Frames) != 1 || !strings.Contains(p.Frames[0], "panic_test.go:") {

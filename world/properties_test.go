@@ -45,7 +45,9 @@ func TestCopyIsIndependent(t *testing.T) {
 
 func TestSaveThenLoadIsIdentical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newArena(t, Settings{Seed: rapid.Uint64().Draw(t, "seed"), Secret: 5, Allocator: rapid.IntRange(0, Predicted-1).Draw(t, "allocator")})
+		w := newArena(t,
+			Settings{Seed: rapid.Uint64().Draw(t, "seed"), Secret: 5,
+				Allocator: rapid.IntRange(0, Predicted-1).Draw(t, "allocator")})
 		run(t, w, 1, rapid.IntRange(0, 400).Draw(t, "ticks"))
 		data := w.Host().Save(nil)
 		l, err := arena.Load(data)
@@ -83,11 +85,13 @@ func TestImagesAreIdempotent(t *testing.T) {
 			for id := range w.Host().Of(i) {
 				image := make([]int32, c.layout.Len())
 				pg, s := w.tables[i].find(id)
-				if err := c.layout.QuantiseInto(&w.sync, c.kind.syncer(w.tables[i].at(pg, s)), image); err != nil {
+				if err := c.layout.QuantiseInto(&w.sync, c.kind.syncer(w.tables[i].at(pg, s)),
+					image); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(image, w.Host().Image(id)) {
-					t.Fatalf("tick %d, %s %v: image %v, quantised again %v", w.tick, c.name, id, w.Host().Image(id), image)
+					t.Fatalf("tick %d, %s %v: image %v, quantised again %v", w.tick, c.name, id,
+						w.Host().Image(id), image)
 				}
 			}
 		}
@@ -113,7 +117,8 @@ func TestIdentifiersAreNeverReused(t *testing.T) {
 	})
 }
 
-// TestOrderOfInsertionNeverMatters puts the same entities into partial worlds in different orders, some of them more than once, and steps them.
+// TestOrderOfInsertionNeverMatters puts the same entities into partial worlds in different orders,
+// some of them more than once, and steps them.
 func TestOrderOfInsertionNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newArena(t, Settings{Seed: 1})

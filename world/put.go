@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// An Entry is what a world knows about an entity apart from its fields: what goes along with an image.
+// An Entry is what a world knows about an entity apart from its fields: what goes along with an
+// image.
 type Entry struct {
 	Owner  Player
 	Origin Name
@@ -16,8 +17,8 @@ type Entry struct {
 // Entry gives what goes along with an entity's image.
 func (w Host) Entry(id ID) Entry { return Entry{Owner: w.Owner(id), Origin: w.Origin(id)} }
 
-// Image is the entity's image at the end of the last tick, or nil if it is not there. It is the world's own: do not change it, nor keep it
-// beyond the next Step.
+// Image is the entity's image at the end of the last tick, or nil if it is not there. It is the
+// world's own: do not change it, nor keep it beyond the next Step.
 func (w Host) Image(id ID) []int32 {
 	if pg, s := w.find(id); pg != nil {
 		return w.tables[id.Class()].image(pg, s)
@@ -34,10 +35,13 @@ func (w Host) Changed(id ID) bool {
 // ErrPlace says that a world cannot take an entity because of its identifier.
 var ErrPlace = errors.New("no place for it")
 
-// Put sets an entity from its image, or brings it into the world: how partial worlds learn, and how entities come from another server. It works between
-// ticks and at once. The image may come from a stranger; if it is not one that a world makes, nothing is changed. Server-only fields of a new entity are zero.
+// Put sets an entity from its image, or brings it into the world: how partial worlds learn, and how
+// entities come from another server. It works between ticks and at once. The image may come from a
+// stranger; if it is not one that a world makes, nothing is changed. Server-only fields of a new
+// entity are zero.
 //
-// A partial world takes anything, and whatever had the same index gives way. A whole world takes entities of other allocators, and back what Lend gave away.
+// A partial world takes anything, and whatever had the same index gives way. A whole world takes
+// entities of other allocators, and back what Lend gave away.
 func (w Host) Put(id ID, e Entry, image []int32) error {
 	t, err := w.tableFor(id)
 	if err != nil {
@@ -57,7 +61,9 @@ func (w Host) Put(id ID, e Entry, image []int32) error {
 	}
 	pg.live |= bit
 	pg.away &^= bit
-	pg.slots[s] = slot{by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner, generation: uint32(id.Generation())}
+	pg.slots[s] = slot{
+		by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner,
+		generation: uint32(id.Generation())}
 	if t.class.deep {
 		t.class.kind.clone(t.at(pg, s), t.spare)
 	} else {
@@ -78,7 +84,8 @@ func (w *World) tableFor(id ID) (*table, error) {
 	}
 	t := w.tables[id.Class()]
 	fail := func(why string) (*table, error) {
-		return nil, fmt.Errorf("world: entity %v of class %s: %w: %s", id, t.class.name, ErrPlace, why)
+		return nil, fmt.Errorf("world: entity %v of class %s: %w: %s", id, t.class.name, ErrPlace,
+			why)
 	}
 	if t.class.state {
 		if pg, _ := t.find(id); pg == nil {
@@ -111,7 +118,8 @@ func (t *table) occupied(id ID) bool {
 
 func (t *table) lent(id ID) bool {
 	pg, s := t.slotOf(id)
-	return pg != nil && pg.live>>s&1 == 0 && pg.away>>s&1 != 0 && pg.slots[s].generation == uint32(id.Generation())
+	return pg != nil && pg.live>>s&1 == 0 && pg.away>>s&1 != 0 &&
+		pg.slots[s].generation == uint32(id.Generation())
 }
 
 // read makes in t.spare what an entity will be with the image, starting from what it is.
@@ -155,8 +163,9 @@ func (c *ClassInfo) read(w *World, p unsafe.Pointer, image []int32) error {
 	return nil
 }
 
-// Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of it but the saved events that were about it, as it may come
-// back; Forget is for one that was removed.
+// Drop takes an entity out of a partial world at once: it left the view. Nothing is remembered of
+// it but the saved events that were about it, as it may come back; Forget is for one that was
+// removed.
 func (w Host) Drop(id ID) {
 	if !w.settings.Partial {
 		return
@@ -168,8 +177,9 @@ func (w Host) Drop(id ID) {
 	}
 }
 
-// Lend takes an entity out of a whole world at once, because another server has it from now on. If it is of this world's allocator, its
-// identifier stays taken until Put brings it back or Forget says that it is no more.
+// Lend takes an entity out of a whole world at once, because another server has it from now on. If
+// it is of this world's allocator, its identifier stays taken until Put brings it back or Forget
+// says that it is no more.
 func (w Host) Lend(id ID) {
 	pg, s := w.entity(id)
 	if pg == nil || w.settings.Partial {
@@ -187,8 +197,8 @@ func (w Host) Lend(id ID) {
 	}
 }
 
-// Forget gives up the identifier of an entity that was lent and is no more. In a partial world it takes out an entity that was removed, as Drop does, and the
-// saved events that were about it.
+// Forget gives up the identifier of an entity that was lent and is no more. In a partial world it
+// takes out an entity that was removed, as Drop does, and the saved events that were about it.
 func (w Host) Forget(id ID) {
 	if id.Class() >= len(w.tables) || id == None {
 		return

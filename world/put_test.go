@@ -29,7 +29,8 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 				n++
 			}
 		}
-		heat := slices.IndexFunc(arena.classes[ships].Schema().Slots, func(s bits.Slot) bool { return s.Name == "Heat" })
+		heat := slices.IndexFunc(arena.classes[ships].Schema().Slots,
+			func(s bits.Slot) bool { return s.Name == "Heat" })
 		bad := slices.Clone(image)
 		bad[heat]++ // not burning, but with heat: in range, yet no world makes it
 		if p.Host().Put(id, Entry{}, bad) == nil {
@@ -52,7 +53,9 @@ func TestPutRefusesWhatNoWorldMakes(t *testing.T) {
 	if n == 0 {
 		t.Fatal("nothing was tried")
 	}
-	for _, id := range []ID{None, MakeID(77, 0, 0, 1), MakeID(0, 0, MaxEntities-1, 1), MakeID(4, 0, 0, 2), MakeID(4, 1, 0, 1), MakeID(0, 0, 1, 0)} {
+	for _, id := range []ID{
+		None, MakeID(77, 0, 0, 1), MakeID(0, 0, MaxEntities-1, 1), MakeID(4, 0, 0, 2),
+		MakeID(4, 1, 0, 1), MakeID(0, 0, 1, 0)} {
 		if err := p.Host().Put(id, Entry{}, nil); !errors.Is(err, ErrPlace) {
 			t.Errorf("%v: %v", id, err)
 		}
@@ -81,10 +84,13 @@ func TestANewerGenerationTakesThePlace(t *testing.T) {
 	}
 }
 
-// TestLending moves entities between two servers at random: each is always in exactly one world or gone, and no identifier names two.
+// TestLending moves entities between two servers at random: each is always in exactly one world or
+// gone, and no identifier names two.
 func TestLending(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		at := [2]*World{newArena(t, Settings{Seed: 1, Allocator: 1}), newArena(t, Settings{Seed: 1, Allocator: 2})}
+		at := [2]*World{
+			newArena(t, Settings{Seed: 1, Allocator: 1}),
+			newArena(t, Settings{Seed: 1, Allocator: 2})}
 		home := map[ID]int{}
 		for i, w := range at {
 			for id := range w.Entities() {
@@ -189,7 +195,8 @@ func TestPredictedSpawnsHaveTheSameName(t *testing.T) {
 		}
 		for id := range p.Host().Of(1) {
 			real := names[p.Origin(id)]
-			if id.Allocator() != Predicted || !slices.Equal(p.Host().Image(id), w.Host().Image(real)) {
+			if id.Allocator() != Predicted ||
+				!slices.Equal(p.Host().Image(id), w.Host().Image(real)) {
 				t.Fatalf("%v is not %v", id, real)
 			}
 		}

@@ -2,9 +2,11 @@ package world
 
 import "fmt"
 
-// CheckRollback runs a game and, at every tick, goes back a few ticks and computes them again from a copy, and in turn from a saved world. If the game
-// keeps anything outside of its fields, or asks anything but its inputs, the two come apart. It gives the first tick, entity and field in
-// which they do, or nil. An error is one of the game's own. There are local entities only the first time, as on a client.
+// CheckRollback runs a game and, at every tick, goes back a few ticks and computes them again from
+// a copy, and in turn from a saved world. If the game keeps anything outside of its fields, or asks
+// anything but its inputs, the two come apart. It gives the first tick, entity and field in which
+// they do, or nil. An error is one of the game's own. There are local entities only the first time,
+// as on a client.
 func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 	if err := o.defaults(g); err != nil {
 		return nil, err
@@ -60,7 +62,9 @@ func CheckRollback(g *Game, o CheckOptions) (*Difference, error) {
 				return d, nil
 			}
 			if e, same := sameEvents(first, again); !same {
-				return &Difference{Tick: u, Class: g.events[e.Kind].name, Entity: e.About, Field: "event", A: "first time", B: "again"}, nil
+				return &Difference{
+					Tick: u, Class: g.events[e.Kind].name, Entity: e.About, Field: "event",
+					A: "first time", B: "again"}, nil
 			}
 		}
 	}

@@ -38,7 +38,8 @@ type birth struct{}
 
 func (*birth) Sync(*bits.Sync) {}
 
-var nursery = Define("nursery", Class[breeder](), Class[infant](), Event[birth](EventOptions{Delivery: Saved}),
+var nursery = Define("nursery", Class[breeder](), Class[infant](),
+	Event[birth](EventOptions{Delivery: Saved}),
 	OnStart(func(w *World) { Spawn(w, breeder{Many: true}) }))
 
 func ages(w *World) (list []int) {
@@ -171,14 +172,16 @@ type bystander struct{ N int }
 func (x *bystander) Sync(s *bits.Sync)    { s.Int(&x.N, 0, 1<<20) }
 func (x *bystander) Step(w *World, me ID) { x.N = w.Rand().IntN(1000) }
 
-// TestWhatWasSeenBeforeCountsToo has a state that first looks at everything and then changes it: none of that can be predicted, but all the rest.
+// TestWhatWasSeenBeforeCountsToo has a state that first looks at everything and then changes it:
+// none of that can be predicted, but all the rest.
 func TestWhatWasSeenBeforeCountsToo(t *testing.T) {
-	g := Define("total", Class[bystander](), Class[tally](), State[total](), OnStart(func(w *World) {
-		for range 8 {
-			Spawn(w, bystander{})
-			Spawn(w, tally{})
-		}
-	}))
+	g := Define("total", Class[bystander](), Class[tally](), State[total](),
+		OnStart(func(w *World) {
+			for range 8 {
+				Spawn(w, bystander{})
+				Spawn(w, tally{})
+			}
+		}))
 	rep, err := CheckHidden(g, CheckOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ const (
 	slotAway
 )
 
-// Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers are written so that small ones are short; whoever
-// keeps many may compress them further.
+// Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers
+// are written so that small ones are short; whoever keeps many may compress them further.
 func (w Host) Save(dst []byte) []byte {
 	a := &archive{data: append(dst, magic...)}
 	name, hash, s := w.game.name, w.game.hash, w.settings
@@ -39,14 +39,17 @@ func (w Host) Save(dst []byte) []byte {
 	return a.data
 }
 
-// Load makes the world that was saved. The data may come from a stranger: what is not a saved world is refused, and says where.
+// Load makes the world that was saved. The data may come from a stranger: what is not a saved world
+// is refused, and says where.
 func (g *Game) Load(data []byte) (*World, error) {
 	w, hash, err := g.load(data)
 	if err != nil {
 		return nil, err
 	}
 	if w.Hash() != hash {
-		return nil, fmt.Errorf("world: saved world is %w: what was loaded does not have the hash of what was saved", ErrDamaged)
+		return nil, fmt.Errorf(
+			"world: saved world is %w: what was loaded does not have the hash of what was saved",
+			ErrDamaged)
 	}
 	return w, nil
 }
@@ -58,7 +61,9 @@ func (g *Game) load(data []byte) (*World, uint64, error) {
 	}
 	a := &archive{data: data, reading: true}
 	if string(a.bytes(len(magic))) != magic {
-		return nil, 0, fmt.Errorf("world: this is not a saved world, or one of another version of the toolkit: %w", ErrGame)
+		return nil, 0,
+			fmt.Errorf("world: this is not a saved world, or one of another version of the "+
+				"toolkit: %w", ErrGame)
 	}
 	var name string
 	var hash uint64
@@ -67,10 +72,14 @@ func (g *Game) load(data []byte) (*World, uint64, error) {
 	switch {
 	case a.err != nil:
 	case name != g.name:
-		return nil, 0, fmt.Errorf("world: %w: it is of game %q, not %q; load it with that one", ErrGame, name, g.name)
+		return nil, 0,
+			fmt.Errorf("world: %w: it is of game %q, not %q; load it with that one", ErrGame, name,
+				g.name)
 	case hash != g.hash:
-		return nil, 0, fmt.Errorf("world: %w: %q had other classes, fields or ranges then (declarations %016x, now %016x); load it with the program that saved it",
-			ErrGame, name, hash, g.hash)
+		return nil, 0,
+			fmt.Errorf("world: %w: %q had other classes, fields or ranges then (declarations "+
+				"%016x, now %016x); load it with the program that saved it",
+				ErrGame, name, hash, g.hash)
 	}
 	var s Settings
 	a.settings(&s)
@@ -211,11 +220,13 @@ func (a *archive) slot(w *World, t *table, b *bank, i int) {
 func (t *table) fill(b *bank, i, state int, generation uint32) error {
 	switch {
 	case generation == 0 || t.class.state && (i != 0 || generation != 1 || b.allocator != 0):
-		return fmt.Errorf("class %s has no entity with index %d and generation %d", t.class.name, i, generation)
+		return fmt.Errorf("class %s has no entity with index %d and generation %d", t.class.name, i,
+			generation)
 	case state == slotFree && generation == lastGeneration:
 		return errors.New("the last generation is used up, but the slot is free")
 	case state == slotLive && t.count >= t.class.limit:
-		return fmt.Errorf("class %s has more entities than its limit of %d", t.class.name, t.class.limit)
+		return fmt.Errorf("class %s has more entities than its limit of %d", t.class.name,
+			t.class.limit)
 	}
 	pg, s := t.needPage(b, i>>t.shift), i&t.mask
 	pg.slots[s].generation = generation

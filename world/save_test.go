@@ -31,7 +31,8 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		{"cut", arena, data[:len(data)/2], ErrDamaged, "ends too early"},
 		{"left over", arena, append(slices.Clone(data), 0), ErrDamaged, "left over"},
 	} {
-		if _, err := x.game.Load(x.data); !errors.Is(err, x.is) || !strings.Contains(err.Error(), x.says) {
+		if _, err := x.game.Load(x.data); !errors.Is(err, x.is) ||
+			!strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v", x.name, err)
 		}
 	}
@@ -56,10 +57,12 @@ var village = Define("village", append(arenaParts()[:9:9], OnStart(func(w *World
 
 // head is what every save of the game starts with.
 func head(g *Game) []byte {
-	return binary.LittleEndian.AppendUint64(append(binary.AppendUvarint([]byte(magic), uint64(len(g.name))), g.name...), g.Hash())
+	return binary.LittleEndian.AppendUint64(
+		append(binary.AppendUvarint([]byte(magic), uint64(len(g.name))), g.name...), g.Hash())
 }
 
-// FuzzLoad gives Load everything but the beginning and the hash at the end, which would otherwise keep all mutations out.
+// FuzzLoad gives Load everything but the beginning and the hash at the end, which would otherwise
+// keep all mutations out.
 func FuzzLoad(f *testing.F) {
 	w, err := village.New(Settings{Seed: 1, Allocator: 3})
 	if err != nil {
@@ -84,7 +87,8 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(d)
 		}
 		for range 2 {
-			if err := errors.Join(w.Host().Step(nil), again.Host().Step(nil)); err != nil && !errors.Is(err, ErrLimit) {
+			if err := errors.Join(w.Host().Step(nil), again.Host().Step(nil)); err != nil &&
+				!errors.Is(err, ErrLimit) {
 				t.Fatal(err)
 			}
 			if d := Differ(w, again); d != nil {
@@ -104,7 +108,9 @@ func drawInputs(t *rapid.T) *Inputs {
 		in.Leave(Player(p))
 	}
 	for _, p := range players.Draw(t, "commands") {
-		if err := Give(in, Player(p), steer{Thrust: rapid.Int8Range(0, 15).Draw(t, "thrust"), Fire: rapid.Bool().Draw(t, "fire")}); err != nil {
+		if err := Give(in, Player(p),
+			steer{Thrust: rapid.Int8Range(0, 15).Draw(t, "thrust"),
+				Fire: rapid.Bool().Draw(t, "fire")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +145,8 @@ func TestInputsSurviveTheWire(t *testing.T) {
 }
 
 func sameInputs(t interface{ Fatal(...any) }, a, b *Inputs) {
-	if !slices.Equal(a.joins, b.joins) || !slices.Equal(a.leaves, b.leaves) || !slices.Equal(a.players, b.players) {
+	if !slices.Equal(a.joins, b.joins) || !slices.Equal(a.leaves, b.leaves) ||
+		!slices.Equal(a.players, b.players) {
 		t.Fatal(a, b)
 	}
 	for _, p := range a.players {
@@ -225,7 +232,9 @@ func TestFieldsByName(t *testing.T) {
 	run(t, w, 1, 30)
 	for id := range All[ship](w) {
 		s := Get[ship](w, id)
-		for name, want := range map[string]any{"Pos.X": s.Pos.X, "Health": int64(s.Health), "Burning": s.Burning, "Name": s.Name, "Nose.Y": s.Nose.Y, "Shots": int64(s.Shots)} {
+		for name, want := range map[string]any{
+			"Pos.X": s.Pos.X, "Health": int64(s.Health), "Burning": s.Burning, "Name": s.Name,
+			"Nose.Y": s.Nose.Y, "Shots": int64(s.Shots)} {
 			f, err := w.Host().Field(id, name)
 			if err != nil || f.Value != want {
 				t.Errorf("%s: %v, %v, want %v", name, f, err, want)
@@ -246,7 +255,8 @@ func TestFieldsByName(t *testing.T) {
 	} else {
 		for id := range All[ship](d) {
 			Get[ship](d, id).Mood += 1
-			if got := Differ(w, d); got == nil || got.Field != "Mood" || got.Entity != id || got.Class != "ship" {
+			if got := Differ(w, d); got == nil || got.Field != "Mood" || got.Entity != id ||
+				got.Class != "ship" {
 				t.Error(got)
 			}
 			break

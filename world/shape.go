@@ -21,7 +21,8 @@ const (
 	roleEdge    role = "edge"    // of a command: it is not repeated when a command is missing
 )
 
-// A leaf is one plain value in a struct: a number, bool or string, or something that holds a pointer.
+// A leaf is one plain value in a struct: a number, bool or string, or something that holds a
+// pointer.
 type leaf struct {
 	path   string
 	offset uintptr
@@ -30,12 +31,13 @@ type leaf struct {
 	role   role
 }
 
-// A blank says how a field looks in a struct when a branch of Sync leaves it out. Every machine sets it so after every tick, as those who
-// hold only the image could not know what was there.
+// A blank says how a field looks in a struct when a branch of Sync leaves it out. Every machine
+// sets it so after every tick, as those who hold only the image could not know what was there.
 type blank struct {
 	offset, size uintptr
-	length       int // for strings and slices, the slot of their length: they are emptied if that is zero
-	kind         reflect.Kind
+	// for strings and slices, the slot of their length: they are emptied if that is zero
+	length int
+	kind   reflect.Kind
 }
 
 // A shape is what examine finds out about a struct.
@@ -67,20 +69,24 @@ func examine(t reflect.Type, schema *bits.Schema, allowed ...role) (*shape, erro
 		synced := covered(l.path, known)
 		switch {
 		case synced && (l.role == roleDerived || l.role == roleServer):
-			return nil, fmt.Errorf("field %s is synced and also tagged %s; take away one of the two", l.path, l.role)
+			return nil, fmt.Errorf(
+				"field %s is synced and also tagged %s; take away one of the two", l.path, l.role)
 		case synced:
 			if l.role != roleEdge {
 				l.role = roleSynced
 			}
 		case l.role == "" || l.role == roleEdge:
-			return nil, fmt.Errorf("field %s is not synced; sync it, or say why not by a tag: %s", l.path, advice(allowed))
+			return nil, fmt.Errorf("field %s is not synced; sync it, or say why not by a tag: %s",
+				l.path, advice(allowed))
 		}
 		switch l.role {
 		case roleDerived:
 			sh.derived = l.path
 		case roleServer:
 			if holdsPointer(l.kind) && l.kind != reflect.String {
-				return nil, fmt.Errorf("field %s is server-only and holds a %s, which cannot be saved; use an array or a plain value", l.path, l.kind)
+				return nil, fmt.Errorf(
+					"field %s is server-only and holds a %s, which cannot be saved; use an array "+
+						"or a plain value", l.path, l.kind)
 			}
 			sh.server = append(sh.server, *l)
 		case roleEdge:
@@ -99,7 +105,8 @@ func advice(allowed []role) string {
 	for _, r := range allowed {
 		switch r {
 		case roleDerived:
-			parts = append(parts, "`world:\"derived\"` if the method Derive sets it from synced fields")
+			parts = append(parts,
+				"`world:\"derived\"` if the method Derive sets it from synced fields")
 		case roleServer:
 			parts = append(parts, "`world:\"server\"` if clients do without it")
 		}
@@ -120,7 +127,8 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 			if tag, ok := f.Tag.Lookup("world"); ok {
 				fr = role(tag)
 				if fr != roleSynced && !slices.Contains(allowed, fr) {
-					return fmt.Errorf("field %s has the tag `world:%q`; here there are %q", name, tag, append(slices.Clone(allowed), roleSynced))
+					return fmt.Errorf("field %s has the tag `world:%q`; here there are %q", name,
+						tag, append(slices.Clone(allowed), roleSynced))
 				}
 			}
 			if err := sh.walk(f.Type, name, offset+f.Offset, fr, allowed); err != nil {
@@ -130,7 +138,8 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 		return nil
 	case reflect.Array:
 		for i := range t.Len() {
-			if err := sh.walk(t.Elem(), path+"["+strconv.Itoa(i)+"]", offset+uintptr(i)*t.Elem().Size(), r, allowed); err != nil {
+			if err := sh.walk(t.Elem(), path+"["+strconv.Itoa(i)+"]",
+				offset+uintptr(i)*t.Elem().Size(), r, allowed); err != nil {
 				return err
 			}
 		}
@@ -138,7 +147,8 @@ func (sh *shape) walk(t reflect.Type, path string, offset uintptr, r role, allow
 	case reflect.Complex64, reflect.Complex128:
 		return fmt.Errorf("field %s is a %s; use two floats", path, t.Kind())
 	}
-	sh.fields = append(sh.fields, leaf{path: path, offset: offset, kind: t.Kind(), size: t.Size(), role: r})
+	sh.fields = append(sh.fields,
+		leaf{path: path, offset: offset, kind: t.Kind(), size: t.Size(), role: r})
 	return nil
 }
 
@@ -183,7 +193,8 @@ func covered(path string, known map[string]bool) bool {
 	return false
 }
 
-// branches lists what Sync leaves out at times. Elements of slices are not listed: what is beyond the length is gone.
+// branches lists what Sync leaves out at times. Elements of slices are not listed: what is beyond
+// the length is gone.
 func (sh *shape) branches(schema *bits.Schema, bases []string) {
 	for i := range schema.Slots {
 		s := &schema.Slots[i]
@@ -211,7 +222,8 @@ func (sh *shape) branches(schema *bits.Schema, bases []string) {
 // holdsPointer says whether a value of the kind is more than its own memory.
 func holdsPointer(k reflect.Kind) bool {
 	switch k {
-	case reflect.String, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+	case reflect.String, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface,
+		reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		return true
 	}
 	return false

@@ -7,11 +7,12 @@ import (
 	"unsafe"
 )
 
-// Step takes the world to its next tick: players leave and join, commands are taken, every entity steps in order of identifier, those that were removed go, and
-// what changed is quantised. No inputs, nil, means that no one says anything.
+// Step takes the world to its next tick: players leave and join, commands are taken, every entity
+// steps in order of identifier, those that were removed go, and what changed is quantised. No
+// inputs, nil, means that no one says anything.
 //
-// The error is the first thing that a game did wrong, such as spawning beyond a limit. The tick is complete all the same, and the same on every
-// machine, so a server may report it and go on.
+// The error is the first thing that a game did wrong, such as spawning beyond a limit. The tick is
+// complete all the same, and the same on every machine, so a server may report it and go on.
 func (w Host) Step(in *Inputs) error {
 	if in != nil && in.game != w.game {
 		return w.game.stranger(in)
@@ -106,7 +107,8 @@ func (t *table) bury() (gone bool) {
 	return gone
 }
 
-// quantise makes the image of every entity that changed, and replaces its fields by what the image holds: what is sent is what is true.
+// quantise makes the image of every entity that changed, and replaces its fields by what the image
+// holds: what is sent is what is true.
 func (t *table) quantise(w *World) {
 	for _, b := range t.banks {
 		for _, pg := range b.pages {
@@ -177,7 +179,8 @@ func (c *ClassInfo) blank(w *World, at unsafe.Pointer, image []int32) {
 	}
 }
 
-// same compares memory. Bytes between fields count too; where they differ for no reason an entity is quantised for no reason, and nothing else happens.
+// same compares memory. Bytes between fields count too; where they differ for no reason an entity
+// is quantised for no reason, and nothing else happens.
 func same(a, b unsafe.Pointer, size uintptr) bool {
 	return bytes.Equal(unsafe.Slice((*byte)(a), size), unsafe.Slice((*byte)(b), size))
 }

@@ -9,8 +9,9 @@ import (
 // pageSlots is how many entities stand in a page: as many as a word has bits.
 const pageSlots = 64
 
-// A table holds the entities of one class. They stand in pages that never move, so a pointer to one stays good while others come; and in order
-// of identifier, so that going through the pages is going through them in order.
+// A table holds the entities of one class. They stand in pages that never move, so a pointer to one
+// stays good while others come; and in order of identifier, so that going through the pages is
+// going through them in order.
 type table struct {
 	class *ClassInfo
 	banks []*bank        // in order of allocator; mostly there is one
@@ -29,22 +30,25 @@ type bank struct {
 	low       int     // no page before this one has a free slot
 }
 
-// A page is a row of slots, each with an entity or free. The words have a bit for each slot. It has 128 bytes, two lines
-// of cache, which is felt where all pages are visited.
+// A page is a row of slots, each with an entity or free. The words have a bit for each slot. It has
+// 128 bytes, two lines of cache, which is felt where all pages are visited.
 type page struct {
-	live    uint64 // there is an entity
-	born    uint64 // it came in this tick
-	dying   uint64 // it goes at the end of this tick
-	away    uint64 // there is none, but the slot is not free: it is on another server, or the last generation is used up
+	live  uint64 // there is an entity
+	born  uint64 // it came in this tick
+	dying uint64 // it goes at the end of this tick
+	// there is none, but the slot is not free: it is on another server, or the last generation is
+	// used up
+	away    uint64
 	touched uint64 // it changed in a way that memory does not show
 	changed uint64 // its image is not that of the tick before
 	stale   bool   // past is not what memory was at the end of the tick before
 	number  int32  // in its bank
 	memory  unsafe.Pointer
-	past    unsafe.Pointer // the memory at the end of the tick before, to find changes; nil until needed
-	bank    *bank
-	images  []int32
-	slots   []slot
+	// the memory at the end of the tick before, to find changes; nil until needed
+	past   unsafe.Pointer
+	bank   *bank
+	images []int32
+	slots  []slot
 }
 
 // A slot is what the world keeps about an entity, apart from its fields.
@@ -59,7 +63,9 @@ type slot struct {
 func newTable(c *ClassInfo) *table {
 	n := min(mathbits.Len(uint(c.limit-1)), mathbits.Len(pageSlots-1))
 	// As the lowest index is taken first, only what is away can drive indices above the limit.
-	return &table{class: c, shift: uint(n), mask: 1<<n - 1, end: min(2*c.limit+pageSlots, maxIndex), size: c.kind.size()}
+	return &table{
+		class: c, shift: uint(n), mask: 1<<n - 1, end: min(2*c.limit+pageSlots, maxIndex),
+		size: c.kind.size()}
 }
 
 func (t *table) newPage(b *bank, number int) *page {
@@ -89,12 +95,14 @@ func (t *table) needBank(allocator uint16) *bank {
 		return b
 	}
 	b := &bank{allocator: allocator}
-	i, _ := slices.BinarySearchFunc(t.banks, allocator, func(b *bank, a uint16) int { return int(b.allocator) - int(a) })
+	i, _ := slices.BinarySearchFunc(t.banks, allocator,
+		func(b *bank, a uint16) int { return int(b.allocator) - int(a) })
 	t.banks = slices.Insert(slices.Clone(t.banks), i, b) // someone may be going through them
 	return b
 }
 
-// needPage finds a page or makes it. What lies beyond the end of pages may be one that was used before.
+// needPage finds a page or makes it. What lies beyond the end of pages may be one that was used
+// before.
 func (t *table) needPage(b *bank, i int) *page {
 	for len(b.pages) <= i {
 		if cap(b.pages) > len(b.pages) {
@@ -118,7 +126,8 @@ func (t *table) reset(pg *page) {
 	t.class.kind.wipe(pg.memory, n)
 	clear(pg.images)
 	clear(pg.slots)
-	*pg = page{bank: pg.bank, number: pg.number, memory: pg.memory, past: pg.past, images: pg.images, slots: pg.slots, stale: true}
+	*pg = page{bank: pg.bank, number: pg.number, memory: pg.memory, past: pg.past,
+		images: pg.images, slots: pg.slots, stale: true}
 }
 
 // pages goes through the pages that there are, in order of identifier.
@@ -164,11 +173,13 @@ func (t *table) image(pg *page, slot int) []int32 {
 }
 
 func (t *table) id(pg *page, slot int) ID {
-	return makeID(t.class.number, pg.bank.allocator, int(pg.number)<<t.shift|slot, pg.slots[slot].generation)
+	return makeID(t.class.number, pg.bank.allocator, int(pg.number)<<t.shift|slot,
+		pg.slots[slot].generation)
 }
 
-// take finds the lowest free slot of an allocator and makes an entity there. Which one that is depends only on which are in use, not on the order in which
-// they came to be, so the set of entities and their generations is the allocator's whole state.
+// take finds the lowest free slot of an allocator and makes an entity there. Which one that is
+// depends only on which are in use, not on the order in which they came to be, so the set of
+// entities and their generations is the allocator's whole state.
 func (t *table) take(allocator uint16) (ID, *page, int) {
 	b := t.needBank(allocator)
 	for i := b.low; i<<t.shift < t.end; i++ {

@@ -8,10 +8,12 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// A World is the whole state of a game at one tick: its entities and states, its players and their last commands, and what its allocator and random
-// numbers continue from. Two worlds with the same state that are given the same inputs stay the same, on any machine.
+// A World is the whole state of a game at one tick: its entities and states, its players and their
+// last commands, and what its allocator and random numbers continue from. Two worlds with the same
+// state that are given the same inputs stay the same, on any machine.
 //
-// It belongs to one goroutine at a time. Game code changes it only from Step methods and the hooks given to Define.
+// It belongs to one goroutine at a time. Game code changes it only from Step methods and the hooks
+// given to Define.
 type World struct {
 	game     *Game
 	settings Settings
@@ -47,15 +49,19 @@ type Settings struct {
 	Seed uint64
 	// Secret is what the chance hangs on that players must not foresee. Clients do not know it.
 	Secret uint64
-	// Allocator is the number by which a server's identifiers differ from those of others in its cluster, from 0 to 4094.
+	// Allocator is the number by which a server's identifiers differ from those of others in its
+	// cluster, from 0 to 4094.
 	Allocator int
-	// States are values for the game's states to begin with, as pointers: the settings of a match. OnStart may look at them.
+	// States are values for the game's states to begin with, as pointers: the settings of a match.
+	// OnStart may look at them.
 	States []bits.Syncer
-	// Partial makes a world that holds what a client is shown, and no more: it starts empty, does not run the game's hooks, and spawns only predicted
-	// entities. What is in it comes by Put.
+	// Partial makes a world that holds what a client is shown, and no more: it starts empty, does
+	// not run the game's hooks, and spawns only predicted entities. What is in it comes by Put.
 	Partial bool
-	// Develop looks for mistakes while the game runs: values outside of their range, and a Sync method that reads otherwise than it writes, become errors of
-	// Step; motion that is too small for its field's resolution is listed by Warnings. It costs time and memory, and changes no result.
+	// Develop looks for mistakes while the game runs: values outside of their range, and a Sync
+	// method that reads otherwise than it writes, become errors of Step; motion that is too small
+	// for its field's resolution is listed by Warnings. It costs time and memory, and changes no
+	// result.
 	Develop bool
 }
 
@@ -98,7 +104,9 @@ func (g *Game) empty(s Settings) (*World, error) {
 	} else if s.Allocator < 0 || s.Allocator >= Predicted {
 		return nil, fmt.Errorf("world: allocator %d; choose 0 to %d", s.Allocator, Predicted-1)
 	}
-	w := &World{game: g, settings: s, tables: make([]*table, len(g.classes)), events: make([]eventTable, len(g.events))}
+	w := &World{
+		game: g, settings: s, tables: make([]*table, len(g.classes)),
+		events: make([]eventTable, len(g.events))}
 	longest := 0
 	for i, c := range g.classes {
 		w.tables[i] = newTable(c)
@@ -146,8 +154,9 @@ func (w Host) Settings() Settings { return w.settings }
 // Tick is the tick that the world is at; during Step, the one that is being computed.
 func (w *World) Tick() Tick { return w.tick }
 
-// SetTick moves a partial world to the tick of what it is about to be given by Put and Deliver. What happened in the tick before, even if it is the same, is over:
-// Events and Happened list nothing until something is delivered.
+// SetTick moves a partial world to the tick of what it is about to be given by Put and Deliver.
+// What happened in the tick before, even if it is the same, is over: Events and Happened list
+// nothing until something is delivered.
 func (w Host) SetTick(t Tick) {
 	w.tick = t
 	w.silence()
@@ -156,10 +165,10 @@ func (w Host) SetTick(t Tick) {
 // Seconds is how long a tick lasts: what velocities are multiplied by.
 func (w *World) Seconds() float64 { return 1 / float64(w.game.rate) }
 
-// Decides says whether this world decides what happens, because it holds everything, or predicts it,
-// because it is partial: that of a client, which sees a part and runs ahead. Leave to the machine that
-// decides what a client cannot know: who dies, where they appear again, when a round ends. What
-// depends on nothing hidden must not ask, or clients predict it wrongly.
+// Decides says whether this world decides what happens, because it holds everything, or predicts
+// it, because it is partial: that of a client, which sees a part and runs ahead. Leave to the
+// machine that decides what a client cannot know: who dies, where they appear again, when a round
+// ends. What depends on nothing hidden must not ask, or clients predict it wrongly.
 func (w *World) Decides() bool {
 	if w.watch != nil {
 		w.watch.decided(w.me)
@@ -167,8 +176,9 @@ func (w *World) Decides() bool {
 	return !w.settings.Partial
 }
 
-// Rand gives the numbers that chance holds for the entity that is stepping. They depend on the seed, that entity, the tick and how many it drew
-// before, and on nothing that another entity does, so that a client that sees half of the world draws the same for that half.
+// Rand gives the numbers that chance holds for the entity that is stepping. They depend on the
+// seed, that entity, the tick and how many it drew before, and on nothing that another entity does,
+// so that a client that sees half of the world draws the same for that half.
 func (w *World) Rand() *det.Rand {
 	if !w.drawn {
 		w.drawn = true
@@ -177,8 +187,8 @@ func (w *World) Rand() *det.Rand {
 	return &w.rand
 }
 
-// Secret is Rand for what players must not foresee: cards, loot, where the monster goes. On a client it gives other numbers than on the server, so what
-// comes of it is not predicted.
+// Secret is Rand for what players must not foresee: cards, loot, where the monster goes. On a
+// client it gives other numbers than on the server, so what comes of it is not predicted.
 func (w *World) Secret() *det.Rand {
 	if !w.guarded {
 		w.guarded = true
@@ -221,7 +231,8 @@ func (e *Error) Error() string {
 // Unwrap lets errors.Is find the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fail keeps the first error of a tick. The tick goes on: what happened is the same on every machine.
+// fail keeps the first error of a tick. The tick goes on: what happened is the same on every
+// machine.
 func (w *World) fail(class string, id ID, err error) {
 	if w.err == nil {
 		w.err = &Error{Tick: w.tick, Class: class, Entity: id, Err: err}
@@ -234,10 +245,13 @@ func (w *World) outside(what, class string) bool {
 	case w.busy:
 	case w.me.Local():
 		local := w.game.locals[w.me.Allocator()].name
-		w.fail(local, w.me, fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; "+
-			"let an ordinary entity do it", what, class))
+		w.fail(local, w.me,
+			fmt.Errorf("a local entity cannot do %s of %s, as no other machine would; "+
+				"let an ordinary entity do it", what, class))
 	default:
-		w.fail(class, None, fmt.Errorf("%s outside of a tick does nothing; do it in a Step method or one of the hooks given to Define", what))
+		w.fail(class, None,
+			fmt.Errorf("%s outside of a tick does nothing; do it in a Step method or one of the "+
+				"hooks given to Define", what))
 	}
 	return !w.busy
 }

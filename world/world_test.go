@@ -40,7 +40,8 @@ func TestSameInputsSameWorld(t *testing.T) {
 	if Count[shell](a) == 0 || Count[ship](a) == 0 {
 		t.Error("the run is too quiet to show anything")
 	}
-	if c := newArena(t, Settings{Seed: 2, Secret: 2}); c.Hash() == newArena(t, Settings{Seed: 1, Secret: 2}).Hash() {
+	if c := newArena(t, Settings{Seed: 2, Secret: 2}); c.Hash() == newArena(t,
+		Settings{Seed: 1, Secret: 2}).Hash() {
 		t.Error("another seed, the same hash")
 	}
 }
@@ -149,7 +150,8 @@ func TestOutsideOfATick(t *testing.T) {
 	if w.Hash() != at {
 		t.Error("the world changed")
 	}
-	if err := w.Host().Step(nil); err == nil || !strings.Contains(err.Error(), "Spawn outside of a tick") {
+	if err := w.Host().Step(nil); err == nil ||
+		!strings.Contains(err.Error(), "Spawn outside of a tick") {
 		t.Error(err)
 	}
 }
@@ -166,7 +168,8 @@ func TestSpawnLimitNamesTheClass(t *testing.T) {
 		t.Error("spawned beyond the limit")
 	}
 	err := w.Host().Step(nil)
-	if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "shell") || !strings.Contains(err.Error(), "300") {
+	if !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "shell") ||
+		!strings.Contains(err.Error(), "300") {
 		t.Error(err)
 	}
 	if err := w.Host().Step(nil); err != nil {
@@ -315,7 +318,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestRepeatIsWhatAWorldRepeats: what Repeat leaves of a command is what a world uses when none comes.
+// TestRepeatIsWhatAWorldRepeats: what Repeat leaves of a command is what a world uses when none
+// comes.
 func TestRepeatIsWhatAWorldRepeats(t *testing.T) {
 	n := len(arena.Commands().Slots)
 	alone, repeated := make([]int32, n), make([]int32, n)
@@ -339,7 +343,8 @@ func TestRepeatIsWhatAWorldRepeats(t *testing.T) {
 			if !there {
 				continue
 			}
-			if !in.Image(p, alone) || !w.Host().CommandImage(p, repeated) || !slices.Equal(alone, repeated) {
+			if !in.Image(p, alone) || !w.Host().CommandImage(p, repeated) ||
+				!slices.Equal(alone, repeated) {
 				t.Fatalf("tick %d, player %d: %v, and a world repeats %v", tick, p, alone, repeated)
 			}
 			if was.Fire {

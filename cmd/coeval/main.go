@@ -1,5 +1,5 @@
-// Command coeval measures, runs and inspects real-time multiplayer games built with the coeval toolkit.
-// Run it without arguments to see what it can do.
+// Command coeval measures, runs and inspects real-time multiplayer games built with the coeval
+// toolkit. Run it without arguments to see what it can do.
 package main
 
 import (

@@ -10,7 +10,8 @@ import (
 // TestProgram: coeval has every command, every tool and every bundled game.
 func TestProgram(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := program.Run(context.Background(), []string{"--help"}, &out, &errs); code != 0 || errs.Len() > 0 {
+	if code := program.Run(context.Background(), []string{"--help"}, &out, &errs); code != 0 ||
+		errs.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	for name := range strings.FieldsSeq(`play serve join demo mirror bots token trace desync version
@@ -21,7 +22,8 @@ func TestProgram(t *testing.T) {
 	}
 	for game := range strings.FieldsSeq("arena crowd pong stack") {
 		out.Reset()
-		if code := program.Run(context.Background(), []string{"play", game, "--headless", "--ticks", "5"}, &out, &errs); code != 0 {
+		if code := program.Run(context.Background(),
+			[]string{"play", game, "--headless", "--ticks", "5"}, &out, &errs); code != 0 {
 			t.Errorf("%s: exit code %d: %s", game, code, &errs)
 		}
 	}

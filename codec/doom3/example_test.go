@@ -7,14 +7,16 @@ import (
 	"github.com/coeval-dev/coeval/codec/doom3"
 )
 
-// One tank of 31 moved. The 33 zeros that stand for all that did not change are eleven words, and become two runs.
+// One tank of 31 moved. The 33 zeros that stand for all that did not change are eleven words, and
+// become two runs.
 func Example() {
-	schema := &codec.Schema{Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
-		{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "turret", Max: 359, Kind: codec.Angle, Rate: -1},
-		{Name: "health", Max: 100, Rate: -1},
-	}}}}
+	schema := &codec.Schema{
+		Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
+			{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "turret", Max: 359, Kind: codec.Angle, Rate: -1},
+			{Name: "health", Max: 100, Rate: -1},
+		}}}}
 	strategy, err := doom3.New(schema)
 	if err != nil {
 		panic(err)

@@ -2,13 +2,15 @@ package doom3
 
 import "github.com/coeval-dev/coeval/bits"
 
-// The code is that of entropy.ZeroRuns with words of three bits. That one works on a whole message, and this one as the message grows, because how
-// much of it fits into a packet is only known after it was shortened.
+// The code is that of entropy.ZeroRuns with words of three bits. That one works on a whole message,
+// and this one as the message grows, because how much of it fits into a packet is only known after
+// it was shortened.
 
 const (
 	word    = 3
 	longest = 1 << word // zero words in one run
-	block   = 10        // words that are shortened at a time; even if every other one is zero they fit into 64 bits
+	// words that are shortened at a time; even if every other one is zero they fit into 64 bits
+	block = 10
 )
 
 // A shortener writes bits into a packet and shortens the runs of zeros.
@@ -118,7 +120,8 @@ func (z *shortener) rewind(m mark) {
 	z.acc, z.n, z.run = m.acc, m.n, m.run
 }
 
-// expanded is a packet before its runs were shortened: at most four times as long, in a buffer that is used again.
+// expanded is a packet before its runs were shortened: at most four times as long, in a buffer that
+// is used again.
 type expanded struct {
 	buf    []byte
 	size   int // in bits
@@ -150,8 +153,8 @@ func (x *expanded) fill(packet []byte) {
 	x.buf = w.Bytes()
 }
 
-// endsAt says whether a packet from which so many bits were read was read to its end. Zeros that fill up its last byte can look like a run of one
-// word.
+// endsAt says whether a packet from which so many bits were read was read to its end. Zeros that
+// fill up its last byte can look like a run of one word.
 func (x *expanded) endsAt(at int) bool {
 	left := x.size - at
 	end := x.end
@@ -159,7 +162,8 @@ func (x *expanded) endsAt(at int) bool {
 		left -= word
 		end = x.last
 	}
-	return left < word && zeros(x.buf, at, x.size) && len(x.packet)*8-end < 8 && zeros(x.packet, end, len(x.packet)*8)
+	return left < word && zeros(x.buf, at, x.size) && len(x.packet)*8-end < 8 &&
+		zeros(x.packet, end, len(x.packet)*8)
 }
 
 // zeros says whether no bit is set between two places.

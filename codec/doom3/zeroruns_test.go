@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/entropy"
 )
 
-// What is shortened as it is written is what entropy.ZeroRuns makes of the whole, and expands to the same bits.
+// What is shortened as it is written is what entropy.ZeroRuns makes of the whole, and expands to
+// the same bits.
 func TestShortener(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var z shortener

@@ -9,12 +9,13 @@ import (
 
 // One tank of 31 moved, and only along x, the first of its fields.
 func Example() {
-	schema := &codec.Schema{Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
-		{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "turret", Max: 359, Kind: codec.Angle, Rate: -1},
-		{Name: "health", Max: 100, Rate: -1},
-	}}}}
+	schema := &codec.Schema{
+		Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
+			{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "turret", Max: 359, Kind: codec.Angle, Rate: -1},
+			{Name: "health", Max: 100, Rate: -1},
+		}}}}
 	strategy, err := quake3.New(schema, quake3.Options{})
 	if err != nil {
 		panic(err)

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/codec/quake3"
 )
 
-// FuzzDecode gives a decoder anything for a packet. What it takes must be images that the schema allows, which survive being sent again.
+// FuzzDecode gives a decoder anything for a packet. What it takes must be images that the schema
+// allows, which survive being sent again.
 func FuzzDecode(f *testing.F) {
 	schema := &codec.Schema{Name: "fuzzed", Classes: []codec.Class{
 		{Name: "tank", Fields: []codec.Field{
@@ -19,7 +20,9 @@ func FuzzDecode(f *testing.F) {
 			{Name: "always", Min: 7, Max: 7, Rate: -1},
 			{Name: "seed", Min: -1 << 31, Max: 1<<31 - 1, Rate: -1},
 		}},
-		{Name: "item", Fields: []codec.Field{{Name: "taken", Max: 1, Rate: -1}, {Name: "kind", Max: 4, Rate: -1}}},
+		{Name: "item",
+			Fields: []codec.Field{
+				{Name: "taken", Max: 1, Rate: -1}, {Name: "kind", Max: 4, Rate: -1}}},
 	}}
 	bases := [][]int32{{5000, -3, 2048, 100, 7, 0}, {0, 2}}
 	strategy, err := quake3.New(schema, quake3.Options{})

@@ -19,7 +19,8 @@ type Strategy struct {
 
 // Options say what may differ from game to game.
 type Options struct {
-	// Huffman is the code for whole bytes. Where it is nil the package's own is used, as Quake III has but one for all that is made of it.
+	// Huffman is the code for whole bytes. Where it is nil the package's own is used, as Quake III
+	// has but one for all that is made of it.
 	Huffman *entropy.Huffman
 }
 
@@ -35,7 +36,8 @@ type field struct {
 	small bool   // whether values near zero have a shorter form
 }
 
-// The shorter form takes smallBits bits, as it does in Quake III for floats that happen to be small whole numbers.
+// The shorter form takes smallBits bits, as it does in Quake III for floats that happen to be small
+// whole numbers.
 const (
 	smallBits = 13
 	smallBias = 1 << (smallBits - 1)
@@ -83,7 +85,8 @@ func newField(f *codec.Field, packed raw.Field) field {
 	return field{
 		Field: packed,
 		zero:  packed.Offset(zero),
-		small: packed.Width == 32 && f.Kind != codec.Discrete, // what Quake III would have kept as a float
+		// what Quake III would have kept as a float
+		small: packed.Width == 32 && f.Kind != codec.Discrete,
 	}
 }
 
@@ -150,8 +153,9 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 	return true
 }
 
-// write appends flags of up to three bits and a number as Quake III writes one: the lowest bits as they are, until whole bytes are left, and the bytes by
-// their Huffman codes. Together they take 63 bits at most.
+// write appends flags of up to three bits and a number as Quake III writes one: the lowest bits as
+// they are, until whole bytes are left, and the bytes by their Huffman codes. Together they take 63
+// bits at most.
 func (e *encoder) write(flags uint64, n int, v uint32, width int) {
 	odd := width & 7
 	out := flags | uint64(v&(1<<odd-1))<<n
@@ -180,7 +184,9 @@ func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 	last := int(d.read(8))
 	if last < 1 || last > len(c.fields) {
 		if d.R.Err() == nil {
-			return true, fmt.Errorf("class %s: the last changed field is number %d of %d", d.strategy.schema.Classes[class].Name, last, len(c.fields))
+			return true,
+				fmt.Errorf("class %s: the last changed field is number %d of %d",
+					d.strategy.schema.Classes[class].Name, last, len(c.fields))
 		}
 		return true, d.R.Err()
 	}

@@ -27,11 +27,13 @@ func TestPacketsAreAsDescribed(t *testing.T) {
 				Name: "f",
 				Min:  lo,
 				Max:  rapid.Int32Range(lo, 1<<31-1).Draw(t, "max"),
-				Kind: rapid.SampledFrom([]codec.Kind{codec.Discrete, codec.Number, codec.Velocity, codec.Position}).Draw(t, "kind"),
+				Kind: rapid.SampledFrom([]codec.Kind{codec.Discrete, codec.Number, codec.Velocity,
+					codec.Position}).Draw(t, "kind"),
 				Rate: -1,
 			})
 		}
-		strategy, err := quake3.New(&codec.Schema{Name: "s", Classes: []codec.Class{class}}, quake3.Options{Huffman: h})
+		strategy, err := quake3.New(&codec.Schema{Name: "s", Classes: []codec.Class{class}},
+			quake3.Options{Huffman: h})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +43,8 @@ func TestPacketsAreAsDescribed(t *testing.T) {
 		for range rapid.IntRange(1, 10).Draw(t, "entities") {
 			base, now := make([]int32, len(class.Fields)), make([]int32, len(class.Fields))
 			for i, f := range class.Fields {
-				value := rapid.OneOf(rapid.Int32Range(f.Min, f.Max), rapid.Just(max(f.Min, min(0, f.Max))))
+				value := rapid.OneOf(rapid.Int32Range(f.Min, f.Max),
+					rapid.Just(max(f.Min, min(0, f.Max))))
 				base[i] = value.Draw(t, "base")
 				now[i] = rapid.OneOf(rapid.Just(base[i]), value).Draw(t, "now")
 			}

@@ -6,8 +6,10 @@ import (
 	"github.com/coeval-dev/coeval/entropy"
 )
 
-// recordedLengths is the package's Huffman code: for each byte from 0 to 255 the length of its code, as a hexadecimal digit. It was made from all bytes that
-// this coding writes for the recordings cubes_train and arena_train of package workloads, as Quake III's was made from recorded games. A test makes it again.
+// recordedLengths is the package's Huffman code: for each byte from 0 to 255 the length of its
+// code, as a hexadecimal digit. It was made from all bytes that this coding writes for the
+// recordings cubes_train and arena_train of package workloads, as Quake III's was made from
+// recorded games. A test makes it again.
 const recordedLengths = "" +
 	"7776677556868888787989999999999999999999999999999999999999999999" +
 	"9988888888888888888888888888888888888888888878888888877777777777" +

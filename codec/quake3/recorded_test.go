@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/lab/codeclab"
 )
 
-// TestRecordedCode makes the built-in Huffman code again from the recordings that it is said to come from.
+// TestRecordedCode makes the built-in Huffman code again from the recordings that it is said to
+// come from.
 func TestRecordedCode(t *testing.T) {
 	var counts [256]uint32
 	for _, name := range []string{"cubes", "arena"} {
@@ -32,13 +33,15 @@ func TestRecordedCode(t *testing.T) {
 		fmt.Fprintf(&lengths, "%x", h.Len(byte(b)))
 	}
 	if got := quake3.RecordedLengths; got != lengths.String() {
-		t.Errorf("the built-in code has the lengths\n%s\nthe recordings give\n%s", got, lengths.String())
+		t.Errorf("the built-in code has the lengths\n%s\nthe recordings give\n%s", got,
+			lengths.String())
 	}
 }
 
 func count(r *codec.Recording, counts *[256]uint32) {
 	buf := make([]byte, 1<<16)
-	m := message{huffman: entropy.NewHuffman(&[256]uint32{}), w: bits.NewWriter(nil), counts: counts}
+	m := message{
+		huffman: entropy.NewHuffman(&[256]uint32{}), w: bits.NewWriter(nil), counts: counts}
 	for frame := r.Skip; frame < len(r.Frames); frame++ {
 		known, _ := r.Known(frame, nil)
 		m.w.Reset(buf)

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/entropy"
 )
 
-// A message is a second implementation, as plain as can be: one call for one thing that the original writes. It says what packets must look like,
-// and counts the bytes that the Huffman code is made from.
+// A message is a second implementation, as plain as can be: one call for one thing that the
+// original writes. It says what packets must look like, and counts the bytes that the Huffman code
+// is made from.
 type message struct {
 	huffman *entropy.Huffman
 	w       *bits.Writer

@@ -7,10 +7,12 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// scene is a schema like that of a shooter, and entities of which each field changed with a chance of one third.
+// scene is a schema like that of a shooter, and entities of which each field changed with a chance
+// of one third.
 func scene() (*codec.Schema, []entity) {
 	c := codec.Class{Name: "player"}
-	for _, width := range []int{17, 17, 14, 12, 12, 12, 16, 16, 16, 8, 8, 8, 8, 5, 16, 8, 8, 12, 8, 12} {
+	for _, width := range []int{
+		17, 17, 14, 12, 12, 12, 16, 16, 16, 8, 8, 8, 8, 5, 16, 8, 8, 12, 8, 12} {
 		c.Fields = append(c.Fields, codec.Field{Name: "f", Max: 1<<width - 1, Rate: -1})
 	}
 	r := det.At(1, 0, 0)

@@ -9,11 +9,12 @@ import (
 
 // Two tanks, of which one moved, take a bit and 1 + 10 + 10 + 7 bits.
 func Example() {
-	schema := &codec.Schema{Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
-		{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
-		{Name: "health", Max: 100, Rate: -1},
-	}}}}
+	schema := &codec.Schema{
+		Name: "tanks", Classes: []codec.Class{{Name: "tank", Fields: []codec.Field{
+			{Name: "x", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "y", Max: 1023, Kind: codec.Position, Rate: -1},
+			{Name: "health", Max: 100, Rate: -1},
+		}}}}
 	strategy, err := raw.New(schema)
 	if err != nil {
 		panic(err)

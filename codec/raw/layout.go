@@ -21,7 +21,8 @@ type Layout struct {
 	Fields []Field
 	Bits   int // the sum of the widths
 
-	// Default is the base of an entity of which the receiver holds nothing: zero, or what is nearest to it, in every field.
+	// Default is the base of an entity of which the receiver holds nothing: zero, or what is
+	// nearest to it, in every field.
 	Default []int32
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// A Writer is what encoders that know nothing of chances have in common: all of codec.PacketEncoder but Put.
+// A Writer is what encoders that know nothing of chances have in common: all of codec.PacketEncoder
+// but Put.
 type Writer struct {
 	W    bits.Writer
 	Fail error // an image that cannot be packed

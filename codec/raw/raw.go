@@ -87,5 +87,6 @@ func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 func RangeError(s *codec.Schema, class, field int, v int64) error {
 	c := &s.Classes[class]
 	f := &c.Fields[field]
-	return fmt.Errorf("class %s, field %s: %d is not between %d and %d", c.Name, f.Name, v, f.Min, f.Max)
+	return fmt.Errorf("class %s, field %s: %d is not between %d and %d", c.Name, f.Name, v, f.Min,
+		f.Max)
 }

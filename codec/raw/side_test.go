@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// What goes along with entities is read back among them, by every strategy; and what is taken back leaves no trace, not even by overflowing.
+// What goes along with entities is read back among them, by every strategy; and what is taken back
+// leaves no trace, not even by overflowing.
 func TestSideInformation(t *testing.T) {
 	all := map[string]func(*codec.Schema) (codec.Strategy, error){
 		"coeval": func(s *codec.Schema) (codec.Strategy, error) {
@@ -71,7 +72,8 @@ func TestSideInformation(t *testing.T) {
 					}
 					return enc.Put(e.class, &e.history, e.now), func(t *rapid.T) {
 						got := make([]int32, len(e.now))
-						if _, err := dec.Get(e.class, &e.history, got); err != nil || !slices.Equal(got, e.now) {
+						if _, err := dec.Get(e.class, &e.history, got); err != nil ||
+							!slices.Equal(got, e.now) {
 							t.Fatalf("%v came back as %v: %v", e.now, got, err)
 						}
 					}

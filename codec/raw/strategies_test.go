@@ -13,12 +13,14 @@ import (
 	"github.com/coeval-dev/coeval/codec/raw"
 )
 
-// The strategies that start from packed fields keep the same promises, which are tested here for all of them. What only one of them does is
-// tested beside it.
+// The strategies that start from packed fields keep the same promises, which are tested here for
+// all of them. What only one of them does is tested beside it.
 var strategies = map[string]func(*codec.Schema) (codec.Strategy, error){
-	"raw":    func(s *codec.Schema) (codec.Strategy, error) { return raw.New(s) },
-	"doom3":  func(s *codec.Schema) (codec.Strategy, error) { return doom3.New(s) },
-	"quake3": func(s *codec.Schema) (codec.Strategy, error) { return quake3.New(s, quake3.Options{}) },
+	"raw":   func(s *codec.Schema) (codec.Strategy, error) { return raw.New(s) },
+	"doom3": func(s *codec.Schema) (codec.Strategy, error) { return doom3.New(s) },
+	"quake3": func(s *codec.Schema) (codec.Strategy, error) {
+		return quake3.New(s, quake3.Options{})
+	},
 }
 
 // entity is what is put into a packet.
@@ -42,7 +44,8 @@ func (e *entity) changed(s *codec.Schema) bool {
 
 var drawField = rapid.Custom(func(t *rapid.T) codec.Field {
 	a, b := rapid.Int32().Draw(t, "a"), rapid.Int32().Draw(t, "b")
-	kind := rapid.SampledFrom([]codec.Kind{codec.Discrete, codec.Number, codec.Velocity, codec.Position, codec.Angle}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]codec.Kind{codec.Discrete, codec.Number, codec.Velocity,
+		codec.Position, codec.Angle}).Draw(t, "kind")
 	if rapid.Bool().Draw(t, "usual") {
 		a, b = 0, 1<<rapid.IntRange(0, 20).Draw(t, "bits")-1
 	}
@@ -55,7 +58,9 @@ var drawField = rapid.Custom(func(t *rapid.T) codec.Field {
 func drawSchema(t *rapid.T) *codec.Schema {
 	s := &codec.Schema{Name: "drawn"}
 	for range rapid.IntRange(1, 3).Draw(t, "classes") {
-		s.Classes = append(s.Classes, codec.Class{Name: "c", Fields: rapid.SliceOfN(drawField, 1, codec.MaxFields).Draw(t, "fields")})
+		s.Classes = append(s.Classes,
+			codec.Class{
+				Name: "c", Fields: rapid.SliceOfN(drawField, 1, codec.MaxFields).Draw(t, "fields")})
 	}
 	return s
 }
@@ -88,7 +93,8 @@ func drawEntity(t *rapid.T, s *codec.Schema) entity {
 }
 
 // pack fills packets of at most size bytes, and says how many entities are in each.
-func pack(t *rapid.T, enc codec.PacketEncoder, entities []entity, size int) (packets [][]byte, counts []int) {
+func pack(t *rapid.T, enc codec.PacketEncoder, entities []entity, size int) (packets [][]byte,
+	counts []int) {
 	for len(entities) > 0 {
 		buf := bytes.Repeat([]byte{0xA5}, size+1)
 		enc.Begin(buf[:size:size])
@@ -126,7 +132,8 @@ func TestRoundTrip(t *testing.T) {
 					entities = append(entities, drawEntity(t, s))
 				}
 				const largest = codec.MaxFields*63/8 + 16
-				packets, counts := pack(t, strategy.NewEncoder(), entities, rapid.IntRange(largest, 1150).Draw(t, "size"))
+				packets, counts := pack(t, strategy.NewEncoder(), entities,
+					rapid.IntRange(largest, 1150).Draw(t, "size"))
 				dec := strategy.NewDecoder()
 				at := 0
 				for i, p := range packets {
@@ -134,7 +141,8 @@ func TestRoundTrip(t *testing.T) {
 					if err := unpack(t, s, dec, p, mine); err != nil {
 						t.Fatal(err)
 					}
-					if err := unpack(nil, s, dec, p[:rapid.IntRange(0, len(p)-1).Draw(t, "cut")], mine); err == nil {
+					if err := unpack(nil, s, dec, p[:rapid.IntRange(0, len(p)-1).Draw(t, "cut")],
+						mine); err == nil {
 						t.Fatal("a packet that was cut passed")
 					}
 					if err := unpack(nil, s, dec, append(slices.Clone(p), 0), mine); err == nil {
@@ -148,7 +156,8 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // unpack reads a packet and, where t is not nil, holds it against what was put.
-func unpack(t *rapid.T, s *codec.Schema, dec codec.PacketDecoder, packet []byte, want []entity) error {
+func unpack(t *rapid.T, s *codec.Schema, dec codec.PacketDecoder, packet []byte,
+	want []entity) error {
 	dec.Begin(slices.Clone(packet))
 	for i := range want {
 		e := &want[i]
@@ -224,7 +233,8 @@ func TestValueOutOfRange(t *testing.T) {
 			if !enc.Put(0, &h, []int32{1, v}) {
 				t.Errorf("%s: refused as if the packet were full", name)
 			}
-			if _, err := enc.Finish(); err == nil || !bytes.Contains([]byte(err.Error()), []byte("class tank, field health")) {
+			if _, err := enc.Finish(); err == nil ||
+				!bytes.Contains([]byte(err.Error()), []byte("class tank, field health")) {
 				t.Errorf("%s: %d gives %v", name, v, err)
 			}
 			enc.Begin(make2048())

@@ -56,7 +56,8 @@ func FuzzOpen(f *testing.F) {
 
 // FuzzServers: the list of addresses is the only part of a token with a shape of its own.
 func FuzzServers(f *testing.F) {
-	f.Add([]byte{2, 4, 10, 0, 0, 1, 0, 80, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 81})
+	f.Add([]byte{2, 4, 10, 0, 0, 1, 0, 80, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0,
+		81})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var list []netip.AddrPort
 		c, w := bits.CursorOver(b), bits.CursorTo(nil)

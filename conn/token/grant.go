@@ -70,13 +70,15 @@ func (g *Grant) check() error {
 	case len(g.Servers) > MaxServers:
 		return fmt.Errorf("token: %d servers, at most %d fit", len(g.Servers), MaxServers)
 	case len(g.UserData) > MaxUserData:
-		return fmt.Errorf("token: %d bytes of user data, at most %d fit", len(g.UserData), MaxUserData)
+		return fmt.Errorf("token: %d bytes of user data, at most %d fit", len(g.UserData),
+			MaxUserData)
 	case g.Expires <= 0:
 		return errors.New("token: no time of expiry, set Expires to a Unix time in the future")
 	}
 	for _, s := range g.Servers {
 		if !s.IsValid() || s.Port() == 0 || s.Addr().Zone() != "" {
-			return fmt.Errorf("token: server address %v: want an address without zone, and a port", s)
+			return fmt.Errorf("token: server address %v: want an address without zone, and a port",
+				s)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func NewKey(entropy io.Reader) (Key, error) {
 }
 
 // ErrKey says that a text is not a key.
-var ErrKey = errors.New("token: not a key: want " + keyPrefix + " and 64 hexadecimal digits, as \"coeval token key\" prints")
+var ErrKey = errors.New("token: not a key: want " + keyPrefix +
+	" and 64 hexadecimal digits, as \"coeval token key\" prints")
 
 // ParseKey reads the text form of a key, ignoring space around it, so that a
 // key file may end in a newline.

@@ -31,7 +31,8 @@ const (
 )
 
 // ErrKeyMismatch says that a letter was sealed with another key, or altered.
-var ErrKeyMismatch = errors.New("token: sealed with another key, or altered: issuer and server must hold the same key")
+var ErrKeyMismatch = errors.New(
+	"token: sealed with another key, or altered: issuer and server must hold the same key")
 
 // seal writes the letter for a grant whose ID and Secret are set.
 func seal(key *Key, g *Grant, nonce *[nonceSize]byte) ([]byte, error) {

@@ -100,7 +100,9 @@ func (t *Token) Text() string {
 func ParseText(text string) (Token, error) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(text), textPrefix)
 	if !ok {
-		return Token{}, fmt.Errorf("%w: want %s and the rest, as \"coeval token issue\" prints", ErrMalformed, textPrefix)
+		return Token{},
+			fmt.Errorf("%w: want %s and the rest, as \"coeval token issue\" prints", ErrMalformed,
+				textPrefix)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(digits)
 	if err != nil {

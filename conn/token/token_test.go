@@ -26,9 +26,12 @@ func drawGrant(t *rapid.T) Grant {
 	addr := rapid.Custom(func(t *rapid.T) netip.AddrPort {
 		port := uint16(rapid.IntRange(1, 65535).Draw(t, "port"))
 		if rapid.Bool().Draw(t, "four") {
-			return netip.AddrPortFrom(netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "v4"))), port)
+			return netip.AddrPortFrom(
+				netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "v4"))), port)
 		}
-		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "v6"))).Unmap(), port)
+		return netip.AddrPortFrom(
+			netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "v6"))).Unmap(),
+			port)
 	})
 	return Grant{
 		Protocol: rapid.Uint64().Draw(t, "protocol"),
@@ -66,7 +69,8 @@ func TestIssueAndOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Secret != tok.Secret || got.Secret == [SecretSize]byte{} || got.ID == [IDSize]byte{} {
+		if got.Secret != tok.Secret || got.Secret == [SecretSize]byte{} ||
+			got.ID == [IDSize]byte{} {
 			t.Fatal("secret and identity are not as they should be")
 		}
 		g.ID, g.Secret = got.ID, got.Secret
@@ -129,7 +133,8 @@ func TestGrantsAreChecked(t *testing.T) {
 		"much data":     {Expires: 1, UserData: make([]byte, MaxUserData+1)},
 		"empty address": {Expires: 1, Servers: []netip.AddrPort{{}}},
 		"no port":       {Expires: 1, Servers: []netip.AddrPort{netip.AddrPortFrom(ok.Addr(), 0)}},
-		"zone":          {Expires: 1, Servers: []netip.AddrPort{netip.MustParseAddrPort("[fe80::1%eth0]:1")}},
+		"zone": {
+			Expires: 1, Servers: []netip.AddrPort{netip.MustParseAddrPort("[fe80::1%eth0]:1")}},
 	} {
 		if _, err := Issue(key, g, &c); err == nil {
 			t.Errorf("%s: no error", name)
@@ -168,13 +173,16 @@ func TestKeyText(t *testing.T) {
 	if err != nil || back != key {
 		t.Errorf("read back %v", err)
 	}
-	for _, bad := range []string{"", "coeval-key-1:", key.Text()[1:], key.Text() + "00", key.Text()[:20] + "xx" + key.Text()[22:]} {
+	for _, bad := range []string{
+		"", "coeval-key-1:", key.Text()[1:], key.Text() + "00", key.Text()[:20] + "xx" +
+			key.Text()[22:]} {
 		if _, err := ParseKey(bad); !errors.Is(err, ErrKey) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	for _, verb := range []string{"%v", "%s", "%+v", "%#v"} {
-		if s := fmt.Sprintf(verb, key); strings.Contains(s, "010203") || !strings.Contains(s, "hidden") {
+		if s := fmt.Sprintf(verb, key); strings.Contains(s, "010203") ||
+			!strings.Contains(s, "hidden") {
 			t.Errorf("%s shows the key: %s", verb, s)
 		}
 	}

@@ -36,11 +36,14 @@ var Game = world.Define("arena",
 // DefaultMap is where a match is played that names none.
 const DefaultMap = "duel"
 
-// Options are the terms of a match. The zero value is everyone against everyone, to twenty kills or for ten minutes, on one map.
+// Options are the terms of a match. The zero value is everyone against everyone, to twenty kills or
+// for ten minutes, on one map.
 type Options struct {
-	// Seed and Secret are those of the world: what chance hangs on, and what it hangs on that players must not foresee.
+	// Seed and Secret are those of the world: what chance hangs on, and what it hangs on that
+	// players must not foresee.
 	Seed, Secret uint64
-	// Rotation are maps to go on with when a round is over, by name, after the first. Default: the same again.
+	// Rotation are maps to go on with when a round is over, by name, after the first. Default: the
+	// same again.
 	Rotation []string
 	// Kills is how many end a round; below zero there is no such end. Default: 20.
 	Kills int
@@ -52,10 +55,12 @@ type Options struct {
 	FriendlyFire bool
 }
 
-// Settings make a world in which a match is played on a map: one that comes with the game, or was registered.
+// Settings make a world in which a match is played on a map: one that comes with the game, or was
+// registered.
 func Settings(mapName string, o Options) (world.Settings, error) {
 	s := world.Settings{Seed: o.Seed, Secret: o.Secret}
-	match := &Match{Kills: defaultKills, Time: defaultTime, Teams: o.Teams, FriendlyFire: o.FriendlyFire}
+	match := &Match{
+		Kills: defaultKills, Time: defaultTime, Teams: o.Teams, FriendlyFire: o.FriendlyFire}
 	switch {
 	case o.Kills > 0:
 		match.Kills = min(o.Kills, maxKills)
@@ -86,7 +91,8 @@ func start(w *world.World) {
 	m := world.StateOf[Match](w)
 	if m.Rotation[0] == 0 {
 		kills, t := m.Kills, m.Time
-		*m = Match{Kills: defaultKills, Time: defaultTime, Teams: m.Teams, FriendlyFire: m.FriendlyFire}
+		*m = Match{Kills: defaultKills, Time: defaultTime, Teams: m.Teams,
+			FriendlyFire: m.FriendlyFire}
 		if kills != 0 {
 			m.Kills = kills
 		}

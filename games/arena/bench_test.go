@@ -72,7 +72,8 @@ func benchInterest(b *testing.B, follow bool) {
 			b.StartTimer()
 		}
 		for i := range views {
-			finder.Update(&views[i], it.Index, it.Rules, it.Observer(world.Player(i+1), 100*time.Millisecond))
+			finder.Update(&views[i], it.Index, it.Rules,
+				it.Observer(world.Player(i+1), 100*time.Millisecond))
 		}
 		b.StopTimer()
 		for i := range views {
@@ -99,7 +100,8 @@ func BenchmarkEye(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*20), "ns/view")
 }
 
-// BenchmarkParseLarge is what loading the large map costs, and BenchmarkSurveyLarge what bots need of it besides.
+// BenchmarkParseLarge is what loading the large map costs, and BenchmarkSurveyLarge what bots need
+// of it besides.
 func BenchmarkParseLarge(b *testing.B) {
 	m, err := MapNamed("maze")
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Bot plays: it looks at a world as a client shows it, and gives a command. It knows the map, what is in the world, and beyond that only what it has a clear line
-// of sight to, so in a whole world it sees no more than in its own part of it. It takes its time to react, aims with an unsteady hand, and has a temper. From the same
-// seed and the same worlds come the same commands. A bot serves one player and belongs to one goroutine; thinking allocates nothing.
+// A Bot plays: it looks at a world as a client shows it, and gives a command. It knows the map,
+// what is in the world, and beyond that only what it has a clear line of sight to, so in a whole
+// world it sees no more than in its own part of it. It takes its time to react, aims with an
+// unsteady hand, and has a temper. From the same seed and the same worlds come the same commands. A
+// bot serves one player and belongs to one goroutine; thinking allocates nothing.
 type Bot struct {
 	seed  uint64
 	turns uint64 // thoughts so far
@@ -37,8 +39,8 @@ type speech struct {
 	quip  string
 }
 
-// An errand is where a bot goes when it has no one to fight. The route leads to its goal while routed
-// is set.
+// An errand is where a bot goes when it has no one to fight. The route leads to its goal while
+// routed is set.
 type errand struct {
 	route   route
 	routed  bool
@@ -75,7 +77,8 @@ type evasion struct {
 // NewBot makes a bot. What it is like hangs on the seed: some are good, some are bold, some talk.
 func NewBot(seed uint64) *Bot {
 	r := det.At(seed, 7, 0)
-	b := &Bot{seed: seed, temper: temper{skill: r.Range(0.15, 0.9), nerve: r.Float64(), chatty: r.Float64()}}
+	b := &Bot{seed: seed,
+		temper: temper{skill: r.Range(0.15, 0.9), nerve: r.Float64(), chatty: r.Float64()}}
 	b.strafe = 1
 	return b
 }
@@ -93,7 +96,8 @@ const lookEvery = 6
 // sightLimit is as far as a bot sees: a little more than a screen shows to a player.
 const sightLimit = 22.0
 
-// Think gives the bot's command for the tick that comes after the world's. If its fighter is not in the world, or the map is not known, it is the empty command.
+// Think gives the bot's command for the tick that comes after the world's. If its fighter is not in
+// the world, or the map is not known, it is the empty command.
 func (b *Bot) Think(w *world.World, me world.Player) Command {
 	b.turns++
 	b.rand = det.At(b.seed, uint64(me), b.turns)
@@ -144,13 +148,18 @@ func (b *Bot) self(w *world.World, me world.Player) *Fighter {
 	return nil
 }
 
-var botNames = [...]string{"Ada", "Bolt", "Cinder", "Dash", "Ember", "Flint", "Grit", "Hex", "Iris", "Jinx", "Kite", "Lux", "Moss", "Nova", "Onyx", "Pike", "Quill",
+var botNames = [...]string{
+	"Ada", "Bolt", "Cinder", "Dash", "Ember", "Flint", "Grit", "Hex", "Iris", "Jinx", "Kite", "Lux",
+	"Moss", "Nova", "Onyx", "Pike", "Quill",
 	"Rook", "Sable", "Thorn", "Umber", "Vex", "Wren", "Yarrow", "Zed"}
 
-var quips = [...]string{"mind the gap", "sorry about that", "that was meant for someone else", "nothing personal", "read the manual", "one for the album",
+var quips = [...]string{
+	"mind the gap", "sorry about that", "that was meant for someone else", "nothing personal",
+	"read the manual", "one for the album",
 	"did that hurt?", "next, please", "you again?", "I learned that one from you"}
 
-var laments = [...]string{"my arm slipped", "lag", "good one", "I saw that coming", "again!", "this rocket was defective"}
+var laments = [...]string{
+	"my arm slipped", "lag", "good one", "I saw that coming", "again!", "this rocket was defective"}
 
 // talk gives its name, and now and then says something about a kill.
 func (b *Bot) talk(w *world.World, me world.Player, cmd *Command) {

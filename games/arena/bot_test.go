@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// On every map bots find each other, fight with all weapons, pick things up, and do not kill mostly themselves.
+// On every map bots find each other, fight with all weapons, pick things up, and do not kill mostly
+// themselves.
 func TestBotsPlay(t *testing.T) {
 	var by [weapons]int
 	type match struct {
@@ -17,7 +18,8 @@ func TestBotsPlay(t *testing.T) {
 		bots, ticks    int
 		kills, pickups int // at least
 	}
-	matches := []match{{"duel", 4, 3600, 12, 20}, {"foundry", 12, 3600, 30, 50}, {"maze", 200, 300, 40, 150}}
+	matches := []match{
+		{"duel", 4, 3600, 12, 20}, {"foundry", 12, 3600, 30, 50}, {"maze", 200, 300, 40, 150}}
 	if soak {
 		matches = append(matches, match{"maze", 200, 1200, 40, 150})
 	}
@@ -49,7 +51,8 @@ func TestBotsPlay(t *testing.T) {
 				said++
 			}
 		})
-		t.Logf("%s: %d kills (%d of themselves), %d pickups, %d lines said", x.name, kills, own, pickups, said)
+		t.Logf("%s: %d kills (%d of themselves), %d pickups, %d lines said", x.name, kills, own,
+			pickups, said)
 		if kills < x.kills || pickups < x.pickups || own*4 > kills {
 			t.Errorf("%s is no fun", x.name)
 		}
@@ -91,7 +94,8 @@ func TestBotsFindTheWay(t *testing.T) {
 				at, vel = s.walk(at, dir.Mul(TopSpeed), dir.Mul(TopSpeed/60))
 			}
 			if steps == 6000 {
-				t.Errorf("%s: from %v one comes only to %v, not to %v (%v)", name, from, at, to, vel)
+				t.Errorf("%s: from %v one comes only to %v, not to %v (%v)", name, from, at, to,
+					vel)
 			}
 		}
 	}
@@ -243,7 +247,8 @@ func TestBotsSeeThroughNoWall(t *testing.T) {
 	}
 }
 
-// A tick of bots, their thoughts, and the views of their clients allocate nothing once all has been as large before.
+// A tick of bots, their thoughts, and the views of their clients allocate nothing once all has been
+// as large before.
 func TestNoAllocations(t *testing.T) {
 	w, bots, in := crowded(t, "foundry", 16)
 	it := newInterest()
@@ -259,7 +264,8 @@ func TestNoAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range views {
-			finder.Update(&views[i], it.Index, it.Rules, it.Observer(world.Player(i+1), 100*time.Millisecond))
+			finder.Update(&views[i], it.Index, it.Rules,
+				it.Observer(world.Player(i+1), 100*time.Millisecond))
 		}
 	}
 	for range 600 {

@@ -5,15 +5,19 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Command is what a player intends for one tick. It takes 27 bits, and more only when there is something to say.
+// Command is what a player intends for one tick. It takes 27 bits, and more only when there is
+// something to say.
 type Command struct {
-	// X and Y are where to go, from -Push to Push each; Y grows downward. Keys give the ends, a stick what lies between.
+	// X and Y are where to go, from -Push to Push each; Y grows downward. Keys give the ends, a
+	// stick what lies between.
 	X, Y int8
-	// Aim is where to look and shoot: 0 is to the right, and as Y grows downward, a quarter turn is down.
+	// Aim is where to look and shoot: 0 is to the right, and as Y grows downward, a quarter turn is
+	// down.
 	Aim det.Angle
 	// Weapon is what to take in hand, if there is ammunition for it; 0 for whatever it is.
 	Weapon Weapon
-	// Fire is the trigger. Hold it to fire again and again. If a command is lost no shot goes off by mistake.
+	// Fire is the trigger. Hold it to fire again and again. If a command is lost no shot goes off
+	// by mistake.
 	Fire bool `world:"edge"`
 	// Verb is something to do once, beside fighting.
 	Verb Verb `world:"edge"`

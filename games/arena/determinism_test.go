@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// recorded plays a match of bots and gives its inputs, to be used again: what bots do hangs on what they saw then.
+// recorded plays a match of bots and gives its inputs, to be used again: what bots do hangs on what
+// they saw then.
 func recorded(t testing.TB, s world.Settings, bots, ticks int) func(world.Tick, *world.Inputs) {
 	w, err := Game.New(s)
 	if err != nil {
@@ -29,8 +30,9 @@ func recorded(t testing.TB, s world.Settings, bots, ticks int) func(world.Tick, 
 	}
 }
 
-// Each tick is the same when it is computed again, from a copy and from a saved world; and a client that is shown some of the entities predicts those exactly that
-// have to do only with what it is shown.
+// Each tick is the same when it is computed again, from a copy and from a saved world; and a client
+// that is shown some of the entities predicts those exactly that have to do only with what it is
+// shown.
 func TestDeterminism(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -63,7 +65,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestSameEverywhere pins a match of bots, so that a machine that computes it otherwise is found out.
+// TestSameEverywhere pins a match of bots, so that a machine that computes it otherwise is found
+// out.
 func TestSameEverywhere(t *testing.T) {
 	s, err := Settings("foundry", Options{Seed: 1, Secret: 2, Kills: 10})
 	if err != nil {
@@ -95,8 +98,9 @@ func TestNothingIsTooCoarse(t *testing.T) {
 	}
 }
 
-// A client that is shown what Interest says, and is told everyone's commands, predicts its own fighter for eight ticks to the last bit: what it is not shown has no
-// part in what happens to it, but for who appears, or dies, by the server's word.
+// A client that is shown what Interest says, and is told everyone's commands, predicts its own
+// fighter for eight ticks to the last bit: what it is not shown has no part in what happens to it,
+// but for who appears, or dies, by the server's word.
 func TestPredictionFromAView(t *testing.T) {
 	ticks := 900
 	if testing.Short() {
@@ -178,7 +182,8 @@ func TestPredictionFromAView(t *testing.T) {
 			t.Logf("tick %d: predicted %+v, is %+v", n, got, is)
 		}
 	}
-	t.Logf("%d of %d predictions of one's own fighter are exact, with %d of %d entities shown", exact, compared, shown, all)
+	t.Logf("%d of %d predictions of one's own fighter are exact, with %d of %d entities shown",
+		exact, compared, shown, all)
 	if exact < compared*9/10 || compared < ticks/60 {
 		t.Errorf("%d of %d predictions are exact", exact, compared)
 	}

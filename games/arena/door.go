@@ -16,7 +16,8 @@ const (
 	doorFar  = 3.6      // and when no one is, it shuts
 )
 
-// Door is two leaves that slide apart when someone comes near. Where it stands is known from the map.
+// Door is two leaves that slide apart when someone comes near. Where it stands is known from the
+// map.
 type Door struct {
 	Number  int // in Map.Doors
 	Pos     det.Vec2

@@ -5,7 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// move decides where to go: out of a rocket's way, to what it needs, around an enemy, or on an errand.
+// move decides where to go: out of a rocket's way, to what it needs, around an enemy, or on an
+// errand.
 func (b *Bot) move(w *world.World, f *Fighter, cmd *Command) {
 	b.unstick(w, f)
 	var dir det.Vec2
@@ -66,7 +67,8 @@ func (b *Bot) dance(w *world.World, f *Fighter) det.Vec2 {
 	return dir.Mul(det.Clamp((gap-like)/2, -1, 1)).Add(aside)
 }
 
-// plan chooses an errand: what it needs most for the way there, where the enemy was last seen, or just somewhere else.
+// plan chooses an errand: what it needs most for the way there, where the enemy was last seen, or
+// just somewhere else.
 func (b *Bot) plan(w *world.World, f *Fighter) {
 	arrived := b.routed && f.Pos.Sub(b.route.goal).LenSq() < 0.6*0.6
 	if b.routed && !arrived && w.Tick() < b.until {
@@ -74,7 +76,8 @@ func (b *Bot) plan(w *world.World, f *Fighter) {
 	}
 	b.heading = det.Vec2{}
 	b.until = w.Tick() + 240 + world.Tick(b.rand.IntN(240))
-	if b.enemy != world.None && w.Tick() < b.lastSeen+90 && f.Health > b.fear() && b.rand.Chance(0.4+float64(0.5*b.nerve)) && !arrived {
+	if b.enemy != world.None && w.Tick() < b.lastSeen+90 && f.Health > b.fear() &&
+		b.rand.Chance(0.4+float64(0.5*b.nerve)) && !arrived {
 		b.until = w.Tick() + 60
 		b.routed = b.route.to(b.level, b.nav, b.at)
 		return
@@ -113,7 +116,8 @@ func (f *Fighter) need(k Kind) float64 {
 	return 0
 }
 
-// elsewhere is one of the places that everyone knows: where things lie and where people appear. Of three, the nearest.
+// elsewhere is one of the places that everyone knows: where things lie and where people appear. Of
+// three, the nearest.
 func (b *Bot) elsewhere(f *Fighter) det.Vec2 {
 	var best det.Vec2
 	least := float64(far)

@@ -6,8 +6,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Events are for whoever shows the game: sounds, flashes, lines of text. What they tell is also in the entities, so none has to be saved for those who come
-// later. The weak ones tell of places, which may differ by little between copies of a world; the strict ones tell who did what to whom.
+// Events are for whoever shows the game: sounds, flashes, lines of text. What they tell is also in
+// the entities, so none has to be saved for those who come later. The weak ones tell of places,
+// which may differ by little between copies of a world; the strict ones tell who did what to whom.
 
 // Fired is a shot, about the fighter who fired. Unreliable: the shot itself is an entity.
 type Fired struct {

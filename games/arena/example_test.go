@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Four bots play for a minute. What bots do hangs on their seeds and on what they see, so the same is played each time.
+// Four bots play for a minute. What bots do hangs on their seeds and on what they see, so the same
+// is played each time.
 func Example() {
 	settings, err := arena.Settings("duel", arena.Options{Seed: 1})
 	if err != nil {

@@ -55,7 +55,8 @@ func (b *Bot) duck(w *world.World, f *Fighter, me world.Player) {
 			continue
 		}
 		dir := s.Vel.Unit()
-		if along := to.Dot(dir); along < 0 || det.Abs(dir.Cross(to)) > 1.6 || !b.rand.Chance(0.3+0.7*b.skill) || !b.scene.Clear(f.Pos, s.Pos) {
+		if along := to.Dot(dir); along < 0 || det.Abs(dir.Cross(to)) > 1.6 ||
+			!b.rand.Chance(0.3+0.7*b.skill) || !b.scene.Clear(f.Pos, s.Pos) {
 			continue
 		}
 		aside := dir.Perp()
@@ -84,7 +85,8 @@ func (b *Bot) point(w *world.World, f *Fighter, cmd *Command) {
 		if v := Arms[b.weapon].Speed; v > 0 {
 			// Where it will be when the shot arrives; beginners lead too little.
 			ahead := b.at.MulAdd(b.vel, float64(gap/v*(0.4+float64(0.6*b.skill))))
-			if b.scene.Cast(b.at, ahead.Sub(b.at).Unit(), det.Sqrt(ahead.Sub(b.at).LenSq())).Normal == (det.Vec2{}) {
+			if b.scene.Cast(b.at, ahead.Sub(b.at).Unit(),
+				det.Sqrt(ahead.Sub(b.at).LenSq())).Normal == (det.Vec2{}) {
 				to = ahead.Sub(f.Pos)
 			}
 		}

@@ -10,12 +10,14 @@ import (
 
 // What bodies are like.
 const (
-	Radius     = 13.0 / 32 // of a fighter; a multiple of what positions are rounded to, so that who leans against a wall rests
-	TopSpeed   = 9.0       // units a second, on one's own feet
-	push       = 80        // units a second squared: how fast one comes up to speed
-	brake      = 55        // and down from it
-	slip       = 24        // the same for someone who was thrown, and slides
-	flung      = 28        // no one is faster
+	// of a fighter; a multiple of what positions are rounded to, so that who leans against a wall
+	// rests
+	Radius     = 13.0 / 32
+	TopSpeed   = 9.0 // units a second, on one's own feet
+	push       = 80  // units a second squared: how fast one comes up to speed
+	brake      = 55  // and down from it
+	slip       = 24  // the same for someone who was thrown, and slides
+	flung      = 28  // no one is faster
 	still      = 1.0 / 8
 	resolution = 1.0 / 64 // of velocities
 	comeBack   = 90       // ticks until one may come back
@@ -24,7 +26,8 @@ const (
 	MaxHealth  = 200
 )
 
-// Fighter is a player's body. There is one for each player; who is dead has no health, and waits to appear somewhere else.
+// Fighter is a player's body. There is one for each player; who is dead has no health, and waits to
+// appear somewhere else.
 type Fighter struct {
 	Pos, Vel det.Vec2
 	Aim      det.Angle
@@ -35,10 +38,12 @@ type Fighter struct {
 	Ready    uint32 // tick from which on it may fire
 	Back     uint32 // of the dead: tick from which on it may come back
 	Team     int    // 0 where there are none
-	Life     uint8  // counts the times it appeared, so that whoever draws it knows a leap from a step
+	// counts the times it appeared, so that whoever draws it knows a leap from a step
+	Life uint8
 }
 
-// Sync names the fields. Resolutions are such that what is slower than still does not move at all, and what is faster does.
+// Sync names the fields. Resolutions are such that what is slower than still does not move at all,
+// and what is faster does.
 func (f *Fighter) Sync(s *bits.Sync) {
 	s.Vec2(&f.Pos, 0, MaxSide, 1.0/1024)
 	s.Vec2(&f.Vel, -32, 32, resolution)
@@ -79,10 +84,13 @@ func (f *Fighter) Step(w *world.World, me world.ID) {
 	f.handle(w, m, me, cmd)
 }
 
-// hasten brings the velocity nearer to what the player wants. Someone who was thrown cannot stop at once.
+// hasten brings the velocity nearer to what the player wants. Someone who was thrown cannot stop at
+// once.
 func (f *Fighter) hasten(cmd Command, dt float64) {
-	wish := det.Vec2{X: float64(cmd.X) / Push, Y: float64(cmd.Y) / Push}.ClampLen(1).Mul(TopSpeed / resolution)
-	wish = det.Vec2{X: det.Round(wish.X), Y: det.Round(wish.Y)}.Mul(resolution) // what can be reached, so that one does not try for ever
+	wish := det.Vec2{
+		X: float64(cmd.X) / Push, Y: float64(cmd.Y) / Push}.ClampLen(1).Mul(TopSpeed / resolution)
+	// what can be reached, so that one does not try for ever
+	wish = det.Vec2{X: det.Round(wish.X), Y: det.Round(wish.Y)}.Mul(resolution)
 	most := float64(push)
 	switch {
 	case f.Vel.LenSq() > 1.2*TopSpeed*TopSpeed:
@@ -120,12 +128,15 @@ func (f *Fighter) jostle(k *work, me world.ID) {
 	}
 }
 
-// appear puts a fighter at one of the map's spawns, away from enemies, with what one starts with. Where is drawn in secret, and only where all are seen.
+// appear puts a fighter at one of the map's spawns, away from enemies, with what one starts with.
+// Where is drawn in secret, and only where all are seen.
 func (f *Fighter) appear(w *world.World, m *Match, me world.ID) {
 	if m.level == nil {
 		return
 	}
-	*f = Fighter{Pos: m.spawn(w, f.Team, me), Health: Healthy, Weapon: Blaster, Rockets: 3, Team: f.Team, Life: f.Life + 1}
+	*f = Fighter{
+		Pos: m.spawn(w, f.Team, me), Health: Healthy, Weapon: Blaster, Rockets: 3, Team: f.Team,
+		Life: f.Life + 1}
 	world.Emit(w, me, Spawned{At: f.Pos})
 }
 

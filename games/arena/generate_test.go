@@ -12,13 +12,15 @@ import (
 type plot struct {
 	Name, Title string
 	Seed        uint64
-	// Columns and Rows are how many rooms there are side by side and one below the other, before some are joined. Default: 8 and 6. What does not fit into a map is
-	// left out.
+	// Columns and Rows are how many rooms there are side by side and one below the other, before
+	// some are joined. Default: 8 and 6. What does not fit into a map is left out.
 	Columns, Rows int
 }
 
-// generate makes the text of a map: rooms of all sizes, some joined, with doors and open doorways between them, pillars, pits, and things to find. The same plot gives
-// the same text. It is for large worlds and for load, where no one wants to draw a thousand rooms; the map "maze" was made by it.
+// generate makes the text of a map: rooms of all sizes, some joined, with doors and open doorways
+// between them, pillars, pits, and things to find. The same plot gives the same text. It is for
+// large worlds and for load, where no one wants to draw a thousand rooms; the map "maze" was made
+// by it.
 func generate(p plot) []byte {
 	p.Name = cmp.Or(p.Name, "generated")
 	p.Title = cmp.Or(p.Title, p.Name)
@@ -30,7 +32,9 @@ func generate(p plot) []byte {
 	g.doorways()
 	g.furnish()
 	var b strings.Builder
-	fmt.Fprintf(&b, "; Made by arena.Generate from seed %d: %d by %d rooms.\nname  %s\ntitle %s\n\nmap\n", p.Seed, p.Columns, p.Rows, p.Name, p.Title)
+	fmt.Fprintf(&b,
+		"; Made by arena.Generate from seed %d: %d by %d rooms.\nname  %s\ntitle %s\n\nmap\n",
+		p.Seed, p.Columns, p.Rows, p.Name, p.Title)
 	for _, row := range g.cells {
 		b.WriteString(strings.TrimRight(string(row), " "))
 		b.WriteByte('\n')
@@ -38,7 +42,8 @@ func generate(p plot) []byte {
 	return []byte(b.String())
 }
 
-// A generator draws one map. Rooms lie between lines of wall; lots are the fields of that grid, and a room is one lot or several.
+// A generator draws one map. Rooms lie between lines of wall; lots are the fields of that grid, and
+// a room is one lot or several.
 type generator struct {
 	rand   det.Rand
 	xs, ys []int // where walls run
@@ -110,7 +115,8 @@ func (g *generator) join() {
 	}
 }
 
-// doorways connects all rooms: first a tree, so that each can be reached, then some more, so that there are ways around.
+// doorways connects all rooms: first a tree, so that each can be reached, then some more, so that
+// there are ways around.
 func (g *generator) doorways() {
 	type wall struct {
 		lot    int
@@ -210,7 +216,8 @@ func (g *generator) furnish() {
 func (g *generator) put(x, y, w, h int, c byte) {
 	for range 20 {
 		dx, dy := g.rand.IntN(w), g.rand.IntN(h)
-		if middle := dx >= 2 && dx < w-2 && dy >= 2 && dy < h-2; !middle && g.cells[y+dy][x+dx] == '.' {
+		if middle := dx >= 2 && dx < w-2 && dy >= 2 && dy < h-2; !middle &&
+			g.cells[y+dy][x+dx] == '.' {
 			g.cells[y+dy][x+dx] = c
 			return
 		}

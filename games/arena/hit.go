@@ -5,12 +5,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Past says where a fighter was when a player saw it and pulled the trigger, or false for where it is now. It is asked for every fighter that a beam may hit.
-// What it answers is part of the rules of the world that it is set on, so it must follow from what came into that world and from nothing else.
+// A Past says where a fighter was when a player saw it and pulled the trigger, or false for where
+// it is now. It is asked for every fighter that a beam may hit. What it answers is part of the
+// rules of the world that it is set on, so it must follow from what came into that world and from
+// nothing else.
 type Past func(w *world.World, shooter world.Player, target world.ID) (det.Vec2, bool)
 
-// Rewind lets a server judge beams by what the shooter saw, as games do that show others in the past: the whole of lag compensation on this side. It holds for
-// this one world and not for its copies; nil takes it back. Walls and doors stay in the present, so no one is hit through what is shut by now.
+// Rewind lets a server judge beams by what the shooter saw, as games do that show others in the
+// past: the whole of lag compensation on this side. It holds for this one world and not for its
+// copies; nil takes it back. Walls and doors stay in the present, so no one is hit through what is
+// shut by now.
 func Rewind(w *world.World, p Past) {
 	m := world.StateOf[Match](w)
 	if m.work == nil {
@@ -19,8 +23,10 @@ func Rewind(w *world.World, p Past) {
 	m.work.past = p
 }
 
-// aim finds the first fighter that a beam meets within a distance, and how far away: the one place where others' positions decide about a hit at once.
-func (k *work) aim(w *world.World, shooter world.Player, from, dir det.Vec2, limit float64, counts func(*Fighter) bool) (index int, t float64) {
+// aim finds the first fighter that a beam meets within a distance, and how far away: the one place
+// where others' positions decide about a hit at once.
+func (k *work) aim(w *world.World, shooter world.Player, from, dir det.Vec2, limit float64,
+	counts func(*Fighter) bool) (index int, t float64) {
 	index, t = -1, limit
 	for i, f := range k.fighters {
 		if f.Health == 0 || !counts(f) {
@@ -60,7 +66,8 @@ func meets(from, dir det.Vec2, limit float64, middle det.Vec2, radius float64) (
 }
 
 // hurt does damage, and throws the victim. A client that predicts leaves deaths to the server.
-func (m *Match) hurt(w *world.World, id world.ID, f *Fighter, amount int, by world.Player, team int, weapon Weapon, thrown det.Vec2) {
+func (m *Match) hurt(w *world.World, id world.ID, f *Fighter, amount int, by world.Player, team int,
+	weapon Weapon, thrown det.Vec2) {
 	if f.Health == 0 || m.Over != 0 {
 		return
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// ViewReach is how far a client is shown things: from the middle of a screen of 32 by 18 units to its corners, and a little more.
+// ViewReach is how far a client is shown things: from the middle of a screen of 32 by 18 units to
+// its corners, and a little more.
 const ViewReach = 20.0
 
 // horizon is how much of a round trip counts for what may come into sight.
 const horizon = 250 * time.Millisecond
 
-// Interest is what a server needs to find what each client is shown: what can be seen from its room,
-// what can be heard, what is its own, and the score board. Who watches sees what one of the players
-// does. It is the game's game.Views; keep one for a world, made by NewInterest.
+// Interest is what a server needs to find what each client is shown: what can be seen from its
+// room, what can be heard, what is its own, and the score board. Who watches sees what one of the
+// players does. It is the game's game.Views; keep one for a world, made by NewInterest.
 type Interest struct {
 	Index *interest.Index
 	Rules *interest.Rules
@@ -35,7 +36,8 @@ type Interest struct {
 func NewInterest(traits []interest.Description) *Interest { return &Interest{traits: traits} }
 
 // Sight says what a player is shown, and from where that is looked for.
-func (in *Interest) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index, *interest.Rules) {
+func (in *Interest) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index,
+	*interest.Rules) {
 	eyes := p
 	if p == world.Nobody {
 		eyes = in.star
@@ -71,8 +73,9 @@ func (m *Map) workOutPlan() (*rooms.Plan, error) {
 	return rooms.NewPlan(l)
 }
 
-// Follow brings the index and the rooms up to date with a world. When the world has gone on to another map they are made anew, and all views with them; the
-// error is that of a map that is not there.
+// Follow brings the index and the rooms up to date with a world. When the world has gone on to
+// another map they are made anew, and all views with them; the error is that of a map that is not
+// there.
 func (in *Interest) Follow(w *world.World) error {
 	level := world.StateOf[Match](w).level
 	if level != in.level || in.Index == nil {
@@ -109,7 +112,8 @@ func (in *Interest) open(level *Map) error {
 	return nil
 }
 
-// doors tells the rooms which doors one can see through: those that are open, and those that someone is about to open before news of it could arrive.
+// doors tells the rooms which doors one can see through: those that are open, and those that
+// someone is about to open before news of it could arrive.
 func (in *Interest) doors(w *world.World) {
 	m := in.level
 	clear(in.near)
@@ -143,7 +147,8 @@ func (in *Interest) approach(p det.Vec2, room int, reach float64) {
 	}
 }
 
-// Observer gives from where a player looks to whom a snapshot is due: from where their fighter is, dead or alive.
+// Observer gives from where a player looks to whom a snapshot is due: from where their fighter is,
+// dead or alive.
 func (in *Interest) Observer(p world.Player, roundTrip time.Duration) interest.Observer {
 	o := interest.Observer{}
 	if int(p) < len(in.eyes) {

@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// With doors open and with any of them shut, whoever has a clear line to a point is in a room that sees the point's room: the plans of the maps that come with the game
-// against rays that know nothing of rooms.
+// With doors open and with any of them shut, whoever has a clear line to a point is in a room that
+// sees the point's room: the plans of the maps that come with the game against rays that know
+// nothing of rooms.
 func TestPlansMissNothing(t *testing.T) {
 	for _, name := range []string{"duel", "foundry", "maze"} {
 		m, err := MapNamed(name)
@@ -29,7 +30,8 @@ func TestPlansMissNothing(t *testing.T) {
 		rand := det.At(11, 1, uint64(m.Width))
 		point := func() det.Vec2 {
 			for {
-				if p := (det.Vec2{X: rand.Range(1, float64(m.Width-1)), Y: rand.Range(1, float64(m.Height-1))}); m.RoomAt(p) >= 0 {
+				if p := (det.Vec2{X: rand.Range(1, float64(m.Width-1)),
+					Y: rand.Range(1, float64(m.Height-1))}); m.RoomAt(p) >= 0 {
 					return p
 				}
 			}
@@ -61,7 +63,8 @@ func TestPlansMissNothing(t *testing.T) {
 						seen[[2]int{a, b}], seen[[2]int{b, a}] = true, true
 					}
 					if !plan.Sees(a, b) || !r.Sees(a, b) || !r.Sees(b, a) {
-						t.Fatalf("%s: one sees from %v, room %d, to %v, room %d, but the rooms say no", name, from, a, to, b)
+						t.Fatalf("%s: one sees from %v, room %d, to %v, room %d, but the rooms "+
+							"say no", name, from, a, to, b)
 					}
 				}
 			}
@@ -74,7 +77,8 @@ func TestPlansMissNothing(t *testing.T) {
 			}
 		}
 		all := len(m.Rooms) * len(m.Rooms)
-		t.Logf("%s: %d rooms, %d portals; of %d pairs of rooms the plan excludes %.1f %%; %d rays saw %d pairs, the plan has %d", name, len(m.Rooms), len(m.Portals),
+		t.Logf("%s: %d rooms, %d portals; of %d pairs of rooms the plan excludes %.1f %%; %d "+
+			"rays saw %d pairs, the plan has %d", name, len(m.Rooms), len(m.Portals),
 			all, 100-100*float64(pairs)/float64(all), rays, len(seen), pairs)
 		if name == "maze" && pairs*10 > all {
 			t.Errorf("the plan excludes only %d of %d pairs", all-pairs, all)
@@ -82,7 +86,8 @@ func TestPlansMissNothing(t *testing.T) {
 	}
 }
 
-// Every fighter and shot that a client's eye could see now, with its whole body, is in the client's view, in a match of bots.
+// Every fighter and shot that a client's eye could see now, with its whole body, is in the client's
+// view, in a match of bots.
 func TestViewsMissNothing(t *testing.T) {
 	w, bots, in := crowded(t, "maze", 120)
 	it := newInterest()
@@ -116,24 +121,29 @@ func TestViewsMissNothing(t *testing.T) {
 					continue
 				}
 				side := d.Perp().Unit().Mul(Radius * 0.98)
-				if s.Clear(eye, f.Pos) || s.Clear(eye, f.Pos.Add(side)) || s.Clear(eye, f.Pos.Sub(side)) {
+				if s.Clear(eye, f.Pos) || s.Clear(eye, f.Pos.Add(side)) ||
+					s.Clear(eye, f.Pos.Sub(side)) {
 					seen++
 					if !views[i].Has(id) {
-						t.Fatalf("tick %d: player %d at %v sees %v at %v, and is not shown it", w.Tick(), p, eye, id, f.Pos)
+						t.Fatalf("tick %d: player %d at %v sees %v at %v, and is not shown it",
+							w.Tick(), p, eye, id, f.Pos)
 					}
 				}
 			}
 			for id, o := range world.All[Shot](w) {
 				if o.Pos.Sub(eye).Len() < ViewReach && s.Clear(eye, o.Pos) && !views[i].Has(id) {
-					t.Fatalf("tick %d: player %d at %v sees %v at %v, and is not shown it", w.Tick(), p, eye, id, o.Pos)
+					t.Fatalf("tick %d: player %d at %v sees %v at %v, and is not shown it",
+						w.Tick(), p, eye, id, o.Pos)
 				}
 			}
 		}
 	}
-	t.Logf("%d of %d entities are shown (%.1f %%); fighters were in sight %d times", shown, all, 100*float64(shown)/float64(all), seen)
+	t.Logf("%d of %d entities are shown (%.1f %%); fighters were in sight %d times", shown, all,
+		100*float64(shown)/float64(all), seen)
 }
 
-// Nobody comes into sight unannounced: who is seen at a tick was in the view that was made a round trip before, doors and running included.
+// Nobody comes into sight unannounced: who is seen at a tick was in the view that was made a round
+// trip before, doors and running included.
 func TestViewsAreAhead(t *testing.T) {
 	w, bots, in := crowded(t, "foundry", 16)
 	const lag = 9 // ticks: 150 ms
@@ -160,8 +170,11 @@ func TestViewsAreAhead(t *testing.T) {
 			old := past[i][n%lag]
 			for id, f := range world.All[Fighter](w) {
 				// Who has just appeared cannot be announced.
-				leapt := func(id world.ID) bool { return lives[n%lag][id] != world.Get[Fighter](w, id).Life }
-				if !f.Alive() || old == nil || f.Pos.Sub(eye).Len() > ViewReach-3 || leapt(id) || leapt(world.MakeID(classFighter, 0, i, 1)) || !s.Clear(eye, f.Pos) {
+				leapt := func(id world.ID) bool {
+					return lives[n%lag][id] != world.Get[Fighter](w, id).Life
+				}
+				if !f.Alive() || old == nil || f.Pos.Sub(eye).Len() > ViewReach-3 || leapt(id) ||
+					leapt(world.MakeID(classFighter, 0, i, 1)) || !s.Clear(eye, f.Pos) {
 					continue
 				}
 				seen++
@@ -216,7 +229,8 @@ func TestCast(t *testing.T) {
 		for i := range s.Open {
 			s.Open[i] = uint8(rapid.IntRange(0, DoorOpen).Draw(t, "open"))
 		}
-		from := det.Vec2{X: rapid.Float64Range(1, 32).Draw(t, "x"), Y: rapid.Float64Range(1, 24).Draw(t, "y")}
+		from := det.Vec2{
+			X: rapid.Float64Range(1, 32).Draw(t, "x"), Y: rapid.Float64Range(1, 24).Draw(t, "y")}
 		if m.RoomAt(from) < 0 {
 			t.Skip("in a wall")
 		}
@@ -230,7 +244,8 @@ func TestCast(t *testing.T) {
 			}
 			for d := range m.Doors {
 				for _, r := range s.Leaves(d) {
-					if p.X > r.Min.X-grow && p.X < r.Max.X+grow && p.Y > r.Min.Y-grow && p.Y < r.Max.Y+grow && r.Max.X > r.Min.X && r.Max.Y > r.Min.Y {
+					if p.X > r.Min.X-grow && p.X < r.Max.X+grow && p.Y > r.Min.Y-grow &&
+						p.Y < r.Max.Y+grow && r.Max.X > r.Min.X && r.Max.Y > r.Min.Y {
 						return true
 					}
 				}
@@ -241,12 +256,14 @@ func TestCast(t *testing.T) {
 		const fine = 0.003
 		for d := 0.0; d < h.Distance-fine; d += fine {
 			if solid(from.MulAdd(dir, d), -0.01) {
-				t.Fatalf("from %v along %v it passes something at %v and stops at %v", from, dir, d, h.Distance)
+				t.Fatalf("from %v along %v it passes something at %v and stops at %v", from, dir, d,
+					h.Distance)
 			}
 		}
 		if h.Normal != (det.Vec2{}) {
 			p := from.MulAdd(dir, h.Distance)
-			if !solid(p.MulAdd(dir, 0.01), 0.01) && !solid(p.MulAdd(dir, 0.001), 0.01) && !solid(p.MulAdd(h.Normal, -0.01), 0.01) {
+			if !solid(p.MulAdd(dir, 0.01), 0.01) && !solid(p.MulAdd(dir, 0.001), 0.01) &&
+				!solid(p.MulAdd(h.Normal, -0.01), 0.01) {
 				t.Fatalf("from %v along %v it stops at %v, where nothing is", from, dir, h.Distance)
 			}
 			if h.Distance > 0 && h.Normal.Dot(dir) >= 0 {

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/interest/rooms"
 )
 
-// A Map is the ground a match is played on: what never changes, and so is never sent. It is made by Parse, is the same on every machine that parsed the same text,
-// and must not be changed. One unit is one character of the text, about a metre; X grows to the right and Y downward, as in the text.
+// A Map is the ground a match is played on: what never changes, and so is never sent. It is made by
+// Parse, is the same on every machine that parsed the same text, and must not be changed. One unit
+// is one character of the text, about a metre; X grows to the right and Y downward, as in the text.
 type Map struct {
 	Name  string // what it is called on command lines, such as "cellar"
 	Title string // what players read
@@ -69,8 +70,8 @@ type Room struct {
 	Portals []int
 }
 
-// A Portal is an opening between two rooms: a row of cells in a wall, with a door in it or not. The line in the middle of the row is where one room ends and the
-// other begins.
+// A Portal is an opening between two rooms: a row of cells in a wall, with a door in it or not. The
+// line in the middle of the row is where one room ends and the other begins.
 type Portal struct {
 	Rooms  [2]int   // the one at smaller coordinates first
 	P, Q   det.Vec2 // the line, from smaller to larger coordinates
@@ -90,7 +91,8 @@ type Segment struct {
 // A Rect is a rectangle with sides along the axes.
 type Rect struct{ Min, Max det.Vec2 }
 
-// Hash names the map: the same text has the same hash, whatever its line ends, and no two maps are known to share one. It is what worlds keep.
+// Hash names the map: the same text has the same hash, whatever its line ends, and no two maps are
+// known to share one. It is what worlds keep.
 func (m *Map) Hash() uint64 { return m.hash }
 
 // Text is what Parse makes the same map of: for a server to send to a client that lacks it.
@@ -118,7 +120,8 @@ func (m *Map) at(p det.Vec2) int {
 	return int(y)*m.Width + int(x)
 }
 
-// RoomAt gives the room that a point is in, or -1 for what is inside of a wall or outside. A doorway belongs half to one room, half to the other.
+// RoomAt gives the room that a point is in, or -1 for what is inside of a wall or outside. A
+// doorway belongs half to one room, half to the other.
 func (m *Map) RoomAt(p det.Vec2) int {
 	i := m.at(p)
 	if i < 0 {

@@ -23,13 +23,16 @@ func TestMazeIsGenerated(t *testing.T) {
 		}
 	}
 	if m, err := MapNamed("maze"); err != nil || !bytes.Equal(m.Text(), text) {
-		t.Error("maps/maze.txt is not what generate makes; run go test ./games/arena -run MazeIsGenerated -update", err)
+		t.Error("maps/maze.txt is not what generate makes; run go test ./games/arena -run "+
+			"MazeIsGenerated -update", err)
 	}
 }
 
 func TestGenerate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := plot{Seed: rapid.Uint64().Draw(t, "seed"), Columns: rapid.IntRange(2, 16).Draw(t, "columns"), Rows: rapid.IntRange(1, 12).Draw(t, "rows")}
+		p := plot{Seed: rapid.Uint64().Draw(t, "seed"),
+			Columns: rapid.IntRange(2, 16).Draw(t, "columns"),
+			Rows:    rapid.IntRange(1, 12).Draw(t, "rows")}
 		text := generate(p)
 		m, err := Parse(text)
 		if err != nil {

@@ -13,8 +13,9 @@ const (
 	pause        = 6 * rate // between rounds
 )
 
-// Match is the state of the round: where it is played, on what terms, and how it stands. It changes only when something happens, so it costs nothing to be told of;
-// times are kept as the tick at which something is due.
+// Match is the state of the round: where it is played, on what terms, and how it stands. It changes
+// only when something happens, so it costs nothing to be told of; times are kept as the tick at
+// which something is due.
 type Match struct {
 	Map          uint64    // hash of the map
 	Rotation     [4]uint64 // maps to play, one after the other; 0 where there is none
@@ -27,8 +28,8 @@ type Match struct {
 	FriendlyFire bool
 	Score        [2]int // kills of the teams
 
-	// Decides is set where the whole world is held. No rule reads it, they ask world.World.Decides; it
-	// stays because saved worlds hold it.
+	// Decides is set where the whole world is held. No rule reads it, they ask world.World.Decides;
+	// it stays because saved worlds hold it.
 	Decides bool `world:"server"`
 
 	level *Map  `world:"derived"` // the map itself, if this program has it
@@ -56,21 +57,24 @@ func (m *Match) Sync(s *bits.Sync) {
 // syncTick is for ticks at which something is due. Half of a tick's bits last for two years.
 func syncTick(s *bits.Sync, t *uint32) { s.Uint32(t, 0, 1<<32-1) }
 
-// Derive finds the map. A program that lacks it gets none, and its worlds stand still until it is registered.
+// Derive finds the map. A program that lacks it gets none, and its worlds stand still until it is
+// registered.
 func (m *Match) Derive() {
 	if m.level == nil || m.level.hash != m.Map {
 		m.level = MapByHash(m.Map)
 	}
 }
 
-// CopyFrom keeps the memory to work with, as two worlds must not share it. Maps never change, so those they may.
+// CopyFrom keeps the memory to work with, as two worlds must not share it. Maps never change, so
+// those they may.
 func (m *Match) CopyFrom(from *Match) {
 	k := m.work
 	*m = *from
 	m.work = k
 }
 
-// Level is the map that is played on, or nil if this program does not have it: then ask the server for the text of Match.Map, Parse it, and Register it.
+// Level is the map that is played on, or nil if this program does not have it: then ask the server
+// for the text of Match.Map, Parse it, and Register it.
 func (m *Match) Level() *Map { return m.level }
 
 // Left is how many ticks the round still lasts, or -1 if it has no such end.

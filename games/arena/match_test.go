@@ -39,7 +39,8 @@ func TestRounds(t *testing.T) {
 	if began != 1 || m.Over != 0 || m.Level().Name != "duel" || s.sheet(1).Kills != 0 {
 		t.Fatalf("%d began, %+v", began, m)
 	}
-	if world.Count[Door](s.w) != len(m.Level().Doors) || world.Count[Pickup](s.w) != len(m.Level().Items) {
+	if world.Count[Door](s.w) != len(m.Level().Doors) ||
+		world.Count[Pickup](s.w) != len(m.Level().Items) {
 		t.Error("what belongs to the map is not there")
 	}
 	// And by time, back to the first.
@@ -86,7 +87,8 @@ func TestUnknownMap(t *testing.T) {
 	if err := w.Host().Step(nil); err != nil || world.StateOf[Match](w).Level() != m {
 		t.Error("it is still not there", err)
 	}
-	if _, err := Settings("nowhere", Options{}); err == nil || !strings.Contains(err.Error(), `"duel"`) {
+	if _, err := Settings("nowhere", Options{}); err == nil ||
+		!strings.Contains(err.Error(), `"duel"`) {
 		t.Error("the error does not say which maps there are:", err)
 	}
 }
@@ -108,7 +110,8 @@ func TestTalk(t *testing.T) {
 		t.Errorf("%d lines in ten seconds", said)
 	}
 	s.hold(2, Command{Verb: Name, Text: strings.Repeat("long ", 2000)}, 1)
-	if got := s.sheet(2).Name; got != "long long long l"[:len(got)] || len(got) > MaxName || got == "" {
+	if got := s.sheet(2).Name; got != "long long long l"[:len(got)] || len(got) > MaxName ||
+		got == "" {
 		t.Errorf("%q", got)
 	}
 	s.hold(2, Command{Verb: Name, Text: "\x07\xff  "}, 1)
@@ -123,21 +126,28 @@ func TestTalk(t *testing.T) {
 
 func TestCleanText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(),
+			rapid.Map(rapid.SliceOf(rapid.Byte()),
+				func(b []byte) string { return string(b) })).Draw(t, "text")
 		limit := rapid.IntRange(0, 40).Draw(t, "limit")
 		got := CleanText(text, limit)
-		if len(got) > limit || strings.TrimSpace(got) != got || strings.ContainsAny(got, "\n\r\t\x00") || strings.ToValidUTF8(got, "") != got || CleanText(got, limit) != got {
+		if len(got) > limit || strings.TrimSpace(got) != got ||
+			strings.ContainsAny(got, "\n\r\t\x00") || strings.ToValidUTF8(got, "") != got ||
+			CleanText(got, limit) != got {
 			t.Fatalf("%q of %q", got, text)
 		}
 	})
 }
 
 func TestTerms(t *testing.T) {
-	s, err := Settings("duel", Options{Kills: 5, Time: 90 * time.Second, Rotation: []string{"maze", "foundry", "duel", "duel", "duel"}})
+	s, err := Settings("duel",
+		Options{Kills: 5, Time: 90 * time.Second,
+			Rotation: []string{"maze", "foundry", "duel", "duel", "duel"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := s.States[0].(*Match); m.Kills != 5 || m.Time != 90*rate || m.Rotation[3] != m.Rotation[0] {
+	if m := s.States[0].(*Match); m.Kills != 5 || m.Time != 90*rate ||
+		m.Rotation[3] != m.Rotation[0] {
 		t.Errorf("%+v", m)
 	}
 	s, _ = Settings("duel", Options{Kills: -1, Time: -1})
@@ -191,7 +201,8 @@ func TestView(t *testing.T) {
 	}
 	var p Pad
 	p.Keys(false, true, false, true, false)
-	if c := p.Keys(false, false, false, false, true); !c.Fire || c.X != 0 || det.Abs(float64(c.Aim)-det.Pi/4) > 0.01 {
+	if c := p.Keys(false, false, false, false, true); !c.Fire || c.X != 0 ||
+		det.Abs(float64(c.Aim)-det.Pi/4) > 0.01 {
 		t.Errorf("%+v", c)
 	}
 }

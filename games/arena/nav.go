@@ -2,13 +2,16 @@ package arena
 
 import "github.com/coeval-dev/coeval/det"
 
-// nav is what bots know of a map: for each portal and each room that it belongs to, how far it is to walk there from every cell of the room. From portal to
-// portal that makes a graph. It is worked out when the first bot looks at the map; who only plays or draws does without.
+// nav is what bots know of a map: for each portal and each room that it belongs to, how far it is
+// to walk there from every cell of the room. From portal to portal that makes a graph. It is worked
+// out when the first bot looks at the map; who only plays or draws does without.
 type nav struct {
-	local []int32       // by cell: its place among the cells of its room
-	cells [][]int32     // by room: its cells that can be walked on
-	far   [][2][]uint16 // by portal, then by which of its rooms: steps from each cell of that room, noWay where one cannot walk
-	links [][2][]link   // by portal, then by which of its rooms they lead through
+	local []int32   // by cell: its place among the cells of its room
+	cells [][]int32 // by room: its cells that can be walked on
+	// by portal, then by which of its rooms: steps from each cell of that room, noWay where one
+	// cannot walk
+	far   [][2][]uint16
+	links [][2][]link // by portal, then by which of its rooms they lead through
 }
 
 // A link leads from a portal to another of the same room.
@@ -21,7 +24,8 @@ const noWay = 1<<16 - 1
 
 // survey works out what bots need of the map.
 func (m *Map) survey() *nav {
-	n := &nav{local: make([]int32, len(m.cells)), cells: make([][]int32, len(m.Rooms)), far: make([][2][]uint16, len(m.Portals)), links: make([][2][]link, len(m.Portals))}
+	n := &nav{local: make([]int32, len(m.cells)), cells: make([][]int32, len(m.Rooms)),
+		far: make([][2][]uint16, len(m.Portals)), links: make([][2][]link, len(m.Portals))}
 	for i, c := range m.cells {
 		n.local[i] = -1
 		if c == Floor && m.portal[i] < 0 {
@@ -90,7 +94,8 @@ func (n *nav) noWay(room int, out []uint16) []uint16 {
 	return out
 }
 
-// flood counts the steps from the cells in the queue to all others of their room, and gives the queue back.
+// flood counts the steps from the cells in the queue to all others of their room, and gives the
+// queue back.
 func (m *Map) flood(n *nav, room int, out []uint16, queue []int32) []int32 {
 	for i := 0; i < len(queue); i++ {
 		at := int(queue[i])
@@ -116,7 +121,8 @@ func (m *Map) stepsTo(n *nav, p, side, q int) int {
 	return best
 }
 
-// A route knows the way to one place from anywhere: how far it is from each portal, for someone who goes on through the one or the other of its rooms.
+// A route knows the way to one place from anywhere: how far it is from each portal, for someone who
+// goes on through the one or the other of its rooms.
 type route struct {
 	goal  det.Vec2
 	room  int
@@ -125,7 +131,9 @@ type route struct {
 	queue []waiting
 	cells []int32
 
-	via, side int // the portal that was chosen last, and on which side it is to be left: who is in a doorway goes through
+	// the portal that was chosen last, and on which side it is to be left: who is in a doorway goes
+	// through
+	via, side int
 }
 
 type waiting struct {
@@ -159,7 +167,8 @@ func (r *route) to(m *Map, n *nav, goal det.Vec2) bool {
 		r.cells = m.flood(n, r.room, r.steps, append(r.cells, int32(i)))
 	}
 	for _, p := range m.Rooms[r.room].Portals {
-		r.push(waiting{int32(p), int32(m.Portals[p].side(r.room)), float32(det.Sqrt(m.Portals[p].Mid().Sub(goal).LenSq()))})
+		r.push(waiting{int32(p), int32(m.Portals[p].side(r.room)),
+			float32(det.Sqrt(m.Portals[p].Mid().Sub(goal).LenSq()))})
 	}
 	for len(r.queue) > 0 {
 		at := r.pop()
@@ -211,7 +220,8 @@ func (r *route) pop() waiting {
 	}
 }
 
-// next gives the place to head for from a point: the goal itself, or a place on the way to the best doorway, as far ahead as one can walk straight to.
+// next gives the place to head for from a point: the goal itself, or a place on the way to the best
+// doorway, as far ahead as one can walk straight to.
 func (r *route) next(s *Scene, n *nav, from det.Vec2) det.Vec2 {
 	m := s.Map
 	i, room := m.at(from), m.RoomAt(from)
@@ -268,8 +278,10 @@ func (r *route) next(s *Scene, n *nav, from det.Vec2) det.Vec2 {
 	return ahead
 }
 
-// descend follows steps downward, from cell to cell, as long as one can walk straight to where they lead, and says whether they came to their end.
-func (s *Scene) descend(n *nav, steps []uint16, from det.Vec2, at int) (ahead det.Vec2, there bool) {
+// descend follows steps downward, from cell to cell, as long as one can walk straight to where they
+// lead, and says whether they came to their end.
+func (s *Scene) descend(n *nav, steps []uint16, from det.Vec2, at int) (ahead det.Vec2,
+	there bool) {
 	m := s.Map
 	room := m.room[at]
 	ahead = center(m, at)
@@ -322,7 +334,8 @@ func center(m *Map, i int) det.Vec2 {
 	return det.Vec2{X: float64(i%m.Width) + 0.5, Y: float64(i/m.Width) + 0.5}
 }
 
-// canWalk says whether a fighter can go straight from one point to another. Doors count as open, as they will be.
+// canWalk says whether a fighter can go straight from one point to another. Doors count as open, as
+// they will be.
 func (s *Scene) canWalk(a, b det.Vec2) bool {
 	d := b.Sub(a)
 	n := det.Sqrt(d.LenSq())

@@ -2,22 +2,30 @@ package arena
 
 import "github.com/coeval-dev/coeval/det"
 
-// outline draws the lines where solid meets open, each as long as it goes, and the ground as rectangles.
+// outline draws the lines where solid meets open, each as long as it goes, and the ground as
+// rectangles.
 func (m *Map) outline() {
 	for y := 0; y <= m.Height; y++ { // lines between a row and the one above
-		m.lines(m.Width, func(x int) int { return m.face(x, y, x, y-1) }, func(from, to int, out float64) Segment {
-			return Segment{det.Vec2{X: float64(from), Y: float64(y)}, det.Vec2{X: float64(to), Y: float64(y)}, det.Vec2{Y: out}}
-		})
+		m.lines(m.Width, func(x int) int { return m.face(x, y, x, y-1) },
+			func(from, to int, out float64) Segment {
+				return Segment{
+					det.Vec2{X: float64(from), Y: float64(y)}, det.Vec2{
+						X: float64(to), Y: float64(y)}, det.Vec2{Y: out}}
+			})
 	}
 	for x := 0; x <= m.Width; x++ {
-		m.lines(m.Height, func(y int) int { return m.face(x, y, x-1, y) }, func(from, to int, out float64) Segment {
-			return Segment{det.Vec2{X: float64(x), Y: float64(from)}, det.Vec2{X: float64(x), Y: float64(to)}, det.Vec2{X: out}}
-		})
+		m.lines(m.Height, func(y int) int { return m.face(x, y, x-1, y) },
+			func(from, to int, out float64) Segment {
+				return Segment{
+					det.Vec2{X: float64(x), Y: float64(from)}, det.Vec2{
+						X: float64(x), Y: float64(to)}, det.Vec2{X: out}}
+			})
 	}
 	m.Floors, m.Pits = m.runs(Floor), m.runs(Pit)
 }
 
-// face tells which way is out where one of two neighbours is solid and the other open: 1 toward larger coordinates, -1 toward smaller, 0 if there is no wall.
+// face tells which way is out where one of two neighbours is solid and the other open: 1 toward
+// larger coordinates, -1 toward smaller, 0 if there is no wall.
 func (m *Map) face(x, y, bx, by int) int {
 	a, b := m.Cell(x, y).opaque(), m.Cell(bx, by).opaque()
 	switch {
@@ -53,7 +61,9 @@ func (m *Map) runs(c Cell) (out []Rect) {
 				to++
 			}
 			if to > from {
-				out = append(out, Rect{det.Vec2{X: float64(from), Y: float64(y)}, det.Vec2{X: float64(to), Y: float64(y + 1)}})
+				out = append(out,
+					Rect{det.Vec2{X: float64(from), Y: float64(y)},
+						det.Vec2{X: float64(to), Y: float64(y + 1)}})
 				from = to
 			}
 		}
@@ -61,13 +71,15 @@ func (m *Map) runs(c Cell) (out []Rect) {
 	return out
 }
 
-// masks works out what walkers in each cell may bump into, so that moving costs a look-up where there is nothing.
+// masks works out what walkers in each cell may bump into, so that moving costs a look-up where
+// there is nothing.
 func (m *Map) masks() {
 	m.mask = make([]uint8, len(m.cells))
 	m.doors = make([][2]int16, len(m.cells))
 	for i := range m.cells {
 		x, y := i%m.Width, i/m.Width
-		for bit, d := range [8]spot{{0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}} {
+		for bit, d := range [8]spot{
+			{0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {1, -1}, {-1, 1}, {1, 1}} {
 			if !m.Walkable(x+d.x, y+d.y) {
 				m.mask[i] |= 1 << bit
 			}

@@ -28,8 +28,8 @@ type MapError struct {
 
 func (e *MapError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Problem) }
 
-// Parse makes a map of its text, whose format docs/arena.md explains. The text may come from a stranger. If it has mistakes the error lists them, each
-// a *MapError with line and column.
+// Parse makes a map of its text, whose format docs/arena.md explains. The text may come from a
+// stranger. If it has mistakes the error lists them, each a *MapError with line and column.
 func Parse(text []byte) (*Map, error) {
 	p := &parser{m: &Map{text: bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))}}
 	m := p.m
@@ -80,7 +80,9 @@ func (p *parser) fail(line, column int, format string, args ...any) {
 }
 
 // at reports a mistake in a cell.
-func (p *parser) at(x, y int, format string, args ...any) { p.fail(p.first+y, x+1, format, args...) }
+func (p *parser) at(x, y int, format string, args ...any) {
+	p.fail(p.first+y, x+1, format, args...)
+}
 
 func (p *parser) failed() bool { return len(p.errs) > 0 }
 
@@ -100,14 +102,17 @@ func (p *parser) header(lines []string) []string {
 		switch key {
 		case "map":
 			if p.m.Name == "" {
-				p.fail(n+1, column, "the map has no name; write a line such as \"name cellar\" before this one")
+				p.fail(n+1, column,
+					"the map has no name; write a line such as \"name cellar\" before this one")
 			}
 			p.first = n + 2
 			return lines[n+1:]
 		case "name":
 			p.m.Name = value
 			if !goodName(value) {
-				p.fail(n+1, column+5, "the name is %q; use 1 to %d letters a to z, digits and dashes", cut(value, 40), maxName)
+				p.fail(n+1, column+5,
+					"the name is %q; use 1 to %d letters a to z, digits and dashes", cut(value, 40),
+					maxName)
 			}
 		case "title":
 			p.m.Title = CleanText(value, maxTitle)
@@ -116,7 +121,9 @@ func (p *parser) header(lines []string) []string {
 		case "":
 		default:
 			if !strings.HasPrefix(key, ";") {
-				p.fail(n+1, column, "%q is not known; there are name, title, by, lines that begin with ; and then map, with the grid below it", cut(key, 20))
+				p.fail(n+1, column,
+					"%q is not known; there are name, title, by, lines that begin with ; and "+
+						"then map, with the grid below it", cut(key, 20))
 			}
 		}
 	}
@@ -166,7 +173,8 @@ func (p *parser) grid(rows []string) {
 		m.Width = max(m.Width, len(row))
 	}
 	if m.Height > MaxSide || m.Width > MaxSide {
-		p.fail(p.first, 1, "the grid has %d columns and %d rows; at most %d are allowed of each", m.Width, m.Height, MaxSide)
+		p.fail(p.first, 1, "the grid has %d columns and %d rows; at most %d are allowed of each",
+			m.Width, m.Height, MaxSide)
 		return
 	}
 	m.cells = make([]Cell, m.Width*m.Height)
@@ -176,7 +184,8 @@ func (p *parser) grid(rows []string) {
 			cell, ok := legend(row[x])
 			if !ok {
 				r, _ := utf8.DecodeRuneInString(row[x:])
-				p.fail(p.first+y, utf8.RuneCountInString(row[:x])+1, "%q stands for nothing; look at the legend in docs/arena.md", r)
+				p.fail(p.first+y, utf8.RuneCountInString(row[:x])+1,
+					"%q stands for nothing; look at the legend in docs/arena.md", r)
 				break // what follows may be shifted
 			}
 			m.cells[y*m.Width+x] = cell
@@ -209,7 +218,8 @@ func (p *parser) thing(x, y int, c byte) {
 	}
 }
 
-// edge sees that no one can leave the map, and that no open ground lies beside the void, where it would have no wall to draw.
+// edge sees that no one can leave the map, and that no open ground lies beside the void, where it
+// would have no wall to draw.
 func (p *parser) edge() {
 	m := p.m
 	for y := range m.Height {
@@ -232,7 +242,8 @@ type side struct {
 	name string
 }
 
-var sides = [4]side{{0, -1, "above"}, {0, 1, "below"}, {-1, 0, "to the left"}, {1, 0, "to the right"}}
+var sides = [4]side{
+	{0, -1, "above"}, {0, 1, "below"}, {-1, 0, "to the left"}, {1, 0, "to the right"}}
 
 // reachable sees that one can walk from every spawn to every other place that matters.
 func (p *parser) reachable() {
@@ -260,7 +271,8 @@ func (p *parser) reachable() {
 	}
 	for _, k := range p.spots {
 		if !seen[k.y*m.Width+k.x] {
-			p.at(k.x, k.y, "no one can walk here from the first spawn, at line %d, column %d", p.first+start.y, start.x+1)
+			p.at(k.x, k.y, "no one can walk here from the first spawn, at line %d, column %d",
+				p.first+start.y, start.x+1)
 		}
 	}
 }

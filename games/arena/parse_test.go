@@ -43,13 +43,19 @@ func TestMapErrors(t *testing.T) {
 		{"open at the edge", "name x\nmap\n#####\n#s.s.\n#####\n", "4:5", "to the right"},
 		{"open below", "name x\nmap\n#####\n#s.s#\n## ##\n", "4:3", "below"},
 		{"void beside", "name x\nmap\n#######\n#s. .s#\n#######\n", "4:3 4:5", "to the right"},
-		{"doorway in the open", "name x\nmap\n######\n#s.+.#\n#...s#\n######\n", "4:4", "stand in a wall"},
-		{"doorway that bends", "name x\nmap\n#######\n#s.+.s#\n##.++##\n#######\n", "5:4 5:5", "stand in a wall"},
-		{"doorway into a wall", "name x\nmap\n#######\n#s...s#\n##++###\n#..#..#\n#######\n", "5:4", "leads into a wall"},
+		{"doorway in the open", "name x\nmap\n######\n#s.+.#\n#...s#\n######\n", "4:4",
+			"stand in a wall"},
+		{"doorway that bends", "name x\nmap\n#######\n#s.+.s#\n##.++##\n#######\n", "5:4 5:5",
+			"stand in a wall"},
+		{"doorway into a wall", "name x\nmap\n#######\n#s...s#\n##++###\n#..#..#\n#######\n", "5:4",
+			"leads into a wall"},
 		{"two doorways", "name x\nmap\n########\n#s.+:.s#\n########\n", "4:4 4:5", "touch"},
-		{"the same room", "name x\nmap\n#######\n#s...s#\n#.#+#.#\n#.....#\n#######\n", "5:4", "same room"},
-		{"out of reach", "name x\nmap\n#######\n#s.#.s#\n#######\n", "4:6", "first spawn, at line 4, column 2"},
-		{"out of reach behind a pit", "name x\nmap\n#######\n#s.~hs#\n#######\n", "4:5 4:6", "no one can walk"},
+		{"the same room", "name x\nmap\n#######\n#s...s#\n#.#+#.#\n#.....#\n#######\n", "5:4",
+			"same room"},
+		{"out of reach", "name x\nmap\n#######\n#s.#.s#\n#######\n", "4:6",
+			"first spawn, at line 4, column 2"},
+		{"out of reach behind a pit", "name x\nmap\n#######\n#s.~hs#\n#######\n", "4:5 4:6",
+			"no one can walk"},
 		{"too wide", "name x\nmap\n" + strings.Repeat("#", 513) + "\n", "3:1", "513 columns"},
 		{"too high", "name x\nmap\n" + strings.Repeat("#\n", 600), "3:1", "600 rows"},
 		{"several", "name x\nmap\n#####\n#s?s#\n#..!#\n#####\n", "4:3 5:4", `'!'`},
@@ -59,7 +65,8 @@ func TestMapErrors(t *testing.T) {
 			if err == nil || m != nil {
 				t.Fatal("no error")
 			}
-			if got := strings.Join(mistakes(err), " "); got != x.at || !strings.Contains(err.Error(), x.says) {
+			if got := strings.Join(mistakes(err), " "); got != x.at ||
+				!strings.Contains(err.Error(), x.says) {
 				t.Errorf("at %s: %v\nwant it at %s and to say %s", got, err, x.at, x.says)
 			}
 			if len(err.Error()) > 2000 {
@@ -68,29 +75,36 @@ func TestMapErrors(t *testing.T) {
 		})
 	}
 	_, err := Parse([]byte("name x\nmap\n#####\n" + strings.Repeat("?\n", 100)))
-	if got := len(mistakes(err)); got != maxReports || !strings.Contains(err.Error(), "and 90 more") {
+	if got := len(mistakes(err)); got != maxReports ||
+		!strings.Contains(err.Error(), "and 90 more") {
 		t.Errorf("%d mistakes: %v", got, err)
 	}
 }
 
 func TestParse(t *testing.T) {
 	m := mapOf(t, "test-two", twoRooms)
-	if m.Width != 20 || m.Height != 8 || len(m.Rooms) != 2 || len(m.Portals) != 1 || len(m.Doors) != 1 || len(m.Spawns) != 2 || len(m.Items) != 1 {
+	if m.Width != 20 || m.Height != 8 || len(m.Rooms) != 2 || len(m.Portals) != 1 ||
+		len(m.Doors) != 1 || len(m.Spawns) != 2 || len(m.Items) != 1 {
 		t.Fatalf("%+v", m)
 	}
 	o := m.Portals[0]
-	if o.Rooms != [2]int{0, 1} || !o.Across || o.P != (det.Vec2{X: 9.5, Y: 3}) || o.Q != (det.Vec2{X: 9.5, Y: 5}) || o.Door != 0 {
+	if o.Rooms != [2]int{0, 1} || !o.Across || o.P != (det.Vec2{X: 9.5, Y: 3}) ||
+		o.Q != (det.Vec2{X: 9.5, Y: 5}) || o.Door != 0 {
 		t.Errorf("%+v", o)
 	}
-	for p, want := range map[det.Vec2]int{{X: 1, Y: 1}: 0, {X: 9.4, Y: 3.5}: 0, {X: 9.6, Y: 3.5}: 1, {X: 18, Y: 6}: 1, {X: 9.5, Y: 1.5}: -1, {X: -1, Y: 3}: -1, {X: 200, Y: 3}: -1, {X: det.NaN(), Y: 3}: -1} {
+	for p, want := range map[det.Vec2]int{
+		{X: 1, Y: 1}: 0, {X: 9.4, Y: 3.5}: 0, {X: 9.6, Y: 3.5}: 1, {X: 18, Y: 6}: 1, {
+			X: 9.5, Y: 1.5}: -1, {X: -1, Y: 3}: -1, {X: 200, Y: 3}: -1, {X: det.NaN(), Y: 3}: -1} {
 		if got := m.RoomAt(p); got != want {
 			t.Errorf("%v is in room %d, want %d", p, got, want)
 		}
 	}
-	if m.Rooms[0].Bounds != (Rect{det.Vec2{X: 1, Y: 1}, det.Vec2{X: 9, Y: 7}}) || m.Rooms[0].Cells != 48 {
+	if m.Rooms[0].Bounds != (Rect{det.Vec2{X: 1, Y: 1}, det.Vec2{X: 9, Y: 7}}) ||
+		m.Rooms[0].Cells != 48 {
 		t.Errorf("%+v", m.Rooms[0])
 	}
-	// The outline is closed: as many lines begin at a corner as end there, and all of it is as long as the faces are.
+	// The outline is closed: as many lines begin at a corner as end there, and all of it is as long
+	// as the faces are.
 	length := 0.0
 	for _, w := range m.Walls {
 		length += w.Q.Sub(w.P).Len()

@@ -62,10 +62,13 @@ func (p *parser) opening(x, y int, c byte) {
 			switch {
 			case !ok:
 			case solid(over.x, over.y):
-				p.at(at.x, at.y, "the doorway leads into a wall here; it must be open on both sides along its whole row")
+				p.at(at.x, at.y,
+					"the doorway leads into a wall here; it must be open on both sides along its "+
+						"whole row")
 				ok = false
 			case beside == '+' || beside == ':':
-				p.at(at.x, at.y, "two doorways touch; leave ground between them, and make each one cell thick")
+				p.at(at.x, at.y,
+					"two doorways touch; leave ground between them, and make each one cell thick")
 				ok = false
 			}
 		}
@@ -75,9 +78,11 @@ func (p *parser) opening(x, y int, c byte) {
 	}
 	o := Portal{Across: dy == 1, Door: -1}
 	if o.Across {
-		o.P, o.Q = det.Vec2{X: float64(x) + 0.5, Y: float64(y)}, det.Vec2{X: float64(x) + 0.5, Y: float64(y + n)}
+		o.P, o.Q = det.Vec2{X: float64(x) + 0.5, Y: float64(y)}, det.Vec2{
+			X: float64(x) + 0.5, Y: float64(y + n)}
 	} else {
-		o.P, o.Q = det.Vec2{X: float64(x), Y: float64(y) + 0.5}, det.Vec2{X: float64(x + n), Y: float64(y) + 0.5}
+		o.P, o.Q = det.Vec2{X: float64(x), Y: float64(y) + 0.5}, det.Vec2{
+			X: float64(x + n), Y: float64(y) + 0.5}
 	}
 	if c == '+' {
 		o.Door = len(m.Doors)
@@ -86,7 +91,8 @@ func (p *parser) opening(x, y int, c byte) {
 	m.Portals = append(m.Portals, o)
 }
 
-// rooms fills the ground between the portals, room by room, and finds which rooms each portal joins.
+// rooms fills the ground between the portals, room by room, and finds which rooms each portal
+// joins.
 func (p *parser) rooms() {
 	m := p.m
 	m.room = make([]int16, len(m.cells))
@@ -115,7 +121,9 @@ func (p *parser) rooms() {
 		i := m.at(o.P)
 		o.Rooms = [2]int{int(m.room[i-over]), int(m.room[i+over])}
 		if o.Rooms[0] == o.Rooms[1] {
-			p.at(i%m.Width, i/m.Width, "both sides of this doorway are the same room; use a dot, or divide the room by walls and doorways")
+			p.at(i%m.Width, i/m.Width,
+				"both sides of this doorway are the same room; use a dot, or divide the room by "+
+					"walls and doorways")
 			continue
 		}
 		for _, r := range o.Rooms {
@@ -125,7 +133,8 @@ func (p *parser) rooms() {
 	}
 }
 
-// halves writes the rooms of a doorway's cells: the one at smaller coordinates, as RoomAt knows about the line.
+// halves writes the rooms of a doorway's cells: the one at smaller coordinates, as RoomAt knows
+// about the line.
 func (m *Map) halves(o *Portal) {
 	for q := o.P; q.X < o.Q.X || q.Y < o.Q.Y; {
 		m.room[m.at(q)] = int16(o.Rooms[0])
@@ -146,8 +155,10 @@ func (m *Map) fill(stack []spot) []spot {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		r.Cells++
-		r.Bounds.Min = det.Vec2{X: min(r.Bounds.Min.X, float64(at.x)), Y: min(r.Bounds.Min.Y, float64(at.y))}
-		r.Bounds.Max = det.Vec2{X: max(r.Bounds.Max.X, float64(at.x+1)), Y: max(r.Bounds.Max.Y, float64(at.y+1))}
+		r.Bounds.Min = det.Vec2{
+			X: min(r.Bounds.Min.X, float64(at.x)), Y: min(r.Bounds.Min.Y, float64(at.y))}
+		r.Bounds.Max = det.Vec2{
+			X: max(r.Bounds.Max.X, float64(at.x+1)), Y: max(r.Bounds.Max.Y, float64(at.y+1))}
 		for _, d := range sides {
 			x, y := at.x+d.x, at.y+d.y
 			if m.Cell(x, y) < Floor {

@@ -13,7 +13,8 @@ import (
 //go:embed maps/*.txt
 var builtin embed.FS
 
-// A catalogue is the maps that this program has. It is never changed; to add to it is to put a larger one in its place.
+// A catalogue is the maps that this program has. It is never changed; to add to it is to put a
+// larger one in its place.
 type catalogue struct {
 	byHash map[uint64]*Map
 	byName map[string]*Map
@@ -22,7 +23,8 @@ type catalogue struct {
 
 var current atomic.Pointer[catalogue]
 
-// catalog gives the maps that there are, and parses those that come with the game when it is first called.
+// catalog gives the maps that there are, and parses those that come with the game when it is first
+// called.
 //
 //coeval:allow concurrent,global -- it only grows, and what a hash names never changes, so whoever looks a map up gets the same one on every machine, or none
 func catalog() *catalogue {
@@ -56,17 +58,20 @@ func parseBuiltin() *catalogue {
 	return c
 }
 
-var errNoMap = errors.New("arena: this program does not have the map of the world; parse its text and register it")
+var errNoMap = errors.New(
+	"arena: this program does not have the map of the world; parse its text and register it")
 
-// Register lets worlds of this program be played on a map, such as one that a server sent. The name of a map that is there already goes on to mean that one;
-// by its hash, the new one is found as well. It may be called at any time, from any goroutine.
+// Register lets worlds of this program be played on a map, such as one that a server sent. The name
+// of a map that is there already goes on to mean that one; by its hash, the new one is found as
+// well. It may be called at any time, from any goroutine.
 func Register(m *Map) {
 	for {
 		old := catalog()
 		if old.byHash[m.hash] != nil {
 			return
 		}
-		c := &catalogue{byHash: maps.Clone(old.byHash), byName: maps.Clone(old.byName), err: old.err}
+		c := &catalogue{
+			byHash: maps.Clone(old.byHash), byName: maps.Clone(old.byName), err: old.err}
 		c.byHash[m.hash] = m
 		if c.byName[m.Name] == nil {
 			c.byName[m.Name] = m

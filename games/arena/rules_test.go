@@ -14,7 +14,9 @@ func TestTheGameIsDeclaredRight(t *testing.T) {
 	if Game.Rate() != rate {
 		t.Error("rate", Game.Rate())
 	}
-	for n, name := range []string{classMatch: "Match", classFighter: "Fighter", classShot: "Shot", classPickup: "Pickup", classDoor: "Door", classSheet: "Sheet"} {
+	for n, name := range []string{
+		classMatch: "Match", classFighter: "Fighter", classShot: "Shot", classPickup: "Pickup",
+		classDoor: "Door", classSheet: "Sheet"} {
 		if got := Game.Classes()[n].Name(); got != name {
 			t.Errorf("class %d is %s, not %s", n, got, name)
 		}
@@ -65,8 +67,10 @@ func TestNoOneLeavesTheGround(t *testing.T) {
 					t.Fatalf("%s, tick %d: %v is at %v, in a wall", name, s.w.Tick(), id, f.Pos)
 				}
 				for other, o := range world.All[Fighter](s.w) {
-					if d := o.Pos.Sub(f.Pos).Len(); other != id && f.Alive() && o.Alive() && d < Radius && f.Life != 1 {
-						t.Fatalf("%s, tick %d: %v and %v are %v apart", name, s.w.Tick(), id, other, d)
+					if d := o.Pos.Sub(f.Pos).Len(); other != id && f.Alive() && o.Alive() &&
+						d < Radius && f.Life != 1 {
+						t.Fatalf("%s, tick %d: %v and %v are %v apart", name, s.w.Tick(), id, other,
+							d)
 					}
 				}
 			}
@@ -97,7 +101,8 @@ func TestBlaster(t *testing.T) {
 	s.put(1, 5, 3.5)
 	b := s.put(2, 12, 3.5)
 	s.hold(1, Command{Fire: true}, 1)
-	if got := events[Fired](s.w); len(got) != 1 || got[0].Weapon != Blaster || world.Count[Shot](s.w) != 1 {
+	if got := events[Fired](s.w); len(got) != 1 || got[0].Weapon != Blaster ||
+		world.Count[Shot](s.w) != 1 {
 		t.Fatal(got)
 	}
 	hurt := 0
@@ -105,7 +110,8 @@ func TestBlaster(t *testing.T) {
 		s.step(1)
 		for _, d := range events[Damaged](s.w) {
 			hurt++
-			if d.By != 1 || d.Amount != Arms[Blaster].Damage || det.Abs(float64(d.From.Sub(det.Pi))) > 0.2 {
+			if d.By != 1 || d.Amount != Arms[Blaster].Damage ||
+				det.Abs(float64(d.From.Sub(det.Pi))) > 0.2 {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -113,7 +119,8 @@ func TestBlaster(t *testing.T) {
 			t.Error("sparks from a fighter")
 		}
 	}
-	if hurt != 1 || b.Health != Healthy-Arms[Blaster].Damage || b.Pos.X <= 12 || world.Count[Shot](s.w) != 0 {
+	if hurt != 1 || b.Health != Healthy-Arms[Blaster].Damage || b.Pos.X <= 12 ||
+		world.Count[Shot](s.w) != 0 {
 		t.Errorf("hurt %d times, %+v", hurt, b)
 	}
 	s.hold(1, Command{Aim: det.Pi / 2, Fire: true}, 1)
@@ -174,13 +181,15 @@ func TestBurst(t *testing.T) {
 	if !(lost(near) > lost(far) && lost(far) > 0) || lost(behind) != 0 {
 		t.Errorf("lost %d near, %d far, %d behind the wall", lost(near), lost(far), lost(behind))
 	}
-	if near.Vel.X >= 0 || far.Vel.X >= 0 || behind.Vel != (det.Vec2{}) || near.Vel.Len() <= far.Vel.Len() {
+	if near.Vel.X >= 0 || far.Vel.X >= 0 || behind.Vel != (det.Vec2{}) ||
+		near.Vel.Len() <= far.Vel.Len() {
 		t.Errorf("thrown by %v near, %v far, %v behind the wall", near.Vel, far.Vel, behind.Vel)
 	}
 	if own.Vel.Y >= 0 || lost(own) == 0 {
 		t.Errorf("who fired it: %+v", own)
 	}
-	twin := det.Clamp((Splash-own.Pos.Sub(burst[0].At).Len())/(Splash-Radius), 0, 1) * float64(Arms[Launcher].Damage)
+	twin := det.Clamp((Splash-own.Pos.Sub(burst[0].At).Len())/(Splash-Radius), 0,
+		1) * float64(Arms[Launcher].Damage)
 	if float64(lost(own)) > twin*0.6+1 {
 		t.Errorf("who fired it lost %d; half of %v would do", lost(own), twin)
 	}
@@ -202,7 +211,8 @@ func TestRail(t *testing.T) {
 	}
 	s.put(1, 2, 2)
 	first, second := s.put(2, 5, 2), s.put(3, 8, 2)
-	if d := shoot(0); len(d) != 1 || first.Health != Healthy-Arms[Rail].Damage || second.Health != Healthy {
+	if d := shoot(0); len(d) != 1 || first.Health != Healthy-Arms[Rail].Damage ||
+		second.Health != Healthy {
 		t.Errorf("%+v %d %d", d, first.Health, second.Health)
 	}
 	s.put(1, 2, 2)
@@ -277,10 +287,12 @@ func TestDeath(t *testing.T) {
 		s.step(1)
 		killed = append(killed, events[Killed](s.w)...)
 	}
-	if len(killed) != 1 || killed[0] != (Killed{Victim: 2, By: 1, Weapon: Blaster}) || victim.Alive() {
+	if len(killed) != 1 || killed[0] != (Killed{Victim: 2, By: 1, Weapon: Blaster}) ||
+		victim.Alive() {
 		t.Fatalf("%+v", killed)
 	}
-	if a, b := s.sheet(1), s.sheet(2); a.Kills != 1 || a.Deaths != 0 || b.Kills != 0 || b.Deaths != 1 {
+	if a, b := s.sheet(1), s.sheet(2); a.Kills != 1 || a.Deaths != 0 || b.Kills != 0 ||
+		b.Deaths != 1 {
 		t.Errorf("%+v %+v", a, b)
 	}
 	s.hold(2, Command{Fire: true, X: Push}, 40)
@@ -319,7 +331,8 @@ func TestClientsPredictNoDeath(t *testing.T) {
 	client.Host().SetTick(s.w.Tick())
 	for n := range Game.Classes() {
 		for id := range s.w.Host().Of(n) {
-			if err := client.Host().Put(id, s.w.Host().Entry(id), s.w.Host().Image(id)); err != nil {
+			if err := client.Host().Put(id, s.w.Host().Entry(id),
+				s.w.Host().Image(id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -332,11 +345,13 @@ func TestClientsPredictNoDeath(t *testing.T) {
 	}
 	s.step(1)
 	for id, f := range world.All[Fighter](s.w) {
-		if got := world.Get[Fighter](client, id); s.w.Owner(id) == 2 && (f.Health != 0 || got.Health != 1) {
+		if got := world.Get[Fighter](client, id); s.w.Owner(id) == 2 &&
+			(f.Health != 0 || got.Health != 1) {
 			t.Errorf("the server has %d health, the client predicts %d", f.Health, got.Health)
 		}
 	}
-	if len(events[Killed](client)) != 0 || len(events[Damaged](client)) != 1 || len(events[Killed](s.w)) != 1 {
+	if len(events[Killed](client)) != 0 || len(events[Damaged](client)) != 1 ||
+		len(events[Killed](s.w)) != 1 {
 		t.Error("a client announces a death, or no hit")
 	}
 }
@@ -396,7 +411,8 @@ func TestPickups(t *testing.T) {
 	f.Health = 60
 	s.put(2, 1.5, 5.7).Health = 10 // further away
 	s.step(1)
-	if got := events[PickedUp](s.w); len(got) != 1 || got[0] != (PickedUp{SmallPack, 1}) || f.Health != 85 {
+	if got := events[PickedUp](s.w); len(got) != 1 || got[0] != (PickedUp{SmallPack, 1}) ||
+		f.Health != 85 {
 		t.Errorf("%+v, %d", got, f.Health)
 	}
 	s.step(int(gifts[SmallPack].again) - 1)
@@ -461,7 +477,8 @@ func TestDoors(t *testing.T) {
 		t.Error("it did not shut")
 	}
 	scene.Open[0] = 1 // a crack in the middle
-	if !scene.Clear(det.Vec2{X: 7, Y: 4}, det.Vec2{X: 12, Y: 4}) || scene.Clear(det.Vec2{X: 7, Y: 4.4}, det.Vec2{X: 12, Y: 4.4}) {
+	if !scene.Clear(det.Vec2{X: 7, Y: 4}, det.Vec2{X: 12, Y: 4}) ||
+		scene.Clear(det.Vec2{X: 7, Y: 4.4}, det.Vec2{X: 12, Y: 4.4}) {
 		t.Error("one sees through a crack, and only through it")
 	}
 }

@@ -105,7 +105,9 @@ func (s *scenario) sheet(p world.Player) *Sheet {
 func (s *scenario) put(p world.Player, x, y float64) *Fighter {
 	s.Helper()
 	f := s.body(p)
-	*f = Fighter{Pos: det.Vec2{X: x, Y: y}, Health: Healthy, Weapon: f.Weapon, Rockets: 10, Slugs: 10, Team: f.Team, Life: f.Life}
+	*f = Fighter{
+		Pos: det.Vec2{X: x, Y: y}, Health: Healthy, Weapon: f.Weapon, Rockets: 10, Slugs: 10,
+		Team: f.Team, Life: f.Life}
 	return f
 }
 
@@ -118,7 +120,8 @@ func events[E any](w *world.World) (out []E) {
 }
 
 // play lets bots play, and calls before with what they do and after with what came of it.
-func play(t testing.TB, w *world.World, bots, ticks int, before func(in *world.Inputs), after func(w *world.World)) {
+func play(t testing.TB, w *world.World, bots, ticks int, before func(in *world.Inputs),
+	after func(w *world.World)) {
 	in := Game.NewInputs()
 	players := make([]*Bot, bots)
 	for i := range players {

@@ -5,14 +5,18 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Scene is a map with its doors as they stand at one tick: what rays, walkers and eyes meet. The rules have one, and so may whoever draws or plays: keep it, and
-// call Look when the world has changed.
+// A Scene is a map with its doors as they stand at one tick: what rays, walkers and eyes meet. The
+// rules have one, and so may whoever draws or plays: keep it, and call Look when the world has
+// changed.
 type Scene struct {
-	Map  *Map
-	Open []uint8 // how far each door is open, from 0 to DoorOpen, by number; a door that is not in the world is shut
+	Map *Map
+	// how far each door is open, from 0 to DoorOpen, by number; a door that is not in the world is
+	// shut
+	Open []uint8
 }
 
-// Look takes the map and the doors of a world. It says false if this program does not have the map; then there is nothing to see.
+// Look takes the map and the doors of a world. It says false if this program does not have the map;
+// then there is nothing to see.
 func (s *Scene) Look(w *world.World) bool {
 	s.set(world.StateOf[Match](w).level)
 	if s.Map == nil {
@@ -37,7 +41,8 @@ func (s *Scene) set(m *Map) {
 	}
 }
 
-// Leaves gives the two halves of a door as they stand: they slide apart into the walls. When it is wide open both are empty; when it is shut the first is all of it.
+// Leaves gives the two halves of a door as they stand: they slide apart into the walls. When it is
+// wide open both are empty; when it is shut the first is all of it.
 func (s *Scene) Leaves(door int) [2]Rect {
 	o := &s.Map.Portals[s.Map.Doors[door]]
 	gap := float64(s.Open[door]) / DoorOpen
@@ -72,10 +77,12 @@ type Hit struct {
 	Normal   det.Vec2 // of what it met; zero if it met nothing
 }
 
-// Cast follows a ray from a point in a direction of length one until it meets a wall or a door, or has gone as far as limit.
+// Cast follows a ray from a point in a direction of length one until it meets a wall or a door, or
+// has gone as far as limit.
 func (s *Scene) Cast(from, dir det.Vec2, limit float64) Hit {
-	// Cell by cell, after Amanatides and Woo, "A Fast Voxel Traversal Algorithm for Ray Tracing" (1987). The distance to the next line is computed anew from its
-	// coordinate each time, not added up, so that a long ray is as exact as a short one.
+	// Cell by cell, after Amanatides and Woo, "A Fast Voxel Traversal Algorithm for Ray Tracing"
+	// (1987). The distance to the next line is computed anew from its coordinate each time, not
+	// added up, so that a long ray is as exact as a short one.
 	m := s.Map
 	x, y := int(det.Int32(det.Floor(from.X))), int(det.Int32(det.Floor(from.Y)))
 	if m.Cell(x, y).opaque() {

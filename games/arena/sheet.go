@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Sheet is a player's line on the score board. Everyone sees all of them, wherever the fighters are.
+// Sheet is a player's line on the score board. Everyone sees all of them, wherever the fighters
+// are.
 type Sheet struct {
 	Name   string
 	Team   int // 0 where there are none
@@ -56,7 +57,8 @@ func (s *Sheet) Step(w *world.World, me world.ID) {
 	}
 }
 
-// CleanText makes text from a stranger fit to be shown: valid, in one line, without what cannot be seen, and of at most so many bytes.
+// CleanText makes text from a stranger fit to be shown: valid, in one line, without what cannot be
+// seen, and of at most so many bytes.
 func CleanText(s string, limit int) string {
 	if len(s) > 4*limit+64 {
 		s = s[:4*limit+64]

@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Shot is something that flies: a bolt or a rocket. It belongs to the player who fired it, and flies straight.
+// Shot is something that flies: a bolt or a rocket. It belongs to the player who fired it, and
+// flies straight.
 type Shot struct {
 	Weapon   Weapon
 	Pos, Vel det.Vec2
@@ -46,10 +47,12 @@ func (s *Shot) Step(w *world.World, me world.ID) {
 	hit, t := -1, wall.Distance
 	for _, i := range m.work.near(s.Pos, way+Radius+shotRadius) {
 		f := m.work.fighters[i]
-		if f.Health == 0 || w.Owner(m.work.ids[i]) == by || m.Teams && !m.FriendlyFire && f.Team == s.Team {
+		if f.Health == 0 || w.Owner(m.work.ids[i]) == by || m.Teams && !m.FriendlyFire &&
+			f.Team == s.Team {
 			continue
 		}
-		if d, ok := meets(s.Pos, dir, t, f.Pos, Radius+shotRadius); ok || hit >= 0 && d == t && i < int32(hit) {
+		if d, ok := meets(s.Pos, dir, t, f.Pos, Radius+shotRadius); ok || hit >= 0 && d == t &&
+			i < int32(hit) {
 			hit, t = int(i), d
 		}
 	}
@@ -65,7 +68,8 @@ func (s *Shot) Step(w *world.World, me world.ID) {
 func (s *Shot) end(w *world.World, m *Match, me world.ID, dir det.Vec2, wall Hit, hit int) {
 	by, arm := w.Owner(me), &Arms[s.Weapon]
 	if s.Weapon == Launcher {
-		// It bursts a little before the wall, so that the wall is not between the burst and whoever stands beside it.
+		// It bursts a little before the wall, so that the wall is not between the burst and whoever
+		// stands beside it.
 		s.Pos = s.Pos.MulAdd(dir, -1.0/64)
 		world.Emit(w, me, Explosion{At: s.Pos})
 		m.burst(w, s.Pos, by, s.Team, hit, dir)
@@ -73,14 +77,17 @@ func (s *Shot) end(w *world.World, m *Match, me world.ID, dir det.Vec2, wall Hit
 	}
 	switch {
 	case hit >= 0:
-		m.hurt(w, m.work.ids[hit], m.work.fighters[hit], arm.Damage, by, s.Team, s.Weapon, dir.Mul(arm.Push))
+		m.hurt(w, m.work.ids[hit], m.work.fighters[hit], arm.Damage, by, s.Team, s.Weapon,
+			dir.Mul(arm.Push))
 	case wall.Normal != det.Vec2{}:
 		world.Emit(w, me, Spark{At: s.Pos, Out: wall.Normal.Angle()})
 	}
 }
 
-// burst hurts and throws everyone around a rocket's end, the less the further away. Who fired it is thrown as far, and hurt by half.
-func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct int, dir det.Vec2) {
+// burst hurts and throws everyone around a rocket's end, the less the further away. Who fired it is
+// thrown as far, and hurt by half.
+func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct int,
+	dir det.Vec2) {
 	arm := &Arms[Launcher]
 	for _, i := range m.work.near(at, Splash) {
 		f, id := m.work.fighters[i], m.work.ids[i]
@@ -103,7 +110,8 @@ func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct
 		if w.Owner(id) == by {
 			damage *= 0.5
 		}
-		m.hurt(w, id, f, int(det.Int32(damage)), by, team, Launcher, away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
+		m.hurt(w, id, f, int(det.Int32(damage)), by, team, Launcher,
+			away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 
 // Title is the arena as programs run it.
 var Title = &game.Title{
-	Game:  Game,
-	About: "a shooter seen from above; arrows walk and aim, space fires; the level is a map: " + strings.Join(levelNames(), ", "),
+	Game: Game,
+	About: "a shooter seen from above; arrows walk and aim, space fires; the level is a map: " +
+		strings.Join(levelNames(), ", "),
 	Levels: game.Levels{
 		Names: levelNames(), Settings: LevelSettings, Read: mapName, Endless: endless,
 		For: func(players int) string {
@@ -24,16 +25,20 @@ var Title = &game.Title{
 			return DefaultMap
 		},
 	},
-	Sight: game.Sight{Views: func(_ *world.World, _ game.Level, traits []interest.Description) (game.Views, error) {
-		return NewInterest(traits), nil
-	}},
+	Sight: game.Sight{
+		Views: func(_ *world.World, _ game.Level, traits []interest.Description) (game.Views,
+			error) {
+			return NewInterest(traits), nil
+		}},
 	Bot: game.Bots(insistent),
-	Screen: game.Screen{Width: ViewWidth, Height: ViewHeight, Draw: func(w *world.World, me world.Player, put func(x, y float64, c rune)) {
-		if me == world.Nobody {
-			me = Star(w, world.Nobody)
-		}
-		DrawFor(w, me, put)
-	}},
+	Screen: game.Screen{
+		Width: ViewWidth, Height: ViewHeight,
+		Draw: func(w *world.World, me world.Player, put func(x, y float64, c rune)) {
+			if me == world.Nobody {
+				me = Star(w, world.Nobody)
+			}
+			DrawFor(w, me, put)
+		}},
 	Control: game.Controls(func() func(game.Keys) Command {
 		var pad Pad
 		return func(k game.Keys) Command { return pad.Keys(k.Left, k.Right, k.Up, k.Down, k.Fire) }
@@ -55,8 +60,8 @@ var Title = &game.Title{
 	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
 }
 
-// insistent makes a bot that asks for its name until it has it: a command may come too late, and what is
-// done once with it is then not done.
+// insistent makes a bot that asks for its name until it has it: a command may come too late, and
+// what is done once with it is then not done.
 func insistent(seed uint64) func(*world.World, world.Player) Command {
 	bot, name, asked := NewBot(seed), "", world.Tick(0)
 	return func(w *world.World, me world.Player) Command {
@@ -64,7 +69,8 @@ func insistent(seed uint64) func(*world.World, world.Player) Command {
 		switch {
 		case c.Verb == Name:
 			name, asked = c.Text, w.Tick()
-		case name != "" && c.Verb == Nothing && w.Tick() >= asked+world.Tick(Game.Rate()) && sheetOf(w, me).Name != name:
+		case name != "" && c.Verb == Nothing && w.Tick() >= asked+world.Tick(Game.Rate()) &&
+			sheetOf(w, me).Name != name:
 			c.Verb, c.Text, asked = Name, name, w.Tick()
 		}
 		return c
@@ -83,8 +89,8 @@ func sheetOf(w *world.World, p world.Player) *Sheet {
 
 func flat(p det.Vec3) det.Vec2 { return det.Vec2{X: p.X, Y: p.Y} }
 
-// levelNames lists the maps that come with the game, the one to begin with first. Their files are named
-// as they are; no map is parsed before it is needed.
+// levelNames lists the maps that come with the game, the one to begin with first. Their files are
+// named as they are; no map is parsed before it is needed.
 func levelNames() []string {
 	names := []string{DefaultMap}
 	files, _ := builtin.ReadDir("maps") // they are part of the program
@@ -105,8 +111,8 @@ func mapName(text []byte) (string, error) {
 	return m.Name, nil
 }
 
-// LevelSettings makes the settings of a world from a level, whose data is the text of a map, or which
-// names one that comes with the game.
+// LevelSettings makes the settings of a world from a level, whose data is the text of a map, or
+// which names one that comes with the game.
 func LevelSettings(l game.Level) (world.Settings, error) {
 	if len(l.Data) == 0 {
 		return Settings(cmp.Or(l.Name, DefaultMap), Options{})
@@ -155,9 +161,9 @@ func hits(w *world.World, yield func(game.Hit) bool) {
 	}
 }
 
-// Star is the player to watch: the one that is watched already, for as long as they live, so that the
-// view does not jump about; then who has killed the most of those alive. Where no one is, it is the
-// same as before, and the place where they fell.
+// Star is the player to watch: the one that is watched already, for as long as they live, so that
+// the view does not jump about; then who has killed the most of those alive. Where no one is, it is
+// the same as before, and the place where they fell.
 func Star(w *world.World, now world.Player) world.Player {
 	star, most := now, 0
 	for id, f := range world.All[Fighter](w) {

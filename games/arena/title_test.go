@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestBotsInsistOnTheirNames loses the first two commands by which a bot asks for its name, as on a busy
-// machine a command may come too late.
+// TestBotsInsistOnTheirNames loses the first two commands by which a bot asks for its name, as on a
+// busy machine a command may come too late.
 func TestBotsInsistOnTheirNames(t *testing.T) {
 	settings, err := Settings("duel", Options{Seed: 1})
 	if err != nil {
@@ -50,7 +50,8 @@ func TestBotsInsistOnTheirNames(t *testing.T) {
 	}
 }
 
-// TestWhoWatchesFollowsAPlayer: a spectator looks from where a fighter is, stays with them while they live, and goes on to the best of the others when they die.
+// TestWhoWatchesFollowsAPlayer: a spectator looks from where a fighter is, stays with them while
+// they live, and goes on to the best of the others when they die.
 func TestWhoWatchesFollowsAPlayer(t *testing.T) {
 	settings, err := Settings(DefaultMap, Options{Seed: 1})
 	if err != nil {

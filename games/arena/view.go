@@ -8,8 +8,9 @@ import (
 // The part of a map that a terminal shows, around a player's fighter.
 const ViewWidth, ViewHeight = 64, 36
 
-// DrawFor shows the game to one of its players, on anything that can put a character at a place, whose origin is at the bottom left: what their fighter has in sight, and
-// of the rest of the map only the walls. They are the @, and the others letters that are the same on everyone's screen.
+// DrawFor shows the game to one of its players, on anything that can put a character at a place,
+// whose origin is at the bottom left: what their fighter has in sight, and of the rest of the map
+// only the walls. They are the @, and the others letters that are the same on everyone's screen.
 func DrawFor(w *world.World, me world.Player, put func(x, y float64, c rune)) {
 	var s Scene
 	if !s.Look(w) {

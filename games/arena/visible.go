@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// An Eye draws the line between what is seen and what lies in the shadow of walls and doors. It is for whoever shows the game; keep one, as it reuses its memory.
+// An Eye draws the line between what is seen and what lies in the shadow of walls and doors. It is
+// for whoever shows the game; keep one, as it reuses its memory.
 type Eye struct {
 	rays  []sightRay
 	shape []det.Vec2
@@ -18,17 +19,20 @@ type sightRay struct {
 	turn float64
 }
 
-// graze is by what angle a ray passes a corner on either side: small enough that no one sees the gap, large enough that the ray does not hit the corner it passes.
+// graze is by what angle a ray passes a corner on either side: small enough that no one sees the
+// gap, large enough that the ray does not hit the corner it passes.
 const graze = 1e-4
 
-// See gives the region that can be seen from a point, up to a distance, as a polygon around it, in order of angle; it is empty inside of a wall. What is outside of it is in
-// the shadow. The result is good until the next call.
+// See gives the region that can be seen from a point, up to a distance, as a polygon around it, in
+// order of angle; it is empty inside of a wall. What is outside of it is in the shadow. The result
+// is good until the next call.
 func (e *Eye) See(s *Scene, from det.Vec2, distance float64) []det.Vec2 {
 	e.rays, e.shape = e.rays[:0], e.shape[:0]
 	if i := s.Map.at(from); i < 0 || s.Map.cells[i].opaque() {
 		return e.shape
 	}
-	// The region's border changes only at corners, and where it is as far as one sees, it is a circle, of so many straight pieces.
+	// The region's border changes only at corners, and where it is as far as one sees, it is a
+	// circle, of so many straight pieces.
 	const pieces = 48
 	for i := range pieces {
 		e.ray(det.Angle(float64(i) * (2 * det.Pi / pieces)).Vec())
@@ -63,7 +67,8 @@ func (e *Eye) See(s *Scene, from det.Vec2, distance float64) []det.Vec2 {
 	return e.shape
 }
 
-// line adds the rays at which the border may turn because of a line along an axis: past its ends, and where it leaves the circle.
+// line adds the rays at which the border may turn because of a line along an axis: past its ends,
+// and where it leaves the circle.
 func (e *Eye) line(from, p, q det.Vec2, distance float64) {
 	along, aside := det.Vec2{X: 1}, p.Y-from.Y
 	lo, hi := p.X-from.X, q.X-from.X
@@ -102,7 +107,8 @@ func (e *Eye) corner(from, at det.Vec2, distance float64) {
 }
 
 func (e *Eye) ray(dir det.Vec2) {
-	// What grows with the angle is enough to sort by: the way along a square around the eye, from 0 to 4.
+	// What grows with the angle is enough to sort by: the way along a square around the eye, from 0
+	// to 4.
 	turn := dir.Y / (det.Abs(dir.X) + det.Abs(dir.Y))
 	switch {
 	case dir.X < 0:

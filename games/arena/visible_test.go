@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// within says whether a point is in a polygon around a middle: on the inner side of the edge in whose angle it lies.
+// within says whether a point is in a polygon around a middle: on the inner side of the edge in
+// whose angle it lies.
 func within(shape []det.Vec2, from, p det.Vec2) bool {
 	d := p.Sub(from)
 	for i := range shape {
@@ -39,7 +40,9 @@ func TestEyeSeesWhatIsClear(t *testing.T) {
 		}
 		point := func(name string) det.Vec2 {
 			for {
-				p := det.Vec2{X: float64(rapid.IntRange(0, 32*m.Width).Draw(t, name))/32 + 0.0137, Y: float64(rapid.IntRange(0, 32*m.Height).Draw(t, name))/32 + 0.0071}
+				p := det.Vec2{
+					X: float64(rapid.IntRange(0, 32*m.Width).Draw(t, name))/32 + 0.0137,
+					Y: float64(rapid.IntRange(0, 32*m.Height).Draw(t, name))/32 + 0.0071}
 				if i := m.at(p); i >= 0 && !m.cells[i].opaque() {
 					return p
 				}
@@ -87,7 +90,8 @@ func picture(w *world.World, id world.ID, scale int) *image.RGBA {
 	var e Eye
 	shape := e.See(&s, f.Pos, ViewReach)
 	at := func(x, y int) det.Vec2 {
-		return det.Vec2{X: (float64(x) + 0.5) / float64(scale), Y: (float64(y) + 0.5) / float64(scale)}
+		return det.Vec2{
+			X: (float64(x) + 0.5) / float64(scale), Y: (float64(y) + 0.5) / float64(scale)}
 	}
 	for y := range img.Bounds().Dy() {
 		for x := range img.Bounds().Dx() {

@@ -2,10 +2,12 @@ package arena
 
 import "github.com/coeval-dev/coeval/det"
 
-// stride is how far a walker goes at most before it is kept out of walls again. It is less than Radius, so that its middle never gets into one.
+// stride is how far a walker goes at most before it is kept out of walls again. It is less than
+// Radius, so that its middle never gets into one.
 const stride = 0.25
 
-// walk moves a walker and keeps it out of walls, pits and doors. What it runs into takes away the part of the velocity that leads into it, so it slides along.
+// walk moves a walker and keeps it out of walls, pits and doors. What it runs into takes away the
+// part of the velocity that leads into it, so it slides along.
 func (s *Scene) walk(p, v, by det.Vec2) (pos, vel det.Vec2) {
 	n := 1 + int(det.Int32(det.Sqrt(by.LenSq())*(1/stride)))
 	step := by.Mul(1 / float64(n))
@@ -20,7 +22,8 @@ func (s *Scene) walk(p, v, by det.Vec2) (pos, vel det.Vec2) {
 	return p, v
 }
 
-// keepOut pushes a walker out of what is around its cell. Walls in a row are one wall: their inner corners do not count.
+// keepOut pushes a walker out of what is around its cell. Walls in a row are one wall: their inner
+// corners do not count.
 func (s *Scene) keepOut(cell int, p, v det.Vec2) (pos, vel det.Vec2) {
 	m := s.Map
 	mask := m.mask[cell]
@@ -57,7 +60,8 @@ func (s *Scene) keepOut(cell int, p, v det.Vec2) (pos, vel det.Vec2) {
 		}
 		for _, r := range s.Leaves(int(d)) {
 			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y {
-				p, v = keepFrom(det.Vec2{X: det.Clamp(p.X, r.Min.X, r.Max.X), Y: det.Clamp(p.Y, r.Min.Y, r.Max.Y)}, p, v)
+				p, v = keepFrom(det.Vec2{X: det.Clamp(p.X, r.Min.X, r.Max.X),
+					Y: det.Clamp(p.Y, r.Min.Y, r.Max.Y)}, p, v)
 			}
 		}
 	}

@@ -88,7 +88,9 @@ func (f *Fighter) handle(w *world.World, m *Match, me world.ID, cmd Command) {
 		return
 	}
 	arm := &Arms[f.Weapon]
-	id := world.Spawn(w, Shot{Weapon: f.Weapon, Pos: at, Vel: dir.Mul(arm.Speed), Dies: now(w) + arm.Life, Team: f.Team})
+	id := world.Spawn(w,
+		Shot{Weapon: f.Weapon, Pos: at, Vel: dir.Mul(arm.Speed), Dies: now(w) + arm.Life,
+			Team: f.Team})
 	w.SetOwner(id, w.Owner(me))
 }
 
@@ -100,7 +102,8 @@ func (m *Match) beam(w *world.World, me world.ID, f *Fighter, dir det.Vec2) {
 	i, t := m.work.aim(w, by, f.Pos, dir, wall.Distance, func(o *Fighter) bool { return o != f })
 	world.Emit(w, me, Beam{From: f.Pos, To: f.Pos.MulAdd(dir, t)})
 	if i >= 0 {
-		m.hurt(w, m.work.ids[i], m.work.fighters[i], arm.Damage, by, f.Team, Rail, dir.Mul(arm.Push))
+		m.hurt(w, m.work.ids[i], m.work.fighters[i], arm.Damage, by, f.Team, Rail,
+			dir.Mul(arm.Push))
 	} else if wall.Normal != (det.Vec2{}) {
 		world.Emit(w, me, Spark{At: f.Pos.MulAdd(dir, t), Out: wall.Normal.Angle()})
 	}

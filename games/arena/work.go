@@ -5,8 +5,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// work is what a tick is computed with: the scene, and who stands where. It is made anew at the start of every tick from the entities alone, so it is no part of
-// the world: a copy, a save or a client that holds only some of the entities comes to its own.
+// work is what a tick is computed with: the scene, and who stands where. It is made anew at the
+// start of every tick from the entities alone, so it is no part of the world: a copy, a save or a
+// client that holds only some of the entities comes to its own.
 type work struct {
 	scene Scene
 	past  Past
@@ -22,7 +23,8 @@ type work struct {
 
 const (
 	bucket = 4.0 // side of a bucket
-	// drift is how far someone may have gone since the buckets were filled: the way of one tick at top speed, and a push or two.
+	// drift is how far someone may have gone since the buckets were filled: the way of one tick at
+	// top speed, and a push or two.
 	drift = 1.0
 )
 
@@ -45,7 +47,8 @@ func (k *work) gather(w *world.World, m *Match) {
 			k.start[k.bucket(f.Pos)+2]++
 		}
 	}
-	// A sort by counting: two places on, start holds how many are in a bucket; then one place on, where the bucket begins; and after filling, in place.
+	// A sort by counting: two places on, start holds how many are in a bucket; then one place on,
+	// where the bucket begins; and after filling, in place.
 	for i := 2; i < len(k.start); i++ {
 		k.start[i] += k.start[i-1]
 	}
@@ -69,7 +72,8 @@ func (k *work) axis(x float64, n int) int {
 	return min(max(int(det.Int32(x*(1/bucket))), 0), n-1)
 }
 
-// near lists who may be within a distance of a point, as indices, in an order that depends only on where they are. The list is good until the next call.
+// near lists who may be within a distance of a point, as indices, in an order that depends only on
+// where they are. The list is good until the next call.
 func (k *work) near(p det.Vec2, distance float64) []int32 {
 	k.found = k.found[:0]
 	distance += drift

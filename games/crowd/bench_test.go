@@ -11,8 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A service is a server without its sockets: a world, and for each player a view and a sender. A third of the players have their turn at each tick, and
-// acknowledge two ticks later.
+// A service is a server without its sockets: a world, and for each player a view and a sender. A
+// third of the players have their turn at each tick, and acknowledge two ticks later.
 type service struct {
 	*run
 	pub      *replica.Publisher
@@ -37,7 +37,9 @@ type acknowledgement struct {
 
 func newService(t testing.TB, players int, o replica.Options) *service {
 	t.Helper()
-	s := &service{run: newRun(t, players, SettingsFor(players, 1)), index: interest.NewIndex(Index()), rules: Rules(), finder: interest.NewFinder()}
+	s := &service{
+		run: newRun(t, players, SettingsFor(players, 1)), index: interest.NewIndex(Index()),
+		rules: Rules(), finder: interest.NewFinder()}
 	p, err := replica.NewProtocol(Game, o)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +50,9 @@ func newService(t testing.TB, players int, o replica.Options) *service {
 	s.follower, s.worker = interest.NewFollower(s.index, descriptions()...), replica.NewWorker(p)
 	s.views = make([]interest.View, players)
 	for i := range players {
-		s.senders = append(s.senders, replica.NewSender(s.pub, replica.SenderOptions{Player: world.Player(i + 1), Start: true}))
+		s.senders = append(s.senders,
+			replica.NewSender(s.pub,
+				replica.SenderOptions{Player: world.Player(i + 1), Start: true}))
 	}
 	return s
 }
@@ -118,7 +122,8 @@ func TestTables(t *testing.T) {
 	plain := sent()
 	plain.Tables = nil
 	if without := size(plain); with > 0.8*without {
-		t.Errorf("%.1f bytes a snapshot with tables, %.1f without; make new ones by go generate", with, without)
+		t.Errorf("%.1f bytes a snapshot with tables, %.1f without; make new ones by go generate",
+			with, without)
 	} else {
 		t.Logf("%.1f bytes a snapshot with tables, %.1f without", with, without)
 	}
@@ -128,7 +133,8 @@ func TestTables(t *testing.T) {
 func BenchmarkSnapshots(b *testing.B) {
 	for _, players := range []int{100, 1000} {
 		for _, relay := range []bool{false, true} {
-			b.Run(strconv.Itoa(players)+"/relay="+strconv.FormatBool(relay), func(b *testing.B) { benchSnapshots(b, players, relay) })
+			b.Run(strconv.Itoa(players)+"/relay="+strconv.FormatBool(relay),
+				func(b *testing.B) { benchSnapshots(b, players, relay) })
 		}
 	}
 }

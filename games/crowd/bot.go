@@ -5,7 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Mind is what a bot thinks with: a player who needs no one, and who acts on what a client sees. Bots of different seeds go different ways.
+// A Mind is what a bot thinks with: a player who needs no one, and who acts on what a client sees.
+// Bots of different seeds go different ways.
 type Mind struct {
 	rand   det.Rand
 	walk   Walk
@@ -24,8 +25,9 @@ func NewBot(seed uint64) *Mind {
 	return b
 }
 
-// Think is what the bot commands next, as a player. It goes by what it sees in a world, whole or partial, of its own avatar and those of others; without one, nil, it
-// walks blindly. It costs next to nothing but for the moment, every two seconds, at which it looks around.
+// Think is what the bot commands next, as a player. It goes by what it sees in a world, whole or
+// partial, of its own avatar and those of others; without one, nil, it walks blindly. It costs next
+// to nothing but for the moment, every two seconds, at which it looks around.
 func (b *Mind) Think(w *world.World, p world.Player) Walk {
 	self := b.find(w, p)
 	if b.stride--; b.stride <= 0 {

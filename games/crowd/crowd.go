@@ -14,7 +14,8 @@ const (
 	Sight, Others = 60, 30
 	// Most is how many players there may be.
 	Most = 16384
-	// Reach is how near one has to come to a gem to take it, Girth how near a bolt to someone to hit.
+	// Reach is how near one has to come to a gem to take it, Girth how near a bolt to someone to
+	// hit.
 	Reach, Girth = 1.0, 0.75
 
 	extent    = 4096    // the largest square
@@ -31,7 +32,9 @@ const (
 // Game is what to run. Make its settings by SettingsFor.
 var Game = world.Define("crowd",
 	world.State[Plaza](),
-	world.Class[Avatar](world.ClassOptions{Limit: Most}), world.Class[Bolt](world.ClassOptions{Limit: 4 * Most}), world.Class[Gem](world.ClassOptions{Limit: 4 * Most}),
+	world.Class[Avatar](world.ClassOptions{Limit: Most}),
+	world.Class[Bolt](world.ClassOptions{Limit: 4 * Most}),
+	world.Class[Gem](world.ClassOptions{Limit: 4 * Most}),
 	world.Commands[Walk](),
 	world.Event[Shot](world.EventOptions{Delivery: world.Unreliable, Life: 30}),
 	world.Event[Struck](world.EventOptions{Delivery: world.Unreliable, Life: 30}),
@@ -141,7 +144,8 @@ func somewhere(w *world.World, side float64) det.Vec2 {
 	return det.Vec2{X: w.Rand().Range(0, side), Y: w.Rand().Range(0, side)}
 }
 
-// Bolt is a shot in flight. It never changes its course, so once a client knows of one it needs to hear no more until it is gone.
+// Bolt is a shot in flight. It never changes its course, so once a client knows of one it needs to
+// hear no more until it is gone.
 type Bolt struct {
 	Pos, Vel det.Vec2
 	Life     int // ticks
@@ -221,8 +225,8 @@ func (g *Gem) Step(w *world.World, me world.ID) {
 	w.Remove(me)
 }
 
-// Reliable events go to everyone, in view or not; in a crowd that would be everything to everyone. So what is only seen and heard is unreliable, and what it
-// leads to is in the fields of avatars.
+// Reliable events go to everyone, in view or not; in a crowd that would be everything to everyone.
+// So what is only seen and heard is unreliable, and what it leads to is in the fields of avatars.
 
 // Shot is the sound of someone shooting.
 type Shot struct{}

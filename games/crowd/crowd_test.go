@@ -77,7 +77,8 @@ func TestNothingIsTooCoarse(t *testing.T) {
 	}
 }
 
-// TestEveryoneSeesAboutThirty: however many players there are, the square is such that thirty others are in view.
+// TestEveryoneSeesAboutThirty: however many players there are, the square is such that thirty
+// others are in view.
 func TestEveryoneSeesAboutThirty(t *testing.T) {
 	for _, players := range []int{60, 250, 1000} {
 		r := newRun(t, players, SettingsFor(players, 1))
@@ -96,7 +97,8 @@ func TestEveryoneSeesAboutThirty(t *testing.T) {
 			for i := range views {
 				o := interest.Observer{Player: world.Player(i + 1)}
 				observe(r.w, o.Player, &o)
-				if a := world.Get[Avatar](r.w, avatarOf(r.w, o.Player)); a == nil || o.Pos != place(a.Pos) || r.w.Owner(avatarOf(r.w, o.Player)) != o.Player {
+				if a := world.Get[Avatar](r.w, avatarOf(r.w, o.Player)); a == nil ||
+					o.Pos != place(a.Pos) || r.w.Owner(avatarOf(r.w, o.Player)) != o.Player {
 					t.Fatalf("player %d looks from %v", o.Player, o.Pos)
 				}
 				finder.Update(&views[i], ix, rules, o)
@@ -112,11 +114,13 @@ func TestEveryoneSeesAboutThirty(t *testing.T) {
 		if seen[2] == 0 || seen[3] == 0 {
 			t.Errorf("%d players see %.1f bolts and %.1f gems", players, seen[2]/n, seen[3]/n)
 		}
-		t.Logf("%d players on a side of %v: %.1f others, %.1f bolts, %.1f gems in view", players, SideFor(players), seen[1]/n-1, seen[2]/n, seen[3]/n)
+		t.Logf("%d players on a side of %v: %.1f others, %.1f bolts, %.1f gems in view", players,
+			SideFor(players), seen[1]/n-1, seen[2]/n, seen[3]/n)
 	}
 }
 
-// TestTheGameIsPlayed: there are shots, hits, deaths and gems, and a record is kept for those who come later.
+// TestTheGameIsPlayed: there are shots, hits, deaths and gems, and a record is kept for those who
+// come later.
 func TestTheGameIsPlayed(t *testing.T) {
 	r := newRun(t, 200, SettingsFor(200, 3))
 	shots, struck, fell, taken := 0, 0, 0, 0
@@ -200,7 +204,8 @@ func BenchmarkStep(b *testing.B) {
 			for range b.N {
 				r.step(b)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(players), "ns/player")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(players),
+				"ns/player")
 		})
 	}
 }

@@ -40,8 +40,10 @@ func avatarOf(w *world.World, p world.Player) world.ID {
 	return world.None
 }
 
-// sent says how the game is best sent. Bolts fly by themselves, so that a client is told of each only once. Nothing need be said of avatars: that Vel is the
-// rate of Pos is known by their names, and the tables hold the rest.
+// sent says how the game is best sent. Bolts fly by themselves, so that a client is told of each
+// only once. Nothing need be said of avatars: that Vel is the rate of Pos is known by their names,
+// and the tables hold the rest.
 func sent() replica.Options {
-	return replica.Options{Tables: tables, Classes: map[string]replica.Policy{"Bolt": {Takeover: true}}}
+	return replica.Options{
+		Tables: tables, Classes: map[string]replica.Policy{"Bolt": {Takeover: true}}}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Plaza is the square, and how the game goes. Its counts are brought up to date once a second, as everyone is told of each change.
+// Plaza is the square, and how the game goes. Its counts are brought up to date once a second, as
+// everyone is told of each change.
 type Plaza struct {
 	Side        float64 // metres
 	Gems        int     // how many lie about
@@ -51,7 +52,8 @@ func (p *Plaza) Step(w *world.World, me world.ID) {
 	}
 }
 
-// meets finds the nearest avatar within a distance, which must be less than a cell; of two that are as near, the one with the lower identifier.
+// meets finds the nearest avatar within a distance, which must be less than a cell; of two that are
+// as near, the one with the lower identifier.
 func (p *Plaza) meets(at det.Vec2, distance float64) (world.ID, *Avatar) {
 	if p.cells == nil {
 		return world.None, nil
@@ -59,7 +61,8 @@ func (p *Plaza) meets(at det.Vec2, distance float64) (world.ID, *Avatar) {
 	return p.cells.nearest(at, distance)
 }
 
-// cellSide is how large a cell is. Someone may walk out of the cell in which the tick began, but not by more than walked is.
+// cellSide is how large a cell is. Someone may walk out of the cell in which the tick began, but
+// not by more than walked is.
 const cellSide, walked = 4.0, 0.25
 
 // cells is a grid without bounds: the number of a cell is hashed into one of so many lists.
@@ -115,9 +118,11 @@ func (c *cells) nearest(at det.Vec2, distance float64) (found world.ID, who *Ava
 	return found, who
 }
 
-// SideFor is how large a square must be so that each of so many players has Others in sight on average, those at its edges included.
+// SideFor is how large a square must be so that each of so many players has Others in sight on
+// average, those at its edges included.
 func SideFor(players int) float64 {
-	// The chance that two of a unit square are within r of each other, r up to 1, is pi r^2 - 8/3 r^3 + r^4/2.
+	// The chance that two of a unit square are within r of each other, r up to 1, is pi r^2 - 8/3
+	// r^3 + r^4/2.
 	want := Others / float64(max(players-1, Others))
 	lo, hi := 0.0, 1.0
 	for range 40 {
@@ -135,5 +140,7 @@ func SideFor(players int) float64 {
 // SettingsFor makes a world for so many players: a square of the right size, with a gem for each.
 func SettingsFor(players int, seed uint64) world.Settings {
 	players = min(max(players, 1), Most)
-	return world.Settings{Seed: seed, Secret: seed + 1, States: []bits.Syncer{&Plaza{Side: SideFor(players), Gems: players}}}
+	return world.Settings{
+		Seed: seed, Secret: seed + 1, States: []bits.Syncer{
+			&Plaza{Side: SideFor(players), Gems: players}}}
 }

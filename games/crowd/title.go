@@ -25,7 +25,8 @@ var Title = &game.Title{
 		Settings: func(l game.Level) (world.Settings, error) {
 			n, err := strconv.Atoi(l.Name)
 			if err != nil || n < 1 || n > 10000 {
-				return world.Settings{}, fmt.Errorf("%q is not a number of players from 1 to 10000", l.Name)
+				return world.Settings{},
+					fmt.Errorf("%q is not a number of players from 1 to 10000", l.Name)
 			}
 			return SettingsFor(n, l.Seed), nil
 		},
@@ -34,6 +35,8 @@ var Title = &game.Title{
 		Rules: func() (players, spectators *interest.Rules) { return Rules(), nil },
 		Index: Index(),
 	},
-	Bot:    game.Bots(func(seed uint64) func(*world.World, world.Player) Walk { return NewBot(seed).Think }),
+	Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) Walk {
+		return NewBot(seed).Think
+	}),
 	Tables: tables,
 }

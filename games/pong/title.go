@@ -9,9 +9,11 @@ import (
 var Title = &game.Title{
 	Game:  Game,
 	About: "two paddles and a ball; up and down",
-	Screen: game.Screen{Width: Width, Height: Height, Draw: func(w *world.World, _ world.Player, put func(x, y float64, c rune)) {
-		Draw(w, put)
-	}},
+	Screen: game.Screen{
+		Width: Width, Height: Height,
+		Draw: func(w *world.World, _ world.Player, put func(x, y float64, c rune)) {
+			Draw(w, put)
+		}},
 	Control: game.Controls(func() func(game.Keys) Move {
 		return func(k game.Keys) Move { return Keys(k.Up, k.Down) }
 	}),

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTheTutorialQuotesTheGame keeps docs/tutorial.md true: what it shows of the game is in the game, or in its tests.
+// TestTheTutorialQuotesTheGame keeps docs/tutorial.md true: what it shows of the game is in the
+// game, or in its tests.
 func TestTheTutorialQuotesTheGame(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tutorial.md")
 	if err != nil {

@@ -2,7 +2,8 @@ package pong
 
 import "github.com/coeval-dev/coeval/world"
 
-// Draw shows the game on anything that can put a character at a place of the court, whose origin is at the bottom left.
+// Draw shows the game on anything that can put a character at a place of the court, whose origin is
+// at the bottom left.
 func Draw(w *world.World, put func(x, y float64, c rune)) {
 	for y := 0; y < Height; y += 3 {
 		put(Width/2, float64(y), ':')

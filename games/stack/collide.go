@@ -55,8 +55,9 @@ func (k *work) gather(w *world.World) {
 	}
 }
 
-// collide lists the contacts. The bodies are gone through from left to right, so that only those near each other are compared; the order is complete, by
-// place and then by number, so it is the same whatever it was before.
+// collide lists the contacts. The bodies are gone through from left to right, so that only those
+// near each other are compared; the order is complete, by place and then by number, so it is the
+// same whatever it was before.
 func (k *work) collide() {
 	k.contacts = k.contacts[:0]
 	k.order = k.order[:0]
@@ -128,8 +129,9 @@ func (k *work) touch(c contact) {
 	k.contacts = append(k.contacts, c)
 }
 
-// pair finds where two boxes meet. Two convex shapes are apart if some side of one has all of the other before it; if none has, they meet at the side that is
-// least deep in the other, along as much of it as the other's nearest side covers.
+// pair finds where two boxes meet. Two convex shapes are apart if some side of one has all of the
+// other before it; if none has, they meet at the side that is least deep in the other, along as
+// much of it as the other's nearest side covers.
 func (k *work) pair(i, j int32) {
 	a, b := &k.bodies[i], &k.bodies[j]
 	d := b.Pos.Sub(a.Pos)
@@ -143,7 +145,8 @@ func (k *work) pair(i, j int32) {
 		if deep < 0 {
 			return
 		}
-		// The first of sides that are nearly as good, so that a resting box does not change its mind.
+		// The first of sides that are nearly as good, so that a resting box does not change its
+		// mind.
 		if deep < float64(least*0.98)-0.001 {
 			best, least = n, deep
 		}

@@ -2,9 +2,10 @@ package stack
 
 import "github.com/coeval-dev/coeval/det"
 
-// Contacts are solved by sequential impulses, after Catto, "Iterative Dynamics with Temporal Coherence" (2005): each contact in turn gets the impulse that stops
-// its bodies from approaching, over and over until all are nearly content. Impulses are not kept from tick to tick, as nothing may be kept that is
-// not in the image; sleep takes the place of that for piles at rest.
+// Contacts are solved by sequential impulses, after Catto, "Iterative Dynamics with Temporal
+// Coherence" (2005): each contact in turn gets the impulse that stops its bodies from approaching,
+// over and over until all are nearly content. Impulses are not kept from tick to tick, as nothing
+// may be kept that is not in the image; sleep takes the place of that for piles at rest.
 const (
 	rounds   = 12
 	friction = 0.5
@@ -108,7 +109,8 @@ func (k *work) move(dt float64) {
 		if b.invMass == 0 {
 			continue
 		}
-		b.Vel, b.Spin = b.Vel.ClampLen(50), det.Clamp(b.Spin, -25, 25) // what Sync can hold, with room for a tick
+		// what Sync can hold, with room for a tick
+		b.Vel, b.Spin = b.Vel.ClampLen(50), det.Clamp(b.Spin, -25, 25)
 		b.Pos = b.Pos.MulAdd(b.Vel, dt)
 		b.Turn = (b.Turn + det.Angle(float64(b.Spin*dt))).Wrap()
 		if b.touching && b.Vel.LenSq() < calm*calm && det.Abs(b.Spin) < calm {

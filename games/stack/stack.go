@@ -16,12 +16,15 @@ const (
 // Game is what to run.
 var Game = world.Define("stack",
 	world.Class[Box](world.ClassOptions{Limit: 4096}), world.State[Physics](),
-	world.Commands[Push](), world.Event[Thud](world.EventOptions{Delivery: world.Unreliable, Weak: true}),
+	world.Commands[Push](),
+	world.Event[Thud](world.EventOptions{Delivery: world.Unreliable, Weak: true}),
 	world.OnStart(func(w *world.World) {
 		for i := range Boxes {
 			at := det.Vec2{X: 22 + float64(float64(i%10)*2.2), Y: 1 + float64(float64(i/10)*1.6)}
 			at.X += w.Rand().Range(-0.3, 0.3)
-			world.Spawn(w, Box{Pos: at, Turn: det.Angle(w.Rand().Range(-0.4, 0.4)), Size: 2 + w.Rand().IntN(3)})
+			world.Spawn(w,
+				Box{Pos: at, Turn: det.Angle(w.Rand().Range(-0.4, 0.4)),
+					Size: 2 + w.Rand().IntN(3)})
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
@@ -51,7 +54,8 @@ type Box struct {
 	Turn     det.Angle
 	Spin     float64 // radians a second
 	Size     int     // its half width, in quarters
-	Rest     int     // for how many ticks it has hardly moved; at restful it sleeps until something hits it
+	// for how many ticks it has hardly moved; at restful it sleeps until something hits it
+	Rest int
 }
 
 // The resolutions are such that the least velocity still moves a box in a tick.
@@ -134,7 +138,8 @@ func (p *Physics) Step(w *world.World, me world.ID) {
 	p.Contacts = min(len(k.contacts), 1<<16)
 	for i := range k.contacts {
 		if c := &k.contacts[i]; c.first && c.impulse > 25 {
-			world.Emit(w, k.bodies[c.a].id, Thud{At: c.at, Loud: int(det.Int32(min(c.impulse/10, 15)))})
+			world.Emit(w, k.bodies[c.a].id,
+				Thud{At: c.at, Loud: int(det.Int32(min(c.impulse/10, 15)))})
 		}
 	}
 	k.move(w.Seconds())

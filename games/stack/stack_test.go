@@ -22,7 +22,8 @@ func play(t testing.TB, ticks, players int) *world.World {
 	return w
 }
 
-// TestSameEverywhere pins a tumbling pile, so that a machine that computes it otherwise is found out.
+// TestSameEverywhere pins a tumbling pile, so that a machine that computes it otherwise is found
+// out.
 func TestSameEverywhere(t *testing.T) {
 	if got := play(t, 400, 2).Hash(); got != 0xf2372cd3e0188bb7 {
 		t.Errorf("hash %#016x", got)
@@ -61,7 +62,8 @@ func TestThePileComesToRest(t *testing.T) {
 		}
 		for id, b := range world.All[Box](w) {
 			if b.Pos.Y < b.Half()*0.4 || b.Pos.X < 0 || b.Pos.X > Width {
-				t.Fatalf("tick %d: box %v is at %v, through the ground or a wall", w.Tick(), id, b.Pos)
+				t.Fatalf("tick %d: box %v is at %v, through the ground or a wall", w.Tick(), id,
+					b.Pos)
 			}
 		}
 	}
@@ -95,7 +97,9 @@ func TestABoxFallsFlatAndStays(t *testing.T) {
 	const dt = 1.0 / 60
 	for range 400 {
 		b.Vel.Y -= gravity * dt
-		k.bodies = append(k.bodies[:0], body{Box: b, half: 1, radius: 1.4143, x: b.Turn.Vec(), y: b.Turn.Vec().Perp(), invMass: 0.25, invTurn: 0.375})
+		k.bodies = append(k.bodies[:0],
+			body{Box: b, half: 1, radius: 1.4143, x: b.Turn.Vec(), y: b.Turn.Vec().Perp(),
+				invMass: 0.25, invTurn: 0.375})
 		k.collide()
 		k.solve(dt)
 		k.move(dt)

@@ -5,8 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Draw shows the game on anything that can put a character at a place of the yard, whose origin is at the bottom left: # for what moves, + for what sleeps,
-// @ for what a player drives.
+// Draw shows the game on anything that can put a character at a place of the yard, whose origin is
+// at the bottom left: # for what moves, + for what sleeps, @ for what a player drives.
 func Draw(w *world.World, put func(x, y float64, c rune)) {
 	for id, b := range world.All[Box](w) {
 		c := '#'
@@ -21,7 +21,8 @@ func Draw(w *world.World, put func(x, y float64, c rune)) {
 		n := int(det.Int32(half*4)) + 1
 		for i := -n; i <= n; i++ {
 			for j := -n; j <= n; j++ {
-				p := b.Pos.MulAdd(x, half*float64(i)/float64(n)).MulAdd(y, half*float64(j)/float64(n))
+				p := b.Pos.MulAdd(x, half*float64(i)/float64(n)).MulAdd(y,
+					half*float64(j)/float64(n))
 				put(p.X, p.Y, c)
 			}
 		}

@@ -13,4 +13,5 @@ import (
 )
 
 // All are the tools, for host.Program.
-var All = []host.Command{bench.Command, lab.Command, codec.Command, vet.Command, netsim.Command, crimp.Command}
+var All = []host.Command{
+	bench.Command, lab.Command, codec.Command, vet.Command, netsim.Command, crimp.Command}

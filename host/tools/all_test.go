@@ -43,7 +43,8 @@ func TestToolsCommandLine(t *testing.T) {
 		{"bench", 0, "coeval bench codec", ""},
 		{"lab", 0, "coeval lab mirrors", ""},
 		{"bench nothing-like-it", 2, "", `coeval bench: there is no command "nothing-like-it"`},
-		{"bench feel --game chess", 2, "", `there is no game "chess"; there are arena, crowd, pong, stack`},
+		{"bench feel --game chess", 2, "",
+			`there is no game "chess"; there are arena, crowd, pong, stack`},
 		{"codec play --out x", 2, "", "which game? There are arena, crowd, pong, stack"},
 	} {
 		code, stdout, stderr := toolstest.Try(strings.Fields(x.args)...)

@@ -8,8 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/host/tools/internal/toolstest"
 )
 
-// TestEveryTitleUnderEveryTool plays every bundled title under every measurement, as small as it can be.
-// What a title must say for that and does not is told.
+// TestEveryTitleUnderEveryTool plays every bundled title under every measurement, as small as it
+// can be. What a title must say for that and does not is told.
 func TestEveryTitleUnderEveryTool(t *testing.T) {
 	const noBody = "title stack has no body"
 	for _, title := range toolstest.Bundled().Titles {
@@ -19,10 +19,14 @@ func TestEveryTitleUnderEveryTool(t *testing.T) {
 			want string // in what is printed
 			slow bool   // so only pong does
 		}{
-			{"bench feel --players 2 --time 1s --warm 1s --game " + name, "own corrections a minute", false},
-			{"lab bandwidth --quick --clients 1,2 --bytes-only --game " + name, "a client's commands to its server", false},
-			{"lab mirrors --minutes 0.02 --alone --players 1 --mirrors 2 --game " + name, "settled", true},
-			{"codec play " + name + " --players 2 --seconds 1 --out " + filepath.Join(t.TempDir(), "game.tables"), " bytes for ", false},
+			{"bench feel --players 2 --time 1s --warm 1s --game " + name,
+				"own corrections a minute", false},
+			{"lab bandwidth --quick --clients 1,2 --bytes-only --game " + name,
+				"a client's commands to its server", false},
+			{"lab mirrors --minutes 0.02 --alone --players 1 --mirrors 2 --game " + name, "settled",
+				true},
+			{"codec play " + name + " --players 2 --seconds 1 --out " + filepath.Join(t.TempDir(),
+				"game.tables"), " bytes for ", false},
 		} {
 			if x.slow && (name != "pong" || testing.Short()) {
 				continue
@@ -30,14 +34,16 @@ func TestEveryTitleUnderEveryTool(t *testing.T) {
 			t.Run(strings.Join(strings.Fields(x.args)[:2], " ")+" "+name, func(t *testing.T) {
 				code, stdout, stderr := toolstest.Try(strings.Fields(x.args)...)
 				want, wantCode := x.want, toolstest.ExitOK
-				if _, _, embodied := title.Body(); !embodied && !strings.HasPrefix(x.args, "codec") {
+				if _, _, embodied := title.Body(); !embodied &&
+					!strings.HasPrefix(x.args, "codec") {
 					want, wantCode = noBody, toolstest.ExitFailure
 					if code == toolstest.ExitUsage {
 						wantCode = toolstest.ExitUsage
 					}
 				}
 				if code != wantCode || !strings.Contains(stdout+stderr, want) {
-					t.Errorf("exit code %d, want %d with %q:\n%s%s", code, wantCode, want, stdout, stderr)
+					t.Errorf("exit code %d, want %d with %q:\n%s%s", code, wantCode, want, stdout,
+						stderr)
 				}
 			})
 		}
@@ -49,7 +55,8 @@ func TestEveryTitleUnderEveryTool(t *testing.T) {
 				t.Skip("it starts processes")
 			}
 			t.Parallel()
-			out, err := toolstest.Process(t, "bench", "server", "--players", "2", "--seconds", "0.5", "--game", name, "--json").Output()
+			out, err := toolstest.Process(t, "bench", "server", "--players", "2", "--seconds",
+				"0.5", "--game", name, "--json").Output()
 			if err != nil || !strings.Contains(string(out), `"players":2`) {
 				t.Errorf("%v\n%s", err, out)
 			}

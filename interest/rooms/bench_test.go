@@ -21,7 +21,8 @@ func (k *walker) Step(w *world.World, me world.ID) {
 	}
 }
 
-// block makes n by n rooms of ten by ten, each with an opening to its neighbours, off the middle by turns, every third with a door.
+// block makes n by n rooms of ten by ten, each with an opening to its neighbours, off the middle by
+// turns, every third with a door.
 func block(t testing.TB, n int) *Plan {
 	l := Layout{Rooms: n * n, Locate: func(p det.Vec2) int {
 		x, y := int(det.Floor(p.X/10)), int(det.Floor(p.Y/10))
@@ -38,11 +39,13 @@ func block(t testing.TB, n int) *Plan {
 			o.Door = i/3 + 1
 		}
 		if i%n < n-1 {
-			o.A, o.B, o.P, o.Q = i, i+1, det.Vec2{X: x + 10, Y: y + off}, det.Vec2{X: x + 10, Y: y + off + 2}
+			o.A, o.B, o.P, o.Q = i, i+1, det.Vec2{X: x + 10, Y: y + off}, det.Vec2{
+				X: x + 10, Y: y + off + 2}
 			l.Portals = append(l.Portals, o)
 		}
 		if i/n < n-1 {
-			o.A, o.B, o.P, o.Q, o.Door = i+n, i, det.Vec2{X: x + off, Y: y + 10}, det.Vec2{X: x + off + 2, Y: y + 10}, 0
+			o.A, o.B, o.P, o.Q, o.Door = i+n, i, det.Vec2{X: x + off, Y: y + 10}, det.Vec2{
+				X: x + off + 2, Y: y + 10}, 0
 			l.Portals = append(l.Portals, o)
 		}
 	}
@@ -53,7 +56,8 @@ func block(t testing.TB, n int) *Plan {
 	return p
 }
 
-// crowd is a block with walkers in it, of whom a part moves each tick, and clients who look from among them.
+// crowd is a block with walkers in it, of whom a part moves each tick, and clients who look from
+// among them.
 type crowd struct {
 	r     *Rooms
 	ix    *interest.Index
@@ -67,9 +71,11 @@ type crowd struct {
 func newCrowd(t testing.TB, side, things, clients int) *crowd {
 	c := &crowd{ix: newIndex(), rand: det.At(1, 2, 3), views: make([]interest.View, clients)}
 	c.r = New(block(t, side), c.ix, Options{})
-	c.rules = &interest.Rules{Sources: []interest.Source{&Sight{In: c.r, Reach: 40}, &Hearing{In: c.r}}}
+	c.rules = &interest.Rules{
+		Sources: []interest.Source{&Sight{In: c.r, Reach: 40}, &Hearing{In: c.r}}}
 	for range things {
-		c.at = append(c.at, det.Vec3{X: c.rand.Range(0, float64(10*side)), Y: c.rand.Range(0, float64(10*side))})
+		c.at = append(c.at,
+			det.Vec3{X: c.rand.Range(0, float64(10*side)), Y: c.rand.Range(0, float64(10*side))})
 	}
 	for i := range c.at {
 		c.set(i)
@@ -105,7 +111,8 @@ func (c *crowd) move(n int) {
 
 func (c *crowd) update(f *interest.Finder) (shown int) {
 	for i := range c.views {
-		f.Update(&c.views[i], c.ix, c.rules, interest.Observer{Pos: c.at[i], Speed: 9, RoundTrip: 100 * time.Millisecond})
+		f.Update(&c.views[i], c.ix, c.rules,
+			interest.Observer{Pos: c.at[i], Speed: 9, RoundTrip: 100 * time.Millisecond})
 		shown += len(c.views[i].Entries())
 	}
 	return shown
@@ -132,7 +139,8 @@ func BenchmarkUpdate(b *testing.B) {
 				b.StartTimer()
 				shown = c.update(f)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(c.views)), "ns/client")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(c.views)),
+				"ns/client")
 			b.ReportMetric(float64(shown)/float64(len(c.views)), "shown/client")
 		})
 	}
@@ -150,7 +158,8 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
-// BenchmarkDoor is a door that moves: what is seen is worked out anew for the rooms that it concerns.
+// BenchmarkDoor is a door that moves: what is seen is worked out anew for the rooms that it
+// concerns.
 func BenchmarkDoor(b *testing.B) {
 	c := newCrowd(b, 20, 0, 0)
 	b.ReportAllocs()
@@ -175,7 +184,8 @@ func TestNoAllocations(t *testing.T) {
 		c.move(4)
 		c.update(f)
 	}
-	if n := testing.AllocsPerRun(100, func() { c.move(4); c.update(f) }); n > 1 { // a view or a list may grow a last time
+	// a view or a list may grow a last time
+	if n := testing.AllocsPerRun(100, func() { c.move(4); c.update(f) }); n > 1 {
 		t.Errorf("%v allocations", n)
 	}
 }

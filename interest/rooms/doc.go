@@ -1,4 +1,5 @@
-// Package rooms shows each client what can be seen and heard from the room that it is in: potentially visible sets over rooms and portals, with doors.
+// Package rooms shows each client what can be seen and heard from the room that it is in:
+// potentially visible sets over rooms and portals, with doors.
 //
 //	map ── Layout: rooms, portals, doors ──> NewPlan ──> Plan     which rooms see which if all doors are open; once for a map
 //	                                                      │
@@ -6,8 +7,9 @@
 //	doors ── SetDoor ──────────────────────────────────┘ │
 //	                                          Sight, Hearing     sources for interest.Rules; one call for each client, on any worker
 //
-// A server that tells each client everything within a radius tells it who waits behind the next wall. Rooms tell it what the walls let through, and no more: it saves
-// bandwidth, and what a client was never sent no one can read from its memory.
+// A server that tells each client everything within a radius tells it who waits behind the next
+// wall. Rooms tell it what the walls let through, and no more: it saves bandwidth, and what a
+// client was never sent no one can read from its memory.
 //
 // # Use
 //
@@ -28,10 +30,12 @@
 //
 // # What can be relied on
 //
-// Whatever there is a clear line to, through portals whose doors are open, is in a room that counts as seen: no walls inside of rooms are looked at, and all roundings go
-// the same way. A test compares this with rays that know nothing of rooms. What is known not to be seen is not shown, unless it could come into sight within the
-// client's round trip.
+// Whatever there is a clear line to, through portals whose doors are open, is in a room that counts
+// as seen: no walls inside of rooms are looked at, and all roundings go the same way. A test
+// compares this with rays that know nothing of rooms. What is known not to be seen is not shown,
+// unless it could come into sight within the client's round trip.
 //
-// Views depend on traits, doors, observers and the view before, as those of package interest do. An update of a view costs next to nothing while
-// nothing moves in the rooms that it looks at, whatever goes on in others. See docs/interest.md for figures.
+// Views depend on traits, doors, observers and the view before, as those of package interest do. An
+// update of a view costs next to nothing while nothing moves in the rooms that it looks at,
+// whatever goes on in others. See docs/interest.md for figures.
 package rooms

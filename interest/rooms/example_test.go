@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Three rooms lie side by side, each ten units wide. From the first one looks through an opening into the second; a door leads on to the third. Behind it a dog barks: it
-// is heard before it is seen.
+// Three rooms lie side by side, each ten units wide. From the first one looks through an opening
+// into the second; a door leads on to the third. Behind it a dog barks: it is heard before it is
+// seen.
 func Example() {
 	plan, err := rooms.NewPlan(rooms.Layout{
 		Rooms: 3,

@@ -6,10 +6,13 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// What is seen of one room in another is seen along straight lines through a row of portals. A flow follows all rows of portals that one line might pass, after
-// Teller and Séquin, "Visibility Preprocessing for Interactive Walkthroughs" (1991), and the portal flow of Quake's vis, in the plane: what lies beyond two portals can be
-// seen through both only between the two lines that join their opposite ends. Each portal of the row is cut down to that part, and the first portal is cut
-// down by what is seen from the other end. When nothing is left of one, no line passes. What is kept may be too much, never too little.
+// What is seen of one room in another is seen along straight lines through a row of portals. A flow
+// follows all rows of portals that one line might pass, after Teller and Séquin, "Visibility
+// Preprocessing for Interactive Walkthroughs" (1991), and the portal flow of Quake's vis, in the
+// plane: what lies beyond two portals can be seen through both only between the two lines that join
+// their opposite ends. Each portal of the row is cut down to that part, and the first portal is cut
+// down by what is seen from the other end. When nothing is left of one, no line passes. What is
+// kept may be too much, never too little.
 type flow struct {
 	plan *Plan
 	sees *set
@@ -20,24 +23,27 @@ type flow struct {
 	within *set                  // what is seen at most
 }
 
-// maxRow is how many portals a line is followed through. A longer row counts as more effort than there is.
+// maxRow is how many portals a line is followed through. A longer row counts as more effort than
+// there is.
 const maxRow = 64
 
-// slack is by how much a point may be on the wrong side of a line before it is cut off, in units of the map: more than arithmetic can be wrong by, and less than
-// anyone can see through.
+// slack is by how much a point may be on the wrong side of a line before it is cut off, in units of
+// the map: more than arithmetic can be wrong by, and less than anyone can see through.
 const slack = 1e-7
 
-// A gap is what is left of a portal, seen by someone who passes it: l is on the left hand and r on the right, in coordinates in which Cross is positive
-// counterclockwise.
+// A gap is what is left of a portal, seen by someone who passes it: l is on the left hand and r on
+// the right, in coordinates in which Cross is positive counterclockwise.
 type gap struct{ l, r det.Vec2 }
 
-// A passage is a portal as gaps, for someone who comes from one side: where it begins, its line, and where it ends.
+// A passage is a portal as gaps, for someone who comes from one side: where it begins, its line,
+// and where it ends.
 type passage struct{ begin, line, end gap }
 
 // passages gives both ways through a portal: from A, and from B.
 func (o *Portal) passages() [2]passage {
 	on := o.Q.Sub(o.P).Perp().Unit().Mul(-o.Depth) // from A to B
-	line, before, behind := gap{o.Q, o.P}, gap{o.Q.Sub(on), o.P.Sub(on)}, gap{o.Q.Add(on), o.P.Add(on)}
+	line, before, behind := gap{o.Q, o.P}, gap{o.Q.Sub(on), o.P.Sub(on)}, gap{
+		o.Q.Add(on), o.P.Add(on)}
 	back := func(g gap) gap { return gap{g.r, g.l} }
 	return [2]passage{{before, line, behind}, {back(behind), back(line), back(before)}}
 }
@@ -50,7 +56,8 @@ func (p *Plan) passing(portal int32, from int) *passage {
 	return &p.passages[portal][1]
 }
 
-// A beam is what is left of the first gap that was passed and of the last, so that lines pass both and all between. A new one has passed a single gap.
+// A beam is what is left of the first gap that was passed and of the last, so that lines pass both
+// and all between. A new one has passed a single gap.
 type beam struct {
 	first, last gap
 	more        bool // than one gap
@@ -104,12 +111,14 @@ func (f *flow) on(room, depth int, b beam) bool {
 	return true
 }
 
-// pass leads a beam through another gap, or says that no line can pass. A gap at no depth is that of the line itself, and is left out.
+// pass leads a beam through another gap, or says that no line can pass. A gap at no depth is that
+// of the line itself, and is left out.
 func (b *beam) pass(through *gap, depth float64) bool {
 	if depth == 0 {
 		return true
 	}
-	// It must be before whoever comes out of the last gap, and of the first, and lie between the lines that pass both.
+	// It must be before whoever comes out of the last gap, and of the first, and lie between the
+	// lines that pass both.
 	g, ok := through.before(b.last)
 	if ok && b.more {
 		if g, ok = g.before(b.first); ok {
@@ -130,10 +139,12 @@ func (b *beam) pass(through *gap, depth float64) bool {
 	return ok
 }
 
-// cut leaves the part of a gap that lies to the left of the line from a to b, or less than slack to the right of it. If a and b are one point, that is all of it.
+// cut leaves the part of a gap that lies to the left of the line from a to b, or less than slack to
+// the right of it. If a and b are one point, that is all of it.
 func (g gap) cut(a, b det.Vec2) (gap, bool) {
 	d := b.Sub(a)
-	// Sides are products with the length of d, so slack is too; the sum of its parts is no less than its length, and needs no root.
+	// Sides are products with the length of d, so slack is too; the sum of its parts is no less
+	// than its length, and needs no root.
 	more := float64(slack * (max(d.X, -d.X) + max(d.Y, -d.Y)))
 	l, r := d.Cross(g.l.Sub(a))+more, d.Cross(g.r.Sub(a))+more
 	switch {
@@ -154,7 +165,8 @@ func (g gap) before(o gap) (gap, bool) { return g.cut(o.l, o.r) }
 // behind leaves what is not yet passed by who passes o.
 func (g gap) behind(o gap) (gap, bool) { return g.cut(o.r, o.l) }
 
-// between leaves what lines through first and then last can reach: right of the leftmost one, left of the rightmost.
+// between leaves what lines through first and then last can reach: right of the leftmost one, left
+// of the rightmost.
 func (g gap) between(first, last gap) (gap, bool) {
 	g, ok := g.cut(last.l, first.r)
 	if !ok {

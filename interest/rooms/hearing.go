@@ -7,13 +7,15 @@ import (
 	"github.com/coeval-dev/coeval/interest"
 )
 
-// Hearing shows what can be heard: what makes a Sound that reaches the client on its way through the portals, around corners, as sound goes. A shut door
-// lets it pass, but costs it some of its reach.
+// Hearing shows what can be heard: what makes a Sound that reaches the client on its way through
+// the portals, around corners, as sound goes. A shut door lets it pass, but costs it some of its
+// reach.
 type Hearing struct {
 	In *Rooms
 	// Muffle is by how many units of the way a shut door counts. Default: 12.
 	Muffle float64
-	// Far is the relevance of what can barely be heard, as a part of that of what is at no distance. Default: 0.1.
+	// Far is the relevance of what can barely be heard, as a part of that of what is at no
+	// distance. Default: 0.1.
 	Far float64
 	// Weight is the relevance of what is at no distance. Default: 1.
 	Weight float64
@@ -52,8 +54,9 @@ func (s *Hearing) Quiet(q *interest.Query) bool {
 	return quiet
 }
 
-// spread goes from the client's ear through the portals, nearest first, as far as the loudest thing can be heard, and calls visit with each room that it comes
-// to, by which portal, and how long the way there is.
+// spread goes from the client's ear through the portals, nearest first, as far as the loudest thing
+// can be heard, and calls visit with each room that it comes to, by which portal, and how long the
+// way there is.
 func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way float64) bool) {
 	r, o := s.In, q.Observer()
 	ear := det.Vec2{X: o.Pos.X, Y: o.Pos.Y}
@@ -127,7 +130,8 @@ func (p *Plan) soundLinks() [][]link {
 		for _, n := range portals {
 			for _, m := range portals {
 				if n != m {
-					links[n] = append(links[n], link{m, between(&p.layout.Portals[n], &p.layout.Portals[m])})
+					links[n] = append(links[n],
+						link{m, between(&p.layout.Portals[n], &p.layout.Portals[m])})
 				}
 			}
 		}

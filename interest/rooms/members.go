@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// set lists an entity in its room, and in those that it may be in within a round trip. It gives the entity's slot, or -1 if it is in no place.
+// set lists an entity in its room, and in those that it may be in within a round trip. It gives the
+// entity's slot, or -1 if it is in no place.
 func (r *Rooms) set(id world.ID) int32 {
 	t := r.ix.Traits(id)
 	slot, ok := r.slots[id]
@@ -17,9 +18,12 @@ func (r *Rooms) set(id world.ID) int32 {
 		}
 		return -1
 	}
-	m := member{id: id, pos: det.Vec2{X: t.Pos.X, Y: t.Pos.Y}, speed: t.Speed, nimbus: t.Nimbus, sound: t.Sound, slot: slot}
+	m := member{
+		id: id, pos: det.Vec2{X: t.Pos.X, Y: t.Pos.Y}, speed: t.Speed, nimbus: t.Nimbus,
+		sound: t.Sound, slot: slot}
 	if ok {
-		if old := &r.listings[slot].member; old.pos == m.pos && old.speed == m.speed && old.nimbus == m.nimbus && old.sound == m.sound {
+		if old := &r.listings[slot].member; old.pos == m.pos && old.speed == m.speed &&
+			old.nimbus == m.nimbus && old.sound == m.sound {
 			return slot
 		}
 	} else {
@@ -44,7 +48,8 @@ func (r *Rooms) room(p det.Vec2) int32 {
 	return int32(n)
 }
 
-// around lists the rooms that can be reached from a point within a distance: through portals that are that near. Doors are no hindrance, as they may open.
+// around lists the rooms that can be reached from a point within a distance: through portals that
+// are that near. Doors are no hindrance, as they may open.
 func (r *Rooms) around(dst []near, home int32, p det.Vec2, reach float64) []near {
 	dst = append(dst, near{room: home})
 	if int(home) >= r.plan.layout.Rooms {
@@ -75,7 +80,8 @@ func (o *Portal) distanceSq(p det.Vec2) float64 {
 	return to.Sub(d.Mul(t)).LenSq()
 }
 
-// list puts an entity on the lists of the rooms in r.near: in place, if they are those that it is on already.
+// list puts an entity on the lists of the rooms in r.near: in place, if they are those that it is
+// on already.
 func (r *Rooms) list(slot int32, m member) {
 	e := &r.listings[slot]
 	e.member = m

@@ -7,30 +7,37 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// A Portal is an opening between two rooms: the line that is crossed by whoever goes from one to the other, and by all that is seen from one in the other.
+// A Portal is an opening between two rooms: the line that is crossed by whoever goes from one to
+// the other, and by all that is seen from one in the other.
 type Portal struct {
-	// A and B are the rooms on its two sides. A is where (Q-P).Cross(x-P) is positive for the points x close to the line.
+	// A and B are the rooms on its two sides. A is where (Q-P).Cross(x-P) is positive for the
+	// points x close to the line.
 	A, B int
 	// P and Q are the ends of the line.
 	P, Q det.Vec2
-	// Depth is how far the opening goes on before and behind the line, between jambs at right angles to it: half the thickness of the wall. Zero is safe; but the
-	// deeper a doorway is the less is seen through it.
+	// Depth is how far the opening goes on before and behind the line, between jambs at right
+	// angles to it: half the thickness of the wall. Zero is safe; but the deeper a doorway is the
+	// less is seen through it.
 	Depth float64
 	// Door is the number of the door in it, from 1. Zero is an opening that cannot be shut.
 	Door int
 }
 
-// A Layout is a map as a Plan sees it: rooms and what is between them. Rooms may have any shape and hold anything; walls inside of them are not known here, so
-// something behind a pillar counts as seen.
+// A Layout is a map as a Plan sees it: rooms and what is between them. Rooms may have any shape and
+// hold anything; walls inside of them are not known here, so something behind a pillar counts as
+// seen.
 type Layout struct {
 	// Rooms is how many there are, numbered from 0, at most MaxRooms.
 	Rooms int
-	// Portals are all ways from room to room, at most MaxPortals. Who sees or walks from one room into another without a portal breaks the promise of a Plan.
+	// Portals are all ways from room to room, at most MaxPortals. Who sees or walks from one room
+	// into another without a portal breaks the promise of a Plan.
 	Portals []Portal
-	// Locate gives the room that a point is in, or a negative number for none. It is called by several goroutines at once.
+	// Locate gives the room that a point is in, or a negative number for none. It is called by
+	// several goroutines at once.
 	Locate func(p det.Vec2) int
-	// Effort bounds the work for each room, as a number of portals looked through. A room for which it does not suffice is taken to see all that is connected to
-	// it, which is wasteful but safe. Default: 100,000.
+	// Effort bounds the work for each room, as a number of portals looked through. A room for which
+	// it does not suffice is taken to see all that is connected to it, which is wasteful but safe.
+	// Default: 100,000.
 	Effort int
 }
 
@@ -40,7 +47,8 @@ const (
 	MaxPortals = 4096
 )
 
-// A Plan knows which rooms can be seen from which if every door is open. It is worked out once, when a map is loaded, and never changes.
+// A Plan knows which rooms can be seen from which if every door is open. It is worked out once,
+// when a map is loaded, and never changes.
 type Plan struct {
 	layout  Layout
 	portals [][]int32 // by room
@@ -79,7 +87,9 @@ func (s *set) all(yield func(room int) bool) {
 // NewPlan works out what can be seen from where. The error is that of a layout that makes no sense.
 func NewPlan(l Layout) (*Plan, error) {
 	if l.Rooms < 1 || l.Rooms > MaxRooms || len(l.Portals) > MaxPortals {
-		return nil, fmt.Errorf("rooms: %d rooms and %d portals; there must be 1 to %d rooms and at most %d portals", l.Rooms, len(l.Portals), MaxRooms, MaxPortals)
+		return nil, fmt.Errorf(
+			"rooms: %d rooms and %d portals; there must be 1 to %d rooms and at most %d portals",
+			l.Rooms, len(l.Portals), MaxRooms, MaxPortals)
 	}
 	if l.Locate == nil {
 		return nil, fmt.Errorf("rooms: the layout has no function Locate")
@@ -90,14 +100,20 @@ func NewPlan(l Layout) (*Plan, error) {
 	p := &Plan{layout: l, portals: make([][]int32, l.Rooms), sees: make([]set, l.Rooms)}
 	for n := range l.Portals {
 		o := &l.Portals[n]
-		if uint(o.A) >= uint(l.Rooms) || uint(o.B) >= uint(l.Rooms) || o.A == o.B || o.Door < 0 || o.Door > MaxPortals {
-			return nil, fmt.Errorf("rooms: portal %d is between rooms %d and %d, with door %d; it must join two different rooms below %d", n, o.A, o.B, o.Door, l.Rooms)
+		if uint(o.A) >= uint(l.Rooms) || uint(o.B) >= uint(l.Rooms) || o.A == o.B || o.Door < 0 ||
+			o.Door > MaxPortals {
+			return nil, fmt.Errorf(
+				"rooms: portal %d is between rooms %d and %d, with door %d; it must join two "+
+					"different rooms below %d", n, o.A, o.B, o.Door, l.Rooms)
 		}
 		if !(o.Depth >= 0 && o.Depth < 1e6) {
-			return nil, fmt.Errorf("rooms: portal %d has a depth of %v; it must not be negative", n, o.Depth)
+			return nil, fmt.Errorf("rooms: portal %d has a depth of %v; it must not be negative", n,
+				o.Depth)
 		}
 		if o.P == o.Q || !(o.P.Sub(o.P) == det.Vec2{}) || !(o.Q.Sub(o.Q) == det.Vec2{}) {
-			return nil, fmt.Errorf("rooms: portal %d is a line from %v to %v; its ends must be two finite points", n, o.P, o.Q)
+			return nil, fmt.Errorf(
+				"rooms: portal %d is a line from %v to %v; its ends must be two finite points", n,
+				o.P, o.Q)
 		}
 		p.passages = append(p.passages, o.passages())
 		p.portals[o.A] = append(p.portals[o.A], int32(n))
@@ -137,7 +153,8 @@ func (p *Plan) connected(r int, to *set) {
 	}
 }
 
-// agree makes sight mutual. Each direction was found out on its own and errs only by seeing too much, so what one of them excludes is not seen.
+// agree makes sight mutual. Each direction was found out on its own and errs only by seeing too
+// much, so what one of them excludes is not seen.
 func (p *Plan) agree() {
 	for a := range p.sees {
 		for b := range a {
@@ -160,7 +177,8 @@ func (p *Plan) beyond(portal, room int) int {
 	return o.A
 }
 
-// Sees says whether something in one room may be seen from another if every door is open. It is mutual, and no is certain.
+// Sees says whether something in one room may be seen from another if every door is open. It is
+// mutual, and no is certain.
 func (p *Plan) Sees(a, b int) bool { return p.sees[a].has(b) }
 
 // Rooms is how many rooms there are.
@@ -179,7 +197,9 @@ type Summary struct {
 
 // Summary counts what can be seen.
 func (p *Plan) Summary() Summary {
-	s := Summary{Rooms: p.layout.Rooms, Portals: len(p.layout.Portals), Doors: max(0, len(p.doors)-1), GaveUp: p.gaveUp}
+	s := Summary{
+		Rooms: p.layout.Rooms, Portals: len(p.layout.Portals), Doors: max(0, len(p.doors)-1),
+		GaveUp: p.gaveUp}
 	for r := range p.sees {
 		n := p.sees[r].count()
 		s.Mean += float64(n) / float64(s.Rooms)

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A grid is a map of squares for tests: solid or open, with doorways one square thick. The oracle knows only the squares; the plan knows only rooms and portals.
+// A grid is a map of squares for tests: solid or open, with doorways one square thick. The oracle
+// knows only the squares; the plan knows only rooms and portals.
 type grid struct {
 	w, h    int
 	solid   []bool
@@ -18,7 +19,8 @@ type grid struct {
 	rooms   int
 }
 
-// drawGrid makes up a map: fields of open ground with walls between, some walls left out, doorways in most others, pillars.
+// drawGrid makes up a map: fields of open ground with walls between, some walls left out, doorways
+// in most others, pillars.
 func drawGrid(t *rapid.T) *grid {
 	columns, rows := rapid.IntRange(1, 5).Draw(t, "columns"), rapid.IntRange(1, 5).Draw(t, "rows")
 	line := func(n int, name string) []int {
@@ -72,13 +74,15 @@ func drawGrid(t *rapid.T) *grid {
 	g.fill()
 	for n, squares := range openings {
 		first, last := squares[0], squares[len(squares)-1]
-		across := len(squares) > 1 && squares[1] == first+g.w || len(squares) == 1 && g.solid[first-g.w]
+		across := len(squares) > 1 && squares[1] == first+g.w || len(squares) == 1 &&
+			g.solid[first-g.w]
 		x, y := float64(first%g.w), float64(first/g.w)
 		var o Portal
 		if n%3 == 0 {
 			o.Door = n/3 + 1
 		}
-		if across { // X grows from A to B; with P below Q, A must be where the cross product is positive
+		// X grows from A to B; with P below Q, A must be where the cross product is positive
+		if across {
 			o.A, o.B = g.room[first-1], g.room[first+1]
 			o.P, o.Q = det.Vec2{X: x + 0.5, Y: y}, det.Vec2{X: x + 0.5, Y: float64(last/g.w) + 1}
 		} else {
@@ -150,7 +154,8 @@ func (g *grid) locate(p det.Vec2) int {
 	return g.room[y*g.w+x]
 }
 
-// clear is the oracle: it tries the line from a to b against every solid square, and every doorway that is shut.
+// clear is the oracle: it tries the line from a to b against every solid square, and every doorway
+// that is shut.
 func (g *grid) clear(a, b det.Vec2, shut func(portal int) bool) bool {
 	d := b.Sub(a)
 	inside := func(x0, y0, x1, y1 float64) bool {
@@ -185,22 +190,27 @@ func (g *grid) clear(a, b det.Vec2, shut func(portal int) bool) bool {
 	return true
 }
 
-// drawPoint is somewhere in the open, off the lattice: a line along the border of two solid squares would pass between them.
+// drawPoint is somewhere in the open, off the lattice: a line along the border of two solid squares
+// would pass between them.
 func (g *grid) drawPoint(t *rapid.T, off float64) (det.Vec2, int) {
 	for {
-		p := det.Vec2{X: off + float64(rapid.IntRange(0, 64*g.w).Draw(t, "px"))/64, Y: 2*off + float64(rapid.IntRange(0, 64*g.h).Draw(t, "py"))/64}
+		p := det.Vec2{
+			X: off + float64(rapid.IntRange(0, 64*g.w).Draw(t, "px"))/64, Y: 2*off +
+				float64(rapid.IntRange(0, 64*g.h).Draw(t, "py"))/64}
 		if r := g.locate(p); r >= 0 {
 			return p, r
 		}
 	}
 }
 
-// A bend is an affine map, which changes neither what is seen nor what is left of what: portals need not be along the axes.
+// A bend is an affine map, which changes neither what is seen nor what is left of what: portals
+// need not be along the axes.
 type bend struct{ x, y, o det.Vec2 }
 
 func (b *bend) to(p det.Vec2) det.Vec2 { return b.o.MulAdd(b.x, p.X).MulAdd(b.y, p.Y) }
 
-// Whatever the map, whichever doors are shut, from wherever to wherever: if there is a clear line between two points, their rooms see each other.
+// Whatever the map, whichever doors are shut, from wherever to wherever: if there is a clear line
+// between two points, their rooms see each other.
 func TestNothingVisibleIsMissed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
@@ -231,10 +241,12 @@ func TestNothingVisibleIsMissed(t *testing.T) {
 				p, r := g.drawPoint(t, 0.0012345)
 				q, s := g.drawPoint(t, 0.0031416)
 				if g.clear(p, q, never) && (!plan.Sees(r, s) || !plan.Sees(s, r)) {
-					t.Fatalf("one sees from %v in room %d to %v in room %d, but the plan says no", p, r, q, s)
+					t.Fatalf("one sees from %v in room %d to %v in room %d, but the plan says no",
+						p, r, q, s)
 				}
 				if g.clear(p, q, rooms.isShut) && (!rooms.Sees(r, s) || !rooms.Sees(s, r)) {
-					t.Fatalf("with some doors shut one sees from %v in room %d to %v in room %d, but the rooms say no", p, r, q, s)
+					t.Fatalf("with some doors shut one sees from %v in room %d to %v in room %d, "+
+						"but the rooms say no", p, r, q, s)
 				}
 			}
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Rooms knows who is in which room and which doors are open. Its sources, Sight and Hearing, find what a client sees and hears. Like the index that it stands
-// beside, it is changed between ticks, and meanwhile any number of finders may read it at once.
+// Rooms knows who is in which room and which doors are open. Its sources, Sight and Hearing, find
+// what a client sees and hears. Like the index that it stands beside, it is changed between ticks,
+// and meanwhile any number of finders may read it at once.
 type Rooms struct {
 	plan    *Plan
 	ix      *interest.Index
@@ -36,10 +37,11 @@ type Rooms struct {
 
 // Options fit Rooms to a game.
 type Options struct {
-	// Horizon is how much of a client's round trip counts for what may change rooms within it: that of the index. Default: 250 ms.
+	// Horizon is how much of a client's round trip counts for what may change rooms within it: that
+	// of the index. Default: 250 ms.
 	Horizon time.Duration
-	// Linger is by how many units further away from a visible room something still counts as in it, if it was seen before, so that who dances in a doorway does
-	// not come and go. Default: 1.
+	// Linger is by how many units further away from a visible room something still counts as in it,
+	// if it was seen before, so that who dances in a doorway does not come and go. Default: 1.
 	Linger float64
 }
 
@@ -88,7 +90,8 @@ type link struct {
 	distance float64
 }
 
-// New makes the rooms of a plan, empty and with all doors shut, beside the index that knows the entities' traits.
+// New makes the rooms of a plan, empty and with all doors shut, beside the index that knows the
+// entities' traits.
 func New(p *Plan, ix *interest.Index, o Options) *Rooms {
 	if o.Horizon <= 0 {
 		o.Horizon = 250 * time.Millisecond
@@ -98,8 +101,9 @@ func New(p *Plan, ix *interest.Index, o Options) *Rooms {
 	}
 	r := &Rooms{
 		plan: p, ix: ix, horizon: o.Horizon.Seconds(), linger: max(0, o.Linger),
-		open: make([]bool, max(1, len(p.doors))), sees: make([]set, p.layout.Rooms), seesAt: make([]uint64, p.layout.Rooms),
-		cells: make([]cell, p.layout.Rooms+1), slots: map[world.ID]int32{},
+		open: make([]bool, max(1, len(p.doors))), sees: make([]set, p.layout.Rooms),
+		seesAt: make([]uint64, p.layout.Rooms),
+		cells:  make([]cell, p.layout.Rooms+1), slots: map[world.ID]int32{},
 	}
 	r.links = p.soundLinks()
 	for room := range r.sees {
@@ -111,8 +115,9 @@ func New(p *Plan, ix *interest.Index, o Options) *Rooms {
 // Plan is what the rooms were made of.
 func (r *Rooms) Plan() *Plan { return r.plan }
 
-// SetDoor says whether a door is open, be it only a crack. Before views are updated, Refresh or Follow must be called. A server that opens doors for whoever
-// comes near may say so a little earlier, by a round trip, so that those who look through know what is behind.
+// SetDoor says whether a door is open, be it only a crack. Before views are updated, Refresh or
+// Follow must be called. A server that opens doors for whoever comes near may say so a little
+// earlier, by a round trip, so that those who look through know what is behind.
 func (r *Rooms) SetDoor(door int, open bool) {
 	if door > 0 && door < len(r.open) && r.open[door] != open {
 		r.open[door] = open
@@ -126,7 +131,8 @@ func (r *Rooms) Open(door int) bool { return door > 0 && door < len(r.open) && r
 // Sees says whether something in one room may be seen from another with the doors as they are.
 func (r *Rooms) Sees(from, to int) bool { return r.sees[from].has(to) }
 
-// Refresh works out what is seen after doors have moved: for the rooms from which both sides of one can be seen at all.
+// Refresh works out what is seen after doors have moved: for the rooms from which both sides of one
+// can be seen at all.
 func (r *Rooms) Refresh() {
 	r.refresh()
 	r.batch = 0
@@ -171,7 +177,8 @@ func (r *Rooms) concerned(room int) bool {
 func (r *Rooms) look(room int) {
 	s := &r.sees[room]
 	*s = set{}
-	f := flow{plan: r.plan, sees: s, left: r.plan.layout.Effort, shut: r.isShut, within: &r.plan.sees[room]}
+	f := flow{plan: r.plan, sees: s, left: r.plan.layout.Effort, shut: r.isShut,
+		within: &r.plan.sees[room]}
 	if !f.from(room) {
 		*s = r.plan.sees[room]
 	}
@@ -182,7 +189,8 @@ func (r *Rooms) isShut(portal int) bool {
 	return d > 0 && !r.open[d]
 }
 
-// stamp is the revision of a change. All changes of one call share it; it must be newer than what any view has seen, so that it is forgotten at the end of each call.
+// stamp is the revision of a change. All changes of one call share it; it must be newer than what
+// any view has seen, so that it is forgotten at the end of each call.
 func (r *Rooms) stamp() uint64 {
 	if r.batch == 0 {
 		r.batch = r.ix.Touch()
@@ -191,7 +199,8 @@ func (r *Rooms) stamp() uint64 {
 	return r.batch
 }
 
-// Follow brings the rooms up to date with the index for all entities of a world, after the index itself has followed it, and takes in the doors.
+// Follow brings the rooms up to date with the index for all entities of a world, after the index
+// itself has followed it, and takes in the doors.
 func (r *Rooms) Follow(w *world.World) {
 	r.round++
 	for id := range w.Entities() {

@@ -17,7 +17,8 @@ func newIndex() *interest.Index { return interest.NewIndex(interest.Options{Cell
 
 func entity(n int) world.ID { return world.MakeID(n%2, 0, n, 1) }
 
-// row makes n rooms of ten by ten side by side, with openings between them, every second of which has a door.
+// row makes n rooms of ten by ten side by side, with openings between them, every second of which
+// has a door.
 func row(t testing.TB, n int) *Plan {
 	l := Layout{Rooms: n, Locate: func(p det.Vec2) int {
 		if p.Y < 0 || p.Y > 10 || p.X < 0 || p.X >= float64(10*n) {
@@ -26,7 +27,9 @@ func row(t testing.TB, n int) *Plan {
 		return int(p.X / 10)
 	}}
 	for i := 1; i < n; i++ {
-		o := Portal{A: i - 1, B: i, P: det.Vec2{X: float64(10 * i), Y: 4}, Q: det.Vec2{X: float64(10 * i), Y: 6}}
+		o := Portal{
+			A: i - 1, B: i, P: det.Vec2{X: float64(10 * i), Y: 4}, Q: det.Vec2{
+				X: float64(10 * i), Y: 6}}
 		if i%2 == 0 {
 			o.Door = i / 2
 		}
@@ -50,10 +53,13 @@ func TestLayoutErrors(t *testing.T) {
 		"negative room":  {Rooms: 2, Locate: locate, Portals: []Portal{{A: -1, B: 1, Q: q}}},
 		"to itself":      {Rooms: 2, Locate: locate, Portals: []Portal{{A: 1, B: 1, Q: q}}},
 		"a point":        {Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, P: q, Q: q}}},
-		"not a number":   {Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: det.Vec2{X: math.NaN()}}}},
-		"negative door":  {Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: q, Door: -1}}},
-		"negative depth": {Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: q, Depth: -1}}},
-		"many portals":   {Rooms: 2, Locate: locate, Portals: make([]Portal, MaxPortals+1)},
+		"not a number": {
+			Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: det.Vec2{X: math.NaN()}}}},
+		"negative door": {
+			Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: q, Door: -1}}},
+		"negative depth": {
+			Rooms: 2, Locate: locate, Portals: []Portal{{A: 0, B: 1, Q: q, Depth: -1}}},
+		"many portals": {Rooms: 2, Locate: locate, Portals: make([]Portal, MaxPortals+1)},
 	} {
 		if p, err := NewPlan(l); err == nil || p != nil {
 			t.Errorf("%s: no error", name)
@@ -64,7 +70,8 @@ func TestLayoutErrors(t *testing.T) {
 // Where the effort does not suffice, everything that is connected counts as seen.
 func TestEffort(t *testing.T) {
 	p := row(t, 12)
-	if s := p.Summary(); s.GaveUp != 0 || s.Rooms != 12 || s.Portals != 11 || s.Doors != 5 || s.Most != 12 {
+	if s := p.Summary(); s.GaveUp != 0 || s.Rooms != 12 || s.Portals != 11 || s.Doors != 5 ||
+		s.Most != 12 {
 		t.Errorf("%+v", s)
 	}
 	l := p.layout
@@ -96,7 +103,8 @@ type counting struct {
 
 func (c counting) Find(q *interest.Query) { *c.finds++; c.Source.Find(q) }
 
-// A view is looked at again only if something happened where it looks: in rooms that it sees, or, for what is heard, in rooms from which sound comes.
+// A view is looked at again only if something happened where it looks: in rooms that it sees, or,
+// for what is heard, in rooms from which sound comes.
 func TestQuiet(t *testing.T) {
 	plan := row(t, 9) // doors 1 to 4 before rooms 2, 4, 6, 8
 	for _, x := range []struct {
@@ -105,17 +113,39 @@ func TestQuiet(t *testing.T) {
 		sees, hears bool // anew
 	}{
 		{"nothing", func(*Rooms, func(int, float64, float64)) {}, false, false},
-		{"the same again", func(r *Rooms, set func(int, float64, float64)) { set(1, 15, 0); r.Refresh() }, false, false},
-		{"something far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 0) }, false, false},
-		{"something beyond a shut door", func(r *Rooms, set func(int, float64, float64)) { set(6, 26, 0) }, false, false},
-		{"in the same room", func(r *Rooms, set func(int, float64, float64)) { set(5, 6, 0) }, true, false},
-		{"in sight", func(r *Rooms, set func(int, float64, float64)) { set(1, 16, 0) }, true, false},
-		{"a sound beyond the door", func(r *Rooms, set func(int, float64, float64)) { set(6, 25, 60) }, false, true},
-		{"a sound too far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 9) }, false, false},
-		{"a door in sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.Refresh() }, true, false}, // and there is nothing to be heard
-		{"a door out of sight", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(3, true); r.Refresh() }, false, false},
-		{"to and fro", func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.SetDoor(1, false); r.Refresh() }, false, false},
-		{"it is gone", func(r *Rooms, _ func(int, float64, float64)) { r.ix.Remove(entity(1)); r.Remove(entity(1)) }, true, false},
+		{"the same again",
+			func(r *Rooms, set func(int, float64, float64)) { set(1, 15, 0); r.Refresh() }, false,
+			false},
+		{"something far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 0) },
+			false, false},
+		{"something beyond a shut door",
+			func(r *Rooms, set func(int, float64, float64)) { set(6, 26, 0) }, false, false},
+		{"in the same room", func(r *Rooms, set func(int, float64, float64)) { set(5, 6, 0) }, true,
+			false},
+		{"in sight", func(r *Rooms, set func(int, float64, float64)) { set(1, 16, 0) }, true,
+			false},
+		{"a sound beyond the door",
+			func(r *Rooms, set func(int, float64, float64)) { set(6, 25, 60) }, false, true},
+		{"a sound too far away", func(r *Rooms, set func(int, float64, float64)) { set(7, 85, 9) },
+			false, false},
+		// and there is nothing to be heard
+		{"a door in sight",
+			func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(1, true); r.Refresh() }, true,
+			false},
+		{"a door out of sight",
+			func(r *Rooms, _ func(int, float64, float64)) { r.SetDoor(3, true); r.Refresh() },
+			false, false},
+		{"to and fro",
+			func(r *Rooms, _ func(int, float64, float64)) {
+				r.SetDoor(1, true)
+				r.SetDoor(1, false)
+				r.Refresh()
+			}, false, false},
+		{"it is gone",
+			func(r *Rooms, _ func(int, float64, float64)) {
+				r.ix.Remove(entity(1))
+				r.Remove(entity(1))
+			}, true, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			ix, f, v := newIndex(), interest.NewFinder(), interest.View{}
@@ -129,12 +159,15 @@ func TestQuiet(t *testing.T) {
 			set(6, 25, 0)
 			set(7, 84, 0)
 			seen, heard := 0, 0
-			rules := &interest.Rules{Sources: []interest.Source{counting{&Sight{In: r}, &seen}, counting{&Hearing{In: r}, &heard}}}
+			rules := &interest.Rules{
+				Sources: []interest.Source{
+					counting{&Sight{In: r}, &seen}, counting{&Hearing{In: r}, &heard}}}
 			o := interest.Observer{Pos: det.Vec3{X: 5, Y: 5}}
 			for range 3 {
 				f.Update(&v, ix, rules, o)
 			}
-			sight, hearing := &interest.Rules{Sources: rules.Sources[:1]}, &interest.Rules{Sources: rules.Sources[1:]}
+			sight, hearing := &interest.Rules{Sources: rules.Sources[:1]}, &interest.Rules{
+				Sources: rules.Sources[1:]}
 			var sv, hv interest.View
 			for range 3 {
 				f.Update(&sv, ix, sight, o)
@@ -145,13 +178,15 @@ func TestQuiet(t *testing.T) {
 			f.Update(&sv, ix, sight, o)
 			f.Update(&hv, ix, hearing, o)
 			if (seen > 0) != x.sees || (heard > 0) != x.hears {
-				t.Errorf("looked again %v, listened again %v; want %v, %v", seen > 0, heard > 0, x.sees, x.hears)
+				t.Errorf("looked again %v, listened again %v; want %v, %v", seen > 0, heard > 0,
+					x.sees, x.hears)
 			}
 		})
 	}
 }
 
-// A shut door takes away some of a sound's reach, and a client hears at once when it opens or shuts.
+// A shut door takes away some of a sound's reach, and a client hears at once when it opens or
+// shuts.
 func TestMuffle(t *testing.T) {
 	ix, f, v := newIndex(), interest.NewFinder(), interest.View{}
 	r := New(row(t, 3), ix, Options{})
@@ -193,7 +228,8 @@ func TestMuffle(t *testing.T) {
 	}
 }
 
-// Something is shown from the moment on at which it could be in a visible room when the client's answer arrives, and so is what the client could see by then.
+// Something is shown from the moment on at which it could be in a visible room when the client's
+// answer arrives, and so is what the client could see by then.
 func TestMargin(t *testing.T) {
 	plan := row(t, 4)
 	for _, x := range []struct {
@@ -257,9 +293,10 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	follower := interest.NewFollower(ix, interest.Describe(func(_ *world.World, _ world.ID, k *walker) interest.Traits {
-		return interest.Traits{Pos: det.Vec3{X: k.X, Y: 5}}
-	}))
+	follower := interest.NewFollower(ix,
+		interest.Describe(func(_ *world.World, _ world.ID, k *walker) interest.Traits {
+			return interest.Traits{Pos: det.Vec3{X: k.X, Y: 5}}
+		}))
 	rules := &interest.Rules{Sources: []interest.Source{&Sight{In: r}}}
 	for range 60 {
 		follower.Follow(w)
@@ -292,7 +329,8 @@ func TestManyFinders(t *testing.T) {
 	c := newCrowd(t, 8, 200, 32)
 	alone := newCrowd(t, 8, 200, 32)
 	one := interest.NewFinder()
-	finders := []*interest.Finder{interest.NewFinder(), interest.NewFinder(), interest.NewFinder(), interest.NewFinder()}
+	finders := []*interest.Finder{
+		interest.NewFinder(), interest.NewFinder(), interest.NewFinder(), interest.NewFinder()}
 	for range 40 {
 		c.move(3)
 		alone.move(3)
@@ -300,7 +338,9 @@ func TestManyFinders(t *testing.T) {
 		for k, f := range finders {
 			wait.Go(func() {
 				for i := k; i < len(c.views); i += len(finders) {
-					f.Update(&c.views[i], c.ix, c.rules, interest.Observer{Pos: c.at[i], Speed: 9, RoundTrip: 100 * time.Millisecond})
+					f.Update(&c.views[i], c.ix, c.rules,
+						interest.Observer{
+							Pos: c.at[i], Speed: 9, RoundTrip: 100 * time.Millisecond})
 				}
 			})
 		}
@@ -412,7 +452,8 @@ func (or *oracle) hears(o interest.Observer, id world.ID, held bool) bool {
 	}
 	for i, a := range or.g.portals {
 		for j, b := range or.g.portals {
-			if (a.A == home || a.B == home) && (b.A == there || b.B == there) && math.Sqrt(a.distanceSq(ear))+or.sound[i][j]+math.Sqrt(b.distanceSq(at)) <= limit {
+			if (a.A == home || a.B == home) && (b.A == there || b.B == there) &&
+				math.Sqrt(a.distanceSq(ear))+or.sound[i][j]+math.Sqrt(b.distanceSq(at)) <= limit {
 				return true
 			}
 		}
@@ -422,7 +463,8 @@ func (or *oracle) hears(o interest.Observer, id world.ID, held bool) bool {
 
 func flat(p det.Vec3) det.Vec2 { return det.Vec2{X: p.X, Y: p.Y} }
 
-// Whatever moves, comes, goes and makes a noise, whichever doors open and shut, every view is what the oracle says, after many ticks as after one.
+// Whatever moves, comes, goes and makes a noise, whichever doors open and shut, every view is what
+// the oracle says, after many ticks as after one.
 func TestOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGrid(t)
@@ -433,9 +475,12 @@ func TestOracle(t *testing.T) {
 		ix := newIndex()
 		r := New(plan, ix, Options{Linger: 0.7})
 		reach := rapid.SampledFrom([]float64{0, 12}).Draw(t, "reach")
-		rules := &interest.Rules{Sources: []interest.Source{&Sight{In: r, Reach: reach}, &Hearing{In: r, Muffle: 5}}}
+		rules := &interest.Rules{
+			Sources: []interest.Source{&Sight{In: r, Reach: reach}, &Hearing{In: r, Muffle: 5}}}
 		or := &oracle{g: g, r: r, traits: map[world.ID]interest.Traits{}}
-		number := func(name string, of ...float64) float64 { return rapid.SampledFrom(of).Draw(t, name) }
+		number := func(name string, of ...float64) float64 {
+			return rapid.SampledFrom(of).Draw(t, name)
+		}
 		point := func() det.Vec3 {
 			if rapid.IntRange(0, 30).Draw(t, "nowhere") == 30 {
 				return det.Vec3{X: 0.3, Y: 0.3} // in a wall
@@ -450,7 +495,10 @@ func TestOracle(t *testing.T) {
 		}
 		clients := make([]*client, 2)
 		for i := range clients {
-			clients[i] = &client{o: interest.Observer{Pos: point(), Speed: number("my speed", 0, 8), RoundTrip: time.Duration(number("lag", 0, 100, 200)) * time.Millisecond}}
+			clients[i] = &client{
+				o: interest.Observer{
+					Pos: point(), Speed: number("my speed", 0, 8),
+					RoundTrip: time.Duration(number("lag", 0, 100, 200)) * time.Millisecond}}
 		}
 		finder := interest.NewFinder()
 		for range rapid.IntRange(1, 10).Draw(t, "ticks") {
@@ -462,7 +510,9 @@ func TestOracle(t *testing.T) {
 					delete(or.traits, id)
 					continue
 				}
-				v := interest.Traits{Pos: point(), Speed: number("speed", 0, 10, 30), Nimbus: number("nimbus", 0, 0.4), Sound: number("sound", 0, 0, 8, 20)}
+				v := interest.Traits{
+					Pos: point(), Speed: number("speed", 0, 10, 30),
+					Nimbus: number("nimbus", 0, 0.4), Sound: number("sound", 0, 0, 8, 20)}
 				ix.Set(id, v)
 				r.Set(id)
 				or.traits[id] = v
@@ -493,12 +543,14 @@ func TestOracle(t *testing.T) {
 				for _, e := range c.v.Entries() {
 					got++
 					if e.By(0) != seen[e.ID] || e.By(1) != heard[e.ID] {
-						t.Fatalf("%v at %v, from %v: seen %v, heard %v; want %v, %v", e.ID, or.traits[e.ID].Pos, c.o.Pos, e.By(0), e.By(1), seen[e.ID], heard[e.ID])
+						t.Fatalf("%v at %v, from %v: seen %v, heard %v; want %v, %v", e.ID,
+							or.traits[e.ID].Pos, c.o.Pos, e.By(0), e.By(1), seen[e.ID], heard[e.ID])
 					}
 				}
 				for id := range or.traits {
 					if (seen[id] || heard[id]) && !c.v.Has(id) {
-						t.Fatalf("%v at %v, from %v is not shown; seen %v, heard %v", id, or.traits[id].Pos, c.o.Pos, seen[id], heard[id])
+						t.Fatalf("%v at %v, from %v is not shown; seen %v, heard %v", id,
+							or.traits[id].Pos, c.o.Pos, seen[id], heard[id])
 					}
 				}
 			}

@@ -7,14 +7,17 @@ import (
 	"github.com/coeval-dev/coeval/interest"
 )
 
-// Sight shows what is in rooms that can be seen from the client's, doors as they are. To that it adds what may change within the client's round trip: the
-// rooms that the client can be in by then, and what can have come into a visible room.
+// Sight shows what is in rooms that can be seen from the client's, doors as they are. To that it
+// adds what may change within the client's round trip: the rooms that the client can be in by then,
+// and what can have come into a visible room.
 type Sight struct {
 	In *Rooms
-	// Reach is how far one sees, such as a little more than the screen shows. It grows by what the two can come nearer within the round trip and by the entity's
-	// Nimbus, and who is seen already is lost a tenth later. Default: no limit.
+	// Reach is how far one sees, such as a little more than the screen shows. It grows by what the
+	// two can come nearer within the round trip and by the entity's Nimbus, and who is seen already
+	// is lost a tenth later. Default: no limit.
 	Reach float64
-	// Far is the relevance of what is at that distance, as a part of that of what is at none. Default: 0.1.
+	// Far is the relevance of what is at that distance, as a part of that of what is at none.
+	// Default: 0.1.
 	Far float64
 	// Weight is the relevance of what is at no distance. Default: 1.
 	Weight float64
@@ -25,7 +28,8 @@ type Sight struct {
 // lag is how much of a client's round trip counts.
 func (r *Rooms) lag(o *interest.Observer) float64 { return min(o.RoundTrip.Seconds(), r.horizon) }
 
-// visible is what can be seen from where the client may be. It says false if that depends on something that changed since a revision.
+// visible is what can be seen from where the client may be. It says false if that depends on
+// something that changed since a revision.
 func (r *Rooms) visible(o *interest.Observer, vis *set, since uint64) bool {
 	var room [16]near
 	p := det.Vec2{X: o.Pos.X, Y: o.Pos.Y}

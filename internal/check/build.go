@@ -10,7 +10,8 @@ import (
 )
 
 var (
-	build         = stage{"build", func(r *runner) error { return r.do(nil, "go", "build", "./...") }}
+	build = stage{
+		"build", func(r *runner) error { return r.do(nil, "go", "build", "./...") }}
 	crossBuild    = stage{"build for others", func(r *runner) error { return r.cross(pureOnly) }}
 	crossBuildAll = stage{"build for others", func(r *runner) error { return r.cross(everything) }}
 )
@@ -87,7 +88,8 @@ func (r *runner) crossPackages(env []string, system string, what extent) ([]stri
 		own, _ := r.tree.Own(p.ImportPath)
 		switch {
 		case len(p.GoFiles) == 0:
-		case what == everything && system != "js", chart.Pure(own), isCarrier(own) && r.light(p.Deps):
+		case what == everything && system != "js", chart.Pure(own), isCarrier(own) &&
+			r.light(p.Deps):
 			names = append(names, p.ImportPath)
 		}
 	}

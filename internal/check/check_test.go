@@ -53,7 +53,10 @@ func onDisk(t *testing.T, texts map[string]string) (*runner, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	out := &bytes.Buffer{}
-	return &runner{ctx: t.Context(), out: out, tree: tree, options: options{target: regexp.MustCompile("")}}, out
+	return &runner{
+			ctx: t.Context(), out: out, tree: tree, options: options{
+				target: regexp.MustCompile("")}},
+		out
 }
 
 func mustContain(t *testing.T, text string, want ...string) {
@@ -79,7 +82,8 @@ func TestStagesAndSummary(t *testing.T) {
 	if err == nil || err.Error() != "failed: third, build, fifth" {
 		t.Errorf("error %v", err)
 	}
-	mustContain(t, out.String(), "left out: the moon: no ladder", "FAILED  it rains", "FAILED  not run, because the build failed", "in all")
+	mustContain(t, out.String(), "left out: the moon: no ladder", "FAILED  it rains",
+		"FAILED  not run, because the build failed", "in all")
 
 	r = &runner{ctx: t.Context(), out: &out}
 	if err := r.run(plan[:2]); err != nil {
@@ -99,20 +103,21 @@ func TestStagesAndSummary(t *testing.T) {
 
 func TestConcurrentPackages(t *testing.T) {
 	got := strings.Join(concurrent(module(t, map[string]string{
-		"calm/a.go":          "package calm\n",
-		"calm/a_test.go":     "package calm\n",
-		"busy/a.go":          "package busy\n\nfunc f() { go f() }\n",
-		"busy/a_test.go":     "package busy\n",
-		"above/a.go":         "package above\n\nimport _ \"example.com/m/middle\"\n",
-		"above/a_test.go":    "package above\n",
-		"middle/a.go":        "package middle\n\nimport _ \"example.com/m/busy\"\n",
-		"group/a.go":         "package group\n\nfunc f(g group) { g.Go(nil) }\n",
-		"group/a_test.go":    "package group\n",
-		"compare/a_test.go":  "package compare\n\nimport _ \"example.com/m/busy\"\n",
-		"linktest/a.go":      "package linktest\n\nfunc f() { go f() }\n",
-		"link/a_test.go":     "package link\n\nimport _ \"example.com/m/linktest\"\n",
-		"parallel/a_test.go": "package parallel\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Parallel() }\n",
-		"intest/a_test.go":   "package intest\n\nfunc f() { go f() }\n",
+		"calm/a.go":         "package calm\n",
+		"calm/a_test.go":    "package calm\n",
+		"busy/a.go":         "package busy\n\nfunc f() { go f() }\n",
+		"busy/a_test.go":    "package busy\n",
+		"above/a.go":        "package above\n\nimport _ \"example.com/m/middle\"\n",
+		"above/a_test.go":   "package above\n",
+		"middle/a.go":       "package middle\n\nimport _ \"example.com/m/busy\"\n",
+		"group/a.go":        "package group\n\nfunc f(g group) { g.Go(nil) }\n",
+		"group/a_test.go":   "package group\n",
+		"compare/a_test.go": "package compare\n\nimport _ \"example.com/m/busy\"\n",
+		"linktest/a.go":     "package linktest\n\nfunc f() { go f() }\n",
+		"link/a_test.go":    "package link\n\nimport _ \"example.com/m/linktest\"\n",
+		"parallel/a_test.go": "package parallel\n\nimport \"testing\"\n\nfunc TestA(t " +
+			"*testing.T) { t.Parallel() }\n",
+		"intest/a_test.go": "package intest\n\nfunc f() { go f() }\n",
 	})), " ")
 	if got != "above busy group intest link parallel" {
 		t.Errorf("found %q", got)
@@ -134,7 +139,8 @@ func TestSeededPackages(t *testing.T) {
 
 func TestToolsAskedFor(t *testing.T) {
 	tree := module(t, map[string]string{
-		"det/a_test.go":           "package det\n\nvar v = []string{\"/usr/bin/qemu-aarch64-static\"}\n",
+		"det/a_test.go": "package det\n\nvar v = " +
+			"[]string{\"/usr/bin/qemu-aarch64-static\"}\n",
 		"web/a_test.go":           "package web\n\nimport _ \"github.com/chromedp/chromedp\"\n",
 		"internal/check/tools.go": "package main\n\nvar v = \"tshark\"\n",
 	})
@@ -152,7 +158,9 @@ func TestToolsAskedFor(t *testing.T) {
 func TestMissingToolIsLeftOut(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out bytes.Buffer
-	r := &runner{ctx: t.Context(), out: &out, tree: module(t, map[string]string{"a/a_test.go": "package a\n\nvar v = \"tshark\"\n"})}
+	r := &runner{
+		ctx: t.Context(), out: &out,
+		tree: module(t, map[string]string{"a/a_test.go": "package a\n\nvar v = \"tshark\"\n"})}
 	if err := provideTools(r); err != nil {
 		t.Fatal(err)
 	}
@@ -161,18 +169,24 @@ func TestMissingToolIsLeftOut(t *testing.T) {
 
 func TestGoTestIsFollowed(t *testing.T) {
 	r, out := onDisk(t, map[string]string{
-		"good/a_test.go":   "package good\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Log(\"chatter\") }\n\nfunc TestB(t *testing.T) { t.Skip(\"no moon tonight\") }\n\nfunc FuzzC(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, i int) { t.Skip() }) }\n",
-		"bad/a_test.go":    "package bad\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Error(\"two and two\") }\n",
+		"good/a_test.go": "package good\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { " +
+			"t.Log(\"chatter\") }\n\nfunc TestB(t *testing.T) { t.Skip(\"no moon tonight\") " +
+			"}\n\nfunc FuzzC(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, i int) { " +
+			"t.Skip() }) }\n",
+		"bad/a_test.go": "package bad\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { " +
+			"t.Error(\"two and two\") }\n",
 		"broken/a_test.go": "package broken\n\nvar x int = \"\"\n",
 	})
 	err := r.test(nil, "./...")
-	if err == nil || err.Error() != "tests failed in bad, broken" && err.Error() != "tests failed in broken, bad" {
+	if err == nil || err.Error() != "tests failed in bad, broken" &&
+		err.Error() != "tests failed in broken, bad" {
 		t.Errorf("error %v", err)
 	}
 	if strings.Join(r.skipped, "\n") != "good TestB: no moon tonight" {
 		t.Errorf("skipped %q", r.skipped)
 	}
-	mustContain(t, out.String(), "two and two", "cannot use", "ok  example.com/m/good", "FAILED example.com/m/bad")
+	mustContain(t, out.String(), "two and two", "cannot use", "ok  example.com/m/good",
+		"FAILED example.com/m/bad")
 	if strings.Contains(out.String(), "chatter") {
 		t.Error("a passing test's output was shown")
 	}
@@ -180,7 +194,8 @@ func TestGoTestIsFollowed(t *testing.T) {
 
 func TestHangIsShown(t *testing.T) {
 	r, out := onDisk(t, map[string]string{
-		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestStuck(t *testing.T) { t.Log(\"entering\"); select {} }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestStuck(t *testing.T) { " +
+			"t.Log(\"entering\"); select {} }\n",
 	})
 	if err := r.test(nil, "-timeout=300ms", "./..."); err == nil {
 		t.Error("not noticed")
@@ -189,7 +204,8 @@ func TestHangIsShown(t *testing.T) {
 }
 
 func TestFormatting(t *testing.T) {
-	r, out := onDisk(t, map[string]string{"a/good.go": "package a\n", "a/bad.go": "package a\nvar   x int\n"})
+	r, out := onDisk(t,
+		map[string]string{"a/good.go": "package a\n", "a/bad.go": "package a\nvar   x int\n"})
 	if err := checkFormatting(r); err == nil {
 		t.Error("not noticed")
 	}
@@ -257,12 +273,14 @@ func TestA(t *testing.T) {
 	if err := r.seeds(10 * time.Minute); err == nil || err.Error() != "tests failed in a" {
 		t.Errorf("error %v", err)
 	}
-	mustContain(t, out.String(), "round with 1000 seeds", "round with 2000 seeds", "seed 1234 of 2000")
+	mustContain(t, out.String(), "round with 1000 seeds", "round with 2000 seeds",
+		"seed 1234 of 2000")
 }
 
 func TestSeedsAreCutOff(t *testing.T) {
 	r, out := onDisk(t, map[string]string{
-		"a/a_test.go": "package a\n\nimport \"testing\"\n\nvar v = \"COEVAL_SEEDS\"\n\nfunc TestA(t *testing.T) { for { _ = t } }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nvar v = \"COEVAL_SEEDS\"\n\nfunc " +
+			"TestA(t *testing.T) { for { _ = t } }\n",
 	})
 	if err := r.seeds(time.Second); err != nil {
 		t.Errorf("the end of the time was taken for a failure: %v", err)
@@ -321,23 +339,32 @@ func TestShare(t *testing.T) {
 }
 
 func TestFuzzerOutput(t *testing.T) {
-	said := "fuzz: elapsed: 0s, gathering baseline coverage: 0/3 completed\nfuzz: elapsed: 2s, execs: 1234 (617/sec), new interesting: 0\n"
+	said := "fuzz: elapsed: 0s, gathering baseline coverage: 0/3 completed\nfuzz: elapsed: 2s, " +
+		"execs: 1234 (617/sec), new interesting: 0\n"
 	if got := lastCount(said); got != "1234 inputs" {
 		t.Errorf("counted %q", got)
 	}
-	if onlyOutOfTime(said) || !onlyOutOfTime("--- FAIL: FuzzA (2.01s)\n    context deadline exceeded\n") ||
-		onlyOutOfTime("context deadline exceeded\n    Failing input written to testdata/fuzz/FuzzA/1\n") {
+	if onlyOutOfTime(said) ||
+		!onlyOutOfTime("--- FAIL: FuzzA (2.01s)\n    context deadline exceeded\n") ||
+		onlyOutOfTime(
+			"context deadline exceeded\n    Failing input written to testdata/fuzz/FuzzA/1\n") {
 		t.Error("a run that was only out of time is not told from a real failure")
 	}
 }
 
 func TestDocuments(t *testing.T) {
 	fsys := fstest.MapFS{
-		"README.md": {Data: []byte("# Top\n\nSee [docs](docs/README.md), [a part](docs/a.md#the-part-one), [gone](docs/gone.md), [no part](docs/a.md#nothing),\n" +
-			"[out](https://example.com/x), `[code](nowhere)`.\n\n```go\npackage main\n\nfunc main() {}\n```\n\n```go\nx := 1 // [y](z)\n```\n")},
+		"README.md": {
+			Data: []byte(
+				"# Top\n\nSee [docs](docs/README.md), [a part](docs/a.md#the-part-one), " +
+					"[gone](docs/gone.md), [no part](docs/a.md#nothing),\n" +
+					"[out](https://example.com/x), `[code](nowhere)`.\n\n```go\npackage " +
+					"main\n\nfunc " +
+					"main() {}\n```\n\n```go\nx := 1 // [y](z)\n```\n")},
 		"docs/README.md": {Data: []byte("[a](a.md)\n")},
-		"docs/a.md":      {Data: []byte("## The part, `one`\n\n[up](../README.md#top) [here](#the-part-one)\n")},
-		"docs/b.md":      {Data: []byte("alone\n")},
+		"docs/a.md": {
+			Data: []byte("## The part, `one`\n\n[up](../README.md#top) [here](#the-part-one)\n")},
+		"docs/b.md": {Data: []byte("alone\n")},
 	}
 	pages, err := readPages(fsys)
 	if err != nil {

@@ -46,7 +46,8 @@ func readPages(fsys fs.FS) ([]page, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && name != "." && (d.Name()[0] == '.' || d.Name() == "testdata" || d.Name() == "node_modules") {
+		if d.IsDir() && name != "." &&
+			(d.Name()[0] == '.' || d.Name() == "testdata" || d.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		if d.IsDir() || path.Ext(name) != ".md" {
@@ -74,7 +75,8 @@ func readPage(name, text string) page {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "```"); ok {
-			if inside && fence == "go" && len(block) > 0 && strings.HasPrefix(block[0], "package ") {
+			if inside && fence == "go" && len(block) > 0 &&
+				strings.HasPrefix(block[0], "package ") {
 				p.programs = append(p.programs, strings.Join(block, "\n")+"\n")
 			}
 			inside, fence, block = !inside, rest, nil
@@ -87,7 +89,8 @@ func readPage(name, text string) page {
 		if strings.HasPrefix(line, "#") {
 			p.anchors[anchor(strings.TrimLeft(line, "# "))] = true
 		}
-		for _, m := range linkTarget.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
+		for _, m := range linkTarget.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""),
+			-1) {
 			p.links = append(p.links, m[1])
 		}
 	}
@@ -127,7 +130,8 @@ func brokenLinks(fsys fs.FS, pages []page) []string {
 			if _, err := fs.Stat(fsys, to); err != nil {
 				wrong = append(wrong, fmt.Sprintf("%s: link to %s leads nowhere", p.path, link))
 			} else if target, isPage := byPath[to]; frag != "" && isPage && !target.anchors[frag] {
-				wrong = append(wrong, fmt.Sprintf("%s: link to %s: no heading of that name", p.path, link))
+				wrong = append(wrong,
+					fmt.Sprintf("%s: link to %s: no heading of that name", p.path, link))
 			}
 		}
 	}

@@ -14,9 +14,14 @@ import (
 )
 
 var (
-	fuzzAsTold  = stage{"fuzzing", func(r *runner) error { return r.fuzz(func(int) time.Duration { return r.fuzzTime }) }}
+	fuzzAsTold = stage{
+		"fuzzing", func(r *runner) error {
+			return r.fuzz(func(int) time.Duration { return r.fuzzTime })
+		}}
 	fuzzForLong = stage{"fuzzing, for long", func(r *runner) error {
-		return r.fuzz(func(n int) time.Duration { return share(r.duration/2, n, 2*time.Second, time.Hour) })
+		return r.fuzz(func(n int) time.Duration {
+			return share(r.duration/2, n, 2*time.Second, time.Hour)
+		})
 	}}
 )
 
@@ -54,13 +59,16 @@ func (r *runner) fuzz(due func(n int) time.Duration) error {
 		if r.ctx.Err() != nil {
 			break
 		}
-		corpus := filepath.Join(strings.TrimSpace(cache), "fuzz", filepath.FromSlash(r.tree.Module+"/"+t.pkg))
+		corpus := filepath.Join(strings.TrimSpace(cache), "fuzz",
+			filepath.FromSlash(r.tree.Module+"/"+t.pkg))
 		if err := r.fuzzOne(t, each, corpus); err != nil {
 			failed = append(failed, t.pkg+"."+t.name)
 		}
 	}
 	if len(failed) > 0 {
-		return fmt.Errorf("%s: the input is kept under testdata/fuzz of the package; commit it with the remedy", strings.Join(failed, ", "))
+		return fmt.Errorf(
+			"%s: the input is kept under testdata/fuzz of the package; commit it with the remedy",
+			strings.Join(failed, ", "))
 	}
 	return nil
 }
@@ -74,7 +82,8 @@ func (r *runner) fuzzTargets(dir string) ([]fuzzTarget, error) {
 			continue
 		}
 		binary := filepath.Join(dir, strings.ReplaceAll(p.Path, "/", "-")+".test")
-		if err := r.do(nil, "go", "test", "-c", "-fuzz=^Fuzz", "-o", binary, "./"+p.Path); err != nil {
+		if err := r.do(nil, "go", "test", "-c", "-fuzz=^Fuzz", "-o", binary,
+			"./"+p.Path); err != nil {
 			return nil, err
 		}
 		out, err := r.ask(nil, binary, "-test.list=^Fuzz")
@@ -96,7 +105,8 @@ func fuzzNames(p *layers.Package) []string {
 	var names []string
 	for _, f := range files(p, true) {
 		for _, d := range f.Syntax.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil &&
+				strings.HasPrefix(fn.Name.Name, "Fuzz") {
 				names = append(names, p.Path+"."+fn.Name.Name)
 			}
 		}
@@ -107,7 +117,9 @@ func fuzzNames(p *layers.Package) []string {
 func (r *runner) fuzzOne(t fuzzTarget, each time.Duration, corpus string) error {
 	for attempt := 1; ; attempt++ {
 		var said bytes.Buffer
-		cmd := r.command(nil, t.binary, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1x", "-test.fuzzcachedir="+corpus)
+		cmd := r.command(nil, t.binary, "-test.run=^$", "-test.fuzz=^"+t.name+"$",
+			"-test.fuzztime="+each.String(), "-test.fuzzminimizetime=1x", "-test.fuzzcachedir="+
+				corpus)
 		cmd.Dir = t.pkg
 		cmd.Stdout, cmd.Stderr = &said, &said
 		err := cmd.Run()
@@ -129,7 +141,8 @@ func (r *runner) fuzzOne(t fuzzTarget, each time.Duration, corpus string) error 
 // onlyOutOfTime recognises a run that failed because its last input was cut
 // off by the clock, which Go's fuzzer now and then reports as a failure.
 func onlyOutOfTime(said string) bool {
-	return strings.Contains(said, "context deadline exceeded") && !strings.Contains(said, "Failing input written")
+	return strings.Contains(said, "context deadline exceeded") &&
+		!strings.Contains(said, "Failing input written")
 }
 
 // lastCount picks the number of executions from the fuzzer's last report.

@@ -20,7 +20,10 @@ var (
 	sizes       = stage{"sizes", checkSizes}
 	importMap   = stage{"import map and purity", checkMap}
 	vet         = stage{"go vet", func(r *runner) error { return r.do(nil, "go", "vet", "./...") }}
-	staticcheck = stage{"staticcheck", func(r *runner) error { return r.do(nil, "go", "tool", "staticcheck", "./...") }}
+	staticcheck = stage{
+		"staticcheck", func(r *runner) error {
+			return r.do(nil, "go", "tool", "staticcheck", "./...")
+		}}
 )
 
 // checkFormatting is gofmt -l, without asking that gofmt be on the path.
@@ -88,7 +91,8 @@ func largeParts(fset *token.FileSet, pkg string, file *ast.File) (wrong []string
 		case *ast.FuncDecl:
 			from, to := fset.Position(n.Pos()), fset.Position(n.End())
 			if lines := to.Line - from.Line + 1; lines > maxFunction {
-				wrong = append(wrong, fmt.Sprintf("%s:%d: %s has %d lines", from.Filename, from.Line, n.Name, lines))
+				wrong = append(wrong,
+					fmt.Sprintf("%s:%d: %s has %d lines", from.Filename, from.Line, n.Name, lines))
 			}
 		case *ast.TypeSpec:
 			st, ok := n.Type.(*ast.StructType)
@@ -100,7 +104,8 @@ func largeParts(fset *token.FileSet, pkg string, file *ast.File) (wrong []string
 				count += max(len(f.Names), 1)
 			}
 			if at := fset.Position(n.Pos()); count > maxFields && large[pkg+"."+n.Name.Name] == "" {
-				wrong = append(wrong, fmt.Sprintf("%s:%d: %s has %d fields", at.Filename, at.Line, n.Name, count))
+				wrong = append(wrong,
+					fmt.Sprintf("%s:%d: %s has %d fields", at.Filename, at.Line, n.Name, count))
 			}
 		}
 		return true

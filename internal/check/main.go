@@ -38,9 +38,12 @@ func check(ctx context.Context, args []string) error {
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
 	var o options
 	flags.DurationVar(&o.fuzzTime, "fuzztime", 10*time.Second, "fuzz: how long each target runs")
-	flags.DurationVar(&o.duration, "duration", 10*time.Minute, "soak: how long to search for faults in all")
-	target := flags.String("target", "", "fuzz, soak: only targets that match this expression, as package.FuzzName")
-	flags.BoolVar(&o.install, "install", true, "test: install missing tools with apt-get where that is allowed")
+	flags.DurationVar(&o.duration, "duration", 10*time.Minute,
+		"soak: how long to search for faults in all")
+	target := flags.String("target", "",
+		"fuzz, soak: only targets that match this expression, as package.FuzzName")
+	flags.BoolVar(&o.install, "install", true,
+		"test: install missing tools with apt-get where that is allowed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -74,7 +77,8 @@ type options struct {
 // plans are the stages of each verb, in order.
 var plans = map[string][]stage{
 	"lint": {formatting, columns, sizes, importMap, documents, vet, staticcheck},
-	"test": {tools, formatting, columns, sizes, importMap, documents, vet, staticcheck, build, crossBuild, unitTests, raceTests},
+	"test": {tools, formatting, columns, sizes, importMap, documents, vet, staticcheck, build,
+		crossBuild, unitTests, raceTests},
 	"fuzz": {fuzzAsTold},
 	"soak": {tools, build, crossBuildAll, unitTestsInFull, manySeeds, raceTestsInFull, fuzzForLong},
 }

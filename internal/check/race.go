@@ -10,8 +10,10 @@ import (
 )
 
 var (
-	raceTests       = stage{"race detector", func(r *runner) error { return r.race("-short", "-timeout=5m") }}
-	raceTestsInFull = stage{"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
+	raceTests = stage{
+		"race detector", func(r *runner) error { return r.race("-short", "-timeout=5m") }}
+	raceTestsInFull = stage{
+		"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
 )
 
 // race runs the tests of packages with concurrency under the race detector.
@@ -26,7 +28,8 @@ func (r *runner) race(args ...string) error {
 		r.skip("%d packages under the race detector: %s", len(names), why)
 		return nil
 	}
-	// In a short run tests leave out what takes long and gains nothing from the race detector; the unit tests before it ran all of them.
+	// In a short run tests leave out what takes long and gains nothing from the race detector; the
+	// unit tests before it ran all of them.
 	r.brief = slices.Contains(args, "-short")
 	defer func() { r.brief = false }()
 	args = append([]string{"-race"}, args...)

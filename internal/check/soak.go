@@ -44,7 +44,8 @@ func (r *runner) seeds(due time.Duration) error {
 		fmt.Fprintf(r.out, "round with %d seeds and %d cases of each property\n", cases, cases)
 		n := strconv.Itoa(cases)
 		args := append([]string{"-count=1", "-timeout=0"}, names...)
-		err := r.test([]string{seedsVariable + "=" + n, propertyVariable + "=" + n, soakVariable + "=1"}, args...)
+		err := r.test([]string{seedsVariable + "=" + n, propertyVariable + "=" + n,
+			soakVariable + "=1"}, args...)
 		if failure := (testFailure{}); errors.As(err, &failure) {
 			return err
 		}
@@ -63,12 +64,14 @@ func (r *runner) seeds(due time.Duration) error {
 // a package that does it for them.
 func seeded(tree *layers.Tree) []string {
 	reads := func(path string) bool {
-		return slices.ContainsFunc(files(tree.Find(path), false), func(f *layers.File) bool { return mentions(f, seedsVariable) })
+		return slices.ContainsFunc(files(tree.Find(path), false),
+			func(f *layers.File) bool { return mentions(f, seedsVariable) })
 	}
 	var names []string
 	for _, p := range tree.Packages {
 		for _, f := range files(p, true) {
-			if slices.Contains(f.Imports(), propertyLibrary) || mentions(f, seedsVariable) || anyOwnImport(tree, f, reads) {
+			if slices.Contains(f.Imports(), propertyLibrary) || mentions(f, seedsVariable) ||
+				anyOwnImport(tree, f, reads) {
 				names = append(names, "./"+p.Path)
 				break
 			}
@@ -84,7 +87,8 @@ func mentions(f *layers.File, words ...string) bool {
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 			text, err := strconv.Unquote(lit.Value)
-			found = found || err == nil && slices.Contains(words, text[strings.LastIndex(text, "/")+1:])
+			found = found || err == nil &&
+				slices.Contains(words, text[strings.LastIndex(text, "/")+1:])
 		}
 		return !found
 	})

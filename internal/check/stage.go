@@ -30,7 +30,8 @@ type runner struct {
 
 	results []result
 	skipped []string // by the stage that is running
-	brief   bool     // tests run that ran in full before, so that one that is passed over is not left out
+	// tests run that ran in full before, so that one that is passed over is not left out
+	brief bool
 }
 
 type result struct {
@@ -61,7 +62,8 @@ func (r *runner) run(stages []stage) error {
 		if err == nil && r.strict && len(r.skipped) > 0 {
 			err = errors.New("CI=true, and something was left out")
 		}
-		if failure := (testFailure{}); err != nil && r.ctx.Err() != nil && !errors.As(err, &failure) {
+		if failure := (testFailure{}); err != nil && r.ctx.Err() != nil &&
+			!errors.As(err, &failure) {
 			err = errInterrupted
 		}
 		res := result{s.name, err, time.Since(start), r.skipped}

@@ -22,7 +22,8 @@ var outsideTools = []tool{
 	{[]string{"qemu-aarch64", "qemu-aarch64-static"}, "", "qemu-user", "tests on arm64"},
 	{[]string{"tshark"}, "", "tshark", "the protocol as Wireshark sees it"},
 	{[]string{"ip"}, "", "iproute2", "multicast across network namespaces"},
-	{[]string{"chromium", "chromium-browser", "google-chrome"}, "github.com/chromedp/chromedp", "chromium", "tests in a browser"},
+	{[]string{"chromium", "chromium-browser", "google-chrome"}, "github.com/chromedp/chromedp",
+		"chromium", "tests in a browser"},
 }
 
 var tools = stage{"tools", provideTools}
@@ -76,7 +77,8 @@ func (r *runner) aptInstall(pkg string, updated *bool) error {
 			}
 			*updated = true
 		}
-		if _, err = r.ask(env, "apt-get", append(args, "install", "--no-install-recommends", pkg)...); err == nil {
+		if _, err = r.ask(env, "apt-get",
+			append(args, "install", "--no-install-recommends", pkg)...); err == nil {
 			return nil
 		}
 	}

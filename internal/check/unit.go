@@ -80,7 +80,8 @@ type event struct {
 // follow reads events to their end. A failure that comes after the run was
 // cut off is the cutting off, and does not count.
 func (r *runner) follow(in io.Reader) error {
-	said := map[[2]string]*strings.Builder{} // what each test has printed, kept until its end is known
+	// what each test has printed, kept until its end is known
+	said := map[[2]string]*strings.Builder{}
 	keep := func(e event) *strings.Builder {
 		key := [2]string{e.Package, e.Test}
 		if said[key] == nil {
@@ -106,7 +107,8 @@ func (r *runner) follow(in io.Reader) error {
 		case err != nil && err != io.EOF:
 			return fmt.Errorf("reading what go test says: %w", err)
 		case json.Unmarshal(line, &e) != nil:
-			fmt.Fprintf(r.out, "%s", line) // not an event: a test binary wrote past the testing package
+			// not an event: a test binary wrote past the testing package
+			fmt.Fprintf(r.out, "%s", line)
 			continue
 		}
 		switch e.Action {
@@ -137,7 +139,8 @@ func (r *runner) follow(in io.Reader) error {
 			// A fuzz target may pass over an input that says nothing; that is no
 			// test left out.
 			if e.Test != "" && !strings.HasPrefix(e.Test, "Fuzz") && !r.brief {
-				r.skip("%s %s: %s", strings.TrimPrefix(e.Package, r.tree.Module+"/"), e.Test, reason(keep(e).String()))
+				r.skip("%s %s: %s", strings.TrimPrefix(e.Package, r.tree.Module+"/"), e.Test,
+					reason(keep(e).String()))
 			}
 		}
 		switch e.Action {
@@ -174,7 +177,8 @@ func reason(output string) string {
 		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
 			continue
 		}
-		if _, text, ok := strings.Cut(line, ": "); ok && strings.Contains(line[:len(line)-len(text)], ".go:") {
+		if _, text, ok := strings.Cut(line, ": "); ok &&
+			strings.Contains(line[:len(line)-len(text)], ".go:") {
 			line = text
 		}
 		last = line

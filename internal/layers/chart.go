@@ -64,7 +64,8 @@ func Parse(rows, impure, dependencies string) (*Chart, error) {
 	for _, e := range c.entries {
 		for _, to := range e.arrows {
 			if t := c.named(to); t == nil || t.row != e.row {
-				return nil, fmt.Errorf("arrow %s -> %s does not lead to an entry of the same row", e.pattern, to)
+				return nil, fmt.Errorf("arrow %s -> %s does not lead to an entry of the same row",
+					e.pattern, to)
 			}
 		}
 	}
@@ -132,7 +133,8 @@ func (c *Chart) find(path string) *entry {
 	var best *entry
 	for i := range c.entries {
 		e := &c.entries[i]
-		if within(path, e.pattern) && (best == nil || strings.Count(e.pattern, "/") > strings.Count(best.pattern, "/")) {
+		if within(path, e.pattern) &&
+			(best == nil || strings.Count(e.pattern, "/") > strings.Count(best.pattern, "/")) {
 			best = e
 		}
 	}

@@ -25,7 +25,10 @@ func (c *Chart) Check(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.Packages {
 		if !onlyTests(p) && c.find(p.Path) == nil {
-			out = append(out, Finding{Text: p.Path + " is not in the map: place it in a row of internal/layers/map.go and docs/architecture.md"})
+			out = append(out,
+				Finding{Text: p.Path +
+					" is not in the map: place it in a row of internal/layers/map.go and " +
+					"docs/architecture.md"})
 			continue
 		}
 		for _, f := range p.Files {
@@ -74,7 +77,9 @@ func (c *Chart) checkImports(t *Tree, p *Package, f *File) []Finding {
 				report(spec, "%s: it may be reached only from %s", name, strings.Join(d.from, ", "))
 			}
 		case strings.Contains(strings.SplitN(name, "/", 2)[0], "."):
-			report(spec, "%s, which the map does not know: list it under Dependencies in internal/layers/map.go, with the folders that may reach it", name)
+			report(spec,
+				"%s, which the map does not know: list it under Dependencies in "+
+					"internal/layers/map.go, with the folders that may reach it", name)
 		}
 	}
 	return out
@@ -91,7 +96,8 @@ func (c *Chart) refuse(from, to string) string {
 	case a.row > b.row:
 		return unitOf(from, a) + " stands on a lower row"
 	case a.row == b.row && !c.leads(a, b):
-		return fmt.Sprintf("they stand on the same row, and no arrow leads from %s to %s", unitOf(from, a), unitOf(to, b))
+		return fmt.Sprintf("they stand on the same row, and no arrow leads from %s to %s",
+			unitOf(from, a), unitOf(to, b))
 	}
 	if c.Pure(from) && !c.Pure(to) {
 		return from + " is pure and " + to + " is not"
@@ -122,8 +128,10 @@ func (c *Chart) checkReach(t *Tree, p *Package) []Finding {
 			for _, lib := range t.compiled(own) {
 				d := c.dependency(lib)
 				if d != nil && withinAny(own, d.from) && !withinAny(p.Path, d.from) {
-					out = append(out, Finding{t.at(spec), fmt.Sprintf("%s reaches %s through %s: it may be reached only from %s",
-						p.Path, lib, own, strings.Join(d.from, ", "))})
+					out = append(out,
+						Finding{t.at(spec),
+							fmt.Sprintf("%s reaches %s through %s: it may be reached only from %s",
+								p.Path, lib, own, strings.Join(d.from, ", "))})
 				}
 			}
 		}

@@ -44,17 +44,20 @@ func TestDirection(t *testing.T) {
 	})
 	t.Run("sideways", func(t *testing.T) {
 		expect(t, map[string]string{
-			"interest/grid.go": "package interest\n\nimport (\n\t_ \"example.com/m/reckon\"\n\t_ \"example.com/m/world\"\n)\n",
+			"interest/grid.go": "package interest\n\nimport (\n\t_ \"example.com/m/reckon\"\n\t_ " +
+				"\"example.com/m/world\"\n)\n",
 			"reckon/reckon.go": "package reckon\n",
 			"world/world.go":   "package world\n",
-		}, "interest/grid.go:4: interest imports reckon: they stand on the same row, and no arrow leads from interest to reckon")
+		}, "interest/grid.go:4: interest imports reckon: they stand on the same row, and no "+
+			"arrow leads from interest to reckon")
 	})
 	t.Run("between games", func(t *testing.T) {
 		expect(t, map[string]string{
 			"games/arena/rules.go":   "package arena\n\nimport _ \"example.com/m/games/pong\"\n",
 			"games/pong/pong.go":     "package pong\n",
 			"games/pong/client/c.go": "package client\n\nimport _ \"example.com/m/games/pong\"\n",
-		}, "games/arena/rules.go:3: games/arena imports games/pong: they stand on the same row, and no arrow leads from games/arena to games/pong")
+		}, "games/arena/rules.go:3: games/arena imports games/pong: they stand on the same row, "+
+			"and no arrow leads from games/arena to games/pong")
 	})
 	t.Run("into what is not pure", func(t *testing.T) {
 		expect(t, map[string]string{
@@ -65,19 +68,23 @@ func TestDirection(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		expect(t, map[string]string{
 			"util/strings.go": "package util\n",
-		}, "util is not in the map: place it in a row of internal/layers/map.go and docs/architecture.md")
+		}, "util is not in the map: place it in a row of internal/layers/map.go and "+
+			"docs/architecture.md")
 	})
 	t.Run("files for other platforms", func(t *testing.T) {
 		expect(t, map[string]string{
-			"bits/fast_plan9.go": "//go:build plan9\n\npackage bits\n\nimport _ \"example.com/m/entropy\"\n",
-			"entropy/e.go":       "package entropy\n",
-		}, "bits/fast_plan9.go:5: bits imports entropy: they stand on the same row, and no arrow leads from bits to entropy")
+			"bits/fast_plan9.go": "//go:build plan9\n\npackage bits\n\nimport _ " +
+				"\"example.com/m/entropy\"\n",
+			"entropy/e.go": "package entropy\n",
+		}, "bits/fast_plan9.go:5: bits imports entropy: they stand on the same row, and no arrow "+
+			"leads from bits to entropy")
 	})
 	t.Run("tests are free", func(t *testing.T) {
 		expect(t, map[string]string{
-			"bits/bits.go":      "package bits\n",
-			"bits/bits_test.go": "package bits_test\n\nimport (\n\t_ \"example.com/m/entropy\"\n\t_ \"os\"\n)\n",
-			"entropy/e.go":      "package entropy\n",
+			"bits/bits.go": "package bits\n",
+			"bits/bits_test.go": "package bits_test\n\nimport (\n\t_ " +
+				"\"example.com/m/entropy\"\n\t_ \"os\"\n)\n",
+			"entropy/e.go": "package entropy\n",
 		})
 	})
 }
@@ -93,10 +100,14 @@ func TestDependencies(t *testing.T) {
 	t.Run("through another", func(t *testing.T) {
 		expect(t, map[string]string{
 			"link/webtransport/link.go": quic,
-			"topology/server/run.go":    "package server\n\nimport _ \"example.com/m/link/webtransport\"\n",
-			"lab/lab.go":                "package lab\n\nimport _ \"example.com/m/topology/server\"\n",
-			"cmd/coeval/main.go":        "package main\n\nimport _ \"example.com/m/link/webtransport\"\n",
-		}, "topology/server/run.go:3: topology/server reaches github.com/quic-go/quic-go through link/webtransport: "+may)
+			"topology/server/run.go": "package server\n\nimport _ " +
+				"\"example.com/m/link/webtransport\"\n",
+			"lab/lab.go": "package lab\n\nimport _ " +
+				"\"example.com/m/topology/server\"\n",
+			"cmd/coeval/main.go": "package main\n\nimport _ " +
+				"\"example.com/m/link/webtransport\"\n",
+		}, "topology/server/run.go:3: topology/server reaches github.com/quic-go/quic-go through "+
+			"link/webtransport: "+may)
 	})
 	t.Run("a test's own", func(t *testing.T) {
 		expect(t, map[string]string{
@@ -107,12 +118,14 @@ func TestDependencies(t *testing.T) {
 		expect(t, map[string]string{
 			"link/linktest/suite.go": "package linktest\n\nimport _ \"go.uber.org/goleak\"\n",
 			"link/udp/udp.go":        "package udp\n\nimport _ \"example.com/m/link/linktest\"\n",
-		}, "link/udp/udp.go:3: link/udp reaches go.uber.org/goleak through link/linktest: it may be reached only from */*test, */*/*test")
+		}, "link/udp/udp.go:3: link/udp reaches go.uber.org/goleak through link/linktest: it may "+
+			"be reached only from */*test, */*/*test")
 	})
 	t.Run("unknown", func(t *testing.T) {
 		expect(t, map[string]string{
 			"bits/bits.go": "package bits\n\nimport _ \"example.org/fast\"\n",
-		}, "bits/bits.go:3: bits imports example.org/fast, which the map does not know: list it under Dependencies in internal/layers/map.go, with the folders that may reach it")
+		}, "bits/bits.go:3: bits imports example.org/fast, which the map does not know: list it "+
+			"under Dependencies in internal/layers/map.go, with the folders that may reach it")
 	})
 	t.Run("cgo", func(t *testing.T) {
 		expect(t, map[string]string{
@@ -124,13 +137,19 @@ func TestDependencies(t *testing.T) {
 func TestPurity(t *testing.T) {
 	const workers = ": offer the unit of work and let the topology own the workers"
 	for _, x := range []struct{ name, imports, body, want string }{
-		{"clock", `"time"`, `_ = time.Now()`, "time.Now in a pure package: take the time as an argument"},
-		{"clock as a value", `"time"`, `f := time.Now; _ = f`, "time.Now in a pure package: take the time as an argument"},
-		{"clock by another name", `clock "time"`, `clock.Sleep(1)`, "time.Sleep in a pure package: take the time as an argument"},
-		{"timer", `"time"`, `var t *time.Timer; _ = t`, "time.Timer in a pure package: take the time as an argument"},
-		{"deadline", `"context"`, `context.WithTimeout(nil, 1)`, "context.WithTimeout in a pure package: take the time as an argument"},
+		{"clock", `"time"`, `_ = time.Now()`,
+			"time.Now in a pure package: take the time as an argument"},
+		{"clock as a value", `"time"`, `f := time.Now; _ = f`,
+			"time.Now in a pure package: take the time as an argument"},
+		{"clock by another name", `clock "time"`, `clock.Sleep(1)`,
+			"time.Sleep in a pure package: take the time as an argument"},
+		{"timer", `"time"`, `var t *time.Timer; _ = t`,
+			"time.Timer in a pure package: take the time as an argument"},
+		{"deadline", `"context"`, `context.WithTimeout(nil, 1)`,
+			"context.WithTimeout in a pure package: take the time as an argument"},
 		{"mutex", `"sync"`, `var m sync.Mutex; m.Lock()`, "sync.Mutex in a pure package" + workers},
-		{"cores", `"runtime"`, `_ = runtime.NumCPU()`, "runtime.NumCPU in a pure package: leave scheduling to the topology"},
+		{"cores", `"runtime"`, `_ = runtime.NumCPU()`,
+			"runtime.NumCPU in a pure package: leave scheduling to the topology"},
 		{"printing", `"fmt"`, `fmt.Println()`, "fmt.Println in a pure package: take a writer"},
 		{"printing without fmt", ``, `println()`, "println in a pure package: take a writer"},
 		{"goroutine", ``, `go f()`, "go statement in a pure package" + workers},
@@ -149,30 +168,43 @@ func TestPurity(t *testing.T) {
 		})
 	}
 	for _, x := range []struct{ spec, want string }{
-		{`"net"`, "import of net in a pure package: take and give datagrams; addresses are net/netip"},
-		{`"net/http"`, "import of net/http in a pure package: take and give datagrams; addresses are net/netip"},
+		{`"net"`, "import of net in a pure package: take and give datagrams; addresses are " +
+			"net/netip"},
+		{`"net/http"`,
+			"import of net/http in a pure package: take and give datagrams; addresses are net/netip"},
 		{`"os"`, "import of os in a pure package: take a reader or bytes"},
 		{`"os/exec"`, "import of os/exec in a pure package: take a reader or bytes"},
-		{`"math/rand/v2"`, "import of math/rand/v2 in a pure package: draw from det, by a seed that the caller gives"},
-		{`"crypto/rand"`, "import of crypto/rand in a pure package: take fresh randomness as an argument"},
-		{`"hash/maphash"`, "import of hash/maphash in a pure package: its seed differs from run to run: use a hash of fixed definition"},
+		{`"math/rand/v2"`,
+			"import of math/rand/v2 in a pure package: draw from det, by a seed that the caller " +
+				"gives"},
+		{`"crypto/rand"`,
+			"import of crypto/rand in a pure package: take fresh randomness as an argument"},
+		{`"hash/maphash"`,
+			"import of hash/maphash in a pure package: its seed differs from run to run: use a " +
+				"hash of fixed definition"},
 		{`"log/slog"`, "import of log/slog in a pure package: return an error or count the event"},
 		{`. "time"`, "dot import of time in a pure package: name it, so that its use can be seen"},
 	} {
 		t.Run(x.spec, func(t *testing.T) {
-			expect(t, map[string]string{"world/w.go": "package world\n\nimport " + x.spec + "\n"}, "world/w.go:3: "+x.want)
+			expect(t, map[string]string{"world/w.go": "package world\n\nimport " + x.spec + "\n"},
+				"world/w.go:3: "+x.want)
 		})
 	}
 	t.Run("linkname", func(t *testing.T) {
-		expect(t, map[string]string{"det/d.go": "package det\n\nimport _ \"unsafe\"\n\n//go:linkname now runtime.nanotime\nfunc now() int64\n"},
+		expect(t, map[string]string{
+			"det/d.go": "package det\n\nimport _ \"unsafe\"\n\n//go:linkname now " +
+				"runtime.nanotime\nfunc now() int64\n"},
 			"det/d.go:5: go:linkname in a pure package: use what is exported")
 	})
 }
 
 func TestPurityLeavesAlone(t *testing.T) {
-	impure := "import (\n\t\"net\"\n\t\"time\"\n)\n\nfunc f() { go time.Sleep(1); var _ net.Conn }\n"
+	impure := "import (\n\t\"net\"\n\t\"time\"\n)\n\nfunc f() { go time.Sleep(1); var _ net.Conn " +
+		"}\n"
 	expect(t, map[string]string{
-		"conn/now.go":             "package conn\n\nimport (\n\t\"net/netip\"\n\t\"sync\"\n\t\"time\"\n)\n\nvar once sync.Once\n\nfunc f(now time.Duration, a netip.AddrPort) time.Duration { return now + time.Second }\n",
+		"conn/now.go": "package conn\n\nimport " +
+			"(\n\t\"net/netip\"\n\t\"sync\"\n\t\"time\"\n)\n\nvar once sync.Once\n\nfunc f(now " +
+			"time.Duration, a netip.AddrPort) time.Duration { return now + time.Second }\n",
 		"link/udp/udp.go":         "package udp\n\n" + impure,
 		"netsim/proxy/proxy.go":   "package proxy\n\n" + impure,
 		"topology/solo/run.go":    "package solo\n\n" + impure,
@@ -193,7 +225,8 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"no module", fstest.MapFS{}, "not the root of a module"},
 		{"no name", fstest.MapFS{"go.mod": {Data: []byte("go 1.26\n")}}, "names no module"},
-		{"not Go", fstest.MapFS{"go.mod": {Data: []byte("module m\n")}, "a/a.go": {Data: []byte("pack\n")}}, "a/a.go:1:1"},
+		{"not Go", fstest.MapFS{"go.mod": {Data: []byte("module m\n")},
+			"a/a.go": {Data: []byte("pack\n")}}, "a/a.go:1:1"},
 	} {
 		if _, err := Load(x.fsys); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)

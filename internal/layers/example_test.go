@@ -12,7 +12,8 @@ func Example() {
 	tree, err := layers.Load(fstest.MapFS{
 		"go.mod":         {Data: []byte("module example.com/game\n")},
 		"codec/delta.go": {Data: []byte("package codec\n\nimport _ \"example.com/game/world\"\n")},
-		"world/tick.go":  {Data: []byte("package world\n\nimport \"time\"\n\nvar start = time.Now()\n")},
+		"world/tick.go": {
+			Data: []byte("package world\n\nimport \"time\"\n\nvar start = time.Now()\n")},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -29,9 +29,11 @@ func TestDocsShowTheSameMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"Map": Map, "Impure": Impure, "Dependencies": Dependencies} {
+	for name, text := range map[string]string{
+		"Map": Map, "Impure": Impure, "Dependencies": Dependencies} {
 		if !strings.Contains(string(page), "```"+text+"```") {
-			t.Errorf("docs/architecture.md does not show %s as internal/layers/map.go has it: copy it there, between two rows of backticks", name)
+			t.Errorf("docs/architecture.md does not show %s as internal/layers/map.go has it: "+
+				"copy it there, between two rows of backticks", name)
 		}
 	}
 }
@@ -44,7 +46,8 @@ func TestMapOrders(t *testing.T) {
 	for _, e := range c.entries {
 		paths = append(paths, strings.ReplaceAll(e.pattern, "*", "x"))
 	}
-	paths = append(paths, "link/udp", "netsim/proxy", "conn/token", "games/arena/client", "games/pong")
+	paths = append(paths, "link/udp", "netsim/proxy", "conn/token", "games/arena/client",
+		"games/pong")
 	for _, a := range paths {
 		for _, b := range paths {
 			if a == b || unitOf(a, c.find(a)) == unitOf(b, c.find(b)) {
@@ -102,12 +105,15 @@ func TestMapSays(t *testing.T) {
 
 func TestPureSide(t *testing.T) {
 	c := Current()
-	for _, p := range []string{"det", "bits", "codec", "link", "netsim", "conn", "conn/token", "world", "trace"} {
+	for _, p := range []string{
+		"det", "bits", "codec", "link", "netsim", "conn", "conn/token", "world", "trace"} {
 		if !c.Pure(p) {
 			t.Errorf("%s should be pure", p)
 		}
 	}
-	for _, p := range []string{"link/udp", "netsim/proxy", "conn/conntest", "topology/solo", "service/store", "lab", "cmd/coeval", "games/arena", "internal/check"} {
+	for _, p := range []string{
+		"link/udp", "netsim/proxy", "conn/conntest", "topology/solo", "service/store", "lab",
+		"cmd/coeval", "games/arena", "internal/check"} {
 		if c.Pure(p) {
 			t.Errorf("%s should not be pure", p)
 		}

@@ -20,9 +20,9 @@ codec                                                   | images of entities as 
 entropy -> bits   bits -> det   det                     | what a value costs; arithmetic that is the same everywhere
 `
 
-// Impure names the folders below the line that have goroutines, clocks and
-// sockets all the same; nothing pure may import them. The interface in link itself is pure, so that a pure
-// package can speak of datagrams without compiling a socket.
+// Impure names the folders below the line that have goroutines, clocks and sockets all the same;
+// nothing pure may import them. The interface in link itself is pure, so that a pure package can
+// speak of datagrams without compiling a socket.
 const Impure = `
 link/*         | the carriers themselves
 netsim/proxy   | the simulated network applied to real programs

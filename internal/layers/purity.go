@@ -22,13 +22,15 @@ var unwanted = map[string]string{
 // unwantedNames are what no pure package uses of packages that it may import.
 var unwantedNames = map[string]map[string]string{
 	"time": advice("take the time as an argument",
-		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Timer", "Ticker", "Local", "LoadLocation"),
+		"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
+		"Timer", "Ticker", "Local", "LoadLocation"),
 	"context": advice("take the time as an argument",
 		"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause", "AfterFunc"),
 	"sync": advice("offer the unit of work and let the topology own the workers",
 		"Mutex", "RWMutex", "WaitGroup", "Cond", "NewCond", "Map", "Locker"),
 	"runtime": advice("leave scheduling to the topology",
-		"Gosched", "GOMAXPROCS", "NumCPU", "NumGoroutine", "LockOSThread", "UnlockOSThread", "Goexit"),
+		"Gosched", "GOMAXPROCS", "NumCPU", "NumGoroutine", "LockOSThread", "UnlockOSThread",
+		"Goexit"),
 	"fmt": advice("take a writer",
 		"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"),
 }

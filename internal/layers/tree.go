@@ -52,14 +52,16 @@ func Load(fsys fs.FS) (*Tree, error) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") {
+		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(d.Name(), ".") ||
+			strings.HasPrefix(d.Name(), "_") {
 			return nil
 		}
 		src, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return err
 		}
-		syntax, err := parser.ParseFile(t.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		syntax, err := parser.ParseFile(t.Fset, name, src,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return fmt.Errorf("cannot read the source: %w", err)
 		}
@@ -70,7 +72,8 @@ func Load(fsys fs.FS) (*Tree, error) {
 			byPath[dir] = p
 			t.Packages = append(t.Packages, p)
 		}
-		p.Files = append(p.Files, &File{Path: name, Test: strings.HasSuffix(name, "_test.go"), Syntax: syntax})
+		p.Files = append(p.Files,
+			&File{Path: name, Test: strings.HasSuffix(name, "_test.go"), Syntax: syntax})
 		return nil
 	})
 	if err != nil {

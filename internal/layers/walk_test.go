@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// walks are the tables of docs/architecture.md that follow something from function to function, with
-// the fewest hops that each may have.
+// walks are the tables of docs/architecture.md that follow something from function to function,
+// with the fewest hops that each may have.
 var walks = map[string]int{"The walk of a rocket": 20, "A command settles at another mirror": 30}
 
-// TestWalk: each function of the walks in docs/architecture.md is in the file that it is said to be in.
+// TestWalk: each function of the walks in docs/architecture.md is in the file that it is said to be
+// in.
 func TestWalk(t *testing.T) {
 	root := filepath.Join("..", "..")
 	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
@@ -39,7 +40,8 @@ func TestWalk(t *testing.T) {
 			}
 			method := regexp.MustCompile(`(?m)^func \(\w+ \*?` + h[2] + `\) ` + h[3] + `\(`)
 			if !method.Match(source) {
-				t.Errorf("%s has no function %s.%s, which docs/architecture.md speaks of", h[1], h[2], h[3])
+				t.Errorf("%s has no function %s.%s, which docs/architecture.md speaks of", h[1],
+					h[2], h[3])
 			}
 		}
 	}

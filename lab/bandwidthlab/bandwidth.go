@@ -23,12 +23,12 @@ type Options struct {
 	Everything bool
 	// Clients are how many players to measure with, one run for each number.
 	Clients []int
-	// PerMirror is how many clients a mirror has. From two clients on there are two mirrors at least, so
-	// that there is something to measure.
+	// PerMirror is how many clients a mirror has. From two clients on there are two mirrors at
+	// least, so that there is something to measure.
 	PerMirror int
-	// Time is how long a game is measured, after Warm; the default is the paper's. Exchange is for how
-	// much of that time commands are exchanged between peers and mirrors, and Latency how long commands
-	// are timed on each topology.
+	// Time is how long a game is measured, after Warm; the default is the paper's. Exchange is for
+	// how much of that time commands are exchanged between peers and mirrors, and Latency how long
+	// commands are timed on each topology.
 	Time, Warm, Exchange, Latency time.Duration
 	// BytesOnly leaves the topologies out.
 	BytesOnly bool
@@ -43,11 +43,15 @@ type Options struct {
 // List describes the options.
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
-		lab.Numbers(&o.Clients, "clients", []int{1, 2, 4, 8, 16, 32}, 1, MaxClients, "numbers of clients to measure with"),
-		lab.Number(&o.PerMirror, "per-mirror", paperPerMirror, 1, MaxClients, "clients of each mirror; from 2 clients on there are 2 mirrors at least"),
-		lab.Number(&o.Mirrors, "mirrors", 0, 0, MaxPlaces, "mirrors in each topology; 0: as many as suit it"),
+		lab.Numbers(&o.Clients, "clients", []int{1, 2, 4, 8, 16, 32}, 1, MaxClients,
+			"numbers of clients to measure with"),
+		lab.Number(&o.PerMirror, "per-mirror", paperPerMirror, 1, MaxClients,
+			"clients of each mirror; from 2 clients on there are 2 mirrors at least"),
+		lab.Number(&o.Mirrors, "mirrors", 0, 0, MaxPlaces,
+			"mirrors in each topology; 0: as many as suit it"),
 		lab.Level(&o.Level),
-		lab.Switch(&o.Everything, "everything", "show every client everything: no interest management"),
+		lab.Switch(&o.Everything, "everything",
+			"show every client everything: no interest management"),
 		lab.Switch(&o.BytesOnly, "bytes-only", "leave out the topologies"),
 		lab.Seed(&o.Seed, "the game and the network"),
 	}
@@ -91,7 +95,9 @@ func (o *Options) Check() error {
 		return err
 	}
 	if most := min(len(o.Cities.Places), shapePlayers); o.Mirrors > most {
-		return fmt.Errorf("mirrors is %d: choose 1 to %d, as not all topologies have more places, or 0", o.Mirrors, most)
+		return fmt.Errorf(
+			"mirrors is %d: choose 1 to %d, as not all topologies have more places, or 0",
+			o.Mirrors, most)
 	}
 	if o.Title != nil && o.Everything {
 		o.Title = o.Title.Clone()
@@ -124,7 +130,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(title.Commanded("there is nothing for clients to send"), title.Embodied("it cannot be counted who is in a state update")); err != nil {
+	if err := errors.Join(title.Commanded("there is nothing for clients to send"),
+		title.Embodied("it cannot be counted who is in a state update")); err != nil {
 		return nil, err
 	}
 	protocol, err := o.Title.Protocol(replica.Coeval)
@@ -134,8 +141,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	rules := o.Title.Game
 	b := &bench{o: &o, protocol: protocol, tick: rules.TickLength(), rate: rules.Rate()}
 	r := &Result{
-		Game: rules.Name(), Seed: o.Seed, TickRate: b.rate, Snapshots: snapshotRate, Seconds: o.Time.Seconds(),
-		Paper: PaperVariables, Cities: o.Cities.result(), Warnings: o.Cities.Warnings(),
+		Game: rules.Name(), Seed: o.Seed, TickRate: b.rate, Snapshots: snapshotRate,
+		Seconds: o.Time.Seconds(),
+		Paper:   PaperVariables, Cities: o.Cities.result(), Warnings: o.Cities.Warnings(),
 	}
 	jobs := b.serve(r)
 	if !o.BytesOnly {
@@ -171,26 +179,30 @@ func (b *bench) serve(r *Result) (jobs []lab.Job) {
 	b.inputs = map[int][][][]int32{}
 	r.Served = make([]ServedRow, len(b.o.Clients))
 	for i, n := range b.o.Clients {
-		jobs = append(jobs, lab.Job{What: fmt.Sprintf("a server with %d clients", n), Work: float64(n*n)/8 + float64(n), Do: func(ctx context.Context) error {
-			way := func(int) time.Duration { return sweepDelay }
-			title, err := b.o.subject(n)
-			if err != nil {
-				return err
-			}
-			s, err := newServed(servedOptions{title: title, players: n, seed: b.o.Seed, up: way, down: way})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := s.play(ctx, b.o.Warm, b.o.Time); err != nil {
-				return err
-			}
-			r.Served[i] = s.counted()
-			b.lock.Lock()
-			b.inputs[n] = s.inputs[:min(len(s.inputs), int(b.o.Exchange/b.tick))]
-			b.lock.Unlock()
-			return nil
-		}})
+		jobs = append(jobs,
+			lab.Job{What: fmt.Sprintf("a server with %d clients", n),
+				Work: float64(n*n)/8 + float64(n), Do: func(ctx context.Context) error {
+					way := func(int) time.Duration { return sweepDelay }
+					title, err := b.o.subject(n)
+					if err != nil {
+						return err
+					}
+					s, err := newServed(servedOptions{title: title, players: n, seed: b.o.Seed,
+						up:   way,
+						down: way})
+					if err != nil {
+						return err
+					}
+					defer s.close()
+					if err := s.play(ctx, b.o.Warm, b.o.Time); err != nil {
+						return err
+					}
+					r.Served[i] = s.counted()
+					b.lock.Lock()
+					b.inputs[n] = s.inputs[:min(len(s.inputs), int(b.o.Exchange/b.tick))]
+					b.lock.Unlock()
+					return nil
+				}})
 	}
 	return jobs
 }
@@ -201,19 +213,24 @@ var fitClients = []int{1, 2, 4, 8}
 // exchanges has groups of peers and of mirrors measured, with the commands of real runs.
 func (b *bench) exchanges(*Result) (jobs []lab.Job) {
 	list := b.o.Clients
-	b.peers, b.mirrors, b.fits = make([]*exchanged, len(list)), make([]*exchanged, len(list)), make([]*exchanged, len(fitClients))
+	b.peers, b.mirrors, b.fits = make([]*exchanged, len(list)), make([]*exchanged, len(list)),
+		make([]*exchanged, len(fitClients))
 	add := func(what string, to []*exchanged, i, n, members, from int) {
 		if members < 2 {
 			return
 		}
-		jobs = append(jobs, lab.Job{What: what, Work: float64(members*members) / 8, Do: func(ctx context.Context) (err error) {
-			to[i], err = exchange(ctx, b.protocol, dealt(b.inputs[from], n), n, members, b.o.Seed+uint64(n))
-			return err
-		}})
+		jobs = append(jobs,
+			lab.Job{What: what, Work: float64(members*members) / 8,
+				Do: func(ctx context.Context) (err error) {
+					to[i], err = exchange(ctx, b.protocol, dealt(b.inputs[from], n), n, members,
+						b.o.Seed+uint64(n))
+					return err
+				}})
 	}
 	for i, n := range list {
 		add(fmt.Sprintf("%d peers", n), b.peers, i, n, n, n)
-		add(fmt.Sprintf("%d mirrors of %d clients", b.o.mirrorsFor(n), n), b.mirrors, i, n, b.o.mirrorsFor(n), n)
+		add(fmt.Sprintf("%d mirrors of %d clients", b.o.mirrorsFor(n), n), b.mirrors, i, n,
+			b.o.mirrorsFor(n), n)
 	}
 	most := list[len(list)-1]
 	for i, k := range fitClients {
@@ -242,8 +259,10 @@ func (b *bench) topologies(r *Result) (jobs []lab.Job) {
 		for _, a := range Architectures() {
 			row := TopologyRow{
 				Topology: t.Name, About: t.About, Architecture: a, Players: len(t.Players),
-				Path:     t.over(func(i, j int) time.Duration { return t.Path(a, i, j) }),
-				Computed: t.over(func(i, j int) time.Duration { return t.Computed(a, i, j, b.tick) }),
+				Path: t.over(func(i, j int) time.Duration { return t.Path(a, i, j) }),
+				Computed: t.over(func(i, j int) time.Duration {
+					return t.Computed(a, i, j, b.tick)
+				}),
 			}
 			switch a {
 			case ClientServer:
@@ -259,18 +278,20 @@ func (b *bench) topologies(r *Result) (jobs []lab.Job) {
 			if a == ClientServer {
 				work = n*n/16 + n/2
 			}
-			jobs = append(jobs, lab.Job{What: fmt.Sprintf("latency on %s, %s", t.Name, a), Work: work, Do: func(ctx context.Context) (err error) {
-				row := &r.Topologies[at]
-				switch a {
-				case ClientServer:
-					row.Measured, row.Late, err = timeServed(ctx, b.o, t)
-				case PeerToPeer:
-					row.Measured, err = timePeers(ctx, t, b.o.Seed, b.tick, b.o.Latency)
-				default:
-					row.Measured, err = timeMirrors(ctx, t, b.o.Seed, b.tick, b.o.Latency)
-				}
-				return err
-			}})
+			jobs = append(jobs,
+				lab.Job{What: fmt.Sprintf("latency on %s, %s", t.Name, a), Work: work,
+					Do: func(ctx context.Context) (err error) {
+						row := &r.Topologies[at]
+						switch a {
+						case ClientServer:
+							row.Measured, row.Late, err = timeServed(ctx, b.o, t)
+						case PeerToPeer:
+							row.Measured, err = timePeers(ctx, t, b.o.Seed, b.tick, b.o.Latency)
+						default:
+							row.Measured, err = timeMirrors(ctx, t, b.o.Seed, b.tick, b.o.Latency)
+						}
+						return err
+					}})
 		}
 	}
 	return jobs

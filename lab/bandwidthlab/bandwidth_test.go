@@ -26,7 +26,8 @@ func options() bandwidthlab.Options {
 		panic(err)
 	}
 	return bandwidthlab.Options{
-		Title: arena.Title, Level: "foundry", Clients: []int{4, 1, 2, 9}, PerMirror: 3, Time: 3 * time.Second, Warm: 3 * time.Second, Exchange: time.Second,
+		Title: arena.Title, Level: "foundry", Clients: []int{4, 1, 2, 9}, PerMirror: 3,
+		Time: 3 * time.Second, Warm: 3 * time.Second, Exchange: time.Second,
 		Latency: 2 * time.Second, Cities: cities, Mirrors: 2, Seed: 5,
 	}
 }
@@ -67,12 +68,18 @@ func TestRun(t *testing.T) {
 		if s.Clients != n || s.Command <= 0 || s.UpdateLeast > s.Update || s.UpdateMost < s.Update {
 			t.Errorf("%+v", s)
 		}
-		// The two ends of the network count alike, but for what is on its way, and the ledger has it all.
-		if !close(s.Update*float64(n), s.ServerOut, 0.02) || !close(s.Command*float64(n), s.ServerIn, 0.02) || !close((s.C+s.DPart+s.EPart)*float64(n), s.ServerOut, 1e-9) {
-			t.Errorf("%d clients: %v to each, the server sent %v, the ledger has %v, %v and %v", n, s.Update, s.ServerOut, s.C, s.DPart, s.EPart)
+		// The two ends of the network count alike, but for what is on its way, and the ledger has
+		// it all.
+		if !close(s.Update*float64(n), s.ServerOut, 0.02) ||
+			!close(s.Command*float64(n), s.ServerIn, 0.02) ||
+			!close((s.C+s.DPart+s.EPart)*float64(n), s.ServerOut, 1e-9) {
+			t.Errorf("%d clients: %v to each, the server sent %v, the ledger has %v, %v and %v", n,
+				s.Update, s.ServerOut, s.C, s.DPart, s.EPart)
 		}
-		if bodies := 1 + s.Alpha*float64(n-1); n > 1 && (s.Alpha <= 0 || s.Alpha > s.InView || s.InView > 1 || s.E*bodies < s.EPart) {
-			t.Errorf("%d clients: alpha %v, in view %v, e %v of %v", n, s.Alpha, s.InView, s.E, s.EPart)
+		if bodies := 1 + s.Alpha*float64(n-1); n > 1 &&
+			(s.Alpha <= 0 || s.Alpha > s.InView || s.InView > 1 || s.E*bodies < s.EPart) {
+			t.Errorf("%d clients: alpha %v, in view %v, e %v of %v", n, s.Alpha, s.InView, s.E,
+				s.EPart)
 		}
 		if s.Late > 0.05 {
 			t.Errorf("%d clients: %v of the commands came late", n, s.Late)
@@ -120,12 +127,14 @@ func checkSums(t *testing.T, c *bandwidthlab.Comparison) {
 	}
 }
 
-// checkLatencies: what is measured is what was computed, to a tick; and the paper's expectations of Figure 2.5 are met.
+// checkLatencies: what is measured is what was computed, to a tick; and the paper's expectations of
+// Figure 2.5 are met.
 func checkLatencies(t *testing.T, r *bandwidthlab.Result) {
 	mean := map[string]float64{}
 	for _, x := range r.Topologies {
 		mean[x.Topology+" "+string(x.Architecture)] = x.Measured.Mean
-		if x.Measured.Samples == 0 || x.Path.Mean >= x.Computed.Mean || math.Abs(x.Measured.Mean-x.Computed.Mean) > 1000.0/60 {
+		if x.Measured.Samples == 0 || x.Path.Mean >= x.Computed.Mean ||
+			math.Abs(x.Measured.Mean-x.Computed.Mean) > 1000.0/60 {
 			t.Errorf("%s, %s: the path takes %.1f ms, computed %.1f, measured %.1f from %d commands", x.Topology, x.Architecture, x.Path.Mean, x.Computed.Mean, x.Measured.Mean, x.Measured.Samples)
 		}
 		if (x.Architecture == bandwidthlab.Mirrored) != (len(x.Servers) == 2) {
@@ -136,12 +145,16 @@ func checkLatencies(t *testing.T, r *bandwidthlab.Result) {
 		t.Errorf("%d rows", len(mean))
 	}
 	for _, name := range []string{"distant server", "two clusters"} {
-		if p, m, s := mean[name+" peer-to-peer"], mean[name+" mirrored"], mean[name+" client-server"]; !(p < m && m < s) {
+		if p, m, s := mean[name+" peer-to-peer"], mean[name+" mirrored"],
+			mean[name+" client-server"]; !(p < m && m < s) {
 			t.Errorf("%s: peers %.1f ms, mirrors %.1f, a server %.1f", name, p, m, s)
 		}
 	}
 	for _, x := range r.Topologies {
-		if want := map[bandwidthlab.Architecture]float64{bandwidthlab.ClientServer: 200, bandwidthlab.Mirrored: 20 * 10.0 / 12}; x.Topology == "distant server" && math.Abs(x.Home-want[x.Architecture]) > 1e-9 {
+		if want := map[bandwidthlab.Architecture]float64{
+			bandwidthlab.ClientServer: 200,
+			bandwidthlab.Mirrored:     20 * 10.0 / 12}; x.Topology == "distant server" &&
+			math.Abs(x.Home-want[x.Architecture]) > 1e-9 {
 			t.Errorf("distant server, %s: %v ms to the own server and back", x.Architecture, x.Home)
 		}
 	}
@@ -170,7 +183,8 @@ func checkPlot(t *testing.T, svg []byte) {
 	}
 }
 
-// TestRepeats: the same seed gives the same figures to the last digit, another gives others; and the JSON has the names that scripts know.
+// TestRepeats: the same seed gives the same figures to the last digit, another gives others; and
+// the JSON has the names that scripts know.
 func TestRepeats(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -192,14 +206,17 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("a second run went differently:\n%s\n%s", first, again)
 	}
 	o.Seed, o.BytesOnly = o.Seed+1, true
-	if other := text(o); strings.Contains(other, "topologies") || other[:strings.Index(other, "architectures")] == first[:strings.Index(first, "architectures")] {
+	if other := text(o); strings.Contains(other, "topologies") ||
+		other[:strings.Index(other, "architectures")] == first[:strings.Index(first,
+			"architectures")] {
 		t.Errorf("with another seed, and without topologies:\n%s", other)
 	}
 	var got map[string]any
 	if err := json.Unmarshal([]byte(first), &got); err != nil {
 		t.Fatal(err)
 	}
-	if names, want := slices.Sorted(maps.Keys(flat("", got))), strings.Fields(jsonNames); !slices.Equal(names, want) {
+	if names, want := slices.Sorted(maps.Keys(flat("", got))),
+		strings.Fields(jsonNames); !slices.Equal(names, want) {
 		t.Errorf("the JSON has\n%s\nwant\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -243,18 +260,22 @@ func TestOptions(t *testing.T) {
 		o    bandwidthlab.Options
 		says string
 	}{
-		{set(func(o *bandwidthlab.Options) { o.Clients = []int{1, 65} }), "clients has 65: choose 1 to 64"},
+		{set(func(o *bandwidthlab.Options) { o.Clients = []int{1, 65} }),
+			"clients has 65: choose 1 to 64"},
 		{set(func(o *bandwidthlab.Options) { o.Clients = []int{0, 2} }), "clients has 0"},
-		{set(func(o *bandwidthlab.Options) { o.Clients = []int{4, 4} }), "two different numbers of clients"},
+		{set(func(o *bandwidthlab.Options) { o.Clients = []int{4, 4} }),
+			"two different numbers of clients"},
 		{set(func(o *bandwidthlab.Options) { o.PerMirror = -1 }), "per-mirror is -1"},
 		{set(func(o *bandwidthlab.Options) { o.Mirrors = 5 }), "mirrors is 5: choose 1 to 4"},
 		{set(func(o *bandwidthlab.Options) { o.Time = time.Millisecond }), "time is 1ms"},
 		{set(func(o *bandwidthlab.Options) { o.Cities.Way = o.Cities.Way[1:] }), "not square"},
 		{set(func(o *bandwidthlab.Options) { o.Title = nil }), "no title to play"},
-		{set(func(o *bandwidthlab.Options) { o.Title, o.Level = stack.Title, "" }), "title stack has no body"},
+		{set(func(o *bandwidthlab.Options) { o.Title, o.Level = stack.Title, "" }),
+			"title stack has no body"},
 		{set(func(o *bandwidthlab.Options) { o.Level = "nowhere" }), `level "nowhere"`},
 	} {
-		if _, err := bandwidthlab.Run(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {
+		if _, err := bandwidthlab.Run(t.Context(), x.o); err == nil ||
+			!strings.Contains(err.Error(), x.says) {
 			t.Errorf("%v, want something with %q", err, x.says)
 		}
 	}
@@ -282,10 +303,12 @@ func TestInterest(t *testing.T) {
 	narrow := measure(t, o).Served[1]
 	o.Everything = true
 	if all := measure(t, o).Served[1]; all.InView != 1 || all.Update <= wide.Update {
-		t.Errorf("with everything in view, %v of the others are; updates %v and %v", all.InView, all.Update, wide.Update)
+		t.Errorf("with everything in view, %v of the others are; updates %v and %v", all.InView,
+			all.Update, wide.Update)
 	}
 	if narrow.Alpha >= wide.Alpha || narrow.Update >= wide.Update {
-		t.Errorf("alpha %v and %v, updates %v and %v", narrow.Alpha, wide.Alpha, narrow.Update, wide.Update)
+		t.Errorf("alpha %v and %v, updates %v and %v", narrow.Alpha, wide.Alpha, narrow.Update,
+			wide.Update)
 	}
 }
 
@@ -299,7 +322,8 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	r.Compared[1].Ratio.Private = 1.21
-	if err := r.Check(); err == nil || !strings.Contains(err.Error(), "between mirrors is 1.21 times") {
+	if err := r.Check(); err == nil ||
+		!strings.Contains(err.Error(), "between mirrors is 1.21 times") {
 		t.Error(err)
 	}
 }

@@ -2,15 +2,20 @@ package bandwidthlab
 
 import "time"
 
-// cityNames are places of data centres around the world, each that of one region of a large operator.
-var cityNames = []string{"California", "Virginia", "Toronto", "São Paulo", "London", "Frankfurt", "Johannesburg", "Dubai", "Pune", "Singapore", "Tokyo", "Sydney"}
+// cityNames are places of data centres around the world, each that of one region of a large
+// operator.
+var cityNames = []string{
+	"California", "Virginia", "Toronto", "São Paulo", "London", "Frankfurt", "Johannesburg",
+	"Dubai", "Pune", "Singapore", "Tokyo", "Sydney"}
 
 // cityTrips are round trips between them in milliseconds, above the diagonal.
 //
-// Source: Microsoft, "Azure network round-trip latency statistics", the 95th percentile of 30 days to July 30, 2026, for the regions West US, East US, Canada
-// Central, Brazil South, UK South, Germany West Central, South Africa North, UAE North, Central India, Southeast Asia, Japan East and Australia East. Each is the
-// mean of the two directions, which differ by at most 21 ms. They are times on an operator's own network, which is what the paper assumes between mirrors; the
-// last mile to a player comes on top.
+// Source: Microsoft, "Azure network round-trip latency statistics", the 95th percentile of 30 days
+// to July 30, 2026, for the regions West US, East US, Canada Central, Brazil South, UK South,
+// Germany West Central, South Africa North, UAE North, Central India, Southeast Asia, Japan East
+// and Australia East. Each is the mean of the two directions, which differ by at most 21 ms. They
+// are times on an operator's own network, which is what the paper assumes between mirrors; the last
+// mile to a player comes on top.
 var cityTrips = [][]float64{
 	{73, 71, 171, 144, 158, 279, 253, 224, 172, 110, 142}, // California
 	{22, 120, 80, 97, 226, 191, 216, 229, 165, 207},       // Virginia

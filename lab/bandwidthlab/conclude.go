@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 )
 
-// proofBytes are what package crimp adds to a packet for each further member, so that each can check who made it: see crimp.Tags.
+// proofBytes are what package crimp adds to a packet for each further member, so that each can
+// check who made it: see crimp.Tags.
 const proofBytes = 8
 
 // conclude makes the variables of what was measured, and compares.
@@ -54,7 +55,8 @@ func (b *bench) fitCommands(r *Result) error {
 			return errors.New("no group was measured")
 		}
 		x = append(x, f.perTick)
-		y = append(y, f.kbits*1000/8/2/float64(b.rate)) // bytes of a packet with its share of all else, two members sending
+		// bytes of a packet with its share of all else, two members sending
+		y = append(y, f.kbits*1000/8/2/float64(b.rate))
 	}
 	line, err := FitLine(x, y)
 	if err != nil {
@@ -72,11 +74,16 @@ func (b *bench) compare(r *Result, a Architecture, i, n int) Comparison {
 	v := r.Variables
 	switch a {
 	case ClientServer:
-		c.Measured = Rates{ClientOut: s.Command, ClientIn: s.Update, ServerIn: s.ServerIn, ServerOut: s.ServerOut, Public: s.ServerIn + s.ServerOut, TotalClient: s.Command + s.Update, TotalServer: s.ServerIn + s.ServerOut}
+		c.Measured = Rates{
+			ClientOut: s.Command, ClientIn: s.Update, ServerIn: s.ServerIn, ServerOut: s.ServerOut,
+			Public: s.ServerIn + s.ServerOut, TotalClient: s.Command + s.Update,
+			TotalServer: s.ServerIn + s.ServerOut}
 	case PeerToPeer:
 		v.B = r.Command.B(1, float64(n), b.rate)
 		if x := b.peers[i]; x != nil {
-			c.Measured = Rates{ClientOut: mean(x.out), ClientIn: mean(x.in), Public: x.kbits, TotalClient: mean(x.out) + mean(x.in)}
+			c.Measured = Rates{
+				ClientOut: mean(x.out), ClientIn: mean(x.in), Public: x.kbits,
+				TotalClient: mean(x.out) + mean(x.in)}
 		}
 	case Mirrored:
 		c.Mirrors = m
@@ -90,8 +97,10 @@ func (b *bench) compare(r *Result, a Architecture, i, n int) Comparison {
 	return c
 }
 
-// mirrored is what mirrors with n clients came to: a real group of them exchanged the commands, and what each sends its clients is what a single server sent the
-// same clients of the same game, which each mirror holds whole. It is the one place to exchange when mirrors are to be another thing than this.
+// mirrored is what mirrors with n clients came to: a real group of them exchanged the commands, and
+// what each sends its clients is what a single server sent the same clients of the same game, which
+// each mirror holds whole. It is the one place to exchange when mirrors are to be another thing
+// than this.
 func (b *bench) mirrored(s *ServedRow, x *exchanged, n, m int) (r Rates) {
 	out, in := make([]float64, m), make([]float64, m)
 	for client, rates := range s.Clientwise {
@@ -99,7 +108,8 @@ func (b *bench) mirrored(s *ServedRow, x *exchanged, n, m int) (r Rates) {
 		in[k] += rates[0]
 		out[k] += rates[1]
 	}
-	r = Rates{ClientOut: s.Command, ClientIn: s.Update, ServerIn: mean(in), ServerOut: mean(out), TotalClient: s.Command + s.Update, Public: s.ServerIn + s.ServerOut}
+	r = Rates{ClientOut: s.Command, ClientIn: s.Update, ServerIn: mean(in), ServerOut: mean(out),
+		TotalClient: s.Command + s.Update, Public: s.ServerIn + s.ServerOut}
 	if x != nil {
 		r.MirrorIn, r.MirrorOut, r.Private = mean(x.in), mean(x.out), x.kbits
 	}
@@ -126,7 +136,8 @@ func (r Rates) over(o Rates) (out Rates) {
 // tolerance is how far what mirrors exchange may be from the counted model, as a share.
 const tolerance = 0.20
 
-// Check is an error where traffic between mirrors, or peers, is not what the model says within the tolerance.
+// Check is an error where traffic between mirrors, or peers, is not what the model says within the
+// tolerance.
 func (r *Result) Check() error {
 	var wrong []error
 	for _, c := range r.Compared {
@@ -138,7 +149,9 @@ func (r *Result) Check() error {
 			continue
 		}
 		if ratio < 1-tolerance || ratio > 1+tolerance {
-			wrong = append(wrong, fmt.Errorf("%d clients: %s is %.2f times what the model says, which should be within %.0f %%", c.Clients, what, ratio, tolerance*100))
+			wrong = append(wrong,
+				fmt.Errorf("%d clients: %s is %.2f times what the model says, which should be "+
+					"within %.0f %%", c.Clients, what, ratio, tolerance*100))
 		}
 	}
 	return errors.Join(wrong...)

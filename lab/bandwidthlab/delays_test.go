@@ -17,7 +17,8 @@ func TestReadDelays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(d.Places) != "[London Paris Oslo]" || d.Way[0][2] != 12*time.Millisecond || d.Way[2][1] != 14750*time.Microsecond || d.Way[1][1] != 0 {
+	if fmt.Sprint(d.Places) != "[London Paris Oslo]" || d.Way[0][2] != 12*time.Millisecond ||
+		d.Way[2][1] != 14750*time.Microsecond || d.Way[1][1] != 0 {
 		t.Errorf("%+v", d)
 	}
 	if w := d.Warnings(); len(w) != 0 {
@@ -61,7 +62,8 @@ func TestDetour(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := d.Warnings()
-	if len(w) != 1 || !strings.Contains(w[0], "from A to B takes 100.0 ms one way, and over C only 25.0 ms") {
+	if len(w) != 1 ||
+		!strings.Contains(w[0], "from A to B takes 100.0 ms one way, and over C only 25.0 ms") {
 		t.Errorf("warned: %q", w)
 	}
 	if w := Cities().Warnings(); len(w) != 0 {
@@ -77,16 +79,21 @@ func TestCities(t *testing.T) {
 	for i := range d.Places {
 		for j := range d.Places {
 			if d.Way[i][j] != d.Way[j][i] || i != j && d.Way[i][j] < 5*time.Millisecond {
-				t.Errorf("%s to %s takes %v and back %v", d.Places[i], d.Places[j], d.Way[i][j], d.Way[j][i])
+				t.Errorf("%s to %s takes %v and back %v", d.Places[i], d.Places[j], d.Way[i][j],
+					d.Way[j][i])
 			}
 		}
 	}
 	c, err := d.Choose([]string{"tokyo", "sao paulo", "Virginia"})
-	if err != nil || c.Places[1] != "São Paulo" || c.Way[0][1] != 135*time.Millisecond || c.Way[2][1] != 60*time.Millisecond {
+	if err != nil || c.Places[1] != "São Paulo" || c.Way[0][1] != 135*time.Millisecond ||
+		c.Way[2][1] != 60*time.Millisecond {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for _, x := range []struct{ names, says string }{{"London,Atlantis", `no city "Atlantis"; there are California`}, {"London", "name two"}, {"London,london", "name of its own"}} {
-		if _, err := d.Choose(strings.Split(x.names, ",")); err == nil || !strings.Contains(err.Error(), x.says) {
+	for _, x := range []struct{ names, says string }{
+		{"London,Atlantis", `no city "Atlantis"; there are California`}, {"London", "name two"}, {
+			"London,london", "name of its own"}} {
+		if _, err := d.Choose(strings.Split(x.names, ",")); err == nil ||
+			!strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v", x.names, err)
 		}
 	}
@@ -112,7 +119,8 @@ func shapeOf(n int, way func(i, j int) time.Duration) *Delays {
 	return d
 }
 
-// TestMedoids: no choice is better, and exchanging, for sets too large to try all, is never far off and cannot be improved by one exchange.
+// TestMedoids: no choice is better, and exchanging, for sets too large to try all, is never far off
+// and cannot be improved by one exchange.
 func TestMedoids(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDelays(t, 8)
@@ -148,7 +156,8 @@ func TestMedoids(t *testing.T) {
 			}
 		}
 	})
-	many := shapeOf(40, func(i, j int) time.Duration { return time.Duration((i-j)*(i-j)) * time.Millisecond })
+	many := shapeOf(40,
+		func(i, j int) time.Duration { return time.Duration((i-j)*(i-j)) * time.Millisecond })
 	if c := choices(40, 12); c <= 200_000 {
 		t.Fatalf("%d choices", c)
 	}
@@ -169,7 +178,8 @@ func TestPathsByHand(t *testing.T) {
 		for j := range star.Players {
 			// What the paper says of a star: server and peers are alike.
 			if i != j && star.Path(ClientServer, i, j) != star.Path(PeerToPeer, i, j) {
-				t.Errorf("star, %d to %d: %v and %v", i, j, star.Path(ClientServer, i, j), star.Path(PeerToPeer, i, j))
+				t.Errorf("star, %d to %d: %v and %v", i, j, star.Path(ClientServer, i, j),
+					star.Path(PeerToPeer, i, j))
 			}
 		}
 	}
@@ -178,8 +188,10 @@ func TestPathsByHand(t *testing.T) {
 		got, want time.Duration
 	}{
 		{"star, 1 to 2", star.Path(ClientServer, 0, 1), (10 + 13) * time.Millisecond},
-		{"star, 1 to 2, computed", star.Computed(ClientServer, 0, 1, tick), (23 + 48) * time.Millisecond},
-		{"star, 1 to 2, peers computed", star.Computed(PeerToPeer, 0, 1, tick), (23 + 8) * time.Millisecond},
+		{"star, 1 to 2, computed", star.Computed(ClientServer, 0, 1, tick),
+			(23 + 48) * time.Millisecond},
+		{"star, 1 to 2, peers computed", star.Computed(PeerToPeer, 0, 1, tick),
+			(23 + 8) * time.Millisecond},
 		{"distant, server", far.Path(ClientServer, 0, 1), 200 * time.Millisecond},
 		{"distant, peers", far.Path(PeerToPeer, 0, 1), 10 * time.Millisecond},
 		// Mirrors stand at homes 1 to 3; the rest go to the first.
@@ -190,7 +202,8 @@ func TestPathsByHand(t *testing.T) {
 		{"clusters, mirrored, same side", two.Path(Mirrored, 7, 8), 10 * time.Millisecond},
 		{"clusters, mirrored, across", two.Path(Mirrored, 1, 7), 70 * time.Millisecond},
 		// 60 ms begin four ticks, three of them beyond the one that commands are early.
-		{"clusters, mirrored, across, computed", two.Computed(Mirrored, 1, 7, tick), (10 + 48 + 48) * time.Millisecond},
+		{"clusters, mirrored, across, computed", two.Computed(Mirrored, 1, 7, tick),
+			(10 + 48 + 48) * time.Millisecond},
 	} {
 		if x.got != x.want {
 			t.Errorf("%s: %v, want %v", x.what, x.got, x.want)
@@ -206,7 +219,8 @@ func TestLatencySummary(t *testing.T) {
 		p.add(i, j, time.Duration(ms+5)*time.Millisecond)
 	}
 	l := p.latency(func(i int) string { return string(rune('A' + i)) })
-	if l.Mean != 35 || l.Median != 35 || l.P95 != 60 || l.Worst != 60 || l.From != "C" || l.To != "B" || l.Samples != 12 || l.SampleP95 != 65 {
+	if l.Mean != 35 || l.Median != 35 || l.P95 != 60 || l.Worst != 60 || l.From != "C" ||
+		l.To != "B" || l.Samples != 12 || l.SampleP95 != 65 {
 		t.Errorf("%+v", l)
 	}
 }

@@ -10,8 +10,10 @@ import (
 // What the paper says of Quake with 32 players: one server, or four mirrors.
 func ExampleVariables_Paper() {
 	quake := bandwidthlab.PaperVariables
-	fmt.Printf("a server carries %.1f Mbit/s\n", quake.Paper(bandwidthlab.ClientServer, 32, 1).TotalServer/1000)
-	fmt.Printf("a mirror carries %.1f Mbit/s\n", quake.Paper(bandwidthlab.Mirrored, 32, 4).TotalServer/1000)
+	fmt.Printf("a server carries %.1f Mbit/s\n",
+		quake.Paper(bandwidthlab.ClientServer, 32, 1).TotalServer/1000)
+	fmt.Printf("a mirror carries %.1f Mbit/s\n",
+		quake.Paper(bandwidthlab.Mirrored, 32, 4).TotalServer/1000)
 	// Output:
 	// a server carries 5.7 Mbit/s
 	// a mirror carries 1.7 Mbit/s

@@ -15,8 +15,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// group is a real group of the reliable multicast on a simulated network, each member of which sends
-// one packet a tick: peers with their own commands, or mirrors with those of their clients.
+// group is a real group of the reliable multicast on a simulated network, each member of which
+// sends one packet a tick: peers with their own commands, or mirrors with those of their clients.
 type group struct {
 	net     *netsim.Net
 	members []*member
@@ -32,9 +32,11 @@ type member struct {
 	got  int
 }
 
-func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Duration) (*group, error) {
+func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Duration) (*group,
+	error) {
 	g := &group{net: net}
-	list, roster, err := session.Members(net, n, seed+1, 0, crimp.Options{}) // no site: a mesh of unicast
+	// no site: a mesh of unicast
+	list, roster, err := session.Members(net, n, seed+1, 0, crimp.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,8 @@ func digest(b []byte) uint64 {
 
 func (g *group) fail(err error) {
 	if g.err == nil && err != nil {
-		g.err = fmt.Errorf("a group of %d, seed %d, at %v: %w", len(g.members), g.net.Seed(), g.net.Now(), err)
+		g.err = fmt.Errorf("a group of %d, seed %d, at %v: %w", len(g.members), g.net.Seed(),
+			g.net.Now(), err)
 	}
 }
 
@@ -126,7 +129,8 @@ func (g *group) complete() error {
 	}
 	for _, m := range g.members {
 		if want := all - len(m.sums) + 1; m.got != want {
-			return fmt.Errorf("member %d of %d was delivered %d packets of %d", m.Index+1, len(g.members), m.got, want)
+			return fmt.Errorf("member %d of %d was delivered %d packets of %d", m.Index+1,
+				len(g.members), m.got, want)
 		}
 	}
 	return nil
@@ -139,17 +143,18 @@ type exchanged struct {
 	in, out []float64 // by member
 }
 
-// groupWarm is left for members to find out how far apart they are, and groupLead for them to find that
-// nothing is lost: until then they send all twice.
+// groupWarm is left for members to find out how far apart they are, and groupLead for them to find
+// that nothing is lost: until then they send all twice.
 const (
 	groupWarm = time.Second
 	groupLead = 3 * time.Second
 )
 
-// exchange has members send each other the recorded commands of their clients, one packet a tick, in
-// step with no one, and measures what that takes. Inputs are by tick and client; clients are dealt to
-// members by their numbers.
-func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clients, members int, seed uint64) (*exchanged, error) {
+// exchange has members send each other the recorded commands of their clients, one packet a tick,
+// in step with no one, and measures what that takes. Inputs are by tick and client; clients are
+// dealt to members by their numbers.
+func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clients, members int,
+	seed uint64) (*exchanged, error) {
 	net := netsim.New(netsim.Options{Seed: seed})
 	g, err := newGroup(net, members, seed, func(int, int) time.Duration { return sweepDelay })
 	if err != nil {
@@ -165,7 +170,8 @@ func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clie
 		next = func() {
 			var err error
 			var n int
-			data, n, err = packCommands(data[:0], writer, world.Tick(at+1), inputs[at%len(inputs)], func(c int) bool { return home(c, clients, members) == i })
+			data, n, err = packCommands(data[:0], writer, world.Tick(at+1), inputs[at%len(inputs)],
+				func(c int) bool { return home(c, clients, members) == i })
 			g.fail(err)
 			m.send(data)
 			if net.Now() > start {
@@ -202,11 +208,14 @@ func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clie
 	return x, g.err
 }
 
-// home is which of the members a client belongs to: as even a share as there is, neighbours together.
+// home is which of the members a client belongs to: as even a share as there is, neighbours
+// together.
 func home(client, clients, members int) int { return client * members / clients }
 
-// packCommands writes the commands of a tick that one member has: for each the player's number, the length, and what a client sends its server of it.
-func packCommands(dst []byte, w *replica.CommandWriter, t world.Tick, row [][]int32, mine func(client int) bool) ([]byte, int, error) {
+// packCommands writes the commands of a tick that one member has: for each the player's number, the
+// length, and what a client sends its server of it.
+func packCommands(dst []byte, w *replica.CommandWriter, t world.Tick, row [][]int32,
+	mine func(client int) bool) ([]byte, int, error) {
 	var one [1][]int32
 	n := 0
 	for c, image := range row {

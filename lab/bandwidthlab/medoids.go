@@ -2,9 +2,11 @@ package bandwidthlab
 
 import "time"
 
-// Medoids chooses k places such that the sum of the players' delays to and from the nearest is least: where mirrors should stand. With k = 1 it finds the place for
-// a server. Every choice is looked at where there are not too many; otherwise it begins with the best one after the other, and exchanges as long as that helps
-// (Kaufman and Rousseeuw's PAM). Players and candidates are numbers of places. The choice is in rising order.
+// Medoids chooses k places such that the sum of the players' delays to and from the nearest is
+// least: where mirrors should stand. With k = 1 it finds the place for a server. Every choice is
+// looked at where there are not too many; otherwise it begins with the best one after the other,
+// and exchanges as long as that helps (Kaufman and Rousseeuw's PAM). Players and candidates are
+// numbers of places. The choice is in rising order.
 func (d *Delays) Medoids(players, candidates []int, k int) []int {
 	k = min(k, len(candidates))
 	if choices(len(candidates), k) <= 200_000 {

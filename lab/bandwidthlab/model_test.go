@@ -11,7 +11,8 @@ import (
 // near reports whether two figures agree to what the paper prints.
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 
-// TestPaperTables holds the model to Table 2.4, which is Table 2.2 with the figures of Table 2.3, and to what the text says of eight and 32 players.
+// TestPaperTables holds the model to Table 2.4, which is Table 2.2 with the figures of Table 2.3,
+// and to what the text says of eight and 32 players.
 func TestPaperTables(t *testing.T) {
 	v := PaperVariables
 	for _, n := range []float64{1, 2, 8, 16, 32, 100} {
@@ -29,7 +30,8 @@ func TestPaperTables(t *testing.T) {
 			{"mirrored, private", v.Paper(Mirrored, n, n/8).Private, 10.6 * n * n},
 			{"mirrored, public", v.Paper(Mirrored, n, n/8).Public, 5.36*n*n + 6.84*n},
 			{"mirrored, client", v.Paper(Mirrored, n, n/8).TotalClient, 5.36*n + 6.84},
-			{"mirrored, mirror", v.Paper(Mirrored, n, n/8).TotalServer, 53.48*n + 9.28}, // the paper rounds to 53.5
+			// the paper rounds to 53.5
+			{"mirrored, mirror", v.Paper(Mirrored, n, n/8).TotalServer, 53.48*n + 9.28},
 		} {
 			if !near(x.got, x.want, 1e-6*x.want) {
 				t.Errorf("%s with %v clients: %v, the paper has %v", x.what, n, x.got, x.want)
@@ -38,18 +40,21 @@ func TestPaperTables(t *testing.T) {
 	}
 	// Table 2.2, row by row, with variables that cannot be mistaken for each other.
 	v = Variables{A: 1, B: 10, C: 100, DE: 1000}
-	if r := v.Paper(ClientServer, 4, 1); r.ClientOut != 1 || r.ServerIn != 4 || r.ClientIn != 4100 || r.ServerOut != 16400 {
+	if r := v.Paper(ClientServer, 4, 1); r.ClientOut != 1 || r.ServerIn != 4 ||
+		r.ClientIn != 4100 || r.ServerOut != 16400 {
 		t.Errorf("client-server: %+v", r)
 	}
 	if r := v.Paper(PeerToPeer, 4, 1); r.ClientOut != 40 || r.ClientIn != 40 || r.TotalServer != 0 {
 		t.Errorf("peer-to-peer: %+v", r)
 	}
-	if r := v.Paper(Mirrored, 4, 2); r.ClientOut != 1 || r.ClientIn != 4100 || r.ServerIn != 2 || r.ServerOut != 8200 || r.MirrorIn != 40 || r.MirrorOut != 40 {
+	if r := v.Paper(Mirrored, 4, 2); r.ClientOut != 1 || r.ClientIn != 4100 || r.ServerIn != 2 ||
+		r.ServerOut != 8200 || r.MirrorIn != 40 || r.MirrorOut != 40 {
 		t.Errorf("mirrored: %+v", r)
 	}
 }
 
-// TestCountedByHand: three clients with one server, three peers, and four clients on two mirrors, counted message by message.
+// TestCountedByHand: three clients with one server, three peers, and four clients on two mirrors,
+// counted message by message.
 func TestCountedByHand(t *testing.T) {
 	v := Variables{A: 1, B: 10, C: 100, DE: 1000}
 	for _, x := range []struct {
@@ -57,11 +62,17 @@ func TestCountedByHand(t *testing.T) {
 		n, m float64
 		want Rates
 	}{
-		{ClientServer, 3, 1, Rates{ClientOut: 1, ClientIn: 3100, ServerIn: 3, ServerOut: 9300, Public: 9303, TotalClient: 3101, TotalServer: 9303}},
+		{ClientServer, 3, 1,
+			Rates{ClientOut: 1, ClientIn: 3100, ServerIn: 3, ServerOut: 9300, Public: 9303,
+				TotalClient: 3101, TotalServer: 9303}},
 		{PeerToPeer, 3, 1, Rates{ClientOut: 20, ClientIn: 20, Public: 60, TotalClient: 40}},
 		{PeerToPeer, 1, 1, Rates{}},
-		{Mirrored, 4, 2, Rates{ClientOut: 1, ClientIn: 4100, ServerIn: 2, ServerOut: 8200, MirrorIn: 20, MirrorOut: 20, Private: 40, Public: 16404, TotalClient: 4101, TotalServer: 8242}},
-		{Mirrored, 6, 3, Rates{ClientOut: 1, ClientIn: 6100, ServerIn: 2, ServerOut: 12200, MirrorIn: 40, MirrorOut: 40, Private: 120, Public: 36606, TotalClient: 6101, TotalServer: 12282}},
+		{Mirrored, 4, 2,
+			Rates{ClientOut: 1, ClientIn: 4100, ServerIn: 2, ServerOut: 8200, MirrorIn: 20,
+				MirrorOut: 20, Private: 40, Public: 16404, TotalClient: 4101, TotalServer: 8242}},
+		{Mirrored, 6, 3,
+			Rates{ClientOut: 1, ClientIn: 6100, ServerIn: 2, ServerOut: 12200, MirrorIn: 40,
+				MirrorOut: 40, Private: 120, Public: 36606, TotalClient: 6101, TotalServer: 12282}},
 	} {
 		if got := v.Counted(x.a, x.n, x.m); got != x.want {
 			t.Errorf("%s, %v clients: %+v, want %+v", x.a, x.n, got, x.want)
@@ -85,7 +96,8 @@ func TestCountedBalance(t *testing.T) {
 		same("between mirrors, sent", r.MirrorOut*m, r.Private)
 		same("between mirrors, received", r.MirrorIn*m, r.Private)
 		same("clients and mirrors", (r.ServerIn+r.ServerOut)*m, r.Public)
-		same("one mirror is a server", v.Counted(Mirrored, n, 1).TotalServer, v.Counted(ClientServer, n, 1).TotalServer)
+		same("one mirror is a server", v.Counted(Mirrored, n, 1).TotalServer,
+			v.Counted(ClientServer, n, 1).TotalServer)
 		p := v.Counted(PeerToPeer, n, 1)
 		same("peers", p.ClientOut*n, p.Public)
 	})
@@ -94,7 +106,8 @@ func TestCountedBalance(t *testing.T) {
 func TestFitLine(t *testing.T) {
 	// By hand: means 2 and 4, sums of squares 2, 3 and 14/3; slope 3/2.
 	l, err := FitLine([]float64{1, 2, 3}, []float64{3, 3, 6})
-	if err != nil || l.Slope != 1.5 || l.Intercept != 1 || !near(l.RSquared, 0.75, 1e-12) || !near(l.Correlation, math.Sqrt(0.75), 1e-12) {
+	if err != nil || l.Slope != 1.5 || l.Intercept != 1 || !near(l.RSquared, 0.75, 1e-12) ||
+		!near(l.Correlation, math.Sqrt(0.75), 1e-12) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for i, want := range []float64{0.5, -1, 0.5} {
@@ -102,7 +115,8 @@ func TestFitLine(t *testing.T) {
 			t.Errorf("residuals are %v", l.Residuals)
 		}
 	}
-	if want := math.Sqrt(1.5 / 2); !near(l.SlopeError, want, 1e-12) || !near(l.InterceptError, math.Sqrt(1.5)*math.Sqrt(1.0/3+2), 1e-12) {
+	if want := math.Sqrt(1.5 / 2); !near(l.SlopeError, want, 1e-12) ||
+		!near(l.InterceptError, math.Sqrt(1.5)*math.Sqrt(1.0/3+2), 1e-12) {
 		t.Errorf("errors are %v and %v", l.SlopeError, l.InterceptError)
 	}
 	for _, x := range [][]float64{nil, {1}, {2, 2, 2}} {
@@ -111,7 +125,8 @@ func TestFitLine(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.Float64Range(-100, 100).Draw(t, "a"), rapid.Float64Range(-100, 100).Draw(t, "b")
+		a, b := rapid.Float64Range(-100, 100).Draw(t, "a"),
+			rapid.Float64Range(-100, 100).Draw(t, "b")
 		noise := rapid.Float64Range(0, 5).Draw(t, "noise")
 		n := rapid.IntRange(3, 20).Draw(t, "n")
 		var x, y []float64

@@ -26,8 +26,8 @@ func (p *pairs) add(from, to int, d time.Duration) {
 	p.all = append(p.all, d)
 }
 
-// Latency is how long it takes from a player's command until another player sees it, in milliseconds, over all ordered pairs of players: each pair counts by
-// its mean.
+// Latency is how long it takes from a player's command until another player sees it, in
+// milliseconds, over all ordered pairs of players: each pair counts by its mean.
 type Latency struct {
 	Mean   float64 `json:"mean_ms" as:"%.0f"`
 	Median float64 `json:"median_ms" head:"median" as:"%.0f"`
@@ -36,7 +36,8 @@ type Latency struct {
 	// From and To are the worst pair's places.
 	From string `json:"worst_from" head:"worst from"`
 	To   string `json:"worst_to" head:"to"`
-	// Samples is how many commands were timed, and SampleP95 the 95th percentile of them all; both zero for what is computed.
+	// Samples is how many commands were timed, and SampleP95 the 95th percentile of them all; both
+	// zero for what is computed.
 	Samples   int     `json:"samples,omitempty"`
 	SampleP95 float64 `json:"sample_p95_ms,omitempty"`
 }
@@ -71,7 +72,8 @@ func (p *pairs) latency(place func(i int) string) Latency {
 	return l
 }
 
-// quantile is that of a sorted list, by the nearest rank; the median of an even number is the mean of the two in the middle.
+// quantile is that of a sorted list, by the nearest rank; the median of an even number is the mean
+// of the two in the middle.
 func quantile(sorted []float64, q float64) float64 {
 	n := len(sorted)
 	if q == 0.5 && n%2 == 0 {

@@ -9,10 +9,12 @@ import (
 type Line struct {
 	Intercept float64 `json:"intercept"`
 	Slope     float64 `json:"slope"`
-	// Correlation is Pearson's, with a sign; RSquared is the share of the variance that the line explains.
+	// Correlation is Pearson's, with a sign; RSquared is the share of the variance that the line
+	// explains.
 	Correlation float64 `json:"correlation"`
 	RSquared    float64 `json:"r_squared"`
-	// Errors are the standard errors of the two; zero where there are only two points, through which any line goes.
+	// Errors are the standard errors of the two; zero where there are only two points, through
+	// which any line goes.
 	InterceptError float64 `json:"intercept_error"`
 	SlopeError     float64 `json:"slope_error"`
 	// Residuals are what was measured less what the line says, by point.
@@ -23,7 +25,8 @@ type Line struct {
 func (l *Line) At(x float64) float64 { return l.Intercept + l.Slope*x }
 
 // ErrNoLine says that there are no two different places through which a line could go.
-var ErrNoLine = errors.New("a line needs points at two different numbers of clients at least, and better five")
+var ErrNoLine = errors.New(
+	"a line needs points at two different numbers of clients at least, and better five")
 
 // FitLine finds the line with the least squares of residuals.
 func FitLine(x, y []float64) (Line, error) {

@@ -27,16 +27,20 @@ type variable struct {
 // reportVariables is Table 2.3, theirs and ours.
 func (r *Result) reportVariables(p *lab.Report) {
 	v, q, l, c := r.Variables, r.Paper, &r.Line, &r.Command
-	p.Say("Variables of Table 2.1, kbit/s. %s, %d ticks and %d state updates a second; the paper's are Quake's (Table 2.3).", r.Game, r.TickRate, r.Snapshots)
+	p.Say("Variables of Table 2.1, kbit/s. %s, %d ticks and %d state updates a second; the "+
+		"paper's are Quake's (Table 2.3).", r.Game, r.TickRate, r.Snapshots)
 	p.Table([]variable{
 		{"a", "a client's commands to its server", q.A, v.A},
 		{"b", "the same to one other mirror or peer", q.B, v.B},
 		{"c", "state updates with no clients", q.C, v.C},
 		{"d+e", "and for each client more", q.DE, v.DE},
 	}, "Name, About | Paper, Here")
-	p.Say("Regression: update = %.2f (±%.2f) + %.3f (±%.3f) n; correlation %.4f, R² %.4f. The paper's correlation is %.4f.",
-		l.Intercept, l.InterceptError, l.Slope, l.SlopeError, l.Correlation, l.RSquared, paperCorrelation)
-	p.Add("A packet between mirrors has %.1f bytes and %.1f for each command, and %.0f for each mirror beyond the second: b is %.2f for one command a packet, %.2f for eight.",
+	p.Say("Regression: update = %.2f (±%.2f) + %.3f (±%.3f) n; correlation %.4f, R² %.4f. The "+
+		"paper's correlation is %.4f.",
+		l.Intercept, l.InterceptError, l.Slope, l.SlopeError, l.Correlation, l.RSquared,
+		paperCorrelation)
+	p.Add("A packet between mirrors has %.1f bytes and %.1f for each command, and %.0f for each "+
+		"mirror beyond the second: b is %.2f for one command a packet, %.2f for eight.",
 		c.Packet, c.Each, c.Proof, c.B(1, 2, r.TickRate), c.B(8, 2, r.TickRate))
 }
 
@@ -46,9 +50,13 @@ func (r *Result) reportServed(p *lab.Report) {
 		s := &r.Served[i]
 		s.ByLine, s.Paper = s.Update-s.Residual, paperAlpha[s.Clients]
 	}
-	p.Say("A real server, measured. Commands and updates are kbit/s of one client. c, d and e are from the server's ledger: updates are " +
-		"c + d n + e (1 + alpha (n-1)). alpha is the share of other clients in an update, in view the share that is in view.")
-	p.Table(r.Served, "Clients | Command, Update, UpdateLeast, UpdateMost, ByLine, Residual, C, D, E, Alpha, Paper, InView, Late")
+	p.Say("A real server, measured. Commands and updates are kbit/s of one client. c, d and e " +
+		"are from the server's ledger: updates are " +
+		"c + d n + e (1 + alpha (n-1)). alpha is the share of other clients in an update, in " +
+		"view the share that is in view.")
+	p.Table(r.Served,
+		"Clients | Command, Update, UpdateLeast, UpdateMost, ByLine, Residual, C, D, E, Alpha, "+
+			"Paper, InView, Late")
 }
 
 // compared are four figures about one thing.
@@ -68,7 +76,8 @@ var columns = map[Architecture][]struct {
 	rate func(r *Rates) float64
 }{
 	ClientServer: {{"a client", (*Rates).client}, {"a server", (*Rates).server}},
-	PeerToPeer:   {{"a client", (*Rates).client}, {"all peers", func(r *Rates) float64 { return r.Public }}},
+	PeerToPeer: {
+		{"a client", (*Rates).client}, {"all peers", func(r *Rates) float64 { return r.Public }}},
 	Mirrored: {
 		{"a server", (*Rates).server},
 		{"between mirrors", func(r *Rates) float64 { return r.Private }},
@@ -78,14 +87,18 @@ var columns = map[Architecture][]struct {
 
 // reportArchitectures is Tables 2.2 and 2.4 with our variables, and what was measured.
 func (r *Result) reportArchitectures(p *lab.Report) {
-	p.Say("The three architectures, kbit/s: by the paper's Table 2.2 with the variables above, by a count of all messages, and measured; " +
-		"the ratio is measured by counted. What a client has in mirrored is what it has in client-server.")
+	p.Say("The three architectures, kbit/s: by the paper's Table 2.2 with the variables above, " +
+		"by a count of all messages, and measured; " +
+		"the ratio is measured by counted. What a client has in mirrored is what it has in " +
+		"client-server.")
 	for _, a := range Architectures() {
 		p.Say("%s", a)
 		var rows []compared
 		for _, c := range columns[a] {
 			for _, x := range r.of(a) {
-				row := compared{x.Clients, x.Mirrors, c.of, c.rate(&x.Paper), c.rate(&x.Counted), c.rate(&x.Measured), 0}
+				row := compared{
+					x.Clients, x.Mirrors, c.of, c.rate(&x.Paper), c.rate(&x.Counted),
+					c.rate(&x.Measured), 0}
 				row.Ratio = lab.Ratio(row.Measured, row.Counted)
 				rows = append(rows, row)
 			}
@@ -106,9 +119,14 @@ func (r *Result) of(a Architecture) (list []Comparison) {
 
 // reportTopologies is the study of Figure 2.5.
 func (r *Result) reportTopologies(p *lab.Report) {
-	p.Say("From a player's command until another player sees it, ms, over all pairs of players: on the network alone; with the protocols' waits, " +
-		"computed; and measured. Late is the share of commands that came after their tick. Home and back is the mean round trip of a player to the own server.")
-	for name, rows := range lab.Groups(r.Topologies, func(t *TopologyRow) string { return fmt.Sprintf("%s: %s, %d players", t.Topology, t.About, t.Players) }) {
+	p.Say("From a player's command until another player sees it, ms, over all pairs of players: " +
+		"on the network alone; with the protocols' waits, " +
+		"computed; and measured. Late is the share of commands that came after their tick. Home " +
+		"and back is the mean round trip of a player to the own server.")
+	for name, rows := range lab.Groups(r.Topologies,
+		func(t *TopologyRow) string {
+			return fmt.Sprintf("%s: %s, %d players", t.Topology, t.About, t.Players)
+		}) {
 		p.Say("%s", name)
 		list := "Architecture | Home"
 		for _, of := range []string{"Path", "Computed", "Measured"} {

@@ -2,7 +2,8 @@ package bandwidthlab
 
 import "github.com/coeval-dev/coeval/lab"
 
-// Result is all that Run found. Rates are in kbit/s, without the headers of UDP and IP. The JSON names are for scripts and stay.
+// Result is all that Run found. Rates are in kbit/s, without the headers of UDP and IP. The JSON
+// names are for scripts and stay.
 type Result struct {
 	Game      string  `json:"game"`
 	Seed      uint64  `json:"seed"`
@@ -28,12 +29,15 @@ type DelaysInResult struct {
 	Trips  [][]float64 `json:"round_trips_ms"`
 }
 
-// ServedRow is a real server with so many clients, measured. Rates are means over clients unless they are a server's.
+// ServedRow is a real server with so many clients, measured. Rates are means over clients unless
+// they are a server's.
 type ServedRow struct {
-	Clients     int          `json:"clients" head:"clients"`
-	Seconds     float64      `json:"seconds"`
-	Command     float64      `json:"a" head:"commands" as:"%.2f"`     // client to server, of each client
-	Update      float64      `json:"update" head:"updates" as:"%.2f"` // server to client, to each client
+	Clients int     `json:"clients" head:"clients"`
+	Seconds float64 `json:"seconds"`
+	// client to server, of each client
+	Command float64 `json:"a" head:"commands" as:"%.2f"`
+	// server to client, to each client
+	Update      float64      `json:"update" head:"updates" as:"%.2f"`
 	UpdateLeast float64      `json:"update_least" head:"least" as:"%.2f"`
 	UpdateMost  float64      `json:"update_most" head:"most" as:"%.2f"`
 	ByLine      float64      `json:"-" head:"by line" as:"%.2f"`
@@ -45,12 +49,14 @@ type ServedRow struct {
 	Late        float64      `json:"commands_late" head:"late" as:"%.1f %%"` // share
 	Clientwise  [][2]float64 `json:"by_client"`                              // out and in of each
 
-	// From the server's ledger. DPart and EPart are the parts of Update that are about every player and about those near; C is the rest.
+	// From the server's ledger. DPart and EPart are the parts of Update that are about every player
+	// and about those near; C is the rest.
 	C     float64 `json:"c" head:"c" as:"%.2f"`
 	DPart float64 `json:"d_part"`
 	EPart float64 `json:"e_part"`
 	D     float64 `json:"d" head:"d" as:"%.3f"` // DPart for each client
-	E     float64 `json:"e" head:"e" as:"%.2f"` // EPart for each client that is in an update, the receiver included
+	// EPart for each client that is in an update, the receiver included
+	E float64 `json:"e" head:"e" as:"%.2f"`
 	// Alpha is the share of other clients in a state update, InView of those in view.
 	Alpha    float64 `json:"alpha" head:"alpha" as:"?%.1f %%"`
 	Paper    float64 `json:"-" head:"paper's" as:"?%.1f %%"`
@@ -58,8 +64,9 @@ type ServedRow struct {
 	Residual float64 `json:"residual" head:"residual" as:"%.2f"` // of Update, from the line
 }
 
-// CommandCost is what the commands of k clients cost in one packet to one other member of a group of g, in bytes: Packet + Proof (g-2) + Each k. B follows from
-// it. Packet and Each are fitted to groups of two, with different numbers of clients; Proof is a constant of package crimp.
+// CommandCost is what the commands of k clients cost in one packet to one other member of a group
+// of g, in bytes: Packet + Proof (g-2) + Each k. B follows from it. Packet and Each are fitted to
+// groups of two, with different numbers of clients; Proof is a constant of package crimp.
 type CommandCost struct {
 	Packet float64 `json:"packet_bytes"`
 	Each   float64 `json:"command_bytes"`
@@ -75,7 +82,8 @@ func (c *CommandCost) B(k, g float64, rate int) float64 {
 	return (c.Packet + c.Proof*max(g-2, 0) + c.Each*k) / k * float64(rate) * 8 / 1000
 }
 
-// Comparison is one architecture with so many clients: by the paper's table, by the count of messages, and measured. In Ratio are measured over counted.
+// Comparison is one architecture with so many clients: by the paper's table, by the count of
+// messages, and measured. In Ratio are measured over counted.
 type Comparison struct {
 	Architecture Architecture `json:"architecture"`
 	Clients      int          `json:"clients" head:"clients"`
@@ -94,7 +102,8 @@ type TopologyRow struct {
 	Architecture Architecture `json:"architecture" head:"architecture"`
 	Players      int          `json:"players"`
 	Servers      []string     `json:"servers,omitempty" head:"servers"` // where they stand
-	// Home is a player's round trip to the own server or mirror, on average: what cannot be hidden of what one does oneself. Peers have none.
+	// Home is a player's round trip to the own server or mirror, on average: what cannot be hidden
+	// of what one does oneself. Peers have none.
 	Home     float64 `json:"home_round_trip_ms" head:"home and back" as:"%.0f"`
 	Path     Latency `json:"path"` // of the network alone
 	Computed Latency `json:"computed"`

@@ -82,19 +82,25 @@ type servedOptions struct {
 }
 
 func newServed(o servedOptions) (*served, error) {
-	r := &served{Session: session.New(o.title, o.seed, fmt.Sprintf("%d clients, ", o.players)), shares: newShares(o.title), latency: o.latency}
+	r := &served{
+		Session: session.New(o.title, o.seed, fmt.Sprintf("%d clients, ", o.players)),
+		shares:  newShares(o.title), latency: o.latency}
 	r.end = r.Endpoint("server")
 	so := r.Server(o.players, r.Random.Seed())
-	so.Links, so.Keys, so.Spectators, so.SnapshotRate, so.After = []link.Link{r.end}, []token.Key{r.Key}, -1, snapshotRate, r.after
+	so.Links, so.Keys, so.Spectators, so.SnapshotRate, so.After = []link.Link{r.end}, []token.Key{
+		r.Key}, -1, snapshotRate, r.after
 	var err error
 	if r.server, err = server.New(so); err != nil {
 		return nil, err
 	}
 	for i := range o.players {
-		u := &guest{run: r, image: make([]int32, len(o.title.Game.Commands().Slots)), bodies: map[world.ID]world.Player{}}
+		u := &guest{
+			run: r, image: make([]int32, len(o.title.Game.Commands().Slots)),
+			bodies: map[world.ID]world.Player{}}
 		r.guests = append(r.guests, u)
 		err := r.Join(&u.Guest, session.Seat{
-			Name: fmt.Sprint("player ", i+1), To: r.end.PublicAddr(), Seed: r.Random.Seed, Frame: u.frame,
+			Name: fmt.Sprint("player ", i+1), To: r.end.PublicAddr(), Seed: r.Random.Seed,
+			Frame:  u.frame,
 			Offset: session.Offset(o.title.Game.TickLength(), i, o.players),
 			Connect: func(e *netsim.Endpoint) {
 				r.Net.SetPath(e, r.end, netsim.Profile{Latency: o.up(i)})
@@ -136,7 +142,8 @@ func (r *served) play(ctx context.Context, warm, measured time.Duration) error {
 	}
 	ledger, counters := r.server.Ledger(), r.server.Counters()
 	if ledger.Total() != counters.SentBytes {
-		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d", ledger.Total(), counters.SentBytes)
+		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d",
+			ledger.Total(), counters.SentBytes)
 	}
 	return nil
 }
@@ -144,7 +151,8 @@ func (r *served) play(ctx context.Context, warm, measured time.Duration) error {
 func (r *served) begin() {
 	for _, u := range r.guests {
 		if u.Client.Phase() != client.Playing || u.Client.Stats().Snapshots == 0 {
-			r.Fail(fmt.Errorf("%s never came into the game; its client is %v", u.End.Name(), u.Client.Phase()))
+			r.Fail(fmt.Errorf("%s never came into the game; its client is %v", u.End.Name(),
+				u.Client.Phase()))
 			return
 		}
 		c := u.End.Counters()
@@ -157,7 +165,9 @@ func (r *served) begin() {
 // totals adds up what the server sent so far.
 func (r *served) totals() totals {
 	stats := r.server.Stats()
-	t := totals{Link: r.server.Counters(), Near: stats.Replica.Events/8 + float64(stats.Replica.Messages), Snapshots: stats.Snapshots}
+	t := totals{
+		Link: r.server.Counters(), Near: stats.Replica.Events/8 + float64(stats.Replica.Messages),
+		Snapshots: stats.Snapshots}
 	for _, c := range stats.Replica.Classes {
 		t.Classes = append(t.Classes, c.Bits)
 	}
@@ -203,7 +213,8 @@ func (r *served) after(w *world.World, in *world.Inputs) {
 			continue
 		}
 		row[u.Index] = slices.Clone(u.image)
-		if g := &u.given[w.Tick()%session.Remember]; g.tick == w.Tick() && slices.Equal(g.image, u.image) {
+		if g := &u.given[w.Tick()%session.Remember]; g.tick == w.Tick() &&
+			slices.Equal(g.image, u.image) {
 			g.taken = true
 		}
 	}
@@ -217,7 +228,8 @@ func (r *served) after(w *world.World, in *world.Inputs) {
 	r.inputs = append(r.inputs, row)
 }
 
-// look is given each packet of a snapshot: it counts who is in it, and notes whose commands it shows.
+// look is given each packet of a snapshot: it counts who is in it, and notes whose commands it
+// shows.
 func (u *guest) look(s *replica.Snapshot) {
 	if !u.On {
 		u.shown = max(u.shown, s.Tick)

@@ -29,7 +29,8 @@ func arenaOn(t *testing.T, players int) *lab.Subject {
 // TestShares: to which of the paper's variables a class belongs is found by watching it.
 func TestShares(t *testing.T) {
 	way := func(int) time.Duration { return 20 * time.Millisecond }
-	r, err := newServed(servedOptions{title: arenaOn(t, 4), players: 4, seed: 3, up: way, down: way})
+	r, err := newServed(servedOptions{title: arenaOn(t, 4), players: 4, seed: 3, up: way,
+		down: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestShares(t *testing.T) {
 	if got, want := named(r.shares), "d Sheet, e Fighter, e Shot, e commands"; got != want {
 		t.Errorf("the arena: %s, want %s", got, want)
 	}
-	// A paddle is the players' body, and a ball is seen to move although it does not say how fast it is.
+	// A paddle is the players' body, and a ball is seen to move although it does not say how fast
+	// it is.
 	s, err := lab.NewSubject(pong.Title, "", 2)
 	if err != nil {
 		t.Fatal(err)
@@ -103,13 +105,16 @@ func named(x *shares) string {
 	return strings.Join(list, ", ")
 }
 
-// TestLate: when a way becomes longer all at once, commands come late until the client's clock has followed, and that is counted much as the server counts it, for which also those are missing that a clock which jumps leaves out.
+// TestLate: when a way becomes longer all at once, commands come late until the client's clock has
+// followed, and that is counted much as the server counts it, for which also those are missing that
+// a clock which jumps leaves out.
 func TestLate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
 	way := func(int) time.Duration { return 20 * time.Millisecond }
-	r, err := newServed(servedOptions{title: arenaOn(t, 2), players: 2, seed: 3, up: way, down: way})
+	r, err := newServed(servedOptions{title: arenaOn(t, 2), players: 2, seed: 3, up: way,
+		down: way})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +129,10 @@ func TestLate(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	repeated := int(r.server.Stats().Commands.Repeated - before)
-	if repeated == 0 || math.Abs(float64(r.late-repeated)) > 0.3*float64(repeated) || r.made < 2*290 {
-		t.Errorf("%d of %d commands counted as late, the server had to make up %d", r.late, r.made, repeated)
+	if repeated == 0 || math.Abs(float64(r.late-repeated)) > 0.3*float64(repeated) ||
+		r.made < 2*290 {
+		t.Errorf("%d of %d commands counted as late, the server had to make up %d", r.late, r.made,
+			repeated)
 	}
 }
 

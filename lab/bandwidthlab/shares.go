@@ -18,8 +18,8 @@ const (
 
 // shares find out to which variable each class belongs, by watching a world: what interest
 // management shows everyone is d, the players' bodies and what else moves is e, and all the rest c.
-// Once it is d or e a class stays so. Bytes are divided up at the end of a run, when all classes are
-// known.
+// Once it is d or e a class stays so. Bytes are divided up at the end of a run, when all classes
+// are known.
 type shares struct {
 	title *lab.Subject
 	of    []share               // by class

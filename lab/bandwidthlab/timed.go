@@ -36,21 +36,26 @@ func timeServed(ctx context.Context, o *Options, t *Topology) (Latency, float64,
 	return p.latency(t.place), float64(r.late) / float64(max(r.made, 1)), nil
 }
 
-// latencyWarm is for clients to come in, and for their clocks to find how far ahead they have to be on the longest paths.
+// latencyWarm is for clients to come in, and for their clocks to find how far ahead they have to be
+// on the longest paths.
 const latencyWarm = 8 * time.Second
 
-// timePeers has peers send each other a command in each frame, and times when others see it in theirs.
-func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency, error) {
+// timePeers has peers send each other a command in each frame, and times when others see it in
+// theirs.
+func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency,
+	error) {
 	n := len(t.Players)
 	net := netsim.New(netsim.Options{Seed: seed})
-	g, err := newGroup(net, n, seed, func(i, j int) time.Duration { return t.Way[t.Players[i]][t.Players[j]] })
+	g, err := newGroup(net, n, seed,
+		func(i, j int) time.Duration { return t.Way[t.Players[i]][t.Players[j]] })
 	if err != nil {
 		return Latency{}, err
 	}
 	p := newPairs(n)
 	waiting := make([][]arrival, n)
 	g.heard = func(from, to int, data []byte) {
-		waiting[to] = append(waiting[to], arrival{from, time.Duration(binary.BigEndian.Uint64(data))})
+		waiting[to] = append(waiting[to],
+			arrival{from, time.Duration(binary.BigEndian.Uint64(data))})
 	}
 	for i, m := range g.members {
 		data := make([]byte, commandSize)
@@ -81,9 +86,11 @@ type arrival struct {
 // commandSize is about that of a game's command.
 const commandSize = 16
 
-// mirrors is a set of mirrors with their clients: a real group between the mirrors, and between a mirror and its clients datagrams that keep the timetable of
-// topology/server. Clients stamp commands so that they come comfort ticks before their tick; mirrors pass them on once a tick, compute a tick when it is
-// due, with those that came late at the next, and tell each client at every third what they have computed.
+// mirrors is a set of mirrors with their clients: a real group between the mirrors, and between a
+// mirror and its clients datagrams that keep the timetable of topology/server. Clients stamp
+// commands so that they come comfort ticks before their tick; mirrors pass them on once a tick,
+// compute a tick when it is due, with those that came late at the next, and tell each client at
+// every third what they have computed.
 type mirrors struct {
 	t     *Topology
 	tick  time.Duration
@@ -119,17 +126,21 @@ type stamped struct {
 	tick   world.Tick
 }
 
-// timeMirrors times commands of players who each play on their nearest mirror. It is the one place to exchange when mirrors are to be another thing than this.
-func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency, error) {
+// timeMirrors times commands of players who each play on their nearest mirror. It is the one place
+// to exchange when mirrors are to be another thing than this.
+func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick,
+	length time.Duration) (Latency, error) {
 	net := netsim.New(netsim.Options{Seed: seed})
 	r := &mirrors{t: t, tick: tick, net: net, pairs: newPairs(len(t.Players))}
 	var err error
-	r.group, err = newGroup(net, len(t.Mirrors), seed, func(i, j int) time.Duration { return t.Way[t.Mirrors[i]][t.Mirrors[j]] })
+	r.group, err = newGroup(net, len(t.Mirrors), seed,
+		func(i, j int) time.Duration { return t.Way[t.Mirrors[i]][t.Mirrors[j]] })
 	if err != nil {
 		return Latency{}, err
 	}
 	for k := range t.Mirrors {
-		s := &site{r: r, index: k, end: net.Endpoint(fmt.Sprint("mirror ", k+1)), newest: make([]world.Tick, len(t.Players))}
+		s := &site{r: r, index: k, end: net.Endpoint(fmt.Sprint("mirror ", k+1)),
+			newest: make([]world.Tick, len(t.Players))}
 		s.end.Handle(s.receive)
 		s.end.Every(tick, s.turn)
 		r.sites = append(r.sites, s)
@@ -156,13 +167,16 @@ func readStamp(b []byte) stamped {
 }
 
 func appendStamp(dst []byte, s stamped) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(dst, uint16(s.player)), uint32(s.tick))
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(dst, uint16(s.player)),
+		uint32(s.tick))
 }
 
 // add gives the site a player.
 func (s *site) add(player int) {
 	r, t := s.r, s.r.t
-	c := &siteClient{player: player, end: r.net.Endpoint(fmt.Sprint("player ", player+1)), seen: make([]world.Tick, len(t.Players))}
+	c := &siteClient{
+		player: player, end: r.net.Endpoint(fmt.Sprint("player ", player+1)),
+		seen: make([]world.Tick, len(t.Players))}
 	s.clients = append(s.clients, c)
 	here, there := t.Players[player], t.Mirrors[s.index]
 	up := t.Way[here][there]
@@ -213,7 +227,8 @@ func (s *site) receive(_ netip.AddrPort, data []byte) {
 	}
 }
 
-// turn is the mirror's tick: it computes what is due, passes on what has come, and tells its clients.
+// turn is the mirror's tick: it computes what is due, passes on what has come, and tells its
+// clients.
 func (s *site) turn() {
 	now := s.r.net.Now()
 	tick := world.Tick((now + s.r.tick/2) / s.r.tick)

@@ -13,7 +13,8 @@ type Topology struct {
 	// About says what it is for, in a few words.
 	About string
 	*Delays
-	// Players are the places of players. Server is that of the one server, Mirrors those of mirrors.
+	// Players are the places of players. Server is that of the one server, Mirrors those of
+	// mirrors.
 	Players []int
 	Server  int
 	Mirrors []int
@@ -28,7 +29,8 @@ const (
 	shapePlayers          = 12
 )
 
-// Topologies are the three of the paper's Figure 2.5, and the given cities, each with so many mirrors, or as many as suit it if that is zero.
+// Topologies are the three of the paper's Figure 2.5, and the given cities, each with so many
+// mirrors, or as many as suit it if that is zero.
 func Topologies(cities *Delays, mirrors int) []Topology {
 	most := func(k, suits int) int {
 		if k == 0 {
@@ -59,19 +61,29 @@ func Topologies(cities *Delays, mirrors int) []Topology {
 		}
 		return across
 	}, func(i int) string {
-		return fmt.Sprintf("%s %d", []string{"east", "west"}[2*i/shapePlayers], i%(shapePlayers/2)+1)
+		return fmt.Sprintf("%s %d", []string{"east", "west"}[2*i/shapePlayers],
+			i%(shapePlayers/2)+1)
 	})
 
 	some := upTo(shapePlayers)
 	list := []Topology{
-		{Name: "star", About: "the server in the middle of everyone", Delays: star, Players: some, Server: shapePlayers, Mirrors: star.Medoids(some, upTo(shapePlayers+1), most(mirrors, 3))},
-		{Name: "distant server", About: "players near each other, the server far from all", Delays: far, Players: some, Server: shapePlayers, Mirrors: far.Medoids(some, some, most(mirrors, 3))},
-		{Name: "two clusters", About: "half of the players on each side of an ocean", Delays: clusters, Players: some, Mirrors: clusters.Medoids(some, some, most(mirrors, 2))},
+		{Name: "star", About: "the server in the middle of everyone", Delays: star, Players: some,
+			Server:  shapePlayers,
+			Mirrors: star.Medoids(some, upTo(shapePlayers+1), most(mirrors, 3))},
+		{Name: "distant server", About: "players near each other, the server far from all",
+			Delays: far, Players: some, Server: shapePlayers,
+			Mirrors: far.Medoids(some, some, most(mirrors, 3))},
+		{Name: "two clusters", About: "half of the players on each side of an ocean",
+			Delays: clusters, Players: some,
+			Mirrors: clusters.Medoids(some, some, most(mirrors, 2))},
 	}
 	list[2].Server = clusters.Medoids(some, some, 1)[0]
 	if cities != nil {
 		all := upTo(len(cities.Places))
-		list = append(list, Topology{Name: "cities", About: "one player in each city", Delays: cities, Players: all, Server: cities.Medoids(all, all, 1)[0], Mirrors: cities.Medoids(all, all, most(mirrors, 3))})
+		list = append(list,
+			Topology{Name: "cities", About: "one player in each city", Delays: cities, Players: all,
+				Server:  cities.Medoids(all, all, 1)[0],
+				Mirrors: cities.Medoids(all, all, most(mirrors, 3))})
 	}
 	return list
 }
@@ -121,7 +133,8 @@ func (t *Topology) mirror(player int) int {
 	return 0
 }
 
-// Path is how long a command of one player is on the network until it can be known to another, with no time spent anywhere else.
+// Path is how long a command of one player is on the network until it can be known to another, with
+// no time spent anywhere else.
 func (t *Topology) Path(a Architecture, from, to int) time.Duration {
 	i, j := t.Players[from], t.Players[to]
 	switch a {
@@ -150,16 +163,19 @@ func (t *Topology) home(a Architecture) float64 {
 	return lab.Millis(sum) / float64(len(t.Players))
 }
 
-// What the protocols add to the path, in ticks. A client's commands come comfort ticks before the tick that they are for. A snapshot, sent at each third tick,
-// has a tick on average since what it tells of. What has come to a player's machine is seen with its next frame, half a tick later on average.
+// What the protocols add to the path, in ticks. A client's commands come comfort ticks before the
+// tick that they are for. A snapshot, sent at each third tick, has a tick on average since what it
+// tells of. What has come to a player's machine is seen with its next frame, half a tick later on
+// average.
 const (
 	comfort      = 1.5
 	snapshotWait = 1.0
 	frameWait    = 0.5
 )
 
-// Computed is Path with the waits of the protocols added. Mirrors have the same ticks at the same time and send once a tick, one tick before the one that the
-// commands are for; so a way between them that is longer than a tick makes the others late by whole ticks.
+// Computed is Path with the waits of the protocols added. Mirrors have the same ticks at the same
+// time and send once a tick, one tick before the one that the commands are for; so a way between
+// them that is longer than a tick makes the others late by whole ticks.
 func (t *Topology) Computed(a Architecture, from, to int, tick time.Duration) time.Duration {
 	ticks := func(n float64) time.Duration { return time.Duration(n * float64(tick)) }
 	path := t.Path(a, from, to)

@@ -25,10 +25,13 @@ var mostLoss = math.Nextafter(1, 0)
 // List describes the options.
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
-		lab.Number(&o.Loss, "loss", 0, 0, mostLoss, "share of frames that never arrive (default: both 0 and 0.2)"),
+		lab.Number(&o.Loss, "loss", 0, 0, mostLoss,
+			"share of frames that never arrive (default: both 0 and 0.2)"),
 		lab.Seed(&o.Seed, "which frames are lost"),
-		lab.Number(&o.Packet, "packet", 1150, 64, 1<<16, "size that packets are kept within, in bytes"),
-		lab.Number(&o.Rounds, "rounds", 3, 1, math.MaxInt, "how often everything is timed; the quickest counts"),
+		lab.Number(&o.Packet, "packet", 1150, 64, 1<<16,
+			"size that packets are kept within, in bytes"),
+		lab.Number(&o.Rounds, "rounds", 3, 1, math.MaxInt,
+			"how often everything is timed; the quickest counts"),
 	}
 }
 
@@ -47,8 +50,8 @@ type Result struct {
 	PacketsPerFrame float64 `json:"packets_per_frame" head:"packets /frame" as:"%.2f"`
 
 	EncodePerEntity float64 `json:"encode_ns_per_entity" head:"encode ns/entity" as:"%.0f"`
-	// EncodePerChanged is the same time, over the entities that differ from their base; Times is that
-	// against bit packing's.
+	// EncodePerChanged is the same time, over the entities that differ from their base; Times is
+	// that against bit packing's.
 	EncodePerChanged float64 `json:"encode_ns_per_changed" head:"ns per changed" as:"%.0f"`
 	Times            float64 `json:"-" head:"x raw" as:"?%.2f"`
 	// EncodePerUnchanged is in frames where nothing differs.
@@ -58,8 +61,8 @@ type Result struct {
 	// AllocsPerFrame counts allocations of encoder and decoder together, after both are warm.
 	AllocsPerFrame float64 `json:"allocs_per_frame" head:"allocs /frame"`
 
-	// Verified says that every frame that arrived was decoded, by a receiver that shares no memory with
-	// the sender, to exactly what was encoded.
+	// Verified says that every frame that arrived was decoded, by a receiver that shares no memory
+	// with the sender, to exactly what was encoded.
 	Verified bool   `json:"verified" head:"verified"`
 	Wrong    string `json:"wrong,omitempty"` // what was not
 
@@ -74,15 +77,18 @@ func (r Results) Check() error { return lab.CheckAll(r) }
 
 // Report is a table, and says once for each workload which tables the codec used.
 func (r Results) Report(p *lab.Report) {
-	for _, rows := range lab.Groups(r, func(r *Result) string { return fmt.Sprint(r.Workload, r.Loss) }) {
+	for _, rows := range lab.Groups(r,
+		func(r *Result) string { return fmt.Sprint(r.Workload, r.Loss) }) {
 		if i := slices.IndexFunc(rows, func(r Result) bool { return r.Strategy == "raw" }); i >= 0 {
 			for k := range rows {
 				rows[k].Times = lab.Ratio(rows[k].EncodePerChanged, rows[i].EncodePerChanged)
 			}
 		}
 	}
-	p.Table([]Result(r), "Workload, Strategy, Loss | BytesPerFrame, Kbps, PacketsPerFrame, EncodePerEntity, EncodePerChanged, "+
-		"Times, EncodePerUnchanged, DecodePerEntity, AllocsPerFrame, Verified")
+	p.Table([]Result(r),
+		"Workload, Strategy, Loss | BytesPerFrame, Kbps, PacketsPerFrame, EncodePerEntity, "+
+			"EncodePerChanged, "+
+			"Times, EncodePerUnchanged, DecodePerEntity, AllocsPerFrame, Verified")
 	said := map[string]bool{}
 	for _, x := range r {
 		if x.Strategy == "coeval" && !said[x.Workload] {
@@ -93,9 +99,10 @@ func (r Results) Report(p *lab.Report) {
 }
 
 // Compare plays a workload by several strategies side by side: block of frames by block of frames,
-// each strategy in turn, so that whatever else the machine does meets all of them alike. There is one
-// result for each contender, in order.
-func Compare(ctx context.Context, w *Workload, contenders []Contender, opt Options) (Results, error) {
+// each strategy in turn, so that whatever else the machine does meets all of them alike. There is
+// one result for each contender, in order.
+func Compare(ctx context.Context, w *Workload, contenders []Contender, opt Options) (Results,
+	error) {
 	if err := lab.Fill(opt.List()); err != nil {
 		return nil, err
 	}
@@ -127,7 +134,8 @@ func Compare(ctx context.Context, w *Workload, contenders []Contender, opt Optio
 			return nil, err
 		}
 		done := min(at+blockFrames, len(r.Frames)) - first
-		opt.Progress.Tell(float64(done)/float64(len(r.Frames)-first), fmt.Sprintf("%s, loss %v", w.Name, opt.Loss))
+		opt.Progress.Tell(float64(done)/float64(len(r.Frames)-first),
+			fmt.Sprintf("%s, loss %v", w.Name, opt.Loss))
 	}
 	results := make(Results, len(lanes))
 	for i, l := range lanes {
@@ -149,8 +157,10 @@ func (m *meter) result(l *lane, c Contender) Result {
 		EncodePerEntity:    round(float64(l.encode)/entities, 1),
 		EncodePerChanged:   round(lab.Ratio(float64(l.encode), float64(m.changed)), 1),
 		EncodePerUnchanged: round(float64(l.unchanged)/entities, 1),
-		DecodePerEntity:    round(lab.Ratio(float64(l.decode), float64(m.received*len(m.order))), 1),
-		AllocsPerFrame:     round(lab.Ratio(float64(l.encodeAllocs), float64(m.counted))+lab.Ratio(float64(l.decodeAllocs), float64(m.countedReceived)), 3),
+		DecodePerEntity: round(lab.Ratio(float64(l.decode), float64(m.received*len(m.order))),
+			1),
+		AllocsPerFrame: round(lab.Ratio(float64(l.encodeAllocs), float64(m.counted))+
+			lab.Ratio(float64(l.decodeAllocs), float64(m.countedReceived)), 3),
 	}
 	if l.wrong != nil {
 		res.Wrong = l.wrong.Error()
@@ -186,7 +196,8 @@ func compare(r *codec.Recording, frame int, got []int32) error {
 		class := &r.Schema.Classes[c]
 		for _, f := range class.Fields {
 			if want[i] != got[i] {
-				return fmt.Errorf("frame %d, entity %d (%s), field %s: %d %w: %d", frame, e, class.Name, f.Name, want[i], errMismatch, got[i])
+				return fmt.Errorf("frame %d, entity %d (%s), field %s: %d %w: %d", frame, e,
+					class.Name, f.Name, want[i], errMismatch, got[i])
 			}
 			i++
 		}

@@ -19,9 +19,11 @@ func TestCodecVerifies(t *testing.T) {
 	for _, loss := range []float64{0, 0.2, 0.97} {
 		for _, packet := range []int{128, 1150} {
 			done := 0.0
-			results, err := codeclab.Compare(t.Context(), w, contenders(t, w.Recording.Schema), codeclab.Options{
-				Loss: loss, Seed: 3, Packet: packet, Rounds: 1, Progress: func(x float64, _ string) { done = x },
-			})
+			results, err := codeclab.Compare(t.Context(), w, contenders(t, w.Recording.Schema),
+				codeclab.Options{
+					Loss: loss, Seed: 3, Packet: packet, Rounds: 1,
+					Progress: func(x float64, _ string) { done = x },
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +38,8 @@ func TestCodecVerifies(t *testing.T) {
 				if r.Workload != "tanks" || r.Loss != loss || r.Tables == "" {
 					t.Errorf("%s: %+v", name, r)
 				}
-				if r.BytesPerFrame > r.PacketsPerFrame*float64(packet) || (packet == 128 && r.PacketsPerFrame < 1) {
+				if r.BytesPerFrame > r.PacketsPerFrame*float64(packet) ||
+					(packet == 128 && r.PacketsPerFrame < 1) {
 					t.Errorf("%s: %v bytes in %v packets", name, r.BytesPerFrame, r.PacketsPerFrame)
 				}
 				if r.AllocsPerFrame != 0 {
@@ -50,10 +53,12 @@ func TestCodecVerifies(t *testing.T) {
 		}
 	}
 	for _, s := range codeclab.Strategies() {
-		if small, large := sizes[s+", loss 0, packets of 128"], sizes[s+", loss 0, packets of 1150"]; small <= large {
+		if small, large := sizes[s+", loss 0, packets of 128"],
+			sizes[s+", loss 0, packets of 1150"]; small <= large {
 			t.Errorf("%s: headers of small packets cost nothing: %v and %v bytes", s, small, large)
 		}
-		if none, some := sizes[s+", loss 0, packets of 1150"], sizes[s+", loss 0.97, packets of 1150"]; some <= none {
+		if none, some := sizes[s+", loss 0, packets of 1150"],
+			sizes[s+", loss 0.97, packets of 1150"]; some <= none {
 			t.Errorf("%s: loss costs nothing: %v and %v bytes", s, none, some)
 		}
 	}
@@ -62,7 +67,8 @@ func TestCodecVerifies(t *testing.T) {
 func TestCodecRepeats(t *testing.T) {
 	w := tanks(t, 100)
 	run := func(seed uint64) (sizes []float64) {
-		results, err := codeclab.Compare(t.Context(), w, contenders(t, w.Recording.Schema), codeclab.Options{Loss: 0.3, Seed: seed, Rounds: 1})
+		results, err := codeclab.Compare(t.Context(), w, contenders(t, w.Recording.Schema),
+			codeclab.Options{Loss: 0.3, Seed: seed, Rounds: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,20 +137,30 @@ func TestCodecCatchesFaults(t *testing.T) {
 		encoder func(codec.PacketEncoder) codec.PacketEncoder
 		want    string
 	}{
-		"wrong value": {func(e codec.PacketEncoder) codec.PacketEncoder { return &offByOne{PacketEncoder: e} }, "field turret: "},
-		"short":       {func(e codec.PacketEncoder) codec.PacketEncoder { return cutter{e} }, "bits: data ends too early"},
-		"newer base":  {func(e codec.PacketEncoder) codec.PacketEncoder { return &greedy{e, map[*int32][]int32{}} }, "frame "},
+		"wrong value": {
+			func(e codec.PacketEncoder) codec.PacketEncoder { return &offByOne{PacketEncoder: e} },
+			"field turret: "},
+		"short": {
+			func(e codec.PacketEncoder) codec.PacketEncoder { return cutter{e} },
+			"bits: data ends too early"},
+		"newer base": {
+			func(e codec.PacketEncoder) codec.PacketEncoder {
+				return &greedy{e, map[*int32][]int32{}}
+			}, "frame "},
 	} {
-		bad := codeclab.Contender{Name: "faulty", New: func(s *codec.Schema) (codec.Strategy, error) {
-			r, err := raw.New(s)
-			return faulty{r, x.encoder}, err
-		}}
+		bad := codeclab.Contender{
+			Name: "faulty", New: func(s *codec.Schema) (codec.Strategy, error) {
+				r, err := raw.New(s)
+				return faulty{r, x.encoder}, err
+			}}
 		good := contenders(t, w.Recording.Schema)[0]
-		results, err := codeclab.Compare(t.Context(), w, []codeclab.Contender{bad, good}, codeclab.Options{Loss: 0.2, Rounds: 1})
+		results, err := codeclab.Compare(t.Context(), w, []codeclab.Contender{bad, good},
+			codeclab.Options{Loss: 0.2, Rounds: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := results[0].Check(); err == nil || results[0].Verified || !strings.Contains(err.Error(), x.want) {
+		if err := results[0].Check(); err == nil || results[0].Verified ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %+v, want %q", name, results[0], x.want)
 		}
 		if err := results[1].Check(); err != nil {
@@ -156,14 +172,16 @@ func TestCodecCatchesFaults(t *testing.T) {
 func TestCodecRefuses(t *testing.T) {
 	w := tanks(t, 20)
 	c := contenders(t, w.Recording.Schema)
-	for _, opt := range []codeclab.Options{{Loss: -0.1}, {Loss: 1}, {Packet: 10}, {Packet: 1 << 20}, {Rounds: -1}} {
+	for _, opt := range []codeclab.Options{
+		{Loss: -0.1}, {Loss: 1}, {Packet: 10}, {Packet: 1 << 20}, {Rounds: -1}} {
 		if _, err := codeclab.Compare(t.Context(), w, c, opt); err == nil {
 			t.Errorf("%+v passed", opt)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := codeclab.Compare(ctx, w, c, codeclab.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := codeclab.Compare(ctx, w, c, codeclab.Options{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a cancelled run ends with %v", err)
 	}
 	for _, names := range [][]string{{"raw", "zip"}, {"raw", "raw"}} {
@@ -194,7 +212,8 @@ func TestTables(t *testing.T) {
 		t.Errorf("%+v, %v", results, err)
 	}
 	s.Classes[0].Fields[0].Max++
-	if _, err := codeclab.Compare(t.Context(), w, c, codeclab.Options{Rounds: 1}); !errors.Is(err, codec.ErrTables) {
+	if _, err := codeclab.Compare(t.Context(), w, c, codeclab.Options{Rounds: 1}); !errors.Is(err,
+		codec.ErrTables) {
 		t.Errorf("tables of another schema: %v", err)
 	}
 }

@@ -23,12 +23,14 @@ func Example() {
 		panic(err)
 	}
 	w := &codeclab.Workload{Name: "tanks", Recording: recording}
-	results, err := codeclab.Compare(context.Background(), w, contenders, codeclab.Options{Loss: 0.2, Seed: 1})
+	results, err := codeclab.Compare(context.Background(), w, contenders,
+		codeclab.Options{Loss: 0.2, Seed: 1})
 	if err != nil {
 		panic(err)
 	}
 	for _, r := range results {
-		fmt.Printf("%-5s  %.0f bytes a frame, verified: %v\n", r.Strategy, r.BytesPerFrame, r.Verified)
+		fmt.Printf("%-5s  %.0f bytes a frame, verified: %v\n", r.Strategy, r.BytesPerFrame,
+			r.Verified)
 	}
 	// Output:
 	// raw    237 bytes a frame, verified: true

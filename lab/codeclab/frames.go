@@ -13,15 +13,18 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// ReadFrames reads a recording of this layout: little-endian 32-bit integers by frame, entity and field, as they are or compressed by zstd. Errors say
-// what is wrong and where; put the file's name in front.
+// ReadFrames reads a recording of this layout: little-endian 32-bit integers by frame, entity and
+// field, as they are or compressed by zstd. Errors say what is wrong and where; put the file's name
+// in front.
 func (l *Layout) ReadFrames(from io.Reader) (*codec.Recording, error) {
 	in, done, err := decompress(from)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	r := &codec.Recording{Schema: l.Schema, Classes: l.Classes, Rate: l.Rate, BaseAge: l.BaseAge, Skip: l.Skip, Refer: l.Refer}
+	r := &codec.Recording{
+		Schema: l.Schema, Classes: l.Classes, Rate: l.Rate, BaseAge: l.BaseAge, Skip: l.Skip,
+		Refer: l.Refer}
 	values := 0
 	for _, c := range l.Classes {
 		values += len(l.Schema.Classes[c].Fields)
@@ -33,7 +36,9 @@ func (l *Layout) ReadFrames(from io.Reader) (*codec.Recording, error) {
 			break
 		}
 		if err == io.ErrUnexpectedEOF && !in.failed() {
-			return nil, fmt.Errorf("it ends %d bytes into frame %d; %d entities make frames of %d bytes. It was cut, or is of another schema",
+			return nil, fmt.Errorf(
+				"it ends %d bytes into frame %d; %d entities make frames of %d bytes. It was "+
+					"cut, or is of another schema",
 				n, len(r.Frames), len(l.Classes), len(row))
 		}
 		if err != nil {
@@ -49,7 +54,8 @@ func (l *Layout) ReadFrames(from io.Reader) (*codec.Recording, error) {
 		r.Frames = append(r.Frames, frame)
 	}
 	if least := max(l.Skip, 1) + 1; len(r.Frames) < least {
-		return nil, fmt.Errorf("it has %d frames; with skip %d it needs at least %d", len(r.Frames), l.Skip, least)
+		return nil, fmt.Errorf("it has %d frames; with skip %d it needs at least %d", len(r.Frames),
+			l.Skip, least)
 	}
 	r.Image(0, 0) // works out where images lie, so that recordings can be shared afterwards
 	return r, nil
@@ -63,7 +69,9 @@ func (l *Layout) check(frame []int32, number int) error {
 		for j := range fields {
 			f := &fields[j]
 			if v := frame[i]; v < f.Min || v > f.Max {
-				return fmt.Errorf("frame %d, entity %d (%s), field %s: %d is not between %d and %d; the file is of another schema, or damaged",
+				return fmt.Errorf(
+					"frame %d, entity %d (%s), field %s: %d is not between %d and %d; the file "+
+						"is of another schema, or damaged",
 					number, e, l.Schema.Classes[c].Name, f.Name, v, f.Min, f.Max)
 			}
 			i++
@@ -72,8 +80,8 @@ func (l *Layout) check(frame []int32, number int) error {
 	return nil
 }
 
-// source is a reader that remembers whether the trouble came from below, since io.ReadFull makes the same error of a file that was cut inside its
-// compression and of one that merely ends early.
+// source is a reader that remembers whether the trouble came from below, since io.ReadFull makes
+// the same error of a file that was cut inside its compression and of one that merely ends early.
 type source struct {
 	io.Reader
 	zstd bool
@@ -97,13 +105,16 @@ func (s *source) explain(err error) error {
 	case errors.Is(s.err, io.ErrUnexpectedEOF):
 		return errors.New("the zstd stream is cut off")
 	case errors.Is(s.err, zstd.ErrWindowSizeExceeded):
-		return fmt.Errorf("the zstd stream looks back further than %d MiB; compress it without --long", maxWindow>>20)
+		return fmt.Errorf(
+			"the zstd stream looks back further than %d MiB; compress it without --long",
+			maxWindow>>20)
 	default:
 		return fmt.Errorf("the zstd stream is damaged: %w", err)
 	}
 }
 
-// maxWindow is how far back a zstd stream may refer, and so how much memory it takes; zstd itself has the same limit.
+// maxWindow is how far back a zstd stream may refer, and so how much memory it takes; zstd itself
+// has the same limit.
 const maxWindow = 128 << 20
 
 // decompress looks at the first bytes and takes off the compression, if there is one.
@@ -117,7 +128,8 @@ func decompress(from io.Reader) (s *source, done func(), err error) {
 		return &source{Reader: in}, func() {}, nil
 	}
 	// One worker is plenty: the values are looked at one by one.
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, nil, fmt.Errorf("the zstd stream is damaged: %w", err)
 	}

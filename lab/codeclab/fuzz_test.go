@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/lab/codeclab"
 )
 
-// FuzzSchema holds that whatever passes as a schema can be used: every entity has a class and every class is valid.
+// FuzzSchema holds that whatever passes as a schema can be used: every entity has a class and every
+// class is valid.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(tanksSchema))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -29,7 +30,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// FuzzFrames holds that whatever passes as a recording has only whole frames and values within their ranges.
+// FuzzFrames holds that whatever passes as a recording has only whole frames and values within
+// their ranges.
 func FuzzFrames(f *testing.F) {
 	const schema = `{ "name": "dots", "entities": 2, "rate_hz": 10, "base_age": 1, "skip": 0,
 		"fields": [ { "name": "x", "min": -3, "max": 300 }, { "name": "on", "min": 0, "max": 1 } ],

@@ -9,11 +9,13 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 )
 
-// blockFrames is how many frames one strategy encodes before the next one's turn: enough to warm the caches, as a server does that
-// encodes for one client after another, and few enough that all strategies meet the same disturbances.
+// blockFrames is how many frames one strategy encodes before the next one's turn: enough to warm
+// the caches, as a server does that encodes for one client after another, and few enough that all
+// strategies meet the same disturbances.
 const blockFrames = 8
 
-// allocBlocks is the share of blocks for which allocations are counted, as counting stops the world.
+// allocBlocks is the share of blocks for which allocations are counted, as counting stops the
+// world.
 const allocBlocks = 8
 
 // A lane is a contender at work: its sender, its receiver and what was measured of them.
@@ -29,7 +31,8 @@ type lane struct {
 }
 
 func newLane(c Contender, r *codec.Recording, order []int, packet int) (*lane, error) {
-	// Two instances, made apart, so that nothing that an encoder learns can reach the decoder but by packets.
+	// Two instances, made apart, so that nothing that an encoder learns can reach the decoder but
+	// by packets.
 	near, err := c.New(cloneSchema(r.Schema))
 	if err != nil {
 		return nil, err
@@ -52,7 +55,8 @@ func cloneSchema(s *codec.Schema) *codec.Schema {
 	return c
 }
 
-// A moment is one frame made ready to be encoded, in the order of sending: what a server has at hand.
+// A moment is one frame made ready to be encoded, in the order of sending: what a server has at
+// hand.
 type moment struct {
 	frame     int
 	histories []codec.History
@@ -123,14 +127,16 @@ func (m *meter) encode(lanes []*lane, moments []moment, count bool) error {
 			start := time.Now()
 			for i := range moments {
 				if err := l.sender.encode(&moments[i], moments[i].now); err != nil {
-					return fmt.Errorf("strategy %s, frame %d: %w", l.sender.name, moments[i].frame, err)
+					return fmt.Errorf("strategy %s, frame %d: %w", l.sender.name, moments[i].frame,
+						err)
 				}
 			}
 			encode[k] = min(encode[k], time.Since(start))
 			start = time.Now()
 			for i := range moments {
 				if err := l.sender.encode(&moments[i], moments[i].base); err != nil {
-					return fmt.Errorf("strategy %s, frame %d unchanged: %w", l.sender.name, moments[i].frame, err)
+					return fmt.Errorf("strategy %s, frame %d unchanged: %w", l.sender.name,
+						moments[i].frame, err)
 				}
 			}
 			unchanged[k] = min(unchanged[k], time.Since(start))

@@ -8,9 +8,11 @@ import (
 	"github.com/coeval-dev/coeval/codec/raw"
 )
 
-// exchange is a sender and a receiver of three entities, the second of them a reference, after one frame.
+// exchange is a sender and a receiver of three entities, the second of them a reference, after one
+// frame.
 func exchange(tb testing.TB, packet int) (*sender, *receiver, *moment, *codec.Recording) {
-	s := &codec.Schema{Name: "dots", Classes: []codec.Class{{Name: "dot", Fields: make([]codec.Field, 40)}}}
+	s := &codec.Schema{
+		Name: "dots", Classes: []codec.Class{{Name: "dot", Fields: make([]codec.Field, 40)}}}
 	for i := range s.Classes[0].Fields {
 		s.Classes[0].Fields[i] = codec.Field{Name: "f", Max: 1000, Rate: -1}
 	}
@@ -43,7 +45,8 @@ func exchange(tb testing.TB, packet int) (*sender, *receiver, *moment, *codec.Re
 }
 
 func TestPackets(t *testing.T) {
-	// 401 bits are 51 bytes. A packet that does not hold the whole frame has 5 bytes before them, and the reference again unless it is the first.
+	// 401 bits are 51 bytes. A packet that does not hold the whole frame has 5 bytes before them,
+	// and the reference again unless it is the first.
 	for _, x := range []struct {
 		size  int
 		sizes []int

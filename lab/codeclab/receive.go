@@ -12,7 +12,8 @@ import (
 // window is how many frames a receiver keeps, besides the very first. Older ones cannot be a base.
 const window = 256
 
-// arrivals draws which frames arrive. The first one always does: it is the state that the map starts with, which both sides load.
+// arrivals draws which frames arrive. The first one always does: it is the state that the map
+// starts with, which both sides load.
 func arrivals(frames int, loss float64, seed uint64) []bool {
 	arrived := make([]bool, frames)
 	r := det.At(seed, 0, 0)
@@ -22,7 +23,8 @@ func arrivals(frames int, loss float64, seed uint64) []bool {
 	return arrived
 }
 
-// knownFrames lists the frames that both sides are known to hold when a frame is encoded, newest first.
+// knownFrames lists the frames that both sides are known to hold when a frame is encoded, newest
+// first.
 func knownFrames(r *codec.Recording, frame int, arrived []bool) (known [codec.Depth]int, n int) {
 	all, count := r.Known(frame, arrived)
 	for _, f := range all[:count] {
@@ -34,11 +36,13 @@ func knownFrames(r *codec.Recording, frame int, arrived []bool) (known [codec.De
 	return known, max(n, 1) // the first frame where nothing else is known
 }
 
-// A receiver decodes frames into memory of its own. It is told how a recording is laid out, and after that gets nothing but packets.
+// A receiver decodes frames into memory of its own. It is told how a recording is laid out, and
+// after that gets nothing but packets.
 type receiver struct {
-	dec       codec.PacketDecoder
-	order     []int
-	recording codec.Recording // as far as the receiver knows it: frames that did not arrive, or are too old, are nil
+	dec   codec.PacketDecoder
+	order []int
+	// as far as the receiver knows it: frames that did not arrive, or are too old, are nil
+	recording codec.Recording
 	ring      [window][]int32
 	arrived   []bool
 	frame     int // which is being decoded
@@ -123,7 +127,8 @@ func (v *receiver) prepare(frame int) {
 
 var errPacket = errors.New("the packet's header makes no sense")
 
-// decode reads all packets of a frame, which may come in any order as long as each entity comes once.
+// decode reads all packets of a frame, which may come in any order as long as each entity comes
+// once.
 func (v *receiver) decode(slot int) error {
 	seen := 0
 	for _, p := range v.mail[slot] {
@@ -146,7 +151,8 @@ func (v *receiver) packet(p []byte) (count int, err error) {
 	case len(p) >= wholeHeader && p[0] == 0:
 		count, p = len(v.order), p[wholeHeader:]
 	case len(p) >= partHeader && p[0] == 1:
-		first, count = int(binary.LittleEndian.Uint16(p[1:])), int(binary.LittleEndian.Uint16(p[3:]))
+		first, count = int(binary.LittleEndian.Uint16(p[1:])),
+			int(binary.LittleEndian.Uint16(p[3:]))
 		p = p[partHeader:]
 	default:
 		return 0, errPacket

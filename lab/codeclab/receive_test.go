@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// Whatever is lost, a frame is encoded from frames that arrived, that are old enough to be acknowledged and that the receiver still has.
+// Whatever is lost, a frame is encoded from frames that arrived, that are old enough to be
+// acknowledged and that the receiver still has.
 func TestKnownFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frames := rapid.IntRange(2, 1500).Draw(t, "frames")
@@ -49,7 +50,8 @@ func TestArrivals(t *testing.T) {
 				lost++
 			}
 		}
-		if share := float64(lost) / frames; share < loss-0.02 || share > loss+0.02 || (loss == 0 && lost > 0) {
+		if share := float64(lost) / frames; share < loss-0.02 || share > loss+0.02 ||
+			(loss == 0 && lost > 0) {
 			t.Errorf("loss %v loses %v", loss, share)
 		}
 	}

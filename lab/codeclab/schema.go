@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/codec"
 )
 
-// A Layout is what a schema file says: the codec's schema, and how recordings of it are laid out and played.
+// A Layout is what a schema file says: the codec's schema, and how recordings of it are laid out
+// and played.
 type Layout struct {
 	Schema  *codec.Schema
 	Classes []int // the class of each entity
@@ -20,7 +21,8 @@ type Layout struct {
 	Refer   int   // the entity that others may be carried by, or -1
 }
 
-// schemaFile is the form on disk. What must be there is a pointer or a slice, so that its absence shows.
+// schemaFile is the form on disk. What must be there is a pointer or a slice, so that its absence
+// shows.
 type schemaFile struct {
 	Name     *string       `json:"name"`
 	Entities *int          `json:"entities"`
@@ -55,7 +57,8 @@ type schemaHints struct {
 // MaxEntities bounds what a schema file can ask for.
 const MaxEntities = 1<<16 - 1
 
-// ParseSchema reads a schema file. Errors say what is wrong and where; put the file's name in front.
+// ParseSchema reads a schema file. Errors say what is wrong and where; put the file's name in
+// front.
 func ParseSchema(data []byte) (*Layout, error) {
 	var f schemaFile
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -78,10 +81,13 @@ func ParseSchema(data []byte) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layout{Schema: &codec.Schema{Name: *f.Name}, Rate: *f.Rate, BaseAge: *f.BaseAge, Skip: *f.Skip, Refer: -1}
+	l := &Layout{
+		Schema: &codec.Schema{Name: *f.Name}, Rate: *f.Rate, BaseAge: *f.BaseAge, Skip: *f.Skip,
+		Refer: -1}
 	if r := f.Hints.Reference; r != nil {
 		if *r < 0 || *r >= *f.Entities {
-			return nil, fmt.Errorf("hints.reference_entity is %d; entities are numbered 0 to %d", *r, *f.Entities-1)
+			return nil, fmt.Errorf("hints.reference_entity is %d; entities are numbered 0 to %d",
+				*r, *f.Entities-1)
 		}
 		l.Refer = *r
 	}
@@ -182,7 +188,8 @@ func (f *schemaFile) fields() ([]codec.Field, error) {
 		for _, name := range h.names {
 			i, ok := at[name]
 			if !ok {
-				return nil, fmt.Errorf("hints.%s names %q, which is none of the fields", h.name, name)
+				return nil, fmt.Errorf("hints.%s names %q, which is none of the fields", h.name,
+					name)
 			}
 			if other := hinted[name]; other != "" {
 				return nil, fmt.Errorf("hints.%s and hints.%s both name %s", other, h.name, name)
@@ -193,7 +200,9 @@ func (f *schemaFile) fields() ([]codec.Field, error) {
 	}
 	if p, v := f.Hints.Position, f.Hints.Velocity; len(v) > 0 {
 		if len(p) != len(v) {
-			return nil, fmt.Errorf("hints.velocity has %d fields and hints.position %d; they are paired by place", len(v), len(p))
+			return nil, fmt.Errorf(
+				"hints.velocity has %d fields and hints.position %d; they are paired by place",
+				len(v), len(p))
 		}
 		for i, name := range p {
 			fields[at[name]].Rate = at[v[i]]
@@ -218,11 +227,14 @@ func (f *schemaFile) assign() ([]int, error) {
 	for i, c := range f.Classes {
 		first, count := *c.First, *c.Count
 		if first < 0 || count < 1 || count > len(classes) || first > len(classes)-count {
-			return nil, fmt.Errorf("class %s has %d entities from number %d; entities are numbered 0 to %d", c.Name, count, first, len(classes)-1)
+			return nil, fmt.Errorf(
+				"class %s has %d entities from number %d; entities are numbered 0 to %d", c.Name,
+				count, first, len(classes)-1)
 		}
 		for e := first; e < first+count; e++ {
 			if other := classes[e]; other >= 0 {
-				return nil, fmt.Errorf("classes %s and %s overlap: entity %d is in both", f.Classes[other].Name, c.Name, e)
+				return nil, fmt.Errorf("classes %s and %s overlap: entity %d is in both",
+					f.Classes[other].Name, c.Name, e)
 			}
 			classes[e] = i
 		}

@@ -43,7 +43,8 @@ type sender struct {
 	packets [][]byte // of the last frame
 }
 
-func newSender(name string, r *codec.Recording, enc codec.PacketEncoder, order []int, most int) *sender {
+func newSender(name string, r *codec.Recording, enc codec.PacketEncoder, order []int,
+	most int) *sender {
 	s := &sender{name: name, enc: enc, refer: r.Refer >= 0, most: most}
 	for _, e := range order {
 		s.classes = append(s.classes, r.Classes[e])

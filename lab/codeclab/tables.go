@@ -15,7 +15,8 @@ type Tables struct {
 	Data []byte // nil for the defaults that suit any game
 }
 
-// BundledTables finds the tables for a schema among those that come with the program, or gives the defaults.
+// BundledTables finds the tables for a schema among those that come with the program, or gives the
+// defaults.
 func BundledTables(s *codec.Schema) Tables {
 	for _, name := range workloads.Names() {
 		data, err := workloads.Files.ReadFile(name + ".tables")

@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/lab/codeclab"
 )
 
-// tanksSchema is a small game: one carrier, tanks that drive and now and then turn, and crates that mostly stand still.
+// tanksSchema is a small game: one carrier, tanks that drive and now and then turn, and crates that
+// mostly stand still.
 const tanksSchema = `{
  "name": "tanks", "entities": 40, "rate_hz": 20, "base_age": 3, "skip": 5,
  "fields": [

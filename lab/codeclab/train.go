@@ -30,19 +30,22 @@ func (o *GameTablesOptions) List() []*lab.Option {
 	}
 }
 
-// Recordings for tables are cut into scenes, so that entities that come and go are in some of them from beginning to end.
+// Recordings for tables are cut into scenes, so that entities that come and go are in some of them
+// from beginning to end.
 const (
 	sceneTicks = 90
 	warmUp     = 120 // ticks before the first, in which everyone joins and spreads out
 )
 
-// sceneAges are how old, in ticks, what the receiver has is taken to be, one scene after another: a snapshot interval, and round trips of 50 to 200 ms.
+// sceneAges are how old, in ticks, what the receiver has is taken to be, one scene after another: a
+// snapshot interval, and round trips of 50 to 200 ms.
 var sceneAges = [...]int{3, 4, 6, 9, 15}
 
-// GameTables makes tables for a game's codec by letting bots play it: the same from the same options, so there is no recording to keep. replica.Options.Tables
-// takes them.
+// GameTables makes tables for a game's codec by letting bots play it: the same from the same
+// options, so there is no recording to keep. replica.Options.Tables takes them.
 //
-// Two things are learned: how what a client knows goes on, from scenes of some ticks; and what comes into view for the first time looks like.
+// Two things are learned: how what a client knows goes on, from scenes of some ticks; and what
+// comes into view for the first time looks like.
 func GameTables(o GameTablesOptions) (*codec.Model, error) {
 	if err := lab.Fill(o.List()); err != nil {
 		return nil, err
@@ -154,7 +157,8 @@ func (r *gameRecorder) tick(w *world.World) {
 			if len(image) == 0 {
 				image = []int32{0} // as the codec has it
 			}
-			if !r.seen[k] || len(now)%64 == int(w.Tick())%64 { // someone sees one in 64 for the first time
+			// someone sees one in 64 for the first time
+			if !r.seen[k] || len(now)%64 == int(w.Tick())%64 {
 				r.seen[k] = true
 				r.first = append(r.first, firstSight{class, image})
 			}
@@ -190,8 +194,12 @@ func (r *gameRecorder) cut() {
 		}
 	}
 	// In one order, so that the same play makes the same tables.
-	slices.SortFunc(keys, func(a, b sceneKey) int { return cmp.Or(cmp.Compare(a.player, b.player), cmp.Compare(a.id, b.id)) })
-	rec := &codec.Recording{Schema: r.schema, Rate: 60, BaseAge: sceneAges[r.count%len(sceneAges)], Refer: -1}
+	slices.SortFunc(keys,
+		func(a, b sceneKey) int {
+			return cmp.Or(cmp.Compare(a.player, b.player), cmp.Compare(a.id, b.id))
+		})
+	rec := &codec.Recording{
+		Schema: r.schema, Rate: 60, BaseAge: sceneAges[r.count%len(sceneAges)], Refer: -1}
 	r.count++
 	for _, k := range keys {
 		for _, p := range r.parts[r.class(k)] {
@@ -215,9 +223,11 @@ func (r *gameRecorder) cut() {
 // firstAge is the age of the image that an entity starts from where a client knows nothing of it.
 const firstAge = 255
 
-// sights makes a recording of which only the last frame counts: what was seen for the first time, against what the codec starts from.
+// sights makes a recording of which only the last frame counts: what was seen for the first time,
+// against what the codec starts from.
 func (r *gameRecorder) sights() []*codec.Recording {
-	rec := &codec.Recording{Schema: r.schema, Rate: 60, BaseAge: firstAge, Skip: firstAge, Refer: -1}
+	rec := &codec.Recording{
+		Schema: r.schema, Rate: 60, BaseAge: firstAge, Skip: firstAge, Refer: -1}
 	var before, now []int32
 	for _, f := range r.first {
 		for _, p := range r.parts[f.class] {

@@ -101,7 +101,8 @@ func readFile(name string, most int64) ([]byte, error) {
 		return nil, fileError(name, err)
 	}
 	if n > most {
-		return nil, fmt.Errorf("%s: the file is larger than %d bytes; it is not what it should be", name, most)
+		return nil, fmt.Errorf("%s: the file is larger than %d bytes; it is not what it should be",
+			name, most)
 	}
 	return b.Bytes(), nil
 }

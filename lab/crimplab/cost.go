@@ -20,8 +20,8 @@ type Cost struct {
 	Rate    int `head:"packets a second each"`
 	Size    int
 	Proof   string `head:"proof"`
-	// Core is the share of one core that one member takes, and All that all members would take on one
-	// core together.
+	// Core is the share of one core that one member takes, and All that all members would take on
+	// one core together.
 	Core float64 `head:"of a core for one member" as:"%.3f"`
 	All  float64 `head:"for all of them together" as:"%.2f"`
 	// PerPacket is nanoseconds for each packet received, all that goes with it included.
@@ -43,11 +43,14 @@ type crew struct {
 
 // MeasureCost runs all members of a group in one thread, each sending so many packets a second, for
 // some seconds of their time, and takes the time of the thread.
-func MeasureCost(ctx context.Context, members, rate int, proof crimp.Proof, span time.Duration) (Cost, error) {
+func MeasureCost(ctx context.Context, members, rate int, proof crimp.Proof,
+	span time.Duration) (Cost, error) {
 	c := Cost{Members: members, Rate: rate, Size: 64, Proof: proof.String()}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	list, roster, err := session.Members(netsim.New(netsim.Options{}), members, 1, 1, crimp.Options{Multicast: groupAddr})
+	list, roster,
+		err := session.Members(netsim.New(netsim.Options{}), members, 1, 1,
+		crimp.Options{Multicast: groupAddr})
 	if err != nil {
 		return c, err
 	}
@@ -102,8 +105,8 @@ func (g *crew) run(ctx context.Context, span, period time.Duration) error {
 	return nil
 }
 
-// deliver brings a member what was just sent. Each decrypts in a copy of its own, as it would in its
-// socket's memory.
+// deliver brings a member what was just sent. Each decrypts in a copy of its own, as it would in
+// its socket's memory.
 func (g *crew) deliver(to *session.Member) {
 	g.batch = g.batch[:0]
 	for n, d := range g.out {
@@ -124,11 +127,13 @@ func (g *crew) deliver(to *session.Member) {
 // groupAddr is where groups send to.
 var groupAddr = netip.MustParseAddrPort("239.1.2.3:4000")
 
-// Check says in what a cost falls short of what is to be reached: a core that carries a group of 16 at
-// 1000 packets a second each, and no allocation for a packet.
+// Check says in what a cost falls short of what is to be reached: a core that carries a group of 16
+// at 1000 packets a second each, and no allocation for a packet.
 func (c *Cost) Check() error {
 	if c.Rate >= 1000 && c.Proof == crimp.Tags.String() && (c.All > 1 || c.Allocs >= 0.005) {
-		return fmt.Errorf("%d members at %d packets a second take %.2f of a core and %.3f allocations a packet, at most 1 and 0 are to be reached",
+		return fmt.Errorf(
+			"%d members at %d packets a second take %.2f of a core and %.3f allocations a "+
+				"packet, at most 1 and 0 are to be reached",
 			c.Members, c.Rate, c.All, c.Allocs)
 	}
 	return nil

@@ -1,6 +1,6 @@
 // Package crimplab runs groups of the reliable multicast over simulated networks that lose packets:
-// Table 4.1 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001), and
-// further.
+// Table 4.1 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System" (2001),
+// and further.
 //
 //	host/tools/lab   {program} lab crimp
 //	lab/crimplab     the experiment        <- here
@@ -20,8 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 )
 
-// Options say which groups are run. The zero value is Table 4.1 of the paper and further: all sizes,
-// losses, topologies and ways of recovery.
+// Options say which groups are run. The zero value is Table 4.1 of the paper and further: all
+// sizes, losses, topologies and ways of recovery.
 type Options struct {
 	Members          []int
 	Losses           []float64
@@ -45,15 +45,19 @@ var ways = []string{"paper", "paper+fec", "adaptive", "adaptive+fec"}
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Numbers(&o.Members, "members", []int{2, 4, 8, 16, 64}, 2, 128, "sizes of groups"),
-		lab.Numbers(&o.Losses, "loss", []float64{0, 0.05, 0.10, 0.15}, 0, math.Nextafter(1, 0), "shares of datagrams that are lost"),
+		lab.Numbers(&o.Losses, "loss", []float64{0, 0.05, 0.10, 0.15}, 0, math.Nextafter(1, 0),
+			"shares of datagrams that are lost"),
 		lab.Words(&o.Ways, "way", ways, ways, "ways of recovery"),
 		lab.Number(&o.Packets, "packets", 2000, 1, 1_000_000, "packets of each sender"),
 		lab.Number(&o.Senders, "senders", 0, 0, 128, "members that send at most; 0: all"),
 		lab.Switch(&o.Whole, "whole", "in groups above 16, too, all members send all packets"),
-		lab.Number(&o.Period, "period", 30*time.Millisecond, time.Millisecond/2, time.Second, "time between two packets of a sender"),
-		lab.Number(&o.Latency, "latency", 25*time.Millisecond, 0, time.Second, "time on the way, each way"),
+		lab.Number(&o.Period, "period", 30*time.Millisecond, time.Millisecond/2, time.Second,
+			"time between two packets of a sender"),
+		lab.Number(&o.Latency, "latency", 25*time.Millisecond, 0, time.Second,
+			"time on the way, each way"),
 		lab.Number(&o.History, "history", time.Second, 0, time.Hour, "how long a packet is of use"),
-		lab.Switch(&o.Shared, "shared", "only loss on one path for all behind it, the paper's topology"),
+		lab.Switch(&o.Shared, "shared",
+			"only loss on one path for all behind it, the paper's topology"),
 		lab.Switch(&o.Separate, "separate", "only loss of each path by itself"),
 		lab.Seed(&o.Seed, "the network"),
 		lab.Switch(&o.NoCost, "no-cost", "do not measure processor time"),
@@ -79,9 +83,10 @@ type Result struct {
 
 // Row is what one group came to.
 type Row struct {
-	Members    int
-	Senders    int     `head:"senders"`
-	Loss       float64 `head:"loss" as:"%.0f %%"` // of each datagram, on each path or on the shared one
+	Members int
+	Senders int `head:"senders"`
+	// of each datagram, on each path or on the shared one
+	Loss       float64 `head:"loss" as:"%.0f %%"`
 	Topology   string  // "separate" or "shared"
 	Way        string  `head:"way"`
 	Packets    int     // sent by all
@@ -109,8 +114,8 @@ type Faults struct {
 	LostCopies  int // summed over members
 }
 
-// Recovered is what mending took: requests and repairs in all, for each copy that a member missed, and
-// for each packet that any member missed; and all bytes that were sent, over packets.
+// Recovered is what mending took: requests and repairs in all, for each copy that a member missed,
+// and for each packet that any member missed; and all bytes that were sent, over packets.
 type Recovered struct {
 	Requests, Repairs uint64
 	RequestsPerLoss   float64 `head:"requests a missed copy" as:"%.2f"`
@@ -122,8 +127,8 @@ type Recovered struct {
 	RecoveryShare     float64 `head:"of it recovery" as:"%.0f %%"`
 }
 
-// Run runs groups over simulated networks and measures what each way of recovery costs and gains. The
-// same seed gives the same figures, to the last digit; but for costs, which are a processor's.
+// Run runs groups over simulated networks and measures what each way of recovery costs and gains.
+// The same seed gives the same figures, to the last digit; but for costs, which are a processor's.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := lab.Fill(o.List()); err != nil {
 		return nil, err
@@ -154,15 +159,17 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Groups: make([]Row, len(cases))}
 	var jobs []lab.Job
 	for i, c := range cases {
-		jobs = append(jobs, lab.Job{What: c.String(), Work: c.work(), Do: func(ctx context.Context) (err error) {
-			r.Groups[i], err = c.run(ctx)
-			return err
-		}})
+		jobs = append(jobs,
+			lab.Job{What: c.String(), Work: c.work(), Do: func(ctx context.Context) (err error) {
+				r.Groups[i], err = c.run(ctx)
+				return err
+			}})
 	}
 	if err := lab.Spread(ctx, jobs, o.Progress); err != nil || o.NoCost {
 		return r, err
 	}
-	for proof, rate := range map[crimp.Proof]int{crimp.Tags: 1000, crimp.Signatures: 30} { // which cannot do 1000
+	// which cannot do 1000
+	for proof, rate := range map[crimp.Proof]int{crimp.Tags: 1000, crimp.Signatures: 30} {
 		o.Progress.Tell(1, "processor time with "+proof.String())
 		c, err := MeasureCost(ctx, 16, rate, proof, 2*time.Second)
 		if err != nil {
@@ -180,8 +187,8 @@ func (r *Result) Lines() []any { return append(lab.Lines(r.Groups), lab.Lines(r.
 // Check says in what a result falls short of what is to be reached.
 func (r *Result) Check() error { return errors.Join(lab.CheckAll(r.Groups), lab.CheckAll(r.Costs)) }
 
-// paperRow is a row of Table 4.1 of the paper: mean delay above the one without loss, in milliseconds,
-// and packets lost for good. Beside it stands what it is here.
+// paperRow is a row of Table 4.1 of the paper: mean delay above the one without loss, in
+// milliseconds, and packets lost for good. Beside it stands what it is here.
 type paperRow struct {
 	Loss     float64 `head:"loss" as:"%.0f %%"`
 	Added    float64 `head:"paper" as:"%+.0f"`
@@ -191,11 +198,13 @@ type paperRow struct {
 	Forward  string  `head:"adaptive+fec here"`
 }
 
-var paperTable = []paperRow{{Loss: 0}, {Loss: 0.05, Added: 17}, {Loss: 0.10, Added: 63}, {Loss: 0.15, Added: 146, Lost: 2}}
+var paperTable = []paperRow{
+	{Loss: 0}, {Loss: 0.05, Added: 17}, {Loss: 0.10, Added: 63}, {Loss: 0.15, Added: 146, Lost: 2}}
 
-// targets are what is to be reached at each loss, in milliseconds added: with forward error correction,
-// and without.
-var targets = map[float64]struct{ Forward, Without float64 }{0.05: {2, 5}, 0.10: {4, 11}, 0.15: {7, 21}}
+// targets are what is to be reached at each loss, in milliseconds added: with forward error
+// correction, and without.
+var targets = map[float64]struct{ Forward, Without float64 }{
+	0.05: {2, 5}, 0.10: {4, 11}, 0.15: {7, 21}}
 
 // target is what a row is to reach, if it is to reach anything.
 func (r *Row) target() (ms float64, ok bool) {
@@ -214,17 +223,22 @@ func (r *Result) Report(p *lab.Report) {
 			r.Groups[i].Target = fmt.Sprintf("+%.0f", most)
 		}
 	}
-	for title, rows := range lab.Groups(r.Groups, func(r *Row) string { return fmt.Sprintf("%d members, %s loss", r.Members, r.Topology) }) {
+	for title, rows := range lab.Groups(r.Groups,
+		func(r *Row) string { return fmt.Sprintf("%d members, %s loss", r.Members, r.Topology) }) {
 		p.Say("%s", title)
-		p.Table(rows, "Loss, Way | Senders, Mean, P95, P99, Target, Undelivered, GivenUp, RequestsPerLoss, RepairsPerLoss, "+
-			"RequestsPerPacket, RepairsPerPacket, BytesPerPacket, ForwardShare, RecoveryShare")
+		p.Table(rows,
+			"Loss, Way | Senders, Mean, P95, P99, Target, Undelivered, GivenUp, RequestsPerLoss, "+
+				"RepairsPerLoss, "+
+				"RequestsPerPacket, RepairsPerPacket, BytesPerPacket, ForwardShare, RecoveryShare")
 	}
 	var beside []paperRow
 	for _, row := range paperTable {
-		here := map[string]*string{"paper": &row.Here, "adaptive": &row.Adaptive, "adaptive+fec": &row.Forward}
+		here := map[string]*string{
+			"paper": &row.Here, "adaptive": &row.Adaptive, "adaptive+fec": &row.Forward}
 		found := false
 		for _, g := range r.Groups {
-			if cell := here[g.Way]; cell != nil && g.Topology == "shared" && g.Members == 4 && g.Loss == row.Loss {
+			if cell := here[g.Way]; cell != nil && g.Topology == "shared" && g.Members == 4 &&
+				g.Loss == row.Loss {
 				*cell, found = fmt.Sprintf("%+.2f", g.Mean), true
 			}
 		}
@@ -233,8 +247,10 @@ func (r *Result) Report(p *lab.Report) {
 		}
 	}
 	if len(beside) > 0 {
-		p.Say("Table 4.1 of the paper, mean ms above its 0 %% row, beside 4 members in the same topology here. " +
-			"The paper does not say how many members it had, nor after how many packets out of order it asked; 3 here.")
+		p.Say("Table 4.1 of the paper, mean ms above its 0 %% row, beside 4 members in the same " +
+			"topology here. " +
+			"The paper does not say how many members it had, nor after how many packets out of " +
+			"order it asked; 3 here.")
 		p.Table(beside, "Loss | Added, Lost, Here, Adaptive, Forward")
 	}
 	if len(r.Costs) > 0 {
@@ -248,7 +264,9 @@ func (r *Row) Check() error {
 	var wrong []error
 	say := func(bad bool, format string, args ...any) {
 		if bad {
-			wrong = append(wrong, fmt.Errorf("%d members, %v loss of %.0f %%, %s: %s", r.Members, r.Topology, r.Loss*100, r.Way, fmt.Sprintf(format, args...)))
+			wrong = append(wrong,
+				fmt.Errorf("%d members, %v loss of %.0f %%, %s: %s", r.Members, r.Topology,
+					r.Loss*100, r.Way, fmt.Sprintf(format, args...)))
 		}
 	}
 	say(r.Twice > 0, "%d packets were delivered twice or altered", r.Twice)
@@ -260,6 +278,7 @@ func (r *Row) Check() error {
 	most, ok := r.target()
 	say(ok && r.Mean > most, "%.2f ms above the path, %.0f are to be reached", r.Mean, most)
 	say(r.Members == 16 && (r.RequestsPerLoss >= 1.3 || r.RepairsPerLoss >= 1.3),
-		"%.2f requests and %.2f repairs a loss, fewer than 1.3 are to be reached", r.RequestsPerLoss, r.RepairsPerLoss)
+		"%.2f requests and %.2f repairs a loss, fewer than 1.3 are to be reached",
+		r.RequestsPerLoss, r.RepairsPerLoss)
 	return errors.Join(wrong...)
 }

@@ -15,7 +15,9 @@ func TestCrimp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	o := Options{Members: []int{2, 6}, Losses: []float64{0, 0.15}, Packets: 300, Ways: []string{"paper", "adaptive", "adaptive+fec"}, Seed: 4, NoCost: true}
+	o := Options{
+		Members: []int{2, 6}, Losses: []float64{0, 0.15}, Packets: 300, Ways: []string{
+			"paper", "adaptive", "adaptive+fec"}, Seed: 4, NoCost: true}
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,8 @@ func TestCrimp(t *testing.T) {
 		}
 	}
 	for _, topology := range []string{"separate", "shared"} {
-		if f, a, p := mean[topology+" adaptive+fec"], mean[topology+" adaptive"], mean[topology+" paper"]; !(f < a && a < p) {
+		if f, a, p := mean[topology+" adaptive+fec"], mean[topology+" adaptive"],
+			mean[topology+" paper"]; !(f < a && a < p) {
 			t.Errorf("%s loss: %.2f with redundancy, %.2f adaptive, %.2f with the paper's constants", topology, f, a, p)
 		}
 	}

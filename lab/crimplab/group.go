@@ -26,7 +26,8 @@ type setting struct {
 }
 
 func (c *setting) String() string {
-	return fmt.Sprintf("%d members, %s loss %.0f %%, %s", c.members, c.topology(), c.loss*100, c.way)
+	return fmt.Sprintf("%d members, %s loss %.0f %%, %s", c.members, c.topology(), c.loss*100,
+		c.way)
 }
 
 func (c *setting) topology() string {
@@ -96,7 +97,9 @@ func (c *setting) build() (*group, error) {
 		path = netsim.Profile{}
 	}
 	seed := c.o.Seed*1_000_003 + uint64(c.members)*1009 + uint64(c.loss*1000)
-	g := &group{setting: c, net: netsim.New(netsim.Options{Seed: seed, Conditions: netsim.Conditions{Up: path, Down: path}})}
+	g := &group{
+		setting: c, net: netsim.New(netsim.Options{Seed: seed,
+			Conditions: netsim.Conditions{Up: path, Down: path}})}
 	g.net.SetTrace(g.watch)
 	o := crimp.Options{History: c.o.History, Multicast: groupAddr}
 	o.Recovery, o.Forward = recovery(c.way)
@@ -106,7 +109,8 @@ func (c *setting) build() (*group, error) {
 	}
 	roster.Group = seed + 1
 	for _, m := range list {
-		x := &member{Member: m, g: g, sent: make([]sent, 1, c.packets+1), seen: make([][]bool, c.members)}
+		x := &member{
+			Member: m, g: g, sent: make([]sent, 1, c.packets+1), seen: make([][]bool, c.members)}
 		for k := range c.senders {
 			x.seen[k] = make([]bool, c.packets+1)
 		}
@@ -233,7 +237,8 @@ func (g *group) watch(e netsim.Event) {
 	if e.What != netsim.Dropped || len(e.Data) < 10 || e.Data[0] != 0x40 {
 		return
 	}
-	from, seq := g.members[binary.BigEndian.Uint16(e.Data[4:])-1], int(binary.BigEndian.Uint32(e.Data[6:]))
+	from, seq := g.members[binary.BigEndian.Uint16(e.Data[4:])-1],
+		int(binary.BigEndian.Uint32(e.Data[6:]))
 	from.sent[seq].lost = true
 	if !g.shared {
 		g.missed++
@@ -251,7 +256,9 @@ func (g *group) result() Row {
 	r := Row{
 		Members: c.members, Senders: c.senders, Loss: c.loss, Topology: c.topology(), Way: c.way,
 		Packets: c.senders * c.packets, Deliveries: c.senders * c.packets * (c.members - 1),
-		Delay:  Delay{Mean: g.delays.mean(), P95: g.delays.quantile(0.95), P99: g.delays.quantile(0.99), Most: g.delays.most},
+		Delay: Delay{
+			Mean: g.delays.mean(), P95: g.delays.quantile(0.95), P99: g.delays.quantile(0.99),
+			Most: g.delays.most},
 		Faults: Faults{GivenUp: g.gone, Twice: g.twice, LostCopies: g.missed},
 	}
 	r.Undelivered = r.Deliveries - g.got - g.gone
@@ -270,8 +277,10 @@ func (g *group) result() Row {
 		recovery += l.Sent[crimp.SentControl] + l.Sent[crimp.SentRepair]
 	}
 	over := func(a uint64, b int) float64 { return lab.Ratio(float64(a), float64(b)) }
-	r.RequestsPerLoss, r.RepairsPerLoss = over(r.Requests, r.LostCopies), over(r.Repairs, r.LostCopies)
-	r.RequestsPerPacket, r.RepairsPerPacket = over(r.Requests, r.LostPackets), over(r.Repairs, r.LostPackets)
+	r.RequestsPerLoss, r.RepairsPerLoss = over(r.Requests, r.LostCopies),
+		over(r.Repairs, r.LostCopies)
+	r.RequestsPerPacket, r.RepairsPerPacket = over(r.Requests, r.LostPackets),
+		over(r.Repairs, r.LostPackets)
 	r.BytesPerPacket = over(total, r.Packets)
 	r.ForwardShare, r.RecoveryShare = over(forward, int(total)), over(recovery, int(total))
 	return r

@@ -20,8 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 )
 
-// Options say how a title is tried out. Title has no default. It needs a body (see game.Hints); hits
-// are counted if it tells of them, and all are alive if it has no lives.
+// Options say how a title is tried out. Title has no default. It needs a body (see game.Hints);
+// hits are counted if it tells of them, and all are alive if it has no lives.
 type Options struct {
 	// Title is what is played, on Level. Default: the level that the title has for so many players.
 	Title *game.Title
@@ -43,19 +43,22 @@ type Options struct {
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Players, "players", 16, 2, 1000, "how many bots play"),
-		lab.Number(&o.Time, "time", time.Minute, time.Second, 24*time.Hour, "how long each is measured, in virtual time"),
-		lab.Number(&o.Warm, "warm", 10*time.Second, 0, 24*time.Hour, "how long it plays before it is measured"),
+		lab.Number(&o.Time, "time", time.Minute, time.Second, 24*time.Hour,
+			"how long each is measured, in virtual time"),
+		lab.Number(&o.Warm, "warm", 10*time.Second, 0, 24*time.Hour,
+			"how long it plays before it is measured"),
 		lab.Seed(&o.Seed, "the network and the bots"),
 		lab.Level(&o.Level),
-		lab.Switch(&o.Through, "through", "halflife: leave out the check that the line of fire is clear in the present"),
+		lab.Switch(&o.Through, "through",
+			"halflife: leave out the check that the line of fire is clear in the present"),
 	}
 }
 
 // Results are those of several styles.
 type Results []Result
 
-// Result is what the players of one style saw. The JSON names are for scripts and stay. Distances are
-// in the world's units, and a unit is about a metre.
+// Result is what the players of one style saw. The JSON names are for scripts and stay. Distances
+// are in the world's units, and a unit is about a metre.
 type Result struct {
 	Style   string  `json:"style" head:"style"`
 	Network string  `json:"network"`
@@ -69,16 +72,17 @@ type Result struct {
 }
 
 // Errors are how far what was shown was from what is true at that tick: where the oracle has it, to
-// whom all commands come in time. Server is how far the server's world, where commands can be late, is
-// from the oracle's.
+// whom all commands come in time. Server is how far the server's world, where commands can be late,
+// is from the oracle's.
 type Errors struct {
 	Own    Error `json:"own" head:"oneself shown off by"`
 	Others Error `json:"others" head:"others shown off by, mean / p95 / p99"`
 	Server Error `json:"server" head:"server off by, as commands are late"`
 }
 
-// Corrections are of a player's own body by more than a twentieth of its width, a player and minute;
-// and of these, those while another body was near, those while being hit or killed, and the rest.
+// Corrections are of a player's own body by more than a twentieth of its width, a player and
+// minute; and of these, those while another body was near, those while being hit or killed, and the
+// rest.
 type Corrections struct {
 	All     float64 `json:"corrections_per_minute" head:"own corrections a minute" as:"%.2f"`
 	Contact float64 `json:"corrections_contact_per_minute" head:"- touching another" as:"%.2f"`
@@ -156,8 +160,11 @@ func (r Results) Check() error { return nil }
 func (r Results) Report(p *lab.Report) {
 	x := &r[0]
 	p.Say("%d players over %s, %.0f s each, seed %d", x.Players, x.Network, x.Seconds, x.Seed)
-	p.Figures([]Result(r), "Style | Others, Own, Server, Corrections.All, Contact, Struck, Rest, InputTicks, Seen, Denied, Unseen, Hits.All, Covered, "+
-		"DeathsByHit, DeathsCovered, Ahead, Late, Exact, EventsDenied, Steps, BytesDown, BytesUp")
+	p.Figures([]Result(r),
+		"Style | Others, Own, Server, Corrections.All, Contact, Struck, Rest, InputTicks, Seen, "+
+			"Denied, Unseen, Hits.All, Covered, "+
+			"DeathsByHit, DeathsCovered, Ahead, Late, Exact, EventsDenied, Steps, BytesDown, "+
+			"BytesUp")
 }
 
 // Check replaces zeros by defaults, and says what is wrong with the rest.
@@ -190,15 +197,16 @@ func ParseStyles(list string) (styles []predict.Style, err error) {
 	return styles, nil
 }
 
-// Run lets bots play a game over a simulated network, and measures what their players would see. The
-// loop is closed: each bot acts on what its own client shows it, errors and delays included. (Replaying
-// a recording could not tell: its players do not react to what they are shown.)
+// Run lets bots play a game over a simulated network, and measures what their players would see.
+// The loop is closed: each bot acts on what its own client shows it, errors and delays included.
+// (Replaying a recording could not tell: its players do not react to what they are shown.)
 func Run(ctx context.Context, o Options) (Results, error) {
 	g, err := o.Check()
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(g.Embodied("what players see cannot be compared"), g.Commanded("there is nothing to predict")); err != nil {
+	if err := errors.Join(g.Embodied("what players see cannot be compared"),
+		g.Commanded("there is nothing to predict")); err != nil {
 		return nil, err
 	}
 	var results Results

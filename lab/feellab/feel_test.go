@@ -19,7 +19,8 @@ import (
 )
 
 // The range is a small shooter: gunners who slide about and fire a beam.
-var shootingRange = world.Define("range", world.Class[gunner](), world.Commands[trigger](), world.Event[stung](),
+var shootingRange = world.Define("range", world.Class[gunner](), world.Commands[trigger](),
+	world.Event[stung](),
 	world.OnJoin(func(w *world.World, p world.Player) {
 		r := w.Rand()
 		w.SetOwner(world.Spawn(w, gunner{Pos: det.Vec2{X: r.Range(5, 35), Y: r.Range(5, 35)}}), p)
@@ -49,7 +50,8 @@ func (f *gunner) Sync(s *bits.Sync) {
 	s.Int(&f.Ready, 0, 60)
 }
 
-// past is what the halflife style sets; a package variable will do in a test that has one server at a time.
+// past is what the halflife style sets; a package variable will do in a test that has one server at
+// a time.
 var gunnersPast game.Past
 
 func (f *gunner) Step(w *world.World, me world.ID) {
@@ -104,7 +106,8 @@ func rangeTitle() *game.Title {
 				best := 1e9
 				for id, f := range world.All[gunner](w) {
 					if d := f.Pos.Sub(at).Len(); w.Owner(id) != me && d < best {
-						best, c.Aim, c.Fire = d, f.Pos.Sub(at).Angle(), uint64(w.Tick())%40 == seed%40
+						best, c.Aim, c.Fire = d, f.Pos.Sub(at).Angle(),
+							uint64(w.Tick())%40 == seed%40
 					}
 				}
 				return c
@@ -123,13 +126,16 @@ func rangeTitle() *game.Title {
 	}
 }
 
-// TestFeel tries the three styles on a phone's network: what each is for must show in the figures, and the same seed must give them again.
+// TestFeel tries the three styles on a phone's network: what each is for must show in the figures,
+// and the same seed must give them again.
 func TestFeel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
 	defer func() { gunnersPast = nil }()
-	o := Options{Title: rangeTitle(), Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second, Warm: 10 * time.Second, Seed: 3}
+	o := Options{
+		Title: rangeTitle(), Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second,
+		Warm: 10 * time.Second, Seed: 3}
 	if testing.Short() {
 		o.Time = 8 * time.Second
 	}
@@ -166,10 +172,12 @@ func TestFeel(t *testing.T) {
 		}
 	}
 	if doom.Others.Mean >= quake.Others.Mean {
-		t.Errorf("others are off by %.2f where they are predicted and by %.2f where they are not", doom.Others.Mean, quake.Others.Mean)
+		t.Errorf("others are off by %.2f where they are predicted and by %.2f where they are not",
+			doom.Others.Mean, quake.Others.Mean)
 	}
 	if denied(doom) >= denied(quake) || denied(half) >= denied(quake) {
-		t.Errorf("hits denied: doom3 %.2f, quake3 %.2f, halflife %.2f", denied(doom), denied(quake), denied(half))
+		t.Errorf("hits denied: doom3 %.2f, quake3 %.2f, halflife %.2f", denied(doom), denied(quake),
+			denied(half))
 	}
 }
 
@@ -186,9 +194,12 @@ func (a *target) Hints(h *game.Hints) { h.Body(1) }
 
 func TestFeelRefuses(t *testing.T) {
 	plain := rangeTitle()
-	plain.Game, plain.Shots = world.Define("walk", world.Class[ghost](), world.Commands[trigger]()), game.Shots{}
+	plain.Game, plain.Shots = world.Define("walk", world.Class[ghost](), world.Commands[trigger]()),
+		game.Shots{}
 	aimless := rangeTitle()
-	aimless.Game, aimless.Shots = world.Define("aimless", world.Class[target](), world.Commands[trigger]()), game.Shots{}
+	aimless.Game,
+		aimless.Shots = world.Define("aimless", world.Class[target](), world.Commands[trigger]()),
+		game.Shots{}
 	for _, x := range []struct {
 		o    Options
 		says string
@@ -196,7 +207,8 @@ func TestFeelRefuses(t *testing.T) {
 		{Options{}, "no title to play: set Options.Title"},
 		{Options{Title: &game.Title{}}, "set Title.Game"},
 		{Options{Title: plain}, "title walk has no body"},
-		{Options{Title: aimless, Styles: []predict.Style{predict.HalfLife}}, "title aimless has no Shots, so the halflife style cannot be tried"},
+		{Options{Title: aimless, Styles: []predict.Style{predict.HalfLife}},
+			"title aimless has no Shots, so the halflife style cannot be tried"},
 		{Options{Title: rangeTitle(), Players: 1}, "players is 1: choose 2 to 1000"},
 	} {
 		if _, err := Run(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {
@@ -214,7 +226,8 @@ func TestFeelRefuses(t *testing.T) {
 func TestFeelTitles(t *testing.T) {
 	for _, title := range []*game.Title{crowd.Title, pong.Title} {
 		r, err := Run(t.Context(), Options{
-			Title: title, Conditions: netsim.LTE, Players: 2, Time: 2 * time.Second, Warm: 3 * time.Second, Seed: 3,
+			Title: title, Conditions: netsim.LTE, Players: 2, Time: 2 * time.Second,
+			Warm: 3 * time.Second, Seed: 3,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +236,8 @@ func TestFeelTitles(t *testing.T) {
 			t.Fatalf("%s: %d styles were tried", title.Name(), len(r))
 		}
 		for _, r := range r {
-			if r.Own.N == 0 || r.Others.N == 0 || r.Own.Mean > r.Others.Mean || r.BytesDown == 0 || r.Hits.All+r.Seen+r.Deaths > 0 {
+			if r.Own.N == 0 || r.Others.N == 0 || r.Own.Mean > r.Others.Mean || r.BytesDown == 0 ||
+				r.Hits.All+r.Seen+r.Deaths > 0 {
 				t.Errorf("%s: %+v", title.Name(), r)
 			}
 		}

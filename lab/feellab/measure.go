@@ -36,7 +36,9 @@ func (u *guest) command(t world.Tick, _ world.Player, shown *world.World, in *wo
 	}
 	u.in.Reset()
 	if u.in.GiveImage(u.Me, c.image) == nil {
-		_ = u.probe.Host().Step(u.in) // a game may complain of a world that was put together; what counts is whether there was a hit
+		// a game may complain of a world that was put together; what counts is whether there was a
+		// hit
+		_ = u.probe.Host().Step(u.in)
 		u.Title.Hits(u.probe, func(h game.Hit) bool {
 			if h.Direct && h.By == u.Me && h.Victim != u.Me {
 				c.seen = h.Victim
@@ -108,9 +110,9 @@ func (r *run) after(w *world.World, in *world.Inputs) {
 	r.ticks++
 }
 
-// consult lets the oracle take its tick: the same commands, each at the tick for which it was given.
-// Every second it starts again from the server's world, since a shot that hit in one world and not in
-// the other makes two different games.
+// consult lets the oracle take its tick: the same commands, each at the tick for which it was
+// given. Every second it starts again from the server's world, since a shot that hit in one world
+// and not in the other makes two different games.
 func (r *run) consult(w *world.World, in *world.Inputs) {
 	if w.Tick()%world.Tick(r.Title.Game.Rate()) == 0 {
 		r.Fail(r.oracle.Host().CopyFrom(w))
@@ -222,13 +224,17 @@ func (u *guest) totals() (t totals) {
 
 // result sums it up.
 func (r *run) result() Result {
-	x := Result{Style: r.style.String(), Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed, Hits: r.seen}
+	x := Result{
+		Style: r.style.String(), Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed,
+		Hits: r.seen}
 	x.Seconds = float64(r.ticks) / float64(r.Title.Game.Rate())
 	x.Errors = Errors{Own: summary(r.own), Others: summary(r.others), Server: summary(r.drift)}
 	players := float64(r.o.Players)
 	each := x.Seconds * players
 	a := func(n int) float64 { return float64(n) / (each / 60) }
-	x.Corrections = Corrections{All: a(r.causes.All), Contact: a(r.causes.Contact), Struck: a(r.causes.Struck), Rest: a(r.causes.Rest())}
+	x.Corrections = Corrections{
+		All: a(r.causes.All), Contact: a(r.causes.Contact), Struck: a(r.causes.Struck),
+		Rest: a(r.causes.Rest())}
 	var all totals
 	lags, inputs := 0.0, 0
 	for _, u := range r.guests {

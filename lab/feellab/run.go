@@ -87,7 +87,8 @@ func newRun(g *lab.Subject, o Options, style predict.Style) (*run, error) {
 		u := &guest{run: r, in: g.Game.NewInputs()}
 		r.guests = append(r.guests, u)
 		err := r.Join(&u.Guest, session.Seat{
-			Name: fmt.Sprint("player ", i+1), To: end.PublicAddr(), Seed: r.Random.Seed, Frame: u.frame,
+			Name: fmt.Sprint("player ", i+1), To: end.PublicAddr(), Seed: r.Random.Seed,
+			Frame:   u.frame,
 			Offset:  tick * time.Duration(i) / time.Duration(o.Players),
 			Connect: func(e *netsim.Endpoint) { r.Net.Connect(e, end, o.Conditions) },
 			Client:  client.Options{Style: style},
@@ -113,7 +114,8 @@ func (r *run) play(ctx context.Context, p lab.Progress) error {
 	}, func(done float64) { p.Tell(done, "playing") })
 	for _, u := range r.guests {
 		if c := u.Client.Predict(); err == nil && (c == nil || !c.Started()) {
-			r.Fail(fmt.Errorf("%s never came into the game; its client is %v", u.End.Name(), u.Client.Phase()))
+			r.Fail(fmt.Errorf("%s never came into the game; its client is %v", u.End.Name(),
+				u.Client.Phase()))
 			err = r.Err
 		}
 	}
@@ -127,10 +129,14 @@ func (r *run) begun(w *world.World, _ server.Level) {
 		return
 	}
 	var err error
-	r.rewind, err = predict.NewRewind(r.Title.Game, predict.RewindOptions{Classes: r.Title.Rewound(), Through: r.o.Through})
+	r.rewind, err = predict.NewRewind(r.Title.Game,
+		predict.RewindOptions{Classes: r.Title.Rewound(), Through: r.o.Through})
 	r.Fail(err)
 	if err == nil {
-		r.Title.Shots.Judge(w, func(shooter world.Player, target world.ID) (det.Vec3, bool) { return r.where(w, shooter, target) })
+		r.Title.Shots.Judge(w,
+			func(shooter world.Player, target world.ID) (det.Vec3, bool) {
+				return r.where(w, shooter, target)
+			})
 	}
 }
 
@@ -145,7 +151,8 @@ func (r *run) where(w *world.World, shooter world.Player, target world.ID) (det.
 	if t == 0 || !ok {
 		return det.Vec3{}, false
 	}
-	return r.rewind.Where(target, float64(t)+float64(sixteenths)/16, func(present det.Vec3) bool { return r.Title.Clear(w, from.At, present) })
+	return r.rewind.Where(target, float64(t)+float64(sixteenths)/16,
+		func(present det.Vec3) bool { return r.Title.Clear(w, from.At, present) })
 }
 
 // bodyOf finds a player's body.

@@ -39,27 +39,31 @@ func ParseFault(name string) (Fault, error) {
 	if i := slices.Index(faultNames[:], name); i >= 0 {
 		return Fault(i), nil
 	}
-	return 0, fmt.Errorf("there is no fault %q; choose %s", name, strings.Join(faultNames[1:], ", "))
+	return 0, fmt.Errorf("there is no fault %q; choose %s", name,
+		strings.Join(faultNames[1:], ", "))
 }
 
-// FaultResult is what came of a fault, over all the times that it was tried. Times are in milliseconds since it happened.
+// FaultResult is what came of a fault, over all the times that it was tried. Times are in
+// milliseconds since it happened.
 type FaultResult struct {
 	Fault string `json:"fault"`
 	Times int    `json:"times"`
-	// Again is when players of a mirror that was killed play again: are shown their own body by another mirror, in a state in which it has obeyed a command that it
-	// was given since. Lost are those who did not within the time that was waited.
+	// Again is when players of a mirror that was killed play again: are shown their own body by
+	// another mirror, in a state in which it has obeyed a command that it was given since. Lost are
+	// those who did not within the time that was waited.
 	Again Spread `json:"plays_again"`
 	// Shown is when they were shown anything by another mirror.
 	Shown Spread `json:"shown_again"`
 	Lost  int    `json:"lost"`
-	// Still is the longest time for which a player's game stood still: nothing new was shown of the own body, or no command counted. Of all players, and of those
-	// whose mirror was not killed.
+	// Still is the longest time for which a player's game stood still: nothing new was shown of the
+	// own body, or no command counted. Of all players, and of those whose mirror was not killed.
 	Still       Spread `json:"stood_still"`
 	StillOthers Spread `json:"stood_still_others"`
 	// Led is when all mirrors that run were again in one group with one überserver.
 	Led Spread `json:"one_group_again"`
-	// Serving is when a mirror that joined took commands. Missed is how many ticks other mirrors' leading worlds fell further behind than they had been before, at
-	// most, and Waited for how long all of them were behind.
+	// Serving is when a mirror that joined took commands. Missed is how many ticks other mirrors'
+	// leading worlds fell further behind than they had been before, at most, and Waited for how
+	// long all of them were behind.
 	Serving Spread  `json:"serving"`
 	Missed  int     `json:"ticks_missed"`
 	Waited  float64 `json:"waited_ms"`
@@ -105,7 +109,8 @@ func runFault(ctx context.Context, o *Options) (*Result, error) {
 	var r *Result
 	for i := range o.Times {
 		tell := func(done float64) {
-			o.Progress.Nth(i, o.Times).Tell(done, fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
+			o.Progress.Nth(i, o.Times).Tell(done,
+				fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
 		}
 		f := newCluster(o, o.Seed+uint64(i))
 		err := f.suffer(ctx, x, tell)
@@ -127,7 +132,8 @@ func runFault(ctx context.Context, o *Options) (*Result, error) {
 		}
 	}
 	q := &x.result
-	q.Again, q.Shown, q.Still, q.StillOthers, q.Led, q.Serving = x.again.spread(), x.shown.spread(), x.still.spread(), x.others.spread(), x.led.spread(), x.serving.spread()
+	q.Again, q.Shown, q.Still, q.StillOthers, q.Led, q.Serving = x.again.spread(), x.shown.spread(),
+		x.still.spread(), x.others.spread(), x.led.spread(), x.serving.spread()
 	r.Fault = q
 	r.judgeFault(o.Fault)
 	return r, nil
@@ -137,14 +143,18 @@ func (r *Result) judgeFault(f Fault) {
 	q := r.Fault
 	switch f {
 	case KillMirror:
-		r.target("players of a killed mirror play again, p95 ms", q.Again.P95, "<= 2000", q.Again.P95 <= askedAgain && q.Lost == 0 && q.Again.N > 0)
+		r.target("players of a killed mirror play again, p95 ms", q.Again.P95, "<= 2000",
+			q.Again.P95 <= askedAgain && q.Lost == 0 && q.Again.N > 0)
 	case KillUber:
-		r.target("longest that a game stood still when the überserver was killed, ms", q.Still.Most, "<= 3000", q.Still.Most <= askedStill && q.Lost == 0 && q.Still.N > 0)
+		r.target("longest that a game stood still when the überserver was killed, ms", q.Still.Most,
+			"<= 3000", q.Still.Most <= askedStill && q.Lost == 0 && q.Still.N > 0)
 	case JoinLate:
-		r.target("a mirror that joins serves after, ms at most", q.Serving.Most, "<= 3000", q.Serving.Most <= askedServing && q.Serving.N > 0)
+		r.target("a mirror that joins serves after, ms at most", q.Serving.Most, "<= 3000",
+			q.Serving.Most <= askedServing && q.Serving.N > 0)
 		r.target("ticks missed elsewhere meanwhile", float64(q.Missed), "0", q.Missed == 0)
 	}
-	r.target("settled worlds that differ", float64(r.Settled.Different), "0", r.Settled.Different == 0 && r.Settled.Compared > 0)
+	r.target("settled worlds that differ", float64(r.Settled.Different), "0",
+		r.Settled.Different == 0 && r.Settled.Compared > 0)
 }
 
 // suffer lets everyone play, and then it happens.
@@ -181,7 +191,8 @@ func (f *cluster) suffer(ctx context.Context, x *faulted, tell func(float64)) er
 func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 	victim := f.uber()
 	if f.o.Fault == KillMirror {
-		rest := slices.DeleteFunc(slices.Clone(f.machines), func(s *machine) bool { return s == victim })
+		rest := slices.DeleteFunc(slices.Clone(f.machines),
+			func(s *machine) bool { return s == victim })
 		victim = rest[f.Net.Rand().IntN(len(rest))]
 	}
 	run.Mirror = victim.name
@@ -198,7 +209,8 @@ func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 		if led == 0 && f.whole() {
 			led = f.Net.Now() - at
 		}
-		back := !slices.ContainsFunc(theirs, func(u *guest) bool { return u.after.again == 0 && !u.gone })
+		back := !slices.ContainsFunc(theirs,
+			func(u *guest) bool { return u.after.again == 0 && !u.gone })
 		return back && led > 0 && f.Net.Now()-at >= faultAfter
 	}
 	if err := f.wait(ctx, faultMost, done); err != nil {
@@ -240,7 +252,8 @@ func (f *cluster) joined(ctx context.Context, x *faulted, run *FaultRun) error {
 		return err
 	}
 	run.Mirror = s.name
-	if err := f.wait(ctx, faultMost, func() bool { return s.serving > 0 && f.Net.Now()-at >= faultAfter }); err != nil {
+	if err := f.wait(ctx, faultMost,
+		func() bool { return s.serving > 0 && f.Net.Now()-at >= faultAfter }); err != nil {
 		return err
 	}
 	if s.serving > 0 {

@@ -29,7 +29,8 @@ type players struct {
 }
 
 func newPlayers(o *Options, seed uint64) *players {
-	return &players{Session: session.New(o.subject, seed, ""), o: o, of: map[*session.Guest]*guest{}}
+	return &players{
+		Session: session.New(o.subject, seed, ""), o: o, of: map[*session.Guest]*guest{}}
 }
 
 // options are those of a server for clients, whatever it is.
@@ -60,8 +61,9 @@ type guest struct {
 	last time.Duration // when there were news of the own body
 	tick world.Tick    // and of which tick
 
-	// Hooks, each of which may be missing: commands that it gives, packets of news, news with the own
-	// body in them, and whether the server took back something about this player between two snapshots.
+	// Hooks, each of which may be missing: commands that it gives, packets of news, news with the
+	// own body in them, and whether the server took back something about this player between two
+	// snapshots.
 	gave  func(u *guest, t world.Tick, image []int32)
 	told  func(u *guest, s *replica.Snapshot)
 	news  func(u *guest, w *world.World)
@@ -77,7 +79,8 @@ type guestTotals struct {
 }
 
 // invite makes a client of a server. Its frames are in step with no one else's.
-func (s *players) invite(home int, to netip.AddrPort, connect func(end *netsim.Endpoint)) (*guest, error) {
+func (s *players) invite(home int, to netip.AddrPort, connect func(end *netsim.Endpoint)) (*guest,
+	error) {
 	i := len(s.guests)
 	u := &guest{all: s, home: home, seen: map[world.Player]world.Tick{}}
 	s.guests, s.of[&u.Guest] = append(s.guests, u), u
@@ -122,11 +125,12 @@ func (u *guest) look(w *world.World) {
 
 // plays says whether there were news of the own body lately.
 func (u *guest) plays() bool {
-	return u.Client.Phase() == client.Playing && u.last > 0 && u.Net.Now()-u.last < 250*time.Millisecond
+	return u.Client.Phase() == client.Playing && u.last > 0 &&
+		u.Net.Now()-u.last < 250*time.Millisecond
 }
 
-// watches says whether it has been in the game for long and has no body: a title may have fewer bodies
-// than players, as pong has two paddles.
+// watches says whether it has been in the game for long and has no body: a title may have fewer
+// bodies than players, as pong has two paddles.
 func (u *guest) watches() bool {
 	return u.Client.Phase() == client.Playing && u.last == 0 && u.Net.Now()-u.came > 2*time.Second
 }
@@ -195,8 +199,9 @@ func (s *players) sum() Kept {
 	}
 	seconds := 60 * minutes
 	return Kept{
-		All: each(s.causes.All), TakenBack: each(s.causes.TakenBack), Struck: each(s.causes.Struck), Contact: each(s.causes.Contact),
-		Rest: each(s.causes.Rest()), Ahead: s.ahead / float64(max(s.looks, 1)), Minutes: minutes,
+		All: each(s.causes.All), TakenBack: each(s.causes.TakenBack), Struck: each(s.causes.Struck),
+		Contact: each(s.causes.Contact),
+		Rest:    each(s.causes.Rest()), Ahead: s.ahead / float64(max(s.looks, 1)), Minutes: minutes,
 		Snapshots: float64(all.Snapshots) / seconds, Late: lab.Per(all.Repeated, all.Commands),
 		Down: float64(all.Down) * 8 / 1000 / seconds, Up: float64(all.Up) * 8 / 1000 / seconds,
 	}

@@ -56,13 +56,17 @@ type machine struct {
 }
 
 func newCluster(o *Options, seed uint64) *cluster {
-	return &cluster{players: newPlayers(o, seed), commands: map[world.Player]*[session.Remember]followed{}, worlds: newWorlds()}
+	return &cluster{
+		players: newPlayers(o, seed), commands: map[world.Player]*[session.Remember]followed{},
+		worlds: newWorlds()}
 }
 
 // start makes a machine and starts its mirror. The first founds the game.
 func (f *cluster) start(name string, players int) (*machine, error) {
 	i := len(f.machines)
-	s := &machine{cluster: f, index: i, name: name, inner: f.Endpoint("m" + name), outer: f.Endpoint("s" + name), began: f.Net.Now()}
+	s := &machine{
+		cluster: f, index: i, name: name, inner: f.Endpoint("m" + name),
+		outer: f.Endpoint("s" + name), began: f.Net.Now()}
 	random := f.Random
 	s.drift = f.o.Drift * (2*random.Float64() - 1) / 1e6
 	s.offset = time.Duration(random.Float64() * float64(10*time.Second))
@@ -71,7 +75,8 @@ func (f *cluster) start(name string, players int) (*machine, error) {
 		return nil, err
 	}
 	o := mirror.Options{
-		Server: f.options(players, 1, i), Link: s.inner, Address: s.inner.PublicAddr(), Public: s.outer.PublicAddr(), Name: name,
+		Server: f.options(players, 1, i), Link: s.inner, Address: s.inner.PublicAddr(),
+		Public: s.outer.PublicAddr(), Name: name,
 		Found: i == 0, Keys: []token.Key{f.Key}, Seed: f.seed(2, i), Wall: session.Wall,
 		Timeline: f.o.Timeline, Delays: delays, Margins: f.o.Margins, SendEvery: f.o.SendEvery,
 		Settled: s.judge, News: s.hear,
@@ -160,7 +165,8 @@ func (f *cluster) whole() bool {
 	list := f.alive()
 	return !slices.ContainsFunc(list, func(s *machine) bool {
 		m := s.mirror
-		return m.Phase() != mirror.Serving || len(m.Members()) != len(list) || m.Uber() != list[0].mirror.Uber()
+		return m.Phase() != mirror.Serving || len(m.Members()) != len(list) ||
+			m.Uber() != list[0].mirror.Uber()
 	})
 }
 
@@ -194,8 +200,8 @@ func (f *cluster) assemble(ctx context.Context, mirrors, players, seats int) err
 
 func machineName(i int) string { return string(rune('a' + i)) }
 
-// seat makes a player of a machine. To the others it is as far as that machine is, and its own first
-// mile.
+// seat makes a player of a machine. To the others it is as far as that machine is, and its own
+// first mile.
 func (f *cluster) seat(home *machine) error {
 	u, err := f.invite(home.index, home.outer.PublicAddr(), func(e *netsim.Endpoint) {
 		for _, s := range f.machines {
@@ -210,7 +216,9 @@ func (f *cluster) seat(home *machine) error {
 		return err
 	}
 	u.gave, u.told, u.news = f.given, f.shownTo, f.heard
-	u.back = func(u *guest, from, to world.Tick) bool { return f.machines[u.home].tookBack(u.Me, from, to) }
+	u.back = func(u *guest, from, to world.Tick) bool {
+		return f.machines[u.home].tookBack(u.Me, from, to)
+	}
 	return nil
 }
 
@@ -218,7 +226,8 @@ func (f *cluster) seat(home *machine) error {
 func (f *cluster) state() error {
 	var all []error
 	for _, s := range f.machines {
-		err := fmt.Errorf("mirror %s: %v, members %v, überserver %d, dead %v", s.name, s.mirror.Phase(), s.mirror.Members(), s.mirror.Uber(), s.dead)
+		err := fmt.Errorf("mirror %s: %v, members %v, überserver %d, dead %v", s.name,
+			s.mirror.Phase(), s.mirror.Members(), s.mirror.Uber(), s.dead)
 		if s.ended != nil {
 			err = fmt.Errorf("%w; %w", err, s.ended)
 		}

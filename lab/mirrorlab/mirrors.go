@@ -20,13 +20,14 @@ type Options struct {
 	// Title is what is played, on Level. Default: the level that the title has for so many players.
 	Title *game.Title
 	Level string
-	// Mirrors is how many there are, and Players how many play on each. With JoinLate one of the mirrors
-	// is the one that joins, and has none; the default is then 32 on all others together.
+	// Mirrors is how many there are, and Players how many play on each. With JoinLate one of the
+	// mirrors is the one that joins, and has none; the default is then 32 on all others together.
 	Mirrors, Players int
-	// Between is the network from each mirror to each other, and Near that from players to their mirror.
-	// Defaults: 40 ms with 5 ms of jitter and 0.1 % loss; 8 ms with 1 ms and 0.1 %.
+	// Between is the network from each mirror to each other, and Near that from players to their
+	// mirror. Defaults: 40 ms with 5 ms of jitter and 0.1 % loss; 8 ms with 1 ms and 0.1 %.
 	Between, Near netsim.Conditions
-	// Timeline and Delays are those of mirror.Options. Delays that are left out are made to fit the network.
+	// Timeline and Delays are those of mirror.Options. Delays that are left out are made to fit the
+	// network.
 	Timeline string
 	Delays   []time.Duration
 	// Margins and SendEvery are those of mirror.Options. Margins that are left out are the title's.
@@ -35,13 +36,13 @@ type Options struct {
 	SnapshotRate int
 	// Time is how long is measured, after Warm.
 	Time, Warm time.Duration
-	// Drift is by how much mirrors' own clocks run fast or slow at most, in parts of a million: quartz
-	// does that. Below zero, they do not.
+	// Drift is by how much mirrors' own clocks run fast or slow at most, in parts of a million:
+	// quartz does that. Below zero, they do not.
 	Drift float64
 	// Alone leaves out the runs with one plain server that corrections are compared with.
 	Alone bool
-	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so many
-	// Times.
+	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so
+	// many Times.
 	Fault    Fault
 	Times    int
 	Seed     uint64
@@ -54,11 +55,15 @@ type Options struct {
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Mirrors, "mirrors", 3, 2, maxMirrors, "how many mirrors"),
-		lab.Number(&o.Players, "players", 0, 0, maxPlayers, "how many play on each (default 8; with --fault join, 32 on all that are there)"),
-		lab.Text(&o.Timeline, "timeline", "auto", "how mirrors are kept consistent: "+strings.Join(kinds.Names(), ", ")),
-		lab.Number(&o.SendEvery, "send-every", 0, 0, time.Second, "how often mirrors pass on commands (default: half a tick)"),
+		lab.Number(&o.Players, "players", 0, 0, maxPlayers,
+			"how many play on each (default 8; with --fault join, 32 on all that are there)"),
+		lab.Text(&o.Timeline, "timeline", "auto",
+			"how mirrors are kept consistent: "+strings.Join(kinds.Names(), ", ")),
+		lab.Number(&o.SendEvery, "send-every", 0, 0, time.Second,
+			"how often mirrors pass on commands (default: half a tick)"),
 		lab.Number(&o.SnapshotRate, "snapshots", 30, 1, 1000, "snapshots a second of each player"),
-		lab.Span(&o.Time, "minutes", time.Minute, time.Minute, time.Second, 2*time.Hour, "how long is measured, in the game's time, after ten seconds to warm up"),
+		lab.Span(&o.Time, "minutes", time.Minute, time.Minute, time.Second, 2*time.Hour,
+			"how long is measured, in the game's time, after ten seconds to warm up"),
 		lab.Number(&o.Times, "times", 5, 1, 1000, "how often, with --fault"),
 		lab.Level(&o.Level),
 		lab.Seed(&o.Seed, "the game and the network"),
@@ -87,16 +92,21 @@ func (o *Options) Check() error {
 		}
 	}
 	if o.serving()*o.Players > maxPlayers {
-		return fmt.Errorf("%d mirrors with %d players each: choose no more than %d players on all of them", o.Mirrors, o.Players, maxPlayers)
+		return fmt.Errorf(
+			"%d mirrors with %d players each: choose no more than %d players on all of them",
+			o.Mirrors, o.Players, maxPlayers)
 	}
 	if unset(o.Between) {
-		o.Between = netsim.Both(netsim.Profile{Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Amount: 5 * time.Millisecond}, Loss: 0.001})
+		o.Between = netsim.Both(netsim.Profile{Latency: 40 * time.Millisecond,
+			Jitter: netsim.Jitter{Amount: 5 * time.Millisecond}, Loss: 0.001})
 	}
 	if unset(o.Near) {
-		o.Near = netsim.Both(netsim.Profile{Latency: 8 * time.Millisecond, Jitter: netsim.Jitter{Amount: time.Millisecond}, Loss: 0.001})
+		o.Near = netsim.Both(netsim.Profile{Latency: 8 * time.Millisecond,
+			Jitter: netsim.Jitter{Amount: time.Millisecond}, Loss: 0.001})
 	}
 	if !slices.Contains(kinds.Names(), o.Timeline) {
-		return fmt.Errorf("there is no timeline %q; choose one of %s", o.Timeline, strings.Join(kinds.Names(), ", "))
+		return fmt.Errorf("there is no timeline %q; choose one of %s", o.Timeline,
+			strings.Join(kinds.Names(), ", "))
 	}
 	if o.Fault >= faults {
 		return fmt.Errorf("there is no fault %d", o.Fault)
@@ -130,8 +140,8 @@ func unset(c netsim.Conditions) bool {
 	return c.Name == "" && c.Up.String() == "perfect" && c.Down.String() == "perfect"
 }
 
-// FitDelays are delays with which a timeline can work where mirrors are so far apart: those that wait have to wait for the slowest of nearly all packets, and
-// the rest keep the mirrors' own.
+// FitDelays are delays with which a timeline can work where mirrors are so far apart: those that
+// wait have to wait for the slowest of nearly all packets, and the rest keep the mirrors' own.
 func FitDelays(kind string, between netsim.Conditions) []time.Duration {
 	far := farthest(between)
 	round := func(d time.Duration) time.Duration { return (d + 9999999) / 10000000 * 10000000 }
@@ -163,7 +173,8 @@ func pathDelay(c netsim.Conditions) time.Duration {
 }
 
 // way is a latency with so much of its jitter, by the shape of that.
-func way(p netsim.Profile, even, normal, longTail float64, recorded func([]time.Duration) time.Duration) time.Duration {
+func way(p netsim.Profile, even, normal, longTail float64,
+	recorded func([]time.Duration) time.Duration) time.Duration {
 	share := even
 	switch p.Jitter.Shape {
 	case netsim.Normal:
@@ -193,10 +204,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	if !o.Alone {
-		if r.Corrections.Plain, err = playPlain(ctx, &o, false, o.Progress.Within(0.6, 0.2)); err != nil {
+		if r.Corrections.Plain,
+			err = playPlain(ctx, &o, false, o.Progress.Within(0.6, 0.2)); err != nil {
 			return nil, err
 		}
-		if r.Corrections.Distant, err = playPlain(ctx, &o, true, o.Progress.Within(0.8, 0.2)); err != nil {
+		if r.Corrections.Distant,
+			err = playPlain(ctx, &o, true, o.Progress.Within(0.8, 0.2)); err != nil {
 			return nil, err
 		}
 	}

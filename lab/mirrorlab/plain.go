@@ -13,9 +13,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// playPlain lets as many players play on one plain server: what clients have to correct there comes of
-// the game, not of mirrors. With far all are as far from it as they are from a mirror that is not their
-// own.
+// playPlain lets as many players play on one plain server: what clients have to correct there comes
+// of the game, not of mirrors. With far all are as far from it as they are from a mirror that is
+// not their own.
 func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept, error) {
 	s := newPlayers(o, o.Seed)
 	defer s.Close()
@@ -23,7 +23,9 @@ func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept
 	end := s.Endpoint("server")
 	so := s.options(seats, 1)
 	so.Links, so.Keys = []link.Link{end}, []token.Key{s.Key}
-	so.After = func(w *world.World, _ *world.Inputs) { s.Witness(w, func(*session.Guest) bool { return true }) }
+	so.After = func(w *world.World, _ *world.Inputs) {
+		s.Witness(w, func(*session.Guest) bool { return true })
+	}
 	srv, err := server.New(so)
 	if err != nil {
 		return nil, err
@@ -35,14 +37,16 @@ func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept
 		way, what = behind(o.Near, o.Between), "one server far away"
 	}
 	for range seats {
-		if _, err := s.invite(0, end.PublicAddr(), func(e *netsim.Endpoint) { s.Net.Connect(e, end, way) }); err != nil {
+		if _, err := s.invite(0, end.PublicAddr(),
+			func(e *netsim.Endpoint) { s.Net.Connect(e, end, way) }); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.Until(ctx, joinTime, "all play", s.allPlay); err != nil {
 		return nil, err
 	}
-	if err := s.Play(ctx, o.Warm, o.Time, s.begin, func(d float64) { p.Tell(d, what) }); err != nil {
+	if err := s.Play(ctx, o.Warm, o.Time, s.begin,
+		func(d float64) { p.Tell(d, what) }); err != nil {
 		return nil, err
 	}
 	k := s.sum()

@@ -22,7 +22,8 @@ func play(ctx context.Context, o *Options, p lab.Progress) (*Result, error) {
 	}
 	f.sample()
 	what := fmt.Sprintf("%d mirrors with %d players each", o.Mirrors, o.Players)
-	if err := f.Play(ctx, o.Warm, o.Time, f.begin, func(d float64) { p.Tell(d, what) }); err != nil {
+	if err := f.Play(ctx, o.Warm, o.Time, f.begin,
+		func(d float64) { p.Tell(d, what) }); err != nil {
 		return nil, err
 	}
 	return f.result(), nil
@@ -45,7 +46,8 @@ type machineTotals struct {
 }
 
 func (s *machine) totals() machineTotals {
-	return machineTotals{s.mirror.TimelineStats(), s.mirror.Stats(), s.mirror.Traffic(), s.inner.Counters()}
+	return machineTotals{
+		s.mirror.TimelineStats(), s.mirror.Stats(), s.mirror.Traffic(), s.inner.Counters()}
 }
 
 const sampleEvery = 50 * time.Millisecond
@@ -78,7 +80,8 @@ func (f *cluster) sample() {
 		}
 		m := now
 		m.Second = f.Net.Now().Seconds()
-		m.Rollbacks, m.Retracted = max(now.Rollbacks-last.Rollbacks, 0), now.Retracted-min(now.Retracted, last.Retracted)
+		m.Rollbacks, m.Retracted = max(now.Rollbacks-last.Rollbacks, 0),
+			now.Retracted-min(now.Retracted, last.Retracted)
 		m.KBits = float64(total-bytes) * 8 / 1000
 		if bytes > 0 {
 			f.series = append(f.series, m)
@@ -87,7 +90,8 @@ func (f *cluster) sample() {
 	})
 }
 
-// leading is how far behind the present the leading world is, taken to be in the middle of its tick.
+// leading is how far behind the present the leading world is, taken to be in the middle of its
+// tick.
 func (s *machine) leading() time.Duration {
 	line := s.mirror.Timeline()
 	if line == nil {
@@ -127,7 +131,9 @@ func (f *cluster) result() *Result {
 	r.Corrections.Kept = f.sum()
 	r.Settled = f.worlds.result()
 	r.Settled.Delay = f.settledDelay.spread()
-	r.Clock = Clocks{DriftPPM: o.Drift, Error: f.clockError.spread(), Bound: f.clockBound.spread(), Beyond: f.beyond}
+	r.Clock = Clocks{
+		DriftPPM: o.Drift, Error: f.clockError.spread(), Bound: f.clockBound.spread(),
+		Beyond: f.beyond}
 	r.Series = f.series
 	b := &r.Rollbacks
 	b.Leading = f.leadingDelay.spread()
@@ -138,18 +144,22 @@ func (f *cluster) result() *Result {
 		now := s.totals()
 		d := lab.Less(now, s.from)
 		row := MirrorRow{
-			Name: s.name, Serving: lab.Millis(s.serving - s.began), Commands: d.Line.Commands, Late: d.Line.Late, Rollbacks: d.Line.Rollbacks,
-			Packets: d.Stats.Sent, KBits: float64(d.Socket.SentBytes) * 8 / 1000 / r.Seconds, ClockError: lab.Millis(s.wrong), Rejoins: now.Stats.Rejoins,
+			Name: s.name, Serving: lab.Millis(s.serving - s.began), Commands: d.Line.Commands,
+			Late: d.Line.Late, Rollbacks: d.Line.Rollbacks,
+			Packets: d.Stats.Sent, KBits: float64(d.Socket.SentBytes) * 8 / 1000 / r.Seconds,
+			ClockError: lab.Millis(s.wrong), Rejoins: now.Stats.Rejoins,
 		}
 		if t := s.mirror.Timeline(); t != nil && !t.Delays().IsZero() {
 			row.Delays = inMillis(t.Delays().List())
 		}
 		r.Each = append(r.Each, row)
-		all, warm, events = lab.Sum(all, d.Line), lab.Sum(warm, s.from.Line), lab.Sum(events, d.Stats)
+		all, warm, events = lab.Sum(all, d.Line), lab.Sum(warm, s.from.Line),
+			lab.Sum(events, d.Stats)
 		b.Deepest = max(b.Deepest, now.Line.Deepest)
 		repairs += s.repair.count
 	}
-	b.Commands, b.Late, b.Rollbacks, b.Seen, b.Refreshes = all.Commands, all.Late, all.Rollbacks, all.Seen, all.Refreshes
+	b.Commands, b.Late, b.Rollbacks, b.Seen, b.Refreshes = all.Commands, all.Late, all.Rollbacks,
+		all.Seen, all.Refreshes
 	b.Provisional, b.Retracted = events.Provisional, events.Retracted
 	b.PerThousand = 1000 * lab.Per(b.Rollbacks, b.Commands)
 	b.Warming = 1000 * lab.Per(warm.Rollbacks, warm.Commands)
@@ -168,8 +178,11 @@ func (f *cluster) result() *Result {
 func (f *cluster) head() *Result {
 	o := f.o
 	return &Result{
-		Game: f.Title.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players, Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.Title.Game.Rate(), Warm: o.Warm.Seconds(),
-		Between: networkText(o.Between), Near: networkText(o.Near), Path: lab.Millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.Net.Digest()),
+		Game: f.Title.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players,
+		Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.Title.Game.Rate(),
+		Warm:    o.Warm.Seconds(),
+		Between: networkText(o.Between), Near: networkText(o.Near),
+		Path: lab.Millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.Net.Digest()),
 	}
 }
 

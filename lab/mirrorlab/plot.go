@@ -2,9 +2,9 @@ package mirrorlab
 
 import "github.com/coeval-dev/coeval/lab"
 
-// Plot draws a result in three panels over time: rollbacks and retractions, the delays of settled and
-// leading worlds, and traffic between mirrors. A line shows when measuring began, or when a fault
-// happened.
+// Plot draws a result in three panels over time: rollbacks and retractions, the delays of settled
+// and leading worlds, and traffic between mirrors. A line shows when measuring began, or when a
+// fault happened.
 func (r *Result) Plot() *lab.Plot {
 	base := lab.Panel{X: "seconds"}
 	for i, m := range r.Series {
@@ -36,6 +36,7 @@ func (r *Result) Plot() *lab.Plot {
 		panel("How far worlds are behind the present", "ms",
 			series("settled", 0, func(m *Moment) float64 { return m.Settled }),
 			series("leading", 2, func(m *Moment) float64 { return m.Leading })),
-		panel("Traffic between mirrors", "kbit/s", series("measured", 0, func(m *Moment) float64 { return m.KBits })),
+		panel("Traffic between mirrors", "kbit/s",
+			series("measured", 0, func(m *Moment) float64 { return m.KBits })),
 	}}
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// repairs find out whom a repair of a leading world has moved: the world as it was shown last takes the step that the repaired one took, and then they are compared. So
-// what is found is what came of the repair, and not of the tick that passed meanwhile.
+// repairs find out whom a repair of a leading world has moved: the world as it was shown last takes
+// the step that the repaired one took, and then they are compared. So what is found is what came of
+// the repair, and not of the tick that passed meanwhile.
 type repairs struct {
 	last  *world.World // as it was shown
 	in    *world.Inputs
@@ -22,7 +23,8 @@ type repairs struct {
 func (s *machine) remember(w *world.World) {
 	r := &s.repair
 	if r.last == nil {
-		r.last, r.in, r.list = w.Host().Clone(), s.Title.Game.NewInputs(), map[world.Player][]time.Duration{}
+		r.last, r.in, r.list = w.Host().Clone(), s.Title.Game.NewInputs(),
+			map[world.Player][]time.Duration{}
 		r.image = make([]int32, len(s.Title.Game.Commands().Slots))
 		return
 	}
@@ -51,7 +53,8 @@ func (s *machine) repaired(w *world.World) {
 	}
 	for id := range w.Host().Of(s.Body) {
 		u := s.of[s.Of[w.Owner(id)]]
-		if u == nil || u.home != s.index || r.last.Has(id) && slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
+		if u == nil || u.home != s.index || r.last.Has(id) &&
+			slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
 			continue
 		}
 		r.list[u.Me] = append(r.list[u.Me], s.Net.Now())
@@ -62,7 +65,8 @@ func (s *machine) repaired(w *world.World) {
 	s.Fail(r.last.Host().CopyFrom(w))
 }
 
-// tookBack says whether a repair changed a player's body after the snapshot of one tick was sent, and not after that of another.
+// tookBack says whether a repair changed a player's body after the snapshot of one tick was sent,
+// and not after that of another.
 func (s *machine) tookBack(p world.Player, from, to world.Tick) bool {
 	a, b := s.log.reach[from%session.Remember], s.log.reach[to%session.Remember]
 	if a.tick != from || b.tick != to {

@@ -4,7 +4,8 @@ import "github.com/coeval-dev/coeval/lab"
 
 // Report says what mirrors cost, or what came of a fault.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%s, %d mirrors, %d players on each, timeline %s; between mirrors %s; to players %s; seed %d",
+	p.Say("%s, %d mirrors, %d players on each, timeline %s; between mirrors %s; to players %s; "+
+		"seed %d",
 		r.Game, r.Mirrors, r.Players, r.Timeline, r.Between, r.Near, r.Seed)
 	if r.Fault != nil {
 		r.reportFault(p)
@@ -35,7 +36,8 @@ type kept struct {
 
 func (r *Result) reportPlay(p *lab.Report) {
 	s, b, c, t := &r.Sight, &r.Rollbacks, &r.Corrections, &r.Traffic
-	p.Say("Sight, ms. The path takes %.1f; asked is that and two ticks, %.1f, at the median of the second row.", r.Path, s.Asked)
+	p.Say("Sight, ms. The path takes %.1f; asked is that and two ticks, %.1f, at the median of "+
+		"the second row.", r.Path, s.Asked)
 	spreads(p,
 		line{"command in at its mirror until executed by another's leading world", s.Executed},
 		line{"... until that has sent the next snapshot to a player", s.Sent},
@@ -43,27 +45,38 @@ func (r *Result) reportPlay(p *lab.Report) {
 		line{"command given at the client until another mirror's client has it", s.Whole},
 		line{"... a client of the same mirror", s.Home},
 		line{"command in at its mirror before its tick is closed", s.Early})
-	p.Say("Rollbacks: %d of %d commands, %.2f for 1000 (%.2f while warming up); %.1f ticks deep on average, %d at most; %d reached what is shown, %d only tidied up.",
+	p.Say("Rollbacks: %d of %d commands, %.2f for 1000 (%.2f while warming up); %.1f ticks deep "+
+		"on average, %d at most; %d reached what is shown, %d only tidied up.",
 		b.Rollbacks, b.Commands, b.PerThousand, b.Warming, b.Depth, b.Deepest, b.Seen, b.Refreshes)
-	p.Add("Late commands: %d (%.2f %%); passed over for newer ones: %.2f %%. Events taken back: %d of %d, %.1f a minute and mirror. Steps a tick: %.2f.",
-		b.Late, 100*lab.Per(b.Late, b.Commands), 100*s.PassedOver, b.Retracted, b.Provisional, b.PerMinute, b.StepsATick)
+	p.Add("Late commands: %d (%.2f %%); passed over for newer ones: %.2f %%. Events taken back: "+
+		"%d of %d, %.1f a minute and mirror. Steps a tick: %.2f.",
+		b.Late, 100*lab.Per(b.Late, b.Commands), 100*s.PassedOver, b.Retracted, b.Provisional,
+		b.PerMinute, b.StepsATick)
 	p.Table(r.Each, "Name | Delays, Commands, Late, Rollbacks, Packets, KBits, ClockError, Serving")
-	p.Say("Corrections of a player's own body by more than 5 cm, a minute and player. Taken back is what comes of mirrors' repairs.")
-	rows := []kept{{"mirrors", &c.Kept}, {"one plain server, as near", c.Plain}, {"one plain server, as far as another mirror", c.Distant}}
+	p.Say("Corrections of a player's own body by more than 5 cm, a minute and player. Taken back " +
+		"is what comes of mirrors' repairs.")
+	rows := []kept{
+		{"mirrors", &c.Kept}, {"one plain server, as near", c.Plain}, {
+			"one plain server, as far as another mirror", c.Distant}}
 	if c.Plain == nil {
 		rows = rows[:1]
 	}
 	p.Table(rows, "Where | All, TakenBack, Struck, Contact, Rest, Ahead, Late, Snapshots, Down, Up")
-	p.Say("Settled worlds: %d ticks by all mirrors, %d compared, %d different. Clocks run up to %g ppm wrong.",
+	p.Say("Settled worlds: %d ticks by all mirrors, %d compared, %d different. Clocks run up to "+
+		"%g ppm wrong.",
 		r.Settled.Ticks, r.Settled.Compared, r.Settled.Different, r.Clock.DriftPPM)
 	spreads(p,
 		line{"settled world behind the present, ms", r.Settled.Delay},
 		line{"leading world behind the present, ms", b.Leading},
 		line{"a mirror's time off from the mean of all, ms", r.Clock.Error},
 		line{"... at most, as mirrors report", r.Clock.Bound})
-	p.Say("Traffic between mirrors, kbit/s without UDP and IP: %.1f by the ledger, %.1f by the sockets: %s.", t.KBits, t.Sockets, lab.Largest(t.By))
-	p.Add("Model: b n (m-1) with n = %d, m = %d, b = P/k (%.1f + %.0f (m-2) + %.2f k R/P) bytes = %.2f kbit/s, P = %.1f packets a second (here %.1f), k = %d, R = %d: %.1f. Measured is %.3f of it.",
-		r.Mirrors*r.Players, r.Mirrors, t.Packet, t.Proof, t.Command, t.B, t.P, t.Packets, r.Players, r.TickRate, t.Model, t.Ratio)
+	p.Say("Traffic between mirrors, kbit/s without UDP and IP: %.1f by the ledger, %.1f by the "+
+		"sockets: %s.", t.KBits, t.Sockets, lab.Largest(t.By))
+	p.Add("Model: b n (m-1) with n = %d, m = %d, b = P/k (%.1f + %.0f (m-2) + %.2f k R/P) bytes "+
+		"= %.2f kbit/s, P = %.1f packets a second (here %.1f), k = %d, R = %d: %.1f. Measured is "+
+		"%.3f of it.",
+		r.Mirrors*r.Players, r.Mirrors, t.Packet, t.Proof, t.Command, t.B, t.P, t.Packets,
+		r.Players, r.TickRate, t.Model, t.Ratio)
 }
 
 func (r *Result) reportFault(p *lab.Report) {

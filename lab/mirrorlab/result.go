@@ -6,8 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 )
 
-// Result is all that Run found. Times are in milliseconds, rates of bytes in kbit/s without the headers of UDP and IP, distances in the world's units. The JSON names
-// are for scripts and stay.
+// Result is all that Run found. Times are in milliseconds, rates of bytes in kbit/s without the
+// headers of UDP and IP, distances in the world's units. The JSON names are for scripts and stay.
 type Result struct {
 	Game     string    `json:"game"`
 	Seed     uint64    `json:"seed"`
@@ -21,7 +21,8 @@ type Result struct {
 	Between  string    `json:"network_between_mirrors"`
 	Near     string    `json:"network_of_players"`
 	Path     float64   `json:"path_ms"` // what a datagram takes from mirror to mirror on average
-	Digest   string    `json:"digest"`  // of all that the network carried: the same if two runs were the same
+	// of all that the network carried: the same if two runs were the same
+	Digest string `json:"digest"`
 
 	Sight       Sight       `json:"sight"`
 	Rollbacks   Rollbacks   `json:"rollbacks"`
@@ -40,11 +41,14 @@ type Result struct {
 	Targets []lab.Target `json:"targets"`
 }
 
-// Sight is how long after a player's command a player of another mirror is shown what came of it. A command has come into the world of another mirror when that
-// mirror's leading world has executed it, at its tick or later, or a newer one of the same player.
+// Sight is how long after a player's command a player of another mirror is shown what came of it. A
+// command has come into the world of another mirror when that mirror's leading world has executed
+// it, at its tick or later, or a newer one of the same player.
 type Sight struct {
-	// From the moment that a command came in at its mirror: until another mirror's leading world has executed it; until that mirror has then sent the next
-	// snapshot to a player of its own; and until that player's client has taken it in, which counts only players that it has in view.
+	// From the moment that a command came in at its mirror: until another mirror's leading world
+	// has executed it; until that mirror has then sent the next snapshot to a player of its own;
+	// and until that player's client has taken it in, which counts only players that it has in
+	// view.
 	Executed Spread `json:"entered_to_executed"`
 	Sent     Spread `json:"entered_to_sent"`
 	Taken    Spread `json:"entered_to_client"`
@@ -54,7 +58,8 @@ type Sight struct {
 	Home Spread `json:"given_to_client_of_same_mirror"`
 	// Early is how long before its tick was closed a command came in at its mirror.
 	Early Spread `json:"early"`
-	// PassedOver is the share of commands that another mirror's leading world did not execute itself, since a newer one of the player came first.
+	// PassedOver is the share of commands that another mirror's leading world did not execute
+	// itself, since a newer one of the player came first.
 	PassedOver float64 `json:"passed_over"`
 	// Asked is the path's delay and two ticks.
 	Asked float64 `json:"asked_ms"`
@@ -81,26 +86,33 @@ type Rollbacks struct {
 	Leading Spread `json:"leading_delay"`
 }
 
-// Corrections are how often clients had to move their own player's body by more than five hundredths, on average in a minute for each player.
+// Corrections are how often clients had to move their own player's body by more than five
+// hundredths, on average in a minute for each player.
 type Corrections struct {
 	Kept
-	// Repaired is how often a repair of a leading world changed a body of a player of that mirror at all.
+	// Repaired is how often a repair of a leading world changed a body of a player of that mirror
+	// at all.
 	Repaired float64 `json:"bodies_repaired_per_minute"`
-	// Plain is the same clients on one server that is as near to each as the mirrors are, and Distant on one that is as far as a mirror beyond the own one.
+	// Plain is the same clients on one server that is as near to each as the mirrors are, and
+	// Distant on one that is as far as a mirror beyond the own one.
 	Plain   *Kept `json:"plain_server,omitempty"`
 	Distant *Kept `json:"distant_server,omitempty"`
 }
 
-// Kept are corrections by their causes, a minute and player. Each counts once, for the first cause that applies.
+// Kept are corrections by their causes, a minute and player. Each counts once, for the first cause
+// that applies.
 type Kept struct {
 	All float64 `json:"per_minute" head:"all" as:"%.2f"`
-	// TakenBack: the mirror repaired its leading world in between, and that changed this body. It is what comes of mirrors.
+	// TakenBack: the mirror repaired its leading world in between, and that changed this body. It
+	// is what comes of mirrors.
 	TakenBack float64 `json:"taken_back_per_minute" head:"taken back" as:"%.2f"`
-	// Struck: the player was hit, or died, or came back, or saw that coming and it did not. Contact: another body was near, and it depends on where that is. Rest is all else.
+	// Struck: the player was hit, or died, or came back, or saw that coming and it did not.
+	// Contact: another body was near, and it depends on where that is. Rest is all else.
 	Struck  float64 `json:"struck_per_minute" head:"hit or killed" as:"%.2f"`
 	Contact float64 `json:"contact_per_minute" head:"contact" as:"%.2f"`
 	Rest    float64 `json:"rest_per_minute" head:"rest" as:"%.2f"`
-	// Ahead is by how many ticks clients were past their newest snapshot, and Late the share of commands that came too late at the server.
+	// Ahead is by how many ticks clients were past their newest snapshot, and Late the share of
+	// commands that came too late at the server.
 	Ahead float64 `json:"ahead_ticks" head:"ahead ticks" as:"%.1f"`
 	Late  float64 `json:"commands_late" head:"late" as:"%.2f %%"`
 	// Snapshots is how many a second a client got.
@@ -123,17 +135,20 @@ type Settled struct {
 // Clocks say how well mirrors agree about the time.
 type Clocks struct {
 	DriftPPM float64 `json:"drift_ppm"` // of their own clocks, at most
-	Error    Spread  `json:"error"`     // of one from the mean of all: the truth, which only a simulation knows
-	Bound    Spread  `json:"bound"`     // as mirrors themselves report
+	// of one from the mean of all: the truth, which only a simulation knows
+	Error Spread `json:"error"`
+	Bound Spread `json:"bound"` // as mirrors themselves report
 	// Beyond is how often the error between two mirrors was more than both reported together.
 	Beyond int `json:"error_beyond_bound"`
 }
 
 // MirrorRow is one mirror over the time that is measured.
 type MirrorRow struct {
-	Name       string    `json:"name" head:"mirror"`
-	Serving    float64   `json:"serving_after_ms" head:"served after ms" as:"%.0f"` // since it was started
-	Delays     []float64 `json:"delays_ms" head:"delays ms"`                        // of its copies of the world, at the end
+	Name string `json:"name" head:"mirror"`
+	// since it was started
+	Serving float64 `json:"serving_after_ms" head:"served after ms" as:"%.0f"`
+	// of its copies of the world, at the end
+	Delays     []float64 `json:"delays_ms" head:"delays ms"`
 	Commands   int       `json:"commands" head:"commands"`
 	Late       int       `json:"late" head:"late"`
 	Rollbacks  int       `json:"rollbacks" head:"rollbacks"`
@@ -168,17 +183,25 @@ const (
 
 // judge holds what was found against what is asked.
 func (r *Result) judge() {
-	r.target("sight at another mirror, median ms: command in until snapshot out", r.Sight.Sent.Median, fmt.Sprintf("<= %.1f", r.Sight.Asked), r.Sight.Sent.Median <= r.Sight.Asked)
-	r.target("rollbacks for 1000 commands", r.Rollbacks.PerThousand, "< 5", r.Rollbacks.PerThousand < askedRollbacks)
-	r.target("own corrections from mirrors, a minute and player", r.Corrections.TakenBack, "< 1", r.Corrections.TakenBack < askedCorrections)
-	r.target("settled worlds that differ", float64(r.Settled.Different), "0", r.Settled.Different == 0 && r.Settled.Compared > 0)
-	r.target("traffic between mirrors by model", r.Traffic.Ratio, "0.8 to 1.2", r.Traffic.Ratio >= 1-askedTraffic && r.Traffic.Ratio <= 1+askedTraffic)
+	r.target("sight at another mirror, median ms: command in until snapshot out",
+		r.Sight.Sent.Median, fmt.Sprintf("<= %.1f", r.Sight.Asked),
+		r.Sight.Sent.Median <= r.Sight.Asked)
+	r.target("rollbacks for 1000 commands", r.Rollbacks.PerThousand, "< 5",
+		r.Rollbacks.PerThousand < askedRollbacks)
+	r.target("own corrections from mirrors, a minute and player", r.Corrections.TakenBack, "< 1",
+		r.Corrections.TakenBack < askedCorrections)
+	r.target("settled worlds that differ", float64(r.Settled.Different), "0",
+		r.Settled.Different == 0 && r.Settled.Compared > 0)
+	r.target("traffic between mirrors by model", r.Traffic.Ratio, "0.8 to 1.2",
+		r.Traffic.Ratio >= 1-askedTraffic && r.Traffic.Ratio <= 1+askedTraffic)
 }
 
-// Check is an error where mirrors settled different worlds, which they never may. What else was missed is in Targets.
+// Check is an error where mirrors settled different worlds, which they never may. What else was
+// missed is in Targets.
 func (r *Result) Check() error {
 	if r.Settled.Different > 0 {
-		return fmt.Errorf("%d of %d settled worlds differ, with seed %d: %s", r.Settled.Different, r.Settled.Compared, r.Seed, r.Settled.First)
+		return fmt.Errorf("%d of %d settled worlds differ, with seed %d: %s", r.Settled.Different,
+			r.Settled.Compared, r.Seed, r.Settled.First)
 	}
 	return nil
 }

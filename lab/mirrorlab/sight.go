@@ -61,7 +61,8 @@ func (s *machine) entered(_ *world.World, p world.Player, t world.Tick, image []
 	x.image = append(x.image[:0], image...)
 	if s.On {
 		// Its tick is closed when the group's time gets there.
-		s.sight.early.add(time.Duration(t)*time.Second/time.Duration(s.Title.Game.Rate()) - s.group())
+		s.sight.early.add(
+			time.Duration(t)*time.Second/time.Duration(s.Title.Game.Rate()) - s.group())
 	}
 	return nil
 }
@@ -90,7 +91,8 @@ type reached struct {
 }
 
 func (l *execution) begin(slots int) {
-	l.newest, l.done, l.image = map[world.Player]world.Tick{}, map[world.Player]*[session.Remember]executed{}, make([]int32, slots)
+	l.newest, l.done, l.image = map[world.Player]world.Tick{},
+		map[world.Player]*[session.Remember]executed{}, make([]int32, slots)
 }
 
 // watch looks at the leading world after each poll.
@@ -117,7 +119,8 @@ func (s *machine) watch(before timeline.Stats) {
 	s.Witness(w, func(u *session.Guest) bool { return s.of[u].home == s.index })
 }
 
-// exact says whether the leading world is always computed again at once when a command was late, so that what is known is executed.
+// exact says whether the leading world is always computed again at once when a command was late, so
+// that what is known is executed.
 func (s *machine) exact() bool { return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" }
 
 // known finds out which commands are in an exact leading world.
@@ -130,7 +133,8 @@ func (s *machine) known(now world.Tick) {
 	})
 }
 
-// executed finds out which command of a player the leading world has just executed at a tick. It need not be the one for that tick: one that came late is executed next.
+// executed finds out which command of a player the leading world has just executed at a tick. It
+// need not be the one for that tick: one that came late is executed next.
 func (s *machine) executed(p world.Player, now world.Tick) {
 	l := &s.log
 	newest := l.newest[p]
@@ -179,7 +183,8 @@ func (s *machine) did(p world.Player, at, now world.Tick) {
 	}
 }
 
-// shownTo is told of each packet of a snapshot that a client is given: which commands of others are in it that were in none before?
+// shownTo is told of each packet of a snapshot that a client is given: which commands of others are
+// in it that were in none before?
 func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 	s := f.machines[u.home]
 	reach := &s.log.reach[n.Tick%session.Remember]
@@ -240,7 +245,8 @@ func (u *guest) sees(p world.Player) bool {
 func (f *cluster) sighted() Sight {
 	x := &f.sight
 	return Sight{
-		Executed: x.executed.spread(), Sent: x.sent.spread(), Taken: x.taken.spread(), Whole: x.whole.spread(), Home: x.home.spread(), Early: x.early.spread(),
+		Executed: x.executed.spread(), Sent: x.sent.spread(), Taken: x.taken.spread(),
+		Whole: x.whole.spread(), Home: x.home.spread(), Early: x.early.spread(),
 		PassedOver: float64(x.passed) / float64(max(x.counted, 1)),
 		Asked:      lab.Millis(pathDelay(f.o.Between) + askedTicks*f.Title.Game.TickLength()),
 	}

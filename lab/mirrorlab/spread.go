@@ -15,7 +15,8 @@ type Spread struct {
 	N      int     `json:"n" head:"n"`
 }
 
-// A tally counts times by steps of a tenth of a millisecond, since there are millions of them. Those beyond its end are counted at it.
+// A tally counts times by steps of a tenth of a millisecond, since there are millions of them.
+// Those beyond its end are counted at it.
 type tally struct {
 	counts []int32
 	below  int32 // zero
@@ -45,7 +46,8 @@ func (t *tally) add(d time.Duration) {
 	t.counts[min(int(d/tallyStep), len(t.counts)-1)]++
 }
 
-// quantile is the middle of the step in which a share of the times ends; it is zero for what is below zero.
+// quantile is the middle of the step in which a share of the times ends; it is zero for what is
+// below zero.
 func (t *tally) quantile(q float64) float64 {
 	want := q * float64(t.n)
 	seen := float64(t.below)
@@ -64,5 +66,7 @@ func (t *tally) spread() Spread {
 	if t.n == 0 {
 		return Spread{}
 	}
-	return Spread{Mean: lab.Millis(t.sum) / float64(t.n), Median: t.quantile(0.5), P95: t.quantile(0.95), Most: lab.Millis(t.most), N: t.n}
+	return Spread{
+		Mean: lab.Millis(t.sum) / float64(t.n), Median: t.quantile(0.5), P95: t.quantile(0.95),
+		Most: lab.Millis(t.most), N: t.n}
 }

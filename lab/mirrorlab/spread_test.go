@@ -14,7 +14,8 @@ import (
 // TestTally: quantiles are those of the sorted times, to within a step.
 func TestTally(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(rapid.Int64Range(0, int64(tallyEnd-tallyStep)), 1, 200).Draw(t, "times")
+		list := rapid.SliceOfN(rapid.Int64Range(0, int64(tallyEnd-tallyStep)), 1, 200).Draw(t,
+			"times")
 		var x tally
 		sum := 0.0
 		for _, v := range list {
@@ -23,12 +24,14 @@ func TestTally(t *testing.T) {
 		}
 		slices.Sort(list)
 		s := x.spread()
-		if s.N != len(list) || math.Abs(s.Mean-sum/float64(len(list))) > 1e-6 || s.Most != lab.Millis(time.Duration(list[len(list)-1])) {
+		if s.N != len(list) || math.Abs(s.Mean-sum/float64(len(list))) > 1e-6 ||
+			s.Most != lab.Millis(time.Duration(list[len(list)-1])) {
 			t.Fatalf("%+v of %v", s, list)
 		}
 		for q, got := range map[float64]float64{0.5: s.Median, 0.95: s.P95} {
 			at := max(int(math.Ceil(q*float64(len(list))))-1, 0)
-			if want := lab.Millis(time.Duration(list[at])); math.Abs(got-want) > lab.Millis(tallyStep) {
+			if want := lab.Millis(time.Duration(list[at])); math.Abs(got-want) > lab.Millis(
+				tallyStep) {
 				t.Fatalf("quantile %v is %v, want %v of %v", q, got, want, list)
 			}
 		}
@@ -39,7 +42,8 @@ func TestTally(t *testing.T) {
 	}
 	x.add(-time.Second)
 	x.add(time.Hour)
-	if s := x.spread(); s.N != 2 || s.Most != lab.Millis(time.Hour) || s.P95 > lab.Millis(tallyEnd+tallyStep) {
+	if s := x.spread(); s.N != 2 || s.Most != lab.Millis(time.Hour) ||
+		s.P95 > lab.Millis(tallyEnd+tallyStep) {
 		t.Errorf("%+v", s)
 	}
 }

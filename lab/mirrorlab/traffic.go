@@ -11,14 +11,17 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 )
 
-// Traffic is what mirrors send each other, all of them together, and what the model of the paper's chapter 2 says that they should: b n (m-1), for n clients on m
-// mirrors, where b is what one client's commands take from one mirror to one other. A mirror with k clients sends P packets a second, which all go to each of the
-// others; so
+// Traffic is what mirrors send each other, all of them together, and what the model of the paper's
+// chapter 2 says that they should: b n (m-1), for n clients on m mirrors, where b is what one
+// client's commands take from one mirror to one other. A mirror with k clients sends P packets a
+// second, which all go to each of the others; so
 //
 //	b = P/k (Packet + Proof (m-2) + Command Q)
 //
-// with Q = k R / P commands in a packet, R ticks a second. Packet and Command are fitted to two mirrors on a perfect network, with three clients each and with k, or
-// six if that is more; P is what those with k sent. What guards against loss is left out: the model knows nothing of loss, nor of how many mirrors there are beyond the proof that each packet has for each.
+// with Q = k R / P commands in a packet, R ticks a second. Packet and Command are fitted to two
+// mirrors on a perfect network, with three clients each and with k, or six if that is more; P is
+// what those with k sent. What guards against loss is left out: the model knows nothing of loss,
+// nor of how many mirrors there are beyond the proof that each packet has for each.
 type Traffic struct {
 	KBits   float64            `json:"kbits"`        // by the mirrors' ledgers
 	Sockets float64            `json:"socket_kbits"` // by the sockets: the same
@@ -34,7 +37,8 @@ type Traffic struct {
 	Ratio   float64 `json:"ratio"` // measured by model
 }
 
-// proofBytes are what package crimp adds to a packet for each further member, so that each can check who made it: see crimp.Tags.
+// proofBytes are what package crimp adds to a packet for each further member, so that each can
+// check who made it: see crimp.Tags.
 const proofBytes = 8
 
 // traffic adds up what was sent since begin.
@@ -59,13 +63,15 @@ func (f *cluster) traffic(seconds float64) Traffic {
 const (
 	fitWarm = 4 * time.Second
 	fitTime = 4 * time.Second
-	// Players of each of two mirrors to which sizes are fitted: with both, mirrors send as often as they may, and so what they send besides commands is the same.
+	// Players of each of two mirrors to which sizes are fitted: with both, mirrors send as often as
+	// they may, and so what they send besides commands is the same.
 	fitFew, fitMany = 3, 6
 )
 
 // fit finds the model's sizes and puts what it says beside what was measured.
 func (t *Traffic) fit(ctx context.Context, o *Options, rate int) error {
-	var x, y []float64 // commands in a packet; bytes of all sorts for each packet that was sent to one other
+	// commands in a packet; bytes of all sorts for each packet that was sent to one other
+	var x, y []float64
 	few, many := fitFew, max(o.Players, fitMany)
 	for _, k := range []int{few, many, o.Players} {
 		if len(x) > 1 && (k == few || k == many) {
@@ -90,7 +96,8 @@ func (t *Traffic) fit(ctx context.Context, o *Options, rate int) error {
 }
 
 // fitRun has two mirrors play with so many players each, on a network that loses nothing.
-func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, packets float64, err error) {
+func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, packets float64,
+	err error) {
 	c := *o
 	c.Mirrors, c.Players = 2, players
 	c.Between = netsim.Both(netsim.Profile{Latency: pathDelay(o.Between)})
@@ -110,5 +117,6 @@ func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, pac
 	// Until a group knows that nothing is lost it sends more than it need.
 	t.KBits -= t.By[crimp.SentForward.String()] + t.By[crimp.SentRepair.String()]
 	rate := float64(f.Title.Game.Rate())
-	return 2 * float64(players) * rate * fitTime.Seconds() / sent, t.KBits * 1000 / 8 * fitTime.Seconds() / sent, t.Packets, nil
+	return 2 * float64(players) * rate * fitTime.Seconds() / sent,
+		t.KBits * 1000 / 8 * fitTime.Seconds() / sent, t.Packets, nil
 }

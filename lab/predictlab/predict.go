@@ -34,7 +34,8 @@ func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Entities, "entities", 1000, 1, 60000, "how many are in view"),
 		lab.Number(&o.Ticks, "ticks", 8, 1, 50, "how many ticks are predicted again"),
-		lab.Number(&o.Rounds, "rounds", 40, 1, math.MaxInt, "how often everything is timed; the quickest counts"),
+		lab.Number(&o.Rounds, "rounds", 40, 1, math.MaxInt,
+			"how often everything is timed; the quickest counts"),
 	}
 }
 
@@ -67,7 +68,8 @@ type Result struct {
 
 // Report lists what a snapshot costs.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%d entities of %d fields, snapshots %d ticks old, %s; verified: %v", r.Entities, r.Fields, r.Ticks, r.Platform, r.Verified)
+	p.Say("%d entities of %d fields, snapshots %d ticks old, %s; verified: %v", r.Entities,
+		r.Fields, r.Ticks, r.Platform, r.Verified)
 	p.Figures([]*Result{r}, "Tick, Take, Same, All, PerEntity, Alone, Show, Allocs")
 }
 
@@ -102,8 +104,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		o.Progress.Tell(float64(i+1)/float64(o.Rounds), "measuring")
 	}
 	r := &Result{
-		Entities: o.Entities, Fields: len(all.server.Game().Classes()[0].Schema().Slots), Ticks: o.Ticks, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Tick: lab.Millis(all.tick.Best), Take: lab.Millis(all.take.Best), Same: lab.Millis(all.same.Best), All: lab.Millis(all.again.Best),
+		Entities: o.Entities, Fields: len(all.server.Game().Classes()[0].Schema().Slots),
+		Ticks: o.Ticks, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Tick: lab.Millis(all.tick.Best), Take: lab.Millis(all.take.Best),
+		Same: lab.Millis(all.same.Best), All: lab.Millis(all.again.Best),
 		Alone: lab.Millis(alone.again.Best), Show: lab.Millis(all.show.Best),
 		PerEntity: float64(all.again.Best.Nanoseconds()) / float64(o.Entities*o.Ticks),
 	}
@@ -136,7 +140,8 @@ func (s *walking) Step(w *world.World, me world.ID) {
 	s.Legs++
 }
 
-// bench is a client and the world of its server, as far apart as the ticks that are predicted again.
+// bench is a client and the world of its server, as far apart as the ticks that are predicted
+// again.
 type bench struct {
 	o      Options
 	server *world.World // at the tick of the next snapshot
@@ -151,20 +156,26 @@ type bench struct {
 }
 
 func newBench(o Options, alone bool) (*bench, error) {
-	g := world.Define("predicted", world.Class[walking](world.ClassOptions{Limit: o.Entities + 64}), world.OnStart(func(w *world.World) {
-		for range o.Entities {
-			r := w.Rand()
-			v := walking{}
-			v.Pos.X, v.Pos.Y, v.Pos.Z = r.Range(200, 15900), r.Range(200, 15900), r.Range(200, 1800)
-			v.Vel, v.Yaw, v.Health, v.Weapon = r.Unit3().Mul(320), r.Angle(), 100, uint8(r.IntN(9))
-			world.Spawn(w, v)
-		}
-	}))
+	g := world.Define("predicted", world.Class[walking](world.ClassOptions{Limit: o.Entities + 64}),
+		world.OnStart(func(w *world.World) {
+			for range o.Entities {
+				r := w.Rand()
+				v := walking{}
+				v.Pos.X, v.Pos.Y, v.Pos.Z = r.Range(200, 15900), r.Range(200, 15900),
+					r.Range(200, 1800)
+				v.Vel, v.Yaw, v.Health, v.Weapon = r.Unit3().Mul(320), r.Angle(), 100,
+					uint8(r.IntN(9))
+				world.Spawn(w, v)
+			}
+		}))
 	w, err := g.New(world.Settings{Seed: 1})
 	if err != nil {
 		return nil, err
 	}
-	c, err := predict.New(g, predict.Options{Classes: map[string]predict.Class{"walking": {Alone: alone}}, Clock: predict.ClockOptions{Guard: 0.01}})
+	c, err := predict.New(g,
+		predict.Options{
+			Classes: map[string]predict.Class{"walking": {Alone: alone}},
+			Clock:   predict.ClockOptions{Guard: 0.01}})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +185,8 @@ func newBench(o Options, alone bool) (*bench, error) {
 	return b, c.Err()
 }
 
-// snapshot makes one of all entities, as the server has them; of one in a hundred, if wrong, with another health, which the client could not foresee.
+// snapshot makes one of all entities, as the server has them; of one in a hundred, if wrong, with
+// another health, which the client could not foresee.
 func (b *bench) snapshot(wrong bool) {
 	b.n++
 	b.snap.Tick, b.snap.Certain = b.server.Tick(), true
@@ -182,7 +194,10 @@ func (b *bench) snapshot(wrong bool) {
 	for id := range b.server.Entities() {
 		from := len(b.images)
 		b.images = append(b.images, b.server.Host().Image(id)...)
-		b.snap.Updates = append(b.snap.Updates, replica.Update{ID: id, What: replica.Held, Entry: b.server.Host().Entry(id), Image: b.images[from:]})
+		b.snap.Updates = append(b.snap.Updates,
+			replica.Update{
+				ID: id, What: replica.Held, Entry: b.server.Host().Entry(id),
+				Image: b.images[from:]})
 	}
 	if !wrong {
 		return
@@ -273,7 +288,8 @@ func (b *bench) verify() error {
 	}
 	for id := range b.future.Entities() {
 		if !slices.Equal(w.Host().Image(id), b.future.Host().Image(id)) {
-			return fmt.Errorf("entity %v is predicted as %v and comes to be %v", id, w.Host().Image(id), b.future.Host().Image(id))
+			return fmt.Errorf("entity %v is predicted as %v and comes to be %v", id,
+				w.Host().Image(id), b.future.Host().Image(id))
 		}
 	}
 	return nil

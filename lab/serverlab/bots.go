@@ -35,7 +35,8 @@ type gang struct {
 	sizes []int
 }
 
-// bot is a whole client with a socket of its own, which decodes what it is sent and does not predict.
+// bot is a whole client with a socket of its own, which decodes what it is sent and does not
+// predict.
 type bot struct {
 	client *client.Client
 	think  game.Bot
@@ -76,7 +77,8 @@ func newBot(g *lab.Subject, s *spec, strategy replica.Strategy, i int) (*bot, er
 	if err != nil {
 		return nil, err
 	}
-	l, err := udp.Listen(netip.AddrPortFrom(s.Server.Addr(), 0).String(), udp.Options{ReadBuffer: 256 << 10, WriteBuffer: 64 << 10})
+	l, err := udp.Listen(netip.AddrPortFrom(s.Server.Addr(), 0).String(),
+		udp.Options{ReadBuffer: 256 << 10, WriteBuffer: 64 << 10})
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +98,9 @@ func (b *bot) command(t world.Tick, me world.Player, shown *world.World, in *wor
 	_ = b.think(shown, me, t, in) // without a command the player does nothing
 }
 
-// play lets those have their tick whose turn has come, and says when the next one's is. In slow motion
-// there is time for the server to be done with its tick before they begin: two cores are often two
-// halves of one, and what the bots do would slow it down.
+// play lets those have their tick whose turn has come, and says when the next one's is. In slow
+// motion there is time for the server to be done with its tick before they begin: two cores are
+// often two halves of one, and what the bots do would slow it down.
 func (x *gang) play() (next time.Duration, err error) {
 	if rest := x.quiet - x.clock.Now(); rest > 0 {
 		x.clock.Sleep(rest)
@@ -125,7 +127,8 @@ func (x *gang) play() (next time.Duration, err error) {
 
 // run drives all gangs at once.
 func (r *bots) run(d *lab.Desk) error {
-	joining := lab.Joining{Calm: calmTime, Most: lab.JoinTime + time.Duration(r.spec.Players)*10*time.Millisecond}
+	joining := lab.Joining{
+		Calm: calmTime, Most: lab.JoinTime + time.Duration(r.spec.Players)*10*time.Millisecond}
 	var window lab.Window
 	var before botsSample
 	for {
@@ -169,8 +172,8 @@ func (r *bots) run(d *lab.Desk) error {
 	}
 }
 
-// turn lets every gang play a few milliseconds, and waits for all: between turns nobody plays, so that
-// orders and counts need no locks.
+// turn lets every gang play a few milliseconds, and waits for all: between turns nobody plays, so
+// that orders and counts need no locks.
 func (r *bots) turn() error {
 	const stretch = 8 * time.Millisecond
 	until := r.clock.Now() + stretch
@@ -245,7 +248,8 @@ func (r *bots) sample(before *botsSample) botsSample {
 func (r *bots) leave() error {
 	r.each(func(b *bot) { b.client.Leave() })
 	done := false
-	for until := time.Now().Add(2 * time.Second); !done && time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(2 * time.Second); !done &&
+		time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		done = true
 		r.each(func(b *bot) {
 			if !b.client.Done() {

@@ -56,7 +56,8 @@ func runHost(g *lab.Subject, d *lab.Desk, s *spec) error {
 		case o.Do == lab.SetPace:
 			h.clock.SetPace(o.Pace, o.From)
 			err = d.Answer(nil)
-		case o.Do == lab.Measure && o.Kind == kindQuiet: // the bots begin earlier and end later than this
+		case o.Do == lab.Measure && o.Kind == kindQuiet:
+			// the bots begin earlier and end later than this
 			h.window.Set(h.clock.Now()+lab.ChangeTime/2, o.Window-lab.ChangeTime/2)
 		case o.Do == lab.Measure:
 			h.window.Set(h.clock.Now()+lab.ChangeTime, o.Window)
@@ -178,7 +179,8 @@ func (h *host) purposes(l *replica.Ledger) map[string]float64 {
 func (h *host) close() error {
 	ledger, counters := h.server.Ledger(), h.server.Counters()
 	if ledger.Total() != counters.SentBytes {
-		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d", ledger.Total(), counters.SentBytes)
+		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d",
+			ledger.Total(), counters.SentBytes)
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 
 // Limit is how many players a server can serve.
 type Limit struct {
-	// Most is the largest number tried at which 99 of 100 ticks took no more processor time than a tick
-	// has, and Above the smallest at which they did not, or zero if there was none.
+	// Most is the largest number tried at which 99 of 100 ticks took no more processor time than a
+	// tick has, and Above the smallest at which they did not, or zero if there was none.
 	Most  int `json:"most_players"`
 	Above int `json:"too_many_players,omitempty"`
-	// By says what it was that kept more from being tried: "server", or "bots" if these took all that
-	// was left of the machine.
+	// By says what it was that kept more from being tried: "server", or "bots" if these took all
+	// that was left of the machine.
 	By string `json:"limited_by"`
 	// Tried are all numbers that were tried.
 	Tried []LimitStep `json:"tried"`
@@ -46,7 +46,9 @@ const limitFine = 0.06
 // findLimit looks for the most players that a tick has time for.
 func (r *run) findLimit(ctx context.Context) (*Result, error) {
 	progress, tries := r.progress, 0
-	r.progress = func(done float64, what string) { progress(min((float64(tries)+done)/10, 1), what) }
+	r.progress = func(done float64, what string) {
+		progress(min((float64(tries)+done)/10, 1), what)
+	}
 	return findLimit(ctx, max(r.o.Players/2, 1), func(n int) (*Result, error) {
 		x, err := r.play(ctx, n)
 		tries++
@@ -54,9 +56,10 @@ func (r *run) findLimit(ctx context.Context) (*Result, error) {
 	})
 }
 
-// findLimit goes up by half as much again or down by half, and then between the last that fitted and
-// the first that did not.
-func findLimit(ctx context.Context, n int, try func(players int) (*Result, error)) (*Result, error) {
+// findLimit goes up by half as much again or down by half, and then between the last that fitted
+// and the first that did not.
+func findLimit(ctx context.Context, n int, try func(players int) (*Result, error)) (*Result,
+	error) {
 	var best *Result
 	limit := &Limit{By: "server"}
 	for n > 0 && limit.By == "server" {
@@ -69,12 +72,15 @@ func findLimit(ctx context.Context, n int, try func(players int) (*Result, error
 			break
 		}
 		ok := r.Tick99 <= r.Budget
-		limit.Tried = append(limit.Tried, LimitStep{Players: n, Tick99: r.Tick99, PerPlayer: r.PerPlayer, Fits: ok})
+		limit.Tried = append(limit.Tried,
+			LimitStep{Players: n, Tick99: r.Tick99, PerPlayer: r.PerPlayer, Fits: ok})
 		switch {
 		case ok && r.Commands < 0.9:
 			limit.By = "bots"
 			if best == nil {
-				return nil, fmt.Errorf("only %.0f %% of the commands of %d bots came in time: this machine is too busy to find a limit", 100*r.Commands, n)
+				return nil, fmt.Errorf(
+					"only %.0f %% of the commands of %d bots came in time: this machine is too "+
+						"busy to find a limit", 100*r.Commands, n)
 			}
 		case ok:
 			limit.Most, best = n, r

@@ -39,26 +39,26 @@ type Setting struct {
 // Time is what the server's process used.
 type Time struct {
 	// Tick is the server's processor time for a tick, in milliseconds, and Spent what it went to.
-	// These are measured by the clock and scaled to the processor time, of which others on the machine
-	// cannot take anything.
+	// These are measured by the clock and scaled to the processor time, of which others on the
+	// machine cannot take anything.
 	Tick  float64  `json:"ms_per_tick" head:"tick ms" as:"%.2f"`
 	Spent TickTime `json:"ms_per_tick_by_stage"`
 	// Share is the part of one core that the server took, with all that it does between ticks.
 	Share float64 `json:"share_of_core" head:"share of a core" as:"%.2f"`
-	// Work is the share that commands and encoding took: receiving and encoding, as a part of a tick's
-	// time.
+	// Work is the share that commands and encoding took: receiving and encoding, as a part of a
+	// tick's time.
 	Work float64 `json:"share_commands_and_encoding" head:"work" as:"%.2f"`
 	// PerPlayer is Tick for each player, in microseconds.
 	PerPlayer float64 `json:"us_per_player_and_tick" head:"µs a player" as:"%.2f"`
-	// TickMedian, Tick99 and TickMost are processor milliseconds of single ticks, Budget is how many a
-	// tick has.
+	// TickMedian, Tick99 and TickMost are processor milliseconds of single ticks, Budget is how
+	// many a tick has.
 	TickMedian float64 `json:"ms_tick_median"`
 	Tick99     float64 `json:"ms_tick_p99" head:"p99 ms" as:"%.2f"`
 	TickMost   float64 `json:"ms_tick_most"`
 	Budget     float64 `json:"ms_budget"`
-	// EncodeAlone is how many milliseconds of the clock interest and encoding took while the bots kept
-	// still, in the quickest tenth of ticks, if there are several numbers of cores to compare. Speedup
-	// compares it with the same strategy on one core.
+	// EncodeAlone is how many milliseconds of the clock interest and encoding took while the bots
+	// kept still, in the quickest tenth of ticks, if there are several numbers of cores to compare.
+	// Speedup compares it with the same strategy on one core.
 	EncodeAlone float64 `json:"ms_encode_alone,omitempty" head:"alone ms" as:"?%.2f"`
 	Speedup     float64 `json:"encode_speedup,omitempty" head:"speed- up" as:"?%.2f"`
 	// Allocs is how many allocations the whole process made in a tick.
@@ -76,8 +76,8 @@ type TickTime struct {
 
 // Traffic is what went over the network.
 type Traffic struct {
-	// Down and Up are bytes a client and second, without IP and UDP. Purposes has those of Down by what
-	// they were for, and Booked is their sum, which the ledger has; it equals Down.
+	// Down and Up are bytes a client and second, without IP and UDP. Purposes has those of Down by
+	// what they were for, and Booked is their sum, which the ledger has; it equals Down.
 	Down     float64            `json:"down_bytes_per_client_second" head:"bytes/s down" as:"%.0f"`
 	Up       float64            `json:"up_bytes_per_client_second" head:"bytes/s up" as:"%.0f"`
 	Purposes map[string]float64 `json:"down_by_purpose"`
@@ -137,25 +137,29 @@ func (r *run) result(players int, h *hostSample, b *botsSample) *Result {
 	clients, snapshots := float64(players)*seconds, float64(max(h.Stats.Snapshots, 1))
 	x := &Result{
 		Setting: Setting{
-			Strategy: r.strategy, Procs: r.procs, Players: players, Rate: g.Rate(), Rated: r.o.Snapshots, Relay: r.o.Relay,
+			Strategy: r.strategy, Procs: r.procs, Players: players, Rate: g.Rate(),
+			Rated: r.o.Snapshots, Relay: r.o.Relay,
 			Seconds: seconds, Ticks: h.Stats.Ticks,
 		},
 		Time: Time{
 			Tick: lab.Millis(h.TickCPU) / ticks, Share: h.Used.CPU.Seconds() / seconds,
-			TickMedian: lab.Millis(h.Ticks.Median), Tick99: lab.Millis(h.Ticks.Most99), TickMost: lab.Millis(h.Ticks.Most),
-			Budget: lab.Millis(g.TickLength()), Allocs: float64(h.Used.Allocs) / ticks,
+			TickMedian: lab.Millis(h.Ticks.Median), Tick99: lab.Millis(h.Ticks.Most99),
+			TickMost: lab.Millis(h.Ticks.Most),
+			Budget:   lab.Millis(g.TickLength()), Allocs: float64(h.Used.Allocs) / ticks,
 		},
 		Traffic: Traffic{
 			Down: float64(h.Link.SentBytes) / clients, Up: float64(h.Link.ReceivedBytes) / clients,
 			Purposes: map[string]float64{}, Inside: map[string]float64{},
 		},
 		Shown: Shown{
-			Snapshots: float64(h.Stats.Snapshots) / clients, Mean: float64(h.Stats.Bytes) / snapshots, Sizes: b.Sizes,
+			Snapshots: float64(h.Stats.Snapshots) / clients,
+			Mean:      float64(h.Stats.Bytes) / snapshots, Sizes: b.Sizes,
 			Packets: float64(h.Stats.Packets) / snapshots, Others: b.Others, Entities: b.Entities,
 		},
 		Health: Health{
 			Commands:  1 - float64(h.Stats.Commands.Repeated)/(ticks*float64(players)),
-			BotsShare: b.CPU.Seconds() / b.Wall.Seconds(), Bad: b.Bad, Starved: h.Stats.Starved, Dropped: h.Stats.Dropped,
+			BotsShare: b.CPU.Seconds() / b.Wall.Seconds(), Bad: b.Bad, Starved: h.Stats.Starved,
+			Dropped: h.Stats.Dropped,
 		},
 	}
 	for _, n := range h.Stats.Offences {
@@ -166,8 +170,9 @@ func (r *run) result(players int, h *hostSample, b *botsSample) *Result {
 		scale := float64(h.TickCPU) / float64(work) / ticks
 		s := &h.Stats.Times
 		x.Spent = TickTime{
-			Receive: scale * lab.Millis(s.Receive), Step: scale * lab.Millis(s.Step), Interest: scale * lab.Millis(s.Interest),
-			Encode: scale * lab.Millis(s.Encode), Send: scale * lab.Millis(s.Send),
+			Receive: scale * lab.Millis(s.Receive), Step: scale * lab.Millis(s.Step),
+			Interest: scale * lab.Millis(s.Interest),
+			Encode:   scale * lab.Millis(s.Encode), Send: scale * lab.Millis(s.Send),
 		}
 	}
 	x.Work = (x.Spent.Receive + x.Spent.Encode) / x.Budget
@@ -196,17 +201,24 @@ func (r Results) Report(p *lab.Report) {
 	if r[0].Relay {
 		relay = "with"
 	}
-	p.Say("%d ticks a second, %d snapshots a client and second, %s the commands of others, encrypted", r[0].Rate, r[0].Rated, relay)
+	p.Say("%d ticks a second, %d snapshots a client and second, %s the commands of others, "+
+		"encrypted", r[0].Rate, r[0].Rated, relay)
 	for _, x := range r {
 		if x.Pace < 1 {
-			p.Add("%s, %d cores: time went at %v of its speed, so that the bots could keep up", x.Strategy, x.Procs, x.Pace)
+			p.Add("%s, %d cores: time went at %v of its speed, so that the bots could keep up",
+				x.Strategy, x.Procs, x.Pace)
 		}
 	}
-	p.Table([]Result(r), "Strategy, Procs | Players, Tick, Spent.Receive, Spent.Step, Spent.Interest, Spent.Encode, Spent.Send, "+
-		"Tick99, Share, Work, PerPlayer, Allocs, EncodeAlone, Speedup")
-	p.Table([]Result(r), "Strategy, Procs | Down, DownRatio, Up, Snapshots, Mean, Sizes.Median, Sizes.Most99, Others, Entities, Commands, BotsShare")
+	p.Table([]Result(r),
+		"Strategy, Procs | Players, Tick, Spent.Receive, Spent.Step, Spent.Interest, "+
+			"Spent.Encode, Spent.Send, "+
+			"Tick99, Share, Work, PerPlayer, Allocs, EncodeAlone, Speedup")
+	p.Table([]Result(r),
+		"Strategy, Procs | Down, DownRatio, Up, Snapshots, Mean, Sizes.Median, Sizes.Most99, "+
+			"Others, Entities, Commands, BotsShare")
 	for _, x := range r {
-		p.Say("%s, %d cores: bytes down a client and second: %s; sum %.1f, socket %.1f", x.Strategy, x.Procs, lab.Largest(x.Purposes), x.Booked, x.Down)
+		p.Say("%s, %d cores: bytes down a client and second: %s; sum %.1f, socket %.1f", x.Strategy,
+			x.Procs, lab.Largest(x.Purposes), x.Booked, x.Down)
 		p.Add("  of snapshots and their messages: %s", lab.Largest(x.Inside))
 		if x.Limit != nil {
 			p.Add("  most players: %v", x.Limit)
@@ -219,13 +231,16 @@ func (r *Result) Check() error {
 	name := fmt.Sprintf("%s, %d players", r.Strategy, r.Players)
 	switch {
 	case r.Booked < r.Down*0.9999 || r.Booked > r.Down*1.0001:
-		return fmt.Errorf("%s: the ledger has %.1f bytes a client and second, the socket %.1f", name, r.Booked, r.Down)
+		return fmt.Errorf("%s: the ledger has %.1f bytes a client and second, the socket %.1f",
+			name, r.Booked, r.Down)
 	case r.Bad > 0:
 		return fmt.Errorf("%s: the bots could not use %d packets or messages", name, r.Bad)
 	case r.Dropped > 0:
 		return fmt.Errorf("%s: the server dropped %d bots", name, r.Dropped)
 	case r.Limit == nil && r.Commands < 0.9:
-		return fmt.Errorf("%s: only %.0f %% of the commands came in time: this machine is too busy, or the load too much for it", name, 100*r.Commands)
+		return fmt.Errorf(
+			"%s: only %.0f %% of the commands came in time: this machine is too busy, or the "+
+				"load too much for it", name, 100*r.Commands)
 	}
 	return nil
 }
@@ -238,7 +253,8 @@ func (r Results) compare() {
 			if o.Strategy == x.Strategy && o.Procs == 1 && x.Procs > 1 && x.EncodeAlone > 0 {
 				x.Speedup = o.EncodeAlone / x.EncodeAlone
 			}
-			if o.Procs == x.Procs && o.Strategy == "coeval" && x.Strategy != "coeval" && o.Down > 0 {
+			if o.Procs == x.Procs && o.Strategy == "coeval" && x.Strategy != "coeval" &&
+				o.Down > 0 {
 				x.DownRatio = x.Down / o.Down
 				x.SnapshotRatio = x.Mean * x.Snapshots / (o.Mean * o.Snapshots)
 			}

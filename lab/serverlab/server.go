@@ -26,11 +26,12 @@ type Options struct {
 	Strategies         []string
 	// Relay also sends the commands of others in view, which clients need that predict.
 	Relay bool
-	// FindLimit looks for the most players for which a tick stays within its time, instead of playing
-	// with Players.
+	// FindLimit looks for the most players for which a tick stays within its time, instead of
+	// playing with Players.
 	FindLimit bool
-	// Pace is how fast time goes. Zero lets it go as fast as the bots can keep up with: on a machine
-	// with few cores they take more than the server leaves, and what a tick costs does not depend on it.
+	// Pace is how fast time goes. Zero lets it go as fast as the bots can keep up with: on a
+	// machine with few cores they take more than the server leaves, and what a tick costs does not
+	// depend on it.
 	Pace float64
 	Seed uint64
 	// Profile, if not empty, is a file for a CPU profile of the server.
@@ -50,13 +51,19 @@ var strategies = []string{"coeval", "quake3", "doom3"}
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Players, "players", 1000, 1, MostPlayers, "how many play"),
-		lab.Span(&o.Window, "seconds", time.Second, 10*time.Second, 500*time.Millisecond, time.Hour, "how long each measurement lasts"),
+		lab.Span(&o.Window, "seconds", time.Second, 10*time.Second, 500*time.Millisecond, time.Hour,
+			"how long each measurement lasts"),
 		lab.Number(&o.Snapshots, "snapshots", 20, 1, 1000, "snapshots a second of each player"),
-		lab.Numbers(&o.Procs, "procs", []int{1}, 1, 256, "cores of the server, a run for each number"),
-		lab.Words(&o.Strategies, "strategy", strategies[:1], strategies, "how snapshots are made, a run for each: coeval, quake3, doom3"),
-		lab.Switch(&o.Relay, "relay", "also send the commands of others in view, for clients that predict"),
-		lab.Switch(&o.FindLimit, "find-limit", "find the most players for which a tick stays within its time"),
-		lab.Number(&o.Pace, "pace", 0, 0, 1, "how fast time goes, up to 1 (default: as fast as this machine's bots can keep up with)"),
+		lab.Numbers(&o.Procs, "procs", []int{1}, 1, 256,
+			"cores of the server, a run for each number"),
+		lab.Words(&o.Strategies, "strategy", strategies[:1], strategies,
+			"how snapshots are made, a run for each: coeval, quake3, doom3"),
+		lab.Switch(&o.Relay, "relay",
+			"also send the commands of others in view, for clients that predict"),
+		lab.Switch(&o.FindLimit, "find-limit",
+			"find the most players for which a tick stays within its time"),
+		lab.Number(&o.Pace, "pace", 0, 0, 1,
+			"how fast time goes, up to 1 (default: as fast as this machine's bots can keep up with)"),
 		lab.Seed(&o.Seed, "the bots"),
 	}
 }
@@ -71,7 +78,8 @@ func (o *Options) Check() error {
 		return err
 	}
 	if rate := s.Game.Rate(); o.Snapshots > rate {
-		return fmt.Errorf("snapshots is %d: choose 1 to %d, as there are so many ticks a second", o.Snapshots, rate)
+		return fmt.Errorf("snapshots is %d: choose 1 to %d, as there are so many ticks a second",
+			o.Snapshots, rate)
 	}
 	if o.Command == nil {
 		return errors.New("no way to start processes, set Options.Command")
@@ -90,7 +98,8 @@ func Run(ctx context.Context, o Options) (Results, error) {
 	for i := range all {
 		r := run{o: &o, strategy: o.Strategies[i/len(o.Procs)], procs: o.Procs[i%len(o.Procs)]}
 		r.progress = func(done float64, what string) {
-			o.Progress.Nth(i, all).Tell(done, fmt.Sprintf("%s, %d cores: %s", r.strategy, r.procs, what))
+			o.Progress.Nth(i, all).Tell(done,
+				fmt.Sprintf("%s, %d cores: %s", r.strategy, r.procs, what))
 		}
 		measure := r.findLimit
 		if !o.FindLimit {
@@ -184,13 +193,15 @@ func (r *run) open(ctx context.Context, players int) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := spec{Level: o.Level, Players: players, Procs: r.procs, Snapshots: o.Snapshots, Seed: max(o.Seed, 1), Strategy: r.strategy, Relay: o.Relay}
+	s := spec{Level: o.Level, Players: players, Procs: r.procs, Snapshots: o.Snapshots,
+		Seed: max(o.Seed, 1), Strategy: r.strategy, Relay: o.Relay}
 	serve, join := s, s
 	serve.Key, serve.Profile = key.Text(), o.Profile
 	var at lab.Opened
 	if err = pair.Server.Open(&serve, &at); err == nil {
 		join.Server = at.Server
-		join.Tokens, err = lab.Tokens(key, token.ProtocolID(o.Title.Game.Name()), at.Server, players)
+		join.Tokens,
+			err = lab.Tokens(key, token.ProtocolID(o.Title.Game.Name()), at.Server, players)
 	}
 	if err == nil {
 		err = pair.Clients.Open(&join, nil)
@@ -218,11 +229,12 @@ const (
 
 func (t *table) setPace(pace float64) error {
 	t.pace = pace
-	return t.Both(lab.Order{Do: lab.SetPace, Pace: pace, From: time.Now().Add(paceNotice)}, nil, nil)
+	return t.Both(lab.Order{Do: lab.SetPace, Pace: pace, From: time.Now().Add(paceNotice)}, nil,
+		nil)
 }
 
-// findPace sets the pace, or finds one at which the bots keep up with the server and the server with
-// the time.
+// findPace sets the pace, or finds one at which the bots keep up with the server and the server
+// with the time.
 func (t *table) findPace(r *run, players int, wanted float64) error {
 	if wanted > 0 {
 		if err := t.setPace(wanted); err != nil {
@@ -238,7 +250,8 @@ func (t *table) findPace(r *run, players int, wanted float64) error {
 		}
 		ticks := h.Wall.Seconds() * float64(r.o.Title.Game.Rate())
 		commands := r.result(players, &h, &b).Commands
-		if wanted > 0 || t.pace <= leastPace || commands >= keepsUp && float64(h.Stats.Ticks) >= keepsUp*ticks-1 {
+		if wanted > 0 || t.pace <= leastPace || commands >= keepsUp &&
+			float64(h.Stats.Ticks) >= keepsUp*ticks-1 {
 			return nil
 		}
 		if err := t.setPace(t.pace / 2); err != nil {

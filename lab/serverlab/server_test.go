@@ -77,26 +77,29 @@ type dropped struct{}
 
 func (*dropped) Sync(*bits.Sync) {}
 
-var walkers = world.Define("walkers", world.Class[walker](), world.Class[pebble](), world.Commands[stride](), world.Event[dropped](),
+var walkers = world.Define("walkers", world.Class[walker](), world.Class[pebble](),
+	world.Commands[stride](), world.Event[dropped](),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		w.SetOwner(world.Spawn(w, walker{Pos: det.Vec2{X: w.Rand().Range(0, 1000), Y: w.Rand().Range(0, 1000)}}), p)
+		w.SetOwner(world.Spawn(w,
+			walker{Pos: det.Vec2{X: w.Rand().Range(0, 1000), Y: w.Rand().Range(0, 1000)}}), p)
 	}))
 
 // Hints have clients told of each only once.
 func (p *pebble) Hints(h *game.Hints) { h.TakeOver() }
 
 func walkersTitle() *game.Title {
-	return &game.Title{Game: walkers, Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) stride {
-		r := det.At(seed, 1, 1)
-		var c stride
-		return func(*world.World, world.Player) stride {
-			if r.Chance(0.05) {
-				c.X, c.Y = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
+	return &game.Title{
+		Game: walkers, Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) stride {
+			r := det.At(seed, 1, 1)
+			var c stride
+			return func(*world.World, world.Player) stride {
+				if r.Chance(0.05) {
+					c.X, c.Y = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
+				}
+				c.Drop = r.Chance(0.02)
+				return c
 			}
-			c.Drop = r.Chance(0.02)
-			return c
-		}
-	})}
+		})}
 }
 
 const workerVariable = "COEVAL_TEST_SERVER_WORKER"
@@ -121,7 +124,8 @@ func serverCommand(role string) *exec.Cmd {
 }
 
 func quickServer() Options {
-	return Options{Title: walkersTitle(), Players: 6, Window: 600 * time.Millisecond, Command: serverCommand}
+	return Options{
+		Title: walkersTitle(), Players: 6, Window: 600 * time.Millisecond, Command: serverCommand}
 }
 
 func TestServer(t *testing.T) {
@@ -149,7 +153,8 @@ func TestServer(t *testing.T) {
 func checkServer(t *testing.T, o *Options, results []Result) {
 	for i, r := range results {
 		name := fmt.Sprint(r.Strategy, " ", r.Procs)
-		if want := fmt.Sprint(o.Strategies[i/len(o.Procs)], " ", o.Procs[i%len(o.Procs)]); name != want {
+		if want := fmt.Sprint(o.Strategies[i/len(o.Procs)], " ",
+			o.Procs[i%len(o.Procs)]); name != want {
 			t.Errorf("result %d is of %s, not %s", i, name, want)
 		}
 		// Whether commands come in time depends on the machine; everything else does not.
@@ -157,7 +162,8 @@ func checkServer(t *testing.T, o *Options, results []Result) {
 		if err := r.Check(); err != nil {
 			t.Error(err)
 		}
-		if r.Players != 6 || r.Ticks == 0 || !(r.Tick > 0) || !(r.Share > 0) || !(r.Tick99 >= r.TickMedian) || r.Budget < 16 || r.Budget > 17 {
+		if r.Players != 6 || r.Ticks == 0 || !(r.Tick > 0) || !(r.Share > 0) ||
+			!(r.Tick99 >= r.TickMedian) || r.Budget < 16 || r.Budget > 17 {
 			t.Errorf("%s: %+v", name, r)
 		}
 		sum := r.Spent.Receive + r.Spent.Step + r.Spent.Interest + r.Spent.Encode + r.Spent.Send
@@ -167,7 +173,8 @@ func checkServer(t *testing.T, o *Options, results []Result) {
 		if r.Others != 5 || r.Entities < 6 {
 			t.Errorf("%s: %v others and %v things in view", name, r.Others, r.Entities)
 		}
-		if !(r.Down > 0 && r.Up > 0 && r.Snapshots > 0 && r.Mean > 0 && r.Sizes.Median > 0) || r.Inside["walker"] == 0 || r.Inside["others' commands"] == 0 {
+		if !(r.Down > 0 && r.Up > 0 && r.Snapshots > 0 && r.Mean > 0 && r.Sizes.Median > 0) ||
+			r.Inside["walker"] == 0 || r.Inside["others' commands"] == 0 {
 			t.Errorf("%s: bytes %+v", name, r)
 		}
 		if (r.Speedup > 0) != (r.Procs == 2) || (r.DownRatio > 0) != (r.Strategy == "doom3") {
@@ -177,7 +184,8 @@ func checkServer(t *testing.T, o *Options, results []Result) {
 }
 
 func TestServerNames(t *testing.T) {
-	b, err := json.Marshal(Result{Time: Time{EncodeAlone: 1, Speedup: 1}, Traffic: Traffic{DownRatio: 1}, Limit: &Limit{}})
+	b, err := json.Marshal(Result{Time: Time{EncodeAlone: 1, Speedup: 1},
+		Traffic: Traffic{DownRatio: 1}, Limit: &Limit{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,17 +229,21 @@ func TestServerRefusesNonsense(t *testing.T) {
 			t.Errorf("%v does not say %q", err, x.want)
 		}
 	}
-	for _, orders := range []string{`{"Do":"open"}`, `{"Do":"open","Spec":{"Players":3,"Procs":1}}`, `{"Do":"measure"}`, `{"Do":"open","Spec":{"Players":1,"Procs":1,"Key":"x"}}`} {
+	for _, orders := range []string{
+		`{"Do":"open"}`, `{"Do":"open","Spec":{"Players":3,"Procs":1}}`, `{"Do":"measure"}`,
+		`{"Do":"open","Spec":{"Players":1,"Procs":1,"Key":"x"}}`} {
 		var out bytes.Buffer
 		role := roleHost
 		if strings.Contains(orders, `"Players":3`) {
 			role = roleBots
 		}
-		if err := Work(t.Context(), walkersTitle(), role, strings.NewReader(orders), &out); err != nil {
+		if err := Work(t.Context(), walkersTitle(), role, strings.NewReader(orders),
+			&out); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := Work(t.Context(), walkersTitle(), "referee", strings.NewReader(""), new(bytes.Buffer)); err == nil {
+	if err := Work(t.Context(), walkersTitle(), "referee", strings.NewReader(""),
+		new(bytes.Buffer)); err == nil {
 		t.Error("a role that there is not")
 	}
 }
@@ -246,7 +258,9 @@ func TestFindLimit(t *testing.T) {
 			if tries++; n < 1 || n > MostPlayers || tries > 60 {
 				t.Fatalf("try %d is of %d players", tries, n)
 			}
-			r := &Result{Setting: Setting{Players: n}, Health: Health{Commands: 1}, Time: Time{Budget: 10, Tick99: 5}}
+			r := &Result{
+				Setting: Setting{Players: n}, Health: Health{Commands: 1}, Time: Time{
+					Budget: 10, Tick99: 5}}
 			if n > real {
 				r.Tick99 = 11
 			}
@@ -261,14 +275,16 @@ func TestFindLimit(t *testing.T) {
 			if l.Most != MostPlayers || l.By != "bots" {
 				t.Fatalf("%+v", l)
 			}
-		case l.Most > real || l.Above <= real || real > 0 && float64(l.Above-l.Most) > limitFine*float64(l.Above)+1:
+		case l.Most > real || l.Above <= real || real > 0 &&
+			float64(l.Above-l.Most) > limitFine*float64(l.Above)+1:
 			t.Fatalf("a limit of %d was found to be from %d to %d", real, l.Most, l.Above)
 		case len(l.Tried) != tries:
 			t.Fatalf("%d tries are told of, there were %d", len(l.Tried), tries)
 		}
 	})
 	slow := &Result{Health: Health{Commands: 0.5}, Time: Time{Budget: 10, Tick99: 5}}
-	if _, err := findLimit(t.Context(), 10, func(int) (*Result, error) { return slow, nil }); err == nil {
+	if _, err := findLimit(t.Context(), 10,
+		func(int) (*Result, error) { return slow, nil }); err == nil {
 		t.Error("bots that cannot keep up make a limit")
 	}
 	n := 0
@@ -314,10 +330,12 @@ func TestGameTables(t *testing.T) {
 		t.Error(err)
 	}
 	o.Title = trained // what it learned before makes no difference
-	if again, err = codeclab.GameTables(o); err != nil || !bytes.Equal(tables, again.AppendTables(nil)) {
+	if again, err = codeclab.GameTables(o); err != nil ||
+		!bytes.Equal(tables, again.AppendTables(nil)) {
 		t.Errorf("a title that has tables already learns others: %v", err)
 	}
-	for _, bad := range []codeclab.GameTablesOptions{{Players: -1}, {Seconds: -1}, {Players: 1 << 20}} {
+	for _, bad := range []codeclab.GameTablesOptions{
+		{Players: -1}, {Seconds: -1}, {Players: 1 << 20}} {
 		bad.Title = walkersTitle()
 		if _, err := codeclab.GameTables(bad); err == nil {
 			t.Errorf("%+v was taken", bad)

@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
-	_ "github.com/coeval-dev/coeval/replica/doom3" // servers are compared with how others make snapshots
+	// servers are compared with how others make snapshots
+	_ "github.com/coeval-dev/coeval/replica/doom3"
 	_ "github.com/coeval-dev/coeval/replica/quake3"
 	"github.com/coeval-dev/coeval/topology/server"
 )
@@ -69,7 +70,8 @@ func Work(ctx context.Context, t *game.Title, role string, in io.Reader, out io.
 			return work(title, d, s)
 		}
 	}
-	return lab.Work(ctx, role, lab.Roles[spec]{roleHost: as(runHost), roleBots: as(runBots)}, (*spec).check, in, out)
+	return lab.Work(ctx, role, lab.Roles[spec]{roleHost: as(runHost), roleBots: as(runBots)},
+		(*spec).check, in, out)
 }
 
 // subject is the title as it is sent in this run, the same on both sides. Trained tables are of one
@@ -100,11 +102,12 @@ type hostTotals struct {
 type hostSample struct {
 	hostTotals
 	Wall time.Duration
-	// TickCPU is the processor time of all ticks together, without what the process does between them;
-	// Ticks are of single ticks.
+	// TickCPU is the processor time of all ticks together, without what the process does between
+	// them; Ticks are of single ticks.
 	TickCPU time.Duration
 	Ticks   middle[time.Duration]
-	Encode  time.Duration // what interest and encoding took in the quickest tenth of ticks, by the clock
+	// what interest and encoding took in the quickest tenth of ticks, by the clock
+	Encode time.Duration
 
 	Sent     map[string]uint64  // bytes by purpose
 	Purposes map[string]float64 // bits of snapshots, by what they were for

@@ -77,14 +77,14 @@ func (s *Session) Join(u *Guest, at Seat) error {
 	return nil
 }
 
-// Offset is when in a tick the frames of the ith of n players begin: all over it, so that no one is in
-// step with a server or with others.
+// Offset is when in a tick the frames of the ith of n players begin: all over it, so that no one is
+// in step with a server or with others.
 func Offset(tick time.Duration, i, n int) time.Duration {
 	return tick * time.Duration(2*i+1) / time.Duration(2*n)
 }
 
-// Begun is to be called when a world begins. The server shows nothing of it before it has heard that
-// the client is ready, so no command comes before this.
+// Begun is to be called when a world begins. The server shows nothing of it before it has heard
+// that the client is ready, so no command comes before this.
 func (u *Guest) Begun(me world.Player) {
 	u.Me = me
 	u.Of[me] = u
@@ -137,8 +137,8 @@ type Causes struct{ All, TakenBack, Struck, Contact int }
 // Rest are those that none of the causes applies to.
 func (c *Causes) Rest() int { return c.All - c.TakenBack - c.Struck - c.Contact }
 
-// Book counts a correction of the player's own body by its cause, as docs/prediction.md explains them;
-// before those, what the server took back.
+// Book counts a correction of the player's own body by its cause, as docs/prediction.md explains
+// them; before those, what the server took back.
 func (c *Causes) Book(u *Guest, w *world.World, takenBack bool) {
 	c.All++
 	known := u.Client.Predict().Known()
@@ -155,7 +155,8 @@ func (c *Causes) Book(u *Guest, w *world.World, takenBack bool) {
 	}
 }
 
-// touched says whether another body was next to the player's own, as it was shown between two ticks.
+// touched says whether another body was next to the player's own, as it was shown between two
+// ticks.
 func (u *Guest) touched(from, to world.Tick) bool {
 	for t := from; t <= to; t++ {
 		s := &u.Shown[t%Remember]

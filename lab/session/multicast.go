@@ -12,8 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 )
 
-// A Member is one machine of the reliable multicast on a simulated network. It is given every datagram
-// as it comes, and is woken when it wants to be.
+// A Member is one machine of the reliable multicast on a simulated network. It is given every
+// datagram as it comes, and is woken when it wants to be.
 type Member struct {
 	Index int
 	*crimp.Group
@@ -31,7 +31,8 @@ type Member struct {
 }
 
 // Members make a group of so many, which Begin lets begin.
-func Members(net *netsim.Net, n int, secret uint64, site uint8, o crimp.Options) (list []*Member, roster crimp.Roster, err error) {
+func Members(net *netsim.Net, n int, secret uint64, site uint8, o crimp.Options) (list []*Member,
+	roster crimp.Roster, err error) {
 	roster = crimp.Roster{Epoch: 1, Key: [16]byte{1}}
 	for i := range n {
 		m := &Member{Index: i, net: net, End: net.Endpoint(fmt.Sprint("m", i+1)), wake: -1}
@@ -44,7 +45,8 @@ func Members(net *netsim.Net, n int, secret uint64, site uint8, o crimp.Options)
 			return nil, roster, err
 		}
 		list = append(list, m)
-		roster.Members = append(roster.Members, crimp.Member{ID: member.ID(i + 1), Card: o.Identity.Card(m.End.LocalAddr(), site)})
+		roster.Members = append(roster.Members,
+			crimp.Member{ID: member.ID(i + 1), Card: o.Identity.Card(m.End.LocalAddr(), site)})
 	}
 	return list, roster, nil
 }

@@ -42,7 +42,9 @@ const Wall = 1_800_000_000
 // New makes a session without anyone in it.
 func New(title *lab.Subject, seed uint64, about string) *Session {
 	n := netsim.New(netsim.Options{Seed: seed})
-	s := &Session{Title: title, Body: title.BodyClass(), Net: n, Random: lab.Random{Rand: n.Rand()}, Of: map[world.Player]*Guest{}, About: about}
+	s := &Session{
+		Title: title, Body: title.BodyClass(), Net: n, Random: lab.Random{Rand: n.Rand()},
+		Of: map[world.Player]*Guest{}, About: about}
 	_, _ = s.Random.Read(s.Key[:])
 	return s
 }
@@ -63,7 +65,8 @@ func (s *Session) Endpoint(name string) *netsim.Endpoint {
 
 // Server are the options of a server for clients that all kinds share.
 func (s *Session) Server(players int, seed [32]byte) server.Options {
-	o := server.Options{Title: s.Title.Title, Level: s.Title.On(s.Net.Seed() + 1), Players: players, Workers: 1}
+	o := server.Options{
+		Title: s.Title.Title, Level: s.Title.On(s.Net.Seed() + 1), Players: players, Workers: 1}
 	o.Conn.Seed, o.Conn.Wall = seed, Wall
 	return o
 }
@@ -85,7 +88,9 @@ func (s *Session) Drive(end *netsim.Endpoint, srv *server.Server) {
 
 // Token is for a client of a server.
 func (s *Session) Token(client uint64, to netip.AddrPort) (token.Token, error) {
-	grant := token.Grant{Protocol: token.ProtocolID(s.Title.Name()), Client: client, Expires: Wall + 86400, Servers: []netip.AddrPort{to}}
+	grant := token.Grant{
+		Protocol: token.ProtocolID(s.Title.Name()), Client: client, Expires: Wall + 86400,
+		Servers: []netip.AddrPort{to}}
 	return token.Issue(s.Key, grant, s.Random)
 }
 
@@ -113,23 +118,27 @@ func (s *Session) Until(ctx context.Context, d time.Duration, what string, done 
 			s.Fail(fmt.Errorf("not within %v: %s", d, what))
 			break
 		}
-		s.Net.RunUntil(min(100*time.Millisecond, end-s.Net.Now()), func() bool { return s.Err != nil || done() })
+		s.Net.RunUntil(min(100*time.Millisecond, end-s.Net.Now()),
+			func() bool { return s.Err != nil || done() })
 	}
 	return s.Err
 }
 
 // Play warms up, begins to measure, and measures.
-func (s *Session) Play(ctx context.Context, warm, measured time.Duration, begin func(), tell func(done float64)) error {
+func (s *Session) Play(ctx context.Context, warm, measured time.Duration, begin func(),
+	tell func(done float64)) error {
 	all := float64(warm + measured)
 	if err := s.Pass(ctx, warm, func(d float64) { tell(d * float64(warm) / all) }); err != nil {
 		return err
 	}
 	s.On, s.Since = true, s.Net.Now()
 	begin()
-	return s.Pass(ctx, measured, func(d float64) { tell((float64(warm) + d*float64(measured)) / all) })
+	return s.Pass(ctx, measured,
+		func(d float64) { tell((float64(warm) + d*float64(measured)) / all) })
 }
 
-// Witness notes which of a server's own players were hit in the tick of a world, or died, or came back.
+// Witness notes which of a server's own players were hit in the tick of a world, or died, or came
+// back.
 func (s *Session) Witness(w *world.World, mine func(u *Guest) bool) {
 	t := w.Tick()
 	s.Title.Hits(w, func(h game.Hit) bool {

@@ -13,11 +13,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// The paper does not say what lay between its two servers; they stood in one laboratory. These are the
-// two networks that are assumed in its place.
+// The paper does not say what lay between its two servers; they stood in one laboratory. These are
+// the two networks that are assumed in its place.
 var (
-	lanPath = netsim.Profile{Latency: time.Millisecond, Jitter: netsim.Jitter{Amount: time.Millisecond}}
-	wanPath = netsim.Profile{Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}}
+	lanPath = netsim.Profile{
+		Latency: time.Millisecond, Jitter: netsim.Jitter{Amount: time.Millisecond}}
+	wanPath = netsim.Profile{
+		Latency: 40 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}}
 )
 
 func pathName(p netsim.Profile) string {
@@ -62,8 +64,10 @@ type paperRow struct {
 func besidePaper(rows []Row) (list []paperRow) {
 	for i := range rows {
 		r, p := &rows[i], &paperTable[i]
-		list = append(list, paperRow{r, lab.Per(r.Executed, r.Commands), p.executed / paperCommands, 1000 * p.rollbacks / paperCommands,
-			1e6 * p.executeS / p.executed, 1e6 * p.rollbackS / p.rollbacks})
+		list = append(list,
+			paperRow{r, lab.Per(r.Executed, r.Commands), p.executed / paperCommands,
+				1000 * p.rollbacks / paperCommands,
+				1e6 * p.executeS / p.executed, 1e6 * p.rollbackS / p.rollbacks})
 	}
 	return list
 }
@@ -95,11 +99,13 @@ func trailing(name string, o timeline.TrailingOptions, delays ...int) contender 
 	if name == "" {
 		name = "trailing " + delayNames(delays)
 	}
-	return contender{name: name, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		o := o
-		o.Options = base
-		return timeline.NewTrailing(start, o)
-	}}
+	return contender{
+		name: name, make: func(start *world.World, base timeline.Options) (timeline.Timeline,
+			error) {
+			o := o
+			o.Options = base
+			return timeline.NewTrailing(start, o)
+		}}
 }
 
 // paper are the paper's seven sets of delays.
@@ -111,12 +117,17 @@ func paper() (list []contender) {
 }
 
 func auto() contender {
-	return contender{name: "trailing, auto", make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		if base.Clock == nil { // the second mirror is not measured, and need not choose alike
-			base.Clock = lab.ThreadTime
-		}
-		return timeline.NewAuto(start, timeline.AutoOptions{TrailingOptions: timeline.TrailingOptions{Options: base, Delays: timeline.Delays{Window: time.Second}}})
-	}}
+	return contender{
+		name: "trailing, auto",
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			if base.Clock == nil { // the second mirror is not measured, and need not choose alike
+				base.Clock = lab.ThreadTime
+			}
+			return timeline.NewAuto(start,
+				timeline.AutoOptions{
+					TrailingOptions: timeline.TrailingOptions{
+						Options: base, Delays: timeline.Delays{Window: time.Second}}})
+		}}
 }
 
 func warp(every int, lazy bool) contender {
@@ -127,16 +138,22 @@ func warp(every int, lazy bool) contender {
 	if every > 1 {
 		name = fmt.Sprintf("time warp, every %d ticks", every)
 	}
-	return contender{name: name, lazy: lazy, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: base, Window: time.Second, Every: every})
-	}}
+	return contender{
+		name: name, lazy: lazy,
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			return rivals.NewTimeWarp(start,
+				rivals.TimeWarpOptions{Options: base, Window: time.Second, Every: every})
+		}}
 }
 
 func bucket(delay, width int) contender {
 	d := time.Duration(delay) * time.Millisecond
-	return contender{name: fmt.Sprintf("bucket %d ms, %d ticks", delay, width), make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return rivals.NewBucket(start, rivals.BucketOptions{Options: base, Delay: d, Width: width})
-	}}
+	return contender{
+		name: fmt.Sprintf("bucket %d ms, %d ticks", delay, width),
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			return rivals.NewBucket(start,
+				rivals.BucketOptions{Options: base, Delay: d, Width: width})
+		}}
 }
 
 func lockstep(delay, most int) contender {
@@ -144,21 +161,31 @@ func lockstep(delay, most int) contender {
 	if most > 0 {
 		name = "lock step, adaptive"
 	}
-	return contender{name: name, waits: true, round: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return rivals.NewLockstep(start, rivals.LockstepOptions{Options: base, Mirrors: bothMirrors, Delay: delay, Most: most})
-	}}
+	return contender{
+		name: name, waits: true, round: true,
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			return rivals.NewLockstep(start,
+				rivals.LockstepOptions{
+					Options: base, Mirrors: bothMirrors, Delay: delay, Most: most})
+		}}
 }
 
 func conservative(ahead time.Duration) contender {
-	return contender{name: fmt.Sprintf("conservative, %v ahead", ahead), waits: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return rivals.NewConservative(start, rivals.ConservativeOptions{Options: base, Mirrors: bothMirrors, LookAhead: ahead})
-	}}
+	return contender{
+		name: fmt.Sprintf("conservative, %v ahead", ahead), waits: true,
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			return rivals.NewConservative(start,
+				rivals.ConservativeOptions{Options: base, Mirrors: bothMirrors, LookAhead: ahead})
+		}}
 }
 
 func rollback(window int) contender {
-	return contender{name: fmt.Sprintf("rollback, %d ticks", window), waits: true, lazy: true, make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
-		return rivals.NewRollback(start, rivals.RollbackOptions{Options: base, Mirrors: bothMirrors, Window: window})
-	}}
+	return contender{
+		name: fmt.Sprintf("rollback, %d ticks", window), waits: true, lazy: true,
+		make: func(start *world.World, base timeline.Options) (timeline.Timeline, error) {
+			return rivals.NewRollback(start,
+				rivals.RollbackOptions{Options: base, Mirrors: bothMirrors, Window: window})
+		}}
 }
 
 // all are all timelines, with settings that suit a network.
@@ -167,8 +194,10 @@ func all(n netsim.Profile) []contender {
 	cover := int((path + time.Millisecond) / time.Millisecond)
 	return []contender{
 		trailing("", timeline.TrailingOptions{}, 0, 100, 1000),
-		trailing("trailing 0,100,1000, places corrected", timeline.TrailingOptions{Correct: true}, 0, 100, 1000),
-		trailing("trailing 0,100,1000, everything", timeline.TrailingOptions{Everything: true}, 0, 100, 1000),
+		trailing("trailing 0,100,1000, places corrected", timeline.TrailingOptions{Correct: true},
+			0, 100, 1000),
+		trailing("trailing 0,100,1000, everything", timeline.TrailingOptions{Everything: true}, 0,
+			100, 1000),
 		trailing("", timeline.TrailingOptions{}, cover, 1000),
 		auto(),
 		warp(1, false),

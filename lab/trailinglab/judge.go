@@ -23,18 +23,24 @@ func (r *run) row() (*Row, error) {
 	}
 	n := r.job.network
 	row := &Row{
-		Name: r.job.name, Network: pathName(n), Latency: lab.Millis(n.Latency), Jitter: lab.Millis(n.Jitter.Amount),
+		Name: r.job.name, Network: pathName(n), Latency: lab.Millis(n.Latency),
+		Jitter: lab.Millis(n.Jitter.Amount),
 		Counts: Counts{
-			Commands: s.Commands, Late: s.Late, TooLate: s.TooLate, Executed: s.Executions, Steps: s.Steps, PerTick: s.Again(),
-			Rollbacks: s.Rollbacks, PerCommand: s.RollbacksPerThousand(), Seen: s.Seen, Corrected: s.Corrections, Deepest: s.Deepest, Copies: s.Copies,
+			Commands: s.Commands, Late: s.Late, TooLate: s.TooLate, Executed: s.Executions,
+			Steps: s.Steps, PerTick: s.Again(),
+			Rollbacks: s.Rollbacks, PerCommand: s.RollbacksPerThousand(), Seen: s.Seen,
+			Corrected: s.Corrections, Deepest: s.Deepest, Copies: s.Copies,
 		},
 		Times: Times{
-			StepMillis: lab.Millis(s.StepTime), CopyMillis: lab.Millis(s.CopyTime), TotalMillis: lab.Millis(m.cpu),
-			CommandMicros: 1000 * lab.Millis(s.StepTime) / float64(max(s.Executions, 1)), Memory: memory(s.MostHeld),
+			StepMillis: lab.Millis(s.StepTime), CopyMillis: lab.Millis(s.CopyTime),
+			TotalMillis:   lab.Millis(m.cpu),
+			CommandMicros: 1000 * lab.Millis(s.StepTime) / float64(max(s.Executions, 1)),
+			Memory:        memory(s.MostHeld),
 		},
 		Feel: Feel{
-			Jump: s.Jump, MeanJump: s.Moved / float64(max(s.Jumps, 1)), Jumps: s.Jumps, Waited: lab.Millis(s.Waited),
-			Delay: lab.Millis(m.delay) / float64(max(m.shown, 1)), Promise: m.line.Exact(),
+			Jump: s.Jump, MeanJump: s.Moved / float64(max(s.Jumps, 1)), Jumps: s.Jumps,
+			Waited: lab.Millis(s.Waited),
+			Delay:  lab.Millis(m.delay) / float64(max(m.shown, 1)), Promise: m.line.Exact(),
 		},
 	}
 	if s.Rollbacks > 0 && s.Copies == s.Rollbacks {
@@ -70,12 +76,14 @@ func wholeMillis(list []time.Duration) (out []int) {
 	return out
 }
 
-// judge compares every settled tick of each mirror with an oracle: one machine that had all that was stamped, in the order of its stamps, but for what was too late.
-// It shares nothing with the timelines but the rule of that order.
+// judge compares every settled tick of each mirror with an oracle: one machine that had all that
+// was stamped, in the order of its stamps, but for what was too late. It shares nothing with the
+// timelines but the rule of that order.
 func (r *run) judge(row *Row) error {
 	sent := slices.Clone(r.sent)
 	slices.SortStableFunc(sent, func(a, b timeline.Command) int {
-		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq))
+		return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Origin, b.Origin),
+			cmp.Compare(a.Seq, b.Seq))
 	})
 	for _, m := range r.mirrors {
 		w, in := r.b.start.Host().Clone(), r.b.title.Game.NewInputs()
@@ -118,7 +126,8 @@ func (r *run) judge(row *Row) error {
 	if row.Settled == 0 {
 		return errors.New("nothing was settled")
 	}
-	row.Verified = !row.Promise || row.Differ == 0 && (row.Mirrors == 0 || row.TooLate > 0 || r.mirrors[1].line.Stats().TooLate > 0)
+	row.Verified = !row.Promise || row.Differ == 0 &&
+		(row.Mirrors == 0 || row.TooLate > 0 || r.mirrors[1].line.Stats().TooLate > 0)
 	return nil
 }
 
@@ -167,18 +176,27 @@ func (r *Result) reach(runs []Row, speed float64) {
 	add := func(what, want string, got float64, ok bool) {
 		r.Targets = append(r.Targets, lab.Target{What: what, Want: want, Got: got, Reached: ok})
 	}
-	add("two states (5,100) on a LAN: world steps a tick", "at most 2.05", lan.PerTick, lan.PerTick <= 2.05)
-	add("two states (5,100) on a LAN: rollbacks for 1000 commands", "at most 4.4", lan.PerCommand, lan.PerCommand <= 4.4)
-	add("leading delay covers the path (50,150,1000 at 50 ms): rollbacks", "0", float64(covered.Rollbacks), covered.Rollbacks == 0)
+	add("two states (5,100) on a LAN: world steps a tick", "at most 2.05", lan.PerTick,
+		lan.PerTick <= 2.05)
+	add("two states (5,100) on a LAN: rollbacks for 1000 commands", "at most 4.4", lan.PerCommand,
+		lan.PerCommand <= 4.4)
+	add("leading delay covers the path (50,150,1000 at 50 ms): rollbacks", "0",
+		float64(covered.Rollbacks), covered.Rollbacks == 0)
 	add("... world steps a tick", "3, one for each state", covered.PerTick, covered.PerTick == 3)
 	add("speed of copying a world, against plain memory", "at least 0.5", speed, speed >= 0.5)
-	named := func(name string) int { return slices.IndexFunc(r.Rivals, func(r Row) bool { return r.Name == name }) }
+	named := func(name string) int {
+		return slices.IndexFunc(r.Rivals, func(r Row) bool { return r.Name == name })
+	}
 	// Of the two ways to warp time this is the cheaper.
-	if i, j := named("trailing 0,100,1000"), named("time warp, repaired once a tick"); i >= 0 && j >= 0 {
+	if i, j := named("trailing 0,100,1000"), named("time warp, repaired once a tick"); i >= 0 &&
+		j >= 0 {
 		tss, warp := &r.Rivals[i], &r.Rivals[j]
-		cpu, memory := warp.CopyMillis/max(tss.CopyMillis, 1e-9), float64(warp.Memory)/float64(max(tss.Memory, 1))
-		add("time warp's time for saving state, against trailing 0,100,1000", "at least 10, or ten times its memory", cpu, cpu >= 10 || memory >= 10)
-		add("time warp's memory, against trailing 0,100,1000", "at least 10, or ten times its time", memory, cpu >= 10 || memory >= 10)
+		cpu, memory := warp.CopyMillis/max(tss.CopyMillis, 1e-9),
+			float64(warp.Memory)/float64(max(tss.Memory, 1))
+		add("time warp's time for saving state, against trailing 0,100,1000",
+			"at least 10, or ten times its memory", cpu, cpu >= 10 || memory >= 10)
+		add("time warp's memory, against trailing 0,100,1000", "at least 10, or ten times its time",
+			memory, cpu >= 10 || memory >= 10)
 	}
 	exact, broken := 0, 0
 	for _, row := range slices.Concat(r.LAN, r.WAN, r.Rivals, r.Sweep, runs) {
@@ -189,5 +207,6 @@ func (r *Result) reach(runs []Row, speed float64) {
 			}
 		}
 	}
-	add("runs that promised exact worlds and broke it, of "+strconv.Itoa(exact), "0", float64(broken), broken == 0)
+	add("runs that promised exact worlds and broke it, of "+strconv.Itoa(exact), "0",
+		float64(broken), broken == 0)
 }

@@ -51,7 +51,8 @@ type mirror struct {
 	alarm    time.Duration // when it wakes of itself
 	stirred  bool          // it will, at this moment
 
-	// Of this mirror's own commands: when they came in, by the tick that they are executed in; and how long that took.
+	// Of this mirror's own commands: when they came in, by the tick that they are executed in; and
+	// how long that took.
 	came  map[world.Tick][]time.Duration
 	delay time.Duration
 	shown int
@@ -68,12 +69,16 @@ type place struct {
 // redundancy is how many commands go into each datagram: those of a few ticks.
 const redundancy = 24
 
-// run plays the recorded inputs to two mirrors, each player's to their own, and says what became of it.
+// run plays the recorded inputs to two mirrors, each player's to their own, and says what became of
+// it.
 func (b *bench) run(j job) (*Row, error) {
 	r := &run{b: b, job: j, net: netsim.New(netsim.Options{Seed: b.o.Seed + 1})}
 	r.net.Use(netsim.Conditions{Up: j.network, Down: j.network})
 	for _, id := range bothMirrors {
-		m := &mirror{run: r, id: id, end: r.net.Endpoint(fmt.Sprintf("mirror%d", id)), came: map[world.Tick][]time.Duration{}, heard: map[uint32]bool{}, tooLate: map[member.ID]map[uint32]bool{}}
+		m := &mirror{
+			run: r, id: id, end: r.net.Endpoint(fmt.Sprintf("mirror%d", id)),
+			came: map[world.Tick][]time.Duration{}, heard: map[uint32]bool{},
+			tooLate: map[member.ID]map[uint32]bool{}}
 		for _, o := range bothMirrors {
 			m.tooLate[o] = map[uint32]bool{}
 		}
@@ -92,7 +97,8 @@ func (b *bench) run(j job) (*Row, error) {
 	r.mirrors[0].peer, r.mirrors[1].peer = r.mirrors[1], r.mirrors[0]
 	r.schedule()
 	end := r.time(world.Tick(j.ticks)) + 4*time.Second
-	r.net.RunUntil(end, func() bool { return r.failed != nil || r.done() }) // who waits for others may not get that far
+	// who waits for others may not get that far
+	r.net.RunUntil(end, func() bool { return r.failed != nil || r.done() })
 	if r.failed != nil {
 		return nil, r.failed
 	}
@@ -112,8 +118,10 @@ func (r *run) time(t world.Tick) time.Duration {
 	return time.Duration(t) * time.Second / time.Duration(r.b.title.Game.Rate())
 }
 
-// schedule lets players' commands come in, a tick at a time, and wakes the mirrors. A player's command comes in at any time within the tick before the one it is
-// stamped with, drawn anew for each command: were it drawn once for each player, how many are late on a short path would hang on a handful of draws.
+// schedule lets players' commands come in, a tick at a time, and wakes the mirrors. A player's
+// command comes in at any time within the tick before the one it is stamped with, drawn anew for
+// each command: were it drawn once for each player, how many are late on a short path would hang on
+// a handful of draws.
 func (r *run) schedule() {
 	n := world.Tick(0)
 	var tick func()
@@ -133,7 +141,8 @@ func (r *run) schedule() {
 					m.later(n, p, timeline.Command{Player: p, Image: in.images[i]})
 				}
 			}
-			r.net.After(r.time(n)-now, func() { r.net.After(0, func() { m.wake(true) }) }) // after what comes at that time
+			// after what comes at that time
+			r.net.After(r.time(n)-now, func() { r.net.After(0, func() { m.wake(true) }) })
 		}
 		r.net.After(r.time(n)-now, tick)
 	}
@@ -162,7 +171,8 @@ func (m *mirror) later(n world.Tick, p world.Player, c timeline.Command) {
 	})
 }
 
-// soon wakes the mirror when all that comes at this moment has come, as a mirror that empties its socket before it computes would.
+// soon wakes the mirror when all that comes at this moment has come, as a mirror that empties its
+// socket before it computes would.
 func (m *mirror) soon() {
 	if !m.stirred {
 		m.stirred = true
@@ -187,7 +197,8 @@ func (m *mirror) wake(boundary bool) {
 		return
 	}
 	m.lead()
-	if auto, ok := m.line.(*timeline.Auto); ok && m.run.net.Now() < m.run.time(world.Tick(m.run.job.ticks)) {
+	if auto, ok := m.line.(*timeline.Auto); ok &&
+		m.run.net.Now() < m.run.time(world.Tick(m.run.job.ticks)) {
 		m.plan = auto.Plan()
 	}
 	if next := m.line.Next(); next != m.alarm && next > m.run.net.Now() {
@@ -218,7 +229,8 @@ func (m *mirror) pump(boundary bool) {
 			send = true
 		}
 		m.queue, m.since = m.queue[:0], m.since[:0]
-		behind := m.run.job.round && m.run.time(m.line.Leading().Tick()+1) < now // it is late itself, so it makes no one wait longer
+		// it is late itself, so it makes no one wait longer
+		behind := m.run.job.round && m.run.time(m.line.Leading().Tick()+1) < now
 		if m.run.job.waits && (boundary || behind) {
 			m.promised, m.vowed = stamp, now
 			m.submit(m.promise())
@@ -237,7 +249,11 @@ func (m *mirror) pump(boundary bool) {
 func (m *mirror) merge() {
 	n := 0
 	for i, c := range m.queue {
-		old := c.Kind == timeline.Give && slices.ContainsFunc(m.queue[i+1:], func(o timeline.Command) bool { return o.Kind == timeline.Give && o.Player == c.Player })
+		old := c.Kind == timeline.Give &&
+			slices.ContainsFunc(m.queue[i+1:],
+				func(o timeline.Command) bool {
+					return o.Kind == timeline.Give && o.Player == c.Player
+				})
 		if !old {
 			m.queue[n], m.since[n] = c, m.since[i]
 			n++
@@ -247,7 +263,8 @@ func (m *mirror) merge() {
 }
 
 func (m *mirror) promise() timeline.Command {
-	return timeline.Command{Kind: timeline.Promise, Tick: m.promised, Origin: m.id, Seq: m.seq, Sent: m.vowed}
+	return timeline.Command{
+		Kind: timeline.Promise, Tick: m.promised, Origin: m.id, Seq: m.seq, Sent: m.vowed}
 }
 
 func (m *mirror) submit(c timeline.Command) {
@@ -262,7 +279,8 @@ func (m *mirror) submit(c timeline.Command) {
 	}
 }
 
-// lead counts how long the mirror's own players waited for what they did to be in the leading world.
+// lead counts how long the mirror's own players waited for what they did to be in the leading
+// world.
 func (m *mirror) lead() {
 	for w := m.line.Leading().Tick(); m.led < w; {
 		m.led++
@@ -295,8 +313,8 @@ func (b *bench) placesIn(w *world.World) []place {
 	return out
 }
 
-// A packet is what one mirror tells the other: the commands that it may not have, and a promise. The
-// datagram on the network only says which packet it is.
+// A packet is what one mirror tells the other: the commands that it may not have, and a promise.
+// The datagram on the network only says which packet it is.
 type packet struct {
 	commands []timeline.Command
 	promise  timeline.Command

@@ -1,6 +1,6 @@
-// Package trailinglab runs a game on two simulated mirrors under trailing state synchronization and all
-// that rivals it: Table 3.1 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game Server System"
-// (2001), and further.
+// Package trailinglab runs a game on two simulated mirrors under trailing state synchronization and
+// all that rivals it: Table 3.1 of Cronin, Filstrup and Kurc, "A Distributed Multiplayer Game
+// Server System" (2001), and further.
 //
 //	host/tools/lab    {program} lab trailing
 //	lab/trailinglab   the experiment           <- here
@@ -26,15 +26,16 @@ import (
 
 // Options say which title is run on mirrors, and how long. Title has no default.
 type Options struct {
-	// Title is what is played, on Level, by the title's bots. Default: the level that the title has for
-	// so many players.
+	// Title is what is played, on Level, by the title's bots. Default: the level that the title has
+	// for so many players.
 	Title *game.Title
 	Level string
 	// Trace is a recorded run to use in place of bots.
 	Trace []byte
 	// Players are shared evenly between two mirrors: the first half plays on the first.
 	Players int
-	// Ticks is how long to record. The default makes as many commands of 6 players as the paper had.
+	// Ticks is how long to record. The default makes as many commands of 6 players as the paper
+	// had.
 	Ticks int
 	// Margins are what is compared apart from strict events. Default: the title's, or those of
 	// lab.Margins by half a unit.
@@ -42,9 +43,9 @@ type Options struct {
 	Seed    uint64
 	// Network is what lies between the mirrors for Explain, and for the rivals.
 	Network netsim.Profile
-	// AtTick lets all commands come in, and be sent on, at the very time of their tick, rather than at
-	// any time before it. Then with a leading delay of 0 every command of the other mirror is late,
-	// however short the way.
+	// AtTick lets all commands come in, and be sent on, at the very time of their tick, rather than
+	// at any time before it. Then with a leading delay of 0 every command of the other mirror is
+	// late, however short the way.
 	AtTick bool
 	// Quick leaves out the sweep over networks.
 	Quick    bool
@@ -53,17 +54,22 @@ type Options struct {
 
 // List describes the options.
 func (o *Options) List() []*lab.Option {
-	latency := lab.Number(&o.Network.Latency, "latency", 0, 0, time.Second, "how far the mirrors are apart, for the rivals and --explain")
-	jitter := lab.Number(&o.Network.Jitter.Amount, "jitter", 0, 0, time.Second, "and how much that varies")
+	latency := lab.Number(&o.Network.Latency, "latency", 0, 0, time.Second,
+		"how far the mirrors are apart, for the rivals and --explain")
+	jitter := lab.Number(&o.Network.Jitter.Amount, "jitter", 0, 0, time.Second,
+		"and how much that varies")
 	latency.Default, jitter.Default = wanPath.Latency.String(), wanPath.Jitter.Amount.String()
 	return []*lab.Option{
-		lab.Number(&o.Ticks, "ticks", 3099, 120, 1<<20, "how long the match is, in 60ths of a second"),
-		lab.Number(&o.Players, "players", 6, 2, 1000, "how many bots play, half of them on each mirror"),
+		lab.Number(&o.Ticks, "ticks", 3099, 120, 1<<20,
+			"how long the match is, in 60ths of a second"),
+		lab.Number(&o.Players, "players", 6, 2, 1000,
+			"how many bots play, half of them on each mirror"),
 		lab.Seed(&o.Seed, "the match and the network"),
 		lab.Level(&o.Level),
 		latency, jitter,
 		lab.Number(&o.Network.Loss, "loss", 0, 0, 0.5, "and the share of datagrams that is lost"),
-		lab.Switch(&o.AtTick, "at-tick", "let mirrors send commands on only when their tick comes, so that more are late"),
+		lab.Switch(&o.AtTick, "at-tick",
+			"let mirrors send commands on only when their tick comes, so that more are late"),
 		lab.Switch(&o.Quick, "quick", "leave out the sweep over networks"),
 	}
 }
@@ -118,33 +124,43 @@ type Counts struct {
 
 // Times are those of the first mirror's thread.
 type Times struct {
-	StepMillis     float64 `json:"step_ms" head:"steps ms" as:"%.0f"`
-	CopyMillis     float64 `json:"copy_ms" head:"copies ms" as:"%.2f"`
-	TotalMillis    float64 `json:"total_ms" head:"total ms" as:"%.0f"`
-	CommandMicros  float64 `json:"command_us" head:"command µs" as:"%.2f"`   // time of steps by commands executed
-	RollbackMicros float64 `json:"rollback_us" head:"rollback µs" as:"%.2f"` // time of copies by rollbacks, where copies are for nothing else
+	StepMillis  float64 `json:"step_ms" head:"steps ms" as:"%.0f"`
+	CopyMillis  float64 `json:"copy_ms" head:"copies ms" as:"%.2f"`
+	TotalMillis float64 `json:"total_ms" head:"total ms" as:"%.0f"`
+	// time of steps by commands executed
+	CommandMicros float64 `json:"command_us" head:"command µs" as:"%.2f"`
+	// time of copies by rollbacks, where copies are for nothing else
+	RollbackMicros float64 `json:"rollback_us" head:"rollback µs" as:"%.2f"`
 	Memory         memory  `json:"memory_bytes" head:"memory"`
 }
 
 // Feel is what players notice.
 type Feel struct {
-	Jump     float64 `json:"largest_jump" head:"largest" as:"%.1f"` // of a player's place, by being repaired; who reappears elsewhere counts too
-	MeanJump float64 `json:"mean_jump" head:"jump" as:"%.2f"`       // of those that are beyond the margin
+	// of a player's place, by being repaired; who reappears elsewhere counts too
+	Jump float64 `json:"largest_jump" head:"largest" as:"%.1f"`
+	// of those that are beyond the margin
+	MeanJump float64 `json:"mean_jump" head:"jump" as:"%.2f"`
 	Jumps    int     `json:"jumps" head:"jumps"`
-	Waited   float64 `json:"waited_ms" head:"behind ms" as:"%.0f"` // the leading world stood still for this long, waiting
-	Delay    float64 `json:"delay_ms" head:"delay ms" as:"%.0f"`   // on average, from a player's command to the leading world that has it, on the player's own mirror
-	Promise  bool    `json:"exact_promised"`
+	// the leading world stood still for this long, waiting
+	Waited float64 `json:"waited_ms" head:"behind ms" as:"%.0f"`
+	// on average, from a player's command to the leading world that has it, on the player's own
+	// mirror
+	Delay   float64 `json:"delay_ms" head:"delay ms" as:"%.0f"`
+	Promise bool    `json:"exact_promised"`
 }
 
 // Judged is how settled worlds differ from those of an oracle.
 type Judged struct {
-	Settled  int     `json:"settled_ticks"` // of both mirrors
-	Differ   int     `json:"ticks_unlike_oracle"`
-	Unlike   string  `json:"-" head:"unlike oracle"`
-	Apart    float64 `json:"largest_divergence" head:"apart" as:"%.1f"` // of a player's place, from the oracle's
-	Mirrors  int     `json:"ticks_unlike_mirrors"`                      // settled ticks that differ between the two mirrors
-	Delays   []int   `json:"delays_ms,omitempty"`                       // of trailing states, at the end
-	Verified bool    `json:"verified"`                                  // it kept its promise
+	Settled int    `json:"settled_ticks"` // of both mirrors
+	Differ  int    `json:"ticks_unlike_oracle"`
+	Unlike  string `json:"-" head:"unlike oracle"`
+	// of a player's place, from the oracle's
+	Apart float64 `json:"largest_divergence" head:"apart" as:"%.1f"`
+	// settled ticks that differ between the two mirrors
+	Mirrors int `json:"ticks_unlike_mirrors"`
+	// of trailing states, at the end
+	Delays   []int `json:"delays_ms,omitempty"`
+	Verified bool  `json:"verified"` // it kept its promise
 }
 
 // memory is so many bytes.
@@ -157,7 +173,9 @@ func (r *Result) Check() error {
 	var wrong []error
 	for _, row := range slices.Concat(r.LAN, r.WAN, r.Rivals, r.Sweep) {
 		if !row.Verified {
-			wrong = append(wrong, fmt.Errorf("%s on %s: %d of %d settled ticks differ from the oracle's, %d between mirrors", row.Name, row.Network, row.Differ, row.Settled, row.Mirrors))
+			wrong = append(wrong,
+				fmt.Errorf("%s on %s: %d of %d settled ticks differ from the oracle's, %d "+
+					"between mirrors", row.Name, row.Network, row.Differ, row.Settled, row.Mirrors))
 		}
 	}
 	return errors.Join(append(wrong, lab.Missed(r.Targets))...)
@@ -165,23 +183,32 @@ func (r *Result) Check() error {
 
 // Report sets our figures beside those of Table 3.1, and then all timelines beside each other.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%s, %d players on %d mirrors, %d ticks, %d commands; the trace has %d bytes, the world %d", r.Game, r.Players, r.Mirrors, r.Ticks, r.Commands, r.TraceBytes, r.WorldBytes)
+	p.Say("%s, %d players on %d mirrors, %d ticks, %d commands; the trace has %d bytes, the "+
+		"world %d", r.Game, r.Players, r.Mirrors, r.Ticks, r.Commands, r.TraceBytes, r.WorldBytes)
 	for _, x := range []struct {
 		rows []Row
 		what string
 	}{{r.LAN, "as in one laboratory"}, {r.WAN, "as between cities"}} {
-		p.Say("Table 3.1 again, with %s between the mirrors, %s; the paper's figures to the right", x.rows[0].Network, x.what)
-		p.Table(besidePaper(x.rows), "Name: delays ms | Executed, ACommand, PerTick, StepMillis: time ms, Rollbacks, PerCommand, CopyMillis: time ms, TotalMillis, "+
-			"CommandMicros, RollbackMicros, MeanJump, Memory, PaperCommand, PaperRollbacks, PaperCommandMicros, PaperRollbackMicros")
+		p.Say("Table 3.1 again, with %s between the mirrors, %s; the paper's figures to the right",
+			x.rows[0].Network, x.what)
+		p.Table(besidePaper(x.rows),
+			"Name: delays ms | Executed, ACommand, PerTick, StepMillis: time ms, Rollbacks, "+
+				"PerCommand, CopyMillis: time ms, TotalMillis, "+
+				"CommandMicros, RollbackMicros, MeanJump, Memory, PaperCommand, PaperRollbacks, "+
+				"PaperCommandMicros, PaperRollbackMicros")
 	}
 	p.Say("All timelines, on %s", r.Rivals[0].Network)
-	p.Table(r.Rivals, "Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Copies, StepMillis, CopyMillis, TotalMillis, Memory, "+
-		"Jumps, MeanJump, Jump, Waited, Unlike, Apart")
+	p.Table(r.Rivals,
+		"Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Copies, StepMillis, CopyMillis, "+
+			"TotalMillis, Memory, "+
+			"Jumps, MeanJump, Jump, Waited, Unlike, Apart")
 	if len(r.Sweep) > 0 {
 		p.Say("Mirrors further and further apart, then 50 ms with more and more jitter")
 		for network, rows := range lab.Groups(r.Sweep, func(r *Row) string { return r.Network }) {
 			p.Say("%s", network)
-			p.Table(rows, "Name | Delay, PerTick, PerCommand, Deepest, TotalMillis, MeanJump, Waited, TooLate, Unlike")
+			p.Table(rows,
+				"Name | Delay, PerTick, PerCommand, Deepest, TotalMillis, MeanJump, Waited, "+
+					"TooLate, Unlike")
 		}
 	}
 	p.Say("How the delays of \"trailing, auto\" came about")
@@ -189,9 +216,9 @@ func (r *Result) Report(p *lab.Report) {
 	p.Table(r.Targets, "What | Got, Want, Reached")
 }
 
-// Run runs a game on two simulated mirrors under trailing state synchronization and all its rivals, on
-// one recorded trace, over the same networks, and compares each world that they settle with that of one
-// machine which had every command in time.
+// Run runs a game on two simulated mirrors under trailing state synchronization and all its rivals,
+// on one recorded trace, over the same networks, and compares each world that they settle with that
+// of one machine which had every command in time.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	b, r, err := newBench(o)
 	if err != nil {
@@ -210,15 +237,20 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	add(&r.LAN, lanPath, b.ticks, paper()...)
 	add(&r.WAN, wanPath, b.ticks, paper()...)
 	add(&r.Rivals, o.Network, b.ticks, all(o.Network)...)
-	add(&targets, lanPath, b.ticks, trailing("two states on a LAN", timeline.TrailingOptions{}, 5, 100))
-	add(&targets, netsim.Profile{Latency: 50 * time.Millisecond}, b.ticks, trailing("covered", timeline.TrailingOptions{}, 50, 150, 1000))
+	add(&targets, lanPath, b.ticks,
+		trailing("two states on a LAN", timeline.TrailingOptions{}, 5, 100))
+	add(&targets, netsim.Profile{Latency: 50 * time.Millisecond}, b.ticks,
+		trailing("covered", timeline.TrailingOptions{}, 50, 150, 1000))
 	if !o.Quick {
 		some := min(b.ticks, 900)
 		for _, ms := range []time.Duration{0, 25, 50, 100, 150, 200} {
 			add(&r.Sweep, netsim.Profile{Latency: ms * time.Millisecond}, some, sweep()...)
 		}
 		for _, ms := range []time.Duration{5, 10, 20, 50, 100} {
-			add(&r.Sweep, netsim.Profile{Latency: 50 * time.Millisecond, Jitter: netsim.Jitter{Amount: ms * time.Millisecond}}, some, sweep()...)
+			add(&r.Sweep,
+				netsim.Profile{
+					Latency: 50 * time.Millisecond, Jitter: netsim.Jitter{
+						Amount: ms * time.Millisecond}}, some, sweep()...)
 		}
 	}
 	for i, j := range jobs {
@@ -259,7 +291,8 @@ func Explain(o Options) (string, error) {
 		return "", err
 	}
 	if !row.Verified {
-		return "", fmt.Errorf("%d of %d settled ticks differ from the oracle's", row.Differ, row.Settled)
+		return "", fmt.Errorf("%d of %d settled ticks differ from the oracle's", row.Differ,
+			row.Settled)
 	}
 	return row.Plan, nil
 }
@@ -314,7 +347,8 @@ func newBench(o Options) (*bench, *Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := timeline.Try(title.Game, world.CheckOptions{Settings: settings, Ticks: 120, Players: o.Players}); err != nil {
+	if err := timeline.Try(title.Game,
+		world.CheckOptions{Settings: settings, Ticks: 120, Players: o.Players}); err != nil {
 		return nil, nil, err
 	}
 	b := &bench{o: o, title: title}
@@ -327,7 +361,9 @@ func newBench(o Options) (*bench, *Result, error) {
 	if err := b.read(data); err != nil {
 		return nil, nil, err
 	}
-	r := &Result{Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data), WorldBytes: b.large.Host().Size()}
+	r := &Result{
+		Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data),
+		WorldBytes: b.large.Host().Size()}
 	for _, in := range b.input {
 		r.Commands += len(in.players)
 	}
@@ -342,7 +378,8 @@ func (b *bench) record() ([]byte, error) {
 	}
 	m.Early = true
 	var out bytes.Buffer
-	tw, err := trace.NewWriter(&out, m.World, trace.Options{Note: "recorded for the lab", HashEvery: 60})
+	tw, err := trace.NewWriter(&out, m.World,
+		trace.Options{Note: "recorded for the lab", HashEvery: 60})
 	if err != nil {
 		return nil, err
 	}
@@ -368,29 +405,34 @@ func (b *bench) read(data []byte) error {
 		return err
 	}
 	b.input = make([]input, 1)
-	res, err := trace.Replay(b.title.Game, r, trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
-		if b.start == nil {
-			b.start, b.large = w.Host().Clone(), w.Host().Clone()
-			if w.Tick() != 0 {
-				return fmt.Errorf("the trace begins at tick %d; cut one that begins with the game", w.Tick())
+	res, err := trace.Replay(b.title.Game, r,
+		trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
+			if b.start == nil {
+				b.start, b.large = w.Host().Clone(), w.Host().Clone()
+				if w.Tick() != 0 {
+					return fmt.Errorf(
+						"the trace begins at tick %d; cut one that begins with the game",
+						w.Tick())
+				}
+				return nil
 			}
-			return nil
-		}
-		if rec.IsState() {
-			return nil
-		}
-		if w.Host().Size() > b.large.Host().Size() {
-			if err := b.large.Host().CopyFrom(w); err != nil {
-				return err
+			if rec.IsState() {
+				return nil
 			}
-		}
-		in := input{joins: slices.Clone(rec.Joins), leaves: slices.Clone(rec.Leaves), players: slices.Clone(rec.Players)}
-		for i := range rec.Players {
-			in.images = append(in.images, slices.Clone(rec.Command(i)))
-		}
-		b.input = append(b.input, in)
-		return nil
-	}})
+			if w.Host().Size() > b.large.Host().Size() {
+				if err := b.large.Host().CopyFrom(w); err != nil {
+					return err
+				}
+			}
+			in := input{
+				joins: slices.Clone(rec.Joins), leaves: slices.Clone(rec.Leaves),
+				players: slices.Clone(rec.Players)}
+			for i := range rec.Players {
+				in.images = append(in.images, slices.Clone(rec.Command(i)))
+			}
+			b.input = append(b.input, in)
+			return nil
+		}})
 	if err != nil {
 		return err
 	}
@@ -398,7 +440,8 @@ func (b *bench) read(data []byte) error {
 		return res.Damage
 	}
 	if res.Mismatch != nil {
-		return fmt.Errorf("the trace does not repeat, so nothing could be compared with it: %v", res.Mismatch)
+		return fmt.Errorf("the trace does not repeat, so nothing could be compared with it: %v",
+			res.Mismatch)
 	}
 	if b.ticks = len(b.input) - 1; b.ticks < 120 {
 		return fmt.Errorf("the trace has %d ticks; 120 are the least", b.ticks)

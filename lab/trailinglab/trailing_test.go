@@ -68,19 +68,23 @@ type struck struct{ Hits int }
 
 func (e *struck) Sync(s *bits.Sync) { s.Int(&e.Hits, 0, 1<<20) }
 
-var boats = world.Define("boats", world.Class[boat](), world.Commands[sail](), world.Event[struck](),
+var boats = world.Define("boats", world.Class[boat](), world.Commands[sail](),
+	world.Event[struck](),
 	world.OnJoin(func(w *world.World, p world.Player) {
 		w.SetOwner(world.Spawn(w, boat{Pos: det.Vec2{X: float64(p)}}), p)
 	}))
 
 func boatOptions() Options {
 	return Options{
-		Title: &game.Title{Game: boats, Bot: game.Bots(func(uint64) func(*world.World, world.Player) sail {
-			return func(w *world.World, p world.Player) sail {
-				r := det.At(9, uint64(p), uint64(w.Tick())/10)
-				return sail{int8(r.IntN(3) - 1), int8(r.IntN(3) - 1), (uint64(w.Tick())+uint64(p)*5)%20 == 0}
-			}
-		})},
+		Title: &game.Title{
+			Game: boats, Bot: game.Bots(func(uint64) func(*world.World, world.Player) sail {
+				return func(w *world.World, p world.Player) sail {
+					r := det.At(9, uint64(p), uint64(w.Tick())/10)
+					return sail{
+						int8(r.IntN(3) - 1), int8(r.IntN(3) - 1),
+						(uint64(w.Tick())+uint64(p)*5)%20 == 0}
+				}
+			})},
 		Players: 4, Ticks: 300, Seed: 5, Quick: true,
 	}
 }
@@ -93,13 +97,15 @@ func TestTrailing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Commands != 1200 || r.Ticks != 300 || len(r.LAN) != len(paperTable) || len(r.WAN) != len(paperTable) {
+	if r.Commands != 1200 || r.Ticks != 300 || len(r.LAN) != len(paperTable) ||
+		len(r.WAN) != len(paperTable) {
 		t.Errorf("%+v", r)
 	}
 	apart := 0
 	for _, rows := range [][]Row{r.LAN, r.WAN, r.Rivals} {
 		for _, row := range rows {
-			if !row.Verified || row.Promise && row.Differ > 0 || row.Settled != 2*r.Ticks || row.Commands != 1204 && row.Promise && !strings.HasPrefix(row.Name, "lock") {
+			if !row.Verified || row.Promise && row.Differ > 0 || row.Settled != 2*r.Ticks ||
+				row.Commands != 1204 && row.Promise && !strings.HasPrefix(row.Name, "lock") {
 				t.Errorf("%+v", row)
 			}
 			if !row.Promise && row.Differ > 0 && row.Apart > 0 {
@@ -111,7 +117,8 @@ func TestTrailing(t *testing.T) {
 		t.Error("buckets that are too short did not diverge")
 	}
 	for _, target := range r.Targets { // but for those that hang on the speed of the machine
-		if !target.Reached && !strings.Contains(target.What, "speed") && !strings.Contains(target.What, "time warp") {
+		if !target.Reached && !strings.Contains(target.What, "speed") &&
+			!strings.Contains(target.What, "time warp") {
 			t.Errorf("%+v", target)
 		}
 	}
@@ -129,7 +136,9 @@ func TestTrailingLoss(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	o := boatOptions()
-	o.Network = netsim.Profile{Latency: 20 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond}, Loss: 0.2, Reorder: 0.1, Duplicate: 0.1}
+	o.Network = netsim.Profile{
+		Latency: 20 * time.Millisecond, Jitter: netsim.Jitter{Amount: 10 * time.Millisecond},
+		Loss: 0.2, Reorder: 0.1, Duplicate: 0.1}
 	b, _, err := newBench(o)
 	if err != nil {
 		t.Fatal(err)
@@ -146,13 +155,17 @@ func TestTrailingLoss(t *testing.T) {
 
 func TestTrailingRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Options){
-		"no title":       func(o *Options) { o.Title = nil },
-		"no game":        func(o *Options) { o.Title = &game.Title{} },
-		"nothing to say": func(o *Options) { o.Title = &game.Title{Game: world.Define("dumb", world.Class[boat]())} },
-		"one player":     func(o *Options) { o.Players = 1 },
-		"short":          func(o *Options) { o.Ticks = 5 },
-		"not a trace":    func(o *Options) { o.Trace = []byte("trace") },
-		"unknown margin": func(o *Options) { o.Margins = []timeline.Margin{{Class: "ship", Field: "Pos"}} },
+		"no title": func(o *Options) { o.Title = nil },
+		"no game":  func(o *Options) { o.Title = &game.Title{} },
+		"nothing to say": func(o *Options) {
+			o.Title = &game.Title{Game: world.Define("dumb", world.Class[boat]())}
+		},
+		"one player":  func(o *Options) { o.Players = 1 },
+		"short":       func(o *Options) { o.Ticks = 5 },
+		"not a trace": func(o *Options) { o.Trace = []byte("trace") },
+		"unknown margin": func(o *Options) {
+			o.Margins = []timeline.Margin{{Class: "ship", Field: "Pos"}}
+		},
 	} {
 		o := boatOptions()
 		change(&o)
@@ -163,7 +176,8 @@ func TestTrailingRefuses(t *testing.T) {
 	adrift = true
 	defer func() { adrift = false }()
 	var d *timeline.DesyncError
-	if _, err := Run(context.Background(), boatOptions()); !errors.As(err, &d) || d.Difference.Field != "Hits" {
+	if _, err := Run(context.Background(), boatOptions()); !errors.As(err, &d) ||
+		d.Difference.Field != "Hits" {
 		t.Errorf("a game that is not deterministic: %v", err)
 	}
 	adrift = false

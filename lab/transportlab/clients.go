@@ -43,7 +43,9 @@ const (
 
 // runCrowd makes traffic from open to close.
 func runCrowd(d *lab.Desk, s *spec) error {
-	c := &crowd{spec: s, clock: lab.NewClock(s.every()), turns: lab.Turns{Every: s.every(), Clients: s.Clients}, kind: 1}
+	c := &crowd{
+		spec: s, clock: lab.NewClock(s.every()), turns: lab.Turns{
+			Every: s.every(), Clients: s.Clients}, kind: 1}
 	defer func() {
 		for _, p := range c.players {
 			p.link.Close()
@@ -93,7 +95,8 @@ func runCrowd(d *lab.Desk, s *spec) error {
 func (c *crowd) play(now time.Duration) (next time.Duration, err error) {
 	if !c.spec.Saturate {
 		every := c.spec.every()
-		return c.turns.Take(now, every/10, every-every/10, func(i int) error { return c.players[i].play(c.clock.Now()) })
+		return c.turns.Take(now, every/10, every-every/10,
+			func(i int) error { return c.players[i].play(c.clock.Now()) })
 	}
 	for _, p := range c.players {
 		if err := p.playOn(c.clock.Now()); err != nil {
@@ -134,7 +137,8 @@ func (c *crowd) burst(now time.Duration, messages int) error {
 func (c *crowd) measured(now time.Duration) bool {
 	until := c.from + c.window
 	c.counting = c.window != 0 && now >= c.from && now < until
-	if c.window == 0 || now < until || c.sample.Delivered < c.sample.Offered && now < until+graceTime {
+	if c.window == 0 || now < until || c.sample.Delivered < c.sample.Offered && now < until+
+		graceTime {
 		return false
 	}
 	c.window = 0
@@ -168,7 +172,9 @@ func (c *crowd) newPlayer(i int) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &player{crowd: c, link: l, client: client, batch: make([]link.Datagram, 8), message: make([]byte, c.spec.Size)}
+	p := &player{
+		crowd: c, link: l, client: client, batch: make([]link.Datagram, 8),
+		message: make([]byte, c.spec.Size)}
 	for i := range p.message {
 		p.message[i] = byte(i)
 	}

@@ -42,7 +42,8 @@ func runServer(d *lab.Desk, s *spec) error {
 		return err
 	}
 	defer connected.Close()
-	bare, err := udp.Listen(netip.AddrPortFrom(connected.LocalAddr().Addr(), 0).String(), udp.Options{})
+	bare, err := udp.Listen(netip.AddrPortFrom(connected.LocalAddr().Addr(), 0).String(),
+		udp.Options{})
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,8 @@ func runServer(d *lab.Desk, s *spec) error {
 		return err
 	}
 	defer stop()
-	if err := d.Answer(lab.Opened{Server: connected.LocalAddr(), Floor: bare.LocalAddr()}); err != nil {
+	if err := d.Answer(lab.Opened{Server: connected.LocalAddr(),
+		Floor: bare.LocalAddr()}); err != nil {
 		return err
 	}
 	// Whoever is not served rests, and takes up where it was when its turn comes.
@@ -149,7 +151,8 @@ func newConnEcho(l link.Link, s *spec, clock *lab.Clock) (*connEcho, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := conn.ServerOptions{Options: s.options(clock), Keys: []token.Key{key}, MaxClients: s.Clients,
+	o := conn.ServerOptions{
+		Options: s.options(clock), Keys: []token.Key{key}, MaxClients: s.Clients,
 		Addresses: []netip.AddrPort{l.LocalAddr()}}
 	server, err := conn.NewServer(o)
 	if err != nil {
@@ -213,7 +216,8 @@ func (c *connEcho) tally() tally {
 func (c *connEcho) close() error {
 	ledger, counters := c.server.Ledger(), c.Counters()
 	if ledger.Total() != counters.SentBytes {
-		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d", ledger.Total(), counters.SentBytes)
+		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d",
+			ledger.Total(), counters.SentBytes)
 	}
 	if s := c.server.Stats(); s.Violations != 0 || s.Forged != 0 {
 		return errors.New("the server took a client for hostile")

@@ -35,7 +35,8 @@ type spec struct {
 // check says what is wrong with the traffic, before anything is made of it.
 func (s *spec) check(role string) error {
 	switch {
-	case s.Clients < 1, s.Clients > mostClients, s.Rate < 1, s.Rate > mostRate, s.Size < stampSize, s.Size > mostSize:
+	case s.Clients < 1, s.Clients > mostClients, s.Rate < 1, s.Rate > mostRate, s.Size < stampSize,
+		s.Size > mostSize:
 		return errors.New("an order to open without the traffic to make")
 	case role == roleClients && len(s.Tokens) != s.Clients:
 		return fmt.Errorf("%d tokens for %d clients", len(s.Tokens), s.Clients)
@@ -50,7 +51,9 @@ func (s *spec) every() time.Duration { return time.Second / time.Duration(s.Rate
 // mistake a machine that is busy with other things for a slow network.
 func (s *spec) options(clock *lab.Clock) conn.Options {
 	const plenty = 64 << 20
-	o := conn.Options{Protocol: protocol, Version: 1, Wall: clock.Wall(), Rate: plenty, MinRate: plenty, MaxRate: plenty}
+	o := conn.Options{
+		Protocol: protocol, Version: 1, Wall: clock.Wall(), Rate: plenty, MinRate: plenty,
+		MaxRate: plenty}
 	_, _ = crand.Read(o.Seed[:]) // it never fails
 	return o
 }
@@ -74,8 +77,9 @@ type tally struct{ Messages, Packets, Bytes uint64 }
 // crowdSample is what the clients counted.
 type crowdSample struct{ Offered, Delivered uint64 }
 
-// Work is what the processes run that Run starts: it takes orders on in and answers on out, until in
-// ends.
+// Work is what the processes run that Run starts: it takes orders on in and answers on out, until
+// in ends.
 func Work(ctx context.Context, role string, in io.Reader, out io.Writer) error {
-	return lab.Work(ctx, role, lab.Roles[spec]{roleServer: runServer, roleClients: runCrowd}, (*spec).check, in, out)
+	return lab.Work(ctx, role, lab.Roles[spec]{roleServer: runServer, roleClients: runCrowd},
+		(*spec).check, in, out)
 }

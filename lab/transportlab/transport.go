@@ -1,5 +1,5 @@
-// Package transportlab measures what it costs a server to receive a message and send it back, against
-// a bare socket.
+// Package transportlab measures what it costs a server to receive a message and send it back,
+// against a bare socket.
 //
 //	host/tools/bench   {program} bench transport
 //	lab/transportlab   the measurement             <- here
@@ -29,8 +29,8 @@ type Options struct {
 	Kinds               []string
 	Saturate            bool
 	Listen              string
-	// Profile, if not empty, is a file for a CPU profile of the server. The label "kind" of its samples
-	// tells kinds of traffic apart.
+	// Profile, if not empty, is a file for a CPU profile of the server. The label "kind" of its
+	// samples tells kinds of traffic apart.
 	Profile string
 	// Command makes a process that calls Work with its own standard input and output, in the role
 	// given. The processes end when Run does, and when this one dies.
@@ -42,13 +42,17 @@ type Options struct {
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Clients, "clients", 256, 1, mostClients, "how many clients there are"),
-		lab.Number(&o.Rate, "rate", 60, 1, mostRate, "messages a second of each client, and ticks of the server"),
+		lab.Number(&o.Rate, "rate", 60, 1, mostRate,
+			"messages a second of each client, and ticks of the server"),
 		lab.Number(&o.Size, "size", 100, stampSize, mostSize, "bytes of a message"),
-		lab.Span(&o.Window, "seconds", time.Second, 5*time.Second, 100*time.Millisecond, time.Hour, "how long each measurement lasts"),
+		lab.Span(&o.Window, "seconds", time.Second, 5*time.Second, 100*time.Millisecond, time.Hour,
+			"how long each measurement lasts"),
 		lab.Number(&o.Rounds, "rounds", 3, 1, 1000, "how often everything is measured"),
-		lab.Words(&o.Kinds, "kind", kinds[1:], kinds[1:], "only these: "+strings.Join(kinds[1:], ",")),
+		lab.Words(&o.Kinds, "kind", kinds[1:], kinds[1:],
+			"only these: "+strings.Join(kinds[1:], ",")),
 		lab.Switch(&o.Saturate, "saturate", "the most that one core can do"),
-		lab.Text(&o.Listen, "listen", "127.0.0.1:0", "loopback `ADDR` and port of the server; port 0 is any that is free"),
+		lab.Text(&o.Listen, "listen", "127.0.0.1:0",
+			"loopback `ADDR` and port of the server; port 0 is any that is free"),
 	}
 }
 
@@ -77,18 +81,19 @@ type Result struct {
 	Clients int    `json:"clients"`
 	Rate    int    `json:"rate"`
 	Size    int    `json:"size"`
-	// PerMessage is the server's CPU time, user and system, in microseconds for each message that came
-	// and was sent back; FloorPerMessage the same for a socket that sends back what comes. Both are
-	// medians over the rounds, Ratio is their quotient.
+	// PerMessage is the server's CPU time, user and system, in microseconds for each message that
+	// came and was sent back; FloorPerMessage the same for a socket that sends back what comes.
+	// Both are medians over the rounds, Ratio is their quotient.
 	PerMessage      float64 `json:"us_per_message" head:"µs per message" as:"%.2f"`
 	FloorPerMessage float64 `json:"floor_us_per_message" head:"floor µs" as:"%.2f"`
 	Ratio           float64 `json:"ratio_to_floor" head:"x floor" as:"%.2f"`
-	// Allocs, HeaderBytes and Packets are what the server allocated, sent beyond the message itself,
-	// and sent at all, for each message.
+	// Allocs, HeaderBytes and Packets are what the server allocated, sent beyond the message
+	// itself, and sent at all, for each message.
 	Allocs      float64 `json:"allocs_per_message" head:"allocs /message" as:"%.3f"`
 	HeaderBytes float64 `json:"header_bytes" head:"header bytes" as:"%.1f"`
 	Packets     float64 `json:"packets_per_message" head:"packets /message" as:"%.3f"`
-	// Offered is how many messages the clients sent in all rounds, Delivered how many of them came back.
+	// Offered is how many messages the clients sent in all rounds, Delivered how many of them came
+	// back.
 	Offered   uint64 `json:"offered" head:"offered"`
 	Delivered uint64 `json:"delivered" head:"delivered"`
 	// Rounds and FloorRounds are the microseconds of each round.
@@ -103,8 +108,8 @@ type Saturation struct {
 	// FloorMostPerSecond how many without a connection.
 	MostPerSecond      float64 `json:"most_per_second" head:"most/s one core" as:"%.0f"`
 	FloorMostPerSecond float64 `json:"floor_most_per_second" head:"floor most/s" as:"%.0f"`
-	// EchoedPerSecond is how many it did send back in a second of the clock, and Busy the share of that
-	// second in which it ran. If that is much less than 1, the clients were the slower ones.
+	// EchoedPerSecond is how many it did send back in a second of the clock, and Busy the share of
+	// that second in which it ran. If that is much less than 1, the clients were the slower ones.
 	EchoedPerSecond float64 `json:"echoed_per_second" head:"echoed /s" as:"%.0f"`
 	Busy            float64 `json:"server_busy" head:"busy" as:"%.2f"`
 }
@@ -123,8 +128,10 @@ func (r Results) Report(p *lab.Report) {
 		load = fmt.Sprintf("as many messages of %d bytes as one core can take", x.Size)
 	}
 	p.Say("%d clients, %s, encrypted; medians of %d rounds", x.Clients, load, len(x.Rounds))
-	p.Table([]Result(r), "Kind | PerMessage, FloorPerMessage, Ratio, Allocs, HeaderBytes, Packets, Offered, Delivered, "+
-		"MostPerSecond, FloorMostPerSecond, EchoedPerSecond, Busy")
+	p.Table([]Result(r),
+		"Kind | PerMessage, FloorPerMessage, Ratio, Allocs, HeaderBytes, Packets, Offered, "+
+			"Delivered, "+
+			"MostPerSecond, FloorMostPerSecond, EchoedPerSecond, Busy")
 }
 
 // Check is an error if what was measured is not what was meant to be.
@@ -133,7 +140,9 @@ func (r *Result) Check() error {
 	case r.Kind == kindReliable && r.Delivered != r.Offered:
 		return fmt.Errorf("reliable: of %d messages %d came back", r.Offered, r.Delivered)
 	case r.Delivered < r.Offered/10*9:
-		return fmt.Errorf("%s: of %d messages only %d came back: this machine is too busy, or the load too much for it", r.Kind, r.Offered, r.Delivered)
+		return fmt.Errorf(
+			"%s: of %d messages only %d came back: this machine is too busy, or the load too "+
+				"much for it", r.Kind, r.Offered, r.Delivered)
 	}
 	return nil
 }
@@ -148,7 +157,9 @@ func (o *Options) Check() error {
 	}
 	a, err := netip.ParseAddrPort(o.Listen)
 	if err != nil || !a.Addr().IsLoopback() {
-		return fmt.Errorf("the address %q: it must be one of this machine's loopback, like 127.0.0.1:4000", o.Listen)
+		return fmt.Errorf(
+			"the address %q: it must be one of this machine's loopback, like 127.0.0.1:4000",
+			o.Listen)
 	}
 	return lab.CheckDescriptors(o.Clients)
 }
@@ -207,18 +218,20 @@ func (t *transport) run() error {
 	}
 	// A rehearsal, with a burst, lets buffers grow to what the worst ticks will need.
 	for _, kind := range t.Kinds {
-		if _, err := t.measure(lab.Order{Kind: kind, Window: rehearsal, Burst: rehearsalBurst}); err != nil {
+		if _, err := t.measure(lab.Order{Kind: kind, Window: rehearsal,
+			Burst: rehearsalBurst}); err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	// A busy machine is busier at one time than at another. So all take turns every second or so, and
-	// a round is the sum of its turns.
+	// A busy machine is busier at one time than at another. So all take turns every second or so,
+	// and a round is the sum of its turns.
 	steps := append([]string{kindFloor}, t.Kinds...)
 	turns := max(int((t.Window+turnTime/2)/turnTime), 1)
 	all := t.Rounds * turns * len(steps)
 	for n := range all {
 		round, kind := n/(turns*len(steps)), steps[n%len(steps)]
-		t.Progress.Tell(float64(n)/float64(all), fmt.Sprintf("%s, round %d of %d", kind, round+1, t.Rounds))
+		t.Progress.Tell(float64(n)/float64(all),
+			fmt.Sprintf("%s, round %d of %d", kind, round+1, t.Rounds))
 		m, err := t.measure(lab.Order{Kind: kind, Window: t.Window / time.Duration(turns)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
@@ -227,7 +240,8 @@ func (t *transport) run() error {
 			t.taken[kind] = append(t.taken[kind], measured{})
 		}
 		r := &t.taken[kind][round]
-		r.serverSample, r.crowdSample = lab.Sum(r.serverSample, m.serverSample), lab.Sum(r.crowdSample, m.crowdSample)
+		r.serverSample, r.crowdSample = lab.Sum(r.serverSample, m.serverSample),
+			lab.Sum(r.crowdSample, m.crowdSample)
 	}
 	return t.pair.Close()
 }
@@ -259,7 +273,9 @@ func (t *transport) measure(o lab.Order) (m measured, err error) {
 		return m, err
 	}
 	if m.Messages == 0 {
-		return m, errors.New("no message came while the server was measured: this machine is too busy, or the time too short")
+		return m, errors.New(
+			"no message came while the server was measured: this machine is too busy, or the " +
+				"time too short")
 	}
 	return m, nil
 }
@@ -270,9 +286,14 @@ func (t *transport) result(kind string) Result {
 		Kind: kind, Clients: t.Clients, Rate: t.Rate, Size: t.Size,
 		PerMessage:      medianOf(rounds, (*measured).perMessage),
 		FloorPerMessage: medianOf(floor, (*measured).perMessage),
-		Allocs:          medianOf(rounds, func(m *measured) float64 { return float64(m.Used.Allocs) / float64(m.Messages) }),
-		HeaderBytes:     medianOf(rounds, func(m *measured) float64 { return float64(m.Bytes)/float64(m.Messages) - float64(t.Size) }),
-		Packets:         medianOf(rounds, func(m *measured) float64 { return float64(m.Packets) / float64(m.Messages) }),
+		Allocs: medianOf(rounds,
+			func(m *measured) float64 { return float64(m.Used.Allocs) / float64(m.Messages) }),
+		HeaderBytes: medianOf(rounds,
+			func(m *measured) float64 {
+				return float64(m.Bytes)/float64(m.Messages) - float64(t.Size)
+			}),
+		Packets: medianOf(rounds,
+			func(m *measured) float64 { return float64(m.Packets) / float64(m.Messages) }),
 	}
 	r.Ratio = r.PerMessage / r.FloorPerMessage
 	for i := range rounds {
@@ -285,8 +306,10 @@ func (t *transport) result(kind string) Result {
 		r.Saturation = &Saturation{
 			MostPerSecond:      1e6 / r.PerMessage,
 			FloorMostPerSecond: 1e6 / r.FloorPerMessage,
-			EchoedPerSecond:    medianOf(rounds, func(m *measured) float64 { return float64(m.Messages) / m.Wall.Seconds() }),
-			Busy:               medianOf(rounds, func(m *measured) float64 { return m.Used.CPU.Seconds() / m.Wall.Seconds() }),
+			EchoedPerSecond: medianOf(rounds,
+				func(m *measured) float64 { return float64(m.Messages) / m.Wall.Seconds() }),
+			Busy: medianOf(rounds,
+				func(m *measured) float64 { return m.Used.CPU.Seconds() / m.Wall.Seconds() }),
 		}
 	}
 	return r

@@ -41,7 +41,9 @@ func workerCommand(role string) *exec.Cmd {
 
 // quick is a run that is over soon, and too short for its times to mean much.
 func quick() Options {
-	return Options{Clients: 12, Rate: 50, Size: 80, Rounds: 2, Window: 100 * time.Millisecond, Command: workerCommand}
+	return Options{
+		Clients: 12, Rate: 50, Size: 80, Rounds: 2, Window: 100 * time.Millisecond,
+		Command: workerCommand}
 }
 
 func TestTransport(t *testing.T) {
@@ -68,21 +70,25 @@ func TestTransport(t *testing.T) {
 			if err := r.Check(); err != nil {
 				t.Error(err)
 			}
-			if r.Clients != 12 || r.Rate != 50 || r.Size != 80 || len(r.Rounds) != 2 || len(r.FloorRounds) != 2 {
+			if r.Clients != 12 || r.Rate != 50 || r.Size != 80 || len(r.Rounds) != 2 ||
+				len(r.FloorRounds) != 2 {
 				t.Errorf("%s: not what was asked for: %+v", r.Kind, r)
 			}
 			if r.Offered == 0 || r.Delivered > r.Offered {
 				t.Errorf("%s: %d offered, %d delivered", r.Kind, r.Offered, r.Delivered)
 			}
-			if !(r.PerMessage > 0 && r.FloorPerMessage > 0) || math.Abs(r.Ratio-r.PerMessage/r.FloorPerMessage) > 1e-9 {
+			if !(r.PerMessage > 0 && r.FloorPerMessage > 0) ||
+				math.Abs(r.Ratio-r.PerMessage/r.FloorPerMessage) > 1e-9 {
 				t.Errorf("%s: times do not fit: %+v", r.Kind, r)
 			}
 			// A packet cannot have less than its header, tag and one frame, and a message
 			// cannot take more than a packet and an acknowledgement of its own.
 			if r.HeaderBytes < 0 || r.Packets <= 0 || r.Packets > 2.5 {
-				t.Errorf("%s: %v bytes of headers, %v packets a message", r.Kind, r.HeaderBytes, r.Packets)
+				t.Errorf("%s: %v bytes of headers, %v packets a message", r.Kind, r.HeaderBytes,
+					r.Packets)
 			}
-			if (r.Saturation != nil) != saturate || saturate && !(r.EchoedPerSecond > 0 && r.Busy > 0 && r.MostPerSecond > 0) {
+			if (r.Saturation != nil) != saturate || saturate &&
+				!(r.EchoedPerSecond > 0 && r.Busy > 0 && r.MostPerSecond > 0) {
 				t.Errorf("%s: saturation %+v", r.Kind, r.Saturation)
 			}
 		}
@@ -157,7 +163,8 @@ func TestTransportPortInUse(t *testing.T) {
 	defer taken.Close()
 	o := quick()
 	o.Listen = taken.LocalAddr().String()
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is in use on 127.0.0.1") {
+	if _, err := Run(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(), "is in use on 127.0.0.1") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -212,14 +219,16 @@ func TestWorkerEndsWithItsParent(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(spec{Clients: 1, Rate: 60, Size: 100, Listen: "127.0.0.1:0", Key: testTransportKey})
+	data, err := json.Marshal(spec{Clients: 1, Rate: 60, Size: 100, Listen: "127.0.0.1:0",
+		Key: testTransportKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.NewEncoder(in).Encode(lab.Order{Do: lab.Open, Spec: data}); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, "Floor") {
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil ||
+		!strings.Contains(line, "Floor") {
 		t.Fatalf("%v %q", err, line)
 	}
 	in.Close()

@@ -29,12 +29,13 @@ type Options struct {
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
 		lab.Number(&o.Entities, "entities", 10000, 1, world.MaxEntities, "how many there are"),
-		lab.Number(&o.Rounds, "rounds", 30, 1, math.MaxInt, "how often everything is timed; the quickest counts"),
+		lab.Number(&o.Rounds, "rounds", 30, 1, math.MaxInt,
+			"how often everything is timed; the quickest counts"),
 	}
 }
 
-// Result is what a world's operations cost, in nanoseconds an entity where nothing else is said. The
-// JSON names are for scripts and stay.
+// Result is what a world's operations cost, in nanoseconds an entity where nothing else is said.
+// The JSON names are for scripts and stay.
 type Result struct {
 	Entities int `json:"entities"`
 	Fields   int `json:"fields"`
@@ -53,15 +54,16 @@ type Result struct {
 	SavedBytes        float64 `json:"saved_bytes_per_entity" head:"- bytes saved" as:"%.1f"`
 	AllocsPerTick     float64 `json:"allocs_per_tick" head:"- allocations a tick" as:"%.3g"`
 
-	// Verified says that the copy, and what was saved and loaded, had the same hash as the original,
-	// also some ticks later.
+	// Verified says that the copy, and what was saved and loaded, had the same hash as the
+	// original, also some ticks later.
 	Verified bool   `json:"verified"`
 	Wrong    string `json:"wrong,omitempty"`
 }
 
 // Report lists what an entity costs.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%d entities of %d fields, %d bytes each; verified: %v", r.Entities, r.Fields, r.Bytes, r.Verified)
+	p.Say("%d entities of %d fields, %d bytes each; verified: %v", r.Entities, r.Fields, r.Bytes,
+		r.Verified)
 	p.Figures([]*Result{r}, "Step, QuantiseChanged, AllocsPerTick, QuantiseUnchanged, "+
 		"Copy, MemoryCopy, CopySpeed, Hash, HashMillis, Save, SavedBytes, Load")
 }
@@ -74,8 +76,8 @@ func (r *Result) Check() error {
 	return fmt.Errorf("the world did not come out as it went in: %s", r.Wrong)
 }
 
-// Run measures stepping, quantising, copying, hashing, saving and loading a world of entities with 20
-// fields, as many and as wide as those of a player of a first-person shooter.
+// Run measures stepping, quantising, copying, hashing, saving and loading a world of entities with
+// 20 fields, as many and as wide as those of a player of a first-person shooter.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := lab.Fill(o.List()); err != nil {
 		return nil, err
@@ -94,10 +96,14 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(o.Entities) }
 	r := &Result{
-		Entities: o.Entities, Fields: len(b.moving.Game().Classes()[0].Schema().Slots), Bytes: len(b.from) / o.Entities,
-		Step: each(b.step.Best), QuantiseChanged: each(b.step.Best - b.own.Best), QuantiseUnchanged: each(b.rest.Best),
-		Copy: each(b.copy.Best), MemoryCopy: each(b.memory.Best), CopySpeed: float64(b.memory.Best) / float64(max(b.copy.Best, 1)),
-		Hash: each(b.hash.Best), HashMillis: lab.Millis(b.hash.Best), Save: each(b.save.Best), Load: each(b.load.Best),
+		Entities: o.Entities, Fields: len(b.moving.Game().Classes()[0].Schema().Slots),
+		Bytes: len(b.from) / o.Entities,
+		Step:  each(b.step.Best), QuantiseChanged: each(b.step.Best - b.own.Best),
+		QuantiseUnchanged: each(b.rest.Best),
+		Copy:              each(b.copy.Best), MemoryCopy: each(b.memory.Best),
+		CopySpeed: float64(b.memory.Best) / float64(max(b.copy.Best, 1)),
+		Hash:      each(b.hash.Best), HashMillis: lab.Millis(b.hash.Best), Save: each(b.save.Best),
+		Load:       each(b.load.Best),
 		SavedBytes: float64(len(b.saved)) / float64(o.Entities),
 	}
 	if r.AllocsPerTick, err = b.allocations(); err != nil {
@@ -124,7 +130,8 @@ type Soldier struct {
 
 // Sync lists them.
 func (f *Soldier) Sync(s *bits.Sync) {
-	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8}, 1.0/8)
+	s.Vec3In(&f.Pos, det.Vec3{}, det.Vec3{X: 16384 - 1.0/8, Y: 16384 - 1.0/8, Z: 2048 - 1.0/8},
+		1.0/8)
 	s.Vec3(&f.Vel, -2047, 2047, 1)
 	s.Angle(&f.Yaw, 16)
 	s.Angle(&f.Pitch, 16)
@@ -173,15 +180,19 @@ type bench struct {
 
 func newBench(n int) (*bench, error) {
 	game := func(on bool) (*world.World, error) {
-		g := world.Define("bench", world.Class[Soldier](world.ClassOptions{Limit: n}), world.State[drill](), world.OnStart(func(w *world.World) {
-			for range n {
-				r := w.Rand()
-				world.Spawn(w, Soldier{
-					Pos: det.Vec3{X: r.Range(0, 16000), Y: r.Range(0, 16000), Z: r.Range(0, 2000)}, Vel: r.Unit3().Mul(320), Yaw: r.Angle(), Pitch: 0.1,
-					Health: 100, Armor: uint8(r.IntN(100)), Weapon: uint8(r.IntN(9)), Flags: uint16(r.IntN(1 << 16)), Ground: 1022, Model: uint8(r.IntN(8)),
-				})
-			}
-		}))
+		g := world.Define("bench", world.Class[Soldier](world.ClassOptions{Limit: n}),
+			world.State[drill](), world.OnStart(func(w *world.World) {
+				for range n {
+					r := w.Rand()
+					world.Spawn(w, Soldier{
+						Pos: det.Vec3{
+							X: r.Range(0, 16000), Y: r.Range(0, 16000), Z: r.Range(0, 2000)},
+						Vel: r.Unit3().Mul(320), Yaw: r.Angle(), Pitch: 0.1,
+						Health: 100, Armor: uint8(r.IntN(100)), Weapon: uint8(r.IntN(9)),
+						Flags: uint16(r.IntN(1 << 16)), Ground: 1022, Model: uint8(r.IntN(8)),
+					})
+				}
+			}))
 		return g.New(world.Settings{Seed: 1, States: []bits.Syncer{&drill{On: on}}})
 	}
 	b := new(bench)
@@ -199,7 +210,8 @@ func newBench(n int) (*bench, error) {
 	return b, errors.Join(b.moving.Host().Step(nil), b.still.Host().Step(nil))
 }
 
-// round times everything once. The operations take turns, so that whatever else the machine does meets all of them alike.
+// round times everything once. The operations take turns, so that whatever else the machine does
+// meets all of them alike.
 func (b *bench) round() error {
 	var failed error
 	keep := func(err error) { failed = errors.Join(failed, err) }
@@ -221,7 +233,8 @@ func (b *bench) round() error {
 	return failed
 }
 
-// allocations counts those of a tick. The runtime has some of its own now and then, so the least of several times is the world's.
+// allocations counts those of a tick. The runtime has some of its own now and then, so the least of
+// several times is the world's.
 func (b *bench) allocations() (float64, error) {
 	const ticks = 10
 	var failed error
@@ -247,7 +260,8 @@ func (b *bench) verify() error {
 				return errors.New(d.String())
 			}
 		}
-		if err := errors.Join(b.moving.Host().Step(nil), b.spot.Host().Step(nil), loaded.Host().Step(nil)); err != nil {
+		if err := errors.Join(b.moving.Host().Step(nil), b.spot.Host().Step(nil),
+			loaded.Host().Step(nil)); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 func TestWorldIsVerified(t *testing.T) {
 	last := 0.0
-	r, err := Run(t.Context(), Options{Entities: 300, Rounds: 3, Progress: func(d float64, _ string) { last = d }})
+	r, err := Run(t.Context(),
+		Options{Entities: 300, Rounds: 3, Progress: func(d float64, _ string) { last = d }})
 	if err != nil {
 		t.Fatal(err)
 	}

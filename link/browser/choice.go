@@ -13,18 +13,21 @@ const (
 )
 
 const (
-	// headStart is how long WebTransport has before WebSocket is tried as well: three round trips to another continent.
+	// headStart is how long WebTransport has before WebSocket is tried as well: three round trips
+	// to another continent.
 	headStart = 700 * time.Millisecond
 	// patience is how long a try may take.
 	patience = 12 * time.Second
 	// pause is the wait before everything is tried again, and grows to pauseMost.
 	pause     = 250 * time.Millisecond
 	pauseMost = 5 * time.Second
-	// blocked is for how long WebTransport gets no head start after it has failed, and when it is tried again beside WebSocket.
+	// blocked is for how long WebTransport gets no head start after it has failed, and when it is
+	// tried again beside WebSocket.
 	blocked = 2 * time.Minute
 )
 
-// A choice decides which carrier to open and which to use. It knows no browser: it is told what happens, and calls open and shut.
+// A choice decides which carrier to open and which to use. It knows no browser: it is told what
+// happens, and calls open and shut.
 type choice struct {
 	open func(w way) // begin to open it; opened, failed or closed will be told
 	shut func(w way) // close it, open or not

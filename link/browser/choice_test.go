@@ -59,14 +59,20 @@ func TestChoice(t *testing.T) {
 			s.failed(byTransport, s.now)
 			s.opened(bySocket, s.now, true)
 		}, bySocket, "+wt +ws "},
-		{"it is swallowed", true, true, func(s *stage) { s.pass(time.Second); s.opened(bySocket, s.now, true); s.pass(time.Minute) }, bySocket, "+wt +ws -wt "},
+		{"it is swallowed", true, true,
+			func(s *stage) {
+				s.pass(time.Second)
+				s.opened(bySocket, s.now, true)
+				s.pass(time.Minute)
+			}, bySocket, "+wt +ws -wt "},
 		{"the way becomes free later", true, true, func(s *stage) {
 			s.failed(byTransport, s.now)
 			s.opened(bySocket, s.now, true)
 			s.pass(blocked)
 			s.opened(byTransport, s.now, true)
 		}, byTransport, "+wt +ws +wt -ws "},
-		{"there is none in this browser", false, true, func(s *stage) { s.opened(bySocket, s.now, true) }, bySocket, "+ws "},
+		{"there is none in this browser", false, true,
+			func(s *stage) { s.opened(bySocket, s.now, true) }, bySocket, "+ws "},
 		{"its datagrams are too small", true, true, func(s *stage) {
 			s.pass(time.Second)
 			s.opened(bySocket, s.now, true)
@@ -79,7 +85,9 @@ func TestChoice(t *testing.T) {
 			s.pass(500 * time.Millisecond)
 			s.opened(byTransport, s.now, true)
 		}, byTransport, "+wt +wt "},
-		{"nothing is there", true, false, func(s *stage) { s.failed(byTransport, s.now); s.pass(100 * time.Millisecond) }, none, "+wt "},
+		{"nothing is there", true, false,
+			func(s *stage) { s.failed(byTransport, s.now); s.pass(100 * time.Millisecond) }, none,
+			"+wt "},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := newStage(x.wt, x.ws)
@@ -91,7 +99,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChoiceRecovers lets anything happen, and then both carriers work: WebTransport must be in use soon, and nothing else be open.
+// TestChoiceRecovers lets anything happen, and then both carriers work: WebTransport must be in use
+// soon, and nothing else be open.
 func TestChoiceRecovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage(true, rapid.Bool().Draw(t, "ws"))

@@ -14,12 +14,14 @@ import (
 
 // Options say where the server is. At least one of the two addresses is needed.
 type Options struct {
-	// WebTransport is an address like https://host:port/path, and Hashes the digests by which its certificate is accepted if nobody has signed it.
+	// WebTransport is an address like https://host:port/path, and Hashes the digests by which its
+	// certificate is accepted if nobody has signed it.
 	WebTransport string
 	Hashes       [][]byte
 	// WebSocket is an address like wss://host:port/path.
 	WebSocket string
-	// Peer is how the server is called, for programs that have links to several. Default: a name of the link's own.
+	// Peer is how the server is called, for programs that have links to several. Default: a name of
+	// the link's own.
 	Peer netip.AddrPort
 }
 
@@ -63,7 +65,8 @@ var _ link.Link = (*Client)(nil)
 // server is how the one peer is called, if no one says otherwise.
 var server = link.SessionAddr(link.WebTransport, 1)
 
-// Dial connects, and returns when the server can be reached by one of the carriers or the context ends.
+// Dial connects, and returns when the server can be reached by one of the carriers or the context
+// ends.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	c, err := Open(o)
 	if err != nil {
@@ -83,12 +86,16 @@ func Open(o Options) (*Client, error) {
 	if !o.Peer.IsValid() {
 		o.Peer = server
 	}
-	c := &Client{o: o, born: time.Now(), Port: mailbox.Port{Box: mailbox.New(inbox)}, max: most, first: make(chan struct{})}
+	c := &Client{
+		o: o, born: time.Now(), Port: mailbox.Port{Box: mailbox.New(inbox)}, max: most,
+		first: make(chan struct{})}
 	c.choice = choice{open: c.open, shut: c.shut, use: none}
 	c.choice.able[byTransport] = o.WebTransport != "" && js.Global().Get("WebTransport").Truthy()
 	c.choice.able[bySocket] = o.WebSocket != ""
 	if !c.choice.able[byTransport] && !c.choice.able[bySocket] {
-		return nil, errors.New("browser: no way to the server: this browser lacks WebTransport, and there is no address for WebSocket")
+		return nil, errors.New(
+			"browser: no way to the server: this browser lacks WebTransport, and there is no " +
+				"address for WebSocket")
 	}
 	run, stop := context.WithCancel(context.Background())
 	c.stop = stop

@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/link"
 )
 
-// A Server is one link over two: a datagram goes out by the link that its peer came by, which the address tells.
+// A Server is one link over two: a datagram goes out by the link that its peer came by, which the
+// address tells.
 type Server struct {
 	links []link.Link
 	kind  []link.Carrier // what each carries
@@ -26,8 +27,8 @@ var (
 	_ link.PeerLimiter = (*Server)(nil)
 )
 
-// NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil, and owns
-// them from now on.
+// NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil,
+// and owns them from now on.
 func NewServer(wt, ws link.Link) *Server {
 	s := &Server{}
 	if wt != nil {
@@ -48,7 +49,8 @@ func (s *Server) of(peer netip.AddrPort) link.Link {
 	return nil
 }
 
-// Receive takes what waits at any of the links. What it hands out is good until the next Receive or Wait, so it asks one link at a time.
+// Receive takes what waits at any of the links. What it hands out is good until the next Receive or
+// Wait, so it asks one link at a time.
 func (s *Server) Receive(batch []link.Datagram) (int, error) {
 	if len(s.links) == 0 {
 		return 0, link.ErrClosed
@@ -158,7 +160,8 @@ func (s *Server) MaxDatagram() int {
 	return least
 }
 
-// MaxDatagramTo is the largest that any carrier takes to everyone, as a peer may move from one to another at any time.
+// MaxDatagramTo is the largest that any carrier takes to everyone, as a peer may move from one to
+// another at any time.
 func (s *Server) MaxDatagramTo(netip.AddrPort) int { return s.MaxDatagram() }
 
 // LocalAddr is that of the first link that has one.

@@ -32,14 +32,17 @@ func both(t testing.TB) (s *browser.Server, wt, ws func() linktest.Client) {
 	t.Cleanup(web.Close)
 	s = browser.NewServer(w, sock)
 	wt = func() linktest.Client {
-		c, err := webtransport.Dial(context.Background(), fmt.Sprintf("https://%v/coeval", w.LocalAddr()), webtransport.DialOptions{Hashes: id.Hashes()})
+		c, err := webtransport.Dial(context.Background(),
+			fmt.Sprintf("https://%v/coeval", w.LocalAddr()), webtransport.DialOptions{
+				Hashes: id.Hashes()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return linktest.Client{Link: c, Server: c.Peer()}
 	}
 	ws = func() linktest.Client {
-		c, err := websocket.Dial(context.Background(), strings.Replace(web.URL, "http", "ws", 1), websocket.Options{})
+		c, err := websocket.Dial(context.Background(), strings.Replace(web.URL, "http", "ws", 1),
+			websocket.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +51,8 @@ func both(t testing.TB) (s *browser.Server, wt, ws func() linktest.Client) {
 	return s, wt, ws
 }
 
-// TestLink holds the server to what every link promises, by clients of one carrier and of both in turn.
+// TestLink holds the server to what every link promises, by clients of one carrier and of both in
+// turn.
 func TestLink(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -66,10 +70,12 @@ func TestLink(t *testing.T) {
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			linktest.Run(t, linktest.Carrier{Sessions: true, Open: func(t testing.TB) (link.Link, func() linktest.Client) {
-				s, wt, ws := both(t)
-				return s, x.dial(wt, ws)
-			}})
+			linktest.Run(t,
+				linktest.Carrier{
+					Sessions: true, Open: func(t testing.TB) (link.Link, func() linktest.Client) {
+						s, wt, ws := both(t)
+						return s, x.dial(wt, ws)
+					}})
 		})
 	}
 }

@@ -85,7 +85,8 @@ func writable(datagrams js.Value) js.Value {
 	return datagrams.Get("writable")
 }
 
-// on makes a function for the browser to call. It is never released, as a promise may still be kept after the transport is closed; there are a handful for each try.
+// on makes a function for the browser to call. It is never released, as a promise may still be kept
+// after the transport is closed; there are a handful for each try.
 func (p *transport) on(f func(v js.Value)) js.Func {
 	g := js.FuncOf(func(_ js.Value, args []js.Value) any {
 		v := js.Undefined()

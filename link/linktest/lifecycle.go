@@ -80,7 +80,8 @@ func testClosed(t *testing.T, f *fixture) {
 	if _, err := c.Receive(make([]link.Datagram, 1)); !errors.Is(err, link.ErrClosed) {
 		t.Errorf("receive: %v", err)
 	}
-	if n, err := c.Send([]link.Datagram{{Addr: c.Server, Data: []byte("x")}}); n != 0 || !errors.Is(err, link.ErrClosed) {
+	if n, err := c.Send([]link.Datagram{{Addr: c.Server, Data: []byte("x")}}); n != 0 ||
+		!errors.Is(err, link.ErrClosed) {
 		t.Errorf("send: %d, %v", n, err)
 	}
 	if _, err := c.Wait(-1); !errors.Is(err, link.ErrClosed) {
@@ -100,7 +101,8 @@ func testBadAddress(t *testing.T, f *fixture) {
 	sendAll(t, c, []link.Datagram{{Addr: c.Server, Data: []byte("hello")}})
 	peer := receive(t, f.server, 1)[0].Addr
 	nobody := link.SessionAddr(link.WebSocket, 1<<60)
-	if n, err := f.server.Send([]link.Datagram{{Addr: nobody, Data: []byte("x")}}); f.Sessions && (n != 0 || !errors.Is(err, link.ErrNoPeer)) {
+	if n, err := f.server.Send([]link.Datagram{{Addr: nobody, Data: []byte("x")}}); f.Sessions &&
+		(n != 0 || !errors.Is(err, link.ErrNoPeer)) {
 		t.Errorf("to nobody: %d, %v", n, err)
 	}
 	batch := []link.Datagram{
@@ -153,7 +155,8 @@ func testFlood(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 		for _, d := range in[:n] {
-			if seed := binary.LittleEndian.Uint32(d.Data); len(d.Data) != 1000 || d.Data[999] != message(seed, 1000)[999] {
+			if seed := binary.LittleEndian.Uint32(d.Data); len(d.Data) != 1000 ||
+				d.Data[999] != message(seed, 1000)[999] {
 				t.Fatalf("datagram %d was damaged", seed)
 			}
 		}
@@ -166,7 +169,8 @@ func testFlood(t *testing.T, f *fixture) {
 			break // the rest vanished, as it may
 		}
 		if quiet > 200 {
-			t.Fatalf("took %d, received %d, client %+v, server %+v", taken, got, c.Counters(), f.server.Counters())
+			t.Fatalf("took %d, received %d, client %+v, server %+v", taken, got, c.Counters(),
+				f.server.Counters())
 		}
 		if _, err := f.server.Wait(100 * time.Millisecond); err != nil {
 			t.Fatal(err)
@@ -208,7 +212,9 @@ func testConcurrent(t *testing.T, f *fixture) {
 			}
 		})
 		g.Go(func() {
-			out := []link.Datagram{{Addr: to, Data: message(1, 100)}, {Addr: to, Data: message(2, 100)}, {Addr: to, Data: message(3, 50)}}
+			out := []link.Datagram{
+				{Addr: to, Data: message(1, 100)}, {Addr: to, Data: message(2, 100)}, {
+					Addr: to, Data: message(3, 50)}}
 			for {
 				if _, err := link.SendAll(l, out); err != nil {
 					return

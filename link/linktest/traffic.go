@@ -16,7 +16,8 @@ func testEcho(t *testing.T, f *fixture) {
 	for round := range 10 {
 		var out []link.Datagram
 		for i := range 3*round + 1 {
-			out = append(out, link.Datagram{Addr: c.Server, Data: message(uint32(100*round+i), 100)})
+			out = append(out,
+				link.Datagram{Addr: c.Server, Data: message(uint32(100*round+i), 100)})
 		}
 		sendAll(t, c, out)
 		in := receive(t, f.server, len(out))
@@ -32,7 +33,8 @@ func same(t *testing.T, want, got []link.Datagram) {
 	t.Helper()
 	for i := range want {
 		if !bytes.Equal(want[i].Data, got[i].Data) {
-			t.Fatalf("datagram %d of %d is %d bytes %.8x, want %d bytes %.8x", i, len(want), len(got[i].Data), got[i].Data, len(want[i].Data), want[i].Data)
+			t.Fatalf("datagram %d of %d is %d bytes %.8x, want %d bytes %.8x", i, len(want),
+				len(got[i].Data), got[i].Data, len(want[i].Data), want[i].Data)
 		}
 	}
 }
@@ -45,7 +47,9 @@ func testSizes(t *testing.T, f *fixture) {
 	if largest < 1100 || link.MaxTo(c.Link, c.Server) < largest {
 		t.Fatalf("carries %d bytes, to the server %d", largest, link.MaxTo(c.Link, c.Server))
 	}
-	sizes := []int{0, 1, 2, 63, 64, 65, 500, 500, 500, 500, 200, 200, 500, largest, largest, largest, largest - 1, 0, 0, largest}
+	sizes := []int{
+		0, 1, 2, 63, 64, 65, 500, 500, 500, 500, 200, 200, 500, largest, largest, largest,
+		largest - 1, 0, 0, largest}
 	var out []link.Datagram
 	for i, size := range sizes {
 		out = append(out, link.Datagram{Addr: c.Server, Data: message(uint32(i), size)})
@@ -61,7 +65,8 @@ func testSizes(t *testing.T, f *fixture) {
 func testTooLarge(t *testing.T, f *fixture) {
 	c := f.client()
 	small, large := message(1, 50), make([]byte, link.MaxTo(c.Link, c.Server)+1)
-	batch := []link.Datagram{{Addr: c.Server, Data: small}, {Addr: c.Server, Data: large}, {Addr: c.Server, Data: small}}
+	batch := []link.Datagram{
+		{Addr: c.Server, Data: small}, {Addr: c.Server, Data: large}, {Addr: c.Server, Data: small}}
 	n, err := c.Send(batch)
 	if n != 1 || !errors.Is(err, link.ErrTooLarge) || !link.Passing(err) {
 		t.Fatalf("took %d: %v", n, err)
@@ -103,8 +108,10 @@ func testManyPeers(t *testing.T, f *fixture) {
 		}
 		sendAll(t, f.server, in)
 		for i, c := range clients {
-			if d := receive(t, c, 1)[0]; !bytes.Equal(d.Data, message(uint32(i), 40)) || d.Addr != c.Server {
-				t.Fatalf("client %d got %.8x from %v, its server is %v", i, d.Data, d.Addr, c.Server)
+			if d := receive(t, c, 1)[0]; !bytes.Equal(d.Data, message(uint32(i), 40)) ||
+				d.Addr != c.Server {
+				t.Fatalf("client %d got %.8x from %v, its server is %v", i, d.Data, d.Addr,
+					c.Server)
 			}
 		}
 	}

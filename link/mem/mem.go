@@ -58,7 +58,8 @@ func (h *Hub) Open(addr netip.AddrPort) (*Link, error) {
 		}
 	}
 	if h.links[addr] != nil {
-		return nil, fmt.Errorf("mem: address %v is in use, close the link that has it or choose another", addr)
+		return nil, fmt.Errorf(
+			"mem: address %v is in use, close the link that has it or choose another", addr)
 	}
 	l := &Link{hub: h, Port: mailbox.Port{Box: mailbox.New(h.queue), Max: h.max, Addr: addr}}
 	h.links[addr] = l

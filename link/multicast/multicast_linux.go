@@ -72,11 +72,15 @@ func (o *Options) hear(device *net.Interface) (*net.UDPConn, error) {
 	case err == nil:
 		return conn, nil
 	case errors.Is(err, unix.EADDRINUSE):
-		return nil, fmt.Errorf("multicast: port %d is taken by a program that does not share it, choose another port for the group: %w", o.Group.Port(), err)
+		return nil, fmt.Errorf(
+			"multicast: port %d is taken by a program that does not share it, choose another "+
+				"port for the group: %w", o.Group.Port(), err)
 	case errors.Is(err, unix.ENOBUFS):
-		return nil, fmt.Errorf("multicast: this machine is in too many groups, raise net.ipv4.igmp_max_memberships: %w", err)
+		return nil, fmt.Errorf(
+			"multicast: this machine is in too many groups, raise net.ipv4.igmp_max_memberships: %w", err)
 	}
-	return nil, fmt.Errorf("multicast: cannot join %v on %s: check the interface, %s: %w", o.Group, device.Name, mesh, err)
+	return nil, fmt.Errorf("multicast: cannot join %v on %s: check the interface, %s: %w", o.Group,
+		device.Name, mesh, err)
 }
 
 // speak opens the socket that all is sent from.
@@ -87,7 +91,9 @@ func (o *Options) speak(device *net.Interface) (*net.UDPConn, error) {
 	case err == nil:
 		return conn, nil
 	case errors.Is(err, unix.EADDRINUSE):
-		return nil, fmt.Errorf("multicast: %s is in use, choose another port for unicast (0 for any; not the group's): %w", at, err)
+		return nil, fmt.Errorf(
+			"multicast: %s is in use, choose another port for unicast (0 for any; not the "+
+				"group's): %w", at, err)
 	}
 	return nil, fmt.Errorf("multicast: cannot listen on %s: %w", at, err)
 }
@@ -135,11 +141,14 @@ func (o *Options) join(fd int, device *net.Interface) error {
 	if a := o.Group.Addr(); a.Is4() {
 		group := &unix.IPMreqn{Multiaddr: a.As4(), Ifindex: int32(device.Index)}
 		return cmp.Or(
-			named("IP_MULTICAST_ALL", unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)),
-			named("IP_ADD_MEMBERSHIP", unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, group)))
+			named("IP_MULTICAST_ALL",
+				unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)),
+			named("IP_ADD_MEMBERSHIP",
+				unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_ADD_MEMBERSHIP, group)))
 	}
 	group := &unix.IPv6Mreq{Multiaddr: o.Group.Addr().As16(), Interface: uint32(device.Index)}
-	return named("IPV6_JOIN_GROUP", unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, unix.IPV6_JOIN_GROUP, group))
+	return named("IPV6_JOIN_GROUP",
+		unix.SetsockoptIPv6Mreq(fd, unix.IPPROTO_IPV6, unix.IPV6_JOIN_GROUP, group))
 }
 
 // aim sets by which interface, how far and whether also to this machine datagrams to
@@ -152,13 +161,17 @@ func (o *Options) aim(fd int, device *net.Interface) error {
 	if o.Group.Addr().Is4() {
 		by := &unix.IPMreqn{Ifindex: int32(device.Index)}
 		return cmp.Or(
-			named("IP_MULTICAST_IF", unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, by)),
-			named("IP_MULTICAST_TTL", unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, o.TTL)),
+			named("IP_MULTICAST_IF",
+				unix.SetsockoptIPMreqn(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_IF, by)),
+			named("IP_MULTICAST_TTL",
+				unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_TTL, o.TTL)),
 			unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MULTICAST_LOOP, loop))
 	}
 	return cmp.Or(
-		named("IPV6_MULTICAST_IF", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, device.Index)),
-		named("IPV6_MULTICAST_HOPS", unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, o.TTL)),
+		named("IPV6_MULTICAST_IF",
+			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, device.Index)),
+		named("IPV6_MULTICAST_HOPS",
+			unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_HOPS, o.TTL)),
 		unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_LOOP, loop))
 }
 
@@ -194,7 +207,8 @@ func (l *member) send(d *link.Datagram) error {
 	case !d.Addr.IsValid() || d.Addr.Addr().Unmap().Is4() != l.group.Addr().Is4():
 		return link.ErrAddr
 	}
-	return plain.Send(&l.Port, l.speaks, d, netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port()))
+	return plain.Send(&l.Port, l.speaks, d,
+		netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port()))
 }
 
 // Close leaves the group.

@@ -23,7 +23,8 @@ func open(t testing.TB, o multicast.Options) link.Link {
 
 // TestLink: what is sent by unicast obeys the contract of all carriers.
 func TestLink(t *testing.T) {
-	o := multicast.Options{Group: netip.MustParseAddrPort("239.77.1.1:47001"), Interface: "lo", Listen: "127.0.0.1:0"}
+	o := multicast.Options{
+		Group: netip.MustParseAddrPort("239.77.1.1:47001"), Interface: "lo", Listen: "127.0.0.1:0"}
 	linktest.Run(t, linktest.Carrier{
 		Reliable: true,
 		Open: func(t testing.TB) (link.Link, func() linktest.Client) {
@@ -83,7 +84,8 @@ func TestGroup(t *testing.T) {
 
 // TestApart: groups on one port do not hear each other.
 func TestApart(t *testing.T) {
-	one, two := netip.MustParseAddrPort("239.77.1.3:47003"), netip.MustParseAddrPort("239.77.1.4:47003")
+	one, two := netip.MustParseAddrPort("239.77.1.3:47003"),
+		netip.MustParseAddrPort("239.77.1.4:47003")
 	a := open(t, multicast.Options{Group: one, Interface: "lo", Listen: "127.0.0.1:0"})
 	b := open(t, multicast.Options{Group: two, Interface: "lo", Listen: "127.0.0.1:0"})
 	a.Send([]link.Datagram{{Addr: one, Data: []byte("one")}})
@@ -105,11 +107,16 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		says []string
 	}{
 		{"no group", multicast.Options{}, []string{"239.1.2.3:4000"}},
-		{"no multicast address", multicast.Options{Group: netip.MustParseAddrPort("10.0.0.1:4000")}, []string{"239.0.0.0/8"}},
-		{"no port", multicast.Options{Group: netip.MustParseAddrPort("239.1.2.3:0")}, []string{"port"}},
-		{"wrong interface", multicast.Options{Group: good, Interface: "nosuch0"}, []string{"nosuch0", "this machine has", "lo"}},
-		{"bad ttl", multicast.Options{Group: good, Interface: "lo", TTL: 300}, []string{"1 to 255"}},
-		{"wrong listen", multicast.Options{Group: good, Interface: "lo", Listen: "nonsense"}, []string{"nonsense"}},
+		{"no multicast address", multicast.Options{Group: netip.MustParseAddrPort("10.0.0.1:4000")},
+			[]string{"239.0.0.0/8"}},
+		{"no port", multicast.Options{Group: netip.MustParseAddrPort("239.1.2.3:0")},
+			[]string{"port"}},
+		{"wrong interface", multicast.Options{Group: good, Interface: "nosuch0"},
+			[]string{"nosuch0", "this machine has", "lo"}},
+		{"bad ttl", multicast.Options{Group: good, Interface: "lo", TTL: 300},
+			[]string{"1 to 255"}},
+		{"wrong listen", multicast.Options{Group: good, Interface: "lo", Listen: "nonsense"},
+			[]string{"nonsense"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, err := multicast.Open(c.o)

@@ -40,11 +40,13 @@ func (o *Options) fill() error {
 	case !o.Group.IsValid() || o.Group.Port() == 0:
 		return errors.New("multicast: no group, choose an address and port like 239.1.2.3:4000")
 	case !a.IsMulticast() || a.Is4In6():
-		return fmt.Errorf("multicast: %v is no multicast address, choose one of 239.0.0.0/8 or ff12::/16", a)
+		return fmt.Errorf(
+			"multicast: %v is no multicast address, choose one of 239.0.0.0/8 or ff12::/16", a)
 	case o.TTL < 0 || o.TTL > 255:
 		return fmt.Errorf("multicast: a TTL of %d, choose 1 to 255", o.TTL)
 	case o.MaxDatagram < 0 || o.MaxDatagram > 65507 || o.ReadBuffer < 0:
-		return fmt.Errorf("multicast: datagrams of %d bytes and a buffer of %d make no sense", o.MaxDatagram, o.ReadBuffer)
+		return fmt.Errorf("multicast: datagrams of %d bytes and a buffer of %d make no sense",
+			o.MaxDatagram, o.ReadBuffer)
 	}
 	o.TTL = cmp.Or(o.TTL, 1)
 	o.MaxDatagram = cmp.Or(o.MaxDatagram, 1200)
@@ -58,13 +60,16 @@ func (o *Options) device() (*net.Interface, error) {
 	if name := cmp.Or(o.Interface, o.Group.Addr().Zone()); name != "" {
 		i, err := net.InterfaceByName(name)
 		if err != nil {
-			return nil, fmt.Errorf("multicast: there is no interface %q, this machine has %s", name, usable())
+			return nil, fmt.Errorf("multicast: there is no interface %q, this machine has %s", name,
+				usable())
 		}
 		return i, able(i)
 	}
 	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(o.Group)) // sends nothing
 	if err != nil {
-		return nil, fmt.Errorf("multicast: no route to the group %v: name an interface (this machine has %s), add a route like \"ip route add 224.0.0.0/4 dev eth0\", %s: %w",
+		return nil, fmt.Errorf(
+			"multicast: no route to the group %v: name an interface (this machine has %s), add a "+
+				"route like \"ip route add 224.0.0.0/4 dev eth0\", %s: %w",
 			o.Group.Addr(), usable(), mesh, err)
 	}
 	local := conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone("")
@@ -79,12 +84,14 @@ func (o *Options) device() (*net.Interface, error) {
 			continue
 		}
 		for _, a := range addrs {
-			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Unmap().WithZone("") == local {
+			if p, err := netip.ParsePrefix(a.String()); err == nil &&
+				p.Addr().Unmap().WithZone("") == local {
 				return &all[i], able(&all[i])
 			}
 		}
 	}
-	return nil, fmt.Errorf("multicast: the interface with %v is not known, name one of %s", local, usable())
+	return nil, fmt.Errorf("multicast: the interface with %v is not known, name one of %s", local,
+		usable())
 }
 
 // able says what keeps an interface from multicast. The loopback interface does without the
@@ -92,9 +99,12 @@ func (o *Options) device() (*net.Interface, error) {
 func able(i *net.Interface) error {
 	switch {
 	case i.Flags&net.FlagUp == 0:
-		return fmt.Errorf("multicast: interface %s is down: bring it up (ip link set %s up), name another of %s, %s", i.Name, i.Name, usable(), mesh)
+		return fmt.Errorf(
+			"multicast: interface %s is down: bring it up (ip link set %s up), name another of "+
+				"%s, %s", i.Name, i.Name, usable(), mesh)
 	case i.Flags&(net.FlagMulticast|net.FlagLoopback) == 0:
-		return fmt.Errorf("multicast: interface %s does not do multicast: name another of %s, %s", i.Name, usable(), mesh)
+		return fmt.Errorf("multicast: interface %s does not do multicast: name another of %s, %s",
+			i.Name, usable(), mesh)
 	}
 	return nil
 }

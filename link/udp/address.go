@@ -32,7 +32,8 @@ const (
 func (o *Options) fill() error {
 	o.MaxDatagram = cmp.Or(o.MaxDatagram, defaultMax)
 	if o.MaxDatagram < 1 || o.MaxDatagram > largest {
-		return fmt.Errorf("udp: a largest datagram of %d bytes is impossible, choose 1 to %d", o.MaxDatagram, largest)
+		return fmt.Errorf("udp: a largest datagram of %d bytes is impossible, choose 1 to %d",
+			o.MaxDatagram, largest)
 	}
 	o.ReadBuffer = cmp.Or(o.ReadBuffer, defaultBuffer)
 	o.WriteBuffer = cmp.Or(o.WriteBuffer, defaultBuffer)
@@ -50,10 +51,13 @@ func Resolve(ctx context.Context, address string) (netip.AddrPort, error) {
 		return netip.AddrPort{}, err
 	}
 	if host == "" {
-		return netip.AddrPort{}, fmt.Errorf("udp: address %q names no host, write it like 192.0.2.7:4000", address)
+		return netip.AddrPort{},
+			fmt.Errorf("udp: address %q names no host, write it like 192.0.2.7:4000", address)
 	}
 	if port == 0 {
-		return netip.AddrPort{}, fmt.Errorf("udp: address %q has no port to send to, write it like %s:4000", address, host)
+		return netip.AddrPort{},
+			fmt.Errorf("udp: address %q has no port to send to, write it like %s:4000", address,
+				host)
 	}
 	return lookUp(ctx, host, port)
 }
@@ -73,11 +77,14 @@ func bindAddr(address string) (netip.AddrPort, error) {
 func split(address string) (host string, port uint16, err error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", 0, fmt.Errorf("udp: bad address %q, write it like 192.0.2.7:4000, [2001:db8::7]:4000 or :4000", address)
+		return "", 0,
+			fmt.Errorf("udp: bad address %q, write it like 192.0.2.7:4000, [2001:db8::7]:4000 or "+
+				":4000", address)
 	}
 	n, err := strconv.ParseUint(service, 10, 16)
 	if err != nil {
-		return "", 0, fmt.Errorf("udp: bad port %q in %q, use a number from 0 to 65535", service, address)
+		return "", 0,
+			fmt.Errorf("udp: bad port %q in %q, use a number from 0 to 65535", service, address)
 	}
 	return host, uint16(n), nil
 }
@@ -88,7 +95,8 @@ func lookUp(ctx context.Context, host string, port uint16) (netip.AddrPort, erro
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil || len(found) == 0 {
-		return netip.AddrPort{}, fmt.Errorf("udp: host %q is not known, check its name: %w", host, err)
+		return netip.AddrPort{},
+			fmt.Errorf("udp: host %q is not known, check its name: %w", host, err)
 	}
 	// IPv4 first: it is the one that more networks carry.
 	best := found[0].Unmap()
@@ -105,11 +113,16 @@ func lookUp(ctx context.Context, host string, port uint16) (netip.AddrPort, erro
 func explain(addr netip.AddrPort, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("udp: port %d is in use on %v, stop the program that has it or choose another port (0 for any): %w", addr.Port(), addr.Addr(), err)
+		return fmt.Errorf(
+			"udp: port %d is in use on %v, stop the program that has it or choose another port "+
+				"(0 for any): %w", addr.Port(), addr.Addr(), err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("udp: %v is not an address of this machine, use 0.0.0.0 or [::] to listen on all: %w", addr.Addr(), err)
+		return fmt.Errorf(
+			"udp: %v is not an address of this machine, use 0.0.0.0 or [::] to listen on all: %w",
+			addr.Addr(), err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return fmt.Errorf("udp: port %d on %v needs privileges, choose a port above 1023: %w", addr.Port(), addr.Addr(), err)
+		return fmt.Errorf("udp: port %d on %v needs privileges, choose a port above 1023: %w",
+			addr.Port(), addr.Addr(), err)
 	}
 	return fmt.Errorf("udp: cannot listen on %v: %w", addr, err)
 }

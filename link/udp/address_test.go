@@ -9,7 +9,9 @@ import (
 // FuzzSplit: an address is refused with advice or taken apart so that it can be
 // put together again.
 func FuzzSplit(f *testing.F) {
-	for _, s := range []string{":4000", "127.0.0.1:0", "[::1]:65535", "localhost:1", "[fe80::1%eth0]:9", "nonsense", "a:b:c", ":65536"} {
+	for _, s := range []string{
+		":4000", "127.0.0.1:0", "[::1]:65535", "localhost:1", "[fe80::1%eth0]:9", "nonsense",
+		"a:b:c", ":65536"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, address string) {

@@ -38,7 +38,9 @@ func (r *reader) grow(l *socket, n int) {
 	for i := range r.msgs {
 		r.iovs[i].Base = &slab[i*stride]
 		r.iovs[i].SetLen(l.max)
-		r.msgs[i].hdr = unix.Msghdr{Name: (*byte)(unsafe.Pointer(&r.names[i])), Namelen: unix.SizeofSockaddrInet6, Iov: &r.iovs[i]}
+		r.msgs[i].hdr = unix.Msghdr{
+			Name: (*byte)(unsafe.Pointer(&r.names[i])), Namelen: unix.SizeofSockaddrInet6,
+			Iov: &r.iovs[i]}
 		r.msgs[i].hdr.SetIovlen(1)
 	}
 }
@@ -80,7 +82,8 @@ func (l *socket) Receive(batch []link.Datagram) (int, error) {
 			if j != filled {
 				r.iovs[filled].Base, r.iovs[j].Base = r.iovs[j].Base, r.iovs[filled].Base
 			}
-			batch[filled] = link.Datagram{Addr: l.peer(&r.names[j]), Data: unsafe.Slice(r.iovs[filled].Base, size)}
+			batch[filled] = link.Datagram{
+				Addr: l.peer(&r.names[j]), Data: unsafe.Slice(r.iovs[filled].Base, size)}
 			filled++
 			bytes += uint64(size)
 		}
@@ -119,7 +122,8 @@ func swap(port uint16) uint16 {
 }
 
 func recvmmsg(fd int, msgs []mmsghdr) (int, unix.Errno) {
-	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&msgs[0])), uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
+	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&msgs[0])),
+		uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

@@ -18,7 +18,8 @@ type writer struct {
 	counts   []int // datagrams in each message
 	iovs     []unix.Iovec
 	segments atomic.Bool
-	sendmmsg func(fd int, msgs []mmsghdr) (int, unix.Errno) // replaced to test what loopback never does
+	// replaced to test what loopback never does
+	sendmmsg func(fd int, msgs []mmsghdr) (int, unix.Errno)
 }
 
 // segmentControl is a control message that says UDP_SEGMENT.
@@ -101,7 +102,8 @@ func (l *socket) gather(batch []link.Datagram) (msgs int, err error) {
 			for i+run < len(batch) && i+run < sendBatch && run < mostSegments {
 				next := &batch[i+run]
 				total += len(next.Data)
-				if next.Addr != d.Addr || len(next.Data) > size || len(next.Data) == 0 || total > mostBytes {
+				if next.Addr != d.Addr || len(next.Data) > size || len(next.Data) == 0 ||
+					total > mostBytes {
 					break
 				}
 				setIovec(&w.iovs[i+run], next.Data)
@@ -147,7 +149,8 @@ func (l *socket) prepare(d *link.Datagram, name *unix.RawSockaddrInet6) error {
 	if !a.IsValid() || (a.Is4() || a.Is4In6()) && !l.dual {
 		return link.ErrAddr
 	}
-	name.Family, name.Port, name.Addr, name.Scope_id = unix.AF_INET6, swap(d.Addr.Port()), a.As16(), 0
+	name.Family, name.Port, name.Addr, name.Scope_id = unix.AF_INET6, swap(d.Addr.Port()), a.As16(),
+		0
 	if zone := a.Zone(); zone != "" {
 		var ok bool
 		if name.Scope_id, ok = l.zones.index(zone); !ok {
@@ -202,7 +205,8 @@ func setIovec(v *unix.Iovec, data []byte) {
 }
 
 func sendmmsg(fd int, msgs []mmsghdr) (int, unix.Errno) {
-	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&msgs[0])), uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
+	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&msgs[0])),
+		uintptr(len(msgs)), unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}

@@ -82,11 +82,13 @@ func (l *socket) open(bind netip.AddrPort) error {
 		domain = unix.AF_INET
 	}
 	var err error
-	l.fd, err = unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+	l.fd, err = unix.Socket(domain, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC,
+		unix.IPPROTO_UDP)
 	if err != nil && l.dual {
 		// A system without IPv6: all addresses are then all of IPv4.
 		l.six, l.dual, a = false, false, netip.IPv4Unspecified()
-		l.fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)
+		l.fd, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC,
+			unix.IPPROTO_UDP)
 	}
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
@@ -111,7 +113,8 @@ func (l *socket) open(bind netip.AddrPort) error {
 	case *unix.SockaddrInet4:
 		l.addr = netip.AddrPortFrom(netip.AddrFrom4(b.Addr), uint16(b.Port))
 	case *unix.SockaddrInet6:
-		l.addr = netip.AddrPortFrom(l.zones.with(netip.AddrFrom16(b.Addr), b.ZoneId), uint16(b.Port))
+		l.addr = netip.AddrPortFrom(l.zones.with(netip.AddrFrom16(b.Addr), b.ZoneId),
+			uint16(b.Port))
 	}
 	l.event, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err != nil {
@@ -205,7 +208,8 @@ func (l *socket) Wait(d time.Duration) (bool, error) {
 	}
 	defer l.leave()
 	r := &l.reader
-	r.poll = [2]unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.event), Events: unix.POLLIN}}
+	r.poll = [2]unix.PollFd{
+		{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.event), Events: unix.POLLIN}}
 	var limit *unix.Timespec
 	if d >= 0 {
 		r.timeout = unix.NsecToTimespec(int64(d))
@@ -259,7 +263,8 @@ func (l *socket) kernelDrops() uint64 {
 	const drops = 8 // SK_MEMINFO_DROPS
 	var info [drops + 1]uint32
 	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(l.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(l.fd), unix.SOL_SOCKET,
+		unix.SO_MEMINFO,
 		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno != 0 || size < uint32(unsafe.Sizeof(info)) {
 		return 0

@@ -96,7 +96,8 @@ func TestTooLargeToReceive(t *testing.T) {
 		if i%3 == 1 {
 			size = 101
 		}
-		out = append(out, link.Datagram{Addr: small.addr, Data: bytes.Repeat([]byte{byte(i)}, size)})
+		out = append(out,
+			link.Datagram{Addr: small.addr, Data: bytes.Repeat([]byte{byte(i)}, size)})
 	}
 	if _, err := large.Send(out); err != nil {
 		t.Fatal(err)
@@ -135,11 +136,13 @@ func TestErrorsOfTheKernel(t *testing.T) {
 		arrived  int
 	}{
 		{unix.EAGAIN, 0, false, 0, link.ErrFull, link.Counters{Refused: 1}, 0},
-		{unix.EAGAIN, 1, false, 4, link.ErrFull, link.Counters{Sent: 4, SentBytes: 400, Refused: 1}, 4},
+		{unix.EAGAIN, 1, false, 4, link.ErrFull, link.Counters{Sent: 4, SentBytes: 400, Refused: 1},
+			4},
 		{unix.ENOBUFS, 0, false, 0, link.ErrFull, link.Counters{Refused: 1}, 0},
 		{unix.EINTR, 0, false, 10, nil, link.Counters{Sent: 10, SentBytes: 1000}, 10},
 		{unix.ECONNREFUSED, 1, false, 10, nil, link.Counters{Sent: 10, SentBytes: 1000}, 10},
-		{unix.EHOSTUNREACH, 0, false, 10, nil, link.Counters{Sent: 10, SentBytes: 1000, DroppedOut: 1}, 9},
+		{unix.EHOSTUNREACH, 0, false, 10, nil,
+			link.Counters{Sent: 10, SentBytes: 1000, DroppedOut: 1}, 9},
 		{unix.EPERM, 1, false, 10, nil, link.Counters{Sent: 10, SentBytes: 1000, DroppedOut: 1}, 9},
 		{unix.EMSGSIZE, 0, false, 0, link.ErrTooLarge, link.Counters{Refused: 1}, 0},
 		{unix.EIO, 0, true, 10, nil, link.Counters{Sent: 10, SentBytes: 1000}, 10},

@@ -134,7 +134,8 @@ func TestIPv4OnlySaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		n, err := l.Send([]link.Datagram{{Addr: netip.MustParseAddrPort("[::1]:9"), Data: []byte("x")}})
+		n, err := l.Send([]link.Datagram{
+			{Addr: netip.MustParseAddrPort("[::1]:9"), Data: []byte("x")}})
 		if n != 0 || err != link.ErrAddr {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
@@ -156,7 +157,8 @@ func TestClosedPortsAreNoError(t *testing.T) {
 		}
 		defer l.Close()
 		for range 20 {
-			if n, err := l.Send([]link.Datagram{{Addr: gone.LocalAddr(), Data: []byte("x")}}); n != 1 || err != nil {
+			if n, err := l.Send([]link.Datagram{
+				{Addr: gone.LocalAddr(), Data: []byte("x")}}); n != 1 || err != nil {
 				t.Fatalf("%s: %d, %v", name, n, err)
 			}
 			if n, err := l.Receive(make([]link.Datagram, 4)); n != 0 || err != nil {

@@ -23,7 +23,8 @@ var (
 func Dial(ctx context.Context, url string, o Options) (*Client, error) {
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("websocket: cannot connect to %s, check that a server runs there: %w", url, err)
+		return nil, fmt.Errorf(
+			"websocket: cannot connect to %s, check that a server runs there: %w", url, err)
 	}
 	ended := fmt.Errorf("%w: the connection to %s has ended, dial again", link.ErrClosed, url)
 	conn := newConn(ws, o.session().Max, netip.AddrPort{})

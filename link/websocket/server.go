@@ -34,7 +34,8 @@ func NewServer(o Options) *Server {
 // ServeHTTP makes a session of a request, and returns when it is over.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.hub.Reserve() {
-		http.Error(w, "the server is full or closing, try again later", http.StatusServiceUnavailable)
+		http.Error(w, "the server is full or closing, try again later",
+			http.StatusServiceUnavailable)
 		return
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{

@@ -114,7 +114,8 @@ func TestServerLeaves(t *testing.T) {
 			break
 		}
 	}
-	if _, err := c.Send([]link.Datagram{{Addr: c.Peer(), Data: []byte("x")}}); !errors.Is(err, link.ErrClosed) {
+	if _, err := c.Send([]link.Datagram{{Addr: c.Peer(), Data: []byte("x")}}); !errors.Is(err,
+		link.ErrClosed) {
 		t.Errorf("send: %v", err)
 	}
 }
@@ -177,14 +178,17 @@ func TestSilentPeersGo(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	server, url := serve(t, websocket.Options{Sessions: 1})
 	dial(t, url, websocket.Options{})
-	if _, err := websocket.Dial(t.Context(), url, websocket.Options{}); err == nil || !strings.Contains(err.Error(), "503") {
+	if _, err := websocket.Dial(t.Context(), url, websocket.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "503") {
 		t.Errorf("one too many: %v", err)
 	}
 	server.Close()
 	if _, err := websocket.Dial(t.Context(), url, websocket.Options{}); err == nil {
 		t.Error("connected to a closed server")
 	}
-	if _, err := websocket.Dial(t.Context(), "ws://127.0.0.1:1/", websocket.Options{}); err == nil || !strings.Contains(err.Error(), "check that a server runs") {
+	if _, err := websocket.Dial(t.Context(), "ws://127.0.0.1:1/",
+		websocket.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "check that a server runs") {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -201,7 +205,8 @@ func TestOrigins(t *testing.T) {
 		{websocket.Options{AnyOrigin: true}, "https://evil.example", true},
 	} {
 		_, url := serve(t, c.o)
-		raw, _, err := coder.Dial(t.Context(), url, &coder.DialOptions{HTTPHeader: http.Header{"Origin": {c.from}}})
+		raw, _, err := coder.Dial(t.Context(), url,
+			&coder.DialOptions{HTTPHeader: http.Header{"Origin": {c.from}}})
 		if (err == nil) != c.ok {
 			t.Errorf("%+v from %s: %v", c.o, c.from, err)
 		}
@@ -217,7 +222,8 @@ func Example() {
 	defer web.Close()
 	defer server.Close()
 
-	client, err := websocket.Dial(context.Background(), "ws"+strings.TrimPrefix(web.URL, "http"), websocket.Options{})
+	client, err := websocket.Dial(context.Background(), "ws"+strings.TrimPrefix(web.URL, "http"),
+		websocket.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

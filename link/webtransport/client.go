@@ -51,7 +51,8 @@ func Dial(ctx context.Context, url string, o DialOptions) (*Client, error) {
 		if response != nil && response.StatusCode >= 400 {
 			return nil, fmt.Errorf("webtransport: %s refuses: %s", url, response.Status)
 		}
-		return nil, fmt.Errorf("webtransport: cannot connect to %s, check that a server runs there: %w", url, err)
+		return nil, fmt.Errorf(
+			"webtransport: cannot connect to %s, check that a server runs there: %w", url, err)
 	}
 	ended := fmt.Errorf("%w: the session with %s has ended, dial again", link.ErrClosed, url)
 	limits := sessions(session.Options{PeerQueue: o.PeerQueue, Queue: o.Queue, Idle: o.Idle})

@@ -49,7 +49,8 @@ func NewIdentity(hosts ...string) (*Identity, error) { return newIdentity(hosts,
 
 func newIdentity(hosts []string, now func() time.Time) (*Identity, error) {
 	if len(hosts) == 0 {
-		return nil, errors.New("webtransport: an identity needs a host's name or address, such as localhost")
+		return nil, errors.New(
+			"webtransport: an identity needs a host's name or address, such as localhost")
 	}
 	i := &Identity{hosts: hosts, now: now}
 	var err error
@@ -167,6 +168,7 @@ func verify(hashes []Hash, now func() time.Time) func([][]byte, [][]*x509.Certif
 			}
 			return nil
 		}
-		return fmt.Errorf("the server's certificate has digest %x, which is not among those expected", got[:8])
+		return fmt.Errorf(
+			"the server's certificate has digest %x, which is not among those expected", got[:8])
 	}
 }

@@ -53,7 +53,9 @@ func TestIdentityRenewsItself(t *testing.T) {
 	if err := verify(i.Hashes(), func() time.Time { return now })(c.Certificate, nil); err != nil {
 		t.Error(err)
 	}
-	if err := verify(i.Hashes(), func() time.Time { return now.Add(validity + time.Minute) })(c.Certificate, nil); err == nil {
+	if err := verify(i.Hashes(),
+		func() time.Time { return now.Add(validity + time.Minute) })(c.Certificate,
+		nil); err == nil {
 		t.Error("accepted after its end")
 	}
 	if err := verify(i.Hashes(), time.Now)(nil, nil); err == nil {

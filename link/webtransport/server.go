@@ -76,14 +76,18 @@ func Listen(address string, o Options) (*Server, error) {
 	case o.Identity != nil:
 		config = o.Identity.TLS()
 	default:
-		return nil, errors.New("webtransport: a server needs a certificate, set Identity (see NewIdentity) or TLS")
+		return nil, errors.New(
+			"webtransport: a server needs a certificate, set Identity (see NewIdentity) or TLS")
 	}
 	socket, err := net.ListenPacket("udp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("webtransport: the port of %s is in use, stop the program that has it or choose another (0 for any): %w", address, err)
+		return nil, fmt.Errorf(
+			"webtransport: the port of %s is in use, stop the program that has it or choose "+
+				"another (0 for any): %w", address, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("webtransport: cannot listen on %q, write it like :4433: %w", address, err)
+		return nil, fmt.Errorf("webtransport: cannot listen on %q, write it like :4433: %w",
+			address, err)
 	}
 	hub := session.New(sessions(session.Options{
 		PeerQueue: o.PeerQueue, Queue: o.Queue, Sessions: o.Sessions, Idle: o.Idle,
@@ -111,7 +115,10 @@ func Listen(address string, o Options) (*Server, error) {
 		CheckOrigin: o.allows,
 	}
 	// When half the places are taken, newcomers must first prove their address.
-	s.quic = &quic.Transport{Conn: socket, VerifySourceAddress: func(net.Addr) bool { return s.connections() > s.most/2 }}
+	s.quic = &quic.Transport{
+		Conn: socket, VerifySourceAddress: func(net.Addr) bool {
+			return s.connections() > s.most/2
+		}}
 	listener, err := s.quic.ListenEarly(http3.ConfigureTLSConfig(config), quicConfig())
 	if err != nil {
 		socket.Close()
@@ -142,12 +149,14 @@ func (s *Server) accept(ctx context.Context, listener *quic.EarlyListener) {
 			return
 		}
 		if s.connections() >= s.most {
-			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), "the server is full, try again later")
+			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad),
+				"the server is full, try again later")
 			continue
 		}
 		// A connection that opens no session would take the place of one that does.
 		timer := time.AfterFunc(patience, func() {
-			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestIncomplete), "no session was opened")
+			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestIncomplete),
+				"no session was opened")
 		})
 		s.mu.Lock()
 		s.conns[c] = timer
@@ -179,12 +188,14 @@ func (o *Options) allows(r *http.Request) bool {
 	if strings.EqualFold(host, r.Host) {
 		return true
 	}
-	return slices.ContainsFunc(o.Origins, func(allowed string) bool { return strings.EqualFold(host, allowed) })
+	return slices.ContainsFunc(o.Origins,
+		func(allowed string) bool { return strings.EqualFold(host, allowed) })
 }
 
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
 	if !s.hub.Reserve() {
-		http.Error(w, "the server is full or closing, try again later", http.StatusServiceUnavailable)
+		http.Error(w, "the server is full or closing, try again later",
+			http.StatusServiceUnavailable)
 		return
 	}
 	sess, err := s.web.Upgrade(w, r)

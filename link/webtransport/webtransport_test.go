@@ -37,7 +37,8 @@ func (panicWriter) Write(b []byte) (int, error) {
 	panic("logged: " + string(b))
 }
 
-func serve(t testing.TB, o webtransport.Options) (server *webtransport.Server, url string, identity *webtransport.Identity) {
+func serve(t testing.TB, o webtransport.Options) (server *webtransport.Server, url string,
+	identity *webtransport.Identity) {
 	t.Helper()
 	identity, err := webtransport.NewIdentity("localhost", "127.0.0.1")
 	if err != nil {
@@ -56,7 +57,8 @@ func serve(t testing.TB, o webtransport.Options) (server *webtransport.Server, u
 
 func dial(t testing.TB, url string, identity *webtransport.Identity) *webtransport.Client {
 	t.Helper()
-	c, err := webtransport.Dial(t.Context(), url, webtransport.DialOptions{Hashes: identity.Hashes()})
+	c, err := webtransport.Dial(t.Context(), url,
+		webtransport.DialOptions{Hashes: identity.Hashes()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +99,10 @@ func TestSizes(t *testing.T) {
 	c := dial(t, url, identity)
 	c.Send([]link.Datagram{{Addr: c.Peer(), Data: []byte("hello")}})
 	peer := first(t, server).Addr
-	if server.MaxDatagram() != 1150 || link.MaxTo(server, peer) != 1200 || link.MaxTo(c, c.Peer()) != 1200 {
-		t.Errorf("carries %d to all, %d to the client, %d to the server", server.MaxDatagram(), link.MaxTo(server, peer), link.MaxTo(c, c.Peer()))
+	if server.MaxDatagram() != 1150 || link.MaxTo(server, peer) != 1200 ||
+		link.MaxTo(c, c.Peer()) != 1200 {
+		t.Errorf("carries %d to all, %d to the client, %d to the server", server.MaxDatagram(),
+			link.MaxTo(server, peer), link.MaxTo(c, c.Peer()))
 	}
 	if kind, _, ok := link.Session(peer); kind != link.WebTransport || !ok {
 		t.Errorf("%v is no session", peer)
@@ -146,7 +150,9 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := webtransport.Dial(t.Context(), url, webtransport.DialOptions{Hashes: other.Hashes()}); err == nil || !strings.Contains(err.Error(), "not among those expected") {
+	if _, err := webtransport.Dial(t.Context(), url,
+		webtransport.DialOptions{Hashes: other.Hashes()}); err == nil ||
+		!strings.Contains(err.Error(), "not among those expected") {
 		t.Errorf("with a stranger's digest: %v", err)
 	}
 	if _, err := webtransport.Dial(t.Context(), url, webtransport.DialOptions{}); err == nil {
@@ -160,12 +166,15 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if days := leaf.NotAfter.Sub(leaf.NotBefore); days >= 14*24*time.Hour || leaf.Version != 3 || leaf.PublicKeyAlgorithm != x509.ECDSA {
-		t.Errorf("browsers would not accept it: %v, version %d, %v", days, leaf.Version, leaf.PublicKeyAlgorithm)
+	if days := leaf.NotAfter.Sub(leaf.NotBefore); days >= 14*24*time.Hour || leaf.Version != 3 ||
+		leaf.PublicKeyAlgorithm != x509.ECDSA {
+		t.Errorf("browsers would not accept it: %v, version %d, %v", days, leaf.Version,
+			leaf.PublicKeyAlgorithm)
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(leaf)
-	c, err := webtransport.Dial(t.Context(), url, webtransport.DialOptions{Trust: &tls.Config{RootCAs: pool}})
+	c, err := webtransport.Dial(t.Context(), url,
+		webtransport.DialOptions{Trust: &tls.Config{RootCAs: pool}})
 	if err != nil {
 		t.Fatalf("trusted: %v", err)
 	}
@@ -173,9 +182,12 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	server, url, identity := serve(t, webtransport.Options{Sessions: 1, Path: "/play", Handler: http.NotFoundHandler()})
+	server, url,
+		identity := serve(t,
+		webtransport.Options{Sessions: 1, Path: "/play", Handler: http.NotFoundHandler()})
 	o := webtransport.DialOptions{Hashes: identity.Hashes()}
-	if _, err := webtransport.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := webtransport.Dial(t.Context(), url, o); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Errorf("wrong path: %v", err)
 	}
 	url = strings.Replace(url, "/coeval", "/play", 1)
@@ -184,16 +196,22 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := webtransport.Dial(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), "503") {
+	if _, err := webtransport.Dial(t.Context(), url, o); err == nil ||
+		!strings.Contains(err.Error(), "503") {
 		t.Errorf("one too many: %v", err)
 	}
-	if _, err := webtransport.Listen(server.LocalAddr().String(), webtransport.Options{Identity: identity}); err == nil || !strings.Contains(err.Error(), "in use, stop the program") {
+	if _, err := webtransport.Listen(server.LocalAddr().String(),
+		webtransport.Options{Identity: identity}); err == nil ||
+		!strings.Contains(err.Error(), "in use, stop the program") {
 		t.Errorf("same port: %v", err)
 	}
-	if _, err := webtransport.Listen("nonsense", webtransport.Options{Identity: identity}); err == nil || !strings.Contains(err.Error(), "write it like :4433") {
+	if _, err := webtransport.Listen("nonsense",
+		webtransport.Options{Identity: identity}); err == nil ||
+		!strings.Contains(err.Error(), "write it like :4433") {
 		t.Errorf("nonsense: %v", err)
 	}
-	if _, err := webtransport.Listen(":0", webtransport.Options{}); err == nil || !strings.Contains(err.Error(), "needs a certificate") {
+	if _, err := webtransport.Listen(":0", webtransport.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "needs a certificate") {
 		t.Errorf("no certificate: %v", err)
 	}
 	if _, err := webtransport.NewIdentity(); err == nil {
@@ -213,7 +231,8 @@ func TestConnectionLimit(t *testing.T) {
 	conf := &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true}
 	refused := 0
 	for range 40 {
-		c, err := quic.DialAddr(t.Context(), server.LocalAddr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h3"}}, conf)
+		c, err := quic.DialAddr(t.Context(), server.LocalAddr().String(),
+			&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h3"}}, conf)
 		if err != nil {
 			refused++
 			continue
@@ -227,7 +246,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 	// Refusals may still be on their way, so ask by trying.
 	for {
-		c, err := webtransport.Dial(t.Context(), url, webtransport.DialOptions{Hashes: identity.Hashes()})
+		c, err := webtransport.Dial(t.Context(), url,
+			webtransport.DialOptions{Hashes: identity.Hashes()})
 		if err != nil {
 			break
 		}
@@ -243,14 +263,17 @@ func TestOrigins(t *testing.T) {
 		ok   bool
 	}{
 		{webtransport.Options{}, "https://evil.example", false},
-		{webtransport.Options{Origins: []string{"play.example.org"}}, "https://play.example.org", true},
-		{webtransport.Options{Origins: []string{"play.example.org"}}, "https://evil.example", false},
+		{webtransport.Options{Origins: []string{"play.example.org"}}, "https://play.example.org",
+			true},
+		{webtransport.Options{Origins: []string{"play.example.org"}}, "https://evil.example",
+			false},
 		{webtransport.Options{AnyOrigin: true}, "https://evil.example", true},
 	} {
 		_, url, _ := serve(t, c.o)
 		tr := quicwt.Transport{
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h3"}},
-			QUICConfig:      &quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true},
+			QUICConfig: &quic.Config{
+				EnableDatagrams: true, EnableStreamResetPartialDelivery: true},
 		}
 		_, sess, err := tr.Dial(t.Context(), url, http.Header{"Origin": {c.from}})
 		if (err == nil) != c.ok {
@@ -276,7 +299,8 @@ func Example() {
 	defer server.Close()
 
 	url := fmt.Sprintf("https://%v/coeval", server.LocalAddr())
-	client, err := webtransport.Dial(context.Background(), url, webtransport.DialOptions{Hashes: identity.Hashes()})
+	client, err := webtransport.Dial(context.Background(), url,
+		webtransport.DialOptions{Hashes: identity.Hashes()})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

@@ -62,7 +62,8 @@ func (p *Proxy) set(words []string) (string, error) {
 		words = words[1:]
 	}
 	if len(words) != 2 {
-		return "", fmt.Errorf("unknown command, write it like preset lte or loss 0.1; help lists all")
+		return "", fmt.Errorf(
+			"unknown command, write it like preset lte or loss 0.1; help lists all")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

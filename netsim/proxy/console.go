@@ -14,7 +14,8 @@ import (
 // line of statistics at intervals, as text or as JSON, and does what is typed. It
 // returns when the context ends, when told to quit, or when the proxy fails. The end
 // of the input is not the end of the proxy.
-func Console(ctx context.Context, p *Proxy, in io.Reader, out io.Writer, asJSON bool, every time.Duration) error {
+func Console(ctx context.Context, p *Proxy, in io.Reader, out io.Writer, asJSON bool,
+	every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 1)
@@ -45,7 +46,8 @@ func Console(ctx context.Context, p *Proxy, in io.Reader, out io.Writer, asJSON 
 			// A person is not told that nothing happened; a program wants every line.
 			if asJSON {
 				printJSON(out, r)
-			} else if r.Up.Offered != last.Up.Offered || r.Down.Offered != last.Down.Offered || r.Clients != last.Clients {
+			} else if r.Up.Offered != last.Up.Offered || r.Down.Offered != last.Down.Offered ||
+				r.Clients != last.Clients {
 				fmt.Fprintln(out, r.line(last))
 			}
 			last = r

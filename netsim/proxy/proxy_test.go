@@ -181,7 +181,8 @@ func TestDelays(t *testing.T) {
 // number.
 func TestSameSeedSameFate(t *testing.T) {
 	run := func(seed uint64) string {
-		r := newRig(t, Options{Seed: seed, Conditions: netsim.Conditions{Up: netsim.Profile{Loss: 0.5}}})
+		r := newRig(t,
+			Options{Seed: seed, Conditions: netsim.Conditions{Up: netsim.Profile{Loss: 0.5}}})
 		c := r.client()
 		for i := range 64 {
 			r.send(c, uint32(i))
@@ -218,7 +219,8 @@ func TestCommandsWhileRunning(t *testing.T) {
 	r.await("one is cut off", func(p Report) bool { return p.Up.CutOff == 1 && p.Cut })
 	other := r.client()
 	r.send(other, 4)
-	r.await("one of a new client too", func(p Report) bool { return p.Up.CutOff == 2 && p.Clients == 2 })
+	r.await("one of a new client too",
+		func(p Report) bool { return p.Up.CutOff == 2 && p.Clients == 2 })
 	r.command("heal")
 
 	r.command("down duplicate 100%")
@@ -276,13 +278,16 @@ func TestClientLimit(t *testing.T) {
 	r.send(a, 1)
 	r.receive(a, 1)
 	r.send(b, 2)
-	r.await("the second is refused", func(p Report) bool { return p.Refused == 1 && p.Clients == 1 })
+	r.await("the second is refused",
+		func(p Report) bool { return p.Refused == 1 && p.Clients == 1 })
 }
 
 func TestIdleClientsAreForgotten(t *testing.T) {
 	r := newRig(t, Options{Idle: time.Millisecond})
-	r.send(r.client(), 1) // on a busy machine it may be forgotten before an answer comes, so none is awaited
-	p := r.await("the client has come and gone", func(p Report) bool { return p.Met == 1 && p.Clients == 0 })
+	// on a busy machine it may be forgotten before an answer comes, so none is awaited
+	r.send(r.client(), 1)
+	p := r.await("the client has come and gone",
+		func(p Report) bool { return p.Met == 1 && p.Clients == 0 })
 	if p.Up.Offered != 1 {
 		t.Errorf("its counts are gone: %+v", p)
 	}
@@ -384,7 +389,8 @@ func TestConsole(t *testing.T) {
 		c.Send([]link.Datagram{{Addr: p.Addr(), Data: []byte("x")}})
 		for found := false; !found; c.Wait(time.Millisecond) {
 			for _, line := range out.all() {
-				found = found || strings.Contains(line, "1 client ") || strings.Contains(line, `"clients":1,`)
+				found = found || strings.Contains(line, "1 client ") ||
+					strings.Contains(line, `"clients":1,`)
 			}
 		}
 		c.Close()
@@ -418,7 +424,10 @@ func TestConsoleEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var out lines
 	done := make(chan error)
-	go func() { done <- Console(ctx, p, strings.NewReader("show\n"), &out, false, time.Millisecond) }()
+	go func() {
+		done <- Console(ctx, p, strings.NewReader("show\n"), &out, false,
+			time.Millisecond)
+	}()
 	for !strings.Contains(strings.Join(out.all(), ""), "perfect") {
 		runtime.Gosched()
 	}
@@ -435,7 +444,9 @@ func TestConsoleEndsWithItsContext(t *testing.T) {
 
 // FuzzCommand: no line breaks a proxy.
 func FuzzCommand(f *testing.F) {
-	for _, line := range []string{"preset wifi", "up loss 0.1", "jitter=recorded:1ms,2ms", "partition", "rebind", "stats", "down burst 0/0/0"} {
+	for _, line := range []string{
+		"preset wifi", "up loss 0.1", "jitter=recorded:1ms,2ms", "partition", "rebind", "stats",
+		"down burst 0/0/0"} {
 		f.Add(line)
 	}
 	p, err := New(Options{Listen: "127.0.0.1:0", To: "127.0.0.1:9"})

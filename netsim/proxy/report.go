@@ -41,7 +41,9 @@ func (p *Proxy) Report() Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	r := Report{Seconds: now.Seconds(), Preset: p.conditions.Name, Cut: p.cut, Clients: len(p.clients), Met: p.met, Refused: p.refused}
+	r := Report{
+		Seconds: now.Seconds(), Preset: p.conditions.Name, Cut: p.cut, Clients: len(p.clients),
+		Met: p.met, Refused: p.refused}
 	for dir, d := range []*Direction{&r.Up, &r.Down} {
 		sum := p.past[dir]
 		var longest time.Duration
@@ -72,7 +74,8 @@ func (r Report) line(before Report) string {
 	}
 	span := max(r.Seconds-before.Seconds, 0.001)
 	return fmt.Sprintf("%6.0f s  %s  %s  up %s  down %s",
-		r.Seconds, name, count(r.Clients, "client"), r.Up.line(before.Up, span), r.Down.line(before.Down, span))
+		r.Seconds, name, count(r.Clients, "client"), r.Up.line(before.Up, span),
+		r.Down.line(before.Down, span))
 }
 
 func (d Direction) line(before Direction, span float64) string {
@@ -83,7 +86,8 @@ func (d Direction) line(before Direction, span float64) string {
 		share = 100 * float64(missing) / float64(offered)
 	}
 	return fmt.Sprintf("%.0f/s %.1f kB/s, %.1f %% lost, queue %.0f ms",
-		float64(offered)/span, float64(d.OfferedBytes-before.OfferedBytes)/1000/span, share, d.QueueMS)
+		float64(offered)/span, float64(d.OfferedBytes-before.OfferedBytes)/1000/span, share,
+		d.QueueMS)
 }
 
 // missing is how many did not arrive at all.

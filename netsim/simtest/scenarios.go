@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update-scenarios", false, "write what happens in scenarios into their files")
+var update = flag.Bool("update-scenarios", false,
+	"write what happens in scenarios into their files")
 
 // A Line is one line of a scenario: a verb, its arguments, and options as in "count=3" or,
 // for those that have no value, "full".
@@ -31,8 +32,9 @@ type Line struct {
 //	----
 //	1: 10.0.1.1:5000 > 10.0.0.1:4000 request, 64 bytes
 //
-// A step that begins with # is a remark. Where nothing happens the file says "ok". The function start is
-// called once for each file, and what it returns once for each line; it writes what happens.
+// A step that begins with # is a remark. Where nothing happens the file says "ok". The function
+// start is called once for each file, and what it returns once for each line; it writes what
+// happens.
 //
 //	go test -run TestScenarios -update-scenarios
 //

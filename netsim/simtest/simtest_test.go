@@ -45,7 +45,8 @@ func TestEnvironmentChoosesSeeds(t *testing.T) {
 			seeds = append(seeds, n.Seed())
 			return nil
 		})
-		if len(seeds) != len(c.seeds) || len(seeds) > 0 && seeds[len(seeds)-1] != c.seeds[len(seeds)-1] {
+		if len(seeds) != len(c.seeds) || len(seeds) > 0 &&
+			seeds[len(seeds)-1] != c.seeds[len(seeds)-1] {
 			t.Errorf("%s=%s: seeds %v, want %v", c.key, c.value, seeds, c.seeds)
 		}
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {

@@ -1,14 +1,15 @@
 // Package doom3 makes snapshots as DOOM III did, to compare with. A program that imports it has the
 // strategy replica.Doom3.
 //
-// It follows J.M.P. van Waveren, "The DOOM III network architecture" (2006), section 4.2. Server and
-// client have one common base for each entity. When the server learns that a packet has arrived, it
-// makes that packet's images the bases and tells the client to do the same, in a reliable message. Every
-// packet says how many of these messages went before it, and is read against the bases as they are after
-// just so many.
+// It follows J.M.P. van Waveren, "The DOOM III network architecture" (2006), section 4.2. Server
+// and client have one common base for each entity. When the server learns that a packet has
+// arrived, it makes that packet's images the bases and tells the client to do the same, in a
+// reliable message. Every packet says how many of these messages went before it, and is read
+// against the bases as they are after just so many.
 //
-// What differs: an acknowledgement is the connection's, and one for each packet, since a packet here can
-// be decoded alone; and several advances share a message if they come between two snapshots.
+// What differs: an acknowledgement is the connection's, and one for each packet, since a packet
+// here can be decoded alone; and several advances share a message if they come between two
+// snapshots.
 package doom3
 
 import (
@@ -19,10 +20,12 @@ import (
 
 func init() {
 	replica.Register(replica.Doom3, replica.Scheme{
-		Codec:    func(m *codec.Model) (codec.Strategy, error) { return doom3.New(m.Schema()) },
-		Sender:   func(s replica.SenderState) replica.SenderBases { return &sender{state: s} },
-		Receiver: func(r replica.ReceiverState) replica.ReceiverBases { return &receiver{state: r} },
-		Repeats:  true, Tail: 64,
+		Codec:  func(m *codec.Model) (codec.Strategy, error) { return doom3.New(m.Schema()) },
+		Sender: func(s replica.SenderState) replica.SenderBases { return &sender{state: s} },
+		Receiver: func(r replica.ReceiverState) replica.ReceiverBases {
+			return &receiver{state: r}
+		},
+		Repeats: true, Tail: 64,
 	})
 }
 
@@ -33,6 +36,6 @@ const countBits = 10
 // keep is for how many packets a client keeps what came in them.
 const keep = 256
 
-// window is how many packets may be made until a server learns that one arrived: the client does not
-// keep what is older for certain.
+// window is how many packets may be made until a server learns that one arrived: the client does
+// not keep what is older for certain.
 const window = keep / 2

@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// client is a Receiver as far as a strategy sees it: no messages come, and it notes what is given up.
+// client is a Receiver as far as a strategy sees it: no messages come, and it notes what is given
+// up.
 type client struct {
 	replica.ReceiverState
 	refused []uint32
@@ -21,7 +22,8 @@ func TestWaitingIsBounded(t *testing.T) {
 		c := &client{}
 		d := &receiver{state: c}
 		for n := range uint32(3 * maxEarly) {
-			if err := d.hold(&replica.Arrived{Packet: n, Data: make([]byte, size)}); !errors.Is(err, replica.ErrWaits) {
+			if err := d.hold(&replica.Arrived{Packet: n, Data: make([]byte, size)}); !errors.Is(err,
+				replica.ErrWaits) {
 				t.Fatal(err)
 			}
 			if len(d.early) > maxEarly || d.bytes > maxEarlyBytes || d.bytes != len(d.early)*size {
@@ -36,11 +38,13 @@ func TestWaitingIsBounded(t *testing.T) {
 				t.Fatalf("packet %d was given up as number %d", n, i)
 			}
 		}
-		if err := d.hold(&replica.Arrived{Packet: 3*maxEarly - 1}); !errors.Is(err, replica.ErrStale) {
+		if err := d.hold(&replica.Arrived{Packet: 3*maxEarly - 1}); !errors.Is(err,
+			replica.ErrStale) {
 			t.Errorf("the same packet once more: %v", err)
 		}
 	}
-	if err := (&receiver{}).hold(&replica.Arrived{Data: make([]byte, maxEarlyBytes/2+1)}); !errors.Is(err, replica.ErrPacket) {
+	if err := (&receiver{}).hold(&replica.Arrived{
+		Data: make([]byte, maxEarlyBytes/2+1)}); !errors.Is(err, replica.ErrPacket) {
 		t.Errorf("a packet that is too large: %v", err)
 	}
 }

@@ -19,8 +19,8 @@ const (
 	maxEarlyBytes = 1 << 17
 )
 
-// receiver is the client's side. It keeps of each entity, in the order of packets, the base of every
-// packet that may come and all that may become one.
+// receiver is the client's side. It keeps of each entity, in the order of packets, the base of
+// every packet that may come and all that may become one.
 type receiver struct {
 	state    replica.ReceiverState
 	list     [][]gotImage  // by handle; what lies behind is memory for more
@@ -104,7 +104,8 @@ func (d *receiver) Counted() {
 		next := -1
 		for i := range d.early {
 			e := &d.early[i]
-			if int32(e.count-d.state.Messages()) <= 0 && (next < 0 || int32(e.packet-d.early[next].packet) < 0) {
+			if int32(e.count-d.state.Messages()) <= 0 &&
+				(next < 0 || int32(e.packet-d.early[next].packet) < 0) {
 				next = i
 			}
 		}
@@ -136,7 +137,8 @@ func (d *receiver) Message(data []byte, count uint32) error {
 	return nil
 }
 
-func (d *receiver) Base(_ codec.PacketDecoder, p *replica.Arrived, n *replica.News, h *codec.History) error {
+func (d *receiver) Base(_ codec.PacketDecoder, p *replica.Arrived, n *replica.News,
+	h *codec.History) error {
 	g := based(*d.at(n.Handle), p.Messages)
 	if g == nil {
 		d.state.Missing(n.Handle)
@@ -159,7 +161,8 @@ func based(images []gotImage, count uint32) *gotImage {
 func (d *receiver) Certain(p *replica.Arrived) bool { return d.state.Whole(p) }
 
 func (d *receiver) Commit(p *replica.Arrived, news []replica.News) {
-	if old := d.state.Came(d.state.Newest() - overtaken); old != nil && int32(old.Messages-d.safe) > 0 {
+	if old := d.state.Came(d.state.Newest() - overtaken); old != nil &&
+		int32(old.Messages-d.safe) > 0 {
 		d.safe = old.Messages
 	}
 	handles := d.contents[p.Packet%keep][:0]
@@ -186,7 +189,8 @@ func (d *receiver) keep(p *replica.Arrived, n *replica.News) {
 	kept := 0
 	for i := range images {
 		g := &images[i]
-		if safe != nil && int32(g.packet-oldest) < 0 || !g.based && int32(d.state.Newest()-g.packet) >= keep {
+		if safe != nil && int32(g.packet-oldest) < 0 || !g.based &&
+			int32(d.state.Newest()-g.packet) >= keep {
 			continue
 		}
 		images[kept], images[i] = images[i], images[kept]
@@ -194,7 +198,9 @@ func (d *receiver) keep(p *replica.Arrived, n *replica.News) {
 	}
 	// The memory of those that go lies behind those that stay.
 	images = grow(images[:kept])
-	now := gotImage{packet: p.Packet, tick: p.Tick, owner: n.Owner, image: append(images[kept].image[:0], n.Image...)}
+	now := gotImage{
+		packet: p.Packet, tick: p.Tick, owner: n.Owner,
+		image: append(images[kept].image[:0], n.Image...)}
 	at := kept
 	for ; at > 0 && int32(images[at-1].packet-p.Packet) > 0; at-- {
 		images[at] = images[at-1]

@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// sender is the server's side. The base of an entity is its newest image that arrived, and is pinned.
+// sender is the server's side. The base of an entity is its newest image that arrived, and is
+// pinned.
 type sender struct {
 	state    replica.SenderState
 	said     []said // by handle
@@ -17,7 +18,8 @@ type sender struct {
 // said is what a client was last told of a handle, and holds as its base.
 type said struct {
 	unique uint32
-	turned uint32 // the first packet since which it is told the same: that it is there, or that it is gone
+	// the first packet since which it is told the same: that it is there, or that it is gone
+	turned uint32
 	what   replica.What
 	known  bool // one of these packets has arrived
 
@@ -85,7 +87,8 @@ func (d *sender) Landed(p *replica.Sent, arrived bool) bool {
 		if s.what == e.What && int32(p.Packet-s.turned) >= 0 {
 			s.known = true
 		}
-		if e.What != replica.Held || int32(p.Packet-s.since) < 0 || s.base != 0 && int32(p.Packet-s.packet) <= 0 {
+		if e.What != replica.Held || int32(p.Packet-s.since) < 0 || s.base != 0 &&
+			int32(p.Packet-s.packet) <= 0 {
 			continue
 		}
 		d.state.Pin(e.Handle, e.Number)

@@ -63,7 +63,8 @@ func TestBases(t *testing.T) {
 			}
 		}
 		if based == 0 || several == 0 {
-			t.Errorf("seed %d: %d bases, %d of several packets: nothing was tried", seed, based, several)
+			t.Errorf("seed %d: %d bases, %d of several packets: nothing was tried", seed, based,
+				several)
 		}
 	}
 }
@@ -85,7 +86,8 @@ func TestOldBasesAreGivenUp(t *testing.T) {
 	}
 }
 
-// Once a client could not use something, no snapshot is relied on that was sent before that was known.
+// Once a client could not use something, no snapshot is relied on that was sent before that was
+// known.
 func TestAllThatWasSentIsDistrusted(t *testing.T) {
 	s := &server{}
 	q := newSender(s)

@@ -85,20 +85,24 @@ func (q *receiver) Header(dec codec.PacketDecoder, p *replica.Arrived) error {
 		q.count = dec.Bits(countBits)
 	}
 	f := q.frame(q.first)
-	if f != nil && (f.based != (q.on != nil) || f.based && f.on != q.on.first || f.tick != p.Tick) || dec.Err() != nil {
+	if f != nil &&
+		(f.based != (q.on != nil) || f.based && f.on != q.on.first || f.tick != p.Tick) ||
+		dec.Err() != nil {
 		return replica.ErrPacket // its packets disagree
 	}
 	p.Messages = q.state.Count(q.count, p.Packet)
 	return nil
 }
 
-func (q *receiver) Base(_ codec.PacketDecoder, p *replica.Arrived, n *replica.News, h *codec.History) error {
+func (q *receiver) Base(_ codec.PacketDecoder, p *replica.Arrived, n *replica.News,
+	h *codec.History) error {
 	if q.on == nil {
 		return replica.ErrBase
 	}
-	i, ok := slices.BinarySearchFunc(q.on.holds.list, n.Handle, func(e replica.News, handle int32) int {
-		return cmp.Compare(e.Handle, handle)
-	})
+	i, ok := slices.BinarySearchFunc(q.on.holds.list, n.Handle,
+		func(e replica.News, handle int32) int {
+			return cmp.Compare(e.Handle, handle)
+		})
 	if !ok {
 		return replica.ErrBase
 	}
@@ -142,7 +146,9 @@ func (q *receiver) begin(p *replica.Arrived) *gotFrame {
 	}
 	f.changed.reset()
 	f.holds.reset()
-	*f = gotFrame{valid: true, first: q.first, tick: p.Tick, count: q.count, changed: f.changed, holds: f.holds}
+	*f = gotFrame{
+		valid: true, first: q.first, tick: p.Tick, count: q.count, changed: f.changed,
+		holds: f.holds}
 	if q.on != nil {
 		f.based, f.on = true, q.on.first
 	}
@@ -152,7 +158,8 @@ func (q *receiver) begin(p *replica.Arrived) *gotFrame {
 // complete makes a snapshot of which all packets came: what it is a difference
 // from, and what they said.
 func (q *receiver) complete(f *gotFrame) {
-	slices.SortStableFunc(f.changed.list, func(a, b replica.News) int { return cmp.Compare(a.Handle, b.Handle) })
+	slices.SortStableFunc(f.changed.list,
+		func(a, b replica.News) int { return cmp.Compare(a.Handle, b.Handle) })
 	var rest []replica.News
 	if f.based {
 		on := q.frame(f.on)

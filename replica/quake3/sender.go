@@ -5,8 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// sender is the server's side. Every frame is a snapshot as the client holds it if all of it arrives;
-// what is said of an entity stands on its image in the frame that is the base.
+// sender is the server's side. Every frame is a snapshot as the client holds it if all of it
+// arrives; what is said of an entity stands on its image in the frame that is the base.
 type sender struct {
 	state  replica.SenderState
 	said   []said // by handle
@@ -22,7 +22,8 @@ type sender struct {
 type said struct {
 	unique uint32
 	base   uint32 // the image in the base; 0 if it has none
-	turned uint32 // in all snapshots since this one it is told the same: that it is there, or that it is gone
+	// in all snapshots since this one it is told the same: that it is there, or that it is gone
+	turned uint32
 	last   uint32 // up to this one
 	what   replica.What
 	known  bool // one of these snapshots arrived as a whole

@@ -75,31 +75,52 @@ var kinds = []struct {
 	open   func(start *world.World, o *Options) (timeline.Timeline, error)
 }{
 	{"auto", nil, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		return timeline.NewAuto(start, timeline.AutoOptions{TrailingOptions: o.trailing(), Step: o.Step, Copy: o.Copy})
+		return timeline.NewAuto(start,
+			timeline.AutoOptions{TrailingOptions: o.trailing(), Step: o.Step, Copy: o.Copy})
 	}},
 	{"trailing", nil, func(start *world.World, o *Options) (timeline.Timeline, error) {
 		return timeline.NewTrailing(start, o.trailing())
 	}},
-	{"timewarp", []delay{leads, window}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		return rivals.NewTimeWarp(start, rivals.TimeWarpOptions{Options: o.Options, Delay: o.Delays.Lead, Window: o.Delays.Window})
-	}},
-	{"rollback", []delay{stamps, {"how much may be guessed", most}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		ticks := timeline.NewClock(start).Ticks
-		return rivals.NewRollback(start, rivals.RollbackOptions{Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead), Window: ticks(o.Delays.Most)})
-	}},
-	{"lockstep", []delay{stamps, {"the most it may become", most}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		ticks := timeline.NewClock(start).Ticks
-		return rivals.NewLockstep(start, rivals.LockstepOptions{Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead), Most: ticks(o.Delays.Most)})
-	}},
-	{"conservative", []delay{{"the look-ahead", leads.of}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		return rivals.NewConservative(start, rivals.ConservativeOptions{Options: o.Options, Mirrors: o.Mirrors, LookAhead: o.Delays.Lead})
-	}},
-	{"bucket", []delay{{"the world's", leads.of}}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		return rivals.NewBucket(start, rivals.BucketOptions{Options: o.Options, Delay: o.Delays.Lead})
-	}},
-	{"ruled", []delay{leads, judges, window}, func(start *world.World, o *Options) (timeline.Timeline, error) {
-		return ruled.New(start, ruled.Options{Options: o.Options, Judge: o.Judge, Term: o.Term, Delay: o.Delays.Lead, Wait: o.Delays.Judge, Window: o.Delays.Window})
-	}},
+	{"timewarp", []delay{leads, window},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			return rivals.NewTimeWarp(start,
+				rivals.TimeWarpOptions{
+					Options: o.Options, Delay: o.Delays.Lead, Window: o.Delays.Window})
+		}},
+	{"rollback", []delay{stamps, {"how much may be guessed", most}},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			ticks := timeline.NewClock(start).Ticks
+			return rivals.NewRollback(start,
+				rivals.RollbackOptions{
+					Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead),
+					Window: ticks(o.Delays.Most)})
+		}},
+	{"lockstep", []delay{stamps, {"the most it may become", most}},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			ticks := timeline.NewClock(start).Ticks
+			return rivals.NewLockstep(start,
+				rivals.LockstepOptions{
+					Options: o.Options, Mirrors: o.Mirrors, Delay: ticks(o.Delays.Lead),
+					Most: ticks(o.Delays.Most)})
+		}},
+	{"conservative", []delay{{"the look-ahead", leads.of}},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			return rivals.NewConservative(start,
+				rivals.ConservativeOptions{
+					Options: o.Options, Mirrors: o.Mirrors, LookAhead: o.Delays.Lead})
+		}},
+	{"bucket", []delay{{"the world's", leads.of}},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			return rivals.NewBucket(start,
+				rivals.BucketOptions{Options: o.Options, Delay: o.Delays.Lead})
+		}},
+	{"ruled", []delay{leads, judges, window},
+		func(start *world.World, o *Options) (timeline.Timeline, error) {
+			return ruled.New(start,
+				ruled.Options{
+					Options: o.Options, Judge: o.Judge, Term: o.Term, Delay: o.Delays.Lead,
+					Wait: o.Delays.Judge, Window: o.Delays.Window})
+		}},
 }
 
 func (o *Options) trailing() timeline.TrailingOptions {
@@ -119,7 +140,8 @@ func Names() []string {
 func find(kind string) (int, error) {
 	i := slices.Index(Names(), kind)
 	if i < 0 {
-		return 0, fmt.Errorf("timeline: there is no kind %q; choose one of %s", kind, strings.Join(Names(), ", "))
+		return 0, fmt.Errorf("timeline: there is no kind %q; choose one of %s", kind,
+			strings.Join(Names(), ", "))
 	}
 	return i, nil
 }
@@ -148,12 +170,16 @@ func DelaysOf(kind string, list []time.Duration) (Delays, error) {
 	if err != nil {
 		return Delays{}, err
 	}
-	if i := slices.IndexFunc(list, func(d time.Duration) bool { return d < 0 || d > time.Hour }); i >= 0 {
-		return Delays{}, fmt.Errorf("timeline: a delay of %v for kind %q; give 0 to an hour", list[i], kind)
+	if i := slices.IndexFunc(list,
+		func(d time.Duration) bool { return d < 0 || d > time.Hour }); i >= 0 {
+		return Delays{},
+			fmt.Errorf("timeline: a delay of %v for kind %q; give 0 to an hour", list[i], kind)
 	}
 	if Trails(kind) {
 		if len(list) == 1 && list[0] == 0 {
-			return Delays{}, fmt.Errorf("timeline: one copy of the world without a delay for kind %q; give at least two delays, the last of them the window", kind)
+			return Delays{},
+				fmt.Errorf("timeline: one copy of the world without a delay for kind %q; give at "+
+					"least two delays, the last of them the window", kind)
 		}
 		return Delays{Delays: timeline.DelaysOf(list...)}, nil
 	}
@@ -163,7 +189,9 @@ func DelaysOf(kind string, list []time.Duration) (Delays, error) {
 		for _, t := range takes {
 			what = append(what, t.what)
 		}
-		return Delays{}, fmt.Errorf("timeline: %d delays for kind %q; give at most %d: %s", len(list), kind, len(takes), strings.Join(what, ", "))
+		return Delays{},
+			fmt.Errorf("timeline: %d delays for kind %q; give at most %d: %s", len(list), kind,
+				len(takes), strings.Join(what, ", "))
 	}
 	var d Delays
 	for i, v := range list {

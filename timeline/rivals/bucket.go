@@ -37,10 +37,14 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 	o.Delay = cmp.Or(o.Delay, 100*time.Millisecond)
 	o.Width = cmp.Or(o.Width, 1)
 	if o.Delay < 0 || o.Delay > time.Minute || o.Width < 1 || o.Width > 600 {
-		return nil, fmt.Errorf("timeline: a delay of %v and buckets of %d ticks; give 0 to a minute, and 1 to 600", o.Delay, o.Width)
+		return nil, fmt.Errorf(
+			"timeline: a delay of %v and buckets of %d ticks; give 0 to a minute, and 1 to 600",
+			o.Delay, o.Width)
 	}
 	t := &Bucket{o: o, width: world.Tick(o.Width), known: timeline.NewNewest()}
-	room := timeline.Room{Ticks: timeline.NewClock(start).Ticks(o.Delay) + 2*o.Width + 2, Worlds: 1, What: "one world"}
+	room := timeline.Room{
+		Ticks: timeline.NewClock(start).Ticks(o.Delay) + 2*o.Width + 2, Worlds: 1,
+		What: "one world"}
 	if err := t.Open(start, o.Options, room); err != nil {
 		return nil, err
 	}
@@ -49,7 +53,9 @@ func NewBucket(start *world.World, o BucketOptions) (*Bucket, error) {
 }
 
 // Stamp is the tick that is due next, and never one that was computed.
-func (t *Bucket) Stamp(now time.Duration) world.Tick { return max(t.Clock.Upcoming(now), t.w.Tick()+1) }
+func (t *Bucket) Stamp(now time.Duration) world.Tick {
+	return max(t.Clock.Upcoming(now), t.w.Tick()+1)
+}
 
 // Next is when the world takes its next tick.
 func (t *Bucket) Next() time.Duration { return t.Clock.Time(t.w.Tick()+1) + t.o.Delay }

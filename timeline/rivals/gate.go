@@ -42,7 +42,8 @@ func (g *gate) ready(mirrors []member.ID, start world.Tick) error {
 		return fmt.Errorf("timeline: %d mirrors; %d are allowed", len(mirrors), maxMirrors)
 	}
 	if len(mirrors) == 0 {
-		return errors.New("timeline: there is nobody to wait for; list the mirrors, this one included")
+		return errors.New(
+			"timeline: there is nobody to wait for; list the mirrors, this one included")
 	}
 	for i, m := range mirrors {
 		if slices.Contains(mirrors[:i], m) {
@@ -86,34 +87,45 @@ func (g *gate) promised() world.Tick {
 func (g *gate) admit(c *timeline.Core, cmd *timeline.Command) (timeline.Fate, error) {
 	h := g.find(cmd.Origin)
 	if h == nil {
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for", cmd.Origin, timeline.ErrMirror))
+		return c.Refuse(
+			fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for",
+				cmd.Origin, timeline.ErrMirror))
 	}
 	if cmd.Kind == timeline.Promise {
 		if cmd.Tick > c.Book.End() {
-			return c.Refuse(fmt.Errorf("timeline: mirror %d promises tick %d: %w: there is room up to tick %d", cmd.Origin, cmd.Tick, timeline.ErrAhead, c.Book.End()))
+			return c.Refuse(
+				fmt.Errorf("timeline: mirror %d promises tick %d: %w: there is room up to tick %d",
+					cmd.Origin, cmd.Tick, timeline.ErrAhead, c.Book.End()))
 		}
 		if cmd.Seq >= h.next+mostEarly {
-			return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, timeline.ErrMirror, cmd.Seq+1-h.next))
+			return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing",
+				cmd.Origin, timeline.ErrMirror, cmd.Seq+1-h.next))
 		}
 		h.pledge(pledge{cmd.Seq, cmd.Tick})
 		return timeline.OnTime, nil
 	}
 	if cmd.Seq == 0 {
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait count", cmd.Origin, timeline.ErrMirror))
+		return c.Refuse(
+			fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait "+
+				"count", cmd.Origin, timeline.ErrMirror))
 	}
 	if cmd.Seq < h.next || h.early[cmd.Seq%mostEarly] != 0 {
 		c.Count(timeline.Duplicate)
 		return timeline.Duplicate, nil
 	}
 	if cmd.Seq >= h.next+mostEarly {
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing", cmd.Origin, timeline.ErrMirror, cmd.Seq-h.next))
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing",
+			cmd.Origin, timeline.ErrMirror, cmd.Seq-h.next))
 	}
 	if cmd.Tick <= h.promised {
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d", cmd.Origin, timeline.ErrMirror, cmd.Tick, h.promised))
+		return c.Refuse(
+			fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d",
+				cmd.Origin, timeline.ErrMirror, cmd.Tick, h.promised))
 	}
 	if h.left && cmd.Tick > h.until {
 		h.hear(cmd.Seq, cmd.Tick) // it shows that nothing is missing
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, timeline.ErrMirror, h.until, cmd.Tick))
+		return c.Refuse(
+			fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, timeline.ErrMirror, h.until, cmd.Tick))
 	}
 	f, err := c.Take(cmd, cmd.Tick)
 	if err == nil {

@@ -40,7 +40,9 @@ type LockstepOptions struct {
 func NewLockstep(start *world.World, o LockstepOptions) (*Lockstep, error) {
 	o.Delay = cmp.Or(o.Delay, 2)
 	if o.Delay < 1 || o.Delay > 600 || o.Most != 0 && (o.Most < o.Delay || o.Most > 600) {
-		return nil, fmt.Errorf("timeline: commands %d ticks ahead, at most %d; give 1 to 600, and a largest that is not below", o.Delay, o.Most)
+		return nil, fmt.Errorf(
+			"timeline: commands %d ticks ahead, at most %d; give 1 to 600, and a largest that is "+
+				"not below", o.Delay, o.Most)
 	}
 	t := &Lockstep{o: o, delay: world.Tick(o.Delay), ways: timeline.NewSpread(64)}
 	if err := t.begin(start, o.Options, o.Mirrors, max(o.Delay, o.Most)); err != nil {
@@ -67,7 +69,8 @@ func (t *Lockstep) Advance(now time.Duration) error {
 // Submit takes a command or a promise in.
 func (t *Lockstep) Submit(now time.Duration, c timeline.Command) (timeline.Fate, error) {
 	f, err := t.single.Submit(now, c)
-	if way := now - c.Sent; err == nil && c.Kind == timeline.Promise && c.Sent > 0 && way > 0 { // one's own take no time
+	// one's own take no time
+	if way := now - c.Sent; err == nil && c.Kind == timeline.Promise && c.Sent > 0 && way > 0 {
 		t.ways.Add(way)
 	}
 	return f, err

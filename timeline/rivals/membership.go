@@ -54,7 +54,8 @@ func (g *gate) check(c *timeline.Core, list []timeline.Membership) error {
 	}
 	for i := range list {
 		m := &list[i]
-		if slices.ContainsFunc(list[:i], func(o timeline.Membership) bool { return o.Mirror == m.Mirror }) {
+		if slices.ContainsFunc(list[:i],
+			func(o timeline.Membership) bool { return o.Mirror == m.Mirror }) {
 			return fmt.Errorf("timeline: mirror %d is listed twice", m.Mirror)
 		}
 		if !m.Left {
@@ -65,12 +66,18 @@ func (g *gate) check(c *timeline.Core, list []timeline.Membership) error {
 		}
 	}
 	if stay == 0 {
-		return errors.New("timeline: there is nobody left to wait for; list the mirrors that stay, this one included")
+		return errors.New(
+			"timeline: there is nobody left to wait for; list the mirrors that stay, this one " +
+				"included")
 	}
 	for i := range g.mirrors {
 		h := &g.mirrors[i]
-		if !(h.left && h.until <= c.Done()) && !slices.ContainsFunc(list, func(m timeline.Membership) bool { return m.Mirror == h.id }) {
-			return fmt.Errorf("timeline: mirror %d is waited for and missing in the list; if it left, list it with Left and the tick until which it counts", h.id)
+		if !(h.left && h.until <= c.Done()) &&
+			!slices.ContainsFunc(list,
+				func(m timeline.Membership) bool { return m.Mirror == h.id }) {
+			return fmt.Errorf(
+				"timeline: mirror %d is waited for and missing in the list; if it left, list it "+
+					"with Left and the tick until which it counts", h.id)
 		}
 	}
 	return nil
@@ -81,13 +88,23 @@ func (g *gate) checkOne(c *timeline.Core, m *timeline.Membership) error {
 	h := g.find(m.Mirror)
 	switch {
 	case h != nil && h.left && (!m.Left || m.Until != h.until):
-		return fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and cannot come back or leave at another; give one that comes back a new number", m.Mirror, timeline.ErrMirror, h.until)
+		return fmt.Errorf(
+			"timeline: mirror %d: %w: it has left after tick %d, and cannot come back or leave "+
+				"at another; give one that comes back a new number", m.Mirror, timeline.ErrMirror,
+			h.until)
 	case h != nil && m.Left && !h.left && settled > m.Until:
-		return fmt.Errorf("timeline: mirror %d leaves after tick %d, and tick %d is %w with what it said; start anew from another mirror's settled world", m.Mirror, m.Until, settled, timeline.ErrSettled)
+		return fmt.Errorf(
+			"timeline: mirror %d leaves after tick %d, and tick %d is %w with what it said; "+
+				"start anew from another mirror's settled world", m.Mirror, m.Until, settled,
+			timeline.ErrSettled)
 	case h == nil && !m.Left && settled > c.Start && m.From < settled:
-		return fmt.Errorf("timeline: mirror %d speaks after tick %d, and tick %d is %w without it; start anew from another mirror's settled world", m.Mirror, m.From, settled, timeline.ErrSettled)
+		return fmt.Errorf(
+			"timeline: mirror %d speaks after tick %d, and tick %d is %w without it; start anew "+
+				"from another mirror's settled world", m.Mirror, m.From, settled,
+			timeline.ErrSettled)
 	case len(m.Also) > mostEarly:
-		return fmt.Errorf("timeline: mirror %d: %w: %d of what it sent came out of order", m.Mirror, timeline.ErrMirror, len(m.Also))
+		return fmt.Errorf("timeline: mirror %d: %w: %d of what it sent came out of order", m.Mirror,
+			timeline.ErrMirror, len(m.Also))
 	}
 	return nil
 }
@@ -97,7 +114,8 @@ func (g *gate) members() []timeline.Membership {
 	var out []timeline.Membership
 	for i := range g.mirrors {
 		h := &g.mirrors[i]
-		m := timeline.Membership{Mirror: h.id, From: h.promised, Seq: h.next - 1, Left: h.left, Until: h.until}
+		m := timeline.Membership{
+			Mirror: h.id, From: h.promised, Seq: h.next - 1, Left: h.left, Until: h.until}
 		for k := uint32(1); k < mostEarly; k++ {
 			if h.early[(h.next+k)%mostEarly] != 0 {
 				m.Also = append(m.Also, h.next+k)

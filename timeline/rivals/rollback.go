@@ -40,11 +40,14 @@ type RollbackOptions struct {
 func NewRollback(start *world.World, o RollbackOptions) (*Rollback, error) {
 	o.Window = cmp.Or(o.Window, 8)
 	if o.Window < 1 || o.Window > 36000 || o.Delay < 0 || o.Delay > 36000 {
-		return nil, fmt.Errorf("timeline: a window of %d ticks and a delay of %d; give a window of at least 1, and neither more than 36000", o.Window, o.Delay)
+		return nil, fmt.Errorf(
+			"timeline: a window of %d ticks and a delay of %d; give a window of at least 1, and "+
+				"neither more than 36000", o.Window, o.Delay)
 	}
 	t := &Rollback{o: o}
 	t.reach = world.Tick(o.Window)
-	if err := t.begin(start, o.Options, o.Window+1, 1, o.Delay+2, fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
+	if err := t.begin(start, o.Options, o.Window+1, 1, o.Delay+2,
+		fmt.Sprintf("snapshots for %d ticks", o.Window)); err != nil {
 		return nil, err
 	}
 	t.Book.KeepAll()
@@ -71,7 +74,8 @@ func (t *Rollback) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 	}
 	t.Counts.Late++
 	r := t.history.At(c.Tick)
-	if t.o.Asks || c.Kind != timeline.Give || r == nil || !slices.Equal(r.Command(c.Player), t.Book.Image()) {
+	if t.o.Asks || c.Kind != timeline.Give || r == nil ||
+		!slices.Equal(r.Command(c.Player), t.Book.Image()) {
 		t.spoil(c.Tick)
 	}
 	return timeline.Late, nil

@@ -16,8 +16,10 @@ type single struct {
 }
 
 // begin goes on from a world, with commands that are stamped up to so many ticks ahead.
-func (t *single) begin(start *world.World, o timeline.Options, mirrors []member.ID, ahead int) error {
-	if err := t.Open(start, o, timeline.Room{Ticks: ahead + 3, Worlds: 1, What: "one world"}); err != nil {
+func (t *single) begin(start *world.World, o timeline.Options, mirrors []member.ID,
+	ahead int) error {
+	if err := t.Open(start, o,
+		timeline.Room{Ticks: ahead + 3, Worlds: 1, What: "one world"}); err != nil {
 		return err
 	}
 	t.Book.KeepAll()

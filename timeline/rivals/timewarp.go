@@ -36,7 +36,9 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	o.Window = cmp.Or(o.Window, time.Second)
 	o.Every = cmp.Or(o.Every, 1)
 	if o.Delay < 0 || o.Window <= o.Delay || o.Window > time.Hour || o.Every < 1 {
-		return nil, fmt.Errorf("timeline: a delay of %v, a window of %v and a snapshot every %d ticks; the window must be larger than the delay and at most an hour, and there must be snapshots",
+		return nil, fmt.Errorf(
+			"timeline: a delay of %v, a window of %v and a snapshot every %d ticks; the window "+
+				"must be larger than the delay and at most an hour, and there must be snapshots",
 			o.Delay, o.Window, o.Every)
 	}
 	slack, err := o.Behind()
@@ -46,7 +48,8 @@ func NewTimeWarp(start *world.World, o TimeWarpOptions) (*TimeWarp, error) {
 	reach := timeline.NewClock(start).Ticks(o.Window+slack) + 1
 	t := &TimeWarp{o: o}
 	t.reach = world.Tick(reach)
-	if err := t.begin(start, o.Options, reach, o.Every, o.Every+1, fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
+	if err := t.begin(start, o.Options, reach, o.Every, o.Every+1,
+		fmt.Sprintf("snapshots for %v every %d ticks", o.Window+slack, o.Every)); err != nil {
 		return nil, err
 	}
 	return t, t.Restore(nil)
@@ -97,5 +100,6 @@ func (t *TimeWarp) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 // Advance goes back if it has to, and computes what is due. Commands that came since the last time
 // are repaired together.
 func (t *TimeWarp) Advance(now time.Duration) error {
-	return t.advance(now, t.o.Delay, func() world.Tick { return min(t.Clock.Due(t.Now-t.o.Window), t.Settles()) })
+	return t.advance(now, t.o.Delay,
+		func() world.Tick { return min(t.Clock.Due(t.Now-t.o.Window), t.Settles()) })
 }

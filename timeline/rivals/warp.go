@@ -24,23 +24,29 @@ type warp struct {
 
 // begin makes room for a leading world that is at most reach ticks ahead of the settled one, and
 // for a book of some ticks more.
-func (t *warp) begin(start *world.World, o timeline.Options, reach, every, more int, what string) error {
+func (t *warp) begin(start *world.World, o timeline.Options, reach, every, more int,
+	what string) error {
 	n := reach/every + 3
-	if err := t.Open(start, o, timeline.Room{Ticks: reach + more, Worlds: n + 2, What: what}); err != nil {
+	if err := t.Open(start, o,
+		timeline.Room{Ticks: reach + more, Worlds: n + 2, What: what}); err != nil {
 		return err
 	}
-	t.every, t.Remember = world.Tick(every), world.Tick(every) // a snapshot at or before the settled tick stays, and what leads from there on
+	// a snapshot at or before the settled tick stays, and what leads from there on
+	t.every, t.Remember = world.Tick(every), world.Tick(every)
 	t.w, t.final = start.Host().Clone(), start.Host().Clone()
 	t.history = timeline.NewHistory(reach + every + 4)
 	for range n {
-		t.snaps, t.sizes = append(t.snaps, start.Host().Clone()), append(t.sizes, start.Host().Size())
+		t.snaps, t.sizes = append(t.snaps, start.Host().Clone()),
+			append(t.sizes, start.Host().Size())
 	}
 	t.sum = n * start.Host().Size()
 	return nil
 }
 
 // snap is where to find the last snapshot at or before a tick.
-func (t *warp) snap(n world.Tick) int { return int((n - t.Start) / t.every % world.Tick(len(t.snaps))) }
+func (t *warp) snap(n world.Tick) int {
+	return int((n - t.Start) / t.every % world.Tick(len(t.snaps)))
+}
 
 // advance computes what is due with a delay and at most reach ahead of what is settled, and settles
 // what may be. After a long wait there is more to catch up with than there are snapshots, so

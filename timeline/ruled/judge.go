@@ -86,10 +86,14 @@ func (s *terms) trim(settled world.Tick) {
 // to be believed.
 func (t *Timeline) Rule(_ time.Duration, r *Ruling) (timeline.Fate, error) {
 	if r == nil || r.Tick == 0 || r.schema != t.Game.Commands() {
-		return t.Refuse(errors.New("timeline: a ruling for nothing, or for another game; make it by ParseRuling with this one"))
+		return t.Refuse(
+			errors.New("timeline: a ruling for nothing, or for another game; make it by " +
+				"ParseRuling with this one"))
 	}
 	if r.Tick >= t.Done()+world.Tick(len(t.rulings.ring)) {
-		return t.Refuse(fmt.Errorf("timeline: ruling for tick %d: %w: there is room up to tick %d; advance first", r.Tick, timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1))
+		return t.Refuse(
+			fmt.Errorf("timeline: ruling for tick %d: %w: there is room up to tick %d; advance "+
+				"first", r.Tick, timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1))
 	}
 	if r.Term > t.terms.term {
 		return t.foresee(r)
@@ -108,10 +112,13 @@ func (t *Timeline) Rule(_ time.Duration, r *Ruling) (timeline.Fate, error) {
 			return timeline.Duplicate, nil
 		}
 		t.Counts.Conflicts++
-		return t.Refuse(fmt.Errorf("timeline: tick %d was ruled in two ways in term %d: %w", r.Tick, r.Term, timeline.ErrMirror))
+		return t.Refuse(fmt.Errorf("timeline: tick %d was ruled in two ways in term %d: %w", r.Tick,
+			r.Term, timeline.ErrMirror))
 	}
 	if t.terms.self && r.Term == t.terms.term {
-		return t.Refuse(fmt.Errorf("timeline: a ruling for tick %d in term %d: %w: this mirror is the judge", r.Tick, r.Term, timeline.ErrMirror))
+		return t.Refuse(
+			fmt.Errorf("timeline: a ruling for tick %d in term %d: %w: this mirror is the judge",
+				r.Tick, r.Term, timeline.ErrMirror))
 	}
 	t.rulings.slot(r.Tick).copyFrom(r)
 	t.Counts.Rulings++
@@ -125,7 +132,10 @@ func (t *Timeline) foresee(r *Ruling) (timeline.Fate, error) {
 		return timeline.Duplicate, nil
 	}
 	if len(t.rulings.early) >= len(t.rulings.ring) {
-		return t.Refuse(fmt.Errorf("timeline: ruling for tick %d in term %d: %w: the present term is %d, and enough is kept for later ones; call SetJudge", r.Tick, r.Term, timeline.ErrAhead, t.terms.term))
+		return t.Refuse(
+			fmt.Errorf("timeline: ruling for tick %d in term %d: %w: the present term is %d, and "+
+				"enough is kept for later ones; call SetJudge", r.Tick, r.Term, timeline.ErrAhead,
+				t.terms.term))
 	}
 	kept := new(Ruling)
 	kept.copyFrom(r)
@@ -147,11 +157,17 @@ func (t *Timeline) foresee(r *Ruling) (timeline.Fate, error) {
 func (t *Timeline) SetJudge(_ time.Duration, self bool, from world.Tick) error {
 	switch {
 	case from < t.Done():
-		return fmt.Errorf("timeline: the judge changes after tick %d, and tick %d is %w; start anew from another mirror's settled world", from, t.Done(), timeline.ErrSettled)
+		return fmt.Errorf(
+			"timeline: the judge changes after tick %d, and tick %d is %w; start anew from "+
+				"another mirror's settled world", from, t.Done(), timeline.ErrSettled)
 	case from < t.terms.from:
-		return fmt.Errorf("timeline: the judge changes after tick %d, and the last change was after tick %d; changes follow each other", from, t.terms.from)
+		return fmt.Errorf(
+			"timeline: the judge changes after tick %d, and the last change was after tick %d; "+
+				"changes follow each other", from, t.terms.from)
 	case from >= t.Done()+world.Tick(len(t.rulings.ring)):
-		return fmt.Errorf("timeline: the judge changes after tick %d: %w: there is room up to tick %d", from, timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1)
+		return fmt.Errorf(
+			"timeline: the judge changes after tick %d: %w: there is room up to tick %d", from,
+			timeline.ErrAhead, t.Done()+world.Tick(len(t.rulings.ring))-1)
 	}
 	t.terms.next(self, from)
 	t.terms.trim(t.Done())
@@ -302,7 +318,9 @@ func (t *Timeline) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
 			t.image[k.Slot] = k.Value
 		}
 		if err := in.GiveImage(c.Player, t.image); err != nil {
-			t.Err = fmt.Errorf("timeline: the ruling for tick %d in term %d: %w: %w; start anew from another mirror's settled world", r.Tick, r.Term, timeline.ErrMirror, err)
+			t.Err = fmt.Errorf(
+				"timeline: the ruling for tick %d in term %d: %w: %w; start anew from another "+
+					"mirror's settled world", r.Tick, r.Term, timeline.ErrMirror, err)
 			return false
 		}
 	}

@@ -54,7 +54,8 @@ type Timeline struct {
 	terms   terms
 	made    world.Tick // the first tick that was ruled in the last Advance, or 0
 
-	merged, led, in *world.Inputs // of the book and what is late, of the leading world by rulings, and of what trails
+	// of the book and what is late, of the leading world by rulings, and of what trails
+	merged, led, in *world.Inputs
 	image           []int32
 	changes         []Change
 }
@@ -90,7 +91,9 @@ func New(start *world.World, o Options) (*Timeline, error) {
 	o.Window = cmp.Or(o.Window, time.Second)
 	o.Calm = cmp.Or(o.Calm, 500*time.Millisecond)
 	if o.Delay < 0 || o.Window <= max(o.Delay, o.Wait) || o.Window > time.Hour {
-		return nil, fmt.Errorf("timeline: a delay of %v, %v for the judge, and a window of %v; the window must be larger than both and at most an hour", o.Delay, o.Wait, o.Window)
+		return nil, fmt.Errorf(
+			"timeline: a delay of %v, %v for the judge, and a window of %v; the window must be "+
+				"larger than both and at most an hour", o.Delay, o.Wait, o.Window)
 	}
 	slack, err := o.Behind()
 	if err != nil {
@@ -102,7 +105,10 @@ func New(start *world.World, o Options) (*Timeline, error) {
 	if o.Held {
 		worlds = 3
 	}
-	if err := t.Open(start, o.Options, timeline.Room{Ticks: room + 2, Worlds: worlds, What: "the leading world and what trails it"}); err != nil {
+	if err := t.Open(start, o.Options,
+		timeline.Room{
+			Ticks: room + 2, Worlds: worlds,
+			What: "the leading world and what trails it"}); err != nil {
 		return nil, err
 	}
 	t.WatchRepeats()

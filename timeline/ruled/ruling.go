@@ -50,7 +50,9 @@ const MaxRuling = 1 << 20
 const maskSlots = 64
 
 func (r *Ruling) reset(schema *bits.Schema) {
-	*r = Ruling{Joins: r.Joins[:0], Leaves: r.Leaves[:0], Commands: r.Commands[:0], changes: r.changes[:0], schema: schema}
+	*r = Ruling{
+		Joins: r.Joins[:0], Leaves: r.Leaves[:0], Commands: r.Commands[:0], changes: r.changes[:0],
+		schema: schema}
 }
 
 // copyFrom makes a ruling the same as another, in memory of its own.
@@ -66,20 +68,26 @@ func (r *Ruling) copyFrom(o *Ruling) {
 // execute adds a command.
 func (r *Ruling) execute(p world.Player, changes ...Change) {
 	at := len(r.changes)
-	r.changes = append(r.changes, changes...) // where this moves to new memory, earlier commands keep the old
+	// where this moves to new memory, earlier commands keep the old
+	r.changes = append(r.changes, changes...)
 	r.Commands = append(r.Commands, Executed{p, r.changes[at:len(r.changes):len(r.changes)]})
 }
 
 // executed says whether a command of a player was executed.
 func (r *Ruling) executed(p world.Player) bool {
-	_, found := slices.BinarySearchFunc(r.Commands, p, func(e Executed, p world.Player) int { return cmp.Compare(e.Player, p) })
+	_, found := slices.BinarySearchFunc(r.Commands, p,
+		func(e Executed, p world.Player) int { return cmp.Compare(e.Player, p) })
 	return found
 }
 
 // Equal says whether two rulings say the same.
 func (r *Ruling) Equal(o *Ruling) bool {
-	return r.Term == o.Term && r.Tick == o.Tick && r.Digest == o.Digest && slices.Equal(r.Joins, o.Joins) && slices.Equal(r.Leaves, o.Leaves) &&
-		slices.EqualFunc(r.Commands, o.Commands, func(a, b Executed) bool { return a.Player == b.Player && slices.Equal(a.Changes, b.Changes) })
+	return r.Term == o.Term && r.Tick == o.Tick && r.Digest == o.Digest &&
+		slices.Equal(r.Joins, o.Joins) && slices.Equal(r.Leaves, o.Leaves) &&
+		slices.EqualFunc(r.Commands, o.Commands,
+			func(a, b Executed) bool {
+				return a.Player == b.Player && slices.Equal(a.Changes, b.Changes)
+			})
 }
 
 // Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that a
@@ -95,7 +103,8 @@ func (r *Ruling) Equal(o *Ruling) bool {
 //	                   each that changed how many lie between it and the last, as Uvarint, and a bit that says whether more follow; then the new values, each as in an image's range
 //	1 bit, or 33       zero if nothing strict happened, or one and the digest
 func (r *Ruling) Append(b []byte) []byte {
-	most := 2*80 + 21*(len(r.Joins)+len(r.Leaves)) + (41+1+maskSlots)*len(r.Commands) + (21+32)*len(r.changes) + 33 + 3
+	most := 2*80 + 21*(len(r.Joins)+len(r.Leaves)) + (41+1+maskSlots)*len(r.Commands) +
+		(21+32)*len(r.changes) + 33 + 3
 	b = slices.Grow(b, most/8+1)
 	var w bits.Writer
 	w.Reset(b[len(b):cap(b)])
@@ -207,7 +216,8 @@ func (r *Ruling) Parse(g *world.Game, b []byte) error {
 		return fmt.Errorf("%w: %w", errRuling, err)
 	}
 	if !ok {
-		return fmt.Errorf("%w: there is something in it that no judge would have written", errRuling)
+		return fmt.Errorf("%w: there is something in it that no judge would have written",
+			errRuling)
 	}
 	return nil
 }
@@ -232,7 +242,8 @@ func (r *Ruling) readRuns(in *bits.Reader, ok bool) bool {
 	for ok && in.ReadBool() {
 		before, n := in.ReadUvarint(), in.ReadUvarint()+1
 		// Each of them has at least a bit of its own.
-		if r.schema == nil || before > lastPlayer || n == 0 || n > lastPlayer || free+before+n-1 > lastPlayer || len(r.Commands)+int(n) > in.Left() {
+		if r.schema == nil || before > lastPlayer || n == 0 || n > lastPlayer || free+before+
+			n-1 > lastPlayer || len(r.Commands)+int(n) > in.Left() {
 			return false
 		}
 		from := free + before

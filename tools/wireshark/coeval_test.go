@@ -120,7 +120,8 @@ func dissect(t *testing.T, tape []taped, keyLog []byte) []field {
 	if err != nil {
 		t.Fatalf("tshark: %v\n%s", err, stderr.String())
 	}
-	if text := stderr.String(); strings.Contains(text, "coeval.lua") || strings.Contains(strings.ToLower(text), "lua:") {
+	if text := stderr.String(); strings.Contains(text, "coeval.lua") ||
+		strings.Contains(strings.ToLower(text), "lua:") {
 		t.Fatalf("the script has a mistake: %s", text)
 	}
 	if i := bytes.Index(out, []byte("Lua Error")); i >= 0 {
@@ -146,7 +147,8 @@ func sound(t *testing.T, packets []field) {
 		if len(p.all("coeval")) != 1 {
 			t.Fatalf("packet %d is not taken for one of coeval's", i+1)
 		}
-		for _, bad := range []string{"_ws.malformed", "_ws.short", "coeval.violation", "_ws.expert"} {
+		for _, bad := range []string{
+			"_ws.malformed", "_ws.short", "coeval.violation", "_ws.expert"} {
 			if found := p.all(bad); len(found) > 0 {
 				t.Fatalf("packet %d: %s: %+v", i+1, bad, found)
 			}
@@ -159,15 +161,21 @@ func play(t *testing.T) *session {
 	s := newSession(t)
 	ada := s.join("198.51.100.7:50123", 10, nil)
 	bob := s.join("[2001:db8::7]:50124", 11, nil)
-	s.join("198.51.100.8:50125", 12, func(o *conn.ClientOptions, _ *token.Grant, _ *token.Key) { o.Version = 4 })
-	s.join("198.51.100.9:50126", 13, func(_ *conn.ClientOptions, _ *token.Grant, k *token.Key) { k[0] = 99 })
+	s.join("198.51.100.8:50125", 12,
+		func(o *conn.ClientOptions, _ *token.Grant, _ *token.Key) { o.Version = 4 })
+	s.join("198.51.100.9:50126", 13,
+		func(_ *conn.ClientOptions, _ *token.Grant, k *token.Key) { k[0] = 99 })
 	s.until("connecting", func() bool {
-		return s.server.Find(10) != nil && s.server.Find(11) != nil && ada.client.Conn() != nil && bob.client.Conn() != nil
+		return s.server.Find(10) != nil && s.server.Find(11) != nil && ada.client.Conn() != nil &&
+			bob.client.Conn() != nil
 	})
 	up, down := ada.client.Conn(), s.server.Find(10)
 
-	// Messages of every kind, both ways, while some packets are lost, and for a while all of one way.
-	ada.drop = func(toServer bool, n int) bool { return n%5 == 0 || !toServer && n > 100 && n < 160 }
+	// Messages of every kind, both ways, while some packets are lost, and for a while all of one
+	// way.
+	ada.drop = func(toServer bool, n int) bool {
+		return n%5 == 0 || !toServer && n > 100 && n < 160
+	}
 	for i := range 40 {
 		for channel := range uint8(4) {
 			s.say(up, channel, fmt.Appendf(nil, "up %d on %d", i, channel))
@@ -235,7 +243,8 @@ func TestSession(t *testing.T) {
 		// Each end numbers its packets from one, and the tape has them all.
 		stream := p.one("coeval.direction") + p.one("coeval.receiver")
 		if numbers[stream]++; p.number("coeval.number") != numbers[stream] {
-			t.Fatalf("packet %d %s: number %s, want %d", i+1, stream, p.one("coeval.number"), numbers[stream])
+			t.Fatalf("packet %d %s: number %s, want %d", i+1, stream, p.one("coeval.number"),
+				numbers[stream])
 		}
 		if to := p.one("coeval.direction"); (to == "to the client") != (d.from.Port() == 30400) {
 			t.Fatalf("packet %d from %v goes %s", i+1, d.from, to)
@@ -258,7 +267,8 @@ func TestSession(t *testing.T) {
 			if note := f.one("coeval.note"); note != "" && note != "good night" {
 				t.Errorf("a note says %q", note)
 			}
-			if tag := f.one("coeval.transfer.tag"); tag != "" && tag != "0x0000feed" && tag != "0x00000007" {
+			if tag := f.one("coeval.transfer.tag"); tag != "" && tag != "0x0000feed" &&
+				tag != "0x00000007" {
 				t.Errorf("a transfer is tagged %s", tag)
 			}
 		}
@@ -269,7 +279,9 @@ func TestSession(t *testing.T) {
 			if got := joined(fragments); !bytes.Equal(got, said) {
 				t.Errorf("the fragments make %d bytes that are not the message", len(got))
 			}
-		} else if !slices.ContainsFunc(messages, func(m []byte) bool { return bytes.Equal(m, said) }) {
+		} else if !slices.ContainsFunc(messages, func(m []byte) bool {
+			return bytes.Equal(m, said)
+		}) {
 			t.Errorf("%q is in no packet", said)
 		}
 	}
@@ -281,11 +293,14 @@ func TestSession(t *testing.T) {
 	if got := joined(chunks); !bytes.Equal(got, bytes.Repeat([]byte("a map of the world "), 1500)) {
 		t.Errorf("the chunks make %d bytes that are not the transfer", len(got))
 	}
-	for _, want := range []string{"packet 0x01", "packet 0x02", "packet 0x03", "packet 0x04", "packet 0x05", "packet 0x80",
-		"ack 0", "ack 1", "ack 2", "ack 4", "ack 5", "frame 0", "frame 1", "frame 2", "frame 3", "frame 4", "frame 5", "frame 6",
+	for _, want := range []string{
+		"packet 0x01", "packet 0x02", "packet 0x03", "packet 0x04", "packet 0x05", "packet 0x80",
+		"ack 0", "ack 1", "ack 2", "ack 4", "ack 5", "frame 0", "frame 1", "frame 2", "frame 3",
+		"frame 4", "frame 5", "frame 6",
 		"control 0", "control 1", "control 2", "control 3", "control 4", "control 5", "control 6"} {
 		if !seen[want] {
-			t.Errorf("the session has no %s, so this test says nothing about it; it has %v", want, seen)
+			t.Errorf("the session has no %s, so this test says nothing about it; it has %v", want,
+				seen)
 		}
 	}
 }
@@ -320,7 +335,8 @@ func checkHandshake(t *testing.T, n int, p *field, data []byte) {
 		at("coeval.client", 2, 5)
 		at("coeval.server_nonce", 5, 21)
 		if p.number("coeval.datagram") != 1200 || p.number("coeval.server") < 0 {
-			t.Errorf("packet %d: the accept says %s, %s", n, p.one("coeval.server"), p.one("coeval.datagram"))
+			t.Errorf("packet %d: the accept says %s, %s", n, p.one("coeval.server"),
+				p.one("coeval.datagram"))
 		}
 	case 5:
 		at("coeval.client_nonce", 2, 18)
@@ -335,7 +351,8 @@ func joined(parts map[int][]byte) (whole []byte) {
 	return whole
 }
 
-// Without keys the clear parts are shown, also of packets from a new address, and the rest says why it is not.
+// Without keys the clear parts are shown, also of packets from a new address, and the rest says why
+// it is not.
 func TestWithoutKeys(t *testing.T) {
 	s := play(t)
 	packets := dissect(t, s.tape, nil)
@@ -345,7 +362,8 @@ func TestWithoutKeys(t *testing.T) {
 		if d.data[0] < 0x80 {
 			continue
 		}
-		if p.number("coeval.number.low") != int(d.data[3])<<8|int(d.data[4]) || p.number("coeval.ack.form") != int(d.data[0]>>4&7) {
+		if p.number("coeval.number.low") != int(d.data[3])<<8|int(d.data[4]) ||
+			p.number("coeval.ack.form") != int(d.data[0]>>4&7) {
 			t.Fatalf("packet %d: %+v", i+1, p.all("coeval"))
 		}
 		if !strings.Contains(p.one("coeval.no_key"), "key log") || p.one("coeval.number") != "" {
@@ -358,7 +376,8 @@ func TestWithoutKeys(t *testing.T) {
 func TestFromTheMiddle(t *testing.T) {
 	s := play(t)
 	from := slices.IndexFunc(s.tape, func(d taped) bool { return d.data[0] >= 0x80 }) + 20
-	tape := slices.DeleteFunc(slices.Clone(s.tape[from:]), func(d taped) bool { return d.data[0] < 0x80 })
+	tape := slices.DeleteFunc(slices.Clone(s.tape[from:]),
+		func(d taped) bool { return d.data[0] < 0x80 })
 	packets := dissect(t, tape, s.keyLog.Bytes())
 	sound(t, packets)
 	for i := range packets {
@@ -408,7 +427,8 @@ func TestNonsenseInside(t *testing.T) {
 	s.until("connecting", func() bool { return p.client.Conn() != nil && s.server.Find(10) != nil })
 	var client, server uint32
 	var key, iv []byte
-	if _, err := fmt.Sscanf(s.keyLog.String(), "COEVAL %x %x %x %x", &client, &server, &key, &iv); err != nil {
+	if _, err := fmt.Sscanf(s.keyLog.String(), "COEVAL %x %x %x %x", &client, &server, &key,
+		&iv); err != nil {
 		t.Fatal(err)
 	}
 	block, err := aes.NewCipher(key)
@@ -426,7 +446,9 @@ func TestNonsenseInside(t *testing.T) {
 		for i := range plain {
 			plain[i] = byte(random.Uint32())
 		}
-		head := []byte{0x80 | byte(random.IntN(8))<<4 | byte(server>>16), byte(server >> 8), byte(server), byte(n >> 8), byte(n)}
+		head := []byte{
+			0x80 | byte(random.IntN(8))<<4 | byte(server>>16), byte(server >> 8), byte(server),
+			byte(n >> 8), byte(n)}
 		nonce := bytes.Clone(iv)
 		nonce[0] &= 0x7f
 		binary.BigEndian.PutUint32(nonce[8:], binary.BigEndian.Uint32(iv[8:])^n)
@@ -457,7 +479,8 @@ func TestUselessKeyLog(t *testing.T) {
 	} {
 		packets := dissect(t, s.tape, []byte(log))
 		last := &packets[len(packets)-1]
-		if len(last.all("coeval")) != 1 || len(last.all("_ws.malformed")) > 0 || !strings.Contains(last.one("coeval.no_key"), want) {
+		if len(last.all("coeval")) != 1 || len(last.all("_ws.malformed")) > 0 ||
+			!strings.Contains(last.one("coeval.no_key"), want) {
 			t.Errorf("%q: %+v", log, last.all("coeval"))
 		}
 	}

@@ -64,9 +64,11 @@ func newSession(t *testing.T) *session {
 }
 
 // join lets a player in, or tries to; change spoils what should be spoilt.
-func (s *session) join(addr string, seed byte, change func(*conn.ClientOptions, *token.Grant, *token.Key)) *player {
+func (s *session) join(addr string, seed byte,
+	change func(*conn.ClientOptions, *token.Grant, *token.Key)) *player {
 	s.t.Helper()
-	p := &player{addr: netip.MustParseAddrPort(addr), server: netip.MustParseAddrPort("192.0.2.1:30400")}
+	p := &player{
+		addr: netip.MustParseAddrPort(addr), server: netip.MustParseAddrPort("192.0.2.1:30400")}
 	if p.addr.Addr().Is6() {
 		p.server = netip.MustParseAddrPort("[2001:db8::1]:30400")
 	}
@@ -77,7 +79,8 @@ func (s *session) join(addr string, seed byte, change func(*conn.ClientOptions, 
 		change(&o, &grant, &key)
 	}
 	var err error
-	if o.Token, err = token.Issue(key, grant, bytes.NewReader(bytes.Repeat([]byte{seed}, 200))); err != nil {
+	if o.Token, err = token.Issue(key, grant,
+		bytes.NewReader(bytes.Repeat([]byte{seed}, 200))); err != nil {
 		s.t.Fatal(err)
 	}
 	if p.client, err = conn.NewClient(o); err != nil {

@@ -35,7 +35,9 @@ func TestCarriedOver(t *testing.T) {
 	must(t, view.Host().Put(state, start.Host().Entry(state), changed))
 	h := newCarriedOver(view, start, time.Second)
 	held := func(id world.ID) replica.Update {
-		return replica.Update{ID: id, What: replica.Held, Entry: start.Host().Entry(id), Image: start.Host().Image(id)}
+		return replica.Update{
+			ID: id, What: replica.Held, Entry: start.Host().Entry(id),
+			Image: start.Host().Image(id)}
 	}
 	apply := func(s *replica.Snapshot) {
 		for _, u := range s.Updates {
@@ -65,7 +67,8 @@ func TestCarriedOver(t *testing.T) {
 	for range view.Entities() {
 		left++
 	}
-	if left != 2 || !view.Has(birds[0]) || !view.Has(birds[1]) || !slices.Equal(view.Host().Image(state), start.Host().Image(state)) {
+	if left != 2 || !view.Has(birds[0]) || !view.Has(birds[1]) ||
+		!slices.Equal(view.Host().Image(state), start.Host().Image(state)) {
 		t.Errorf("%d entities are left, and the state is %v", left, view.Host().Image(state))
 	}
 	// Where nothing is ever certain, it is over after a while.

@@ -109,7 +109,8 @@ func TestTruthIsOne(t *testing.T) {
 			}
 		}
 		if known := r.view.Truth.Tick(); known+6 < r.server.World().Tick() {
-			t.Errorf("%v: the truth is of tick %d, and the server at %d", style, known, r.server.World().Tick())
+			t.Errorf("%v: the truth is of tick %d, and the server at %d", style, known,
+				r.server.World().Tick())
 		}
 	}
 }
@@ -151,7 +152,8 @@ func TestStylesChange(t *testing.T) {
 			r.frame(t, yard.TickLength())
 		}
 		style := r.client.Style()
-		if x := body(r.view.World, r.view.Me); x == nil || r.view.Status != "" || r.client.Stats().Bad != 0 {
+		if x := body(r.view.World, r.view.Me); x == nil || r.view.Status != "" ||
+			r.client.Stats().Bad != 0 {
 			t.Fatalf("%v: %q, %+v", style, r.view.Status, r.client.Stats())
 		}
 		was := r.client.Stats().Commands
@@ -199,8 +201,8 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkFrame is a frame of a client that sees twenty birds, one of three with a snapshot, beside
-// the tick of its server.
+// BenchmarkFrame is a frame of a client that sees twenty birds, one of three with a snapshot,
+// beside the tick of its server.
 func BenchmarkFrame(b *testing.B) {
 	for _, style := range styles {
 		b.Run(style.String(), func(b *testing.B) {
@@ -224,8 +226,8 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// TestChangeOfSides: someone who goes to watch is shown the others, and who comes back to play is in
-// control at once, by prediction as before.
+// TestChangeOfSides: someone who goes to watch is shown the others, and who comes back to play is
+// in control at once, by prediction as before.
 func TestChangeOfSides(t *testing.T) {
 	for _, style := range styles {
 		r := newRig(t, style)
@@ -245,8 +247,10 @@ func TestChangeOfSides(t *testing.T) {
 			for range 120 {
 				r.frame(t, yard.TickLength())
 			}
-			if r.view.Me != world.Nobody || world.Count[bird](r.view.World) != 20 || r.client.Stats().Bad != 0 {
-				t.Fatalf("%v: player %d watches %d birds", style, r.view.Me, world.Count[bird](r.view.World))
+			if r.view.Me != world.Nobody || world.Count[bird](r.view.World) != 20 ||
+				r.client.Stats().Bad != 0 {
+				t.Fatalf("%v: player %d watches %d birds", style, r.view.Me,
+					world.Count[bird](r.view.World))
 			}
 			r.client.SetSpectating(false)
 		}

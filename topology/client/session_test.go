@@ -50,7 +50,8 @@ func (h *house) start() error {
 	h.starts++
 	h.key = token.Key(seedOf(h.net.Seed(), 1, h.starts))
 	s, err := server.New(server.Options{Title: yardTitle, Links: []link.Link{h.end},
-		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
+		Keys: []token.Key{h.key}, Workers: 1, Conn: conn.Options{
+			Seed: seedOf(h.net.Seed(), 2, h.starts), Wall: wall}})
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,9 @@ func (h *house) entry(c netsim.Conditions) (Entry, error) {
 	h.issued++
 	end := h.net.Endpoint(fmt.Sprint("guest", h.guests))
 	h.net.Connect(end, h.end, c)
-	t, err := token.Issue(h.key, token.Grant{Protocol: token.ProtocolID(yard.Name()), Client: 7, Expires: wall + 3600,
-		Servers: []netip.AddrPort{h.end.PublicAddr()}}, plain(h.issued))
+	t, err := token.Issue(h.key,
+		token.Grant{Protocol: token.ProtocolID(yard.Name()), Client: 7, Expires: wall + 3600,
+			Servers: []netip.AddrPort{h.end.PublicAddr()}}, plain(h.issued))
 	return Entry{Link: end, Token: t}, err
 }
 
@@ -124,7 +126,10 @@ func TestSessionSurvivesRestart(t *testing.T) {
 				}
 				defer func() { _ = h.server.Close() }()
 				g := h.invite(netsim.WiFi, Options{Style: style, ConnectTimeout: 2 * time.Second})
-				plays := func() bool { return g.Playing() && g.view.Status == "" && body(g.view.World, g.view.Me) != nil }
+				plays := func() bool {
+					return g.Playing() && g.view.Status == "" &&
+						body(g.view.World, g.view.Me) != nil
+				}
 				if !n.RunUntil(20*time.Second, plays) {
 					return fmt.Errorf("never plays: %q", g.view.Status)
 				}
@@ -135,12 +140,16 @@ func TestSessionSurvivesRestart(t *testing.T) {
 					if err := h.start(); err != nil {
 						return err
 					}
-					if !n.RunUntil(60*time.Second, func() bool { return g.asked == life+2 && plays() }) {
-						return fmt.Errorf("life %d: asked %d times, %q", life+2, g.asked, g.view.Status)
+					if !n.RunUntil(60*time.Second,
+						func() bool { return g.asked == life+2 && plays() }) {
+						return fmt.Errorf("life %d: asked %d times, %q", life+2, g.asked,
+							g.view.Status)
 					}
 					n.Run(2 * time.Second)
-					if x := body(h.server.World(), g.view.Me); x == nil || g.began != life+2 || g.Numbers().Worlds != uint64(life+2) {
-						return fmt.Errorf("life %d: player %d, %d worlds began", life+2, g.view.Me, g.began)
+					if x := body(h.server.World(), g.view.Me); x == nil || g.began != life+2 ||
+						g.Numbers().Worlds != uint64(life+2) {
+						return fmt.Errorf("life %d: player %d, %d worlds began", life+2, g.view.Me,
+							g.began)
 					}
 				}
 				return nil
@@ -165,7 +174,8 @@ func TestSessionEnds(t *testing.T) {
 		h.server.Kick(h.server.Seat(7), "enough")
 		n.Run(30 * time.Second)
 		var end *EndError
-		if !g.view.Ended || !errors.As(g.view.Err, &end) || end.Reason != wire.ReasonKicked || end.Note != "enough" || g.asked != 1 {
+		if !g.view.Ended || !errors.As(g.view.Err, &end) || end.Reason != wire.ReasonKicked ||
+			end.Note != "enough" || g.asked != 1 {
 			return fmt.Errorf("%+v, asked %d times", g.view, g.asked)
 		}
 		x := h.invite(netsim.Cable, Options{})
@@ -190,9 +200,10 @@ func TestSessionEnds(t *testing.T) {
 // reads why.
 func TestSessionWaits(t *testing.T) {
 	var now time.Duration
-	s := NewSession(SessionOptions{Options: Options{Title: yardTitle}, Join: func(context.Context) (Entry, error) {
-		return Entry{}, errors.New("nobody is there")
-	}})
+	s := NewSession(SessionOptions{Options: Options{Title: yardTitle},
+		Join: func(context.Context) (Entry, error) {
+			return Entry{}, errors.New("nobody is there")
+		}})
 	defer s.Close()
 	var waits []time.Duration
 	last := time.Duration(-1)

@@ -17,7 +17,8 @@ func emitted(tick world.Tick, ordinal uint16) world.Emitted {
 func TestAlreadyTold(t *testing.T) {
 	var h alreadyTold
 	saved := func(tick world.Tick, provisional bool) *replica.Event {
-		return &replica.Event{Emitted: emitted(tick, 0), Delivery: world.Saved, Provisional: provisional}
+		return &replica.Event{
+			Emitted: emitted(tick, 0), Delivery: world.Saved, Provisional: provisional}
 	}
 	for i := range world.Tick(5) {
 		if h.hear(saved(10+i, i >= 2)) {

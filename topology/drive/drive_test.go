@@ -42,7 +42,8 @@ func (l *log) poll(now time.Duration) error {
 }
 
 func (l *log) loop() drive.Loop {
-	return drive.Loop{Step: 20 * ms, Tick: l.tick, Lost: func(d time.Duration) { l.lost += d }, Clock: &l.clock}
+	return drive.Loop{
+		Step: 20 * ms, Tick: l.tick, Lost: func(d time.Duration) { l.lost += d }, Clock: &l.clock}
 }
 
 func (l *log) run(t *testing.T, o drive.Loop) {
@@ -60,7 +61,8 @@ func TestTicksComeAtEvenTimesWithPollsBetween(t *testing.T) {
 	if want := []time.Duration{0, 20 * ms, 40 * ms}; !slices.Equal(l.ticks, want) {
 		t.Errorf("ticks at %v, want %v", l.ticks, want)
 	}
-	if want := []time.Duration{5 * ms, 10 * ms, 15 * ms, 25 * ms, 30 * ms, 35 * ms}; !slices.Equal(l.polls, want) {
+	if want := []time.Duration{
+		5 * ms, 10 * ms, 15 * ms, 25 * ms, 30 * ms, 35 * ms}; !slices.Equal(l.polls, want) {
 		t.Errorf("polls at %v, want %v", l.polls, want)
 	}
 }
@@ -119,7 +121,8 @@ func TestDeadlinesInPlaceOfAStep(t *testing.T) {
 	o.Step = 0
 	o.Due = func() time.Duration { return time.Duration(len(l.ticks)*len(l.ticks)) * time.Second }
 	l.run(t, o)
-	if want := []time.Duration{0, time.Second, 4 * time.Second, 9 * time.Second}; !slices.Equal(l.ticks, want) {
+	if want := []time.Duration{
+		0, time.Second, 4 * time.Second, 9 * time.Second}; !slices.Equal(l.ticks, want) {
 		t.Errorf("ticks at %v, want %v", l.ticks, want)
 	}
 }
@@ -130,8 +133,9 @@ func TestTheEndIsOrderly(t *testing.T) {
 		done  int // after so many ticks more; 0 for never
 		ticks int
 	}{
-		"all have heard":         {2, 5},
-		"someone has not, until": {0, 3 + 7}, // grace is 100 ms: the ticks from 60 to 160 ms, and the one that finds it over
+		"all have heard": {2, 5},
+		// grace is 100 ms: the ticks from 60 to 160 ms, and the one that finds it over
+		"someone has not, until": {0, 3 + 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -191,7 +195,8 @@ func TestCallsAreDoneByWhoDrives(t *testing.T) {
 	if n != 200+len(l.ticks) {
 		t.Errorf("counted to %d in %d ticks", n, len(l.ticks))
 	}
-	if err := calls.Do(t.Context(), func() { t.Error("called after the end") }); !errors.Is(err, drive.ErrStopped) {
+	if err := calls.Do(t.Context(), func() { t.Error("called after the end") }); !errors.Is(err,
+		drive.ErrStopped) {
 		t.Errorf("asked after the end: %v", err)
 	}
 }
@@ -226,7 +231,10 @@ func TestReason(t *testing.T) {
 // A loop at work allocates nothing.
 func BenchmarkLoop(b *testing.B) {
 	n := 0
-	o := drive.Loop{Step: ms, Clock: &quick{alarm: make(chan time.Time, 1)}, Poll: func(time.Duration) error { return nil },
+	o := drive.Loop{
+		Step: ms, Clock: &quick{alarm: make(chan time.Time, 1)}, Poll: func(time.Duration) error {
+			return nil
+		},
 		Tick: func(time.Duration) error {
 			if n++; n > b.N {
 				return errEnough

@@ -221,7 +221,8 @@ func untilPoll(rest, poll time.Duration) time.Duration {
 // was merely cancelled or its time was up.
 func Reason(cause error) string {
 	switch {
-	case cause == nil, errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
+	case cause == nil, errors.Is(cause, context.Canceled),
+		errors.Is(cause, context.DeadlineExceeded):
 		return ""
 	}
 	return cause.Error()

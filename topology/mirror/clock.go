@@ -84,7 +84,8 @@ func newClock() clock { return clock{peers: map[member.ID]*distance{}} }
 func (c *clock) reset() {
 	old := *c
 	*c = newClock()
-	c.begun, c.last, c.steady, c.local, c.judged, c.jumps = old.begun, old.last, old.steady, old.local, old.local, old.jumps
+	c.begun, c.last, c.steady, c.local, c.judged, c.jumps = old.begun, old.last, old.steady,
+		old.local, old.local, old.jumps
 	c.toldAt, c.turn = old.toldAt, old.turn
 }
 

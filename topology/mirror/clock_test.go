@@ -32,7 +32,8 @@ type letter struct {
 }
 
 func newTown(n int, paths func(i, j int) time.Duration) *town {
-	t := &town{skew: make([]time.Duration, n), drift: make([]float64, n), lie: make([]time.Duration, n), told: make([]time.Duration, n), turn: make([]int, n)}
+	t := &town{skew: make([]time.Duration, n), drift: make([]float64, n),
+		lie: make([]time.Duration, n), told: make([]time.Duration, n), turn: make([]int, n)}
 	for i := range n {
 		c := newClock()
 		t.clocks = append(t.clocks, &c)
@@ -85,7 +86,9 @@ func (t *town) run(d time.Duration) {
 				if j == i {
 					continue
 				}
-				m := letter{at: t.now + t.paths[i][j], from: i, to: j, raw: c.raw(), group: c.telling() + t.lie[i], sure: !c.unsure}
+				m := letter{
+					at: t.now + t.paths[i][j], from: i, to: j, raw: c.raw(), group: c.telling() +
+						t.lie[i], sure: !c.unsure}
 				if p := c.peers[member.ID(j+1)]; p.heard && j == t.turn[i] {
 					m.echo, m.echoRaw, m.held = true, p.raw, c.local-p.came
 				}
@@ -115,7 +118,8 @@ func TestClocksAgree(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(r, "mirrors")
 		way := rapid.IntRange(1, 120).Draw(r, "path")
-		town := newTown(n, func(i, j int) time.Duration { return time.Duration(way) * time.Millisecond })
+		town := newTown(n,
+			func(i, j int) time.Duration { return time.Duration(way) * time.Millisecond })
 		for i := range n {
 			town.skew[i] = time.Duration(rapid.IntRange(0, 5000).Draw(r, "skew")) * time.Millisecond
 			town.drift[i] = float64(rapid.IntRange(-200, 200).Draw(r, "drift"))
@@ -132,13 +136,15 @@ func TestClocksAgree(t *testing.T) {
 		}
 		before := town.clocks[0].now()
 		town.run(time.Second)
-		if d := town.clocks[0].now() - before - time.Second; d > 20*time.Millisecond || d < -20*time.Millisecond {
+		if d := town.clocks[0].now() - before - time.Second; d > 20*time.Millisecond ||
+			d < -20*time.Millisecond {
 			r.Fatalf("a second took %v", time.Second+d)
 		}
 	})
 }
 
-// TestClockUneven: what cannot be known is which way takes longer; the error stays within half of the difference.
+// TestClockUneven: what cannot be known is which way takes longer; the error stays within half of
+// the difference.
 func TestClockUneven(t *testing.T) {
 	town := newTown(3, func(i, j int) time.Duration {
 		if i < j {
@@ -154,14 +160,17 @@ func TestClockUneven(t *testing.T) {
 	if s := town.spread(0, 1, 2); s > 41*time.Millisecond {
 		t.Errorf("clocks differ by %v, more than the ways do", s)
 	}
-	if r := town.clocks[1].report(1); r.Bound < 39*time.Millisecond || r.Bound > 50*time.Millisecond {
+	if r := town.clocks[1].report(1); r.Bound < 39*time.Millisecond ||
+		r.Bound > 50*time.Millisecond {
 		t.Errorf("bound %v, want half of the round trip of 80 ms", r.Bound)
 	}
 }
 
-// TestClockJumps: one machine's clock jumps by seconds. It takes no part until the others have told it the time, and theirs is not disturbed.
+// TestClockJumps: one machine's clock jumps by seconds. It takes no part until the others have told
+// it the time, and theirs is not disturbed.
 func TestClockJumps(t *testing.T) {
-	for _, jump := range []time.Duration{5 * time.Second, -5 * time.Second, 700 * time.Millisecond} {
+	for _, jump := range []time.Duration{
+		5 * time.Second, -5 * time.Second, 700 * time.Millisecond} {
 		town := newTown(3, func(i, j int) time.Duration { return 30 * time.Millisecond })
 		for i, c := range town.clocks {
 			c.advance(town.machine(i), 1)
@@ -178,7 +187,8 @@ func TestClockJumps(t *testing.T) {
 		if town.clocks[2].unsure || town.spread(0, 1, 2) > 5*time.Millisecond {
 			t.Errorf("jump by %v: clocks differ by %v afterwards", jump, town.spread(0, 1, 2))
 		}
-		if d := town.clocks[0].now() - before - 5008*time.Millisecond; d > 5*time.Millisecond || d < -5*time.Millisecond {
+		if d := town.clocks[0].now() - before - 5008*time.Millisecond; d > 5*time.Millisecond ||
+			d < -5*time.Millisecond {
 			t.Errorf("jump by %v: it moved another's time by %v", jump, d)
 		}
 	}
@@ -203,7 +213,8 @@ func TestClockLiar(t *testing.T) {
 	}
 }
 
-// TestClocksAllStall: all machines stand still at once, so that nobody is sure of anything; they go on together.
+// TestClocksAllStall: all machines stand still at once, so that nobody is sure of anything; they go
+// on together.
 func TestClocksAllStall(t *testing.T) {
 	for n := 2; n <= 4; n++ {
 		town := newTown(n, func(i, j int) time.Duration { return 20 * time.Millisecond })

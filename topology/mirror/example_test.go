@@ -12,8 +12,9 @@ import (
 	"github.com/coeval-dev/coeval/topology/server"
 )
 
-// A player hosts a game, and others have mirrors of it ready on their own machines. When the host leaves, one of those takes over, and the game goes on: a listen
-// server that moves. Everything runs over a simulated network here; real programs give real links, and call Run.
+// A player hosts a game, and others have mirrors of it ready on their own machines. When the host
+// leaves, one of those takes over, and the game goes on: a listen server that moves. Everything
+// runs over a simulated network here; real programs give real links, and call Run.
 func Example() {
 	net := netsim.New(netsim.Options{Seed: 1})
 	key := token.Key{1, 2, 3}
@@ -25,7 +26,8 @@ func Example() {
 		between, clients := net.Endpoint("mirror-"+name), net.Endpoint("clients-"+name)
 		o := mirror.Options{
 			Server: server.Options{Title: pong.Title, Links: []link.Link{clients}, Workers: 1},
-			Link:   between, Address: between.PublicAddr(), Public: clients.PublicAddr(), Name: name,
+			Link:   between, Address: between.PublicAddr(), Public: clients.PublicAddr(),
+			Name: name,
 			Keys: []token.Key{key}, Seed: [32]byte{byte(len(mirrors) + 1)}, Wall: 1_800_000_000,
 			Found: len(mirrors) == 0,
 		}
@@ -46,12 +48,14 @@ func Example() {
 		launch(name)
 		net.Run(2 * time.Second)
 	}
-	fmt.Println("mirrors:", len(mirrors[2].Members()), "led by the host:", mirrors[2].Uber() == mirrors[0].ID())
+	fmt.Println("mirrors:", len(mirrors[2].Members()), "led by the host:",
+		mirrors[2].Uber() == mirrors[0].ID())
 
 	mirrors[0].Leave()
 	net.Run(5 * time.Second)
 	fmt.Println("the host is", mirrors[0].Phase())
-	fmt.Println("ann is", mirrors[1].Phase(), "and bob is", mirrors[2].Phase(), "under one lead:", mirrors[1].Uber() == mirrors[2].Uber())
+	fmt.Println("ann is", mirrors[1].Phase(), "and bob is", mirrors[2].Phase(), "under one lead:",
+		mirrors[1].Uber() == mirrors[2].Uber())
 	a, b := mirrors[1].Timeline().Settled(), mirrors[2].Timeline().Settled()
 	fmt.Println("the game went on:", a.Tick() > 500 && b.Tick() > 500)
 	// Output:

@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
 
-// heal is how long a group may take, after the last fault, until all mirrors that run serve again in one group.
+// heal is how long a group may take, after the last fault, until all mirrors that run serve again
+// in one group.
 const heal = 20 * time.Second
 
 // fleetOf makes a fleet of so many mirrors with a few players on each, and lets them play.
@@ -39,7 +40,8 @@ func (f *fleet) allPlay() bool {
 	return true
 }
 
-// recovers waits until everything is as it should be after faults: one group, everyone plays, worlds settle and are the same.
+// recovers waits until everything is as it should be after faults: one group, everyone plays,
+// worlds settle and are the same.
 func (f *fleet) recovers(clients bool) {
 	f.until(heal, "all mirrors that run serve in one group", f.whole)
 	if clients {
@@ -60,7 +62,8 @@ func (f *fleet) recovers(clients bool) {
 
 var road = apart(40*time.Millisecond, 5*time.Millisecond, 0.01)
 
-// TestMirrorDies: a mirror is killed; its players go on at another one, in their own bodies; it comes back as a new one.
+// TestMirrorDies: a mirror is killed; its players go on at another one, in their own bodies; it
+// comes back as a new one.
 func TestMirrorDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -72,7 +75,8 @@ func TestMirrorDies(t *testing.T) {
 		died := n.Now()
 		victim := f.machines[1+n.Rand().IntN(2)]
 		victim.kill()
-		f.until(5*time.Second, "its players play elsewhere", func() bool { return n.Now() > died+300*time.Millisecond && f.allPlay() })
+		f.until(5*time.Second, "its players play elsewhere",
+			func() bool { return n.Now() > died+300*time.Millisecond && f.allPlay() })
 		t.Logf("seed %d: players of a dead mirror play again after %v", n.Seed(), n.Now()-died)
 		f.until(8*time.Second, "the others settle without it", f.whole)
 		n.Run(2 * time.Second)
@@ -182,7 +186,8 @@ func TestHeavyLoss(t *testing.T) {
 		f.recovers(true)
 		for _, s := range f.machines {
 			if s.mirror.Stats().Rejoins > 0 {
-				t.Logf("seed %d: %s had to join anew %d times", n.Seed(), s.name, s.mirror.Stats().Rejoins)
+				t.Logf("seed %d: %s had to join anew %d times", n.Seed(), s.name,
+					s.mirror.Stats().Rejoins)
 			}
 		}
 		return f.err
@@ -195,7 +200,9 @@ func TestClockOfAMirrorJumps(t *testing.T) {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
-		jump := []time.Duration{5 * time.Second, -3 * time.Second, 800 * time.Millisecond, -50 * time.Millisecond}[n.Rand().IntN(4)]
+		jump := []time.Duration{
+			5 * time.Second, -3 * time.Second, 800 * time.Millisecond,
+			-50 * time.Millisecond}[n.Rand().IntN(4)]
 		f.machines[n.Rand().IntN(3)].skew += jump
 		n.Run(4 * time.Second)
 		f.recovers(true)
@@ -203,7 +210,8 @@ func TestClockOfAMirrorJumps(t *testing.T) {
 	})
 }
 
-// TestMirrorStalls: a machine that stands still for a while, as one that is suspended or has no memory left.
+// TestMirrorStalls: a machine that stands still for a while, as one that is suspended or has no
+// memory left.
 func TestMirrorStalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -236,12 +244,14 @@ func TestEventBasedFaults(t *testing.T) {
 	})
 }
 
-// TestEveryTimelineSurvives: a mirror and the überserver die under each kind of timeline that promises to be exact.
+// TestEveryTimelineSurvives: a mirror and the überserver die under each kind of timeline that
+// promises to be exact.
 func TestEveryTimelineSurvives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	for _, kind := range []string{"trailing", "timewarp", "rollback", "lockstep", "conservative", "ruled"} {
+	for _, kind := range []string{
+		"trailing", "timewarp", "rollback", "lockstep", "conservative", "ruled"} {
 		t.Run(kind, func(t *testing.T) {
 			simtest.Run(t, 2, func(n *netsim.Net) error {
 				f := fleetOf(n, 4, 1, road, Options{Timeline: kind, Delays: kindDelays[kind]})
@@ -287,7 +297,8 @@ func TestChaos(t *testing.T) {
 				other := f.machines[(r.IntN(len(f.machines)-1)+1)%len(f.machines)]
 				if other != s {
 					n.Cut(s.between, other.between)
-					n.After(time.Duration(r.IntN(4000))*time.Millisecond, func() { n.Heal(s.between, other.between) })
+					n.After(time.Duration(r.IntN(4000))*time.Millisecond,
+						func() { n.Heal(s.between, other.between) })
 				}
 			}
 			if f.err != nil {
@@ -313,7 +324,8 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// TestLeavesInGoodOrder: a mirror that leaves has its players moved before; nobody's game stands still.
+// TestLeavesInGoodOrder: a mirror that leaves has its players moved before; nobody's game stands
+// still.
 func TestLeavesInGoodOrder(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, road, Options{})

@@ -22,7 +22,8 @@ var netsimNowhere, netsimNowhere2 = netip.MustParseAddrPort("10.9.9.9:9"), netip
 // wall is the Unix time at which simulated networks begin.
 const wall = 1_800_000_000
 
-// A fleet is several mirrors with clients, on a simulated network, under the eyes of a judge who sees all of them at once.
+// A fleet is several mirrors with clients, on a simulated network, under the eyes of a judge who
+// sees all of them at once.
 type fleet struct {
 	net      *netsim.Net
 	key      token.Key
@@ -56,7 +57,9 @@ type machine struct {
 }
 
 func newFleet(n *netsim.Net, o Options) *fleet {
-	f := &fleet{net: n, o: o, hashes: map[world.Tick]uint64{}, by: map[world.Tick]string{}, bodies: map[uint64]world.Player{}}
+	f := &fleet{
+		net: n, o: o, hashes: map[world.Tick]uint64{}, by: map[world.Tick]string{},
+		bodies: map[uint64]world.Player{}}
 	for i := range f.key {
 		f.key[i] = byte(n.Seed()>>(8*(i%8))) + byte(i)
 	}
@@ -69,7 +72,8 @@ func newFleet(n *netsim.Net, o Options) *fleet {
 
 func (f *fleet) fail(format string, args ...any) {
 	if f.err == nil {
-		f.err = fmt.Errorf("seed %d, at %v: %s", f.net.Seed(), f.net.Now(), fmt.Sprintf(format, args...))
+		f.err = fmt.Errorf("seed %d, at %v: %s", f.net.Seed(), f.net.Now(),
+			fmt.Sprintf(format, args...))
 	}
 }
 
@@ -83,7 +87,9 @@ func (f *fleet) seed(parts ...int) (s [32]byte) {
 
 // launch makes a machine, and its mirror. The first founds the game.
 func (f *fleet) launch(name string, c netsim.Conditions) *machine {
-	s := &machine{fleet: f, name: name, between: f.net.Endpoint("m" + name), public: f.net.Endpoint("s" + name)}
+	s := &machine{
+		fleet: f, name: name, between: f.net.Endpoint("m" + name),
+		public: f.net.Endpoint("s" + name)}
 	s.between.SetInbox(1 << 16)
 	s.public.SetInbox(1 << 16)
 	for _, other := range f.machines {
@@ -103,7 +109,8 @@ func (s *machine) start() {
 		}
 	}
 	o := s.o
-	o.Link, o.Address, o.Public, o.Name = s.between, s.between.PublicAddr(), s.public.PublicAddr(), s.name
+	o.Link, o.Address, o.Public, o.Name = s.between, s.between.PublicAddr(), s.public.PublicAddr(),
+		s.name
 	o.Server.Links = []link.Link{s.public}
 	o.Server.Workers = 1
 	o.Server.Conn.Seed = s.seed(1, index, s.lives)
@@ -202,7 +209,8 @@ func (s *machine) oneUber() {
 		return
 	}
 	for _, other := range s.machines {
-		if other != s && !other.dead && other.ended == nil && s.net.Now() >= other.stalled && other.mirror.leads() {
+		if other != s && !other.dead && other.ended == nil && s.net.Now() >= other.stalled &&
+			other.mirror.leads() {
 			s.fail("%s and %s both act as überserver", s.name, other.name)
 		}
 	}
@@ -222,7 +230,8 @@ func (f *fleet) alive() (list []*machine) {
 func (f *fleet) whole() bool {
 	list := f.alive()
 	for _, s := range list {
-		if s.mirror.Phase() != Serving || len(s.mirror.Members()) != len(list) || s.mirror.Uber() != list[0].mirror.Uber() {
+		if s.mirror.Phase() != Serving || len(s.mirror.Members()) != len(list) ||
+			s.mirror.Uber() != list[0].mirror.Uber() {
 			return false
 		}
 	}
@@ -234,15 +243,23 @@ func (f *fleet) until(d time.Duration, what string, done func() bool) {
 	if f.err == nil && !f.net.RunUntil(d, func() bool { return f.err != nil || done() }) {
 		text := ""
 		for _, s := range f.machines {
-			text += fmt.Sprintf("\n%s: %v, dead %v, ended %v", s.name, s.mirror.Phase(), s.dead, s.ended)
+			text += fmt.Sprintf("\n%s: %v, dead %v, ended %v", s.name, s.mirror.Phase(), s.dead,
+				s.ended)
 			if s.mirror.line != nil {
-				text += fmt.Sprintf(", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
-					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(), s.mirror.settle.held, s.mirror.in.stamp, s.mirror.holds(), s.mirror.clock.unsure, s.mirror.clock.now())
+				text += fmt.Sprintf(
+					", members %v, über %d, leading %d, settled %d, held %d, stamp %d, have %d, "+
+						"unsure %v, now %v", s.mirror.Members(), s.mirror.Uber(),
+					s.mirror.line.Leading().Tick(), s.mirror.line.Settled().Tick(),
+					s.mirror.settle.held, s.mirror.in.stamp, s.mirror.holds(),
+					s.mirror.clock.unsure, s.mirror.clock.now())
 				if s.mirror.line.Waits() {
 					text += fmt.Sprintf("\n   waits for %+v", s.mirror.line.Members())
 				}
 				for _, st := range s.mirror.peers {
-					text += fmt.Sprintf("\n   stream %d: started %v from %d waiting %v next %d promise %d have %d beyond %d", st.id, st.started, st.from, st.waiting, st.next, st.promise, st.have, len(st.beyond))
+					text += fmt.Sprintf(
+						"\n   stream %d: started %v from %d waiting %v next %d promise %d have "+
+							"%d beyond %d", st.id, st.started, st.from, st.waiting, st.next,
+						st.promise, st.have, len(st.beyond))
 				}
 			}
 			for _, n := range s.news[max(0, len(s.news)-8):] {
@@ -251,14 +268,16 @@ func (f *fleet) until(d time.Duration, what string, done func() bool) {
 		}
 		for _, b := range f.bots {
 			if !b.plays() {
-				text += fmt.Sprintf("\nclient %d: player %d, %v, seen %v ago, ended %v", b.id, b.Player(), b.Phase(), f.net.Now()-b.played, b.ended)
+				text += fmt.Sprintf("\nclient %d: player %d, %v, seen %v ago, ended %v", b.id,
+					b.Player(), b.Phase(), f.net.Now()-b.played, b.ended)
 			}
 		}
 		f.fail("not within %v: %s%s", d, what, text)
 	}
 }
 
-// settles waits until all have settled a tick that is at least so far in the future as the present is from now.
+// settles waits until all have settled a tick that is at least so far in the future as the present
+// is from now.
 func (f *fleet) settles(d time.Duration) {
 	if f.err != nil {
 		return
@@ -306,12 +325,18 @@ func (f *fleet) play(id uint64, at *machine, c netsim.Conditions) *bot {
 	for _, s := range f.machines {
 		f.net.Connect(b.end, s.public, c)
 	}
-	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(f.o.Server.Title.Game.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{s: f.seed(3, int(id))})
+	t, err := token.Issue(f.key,
+		token.Grant{
+			Protocol: token.ProtocolID(f.o.Server.Title.Game.Name()), Client: id, Expires: wall +
+				3600, Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{
+			s: f.seed(3, int(id))})
 	if err != nil {
 		f.fail("%v", err)
 		return b
 	}
-	o := client.Options{Title: f.o.Server.Title, Style: predict.None, Link: b.end, Token: t, Name: fmt.Sprintf("bot %d", id), Tap: b}
+	o := client.Options{
+		Title: f.o.Server.Title, Style: predict.None, Link: b.end, Token: t,
+		Name: fmt.Sprintf("bot %d", id), Tap: b}
 	o.Conn.Seed, o.Conn.Wall = f.seed(4, int(id)), wall
 	if b.Client, err = client.New(o); err != nil {
 		f.fail("%v", err)
@@ -367,7 +392,8 @@ func (b *bot) Command(world.Tick, []int32) {}
 
 // plays says whether a client sees its own body in news of the last quarter of a second.
 func (b *bot) plays() bool {
-	return b.Phase() == client.Playing && b.played > 0 && b.f.net.Now()-b.played < 250*time.Millisecond
+	return b.Phase() == client.Playing && b.played > 0 &&
+		b.f.net.Now()-b.played < 250*time.Millisecond
 }
 
 // countingBytes is a source of bytes for tokens.

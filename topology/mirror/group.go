@@ -31,12 +31,14 @@ type group struct {
 func (m *Mirror) join() error {
 	g := &m.group
 	g.tries++
-	seed := sha256.Sum256(binary.BigEndian.AppendUint32(append([]byte("mirror"), m.opt.Seed[:]...), g.tries))
+	seed := sha256.Sum256(binary.BigEndian.AppendUint32(append([]byte("mirror"), m.opt.Seed[:]...),
+		g.tries))
 	id, err := crimp.NewIdentity(seed)
 	if err != nil {
 		return err
 	}
-	o := crimp.Options{Identity: id, History: m.opt.History, Datagram: min(1200, m.opt.Link.MaxDatagram())}
+	o := crimp.Options{
+		Identity: id, History: m.opt.History, Datagram: min(1200, m.opt.Link.MaxDatagram())}
 	o.Seed = sha256.Sum256(append([]byte("crimp"), seed[:]...))
 	about, err := m.opt.About()
 	if err != nil {
@@ -49,7 +51,9 @@ func (m *Mirror) join() error {
 		}
 	}
 	g.council, err = membership.New(membership.Options{
-		Options: o, Card: crimp.Card{Addr: m.opt.Address}, Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys, Wall: m.opt.Wall,
+		Options: o, Card: crimp.Card{Addr: m.opt.Address},
+		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
+		Wall:  m.opt.Wall,
 		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
 		About: about,
 	})
@@ -196,7 +200,8 @@ func (m *Mirror) provide() {
 	}
 	m.sendNow() // so that what counts here has been told to all
 	for _, id := range g.wanting {
-		if err := g.council.ProvideState(m.clock.steady, id, m.handOver(id)); err != nil && !errors.Is(err, crimp.ErrNotMember) {
+		if err := g.council.ProvideState(m.clock.steady, id, m.handOver(id)); err != nil &&
+			!errors.Is(err, crimp.ErrNotMember) {
 			m.tell(News{Kind: Refused, Mirror: id, Text: "the world could not be sent", Err: err})
 		}
 	}

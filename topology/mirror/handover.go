@@ -28,9 +28,10 @@ type handover struct {
 	pending   []timeline.Command    // in the timeline's book
 	undecided []timeline.Command    // of which it is not known whether they count
 	members   []timeline.Membership // of timelines that wait
-	term      uint32                // of the one that is ruled, and after which ticks later terms begin
-	changes   []world.Tick
-	rulings   [][]byte
+	// of the one that is ruled, and after which ticks later terms begin
+	term    uint32
+	changes []world.Tick
+	rulings [][]byte
 }
 
 const handoverVersion = 1
@@ -132,7 +133,9 @@ func (m *Mirror) takeOver(b []byte) error {
 	c := bits.CursorOver(b)
 	h.fields(&c, m.codec)
 	if c.OK() && h.version != handoverVersion {
-		return fmt.Errorf("mirror: state of version %d, this program knows %d: run the same version everywhere", h.version, handoverVersion)
+		return fmt.Errorf(
+			"mirror: state of version %d, this program knows %d: run the same version everywhere",
+			h.version, handoverVersion)
 	}
 	if !c.Done() {
 		return errors.New("mirror: malformed state")
@@ -142,7 +145,8 @@ func (m *Mirror) takeOver(b []byte) error {
 		return err
 	}
 	old, l := &m.show.level, &h.level
-	if m.show.server != nil && (l.Name != old.Name || l.Seed != old.Seed || l.Hash() != old.Hash()) {
+	if m.show.server != nil &&
+		(l.Name != old.Name || l.Seed != old.Seed || l.Hash() != old.Hash()) {
 		return errors.New("mirror: the others play another level now; start this mirror anew")
 	}
 	l.Data = slices.Clone(l.Data)

@@ -29,7 +29,8 @@ func (s *machine) inject(promise world.Tick, items ...item) {
 	m.in.sent = seq
 }
 
-// TestMirrorSpeaksForOthers: what a mirror commands for players that are not its own counts nowhere, and the worlds stay the same.
+// TestMirrorSpeaksForOthers: what a mirror commands for players that are not its own counts
+// nowhere, and the worlds stay the same.
 func TestMirrorSpeaksForOthers(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
@@ -44,7 +45,9 @@ func TestMirrorSpeaksForOthers(t *testing.T) {
 		}
 		before := f.machines[2].mirror.stats.Refused
 		for range 20 {
-			f.machines[1].inject(liar.in.promise, item{kind: itemGive, player: victim, tick: liar.decidable() + 1, image: neutralImage(liar.game)})
+			f.machines[1].inject(liar.in.promise,
+				item{kind: itemGive, player: victim, tick: liar.decidable() + 1,
+					image: neutralImage(liar.game)})
 			n.Run(50 * time.Millisecond)
 		}
 		f.recovers(true)
@@ -55,14 +58,17 @@ func TestMirrorSpeaksForOthers(t *testing.T) {
 	})
 }
 
-// TestMirrorBreaksItsWord: a mirror that stamps ticks which it had promised to be over is dropped, and may join anew; it does so here, since it is only confused.
+// TestMirrorBreaksItsWord: a mirror that stamps ticks which it had promised to be over is dropped,
+// and may join anew; it does so here, since it is only confused.
 func TestMirrorBreaksItsWord(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
 		liar := f.machines[1].mirror
-		f.machines[1].inject(liar.in.promise-30, item{kind: itemGive, player: f.bots[1].Player(), tick: liar.in.promise - 20, image: neutralImage(liar.game)})
+		f.machines[1].inject(liar.in.promise-30,
+			item{kind: itemGive, player: f.bots[1].Player(), tick: liar.in.promise - 20,
+				image: neutralImage(liar.game)})
 		id := liar.roll.self
 		f.until(5*time.Second, "it is dropped", func() bool { return liar.roll.self != id })
 		f.until(heal, "all mirrors serve in one group", f.whole)
@@ -78,7 +84,9 @@ func TestMirrorIsNotUberserver(t *testing.T) {
 		n.Run(time.Second)
 		liar := f.machines[2].mirror
 		h := liar.roll.registry.list()[0]
-		f.machines[2].inject(liar.in.promise, item{kind: itemAssign, player: h.player, client: h.client, member: liar.roll.self, tick: liar.decidable() + 1, epoch: liar.roll.epoch, what: assignMove})
+		f.machines[2].inject(liar.in.promise,
+			item{kind: itemAssign, player: h.player, client: h.client, member: liar.roll.self,
+				tick: liar.decidable() + 1, epoch: liar.roll.epoch, what: assignMove})
 		f.recovers(true)
 		for _, s := range f.machines[:2] {
 			if s.mirror.roll.registry.players[h.player].owner() == liar.roll.self {
@@ -89,7 +97,8 @@ func TestMirrorIsNotUberserver(t *testing.T) {
 	})
 }
 
-// TestLyingClock: a mirror tells the others a wrong time. They keep to their own, and the game goes on.
+// TestLyingClock: a mirror tells the others a wrong time. They keep to their own, and the game goes
+// on.
 func TestLyingClock(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{})
@@ -102,7 +111,8 @@ func TestLyingClock(t *testing.T) {
 		}
 		n.Run(10 * time.Second)
 		for _, s := range f.machines {
-			if d := s.mirror.Now() - groups[s] - (n.Now() - start); s != liar && (d > 150*time.Millisecond || d < -150*time.Millisecond) {
+			if d := s.mirror.Now() - groups[s] - (n.Now() - start); s != liar &&
+				(d > 150*time.Millisecond || d < -150*time.Millisecond) {
 				f.fail("%s was led %v astray", s.name, d)
 			}
 		}
@@ -111,7 +121,8 @@ func TestLyingClock(t *testing.T) {
 	})
 }
 
-// TestRefusedAtTheDoor: another key, another game, nobody there: each ends with a reason that says what to do.
+// TestRefusedAtTheDoor: another key, another game, nobody there: each ends with a reason that says
+// what to do.
 func TestRefusedAtTheDoor(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(o *Options)
@@ -149,7 +160,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	good := func() Options {
 		f := newFleet(n, Options{})
 		o := f.o
-		o.Link, o.Address, o.Keys, o.Found = n.Endpoint("m"), n.Endpoint("m").PublicAddr(), []token.Key{{1}}, true
+		o.Link, o.Address, o.Keys, o.Found = n.Endpoint("m"), n.Endpoint("m").PublicAddr(),
+			[]token.Key{{1}}, true
 		return o
 	}
 	for name, c := range map[string]func(o *Options){

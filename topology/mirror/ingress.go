@@ -58,7 +58,8 @@ func (in *ingress) add(it item) *item {
 func (in *ingress) nextHeader(closed world.Tick) header {
 	h := header{waiting: !in.started, promise: closed, count: in.count}
 	for i := range in.pending {
-		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign || it.kind == itemStart {
+		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign ||
+			it.kind == itemStart {
 			h.promise = min(h.promise, it.tick-1)
 		}
 	}
@@ -209,5 +210,7 @@ func (m *Mirror) countSent(b []byte) {
 
 // give is an item as the command that it is.
 func (it *item) give(from member.ID, seq uint32) timeline.Command {
-	return timeline.Command{Kind: timeline.Give, Tick: it.tick, Origin: from, Seq: seq, Player: it.player, Image: it.image}
+	return timeline.Command{
+		Kind: timeline.Give, Tick: it.tick, Origin: from, Seq: seq, Player: it.player,
+		Image: it.image}
 }

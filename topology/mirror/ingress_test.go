@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestPromisesAreKept: whatever is stamped, packed and sent, in packets of whatever size, no item is
-// at or before an earlier promise, and those who listen find every item with its number.
+// TestPromisesAreKept: whatever is stamped, packed and sent, in packets of whatever size, no item
+// is at or before an earlier promise, and those who listen find every item with its number.
 func TestPromisesAreKept(t *testing.T) {
 	g := testGame(t)
 	k, image := newCodec(g), neutralImage(g)
@@ -45,7 +45,8 @@ func TestPromisesAreKept(t *testing.T) {
 						r.Fatalf("a command for tick %d after a promise of %d", it.tick, p.promise)
 					}
 					if heard++; it.seq != uint32(heard) || it.tick != stamped[heard-1] {
-						r.Fatalf("command %d of tick %d came as %d of %d", heard, stamped[heard-1], it.seq, it.tick)
+						r.Fatalf("command %d of tick %d came as %d of %d", heard, stamped[heard-1],
+							it.seq, it.tick)
 					}
 				}
 				if !p.promised(&got.header) {
@@ -83,7 +84,8 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// TestTakesBackItsPromise: one that promises less than before, or counts fewer commands, is not believed.
+// TestTakesBackItsPromise: one that promises less than before, or counts fewer commands, is not
+// believed.
 func TestTakesBackItsPromise(t *testing.T) {
 	p := newPeer(2)
 	for _, c := range []struct {

@@ -14,12 +14,13 @@ type Phase uint8
 
 // The phases of a mirror.
 const (
-	Joining   Phase = iota // asks to be let in, or waits for the world
-	Waiting                // holds the world, and waits to be started
-	Serving                // takes commands
-	Suspended              // cut off, or its clock is unsure: shows the world as it is and takes nothing
-	Leaving                // on its way out
-	Out                    // see Err
+	Joining Phase = iota // asks to be let in, or waits for the world
+	Waiting              // holds the world, and waits to be started
+	Serving              // takes commands
+	// cut off, or its clock is unsure: shows the world as it is and takes nothing
+	Suspended
+	Leaving // on its way out
+	Out     // see Err
 )
 
 var phaseNames = [...]string{"joining", "waiting", "serving", "suspended", "leaving", "out"}
@@ -60,14 +61,16 @@ const (
 )
 
 // phases are what users see of states.
-var phases = map[state]Phase{joining: Joining, waiting: Waiting, serving: Serving, cutOff: Suspended,
+var phases = map[state]Phase{
+	joining: Joining, waiting: Waiting, serving: Serving, cutOff: Suspended,
 	reunited: Suspended, failing: Leaving, leaving: Leaving, out: Out}
 
 // comesFrom says from which states each may be reached; from others, moving there does nothing.
 var comesFrom = [...][]state{
-	joining:  {spoiled, released}, // it has nothing more to do with its group
-	waiting:  {joining, reunited}, // it has the world; or would have heard by now if it had been left behind
-	serving:  {joining, waiting},  // it began a game; or the überserver lets it stamp
+	joining: {spoiled, released}, // it has nothing more to do with its group
+	// it has the world; or would have heard by now if it had been left behind
+	waiting:  {joining, reunited},
+	serving:  {joining, waiting}, // it began a game; or the überserver lets it stamp
 	cutOff:   {waiting, serving, reunited},
 	reunited: {cutOff},
 	spoiled:  {joining, waiting, serving, cutOff, reunited},

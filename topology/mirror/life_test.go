@@ -12,12 +12,18 @@ func TestLife(t *testing.T) {
 		want string
 	}{
 		{[]state{serving, leaving, out}, "serving leaving out"},
-		{[]state{waiting, serving, cutOff, reunited, waiting, serving}, "waiting serving suspended suspended waiting serving"},
-		{[]state{waiting, cutOff, reunited, cutOff, reunited, serving}, "waiting suspended suspended suspended suspended suspended"},
-		{[]state{waiting, serving, spoiled, released, joining, waiting}, "waiting serving serving serving joining waiting"},
-		{[]state{serving, spoiled, cutOff, serving, joining}, "serving serving suspended suspended joining"},
-		{[]state{waiting, released, reunited, joining}, "waiting waiting waiting waiting"}, // none of which is possible
-		{[]state{serving, leaving, spoiled, joining, failing, serving, out, joining}, "serving leaving leaving leaving leaving leaving out out"},
+		{[]state{waiting, serving, cutOff, reunited, waiting, serving},
+			"waiting serving suspended suspended waiting serving"},
+		{[]state{waiting, cutOff, reunited, cutOff, reunited, serving},
+			"waiting suspended suspended suspended suspended suspended"},
+		{[]state{waiting, serving, spoiled, released, joining, waiting},
+			"waiting serving serving serving joining waiting"},
+		{[]state{serving, spoiled, cutOff, serving, joining},
+			"serving serving suspended suspended joining"},
+		// none of which is possible
+		{[]state{waiting, released, reunited, joining}, "waiting waiting waiting waiting"},
+		{[]state{serving, leaving, spoiled, joining, failing, serving, out, joining},
+			"serving leaving leaving leaving leaving leaving out out"},
 	} {
 		var l life
 		got := ""

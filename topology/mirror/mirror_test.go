@@ -12,7 +12,8 @@ import (
 
 // apart is the network between mirrors.
 func apart(latency, jitter time.Duration, loss float64) netsim.Conditions {
-	return netsim.Both(netsim.Profile{Latency: latency, Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: jitter}, Loss: loss})
+	return netsim.Both(netsim.Profile{Latency: latency,
+		Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: jitter}, Loss: loss})
 }
 
 // near is the network between clients and their mirror.
@@ -66,7 +67,9 @@ func threeMirrors(t *testing.T, n *netsim.Net, o Options) error {
 	}
 	for _, s := range f.machines {
 		st := s.mirror.TimelineStats()
-		t.Logf("seed %d %s: %d commands, %d late, %d rollbacks (%.1f a thousand), settled %d ticks; clock %+v; %+v", n.Seed(), s.name, st.Commands, st.Late, st.Rollbacks, st.RollbacksPerThousand(), st.Settled, s.mirror.Clock(), s.mirror.Stats())
+		t.Logf("seed %d %s: %d commands, %d late, %d rollbacks (%.1f a thousand), settled %d "+
+			"ticks; clock %+v; %+v", n.Seed(), s.name, st.Commands, st.Late, st.Rollbacks,
+			st.RollbacksPerThousand(), st.Settled, s.mirror.Clock(), s.mirror.Stats())
 		if s.mirror.Stats().TooLate+s.mirror.Stats().Differed > 0 {
 			f.fail("%s: %+v", s.name, s.mirror.Stats())
 		}
@@ -82,7 +85,8 @@ func TestChatIsHeardEverywhere(t *testing.T) {
 		f.bots[0].Say("hello over there")
 		n.Run(time.Second)
 		for _, b := range f.bots {
-			if len(b.heard) != 1 || b.heard[0].Text != "hello over there" || b.heard[0].Player != f.bots[0].Player() {
+			if len(b.heard) != 1 || b.heard[0].Text != "hello over there" ||
+				b.heard[0].Player != f.bots[0].Player() {
 				f.fail("client %d heard %+v", b.id, b.heard)
 			}
 		}

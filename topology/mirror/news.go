@@ -28,17 +28,21 @@ const (
 	MirrorJoined                     // a mirror came into the group
 	MirrorLeft                       // a mirror is out of it; Text says why
 	Led                              // a mirror is überserver now
-	CutOff                           // this mirror is not in touch with most of the others: it stops
-	Reunited                         // it is in touch with them again
-	Rejoining                        // this mirror asks to be let in anew; Text says why
-	Differs                          // a settled world was not the same on two mirrors, at Tick
-	ClockJumped                      // this machine's clock jumped or stood still
-	Refused                          // something of another mirror was refused; Text says what and why
-	PlayerMoved                      // a player belongs to Mirror now
-	Ended                            // this mirror is out of the group for good; Err says why
+	// this mirror is not in touch with most of the others: it stops
+	CutOff
+	Reunited    // it is in touch with them again
+	Rejoining   // this mirror asks to be let in anew; Text says why
+	Differs     // a settled world was not the same on two mirrors, at Tick
+	ClockJumped // this machine's clock jumped or stood still
+	// something of another mirror was refused; Text says what and why
+	Refused
+	PlayerMoved // a player belongs to Mirror now
+	Ended       // this mirror is out of the group for good; Err says why
 )
 
-var newsNames = [...]string{"", "in the group", "holds the world", "started", "mirror joined", "mirror left", "new überserver", "cut off", "in touch again", "joining again",
+var newsNames = [...]string{
+	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
+	"new überserver", "cut off", "in touch again", "joining again",
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended"}
 
 func (k NewsKind) String() string {

@@ -98,8 +98,10 @@ func (o *Options) About() (membership.About, error) {
 	}
 	f := *o
 	f.common()
-	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", f.Timeline, f.window(), f.History, g.Describe())
-	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]}, nil
+	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", f.Timeline, f.window(), f.History,
+		g.Describe())
+	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]},
+		nil
 }
 
 // common fills in what all mirrors must have alike.
@@ -123,9 +125,13 @@ func (o *Options) fill() error {
 	case !o.Address.IsValid():
 		return errors.New("mirror: other mirrors must know where this one is, set Options.Address")
 	case len(o.Keys) == 0:
-		return errors.New("mirror: no key by which mirrors know each other; give all of them the same Options.Keys")
+		return errors.New(
+			"mirror: no key by which mirrors know each other; give all of them the same " +
+				"Options.Keys")
 	case !o.Found && len(o.Ask) == 0:
-		return errors.New("mirror: nobody to ask; name a mirror in Options.Ask, or begin a game with Options.Found")
+		return errors.New(
+			"mirror: nobody to ask; name a mirror in Options.Ask, or begin a game with " +
+				"Options.Found")
 	case s.Engine != nil:
 		return errors.New("mirror: Options.Server.Engine is the mirror itself, leave it empty")
 	}
@@ -138,12 +144,14 @@ func (o *Options) fill() error {
 	tick := s.Title.Game.TickLength()
 	o.common()
 	if !slices.Contains(kinds.Names(), o.Timeline) {
-		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline, strings.Join(kinds.Names(), ", "))
+		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline,
+			strings.Join(kinds.Names(), ", "))
 	}
 	list := o.Delays.List()
 	for i, d := range list {
 		if d < 0 || i > 0 && d <= list[i-1] && kinds.Trails(o.Timeline) {
-			return fmt.Errorf("mirror: delays %v: each must be longer than the one before, from 0 up", list)
+			return fmt.Errorf(
+				"mirror: delays %v: each must be longer than the one before, from 0 up", list)
 		}
 	}
 	o.SendEvery = cmp.Or(o.SendEvery, tick/2)
@@ -157,7 +165,8 @@ func (o *Options) fill() error {
 	o.MaxMirrors = cmp.Or(o.MaxMirrors, 16)
 	o.Name = cmp.Or(o.Name, o.Address.String())
 	s.Players = cmp.Or(s.Players, 64)
-	s.SnapshotRate = cmp.Or(s.SnapshotRate, 30) // so that players of other mirrors are seen without another tick's wait
+	// so that players of other mirrors are seen without another tick's wait
+	s.SnapshotRate = cmp.Or(s.SnapshotRate, 30)
 	s.KeepSeat = cmp.Or(s.KeepSeat, time.Minute)
 	s.Keys = o.Keys
 	o.Wall = cmp.Or(o.Wall, time.Now().Unix())

@@ -27,13 +27,16 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 	case itemRelease:
 		return item{kind: k, client: 7, player: player}
 	case itemAssign:
-		return item{kind: k, player: player, tick: after, client: 9, member: member, epoch: 12, what: byte(rapid.IntRange(0, 2).Draw(r, "what")), name: name}
+		return item{
+			kind: k, player: player, tick: after, client: 9, member: member, epoch: 12,
+			what: byte(rapid.IntRange(0, 2).Draw(r, "what")), name: name}
 	case itemDeny:
 		return item{kind: k, client: 1 << 60, member: member}
 	case itemStart:
 		return item{kind: k, tick: after, member: member, epoch: 3}
 	case itemWhere:
-		return item{kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
+		return item{
+			kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}
 	case itemChat:
 		return item{kind: k, player: player, name: name, text: "hello"}
 	default:
@@ -46,10 +49,14 @@ func TestPacketsAreReadAsWritten(t *testing.T) {
 	c := newCodec(g)
 	image := neutralImage(g)
 	rapid.Check(t, func(r *rapid.T) {
-		p := header{waiting: rapid.Bool().Draw(r, "waiting"), unsure: rapid.Bool().Draw(r, "unsure"), promise: world.Tick(rapid.Uint64Range(100, 1<<40).Draw(r, "promise")), count: rapid.Uint32().Draw(r, "count")}
+		p := header{
+			waiting: rapid.Bool().Draw(r, "waiting"), unsure: rapid.Bool().Draw(r, "unsure"),
+			promise: world.Tick(rapid.Uint64Range(100, 1<<40).Draw(r, "promise")),
+			count:   rapid.Uint32().Draw(r, "count")}
 		p.have = p.promise - world.Tick(rapid.IntRange(0, 100).Draw(r, "lag"))
 		if p.clock = rapid.Bool().Draw(r, "clock"); p.clock {
-			p.group, p.raw, p.echoed, p.echoRaw, p.held = 77*time.Second, 5, 3, 9, 12*time.Microsecond
+			p.group, p.raw, p.echoed, p.echoRaw, p.held = 77*time.Second, 5, 3, 9,
+				12*time.Microsecond
 		}
 		if p.hash = rapid.Bool().Draw(r, "hash"); p.hash {
 			p.settledTick, p.settledHash = p.promise-50, 0xdeadbeef
@@ -86,14 +93,17 @@ func same(a, b item) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// FuzzPacket: whatever a mirror sends, nothing panics, and what is understood is written again to the same meaning.
+// FuzzPacket: whatever a mirror sends, nothing panics, and what is understood is written again to
+// the same meaning.
 func FuzzPacket(f *testing.F) {
 	g := testGame(f)
 	c := newCodec(g)
-	p := header{promise: 100, have: 90, clock: true, group: time.Second, hash: true, settledTick: 64}
+	p := header{
+		promise: 100, have: 90, clock: true, group: time.Second, hash: true, settledTick: 64}
 	b := p.append(nil)
 	b, _ = c.append(b, 100, &item{kind: itemGive, player: 3, tick: 101, image: neutralImage(g)})
-	b, _ = c.append(b, 100, &item{kind: itemAssign, player: 3, tick: 104, client: 5, member: 2, epoch: 1, name: "ann"})
+	b, _ = c.append(b, 100,
+		&item{kind: itemAssign, player: 3, tick: 104, client: 5, member: 2, epoch: 1, name: "ann"})
 	f.Add(b)
 	f.Add([]byte{0, 1, 0, 0})
 	again := newCodec(g)

@@ -32,9 +32,11 @@ type push struct{ On bool }
 
 func (p *push) Sync(s *bits.Sync) { s.Bool(&p.On) }
 
-var bombs = &game.Title{Game: world.Define("bombs", world.Class[bomb](), world.Commands[push](), world.OnStart(func(w *world.World) {
-	world.Spawn(w, bomb{At: 300})
-}))}
+var bombs = &game.Title{
+	Game: world.Define("bombs", world.Class[bomb](), world.Commands[push](),
+		world.OnStart(func(w *world.World) {
+			world.Spawn(w, bomb{At: 300})
+		}))}
 
 // TestPanicEndsTheMirror: each of them says where, and does nothing more.
 func TestPanicEndsTheMirror(t *testing.T) {
@@ -55,7 +57,8 @@ func TestPanicEndsTheMirror(t *testing.T) {
 				}
 				for _, s := range f.machines {
 					var p *world.Panic
-					if !errors.As(s.ended, &p) || p.Tick != 300 || p.Class != "bomb" || s.mirror.Phase() != Out {
+					if !errors.As(s.ended, &p) || p.Tick != 300 || p.Class != "bomb" ||
+						s.mirror.Phase() != Out {
 						f.fail("%s is %v: %v", s.name, s.mirror.Phase(), s.ended)
 					} else if err := s.mirror.Poll(n.Now() + time.Second); !errors.As(err, &p) {
 						f.fail("%s goes on with %v", s.name, err)
@@ -71,7 +74,11 @@ func TestPanicEndsTheMirror(t *testing.T) {
 func (f *fleet) guest(id uint64, at *machine) *error {
 	end := f.net.Endpoint("guest")
 	f.net.Connect(end, at.public, near)
-	t, err := token.Issue(f.key, token.Grant{Protocol: token.ProtocolID(bombs.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{s: f.seed(3, int(id))})
+	t, err := token.Issue(f.key,
+		token.Grant{
+			Protocol: token.ProtocolID(bombs.Name()), Client: id, Expires: wall + 3600,
+			Servers: []netip.AddrPort{at.public.PublicAddr()}}, &countingBytes{
+			s: f.seed(3, int(id))})
 	if err != nil {
 		f.fail("%v", err)
 	}
@@ -90,8 +97,8 @@ func (f *fleet) guest(id uint64, at *machine) *error {
 	return ended
 }
 
-// TestWhoGoesToWatchStays: someone who gives their player up stays where they are, and may play again, at
-// the überserver as at any other mirror.
+// TestWhoGoesToWatchStays: someone who gives their player up stays where they are, and may play
+// again, at the überserver as at any other mirror.
 func TestWhoGoesToWatchStays(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		f := fleetOf(n, 2, 1, road, Options{})
@@ -101,7 +108,8 @@ func TestWhoGoesToWatchStays(t *testing.T) {
 		}
 		n.Run(8 * time.Second)
 		for i, b := range f.bots {
-			if b.ended != nil || b.Player() != world.Nobody || f.machines[i].mirror.Server().Population().Spectators != 1 {
+			if b.ended != nil || b.Player() != world.Nobody ||
+				f.machines[i].mirror.Server().Population().Spectators != 1 {
 				f.fail("client %d is player %d, %v: %v", b.id, b.Player(), b.Phase(), b.ended)
 			}
 			b.SetSpectating(false)

@@ -133,7 +133,8 @@ func (m *Mirror) ordered(p *peer, k *packet) {
 // it. In order, so that whoever started before it is waited for as well.
 func (m *Mirror) promised(id member.ID, seq uint32, h *header) {
 	if m.line.Waits() && !h.waiting {
-		m.submit(timeline.Command{Kind: timeline.Promise, Tick: h.promise, Origin: id, Seq: seq, Sent: h.group})
+		m.submit(timeline.Command{Kind: timeline.Promise, Tick: h.promise, Origin: id, Seq: seq,
+			Sent: h.group})
 	}
 }
 
@@ -151,7 +152,8 @@ func (m *Mirror) item(from member.ID, it *item) {
 	case itemDeny:
 		if from == m.roll.uber && it.member == m.roll.self {
 			delete(m.roll.claims, it.client)
-			m.decides(server.Decision{Kind: server.Deny, Client: it.client, Reason: wire.ReasonNoSeat})
+			m.decides(server.Decision{Kind: server.Deny, Client: it.client,
+				Reason: wire.ReasonNoSeat})
 		}
 	case itemStart:
 		if m.believes(from, it, "it starts mirrors and is not überserver") {
@@ -167,7 +169,8 @@ func (m *Mirror) item(from member.ID, it *item) {
 		}
 	case itemChat:
 		if from != m.roll.self {
-			m.decides(server.Decision{Kind: server.Relay, Player: it.player, Name: it.name, Text: it.text})
+			m.decides(server.Decision{Kind: server.Relay, Player: it.player, Name: it.name,
+				Text: it.text})
 		}
 	case itemRuling:
 		m.ruling(from, it.data)

@@ -41,7 +41,8 @@ type term struct {
 }
 
 func newRegistry(overlap world.Tick) *registry {
-	return &registry{overlap: overlap, players: map[world.Player]*holding{}, clients: map[uint64]*holding{}}
+	return &registry{
+		overlap: overlap, players: map[world.Player]*holding{}, clients: map[uint64]*holding{}}
 }
 
 // owner is who speaks for the player now.
@@ -56,7 +57,9 @@ func (r *registry) apply(it *item) bool {
 		if h != nil || r.clients[it.client] != nil {
 			return false
 		}
-		h = &holding{player: it.player, client: it.client, name: it.name, terms: []term{{it.tick, it.member}}}
+		h = &holding{
+			player: it.player, client: it.client, name: it.name, terms: []term{
+				{it.tick, it.member}}}
 		r.players[h.player], r.clients[h.client] = h, h
 	case assignMove:
 		if !plays || h.terms[len(h.terms)-1].from > it.tick {
@@ -116,7 +119,8 @@ func (r *registry) free(most int) world.Player {
 
 // list gives all holdings in order of player.
 func (r *registry) list() []*holding {
-	return slices.SortedFunc(maps.Values(r.players), func(a, b *holding) int { return cmp.Compare(a.player, b.player) })
+	return slices.SortedFunc(maps.Values(r.players),
+		func(a, b *holding) int { return cmp.Compare(a.player, b.player) })
 }
 
 // fields reads or writes the registry, for a newcomer.

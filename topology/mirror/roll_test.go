@@ -79,7 +79,8 @@ func TestWhoLeads(t *testing.T) {
 func TestRegistryTravels(t *testing.T) {
 	r := newRegistry(60)
 	for i := range 5 {
-		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1), client: uint64(100 + i), member: member.ID(i%2 + 1), tick: 10, name: "n"}) {
+		if !r.apply(&item{kind: itemAssign, what: assignJoin, player: world.Player(i + 1),
+			client: uint64(100 + i), member: member.ID(i%2 + 1), tick: 10, name: "n"}) {
 			t.Fatal("not let in")
 		}
 	}
@@ -105,7 +106,8 @@ func TestWhoSpeaks(t *testing.T) {
 		m    member.ID
 		t    world.Tick
 		want bool
-	}{{1, 99, false}, {1, 100, true}, {1, 200, true}, {1, 260, true}, {1, 261, false}, {2, 199, false}, {2, 200, true}, {2, 9999, true}, {3, 300, false}} {
+	}{{1, 99, false}, {1, 100, true}, {1, 200, true}, {1, 260, true}, {1, 261, false}, {
+		2, 199, false}, {2, 200, true}, {2, 9999, true}, {3, 300, false}} {
 		if got := r.speaks(c.m, 1, c.t); got != c.want {
 			t.Errorf("mirror %d at tick %d: %v, want %v", c.m, c.t, got, c.want)
 		}

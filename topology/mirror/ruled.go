@@ -73,7 +73,8 @@ func (m *Mirror) lossy(id member.ID, data []byte) {
 	m.stats.Bytes += uint64(len(data))
 	k := m.codec.parse(data)
 	for i := range k.items {
-		if it := &k.items[i]; it.kind == itemGive && m.roll.registry.speaks(id, it.player, it.tick) {
+		if it := &k.items[i]; it.kind == itemGive &&
+			m.roll.registry.speaks(id, it.player, it.tick) {
 			m.submit(it.give(id, uint32(it.tick)))
 		}
 	}
@@ -137,7 +138,8 @@ func (m *Mirror) setJudge() {
 	if m.ruled.line == nil {
 		return
 	}
-	if err := m.ruled.line.SetJudge(m.clock.now(), m.roll.uber == m.roll.self, m.ruled.to); err != nil {
+	if err := m.ruled.line.SetJudge(m.clock.now(), m.roll.uber == m.roll.self,
+		m.ruled.to); err != nil {
 		m.again(err.Error())
 	}
 }

@@ -139,7 +139,8 @@ func (m *Mirror) compare(t world.Tick, id member.ID, hash uint64) {
 		return
 	}
 	m.stats.Differed++
-	m.tell(News{Kind: Differs, Tick: t, Text: fmt.Sprintf("%d mirrors have this world, %d another", with, against)})
+	m.tell(News{Kind: Differs, Tick: t,
+		Text: fmt.Sprintf("%d mirrors have this world, %d another", with, against)})
 	m.settle.wrong = m.settle.wrong || wrong
 }
 

@@ -108,7 +108,8 @@ func (m *Mirror) announce() {
 	if s := m.show.server; s != nil {
 		load = s.Population().Players
 	}
-	m.queue(item{kind: itemWhere, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load), name: m.opt.Name})
+	m.queue(item{kind: itemWhere, addr: m.opt.Public, peer: m.opt.Address, load: uint32(load),
+		name: m.opt.Name})
 }
 
 // tellServers tells clients of the other mirrors, the one with the fewest players first.
@@ -150,7 +151,8 @@ func (m *Mirror) sendOn() {
 	}
 	s.sentOn = now
 	for i, seat := range s.seats() {
-		m.decides(server.Decision{Kind: server.Move, Client: seat.Client, To: s.elsewhere[i%len(s.elsewhere)].Addr})
+		m.decides(server.Decision{Kind: server.Move, Client: seat.Client,
+			To: s.elsewhere[i%len(s.elsewhere)].Addr})
 	}
 }
 

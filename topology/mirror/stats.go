@@ -13,15 +13,19 @@ type Stats struct {
 	// Packets and Bytes came from other mirrors, Sent and SentBytes went to them, before what
 	// package crimp adds; see Traffic for that.
 	Packets, Bytes, Sent, SentBytes uint64
-	Late                            uint64 // commands of others for ticks that the leading world had passed
-	TooLate                         uint64 // for ticks that were settled; there are none unless a mirror breaks its word
-	Refused, Refusals               uint64 // commands that did not count, and all that made no sense
-	Dropped                         uint64 // commands of clients here that came while this mirror took none
-	Provisional                     uint64 // events shown before they were settled
-	Confirmed, Retracted            uint64
-	Differed                        uint64 // settled worlds that were unlike another mirror's
-	Rejoins                         uint64
-	Settled                         world.Tick
+	// commands of others for ticks that the leading world had passed
+	Late uint64
+	// for ticks that were settled; there are none unless a mirror breaks its word
+	TooLate uint64
+	// commands that did not count, and all that made no sense
+	Refused, Refusals uint64
+	// commands of clients here that came while this mirror took none
+	Dropped              uint64
+	Provisional          uint64 // events shown before they were settled
+	Confirmed, Retracted uint64
+	Differed             uint64 // settled worlds that were unlike another mirror's
+	Rejoins              uint64
+	Settled              world.Tick
 }
 
 // Stats gives the totals so far.
@@ -44,5 +48,6 @@ func (m *Mirror) SettledDelay() time.Duration {
 	if m.line == nil {
 		return 0
 	}
-	return m.clock.now() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(m.game.Rate())
+	return m.clock.now() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(
+		m.game.Rate())
 }

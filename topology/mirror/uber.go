@@ -147,7 +147,8 @@ func (m *Mirror) reclaim() {
 }
 
 func (m *Mirror) assign(p world.Player, client uint64, to member.ID, what byte, name string) {
-	m.queue(item{kind: itemAssign, player: p, client: client, member: to, epoch: m.roll.epoch, what: what, name: name, tick: m.decidable()})
+	m.queue(item{kind: itemAssign, player: p, client: client, member: to, epoch: m.roll.epoch,
+		what: what, name: name, tick: m.decidable()})
 }
 
 // assigned does what an assignment says, on every mirror.
@@ -159,7 +160,8 @@ func (m *Mirror) assigned(from member.ID, it *item) {
 		if p := m.peers.of(from); p != nil {
 			p.submitted++
 		}
-		c := timeline.Command{Kind: timeline.Join, Tick: it.tick, Origin: from, Seq: it.seq, Player: it.player}
+		c := timeline.Command{
+			Kind: timeline.Join, Tick: it.tick, Origin: from, Seq: it.seq, Player: it.player}
 		if it.what == assignLeave {
 			c.Kind = timeline.Leave
 		}
@@ -205,7 +207,8 @@ func (m *Mirror) start(id member.ID, tick world.Tick) {
 // reseat asks for the players of clients that are here from before.
 func (m *Mirror) reseat() {
 	for _, seat := range m.show.seats() {
-		if h := m.roll.registry.clients[seat.Client]; !seat.Spectator() && (h == nil || h.owner() != m.roll.self) {
+		if h := m.roll.registry.clients[seat.Client]; !seat.Spectator() &&
+			(h == nil || h.owner() != m.roll.self) {
 			m.claim(seat.Client, seat.Name)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/client"
 )
 
-// TestTwoPlayersOverEachPreset: two play and a third joins later; whatever each holds of an entity is what the server had at that tick, and saved events come once
-// and in order.
+// TestTwoPlayersOverEachPreset: two play and a third joins later; whatever each holds of an entity
+// is what the server had at that tick, and saved events come once and in order.
 func TestTwoPlayersOverEachPreset(t *testing.T) {
 	for _, c := range netsim.Presets() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -35,10 +35,12 @@ func TestTwoPlayersOverEachPreset(t *testing.T) {
 				}
 				for _, b := range s.clients {
 					if b.checked < 200 || b != late && len(b.saved) < 20 {
-						s.fail("%s: only %d updates and %d saved events were looked at", b.end.Name(), b.checked, len(b.saved))
+						s.fail("%s: only %d updates and %d saved events were looked at",
+							b.end.Name(), b.checked, len(b.saved))
 					}
 				}
-				return s.settle(10 * time.Second) // on the worst, the last packet may be lost several times
+				// on the worst, the last packet may be lost several times
+				return s.settle(10 * time.Second)
 			})
 		})
 	}

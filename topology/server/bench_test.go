@@ -14,7 +14,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A wireless is a link between a server and its clients in one goroutine that allocates nothing, so that what is counted is the server's own.
+// A wireless is a link between a server and its clients in one goroutine that allocates nothing, so
+// that what is counted is the server's own.
 type wireless struct {
 	link.Link // for what is not used
 	addr      netip.AddrPort
@@ -60,7 +61,9 @@ func (l *wireless) Close() error              { return nil }
 func newWireless(peers map[netip.AddrPort]*wireless) *wireless {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], 10<<24+uint32(len(peers)))
-	l := &wireless{addr: netip.AddrPortFrom(netip.AddrFrom4(a), 1), peers: peers, inbox: make([]link.Datagram, 0, 4096), handed: make([]link.Datagram, 0, 256)}
+	l := &wireless{
+		addr: netip.AddrPortFrom(netip.AddrFrom4(a), 1), peers: peers,
+		inbox: make([]link.Datagram, 0, 4096), handed: make([]link.Datagram, 0, 256)}
 	for range 64 {
 		l.spare = append(l.spare, make([]byte, 0, 1500))
 	}
@@ -80,13 +83,15 @@ func newRig(t testing.TB, clients, workers int) *rig {
 	l := newWireless(air)
 	r := &rig{}
 	var err error
-	r.server, err = New(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l}, Players: clients, Workers: workers})
+	r.server, err = New(Options{Title: yardTitle(40, 200, 60), Links: []link.Link{l},
+		Players: clients, Workers: workers})
 	must(t, err)
 	title := yardTitle(40, 200, 60)
 	for i := range clients {
 		tok, err := r.server.Token(uint64(i+1), nil, time.Hour)
 		must(t, err)
-		c, err := client.New(client.Options{Title: title, Style: predict.None, Link: newWireless(air), Token: tok, Servers: []netip.AddrPort{l.LocalAddr()}})
+		c, err := client.New(client.Options{Title: title, Style: predict.None,
+			Link: newWireless(air), Token: tok, Servers: []netip.AddrPort{l.LocalAddr()}})
 		must(t, err)
 		r.clients = append(r.clients, c)
 	}
@@ -120,8 +125,9 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// TestSteadyStateAllocatesNothing: a tick of a server with players who move about. What is still seen are rings and grids that grow to their size, so the limit is not
-// zero, but far below one in a tick.
+// TestSteadyStateAllocatesNothing: a tick of a server with players who move about. What is still
+// seen are rings and grids that grow to their size, so the limit is not zero, but far below one in
+// a tick.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -144,7 +150,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkTick is a tick of a server, of which a third of the clients are sent a snapshot. It reports the parts of it.
+// BenchmarkTick is a tick of a server, of which a third of the clients are sent a snapshot. It
+// reports the parts of it.
 func BenchmarkTick(b *testing.B) {
 	for _, x := range []struct{ clients, workers int }{{16, 1}, {100, 1}, {100, 2}} {
 		b.Run(fmt.Sprintf("clients=%d/workers=%d", x.clients, x.workers), func(b *testing.B) {

@@ -23,12 +23,16 @@ type intake struct {
 
 // commands takes a packet of commands.
 func (s *Server) commands(p *peer, data []byte) {
-	// An engine that gives someone a player who comes from another server wants their commands before they are shown the world again.
-	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() || p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) || s.failed.err != nil {
+	// An engine that gives someone a player who comes from another server wants their commands
+	// before they are shown the world again.
+	if p.state != shown && (p.state != loading || !s.traits.Eager) || p.seat.Spectator() ||
+		p.seat.gone || len(data) == 0 || data[0] != byte(p.epoch) || s.failed.err != nil {
 		return // about a world that is no more, or has not begun
 	}
-	// A path that stood still may bring all at once that was sent in the meantime, for as long as a connection outlasts.
-	if rate := float64(s.opt.Limits.Commands); !p.commands.pass(s.now, rate, max(10*float64(s.game.Rate()), rate)) {
+	// A path that stood still may bring all at once that was sent in the meantime, for as long as a
+	// connection outlasts.
+	if rate := float64(s.opt.Limits.Commands); !p.commands.pass(s.now, rate,
+		max(10*float64(s.game.Rate()), rate)) {
 		s.offend(p, ManyCommands)
 		return
 	}
@@ -58,9 +62,11 @@ func (s *Server) commands(p *peer, data []byte) {
 }
 
 const (
-	// maxEarly bounds what is told of how early commands come, in quarters of a tick: a snapshot has eight bits for it.
+	// maxEarly bounds what is told of how early commands come, in quarters of a tick: a snapshot
+	// has eight bits for it.
 	maxEarly = 127
-	// maxReports is how many messages to package replica there may be in a second. An honest client sends one when something went wrong.
+	// maxReports is how many messages to package replica there may be in a second. An honest client
+	// sends one when something went wrong.
 	maxReports = 40
 )
 
@@ -74,7 +80,8 @@ func (p *peer) takeOne(t world.Tick, image []int32) {
 		return
 	}
 	if s.opt.Rules.Command != nil {
-		p.edited = append(p.edited[:0], image...) // what was read is what the next is a difference from
+		// what was read is what the next is a difference from
+		p.edited = append(p.edited[:0], image...)
 		image = p.edited
 	}
 	if t <= closed {
@@ -89,7 +96,8 @@ func (p *peer) takeOne(t world.Tick, image []int32) {
 		p.counts.Taken++
 		s.stats.Commands.Taken++
 		if s.traits.Eager {
-			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image)) // it was checked when it was read
+			// it was checked when it was read
+			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image))
 		}
 	case again:
 		p.counts.Again++
@@ -119,7 +127,8 @@ func (s *Server) allows(p *peer, t world.Tick, image []int32) bool {
 	return true
 }
 
-// late takes a command for a tick that is over: if it was not there in time, and it is not long ago, its edges still count.
+// late takes a command for a tick that is over: if it was not there in time, and it is not long
+// ago, its edges still count.
 func (s *Server) late(p *peer, closed, t world.Tick, image []int32) {
 	if p.queue.put(closed, t, image) == again {
 		p.counts.Again++
@@ -128,7 +137,8 @@ func (s *Server) late(p *peer, closed, t world.Tick, image []int32) {
 	}
 	p.counts.Late++
 	s.stats.Commands.Late++
-	if s.finder != nil && t+s.lateTicks > closed && p.queue.first(t) && s.allows(p, closed+1, image) {
+	if s.finder != nil && t+s.lateTicks > closed && p.queue.first(t) &&
+		s.allows(p, closed+1, image) {
 		p.edges.add(s.finder, t, image)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestRedundancy: each packet carries as many commands as the options say, and the server finds as many that it has already.
+// TestRedundancy: each packet carries as many commands as the options say, and the server finds as
+// many that it has already.
 func TestRedundancy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -22,9 +23,11 @@ func TestRedundancy(t *testing.T) {
 			return err
 		}
 		defer s.close()
-		for i, x := range []struct{ say, want int }{{1, 1}, {8, 8}, {2, 2}, {0, 4}, {-5, 4}, {100, 16}} {
+		for i, x := range []struct{ say, want int }{
+			{1, 1}, {8, 8}, {2, 2}, {0, 4}, {-5, 4}, {100, 16}} {
 			id := uint64(i + 1)
-			a := s.join(string(rune('a'+i)), id, netsim.Perfect, client.Options{Redundancy: predict.Redundancy{Least: x.say}})
+			a := s.join(string(rune('a'+i)), id, netsim.Perfect,
+				client.Options{Redundancy: predict.Redundancy{Least: x.say}})
 			a.makeMove = func(world.Tick) walk { return walk{X: 1} }
 			a.target = a.shifted(0)
 			n.Run(3 * time.Second) // what was sent before has come
@@ -33,14 +36,17 @@ func TestRedundancy(t *testing.T) {
 			after := s.server.Seat(id).Commands()
 			again, taken := after.Again-before.Again, after.Taken-before.Taken
 			if want := uint64(x.want-1) * taken; taken < 200 || again != want {
-				s.fail("who says %d: of the commands %d are new and %d are not, want %d", x.say, taken, again, want)
+				s.fail("who says %d: of the commands %d are new and %d are not, want %d", x.say,
+					taken, again, want)
 			}
-			// Who rests says so in the end, and is believed, however many commands there are to a packet.
+			// Who rests says so in the end, and is believed, however many commands there are to a
+			// packet.
 			a.makeMove = func(world.Tick) walk { return walk{} }
 			n.Run(3 * time.Second)
 			before = s.server.Seat(id).Commands()
 			n.Run(3 * time.Second)
-			if after := s.server.Seat(id).Commands(); after.Taken != before.Taken || after.Again != before.Again {
+			if after := s.server.Seat(id).Commands(); after.Taken != before.Taken ||
+				after.Again != before.Again {
 				s.fail("who rests sends commands: %+v, and before %+v", after, before)
 			}
 		}
@@ -48,10 +54,12 @@ func TestRedundancy(t *testing.T) {
 	})
 }
 
-// TestRedundancyAdapts: where more is lost, each command of who predicts is sent more often; where nothing is predicted, as often as ever.
+// TestRedundancyAdapts: where more is lost, each command of who predicts is sent more often; where
+// nothing is predicted, as often as ever.
 func TestRedundancyAdapts(t *testing.T) {
 	lossy := conditions(t, "latency=20ms loss=40%")
-	for _, style := range []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife, predict.None} {
+	for _, style := range []predict.Style{
+		predict.Doom3, predict.Quake3, predict.HalfLife, predict.None} {
 		t.Run(style.String(), func(t *testing.T) {
 			simtest.Run(t, 1, func(n *netsim.Net) error {
 				g, err := newLeague(n, 1, Options{})

@@ -7,8 +7,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A command that comes too late is of no use, except for its edges: a shot, a line of chat, of which the player knows that it was made. They wait here, and become part of the next
-// commands that are used, one of a kind in each: so no one does more by being late than one edge a tick. What has waited for longer than Limits.Late is given up.
+// A command that comes too late is of no use, except for its edges: a shot, a line of chat, of
+// which the player knows that it was made. They wait here, and become part of the next commands
+// that are used, one of a kind in each: so no one does more by being late than one edge a tick.
+// What has waited for longer than Limits.Late is given up.
 
 // An edgeFinder finds the edges in commands: what is not left of one when it is repeated.
 type edgeFinder struct {
@@ -31,11 +33,13 @@ func newEdgeFinder(g *world.Game) (*edgeFinder, error) {
 func (e *edgeFinder) level(image []int32) bool {
 	const anyone = 1
 	e.in.Reset()
-	return e.in.GiveImage(anyone, image) == nil && e.in.Repeat(anyone) && e.in.Image(anyone, e.levels)
+	return e.in.GiveImage(anyone, image) == nil && e.in.Repeat(anyone) &&
+		e.in.Image(anyone, e.levels)
 }
 
-// split numbers the edges of a command, from 1: edge says for each number of the image to which it belongs. Fields of which one is there only with another, such as a text
-// with the word that something is said, are one edge. It gives how many there are.
+// split numbers the edges of a command, from 1: edge says for each number of the image to which it
+// belongs. Fields of which one is there only with another, such as a text with the word that
+// something is said, are one edge. It gives how many there are.
 func (e *edgeFinder) split(image []int32, edge []uint8) int {
 	clear(edge)
 	if !e.level(image) {
@@ -71,7 +75,8 @@ func (e *edgeFinder) fieldBefore(i int, edge []uint8) int {
 	return -1
 }
 
-// join makes one of edges that depend on each other: where one is taken out of the command, the other cannot be there.
+// join makes one of edges that depend on each other: where one is taken out of the command, the
+// other cannot be there.
 func (e *edgeFinder) join(image []int32, edge []uint8) {
 	most := slices.Max(edge)
 	for p := uint8(1); p <= most; p++ {
@@ -140,9 +145,11 @@ func (l *lateEdges) add(e *edgeFinder, t world.Tick, image []int32) {
 	l.waiting = slices.Insert(l.waiting, at, c)
 }
 
-// merge gives the command for a tick with the edges that waited, each kind of which it has not itself; and how many late commands that made complete. What is older than the
-// limit is given up. The image that it is given stays as it is; the one that it gives is good until the next call.
-func (l *lateEdges) merge(e *edgeFinder, t, limit world.Tick, image []int32) (out []int32, done int) {
+// merge gives the command for a tick with the edges that waited, each kind of which it has not
+// itself; and how many late commands that made complete. What is older than the limit is given up.
+// The image that it is given stays as it is; the one that it gives is good until the next call.
+func (l *lateEdges) merge(e *edgeFinder, t, limit world.Tick, image []int32) (out []int32,
+	done int) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(c lateCommand) bool {
 		if c.tick+limit < t {
 			l.spare = append(l.spare, c)

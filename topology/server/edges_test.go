@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// deed is a command with all that edges can be: a number, one that says whether there is a text, the text, and a vector in two parts.
+// deed is a command with all that edges can be: a number, one that says whether there is a text,
+// the text, and a vector in two parts.
 type deed struct {
 	X    int8
 	Shot uint16 `world:"edge"`
@@ -49,7 +50,8 @@ func deedOf(t testing.TB, image []int32) deed {
 	return c
 }
 
-// TestMergeKeepsWhatBelongsTogether: levels stay those of the newer command, a text goes with its verb, and what is taken waits for the next.
+// TestMergeKeepsWhatBelongsTogether: levels stay those of the newer command, a text goes with its
+// verb, and what is taken waits for the next.
 func TestMergeKeepsWhatBelongsTogether(t *testing.T) {
 	e, err := newEdgeFinder(deeds)
 	must(t, err)
@@ -74,21 +76,26 @@ func TestMergeKeepsWhatBelongsTogether(t *testing.T) {
 		own := step.own.image(t)
 		before := slices.Clone(own)
 		out, done := l.merge(e, step.tick, 15, own)
-		if got := deedOf(t, out); got != step.want || done != step.done || len(l.waiting) != step.left {
-			t.Errorf("tick %d: %+v with %d done and %d left, want %+v, %d, %d", step.tick, got, done, len(l.waiting), step.want, step.done, step.left)
+		if got := deedOf(t, out); got != step.want || done != step.done ||
+			len(l.waiting) != step.left {
+			t.Errorf("tick %d: %+v with %d done and %d left, want %+v, %d, %d", step.tick, got,
+				done, len(l.waiting), step.want, step.done, step.left)
 		}
 		if !slices.Equal(own, before) {
 			t.Error("the command itself was changed")
 		}
 	}
 	l.add(e, 20, deed{Shot: 5}.image(t))
-	if out, _ := l.merge(e, 36, 15, deed{}.image(t)); deedOf(t, out).Shot != 0 || len(l.waiting) != 0 {
+	if out, _ := l.merge(e, 36, 15, deed{}.image(t)); deedOf(t, out).Shot != 0 ||
+		len(l.waiting) != 0 {
 		t.Error("what waited for too long was used")
 	}
 }
 
-// TestNoEdgeIsLostOrDoubled: commands come in packets with some repeats, and these are lost, doubled, delayed and overtaken. What a server does with them is compared with a
-// model that knows everything: each edge is used once, in time or as soon afterwards as there is room for it, and not at all only if that is later than the limit.
+// TestNoEdgeIsLostOrDoubled: commands come in packets with some repeats, and these are lost,
+// doubled, delayed and overtaken. What a server does with them is compared with a model that knows
+// everything: each edge is used once, in time or as soon afterwards as there is room for it, and
+// not at all only if that is later than the limit.
 func TestNoEdgeIsLostOrDoubled(t *testing.T) {
 	e, err := newEdgeFinder(deeds)
 	must(t, err)
@@ -125,14 +132,16 @@ func TestNoEdgeIsLostOrDoubled(t *testing.T) {
 				for c := max(newest-repeats+1, 1); c <= newest; c++ {
 					image := deed{X: int8(c % 100), Shot: uint16(sent[c])}.image2(t)
 					tick := world.Tick(c)
-					if q.put(world.Tick(now), tick, image) == late && tick+limit > world.Tick(now) && q.first(tick) {
+					if q.put(world.Tick(now), tick, image) == late && tick+
+						limit > world.Tick(now) && q.first(tick) {
 						l.add(e, tick, image)
 					}
 					if !here[c] {
 						here[c] = true
 						if c <= now && c+limit > now && sent[c] != 0 && len(model) < mostLate {
 							model = append(model, waiting{c})
-							slices.SortFunc(model, func(a, b waiting) int { return a.tick - b.tick })
+							slices.SortFunc(model,
+								func(a, b waiting) int { return a.tick - b.tick })
 						}
 					}
 				}
@@ -178,12 +187,14 @@ func (c deed) image2(t *rapid.T) []int32 {
 	return image
 }
 
-// TestLateShotsCount: on paths where commands come late, far more shots are fired than without the merging, never more than were meant, and none at the cost of the steps.
+// TestLateShotsCount: on paths where commands come late, far more shots are fired than without the
+// merging, never more than were meant, and none at the cost of the steps.
 func TestLateShotsCount(t *testing.T) {
 	jittery := netsim.WiFi
 	jittery.Up.Jitter = netsim.Jitter{Shape: netsim.LongTail, Amount: 15 * time.Millisecond}
 	jittery.Up.Reorder, jittery.Up.HoldBack = 0.1, 80*time.Millisecond
-	shots := func(n *netsim.Net, late time.Duration) (meant, made int, counts CommandCounts, err error) {
+	shots := func(n *netsim.Net, late time.Duration) (meant, made int, counts CommandCounts,
+		err error) {
 		s, err := newSim(n, Options{Title: near(100), Limits: Limits{Late: late}})
 		if err != nil {
 			return 0, 0, counts, err
@@ -226,7 +237,8 @@ func TestLateShotsCount(t *testing.T) {
 	}
 }
 
-// TestBeingLateGainsNothing: a client that sends every command too late, each with an edge, fires no faster than one that is in time could, and is not believed for long.
+// TestBeingLateGainsNothing: a client that sends every command too late, each with an edge, fires
+// no faster than one that is in time could, and is not believed for long.
 func TestBeingLateGainsNothing(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
@@ -240,7 +252,8 @@ func TestBeingLateGainsNothing(t *testing.T) {
 		}
 		b.makeMove = func(world.Tick) walk { return walk{X: 1} }
 		n.Run(time.Second)
-		// From now on it sends, beside honest commands, late ones for the same ticks with shots, of all ages and over and over.
+		// From now on it sends, beside honest commands, late ones for the same ticks with shots, of
+		// all ages and over and over.
 		from := s.server.World().Tick()
 		lie := []int32{1, 0, 1}
 		b.end.Every(yard.TickLength(), func() {

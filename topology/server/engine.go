@@ -170,7 +170,8 @@ func (s *Server) start(g *scene) error {
 		if err := layout.Pack(&sync, v, image); err != nil {
 			return err
 		}
-		l.Events = append(l.Events, replica.Happening{What: replica.Confirmed, Event: e, Image: image})
+		l.Events = append(l.Events,
+			replica.Happening{What: replica.Confirmed, Event: e, Image: image})
 	}
 	slices.SortStableFunc(l.Events, func(a, b replica.Happening) int {
 		return cmp.Compare(a.Event.Tick, b.Event.Tick)

@@ -14,7 +14,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestEngineShowsAWorldThatIsTakenBack: the engine is given each command once and in time, its world is taken back all the time, and every client sees it as it is in the end.
+// TestEngineShowsAWorldThatIsTakenBack: the engine is given each command once and in time, its
+// world is taken back all the time, and every client sees it as it is in the end.
 func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.Awful} {
 		t.Run(c.Name, func(t *testing.T) {
@@ -26,8 +27,11 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 				defer g.close()
 				g.strict = true
 				for i := range 4 {
-					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], client.Options{})
-					b.moves = func(t world.Tick) walk { return walk{X: 1, Fire: uint64(t)%40 == b.id} }
+					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2],
+						client.Options{})
+					b.moves = func(t world.Tick) walk {
+						return walk{X: 1, Fire: uint64(t)%40 == b.id}
+					}
 				}
 				if !g.playing(20 * time.Second) {
 					g.fail("not all are playing")
@@ -36,7 +40,8 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 				n.Run(10 * time.Second)
 				for _, b := range g.bots {
 					counts := b.home().server.Seat(b.id).Commands()
-					if counts.Taken < 100 || c.Name != netsim.Awful.Name && (counts.Taken < 400 || counts.Repeated > counts.Taken/4) {
+					if counts.Taken < 100 || c.Name != netsim.Awful.Name &&
+						(counts.Taken < 400 || counts.Repeated > counts.Taken/4) {
 						g.fail("%s: %+v", b.end.Name(), counts)
 					}
 				}
@@ -46,7 +51,8 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 				saved := g.bots[0].saved
 				for _, b := range g.bots {
 					if len(b.saved) < 20 || !slices.Equal(b.saved, saved) {
-						g.fail("%s was told %d saved events, another %d", b.end.Name(), len(b.saved), len(saved))
+						g.fail("%s was told %d saved events, another %d", b.end.Name(),
+							len(b.saved), len(saved))
 					}
 				}
 				return g.err
@@ -55,17 +61,20 @@ func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestEngineAnswersClaims: who is denied is told so, who gets no answer is turned away after a while, who leaves is released at once and who is lost after a minute. Spectators
-// ask for nothing until they want to play.
+// TestEngineAnswersClaims: who is denied is told so, who gets no answer is turned away after a
+// while, who leaves is released at once and who is lost after a minute. Spectators ask for nothing
+// until they want to play.
 func TestEngineAnswersClaims(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
-		g, err := newLeague(n, 1, Options{KeepSeat: 10 * time.Second, Limits: Limits{Greeting: 3 * time.Second}})
+		g, err := newLeague(n, 1,
+			Options{KeepSeat: 10 * time.Second, Limits: Limits{Greeting: 3 * time.Second}})
 		if err != nil {
 			return err
 		}
 		defer g.close()
 		m := g.members[0]
-		if err := m.server.Change(Level{Name: "other"}); err == nil || !strings.Contains(err.Error(), "Engine") {
+		if err := m.server.Change(Level{Name: "other"}); err == nil ||
+			!strings.Contains(err.Error(), "Engine") {
 			g.fail("the level of an engine was changed: %v", err)
 		}
 		m.server.SetPaused(true, "test")
@@ -90,26 +99,34 @@ func TestEngineAnswersClaims(t *testing.T) {
 			}
 		}
 		var end *client.EndError
-		want(errors.As(denied.ended, &end) && end.Reason == wire.ReasonRules && end.Note == "not today", "who was denied: %v", denied.ended)
-		want(errors.As(unheard.ended, &end) && end.Reason == wire.ReasonNoSeat, "who got no answer: %v", unheard.ended)
+		want(errors.As(denied.ended, &end) && end.Reason == wire.ReasonRules &&
+			end.Note == "not today", "who was denied: %v", denied.ended)
+		want(errors.As(unheard.ended, &end) && end.Reason == wire.ReasonNoSeat,
+			"who got no answer: %v", unheard.ended)
 		want(slices.Equal(m.freed, []uint64{2}), "claims given up: %v", m.freed)
-		want(stays.Phase() == client.Playing && stays.Player() != world.Nobody && stays.Name() == "stays", "stays is %v, player %d, %q", stays.Phase(), stays.Player(), stays.Name())
-		want(watches.Phase() == client.Playing && watches.Player() == world.Nobody && m.claims == 5, "watches is %v, there were %d claims", watches.Phase(), m.claims)
+		want(stays.Phase() == client.Playing && stays.Player() != world.Nobody &&
+			stays.Name() == "stays", "stays is %v, player %d, %q", stays.Phase(), stays.Player(),
+			stays.Name())
+		want(watches.Phase() == client.Playing && watches.Player() == world.Nobody && m.claims == 5,
+			"watches is %v, there were %d claims", watches.Phase(), m.claims)
 		watches.SetSpectating(false)
 		leaves.Leave()
 		n.Cut(lost.end, m.end)
 		n.Run(12 * time.Second)
-		want(watches.Player() != world.Nobody && watches.body() != nil, "who wanted to play is player %d", watches.Player())
+		want(watches.Player() != world.Nobody && watches.body() != nil,
+			"who wanted to play is player %d", watches.Player())
 		want(slices.Equal(m.freed, []uint64{2, 4}), "given up after one left: %v", m.freed)
 		watches.SetSpectating(true)
 		n.Run(15 * time.Second)
 		want(slices.Equal(m.freed, []uint64{2, 4, 6, 5}), "given up in the end: %v", m.freed)
-		want(watches.Player() == world.Nobody && m.w.Present(stays.Player()) && !m.w.Present(lost.Player()), "who is there: %v", slices.Collect(m.w.Players))
+		want(watches.Player() == world.Nobody && m.w.Present(stays.Player()) &&
+			!m.w.Present(lost.Player()), "who is there: %v", slices.Collect(m.w.Players))
 		return g.settle(3 * time.Second)
 	})
 }
 
-// TestEngineGrantsWhoIsGone: a seat for someone whose connection was lost while the engine thought about it is kept for them.
+// TestEngineGrantsWhoIsGone: a seat for someone whose connection was lost while the engine thought
+// about it is kept for them.
 func TestEngineGrantsWhoIsGone(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 1, Options{Conn: shortTimeout})
@@ -134,10 +151,13 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 		n.Heal(b.end, m.end)
 		n.Run(4 * time.Second)
 		if b.Phase() != client.Playing || b.Player() != seat.Player || m.claims != 1 {
-			g.fail("%v (%v) as player %d, after %d claims", b.Phase(), b.ended, b.Player(), m.claims)
+			g.fail("%v (%v) as player %d, after %d claims", b.Phase(), b.ended, b.Player(),
+				m.claims)
 		}
-		// What the engine says twice changes nothing, and what it gives to another is taken away here.
-		m.says = append(m.says, Decision{Kind: Grant, Client: 1, Player: seat.Player}, Decision{Kind: Grant, Client: 2, Player: seat.Player, Name: "ghost"})
+		// What the engine says twice changes nothing, and what it gives to another is taken away
+		// here.
+		m.says = append(m.says, Decision{Kind: Grant, Client: 1, Player: seat.Player},
+			Decision{Kind: Grant, Client: 2, Player: seat.Player, Name: "ghost"})
 		n.Run(yard.TickLength())
 		if m.server.Seat(1) != nil || m.server.SeatOf(seat.Player).Name != "ghost" {
 			g.fail("two seats have one player")
@@ -146,7 +166,8 @@ func TestEngineGrantsWhoIsGone(t *testing.T) {
 	})
 }
 
-// TestEngineOfAGameUnderWay: a server that is added later shows the game as it is, to those who come and to those who move there, who are told of all that was saved.
+// TestEngineOfAGameUnderWay: a server that is added later shows the game as it is, to those who
+// come and to those who move there, who are told of all that was saved.
 func TestEngineOfAGameUnderWay(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 1, Options{Title: near(100)})

@@ -13,8 +13,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A listen server: one program that serves a game and plays it. The host's own client comes by memory, and others would by the socket. Here both are driven tick by tick,
-// in a time that the example makes; a real program calls Run of the server in a goroutine, and Frame in its own loop.
+// A listen server: one program that serves a game and plays it. The host's own client comes by
+// memory, and others would by the socket. Here both are driven tick by tick, in a time that the
+// example makes; a real program calls Run of the server in a goroutine, and Frame in its own loop.
 func Example() {
 	hub := mem.NewHub(mem.Options{})
 	inside, _ := hub.Open(netip.AddrPort{})
@@ -36,7 +37,8 @@ func Example() {
 	}
 	own, _ := hub.Open(netip.AddrPort{})
 	host, err := client.New(client.Options{
-		Title: pong.Title, Link: own, Token: tok, Servers: []netip.AddrPort{inside.LocalAddr()}, Name: "ada",
+		Title: pong.Title, Link: own, Token: tok, Servers: []netip.AddrPort{inside.LocalAddr()},
+		Name: "ada",
 	})
 	if err != nil {
 		fmt.Println(err)

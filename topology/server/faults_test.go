@@ -25,13 +25,14 @@ func conditions(t testing.TB, text string) netsim.Conditions {
 	return c
 }
 
-// TestLossAndHeal: with 40 % of all packets lost everything that is shown is still true; two seconds, forty snapshots, after the network heals everyone sees
-// everything as it is.
+// TestLossAndHeal: with 40 % of all packets lost everything that is shown is still true; two
+// seconds, forty snapshots, after the network heals everyone sees everything as it is.
 func TestLossAndHeal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
-	bad := conditions(t, "latency=40ms jitter=longtail:10ms loss=40% duplicate=2% reorder=5%/30ms corrupt=1%")
+	bad := conditions(t,
+		"latency=40ms jitter=longtail:10ms loss=40% duplicate=2% reorder=5%/30ms corrupt=1%")
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
 		if err != nil {
@@ -54,7 +55,8 @@ func TestLossAndHeal(t *testing.T) {
 		n.Run(10 * time.Second)
 		for _, b := range s.clients {
 			if b.ended != nil || b != late && (b.checked < 100 || len(b.saved) < 20) {
-				s.fail("%s: ended %v, %d updates, %d saved events", b.end.Name(), b.ended, b.checked, len(b.saved))
+				s.fail("%s: ended %v, %d updates, %d saved events", b.end.Name(), b.ended,
+					b.checked, len(b.saved))
 			}
 			n.Connect(b.end, s.end, netsim.Cable)
 		}
@@ -66,7 +68,8 @@ func TestLossAndHeal(t *testing.T) {
 	})
 }
 
-// TestStalls: clients and the server stand still for seconds, one after the other. No one is dropped, nor taken for hostile.
+// TestStalls: clients and the server stand still for seconds, one after the other. No one is
+// dropped, nor taken for hostile.
 func TestStalls(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
@@ -95,7 +98,8 @@ func TestStalls(t *testing.T) {
 		if len(s.news) != 3 || a.Stats().Returns+b.Stats().Returns != 0 {
 			s.fail("someone did not stay: %v", s.news)
 		}
-		if st := s.server.Stats(); st.Offences[BadCommand]+st.Offences[SecondMind]+st.Offences[BadControl]+st.Offences[BadState] != 0 {
+		if st := s.server.Stats(); st.Offences[BadCommand]+st.Offences[SecondMind]+
+			st.Offences[BadControl]+st.Offences[BadState] != 0 {
 			s.fail("someone was taken for hostile: %v", st.Offences)
 		}
 		return s.settle(time.Second)
@@ -119,7 +123,8 @@ func walkerOf(w *world.World, p world.Player) *walker {
 	return nil
 }
 
-// TestCommandsOutOfTime: early ones wait, late ones count for nothing, those of the distant future are refused; the server goes on either way.
+// TestCommandsOutOfTime: early ones wait, late ones count for nothing, those of the distant future
+// are refused; the server goes on either way.
 func TestCommandsOutOfTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -156,7 +161,8 @@ func TestCommandsOutOfTime(t *testing.T) {
 			{good, true, 100, "taken", func(c CommandCounts) uint64 { return c.Taken }, false},
 			{late, false, 100, "late", func(c CommandCounts) uint64 { return c.Late }, false},
 			{far, false, 10, "future", func(c CommandCounts) uint64 { return c.Future }, true},
-			{never, false, 100, "repeated", func(c CommandCounts) uint64 { return c.Repeated }, false},
+			{never, false, 100, "repeated", func(c CommandCounts) uint64 { return c.Repeated },
+				false},
 		} {
 			if x.mayBeGone && x.b.ended != nil {
 				continue
@@ -167,7 +173,8 @@ func TestCommandsOutOfTime(t *testing.T) {
 			}
 			seat := s.server.Seat(x.b.id)
 			if got := x.of(seat.Commands()); got < x.least {
-				s.fail("%s: %d commands were %s, want at least %d: %+v", x.b.end.Name(), got, x.what, x.least, seat.Commands())
+				s.fail("%s: %d commands were %s, want at least %d: %+v", x.b.end.Name(), got,
+					x.what, x.least, seat.Commands())
 			}
 			if steps := walkerOf(w, x.b.Player()).Steps; (steps > 60) != x.steps {
 				s.fail("%s: %d steps", x.b.end.Name(), steps)
@@ -183,7 +190,8 @@ func TestCommandsOutOfTime(t *testing.T) {
 	})
 }
 
-// TestLevelsAreRepeatedAndEdgesAreNot: a player whose commands stop coming walks on for half a second, and then stands still; it never fires again.
+// TestLevelsAreRepeatedAndEdgesAreNot: a player whose commands stop coming walks on for half a
+// second, and then stands still; it never fires again.
 func TestLevelsAreRepeatedAndEdgesAreNot(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Neutral: 500 * time.Millisecond})
@@ -218,7 +226,8 @@ func TestLevelsAreRepeatedAndEdgesAreNot(t *testing.T) {
 	})
 }
 
-// TestCrashAndReturn: who crashes comes back to the same player by the ticket, or by a new token, within a while; afterwards it is someone new.
+// TestCrashAndReturn: who crashes comes back to the same player by the ticket, or by a new token,
+// within a while; afterwards it is someone new.
 func TestCrashAndReturn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -262,7 +271,8 @@ func TestCrashAndReturn(t *testing.T) {
 			a.resume()
 			s.playing(15 * time.Second)
 			if a.Player() != first || a.Phase() != client.Playing || a.snaps == 0 {
-				s.fail("round %d: came back as player %d, %v: %v, want %d", i, a.Player(), a.Phase(), a.ended, first)
+				s.fail("round %d: came back as player %d, %v: %v, want %d", i, a.Player(),
+					a.Phase(), a.ended, first)
 				return s.err
 			}
 			if got := walkerOf(s.server.World(), first).Steps; got < steps {
@@ -274,7 +284,8 @@ func TestCrashAndReturn(t *testing.T) {
 		// Too late: the seat is given up.
 		a.end.Restart(40 * time.Second)
 		n.Run(41 * time.Second)
-		if s.server.Seat(1) != nil || walkerOf(s.server.World(), first) != nil || s.count(Left) != 1 {
+		if s.server.Seat(1) != nil || walkerOf(s.server.World(), first) != nil ||
+			s.count(Left) != 1 {
 			s.fail("the seat is kept for ever: %v", s.news)
 		}
 		a.snaps = 0
@@ -300,7 +311,8 @@ func (b *bot) resume() {
 	})
 }
 
-// TestClientComesBackByItself: a client that was cut off for longer than the timeout returns to its player without anyone's doing.
+// TestClientComesBackByItself: a client that was cut off for longer than the timeout returns to its
+// player without anyone's doing.
 func TestClientComesBackByItself(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
@@ -315,14 +327,17 @@ func TestClientComesBackByItself(t *testing.T) {
 		n.Run(18 * time.Second)
 		n.Heal(a.end, s.end)
 		n.Run(5 * time.Second)
-		if a.ended != nil || a.Phase() != client.Playing || a.Player() != p || a.Stats().Returns == 0 || s.count(Returned) != 1 {
-			s.fail("%v, %v, player %d, %d returns: %v", a.ended, a.Phase(), a.Player(), a.Stats().Returns, s.news)
+		if a.ended != nil || a.Phase() != client.Playing || a.Player() != p ||
+			a.Stats().Returns == 0 || s.count(Returned) != 1 {
+			s.fail("%v, %v, player %d, %d returns: %v", a.ended, a.Phase(), a.Player(),
+				a.Stats().Returns, s.news)
 		}
 		return s.settle(time.Second)
 	})
 }
 
-// TestManyJoinAtOnce: two hundred people come within a second, and those who play already notice nothing.
+// TestManyJoinAtOnce: two hundred people come within a second, and those who play already notice
+// nothing.
 func TestManyJoinAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -346,7 +361,8 @@ func TestManyJoinAtOnce(t *testing.T) {
 		before := first.Stats()
 		for i := range many {
 			n.After(time.Duration(i)*5*time.Millisecond, func() {
-				s.join("c"+string(rune('a'+i/26))+string(rune('a'+i%26)), uint64(i+1), netsim.Cable, client.Options{})
+				s.join("c"+string(rune('a'+i/26))+string(rune('a'+i%26)), uint64(i+1), netsim.Cable,
+					client.Options{})
 			})
 		}
 		n.Run(3 * time.Second)
@@ -369,7 +385,8 @@ func TestManyJoinAtOnce(t *testing.T) {
 	})
 }
 
-// TestStrategies: the ways of Quake III and DOOM III to make snapshots are as true, over a network that loses a tenth, for those who play and those who watch.
+// TestStrategies: the ways of Quake III and DOOM III to make snapshots are as true, over a network
+// that loses a tenth, for those who play and those who watch.
 func TestStrategies(t *testing.T) {
 	for _, strategy := range []replica.Strategy{replica.Coeval, replica.Quake3, replica.Doom3} {
 		t.Run(strategy.String(), func(t *testing.T) {
@@ -393,7 +410,8 @@ func TestStrategies(t *testing.T) {
 				n.Run(10 * time.Second)
 				for _, b := range s.clients {
 					if b.ended != nil || b.snaps < 100 || b.Stats().Bad > 0 {
-						s.fail("%s: %v, %d snapshots, %+v", b.end.Name(), b.ended, b.snaps, b.Stats())
+						s.fail("%s: %v, %d snapshots, %+v", b.end.Name(), b.ended, b.snaps,
+							b.Stats())
 					}
 				}
 				return s.settle(5 * time.Second)

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// The yard is a game for tests: walkers that do what they are told, birds that fly by chance, stones that do nothing, and events of each kind.
+// The yard is a game for tests: walkers that do what they are told, birds that fly by chance,
+// stones that do nothing, and events of each kind.
 
 type walker struct {
 	Pos   det.Vec2
@@ -110,15 +111,18 @@ func (*spark) Sync(*bits.Sync) {}
 
 // apart is how far from each other walkers begin.
 var yard = world.Define("yard",
-	world.Class[walker](), world.Class[bird](), world.Class[stone](), world.State[tally](), world.Commands[walk](),
-	world.Event[planted](world.EventOptions{Delivery: world.Saved}), world.Event[fired](), world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
+	world.Class[walker](), world.Class[bird](), world.Class[stone](), world.State[tally](),
+	world.Commands[walk](),
+	world.Event[planted](world.EventOptions{Delivery: world.Saved}), world.Event[fired](),
+	world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
 	world.OnStart(func(w *world.World) {
 		t := world.StateOf[tally](w)
 		for i := range t.Birds {
 			world.Spawn(w, bird{Pos: det.Vec2{X: float64(i%20) * 10, Y: float64(i/20) * 10}})
 		}
 		for i := range t.Stones {
-			world.Spawn(w, stone{Pos: det.Vec2{X: float64(i%100) * 4, Y: float64(i/100) * 4}, Kind: i & 255})
+			world.Spawn(w,
+				stone{Pos: det.Vec2{X: float64(i%100) * 4, Y: float64(i/100) * 4}, Kind: i & 255})
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
@@ -142,7 +146,9 @@ func yardTitle(birds, stones int, radius float64) *game.Title {
 	t := &game.Title{Game: yard, Levels: game.Levels{Settings: yardSettings(birds, stones)}}
 	if radius > 0 {
 		t.Sight.Rules = func() (players, spectators *interest.Rules) {
-			return &interest.Rules{Sources: []interest.Source{&interest.Owned{Weight: 4}, &interest.Radius{Enter: radius}}}, nil
+			return &interest.Rules{
+				Sources: []interest.Source{
+					&interest.Owned{Weight: 4}, &interest.Radius{Enter: radius}}}, nil
 		}
 	}
 	return t

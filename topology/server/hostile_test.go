@@ -20,7 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// attack is something that a client with a valid token can do; it is called at each tick once the client plays.
+// attack is something that a client with a valid token can do; it is called at each tick once the
+// client plays.
 type attack struct {
 	name  string
 	do    func(b *bot, r *netsim.Rand)
@@ -35,22 +36,37 @@ func attacks() []attack {
 		return b
 	}
 	return []attack{
-		{"garbage on the control channel", func(b *bot, r *netsim.Rand) { b.send(wire.ControlChannel, junk(r, 100)) }, BadControl, wire.ReasonHostile},
+		{"garbage on the control channel",
+			func(b *bot, r *netsim.Rand) { b.send(wire.ControlChannel, junk(r, 100)) }, BadControl,
+			wire.ReasonHostile},
 		{"garbage to replica", func(b *bot, r *netsim.Rand) {
 			b.send(wire.StateChannel, append([]byte{byte(b.Epoch())}, junk(r, 60)...))
 		}, BadState, wire.ReasonHostile},
 		{"garbage for commands", func(b *bot, r *netsim.Rand) {
 			b.send(wire.CommandChannel, append([]byte{byte(b.Epoch())}, junk(r, 60)...))
 		}, BadCommand, wire.ReasonHostile},
-		{"snapshots to the server", func(b *bot, r *netsim.Rand) { b.send(wire.SnapshotChannel, junk(r, 60)) }, BadControl, wire.ReasonHostile},
-		{"messages that only a server sends", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Welcome, Player: 1}) }, BadControl, wire.ReasonHostile},
+		{"snapshots to the server",
+			func(b *bot, r *netsim.Rand) { b.send(wire.SnapshotChannel, junk(r, 60)) }, BadControl,
+			wire.ReasonHostile},
+		{"messages that only a server sends",
+			func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Welcome, Player: 1}) },
+			BadControl, wire.ReasonHostile},
 		{"a second hello", func(b *bot, r *netsim.Rand) {
 			b.say(wire.Message{Kind: wire.Hello, Version: b.sim.server.protocol.Hash()})
 		}, BadControl, wire.ReasonHostile},
-		{"ready again and again", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Ready, Epoch: b.Epoch()}) }, BadControl, wire.ReasonHostile},
-		{"asking for levels that do not exist", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.Epoch()}) }, BadControl, wire.ReasonHostile},
-		{"beginning anew at each tick", func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Again, Epoch: b.Epoch()}) }, ManyRequests, conn.ReasonNone},
-		{"a flood of chat", func(b *bot, r *netsim.Rand) { b.Say("buy my things") }, ManyLines, conn.ReasonNone},
+		{"ready again and again",
+			func(b *bot, r *netsim.Rand) {
+				b.say(wire.Message{Kind: wire.Ready, Epoch: b.Epoch()})
+			}, BadControl, wire.ReasonHostile},
+		{"asking for levels that do not exist",
+			func(b *bot, r *netsim.Rand) { b.say(wire.Message{Kind: wire.Need, Epoch: b.Epoch()}) },
+			BadControl, wire.ReasonHostile},
+		{"beginning anew at each tick",
+			func(b *bot, r *netsim.Rand) {
+				b.say(wire.Message{Kind: wire.Again, Epoch: b.Epoch()})
+			}, ManyRequests, conn.ReasonNone},
+		{"a flood of chat", func(b *bot, r *netsim.Rand) { b.Say("buy my things") }, ManyLines,
+			conn.ReasonNone},
 		{"a flood of requests", func(b *bot, r *netsim.Rand) {
 			for range 20 {
 				b.SetPaused(true)
@@ -69,7 +85,8 @@ func attacks() []attack {
 		}, ManyCommands, wire.ReasonHostile},
 		{"repairs that nobody needs", func(b *bot, r *netsim.Rand) {
 			for range 5 {
-				b.send(wire.StateChannel, []byte{byte(b.Epoch()), replicaFresh, 1, 0}) // the entity of handle 0, please
+				// the entity of handle 0, please
+				b.send(wire.StateChannel, []byte{byte(b.Epoch()), replicaFresh, 1, 0})
 			}
 		}, ManyRequests, conn.ReasonNone},
 	}
@@ -78,13 +95,14 @@ func attacks() []attack {
 // command sends commands up to a tick, past all that the client would do.
 func (b *bot) command(t world.Tick, images ...[]int32) {
 	w := replica.NewCommandWriter(b.sim.server.protocol)
-	if msg, err := w.Append([]byte{byte(b.Epoch())}, replica.CommandHeader{Tick: t}, images, 200); err == nil {
+	if msg, err := w.Append([]byte{byte(b.Epoch())}, replica.CommandHeader{Tick: t}, images,
+		200); err == nil {
 		b.send(wire.CommandChannel, msg)
 	}
 }
 
-// TestHostileClients: whoever sends valid packets with invalid content is counted, limited and dropped with a reason, and the one who plays beside them
-// sees everything as it is.
+// TestHostileClients: whoever sends valid packets with invalid content is counted, limited and
+// dropped with a reason, and the one who plays beside them sees everything as it is.
 func TestHostileClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -116,12 +134,15 @@ func TestHostileClients(t *testing.T) {
 					s.fail("nothing was counted as %v: %v", x.count, st.Offences)
 				}
 				var end *client.EndError
-				if x.ends != conn.ReasonNone && (!errors.As(evil.ended, &end) || end.Reason != x.ends || s.server.Seat(2) != nil) {
+				if x.ends != conn.ReasonNone &&
+					(!errors.As(evil.ended, &end) || end.Reason != x.ends ||
+						s.server.Seat(2) != nil) {
 					s.fail("the attacker ended with %v: %v", evil.ended, st.Offences)
 				}
 				after := good.Stats()
 				if got := after.Snapshots - before.Snapshots; got < 380 || after.Bad != 0 {
-					s.fail("the other one got %d snapshots in 20 seconds, %d of them bad", got, after.Bad)
+					s.fail("the other one got %d snapshots in 20 seconds, %d of them bad", got,
+						after.Bad)
 				}
 				evil.Leave()
 				n.Run(time.Second)
@@ -131,11 +152,13 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// joinDeaf makes a client that gets a seat and a world, and then makes nothing of what it is told. Its connection acknowledges everything all the same.
+// joinDeaf makes a client that gets a seat and a world, and then makes nothing of what it is told.
+// Its connection acknowledges everything all the same.
 func (s *sim) joinDeaf(name string, id uint64, c netsim.Conditions) *ways.Set {
 	end := s.net.Endpoint(name)
 	s.net.Connect(end, s.end, c)
-	set, err := ways.New(ways.Options{Protocol: token.ProtocolID(yard.Name()), Hash: s.server.protocol.Hash(), Tick: yard.TickLength(), Token: s.token(id), Name: name,
+	set, err := ways.New(ways.Options{Protocol: token.ProtocolID(yard.Name()),
+		Hash: s.server.protocol.Hash(), Tick: yard.TickLength(), Token: s.token(id), Name: name,
 		Conn: conn.Options{Seed: seedOf(s.net.Seed(), byte(id))}, Datagram: end.MaxDatagram()})
 	if err != nil {
 		s.fail("%v", err)
@@ -163,7 +186,8 @@ func (s *sim) joinDeaf(name string, id uint64, c netsim.Conditions) *ways.Set {
 	return set
 }
 
-// TestLiars: clients that acknowledge what they never looked at, or report nonsense about what they hold, hurt themselves alone.
+// TestLiars: clients that acknowledge what they never looked at, or report nonsense about what they
+// hold, hurt themselves alone.
 func TestLiars(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100)})
@@ -182,7 +206,9 @@ func TestLiars(t *testing.T) {
 		liar.end.Every(100*time.Millisecond, func() {
 			if liar.ended == nil {
 				// It says that it could not use some packet, and doubts some entity.
-				liar.send(wire.StateChannel, []byte{byte(liar.Epoch()), replicaReject, byte(n.Rand().IntN(128)), 1, byte(n.Rand().IntN(8))})
+				liar.send(wire.StateChannel,
+					[]byte{byte(liar.Epoch()), replicaReject, byte(n.Rand().IntN(128)), 1,
+						byte(n.Rand().IntN(8))})
 			}
 		})
 		n.Run(20 * time.Second)
@@ -203,8 +229,9 @@ type stream struct {
 	data [][]byte
 }
 
-// TestTroubleIsNotContagious: what one client is sent is the same, to the byte and the moment, whether or not another's network breaks down. The two do
-// not see each other, since what one does because of its network may well be seen by the other.
+// TestTroubleIsNotContagious: what one client is sent is the same, to the byte and the moment,
+// whether or not another's network breaks down. The two do not see each other, since what one does
+// because of its network may well be seen by the other.
 func TestTroubleIsNotContagious(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
@@ -234,7 +261,9 @@ func TestTroubleIsNotContagious(t *testing.T) {
 		}
 		n.Run(2 * time.Second)
 		if trouble {
-			n.Connect(a.end, s.end, conditions(t, "latency=300ms jitter=longtail:80ms loss=40% duplicate=5% corrupt=2%"))
+			n.Connect(a.end, s.end,
+				conditions(t,
+					"latency=300ms jitter=longtail:80ms loss=40% duplicate=5% corrupt=2%"))
 		}
 		n.Run(5 * time.Second)
 		if trouble {
@@ -260,7 +289,9 @@ func TestTroubleIsNotContagious(t *testing.T) {
 		}
 		for i := range x.data {
 			if x.at[i] != y.at[i] || !bytes.Equal(x.data[i], y.data[i]) {
-				t.Fatalf("seed %d: packet %d at %v and %v: %d and %d bytes, the same: %v", seed, i, x.at[i], y.at[i], len(x.data[i]), len(y.data[i]), bytes.Equal(x.data[i], y.data[i]))
+				t.Fatalf("seed %d: packet %d at %v and %v: %d and %d bytes, the same: %v", seed, i,
+					x.at[i], y.at[i], len(x.data[i]), len(y.data[i]),
+					bytes.Equal(x.data[i], y.data[i]))
 			}
 		}
 	}
@@ -277,7 +308,8 @@ func TestRunsRepeat(t *testing.T) {
 		must(t, err)
 		defer s.close()
 		for i := range 9 {
-			s.join(fmt.Sprint("c", i), uint64(i+1), netsim.Presets()[i], client.Options{}).fires = true
+			s.join(fmt.Sprint("c", i), uint64(i+1), netsim.Presets()[i],
+				client.Options{}).fires = true
 		}
 		n.Run(15 * time.Second)
 		must(t, s.err)
@@ -291,19 +323,23 @@ func TestRunsRepeat(t *testing.T) {
 		digest, hash := run(seed, 1)
 		for _, workers := range []int{1, 2, 5} {
 			if d, h := run(seed, workers); d != digest || h != hash {
-				t.Errorf("seed %d: %d workers give %x and %x, one gave %x and %x", seed, workers, d, h, digest, hash)
+				t.Errorf("seed %d: %d workers give %x and %x, one gave %x and %x", seed, workers, d,
+					h, digest, hash)
 			}
 		}
 	}
 }
 
-// TestMemoryIsBounded: people come and go, some without a word, for a long time, and nothing is left of them.
+// TestMemoryIsBounded: people come and go, some without a word, for a long time, and nothing is
+// left of them.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
 	}
 	n := netsim.New(netsim.Options{Seed: 3})
-	s, err := newSim(n, Options{Title: near(100), KeepSeat: 2 * time.Second, Players: 40, Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})
+	s, err := newSim(n,
+		Options{Title: near(100), KeepSeat: 2 * time.Second, Players: 40,
+			Conn: conn.Options{Timeout: 2 * time.Second}, TicketLife: time.Second})
 	must(t, err)
 	defer s.close()
 	heap := func() int64 {
@@ -352,7 +388,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	after := heap()
 	must(t, s.err)
-	if p := s.server.Population(); p != (Population{}) || len(s.server.seats) != 0 || len(s.server.peers) != 0 {
+	if p := s.server.Population(); p != (Population{}) || len(s.server.seats) != 0 ||
+		len(s.server.peers) != 0 {
 		t.Errorf("%+v are left, %d seats", p, len(s.server.seats))
 	}
 	if got := s.server.Stats(); got.Joined < 500 || got.Joined != got.Left {
@@ -363,7 +400,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// What a client may say to package replica: that a packet was of no use, and that it wants entities anew.
+// What a client may say to package replica: that a packet was of no use, and that it wants entities
+// anew.
 const (
 	replicaReject = 4
 	replicaFresh  = 5

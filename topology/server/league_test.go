@@ -19,8 +19,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A league is several servers of one game: what mirrors are to their clients, without what goes on between mirrors. One world is computed for all of them, and
-// taken back whenever a command comes for a tick that is over but not settled. A player belongs to one of the servers.
+// A league is several servers of one game: what mirrors are to their clients, without what goes on
+// between mirrors. One world is computed for all of them, and taken back whenever a command comes
+// for a tick that is over but not settled. A player belongs to one of the servers.
 type league struct {
 	net     *netsim.Net
 	key     token.Key
@@ -78,7 +79,9 @@ type member struct {
 }
 
 func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
-	g := &league{net: n, random: n.Rand(), back: 6, decide: 10 * time.Millisecond, ahead: 3, inputs: map[world.Tick]*world.Inputs{}, holders: map[uint64]*holder{},
+	g := &league{
+		net: n, random: n.Rand(), back: 6, decide: 10 * time.Millisecond, ahead: 3,
+		inputs: map[world.Tick]*world.Inputs{}, holders: map[uint64]*holder{},
 		past: make([]*world.World, 64), gave: map[given]int{}}
 	if _, err := (counter{g.random}).Read(g.key[:]); err != nil {
 		return nil, err
@@ -139,7 +142,8 @@ func (g *league) close() {
 
 func (g *league) fail(format string, args ...any) {
 	if g.err == nil {
-		g.err = fmt.Errorf("seed %d, at %v, tick %d: %s", g.net.Seed(), g.net.Now(), g.w.Tick(), fmt.Sprintf(format, args...))
+		g.err = fmt.Errorf("seed %d, at %v, tick %d: %s", g.net.Seed(), g.net.Now(), g.w.Tick(),
+			fmt.Sprintf(format, args...))
 	}
 }
 
@@ -168,7 +172,8 @@ func (g *league) step() {
 		if err := l.Pack(&g.sync, v, image); err != nil {
 			g.fail("%v", err)
 		}
-		g.known = append(g.known, replica.Happening{What: replica.Confirmed, Event: e, Image: image})
+		g.known = append(g.known,
+			replica.Happening{What: replica.Confirmed, Event: e, Image: image})
 	}
 	delete(g.inputs, t)
 	for _, h := range g.holders {
@@ -201,7 +206,9 @@ func (m *member) Begin(w *world.World, _ Level) error {
 	return nil
 }
 
-func (m *member) Traits() Traits                    { return Traits{Eager: true, Outlives: true, Leading: true} }
+func (m *member) Traits() Traits {
+	return Traits{Eager: true, Outlives: true, Leading: true}
+}
 func (m *member) Enter(world.Player)                {}
 func (m *member) Said(world.Player, string, string) {}
 
@@ -269,7 +276,8 @@ func (m *member) Claim(v Visitor) {
 			return
 		}
 		if m.deny {
-			m.says = append(m.says, Decision{Kind: Deny, Client: v.Client, Reason: wire.ReasonRules, Text: "not today"})
+			m.says = append(m.says,
+				Decision{Kind: Deny, Client: v.Client, Reason: wire.ReasonRules, Text: "not today"})
 			return
 		}
 		m.assign(v.Client, m)
@@ -297,7 +305,8 @@ func (g *league) assign(client uint64, to *member) {
 // revoke takes a player from the server that had it before.
 func (g *league) revoke(h *holder) {
 	if h.before != nil && !h.before.dead {
-		h.before.says = append(h.before.says, Decision{Kind: Revoke, Client: h.client, Player: h.player, To: h.at.end.PublicAddr()})
+		h.before.says = append(h.before.says,
+			Decision{Kind: Revoke, Client: h.client, Player: h.player, To: h.at.end.PublicAddr()})
 	}
 	h.before = nil
 }
@@ -334,17 +343,22 @@ type mover struct {
 }
 
 // join makes a client that begins at one of the servers, and predicts nothing.
-func (g *league) join(name string, id uint64, c netsim.Conditions, at *member, o client.Options) *mover {
+func (g *league) join(name string, id uint64, c netsim.Conditions, at *member,
+	o client.Options) *mover {
 	o.Style = predict.None
 	return g.joinAs(name, id, c, at, o)
 }
 
-func (g *league) joinAs(name string, id uint64, c netsim.Conditions, at *member, o client.Options) *mover {
+func (g *league) joinAs(name string, id uint64, c netsim.Conditions, at *member,
+	o client.Options) *mover {
 	b := &mover{league: g, id: id, end: g.net.Endpoint(name)}
 	for _, m := range g.members {
 		g.net.Connect(b.end, m.end, c)
 	}
-	t, err := token.Issue(g.key, token.Grant{Protocol: token.ProtocolID(g.title.Name()), Client: id, Expires: wall + 3600, Servers: []netip.AddrPort{at.end.PublicAddr()}}, counter{g.random})
+	t, err := token.Issue(g.key,
+		token.Grant{
+			Protocol: token.ProtocolID(g.title.Name()), Client: id, Expires: wall + 3600,
+			Servers: []netip.AddrPort{at.end.PublicAddr()}}, counter{g.random})
 	if err != nil {
 		g.fail("%v", err)
 	}
@@ -464,13 +478,16 @@ func (b *mover) sees() error {
 	}
 	seat := m.server.Seat(b.id)
 	if seat == nil || seat.peer == nil || seat.peer.state != shown {
-		return fmt.Errorf("%s is not shown the world by %s: it is %v", b.end.Name(), m.end.Name(), b.Phase())
+		return fmt.Errorf("%s is not shown the world by %s: it is %v", b.end.Name(), m.end.Name(),
+			b.Phase())
 	}
 	view, count := b.Truth(), 0
 	for _, e := range seat.peer.view.Entries() {
 		count++
-		if !view.Has(e.ID) || !slices.Equal(view.Host().Image(e.ID), m.w.Host().Image(e.ID)) || view.Owner(e.ID) != m.w.Owner(e.ID) {
-			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, view.Host().Image(e.ID), m.w.Host().Image(e.ID))
+		if !view.Has(e.ID) || !slices.Equal(view.Host().Image(e.ID), m.w.Host().Image(e.ID)) ||
+			view.Owner(e.ID) != m.w.Owner(e.ID) {
+			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID,
+				view.Host().Image(e.ID), m.w.Host().Image(e.ID))
 		}
 	}
 	for id := range view.Entities() {

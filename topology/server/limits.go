@@ -5,24 +5,30 @@ import (
 	"time"
 )
 
-// Limits are what a server takes from one client. Zeros mean what is written beside them; an honest client meets none of these.
+// Limits are what a server takes from one client. Zeros mean what is written beside them; an honest
+// client meets none of these.
 type Limits struct {
 	// Ahead is how far in the future a command may lie. Default: one second.
 	Ahead time.Duration
-	// Late is by how much a command may be late for its edges still to count, as part of a later one. Default: 250 ms. Below zero, not at all.
+	// Late is by how much a command may be late for its edges still to count, as part of a later
+	// one. Default: 250 ms. Below zero, not at all.
 	Late time.Duration
-	// Commands is how many packets of commands there may be in a second. Default: three times the tick rate.
+	// Commands is how many packets of commands there may be in a second. Default: three times the
+	// tick rate.
 	Commands int
-	// Requests is how many control messages there may be in a second, in bursts of four times as many. Default: 5.
+	// Requests is how many control messages there may be in a second, in bursts of four times as
+	// many. Default: 5.
 	Requests int
 	// Chat is how many lines there may be in a minute, in bursts of a quarter of that. Default: 20.
 	Chat int
-	// Offences is how many points of misbehaviour a client may have before it is dropped; a tenth of them is forgiven each second. Whatever
-	// cannot be read costs 10 points, what is merely too much or too soon 1. Default: 200.
+	// Offences is how many points of misbehaviour a client may have before it is dropped; a tenth
+	// of them is forgiven each second. Whatever cannot be read costs 10 points, what is merely too
+	// much or too soon 1. Default: 200.
 	Offences int
 	// Greeting is how long a new connection has to say who it is. Default: 10 s.
 	Greeting time.Duration
-	// Loading is how long a client may take from being told of a level to being ready for it. Default: 5 min.
+	// Loading is how long a client may take from being told of a level to being ready for it.
+	// Default: 5 min.
 	Loading time.Duration
 }
 
@@ -49,19 +55,22 @@ type Offence uint8
 
 // What a client can do wrong with packets that are perfectly valid.
 const (
-	BadControl   Offence = iota // a control message that cannot be read, or does not belong where it came
-	BadState                    // a message to package replica that cannot be read
-	BadCommand                  // commands that cannot be read
-	FutureTick                  // a command for a tick further ahead than Limits.Ahead
-	SecondMind                  // another command for a tick than came before
-	ManyCommands                // more packets of commands than Limits.Commands
-	ManyRequests                // more control messages than Limits.Requests
-	ManyLines                   // more lines of chat than Limits.Chat
-	AgainstRules                // what the game's rules refused
+	// a control message that cannot be read, or does not belong where it came
+	BadControl   Offence = iota
+	BadState             // a message to package replica that cannot be read
+	BadCommand           // commands that cannot be read
+	FutureTick           // a command for a tick further ahead than Limits.Ahead
+	SecondMind           // another command for a tick than came before
+	ManyCommands         // more packets of commands than Limits.Commands
+	ManyRequests         // more control messages than Limits.Requests
+	ManyLines            // more lines of chat than Limits.Chat
+	AgainstRules         // what the game's rules refused
 	Offences
 )
 
-var offenceNames = [Offences]string{"bad_control", "bad_state", "bad_command", "future_tick", "second_mind", "many_commands", "many_requests", "many_lines", "against_rules"}
+var offenceNames = [Offences]string{
+	"bad_control", "bad_state", "bad_command", "future_tick", "second_mind", "many_commands",
+	"many_requests", "many_lines", "against_rules"}
 
 func (o Offence) String() string {
 	if o < Offences {

@@ -22,7 +22,8 @@ func (l *local) granted() (list []world.Player) {
 	return list
 }
 
-// TestLocalEngine: numbers are the lowest that are free, and who came and went between two ticks was never there.
+// TestLocalEngine: numbers are the lowest that are free, and who came and went between two ticks
+// was never there.
 func TestLocalEngine(t *testing.T) {
 	l := newLocal(yard, 100)
 	must(t, l.Begin(newYard(t), Level{}))
@@ -48,7 +49,8 @@ func TestLocalEngine(t *testing.T) {
 	l.Enter(1)
 	l.Enter(2)
 	l.Release(1, 2)
-	if p := step(); !slices.Equal(p.Inputs.Joins(), []world.Player{1}) || len(p.Inputs.Leaves()) > 0 {
+	if p := step(); !slices.Equal(p.Inputs.Joins(), []world.Player{1}) ||
+		len(p.Inputs.Leaves()) > 0 {
 		t.Errorf("joins %v, leaves %v", p.Inputs.Joins(), p.Inputs.Leaves())
 	}
 	expect("one came, one came and went, one is not ready", 1)
@@ -62,7 +64,8 @@ func TestLocalEngine(t *testing.T) {
 		t.Fatalf("granted %v", got)
 	}
 	l.Enter(1)
-	if p := step(); !slices.Equal(p.Inputs.Joins(), []world.Player{1}) || !slices.Equal(p.Inputs.Leaves(), []world.Player{1}) {
+	if p := step(); !slices.Equal(p.Inputs.Joins(), []world.Player{1}) ||
+		!slices.Equal(p.Inputs.Leaves(), []world.Player{1}) {
 		t.Error("a number changes hands in a tick without anyone leaving")
 	}
 	expect("another has the number", 1)
@@ -86,13 +89,14 @@ func TestLocalEngine(t *testing.T) {
 	if got := l.granted(); !slices.Equal(got, []world.Player{2}) {
 		t.Errorf("granted %v", got)
 	}
-	if f := l.flight.take(); f == nil || f.World == nil || f.World.Tick() != 0 || len(f.Inputs) != 1 {
+	if f := l.flight.take(); f == nil || f.World == nil || f.World.Tick() != 0 ||
+		len(f.Inputs) != 1 {
 		t.Errorf("kept of the new world are %v", f)
 	}
 }
 
-// TestFlightFromTheBeginning: what is kept of a world that is younger than that begins with its first tick, after
-// a change of level as well.
+// TestFlightFromTheBeginning: what is kept of a world that is younger than that begins with its
+// first tick, after a change of level as well.
 func TestFlightFromTheBeginning(t *testing.T) {
 	f := &flightRecorder{span: 10}
 	in := yard.NewInputs()
@@ -113,7 +117,8 @@ func TestFlightFromTheBeginning(t *testing.T) {
 	}
 }
 
-// TestFlightReachesBack: never less than the span, never more than twice that, and the world fits the inputs.
+// TestFlightReachesBack: never less than the span, never more than twice that, and the world fits
+// the inputs.
 func TestFlightReachesBack(t *testing.T) {
 	for ticks := 10; ticks < 60; ticks++ {
 		f := &flightRecorder{span: 10}

@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// SetOtherServers tells clients of the other servers of the same game, the best first, up to 16: where they go when this one is silent or stops.
+// SetOtherServers tells clients of the other servers of the same game, the best first, up to 16:
+// where they go when this one is silent or stops.
 func (s *Server) SetOtherServers(list []wire.Server) {
 	list = slices.DeleteFunc(slices.Clone(list), func(p wire.Server) bool { return !names(p.Addr) })
 	list = list[:min(len(list), wire.MaxServers)]
@@ -21,22 +22,25 @@ func (s *Server) SetOtherServers(list []wire.Server) {
 	s.broadcast(wire.Message{Kind: wire.Servers, Servers: list})
 }
 
-// Move asks a client to go on at another server. It connects there with its ticket, and leaves only when it is shown the world; if it is not let in there, it stays.
+// Move asks a client to go on at another server. It connects there with its ticket, and leaves only
+// when it is shown the world; if it is not let in there, it stays.
 func (s *Server) Move(seat *Seat, to netip.AddrPort) {
 	if seat.peer != nil && names(to) {
 		s.say(seat.peer, wire.Message{Kind: wire.Move, Servers: []wire.Server{{Addr: to}}})
 	}
 }
 
-// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before maintenance. Without addresses it is those of SetOtherServers. Population tells
-// when all are gone.
+// Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before
+// maintenance. Without addresses it is those of SetOtherServers. Population tells when all are
+// gone.
 func (s *Server) Drain(to ...netip.AddrPort) {
 	if len(to) == 0 {
 		for _, p := range s.others {
 			to = append(to, p.Addr)
 		}
 	}
-	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...), func(a netip.AddrPort) bool { return !names(a) })
+	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...),
+		func(a netip.AddrPort) bool { return !names(a) })
 	for _, p := range s.order {
 		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
 			s.Move(p.seat, s.nextServer())
@@ -66,7 +70,8 @@ func (s *Server) drained(p *peer) bool {
 	return true
 }
 
-// showGone is for how long someone is still shown the world whose player is another server's, until they are shown it there.
+// showGone is for how long someone is still shown the world whose player is another server's, until
+// they are shown it there.
 const showGone = 5 * time.Second
 
 // revoke takes the seat of a client away whose player is another server's now; see Decision.
@@ -101,7 +106,8 @@ func (s *Server) revoke(client uint64, player world.Player, why string, to netip
 	s.say(p, m)
 }
 
-// goodbye is the note of a connection that ends with ReasonMoved: the address, and what else there is to say. Either may be missing.
+// goodbye is the note of a connection that ends with ReasonMoved: the address, and what else there
+// is to say. Either may be missing.
 func goodbye(to netip.AddrPort, why string) string {
 	if !names(to) {
 		return why

@@ -15,7 +15,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A control watches whether what a player does has an effect: in how many ticks in a row the world had to make up its command.
+// A control watches whether what a player does has an effect: in how many ticks in a row the world
+// had to make up its command.
 type control struct {
 	worst, now int
 	from       world.Tick
@@ -43,7 +44,8 @@ func percentile(list []int, p int) int {
 	return list[min(len(list)*p/100, len(list)-1)]
 }
 
-// TestFailover: a server dies without a word. Its clients go on at another within two seconds, with the same body, nothing vanishes from view, and nothing is told twice.
+// TestFailover: a server dies without a word. Its clients go on at another within two seconds, with
+// the same body, nothing vanishes from view, and nothing is told twice.
 func TestFailover(t *testing.T) {
 	lossy := netsim.Cable
 	lossy.Name, lossy.Up.Loss, lossy.Down.Loss = "lossy", 0.15, 0.15
@@ -58,8 +60,11 @@ func TestFailover(t *testing.T) {
 				defer g.close()
 				var controls []*control
 				for i := range 4 {
-					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2], client.Options{})
-					b.moves = func(t world.Tick) walk { return walk{X: 1, Fire: uint64(t)%40 == b.id} }
+					b := g.join(string(rune('a'+i)), uint64(i+1), c, g.members[i%2],
+						client.Options{})
+					b.moves = func(t world.Tick) walk {
+						return walk{X: 1, Fire: uint64(t)%40 == b.id}
+					}
 					k := &control{}
 					controls = append(controls, k)
 					b.frame = func() { k.watch(g, b.Player()) }
@@ -88,13 +93,15 @@ func TestFailover(t *testing.T) {
 					case b.Player() != players[b]:
 						g.fail("%s was player %d, and is %d", b.end.Name(), players[b], b.Player())
 					case b.begun != 0 || b.blank != 0:
-						g.fail("%s: %d worlds began anew, and %d frames were without the player", b.end.Name(), b.begun, b.blank)
+						g.fail("%s: %d worlds began anew, and %d frames were without the player",
+							b.end.Name(), b.begun, b.blank)
 					case dead && b.Stats().Moves == 0:
 						g.fail("%s stayed where nobody is", b.end.Name())
 					case !dead && b.Stats().Moves != 0:
 						g.fail("%s left a server that works", b.end.Name())
 					case dead && controls[i].worst > 120:
-						g.fail("%s was without control for %d ticks", b.end.Name(), controls[i].worst)
+						g.fail("%s was without control for %d ticks", b.end.Name(),
+							controls[i].worst)
 					}
 					if dead {
 						without = append(without, controls[i].worst)
@@ -105,19 +112,22 @@ func TestFailover(t *testing.T) {
 				}
 				for _, b := range g.bots {
 					if !slices.Equal(b.saved, g.bots[1].saved) {
-						g.fail("%s was told %d saved events, and %s %d", b.end.Name(), len(b.saved), g.bots[1].end.Name(), len(g.bots[1].saved))
+						g.fail("%s was told %d saved events, and %s %d", b.end.Name(), len(b.saved),
+							g.bots[1].end.Name(), len(g.bots[1].saved))
 					}
 				}
 				return g.err
 			})
 			if len(without) > 0 {
-				t.Logf("ticks without control after a server died: median %d, p95 %d, most %d", percentile(without, 50), percentile(without, 95), slices.Max(without))
+				t.Logf("ticks without control after a server died: median %d, p95 %d, most %d",
+					percentile(without, 50), percentile(without, 95), slices.Max(without))
 			}
 		})
 	}
 }
 
-// TestMoveOnPurpose: a client that is asked to goes on elsewhere without losing control for longer than a snapshot's interval in the median.
+// TestMoveOnPurpose: a client that is asked to goes on elsewhere without losing control for longer
+// than a snapshot's interval in the median.
 func TestMoveOnPurpose(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE} {
 		t.Run(c.Name, func(t *testing.T) {
@@ -142,17 +152,21 @@ func TestMoveOnPurpose(t *testing.T) {
 				for i := range 6 {
 					at := g.members[(i+1)%2]
 					b.home().server.Move(b.home().server.Seat(1), at.end.PublicAddr())
-					if !n.RunUntil(5*time.Second, func() bool { return b.home() == at && b.Stats().Moves == uint64(i+1) }) {
-						g.fail("move %d did not happen: %v, %d moves", i, b.Phase(), b.Stats().Moves)
+					if !n.RunUntil(5*time.Second,
+						func() bool { return b.home() == at && b.Stats().Moves == uint64(i+1) }) {
+						g.fail("move %d did not happen: %v, %d moves", i, b.Phase(),
+							b.Stats().Moves)
 						return g.err
 					}
 					n.Run(time.Second)
-					without, dark = append(without, k.worst), append(dark, int(b.gap/yard.TickLength()))
+					without, dark = append(without, k.worst),
+						append(dark, int(b.gap/yard.TickLength()))
 					k.worst, b.gap = 0, 0
 				}
 				switch {
 				case b.begun != 0 || b.blank != 0:
-					g.fail("%d worlds began anew, and %d frames were without the player", b.begun, b.blank)
+					g.fail("%d worlds began anew, and %d frames were without the player", b.begun,
+						b.blank)
 				case other.Stats().Moves != 0:
 					g.fail("the other one moved, too")
 				case len(g.members[0].freed)+len(g.members[1].freed) != 0:
@@ -160,7 +174,8 @@ func TestMoveOnPurpose(t *testing.T) {
 				}
 				n.Run(6 * time.Second) // for servers to forget those who left
 				for i, m := range g.members {
-					if m.server.Population() != (Population{Players: 2 * i, Connections: 2 * i}) && m.server.Population() != (Population{Players: 1, Connections: 1}) {
+					if m.server.Population() != (Population{Players: 2 * i, Connections: 2 * i}) &&
+						m.server.Population() != (Population{Players: 1, Connections: 1}) {
 						g.fail("%s has %+v", m.end.Name(), m.server.Population())
 					}
 				}
@@ -169,8 +184,10 @@ func TestMoveOnPurpose(t *testing.T) {
 			if len(without) == 0 {
 				return
 			}
-			t.Logf("ticks without control in a move: median %d, p95 %d, most %d; without a snapshot: median %d, most %d",
-				percentile(without, 50), percentile(without, 95), slices.Max(without), percentile(dark, 50), slices.Max(dark))
+			t.Logf("ticks without control in a move: median %d, p95 %d, most %d; without a "+
+				"snapshot: median %d, most %d",
+				percentile(without, 50), percentile(without, 95), slices.Max(without),
+				percentile(dark, 50), slices.Max(dark))
 			if m := percentile(without, 50); m > 3 {
 				t.Errorf("the median of ticks without control is %d, a snapshot's interval is 3", m)
 			}
@@ -178,7 +195,8 @@ func TestMoveOnPurpose(t *testing.T) {
 	}
 }
 
-// TestDrain: before maintenance everyone goes elsewhere, newcomers too, and then the server stops without anyone noticing.
+// TestDrain: before maintenance everyone goes elsewhere, newcomers too, and then the server stops
+// without anyone noticing.
 func TestDrain(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 3, Options{Title: near(100)})
@@ -187,7 +205,8 @@ func TestDrain(t *testing.T) {
 		}
 		defer g.close()
 		for i := range 6 {
-			g.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, g.members[0], client.Options{Spectate: i == 5})
+			g.join(string(rune('a'+i)), uint64(i+1), netsim.Cable, g.members[0],
+				client.Options{Spectate: i == 5})
 		}
 		if !g.playing(20 * time.Second) {
 			g.fail("not all are playing")
@@ -199,7 +218,8 @@ func TestDrain(t *testing.T) {
 		late := g.join("late", 9, netsim.Cable, g.members[0], client.Options{})
 		n.Run(4 * time.Second)
 		for _, b := range g.bots {
-			if b.ended != nil || b.Phase() != client.Playing || !b.Watching() && b.home() == g.members[0] {
+			if b.ended != nil || b.Phase() != client.Playing || !b.Watching() &&
+				b.home() == g.members[0] {
 				g.fail("%s is %v: %v", b.end.Name(), b.Phase(), b.ended)
 			}
 		}
@@ -240,14 +260,17 @@ func TestShutdownSendsEveryoneOn(t *testing.T) {
 		b.begun, b.blank = 0, 0
 		g.members[0].server.Shutdown("for good")
 		n.Run(1500 * time.Millisecond)
-		if b.home() != g.members[1] || b.Phase() != client.Playing || b.Stats().Moves != 1 || b.begun+b.blank != 0 {
-			g.fail("%v at %v, %d moves, %d blank", b.Phase(), b.home().end.Name(), b.Stats().Moves, b.blank)
+		if b.home() != g.members[1] || b.Phase() != client.Playing || b.Stats().Moves != 1 ||
+			b.begun+b.blank != 0 {
+			g.fail("%v at %v, %d moves, %d blank", b.Phase(), b.home().end.Name(), b.Stats().Moves,
+				b.blank)
 		}
 		return g.settle(3 * time.Second)
 	})
 }
 
-// TestSilenceThatPasses: a path that stands still for a while makes clients look elsewhere, and wherever they end up they play, once, in the same body.
+// TestSilenceThatPasses: a path that stands still for a while makes clients look elsewhere, and
+// wherever they end up they play, once, in the same body.
 func TestSilenceThatPasses(t *testing.T) {
 	simtest.Run(t, 4, func(n *netsim.Net) error {
 		g, err := newLeague(n, 2+n.Rand().IntN(2), Options{Title: near(100)})
@@ -290,8 +313,10 @@ func TestSilenceThatPasses(t *testing.T) {
 		}
 		n.Run(5 * time.Second)
 		h := g.holders[1]
-		if b.ended != nil || b.Phase() != client.Playing || b.Player() != player || h == nil || h.player != player || b.Moving() {
-			g.fail("%v (%v), player %d, was %d; %d moves, %d failed", b.Phase(), b.ended, b.Player(), player, b.Stats().Moves, b.Stats().Failed)
+		if b.ended != nil || b.Phase() != client.Playing || b.Player() != player || h == nil ||
+			h.player != player || b.Moving() {
+			g.fail("%v (%v), player %d, was %d; %d moves, %d failed", b.Phase(), b.ended,
+				b.Player(), player, b.Stats().Moves, b.Stats().Failed)
 		}
 		if b.begun+b.blank != 0 {
 			g.fail("%d worlds began anew, %d frames without the player", b.begun, b.blank)
@@ -330,7 +355,8 @@ func (l tether) Send(batch []link.Datagram) (int, error) {
 	return len(batch), nil
 }
 
-// TestLinksThatReachOneServer: without a way to dial, the client stays where it is for as long as that works, and ends cleanly when it does not; with one, it goes on.
+// TestLinksThatReachOneServer: without a way to dial, the client stays where it is for as long as
+// that works, and ends cleanly when it does not; with one, it goes on.
 func TestLinksThatReachOneServer(t *testing.T) {
 	for _, dials := range []string{"not", "fails", "works"} {
 		t.Run(dials, func(t *testing.T) {

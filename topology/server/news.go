@@ -13,24 +13,28 @@ type NewsKind uint8
 
 // What can happen at a server that someone may want to know.
 const (
-	Joined       NewsKind = iota + 1 // someone new has a seat
-	Returned                         // someone came back to theirs
-	WentAway                         // a connection was lost; the seat is kept
-	Left                             // a seat was given up
-	Changed                          // someone watches who played, or the reverse, or has another name
-	Refused                          // someone was not let in; Reason and Text say why
-	Dropped                          // someone was thrown out; Reason and Text say why
-	Chatted                          // Text is a line of chat
-	Paused                           // Text says who wanted it
-	Resumed                          // the game goes on
-	LevelBegun                       // Text is the name of the level
-	GameError                        // the game did something wrong; Err says what. It goes on
-	LinkDown                         // a link has ended; Err says why. Others go on
-	Moved                            // a player is another server's now; Text says where and why
-	GamePanicked                     // the game panicked in a tick; Err says where, and Inputs and Flight how it came to that
+	Joined   NewsKind = iota + 1 // someone new has a seat
+	Returned                     // someone came back to theirs
+	WentAway                     // a connection was lost; the seat is kept
+	Left                         // a seat was given up
+	// someone watches who played, or the reverse, or has another name
+	Changed
+	Refused    // someone was not let in; Reason and Text say why
+	Dropped    // someone was thrown out; Reason and Text say why
+	Chatted    // Text is a line of chat
+	Paused     // Text says who wanted it
+	Resumed    // the game goes on
+	LevelBegun // Text is the name of the level
+	GameError  // the game did something wrong; Err says what. It goes on
+	LinkDown   // a link has ended; Err says why. Others go on
+	Moved      // a player is another server's now; Text says where and why
+	// the game panicked in a tick; Err says where, and Inputs and Flight how it came to that
+	GamePanicked
 )
 
-var newsNames = [...]string{"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused", "resumed", "level", "game error", "link down", "moved", "game panicked"}
+var newsNames = [...]string{
+	"", "joined", "returned", "away", "left", "changed", "refused", "dropped", "chat", "paused",
+	"resumed", "level", "game error", "link down", "moved", "game panicked"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -29,13 +29,18 @@ func (m *mine) Step(w *world.World, _ world.ID) {
 	}
 }
 
-var mines = &game.Title{Game: world.Define("mines", world.Class[walker](), world.Class[bird](), world.Class[mine](), world.State[tally](), world.Commands[walk](),
-	world.Event[planted](world.EventOptions{Delivery: world.Saved}), world.Event[fired](), world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
-	world.OnStart(func(w *world.World) {
-		world.Spawn(w, mine{})
-		world.Spawn(w, mine{Armed: true})
-	}),
-	world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, walker{}), p) }))}
+var mines = &game.Title{
+	Game: world.Define("mines", world.Class[walker](), world.Class[bird](), world.Class[mine](),
+		world.State[tally](), world.Commands[walk](),
+		world.Event[planted](world.EventOptions{Delivery: world.Saved}), world.Event[fired](),
+		world.Event[spark](world.EventOptions{Delivery: world.Unreliable}),
+		world.OnStart(func(w *world.World) {
+			world.Spawn(w, mine{})
+			world.Spawn(w, mine{Armed: true})
+		}),
+		world.OnJoin(func(w *world.World, p world.Player) {
+			w.SetOwner(world.Spawn(w, walker{}), p)
+		}))}
 
 // panics are what the news tell of games that panicked.
 func (s *sim) panics() (list []News) {
@@ -47,8 +52,8 @@ func (s *sim) panics() (list []News) {
 	return list
 }
 
-// TestPanicEndsTheMatch: the news say where, players are told, and Tick's error says all of it; what was kept of the
-// last seconds, and what a recorder wrote, repeat to the same panic.
+// TestPanicEndsTheMatch: the news say where, players are told, and Tick's error says all of it;
+// what was kept of the last seconds, and what a recorder wrote, repeat to the same panic.
 func TestPanicEndsTheMatch(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		var file bytes.Buffer
@@ -78,18 +83,23 @@ func TestPanicEndsTheMatch(t *testing.T) {
 		}
 		a := s.join("a", 1, netsim.Cable, client.Options{Return: -1})
 		b := s.join("b", 2, netsim.WiFi, client.Options{Return: -1})
-		a.makeMove = func(t world.Tick) walk { return walk{X: 1, Fire: t == 100 || t == 200 || t == 280} }
+		a.makeMove = func(t world.Tick) walk {
+			return walk{X: 1, Fire: t == 100 || t == 200 || t == 280}
+		}
 		b.makeMove = func(world.Tick) walk { return walk{Y: 1} }
 		n.Run(8 * time.Second)
 
 		list := s.panics()
 		var where *world.Panic
-		if len(list) != 1 || !errors.As(list[0].Err, &where) || where.Class != "mine" || where.Entity.Index() != 1 || where.Tick != list[0].Tick || where.Tick < 280 {
+		if len(list) != 1 || !errors.As(list[0].Err, &where) || where.Class != "mine" ||
+			where.Entity.Index() != 1 || where.Tick != list[0].Tick || where.Tick < 280 {
 			s.err = nil
 			s.fail("the news: %v", s.news)
 			return s.err
 		}
-		if s.err == nil || !strings.Contains(s.err.Error(), where.Error()) || !strings.Contains(s.err.Error(), "mine).Step (panic_test.go:") || !strings.Contains(s.err.Error(), "the match is over") {
+		if s.err == nil || !strings.Contains(s.err.Error(), where.Error()) ||
+			!strings.Contains(s.err.Error(), "mine).Step (panic_test.go:") ||
+			!strings.Contains(s.err.Error(), "the match is over") {
 			s.fail("Tick says nothing")
 			return s.err
 		}
@@ -121,7 +131,9 @@ func TestPanicEndsTheMatch(t *testing.T) {
 				return err
 			}
 			res, err := trace.Replay(mines.Game, r, trace.ReplayOptions{})
-			if err != nil || res.Panic == nil || res.Panic.Tick != where.Tick || res.Panic.Entity != where.Entity || res.Mismatch != nil || res.Damage != nil || res.Last != where.Tick-1 {
+			if err != nil || res.Panic == nil || res.Panic.Tick != where.Tick ||
+				res.Panic.Entity != where.Entity || res.Mismatch != nil || res.Damage != nil ||
+				res.Last != where.Tick-1 {
 				s.fail("%s, the replay is %+v (%v)", what, res, err)
 			} else if what == "kept" && res.First != first || what == "recorded" && res.First != 0 {
 				s.fail("%s, the replay begins at %d", what, res.First)
@@ -131,7 +143,8 @@ func TestPanicEndsTheMatch(t *testing.T) {
 	})
 }
 
-// TestPanicRestartsTheLevel: everyone stays and plays on in a new world; if it goes on like that, the match ends.
+// TestPanicRestartsTheLevel: everyone stays and plays on in a new world; if it goes on like that,
+// the match ends.
 func TestPanicRestartsTheLevel(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: mines, OnPanic: Restart, Flight: -1})
@@ -155,15 +168,18 @@ func TestPanicRestartsTheLevel(t *testing.T) {
 		if x := s.panics()[0]; x.Flight != nil || x.Inputs == nil {
 			s.fail("nothing is to be kept: %v", x.Flight)
 		}
-		if a.Phase() != client.Playing || b.Phase() != client.Playing || a.worlds != 3 || s.count(Joined) != 2 || s.server.Stats().Panics != 2 {
-			s.fail("%v and %v in %d worlds, %d joined", a.Phase(), b.Phase(), a.worlds, s.count(Joined))
+		if a.Phase() != client.Playing || b.Phase() != client.Playing || a.worlds != 3 ||
+			s.count(Joined) != 2 || s.server.Stats().Panics != 2 {
+			s.fail("%v and %v in %d worlds, %d joined", a.Phase(), b.Phase(), a.worlds,
+				s.count(Joined))
 		}
 		if walkerOf(s.server.World(), a.Player()) == nil || walkerOf(a.Truth(), b.Player()) == nil {
 			s.fail("they are not in the new world")
 		}
 		fires = true
 		n.Run(20 * time.Second)
-		if len(s.panics()) != mostRestarts+1 || s.err == nil || !strings.Contains(s.err.Error(), "match is over") {
+		if len(s.panics()) != mostRestarts+1 || s.err == nil ||
+			!strings.Contains(s.err.Error(), "match is over") {
 			s.fail("%d panics, and then %v", len(s.panics()), s.err)
 			return s.err
 		}

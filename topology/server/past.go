@@ -7,9 +7,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A past lets shots be judged by what the shooter saw, for players who are shown others a moment ago:
-// it remembers where things were, and each seat knows what its client showed when a command was given.
-// It belongs to one world. Without memory everything is judged by the present.
+// A past lets shots be judged by what the shooter saw, for players who are shown others a moment
+// ago: it remembers where things were, and each seat knows what its client showed when a command
+// was given. It belongs to one world. Without memory everything is judged by the present.
 type past struct {
 	title  *game.Title
 	memory *predict.Rewind // nil: judge by the present
@@ -69,9 +69,10 @@ func (p *past) where(
 	if !known && p.title.Shots.Clear != nil {
 		return det.Vec3{}, false
 	}
-	return p.memory.Where(target, float64(tick)+float64(sixteenths)/16, func(present det.Vec3) bool {
-		return p.title.Shots.Clear == nil || p.title.Shots.Clear(w, from, present)
-	})
+	return p.memory.Where(target, float64(tick)+float64(sixteenths)/16,
+		func(present det.Vec3) bool {
+			return p.title.Shots.Clear == nil || p.title.Shots.Clear(w, from, present)
+		})
 }
 
 // placeOf is where a player's body is.

@@ -81,7 +81,8 @@ func (h *huntServer) target() (target world.ID) {
 	return target
 }
 
-// TestShotsAreJudgedByWhatWasSeen: a title with shots is asked about the past of each new world, where the shooter saw it.
+// TestShotsAreJudgedByWhatWasSeen: a title with shots is asked about the past of each new world,
+// where the shooter saw it.
 func TestShotsAreJudgedByWhatWasSeen(t *testing.T) {
 	h := newHunt(t, Options{})
 	where := func(seen seenAt) (det.Vec3, bool) {

@@ -109,7 +109,8 @@ func (s *Server) message(p *peer, e *conn.Event) {
 			s.offend(p, BadState)
 		}
 	case wire.ControlChannel:
-		if !p.requests.pass(s.now, float64(s.opt.Limits.Requests), float64(4*s.opt.Limits.Requests)) {
+		if !p.requests.pass(s.now, float64(s.opt.Limits.Requests),
+			float64(4*s.opt.Limits.Requests)) {
 			s.offend(p, ManyRequests)
 			return
 		}
@@ -156,7 +157,8 @@ func (s *Server) close(p *peer, reason conn.Reason, note string) {
 	p.conn.Close(reason, note)
 }
 
-// gone forgets a connection that has ended. Whether the seat is kept depends on why: who left on purpose, or was thrown out, has none to come back to.
+// gone forgets a connection that has ended. Whether the seat is kept depends on why: who left on
+// purpose, or was thrown out, has none to come back to.
 func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 	s.blind(p)
 	p.state = ending
@@ -176,7 +178,8 @@ func (s *Server) gone(p *peer, reason conn.Reason, note string) {
 	}
 	seat.peer, seat.away = nil, s.now
 	switch reason {
-	case conn.ReasonLeft, wire.ReasonHostile, wire.ReasonKicked, wire.ReasonRules, wire.ReasonVersion:
+	case conn.ReasonLeft, wire.ReasonHostile, wire.ReasonKicked, wire.ReasonRules,
+		wire.ReasonVersion:
 		s.leave(seat)
 		return
 	}

@@ -25,7 +25,8 @@ type shelf map[game.LevelHash]game.Level
 func (s shelf) Load(h game.LevelHash) []byte { return bytes.Clone(s[h].Data) }
 func (s shelf) Keep(l game.Level)            { s[l.Hash()] = l }
 
-// TestChangeOfLevel: everyone stays connected, those who lack the data are sent it, and the new world is shown as exactly as the old one.
+// TestChangeOfLevel: everyone stays connected, those who lack the data are sent it, and the new
+// world is shown as exactly as the old one.
 func TestChangeOfLevel(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{Title: near(100), Level: Level{Name: "first"}})
@@ -47,7 +48,8 @@ func TestChangeOfLevel(t *testing.T) {
 			return err
 		}
 		n.Run(2 * time.Second)
-		if has.Level().Name != "second" || has.Phase() != client.Playing || slow.Phase() != client.Loading {
+		if has.Level().Name != "second" || has.Phase() != client.Playing ||
+			slow.Phase() != client.Loading {
 			s.fail("has is %v in %q, slow is %v", has.Phase(), has.Level().Name, slow.Phase())
 		}
 		if has.Truth().Tick() == 0 {
@@ -55,7 +57,8 @@ func TestChangeOfLevel(t *testing.T) {
 		}
 		late := s.join("late", 4, netsim.WiFi, client.Options{}) // while others are still loading
 		if !n.RunUntil(60*time.Second, func() bool {
-			return slow.Phase() == client.Playing && lacks.Phase() == client.Playing && late.Phase() == client.Playing
+			return slow.Phase() == client.Playing && lacks.Phase() == client.Playing &&
+				late.Phase() == client.Playing
 		}) {
 			s.fail("slow is %v, lacks %v, late %v", slow.Phase(), lacks.Phase(), late.Phase())
 		}
@@ -68,7 +71,8 @@ func TestChangeOfLevel(t *testing.T) {
 			for range world.All[stone](s.server.World()) {
 				stones++
 			}
-			if got := world.StateOf[tally](b.Truth()); got.Stones != 77 || stones != 77 || b.ended != nil {
+			if got := world.StateOf[tally](b.Truth()); got.Stones != 77 || stones != 77 ||
+				b.ended != nil {
 				s.fail("%s: %+v, %d stones on the server, %v", b.end.Name(), *got, stones, b.ended)
 			}
 		}
@@ -76,7 +80,8 @@ func TestChangeOfLevel(t *testing.T) {
 			s.fail("the level was sent %d times, to three who lacked it", st.LevelsSent)
 		}
 		// And back, with nothing to send, twice in one tick.
-		if err := errors.Join(s.server.Change(Level{Name: "third"}), s.server.Change(Level{Name: "fourth"})); err != nil {
+		if err := errors.Join(s.server.Change(Level{Name: "third"}),
+			s.server.Change(Level{Name: "fourth"})); err != nil {
 			return err
 		}
 		if !n.RunUntil(20*time.Second, func() bool {
@@ -134,8 +139,10 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 			}
 		}
 		var end *client.EndError
-		want(errors.As(third.ended, &end) && end.Reason == wire.ReasonNoSeat, "the third of two players: %v", third.ended)
-		want(eve.Player() == world.Nobody && eve.Phase() == client.Playing && eve.snaps > 10, "eve is player %d, %v", eve.Player(), eve.Phase())
+		want(errors.As(third.ended, &end) && end.Reason == wire.ReasonNoSeat,
+			"the third of two players: %v", third.ended)
+		want(eve.Player() == world.Nobody && eve.Phase() == client.Playing && eve.snaps > 10,
+			"eve is player %d, %v", eve.Player(), eve.Phase())
 		want(bob.Name() == "player 2", "bob is called %q", bob.Name())
 		ada.Say("hello\x1b[2J there")
 		ada.Say("cheat")
@@ -151,20 +158,25 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 			}
 			return false
 		}
-		want(heard(bob, client.Chat, "hello [2J there") && heard(eve, client.Chat, "hello"), "bob heard %v", bob.told)
-		want(heard(ada, client.Notice, "mind your words") && !heard(bob, client.Chat, "cheat"), "ada heard %v", ada.told)
+		want(heard(bob, client.Chat, "hello [2J there") && heard(eve, client.Chat, "hello"),
+			"bob heard %v", bob.told)
+		want(heard(ada, client.Notice, "mind your words") && !heard(bob, client.Chat, "cheat"),
+			"ada heard %v", ada.told)
 		want(bob.Name() == "bob", "bob is called %q", bob.Name())
-		want(heard(bob, client.Notice, "only ada may") && !s.server.Paused(), "bob heard %v", bob.told)
+		want(heard(bob, client.Notice, "only ada may") && !s.server.Paused(), "bob heard %v",
+			bob.told)
 		want(heard(eve, client.Notice, "all seats"), "eve heard %v", eve.told)
 
 		ada.SetPaused(true)
 		n.Run(time.Second)
 		at := s.server.World().Tick()
 		n.Run(5 * time.Second)
-		want(s.server.World().Tick() == at && heard(bob, client.Pause, "ada") && bob.Paused(), "the pause: tick %d and %d, %v", at, s.server.World().Tick(), bob.told)
+		want(s.server.World().Tick() == at && heard(bob, client.Pause, "ada") && bob.Paused(),
+			"the pause: tick %d and %d, %v", at, s.server.World().Tick(), bob.told)
 		ada.SetPaused(false)
 		n.Run(2 * time.Second)
-		want(s.server.World().Tick() > at+60 && heard(eve, client.Proceed, "ada"), "it does not go on: %v", eve.told)
+		want(s.server.World().Tick() > at+60 && heard(eve, client.Proceed, "ada"),
+			"it does not go on: %v", eve.told)
 
 		// Bob goes to watch, which eve does not want any more.
 		before := bob.worlds
@@ -176,20 +188,24 @@ func TestSidesChatNamesAndPauses(t *testing.T) {
 		want(errors.Is(bob.ended, errLeft) && s.server.Seat(2) == nil, "bob: %v", bob.ended)
 		eve.SetSpectating(false)
 		n.Run(2 * time.Second)
-		want(eve.Player() == 2 && eve.worlds == before+1 && walkerOf(s.server.World(), 2) != nil, "eve is player %d", eve.Player())
+		want(eve.Player() == 2 && eve.worlds == before+1 && walkerOf(s.server.World(), 2) != nil,
+			"eve is player %d", eve.Player())
 		eve.SetSpectating(true)
 		n.Run(2 * time.Second)
-		want(eve.Player() == world.Nobody && walkerOf(s.server.World(), 2) == nil, "eve is player %d", eve.Player())
+		want(eve.Player() == world.Nobody && walkerOf(s.server.World(), 2) == nil,
+			"eve is player %d", eve.Player())
 
 		s.server.Kick(s.server.Seat(4), "good night")
 		n.Run(time.Second)
-		want(errors.As(eve.ended, &end) && end.Reason == wire.ReasonKicked && end.Note == "good night" && s.server.Seat(4) == nil, "eve: %v", eve.ended)
+		want(errors.As(eve.ended, &end) && end.Reason == wire.ReasonKicked &&
+			end.Note == "good night" && s.server.Seat(4) == nil, "eve: %v", eve.ended)
 		if err := s.settle(time.Second); err != nil {
 			return err
 		}
 		s.server.Shutdown("back in five minutes")
 		n.Run(time.Second)
-		want(errors.As(ada.ended, &end) && end.Reason == conn.ReasonClosing && end.Note == "back in five minutes", "ada: %v", ada.ended)
+		want(errors.As(ada.ended, &end) && end.Reason == conn.ReasonClosing &&
+			end.Note == "back in five minutes", "ada: %v", ada.ended)
 		want(s.server.Done(), "the server is not done")
 		return s.err
 	})
@@ -205,7 +221,8 @@ func (x *otherWalker) Sync(s *bits.Sync) {
 
 // TestOtherVersionsAreRefused: with what differs, in words.
 func TestOtherVersionsAreRefused(t *testing.T) {
-	other := world.Define("yard", world.Class[otherWalker](world.ClassOptions{Name: "walker"}), world.Commands[walk]())
+	other := world.Define("yard", world.Class[otherWalker](world.ClassOptions{Name: "walker"}),
+		world.Commands[walk]())
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, Options{})
 		if err != nil {
@@ -215,7 +232,8 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		join := func(name string, id uint64, title *game.Title) *error {
 			end := n.Endpoint(name)
 			n.Connect(end, s.end, netsim.WiFi)
-			c, err := client.New(client.Options{Title: title, Link: end, Token: s.token(id), Conn: conn.Options{Seed: seedOf(n.Seed(), byte(id))}})
+			c, err := client.New(client.Options{Title: title, Link: end, Token: s.token(id),
+				Conn: conn.Options{Seed: seedOf(n.Seed(), byte(id))}})
 			if err != nil {
 				s.fail("%v", err)
 				return new(error)
@@ -232,10 +250,12 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 		options := join("options", 2, &game.Title{Game: yard, NoRelay: true})
 		n.Run(10 * time.Second)
 		var version *client.VersionError
-		if !errors.As(*rules, &version) || !strings.Contains(version.Error(), "Pos") || !strings.Contains(version.Error(), "bird") {
+		if !errors.As(*rules, &version) || !strings.Contains(version.Error(), "Pos") ||
+			!strings.Contains(version.Error(), "bird") {
 			s.fail("the other rules: %v", *rules)
 		}
-		if !errors.As(*options, &version) || version.Difference != "" || !strings.Contains(version.Error(), "the same title") {
+		if !errors.As(*options, &version) || version.Difference != "" ||
+			!strings.Contains(version.Error(), "the same title") {
 			s.fail("the other options: %v", *options)
 		}
 		if s.count(Refused) != 2 || s.server.Population().Connections != 0 {
@@ -262,7 +282,8 @@ func TestAdmission(t *testing.T) {
 		good := s.join("good", 1, netsim.Cable, client.Options{})
 		n.Run(3 * time.Second)
 		var end *client.EndError
-		if !errors.As(bad.ended, &end) || end.Reason != wire.ReasonRules || end.Note != "thirteen is not welcome" {
+		if !errors.As(bad.ended, &end) || end.Reason != wire.ReasonRules ||
+			end.Note != "thirteen is not welcome" {
 			s.fail("%v", bad.ended)
 		}
 		if good.Phase() != client.Playing {
@@ -272,18 +293,21 @@ func TestAdmission(t *testing.T) {
 	})
 }
 
-// TestTwoLinksOneSeat: the same person comes by another link; the old connection is ended, the seat is the same.
+// TestTwoLinksOneSeat: the same person comes by another link; the old connection is ended, the seat
+// is the same.
 func TestTwoLinksOneSeat(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
 	one, two, home := n.Endpoint("one"), n.Endpoint("two"), n.Endpoint("home")
-	s, err := New(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two}, Conn: conn.Options{Wall: wall}})
+	s, err := New(Options{Title: &game.Title{Game: yard}, Links: []link.Link{one, two},
+		Conn: conn.Options{Wall: wall}})
 	must(t, err)
 	defer s.Close()
 	join := func(l *netsim.Endpoint) *client.Client {
 		tok, err := s.Token(7, nil, time.Hour)
 		must(t, err)
 		tok.Servers = nil
-		c, err := client.New(client.Options{Title: &game.Title{Game: yard}, Link: home, Token: tok, Servers: addrs(l)})
+		c, err := client.New(client.Options{Title: &game.Title{Game: yard}, Link: home, Token: tok,
+			Servers: addrs(l)})
 		must(t, err)
 		return c
 	}
@@ -305,7 +329,8 @@ func TestTwoLinksOneSeat(t *testing.T) {
 		must(t, s.Tick(n.Now()))
 	}
 	var end *client.EndError
-	if b.Phase() != client.Playing || err2 != nil || b.Player() != a.Player() || !errors.As(err1, &end) || end.Reason != conn.ReasonReplaced {
+	if b.Phase() != client.Playing || err2 != nil || b.Player() != a.Player() ||
+		!errors.As(err1, &end) || end.Reason != conn.ReasonReplaced {
 		t.Errorf("%v, %v, player %d; the first %v", b.Phase(), err2, b.Player(), err1)
 	}
 	if p := s.Population(); p.Players != 1 || p.Connections != 1 {
@@ -331,11 +356,15 @@ func (x *giant) Step(w *world.World, me world.ID) {
 	}
 }
 
-// TestGiantsAreReported: an entity that fits into no packet is named by its class; in production the others are shown all the same.
+// TestGiantsAreReported: an entity that fits into no packet is named by its class; in production
+// the others are shown all the same.
 func TestGiantsAreReported(t *testing.T) {
-	giants := world.Define("giants", world.Class[giant](), world.Class[walker](), world.Commands[walk](),
+	giants := world.Define("giants", world.Class[giant](), world.Class[walker](),
+		world.Commands[walk](),
 		world.OnStart(func(w *world.World) { world.Spawn(w, giant{}) }),
-		world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, walker{}), p) }))
+		world.OnJoin(func(w *world.World, p world.Player) {
+			w.SetOwner(world.Spawn(w, walker{}), p)
+		}))
 	for _, develop := range []bool{false, true} {
 		t.Run(fmt.Sprint("develop=", develop), func(t *testing.T) {
 			n := netsim.New(netsim.Options{Seed: 1})
@@ -361,8 +390,8 @@ func TestGiantsAreReported(t *testing.T) {
 	}
 }
 
-// TestIdleClientsCostLittle: in a world in which nothing happens a client who does nothing is sent at most 60 bytes a second, and one that only watches sends
-// as little.
+// TestIdleClientsCostLittle: in a world in which nothing happens a client who does nothing is sent
+// at most 60 bytes a second, and one that only watches sends as little.
 func TestIdleClientsCostLittle(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
 	s, err := newSim(n, Options{Title: yardTitle(0, 200, 0)})

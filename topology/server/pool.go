@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// A pool spreads the work of a tick over cores: for each client whose turn it is, what it is shown and how that is coded. The goroutines are made once and wait
-// between ticks; the one that drives the server works along, so a pool of one has no goroutines at all.
+// A pool spreads the work of a tick over cores: for each client whose turn it is, what it is shown
+// and how that is coded. The goroutines are made once and wait between ticks; the one that drives
+// the server works along, so a pool of one has no goroutines at all.
 type pool struct {
 	workers []*worker
 	wake    []chan bool // for each worker but the first: true to work, closed to end
@@ -32,7 +33,8 @@ type worker struct {
 func newPool(size int, p *replica.Protocol) *pool {
 	o := &pool{}
 	for range size {
-		o.workers = append(o.workers, &worker{finder: interest.NewFinder(), encoder: replica.NewWorker(p)})
+		o.workers = append(o.workers,
+			&worker{finder: interest.NewFinder(), encoder: replica.NewWorker(p)})
 	}
 	for _, w := range o.workers[1:] {
 		wake := make(chan bool, 1)

@@ -10,8 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
-// A port is one link of a server, with the connections that came by it. Each has a protocol machine of its own, since an address has a meaning only on its link.
-// That the same person comes by two of them is seen when they take their seat.
+// A port is one link of a server, with the connections that came by it. Each has a protocol machine
+// of its own, since an address has a meaning only on its link. That the same person comes by two of
+// them is seen when they take their seat.
 type port struct {
 	link  link.Link
 	conn  *conn.Server
@@ -21,20 +22,24 @@ type port struct {
 }
 
 const (
-	// receiveBatch is how many datagrams are taken from a link at once, handleBatch how many are handled before their events are looked at, while they are still
-	// in the cache.
+	// receiveBatch is how many datagrams are taken from a link at once, handleBatch how many are
+	// handled before their events are looked at, while they are still in the cache.
 	receiveBatch = 256
 	handleBatch  = 16
-	// spareConns is how many beyond those with seats may be connected, for as long as it takes to tell them why not.
+	// spareConns is how many beyond those with seats may be connected, for as long as it takes to
+	// tell them why not.
 	spareConns = 32
 )
 
 func (s *Server) newPort(l link.Link, i int) (*port, error) {
 	o := conn.ServerOptions{
-		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses, TicketLife: s.opt.TicketLife,
-		MaxClients: s.opt.Players + s.opt.Spectators + spareConns, DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
+		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses,
+		TicketLife: s.opt.TicketLife,
+		MaxClients: s.opt.Players + s.opt.Spectators + spareConns,
+		DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
 	}
-	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wire.Version, wire.Channels()
+	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wire.Version,
+		wire.Channels()
 	o.Seed = s.portSeed(i)
 	o.MaxBulk = -1 // nothing that a client could say is that long
 	c, err := conn.NewServer(o)

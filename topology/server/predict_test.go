@@ -25,7 +25,8 @@ type seer struct {
 }
 
 func (g *league) predicts(name string, id uint64, c netsim.Conditions, at *member) *seer {
-	b := &seer{mover: g.joinAs(name, id, c, at, client.Options{Predict: predict.Options{Keep: 128}})}
+	b := &seer{mover: g.joinAs(name, id, c, at,
+		client.Options{Predict: predict.Options{Keep: 128}})}
 	b.moves = func(world.Tick) walk { return walk{X: 1} }
 	b.frame = b.look
 	return b
@@ -55,7 +56,8 @@ func (b *seer) look() {
 	}
 }
 
-// TestPredictionGoesOn: whoever predicts sees their body go on evenly when they move to another server, and never sees it vanish when a server dies.
+// TestPredictionGoesOn: whoever predicts sees their body go on evenly when they move to another
+// server, and never sees it vanish when a server dies.
 func TestPredictionGoesOn(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE} {
 		t.Run(c.Name, func(t *testing.T) {
@@ -91,7 +93,8 @@ func TestPredictionGoesOn(t *testing.T) {
 				n.Run(5 * time.Second)
 				died = append(died, int(100*b.jump/0.25))
 				if b.begun != 0 || b.absent != 0 || b.Phase() != client.Playing || b.home().dead {
-					g.fail("%d worlds began anew, the body was gone in %d frames, %v", b.begun, b.absent, b.Phase())
+					g.fail("%d worlds began anew, the body was gone in %d frames, %v", b.begun,
+						b.absent, b.Phase())
 				}
 				if e := b.Stats().Bad; e != 0 {
 					g.fail("%v", e)
@@ -99,13 +102,16 @@ func TestPredictionGoesOn(t *testing.T) {
 				b.jump, b.most = 0, 0
 				n.Run(2 * time.Second)
 				if b.most > 2 || b.jump > 1 {
-					g.fail("after all, the body moves by %.2f and stands still for %d frames", b.jump, b.most)
+					g.fail("after all, the body moves by %.2f and stands still for %d frames",
+						b.jump, b.most)
 				}
 				return g.err
 			})
 			if len(moved) > 0 {
-				t.Logf("largest motion between two frames, in percent of a tick's: in a move median %d, most %d; when a server died median %d, most %d",
-					percentile(moved, 50), slices.Max(moved), percentile(died, 50), slices.Max(died))
+				t.Logf("largest motion between two frames, in percent of a tick's: in a move "+
+					"median %d, most %d; when a server died median %d, most %d",
+					percentile(moved, 50), slices.Max(moved), percentile(died, 50),
+					slices.Max(died))
 			}
 		})
 	}

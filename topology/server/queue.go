@@ -6,7 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A queue holds the commands of one player for ticks to come. Its memory is fixed: what is late, or further in the future than it reaches, is not taken.
+// A queue holds the commands of one player for ticks to come. Its memory is fixed: what is late, or
+// further in the future than it reaches, is not taken.
 type queue struct {
 	size   int          // numbers in a command
 	ticks  []world.Tick // for which tick each slot holds a command; 0 for none
@@ -16,7 +17,8 @@ type queue struct {
 	ruled  world.Tick   // the tick for which the server has decided itself
 }
 
-// seenAt is what a client showed of others when it made a command: a tick, and how many sixteenths of the way to the next.
+// seenAt is what a client showed of others when it made a command: a tick, and how many sixteenths
+// of the way to the next.
 type seenAt struct {
 	tick       world.Tick
 	sixteenths uint8
@@ -36,7 +38,9 @@ const (
 
 // newQueue makes one that reaches so many ticks ahead.
 func newQueue(size, reach int) *queue {
-	return &queue{size: size, ticks: make([]world.Tick, reach), images: make([]int32, size*reach), seen: make([]seenAt, reach), used: make([]world.Tick, reach)}
+	return &queue{
+		size: size, ticks: make([]world.Tick, reach), images: make([]int32, size*reach),
+		seen: make([]seenAt, reach), used: make([]world.Tick, reach)}
 }
 
 func (q *queue) reset() {
@@ -73,7 +77,8 @@ func (q *queue) put(now, t world.Tick, image []int32) verdict {
 	return taken
 }
 
-// first says whether a command that came late is one that has not been seen, and from now on it has.
+// first says whether a command that came late is one that has not been seen, and from now on it
+// has.
 func (q *queue) first(t world.Tick) bool {
 	i, _ := q.at(t)
 	if t <= q.used[i] {
@@ -100,7 +105,8 @@ func (q *queue) take(t world.Tick) ([]int32, seenAt) {
 	return image, q.seen[i]
 }
 
-// shut lets the server decide for a tick, so that what still comes for it is late. It is not ok if something has come.
+// shut lets the server decide for a tick, so that what still comes for it is late. It is not ok if
+// something has come.
 func (q *queue) shut(t world.Tick) bool {
 	if i, _ := q.at(t); q.ticks[i] == t {
 		return false

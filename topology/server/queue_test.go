@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQueueAgainstModel compares the queue with a map without bounds: what is taken is what was put first, for a tick that was within reach.
+// TestQueueAgainstModel compares the queue with a map without bounds: what is taken is what was put
+// first, for a tick that was within reach.
 func TestQueueAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reach := rapid.IntRange(1, 20).Draw(t, "reach")
@@ -56,7 +57,8 @@ func TestQueueAgainstModel(t *testing.T) {
 // TestBucket: never more than the burst and what the rate allows.
 func TestBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rate, burst := float64(rapid.IntRange(1, 50).Draw(t, "rate")), float64(rapid.IntRange(1, 20).Draw(t, "burst"))
+		rate, burst := float64(rapid.IntRange(1, 50).Draw(t, "rate")),
+			float64(rapid.IntRange(1, 20).Draw(t, "burst"))
 		var b bucket
 		now := time.Duration(rapid.IntRange(0, 1e9).Draw(t, "start"))
 		from, passed := now, 0
@@ -78,7 +80,8 @@ func TestBucket(t *testing.T) {
 func TestConductIsForgiven(t *testing.T) {
 	var r conduct
 	for i := range 1000 {
-		if r.add(time.Duration(i)*time.Second, BadCommand, 200) { // ten a second, and twenty are forgiven
+		// ten a second, and twenty are forgiven
+		if r.add(time.Duration(i)*time.Second, BadCommand, 200) {
 			t.Fatal("dropped for what is forgiven")
 		}
 	}

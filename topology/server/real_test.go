@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestRealSockets: a server on UDP, WebSocket and memory at once, with clients over each, in real time; the level changes, and the server stops and says so.
+// TestRealSockets: a server on UDP, WebSocket and memory at once, with clients over each, in real
+// time; the level changes, and the server stops and says so.
 func TestRealSockets(t *testing.T) {
 	socket, err := udp.Listen("127.0.0.1:0", udp.Options{})
 	must(t, err)
@@ -36,7 +37,8 @@ func TestRealSockets(t *testing.T) {
 	host, err := hub.Open(netip.AddrPort{})
 	must(t, err)
 
-	s, err := New(Options{Title: yardTitle(20, 100, 100), Workers: 2, Links: []link.Link{socket, web, host}})
+	s, err := New(Options{Title: yardTitle(20, 100, 100), Workers: 2,
+		Links: []link.Link{socket, web, host}})
 	must(t, err)
 	ctx, stop := context.WithCancelCause(t.Context())
 	var running sync.WaitGroup
@@ -53,7 +55,9 @@ func TestRealSockets(t *testing.T) {
 		must(t, s.Do(t.Context(), func() {
 			tok, e := s.Token(uint64(i+1), nil, time.Minute)
 			if err = e; err == nil {
-				c, err = client.New(client.Options{Title: title, Style: predict.Style(i % 4), Predict: predict.Options{Keep: 64}, Link: l, Token: tok, Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i)})
+				c, err = client.New(client.Options{Title: title, Style: predict.Style(i % 4),
+					Predict: predict.Options{Keep: 64}, Link: l, Token: tok,
+					Servers: []netip.AddrPort{at}, Name: fmt.Sprint("c", i)})
 			}
 		}))
 		must(t, err)
@@ -64,7 +68,8 @@ func TestRealSockets(t *testing.T) {
 		tick := func(now time.Duration) error {
 			v := c.Frame(now, walks)
 			if v.Fresh {
-				if x := walkerOf(v.Truth, v.Me); x != nil && x.Steps > 5 { // the server has taken commands
+				// the server has taken commands
+				if x := walkerOf(v.Truth, v.Me); x != nil && x.Steps > 5 {
 					select {
 					case shown <- i:
 					default:
@@ -73,14 +78,17 @@ func TestRealSockets(t *testing.T) {
 			}
 			return v.Err
 		}
-		running.Go(func() { ended <- drive.Loop{Step: yard.TickLength(), Tick: tick}.Run(t.Context()) })
+		running.Go(func() {
+			ended <- drive.Loop{Step: yard.TickLength(), Tick: tick}.Run(t.Context())
+		})
 	}
 	for i := range 3 {
 		l, err := udp.Listen("127.0.0.1:0", udp.Options{})
 		must(t, err)
 		join(i, l, socket.LocalAddr())
 	}
-	ws, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(site.URL, "http"), websocket.Options{})
+	ws, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(site.URL, "http"),
+		websocket.Options{})
 	must(t, err)
 	join(3, ws, ws.Peer())
 	own, err := hub.Open(netip.AddrPort{})
@@ -100,7 +108,8 @@ func TestRealSockets(t *testing.T) {
 		}
 	}
 	all()
-	must(t, s.Do(t.Context(), func() { err = s.Change(Level{Name: "next", Data: []byte{9, 9, 9}}) }))
+	must(t, s.Do(t.Context(),
+		func() { err = s.Change(Level{Name: "next", Data: []byte{9, 9, 9}}) }))
 	must(t, err)
 	for len(shown) > 0 {
 		<-shown
@@ -115,14 +124,16 @@ func TestRealSockets(t *testing.T) {
 				t.Errorf("%s: %+v, %+v", seat.Name, seat.Quality(), seat.Commands())
 			}
 		}
-		if st := s.Stats(); st.Ticks == 0 || st.Times.Work() <= 0 || st.Times.Elapsed() <= 0 || st.Replica.Bytes == 0 {
+		if st := s.Stats(); st.Ticks == 0 || st.Times.Work() <= 0 || st.Times.Elapsed() <= 0 ||
+			st.Replica.Bytes == 0 {
 			t.Errorf("%+v", st)
 		}
 	}))
 	stop(errors.New("the cleaners are here"))
 	for range clients {
 		var end *client.EndError
-		if err := <-ended; !errors.As(err, &end) || end.Reason != conn.ReasonClosing || end.Note != "the cleaners are here" {
+		if err := <-ended; !errors.As(err, &end) || end.Reason != conn.ReasonClosing ||
+			end.Note != "the cleaners are here" {
 			t.Errorf("%v", err)
 		}
 	}

@@ -55,9 +55,11 @@ func (s *Server) request(p *peer, m *wire.Message) {
 // hello is the first word of a client. It gets a seat, or is told why not.
 func (s *Server) hello(p *peer, m *wire.Message) {
 	if m.Version != s.protocol.Hash() {
-		// It is sent what the server's game declares, so that it can say what differs, and ends the connection itself; or we do after a while.
+		// It is sent what the server's game declares, so that it can say what differs, and ends the
+		// connection itself; or we do after a while.
 		p.state, p.since = mismatched, s.now
-		s.tell(News{Kind: Refused, Client: p.conn.Client(), Reason: wire.ReasonVersion, Text: fmt.Sprintf("has version %016x, this is %016x", m.Version, s.protocol.Hash())})
+		s.tell(News{Kind: Refused, Client: p.conn.Client(), Reason: wire.ReasonVersion,
+			Text: fmt.Sprintf("has version %016x, this is %016x", m.Version, s.protocol.Hash())})
 		if _, err := p.conn.SendBulk(wire.TagDeclarations, []byte(s.description)); err != nil {
 			s.close(p, wire.ReasonVersion, "")
 		}
@@ -88,7 +90,8 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 
 // visitor is who a client says that it is.
 func (p *peer) visitor(name string) Visitor {
-	return Visitor{Client: p.conn.Client(), Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
+	return Visitor{
+		Client: p.conn.Client(), Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
 }
 
 // seated lets someone begin who has a seat.
@@ -130,7 +133,8 @@ func (s *Server) nameFor(seat *Seat, name string) string {
 
 // welcome tells someone who they are here.
 func (s *Server) welcome(p *peer) {
-	s.say(p, wire.Message{Kind: wire.Welcome, Player: p.seat.Player, Client: p.seat.Client, Interval: byte(min(s.every, 255)), On: p.seat.Spectator(), Name: p.seat.Name})
+	s.say(p, wire.Message{Kind: wire.Welcome, Player: p.seat.Player, Client: p.seat.Client,
+		Interval: byte(min(s.every, 255)), On: p.seat.Spectator(), Name: p.seat.Name})
 }
 
 // show tells someone of the level that is played; when they are ready they are shown the world.
@@ -174,7 +178,8 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 		return
 	}
 	p.state, p.since = shown, s.now
-	p.sender = replica.NewSender(s.scene.publisher, replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
+	p.sender = replica.NewSender(s.scene.publisher,
+		replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
 	p.heard, p.early, p.repeated = false, 0, 0
@@ -182,7 +187,8 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 		seat.inside = true
 		s.engine.Enter(seat.Player)
 	}
-	if p.queue != nil && !s.traits.Eager { // which has been given what came while the client got ready
+	// which has been given what came while the client got ready
+	if p.queue != nil && !s.traits.Eager {
 		p.queue.reset()
 		p.edges.reset()
 	}
@@ -251,7 +257,9 @@ func (s *Server) rename(p *peer, name string) {
 }
 
 // notice tells one client something.
-func (s *Server) notice(p *peer, text string) { s.say(p, wire.Message{Kind: wire.Notice, Text: text}) }
+func (s *Server) notice(p *peer, text string) {
+	s.say(p, wire.Message{Kind: wire.Notice, Text: text})
+}
 
 // broadcast tells everyone who has a seat.
 func (s *Server) broadcast(m wire.Message) {

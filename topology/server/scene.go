@@ -53,5 +53,7 @@ func (s *Server) newScene(l Level) (*scene, error) {
 
 // message tells a client of the level. The epoch is the client's own count of worlds.
 func (g *scene) message(epoch uint32) wire.Message {
-	return wire.Message{Kind: wire.Level, Epoch: epoch, Seed: g.level.Seed, Start: g.publisher.Start(), Tick: g.world.Tick(), Size: uint32(len(g.level.Data)), Data: g.hash, Name: g.level.Name}
+	return wire.Message{
+		Kind: wire.Level, Epoch: epoch, Seed: g.level.Seed, Start: g.publisher.Start(),
+		Tick: g.world.Tick(), Size: uint32(len(g.level.Data)), Data: g.hash, Name: g.level.Name}
 }

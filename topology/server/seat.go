@@ -10,8 +10,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Seat is one person at a server: who they are, and, if they play, which player of the world they are. It outlasts their connection by a while, so that
-// someone whose machine crashed finds everything as it was.
+// A Seat is one person at a server: who they are, and, if they play, which player of the world they
+// are. It outlasts their connection by a while, so that someone whose machine crashed finds
+// everything as it was.
 type Seat struct {
 	// Client is the number in the person's token.
 	Client uint64
@@ -27,8 +28,9 @@ type Seat struct {
 	away     time.Duration // since when the person is away
 	inside   bool          // the world knows the player
 	repeated int           // ticks in a row without a command
-	seen     seenAt        // what the client showed of others when it made the command that was used last
-	gone     bool          // the player is another server's now, and the client is on its way there
+	// what the client showed of others when it made the command that was used last
+	seen seenAt
+	gone bool // the player is another server's now, and the client is on its way there
 }
 
 // Spectator says that the person only watches.
@@ -53,13 +55,15 @@ func (s *Seat) Quality() conn.Quality {
 	return s.peer.conn.Quality()
 }
 
-// Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others when they gave the command that was used last: what a server
-// goes back to for hits. It is zero for clients that do not say, as those that predict everything.
+// Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others
+// when they gave the command that was used last: what a server goes back to for hits. It is zero
+// for clients that do not say, as those that predict everything.
 func (s *Seat) Seen() (t world.Tick, sixteenths uint8) {
 	return s.seen.tick, s.seen.sixteenths
 }
 
-// Commands tells how the person's commands arrived since they were given the connection that they have.
+// Commands tells how the person's commands arrived since they were given the connection that they
+// have.
 func (s *Seat) Commands() CommandCounts {
 	if s.peer == nil {
 		return CommandCounts{}
@@ -70,11 +74,14 @@ func (s *Seat) Commands() CommandCounts {
 // CommandCounts is how the commands of one player arrived.
 type CommandCounts struct {
 	Taken, Again, Late, Future, Differed uint64
-	// Merged is how many of those that were late had edges, such as a shot, which became part of a later one.
+	// Merged is how many of those that were late had edges, such as a shot, which became part of a
+	// later one.
 	Merged uint64
-	// Repeated is for how many ticks the last command was used again; Neutral how often it was given up.
+	// Repeated is for how many ticks the last command was used again; Neutral how often it was
+	// given up.
 	Repeated, Neutral uint64
-	// Early is how much before it was needed the newest came, in quarters of a tick; below zero, how much too late.
+	// Early is how much before it was needed the newest came, in quarters of a tick; below zero,
+	// how much too late.
 	Early int
 }
 
@@ -96,7 +103,8 @@ func (s *Server) watch(p *peer, name string) {
 		return
 	}
 	s.watching++
-	seat := &Seat{Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
+	seat := &Seat{
+		Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
 	s.seats[seat.Client] = seat
 	seat.Name = s.nameFor(seat, name)
 	s.seated(p, seat, Joined)

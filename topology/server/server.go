@@ -145,7 +145,10 @@ func New(o Options) (*Server, error) {
 	s.begun()
 	if o.Develop {
 		for _, class := range p.Oversize(leastPayload) {
-			s.tell(News{Kind: GameError, Err: fmt.Errorf("server: class %s: it may be that %w of %d bytes; sync less of it, or split it into several entities", class, ErrTooLarge, leastPayload)})
+			s.tell(News{Kind: GameError,
+				Err: fmt.Errorf(
+					"server: class %s: it may be that %w of %d bytes; sync less of it, or split "+
+						"it into several entities", class, ErrTooLarge, leastPayload)})
 		}
 	}
 	return s, nil
@@ -180,7 +183,8 @@ func (s *Server) Protocol() *replica.Protocol { return s.protocol }
 // backend, for the host of a listen server, and for tests.
 func (s *Server) Token(client uint64, userData []byte, life time.Duration) (token.Token, error) {
 	return token.Issue(s.opt.Keys[0], token.Grant{
-		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData, Servers: s.opt.Addresses,
+		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData,
+		Servers: s.opt.Addresses,
 		Expires: s.opt.Conn.Wall + int64((s.now+life+time.Second-1)/time.Second),
 	}, rand.Reader)
 }

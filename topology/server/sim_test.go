@@ -20,7 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A sim is a server and clients on a simulated network, with an oracle that knows all that the server ever published.
+// A sim is a server and clients on a simulated network, with an oracle that knows all that the
+// server ever published.
 type sim struct {
 	net     *netsim.Net
 	server  *Server
@@ -56,8 +57,10 @@ func (o *oracle) take(w *world.World) {
 			seen[id] = true
 			list := o.images[id]
 			image, owner := w.Host().Image(id), w.Owner(id)
-			if n := len(list); n == 0 || !slices.Equal(list[n-1].image, image) || list[n-1].owner != owner {
-				o.images[id] = append(list, published{tick: w.Tick(), image: slices.Clone(image), owner: owner})
+			if n := len(list); n == 0 || !slices.Equal(list[n-1].image, image) ||
+				list[n-1].owner != owner {
+				o.images[id] = append(list,
+					published{tick: w.Tick(), image: slices.Clone(image), owner: owner})
 			}
 		}
 	}
@@ -137,7 +140,8 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 
 func (s *sim) fail(format string, args ...any) {
 	if s.err == nil {
-		s.err = fmt.Errorf("seed %d, at %v, tick %d: %s", s.net.Seed(), s.net.Now(), s.server.World().Tick(), fmt.Sprintf(format, args...))
+		s.err = fmt.Errorf("seed %d, at %v, tick %d: %s", s.net.Seed(), s.net.Now(),
+			s.server.World().Tick(), fmt.Sprintf(format, args...))
 	}
 }
 
@@ -154,7 +158,8 @@ func (s *sim) token(client uint64) token.Token {
 	return t
 }
 
-// A bot is a client that walks about and checks all it is shown against the oracle. It predicts nothing, and so is shown what came.
+// A bot is a client that walks about and checks all it is shown against the oracle. It predicts
+// nothing, and so is shown what came.
 type bot struct {
 	*client.Client
 	sim      *sim
@@ -170,8 +175,9 @@ type bot struct {
 	told     []client.Word
 	known    map[world.ID]bool
 	makeMove func(t world.Tick) walk
-	target   func(now time.Duration) world.Tick // up to which there are commands, in place of what the client's clock says
-	careless bool                               // checks nothing
+	// up to which there are commands, in place of what the client's clock says
+	target   func(now time.Duration) world.Tick
+	careless bool // checks nothing
 	conns    int
 }
 
@@ -275,7 +281,8 @@ func (b *bot) oracle() *oracle {
 	return nil
 }
 
-// Snapshot is for the client to call. It compares each update with what the server had at that tick.
+// Snapshot is for the client to call. It compares each update with what the server had at that
+// tick.
 func (b *bot) Snapshot(x *replica.Snapshot) {
 	b.snaps++
 	if b.careless {
@@ -287,10 +294,13 @@ func (b *bot) Snapshot(x *replica.Snapshot) {
 		b.known[u.ID] = true
 		p := o.at(u.ID, x.Tick)
 		switch {
-		case u.What == replica.Held && (p == nil || p.gone || !slices.Equal(p.image, u.Image) || p.owner != u.Entry.Owner):
-			b.sim.fail("%s: entity %v at tick %d is shown as %v, and was %+v", b.end.Name(), u.ID, x.Tick, u.Image, p)
+		case u.What == replica.Held &&
+			(p == nil || p.gone || !slices.Equal(p.image, u.Image) || p.owner != u.Entry.Owner):
+			b.sim.fail("%s: entity %v at tick %d is shown as %v, and was %+v", b.end.Name(), u.ID,
+				x.Tick, u.Image, p)
 		case u.What == replica.Removed && p != nil && !p.gone:
-			b.sim.fail("%s: entity %v is said to be removed at tick %d, and was not", b.end.Name(), u.ID, x.Tick)
+			b.sim.fail("%s: entity %v is said to be removed at tick %d, and was not", b.end.Name(),
+				u.ID, x.Tick)
 		}
 	}
 }
@@ -303,9 +313,13 @@ func (b *bot) seen(w *world.World) {
 			if id.Allocator() == world.Predicted {
 				continue
 			}
-			ok := slices.ContainsFunc(o.images[id], func(p published) bool { return !p.gone && slices.Equal(p.image, w.Host().Image(id)) })
+			ok := slices.ContainsFunc(o.images[id],
+				func(p published) bool {
+					return !p.gone && slices.Equal(p.image, w.Host().Image(id))
+				})
 			if !ok && b.known[id] {
-				b.sim.fail("%s: entity %v is held as %v, which was never published", b.end.Name(), id, w.Host().Image(id))
+				b.sim.fail("%s: entity %v is held as %v, which was never published", b.end.Name(),
+					id, w.Host().Image(id))
 			}
 		}
 	}
@@ -322,7 +336,8 @@ func (b *bot) hear(w *world.World) {
 	}
 }
 
-// sees says whether the client holds exactly what the server would show it now, in a world that stands still.
+// sees says whether the client holds exactly what the server would show it now, in a world that
+// stands still.
 func (b *bot) sees() error {
 	s := b.sim.server
 	seat := s.seats[b.id]
@@ -336,8 +351,10 @@ func (b *bot) sees() error {
 		if !b.Truth().Has(e.ID) {
 			return fmt.Errorf("%s lacks %v", b.end.Name(), e.ID)
 		}
-		if !slices.Equal(b.Truth().Host().Image(e.ID), w.Host().Image(e.ID)) || b.Truth().Owner(e.ID) != w.Owner(e.ID) {
-			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID, b.Truth().Host().Image(e.ID), w.Host().Image(e.ID))
+		if !slices.Equal(b.Truth().Host().Image(e.ID), w.Host().Image(e.ID)) ||
+			b.Truth().Owner(e.ID) != w.Owner(e.ID) {
+			return fmt.Errorf("%s has %v as %v, and it is %v", b.end.Name(), e.ID,
+				b.Truth().Host().Image(e.ID), w.Host().Image(e.ID))
 		}
 	}
 	for id := range b.Truth().Entities() {
@@ -353,7 +370,8 @@ func (b *bot) sees() error {
 		if c.State() {
 			for id := range w.Host().Of(i) {
 				if !slices.Equal(b.Truth().Host().Image(id), w.Host().Image(id)) {
-					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(), b.Truth().Host().Image(id), w.Host().Image(id))
+					return fmt.Errorf("%s has state %s as %v, and it is %v", b.end.Name(), c.Name(),
+						b.Truth().Host().Image(id), w.Host().Image(id))
 				}
 			}
 		}

@@ -9,16 +9,18 @@ import (
 	"github.com/coeval-dev/coeval/topology/wire"
 )
 
-// This file is the way of a snapshot: choose whose turn it is, look and encode for all of them at once, send one after the other.
+// This file is the way of a snapshot: choose whose turn it is, look and encode for all of them at
+// once, send one after the other.
 
 // leastRoom is what a snapshot must have to hold anything.
 const leastRoom = 64
 
-// composeSpare is kept free in each packet, since what package conn puts in front of a message may take a byte or two more than it reckons with.
+// composeSpare is kept free in each packet, since what package conn puts in front of a message may
+// take a byte or two more than it reckons with.
 const composeSpare = 2
 
-// choose finds the clients whose turn it is. Turns are spread evenly over ticks. Also those who cannot be sent anything now are looked after, as what happens meanwhile
-// is gathered for them.
+// choose finds the clients whose turn it is. Turns are spread evenly over ticks. Also those who
+// cannot be sent anything now are looked after, as what happens meanwhile is gathered for them.
 func (s *Server) choose() {
 	began := time.Now()
 	s.work = s.work[:0]
@@ -34,7 +36,9 @@ func (s *Server) choose() {
 		if budget < leastRoom {
 			s.stats.Starved++
 		}
-		p.room = replica.Room{Packet: p.conn.MaxPayload() - composeSpare, Budget: budget, Early: p.early, Repeated: p.repeated}
+		p.room = replica.Room{
+			Packet: p.conn.MaxPayload() - composeSpare, Budget: budget, Early: p.early,
+			Repeated: p.repeated}
 		s.work = append(s.work, p)
 	}
 	if len(s.work) > 0 {
@@ -46,7 +50,8 @@ func (s *Server) choose() {
 	s.stats.last.Interest = time.Since(began)
 }
 
-// look is the work that is done for many clients at once: it finds what the client is shown and encodes it. It touches nothing but the peer and the worker.
+// look is the work that is done for many clients at once: it finds what the client is shown and
+// encodes it. It touches nothing but the peer and the worker.
 func (p *peer) look(w *worker) {
 	began := time.Now()
 	g := p.server.scene
@@ -103,7 +108,8 @@ func (s *Server) send() error {
 	return nil
 }
 
-// misfits tells, once for each class, of entities that fit into no packet, or hold a number out of its range. Clients are not shown them, and the rest goes on.
+// misfits tells, once for each class, of entities that fit into no packet, or hold a number out of
+// its range. Clients are not shown them, and the rest goes on.
 func (s *Server) misfits(p *peer) error {
 	for i, c := range p.sender.Ledger().Classes {
 		if c.Oversize == 0 || s.unfit[i] {
@@ -114,7 +120,9 @@ func (s *Server) misfits(p *peer) error {
 		if classes := s.game.Classes(); i < len(classes) {
 			name = classes[i].Name()
 		}
-		err := fmt.Errorf("server: class %s: %w of %d bytes; sync less of it, or split it into several entities", name, ErrTooLarge, p.conn.MaxPayload())
+		err := fmt.Errorf(
+			"server: class %s: %w of %d bytes; sync less of it, or split it into several entities",
+			name, ErrTooLarge, p.conn.MaxPayload())
 		if s.opt.Develop {
 			return err
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
-// Times says how long the parts of a tick took. Interest and Encode are sums over all cores; Parallel is how long the two took together, by the clock.
+// Times says how long the parts of a tick took. Interest and Encode are sums over all cores;
+// Parallel is how long the two took together, by the clock.
 type Times struct {
 	Receive, Step, Interest, Encode, Send time.Duration
 	Parallel                              time.Duration
@@ -32,20 +33,23 @@ func (s *Times) add(o *Times) {
 
 // Stats are a server's totals since it was made.
 type Stats struct {
-	Ticks  uint64 // calls of Tick
+	Ticks uint64 // calls of Tick
 	Times Times
 
 	Joined, Returned, Left, Moved, Refused, Dropped uint64 // people
 	Offences                                        [Offences]uint64
 	Commands                                        CommandCounts // of all players
 
-	Snapshots, Packets, Bytes uint64        // of package replica, and their packets
-	Starved                   uint64        // turns that were left out because the connection had no room
-	LevelsSent                uint64        // how often a level's data was sent
-	Restarts                  uint64        // how often a client could not make sense of what it was sent, and began anew
-	GameErrors                uint64        // ticks in which the game did something wrong
-	Panics                    uint64        // how often the game panicked
-	Lost                      time.Duration // that Run gave up because the machine could not keep up
+	Snapshots, Packets, Bytes uint64 // of package replica, and their packets
+	// turns that were left out because the connection had no room
+	Starved    uint64
+	LevelsSent uint64 // how often a level's data was sent
+	// how often a client could not make sense of what it was sent, and began anew
+	Restarts   uint64
+	GameErrors uint64 // ticks in which the game did something wrong
+	Panics     uint64 // how often the game panicked
+	// that Run gave up because the machine could not keep up
+	Lost time.Duration
 
 	// Replica books the bits of all snapshots and their messages.
 	Replica replica.Ledger
@@ -99,7 +103,8 @@ func (s *Server) Population() Population {
 	return n
 }
 
-// Ledger books every byte that was handed to the links, by what it was for. Its Total is what Counters says was sent.
+// Ledger books every byte that was handed to the links, by what it was for. Its Total is what
+// Counters says was sent.
 func (s *Server) Ledger() conn.Ledger {
 	var sum conn.Ledger
 	for _, p := range s.ports {

@@ -24,6 +24,8 @@ func Example() {
 	if err := run.Fast(context.Background()); err != nil {
 		fmt.Println(err)
 	}
-	run.View(func(w *world.World) { fmt.Println("a minute is", world.StateOf[Clock](w).Ticks, "ticks") })
+	run.View(func(w *world.World) {
+		fmt.Println("a minute is", world.StateOf[Clock](w).Ticks, "ticks")
+	})
 	// Output: a minute is 3600 ticks
 }

@@ -189,7 +189,8 @@ func (r *Run) Paused() bool { return r.paused.Load() }
 // SetSpeed changes how fast time goes, from a hundredth to a hundred times.
 func (r *Run) SetSpeed(x float64) error {
 	if !(x >= 0.01 && x <= 100) {
-		return fmt.Errorf("solo: a speed of %v; choose 0.01 to 100, or Fast for no regard to time", x)
+		return fmt.Errorf("solo: a speed of %v; choose 0.01 to 100, or Fast for no regard to time",
+			x)
 	}
 	r.speed.Store(&x)
 	r.calls.Wake()

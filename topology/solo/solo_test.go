@@ -29,7 +29,8 @@ type walk struct{ By int }
 
 func (c *walk) Sync(s *bits.Sync) { s.Int(&c.By, 0, 3) }
 
-var game = world.Define("walk", world.Rate(100), world.Class[walker](world.ClassOptions{Limit: 3}), world.Commands[walk](),
+var game = world.Define("walk", world.Rate(100), world.Class[walker](world.ClassOptions{Limit: 3}),
+	world.Commands[walk](),
 	world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, walker{}), p) }))
 
 func newRun(t *testing.T, o Options) *Run {
@@ -152,7 +153,8 @@ func TestTimeThatCannotBeCaughtUpIsGivenUp(t *testing.T) {
 		if err := r.Real(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took < time.Minute+900*time.Millisecond-drive.Stall || r.Lost() < 59*time.Second {
+		if took := time.Since(start); took < time.Minute+900*time.Millisecond-drive.Stall ||
+			r.Lost() < 59*time.Second {
 			t.Errorf("100 ticks took %v, %v given up", took, r.Lost())
 		}
 	})
@@ -229,7 +231,9 @@ func TestLocalEntitiesAreSeenAlone(t *testing.T) {
 	g := world.Define("run", world.Class[runner](), world.Local[puff](),
 		world.OnStart(func(w *world.World) { world.Spawn(w, runner{}) }))
 	after := 0
-	r, err := New(g, Options{Ticks: 10, After: func(w *world.World, in *world.Inputs) { after = world.Count[puff](w) }})
+	r, err := New(g,
+		Options{Ticks: 10,
+			After: func(w *world.World, in *world.Inputs) { after = world.Count[puff](w) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,14 +275,16 @@ func (f *fuse) Step(*world.World, world.ID) {
 }
 
 func TestPanicIsAnError(t *testing.T) {
-	fuses := world.Define("fuses", world.Class[fuse](), world.OnStart(func(w *world.World) { world.Spawn(w, fuse{Left: 7}) }))
+	fuses := world.Define("fuses", world.Class[fuse](),
+		world.OnStart(func(w *world.World) { world.Spawn(w, fuse{Left: 7}) }))
 	after := 0
 	r, err := New(fuses, Options{After: func(*world.World, *world.Inputs) { after++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var p *world.Panic
-	if err := r.Fast(t.Context()); !errors.As(err, &p) || p.Tick != 7 || p.Class != "fuse" || after != 6 {
+	if err := r.Fast(t.Context()); !errors.As(err, &p) || p.Tick != 7 || p.Class != "fuse" ||
+		after != 6 {
 		t.Errorf("%v after %d ticks", err, after)
 	}
 	if err := r.Step(); !errors.As(err, &p) {

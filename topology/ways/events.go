@@ -14,7 +14,8 @@ type EventKind uint8
 
 // What happens on a Set.
 const (
-	// Dial: a link to Server is needed. Make it, or not, and say so by Dialled with its number Link.
+	// Dial: a link to Server is needed. Make it, or not, and say so by Dialled with its number
+	// Link.
 	Dial EventKind = iota + 1
 	// Hangup: the link with the number Link is not needed any more.
 	Hangup
@@ -91,8 +92,8 @@ func (s *Set) Next() (Event, bool) {
 	}
 }
 
-// happened handles something that happened on a connection. Nobody listens any more to what comes by
-// a way that was left for good.
+// happened handles something that happened on a connection. Nobody listens any more to what comes
+// by a way that was left for good.
 func (s *Set) happened(w *Way, e *conn.Event) {
 	tried := slices.Contains(s.tried, w)
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestScenarios plays the conversations in testdata/scenarios. Servers answer as those of a real game do: a seat,
-// a level, and twenty snapshots a second once the client is ready. The commands:
+// TestScenarios plays the conversations in testdata/scenarios. Servers answer as those of a real
+// game do: a seat, a level, and twenty snapshots a second once the client is ready. The commands:
 //
 //	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered
 //	client NAME... [dials] [return=D]    a player whose token names these servers, with good links
@@ -148,7 +148,8 @@ func (s *stage) step(l simtest.Line) {
 			s.print("%s, %v by link %d", s.title(w), w.State(), w.Link())
 		}
 		st := s.set.Stats()
-		s.print("%v; %d returns, %d moves, %d failed", s.set.Phase(), st.Returns, st.Moves, st.Failed)
+		s.print("%v; %d returns, %d moves, %d failed", s.set.Phase(), st.Returns, st.Moves,
+			st.Failed)
 	default:
 		l.Fail("there is no such command")
 	}
@@ -167,9 +168,10 @@ func (s *stage) server(l simtest.Line) {
 	h.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(at + 1)}), 4000)
 	s.starts++
 	var err error
-	h.conn, err = conn.NewServer(conn.ServerOptions{Keys: []token.Key{stageKey}, Options: conn.Options{
-		Protocol: token.ProtocolID("stage"), Version: wire.Version, Channels: wire.Channels(),
-		Seed: [32]byte{s.starts, 1}, Wall: stageWall, Timeout: 5 * time.Second}})
+	h.conn, err = conn.NewServer(conn.ServerOptions{Keys: []token.Key{stageKey},
+		Options: conn.Options{
+			Protocol: token.ProtocolID("stage"), Version: wire.Version, Channels: wire.Channels(),
+			Seed: [32]byte{s.starts, 1}, Wall: stageWall, Timeout: 5 * time.Second}})
 	s.must(err)
 }
 
@@ -190,7 +192,8 @@ func (s *stage) client(l simtest.Line) {
 	}
 	t, err := token.Issue(stageKey, g, zeros{})
 	s.must(err)
-	o := Options{Protocol: token.ProtocolID("stage"), Hash: 7, Tick: stageTick, Token: t, Name: "ann",
+	o := Options{
+		Protocol: token.ProtocolID("stage"), Hash: 7, Tick: stageTick, Token: t, Name: "ann",
 		Datagram: 1200, ConnectTimeout: 2 * time.Second,
 		Conn: conn.Options{Seed: [32]byte{31: 9}, Wall: stageWall, Timeout: 3 * time.Second}}
 	o.Dials = l.Is("dials")
@@ -272,8 +275,10 @@ func (s *stage) serve(h *host) {
 			case h.full:
 				e.Conn.Close(wire.ReasonNoSeat, "try later")
 			default:
-				say(wire.Message{Kind: wire.Welcome, Player: 1, Client: 42, Interval: 3, Name: m.Name})
-				say(wire.Message{Kind: wire.Level, Epoch: 1, Seed: h.seed, Tick: s.worldTick(), Name: "yard"})
+				say(wire.Message{Kind: wire.Welcome, Player: 1, Client: 42, Interval: 3,
+					Name: m.Name})
+				say(wire.Message{Kind: wire.Level, Epoch: 1, Seed: h.seed, Tick: s.worldTick(),
+					Name: "yard"})
 			}
 		case wire.Ready:
 			h.shown = append(h.shown, e.Conn)

@@ -10,11 +10,12 @@ const (
 	CommandChannel  = 3 // client to server
 )
 
-// wireVersion is what two ends of this package must have in common before a word is said. What the games must have in common is told in words; see
-// VersionError.
+// wireVersion is what two ends of this package must have in common before a word is said. What the
+// games must have in common is told in words; see VersionError.
 const Version = 1
 
-// channels lists them. Commands go before everything: they are small, and late ones are worth nothing.
+// channels lists them. Commands go before everything: they are small, and late ones are worth
+// nothing.
 func Channels() []conn.Channel {
 	return []conn.Channel{
 		ControlChannel:  {Mode: conn.Ordered, MaxMessage: MaxControl},
@@ -32,9 +33,11 @@ const (
 
 // Why a connection of this package was refused or ended, beyond what package conn knows.
 const (
-	// ReasonVersion: the client's game is not declared as the server's is. The client's error says what differs.
+	// ReasonVersion: the client's game is not declared as the server's is. The client's error says
+	// what differs.
 	ReasonVersion conn.Reason = conn.ReasonGame + iota
-	// ReasonRules: the game's rules do not let this player in, or not any longer. The note says more.
+	// ReasonRules: the game's rules do not let this player in, or not any longer. The note says
+	// more.
 	ReasonRules
 	// ReasonHostile: the client sent too much that made no sense.
 	ReasonHostile
@@ -48,7 +51,8 @@ const (
 	ReasonNoSeat
 	// ReasonData: the client could not use what the server sent.
 	ReasonData
-	// ReasonMoved: the player goes on at another server. From a server, the note begins with its address, if it is known.
+	// ReasonMoved: the player goes on at another server. From a server, the note begins with its
+	// address, if it is known.
 	ReasonMoved
 )
 
@@ -64,7 +68,8 @@ var reasonTexts = map[conn.Reason]string{
 	ReasonMoved:   "the player goes on at another server",
 }
 
-// ReasonText says in words why a connection ended, with advice where there is some. It knows the reasons of this package and those of package conn.
+// ReasonText says in words why a connection ended, with advice where there is some. It knows the
+// reasons of this package and those of package conn.
 func ReasonText(r conn.Reason) string {
 	if t, ok := reasonTexts[r]; ok {
 		return t

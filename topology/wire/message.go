@@ -9,8 +9,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A message is one of the control messages that both ends exchange on an ordered, reliable channel. There are few and they are rare, so one struct serves
-// all kinds; each uses some of the fields, as fields says.
+// A message is one of the control messages that both ends exchange on an ordered, reliable channel.
+// There are few and they are rare, so one struct serves all kinds; each uses some of the fields, as
+// fields says.
 type Message struct {
 	Kind     Kind
 	Version  uint64       // hello: hash of what both must agree on
@@ -164,7 +165,8 @@ func (w *cursor) servers(v *[]Server, most int) {
 	}
 }
 
-// showable says whether a text is UTF-8 without anything that moves the cursor or hides what follows.
+// showable says whether a text is UTF-8 without anything that moves the cursor or hides what
+// follows.
 func Showable(b []byte) bool {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -176,7 +178,8 @@ func Showable(b []byte) bool {
 	return true
 }
 
-// clip makes any text one that can be sent: what cannot be shown becomes a space, and what is too long is cut between two characters.
+// clip makes any text one that can be sent: what cannot be shown becomes a space, and what is too
+// long is cut between two characters.
 func Clip(s string, most int) string {
 	if len(s) <= most && Showable([]byte(s)) {
 		return s

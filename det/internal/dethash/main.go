@@ -1,5 +1,5 @@
-// Command dethash prints a hash of a million results of each function of package det. Its output must be the same on every processor; the package's
-// tests run it on several.
+// Command dethash prints a hash of a million results of each function of package det. Its output
+// must be the same on every processor; the package's tests run it on several.
 package main
 
 import (

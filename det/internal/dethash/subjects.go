@@ -31,7 +31,8 @@ func (h *digest) vec(v det.Vec3)  { h.plain(v.X, v.Y, v.Z) }
 // given makes the arguments.
 type given struct{ r det.Rand }
 
-// float is a number of any kind: all bits random, a common magnitude, a power of two with neighbours, or a special one.
+// float is a number of any kind: all bits random, a common magnitude, a power of two with
+// neighbours, or a special one.
 func (g *given) float() float64 {
 	switch g.r.IntN(8) {
 	case 0, 1:
@@ -48,8 +49,10 @@ func (g *given) float() float64 {
 }
 
 var special = []float64{
-	0, math.Copysign(0, -1), 1, -1, det.Pi, -det.Pi, det.Pi / 2, det.Pi / 4, math.Inf(1), math.Inf(-1), math.NaN(),
-	5e-324, -5e-324, 0x1p-1022, math.MaxFloat64, -math.MaxFloat64, 1 << 31, 1 << 32, 1 << 53, 1 << 63, 1 << 64, 709.79, -745.14,
+	0, math.Copysign(0, -1), 1, -1, det.Pi, -det.Pi, det.Pi / 2, det.Pi / 4, math.Inf(1),
+	math.Inf(-1), math.NaN(),
+	5e-324, -5e-324, 0x1p-1022, math.MaxFloat64, -math.MaxFloat64, 1 << 31, 1 << 32, 1 << 53,
+	1 << 63, 1 << 64, 709.79, -745.14,
 }
 
 // unit is a number from -1 to 1, sometimes at the ends.
@@ -71,14 +74,16 @@ func (g *given) quat() det.Quat {
 
 func (g *given) fixed() det.Fixed { return det.Fixed(g.r.Uint64()) >> g.r.IntN(48) }
 
-// A subject is one function, or a family of small ones whose results go into one hash, which then needs fewer rounds.
+// A subject is one function, or a family of small ones whose results go into one hash, which then
+// needs fewer rounds.
 type subject struct {
 	name string
 	run  func(h *digest, g *given)
 }
 
 // families names the subjects that take at least ten results a round.
-var families = map[string]bool{"Angle": true, "Vec2": true, "Vec3": true, "Quat": true, "Rand": true}
+var families = map[string]bool{
+	"Angle": true, "Vec2": true, "Vec3": true, "Quat": true, "Rand": true}
 
 func one(name string, f func(float64) float64) subject {
 	return subject{name, func(h *digest, g *given) { h.float(f(g.float())) }}
@@ -93,7 +98,8 @@ var subjects = []subject{
 	{"Asin", func(h *digest, g *given) { h.float(det.Asin(g.unit())) }},
 	{"Acos", func(h *digest, g *given) { h.float(det.Acos(g.unit())) }},
 	one("Sqrt", det.Sqrt), one("Exp", det.Exp), one("Log", det.Log),
-	one("Floor", det.Floor), one("Ceil", det.Ceil), one("Trunc", det.Trunc), one("Round", det.Round), one("Abs", det.Abs),
+	one("Floor", det.Floor), one("Ceil", det.Ceil), one("Trunc", det.Trunc),
+	one("Round", det.Round), one("Abs", det.Abs),
 	two("Atan2", det.Atan2), two("Hypot", det.Hypot), two("Mod", det.Mod),
 	{"Pow", func(h *digest, g *given) {
 		h.float(det.Pow(g.float(), g.float()))
@@ -134,13 +140,16 @@ var subjects = []subject{
 	}},
 	{"Angle", func(h *digest, g *given) {
 		a, b := det.Angle(g.float()), g.r.Angle()
-		h.plain(float64(a.Wrap()), float64(a.Sub(b)), float64(b.Lerp(a, g.unit())), float64(b.Toward(a, 0.1)), a.Degrees(),
+		h.plain(float64(a.Wrap()), float64(a.Sub(b)), float64(b.Lerp(a, g.unit())),
+			float64(b.Toward(a, 0.1)), a.Degrees(),
 			float64(det.Degrees(g.float())))
 	}},
 	{"Vec2", func(h *digest, g *given) {
 		v := det.Vec2{X: g.r.Normal(), Y: g.r.Normal()}
 		w := det.Vec2{X: g.float(), Y: g.float()}
-		for _, r := range []det.Vec2{v.Add(w), v.Sub(w), v.Mul(w.X), v.MulAdd(w, v.X), w.Unit(), v.Lerp(w, v.X), v.Rotate(det.Angle(w.X)),
+		for _, r := range []det.Vec2{
+			v.Add(w), v.Sub(w), v.Mul(w.X), v.MulAdd(w, v.X), w.Unit(), v.Lerp(w, v.X),
+			v.Rotate(det.Angle(w.X)),
 			w.ClampLen(3), v.Perp().Neg(), v.Mul(2.1).Add(w.Mul(0.3))} {
 			h.plain(r.X, r.Y)
 		}
@@ -148,7 +157,9 @@ var subjects = []subject{
 	}},
 	{"Vec3", func(h *digest, g *given) {
 		v, w := g.vec(), g.vec()
-		for _, r := range []det.Vec3{v.Add(w), v.Sub(w), v.Mul(w.X), v.MulAdd(w, v.X), w.Unit(), v.Lerp(w, v.X), v.Cross(w), w.ClampLen(3),
+		for _, r := range []det.Vec3{
+			v.Add(w), v.Sub(w), v.Mul(w.X), v.MulAdd(w, v.X), w.Unit(), v.Lerp(w, v.X), v.Cross(w),
+			w.ClampLen(3),
 			v.Neg(), v.Mul(2.1).Add(w.Mul(0.3))} {
 			h.vec(r)
 		}
@@ -156,7 +167,8 @@ var subjects = []subject{
 	}},
 	{"Quat", func(h *digest, g *given) {
 		q, p, v := g.quat(), g.quat(), g.vec()
-		for _, r := range []det.Quat{q.Mul(p), q.Unit(), q.Conj(), q.Nlerp(p, 0.3), q.Slerp(p, 0.7), q.Integrate(v, 1.0/60),
+		for _, r := range []det.Quat{
+			q.Mul(p), q.Unit(), q.Conj(), q.Nlerp(p, 0.3), q.Slerp(p, 0.7), q.Integrate(v, 1.0/60),
 			det.AxisAngle(v, 0.1)} {
 			h.quat(r)
 		}

@@ -18,12 +18,14 @@ import (
 
 // Options are what an App is made from.
 type Options struct {
-	// Network, if set, is a game over a network. Otherwise the player practises alone, as Practice says.
+	// Network, if set, is a game over a network. Otherwise the player practises alone, as Practice
+	// says.
 	Network  *session.Session
 	Practice session.PracticeOptions
 	// Mute starts without sound.
 	Mute bool
-	// Frugal begins with half the resolution, for machines without a graphics processor. Where frames take too long it is lowered anyway.
+	// Frugal begins with half the resolution, for machines without a graphics processor. Where
+	// frames take too long it is lowered anyway.
 	Frugal bool
 	// Fine keeps the resolution whatever it costs, for pictures.
 	Fine bool
@@ -54,8 +56,8 @@ type match struct {
 	mixer *sound.Mixer
 }
 
-// A player is whoever plays: by hands, or by a bot in their place. Controls are those of this frame,
-// and asked counts the ticks for which they made commands.
+// A player is whoever plays: by hands, or by a bot in their place. Controls are those of this
+// frame, and asked counts the ticks for which they made commands.
 type player struct {
 	hands    hands
 	controls scene.Controls
@@ -140,7 +142,8 @@ func (a *App) Layout(w, h int) (int, int) {
 	return a.w, a.h
 }
 
-// Update goes on to the present. It runs once a frame, before Draw, so that what the player does is seen in the same frame.
+// Update goes on to the present. It runs once a frame, before Draw, so that what the player does is
+// seen in the same frame.
 func (a *App) Update() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -165,12 +168,15 @@ func (a *App) Update() error {
 	}
 	look := det.Vec2{}
 	if a.hands.pointing == byMouse && a.w > 0 {
-		look = det.Vec2{X: (a.hands.cursor.X - float64(a.w)/2) / float64(a.w) * 2, Y: (a.hands.cursor.Y - float64(a.h)/2) / float64(a.h) * 2}
+		look = det.Vec2{
+			X: (a.hands.cursor.X - float64(a.w)/2) / float64(a.w) * 2,
+			Y: (a.hands.cursor.Y - float64(a.h)/2) / float64(a.h) * 2}
 	} else if a.scene.Me != nil {
 		look = a.scene.Me.Aim.Vec().Mul(0.6)
 	}
 	a.watch()
-	a.scene.Update(scene.Frame{World: a.view.World, Me: a.view.Me, Dt: dt, Look: look, Screen: a.screen(), Lead: a.view.Lead, Others: a.view.Others, Fresh: a.view.Fresh})
+	a.scene.Update(scene.Frame{World: a.view.World, Me: a.view.Me, Dt: dt, Look: look,
+		Screen: a.screen(), Lead: a.view.Lead, Others: a.view.Others, Fresh: a.view.Fresh})
 	for i := range a.view.Undone {
 		a.scene.Undo(a.view.Undone[i].Event)
 		a.undone = scene.UndoneName(a.view.Undone[i].Event)
@@ -201,7 +207,8 @@ func (a *App) watch() {
 		a.answer.Lose()
 		return
 	}
-	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, f.Vel, a.asked)
+	a.answer.Watch(c.Left || c.Right || c.Up || c.Down || c.Stick.LenSq() > 0, f.Pos, f.Vel,
+		a.asked)
 }
 
 // command is asked for each tick.
@@ -308,7 +315,8 @@ func (a *App) Draw(screen *ebiten.Image) {
 	if n := a.pace.share; n > 1 {
 		hw, hh := (w+n-1)/n, (h+n-1)/n
 		if a.small == nil || a.small.Bounds().Dx() != hw || a.small.Bounds().Dy() != hh {
-			a.small = ebiten.NewImageWithOptions(imageRect(hw, hh), &ebiten.NewImageOptions{Unmanaged: true})
+			a.small = ebiten.NewImageWithOptions(imageRect(hw, hh),
+				&ebiten.NewImageOptions{Unmanaged: true})
 		}
 		a.painter.world(a.small, &a.scene, &a.view, a.pace.dt)
 		var o ebiten.DrawImageOptions

@@ -15,14 +15,17 @@ import (
 var (
 	blendOver = ebiten.BlendSourceOver
 	blendAdd  = ebiten.BlendLighter
-	// blendLight adds to the color and leaves alone what is kept in alpha; blendMask is the reverse.
+	// blendLight adds to the color and leaves alone what is kept in alpha; blendMask is the
+	// reverse.
 	blendLight = ebiten.Blend{
 		BlendFactorSourceRGB: ebiten.BlendFactorOne, BlendFactorSourceAlpha: ebiten.BlendFactorZero,
-		BlendFactorDestinationRGB: ebiten.BlendFactorOne, BlendFactorDestinationAlpha: ebiten.BlendFactorOne,
+		BlendFactorDestinationRGB:   ebiten.BlendFactorOne,
+		BlendFactorDestinationAlpha: ebiten.BlendFactorOne,
 	}
 	blendMask = ebiten.Blend{
 		BlendFactorSourceRGB: ebiten.BlendFactorZero, BlendFactorSourceAlpha: ebiten.BlendFactorOne,
-		BlendFactorDestinationRGB: ebiten.BlendFactorOne, BlendFactorDestinationAlpha: ebiten.BlendFactorOne,
+		BlendFactorDestinationRGB:   ebiten.BlendFactorOne,
+		BlendFactorDestinationAlpha: ebiten.BlendFactorOne,
 	}
 )
 
@@ -43,7 +46,8 @@ func newBatch() *batch {
 	img, where := sprite.Sheet()
 	b := &batch{strip: strip{sheet: ebiten.NewImageFromImage(img)}}
 	for i, r := range where {
-		b.where[i] = [4]float32{float32(r.Min.X), float32(r.Min.Y), float32(r.Max.X), float32(r.Max.Y)}
+		b.where[i] = [4]float32{
+			float32(r.Min.X), float32(r.Min.Y), float32(r.Max.X), float32(r.Max.Y)}
 	}
 	return b
 }
@@ -116,7 +120,8 @@ func (b *batch) line(a, c point, width float32, t tint) {
 		return
 	}
 	nx, ny := -dy/l*width/2, dx/l*width/2
-	b.quad([4]point{{a.x + nx, a.y + ny}, {c.x + nx, c.y + ny}, {c.x - nx, c.y - ny}, {a.x - nx, a.y - ny}}, [4]tint{t, t, t, t})
+	b.quad([4]point{{a.x + nx, a.y + ny}, {c.x + nx, c.y + ny}, {c.x - nx, c.y - ny},
+		{a.x - nx, a.y - ny}}, [4]tint{t, t, t, t})
 }
 
 // fan fills a polygon that can be seen whole from its first point.
@@ -140,7 +145,10 @@ func (b *batch) fan(from point, around []point, t tint) {
 // flush draws what was gathered.
 func (b *strip) flush(dst *ebiten.Image, blend ebiten.Blend) {
 	if len(b.indices) > 0 {
-		dst.DrawTriangles32(b.vertices, b.indices, b.sheet, &ebiten.DrawTrianglesOptions{Filter: ebiten.FilterLinear, Blend: blend, ColorScaleMode: ebiten.ColorScaleModePremultipliedAlpha})
+		dst.DrawTriangles32(b.vertices, b.indices, b.sheet,
+			&ebiten.DrawTrianglesOptions{
+				Filter: ebiten.FilterLinear, Blend: blend,
+				ColorScaleMode: ebiten.ColorScaleModePremultipliedAlpha})
 	}
 	b.vertices, b.indices = b.vertices[:0], b.indices[:0]
 }

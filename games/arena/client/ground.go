@@ -24,13 +24,15 @@ func (p *painter) ground(s *scene.Scene, l *lens) {
 		k := &s.Scorches[i]
 		if l.shows(k.Pos, k.Size) && m.Cell(int(k.Pos.X), int(k.Pos.Y)) != arena.Pit {
 			px, py := l.at(k.Pos)
-			p.b.sprite(sprite.Scorch, px, py, k.Size*l.scale, k.Size*l.scale, k.Angle, ink(scene.Color{}, 0.75*k.Fade()))
+			p.b.sprite(sprite.Scorch, px, py, k.Size*l.scale, k.Size*l.scale, k.Angle,
+				ink(scene.Color{}, 0.75*k.Fade()))
 		}
 	}
 	p.b.flush(p.groundLayer, blendOver)
 }
 
-// floor draws one cell. Rooms differ a little in color, so that one knows where one is, and some cells are grates.
+// floor draws one cell. Rooms differ a little in color, so that one knows where one is, and some
+// cells are grates.
 func (p *painter) floor(m *arena.Map, l *lens, x, y int) {
 	room := m.RoomAt(det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5})
 	h := mixBits(uint32(x)*0x9e37 ^ uint32(y)*0x85eb<<3)
@@ -57,15 +59,19 @@ func (p *painter) pit(m *arena.Map, l *lens, x, y int, t float64) {
 		}
 		fx, fy := float64(cx), float64(cy)
 		k *= 0.78 + 0.22*math.Sin(t*0.9+fx*1.7+math.Sin(fy*1.3+t*0.6))*math.Sin(t*0.7+fy*1.9-fx*0.6)
-		return ink(scene.Color{R: float32(min(0.9, 0.16+0.8*k)), G: float32(0.05 + 0.34*k*k), B: float32(0.03 + 0.06*k*k)}, 1)
+		return ink(scene.Color{R: float32(min(0.9, 0.16+0.8*k)), G: float32(0.05 + 0.34*k*k),
+			B: float32(0.03 + 0.06*k*k)}, 1)
 	}
 	v := func(dx, dy int) point { return l.point(det.Vec2{X: float64(x + dx), Y: float64(y + dy)}) }
-	p.b.quad([4]point{v(0, 0), v(1, 0), v(1, 1), v(0, 1)}, [4]tint{heat(x, y), heat(x+1, y), heat(x+1, y+1), heat(x, y+1)})
+	p.b.quad([4]point{v(0, 0), v(1, 0), v(1, 1), v(0, 1)},
+		[4]tint{heat(x, y), heat(x+1, y), heat(x+1, y+1), heat(x, y+1)})
 }
 
 // roomColor is the shade of a room's floor.
 func roomColor(room int) scene.Color {
-	shades := [...]scene.Color{{R: 0.30, G: 0.36, B: 0.47}, {R: 0.28, G: 0.38, B: 0.43}, {R: 0.35, G: 0.35, B: 0.46}, {R: 0.27, G: 0.36, B: 0.50}, {R: 0.36, G: 0.36, B: 0.40}, {R: 0.31, G: 0.39, B: 0.41}}
+	shades := [...]scene.Color{
+		{R: 0.30, G: 0.36, B: 0.47}, {R: 0.28, G: 0.38, B: 0.43}, {R: 0.35, G: 0.35, B: 0.46}, {
+			R: 0.27, G: 0.36, B: 0.50}, {R: 0.36, G: 0.36, B: 0.40}, {R: 0.31, G: 0.39, B: 0.41}}
 	if room < 0 {
 		return shades[0]
 	}

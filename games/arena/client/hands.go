@@ -46,7 +46,8 @@ func (t *thumb) stick(reach float64) det.Vec2 {
 	return t.at.Sub(t.from).Mul(1 / reach).ClampLen(1)
 }
 
-// read gives what the player does now. Me is where the player's fighter is on the screen, and unit how many pixels a unit of the screen is.
+// read gives what the player does now. Me is where the player's fighter is on the screen, and unit
+// how many pixels a unit of the screen is.
 func (h *hands) read(me det.Vec2, unit, w float64, keys bool) scene.Controls {
 	var c scene.Controls
 	x, y := ebiten.CursorPosition()
@@ -62,7 +63,8 @@ func (h *hands) read(me det.Vec2, unit, w float64, keys bool) scene.Controls {
 			}
 			return false
 		}
-		c.Left, c.Right = held(ebiten.KeyA, ebiten.KeyArrowLeft), held(ebiten.KeyD, ebiten.KeyArrowRight)
+		c.Left, c.Right = held(ebiten.KeyA, ebiten.KeyArrowLeft),
+			held(ebiten.KeyD, ebiten.KeyArrowRight)
 		c.Up, c.Down = held(ebiten.KeyW, ebiten.KeyArrowUp), held(ebiten.KeyS, ebiten.KeyArrowDown)
 		c.Fire = held(ebiten.KeySpace, ebiten.KeyControlRight)
 		for i, k := range []ebiten.Key{ebiten.KeyDigit1, ebiten.KeyDigit2, ebiten.KeyDigit3} {
@@ -138,22 +140,32 @@ func (h *hands) gamepad(c *scene.Controls) {
 		if !ebiten.IsStandardGamepadLayoutAvailable(id) {
 			continue
 		}
-		axis := func(a ebiten.StandardGamepadAxis) float64 { return ebiten.StandardGamepadAxisValue(id, a) }
-		move := det.Vec2{X: axis(ebiten.StandardGamepadAxisLeftStickHorizontal), Y: axis(ebiten.StandardGamepadAxisLeftStickVertical)}
-		aim := det.Vec2{X: axis(ebiten.StandardGamepadAxisRightStickHorizontal), Y: axis(ebiten.StandardGamepadAxisRightStickVertical)}
+		axis := func(a ebiten.StandardGamepadAxis) float64 {
+			return ebiten.StandardGamepadAxisValue(id, a)
+		}
+		move := det.Vec2{
+			X: axis(ebiten.StandardGamepadAxisLeftStickHorizontal),
+			Y: axis(ebiten.StandardGamepadAxisLeftStickVertical)}
+		aim := det.Vec2{
+			X: axis(ebiten.StandardGamepadAxisRightStickHorizontal),
+			Y: axis(ebiten.StandardGamepadAxisRightStickVertical)}
 		if move.Len() > 0.2 {
 			c.Stick, h.pointing = move, byPad
 		}
 		if aim.Len() > 0.3 {
 			c.Point, h.pointing = aim, byPad
 		}
-		if ebiten.IsStandardGamepadButtonPressed(id, ebiten.StandardGamepadButtonFrontBottomRight) || ebiten.IsStandardGamepadButtonPressed(id, ebiten.StandardGamepadButtonRightBottom) {
+		if ebiten.IsStandardGamepadButtonPressed(id,
+			ebiten.StandardGamepadButtonFrontBottomRight) ||
+			ebiten.IsStandardGamepadButtonPressed(id, ebiten.StandardGamepadButtonRightBottom) {
 			c.Fire, h.pointing = true, byPad
 		}
-		if inpututil.IsStandardGamepadButtonJustPressed(id, ebiten.StandardGamepadButtonFrontTopRight) {
+		if inpututil.IsStandardGamepadButtonJustPressed(id,
+			ebiten.StandardGamepadButtonFrontTopRight) {
 			c.Next = 1
 		}
-		if inpututil.IsStandardGamepadButtonJustPressed(id, ebiten.StandardGamepadButtonFrontTopLeft) {
+		if inpututil.IsStandardGamepadButtonJustPressed(id,
+			ebiten.StandardGamepadButtonFrontTopLeft) {
 			c.Next = -1
 		}
 	}
@@ -167,8 +179,10 @@ func (a *App) thumbs(dst *ebiten.Image) {
 	for _, t := range []*thumb{&a.hands.move, &a.hands.aim} {
 		if t.on {
 			s := t.stick(60 * a.unit).Mul(60 * a.unit)
-			a.batch.sprite(sprite.Ring, t.from.X, t.from.Y, 150*a.unit, 150*a.unit, 0, ink(scene.Paper, 0.25))
-			a.batch.sprite(sprite.Disc, t.from.X+s.X, t.from.Y+s.Y, 60*a.unit, 60*a.unit, 0, ink(scene.Paper, 0.3))
+			a.batch.sprite(sprite.Ring, t.from.X, t.from.Y, 150*a.unit, 150*a.unit, 0,
+				ink(scene.Paper, 0.25))
+			a.batch.sprite(sprite.Disc, t.from.X+s.X, t.from.Y+s.Y, 60*a.unit, 60*a.unit, 0,
+				ink(scene.Paper, 0.3))
 		}
 	}
 	a.batch.flush(dst, blendOver)

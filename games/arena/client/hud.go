@@ -62,7 +62,8 @@ func (a *App) names(dst *ebiten.Image, v *session.View, l *lens) {
 			continue
 		}
 		x, y := l.at(b.Pos)
-		a.fonts.small.middle(dst, b.Name, x, y-1.05*l.scale-a.fonts.small.height/2, b.Color.Mix(scene.Paper, 0.35), 0.9)
+		a.fonts.small.middle(dst, b.Name, x, y-1.05*l.scale-a.fonts.small.height/2,
+			b.Color.Mix(scene.Paper, 0.35), 0.9)
 	}
 }
 
@@ -110,7 +111,8 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	weapons := [...]struct {
 		weapon arena.Weapon
 		shape  sprite.Shape
-	}{{arena.Blaster, sprite.Blaster}, {arena.Launcher, sprite.Launcher}, {arena.Rail, sprite.RailGun}}
+	}{{arena.Blaster, sprite.Blaster}, {arena.Launcher, sprite.Launcher}, {
+		arena.Rail, sprite.RailGun}}
 	bw := 104 * u
 	x = w/2 - bw*1.5
 	if left := 114*u + wide; x < left { // a narrow screen
@@ -127,7 +129,8 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 		} else if ammo > 0 {
 			alpha = 0.7
 		}
-		a.batch.sprite(o.shape, bx+34*u, by+20*u, 44*u, 44*u, 0, ink(c.Mix(scene.Steel, 0.4), alpha))
+		a.batch.sprite(o.shape, bx+34*u, by+20*u, 44*u, 44*u, 0,
+			ink(c.Mix(scene.Steel, 0.4), alpha))
 		a.batch.flush(dst, blendOver)
 		text := strconv.Itoa(ammo)
 		if o.weapon == arena.Blaster {
@@ -138,7 +141,8 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	}
 	// How long until one can fire again.
 	if wait := int(f.Ready) - int(v.World.Tick()); wait > 0 && f.Weapon != arena.None {
-		part := max(0, 1-float64(wait)/float64(arena.Arms[f.Weapon].Reload)) // after another weapon it may take longer
+		// after another weapon it may take longer
+		part := max(0, 1-float64(wait)/float64(arena.Arms[f.Weapon].Reload))
 		a.batch.rect(w/2-30*u, h-66*u, 60*u*part, 3*u, ink(scene.WeaponColor(f.Weapon), 0.8))
 		a.batch.flush(dst, blendOver)
 	}
@@ -155,7 +159,8 @@ func fighter(v *session.View) *arena.Fighter {
 }
 
 func (a *App) crosshair(dst *ebiten.Image) {
-	if a.hands.pointing == byTouch || a.hands.pointing == byMouse && a.hands.cursor == (det.Vec2{}) {
+	if a.hands.pointing == byTouch || a.hands.pointing == byMouse &&
+		a.hands.cursor == (det.Vec2{}) {
 		return // on glass, or the mouse has not been seen yet
 	}
 	u := a.unit
@@ -187,15 +192,19 @@ func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 		left = fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	if m.Teams {
-		a.fonts.plain.right(dst, strconv.Itoa(m.Score[0]), w/2-44*u, 6*u, scene.PlayerColor(0, 1, 1), 1)
-		a.fonts.plain.put(dst, strconv.Itoa(m.Score[1]), w/2+44*u, 6*u, scene.PlayerColor(0, 1, 2), 1)
+		a.fonts.plain.right(dst, strconv.Itoa(m.Score[0]), w/2-44*u, 6*u,
+			scene.PlayerColor(0, 1, 1), 1)
+		a.fonts.plain.put(dst, strconv.Itoa(m.Score[1]), w/2+44*u, 6*u, scene.PlayerColor(0, 1, 2),
+			1)
 	} else {
 		a.fonts.plain.right(dst, strconv.Itoa(own), w/2-44*u, 6*u, scene.Own, 1)
 		a.fonts.plain.put(dst, strconv.Itoa(best), w/2+44*u, 6*u, scene.Danger, 1)
 	}
 	a.fonts.plain.middle(dst, left, w/2, 6*u, scene.Paper, 0.95)
 	if rank > 0 && m.Kills > 0 {
-		a.fonts.small.middle(dst, fmt.Sprintf("%s of %d, first to %d", ordinal(rank), len(a.rows), m.Kills), w/2, 37*u, scene.Dim, 0.9)
+		a.fonts.small.middle(dst,
+			fmt.Sprintf("%s of %d, first to %d", ordinal(rank), len(a.rows), m.Kills), w/2, 37*u,
+			scene.Dim, 0.9)
 	}
 }
 
@@ -226,16 +235,19 @@ func (a *App) killFeed(dst *ebiten.Image, w float64) {
 		if k.Mine {
 			bg = 0.7
 		}
-		a.batch.rect(right-wide-10*u, y, wide+20*u, 22*u, ink(scene.Color{R: 0.05, G: 0.07, B: 0.11}, bg*alpha))
+		a.batch.rect(right-wide-10*u, y, wide+20*u, 22*u,
+			ink(scene.Color{R: 0.05, G: 0.07, B: 0.11}, bg*alpha))
 		x := right - wide
 		if !k.Accident {
 			x += t.width(k.By)
 		}
 		shape := sprite.Skull
 		if !k.Accident {
-			shape = [...]sprite.Shape{sprite.Skull, sprite.Blaster, sprite.Launcher, sprite.RailGun}[k.Weapon%4]
+			shape = [...]sprite.Shape{
+				sprite.Skull, sprite.Blaster, sprite.Launcher, sprite.RailGun}[k.Weapon%4]
 		}
-		a.batch.sprite(shape, x+8*u+icon/2, y+11*u, icon, icon, 0, ink(scene.WeaponColor(k.Weapon).Mix(scene.Paper, 0.3), alpha))
+		a.batch.sprite(shape, x+8*u+icon/2, y+11*u, icon, icon, 0,
+			ink(scene.WeaponColor(k.Weapon).Mix(scene.Paper, 0.3), alpha))
 		a.batch.flush(dst, blendOver)
 		if !k.Accident {
 			t.put(dst, k.By, right-wide, y+3*u, k.ByColor, alpha)
@@ -283,10 +295,12 @@ func (a *App) big(dst *ebiten.Image, w, h float64) {
 	f := &a.scene.Feed
 	if f.Big.Text != "" {
 		grow := 1 - math.Exp(-f.Big.Age*12)
-		a.fonts.huge.middle(dst, f.Big.Text, w/2, h*0.24-10*a.unit*grow, f.Big.Color, min(1, (2.6-f.Big.Age)*2)*grow)
+		a.fonts.huge.middle(dst, f.Big.Text, w/2, h*0.24-10*a.unit*grow, f.Big.Color,
+			min(1, (2.6-f.Big.Age)*2)*grow)
 	}
 	if f.Hint.Text != "" {
-		a.fonts.plain.middle(dst, f.Hint.Text, w/2, h-100*a.unit-f.Hint.Age*14*a.unit, f.Hint.Color, min(1, (1.8-f.Hint.Age)*2))
+		a.fonts.plain.middle(dst, f.Hint.Text, w/2, h-100*a.unit-f.Hint.Age*14*a.unit, f.Hint.Color,
+			min(1, (1.8-f.Hint.Age)*2))
 	}
 }
 
@@ -322,7 +336,8 @@ func (a *App) board(dst *ebiten.Image, w, h float64) {
 	a.batch.rect(x, y, bw, 3*u, ink(scene.Own, 1))
 	for i := range n {
 		if a.rows[i].Mine {
-			a.batch.rect(x+8*u, y+54*u+float64(i)*rowH, bw-16*u, rowH-2*u, ink(scene.Own.Mul(0.3), 0.6))
+			a.batch.rect(x+8*u, y+54*u+float64(i)*rowH, bw-16*u, rowH-2*u,
+				ink(scene.Own.Mul(0.3), 0.6))
 		}
 	}
 	a.batch.flush(dst, blendOver)
@@ -346,7 +361,8 @@ func (a *App) waiting(dst *ebiten.Image, text string, w, h float64) {
 	for i := range 8 {
 		k := math.Mod(a.scene.Time*1.3+a.clock*1.3-float64(i)/8, 1)
 		dir := det.Angle(float64(i) * math.Pi / 4).Vec()
-		a.batch.sprite(sprite.Disc, w/2+dir.X*14*u, h/2-20*u+dir.Y*14*u, 7*u, 7*u, 0, ink(scene.Own, 1-math.Abs(k)))
+		a.batch.sprite(sprite.Disc, w/2+dir.X*14*u, h/2-20*u+dir.Y*14*u, 7*u, 7*u, 0,
+			ink(scene.Own, 1-math.Abs(k)))
 	}
 	a.batch.flush(dst, blendOver)
 	a.fonts.plain.middle(dst, text, w/2, h/2+12*u, scene.Paper, 1)

@@ -58,7 +58,8 @@ func (a *App) extra(dst *ebiten.Image, v *session.View, w, h float64) {
 	a.blindTest(dst, w, h)
 }
 
-// netGraph shows the last seconds: bytes from below, round trip as a line, wrong predictions in red, and numbers.
+// netGraph shows the last seconds: bytes from below, round trip as a line, wrong predictions in
+// red, and numbers.
 func (a *App) netGraph(dst *ebiten.Image, w, h float64) {
 	u := a.unit
 	g, n := a.net.Graph(), a.net.Numbers()
@@ -87,9 +88,13 @@ func (a *App) netGraph(dst *ebiten.Image, w, h float64) {
 	ms := func(s float64) string { return strconv.Itoa(int(math.Round(s*1000))) + " ms" }
 	percent := func(p float64) string { return strconv.FormatFloat(p*100, 'f', 1, 64) + " %" }
 	lines := [...][2]string{
-		{"round trip " + ms(n.RoundTrip.Seconds()) + " +/- " + ms(n.Jitter.Seconds()), "loss " + percent(n.LossIn) + " / " + percent(n.LossOut)},
-		{"ahead " + strconv.FormatFloat(n.Ahead, 'f', 1, 64) + " ticks", "early " + strconv.FormatFloat(float64(n.Early)/4, 'f', 1, 64)},
-		{"snapshot " + strconv.Itoa(int(mean(n.SnapshotBytes, n.Snapshots))) + " B", "corrected " + strconv.Itoa(int(n.Corrections)) + ", " + strconv.FormatFloat(n.Corrected, 'f', 1, 64) + " u"},
+		{"round trip " + ms(n.RoundTrip.Seconds()) + " +/- " + ms(n.Jitter.Seconds()),
+			"loss " + percent(n.LossIn) + " / " + percent(n.LossOut)},
+		{"ahead " + strconv.FormatFloat(n.Ahead, 'f', 1, 64) + " ticks",
+			"early " + strconv.FormatFloat(float64(n.Early)/4, 'f', 1, 64)},
+		{"snapshot " + strconv.Itoa(int(mean(n.SnapshotBytes, n.Snapshots))) + " B",
+			"corrected " + strconv.Itoa(int(n.Corrections)) + ", " +
+				strconv.FormatFloat(n.Corrected, 'f', 1, 64) + " u"},
 	}
 	for i, l := range lines {
 		ly := y + gh + (6+float64(i)*18)*u
@@ -127,7 +132,8 @@ func (a *App) ghosts(dst *ebiten.Image) {
 		if f.Alive() {
 			ring(f.Pos, 2.4*arena.Radius, a.scene.ColorOf(w.Owner(id)))
 			x, y := l.at(f.Pos.MulAdd(f.Aim.Vec(), 0.6))
-			a.batch.sprite(sprite.Arrow, x, y, 0.3*l.scale, 0.3*l.scale, float64(f.Aim), ink(a.scene.ColorOf(w.Owner(id)), 0.9))
+			a.batch.sprite(sprite.Arrow, x, y, 0.3*l.scale, 0.3*l.scale, float64(f.Aim),
+				ink(a.scene.ColorOf(w.Owner(id)), 0.9))
 		}
 	}
 	for _, s := range world.All[arena.Shot](w) {

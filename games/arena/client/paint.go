@@ -31,7 +31,8 @@ type painter struct {
 	sightMap *arena.Map
 }
 
-// composeSource puts the layers together. Edges of what is in sight are soft, because light comes from lamps and not from points.
+// composeSource puts the layers together. Edges of what is in sight are soft, because light comes
+// from lamps and not from points.
 const composeSource = `//kage:unit pixels
 package main
 
@@ -81,7 +82,8 @@ func (p *painter) resize(w, h int) {
 	if p.w == w && p.h == h {
 		return
 	}
-	for _, l := range []**ebiten.Image{&p.groundLayer, &p.thingsLayer, &p.lightLayer, &p.glowLayer} {
+	for _, l := range []**ebiten.Image{
+		&p.groundLayer, &p.thingsLayer, &p.lightLayer, &p.glowLayer} {
 		if *l != nil {
 			(*l).Deallocate()
 		}
@@ -112,7 +114,9 @@ func (p *painter) world(dst *ebiten.Image, s *scene.Scene, v *session.View, dt f
 	ex, ey := l.at(s.Eye)
 	var o ebiten.DrawRectShaderOptions
 	o.Images = [4]*ebiten.Image{p.groundLayer, p.thingsLayer, p.lightLayer, p.glowLayer}
-	o.Uniforms = map[string]any{"Soft": float32(0.09 * l.scale), "Eye": []float32{float32(ex), float32(ey)}, "Reach": float32(scene.SightReach * l.scale)}
+	o.Uniforms = map[string]any{
+		"Soft": float32(0.09 * l.scale), "Eye": []float32{float32(ex), float32(ey)},
+		"Reach": float32(scene.SightReach * l.scale)}
 	dst.DrawRectShader(w, h, p.compose, &o)
 	p.walls(dst, s, &l, dt)
 	return l
@@ -124,7 +128,8 @@ func (p *painter) light(s *scene.Scene, l *lens) {
 		o := &s.Lights[i]
 		if l.shows(o.Pos, o.Radius) {
 			x, y := l.at(o.Pos)
-			p.b.sprite(sprite.Glow, x, y, 2*o.Radius*l.scale, 2*o.Radius*l.scale, 0, ink(o.Color, 1))
+			p.b.sprite(sprite.Glow, x, y, 2*o.Radius*l.scale, 2*o.Radius*l.scale, 0,
+				ink(o.Color, 1))
 		}
 	}
 	for x, y := range cells(s.Map, l, 2, arena.Pit) { // what glows lights its surroundings

@@ -18,8 +18,9 @@ func (a *App) Stats() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := map[string]any{
-		"frames": int(a.frames), "fps": a.pace.rate(), "share": a.pace.share, "status": a.view.Status,
-		"graph": a.showNet, "ghosts": a.showGhosts,
+		"frames": int(a.frames), "fps": a.pace.rate(), "share": a.pace.share,
+		"status": a.view.Status,
+		"graph":  a.showNet, "ghosts": a.showGhosts,
 		"blind": a.blind.On(), "asking": a.blind.Asking(), "score": a.blind.Summary(),
 		"answerFrames": a.answer.Frames, "answerTicks": a.answer.Ticks, "answers": a.answer.Count,
 	}
@@ -72,7 +73,8 @@ func (a *App) tellSights(out map[string]any) {
 	out["sights"], out["places"] = names, places
 }
 
-// Set changes something by name: "style", "name", "say", "leave", "autopilot" ("on" or not), or turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "help".
+// Set changes something by name: "style", "name", "say", "leave", "autopilot" ("on" or not), or
+// turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "help".
 func (a *App) Set(name, value string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,5 +118,6 @@ func (a *App) Idle() {
 	if now-a.before < idleAfter || a.net == nil {
 		return
 	}
-	a.net.Frame(now, func(*arena.Fighter) arena.Command { return a.pilot.Command(&scene.Controls{}, nil) })
+	a.net.Frame(now,
+		func(*arena.Fighter) arena.Command { return a.pilot.Command(&scene.Controls{}, nil) })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/sound"
 )
 
-// newSpeaker makes a mixer that is heard. Where there is no way to make sound, the game goes on without.
+// newSpeaker makes a mixer that is heard. Where there is no way to make sound, the game goes on
+// without.
 func newSpeaker(mute bool) *sound.Mixer {
 	m := sound.NewMixer()
 	if mute {

@@ -58,7 +58,8 @@ func (f *fonts) fit(unit float64) error {
 		to   **typeface
 		size float64
 	}{{&f.small, 13}, {&f.plain, 18}, {&f.huge, 40}} {
-		face, err := opentype.NewFace(f.source, &opentype.FaceOptions{Size: max(8, x.size*unit), DPI: 72, Hinting: font.HintingFull})
+		face, err := opentype.NewFace(f.source,
+			&opentype.FaceOptions{Size: max(8, x.size*unit), DPI: 72, Hinting: font.HintingFull})
 		if err != nil {
 			return err
 		}
@@ -66,13 +67,17 @@ func (f *fonts) fit(unit float64) error {
 			(*x.to).sheet.Deallocate()
 		}
 		m := face.Metrics()
-		*x.to = &typeface{face: face, height: float64(m.Height) / 64, ascent: float64(m.Ascent) / 64, glyphs: map[rune]glyph{}}
-		(*x.to).sheet = ebiten.NewImageWithOptions(imageRect(sheetSide, sheetSide), &ebiten.NewImageOptions{Unmanaged: true})
+		*x.to = &typeface{
+			face: face, height: float64(m.Height) / 64, ascent: float64(m.Ascent) / 64,
+			glyphs: map[rune]glyph{}}
+		(*x.to).sheet = ebiten.NewImageWithOptions(imageRect(sheetSide, sheetSide),
+			&ebiten.NewImageOptions{Unmanaged: true})
 	}
 	return nil
 }
 
-// letter finds a letter, or paints it. When the sheet is full it starts over; a screen never has that many different ones.
+// letter finds a letter, or paints it. When the sheet is full it starts over; a screen never has
+// that many different ones.
 func (t *typeface) letter(r rune) glyph {
 	if g, ok := t.glyphs[r]; ok {
 		return g
@@ -93,7 +98,8 @@ func (t *typeface) letter(r rune) glyph {
 		t.sheet.Clear()
 		t.x, t.y, t.row = 0, 0, 0
 	}
-	g := glyph{rect: image.Rect(t.x, t.y, t.x+w, t.y+h), dx: float32(dr.Min.X), dy: float32(dr.Min.Y), advance: float64(advance) / 64}
+	g := glyph{rect: image.Rect(t.x, t.y, t.x+w, t.y+h), dx: float32(dr.Min.X),
+		dy: float32(dr.Min.Y), advance: float64(advance) / 64}
 	if w > 0 && h > 0 {
 		pix := make([]byte, 4*w*h)
 		for y := range h {
@@ -135,7 +141,8 @@ func (t *typeface) cut(s string, width float64) string {
 }
 
 // put draws a text with a thin shadow; x and y are its top left.
-func (t *typeface) put(dst *ebiten.Image, s string, x, y float64, c scene.Color, alpha float64) float64 {
+func (t *typeface) put(dst *ebiten.Image, s string, x, y float64, c scene.Color,
+	alpha float64) float64 {
 	shadow := max(1, t.height/18)
 	t.add(s, x+shadow, y+shadow, ink(scene.Color{}, 0.75*alpha))
 	end := t.add(s, x, y, ink(c, alpha))

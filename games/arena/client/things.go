@@ -28,7 +28,8 @@ func (p *painter) things(s *scene.Scene, v *session.View, l *lens) {
 	for id, o := range world.All[arena.Shot](v.World) {
 		if o.Weapon == arena.Launcher && l.shows(o.Pos, 1) {
 			x, y := l.at(shotAt(v, id, o))
-			p.b.sprite(sprite.Rocket, x, y, 0.72*l.scale, 0.36*l.scale, float64(o.Vel.Angle()), ink(scene.Paper, 1))
+			p.b.sprite(sprite.Rocket, x, y, 0.72*l.scale, 0.36*l.scale, float64(o.Vel.Angle()),
+				ink(scene.Paper, 1))
 		}
 	}
 	for i := range s.Particles.All() {
@@ -57,13 +58,15 @@ func (p *painter) pickup(o *arena.Pickup, there bool, t float64, l *lens) {
 	}
 	p.b.sprite(sprite.Pad, x, y, 1.05*l.scale, 1.05*l.scale, 0, ink(c.Mul(0.8), 0.6))
 	bob := math.Sin(t*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05
-	p.b.sprite(sprite.Shadow, x+0.06*l.scale, y+0.1*l.scale, 0.8*l.scale, 0.7*l.scale, 0, ink(scene.Color{}, 0.6))
+	p.b.sprite(sprite.Shadow, x+0.06*l.scale, y+0.1*l.scale, 0.8*l.scale, 0.7*l.scale, 0,
+		ink(scene.Color{}, 0.6))
 	look := pickups[o.Kind]
 	angle := 0.0
 	if look.turns {
 		angle = t * 1.1
 	}
-	p.b.sprite(look.shape, x, y-bob*l.scale, look.size*l.scale, look.size*l.scale, angle, ink(c.Mix(scene.Paper, 0.25), 1))
+	p.b.sprite(look.shape, x, y-bob*l.scale, look.size*l.scale, look.size*l.scale, angle,
+		ink(c.Mix(scene.Paper, 0.25), 1))
 }
 
 // pickups are how what lies about looks.
@@ -89,7 +92,8 @@ func (p *painter) body(b *scene.Body, l *lens) {
 		swing := math.Sin(b.Stride*3.2) * 0.26 * min(1, speed/4)
 		for i := -1.0; i <= 1; i += 2 {
 			fx, fy := x+(dir.X*swing*i-dir.Y*0.17*i)*u, y+(dir.Y*swing*i+dir.X*0.17*i)*u
-			p.b.sprite(sprite.Foot, fx, fy, 0.36*u, 0.24*u, float64(dir.Angle()), ink(b.Color.Mul(0.7), 1))
+			p.b.sprite(sprite.Foot, fx, fy, 0.36*u, 0.24*u, float64(dir.Angle()),
+				ink(b.Color.Mul(0.7), 1))
 		}
 	}
 	armour := b.Color.Mix(scene.Color{R: 1, G: 1, B: 1}, float32(0.12+0.88*b.Flash))
@@ -105,9 +109,12 @@ func (p *painter) body(b *scene.Body, l *lens) {
 	c = c.Mix(scene.WeaponColor(b.Weapon), 0.35)
 	out := 0.42 + length*0.2 - back
 	// The right hand holds it.
-	p.b.sprite(shape, x+(cos*out-sin*0.14)*u, y+(sin*out+cos*0.14)*u, length*u, length*u, aim, ink(c, 1))
-	p.b.sprite(sprite.Helmet, x-cos*0.02*u, y-sin*0.02*u, 0.46*u, 0.46*u, aim, ink(armour.Mix(scene.Paper, 0.25), 1))
-	p.b.sprite(sprite.Visor, x, y, 0.42*u, 0.42*u, aim, ink(scene.Color{R: 0.08, G: 0.1, B: 0.14}, 1))
+	p.b.sprite(shape, x+(cos*out-sin*0.14)*u, y+(sin*out+cos*0.14)*u, length*u, length*u, aim,
+		ink(c, 1))
+	p.b.sprite(sprite.Helmet, x-cos*0.02*u, y-sin*0.02*u, 0.46*u, 0.46*u, aim,
+		ink(armour.Mix(scene.Paper, 0.25), 1))
+	p.b.sprite(sprite.Visor, x, y, 0.42*u, 0.42*u, aim,
+		ink(scene.Color{R: 0.08, G: 0.1, B: 0.14}, 1))
 }
 
 func (p *painter) particle(o *scene.Particle, l *lens) {
@@ -163,7 +170,8 @@ func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 	}
 	for _, o := range world.All[arena.Pickup](v.World) {
 		if o.There(v.World) && l.shows(o.Pos, 1) {
-			add(sprite.Glow, o.Pos, 1.8, 1.8, 0, scene.KindColor(o.Kind), 0.22+0.08*math.Sin(s.Time*3+o.Pos.X))
+			add(sprite.Glow, o.Pos, 1.8, 1.8, 0, scene.KindColor(o.Kind),
+				0.22+0.08*math.Sin(s.Time*3+o.Pos.X))
 		}
 	}
 	for i := range s.Particles.All() {

@@ -24,7 +24,8 @@ type side struct {
 	door   bool
 }
 
-// walls draws all that rises: faces first, the far ones before the near, then tops, which nothing can cover as all are of one height.
+// walls draws all that rises: faces first, the far ones before the near, then tops, which nothing
+// can cover as all are of one height.
 func (p *painter) walls(dst *ebiten.Image, s *scene.Scene, l *lens, dt float64) {
 	m := s.Map
 	if p.sightMap != m {
@@ -109,7 +110,9 @@ func (p *painter) facesOf(s *scene.Scene, l *lens, x, y int, dt float64) {
 		// What is in sight comes and goes softly.
 		lit := &p.sight[(y*m.Width+x)*4+i]
 		want := float32(0)
-		if s.Eye.Sub(mid).Dot(n) > 0 && s.Eye.Sub(mid).LenSq() < scene.SightReach*scene.SightReach && s.Geometry.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
+		if s.Eye.Sub(mid).Dot(n) > 0 &&
+			s.Eye.Sub(mid).LenSq() < scene.SightReach*scene.SightReach &&
+			s.Geometry.Clear(s.Eye, mid.MulAdd(n, 0.05)) {
 			want = 1
 		}
 		*lit += (want - *lit) * float32(1-math.Exp(-14*dt))
@@ -175,7 +178,8 @@ func (p *painter) face(s *scene.Scene, l *lens, f *side) {
 	}
 	footA, topA := shade(f.a)
 	footB, topB := shade(f.b)
-	p.b.quad([4]point{l.top(f.a), l.top(f.b), l.point(f.b), l.point(f.a)}, [4]tint{topA, topB, footB, footA})
+	p.b.quad([4]point{l.top(f.a), l.top(f.b), l.point(f.b), l.point(f.a)},
+		[4]tint{topA, topB, footB, footA})
 }
 
 // roof draws the top of a wall.

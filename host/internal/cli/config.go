@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Configure fills in the flags that the command line does not give: from the environment, COEVAL_ and
-// the flag's name, or else from a file of lines "name = value". Where a flag may be given several
-// times, so may a line, and the environment separates by commas.
+// Configure fills in the flags that the command line does not give: from the environment, COEVAL_
+// and the flag's name, or else from a file of lines "name = value". Where a flag may be given
+// several times, so may a line, and the environment separates by commas.
 func Configure(flags *pflag.FlagSet, file string, env func(string) (string, bool)) error {
 	if v, ok := env("COEVAL_CONFIG"); ok && !flags.Changed("config") {
 		file = v
@@ -24,7 +24,8 @@ func Configure(flags *pflag.FlagSet, file string, env func(string) (string, bool
 	}
 	for _, l := range lines {
 		if f := flags.Lookup(l.name); f == nil || l.name == "config" || l.name == "help" {
-			return Usagef("%s:%d: there is no setting %q; settings are named like flags", file, l.number, l.name)
+			return Usagef("%s:%d: there is no setting %q; settings are named like flags", file,
+				l.number, l.name)
 		}
 	}
 	var wrong error

@@ -12,7 +12,9 @@ import (
 // TestSettingsFromAnywhere: the command line goes before the environment, and that before the file.
 func TestSettingsFromAnywhere(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "serve.conf")
-	if err := os.WriteFile(name, []byte("# a comment\n\nplayers = 3\nsnapshots= 30\n level =  a b \nhost = x\nhost = y\n"), 0o600); err != nil {
+	if err := os.WriteFile(name,
+		[]byte("# a comment\n\nplayers = 3\nsnapshots= 30\n level =  a b \nhost = x\nhost = y\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	var players, snapshots, workers int
@@ -28,16 +30,23 @@ func TestSettingsFromAnywhere(t *testing.T) {
 	if err := f.Parse([]string{"--snapshots", "10"}); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"COEVAL_CONFIG": name, "COEVAL_PLAYERS": "2", "COEVAL_SNAPSHOTS": "99", "COEVAL_MAX_WORKERS": "4"}
-	if err := Configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
+	env := map[string]string{
+		"COEVAL_CONFIG": name, "COEVAL_PLAYERS": "2", "COEVAL_SNAPSHOTS": "99",
+		"COEVAL_MAX_WORKERS": "4"}
+	if err := Configure(f, config,
+		func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
 		t.Fatal(err)
 	}
-	if players != 2 || snapshots != 10 || workers != 4 || level != "a b" || strings.Join(hosts, " ") != "x y" {
-		t.Errorf("players %d, snapshots %d, workers %d, level %q, hosts %v", players, snapshots, workers, level, hosts)
+	if players != 2 || snapshots != 10 || workers != 4 || level != "a b" ||
+		strings.Join(hosts, " ") != "x y" {
+		t.Errorf("players %d, snapshots %d, workers %d, level %q, hosts %v", players, snapshots,
+			workers, level, hosts)
 	}
 	env["COEVAL_PLAYERS"] = "few"
 	f.Lookup("players").Changed = false
-	if err := Configure(f, config, func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err == nil || !strings.Contains(err.Error(), "COEVAL_PLAYERS") {
+	if err := Configure(f, config,
+		func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err == nil ||
+		!strings.Contains(err.Error(), "COEVAL_PLAYERS") {
 		t.Errorf("%v", err)
 	}
 }

@@ -22,7 +22,8 @@ func Conditions(preset string, settings []string, jitterFile string) (netsim.Con
 		if err != nil {
 			return c, fmt.Errorf("--jitter-file: %w", err)
 		}
-		if err := c.Set("jitter", "recorded:"+strings.Join(strings.Fields(string(text)), ",")); err != nil {
+		if err := c.Set("jitter",
+			"recorded:"+strings.Join(strings.Fields(string(text)), ",")); err != nil {
 			return c, fmt.Errorf("--jitter-file %s: %w", jitterFile, err)
 		}
 	}

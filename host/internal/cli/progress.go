@@ -34,7 +34,8 @@ func (p *Progress) Show(done float64, what string) {
 	}
 	done = min(max(done, 0), 1)
 	full := int(done * barWidth)
-	line := fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done*100, what)
+	line := fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full),
+		strings.Repeat("░", barWidth-full), done*100, what)
 	if line != p.shown {
 		p.shown = line
 		fmt.Fprintf(p.out, "\r\x1b[K%s", line)

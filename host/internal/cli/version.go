@@ -56,7 +56,8 @@ func thisProgram(name string) build {
 // describe picks from what the go command recorded; info is nil for a program
 // built without modules.
 func describe(info *debug.BuildInfo) build {
-	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: "unknown", Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
 		return b
 	}

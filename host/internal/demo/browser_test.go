@@ -26,8 +26,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// These tests play the demo in a real browser: what a person would see. They wait for things to happen and never for a time to pass; what they measure of
-// time they print.
+// These tests play the demo in a real browser: what a person would see. They wait for things to
+// happen and never for a time to pass; what they measure of time they print.
 
 // patience is when a test gives up on something that should have happened long ago.
 const patience = 90 * time.Second
@@ -58,7 +58,9 @@ var built = sync.OnceValue(func() *clientBuild {
 // startDemo runs a demo until the test ends.
 func startDemo(t *testing.T, change func(d *flags)) *site {
 	t.Helper()
-	d := &flags{title: arena.Title, level: "duel", preset: "lan", style: "doom3", seed: 7, noOpen: true, client: built()}
+	d := &flags{
+		title: arena.Title, level: "duel", preset: "lan", style: "doom3", seed: 7, noOpen: true,
+		client: built()}
 	if change != nil {
 		change(d)
 	}
@@ -118,11 +120,16 @@ func openTab(t *testing.T, width, height int) *tab {
 	if path == "" {
 		t.Skip("no chromium here")
 	}
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height))
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height))
 	for name, value := range map[string]any{
-		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true, "ignore-gpu-blocklist": true, // there need not be a graphics processor
-		"disable-background-networking": true, "disable-component-update": true, "disable-sync": true, "no-first-run": true,
-		"disable-background-timer-throttling": true, "disable-renderer-backgrounding": true, "disable-backgrounding-occluded-windows": true,
+		// there need not be a graphics processor
+		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true,
+		"ignore-gpu-blocklist":          true,
+		"disable-background-networking": true, "disable-component-update": true,
+		"disable-sync": true, "no-first-run": true,
+		"disable-background-timer-throttling": true, "disable-renderer-backgrounding": true,
+		"disable-backgrounding-occluded-windows": true,
 	} {
 		o = append(o, chromedp.Flag(name, value))
 	}
@@ -174,10 +181,14 @@ func (b *tab) ready(s *site) {
 // until waits until an expression is true in the page.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	_, err := chromedp.Run(b.ctx,
+		chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(50*time.Millisecond),
+			chromedp.WithPollingTimeout(patience)))
 	if err != nil {
 		b.shot("failed")
-		b.t.Fatalf("never happened: %s (%s): %v\n%s", what, expression, err, b.text("JSON.stringify(window.coeval ? coeval.stats() : document.body.innerText.slice(0, 300))"))
+		b.t.Fatalf("never happened: %s (%s): %v\n%s", what, expression, err,
+			b.text("JSON.stringify(window.coeval ? coeval.stats() : "+
+				"document.body.innerText.slice(0, 300))"))
 	}
 }
 
@@ -208,7 +219,8 @@ func (b *tab) run(script string) {
 // key presses or releases a key, as a keyboard does.
 func (b *tab) key(kind, code string) {
 	b.t.Helper()
-	b.run(fmt.Sprintf(`(document.querySelector('canvas') || window).dispatchEvent(new KeyboardEvent(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, kind, code, strings.TrimPrefix(code, "Key")))
+	b.run(fmt.Sprintf(
+		`(document.querySelector('canvas') || window).dispatchEvent(new KeyboardEvent(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, kind, code, strings.TrimPrefix(code, "Key")))
 }
 
 // shot keeps a picture, with the test's other artifacts.
@@ -231,7 +243,8 @@ const playing = "window.coeval && coeval.stats().playing && coeval.stats().healt
 func ask[T any](t *testing.T, s *site, f func(srv *server.Server) T) T {
 	t.Helper()
 	answer := make(chan T, 1)
-	if err := oneServer(s).server.Do(t.Context(), func() { answer <- f(oneServer(s).server) }); err != nil {
+	if err := oneServer(s).server.Do(t.Context(),
+		func() { answer <- f(oneServer(s).server) }); err != nil {
 		t.Fatal(err)
 	}
 	return <-answer
@@ -252,7 +265,8 @@ func post(t *testing.T, s *site, body any) *http.Response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.Post("http://"+s.listener.Addr().String()+"/api/network", "application/json", bytes.NewReader(b))
+	r, err := http.Post("http://"+s.listener.Addr().String()+"/api/network", "application/json",
+		bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +274,8 @@ func post(t *testing.T, s *site, body any) *http.Response {
 	return r
 }
 
-// screens are for browsers, which draw without a graphics processor: more of them at once are slower
-// than one after the other.
+// screens are for browsers, which draw without a graphics processor: more of them at once are
+// slower than one after the other.
 var screens = make(chan struct{}, 2)
 
 // browse is for a test with a browser: it runs beside others, but not beside too many.
@@ -271,8 +285,8 @@ func browse(t *testing.T) {
 	t.Cleanup(func() { <-screens })
 }
 
-// TestBrowserGoesOn is one page to which everything happens: the network changes, its port does, it is
-// cut, and the page is put to sleep.
+// TestBrowserGoesOn is one page to which everything happens: the network changes, its port does, it
+// is cut, and the page is put to sleep.
 func TestBrowserGoesOn(t *testing.T) {
 	browse(t)
 	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
@@ -284,12 +298,14 @@ func TestBrowserGoesOn(t *testing.T) {
 	b.sleeps(s)
 }
 
-// TestBrowserMirrors plays with three mirrors side by side in one page: a key in one frame moves the player in the world of another mirror, and when a mirror dies its player goes on elsewhere, in the
-// same body, until it is back.
+// TestBrowserMirrors plays with three mirrors side by side in one page: a key in one frame moves
+// the player in the world of another mirror, and when a mirror dies its player goes on elsewhere,
+// in the same body, until it is back.
 func TestBrowserMirrors(t *testing.T) {
 	browse(t)
 	s := startDemo(t, func(d *flags) {
-		d.mirrors, d.preset, d.level = &mirrorFlags{count: 3, timeline: "auto"}, "transatlantic", yardFile(t)
+		d.mirrors, d.preset, d.level = &mirrorFlags{count: 3, timeline: "auto"}, "transatlantic",
+			yardFile(t)
 	})
 	f := fleetOf(s)
 	b := openTab(t, 1000, 560)
@@ -297,14 +313,19 @@ func TestBrowserMirrors(t *testing.T) {
 	hosttest.WaitUntil(t, "three mirrors serve", serves(f, 3))
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal"))
 	b.until("there are three frames", "document.querySelectorAll('iframe[src]').length === 3")
-	frame := func(n int) string { return fmt.Sprintf("document.querySelectorAll('iframe')[%d].contentWindow", n-1) }
-	stat := func(n int, name string) string { return fmt.Sprintf("%s.coeval.stats().%s", frame(n), name) }
+	frame := func(n int) string {
+		return fmt.Sprintf("document.querySelectorAll('iframe')[%d].contentWindow", n-1)
+	}
+	stat := func(n int, name string) string {
+		return fmt.Sprintf("%s.coeval.stats().%s", frame(n), name)
+	}
 	plays := func(n int, at ...int) string {
 		places := ""
 		for _, i := range at {
 			places += mirrorPublic(i-1).String() + " "
 		}
-		return fmt.Sprintf("%s.coeval && %s && %q.includes(%s) && %s > 0", frame(n), stat(n, "playing"), places, stat(n, "server"), stat(n, "health"))
+		return fmt.Sprintf("%s.coeval && %s && %q.includes(%s) && %s > 0", frame(n),
+			stat(n, "playing"), places, stat(n, "server"), stat(n, "health"))
 	}
 	calm := func() { // no bot is to shoot at who walks
 		for n := 1; n <= 3; n++ {
@@ -317,11 +338,14 @@ func TestBrowserMirrors(t *testing.T) {
 		player[n] = int(b.number(stat(n, "player")))
 	}
 	calm()
-	b.until("the plots have something to show", "window.coevalFleet && coevalFleet.traffic > 1000 && coevalFleet.settled[2] > 100 && coevalFleet.rollbacks.every(n => n > 3)")
+	b.until("the plots have something to show",
+		"window.coevalFleet && coevalFleet.traffic > 1000 && coevalFleet.settled[2] > 100 && "+
+			"coevalFleet.rollbacks.every(n => n > 3)")
 
 	press := func(n int, kind, code string) {
 		t.Helper()
-		b.run(fmt.Sprintf(`%s.document.querySelector('canvas').dispatchEvent(new (%[1]s.KeyboardEvent)(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, frame(n), kind, code, strings.TrimPrefix(code, "Key")))
+		b.run(fmt.Sprintf(
+			`%s.document.querySelector('canvas').dispatchEvent(new (%[1]s.KeyboardEvent)(%q, {code: %q, key: %q, bubbles: true, cancelable: true}))`, frame(n), kind, code, strings.TrimPrefix(code, "Key")))
 	}
 	walk := func(n, seen int) {
 		t.Helper()
@@ -333,15 +357,21 @@ func TestBrowserMirrors(t *testing.T) {
 		}
 		press(n, "keydown", way)
 		calm()
-		hosttest.WaitUntil(t, fmt.Sprintf("a key in frame %d moves the player at mirror %d", n, seen), func() bool { return whereAt(t, f, seen-1, player[n]).Sub(from).Len() > 0.5 })
+		hosttest.WaitUntil(t,
+			fmt.Sprintf("a key in frame %d moves the player at mirror %d", n, seen), func() bool {
+				return whereAt(t, f, seen-1, player[n]).Sub(from).Len() > 0.5
+			})
 		press(n, "keyup", way)
-		b.until("the frame is the person's", fmt.Sprintf("document.querySelectorAll('.mirror')[%d].classList.contains('yours')", n-1))
+		b.until("the frame is the person's",
+			fmt.Sprintf("document.querySelectorAll('.mirror')[%d].classList.contains('yours')",
+				n-1))
 	}
 	walk(1, 3)
 	b.shot("mirrors")
 
 	b.run("document.querySelectorAll('.mirror button')[1].click()")
-	b.until("mirror 2 is dead", "document.querySelectorAll('.mirror .pill')[2].textContent === 'dead'")
+	b.until("mirror 2 is dead",
+		"document.querySelectorAll('.mirror .pill')[2].textContent === 'dead'")
 	b.until("its player plays elsewhere", plays(2, 1, 3))
 	if now := int(b.number(stat(2, "player"))); now != player[2] {
 		t.Errorf("player %d of mirror 2 became %d", player[2], now)
@@ -360,14 +390,16 @@ func TestBrowserMirrors(t *testing.T) {
 	t.Logf("%v moves, %v worlds", b.number(stat(2, "moves")), b.number(stat(2, "worlds")))
 
 	b.run("document.querySelectorAll('.way')[0].dispatchEvent(new MouseEvent('click'))")
-	hosttest.WaitUntil(t, "the way between 1 and 2 is cut", func() bool { return f.all().Ways[0].Cut })
+	hosttest.WaitUntil(t, "the way between 1 and 2 is cut",
+		func() bool { return f.all().Ways[0].Cut })
 	b.until("the page shows it", "document.querySelectorAll('.way.cut').length === 1")
 	b.shot("cut")
 	b.run("document.querySelector('.way.cut').dispatchEvent(new MouseEvent('click'))")
 	b.until("it is healed", "document.querySelectorAll('.way.cut').length === 0")
 	hosttest.WaitUntil(t, "three mirrors serve after the cut", serves(f, 3))
 	for n := 1; n <= 3; n++ {
-		b.until("everyone plays", fmt.Sprintf("%s && %s === ''", stat(n, "playing"), stat(n, "status")))
+		b.until("everyone plays",
+			fmt.Sprintf("%s && %s === ''", stat(n, "playing"), stat(n, "status")))
 	}
 }
 
@@ -377,10 +409,15 @@ func TestBrowserPage(t *testing.T) {
 	s := startDemo(t, func(d *flags) { d.bots = 4 })
 	b := openTab(t, 1000, 560)
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal"))
-	b.until("the page says that the game is being made, or shows it", "document.getElementById('step').textContent.length > 0")
+	b.until("the page says that the game is being made, or shows it",
+		"document.getElementById('step').textContent.length > 0")
 	game := "document.getElementById('game').contentWindow.coeval"
-	b.until("the game connects by WebTransport", fmt.Sprintf("%s && %s.stats().playing && document.getElementById('carrier').textContent === 'WebTransport'", game, game))
-	b.until("everyone is counted", "document.getElementById('people').textContent.includes('5 playing')")
+	b.until("the game connects by WebTransport",
+		fmt.Sprintf(
+			"%s && %s.stats().playing && document.getElementById('carrier').textContent === "+
+				"'WebTransport'", game, game))
+	b.until("everyone is counted",
+		"document.getElementById('people').textContent.includes('5 playing')")
 	_, gz, zst := s.client.bundle().Sizes()
 	t.Logf("the client has %d bytes with zstd, %d with gzip, the page %d", zst, gz, web.PageSize())
 	if zst+web.PageSize() > 4_000_000 {
@@ -388,32 +425,40 @@ func TestBrowserPage(t *testing.T) {
 	}
 	b.until("the bytes are booked", "window.coevalPanel && coevalPanel.rate > 100")
 	for range 3 {
-		if off := b.number("coevalPanel.sum - coevalPanel.sent"); off > 0.01 || off < -0.01 { // at once, as the next figures may come in between
+		// at once, as the next figures may come in between
+		if off := b.number("coevalPanel.sum - coevalPanel.sent"); off > 0.01 || off < -0.01 {
 			t.Errorf("the rows add up to %v bytes more than the links have sent", off)
 		}
 	}
-	if text := b.text("document.getElementById('check').textContent"); !strings.Contains(text, "adds up") {
+	if text := b.text("document.getElementById('check').textContent"); !strings.Contains(text,
+		"adds up") {
 		t.Errorf("the panel says %q", text)
 	}
 
 	// A slider makes the network worse, the game goes on, and a preset makes it better again.
 	b.run(`{const e = document.getElementById('latency'); e.value = 150; e.dispatchEvent(new Event('input'))}`)
-	hosttest.WaitUntil(t, "the slider changes the network", func() bool { // before the round trip, which a busy machine makes long as well
+	// before the round trip, which a busy machine makes long as well
+	hosttest.WaitUntil(t, "the slider changes the network", func() bool {
 		n := oneServer(s).network.state()
 		return n.Latency == 150 && n.Preset == ""
 	})
 	b.until("the round trip grows", game+".stats().roundTrip > 250")
-	b.run(fmt.Sprintf("window.before = %s.stats().snapshots, window.far = %s.stats().roundTrip", game, game))
-	b.until("the game goes on", fmt.Sprintf("%s.stats().playing && %s.stats().snapshots > window.before + 20", game, game))
+	b.run(fmt.Sprintf("window.before = %s.stats().snapshots, window.far = %s.stats().roundTrip",
+		game, game))
+	b.until("the game goes on",
+		fmt.Sprintf("%s.stats().playing && %s.stats().snapshots > window.before + 20", game, game))
 	b.shot("page")
 	b.run(`{const e = document.getElementById('preset'); e.value = 'lan'; e.dispatchEvent(new Event('change'))}`)
 	b.until("the round trip falls", game+".stats().roundTrip < window.far - 150")
-	b.until("the panel shows the preset", "document.getElementById('preset').value === 'lan' && document.getElementById('latency').value === '0'")
+	b.until("the panel shows the preset",
+		"document.getElementById('preset').value === 'lan' && "+
+			"document.getElementById('latency').value === '0'")
 	b.run(`document.querySelector('[data-style=quake3]').click()`)
 	b.until("the style changes", game+".stats().style === 'quake3'")
 }
 
-// TestBrowserDuel plays with two browsers: keys move a player on the server, the other browser sees it, a rocket kills, and the score shows.
+// TestBrowserDuel plays with two browsers: keys move a player on the server, the other browser sees
+// it, a rocket kills, and the score shows.
 func TestBrowserDuel(t *testing.T) {
 	browse(t)
 	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
@@ -432,7 +477,8 @@ func TestBrowserDuel(t *testing.T) {
 		way = "KeyA"
 	}
 	ann.key("keydown", way)
-	hosttest.WaitUntil(t, "the key moves the player on the server", func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
+	hosttest.WaitUntil(t, "the key moves the player on the server",
+		func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
 	ann.key("keyup", way)
 	bob.until("Bob sees Ann", "coeval.stats().sights.includes('Ann')")
 	ann.until("Ann sees Bob", "coeval.stats().sights.includes('Bob')")
@@ -441,7 +487,8 @@ func TestBrowserDuel(t *testing.T) {
 	for i := range 40 {
 		ann.run(fmt.Sprintf("coeval.set('say', 'line %d')", i))
 	}
-	// A line goes with one command, and one that comes too late is not taken: on a busy machine it may have to be said again.
+	// A line goes with one command, and one that comes too late is not taken: on a busy machine it
+	// may have to be said again.
 	ann.run("window.saying = setInterval(() => coeval.set('say', 'line again'), 3000)")
 	bob.until("chat arrives", "coeval.stats().chat.includes('Ann: line')")
 	ann.run("clearInterval(window.saying)")
@@ -449,10 +496,12 @@ func TestBrowserDuel(t *testing.T) {
 		t.Errorf("a flood of %d lines came through", n)
 	}
 
-	// Ann takes the launcher, points at Bob and fires until he is gone. The page tells where Bob is on the screen.
+	// Ann takes the launcher, points at Bob and fires until he is gone. The page tells where Bob is
+	// on the screen.
 	ann.key("keydown", "Digit2")
 	ann.key("keyup", "Digit2")
-	ann.until("Ann has the launcher in hand", "coeval.stats().weapon.includes('launcher') || coeval.stats().weapon.includes('rocket')")
+	ann.until("Ann has the launcher in hand",
+		"coeval.stats().weapon.includes('launcher') || coeval.stats().weapon.includes('rocket')")
 	ann.run(`window.hunt = setInterval(() => {
 		const at = coeval.stats().places.split(' ');
 		const c = document.querySelector('canvas');
@@ -478,7 +527,8 @@ func TestBrowserDuel(t *testing.T) {
 	}
 }
 
-// TestBrowserSocket blocks QUIC: the player gets in by WebSocket all the same, and moves over when the way is free.
+// TestBrowserSocket blocks QUIC: the player gets in by WebSocket all the same, and moves over when
+// the way is free.
 func TestBrowserSocket(t *testing.T) {
 	browse(t)
 	s := startDemo(t, func(d *flags) { d.level = yardFile(t) })
@@ -495,7 +545,8 @@ func TestBrowserSocket(t *testing.T) {
 		way = "KeyA"
 	}
 	b.key("keydown", way)
-	hosttest.WaitUntil(t, "the key moves the player on the server", func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
+	hosttest.WaitUntil(t, "the key moves the player on the server",
+		func() bool { return whereIs(t, s, me).Sub(from).Len() > 0.5 })
 	b.key("keyup", way)
 	b.shot("websocket")
 	if _, err := oneServer(s).quic.Command("heal"); err != nil {
@@ -504,17 +555,19 @@ func TestBrowserSocket(t *testing.T) {
 	from = whereIs(t, s, me)
 	way = map[string]string{"KeyD": "KeyA", "KeyA": "KeyD"}[way]
 	b.key("keydown", way)
-	hosttest.WaitUntil(t, "the game goes on by either carrier", func() bool { return whereIs(t, s, me).Sub(from).Len() > 2 })
+	hosttest.WaitUntil(t, "the game goes on by either carrier",
+		func() bool { return whereIs(t, s, me).Sub(from).Len() > 2 })
 	b.key("keyup", way)
 	b.until("the name has arrived", "coeval.stats().name === 'Ann'")
 	if now := int(b.number("coeval.stats().player")); now != me {
 		t.Errorf("player %d became %d", me, now)
 	}
-	t.Logf("in the end by %s, %v returns", b.text("coeval.stats().carrier"), b.number("coeval.stats().returns"))
+	t.Logf("in the end by %s, %v returns", b.text("coeval.stats().carrier"),
+		b.number("coeval.stats().returns"))
 }
 
-// answers measures, on one preset after the other, how long it takes from a key to the first frame that
-// shows it.
+// answers measures, on one preset after the other, how long it takes from a key to the first frame
+// that shows it.
 func (b *tab) answers(s *site) {
 	t := b.t
 	presets := []string{"satellite", "awful", "lan"} // far, bad, and good
@@ -526,10 +579,15 @@ func (b *tab) answers(s *site) {
 			t.Fatal(preset, r.Status)
 		}
 		b.run("window.before = coeval.stats().snapshots")
-		b.until("the game goes on over "+preset, "coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
+		b.until("the game goes on over "+preset,
+			"coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
 		ticks, frames := math.Inf(1), math.Inf(1)
-		for try := 0; try < 2 || try < 6 && ticks > 0; try++ { // a frame may come between key and tick
-			b.until("the fighter stands still", "(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still })()")
+		// a frame may come between key and tick
+		for try := 0; try < 2 || try < 6 && ticks > 0; try++ {
+			b.until("the fighter stands still",
+				"(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > "+
+					"window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still "+
+					"})()")
 			b.run("window.before = coeval.stats().answers")
 			way := "KeyA" // away from the nearer wall
 			if b.number("coeval.stats().x") < 7 {
@@ -537,25 +595,28 @@ func (b *tab) answers(s *site) {
 			}
 			b.key("keydown", way)
 			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
-			ticks, frames = min(ticks, b.number("coeval.stats().answerTicks")), min(frames, b.number("coeval.stats().answerFrames"))
+			ticks, frames = min(ticks, b.number("coeval.stats().answerTicks")),
+				min(frames, b.number("coeval.stats().answerFrames"))
 			b.key("keyup", way)
 		}
-		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames", preset, b.number("coeval.stats().roundTrip"), ticks, frames)
+		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames",
+			preset, b.number("coeval.stats().roundTrip"), ticks, frames)
 		if ticks > 0 {
 			t.Errorf("%s: the first tick after the key did not move the fighter", preset)
 		}
 	}
 }
 
-// rebinds gives the browser another port towards the server in the middle of the game, as routers do,
-// and cuts the network for a moment.
+// rebinds gives the browser another port towards the server in the middle of the game, as routers
+// do, and cuts the network for a moment.
 func (b *tab) rebinds(s *site) {
 	t := b.t
 	me := b.number("coeval.stats().player")
 	goesOn := func(what string) {
 		t.Helper()
 		b.run("window.before = coeval.stats().snapshots")
-		b.until("the game goes on "+what, "coeval.stats().snapshots > window.before + 40 && coeval.stats().playing")
+		b.until("the game goes on "+what,
+			"coeval.stats().snapshots > window.before + 40 && coeval.stats().playing")
 		if now := b.number("coeval.stats().player"); now != me {
 			t.Errorf("%s player %v became %v", what, me, now)
 		}
@@ -570,9 +631,11 @@ func (b *tab) rebinds(s *site) {
 	if r := post(t, s, map[string]any{"cut": 1}); r.StatusCode != http.StatusOK {
 		t.Fatal(r.Status)
 	}
-	hosttest.WaitUntil(t, "the cut is over", func() bool { return !oneServer(s).network.state().Cut })
+	hosttest.WaitUntil(t, "the cut is over",
+		func() bool { return !oneServer(s).network.state().Cut })
 	goesOn("after a cut")
-	t.Logf("carrier opened %v times, %v returns", b.number("coeval.stats().changes"), b.number("coeval.stats().returns"))
+	t.Logf("carrier opened %v times, %v returns", b.number("coeval.stats().changes"),
+		b.number("coeval.stats().returns"))
 }
 
 // sleeps freezes the page until the server has given up its connection, and wakes it.
@@ -585,7 +648,8 @@ func (b *tab) sleeps(s *site) {
 	})
 	freeze(b, false)
 	b.run("window.before = coeval.stats().snapshots")
-	b.until("plays again", "coeval.stats().playing && coeval.stats().snapshots > 40 && coeval.stats().status === ''")
+	b.until("plays again",
+		"coeval.stats().playing && coeval.stats().snapshots > 40 && coeval.stats().status === ''")
 	if now := b.number("coeval.stats().player"); now != me {
 		t.Errorf("player %v came back as %v", me, now)
 	}

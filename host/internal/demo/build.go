@@ -36,7 +36,8 @@ type buildState struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// A clientBuild makes the game for the browser: from what a release brought, from what was kept, or by compiling it.
+// A clientBuild makes the game for the browser: from what a release brought, from what was kept, or
+// by compiling it.
 type clientBuild struct {
 	title *game.Title
 	watch func(buildState) // told of each change; may be nil
@@ -90,7 +91,9 @@ func (c *clientBuild) run(ctx context.Context) {
 		c.tell(buildState{Step: "the game could not be compiled", Error: err.Error()}, nil)
 	default:
 		_, gz, zst := b.Sizes()
-		c.tell(buildState{Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd", float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}, b)
+		c.tell(buildState{
+			Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd",
+				float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}, b)
 	}
 }
 
@@ -131,7 +134,8 @@ func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
 	return b, nil
 }
 
-// keptBundles is how many are kept, so that going back and forth between versions does not compile each time.
+// keptBundles is how many are kept, so that going back and forth between versions does not compile
+// each time.
 const keptBundles = 4
 
 // forget removes the oldest of what was kept.
@@ -154,13 +158,15 @@ func forget(dir, but string) {
 }
 
 // errNoGo is what those are told who have neither Go nor a release.
-var errNoGo = errors.New("to compile the game for the browser, Go is needed and was not found: install it from https://go.dev, or use a release of coeval, which brings the game")
+var errNoGo = errors.New(
+	"to compile the game for the browser, Go is needed and was not found: install it from " +
+		"https://go.dev, or use a release of coeval, which brings the game")
 
 // A source is what is compiled for the browser: a package, and a folder of a module that has it.
 type source struct{ program, dir string }
 
-// findSource finds the sources of a title's client: its own program for the browser, or else the very
-// program that runs.
+// findSource finds the sources of a title's client: its own program for the browser, or else the
+// very program that runs.
 func findSource(ctx context.Context, t *game.Title) (source, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return source{}, errNoGo
@@ -169,7 +175,9 @@ func findSource(ctx context.Context, t *game.Title) (source, error) {
 	info, _ := debug.ReadBuildInfo()
 	if s.program == "" {
 		if s.program = mainPackage(info); s.program == "" {
-			return s, fmt.Errorf("it is not known what this program was compiled from, so its client cannot be: build it with go build in its cli.Module, or give %s a Client", t.Name())
+			return s, fmt.Errorf(
+				"it is not known what this program was compiled from, so its client cannot be: "+
+					"build it with go build in its cli.Module, or give %s a Client", t.Name())
 		}
 	}
 	where := []string{".", os.Getenv("PWD")}
@@ -187,7 +195,10 @@ func findSource(ctx context.Context, t *game.Title) (source, error) {
 			return s, nil
 		}
 	}
-	return s, fmt.Errorf("the sources of %s are needed to compile the game for the browser and were not found: start the demo in the folder of their cli.Module, or use a release that brings the game", s.program)
+	return s, fmt.Errorf(
+		"the sources of %s are needed to compile the game for the browser and were not found: "+
+			"start the demo in the folder of their cli.Module, or use a release that brings the "+
+			"game", s.program)
 }
 
 // mainPackage is the package that the program was compiled from, or nothing.
@@ -206,7 +217,8 @@ func toolkitFolder(ctx context.Context, info *debug.BuildInfo) string {
 	if info == nil || info.Main.Path != cli.Module || !strings.HasPrefix(info.Main.Version, "v") {
 		return ""
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", cli.Module+"@"+info.Main.Version).Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}",
+		cli.Module+"@"+info.Main.Version).Output()
 	if err != nil {
 		return ""
 	}
@@ -269,13 +281,15 @@ func (s *source) key(ctx context.Context) (string, error) {
 }
 
 // compile runs the compiler, and tells how far it is.
-func (c *clientBuild) compile(ctx context.Context, src source) (program, starter []byte, err error) {
+func (c *clientBuild) compile(ctx context.Context, src source) (program, starter []byte,
+	err error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, at := range []string{"lib/wasm", "misc/wasm"} { // it has moved
-		if starter, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), at, "wasm_exec.js")); err == nil {
+		if starter, err = os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), at,
+			"wasm_exec.js")); err == nil {
 			break
 		}
 	}
@@ -315,7 +329,8 @@ func (s *source) count(ctx context.Context) int {
 	return bytes.Count(out, []byte("\n"))
 }
 
-// follow reads the names of packages as they are compiled, and gives back what else the compiler said.
+// follow reads the names of packages as they are compiled, and gives back what else the compiler
+// said.
 func (c *clientBuild) follow(said io.Reader, count <-chan int) string {
 	var problem []string
 	n, total := 0, usualPackages
@@ -334,7 +349,8 @@ func (c *clientBuild) follow(said io.Reader, count <-chan int) string {
 		case total = <-count:
 		default:
 		}
-		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n, max(n, total), strings.TrimPrefix(line, cli.Module+"/"))
+		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n,
+			max(n, total), strings.TrimPrefix(line, cli.Module+"/"))
 		c.tell(buildState{Step: step, Part: 0.03 + 0.85*float64(n)/float64(max(n, total, 1))}, nil)
 	}
 	return strings.Join(problem, "\n")
@@ -362,6 +378,7 @@ func (d *flags) buildOnly(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	plain, gz, zst := b.Sizes()
-	fmt.Fprintf(out, "%s: %d bytes of WebAssembly, %d with zstd, %d with gzip, and %d of page\n", d.build, plain, zst, gz, web.PageSize())
+	fmt.Fprintf(out, "%s: %d bytes of WebAssembly, %d with zstd, %d with gzip, and %d of page\n",
+		d.build, plain, zst, gz, web.PageSize())
 	return nil
 }

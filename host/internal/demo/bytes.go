@@ -18,7 +18,8 @@ type liveState struct {
 	TickMS  float64      `json:"tick_ms"`
 	Presets []string     `json:"presets"`
 	Network networkState `json:"network"`
-	// Sent is what the server's links say they have taken, in bytes; Rows are what it was for, and add up to it.
+	// Sent is what the server's links say they have taken, in bytes; Rows are what it was for, and
+	// add up to it.
 	Sent uint64    `json:"sent"`
 	Rows []byteRow `json:"rows"`
 }
@@ -30,13 +31,16 @@ type byteRow struct {
 	Bytes float64 `json:"bytes"`
 }
 
-// byteRows books the server's bytes: snapshots by class, and around them what connections take. They add up to what the links have sent.
+// byteRows books the server's bytes: snapshots by class, and around them what connections take.
+// They add up to what the links have sent.
 func byteRows(srv *server.Server, l *conn.Ledger) []byteRow {
 	st := srv.Stats()
 	r := &st.Replica
 	var rows []byteRow
 	booked := 0.0
-	add := func(name, kind string, bytes float64) { rows = append(rows, byteRow{name, kind, bytes}) }
+	add := func(name, kind string, bytes float64) {
+		rows = append(rows, byteRow{name, kind, bytes})
+	}
 	part := func(name, kind string, bits float64) {
 		add(name, kind, bits/8)
 		booked += bits / 8
@@ -52,7 +56,8 @@ func byteRows(srv *server.Server, l *conn.Ledger) []byteRow {
 	part("views", "class", r.Views)
 	part("snapshot headers", "net", r.Header)
 	part("snapshot hashes", "net", r.Tail)
-	add("rounding to bytes", "net", float64(l.Sent[conn.SentUnreliable]+l.Sent[conn.SentNewest])-booked)
+	add("rounding to bytes", "net",
+		float64(l.Sent[conn.SentUnreliable]+l.Sent[conn.SentNewest])-booked)
 	for p, n := range l.Sent {
 		switch p := conn.Purpose(p); p {
 		case conn.SentUnreliable, conn.SentNewest:

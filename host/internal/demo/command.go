@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package demo shows a game in a browser, over a network that can be made worse: on one server, or on
-// several mirrors side by side.
+// Package demo shows a game in a browser, over a network that can be made worse: on one server, or
+// on several mirrors side by side.
 package demo
 
 import (
@@ -95,17 +95,24 @@ func Command(p *cli.Program) *cobra.Command {
 		return d.run(cmd)
 	})
 	f := cmd.Flags()
-	f.IntVarP(&d.port, "port", "p", 8080, "port of the page, and over UDP of the game; 0 for any that is free")
-	f.StringVarP(&d.level, "map", "m", "", "where to play: a level's name, or a file with one (default: the game's own)")
+	f.IntVarP(&d.port, "port", "p", 8080,
+		"port of the page, and over UDP of the game; 0 for any that is free")
+	f.StringVarP(&d.level, "map", "m", "",
+		"where to play: a level's name, or a file with one (default: the game's own)")
 	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
-	f.StringVar(&d.preset, "preset", "cable", "the network to begin with: "+strings.Join(cli.Presets(), ", "))
+	f.StringVar(&d.preset, "preset", "cable",
+		"the network to begin with: "+strings.Join(cli.Presets(), ", "))
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
-	f.IntVar(&m.count, "mirrors", 0, "as many servers that mirror one game, from 2 to 5, with the network between them")
-	f.StringVar(&m.timeline, "timeline", "auto", "with --mirrors, how they are kept consistent: "+strings.Join(kinds.Names(), ", "))
-	f.StringSliceVar(&m.texts, "delays", nil, "with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
-	f.StringVar(&d.build, "build-client", "", "compile the game for the browser into this folder, and do nothing else")
+	f.IntVar(&m.count, "mirrors", 0,
+		"as many servers that mirror one game, from 2 to 5, with the network between them")
+	f.StringVar(&m.timeline, "timeline", "auto",
+		"with --mirrors, how they are kept consistent: "+strings.Join(kinds.Names(), ", "))
+	f.StringSliceVar(&m.texts, "delays", nil,
+		"with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
+	f.StringVar(&d.build, "build-client", "",
+		"compile the game for the browser into this folder, and do nothing else")
 	return cmd
 }
 
@@ -113,7 +120,9 @@ func Command(p *cli.Program) *cobra.Command {
 func (d *flags) check() (game.Level, error) {
 	var l game.Level
 	if d.title.Client == "" && !d.title.Screen.Drawn() {
-		return l, cli.Usagef("%s cannot be shown in a browser: its title has neither a Screen to draw with nor a Client", d.title.Name())
+		return l, cli.Usagef(
+			"%s cannot be shown in a browser: its title has neither a Screen to draw with nor a "+
+				"Client", d.title.Name())
 	}
 	if d.port < 0 || d.port > 65535 {
 		return l, cli.Usagef("--port is %d: it must be from 0 to 65535", d.port)
@@ -155,14 +164,17 @@ func (d *flags) findLevel() (game.Level, error) {
 	if t.Levels.Read == nil {
 		l := game.Level{Name: d.level}
 		if t.Levels.Settings == nil {
-			return l, cli.Usagef("--map is %q, and %s has no levels: leave it out", d.level, t.Name())
+			return l, cli.Usagef("--map is %q, and %s has no levels: leave it out", d.level,
+				t.Name())
 		}
 		_, err := t.Settings(l)
 		return l, err
 	}
 	text, err := os.ReadFile(d.level)
 	if err != nil {
-		return game.Level{}, cli.Usagef("--map %s is neither a map of the game (%s) nor a file that can be read: %w", d.level, strings.Join(t.Levels.Names, ", "), err)
+		return game.Level{},
+			cli.Usagef("--map %s is neither a map of the game (%s) nor a file that can be read: %w",
+				d.level, strings.Join(t.Levels.Names, ", "), err)
 	}
 	l, err := t.Bring(text)
 	if err != nil {
@@ -205,7 +217,8 @@ func (d *flags) run(cmd *cobra.Command) error {
 	return s.run(ctx)
 }
 
-// openBrowser shows a page to whoever sits in front of this machine, and says whether there is someone.
+// openBrowser shows a page to whoever sits in front of this machine, and says whether there is
+// someone.
 func openBrowser(ctx context.Context, out io.Writer, url string) bool {
 	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return false

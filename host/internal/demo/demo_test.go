@@ -53,7 +53,8 @@ func TestDemoCommandLine(t *testing.T) {
 	}
 	defer taken.Close()
 	wrong := filepath.Join(t.TempDir(), "wrong.txt")
-	if err := os.WriteFile(wrong, []byte("name x\ntitle X\nby me\n\nmap\n#####\n#s?s#\n#####\n"), 0o600); err != nil {
+	if err := os.WriteFile(wrong, []byte("name x\ntitle X\nby me\n\nmap\n#####\n#s?s#\n#####\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -61,7 +62,8 @@ func TestDemoCommandLine(t *testing.T) {
 		code   int
 		stderr []string
 	}{
-		{[]string{"--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, cli.ExitFailure, []string{"is taken", "--port"}},
+		{[]string{"--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, cli.ExitFailure,
+			[]string{"is taken", "--port"}},
 		{[]string{"--port", "70000"}, cli.ExitUsage, []string{"from 0 to 65535"}},
 		{[]string{"--bots", "-1"}, cli.ExitUsage, []string{"from 0 to 200"}},
 		{[]string{"--preset", "tincan"}, cli.ExitUsage, []string{"tincan", "satellite"}},
@@ -72,7 +74,8 @@ func TestDemoCommandLine(t *testing.T) {
 	} {
 		t.Run(strings.Join(x.args, " "), func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := bundled.Run(t.Context(), append([]string{"demo", "--no-open"}, x.args...), &out, &errs, demoCommands())
+			code := bundled.Run(t.Context(), append([]string{"demo", "--no-open"}, x.args...), &out,
+				&errs, demoCommands())
 			if code != x.code {
 				t.Errorf("exit code %d, want %d", code, x.code)
 			}
@@ -85,13 +88,15 @@ func TestDemoCommandLine(t *testing.T) {
 	}
 }
 
-// TestDemoEnds starts the command and interrupts it: it must say where it is, and end without an error.
+// TestDemoEnds starts the command and interrupts it: it must say where it is, and end without an
+// error.
 func TestDemoEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &meeting{want: "the game is at http://127.0.0.1:", then: cancel}
 	var errs bytes.Buffer
-	code := bundled.Run(ctx, []string{"demo", "--port", "0", "--no-open", "--bots", "3"}, out, &errs, demoCommands())
+	code := bundled.Run(ctx, []string{"demo", "--port", "0", "--no-open", "--bots", "3"}, out,
+		&errs, demoCommands())
 	if code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
@@ -142,7 +147,8 @@ func (s *site) addr(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
 }
 
-// TestEveryCarrierAtOnce lets players in by UDP, WebSocket and WebTransport, on one server with bots, over a network that loses some.
+// TestEveryCarrierAtOnce lets players in by UDP, WebSocket and WebTransport, on one server with
+// bots, over a network that loses some.
 func TestEveryCarrierAtOnce(t *testing.T) {
 	s := startDemo(t, func(d *flags) { d.bots, d.preset = 2, "wifi" })
 	links := map[string]func(a entry.Admission) (link.Link, netip.AddrPort, error){
@@ -151,7 +157,8 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 			return l, s.addr(a.UDP), err
 		},
 		"websocket": func(a entry.Admission) (link.Link, netip.AddrPort, error) {
-			l, err := websocket.Dial(t.Context(), "ws://"+s.listener.Addr().String()+a.WebSocket, websocket.Options{})
+			l, err := websocket.Dial(t.Context(), "ws://"+s.listener.Addr().String()+a.WebSocket,
+				websocket.Options{})
 			if err != nil {
 				return nil, netip.AddrPort{}, err
 			}
@@ -166,7 +173,8 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 				}
 				o.Hashes = append(o.Hashes, webtransport.Hash(b))
 			}
-			l, err := webtransport.Dial(t.Context(), fmt.Sprintf("https://127.0.0.1:%d/coeval", a.WebTransport), o)
+			l, err := webtransport.Dial(t.Context(),
+				fmt.Sprintf("https://127.0.0.1:%d/coeval", a.WebTransport), o)
 			if err != nil {
 				return nil, netip.AddrPort{}, err
 			}
@@ -201,7 +209,8 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 		}
 		return true
 	})
-	if p := ask(t, s, func(srv *server.Server) server.Population { return srv.Population() }); p.Players != 5 {
+	if p := ask(t, s,
+		func(srv *server.Server) server.Population { return srv.Population() }); p.Players != 5 {
 		t.Errorf("%+v", p)
 	}
 	hosttest.WaitUntil(t, "all have the names that they asked for", func() bool {
@@ -211,7 +220,8 @@ func TestEveryCarrierAtOnce(t *testing.T) {
 				return false
 			}
 			found := false
-			for _, sh := range ask(t, s, func(srv *server.Server) []string { return namesOn(srv) }) {
+			for _, sh := range ask(t, s,
+				func(srv *server.Server) []string { return namesOn(srv) }) {
 				found = found || sh == name
 			}
 			if !found {
@@ -249,7 +259,9 @@ func TestDemoTakesGarbage(t *testing.T) {
 	g.Enter(session.Entry{Link: l, Token: tk, Servers: []netip.AddrPort{s.addr(a.UDP)}})
 	defer g.Close()
 	began := time.Now()
-	frame := func() { g.Frame(time.Since(began), func(*arena.Fighter) arena.Command { return arena.Command{} }) }
+	frame := func() {
+		g.Frame(time.Since(began), func(*arena.Fighter) arena.Command { return arena.Command{} })
+	}
 	hosttest.WaitUntil(t, "plays", func() bool { frame(); return g.Playing() })
 
 	r := rand.New(rand.NewPCG(1, 2))
@@ -260,7 +272,8 @@ func TestDemoTakesGarbage(t *testing.T) {
 		}
 		return b
 	}
-	ws, err := websocket.Dial(t.Context(), "ws://"+s.listener.Addr().String()+"/coeval", websocket.Options{})
+	ws, err := websocket.Dial(t.Context(), "ws://"+s.listener.Addr().String()+"/coeval",
+		websocket.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,11 +333,13 @@ func TestDemoAPI(t *testing.T) {
 			t.Errorf("%.60s: %s", x.body, r.Status)
 		}
 	}
-	if n := oneServer(s).network.state(); n.Latency != 80 || n.Jitter != 3 || n.Loss != 2.5 || n.Preset != "" {
+	if n := oneServer(s).network.state(); n.Latency != 80 || n.Jitter != 3 || n.Loss != 2.5 ||
+		n.Preset != "" {
 		t.Errorf("the network is %+v", n)
 	}
 	for _, p := range oneServer(s).network.proxies {
-		if said, err := p.Command("show"); err != nil || !strings.Contains(said, "80ms") || !strings.Contains(said, "loss=0.025") && !strings.Contains(said, "loss=2.5%") {
+		if said, err := p.Command("show"); err != nil || !strings.Contains(said, "80ms") ||
+			!strings.Contains(said, "loss=0.025") && !strings.Contains(said, "loss=2.5%") {
 			t.Errorf("the proxy has %q, %v", said, err)
 		}
 	}
@@ -365,14 +380,16 @@ func namesOn(srv *server.Server) (list []string) {
 	return list
 }
 
-// TestStreamLink holds the link to what links promise. The network is a perfect one, as with any other what was sent goes out only when the server next asks.
+// TestStreamLink holds the link to what links promise. The network is a perfect one, as with any
+// other what was sent goes out only when the server next asks.
 func TestStreamLink(t *testing.T) {
 	linktest.Run(t, linktest.Carrier{Open: func(t testing.TB) (link.Link, func() linktest.Client) {
 		inner := websocket.NewServer(websocket.Options{})
 		web := httptest.NewServer(inner)
 		t.Cleanup(web.Close)
 		return newStream(inner, netsim.Perfect, 1), func() linktest.Client {
-			l, err := websocket.Dial(t.Context(), strings.Replace(web.URL, "http", "ws", 1), websocket.Options{})
+			l, err := websocket.Dial(t.Context(), strings.Replace(web.URL, "http", "ws", 1),
+				websocket.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -381,7 +398,8 @@ func TestStreamLink(t *testing.T) {
 	}})
 }
 
-// TestStreamsNeverReorder offers messages to the path of a stream: all arrive, in order, and those that the network lost arrive later.
+// TestStreamsNeverReorder offers messages to the path of a stream: all arrive, in order, and those
+// that the network lost arrive later.
 func TestStreamsNeverReorder(t *testing.T) {
 	p := netsim.NewPath(netsim.Awful.Up, 3)
 	var last, now time.Duration
@@ -442,12 +460,15 @@ func TestEveryTitleInADemo(t *testing.T) {
 			}
 			defer r.Body.Close()
 			text, err := io.ReadAll(r.Body)
-			if want := "<span>" + title.Name() + "</span>"; err != nil || r.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(want)) {
+			if want := "<span>" + title.Name() + "</span>"; err != nil ||
+				r.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(want)) {
 				t.Errorf("%d, %v: %s", r.StatusCode, err, text)
 			}
-			_, stdout, stderr := bundled.Try([]*cobra.Command{join.Command(&bundled.Program)}, "join", at, "--headless", "--seconds", "0.3", "--json")
+			_, stdout, stderr := bundled.Try([]*cobra.Command{join.Command(&bundled.Program)},
+				"join", at, "--headless", "--seconds", "0.3", "--json")
 			var j join.Joined
-			if err := json.Unmarshal([]byte(stdout), &j); err != nil || j.Game != title.Name() || j.Snapshots == 0 {
+			if err := json.Unmarshal([]byte(stdout), &j); err != nil || j.Game != title.Name() ||
+				j.Snapshots == 0 {
 				t.Errorf("%+v, %v: %s", j, err, stderr)
 			}
 		})

@@ -17,7 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var film = flag.String("film", "", "record the demo in a browser, with a bot at the keys, into this GIF")
+var film = flag.String("film", "",
+	"record the demo in a browser, with a bot at the keys, into this GIF")
 
 // A shot is the page as it was at a moment.
 type shot struct {
@@ -29,27 +30,36 @@ type shot struct {
 //
 //	go test -run TestFilm -film "$PWD/docs/demo.gif" ./host/internal/demo
 //
-// It plays for a while and keeps the six seconds in which the most happens. Make it on a machine that has nothing else to do, or it is not smooth.
+// It plays for a while and keeps the six seconds in which the most happens. Make it on a machine
+// that has nothing else to do, or it is not smooth.
 func TestFilm(t *testing.T) {
 	if *film == "" {
 		return // asked for by -film
 	}
-	s := startDemo(t, func(d *flags) { d.level, d.bots, d.preset, d.seed = "foundry", 12, "lte", 11 })
+	s := startDemo(t,
+		func(d *flags) { d.level, d.bots, d.preset, d.seed = "foundry", 12, "lte", 11 })
 	b := openTab(t, 832, 468)
 	b.ready(s)
-	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&frugal&autopilot&name=you"))
+	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() +
+		"/?mute&frugal&autopilot&name=you"))
 	game := "document.getElementById('game').contentWindow.coeval"
-	b.until("the game is on", fmt.Sprintf("%s && %s.stats().playing && %s.stats().health > 0 && %s.stats().snapshots > 200", game, game, game, game))
-	b.run("document.getElementById('panel').style.zoom = 0.75") // so that more of it is in the picture
+	b.until("the game is on",
+		fmt.Sprintf(
+			"%s && %s.stats().playing && %s.stats().health > 0 && %s.stats().snapshots > 200", game,
+			game, game, game))
+	// so that more of it is in the picture
+	b.run("document.getElementById('panel').style.zoom = 0.75")
 	b.run("window.before = " + game + ".stats().frames")
 	b.until("it is drawn so", game+".stats().frames > window.before + 10")
 	shots := b.film(40 * time.Second)
-	t.Logf("%d pictures in %v, %.0f frames a second in the browser", len(shots), shots[len(shots)-1].at.Round(time.Second), b.number(game+".stats().fps"))
+	t.Logf("%d pictures in %v, %.0f frames a second in the browser", len(shots),
+		shots[len(shots)-1].at.Round(time.Second), b.number(game+".stats().fps"))
 	frames := steady(t, shots, filmStep)
 	from := liveliest(frames, int(6*time.Second/filmStep))
 	frames = frames[from:min(from+int(6*time.Second/filmStep), len(frames))]
 	var data []byte
-	for slack := 6; slack == 6 || len(data) > filmBytes && slack < 24; slack += 2 { // the less there is to keep, the smaller
+	// the less there is to keep, the smaller
+	for slack := 6; slack == 6 || len(data) > filmBytes && slack < 24; slack += 2 {
 		var err error
 		if data, err = animate(frames, filmStep, 10*slack*slack); err != nil {
 			t.Fatal(err)
@@ -77,7 +87,9 @@ func (b *tab) film(d time.Duration) (list []shot) {
 		frames, stop := target.Subscribe("Page.screencastFrame")
 		defer stop()
 		quality := int64(94)
-		if _, err := cdp.Call(ctx, target, page.StartScreencast, page.StartScreencastParams{Format: page.StartScreencastFormatJpeg, Quality: &quality}); err != nil {
+		if _, err := cdp.Call(ctx, target, page.StartScreencast,
+			page.StartScreencastParams{
+				Format: page.StartScreencastFormatJpeg, Quality: &quality}); err != nil {
 			return err
 		}
 		var first time.Time
@@ -86,7 +98,8 @@ func (b *tab) film(d time.Duration) (list []shot) {
 			if err := json.Unmarshal(v, &e); err != nil {
 				return err
 			}
-			if _, err := cdp.Call(ctx, target, page.ScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: e.SessionID}); err != nil {
+			if _, err := cdp.Call(ctx, target, page.ScreencastFrameAck,
+				page.ScreencastFrameAckParams{SessionID: e.SessionID}); err != nil {
 				return err
 			}
 			if first.IsZero() {
@@ -103,7 +116,8 @@ func (b *tab) film(d time.Duration) (list []shot) {
 	return list
 }
 
-// steady makes of pictures that came when they did some at equal distances, each of the size of the film.
+// steady makes of pictures that came when they did some at equal distances, each of the size of the
+// film.
 func steady(t *testing.T, shots []shot, step time.Duration) (list []*image.RGBA) {
 	t.Helper()
 	n := 0

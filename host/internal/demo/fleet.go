@@ -82,7 +82,9 @@ type mirrorFlags struct {
 // check looks at the command line before anything is opened.
 func (m *mirrorFlags) check(t *game.Title) (err error) {
 	if m.count < fewestMirrors || m.count > mostMirrors {
-		return cli.Usagef("--mirrors is %d: it must be from %d to %d; without it there is one plain server", m.count, fewestMirrors, mostMirrors)
+		return cli.Usagef(
+			"--mirrors is %d: it must be from %d to %d; without it there is one plain server",
+			m.count, fewestMirrors, mostMirrors)
 	}
 	if m.delays, err = mirrors.Delays(m.timeline, m.texts, 0); err != nil {
 		return err
@@ -91,7 +93,8 @@ func (m *mirrorFlags) check(t *game.Title) (err error) {
 		return err
 	}
 	if kinds.Trails(m.timeline) && len(m.texts) == 1 {
-		return cli.Usagef("--delays has one delay: the timeline %s needs at least two, such as 0,1s", m.timeline)
+		return cli.Usagef(
+			"--delays has one delay: the timeline %s needs at least two, such as 0,1s", m.timeline)
 	}
 	return nil
 }
@@ -162,7 +165,8 @@ func (f *fleet) kill(i int) error {
 	return f.machines[i].stop()
 }
 
-// revive starts a mirror again. If no other is alive there is no game left to join, so it founds one.
+// revive starts a mirror again. If no other is alive there is no game left to join, so it founds
+// one.
 func (f *fleet) revive(i int) error {
 	f.orders.Lock()
 	defer f.orders.Unlock()
@@ -177,7 +181,8 @@ func (f *fleet) revive(i int) error {
 	return nil
 }
 
-// anew ends the game and begins another: what an operator would do whose mirrors have stopped because most of them are gone for good.
+// anew ends the game and begins another: what an operator would do whose mirrors have stopped
+// because most of them are gone for good.
 func (f *fleet) anew() error {
 	f.orders.Lock()
 	defer f.orders.Unlock()
@@ -195,7 +200,8 @@ func (f *fleet) anew() error {
 func (f *fleet) cut(a, b int, on bool) {
 	f.mesh.cut(a, b, on)
 	f.reshape()
-	f.say(-1, fmt.Sprintf("the way between %d and %d is %s", a+1, b+1, map[bool]string{true: "cut", false: "healed"}[on]))
+	f.say(-1, fmt.Sprintf("the way between %d and %d is %s", a+1, b+1,
+		map[bool]string{true: "cut", false: "healed"}[on]))
 }
 
 // usePreset changes the network between mirrors.
@@ -258,7 +264,8 @@ func (f *fleet) told(life *life, n mirror.News) {
 	case mirror.Began:
 		l.Text = "holds the world"
 	case mirror.Led:
-		if life.mirror == nil || life.mirror.ID() != n.Mirror || f.leads.Swap(int32(n.Mirror)) == int32(n.Mirror) {
+		if life.mirror == nil || life.mirror.ID() != n.Mirror ||
+			f.leads.Swap(int32(n.Mirror)) == int32(n.Mirror) {
 			return // the new überserver says so itself, once
 		}
 		l.Text = "is the überserver now"
@@ -283,8 +290,10 @@ func (f *fleet) told(life *life, n mirror.News) {
 // mirrorTraffic sums up what bytes between mirrors were for, in words for people.
 func mirrorTraffic(l *crimp.Ledger) map[string]uint64 {
 	names := map[crimp.Purpose]string{
-		crimp.SentMessage: "commands", crimp.SentLossy: "commands", crimp.SentHeader: "headers", crimp.SentProof: "proofs", crimp.SentOrder: "headers", crimp.SentForward: "against loss",
-		crimp.SentRepair: "repairs", crimp.SentControl: "control", crimp.SentRelay: "control", crimp.SentMembership: "membership", crimp.SentWhisper: "membership",
+		crimp.SentMessage: "commands", crimp.SentLossy: "commands", crimp.SentHeader: "headers",
+		crimp.SentProof: "proofs", crimp.SentOrder: "headers", crimp.SentForward: "against loss",
+		crimp.SentRepair: "repairs", crimp.SentControl: "control", crimp.SentRelay: "control",
+		crimp.SentMembership: "membership", crimp.SentWhisper: "membership",
 	}
 	out := map[string]uint64{}
 	for p, n := range l.Sent {

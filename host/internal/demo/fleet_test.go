@@ -32,7 +32,9 @@ func TestMesh(t *testing.T) {
 			n := byte(0)
 			return server, func() linktest.Client {
 				n++
-				return linktest.Client{Link: s.open(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, n}), 5000), 1), Server: at}
+				return linktest.Client{
+					Link: s.open(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, 0, n}), 5000),
+						1), Server: at}
 			}
 		},
 	})
@@ -48,7 +50,8 @@ func TestMeshIsCut(t *testing.T) {
 	batch := make([]link.Datagram, 4)
 	send := func(from, to int) bool {
 		t.Helper()
-		if _, err := ends[from].Send([]link.Datagram{{Addr: mirrorAddress(to), Data: []byte("hello")}}); err != nil {
+		if _, err := ends[from].Send([]link.Datagram{
+			{Addr: mirrorAddress(to), Data: []byte("hello")}}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := ends[to].Receive(batch)
@@ -91,7 +94,8 @@ func TestDemoMirrorsCommandLine(t *testing.T) {
 	} {
 		t.Run(strings.Join(x.args, " "), func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := bundled.Run(t.Context(), append([]string{"demo", "--no-open"}, x.args...), &out, &errs, demoCommands()); code != cli.ExitUsage {
+			if code := bundled.Run(t.Context(), append([]string{"demo", "--no-open"}, x.args...),
+				&out, &errs, demoCommands()); code != cli.ExitUsage {
 				t.Errorf("exit code %d, want %d", code, cli.ExitUsage)
 			}
 			for _, want := range x.stderr {
@@ -110,7 +114,8 @@ func TestDemoMirrorsCommandLine(t *testing.T) {
 func startMirrors(t *testing.T, mirrors, bots int) *site {
 	t.Helper()
 	return startDemo(t, func(d *flags) {
-		d.mirrors, d.bots, d.preset = &mirrorFlags{count: mirrors, timeline: "auto"}, bots, "transatlantic"
+		d.mirrors, d.bots, d.preset = &mirrorFlags{count: mirrors, timeline: "auto"}, bots,
+			"transatlantic"
 	})
 }
 
@@ -140,7 +145,8 @@ func command(t *testing.T, s *site, wish map[string]any) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.Post("http://"+s.listener.Addr().String()+"/api/mirrors", "application/json", bytes.NewReader(b))
+	r, err := http.Post("http://"+s.listener.Addr().String()+"/api/mirrors", "application/json",
+		bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +161,8 @@ func must(t *testing.T, s *site, wish map[string]any) {
 	}
 }
 
-// acquainted waits until mirrors have told their players of each other, which they do once a second.
+// acquainted waits until mirrors have told their players of each other, which they do once a
+// second.
 func acquainted(t *testing.T, f *fleet) {
 	t.Helper()
 	begin := f.all()
@@ -194,7 +201,8 @@ func whereAt(t *testing.T, f *fleet, i, player int) (at det.Vec2) {
 	return at
 }
 
-// TestDemoMirrors lets bots play on three mirrors: one is killed and its bots flee to the others, it is revived and they come home, a way is cut and healed.
+// TestDemoMirrors lets bots play on three mirrors: one is killed and its bots flee to the others,
+// it is revived and they come home, a way is cut and healed.
 func TestDemoMirrors(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	if testing.Short() {
@@ -231,7 +239,8 @@ func TestDemoMirrors(t *testing.T) {
 	hosttest.WaitUntil(t, "three mirrors serve again", serves(f, 3))
 	hosttest.WaitUntil(t, "its bots come home", spread(2, 2, 2))
 
-	// Of two that do not hear each other one is left out, and its players go on where they are served.
+	// Of two that do not hear each other one is left out, and its players go on where they are
+	// served.
 	must(t, s, map[string]any{"cut": []int{1, 2}})
 	hosttest.WaitUntil(t, "the way is cut", func() bool { return f.all().Ways[0].Cut })
 	hosttest.WaitUntil(t, "everyone plays at those who serve", func() bool {
@@ -250,7 +259,9 @@ func TestDemoMirrors(t *testing.T) {
 	if st := f.all(); st.Preset != "lan" || st.Ways[0].Cut || st.Ways[0].Latency > 1 {
 		t.Errorf("the network is %+v", st.Ways[0])
 	}
-	for _, wrong := range []map[string]any{{}, {"kill": 4}, {"kill": -1}, {"revive": 1}, {"cut": []int{1}}, {"cut": []int{1, 1}}, {"cut": []int{1, 9}}, {"preset": "tincan"}, {"nuke": 1}} {
+	for _, wrong := range []map[string]any{
+		{}, {"kill": 4}, {"kill": -1}, {"revive": 1}, {"cut": []int{1}}, {"cut": []int{1, 1}}, {
+			"cut": []int{1, 9}}, {"preset": "tincan"}, {"nuke": 1}} {
 		if code := command(t, s, wrong); code != http.StatusBadRequest {
 			t.Errorf("%v: status %d", wrong, code)
 		}
@@ -264,30 +275,37 @@ func TestDemoMirrors(t *testing.T) {
 	}
 }
 
-// TestDemoMirrorsEnd starts the command with mirrors and interrupts it: it must say where it is, and end without an error.
+// TestDemoMirrorsEnd starts the command with mirrors and interrupts it: it must say where it is,
+// and end without an error.
 func TestDemoMirrorsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := &meeting{want: "the game is at http://127.0.0.1:", then: cancel}
 	var errs bytes.Buffer
-	args := []string{"demo", "--port", "0", "--no-open", "--bots", "2", "--mirrors", "2", "--preset", "lte", "--timeline", "trailing", "--delays", "50ms,500ms", "--map", "duel"}
+	args := []string{
+		"demo", "--port", "0", "--no-open", "--bots", "2", "--mirrors", "2", "--preset", "lte",
+		"--timeline", "trailing", "--delays", "50ms,500ms", "--map", "duel"}
 	if code := bundled.Run(ctx, args, out, &errs, demoCommands()); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }
 
-// TestDemoTwoMirrors kills one of two: with the witness the other goes on. When both are dead the one that is revived founds a new game.
+// TestDemoTwoMirrors kills one of two: with the witness the other goes on. When both are dead the
+// one that is revived founds a new game.
 func TestDemoTwoMirrors(t *testing.T) {
 	t.Parallel() // most of it is waiting
 	s := startMirrors(t, 2, 2)
 	f := fleetOf(s)
-	hosttest.WaitUntil(t, "two mirrors and a witness are a group", func() bool { return serves(f, 2)() && f.all().Witness == "there" })
+	hosttest.WaitUntil(t, "two mirrors and a witness are a group",
+		func() bool { return serves(f, 2)() && f.all().Witness == "there" })
 	acquainted(t, f)
 	must(t, s, map[string]any{"kill": 1})
-	hosttest.WaitUntil(t, "the other goes on, with all players", func() bool { return serves(f, 1)() && residents(f)[1] == 2 })
+	hosttest.WaitUntil(t, "the other goes on, with all players",
+		func() bool { return serves(f, 1)() && residents(f)[1] == 2 })
 	must(t, s, map[string]any{"kill": 2})
 	must(t, s, map[string]any{"revive": 1})
-	hosttest.WaitUntil(t, "a new game begins", func() bool { return f.all().Mirrors[0].Phase == mirror.Serving.String() })
+	hosttest.WaitUntil(t, "a new game begins",
+		func() bool { return f.all().Mirrors[0].Phase == mirror.Serving.String() })
 	must(t, s, map[string]any{"anew": true})
 	hosttest.WaitUntil(t, "both serve in another new game", serves(f, 2))
 }
@@ -301,12 +319,19 @@ func TestDemoTimelines(t *testing.T) {
 			if testing.Short() {
 				t.Skip("one is enough")
 			}
-			s := startDemo(t, func(d *flags) { d.mirrors, d.bots, d.preset = &mirrorFlags{count: 2, timeline: kind}, 2, "cable" })
-			hosttest.WaitUntil(t, "both serve, with a bot at each", func() bool { return serves(fleetOf(s), 2)() && fmt.Sprint(residents(fleetOf(s))) == "[1 1]" })
+			s := startDemo(t,
+				func(d *flags) {
+					d.mirrors, d.bots, d.preset = &mirrorFlags{count: 2, timeline: kind}, 2, "cable"
+				})
+			hosttest.WaitUntil(t, "both serve, with a bot at each",
+				func() bool {
+					return serves(fleetOf(s), 2)() && fmt.Sprint(residents(fleetOf(s))) == "[1 1]"
+				})
 			begin := fleetOf(s).all()
 			hosttest.WaitUntil(t, "both go on, and settle what happens", func() bool {
 				for i, m := range fleetOf(s).all().Mirrors {
-					if m.Phase != mirror.Serving.String() || m.Behind > 3000 || m.Tick < begin.Mirrors[i].Tick+20 {
+					if m.Phase != mirror.Serving.String() || m.Behind > 3000 ||
+						m.Tick < begin.Mirrors[i].Tick+20 {
 						return false
 					}
 				}
@@ -352,10 +377,12 @@ func TestDemoMirrorsAdmit(t *testing.T) {
 	if len(a.Ways) != 2 || a.Ways[a.Peer] != a.WebSocket || a.Peer != mirrorPublic(1).String() {
 		t.Errorf("let in by %+v", a)
 	}
-	if one, two := open(a), open(again); one != two || homeOf(one) != 1 || isBot(one) || open(other) == one {
+	if one, two := open(a), open(again); one != two || homeOf(one) != 1 || isBot(one) ||
+		open(other) == one {
 		t.Errorf("%x comes back as %x, and another is %x", one, two, open(other))
 	}
-	for _, wrong := range []string{"", "?home=3", "?home=0", "?home=x", "?home=1&seat=x", "?home=1&seat=ffffffffffffffff"} {
+	for _, wrong := range []string{
+		"", "?home=3", "?home=0", "?home=x", "?home=1&seat=x", "?home=1&seat=ffffffffffffffff"} {
 		if _, code := ask(wrong); code != http.StatusBadRequest {
 			t.Errorf("%q: status %d", wrong, code)
 		}

@@ -16,7 +16,8 @@ func freeze(b *tab, on bool) {
 		state = page.SetWebLifecycleStateStateFrozen
 	}
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: state})
+		_, err := cdp.Call(ctx, t, page.SetWebLifecycleState,
+			page.SetWebLifecycleStateParams{State: state})
 		return err
 	}))
 }

@@ -72,7 +72,8 @@ func newBox(list []color.RGBA) box {
 	return b
 }
 
-// paletteOf finds n colours by which frames can be drawn, the first of them for what shines through.
+// paletteOf finds n colours by which frames can be drawn, the first of them for what shines
+// through.
 func paletteOf(frames []*image.RGBA, n int) color.Palette {
 	r := rand.New(rand.NewPCG(1, 2))
 	var all []color.RGBA
@@ -118,7 +119,8 @@ func paletteOf(frames []*image.RGBA, n int) color.Palette {
 	return p
 }
 
-// animate makes a GIF. What has hardly changed since the frame before, by less than slack, is left as it is, which takes no bytes to speak of.
+// animate makes a GIF. What has hardly changed since the frame before, by less than slack, is left
+// as it is, which takes no bytes to speak of.
 func animate(frames []*image.RGBA, step time.Duration, slack int) ([]byte, error) {
 	palette := paletteOf(frames, filmColors)
 	nearest := map[color.RGBA]uint8{}
@@ -139,7 +141,8 @@ func animate(frames []*image.RGBA, step time.Duration, slack int) ([]byte, error
 	}
 	bounds := frames[0].Bounds()
 	shown := image.NewPaletted(bounds, palette)
-	out := gif.GIF{Config: image.Config{ColorModel: palette, Width: bounds.Dx(), Height: bounds.Dy()}}
+	out := gif.GIF{
+		Config: image.Config{ColorModel: palette, Width: bounds.Dx(), Height: bounds.Dy()}}
 	for n, f := range frames {
 		m := image.NewPaletted(bounds, palette)
 		for i := range m.Pix {
@@ -162,13 +165,16 @@ func animate(frames []*image.RGBA, step time.Duration, slack int) ([]byte, error
 
 const filmColors = 128
 
-// TestAnimate draws a square that moves: the film shows it where it is, and nothing that it left behind.
+// TestAnimate draws a square that moves: the film shows it where it is, and nothing that it left
+// behind.
 func TestAnimate(t *testing.T) {
 	var frames []*image.RGBA
 	for i := range 8 {
 		m := image.NewRGBA(image.Rect(0, 0, 64, 32))
-		paint.Draw(m, m.Bounds(), image.NewUniform(color.RGBA{10, 20, 40, 255}), image.Point{}, paint.Src)
-		paint.Draw(m, image.Rect(6*i, 8, 6*i+8, 16), image.NewUniform(color.RGBA{250, 120, 30, 255}), image.Point{}, paint.Src)
+		paint.Draw(m, m.Bounds(), image.NewUniform(color.RGBA{10, 20, 40, 255}), image.Point{},
+			paint.Src)
+		paint.Draw(m, image.Rect(6*i, 8, 6*i+8, 16),
+			image.NewUniform(color.RGBA{250, 120, 30, 255}), image.Point{}, paint.Src)
 		frames = append(frames, m)
 	}
 	const slack = 10 * 8 * 8

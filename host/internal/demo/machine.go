@@ -20,7 +20,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A machine is one of the machines of a demo with mirrors. The mirror on it may die and be started again; the machine stays where it is.
+// A machine is one of the machines of a demo with mirrors. The mirror on it may die and be started
+// again; the machine stays where it is.
 type machine struct {
 	fleet *fleet
 	index int
@@ -51,7 +52,8 @@ type life struct {
 	rewound float64 // milliseconds of the last
 }
 
-// mirrorAddress is where other mirrors reach a machine, and mirrorPublic where players do. Both are addresses on the mesh only.
+// mirrorAddress is where other mirrors reach a machine, and mirrorPublic where players do. Both are
+// addresses on the mesh only.
 func mirrorAddress(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), 4100)
 }
@@ -76,7 +78,8 @@ func (n *machine) start(found bool) error {
 	}
 	f := n.fleet
 	l := &life{of: n, done: make(chan struct{})}
-	mirrors, players := f.mesh.open(mirrorAddress(n.index), n.index), f.mesh.open(mirrorPublic(n.index), n.index)
+	mirrors, players := f.mesh.open(mirrorAddress(n.index), n.index),
+		f.mesh.open(mirrorPublic(n.index), n.index)
 	links := []link.Link{players}
 	for region := range f.machines {
 		door := websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: 64})
@@ -144,8 +147,9 @@ func (l *life) run() {
 		n.mu.Unlock()
 	}()
 	_ = drive.Loop{ // why a mirror ended has been told as news
-		Due: l.mirror.Deadline, Tick: l.poll, Poll: l.poll, Calls: &l.calls, Clock: drive.Since(l.born),
-		Stop: l.farewell, Grace: time.Second,
+		Due: l.mirror.Deadline, Tick: l.poll, Poll: l.poll, Calls: &l.calls,
+		Clock: drive.Since(l.born),
+		Stop:  l.farewell, Grace: time.Second,
 		Done: func() bool { return l.mirror.Server() == nil || l.mirror.Server().Done() },
 	}.Run(n.fleet.ending)
 	if l.killed.Load() {
@@ -201,14 +205,15 @@ func (l *life) look() {
 	}
 }
 
-// served is how long a mirror must have served before its players come back to it, or not have served before they are sent on, and homeAgain how long they are given to
-// go.
+// served is how long a mirror must have served before its players come back to it, or not have
+// served before they are sent on, and homeAgain how long they are given to go.
 const (
 	served    = 2 * time.Second
 	homeAgain = 5 * time.Second
 )
 
-// guide asks players to go where they are served best: to the mirror on their own region, or to any that serves if this one does not.
+// guide asks players to go where they are served best: to the mirror on their own region, or to any
+// that serves if this one does not.
 func (l *life) guide(now time.Time) {
 	s, f := l.mirror.Server(), l.of.fleet
 	if s == nil {
@@ -309,9 +314,12 @@ func (l *life) tell() {
 	m, n := l.mirror, l.of
 	st, line, clock, sent := m.Stats(), m.TimelineStats(), m.Clock(), m.Traffic()
 	s := &mirrorState{
-		Number: n.index + 1, Public: mirrorPublic(n.index).String(), Phase: m.Phase().String(), ID: int(m.ID()), Uber: m.ID() != 0 && m.ID() == m.Uber(), Members: len(m.Members()),
-		Offset: ms(clock.Offset), Bound: ms(clock.Bound), Unsure: clock.Unsure, Behind: ms(m.SettledDelay()), Rewound: l.rewound,
-		Commands: line.Commands, Rollbacks: n.rollbacks.Load(), Shown: st.Provisional, Retracted: st.Retracted, Rejoins: st.Rejoins,
+		Number: n.index + 1, Public: mirrorPublic(n.index).String(), Phase: m.Phase().String(),
+		ID: int(m.ID()), Uber: m.ID() != 0 && m.ID() == m.Uber(), Members: len(m.Members()),
+		Offset: ms(clock.Offset), Bound: ms(clock.Bound), Unsure: clock.Unsure,
+		Behind: ms(m.SettledDelay()), Rewound: l.rewound,
+		Commands: line.Commands, Rollbacks: n.rollbacks.Load(), Shown: st.Provisional,
+		Retracted: st.Retracted, Rejoins: st.Rejoins,
 		Sent: mirrorTraffic(&sent), since: l.since,
 	}
 	if t := m.Timeline(); t != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 )
 
-// A mesh is the network of a demo with mirrors, in real time: regions, and between each two of them a
-// way with the delay, jitter and loss of a preset. In one region everything arrives at once.
+// A mesh is the network of a demo with mirrors, in real time: regions, and between each two of them
+// a way with the delay, jitter and loss of a preset. In one region everything arrives at once.
 type mesh struct {
 	born time.Time
 
@@ -24,7 +24,8 @@ type mesh struct {
 	ends       map[netip.AddrPort]*end
 }
 
-// between is what a preset means between two machines that are well connected: its delay, jitter and loss, and as many bytes as there are.
+// between is what a preset means between two machines that are well connected: its delay, jitter
+// and loss, and as many bytes as there are.
 func between(c netsim.Conditions) netsim.Conditions {
 	c.Down.Rate, c.Down.Queue = 0, 0
 	c.Up = c.Down
@@ -80,7 +81,8 @@ func (s *mesh) cut(a, b int, on bool) {
 
 // open makes a link on a region. Nobody else may have the address.
 func (s *mesh) open(addr netip.AddrPort, region int) *end {
-	b := &end{mesh: s, addr: addr, region: region, wake: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	b := &end{mesh: s, addr: addr, region: region, wake: make(chan struct{}, 1),
+		news: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ends[addr] = b
@@ -101,7 +103,8 @@ type end struct {
 	closed bool
 }
 
-// meshDatagram is the largest that a mesh carries, and meshInbox how many may be on their way to one end.
+// meshDatagram is the largest that a mesh carries, and meshInbox how many may be on their way to
+// one end.
 const (
 	meshDatagram = 1200
 	meshInbox    = 8192

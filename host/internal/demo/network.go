@@ -47,7 +47,9 @@ func (n *network) state() networkState {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := &n.conditions.Down
-	return networkState{Preset: n.preset, Latency: ms(p.Latency), Jitter: ms(p.Jitter.Amount), Loss: math.Round(p.MeanLoss()*1e4) / 100, Cut: n.cut}
+	return networkState{
+		Preset: n.preset, Latency: ms(p.Latency), Jitter: ms(p.Jitter.Amount),
+		Loss: math.Round(p.MeanLoss()*1e4) / 100, Cut: n.cut}
 }
 
 // set does what the panel asks for.

@@ -17,7 +17,8 @@ import (
 	"github.com/coeval-dev/coeval/web"
 )
 
-// fleetState is what the page with mirrors is told several times a second. The JSON names are the page's.
+// fleetState is what the page with mirrors is told several times a second. The JSON names are the
+// page's.
 type fleetState struct {
 	Seconds  float64       `json:"seconds"` // since the start
 	Map      string        `json:"map"`
@@ -47,13 +48,18 @@ const dead = "dead"
 func (f *fleet) state(context.Context) (any, error) { return f.all(), nil }
 
 func (f *fleet) all() fleetState {
-	s := fleetState{Seconds: time.Since(f.born).Seconds(), Map: f.opt.Server.Level.Name, Timeline: f.opt.Timeline, Presets: cli.Presets()}
+	s := fleetState{
+		Seconds: time.Since(f.born).Seconds(), Map: f.opt.Server.Level.Name,
+		Timeline: f.opt.Timeline, Presets: cli.Presets()}
 	if len(f.machines) == 2 {
-		s.Witness = map[bool]string{true: "there", false: mirror.Joining.String()}[f.witnessed.Load()]
+		s.Witness = map[bool]string{
+			true: "there", false: mirror.Joining.String()}[f.witnessed.Load()]
 	}
 	living, hopeless := 0, 0
 	for i, n := range f.machines {
-		m := mirrorState{Number: i + 1, Public: mirrorPublic(i).String(), Phase: dead, Rollbacks: n.rollbacks.Load(), Sent: map[string]uint64{}}
+		m := mirrorState{
+			Number: i + 1, Public: mirrorPublic(i).String(), Phase: dead,
+			Rollbacks: n.rollbacks.Load(), Sent: map[string]uint64{}}
 		if l := n.alive(); l != nil {
 			m = *l.state.Load()
 			living++
@@ -64,7 +70,8 @@ func (f *fleet) all() fleetState {
 		s.Mirrors = append(s.Mirrors, m)
 		for j := range i {
 			c, cut := f.mesh.way(j, i)
-			s.Ways = append(s.Ways, wayState{A: j + 1, B: i + 1, Latency: ms(c.Down.Latency), Cut: cut})
+			s.Ways = append(s.Ways,
+				wayState{A: j + 1, B: i + 1, Latency: ms(c.Down.Latency), Cut: cut})
 		}
 	}
 	s.Stuck = living > 0 && living == hopeless
@@ -75,12 +82,14 @@ func (f *fleet) all() fleetState {
 	return s
 }
 
-// mirrorAdmission is the answer of /token where there are mirrors: the ways to all of them, of which the first to take is Peer's.
+// mirrorAdmission is the answer of /token where there are mirrors: the ways to all of them, of
+// which the first to take is Peer's.
 type mirrorAdmission struct {
 	entry.Admission
 	Peer string            `json:"peer"`
 	Ways map[string]string `json:"ways"` // paths, by address
-	Seat string            `json:"seat"` // to be given when asking again, so as to be the same player
+	// to be given when asking again, so as to be the same player
+	Seat string `json:"seat"`
 }
 
 // admit hands out tokens: to someone in a region, who is someone new or has been here.
@@ -92,13 +101,15 @@ func (f *fleet) admit(r *http.Request) (any, int, error) {
 	seat := cli.Draw() % (botBit - 1)
 	if text := r.FormValue("seat"); text != "" {
 		if seat, err = strconv.ParseUint(text, 16, 64); err != nil || seat >= botBit {
-			return nil, http.StatusBadRequest, errors.New("that is no seat of this demo: ask without")
+			return nil, http.StatusBadRequest,
+				errors.New("that is no seat of this demo: ask without")
 		}
 	}
 	t, err := f.token(uint64(home+1)<<homeShift | seat)
 	first := f.best(home)
 	a := mirrorAdmission{
-		Peer: mirrorPublic(first).String(), Ways: map[string]string{}, Seat: fmt.Sprintf("%x", seat),
+		Peer: mirrorPublic(first).String(), Ways: map[string]string{},
+		Seat: fmt.Sprintf("%x", seat),
 	}
 	a.Game, a.Token, a.WebSocket = f.title().Name(), t.Text(), doorPath(first, home)
 	for i := range f.machines {
@@ -125,7 +136,8 @@ func (f *fleet) best(home int) int {
 func (f *fleet) number(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > len(f.machines) {
-		return 0, fmt.Errorf("there is no mirror %q: they are numbered from 1 to %d", text, len(f.machines))
+		return 0, fmt.Errorf("there is no mirror %q: they are numbered from 1 to %d", text,
+			len(f.machines))
 	}
 	return n - 1, nil
 }

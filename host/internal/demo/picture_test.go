@@ -14,7 +14,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 )
 
-var mirrorsPicture = flag.String("mirrors-picture", "", "take a picture of the demo with mirrors, one of which was killed, into this PNG")
+var mirrorsPicture = flag.String("mirrors-picture", "",
+	"take a picture of the demo with mirrors, one of which was killed, into this PNG")
 
 // TestMirrorsPicture makes the picture in docs/mirrors.md:
 //
@@ -25,16 +26,19 @@ func TestMirrorsPicture(t *testing.T) {
 	}
 	s := startDemo(t, func(d *flags) {
 		d.mirrors = &mirrorFlags{count: 3, timeline: "trailing"}
-		d.preset, d.level, d.bots, d.seed = "transatlantic", "foundry", 12, 5 // on which more is taken back than by default
+		// on which more is taken back than by default
+		d.preset, d.level, d.bots, d.seed = "transatlantic", "foundry", 12, 5
 	})
 	b := openTab(t, 1480, 860)
 	b.ready(s)
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute&fine"))
 	all := "[...document.querySelectorAll('iframe[src]')].map(f => f.contentWindow.coeval)"
 	b.until("everyone plays", all+".length === 3 && "+all+".every(c => c && c.stats().playing)")
-	hosttest.WaitUntil(t, "the plots have something to show", func() bool { return fleetOf(s).all().Mirrors[0].Tick > 60*45 })
+	hosttest.WaitUntil(t, "the plots have something to show",
+		func() bool { return fleetOf(s).all().Mirrors[0].Tick > 60*45 })
 	must(t, s, map[string]any{"kill": 2})
-	b.until("the player of mirror 2 goes on", all+"[1].stats().moves > 0 && "+all+".every(c => c.stats().health > 0)")
+	b.until("the player of mirror 2 goes on",
+		all+"[1].stats().moves > 0 && "+all+".every(c => c.stats().health > 0)")
 	b.until("something is put right and something taken back", `(() => {
 		const there = list => document.querySelectorAll(list).length;
 		if (!there('.notes .back') || !there('.notes .undone') || there('.away:not([hidden])') !== 1 || !`+all+`.every(c => c.stats().health > 0)) return false;
@@ -48,7 +52,8 @@ func TestMirrorsPicture(t *testing.T) {
 	if data, err = slimmer(data); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d bytes; the player of mirror 2 has seen %v worlds", len(data), b.number(all+"[1].stats().worlds"))
+	t.Logf("%d bytes; the player of mirror 2 has seen %v worlds", len(data),
+		b.number(all+"[1].stats().worlds"))
 	if err := os.WriteFile(*mirrorsPicture, data, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,8 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 	if h.identity, err = webtransport.NewIdentity("127.0.0.1", "localhost"); err != nil {
 		return nil, err
 	}
-	wt, err := webtransport.Listen("127.0.0.1:0", webtransport.Options{Identity: h.identity, AnyOrigin: true, Sessions: 64})
+	wt, err := webtransport.Listen("127.0.0.1:0",
+		webtransport.Options{Identity: h.identity, AnyOrigin: true, Sessions: 64})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,9 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 	if h.plain, err = openProxy(0, native.LocalAddr(), conditions, d.seed+1); err != nil {
 		return nil, err // the first ends with the program
 	}
-	h.network = &network{proxies: []*proxy.Proxy{h.quic, h.plain}, stream: slow, conditions: conditions, preset: conditions.Name}
+	h.network = &network{
+		proxies: []*proxy.Proxy{h.quic, h.plain}, stream: slow, conditions: conditions,
+		preset: conditions.Name}
 	h.server, err = server.New(server.Options{
 		Title: d.title, Level: level, Players: 64, KeepSeat: demoKeep,
 		Links: []link.Link{browser.NewServer(wt, slow), native, inner},
@@ -107,8 +110,10 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 }
 
 // openProxy puts the network before a server: at a port of its own, or the next that is free.
-func openProxy(port int, to netip.AddrPort, c netsim.Conditions, seed uint64) (*proxy.Proxy, error) {
-	p, err := proxy.New(proxy.Options{Listen: fmt.Sprintf("127.0.0.1:%d", port), To: to.String(), Conditions: c, Seed: seed, Idle: 2 * time.Minute})
+func openProxy(port int, to netip.AddrPort, c netsim.Conditions, seed uint64) (*proxy.Proxy,
+	error) {
+	p, err := proxy.New(proxy.Options{Listen: fmt.Sprintf("127.0.0.1:%d", port), To: to.String(),
+		Conditions: c, Seed: seed, Idle: 2 * time.Minute})
 	if port != 0 && errors.Is(err, syscall.EADDRINUSE) {
 		return openProxy(0, to, c, seed) // the page tells its browser which it is
 	}
@@ -120,7 +125,8 @@ func (h *demoServer) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	around, end := context.WithCancel(context.Background()) // the network outlasts the server, so that players hear of its end
+	// the network outlasts the server, so that players hear of its end
+	around, end := context.WithCancel(context.Background())
 	for _, p := range h.network.proxies {
 		work.Go(func() {
 			if err := p.Run(around); err != nil {
@@ -156,7 +162,8 @@ func (h *demoServer) join(i int) (*client.Client, error) {
 func (h *demoServer) token(client uint64) (t token.Token, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return t, errors.Join(h.server.Do(ctx, func() { t, err = h.server.Token(client, nil, time.Hour) }), err)
+	return t, errors.Join(h.server.Do(ctx,
+		func() { t, err = h.server.Token(client, nil, time.Hour) }), err)
 }
 
 func (h *demoServer) page() web.Options {

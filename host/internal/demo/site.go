@@ -47,7 +47,9 @@ type shown interface {
 func (d *flags) open(level game.Level) (*site, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", d.port))
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %d is taken, perhaps by another demo: end that, or choose another by --port (0 for any)", d.port)
+		return nil, fmt.Errorf(
+			"port %d is taken, perhaps by another demo: end that, or choose another by --port (0 "+
+				"for any)", d.port)
 	}
 	if err != nil {
 		return nil, err

@@ -13,10 +13,12 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 )
 
-// A stream is a link over TCP on which datagrams meet the delays of a simulated network. Nothing is lost on TCP: what the network loses is sent again, a round
-// trip later, and all behind it waits. That is what makes a stream a bad carrier for games, and it is shown as it is.
+// A stream is a link over TCP on which datagrams meet the delays of a simulated network. Nothing is
+// lost on TCP: what the network loses is sent again, a round trip later, and all behind it waits.
+// That is what makes a stream a bad carrier for games, and it is shown as it is.
 //
-// It has no goroutine: what is due goes out when the server next receives or sends, which it does several times a tick.
+// It has no goroutine: what is due goes out when the server next receives or sends, which it does
+// several times a tick.
 type stream struct {
 	inner link.Link
 	born  time.Time
@@ -51,7 +53,9 @@ const mostHeld = 512
 var _ link.Link = (*stream)(nil)
 
 func newStream(inner link.Link, c netsim.Conditions, seed uint64) *stream {
-	return &stream{inner: inner, born: time.Now(), seed: seed, conditions: c, peers: map[netip.AddrPort]*streamPeer{}, scratch: make([]link.Datagram, 64)}
+	return &stream{
+		inner: inner, born: time.Now(), seed: seed, conditions: c,
+		peers: map[netip.AddrPort]*streamPeer{}, scratch: make([]link.Datagram, 64)}
 }
 
 func (s *stream) setConditions(c netsim.Conditions) {
@@ -74,13 +78,15 @@ func (s *stream) peer(a netip.AddrPort) *streamPeer {
 	p := s.peers[a]
 	if p == nil {
 		n := s.seed + uint64(len(s.peers))*2
-		p = &streamPeer{up: netsim.NewPath(s.conditions.Up, n), down: netsim.NewPath(s.conditions.Down, n+1)}
+		p = &streamPeer{
+			up: netsim.NewPath(s.conditions.Up, n), down: netsim.NewPath(s.conditions.Down, n+1)}
 		s.peers[a] = p
 	}
 	return p
 }
 
-// due is when a message arrives: after the one before it, and a round trip later for each time that it is lost.
+// due is when a message arrives: after the one before it, and a round trip later for each time that
+// it is lost.
 func due(path *netsim.Path, back netsim.Profile, now, last time.Duration, size int) time.Duration {
 	at := now
 	for range 8 {

@@ -22,31 +22,40 @@ type Platform struct {
 // Platforms lists what this machine may run, its own first.
 func Platforms() []Platform {
 	direct := func(*testing.T) []string { return nil }
-	ps := []Platform{{"here", nil, direct}, {"wasm", []string{"GOOS=js", "GOARCH=wasm"}, func(t *testing.T) []string {
-		node := NeedProgram(t, "node", "Node.js")
-		root, err := exec.Command("go", "env", "GOROOT").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []string{node, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec_node.js")}
-	}}}
+	ps := []Platform{
+		{"here", nil, direct}, {
+			"wasm", []string{"GOOS=js", "GOARCH=wasm"}, func(t *testing.T) []string {
+				node := NeedProgram(t, "node", "Node.js")
+				root, err := exec.Command("go", "env", "GOROOT").Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return []string{
+					node, filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm",
+						"wasm_exec_node.js")}
+			}}}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		ps = append(ps, Platform{"amd64 v3", []string{"GOARCH=amd64", "GOAMD64=v3"}, func(t *testing.T) []string {
-			if info, _ := os.ReadFile("/proc/cpuinfo"); !bytes.Contains(info, []byte(" fma ")) {
-				t.Skip("this processor has no fused multiply-add")
-			}
-			return nil
-		}})
+		ps = append(ps,
+			Platform{"amd64 v3", []string{"GOARCH=amd64", "GOAMD64=v3"},
+				func(t *testing.T) []string {
+					if info, _ := os.ReadFile("/proc/cpuinfo"); !bytes.Contains(info,
+						[]byte(" fma ")) {
+						t.Skip("this processor has no fused multiply-add")
+					}
+					return nil
+				}})
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH != "arm64" {
 		ps = append(ps, Platform{"arm64", []string{"GOARCH=arm64"}, func(t *testing.T) []string {
-			return []string{NeedProgram(t, "qemu-aarch64", "QEMU's user emulation (Debian: qemu-user)")}
+			return []string{
+				NeedProgram(t, "qemu-aarch64", "QEMU's user emulation (Debian: qemu-user)")}
 		}})
 	}
 	return ps
 }
 
-// NeedProgram finds a program, or ends the test: by skipping it, but on the project's own machines, where CI=true is set, by failing it.
+// NeedProgram finds a program, or ends the test: by skipping it, but on the project's own machines,
+// where CI=true is set, by failing it.
 func NeedProgram(t *testing.T, program, what string) string {
 	path, err := exec.LookPath(program)
 	if err != nil {

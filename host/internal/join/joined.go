@@ -28,13 +28,16 @@ type Joined struct {
 	Repeated  uint64  `json:"commands_missing"`
 	TripMS    float64 `json:"round_trip_ms"`
 	Loss      float64 `json:"loss"`
-	Moves     uint64  `json:"moves"`             // how often it went on at another server
-	Servers   uint64  `json:"entered,omitempty"` // how often it went on at a server that was started anew
+	Moves     uint64  `json:"moves"` // how often it went on at another server
+	// how often it went on at a server that was started anew
+	Servers uint64 `json:"entered,omitempty"`
 
 	// What prediction made of it; all of these are zero without.
-	Style       string  `json:"style"`
-	Ahead       float64 `json:"ahead_ticks"` // of the newest snapshot; below zero for who watches what is past
-	Predicted   int     `json:"predicted"`   // things whose prediction was compared with what the server said
+	Style string `json:"style"`
+	// of the newest snapshot; below zero for who watches what is past
+	Ahead float64 `json:"ahead_ticks"`
+	// things whose prediction was compared with what the server said
+	Predicted   int     `json:"predicted"`
 	Wrong       int     `json:"predicted_wrong"`
 	Corrections int     `json:"corrections"` // things that had been shown elsewhere
 	Furthest    float64 `json:"furthest_correction"`

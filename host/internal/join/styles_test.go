@@ -15,7 +15,8 @@ import (
 )
 
 // pongIn plays pong on a simulated network for a while, and gives the client in the end.
-func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration, each func(c *client.Client, v *client.View, up bool)) *client.Client {
+func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration,
+	each func(c *client.Client, v *client.View, up bool)) *client.Client {
 	t.Helper()
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: c})
 	end, here := net.Endpoint("server"), net.Endpoint("player")
@@ -37,9 +38,10 @@ func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration
 	here.Every(pong.Game.TickLength(), func() {
 		ticks++
 		up = ticks/40%2 == 0
-		v := player.Frame(net.Now(), func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
-			_ = world.Give(in, me, pong.Keys(up, !up))
-		})
+		v := player.Frame(net.Now(),
+			func(_ world.Tick, me world.Player, _ *world.World, in *world.Inputs) {
+				_ = world.Give(in, me, pong.Keys(up, !up))
+			})
 		if v.Ended {
 			t.Error(v.Err)
 		}
@@ -51,24 +53,26 @@ func pongIn(t *testing.T, c netsim.Conditions, o client.Options, d time.Duration
 	return player
 }
 
-// TestWhatIsPressedIsSeen: on a phone's network one's own paddle goes up in the very tick in which the key is pressed, in each style that predicts, and long after it in
-// the one that does not.
+// TestWhatIsPressedIsSeen: on a phone's network one's own paddle goes up in the very tick in which
+// the key is pressed, in each style that predicts, and long after it in the one that does not.
 func TestWhatIsPressedIsSeen(t *testing.T) {
-	for style, atOnce := range map[predict.Style]bool{predict.Doom3: true, predict.Quake3: true, predict.HalfLife: true, predict.None: false} {
+	for style, atOnce := range map[predict.Style]bool{
+		predict.Doom3: true, predict.Quake3: true, predict.HalfLife: true, predict.None: false} {
 		right, wrong, last := 0, 0, -1.0
-		c := pongIn(t, netsim.LTE, client.Options{Style: style}, 20*time.Second, func(c *client.Client, v *client.View, up bool) {
-			for id, p := range world.All[pong.Paddle](v.World) {
-				if v.World.Owner(id) != v.Me {
-					continue
+		c := pongIn(t, netsim.LTE, client.Options{Style: style}, 20*time.Second,
+			func(c *client.Client, v *client.View, up bool) {
+				for id, p := range world.All[pong.Paddle](v.World) {
+					if v.World.Owner(id) != v.Me {
+						continue
+					}
+					if way := p.Y - last; last >= 0 && way > 0 == up && way != 0 {
+						right++
+					} else if last >= 0 {
+						wrong++
+					}
+					last = p.Y
 				}
-				if way := p.Y - last; last >= 0 && way > 0 == up && way != 0 {
-					right++
-				} else if last >= 0 {
-					wrong++
-				}
-				last = p.Y
-			}
-		})
+			})
 		if right+wrong < 400 || (wrong*50 < right) != atOnce {
 			t.Errorf("%v: the paddle went as told in %d ticks, and in %d not", style, right, wrong)
 		}
@@ -82,24 +86,27 @@ func TestWhatIsPressedIsSeen(t *testing.T) {
 	}
 }
 
-// TestWhoWatchesSeesThePast: a spectator is not ahead of what has come, and time does not stand still.
+// TestWhoWatchesSeesThePast: a spectator is not ahead of what has come, and time does not stand
+// still.
 func TestWhoWatchesSeesThePast(t *testing.T) {
 	least, most := world.Tick(1<<60), world.Tick(0)
 	corrected := 0
-	c := pongIn(t, netsim.Cable, client.Options{Spectate: true}, 10*time.Second, func(c *client.Client, v *client.View, _ bool) {
-		w := v.World
-		corrected += len(c.Predict().Corrections())
-		least, most = min(least, w.Tick()), max(most, w.Tick())
-		balls := 0
-		for range world.All[pong.Ball](w) {
-			balls++
-		}
-		if balls != 1 {
-			t.Errorf("tick %d: %d balls", w.Tick(), balls)
-		}
-	})
+	c := pongIn(t, netsim.Cable, client.Options{Spectate: true}, 10*time.Second,
+		func(c *client.Client, v *client.View, _ bool) {
+			w := v.World
+			corrected += len(c.Predict().Corrections())
+			least, most = min(least, w.Tick()), max(most, w.Tick())
+			balls := 0
+			for range world.All[pong.Ball](w) {
+				balls++
+			}
+			if balls != 1 {
+				t.Errorf("tick %d: %d balls", w.Tick(), balls)
+			}
+		})
 	if ahead(c) >= 0 || ahead(c) < -20 || most-least < 200 || corrected > 0 {
-		t.Errorf("%.1f ticks ahead, from tick %d to %d, %d corrections", ahead(c), least, most, corrected)
+		t.Errorf("%.1f ticks ahead, from tick %d to %d, %d corrections", ahead(c), least, most,
+			corrected)
 	}
 }
 

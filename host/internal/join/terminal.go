@@ -97,5 +97,6 @@ func (s *news) line(c *client.Client, v *client.View) string {
 	}
 	q := c.Conn().Quality()
 	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms  loss %.0f %%  ahead %.0f  q leaves",
-		v.World.Game().Name(), who, v.World.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn, ahead(c))
+		v.World.Game().Name(), who, v.World.Tick(), q.RoundTrip.Seconds()*1000, 100*q.LossIn,
+		ahead(c))
 }

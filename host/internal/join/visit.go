@@ -32,10 +32,11 @@ type visit struct {
 const leaveTime = time.Second
 
 // drive plays as time goes by, until the session ends, the context does, or after says so by
-// terminal.ErrQuit; then the player leaves in good order. After is called after each frame, and what is asked
-// by p.calls is done between frames: so all of it belongs to one goroutine.
+// terminal.ErrQuit; then the player leaves in good order. After is called after each frame, and
+// what is asked by p.calls is done between frames: so all of it belongs to one goroutine.
 func (p *visit) drive(
-	ctx context.Context, command client.Command, after func(now time.Duration, v *client.View) error,
+	ctx context.Context, command client.Command,
+	after func(now time.Duration, v *client.View) error,
 ) error {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()

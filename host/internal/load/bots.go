@@ -70,10 +70,13 @@ func Command(p *cli.Program) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(p, cmd) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVarP(&b.servers, "server", "s", []string{"localhost:4000"}, "address and port of the server, or of several mirrors")
-	f.StringVar(&b.http, "http", "", "where the server answers over HTTP, if not at the same address")
+	f.StringSliceVarP(&b.servers, "server", "s", []string{"localhost:4000"},
+		"address and port of the server, or of several mirrors")
+	f.StringVar(&b.http, "http", "",
+		"where the server answers over HTTP, if not at the same address")
 	f.IntVarP(&b.count, "count", "n", 10, "how many bots")
-	f.Float64Var(&b.seconds, "seconds", 0, "how long to play, from when the first does (default: until Ctrl-C)")
+	f.Float64Var(&b.seconds, "seconds", 0,
+		"how long to play, from when the first does (default: until Ctrl-C)")
 	f.Float64Var(&b.spread, "spread", 1, "within how many seconds they come")
 	f.BoolVar(&b.spectate, "spectate", false, "only watch")
 	f.BoolVar(&b.json, "json", false, "show no table, and print one JSON object at the end")
@@ -85,7 +88,9 @@ func (b *bots) run(p *cli.Program, cmd *cobra.Command) error {
 	case b.count < 1 || b.count > 10000:
 		return cli.Usagef("--count is %d: it must be from 1 to 10000", b.count)
 	case !(b.seconds >= 0) || !(b.spread >= 0 && b.spread <= 3600):
-		return cli.Usagef("--seconds is %v and --spread %v: they cannot be below 0, and --spread not above 3600", b.seconds, b.spread)
+		return cli.Usagef(
+			"--seconds is %v and --spread %v: they cannot be below 0, and --spread not above 3600",
+			b.seconds, b.spread)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -145,10 +150,13 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 		}
 		t, err := p.Title(first.Game)
 		if err != nil {
-			return nil, fmt.Errorf("the server plays %q, which this program does not have: %w", first.Game, err)
+			return nil, fmt.Errorf("the server plays %q, which this program does not have: %w",
+				first.Game, err)
 		}
 		if out.title != nil && out.title != t {
-			return nil, fmt.Errorf("the servers play different games, %s and %s; name those of one game", out.title.Name(), t.Name())
+			return nil, fmt.Errorf(
+				"the servers play different games, %s and %s; name those of one game",
+				out.title.Name(), t.Name())
 		}
 		out.title = t
 		if out.strategy, err = first.Snapshots(); err != nil {
@@ -162,7 +170,8 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 	}
 	for i := range b.count {
 		base := bases[i%len(bases)]
-		m := &bot{herd: out, number: i, server: servers[i%len(servers)], due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
+		m := &bot{herd: out, number: i, server: servers[i%len(servers)],
+			due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
 		m.ask = func(ctx context.Context) (token.Token, error) {
 			a, err := entry.Ask(ctx, base)
 			if err != nil {
@@ -252,7 +261,8 @@ func (m *bot) turn(ctx context.Context, now time.Duration) bool {
 // BotName is what others read of a bot, where the game does not say.
 func BotName(i int) string { return fmt.Sprint("bot ", i+1) }
 
-// botReturn is for how long a bot tries to go on, at another mirror or at the same server, when its connection was lost.
+// botReturn is for how long a bot tries to go on, at another mirror or at the same server, when its
+// connection was lost.
 const botReturn = 10 * time.Second
 
 // start connects a bot.

@@ -13,7 +13,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/client"
 )
 
-// A Report is what came of a run. The JSON names are for scripts and stay. Rates are of each bot that played, a second.
+// A Report is what came of a run. The JSON names are for scripts and stay. Rates are of each bot
+// that played, a second.
 type Report struct {
 	Game      string         `json:"game"`
 	Bots      int            `json:"bots"`
@@ -150,7 +151,9 @@ func (t *table) show(x tallies) error {
 		return nil
 	}
 	if t.lines%20 == 0 {
-		if _, err := fmt.Fprintf(t.out, "%7s %7s %8s %9s %9s %16s %11s %6s %6s\n", "time", "play", "snaps/s", "down B/s", "up B/s", "trip p50/p95 ms", "loss in/out", "late/s", "ended"); err != nil {
+		if _, err := fmt.Fprintf(t.out, "%7s %7s %8s %9s %9s %16s %11s %6s %6s\n", "time", "play",
+			"snaps/s", "down B/s", "up B/s", "trip p50/p95 ms", "loss in/out", "late/s",
+			"ended"); err != nil {
 			return err
 		}
 	}
@@ -160,8 +163,10 @@ func (t *table) show(x tallies) error {
 	for _, n := range x.ended {
 		ended += n
 	}
-	_, err := fmt.Fprintf(t.out, "%6.0fs %7d %8.1f %9.0f %9.0f %8.1f/%7.1f %4.1f/%4.1f %% %6.1f %6d\n",
-		x.at.Seconds(), x.playing, r.Snapshots, r.Down, r.Up, r.TripP50, r.TripP95, 100*r.LossIn, 100*r.LossOut, r.Late, ended)
+	_, err := fmt.Fprintf(t.out,
+		"%6.0fs %7d %8.1f %9.0f %9.0f %8.1f/%7.1f %4.1f/%4.1f %% %6.1f %6d\n",
+		x.at.Seconds(), x.playing, r.Snapshots, r.Down, r.Up, r.TripP50, r.TripP95, 100*r.LossIn,
+		100*r.LossOut, r.Late, ended)
 	return err
 }
 
@@ -169,8 +174,10 @@ func (t *table) show(x tallies) error {
 func rates(a, b *tallies) Report {
 	each := float64(max(b.playing, 1)) * max((b.at-a.at).Seconds(), 1e-9)
 	r := Report{
-		Snapshots: float64(b.snapshots-a.snapshots) / each, Down: float64(b.down-a.down) / each, Up: float64(b.up-a.up) / each, Late: float64(b.late-a.late) / each,
-		LossIn: b.lossIn / float64(max(b.playing, 1)), LossOut: b.lossOut / float64(max(b.playing, 1)),
+		Snapshots: float64(b.snapshots-a.snapshots) / each, Down: float64(b.down-a.down) / each,
+		Up: float64(b.up-a.up) / each, Late: float64(b.late-a.late) / each,
+		LossIn:  b.lossIn / float64(max(b.playing, 1)),
+		LossOut: b.lossOut / float64(max(b.playing, 1)),
 	}
 	if n := len(b.trips); n > 0 {
 		r.TripP50, r.TripP95 = b.trips[n/2], b.trips[n*95/100]
@@ -186,6 +193,7 @@ func (t *table) report() *Report {
 		from = tallies{}
 	}
 	r := rates(&from, &t.best)
-	r.Game, r.Bots, r.Played, r.Seconds, r.Bad, r.Ended = t.herd.title.Name(), len(t.herd.members), end.played, end.at.Seconds(), end.bad, end.ended
+	r.Game, r.Bots, r.Played, r.Seconds, r.Bad, r.Ended = t.herd.title.Name(), len(t.herd.members),
+		end.played, end.at.Seconds(), end.bad, end.ended
 	return &r
 }

@@ -70,7 +70,8 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringSliceVar(&r.Join, "join", nil,
 		"join the game of these mirrors, by what they have as --address; any one that runs will do")
 	f.BoolVar(&r.Witness, "witness", false,
-		"with --join, only vote: for a third machine beside two mirrors; give the same --timeline and --window as they have")
+		"with --join, only vote: for a third machine beside two mirrors; give the same "+
+			"--timeline and --window as they have")
 	f.StringVar(&r.game, "game", p.List[0].Name(), "the game: "+p.Names())
 	f.StringVar(&r.Listen, "listen", ":4000",
 		"UDP address for players; port 0 for any that is free")
@@ -85,11 +86,13 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVarP(&r.key, "key", "k", "",
 		"file with the key that all mirrors share, from: {program} token key")
 	f.StringVar(&r.HTTP, "http", "",
-		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" for none)")
+		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" "+
+			"for none)")
 	f.BoolVar(&r.Open, "open", false, "let anyone in who asks at /token")
 	f.IntVar(&r.Mirror.Server.Players, "players", 64,
 		"how many may play, on all mirrors together; the same at each")
-	f.IntVar(&r.Mirror.Server.Spectators, "spectators", 16, "how many may watch at this mirror; below 0 for none")
+	f.IntVar(&r.Mirror.Server.Spectators, "spectators", 16,
+		"how many may watch at this mirror; below 0 for none")
 	f.IntVar(&r.Mirror.Server.SnapshotRate, "snapshots", 30, "snapshots a second of each player")
 	f.IntVar(&r.Mirror.Server.Workers, "workers", 0, "cores for making snapshots (default: all)")
 	f.DurationVar(&r.Mirror.Server.KeepSeat, "keep", time.Minute,
@@ -97,9 +100,11 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVar(&r.Mirror.Timeline, "timeline", "auto",
 		"how mirrors are kept consistent, the same at all: "+strings.Join(kinds.Names(), ", "))
 	f.StringSliceVar(&r.delays, "delays", nil,
-		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait for other mirrors' commands")
+		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait "+
+			"for other mirrors' commands")
 	f.DurationVar(&r.window, "window", 0,
-		"how long what is shown may still be put right, the same at all mirrors (default: the last of --delays)")
+		"how long what is shown may still be put right, the same at all mirrors (default: the "+
+			"last of --delays)")
 	f.DurationVar(&r.Patience, "patience", 10*time.Second,
 		"with --join, how long to try before giving up")
 	f.BoolVar(&r.Forever, "forever", false,
@@ -127,7 +132,8 @@ func (r *flags) check(cmd *cobra.Command) error {
 	case r.Mirror.Server.Players < 1 || r.Mirror.Server.Players > 10000:
 		return cli.Usagef("--players is %d: it must be from 1 to 10000", r.Mirror.Server.Players)
 	case r.Mirror.Server.SnapshotRate < 1 || r.Mirror.Server.SnapshotRate > 1000:
-		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000", r.Mirror.Server.SnapshotRate)
+		return cli.Usagef("--snapshots is %d: it must be from 1 to 1000",
+			r.Mirror.Server.SnapshotRate)
 	case r.Patience <= 0:
 		return cli.Usagef(
 			"--patience is %v: it must be above zero; with --forever there is no end to it",
@@ -182,11 +188,14 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	return Run(cmd.Context(), r.Options)
 }
 
-// readKey reads the key that lets mirrors in. Whoever can read it can join, and let anyone in as anybody: so it must be its owner's alone.
+// readKey reads the key that lets mirrors in. Whoever can read it can join, and let anyone in as
+// anybody: so it must be its owner's alone.
 func readKey(name string) (token.Key, error) {
 	key, err := cli.ReadKey(name)
 	if errors.Is(err, token.ErrKey) {
-		return key, fmt.Errorf("%w; copy the file of the mirror that founded the game as it is, or make a new one for all with: {program} token key --out mirrors.key", err)
+		return key, fmt.Errorf(
+			"%w; copy the file of the mirror that founded the game as it is, or make a new one "+
+				"for all with: {program} token key --out mirrors.key", err)
 	}
 	if err != nil || runtime.GOOS == "windows" {
 		return key, err
@@ -196,7 +205,9 @@ func readKey(name string) (token.Key, error) {
 		return key, fmt.Errorf("read key: %w", err)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 {
-		return key, fmt.Errorf("others on this machine can get at the key in %s (its mode is %04o); close it with: chmod 600 %s", name, info.Mode().Perm(), name)
+		return key, fmt.Errorf(
+			"others on this machine can get at the key in %s (its mode is %04o); close it with: "+
+				"chmod 600 %s", name, info.Mode().Perm(), name)
 	}
 	return key, nil
 }

@@ -16,13 +16,16 @@ import (
 // Delays makes the delays of a timeline from what --delays and --window say.
 func Delays(kind string, texts []string, window time.Duration) (d kinds.Delays, err error) {
 	if !slices.Contains(kinds.Names(), kind) {
-		return d, cli.Usagef("--timeline is %q: choose one of %s", kind, strings.Join(kinds.Names(), ", "))
+		return d, cli.Usagef("--timeline is %q: choose one of %s", kind,
+			strings.Join(kinds.Names(), ", "))
 	}
 	var list []time.Duration
 	for _, t := range texts {
 		d, err := time.ParseDuration(strings.TrimSpace(t))
 		if err != nil || d < 0 {
-			return kinds.Delays{}, cli.Usagef("--delays has %q: write durations from 0 up, separated by commas, such as 0,100ms,1s", t)
+			return kinds.Delays{},
+				cli.Usagef("--delays has %q: write durations from 0 up, separated by commas, "+
+					"such as 0,100ms,1s", t)
 		}
 		list = append(list, d)
 	}
@@ -37,7 +40,9 @@ func Delays(kind string, texts []string, window time.Duration) (d kinds.Delays, 
 			}
 		}
 		if last := list[len(list)-1]; last > window {
-			return d, cli.Usagef("--delays ends with %v, and --window is %v: a copy cannot be further behind than the window; leave one of them out, or make the window longer", last, window)
+			return d, cli.Usagef(
+				"--delays ends with %v, and --window is %v: a copy cannot be further behind than "+
+					"the window; leave one of them out, or make the window longer", last, window)
 		} else if last < window {
 			list = append(list, window)
 		}
@@ -48,9 +53,13 @@ func Delays(kind string, texts []string, window time.Duration) (d kinds.Delays, 
 	switch {
 	case window == 0:
 	case !kinds.HasWindow(kind):
-		return d, cli.Usagef("--window goes with the timelines auto, trailing, timewarp and ruled, not with %s", kind)
+		return d, cli.Usagef(
+			"--window goes with the timelines auto, trailing, timewarp and ruled, not with %s",
+			kind)
 	case d.Window != 0 && d.Window != window:
-		return d, cli.Usagef("--delays says that the window is %v, and --window %v: leave one of them out", d.Window, window)
+		return d, cli.Usagef(
+			"--delays says that the window is %v, and --window %v: leave one of them out", d.Window,
+			window)
 	default:
 		d.Window = window
 	}
@@ -70,7 +79,9 @@ func TryDelays(t *game.Title, kind string, delays kinds.Delays) error {
 	if err != nil {
 		return err
 	}
-	o := kinds.Options{Delays: delays, Mirrors: []member.ID{1}, Judge: true, Step: time.Microsecond, Copy: time.Microsecond}
+	o := kinds.Options{
+		Delays: delays, Mirrors: []member.ID{1}, Judge: true, Step: time.Microsecond,
+		Copy: time.Microsecond}
 	if _, err := kinds.Open(kind, w, o); err != nil {
 		return cli.Usagef("--delays are impossible: %w", err)
 	}

@@ -62,7 +62,8 @@ func (o *Options) fill() error {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	m := &o.Mirror
-	m.Timeline, m.Server.SnapshotRate = cmp.Or(m.Timeline, "auto"), cmp.Or(m.Server.SnapshotRate, 30)
+	m.Timeline, m.Server.SnapshotRate = cmp.Or(m.Timeline, "auto"),
+		cmp.Or(m.Server.SnapshotRate, 30)
 	if err := serve.Fill(&m.Server); err != nil {
 		return err
 	}
@@ -161,7 +162,10 @@ func (h *host) live(ctx context.Context) error {
 
 // unanswered says what to do where no mirror has let this one in.
 func (o *Options) unanswered(self netip.AddrPort) error {
-	return fmt.Errorf("%w at %s within %v: check that it is what a mirror has as --address, that one runs there, and that UDP gets through to its --mirrors port from here and back to %v; --forever keeps trying",
+	return fmt.Errorf(
+		"%w at %s within %v: check that it is what a mirror has as --address, that one runs "+
+			"there, and that UDP gets through to its --mirrors port from here and back to %v; "+
+			"--forever keeps trying",
 		errPatience, strings.Join(o.Join, ", "), o.Patience, self)
 }
 
@@ -176,10 +180,15 @@ func advise(err error) error {
 		return err
 	}
 	for reason, advice := range map[crimp.Reason]string{
-		crimp.ReasonToken:   "copy the key file of the other mirrors to this machine and give it with --key; if it is the same, set this machine's clock right, and see that --game is theirs",
-		crimp.ReasonGame:    "the other mirrors play another game: give the same --game, or ask others",
-		crimp.ReasonProgram: "use the same build of the program, --timeline, --delays and --window as the other mirrors",
-		crimp.ReasonFull:    "there are as many mirrors as there may be: stop one, and start this one again",
+		crimp.ReasonToken: "copy the key file of the other mirrors to this machine and give it " +
+			"with --key; if it is the same, set this machine's clock right, and see that --game " +
+			"is theirs",
+		crimp.ReasonGame: "the other mirrors play another game: give the same --game, or ask " +
+			"others",
+		crimp.ReasonProgram: "use the same build of the program, --timeline, --delays and " +
+			"--window as the other mirrors",
+		crimp.ReasonFull: "there are as many mirrors as there may be: stop one, and start " +
+			"this one again",
 	} {
 		if strings.Contains(err.Error(), reason.String()) {
 			return fmt.Errorf("%w\n%s", err, advice)
@@ -229,9 +238,11 @@ func (h *host) news(n mirror.News) {
 func (h *host) began() {
 	args := []any{"game", h.title.Name()}
 	if m := h.mirror.Load(); m != nil && m.Server() != nil {
-		args = append(args, "level", m.Server().Level().Name, "mirror", int(m.ID()), "uber", int(m.Uber()))
+		args = append(args, "level", m.Server().Level().Name, "mirror", int(m.ID()), "uber",
+			int(m.Uber()))
 	}
-	args = append(args, "udp", h.sockets.players.LocalAddr().String(), "public", h.Mirror.Public.String(), "address", h.Mirror.Address.String())
+	args = append(args, "udp", h.sockets.players.LocalAddr().String(), "public",
+		h.Mirror.Public.String(), "address", h.Mirror.Address.String())
 	if at := h.site.Addr(); at != "" {
 		args = append(args, "http", at)
 	}

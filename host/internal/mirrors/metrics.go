@@ -36,7 +36,8 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 	m.Gauge("mirror_clock_bound_seconds", "The most that the offset can be wrong.",
 		clock.Bound.Seconds())
 	m.Gauge("mirror_clock_unsure",
-		"Whether the clock jumped and the others have not told the time yet.", asNumber(clock.Unsure))
+		"Whether the clock jumped and the others have not told the time yet.",
+		asNumber(clock.Unsure))
 	m.Count("mirror_clock_jumps_total", "How often this machine's clock jumped or stood still.",
 		uint64(clock.Jumps))
 	m.Count("mirror_commands_total",
@@ -57,13 +58,15 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 		"what", map[string]uint64{
 			"commands": uint64(st.Refused), "all": st.Refusals, "of_players": st.Dropped,
 		})
-	m.Count("mirror_differed_total", "Settled worlds that were unlike another mirror's.", st.Differed)
+	m.Count("mirror_differed_total", "Settled worlds that were unlike another mirror's.",
+		st.Differed)
 	m.Count("mirror_rejoins_total", "How often this mirror had to join anew.", st.Rejoins)
 	sent := map[string]uint64{}
 	for i, n := range traffic.Sent {
 		sent[crimp.Purpose(i).String()] = n
 	}
-	serve.Counts(m, "mirror_sent_bytes_total", "Bytes sent to other mirrors, by what they were for.",
+	serve.Counts(m, "mirror_sent_bytes_total",
+		"Bytes sent to other mirrors, by what they were for.",
 		"purpose", sent)
 	if s := x.Server(); s != nil {
 		m.Server(s)

@@ -12,7 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
-// TestMirrorThatStandsStill: a mirror that should serve and computes nothing is not well; one that waits for others is.
+// TestMirrorThatStandsStill: a mirror that should serve and computes nothing is not well; one that
+// waits for others is.
 func TestMirrorThatStandsStill(t *testing.T) {
 	var h host
 	now := time.UnixMilli(1_800_000_000_000)
@@ -35,7 +36,9 @@ func TestMirrorThatStandsStill(t *testing.T) {
 
 func TestMirrorDelays(t *testing.T) {
 	const ms = time.Millisecond
-	trails := func(list ...time.Duration) kinds.Delays { return kinds.Delays{Delays: timeline.DelaysOf(list...)} }
+	trails := func(list ...time.Duration) kinds.Delays {
+		return kinds.Delays{Delays: timeline.DelaysOf(list...)}
+	}
 	for _, x := range []struct {
 		kind   string
 		delays []string
@@ -49,13 +52,17 @@ func TestMirrorDelays(t *testing.T) {
 		{"auto", nil, 2 * time.Second, trails(0, 100*ms, 2000*ms)},
 		{"auto", nil, 80 * ms, trails(0, 80*ms)},
 		{"timewarp", nil, time.Second, kinds.Delays{Delays: timeline.Delays{Window: 1000 * ms}}},
-		{"ruled", []string{"10ms"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}}},
-		{"ruled", []string{"10ms", "0"}, time.Second, kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}, Judge: -1}},
-		{"lockstep", []string{"50ms", "90ms"}, 0, kinds.Delays{Delays: timeline.Delays{Lead: 50 * ms}, Most: 90 * ms}},
+		{"ruled", []string{"10ms"}, time.Second,
+			kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}}},
+		{"ruled", []string{"10ms", "0"}, time.Second,
+			kinds.Delays{Delays: timeline.Delays{Lead: 10 * ms, Window: 1000 * ms}, Judge: -1}},
+		{"lockstep", []string{"50ms", "90ms"}, 0,
+			kinds.Delays{Delays: timeline.Delays{Lead: 50 * ms}, Most: 90 * ms}},
 	} {
 		got, err := Delays(x.kind, x.delays, x.window)
 		if err != nil || !reflect.DeepEqual(got, x.want) {
-			t.Errorf("%s %v, window %v: %v, %v, want %v", x.kind, x.delays, x.window, got, err, x.want)
+			t.Errorf("%s %v, window %v: %v, %v, want %v", x.kind, x.delays, x.window, got, err,
+				x.want)
 			continue
 		}
 		if err := TryDelays(arena.Title, x.kind, got); err != nil {

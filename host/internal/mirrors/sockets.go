@@ -73,8 +73,8 @@ func (s *sockets) close() {
 	}
 }
 
-// knownAs is the address under which others know a socket: the one that was given, with the socket's port where it names none, or the socket's own. It is not valid
-// if neither says.
+// knownAs is the address under which others know a socket: the one that was given, with the
+// socket's port where it names none, or the socket's own. It is not valid if neither says.
 func knownAs(ctx context.Context, flag, given string, own netip.AddrPort) (netip.AddrPort, error) {
 	if given == "" {
 		if own.Addr().IsUnspecified() {
@@ -91,20 +91,26 @@ func knownAs(ctx context.Context, flag, given string, own netip.AddrPort) (netip
 		return a, cli.Usagef("%s: %w", flag, err)
 	}
 	if a.Addr().IsUnspecified() {
-		return a, cli.Usagef("%s is %v, at which no one can reach this machine: give one of its own addresses, such as 203.0.113.7", flag, a.Addr())
+		return a, cli.Usagef(
+			"%s is %v, at which no one can reach this machine: give one of its own addresses, "+
+				"such as 203.0.113.7", flag, a.Addr())
 	}
 	return a, nil
 }
 
-// askWhom finds the mirrors that --join names. One name that means nothing is no harm while another does.
-func (o *Options) askWhom(ctx context.Context, self netip.AddrPort) (list []netip.AddrPort, err error) {
+// askWhom finds the mirrors that --join names. One name that means nothing is no harm while another
+// does.
+func (o *Options) askWhom(ctx context.Context, self netip.AddrPort) (list []netip.AddrPort,
+	err error) {
 	for _, name := range o.Join {
 		a, e := udp.Resolve(ctx, strings.TrimSpace(name))
 		switch {
 		case e != nil:
 			err = errors.Join(err, fmt.Errorf("--join %s: %w", name, e))
 		case a == self:
-			err = errors.Join(err, cli.Usagef("--join %s is this mirror itself: name another that runs, or found a game with --uber", name))
+			err = errors.Join(err,
+				cli.Usagef("--join %s is this mirror itself: name another that runs, or found a "+
+					"game with --uber", name))
 		case !slices.Contains(list, a):
 			list = append(list, a)
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
-// A Witness has a voice among mirrors and no world: with it, either of two mirrors can go on when the
-// other is gone, and both cannot when they only lost each other.
+// A Witness has a voice among mirrors and no world: with it, either of two mirrors can go on when
+// the other is gone, and both cannot when they only lost each other.
 type Witness struct {
 	log   *slog.Logger
 	link  link.Link
@@ -45,7 +45,8 @@ const (
 	witnessGoodbye = 2 * time.Second
 )
 
-// NewWitness makes a witness for mirrors that are made from these options, at an address of its own.
+// NewWitness makes a witness for mirrors that are made from these options, at an address of its
+// own.
 func NewWitness(
 	o *mirror.Options, l link.Link, address netip.AddrPort, log *slog.Logger,
 ) (*Witness, error) {
@@ -135,7 +136,8 @@ func (w *Witness) run(ctx context.Context, o *Options) error {
 		if err := w.Step(now); err != nil {
 			return advise(err)
 		}
-		if _, err := w.link.Wait(max(min(w.node.Deadline()-now, 20*time.Millisecond), 0)); err != nil {
+		if _, err := w.link.Wait(max(min(w.node.Deadline()-now, 20*time.Millisecond),
+			0)); err != nil {
 			return err
 		}
 	}
@@ -170,7 +172,8 @@ func (w *Witness) events() error {
 		switch e.Kind {
 		case crimp.Established:
 			w.in, w.once = true, true
-			w.log.Info("witness", "game", w.opt.About.Name, "mirror", int(e.Member), "address", w.opt.Card.Addr.String())
+			w.log.Info("witness", "game", w.opt.About.Name, "mirror", int(e.Member), "address",
+				w.opt.Card.Addr.String())
 		case crimp.Led:
 			w.log.Info("new überserver", "mirror", int(e.Member))
 		case crimp.CutOff, crimp.Reunited:
@@ -185,7 +188,8 @@ func (w *Witness) events() error {
 				w.in = false
 				continue
 			}
-			// The game may have ended, or the way to it: whoever founds it anew finds the witness waiting.
+			// The game may have ended, or the way to it: whoever founds it anew finds the witness
+			// waiting.
 			w.log.Warn("joining again", "text", e.Reason.String())
 			return w.Join()
 		}

@@ -22,7 +22,8 @@ import (
 var bundled = hosttest.NewProgram(arena.Title, crowd.Title, pong.Title, stack.Title)
 
 func tryPlay(args ...string) (code int, stdout, stderr string) {
-	return bundled.Try([]*cobra.Command{Command(&bundled.Program)}, append([]string{"play"}, args...)...)
+	return bundled.Try([]*cobra.Command{Command(&bundled.Program)},
+		append([]string{"play"}, args...)...)
 }
 
 func TestPlayCommandLine(t *testing.T) {
@@ -31,11 +32,13 @@ func TestPlayCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string // what each must contain; empty means empty
 	}{
-		{"pong --headless --ticks 300", 0, "pong, seed 1, 1 players, tick 300: 3 entities, hash ", ""},
+		{"pong --headless --ticks 300", 0, "pong, seed 1, 1 players, tick 300: 3 entities, hash ",
+			""},
 		{"stack --headless --ticks 20 --players 2", 0, "302 entities", ""},
 		{"arena --headless --ticks 300 --players 3", 0, "arena, seed 1, 3 players, tick 300: ", ""},
 		{"arena --check --ticks 60 --players 3", 0, "0 were wrong", ""},
-		{"pong --check --ticks 200", 0, "200 ticks computed again from copies and saves, all the same", ""},
+		{"pong --check --ticks 200", 0,
+			"200 ticks computed again from copies and saves, all the same", ""},
 		{"stack --check --ticks 20", 0, "0 were wrong", ""},
 		{"pong", 2, "", "use --headless"},
 		{"", 2, "", "which game? There are arena, crowd, pong, stack"},
@@ -51,7 +54,8 @@ func TestPlayCommandLine(t *testing.T) {
 			if code != x.code {
 				t.Errorf("exit code %d, want %d", code, x.code)
 			}
-			for _, s := range []struct{ name, got, want string }{{"stdout", stdout, x.stdout}, {"stderr", stderr, x.stderr}} {
+			for _, s := range []struct{ name, got, want string }{
+				{"stdout", stdout, x.stdout}, {"stderr", stderr, x.stderr}} {
 				if (s.want == "") != (s.got == "") || !strings.Contains(s.got, s.want) {
 					t.Errorf("%s is %q, want it to contain %q", s.name, s.got, s.want)
 				}
@@ -62,9 +66,12 @@ func TestPlayCommandLine(t *testing.T) {
 
 func TestHeadlessRepeats(t *testing.T) {
 	hash := func(args ...string) string {
-		code, stdout, stderr := tryPlay(append([]string{"pong", "--headless", "--json", "--ticks", "500"}, args...)...)
+		code, stdout,
+			stderr := tryPlay(append([]string{"pong", "--headless", "--json", "--ticks", "500"},
+			args...)...)
 		var r played
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Ticks != 500 || len(r.Hash) != 16 {
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Ticks != 500 ||
+			len(r.Hash) != 16 {
 			t.Fatal(code, stdout, stderr, err)
 		}
 		return r.Hash
@@ -87,7 +94,9 @@ func (m *moody) Sync(s *bits.Sync)                { s.Int(&m.N, 0, 999) }
 func (m *moody) Step(w *world.World, me world.ID) { moods++; m.N = moods % 1000 }
 
 func TestCheckFails(t *testing.T) {
-	g := &game.Title{Game: world.Define("moody", world.Class[moody](), world.OnStart(func(w *world.World) { world.Spawn(w, moody{}) }))}
+	g := &game.Title{
+		Game: world.Define("moody", world.Class[moody](),
+			world.OnStart(func(w *world.World) { world.Spawn(w, moody{}) }))}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		err := (&flags{Options: Options{Ticks: 20}, json: asJSON}).try(&out, g)
@@ -100,7 +109,8 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// TestCompany: the bots that play along fight each other while the player does nothing, the same from the same seed; a game without bots has no company.
+// TestCompany: the bots that play along fight each other while the player does nothing, the same
+// from the same seed; a game without bots has no company.
 func TestCompany(t *testing.T) {
 	var hashes [2]uint64
 	for i := range hashes {
@@ -115,7 +125,8 @@ func TestCompany(t *testing.T) {
 			in.Join(p + 1)
 		}
 		for range 2400 {
-			if err := errors.Join(control(game.Keys{}, 1, in), others.give(in), w.Host().Step(in)); err != nil {
+			if err := errors.Join(control(game.Keys{}, 1, in), others.give(in),
+				w.Host().Step(in)); err != nil {
 				t.Fatal(err)
 			}
 			others.seen = w

@@ -34,7 +34,8 @@ func NewMeters(g *world.Game, read func(context.Context, *Metrics) error) *Meter
 	m.ticks = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "coeval_tick_seconds", Help: "How long ticks took, by the clock.",
 		Buckets: []float64{
-			tick / 32, tick / 16, tick / 8, tick / 4, tick / 2, tick * 3 / 4, tick, tick * 2, tick * 8,
+			tick / 32, tick / 16, tick / 8, tick / 4, tick / 2, tick * 3 / 4, tick, tick * 2,
+			tick * 8,
 		},
 	})
 	m.registry.MustRegister(collectors.NewGoCollector(),
@@ -156,7 +157,8 @@ func (m *Metrics) Gauge(name, help string, v float64) {
 func (m *Metrics) Server(s *server.Server) {
 	st, p, c := s.Stats(), s.Population(), s.Stats().Commands
 	m.Gauge("world_tick", "The tick that the world is at.", float64(s.World().Tick()))
-	Counts(m, "stage_seconds_total", "Time spent in each part of ticks, summed over cores.", "stage",
+	Counts(m, "stage_seconds_total", "Time spent in each part of ticks, summed over cores.",
+		"stage",
 		map[string]float64{
 			"receive": st.Times.Receive.Seconds(), "step": st.Times.Step.Seconds(),
 			"interest": st.Times.Interest.Seconds(), "encode": st.Times.Encode.Seconds(),

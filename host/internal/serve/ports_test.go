@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPortsThatAreTaken: where any port will do, a number that another program has over TCP is passed
-// over; where one was named, that is an error with advice.
+// TestPortsThatAreTaken: where any port will do, a number that another program has over TCP is
+// passed over; where one was named, that is an error with advice.
 func TestPortsThatAreTaken(t *testing.T) {
 	for range 8 { // each takes the next number that the system gives out
 		l, h, err := OpenPorts("127.0.0.1:0", "")
@@ -24,7 +24,8 @@ func TestPortsThatAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if _, _, err := OpenPorts(taken.Addr().String(), ""); err == nil || !strings.Contains(err.Error(), "choose another with --http") {
+	if _, _, err := OpenPorts(taken.Addr().String(), ""); err == nil ||
+		!strings.Contains(err.Error(), "choose another with --http") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	l, h, err := OpenPorts(taken.Addr().String(), "none")

@@ -25,7 +25,8 @@ const (
 )
 
 var plainKeys = map[byte]Key{
-	'w': up, 's': down, 'a': left, 'd': right, ' ': fire, 'p': Pause, '.': Tick, '+': Faster, '=': Faster, '-': Slower,
+	'w': up, 's': down, 'a': left, 'd': right, ' ': fire, 'p': Pause, '.': Tick, '+': Faster,
+	'=': Faster, '-': Slower,
 	'q': quit, 3: quit, 4: quit, // Ctrl-C and Ctrl-D come as they are
 }
 
@@ -65,7 +66,8 @@ func (b *keyboard) now(now time.Time) game.Keys {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	held := func(k Key) bool { return now.Sub(b.last[k]) < release }
-	k := game.Keys{Up: held(up), Down: held(down), Left: held(left), Right: held(right), Fire: b.shot}
+	k := game.Keys{
+		Up: held(up), Down: held(down), Left: held(left), Right: held(right), Fire: b.shot}
 	b.shot = false
 	return k
 }

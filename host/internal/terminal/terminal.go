@@ -43,7 +43,8 @@ type Terminal struct {
 	drawn   time.Time
 }
 
-// Check says what to do where a title cannot be played: it cannot be drawn, or there is no terminal.
+// Check says what to do where a title cannot be played: it cannot be drawn, or there is no
+// terminal.
 func Check(t *game.Title, in, out *os.File, instead, use string) error {
 	if !t.Screen.Drawn() {
 		return cli.Usagef(

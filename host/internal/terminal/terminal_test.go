@@ -62,7 +62,8 @@ func TestPaint(t *testing.T) {
 		for columns := 1; columns < 200; columns += 13 {
 			for rows := 2; rows < 80; rows += 7 {
 				x.paint(w, 1, columns, rows)
-				lines := strings.Split(strings.NewReplacer(topLeft, "", restOfLine, "").Replace(x.page.String()), "\r\n")
+				lines := strings.Split(strings.NewReplacer(topLeft, "", restOfLine,
+					"").Replace(x.page.String()), "\r\n")
 				if len(lines) != rows || lines[rows-1] != "" { // the last is for the line below
 					t.Fatalf("%dx%d: %d lines", columns, rows, len(lines))
 				}

@@ -62,7 +62,8 @@ only its owner can read; an existing file is never overwritten.`,
 			return cli.WriteKey(out, key)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write the key to, in place of standard output")
+	cmd.Flags().StringVarP(&out, "out", "o", "",
+		"file to write the key to, in place of standard output")
 	return cmd
 }
 
@@ -103,14 +104,17 @@ be told where to go.`,
 				return cli.Usagef("--for is %v: it must be above zero", life)
 			}
 			if len(data) > token.MaxUserData {
-				return cli.Usagef("--data has %d bytes: at most %d fit", len(data), token.MaxUserData)
+				return cli.Usagef("--data has %d bytes: at most %d fit", len(data),
+					token.MaxUserData)
 			}
 			key, err := cli.ReadKey(keyFile)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			g := token.Grant{Protocol: token.ProtocolID(game), Client: client, Expires: now.Add(life).Unix(), UserData: []byte(data)}
+			g := token.Grant{
+				Protocol: token.ProtocolID(game), Client: client, Expires: now.Add(life).Unix(),
+				UserData: []byte(data)}
 			for _, s := range servers {
 				addr, err := resolve(cmd.Context(), s)
 				if err != nil {
@@ -135,7 +139,8 @@ be told where to go.`,
 	f.StringVarP(&keyFile, "key", "k", "", "file with the key (required)")
 	f.StringVarP(&game, "game", "g", "", "name of the game (required)")
 	f.Uint64VarP(&client, "client", "c", 0, "number of the player (required)")
-	f.StringArrayVarP(&servers, "server", "s", nil, "address and port of a server; may be given up to 16 times")
+	f.StringArrayVarP(&servers, "server", "s", nil,
+		"address and port of a server; may be given up to 16 times")
 	f.DurationVar(&life, "for", time.Minute, "how long the token can be used to connect")
 	f.StringVar(&data, "data", "", "up to 256 bytes for the server to know about the player")
 	cli.JSONFlag(cmd, &asJSON)
@@ -151,7 +156,8 @@ be told where to go.`,
 func resolve(ctx context.Context, s string) (netip.AddrPort, error) {
 	a, err := udp.Resolve(ctx, s)
 	if err != nil || !a.Addr().IsValid() || a.Port() == 0 {
-		return a, fmt.Errorf("server %q: want an address and a port, like 203.0.113.7:4000: %w", s, err)
+		return a, fmt.Errorf("server %q: want an address and a port, like 203.0.113.7:4000: %w", s,
+			err)
 	}
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
 }
@@ -166,8 +172,9 @@ key it is what a server sees. The token is read from standard input if it is
 given as -.
 
 The exit code is not zero if the token has expired or does not fit the key.`,
-		Example: "  {program} token inspect --key server.key coeval-token-1:AQD...\n  {program} token inspect - < token.txt",
-		Args:    cobra.ExactArgs(1),
+		Example: "  {program} token inspect --key server.key coeval-token-1:AQD...\n  {program} " +
+			"token inspect - < token.txt",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := args[0]
 			if text == "-" {
@@ -196,12 +203,14 @@ The exit code is not zero if the token has expired or does not fit the key.`,
 			r := describe(&t, g, time.Now())
 			err = cli.Print(cmd.OutOrStdout(), r, asJSON)
 			if err == nil && r.Expired {
-				return errors.New("the token has expired; issue a new one with: {program} token issue")
+				return errors.New(
+					"the token has expired; issue a new one with: {program} token issue")
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&keyFile, "key", "k", "", "file with the key, to see what the server sees")
+	cmd.Flags().StringVarP(&keyFile, "key", "k", "",
+		"file with the key, to see what the server sees")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

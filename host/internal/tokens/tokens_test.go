@@ -15,7 +15,8 @@ import (
 )
 
 func tryToken(args ...string) (code int, stdout, stderr string) {
-	return hosttest.NewProgram(pong.Title).Try([]*cobra.Command{Command()}, append([]string{"token"}, args...)...)
+	return hosttest.NewProgram(pong.Title).Try([]*cobra.Command{Command()},
+		append([]string{"token"}, args...)...)
 }
 
 func TestTokenFromKeyToInspect(t *testing.T) {
@@ -26,7 +27,8 @@ func TestTokenFromKeyToInspect(t *testing.T) {
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("key file: %v %v", info.Mode(), err)
 	}
-	code, text, msg := tryToken("issue", "--key", key, "--game", "tanks", "--client", "42", "--server", "203.0.113.7:4000", "--data", "name=ada")
+	code, text, msg := tryToken("issue", "--key", key, "--game", "tanks", "--client", "42",
+		"--server", "203.0.113.7:4000", "--data", "name=ada")
 	if code != cli.ExitOK {
 		t.Fatal(msg)
 	}
@@ -35,7 +37,8 @@ func TestTokenFromKeyToInspect(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitOK {
 		t.Fatal(code, err, out)
 	}
-	if *r.Client != 42 || *r.UserData != "name=ada" || r.Expired || len(r.Servers) != 1 || r.Servers[0] != "203.0.113.7:4000" {
+	if *r.Client != 42 || *r.UserData != "name=ada" || r.Expired || len(r.Servers) != 1 ||
+		r.Servers[0] != "203.0.113.7:4000" {
 		t.Errorf("%+v", r)
 	}
 	code, out, _ = tryToken("inspect", strings.TrimSpace(text))
@@ -52,14 +55,16 @@ func TestTokenExpired(t *testing.T) {
 	// Expiry counts in seconds, so a token for a nanosecond has expired at once.
 	_, text, _ := tryToken("issue", "--key", key, "--game", "g", "--client", "1", "--for", "1ns")
 	code, out, msg := tryToken("inspect", strings.TrimSpace(text))
-	if code != cli.ExitFailure || !strings.Contains(msg, "coeval token issue") || !strings.Contains(out, "expires") {
+	if code != cli.ExitFailure || !strings.Contains(msg, "coeval token issue") ||
+		!strings.Contains(out, "expires") {
 		t.Errorf("code %d, said %q and printed %q", code, msg, out)
 	}
 }
 
 func TestTokenMistakes(t *testing.T) {
 	dir := t.TempDir()
-	key, other, junk := filepath.Join(dir, "a.key"), filepath.Join(dir, "b.key"), filepath.Join(dir, "junk")
+	key, other, junk := filepath.Join(dir, "a.key"), filepath.Join(dir, "b.key"),
+		filepath.Join(dir, "junk")
 	for _, k := range []string{key, other} {
 		if code, _, msg := tryToken("key", "--out", k); code != cli.ExitOK {
 			t.Fatal(msg)
@@ -80,8 +85,11 @@ func TestTokenMistakes(t *testing.T) {
 		says string
 	}{
 		{"key file exists", []string{"key", "--out", key}, cli.ExitFailure, "exists"},
-		{"no key file", []string{"issue", "--key", filepath.Join(dir, "none"), "--game", "g", "--client", "1"}, cli.ExitFailure, "coeval token key --out"},
-		{"not a key", []string{"issue", "--key", junk, "--game", "g", "--client", "1"}, cli.ExitFailure, "not a key"},
+		{"no key file",
+			[]string{"issue", "--key", filepath.Join(dir, "none"), "--game", "g", "--client", "1"},
+			cli.ExitFailure, "coeval token key --out"},
+		{"not a key", []string{"issue", "--key", junk, "--game", "g", "--client", "1"},
+			cli.ExitFailure, "not a key"},
 		{"bad address", issue("--server", "nonsense"), cli.ExitFailure, "203.0.113.7:4000"},
 		{"no port", issue("--server", "203.0.113.7"), cli.ExitFailure, "203.0.113.7:4000"},
 		{"no life", issue("--for", "0s"), cli.ExitUsage, "--for"},
@@ -94,7 +102,8 @@ func TestTokenMistakes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			code, out, msg := tryToken(tt.args...)
 			if code != tt.code || !strings.Contains(msg, tt.says) || out != "" {
-				t.Errorf("code %d, said %q and printed %q; want code %d and %q", code, msg, out, tt.code, tt.says)
+				t.Errorf("code %d, said %q and printed %q; want code %d and %q", code, msg, out,
+					tt.code, tt.says)
 			}
 		})
 	}

@@ -50,7 +50,8 @@ func DesyncCommand(p *cli.Program) *cobra.Command {
 			return desync(p, cmd.OutOrStdout(), args[0], args[1], out, asJSON)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder or .zip `FILE` for what is needed to see it again; none for nothing")
+	cmd.Flags().StringVarP(&out, "out", "o", "",
+		"folder or .zip `FILE` for what is needed to see it again; none for nothing")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -58,7 +59,8 @@ func DesyncCommand(p *cli.Program) *cobra.Command {
 func desync(p *cli.Program, out io.Writer, a, b, bundle string, asJSON bool) error {
 	if bundle != "" && bundle != "none" {
 		if _, err := os.Lstat(bundle); err == nil {
-			return fmt.Errorf("%s exists; choose another name for --out, or remove it first", bundle)
+			return fmt.Errorf("%s exists; choose another name for --out, or remove it first",
+				bundle)
 		}
 	}
 	f, err := openRecording(a)
@@ -137,7 +139,9 @@ func desyncStates(p *cli.Program, f, g *os.File, a, b string) (*trace.Report, er
 			return rep, err
 		}
 	}
-	return nil, fmt.Errorf("%s and %s are neither traces nor saved worlds of a game that this program has (%s), in this version of it", a, b, p.Names())
+	return nil, fmt.Errorf(
+		"%s and %s are neither traces nor saved worlds of a game that this program has (%s), in "+
+			"this version of it", a, b, p.Names())
 }
 
 func printDesync(out io.Writer, rep *trace.Report, bundle string, asJSON bool) error {

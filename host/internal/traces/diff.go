@@ -71,7 +71,9 @@ func diffTraces(a, b string) (*diffReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &diffReport{Same: d.Same(), First: d.First, Last: d.Last, Compared: d.Compared, Headers: d.Headers, Inputs: d.Inputs, Hash: d.Hash, OnlyA: d.OnlyA, OnlyB: d.OnlyB}
+	out := &diffReport{
+		Same: d.Same(), First: d.First, Last: d.Last, Compared: d.Compared, Headers: d.Headers,
+		Inputs: d.Inputs, Hash: d.Hash, OnlyA: d.OnlyA, OnlyB: d.OnlyB}
 	if d.A != nil {
 		out.DamageA = d.A.Error()
 	}
@@ -96,7 +98,8 @@ func (d *diffReport) String() string {
 	}
 	switch {
 	case d.Hash != nil:
-		row("hashes", "differ first at %v; the last that agree are of tick %d", d.Hash, d.Hash.LastGood)
+		row("hashes", "differ first at %v; the last that agree are of tick %d", d.Hash,
+			d.Hash.LastGood)
 	case d.Compared == 0:
 		row("hashes", "there is no tick for which both have one")
 	default:

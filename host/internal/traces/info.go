@@ -63,18 +63,24 @@ func recorded(p *cli.Program, h *trace.Header) (*world.Game, error) {
 	if t, err := p.Title(h.Game); err == nil {
 		return t.Game, h.Fits(t.Game)
 	}
-	return nil, fmt.Errorf("it is of game %q, and this program has only %s; repeat it with a program that has the game, such as the one that recorded it: %s",
+	return nil, fmt.Errorf(
+		"it is of game %q, and this program has only %s; repeat it with a program that has the "+
+			"game, such as the one that recorded it: %s",
 		h.Game, p.Names(), h.Build)
 }
 
 // buildNote says that another program recorded, where that is known.
 func buildNote(h *trace.Header) string {
 	here := recording.Build()
-	known := func(b trace.Build) bool { return b.Revision != "" || b.Version != "" && b.Version != "(devel)" }
+	known := func(b trace.Build) bool {
+		return b.Revision != "" || b.Version != "" && b.Version != "(devel)"
+	}
 	if !known(h.Build) || !known(here) || h.Build.SameSource(here) {
 		return ""
 	}
-	return fmt.Sprintf("it was recorded by another build, %s, and this is %s; if the hashes differ, the rules may have changed in between", h.Build, here)
+	return fmt.Sprintf(
+		"it was recorded by another build, %s, and this is %s; if the hashes differ, the rules "+
+			"may have changed in between", h.Build, here)
 }
 
 // info is what trace info prints as JSON. The names are for scripts and stay.
@@ -145,9 +151,12 @@ func inspect(p *cli.Program, name string) (*info, error) {
 		_, err = r.Next()
 	}
 	h, c := r.Header(), r.Counts()
-	i := &info{File: name, Game: h.Game, Declarations: fmt.Sprintf("%016x", h.Declarations), Build: h.Build, Note: h.Note, Rate: h.Rate, Seed: h.Seed,
-		First: h.First, Last: r.Tick(), Seconds: float64(c.Ticks) / float64(h.Rate), Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands,
-		Hashes: c.Hashes, States: c.States, Bytes: c.Bytes, FileBytes: size.Size(), StateBytes: c.StateBytes}
+	i := &info{File: name, Game: h.Game, Declarations: fmt.Sprintf("%016x", h.Declarations),
+		Build: h.Build, Note: h.Note, Rate: h.Rate, Seed: h.Seed,
+		First: h.First, Last: r.Tick(), Seconds: float64(c.Ticks) / float64(h.Rate),
+		Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands,
+		Hashes: c.Hashes, States: c.States, Bytes: c.Bytes, FileBytes: size.Size(),
+		StateBytes: c.StateBytes}
 	if i.Seconds > 0 {
 		i.PerSecond = float64(c.Bytes) / i.Seconds
 	}
@@ -176,7 +185,8 @@ func (i *info) String() string {
 		row("note", "%s", i.Note)
 	}
 	row("seed", "%d", i.Seed)
-	row("ticks", "%d to %d, %d a second: %v", i.First, i.Last, i.Rate, time.Duration(i.Seconds*float64(time.Second)).Round(10*time.Millisecond))
+	row("ticks", "%d to %d, %d a second: %v", i.First, i.Last, i.Rate,
+		time.Duration(i.Seconds*float64(time.Second)).Round(10*time.Millisecond))
 	row("players", "%d at most; %d joins, %d leaves", i.Players, i.Joins, i.Leaves)
 	row("holds", "%d commands, %d hashes, %d states", i.Commands, i.Hashes, i.States)
 	row("size", "%d bytes, %.0f a second; %d of them in states", i.Bytes, i.PerSecond, i.StateBytes)

@@ -16,7 +16,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestReplayEverywhere repeats matches on every platform there is, and compares the hash of each tick with what was recorded here.
+// TestReplayEverywhere repeats matches on every platform there is, and compares the hash of each
+// tick with what was recorded here.
 func TestReplayEverywhere(t *testing.T) {
 	t.Parallel()
 	ticks := 120
@@ -32,10 +33,11 @@ func TestReplayEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := trace.Replay(g, r, trace.ReplayOptions{Each: func(w *world.World, _ *trace.Record) error {
-			fmt.Fprintf(&want, "%d %016x\n", w.Tick(), w.Hash())
-			return nil
-		}})
+		res, err := trace.Replay(g, r,
+			trace.ReplayOptions{Each: func(w *world.World, _ *trace.Record) error {
+				fmt.Fprintf(&want, "%d %016x\n", w.Tick(), w.Hash())
+				return nil
+			}})
 		if err != nil || res.Mismatch != nil || int(res.Last) != ticks {
 			t.Fatalf("%+v %v", res, err)
 		}
@@ -46,7 +48,8 @@ func TestReplayEverywhere(t *testing.T) {
 			t.Parallel()
 			command := p.Run(t)
 			program := filepath.Join(t.TempDir(), "replayhash")
-			build := exec.Command("go", "build", "-o", program, "../../../cmd/coeval/internal/replayhash")
+			build := exec.Command("go", "build", "-o", program,
+				"../../../cmd/coeval/internal/replayhash")
 			build.Env = append(append(os.Environ(), "CGO_ENABLED=0"), p.Env...)
 			if msg, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, msg)
@@ -63,7 +66,8 @@ func TestReplayEverywhere(t *testing.T) {
 				a, b := strings.Split(string(got), "\n"), strings.Split(m.want, "\n")
 				for i := range b {
 					if i >= len(a) || a[i] != b[i] {
-						t.Errorf("%s: %q, and here %q", m.game, strings.Join(a[min(i, len(a)):min(i+1, len(a))], ""), b[i])
+						t.Errorf("%s: %q, and here %q", m.game,
+							strings.Join(a[min(i, len(a)):min(i+1, len(a))], ""), b[i])
 						break
 					}
 				}

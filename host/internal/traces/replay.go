@@ -48,8 +48,10 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.Uint64Var(&o.from, "from", 0, "begin at the last state at or before this tick")
 	f.Uint64Var(&o.until, "until", 0, "stop after this tick (default: the last)")
-	f.StringVar(&o.record, "record", "", "record the replay to a `FILE`, as this machine computes it")
-	f.IntVar(&o.states, "states", 0, "with --record, hold the whole world every so many ticks (default: once a minute)")
+	f.StringVar(&o.record, "record", "",
+		"record the replay to a `FILE`, as this machine computes it")
+	f.IntVar(&o.states, "states", 0,
+		"with --record, hold the whole world every so many ticks (default: once a minute)")
 	cli.JSONFlag(cmd, &o.json)
 	return cmd
 }
@@ -68,8 +70,9 @@ type replayReport struct {
 	Damage     string     `json:"damage,omitempty"`
 	GameErrors int        `json:"game_errors,omitempty"`
 	GameError  string     `json:"game_error,omitempty"`
-	Panic      string     `json:"panic,omitempty"` // where the game panicked, in the tick after the last
-	Note       string     `json:"note,omitempty"`
+	// where the game panicked, in the tick after the last
+	Panic string `json:"panic,omitempty"`
+	Note  string `json:"note,omitempty"`
 }
 
 func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
@@ -99,13 +102,16 @@ func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	res, err := trace.Replay(game, r, trace.ReplayOptions{From: world.Tick(o.from), Until: world.Tick(o.until), GoOn: o.record != "",
-		Each: func(w *world.World, t *trace.Record) error {
-			if w.Tick()%256 == 0 {
-				bar.Show(float64(r.Counts().Bytes)/float64(max(size.Size(), 1)), fmt.Sprintf("tick %d", w.Tick()))
-			}
-			return errors.Join(cmd.Context().Err(), rec.add(w, t))
-		}})
+	res, err := trace.Replay(game, r,
+		trace.ReplayOptions{
+			From: world.Tick(o.from), Until: world.Tick(o.until), GoOn: o.record != "",
+			Each: func(w *world.World, t *trace.Record) error {
+				if w.Tick()%256 == 0 {
+					bar.Show(float64(r.Counts().Bytes)/float64(max(size.Size(), 1)),
+						fmt.Sprintf("tick %d", w.Tick()))
+				}
+				return errors.Join(cmd.Context().Err(), rec.add(w, t))
+			}})
 	bar.Clear()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -117,12 +123,17 @@ func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
 }
 
 func (o *replay) report(out io.Writer, name string, h *trace.Header, res *trace.Replayed) error {
-	rep := replayReport{File: name, Game: h.Game, First: res.First, Last: res.Last, Hash: fmt.Sprintf("%016x", res.Hash), Compared: res.Compared,
-		Verified: res.Mismatch == nil && res.Damage == nil, GameErrors: res.GameErrors, Note: buildNote(h)}
+	rep := replayReport{
+		File: name, Game: h.Game, First: res.First, Last: res.Last,
+		Hash: fmt.Sprintf("%016x", res.Hash), Compared: res.Compared,
+		Verified: res.Mismatch == nil && res.Damage == nil, GameErrors: res.GameErrors,
+		Note: buildNote(h)}
 	var wrong []string
 	if m := res.Mismatch; m != nil {
 		rep.Mismatch, rep.Apart = m.String(), m.Tick
-		wrong = append(wrong, "the replay is not what was recorded: "+rep.Mismatch+fmt.Sprintf("; recorded by %s, this is %s", h.Build, recording.Build()))
+		wrong = append(wrong,
+			"the replay is not what was recorded: "+rep.Mismatch+
+				fmt.Sprintf("; recorded by %s, this is %s", h.Build, recording.Build()))
 	}
 	if res.Damage != nil {
 		rep.Damage = res.Damage.Error()
@@ -148,10 +159,12 @@ func (r *replayReport) String() string {
 	if r.Apart > 0 {
 		verdict = fmt.Sprintf("they differ from tick %d on", r.Apart)
 	}
-	out := fmt.Sprintf("%s, ticks %d to %d: %d hashes compared, %s\nhash of the world at tick %d: %s\n",
+	out := fmt.Sprintf(
+		"%s, ticks %d to %d: %d hashes compared, %s\nhash of the world at tick %d: %s\n",
 		r.Game, r.First, r.Last, r.Compared, verdict, r.Last, r.Hash)
 	if r.GameErrors > 0 {
-		out += fmt.Sprintf("the game reported an error in %d ticks, first: %s\n", r.GameErrors, r.GameError)
+		out += fmt.Sprintf("the game reported an error in %d ticks, first: %s\n", r.GameErrors,
+			r.GameError)
 	}
 	if r.Note != "" {
 		out += "note: " + r.Note + "\n"
@@ -187,7 +200,10 @@ func (c *rerecorder) add(w *world.World, t *trace.Record) (err error) {
 		return nil
 	case c.w == nil:
 		c.in = w.Game().NewInputs()
-		c.w, err = trace.NewWriter(c.buf, w, trace.Options{Build: recording.Build(), Note: strings.TrimPrefix(c.header.Note+"; replayed", "; "), StateEvery: c.states})
+		c.w, err = trace.NewWriter(c.buf, w,
+			trace.Options{
+				Build: recording.Build(),
+				Note:  strings.TrimPrefix(c.header.Note+"; replayed", "; "), StateEvery: c.states})
 		return err
 	case t.IsState():
 		return c.w.State(w)

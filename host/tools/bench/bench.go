@@ -22,6 +22,7 @@ Without a name it lists what can be measured.`
 // Command is {program} bench.
 func Command(p *host.Program) *cobra.Command {
 	return verb.List("bench", "Measure bytes, time and allocations", long,
-		"  {program} bench            list what can be measured\n  {program} bench codec      what a snapshot costs",
+		"  {program} bench            list what can be measured\n  {program} bench codec      "+
+			"what a snapshot costs",
 		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), serverVerb(p))
 }

@@ -53,19 +53,22 @@ type codecRun struct {
 	losses                 []float64
 	schema, frames, tables string
 	strategies, workloads  []string
-	open                   []func() (*codeclab.Workload, error) // one after another, as each takes a good deal of memory
+	// one after another, as each takes a good deal of memory
+	open []func() (*codeclab.Workload, error)
 }
 
 func codecVerb(p *host.Program) *cobra.Command {
 	var r codecRun
 	strategies, all := codeclab.Strategies(), workloads.Names()
 	cmd := verb.Verb{
-		Name: "codec", Short: "Bytes and time of a snapshot, against the classic ways", Long: codecLong, Example: codecExample,
+		Name: "codec", Short: "Bytes and time of a snapshot, against the classic ways",
+		Long: codecLong, Example: codecExample,
 		Options: append(r.List(),
 			lab.Text(&r.schema, "schema", "", "schema `FILE` of your own recording"),
 			lab.Text(&r.frames, "frames", "", "frames `FILE` of your own recording, plain or zstd"),
 			lab.Text(&r.tables, "tables", "", "tables `FILE` for the coeval strategy"),
-			lab.Words(&r.strategies, "strategy", nil, strategies, "only these: "+strings.Join(strategies, ",")),
+			lab.Words(&r.strategies, "strategy", nil, strategies,
+				"only these: "+strings.Join(strategies, ",")),
 			lab.Words(&r.workloads, "workload", nil, all, "only these: "+strings.Join(all, ","))),
 		Prepare: r.prepare,
 		Run:     r.run,
@@ -85,7 +88,8 @@ func (r *codecRun) prepare(cmd *cobra.Command) error {
 		return cli.Usagef("--strategy: %w", err)
 	}
 	if r.schema != "" {
-		r.open = append(r.open, func() (*codeclab.Workload, error) { return codeclab.Open(r.schema, r.frames) })
+		r.open = append(r.open,
+			func() (*codeclab.Workload, error) { return codeclab.Open(r.schema, r.frames) })
 		return nil
 	}
 	names := r.workloads
@@ -99,7 +103,8 @@ func (r *codecRun) prepare(cmd *cobra.Command) error {
 		if slices.Contains(names[:i], name) {
 			return cli.Usagef("--workload: %s is named twice", name)
 		}
-		r.open = append(r.open, func() (*codeclab.Workload, error) { return codeclab.Bundled(name) })
+		r.open = append(r.open,
+			func() (*codeclab.Workload, error) { return codeclab.Bundled(name) })
 	}
 	return nil
 }

@@ -41,11 +41,15 @@ func feelVerb(p *host.Program) *cobra.Command {
 	var preset, styles string
 	return verb.Verb{
 		Name: "feel", Short: "What players see over a bad network, in three styles", Long: feelLong,
-		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 --style doom3 --json\n" +
+		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 " +
+			"--style doom3 --json\n" +
 			"  {program} bench feel --preset \"wifi loss=5%\" --time 300s",
 		Options: append(o.List(),
-			lab.Text(&preset, "preset", "wifi", "the network of all players: a preset, or settings as {program} netsim takes them"),
-			lab.Text(&styles, "style", "", "the styles to try, such as doom3,quake3 (default: all that the game can be tried in)")),
+			lab.Text(&preset, "preset", "wifi",
+				"the network of all players: a preset, or settings as {program} netsim takes them"),
+			lab.Text(&styles, "style", "",
+				"the styles to try, such as doom3,quake3 (default: all that the game can be "+
+					"tried in)")),
 		Title: &o.Title, Fits: verb.Embodied,
 		Prepare: func(*cobra.Command) (err error) {
 			if o.Conditions, err = netsim.ParseConditions(preset); err != nil {

@@ -27,7 +27,8 @@ func predictVerb(p *host.Program) *cobra.Command {
 	var o predictlab.Options
 	return verb.Verb{
 		Name: "predict", Short: "Time to predict a world again after a snapshot", Long: predictLong,
-		Example: "  {program} bench predict\n  {program} bench predict --entities 1000 --ticks 8 --json",
+		Example: "  {program} bench predict\n  {program} bench predict --entities 1000 --ticks 8 " +
+			"--json",
 		Options: o.List(),
 		Run:     verb.Run(&o, &o.Progress, predictlab.Run),
 	}.For(p)

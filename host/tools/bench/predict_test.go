@@ -23,18 +23,22 @@ func TestBenchPredict(t *testing.T) {
 	}
 	code, stdout, stderr := bench("--entities", "200", "--rounds", "2", "--json")
 	var r predictlab.Result
-	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || !r.Verified || r.Entities != 200 {
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || !r.Verified ||
+		r.Entities != 200 {
 		t.Errorf("exit %d, %q %q, %v", code, stdout, stderr, err)
 	}
-	if code, stdout, _ := bench("--entities", "100", "--rounds", "1"); code != 0 || !strings.Contains(stdout, "verified: true") {
+	if code, stdout, _ := bench("--entities", "100", "--rounds", "1"); code != 0 ||
+		!strings.Contains(stdout, "verified: true") {
 		t.Errorf("exit %d: %q", code, stdout)
 	}
-	if code, _, stderr := bench("--ticks", "99"); code != toolstest.ExitUsage || !strings.Contains(stderr, "--ticks") {
+	if code, _, stderr := bench("--ticks", "99"); code != toolstest.ExitUsage ||
+		!strings.Contains(stderr, "--ticks") {
 		t.Errorf("exit %d: %q", code, stderr)
 	}
 }
 
-// TestBenchPredictWasm runs the measurement in WebAssembly, where clients in browsers run: what is predicted again must come out right there, too.
+// TestBenchPredictWasm runs the measurement in WebAssembly, where clients in browsers run: what is
+// predicted again must come out right there, too.
 func TestBenchPredictWasm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("building for another platform takes its time")

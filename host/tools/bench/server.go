@@ -46,8 +46,11 @@ const serverExample = `  {program} bench server
 func serverVerb(p *host.Program) *cobra.Command {
 	var o serverlab.Options
 	return verb.Verb{
-		Name: "server", Short: "Server time, bytes and allocations for many players, and how many there can be", Long: serverLong,
-		Example: serverExample, Options: o.List(), Title: &o.Title, Fits: verb.Trained, Profile: &o.Profile, Command: &o.Command,
+		Name:    "server",
+		Short:   "Server time, bytes and allocations for many players, and how many there can be",
+		Long:    serverLong,
+		Example: serverExample, Options: o.List(), Title: &o.Title, Fits: verb.Trained,
+		Profile: &o.Profile, Command: &o.Command,
 		Work: func(cmd *cobra.Command, role string) error {
 			return serverlab.Work(cmd.Context(), o.Title, role, cmd.InOrStdin(), cmd.OutOrStdout())
 		},

@@ -23,7 +23,8 @@ func TestBenchServerRefusesNonsense(t *testing.T) {
 		"--players many":    "invalid argument",
 		"surplus":           "unknown command",
 	} {
-		code, stdout, stderr := toolstest.Try(append([]string{"bench", "server"}, strings.Fields(args)...)...)
+		code, stdout,
+			stderr := toolstest.Try(append([]string{"bench", "server"}, strings.Fields(args)...)...)
 		if code != toolstest.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, stdout, stderr)
 		}
@@ -36,7 +37,8 @@ func TestBenchServer(t *testing.T) {
 		t.Skip("a server and its bots take their time")
 	}
 	t.Parallel()
-	out, err := toolstest.Process(t, "bench", "server", "--players", "8", "--seconds", "0.6", "--json").Output()
+	out, err := toolstest.Process(t, "bench", "server", "--players", "8", "--seconds", "0.6",
+		"--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +53,18 @@ func TestBenchServer(t *testing.T) {
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Strategy != "coeval" || r.Players != 8 || !(r.Tick > 0) || !(r.Others > 5 && r.Others <= 7) || r.Bad != 0 || !(r.Inside["Avatar"] > 0) {
+	if r.Strategy != "coeval" || r.Players != 8 || !(r.Tick > 0) ||
+		!(r.Others > 5 && r.Others <= 7) || r.Bad != 0 || !(r.Inside["Avatar"] > 0) {
 		t.Errorf("%+v\n%s", r, out)
 	}
-	text, err := toolstest.Process(t, "bench", "server", "--players", "3", "--seconds", "0.5").Output()
+	text, err := toolstest.Process(t, "bench", "server", "--players", "3", "--seconds",
+		"0.5").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"60 ticks a second, 20 snapshots", "strategy", "encode", "others", "of snapshots and their messages: ", "Avatar "} {
+	for _, want := range []string{
+		"60 ticks a second, 20 snapshots", "strategy", "encode", "others",
+		"of snapshots and their messages: ", "Avatar "} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -40,7 +40,9 @@ const transportExample = `  {program} bench transport
 func transportVerb(p *host.Program) *cobra.Command {
 	var o transportlab.Options
 	return verb.Verb{
-		Name: "transport", Short: "Server time, allocations and bytes of a message, against a bare socket", Long: transportLong,
+		Name:    "transport",
+		Short:   "Server time, allocations and bytes of a message, against a bare socket",
+		Long:    transportLong,
 		Example: transportExample, Options: o.List(), Profile: &o.Profile, Command: &o.Command,
 		Work: func(cmd *cobra.Command, role string) error {
 			return transportlab.Work(cmd.Context(), role, cmd.InOrStdin(), cmd.OutOrStdout())

@@ -26,7 +26,9 @@ func TestBenchTransportRefusesNonsense(t *testing.T) {
 		"--clients many":            "invalid argument",
 		"surplus":                   "unknown command",
 	} {
-		code, stdout, stderr := toolstest.Try(append([]string{"bench", "transport"}, strings.Fields(args)...)...)
+		code, stdout,
+			stderr := toolstest.Try(append([]string{"bench", "transport"},
+			strings.Fields(args)...)...)
 		if code != toolstest.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, stdout, stderr)
 		}
@@ -39,7 +41,8 @@ func TestBenchTransport(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	t.Parallel()
-	out, err := toolstest.Process(t, "bench", "transport", "--clients", "8", "--rate", "50", "--seconds", "0.2", "--rounds", "1", "--json").Output()
+	out, err := toolstest.Process(t, "bench", "transport", "--clients", "8", "--rate", "50",
+		"--seconds", "0.2", "--rounds", "1", "--json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,8 @@ func TestBenchTransport(t *testing.T) {
 	cmd := toolstest.Process(t, "bench", "transport", "--listen", taken.LocalAddr().String())
 	var said strings.Builder
 	cmd.Stderr = &said
-	if cmd.Run() == nil || cmd.ProcessState.ExitCode() != toolstest.ExitFailure || !strings.Contains(said.String(), "choose another port") {
+	if cmd.Run() == nil || cmd.ProcessState.ExitCode() != toolstest.ExitFailure ||
+		!strings.Contains(said.String(), "choose another port") {
 		t.Errorf("%v: %s", cmd.ProcessState, said.String())
 	}
 }

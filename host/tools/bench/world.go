@@ -25,7 +25,8 @@ is never alone.`
 func worldVerb(p *host.Program) *cobra.Command {
 	var o worldlab.Options
 	return verb.Verb{
-		Name: "world", Short: "Time of a tick, a copy, a hash and a save, for each entity", Long: worldLong,
+		Name: "world", Short: "Time of a tick, a copy, a hash and a save, for each entity",
+		Long:    worldLong,
 		Example: "  {program} bench world\n  {program} bench world --entities 10000 --json",
 		Options: o.List(),
 		Run:     verb.Run(&o, &o.Progress, worldlab.Run),

@@ -42,9 +42,10 @@ func require(cmd *cobra.Command, flags ...string) {
 	}
 }
 
-// makeTables trains a model and writes its tables to a file, which appears only when it is complete.
-// The work knows nothing of Ctrl-C; so it is left behind then.
-func makeTables(cmd *cobra.Command, out string, work func(p lab.Progress) (*codec.Model, error), about func(*codec.Model) string) error {
+// makeTables trains a model and writes its tables to a file, which appears only when it is
+// complete. The work knows nothing of Ctrl-C; so it is left behind then.
+func makeTables(cmd *cobra.Command, out string, work func(p lab.Progress) (*codec.Model, error),
+	about func(*codec.Model) string) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr())
 	defer bar.Clear()
 	file, err := cli.CreateWhole(out) // before the long work, in case it cannot be written
@@ -62,12 +63,14 @@ func makeTables(cmd *cobra.Command, out string, work func(p lab.Progress) (*code
 	}
 	bar.Clear()
 	hash := model.Hash()
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes %s, hash %s\n", out, len(tables), about(model), hex.EncodeToString(hash[:8]))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes %s, hash %s\n", out, len(tables),
+		about(model), hex.EncodeToString(hash[:8]))
 	return err
 }
 
 // interruptible lets Ctrl-C end work that knows nothing of it.
-func interruptible(ctx context.Context, p lab.Progress, work func(p lab.Progress) (*codec.Model, error)) (*codec.Model, error) {
+func interruptible(ctx context.Context, p lab.Progress,
+	work func(p lab.Progress) (*codec.Model, error)) (*codec.Model, error) {
 	type news struct {
 		done float64
 		what string

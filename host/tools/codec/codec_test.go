@@ -18,8 +18,11 @@ func TestTrainInspectAndUse(t *testing.T) {
 	if err := os.WriteFile(tables, []byte("older"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := toolstest.Try("codec", "train", "--schema", schema, "--out", tables, frames, frames)
-	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, tables+": ") || !strings.Contains(stdout, " bytes from 120 frames, hash ") {
+	code, stdout,
+		stderr := toolstest.Try("codec", "train", "--schema", schema, "--out", tables, frames,
+		frames)
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, tables+": ") ||
+		!strings.Contains(stdout, " bytes from 120 frames, hash ") {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	onlyFile(t, tables)
@@ -28,7 +31,8 @@ func TestTrainInspectAndUse(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
-	for _, want := range []string{"schema       dots\n", "class        dot, 3 fields, 22 bits packed\n", "hash  "} {
+	for _, want := range []string{
+		"schema       dots\n", "class        dot, 3 fields, 22 bits packed\n", "hash  "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
@@ -38,16 +42,21 @@ func TestTrainInspectAndUse(t *testing.T) {
 		Schema, Hash string
 		Classes      []any
 	}
-	if err := json.Unmarshal([]byte(stdout), &info); err != nil || info.Schema != "dots" || len(info.Hash) != 64 || len(info.Classes) != 1 {
+	if err := json.Unmarshal([]byte(stdout), &info); err != nil || info.Schema != "dots" ||
+		len(info.Hash) != 64 || len(info.Classes) != 1 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	code, _, stderr = toolstest.Try("codec", "inspect", tables)
-	if code != toolstest.ExitFailure || !strings.Contains(stderr, "name theirs with --schema FILE.json") {
+	if code != toolstest.ExitFailure ||
+		!strings.Contains(stderr, "name theirs with --schema FILE.json") {
 		t.Errorf("without its schema: exit code %d, stderr %q", code, stderr)
 	}
 
-	code, stdout, stderr = toolstest.Try("bench", "codec", "--schema", schema, "--frames", frames, "--tables", tables, "--strategy", "coeval")
-	if code != 0 || !strings.Contains(stdout, "tables of coeval for dots: "+tables) || strings.Contains(stdout, "raw") {
+	code, stdout,
+		stderr = toolstest.Try("bench", "codec", "--schema", schema, "--frames", frames, "--tables",
+		tables, "--strategy", "coeval")
+	if code != 0 || !strings.Contains(stdout, "tables of coeval for dots: "+tables) ||
+		strings.Contains(stdout, "raw") {
 		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, stderr, stdout)
 	}
 	code, _, stderr = toolstest.Try("bench", "codec", "--workload", "arena", "--tables", tables)
@@ -83,17 +92,26 @@ func TestTrainRefuses(t *testing.T) {
 		stderr string
 	}{
 		{"--schema " + schema + " --out " + out, toolstest.ExitUsage, "requires at least 1 arg"},
-		{"--schema " + schema + " " + frames, toolstest.ExitUsage, `required flag(s) "out" not set`},
+		{"--schema " + schema + " " + frames, toolstest.ExitUsage,
+			`required flag(s) "out" not set`},
 		{"--out " + out + " " + frames, toolstest.ExitUsage, `required flag(s) "schema" not set`},
-		{"--schema " + frames + " --out " + out + " " + frames, toolstest.ExitFailure, "schema " + frames + ": line 1: not a JSON file"},
-		{"--schema " + schema + " --out " + out + " " + frames + " " + schema, toolstest.ExitFailure, "(recording 2 of 2)"},
-		{"--schema " + schema + " --out " + out + " " + frames + ".not", toolstest.ExitFailure, frames + ".not: there is no such file"},
-		{"--schema " + schema + " --out " + dir + " " + frames, toolstest.ExitFailure, dir + " is a folder"},
-		{"--schema " + schema + " --out " + dir + "/no/such/folder " + frames, toolstest.ExitFailure, dir + "/no/such/folder cannot be written: "},
+		{"--schema " + frames + " --out " + out + " " + frames, toolstest.ExitFailure,
+			"schema " + frames + ": line 1: not a JSON file"},
+		{"--schema " + schema + " --out " + out + " " + frames + " " + schema,
+			toolstest.ExitFailure, "(recording 2 of 2)"},
+		{"--schema " + schema + " --out " + out + " " + frames + ".not", toolstest.ExitFailure,
+			frames + ".not: there is no such file"},
+		{"--schema " + schema + " --out " + dir + " " + frames, toolstest.ExitFailure,
+			dir + " is a folder"},
+		{"--schema " + schema + " --out " + dir + "/no/such/folder " + frames,
+			toolstest.ExitFailure, dir + "/no/such/folder cannot be written: "},
 	} {
-		code, stdout, stderr := toolstest.Try(append([]string{"codec", "train"}, strings.Fields(x.args)...)...)
+		code, stdout,
+			stderr := toolstest.Try(append([]string{"codec", "train"},
+			strings.Fields(x.args)...)...)
 		if code != x.code || stdout != "" || !strings.Contains(stderr, x.stderr) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d and %q", x.args, code, stdout, stderr, x.code, x.stderr)
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d and %q", x.args, code, stdout,
+				stderr, x.code, x.stderr)
 		}
 	}
 	if data, err := os.ReadFile(out); err != nil || string(data) != "older" {
@@ -109,7 +127,8 @@ func TestTrainOnAFullDisk(t *testing.T) {
 	}
 	schema, frames := toolstest.Dots(t)
 	code, _, stderr := toolstest.Try("codec", "train", "--schema", schema, "--out", full, frames)
-	if code != toolstest.ExitFailure || !strings.Contains(stderr, full+" cannot be written: no space left on device") {
+	if code != toolstest.ExitFailure ||
+		!strings.Contains(stderr, full+" cannot be written: no space left on device") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }
@@ -117,11 +136,13 @@ func TestTrainOnAFullDisk(t *testing.T) {
 func TestInspectRefuses(t *testing.T) {
 	schema, frames := toolstest.Dots(t)
 	for args, want := range map[string]string{
-		frames:                              "tables " + frames + ": codec: bad tables: this is not a tables file",
+		frames: "tables " + frames +
+			": codec: bad tables: this is not a tables file",
 		frames + ".not":                     frames + ".not: there is no such file",
 		"--schema " + schema + " " + frames: "this is not a tables file",
 	} {
-		code, _, stderr := toolstest.Try(append([]string{"codec", "inspect"}, strings.Fields(args)...)...)
+		code, _, stderr := toolstest.Try(append([]string{"codec", "inspect"},
+			strings.Fields(args)...)...)
 		if code != toolstest.ExitFailure || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", args, code, stderr, want)
 		}
@@ -151,7 +172,8 @@ func TestWholeFile(t *testing.T) {
 	if data, _ := os.ReadFile(name); string(data) != "newer" {
 		t.Errorf("it is %q", data)
 	}
-	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" &&
+		info.Mode().Perm() != 0o600 {
 		t.Errorf("others may read it now: %v", info.Mode())
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
@@ -165,11 +187,14 @@ func TestCodecPlay(t *testing.T) {
 	}
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "crowd.tables")
-	code, stdout, stderr := toolstest.Try("codec", "play", "crowd", "--players", "6", "--seconds", "4", "--out", file)
+	code, stdout,
+		stderr := toolstest.Try("codec", "play", "crowd", "--players", "6", "--seconds", "4",
+		"--out", file)
 	if code != 0 || !strings.Contains(stdout, "Plaza, Avatar, Bolt, Gem, command") {
 		t.Fatalf("exit code %d, %q, %q", code, stdout, stderr)
 	}
-	if data, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(data), "coeval tables ") {
+	if data, err := os.ReadFile(file); err != nil ||
+		!strings.HasPrefix(string(data), "coeval tables ") {
 		t.Errorf("%v, %.20q", err, data)
 	}
 	for args, want := range map[string]string{
@@ -178,7 +203,8 @@ func TestCodecPlay(t *testing.T) {
 		"crowd --out /nonexistent/a/b":     "/nonexistent",
 		"crowd --players -1 --out " + file: "--players is -1",
 	} {
-		if code, _, stderr := toolstest.Try(append([]string{"codec", "play"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
+		if code, _, stderr := toolstest.Try(append([]string{"codec", "play"},
+			strings.Fields(args)...)...); code == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q", args, code, stderr)
 		}
 	}

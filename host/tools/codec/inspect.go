@@ -26,11 +26,12 @@ func inspectCommand() *cobra.Command {
 	var schema string
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:     "inspect FILE.tables",
-		Short:   "Say what a tables file holds",
-		Long:    inspectLong,
-		Example: "  {program} codec inspect lab/workloads/arena.tables\n  {program} codec inspect --schema game.json game.tables --json",
-		Args:    cobra.ExactArgs(1),
+		Use:   "inspect FILE.tables",
+		Short: "Say what a tables file holds",
+		Long:  inspectLong,
+		Example: "  {program} codec inspect lab/workloads/arena.tables\n  {program} codec " +
+			"inspect --schema game.json game.tables --json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := describeTables(args[0], schema)
 			if err != nil {
@@ -112,7 +113,9 @@ func recognise(name string, data []byte) (*codec.Schema, error) {
 		}
 	}
 	if bytes.HasPrefix(data, []byte("coeval tables ")) {
-		return nil, fmt.Errorf("tables %s: they are for none of the bundled schemas; name theirs with --schema FILE.json", name)
+		return nil, fmt.Errorf(
+			"tables %s: they are for none of the bundled schemas; name theirs with --schema "+
+				"FILE.json", name)
 	}
 	_, err = codec.LoadTables(schemas[0], data) // says what is wrong with it
 	return nil, fmt.Errorf("tables %s: %w", name, err)

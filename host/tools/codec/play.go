@@ -26,7 +26,8 @@ func playCommand(p *host.Program) *cobra.Command {
 	var out string
 	options := o.List()
 	cmd := &cobra.Command{
-		Use: "play GAME --out FILE.tables", Short: "Make tables by letting bots play a game", Long: playLong,
+		Use: "play GAME --out FILE.tables", Short: "Make tables by letting bots play a game",
+		Long:    playLong,
 		Example: "  {program} codec play {game} --out game.tables",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {

@@ -26,9 +26,11 @@ until then.`
 func trainCommand() *cobra.Command {
 	var schema, out string
 	cmd := &cobra.Command{
-		Use: "train --schema FILE.json --out FILE.tables RECORDING...", Short: "Make tables from recordings", Long: trainLong,
-		Example: "  {program} codec train --schema game.json --out game.tables monday.zst tuesday.zst",
-		Args:    cobra.MinimumNArgs(1),
+		Use:   "train --schema FILE.json --out FILE.tables RECORDING...",
+		Short: "Make tables from recordings", Long: trainLong,
+		Example: "  {program} codec train --schema game.json --out game.tables monday.zst " +
+			"tuesday.zst",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			layout, err := codeclab.OpenSchema(schema)
 			if err != nil {
@@ -46,7 +48,8 @@ func trainCommand() *cobra.Command {
 					recordings = append(recordings, r)
 					frames += len(r.Frames)
 				}
-				return codec.Train(layout.Schema, recordings, codec.TrainOptions{Progress: func(done float64) { p(done, "training") }})
+				return codec.Train(layout.Schema, recordings,
+					codec.TrainOptions{Progress: func(done float64) { p(done, "training") }})
 			}, func(*codec.Model) string { return fmt.Sprintf("from %d frames", frames) })
 		},
 	}

@@ -69,14 +69,18 @@ func (p *program) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.keyFile, "key", "", "`FILE` with the key that all members share")
 	f.StringVar(&p.group, "group", "", "multicast `ADDR` and port, like 239.1.2.3:4000")
-	f.StringVar(&p.device, "interface", "", "network interface for multicast; the one that routes choose if not given")
+	f.StringVar(&p.device, "interface", "",
+		"network interface for multicast; the one that routes choose if not given")
 	f.IntVar(&p.ttl, "ttl", 1, "how many routers multicast may pass")
 	f.BoolVar(&p.mesh, "mesh", false, "send to each member by unicast, where there is no multicast")
-	f.StringVar(&p.listen, "listen", ":0", "`ADDR` and port of this member for unicast; with --mesh others must reach it there")
+	f.StringVar(&p.listen, "listen", ":0",
+		"`ADDR` and port of this member for unicast; with --mesh others must reach it there")
 	f.StringVar(&p.to, "to", "", "`ADDR` of a member of the group; none: found it")
-	f.DurationVar(&p.history, "history", time.Second, "how long a packet is of use; the same at all members")
+	f.DurationVar(&p.history, "history", time.Second,
+		"how long a packet is of use; the same at all members")
 	f.StringVar(&p.fec, "fec", "auto", "forward error correction: auto, none, repeat or parity")
-	f.Float64Var(&p.lose, "lose", 0, "throw away this share of the datagrams that come, 0 to 0.9, to see what recovery does")
+	f.Float64Var(&p.lose, "lose", 0,
+		"throw away this share of the datagrams that come, 0 to 0.9, to see what recovery does")
 	f.BoolVar(&p.json, "json", false, "print JSON, one object a line")
 	if err := cmd.MarkFlagRequired("key"); err != nil {
 		panic(err) // only if the flag did not exist
@@ -86,34 +90,43 @@ func (p *program) flags(cmd *cobra.Command) {
 func listenCommand() *cobra.Command {
 	var p program
 	cmd := &cobra.Command{
-		Use:     "listen",
-		Short:   "Be in a group and say what comes; found it without --to",
-		Long:    "Be in a group and say each second what has come. Without --to it founds the group.",
+		Use:   "listen",
+		Short: "Be in a group and say what comes; found it without --to",
+		Long: "Be in a group and say each second what has come. Without --to it founds the " +
+			"group.",
 		Example: example,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	p.flags(cmd)
-	cmd.Flags().IntVar(&p.until, "until", 0, "end when so many packets were delivered or given up; 0: when interrupted")
+	cmd.Flags().IntVar(&p.until, "until", 0,
+		"end when so many packets were delivered or given up; 0: when interrupted")
 	cmd.Flags().IntVar(&p.members, "members", 64, "most members of a group that is founded here")
-	cmd.Flags().BoolVar(&p.signatures, "signatures", false, "packets are signed, in place of a tag for each member; the founder decides")
+	cmd.Flags().BoolVar(&p.signatures, "signatures", false,
+		"packets are signed, in place of a tag for each member; the founder decides")
 	return cmd
 }
 
 func sendCommand() *cobra.Command {
 	var p program
 	cmd := &cobra.Command{
-		Use:     "send",
-		Short:   "Join a group and send packets to it",
-		Long:    "Join a group, send packets to it at a steady rate, repair what others miss, and leave.",
+		Use:   "send",
+		Short: "Join a group and send packets to it",
+		Long: "Join a group, send packets to it at a steady rate, repair what others miss, " +
+			"and leave.",
 		Example: example,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p.to == "" {
-				return cli.Usagef("--to is needed: the address of the member that founded the group with {program} crimp listen")
+				return cli.Usagef(
+					"--to is needed: the address of the member that founded the group with " +
+						"{program} crimp listen")
 			}
 			if p.packets < 1 || p.period <= 0 || p.size < stampSize {
-				return cli.Usagef("--packets is %d, --period %v and --size %d: there must be packets, time between them, and at least %d bytes in each", p.packets, p.period, p.size, stampSize)
+				return cli.Usagef(
+					"--packets is %d, --period %v and --size %d: there must be packets, time "+
+						"between them, and at least %d bytes in each", p.packets, p.period, p.size,
+					stampSize)
 			}
 			return p.run(cmd)
 		},
@@ -127,7 +140,9 @@ func sendCommand() *cobra.Command {
 }
 
 // forwards are the ways of forward error correction.
-var forwards = map[string]crimp.ForwardMode{"auto": 0, "none": crimp.ForwardNone, "repeat": crimp.ForwardRepeat, "parity": crimp.ForwardParity}
+var forwards = map[string]crimp.ForwardMode{
+	"auto": 0, "none": crimp.ForwardNone, "repeat": crimp.ForwardRepeat,
+	"parity": crimp.ForwardParity}
 
 // open makes the link and the node.
 func (p *program) open(cmd *cobra.Command, start time.Time) (link.Link, *crimp.Node, error) {
@@ -155,7 +170,8 @@ func (p *program) open(cmd *cobra.Command, start time.Time) (link.Link, *crimp.N
 		if o.Multicast, err = netip.ParseAddrPort(p.group); err != nil {
 			return nil, nil, cli.Usagef("--group is %q: write it like 239.1.2.3:4000", p.group)
 		}
-		l, err = multicast.Open(multicast.Options{Group: o.Multicast, Interface: p.device, TTL: p.ttl, Listen: p.listen})
+		l, err = multicast.Open(multicast.Options{Group: o.Multicast, Interface: p.device,
+			TTL: p.ttl, Listen: p.listen})
 	}
 	if err != nil {
 		return nil, nil, err
@@ -168,7 +184,8 @@ func (p *program) open(cmd *cobra.Command, start time.Time) (link.Link, *crimp.N
 	return l, node, nil
 }
 
-func (p *program) node(cmd *cobra.Command, l link.Link, o crimp.Options, key token.Key, site uint8, start time.Time) (*crimp.Node, error) {
+func (p *program) node(cmd *cobra.Command, l link.Link, o crimp.Options, key token.Key, site uint8,
+	start time.Time) (*crimp.Node, error) {
 	rand.Read(o.Seed[:])
 	var secret [32]byte
 	rand.Read(secret[:])
@@ -178,9 +195,12 @@ func (p *program) node(cmd *cobra.Command, l link.Link, o crimp.Options, key tok
 	}
 	card := crimp.Card{Addr: l.LocalAddr(), Site: site}
 	if p.mesh && card.Addr.Addr().IsUnspecified() {
-		return nil, cli.Usagef("--listen is %s: with --mesh it must be an address at which the others reach this machine, like 192.0.2.7:4001", p.listen)
+		return nil, cli.Usagef(
+			"--listen is %s: with --mesh it must be an address at which the others reach this "+
+				"machine, like 192.0.2.7:4001", p.listen)
 	}
-	mo := membership.Options{Options: o, Card: card, Protocol: token.ProtocolID(protocolName), Keys: []token.Key{key},
+	mo := membership.Options{
+		Options: o, Card: card, Protocol: token.ProtocolID(protocolName), Keys: []token.Key{key},
 		Wall: start.Unix(), Found: p.to == "", MaxMembers: p.members, Patience: patience}
 	if p.signatures {
 		mo.Proof = crimp.Signatures

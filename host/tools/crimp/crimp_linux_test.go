@@ -56,7 +56,8 @@ func (p *process) until(t *testing.T, so func(crimp.Report) bool) (r crimp.Repor
 		}
 	}
 	err := p.cmd.Wait()
-	t.Fatalf("%v: ended with %v before it got there\n%s\n%s", p.cmd.Args[1:], err, p.last, p.stderr.String())
+	t.Fatalf("%v: ended with %v before it got there\n%s\n%s", p.cmd.Args[1:], err, p.last,
+		p.stderr.String())
 	return r
 }
 
@@ -87,7 +88,8 @@ func crimpParty(t *testing.T, where func(i int) (prefix, args []string), founder
 	common := []string{"--key", key, "--json", "--history", "5s", "--lose", "0.05"}
 	start := func(i int, args ...string) *process {
 		prefix, own := where(i)
-		return begin(t, prefix, append(append(append([]string{"crimp"}, args...), common...), own...)...)
+		return begin(t, prefix,
+			append(append(append([]string{"crimp"}, args...), common...), own...)...)
 	}
 	all := fmt.Sprint(2 * packets)
 	var listeners, senders []*process
@@ -97,7 +99,9 @@ func crimpParty(t *testing.T, where func(i int) (prefix, args []string), founder
 	listener.until(t, func(r crimp.Report) bool { return r.Begun })
 	listeners = append(listeners, listener)
 	for i := range 2 {
-		senders = append(senders, start(2+i, "send", "--to", founder, "--packets", fmt.Sprint(packets), "--period", "4ms", "--wait", "4"))
+		senders = append(senders,
+			start(2+i, "send", "--to", founder, "--packets", fmt.Sprint(packets), "--period", "4ms",
+				"--wait", "4"))
 	}
 	for i, p := range senders {
 		if r := p.end(t); r.Sent != packets {
@@ -143,30 +147,37 @@ func TestCrimpAcrossNamespaces(t *testing.T) {
 		hosttest.IP(t, "-n", name(i), "link", "set", "lo", "up")
 	}
 	add(bridge)
-	hosttest.IP(t, "-n", name(bridge), "link", "add", "br0", "type", "bridge", "mcast_snooping", "0")
+	hosttest.IP(t, "-n", name(bridge), "link", "add", "br0", "type", "bridge", "mcast_snooping",
+		"0")
 	hosttest.IP(t, "-n", name(bridge), "link", "set", "br0", "up")
 	for i := range 4 {
 		add(i)
 		port := fmt.Sprint("port", i)
-		hosttest.IP(t, "link", "add", "eth9", "netns", name(i), "type", "veth", "peer", "name", port, "netns", name(bridge))
+		hosttest.IP(t, "link", "add", "eth9", "netns", name(i), "type", "veth", "peer", "name",
+			port, "netns", name(bridge))
 		hosttest.IP(t, "-n", name(bridge), "link", "set", port, "master", "br0")
 		hosttest.IP(t, "-n", name(bridge), "link", "set", port, "up")
-		hosttest.IP(t, "-n", name(i), "addr", "add", fmt.Sprintf("10.99.0.%d/24", i+1), "dev", "eth9")
+		hosttest.IP(t, "-n", name(i), "addr", "add", fmt.Sprintf("10.99.0.%d/24", i+1), "dev",
+			"eth9")
 		hosttest.IP(t, "-n", name(i), "link", "set", "eth9", "up")
 	}
 	where := func(i int) (prefix, args []string) {
 		return []string{"ip", "netns", "exec", name(i)},
-			[]string{"--group", "239.99.0.1:4000", "--interface", "eth9", "--listen", fmt.Sprintf("10.99.0.%d:4001", i+1)}
+			[]string{"--group", "239.99.0.1:4000", "--interface", "eth9", "--listen",
+				fmt.Sprintf("10.99.0.%d:4001", i+1)}
 	}
 	crimpParty(t, where, "10.99.0.1:4001")
 
 	t.Run("no route", func(t *testing.T) {
 		hosttest.IP(t, "-n", name(3), "link", "set", "eth9", "down")
-		p := begin(t, []string{"ip", "netns", "exec", name(3)}, "crimp", "listen", "--key", groupKey(t), "--group", "239.99.0.1:4000")
-		if err := p.cmd.Wait(); err == nil || !strings.Contains(p.stderr.String(), "--mesh") || !strings.Contains(p.stderr.String(), "no route") {
+		p := begin(t, []string{"ip", "netns", "exec", name(3)}, "crimp", "listen", "--key",
+			groupKey(t), "--group", "239.99.0.1:4000")
+		if err := p.cmd.Wait(); err == nil || !strings.Contains(p.stderr.String(), "--mesh") ||
+			!strings.Contains(p.stderr.String(), "no route") {
 			t.Errorf("%v: %s", err, p.stderr.String())
 		}
-		p = begin(t, []string{"ip", "netns", "exec", name(3)}, "crimp", "listen", "--key", groupKey(t), "--group", "239.99.0.1:4000", "--interface", "eth9")
+		p = begin(t, []string{"ip", "netns", "exec", name(3)}, "crimp", "listen", "--key",
+			groupKey(t), "--group", "239.99.0.1:4000", "--interface", "eth9")
 		if err := p.cmd.Wait(); err == nil || !strings.Contains(p.stderr.String(), "is down") {
 			t.Errorf("%v: %s", err, p.stderr.String())
 		}
@@ -183,11 +194,17 @@ func TestCrimpSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no carrier", []string{"listen", "--key", key}, toolstest.ExitUsage, "--mesh"},
 		{"no founder", []string{"send", "--key", key, "--mesh"}, toolstest.ExitUsage, "--to"},
-		{"no key", []string{"listen", "--key", key + "x", "--mesh"}, toolstest.ExitFailure, "coeval token key"},
-		{"no such interface", []string{"listen", "--key", key, "--group", "239.1.2.3:4000", "--interface", "nosuch0"}, toolstest.ExitFailure, "this machine has"},
-		{"no multicast address", []string{"listen", "--key", key, "--group", "10.1.2.3:4000"}, toolstest.ExitFailure, "239.0.0.0/8"},
-		{"no reachable address", []string{"listen", "--key", key, "--mesh"}, toolstest.ExitUsage, "--listen"},
-		{"odd fec", []string{"listen", "--key", key, "--mesh", "--fec", "lots"}, toolstest.ExitUsage, "parity"},
+		{"no key", []string{"listen", "--key", key + "x", "--mesh"}, toolstest.ExitFailure,
+			"coeval token key"},
+		{"no such interface",
+			[]string{"listen", "--key", key, "--group", "239.1.2.3:4000", "--interface", "nosuch0"},
+			toolstest.ExitFailure, "this machine has"},
+		{"no multicast address", []string{"listen", "--key", key, "--group", "10.1.2.3:4000"},
+			toolstest.ExitFailure, "239.0.0.0/8"},
+		{"no reachable address", []string{"listen", "--key", key, "--mesh"}, toolstest.ExitUsage,
+			"--listen"},
+		{"odd fec", []string{"listen", "--key", key, "--mesh", "--fec", "lots"},
+			toolstest.ExitUsage, "parity"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, stderr := toolstest.Try(append([]string{"crimp"}, c.args...)...)
@@ -197,13 +214,16 @@ func TestCrimpSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 	t.Run("wrong key", func(t *testing.T) {
-		founder := begin(t, nil, "crimp", "listen", "--key", key, "--mesh", "--listen", "127.0.0.1:47331", "--json")
+		founder := begin(t, nil, "crimp", "listen", "--key", key, "--mesh", "--listen",
+			"127.0.0.1:47331", "--json")
 		defer func() {
 			founder.cmd.Process.Signal(os.Interrupt)
 			founder.cmd.Wait()
 		}()
-		code, _, stderr := toolstest.Try("crimp", "send", "--key", groupKey(t), "--mesh", "--listen", "127.0.0.1:47332", "--to", "127.0.0.1:47331")
-		if code != toolstest.ExitFailure || !strings.Contains(stderr, "use a token, or key, that the group knows") {
+		code, _, stderr := toolstest.Try("crimp", "send", "--key", groupKey(t), "--mesh",
+			"--listen", "127.0.0.1:47332", "--to", "127.0.0.1:47331")
+		if code != toolstest.ExitFailure ||
+			!strings.Contains(stderr, "use a token, or key, that the group knows") {
 			t.Errorf("code %d: %s", code, stderr)
 		}
 	})

@@ -47,18 +47,19 @@ type driver struct {
 // report is what is printed each second, and at the end. The names are for scripts and
 // stay.
 type report struct {
-	Seconds    float64 `json:"seconds"`
-	Member     int     `json:"member"`
-	Members    int     `json:"members"`
-	Begun      bool    `json:"begun"` // what is sent from now on is delivered here
-	Sent       int     `json:"sent"`
-	Delivered  int     `json:"delivered"`
-	GivenUp    int     `json:"given_up"`
-	Repaired   uint64  `json:"repaired"`
-	Forwarded  uint64  `json:"forwarded"`
-	Requests   uint64  `json:"requests"`
-	Repairs    uint64  `json:"repairs"`
-	MeanDelay  float64 `json:"mean_delay_ms"` // by the senders' clocks: right where they agree with ours
+	Seconds   float64 `json:"seconds"`
+	Member    int     `json:"member"`
+	Members   int     `json:"members"`
+	Begun     bool    `json:"begun"` // what is sent from now on is delivered here
+	Sent      int     `json:"sent"`
+	Delivered int     `json:"delivered"`
+	GivenUp   int     `json:"given_up"`
+	Repaired  uint64  `json:"repaired"`
+	Forwarded uint64  `json:"forwarded"`
+	Requests  uint64  `json:"requests"`
+	Repairs   uint64  `json:"repairs"`
+	// by the senders' clocks: right where they agree with ours
+	MeanDelay  float64 `json:"mean_delay_ms"`
 	Bytes      uint64  `json:"bytes_sent"`
 	Congestion float64 `json:"congestion"`
 	Trouble    string  `json:"trouble,omitempty"`
@@ -234,8 +235,11 @@ func (d *driver) print(now time.Duration, end bool) {
 		_ = json.NewEncoder(d.cmd.OutOrStdout()).Encode(r)
 		return
 	}
-	fmt.Fprintf(d.cmd.OutOrStdout(), "%6.1fs  %d members  sent %d  delivered %d (repaired %d, by fec %d, given up %d)  %.2f ms  %d bytes out\n",
-		r.Seconds, r.Members, r.Sent, r.Delivered, r.Repaired, r.Forwarded, r.GivenUp, r.MeanDelay, r.Bytes)
+	fmt.Fprintf(d.cmd.OutOrStdout(),
+		"%6.1fs  %d members  sent %d  delivered %d (repaired %d, by fec %d, given up %d)  %.2f "+
+			"ms  %d bytes out\n",
+		r.Seconds, r.Members, r.Sent, r.Delivered, r.Repaired, r.Forwarded, r.GivenUp, r.MeanDelay,
+		r.Bytes)
 	if r.Trouble != "" {
 		fmt.Fprintln(d.cmd.ErrOrStderr(), r.Trouble)
 	}

@@ -53,10 +53,13 @@ func bandwidthVerb(p *host.Program) *cobra.Command {
 	var cities []string
 	var quick bool
 	return verb.Verb{
-		Name: "bandwidth", Short: "Bytes and latency of client-server, peer-to-peer and mirrors", Long: bandwidthLong, Example: bandwidthExample,
+		Name: "bandwidth", Short: "Bytes and latency of client-server, peer-to-peer and mirrors",
+		Long: bandwidthLong, Example: bandwidthExample,
 		Options: append(o.List(),
-			lab.Text(&delays, "delays", "", "read round trips between places from `FILE`, in place of the cities"),
-			lab.Words(&cities, "cities", nil, nil, "only these of the cities, or of the places in the file"),
+			lab.Text(&delays, "delays", "",
+				"read round trips between places from `FILE`, in place of the cities"),
+			lab.Words(&cities, "cities", nil, nil,
+				"only these of the cities, or of the places in the file"),
 			lab.Switch(&quick, "quick", "measure for a sixth of the time")),
 		Title: &o.Title, Fits: verb.Embodied, Plots: "state updates, servers' loads and latencies",
 		Prepare: func(*cobra.Command) (err error) {

@@ -36,7 +36,9 @@ func TestLabBandwidth(t *testing.T) {
 	if code != toolstest.ExitOK {
 		t.Fatalf("code %d: %s", code, stderr)
 	}
-	for _, s := range []string{"18.", "10.60", "0.8682", "residual", "between mirrors", "distant server", "two clusters", "Here, Beyond", "far away",
+	for _, s := range []string{
+		"18.", "10.60", "0.8682", "residual", "between mirrors", "distant server", "two clusters",
+		"Here, Beyond", "far away",
 		"warning: from Here to Beyond takes 200.0 ms one way, and over There only 25.0 ms"} {
 		if !strings.Contains(stdout, s) {
 			t.Errorf("nothing says %q:\n%s", s, stdout)
@@ -47,7 +49,9 @@ func TestLabBandwidth(t *testing.T) {
 	}
 	code, stdout, stderr = tryBandwidth(append(args, "--json", "--bytes-only")...)
 	var r bandwidthlab.Result
-	if err := json.Unmarshal([]byte(stdout), &r); code != toolstest.ExitOK || err != nil || len(r.Served) != 2 || r.Served[1].Clients != 3 || len(r.Compared) != 6 || len(r.Topologies) != 0 {
+	if err := json.Unmarshal([]byte(stdout), &r); code != toolstest.ExitOK || err != nil ||
+		len(r.Served) != 2 || r.Served[1].Clients != 3 || len(r.Compared) != 6 ||
+		len(r.Topologies) != 0 {
 		t.Errorf("code %d, %v, %s: %s", code, err, stderr, stdout)
 	}
 	if _, again, _ := tryBandwidth(append(args, "--json", "--bytes-only")...); again != stdout {
@@ -72,15 +76,20 @@ func TestLabBandwidthMistakes(t *testing.T) {
 		{toolstest.ExitUsage, "two different numbers", []string{"--clients", "4"}},
 		{toolstest.ExitUsage, "--per-mirror is 0", []string{"--per-mirror", "0"}},
 		{toolstest.ExitUsage, "mirrors is 13: choose 1 to 12", []string{"--mirrors", "13"}},
-		{toolstest.ExitUsage, `no city "Atlantis"; there are California`, []string{"--cities", "London,Atlantis"}},
+		{toolstest.ExitUsage, `no city "Atlantis"; there are California`,
+			[]string{"--cities", "London,Atlantis"}},
 		{toolstest.ExitUsage, "name two at least", []string{"--cities", "London"}},
 		{toolstest.ExitUsage, "must end in .svg", []string{"--plot", "x.bmp"}},
 		{toolstest.ExitUsage, "nowhere", []string{"--map", "nowhere"}},
-		{toolstest.ExitUsage, "the matrix is not square", []string{"--delays", file("square.csv", "from,A,B\nA,0,1\n")}},
-		{toolstest.ExitUsage, "nothing arrives before it is sent", []string{"--delays", file("negative.csv", "from,A,B\nA,0,-1\nB,1,0\n")}},
-		{toolstest.ExitFailure, "no such file", []string{"--delays", filepath.Join(dir, "missing.csv")}},
+		{toolstest.ExitUsage, "the matrix is not square",
+			[]string{"--delays", file("square.csv", "from,A,B\nA,0,1\n")}},
+		{toolstest.ExitUsage, "nothing arrives before it is sent",
+			[]string{"--delays", file("negative.csv", "from,A,B\nA,0,-1\nB,1,0\n")}},
+		{toolstest.ExitFailure, "no such file",
+			[]string{"--delays", filepath.Join(dir, "missing.csv")}},
 	} {
-		if code, stdout, stderr := tryBandwidth(x.args...); code != x.code || stdout != "" || !strings.Contains(stderr, x.says) {
+		if code, stdout, stderr := tryBandwidth(x.args...); code != x.code || stdout != "" ||
+			!strings.Contains(stderr, x.says) {
 			t.Errorf("%v: code %d, want %d with %q: %s", x.args, code, x.code, x.says, stderr)
 		}
 	}

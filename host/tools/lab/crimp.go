@@ -37,7 +37,8 @@ const crimpExample = `  {program} lab crimp
 func crimpVerb(p *host.Program) *cobra.Command {
 	var o crimplab.Options
 	return verb.Verb{
-		Name: "crimp", Short: "Reliable multicast under loss: delays, duplicates and bytes", Long: crimpLong, Example: crimpExample,
+		Name: "crimp", Short: "Reliable multicast under loss: delays, duplicates and bytes",
+		Long: crimpLong, Example: crimpExample,
 		Options: o.List(),
 		Run:     verb.Run(&o, &o.Progress, crimplab.Run),
 	}.For(p)

@@ -59,16 +59,24 @@ type mirrorsRun struct {
 func mirrorsVerb(p *host.Program) *cobra.Command {
 	var r mirrorsRun
 	return verb.Verb{
-		Name: "mirrors", Short: "Mirrored servers: sight, rollbacks, corrections, faults, traffic", Long: mirrorsLong, Example: mirrorsExample,
+		Name: "mirrors", Short: "Mirrored servers: sight, rollbacks, corrections, faults, traffic",
+		Long: mirrorsLong, Example: mirrorsExample,
 		Options: append(r.List(),
 			lab.Text(&r.latency, "latency", "40ms", "from mirror to mirror, one way"),
-			lab.Text(&r.jitter, "jitter", "5ms", "and how much that varies; or normal:5ms, longtail:5ms"),
+			lab.Text(&r.jitter, "jitter", "5ms",
+				"and how much that varies; or normal:5ms, longtail:5ms"),
 			lab.Text(&r.loss, "loss", "0.1%", "and how much is lost"),
-			lab.Text(&r.near, "near", "latency=8ms jitter=1ms loss=0.1%", "the network from players to their mirror: a preset, settings, or both"),
-			lab.Words(&r.delays, "delays", nil, nil, "delays of the copies of the world, such as 0,100ms,1s (default: the mirrors' own, or what fits the network)"),
-			lab.Number(&r.margin, "margin", 0, 0, 1e9, "how far places may differ between copies before that is repaired; 0: only by what comes of it"),
+			lab.Text(&r.near, "near", "latency=8ms jitter=1ms loss=0.1%",
+				"the network from players to their mirror: a preset, settings, or both"),
+			lab.Words(&r.delays, "delays", nil, nil,
+				"delays of the copies of the world, such as 0,100ms,1s (default: the mirrors' "+
+					"own, or what fits the network)"),
+			lab.Number(&r.margin, "margin", 0, 0, 1e9,
+				"how far places may differ between copies before that is repaired; 0: only by "+
+					"what comes of it"),
 			lab.Text(&r.fault, "fault", "none", "what happens: mirror, uber or join"),
-			lab.Switch(&r.quick, "quick", "measure for 15 seconds, and without the plain servers; with --fault, twice"),
+			lab.Switch(&r.quick, "quick",
+				"measure for 15 seconds, and without the plain servers; with --fault, twice"),
 			lab.Switch(&r.explain, "explain", "tell how auto came to its delays"),
 			lab.Switch(&r.strict, "strict", "fail if something that should be reached is missed")),
 		Title: &r.Title, Fits: verb.Embodied, Plots: "rollbacks, delays and traffic over time",
@@ -118,7 +126,9 @@ func (r *mirrorsRun) networks() (err error) {
 		}
 	}
 	if way.Latency > 400*time.Millisecond || way.Loss > 0.5 {
-		return cli.Usagef("--latency %s, --loss %s: the window is a second, so mirrors can be 400ms apart at most, and at most half may be lost", r.latency, r.loss)
+		return cli.Usagef(
+			"--latency %s, --loss %s: the window is a second, so mirrors can be 400ms apart at "+
+				"most, and at most half may be lost", r.latency, r.loss)
 	}
 	r.Between = netsim.Both(way)
 	if r.Near, err = netsim.ParseConditions(r.near); err != nil {

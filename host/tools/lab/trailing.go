@@ -52,12 +52,19 @@ type trailingRun struct {
 func trailingVerb(p *host.Program) *cobra.Command {
 	var r trailingRun
 	return verb.Verb{
-		Name: "trailing", Short: "Mirrors kept consistent: trailing states and their rivals", Long: trailingLong, Example: trailingExample,
+		Name: "trailing", Short: "Mirrors kept consistent: trailing states and their rivals",
+		Long: trailingLong, Example: trailingExample,
 		Options: append(r.List(),
-			lab.Text(&r.trace, "trace", "", "use a recorded match instead, that began with a new world"),
-			lab.Number(&r.margin, "margin", 0.5, 0, 1e9, "how far places may differ between copies before that is repaired; a fighter runs 9 a second"),
-			lab.Words(&r.compare, "compare", nil, nil, "which fields of classes and weak events are compared within that, such as Fighter.Pos (default: those that have margins, or where bodies are)"),
-			lab.Switch(&r.explain, "explain", "tell how the number of states and their delays are chosen")),
+			lab.Text(&r.trace, "trace", "",
+				"use a recorded match instead, that began with a new world"),
+			lab.Number(&r.margin, "margin", 0.5, 0, 1e9,
+				"how far places may differ between copies before that is repaired; a fighter "+
+					"runs 9 a second"),
+			lab.Words(&r.compare, "compare", nil, nil,
+				"which fields of classes and weak events are compared within that, such as "+
+					"Fighter.Pos (default: those that have margins, or where bodies are)"),
+			lab.Switch(&r.explain, "explain",
+				"tell how the number of states and their delays are chosen")),
 		Title: &r.Title, Fits: verb.Embodied,
 		Prepare: r.prepare,
 		Run:     r.run,
@@ -67,7 +74,9 @@ func trailingVerb(p *host.Program) *cobra.Command {
 // prepare checks what was asked for before anything is measured.
 func (r *trailingRun) prepare(*cobra.Command) (err error) {
 	if n := r.Network; n.Latency+n.Jitter.Amount > 900*time.Millisecond {
-		return cli.Usagef("--latency %v, --jitter %v: the window is a second, so together they must stay below 0.9 s", n.Latency, n.Jitter.Amount)
+		return cli.Usagef(
+			"--latency %v, --jitter %v: the window is a second, so together they must stay below "+
+				"0.9 s", n.Latency, n.Jitter.Amount)
 	}
 	if r.Margins, err = lab.Margins(r.Title, r.margin, r.compare...); err != nil {
 		return cli.Usagef("--compare: %w", err)

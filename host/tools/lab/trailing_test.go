@@ -33,10 +33,12 @@ func TestLabTrailing(t *testing.T) {
 			}
 		}
 	}
-	if code, out, errs := runTrailing("--explain", "--ticks", "300"); code != toolstest.ExitOK || !strings.Contains(out, "<- chosen") {
+	if code, out, errs := runTrailing("--explain", "--ticks", "300"); code != toolstest.ExitOK ||
+		!strings.Contains(out, "<- chosen") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
-	for _, bad := range [][]string{{"--ticks", "5"}, {"--latency", "2s"}, {"--loss", "2"}, {"--map", "nowhere"}, {"more"}} {
+	for _, bad := range [][]string{
+		{"--ticks", "5"}, {"--latency", "2s"}, {"--loss", "2"}, {"--map", "nowhere"}, {"more"}} {
 		if code, _, errs := runTrailing(bad...); code != toolstest.ExitUsage {
 			t.Errorf("%v: exit code %d: %s", bad, code, errs)
 		}

@@ -47,9 +47,10 @@ func Command(_ *host.Program) *cobra.Command {
 		every      time.Duration
 	)
 	cmd := &cobra.Command{
-		Use:     "netsim --listen ADDR --to ADDR",
-		Short:   "Put a bad network between real clients and their server",
-		Long:    fmt.Sprintf(long, strings.ReplaceAll("  "+proxy.Commands, "\n", "\n  "), presetTable()),
+		Use:   "netsim --listen ADDR --to ADDR",
+		Short: "Put a bad network between real clients and their server",
+		Long: fmt.Sprintf(long, strings.ReplaceAll("  "+proxy.Commands, "\n", "\n  "),
+			presetTable()),
 		Example: example,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,7 +58,8 @@ func Command(_ *host.Program) *cobra.Command {
 				return cli.Usagef("--every is %v, use a time above zero such as 1s", every)
 			}
 			if o.Listen == "" || o.To == "" {
-				return cli.Usagef("--listen and --to are needed, such as --listen :5000 --to 127.0.0.1:4000")
+				return cli.Usagef(
+					"--listen and --to are needed, such as --listen :5000 --to 127.0.0.1:4000")
 			}
 			var err error
 			if o.Conditions, err = cli.Conditions(preset, settings, jitterFile); err != nil {
@@ -68,18 +70,23 @@ func Command(_ *host.Program) *cobra.Command {
 				return err
 			}
 			if !asJSON {
-				fmt.Fprintf(cmd.OutOrStdout(), "clients at %v, server at %s, seed %d; type help for commands, quit or Ctrl-C to end\nup   %v\ndown %v\n",
+				fmt.Fprintf(cmd.OutOrStdout(),
+					"clients at %v, server at %s, seed %d; type help for commands, quit or "+
+						"Ctrl-C to end\nup   %v\ndown %v\n",
 					p.Addr(), o.To, o.Seed, o.Conditions.Up, o.Conditions.Down)
 			}
-			return proxy.Console(cmd.Context(), p, cmd.InOrStdin(), cmd.OutOrStdout(), asJSON, every)
+			return proxy.Console(cmd.Context(), p, cmd.InOrStdin(), cmd.OutOrStdout(), asJSON,
+				every)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Listen, "listen", "", "where clients send to, like :5000 (port 0 for any)")
 	f.StringVar(&o.To, "to", "", "where the server is, like 127.0.0.1:4000")
 	f.StringVar(&preset, "preset", "perfect", "which network: "+strings.Join(cli.Presets(), ", "))
-	f.StringArrayVar(&settings, "set", nil, "change a setting of the preset, like loss=5% or up.latency=80ms; may be repeated")
-	f.StringVar(&jitterFile, "jitter-file", "", "a file of delays like 12ms, one a line, to be played back as jitter")
+	f.StringArrayVar(&settings, "set", nil,
+		"change a setting of the preset, like loss=5% or up.latency=80ms; may be repeated")
+	f.StringVar(&jitterFile, "jitter-file", "",
+		"a file of delays like 12ms, one a line, to be played back as jitter")
 	f.Uint64Var(&o.Seed, "seed", 1, "random seed of the network")
 	f.IntVar(&o.Clients, "clients", 1024, "how many clients at once at most")
 	f.DurationVar(&o.Idle, "idle", time.Minute, "forget a client that is silent for so long")

@@ -99,7 +99,8 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(r)
 	}
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(out, "%s:%d:%d: %s [%s]\n", f.File, f.Line, f.Column, f.Message, f.Category); err != nil {
+		if _, err := fmt.Fprintf(out, "%s:%d:%d: %s [%s]\n", f.File, f.Line, f.Column, f.Message,
+			f.Category); err != nil {
 			return err
 		}
 	}
@@ -132,7 +133,9 @@ func vet(cmd *cobra.Command, o options, patterns []string) (*report, error) {
 		}
 		for _, d := range act.Diagnostics {
 			at := act.Package.Fset.Position(d.Pos)
-			report.Findings = append(report.Findings, finding{relative(o.dir, at.Filename), at.Line, at.Column, d.Category, stepvet.Text(d.Message)})
+			report.Findings = append(report.Findings,
+				finding{relative(o.dir, at.Filename), at.Line, at.Column, d.Category,
+					stepvet.Text(d.Message)})
 		}
 	}
 	slices.SortFunc(report.Findings, compareFindings)
@@ -140,7 +143,8 @@ func vet(cmd *cobra.Command, o options, patterns []string) (*report, error) {
 }
 
 func compareFindings(a, b finding) int {
-	return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Category+a.Message, b.Category+b.Message))
+	return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column,
+		strings.Compare(a.Category+a.Message, b.Category+b.Message))
 }
 
 // relative shortens a file's name for people who stand in dir.
@@ -155,11 +159,14 @@ func relative(dir, name string) string {
 	return name
 }
 
-// load finds the packages that the patterns name, and gives them with their source and that of all they import. The standard library
-// comes compiled: the analyser has a table for it, and reading it would take most of the time.
-func load(cmd *cobra.Command, o options, patterns []string) (named map[string]bool, pkgs []*packages.Package, err error) {
+// load finds the packages that the patterns name, and gives them with their source and that of all
+// they import. The standard library comes compiled: the analyser has a table for it, and reading it
+// would take most of the time.
+func load(cmd *cobra.Command, o options, patterns []string) (named map[string]bool,
+	pkgs []*packages.Package, err error) {
 	conf := packages.Config{Context: cmd.Context(), Dir: o.dir,
-		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles | packages.NeedModule}
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles |
+			packages.NeedModule}
 	roots, err := packages.Load(&conf, patterns...)
 	if err != nil {
 		return nil, nil, cli.Usagef("load packages: %w", err)
@@ -197,8 +204,10 @@ func loadErrors(stderr io.Writer, pkgs []*packages.Package) error {
 	if len(all) == 0 {
 		return nil
 	}
-	// The go command's account of a failed build says the same as the errors in the source, if there are any.
-	inSource := slices.ContainsFunc(all, func(e packages.Error) bool { return e.Kind != packages.ListError })
+	// The go command's account of a failed build says the same as the errors in the source, if
+	// there are any.
+	inSource := slices.ContainsFunc(all,
+		func(e packages.Error) bool { return e.Kind != packages.ListError })
 	for _, e := range all {
 		if e.Kind != packages.ListError || !inSource {
 			fmt.Fprintln(stderr, e)

@@ -12,13 +12,15 @@ import (
 	"github.com/coeval-dev/coeval/host/tools/vet"
 )
 
-// vetModule writes a small game with its own stand-in for the toolkit, so that the real commands can run on it.
+// vetModule writes a small game with its own stand-in for the toolkit, so that the real commands
+// can run on it.
 func vetModule(t *testing.T, rules string) (dir string) {
 	dir = t.TempDir()
 	files := map[string]string{
 		"go.mod":         "module example.com/game\n\ngo 1.26\n",
 		"world/world.go": "package world\n\ntype World struct{ Tick int }\ntype ID uint64\n",
-		"dice/dice.go":   "package dice\n\nimport \"math/rand/v2\"\n\nfunc Roll() int { return rand.IntN(6) }\n",
+		"dice/dice.go": "package dice\n\nimport \"math/rand/v2\"\n\nfunc Roll() int { return " +
+			"rand.IntN(6) }\n",
 		"rules/rules.go": rules,
 	}
 	for name, text := range files {
@@ -64,7 +66,8 @@ func TestVetFinds(t *testing.T) {
 		`^rules/rules\.go:14:9: the product may be fused .* \[fuse\]$`,
 		`^rules/rules\.go:15:21: dice\.Roll leads to example\.com/game/dice/dice\.go:5: math/rand/v2\.IntN .* \[random\]$`,
 	}
-	if code != toolstest.ExitFailure || len(lines) != len(want) || errs != "coeval vet: 2 findings\n" {
+	if code != toolstest.ExitFailure || len(lines) != len(want) ||
+		errs != "coeval vet: 2 findings\n" {
 		t.Fatalf("code %d, errors %q, output:\n%s", code, errs, out)
 	}
 	for i, w := range want {
@@ -76,7 +79,8 @@ func TestVetFinds(t *testing.T) {
 
 func TestVetNamesOnlyWhatWasAskedFor(t *testing.T) {
 	dir := vetModule(t, badRules)
-	if code, out, errs := runVet(t, "-C", dir, "./dice", "./world"); code != toolstest.ExitOK || out != "" || errs != "" {
+	if code, out, errs := runVet(t, "-C", dir, "./dice", "./world"); code != toolstest.ExitOK ||
+		out != "" || errs != "" {
 		t.Errorf("code %d, errors %q, output:\n%s", code, errs, out)
 	}
 }
@@ -84,7 +88,8 @@ func TestVetNamesOnlyWhatWasAskedFor(t *testing.T) {
 func TestVetVerbose(t *testing.T) {
 	dir := vetModule(t, badRules)
 	code, out, _ := runVet(t, "-C", dir, "-v", "./rules")
-	if code != toolstest.ExitFailure || !strings.Contains(out, ":16:2: Hook holds a function") || !strings.Contains(out, "[unchecked]") {
+	if code != toolstest.ExitFailure || !strings.Contains(out, ":16:2: Hook holds a function") ||
+		!strings.Contains(out, "[unchecked]") {
 		t.Errorf("code %d, output:\n%s", code, out)
 	}
 }
@@ -100,13 +105,17 @@ func TestVetJSON(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	f := report.Findings[1]
-	if f.Line != 15 || f.Column != 21 || f.Category != "random" || strings.Contains(f.Message, "[random]") || filepath.Base(f.File) != "rules.go" {
+	if f.Line != 15 || f.Column != 21 || f.Category != "random" ||
+		strings.Contains(f.Message, "[random]") || filepath.Base(f.File) != "rules.go" {
 		t.Errorf("%+v", f)
 	}
 }
 
 func TestVetClean(t *testing.T) {
-	dir := vetModule(t, strings.NewReplacer("b.V * 0.1", "float64(b.V * 0.1)", "dice.Roll()", "dice.Roll() /* each throw is sent */", "b.V = ", "//coeval:allow random -- the server alone throws\n\tb.V = ").Replace(badRules))
+	dir := vetModule(t,
+		strings.NewReplacer("b.V * 0.1", "float64(b.V * 0.1)", "dice.Roll()",
+			"dice.Roll() /* each throw is sent */", "b.V = ",
+			"//coeval:allow random -- the server alone throws\n\tb.V = ").Replace(badRules))
 	code, out, errs := runVet(t, "-C", dir, "--json", "./...")
 	if code != toolstest.ExitOK || out != "{\"packages\":3,\"findings\":[]}\n" || errs != "" {
 		t.Errorf("code %d, errors %q, output:\n%s", code, errs, out)

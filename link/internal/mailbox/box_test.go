@@ -26,7 +26,8 @@ func TestAgainstAModel(t *testing.T) {
 			if rapid.Bool().Draw(t, "push") {
 				ok := b.Push(from, binary.LittleEndian.AppendUint32(nil, next), nil)
 				if want := len(queue)+handed < len(b.slots); ok != want {
-					t.Fatalf("push was %v with %d of %d in use", ok, len(queue)+handed, len(b.slots))
+					t.Fatalf("push was %v with %d of %d in use", ok, len(queue)+handed,
+						len(b.slots))
 				}
 				if ok {
 					queue = append(queue, next)

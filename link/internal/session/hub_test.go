@@ -56,7 +56,8 @@ func (p *pipe) Max() int               { return p.max }
 func (p *pipe) Remote() netip.AddrPort { return netip.MustParseAddrPort("192.0.2.1:5") }
 
 func newHub(holdBack bool) *Hub {
-	return New(Options{Carrier: link.WebSocket, Max: 100, Queue: 16, PeerQueue: 4, Sessions: 2, Idle: time.Hour, HoldBack: holdBack})
+	return New(Options{Carrier: link.WebSocket, Max: 100, Queue: 16, PeerQueue: 4, Sessions: 2,
+		Idle: time.Hour, HoldBack: holdBack})
 }
 
 func start(t *testing.T, h *Hub, p *pipe) netip.AddrPort {
@@ -111,7 +112,8 @@ func TestEndFlushes(t *testing.T) {
 	h := newHub(false)
 	p := newPipe()
 	addr := start(t, h, p)
-	h.Link().Send([]link.Datagram{{Addr: addr, Data: []byte("1")}, {Addr: addr, Data: []byte("lose me")}, {Addr: addr, Data: []byte("2")}})
+	h.Link().Send([]link.Datagram{{Addr: addr, Data: []byte("1")},
+		{Addr: addr, Data: []byte("lose me")}, {Addr: addr, Data: []byte("2")}})
 	var got []string
 	var g sync.WaitGroup
 	g.Go(func() {
@@ -226,7 +228,8 @@ func TestPeerLimit(t *testing.T) {
 	if l.MaxDatagram() != 100 || l.MaxDatagramTo(addr) != 50 {
 		t.Errorf("%d and %d", l.MaxDatagram(), l.MaxDatagramTo(addr))
 	}
-	if _, err := l.Send([]link.Datagram{{Addr: addr, Data: make([]byte, 51)}}); !errors.Is(err, link.ErrTooLarge) {
+	if _, err := l.Send([]link.Datagram{{Addr: addr, Data: make([]byte, 51)}}); !errors.Is(err,
+		link.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
 	l.Disconnect(addr)

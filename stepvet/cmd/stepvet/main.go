@@ -1,4 +1,5 @@
-// Command stepvet is the analyser of package stepvet for go vet, which also looks at tests and remembers what it has looked at:
+// Command stepvet is the analyser of package stepvet for go vet, which also looks at tests and
+// remembers what it has looked at:
 //
 //	go vet -vettool=$(which stepvet) ./...
 package main

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// go vet runs the program once a package, in processes that only share files: what is known of a function must survive that.
+// go vet runs the program once a package, in processes that only share files: what is known of a
+// function must survive that.
 func TestUnderGoVet(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "stepvet.exe")
 	if out, err := exec.Command("go", "build", "-o", tool, ".").CombinedOutput(); err != nil {

@@ -1,5 +1,6 @@
-// Command replayhash repeats a trace of one of the example games and prints the hash of the world at every tick. It is small enough to be compiled for
-// every platform, to see that they all compute the same.
+// Command replayhash repeats a trace of one of the example games and prints the hash of the world
+// at every tick. It is small enough to be compiled for every platform, to see that they all compute
+// the same.
 package main
 
 import (
@@ -39,10 +40,11 @@ func replay(name string) error {
 		game = stack.Game
 	}
 	out := bufio.NewWriter(os.Stdout)
-	res, err := trace.Replay(game, r, trace.ReplayOptions{GoOn: true, Each: func(w *world.World, _ *trace.Record) error {
-		_, err := fmt.Fprintf(out, "%d %016x\n", w.Tick(), w.Hash())
-		return err
-	}})
+	res, err := trace.Replay(game, r,
+		trace.ReplayOptions{GoOn: true, Each: func(w *world.World, _ *trace.Record) error {
+			_, err := fmt.Fprintf(out, "%d %016x\n", w.Tick(), w.Hash())
+			return err
+		}})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,9 @@ import (
 )
 
 func main() {
-	server := flag.String("server", "", "where the server answers over HTTP, such as localhost:8080 for a demo or localhost:4000 for coeval serve arena; without it, practice against bots")
+	server := flag.String("server", "",
+		"where the server answers over HTTP, such as localhost:8080 for a demo or localhost:4000 "+
+			"for coeval serve arena; without it, practice against bots")
 	name := flag.String("name", os.Getenv("USER"), "what others read")
 	style := flag.String("style", "doom3", "prediction: doom3, quake3 or halflife")
 	level := flag.String("map", "", "map to practise on")
@@ -40,13 +42,17 @@ func run(server, name, style, level string, mute bool) error {
 	if err != nil {
 		return err
 	}
-	o := client.Options{Mute: mute, Practice: session.PracticeOptions{Map: level, Bots: 7, Seed: uint64(time.Now().UnixNano())}}
+	o := client.Options{
+		Mute: mute, Practice: session.PracticeOptions{
+			Map: level, Bots: 7, Seed: uint64(time.Now().UnixNano())}}
 	if server != "" {
 		base, err := entry.Base(server, "")
 		if err != nil {
 			return fmt.Errorf("--server: %w", err)
 		}
-		o.Network = session.New(session.Options{Join: func(ctx context.Context) (session.Entry, error) { return join(ctx, base) }, Name: name, Style: s})
+		o.Network = session.New(session.Options{
+			Join: func(ctx context.Context) (session.Entry, error) { return join(ctx, base) },
+			Name: name, Style: s})
 		defer o.Network.Leave()
 	}
 	app, err := client.New(o)

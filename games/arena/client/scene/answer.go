@@ -2,12 +2,15 @@ package scene
 
 import "github.com/coeval-dev/coeval/det"
 
-// An Answer measures how soon a fighter moves once the player wants it to: the delay that prediction is there to hide. It looks at the player's own
-// fighter as it is drawn, each time that it was at rest and then a key went down. A fighter at rest may still be drawn moving, while an error of an earlier
-// prediction is smoothed away; so it is its velocity that tells. The zero value is ready.
+// An Answer measures how soon a fighter moves once the player wants it to: the delay that
+// prediction is there to hide. It looks at the player's own fighter as it is drawn, each time that
+// it was at rest and then a key went down. A fighter at rest may still be drawn moving, while an
+// error of an earlier prediction is smoothed away; so it is its velocity that tells. The zero value
+// is ready.
 type Answer struct {
-	// Frames and Ticks are how much passed, the last time, between the frame in which the key was first seen and the one that showed it moved; 0 is the same
-	// frame, and Ticks counts those that were computed without moving it. Count is how often it was measured.
+	// Frames and Ticks are how much passed, the last time, between the frame in which the key was
+	// first seen and the one that showed it moved; 0 is the same frame, and Ticks counts those that
+	// were computed without moving it. Count is how often it was measured.
 	Frames, Ticks, Count int
 
 	at      det.Vec2
@@ -18,8 +21,8 @@ type Answer struct {
 	idle    int
 }
 
-// Watch is told, once a frame: whether a key is down, where the fighter is drawn and how fast it goes,
-// and how many ticks the player was asked for until now.
+// Watch is told, once a frame: whether a key is down, where the fighter is drawn and how fast it
+// goes, and how many ticks the player was asked for until now.
 func (a *Answer) Watch(going bool, at, velocity det.Vec2, tick uint64) {
 	rests := velocity == det.Vec2{}
 	moved := at != a.at && !rests

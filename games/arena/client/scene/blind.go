@@ -7,8 +7,9 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 )
 
-// A Blind is a test that the player takes without knowing what is tested: two styles of prediction, called A and B, take turns; then the player
-// says which felt better, or that there was no difference, and the score is kept. The zero value is off, with an empty score.
+// A Blind is a test that the player takes without knowing what is tested: two styles of prediction,
+// called A and B, take turns; then the player says which felt better, or that there was no
+// difference, and the score is kept. The zero value is off, with an empty score.
 type Blind struct {
 	on     bool
 	pair   [2]predict.Style
@@ -16,14 +17,16 @@ type Blind struct {
 	until  float64
 	asking bool
 	dice   dice
-	// Score is by style: how often it was preferred, how often the other was, and how often there was no difference.
+	// Score is by style: how often it was preferred, how often the other was, and how often there
+	// was no difference.
 	Score [3]Tally
 }
 
 // A Tally is how a style fared.
 type Tally struct{ Won, Lost, Even int }
 
-// turnTime is how long each of the two is felt before they change, and turns how many there are before the question.
+// turnTime is how long each of the two is felt before they change, and turns how many there are
+// before the question.
 const (
 	turnTime = 9.0
 	turns    = 4
@@ -58,7 +61,8 @@ func (b *Blind) draw(now float64) {
 	b.turn, b.asking, b.until = 0, false, now+turnTime
 }
 
-// Update goes on to a time and gives the style to play with, if a test is under way. While the player is not in the game time stands still.
+// Update goes on to a time and gives the style to play with, if a test is under way. While the
+// player is not in the game time stands still.
 func (b *Blind) Update(now float64, playing bool) (predict.Style, bool) {
 	if !b.on {
 		return 0, false
@@ -74,7 +78,8 @@ func (b *Blind) Update(now float64, playing bool) (predict.Style, bool) {
 	return b.pair[b.turn%2], true
 }
 
-// Vote takes the answer: 0 for A, 1 for B, anything else for no difference. Then another pair begins.
+// Vote takes the answer: 0 for A, 1 for B, anything else for no difference. Then another pair
+// begins.
 func (b *Blind) Vote(which int) {
 	if !b.Asking() {
 		return
@@ -100,17 +105,20 @@ func (b *Blind) Text(now float64) (line, hint string) {
 	if b.asking {
 		return "Which felt better?   1: A   2: B   3: no difference", b.Summary()
 	}
-	return fmt.Sprintf("Blind test: this is %c, for %d s", 'A'+b.turn%2, int(b.until-now)+1), b.Summary()
+	return fmt.Sprintf("Blind test: this is %c, for %d s", 'A'+b.turn%2, int(b.until-now)+1),
+		b.Summary()
 }
 
-// Summary is the score so far, without saying which two are being compared. It is empty before the first vote.
+// Summary is the score so far, without saying which two are being compared. It is empty before the
+// first vote.
 func (b *Blind) Summary() string {
 	if b.Score == ([3]Tally{}) {
 		return ""
 	}
 	var list []string
 	for i, t := range b.Score {
-		list = append(list, fmt.Sprintf("%v %d of %d", predict.Style(i), t.Won, t.Won+t.Lost+t.Even))
+		list = append(list,
+			fmt.Sprintf("%v %d of %d", predict.Style(i), t.Won, t.Won+t.Lost+t.Even))
 	}
 	return strings.Join(list, "    ")
 }

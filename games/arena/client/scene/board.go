@@ -28,7 +28,9 @@ func (s *Scene) Board(w *world.World, rows []Row) []Row {
 	for id, sh := range world.All[arena.Sheet](w) {
 		p := w.Owner(id)
 		score[sh.Team%3] += sh.Kills
-		rows = append(rows, Row{Player: p, Name: s.NameOf(p), Color: s.ColorOf(p), Team: sh.Team, Kills: sh.Kills, Deaths: sh.Deaths, Mine: p == s.me && p != world.Nobody})
+		rows = append(rows,
+			Row{Player: p, Name: s.NameOf(p), Color: s.ColorOf(p), Team: sh.Team, Kills: sh.Kills,
+				Deaths: sh.Deaths, Mine: p == s.me && p != world.Nobody})
 	}
 	slices.SortStableFunc(rows[from:], func(a, b Row) int {
 		return cmp.Or(score[b.Team%3]-score[a.Team%3], a.Team-b.Team,
@@ -37,7 +39,8 @@ func (s *Scene) Board(w *world.World, rows []Row) []Row {
 	return rows
 }
 
-// Rank is a player's place on a sorted board, from 1, and how many kills the best of the others has; 0 if the player is not on it.
+// Rank is a player's place on a sorted board, from 1, and how many kills the best of the others
+// has; 0 if the player is not on it.
 func Rank(rows []Row) (rank, best int) {
 	for i := range rows {
 		switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// A Camera looks down at a place. It stands exactly above the player, so that what one does is seen in the same frame, and leans
-// towards where one aims, smoothly.
+// A Camera looks down at a place. It stands exactly above the player, so that what one does is seen
+// in the same frame, and leans towards where one aims, smoothly.
 type Camera struct {
 	Pos    det.Vec2 // what is in the middle of the picture
 	target det.Vec2
@@ -26,7 +26,8 @@ const (
 	shakeFar  = 0.55 // units that the picture is thrown at most
 )
 
-// Stand puts the camera above a player who looks in a direction: a vector of length one for the edge of the screen.
+// Stand puts the camera above a player who looks in a direction: a vector of length one for the
+// edge of the screen.
 func (c *Camera) Stand(at, look det.Vec2, dt float64) {
 	c.target, c.placed = at, true
 	want := look.ClampLen(1).Mul(leanFar)
@@ -46,7 +47,8 @@ func (c *Camera) Drift(to det.Vec2, dt float64) {
 	c.Pos = c.target.Add(c.lean).Add(c.shake)
 }
 
-// Keep holds the camera above the map, so that little is wasted on what lies outside: view is how much of the map the screen shows.
+// Keep holds the camera above the map, so that little is wasted on what lies outside: view is how
+// much of the map the screen shows.
 func (c *Camera) Keep(width, height float64, view det.Vec2) {
 	c.Pos.X, c.Pos.Y = keep(c.Pos.X, width, view.X), keep(c.Pos.Y, height, view.Y)
 }
@@ -70,7 +72,8 @@ func (c *Camera) Shake(by float64) { c.trauma = min(1, c.trauma+max(0, by)) }
 func (c *Camera) calm(dt float64) {
 	c.time += dt
 	c.trauma = max(0, c.trauma-calm*dt)
-	// The square makes small blows gentle. Sums of sines are smoother than dice, and the same at any frame rate.
+	// The square makes small blows gentle. Sums of sines are smoother than dice, and the same at
+	// any frame rate.
 	k := c.trauma * c.trauma * shakeFar
 	c.shake = det.Vec2{
 		X: k * (0.6*math.Sin(c.time*61) + 0.4*math.Sin(c.time*97+1)),

@@ -37,7 +37,8 @@ var (
 	teamBlue = Color{0.35, 0.60, 1.00}
 )
 
-// PlayerColor is the color of a player: one's own, the team's, or one of many that are easy to tell apart.
+// PlayerColor is the color of a player: one's own, the team's, or one of many that are easy to tell
+// apart.
 func PlayerColor(p, me world.Player, team int) Color {
 	switch {
 	case team == 1:

@@ -7,17 +7,20 @@ import (
 	"github.com/coeval-dev/coeval/games/arena"
 )
 
-// Controls are what the player holds and touches at one moment, whatever it is: keys and mouse, a gamepad, or two thumbs on glass.
+// Controls are what the player holds and touches at one moment, whatever it is: keys and mouse, a
+// gamepad, or two thumbs on glass.
 type Controls struct {
 	Left, Right, Up, Down bool     // keys
 	Stick                 det.Vec2 // or a stick, up to length one
-	Point                 det.Vec2 // where the player points, as seen from the fighter; zero for nowhere
-	Fire                  bool
-	Weapon                arena.Weapon // chosen now; None for no change
-	Next                  int          // go through the weapons, forward or back
+	// where the player points, as seen from the fighter; zero for nowhere
+	Point  det.Vec2
+	Fire   bool
+	Weapon arena.Weapon // chosen now; None for no change
+	Next   int          // go through the weapons, forward or back
 }
 
-// A Pilot makes commands of controls. It remembers what lasts: where one aims, what one has in hand, and what is still to be said.
+// A Pilot makes commands of controls. It remembers what lasts: where one aims, what one has in
+// hand, and what is still to be said.
 type Pilot struct {
 	aim    det.Angle
 	weapon arena.Weapon
@@ -36,7 +39,9 @@ const maxQueue = 4
 func (p *Pilot) Say(text string) { p.push(saying{arena.Say, arena.CleanText(text, arena.MaxSay)}) }
 
 // Name queues a new name.
-func (p *Pilot) Name(text string) { p.push(saying{arena.Name, arena.CleanText(text, arena.MaxName)}) }
+func (p *Pilot) Name(text string) {
+	p.push(saying{arena.Name, arena.CleanText(text, arena.MaxName)})
+}
 
 // Taunt queues a wave.
 func (p *Pilot) Taunt() { p.push(saying{arena.Taunt, ""}) }

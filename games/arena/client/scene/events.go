@@ -7,7 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Hear turns what happened in a tick into what is seen and heard. Update does so for a Fresh frame; it is for those who compute several ticks between two frames.
+// Hear turns what happened in a tick into what is seen and heard. Update does so for a Fresh frame;
+// it is for those who compute several ticks between two frames.
 func (s *Scene) Hear(w *world.World) {
 	if s.memory == nil {
 		return // nothing was shown yet
@@ -16,7 +17,8 @@ func (s *Scene) Hear(w *world.World) {
 		s.fired(e.About, v)
 	}
 	for e, v := range world.Events[arena.Beam](w) {
-		s.Rays = append(s.Rays, Ray{From: v.From, To: v.To, Color: Rail.Mix(s.ColorOf(w.Owner(e.About)), 0.25)})
+		s.Rays = append(s.Rays,
+			Ray{From: v.From, To: v.To, Color: Rail.Mix(s.ColorOf(w.Owner(e.About)), 0.25)})
 		s.coil(v.From, v.To)
 		s.sparks(v.To, v.From.Sub(v.To).Angle(), Rail, 10)
 	}
@@ -64,7 +66,8 @@ func (s *Scene) Hear(w *world.World) {
 	for _, v := range world.Events[arena.RoundOver](w) {
 		switch {
 		case v.Team > 0:
-			s.Feed.Announce([]string{"", "red wins the round", "blue wins the round"}[v.Team%3], Warning)
+			s.Feed.Announce([]string{"", "red wins the round", "blue wins the round"}[v.Team%3],
+				Warning)
 		case v.Winner == world.Nobody:
 			s.Feed.Announce("a draw", Warning)
 		case v.Winner == s.me:
@@ -125,8 +128,10 @@ func (s *Scene) killed(w *world.World, v *arena.Killed) {
 		s.wreck(at, s.ColorOf(v.Victim))
 		s.noiseAt(sound.Death, at, 0.7, 22)
 	}
-	s.Feed.kill(Kill{By: s.NameOf(v.By), Victim: s.NameOf(v.Victim), ByColor: s.ColorOf(v.By), VictimColor: s.ColorOf(v.Victim), Weapon: v.Weapon,
-		Accident: v.By == v.Victim, Mine: s.me != world.Nobody && (v.By == s.me || v.Victim == s.me), by: v.By, victim: v.Victim})
+	s.Feed.kill(Kill{By: s.NameOf(v.By), Victim: s.NameOf(v.Victim), ByColor: s.ColorOf(v.By),
+		VictimColor: s.ColorOf(v.Victim), Weapon: v.Weapon,
+		Accident: v.By == v.Victim, Mine: s.me != world.Nobody &&
+			(v.By == s.me || v.Victim == s.me), by: v.By, victim: v.Victim})
 	switch {
 	case s.me == world.Nobody:
 	case v.Victim == s.me:

@@ -5,11 +5,13 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Feed is what is told in words: who killed whom, what is said, what was just picked up, and one line that everyone should read. The zero value is empty.
+// A Feed is what is told in words: who killed whom, what is said, what was just picked up, and one
+// line that everyone should read. The zero value is empty.
 type Feed struct {
 	Kills []Kill
 	Lines []Line
-	// Big is the line in the middle of the screen, and Hint the small one below; both are empty most of the time.
+	// Big is the line in the middle of the screen, and Hint the small one below; both are empty
+	// most of the time.
 	Big, Hint Line
 }
 

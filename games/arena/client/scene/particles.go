@@ -29,10 +29,12 @@ func (p *Particle) Done() float64 { return min(1, p.Age/p.Life) }
 // Now gives its size, color and cover at present.
 func (p *Particle) Now() (size float64, c Color, alpha float64) {
 	t := p.Done()
-	return p.Size[0] + (p.Size[1]-p.Size[0])*math.Sqrt(t), p.Color[0].Mix(p.Color[1], float32(t)), p.Alpha * (1 - t*t)
+	return p.Size[0] + (p.Size[1]-p.Size[0])*math.Sqrt(t), p.Color[0].Mix(p.Color[1], float32(t)),
+		p.Alpha * (1 - t*t)
 }
 
-// Particles are those that are there. The zero value is ready. When there are too many, the oldest give way.
+// Particles are those that are there. The zero value is ready. When there are too many, the oldest
+// give way.
 type Particles struct {
 	list []Particle
 	next int

@@ -15,8 +15,10 @@ import (
 func TestPilot(t *testing.T) {
 	var p scene.Pilot
 	me := &arena.Fighter{Weapon: arena.Blaster, Rockets: 2}
-	c := p.Command(&scene.Controls{Right: true, Up: true, Point: det.Vec2{X: 1, Y: 1}, Fire: true}, me)
-	if c.X != arena.Push || c.Y != -arena.Push || !c.Fire || det.Abs(float64(c.Aim)-det.Pi/4) > 1e-9 {
+	c := p.Command(&scene.Controls{Right: true, Up: true, Point: det.Vec2{X: 1, Y: 1}, Fire: true},
+		me)
+	if c.X != arena.Push || c.Y != -arena.Push || !c.Fire ||
+		det.Abs(float64(c.Aim)-det.Pi/4) > 1e-9 {
 		t.Errorf("%+v", c)
 	}
 	if c = p.Command(&scene.Controls{}, me); c.X != 0 || det.Abs(float64(c.Aim)-det.Pi/4) > 1e-9 {
@@ -59,7 +61,8 @@ func TestPilot(t *testing.T) {
 	}
 }
 
-// TestAnswer plays frames of a fighter that moves a given number of frames after the key, while an error of up to a unit is smoothed away.
+// TestAnswer plays frames of a fighter that moves a given number of frames after the key, while an
+// error of up to a unit is smoothed away.
 func TestAnswer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		delay := rapid.IntRange(0, 5).Draw(t, "delay")
@@ -84,7 +87,8 @@ func TestAnswer(t *testing.T) {
 			show(true)
 		}
 		if a.Count != 1 || a.Frames != delay || a.Ticks > delay || every == 1 && a.Ticks != delay {
-			t.Fatalf("measured %d times, %d frames and %d ticks from frame %d, want %d", a.Count, a.Frames, a.Ticks, first, delay)
+			t.Fatalf("measured %d times, %d frames and %d ticks from frame %d, want %d", a.Count,
+				a.Frames, a.Ticks, first, delay)
 		}
 	})
 	var a scene.Answer
@@ -99,7 +103,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestBlind takes many tests: the pair differs, both are played equally often before the question, and the votes are all in the score.
+// TestBlind takes many tests: the pair differs, both are played equally often before the question,
+// and the votes are all in the score.
 func TestBlind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b scene.Blind
@@ -125,7 +130,8 @@ func TestBlind(t *testing.T) {
 				}
 				now += 0.5
 			}
-			if len(turns) < 4 || turns[0] == turns[1] || turns[0] != turns[2] || turns[1] != turns[3] {
+			if len(turns) < 4 || turns[0] == turns[1] || turns[0] != turns[2] ||
+				turns[1] != turns[3] {
 				t.Fatalf("turns were %v", turns)
 			}
 			b.Vote(rapid.IntRange(-1, 1).Draw(t, "vote"))

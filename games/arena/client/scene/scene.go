@@ -16,14 +16,16 @@ type Frame struct {
 	World *world.World
 	Me    world.Player // whose eyes these are; Nobody for someone who watches
 	Dt    float64      // seconds since the last frame
-	// Look is where the player points on the screen, from the middle: a vector of length one for its edge.
+	// Look is where the player points on the screen, from the middle: a vector of length one for
+	// its edge.
 	Look det.Vec2
 	// Screen is how much of the map the screen shows. If it is zero the camera may stand anywhere.
 	Screen det.Vec2
-	// Lead is how many seconds the present is past the world's tick: things are shown that much further on their way. Others is the same for what belongs to
-	// other players.
+	// Lead is how many seconds the present is past the world's tick: things are shown that much
+	// further on their way. Others is the same for what belongs to other players.
 	Lead, Others float64
-	// Fresh says that the world has gone on since the last frame, so that its events have not been seen.
+	// Fresh says that the world has gone on since the last frame, so that its events have not been
+	// seen.
 	Fresh bool
 }
 
@@ -65,7 +67,8 @@ type Ray struct {
 	Color    Color
 }
 
-// A Scene follows a world from frame to frame and keeps what only the eye needs. The zero value is an empty one; Update fills it. It belongs to one goroutine.
+// A Scene follows a world from frame to frame and keeps what only the eye needs. The zero value is
+// an empty one; Update fills it. It belongs to one goroutine.
 type Scene struct {
 	Camera    Camera
 	Particles Particles
@@ -79,7 +82,8 @@ type Scene struct {
 	// Noise is called with what is to be heard. It may be nil.
 	Noise func(s sound.Sound, p sound.Source)
 
-	// Me is one's own fighter as it is shown, or nil while one is dead or watches; Eye is from where one sees, and Sight what is seen.
+	// Me is one's own fighter as it is shown, or nil while one is dead or watches; Eye is from
+	// where one sees, and Sight what is seen.
 	Me    *Body
 	Eye   det.Vec2
 	Sight []det.Vec2
@@ -134,7 +138,8 @@ func (s *Scene) Update(f Frame) {
 		return
 	}
 	if s.memory == nil {
-		s.memory, s.names, s.teams = map[world.ID]*memory{}, map[world.Player]string{}, map[world.Player]int{}
+		s.memory, s.names, s.teams = map[world.ID]*memory{}, map[world.Player]string{},
+			map[world.Player]int{}
 	}
 	dt := min(f.Dt, 0.1) // what stood still goes on, and does not jump
 	s.Time += dt
@@ -226,8 +231,10 @@ func (s *Scene) bodies(f *Frame, dt float64) {
 		if own {
 			mine = len(s.Bodies)
 		}
-		s.Bodies = append(s.Bodies, Body{ID: id, Player: p, Pos: o.Pos.MulAdd(o.Vel, lead), Vel: o.Vel, Aim: o.Aim, Weapon: o.Weapon, Color: s.ColorOf(p), Name: s.NameOf(p),
-			Health: o.Health, Mine: own, Stride: m.stride, Flash: m.flash, Kick: m.kick})
+		s.Bodies = append(s.Bodies,
+			Body{ID: id, Player: p, Pos: o.Pos.MulAdd(o.Vel, lead), Vel: o.Vel, Aim: o.Aim,
+				Weapon: o.Weapon, Color: s.ColorOf(p), Name: s.NameOf(p),
+				Health: o.Health, Mine: own, Stride: m.stride, Flash: m.flash, Kick: m.kick})
 	}
 	if mine >= 0 {
 		s.Me = &s.Bodies[mine]
@@ -337,7 +344,9 @@ func (s *Scene) shine(w *world.World, f *Frame, dt float64) {
 	}
 	for _, p := range world.All[arena.Pickup](w) {
 		if p.There(w) {
-			s.Lights = append(s.Lights, Light{p.Pos, 2.2, KindColor(p.Kind).Mul(float32(0.32 + 0.1*math.Sin(s.Time*3+p.Pos.X)))})
+			s.Lights = append(s.Lights,
+				Light{p.Pos, 2.2,
+					KindColor(p.Kind).Mul(float32(0.32 + 0.1*math.Sin(s.Time*3+p.Pos.X)))})
 		}
 	}
 	for i := range s.Bodies {

@@ -54,7 +54,8 @@ func (m *match) step(t testing.TB) {
 	m.in.Reset()
 }
 
-// TestSceneFollowsAMatch watches bots fight: all that a match has must turn up in the scene, and nothing grow without bound.
+// TestSceneFollowsAMatch watches bots fight: all that a match has must turn up in the scene, and
+// nothing grow without bound.
 func TestSceneFollowsAMatch(t *testing.T) {
 	m := newMatch(t, "duel", 6)
 	var heard [sound.Sounds]int
@@ -62,9 +63,12 @@ func TestSceneFollowsAMatch(t *testing.T) {
 	var particles, lights, rays, kills, said, marks int
 	for range 60 * 60 {
 		m.step(t)
-		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true, Screen: det.Vec2{X: 32, Y: 18}})
-		particles, lights, rays = max(particles, len(s.Particles.All())), max(lights, len(s.Lights)), max(rays, len(s.Rays))
-		kills, said, marks = max(kills, len(s.Feed.Kills)), max(said, len(s.Feed.Lines)), max(marks, len(s.Scorches))
+		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true,
+			Screen: det.Vec2{X: 32, Y: 18}})
+		particles, lights, rays = max(particles, len(s.Particles.All())),
+			max(lights, len(s.Lights)), max(rays, len(s.Rays))
+		kills, said, marks = max(kills, len(s.Feed.Kills)), max(said, len(s.Feed.Lines)),
+			max(marks, len(s.Scorches))
 		if s.Me != nil && (s.Me.Player != 1 || s.Eye != s.Me.Pos) {
 			t.Fatalf("looks from %v, and stands at %v", s.Eye, s.Me.Pos)
 		}
@@ -72,10 +76,14 @@ func TestSceneFollowsAMatch(t *testing.T) {
 			t.Fatal("sees nothing")
 		}
 	}
-	if particles == 0 || particles > 1500 || lights == 0 || rays == 0 || kills == 0 || kills > 6 || said > 8 || marks == 0 || marks > 80 {
-		t.Errorf("at most %d particles, %d lights, %d rays, %d kills, %d lines, %d marks", particles, lights, rays, kills, said, marks)
+	if particles == 0 || particles > 1500 || lights == 0 || rays == 0 || kills == 0 || kills > 6 ||
+		said > 8 || marks == 0 || marks > 80 {
+		t.Errorf("at most %d particles, %d lights, %d rays, %d kills, %d lines, %d marks",
+			particles, lights, rays, kills, said, marks)
 	}
-	for _, n := range []sound.Sound{sound.Bolt, sound.Launch, sound.Burst, sound.Hurt, sound.Death, sound.Step, sound.Door, sound.Appear} {
+	for _, n := range []sound.Sound{
+		sound.Bolt, sound.Launch, sound.Burst, sound.Hurt, sound.Death, sound.Step, sound.Door,
+		sound.Appear} {
 		if heard[n] == 0 {
 			t.Errorf("sound %d was never heard", n)
 		}
@@ -94,7 +102,8 @@ func TestSceneFollowsAMatch(t *testing.T) {
 	}
 }
 
-// TestSceneTakesPartialWorlds shows a scene worlds in which anything may be missing, as clients have them.
+// TestSceneTakesPartialWorlds shows a scene worlds in which anything may be missing, as clients
+// have them.
 func TestSceneTakesPartialWorlds(t *testing.T) {
 	m, outer := newMatch(t, "duel", 4), t
 	var s scene.Scene
@@ -107,15 +116,18 @@ func TestSceneTakesPartialWorlds(t *testing.T) {
 		partial.Host().SetTick(m.w.Tick())
 		for i, c := range arena.Game.Classes() {
 			for id := range m.w.Host().Of(i) {
-				if c.State() && rapid.IntRange(0, 9).Draw(t, "state") > 0 || !c.State() && rapid.Bool().Draw(t, "there") {
-					if err := partial.Host().Put(id, m.w.Host().Entry(id), m.w.Host().Image(id)); err != nil {
+				if c.State() && rapid.IntRange(0, 9).Draw(t, "state") > 0 || !c.State() &&
+					rapid.Bool().Draw(t, "there") {
+					if err := partial.Host().Put(id, m.w.Host().Entry(id),
+						m.w.Host().Image(id)); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 		}
 		me := world.Player(rapid.IntRange(0, 9).Draw(t, "me"))
-		s.Update(scene.Frame{World: partial, Me: me, Dt: rapid.Float64Range(0, 100).Draw(t, "dt"), Fresh: rapid.Bool().Draw(t, "fresh")})
+		s.Update(scene.Frame{World: partial, Me: me, Dt: rapid.Float64Range(0, 100).Draw(t, "dt"),
+			Fresh: rapid.Bool().Draw(t, "fresh")})
 		s.Board(partial, nil)
 	})
 	s.Update(scene.Frame{})
@@ -125,7 +137,9 @@ func TestCamera(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c scene.Camera
 		place := func(name string) det.Vec2 {
-			return det.Vec2{X: rapid.Float64Range(0, 200).Draw(t, name+".x"), Y: rapid.Float64Range(0, 200).Draw(t, name+".y")}
+			return det.Vec2{
+				X: rapid.Float64Range(0, 200).Draw(t, name+".x"),
+				Y: rapid.Float64Range(0, 200).Draw(t, name+".y")}
 		}
 		at := place("at")
 		for range rapid.IntRange(1, 20).Draw(t, "frames") {

@@ -9,8 +9,9 @@ import (
 // undoneLife is how long a line about something that did not happen is still to be read.
 const undoneLife = 3.0
 
-// Undo takes back an event that was shown and did not happen after all, where someone could still believe in it: a kill is struck out and not just gone, so that whoever
-// has read it knows. What was to be seen for a moment only, such as sparks, is left to fade.
+// Undo takes back an event that was shown and did not happen after all, where someone could still
+// believe in it: a kill is struck out and not just gone, so that whoever has read it knows. What
+// was to be seen for a moment only, such as sparks, is left to fade.
 func (s *Scene) Undo(event bits.Syncer) {
 	switch v := event.(type) {
 	case *arena.Killed:

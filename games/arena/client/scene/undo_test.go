@@ -9,14 +9,16 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// TestUndo takes back kills of a match as they come: the line is struck out and stays long enough to be read, and others are left alone.
+// TestUndo takes back kills of a match as they come: the line is struck out and stays long enough
+// to be read, and others are left alone.
 func TestUndo(t *testing.T) {
 	m := newMatch(t, "duel", 6)
 	var s scene.Scene
 	undone, mine := 0, 0
 	for range 60 * 60 {
 		m.step(t)
-		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true, Screen: det.Vec2{X: 32, Y: 18}})
+		s.Update(scene.Frame{World: m.w, Me: 1, Dt: 1.0 / 60, Fresh: true,
+			Screen: det.Vec2{X: 32, Y: 18}})
 		for _, v := range world.Events[arena.Killed](m.w) {
 			before := 0
 			for i := range s.Feed.Kills {

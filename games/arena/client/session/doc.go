@@ -25,7 +25,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Pilot makes the player's command for one tick. It is told the player's own fighter, or nil if there is none.
+// A Pilot makes the player's command for one tick. It is told the player's own fighter, or nil if
+// there is none.
 type Pilot func(me *arena.Fighter) arena.Command
 
 // A View is what there is to show in one frame.
@@ -34,7 +35,8 @@ type View struct {
 	Me    world.Player // whose eyes these are
 	// Truth is what the server last said of everything in view, or nil where there is no server.
 	Truth *world.World
-	// Lead is how many seconds the present is past the world's tick for what is one's own, and Others for what is not.
+	// Lead is how many seconds the present is past the world's tick for what is one's own, and
+	// Others for what is not.
 	Lead, Others float64
 	// Fresh says that the events of World are to be shown now.
 	Fresh bool
@@ -46,7 +48,8 @@ type View struct {
 
 // A Play is a game under way with one player in front of it.
 type Play interface {
-	// Frame goes on to a time, which never goes back. The pilot is asked once for each tick that is due.
+	// Frame goes on to a time, which never goes back. The pilot is asked once for each tick that is
+	// due.
 	Frame(now time.Duration, pilot Pilot)
 	// View gives what is to be shown.
 	View() View

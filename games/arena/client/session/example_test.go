@@ -15,7 +15,8 @@ func ExamplePractice() {
 		return
 	}
 	for frame := range 60 { // a second, at sixty frames
-		p.Frame(time.Duration(frame)*time.Second/60, func(*arena.Fighter) arena.Command { return arena.Command{X: arena.Push} })
+		p.Frame(time.Duration(frame)*time.Second/60,
+			func(*arena.Fighter) arena.Command { return arena.Command{X: arena.Push} })
 	}
 	fmt.Println("tick", p.View().World.Tick())
 	// Output: tick 60

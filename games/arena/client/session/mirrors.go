@@ -8,8 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 )
 
-// An Undone is an event that was shown and did not happen after all: a server that is one of several
-// mirrors shows what it knows, and another may know better.
+// An Undone is an event that was shown and did not happen after all: a server that is one of
+// several mirrors shows what it knows, and another may know better.
 type Undone struct {
 	Event    bits.Syncer   // *arena.Killed, and so on
 	Believed time.Duration // for how long it was shown

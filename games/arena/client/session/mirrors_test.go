@@ -49,7 +49,8 @@ type league struct {
 func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 	l := &league{net: n, key: token.Key(seedOf(n.Seed(), 9))}
 	for i := range 3 {
-		l.hulls, l.docks = append(l.hulls, n.Endpoint(fmt.Sprintf("m%d", i))), append(l.docks, n.Endpoint(fmt.Sprintf("s%d", i)))
+		l.hulls, l.docks = append(l.hulls, n.Endpoint(fmt.Sprintf("m%d", i))),
+			append(l.docks, n.Endpoint(fmt.Sprintf("s%d", i)))
 		for j := range i {
 			n.Connect(l.hulls[i], l.hulls[j], between)
 		}
@@ -57,10 +58,13 @@ func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 	for i := range 3 {
 		o := mirror.Options{
 			Server: server.Options{
-				Title: shown, Level: server.Level{Name: "duel", Seed: 3}, Links: []link.Link{l.docks[i]}, Workers: 1,
+				Title: shown, Level: server.Level{Name: "duel", Seed: 3}, Links: []link.Link{
+					l.docks[i]}, Workers: 1,
 				Conn: conn.Options{Seed: seedOf(n.Seed(), byte(20+i)), Wall: wall},
 			},
-			Link: l.hulls[i], Address: l.hulls[i].PublicAddr(), Public: l.docks[i].PublicAddr(), Name: fmt.Sprint(i), Keys: []token.Key{l.key}, Wall: wall, Seed: seedOf(n.Seed(), byte(30+i)),
+			Link: l.hulls[i], Address: l.hulls[i].PublicAddr(), Public: l.docks[i].PublicAddr(),
+			Name: fmt.Sprint(i), Keys: []token.Key{l.key}, Wall: wall,
+			Seed:  seedOf(n.Seed(), byte(30+i)),
 			Found: i == 0, Timeline: "trailing", // with its own delays
 		}
 		for j := range 3 {
@@ -87,7 +91,8 @@ func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 
 func (l *league) fail(format string, args ...any) {
 	if l.err == nil {
-		l.err = fmt.Errorf("seed %d at %v: %s", l.net.Seed(), l.net.Now(), fmt.Sprintf(format, args...))
+		l.err = fmt.Errorf("seed %d at %v: %s", l.net.Seed(), l.net.Now(),
+			fmt.Sprintf(format, args...))
 	}
 }
 
@@ -110,16 +115,22 @@ type mate struct {
 
 func (l *league) join(at int) *mate {
 	x := &mate{undone: map[string]int{}}
-	x.Session = session.New(session.Options{Name: fmt.Sprint("mate ", at), Conn: conn.Options{Seed: seedOf(l.net.Seed(), byte(40+at)), Wall: wall},
+	x.Session = session.New(session.Options{Name: fmt.Sprint("mate ", at),
+		Conn: conn.Options{Seed: seedOf(l.net.Seed(), byte(40+at)), Wall: wall},
 		Join: func(context.Context) (session.Entry, error) { panic("it has its way in") }})
 	to := l.docks[at].PublicAddr()
-	t, err := token.Issue(l.key, token.Grant{Protocol: token.ProtocolID("arena"), Client: uint64(at + 1), Expires: wall + 3600}, still(at))
+	t, err := token.Issue(l.key,
+		token.Grant{
+			Protocol: token.ProtocolID("arena"), Client: uint64(at + 1), Expires: wall + 3600},
+		still(at))
 	if err != nil {
 		l.fail("%v", err)
 	}
-	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to}, Dial: func(p wire.Server) (link.Link, error) { return l.lane(p.Addr), nil }})
+	x.Enter(session.Entry{Link: l.lane(to), Token: t, Servers: []netip.AddrPort{to},
+		Dial: func(p wire.Server) (link.Link, error) { return l.lane(p.Addr), nil }})
 	brain := arena.NewBotOf(uint64(at), 1)
-	l.docks[at].Every(arena.Game.TickLength(), func() { // a machine that lives on when the mirror beside it dies
+	// a machine that lives on when the mirror beside it dies
+	l.docks[at].Every(arena.Game.TickLength(), func() {
 		x.Frame(l.net.Now(), func(*arena.Fighter) arena.Command {
 			if x.view.World == nil {
 				return arena.Command{}
@@ -138,7 +149,8 @@ func (l *league) join(at int) *mate {
 	return x
 }
 
-// TestMirrors plays on three mirrors by links that lead to one each. Something that was shown is taken back and told; when a mirror dies its player goes on at another.
+// TestMirrors plays on three mirrors by links that lead to one each. Something that was shown is
+// taken back and told; when a mirror dies its player goes on at another.
 func TestMirrors(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		l, err := newLeague(n, netsim.Transatlantic)
@@ -204,13 +216,15 @@ func TestMirrors(t *testing.T) {
 			l.fail("the player of a dead mirror does not go on: %q", mates[1].view.Status)
 			return l.err
 		}
-		if at := mates[1].Server(); mates[1].view.Me != who || at != l.docks[0].PublicAddr() && at != l.docks[2].PublicAddr() {
+		if at := mates[1].Server(); mates[1].view.Me != who || at != l.docks[0].PublicAddr() &&
+			at != l.docks[2].PublicAddr() {
 			l.fail("player %d went on as %d at %v", who, mates[1].view.Me, at)
 		}
 		if n := mates[1].Numbers().Worlds; n != 1 {
 			l.fail("saw %d worlds, where one should have gone on", n)
 		}
-		t.Logf("seed %d: taken back %v %v %v; plays again after %v", n.Seed(), mates[0].undone, mates[1].undone, mates[2].undone, n.Now()-from)
+		t.Logf("seed %d: taken back %v %v %v; plays again after %v", n.Seed(), mates[0].undone,
+			mates[1].undone, mates[2].undone, n.Now()-from)
 		return l.err
 	})
 }

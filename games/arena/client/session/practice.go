@@ -46,7 +46,8 @@ func NewPractice(o PracticeOptions) (*Practice, error) {
 	for i := range o.Bots {
 		p.bots = append(p.bots, arena.NewBot(o.Seed+uint64(i)))
 	}
-	p.run, err = solo.New(arena.Game, solo.Options{Settings: settings, Players: 1 + o.Bots, Inputs: p.inputs, After: p.after})
+	p.run, err = solo.New(arena.Game,
+		solo.Options{Settings: settings, Players: 1 + o.Bots, Inputs: p.inputs, After: p.after})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,8 @@ func NewPractice(o PracticeOptions) (*Practice, error) {
 }
 
 func (p *Practice) inputs(t world.Tick, in *world.Inputs) {
-	give := func(player world.Player, c arena.Command) { _ = world.Give(in, player, c) } // the command is of the game's type
+	// the command is of the game's type
+	give := func(player world.Player, c arena.Command) { _ = world.Give(in, player, c) }
 	give(1, p.pilot(fighterOf(p.world, 1)))
 	for i, b := range p.bots {
 		player := world.Player(2 + i)
@@ -95,7 +97,9 @@ func (p *Practice) View() View {
 	return View{World: p.world, Me: 1, Lead: s, Others: s}
 }
 
-var botNames = [...]string{"Ada", "Boole", "Curie", "Dirac", "Euler", "Fermi", "Gauss", "Hopper", "Ising", "Joule", "Kepler", "Lamarr", "Maxwell", "Noether", "Ohm", "Pascal"}
+var botNames = [...]string{
+	"Ada", "Boole", "Curie", "Dirac", "Euler", "Fermi", "Gauss", "Hopper", "Ising", "Joule",
+	"Kepler", "Lamarr", "Maxwell", "Noether", "Ohm", "Pascal"}
 
 // BotName is what a bot is called.
 func BotName(i int) string {

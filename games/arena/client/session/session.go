@@ -17,8 +17,8 @@ type Entry = client.Entry
 
 // Options are what a Session is made from. Join has no default.
 type Options struct {
-	// Join finds a way in. It is called in a goroutine of its own, at the beginning and again whenever
-	// the last way has come to an end.
+	// Join finds a way in. It is called in a goroutine of its own, at the beginning and again
+	// whenever the last way has come to an end.
 	Join func(ctx context.Context) (Entry, error)
 	// Name is what others read.
 	Name string
@@ -28,8 +28,8 @@ type Options struct {
 	Conn conn.Options
 }
 
-// A Session is a game over a network: a client.Session, and what is the arena's own about it. It belongs
-// to one goroutine.
+// A Session is a game over a network: a client.Session, and what is the arena's own about it. It
+// belongs to one goroutine.
 type Session struct {
 	*client.Session
 	name  string
@@ -51,9 +51,11 @@ func New(o Options) *Session {
 
 // Frame takes in what came, computes the ticks that are due and sends their commands.
 func (s *Session) Frame(now time.Duration, pilot Pilot) {
-	s.view = s.Session.Frame(now, func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
-		_ = world.Give(in, me, s.command(t, pilot(fighterOf(shown, me)), me)) // it is of the game's type
-	})
+	s.view = s.Session.Frame(now,
+		func(t world.Tick, me world.Player, shown *world.World, in *world.Inputs) {
+			// it is of the game's type
+			_ = world.Give(in, me, s.command(t, pilot(fighterOf(shown, me)), me))
+		})
 	v := &s.view
 	if v.Began {
 		s.asked = 0
@@ -67,10 +69,11 @@ func (s *Session) Frame(now time.Duration, pilot Pilot) {
 // askAgain is how many ticks to wait for a name to be taken.
 const askAgain = 60
 
-// command adds to the pilot's command what the player's name takes. A command that comes too late loses
-// its verb, so the name is asked for until it is so.
+// command adds to the pilot's command what the player's name takes. A command that comes too late
+// loses its verb, so the name is asked for until it is so.
 func (s *Session) command(t world.Tick, c arena.Command, me world.Player) arena.Command {
-	if c.Verb == arena.Nothing && t >= s.asked+askAgain && s.name != "" && nameOf(s.Truth(), me) != s.name {
+	if c.Verb == arena.Nothing && t >= s.asked+askAgain && s.name != "" &&
+		nameOf(s.Truth(), me) != s.name {
 		c.Verb, c.Text, s.asked = arena.Name, s.name, t
 	}
 	return c
@@ -121,5 +124,6 @@ func (s *Session) Leave() {
 }
 
 func (s *Session) over() {
-	s.view, s.fresh = client.View{Status: client.ErrOver.Error(), Ended: true, Err: client.ErrOver}, false
+	s.view, s.fresh = client.View{Status: client.ErrOver.Error(), Ended: true, Err: client.ErrOver},
+		false
 }

@@ -44,7 +44,8 @@ func seedOf(n uint64, what byte) (s [32]byte) {
 }
 
 // shown is the arena in which everyone is shown everything.
-var shown = &game.Title{Game: arena.Game, Levels: game.Levels{Settings: arena.LevelSettings}, Shots: arena.Title.Shots}
+var shown = &game.Title{
+	Game: arena.Game, Levels: game.Levels{Settings: arena.LevelSettings}, Shots: arena.Title.Shots}
 
 func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 	s := &sim{net: n, end: n.Endpoint("server"), key: token.Key(seedOf(n.Seed(), 9))}
@@ -67,7 +68,8 @@ func newSim(n *netsim.Net, keep time.Duration) (*sim, error) {
 
 func (s *sim) fail(format string, args ...any) {
 	if s.err == nil {
-		s.err = fmt.Errorf("seed %d at %v: %s", s.net.Seed(), s.net.Now(), fmt.Sprintf(format, args...))
+		s.err = fmt.Errorf("seed %d at %v: %s", s.net.Seed(), s.net.Now(),
+			fmt.Sprintf(format, args...))
 	}
 }
 
@@ -83,7 +85,10 @@ func (r still) Read(b []byte) (int, error) {
 
 func (s *sim) token(client uint64) token.Token {
 	s.issued++
-	t, err := token.Issue(s.key, token.Grant{Protocol: token.ProtocolID("arena"), Client: client, Expires: wall + 3600, Servers: []netip.AddrPort{s.end.PublicAddr()}}, still(s.issued))
+	t, err := token.Issue(s.key,
+		token.Grant{
+			Protocol: token.ProtocolID("arena"), Client: client, Expires: wall + 3600,
+			Servers: []netip.AddrPort{s.end.PublicAddr()}}, still(s.issued))
 	if err != nil {
 		s.fail("%v", err)
 	}
@@ -156,9 +161,11 @@ func (p *player) me() *arena.Fighter {
 
 func (p *player) playing() bool { return p.Playing() && p.me() != nil && p.me().Alive() }
 
-// wrapped is a network as a browser has it: each packet goes in one of QUIC, which is nearly twice as large.
+// wrapped is a network as a browser has it: each packet goes in one of QUIC, which is nearly twice
+// as large.
 func wrapped(c netsim.Conditions) netsim.Conditions {
-	const plain, more = 58, 40 // bytes, in round figures: a packet of commands with UDP and IP, and what QUIC adds to it
+	// bytes, in round figures: a packet of commands with UDP and IP, and what QUIC adds to it
+	const plain, more = 58, 40
 	c.Name += " in QUIC"
 	for _, p := range []*netsim.Profile{&c.Up, &c.Down} {
 		p.Rate, p.Queue = p.Rate*plain/(plain+more), p.Queue*plain/(plain+more)
@@ -166,8 +173,9 @@ func wrapped(c netsim.Conditions) netsim.Conditions {
 	return c
 }
 
-// TestAnswersInTheSameFrame presses keys in a room where nothing else happens, on every network: the fighter moves in the first frame, and where the server has it in
-// the end is where it was shown.
+// TestAnswersInTheSameFrame presses keys in a room where nothing else happens, on every network:
+// the fighter moves in the first frame, and where the server has it in the end is where it was
+// shown.
 func TestAnswersInTheSameFrame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -203,24 +211,28 @@ func TestAnswersInTheSameFrame(t *testing.T) {
 	}
 }
 
-// press waits until the fighter is at rest, holds keys for a while and expects the first frame to show it.
+// press waits until the fighter is at rest, holds keys for a while and expects the first frame to
+// show it.
 func (s *sim) press(p *player, keys arena.Command, hold time.Duration) {
-	if !s.net.RunUntil(20*time.Second, func() bool { return p.playing() && p.me().Vel == det.Vec2{} }) {
+	if !s.net.RunUntil(20*time.Second,
+		func() bool { return p.playing() && p.me().Vel == det.Vec2{} }) {
 		s.fail("does not come to rest: %q", p.view.Status)
 		return
 	}
 	p.keys, p.frames, p.ticks = keys, 0, 0
-	if !s.net.RunUntil(5*time.Second, func() bool { return p.me() != nil && p.me().Vel != det.Vec2{} }) {
+	if !s.net.RunUntil(5*time.Second,
+		func() bool { return p.me() != nil && p.me().Vel != det.Vec2{} }) {
 		s.fail("does not move: %q", p.view.Status)
-	} else if p.ticks > 1 || p.frames > 2 { // now and then there is a frame without a tick, where the clock goes a little slower
+	} else if p.ticks > 1 || p.frames > 2 {
+		// now and then there is a frame without a tick, where the clock goes a little slower
 		s.fail("moved in frame %d after the key, which had %d ticks", p.frames, p.ticks)
 	}
 	s.net.Run(hold)
 	p.keys = arena.Command{}
 }
 
-// TestTimeGoesOn changes from every network to every other while someone plays: there is no moment at which the fighter would not answer, and no command that the
-// server refuses.
+// TestTimeGoesOn changes from every network to every other while someone plays: there is no moment
+// at which the fighter would not answer, and no command that the server refuses.
 func TestTimeGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -245,7 +257,8 @@ func TestTimeGoesOn(t *testing.T) {
 						n.Connect(p.end, s.end, c)
 						p.still, p.stood = 0, 0
 						for i := range 4 {
-							p.keys = arena.Command{X: int8(n.Rand().IntN(15)) - 7, Y: int8(n.Rand().IntN(15)) - 7}
+							p.keys = arena.Command{
+								X: int8(n.Rand().IntN(15)) - 7, Y: int8(n.Rand().IntN(15)) - 7}
 							n.Run(time.Duration(n.Rand().IntN(2000)) * time.Millisecond)
 							if p.keys = (arena.Command{}); i%2 == 0 {
 								n.Run(2 * time.Second)
@@ -253,7 +266,9 @@ func TestTimeGoesOn(t *testing.T) {
 						}
 						refused := s.server.Stats().Commands.Future
 						if p.view.Status != "" || p.stood > 2 || refused > 0 {
-							s.fail("on %s, between %s and %s: stood still for %d frames, %d commands refused; %q", c.Name, from.Name, to.Name, p.stood, refused, p.view.Status)
+							s.fail("on %s, between %s and %s: stood still for %d frames, %d "+
+								"commands refused; %q", c.Name, from.Name, to.Name, p.stood,
+								refused, p.view.Status)
 							return s.err
 						}
 					}
@@ -273,7 +288,8 @@ func whereIs(w *world.World, p world.Player) det.Vec2 {
 	return det.Vec2{}
 }
 
-// TestSleepAndReturn pauses a player for a minute, in which the server loses the connection, and expects the same player back.
+// TestSleepAndReturn pauses a player for a minute, in which the server loses the connection, and
+// expects the same player back.
 func TestSleepAndReturn(t *testing.T) {
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		s, err := newSim(n, 5*time.Minute)
@@ -297,7 +313,10 @@ func TestSleepAndReturn(t *testing.T) {
 		}
 		p.end.Resume()
 		p.asleep = false
-		if !n.RunUntil(60*time.Second, func() bool { return p.Playing() && p.view.Status == "" && s.server.Population().Away == 0 }) {
+		if !n.RunUntil(60*time.Second,
+			func() bool {
+				return p.Playing() && p.view.Status == "" && s.server.Population().Away == 0
+			}) {
 			s.fail("did not come back: %q", p.view.Status)
 			return s.err
 		}
@@ -330,15 +349,16 @@ func TestNamesArrive(t *testing.T) {
 			s.fail("is called %q: %q", name(), p.view.Status)
 		}
 		p.SetName(strings.Repeat("long ", 2000))
-		if !n.RunUntil(60*time.Second, func() bool { return name() == "long long long" || name() == "long long long l" }) {
+		if !n.RunUntil(60*time.Second,
+			func() bool { return name() == "long long long" || name() == "long long long l" }) {
 			s.fail("is called %q", name())
 		}
 		return s.err
 	})
 }
 
-// TestWrongNameGoes foresees a name that the server never hears of: it is shown for a moment, and then the one that the server has, also where nothing else happens of
-// which the server would tell.
+// TestWrongNameGoes foresees a name that the server never hears of: it is shown for a moment, and
+// then the one that the server has, also where nothing else happens of which the server would tell.
 func TestWrongNameGoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
@@ -361,7 +381,8 @@ func TestWrongNameGoes(t *testing.T) {
 						}
 						return ""
 					}
-					if !n.RunUntil(60*time.Second, func() bool { return p.playing() && shown() == "ann" }) {
+					if !n.RunUntil(60*time.Second,
+						func() bool { return p.playing() && shown() == "ann" }) {
 						s.fail("never plays: %q", p.view.Status)
 						return s.err
 					}
@@ -372,7 +393,8 @@ func TestWrongNameGoes(t *testing.T) {
 					p.keys = arena.Command{}
 					n.Run(500 * time.Millisecond)
 					n.Heal(p.end, s.end)
-					if !foreseen || !n.RunUntil(10*time.Second, func() bool { return shown() == "ann" }) {
+					if !foreseen ||
+						!n.RunUntil(10*time.Second, func() bool { return shown() == "ann" }) {
 						s.fail("foreseen %v, and still called %q", foreseen, shown())
 						return s.err
 					}
@@ -387,7 +409,8 @@ func TestWrongNameGoes(t *testing.T) {
 	}
 }
 
-// TestStylesWhilePlaying changes the style again and again; the game goes on, and each event is seen once.
+// TestStylesWhilePlaying changes the style again and again; the game goes on, and each event is
+// seen once.
 func TestStylesWhilePlaying(t *testing.T) {
 	simtest.Run(t, 2, func(n *netsim.Net) error {
 		s, err := newSim(n, 0)
@@ -413,11 +436,13 @@ func TestStylesWhilePlaying(t *testing.T) {
 				return s.err
 			}
 		}
-		if p.events["fired"] < 40 || p.events["fired"] > 12*60/int(arena.Arms[arena.Blaster].Reload)+20 {
+		if p.events["fired"] < 40 ||
+			p.events["fired"] > 12*60/int(arena.Arms[arena.Blaster].Reload)+20 {
 			s.fail("%d shots were seen", p.events["fired"])
 		}
 		x := p.Numbers()
-		if x.RoundTrip < 50*time.Millisecond || x.Snapshots == 0 || x.Received == 0 || x.Sent == 0 || x.Bad != 0 {
+		if x.RoundTrip < 50*time.Millisecond || x.Snapshots == 0 || x.Received == 0 ||
+			x.Sent == 0 || x.Bad != 0 {
 			s.fail("numbers %+v", x)
 		}
 		return s.err
@@ -433,16 +458,18 @@ func TestServerGone(t *testing.T) {
 		}
 		defer s.server.Close()
 		asked := make(chan struct{}, 100)
-		p := s.join("ann", 1, netsim.LAN, session.Options{Join: func(context.Context) (session.Entry, error) {
-			asked <- struct{}{}
-			return session.Entry{}, errors.New("the server does not answer")
-		}})
+		p := s.join("ann", 1, netsim.LAN,
+			session.Options{Join: func(context.Context) (session.Entry, error) {
+				asked <- struct{}{}
+				return session.Entry{}, errors.New("the server does not answer")
+			}})
 		if !n.RunUntil(30*time.Second, p.playing) {
 			s.fail("never plays: %q", p.view.Status)
 			return s.err
 		}
 		s.server.Shutdown("good night")
-		if !n.RunUntil(30*time.Second, func() bool { return strings.Contains(p.view.Status, "good night") }) {
+		if !n.RunUntil(30*time.Second,
+			func() bool { return strings.Contains(p.view.Status, "good night") }) {
 			s.fail("the player is told %q", p.view.Status)
 		}
 		n.Run(5 * time.Second)
@@ -461,12 +488,14 @@ func TestServerGone(t *testing.T) {
 
 func TestPractice(t *testing.T) {
 	heard := 0
-	p, err := session.NewPractice(session.PracticeOptions{Seed: 4, Bots: 3, Heard: func(*world.World) { heard++ }})
+	p, err := session.NewPractice(session.PracticeOptions{Seed: 4, Bots: 3,
+		Heard: func(*world.World) { heard++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		p.Frame(time.Duration(i)*time.Second/30, func(*arena.Fighter) arena.Command { return arena.Command{X: 7} })
+		p.Frame(time.Duration(i)*time.Second/30,
+			func(*arena.Fighter) arena.Command { return arena.Command{X: 7} })
 		if v := p.View(); v.World == nil || v.Me != 1 || v.Lead < 0 || v.Lead > 0.02 {
 			t.Fatalf("%+v", v)
 		}

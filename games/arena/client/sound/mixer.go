@@ -6,13 +6,15 @@ import (
 	"sync"
 )
 
-// A Source is where a noise comes from: how loud it is on either side, and how much its pitch differs.
+// A Source is where a noise comes from: how loud it is on either side, and how much its pitch
+// differs.
 type Source struct{ Left, Right, Pitch float32 }
 
 // Here is a noise in one's own head.
 func Here(volume float64) Source { return Source{float32(volume), float32(volume), 1} }
 
-// At is a noise so far to the right and below, as one hears it who stands in the middle. Beyond reach it is not heard.
+// At is a noise so far to the right and below, as one hears it who stands in the middle. Beyond
+// reach it is not heard.
 func At(dx, dy, volume, reach float64) Source {
 	d := math.Hypot(dx, dy)
 	if d >= reach {
@@ -21,7 +23,9 @@ func At(dx, dy, volume, reach float64) Source {
 	near := 1 - d/reach
 	volume *= near * near
 	side := dx / (d + 4) // close by, sides do not matter much
-	return Source{float32(volume * math.Sqrt((1-side)/2) * math.Sqrt2), float32(volume * math.Sqrt((1+side)/2) * math.Sqrt2), 1}
+	return Source{
+		float32(volume * math.Sqrt((1-side)/2) * math.Sqrt2),
+		float32(volume * math.Sqrt((1+side)/2) * math.Sqrt2), 1}
 }
 
 // Detune changes the pitch, so that the same noise twice does not sound like a machine.
@@ -30,7 +34,8 @@ func (p Source) Detune(by float64) Source {
 	return p
 }
 
-// A Mixer adds up what is heard at a time. Read gives it to whatever plays it, from any goroutine: an endless stream of 32-bit floats, left and right in turn.
+// A Mixer adds up what is heard at a time. Read gives it to whatever plays it, from any goroutine:
+// an endless stream of 32-bit floats, left and right in turn.
 type Mixer struct {
 	mu      sync.Mutex
 	bank    [Sounds][]float32

@@ -82,13 +82,17 @@ func TestSidesAndDistance(t *testing.T) {
 	}
 }
 
-// TestAnything plays whatever comes: what is read is always sound, and there is never too much of it.
+// TestAnything plays whatever comes: what is read is always sound, and there is never too much of
+// it.
 func TestAnything(t *testing.T) {
 	m := NewMixer()
 	rapid.Check(t, func(t *rapid.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "n") {
-			p := At(rapid.Float64Range(-30, 30).Draw(t, "dx"), rapid.Float64Range(-30, 30).Draw(t, "dy"), rapid.Float64Range(0, 2).Draw(t, "volume"), 25)
-			m.Play(Sound(rapid.IntRange(0, int(Sounds)+2).Draw(t, "sound")), p.Detune(rapid.Float64Range(-2, 2).Draw(t, "detune")))
+			p := At(rapid.Float64Range(-30, 30).Draw(t, "dx"),
+				rapid.Float64Range(-30, 30).Draw(t, "dy"),
+				rapid.Float64Range(0, 2).Draw(t, "volume"), 25)
+			m.Play(Sound(rapid.IntRange(0, int(Sounds)+2).Draw(t, "sound")),
+				p.Detune(rapid.Float64Range(-2, 2).Draw(t, "detune")))
 		}
 		if len(m.playing) > most {
 			t.Fatalf("%d at once", len(m.playing))

@@ -30,7 +30,8 @@ const (
 // Rate is how many samples there are in a second.
 const Rate = 48000
 
-// A voice computes a noise, sample by sample: t is in seconds, x from 0 at its beginning to 1 at its end.
+// A voice computes a noise, sample by sample: t is in seconds, x from 0 at its beginning to 1 at
+// its end.
 type voice func(t, x float64) float64
 
 // recipes say how long each noise is and what it is made of.
@@ -50,19 +51,25 @@ var recipes = [Sounds]struct {
 	}},
 	Beam: {0.75, func(n *noise) voice {
 		return func(t, x float64) float64 {
-			ring := sine(sweep(t, 2400, 520, 6)) + 0.5*sine(sweep(t, 3610, 770, 6)) + 0.4*sine(sweep(t, 1210, 300, 5))
+			ring := sine(sweep(t, 2400, 520, 6)) + 0.5*sine(sweep(t, 3610, 770, 6)) +
+				0.4*sine(sweep(t, 1210, 300, 5))
 			return 0.42*fade(x, 3.2)*ring + 0.7*fade(x, 22)*n.high()
 		}
 	}},
 	Burst: {1.1, func(n *noise) voice {
 		return func(t, x float64) float64 {
-			return math.Tanh(2.4 * (fade(x, 2.6)*n.low(0.02+0.22*fade(x, 7)) + 0.9*fade(x, 6)*sine(sweep(t, 120, 34, 7))))
+			return math.Tanh(
+				2.4 * (fade(x, 2.6)*n.low(0.02+0.22*fade(x, 7)) + 0.9*fade(x,
+					6)*sine(sweep(t, 120, 34, 7))))
 		}
 	}},
 	Spark: {0.12, func(n *noise) voice {
 		return func(t, x float64) float64 { return fade(x, 5) * (0.5*n.high() + 0.2*sine(t*3100)) }
 	}},
-	Hit:  {0.09, func(*noise) voice { return func(t, x float64) float64 { return fade(x, 3) * 0.5 * sine(t*1760) } }},
+	Hit: {0.09,
+		func(*noise) voice {
+			return func(t, x float64) float64 { return fade(x, 3) * 0.5 * sine(t*1760) }
+		}},
 	Hurt: {0.22, func(n *noise) voice { return thud(n, 190, 70, 0.5) }},
 	Death: {0.8, func(n *noise) voice {
 		return func(t, x float64) float64 {
@@ -84,7 +91,8 @@ var recipes = [Sounds]struct {
 	}},
 	Appear: {0.6, func(*noise) voice {
 		return func(t, x float64) float64 {
-			return 0.35 * math.Sin(math.Pi*math.Sqrt(x)) * (sine(sweep(t, 220, 1320, -3)) + 0.5*sine(sweep(t, 330, 1980, -3)))
+			return 0.35 * math.Sin(math.Pi*math.Sqrt(x)) * (sine(sweep(t, 220, 1320, -3)) +
+				0.5*sine(sweep(t, 330, 1980, -3)))
 		}
 	}},
 	Step: {0.07, func(n *noise) voice {

@@ -51,5 +51,6 @@ func cut(a, b float64) float64 { return math.Max(a, -b) }
 
 // ripple is a smooth noise for smoke and scorch marks.
 func ripple(x, y, seed float64) float64 {
-	return 0.5 + 0.25*math.Sin(x*5.1+seed+math.Sin(y*3.7+seed*2)) + 0.25*math.Sin(y*6.3-seed+math.Sin(x*4.9-seed))
+	return 0.5 + 0.25*math.Sin(x*5.1+seed+math.Sin(y*3.7+seed*2)) +
+		0.25*math.Sin(y*6.3-seed+math.Sin(x*4.9-seed))
 }

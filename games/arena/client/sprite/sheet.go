@@ -40,14 +40,16 @@ const (
 	Shapes                // how many there are
 )
 
-// Cell is the side of each picture in pixels, and gap what is left free around it so that neighbours do not shine through.
+// Cell is the side of each picture in pixels, and gap what is left free around it so that
+// neighbours do not shine through.
 const (
 	Cell    = 128
 	gap     = 2
 	columns = 8
 )
 
-// Sheet paints all shapes. The image is made for alpha blending; the rectangles are where each shape is.
+// Sheet paints all shapes. The image is made for alpha blending; the rectangles are where each
+// shape is.
 func Sheet() (*image.RGBA, [Shapes]image.Rectangle) {
 	rows := (int(Shapes) + columns - 1) / columns
 	const step = Cell + 2*gap
@@ -112,10 +114,12 @@ var painters = [Shapes]func(x, y float64) shade{
 		return shade{0, clamp(f * 1.6)}
 	},
 	Torso: func(x, y float64) shade {
-		arms := fill(math.Min(ellipse(x, y, 0.34, -0.4, 0.42, 0.17), ellipse(x, y, 0.34, 0.4, 0.42, 0.17)), 0.5)
+		arms := fill(math.Min(ellipse(x, y, 0.34, -0.4, 0.42, 0.17),
+			ellipse(x, y, 0.34, 0.4, 0.42, 0.17)), 0.5)
 		pack := bevel(box(x, y, -0.42, 0, 0.2, 0.36, 0.1), x, y, 0.42)
 		body := bevel(ellipse(x, y, -0.06, 0, 0.46, 0.66), x, y, 0.82)
-		plates := bevel(math.Min(ellipse(x, y, -0.02, -0.56, 0.32, 0.27), ellipse(x, y, -0.02, 0.56, 0.32, 0.27)), x, y, 1)
+		plates := bevel(math.Min(ellipse(x, y, -0.02, -0.56, 0.32, 0.27),
+			ellipse(x, y, -0.02, 0.56, 0.32, 0.27)), x, y, 1)
 		return plates.over(body.over(pack.over(arms)))
 	},
 	Helmet: func(x, y float64) shade {
@@ -140,20 +144,24 @@ var painters = [Shapes]func(x, y float64) shade{
 		return muzzle.over(band.over(tube))
 	},
 	RailGun: func(x, y float64) shade {
-		rails := bevel(math.Min(box(x, y, 0.25, -0.13, 0.72, 0.06, 0.03), box(x, y, 0.25, 0.13, 0.72, 0.06, 0.03)), x, y*4, 0.7)
-		coils := fill(math.Min(box(x, y, 0.1, 0, 0.05, 0.22, 0.02), box(x, y, 0.45, 0, 0.05, 0.22, 0.02)), 0.95)
+		rails := bevel(math.Min(box(x, y, 0.25, -0.13, 0.72, 0.06, 0.03),
+			box(x, y, 0.25, 0.13, 0.72, 0.06, 0.03)), x, y*4, 0.7)
+		coils := fill(math.Min(box(x, y, 0.1, 0, 0.05, 0.22, 0.02),
+			box(x, y, 0.45, 0, 0.05, 0.22, 0.02)), 0.95)
 		body := bevel(box(x, y, -0.5, 0, 0.35, 0.26, 0.1), x, y*2, 0.65)
 		return body.over(coils.over(rails))
 	},
 	Rocket: func(x, y float64) shade {
-		fins := fill(math.Max(box(x, y, -0.6, 0, 0.22, 0.5, 0.02), math.Abs(y)-0.55-0.5*(x+0.6)), 0.5)
+		fins := fill(math.Max(box(x, y, -0.6, 0, 0.22, 0.5, 0.02), math.Abs(y)-0.55-0.5*(x+0.6)),
+			0.5)
 		tube := bevel(box(x, y, -0.05, 0, 0.7, 0.22, 0.1), x, y*4, 0.85)
 		nose := bevel(ellipse(x, y, 0.55, 0, 0.4, 0.22), x, y*4, 1)
 		return nose.over(tube.over(fins))
 	},
 	Cross: func(x, y float64) shade {
 		plate := bevel(box(x, y, 0, 0, 0.72, 0.72, 0.2), x, y, 0.35)
-		cross := fill(math.Min(box(x, y, 0, 0, 0.46, 0.16, 0.04), box(x, y, 0, 0, 0.16, 0.46, 0.04)), 1)
+		cross := fill(math.Min(box(x, y, 0, 0, 0.46, 0.16, 0.04),
+			box(x, y, 0, 0, 0.16, 0.46, 0.04)), 1)
 		return cross.over(plate)
 	},
 	Crate: func(x, y float64) shade {
@@ -197,18 +205,22 @@ var painters = [Shapes]func(x, y float64) shade{
 		return shade{v, 1}
 	},
 	Arrow: func(x, y float64) shade {
-		return fill(math.Max(math.Abs(y)-0.6*(0.7-x), math.Max(x-0.8, -x-0.5+0.8*(0.5-math.Abs(y)))), 1)
+		return fill(math.Max(math.Abs(y)-0.6*(0.7-x),
+			math.Max(x-0.8, -x-0.5+0.8*(0.5-math.Abs(y)))), 1)
 	},
 	Sight: func(x, y float64) shade {
 		dot := fill(circle(x, y, 0, 0, 0.07), 1)
 		ring := fill(math.Abs(circle(x, y, 0, 0, 0.52))-0.045, 1)
-		arms := fill(math.Max(math.Min(box(x, y, 0, 0, 0.95, 0.05, 0), box(x, y, 0, 0, 0.05, 0.95, 0)), -circle(x, y, 0, 0, 0.62)), 1)
+		arms := fill(
+			math.Max(math.Min(box(x, y, 0, 0, 0.95, 0.05, 0), box(x, y, 0, 0, 0.05, 0.95, 0)),
+				-circle(x, y, 0, 0, 0.62)), 1)
 		return dot.over(ring.over(arms))
 	},
 	Skull: func(x, y float64) shade {
 		head := math.Min(circle(x, y, 0, -0.15, 0.62), box(x, y, 0, 0.5, 0.34, 0.3, 0.1))
 		eyes := math.Min(circle(x, y, -0.26, -0.1, 0.19), circle(x, y, 0.26, -0.1, 0.19))
-		teeth := math.Min(box(x, y, -0.11, 0.68, 0.03, 0.14, 0), box(x, y, 0.11, 0.68, 0.03, 0.14, 0))
+		teeth := math.Min(box(x, y, -0.11, 0.68, 0.03, 0.14, 0),
+			box(x, y, 0.11, 0.68, 0.03, 0.14, 0))
 		return fill(cut(cut(head, eyes), teeth), 1)
 	},
 }

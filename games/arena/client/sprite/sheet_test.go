@@ -2,7 +2,8 @@ package sprite
 
 import "testing"
 
-// TestSheet looks at every shape: each must be there, within its cell, and be blended as premultiplied colour.
+// TestSheet looks at every shape: each must be there, within its cell, and be blended as
+// premultiplied colour.
 func TestSheet(t *testing.T) {
 	sheet, where := Sheet()
 	for s := range Shapes {

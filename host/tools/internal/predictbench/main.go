@@ -1,4 +1,5 @@
-// Command predictbench is coeval bench predict for platforms that the whole program is not for, such as WebAssembly: it prints the same JSON object.
+// Command predictbench is coeval bench predict for platforms that the whole program is not for,
+// such as WebAssembly: it prints the same JSON object.
 package main
 
 import (

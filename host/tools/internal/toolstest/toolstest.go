@@ -83,7 +83,8 @@ func Dots(t *testing.T) (schema, frames string) {
 	}
 	dir := t.TempDir()
 	schema, frames = filepath.Join(dir, "dots.json"), filepath.Join(dir, "dots.bin")
-	if err := errors.Join(os.WriteFile(schema, []byte(dotsSchema), 0o600), os.WriteFile(frames, data, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(schema, []byte(dotsSchema), 0o600),
+		os.WriteFile(frames, data, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return schema, frames

@@ -49,7 +49,9 @@ type Verb struct {
 }
 
 // Run makes the Run of a verb: it gives an experiment its options, with where to tell of progress.
-func Run[O any, R lab.Result](o *O, p *lab.Progress, run func(context.Context, O) (R, error)) func(context.Context, lab.Progress) (lab.Result, error) {
+func Run[O any, R lab.Result](o *O, p *lab.Progress,
+	run func(context.Context, O) (R, error)) func(context.Context, lab.Progress) (lab.Result,
+	error) {
 	return func(ctx context.Context, progress lab.Progress) (lab.Result, error) {
 		*p = progress
 		return run(ctx, *o)
@@ -69,14 +71,17 @@ var Embodied = Kind{"that says what a player moves about in", func(t *game.Title
 }}
 
 // Trained titles are such as many play at once: the codec has learned of them.
-var Trained = Kind{"for which the codec has tables", func(t *game.Title) bool { return t.Tables != nil }}
+var Trained = Kind{
+	"for which the codec has tables", func(t *game.Title) bool { return t.Tables != nil }}
 
 // A Plotted result can be drawn.
 type Plotted interface{ Plot() *lab.Plot }
 
 // List is a command that stands above verbs, and lists them if it is given none.
 func List(use, short, long, example string, verbs ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: cli.NoUnknownCommand, RunE: cli.List}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example, Args: cli.NoUnknownCommand,
+		RunE: cli.List}
 	cmd.AddCommand(verbs...)
 	return cmd
 }
@@ -125,15 +130,22 @@ func (v Verb) For(p *host.Program) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
 	if v.Title != nil {
-		r.Options = append(r.Options, lab.Text(&r.game, "game", "", "what is played (default: the first game "+v.Fits.About+")"))
+		r.Options = append(r.Options,
+			lab.Text(&r.game, "game", "",
+				"what is played (default: the first game "+v.Fits.About+")"))
 	}
 	if v.Plots != "" {
-		r.Options = append(r.Options, lab.Text(&r.plot, "plot", "", "draw "+v.Plots+" to `FILE`, an SVG"))
+		r.Options = append(r.Options,
+			lab.Text(&r.plot, "plot", "", "draw "+v.Plots+" to `FILE`, an SVG"))
 	}
 	if v.Profile != nil {
-		r.Options = append(r.Options, lab.Text(v.Profile, "profile", "", "write a CPU profile of the server to `FILE`; costs some accuracy"))
+		r.Options = append(r.Options,
+			lab.Text(v.Profile, "profile", "",
+				"write a CPU profile of the server to `FILE`; costs some accuracy"))
 	}
-	r.Options = append(r.Options, lab.Switch(&r.json, "json", "print JSON: one object, or one a line where there are several"))
+	r.Options = append(r.Options,
+		lab.Switch(&r.json, "json",
+			"print JSON: one object, or one a line where there are several"))
 	Flags(cmd, r.Options)
 	if v.Work != nil {
 		cmd.AddCommand(r.worker())
@@ -159,8 +171,8 @@ func (r *running) worker() *cobra.Command {
 	}
 }
 
-// choose finds the title that --game names. Without a name it is the first of the program that fits,
-// or the first if none does.
+// choose finds the title that --game names. Without a name it is the first of the program that
+// fits, or the first if none does.
 func (r *running) choose() error {
 	if r.Title == nil {
 		return nil
@@ -208,7 +220,8 @@ func (r *running) run(cmd *cobra.Command) error {
 		return err
 	}
 	if r.plot != "" && filepath.Ext(r.plot) != ".svg" {
-		return cli.Usagef("--plot %s: the name must end in .svg, the only format that it draws", r.plot)
+		return cli.Usagef("--plot %s: the name must end in .svg, the only format that it draws",
+			r.plot)
 	}
 	if err := r.choose(); err != nil {
 		return err
