@@ -13,45 +13,17 @@ func newClassModel(c *Class, still []bool) *classModel {
 		still = make([]bool, len(c.Fields))
 	}
 	m := &classModel{
-		fields: c.Fields, reference: c.Reference, reckon: c.Reckon, still: still, moved: [3]bool{
-			true, true, true}}
+		fields: c.Fields, reference: c.Reference, reckon: c.Reckon, still: still,
+		moved: [3]bool{true, true, true},
+	}
 	m.changed.looks = m.moved
-	var numbers, discrete []int
-	for _, k := range []Kind{Angle, Velocity, Position, Number} {
-		for i := range c.Fields {
-			if c.Fields[i].Kind == k && !still[i] {
-				numbers = append(numbers, i)
-			}
-		}
-	}
-	for i := range c.Fields {
-		switch {
-		case c.Fields[i].Kind == Discrete || still[i]:
-			discrete = append(discrete, i)
-		case c.Fields[i].Kind == Quaternion:
-			r := rotationModel{
-				field: i, low: c.Fields[i+1].Min, top: int32(c.Fields[i+1].span() - 1)}
-			r.unit = int64(math.Round(rotPart * 65536 / float64(r.top)))
-			r.perUnit = int64(math.Round(math.Sqrt2 * float64(r.top) * 256))
-			setAll(r.usesLog[:])
-			r.usesPast = Depth - 1
-			m.rotations = append(m.rotations, r)
-		}
-	}
+	numbers := numbersOf(c, still)
+	discrete := m.layOutOthers(c)
 	index := map[int]int{}
 	for i, f := range numbers {
 		index[f] = i
 	}
-	m.heading.angle = -1
-	// the first angle is taken to be the heading
-	if len(numbers) > 0 && c.Fields[numbers[0]].Kind == Angle {
-		i := slices.IndexFunc(numbers, func(f int) bool { return c.Fields[f].Kind == Velocity })
-		if i >= 0 && i+1 < len(numbers) && c.Fields[numbers[i+1]].Kind == Velocity {
-			m.heading = heading{angle: 0, x: i, y: i + 1, span: c.Fields[numbers[0]].span()}
-			m.heading.used = true
-			m.heading.scale = 1 << 40 / m.heading.span
-		}
-	}
+	m.layOutHeading(c, numbers)
 	for i, f := range numbers {
 		d := &c.Fields[f]
 		n := numberModel{
@@ -93,6 +65,51 @@ func newClassModel(c *Class, still []bool) *classModel {
 		m.defaults[i] = min(max(0, c.Fields[i].Min), c.Fields[i].Max)
 	}
 	return m
+}
+
+// numbersOf lists the fields that are coded as numbers, in the order in which they are.
+func numbersOf(c *Class, still []bool) (numbers []int) {
+	for _, k := range []Kind{Angle, Velocity, Position, Number} {
+		for i := range c.Fields {
+			if c.Fields[i].Kind == k && !still[i] {
+				numbers = append(numbers, i)
+			}
+		}
+	}
+	return numbers
+}
+
+// layOutOthers lays out rotations, and lists the fields that are coded as symbols.
+func (m *classModel) layOutOthers(c *Class) (discrete []int) {
+	for i := range c.Fields {
+		switch {
+		case c.Fields[i].Kind == Discrete || m.still[i]:
+			discrete = append(discrete, i)
+		case c.Fields[i].Kind == Quaternion:
+			r := rotationModel{
+				field: i, low: c.Fields[i+1].Min, top: int32(c.Fields[i+1].span() - 1)}
+			r.unit = int64(math.Round(rotPart * 65536 / float64(r.top)))
+			r.perUnit = int64(math.Round(math.Sqrt2 * float64(r.top) * 256))
+			setAll(r.usesLog[:])
+			r.usesPast = Depth - 1
+			m.rotations = append(m.rotations, r)
+		}
+	}
+	return discrete
+}
+
+// layOutHeading finds the velocity that a heading follows from.
+func (m *classModel) layOutHeading(c *Class, numbers []int) {
+	m.heading.angle = -1
+	// the first angle is taken to be the heading
+	if len(numbers) > 0 && c.Fields[numbers[0]].Kind == Angle {
+		i := slices.IndexFunc(numbers, func(f int) bool { return c.Fields[f].Kind == Velocity })
+		if i >= 0 && i+1 < len(numbers) && c.Fields[numbers[i+1]].Kind == Velocity {
+			m.heading = heading{angle: 0, x: i, y: i + 1, span: c.Fields[numbers[0]].span()}
+			m.heading.used = true
+			m.heading.scale = 1 << 40 / m.heading.span
+		}
+	}
 }
 
 // shareErrors gives numbers of a kind the same distributions of errors, one to the escapes of all

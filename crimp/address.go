@@ -24,8 +24,8 @@ const (
 	toAll    member.ID = 0
 	toSite   member.ID = 1<<16 - 1
 	toOthers member.ID = 1<<16 - 2
-	// maxMember is the highest identifier that a member can have.
-	maxMember = 1<<16 - 3
+	// MaxMember is the highest number that a member can have.
+	MaxMember member.ID = 1<<16 - 3
 )
 
 // multicasts reports whether one datagram of ours reaches our whole site.

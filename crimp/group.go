@@ -187,7 +187,8 @@ func (g *Group) MaxMessage() int {
 	if g.sending != nil {
 		proof = g.sending.proofSize
 	}
-	return g.opt.Datagram - repairPrefix - headerSize - dataFixed - 1 - sealSize - proof - g.order.room(g)
+	head := repairPrefix + headerSize + dataFixed + 1 + sealSize + proof
+	return g.opt.Datagram - head - g.order.room(g)
 }
 
 // SetRoster puts a roster in force. The first that names this identity makes it a

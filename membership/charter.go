@@ -22,12 +22,9 @@ type charter struct {
 	witnesses []crimp.Member
 }
 
-// maxMember is the highest identifier that package crimp leaves to members.
-const maxMember = 1<<16 - 3
-
 func (c *charter) fields(k *bits.Cursor) {
 	k.U16((*uint16)(&c.nextID))
-	k.Check(c.nextID != 0 && c.nextID <= maxMember)
+	k.Check(c.nextID != 0 && c.nextID <= crimp.MaxMember)
 	before := member.ID(0)
 	for w := range bits.List16(k, &c.witnesses, crimp.MaxMembers) {
 		w.Fields(k)
@@ -100,7 +97,7 @@ func (c *charter) size() int { return len(c.roster.Members) + len(c.witnesses) }
 func (c *charter) takeID() member.ID {
 	for {
 		id := c.nextID
-		if c.nextID++; c.nextID > maxMember {
+		if c.nextID++; c.nextID > crimp.MaxMember {
 			c.nextID = 1
 		}
 		if c.find(id) == nil {

@@ -129,7 +129,8 @@ func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
 	enc.Flag(first, chanceFirst)
 	s.bases.Header(enc, &f.Sent)
 	if first {
-		enc.Bits(uint32(min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1))&(1<<earlyBits-1), earlyBits)
+		early := min(max(room.Early, -1<<(earlyBits-1)), 1<<(earlyBits-1)-1)
+		enc.Bits(uint32(early)&(1<<earlyBits-1), earlyBits)
 		enc.Flag(room.Repeated > 0, chanceRepeated)
 		if room.Repeated > 0 {
 			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)

@@ -400,8 +400,9 @@ func TestWideLines(t *testing.T) {
 		"// " + wide[:98] + "\n" + // 3: does not
 		"//\t" + wide + "\n" + // 4: a picture
 		"var a = `" + wide + "\n" + wide + "`\n" + // 5, 6: a text
-		"\tvar b = \"" + wide[:88] + "\"\n" + // 7: the tab counts as four
-		"// " + strings.Repeat("ü", 97) + "\n" // 8: letters count, not bytes
+		"\tvar " + wide[:93] + " = 1\n" + // 7: the tab counts as four
+		"// " + strings.Repeat("ü", 97) + "\n" + // 8: letters count, not bytes
+		"//go:build " + wide + "\n" // 9: a directive
 	if got := fmt.Sprint(wideLines(src)); got != "[3 7]" {
 		t.Errorf("found %s", got)
 	}
