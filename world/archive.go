@@ -9,7 +9,8 @@ import (
 )
 
 // An archive is the bytes of a saved world. Each of its methods writes a value, or reads it, so
-// that one function says what a part of a saved world is made of. The first error stays; after it
+// that one function says what a part of a saved world is made of. Writing changes nothing in the
+// world, which others may be reading. The first error stays; after it
 // every value that is read is zero.
 type archive struct {
 	data    []byte // what was written, or all that there is to read
@@ -74,15 +75,22 @@ func uvarint[T bits.Whole](a *archive, v *T) {
 
 // varint is uvarint for numbers with a sign.
 func (a *archive) varint(v *int64) {
-	u := uint64(*v<<1) ^ uint64(*v>>63)
-	uvarint(a, &u)
-	*v = int64(u>>1) ^ -int64(u&1)
+	if u := uint64(*v<<1) ^ uint64(*v>>63); a.reading {
+		uvarint(a, &u)
+		*v = int64(u>>1) ^ -int64(u&1)
+	} else {
+		uvarint(a, &u)
+	}
 }
 
 // below is a number that must be less than n.
 func below[T bits.Whole](a *archive, v *T, n uint64) {
-	u := uint64(*v)
-	if uvarint(a, &u); a.reading && u >= n {
+	if !a.reading {
+		uvarint(a, v)
+		return
+	}
+	var u uint64
+	if uvarint(a, &u); u >= n {
 		a.fail(fmt.Errorf("%d is not below %d", u, n))
 		u = 0
 	}
@@ -110,17 +118,29 @@ func (a *archive) text(v *string) {
 
 // image is each number as its distance from what stands for nothing.
 func (a *archive) image(image []int32, schema *bits.Schema) []int32 {
+	if !a.reading {
+		a.data = appendImage(a.data, image, schema)
+		return image
+	}
 	for i := range image {
 		s := &schema.Slots[i]
-		v := int64(image[i]) - int64(s.Absent)
+		var v int64
 		a.varint(&v)
-		if v += int64(s.Absent); a.reading && (v < int64(s.Min) || v > int64(s.Max)) {
+		if v += int64(s.Absent); v < int64(s.Min) || v > int64(s.Max) {
 			a.fail(fmt.Errorf("%s.%s: %d is not in %d..%d", schema.Name, s.Name, v, s.Min, s.Max))
 			return image
 		}
 		image[i] = int32(v)
 	}
 	return image
+}
+
+// appendImage is most of what saving does, and goes over the numbers without asking which way.
+func appendImage(dst []byte, image []int32, schema *bits.Schema) []byte {
+	for i, v := range image {
+		dst = binary.AppendVarint(dst, int64(v)-int64(schema.Slots[i].Absent))
+	}
+	return dst
 }
 
 // value is a command or event, by its image.

@@ -139,7 +139,9 @@ func (a *archive) players(w *World) {
 			return
 		}
 		last = p
-		w.admitOne(p)
+		if a.reading {
+			w.admitOne(p)
+		}
 		if w.commands != nil {
 			a.value(w, w.game.commands.layout, w.commands.syncer(int(p)))
 		}
@@ -247,7 +249,9 @@ func (a *archive) entity(w *World, t *table, pg *page, s int) {
 	fixed(a, &sl.by)
 	below(a, &ago, 1<<32)
 	below(a, &sl.ordinal, 1<<16)
-	sl.tick = uint32(w.tick) - ago
+	if a.reading {
+		sl.tick = uint32(w.tick) - ago
+	}
 	at, image := t.at(pg, s), a.image(t.image(pg, s), t.class.layout.Schema())
 	if a.reading && a.err == nil {
 		if err := t.class.read(w, at, image); err != nil {

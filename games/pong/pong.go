@@ -20,7 +20,8 @@ const (
 // Game is what to run.
 var Game = world.Define("pong",
 	world.Class[Paddle](), world.Class[Ball](), world.State[Score](),
-	world.Commands[Move](), world.Event[Bounce](world.EventOptions{Delivery: world.Unreliable}),
+	world.Commands[Move](),
+	world.Event[Bounce](world.EventOptions{Delivery: world.Unreliable}),
 	world.Event[Goal](),
 	world.OnStart(func(w *world.World) {
 		world.Spawn(w, Paddle{X: Inset, Y: Height / 2})
@@ -110,8 +111,8 @@ func (b *Ball) Step(w *world.World, me world.ID) {
 		off := b.Pos.Sub(det.Vec2{X: p.X, Y: p.Y})
 		toward := (b.Vel.X < 0) == (p.X < Width/2)
 		if toward && det.Abs(off.X) < 0.75 && det.Abs(off.Y) < Reach+0.5 {
-			b.Vel = det.Vec2{
-				X: float64(-1.06 * b.Vel.X), Y: b.Vel.Y + float64(4*off.Y)}.ClampLen(topSpeed)
+			vel := det.Vec2{X: float64(-1.06 * b.Vel.X), Y: b.Vel.Y + float64(4*off.Y)}
+			b.Vel = vel.ClampLen(topSpeed)
 			world.Emit(w, me, Bounce{})
 		}
 	}
