@@ -16,7 +16,8 @@ import (
 //
 // Numbers are big-endian. After the first field that is missing or wrong a reading cursor reads
 // nothing more and [Cursor.OK] is false; what it was given to fill stays as it was. It never reads
-// beyond its bytes, and allocates only for what has arrived.
+// beyond its bytes, and allocates only for what has arrived. A writing cursor changes nothing but
+// its own bytes, so that several may write the same message at once.
 //
 // A Cursor is for the messages of protocols. What a game sends goes through [Sync], in fewer bits.
 type Cursor struct {
@@ -120,6 +121,14 @@ func (c *Cursor) Uvarint(v *uint64, most uint64) {
 	*v = u
 }
 
+// Number is Uvarint for a number of any type.
+func Number[T ~uint8 | ~uint16 | ~uint32 | ~uint64](c *Cursor, v *T, most uint64) {
+	u := uint64(*v)
+	if c.Uvarint(&u, most); c.reading {
+		*v = T(u)
+	}
+}
+
 // Bool is one byte, 0 or 1.
 func (c *Cursor) Bool(v *bool) {
 	var b byte
@@ -128,7 +137,7 @@ func (c *Cursor) Bool(v *bool) {
 	}
 	if c.U8(&b); b > 1 {
 		c.bad = true
-	} else if !c.bad {
+	} else if c.reading && !c.bad {
 		*v = b == 1
 	}
 }

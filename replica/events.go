@@ -291,16 +291,10 @@ func (q *messageQueue) settled(t world.Tick) {
 
 // eventName reads or writes what an event is known by, but for its kind.
 func eventName(c *bits.Cursor, e *world.Emitted) {
-	uvarint(c, &e.Tick, 1<<62-1)
-	uvarint(c, &e.Ordinal, 1<<16-1)
+	bits.Number(c, &e.Tick, 1<<62-1)
+	bits.Number(c, &e.Ordinal, 1<<16-1)
 	identifier(c, &e.About)
 	identifier(c, &e.By)
-}
-
-func uvarint[T ~uint16 | ~uint64](c *bits.Cursor, v *T, most uint64) {
-	u := uint64(*v)
-	c.Uvarint(&u, most)
-	*v = T(u)
 }
 
 // identifier reads or writes an identifier in its parts, since each is small.
@@ -308,14 +302,16 @@ func identifier(c *bits.Cursor, id *world.ID) {
 	generation, class, allocator, index := uint64(id.Generation()), uint64(id.Class()),
 		uint64(id.Allocator()), uint64(id.Index())
 	c.Uvarint(&generation, 1<<24-1)
-	if generation == 0 {
-		*id = world.None
-		return
+	made := world.None
+	if generation != 0 {
+		c.Uvarint(&class, 254)
+		c.Uvarint(&allocator, 1<<12-1)
+		c.Uvarint(&index, 1<<20-1)
+		made = world.MakeID(int(class), int(allocator), int(index), int(generation))
 	}
-	c.Uvarint(&class, 254)
-	c.Uvarint(&allocator, 1<<12-1)
-	c.Uvarint(&index, 1<<20-1)
-	*id = world.MakeID(int(class), int(allocator), int(index), int(generation))
+	if c.Reading() {
+		*id = made
+	}
 }
 
 // gather takes what happened since the last snapshot: what is reliable becomes

@@ -61,7 +61,7 @@ func (r *Receiver) hear(c *bits.Cursor, leading bool) error {
 		}
 		if standing == settling && kind == 0 {
 			tick := world.Tick(0)
-			uvarint(c, &tick, 1<<62-1)
+			bits.Number(c, &tick, 1<<62-1)
 			settled = max(settled, tick)
 			continue
 		}

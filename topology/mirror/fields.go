@@ -20,34 +20,30 @@ import (
 // years.
 const maxTick = 1 << 56
 
-// number is one of at most most, in one to ten bytes.
-func number[T ~uint16 | ~uint32 | ~uint64](c *bits.Cursor, v *T, most uint64) {
-	u := uint64(*v)
-	c.Uvarint(&u, most)
-	*v = T(u)
-}
-
 // atMost is a number that is taken for most if it is more.
 func atMost[T ~uint16 | ~uint32](c *bits.Cursor, v *T, most uint64) {
 	u := uint64(*v)
-	c.Uvarint(&u, math.MaxUint64)
-	*v = T(min(u, most))
+	if c.Uvarint(&u, math.MaxUint64); c.Reading() {
+		*v = T(min(u, most))
+	}
 }
 
-func tick(c *bits.Cursor, t *world.Tick) { number(c, t, maxTick) }
+func tick(c *bits.Cursor, t *world.Tick) { bits.Number(c, t, maxTick) }
 
 // after is a tick later than the promise.
 func after(c *bits.Cursor, promise world.Tick, t *world.Tick) {
 	d := *t - promise - 1
-	tick(c, &d)
-	*t = promise + 1 + d
+	if tick(c, &d); c.Reading() {
+		*t = promise + 1 + d
+	}
 }
 
 // before is a tick that is not later than the promise.
 func before(c *bits.Cursor, promise world.Tick, t *world.Tick) {
 	d := promise - *t
-	number(c, &d, uint64(promise))
-	*t = promise - d
+	if bits.Number(c, &d, uint64(promise)); c.Reading() {
+		*t = promise - d
+	}
 }
 
 // micros is a time of at most a century.
@@ -60,7 +56,7 @@ func micros(c *bits.Cursor, d *time.Duration) {
 
 // player is one that is not Nobody.
 func player(c *bits.Cursor, p *world.Player) {
-	number(c, p, math.MaxUint16)
+	bits.Number(c, p, math.MaxUint16)
 	c.Check(*p != world.Nobody)
 }
 
@@ -120,7 +116,8 @@ func table[K cmp.Ordered, V any](c *bits.Cursor, m map[K]V, f func(*K, *V)) {
 	keys := slices.Sorted(maps.Keys(m))
 	list(c, &keys, func(k *K) {
 		v := m[*k]
-		f(k, &v)
-		m[*k] = v
+		if f(k, &v); c.Reading() {
+			m[*k] = v
+		}
 	})
 }

@@ -62,8 +62,8 @@ func (h *handover) fields(c *bits.Cursor, k *codec) {
 	list(c, &h.members, func(x *timeline.Membership) {
 		c.U16((*uint16)(&x.Mirror))
 		tick(c, &x.From)
-		number(c, &x.Seq, math.MaxUint32)
-		list(c, &x.Also, func(seq *uint32) { number(c, seq, math.MaxUint32) })
+		bits.Number(c, &x.Seq, math.MaxUint32)
+		list(c, &x.Also, func(seq *uint32) { bits.Number(c, seq, math.MaxUint32) })
 		c.Bool(&x.Left)
 		tick(c, &x.Until)
 	})

@@ -138,7 +138,7 @@ func (h *header) fields(c *bits.Cursor) {
 	}
 	tick(c, &h.promise)
 	before(c, h.promise, &h.have)
-	number(c, &h.count, math.MaxUint32)
+	bits.Number(c, &h.count, math.MaxUint32)
 	if h.clock {
 		micros(c, &h.group)
 		c.U32(&h.raw)

@@ -84,7 +84,7 @@ func (p *peer) fields(c *bits.Cursor, k *codec) {
 	tick(c, &p.from)
 	c.U32((*uint32)(&p.next))
 	tick(c, &p.promise)
-	number(c, &p.count, 1<<32-1)
+	bits.Number(c, &p.count, 1<<32-1)
 	tick(c, &p.have)
 	c.U32((*uint32)(&p.newest))
 	table(c, p.beyond, func(seq *crimp.Sequence, v **packet) {

@@ -143,7 +143,7 @@ func (w *cursor) str(v *string, most int) {
 		s = Clip(s, most)
 	}
 	w.Text16(&s, most)
-	if w.Check(Showable([]byte(s))); w.OK() {
+	if w.Check(Showable([]byte(s))); w.Reading() && w.OK() {
 		*v = s
 	}
 }
