@@ -621,6 +621,8 @@ func (b *tab) rebinds(s *site) {
 			t.Errorf("%s player %v became %v", what, me, now)
 		}
 	}
+	b.run("coeval.set('autopilot', 'on')") // where nothing moves there is little to tell
+	defer b.run("coeval.set('autopilot', 'off')")
 	goesOn("at first")
 	for range 2 {
 		if r := post(t, s, map[string]any{"rebind": true}); r.StatusCode != http.StatusOK {
