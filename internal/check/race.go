@@ -11,7 +11,7 @@ import (
 
 var (
 	raceTests = stage{
-		"race detector", func(r *runner) error { return r.race("-short", "-timeout=5m") }}
+		"race detector", func(r *runner) error { return r.race("-short", "-run=^Test", "-timeout=5m") }}
 	raceTestsInFull = stage{
 		"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
 )

@@ -271,6 +271,9 @@ func TestEveryTimelineSurvives(t *testing.T) {
 
 // TestChaos: faults of all kinds, one after the other and at once, by the seed.
 func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is one goroutine")
+	}
 	simtest.Run(t, 6, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, apart(30*time.Millisecond, 10*time.Millisecond, 0.03), Options{})
 		defer f.close()

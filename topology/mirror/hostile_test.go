@@ -100,6 +100,9 @@ func TestMirrorIsNotUberserver(t *testing.T) {
 // TestLyingClock: a mirror tells the others a wrong time. They keep to their own, and the game goes
 // on.
 func TestLyingClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is one goroutine")
+	}
 	simtest.Run(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{})
 		defer f.close()

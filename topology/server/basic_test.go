@@ -12,7 +12,7 @@ import (
 // TestTwoPlayersOverEachPreset: two play and a third joins later; whatever each holds of an entity
 // is what the server had at that tick, and saved events come once and in order.
 func TestTwoPlayersOverEachPreset(t *testing.T) {
-	for _, c := range netsim.Presets() {
+	for _, c := range networks(netsim.Presets()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			simtest.Run(t, 1, func(n *netsim.Net) error {
 				s, err := newSim(n, Options{Title: near(100)})

@@ -17,7 +17,7 @@ import (
 // TestEngineShowsAWorldThatIsTakenBack: the engine is given each command once and in time, its
 // world is taken back all the time, and every client sees it as it is in the end.
 func TestEngineShowsAWorldThatIsTakenBack(t *testing.T) {
-	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.Awful} {
+	for _, c := range networks(netsim.Cable, netsim.WiFi, netsim.Awful) {
 		t.Run(c.Name, func(t *testing.T) {
 			simtest.Run(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 2, Options{Title: near(100)})

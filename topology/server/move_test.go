@@ -49,7 +49,7 @@ func percentile(list []int, p int) int {
 func TestFailover(t *testing.T) {
 	lossy := netsim.Cable
 	lossy.Name, lossy.Up.Loss, lossy.Down.Loss = "lossy", 0.15, 0.15
-	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE, lossy} {
+	for _, c := range networks(netsim.Cable, netsim.WiFi, netsim.LTE, lossy) {
 		t.Run(c.Name, func(t *testing.T) {
 			var without []int
 			simtest.Run(t, 2, func(n *netsim.Net) error {
@@ -129,7 +129,7 @@ func TestFailover(t *testing.T) {
 // TestMoveOnPurpose: a client that is asked to goes on elsewhere without losing control for longer
 // than a snapshot's interval in the median.
 func TestMoveOnPurpose(t *testing.T) {
-	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE} {
+	for _, c := range networks(netsim.Cable, netsim.WiFi, netsim.LTE) {
 		t.Run(c.Name, func(t *testing.T) {
 			var without, dark []int
 			simtest.Run(t, 2, func(n *netsim.Net) error {

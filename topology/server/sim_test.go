@@ -436,3 +436,12 @@ func must(t testing.TB, err error) {
 
 // soak says whether time does not matter, as in make soak, so that slow tests do all that they can.
 func soak() bool { return os.Getenv("COEVAL_SOAK") != "" }
+
+// networks are those to try: under the race detector one, as it looks at goroutines and not at what
+// comes of a network.
+func networks(list ...netsim.Conditions) []netsim.Conditions {
+	if testing.Short() {
+		return list[len(list)-1:]
+	}
+	return list
+}
