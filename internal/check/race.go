@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	raceTests = stage{
-		"race detector", func(r *runner) error { return r.race("-short", "-run=^Test", "-timeout=5m") }}
+	raceTests = stage{"race detector", func(r *runner) error {
+		return r.race("-short", "-run=^Test", "-timeout=5m")
+	}}
 	raceTestsInFull = stage{
 		"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
 )
