@@ -584,10 +584,12 @@ func (b *tab) answers(s *site) {
 		ticks, frames := math.Inf(1), math.Inf(1)
 		// a frame may come between key and tick
 		for try := 0; try < 2 || try < 6 && ticks > 0; try++ {
+			// Frames have seen that no key is held: at a wall a fighter stands still while one is.
+			b.run("window.upSince = coeval.stats().frames; window.lastX = undefined")
 			b.until("the fighter stands still",
 				"(w => { const s = coeval.stats(), still = window.lastX === s.x && s.tick > "+
-					"window.lastTick; window.lastX = s.x; window.lastTick = s.tick; return still "+
-					"})()")
+					"window.lastTick && s.frames > window.upSince + 2; window.lastX = s.x; "+
+					"window.lastTick = s.tick; return still })()")
 			b.run("window.before = coeval.stats().answers")
 			way := "KeyA" // away from the nearer wall
 			if b.number("coeval.stats().x") < 7 {
