@@ -23,6 +23,7 @@ func (a *App) Stats() map[string]any {
 		"graph":  a.showNet, "ghosts": a.showGhosts,
 		"blind": a.blind.On(), "asking": a.blind.Asking(), "score": a.blind.Summary(),
 		"answerFrames": a.answer.Frames, "answerTicks": a.answer.Ticks, "answers": a.answer.Count,
+		"rests": a.answer.Ready(),
 	}
 	if a.view.World != nil {
 		a.tellGame(out)

@@ -47,5 +47,9 @@ func (a *Answer) Watch(going bool, at, velocity det.Vec2, tick uint64) {
 	a.at, a.tick = at, tick
 }
 
+// Ready reports whether the next key that goes down will be measured: the fighter is at rest, and
+// no key is down.
+func (a *Answer) Ready() bool { return a.armed }
+
 // Lose is told when there is no fighter to watch.
 func (a *Answer) Lose() { a.armed, a.waiting = false, false }
