@@ -62,6 +62,9 @@ func (l *Layout) Schema() *Schema { return &l.schema }
 // Len is how many numbers an image has.
 func (l *Layout) Len() int { return len(l.root.absent) }
 
+// Absent is the image in which everything is absent. It must not be changed.
+func (l *Layout) Absent() []int32 { return l.root.absent }
+
 // Pack makes the image of v. The fields are left as they are; their quantised values go to the
 // image. Numbers of branches not taken get the values that the schema says, so images of equal
 // entities are equal.

@@ -13,9 +13,9 @@ import (
 // world, which others may be reading. The first error stays; after it
 // every value that is read is zero.
 type archive struct {
-	data    []byte // what was written, or all that there is to read
+	data    []byte // what was written, and room for more; or all that there is to read
 	reading bool
-	at      int // how far it has been read
+	at      int // how far it has been read or written
 	err     error
 }
 
@@ -43,10 +43,26 @@ func (a *archive) bytes(n int) []byte {
 	return b
 }
 
+// room makes room for n bytes more to be written.
+func (a *archive) room(n int) {
+	if len(a.data)-a.at < n {
+		a.data = append(a.data[:a.at], make([]byte, n)...)
+		a.data = a.data[:cap(a.data)]
+	}
+}
+
+// write writes a number, seven bits to a byte, the lowest first.
+func (a *archive) write(u uint64) {
+	a.room(binary.MaxVarintLen64)
+	a.at += binary.PutUvarint(a.data[a.at:], u)
+}
+
 // fixed is a number that is as likely large as small.
 func fixed[T ~uint64](a *archive, v *T) {
 	if !a.reading {
-		a.data = binary.LittleEndian.AppendUint64(a.data, uint64(*v))
+		a.room(8)
+		binary.LittleEndian.PutUint64(a.data[a.at:], uint64(*v))
+		a.at += 8
 		return
 	}
 	*v = 0
@@ -58,7 +74,7 @@ func fixed[T ~uint64](a *archive, v *T) {
 // uvarint is a number that is mostly small.
 func uvarint[T bits.Whole](a *archive, v *T) {
 	if !a.reading {
-		a.data = binary.AppendUvarint(a.data, uint64(*v))
+		a.write(uint64(*v))
 		return
 	}
 	u, n := uint64(0), 0
@@ -86,7 +102,7 @@ func (a *archive) varint(v *int64) {
 // below is a number that must be less than n.
 func below[T bits.Whole](a *archive, v *T, n uint64) {
 	if !a.reading {
-		uvarint(a, v)
+		a.write(uint64(*v))
 		return
 	}
 	var u uint64
@@ -110,18 +126,20 @@ func (a *archive) count(n int, limit uint64, size int) int {
 func (a *archive) text(v *string) {
 	n := a.count(len(*v), 1<<32-1, 1)
 	if !a.reading {
-		a.data = append(a.data, *v...)
+		a.room(n)
+		a.at += copy(a.data[a.at:], *v)
 		return
 	}
 	*v = string(a.bytes(n))
 }
 
 // image is each number as its distance from what stands for nothing.
-func (a *archive) image(image []int32, schema *bits.Schema) []int32 {
+func (a *archive) image(image []int32, l *bits.Layout) []int32 {
 	if !a.reading {
-		a.data = appendImage(a.data, image, schema)
+		a.writeImage(image, l.Absent())
 		return image
 	}
+	schema := l.Schema()
 	for i := range image {
 		s := &schema.Slots[i]
 		var v int64
@@ -135,17 +153,30 @@ func (a *archive) image(image []int32, schema *bits.Schema) []int32 {
 	return image
 }
 
-// appendImage is most of what saving does, and goes over the numbers without asking which way.
-func appendImage(dst []byte, image []int32, schema *bits.Schema) []byte {
-	for i, v := range image {
-		dst = binary.AppendVarint(dst, int64(v)-int64(schema.Slots[i].Absent))
+// writeImage is most of what saving does, and goes over the numbers without asking which way.
+func (a *archive) writeImage(image, absent []int32) {
+	a.room(binary.MaxVarintLen64 * len(image))
+	data, at := a.data, a.at
+	for i, v := range image[:len(absent)] {
+		d := int64(v) - int64(absent[i])
+		at = putUvarint(data, at, uint64(d<<1)^uint64(d>>63))
 	}
-	return dst
+	a.at = at
+}
+
+// putUvarint writes a number where there is room for it, and returns where the next one goes.
+func putUvarint(data []byte, at int, u uint64) int {
+	for ; u >= 0x80; at++ {
+		data[at] = byte(u) | 0x80
+		u >>= 7
+	}
+	data[at] = byte(u)
+	return at + 1
 }
 
 // value is a command or event, by its image.
 func (a *archive) value(w *World, l *bits.Layout, v bits.Syncer) {
-	image := a.image(w.packed(l, v), l.Schema())
+	image := a.image(w.packed(l, v), l)
 	if a.reading && a.err == nil {
 		a.fail(l.Unpack(&w.sync, v, image))
 	}

@@ -134,6 +134,16 @@ func BenchmarkHash(b *testing.B) {
 	per(b)
 }
 
+func BenchmarkSave(b *testing.B) {
+	w := fighters(b)
+	var saved []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		saved = w.Host().Save(saved[:0])
+	}
+	per(b)
+}
+
 func BenchmarkGet(b *testing.B) {
 	w := fighters(b)
 	var ids []ID

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,7 +29,8 @@ const (
 // Save appends the whole world to dst: what Load makes the same world of, on any machine. Numbers
 // are written so that small ones are short; whoever keeps many may compress them further.
 func (w Host) Save(dst []byte) []byte {
-	a := &archive{data: append(dst, magic...)}
+	dst = append(dst, magic...)
+	a := &archive{data: dst[:cap(dst)], at: len(dst)}
 	name, hash, s := w.game.name, w.game.hash, w.settings
 	a.text(&name)
 	fixed(a, &hash)
@@ -36,7 +38,7 @@ func (w Host) Save(dst []byte) []byte {
 	a.world(w.World)
 	hash = w.Hash()
 	fixed(a, &hash)
-	return a.data
+	return a.data[:a.at]
 }
 
 // Load makes the world that was saved. The data may come from a stranger: what is not a saved world
@@ -189,32 +191,57 @@ func (b *bank) used(t *table) int {
 	return 0
 }
 
+// slot is a slot of a table with the entity in it, if there is one. Writing is apart from reading:
+// saving spends its time here.
 func (a *archive) slot(w *World, t *table, b *bank, i int) {
-	page, s := i>>t.shift, i&t.mask
-	state, generation := slotFree, uint32(0)
-	if !a.reading && b.pages[page] != nil {
-		pg := b.pages[page]
-		generation = pg.slots[s].generation
-		switch {
-		case pg.live>>s&1 != 0:
-			state = slotLive
-		case pg.away>>s&1 != 0:
-			state = slotAway
-		}
+	if !a.reading {
+		a.writeSlot(w, t, b.pages[i>>t.shift], i&t.mask)
+		return
 	}
+	state, generation := slotFree, uint32(0)
 	below(a, &state, slotAway+1)
 	below(a, &generation, lastGeneration+1)
 	if a.err != nil || state == slotFree && generation == 0 {
 		return
 	}
-	if a.reading {
-		if err := t.fill(b, i, state, generation); err != nil {
-			a.fail(err)
-			return
-		}
+	if err := t.fill(b, i, state, generation); err != nil {
+		a.fail(err)
+		return
 	}
 	if state == slotLive {
-		a.entity(w, t, b.pages[page], s)
+		a.readEntity(w, t, b.pages[i>>t.shift], i&t.mask)
+	}
+}
+
+func (a *archive) writeSlot(w *World, t *table, pg *page, s int) {
+	a.room(2*binary.MaxVarintLen64 + 8 + 3*binary.MaxVarintLen64)
+	data := a.data[a.at:]
+	if pg == nil {
+		a.at += copy(data, []byte{slotFree, 0})
+		return
+	}
+	sl := &pg.slots[s]
+	state := byte(slotFree)
+	switch {
+	case pg.live>>s&1 != 0:
+		state = slotLive
+	case pg.away>>s&1 != 0:
+		state = slotAway
+	}
+	data[0] = state
+	n := putUvarint(data, 1, uint64(sl.generation))
+	if state != slotLive {
+		a.at += n
+		return
+	}
+	n = putUvarint(data, n, uint64(sl.owner))
+	binary.LittleEndian.PutUint64(data[n:], uint64(sl.by))
+	n = putUvarint(data, n+8, uint64(uint32(w.tick)-sl.tick))
+	n = putUvarint(data, n, uint64(sl.ordinal))
+	a.at += n
+	a.writeImage(t.image(pg, s), t.class.layout.Absent())
+	for i := range t.class.server {
+		a.server(&t.class.server[i], t.at(pg, s))
 	}
 }
 
@@ -242,18 +269,16 @@ func (t *table) fill(b *bank, i, state int, generation uint32) error {
 	return nil
 }
 
-func (a *archive) entity(w *World, t *table, pg *page, s int) {
+func (a *archive) readEntity(w *World, t *table, pg *page, s int) {
 	sl := &pg.slots[s]
-	ago := uint32(w.tick) - sl.tick
+	var ago uint32
 	below(a, &sl.owner, 1<<16)
 	fixed(a, &sl.by)
 	below(a, &ago, 1<<32)
 	below(a, &sl.ordinal, 1<<16)
-	if a.reading {
-		sl.tick = uint32(w.tick) - ago
-	}
-	at, image := t.at(pg, s), a.image(t.image(pg, s), t.class.layout.Schema())
-	if a.reading && a.err == nil {
+	sl.tick = uint32(w.tick) - ago
+	at, image := t.at(pg, s), a.image(t.image(pg, s), t.class.layout)
+	if a.err == nil {
 		if err := t.class.read(w, at, image); err != nil {
 			a.fail(err)
 		}
