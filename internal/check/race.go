@@ -34,6 +34,7 @@ func (r *runner) race(args ...string) error {
 	r.brief = slices.Contains(args, "-short")
 	defer func() { r.brief = false }()
 	args = append([]string{"-race"}, args...)
+	longFirst(names, func(own string) string { return own })
 	for _, n := range names {
 		args = append(args, "./"+n)
 	}

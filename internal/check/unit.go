@@ -26,27 +26,33 @@ var (
 // for the rest.
 const soakVariable = "COEVAL_SOAK"
 
-// testAll runs every test, those of packages that stand high on the map first: theirs take longest,
-// and go test begins with what it is given first. Otherwise one of them would run alone at the end.
 func (r *runner) testAll(env []string, args ...string) error {
 	list, err := r.ask(nil, "go", "list", "./...")
 	if err != nil {
 		return err
 	}
 	names := strings.Fields(list)
-	chart := layers.Current()
-	row := func(name string) int {
+	longFirst(names, func(name string) string {
 		own, _ := r.tree.Own(name)
-		return chart.Row(own)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(row(a), row(b)) })
+		return own
+	})
 	return r.test(env, append(args, names...)...)
+}
+
+// longFirst puts packages that stand high on the map first: their tests take longest, and go test
+// begins with what it is given first. Otherwise one of them would run alone at the end.
+func longFirst(names []string, own func(name string) string) {
+	chart := layers.Current()
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(chart.Row(own(a)), chart.Row(own(b)))
+	})
 }
 
 // test runs go test and reports a line for each package, the whole output of
 // what fails, and what was skipped with its reason.
 func (r *runner) test(env []string, args ...string) error {
-	cmd := r.command(env, "go", append([]string{"test", "-json"}, args...)...)
+	// go vet has a stage of its own, which looks for more.
+	cmd := r.command(env, "go", append([]string{"test", "-json", "-vet=off"}, args...)...)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
