@@ -33,7 +33,7 @@ type Conn struct {
 	// From here on it is what few packets touch.
 	bulkIn   bulkReceiver
 	closing  closing
-	trial    path    // the address on trial, if any
+	trial    trial   // of another address of the peer, if any
 	answer   [8]byte // to the peer's challenge
 	fragment int     // what a fragment of a message, or a chunk of a transfer, holds
 	since    time.Duration

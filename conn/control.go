@@ -92,6 +92,14 @@ func (c *Conn) takeControl(which uint8, body []byte, from netip.AddrPort) bool {
 			c.hearClock(time.Duration(us) * time.Microsecond)
 		}
 	case controlChallenge:
+		if c.server != nil {
+			return false
+		}
+		if from != c.route.addr {
+			// Who brought it wants the client to answer for an address that is not the client's.
+			c.m.stats.Misled++
+			break
+		}
 		copy(c.answer[:], body)
 		c.control |= 1 << wantAnswer
 		c.urgent = true

@@ -103,6 +103,9 @@ type Stats struct {
 	Accepted   uint64
 	Moves      uint64 // of peers to a new address
 	Probes     uint64 // of new addresses, sent
+	Stayed     uint64 // trials of new addresses that ended because the peer is still at the old one
+	Returns    uint64 // moves that were taken back for the same reason
+	Misled     uint64 // path challenges that came from an address that a client does not talk to
 	ClockBack  uint64 // the driver's clock went backwards
 	ClockJumps uint64 // the driver's clock went forward by more than it should
 	// handshake packets to a client from an address it does not talk to, or that it did not ask for

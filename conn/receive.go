@@ -14,6 +14,9 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 	switch c.received.check(n) {
 	case freshSeen:
 		m.stats.Replayed++
+		if c.trial.stage != trialNone {
+			c.copied(n, data, from)
+		}
 		return
 	case freshOld:
 		m.stats.TooOld++
@@ -43,8 +46,8 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 	case phaseGone:
 		return
 	}
-	if from != c.route.addr && newest && c.server != nil {
-		c.tryPath(from, len(data))
+	if c.server != nil && (from != c.route.addr || c.trial.stage != trialNone) {
+		c.heardAt(from, n, newest, len(data))
 	}
 
 	ack, low, rest, ok := parseAck(int(data[0]&ackFormMask)>>ackFormShift, plain)

@@ -111,6 +111,9 @@ func (s *stage) step(out *strings.Builder, verb string, args []string, opts map[
 			if from := opts["from"]; from != "" {
 				f.from = netip.MustParseAddrPort(from)
 			}
+			if to := opts["to"]; to != "" {
+				f.to = netip.MustParseAddrPort(to)
+			}
 			s.deliver(out, f)
 		}
 	case "alter":
@@ -236,6 +239,7 @@ func (s *stage) events(out *strings.Builder) {
 		{"unknown", s.stats.Unknown, now.Unknown},
 		{"malformed", s.stats.Malformed, now.Malformed},
 		{"answered again", s.stats.Duplicates, now.Duplicates},
+		{"stayed", s.stats.Stayed, now.Stayed},
 	} {
 		if c.is != c.was {
 			fmt.Fprintf(out, "server counts: %s\n", c.name)

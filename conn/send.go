@@ -146,6 +146,9 @@ func (c *Conn) flush() {
 	if c.renewAt != 0 && now >= c.renewAt {
 		c.server.issueTicket(c)
 	}
+	if c.trial.stage != trialNone {
+		c.flushTrial()
+	}
 	c.weighLoss()
 	c.fillBucket()
 

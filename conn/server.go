@@ -189,6 +189,9 @@ func (c *Conn) deadline() time.Duration {
 	if c.waiting != 0 || c.bulkOut.ready() || c.control != 0 {
 		d = min(d, max(c.pace.next, c.m.now))
 	}
+	if c.trial.stage != trialNone {
+		d = min(d, c.pathDue())
+	}
 	return max(d, c.m.now)
 }
 

@@ -120,7 +120,9 @@ func (s *session) tick() {
 		}
 	}
 	for _, d := range s.server.Flush(s.now, nil) {
+		found := false
 		for _, p := range s.players {
+			found = found || p.addr == d.Addr
 			if p.addr != d.Addr || !s.carry(p, false, p.server, d.Addr, d.Data) {
 				continue
 			}
@@ -130,6 +132,9 @@ func (s *session) tick() {
 					p.got = append(p.got, bytes.Clone(e.Data))
 				}
 			}
+		}
+		if !found { // to where a player was
+			s.tape = append(s.tape, taped{s.now, s.players[0].server, d.Addr, bytes.Clone(d.Data)})
 		}
 	}
 }
