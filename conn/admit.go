@@ -2,6 +2,8 @@ package conn
 
 import (
 	"crypto/sha256"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -106,7 +108,7 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 		return ReasonWrongGame
 	case r.version != s.opt.Version:
 		return ReasonWrongVersion
-	case g.Expires <= s.wall():
+	case g.Expires <= s.wall() || g.Resumed && g.End(seconds(s.so.TicketsFor)) <= s.wall():
 		return ReasonExpired
 	case len(s.so.Addresses) > 0 && !g.Names(s.so.Addresses):
 		return ReasonWrongServer
@@ -151,7 +153,8 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 	}
 	c := newConn(&s.machine, phaseHalfOpen, own, r.client, d.Addr, datagram)
 	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce}
-	c.player = player{clientID: g.Client, userData: g.UserData, tokenID: g.ID, resumed: g.Resumed}
+	c.player = player{clientID: g.Client, grant: *g}
+	c.player.grant.Secret = [token.SecretSize]byte{}
 
 	t := transcript{
 		protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
@@ -204,23 +207,61 @@ func (c *Conn) confirm() {
 }
 
 // issueTicket gives the client a token by which it can return: to this server, or
-// any other with the key.
+// another that the token before names, or that belongs to this one's group.
 func (s *Server) issueTicket(c *Conn) {
 	if s.so.TicketLife < 0 {
 		return
 	}
-	life := int64((s.so.TicketLife + time.Second - 1) / time.Second)
-	t, err := token.Issue(s.so.Keys[0], token.Grant{
-		Protocol: s.opt.Protocol,
-		Client:   c.clientID,
-		Expires:  max(s.wall(), 0) + life,
-		UserData: c.userData,
-		Resumed:  true,
-	}, s.random)
+	c.renewAt, c.grouped = 0, s.grouped
+	now := max(s.wall(), 0)
+	g, ok := c.grant.Ticket(now, seconds(s.so.TicketLife), seconds(s.so.TicketsFor), s.so.Group)
+	if !ok {
+		return // the player has come back with tickets for as long as may be
+	}
+	c.grant.Issued = g.Issued
+	t, err := token.Issue(s.so.Keys[0], g, s.random)
 	if err != nil {
-		return // user data of a token that was read fits into one that is written
+		return // what was read of a token fits into one that is written
 	}
 	c.ticket = t.Append(make([]byte, 0, token.MaxSize))
-	c.renewAt = s.now + s.so.TicketLife/2
 	c.control |= 1 << wantTicket
+	if g.Expires == now+seconds(s.so.TicketLife) {
+		c.renewAt = s.now + s.so.TicketLife/2
+	}
 }
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// SetAddresses changes the addresses under which clients know this server; see
+// ServerOptions.Addresses. Connections stay as they are.
+func (s *Server) SetAddresses(addresses []netip.AddrPort) {
+	s.so.Addresses = slices.Clone(addresses)
+}
+
+// SetGroup changes the servers that players may go on at; see ServerOptions.Group. Those who are
+// connected get tickets for them, one after the other within a second.
+func (s *Server) SetGroup(group []netip.AddrPort) {
+	if slices.Equal(group, s.so.Group) {
+		return
+	}
+	s.so.Group = slices.Clone(group)
+	s.grouped++
+	for _, c := range s.active {
+		if c.phase == phaseOpen && len(c.grant.Servers) > 0 && s.so.TicketLife >= 0 {
+			c.renewAt = s.now + 1 + time.Duration(c.slot%renewSpread)*time.Second/renewSpread
+		}
+	}
+}
+
+// RenewTicket hands out a ticket now if the group has changed since the last one: for a player who
+// is about to be sent to one of its servers. At a client it does nothing.
+func (c *Conn) RenewTicket() {
+	if c.server != nil && c.phase == phaseOpen && len(c.grant.Servers) > 0 &&
+		c.grouped != c.server.grouped {
+		c.server.issueTicket(c)
+	}
+}
+
+// renewSpread is how many parts of a second renewed tickets are spread over.
+const renewSpread = 64

@@ -120,7 +120,7 @@ func (c *Client) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 func (c *Client) Conn() *Conn { return c.conn }
 
 // Ticket is the latest resumption ticket, by which the same player can return after
-// a crash of either program, here or at another server that shares the key. Keep it
+// a crash of either program, at the servers that the token named or another of their group. Keep it
 // where a restarted program finds it and others do not. It works once at each server.
 func (c *Client) Ticket() (token.Token, bool) { return c.ticket, c.hasTicket }
 

@@ -6,6 +6,7 @@ import "time"
 // acknowledged, or a little while has passed.
 type closing struct {
 	news   []byte // what a close frame holds: the reason, and a note
+	ticket []byte // that has not arrived: who is sent elsewhere at once needs it there
 	packet uint32 // the first that carried the news
 	until  time.Duration
 	next   time.Duration
@@ -28,7 +29,9 @@ func (c *Conn) Close(reason Reason, note string) {
 	if reason == ReasonNone {
 		reason = ReasonLeft
 	}
+	ticket := c.ticket
 	c.end(reason, []byte(note[:min(len(note), maxNote)]), true)
+	c.closing.ticket = ticket
 }
 
 // Unacked is how many reliable messages and transfers have not arrived yet.
@@ -121,6 +124,9 @@ func (c *Conn) flushClosing() {
 	g.next = now + min(max(c.measure.smooth/2, 30*time.Millisecond), 250*time.Millisecond)
 	f := &c.m.frames
 	f.begin(c, ackRoomMax)
+	if g.ticket != nil && f.room(0) >= len(g.ticket)+4+len(g.news) {
+		f.control(controlTicket, g.ticket)
+	}
 	f.control(controlClose, g.news)
 	n := f.close()
 	if g.packet == 0 {
@@ -145,8 +151,16 @@ func (c *Conn) receiveClosing(form int, plain []byte) {
 		return
 	}
 	// Both ends may close at the same time.
-	if head, _, _, ok := readFrame(rest); ok && head&^frameLength == frameControl<<4|controlClose {
-		c.phase = phaseDraining
-		c.closing.again = true
+	for len(rest) > 0 {
+		head, _, next, ok := readFrame(rest)
+		if !ok {
+			return
+		}
+		if head&^frameLength == frameControl<<4|controlClose {
+			c.phase = phaseDraining
+			c.closing.again = true
+			return
+		}
+		rest = next
 	}
 }

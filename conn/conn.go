@@ -74,9 +74,7 @@ type times struct {
 // player is who the peer is, as the token says. A client knows nothing of it.
 type player struct {
 	clientID uint64
-	userData []byte
-	tokenID  [token.IDSize]byte
-	resumed  bool
+	grant    token.Grant // without the secret
 }
 
 // admission is how a server let the peer in, and how it may come back. At a client server is nil,
@@ -87,6 +85,7 @@ type admission struct {
 	clientNonce [nonceSize]byte
 	accept      []byte // our answer to the peer's response, until the peer was heard
 	ticket      []byte // the latest, until it has arrived
+	grouped     uint32 // which group it was made for, as the server counts them
 }
 
 type phase uint8
@@ -145,10 +144,10 @@ var (
 func (c *Conn) Client() uint64 { return c.clientID }
 
 // UserData is what the token's issuer wanted the server to know. Nil at a client.
-func (c *Conn) UserData() []byte { return c.userData }
+func (c *Conn) UserData() []byte { return c.grant.UserData }
 
 // Resumed reports whether the player came with a resumption ticket.
-func (c *Conn) Resumed() bool { return c.resumed }
+func (c *Conn) Resumed() bool { return c.grant.Resumed }
 
 // Addr is where the peer is, as far as has been proved.
 func (c *Conn) Addr() netip.AddrPort { return c.route.addr }

@@ -100,9 +100,13 @@ type ServerOptions struct {
 	// keys be replaced while tokens of the old one are still about.
 	Keys []token.Key
 	// Addresses are those under which clients know this server. A token that names
-	// servers is refused unless it names one of these. With no addresses given, that
-	// is not checked, and a token may be used once at each server with the key.
+	// servers is refused unless it names one of these, and so is a ticket. With no addresses
+	// given, that is not checked, and a token may be used once at each server with the key.
+	// Server.SetAddresses changes them.
 	Addresses []netip.AddrPort
+	// Group are servers that this one's players may go on at, if their tokens name this one:
+	// mirrors of the same game. Tickets name them. Server.SetGroup changes them.
+	Group []netip.AddrPort
 	// MaxClients bounds the connections. Zero means 64, the most is 16000.
 	MaxClients int
 	// DatagramTo, if set, tells the largest datagram that the link carries to one
@@ -115,6 +119,10 @@ type ServerOptions struct {
 	// TicketLife is how long a resumption ticket is good for. Zero means an hour, less
 	// than zero that none are handed out.
 	TicketLife time.Duration
+	// TicketsFor is how long after the first token was issued tickets let a player come back, each
+	// with the one before. A token may say less. Zero means twelve hours. Who stays connected is
+	// not concerned.
+	TicketsFor time.Duration
 }
 
 // ClientOptions are what a client takes.

@@ -29,6 +29,7 @@ type Server struct {
 	used       map[[token.IDSize]byte]usedToken
 	pruned     time.Duration
 	shut       bool
+	grouped    uint32 // how often the group has changed
 	prefetched uint64 // keeps the loads of prefetch from being left out as useless
 }
 
@@ -56,6 +57,8 @@ func NewServer(o ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("conn: room for %d clients, want 1 to %d", o.MaxClients, mostClients)
 	}
 	o.TicketLife = cmp.Or(o.TicketLife, time.Hour)
+	fillDuration(&o.TicketsFor, 12*time.Hour)
+	o.Addresses, o.Group = slices.Clone(o.Addresses), slices.Clone(o.Group)
 	s := &Server{so: o, byClient: map[uint64]*Conn{}, used: map[[token.IDSize]byte]usedToken{}}
 	s.machine.init(o.Options)
 	s.cookies = newCookies(s.random)
@@ -213,9 +216,9 @@ func (s *Server) left(c *Conn) {
 	if s.byClient[c.clientID] == c {
 		delete(s.byClient, c.clientID)
 	}
-	if u, ok := s.used[c.tokenID]; ok && u.conn == c {
+	if u, ok := s.used[c.grant.ID]; ok && u.conn == c {
 		u.conn = nil
-		s.used[c.tokenID] = u
+		s.used[c.grant.ID] = u
 	}
 }
 

@@ -42,6 +42,8 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		Protocol: token.ProtocolID("vectors"),
 		Client:   42,
 		Expires:  1_800_000_000,
+		Issued:   1_799_999_940,
+		Until:    1_800_003_600,
 		Servers: []netip.AddrPort{
 			netip.MustParseAddrPort("192.0.2.1:4000"),
 			netip.MustParseAddrPort("[2001:db8::1]:4001")},

@@ -13,7 +13,8 @@
 // expires, and carries up to [MaxUserData] bytes that the backend wants the server
 // to know (a name, a team, a rank). Package conn lets each token in once at each
 // server, and hands out resumption tickets, which are tokens too, issued by the
-// server itself.
+// server itself. A ticket hands on what limits the token: the servers that it names,
+// when it was issued, and until when players may come back with tickets; see [Grant.Ticket].
 //
 // Randomness is passed in, as everywhere below the topologies: give
 // crypto/rand.Reader.

@@ -36,6 +36,17 @@ func FuzzOpen(f *testing.F) {
 	key, _ := NewKey(&c)
 	f.Add([]byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, sealed, data []byte) {
+		// What only a holder of the key can have written is read and written alike.
+		var read Grant
+		in, out := bits.CursorOver(data), bits.CursorTo(nil)
+		if read.fields(&in); in.Done() {
+			read.fields(&out)
+			if !bytes.Equal(out.Data(), data) || read.Issued < 0 || read.Until < 0 ||
+				read.Resumed && read.Issued == 0 {
+				t.Fatalf("%x was read, %x written: %+v", data, out.Data(), read)
+			}
+		}
+
 		if _, err := Open(key, sealed); err == nil {
 			t.Fatal("opened without the key")
 		}

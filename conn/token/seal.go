@@ -17,12 +17,12 @@ import (
 // can see whether its token is still good. XChaCha's nonce is long enough to be
 // drawn at random by any number of issuers that share one key.
 const (
-	sealedVersion = 1
+	sealedVersion = 2
 	clearSize     = 1 + 8 + 8
 	nonceSize     = chacha20poly1305.NonceSizeX
 	tagSize       = chacha20poly1305.Overhead
 
-	grantMin = IDSize + 8 + SecretSize + 1 + 1 + 2
+	grantMin = IDSize + 8 + SecretSize + 1 + 8 + 8 + 1 + 2
 	grantMax = grantMin + MaxServers*(1+16+2) + MaxUserData
 
 	// SealedMin and SealedMax bound the length of a sealed letter.

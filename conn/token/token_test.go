@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,56 @@ func drawGrant(t *rapid.T) Grant {
 		Servers:  rapid.SliceOfN(addr, 0, MaxServers).Draw(t, "servers"),
 		UserData: rapid.SliceOfN(rapid.Byte(), 0, MaxUserData).Draw(t, "data"),
 		Resumed:  rapid.Bool().Draw(t, "resumed"),
+		Issued:   rapid.Int64Range(1, 1<<40).Draw(t, "issued"),
+		Until:    rapid.Int64Range(0, 1<<40).Draw(t, "until"),
 	}
+}
+
+// TestTicket: whatever a token says, its ticket is for the same player, is good no longer than it
+// may be, hands on when the first token was issued, and names the token's servers and the group, or
+// nobody if the token does; and so does the ticket of the ticket.
+func TestTicket(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, group := drawGrant(t), drawGrant(t).Servers
+		if rapid.Bool().Draw(t, "unsaid") && !g.Resumed {
+			g.Issued = 0
+		}
+		now, life := rapid.Int64Range(1, 1<<40).Draw(t, "now"), int64(3600)
+		most := rapid.Int64Range(1, 1<<20).Draw(t, "most")
+		ticket, ok := g.Ticket(now, life, most, group)
+		first := g.Issued
+		if first == 0 {
+			first = now
+		}
+		end := min(now+life, first+most)
+		if g.Until > 0 {
+			end = min(end, g.Until)
+		}
+		if ok != (end > now) || ok && ticket.Expires != end || ticket.Issued != first ||
+			ticket.Until != g.Until || !ticket.Resumed || ticket.Client != g.Client {
+			t.Fatalf("%v at %d: %v, %v", g, now, ticket, ok)
+		}
+		if len(ticket.Servers) > MaxServers || (len(ticket.Servers) == 0) != (len(g.Servers) == 0) {
+			t.Fatalf("%v with group %v: %v", g.Servers, group, ticket.Servers)
+		}
+		for _, s := range ticket.Servers {
+			if !slices.Contains(g.Servers, s) && !slices.Contains(group, s) {
+				t.Fatalf("%v is named, by neither %v nor %v", s, g.Servers, group)
+			}
+		}
+		if !ok {
+			return
+		}
+		var c counter
+		if _, err := Issue(Key{1}, ticket, &c); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := ticket.Ticket(now+1, life, most, nil); again.Issued != first ||
+			again.End(most) != ticket.End(most) ||
+			!slices.Equal(again.Servers, ticket.Servers) {
+			t.Fatalf("%v became %v", ticket, again)
+		}
+	})
 }
 
 func TestIssueAndOpen(t *testing.T) {

@@ -169,6 +169,9 @@ func (o *Options) fill() error {
 	s.SnapshotRate = cmp.Or(s.SnapshotRate, 30)
 	s.KeepSeat = cmp.Or(s.KeepSeat, time.Minute)
 	s.Keys = o.Keys
+	if len(s.Addresses) == 0 && o.Public.IsValid() {
+		s.Addresses = []netip.AddrPort{o.Public}
+	}
 	o.Wall = cmp.Or(o.Wall, time.Now().Unix())
 	s.Conn.Wall = cmp.Or(s.Conn.Wall, o.Wall)
 	if o.Seed == [32]byte{} {

@@ -107,6 +107,7 @@ func (g *league) add() (*member, error) {
 	m.end.SetInbox(1 << 16)
 	o := g.sopts
 	o.Engine, o.Links, o.Keys, o.Workers = m, []link.Link{m.end}, []token.Key{g.key}, 1
+	o.Addresses = []netip.AddrPort{m.end.PublicAddr()} // tokens and tickets must name it
 	o.Conn.Seed, o.Conn.Wall = seedOf(g.net.Seed(), byte(10+i)), wall
 	o.News = func(x News) { m.news = append(m.news, x) }
 	var err error

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/topology/wire"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -19,6 +20,11 @@ func (s *Server) SetOtherServers(list []wire.Server) {
 		return
 	}
 	s.others = list
+	var to []netip.AddrPort
+	for _, p := range list {
+		to = append(to, p.Addr)
+	}
+	s.offer(to...)
 	s.broadcast(wire.Message{Kind: wire.Servers, Servers: list})
 }
 
@@ -26,6 +32,8 @@ func (s *Server) SetOtherServers(list []wire.Server) {
 // when it is shown the world; if it is not let in there, it stays.
 func (s *Server) Move(seat *Seat, to netip.AddrPort) {
 	if seat.peer != nil && names(to) {
+		s.offer(to)
+		seat.peer.conn.RenewTicket()
 		s.say(seat.peer, wire.Message{Kind: wire.Move, Servers: []wire.Server{{Addr: to}}})
 	}
 }
@@ -41,6 +49,7 @@ func (s *Server) Drain(to ...netip.AddrPort) {
 	}
 	s.draining = slices.DeleteFunc(append([]netip.AddrPort{}, to...),
 		func(a netip.AddrPort) bool { return !names(a) })
+	s.offer(s.draining...)
 	for _, p := range s.order {
 		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
 			s.Move(p.seat, s.nextServer())
@@ -101,9 +110,47 @@ func (s *Server) revoke(client uint64, player world.Player, why string, to netip
 	p.farewell = farewell{goodbye(to, why), s.now + showGone}
 	m := wire.Message{Kind: wire.Move, On: true, Text: why}
 	if names(to) {
+		s.offer(to)
+		p.conn.RenewTicket()
 		m.Servers = []wire.Server{{Addr: to}}
 	}
 	s.say(p, m)
+}
+
+// offer has tickets name servers to which players may be sent, so that those let them in. What was
+// offered once stays: a server may be cut off from the others just when its players need them.
+func (s *Server) offer(to ...netip.AddrPort) {
+	n := len(s.group)
+	for _, a := range to {
+		if names(a) && !slices.Contains(s.group, a) {
+			s.group = append(s.group, a)
+		}
+	}
+	if len(s.group) == n {
+		return
+	}
+	// The oldest give way, but for those that are this server's own.
+	own := len(s.opt.Addresses)
+	if over := len(s.group) - max(token.MaxServers, own); over > 0 {
+		s.group = slices.Delete(s.group, own, own+over)
+	}
+	for _, p := range s.ports {
+		p.conn.SetGroup(s.group)
+	}
+}
+
+// SetAddresses changes the addresses under which clients know the server; see Options.Addresses.
+// Whoever runs a server may learn them only when its sockets are open.
+func (s *Server) SetAddresses(addresses []netip.AddrPort) {
+	s.group = slices.DeleteFunc(s.group, func(a netip.AddrPort) bool {
+		return slices.Contains(s.opt.Addresses, a) || slices.Contains(addresses, a)
+	})
+	s.opt.Addresses = slices.Clone(addresses)
+	s.group = append(slices.Clone(addresses), s.group...)
+	for _, p := range s.ports {
+		p.conn.SetAddresses(addresses)
+		p.conn.SetGroup(s.group)
+	}
 }
 
 // goodbye is the note of a connection that ends with ReasonMoved: the address, and what else there

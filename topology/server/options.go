@@ -37,13 +37,17 @@ type Options struct {
 	Links []link.Link
 	// Keys open tokens; see package conn/token.
 	Keys []token.Key
-	// Addresses are those under which clients know the server, if tokens name servers.
+	// Addresses are those under which clients know the server. A token that names servers is
+	// refused unless it names one of them; with none given that is not checked. SetAddresses
+	// changes them.
 	Addresses []netip.AddrPort
 	// Conn are what else package conn takes: rates, timeouts, how long a ticket is good. Protocol,
 	// Version, Channels and Seed are set by the server, and so are Wall and Seed where they are
 	// zero.
+	// TicketsFor is how long after their first token people may come back with tickets.
 	Conn       conn.Options
 	TicketLife time.Duration
+	TicketsFor time.Duration
 
 	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below
 	// zero, no one may watch.

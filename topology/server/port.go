@@ -33,8 +33,8 @@ const (
 
 func (s *Server) newPort(l link.Link, i int) (*port, error) {
 	o := conn.ServerOptions{
-		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses,
-		TicketLife: s.opt.TicketLife,
+		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses, Group: s.group,
+		TicketLife: s.opt.TicketLife, TicketsFor: s.opt.TicketsFor,
 		MaxClients: s.opt.Players + s.opt.Spectators + spareConns,
 		DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
 	}

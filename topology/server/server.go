@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -99,6 +100,7 @@ type lateness struct {
 // elsewhere are the other servers of the same game. draining is nil while people are welcome here.
 type elsewhere struct {
 	others   []wire.Server
+	group    []netip.AddrPort // that tickets name: this server's addresses first, then the others'
 	draining []netip.AddrPort // where to send people instead
 	sent     int              // how many were
 }
@@ -118,6 +120,7 @@ func New(o Options) (*Server, error) {
 		opt: o, game: g, protocol: p, description: g.Describe(),
 		engine: o.Engine, traits: o.Engine.Traits(), unfit: map[int]bool{},
 		hours:       hours{born: time.Now()},
+		elsewhere:   elsewhere{group: slices.Clone(o.Addresses)},
 		connections: connections{peers: map[*conn.Conn]*peer{}},
 		people: people{
 			seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{},
@@ -185,6 +188,7 @@ func (s *Server) Token(client uint64, userData []byte, life time.Duration) (toke
 	return token.Issue(s.opt.Keys[0], token.Grant{
 		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData,
 		Servers: s.opt.Addresses,
+		Issued:  s.opt.Conn.Wall + int64(s.now/time.Second),
 		Expires: s.opt.Conn.Wall + int64((s.now+life+time.Second-1)/time.Second),
 	}, rand.Reader)
 }

@@ -146,7 +146,7 @@ func (s *Set) connect(w *Way, datagram int, t token.Token) error {
 	case len(s.o.Servers) > 0:
 		o.Servers = s.o.Servers
 	default:
-		o.Servers = s.o.Token.Servers // a ticket names none
+		o.Servers = s.o.Token.Servers
 	}
 	o.Protocol, o.Version, o.Channels = s.o.Protocol, wire.Version, wire.Channels()
 	w.most = datagram

@@ -78,6 +78,9 @@ type report struct {
 	Client   *uint64   `json:"client,omitempty"`    // only with the key
 	UserData *string   `json:"user_data,omitempty"` // only with the key
 	Resumed  *bool     `json:"resumed,omitempty"`   // only with the key
+	// when the first token was issued, and from when no ticket is good, as far as it says
+	Issued *time.Time `json:"issued,omitempty"`
+	Until  *time.Time `json:"until,omitempty"`
 }
 
 func issueCommand() *cobra.Command {
@@ -114,7 +117,7 @@ be told where to go.`,
 			now := time.Now()
 			g := token.Grant{
 				Protocol: token.ProtocolID(game), Client: client, Expires: now.Add(life).Unix(),
-				UserData: []byte(data)}
+				Issued: now.Unix(), UserData: []byte(data)}
 			for _, s := range servers {
 				addr, err := resolve(cmd.Context(), s)
 				if err != nil {
@@ -229,11 +232,21 @@ func describe(t *token.Token, g *token.Grant, now time.Time) *report {
 		data := string(g.UserData)
 		r.Client, r.UserData, r.Resumed = &g.Client, &data, &g.Resumed
 		servers = g.Servers
+		r.Issued, r.Until = second(g.Issued), second(g.Until)
 	}
 	for _, s := range servers {
 		r.Servers = append(r.Servers, s.String())
 	}
 	return r
+}
+
+// second is a Unix time as a time, or nil for zero.
+func second(at int64) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	t := time.Unix(at, 0).UTC()
+	return &t
 }
 
 // String is what people are told.
@@ -254,6 +267,12 @@ func (r *report) String() string {
 	rows.Add("user data", "%q", *r.UserData)
 	if *r.Resumed {
 		rows.Add("kind", "resumption ticket")
+	}
+	if r.Issued != nil {
+		rows.Add("issued", "%s", r.Issued.Format(time.RFC3339))
+	}
+	if r.Until != nil {
+		rows.Add("tickets until", "%s", r.Until.Format(time.RFC3339))
 	}
 	return rows.String()
 }
