@@ -10,7 +10,9 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
 )
 
 // What workers of one machine wait for.
@@ -95,6 +97,15 @@ func Mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
+}
+
+// Account is an error if connections do not account for every byte that their link has sent.
+func Account(booked conn.Ledger, sent link.Counters) error {
+	if booked.Total() != sent.SentBytes {
+		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d",
+			booked.Total(), sent.SentBytes)
+	}
+	return nil
 }
 
 // Allocations counts what f allocates, the least of so many runs, since the rest of the program may

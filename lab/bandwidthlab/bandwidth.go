@@ -187,14 +187,10 @@ func (b *bench) serve(r *Result) (jobs []lab.Job) {
 					if err != nil {
 						return err
 					}
-					s, err := newServed(servedOptions{title: title, players: n, seed: b.o.Seed,
-						up:   way,
-						down: way})
-					if err != nil {
-						return err
-					}
-					defer s.close()
-					if err := s.play(ctx, b.o.Warm, b.o.Time); err != nil {
+					s := newServed(ctx, servedOptions{
+						title: title, players: n, seed: b.o.Seed, up: way, down: way})
+					defer s.Close()
+					if err := s.play(b.o.Warm, b.o.Time); err != nil {
 						return err
 					}
 					r.Served[i] = s.counted()

@@ -1,6 +1,7 @@
 package bandwidthlab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -104,13 +105,9 @@ func (g *group) fail(err error) {
 
 // run lets time go by.
 func (g *group) run(ctx context.Context, until time.Duration) error {
-	for g.net.Now() < until && g.err == nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		g.net.Run(min(250*time.Millisecond, until-g.net.Now()))
-	}
-	return g.err
+	err := session.Advance(ctx, g.net, until-g.net.Now(), 250*time.Millisecond,
+		func() bool { return g.err != nil })
+	return cmp.Or(err, g.err)
 }
 
 // carried is what a member has sent and received.

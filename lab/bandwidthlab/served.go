@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/link"
@@ -14,7 +13,6 @@ import (
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
-	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,8 +20,6 @@ import (
 type served struct {
 	*session.Session
 	shares *shares
-	end    *netsim.Endpoint
-	server *server.Server
 	guests []*guest
 
 	from    totals      // when measuring began
@@ -81,40 +77,31 @@ type servedOptions struct {
 	latency *pairs
 }
 
-func newServed(o servedOptions) (*served, error) {
+func newServed(ctx context.Context, o servedOptions) *served {
 	r := &served{
-		Session: session.New(o.title, o.seed, fmt.Sprintf("%d clients, ", o.players)),
+		Session: session.New(ctx, o.title, o.seed, fmt.Sprintf("%d clients, ", o.players)),
 		shares:  newShares(o.title), latency: o.latency}
-	r.end = r.Endpoint("server")
 	so := r.Server(o.players, r.Random.Seed())
-	so.Links, so.Keys, so.Spectators, so.SnapshotRate, so.After = []link.Link{r.end}, []token.Key{
-		r.Key}, -1, snapshotRate, r.after
-	var err error
-	if r.server, err = server.New(so); err != nil {
-		return nil, err
-	}
+	so.Spectators, so.SnapshotRate, so.After = -1, snapshotRate, r.after
+	r.Serve(so)
 	for i := range o.players {
 		u := &guest{
 			run: r, image: make([]int32, len(o.title.Game.Commands().Slots)),
 			bodies: map[world.ID]world.Player{}}
 		r.guests = append(r.guests, u)
-		err := r.Join(&u.Guest, session.Seat{
-			Name: fmt.Sprint("player ", i+1), To: r.end.PublicAddr(), Seed: r.Random.Seed,
+		r.Join(&u.Guest, session.Seat{
+			Name: fmt.Sprint("player ", i+1), To: r.End.PublicAddr(), Seed: r.Random.Seed,
 			Frame:  u.frame,
 			Offset: session.Offset(o.title.Game.TickLength(), i, o.players),
 			Connect: func(e *netsim.Endpoint) {
-				r.Net.SetPath(e, r.end, netsim.Profile{Latency: o.up(i)})
-				r.Net.SetPath(r.end, e, netsim.Profile{Latency: o.down(i)})
+				r.Net.SetPath(e, r.End, netsim.Profile{Latency: o.up(i)})
+				r.Net.SetPath(r.End, e, netsim.Profile{Latency: o.down(i)})
 			},
 			Client: client.Options{Style: predict.None, Return: -1, Tap: tap{u}},
 		})
-		if err != nil {
-			r.close()
-			return nil, err
-		}
 	}
-	r.Drive(r.end, r.server)
-	return r, nil
+	r.Drive()
+	return r
 }
 
 // frame is what a player's program does at each tick of its own.
@@ -130,22 +117,12 @@ type tap struct{ u *guest }
 func (t tap) Snapshot(s *replica.Snapshot)           { t.u.look(s) }
 func (t tap) Command(tick world.Tick, image []int32) { t.u.gave(tick, image) }
 
-func (r *served) close() {
-	r.Close()
-	_ = r.server.Close()
-}
-
 // play lets everyone come in, plays for a while, and then measures.
-func (r *served) play(ctx context.Context, warm, measured time.Duration) error {
-	if err := r.Play(ctx, warm, measured, r.begin, func(float64) {}); err != nil {
+func (r *served) play(warm, measured time.Duration) error {
+	if err := r.Play(warm, measured, r.begin, nil, ""); err != nil {
 		return err
 	}
-	ledger, counters := r.server.Ledger(), r.server.Counters()
-	if ledger.Total() != counters.SentBytes {
-		return fmt.Errorf("the connections account for %d bytes, and the link has sent %d",
-			ledger.Total(), counters.SentBytes)
-	}
-	return nil
+	return lab.Account(r.Host.Ledger(), r.Host.Counters())
 }
 
 func (r *served) begin() {
@@ -164,9 +141,9 @@ func (r *served) begin() {
 
 // totals adds up what the server sent so far.
 func (r *served) totals() totals {
-	stats := r.server.Stats()
+	stats := r.Host.Stats()
 	t := totals{
-		Link: r.server.Counters(), Near: stats.Replica.Events/8 + float64(stats.Replica.Messages),
+		Link: r.Host.Counters(), Near: stats.Replica.Events/8 + float64(stats.Replica.Messages),
 		Snapshots: stats.Snapshots}
 	for _, c := range stats.Replica.Classes {
 		t.Classes = append(t.Classes, c.Bits)
@@ -204,7 +181,7 @@ func (r *served) after(w *world.World, in *world.Inputs) {
 	}
 	row := make([][]int32, len(r.guests))
 	for _, p := range in.Players() {
-		seat := r.server.SeatOf(p)
+		seat := r.Host.SeatOf(p)
 		if seat == nil || seat.Client == 0 || int(seat.Client) > len(r.guests) {
 			continue
 		}

@@ -29,12 +29,9 @@ func arenaOn(t *testing.T, players int) *lab.Subject {
 // TestShares: to which of the paper's variables a class belongs is found by watching it.
 func TestShares(t *testing.T) {
 	way := func(int) time.Duration { return 20 * time.Millisecond }
-	r, err := newServed(servedOptions{title: arenaOn(t, 4), players: 4, seed: 3, up: way,
+	r := newServed(t.Context(), servedOptions{title: arenaOn(t, 4), players: 4, seed: 3, up: way,
 		down: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
+	defer r.Close()
 	r.Net.Run(8 * time.Second)
 	if r.Err != nil {
 		t.Fatal(r.Err)
@@ -113,22 +110,19 @@ func TestLate(t *testing.T) {
 		t.Skip("it takes its time")
 	}
 	way := func(int) time.Duration { return 20 * time.Millisecond }
-	r, err := newServed(servedOptions{title: arenaOn(t, 2), players: 2, seed: 3, up: way,
+	r := newServed(t.Context(), servedOptions{title: arenaOn(t, 2), players: 2, seed: 3, up: way,
 		down: way})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
+	defer r.Close()
 	r.Net.Run(3 * time.Second)
 	r.On, r.Since = true, r.Net.Now()
 	r.begin()
-	before := r.server.Stats().Commands.Repeated
-	r.Net.SetPath(r.guests[0].End, r.end, netsim.Profile{Latency: 120 * time.Millisecond})
+	before := r.Host.Stats().Commands.Repeated
+	r.Net.SetPath(r.guests[0].End, r.End, netsim.Profile{Latency: 120 * time.Millisecond})
 	r.Net.Run(5 * time.Second)
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	repeated := int(r.server.Stats().Commands.Repeated - before)
+	repeated := int(r.Host.Stats().Commands.Repeated - before)
 	if repeated == 0 || math.Abs(float64(r.late-repeated)) > 0.3*float64(repeated) ||
 		r.made < 2*290 {
 		t.Errorf("%d of %d commands counted as late, the server had to make up %d", r.late, r.made,

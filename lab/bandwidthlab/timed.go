@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/world"
@@ -21,19 +22,14 @@ func timeServed(ctx context.Context, o *Options, t *Topology) (Latency, float64,
 	if err != nil {
 		return Latency{}, 0, err
 	}
-	r, err := newServed(servedOptions{
+	r := newServed(ctx, servedOptions{
 		title: title, players: len(t.Players), seed: o.Seed, latency: p,
 		up:   func(i int) time.Duration { return t.Way[t.Players[i]][t.Server] },
 		down: func(i int) time.Duration { return t.Way[t.Server][t.Players[i]] },
 	})
-	if err != nil {
-		return Latency{}, 0, err
-	}
-	defer r.close()
-	if err := r.play(ctx, latencyWarm, o.Latency); err != nil {
-		return Latency{}, 0, err
-	}
-	return p.latency(t.place), float64(r.late) / float64(max(r.made, 1)), nil
+	defer r.Close()
+	err = r.play(latencyWarm, o.Latency)
+	return p.latency(t.place), lab.Per(r.late, r.made), err
 }
 
 // latencyWarm is for clients to come in, and for their clocks to find how far ahead they have to be

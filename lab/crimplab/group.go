@@ -82,13 +82,9 @@ func (c *setting) run(ctx context.Context) (Row, error) {
 		return Row{}, err
 	}
 	end := warmUp + time.Duration(c.packets+1)*c.o.Period + 2*c.o.History
-	for g.net.Now() < end {
-		if ctx.Err() != nil {
-			return Row{}, ctx.Err()
-		}
-		g.net.Run(time.Second)
-	}
-	return g.result(), nil
+	end = (end + time.Second - 1).Truncate(time.Second)
+	err = session.Advance(ctx, g.net, end, time.Second, func() bool { return false })
+	return g.result(), err
 }
 
 func (c *setting) build() (*group, error) {

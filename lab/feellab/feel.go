@@ -215,12 +215,9 @@ func Run(ctx context.Context, o Options) (Results, error) {
 			return nil, fmt.Errorf("title %s has no Shots, so the halflife style cannot be tried: "+
 				"set Shots.Judge, and call h.Rewind in the Hints of what is shot at", g.Name())
 		}
-		r, err := newRun(g, o, style)
-		if err != nil {
-			return nil, err
-		}
-		err = r.play(ctx, o.Progress.Nth(i, len(o.Styles)))
-		r.close()
+		r := newRun(ctx, g, o, style)
+		err := r.play(o.Progress.Nth(i, len(o.Styles)))
+		r.Close()
 		if err != nil {
 			return nil, err
 		}

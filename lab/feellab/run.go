@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
-	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
@@ -23,7 +21,6 @@ type run struct {
 	*session.Session
 	o      Options
 	style  predict.Style
-	server *server.Server
 	rewind *predict.Rewind
 	guests []*guest
 	oracle *world.World
@@ -69,49 +66,36 @@ type totals struct {
 	In, Out, Repeated         uint64
 }
 
-func newRun(g *lab.Subject, o Options, style predict.Style) (*run, error) {
+func newRun(ctx context.Context, g *lab.Subject, o Options, style predict.Style) *run {
 	r := &run{o: o, style: style, in: g.Game.NewInputs()}
-	r.Session = session.New(g, o.Seed, fmt.Sprintf("%v, %s, ", style, o.Conditions.Name))
-	end := r.Endpoint("server")
+	r.Session = session.New(ctx, g, o.Seed, fmt.Sprintf("%v, %s, ", style, o.Conditions.Name))
 	options := r.Server(o.Players, r.Random.Seed())
 	options.Recorded = true // shots are judged here, in one style only
-	options.Links, options.Keys = []link.Link{end}, []token.Key{r.Key}
 	options.Begun, options.After = r.begun, r.after
-	var err error
-	if r.server, err = server.New(options); err != nil {
-		return nil, err
-	}
+	r.Serve(options)
 	tick := g.Game.TickLength()
-	end.Every(tick, func() { r.Fail(r.server.Tick(r.Net.Now())) })
+	r.End.Every(tick, func() { r.Fail(r.Host.Tick(r.Net.Now())) })
 	for i := range o.Players {
 		u := &guest{run: r, in: g.Game.NewInputs()}
 		r.guests = append(r.guests, u)
-		err := r.Join(&u.Guest, session.Seat{
-			Name: fmt.Sprint("player ", i+1), To: end.PublicAddr(), Seed: r.Random.Seed,
+		r.Join(&u.Guest, session.Seat{
+			Name: fmt.Sprint("player ", i+1), To: r.End.PublicAddr(), Seed: r.Random.Seed,
 			Frame:   u.frame,
 			Offset:  tick * time.Duration(i) / time.Duration(o.Players),
-			Connect: func(e *netsim.Endpoint) { r.Net.Connect(e, end, o.Conditions) },
+			Connect: func(e *netsim.Endpoint) { r.Net.Connect(e, r.End, o.Conditions) },
 			Client:  client.Options{Style: style},
 		})
-		if err != nil {
-			return nil, err
-		}
 	}
-	return r, nil
-}
-
-func (r *run) close() {
-	r.Close()
-	_ = r.server.Close()
+	return r
 }
 
 // play lets the time pass.
-func (r *run) play(ctx context.Context, p lab.Progress) error {
-	err := r.Play(ctx, r.o.Warm, r.o.Time, func() {
+func (r *run) play(p lab.Progress) error {
+	err := r.Play(r.o.Warm, r.o.Time, func() {
 		for _, u := range r.guests {
 			u.before = u.totals()
 		}
-	}, func(done float64) { p.Tell(done, "playing") })
+	}, p, "playing")
 	for _, u := range r.guests {
 		if c := u.Client.Predict(); err == nil && (c == nil || !c.Started()) {
 			r.Fail(fmt.Errorf("%s never came into the game; its client is %v", u.End.Name(),
@@ -142,7 +126,7 @@ func (r *run) begun(w *world.World, _ server.Level) {
 
 // where is where a shooter saw a target.
 func (r *run) where(w *world.World, shooter world.Player, target world.ID) (det.Vec3, bool) {
-	seat := r.server.SeatOf(shooter)
+	seat := r.Host.SeatOf(shooter)
 	if seat == nil || w.Owner(target) == shooter {
 		return det.Vec3{}, false
 	}

@@ -95,6 +95,7 @@ const (
 	faultWarm  = 4 * time.Second
 	faultAfter = 8 * time.Second  // that is watched
 	faultMost  = 20 * time.Second // that is waited for everyone
+	faultStep  = 20 * time.Millisecond
 )
 
 // faulted collects over all tries.
@@ -108,12 +109,9 @@ func runFault(ctx context.Context, o *Options) (*Result, error) {
 	x := &faulted{result: FaultResult{Fault: o.Fault.String(), Times: o.Times}}
 	var r *Result
 	for i := range o.Times {
-		tell := func(done float64) {
-			o.Progress.Nth(i, o.Times).Tell(done,
-				fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
-		}
-		f := newCluster(o, o.Seed+uint64(i))
-		err := f.suffer(ctx, x, tell)
+		f := newCluster(ctx, o, o.Seed+uint64(i))
+		err := f.suffer(x, o.Progress.Nth(i, o.Times),
+			fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
 		f.close()
 		if err != nil {
 			return nil, err
@@ -158,17 +156,13 @@ func (r *Result) judgeFault(f Fault) {
 }
 
 // suffer lets everyone play, and then it happens.
-func (f *cluster) suffer(ctx context.Context, x *faulted, tell func(float64)) error {
-	mirrors := f.o.Mirrors
-	if f.o.Fault == JoinLate {
-		mirrors--
-	}
-	if err := f.assemble(ctx, mirrors, f.o.Players, f.o.Mirrors*f.o.Players); err != nil {
+func (f *cluster) suffer(x *faulted, p lab.Progress, what string) error {
+	if err := f.assemble(f.o.serving(), f.o.Players, f.o.Mirrors*f.o.Players); err != nil {
 		return err
 	}
 	f.sample()
 	warm := faultWarm + time.Duration(f.Net.Rand().Float64()*float64(time.Second))
-	if err := f.Pass(ctx, warm, func(d float64) { tell(0.4 * d) }); err != nil {
+	if err := f.Pass(warm, p.Within(0, 0.4), what); err != nil {
 		return err
 	}
 	f.On, f.Since = true, f.Net.Now()
@@ -176,19 +170,18 @@ func (f *cluster) suffer(ctx context.Context, x *faulted, tell func(float64)) er
 	for _, u := range f.guests {
 		u.after.begin(f.Net.Now())
 	}
-	var err error
 	if f.o.Fault == JoinLate {
-		err = f.joined(ctx, x, &run)
+		f.joined(x, &run)
 	} else {
-		err = f.killed(ctx, x, &run)
+		f.killed(x, &run)
 	}
 	x.result.Runs = append(x.result.Runs, run)
-	tell(1)
-	return err
+	p.Tell(1, what)
+	return f.Err
 }
 
 // killed kills a mirror and waits until its players play elsewhere.
-func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
+func (f *cluster) killed(x *faulted, run *FaultRun) {
 	victim := f.uber()
 	if f.o.Fault == KillMirror {
 		rest := slices.DeleteFunc(slices.Clone(f.machines),
@@ -213,8 +206,8 @@ func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 			func(u *guest) bool { return u.after.again == 0 && !u.gone })
 		return back && led > 0 && f.Net.Now()-at >= faultAfter
 	}
-	if err := f.wait(ctx, faultMost, done); err != nil {
-		return err
+	if f.Wait(faultMost, faultStep, done) != nil {
+		return
 	}
 	if led > 0 {
 		x.led.add(led)
@@ -237,24 +230,20 @@ func (f *cluster) killed(ctx context.Context, x *faulted, run *FaultRun) error {
 		x.again.add(u.after.again - at)
 		run.Again = max(run.Again, lab.Millis(u.after.again-at))
 	}
-	return nil
 }
 
 // joined starts one more mirror, and waits until it serves.
-func (f *cluster) joined(ctx context.Context, x *faulted, run *FaultRun) error {
+func (f *cluster) joined(x *faulted, run *FaultRun) {
 	var was []timeline.Stats
 	for _, s := range f.machines {
 		was = append(was, s.mirror.TimelineStats())
 	}
 	at := f.Net.Now()
-	s, err := f.start(machineName(len(f.machines)), f.o.Mirrors*f.o.Players)
-	if err != nil {
-		return err
-	}
+	s := f.start(machineName(len(f.machines)), f.o.Mirrors*f.o.Players)
 	run.Mirror = s.name
-	if err := f.wait(ctx, faultMost,
-		func() bool { return s.serving > 0 && f.Net.Now()-at >= faultAfter }); err != nil {
-		return err
+	if f.Wait(faultMost, faultStep,
+		func() bool { return s.serving > 0 && f.Net.Now()-at >= faultAfter }) != nil {
+		return
 	}
 	if s.serving > 0 {
 		x.serving.add(s.serving - at)
@@ -271,21 +260,6 @@ func (f *cluster) joined(ctx context.Context, x *faulted, run *FaultRun) error {
 		x.still.add(still)
 		x.others.add(still)
 	}
-	return nil
-}
-
-// wait lets time go by until something is so, or for as long as it is worth waiting.
-func (f *cluster) wait(ctx context.Context, most time.Duration, done func() bool) error {
-	for end := f.Net.Now() + most; f.Net.Now() < end && f.Err == nil; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		f.Net.Run(20 * time.Millisecond)
-		if done() {
-			break
-		}
-	}
-	return f.Err
 }
 
 // uber finds the überserver among those that run.

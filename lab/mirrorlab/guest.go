@@ -1,6 +1,7 @@
 package mirrorlab
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -28,9 +29,9 @@ type players struct {
 	ahead  float64
 }
 
-func newPlayers(o *Options, seed uint64) *players {
+func newPlayers(ctx context.Context, o *Options, seed uint64) *players {
 	return &players{
-		Session: session.New(o.subject, seed, ""), o: o, of: map[*session.Guest]*guest{}}
+		Session: session.New(ctx, o.subject, seed, ""), o: o, of: map[*session.Guest]*guest{}}
 }
 
 // options are those of a server for clients, whatever it is.
@@ -79,17 +80,17 @@ type guestTotals struct {
 }
 
 // invite makes a client of a server. Its frames are in step with no one else's.
-func (s *players) invite(home int, to netip.AddrPort, connect func(end *netsim.Endpoint)) (*guest,
-	error) {
+func (s *players) invite(home int, to netip.AddrPort, connect func(*netsim.Endpoint)) *guest {
 	i := len(s.guests)
 	u := &guest{all: s, home: home, seen: map[world.Player]world.Tick{}}
 	s.guests, s.of[&u.Guest] = append(s.guests, u), u
-	return u, s.Join(&u.Guest, session.Seat{
+	s.Join(&u.Guest, session.Seat{
 		Name: fmt.Sprint("player", i+1), To: to, Connect: connect, Frame: u.frame,
 		Seed:   func() [32]byte { return s.seed(3, i) },
 		Offset: session.Offset(s.Title.Game.TickLength(), i, s.o.Mirrors*s.o.Players),
 		Client: client.Options{Tap: tap{u}},
 	})
+	return u
 }
 
 // A tap watches what comes to a guest's client, and what it makes.

@@ -55,14 +55,14 @@ type machine struct {
 	wrong  time.Duration // the most that the clock was off
 }
 
-func newCluster(o *Options, seed uint64) *cluster {
+func newCluster(ctx context.Context, o *Options, seed uint64) *cluster {
 	return &cluster{
-		players: newPlayers(o, seed), commands: map[world.Player]*[session.Remember]followed{},
+		players: newPlayers(ctx, o, seed), commands: map[world.Player]*[session.Remember]followed{},
 		worlds: newWorlds()}
 }
 
 // start makes a machine and starts its mirror. The first founds the game.
-func (f *cluster) start(name string, players int) (*machine, error) {
+func (f *cluster) start(name string, players int) *machine {
 	i := len(f.machines)
 	s := &machine{
 		cluster: f, index: i, name: name, inner: f.Endpoint("m" + name),
@@ -71,9 +71,7 @@ func (f *cluster) start(name string, players int) (*machine, error) {
 	s.drift = f.o.Drift * (2*random.Float64() - 1) / 1e6
 	s.offset = time.Duration(random.Float64() * float64(10*time.Second))
 	delays, err := kinds.DelaysOf(f.o.Timeline, f.o.Delays)
-	if err != nil {
-		return nil, err
-	}
+	f.Fail(err)
 	o := mirror.Options{
 		Server: f.options(players, 1, i), Link: s.inner, Address: s.inner.PublicAddr(),
 		Public: s.outer.PublicAddr(), Name: name,
@@ -88,12 +86,13 @@ func (f *cluster) start(name string, players int) (*machine, error) {
 		o.Ask = append(o.Ask, other.inner.PublicAddr())
 	}
 	s.log.begin(len(f.Title.Game.Commands().Slots))
-	f.machines = append(f.machines, s)
 	if s.mirror, err = mirror.New(o); err != nil {
-		return nil, err
+		f.Fail(err)
+		return s
 	}
+	f.machines = append(f.machines, s)
 	f.Net.After(0, s.drive)
-	return s, nil
+	return s
 }
 
 // time is what the machine's clock says. It runs a little fast or slow, and began some time ago.
@@ -171,29 +170,23 @@ func (f *cluster) whole() bool {
 }
 
 // assemble starts so many mirrors with so many players on each, and lets everyone come in.
-func (f *cluster) assemble(ctx context.Context, mirrors, players, seats int) error {
+func (f *cluster) assemble(mirrors, players, seats int) error {
 	for i := range mirrors {
-		if _, err := f.start(machineName(i), seats); err != nil {
-			return err
-		}
+		f.start(machineName(i), seats)
 		if i == 0 {
-			if err := f.Pass(ctx, 300*time.Millisecond, nil); err != nil {
-				return err
-			}
+			_ = f.Pass(300*time.Millisecond, nil, "") // what fails here fails all that follows
 		}
 	}
-	if err := f.Until(ctx, joinTime, "all mirrors serve", f.whole); err != nil {
-		return errors.Join(err, f.state())
-	}
-	for i := range players {
-		for _, s := range f.machines {
-			if err := f.seat(s); err != nil {
-				return fmt.Errorf("player %d of mirror %s: %w", i+1, s.name, err)
+	if f.Until(joinTime, "all mirrors serve", f.whole) == nil {
+		for range players {
+			for _, s := range f.machines {
+				f.seat(s)
 			}
 		}
+		_ = f.Until(joinTime, "all play", f.allPlay)
 	}
-	if err := f.Until(ctx, joinTime, "all play", f.allPlay); err != nil {
-		return errors.Join(err, f.state())
+	if f.Err != nil {
+		return errors.Join(f.Err, f.state())
 	}
 	return nil
 }
@@ -202,8 +195,8 @@ func machineName(i int) string { return string(rune('a' + i)) }
 
 // seat makes a player of a machine. To the others it is as far as that machine is, and its own
 // first mile.
-func (f *cluster) seat(home *machine) error {
-	u, err := f.invite(home.index, home.outer.PublicAddr(), func(e *netsim.Endpoint) {
+func (f *cluster) seat(home *machine) {
+	u := f.invite(home.index, home.outer.PublicAddr(), func(e *netsim.Endpoint) {
 		for _, s := range f.machines {
 			way := f.o.Near
 			if s != home {
@@ -212,14 +205,10 @@ func (f *cluster) seat(home *machine) error {
 			f.Net.Connect(e, s.outer, way)
 		}
 	})
-	if err != nil {
-		return err
-	}
 	u.gave, u.told, u.news = f.given, f.shownTo, f.heard
 	u.back = func(u *guest, from, to world.Tick) bool {
 		return f.machines[u.home].tookBack(u.Me, from, to)
 	}
-	return nil
 }
 
 // state tells where the mirrors are, for errors.
@@ -240,7 +229,7 @@ func (f *cluster) state() error {
 func (f *cluster) close() {
 	f.Close()
 	for _, s := range f.machines {
-		if s.mirror != nil && !s.dead {
+		if !s.dead {
 			_ = s.mirror.Close()
 		}
 	}

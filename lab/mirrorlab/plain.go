@@ -4,12 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
-	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -17,36 +14,27 @@ import (
 // of the game, not of mirrors. With far all are as far from it as they are from a mirror that is
 // not their own.
 func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept, error) {
-	s := newPlayers(o, o.Seed)
+	s := newPlayers(ctx, o, o.Seed)
 	defer s.Close()
 	seats := o.Mirrors * o.Players
-	end := s.Endpoint("server")
 	so := s.options(seats, 1)
-	so.Links, so.Keys = []link.Link{end}, []token.Key{s.Key}
 	so.After = func(w *world.World, _ *world.Inputs) {
 		s.Witness(w, func(*session.Guest) bool { return true })
 	}
-	srv, err := server.New(so)
-	if err != nil {
-		return nil, err
-	}
-	defer srv.Close()
-	s.Drive(end, srv)
+	s.Serve(so)
+	s.Drive()
 	way, what := o.Near, "one server nearby"
 	if far {
 		way, what = behind(o.Near, o.Between), "one server far away"
 	}
 	for range seats {
-		if _, err := s.invite(0, end.PublicAddr(),
-			func(e *netsim.Endpoint) { s.Net.Connect(e, end, way) }); err != nil {
-			return nil, err
-		}
+		s.invite(0, s.End.PublicAddr(),
+			func(e *netsim.Endpoint) { s.Net.Connect(e, s.End, way) })
 	}
-	if err := s.Until(ctx, joinTime, "all play", s.allPlay); err != nil {
+	if err := s.Until(joinTime, "all play", s.allPlay); err != nil {
 		return nil, err
 	}
-	if err := s.Play(ctx, o.Warm, o.Time, s.begin,
-		func(d float64) { p.Tell(d, what) }); err != nil {
+	if err := s.Play(o.Warm, o.Time, s.begin, p, what); err != nil {
 		return nil, err
 	}
 	k := s.sum()

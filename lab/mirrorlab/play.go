@@ -15,15 +15,14 @@ import (
 
 // play lets bots play on mirrors, undisturbed, and measures.
 func play(ctx context.Context, o *Options, p lab.Progress) (*Result, error) {
-	f := newCluster(o, o.Seed)
+	f := newCluster(ctx, o, o.Seed)
 	defer f.close()
-	if err := f.assemble(ctx, o.Mirrors, o.Players, o.Mirrors*o.Players); err != nil {
+	if err := f.assemble(o.Mirrors, o.Players, o.Mirrors*o.Players); err != nil {
 		return nil, err
 	}
 	f.sample()
 	what := fmt.Sprintf("%d mirrors with %d players each", o.Mirrors, o.Players)
-	if err := f.Play(ctx, o.Warm, o.Time, f.begin,
-		func(d float64) { p.Tell(d, what) }); err != nil {
+	if err := f.Play(o.Warm, o.Time, f.begin, p, what); err != nil {
 		return nil, err
 	}
 	return f.result(), nil

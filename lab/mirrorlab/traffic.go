@@ -101,12 +101,12 @@ func fitRun(ctx context.Context, o *Options, players int) (perPacket, bytes, pac
 	c := *o
 	c.Mirrors, c.Players = 2, players
 	c.Between = netsim.Both(netsim.Profile{Latency: pathDelay(o.Between)})
-	f := newCluster(&c, o.Seed+100)
+	f := newCluster(ctx, &c, o.Seed+100)
 	defer f.close()
-	if err := f.assemble(ctx, 2, players, 2*players); err != nil {
+	if err := f.assemble(2, players, 2*players); err != nil {
 		return 0, 0, 0, err
 	}
-	if err := f.Play(ctx, fitWarm, fitTime, f.begin, func(float64) {}); err != nil {
+	if err := f.Play(fitWarm, fitTime, f.begin, nil, ""); err != nil {
 		return 0, 0, 0, err
 	}
 	sent := 0.0

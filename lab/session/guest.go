@@ -57,24 +57,20 @@ type Seat struct {
 }
 
 // Join makes a client of a server.
-func (s *Session) Join(u *Guest, at Seat) error {
+func (s *Session) Join(u *Guest, at Seat) {
 	i := len(s.Guests)
 	*u = Guest{Session: s, Index: i}
 	s.Guests = append(s.Guests, u)
 	t, err := s.Token(uint64(i+1), at.To)
-	if err != nil {
-		return err
-	}
+	s.Fail(err)
 	u.End, u.Bot = s.Net.Endpoint(at.Name), s.Title.NewBot(s.Net.Seed()*1000+uint64(i))
 	at.Connect(u.End)
 	o := at.Client
 	o.Title, o.Link, o.Token, o.Name = s.Title.Title, u.End, t, u.End.Name()
 	o.Conn.Seed, o.Conn.Wall = at.Seed(), Wall
-	if u.Client, err = client.New(o); err != nil {
-		return err
-	}
+	u.Client, err = client.New(o)
+	s.Fail(err)
 	u.End.After(at.Offset, func() { u.End.Every(s.Title.Game.TickLength(), at.Frame) })
-	return nil
 }
 
 // Offset is when in a tick the frames of the ith of n players begin: all over it, so that no one is

@@ -7,6 +7,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -24,6 +26,7 @@ import (
 type Session struct {
 	Title  *lab.Subject
 	Body   int // class of what players move about in
+	ctx    context.Context
 	Net    *netsim.Net
 	Random lab.Random
 	Key    token.Key
@@ -34,22 +37,27 @@ type Session struct {
 
 	On    bool          // it is measured
 	Since time.Duration // from when
+
+	// Host is the plain server, and End where it is, if Serve made one.
+	Host *server.Server
+	End  *netsim.Endpoint
 }
 
 // Wall is the time of day when simulated networks begin.
 const Wall = 1_800_000_000
 
-// New makes a session without anyone in it.
-func New(title *lab.Subject, seed uint64, about string) *Session {
+// New makes a session without anyone in it. It fails when the context ends.
+func New(ctx context.Context, title *lab.Subject, seed uint64, about string) *Session {
 	n := netsim.New(netsim.Options{Seed: seed})
 	s := &Session{
-		Title: title, Body: title.BodyClass(), Net: n, Random: lab.Random{Rand: n.Rand()},
-		Of: map[world.Player]*Guest{}, About: about}
+		ctx: ctx, Title: title, Body: title.BodyClass(), Net: n,
+		Random: lab.Random{Rand: n.Rand()}, Of: map[world.Player]*Guest{}, About: about}
 	_, _ = s.Random.Read(s.Key[:])
 	return s
 }
 
-// Fail ends the session with an error. The first counts.
+// Fail ends the session with an error. The first counts: all that lets time pass does nothing
+// after it.
 func (s *Session) Fail(err error) {
 	if s.Err == nil && err != nil {
 		s.Err = fmt.Errorf("%sseed %d, at %v: %w", s.About, s.Net.Seed(), s.Net.Now(), err)
@@ -71,17 +79,26 @@ func (s *Session) Server(players int, seed [32]byte) server.Options {
 	return o
 }
 
+// Serve makes a plain server, which Close closes.
+func (s *Session) Serve(o server.Options) {
+	s.End = s.Endpoint("server")
+	o.Links, o.Keys = []link.Link{s.End}, []token.Key{s.Key}
+	var err error
+	s.Host, err = server.New(o)
+	s.Fail(err)
+}
+
 // pollsATick is how often a server looks for datagrams in a tick.
 const pollsATick = 4
 
-// Drive lets a server tick, and look for datagrams in between as server.Run does.
-func (s *Session) Drive(end *netsim.Endpoint, srv *server.Server) {
+// Drive lets the plain server tick, and look for datagrams in between as server.Run does.
+func (s *Session) Drive() {
 	turn := 0
-	end.Every(s.Title.Game.TickLength()/pollsATick, func() {
+	s.End.Every(s.Title.Game.TickLength()/pollsATick, func() {
 		if turn++; turn%pollsATick == 0 {
-			s.Fail(srv.Tick(s.Net.Now()))
+			s.Fail(s.Host.Tick(s.Net.Now()))
 		} else {
-			s.Fail(srv.Receive(s.Net.Now()))
+			s.Fail(s.Host.Receive(s.Net.Now()))
 		}
 	})
 }
@@ -94,47 +111,53 @@ func (s *Session) Token(client uint64, to netip.AddrPort) (token.Token, error) {
 	return token.Issue(s.Key, grant, s.Random)
 }
 
-// Pass lets time go by, and tells how far it has come.
-func (s *Session) Pass(ctx context.Context, d time.Duration, tell func(done float64)) error {
-	for begin, end := s.Net.Now(), s.Net.Now()+d; s.Net.Now() < end && s.Err == nil; {
+// Advance lets a network's time go by, a step at a time, until it is enough.
+func Advance(ctx context.Context, net *netsim.Net, d, step time.Duration, enough func() bool) error {
+	for end := net.Now() + d; !enough() && net.Now() < end; net.Run(min(step, end-net.Now())) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.Net.Run(min(100*time.Millisecond, end-s.Net.Now()))
-		if tell != nil {
-			tell(float64(s.Net.Now()-begin) / float64(d))
-		}
 	}
+	return nil
+}
+
+// Wait lets time go by until something is so, or for as long as it is worth waiting.
+func (s *Session) Wait(d, step time.Duration, done func() bool) error {
+	err := Advance(s.ctx, s.Net, d, step, func() bool { return s.Err != nil || done() })
+	s.Err = cmp.Or(s.Err, err)
 	return s.Err
 }
 
-// Until lets time go by until something is so.
-func (s *Session) Until(ctx context.Context, d time.Duration, what string, done func() bool) error {
-	for end := s.Net.Now() + d; s.Err == nil && !done(); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if s.Net.Now() >= end {
-			s.Fail(fmt.Errorf("not within %v: %s", d, what))
-			break
-		}
-		s.Net.RunUntil(min(100*time.Millisecond, end-s.Net.Now()),
-			func() bool { return s.Err != nil || done() })
+// Pass lets time go by, and tells how far it has come.
+func (s *Session) Pass(d time.Duration, p lab.Progress, what string) error {
+	begin := s.Net.Now()
+	return s.Wait(d, 100*time.Millisecond, func() bool {
+		p.Tell(float64(s.Net.Now()-begin)/float64(max(d, 1)), what)
+		return false
+	})
+}
+
+// Until lets time go by until something is so, and fails if it is not in time.
+func (s *Session) Until(d time.Duration, what string, done func() bool) error {
+	if !s.Net.RunUntil(d, func() bool {
+		s.Err = cmp.Or(s.Err, s.ctx.Err())
+		return s.Err != nil || done()
+	}) {
+		s.Fail(fmt.Errorf("not within %v: %s", d, what))
 	}
 	return s.Err
 }
 
 // Play warms up, begins to measure, and measures.
-func (s *Session) Play(ctx context.Context, warm, measured time.Duration, begin func(),
-	tell func(done float64)) error {
-	all := float64(warm + measured)
-	if err := s.Pass(ctx, warm, func(d float64) { tell(d * float64(warm) / all) }); err != nil {
+func (s *Session) Play(warm, measured time.Duration, begin func(), p lab.Progress,
+	what string) error {
+	share := float64(warm) / float64(warm+measured)
+	if err := s.Pass(warm, p.Within(0, share), what); err != nil {
 		return err
 	}
 	s.On, s.Since = true, s.Net.Now()
 	begin()
-	return s.Pass(ctx, measured,
-		func(d float64) { tell((float64(warm) + d*float64(measured)) / all) })
+	return s.Pass(measured, p.Within(share, 1-share), what)
 }
 
 // Witness notes which of a server's own players were hit in the tick of a world, or died, or came
@@ -160,11 +183,14 @@ func (s *Session) Witness(w *world.World, mine func(u *Guest) bool) {
 	}
 }
 
-// Close closes all clients: the network is no more.
+// Close closes all clients, and the plain server: the network is no more.
 func (s *Session) Close() {
 	for _, u := range s.Guests {
 		if u.Client != nil {
 			_ = u.Client.Close()
 		}
+	}
+	if s.Host != nil {
+		_ = s.Host.Close()
 	}
 }
