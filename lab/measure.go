@@ -1,17 +1,14 @@
 package lab
 
 import (
-	"crypto/rand"
 	"fmt"
 	"math"
-	"net/netip"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 )
 
@@ -57,20 +54,22 @@ func (w *Window) Length() time.Duration { return w.until - w.from }
 
 // A Joining is the time until all clients have connected, and a moment longer.
 type Joining struct {
+	Who        string
 	Calm, Most time.Duration // what passes afterwards, and how long it may take
 	calm       time.Duration // when that is over
 	answered   bool
 }
 
 // Done says, once, that everyone is there. It is an error if that takes too long.
-func (j *Joining) Done(now time.Duration, joined func() bool, who string) (bool, error) {
+func (j *Joining) Done(now time.Duration, joined func() bool) (bool, error) {
 	switch {
 	case j.answered:
 	case j.calm == 0 && joined():
 		j.calm = now + j.Calm
 	case j.calm == 0 && now > j.Most:
 		return false,
-			fmt.Errorf("not all %s could connect: this machine is too busy, take fewer %[1]s", who)
+			fmt.Errorf("not all %s could connect: this machine is too busy, take fewer %[1]s",
+				j.Who)
 	case j.calm != 0 && now >= j.calm:
 		j.answered = true
 		return true, nil
@@ -178,21 +177,4 @@ func CheckDescriptors(clients int) error {
 			need)
 	}
 	return nil
-}
-
-// Tokens are for so many clients of a server on this machine, for some minutes.
-func Tokens(key token.Key, protocol uint64, server netip.AddrPort, clients int) (list []string,
-	err error) {
-	grant := token.Grant{
-		Protocol: protocol, Expires: time.Now().Add(10 * time.Minute).Unix(),
-		Servers: []netip.AddrPort{server}}
-	for i := range clients {
-		grant.Client = uint64(i + 1)
-		tok, err := token.Issue(key, grant, rand.Reader)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, tok.Text())
-	}
-	return list, nil
 }

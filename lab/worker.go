@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/coeval-dev/coeval/conn/token"
 )
 
 // An Order is what a worker is told, one JSON object a line.
@@ -34,6 +37,15 @@ const (
 
 // Opened is what a server answers when it is open.
 type Opened struct{ Server, Floor netip.AddrPort }
+
+// A Meeting is what server and clients have to know to meet, beside what they are to do.
+type Meeting struct {
+	// The server's:
+	Key, Profile string
+	// The clients':
+	Opened
+	Tokens []string
+}
 
 // answer is what a worker says to an order.
 type answer struct {
@@ -124,6 +136,60 @@ func (d *Desk) reply(result any, err error) error {
 		}
 	}
 	return d.out.Encode(a)
+}
+
+// A Shift is what a worker does between an order to open and the one to close.
+type Shift struct {
+	Clock *Clock
+	// Turn goes on with the work: a tick, or the turns of some clients.
+	Turn func() error
+	// Measure changes to a kind of traffic, and sets the Window.
+	Measure func(o Order) error
+	// Begin is called when the Window opens, and End when it is over, for what was measured.
+	Window Window
+	Begin  func()
+	End    func() any
+	// Joined, if it is set, says whether all are connected whom Joining waits for.
+	Joining Joining
+	Joined  func() bool
+	// Close ends it in good order.
+	Close func() error
+}
+
+// Work takes orders, and has turns in between.
+func (d *Desk) Work(s *Shift) error {
+	for {
+		o, err := d.Next()
+		switch {
+		case err != nil:
+			return err
+		case o.Do == Close:
+			return s.Close()
+		case o.Do == SetPace:
+			s.Clock.SetPace(o.Pace, o.From)
+			err = d.Answer(nil)
+		case o.Do == Measure:
+			err = s.Measure(o)
+		}
+		if s.Window.Opens(s.Clock.Now()) {
+			s.Begin()
+		}
+		if err = errors.Join(err, s.Turn()); err != nil {
+			return err
+		}
+		if s.Window.Closes(s.Clock.Now()) {
+			err = d.Answer(s.End())
+		}
+		if s.Joined != nil {
+			ready, late := s.Joining.Done(s.Clock.Now(), s.Joined)
+			if err = errors.Join(err, late); ready {
+				err = errors.Join(err, d.Answer(nil))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // A Worker is another process of an experiment: this program, started again.
@@ -236,6 +302,32 @@ func Start(ctx context.Context, command func(role string) *exec.Cmd, server, cli
 		return nil, err
 	}
 	return &Pair{s, c}, nil
+}
+
+// Meet opens both, the server first, and then the clients with tokens for it. The meeting is a
+// field of the spec.
+func (p *Pair) Meet(spec any, m *Meeting, protocol uint64, clients int) error {
+	key, err := token.NewKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	m.Key = key.Text()
+	if err := p.Server.Open(spec, &m.Opened); err != nil {
+		return err
+	}
+	m.Key, m.Profile = "", ""
+	grant := token.Grant{
+		Protocol: protocol, Expires: time.Now().Add(10 * time.Minute).Unix(),
+		Servers: []netip.AddrPort{m.Server}}
+	for i := range clients {
+		grant.Client = uint64(i + 1)
+		tok, err := token.Issue(key, grant, rand.Reader)
+		if err != nil {
+			return err
+		}
+		m.Tokens = append(m.Tokens, tok.Text())
+	}
+	return p.Clients.Open(spec, nil)
 }
 
 // Both gives the same order to both at the same time, and waits for their answers.

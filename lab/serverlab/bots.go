@@ -21,9 +21,10 @@ import (
 
 // bots are all of them, on as many cores as the server leaves.
 type bots struct {
-	spec  *spec
-	clock *lab.Clock
-	gangs []*gang
+	lab.Shift
+	spec   *spec
+	gangs  []*gang
+	before botsSample
 }
 
 // gang is a share of the bots, driven by one goroutine.
@@ -55,9 +56,25 @@ func runBots(g *lab.Subject, d *lab.Desk, s *spec) error {
 	// The server keeps its cores to itself, if there are enough.
 	n := min(max(1, runtime.NumCPU()-s.Procs), s.Players)
 	every := g.Game.TickLength()
-	r := &bots{spec: s, clock: lab.NewClock(every), gangs: make([]*gang, n)}
+	r := &bots{spec: s, gangs: make([]*gang, n)}
+	r.Shift = lab.Shift{
+		Clock: lab.NewClock(every), Turn: r.turn, Begin: r.begin, End: r.sample, Close: r.leave,
+		Joined: r.playing, Joining: lab.Joining{
+			Who: "bots", Calm: calmTime,
+			Most: lab.JoinTime + time.Duration(s.Players)*10*time.Millisecond},
+		Measure: func(o lab.Order) error {
+			now := r.Clock.Now()
+			if o.Kind != kindQuiet {
+				r.Window.Set(now+lab.ChangeTime, o.Window)
+				return nil
+			}
+			for _, x := range r.gangs {
+				x.quiet = now + lab.ChangeTime + o.Window
+			}
+			return d.Answer(botsSample{})
+		}}
 	for i := range r.gangs {
-		r.gangs[i] = &gang{turns: lab.Turns{Every: every}, clock: r.clock}
+		r.gangs[i] = &gang{turns: lab.Turns{Every: every}, clock: r.Clock}
 	}
 	defer r.each(func(b *bot) { _ = b.client.Close() })
 	for i := range s.Players {
@@ -69,7 +86,7 @@ func runBots(g *lab.Subject, d *lab.Desk, s *spec) error {
 		x.bots = append(x.bots, b)
 		x.turns.Clients++
 	}
-	return r.run(d)
+	return d.Work(&r.Shift)
 }
 
 func newBot(g *lab.Subject, s *spec, strategy replica.Strategy, i int) (*bot, error) {
@@ -125,63 +142,16 @@ func (x *gang) play() (next time.Duration, err error) {
 	})
 }
 
-// run drives all gangs at once.
-func (r *bots) run(d *lab.Desk) error {
-	joining := lab.Joining{
-		Calm: calmTime, Most: lab.JoinTime + time.Duration(r.spec.Players)*10*time.Millisecond}
-	var window lab.Window
-	var before botsSample
-	for {
-		o, err := d.Next()
-		now := r.clock.Now()
-		switch {
-		case err != nil:
-			return err
-		case o.Do == lab.Close:
-			return r.leave()
-		case o.Do == lab.SetPace:
-			r.clock.SetPace(o.Pace, o.From)
-			err = d.Answer(nil)
-		case o.Do == lab.Measure && o.Kind == kindQuiet:
-			for _, x := range r.gangs {
-				x.quiet = now + lab.ChangeTime + o.Window
-			}
-			err = d.Answer(botsSample{})
-		case o.Do == lab.Measure:
-			window.Set(now+lab.ChangeTime, o.Window)
-		}
-		if err = errors.Join(err, r.turn()); err != nil {
-			return err
-		}
-		now = r.clock.Now()
-		ready, err := joining.Done(now, r.playing, "bots")
-		if ready {
-			err = d.Answer(nil)
-		}
-		if window.Opens(now) {
-			before = r.count()
-			for _, x := range r.gangs {
-				x.sizes = slices.Grow(x.sizes[:0], 1<<18)
-			}
-		} else if window.Closes(now) {
-			err = d.Answer(r.sample(&before))
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // turn lets every gang play a few milliseconds, and waits for all: between turns nobody plays, so
 // that orders and counts need no locks.
 func (r *bots) turn() error {
 	const stretch = 8 * time.Millisecond
-	until := r.clock.Now() + stretch
+	until := r.Clock.Now() + stretch
 	errs := make([]error, len(r.gangs))
 	var wg sync.WaitGroup
 	for i, x := range r.gangs {
 		wg.Go(func() {
-			for r.clock.Now() < until {
+			for r.Clock.Now() < until {
 				next, err := x.play()
 				if err != nil {
 					errs[i] = err
@@ -216,12 +186,19 @@ func (r *bots) playing() bool {
 // count adds up what grows.
 func (r *bots) count() (s botsSample) {
 	r.each(func(b *bot) { s.Bad += b.client.Stats().Bad })
-	s.CPU, s.Wall = lab.ProcessTime(), r.clock.Now()
+	s.CPU, s.Wall = lab.ProcessTime(), r.Clock.Now()
 	return s
 }
 
-func (r *bots) sample(before *botsSample) botsSample {
-	s := lab.Less(r.count(), *before)
+func (r *bots) begin() {
+	r.before = r.count()
+	for _, x := range r.gangs {
+		x.sizes = slices.Grow(x.sizes[:0], 1<<18)
+	}
+}
+
+func (r *bots) sample() any {
+	s := lab.Less(r.count(), r.before)
 	var all []int
 	for _, x := range r.gangs {
 		all = append(all, x.sizes...)
@@ -254,7 +231,7 @@ func (r *bots) leave() error {
 		r.each(func(b *bot) {
 			if !b.client.Done() {
 				done = false
-				b.client.Frame(r.clock.Now(), b.command)
+				b.client.Frame(r.Clock.Now(), b.command)
 			}
 		})
 	}

@@ -17,11 +17,11 @@ import (
 
 // host is the server's process.
 type host struct {
-	server  *server.Server
-	addr    netip.AddrPort
-	title   *lab.Subject
-	clock   *lab.Clock
-	window  lab.Window
+	server *server.Server
+	addr   netip.AddrPort
+	title  *lab.Subject
+	lab.Shift
+	beat    lab.Beat
 	began   time.Duration
 	before  hostTotals
 	ticks   []time.Duration // processor time of each tick in the window
@@ -44,38 +44,7 @@ func runHost(g *lab.Subject, d *lab.Desk, s *spec) error {
 	if err := d.Answer(lab.Opened{Server: h.addr}); err != nil {
 		return err
 	}
-	beat := lab.Beat{Every: g.Game.TickLength()}
-	for {
-		o, err := d.Next()
-		switch {
-		case err != nil:
-			return err
-		case o.Do == lab.Close:
-			return lab.Account(h.server.Ledger(), h.server.Counters())
-		case o.Do == lab.SetPace:
-			h.clock.SetPace(o.Pace, o.From)
-			err = d.Answer(nil)
-		case o.Do == lab.Measure && o.Kind == kindQuiet:
-			// the bots begin earlier and end later than this
-			h.window.Set(h.clock.Now()+lab.ChangeTime/2, o.Window-lab.ChangeTime/2)
-		case o.Do == lab.Measure:
-			h.window.Set(h.clock.Now()+lab.ChangeTime, o.Window)
-		}
-		if err != nil {
-			return err
-		}
-		if rest := beat.Next(h.clock.Now()); rest > 0 {
-			h.clock.Sleep(rest)
-		}
-		if err := h.tick(h.clock.Now()); err != nil {
-			return err
-		}
-		if h.window.Closes(h.clock.Now()) {
-			if err := d.Answer(h.end()); err != nil {
-				return err
-			}
-		}
-	}
+	return d.Work(&h.Shift)
 }
 
 func newHost(g *lab.Subject, s *spec) (*host, error) {
@@ -91,7 +60,12 @@ func newHost(g *lab.Subject, s *spec) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{title: g, addr: l.LocalAddr(), clock: lab.NewClock(g.Game.TickLength())}
+	h := &host{
+		title: g, addr: l.LocalAddr(), beat: lab.Beat{Every: g.Game.TickLength()}}
+	h.Shift = lab.Shift{
+		Clock: lab.NewClock(g.Game.TickLength()), Turn: h.tick, Measure: h.measure, Begin: h.begin,
+		End:   h.end,
+		Close: func() error { return lab.Account(h.server.Ledger(), h.server.Counters()) }}
 	h.server, err = server.New(server.Options{
 		Title: g.Title, Level: g.On(s.Seed), Strategy: strategy,
 		Links: []link.Link{l}, Keys: []token.Key{key}, Conn: s.connOptions(),
@@ -100,18 +74,25 @@ func newHost(g *lab.Subject, s *spec) (*host, error) {
 	return h, err
 }
 
-// tick is one of the server's, measured if it is in the window.
-func (h *host) tick(now time.Duration) error {
-	if h.window.Opens(now) {
-		h.begin()
+// measure sets the window. While the bots keep still they begin earlier and end later than this.
+func (h *host) measure(o lab.Order) error {
+	wait, length := lab.ChangeTime, o.Window
+	if o.Kind == kindQuiet {
+		wait, length = lab.ChangeTime/2, o.Window-lab.ChangeTime/2
 	}
-	if !h.window.Active {
-		return h.server.Tick(now)
-	}
+	h.Window.Set(h.Clock.Now()+wait, length)
+	return nil
+}
+
+// tick is one of the server's, measured if it is in the window, and the rest until the next.
+func (h *host) tick() error {
 	before := lab.ProcessTime()
-	err := h.server.Tick(now)
-	h.ticks = append(h.ticks, lab.ProcessTime()-before)
-	h.encodes = append(h.encodes, h.server.Last().Parallel)
+	err := h.server.Tick(h.Clock.Now())
+	if h.Window.Active {
+		h.ticks = append(h.ticks, lab.ProcessTime()-before)
+		h.encodes = append(h.encodes, h.server.Last().Parallel)
+	}
+	h.Clock.Sleep(h.beat.Next(h.Clock.Now()))
 	return err
 }
 
@@ -121,16 +102,16 @@ func (h *host) totals() hostTotals {
 
 func (h *host) begin() {
 	// Room for what is noted down, so that measuring allocates nothing.
-	n := int(h.window.Length()/h.title.Game.TickLength()) * 2
+	n := int(h.Window.Length()/h.title.Game.TickLength()) * 2
 	h.ticks = slices.Grow(h.ticks[:0], n+16)
 	h.encodes = slices.Grow(h.encodes[:0], n+16)
 	h.before = h.totals()
 	h.before.Used = lab.Used()
-	h.began = h.clock.Now()
+	h.began = h.Clock.Now()
 }
 
-func (h *host) end() hostSample {
-	s := hostSample{Wall: h.clock.Now() - h.began, Sent: map[string]uint64{}}
+func (h *host) end() any {
+	s := hostSample{Wall: h.Clock.Now() - h.began, Sent: map[string]uint64{}}
 	used := lab.Used()
 	s.hostTotals = h.totals()
 	s.Used = used

@@ -2,7 +2,6 @@ package serverlab
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -185,28 +184,15 @@ type table struct {
 // open starts the server, and lets the bots join.
 func (r *run) open(ctx context.Context, players int) (*table, error) {
 	o := r.o
-	key, err := token.NewKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
 	pair, err := lab.Start(ctx, o.Command, roleHost, roleBots)
 	if err != nil {
 		return nil, err
 	}
 	s := spec{Level: o.Level, Players: players, Procs: r.procs, Snapshots: o.Snapshots,
 		Seed: max(o.Seed, 1), Strategy: r.strategy, Relay: o.Relay}
-	serve, join := s, s
-	serve.Key, serve.Profile = key.Text(), o.Profile
-	var at lab.Opened
-	if err = pair.Server.Open(&serve, &at); err == nil {
-		join.Server = at.Server
-		join.Tokens,
-			err = lab.Tokens(key, token.ProtocolID(o.Title.Game.Name()), at.Server, players)
-	}
-	if err == nil {
-		err = pair.Clients.Open(&join, nil)
-	}
-	if err != nil {
+	s.Profile = o.Profile
+	if err := pair.Meet(&s, &s.Meeting, token.ProtocolID(o.Title.Game.Name()),
+		players); err != nil {
 		pair.Stop()
 		return nil, err
 	}

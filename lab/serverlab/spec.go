@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/link"
+
 	// servers are compared with how others make snapshots
 	_ "github.com/coeval-dev/coeval/replica/doom3"
 	_ "github.com/coeval-dev/coeval/replica/quake3"
@@ -37,12 +37,7 @@ type spec struct {
 	Seed                      uint64
 	Strategy                  string
 	Relay                     bool
-
-	// The server's:
-	Key, Profile string
-	// The bots':
-	Server netip.AddrPort
-	Tokens []string
+	lab.Meeting
 }
 
 func (s *spec) check(role string) error {

@@ -2,7 +2,6 @@ package transportlab
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -58,37 +57,21 @@ func runCrowd(d *lab.Desk, s *spec) error {
 		}
 		c.players = append(c.players, p)
 	}
-	joining := lab.Joining{Calm: calmTime, Most: lab.JoinTime}
-	for {
-		now := c.clock.Now()
-		o, err := d.Next()
-		switch {
-		case err != nil:
+	return d.Work(&lab.Shift{
+		Clock: c.clock, Joined: c.joined, Measure: c.measure,
+		Joining: lab.Joining{Who: "clients", Calm: calmTime, Most: lab.JoinTime},
+		Close:   func() error { return nil },
+		Turn: func() error {
+			now := c.clock.Now()
+			next, err := c.play(now)
+			if err == nil && c.measured(now) {
+				err = d.Answer(c.sample)
+			}
+			if rest := next - c.clock.Now(); !s.Saturate && rest > 0 {
+				time.Sleep(max(rest, lab.Nap))
+			}
 			return err
-		case o.Do == lab.Close:
-			return nil
-		case o.Do == lab.Measure:
-			c.measure(now, &o)
-			err = c.burst(now, o.Burst)
-		}
-		next, playErr := c.play(now)
-		if err = errors.Join(err, playErr); err != nil {
-			return err
-		}
-		ready, err := joining.Done(now, c.joined, "clients")
-		if ready {
-			err = d.Answer(nil)
-		}
-		if c.measured(now) {
-			err = d.Answer(c.sample)
-		}
-		if err != nil {
-			return err
-		}
-		if rest := next - c.clock.Now(); !s.Saturate && rest > 0 {
-			time.Sleep(max(rest, lab.Nap))
-		}
-	}
+		}})
 }
 
 // play lets all play whose turn has come, and says when the next one's is.
@@ -113,17 +96,15 @@ func (c *crowd) joined() bool {
 	})
 }
 
-// measure changes to a kind of traffic, and counts its messages from soon on.
-func (c *crowd) measure(now time.Duration, o *lab.Order) {
+// measure changes to a kind of traffic, and counts its messages from soon on. To begin with,
+// everyone may send several at once.
+func (c *crowd) measure(o lab.Order) error {
+	now := c.clock.Now()
 	c.kind = max(slices.Index(kinds, o.Kind), 0)
 	c.window, c.from = o.Window, now+lab.ChangeTime/2
 	c.stamp = max(c.stamp+1, 1)
 	c.sample = crowdSample{}
-}
-
-// burst lets everyone send several messages at once.
-func (c *crowd) burst(now time.Duration, messages int) error {
-	for range messages {
+	for range o.Burst {
 		for _, p := range c.players {
 			if err := p.send(now); err != nil {
 				return err

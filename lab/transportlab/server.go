@@ -62,52 +62,34 @@ func runServer(d *lab.Desk, s *spec) error {
 		return err
 	}
 	// Whoever is not served rests, and takes up where it was when its turn comes.
-	w := watch{echoer: conns}
-	beat := lab.Beat{Every: s.every()}
-	for {
-		o, err := d.Next()
-		switch {
-		case err != nil:
-			return err
-		case o.Do == lab.Close:
-			return conns.close()
-		case o.Do == lab.Measure:
-			if w.echoer = conns; o.Kind == kindFloor {
-				w.echoer = floor
-			}
-			pprof.SetGoroutineLabels(pprof.WithLabels(d, pprof.Labels("kind", o.Kind)))
-			w.window.Set(clock.Now()+lab.ChangeTime, o.Window)
-		}
-		if s.Saturate {
-			if _, err := w.Wait(time.Millisecond); err != nil {
-				return err
-			}
-		} else if rest := beat.Next(clock.Now()); rest > 0 {
-			time.Sleep(rest)
-		}
-		if w.window.Opens(clock.Now()) {
-			w.began = w.sample(clock.Now())
-		}
-		if err := w.tick(clock.Now()); err != nil {
-			return err
-		}
-		if now := clock.Now(); w.window.Closes(now) {
-			if err := d.Answer(lab.Less(w.sample(now), w.began)); err != nil {
-				return err
-			}
-		}
+	var served echoer = conns
+	var began serverSample
+	sample := func() serverSample {
+		return serverSample{Used: lab.Used(), Wall: clock.Now(), tally: served.tally()}
 	}
-}
-
-// watch measures the process from one tick to another, and does nothing in between.
-type watch struct {
-	echoer
-	window lab.Window
-	began  serverSample
-}
-
-func (w *watch) sample(now time.Duration) serverSample {
-	return serverSample{Used: lab.Used(), Wall: now, tally: w.tally()}
+	beat := lab.Beat{Every: s.every()}
+	w := lab.Shift{
+		Clock: clock, Close: conns.close,
+		Begin: func() { began = sample() },
+		End:   func() any { return lab.Less(sample(), began) },
+		Turn: func() error {
+			err := served.tick(clock.Now())
+			if err == nil && s.Saturate {
+				_, err = served.Wait(time.Millisecond)
+			} else {
+				time.Sleep(beat.Next(clock.Now()))
+			}
+			return err
+		}}
+	w.Measure = func(o lab.Order) error {
+		if served = conns; o.Kind == kindFloor {
+			served = floor
+		}
+		pprof.SetGoroutineLabels(pprof.WithLabels(d, pprof.Labels("kind", o.Kind)))
+		w.Window.Set(clock.Now()+lab.ChangeTime, o.Window)
+		return nil
+	}
+	return d.Work(&w)
 }
 
 // floorEcho is the least that any server can do: it sends back the bytes that came,

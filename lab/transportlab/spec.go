@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
@@ -24,12 +23,8 @@ const (
 type spec struct {
 	Clients, Rate, Size int
 	Saturate            bool
-
-	// The server's:
-	Listen, Key, Profile string
-	// The clients':
-	Server, Floor netip.AddrPort
-	Tokens        []string
+	Listen              string // of the server
+	lab.Meeting
 }
 
 // check says what is wrong with the traffic, before anything is made of it.

@@ -8,7 +8,6 @@ package transportlab
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/lab"
 )
 
@@ -248,22 +246,10 @@ func (t *transport) run() error {
 
 // open lets the server open its sockets and the clients connect.
 func (t *transport) open() error {
-	key, err := token.NewKey(rand.Reader)
-	if err != nil {
-		return err
-	}
-	s := spec{Clients: t.Clients, Rate: t.Rate, Size: t.Size, Saturate: t.Saturate}
-	serve, join := s, s
-	serve.Listen, serve.Key, serve.Profile = t.Listen, key.Text(), t.Profile
-	var at lab.Opened
-	if err := t.pair.Server.Open(&serve, &at); err != nil {
-		return err
-	}
-	join.Server, join.Floor = at.Server, at.Floor
-	if join.Tokens, err = lab.Tokens(key, protocol, at.Server, t.Clients); err != nil {
-		return err
-	}
-	return t.pair.Clients.Open(&join, nil)
+	s := spec{
+		Clients: t.Clients, Rate: t.Rate, Size: t.Size, Saturate: t.Saturate, Listen: t.Listen}
+	s.Profile = t.Profile
+	return t.pair.Meet(&s, &s.Meeting, protocol, t.Clients)
 }
 
 // measure takes one turn of one kind. Both sides measure at the same time, each by its own clock.

@@ -225,7 +225,7 @@ func TestWorkerEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, err := json.Marshal(spec{Clients: 1, Rate: 60, Size: 100, Listen: "127.0.0.1:0",
-		Key: testTransportKey})
+		Meeting: lab.Meeting{Key: testTransportKey}})
 	if err != nil {
 		t.Fatal(err)
 	}
