@@ -273,9 +273,9 @@ func (r *Report) print(g *grid) {
 	}
 	widths = g.fit(widths, r.width)
 	for at := g.keys; at < len(widths) || at == g.keys; {
-		show, used := upTo(g.keys), -gap
-		for _, j := range show {
-			used += widths[j] + gap
+		show, used := []int{}, -gap
+		for j := range g.keys {
+			show, used = append(show, j), used+widths[j]+gap
 		}
 		for first := at; at < len(widths) && (at == first || used+widths[at]+gap <= r.width); at++ {
 			show, used = append(show, at), used+widths[at]+gap
@@ -319,13 +319,6 @@ func (g *grid) fit(widths []int, most int) []int {
 		}
 	}
 	return widths
-}
-
-func upTo(n int) (list []int) {
-	for i := range n {
-		list = append(list, i)
-	}
-	return list
 }
 
 // row writes a line of a table, or as many as its longest cell takes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,29 +50,22 @@ func badDelays(format string, args ...any) error {
 func ReadDelays(r io.Reader) (*Delays, error) {
 	c := csv.NewReader(r)
 	c.Comment, c.TrimLeadingSpace, c.FieldsPerRecord = '#', true, -1
-	head, err := c.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, badDelays(
-			"the file is empty; its first line should be like \"from,London,Paris\"")
-	}
+	rows, err := c.ReadAll()
 	if err != nil {
 		return nil, badDelays("%v; write CSV with a comma between cells", err)
 	}
+	if len(rows) == 0 {
+		return nil, badDelays(
+			"the file is empty; its first line should be like \"from,London,Paris\"")
+	}
 	d := &Delays{}
-	for _, name := range head[1:] {
+	for _, name := range rows[0][1:] {
 		d.Places = append(d.Places, strings.TrimSpace(name))
 	}
 	if err := d.checkNames(); err != nil {
 		return nil, err
 	}
-	for {
-		row, err := c.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, badDelays("%v; write CSV with a comma between cells", err)
-		}
+	for _, row := range rows[1:] {
 		if err := d.addRow(row); err != nil {
 			return nil, err
 		}
@@ -215,12 +209,7 @@ func (d *Delays) Choose(names []string) (*Delays, error) {
 	}
 	out := &Delays{}
 	for _, name := range names {
-		at := -1
-		for i, p := range d.Places {
-			if fold(p) == fold(name) {
-				at = i
-			}
-		}
+		at := slices.IndexFunc(d.Places, func(p string) bool { return fold(p) == fold(name) })
 		if at < 0 {
 			return nil, fmt.Errorf(
 				"there is no city %q; there are %s. Others can be read with their delays from a "+

@@ -1,6 +1,9 @@
 package bandwidthlab
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Medoids chooses k places such that the sum of the players' delays to and from the nearest is
 // least: where mirrors should stand. With k = 1 it finds the place for a server. Every choice is
@@ -68,49 +71,34 @@ func (d *Delays) tryAll(players, candidates []int, k int) []int {
 	return best
 }
 
-func (d *Delays) exchange(players, candidates []int, k int) []int {
-	in := make([]bool, len(candidates))
-	chosen := func() (list []int) {
-		for i, c := range candidates {
-			if in[i] {
-				list = append(list, c)
-			}
-		}
-		return list
-	}
-	best := func(try func(i int) bool, undo func(i int)) (at int, sum time.Duration) {
-		at = -1
-		for i := range candidates {
-			if try(i) {
-				if s := d.spread(players, chosen()); at < 0 || s < sum {
-					at, sum = i, s
-				}
-				undo(i)
-			}
-		}
-		return at, sum
-	}
-	add := func(i int) bool { was := in[i]; in[i] = true; return !was }
-	remove := func(i int) { in[i] = false }
-	for range k {
-		i, _ := best(add, remove)
-		in[i] = true
-	}
-	for now := d.spread(players, chosen()); ; {
-		from, to := -1, -1
-		for out := range candidates {
-			if !in[out] {
+func (d *Delays) exchange(players, candidates []int, k int) (chosen []int) {
+	// next is the candidate that costs least beside others.
+	next := func(others []int) (best int, least time.Duration) {
+		best = -1
+		for _, c := range candidates {
+			if slices.Contains(others, c) {
 				continue
 			}
-			in[out] = false
-			if i, sum := best(add, remove); i >= 0 && sum < now {
-				from, to, now = out, i, sum
+			if sum := d.spread(players, append(others, c)); best < 0 || sum < least {
+				best, least = c, sum
 			}
-			in[out] = true
 		}
-		if from < 0 {
-			return chosen()
-		}
-		in[from], in[to] = false, true
+		return best, least
 	}
+	for range k {
+		c, _ := next(chosen)
+		chosen = append(chosen, c)
+	}
+	for now, better := d.spread(players, chosen), true; better; {
+		slices.Sort(chosen)
+		was := slices.Clone(chosen)
+		better = false
+		for i := range was {
+			others := slices.Delete(slices.Clone(was), i, i+1)
+			if c, sum := next(others); sum < now {
+				chosen, now, better = append(others, c), sum, true
+			}
+		}
+	}
+	return chosen
 }

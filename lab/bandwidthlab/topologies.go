@@ -1,7 +1,9 @@
 package bandwidthlab
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
@@ -32,12 +34,6 @@ const (
 // Topologies are the three of the paper's Figure 2.5, and the given cities, each with so many
 // mirrors, or as many as suit it if that is zero.
 func Topologies(cities *Delays, mirrors int) []Topology {
-	most := func(k, suits int) int {
-		if k == 0 {
-			return suits
-		}
-		return k
-	}
 	star := shape(shapePlayers+1, func(i, j int) int {
 		leg := func(i int) int {
 			if i == shapePlayers {
@@ -69,13 +65,13 @@ func Topologies(cities *Delays, mirrors int) []Topology {
 	list := []Topology{
 		{Name: "star", About: "the server in the middle of everyone", Delays: star, Players: some,
 			Server:  shapePlayers,
-			Mirrors: star.Medoids(some, upTo(shapePlayers+1), most(mirrors, 3))},
+			Mirrors: star.Medoids(some, upTo(shapePlayers+1), cmp.Or(mirrors, 3))},
 		{Name: "distant server", About: "players near each other, the server far from all",
 			Delays: far, Players: some, Server: shapePlayers,
-			Mirrors: far.Medoids(some, some, most(mirrors, 3))},
+			Mirrors: far.Medoids(some, some, cmp.Or(mirrors, 3))},
 		{Name: "two clusters", About: "half of the players on each side of an ocean",
 			Delays: clusters, Players: some,
-			Mirrors: clusters.Medoids(some, some, most(mirrors, 2))},
+			Mirrors: clusters.Medoids(some, some, cmp.Or(mirrors, 2))},
 	}
 	list[2].Server = clusters.Medoids(some, some, 1)[0]
 	if cities != nil {
@@ -83,7 +79,7 @@ func Topologies(cities *Delays, mirrors int) []Topology {
 		list = append(list,
 			Topology{Name: "cities", About: "one player in each city", Delays: cities, Players: all,
 				Server:  cities.Medoids(all, all, 1)[0],
-				Mirrors: cities.Medoids(all, all, most(mirrors, 3))})
+				Mirrors: cities.Medoids(all, all, cmp.Or(mirrors, 3))})
 	}
 	return list
 }
@@ -124,13 +120,7 @@ func (t *Topology) names(places []int) (out []string) {
 
 // mirror is the nearest to a player, by its number among the mirrors.
 func (t *Topology) mirror(player int) int {
-	near := t.Nearest(t.Players[player], t.Mirrors)
-	for k, m := range t.Mirrors {
-		if m == near {
-			return k
-		}
-	}
-	return 0
+	return slices.Index(t.Mirrors, t.Nearest(t.Players[player], t.Mirrors))
 }
 
 // Path is how long a command of one player is on the network until it can be known to another, with

@@ -23,6 +23,7 @@ type lane struct {
 	sender   *sender
 	receiver *receiver
 
+	now, still                 lab.Timer // of what is being done, in this block
 	bytes, packets             int
 	encode, unchanged, decode  time.Duration
 	encodeAllocs, decodeAllocs uint64
@@ -120,37 +121,28 @@ func (m *meter) block(lanes []*lane, first, end int) error {
 }
 
 func (m *meter) encode(lanes []*lane, moments []moment, count bool) error {
-	var changing, still [16]time.Duration
-	encode, unchanged := quickest(changing[:0], len(lanes)), quickest(still[:0], len(lanes))
+	for _, l := range lanes {
+		l.now, l.still = lab.Timer{}, lab.Timer{}
+	}
 	for range m.rounds {
-		for k, l := range lanes {
+		for _, l := range lanes {
 			start := time.Now()
-			for i := range moments {
-				if err := l.sender.encode(&moments[i], moments[i].now); err != nil {
-					return fmt.Errorf("strategy %s, frame %d: %w", l.sender.name, moments[i].frame,
-						err)
-				}
+			if err := l.sender.all(moments, false); err != nil {
+				return err
 			}
-			encode[k] = min(encode[k], time.Since(start))
+			l.now.Took(time.Since(start))
 			start = time.Now()
-			for i := range moments {
-				if err := l.sender.encode(&moments[i], moments[i].base); err != nil {
-					return fmt.Errorf("strategy %s, frame %d unchanged: %w", l.sender.name,
-						moments[i].frame, err)
-				}
+			if err := l.sender.all(moments, true); err != nil {
+				return err
 			}
-			unchanged[k] = min(unchanged[k], time.Since(start))
+			l.still.Took(time.Since(start))
 		}
 	}
-	for k, l := range lanes {
-		l.encode += encode[k]
-		l.unchanged += unchanged[k]
-		if count {
-			l.encodeAllocs += lab.Allocations(2, func() {
-				for i := range moments {
-					_ = l.sender.encode(&moments[i], moments[i].now) // it did not fail just now
-				}
-			})
+	for _, l := range lanes {
+		l.encode += l.now.Best
+		l.unchanged += l.still.Best
+		if count { // it did not fail just now
+			l.encodeAllocs += lab.Allocations(2, func() { _ = l.sender.all(moments, false) })
 		}
 		for i := range moments {
 			if err := l.sender.encode(&moments[i], moments[i].now); err != nil {
@@ -170,22 +162,21 @@ func (m *meter) decode(lanes []*lane, x *moment, slot int, count bool) {
 	if count {
 		m.countedReceived++
 	}
-	var times [16]time.Duration
-	decode := quickest(times[:0], len(lanes))
 	for _, l := range lanes {
+		l.now = lab.Timer{}
 		l.receiver.prepare(x.frame)
 	}
 	for range m.rounds {
-		for k, l := range lanes {
+		for _, l := range lanes {
 			if l.wrong != nil {
 				continue
 			}
 			start := time.Now()
 			l.wrong = l.receiver.decode(slot)
-			decode[k] = min(decode[k], time.Since(start))
+			l.now.Took(time.Since(start))
 		}
 	}
-	for k, l := range lanes {
+	for _, l := range lanes {
 		if l.wrong == nil && count {
 			l.decodeAllocs += lab.Allocations(2, func() { l.wrong = l.receiver.decode(slot) })
 		}
@@ -196,15 +187,7 @@ func (m *meter) decode(lanes []*lane, x *moment, slot int, count bool) {
 		}
 		if l.wrong == nil {
 			l.verified++
-			l.decode += decode[k]
+			l.decode += l.now.Best
 		}
 	}
-}
-
-// quickest makes room for the shortest time of each lane.
-func quickest(times []time.Duration, lanes int) []time.Duration {
-	for range lanes {
-		times = append(times, 1<<62)
-	}
-	return times
 }

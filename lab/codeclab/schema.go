@@ -1,9 +1,11 @@
 package codeclab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -123,44 +125,38 @@ func jsonError(data []byte, err error) error {
 	return fmt.Errorf("line %d: %w", 1+strings.Count(string(data[:at]), "\n"), err)
 }
 
+// missing names the first thing that must be there and is not.
 func (f *schemaFile) missing() string {
-	for _, x := range []struct {
-		name  string
-		there bool
-	}{
-		{"name", f.Name != nil},
-		{"entities", f.Entities != nil},
-		{"rate_hz", f.Rate != nil},
-		{"base_age", f.BaseAge != nil},
-		{"skip", f.Skip != nil},
-		{"fields", len(f.Fields) > 0},
-		{"classes", len(f.Classes) > 0},
-	} {
-		if !x.there {
-			return x.name
-		}
-	}
+	first := absent(*f)
 	for i, x := range f.Fields {
-		switch {
-		case x.Name == "":
-			return fmt.Sprintf("fields[%d].name", i)
-		case x.Min == nil:
-			return fmt.Sprintf("fields[%d].min (of field %s)", i, x.Name)
-		case x.Max == nil:
-			return fmt.Sprintf("fields[%d].max (of field %s)", i, x.Name)
-		}
+		first = cmp.Or(first, absentOf("fields", "field", i, x.Name, absent(x)))
 	}
 	for i, x := range f.Classes {
-		switch {
-		case x.Name == "":
-			return fmt.Sprintf("classes[%d].name", i)
-		case x.First == nil:
-			return fmt.Sprintf("classes[%d].first (of class %s)", i, x.Name)
-		case x.Count == nil:
-			return fmt.Sprintf("classes[%d].count (of class %s)", i, x.Name)
+		first = cmp.Or(first, absentOf("classes", "class", i, x.Name, absent(x)))
+	}
+	return first
+}
+
+// absent is the name of a struct's first pointer, list or text with nothing in it.
+func absent(x any) string {
+	v := reflect.ValueOf(x)
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if k := f.Kind(); k != reflect.Struct && (f.IsZero() || k == reflect.Slice && f.Len() == 0) {
+			return v.Type().Field(i).Tag.Get("json")
 		}
 	}
 	return ""
+}
+
+func absentOf(list, of string, i int, name, what string) string {
+	switch {
+	case what == "":
+		return ""
+	case name == "":
+		return fmt.Sprintf("%s[%d].%s", list, i, what)
+	}
+	return fmt.Sprintf("%s[%d].%s (of %s %s)", list, i, what, of, name)
 }
 
 // fields turns the fields and the hints about them into the codec's.

@@ -52,6 +52,21 @@ func newSender(name string, r *codec.Recording, enc codec.PacketEncoder, order [
 	return s
 }
 
+// all encodes frames one after the other, or what they would be had nothing changed.
+func (s *sender) all(moments []moment, still bool) error {
+	for i := range moments {
+		x := &moments[i]
+		now := x.now
+		if still {
+			now = x.base
+		}
+		if err := s.encode(x, now); err != nil {
+			return fmt.Errorf("strategy %s, frame %d: %w", s.name, x.frame, err)
+		}
+	}
+	return nil
+}
+
 // encode makes the packets of a frame, in buffers that are used again for the next one.
 func (s *sender) encode(x *moment, now [][]int32) error {
 	s.packets = s.packets[:0]

@@ -62,13 +62,9 @@ func ReadTables(name string) ([]byte, error) { return readFile(name, maxTablesFi
 func BundledSchemas() ([]*codec.Schema, error) {
 	var all []*codec.Schema
 	for _, name := range workloads.Names() {
-		data, err := workloads.Files.ReadFile(name + ".json")
+		l, err := bundledLayout(name)
 		if err != nil {
 			return nil, err
-		}
-		l, err := ParseSchema(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s.json: %w", name, err)
 		}
 		all = append(all, l.Schema)
 	}

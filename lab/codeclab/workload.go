@@ -1,7 +1,6 @@
 package codeclab
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +22,9 @@ type Workload struct {
 
 // Bundled opens one of the workloads that come with the program; workloads.Names lists them.
 func Bundled(name string) (*Workload, error) {
-	schema, err := workloads.Files.ReadFile(name + ".json")
+	l, err := bundledLayout(name)
 	if err != nil {
-		return nil, fmt.Errorf("there is no workload %q; there are %q", name, workloads.Names())
-	}
-	l, err := ParseSchema(schema)
-	if err != nil {
-		return nil, fmt.Errorf("%s.json: %w", name, err)
+		return nil, err
 	}
 	frames, err := workloads.Files.Open(name + ".zst")
 	if err != nil {
@@ -41,6 +36,18 @@ func Bundled(name string) (*Workload, error) {
 		return nil, fmt.Errorf("%s.zst: %w", name, err)
 	}
 	return &Workload{name, r}, nil
+}
+
+func bundledLayout(name string) (*Layout, error) {
+	schema, err := workloads.Files.ReadFile(name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("there is no workload %q; there are %q", name, workloads.Names())
+	}
+	l, err := ParseSchema(schema)
+	if err != nil {
+		return nil, fmt.Errorf("%s.json: %w", name, err)
+	}
+	return l, nil
 }
 
 // Open reads a workload from a schema file and a file of frames.
@@ -95,26 +102,25 @@ func readFile(name string, most int64) ([]byte, error) {
 		return nil, fileError(name, err)
 	}
 	defer f.Close()
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(f, most+1))
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fileError(name, err)
 	}
-	if n > most {
+	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%s: the file is larger than %d bytes; it is not what it should be",
 			name, most)
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 // fileError names the file once, and says plainly what people get wrong most.
 func fileError(name string, err error) error {
 	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: there is no such file", name)
-	case errors.As(err, &p):
-		return fmt.Errorf("%s: %w", name, p.Err)
+	}
+	if errors.As(err, &p) {
+		err = p.Err
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
