@@ -2,45 +2,50 @@ package entropy
 
 import "testing"
 
-// benchTable is a peaked distribution, as those of prediction errors are.
-func benchTable(b *testing.B) (*Table, []uint8) {
-	counts := make([]uint32, 40)
-	for i := range counts {
-		counts[i] = 100000 >> (i / 2)
+const benchBits = 15
+
+// benchTable is a peaked distribution, as those of prediction errors are: the slots before each
+// symbol, and symbols drawn from it.
+func benchTable() (cum [41]uint32, syms []uint8) {
+	for i := range 40 {
+		cum[i+1] = min(cum[i]+max(uint32(1<<(benchBits-3))>>(i/2), 1), 1<<benchBits-39+uint32(i))
 	}
-	t, err := NewTable(counts)
-	if err != nil {
-		b.Fatal(err)
-	}
-	syms := make([]uint8, 1024)
+	cum[40] = 1 << benchBits
 	x := uint32(7)
-	for i := range syms {
+	for range 1024 {
 		x = x*1664525 + 1013904223
-		syms[i] = uint8(t.Symbol(x >> 17))
+		syms = append(syms, symbolAt(&cum, x>>17))
 	}
-	return t, syms
+	return cum, syms
+}
+
+func symbolAt(cum *[41]uint32, slot uint32) (s uint8) {
+	for slot >= cum[s+1] {
+		s++
+	}
+	return s
 }
 
 func BenchmarkEncodeSymbol(b *testing.B) {
-	t, syms := benchTable(b)
+	cum, syms := benchTable()
 	buf := make([]byte, 2048)
 	var e Encoder
 	b.ReportAllocs()
 	for i := 0; i < b.N; {
 		e.Reset(buf)
 		for _, s := range syms {
-			e.EncodeSymbol(t, uint(s))
+			e.EncodeFreq(cum[s], cum[s+1]-cum[s], benchBits)
 		}
 		i += len(syms)
 	}
 }
 
 func BenchmarkDecodeSymbol(b *testing.B) {
-	t, syms := benchTable(b)
+	cum, syms := benchTable()
 	var e Encoder
 	e.Reset(make([]byte, 2048))
 	for _, s := range syms {
-		e.EncodeSymbol(t, uint(s))
+		e.EncodeFreq(cum[s], cum[s+1]-cum[s], benchBits)
 	}
 	data, err := e.Finish()
 	if err != nil {
@@ -51,14 +56,15 @@ func BenchmarkDecodeSymbol(b *testing.B) {
 	for i := 0; i < b.N; {
 		d.Reset(data)
 		for range syms {
-			d.DecodeSymbol(t)
+			s := symbolAt(&cum, d.DecodeFreq(benchBits))
+			d.Advance(cum[s], cum[s+1]-cum[s])
 		}
 		i += len(syms)
 	}
 }
 
 func BenchmarkEncodeBit(b *testing.B) {
-	_, syms := benchTable(b)
+	_, syms := benchTable()
 	buf := make([]byte, 2048)
 	var e Encoder
 	var m [64]Bit
@@ -86,21 +92,6 @@ func BenchmarkDecodeBit(b *testing.B) {
 			d.DecodeBit(&m[j&63])
 		}
 		i += 1024
-	}
-}
-
-func BenchmarkEncodeShift(b *testing.B) {
-	_, syms := benchTable(b)
-	buf := make([]byte, 2048)
-	var e Encoder
-	var m [64]Shift
-	b.ReportAllocs()
-	for i := 0; i < b.N; {
-		e.Reset(buf)
-		for _, s := range syms {
-			e.EncodeShift(&m[s>>1&63], s < 4)
-		}
-		i += len(syms)
 	}
 }
 

@@ -3,6 +3,7 @@ package entropy
 import (
 	"encoding/binary"
 	"fmt"
+	mathbits "math/bits"
 	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -35,6 +36,8 @@ func cutLength(src []byte, limit int) (n int, rest []byte, err error) {
 	}
 	return int(v), src[k:], nil
 }
+
+func uvarintLen(v uint64) int { return (mathbits.Len64(v|1) + 6) / 7 }
 
 // room makes space for size more bytes after dst, and returns both.
 func room(dst []byte, size int) (grown, space []byte) {

@@ -307,51 +307,6 @@ func TestAdaptiveHuffmanStaysATree(t *testing.T) {
 	})
 }
 
-func TestTables(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		table := drawTable.Draw(t, "table")
-		data := table.AppendBinary(nil)
-		again, size, err := ParseTable(append(data, 1, 2, 3))
-		if err != nil || size != len(data) || *again != *table {
-			t.Fatalf("table did not come back: %v", err)
-		}
-		sum := uint32(0)
-		for s := range uint(table.Len()) {
-			if table.Freq(s) == 0 || table.Symbol(sum) != s ||
-				table.Symbol(sum+table.Freq(s)-1) != s {
-				t.Fatalf("symbol %d", s)
-			}
-			sum += table.Freq(s)
-		}
-		if sum != 1<<TableBits || table.Freq(uint(table.Len())) != 0 {
-			t.Fatalf("sum %d", sum)
-		}
-	})
-}
-
-func TestTableFollowsCounts(t *testing.T) {
-	table, err := NewTable([]uint32{4, 0, 2, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if table.Freq(1) != 1 || table.Freq(0)+table.Freq(2)+table.Freq(3) != 1<<TableBits-1 ||
-		table.Freq(2) < 1<<13-1 || table.Freq(0) < 1<<14-1 {
-		t.Error(table.cum[:5])
-	}
-	for _, n := range []int{0, MaxSymbols + 1} {
-		if _, err := NewTable(make([]uint32, n)); err == nil {
-			t.Errorf("a table of %d symbols", n)
-		}
-	}
-	for _, data := range [][]byte{
-		nil, {0}, {65}, {2, 1}, {2, 0, 1}, {1, 1}, {1, 0x80, 0x80, 0x82, 0}, {
-			2, 0x80, 0x80, 2, 1}} {
-		if _, _, err := ParseTable(data); err == nil {
-			t.Errorf("%x is a table", data)
-		}
-	}
-}
-
 // Single bytes of both Huffman codes may stand between other things in a stream of bits, and a cut
 // is noticed there too.
 func TestHuffmanAmongBits(t *testing.T) {

@@ -10,10 +10,9 @@
 // Encoder and Decoder turn symbols and their probabilities into bytes, at a cost of
 // log2(1/probability) bits each, with no rounding to whole bits. One stream takes, in any order,
 //
-//   - symbols of a static distribution, a Table or cumulative frequencies of the caller's:
-//     EncodeSymbol, EncodeFreq
-//   - decisions with a model that learns, Bit or Shift, and what is built of them: EncodeBit,
-//     EncodeShift, EncodeTree, EncodeUnary, EncodeUint, EncodeInt
+//   - symbols of a static distribution, by the caller's cumulative frequencies: EncodeFreq
+//   - decisions with a model that learns, a Bit, and what is built of it: EncodeBit, EncodeTree,
+//     EncodeUnary, EncodeUint, EncodeInt
 //   - decisions with a given chance: EncodeChance
 //   - numbers from 0 to n-1 for any n, all equally likely, without waste: EncodeUniform
 //   - raw bits: EncodeBits

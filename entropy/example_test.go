@@ -8,17 +8,14 @@ import (
 
 // A stream mixes what is learned, what is known beforehand, and what is merely bounded.
 func Example() {
-	// How often a unit walked, ran, fought and slept in a recording.
-	moods, err := entropy.NewTable([]uint32{700, 200, 90, 10})
-	if err != nil {
-		panic(err)
-	}
+	// Of 1024 units in a recording so many walked; others ran, fought and slept.
+	const walked, all = 717, 10
 	var e entropy.Encoder
 	var visible entropy.Bit
 	e.Reset(make([]byte, 64))
 	for unit := range 100 {
 		e.EncodeBit(&visible, unit < 95) // learned on the way
-		e.EncodeSymbol(moods, 0)         // half a bit
+		e.EncodeFreq(0, walked, all)     // half a bit
 	}
 	e.EncodeUniform(76, 100) // log2(100) = 6.64 bits
 	packet, err := e.Finish()
@@ -32,7 +29,9 @@ func Example() {
 		if d.DecodeBit(&seen) {
 			count++
 		}
-		d.DecodeSymbol(moods)
+		if d.DecodeFreq(all) < walked {
+			d.Advance(0, walked)
+		}
 	}
 	fmt.Println(count, "visible,", d.DecodeUniform(100), "percent,", d.Finish())
 	// Output:

@@ -54,37 +54,6 @@ func (m *Bit) Update(bit bool) {
 	}
 }
 
-// A Shift is the cheapest adaptive model of a decision: each outcome moves it by 1/(1<<Rate) of its
-// error. It forgets at a constant pace, which suits statistics that keep changing. The zero value
-// is an even chance with a Rate of DefaultRate.
-type Shift struct {
-	p    uint16 // chance of a 1 in 65536ths, with the top bit flipped so that zero is one half
-	Rate uint8
-}
-
-// DefaultRate is the pace of a Shift that does not say: one part in 32.
-const DefaultRate = 5
-
-// Chance is the probability of a 1, in 65536ths, at least 1 and at most 65535.
-func (m *Shift) Chance() uint32 {
-	return min(max(uint32(m.p^1<<15), 1), 1<<16-1)
-}
-
-// Update teaches the model one outcome.
-func (m *Shift) Update(bit bool) {
-	p := uint32(m.p ^ 1<<15)
-	rate := m.Rate
-	if rate == 0 {
-		rate = DefaultRate
-	}
-	if bit {
-		p += (1<<16 - 1 - p) >> (rate & 15)
-	} else {
-		p -= p >> (rate & 15)
-	}
-	m.p = uint16(p) ^ 1<<15
-}
-
 // EncodeBit codes a decision and teaches m.
 func (e *Encoder) EncodeBit(m *Bit, bit bool) {
 	e.EncodeChance(bit, m.Chance())
@@ -93,19 +62,6 @@ func (e *Encoder) EncodeBit(m *Bit, bit bool) {
 
 // DecodeBit is the other side of EncodeBit.
 func (d *Decoder) DecodeBit(m *Bit) bool {
-	bit := d.DecodeChance(m.Chance())
-	m.Update(bit)
-	return bit
-}
-
-// EncodeShift codes a decision and teaches m.
-func (e *Encoder) EncodeShift(m *Shift, bit bool) {
-	e.EncodeChance(bit, m.Chance())
-	m.Update(bit)
-}
-
-// DecodeShift is the other side of EncodeShift.
-func (d *Decoder) DecodeShift(m *Shift) bool {
 	bit := d.DecodeChance(m.Chance())
 	m.Update(bit)
 	return bit

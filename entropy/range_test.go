@@ -11,16 +11,14 @@ import (
 
 // A step is one thing coded, with enough to decode and compare it.
 type step struct {
-	kind  int
-	a, b  uint64
-	tail  uint64 // number and value of raw bits behind a symbol
-	table *Table
+	kind int
+	a, b uint64
+	tail uint64 // number and value of raw bits behind a symbol
 }
 
 // models is the adaptive state that both sides keep.
 type models struct {
 	bit   Bit
-	shift Shift
 	slow  Bit
 	tree  [16]Bit
 	unary [5]Bit
@@ -38,20 +36,16 @@ func (s step) encode(e *Encoder, m *models) {
 	case 3:
 		e.EncodeChance(s.a != 0, uint32(s.b))
 	case 4:
-		e.EncodeSymbol(s.table, uint(s.a))
-	case 5:
 		e.EncodeBit(&m.bit, s.a != 0)
-	case 6:
-		e.EncodeShift(&m.shift, s.a != 0)
-	case 7:
+	case 5:
 		e.EncodeTree(m.tree[:], s.a, 4)
-	case 8:
+	case 6:
 		e.EncodeUnary(m.unary[:], int(s.a))
-	case 9:
+	case 7:
 		e.EncodeInt(&m.num, int64(s.a))
-	case 10:
+	case 8:
 		e.EncodeBit(&m.slow, s.a != 0)
-	case 11:
+	case 9:
 		e.EncodeFreqBits(uint32(s.a), uint32(s.b>>8), uint(s.b&255), uint32(s.tail),
 			uint(s.tail>>32))
 	}
@@ -72,18 +66,14 @@ func (s step) check(d *Decoder, m *models) bool {
 	case 3:
 		return d.DecodeChance(uint32(s.b)) == (s.a != 0)
 	case 4:
-		return uint64(d.DecodeSymbol(s.table)) == s.a
-	case 5:
 		return d.DecodeBit(&m.bit) == (s.a != 0)
-	case 6:
-		return d.DecodeShift(&m.shift) == (s.a != 0)
-	case 7:
+	case 5:
 		return d.DecodeTree(m.tree[:], 4) == s.a
-	case 8:
+	case 6:
 		return d.DecodeUnary(m.unary[:]) == int(s.a)
-	case 9:
+	case 7:
 		return d.DecodeInt(&m.num) == int64(s.a)
-	case 11:
+	case 9:
 		cum, freq, n := uint32(s.a), uint32(s.b>>8), uint(s.tail>>32)
 		slot := d.DecodeFreq(uint(s.b & 255))
 		return slot >= cum && slot < cum+freq && d.AdvanceBits(cum, freq, n) == uint32(s.tail)
@@ -91,21 +81,11 @@ func (s step) check(d *Decoder, m *models) bool {
 	return d.DecodeBit(&m.slow) == (s.a != 0)
 }
 
-var drawTable = rapid.Custom(func(t *rapid.T) *Table {
-	counts := rapid.SliceOfN(rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(0, 3)), 1,
-		MaxSymbols).Draw(t, "counts")
-	table, err := NewTable(counts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
-})
-
 var drawStep = rapid.Custom(func(t *rapid.T) step {
-	s := step{kind: rapid.IntRange(0, 11).Draw(t, "kind")}
+	s := step{kind: rapid.IntRange(0, 9).Draw(t, "kind")}
 	switch s.kind {
-	case 0, 11:
-		if s.kind == 11 {
+	case 0, 9:
+		if s.kind == 9 {
 			n := rapid.Uint64Range(0, MaxTail).Draw(t, "tail bits")
 			s.tail = n<<32 | rapid.Uint64Range(0, 1<<n-1).Draw(t, "tail")
 		}
@@ -124,14 +104,11 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 	case 3:
 		s.b = rapid.Uint64Range(0, 1<<16).Draw(t, "chance")
 		s.a = rapid.Uint64Range(0, 1).Draw(t, "bit")
-	case 4:
-		s.table = drawTable.Draw(t, "table")
-		s.a = rapid.Uint64Range(0, uint64(s.table.Len()-1)).Draw(t, "symbol")
-	case 7:
+	case 5:
 		s.a = rapid.Uint64Range(0, 15).Draw(t, "v")
-	case 8:
+	case 6:
 		s.a = rapid.Uint64Range(0, 5).Draw(t, "v")
-	case 9:
+	case 7:
 		s.a = rapid.OneOf(rapid.Uint64(), rapid.Just(uint64(1<<63)),
 			rapid.Uint64Range(0, 3)).Draw(t, "v")
 	default:
@@ -269,7 +246,7 @@ func TestRangeCost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 			s := drawStep.Draw(t, "step")
-			if s.kind > 4 {
+			if s.kind > 3 {
 				s = step{kind: 1, a: 5, b: 3}
 			}
 			return s
@@ -291,8 +268,6 @@ func TestRangeCost(t *testing.T) {
 					c = 1 - c
 				}
 				want -= math.Log2(c)
-			case 4:
-				want += TableBits - math.Log2(float64(s.table.Freq(uint(s.a))))
 			}
 			s.encode(&e, nil)
 		}
@@ -394,11 +369,8 @@ func TestModelsLearn(t *testing.T) {
 		}
 		return e.Bits() / 100000
 	}
-	bit, shift := Bit{Limit: MaxLimit}, Shift{Rate: 7}
+	bit := Bit{Limit: MaxLimit}
 	if c := cost(func(e *Encoder, b bool) { e.EncodeBit(&bit, b) }); c > 0.0130 {
 		t.Errorf("Bit takes %.4f bits a decision", c)
-	}
-	if c := cost(func(e *Encoder, b bool) { e.EncodeShift(&shift, b) }); c > 0.0175 {
-		t.Errorf("Shift takes %.4f bits a decision", c)
 	}
 }
