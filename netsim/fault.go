@@ -79,8 +79,7 @@ func (n *Net) addFault(f Fault) {
 	if f.Kind.timed() {
 		n.faults = append(n.faults, f)
 		k := int32(len(n.faults) - 1)
-		n.events.push(event{at: max(n.now, f.At), order: uint64(2*k + 1), kind: eventFault,
-			index: k})
+		n.push(max(n.now, f.At), uint64(2*k+1), event{kind: eventFault, index: k})
 		return
 	}
 	ends := [2]string{f.From, f.To}
@@ -180,8 +179,7 @@ func (n *Net) begin(k int32) {
 	}
 	if f.For > 0 && f.Kind != Restart && f.Kind != Rebind {
 		n.inForce[k] = now
-		n.events.push(event{at: later(n.now, f.For), order: uint64(2 * k), kind: eventFaultEnd,
-			index: k})
+		n.push(later(n.now, f.For), uint64(2*k), event{kind: eventFaultEnd, index: k})
 	}
 }
 

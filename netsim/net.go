@@ -116,8 +116,10 @@ func (n *Net) Step() bool {
 	if len(n.events) == 0 {
 		return false
 	}
-	e := n.events.pop()
-	n.now = max(n.now, e.at)
+	due, rest := n.events.Pop()
+	e := due.Value
+	n.events = rest
+	n.now = max(n.now, due.Key)
 	switch e.kind {
 	case eventPacket:
 		n.arrive(e.index)
@@ -141,7 +143,7 @@ func (n *Net) RunUntil(d time.Duration, done func() bool) bool {
 	if done != nil && done() {
 		return true
 	}
-	for len(n.events) > 0 && n.events[0].at <= end {
+	for len(n.events) > 0 && n.events[0].Key <= end {
 		n.Step()
 		if done != nil && done() {
 			return true
@@ -154,7 +156,7 @@ func (n *Net) RunUntil(d time.Duration, done func() bool) bool {
 // schedule puts an event after all others of its time.
 func (n *Net) schedule(at time.Duration, kind eventKind, index int32, gen uint32) {
 	n.order++
-	n.events.push(event{at: at, order: n.order, kind: kind, index: index, gen: gen})
+	n.push(at, n.order, event{kind: kind, index: index, gen: gen})
 }
 
 // Inject delivers a datagram at once that claims to come from any address at

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/interest"
+	"github.com/coeval-dev/coeval/internal/heap"
 )
 
 // Hearing shows what can be heard: what makes a Sound that reaches the client on its way through
@@ -25,12 +26,6 @@ type Hearing struct {
 
 // holdSound is by which factor further away a thing still counts as heard if it was heard before.
 const holdSound = 1.1
-
-// A wave is sound that has come as far as a portal, against its way: from the ear outward.
-type wave struct {
-	portal int32
-	way    float64
-}
 
 // Find is for interest.Rules to call.
 func (s *Hearing) Find(q *interest.Query) {
@@ -66,8 +61,9 @@ func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way
 	}
 	limit := float64(r.loudest*holdSound) + float64(o.Speed*r.lag(o)) + float64(r.fastest*r.lag(o))
 	var best [MaxPortals]float32 // how near a portal is known to be; 0 for unknown
-	var room [128]wave
-	queue := room[:0]
+	// A portal waits for its turn by the way that sound has come so far, from the ear outward.
+	var room [128]heap.Item[float64, int32]
+	queue := heap.Heap[float64, int32](room[:0])
 	reach := func(n int32, way float64) {
 		if r.isShut(int(n)) {
 			way += cmp.Or(s.Muffle, 12)
@@ -75,24 +71,25 @@ func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way
 		// Ways are compared in 32 bits, and made larger than nothing.
 		if k := float32(way) + 1; way <= limit && (best[n] == 0 || k < best[n]) {
 			best[n] = k
-			queue = push(queue, wave{n, way})
+			queue = queue.Push(heap.Item[float64, int32]{Key: way, Value: n})
 		}
 	}
 	for _, n := range r.plan.portals[home] {
 		reach(n, det.Sqrt(r.plan.layout.Portals[n].distanceSq(ear)))
 	}
 	for len(queue) > 0 {
-		var at wave
-		at, queue = pop(queue)
-		if float32(at.way)+1 > best[at.portal] {
+		next, rest := queue.Pop()
+		n, way := next.Value, next.Key
+		queue = rest
+		if float32(way)+1 > best[n] {
 			continue // a nearer way was found since
 		}
-		via := &r.plan.layout.Portals[at.portal]
-		if !visit(&r.cells[via.A], via, at.way) || !visit(&r.cells[via.B], via, at.way) {
+		via := &r.plan.layout.Portals[n]
+		if !visit(&r.cells[via.A], via, way) || !visit(&r.cells[via.B], via, way) {
 			return
 		}
-		for _, l := range r.links[at.portal] {
-			reach(l.to, at.way+l.distance)
+		for _, l := range r.links[n] {
+			reach(l.to, way+l.distance)
 		}
 	}
 }
@@ -142,38 +139,4 @@ func (p *Plan) soundLinks() [][]link {
 // between is the distance of two lines that do not cross.
 func between(a, b *Portal) float64 {
 	return det.Sqrt(min(a.distanceSq(b.P), a.distanceSq(b.Q), b.distanceSq(a.P), b.distanceSq(a.Q)))
-}
-
-// push and pop keep waves as a heap, the nearest on top.
-func push(h []wave, w wave) []wave {
-	h = append(h, w)
-	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if h[up].way <= h[i].way {
-			break
-		}
-		h[up], h[i] = h[i], h[up]
-		i = up
-	}
-	return h
-}
-
-func pop(h []wave) (wave, []wave) {
-	top, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			return top, h
-		}
-		if c+1 < last && h[c+1].way < h[c].way {
-			c++
-		}
-		if h[i].way <= h[c].way {
-			return top, h
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coeval-dev/coeval/internal/heap"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/netsim"
@@ -39,12 +40,20 @@ type Proxy struct {
 	met        uint64 // clients ever
 	refused    uint64 // datagrams of clients beyond the limit
 	past       [2]netsim.Stats
-	due        schedule
+	due        heap.Heap[time.Duration, parcel] // by the time of each; equal times keep their order
+	queued     uint64                           // datagrams that were ever due
 	one        [1]link.Datagram
 	free       [][]byte
 	closed     bool
 	sooner     chan struct{} // something is due earlier than all before
 	running    sync.WaitGroup
+}
+
+// parcel is a datagram on its way.
+type parcel struct {
+	client *client
+	dir    int
+	data   []byte
 }
 
 // client is one sender, with its own socket towards the server.
@@ -228,7 +237,10 @@ func (p *Proxy) pass(c *client, dir int, data []byte) {
 		if i == 0 && fate.Flip >= 0 {
 			b[fate.Flip/8] ^= 1 << (fate.Flip % 8)
 		}
-		if p.due.push(item{at: fate.At[i], client: c, dir: dir, data: b}) {
+		p.queued++
+		p.due = p.due.Push(heap.Item[time.Duration, parcel]{
+			Key: fate.At[i], Order: p.queued, Value: parcel{c, dir, b}})
+		if p.due[0].Order == p.queued {
 			p.wake()
 		}
 	}
@@ -245,13 +257,15 @@ func (p *Proxy) deliver() {
 			return
 		}
 		wait := time.Second // to forget silent clients now and then
-		for len(p.due.items) > 0 {
-			if wait = p.due.items[0].at - p.now(); wait > 0 {
+		for len(p.due) > 0 {
+			if wait = p.due[0].Key - p.now(); wait > 0 {
 				break
 			}
-			p.send(p.due.pop())
+			var first heap.Item[time.Duration, parcel]
+			first, p.due = p.due.Pop()
+			p.send(first.Value)
 		}
-		if len(p.due.items) == 0 {
+		if len(p.due) == 0 {
 			p.forget()
 			wait = time.Second
 		}
@@ -266,7 +280,7 @@ func (p *Proxy) deliver() {
 
 // send puts one datagram on the wire. What the system does not take is lost, as
 // it would be without a proxy.
-func (p *Proxy) send(i item) {
+func (p *Proxy) send(i parcel) {
 	if i.dir == up {
 		_, _ = i.client.back.Write(i.data)
 	} else {
