@@ -45,8 +45,7 @@ func (l *Layout) Check(values ...Syncer) error {
 	s := new(Sync)
 	for i, v := range values {
 		if reflect.TypeOf(v) != l.pointer {
-			return &FieldError{
-				Type: l.schema.Name, Err: ErrUse, Detail: "the layout is not for " + typeName(v)}
+			return l.notFor(v)
 		}
 		var err error
 		if data[i], err = l.write(s, v); err != nil {
@@ -112,8 +111,7 @@ func (l *Layout) checkRead(s *Sync, v Syncer, data []byte, path []step) error {
 		return named(err, l.schema.Name)
 	}
 	if err := r.Finish(); err != nil {
-		return &FieldError{
-			Type: l.schema.Name, Err: ErrPath, Detail: "reading does not end where writing did"}
+		return l.strays("", "reading does not end where writing did")
 	}
 	again, err := l.write(s, v)
 	if err != nil {
@@ -123,9 +121,8 @@ func (l *Layout) checkRead(s *Sync, v Syncer, data []byte, path []step) error {
 		return err
 	}
 	if !slices.Equal(data, again) {
-		return &FieldError{Type: l.schema.Name, Err: ErrPath,
-			Detail: "what was read and written again differs from what was written first; does " +
-				"the Sync method change fields that it has synced?"}
+		return l.strays("", "what was read and written again differs from what was written first; "+
+			"does the Sync method change fields that it has synced?")
 	}
 	return l.checkImage(s, v, l.fresh())
 }
@@ -147,11 +144,9 @@ func (l *Layout) checkImage(s *Sync, v, into Syncer) error {
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			return &FieldError{
-				Type: l.schema.Name, Field: l.schema.Slots[i].Name, Err: ErrPath,
-				Detail: "unpacking an image and packing it again gives " +
-					strconv.Itoa(int(b[i])) + " instead of " + strconv.Itoa(int(a[i])) +
-					"; does the Sync method change fields that it has synced?"}
+			return l.strays(l.schema.Slots[i].Name, "unpacking an image and packing it again gives "+
+				strconv.Itoa(int(b[i]))+" instead of "+strconv.Itoa(int(a[i]))+
+				"; does the Sync method change fields that it has synced?")
 		}
 	}
 	return nil
@@ -174,9 +169,11 @@ func (l *Layout) samePath(wrote, read []step) error {
 }
 
 func (l *Layout) differs(st step, detail string) error {
-	return &FieldError{
-		Type: l.schema.Name, Field: l.root.fieldName(st.offset), Err: ErrPath,
-		Detail: st.kind.String() + " " + detail}
+	return l.strays(l.root.fieldName(st.offset), st.kind.String()+" "+detail)
+}
+
+func (l *Layout) strays(field, detail string) error {
+	return &FieldError{Type: l.schema.Name, Field: field, Err: ErrPath, Detail: detail}
 }
 
 func (l *Layout) stepName(st step) string {

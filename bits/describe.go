@@ -1,6 +1,7 @@
 package bits
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"strconv"
@@ -106,13 +107,31 @@ func fieldName(t reflect.Type, offset uintptr, kind Kind) string {
 	case KindQuat:
 		whole = reflect.TypeFor[det.Quat]()
 	}
+	path, _ := descend(t, offset, whole)
+	return cmp.Or(path, "value")
+}
+
+// elementType is the type of the elements of the slice at an offset, or nil.
+func elementType(t reflect.Type, offset uintptr) reflect.Type {
+	if offset == apart {
+		return nil
+	}
+	if _, t = descend(t, offset, nil); t != nil && t.Kind() == reflect.Slice {
+		return t.Elem()
+	}
+	return nil
+}
+
+// descend goes through structs and arrays to what lies at an offset, no further than a value of
+// type whole. It returns the path, and the type of what is there: nil where there is nothing.
+func descend(t reflect.Type, offset uintptr, whole reflect.Type) (string, reflect.Type) {
 	path := ""
 	for t != nil && t != whole {
 		switch t.Kind() {
 		case reflect.Struct:
 			f, ok := fieldAt(t, offset)
 			if !ok {
-				return path + "?"
+				return path + "?", nil
 			}
 			if path != "" {
 				path += "."
@@ -120,20 +139,15 @@ func fieldName(t reflect.Type, offset uintptr, kind Kind) string {
 			path += f.Name
 			offset -= f.Offset
 			t = f.Type
-			continue
 		case reflect.Array:
-			size := t.Elem().Size()
-			path += "[" + strconv.Itoa(int(offset/size)) + "]"
-			offset %= size
 			t = t.Elem()
-			continue
+			path += "[" + strconv.Itoa(int(offset/t.Size())) + "]"
+			offset %= t.Size()
+		default:
+			return path, t
 		}
-		break
 	}
-	if path == "" {
-		return "value"
-	}
-	return path
+	return path, t
 }
 
 func fieldAt(t reflect.Type, offset uintptr) (reflect.StructField, bool) {
@@ -143,27 +157,4 @@ func fieldAt(t reflect.Type, offset uintptr) (reflect.StructField, bool) {
 		}
 	}
 	return reflect.StructField{}, false
-}
-
-// elementType is the type of the elements of the slice at an offset, or nil.
-func elementType(t reflect.Type, offset uintptr) reflect.Type {
-	for t != nil && offset != apart {
-		switch t.Kind() {
-		case reflect.Struct:
-			f, ok := fieldAt(t, offset)
-			if !ok {
-				return nil
-			}
-			offset -= f.Offset
-			t = f.Type
-		case reflect.Array:
-			t = t.Elem()
-			offset %= t.Size()
-		case reflect.Slice:
-			return t.Elem()
-		default:
-			return nil
-		}
-	}
-	return nil
 }

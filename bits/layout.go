@@ -91,8 +91,7 @@ func (l *Layout) Quantise(s *Sync, v Syncer) error {
 
 func (l *Layout) run(s *Sync, m mode, v Syncer, image []int32) error {
 	if reflect.TypeOf(v) != l.pointer {
-		return &FieldError{
-			Type: l.schema.Name, Err: ErrUse, Detail: "the layout is not for " + typeName(v)}
+		return l.notFor(v)
 	}
 	if m != quantising && len(image) != len(l.root.absent) {
 		return &FieldError{Type: l.schema.Name, Err: ErrUse,
@@ -111,14 +110,15 @@ func (l *Layout) run(s *Sync, m mode, v Syncer, image []int32) error {
 }
 
 // address is the pointer in v.
-func address(v Syncer) unsafe.Pointer { return reflect.ValueOf(v).UnsafePointer() }
-
-func typeName(v Syncer) string {
+func (l *Layout) notFor(v Syncer) error {
+	name := "nil"
 	if t := reflect.TypeOf(v); t != nil {
-		return t.String()
+		name = t.String()
 	}
-	return "nil"
+	return &FieldError{Type: l.schema.Name, Err: ErrUse, Detail: "the layout is not for " + name}
 }
+
+func address(v Syncer) unsafe.Pointer { return reflect.ValueOf(v).UnsafePointer() }
 
 // named adds the type's name to an error.
 func named(err error, name string) error {
