@@ -144,9 +144,10 @@ func (l *Layout) checkImage(s *Sync, v, into Syncer) error {
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			return l.strays(l.schema.Slots[i].Name, "unpacking an image and packing it again gives "+
-				strconv.Itoa(int(b[i]))+" instead of "+strconv.Itoa(int(a[i]))+
-				"; does the Sync method change fields that it has synced?")
+			return l.strays(l.schema.Slots[i].Name,
+				"unpacking an image and packing it again gives "+strconv.Itoa(int(b[i]))+
+					" instead of "+strconv.Itoa(int(a[i]))+
+					"; does the Sync method change fields that it has synced?")
 		}
 	}
 	return nil

@@ -37,19 +37,16 @@ func (e *Encoder) Begin(buf []byte) {
 // reports false, and leaves the packet as it was, if the packet is full.
 func (e *Encoder) Put(class int, h *History, now []int32) bool {
 	m := &e.c.model.classes[class]
-	if e.enc.Room() >= m.most { // it fits whatever it is, so there is nothing to take back
-		if e.c.change(m, h, !same(now, h.Images[0])) {
-			e.c.entity(m, h, now)
-		}
-		e.stop()
-		return true
+	tight := e.enc.Room() < m.most // otherwise it fits whatever it is: nothing is to be taken back
+	before, mark := e.c.facts[factBefore], entropy.Mark{}
+	if tight {
+		mark = e.enc.Mark()
 	}
-	mark, before := e.enc.Mark(), e.c.facts[factBefore]
 	if e.c.change(m, h, !same(now, h.Images[0])) {
 		e.c.entity(m, h, now)
 	}
 	e.stop()
-	if !e.enc.Fits() {
+	if tight && !e.enc.Fits() {
 		e.enc.Rewind(mark)
 		e.c.facts[factBefore] = before
 		return false

@@ -114,10 +114,10 @@ func (t *trainer) contexts(m *classModel, order []*discreteModel, samples []samp
 	who := everyIndex(len(samples))
 	for k, d := range order {
 		if k == len(m.frequent) {
-			m.quiet.context = chooseContext(m, table, who, quiet, 2, candidates)
+			m.quiet.context = m.symbolContext(&table, who, quiet, 2, candidates)
 			who = loud
 		}
-		d.context = chooseContext(m, table, who, symbols[k], len(d.symbols)+1, candidates)
+		d.context = m.symbolContext(&table, who, symbols[k], len(d.symbols)+1, candidates)
 		i := firstFact + d.index*discreteFacts
 		candidates = append(candidates, i+factSymbol, i+factValue)
 	}
@@ -137,51 +137,65 @@ type factTable struct {
 	width int
 }
 
-// chooseContext picks the facts that make the symbols cheapest to code, the
+func (t *factTable) at(sample, fact int) int32 { return int32(t.data[sample*t.width+fact]) }
+
+// symbolContext picks the facts that make the symbols cheapest to code, the
 // cost of learning their distributions included.
-func chooseContext(m *classModel, t factTable, who []int, symbols []uint8, alphabet int,
+func (m *classModel) symbolContext(t *factTable, who []int, symbols []uint8, alphabet int,
 	candidates []int) context {
-	c := context{size: 1}
+	c, _ := m.chooseContext(t, who, candidates, maxContextSize,
+		func(best float64) float64 { return best*0.995 - 8 },
+		func(set []int32, sets int) float64 { return learnCost(set, sets, who, symbols, alphabet) })
+	return c
+}
+
+// chooseContext picks facts, one after the other, as long as one makes the
+// samples in who cheaper than enough says, and sorts all samples into the sets that
+// they tell apart, most at most. cost estimates the bits of samples that are sorted so.
+func (m *classModel) chooseContext(t *factTable, who, candidates []int, most int32,
+	enough func(best float64) float64,
+	cost func(set []int32, sets int) float64) (c context, set []int32) {
+	c = context{size: 1}
+	set = make([]int32, len(t.data)/t.width)
 	if len(who) == 0 {
-		return c
+		return c, set
 	}
-	where := make([]int32, len(who)) // the context of each sample so far
-	best := learnCost(where, 1, who, symbols, alphabet)
-	trial := make([]int32, len(who))
+	best := cost(set, 1)
+	trial := make([]int32, len(set))
 	for c.n < maxContext {
-		pick, cost := -1, best*0.995-8
+		pick, least := -1, enough(best)
 		for _, f := range candidates {
 			card := m.cardinality(f)
-			if c.size*card > maxContextSize {
+			if c.size*card > most {
 				continue
 			}
-			for i, j := range who {
-				trial[i] = where[i] + int32(t.data[j*t.width+f])*c.size
+			for _, j := range who {
+				trial[j] = set[j] + t.at(j, f)*c.size
 			}
-			if x := learnCost(trial, int(c.size*card), who, symbols, alphabet); x < cost {
-				pick, cost = f, x
+			if x := cost(trial, int(c.size*card)); x < least {
+				pick, least = f, x
 			}
 		}
 		if pick < 0 {
 			break
 		}
-		best = cost
-		for i, j := range who {
-			where[i] += int32(t.data[j*t.width+pick]) * c.size
+		best = least
+		for j := range set {
+			set[j] += t.at(j, pick) * c.size
 		}
 		c.add(pick, m.cardinality(pick))
 	}
-	return c
+	return c, set
 }
 
 // learnCost is the bits that an adaptive coder would spend (Krichevsky and Trofimov).
-func learnCost(where []int32, contexts int, who []int, symbols []uint8, alphabet int) float64 {
-	counts := make([]int, contexts*alphabet)
-	for i, j := range who {
-		counts[int(where[i])*alphabet+int(symbols[j])]++
+func learnCost(set []int32, sets int, who []int, symbols []uint8, alphabet int) float64 {
+	counts := make([]int, sets*alphabet)
+	for _, j := range who {
+		counts[int(set[j])*alphabet+int(symbols[j])]++
 	}
 	cost := 0.0
-	for x := range contexts {
+	for x := range sets {
 		n := 0
 		for _, k := range counts[x*alphabet : (x+1)*alphabet] {
 			n += k
@@ -202,10 +216,8 @@ func lgamma(x float64) float64 {
 // learnChange learns what tells whether an entity of a class changed.
 func (t *trainer) learnChange(ci int, m *classModel) {
 	discrete := m.discrete()
-	width := m.numberFact(0, 0)
-	var data []uint8
+	table := factTable{width: m.numberFact(0, 0)}
 	var symbols []uint8
-	var who []int
 	c := &t.coder
 	total := 0
 	for _, r := range t.recs {
@@ -213,7 +225,6 @@ func (t *trainer) learnChange(ci int, m *classModel) {
 	}
 	t.each(ci, 1+total/1_500_000, func(s *sample, h *History, now []int32) {
 		c.entityFacts(m, h)
-		who = append(who, len(who))
 		changed := uint8(1)
 		if slices.Equal(now, h.Images[0]) {
 			changed = 0
@@ -222,9 +233,9 @@ func (t *trainer) learnChange(ci int, m *classModel) {
 		for _, d := range discrete {
 			c.discretePast(d, h)
 		}
-		data = append(data, c.facts[:width]...)
+		table.data = append(table.data, c.facts[:table.width]...)
 		c.facts[factBefore] = c.facts[factBefore]<<1&2 | changed
 	})
 	candidates := []int{factGap, factMoved1, factMoved2, factMoved3, factBefore}
-	m.changed.context = chooseContext(m, factTable{data, width}, who, symbols, 2, candidates)
+	m.changed.context = m.symbolContext(&table, everyIndex(len(symbols)), symbols, 2, candidates)
 }

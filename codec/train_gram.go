@@ -1,6 +1,9 @@
 package codec
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // gram gathers the normal equations of a weighted least-squares problem.
 type gram struct {
@@ -93,10 +96,8 @@ func (g *gram) left(w []float64) float64 {
 	return s
 }
 
-// selectForward picks up to most variables, the one that helps most each time.
-func (g *gram) selectForward(most int) []int { return g.selectForwardFrom(nil, most) }
-
-func (g *gram) selectForwardFrom(sel []int, most int) []int {
+// selectForward adds variables to those selected, the one that helps most each time, up to most.
+func (g *gram) selectForward(sel []int, most int) []int {
 	left := g.yy
 	if len(sel) > 0 {
 		left = g.left(g.solve(sel))
@@ -104,15 +105,10 @@ func (g *gram) selectForwardFrom(sel []int, most int) []int {
 	for len(sel) < most {
 		best, bestLeft := -1, left*0.99
 		for v := range g.k {
-			used := g.at(v, v) == 0
-			for _, s := range sel {
-				used = used || s == v
-			}
-			if used {
+			if g.at(v, v) == 0 || slices.Contains(sel, v) {
 				continue
 			}
-			trial := append(append([]int(nil), sel...), v)
-			if e := g.left(g.solve(trial)); e < bestLeft {
+			if e := g.left(g.solve(append(slices.Clone(sel), v))); e < bestLeft {
 				best, bestLeft = v, e
 			}
 		}

@@ -16,8 +16,7 @@ type numberTrainer struct {
 	width    int
 	logWidth int
 	set      []int32
-	facts    []uint8
-	factW    int
+	facts    factTable
 	n        int
 }
 
@@ -26,10 +25,9 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 	x := &numberTrainer{m: m, n: len(samples)}
 	x.width = m.pointFeature(len(m.points), 0, 0)
 	x.logWidth = m.rotationLog(len(m.rotations), 0)
-	x.factW = m.numberFact(len(m.numbers), 0)
+	x.facts.width = m.numberFact(len(m.numbers), 0)
 	x.features = make([]float32, x.n*x.width)
 	x.logs = make([]float32, x.n*x.logWidth)
-	x.facts = make([]uint8, x.n*x.factW)
 	var h History
 	c := &t.coder
 	discrete := m.discrete()
@@ -61,13 +59,9 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 		for i, v := range c.logs[:x.logWidth] {
 			x.logs[j*x.logWidth+i] = float32(v)
 		}
-		copy(x.facts[j*x.factW:], c.facts[:x.factW])
+		x.facts.data = append(x.facts.data, c.facts[:x.facts.width]...)
 	}
 	for i := range m.numbers {
-		m.numbers[i].choose = x.choose(m.numberFact(i, 0), 0.01,
-			func(set []int32, sets int, who []int) float64 {
-				return x.numberCost(i, set, sets, who)
-			})
 		x.number(i)
 		t.step(1)
 	}
@@ -81,56 +75,60 @@ func (t *trainer) numbers(m *classModel, samples []sample) {
 func (x *numberTrainer) number(i int) {
 	n := &x.m.numbers[i]
 	target := x.m.numberFeature(i, change)
-	cands := x.m.candidates(i)
-	y := make([]float64, x.n)
-	for j := range y {
-		y[j] = float64(x.features[j*x.width+target])
+	of := func(who []int) fitting {
+		f := fitting{cands: x.m.candidates(i)}
+		for _, j := range who {
+			row := x.features[j*x.width : (j+1)*x.width]
+			f.rows, f.y = append(f.rows, row), append(f.y, float64(row[target]))
+		}
+		return f
 	}
-	n.sets = make([]predictor, n.choose.size)
-	all := everyIndex(x.n)
-	whole := x.fit(cands, y, all)
-	bySet := x.bySet()
+	n.choose = x.choose(x.m.numberFact(i, 0), of)
+	n.sets = x.fitSets(int(n.choose.size), of)
 	errs := make([]float64, x.n)
-	for s := range n.sets {
-		p := whole
-		if s < len(bySet) && len(bySet[s]) >= fewSamples {
-			p = x.fit(cands, y, bySet[s])
-		}
-		n.sets[s] = p
-		if s >= len(bySet) {
-			continue
-		}
-		for _, j := range bySet[s] {
-			errs[j] = y[j] - x.apply(&p, j)
-			x.features[j*x.width+x.m.numberFeature(i, miss)] = float32(errs[j])
-			lm := logOf(int64(errs[j] * 256))
-			x.logs[j*x.logWidth+x.m.numberLog(i, logMiss)] = float32(lm)
-			x.facts[j*x.factW+x.m.numberFact(i, factMiss)] = missStep(lm)
+	for j, s := range x.set {
+		errs[j] = float64(x.features[j*x.width+target]) - x.apply(&n.sets[s], j)
+		x.features[j*x.width+x.m.numberFeature(i, miss)] = float32(errs[j])
+		lm := logOf(int64(errs[j] * 256))
+		x.logs[j*x.logWidth+x.m.numberLog(i, logMiss)] = float32(lm)
+		x.facts.data[j*x.facts.width+x.m.numberFact(i, factMiss)] = missStep(lm)
+	}
+	x.sizes(n.sets, x.m.logCandidates(i), errs)
+}
+
+// fitSets fits the weights of each set that has samples enough, and of the others to all samples.
+func (x *numberTrainer) fitSets(n int, of func(who []int) fitting) []predictor {
+	sets := make([]predictor, n)
+	whole := of(everyIndex(x.n)).weights()
+	bySet := grouped(x.set, n, everyIndex(x.n))
+	for s := range sets {
+		sets[s] = whole
+		if len(bySet[s]) >= fewSamples {
+			sets[s] = of(bySet[s]).weights()
 		}
 	}
-	x.sizes(n.sets, x.m.logCandidates(i), errs, bySet)
+	return sets
 }
 
 // sizes learns the expected size of the errors of the predictors of all sets.
-func (x *numberTrainer) sizes(sets []predictor, cands []int, errs []float64, bySet [][]int) {
+func (x *numberTrainer) sizes(sets []predictor, cands []int, errs []float64) {
 	var whole predictor
 	x.fitSize(&whole, cands, errs, everyIndex(x.n))
+	bySet := grouped(x.set, len(sets), everyIndex(x.n))
 	for s := range sets {
 		p := &sets[s]
 		p.logN, p.logs, p.logBias = whole.logN, whole.logs, whole.logBias
-		if s < len(bySet) && len(bySet[s]) >= fewSamples {
+		if len(bySet[s]) >= fewSamples {
 			x.fitSize(p, cands, errs, bySet[s])
 		}
 	}
 }
 
-func (x *numberTrainer) bySet() [][]int {
-	if len(x.set) == 0 {
-		return nil // of this class nothing was recorded that could be learned from
-	}
-	by := make([][]int, slices.Max(x.set)+1)
-	for j, s := range x.set {
-		by[s] = append(by[s], j)
+// grouped sorts samples by the set of each.
+func grouped(set []int32, sets int, who []int) [][]int {
+	by := make([][]int, sets)
+	for _, j := range who {
+		by[set[j]] = append(by[set[j]], j)
 	}
 	return by
 }
@@ -143,69 +141,92 @@ func (x *numberTrainer) apply(p *predictor, j int) float64 {
 	return sum
 }
 
-// fit finds the weights that make the errors of some samples cheap to code. The cost of an error is
-// about its logarithm, so large errors must not dominate: least squares is repeated with each
-// sample weighted by how well it was predicted.
-func (x *numberTrainer) fit(cands []int, y []float64, who []int) predictor {
-	rows := func(j int) []float32 { return x.features[j*x.width : (j+1)*x.width] }
-	return fitWeights(cands, who, rows, func(j int) float64 { return y[j] }, 0.25)
+// A fitting is what weights are fitted to: samples, each with a row of features of which some are
+// candidates, and with what is to be predicted.
+type fitting struct {
+	cands []int
+	rows  [][]float32
+	y     []float64
 }
 
-// fitWeights is a reweighted least squares with forward selection.
-func fitWeights(cands []int, who []int, row func(int) []float32, y func(int) float64,
-	floor float64) predictor {
-	k := len(cands)
-	var sel []int
-	w := make([]float64, k)
-	errs := make([]float64, len(who))
-	for i, j := range who {
-		errs[i] = y(j)
+// gram sums up the samples, each with a weight by the error that was made in predicting it.
+func (f *fitting) gram(errs []float64, weight func(err float64) float64) *gram {
+	g := newGram(len(f.cands))
+	v := make([]float64, len(f.cands))
+	for j, row := range f.rows {
+		for a, c := range f.cands {
+			v[a] = float64(row[c])
+		}
+		g.add(v, f.y[j], weight(errs[j]))
 	}
+	return g
+}
+
+// apply works out the errors of all samples with some weights.
+func (f *fitting) apply(w, errs []float64) {
+	for j, row := range f.rows {
+		sum := 0.0
+		for a, c := range f.cands {
+			sum += w[a] * float64(row[c])
+		}
+		errs[j] = f.y[j] - sum
+	}
+}
+
+// leastSpread is the error that counts as none.
+const leastSpread = 0.25
+
+// weights finds the weights that make the errors cheap to code. The cost of an error is about its
+// logarithm, so large errors must not dominate: least squares is repeated, with forward selection,
+// with each sample weighted by how well it was predicted.
+func (f fitting) weights() predictor {
+	var sel []int
+	w := make([]float64, len(f.cands))
+	errs := slices.Clone(f.y)
 	const rounds = 7
 	for round := range rounds {
-		g := newGram(k)
-		spread := max(medianAbs(errs), floor)
-		v := make([]float64, k)
-		for i, j := range who {
-			r := row(j)
-			for a, f := range cands {
-				v[a] = float64(r[f])
-			}
-			weight := 1.0
+		spread := max(medianAbs(errs), leastSpread)
+		g := f.gram(errs, func(err float64) float64 {
 			switch {
 			case round == 0:
+				return 1
 			case round < 3:
-				weight = 1 / (math.Abs(errs[i]) + spread)
-			default:
-				weight = 1 / (errs[i]*errs[i] + spread*spread)
+				return 1 / (math.Abs(err) + spread)
 			}
-			g.add(v, y(j), weight)
-		}
+			return 1 / (err*err + spread*spread)
+		})
 		if round < 3 {
-			sel = everyIndex(k)
+			sel = everyIndex(len(f.cands))
 		} else if round == 3 || round == 5 {
-			sel = g.selectForward(maxWeights)
+			sel = g.selectForward(nil, maxWeights)
 		}
 		w = g.solve(sel)
-		for i, j := range who {
-			r := row(j)
-			sum := 0.0
-			for a, f := range cands {
-				if w[a] != 0 {
-					sum += w[a] * float64(r[f])
-				}
-			}
-			errs[i] = y(j) - sum
-		}
+		f.apply(w, errs)
 	}
 	var p predictor
-	for a, f := range cands {
+	for a, c := range f.cands {
 		if q := int32(math.Round(min(max(w[a], -64), 64) * weightOne)); q != 0 {
-			p.terms[p.n] = term{uint16(f), q}
+			p.terms[p.n] = term{uint16(c), q}
 			p.n++
 		}
 	}
 	return p
+}
+
+// cost estimates the bits that the samples cost with weights of their own, the cost of learning
+// these included.
+func (f fitting) cost() float64 {
+	errs := make([]float64, len(f.rows))
+	for range 3 {
+		spread := max(medianAbs(errs), leastSpread)
+		g := f.gram(errs, func(err float64) float64 { return 1 / (math.Abs(err) + spread) })
+		f.apply(g.solve(everyIndex(len(f.cands))), errs)
+	}
+	total := float64(len(f.cands)) * 6
+	for _, e := range errs {
+		total += math.Log2(math.Abs(e) + 0.3)
+	}
+	return total
 }
 
 // fitSize finds a linear function of logarithms that gives the expected logarithm of the error.
@@ -219,7 +240,7 @@ func (x *numberTrainer) fitSize(p *predictor, cands []int, errs []float64, who [
 		}
 		g.add(v, 8*math.Log2(math.Abs(errs[j])+0.1), 1)
 	}
-	sel := g.selectForwardFrom([]int{len(cands)}, maxLogWeights+1)
+	sel := g.selectForward([]int{len(cands)}, maxLogWeights+1)
 	w := g.solve(sel)
 	p.logN, p.logs = 0, [maxLogWeights]term{}
 	p.logBias = int64(min(max(w[len(cands)], -1000), 1000) * weightOne)
@@ -245,19 +266,10 @@ func medianAbs(v []float64) float64 {
 }
 
 // choose picks the facts, of those below limit, by which sets of weights are told apart, and sorts
-// the samples into sets. cost estimates the bits that a number costs with the samples sorted in a
-// given way; a fact must gain worth bits a sample.
-func (x *numberTrainer) choose(limit int, worth float64,
-	cost func(set []int32, sets int, who []int) float64) context {
-	m := x.m
-	chosen := context{size: 1}
-	x.set = make([]int32, x.n)
-	if x.n == 0 {
-		return chosen
-	}
-	step := max(1, x.n/30000)
+// the samples into sets. A fact must gain a hundredth of a bit a sample.
+func (x *numberTrainer) choose(limit int, of func(who []int) fitting) context {
 	var who []int
-	for j := 0; j < x.n; j += step {
+	for j := 0; j < x.n; j += max(1, x.n/30000) {
 		who = append(who, j)
 	}
 	var cands []int
@@ -265,97 +277,32 @@ func (x *numberTrainer) choose(limit int, worth float64,
 		if f == factBefore || x.constant(f, who) {
 			continue
 		}
-		if f >= firstFact && f < m.numberFact(0, 0) &&
+		if f >= firstFact && f < x.m.numberFact(0, 0) &&
 			((f-firstFact)%discreteFacts == factPhase || (f-firstFact)%discreteFacts == factBase) {
 			continue
 		}
 		cands = append(cands, f)
 	}
-	set := make([]int32, x.n)
-	best := cost(set, 1, who)
-	for chosen.n < maxContext {
-		pick, least := -1, best-worth*float64(len(who))
-		for _, f := range cands {
-			card := m.cardinality(f)
-			if chosen.size*card > maxSets {
-				continue
+	var c context
+	c, x.set = x.m.chooseContext(&x.facts, who, cands, maxSets,
+		func(best float64) float64 { return best - 0.01*float64(len(who)) },
+		func(set []int32, sets int) (total float64) {
+			for _, group := range grouped(set, sets, who) {
+				if len(group) > 0 {
+					total += of(group).cost()
+				}
 			}
-			for _, j := range who {
-				set[j] = x.set[j] + int32(x.facts[j*x.factW+f])*chosen.size
-			}
-			if c := cost(set, int(chosen.size*card), who); c < least {
-				pick, least = f, c
-			}
-		}
-		if pick < 0 {
-			break
-		}
-		best = least
-		for j := range x.n {
-			x.set[j] += int32(x.facts[j*x.factW+pick]) * chosen.size
-		}
-		chosen.add(pick, m.cardinality(pick))
-	}
-	return chosen
+			return total
+		})
+	return c
 }
 
 // constant tells whether a fact is the same for all samples, and so tells nothing.
 func (x *numberTrainer) constant(f int, who []int) bool {
 	for _, j := range who {
-		if x.facts[j*x.factW+f] != x.facts[who[0]*x.factW+f] {
+		if x.facts.at(j, f) != x.facts.at(who[0], f) {
 			return false
 		}
 	}
 	return true
-}
-
-// numberCost estimates the bits that a number costs if each set has its own weights.
-func (x *numberTrainer) numberCost(i int, set []int32, sets int, who []int) float64 {
-	by := make([][]int, sets)
-	for _, j := range who {
-		by[set[j]] = append(by[set[j]], j)
-	}
-	cands := x.m.candidates(i)
-	target := x.m.numberFeature(i, change)
-	row := func(j int) []float32 { return x.features[j*x.width : (j+1)*x.width] }
-	y := func(j int) float64 { return float64(x.features[j*x.width+target]) }
-	total := 0.0
-	for _, group := range by {
-		if len(group) > 0 {
-			total += fitCost(cands, group, row, y)
-		}
-	}
-	return total
-}
-
-// fitCost estimates the bits that some samples cost with weights of their own, the cost of learning
-// these included.
-func fitCost(cands, who []int, row func(int) []float32, y func(int) float64) float64 {
-	errs := make([]float64, len(who))
-	v := make([]float64, len(cands))
-	for range 3 {
-		g := newGram(len(cands))
-		spread := max(medianAbs(errs), 0.25)
-		for a, j := range who {
-			r := row(j)
-			for b, f := range cands {
-				v[b] = float64(r[f])
-			}
-			g.add(v, y(j), 1/(math.Abs(errs[a])+spread))
-		}
-		w := g.solve(everyIndex(len(cands)))
-		for a, j := range who {
-			r := row(j)
-			sum := 0.0
-			for b, f := range cands {
-				sum += w[b] * float64(r[f])
-			}
-			errs[a] = y(j) - sum
-		}
-	}
-	total := float64(len(cands)) * 6
-	for _, e := range errs {
-		total += math.Log2(math.Abs(e) + 0.3)
-	}
-	return total
 }

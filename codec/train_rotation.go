@@ -7,11 +7,9 @@ func (t *trainer) rotation(x *numberTrainer, index int, samples []sample) {
 	m := x.m
 	r := &m.rotations[index]
 	rows := t.turnRows(x, index, samples)
-	r.choose = x.choose(m.numberFact(len(m.numbers), 0), 0.01,
-		func(set []int32, sets int, who []int) float64 {
-			return rotationCost(x.m.turnCandidates(), rows, set, sets, who)
-		})
-	x.fitRotation(r, rows)
+	of := func(who []int) fitting { return flatten(m.turnCandidates(), rows, who) }
+	r.choose = x.choose(m.numberFact(len(m.numbers), 0), of)
+	r.sets = x.fitSets(int(r.choose.size), of)
 	t.rotationSizes(x, index, samples)
 }
 
@@ -64,54 +62,19 @@ func (t *trainer) prepareRotation(x *numberTrainer, j int, s *sample, h *History
 
 // flatten makes three problems of one number each out of a rotation, in about the unit of its
 // parts.
-func flatten(rows []turnRow, who []int) (features [][]float32, y []float64) {
+func flatten(cands []int, rows []turnRow, who []int) fitting {
 	const unit = 512
+	f := fitting{cands: cands}
 	for _, j := range who {
 		for a := range 3 {
 			v := make([]float32, rotationTurns)
 			for k := range v {
 				v[k] = rows[j][k][a] * unit
 			}
-			features = append(features, v)
-			y = append(y, float64(rows[j][rotationTurns][a])*unit)
+			f.rows, f.y = append(f.rows, v), append(f.y, float64(rows[j][rotationTurns][a])*unit)
 		}
 	}
-	return features, y
-}
-
-// fitRotation learns weights over turns, set by set.
-func (x *numberTrainer) fitRotation(r *rotationModel, rows []turnRow) {
-	fit := func(who []int) predictor {
-		features, y := flatten(rows, who)
-		return fitWeights(x.m.turnCandidates(), everyIndex(len(y)),
-			func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] }, 0.25)
-	}
-	by := x.bySet()
-	whole := fit(everyIndex(len(rows)))
-	r.sets = make([]predictor, r.choose.size)
-	for s := range r.sets {
-		r.sets[s] = whole
-		if s < len(by) && len(by[s]) >= fewSamples {
-			r.sets[s] = fit(by[s])
-		}
-	}
-}
-
-// rotationCost estimates the bits that a rotation costs if each set has its own weights.
-func rotationCost(cands []int, rows []turnRow, set []int32, sets int, who []int) float64 {
-	by := make([][]int, sets)
-	for _, j := range who {
-		by[set[j]] = append(by[set[j]], j)
-	}
-	total := 0.0
-	for _, group := range by {
-		if len(group) > 0 {
-			features, y := flatten(rows, group)
-			total += fitCost(cands, everyIndex(len(y)),
-				func(i int) []float32 { return features[i] }, func(i int) float64 { return y[i] })
-		}
-	}
-	return total
+	return f
 }
 
 // rotationSizes learns the expected error of each part in turn, from the errors that the coder
@@ -120,7 +83,6 @@ func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 	m := x.m
 	r := &m.rotations[index]
 	r.largest = make([]table, largestTables)
-	by := x.bySet()
 	c := &t.coder
 	var h History
 	for k := range 3 {
@@ -141,7 +103,7 @@ func (t *trainer) rotationSizes(x *numberTrainer, index int, samples []sample) {
 			}
 			x.logs[j*x.logWidth+m.rotationLog(index, logTurnMiss)] = float32(lm)
 		}
-		x.sizes(r.parts[k], m.partCandidates(index, k), errs, by)
+		x.sizes(r.parts[k], m.partCandidates(index, k), errs)
 	}
 	clear(c.count.counts)
 }

@@ -17,7 +17,8 @@ func TestHeapGivesTheLeast(t *testing.T) {
 		var want []heap.Item[int, string]
 		for n := range rapid.IntRange(0, 300).Draw(t, "steps") {
 			if len(want) == 0 || rapid.IntRange(0, 2).Draw(t, "what") > 0 {
-				e := heap.Item[int, string]{Key: rapid.IntRange(0, 9).Draw(t, "key"), Order: uint64(n)}
+				key := rapid.IntRange(0, 9).Draw(t, "key")
+				e := heap.Item[int, string]{Key: key, Order: uint64(n)}
 				q = q.Push(e)
 				want = append(want, e)
 				slices.SortStableFunc(want, func(a, b heap.Item[int, string]) int {
