@@ -56,14 +56,15 @@ type Report struct {
 // A source is where one of the two traces begins, to be read again. Two states have none.
 type source struct {
 	io.ReadSeeker
-	at int64
+	at     int64
+	limits Limits
 }
 
 func (s source) open() (*Reader, error) {
 	if _, err := s.Seek(s.at, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	return Open(s)
+	return OpenWithin(s, s.limits)
 }
 
 // A Side is one of the two runs that Desync compares.
@@ -95,7 +96,13 @@ type Moment struct {
 //
 // The report reads a and b again when it makes a bundle, so keep them open until then.
 func Desync(g *world.Game, a, b io.ReadSeeker) (*Report, error) {
+	return DesyncWithin(g, a, b, Limits{})
+}
+
+// DesyncWithin is Desync with limits of the caller's own, for each of the two.
+func DesyncWithin(g *world.Game, a, b io.ReadSeeker, l Limits) (*Report, error) {
 	rep := &Report{Game: g.Name(), game: g}
+	rep.a.limits, rep.b.limits = l, l
 	x, err := rep.replica(a, &rep.a, &rep.A)
 	if err != nil {
 		return nil, fmt.Errorf("first trace: %w", err)
@@ -126,11 +133,12 @@ func (r *Report) replica(in io.ReadSeeker, from *source, side *Side) (*replica, 
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	t, err := Open(in)
+	t, err := OpenWithin(in, from.limits)
 	if err != nil {
 		return nil, err
 	}
-	*from, *side = source{in, at}, Side{Build: t.Header().Build.String(), Note: t.Header().Note}
+	from.ReadSeeker, from.at = in, at
+	*side = Side{Build: t.Header().Build.String(), Note: t.Header().Note}
 	return newReplica(r.game, t, 0)
 }
 
@@ -307,11 +315,16 @@ func (r *Report) found(d *world.Difference, a, b *world.World) {
 
 // DesyncStates finds the first entity and field in which two saved worlds of a game differ.
 func DesyncStates(g *world.Game, a, b []byte) (*Report, error) {
-	x, err := g.Load(a)
+	return DesyncStatesWithin(g, a, b, world.LoadLimits{})
+}
+
+// DesyncStatesWithin is DesyncStates with limits of the caller's own.
+func DesyncStatesWithin(g *world.Game, a, b []byte, l world.LoadLimits) (*Report, error) {
+	x, err := g.LoadWithin(a, l)
 	if err != nil {
 		return nil, fmt.Errorf("first state: %w", err)
 	}
-	y, err := g.Load(b)
+	y, err := g.LoadWithin(b, l)
 	if err != nil {
 		return nil, fmt.Errorf("second state: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 // The bounds of what a block may hold, so that few bytes cannot ask for much memory or work.
 const (
 	maxNumbers = 1 << 20 // players times numbers in a command
+	maxModels  = 1 << 12 // of sizes, of 3 kB each; further ones are one
 	maxTicks   = 1 << 10 // in one block
 	fullBlock  = 1 << 18 // numbers after which a block is closed
 )
@@ -29,6 +30,9 @@ type history struct {
 	schema *bits.Schema // with no slots where there are no commands
 	seats  []*seat      // in order of player
 	spare  []*seat
+	merged []*seat // the seats before, for the next who sit or rise
+	limit  int     // of players times numbers
+	rest   []int32 // the command that says nothing
 
 	moves     entropy.Bit // someone joins or leaves
 	strangers entropy.Bit // someone commands who has no seat
@@ -37,6 +41,9 @@ type history struct {
 	hashed    entropy.Bit
 	same      [32]entropy.Bit // a command is the last one, by what came before
 	fields    []fieldModels
+	sizes     []*entropy.Integer // of all fields; those after the first models are spare
+	models    int
+	learned   bool // something, since a chapter began
 }
 
 // A seat is what is known of a player.
@@ -47,6 +54,7 @@ type seat struct {
 	here   bool
 	runs   uint // how often in a row the command was the same
 	recent uint // whether it was the same, the last four times, a bit each
+	fresh  bool // nothing but the command at rest came; image and motion are to be made
 	image  []int32
 	motion []motion
 }
@@ -63,33 +71,40 @@ type motion struct {
 type fieldModels struct {
 	changed [8]entropy.Bit
 	values  []entropy.Bit // for a small range: a tree of values for each value before
+	valued  bool          // something was learned there
 	sizes   [8]*entropy.Integer
 }
 
-func newHistory(schema *bits.Schema) *history {
+func newHistory(schema *bits.Schema, limit int) *history {
 	if schema == nil {
 		schema = new(bits.Schema)
 	}
-	h := &history{schema: schema}
-	h.reset()
+	h := &history{schema: schema, limit: limit, fields: make([]fieldModels, len(schema.Slots))}
+	for i := range schema.Slots {
+		h.rest = append(h.rest, schema.Slots[i].Absent)
+	}
 	return h
 }
 
-// reset forgets everything, at the beginning of a chapter.
+// reset forgets everything, at the beginning of a chapter, in time in proportion to what was
+// learned.
 func (h *history) reset() {
-	spare, fields := append(h.spare, h.seats...), h.fields
-	*h = history{schema: h.schema, spare: spare, seats: h.seats[:0], fields: fields}
-	if h.fields == nil {
-		h.fields = make([]fieldModels, len(h.schema.Slots))
+	learned, models := h.learned, h.models
+	*h = history{schema: h.schema, spare: append(h.spare, h.seats...), seats: h.seats[:0],
+		merged: h.merged, limit: h.limit, rest: h.rest, fields: h.fields, sizes: h.sizes}
+	if !learned {
+		return
+	}
+	for _, m := range h.sizes[:models] {
+		*m = entropy.Integer{}
 	}
 	for i := range h.fields {
 		f := &h.fields[i]
 		clear(f.changed[:])
-		clear(f.values)
-		for _, m := range f.sizes {
-			if m != nil {
-				*m = entropy.Integer{}
-			}
+		clear(f.sizes[:])
+		if f.valued {
+			clear(f.values)
+			f.valued = false
 		}
 	}
 }
@@ -99,35 +114,81 @@ func (h *history) find(p world.Player) (int, bool) {
 		func(s *seat, p world.Player) int { return int(s.player) - int(p) })
 }
 
-// sit gives a player a seat with nothing commanded yet.
-func (h *history) sit(p world.Player) *seat {
-	i, found := h.find(p)
-	if found {
-		return h.seats[i]
+// sit gives players, in ascending order, a seat with nothing commanded yet. It takes time in
+// proportion to the seats, whatever their order, and no memory for more than are allowed.
+func (h *history) sit(c *coder, list []world.Player) {
+	fresh, at := 0, 0
+	for _, p := range list {
+		for at < len(h.seats) && h.seats[at].player < p {
+			at++
+		}
+		if at == len(h.seats) || h.seats[at].player != p {
+			fresh++
+		}
 	}
-	s := new(seat)
+	if c.bad = c.bad || (len(h.seats)+fresh)*len(h.schema.Slots) > h.limit; c.bad || fresh == 0 {
+		return
+	}
+	old, to, at := h.seats, h.merged[:0], 0
+	for _, p := range list {
+		for at < len(old) && old[at].player < p {
+			to = append(to, old[at])
+			at++
+		}
+		if at == len(old) || old[at].player != p {
+			to = append(to, h.seat(p))
+		}
+	}
+	h.seats, h.merged = append(to, old[at:]...), old[:0]
+}
+
+// seat makes a seat.
+func (h *history) seat(p world.Player) *seat {
+	var s *seat
 	if n := len(h.spare); n > 0 {
 		s, h.spare = h.spare[n-1], h.spare[:n-1]
+	} else {
+		s = new(seat)
 	}
-	n := len(h.schema.Slots)
-	image, moves := s.image, s.motion
-	if image == nil {
-		image, moves = make([]int32, n), make([]motion, n)
-	}
-	clear(moves)
-	for j := range image {
-		image[j] = h.schema.Slots[j].Absent
-	}
-	*s = seat{player: p, image: image, motion: moves}
-	h.seats = slices.Insert(h.seats, i, s)
+	*s = seat{player: p, fresh: true, image: s.image, motion: s.motion}
 	return s
 }
 
-func (h *history) rise(p world.Player) {
-	if i, found := h.find(p); found {
-		h.spare = append(h.spare, h.seats[i])
-		h.seats = slices.Delete(h.seats, i, i+1)
+// last is what the player of a seat commanded last.
+func (h *history) last(s *seat) []int32 {
+	if s.fresh {
+		return h.rest
 	}
+	return s.image
+}
+
+// begin makes room for what is learned of a player.
+func (h *history) begin(s *seat) {
+	if h.learned = true; !s.fresh {
+		return
+	}
+	if s.image == nil {
+		s.image, s.motion = make([]int32, len(h.rest)), make([]motion, len(h.rest))
+	}
+	copy(s.image, h.rest)
+	clear(s.motion)
+	s.fresh = false
+}
+
+// rise takes the seats of players, in ascending order, away.
+func (h *history) rise(list []world.Player) {
+	kept, at := h.seats[:0], 0
+	for _, s := range h.seats {
+		for at < len(list) && list[at] < s.player {
+			at++
+		}
+		if at < len(list) && list[at] == s.player {
+			h.spare = append(h.spare, s)
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	h.seats = kept
 }
 
 // fits says whether a tick can be recorded at all.
@@ -152,13 +213,8 @@ func (h *history) tick(c *coder, r *Record) {
 	if c.bit(&h.moves, len(r.Joins)+len(r.Leaves) > 0) {
 		r.Leaves = h.list(c, r.Leaves)
 		r.Joins = h.list(c, r.Joins)
-		for _, p := range r.Leaves {
-			h.rise(p)
-		}
-		for _, p := range r.Joins {
-			h.sit(p)
-		}
-		if h.crowded(c) {
+		h.rise(r.Leaves)
+		if h.sit(c, r.Joins); c.bad {
 			return
 		}
 	}
@@ -175,11 +231,6 @@ func (h *history) tick(c *coder, r *Record) {
 		h.command(c, s, r.Command(i))
 	}
 	h.hash(c, r)
-}
-
-func (h *history) crowded(c *coder) bool {
-	c.bad = c.bad || len(h.seats)*len(h.schema.Slots) > maxNumbers
-	return c.bad
 }
 
 // list codes players in ascending order.
@@ -237,11 +288,17 @@ func (h *history) attend(c *coder, r *Record) {
 			}
 		}
 	}
-	for _, p := range h.list(c, strangers) {
-		s := h.sit(p)
-		s.here, s.had = true, true
+	strangers = h.list(c, strangers)
+	if h.sit(c, strangers); c.bad {
+		return
 	}
-	h.crowded(c)
+	at := 0
+	for _, p := range strangers {
+		for h.seats[at].player < p {
+			at++
+		}
+		h.seats[at].here, h.seats[at].had = true, true
+	}
 }
 
 // command codes one player's command.
@@ -250,14 +307,15 @@ func (h *history) command(c *coder, s *seat, image []int32) {
 	if s.runs >= 4 {
 		context = 16 + uint(min(mathbits.Len(s.runs)-3, 15))
 	}
-	same := c.bit(&h.same[context], !c.reading && slices.Equal(image, s.image))
+	same := c.bit(&h.same[context], !c.reading && slices.Equal(image, h.last(s)))
 	s.recent <<= 1
 	if same {
 		s.recent |= 1
 		s.runs++
-		copy(image, s.image)
+		copy(image, h.last(s))
 		return
 	}
+	h.begin(s)
 	s.runs = 0
 	any := uint8(0)
 	for i := range image {
@@ -270,14 +328,15 @@ func (h *history) command(c *coder, s *seat, image []int32) {
 		if changed {
 			m.changed |= 1
 			any = 1
-			s.image[i] = f.value(c, &h.schema.Slots[i], m, s.image[i], image[i])
+			s.image[i] = h.value(c, i, m, s.image[i], image[i])
 		}
 		image[i] = s.image[i]
 	}
 }
 
 // value codes a number that is not what it was.
-func (f *fieldModels) value(c *coder, s *bits.Slot, m *motion, was, is int32) int32 {
+func (h *history) value(c *coder, slot int, m *motion, was, is int32) int32 {
+	f, s := &h.fields[slot], &h.schema.Slots[slot]
 	span := uint64(int64(s.Max)-int64(s.Min)) + 1
 	switch {
 	case span <= 2:
@@ -286,6 +345,7 @@ func (f *fieldModels) value(c *coder, s *bits.Slot, m *motion, was, is int32) in
 		if f.values == nil {
 			f.values = make([]entropy.Bit, 16*16)
 		}
+		f.valued = true
 		at := int(was-s.Min) * 16
 		v := c.tree(f.values[at:at+16], uint64(is-s.Min), 4)
 		if v >= span {
@@ -294,22 +354,21 @@ func (f *fieldModels) value(c *coder, s *bits.Slot, m *motion, was, is int32) in
 		}
 		return s.Min + int32(v)
 	}
-	return f.moved(c, s, m, was, is)
+	return h.moved(c, slot, m, was, is)
 }
 
 // moved codes by how much a number changed. Where it has been moving steadily the guess is that it
 // goes on so; where it jumps about, that it may go anywhere, though more likely onward than back.
 // Whichever guess was the better one of late is taken.
-func (f *fieldModels) moved(c *coder, s *bits.Slot, m *motion, was, is int32) int32 {
+func (h *history) moved(c *coder, slot int, m *motion, was, is int32) int32 {
+	s := &h.schema.Slots[slot]
 	span := int64(s.Max) - int64(s.Min) + 1
 	guess, off := int64(0), m.free
 	if m.steady < m.free {
 		guess, off = int64(m.delta), m.steady
 	}
-	size := &f.sizes[min((mathbits.Len32(uint32(off))+1)/2, len(f.sizes)-1)]
-	if *size == nil {
-		*size = new(entropy.Integer)
-	}
+	sizes := &h.fields[slot].sizes
+	size := h.size(&sizes[min((mathbits.Len32(uint32(off))+1)/2, len(sizes)-1)])
 	onward := int64(1)
 	if m.delta < 0 {
 		onward = -1
@@ -318,7 +377,7 @@ func (f *fieldModels) moved(c *coder, s *bits.Slot, m *motion, was, is int32) in
 	if s.Wraps {
 		delta = wrap(delta, span)
 	}
-	delta = guess + onward*c.int(*size, onward*(delta-guess))
+	delta = guess + onward*c.int(size, onward*(delta-guess))
 	v := int64(was) + delta
 	if s.Wraps && (v < int64(s.Min) || v > int64(s.Max)) {
 		v -= span
@@ -334,6 +393,20 @@ func (f *fieldModels) moved(c *coder, s *bits.Slot, m *motion, was, is int32) in
 	m.steady = drift(m.steady, delta-int64(m.delta))
 	m.delta = int32(max(min(delta, 1<<30), -1<<30))
 	return int32(v)
+}
+
+// size is a model that is taken when it is first used. The last of maxModels is for all that come
+// after, so that commands of very many numbers take no more memory than others.
+func (h *history) size(m **entropy.Integer) *entropy.Integer {
+	if *m == nil {
+		if h.models < maxModels {
+			if h.models++; h.models > len(h.sizes) {
+				h.sizes = append(h.sizes, new(entropy.Integer))
+			}
+		}
+		*m = h.sizes[h.models-1]
+	}
+	return *m
 }
 
 // wrap is the shorter way around a circle.

@@ -18,15 +18,19 @@ type Reader struct {
 	packer  packer
 	record  Record
 	base    int64 // where in the source the trace begins, if that can seek
+	limits  Limits
 
 	tick    world.Tick
 	started bool
 	left    int // ticks in the block under way
+	numbers int // of the commands in it so far
 	whole   bool
 	hash    uint64 // the whole hash at the end of the block, if whole
 	start   int64  // of the block under way
 	counts  Counts
-	err     error
+	// the bytes of all states so far, unpacked
+	unpacked int64
+	err      error
 }
 
 // Counts are what a Reader has come by so far.
@@ -44,9 +48,12 @@ type Counts struct {
 }
 
 // Open begins to read a trace. What is no trace is refused; what is damaged further on can be read
-// up to there.
-func Open(in io.Reader) (*Reader, error) {
-	r := new(Reader)
+// up to there. It takes memory in proportion to the trace; see Limits.
+func Open(in io.Reader) (*Reader, error) { return OpenWithin(in, Limits{}) }
+
+// OpenWithin is Open with limits of the caller's own.
+func OpenWithin(in io.Reader, l Limits) (*Reader, error) {
+	r := &Reader{limits: l.fill()}
 	if s, ok := in.(io.Seeker); ok {
 		if at, err := s.Seek(0, io.SeekCurrent); err == nil {
 			r.base = at
@@ -84,7 +91,7 @@ func Open(in io.Reader) (*Reader, error) {
 		return nil, r.damage(err)
 	}
 	r.tick = r.header.First
-	r.history = newHistory(r.header.Commands)
+	r.history = newHistory(r.header.Commands, r.limits.Numbers)
 	r.coder.reading = true
 	r.record.slots = len(r.history.schema.Slots)
 	return r, nil
@@ -170,6 +177,9 @@ func (r *Reader) state(payload []byte) (*Record, error) {
 	case tick < r.tick || !s.given && tick != r.tick:
 		return nil, fmt.Errorf("%w: a state of tick %d after tick %d", ErrDamaged, tick, r.tick)
 	}
+	if err := r.unpack(s); err != nil {
+		return nil, err
+	}
 	r.started, r.tick = true, tick
 	r.history.reset()
 	r.counts.States++
@@ -201,7 +211,7 @@ func (r *Reader) inputs(payload []byte) error {
 	case n == 0 || first != r.tick+1:
 		return fmt.Errorf("%w: %d ticks from %d on after tick %d", ErrDamaged, n, first, r.tick)
 	}
-	r.left = int(n)
+	r.left, r.numbers = int(n), 0
 	r.coder.dec.Reset(p.data)
 	return nil
 }
@@ -222,9 +232,17 @@ func (r *parser) hash() (known bool, hash uint64) {
 
 // step decodes one tick.
 func (r *Reader) step() (*Record, error) {
+	if r.limits.Ticks > 0 && r.counts.Ticks >= r.limits.Ticks {
+		return nil, fmt.Errorf("%w: it has more than %d ticks", ErrLimit, r.limits.Ticks)
+	}
 	rec := r.empty()
 	rec.Tick++
-	r.history.tick(&r.coder, rec)
+	if r.numbers >= fullBlock {
+		r.coder.bad = true // a Writer ends a block there
+	} else {
+		r.history.tick(&r.coder, rec)
+		r.numbers += len(rec.Players) * rec.slots
+	}
 	if r.left--; r.left == 0 {
 		if !r.coder.bad && r.coder.dec.Finish() != nil {
 			r.coder.bad = true

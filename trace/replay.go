@@ -163,7 +163,7 @@ func (c *replica) load(rec *Record) (*world.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.game.Load(data)
+	w, err := c.game.LoadWithin(data, c.r.limits.World)
 	if err == nil && (w.Tick() != rec.Tick || w.Hash() != rec.Hash) {
 		err = fmt.Errorf("trace: %w: the state of tick %d is not what its block says", ErrDamaged,
 			rec.Tick)

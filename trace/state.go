@@ -19,13 +19,6 @@ const (
 	stateZstd
 )
 
-// A reader gives no more memory to a state than so many bytes, and so many more for each that the
-// file has of it; what packs better is kept plain.
-const (
-	stateRoom  = 64 << 10
-	stateRatio = 1 << 10
-)
-
 // A state is a whole world in a trace: who takes it for a seed needs nothing before it.
 type state struct {
 	given  bool
@@ -42,11 +35,13 @@ type packer struct {
 	plain []byte
 	head  []byte
 	out   []byte
+	total int64 // of what was packed
 }
 
-// pack gives the two parts of a state's payload, of a world that was saved.
-func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head, body []byte,
-	err error) {
+// pack gives the two parts of a state's payload, of a world that was saved, for a file of some size
+// so far.
+func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool, size int64) (head,
+	body []byte, err error) {
 	if len(plain) > maxState {
 		return nil, nil,
 			fmt.Errorf("trace: the world takes %d bytes; at most %d can be recorded", len(plain),
@@ -61,8 +56,10 @@ func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head
 		}
 	}
 	p.out = p.enc.EncodeAll(plain, p.out[:0])
+	p.total += int64(len(plain))
+	p.pad((p.total-stateRoom)/stateRatio + 1 - size)
 	method, body := byte(stateZstd), p.out
-	if len(body) >= len(plain) || len(plain) > stateRoom+stateRatio*len(body) {
+	if len(body) >= len(plain) {
 		method, body = statePlain, plain
 	}
 	p.head = binary.AppendUvarint(p.head[:0], uint64(t))
@@ -70,6 +67,20 @@ func (p *packer) pack(t world.Tick, hash uint64, plain []byte, given bool) (head
 	p.head = append(p.head, flag(given, 1), method)
 	p.head = binary.AppendUvarint(p.head, uint64(len(plain)))
 	return p.head, body, nil
+}
+
+// pad makes what was packed at least so long, by a frame that every reader of zstd skips. A reader
+// unpacks no more than a file's size allows.
+func (p *packer) pad(size int64) {
+	const head = 8
+	more := size - int64(len(p.out))
+	if more <= 0 {
+		return
+	}
+	more = max(more, head) - head
+	p.out = binary.LittleEndian.AppendUint32(p.out, 0x184d2a50)
+	p.out = binary.LittleEndian.AppendUint32(p.out, uint32(more))
+	p.out = append(p.out, make([]byte, more)...)
 }
 
 // parseState takes a state's payload apart, without unpacking it.
@@ -86,8 +97,7 @@ func parseState(payload []byte, p *packer) (t world.Tick, hash uint64, s *state,
 		return 0, 0, nil, r.err
 	case flags > 1 || s.method > stateZstd:
 		return 0, 0, nil, errors.New("a state of an unknown kind")
-	case s.method == statePlain && size != uint64(len(s.packed)), size > stateRoom+
-		stateRatio*uint64(len(s.packed)):
+	case s.method == statePlain && size != uint64(len(s.packed)):
 		return 0, 0, nil, fmt.Errorf("a state of %d bytes does not fit in %d", size, len(s.packed))
 	}
 	s.size = int(size)

@@ -79,7 +79,7 @@ func newWriter(out io.Writer, h Header) (*Writer, error) {
 		return nil, err
 	}
 	t := &Writer{
-		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(h.Commands),
+		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(h.Commands, maxNumbers),
 		buf: make([]byte, 1<<14)}
 	t.slots = len(t.history.schema.Slots)
 	t.blocks.start()
@@ -173,7 +173,7 @@ func (t *Writer) putState(tick world.Tick, hash uint64, saved []byte, given bool
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	head, body, err := t.packer.pack(tick, hash, saved, given)
+	head, body, err := t.packer.pack(tick, hash, saved, given, t.blocks.size)
 	if err != nil {
 		return err
 	}

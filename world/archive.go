@@ -15,7 +15,8 @@ import (
 type archive struct {
 	data    []byte // what was written, and room for more; or all that there is to read
 	reading bool
-	at      int // how far it has been read or written
+	at      int   // how far it has been read or written
+	memory  int64 // that what is read may still take
 	err     error
 }
 
@@ -26,8 +27,21 @@ func (a *archive) fail(err error) {
 }
 
 func (a *archive) fault() error {
+	if errors.Is(a.err, ErrMemory) {
+		return fmt.Errorf("world: saved world of %d bytes %w", len(a.data), a.err)
+	}
 	return fmt.Errorf("world: saved world is %w at byte %d of %d: %w", ErrDamaged, a.at,
 		len(a.data), a.err)
+}
+
+// charge takes memory from what is allowed.
+func (a *archive) charge(n int64) {
+	if !a.reading {
+		return
+	}
+	if a.memory -= n; a.memory < 0 {
+		a.fail(ErrMemory)
+	}
 }
 
 var errShort = errors.New("it ends too early")

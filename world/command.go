@@ -53,6 +53,7 @@ type commandClass struct {
 
 // A commandTable is a row of commands, whatever their type.
 type commandTable interface {
+	size() int64 // of a command
 	resize(n int)
 	insert(i int)
 	set(i int, from commandTable, j int)
@@ -68,6 +69,8 @@ type commandsOf[C any] struct {
 	syncs func(*C) bits.Syncer
 	row   []C
 }
+
+func (t *commandsOf[C]) size() int64 { return int64(unsafe.Sizeof(*new(C))) }
 
 func (t *commandsOf[C]) resize(n int) {
 	for len(t.row) < n {

@@ -15,6 +15,8 @@ var (
 	ErrGame = errors.New("saved by another game or version")
 	// ErrDamaged says that the bytes are not what Save made.
 	ErrDamaged = errors.New("damaged")
+	// ErrMemory says that the world would take more memory than Load allows. See LoadLimits.
+	ErrMemory = errors.New("takes more memory than is allowed")
 )
 
 const magic = "coevalw1"
@@ -41,10 +43,37 @@ func (w Host) Save(dst []byte) []byte {
 	return a.data[:a.at]
 }
 
+// LoadLimits bound what a saved world may take of the machine that loads it.
+type LoadLimits struct {
+	// Memory is the most bytes that its entities and commands may take. Default: in proportion to
+	// the data, so that a stranger's file of some kilobytes takes some megabytes. That is 16 MiB,
+	// and for every two bytes of data the memory of one entity of the largest class: two bytes are
+	// what a slot takes that was used once and is free.
+	Memory int64
+}
+
+// loadRoom is the memory that any saved world may take.
+const loadRoom = 16 << 20
+
+// memory is what a saved world of so many bytes may take.
+func (l LoadLimits) memory(g *Game, size int) int64 {
+	if l.Memory > 0 {
+		return l.Memory
+	}
+	largest := int64(64)
+	for _, c := range g.classes {
+		largest = max(largest, newTable(c).slotBytes())
+	}
+	return loadRoom + largest*int64(size/2)
+}
+
 // Load makes the world that was saved. The data may come from a stranger: what is not a saved world
-// is refused, and says where.
-func (g *Game) Load(data []byte) (*World, error) {
-	w, hash, err := g.load(data)
+// is refused, and says where, and the world takes memory in proportion to the data.
+func (g *Game) Load(data []byte) (*World, error) { return g.LoadWithin(data, LoadLimits{}) }
+
+// LoadWithin is Load with limits of the caller's own.
+func (g *Game) LoadWithin(data []byte, l LoadLimits) (*World, error) {
+	w, hash, err := g.load(data, l)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +86,11 @@ func (g *Game) Load(data []byte) (*World, error) {
 }
 
 // load makes a world, with the hash that it should have.
-func (g *Game) load(data []byte) (*World, uint64, error) {
+func (g *Game) load(data []byte, l LoadLimits) (*World, uint64, error) {
 	if err := g.Err(); err != nil {
 		return nil, 0, err
 	}
-	a := &archive{data: data, reading: true}
+	a := &archive{data: data, reading: true, memory: l.memory(g, len(data))}
 	if string(a.bytes(len(magic))) != magic {
 		return nil, 0,
 			fmt.Errorf("world: this is not a saved world, or one of another version of the "+
@@ -140,10 +169,13 @@ func (a *archive) players(w *World) {
 		if a.err != nil {
 			return
 		}
-		last = p
 		if a.reading {
+			if a.charge(w.seatBytes() * int64(p-last)); a.err != nil {
+				return
+			}
 			w.admitOne(p)
 		}
+		last = p
 		if w.commands != nil {
 			a.value(w, w.game.commands.layout, w.commands.syncer(int(p)))
 		}
@@ -167,6 +199,7 @@ func (a *archive) table(w *World, t *table) {
 			return
 		}
 		b := t.needBank(uint16(allocator))
+		a.charge(bankBytes)
 		for i := 0; i < used && a.err == nil; i++ {
 			a.slot(w, t, b, i)
 		}
@@ -174,6 +207,24 @@ func (a *archive) table(w *World, t *table) {
 	if t.class.state && t.count != 1 {
 		a.fail(fmt.Errorf("state %s is there %d times", t.class.name, t.count))
 	}
+}
+
+// bankBytes is what a bank takes, and its place among others.
+const bankBytes = 96
+
+// slotBytes is the memory of an entity: its fields now and a tick before, its image, and what the
+// world knows of it.
+func (t *table) slotBytes() int64 {
+	return int64(2*t.size) + int64(4*t.class.layout.Len()) + int64(unsafe.Sizeof(slot{})) + 4
+}
+
+// seatBytes is the memory of a player.
+func (w *World) seatBytes() int64 {
+	n := int64(2)
+	if w.commands != nil {
+		n += w.commands.size()
+	}
+	return n
 }
 
 // used is how many slots there are up to the last one that was ever used.
@@ -203,6 +254,11 @@ func (a *archive) slot(w *World, t *table, b *bank, i int) {
 	below(a, &generation, lastGeneration+1)
 	if a.err != nil || state == slotFree && generation == 0 {
 		return
+	}
+	if pages := i>>t.shift + 1; pages > len(b.pages) || b.pages[pages-1] == nil {
+		if a.charge(t.slotBytes() * int64(t.mask+1)); a.err != nil {
+			return
+		}
 	}
 	if err := t.fill(b, i, state, generation); err != nil {
 		a.fail(err)

@@ -3,6 +3,7 @@ package world
 import (
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = append(append(head(village), data...), 0, 0, 0, 0, 0, 0, 0, 0)
-		w, _, err := village.load(data)
+		w, _, err := village.load(data, LoadLimits{})
 		if err != nil {
 			return
 		}
@@ -261,5 +262,65 @@ func TestFieldsByName(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// sparse makes a world of which little is left: each of its tables has that many banks, each with
+// one slot that was used once.
+func sparse(t *testing.T, banks int) []byte {
+	w, err := village.New(Settings{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range w.tables {
+		for a := 1; a <= banks && !table.class.state; a++ {
+			if err := table.fill(table.needBank(uint16(a)), 0, slotFree, 5); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return w.Host().Save(nil)
+}
+
+// TestAStrangersWorld loads worlds that say little and ask for much. What is allocated for one is
+// in proportion to its size.
+func TestAStrangersWorld(t *testing.T) {
+	load := func(data []byte, l LoadLimits) (uint64, error) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := village.LoadWithin(data, l)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc, err
+	}
+	for _, x := range []struct {
+		name  string
+		banks int
+		l     LoadLimits
+		is    error
+	}{
+		{"an honest one", 3, LoadLimits{}, nil},
+		{"of many servers", 200, LoadLimits{}, nil},
+		{"of all there could be", Predicted - 1, LoadLimits{}, ErrMemory},
+		{"of all there could be, from a friend", Predicted - 1, LoadLimits{Memory: 1 << 30}, nil},
+		{"of more than a caller wants", 200, LoadLimits{Memory: 1 << 20}, ErrMemory},
+	} {
+		data := sparse(t, x.banks)
+		n, err := load(data, x.l)
+		t.Logf("%s: %d bytes take %d kB: %v", x.name, len(data), n>>10, err)
+		if !errors.Is(err, x.is) {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		if most := x.l.memory(village, len(data)); n > uint64(2*most) {
+			t.Errorf("%s: %d bytes took %d, and at most %d are allowed", x.name, len(data), n, most)
+		}
+	}
+	w := newArena(t, Settings{})
+	w.admitOne(1<<16 - 1)
+	data := w.Host().Save(nil)
+	if _, err := arena.LoadWithin(data, LoadLimits{Memory: 1 << 16}); !errors.Is(err, ErrMemory) {
+		t.Errorf("a player of a high number: %v", err)
+	}
+	if _, err := arena.Load(data); err != nil {
+		t.Error(err)
 	}
 }

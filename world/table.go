@@ -97,6 +97,10 @@ func (t *table) needBank(allocator uint16) *bank {
 	b := &bank{allocator: allocator}
 	i, _ := slices.BinarySearchFunc(t.banks, allocator,
 		func(b *bank, a uint16) int { return int(b.allocator) - int(a) })
+	if i == len(t.banks) { // who goes through them does not see it
+		t.banks = append(t.banks, b)
+		return b
+	}
 	t.banks = slices.Insert(slices.Clone(t.banks), i, b) // someone may be going through them
 	return b
 }
