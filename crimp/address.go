@@ -42,6 +42,10 @@ func (g *Group) address(out []link.Datagram) []link.Datagram {
 		before := len(out)
 		switch o.to {
 		case toAll:
+			if g.lines.table != nil {
+				out = g.toEach(out, o.data)
+				break
+			}
 			if g.multicasts() {
 				out = append(out, link.Datagram{Addr: g.opt.Multicast, Data: o.data})
 				if !g.bridge {
@@ -54,7 +58,7 @@ func (g *Group) address(out []link.Datagram) []link.Datagram {
 		case toOthers:
 			out = g.toOthers(out, o.data)
 		default:
-			if o.purpose == SentWhisper {
+			if o.addr.IsValid() {
 				out = append(out, link.Datagram{Addr: o.addr, Data: o.data})
 				break
 			}
@@ -64,6 +68,24 @@ func (g *Group) address(out []link.Datagram) []link.Datagram {
 		o.data = nil
 	}
 	g.ready = g.ready[:0]
+	return out
+}
+
+// toEach sends to all members where what does not come directly is carried: by multicast to those
+// of our site who hear it, and to each other by itself.
+func (g *Group) toEach(out []link.Datagram, data []byte) []link.Datagram {
+	several := g.multicasts()
+	if several {
+		out = append(out, link.Datagram{Addr: g.opt.Multicast, Data: data})
+	}
+	for _, p := range g.peers {
+		if !p.present || several && p.card.Site == g.self.card.Site && g.joined(p.id) {
+			continue
+		}
+		if p.card.Addr.IsValid() {
+			out = append(out, link.Datagram{Addr: p.card.Addr, Data: data})
+		}
+	}
 	return out
 }
 
@@ -97,7 +119,11 @@ func (g *Group) toOne(out []link.Datagram, id member.ID, data []byte) []link.Dat
 		return out
 	}
 	addr := p.card.Addr
-	if site := p.card.Site; site != 0 {
+	if site := p.card.Site; g.lines.table != nil {
+		if g.multicasts() && site == g.self.card.Site && g.joined(id) {
+			addr = g.opt.Multicast
+		}
+	} else if site != 0 {
 		if g.multicasts() && site == g.self.card.Site {
 			addr = g.opt.Multicast
 		} else if site != g.self.card.Site {

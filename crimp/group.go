@@ -32,6 +32,7 @@ type Group struct {
 	clashed bool // the application was told that another has our identity
 
 	whispers whispers
+	lines    lines
 	beat     beat
 	report   reporting
 	pace     pacing
@@ -113,6 +114,7 @@ type scratch struct {
 	data       dataBody
 	control    controlBody
 	controlOut controlBody
+	body       []byte
 }
 
 // NewGroup makes a member without a group; SetRoster puts it into one.
@@ -253,6 +255,7 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	g.self.card.Addr, g.self.card.Site = r.Members[own].Addr, r.Members[own].Site
 	g.enter(e, first)
 	g.depart(e, r.Gone)
+	g.KeepLines(now, g.Members())
 	return nil
 }
 
@@ -265,7 +268,8 @@ func (g *Group) enter(e *epoch, newcomer bool) {
 	g.members = len(e.members)
 	first := slices.IndexFunc(e.members,
 		func(p *peer) bool { return p.card.Site == g.self.card.Site })
-	g.bridge = g.self.card.Site != 0 && e.members[first] == g.self
+	// Where members carry for each other, nobody has to pass on between sites.
+	g.bridge = g.self.card.Site != 0 && e.members[first] == g.self && !g.opt.Carry
 	if newcomer {
 		g.sending = e
 		g.turnAt = g.now + g.opt.History/time.Duration(g.opt.Intervals)
@@ -342,6 +346,7 @@ func (g *Group) dismiss(why Reason) {
 	g.order = ordering{}
 	g.leaving = false
 	g.whispers.forget()
+	g.lines = lines{}
 	g.emit(Event{Kind: Dismissed, Member: id, Reason: why})
 }
 
@@ -447,14 +452,15 @@ func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	g.advance(now)
 	g.reclaim(g.scrapOut)
 	g.scrapOut, g.scrap = g.scrap, g.scrapOut[:0]
-	if g.self == nil {
-		return g.address(out) // whispers need no roster
+	first := len(out)
+	if g.tellLines(); g.self == nil {
+		return g.detour(g.address(out), first) // whispers need no roster
 	}
 	g.watchClocks()
 	g.sendRepairs()
 	g.closeWindow()
 	g.sendControl()
-	return g.address(out)
+	return g.detour(g.address(out), first)
 }
 
 // Deadline is when Flush should be called next, at the latest; calling it with each
@@ -464,12 +470,16 @@ func (g *Group) Deadline() time.Duration {
 	if len(g.ready) > 0 {
 		return g.now
 	}
-	if g.self == nil {
-		return never
+	lines := never
+	if g.lines.table != nil {
+		lines = g.lines.table.Deadline()
 	}
-	at := min(g.beat.at, g.report.at, g.turnAt)
+	if g.self == nil {
+		return lines
+	}
+	at := min(g.beat.at, g.report.at, g.turnAt, lines)
 	if g.members < 2 {
-		return g.turnAt // there is nobody to talk to
+		return min(g.turnAt, lines) // there is nobody to talk to
 	}
 	for i := range g.repairs {
 		at = min(at, g.repairs[i].due)

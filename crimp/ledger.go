@@ -26,12 +26,16 @@ const (
 	SentLossy
 	// SentWhisper: whispers whole, those of the authority included.
 	SentWhisper
+	// SentLine: what members tell each other of the lines between them.
+	SentLine
+	// SentCarry: what is carried for others whole, and what being carried adds to our own.
+	SentCarry
 	purposes
 )
 
 var purposeNames = [purposes]string{
 	"header", "proof", "message", "order", "forward", "control", "repair", "relay", "membership",
-	"lossy", "whisper"}
+	"lossy", "whisper", "line", "carry"}
 
 func (p Purpose) String() string { return nameOf(p, purposeNames[:], "unknown purpose") }
 
@@ -79,4 +83,10 @@ type Stats struct {
 	Whispers   uint64 // whispers handed to the application
 	Uncounted  uint64 // of a member whose packets do not count at present, or no longer
 	Clashes    uint64 // made with this member's own identity, elsewhere
+
+	Carried      uint64 // datagrams carried for others
+	CarriedBytes uint64
+	Uncarried    uint64 // not carried: nobody is next, or they had been carried too far
+	Overpaid     uint64 // not carried: whoever handed them over did so too often
+	OneWay       uint64 // not taken: who sent them does not hear this member
 }

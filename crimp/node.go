@@ -42,6 +42,10 @@ func (n *Node) Receive(now time.Duration, batch []link.Datagram) {
 			n.others = append(n.others, batch[i])
 		}
 	}
+	for _, c := range n.group.lines.others {
+		n.others = append(n.others, link.Datagram{Addr: c.from, Data: c.data})
+	}
+	n.group.lines.others = n.group.lines.others[:0]
 	if len(n.others) > 0 {
 		n.authority.Receive(now, n.others)
 	}
@@ -65,7 +69,8 @@ func (n *Node) Tick(now time.Duration) {
 // Flush appends to out what is to be sent now. The data is good until the next Flush.
 func (n *Node) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	out = n.group.Flush(now, out)
-	return n.authority.Flush(now, out)
+	first := len(out)
+	return n.group.detour(n.authority.Flush(now, out), first)
 }
 
 // Deadline is when Tick and Flush should be called next, at the latest.

@@ -97,6 +97,9 @@ type Pace struct {
 	// Each is how many repairs a second one member can cause. Zero means half of the packets
 	// that flow in the group, but 200 at least.
 	Each int
+	// Carry is how many bytes a second may be carried for others, for each member that hands
+	// them over. Zero means 1 MiB.
+	Carry int
 }
 
 // Options are for NewGroup and NewNode. Only Seed and Identity have no default.
@@ -122,6 +125,11 @@ type Options struct {
 	// KeyGrace is how long a new key is known to members before they send with it, so
 	// that it has reached all. Zero means 100 ms.
 	KeyGrace time.Duration
+	// Carry has members keep an eye on the lines between them, and carry for each other what does
+	// not get through directly. All members must have the same. Datagrams that are carried are
+	// longer by CarryRoom, which links must have room for beyond Datagram. It is for groups of
+	// some machines far apart, not for many on one wire.
+	Carry bool
 }
 
 const (

@@ -86,6 +86,14 @@ func (p *pacing) each() float64 {
 	return max(p.packets/2, 200)
 }
 
+// carrying is how many bytes a second are carried for one member.
+func (p *pacing) carrying() float64 {
+	if p.limits.Carry > 0 {
+		return float64(p.limits.Carry)
+	}
+	return 1 << 20
+}
+
 func (p *pacing) mayAsk(now time.Duration) bool { return p.asks.take(now, p.asking(), 1) }
 
 func (p *pacing) mayRepair(now time.Duration, bytes int) bool {

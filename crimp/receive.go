@@ -19,7 +19,7 @@ func (g *Group) Receive(now time.Duration, batch []link.Datagram) {
 
 // receive takes one datagram as it came from the network.
 func (g *Group) receive(b []byte) {
-	if len(b) > 0 && (b[0] == kindWhisper || b[0] == kindConfer) {
+	if len(b) > 0 && isWhisper(b[0]) {
 		g.takeWhisper(b)
 		return
 	}
@@ -63,7 +63,7 @@ func (g *Group) take(b []byte, how How) {
 		return
 	}
 	p := e.members[at]
-	if g.repeated(p, &h, b, how) {
+	if how == First && g.unheeded(p.id) || g.repeated(p, &h, b, how) {
 		return
 	}
 	// What may be passed on is kept as it came, for it is decrypted in place.
@@ -109,6 +109,9 @@ func (g *Group) takeGenuine(e *epoch, p *peer, h *header, datagram, body []byte,
 	// member is long gone.
 	if h.kind != kindData || how == First || Sequence(h.number) >= p.next {
 		p.heard = g.now
+	}
+	if how == First {
+		g.heardDirectly(p.id)
 	}
 	if h.kind == kindData {
 		g.takeData(e, p, Sequence(h.number), datagram, body, how)

@@ -155,21 +155,41 @@ func (g *Group) Confer(now time.Duration, to member.ID, message []byte) error {
 
 func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []byte) error {
 	g.advance(now)
-	w := &g.whispers
-	c := w.known[to]
-	if c == nil || !g.keyed(to, c) {
+	c := g.whispers.known[to]
+	if c == nil {
 		return ErrStranger
 	}
-	addr := g.whisperAddr(&c.card)
-	switch {
-	case !addr.IsValid():
-		return ErrStranger
-	case len(message) > g.MaxWhisper():
+	if len(message) > g.MaxWhisper() {
 		return ErrTooLarge
+	}
+	return g.whisperTo(kind, to, c, g.whisperAddr(&c.card), message, SentWhisper)
+}
+
+// whisperTo sends a whisper of a kind to an address.
+func (g *Group) whisperTo(kind byte, to member.ID, c *listener, addr netip.AddrPort,
+	message []byte, purpose Purpose) error {
+	if !addr.IsValid() {
+		return ErrStranger
+	}
+	b, err := g.sealWhisper(kind, to, c, message)
+	if err != nil {
+		return err
+	}
+	g.post(b, to, purpose)
+	g.ready[len(g.ready)-1].addr = addr
+	return nil
+}
+
+// sealWhisper makes the datagram of a whisper.
+func (g *Group) sealWhisper(kind byte, to member.ID, c *listener, message []byte) ([]byte, error) {
+	switch {
+	case !g.keyed(to, c):
+		return nil, ErrStranger
 	case c.number == 1<<32-1:
-		return ErrWornOut
+		return nil, ErrWornOut
 	}
 	c.number++
+	w := &g.whispers
 	h := header{kind: kind, group: groupTag(w.group), member: w.self, number: c.number}
 	b := g.buffers.Get(whisperHead + len(message) + sealSize + sealSlack)[:headerSize]
 	h.put(b)
@@ -177,10 +197,7 @@ func (g *Group) whisper(now time.Duration, kind byte, to member.ID, message []by
 	b = append(b, message...)
 	sealed := c.to.Seal(b[whisperHead:whisperHead], g.crypt.setNonce(&h, 0), b[whisperHead:],
 		b[:whisperHead])
-	b = b[:whisperHead+len(sealed)]
-	g.post(b, to, SentWhisper)
-	g.ready[len(g.ready)-1].addr = addr
-	return nil
+	return b[:whisperHead+len(sealed)], nil
 }
 
 func (g *Group) whisperAddr(c *Card) netip.AddrPort {
@@ -188,6 +205,11 @@ func (g *Group) whisperAddr(c *Card) netip.AddrPort {
 		return g.opt.Multicast
 	}
 	return c.Addr
+}
+
+// isWhisper reports whether a kind of datagram is a whisper.
+func isWhisper(kind byte) bool {
+	return kind == kindWhisper || kind == kindConfer || kind == kindLine || kind == kindCarry
 }
 
 // takeWhisper takes a whisper as it came from the network.
@@ -224,6 +246,19 @@ func (g *Group) takeWhisper(b []byte) {
 		return
 	}
 	c.window.note(h.number)
+	switch h.kind {
+	case kindLine:
+		g.takeLines(h.member, body)
+		return
+	case kindCarry:
+		g.heardDirectly(h.member)
+		g.takeCarry(h.member, body)
+		return
+	}
+	if g.unheeded(h.member) {
+		return
+	}
+	g.heardDirectly(h.member)
 	if p := g.byID[h.member]; p != nil {
 		p.heard = g.now
 	}

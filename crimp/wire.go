@@ -36,6 +36,8 @@ const (
 	kindWhisper = 0x44 // to one member; see whisper.go
 	kindLossy   = 0x45
 	kindConfer  = 0x46 // a whisper from authority to authority
+	kindLine    = 0x47 // a whisper of which lines pass; see lines.go
+	kindCarry   = 0x48 // a whisper with a datagram for another; see carry.go
 
 	kindFirst = 0x40
 	kindLast  = 0x7f

@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"slices"
+
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/member"
@@ -70,6 +72,7 @@ func (m *Membership) put(d *council.Decree, ch charter, floating bool) error {
 		return err
 	}
 	m.charter, m.uber = ch, d.Leader
+	m.g.KeepLines(m.now, slices.Concat(d.Voters, d.Learners))
 	return nil
 }
 
@@ -85,6 +88,7 @@ func (m *Membership) listen() {
 			m.council.Heard(id, m.now-m.g.Silent(id))
 		}
 	}
+	m.unlisten()
 }
 
 // learn puts in force what was decided.

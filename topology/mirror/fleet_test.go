@@ -193,6 +193,9 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 	} else if other != h && s.o.Timeline != "bucket" { // which promises nothing
 		s.fail("%s settles tick %d otherwise than %s", s.name, w.Tick(), s.by[w.Tick()])
 	}
+	if s.o.Server.Title != arenaTitle {
+		return
+	}
 	seen := map[world.Player]bool{}
 	for id := range world.All[arena.Fighter](w) {
 		p := w.Owner(id)

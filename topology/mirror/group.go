@@ -38,7 +38,8 @@ func (m *Mirror) join() error {
 		return err
 	}
 	o := crimp.Options{
-		Identity: id, History: m.opt.History, Datagram: min(1200, m.opt.Link.MaxDatagram())}
+		Identity: id, History: m.opt.History, Carry: true,
+		Datagram: min(1200, m.opt.Link.MaxDatagram()) - crimp.CarryRoom}
 	o.Seed = sha256.Sum256(append([]byte("crimp"), seed[:]...))
 	about, err := m.opt.About()
 	if err != nil {

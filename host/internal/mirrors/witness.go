@@ -56,7 +56,8 @@ func NewWitness(
 	}
 	w := &Witness{log: log, link: l, start: time.Now()}
 	w.opt = membership.Options{
-		Options: crimp.Options{History: witnessHistory, Datagram: min(1200, l.MaxDatagram())},
+		Options: crimp.Options{History: witnessHistory, Carry: true,
+			Datagram: min(1200, l.MaxDatagram()) - crimp.CarryRoom},
 		Card:    crimp.Card{Addr: address}, Witness: true, About: about, Keys: o.Keys, Ask: o.Ask,
 		Protocol: token.ProtocolID("mirrors of " + o.Server.Title.Name()), Wall: w.start.Unix(),
 	}
