@@ -102,6 +102,7 @@ type Council struct {
 	doubting  bool
 	delay     time.Duration // before we campaign
 	beatAt    time.Duration
+	apart     bool // a quorum was not heard
 	dismissed bool
 	note      []byte
 }
@@ -114,6 +115,7 @@ type kept struct {
 // peer is what is known of another member.
 type peer struct {
 	heard  time.Duration // when anything last came
+	echo   time.Duration // when anything of ours last came there, as far as is known
 	beat   time.Duration // when its last beat came
 	flags  uint8         // of that
 	open   ballot        // of that
@@ -335,11 +337,13 @@ func (c *Council) enter(d Decree) {
 	c.doubting = false
 	for id := range c.othersOf(&d) {
 		if c.peers[id] == nil {
-			c.peers[id] = &peer{heard: c.now, told: -never / 2, asked: -never / 2}
+			c.peers[id] = &peer{heard: c.now, echo: c.now, told: -never / 2, asked: -never / 2}
 		}
 	}
 	if p := c.peers[d.Leader]; p != nil {
-		p.heard, p.flags = max(p.heard, c.now-c.opt.Silence/2), 0 // a new leader is given some time
+		// A new leader is given some time.
+		p.heard, p.flags = max(p.heard, c.now-c.opt.Silence/2), 0
+		p.echo = max(p.echo, c.now-c.opt.Silence/2)
 	}
 	for _, p := range c.peers {
 		p.open, p.flags = ballot{}, p.flags&^flagDoubt

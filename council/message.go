@@ -13,7 +13,7 @@ import (
 // the sender knows, and an out, in which it is the one that lacks the receiver. A ballot is
 // 4 round, 2 member. Then:
 //
-//	beat      1 flags, ballot open here, or zero
+//	beat      1 flags, ballot open here, or zero, 2 milliseconds since the receiver was last heard
 //	prepare   ballot, 2 suspects, 2 each
 //	promise   ballot, ballot accepted here, or zero, 4 length of that decree, the decree, report
 //	refuse    ballot that is refused, ballot promised here, 1 flags
@@ -63,6 +63,7 @@ type message struct {
 	kind     uint8
 	epoch    uint32
 	flags    uint8
+	age      uint16 // beat
 	ballot   ballot
 	other    ballot // promise: accepted; refuse: promised
 	suspects []member.ID
@@ -86,6 +87,7 @@ func (m *message) fields(c *bits.Cursor) {
 	case kindBeat:
 		c.U8(&m.flags)
 		m.ballot.fields(c)
+		c.U16(&m.age)
 		c.Check(m.flags&^flagsKnown == 0)
 		return
 	case kindDecided:

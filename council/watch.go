@@ -34,11 +34,11 @@ func (c *Council) advance(now time.Duration) {
 	c.now = max(c.now, now)
 }
 
-// Silent is for how long a member has not been heard, as far as this one was there to hear
-// it. It is zero for this one, and for strangers.
+// Silent is for how long a member has not been heard, or has not heard this one, as far as this one
+// was there to hear it. It is zero for this one, and for strangers.
 func (c *Council) Silent(id member.ID) time.Duration {
 	if p := c.peers[id]; p != nil {
-		return c.now - max(p.heard, c.wokeAt)
+		return c.now - max(p.both(), c.wokeAt)
 	}
 	return 0
 }
@@ -49,7 +49,7 @@ func (c *Council) present(id member.ID) bool {
 		return true
 	}
 	p := c.peers[id]
-	return p != nil && c.now-p.heard < c.opt.Silence
+	return p != nil && c.now-p.both() < c.opt.Silence
 }
 
 // Quorum reports whether enough voters to decide anything were heard of late. Without,
@@ -62,7 +62,8 @@ func (c *Council) leaderThere() bool {
 		return c.Quorum()
 	}
 	p := c.peers[c.decree.Leader]
-	return c.Silent(c.decree.Leader) < c.opt.Silence && p.flags&flagCutOff == 0
+	// Whether it hears us does not matter here, as long as it hears others: it says if it does not.
+	return c.now-max(p.heard, c.wokeAt) < c.opt.Silence && p.flags&flagCutOff == 0
 }
 
 // silentOnes lists who has not been heard for too long.
@@ -84,10 +85,11 @@ func (c *Council) beat() {
 	if !c.Quorum() {
 		m.flags |= flagCutOff
 	}
-	b := m.append(nil)
 	// Learners have nothing to say to each other.
-	c.others(c.decree.Votes(c.opt.ID),
-		func(id member.ID, _ *peer) { c.out = append(c.out, Message{id, b}) })
+	c.others(c.decree.Votes(c.opt.ID), func(id member.ID, p *peer) {
+		m.age = c.age(p)
+		c.send(id, &m)
+	})
 	pause := c.opt.Silence / 6
 	if c.doubting {
 		pause = min(pause, c.opt.Resend)
@@ -99,6 +101,7 @@ func (c *Council) beat() {
 func (c *Council) takeBeat(from member.ID, p *peer, m *message) {
 	p.epoch = max(p.epoch, m.epoch)
 	p.beat, p.flags = c.now, m.flags
+	c.echoed(p, m.age)
 	if m.epoch != c.decree.Epoch {
 		p.open, p.flags = ballot{}, p.flags&^flagDoubt
 	} else {
@@ -151,11 +154,13 @@ func (c *Council) ask(to member.ID, p *peer) {
 		return
 	}
 	p.asked = c.now
-	c.send(to, &message{kind: kindBeat, epoch: c.decree.Epoch, ballot: c.promised})
+	c.send(to,
+		&message{kind: kindBeat, epoch: c.decree.Epoch, ballot: c.promised, age: c.age(p)})
 }
 
 // watch notices that the leader is gone, and succeeds it when it is time.
 func (c *Council) watch() {
+	c.regain()
 	if c.leaderThere() {
 		if c.doubting {
 			c.doubting = false

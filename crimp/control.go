@@ -202,6 +202,8 @@ func (g *Group) takeControl(e *epoch, p *peer, body []byte) {
 		if c.reports[i].member == g.self.id {
 			p.delay.answered(g.now, &c.reports[i])
 			p.lossSeen, p.lossAt = c.reports[i].loss, g.now
+			held := time.Duration(c.reports[i].held) * time.Microsecond
+			p.echoed = max(p.echoed, g.now-held)
 		}
 	}
 	g.order.heard(p, c)

@@ -1,6 +1,7 @@
 package crimp
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
@@ -79,7 +80,8 @@ func (g *Group) Thaw(now time.Duration, m member.ID) {
 
 // Linger has the packets of a member that has fallen silent kept beyond the history, for
 // up to so long: an authority needs time to find out that it is gone, and to decide what of
-// it counts, and until then they are of use.
+// it counts, and until then they are of use. Our own are kept for it as long: it may lack what
+// we sent while it could not hear us, and be back.
 func (g *Group) Linger(d time.Duration) { g.linger = d }
 
 // lingers reports whether a member's packets are kept although they are old.
@@ -88,8 +90,15 @@ func (g *Group) lingers(p *peer) bool {
 		return false
 	}
 	silent := g.now - p.heard
+	if g.lines.table != nil && g.now-g.Echoed(p.id) > g.opt.History/2 {
+		// It may be heard and not hear us: what we ask for is not answered, either.
+		silent = max(silent, g.now-g.Echoed(p.id))
+	}
 	return p.frozen || silent > g.opt.History/4 && silent < g.linger
 }
+
+// awaited reports whether a member is silent that our own packets are kept for.
+func (g *Group) awaited() bool { return slices.ContainsFunc(g.peers, g.lingers) }
 
 // younger has the history of a member stand still for one interval.
 func (p *peer) younger() {

@@ -74,7 +74,11 @@ func (g *Group) expire() {
 			g.dropOldest(p)
 		}
 	}
-	for p := g.self; p.base < p.next && p.at(p.base).interval < limit; {
+	if g.awaited() {
+		g.self.younger()
+	}
+	for p := g.self; p.base < p.next &&
+		(p.at(p.base).interval < limit || p.next-p.base > ringMost); {
 		g.dropOldest(p)
 	}
 	g.dropPeers()

@@ -88,5 +88,4 @@ type Stats struct {
 	CarriedBytes uint64
 	Uncarried    uint64 // not carried: nobody is next, or they had been carried too far
 	Overpaid     uint64 // not carried: whoever handed them over did so too often
-	OneWay       uint64 // not taken: who sent them does not hear this member
 }

@@ -89,13 +89,15 @@ func (g *Group) Lines() []route.Line {
 	return g.lines.table.Lines()
 }
 
-// OneWay reports whether a member is heard that does not hear this one, neither directly nor over
-// others, and when it last did. What it sends is not taken: for it, we are not there.
-func (g *Group) OneWay(m member.ID) (last time.Duration, ok bool) {
-	if g.lines.table == nil {
-		return 0, false
+// Echoed is when a member last heard this one, as far as it has said; zero if it has not.
+func (g *Group) Echoed(m member.ID) (at time.Duration) {
+	if p := g.byID[m]; p != nil {
+		at = p.echoed
 	}
-	return g.lines.table.OneWay(m)
+	if t := g.lines.table; t != nil {
+		at = max(at, t.Echoed(m))
+	}
+	return at
 }
 
 // heardDirectly tells that something has come of a member as it sent it.
@@ -103,20 +105,6 @@ func (g *Group) heardDirectly(id member.ID) {
 	if l := &g.lines; l.table != nil && !l.inner {
 		l.table.Heard(g.now, id)
 	}
-}
-
-// unheeded reports whether what has come of a member is not to be taken, as it came over a line
-// that passes one way only.
-func (g *Group) unheeded(id member.ID) bool {
-	l := &g.lines
-	if l.table == nil || l.inner {
-		return false
-	}
-	_, one := l.table.OneWay(id)
-	if one {
-		g.stats.OneWay++
-	}
-	return one
 }
 
 // joined reports whether what is sent to a member by multicast, or directly, comes to it.

@@ -97,6 +97,7 @@ type sealed struct {
 type reported struct {
 	lossSeen uint8
 	lossAt   time.Duration
+	echoed   time.Duration // when one had come there
 }
 
 func newPeer(id member.ID, card *Card) *peer {
@@ -115,7 +116,7 @@ func (g *Group) addPeer(m *Member, floating bool) *peer {
 	p := newPeer(m.ID, &m.Card)
 	p.floating, p.started = floating, !floating
 	p.patience = g.opt.Recovery.OutOfOrder
-	p.heard = g.now
+	p.heard, p.echoed = g.now, g.now
 	p.bucket.fill(g.now, g.pace.each())
 	g.byID[m.ID] = p
 	at, _ := slices.BinarySearchFunc(g.peers, m.ID, peerID)

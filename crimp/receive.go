@@ -63,7 +63,7 @@ func (g *Group) take(b []byte, how How) {
 		return
 	}
 	p := e.members[at]
-	if how == First && g.unheeded(p.id) || g.repeated(p, &h, b, how) {
+	if g.repeated(p, &h, b, how) {
 		return
 	}
 	// What may be passed on is kept as it came, for it is decrypted in place.

@@ -255,9 +255,6 @@ func (g *Group) takeWhisper(b []byte) {
 		g.takeCarry(h.member, body)
 		return
 	}
-	if g.unheeded(h.member) {
-		return
-	}
 	g.heardDirectly(h.member)
 	if p := g.byID[h.member]; p != nil {
 		p.heard = g.now

@@ -81,16 +81,6 @@ func (m *Membership) tellLead() {
 		Seq: crimp.Sequence(m.charter.roster.Epoch)})
 }
 
-// listen tells the council whom the group has heard.
-func (m *Membership) listen() {
-	for _, id := range m.g.Members() {
-		if id != m.self {
-			m.council.Heard(id, m.now-m.g.Silent(id))
-		}
-	}
-	m.unlisten()
-}
-
 // learn puts in force what was decided.
 func (m *Membership) learn() {
 	for _, d := range m.council.Decided() {

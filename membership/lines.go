@@ -1,14 +1,28 @@
 package membership
 
-import "slices"
+import (
+	"time"
 
-// unlisten tells the council whom this mirror hears, but who does not hear it: for them it is not
-// there, so they do not count here either, from when they last heard it.
-func (m *Membership) unlisten() {
+	"github.com/coeval-dev/coeval/member"
+)
+
+// linger is for how long the packets of a member that is silent are kept. One that should be taken
+// out is, as soon as a majority hears each other; where none does, nothing is decided however long
+// it takes, and when the lines are back all go on with what they had. Package crimp bounds how many
+// packets that can be.
+const linger = 24 * time.Hour
+
+// listen tells the council whom the group has heard, and who has heard this mirror.
+func (m *Membership) listen() {
+	for _, id := range m.g.Members() {
+		if id != m.self {
+			m.council.Heard(id, m.now-m.g.Silent(id))
+		}
+	}
 	d := m.council.Decree()
-	for _, id := range slices.Concat(d.Voters, d.Learners) {
-		if last, one := m.g.OneWay(id); one {
-			m.council.Unheard(id, last)
+	for _, list := range [][]member.ID{d.Voters, d.Learners} {
+		for _, id := range list {
+			m.council.Echoed(id, m.g.Echoed(id))
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (m *Membership) Step(now time.Duration, g *crimp.Group) {
 	m.now, m.g = max(m.now, now), g
 	if !m.begun {
 		m.begun = true
-		g.Linger(20 * m.opt.Silence)
+		g.Linger(linger)
 		if m.opt.Found {
 			m.found()
 		}

@@ -19,7 +19,7 @@
 // A line is down when nothing has come over it for [Options.Dead], and up again after a few states
 // have come over it in a row; so a line that loses much does not flap. A direct line is always
 // preferred, and among ways of the same length the one that is in use. A line that passes one way
-// only is no line: see [Table.OneWay].
+// only is no line.
 //
 // # Driving one
 //

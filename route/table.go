@@ -48,9 +48,7 @@ type line struct {
 	row   int           // its states that came directly since the line is down
 
 	state  State         // the newest that it said
-	told   bool          // one has come directly
-	saidAt time.Duration // when the last of those came
-	echoed time.Duration // when it last had heard us, as they say
+	echoed time.Duration // when it last had heard us, as it says
 
 	hop  member.ID // the next on the way there, zero if there is none
 	hops int
@@ -106,7 +104,6 @@ func (t *Table) advance(now time.Duration) {
 		for _, l := range t.lines {
 			l.heard += gap
 			l.since += gap
-			l.echoed += gap
 		}
 	}
 	t.now = max(t.now, now)
@@ -159,7 +156,6 @@ func (t *Table) Say(now time.Duration, s *State) {
 			t.changed()
 		}
 	}
-	l.told, l.saidAt = true, t.now
 	for i := range s.Hears {
 		if h := &s.Hears[i]; h.Member == t.self {
 			l.echoed = max(l.echoed, t.now-time.Duration(h.Age)*t.unit())
@@ -337,15 +333,12 @@ func (t *Table) Detours() (n int) {
 	return n
 }
 
-// OneWay reports whether a member is heard that does not hear us, neither directly nor over others:
-// as far as it is concerned we are not there, so we should think the same of it. It tells when it
-// last heard us.
-func (t *Table) OneWay(id member.ID) (last time.Duration, ok bool) {
-	l := t.of(id)
-	if l == nil || l.hop != 0 || !l.told || l.state.hears(t.self) || t.now-l.saidAt >= t.dead {
-		return 0, false
+// Echoed is when a member last heard us directly, as far as it has said; zero if it has not.
+func (t *Table) Echoed(id member.ID) time.Duration {
+	if l := t.of(id); l != nil {
+		return l.echoed
 	}
-	return l.echoed, true
+	return 0
 }
 
 // Line is how a member is reached.

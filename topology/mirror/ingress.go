@@ -152,7 +152,8 @@ func (m *Mirror) giveInOrder() {
 // send makes packets of what waits: at the latest once a tick, so that others know what to expect
 // of this mirror, and sooner if there are commands.
 func (m *Mirror) send() {
-	if !m.goesOn() || m.roll.self == 0 || !m.group.node.Group().Begun() {
+	if !m.goesOn() || m.roll.self == 0 || !m.group.node.Group().Begun() ||
+		m.life.state == cutOff { // the others would only have to ask for it all
 		return
 	}
 	since := m.clock.steady - m.in.sentAt

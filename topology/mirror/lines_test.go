@@ -282,12 +282,42 @@ func TestOneCutLine(t *testing.T) {
 	}
 }
 
-// TestThreeMirrorsCut: each direction of each line.
-func TestThreeMirrorsCut(t *testing.T) {
-	for bits := range uint64(64) {
-		n := netsim.New(netsim.Options{Seed: bits + 1})
-		if err := cutCase(n, directed(3, bits), line); err != nil {
-			t.Error(err)
+// cutCases plays cases by their number: all of them in a soak, and otherwise a sample. The number
+// is the seed as well.
+func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(uint64) lines) {
+	step := max(all/sample, 1)
+	if soak {
+		step = 1
+	}
+	failed := 0
+	for i := uint64(0); i < all && failed < 8; i += step {
+		if err := cutCase(netsim.New(netsim.Options{Seed: i + 1}), of(i), road); err != nil {
+			t.Errorf("case %d: %v", i, err)
+			failed++
 		}
 	}
+}
+
+// TestThreeMirrorsCut: each direction of each line.
+func TestThreeMirrorsCut(t *testing.T) {
+	cutCases(t, 64, 64, line, func(i uint64) lines { return directed(3, i) })
+}
+
+// TestFourMirrorsCut: each direction of each line.
+func TestFourMirrorsCut(t *testing.T) {
+	cutCases(t, 4096, 20, line, func(i uint64) lines { return directed(4, i) })
+}
+
+// TestFiveMirrorsCut: each line.
+func TestFiveMirrorsCut(t *testing.T) {
+	cutCases(t, 1024, 8, line, func(i uint64) lines { return undirected(5, i) })
+}
+
+// TestFiveMirrorsCutOneWay: each direction of each line, by the seed; a third of them, so that there
+// is something left.
+func TestFiveMirrorsCutOneWay(t *testing.T) {
+	cutCases(t, 20_000, 8, line, func(i uint64) lines {
+		r := netsim.New(netsim.Options{Seed: i + 1}).Rand()
+		return directed(5, uint64(r.IntN(1<<20))&uint64(r.IntN(1<<20)|r.IntN(1<<20)&r.IntN(1<<20)))
+	})
 }

@@ -37,6 +37,9 @@ func (m *Mirror) rule() {
 // remind tells others what has to be told from time to time.
 func (m *Mirror) remind() {
 	now := m.clock.steady
+	if m.life.state == cutOff {
+		return
+	}
 	if now-m.show.announced >= announceEvery {
 		m.show.announced = now
 		m.announce()
@@ -83,8 +86,10 @@ func (m *Mirror) watch(p *peer, present world.Tick) {
 		return
 	}
 	lag := m.ticks(m.slack() / 2)
+	// One that was cut off when this one was needs some time, too.
+	back := m.life.reunited != 0 && m.clock.local-m.life.reunited < m.slack()
 	switch bound := p.bound(); {
-	case bound+lag < present && p.from+2*lag < present:
+	case !back && bound+lag < present && p.from+2*lag < present:
 		m.distrust(p.id, "it is too far behind")
 	case bound > present+m.ticks(time.Second):
 		m.distrust(p.id, "its clock is more than a second ahead")
