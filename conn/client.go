@@ -294,7 +294,7 @@ func (c *Client) receiveAccept(d *link.Datagram) {
 		c.conn.measure.smooth, c.conn.measure.latest, c.conn.measure.deviation = trip, trip, trip/2
 	}
 	// Speak at once, whatever the send rate, since the server waits to hear the keys used.
-	c.conn.lastSent = c.now - c.opt.KeepAlive
+	c.conn.lastData = c.now - c.opt.KeepAlive
 	c.emit(Connected, c.conn)
 }
 

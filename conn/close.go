@@ -89,8 +89,7 @@ func (c *Conn) finish(wasOpen bool, reason Reason, note []byte) {
 	c.queued, c.ticket = nil, nil
 	c.bulkOut, c.bulkIn = bulkSender{}, bulkReceiver{}
 	// Verdicts that are still open never come.
-	c.sent.base, c.sent.refsBase = c.sent.next, c.sent.refsNext
-	c.sent.inFlight, c.sent.flightBytes, c.sent.gap = 0, 0, false
+	c.sent.forgetAll()
 	if wasOpen || c.server == nil {
 		e := c.m.emit(Disconnected, c)
 		e.Reason = reason
@@ -132,7 +131,7 @@ func (c *Conn) flushClosing() {
 	if g.packet == 0 {
 		g.packet = n
 	}
-	c.sent.base, c.sent.refsBase = c.sent.next, c.sent.refsNext
+	c.sent.forgetAll()
 }
 
 // receiveClosing handles what still comes after the end.

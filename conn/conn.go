@@ -64,7 +64,6 @@ type backlog struct {
 // None of those is later than the machine's time.
 type times struct {
 	lastHeard time.Duration
-	lastSent  time.Duration
 	lastData  time.Duration // when we sent something that wants an acknowledgement
 	lastAck   time.Duration // when something of ours was acknowledged
 	sendGap   time.Duration // between two such, smoothed; zero where they are not regular
@@ -116,7 +115,7 @@ func newConn(m *machine, phase phase, own, peer identifier, addr netip.AddrPort,
 	c := &Conn{
 		m: m, phase: phase, own: own, peer: peer, route: route{addr: addr, sendTo: addr},
 		datagram: datagram, fragment: fragmentSize(datagram), since: m.now,
-		times:    times{lastHeard: m.now, lastSent: m.now, lastAck: m.now, lastData: m.now},
+		times:    times{lastHeard: m.now, lastAck: m.now, lastData: m.now},
 		backlog:  backlog{channels: make([]channel, len(m.opt.Channels))},
 		pace:     pace{next: m.now},
 		received: newReceived(), sent: newSent(), measure: newMeasure(m.now),

@@ -32,7 +32,7 @@ func (f *frames) begin(c *Conn, ackRoom int) {
 	f.conn = c
 	f.buf = c.m.out.arena().reserve(size)
 	f.limit = size - tagSize
-	f.packet = c.sent.begin()
+	f.packet = c.beginSent()
 	f.elicits, f.empty, f.bulk, f.held = false, true, false, false
 
 	b := f.buf
@@ -166,7 +166,6 @@ func (f *frames) close() uint32 {
 		}
 		c.lastData = m.now
 	}
-	c.lastSent = m.now
 	c.spend(size, f.bulk)
 	c.worn = c.sent.next >= maxNumber-1
 	return number

@@ -112,5 +112,6 @@ type Stats struct {
 	Strangers     uint64
 	RefusalHints  uint64 // refusals that proved nothing
 	TimedOut      uint64
+	NoAcks        uint64 // connections that ended because the peer acknowledged nothing
 	RefusedByLink uint64 // packets that the link did not take
 }

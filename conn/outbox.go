@@ -292,15 +292,3 @@ func (c *Conn) messageLost(channel uint8, n uint16, fragment uint8, packet uint3
 	}
 	c.waiting |= 1 << channel
 }
-
-// oldestReliable is when the message was sent that has waited longest for its
-// acknowledgement.
-func (c *Conn) oldestReliable() time.Duration {
-	oldest := c.m.now
-	for i := range c.channels {
-		if o := c.channels[i].out; o != nil && o.base != o.fresh {
-			oldest = min(oldest, o.at(o.base).at)
-		}
-	}
-	return oldest
-}

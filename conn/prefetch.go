@@ -36,7 +36,7 @@ func (s *Server) prefetchConns(conns []*Conn) {
 // prefetch reads something of each line that a packet needs, and of what it leads to.
 func (c *Conn) prefetch() uint64 {
 	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.received.waitingAt) +
-		uint64(c.route.sendTo.Port()) + uint64(c.sent.refsBase) + uint64(c.lastSent) +
+		uint64(c.route.sendTo.Port()) + uint64(c.sent.refsBase) + uint64(c.lastData) +
 		uint64(c.sendGap) + uint64(c.rate.acked) + c.book.Sent[SentTag] +
 		c.book.Sent[SentReliable] + c.book.Messages + uint64(c.measure.smooth) +
 		uint64(c.measure.least) + uint64(c.measure.outLost)

@@ -35,7 +35,7 @@ const (
 	ReasonReplaced
 	// ReasonViolation: the peer broke the protocol.
 	ReasonViolation
-	// ReasonNoAcks: the peer talks but has acknowledged nothing for too long.
+	// ReasonNoAcks: the peer talks but has acknowledged nothing for twice the timeout.
 	ReasonNoAcks
 	// ReasonWornOut: the keys have sealed as many packets as they safely can.
 	ReasonWornOut

@@ -133,9 +133,10 @@ func (c *Conn) flush() {
 		if at, ok := s.oldestPending(); ok && now-at >= c.patience() {
 			c.giveUp()
 		}
+		s.forget(now)
 	}
-	if c.unacked != 0 && now-c.lastAck > 2*c.m.opt.Timeout &&
-		now-c.oldestReliable() > 2*c.m.opt.Timeout {
+	if c.lastData > c.lastAck && now-c.lastAck > 2*c.m.opt.Timeout {
+		c.m.stats.NoAcks++
 		c.end(ReasonNoAcks, nil, true)
 		return
 	}
@@ -158,7 +159,7 @@ func (c *Conn) flush() {
 	if c.ackDue() {
 		c.sendBare(false)
 	}
-	if now-c.lastSent >= c.m.opt.KeepAlive || c.bare() || c.probe && c.lastData != now {
+	if now-c.lastData >= c.m.opt.KeepAlive || c.bare() || c.probe && c.lastData != now {
 		c.sendBare(true)
 	}
 	c.probe = false
@@ -213,7 +214,7 @@ func (c *Conn) sendBare(ping bool) {
 	f := &c.m.frames
 	f.begin(c, ackFixed+ackBytes[ackForms-1])
 	c.fillControl(f, 0)
-	if ping && !f.elicits {
+	if (ping || c.m.now-c.lastData >= c.m.opt.KeepAlive) && !f.elicits {
 		f.control(controlPing, nil)
 	}
 	f.close()

@@ -3,11 +3,15 @@ package conn
 import "time"
 
 // sent remembers our packets until it is known what became of each, and some
-// time longer, since a packet taken for lost may yet be acknowledged.
+// time longer, since a packet taken for lost may yet be acknowledged. Whatever the peer
+// acknowledges or does not, it remembers at most sentMost of them: the oldest give way. No packet
+// is looked at again and again in search of those without a verdict: pending and asking only rise.
 type sent struct {
-	ring ring[uint32, sentPacket]
-	base uint32 // the oldest still remembered
-	next uint32 // the number of the next packet
+	ring    ring[uint32, sentPacket]
+	base    uint32 // the oldest still remembered
+	next    uint32 // the number of the next packet
+	pending uint32 // none before it is without a verdict
+	asking  uint32 // and none before it that asks for an acknowledgement
 
 	refs     ring[uint32, ref] // what the packets carried, in order
 	refsBase uint32            // position of the oldest packet's first
@@ -17,8 +21,9 @@ type sent struct {
 	inFlight     int  // packets without a verdict that want one
 	gap          bool // some packet before largestAcked has no verdict
 	flightBytes  int
-	backoff      int // how often in a row patience has run out
-	reordering   int // how often packets taken for lost turned up, forgotten slowly
+	backoff      int    // how often in a row patience has run out
+	reordering   int    // how often packets taken for lost turned up, forgotten slowly
+	looked       uint64 // at how many packets, in search of those that are lost
 }
 
 type sentPacket struct {
@@ -68,16 +73,33 @@ func bulkRef(id BulkID, chunk uint32) ref {
 
 func controlRef(which int) ref { return refControl<<refKind | ref(which) }
 
-const sentFirst = 16
+const (
+	sentFirst = 16
+	// sentMost is how many packets are remembered: twice what a transfer may have under way.
+	sentMost = 2 * bulkWindow
+	// refsMost is how many things of which they want to know the fate, and leastFrame how many
+	// bytes of a packet each of those takes at least.
+	refsMost   = 8 * sentMost
+	leastFrame = 1 + reliablePrefix
+)
 
 func newSent() sent {
-	return sent{ring: make(ring[uint32, sentPacket], sentFirst), base: 1, next: 1}
+	return sent{ring: make(ring[uint32, sentPacket], sentFirst), base: 1, next: 1, pending: 1,
+		asking: 1}
 }
 
 func (s *sent) at(n uint32) *sentPacket { return s.ring.at(n) }
 
-// begin makes room for the next packet and returns it.
-func (s *sent) begin() *sentPacket {
+// beginSent makes room for the next packet and returns it.
+func (c *Conn) beginSent() *sentPacket {
+	s := &c.sent
+	for s.next-s.base >= sentMost ||
+		s.refsNext-s.refsBase > refsMost-uint32(c.datagram/leastFrame) {
+		if p := s.at(s.base); p.state == PacketPending {
+			c.packetLost(s.base, p)
+		}
+		s.drop()
+	}
 	if size := len(s.ring); int(s.next-s.base) == size {
 		s.ring = s.ring.resized(s.base, s.next, 2*size)
 	}
@@ -101,19 +123,35 @@ func (s *sent) ref(p *sentPacket, i uint16) ref { return *s.refs.at(p.refs + uin
 // can still call off a repair; but never more of them than an acknowledgement can reach.
 const keepLost = 3 * time.Second
 
-// forget drops the packets that nothing can refer to any more.
+// forget drops the packets that nothing can refer to any more. One that asked for no
+// acknowledgement gets no verdict if none comes along with something else.
 func (s *sent) forget(now time.Duration) {
 	for s.base != s.next {
 		p := s.at(s.base)
-		if p.state == PacketPending {
-			break
+		switch {
+		case p.state == PacketPending && (p.elicits || now-p.at < keepLost):
+			return
+		case p.state == PacketPending:
+			s.flightBytes -= int(p.size)
+		case p.state == PacketLost && s.next-s.base < seenBits && now-p.at < keepLost:
+			return
 		}
-		if p.state == PacketLost && s.next-s.base < seenBits && now-p.at < keepLost {
-			break
-		}
-		s.refsBase = p.refs + uint32(p.refCount)
-		s.base++
+		s.drop()
 	}
+}
+
+// drop forgets the oldest packet.
+func (s *sent) drop() {
+	p := s.at(s.base)
+	s.refsBase = p.refs + uint32(p.refCount)
+	s.base++
+	s.pending, s.asking = max(s.pending, s.base), max(s.asking, s.base)
+}
+
+// forgetAll drops all of them.
+func (s *sent) forgetAll() {
+	s.base, s.pending, s.asking, s.refsBase = s.next, s.next, s.next, s.refsNext
+	s.inFlight, s.flightBytes, s.gap = 0, 0, false
 }
 
 // shrink gives memory back after a burst.
@@ -216,16 +254,17 @@ func (c *Conn) findLost() {
 	now := c.m.now
 	wait := c.overtaken()
 	s.gap = false
-	for n := s.base; n < s.largestAcked; n++ {
-		p := s.at(n)
+	for ; s.pending < s.largestAcked; s.pending++ {
+		s.looked++
+		p := s.at(s.pending)
 		if p.state != PacketPending {
 			continue
 		}
-		if now-p.at >= wait || s.largestAcked-n >= seenBits {
-			c.packetLost(n, p)
-		} else {
-			s.gap = true
+		if now-p.at < wait && s.largestAcked-s.pending < seenBits {
+			s.gap = true // and those after it are younger
+			break
 		}
+		c.packetLost(s.pending, p)
 	}
 	s.forget(now)
 }
@@ -247,38 +286,30 @@ func (c *Conn) patience() time.Duration {
 }
 
 // giveUp takes for lost what has waited for longer than patience lasts, where no
-// acknowledgement of later packets can tell.
+// acknowledgement of later packets can tell. What asked for no acknowledgement will be acknowledged
+// along with something else.
 func (c *Conn) giveUp() {
-	s := &c.sent
-	now := c.m.now
 	wait := c.patience()
-	found := false
-	for n := s.base; n != s.next; n++ {
-		p := s.at(n)
-		// What asked for no acknowledgement will be acknowledged along with something else.
-		if p.state != PacketPending || !p.elicits {
-			continue
-		}
-		if now-p.at < wait {
+	for {
+		at, ok := c.sent.oldestPending()
+		if !ok || c.m.now-at < wait {
 			break
 		}
-		found = true
-		c.packetLost(n, p)
+		c.packetLost(c.sent.asking, c.sent.at(c.sent.asking))
 	}
-	if found {
-		c.sent.backoff++
-		c.probe = true
-	}
-	s.forget(now)
+	c.sent.backoff++
+	c.probe = true
 }
 
-// oldestPending is when the oldest packet was sent whose acknowledgement is awaited.
+// oldestPending is when the oldest packet was sent whose acknowledgement is awaited: the one
+// numbered asking, if there is any.
 func (s *sent) oldestPending() (time.Duration, bool) {
 	if s.inFlight == 0 {
 		return 0, false
 	}
-	for n := s.base; n != s.next; n++ {
-		if p := s.at(n); p.state == PacketPending && p.elicits {
+	for ; s.asking != s.next; s.asking++ {
+		s.looked++
+		if p := s.at(s.asking); p.state == PacketPending && p.elicits {
 			return p.at, true
 		}
 	}

@@ -179,7 +179,7 @@ func (c *Conn) deadline() time.Duration {
 	case phaseGone:
 		return c.m.now
 	}
-	d := min(c.lastSent+c.m.opt.KeepAlive, c.lastHeard+c.m.opt.Timeout)
+	d := min(c.lastData+c.m.opt.KeepAlive, c.lastHeard+c.m.opt.Timeout)
 	if c.received.waiting > 0 {
 		d = min(d, c.received.waitingAt+c.ackWait())
 	}

@@ -236,6 +236,8 @@ func (m *Metrics) connections(s *server.Server) {
 		bad["bad_tokens"] += x.BadTokens
 		bad["flooded"] += x.Flooded
 		bad["timed_out"] += x.TimedOut
+		bad["no_acks"] += x.NoAcks
+		bad["copied_paths"] += x.Stayed
 	}
 	Counts(m, "suspicious_packets_total", "Packets that were not as they should be.", "kind", bad)
 	var n float64
