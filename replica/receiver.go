@@ -236,13 +236,16 @@ func (r *Receiver) Packet(data []byte) error {
 	return err
 }
 
-// reject tells the server that a packet was of no use. If something that is
-// held may be wrong, it is asked for hashes to compare.
+// reject tells the server that a packet was of no use. If something that is held may be wrong, it
+// is asked for hashes to compare. Only what a packet that could be used has spoken of is named: a
+// spoiled one may speak of handles that no server ever gave out.
 func (r *Receiver) reject(packet uint32, doubt bool) {
 	var list []int32
 	if doubt && !r.asked {
-		for _, n := range r.work.list[:min(len(r.work.list), maxReport)] {
-			list = append(list, n.Handle)
+		for i := range r.work.list {
+			if h := r.work.list[i].Handle; len(list) < maxReport && r.at(h) != nil {
+				list = append(list, h)
+			}
 		}
 		r.asked = len(list) > 0
 	}

@@ -148,7 +148,7 @@ func (e *entity) place() entityPlace {
 // claim sees that what stands in a place of the world is known by one handle. A server may bind
 // another entity that has the place to another handle, or if it takes its world back, the same one,
 // and packets overtake each other. What was bound last counts; what is said under the other handle
-// has no effect on what is shown.
+// has no effect on what is shown. Where snapshots are whole, each of them binds what it holds.
 func (r *Receiver) claim(h int32, before entityPlace, e *entity, snap *Snapshot) {
 	if holds, ok := r.places[before]; ok && holds == h {
 		delete(r.places, before)
@@ -186,9 +186,17 @@ func (r *Receiver) bind(n *News, p *Arrived, snap *Snapshot) *entity {
 	overtaken := e.what != untold && int32(p.Packet-e.told) < 0
 	switch {
 	case r.protocol.scheme.Frames:
-		if n.What != Held || same {
+		if n.What != Held {
 			return e
 		}
+		if same && !e.passed {
+			if int32(p.Packet-e.bound) > 0 {
+				e.bound = p.Packet
+			}
+			return e
+		}
+		// What was passed over may have its place again: a handle comes to stand for the same
+		// entity once more if the client never heard of what it stood for in between.
 		if overtaken {
 			return nil
 		}
