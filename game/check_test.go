@@ -195,6 +195,12 @@ func TestHintErrors(t *testing.T) {
 		"twice": {
 			func(a *thing, h *game.Hints) { h.Place(&a.Pos); h.Place(&a.Vel) }, []string{
 				"h.Place", "called twice"}},
+		"relayed and not": {
+			func(a *thing, h *game.Hints) { h.Relay(); h.NoRelay() }, []string{
+				"h.NoRelay", "choose one"}},
+		"relayed and interpolated": {
+			func(a *thing, h *game.Hints) { h.Relay(); h.Interpolated() }, []string{
+				"h.Relay", "do not predict it"}},
 		"twice Obstacle": {
 			func(a *thing, h *game.Hints) { h.Obstacle(); h.Obstacle() }, []string{
 				"h.Obstacle", "called twice"}},

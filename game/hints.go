@@ -75,9 +75,19 @@ type class struct {
 	predict predict.Class
 	policy  replica.Policy
 	margins []timeline.Margin
+	relay   relaying
 
 	seen, eye bool // it has the method
 }
+
+// relaying is whether the commands of an entity's owner go to those who see the entity.
+type relaying uint8
+
+const (
+	relayDefault relaying = iota // as Title.relays says
+	relayAlways
+	relayNever
+)
 
 // Place says where an entity is: a vector, or a number. Default: the field Pos, if there is one.
 // What is shown is smoothed there, and it is what is rewound and seen.
@@ -254,8 +264,30 @@ func (h *Hints) Margin(field any, by float64) {
 	h.class.margins = append(h.class.margins, timeline.Margin{Class: h.of, Field: f.Path, By: by})
 }
 
+// Relay says that clients predict the class from its owner's commands: those who see an entity of
+// it are told the levels of these commands, never edges such as a shot or a line of chat. Without
+// this hint that is so for the players' Body; where no class is one, for every class that is
+// predicted if everyone is shown everything, and otherwise for those through which players look.
+// Where players can hide, whoever sees such an entity can follow its owner: so do not give the hint
+// to what is seen when its owner is not.
+func (h *Hints) Relay() { h.relaying("Relay", relayAlways) }
+
+// NoRelay says that nobody is told its owner's commands because of it.
+func (h *Hints) NoRelay() { h.relaying("NoRelay", relayNever) }
+
+func (h *Hints) relaying(name string, r relaying) {
+	if !h.once(name) {
+		return
+	}
+	if h.class.relay != relayDefault {
+		h.fail(name, errors.New("Relay and NoRelay were both called; choose one"))
+		return
+	}
+	h.class.relay = r
+}
+
 // Body says that it is what a player moves about in, one for each, and how wide one is: for
-// measuring, and for players to look from if no class is an Eye.
+// measuring, for players to look from if no class is an Eye, and for whose commands are relayed.
 func (h *Hints) Body(width float64) {
 	if !h.once("Body") {
 		return
@@ -432,6 +464,11 @@ func (h *Hints) conclude() {
 			h.fail(need.what, errors.New("it needs a place: a field Pos, or h.Place"))
 		}
 	}
+	if m := c.predict.Mode; c.relay == relayAlways && (m == predict.Own ||
+		m == predict.Interpolated) {
+		h.fail("Relay", errors.New("other clients do not predict it, as h.OwnOnly or "+
+			"h.Interpolated says; leave one of them out"))
+	}
 	if h.info.State() {
 		for _, name := range slices.Sorted(maps.Keys(h.called)) {
 			switch name {
@@ -465,10 +502,29 @@ func (t *Title) policies() map[string]replica.Policy {
 	out := map[string]replica.Policy{}
 	for i := range t.classes {
 		if c := &t.classes[i]; c.info != nil {
-			out[c.info.Name()] = c.policy
+			p := c.policy
+			p.NoRelay = !t.relays(c)
+			out[c.info.Name()] = p
 		}
 	}
 	return out
+}
+
+// relays says whether the commands of an entity's owner go to those who see the entity.
+func (t *Title) relays(c *class) bool {
+	switch m := c.predict.Mode; {
+	case c.relay != relayDefault:
+		return c.relay == relayAlways
+	case c.info.State() || m == predict.Own || m == predict.Interpolated:
+		return false // nobody else predicts it
+	}
+	for i := range t.classes {
+		if t.classes[i].body > 0 {
+			return c.body > 0
+		}
+	}
+	hides := t.Sight.Reach > 0 || t.Sight.Rules != nil || t.Sight.Views != nil
+	return !hides || c.eye
 }
 
 func (t *Title) margins() (list []timeline.Margin) {

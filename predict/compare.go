@@ -144,6 +144,9 @@ func (c *Client) take(s *replica.Snapshot) {
 		if u.What != replica.Held {
 			c.truth.Host().Drop(u.ID)
 			c.tracks.left(s.Tick, u.ID)
+			if u.What == replica.Left {
+				c.notices.left(u.ID, c.known)
+			}
 			continue
 		}
 		if err := c.truth.Host().Put(u.ID, u.Entry, u.Image); err != nil {

@@ -43,7 +43,7 @@ const (
 	// Denied: it was foreseen and shown, and did not happen; take back what can be taken back.
 	Denied
 	// Faded: it was foreseen and shown, and nothing was heard of it; it is of a kind that may be
-	// lost on its way, so no one can tell.
+	// lost on its way, or about something that left the view, so no one can tell.
 	Faded
 	// Settled: what the server told of as provisional is certain now. There is nothing to show.
 	Settled
@@ -86,18 +86,19 @@ const (
 
 // notices follow events from prediction to the server's word.
 type notices struct {
-	lossy   []bool        // by kind: it may be lost on its way
-	pending []expectation // foreseen, not decided
-	fresh   []expectation // predicted just now, and perhaps only another tick for one of those
-	decided []decision    // decided, or told: not to be foreseen again
-	held    []Notice      // told, and to be shown when what is shown has come so far
-	doubted []belief      // told, and may be retracted
-	present world.Tick    // the newest that was predicted
-	length  time.Duration // of a tick
-	list    []Notice      // since they were last taken
-	free    [][]byte
-	sync    bits.Sync
-	scratch [1 << 10]byte
+	lossy    []bool        // by kind: it may be lost on its way
+	everyone []bool        // by kind: it is told to everyone, whatever is in view
+	pending  []expectation // foreseen, not decided
+	fresh    []expectation // predicted just now, and perhaps only another tick for one of those
+	decided  []decision    // decided, or told: not to be foreseen again
+	held     []Notice      // told, and to be shown when what is shown has come so far
+	doubted  []belief      // told, and may be retracted
+	present  world.Tick    // the newest that was predicted
+	length   time.Duration // of a tick
+	list     []Notice      // since they were last taken
+	free     [][]byte
+	sync     bits.Sync
+	scratch  [1 << 10]byte
 }
 
 // An expectation is a foreseen event.
@@ -105,6 +106,7 @@ type expectation struct {
 	world.Emitted               // as it is foreseen now
 	first         world.Emitted // and as it was shown
 	predicted     bool          // the present prediction has it
+	unseen        bool          // what it is about left the view, so that the server is silent
 	since         world.Tick    // the present when it was shown
 	data          []byte        // while it is fresh
 }
@@ -126,6 +128,7 @@ func (n *notices) init(g *world.Game) {
 	n.length = g.TickLength()
 	for _, e := range g.Events() {
 		n.lossy = append(n.lossy, e.Delivery() == world.Unreliable)
+		n.everyone = append(n.everyone, e.Delivery() == world.Everyone)
 	}
 }
 
@@ -182,6 +185,16 @@ func (n *notices) rename(from, to world.ID, born world.Tick) {
 	for i := range n.decided {
 		if p := &n.decided[i]; p.By == from && p.Tick >= born {
 			p.By = to
+		}
+	}
+}
+
+// left is told that an entity left the view after a tick: from there on the server tells nothing
+// of it.
+func (n *notices) left(id world.ID, after world.Tick) {
+	for i := range n.pending {
+		if p := &n.pending[i]; p.About == id && p.Tick > after && !n.everyone[p.Kind] {
+			p.unseen = true
 		}
 	}
 }
@@ -318,7 +331,7 @@ func (n *notices) deny(before world.Tick) {
 		}
 		n.decide(x.Emitted)
 		what := Denied
-		if n.lossy[x.Kind] {
+		if n.lossy[x.Kind] || x.unseen {
 			what = Faded
 		}
 		n.list = append(n.list, Notice{Emitted: x.first, What: what, Believed: n.span(x.since)})

@@ -51,6 +51,20 @@ func TestNotices(t *testing.T) {
 			n.predict(ev(real, 10, sparks))
 			n.deny(11)
 		}, []What{Foreseen, Faded}},
+		"about what left the view": {func(n *notices) {
+			e := ev(real, 10, sure)
+			e.About = real
+			n.predict(e)
+			n.left(real, 9)
+			n.deny(11)
+		}, []What{Foreseen, Faded}},
+		"about what left the view later": {func(n *notices) {
+			e := ev(real, 10, sure)
+			e.About = real
+			n.predict(e)
+			n.left(real, 10)
+			n.deny(11)
+		}, []What{Foreseen, Denied}},
 		"later than it was foreseen": {func(n *notices) {
 			n.predict(ev(real, 10, sure))
 			n.again(10) // and this time it does not happen at 10

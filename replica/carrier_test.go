@@ -35,6 +35,8 @@ type guest struct {
 	inorder  []parcel // messages to the client
 	up       []parcel // messages to the server
 	saved    []int    // ticks of saved events that were heard
+	looks    []world.Tick
+	shown    map[world.ID][]int // in which looks an entity was in view
 	sparks   int
 	check    func(*Snapshot)
 	hear     func(*Event)
@@ -90,6 +92,22 @@ func (g *guest) look() {
 	if g.site.find.Update(&g.view, g.site.ix, g.site.rules, o) {
 		g.s.Look(&g.view)
 	}
+	if g.shown != nil {
+		for _, e := range g.view.Entries() {
+			g.shown[e.ID] = append(g.shown[e.ID], len(g.looks))
+		}
+		g.looks = append(g.looks, g.site.w.Tick())
+	}
+}
+
+// concerned says whether the guest has to hear of an event about something that stays, by
+// definition: it was in view when the guest next looked, or of what is saved, later.
+func (g *guest) concerned(e world.Emitted) bool {
+	next, _ := slices.BinarySearch(g.looks, e.Tick)
+	saved := testGame.Events()[e.Kind].Delivery() == world.Saved
+	return slices.ContainsFunc(g.shown[e.About], func(look int) bool {
+		return look == next || saved && look > next
+	})
 }
 
 // tick lets one tick pass for the guest, after the site's step.

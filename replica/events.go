@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -16,6 +17,7 @@ const maxEventBits = 8 << 10
 
 // eventLog is what happened lately, in order, written once for all clients.
 type eventLog struct {
+	pub   *Publisher
 	kinds []eventKind
 	first uint64 // number of list[0]
 	list  []loggedEvent
@@ -24,6 +26,8 @@ type eventLog struct {
 
 	saved     []loggedEvent // what late joiners are told, in order
 	savedData []byte
+	serial    uint64             // of the last one of a saved kind
+	about     map[world.ID][]int // which of those saved are about an entity
 
 	leading bool           // the world may be taken back
 	settled world.Tick     // nothing changes up to here
@@ -53,9 +57,17 @@ type loggedEvent struct {
 	at       uint64
 	bits     int
 	missing  world.Tick // of a saved one: since when the entity that it is about was not seen
+	serial   uint64     // of a saved one: its number among these
+
+	// Of the entity that it is about: the publication that first found it, and if it is no more,
+	// what spawned it. Who was never shown it, because it came and went between two snapshots,
+	// hears of it by what they see of that.
+	born    uint64
+	spawner world.ID
 }
 
-func (l *eventLog) init(p *Protocol) {
+func (l *eventLog) init(p *Protocol, b *Publisher) {
+	l.pub, l.about = b, map[world.ID][]int{}
 	for _, e := range p.game.Events() {
 		l.kinds = append(l.kinds, eventKind{info: e, delivery: e.Delivery()})
 	}
@@ -90,7 +102,33 @@ func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
 		count: count, at: l.from + uint64(len(l.data)), bits: n,
 	})
 	l.data = data
-	return &l.list[len(l.list)-1], true
+	le := &l.list[len(l.list)-1]
+	if le.delivery == world.Saved {
+		l.serial++
+		le.serial = l.serial
+	}
+	l.subject(le)
+	return le, true
+}
+
+// subject finds out about the entity that an event is about what is known only now.
+func (l *eventLog) subject(e *loggedEvent) {
+	if e.About == world.None {
+		return
+	}
+	if at := l.pub.lookup(e.About); at >= 0 {
+		e.born = l.pub.slots[at].born
+		return
+	}
+	for i := range l.pub.removed {
+		if r := &l.pub.removed[i]; r.id == e.About {
+			e.born, e.spawner = r.born, r.by
+			return
+		}
+	}
+	if e.By != e.About { // it was never published
+		e.born, e.spawner = e.count, e.By
+	}
 }
 
 // take adds what happened in the world's last tick.
@@ -136,8 +174,9 @@ func (l *eventLog) keep(w *world.World) {
 	slices.SortStableFunc(all, func(a, b both) int { return int(int64(a.e.Tick - b.e.Tick)) })
 	for _, e := range all {
 		if data, n, ok := l.write(nil, e.v); ok {
-			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n},
-				data)
+			l.serial++
+			l.save(loggedEvent{Emitted: e.e, delivery: world.Saved, standing: Confirmed, bits: n,
+				serial: l.serial}, data)
 		}
 	}
 }
@@ -146,6 +185,14 @@ func (l *eventLog) save(e loggedEvent, fields []byte) {
 	e.at = uint64(len(l.savedData))
 	l.savedData = append(l.savedData, fields...)
 	l.saved = append(l.saved, e)
+	if e.About != world.None {
+		l.about[e.About] = append(l.about[e.About], len(l.saved)-1)
+	}
+}
+
+// savedFields gives the written fields of a saved event.
+func (l *eventLog) savedFields(e *loggedEvent) []byte {
+	return l.savedData[e.at : e.at+uint64(e.bits+7)/8]
 }
 
 // prune forgets what is saved about entities that are no more. In a world that may be taken back
@@ -167,6 +214,7 @@ func (l *eventLog) prune(w *world.World) {
 	}
 	old, data := l.saved, l.savedData
 	l.saved, l.savedData = nil, nil
+	clear(l.about)
 	for i := range old {
 		if e := &old[i]; !l.gone(e) {
 			l.save(*e, data[e.at:e.at+uint64(e.bits+7)/8])
@@ -224,8 +272,10 @@ func (q *messageQueue) open() *[]byte {
 // or were not for it; unreliable ones of the present snapshot wait for a packet.
 type telling struct {
 	next       uint64 // in the publisher's log
-	since      uint64 // where that was at first
+	looked     uint64 // the publication when the client was last told
 	unreliable []uint64
+	doubtful   []uint64        // numbers of those that it was told and that may be retracted
+	saved      map[uint64]bool // serials of the saved ones that it was told
 
 	said    world.Tick // the settled tick that the client was told
 	saidAt  uint64     // in which publication
@@ -233,20 +283,62 @@ type telling struct {
 	doubted world.Tick // the last tick of which it was told something that may be retracted
 }
 
-// tellSaved queues what late joiners are told: what is certain, and what of that which is kept may
-// still be retracted.
-func (s *Sender) tellSaved() {
+// tellSaved queues what is kept for those who come later, and is about an entity: what is certain,
+// and what may still be retracted. About None is what everyone is told who joins.
+func (s *Sender) tellSaved(about world.ID) {
 	l := &s.pub.events
-	for i := range l.saved {
-		e := &l.saved[i]
-		s.messages.event(e, l.savedData[e.at:e.at+uint64(e.bits+7)/8], l.leading)
-	}
-	for i := range l.pending {
-		if p := &l.pending[i]; p.delivery == world.Saved {
-			s.messages.event(&p.loggedEvent, p.fields, true)
-			s.doubts(p.Tick)
+	if about != world.None {
+		for _, i := range l.about[about] {
+			s.tellOneSaved(&l.saved[i], l.savedFields(&l.saved[i]))
+		}
+	} else {
+		for i := range l.saved {
+			if e := &l.saved[i]; e.About == world.None {
+				s.tellOneSaved(e, l.savedFields(e))
+			}
 		}
 	}
+	for i := range l.pending {
+		p := &l.pending[i]
+		if p.delivery == world.Saved && p.About == about && s.tellOneSaved(&p.loggedEvent,
+			p.fields) {
+			s.doubts(p.Tick, p.number)
+		}
+	}
+}
+
+// tellOneSaved queues a saved event, unless the client was told of it.
+func (s *Sender) tellOneSaved(e *loggedEvent, fields []byte) bool {
+	if s.events.saved[e.serial] {
+		return false
+	}
+	if s.events.saved == nil {
+		s.events.saved = map[uint64]bool{}
+	}
+	s.events.saved[e.serial] = true
+	s.tidySaved()
+	s.messages.event(e, fields, s.pub.events.leading)
+	return true
+}
+
+// tidySaved forgets that the client was told of what is kept no more.
+func (s *Sender) tidySaved() {
+	l := &s.pub.events
+	if len(s.events.saved) <= 2*(len(l.saved)+len(l.pending))+64 {
+		return
+	}
+	kept := make(map[uint64]bool, len(l.saved))
+	for i := range l.saved {
+		if n := l.saved[i].serial; s.events.saved[n] {
+			kept[n] = true
+		}
+	}
+	for i := range l.pending {
+		if n := l.pending[i].serial; s.events.saved[n] {
+			kept[n] = true
+		}
+	}
+	s.events.saved = kept
 }
 
 // room gives the message that was begun last, if it is of the right kind and has room for so many
@@ -314,8 +406,8 @@ func identifier(c *bits.Cursor, id *world.ID) {
 	}
 }
 
-// gather takes what happened since the last snapshot: what is reliable becomes
-// messages, what is not waits for the next packet.
+// gather takes what happened since the last snapshot, and is for this client: what is reliable
+// becomes messages, what is not waits for the next packet.
 func (s *Sender) gather() {
 	l := &s.pub.events
 	if s.events.next < l.first {
@@ -323,42 +415,59 @@ func (s *Sender) gather() {
 		s.events.next = l.first
 	}
 	s.events.unreliable = s.events.unreliable[:0]
-	begin := s.events.next
 	for end := l.end(); s.events.next < end; s.events.next++ {
 		e := &l.list[s.events.next-l.first]
 		switch {
 		case e.retracts:
-			// What was retracted before it was taken from the log was not sent either.
-			if e.of < begin && (e.of >= s.events.since || e.delivery == world.Saved) {
+			// What it was not told of, it is not told to be wrong either.
+			if i := slices.Index(s.events.doubtful, e.of); i >= 0 {
+				s.events.doubtful = slices.Delete(s.events.doubtful, i, i+1)
 				s.messages.event(e, nil, true)
 			}
-		case e.standing == Retracted:
-		case e.delivery != world.Unreliable:
-			s.messages.event(e, l.fields(e), l.leading)
-			if e.standing == Provisional {
-				s.doubts(e.Tick)
-			}
-		case s.sees(e.About):
+		case e.standing == Retracted || !s.concerns(e):
+		case e.delivery == world.Unreliable:
 			s.events.unreliable = append(s.events.unreliable, s.events.next)
+		case e.delivery == world.Saved && !s.tellOneSaved(e, l.fields(e)):
+		default:
+			if e.delivery != world.Saved {
+				s.messages.event(e, l.fields(e), l.leading)
+			}
+			if e.standing == Provisional {
+				s.doubts(e.Tick, s.events.next)
+			}
 		}
 	}
+	for _, id := range s.view.came {
+		s.tellSaved(id)
+	}
+	s.view.came, s.view.went = s.view.came[:0], s.view.went[:0]
+	s.events.looked = s.pub.count
 	if l.leading {
 		s.tellSettled()
 	}
 }
 
-// sees says whether an entity is in view, as far as unreliable events go; what
-// is about no entity is in everyone's.
-func (s *Sender) sees(id world.ID) bool {
-	if id == world.None {
+// concerns says whether an event is for this client: whether what it is about is in view. What is
+// no more counts by the view before: there those saw it who saw its end. What came and went in
+// between was in nobody's view; those hear of it who see what spawned it. Whatever left the view
+// and is still there has gone where this client does not see it, and may have done so at once.
+func (s *Sender) concerns(e *loggedEvent) bool {
+	if e.About == world.None || e.delivery == world.Everyone || s.sees(e.About) {
 		return true
 	}
-	at := s.pub.lookup(id)
-	if at < 0 || int(at) >= len(s.handles.bySlot) || s.handles.bySlot[at] < 0 {
-		return false
+	return e.spawner != world.None && e.born > s.events.looked && s.sees(e.spawner)
+}
+
+// sees says whether an entity is in view, or is no more and was when the client was last told
+// something.
+func (s *Sender) sees(id world.ID) bool {
+	if classes := s.pub.protocol.game.Classes(); id.Class() < len(classes) &&
+		classes[id.Class()].State() {
+		return true
 	}
-	r := s.at(s.handles.bySlot[at])
-	return r.unique == s.pub.slots[at].unique && r.want == Held
+	_, found := slices.BinarySearchFunc(s.view.list[s.view.states:s.view.things], id,
+		func(v viewed, id world.ID) int { return cmp.Compare(v.id, id) })
+	return found || slices.Contains(s.view.went, id) && s.pub.lookup(id) < 0
 }
 
 // unreliableBits is about how many bits the waiting unreliable events take.

@@ -24,7 +24,8 @@ type slot struct {
 	number uint32 // of the newest image
 	taken  uint32 // the image from which on clients go on by themselves; 0 if they do not
 	fields int32
-	seen   uint64 // the publication that last found it in the world
+	born   uint64 // the publication that first found it in the world
+	seen   uint64 // and the one that last did
 	origin world.Name
 
 	images []int32 // a ring of images

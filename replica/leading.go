@@ -252,6 +252,13 @@ func (l *eventLog) dropPending(i int) {
 // that now is, and now and then in any case.
 func (s *Sender) tellSettled() {
 	l := &s.pub.events
+	if len(l.pending) == 0 {
+		s.events.doubtful = s.events.doubtful[:0]
+	} else {
+		first := l.pending[0].number
+		s.events.doubtful = slices.DeleteFunc(s.events.doubtful,
+			func(n uint64) bool { return n < first })
+	}
 	if l.settled <= s.events.said {
 		return
 	}
@@ -272,8 +279,9 @@ func (s *Sender) tellSettled() {
 // settledShare is how many times a second at most a client is told what is settled.
 const settledShare = 4
 
-// doubts notes that the client was told of an event that may be retracted.
-func (s *Sender) doubts(t world.Tick) {
+// doubts notes that the client was told of an event that may be retracted, by its tick and number.
+func (s *Sender) doubts(t world.Tick, number uint64) {
+	s.events.doubtful = append(s.events.doubtful, number)
 	if s.events.due == 0 || t < s.events.due {
 		s.events.due = t
 	}

@@ -181,7 +181,7 @@ func TestRelayedCommands(t *testing.T) {
 	}
 	want := make([]int32, len(testGame.Commands().Slots))
 	for p, image := range latest {
-		if !s.w.Host().CommandImage(p, want) || !slices.Equal(image, want) {
+		if !s.w.Host().RelayImage(p, want) || !slices.Equal(image, want) {
 			t.Errorf("player %d commands %v, and is said to command %v", p, want, image)
 		}
 	}

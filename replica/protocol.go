@@ -27,7 +27,7 @@ type Options struct {
 	// Classes says more about some classes, by name.
 	Classes map[string]Policy
 	// NoRelay saves the bytes that the commands of other players take, for games that do not
-	// predict them.
+	// predict them. Policy.NoRelay does it for a class.
 	NoRelay bool
 }
 
@@ -60,6 +60,12 @@ type Policy struct {
 	// taken back once more; not when the image stays as it is. The answer must depend on the world
 	// alone, and nothing may be changed.
 	TakenOver func(w *world.World, id world.ID) bool
+	// NoRelay says that clients do not predict the class from its owner's commands, so that who
+	// sees an entity of it is not relayed them on that account. Otherwise the levels of a player's
+	// commands go to all who see something of that player's: where players can hide, set it for
+	// whatever is seen when its owner is not, such as a line on a score board. Package game does
+	// so by itself.
+	NoRelay bool
 	// Reckon predicts the class's images in integers, for the codec: see package reckon.
 	Reckon func(h *codec.History, now []int32)
 	// Rates says which fields are rates of which, by the names in the class's schema: {"Pos.X":
@@ -77,6 +83,7 @@ type Protocol struct {
 	options  Options
 	classes  []class
 	commands int       // the class of commands; -1 if the game has none
+	relays   bool      // commands of others are relayed, on account of some class
 	starts   [][]int32 // by class: what an image is a difference from where nothing is known
 	model    *codec.Model
 	scheme   *Scheme
@@ -138,6 +145,8 @@ func NewProtocol(g *world.Game, o Options) (*Protocol, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
+	p.relays = p.commands >= 0 && !o.NoRelay && slices.ContainsFunc(p.classes[:p.commands],
+		func(c class) bool { return !c.policy.NoRelay })
 	if len(schema.Classes) == 0 {
 		return nil, fmt.Errorf("replica: the game %s has no classes, so there is nothing to send",
 			g.Name())

@@ -27,6 +27,7 @@ type Publisher struct {
 	others   map[world.ID]int32 // and those of other allocators
 	states   []int32            // slots that every client is sent
 	commands []int32            // by player: slots of their commands, or -1
+	removed  []removed          // entities that the last publication did not find any more
 	unique   uint32
 
 	// what the world starts with, which clients know without being told
@@ -35,6 +36,13 @@ type Publisher struct {
 
 	events eventLog
 	image  []int32 // of a command
+}
+
+// removed is an entity that is no more, for the events about its end.
+type removed struct {
+	id   world.ID
+	born uint64   // the publication that first found it
+	by   world.ID // what spawned it
 }
 
 // NewPublisher makes the publisher of a world. What the world holds now is what
@@ -54,7 +62,7 @@ func NewPublisher(p *Protocol, w *world.World) (*Publisher, error) {
 	if p.commands >= 0 {
 		b.image = make([]int32, p.classes[p.commands].fields)
 	}
-	b.events.init(p)
+	b.events.init(p, b)
 	for class := range p.game.Classes() {
 		for id := range w.Host().Of(class) {
 			b.starts[id] = startImage{slices.Clone(w.Host().Image(id)), w.Owner(id)}
@@ -105,6 +113,7 @@ func (b *Publisher) World() *world.World { return b.world }
 // entities that they took over may never have been.
 func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	b.count++
+	b.removed = b.removed[:0]
 	if !trust {
 		b.jumps++
 		b.crowded = b.crowded || b.world != nil && w.Tick() <= b.tick
@@ -155,13 +164,14 @@ func (b *Publisher) publish(w *world.World, trust, onward bool) {
 	}
 }
 
-// publishCommands treats what each player commands as one more thing that changes.
+// publishCommands treats what others may know of each player's command as one more thing that
+// changes.
 func (b *Publisher) publishCommands(w *world.World) {
-	if b.protocol.commands < 0 || b.protocol.options.NoRelay {
+	if !b.protocol.relays {
 		return
 	}
 	for p := range w.Players {
-		if !w.Host().CommandImage(p, b.image) {
+		if !w.Host().RelayImage(p, b.image) {
 			continue
 		}
 		at := b.command(p)
@@ -250,7 +260,7 @@ func (b *Publisher) take(class int32) int32 {
 		b.unique = 1
 	}
 	*s = slot{
-		unique: b.unique, class: class, fields: int32(b.protocol.classes[class].fields),
+		unique: b.unique, class: class, born: b.count, fields: int32(b.protocol.classes[class].fields),
 		images: s.images, meta: s.meta, pinned: s.pinned[:0],
 	}
 	clear(s.meta)
@@ -260,6 +270,9 @@ func (b *Publisher) take(class int32) int32 {
 // leave frees the slot of what is no more. Senders notice by its unique number.
 func (b *Publisher) leave(at int32) {
 	s := &b.slots[at]
+	if s.player == world.Nobody {
+		b.removed = append(b.removed, removed{s.id, s.born, s.origin.By})
+	}
 	switch {
 	case s.player != world.Nobody:
 		b.commands[s.player] = -1

@@ -70,9 +70,8 @@ func NewSender(b *Publisher, o SenderOptions) *Sender {
 	for i := range s.pace.cost {
 		s.pace.cost[i] = 64
 	}
-	s.events.next = b.events.end()
-	s.events.since = s.events.next
-	s.tellSaved()
+	s.events.next, s.events.looked = b.events.end(), b.count
+	s.tellSaved(world.None)
 	s.see(nil)
 	return s
 }

@@ -63,8 +63,8 @@ const (
 	Removed
 )
 
-// Relayed is what another player commanded last, as Game.Commands describes
-// its image; nil if the player is no longer in view.
+// Relayed is what another player commanded last, as Game.Commands describes its image, without
+// edges and what is private; nil if no entity that is predicted from it is in view any more.
 type Relayed struct {
 	Player world.Player
 	Image  []int32

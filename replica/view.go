@@ -18,6 +18,9 @@ type view struct {
 	stale   bool    // the numbers in view are not those that were told
 	relay   bool    // owners changed, so others may have to be relayed
 	leaving []int32 // handles whose going has not been acknowledged
+	// what came into view and left it since the client was last told of events; what came is of
+	// interest only where events are saved
+	came, went []world.ID
 }
 
 // viewed is what there is to know of something in view as long as it does not
@@ -54,6 +57,7 @@ func (s *Sender) see(entries []interest.Entry) {
 		e := &entries[i]
 		for len(before) > 0 && before[0].id < e.ID {
 			s.leaveView(before[0].handle)
+			s.view.went = append(s.view.went, before[0].id)
 			before = before[1:]
 		}
 		if len(before) > 0 && before[0].id == e.ID {
@@ -63,10 +67,14 @@ func (s *Sender) see(entries []interest.Entry) {
 			before = before[1:]
 		} else if at := s.pub.lookup(e.ID); at >= 0 {
 			list = append(list, s.enterView(at, e.Priority))
+			if s.pub.events.serial > 0 {
+				s.view.came = append(s.view.came, e.ID)
+			}
 		}
 	}
 	for i := range before {
 		s.leaveView(before[i].handle)
+		s.view.went = append(s.view.went, before[i].id)
 	}
 	s.view.things = len(list)
 	s.view.list, s.view.old = list, old
@@ -131,7 +139,8 @@ func (s *Sender) renew() {
 	}
 }
 
-// relayCommands takes the commands of those into view whose entities are.
+// relayCommands takes the commands of those into view whose entities are, of classes that clients
+// predict from commands.
 func (s *Sender) relayCommands() {
 	s.view.relay = false
 	if len(s.pub.commands) == 0 {
@@ -139,7 +148,7 @@ func (s *Sender) relayCommands() {
 	}
 	for _, v := range s.view.list[s.view.states:s.view.things] {
 		sl := &s.pub.slots[v.slot]
-		if sl.unique != v.unique {
+		if sl.unique != v.unique || s.pub.protocol.classes[sl.class].policy.NoRelay {
 			continue
 		}
 		m, _ := sl.now()

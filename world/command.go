@@ -14,6 +14,10 @@ import (
 // arrive in time the last one is used again, without its edges: fields tagged `world:"edge"`, such
 // as Fire or Use, mean one moment and become zero. All others are levels, such as Move or Aim, and
 // go on.
+//
+// Clients predict what they see of other players by the levels of these players' commands. Edges
+// are told to nobody else; nor are levels tagged `world:"private"`, which only whoever decides
+// needs, such as a team's plan.
 func Commands[C any, P Synced[C]]() Declaration {
 	return func(g *Game) error {
 		if g.commands != nil {
@@ -26,7 +30,7 @@ func Commands[C any, P Synced[C]]() Declaration {
 		if err != nil {
 			return fail(err)
 		}
-		sh, err := examine(typ, layout.Schema(), roleEdge)
+		sh, err := examine(typ, layout.Schema(), roleEdge, rolePrivate)
 		if err != nil {
 			return fail(err)
 		}
@@ -35,7 +39,7 @@ func Commands[C any, P Synced[C]]() Declaration {
 				fmt.Errorf("field %s holds a %s; commands are plain values, so use an array",
 					sh.deepPath, sh.deepKind))
 		}
-		c := &commandClass{layout: layout, edges: sh.edges}
+		c := &commandClass{layout: layout, edges: sh.edges, private: sh.private}
 		c.newTable = func() commandTable {
 			return &commandsOf[C]{class: c, syncs: func(v *C) bits.Syncer { return P(v) }}
 		}
@@ -48,6 +52,7 @@ func Commands[C any, P Synced[C]]() Declaration {
 type commandClass struct {
 	layout   *bits.Layout
 	edges    []leaf
+	private  []leaf
 	newTable func() commandTable
 }
 
@@ -57,7 +62,8 @@ type commandTable interface {
 	resize(n int)
 	insert(i int)
 	set(i int, from commandTable, j int)
-	repeat(i int) // takes the edges out
+	repeat(i int)              // takes the edges out
+	relayed(i int) bits.Syncer // what others may know of it, good until the next call
 	wipe(i int)
 	copyFrom(from commandTable)
 	syncer(i int) bits.Syncer
@@ -68,6 +74,7 @@ type commandsOf[C any] struct {
 	class *commandClass
 	syncs func(*C) bits.Syncer
 	row   []C
+	spare C // for relayed
 }
 
 func (t *commandsOf[C]) size() int64 { return int64(unsafe.Sizeof(*new(C))) }
@@ -94,13 +101,24 @@ func (t *commandsOf[C]) copyFrom(from commandTable) {
 func (t *commandsOf[C]) syncer(i int) bits.Syncer { return t.syncs(&t.row[i]) }
 
 func (t *commandsOf[C]) repeat(i int) {
-	p := unsafe.Pointer(&t.row[i])
-	for _, l := range t.class.edges {
+	blankOut(unsafe.Pointer(&t.row[i]), t.class.edges)
+}
+
+func (t *commandsOf[C]) relayed(i int) bits.Syncer {
+	t.spare = t.row[i]
+	blankOut(unsafe.Pointer(&t.spare), t.class.edges)
+	blankOut(unsafe.Pointer(&t.spare), t.class.private)
+	return t.syncs(&t.spare)
+}
+
+// blankOut makes fields of a command zero.
+func blankOut(command unsafe.Pointer, fields []leaf) {
+	for _, l := range fields {
 		if l.kind == reflect.String {
-			*(*string)(unsafe.Add(p, l.offset)) = ""
+			*(*string)(unsafe.Add(command, l.offset)) = ""
 			continue
 		}
-		clear(unsafe.Slice((*byte)(unsafe.Add(p, l.offset)), l.size))
+		clear(unsafe.Slice((*byte)(unsafe.Add(command, l.offset)), l.size))
 	}
 }
 
@@ -128,4 +146,12 @@ func CommandOf[C any](w *World, p Player) C {
 func (w Host) CommandImage(p Player, image []int32) bool {
 	return w.commands != nil && w.Present(p) &&
 		w.game.commands.layout.Pack(&w.sync, w.commands.syncer(int(p)), image) == nil
+}
+
+// RelayImage is CommandImage for what other players may know of a command: its levels, without
+// edges and without what is private. It is all that prediction needs, since what was done for a
+// moment is not done again.
+func (w Host) RelayImage(p Player, image []int32) bool {
+	return w.commands != nil && w.Present(p) &&
+		w.game.commands.layout.Pack(&w.sync, w.commands.relayed(int(p)), image) == nil
 }

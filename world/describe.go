@@ -38,6 +38,9 @@ func (g *Game) describe() string {
 		for i := range c.edges {
 			d.entry("edge "+plainly(c.edges[i].path), c.edges[i].kind.String())
 		}
+		for i := range c.private {
+			d.entry("private "+plainly(c.private[i].path), c.private[i].kind.String())
+		}
 	}
 	for _, e := range g.events {
 		d.head("event", e.name)

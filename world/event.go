@@ -11,31 +11,36 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// A Delivery says how much it matters that an event arrives.
+// A Delivery says whom an event reaches, and how much it matters that it arrives.
 type Delivery uint8
 
 const (
-	// Reliable events reach everyone who is there and sees what they are about. It is the default.
+	// Reliable events reach those who see what they are about at that tick, once. It is the
+	// default. Those who do not see it hear nothing, so such an event may tell of places.
 	Reliable Delivery = iota
-	// Saved events also reach those who come later: they are kept as long as the entity they are
-	// about.
+	// Saved events are kept as long as the entity they are about. They also reach those who come
+	// later, when they first see that entity.
 	Saved
-	// Unreliable events may be lost, and are worth no repetition: sparks, footsteps.
+	// Unreliable events may be lost, and are worth no repetition: sparks, footsteps. They go to
+	// those who see what they are about.
 	Unreliable
+	// Everyone is for events that all players hear of once, whatever they see and whatever the
+	// event is about: a kill, a line of chat, the end of a round. They should tell of no place.
+	Everyone
 )
 
 func (d Delivery) String() string {
-	if d > Unreliable {
+	if d > Everyone {
 		return fmt.Sprintf("delivery %d", uint8(d))
 	}
-	return [...]string{"reliable", "saved", "unreliable"}[d]
+	return [...]string{"reliable", "saved", "unreliable", "everyone"}[d]
 }
 
 // EventOptions say how a kind of event is treated.
 type EventOptions struct {
 	// Name is what the kind is called. Default: the name of its type.
 	Name string
-	// Delivery says whether it must arrive.
+	// Delivery says whom it reaches, and whether it must arrive.
 	Delivery Delivery
 	// Weak events may differ a little between copies of a world that ran apart for a moment; those
 	// that are not weak are strict, and a difference means that one copy was wrong.
@@ -65,7 +70,7 @@ func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
 						other.name))
 			}
 		}
-		if o.Delivery > Unreliable || e.limit < 1 || len(g.events) == 1<<16 {
+		if o.Delivery > Everyone || e.limit < 1 || len(g.events) == 1<<16 {
 			return fail(errors.New("its options make no sense; look at world.EventOptions"))
 		}
 		var err error
@@ -107,7 +112,7 @@ func (e *EventInfo) Number() int { return e.number }
 // Name is what the kind is called.
 func (e *EventInfo) Name() string { return e.name }
 
-// Delivery says whether such events must arrive.
+// Delivery says whom such events reach, and whether they must.
 func (e *EventInfo) Delivery() Delivery { return e.delivery }
 
 // Weak says that such events may differ a little between copies of a world.
@@ -129,7 +134,8 @@ func (e *EventInfo) New() bits.Syncer { return reflect.New(e.typ).Interface().(b
 // Emitted is what is known of an event apart from its fields.
 type Emitted struct {
 	Name // who emitted it and when: the same on every machine that computes or predicts it
-	// the entity it is about: who sees that one learns of it; None for what concerns everyone
+	// the entity it is about: who sees that one learns of it; None if there is no such entity, so
+	// that everyone does
 	About ID
 	Kind  uint16 // its number in Game.Events
 }
@@ -214,7 +220,7 @@ func (t *eventsOf[E]) disown(id ID) {
 }
 
 // Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about
-// None, so that everyone does. A client that predicts emits it too, and knows it by its name when
+// None, so that everyone does; a kind whose Delivery is Everyone reaches everyone anyway. A client that predicts emits it too, and knows it by its name when
 // the server's arrives.
 func Emit[E any](w *World, about ID, e E) {
 	for k, table := range w.events {

@@ -19,6 +19,7 @@ const (
 	roleDerived role = "derived" // Derive sets it from those that are
 	roleServer  role = "server"  // only machines that hold the whole world have it
 	roleEdge    role = "edge"    // of a command: it is not repeated when a command is missing
+	rolePrivate role = "private" // of a command: it is for who decides, and never relayed
 )
 
 // A leaf is one plain value in a struct: a number, bool or string, or something that holds a
@@ -46,6 +47,7 @@ type shape struct {
 	server   []leaf
 	blanks   []blank
 	edges    []leaf
+	private  []leaf
 	derived  string // one derived field
 	deep     bool
 	deepPath string
@@ -72,10 +74,10 @@ func examine(t reflect.Type, schema *bits.Schema, allowed ...role) (*shape, erro
 			return nil, fmt.Errorf(
 				"field %s is synced and also tagged %s; take away one of the two", l.path, l.role)
 		case synced:
-			if l.role != roleEdge {
+			if l.role != roleEdge && l.role != rolePrivate {
 				l.role = roleSynced
 			}
-		case l.role == "" || l.role == roleEdge:
+		case l.role == "" || l.role == roleEdge || l.role == rolePrivate:
 			return nil, fmt.Errorf("field %s is not synced; sync it, or say why not by a tag: %s",
 				l.path, advice(allowed))
 		}
@@ -91,6 +93,8 @@ func examine(t reflect.Type, schema *bits.Schema, allowed ...role) (*shape, erro
 			sh.server = append(sh.server, *l)
 		case roleEdge:
 			sh.edges = append(sh.edges, *l)
+		case rolePrivate:
+			sh.private = append(sh.private, *l)
 		}
 		if holdsPointer(l.kind) && l.kind != reflect.String && !sh.deep {
 			sh.deep, sh.deepPath, sh.deepKind = true, l.path, l.kind

@@ -22,7 +22,7 @@ var Game = world.Define("pong",
 	world.Class[Paddle](), world.Class[Ball](), world.State[Score](),
 	world.Commands[Move](),
 	world.Event[Bounce](world.EventOptions{Delivery: world.Unreliable}),
-	world.Event[Goal](),
+	world.Event[Goal](world.EventOptions{Delivery: world.Everyone}),
 	world.OnStart(func(w *world.World) {
 		world.Spawn(w, Paddle{X: Inset, Y: Height / 2})
 		world.Spawn(w, Paddle{X: Width - Inset, Y: Height / 2})

@@ -198,7 +198,7 @@ func (c *Client) apply() {
 		}
 	}
 	if t := r.Settled(); t > 0 {
-		for _, e := range c.told.certain(t) {
+		for _, e := range c.told.certain(t, c.predict.Truth().Has) {
 			c.predict.Event(&replica.Event{Emitted: e, Delivery: world.Saved, Retracted: true})
 		}
 	}

@@ -20,6 +20,10 @@ type alreadyTold struct {
 // recentEvents is how many events are remembered that are not kept for latecomers.
 const recentEvents = 256
 
+// savedEvents bounds how many are remembered that are kept for latecomers: more than a world that
+// keeps to its limits has.
+const savedEvents = 1 << 16
+
 // hear remembers an event, and says whether it was heard before.
 func (h *alreadyTold) hear(e *replica.Event) bool {
 	if e.Retracted {
@@ -30,7 +34,7 @@ func (h *alreadyTold) hear(e *replica.Event) bool {
 		return h.hearRecent(e.Emitted)
 	}
 	h.doubts = without(h.doubts, e.Emitted)
-	if e.Provisional && !slices.Contains(h.open, e.Emitted) {
+	if e.Provisional && len(h.open) < recentEvents && !slices.Contains(h.open, e.Emitted) {
 		h.open = append(h.open, e.Emitted)
 	}
 	if h.saved[e.Emitted] {
@@ -39,7 +43,9 @@ func (h *alreadyTold) hear(e *replica.Event) bool {
 	if h.saved == nil {
 		h.saved = map[world.Emitted]bool{}
 	}
-	h.saved[e.Emitted] = true
+	if len(h.saved) < savedEvents {
+		h.saved[e.Emitted] = true
+	}
 	return false
 }
 
@@ -72,13 +78,18 @@ func (h *alreadyTold) moved() {
 }
 
 // certain forgets what the server takes back no more. It gives what the server before believed to
-// have happened, and this one, which is certain by now, has not spoken of: that did not happen.
-func (h *alreadyTold) certain(t world.Tick) (never []world.Emitted) {
+// have happened, and this one, which is certain by now, has not spoken of: that did not happen. Of
+// an entity that the client does not see a server is silent, so what was told of it stays.
+func (h *alreadyTold) certain(t world.Tick, sees func(world.ID) bool) (never []world.Emitted) {
 	h.open = slices.DeleteFunc(h.open, func(e world.Emitted) bool { return e.Tick <= t })
 	for _, e := range slices.Clone(h.doubts) {
-		if e.Tick <= t {
+		switch {
+		case e.Tick > t:
+		case e.About == world.None || sees(e.About):
 			never = append(never, e)
 			h.forget(e)
+		default:
+			h.doubts = without(h.doubts, e)
 		}
 	}
 	return never

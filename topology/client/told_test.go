@@ -16,6 +16,8 @@ func emitted(tick world.Tick, ordinal uint16) world.Emitted {
 // taken back when the next is certain, and what is retracted may happen again.
 func TestAlreadyTold(t *testing.T) {
 	var h alreadyTold
+	hidden := world.MakeID(1, 0, 7, 1)
+	sees := func(id world.ID) bool { return id != hidden }
 	saved := func(tick world.Tick, provisional bool) *replica.Event {
 		return &replica.Event{
 			Emitted: emitted(tick, 0), Delivery: world.Saved, Provisional: provisional}
@@ -25,17 +27,20 @@ func TestAlreadyTold(t *testing.T) {
 			t.Fatalf("event %d was not heard before", i)
 		}
 	}
-	if never := h.certain(12); never != nil {
+	if never := h.certain(12, sees); never != nil {
 		t.Fatalf("nothing is doubted, and %v never happened", never)
 	}
-	h.moved() // with 13 and 14 open
+	unseen := saved(14, true)
+	unseen.Ordinal, unseen.About = 3, hidden
+	h.hear(unseen)
+	h.moved() // with 13 and 14 open, and one about what the next server may not show
 	if !h.hear(saved(10, false)) || !h.hear(saved(13, true)) {
 		t.Error("the next server tells what is known, and it is taken for news")
 	}
-	if never := h.certain(13); never != nil {
+	if never := h.certain(13, sees); never != nil {
 		t.Errorf("%v never happened, and the server is not certain yet", never)
 	}
-	if never := h.certain(14); !slices.Equal(never, []world.Emitted{emitted(14, 0)}) {
+	if never := h.certain(14, sees); !slices.Equal(never, []world.Emitted{emitted(14, 0)}) {
 		t.Errorf("%v never happened, want the event of tick 14", never)
 	}
 	if h.hear(saved(14, false)) {
