@@ -4,19 +4,20 @@ import "math/bits"
 
 // Draw is the random number with this seed, entity, tick and ordinal: a pure function, so that a
 // machine that sees half of the world draws the same numbers for that half, in any order. Nothing
-// can be foreseen from draws of other seeds, but whoever knows the seed knows every number: what
-// players must not foresee belongs to a seed that they are not told. It is not for cryptography.
+// can be foreseen from draws of other seeds, but whoever knows the seed knows every number, and
+// whoever has seen some may find the seed. What players must not foresee is drawn by Keyed.
 func Draw(seed, entity, tick, ordinal uint64) uint64 {
 	r := At(seed, entity, tick)
-	return r.Nth(ordinal)
+	return r.plain(ordinal)
 }
 
 // Rand draws the numbers of one entity at one tick, one ordinal after another. Make it with At
 // where it is needed; it is a small value, and costs less than a look-up.
 type Rand struct {
 	// a key of 128 bits, so that no two entities and ticks ever share a stream by chance
-	a, b uint64
-	next uint64
+	a, b  uint64
+	next  uint64
+	keyed bool // made by Keyed
 }
 
 // At starts at ordinal 0 of an entity's numbers at a tick. Use entity 0 for what belongs to the
@@ -46,6 +47,13 @@ func mix(x uint64) uint64 {
 
 // Nth is the number with this ordinal, without moving on.
 func (r *Rand) Nth(ordinal uint64) uint64 {
+	if r.keyed {
+		return r.secret(ordinal)
+	}
+	return r.plain(ordinal)
+}
+
+func (r *Rand) plain(ordinal uint64) uint64 {
 	return mix(mix(r.a+ordinal*0x9E3779B97F4A7C15) ^ r.b)
 }
 

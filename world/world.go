@@ -47,7 +47,8 @@ type World struct {
 type Settings struct {
 	// Seed is what chance hangs on. Clients know it.
 	Seed uint64
-	// Secret is what the chance hangs on that players must not foresee. Clients do not know it.
+	// Secret is the key of the numbers that players must not foresee; see World.Secret. Clients do
+	// not know it. Draw it from a source for cryptography.
 	Secret uint64
 	// Allocator is the number by which a server's identifiers differ from those of others in its
 	// cluster, from 0 to 4094.
@@ -187,12 +188,16 @@ func (w *World) Rand() *det.Rand {
 	return &w.rand
 }
 
-// Secret is Rand for what players must not foresee: cards, loot, where the monster goes. On a
-// client it gives other numbers than on the server, so what comes of it is not predicted.
+// Secret is Rand for what players must not foresee, or compete for: cards, loot, a serve, where
+// someone appears. Its numbers are a stream of a cipher whose key is Settings.Secret (det.Keyed),
+// so that nobody who has seen some of them knows others. They are the same in every copy of the
+// world that holds the secret: mirrors, replays, a world that was saved or taken back. On a client
+// they are other numbers than on the server, so what comes of them is not predicted; ask Decides
+// before, and leave it to the server.
 func (w *World) Secret() *det.Rand {
 	if !w.guarded {
 		w.guarded = true
-		w.secret = det.At(w.settings.Secret, uint64(w.me), uint64(w.tick))
+		w.secret = det.Keyed(w.settings.Secret, uint64(w.me), uint64(w.tick))
 		if w.watch != nil {
 			w.watch.drewSecret(w.me)
 		}

@@ -46,11 +46,11 @@ var Game = world.Define("crowd",
 			p.Side = SideFor(Others + 1)
 		}
 		for range p.Gems {
-			world.Spawn(w, newGem(w, p.Side))
+			world.Spawn(w, newGem(w.Rand(), p.Side)) // clients start from the same
 		}
 	}),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		a := Avatar{Pos: somewhere(w, world.StateOf[Plaza](w).Side), Health: whole}
+		a := Avatar{Pos: somewhere(w.Secret(), world.StateOf[Plaza](w).Side), Health: whole}
 		w.SetOwner(world.Spawn(w, a), p)
 	}),
 )
@@ -94,7 +94,10 @@ func (a *Avatar) Step(w *world.World, me world.ID) {
 	c := world.Command[Walk](w, me)
 	side := world.StateOf[Plaza](w).Side
 	if a.Health == 0 {
-		*a = Avatar{Pos: somewhere(w, side), Aim: a.Aim, Health: whole, Gems: a.Gems}
+		if !w.Decides() {
+			return // where it comes back is a secret
+		}
+		*a = Avatar{Pos: somewhere(w.Secret(), side), Aim: a.Aim, Health: whole, Gems: a.Gems}
 	}
 	a.Aim = c.Aim
 	a.Vel = a.Vel.Add(c.pace().Sub(a.Vel).ClampLen(gain))
@@ -140,8 +143,8 @@ func within(at, v, side float64) (float64, float64) {
 	return at, v
 }
 
-func somewhere(w *world.World, side float64) det.Vec2 {
-	return det.Vec2{X: w.Rand().Range(0, side), Y: w.Rand().Range(0, side)}
+func somewhere(r *det.Rand, side float64) det.Vec2 {
+	return det.Vec2{X: r.Range(0, side), Y: r.Range(0, side)}
 }
 
 // Bolt is a shot in flight. It never changes its course, so once a client knows of one it needs to
@@ -200,8 +203,8 @@ func (g *Gem) Traits(*world.World, world.ID) interest.Traits {
 	return interest.Traits{Pos: place(g.Pos), Importance: 0.25}
 }
 
-func newGem(w *world.World, side float64) Gem {
-	return Gem{Pos: somewhere(w, side), Worth: 1 + w.Rand().IntN(5)}
+func newGem(r *det.Rand, side float64) Gem {
+	return Gem{Pos: somewhere(r, side), Worth: 1 + r.IntN(5)}
 }
 
 // Step looks whether someone is here. A gem need not look at every tick.
@@ -221,12 +224,14 @@ func (g *Gem) Step(w *world.World, me world.ID) {
 		p.Best = best
 		world.Emit(w, world.None, Record{By: w.Owner(id), Tens: best})
 	}
-	world.Spawn(w, newGem(w, p.Side))
+	if w.Decides() { // who knew where the next one lies would be there first
+		world.Spawn(w, newGem(w.Secret(), p.Side))
+	}
 	w.Remove(me)
 }
 
-// Reliable events go to everyone, in view or not; in a crowd that would be everything to everyone.
-// So what is only seen and heard is unreliable, and what it leads to is in the fields of avatars.
+// What is only seen and heard is unreliable: in a crowd there is always more of it, and what it
+// leads to is in the fields of avatars.
 
 // Shot is the sound of someone shooting.
 type Shot struct{}

@@ -23,5 +23,5 @@ func Example() {
 	run.View(func(w *world.World) {
 		fmt.Printf("after a minute: %+v\n", *world.StateOf[pong.Score](w))
 	})
-	// Output: after a minute: {Left:1 Right:2}
+	// Output: after a minute: {Left:1 Right:3}
 }

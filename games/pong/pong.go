@@ -93,12 +93,14 @@ func newBall() Ball { return Ball{Pos: det.Vec2{X: Width / 2, Y: Height / 2}, Wa
 
 // Step flies, bounces and scores.
 func (b *Ball) Step(w *world.World, me world.ID) {
-	if b.Wait > 0 {
-		if b.Wait--; b.Wait == 0 {
-			b.Vel = det.Angle(w.Rand().Range(-0.6, 0.6)).Vec().Mul(serveSpeed)
-			if w.Rand().Chance(0.5) {
-				b.Vel.X = -b.Vel.X
-			}
+	if b.Wait > 1 || b.Wait == 1 && !w.Decides() {
+		b.Wait = max(b.Wait-1, 1)
+		return
+	}
+	if b.Wait == 1 {
+		b.Wait, b.Vel = 0, det.Angle(w.Secret().Range(-0.6, 0.6)).Vec().Mul(serveSpeed)
+		if w.Secret().Chance(0.5) {
+			b.Vel.X = -b.Vel.X
 		}
 		return
 	}
