@@ -1,6 +1,10 @@
 package replica
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coeval-dev/coeval/world"
+)
 
 // flights are the packets that were made for a client. One is under way from when it is made until
 // its verdict is dealt with, which happens when the next snapshot is made.
@@ -16,6 +20,8 @@ type flights struct {
 	arrived packetSet // which of the latest packets have
 	newest  uint32    // the newest that arrived
 	any     bool      // any has
+
+	confirmed uint32 // the newest tick of which a packet is known to have arrived; 0 for none
 }
 
 // flight is a packet under way.
@@ -118,6 +124,14 @@ func (s *Sender) unstage() {
 // Arrived tells that the connection's packet of that number has been received.
 func (s *Sender) Arrived(carrier uint64) { s.judge(carrier, true) }
 
+// Confirmed is the tick of the newest snapshot of which a packet is known to have arrived, or 0.
+func (s *Sender) Confirmed() world.Tick {
+	if s.flights.confirmed == 0 {
+		return 0
+	}
+	return s.pub.tick - world.Tick(Age(uint32(s.pub.tick), s.flights.confirmed))
+}
+
 // Lost tells that the connection's packet of that number is taken for lost.
 func (s *Sender) Lost(carrier uint64) { s.judge(carrier, false) }
 
@@ -128,6 +142,9 @@ func (s *Sender) judge(carrier uint64, ok bool) {
 	for _, f := range s.flights.list {
 		if f.sent && !f.judged && f.carrier == carrier {
 			f.judged = true
+			if ok && (s.flights.confirmed == 0 || int32(f.Tick-s.flights.confirmed) > 0) {
+				s.flights.confirmed = f.Tick
+			}
 			s.flights.verdicts = append(s.flights.verdicts, verdict{f, ok})
 			return
 		}

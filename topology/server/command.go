@@ -50,7 +50,7 @@ func (s *Server) commands(p *peer, data []byte) {
 		p.newest = h.Tick
 	}
 	if h.Seen {
-		p.queue.note(h.Tick, seenAt{h.SeenTick, h.SeenPart})
+		s.shows(p, h.Tick, seenAt{h.SeenTick, h.SeenPart})
 	}
 	quarter := s.game.TickLength() / 4
 	early := 4*int(int64(p.newest)-int64(now)-1) + int(min(max(s.due-s.now, 0), 4*quarter)/quarter)

@@ -36,6 +36,7 @@ type showing struct {
 	room    replica.Room
 	phase   int  // at which of the ticks between snapshots it has its turn
 	sending bool // the data of the level is on its way, as bulk
+	lag     lagMeter
 	bulk    conn.BulkID
 }
 
@@ -76,7 +77,7 @@ func (s *Server) handle(o *port) {
 			s.message(p, e)
 		case conn.Arrived:
 			if p.sender != nil && e.Packet >= p.first {
-				p.sender.Arrived(uint64(e.Packet))
+				s.arrived(p, uint64(e.Packet))
 			}
 		case conn.Lost:
 			if p.sender != nil && e.Packet >= p.first {

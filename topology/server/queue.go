@@ -88,6 +88,13 @@ func (q *queue) first(t world.Tick) bool {
 	return true
 }
 
+// expects says whether the command for a tick is here, and what the client showed when it made it
+// was not said yet.
+func (q *queue) expects(t world.Tick) bool {
+	i, _ := q.at(t)
+	return q.ticks[i] == t && q.seen[i] == seenAt{}
+}
+
 // note says what the client showed when it made the command for a tick.
 func (q *queue) note(t world.Tick, s seenAt) {
 	if i, _ := q.at(t); q.ticks[i] == t {

@@ -182,6 +182,7 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 		replica.SenderOptions{Player: p.seat.Player, Epoch: uint8(p.epoch), Start: start})
 	p.first = p.conn.NextPacket()
 	p.view.Reset()
+	p.lag = lagMeter{}
 	p.heard, p.early, p.repeated = false, 0, 0
 	if seat := p.seat; !seat.inside && !seat.Spectator() {
 		seat.inside = true

@@ -56,8 +56,9 @@ func (s *Seat) Quality() conn.Quality {
 }
 
 // Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others
-// when they gave the command that was used last: what a server goes back to for hits. It is zero
-// for clients that do not say, as those that predict everything.
+// when they gave the command that was used last: what a server goes back to for hits. It is what
+// the client said, within what its measured round trip and playout allow. It is zero for clients
+// that do not say, as those that predict everything.
 func (s *Seat) Seen() (t world.Tick, sixteenths uint8) {
 	return s.seen.tick, s.seen.sixteenths
 }
@@ -77,6 +78,9 @@ type CommandCounts struct {
 	// Merged is how many of those that were late had edges, such as a shot, which became part of a
 	// later one.
 	Merged uint64
+	// Bounded is how often the client said that it showed others at a moment at which it could not
+	// have, so that its shots are judged by another.
+	Bounded uint64
 	// Repeated is for how many ticks the last command was used again; Neutral how often it was
 	// given up.
 	Repeated, Neutral uint64

@@ -185,10 +185,12 @@ func (m *Metrics) Server(s *server.Server) {
 	Counts(m, "offences_total", "What clients sent that made no sense, or was too much.",
 		"kind", offences)
 	Counts(m, "commands_total",
-		"Commands of players, by how they came; repeated are ticks without one.",
+		"Commands of players, by how they came; repeated are ticks without one, bounded those "+
+			"whose client said to show others as it could not.",
 		"how", map[string]uint64{
 			"taken": c.Taken, "again": c.Again, "late": c.Late,
 			"future": c.Future, "differed": c.Differed, "repeated": c.Repeated,
+			"bounded": c.Bounded,
 		})
 	m.Count("snapshots_total", "Snapshots that were sent.", st.Snapshots)
 	m.Count("snapshot_bytes_total", "Bytes of packets of snapshots.", st.Bytes)

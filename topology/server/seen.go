@@ -1,0 +1,126 @@
+package server
+
+import (
+	"time"
+
+	"github.com/coeval-dev/coeval/world"
+)
+
+// This file bounds what a client says it showed when it gave a command, by which its shots are
+// judged. Whoever chose that moment freely could shoot at where others stood half a second ago.
+
+// A lagMeter measures how far behind the present a client can show others: a round trip, and what
+// its playout has to wait for snapshots. The server does the client's own sum: until the
+// acknowledgement of a snapshot is here, the one before was the newest that the client is known to
+// have, and nothing later than that can be shown. So much the picture lags, and the largest lag of
+// the last seconds is about what an honest playout chooses.
+//
+// The lag that a client claims may also change no faster than an honest one does, which plays
+// faster or slower by a few hundredths: so it cannot be chosen for each shot.
+type lagMeter struct {
+	newest world.Tick // snapshot that is known to have arrived; 0 for none
+	second int64      // which second it is
+	need   [lagMemory]float64
+
+	claimed bool
+	tick    world.Tick // of the command with which the last claim came
+	lag     float64    // which was so many ticks behind the command
+}
+
+const (
+	// lagMemory is for how many seconds a lag that was met is reckoned with, as a client's playout
+	// does.
+	lagMemory = 10
+	// lagSlack is by how many ticks a claim may lie further back than was measured: a snapshot and
+	// the commands of a client do not arrive at the same part of a tick.
+	lagSlack = 2
+	// lagPace is by what part of a tick the lag may change in a tick: the client's clock and its
+	// playout change their pace by up to a twentieth each, and the clock more when it is lost.
+	lagPace = 0.15
+	// lagPause is how many ticks without a claim count.
+	lagPause = 30
+)
+
+// met notes that a client needed so large a lag.
+func (m *lagMeter) met(now time.Duration, lag float64) {
+	second := int64(now / time.Second)
+	for ; m.second < second; m.second++ {
+		if second-m.second > lagMemory {
+			m.second = second - lagMemory
+		}
+		m.need[(m.second+1)%lagMemory] = 0
+	}
+	n := &m.need[second%lagMemory]
+	*n = max(*n, lag)
+}
+
+// arrived notes that a snapshot is known to have arrived, at a moment in ticks.
+func (m *lagMeter) arrived(now time.Duration, moment float64, tick world.Tick) {
+	if tick <= m.newest {
+		return
+	}
+	if m.newest != 0 {
+		m.met(now, moment-float64(m.newest))
+	}
+	m.newest = tick
+}
+
+// most is the largest lag that a client can have at a moment; first is what to go by as long as
+// nothing is measured.
+func (m *lagMeter) most(first float64) float64 {
+	most := 0.0
+	for _, n := range m.need {
+		most = max(most, n)
+	}
+	if most == 0 {
+		most = first
+	}
+	return most + lagSlack
+}
+
+// claim takes what a client says it showed when it made the command for a tick, and arrived at a
+// moment, and gives what it can have shown. It is false if that is something else.
+func (m *lagMeter) claim(tick world.Tick, s seenAt, moment, most float64) (seenAt, bool) {
+	said := float64(s.tick) + float64(s.sixteenths)/16
+	shown := min(max(said, moment-most, 0), moment)
+	lag := float64(tick) - shown
+	if m.claimed {
+		free := 1 + lagPace*float64(min(max(tick, m.tick)-min(tick, m.tick), lagPause))
+		lag = min(max(lag, m.lag-free), m.lag+free)
+		// The world's own bounds come first: a lead that was cut is no reason for a lag.
+		lag = min(max(lag, float64(tick)-moment), float64(tick)-max(moment-most, 0))
+	}
+	m.claimed, m.tick, m.lag = true, tick, lag
+	shown = max(float64(tick)-lag, 0)
+	out := seenAt{tick: world.Tick(shown)}
+	out.sixteenths = uint8(16 * (shown - float64(out.tick)))
+	return out, out == s || said-shown < 1.0/16 && shown-said < 1.0/16
+}
+
+// moment is the present in ticks and parts of them.
+func (s *Server) moment() float64 {
+	part := float64(max(s.due-s.now, 0)) / float64(s.game.TickLength())
+	return float64(s.closed()) + 1 - min(part, 1)
+}
+
+// arrived notes that a packet of snapshots has arrived.
+func (s *Server) arrived(p *peer, packet uint64) {
+	p.sender.Arrived(packet)
+	p.lag.arrived(s.now, s.moment(), p.sender.Confirmed())
+}
+
+// shows takes what a client says it showed when it made the command for a tick. Only the first
+// word on a tick counts.
+func (s *Server) shows(p *peer, tick world.Tick, said seenAt) {
+	if !p.queue.expects(tick) {
+		return
+	}
+	length := float64(s.game.TickLength())
+	first := float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
+	shown, honest := p.lag.claim(tick, said, s.moment(), p.lag.most(first))
+	if !honest {
+		p.counts.Bounded++
+		s.stats.Commands.Bounded++
+	}
+	p.queue.note(tick, shown)
+}
