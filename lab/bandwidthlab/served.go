@@ -36,7 +36,7 @@ type guest struct {
 	image   []int32
 	in, out uint64 // bytes when measuring began
 
-	given    [session.Remember]given
+	given    session.Ring[given]
 	shown    world.Tick // the newest tick that it has been shown
 	snapshot world.Tick // which bodies are counted for
 	bodies   map[world.ID]world.Player
@@ -53,7 +53,6 @@ type sightings struct {
 
 // given is a command that a guest gave.
 type given struct {
-	tick  world.Tick
 	at    time.Duration
 	image []int32
 	taken bool // the world had it at its tick
@@ -168,8 +167,8 @@ func (t *totals) divide(x *shares) (c, d, e float64) {
 
 // gave remembers a command and when it was given.
 func (u *guest) gave(t world.Tick, image []int32) {
-	g := &u.given[t%session.Remember]
-	g.tick, g.at, g.taken = t, u.Net.Now(), false
+	g := u.given.Put(t)
+	g.at, g.taken = u.Net.Now(), false
 	g.image = append(g.image[:0], image...)
 }
 
@@ -190,13 +189,12 @@ func (r *served) after(w *world.World, in *world.Inputs) {
 			continue
 		}
 		row[u.Index] = slices.Clone(u.image)
-		if g := &u.given[w.Tick()%session.Remember]; g.tick == w.Tick() &&
-			slices.Equal(g.image, u.image) {
+		if g := u.given.At(w.Tick()); g != nil && slices.Equal(g.image, u.image) {
 			g.taken = true
 		}
 	}
 	for _, u := range r.guests {
-		if g := &u.given[w.Tick()%session.Remember]; g.tick == w.Tick() {
+		if g := u.given.At(w.Tick()); g != nil {
 			if r.made++; !g.taken {
 				r.late++
 			}
@@ -224,7 +222,7 @@ func (u *guest) look(s *replica.Snapshot) {
 	if p := u.run.latency; p != nil {
 		for t := u.shown + 1; t <= s.Tick && u.shown > 0; t++ {
 			for _, o := range u.run.guests {
-				if g := &o.given[t%session.Remember]; o != u && g.tick == t && g.taken {
+				if g := o.given.At(t); o != u && g != nil && g.taken {
 					p.add(o.Index, u.Index, u.Net.Now()-g.at)
 				}
 			}

@@ -13,21 +13,17 @@ import (
 func (u *guest) begun(v *client.View) {
 	u.Begun(v.Me)
 	u.probe = v.Truth.Host().Clone()
-	for i := range u.commands {
-		u.commands[i].image = make([]int32, len(u.Title.Game.Commands().Slots))
-	}
 }
 
 // command asks the bot, and notes what the bot will see of it.
 func (u *guest) command(t world.Tick, _ world.Player, shown *world.World, in *world.Inputs) {
 	u.Command(t, u.Me, shown, in)
-	c := &u.commands[t%session.Remember]
-	c.tick, c.seen = 0, world.Nobody
-	if !in.Image(u.Me, c.image) {
-		return
+	c := u.commands.Put(t)
+	if c.image == nil {
+		c.image = make([]int32, len(u.Title.Game.Commands().Slots))
 	}
-	c.tick = t
-	if u.Title.Shots.Hits == nil {
+	c.seen = world.Nobody
+	if c.given = in.Image(u.Me, c.image); !c.given || u.Title.Shots.Hits == nil {
 		return
 	}
 	// What would come of it if what is shown were true?
@@ -61,8 +57,6 @@ func (u *guest) frame() {
 	if !v.Fresh {
 		return
 	}
-	w, c := v.World, u.Client.Predict()
-	u.Note(w)
 	for i := range v.Notices {
 		switch v.Notices[i].What {
 		case predict.Foreseen:
@@ -71,18 +65,12 @@ func (u *guest) frame() {
 			r.denied++
 		}
 	}
-	own := u.Corrected(w, r.Title.Width()/20)
-	if !r.On {
-		return
+	u.Look(v.World, r.Title.Width()/20, func() bool { return false })
+	if r.On {
+		r.behind += u.Client.Predict().Playout().Behind()
+		u.inputLags += float64(u.Client.Sent() - min(u.Client.Sent(), v.World.Tick()))
+		u.inputs++
 	}
-	for range own {
-		r.causes.Book(&u.Guest, w, false)
-	}
-	r.looks++
-	r.ahead += c.Clock().Ahead()
-	r.behind += c.Playout().Behind()
-	u.inputLags += float64(u.Client.Sent() - min(u.Client.Sent(), w.Tick()))
-	u.inputs++
 }
 
 // after is called after each tick of the server.
@@ -126,7 +114,7 @@ func (r *run) consult(w *world.World, in *world.Inputs) {
 		r.in.Leave(p)
 	}
 	for _, u := range r.guests {
-		if c := &u.commands[w.Tick()%session.Remember]; c.tick == w.Tick() && u.Me != world.Nobody {
+		if c := u.commands.At(w.Tick()); c != nil && c.given && u.Me != world.Nobody {
 			r.Fail(r.in.GiveImage(u.Me, c.image))
 		}
 	}
@@ -135,11 +123,11 @@ func (r *run) consult(w *world.World, in *world.Inputs) {
 
 // compare holds what a client showed for a tick against the truth.
 func (r *run) compare(u *guest, w *world.World) {
-	s := &u.Shown[w.Tick()%session.Remember]
-	if s.Tick != w.Tick() {
+	poses := u.Shown.At(w.Tick())
+	if poses == nil {
 		return
 	}
-	for _, p := range s.Poses {
+	for _, p := range *poses {
 		if !r.oracle.Has(p.ID) {
 			continue
 		}
@@ -162,7 +150,7 @@ func (r *run) compare(u *guest, w *world.World) {
 // judge holds the hits that a shooter saw against those that the server gave.
 func (r *run) judge(u *guest, t world.Tick) {
 	seen, given := world.Nobody, world.Nobody
-	if c := &u.commands[t%session.Remember]; c.tick == t {
+	if c := u.commands.At(t); c != nil {
 		seen = c.seen
 	}
 	for _, h := range r.hits {
@@ -195,12 +183,11 @@ func (r *run) cover(w *world.World) {
 		r.seen.DeathsByHit += kill
 		shooter, ok := r.bodyOf(w, h.By)
 		u := r.Of[h.Victim]
-		if !ok || u == nil || int(h.Victim) > len(r.guests) {
+		if !ok || u == nil || int(h.Victim) > len(r.guests) || u.Shown.At(w.Tick()) == nil {
 			continue
 		}
-		s := &u.Shown[w.Tick()%session.Remember]
-		for _, p := range s.Poses {
-			if s.Tick == w.Tick() && p.Owner == u.Me && !r.Title.Clear(w, shooter.At, p.At) {
+		for _, p := range *u.Shown.At(w.Tick()) {
+			if p.Owner == u.Me && !r.Title.Clear(w, shooter.At, p.At) {
 				r.seen.Covered++
 				r.seen.DeathsCovered += kill
 			}
@@ -233,8 +220,8 @@ func (r *run) result() Result {
 	each := x.Seconds * players
 	a := func(n int) float64 { return float64(n) / (each / 60) }
 	x.Corrections = Corrections{
-		All: a(r.causes.All), Contact: a(r.causes.Contact), Struck: a(r.causes.Struck),
-		Rest: a(r.causes.Rest())}
+		All: a(r.Causes.All), Contact: a(r.Causes.Contact), Struck: a(r.Causes.Struck),
+		Rest: a(r.Causes.Rest())}
 	var all totals
 	lags, inputs := 0.0, 0
 	for _, u := range r.guests {
@@ -246,7 +233,7 @@ func (r *run) result() Result {
 		lags += u.inputLags
 		inputs += u.inputs
 	}
-	x.Ahead, x.Behind = r.ahead/float64(max(r.looks, 1)), r.behind/float64(max(r.looks, 1))
+	x.Ahead, x.Behind = r.Ahead/float64(max(r.Looks, 1)), r.behind/float64(max(r.Looks, 1))
 	x.EventsDenied = lab.Ratio(float64(r.denied), float64(r.foreseen))
 	x.InputTicks = lags / float64(max(inputs, 1))
 	x.Late = float64(all.Repeated) / float64(max(r.ticks, 1)) / players

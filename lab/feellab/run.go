@@ -33,9 +33,7 @@ type run struct {
 type counted struct {
 	own, others, drift []float32
 	seen               Hits
-	causes             session.Causes
-	ahead, behind      float64
-	looks              int
+	behind             float64
 	foreseen, denied   int
 	ticks              uint64
 }
@@ -46,7 +44,7 @@ type guest struct {
 	run      *run
 	probe    *world.World
 	in       *world.Inputs
-	commands [session.Remember]command
+	commands session.Ring[command]
 	before   totals
 
 	inputLags float64
@@ -55,7 +53,7 @@ type guest struct {
 
 // command is what a player did at a tick.
 type command struct {
-	tick  world.Tick
+	given bool
 	image []int32
 	seen  world.Player // whom the command will hit, as the shooter sees it
 }

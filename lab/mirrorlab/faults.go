@@ -298,7 +298,7 @@ func (s *machine) obeyed(u *guest, x *followed, t world.Tick) {
 	}
 	p.most = max(p.most, s.Net.Now()-p.obey)
 	p.obey = s.Net.Now()
-	if p.first == 0 && x.entered > p.since && s.machines[u.home].dead {
+	if p.first == 0 && x != nil && x.entered > p.since && s.machines[u.home].dead {
 		p.first = t
 	}
 }

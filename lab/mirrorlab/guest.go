@@ -23,10 +23,6 @@ type players struct {
 	o      *Options
 	guests []*guest
 	of     map[*session.Guest]*guest
-
-	causes session.Causes
-	looks  int
-	ahead  float64
 }
 
 func newPlayers(ctx context.Context, o *Options, seed uint64) *players {
@@ -159,17 +155,10 @@ func (u *guest) frame() {
 	if !v.Fresh {
 		return
 	}
-	w, c := v.World, u.Client.Predict()
-	u.Note(w)
-	own := u.Corrected(w, correctionFrom)
-	if u.On {
-		for range own {
-			u.all.causes.Book(&u.Guest, w, u.back != nil && u.back(u, u.known, c.Known()))
-		}
-		u.all.looks++
-		u.all.ahead += c.Clock().Ahead()
-	}
-	u.known = c.Known()
+	known := u.Client.Predict().Known()
+	u.Look(v.World, correctionFrom,
+		func() bool { return u.back != nil && u.back(u, u.known, known) })
+	u.known = known
 }
 
 // totals are what a client's counters are now.
@@ -200,9 +189,9 @@ func (s *players) sum() Kept {
 	}
 	seconds := 60 * minutes
 	return Kept{
-		All: each(s.causes.All), TakenBack: each(s.causes.TakenBack), Struck: each(s.causes.Struck),
-		Contact: each(s.causes.Contact),
-		Rest:    each(s.causes.Rest()), Ahead: s.ahead / float64(max(s.looks, 1)), Minutes: minutes,
+		All: each(s.Causes.All), TakenBack: each(s.Causes.TakenBack), Struck: each(s.Causes.Struck),
+		Contact: each(s.Causes.Contact),
+		Rest:    each(s.Causes.Rest()), Ahead: s.Ahead / float64(max(s.Looks, 1)), Minutes: minutes,
 		Snapshots: float64(all.Snapshots) / seconds, Late: lab.Per(all.Repeated, all.Commands),
 		Down: float64(all.Down) * 8 / 1000 / seconds, Up: float64(all.Up) * 8 / 1000 / seconds,
 	}

@@ -20,7 +20,7 @@ import (
 type cluster struct {
 	*players
 	machines []*machine
-	commands map[world.Player]*[session.Remember]followed
+	commands session.Rings[followed]
 	sight    sights
 	worlds   worlds
 
@@ -57,7 +57,7 @@ type machine struct {
 
 func newCluster(ctx context.Context, o *Options, seed uint64) *cluster {
 	return &cluster{
-		players: newPlayers(ctx, o, seed), commands: map[world.Player]*[session.Remember]followed{},
+		players: newPlayers(ctx, o, seed), commands: session.Rings[followed]{},
 		worlds: newWorlds()}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -68,14 +67,14 @@ func (s *machine) repaired(w *world.World) {
 // tookBack says whether a repair changed a player's body after the snapshot of one tick was sent,
 // and not after that of another.
 func (s *machine) tookBack(p world.Player, from, to world.Tick) bool {
-	a, b := s.log.reach[from%session.Remember], s.log.reach[to%session.Remember]
-	if a.tick != from || b.tick != to {
+	a, b := s.log.reach.At(from), s.log.reach.At(to)
+	if a == nil || b == nil {
 		return false
 	}
 	list := s.repair.list[p]
-	for len(list) > 0 && list[0] <= a.at {
+	for len(list) > 0 && list[0] <= *a {
 		list = list[1:]
 	}
 	s.repair.list[p] = list
-	return len(list) > 0 && list[0] <= b.at
+	return len(list) > 0 && list[0] <= *b
 }

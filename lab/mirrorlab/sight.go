@@ -13,7 +13,6 @@ import (
 
 // followed is a command of a player for a tick, and when it was where.
 type followed struct {
-	tick    world.Tick
 	given   time.Duration // at the client
 	entered time.Duration // at its mirror; 0 if it has not
 	at      int           // which mirror
@@ -26,19 +25,9 @@ type sights struct {
 	passed, counted                           int
 }
 
-// command is where the command of a player for a tick is kept.
-func (f *cluster) command(p world.Player, t world.Tick) *followed {
-	ring := f.commands[p]
-	if ring == nil {
-		ring = new([session.Remember]followed)
-		f.commands[p] = ring
-	}
-	return &ring[t%session.Remember]
-}
-
 // find is the command of a player for a tick, if it has come in at a mirror.
 func (f *cluster) find(p world.Player, t world.Tick) *followed {
-	if x := f.command(p, t); x.tick == t && x.entered > 0 {
+	if x := f.commands.Of(p).At(t); x != nil && x.entered > 0 {
 		return x
 	}
 	return nil
@@ -46,15 +35,15 @@ func (f *cluster) find(p world.Player, t world.Tick) *followed {
 
 // given is told when a client makes a command.
 func (f *cluster) given(u *guest, t world.Tick, image []int32) {
-	x := f.command(u.Me, t)
-	x.tick, x.given, x.entered, x.at = t, f.Net.Now(), 0, u.home
+	x := f.commands.Of(u.Me).Put(t)
+	x.given, x.entered, x.at = f.Net.Now(), 0, u.home
 	x.image = append(x.image[:0], image...)
 }
 
 // entered is told of each command that is in time at a mirror, each time that it comes.
 func (s *machine) entered(_ *world.World, p world.Player, t world.Tick, image []int32) error {
-	x := s.command(p, t)
-	if x.tick != t || x.entered > 0 {
+	x := s.commands.Of(p).At(t)
+	if x == nil || x.entered > 0 {
 		return nil
 	}
 	x.entered, x.at = s.Net.Now(), s.index
@@ -74,25 +63,20 @@ func (s *machine) group() time.Duration { return s.mirror.Now() + s.Net.Now() - 
 type execution struct {
 	tick   world.Tick // the newest that was looked at
 	newest map[world.Player]world.Tick
-	done   map[world.Player]*[session.Remember]executed
-	reach  [session.Remember]reached // when the leading world got to a tick
+	done   session.Rings[executed]
+	reach  session.Ring[time.Duration] // when the leading world got to a tick
 	image  []int32
 }
 
+// executed says of a command at which tick and when that was.
 type executed struct {
-	tick world.Tick // of the command
-	in   world.Tick // at which it was executed
-	at   time.Duration
-}
-
-type reached struct {
-	tick world.Tick
-	at   time.Duration
+	in world.Tick
+	at time.Duration
 }
 
 func (l *execution) begin(slots int) {
-	l.newest, l.done, l.image = map[world.Player]world.Tick{},
-		map[world.Player]*[session.Remember]executed{}, make([]int32, slots)
+	l.newest, l.done, l.image = map[world.Player]world.Tick{}, session.Rings[executed]{},
+		make([]int32, slots)
 }
 
 // watch looks at the leading world after each poll.
@@ -110,7 +94,7 @@ func (s *machine) watch(before timeline.Stats) {
 	}
 	s.remember(w)
 	s.log.tick = w.Tick()
-	s.log.reach[w.Tick()%session.Remember] = reached{w.Tick(), s.Net.Now()}
+	*s.log.reach.Put(w.Tick()) = s.Net.Now()
 	for p := range w.Players {
 		if !s.exact() && !w.Repeated(p) && w.Host().CommandImage(p, s.log.image) {
 			s.executed(p, w.Tick())
@@ -161,16 +145,11 @@ func (s *machine) did(p world.Player, at, now world.Tick) {
 		newest = at - 1
 	}
 	l.newest[p] = at
-	done := l.done[p]
-	if done == nil {
-		done = new([session.Remember]executed)
-		l.done[p] = done
-	}
 	if u := s.Of[p]; u != nil {
-		s.obeyed(s.of[u], s.command(p, at), now)
+		s.obeyed(s.of[u], s.commands.Of(p).At(at), now)
 	}
 	for t := max(newest+1, at-min(at, session.Remember/2)); t <= at; t++ {
-		done[t%session.Remember] = executed{t, now, s.Net.Now()}
+		*l.done.Of(p).Put(t) = executed{now, s.Net.Now()}
 		x := s.find(p, t)
 		if x == nil || !s.On || x.at == s.index {
 			continue
@@ -187,8 +166,8 @@ func (s *machine) did(p world.Player, at, now world.Tick) {
 // in it that were in none before?
 func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 	s := f.machines[u.home]
-	reach := &s.log.reach[n.Tick%session.Remember]
-	if reach.tick != n.Tick {
+	reach := s.log.reach.At(n.Tick)
+	if reach == nil {
 		return
 	}
 	for p, done := range s.log.done {
@@ -202,8 +181,8 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 		}
 		inView, looked := false, false
 		for ; t <= n.Tick; t++ {
-			d := &done[t%session.Remember]
-			if d.tick != t || d.in > n.Tick || d.at > reach.at {
+			d := done.At(t)
+			if d == nil || d.in > n.Tick || d.at > *reach {
 				break
 			}
 			u.seen[p] = t
@@ -218,7 +197,7 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 			case x.at == s.index && inView:
 				f.sight.home.add(f.Net.Now() - x.given)
 			case x.at != s.index:
-				f.sight.sent.add(reach.at - x.entered)
+				f.sight.sent.add(*reach - x.entered)
 				if inView {
 					f.sight.taken.add(f.Net.Now() - x.entered)
 					f.sight.whole.add(f.Net.Now() - x.given)

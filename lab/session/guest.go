@@ -20,9 +20,9 @@ type Guest struct {
 	Bot    game.Bot
 	Me     world.Player
 
-	Shown  [Remember]ShownTick
-	struck world.Tick // when it was last hit, or died, or came back
-	feared world.Tick // when it was last shown a hit on itself, whether or not it happened
+	Shown  Ring[[]Pose] // what the client showed for a tick
+	struck world.Tick   // when it was last hit, or died, or came back
+	feared world.Tick   // when it was last shown a hit on itself, whether or not it happened
 	life   int
 	alive  bool
 }
@@ -31,10 +31,35 @@ type Guest struct {
 // client is ahead.
 const Remember = 512
 
-// A ShownTick is what a client showed for a tick.
-type ShownTick struct {
-	Tick  world.Tick
-	Poses []Pose
+// A Ring remembers something of each of the last ticks.
+type Ring[T any] struct {
+	ticks [Remember]world.Tick
+	of    [Remember]T
+}
+
+// At is what there is of a tick, or nil.
+func (r *Ring[T]) At(t world.Tick) *T {
+	if r.ticks[t%Remember] != t {
+		return nil
+	}
+	return &r.of[t%Remember]
+}
+
+// Put makes room for a tick. It has what an older one left there.
+func (r *Ring[T]) Put(t world.Tick) *T {
+	r.ticks[t%Remember] = t
+	return &r.of[t%Remember]
+}
+
+// Rings are those of players.
+type Rings[T any] map[world.Player]*Ring[T]
+
+// Of is the ring of a player.
+func (r Rings[T]) Of(p world.Player) *Ring[T] {
+	if r[p] == nil {
+		r[p] = new(Ring[T])
+	}
+	return r[p]
 }
 
 // A Pose is where a body is.
@@ -91,13 +116,14 @@ func (u *Guest) Command(t world.Tick, me world.Player, shown *world.World, in *w
 	u.Fail(u.Bot(shown, me, t, in))
 }
 
-// Note remembers what was shown.
-func (u *Guest) Note(w *world.World) {
-	s := &u.Shown[w.Tick()%Remember]
-	s.Tick, s.Poses = w.Tick(), s.Poses[:0]
+// Look remembers what was shown in a frame, and counts the corrections of the player's own body by
+// more than a distance. Those may be of what the server took back.
+func (u *Guest) Look(w *world.World, least float64, takenBack func() bool) {
+	poses := u.Shown.Put(w.Tick())
+	*poses = (*poses)[:0]
 	for id := range w.Host().Of(u.Body) {
 		if p, alive := u.Pose(w, id); alive {
-			s.Poses = append(s.Poses, p)
+			*poses = append(*poses, p)
 		}
 	}
 	u.Title.Hits(w, func(h game.Hit) bool {
@@ -106,6 +132,17 @@ func (u *Guest) Note(w *world.World) {
 		}
 		return true
 	})
+	corrections := u.Client.Predict().Corrections() // since the last frame
+	if !u.On {
+		return
+	}
+	for _, x := range corrections {
+		if w.Owner(x.Entity) == u.Me && x.Entity.Class() == u.Body && x.Distance > least {
+			u.Causes.book(u, w, takenBack())
+		}
+	}
+	u.Looks++
+	u.Ahead += u.Client.Predict().Clock().Ahead()
 }
 
 // Pose is where a body is, if it is in play.
@@ -116,26 +153,15 @@ func (s *Session) Pose(w *world.World, id world.ID) (Pose, bool) {
 	return p, alive
 }
 
-// Corrected is how many corrections of the player's own body there were in a frame, by more than a
-// distance.
-func (u *Guest) Corrected(w *world.World, least float64) (n int) {
-	for _, x := range u.Client.Predict().Corrections() {
-		if w.Owner(x.Entity) == u.Me && x.Entity.Class() == u.Body && x.Distance > least {
-			n++
-		}
-	}
-	return n
-}
-
 // Causes count corrections, each for the first cause that applies.
 type Causes struct{ All, TakenBack, Struck, Contact int }
 
 // Rest are those that none of the causes applies to.
 func (c *Causes) Rest() int { return c.All - c.TakenBack - c.Struck - c.Contact }
 
-// Book counts a correction of the player's own body by its cause, as docs/prediction.md explains
+// book counts a correction of the player's own body by its cause, as docs/prediction.md explains
 // them; before those, what the server took back.
-func (c *Causes) Book(u *Guest, w *world.World, takenBack bool) {
+func (c *Causes) book(u *Guest, w *world.World, takenBack bool) {
 	c.All++
 	known := u.Client.Predict().Known()
 	switch {
@@ -155,15 +181,15 @@ func (c *Causes) Book(u *Guest, w *world.World, takenBack bool) {
 // ticks.
 func (u *Guest) touched(from, to world.Tick) bool {
 	for t := from; t <= to; t++ {
-		s := &u.Shown[t%Remember]
-		if s.Tick != t {
+		poses := u.Shown.At(t)
+		if poses == nil {
 			continue
 		}
-		for _, own := range s.Poses {
+		for _, own := range *poses {
 			if own.Owner != u.Me {
 				continue
 			}
-			for _, p := range s.Poses {
+			for _, p := range *poses {
 				if p.Owner != u.Me && p.At.Sub(own.At).Len() < 2*u.Title.Width() {
 					return true
 				}

@@ -37,6 +37,11 @@ type Session struct {
 
 	On    bool          // it is measured
 	Since time.Duration // from when
+	// What guests met since: causes of corrections, frames, and by how many ticks clients were past
+	// their newest snapshot, over all frames.
+	Causes Causes
+	Looks  int
+	Ahead  float64
 
 	// Host is the plain server, and End where it is, if Serve made one.
 	Host *server.Server
