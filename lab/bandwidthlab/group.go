@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
@@ -20,17 +19,10 @@ import (
 // sends one packet a tick: peers with their own commands, or mirrors with those of their clients.
 type group struct {
 	net     *netsim.Net
-	members []*member
+	members []*session.Member
+	got     []int // packets, by member
 	err     error
 	heard   func(from, to int, data []byte) // if set, is told what is delivered
-}
-
-// member is one machine of it.
-type member struct {
-	*session.Member
-	g    *group
-	sums []uint64 // of what it sent, by sequence
-	got  int
 }
 
 func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Duration) (*group,
@@ -42,11 +34,20 @@ func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Durat
 		return nil, err
 	}
 	roster.Group = seed + 1
-	for _, m := range list {
-		x := &member{Member: m, g: g, sums: make([]uint64, 1)}
+	g.members, g.got = list, make([]int, n)
+	for i, m := range list {
 		m.Post = func(d link.Datagram) { g.fail(m.End.SendTo(d.Addr, d.Data)) }
-		m.Heard = x.heard
-		g.members = append(g.members, x)
+		m.GaveUp = func(e *crimp.Event) {
+			g.fail(fmt.Errorf("packet %d of member %d was given up", e.Seq, e.Member))
+		}
+		m.Delivered = func(e *crimp.Event, p *session.Packet, same bool) {
+			if !same {
+				g.fail(fmt.Errorf("packet %d of member %d is not what was sent", e.Seq, e.Member))
+			}
+			if g.got[i]++; g.heard != nil {
+				g.heard(p.From.Index, i, e.Data)
+			}
+		}
 	}
 	for i, m := range g.members {
 		for j, o := range g.members {
@@ -60,40 +61,6 @@ func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Durat
 		m.Step()
 	}
 	return g, nil
-}
-
-// send sends the next packet.
-func (m *member) send(data []byte) {
-	seq, err := m.Send(m.g.net.Now(), data)
-	if err == nil && int(seq) != len(m.sums) {
-		err = fmt.Errorf("packet %d has the number %d", len(m.sums), seq)
-	}
-	m.g.fail(err)
-	m.sums = append(m.sums, digest(data))
-	m.Step()
-}
-
-// heard takes what is delivered, and compares it with what was sent.
-func (m *member) heard(e *crimp.Event) {
-	switch e.Kind {
-	case crimp.GaveUp:
-		m.g.fail(fmt.Errorf("packet %d of member %d was given up", e.Seq, e.Member))
-	case crimp.Delivered:
-		from := m.g.members[e.Member-1]
-		if int(e.Seq) >= len(from.sums) || from.sums[e.Seq] != digest(e.Data) {
-			m.g.fail(fmt.Errorf("packet %d of member %d is not what was sent", e.Seq, e.Member))
-		}
-		m.got++
-		if m.g.heard != nil {
-			m.g.heard(from.Index, m.Index, e.Data)
-		}
-	}
-}
-
-func digest(b []byte) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(b) // it never fails
-	return h.Sum64()
 }
 
 func (g *group) fail(err error) {
@@ -116,18 +83,20 @@ type carried struct {
 	In   uint64
 }
 
-func (m *member) carried() carried { return carried{m.Ledger(), m.End.Counters().ReceivedBytes} }
+func carriedBy(m *session.Member) carried {
+	return carried{m.Ledger(), m.End.Counters().ReceivedBytes}
+}
 
 // complete says whether everyone was delivered all that others sent.
 func (g *group) complete() error {
 	all := 0
 	for _, m := range g.members {
-		all += len(m.sums) - 1
+		all += len(m.Sent) - 1
 	}
-	for _, m := range g.members {
-		if want := all - len(m.sums) + 1; m.got != want {
-			return fmt.Errorf("member %d of %d was delivered %d packets of %d", m.Index+1,
-				len(g.members), m.got, want)
+	for i, m := range g.members {
+		if want := all - len(m.Sent) + 1; g.got[i] != want {
+			return fmt.Errorf("member %d of %d was delivered %d packets of %d", i+1,
+				len(g.members), g.got[i], want)
 		}
 	}
 	return nil
@@ -170,7 +139,7 @@ func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clie
 			data, n, err = packCommands(data[:0], writer, world.Tick(at+1), inputs[at%len(inputs)],
 				func(c int) bool { return home(c, clients, members) == i })
 			g.fail(err)
-			m.send(data)
+			g.fail(m.Say(data))
 			if net.Now() > start {
 				commands, messages = commands+n, messages+1
 			}
@@ -183,7 +152,7 @@ func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clie
 	net.Run(start)
 	var before []carried
 	for _, m := range g.members {
-		before = append(before, m.carried())
+		before = append(before, carriedBy(m))
 	}
 	length := time.Duration(len(inputs)) * tick
 	if err := g.run(ctx, start+length); err != nil {
@@ -193,7 +162,7 @@ func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clie
 	x := &exchanged{perTick: float64(commands) / float64(messages)}
 	all := uint64(0)
 	for i, m := range g.members {
-		c := lab.Less(m.carried(), before[i])
+		c := lab.Less(carriedBy(m), before[i])
 		all += c.Sent.Total()
 		x.out, x.in = append(x.out, rate(c.Sent.Total())), append(x.in, rate(c.In))
 	}

@@ -63,7 +63,7 @@ func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.
 				}
 				waiting[i] = waiting[i][:0]
 				binary.BigEndian.PutUint64(data, uint64(now))
-				m.send(data)
+				g.fail(m.Say(data))
 			})
 		})
 	}
@@ -243,7 +243,7 @@ func (s *site) turn() {
 			s.data = appendStamp(s.data, x)
 		}
 		s.pending = s.pending[:0]
-		s.r.group.members[s.index].send(s.data)
+		s.r.group.fail(s.r.group.members[s.index].Say(s.data))
 	}
 	every := max(1, int(time.Second/s.r.tick)/snapshotRate)
 	for _, c := range s.clients {

@@ -59,15 +59,7 @@ type group struct {
 type member struct {
 	*session.Member
 	g    *group
-	sent []sent // by sequence; the first is none
-	seen [][]bool
-}
-
-// sent is a packet of a member's own.
-type sent struct {
-	at   time.Duration
-	size int
-	lost bool
+	seen [][]bool // by sender and number
 }
 
 // The first moments are left for the members to find out how far apart they are.
@@ -105,12 +97,11 @@ func (c *setting) build() (*group, error) {
 	}
 	roster.Group = seed + 1
 	for _, m := range list {
-		x := &member{
-			Member: m, g: g, sent: make([]sent, 1, c.packets+1), seen: make([][]bool, c.members)}
+		x := &member{Member: m, g: g, seen: make([][]bool, c.members)}
 		for k := range c.senders {
 			x.seen[k] = make([]bool, c.packets+1)
 		}
-		m.Post, m.Heard = x.multicast, x.heard
+		m.Post, m.Delivered, m.GaveUp = x.multicast, x.delivered, x.gaveUp
 		g.members = append(g.members, x)
 	}
 	if c.shared {
@@ -166,21 +157,18 @@ func (g *group) path(a, b *member) time.Duration {
 
 // send sends the next packet, and sees to the one after.
 func (m *member) send() {
-	g, now := m.g, m.g.net.Now()
+	g := m.g
 	data := make([]byte, leastSize+g.net.Rand().IntN(mostSize-leastSize+1))
-	n := len(m.sent)
+	n := len(m.Sent)
 	for i := range data {
 		data[i] = byte(m.Index + n*7 + i)
 	}
-	seq, err := m.Send(now, data)
-	if err != nil || int(seq) != n {
-		panic(fmt.Sprintf("lab: packet %d is number %d: %v", n, seq, err))
-	}
-	m.sent = append(m.sent, sent{at: now, size: len(data)})
 	if n < g.packets {
 		m.End.After(g.o.Period, m.send)
 	}
-	m.Step()
+	if err := m.Say(data); err != nil {
+		panic(fmt.Sprintf("lab: %v", err))
+	}
 }
 
 // multicast brings a datagram to all others.
@@ -196,36 +184,21 @@ func (m *member) multicast(d link.Datagram) {
 	}
 }
 
-func (m *member) heard(e *crimp.Event) {
-	g := m.g
-	switch e.Kind {
-	case crimp.GaveUp:
-		g.gone += 1 + int(e.More)
-		for s := range int(e.More) + 1 {
-			m.seen[e.Member-1][int(e.Seq)+s] = true
-		}
-	case crimp.Delivered:
-		from := g.members[e.Member-1]
-		if m.seen[from.Index][e.Seq] || !from.made(e) {
-			g.twice++
-		}
-		m.seen[from.Index][e.Seq] = true
-		g.got++
-		g.delays.add(lab.Millis(g.net.Now() - from.sent[e.Seq].at - g.path(from, m)))
+func (m *member) gaveUp(e *crimp.Event) {
+	m.g.gone += 1 + int(e.More)
+	for s := range int(e.More) + 1 {
+		m.seen[e.Member-1][int(e.Seq)+s] = true
 	}
 }
 
-// made reports whether a message is what was sent.
-func (m *member) made(e *crimp.Event) bool {
-	if len(e.Data) != m.sent[e.Seq].size {
-		return false
+func (m *member) delivered(e *crimp.Event, p *session.Packet, same bool) {
+	g, from := m.g, m.g.members[p.From.Index]
+	if m.seen[from.Index][e.Seq] || !same {
+		g.twice++
 	}
-	for i, b := range e.Data {
-		if b != byte(m.Index+int(e.Seq)*7+i) {
-			return false
-		}
-	}
-	return true
+	m.seen[from.Index][e.Seq] = true
+	g.got++
+	g.delays.add(lab.Millis(g.net.Now() - p.At - g.path(from, m)))
 }
 
 // watch counts the data packets that the network loses when they are sent at first.
@@ -235,7 +208,7 @@ func (g *group) watch(e netsim.Event) {
 	}
 	from, seq := g.members[binary.BigEndian.Uint16(e.Data[4:])-1],
 		int(binary.BigEndian.Uint32(e.Data[6:]))
-	from.sent[seq].lost = true
+	from.Sent[seq].Lost = true
 	if !g.shared {
 		g.missed++
 		return
@@ -260,8 +233,8 @@ func (g *group) result() Row {
 	r.Undelivered = r.Deliveries - g.got - g.gone
 	var total, forward, recovery uint64
 	for _, m := range g.members {
-		for _, p := range m.sent {
-			if p.lost {
+		for _, p := range m.Sent {
+			if p.Lost {
 				r.LostPackets++
 			}
 		}

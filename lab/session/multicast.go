@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"time"
 
@@ -18,10 +19,16 @@ type Member struct {
 	Index int
 	*crimp.Group
 	End *netsim.Endpoint
-	// Post is how a datagram is sent, and Heard is told what happens.
-	Post  func(d link.Datagram)
-	Heard func(e *crimp.Event)
+	// Post is how a datagram is sent.
+	Post func(d link.Datagram)
+	// Delivered is told of packets that come, and whether they are what was sent; GaveUp of those
+	// that will not.
+	Delivered func(e *crimp.Event, p *Packet, same bool)
+	GaveUp    func(e *crimp.Event)
+	// Sent are the member's own packets, by their numbers. The first is none.
+	Sent []Packet
 
+	all   []*Member
 	net   *netsim.Net
 	batch [1]link.Datagram
 	out   []link.Datagram
@@ -30,12 +37,22 @@ type Member struct {
 	call  func()
 }
 
+// A Packet is what a member sent: who and when, and what it was.
+type Packet struct {
+	From *Member
+	At   time.Duration
+	Lost bool // it was dropped, for whoever watches the network to say
+	sum  uint64
+}
+
 // Members make a group of so many, which Begin lets begin.
 func Members(net *netsim.Net, n int, secret uint64, site uint8, o crimp.Options) (list []*Member,
 	roster crimp.Roster, err error) {
 	roster = crimp.Roster{Epoch: 1, Key: [16]byte{1}}
 	for i := range n {
-		m := &Member{Index: i, net: net, End: net.Endpoint(fmt.Sprint("m", i+1)), wake: -1}
+		m := &Member{
+			Index: i, net: net, End: net.Endpoint(fmt.Sprint("m", i+1)), wake: -1,
+			Sent: make([]Packet, 1)}
 		binary.BigEndian.PutUint64(o.Seed[:], secret)
 		binary.BigEndian.PutUint64(o.Seed[8:], uint64(i+1))
 		if o.Identity, err = crimp.NewIdentity(o.Seed); err != nil {
@@ -47,6 +64,9 @@ func Members(net *netsim.Net, n int, secret uint64, site uint8, o crimp.Options)
 		list = append(list, m)
 		roster.Members = append(roster.Members,
 			crimp.Member{ID: member.ID(i + 1), Card: o.Identity.Card(m.End.LocalAddr(), site)})
+	}
+	for _, m := range list {
+		m.all = list
 	}
 	return list, roster, nil
 }
@@ -88,6 +108,33 @@ func (m *Member) Step() {
 
 func (m *Member) events() {
 	for _, e := range m.Events() {
-		m.Heard(&e)
+		switch e.Kind {
+		case crimp.GaveUp:
+			m.GaveUp(&e)
+		case crimp.Delivered:
+			from := m.all[e.Member-1]
+			p := &Packet{From: from}
+			if int(e.Seq) < len(from.Sent) {
+				p = &from.Sent[e.Seq]
+			}
+			m.Delivered(&e, p, p.sum == digest(e.Data))
+		}
 	}
+}
+
+// Say sends the member's next packet.
+func (m *Member) Say(data []byte) error {
+	seq, err := m.Send(m.net.Now(), data)
+	if err == nil && int(seq) != len(m.Sent) {
+		err = fmt.Errorf("packet %d has the number %d", len(m.Sent), seq)
+	}
+	m.Sent = append(m.Sent, Packet{From: m, At: m.net.Now(), sum: digest(data)})
+	m.Step()
+	return err
+}
+
+func digest(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b) // it never fails
+	return h.Sum64()
 }
