@@ -3,6 +3,7 @@ package mirrorlab
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -98,41 +99,28 @@ const (
 	faultStep  = 20 * time.Millisecond
 )
 
-// faulted collects over all tries.
-type faulted struct {
-	again, shown, still, others, led, serving tally
-	result                                    FaultResult
-}
-
-// runFault tries a fault again and again, each time with another seed.
+// runFault tries a fault again and again, each time with another seed. The first try is what is
+// told beside the fault; settled worlds are compared in all of them.
 func runFault(ctx context.Context, o *Options) (*Result, error) {
-	x := &faulted{result: FaultResult{Fault: o.Fault.String(), Times: o.Times}}
+	q := &FaultResult{Fault: o.Fault.String(), Times: o.Times}
 	var r *Result
+	var settled Settled
 	for i := range o.Times {
 		f := newCluster(ctx, o, o.Seed+uint64(i))
-		err := f.suffer(x, o.Progress.Nth(i, o.Times),
+		f.r.Fault, f.r.Settled = q, settled
+		err := f.suffer(o.Progress.Nth(i, o.Times),
 			fmt.Sprintf("fault %v, %d of %d", o.Fault, i+1, o.Times))
 		f.close()
 		if err != nil {
 			return nil, err
 		}
-		h := f.head()
-		h.Series = f.series
-		h.Settled = f.worlds.result()
-		if r == nil {
-			r = h
-			continue
-		}
-		r.Settled.Ticks += h.Settled.Ticks
-		r.Settled.Compared += h.Settled.Compared
-		if r.Settled.Different += h.Settled.Different; r.Settled.First == "" {
-			r.Settled.First = h.Settled.First
+		if settled = f.r.Settled; i == 0 {
+			r = f.head()
 		}
 	}
-	q := &x.result
-	q.Again, q.Shown, q.Still, q.StillOthers, q.Led, q.Serving = x.again.spread(), x.shown.spread(),
-		x.still.spread(), x.others.spread(), x.led.spread(), x.serving.spread()
-	r.Fault = q
+	settled.Delay = Spread{}
+	r.Settled, r.Sight, r.Rollbacks, r.Clock = settled, Sight{}, Rollbacks{}, Clocks{}
+	sumUp(reflect.ValueOf(r))
 	r.judgeFault(o.Fault)
 	return r, nil
 }
@@ -156,7 +144,7 @@ func (r *Result) judgeFault(f Fault) {
 }
 
 // suffer lets everyone play, and then it happens.
-func (f *cluster) suffer(x *faulted, p lab.Progress, what string) error {
+func (f *cluster) suffer(p lab.Progress, what string) error {
 	if err := f.assemble(f.o.serving(), f.o.Players, f.o.Mirrors*f.o.Players); err != nil {
 		return err
 	}
@@ -171,17 +159,18 @@ func (f *cluster) suffer(x *faulted, p lab.Progress, what string) error {
 		u.after.begin(f.Net.Now())
 	}
 	if f.o.Fault == JoinLate {
-		f.joined(x, &run)
+		f.joined(&run)
 	} else {
-		f.killed(x, &run)
+		f.killed(&run)
 	}
-	x.result.Runs = append(x.result.Runs, run)
+	f.r.Fault.Runs = append(f.r.Fault.Runs, run)
 	p.Tell(1, what)
 	return f.Err
 }
 
 // killed kills a mirror and waits until its players play elsewhere.
-func (f *cluster) killed(x *faulted, run *FaultRun) {
+func (f *cluster) killed(run *FaultRun) {
+	q := f.r.Fault
 	victim := f.uber()
 	if f.o.Fault == KillMirror {
 		rest := slices.DeleteFunc(slices.Clone(f.machines),
@@ -210,30 +199,31 @@ func (f *cluster) killed(x *faulted, run *FaultRun) {
 		return
 	}
 	if led > 0 {
-		x.led.add(led)
+		q.Led.add(led)
 		run.Led = lab.Millis(led)
 		run.Moved = f.uber() != nil && victim != f.uber() && f.o.Fault == KillUber
 	}
 	for _, u := range f.guests {
 		still := u.after.longest(f.Net.Now())
 		run.Still = max(run.Still, lab.Millis(still))
-		x.still.add(still)
+		q.Still.add(still)
 		if !slices.Contains(theirs, u) {
-			x.others.add(still)
+			q.StillOthers.add(still)
 			continue
 		}
 		if u.after.again == 0 {
-			x.result.Lost++
+			q.Lost++
 			continue
 		}
-		x.shown.add(u.after.shown - at)
-		x.again.add(u.after.again - at)
+		q.Shown.add(u.after.shown - at)
+		q.Again.add(u.after.again - at)
 		run.Again = max(run.Again, lab.Millis(u.after.again-at))
 	}
 }
 
 // joined starts one more mirror, and waits until it serves.
-func (f *cluster) joined(x *faulted, run *FaultRun) {
+func (f *cluster) joined(run *FaultRun) {
+	q := f.r.Fault
 	var was []timeline.Stats
 	for _, s := range f.machines {
 		was = append(was, s.mirror.TimelineStats())
@@ -246,19 +236,19 @@ func (f *cluster) joined(x *faulted, run *FaultRun) {
 		return
 	}
 	if s.serving > 0 {
-		x.serving.add(s.serving - at)
+		q.Serving.add(s.serving - at)
 		run.Serving = lab.Millis(s.serving - at)
 	}
 	for i, o := range f.machines[:len(was)] {
 		st := o.mirror.TimelineStats()
-		x.result.Missed = max(x.result.Missed, st.Behind-was[i].Behind)
-		x.result.Waited += lab.Millis(st.Waited - was[i].Waited)
+		q.Missed = max(q.Missed, st.Behind-was[i].Behind)
+		q.Waited += lab.Millis(st.Waited - was[i].Waited)
 	}
 	for _, u := range f.guests {
 		still := u.after.longest(f.Net.Now())
 		run.Still = max(run.Still, lab.Millis(still))
-		x.still.add(still)
-		x.others.add(still)
+		q.Still.add(still)
+		q.StillOthers.add(still)
 	}
 }
 

@@ -21,13 +21,11 @@ type cluster struct {
 	*players
 	machines []*machine
 	commands session.Rings[followed]
-	sight    sights
-	worlds   worlds
+	worlds   map[world.Tick]*firstWorld
+	r        *Result // what was found so far
 
-	settledDelay, leadingDelay tally
-	clockError, clockBound     tally
-	beyond                     int
-	series                     []Moment
+	// Of commands that leading worlds of other mirrors executed: those passed over, and all.
+	passed, counted int
 }
 
 // A machine is one with a mirror.
@@ -58,7 +56,7 @@ type machine struct {
 func newCluster(ctx context.Context, o *Options, seed uint64) *cluster {
 	return &cluster{
 		players: newPlayers(ctx, o, seed), commands: session.Rings[followed]{},
-		worlds: newWorlds()}
+		worlds: map[world.Tick]*firstWorld{}, r: new(Result)}
 }
 
 // start makes a machine and starts its mirror. The first founds the game.

@@ -295,7 +295,7 @@ func TestRefused(t *testing.T) {
 
 // TestPlot: it is an SVG, with or without anything to draw.
 func TestPlot(t *testing.T) {
-	r := &mirrorlab.Result{Seconds: 2}
+	r := &mirrorlab.Result{Setting: mirrorlab.Setting{Seconds: 2}}
 	for i := range 5 {
 		r.Series = append(r.Series,
 			mirrorlab.Moment{Second: float64(i + 1), Rollbacks: i, Settled: 1000, KBits: 100})

@@ -3,6 +3,7 @@ package mirrorlab
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/coeval-dev/coeval/crimp"
@@ -57,8 +58,8 @@ func (f *cluster) sample() {
 		if f.On {
 			f.clocks()
 			for _, s := range f.alive() {
-				f.settledDelay.add(s.mirror.SettledDelay())
-				f.leadingDelay.add(s.leading())
+				f.r.Settled.Delay.add(s.mirror.SettledDelay())
+				f.r.Rollbacks.Leading.add(s.leading())
 			}
 		}
 	})
@@ -83,7 +84,7 @@ func (f *cluster) sample() {
 			now.Retracted-min(now.Retracted, last.Retracted)
 		m.KBits = float64(total-bytes) * 8 / 1000
 		if bytes > 0 {
-			f.series = append(f.series, m)
+			f.r.Series = append(f.r.Series, m)
 		}
 		last, bytes = now, total
 	})
@@ -111,31 +112,26 @@ func (f *cluster) clocks() {
 	for i, s := range list {
 		off := (s.group() - mean).Abs()
 		s.wrong = max(s.wrong, off)
-		f.clockError.add(off)
+		f.r.Clock.Error.add(off)
 		bound := s.mirror.Clock().Bound
-		f.clockBound.add(bound)
+		f.r.Clock.Bound.add(bound)
 		for _, o := range list[:i] {
 			if (s.group() - o.group()).Abs() > bound+o.mirror.Clock().Bound {
-				f.beyond++
+				f.r.Clock.Beyond++
 			}
 		}
 	}
 }
 
 func (f *cluster) result() *Result {
-	o := f.o
 	r := f.head()
+	sumUp(reflect.ValueOf(r))
 	r.Seconds = (f.Net.Now() - f.Since).Seconds()
-	r.Sight = f.sighted()
+	r.Sight.PassedOver = lab.Per(f.passed, f.counted)
+	r.Sight.Asked = lab.Millis(pathDelay(f.o.Between) + askedTicks*f.Title.Game.TickLength())
 	r.Corrections.Kept = f.sum()
-	r.Settled = f.worlds.result()
-	r.Settled.Delay = f.settledDelay.spread()
-	r.Clock = Clocks{
-		DriftPPM: o.Drift, Error: f.clockError.spread(), Bound: f.clockBound.spread(),
-		Beyond: f.beyond}
-	r.Series = f.series
+	r.Clock.DriftPPM = f.o.Drift
 	b := &r.Rollbacks
-	b.Leading = f.leadingDelay.spread()
 	var all, warm timeline.Stats
 	var events mirror.Stats
 	repairs := 0
@@ -173,16 +169,17 @@ func (f *cluster) result() *Result {
 	return r
 }
 
-// head is what a result says of its circumstances.
+// head has the result say in which circumstances it was found.
 func (f *cluster) head() *Result {
 	o := f.o
-	return &Result{
+	f.r.Setting = Setting{
 		Game: f.Title.Name(), Seed: o.Seed, Mirrors: o.Mirrors, Players: o.Players,
 		Timeline: o.Timeline, Delays: inMillis(o.Delays), TickRate: f.Title.Game.Rate(),
 		Warm:    o.Warm.Seconds(),
 		Between: networkText(o.Between), Near: networkText(o.Near),
 		Path: lab.Millis(pathDelay(o.Between)), Digest: fmt.Sprintf("%016x", f.Net.Digest()),
 	}
+	return f.r
 }
 
 func networkText(c netsim.Conditions) string {

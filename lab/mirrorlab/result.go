@@ -9,21 +9,7 @@ import (
 // Result is all that Run found. Times are in milliseconds, rates of bytes in kbit/s without the
 // headers of UDP and IP, distances in the world's units. The JSON names are for scripts and stay.
 type Result struct {
-	Game     string    `json:"game"`
-	Seed     uint64    `json:"seed"`
-	Mirrors  int       `json:"mirrors"`
-	Players  int       `json:"players_on_each"`
-	Timeline string    `json:"timeline"`
-	Delays   []float64 `json:"delays_ms"` // as they were given, or nothing for the mirrors' own
-	TickRate int       `json:"ticks_per_second"`
-	Warm     float64   `json:"warm_seconds"`
-	Seconds  float64   `json:"seconds"` // measured
-	Between  string    `json:"network_between_mirrors"`
-	Near     string    `json:"network_of_players"`
-	Path     float64   `json:"path_ms"` // what a datagram takes from mirror to mirror on average
-	// of all that the network carried: the same if two runs were the same
-	Digest string `json:"digest"`
-
+	Setting
 	Sight       Sight       `json:"sight"`
 	Rollbacks   Rollbacks   `json:"rollbacks"`
 	Corrections Corrections `json:"corrections"`
@@ -39,6 +25,24 @@ type Result struct {
 
 	Fault   *FaultResult `json:"fault,omitempty"`
 	Targets []lab.Target `json:"targets"`
+}
+
+// Setting is what was measured.
+type Setting struct {
+	Game     string    `json:"game"`
+	Seed     uint64    `json:"seed"`
+	Mirrors  int       `json:"mirrors"`
+	Players  int       `json:"players_on_each"`
+	Timeline string    `json:"timeline"`
+	Delays   []float64 `json:"delays_ms"` // as they were given, or nothing for the mirrors' own
+	TickRate int       `json:"ticks_per_second"`
+	Warm     float64   `json:"warm_seconds"`
+	Seconds  float64   `json:"seconds"` // measured
+	Between  string    `json:"network_between_mirrors"`
+	Near     string    `json:"network_of_players"`
+	Path     float64   `json:"path_ms"` // what a datagram takes from mirror to mirror on average
+	// of all that the network carried: the same if two runs were the same
+	Digest string `json:"digest"`
 }
 
 // Sight is how long after a player's command a player of another mirror is shown what came of it. A

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
@@ -17,12 +16,6 @@ type followed struct {
 	entered time.Duration // at its mirror; 0 if it has not
 	at      int           // which mirror
 	image   []int32
-}
-
-// sights collect how long it takes until others see a command.
-type sights struct {
-	executed, sent, taken, whole, home, early tally
-	passed, counted                           int
 }
 
 // find is the command of a player for a tick, if it has come in at a mirror.
@@ -50,7 +43,7 @@ func (s *machine) entered(_ *world.World, p world.Player, t world.Tick, image []
 	x.image = append(x.image[:0], image...)
 	if s.On {
 		// Its tick is closed when the group's time gets there.
-		s.sight.early.add(
+		s.r.Sight.Early.add(
 			time.Duration(t)*time.Second/time.Duration(s.Title.Game.Rate()) - s.group())
 	}
 	return nil
@@ -154,10 +147,10 @@ func (s *machine) did(p world.Player, at, now world.Tick) {
 		if x == nil || !s.On || x.at == s.index {
 			continue
 		}
-		s.sight.executed.add(s.Net.Now() - x.entered)
-		s.sight.counted++
+		s.r.Sight.Executed.add(s.Net.Now() - x.entered)
+		s.counted++
 		if t != at {
-			s.sight.passed++
+			s.passed++
 		}
 	}
 }
@@ -195,12 +188,12 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 			}
 			switch {
 			case x.at == s.index && inView:
-				f.sight.home.add(f.Net.Now() - x.given)
+				f.r.Sight.Home.add(f.Net.Now() - x.given)
 			case x.at != s.index:
-				f.sight.sent.add(*reach - x.entered)
+				f.r.Sight.Sent.add(*reach - x.entered)
 				if inView {
-					f.sight.taken.add(f.Net.Now() - x.entered)
-					f.sight.whole.add(f.Net.Now() - x.given)
+					f.r.Sight.Taken.add(f.Net.Now() - x.entered)
+					f.r.Sight.Whole.add(f.Net.Now() - x.given)
 				}
 			}
 		}
@@ -219,14 +212,4 @@ func (u *guest) sees(p world.Player) bool {
 		}
 	}
 	return false
-}
-
-func (f *cluster) sighted() Sight {
-	x := &f.sight
-	return Sight{
-		Executed: x.executed.spread(), Sent: x.sent.spread(), Taken: x.taken.spread(),
-		Whole: x.whole.spread(), Home: x.home.spread(), Early: x.early.spread(),
-		PassedOver: float64(x.passed) / float64(max(x.counted, 1)),
-		Asked:      lab.Millis(pathDelay(f.o.Between) + askedTicks*f.Title.Game.TickLength()),
-	}
 }

@@ -1,6 +1,7 @@
 package mirrorlab
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
@@ -13,6 +14,30 @@ type Spread struct {
 	P95    float64 `json:"p95" head:"p95" as:"%.1f"`
 	Most   float64 `json:"most" head:"most" as:"%.1f"`
 	N      int     `json:"n" head:"n"`
+	tally  *tally  // of times that are not summed up yet
+}
+
+func (s *Spread) add(d time.Duration) {
+	if s.tally == nil {
+		s.tally = new(tally)
+	}
+	s.tally.add(d)
+}
+
+// sumUp sums up all spreads in a struct.
+func sumUp(v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		sumUp(v.Elem())
+	case v.Type() == reflect.TypeFor[Spread]():
+		if s := v.Addr().Interface().(*Spread); s.tally != nil {
+			*s = s.tally.spread()
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			sumUp(v.Field(i))
+		}
+	}
 }
 
 // A tally counts times by steps of a tenth of a millisecond, since there are millions of them.
