@@ -86,11 +86,6 @@ type Usage struct {
 // Used is what this process has used so far.
 func Used() Usage { return Usage{CPU: ProcessTime(), Allocs: Mallocs()} }
 
-// Since is what was used since an earlier moment.
-func (u Usage) Since(before Usage) Usage {
-	return Usage{u.CPU - before.CPU, u.Allocs - before.Allocs}
-}
-
 // Mallocs is how many allocations this process has made.
 func Mallocs() uint64 {
 	var m runtime.MemStats

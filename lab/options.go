@@ -59,12 +59,10 @@ type Numeric interface {
 }
 
 func kindOf(v any) string {
-	switch v.(type) {
-	case time.Duration:
+	if _, ok := v.(time.Duration); ok {
 		return "duration"
-	default:
-		return fmt.Sprintf("%T", v)
 	}
+	return fmt.Sprintf("%T", v)
 }
 
 func parse[T Numeric](text string) (v T, err error) {
@@ -85,6 +83,14 @@ func parse[T Numeric](text string) (v T, err error) {
 	return v, err
 }
 
+// within is an error if a value is not from least to most.
+func within[T Numeric](what string, v, least, most T) error {
+	if v >= least && v <= most {
+		return nil
+	}
+	return fmt.Errorf("%s %v: choose %v to %v", what, v, least, most)
+}
+
 // Number is an option that is a number from least to most.
 func Number[T Numeric](p *T, name string, def, least, most T, help string) *Option {
 	return &Option{
@@ -94,13 +100,8 @@ func Number[T Numeric](p *T, name string, def, least, most T, help string) *Opti
 			*p, err = parse[T](text)
 			return err
 		},
-		fill: func() { *p = cmp.Or(*p, def) },
-		check: func() error {
-			if *p >= least && *p <= most {
-				return nil
-			}
-			return fmt.Errorf("%s is %v: choose %v to %v", name, *p, least, most)
-		},
+		fill:  func() { *p = cmp.Or(*p, def) },
+		check: func() error { return within(name+" is", *p, least, most) },
 	}
 }
 
@@ -109,7 +110,8 @@ func Span(p *time.Duration, name string, unit, def, least, most time.Duration,
 	help string) *Option {
 	o := Number(p, name, def, least, most, help)
 	o.Kind = "float64"
-	o.get = func() string { return fmt.Sprint(float64(*p) / float64(unit)) }
+	units := func(d time.Duration) float64 { return float64(d) / float64(unit) }
+	o.get = func() string { return fmt.Sprint(units(*p)) }
 	o.set = func(text string) error {
 		n, err := parse[float64](text)
 		if err == nil && !(math.Abs(n) <= math.MaxInt32) {
@@ -118,13 +120,7 @@ func Span(p *time.Duration, name string, unit, def, least, most time.Duration,
 		*p = time.Duration(n * float64(unit))
 		return err
 	}
-	o.check = func() error {
-		if *p >= least && *p <= most {
-			return nil
-		}
-		return fmt.Errorf("%s is %s: choose %v to %v", name, o.get(),
-			least.Seconds()/unit.Seconds(), most.Seconds()/unit.Seconds())
-	}
+	o.check = func() error { return within(name+" is", units(*p), units(least), units(most)) }
 	return o
 }
 
@@ -169,12 +165,8 @@ func list[T any](p *[]T, name, kind string, def []T, help string, parse func(str
 
 // Numbers is an option of several numbers, each from least to most.
 func Numbers[T Numeric](p *[]T, name string, def []T, least, most T, help string) *Option {
-	return list(p, name, kindOf(least)+"Slice", def, help, parse[T], func(v T) error {
-		if v >= least && v <= most {
-			return nil
-		}
-		return fmt.Errorf("%s has %v: choose %v to %v", name, v, least, most)
-	})
+	return list(p, name, kindOf(least)+"Slice", def, help, parse[T],
+		func(v T) error { return within(name+" has", v, least, most) })
 }
 
 // Words is an option of several words, of those that there are. Any will do if that is not known.
