@@ -106,12 +106,7 @@ func (b *bench) run(j job) (*Row, error) {
 }
 
 func (r *run) done() bool {
-	for _, m := range r.mirrors {
-		if m.hashes[r.job.ticks] == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.mirrors, func(m *mirror) bool { return m.hashes[r.job.ticks] == 0 })
 }
 
 func (r *run) time(t world.Tick) time.Duration {
@@ -130,15 +125,8 @@ func (r *run) schedule() {
 		now := r.net.Now()
 		for _, m := range r.mirrors {
 			if int(n) <= r.job.ticks {
-				in := &r.b.input[n]
-				for _, p := range in.leaves {
-					m.later(n, p, timeline.Command{Kind: timeline.Leave, Player: p})
-				}
-				for _, p := range in.joins {
-					m.later(n, p, timeline.Command{Kind: timeline.Join, Player: p})
-				}
-				for i, p := range in.players {
-					m.later(n, p, timeline.Command{Player: p, Image: in.images[i]})
+				for _, c := range r.b.input[n] {
+					m.later(n, c)
 				}
 			}
 			// after what comes at that time
@@ -153,14 +141,14 @@ func (r *run) schedule() {
 }
 
 // later lets a command of one of the mirror's own players come in when that player's do.
-func (m *mirror) later(n world.Tick, p world.Player, c timeline.Command) {
+func (m *mirror) later(n world.Tick, c timeline.Command) {
 	r := m.run
 	half := (r.b.o.Players + 1) / 2
-	if first := int(p) <= half; first != (m.id == 1) {
+	if first := int(c.Player) <= half; first != (m.id == 1) {
 		return
 	}
 	length := r.b.title.Game.TickLength()
-	phase := time.Duration(det.Draw(r.b.o.Seed, uint64(p), uint64(n), 0) % uint64(length))
+	phase := time.Duration(det.Draw(r.b.o.Seed, uint64(c.Player), uint64(n), 0) % uint64(length))
 	if r.b.o.AtTick {
 		phase = 0
 	}

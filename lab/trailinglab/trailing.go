@@ -303,14 +303,9 @@ type bench struct {
 	title *lab.Subject
 	start *world.World
 	ticks int
-	input []input      // by tick, from 1
-	large *world.World // the world at its largest
-}
-
-// An input is what came into the recorded world at a tick.
-type input struct {
-	joins, leaves, players []world.Player
-	images                 [][]int32 // of players
+	given int                  // commands
+	input [][]timeline.Command // what came into the recorded world, by tick, from 1
+	large *world.World         // the world at its largest
 }
 
 // A job is one run to do.
@@ -363,10 +358,7 @@ func newBench(o Options) (*bench, *Result, error) {
 	}
 	r := &Result{
 		Game: title.Name(), Players: o.Players, Mirrors: 2, Ticks: b.ticks, TraceBytes: len(data),
-		WorldBytes: b.large.Host().Size()}
-	for _, in := range b.input {
-		r.Commands += len(in.players)
-	}
+		WorldBytes: b.large.Host().Size(), Commands: b.given}
 	return b, r, nil
 }
 
@@ -404,7 +396,7 @@ func (b *bench) read(data []byte) error {
 	if err := r.Header().Fits(b.title.Game); err != nil {
 		return err
 	}
-	b.input = make([]input, 1)
+	b.input = make([][]timeline.Command, 1)
 	res, err := trace.Replay(b.title.Game, r,
 		trace.ReplayOptions{Each: func(w *world.World, rec *trace.Record) error {
 			if b.start == nil {
@@ -424,12 +416,17 @@ func (b *bench) read(data []byte) error {
 					return err
 				}
 			}
-			in := input{
-				joins: slices.Clone(rec.Joins), leaves: slices.Clone(rec.Leaves),
-				players: slices.Clone(rec.Players)}
-			for i := range rec.Players {
-				in.images = append(in.images, slices.Clone(rec.Command(i)))
+			var in []timeline.Command
+			for _, p := range rec.Leaves {
+				in = append(in, timeline.Command{Kind: timeline.Leave, Player: p})
 			}
+			for _, p := range rec.Joins {
+				in = append(in, timeline.Command{Kind: timeline.Join, Player: p})
+			}
+			for i, p := range rec.Players {
+				in = append(in, timeline.Command{Player: p, Image: slices.Clone(rec.Command(i))})
+			}
+			b.given += len(rec.Players)
 			b.input = append(b.input, in)
 			return nil
 		}})

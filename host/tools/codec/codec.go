@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -68,36 +69,27 @@ func makeTables(cmd *cobra.Command, out string, work func(p lab.Progress) (*code
 	return err
 }
 
-// interruptible lets Ctrl-C end work that knows nothing of it.
+// interruptible lets Ctrl-C end work that knows nothing of it. Nothing is printed once this has
+// returned.
 func interruptible(ctx context.Context, p lab.Progress,
 	work func(p lab.Progress) (*codec.Model, error)) (*codec.Model, error) {
-	type news struct {
-		done float64
-		what string
-	}
-	type result struct {
-		model *codec.Model
-		err   error
-	}
-	// Progress is shown here, so that nothing is printed once this has returned.
-	told, finished := make(chan news), make(chan result, 1)
+	var showing sync.Mutex
+	var model *codec.Model
+	var err error
+	finished := make(chan struct{})
 	go func() {
-		m, err := work(func(done float64, what string) {
-			select {
-			case told <- news{done, what}:
-			case <-ctx.Done():
-			}
+		defer close(finished)
+		model, err = work(func(done float64, what string) {
+			showing.Lock()
+			defer showing.Unlock()
+			p(done, what)
 		})
-		finished <- result{m, err}
 	}()
-	for {
-		select {
-		case n := <-told:
-			p(n.done, n.what)
-		case r := <-finished:
-			return r.model, r.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	select {
+	case <-finished:
+		return model, err
+	case <-ctx.Done():
+		showing.Lock() // for good
+		return nil, ctx.Err()
 	}
 }

@@ -89,10 +89,7 @@ func (d *driver) run() error {
 		}
 	}
 	d.print(time.Since(d.start), true)
-	if d.ended != nil {
-		return d.ended
-	}
-	return nil
+	return d.ended
 }
 
 // step takes what has come, sends what is due.
