@@ -202,7 +202,7 @@ func (a *App) watch() {
 		return
 	}
 	c := &a.controls
-	f := fighter(&a.view)
+	f := a.view.Fighter()
 	if f == nil || !f.Alive() {
 		a.answer.Lose()
 		return

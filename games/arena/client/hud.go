@@ -89,7 +89,7 @@ func (a *App) bar(x, y, w, h, part float64, c scene.Color) {
 // status shows health and weapons.
 func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	u := a.unit
-	f := fighter(v)
+	f := v.Fighter()
 	if f == nil {
 		return
 	}
@@ -146,16 +146,6 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 		a.batch.rect(w/2-30*u, h-66*u, 60*u*part, 3*u, ink(scene.WeaponColor(f.Weapon), 0.8))
 		a.batch.flush(dst, blendOver)
 	}
-}
-
-// fighter is the player's own.
-func fighter(v *session.View) *arena.Fighter {
-	for id, f := range world.All[arena.Fighter](v.World) {
-		if v.World.Owner(id) == v.Me {
-			return f
-		}
-	}
-	return nil
 }
 
 func (a *App) crosshair(dst *ebiten.Image) {
@@ -305,7 +295,7 @@ func (a *App) big(dst *ebiten.Image, w, h float64) {
 }
 
 func (a *App) dead(dst *ebiten.Image, v *session.View, w, h float64) {
-	f := fighter(v)
+	f := v.Fighter()
 	if f == nil {
 		return
 	}

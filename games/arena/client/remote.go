@@ -43,7 +43,7 @@ func (a *App) tellGame(out map[string]any) {
 	if a.scene.Map != nil {
 		out["map"] = a.scene.Map.Name
 	}
-	if f := fighter(&a.view); f != nil {
+	if f := a.view.Fighter(); f != nil {
 		out["x"], out["y"], out["health"] = f.Pos.X, f.Pos.Y, f.Health
 		out["weapon"], out["rockets"] = f.Weapon.String(), f.Rockets
 	}

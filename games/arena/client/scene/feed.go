@@ -47,14 +47,8 @@ const (
 
 // Update lets time pass.
 func (f *Feed) Update(dt float64) {
-	f.Kills = fading(f.Kills, func(k *Kill) bool {
-		k.Age += dt
-		return k.Age < killLife
-	})
-	f.Lines = fading(f.Lines, func(l *Line) bool {
-		l.Age += dt
-		return l.Age < lineLife
-	})
+	f.Kills = aged(f.Kills, dt, func(k *Kill) (*float64, float64) { return &k.Age, killLife })
+	f.Lines = aged(f.Lines, dt, func(l *Line) (*float64, float64) { return &l.Age, lineLife })
 	if f.Big.Age += dt; f.Big.Age > bigLife {
 		f.Big = Line{}
 	}

@@ -286,25 +286,18 @@ func (s *Scene) look(f *Frame, dt float64) {
 
 // age lets time pass for what fades.
 func (s *Scene) age(dt float64) {
-	s.Scorches = fading(s.Scorches, func(m *Scorch) bool {
-		m.Age += dt
-		return m.Age < scorchLife
-	})
-	s.Rays = fading(s.Rays, func(r *Ray) bool {
-		r.Age += dt
-		return r.Age < rayLife
-	})
-	s.flashes = fading(s.flashes, func(g *glint) bool {
-		g.age += dt
-		return g.age < g.life
-	})
+	s.Scorches = aged(s.Scorches, dt,
+		func(m *Scorch) (*float64, float64) { return &m.Age, scorchLife })
+	s.Rays = aged(s.Rays, dt, func(r *Ray) (*float64, float64) { return &r.Age, rayLife })
+	s.flashes = aged(s.flashes, dt, func(g *glint) (*float64, float64) { return &g.age, g.life })
 }
 
-// fading keeps what is still to be seen.
-func fading[T any](list []T, seen func(*T) bool) []T {
+// aged lets all in a list grow older, and keeps what has not lived as long as it may.
+func aged[T any](list []T, by float64, of func(*T) (age *float64, life float64)) []T {
 	kept := list[:0]
 	for _, x := range list {
-		if seen(&x) {
+		age, life := of(&x)
+		if *age += by; *age < life {
 			kept = append(kept, x)
 		}
 	}

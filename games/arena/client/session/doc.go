@@ -55,6 +55,9 @@ type Play interface {
 	View() View
 }
 
+// Fighter is the body of the player who looks on, or nil.
+func (v *View) Fighter() *arena.Fighter { return fighterOf(v.World, v.Me) }
+
 // fighterOf finds a player's fighter.
 func fighterOf(w *world.World, p world.Player) *arena.Fighter {
 	if w == nil || p == world.Nobody {
