@@ -7,6 +7,7 @@ import (
 
 	"github.com/hajimehoshi/ebiten/v2"
 
+	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
 	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 )
@@ -93,6 +94,12 @@ func (b *batch) sprite(s sprite.Shape, x, y, w, h, angle float64, t tint) {
 		{px - ax - bx, py - ay - by}, {px + ax - bx, py + ay - by},
 		{px + ax + bx, py + ay + by}, {px - ax + bx, py - ay + by},
 	}, &b.where[s], t)
+}
+
+// lay adds a sprite that lies in the world, at a place and with a size in its units.
+func (b *batch) lay(l *lens, s sprite.Shape, at det.Vec2, w, h, angle float64, t tint) {
+	x, y := l.at(at)
+	b.sprite(s, x, y, w*l.scale, h*l.scale, angle, t)
 }
 
 // quad draws any four corners, in order, plain and each in its own color.

@@ -23,9 +23,8 @@ func (p *painter) ground(s *scene.Scene, l *lens) {
 	for i := range s.Scorches {
 		k := &s.Scorches[i]
 		if l.shows(k.Pos, k.Size) && m.Cell(int(k.Pos.X), int(k.Pos.Y)) != arena.Pit {
-			px, py := l.at(k.Pos)
-			p.b.sprite(sprite.Scorch, px, py, k.Size*l.scale, k.Size*l.scale, k.Angle,
-				ink(scene.Color{}, 0.75*k.Fade()))
+			t := ink(scene.Color{}, 0.75*k.Fade())
+			p.b.lay(l, sprite.Scorch, k.Pos, k.Size, k.Size, k.Angle, t)
 		}
 	}
 	p.b.flush(p.groundLayer, blendOver)

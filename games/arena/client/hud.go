@@ -79,6 +79,12 @@ func (a *App) pain(dst *ebiten.Image, w, h float64) {
 	a.batch.flush(dst, blendOver)
 }
 
+// box draws a rectangle, below what is drawn after it.
+func (a *App) box(dst *ebiten.Image, x, y, w, h float64, t tint) {
+	a.batch.rect(x, y, w, h, t)
+	a.batch.flush(dst, blendOver)
+}
+
 // bar draws a part of a whole.
 func (a *App) bar(x, y, w, h, part float64, c scene.Color) {
 	a.batch.rect(x-2, y-2, w+4, h+4, ink(scene.Color{}, 0.55))
@@ -143,8 +149,7 @@ func (a *App) status(dst *ebiten.Image, v *session.View, w, h float64) {
 	if wait := int(f.Ready) - int(v.World.Tick()); wait > 0 && f.Weapon != arena.None {
 		// after another weapon it may take longer
 		part := max(0, 1-float64(wait)/float64(arena.Arms[f.Weapon].Reload))
-		a.batch.rect(w/2-30*u, h-66*u, 60*u*part, 3*u, ink(scene.WeaponColor(f.Weapon), 0.8))
-		a.batch.flush(dst, blendOver)
+		a.box(dst, w/2-30*u, h-66*u, 60*u*part, 3*u, ink(scene.WeaponColor(f.Weapon), 0.8))
 	}
 }
 
@@ -174,8 +179,7 @@ func (a *App) top(dst *ebiten.Image, v *session.View, w float64) {
 	if rank > 0 {
 		own = a.rows[rank-1].Kills
 	}
-	a.batch.rect(w/2-110*u, 0, 220*u, 34*u, ink(scene.Color{}, 0.45))
-	a.batch.flush(dst, blendOver)
+	a.box(dst, w/2-110*u, 0, 220*u, 34*u, ink(scene.Color{}, 0.45))
 	left := ""
 	if t := m.Left(v.World); t >= 0 {
 		s := t / arena.Game.Rate()
@@ -244,8 +248,7 @@ func (a *App) killFeed(dst *ebiten.Image, w float64) {
 		}
 		t.put(dst, k.Victim, x+16*u+icon, y+3*u, k.VictimColor, alpha)
 		if k.Undone {
-			a.batch.rect(right-wide-6*u, y+10*u, wide+12*u, max(2*u, 1), ink(scene.Danger, alpha))
-			a.batch.flush(dst, blendOver)
+			a.box(dst, right-wide-6*u, y+10*u, wide+12*u, max(2*u, 1), ink(scene.Danger, alpha))
 			t.right(dst, "not after all", right-wide-16*u, y+3*u, scene.Dim, alpha)
 		}
 		y += 25 * u
@@ -261,8 +264,7 @@ func (a *App) chat(dst *ebiten.Image, h float64) {
 		if int(a.scene.Time*2)%2 == 0 {
 			line += "_"
 		}
-		a.batch.rect(18*u, y-4*u, 460*u, 24*u, ink(scene.Color{}, 0.6))
-		a.batch.flush(dst, blendOver)
+		a.box(dst, 18*u, y-4*u, 460*u, 24*u, ink(scene.Color{}, 0.6))
 		t.put(dst, line, 24*u, y, scene.Paper, 1)
 		y -= 24 * u
 	}
@@ -299,8 +301,7 @@ func (a *App) dead(dst *ebiten.Image, v *session.View, w, h float64) {
 	if f == nil {
 		return
 	}
-	a.batch.rect(0, h*0.38, w, h*0.17, ink(scene.Color{R: 0.1, G: 0.02, B: 0.03}, 0.6))
-	a.batch.flush(dst, blendOver)
+	a.box(dst, 0, h*0.38, w, h*0.17, ink(scene.Color{R: 0.1, G: 0.02, B: 0.03}, 0.6))
 	text := "you fell"
 	switch k := a.scene.Killer; {
 	case k == v.Me:

@@ -124,16 +124,14 @@ func (a *App) ghosts(dst *ebiten.Image) {
 	l := &a.lens
 	ring := func(at det.Vec2, size float64, c scene.Color) {
 		if l.shows(at, 1) {
-			x, y := l.at(at)
-			a.batch.sprite(sprite.Ring, x, y, size*l.scale, size*l.scale, 0, ink(c, 0.9))
+			a.batch.lay(l, sprite.Ring, at, size, size, 0, ink(c, 0.9))
 		}
 	}
 	for id, f := range world.All[arena.Fighter](w) {
 		if f.Alive() {
-			ring(f.Pos, 2.4*arena.Radius, a.scene.ColorOf(w.Owner(id)))
-			x, y := l.at(f.Pos.MulAdd(f.Aim.Vec(), 0.6))
-			a.batch.sprite(sprite.Arrow, x, y, 0.3*l.scale, 0.3*l.scale, float64(f.Aim),
-				ink(a.scene.ColorOf(w.Owner(id)), 0.9))
+			c, ahead := a.scene.ColorOf(w.Owner(id)), f.Pos.MulAdd(f.Aim.Vec(), 0.6)
+			ring(f.Pos, 2.4*arena.Radius, c)
+			a.batch.lay(l, sprite.Arrow, ahead, 0.3, 0.3, float64(f.Aim), ink(c, 0.9))
 		}
 	}
 	for _, s := range world.All[arena.Shot](w) {
@@ -149,8 +147,7 @@ func (a *App) blindTest(dst *ebiten.Image, w, h float64) {
 	}
 	u := a.unit
 	text, hint := a.blind.Text(a.clock)
-	a.batch.rect(w/2-240*u, 64*u, 480*u, 58*u, ink(scene.Night, 0.85))
-	a.batch.flush(dst, blendOver)
+	a.box(dst, w/2-240*u, 64*u, 480*u, 58*u, ink(scene.Night, 0.85))
 	a.fonts.plain.middle(dst, text, w/2, 70*u, scene.Paper, 1)
 	a.fonts.small.middle(dst, hint, w/2, 96*u, scene.Dim, 1)
 }
@@ -175,8 +172,7 @@ func (a *App) helpPage(dst *ebiten.Image, w, h float64) {
 	bw, bh := 640*u, float64(len(helpLines))*26*u+70*u
 	x, y := w/2-bw/2, h/2-bh/2
 	a.batch.rect(x, y, bw, bh, ink(scene.Night, 0.93))
-	a.batch.rect(x, y, bw, 3*u, ink(scene.Own, 1))
-	a.batch.flush(dst, blendOver)
+	a.box(dst, x, y, bw, 3*u, ink(scene.Own, 1))
 	a.fonts.plain.put(dst, "keys", x+24*u, y+16*u, scene.Paper, 1)
 	for i, l := range helpLines {
 		ly := y + 54*u + float64(i)*26*u

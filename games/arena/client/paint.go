@@ -127,14 +127,12 @@ func (p *painter) light(s *scene.Scene, l *lens) {
 	for i := range s.Lights {
 		o := &s.Lights[i]
 		if l.shows(o.Pos, o.Radius) {
-			x, y := l.at(o.Pos)
-			p.b.sprite(sprite.Glow, x, y, 2*o.Radius*l.scale, 2*o.Radius*l.scale, 0,
-				ink(o.Color, 1))
+			p.b.lay(l, sprite.Glow, o.Pos, 2*o.Radius, 2*o.Radius, 0, ink(o.Color, 1))
 		}
 	}
 	for x, y := range cells(s.Map, l, 2, arena.Pit) { // what glows lights its surroundings
-		px, py := l.at(det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5})
-		p.b.sprite(sprite.Glow, px, py, 5*l.scale, 5*l.scale, 0, ink(scene.Ember, 0.16))
+		at := det.Vec2{X: float64(x) + 0.5, Y: float64(y) + 0.5}
+		p.b.lay(l, sprite.Glow, at, 5, 5, 0, ink(scene.Ember, 0.16))
 	}
 	p.b.flush(p.lightLayer, blendLight)
 	if len(s.Sight) == 0 {

@@ -27,8 +27,7 @@ func (p *painter) things(s *scene.Scene, v *session.View, l *lens) {
 	}
 	for id, o := range world.All[arena.Shot](v.World) {
 		if o.Weapon == arena.Launcher && l.shows(o.Pos, 1) {
-			x, y := l.at(shotAt(v, id, o))
-			p.b.sprite(sprite.Rocket, x, y, 0.72*l.scale, 0.36*l.scale, float64(o.Vel.Angle()),
+			p.b.lay(l, sprite.Rocket, shotAt(v, id, o), 0.72, 0.36, float64(o.Vel.Angle()),
 				ink(scene.Paper, 1))
 		}
 	}
@@ -50,23 +49,21 @@ func shotAt(v *session.View, id world.ID, o *arena.Shot) det.Vec2 {
 }
 
 func (p *painter) pickup(o *arena.Pickup, there bool, t float64, l *lens) {
-	x, y := l.at(o.Pos)
 	c := scene.KindColor(o.Kind)
 	if !there {
-		p.b.sprite(sprite.Pad, x, y, 1.05*l.scale, 1.05*l.scale, 0, ink(c.Mul(0.35), 0.5))
+		p.b.lay(l, sprite.Pad, o.Pos, 1.05, 1.05, 0, ink(c.Mul(0.35), 0.5))
 		return
 	}
-	p.b.sprite(sprite.Pad, x, y, 1.05*l.scale, 1.05*l.scale, 0, ink(c.Mul(0.8), 0.6))
-	bob := math.Sin(t*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05
-	p.b.sprite(sprite.Shadow, x+0.06*l.scale, y+0.1*l.scale, 0.8*l.scale, 0.7*l.scale, 0,
-		ink(scene.Color{}, 0.6))
+	p.b.lay(l, sprite.Pad, o.Pos, 1.05, 1.05, 0, ink(c.Mul(0.8), 0.6))
+	below := o.Pos.Add(det.Vec2{X: 0.06, Y: 0.1})
+	p.b.lay(l, sprite.Shadow, below, 0.8, 0.7, 0, ink(scene.Color{}, 0.6))
+	bob := o.Pos.Sub(det.Vec2{Y: math.Sin(t*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05})
 	look := pickups[o.Kind]
 	angle := 0.0
 	if look.turns {
 		angle = t * 1.1
 	}
-	p.b.sprite(look.shape, x, y-bob*l.scale, look.size*l.scale, look.size*l.scale, angle,
-		ink(c.Mix(scene.Paper, 0.25), 1))
+	p.b.lay(l, look.shape, bob, look.size, look.size, angle, ink(c.Mix(scene.Paper, 0.25), 1))
 }
 
 // pickups are how what lies about looks.
@@ -122,25 +119,20 @@ func (p *painter) particle(o *scene.Particle, l *lens) {
 	if !l.shows(o.Pos, size) {
 		return
 	}
-	x, y := l.at(o.Pos)
-	w, h := size*l.scale, size*l.scale
-	if o.Stretch > 1 {
-		w *= o.Stretch
-	}
+	long := size * max(1, o.Stretch)
 	t := ink(c, alpha)
 	if o.Adds {
 		t[3] = 0
 	}
-	p.b.sprite(o.Shape, x, y, w, h, o.Angle, t)
+	p.b.lay(l, o.Shape, o.Pos, long, size, o.Angle, t)
 }
 
 // shining draws what gives light of its own: bolts, beams, flames, visors.
 func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 	add := func(shape sprite.Shape, at det.Vec2, w, h, angle float64, c scene.Color, k float64) {
-		x, y := l.at(at)
 		t := ink(c, k)
 		t[3] = 0
-		p.b.sprite(shape, x, y, w*l.scale, h*l.scale, angle, t)
+		p.b.lay(l, shape, at, w, h, angle, t)
 	}
 	for id, o := range world.All[arena.Shot](v.World) {
 		at := shotAt(v, id, o)
