@@ -10,8 +10,7 @@ import (
 )
 
 var (
-	build = stage{
-		"build", func(r *runner) error { return r.do(nil, "go", "build", "./...") }}
+	build         = stage{"build", command("go", "build", "./...")}
 	crossBuild    = stage{"build for others", func(r *runner) error { return r.cross(pureOnly) }}
 	crossBuildAll = stage{"build for others", func(r *runner) error { return r.cross(everything) }}
 )

@@ -103,7 +103,7 @@ func (r *runner) fuzzTargets(dir string) ([]fuzzTarget, error) {
 // platform, as package.FuzzName.
 func fuzzNames(p *layers.Package) []string {
 	var names []string
-	for _, f := range files(p, true) {
+	for _, f := range p.Of(true) {
 		for _, d := range f.Syntax.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil &&
 				strings.HasPrefix(fn.Name.Name, "Fuzz") {

@@ -20,15 +20,23 @@ var (
 	columns     = stage{"columns", checkColumns}
 	sizes       = stage{"sizes", checkSizes}
 	importMap   = stage{"import map and purity", checkMap}
-	vet         = stage{"go vet", func(r *runner) error { return r.do(nil, "go", "vet", "./...") }}
-	staticcheck = stage{
-		"staticcheck", func(r *runner) error {
-			return r.do(nil, "go", "tool", "staticcheck", "./...")
-		}}
+	vet         = stage{"go vet", command("go", "vet", "./...")}
+	staticcheck = stage{"staticcheck", command("go", "tool", "staticcheck", "./...")}
 )
 
 // checkFormatting is gofmt -l, without asking that gofmt be on the path.
 func checkFormatting(r *runner) error {
+	return r.sources("files are not formatted: run gofmt -w on them",
+		func(name string, src []byte) (wrong []string) {
+			if good, err := format.Source(src); err != nil || !bytes.Equal(good, src) {
+				wrong = append(wrong, name)
+			}
+			return wrong
+		})
+}
+
+// sources has each file of the project judged.
+func (r *runner) sources(what string, judge func(name string, src []byte) []string) error {
 	var wrong []string
 	for _, p := range r.tree.Packages {
 		for _, f := range p.Files {
@@ -36,12 +44,10 @@ func checkFormatting(r *runner) error {
 			if err != nil {
 				return err
 			}
-			if good, err := format.Source(src); err != nil || !bytes.Equal(good, src) {
-				wrong = append(wrong, f.Path)
-			}
+			wrong = append(wrong, judge(f.Path, src)...)
 		}
 	}
-	return several(r, wrong, "files are not formatted: run gofmt -w on them")
+	return several(r, wrong, what)
 }
 
 // maxColumns is how wide a line of source may be; a tab counts as four.
@@ -50,22 +56,16 @@ const maxColumns = 100
 // checkColumns finds lines that are too wide. A long text, what is indented in a comment, what an
 // example prints and a directive stand as they are and may be wider.
 func checkColumns(r *runner) error {
-	var wrong []string
-	for _, p := range r.tree.Packages {
-		for _, f := range p.Files {
-			src, err := os.ReadFile(f.Path)
-			if err != nil {
-				return err
-			}
-			if path.Base(f.Path) == "example_test.go" {
-				continue // what an example prints is as wide as it is
+	return r.sources(fmt.Sprintf("lines are wider than %d columns", maxColumns),
+		func(name string, src []byte) (wrong []string) {
+			if path.Base(name) == "example_test.go" {
+				return nil // what an example prints is as wide as it is
 			}
 			for _, line := range wideLines(string(src)) {
-				wrong = append(wrong, fmt.Sprintf("%s:%d", f.Path, line))
+				wrong = append(wrong, fmt.Sprintf("%s:%d", name, line))
 			}
-		}
-	}
-	return several(r, wrong, fmt.Sprintf("lines are wider than %d columns", maxColumns))
+			return wrong
+		})
 }
 
 // maxFunction is how many lines a function may have, and maxFields how many fields a struct: a
@@ -82,7 +82,7 @@ var large = map[string]string{}
 func checkSizes(r *runner) error {
 	var wrong []string
 	for _, p := range r.tree.Packages {
-		for _, f := range files(p, false) {
+		for _, f := range p.Of(false) {
 			wrong = append(wrong, largeParts(r.tree.Fset, p.Path, f.Syntax)...)
 		}
 	}

@@ -65,7 +65,7 @@ func concurrent(tree *layers.Tree) []string {
 			return known
 		}
 		memo[path] = false // Go has no import cycles; this only ends the recursion
-		memo[path] = slices.ContainsFunc(files(tree.Find(path), false), func(f *layers.File) bool {
+		memo[path] = slices.ContainsFunc(tree.Find(path).Of(false), func(f *layers.File) bool {
 			return f.StartsGoroutines() || anyOwnImport(tree, f, starts)
 		})
 		return memo[path]
@@ -78,24 +78,12 @@ func concurrent(tree *layers.Tree) []string {
 	}
 	var names []string
 	for _, p := range tree.Packages {
-		tests := files(p, true)
+		tests := p.Of(true)
 		if len(tests) > 0 && (starts(p.Path) || slices.ContainsFunc(tests, races)) {
 			names = append(names, p.Path)
 		}
 	}
 	return names
-}
-
-func files(p *layers.Package, tests bool) []*layers.File {
-	var out []*layers.File
-	if p != nil {
-		for _, f := range p.Files {
-			if f.Test == tests {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
 }
 
 func anyOwnImport(tree *layers.Tree, f *layers.File, is func(string) bool) bool {

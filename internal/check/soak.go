@@ -64,12 +64,12 @@ func (r *runner) seeds(due time.Duration) error {
 // a package that does it for them.
 func seeded(tree *layers.Tree) []string {
 	reads := func(path string) bool {
-		return slices.ContainsFunc(files(tree.Find(path), false),
+		return slices.ContainsFunc(tree.Find(path).Of(false),
 			func(f *layers.File) bool { return mentions(f, seedsVariable) })
 	}
 	var names []string
 	for _, p := range tree.Packages {
-		for _, f := range files(p, true) {
+		for _, f := range p.Of(true) {
 			if slices.Contains(f.Imports(), propertyLibrary) || mentions(f, seedsVariable) ||
 				anyOwnImport(tree, f, reads) {
 				names = append(names, "./"+p.Path)

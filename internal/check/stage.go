@@ -121,6 +121,11 @@ func (r *runner) summarise() error {
 	return nil
 }
 
+// command is a stage that only runs one.
+func command(name string, args ...string) func(*runner) error {
+	return func(r *runner) error { return r.do(nil, name, args...) }
+}
+
 // do runs a command at the project's root and shows what it says.
 func (r *runner) do(env []string, name string, args ...string) error {
 	cmd := r.command(env, name, args...)

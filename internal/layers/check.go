@@ -3,6 +3,8 @@ package layers
 import (
 	"fmt"
 	"go/ast"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -24,17 +26,14 @@ func (f Finding) String() string {
 func (c *Chart) Check(t *Tree) []Finding {
 	var out []Finding
 	for _, p := range t.Packages {
-		if !onlyTests(p) && c.find(p.Path) == nil {
+		if len(p.Of(false)) > 0 && c.find(p.Path) == nil {
 			out = append(out,
 				Finding{Text: p.Path +
 					" is not in the map: place it in a row of internal/layers/map.go and " +
 					"docs/architecture.md"})
 			continue
 		}
-		for _, f := range p.Files {
-			if f.Test {
-				continue
-			}
+		for _, f := range p.Of(false) {
 			out = append(out, c.checkImports(t, p, f)...)
 			// Nothing can import a program, so one that stands in a pure folder
 			// takes nothing from the purity of the library beside it.
@@ -46,15 +45,6 @@ func (c *Chart) Check(t *Tree) []Finding {
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].At < out[j].At })
 	return out
-}
-
-func onlyTests(p *Package) bool {
-	for _, f := range p.Files {
-		if !f.Test {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *Chart) checkImports(t *Tree, p *Package, f *File) []Finding {
@@ -116,10 +106,7 @@ func unitOf(path string, e *entry) string {
 // package whose own import leads to one that may.
 func (c *Chart) checkReach(t *Tree, p *Package) []Finding {
 	var out []Finding
-	for _, f := range p.Files {
-		if f.Test {
-			continue
-		}
+	for _, f := range p.Of(false) {
 		for _, spec := range f.Syntax.Imports {
 			own, isOwn := t.Own(importOf(spec))
 			if !isOwn {
@@ -150,10 +137,7 @@ func (t *Tree) compiled(path string) []string {
 			return
 		}
 		seen[path] = true
-		for _, f := range p.Files {
-			if f.Test {
-				continue
-			}
+		for _, f := range p.Of(false) {
 			for _, name := range f.Imports() {
 				if own, isOwn := t.Own(name); isOwn {
 					visit(own)
@@ -164,10 +148,5 @@ func (t *Tree) compiled(path string) []string {
 		}
 	}
 	visit(path)
-	out := make([]string, 0, len(libs))
-	for l := range libs {
-		out = append(out, l)
-	}
-	sort.Strings(out)
-	return out
+	return slices.Sorted(maps.Keys(libs))
 }

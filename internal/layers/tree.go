@@ -113,6 +113,18 @@ func (t *Tree) Find(path string) *Package {
 	return nil
 }
 
+// Of gives the files of a package that are tests, or those that are not; none of no package.
+func (p *Package) Of(tests bool) (out []*File) {
+	if p != nil {
+		for _, f := range p.Files {
+			if f.Test == tests {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
 // Own gives the path relative to the module of an imported package of the same
 // module, and false for any other.
 func (t *Tree) Own(importPath string) (string, bool) {
