@@ -324,7 +324,7 @@ func (h *herd) play(ctx context.Context, out io.Writer, quiet bool) (*Report, er
 		driving.Wait()
 		close(h.stopped)
 	}()
-	t := newTable(h, out, quiet)
+	t := &table{herd: h, out: out, quiet: quiet}
 	err := t.watch(ctx)
 	<-h.stopped
 	return t.report(), err

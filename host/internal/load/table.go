@@ -68,10 +68,6 @@ type table struct {
 	lines int
 }
 
-func newTable(h *herd, out io.Writer, quiet bool) *table {
-	return &table{herd: h, out: out, quiet: quiet}
-}
-
 // count adds up.
 func (t *table) count() tallies {
 	x := tallies{at: time.Since(t.herd.begin), ended: map[string]int{}}
@@ -86,10 +82,7 @@ func (t *table) count() tallies {
 
 func (t *table) member(m *bot, x *tallies) {
 	if m.err != nil {
-		text := m.err.Error()
-		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			text = text[:i]
-		}
+		text, _, _ := strings.Cut(m.err.Error(), "\n")
 		x.ended[strings.TrimPrefix(text, "client: ")]++
 	}
 	c := m.client
