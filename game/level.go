@@ -21,7 +21,7 @@ type Level struct {
 	Seed uint64
 	// Secret is the seed of what players must not foresee. It never leaves the server.
 	Secret uint64
-	// Data is the map itself, if it is not part of the program: up to 64 MiB. Clients know it by
+	// Data is the map itself, if it is not part of the program: up to Levels.Most. Clients know it by
 	// its hash, so one that has it already is not sent it.
 	Data []byte
 }
@@ -86,6 +86,27 @@ type Levels struct {
 	For func(players int) string
 	// Endless changes the settings of a world so that its match never ends: for measuring.
 	Endless func(*world.Settings)
+	// Most is how many bytes the data of a level may have: what is larger is refused before
+	// anything is made of it, by programs that are brought a file and by clients that are offered
+	// one. Default, and the most that can be sent: 64 MiB.
+	Most int
+}
+
+// Limit is how many bytes the data of a level may have.
+func (l *Levels) Limit() int {
+	if l.Most <= 0 {
+		return maxLevelData
+	}
+	return min(l.Most, maxLevelData)
+}
+
+// fits refuses data that is too large.
+func (l *Levels) fits(size int) error {
+	if size > l.Limit() {
+		return fmt.Errorf("its data has %d bytes; a level of this game has at most %d", size,
+			l.Limit())
+	}
+	return nil
 }
 
 func (l *Levels) check(t *Title) (wrong []error) {
@@ -123,6 +144,9 @@ func (l *Levels) Sized(players int) string {
 // Settings are what a world of a level starts from, with the level's seed and secret.
 func (t *Title) Settings(l Level) (world.Settings, error) {
 	var s world.Settings
+	if err := t.Levels.fits(len(l.Data)); err != nil {
+		return s, fmt.Errorf("level %q: %w", l.Name, err)
+	}
 	if t.Levels.Settings != nil {
 		var err error
 		if s, err = t.Levels.Settings(l); err != nil {
@@ -147,6 +171,9 @@ var errNoData = errors.New("its levels have no data of their own; leave the file
 func (t *Title) Bring(data []byte) (Level, error) {
 	if t.Levels.Read == nil {
 		return Level{}, fmt.Errorf("title %q: %w", t.Name(), errNoData)
+	}
+	if err := t.Levels.fits(len(data)); err != nil {
+		return Level{}, err
 	}
 	name, err := t.Levels.Read(data)
 	if err != nil {

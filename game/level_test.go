@@ -112,6 +112,17 @@ func TestBring(t *testing.T) {
 	if _, err := arena.Title.Bring([]byte("not a map")); err == nil {
 		t.Error("that is no map")
 	}
+	title.Levels.Most = 4
+	if _, err := title.Bring([]byte("hills")); err == nil ||
+		!strings.Contains(err.Error(), "at most 4") {
+		t.Error(err)
+	}
+	if _, err := title.Settings(game.Level{Data: []byte("hills")}); err == nil {
+		t.Error("a world of a level that is too large")
+	}
+	if _, err := title.Bring([]byte("hill")); err != nil {
+		t.Error(err)
+	}
 	huge := game.Level{Name: "huge", Data: make([]byte, 64<<20+1)}
 	if err := huge.Check(); err == nil ||
 		!strings.Contains(err.Error(), "at most 67108864 can be sent") {

@@ -81,6 +81,7 @@ func Settings(mapName string, o Options) (world.Settings, error) {
 		if i < len(match.Rotation) {
 			match.Rotation[i] = m.Hash()
 		}
+		m.nav() // before there is a tick in which a bot would ask for it
 	}
 	s.States = []bits.Syncer{match}
 	return s, nil

@@ -35,6 +35,20 @@ type Interest struct {
 // NewInterest makes one for a new world. The traits are those of the game's classes.
 func NewInterest(traits []interest.Description) *Interest { return &Interest{traits: traits} }
 
+// Prepare works out what can be seen from where on all maps that a world will be played on, so that
+// no tick has to. It is called when a world begins.
+func (in *Interest) Prepare(w *world.World) error {
+	match := world.StateOf[Match](w)
+	for _, hash := range append(match.Rotation[:], match.Map) {
+		if m := MapByHash(hash); m != nil {
+			if _, err := m.Plan(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Sight says what a player is shown, and from where that is looked for.
 func (in *Interest) Sight(_ *world.World, p world.Player, o *interest.Observer) (*interest.Index,
 	*interest.Rules) {

@@ -35,7 +35,7 @@ type Map struct {
 	mask   []uint8    // by cell: which neighbours stop a walker
 	doors  [][2]int16 // by cell: the doors that someone in it may touch, or -1
 
-	// What few need is worked out when it is first asked for.
+	// What not all need is worked out when it is first asked for: before a world begins.
 	nav  func() *nav
 	plan func() (*rooms.Plan, error)
 }

@@ -1,10 +1,14 @@
 package arena
 
-import "github.com/coeval-dev/coeval/det"
+import (
+	"slices"
+
+	"github.com/coeval-dev/coeval/det"
+)
 
 // nav is what bots know of a map: for each portal and each room that it belongs to, how far it is
 // to walk there from every cell of the room. From portal to portal that makes a graph. It is worked
-// out when the first bot looks at the map; who only plays or draws does without.
+// out when a level is loaded, and takes no more than maxWays steps.
 type nav struct {
 	local []int32   // by cell: its place among the cells of its room
 	cells [][]int32 // by room: its cells that can be walked on
@@ -34,9 +38,10 @@ func (m *Map) survey() *nav {
 			n.cells[r] = append(n.cells[r], int32(i))
 		}
 	}
+	var queue []int32
 	for p := range m.Portals {
 		for side := range 2 {
-			n.far[p][side] = m.steps(n, p, side)
+			n.far[p][side], queue = m.steps(n, p, side, queue[:0])
 		}
 	}
 	for p := range m.Portals {
@@ -70,24 +75,22 @@ func (m *Map) threshold(p, side int, f func(cell int)) {
 	}
 }
 
-// steps walks from a portal through one of its rooms.
-func (m *Map) steps(n *nav, p, side int) []uint16 {
+// steps walks from a portal through one of its rooms, and gives the queue back.
+func (m *Map) steps(n *nav, p, side int, queue []int32) ([]uint16, []int32) {
 	r := m.Portals[p].Rooms[side]
 	out := n.noWay(r, nil)
-	var queue []int32
 	m.threshold(p, side, func(cell int) {
 		if l := n.local[cell]; l >= 0 {
 			out[l] = 1
 			queue = append(queue, int32(cell))
 		}
 	})
-	m.flood(n, r, out, queue)
-	return out
+	return out, m.flood(n, r, out, queue)
 }
 
 // noWay makes the steps of a room in which nothing has been reached.
 func (n *nav) noWay(room int, out []uint16) []uint16 {
-	out = out[:0]
+	out = slices.Grow(out[:0], len(n.cells[room]))
 	for range n.cells[room] {
 		out = append(out, noWay)
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/coeval-dev/coeval/det"
 )
 
-// Limits of what Parse takes, so that a map from a stranger cannot fill the memory.
+// Limits of what Parse takes, so that a map from a stranger can fill neither the memory nor a tick.
 const (
-	MaxSide    = 512  // cells in a row or column
-	MaxRooms   = 2000 // and portals at most twice as many
+	MaxText    = 1 << 20 // bytes
+	MaxSide    = 512     // cells in a row or column
+	MaxRooms   = 2000    // and portals at most twice as many
+	maxWays    = 1 << 22 // of all rooms: doorways times cells, which is what bots remember
 	maxName    = 24
 	maxTitle   = 60
 	maxReports = 10
@@ -31,19 +33,24 @@ func (e *MapError) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Co
 // Parse makes a map of its text, whose format docs/arena.md explains. The text may come from a
 // stranger. If it has mistakes the error lists them, each a *MapError with line and column.
 func Parse(text []byte) (*Map, error) {
-	p := &parser{m: &Map{text: bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))}}
+	p := &parser{m: new(Map)}
+	if len(text) > MaxText {
+		p.fail(1, 1, "the map has %d bytes; at most %d are allowed", len(text), MaxText)
+		return nil, p.err()
+	}
 	m := p.m
+	m.text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	m.hash = hashText(m.text)
-	rows := p.header(strings.Split(string(m.text), "\n"))
+	grid := p.header(string(m.text))
 	if p.failed() {
 		return nil, p.err()
 	}
-	p.grid(rows)
+	p.grid(grid)
 	if p.failed() {
 		return nil, p.err()
 	}
 	p.edge()
-	p.portals(rows)
+	p.portals()
 	if p.failed() {
 		return nil, p.err()
 	}
@@ -93,9 +100,12 @@ func (p *parser) err() error {
 	return errors.Join(p.errs...)
 }
 
-// header reads the lines before the grid, and gives those of the grid.
-func (p *parser) header(lines []string) []string {
-	for n, line := range lines {
+// header reads the lines before the grid, and gives what follows them.
+func (p *parser) header(text string) (grid string) {
+	more, n := true, 0
+	for ; more; n++ {
+		var line string
+		line, text, more = strings.Cut(text, "\n")
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		value = strings.TrimSpace(value)
 		column := len(line) - len(strings.TrimLeft(line, " \t")) + 1
@@ -106,7 +116,7 @@ func (p *parser) header(lines []string) []string {
 					"the map has no name; write a line such as \"name cellar\" before this one")
 			}
 			p.first = n + 2
-			return lines[n+1:]
+			return text
 		case "name":
 			p.m.Name = value
 			if !goodName(value) {
@@ -127,8 +137,8 @@ func (p *parser) header(lines []string) []string {
 			}
 		}
 	}
-	p.fail(max(1, len(lines)), 1, "there is no grid; write a line \"map\" and the grid below it")
-	return nil
+	p.fail(n, 1, "there is no grid; write a line \"map\" and the grid below it")
+	return ""
 }
 
 func goodName(s string) bool {
@@ -162,14 +172,23 @@ func legend(c byte) (cell Cell, ok bool) {
 	return Floor, kindOf(c) != 0
 }
 
-// grid reads the characters.
-func (p *parser) grid(rows []string) {
-	for len(rows) > 0 && strings.TrimSpace(rows[len(rows)-1]) == "" {
-		rows = rows[:len(rows)-1]
+// trimRows leaves empty rows at the end out.
+func trimRows(grid string) string {
+	for {
+		last := strings.LastIndexByte(grid, '\n') + 1
+		if strings.TrimSpace(grid[last:]) != "" || grid == "" {
+			return grid
+		}
+		grid = grid[:max(0, last-1)]
 	}
+}
+
+// grid reads the characters.
+func (p *parser) grid(text string) {
+	text = trimRows(text)
 	m := p.m
-	m.Height = len(rows)
-	for _, row := range rows {
+	m.Height = min(len(text), strings.Count(text, "\n")+1)
+	for row := range strings.SplitSeq(text, "\n") {
 		m.Width = max(m.Width, len(row))
 	}
 	if m.Height > MaxSide || m.Width > MaxSide {
@@ -179,7 +198,7 @@ func (p *parser) grid(rows []string) {
 	}
 	m.cells = make([]Cell, m.Width*m.Height)
 	p.chars = bytes.Repeat([]byte{' '}, len(m.cells))
-	for y, row := range rows {
+	for y, row := range strings.Split(text, "\n")[:m.Height] {
 		for x := 0; x < len(row); x++ {
 			cell, ok := legend(row[x])
 			if !ok {

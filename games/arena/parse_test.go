@@ -3,10 +3,14 @@ package arena
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/interest/rooms"
 )
 
 // mistakes lists the lines and columns that an error names.
@@ -128,6 +132,78 @@ func TestParse(t *testing.T) {
 	}
 	if other := mapOf(t, "test-hall", hall); other.Hash() == m.Hash() {
 		t.Error("two maps have one hash")
+	}
+}
+
+// comb is a room with so many doorways to rooms of a cell each, and cells of its own.
+func comb(doors, cells int) string {
+	row := func(c string) string {
+		return "#" + strings.Repeat(c, cells) + strings.Repeat("#", max(0, 2*doors-cells)) + "#\n"
+	}
+	var b strings.Builder
+	b.WriteString("name comb\nmap\n" + row("#"))
+	for range 60 {
+		b.WriteString(row("."))
+	}
+	b.WriteString("#ss" + strings.Repeat(".", cells-2) + "#\n")
+	b.WriteString("#" + strings.Repeat(":#", doors) + strings.Repeat("#", cells-2*doors) + "#\n")
+	b.WriteString("#" + strings.Repeat(".#", doors) + strings.Repeat("#", cells-2*doors) + "#\n")
+	b.WriteString(row("#"))
+	return b.String()
+}
+
+// TestAStrangersMap: what a map takes is in proportion to its text, and no map makes a tick long.
+func TestAStrangersMap(t *testing.T) {
+	for _, x := range []struct {
+		name, text, says string
+	}{
+		{"16 MiB of line ends", strings.Repeat("\n", 16<<20), "bytes; at most"},
+		{"1 MiB of line ends", strings.Repeat("\n", MaxText), "no grid"},
+		{"a grid of line ends", "name x\nmap\n" + strings.Repeat("\n", MaxText-20), "places to spawn"},
+		{"a grid of short rows", "name x\nmap\n" + strings.Repeat("#\n", MaxText/2-20), "rows"},
+		{"a room with very many doorways", comb(250, 500), "divide it"},
+		{"a room with many doorways", comb(100, 500), ""},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m, err := Parse([]byte(x.text))
+		if err == nil {
+			m.nav()
+			_, err = m.Plan()
+		}
+		runtime.ReadMemStats(&after)
+		taken := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d bytes take %d kB: %v", x.name, len(x.text), taken>>10, err)
+		if x.says == "" && err != nil || x.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), x.says)) {
+			t.Errorf("%s: %v, want %q", x.name, err, x.says)
+		}
+		if taken > 24<<20+4*uint64(len(x.text)) {
+			t.Errorf("%s: %d bytes took %d of memory", x.name, len(x.text), taken)
+		}
+	}
+}
+
+// TestPlansAreMadeBeforeTicks: when a world begins, what is seen from where is known for all maps
+// that it will go on to, and what bots need of them.
+func TestPlansAreMadeBeforeTicks(t *testing.T) {
+	plans, navs := 0, 0
+	for _, name := range []string{"before-one", "before-two"} {
+		m := mapOf(t, name, twoRooms)
+		m.plan = sync.OnceValues(func() (*rooms.Plan, error) { plans++; return m.workOutPlan() })
+		m.nav = sync.OnceValue(func() *nav { navs++; return m.survey() })
+		Register(m)
+	}
+	s, err := Settings("before-one", Options{Rotation: []string{"before-two"}})
+	if err != nil || navs != 2 {
+		t.Fatal(navs, err)
+	}
+	w, err := Game.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Title.NewViews(w, game.Level{}); err != nil || plans != 2 {
+		t.Error(plans, err)
 	}
 }
 

@@ -1,9 +1,12 @@
 package arena
 
-import "github.com/coeval-dev/coeval/det"
+import (
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/interest/rooms"
+)
 
 // portals finds the openings: straight rows of + or : in a wall.
-func (p *parser) portals(rows []string) {
+func (p *parser) portals() {
 	m := p.m
 	m.portal = make([]int16, len(m.cells))
 	for i := range m.portal {
@@ -130,6 +133,24 @@ func (p *parser) rooms() {
 			m.Rooms[r].Portals = append(m.Rooms[r].Portals, n)
 		}
 		m.halves(o)
+	}
+	p.ways()
+}
+
+// ways sees that no room has so many doorways that what is between them fills the memory.
+func (p *parser) ways() {
+	links, cells := 0, 0
+	for i := range p.m.Rooms {
+		r := &p.m.Rooms[i]
+		n := len(r.Portals)
+		links, cells = links+n*(n-1), cells+n*r.Cells
+		if links > rooms.MaxLinks || cells > maxWays {
+			at := r.Bounds.Min
+			p.at(int(det.Int32(at.X)), int(det.Int32(at.Y)),
+				"a room of %d cells here has %d doorways, more than bots and sight can be worked "+
+					"out for; divide it", r.Cells, n)
+			return
+		}
 	}
 }
 

@@ -206,7 +206,11 @@ const twoRooms = `
 
 // newInterest is what a server has, with the traits of the game's classes.
 func newInterest() *Interest {
-	views, err := Title.NewViews(nil, game.Level{})
+	w, err := Game.New(world.Settings{})
+	if err != nil {
+		panic(err)
+	}
+	views, err := Title.NewViews(w, game.Level{})
 	if err != nil {
 		panic(err)
 	}

@@ -18,6 +18,7 @@ var Title = &game.Title{
 		strings.Join(levelNames(), ", "),
 	Levels: game.Levels{
 		Names: levelNames(), Settings: LevelSettings, Read: mapName, Endless: endless,
+		Most: MaxText,
 		For: func(players int) string {
 			if players > 8 {
 				return "foundry"
@@ -26,9 +27,10 @@ var Title = &game.Title{
 		},
 	},
 	Sight: game.Sight{
-		Views: func(_ *world.World, _ game.Level, traits []interest.Description) (game.Views,
+		Views: func(w *world.World, _ game.Level, traits []interest.Description) (game.Views,
 			error) {
-			return NewInterest(traits), nil
+			in := NewInterest(traits)
+			return in, in.Prepare(w)
 		}},
 	Bot: game.Bots(insistent),
 	Screen: game.Screen{
@@ -122,6 +124,7 @@ func LevelSettings(l game.Level) (world.Settings, error) {
 		return world.Settings{}, err
 	}
 	Register(m)
+	MapByHash(m.Hash()).nav()
 	settings, err := Settings(DefaultMap, Options{})
 	if err != nil {
 		return settings, err

@@ -88,7 +88,7 @@ func (s *Hearing) spread(q *interest.Query, visit func(c *cell, via *Portal, way
 		if !visit(&r.cells[via.A], via, way) || !visit(&r.cells[via.B], via, way) {
 			return
 		}
-		for _, l := range r.links[n] {
+		for _, l := range r.plan.links[n] {
 			reach(l.to, way+l.distance)
 		}
 	}

@@ -3,6 +3,7 @@ package rooms
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/coeval-dev/coeval/det"
 )
@@ -39,12 +40,19 @@ type Layout struct {
 	// it does not suffice is taken to see all that is connected to it, which is wasteful but safe.
 	// Default: 100,000.
 	Effort int
+	// Total bounds the work for all rooms together, so that a map from a stranger is no more work
+	// than another: rooms that need much get what the others leave. Default: 1,000,000, some tenths
+	// of a second; maps that people make take a small part of that.
+	Total int
 }
 
 // The largest maps.
 const (
 	MaxRooms   = 2048
 	MaxPortals = 4096
+	// MaxLinks is how many ways there may be from a portal to another of the same room, in all
+	// rooms together: n portals of a room make n*(n-1).
+	MaxLinks = 1 << 20
 )
 
 // A Plan knows which rooms can be seen from which if every door is open. It is worked out once,
@@ -54,9 +62,12 @@ type Plan struct {
 	portals [][]int32 // by room
 	doors   [][]int32 // by number of door: its portals
 	sees    []set     // by room
+	shut    []set     // by room: what is seen with all doors shut
+	links   [][]link  // by portal: the ways of sound
 
 	passages [][2]passage // by portal
 	gaveUp   int
+	steps    int // that were taken in all
 }
 
 // A set is a set of rooms.
@@ -97,6 +108,9 @@ func NewPlan(l Layout) (*Plan, error) {
 	if l.Effort <= 0 {
 		l.Effort = 100_000
 	}
+	if l.Total <= 0 {
+		l.Total = 1_000_000
+	}
 	p := &Plan{layout: l, portals: make([][]int32, l.Rooms), sees: make([]set, l.Rooms)}
 	for n := range l.Portals {
 		o := &l.Portals[n]
@@ -125,16 +139,70 @@ func NewPlan(l Layout) (*Plan, error) {
 			p.doors[o.Door] = append(p.doors[o.Door], int32(n))
 		}
 	}
+	links := 0
+	for _, portals := range p.portals {
+		links += len(portals) * (len(portals) - 1)
+	}
+	if links > MaxLinks {
+		return nil, fmt.Errorf(
+			"rooms: %d ways from portal to portal; there may be at most %d, so divide the rooms "+
+				"that have very many portals", links, MaxLinks)
+	}
+	e := effort{room: l.Effort, left: l.Total, rooms: l.Rooms}
 	for r := range l.Rooms {
-		f := flow{plan: p, sees: &p.sees[r], left: l.Effort}
+		f := flow{plan: p, sees: &p.sees[r], left: e.next()}
+		share := f.left
 		if !f.from(r) {
 			p.gaveUp++
 			p.connected(r, &p.sees[r])
 		}
+		e.spend(share - max(0, f.left))
 	}
+	p.steps = l.Total - e.left
 	p.agree()
+	p.shutDoors()
+	p.links = p.soundLinks()
 	return p, nil
 }
+
+// shutDoors works out what is seen with all doors shut, which is how Rooms begin.
+func (p *Plan) shutDoors() {
+	p.shut = slices.Clone(p.sees)
+	if len(p.doors) < 2 {
+		return
+	}
+	e := effort{room: p.layout.Effort, left: p.layout.Total, rooms: p.layout.Rooms}
+	for r := range p.shut {
+		spent, _ := p.look(r, e.next(), &p.shut[r], func(n int) bool {
+			return p.layout.Portals[n].Door > 0
+		})
+		e.spend(spent)
+	}
+}
+
+// look works out what a room sees when some doors are shut. It says how much effort that took, and
+// whether it was enough; if not, it is what is seen if all are open.
+func (p *Plan) look(room, effort int, to *set, shut func(portal int) bool) (spent int,
+	enough bool) {
+	*to = set{}
+	f := flow{plan: p, sees: to, left: effort, shut: shut, within: &p.sees[room]}
+	if !f.from(room) {
+		*to = p.sees[room]
+	}
+	return effort - max(0, f.left), f.left >= 0
+}
+
+// An effort is work that is divided among rooms.
+type effort struct {
+	room  int // the most for one
+	left  int // for all
+	rooms int // that are still to come
+}
+
+// next is how much the next room may use: more than its share, as most need less.
+func (e *effort) next() int { return min(e.room, e.left, 4*(e.left/max(1, e.rooms))) }
+
+func (e *effort) spend(n int) { e.left, e.rooms = e.left-n, e.rooms-1 }
 
 // connected adds all rooms that one could walk to.
 func (p *Plan) connected(r int, to *set) {
@@ -193,13 +261,14 @@ type Summary struct {
 	Mean                  float64 // how many rooms are seen from one, itself included, on average
 	Most                  int
 	GaveUp                int // for how many rooms the effort did not suffice
+	Steps                 int // portals that were looked through, for all rooms together
 }
 
 // Summary counts what can be seen.
 func (p *Plan) Summary() Summary {
 	s := Summary{
 		Rooms: p.layout.Rooms, Portals: len(p.layout.Portals), Doors: max(0, len(p.doors)-1),
-		GaveUp: p.gaveUp}
+		GaveUp: p.gaveUp, Steps: p.steps}
 	for r := range p.sees {
 		n := p.sees[r].count()
 		s.Mean += float64(n) / float64(s.Rooms)

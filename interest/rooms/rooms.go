@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/det"
@@ -19,9 +20,10 @@ type Rooms struct {
 
 	open   []bool  // by number of door
 	moved  []int32 // doors that changed since Refresh
+	effort int     // of one Refresh
+	behind set     // rooms that are taken to see all that they could, until there is time
 	sees   []set   // by room: what is seen with the doors as they are
 	seesAt []uint64
-	links  [][]link // by portal
 
 	cells    []cell // by room, and one more for what is in none
 	slots    map[world.ID]int32
@@ -43,6 +45,10 @@ type Options struct {
 	// Linger is by how many units further away from a visible room something still counts as in it,
 	// if it was seen before, so that who dances in a doorway does not come and go. Default: 1.
 	Linger float64
+	// Effort bounds the work of one Refresh or Follow, as a number of portals looked through:
+	// rooms for which it does not suffice are taken to see what they would if all doors were open,
+	// and are looked at again by the next. Default: 32,768, a few thousandths of a second.
+	Effort int
 }
 
 // A cell is who is in a room, or may be within a round trip.
@@ -99,15 +105,14 @@ func New(p *Plan, ix *interest.Index, o Options) *Rooms {
 	if o.Linger == 0 {
 		o.Linger = 1
 	}
+	if o.Effort <= 0 {
+		o.Effort = 1 << 15
+	}
 	r := &Rooms{
 		plan: p, ix: ix, horizon: o.Horizon.Seconds(), linger: max(0, o.Linger),
-		open: make([]bool, max(1, len(p.doors))), sees: make([]set, p.layout.Rooms),
+		open: make([]bool, max(1, len(p.doors))), sees: slices.Clone(p.shut),
 		seesAt: make([]uint64, p.layout.Rooms),
-		cells:  make([]cell, p.layout.Rooms+1), slots: map[world.ID]int32{},
-	}
-	r.links = p.soundLinks()
-	for room := range r.sees {
-		r.look(room)
+		cells:  make([]cell, p.layout.Rooms+1), slots: map[world.ID]int32{}, effort: o.Effort,
 	}
 	return r
 }
@@ -132,22 +137,32 @@ func (r *Rooms) Open(door int) bool { return door > 0 && door < len(r.open) && r
 func (r *Rooms) Sees(from, to int) bool { return r.sees[from].has(to) }
 
 // Refresh works out what is seen after doors have moved: for the rooms from which both sides of one
-// can be seen at all.
+// can be seen at all. What it does is bounded by Options.Effort; where that does not suffice, what
+// is seen is too much for a while, never too little.
 func (r *Rooms) Refresh() {
 	r.refresh()
 	r.batch = 0
 }
 
 func (r *Rooms) refresh() {
-	if len(r.moved) == 0 {
+	if len(r.moved) == 0 && r.behind == (set{}) {
 		return
 	}
+	left := r.effort
 	for room := range r.sees {
-		if r.concerned(room) {
-			was := r.sees[room]
-			if r.look(room); r.sees[room] != was {
-				r.seesAt[room] = r.stamp()
-			}
+		late := r.behind.has(room)
+		if !late && !r.concerned(room) {
+			continue
+		}
+		was := r.sees[room]
+		r.behind.remove(room)
+		spent, enough := r.plan.look(room, left, &r.sees[room], r.isShut)
+		if !enough && left < r.effort {
+			r.behind.add(room) // a whole Refresh may suffice
+		}
+		left -= spent
+		if r.sees[room] != was {
+			r.seesAt[room] = r.stamp()
 		}
 	}
 	// What is heard changes as well.
@@ -171,17 +186,6 @@ func (r *Rooms) concerned(room int) bool {
 		}
 	}
 	return false
-}
-
-// look works out what a room sees with the doors as they are.
-func (r *Rooms) look(room int) {
-	s := &r.sees[room]
-	*s = set{}
-	f := flow{plan: r.plan, sees: s, left: r.plan.layout.Effort, shut: r.isShut,
-		within: &r.plan.sees[room]}
-	if !f.from(room) {
-		*s = r.plan.sees[room]
-	}
 }
 
 func (r *Rooms) isShut(portal int) bool {

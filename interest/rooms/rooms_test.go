@@ -557,3 +557,68 @@ func TestOracle(t *testing.T) {
 		}
 	})
 }
+
+// TestAStrangersMap works with a layout of 16 by 16 rooms whose every wall is a wide opening with a
+// door, so that one sees far in all directions: the work for the plan is bounded, and so is that of
+// one Refresh after all doors have moved, though what is seen is never too little.
+func TestAStrangersMap(t *testing.T) {
+	const n, total, each = 16, 100_000, 2_000
+	l := Layout{Rooms: n * n, Total: total, Locate: func(det.Vec2) int { return -1 }}
+	for i := range n * n {
+		x, y := float64(i%n*4), float64(i/n*4)
+		o := Portal{Depth: 0.1, Door: 1 + i%7}
+		if i%n < n-1 {
+			o.A, o.B, o.P, o.Q = i, i+1, det.Vec2{X: x + 4, Y: y + 0.2}, det.Vec2{
+				X: x + 4, Y: y + 3.8}
+			l.Portals = append(l.Portals, o)
+		}
+		if i/n < n-1 {
+			o.A, o.B, o.P, o.Q = i+n, i, det.Vec2{X: x + 0.2, Y: y + 4}, det.Vec2{
+				X: x + 3.8, Y: y + 4}
+			l.Portals = append(l.Portals, o)
+		}
+	}
+	p, err := NewPlan(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Summary()
+	t.Logf("%+v", s)
+	if s.Steps > total || s.GaveUp == 0 {
+		t.Errorf("%d steps of %d, and %d rooms given up", s.Steps, total, s.GaveUp)
+	}
+	for r := range n * n {
+		if r%n < n-1 && !p.Sees(r, r+1) {
+			t.Fatalf("room %d does not see the next", r)
+		}
+	}
+	r := New(p, interest.NewIndex(interest.Options{}), Options{Effort: each})
+	for _, open := range []bool{true, false, true} {
+		for d := 1; d <= 7; d++ {
+			r.SetDoor(d, open)
+		}
+		rounds := 0
+		for {
+			r.Refresh()
+			if rounds++; open && !r.Sees(0, 1) {
+				t.Fatal("a door is open, and nothing is seen through it")
+			}
+			if r.behind == (set{}) {
+				break
+			}
+		}
+		t.Logf("doors open: %v; known after %d rounds", open, rounds)
+		if !open && r.Sees(0, 1) {
+			t.Error("the doors are shut, and one sees through them")
+		}
+	}
+	l.Portals = l.Portals[:0]
+	l.Rooms = MaxRooms
+	for i := range 1100 {
+		l.Portals = append(l.Portals,
+			Portal{A: 0, B: 1 + i, P: det.Vec2{X: float64(i)}, Q: det.Vec2{X: float64(i) + 0.5}})
+	}
+	if _, err := NewPlan(l); err == nil {
+		t.Error("a room with 1100 portals has a plan")
+	}
+}

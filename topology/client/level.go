@@ -25,6 +25,10 @@ func (c *Client) load(w *ways.Way) {
 	case m.Size == 0:
 		c.begin(nil)
 		return
+	case int64(m.Size) > int64(c.o.Title.Levels.Limit()):
+		c.end(fmt.Errorf("client: the server plays a level of %d bytes, and those of this game "+
+			"have at most %d", m.Size, c.o.Title.Levels.Limit()))
+		return
 	case hash == c.scene.level.Hash():
 		c.begin(c.scene.level.Data)
 		return

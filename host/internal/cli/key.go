@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 
 	"github.com/coeval-dev/coeval/conn/token"
 )
@@ -27,9 +28,10 @@ func WriteKey(name string, key token.Key) error {
 	return nil
 }
 
-// ReadKey reads what WriteKey wrote.
+// ReadKey reads what WriteKey wrote. Whoever can read a key can let anyone in as anybody, so one
+// that others on the machine can get at is refused.
 func ReadKey(name string) (token.Key, error) {
-	text, err := os.ReadFile(name)
+	text, err := readPrivate(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return token.Key{}, fmt.Errorf(
 			"there is no key file %s; make one with: {program} token key --out %s", name, name)
@@ -42,4 +44,24 @@ func ReadKey(name string) (token.Key, error) {
 		return token.Key{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return key, nil
+}
+
+// readPrivate reads a small file, and sees that it is its owner's alone.
+func readPrivate(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	mode := info.Mode()
+	if mode.IsRegular() && mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, fmt.Errorf(
+			"others on this machine can get at the key in %s (its mode is %04o); close it with: "+
+				"chmod 600 %s", name, mode.Perm(), name)
+	}
+	return ReadUpTo(f, name, 1<<16)
 }

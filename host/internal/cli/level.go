@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +37,7 @@ func (l *LevelFlags) Read(t *game.Title) (game.Level, error) {
 				"--level is %q, and %s has no levels: leave it out", l.name, t.Name())
 		}
 	} else {
-		data, err := os.ReadFile(l.file)
+		data, err := ReadFile(l.file, t.Levels.Limit())
 		if err != nil {
 			return level, fmt.Errorf("the level's data: %w", err)
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/coeval-dev/coeval/netsim"
@@ -18,7 +17,7 @@ func Conditions(preset string, settings []string, jitterFile string) (netsim.Con
 		return c, Usagef("--set: %w", err)
 	}
 	if jitterFile != "" {
-		text, err := os.ReadFile(jitterFile)
+		text, err := ReadFile(jitterFile, 16<<20)
 		if err != nil {
 			return c, fmt.Errorf("--jitter-file: %w", err)
 		}

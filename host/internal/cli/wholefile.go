@@ -20,7 +20,13 @@ type WholeFile struct {
 }
 
 // CreateWhole makes sure that a file can be written, and leaves the one that is there alone.
-func CreateWhole(name string) (*WholeFile, error) {
+func CreateWhole(name string) (*WholeFile, error) { return createWhole(name, 0o666) }
+
+// CreatePrivate is CreateWhole for a file that only its owner is to read, whoever could read the one
+// that was there.
+func CreatePrivate(name string) (*WholeFile, error) { return createWhole(name, 0o600) }
+
+func createWhole(name string, mode fs.FileMode) (*WholeFile, error) {
 	f := &WholeFile{name: name, target: name}
 	info, err := os.Stat(name)
 	switch {
@@ -36,13 +42,17 @@ func CreateWhole(name string) (*WholeFile, error) {
 		f.target = real // the file is replaced, not the link to it
 	}
 	f.path = fmt.Sprintf("%s.%d.part", f.target, os.Getpid())
-	part, openErr := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	part, openErr := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if openErr != nil {
 		return nil, f.Explain(openErr)
 	}
 	f.part = part
-	if err == nil && runtime.GOOS != "windows" { // who may read it stays as it was
-		if err := part.Chmod(info.Mode().Perm()); err != nil {
+	if err == nil && runtime.GOOS != "windows" { // who may read it stays as it was, at most
+		perm := info.Mode().Perm()
+		if mode&0o077 == 0 {
+			perm &= 0o700
+		}
+		if err := part.Chmod(perm); err != nil {
 			f.Abandon()
 			return nil, f.Explain(err)
 		}

@@ -170,7 +170,7 @@ func (d *flags) findLevel() (game.Level, error) {
 		_, err := t.Settings(l)
 		return l, err
 	}
-	text, err := os.ReadFile(d.level)
+	text, err := cli.ReadFile(d.level, t.Levels.Limit())
 	if err != nil {
 		return game.Level{},
 			cli.Usagef("--map %s is neither a map of the game (%s) nor a file that can be read: %w",

@@ -166,7 +166,7 @@ func readTicket(name string) (token.Token, bool) {
 	if name == "" {
 		return token.Token{}, false
 	}
-	text, err := os.ReadFile(name)
+	text, err := cli.ReadFile(name, 1<<16)
 	if err != nil {
 		return token.Token{}, false
 	}

@@ -5,8 +5,6 @@ package mirrors
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -188,8 +186,7 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	return Run(cmd.Context(), r.Options)
 }
 
-// readKey reads the key that lets mirrors in. Whoever can read it can join, and let anyone in as
-// anybody: so it must be its owner's alone.
+// readKey reads the key that lets mirrors in.
 func readKey(name string) (token.Key, error) {
 	key, err := cli.ReadKey(name)
 	if errors.Is(err, token.ErrKey) {
@@ -197,17 +194,5 @@ func readKey(name string) (token.Key, error) {
 			"%w; copy the file of the mirror that founded the game as it is, or make a new one "+
 				"for all with: {program} token key --out mirrors.key", err)
 	}
-	if err != nil || runtime.GOOS == "windows" {
-		return key, err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return key, fmt.Errorf("read key: %w", err)
-	}
-	if open := info.Mode().Perm() & 0o077; open != 0 {
-		return key, fmt.Errorf(
-			"others on this machine can get at the key in %s (its mode is %04o); close it with: "+
-				"chmod 600 %s", name, info.Mode().Perm(), name)
-	}
-	return key, nil
+	return key, err
 }

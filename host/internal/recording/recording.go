@@ -41,7 +41,7 @@ func New(name string, log *slog.Logger) *Recording {
 }
 
 // Begin starts the trace of a level: the first has the name that was given, and the second that
-// name with a 2.
+// name with a 2. A trace holds the world's secret, so only its owner can read it.
 func (r *Recording) Begin(w *world.World, note string) {
 	if r == nil || r.err != nil {
 		return
@@ -53,7 +53,7 @@ func (r *Recording) Begin(w *world.World, note string) {
 		ext := filepath.Ext(name)
 		name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), r.levels, ext)
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, os.ErrExist):
 		err = fmt.Errorf("%s is already there; name another file to record to, or remove it", name)

@@ -71,17 +71,18 @@ func (s *Server) panicked(n server.News) {
 	s.log.Error("how the game came to panic was written", "trace", name, "exact", n.Flight.Exact)
 }
 
-// writeFlight writes the trace of a panic into a folder, beside those that are there.
+// writeFlight writes the trace of a panic into a folder, beside those that are there. Only its
+// owner can read it.
 func writeFlight(dir, game string, n server.News) (name string, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	base := filepath.Join(dir, fmt.Sprintf("%s-panic-%d", game, n.Tick))
 	name = base + ".trace"
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	for i := 2; errors.Is(err, os.ErrExist); i++ {
 		name = fmt.Sprintf("%s-%d.trace", base, i)
-		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if err != nil {
 		return "", err

@@ -30,14 +30,15 @@ differently, and by whom.
 All that is needed to see it again goes into a folder, or into one file if the
 name ends in .zip: both traces cut to the ticks around it, the world before, the
 report, and a text that says what to do. Without --out it is desync-GAME-TICK in
-the current folder; --out none writes nothing.
+the current folder; --out none writes nothing. Only you can read it: the world's
+secret is in it.
 
 The exit code is 0 if nothing differs, and 1 if something does.`
 
 // DesyncCommand is the command desync.
 func DesyncCommand(p *cli.Program) *cobra.Command {
 	var out string
-	asJSON := false
+	asJSON, trusted := false, trust(false)
 	cmd := &cobra.Command{
 		Use:   "desync A B",
 		Short: "Find the first tick, entity and field at which two runs differ",
@@ -47,16 +48,19 @@ func DesyncCommand(p *cli.Program) *cobra.Command {
   {program} desync a.state b.state --out none`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return desync(p, cmd.OutOrStdout(), args[0], args[1], out, asJSON)
+			return trusted.explain(
+				desync(p, cmd.OutOrStdout(), args[0], args[1], out, asJSON, trusted))
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "",
 		"folder or .zip `FILE` for what is needed to see it again; none for nothing")
 	cli.JSONFlag(cmd, &asJSON)
+	trusted.flag(cmd)
 	return cmd
 }
 
-func desync(p *cli.Program, out io.Writer, a, b, bundle string, asJSON bool) error {
+func desync(p *cli.Program, out io.Writer, a, b, bundle string, asJSON bool,
+	trusted trust) error {
 	if bundle != "" && bundle != "none" {
 		if _, err := os.Lstat(bundle); err == nil {
 			return fmt.Errorf("%s exists; choose another name for --out, or remove it first",
@@ -73,7 +77,7 @@ func desync(p *cli.Program, out io.Writer, a, b, bundle string, asJSON bool) err
 		return err
 	}
 	defer g.Close()
-	rep, err := findDesync(p, f, g, a, b)
+	rep, err := findDesync(p, f, g, a, b, trusted)
 	if err != nil {
 		return err
 	}
@@ -93,13 +97,13 @@ func desync(p *cli.Program, out io.Writer, a, b, bundle string, asJSON bool) err
 }
 
 // findDesync compares two files, which the report goes on reading from.
-func findDesync(p *cli.Program, f, g *os.File, a, b string) (*trace.Report, error) {
+func findDesync(p *cli.Program, f, g *os.File, a, b string, t trust) (*trace.Report, error) {
 	r, errA := trace.Open(f)
 	_, errB := trace.Open(g)
 	noA, noB := errors.Is(errA, trace.ErrNotTrace), errors.Is(errB, trace.ErrNotTrace)
 	switch {
 	case noA && noB:
-		return desyncStates(p, f, g, a, b)
+		return desyncStates(p, f, g, a, b, t)
 	case noA:
 		return nil, fmt.Errorf("%s is a trace and %s is not; give two of a kind", b, a)
 	case noB:
@@ -118,23 +122,28 @@ func findDesync(p *cli.Program, f, g *os.File, a, b string) (*trace.Report, erro
 			return nil, err
 		}
 	}
-	return trace.Desync(game, f, g)
+	return trace.DesyncWithin(game, f, g, t.limits())
 }
 
+// maxSaved is the largest saved world that is read.
+const maxSaved = 256 << 20
+
 // desyncStates compares saved worlds of whichever game they are of.
-func desyncStates(p *cli.Program, f, g *os.File, a, b string) (*trace.Report, error) {
+func desyncStates(p *cli.Program, f, g *os.File, a, b string, trusted trust) (*trace.Report,
+	error) {
 	var saved [2][]byte
 	for i, file := range []*os.File{f, g} {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
 		var err error
-		if saved[i], err = io.ReadAll(file); err != nil {
+		if saved[i], err = cli.ReadUpTo(file, file.Name(), maxSaved); err != nil {
 			return nil, err
 		}
 	}
 	for _, t := range p.List {
-		rep, err := trace.DesyncStates(t.Game, saved[0], saved[1])
+		rep, err := trace.DesyncStatesWithin(t.Game, saved[0], saved[1],
+			trusted.limits().World)
 		if !errors.Is(err, world.ErrGame) {
 			return rep, err
 		}
@@ -183,11 +192,11 @@ func writeBundle(rep *trace.Report, name string) (string, error) {
 	if strings.EqualFold(filepath.Ext(name), ".zip") {
 		return name, writeZip(files, name)
 	}
-	if err := os.Mkdir(name, 0o777); err != nil {
+	if err := os.Mkdir(name, 0o700); err != nil {
 		return "", fmt.Errorf("%s cannot be made: %w", name, errors.Unwrap(err))
 	}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(name, f.Name), f.Data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(name, f.Name), f.Data, 0o600); err != nil {
 			return "", err
 		}
 	}
@@ -200,7 +209,7 @@ func exists(name string) bool {
 }
 
 func writeZip(files []trace.File, name string) error {
-	out, err := cli.CreateWhole(name)
+	out, err := cli.CreatePrivate(name)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type diffReport struct {
 
 func diffCommand() *cobra.Command {
 	var asJSON bool
+	var trusted trust
 	cmd := &cobra.Command{
 		Use:     "diff A B",
 		Short:   "Find the first tick at which two traces differ",
@@ -41,9 +42,9 @@ func diffCommand() *cobra.Command {
 		Example: "  {program} trace diff server.trace client.trace",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := diffTraces(args[0], args[1])
+			d, err := diffTraces(args[0], args[1], trusted)
 			if err != nil {
-				return err
+				return trusted.explain(err)
 			}
 			err = cli.Print(cmd.OutOrStdout(), d, asJSON)
 			if err == nil && !d.Same {
@@ -53,16 +54,17 @@ func diffCommand() *cobra.Command {
 		},
 	}
 	cli.JSONFlag(cmd, &asJSON)
+	trusted.flag(cmd)
 	return cmd
 }
 
-func diffTraces(a, b string) (*diffReport, error) {
-	f, x, err := openTrace(a)
+func diffTraces(a, b string, t trust) (*diffReport, error) {
+	f, x, err := openTrace(a, t)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	g, y, err := openTrace(b)
+	g, y, err := openTrace(b, t)
 	if err != nil {
 		return nil, err
 	}

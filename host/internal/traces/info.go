@@ -37,12 +37,12 @@ func Command(p *cli.Program) *cobra.Command {
 }
 
 // openTrace opens a file as a trace. Whoever calls it closes the file.
-func openTrace(name string) (*os.File, *trace.Reader, error) {
+func openTrace(name string, t trust) (*os.File, *trace.Reader, error) {
 	f, err := openRecording(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := trace.Open(f)
+	r, err := trace.OpenWithin(f, t.limits())
 	if err != nil {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -112,6 +112,7 @@ type info struct {
 
 func infoCommand(p *cli.Program) *cobra.Command {
 	var asJSON bool
+	var trusted trust
 	cmd := &cobra.Command{
 		Use:   "info FILE",
 		Short: "Say what a trace is a recording of",
@@ -122,9 +123,9 @@ It works for traces of any game. The exit code is 1 if the file is damaged or cu
 		Example: "  {program} trace info match.trace\n  {program} trace info --json match.trace",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i, err := inspect(p, args[0])
+			i, err := inspect(p, args[0], trusted)
 			if err != nil {
-				return err
+				return trusted.explain(err)
 			}
 			err = cli.Print(cmd.OutOrStdout(), i, asJSON)
 			if err == nil && i.Damage != "" {
@@ -134,11 +135,12 @@ It works for traces of any game. The exit code is 1 if the file is damaged or cu
 		},
 	}
 	cli.JSONFlag(cmd, &asJSON)
+	trusted.flag(cmd)
 	return cmd
 }
 
-func inspect(p *cli.Program, name string) (*info, error) {
-	f, r, err := openTrace(name)
+func inspect(p *cli.Program, name string, t trust) (*info, error) {
+	f, r, err := openTrace(name, t)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type replay struct {
 	record      string
 	states      int
 	json        bool
+	trust       trust
 }
 
 func replayCommand(p *cli.Program) *cobra.Command {
@@ -43,7 +44,7 @@ func replayCommand(p *cli.Program) *cobra.Command {
   {program} trace replay match.trace --until 6000 --json
   {program} trace replay match.trace --record here.trace --states 1`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(p, cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.trust.explain(o.run(p, cmd, args[0])) },
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&o.from, "from", 0, "begin at the last state at or before this tick")
@@ -53,6 +54,7 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f.IntVar(&o.states, "states", 0,
 		"with --record, hold the whole world every so many ticks (default: once a minute)")
 	cli.JSONFlag(cmd, &o.json)
+	o.trust.flag(cmd)
 	return cmd
 }
 
@@ -82,7 +84,7 @@ func (o *replay) run(p *cli.Program, cmd *cobra.Command, name string) error {
 	if o.states < 0 {
 		return cli.Usagef("--states is %d: it must be above zero", o.states)
 	}
-	f, r, err := openTrace(name)
+	f, r, err := openTrace(name, o.trust)
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,7 @@ func (o *replay) recorder(h *trace.Header) (*rerecorder, error) {
 	if o.record == "" {
 		return nil, nil
 	}
-	f, err := cli.CreateWhole(o.record)
+	f, err := cli.CreatePrivate(o.record)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ package lab
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,7 +84,7 @@ func (r *trailingRun) prepare(*cobra.Command) (err error) {
 		return cli.Usage(err)
 	}
 	if r.trace != "" {
-		r.Trace, err = os.ReadFile(r.trace)
+		r.Trace, err = cli.ReadFile(r.trace, 1<<30)
 	}
 	return err
 }
