@@ -363,11 +363,13 @@ func TestStranger(t *testing.T) {
 				}
 				// The others need not know it for the next to be decided.
 				uber.m.council.Heard(id, n.Now())
+				uber.m.council.Echoed(id, n.Now())
 			}
 			witness := s.add(func(o *Options) { o.Witness = true })
 			if err := s.until(20*time.Second, "a witness that votes", func() bool {
 				if uber.m.council.Decree().Votes(id) {
 					uber.m.council.Heard(id, n.Now()) // not dropped yet
+					uber.m.council.Echoed(id, n.Now())
 				}
 				return witness.id != 0 && slices.Contains(witness.m.Voters(), witness.id)
 			}); err != nil {

@@ -122,6 +122,14 @@ func (c *clock) doubt() {
 	}
 }
 
+// back is told that the others are in touch again. An unsure clock has not been waiting for them
+// while they were not.
+func (c *clock) back() {
+	if c.unsure {
+		c.doubt()
+	}
+}
+
 // now is the group's time.
 func (c *clock) now() time.Duration { return c.group }
 

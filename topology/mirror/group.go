@@ -152,6 +152,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 	case crimp.Reunited:
 		m.life.reunited = m.clock.local
 		m.life.to(reunited)
+		m.clock.back()
 		m.tell(News{Kind: Reunited})
 	case crimp.StateWanted:
 		m.group.wanting = append(m.group.wanting, e.Member)

@@ -77,7 +77,8 @@ func (m *Mirror) present() world.Tick {
 }
 
 // watch starts a newcomer that is ready, and drops a mirror whose time is so wrong that all would
-// have to wait for it.
+// have to wait for it. One that is as far as this one is not too far ahead, whatever most others
+// say: they may not have been heard of late.
 func (m *Mirror) watch(p *peer, present world.Tick) {
 	if !p.started {
 		if p.waiting && p.newest > 0 && p.have+m.ticks(m.opt.window()) >= m.settle.held {
@@ -91,7 +92,7 @@ func (m *Mirror) watch(p *peer, present world.Tick) {
 	switch bound := p.bound(); {
 	case !back && bound+lag < present && p.from+2*lag < present:
 		m.distrust(p.id, "it is too far behind")
-	case bound > present+m.ticks(time.Second):
+	case bound > max(present, m.in.stamp)+m.ticks(time.Second):
 		m.distrust(p.id, "its clock is more than a second ahead")
 	}
 }
