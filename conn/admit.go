@@ -26,8 +26,8 @@ func (s *Server) receiveHandshake(d *link.Datagram) {
 	}
 }
 
-// receiveRequest answers anyone with a challenge. It stores nothing, and costs one
-// keyed digest.
+// receiveRequest notes who asks. Flush answers with a challenge, so many at a time; what is stored
+// is bounded, and gone by then.
 func (s *Server) receiveRequest(d *link.Datagram) {
 	var r request
 	if !r.parse(d.Data) {
@@ -35,24 +35,9 @@ func (s *Server) receiveRequest(d *link.Datagram) {
 		return
 	}
 	s.stats.Requests++
-	if !s.mayReply() {
-		return
-	}
-	s.reply(d.Addr, challengeSize, func(b []byte) []byte {
-		b = append(b, kindChallenge, wireVersion)
-		b = append(b, r.nonce[:]...)
-		return s.cookies.bake(b, d.Addr, r.nonce[:], cookieTime(s.now))
-	})
-}
-
-// mayReply counts an answer to someone unproven, unless there were too many since the last Flush.
-func (s *Server) mayReply() bool {
-	if s.out.replies >= maxReplies {
+	if s.strangers.ask(d.Addr, &r.nonce) {
 		s.stats.Flooded++
-		return false
 	}
-	s.out.replies++
-	return true
 }
 
 // receiveResponse lets a client in, or says why not. The sender has shown by the
@@ -67,7 +52,8 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 		s.stats.BadCookies++
 		return
 	}
-	if !s.mayReply() {
+	if !s.strangers.respond(d.Addr.Addr()) {
+		s.stats.Crowded++
 		return
 	}
 	grant, ok := s.openToken(r.sealed)
@@ -125,6 +111,9 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 	if room <= 0 || len(s.free) == 0 && len(s.slots) == maxSlots {
 		return ReasonFull
 	}
+	if s.crowded(s.sourceOf(d.Addr), g.Client) {
+		return ReasonCrowded
+	}
 	if s.so.Admit != nil {
 		return s.so.Admit(Candidate{Client: g.Client, Addr: d.Addr, UserData: g.UserData,
 			Resumed: g.Resumed})
@@ -152,7 +141,7 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
 	}
 	c := newConn(&s.machine, phaseHalfOpen, own, r.client, d.Addr, datagram)
-	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce}
+	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce, source: s.sourceOf(d.Addr)}
 	c.player = player{clientID: g.Client, grant: *g}
 	c.player.grant.Secret = [token.SecretSize]byte{}
 
@@ -169,6 +158,7 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 	s.slots[slot] = c
 	s.active = append(s.active, c)
 	s.clients++
+	s.count(c.source, 1)
 	s.byClient[g.Client] = c
 	s.used[g.ID] = usedToken{expires: g.Expires, conn: c}
 	s.stats.Accepted++

@@ -73,9 +73,11 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// Resending in the handshake begins quickly and slows down.
+// Resending in the handshake goes on quickly for a second and then slows down. A server under a flood
+// of requests draws lots whom to answer, so each is a chance.
 const (
 	resendFirst = 100 * time.Millisecond
+	resendQuick = 10
 	resendMost  = 500 * time.Millisecond
 	// After this many responses without an answer the cookie may be stale.
 	responseTries = 4
@@ -192,7 +194,9 @@ func (c *Client) flushHandshake() {
 	}
 	c.sends++
 	c.next = c.now + c.wait
-	c.wait = min(c.wait*3/2, resendMost)
+	if c.sends >= resendQuick {
+		c.wait = min(c.wait*3/2, resendMost)
+	}
 }
 
 // try starts with a server, with a nonce of its own.

@@ -82,9 +82,10 @@ type admission struct {
 	server      *Server
 	slot        int
 	clientNonce [nonceSize]byte
-	accept      []byte // our answer to the peer's response, until the peer was heard
-	ticket      []byte // the latest, until it has arrived
-	grouped     uint32 // which group it was made for, as the server counts them
+	source      netip.Addr // that it counts for, if any
+	accept      []byte     // our answer to the peer's response, until the peer was heard
+	ticket      []byte     // the latest, until it has arrived
+	grouped     uint32     // which group it was made for, as the server counts them
 }
 
 type phase uint8

@@ -24,82 +24,250 @@ func address(i int) netip.AddrPort {
 		uint16(1024+i%60000))
 }
 
-// TestSpoofedRequests floods a server with a million requests from as many
-// addresses: memory must not grow, and an honest client must get in meanwhile.
-func TestSpoofedRequests(t *testing.T) {
-	h := newHall(t, 1)
-	s, err := NewServer(ServerOptions{Options: testOptions(5), Keys: []token.Key{testKey}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.server = s
-	honest, err := NewClient(ClientOptions{Options: testOptions(6), Token: testToken(t, 9, nil),
-		Servers: []netip.AddrPort{h.addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.clients = []*Client{honest}
-	home := netip.MustParseAddrPort("10.1.0.0:4000")
-	h.byAddr = map[netip.AddrPort]*Client{home: honest}
+// A siege is a server under a flood, and an honest client that wants in.
+type siege struct {
+	*hall
+	honest *Client
+	home   netip.AddrPort
+	memory [][requestSize]byte
+	flood  []link.Datagram
+	next   int // spoofed so far
+}
 
-	const total, batch = 1_000_000, 1000
-	var flood [batch]link.Datagram
-	var memory [batch][requestSize]byte
-	var out []link.Datagram
+func newSiege(t *testing.T) *siege {
+	t.Helper()
+	s := &siege{hall: newHall(t, 1), home: netip.MustParseAddrPort("10.1.0.0:4000")}
+	server, err := NewServer(ServerOptions{Options: testOptions(5), Keys: []token.Key{testKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = server
+	s.clients = nil
+	return s
+}
+
+// come has an honest client begin to knock.
+func (s *siege) come(t *testing.T, client uint64) {
+	t.Helper()
+	c, err := NewClient(ClientOptions{Options: testOptions(6 + client),
+		Token: testToken(t, client, nil), Servers: []netip.AddrPort{s.addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.honest, s.clients = c, []*Client{c}
+	s.byAddr = map[netip.AddrPort]*Client{s.home: c}
+}
+
+// spoof makes requests of as many addresses.
+func (s *siege) spoof(n int, from func(i int) netip.AddrPort) []link.Datagram {
+	for len(s.memory) < n {
+		s.memory = append(s.memory, [requestSize]byte{})
+	}
+	s.flood = s.flood[:0]
+	for j := range n {
+		r := request{protocol: s.server.opt.Protocol, version: s.server.opt.Version}
+		be.PutUint32(r.nonce[:], uint32(s.next))
+		r.append(s.memory[j][:0])
+		s.flood = append(s.flood, link.Datagram{Addr: from(s.next), Data: s.memory[j][:]})
+		s.next++
+	}
+	return s.flood
+}
+
+// tick lets what is given come first, then what the honest one sends, and flushes.
+func (s *siege) tick(t *testing.T, first []link.Datagram) {
+	t.Helper()
+	s.server.Receive(s.now, first)
+	if s.honest != nil {
+		s.send()
+		s.server.Receive(s.now, s.in)
+	}
+	s.out = s.server.Flush(s.now, s.out[:0])
+	if len(s.out) > maxChallenges+maxResponses+2 {
+		t.Fatalf("%d datagrams at one flush", len(s.out))
+	}
+	for _, d := range s.out {
+		switch {
+		case d.Addr == s.home && s.honest != nil:
+			s.one[0] = d
+			s.one[0].Addr = s.addr
+			s.honest.Receive(s.now, s.one[:])
+		case len(d.Data) > requestSize:
+			t.Fatalf("%d bytes in answer to %d", len(d.Data), requestSize)
+		}
+	}
+	s.now += tick
+}
+
+// TestSpoofedRequests floods a server with a million requests from as many addresses, more at each
+// flush than it answers, and each time before those of honest clients: memory must not grow, and an
+// honest client must be in within a second, whenever it comes.
+func TestSpoofedRequests(t *testing.T) {
+	const total, batch = 1_000_000, 4_200 // 252,000 a second
+	s := newSiege(t)
 	var before uint64
-	for i := 0; i < total; i += batch {
-		for j := range batch {
-			r := request{protocol: s.opt.Protocol, version: s.opt.Version}
-			be.PutUint32(r.nonce[:], uint32(i+j))
-			r.append(memory[j][:0])
-			flood[j] = link.Datagram{Addr: address(i + j), Data: memory[j][:]}
+	in, longest, came := 0, time.Duration(0), time.Duration(0)
+	for i := 0; s.next < total; i++ {
+		if s.honest == nil && i%60 == 3 {
+			s.come(t, uint64(i))
+			came = s.now
 		}
-		s.Receive(h.now, flood[:])
-		h.send() // the honest one's
-		s.Receive(h.now, h.in)
-		out = s.Flush(h.now, out[:0])
-		for _, d := range out {
-			if d.Addr == home {
-				h.one[0] = d
-				h.one[0].Addr = h.addr
-				honest.Receive(h.now, h.one[:])
-				continue
-			}
-			if len(d.Data) > requestSize {
-				t.Fatalf("%d bytes in answer to %d", len(d.Data), requestSize)
-			}
+		s.tick(t, s.spoof(batch, address))
+		if s.honest != nil && s.honest.Conn() != nil {
+			in, longest = in+1, max(longest, s.now-came)
+			s.honest, s.clients = nil, nil
 		}
-		h.now += tick
-		if i == 20*batch {
-			if honest.Conn() == nil {
-				t.Fatal("the honest client did not get in")
-			}
+		if s.honest != nil && s.now-came > time.Second {
+			t.Fatalf("an honest client was out for %v", s.now-came)
+		}
+		if i == 10 {
 			before = heap()
 		}
 	}
-	after := heap()
-	if after > before+256<<10 {
+	t.Logf("%d honest clients, the slowest in after %v; %d requests, %d not answered", in, longest,
+		s.server.Stats().Requests, s.server.Stats().Flooded)
+	if after := heap(); after > before+256<<10 {
 		t.Errorf("the heap grew from %d to %d bytes", before, after)
 	}
-	if st := s.Stats(); st.Requests+st.Flooded < total || s.Len() != 1 {
-		t.Errorf("%d connections, stats %+v", s.Len(), st)
+	if st := s.server.Stats(); st.Requests < total || st.Accepted != uint64(in) || in < 3 {
+		t.Errorf("%d in, stats %+v", in, st)
 	}
 	runtime.KeepAlive(s)
 }
 
-// TestFloodBetweenFlushes: a burst that comes within one tick is answered only up to a limit.
-func TestFloodBetweenFlushes(t *testing.T) {
-	h := newHall(t, 1)
-	var memory [requestSize]byte
-	r := request{protocol: h.server.opt.Protocol}
-	for i := range 3 * maxReplies {
-		r.append(memory[:0])
-		h.one[0] = link.Datagram{Addr: address(i), Data: memory[:]}
-		h.server.Receive(h.now, h.one[:])
+// TestFloodOfOne: a flood from one address takes nothing from the others, however large it is, and
+// whether or not the address is proven.
+func TestFloodOfOne(t *testing.T) {
+	s := newSiege(t)
+	thief := netip.MustParseAddrPort("10.9.9.9:999")
+	one := func(int) netip.AddrPort { return thief }
+	s.tick(t, s.spoof(20_000, one))
+	if n := len(s.out); n > requestShare {
+		t.Errorf("%d answers to one address at one flush", n)
 	}
-	out := h.server.Flush(h.now, nil)
-	if len(out) > maxReplies+2 || h.server.Stats().Flooded != 2*maxReplies {
-		t.Errorf("%d answers, %d left out", len(out), h.server.Stats().Flooded)
+	// With the cookie that it was sent, it floods with tokens that cannot be opened.
+	var ch challenge
+	if !ch.parse(s.out[0].Data) {
+		t.Fatal("no challenge")
+	}
+	r := response{request: request{protocol: s.server.opt.Protocol, version: s.server.opt.Version,
+		nonce: ch.nonce}, cookie: ch.cookie, datagram: 1200,
+		sealed: testToken(t, 5, nil).Sealed}
+	r.sealed = append([]byte(nil), r.sealed...)
+	r.sealed[60] ^= 1
+	bad := r.append(nil, &handshakeKeys{})
+	var flood []link.Datagram
+	for range 20_000 {
+		flood = append(flood, link.Datagram{Addr: thief, Data: bad})
+	}
+	s.come(t, 9)
+	for began := s.now; s.honest.Conn() == nil; {
+		if s.now-began > time.Second {
+			t.Fatal("an honest client is kept out")
+		}
+		tried := s.server.Stats().BadTokens
+		s.tick(t, flood)
+		if n := s.server.Stats().BadTokens - tried; n > responseShare {
+			t.Fatalf("%d tokens of one address were tried at one flush", n)
+		}
+	}
+	if s.server.Stats().Crowded == 0 {
+		t.Error("nothing was counted")
+	}
+}
+
+// TestLots: of the requests between two flushes each has the same chance, early or late.
+func TestLots(t *testing.T) {
+	s := newSiege(t)
+	const rounds, batch, parts = 200, 4 * maxChallenges, 4
+	var got [parts]int
+	for range rounds {
+		first := s.next
+		s.server.Receive(s.now, s.spoof(batch, func(i int) netip.AddrPort {
+			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, byte(i >> 16), byte(i >> 8),
+				byte(i)}), 7)
+		}))
+		for _, d := range s.server.Flush(s.now, s.out[:0]) {
+			var ch challenge
+			if !ch.parse(d.Data) {
+				t.Fatal("no challenge")
+			}
+			got[(int(be.Uint32(ch.nonce[:]))-first)*parts/batch]++
+		}
+	}
+	const want = rounds * maxChallenges / parts
+	for i, n := range got {
+		if n < want*97/100 || n > want*103/100 {
+			t.Errorf("quarter %d: %d answers, about %d are fair: %v", i, n, want, got)
+		}
+	}
+}
+
+// TestPerSource: one source has so many connections at a time and no more, a /64 of IPv6 being one,
+// and whoever leaves makes room.
+func TestPerSource(t *testing.T) {
+	h := newHall(t, 1)
+	o := ServerOptions{Options: testOptions(5), Keys: []token.Key{testKey}, MaxPerSource: 3}
+	s, err := NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := uint64(100)
+	try := func(from string) Reason {
+		next++
+		c, err := NewClient(ClientOptions{Options: testOptions(next),
+			Token: testToken(t, next, nil), Servers: []netip.AddrPort{h.addr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := netip.MustParseAddrPort(from)
+		for range 40 {
+			for _, d := range c.Flush(h.now, nil) {
+				d.Addr = at
+				s.Receive(h.now, []link.Datagram{d})
+			}
+			for _, d := range s.Flush(h.now, nil) {
+				if d.Addr == at {
+					d.Addr = h.addr
+					c.Receive(h.now, []link.Datagram{d})
+				}
+			}
+			h.now += tick
+		}
+		if c.Conn() == nil {
+			return c.reason
+		}
+		return ReasonNone
+	}
+	for i, from := range []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"} {
+		if why := try(from); why != ReasonNone {
+			t.Fatalf("connection %d was refused: %v", i, why)
+		}
+	}
+	if why := try("192.0.2.1:4"); why != ReasonCrowded {
+		t.Errorf("the fourth of one address: %v", why)
+	}
+	if why := try("192.0.2.2:1"); why != ReasonNone {
+		t.Errorf("another address: %v", why)
+	}
+	first := next + 1
+	for i := range 3 {
+		why := try(netip.AddrPortFrom(netip.AddrFrom16([16]byte{0x20, 1, 13, 184, 15: byte(i + 1),
+			12: byte(i)}), 9).String())
+		if why != ReasonNone {
+			t.Fatalf("IPv6 %d: %v", i, why)
+		}
+	}
+	if why := try("[2001:db8:0:0:ffff::1]:9"); why != ReasonCrowded {
+		t.Errorf("the fourth of one network: %v", why)
+	}
+	source := link.SourceOf(netip.MustParseAddr("2001:db8::"))
+	if s.From(source) != 3 || s.Stats().Refusals[ReasonCrowded] != 2 {
+		t.Errorf("%d of the network, refusals %v", s.From(source), s.Stats().Refusals)
+	}
+	s.Find(first).Close(ReasonLeft, "")
+	if why := try("[2001:db8::7]:9"); why != ReasonNone {
+		t.Errorf("after one has left: %v", why)
 	}
 }
 

@@ -111,7 +111,6 @@ type outgoing struct {
 	last    []owner // and those of the last Flush
 	memory  [2]arena
 	current int
-	replies int // to unproven addresses, since the last Flush
 }
 
 // owner is the connection and number of a packet on its way out; none for handshakes.
@@ -120,9 +119,6 @@ type owner struct {
 	number uint32
 	size   int
 }
-
-// maxReplies bounds the memory that a flood can take between two flushes.
-const maxReplies = 4096
 
 func (o *outgoing) arena() *arena { return &o.memory[o.current] }
 
@@ -139,7 +135,6 @@ func (o *outgoing) take(out []link.Datagram) []link.Datagram {
 	o.owners, o.last = o.last[:0], o.owners
 	o.current ^= 1
 	o.memory[o.current].reset()
-	o.replies = 0
 	return out
 }
 

@@ -109,6 +109,11 @@ type ServerOptions struct {
 	Group []netip.AddrPort
 	// MaxClients bounds the connections. Zero means 64, the most is 16000.
 	MaxClients int
+	// MaxPerSource bounds the connections of one source. Zero means that only MaxClients does.
+	MaxPerSource int
+	// Source, if set, tells what an address counts as for that; the zero address is not limited.
+	// Otherwise it is link.SourceOf: an IPv4 address, or the network of an IPv6 one.
+	Source func(netip.AddrPort) netip.Addr
 	// DatagramTo, if set, tells the largest datagram that the link carries to one
 	// peer, where that differs between peers; link.MaxTo knows. It is asked once, when
 	// the peer connects.

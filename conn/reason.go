@@ -39,6 +39,8 @@ const (
 	ReasonNoAcks
 	// ReasonWornOut: the keys have sealed as many packets as they safely can.
 	ReasonWornOut
+	// ReasonCrowded: too many are connected from the same address.
+	ReasonCrowded
 	// ReasonGame is the first that games may use.
 	ReasonGame Reason = 64
 )
@@ -49,6 +51,7 @@ var reasonNames = [...]string{
 	"token already used", "token for another server", "token unreadable", "timed out", "left",
 	"replaced",
 	"protocol violation", "never acknowledges", "keys worn out",
+	"too many from one address",
 }
 
 func (r Reason) String() string {
@@ -76,5 +79,6 @@ var advice = map[Reason]string{
 		"addresses",
 	ReasonBadToken: "give the issuer of tokens and the server the same key",
 	ReasonTimeout:  "check the address, the firewall and the network",
+	ReasonCrowded:  "leave with another player of the same address, or ask the server's operator",
 	ReasonWornOut:  "connect again with the resumption ticket",
 }

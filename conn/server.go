@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ type Server struct {
 	clients int     // of those, not yet ended
 
 	byClient   map[uint64]*Conn
+	bySource   map[netip.Addr]int // connections, by where they came from
+	strangers  *strangers
 	used       map[[token.IDSize]byte]usedToken
 	pruned     time.Duration
 	shut       bool
@@ -59,9 +62,13 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.TicketLife = cmp.Or(o.TicketLife, time.Hour)
 	fillDuration(&o.TicketsFor, 12*time.Hour)
 	o.Addresses, o.Group = slices.Clone(o.Addresses), slices.Clone(o.Group)
-	s := &Server{so: o, byClient: map[uint64]*Conn{}, used: map[[token.IDSize]byte]usedToken{}}
+	s := &Server{
+		so: o, byClient: map[uint64]*Conn{}, bySource: map[netip.Addr]int{},
+		used: map[[token.IDSize]byte]usedToken{},
+	}
 	s.machine.init(o.Options)
 	s.cookies = newCookies(s.random)
+	s.strangers = newStrangers(s.random)
 	return s, nil
 }
 
@@ -107,6 +114,7 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 		}
 		i++
 	}
+	s.challenge() // those who are known go first
 	if s.now-s.pruned > pruneEvery {
 		s.prune()
 	}
@@ -213,6 +221,7 @@ func (s *Server) release(i int) {
 // while longer.
 func (s *Server) left(c *Conn) {
 	s.clients--
+	s.count(c.source, -1)
 	if s.byClient[c.clientID] == c {
 		delete(s.byClient, c.clientID)
 	}

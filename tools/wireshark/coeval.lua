@@ -350,7 +350,7 @@ local reasons = {
     [1] = "server full", [2] = "token expired", [3] = "wrong game", [4] = "wrong version", [5] = "banned",
     [6] = "server closing", [7] = "token already used", [8] = "token for another server", [9] = "token unreadable",
     [10] = "timed out", [11] = "left", [12] = "replaced by the same player", [13] = "protocol violation",
-    [14] = "never acknowledges", [15] = "keys worn out",
+    [14] = "never acknowledges", [15] = "keys worn out", [16] = "too many from one address",
 }
 local frames = { [0] = "control", "unreliable", "newest", "ordered", "unordered", "fragment", "bulk" }
 local controls = { [0] = "ping", "clock", "path challenge", "path answer", "close", "ticket", "cancel" }

@@ -1,0 +1,172 @@
+package conn
+
+import (
+	"net/netip"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// This file bounds what people whom a server does not know can make it do. There are three kinds,
+// and what one of them takes up is never taken from another:
+//
+//	anyone        a request may come in anybody's name; so many are answered at each Flush, by lot
+//	an address    a response with a good cookie comes from where it says; each address has a share
+//	a player      a token has been opened; each address may have so many connections
+
+// What is done for strangers between two flushes.
+const (
+	maxChallenges = 2048 // requests that are answered
+	maxResponses  = 1024 // tokens that are opened, for addresses that are proven
+	// Of those, how many may come from one address, or from the few that share its row.
+	requestShare  = 8
+	responseShare = 16
+)
+
+// strangers are those who knocked since the last Flush.
+type strangers struct {
+	// drawn are the requests that will be answered. When more came than can be, each has the same
+	// chance, whenever it came: so a flood cannot keep others out by coming first, and whoever asks
+	// again has another chance.
+	drawn []stranger
+	came  uint64 // requests that were in the draw
+	lot   uint64 // state of the draw
+
+	responses         int
+	asked, responding shares
+	key               [2]uint64
+}
+
+type stranger struct {
+	addr  netip.AddrPort
+	nonce [nonceSize]byte
+}
+
+// shares count by address, in rows that addresses are spread over by a key that nobody knows.
+type shares struct {
+	rows [4096]uint8
+	used bool
+}
+
+// take counts one more of a row, unless it has had its share.
+func (s *shares) take(row, share int) bool {
+	if int(s.rows[row]) >= share {
+		return false
+	}
+	s.rows[row]++
+	s.used = true
+	return true
+}
+
+func (s *shares) reset() {
+	if s.used {
+		*s = shares{}
+	}
+}
+
+func newStrangers(random interface{ Uint64() uint64 }) *strangers {
+	return &strangers{key: [2]uint64{random.Uint64(), random.Uint64()}, lot: random.Uint64() | 1}
+}
+
+// row is where an address counts.
+func (s *strangers) row(addr netip.Addr) int {
+	a := link.SourceOf(addr).As16()
+	h := (be.Uint64(a[:]) ^ s.key[0]) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29 ^ be.Uint64(a[8:]) ^ s.key[1]) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>32) * 0x94d049bb133111eb
+	return int(h >> 52)
+}
+
+// ask takes a request into the draw. It says whether another was left out for it, or it for others.
+func (s *strangers) ask(addr netip.AddrPort, nonce *[nonceSize]byte) (full bool) {
+	if !s.asked.take(s.row(addr.Addr()), requestShare) {
+		return true
+	}
+	s.came++
+	if len(s.drawn) < maxChallenges {
+		s.drawn = append(s.drawn, stranger{addr, *nonce})
+		return false
+	}
+	s.lot ^= s.lot << 13
+	s.lot ^= s.lot >> 7
+	s.lot ^= s.lot << 17
+	if i := s.lot % s.came; i < maxChallenges {
+		s.drawn[i] = stranger{addr, *nonce}
+	}
+	return true
+}
+
+// respond says whether a token may be opened for an address that is proven.
+func (s *strangers) respond(addr netip.Addr) bool {
+	if s.responses >= maxResponses || !s.responding.take(s.row(addr), responseShare) {
+		return false
+	}
+	s.responses++
+	return true
+}
+
+// done begins anew, after a Flush. What a flood needed is given back a while after it is over.
+func (s *strangers) done() {
+	if len(s.drawn) < cap(s.drawn)/8 && cap(s.drawn) > 64 {
+		s.drawn = make([]stranger, 0, cap(s.drawn)/2)
+	}
+	s.drawn, s.came, s.responses = s.drawn[:0], 0, 0
+	s.asked.reset()
+	s.responding.reset()
+}
+
+// challenge answers the requests that were drawn.
+func (s *Server) challenge() {
+	if len(s.strangers.drawn) == 0 && s.strangers.responses == 0 && !s.strangers.asked.used {
+		return
+	}
+	at := cookieTime(s.now)
+	for i := range s.strangers.drawn {
+		x := &s.strangers.drawn[i]
+		s.reply(x.addr, challengeSize, func(b []byte) []byte {
+			b = append(b, kindChallenge, wireVersion)
+			b = append(b, x.nonce[:]...)
+			return s.cookies.bake(b, x.addr, x.nonce[:], at)
+		})
+	}
+	s.strangers.done()
+}
+
+// sourceOf is what the connections of an address are counted by, or the zero address if they are
+// not.
+func (s *Server) sourceOf(addr netip.AddrPort) netip.Addr {
+	switch {
+	case s.so.MaxPerSource <= 0:
+		return netip.Addr{}
+	case s.so.Source != nil:
+		return s.so.Source(addr)
+	}
+	return link.SourceOf(addr.Addr())
+}
+
+// crowded says whether an address has as many connections as it may. A player who connects again
+// from the same address gives one up.
+func (s *Server) crowded(source netip.Addr, client uint64) bool {
+	if !source.IsValid() {
+		return false
+	}
+	n := s.bySource[source]
+	if old := s.byClient[client]; old != nil && old.source == source {
+		n--
+	}
+	return n >= s.so.MaxPerSource
+}
+
+// From counts the connections of a source, those that are not confirmed yet included.
+func (s *Server) From(source netip.Addr) int { return s.bySource[source] }
+
+// count books a connection that begins or ends at its source.
+func (s *Server) count(source netip.Addr, by int) {
+	if !source.IsValid() {
+		return
+	}
+	if n := s.bySource[source] + by; n > 0 {
+		s.bySource[source] = n
+	} else {
+		delete(s.bySource, source)
+	}
+}
