@@ -67,6 +67,28 @@ func TestTicksComeAtEvenTimesWithPollsBetween(t *testing.T) {
 	}
 }
 
+// Where more comes than is good to let wait, polls are nearer to each other, and ticks are where they
+// were.
+func TestHurriedPolls(t *testing.T) {
+	l := &log{most: 2}
+	o := l.loop()
+	o.Poll = l.poll
+	o.Hurry = func() time.Duration {
+		if len(l.polls) < 3 {
+			return 2 * ms
+		}
+		return 0
+	}
+	l.run(t, o)
+	if want := []time.Duration{0, 20 * ms}; !slices.Equal(l.ticks, want) {
+		t.Errorf("ticks at %v, want %v", l.ticks, want)
+	}
+	if want := []time.Duration{2 * ms, 4 * ms, 6 * ms, 10 * ms, 15 * ms}; !slices.Equal(
+		l.polls, want) {
+		t.Errorf("polls at %v, want %v", l.polls, want)
+	}
+}
+
 // A tick that takes long is hurried after, so that the times stay even; but not after a second.
 func TestWhatCannotBeCaughtUpWithIsGivenUp(t *testing.T) {
 	l := &log{most: 8}

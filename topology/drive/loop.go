@@ -30,6 +30,10 @@ type Loop struct {
 	Poll  func(now time.Duration) error
 	Polls int
 
+	// Hurry is asked after each tick and poll: if it is above zero, the next poll is no later than
+	// that. It is for those who find that more comes than is good to let wait.
+	Hurry func() time.Duration
+
 	// Next is told after each tick when the one after it is due.
 	Next func(due time.Duration)
 	// Lost is told how much time was given up.
@@ -202,7 +206,13 @@ func (r *run) rest() time.Duration {
 	if polls <= 0 {
 		polls = 4
 	}
-	return untilPoll(rest, r.step/time.Duration(polls))
+	wait := untilPoll(rest, r.step/time.Duration(polls))
+	if r.Hurry != nil {
+		if soon := r.Hurry(); soon > 0 {
+			wait = min(wait, soon)
+		}
+	}
+	return wait
 }
 
 // untilPoll is how long to sleep until the next poll, if the next tick is so far away.

@@ -45,7 +45,7 @@
 //
 // # The walk of a command
 //
-//	port.go      drain      the link's datagrams, in batches, go through package conn
+//	receive.go   takeIn     the link's datagrams, in batches, go through package conn
 //	peer.go      message    an event of the connection: by its channel, a packet of commands
 //	command.go   commands   too many, or of another world? replica.CommandReader reads the packet
 //	command.go   takeOne    for each command in it: the rules are asked (allows)

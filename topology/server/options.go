@@ -65,6 +65,11 @@ type Options struct {
 	// Polls is how often in a tick Run looks for datagrams, so that it is known when commands came.
 	// Default: 4.
 	Polls int
+	// Intake is how long one call of Tick or Receive may take in what has come, by the machine's
+	// clock; what is left waits. Default: no limit but a number of datagrams, so that a driver with
+	// a time of its own can repeat a run. Run takes a quarter of a tick within ticks, and what time
+	// there is between them.
+	Intake time.Duration
 	// Develop looks for mistakes of the game while it runs; see world.Settings. An entity that does
 	// not fit a packet is then an error of Tick.
 	Develop bool

@@ -19,13 +19,10 @@ type port struct {
 	batch []link.Datagram
 	out   []link.Datagram
 	down  error // why the link has ended
+	empty bool  // nothing waits there, as far as this receive knows
 }
 
 const (
-	// receiveBatch is how many datagrams are taken from a link at once, handleBatch how many are
-	// handled before their events are looked at, while they are still in the cache.
-	receiveBatch = 256
-	handleBatch  = 16
 	// spareConns is how many beyond those with seats may be connected, for as long as it takes to
 	// tell them why not.
 	spareConns = 32
@@ -47,29 +44,6 @@ func (s *Server) newPort(l link.Link, i int) (*port, error) {
 		return nil, fmt.Errorf("server: link %d: %w", i, err)
 	}
 	return &port{link: l, conn: c, batch: make([]link.Datagram, receiveBatch)}, nil
-}
-
-// drain handles all that waits at a link. It says whether the link is alive.
-func (s *Server) drain(p *port) bool {
-	if p.down != nil {
-		return false
-	}
-	for {
-		n, err := p.link.Receive(p.batch)
-		if err != nil {
-			p.down = err
-			s.tell(News{Kind: LinkDown, Err: err})
-			return false
-		}
-		for i := 0; i < n; i += handleBatch {
-			p.conn.Receive(s.now, p.batch[i:min(i+handleBatch, n)])
-			s.handle(p)
-		}
-		if n < len(p.batch) {
-			s.handle(p) // what flushing has brought about
-			return true
-		}
-	}
 }
 
 // flush sends all that is due.

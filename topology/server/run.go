@@ -12,9 +12,10 @@ import (
 // after the machine slept, is given up. Close the server afterwards.
 func (s *Server) Run(ctx context.Context) error {
 	s.due = time.Since(s.born)
+	s.receiving.running = true
 	return drive.Loop{
 		Step: s.game.TickLength(), Tick: s.Tick,
-		Poll: s.Receive, Polls: s.opt.Polls,
+		Poll: s.Receive, Polls: s.opt.Polls, Hurry: s.hurry,
 		Next: func(due time.Duration) { s.due = due },
 		Lost: func(d time.Duration) { s.stats.Lost += d },
 		Stop: func(cause error) { s.Shutdown(drive.Reason(cause)) },

@@ -35,6 +35,7 @@ type Server struct {
 	connections
 	people
 	turns
+	receiving receiving
 	lateness
 	elsewhere
 
@@ -198,7 +199,7 @@ func (s *Server) Token(client uint64, userData []byte, life time.Duration) (toke
 // one that the server cannot go on after.
 func (s *Server) Tick(now time.Duration) error {
 	began := time.Now()
-	if err := s.receive(now); err != nil {
+	if err := s.receive(now, s.within()); err != nil {
 		return err
 	}
 	s.sweep()
@@ -234,35 +235,9 @@ func (s *Server) Tick(now time.Duration) error {
 	return err
 }
 
-// Receive takes in what has come, between ticks. It is not needed, but lets the server know better
-// when commands came.
-func (s *Server) Receive(now time.Duration) error {
-	began := time.Now()
-	err := s.receive(now)
-	s.stats.Times.Receive += time.Since(began)
-	return err
-}
-
 // leastPayload is what a packet holds where links carry the datagrams that practically all networks
 // do.
 const leastPayload = 1150
-
-func (s *Server) receive(now time.Duration) error {
-	if now-s.now > stall {
-		s.lenient = now + 3*time.Second
-	}
-	s.now = now
-	s.decide()
-	alive := false
-	for _, p := range s.ports {
-		alive = s.drain(p) || alive
-	}
-	s.decide()
-	if !alive {
-		return errors.New("server: every link has ended, nobody can reach the server any more")
-	}
-	return nil
-}
 
 // gameError tells of a game's mistake, but not sixty times a second of the same.
 func (s *Server) gameError(err error) {

@@ -45,7 +45,9 @@ type Stats struct {
 	Starved    uint64
 	LevelsSent uint64 // how often a level's data was sent
 	// how often a client could not make sense of what it was sent, and began anew
-	Restarts   uint64
+	Restarts uint64
+	// how often more had come than was taken in at once
+	Bounded    uint64
 	GameErrors uint64 // ticks in which the game did something wrong
 	Panics     uint64 // how often the game panicked
 	// that Run gave up because the machine could not keep up
