@@ -47,4 +47,26 @@ type Keeper interface {
 	Guard(d time.Duration)
 	// Keep keeps the place of a peer for another while, as Guard said: a connection is open there.
 	Keep(peer netip.AddrPort)
+	// Places says how many there are, and what became of others.
+	Places() Places
+}
+
+// Places count those of a link, and who was refused one, since it was opened.
+type Places struct {
+	Taken, Proven int
+	Full          uint64 // refused: all were taken, by peers who have proved themselves
+	Crowded       uint64 // refused: the source has as many as it may
+	GaveWay       uint64 // ended for a newcomer, not having proved themselves
+	Lapsed        uint64 // ended because they did not prove themselves in time
+}
+
+// Add sums counts.
+func (p Places) Add(q Places) Places {
+	p.Taken += q.Taken
+	p.Proven += q.Proven
+	p.Full += q.Full
+	p.Crowded += q.Crowded
+	p.GaveWay += q.GaveWay
+	p.Lapsed += q.Lapsed
+	return p
 }

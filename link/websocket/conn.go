@@ -20,6 +20,7 @@ type Options struct {
 	PeerQueue int
 	Queue     int           // how many wait to be received in all; 4096 when zero
 	Sessions  int           // how many clients a server takes; 1024 when zero
+	PerSource int           // and of one address; a quarter when zero, no limit below zero
 	Idle      time.Duration // a peer silent for so long is gone; 30 seconds when zero
 	// Origins are hosts whose pages may connect besides the server's own, with patterns
 	// as in "*.example.org".
@@ -32,7 +33,8 @@ type Options struct {
 func (o *Options) session() session.Options {
 	return session.Options{
 		Carrier: link.WebSocket, Max: cmp.Or(o.MaxDatagram, 1200),
-		Queue: o.Queue, PeerQueue: o.PeerQueue, Sessions: o.Sessions, Idle: o.Idle,
+		Queue: o.Queue, PeerQueue: o.PeerQueue, Sessions: o.Sessions,
+		PerSource: o.PerSource, Idle: o.Idle,
 		HoldBack: true, // TCP holds the sender back in turn
 	}
 }

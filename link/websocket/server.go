@@ -21,6 +21,7 @@ type Server struct {
 var (
 	_ link.Link        = (*Server)(nil)
 	_ link.PeerLimiter = (*Server)(nil)
+	_ link.Keeper      = (*Server)(nil)
 	_ http.Handler     = (*Server)(nil)
 )
 
@@ -33,23 +34,24 @@ func NewServer(o Options) *Server {
 
 // ServeHTTP makes a session of a request, and returns when it is over.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.hub.Reserve() {
-		http.Error(w, "the server is full or closing, try again later",
-			http.StatusServiceUnavailable)
+	remote, _ := netip.ParseAddrPort(r.RemoteAddr)
+	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+	place := s.hub.Enter(remote, nil)
+	if place == nil {
+		http.Error(w, "the server is full or closing, or too many come from your address; "+
+			"try again later", http.StatusServiceUnavailable)
 		return
 	}
+	defer place.Leave()
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		OriginPatterns:     s.o.Origins,
 		InsecureSkipVerify: s.o.AnyOrigin,
 		CompressionMode:    websocket.CompressionDisabled, // what is sent is encrypted already
 	})
 	if err != nil {
-		s.hub.Release()
 		return // Accept has answered
 	}
-	remote, _ := netip.ParseAddrPort(r.RemoteAddr)
-	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
-	if _, ended := s.hub.Start(newConn(ws, s.MaxDatagram(), remote)); ended != nil {
+	if _, ended := place.Start(newConn(ws, s.MaxDatagram(), remote)); ended != nil {
 		<-ended
 	}
 }

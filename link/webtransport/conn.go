@@ -55,12 +55,18 @@ type conn struct {
 func newConn(s *webtransport.Session) *conn {
 	c := &conn{s: s}
 	c.ctx, c.cancel = context.WithCancel(s.Context())
-	if a, ok := s.RemoteAddr().(*net.UDPAddr); ok {
-		ap := a.AddrPort()
-		c.remote = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
-	}
+	c.remote = remoteOf(s.RemoteAddr())
 	c.probe()
 	return c
+}
+
+func remoteOf(a net.Addr) netip.AddrPort {
+	udp, ok := a.(*net.UDPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	ap := udp.AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
 func (c *conn) Read(buf []byte) (int, error) {

@@ -44,6 +44,7 @@ type Options struct {
 	PeerQueue int
 	Queue     int           // how many wait to be received in all; 4096 when zero
 	Sessions  int           // how many clients there may be; 1024 when zero
+	PerSource int           // and of one address; a quarter when zero, no limit below zero
 	Idle      time.Duration // a peer silent for so long is gone; 30 seconds when zero
 }
 
@@ -59,12 +60,21 @@ type Server struct {
 
 	most  int // connections
 	mu    sync.Mutex
-	conns map[*quic.Conn]*time.Timer // until each must have opened a session
+	conns map[*quic.Conn]*opening
+}
+
+// opening is a connection that has yet to open its session. It has a place from the beginning, since
+// it takes up as much; one without is only there to be told so.
+type opening struct {
+	place *session.Place
+	timer *time.Timer // until it must have
+	taken bool        // its session was opened; there is no second
 }
 
 var (
 	_ link.Link        = (*Server)(nil)
 	_ link.PeerLimiter = (*Server)(nil)
+	_ link.Keeper      = (*Server)(nil)
 )
 
 // Listen opens a server on a UDP address such as ":4433".
@@ -90,13 +100,14 @@ func Listen(address string, o Options) (*Server, error) {
 			address, err)
 	}
 	hub := session.New(sessions(session.Options{
-		PeerQueue: o.PeerQueue, Queue: o.Queue, Sessions: o.Sessions, Idle: o.Idle,
+		PeerQueue: o.PeerQueue, Queue: o.Queue, Sessions: o.Sessions,
+		PerSource: o.PerSource, Idle: o.Idle,
 	}))
 	s := &Server{
 		Link:  hub.Link(),
 		hub:   hub,
-		most:  cmp.Or(o.Sessions, session.DefaultSessions) + spare,
-		conns: make(map[*quic.Conn]*time.Timer),
+		most:  cmp.Or(o.Sessions, session.DefaultSessions),
+		conns: make(map[*quic.Conn]*opening),
 	}
 	s.Addr = plain.Local(socket.(*net.UDPConn))
 	mux := http.NewServeMux()
@@ -114,10 +125,10 @@ func Listen(address string, o Options) (*Server, error) {
 		},
 		CheckOrigin: o.allows,
 	}
-	// When half the places are taken, newcomers must first prove their address.
+	// When some places are taken, newcomers must first prove their address.
 	s.quic = &quic.Transport{
 		Conn: socket, VerifySourceAddress: func(net.Addr) bool {
-			return s.connections() > s.most/2
+			return s.connections() > min(s.most/2, 16)
 		}}
 	listener, err := s.quic.ListenEarly(http3.ConfigureTLSConfig(config), quicConfig())
 	if err != nil {
@@ -131,8 +142,9 @@ func Listen(address string, o Options) (*Server, error) {
 }
 
 const (
-	spare    = 16               // connections beyond sessions, while they are set up
-	patience = 10 * time.Second // for a connection to open its session
+	patience = 5 * time.Second // for a connection to open its session
+	spare    = 16              // connections that are told why there is no place for them
+	brief    = time.Second     // how long that may take
 )
 
 // connKey finds the connection of a request.
@@ -148,28 +160,57 @@ func (s *Server) accept(ctx context.Context, listener *quic.EarlyListener) {
 			}
 			return
 		}
-		if s.connections() >= s.most {
-			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad),
-				"the server is full, try again later")
-			continue
+		place := s.hub.Enter(remoteOf(c.RemoteAddr()), func() {
+			s.serve.Go(func() { refuse(c, "someone else has the place") })
+		})
+		wait := patience
+		if place == nil {
+			if s.connections() >= s.most+spare {
+				refuse(c, errFull)
+				continue
+			}
+			wait = brief
 		}
 		// A connection that opens no session would take the place of one that does.
-		timer := time.AfterFunc(patience, func() {
+		timer := time.AfterFunc(wait, func() {
 			c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeRequestIncomplete),
 				"no session was opened")
 		})
 		s.mu.Lock()
-		s.conns[c] = timer
+		s.conns[c] = &opening{place: place, timer: timer}
 		s.mu.Unlock()
 		s.serve.Go(func() {
 			// It returns when the connection ends; how it ended is of no concern here.
 			_ = s.web.ServeQUICConn(c)
 			timer.Stop()
+			if place != nil {
+				place.Leave()
+			}
 			s.mu.Lock()
 			delete(s.conns, c)
 			s.mu.Unlock()
 		})
 	}
+}
+
+// errFull is what whoever finds no place is told.
+const errFull = "the server is full or closing, or too many come from your address; try again later"
+
+func refuse(c *quic.Conn, why string) {
+	c.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeExcessiveLoad), why)
+}
+
+// open takes the place of a request's connection for its session, once.
+func (s *Server) open(r *http.Request) (*quic.Conn, *session.Place) {
+	c, _ := r.Context().Value(connKey{}).(*quic.Conn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.conns[c]
+	if o == nil || o.taken {
+		return nil, nil
+	}
+	o.taken = true
+	return c, o.place
 }
 
 func (s *Server) connections() int {
@@ -193,29 +234,35 @@ func (o *Options) allows(r *http.Request) bool {
 }
 
 func (s *Server) upgrade(w http.ResponseWriter, r *http.Request) {
-	if !s.hub.Reserve() {
-		http.Error(w, "the server is full or closing, try again later",
-			http.StatusServiceUnavailable)
+	c, place := s.open(r)
+	if place == nil {
+		http.Error(w, errFull, http.StatusServiceUnavailable)
 		return
 	}
 	sess, err := s.web.Upgrade(w, r)
 	if err != nil {
-		s.hub.Release()
+		s.mu.Lock()
+		if o := s.conns[c]; o != nil {
+			o.taken = false // it may try again, until its time is up
+		}
+		s.mu.Unlock()
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	c, _ := r.Context().Value(connKey{}).(*quic.Conn)
 	s.mu.Lock()
-	if timer := s.conns[c]; timer != nil {
-		timer.Stop()
+	if o := s.conns[c]; o != nil {
+		o.timer.Stop()
 	}
 	s.mu.Unlock()
-	if _, ended := s.hub.Start(newConn(sess)); ended != nil && c != nil {
-		s.serve.Go(func() {
-			<-ended
-			c.CloseWithError(0, "")
-		})
+	_, ended := place.Start(newConn(sess))
+	if ended == nil {
+		refuse(c, "someone else has the place")
+		return
 	}
+	s.serve.Go(func() {
+		<-ended
+		c.CloseWithError(0, "")
+	})
 }
 
 // Close ends all sessions and frees the port.

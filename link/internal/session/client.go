@@ -18,9 +18,9 @@ type Client struct {
 // still be received; then comes the error.
 func NewClient(o Options, conn Conn, ended error) *Client {
 	hub := New(o)
-	hub.Reserve() // a new hub has room
+	place := hub.Enter(netip.AddrPort{}, nil) // a new hub has room
 	c := &Client{Link: hub.Link()}
-	peer, over := hub.Start(conn)
+	peer, over := place.Start(conn)
 	c.peer = peer
 	c.after.Go(func() {
 		<-over

@@ -45,12 +45,16 @@ type Options struct {
 	Queue     int           // datagrams waiting to be received, over all sessions; 4096 when zero
 	PeerQueue int           // datagrams of one session waiting, each way; 64 when zero
 	Sessions  int           // how many at most; DefaultSessions when zero
+	PerSource int           // and of one source; a quarter when zero, no limit below zero
 	Idle      time.Duration // a peer that sends nothing for so long is gone; 30 seconds when zero
 	HoldBack  bool          // a reader waits for room rather than drop
 }
 
 // DefaultSessions is how many sessions there may be if nothing else is said.
 const DefaultSessions = 1024
+
+// leastPerSource is how many sessions a source may have by default, however few there may be in all.
+const leastPerSource = 16
 
 // Hub is a link over sessions.
 type Hub struct {
@@ -60,9 +64,9 @@ type Hub struct {
 	mu       sync.RWMutex
 	sessions map[netip.AddrPort]*session
 	next     uint64
-	reserved int
 	closed   bool
-	running  sync.WaitGroup
+	places
+	running sync.WaitGroup
 }
 
 // session is one peer.
@@ -70,6 +74,7 @@ type session struct {
 	hub   *Hub
 	conn  Conn
 	addr  netip.AddrPort
+	place *Place
 	out   *mailbox.Box
 	share mailbox.Share
 	once  sync.Once
@@ -82,56 +87,41 @@ type session struct {
 const (
 	stall = 10 * time.Second       // a write that takes longer has failed
 	flush = 250 * time.Millisecond // how long Close waits for what was taken to be sent
+	look  = time.Second            // how often sessions are looked at
 )
 
 // New makes a hub without sessions.
 func New(o Options) *Hub {
 	o.PeerQueue = cmp.Or(o.PeerQueue, 64)
 	o.Sessions = cmp.Or(o.Sessions, DefaultSessions)
+	o.PerSource = cmp.Or(o.PerSource, max(o.Sessions/4, leastPerSource))
 	o.Idle = cmp.Or(o.Idle, 30*time.Second)
 	return &Hub{
 		o: o, sessions: make(map[netip.AddrPort]*session),
-		port: mailbox.Port{Box: mailbox.New(cmp.Or(o.Queue, 4096)), Max: cmp.Or(o.Floor, o.Max)},
+		places: places{all: make(map[*Place]struct{})},
+		port:   mailbox.Port{Box: mailbox.New(cmp.Or(o.Queue, 4096)), Max: cmp.Or(o.Floor, o.Max)},
 	}
 }
 
-// Reserve keeps a place for a session that is being set up; Release gives it
-// back, Start uses it.
-func (h *Hub) Reserve() bool {
+// Start begins the session of a place. Ended is closed when the session is over; it is nil if the
+// hub was closed in the meantime, or the place given to someone else.
+func (p *Place) Start(conn Conn) (addr netip.AddrPort, ended <-chan struct{}) {
+	h := p.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || len(h.sessions)+h.reserved >= h.o.Sessions {
-		return false
-	}
-	h.reserved++
-	return true
-}
-
-// Release gives back a reserved place.
-func (h *Hub) Release() {
-	h.mu.Lock()
-	h.reserved--
-	h.mu.Unlock()
-}
-
-// Start turns a reserved place into a session. Ended is closed when the session
-// is over; it is nil if the hub was closed in the meantime.
-func (h *Hub) Start(conn Conn) (addr netip.AddrPort, ended <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.reserved--
-	if h.closed {
+	if _, has := h.all[p]; h.closed || !has {
+		delete(h.all, p)
 		conn.Close()
 		return netip.AddrPort{}, nil
 	}
 	h.next++
 	s := &session{
-		hub: h, conn: conn, addr: link.SessionAddr(h.o.Carrier, h.next),
+		hub: h, conn: conn, place: p, addr: link.SessionAddr(h.o.Carrier, h.next),
 		out: mailbox.New(h.o.PeerQueue), share: mailbox.Share{Limit: h.o.PeerQueue},
 		sent: make(chan struct{}),
 	}
 	s.heard.Store(time.Now().UnixNano())
-	h.sessions[s.addr] = s
+	h.sessions[s.addr], p.session = s, s
 	done := make(chan struct{})
 	h.running.Go(s.write)
 	h.running.Go(func() {
@@ -196,9 +186,9 @@ func (s *session) write() {
 	}
 }
 
-// watch ends a session whose peer is silent, or does not take what is sent.
+// watch ends a session whose peer is silent, does not take what is sent, or has not proved who it is.
 func (s *session) watch(done <-chan struct{}) {
-	tick := time.NewTicker(max(s.hub.o.Idle/4, time.Millisecond))
+	tick := time.NewTicker(min(max(s.hub.o.Idle/4, time.Millisecond), look))
 	defer tick.Stop()
 	for {
 		select {
@@ -208,6 +198,11 @@ func (s *session) watch(done <-chan struct{}) {
 			silent := now.UnixNano() - s.heard.Load()
 			since := s.writing.Load()
 			if silent > int64(s.hub.o.Idle) || since != 0 && now.UnixNano()-since > int64(stall) {
+				s.end()
+			} else if s.place.lapsed(now) {
+				s.hub.mu.Lock()
+				s.hub.count.Lapsed++
+				s.hub.mu.Unlock()
 				s.end()
 			}
 		}
@@ -219,6 +214,7 @@ func (s *session) end() {
 	s.once.Do(func() {
 		s.hub.mu.Lock()
 		delete(s.hub.sessions, s.addr)
+		delete(s.hub.all, s.place)
 		s.hub.mu.Unlock()
 		s.hub.port.Tally.Drop(s.out.End(link.ErrClosed, false))
 		s.hub.port.Box.GiveUp(&s.share)

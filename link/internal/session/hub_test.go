@@ -23,6 +23,8 @@ type pipe struct {
 	max     int
 }
 
+var home = netip.MustParseAddrPort("192.0.2.1:5")
+
 func newPipe() *pipe {
 	return &pipe{in: make(chan []byte), out: make(chan []byte), done: make(chan struct{}), max: 100}
 }
@@ -62,10 +64,11 @@ func newHub(holdBack bool) *Hub {
 
 func start(t *testing.T, h *Hub, p *pipe) netip.AddrPort {
 	t.Helper()
-	if !h.Reserve() {
+	place := h.Enter(p.Remote(), nil)
+	if place == nil {
 		t.Fatal("no room")
 	}
-	addr, ended := h.Start(p)
+	addr, ended := place.Start(p)
 	if ended == nil {
 		t.Fatal("closed")
 	}
@@ -101,7 +104,7 @@ func TestStalledPeer(t *testing.T) {
 	if int(c.Sent) != taken+1 || int(c.DroppedOut) != taken {
 		t.Errorf("took %d, counts %+v", taken, c)
 	}
-	if h.Reserve() {
+	if h.Enter(home, nil) != nil {
 		t.Error("a closed hub has room")
 	}
 }
@@ -190,29 +193,29 @@ func TestHoldBackOrDrop(t *testing.T) {
 func TestSilentPeerGoes(t *testing.T) {
 	h := New(Options{Max: 100, Queue: 4, PeerQueue: 4, Sessions: 1, Idle: 4 * time.Millisecond})
 	p := newPipe()
-	h.Reserve()
-	addr, ended := h.Start(p)
-	if h.Reserve() {
+	addr, ended := h.Enter(home, nil).Start(p)
+	if h.Enter(home, nil) != nil {
 		t.Error("room for two")
 	}
 	<-ended
 	if _, ok := h.Link().Remote(addr); ok {
 		t.Error("still there")
 	}
-	if !h.Reserve() {
+	again := h.Enter(home, nil)
+	if again == nil {
 		t.Error("its place is not free")
 	}
-	h.Release()
+	again.Leave()
 	h.End(link.ErrClosed)
 }
 
 // TestStartAfterEnd: a session that comes too late is closed.
 func TestStartAfterEnd(t *testing.T) {
 	h := newHub(false)
-	h.Reserve()
+	place := h.Enter(home, nil)
 	h.End(link.ErrClosed)
 	p := newPipe()
-	if _, ended := h.Start(p); ended != nil {
+	if _, ended := place.Start(p); ended != nil {
 		t.Error("started")
 	}
 	<-p.done
