@@ -44,6 +44,8 @@ func Remote(l Link, peer netip.AddrPort) netip.AddrPort {
 type Keeper interface {
 	Remoter
 	// Guard begins it: from now on a place ends after d, unless Keep was called for it within that.
+	// Whoever guards calls it again and again, after Keep for all who are there: time counts up to
+	// the last call, so that nobody loses their place while the guard itself was held up.
 	Guard(d time.Duration)
 	// Keep keeps the place of a peer for another while, as Guard said: a connection is open there.
 	Keep(peer netip.AddrPort)

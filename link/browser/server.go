@@ -25,6 +25,7 @@ type Server struct {
 var (
 	_ link.Link        = (*Server)(nil)
 	_ link.PeerLimiter = (*Server)(nil)
+	_ link.Keeper      = (*Server)(nil)
 )
 
 // NewServer makes one link of a WebTransport and a WebSocket server, either of which may be nil,
@@ -163,6 +164,40 @@ func (s *Server) MaxDatagram() int {
 // MaxDatagramTo is the largest that any carrier takes to everyone, as a peer may move from one to
 // another at any time.
 func (s *Server) MaxDatagramTo(netip.AddrPort) int { return s.MaxDatagram() }
+
+// Remote is the real address of a peer.
+func (s *Server) Remote(peer netip.AddrPort) (netip.AddrPort, bool) {
+	if r, ok := s.of(peer).(link.Remoter); ok {
+		return r.Remote(peer)
+	}
+	return netip.AddrPort{}, false
+}
+
+// Guard has all links give up the places of those who do not prove themselves.
+func (s *Server) Guard(d time.Duration) {
+	for _, l := range s.links {
+		if k, ok := l.(link.Keeper); ok {
+			k.Guard(d)
+		}
+	}
+}
+
+// Keep keeps the place of a peer.
+func (s *Server) Keep(peer netip.AddrPort) {
+	if k, ok := s.of(peer).(link.Keeper); ok {
+		k.Keep(peer)
+	}
+}
+
+// Places are those of all links.
+func (s *Server) Places() (sum link.Places) {
+	for _, l := range s.links {
+		if k, ok := l.(link.Keeper); ok {
+			sum = sum.Add(k.Places())
+		}
+	}
+	return sum
+}
 
 // LocalAddr is that of the first link that has one.
 func (s *Server) LocalAddr() netip.AddrPort {

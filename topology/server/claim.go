@@ -17,6 +17,7 @@ type claim struct {
 	name  string
 	data  []byte // user data of the token
 	since time.Duration
+	from  netip.Addr // what it counts for
 }
 
 // claim asks the engine for a player for someone who has greeted.
@@ -25,7 +26,11 @@ func (s *Server) claim(p *peer, name string) {
 	if old := s.claimant(client); old != nil {
 		s.close(old, conn.ReasonReplaced, "") // by another link
 	}
-	if s.full(client) {
+	if s.crowded(p.source()) {
+		s.refuse(p, conn.ReasonCrowded, "")
+		return
+	}
+	if s.full(client) && !s.makeRoom(p.source()) {
 		s.refuse(p, wire.ReasonNoSeat, "")
 		return
 	}
@@ -50,7 +55,8 @@ func (s *Server) full(client uint64) bool {
 // ask puts a claim to the engine, which may answer at once.
 func (s *Server) ask(p *peer, name string) {
 	v := p.visitor(name)
-	s.claims[v.Client] = claim{name: name, data: v.UserData, since: s.now}
+	s.claims[v.Client] = claim{
+		name: name, data: v.UserData, since: s.now, from: p.source()}
 	s.engine.Claim(v)
 	s.decide()
 }
@@ -116,7 +122,7 @@ func (s *Server) admit(client uint64, player world.Player, name string, waits cl
 	p := s.claimant(client)
 	seat := &Seat{
 		Client: client, Player: player, UserData: waits.data, Name: waits.name,
-		peer: p, since: s.now, away: s.now,
+		peer: p, since: s.now, away: s.now, source: waits.from,
 	}
 	s.seats[client], s.players[player] = seat, seat
 	if name != "" {

@@ -25,6 +25,14 @@ type Limits struct {
 	// of them is forgiven each second. Whatever cannot be read costs 10 points, what is merely too
 	// much or too soon 1. Default: 200.
 	Offences int
+	// PerAddress is how many may play or watch from one address, or from one network of IPv6 (a
+	// /64). Those of a proxy, of a home or of a party on a local network have one address together.
+	// Default: a quarter of Options.Players, and at least 4. Below zero there is no limit, and none
+	// for this machine itself.
+	PerAddress int
+	// Proving is how long someone has who takes up a place of a link, such as a session of a
+	// browser, until a connection is open there. Default: 5 s.
+	Proving time.Duration
 	// Greeting is how long a new connection has to say who it is. Default: 10 s.
 	Greeting time.Duration
 	// Loading is how long a client may take from being told of a level to being ready for it.
@@ -32,7 +40,9 @@ type Limits struct {
 	Loading time.Duration
 }
 
-func (l *Limits) fill(rate int) {
+func (l *Limits) fill(rate, players int) {
+	l.PerAddress = cmp.Or(l.PerAddress, max(players/4, 4))
+	orElse(&l.Proving, 5*time.Second)
 	orElse(&l.Ahead, time.Second)
 	l.Late = cmp.Or(l.Late, 250*time.Millisecond)
 	orElse(&l.Commands, 3*rate)

@@ -123,6 +123,7 @@ type Visitor struct {
 	Name     string
 	Spectate bool
 	Returns  bool // has a seat here already
+	// Addr is the real address of whoever came, where the link knows it.
 	Addr     netip.AddrPort
 	UserData []byte // of the token
 }
@@ -151,7 +152,7 @@ func (o *Options) fill() error {
 	orElse(&o.Neutral, 500*time.Millisecond)
 	orElse(&o.Workers, runtime.GOMAXPROCS(0))
 	orElse(&o.Polls, 4)
-	o.Limits.fill(rate)
+	o.Limits.fill(rate, o.Players)
 	o.Flight = cmp.Or(o.Flight, 10*time.Second)
 	if o.Engine == nil {
 		o.Engine = newLocal(o.Title.Game, int(max(o.Flight, 0)/o.Title.Game.TickLength()))

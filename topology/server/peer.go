@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -18,7 +19,8 @@ type peer struct {
 	conn   *conn.Conn
 	seat   *Seat // nil until it has said who it is
 	state  peerState
-	since  time.Duration // in that state
+	since  time.Duration  // in that state
+	from   netip.AddrPort // the real address, when it connected
 	conduct
 	showing
 	intake
@@ -64,6 +66,10 @@ func (s *Server) handle(o *port) {
 		e := &events[i]
 		if e.Kind == conn.Connected {
 			p := &peer{server: s, port: o, conn: e.Conn, since: s.now}
+			p.from = p.addr()
+			if o.keeper != nil {
+				o.keeper.Keep(e.Conn.Addr())
+			}
 			s.peers[e.Conn] = p
 			s.order = append(s.order, p)
 			continue
@@ -231,6 +237,7 @@ func (s *Server) sweep() {
 			s.close(p, wire.ReasonMoved, p.note)
 		}
 	}
+	s.keepPlaces()
 	if len(s.claims) > 0 {
 		s.sweepClaims()
 	}

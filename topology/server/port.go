@@ -14,12 +14,13 @@ import (
 // of its own, since an address has a meaning only on its link. That the same person comes by two of
 // them is seen when they take their seat.
 type port struct {
-	link  link.Link
-	conn  *conn.Server
-	batch []link.Datagram
-	out   []link.Datagram
-	down  error // why the link has ended
-	empty bool  // nothing waits there, as far as this receive knows
+	link   link.Link
+	keeper link.Keeper // the same, if it has places
+	conn   *conn.Server
+	batch  []link.Datagram
+	out    []link.Datagram
+	down   error // why the link has ended
+	empty  bool  // nothing waits there, as far as this receive knows
 }
 
 const (
@@ -33,7 +34,11 @@ func (s *Server) newPort(l link.Link, i int) (*port, error) {
 		Options: s.opt.Conn, Keys: s.opt.Keys, Addresses: s.opt.Addresses, Group: s.group,
 		TicketLife: s.opt.TicketLife, TicketsFor: s.opt.TicketsFor,
 		MaxClients: s.opt.Players + s.opt.Spectators + spareConns,
+		Source:     func(peer netip.AddrPort) netip.Addr { return sourceOf(l, peer) },
 		DatagramTo: func(peer netip.AddrPort) int { return link.MaxTo(l, peer) },
+	}
+	if n := s.opt.Limits.PerAddress; n > 0 {
+		o.MaxPerSource = n + sparePerAddress
 	}
 	o.Protocol, o.Version, o.Channels = token.ProtocolID(s.game.Name()), wire.Version,
 		wire.Channels()
@@ -43,7 +48,11 @@ func (s *Server) newPort(l link.Link, i int) (*port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: link %d: %w", i, err)
 	}
-	return &port{link: l, conn: c, batch: make([]link.Datagram, receiveBatch)}, nil
+	p := &port{link: l, conn: c, batch: make([]link.Datagram, receiveBatch)}
+	if p.keeper, _ = l.(link.Keeper); p.keeper != nil {
+		p.keeper.Guard(s.opt.Limits.Proving)
+	}
+	return p, nil
 }
 
 // flush sends all that is due.

@@ -91,7 +91,7 @@ func (s *Server) hello(p *peer, m *wire.Message) {
 // visitor is who a client says that it is.
 func (p *peer) visitor(name string) Visitor {
 	return Visitor{
-		Client: p.conn.Client(), Name: name, Addr: p.conn.Addr(), UserData: p.conn.UserData()}
+		Client: p.conn.Client(), Name: name, Addr: p.addr(), UserData: p.conn.UserData()}
 }
 
 // seated lets someone begin who has a seat.

@@ -29,8 +29,9 @@ type Seat struct {
 	inside   bool          // the world knows the player
 	repeated int           // ticks in a row without a command
 	// what the client showed of others when it made the command that was used last
-	seen seenAt
-	gone bool // the player is another server's now, and the client is on its way there
+	seen   seenAt
+	source netip.Addr // what it counts for, of those that are limited by address
+	gone   bool       // the player is another server's now, and the client is on its way there
 }
 
 // Spectator says that the person only watches.
@@ -39,12 +40,12 @@ func (s *Seat) Spectator() bool { return s.Player == world.Nobody }
 // Away says that the person has no connection now, and may come back.
 func (s *Seat) Away() bool { return s.peer == nil }
 
-// Addr is where the person is, or the zero address.
+// Addr is where the person is, by the real address where the link knows it, or the zero address.
 func (s *Seat) Addr() netip.AddrPort {
 	if s.peer == nil {
 		return netip.AddrPort{}
 	}
-	return s.peer.conn.Addr()
+	return s.peer.addr()
 }
 
 // Quality is how the person's connection does. It is zero while they are away.
@@ -96,19 +97,25 @@ func (s *Server) comeBack(p *peer, seat *Seat) {
 		old.seat = nil
 		s.close(old, conn.ReasonReplaced, "")
 	}
-	seat.peer, seat.UserData = p, p.conn.UserData()
+	seat.peer, seat.UserData, seat.source = p, p.conn.UserData(), p.source()
 	s.seated(p, seat, Returned)
 }
 
 // watch gives someone a seat who only watches.
 func (s *Server) watch(p *peer, name string) {
+	if s.crowded(p.source()) {
+		s.refuse(p, conn.ReasonCrowded, "")
+		return
+	}
 	if s.watching >= s.opt.Spectators {
 		s.refuse(p, wire.ReasonNoSeat, "")
 		return
 	}
 	s.watching++
 	seat := &Seat{
-		Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now}
+		Client: p.conn.Client(), UserData: p.conn.UserData(), Name: name, peer: p, since: s.now,
+		source: p.source(),
+	}
 	s.seats[seat.Client] = seat
 	seat.Name = s.nameFor(seat, name)
 	s.seated(p, seat, Joined)

@@ -53,6 +53,10 @@ type Stats struct {
 	// that Run gave up because the machine could not keep up
 	Lost time.Duration
 
+	// refused because their address had as many seats as it may, and seats of those who were away
+	// that were given up for a newcomer
+	Crowded, GaveWay uint64
+
 	// Replica books the bits of all snapshots and their messages.
 	Replica replica.Ledger
 

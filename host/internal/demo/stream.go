@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/netsim"
 )
 
@@ -20,7 +21,10 @@ import (
 // It has no goroutine: what is due goes out when the server next receives or sends, which it does
 // several times a tick.
 type stream struct {
-	inner link.Link
+	inner interface {
+		link.Link
+		link.Keeper
+	}
 	born  time.Time
 	seed  uint64
 	woken atomic.Bool
@@ -50,9 +54,12 @@ type underway struct {
 // mostHeld bounds what waits for one peer in each direction; more is refused, as by a full queue.
 const mostHeld = 512
 
-var _ link.Link = (*stream)(nil)
+var (
+	_ link.Link   = (*stream)(nil)
+	_ link.Keeper = (*stream)(nil)
+)
 
-func newStream(inner link.Link, c netsim.Conditions, seed uint64) *stream {
+func newStream(inner *websocket.Server, c netsim.Conditions, seed uint64) *stream {
 	return &stream{
 		inner: inner, born: time.Now(), seed: seed, conditions: c,
 		peers: map[netip.AddrPort]*streamPeer{}, scratch: make([]link.Datagram, 64)}
@@ -230,6 +237,18 @@ func (s *stream) Wake() {
 
 // MaxDatagram is that of the link.
 func (s *stream) MaxDatagram() int { return s.inner.MaxDatagram() }
+
+// Remote, Guard, Keep and Places are those of the link.
+func (s *stream) Remote(peer netip.AddrPort) (netip.AddrPort, bool) { return s.inner.Remote(peer) }
+
+// Guard is for the link.
+func (s *stream) Guard(d time.Duration) { s.inner.Guard(d) }
+
+// Keep is for the link.
+func (s *stream) Keep(peer netip.AddrPort) { s.inner.Keep(peer) }
+
+// Places are those of the link.
+func (s *stream) Places() link.Places { return s.inner.Places() }
 
 // LocalAddr is that of the link.
 func (s *stream) LocalAddr() netip.AddrPort { return s.inner.LocalAddr() }

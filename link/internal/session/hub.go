@@ -199,7 +199,7 @@ func (s *session) watch(done <-chan struct{}) {
 			since := s.writing.Load()
 			if silent > int64(s.hub.o.Idle) || since != 0 && now.UnixNano()-since > int64(stall) {
 				s.end()
-			} else if s.place.lapsed(now) {
+			} else if s.place.lapsed() {
 				s.hub.mu.Lock()
 				s.hub.count.Lapsed++
 				s.hub.mu.Unlock()

@@ -28,12 +28,13 @@ type Place struct {
 type places struct {
 	all   map[*Place]struct{}
 	guard time.Duration // 0 until Guard was called
+	beat  time.Time     // when it was called last
 	count link.Places
 }
 
 // proven says whether someone is there who has shown who they are, as far as anybody asks for that.
-func (p *Place) proven(now time.Time) bool {
-	return p.hub.guard == 0 || now.Sub(p.kept) <= p.hub.guard
+func (p *Place) proven() bool {
+	return p.hub.guard == 0 || p.hub.beat.Sub(p.kept) <= p.hub.guard
 }
 
 // sourceOf is what the places of an address are counted by. Those of this machine's own are not: it
@@ -77,7 +78,7 @@ func (h *Hub) makeRoom(p *Place) (victim *Place, ok bool) {
 		if q.source == p.source {
 			same++
 		}
-		if q.proven(p.since) {
+		if q.proven() {
 			continue
 		}
 		strangers[q.source]++
@@ -135,18 +136,18 @@ func (p *Place) Leave() {
 }
 
 // lapsed says whether nobody has proved themselves at a place for as long as Guard said.
-func (p *Place) lapsed(now time.Time) bool {
+func (p *Place) lapsed() bool {
 	h := p.hub
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return !p.proven(now) && now.Sub(p.since) > h.guard
+	return !p.proven() && h.beat.Sub(p.since) > h.guard
 }
 
 // Guard is as in [link.Keeper].
 func (l Link) Guard(d time.Duration) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
-	l.hub.guard = d
+	l.hub.guard, l.hub.beat = d, time.Now()
 }
 
 // Keep is as in [link.Keeper].
@@ -164,9 +165,8 @@ func (l Link) Places() link.Places {
 	defer l.hub.mu.RUnlock()
 	c := l.hub.count
 	c.Taken = len(l.hub.all)
-	now := time.Now()
 	for p := range l.hub.all {
-		if p.proven(now) {
+		if p.proven() {
 			c.Proven++
 		}
 	}

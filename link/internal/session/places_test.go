@@ -106,10 +106,11 @@ func TestPlacesOfASource(t *testing.T) {
 // TestLapse: a session ends when nobody has proved themselves on it in time, and one that is kept
 // does not, until it is not kept any more.
 func TestLapse(t *testing.T) {
-	h := New(Options{Max: 100, Sessions: 100, Idle: 4 * time.Millisecond})
+	h := New(Options{Max: 100, Sessions: 100, Idle: 400 * time.Millisecond})
 	defer h.End(link.ErrClosed)
 	l := h.Link()
-	l.Guard(150 * time.Millisecond)
+	const guard = 60 * time.Millisecond
+	l.Guard(guard)
 	_, silent := sit(h, from("203.0.113.5", 1))
 	kept, player := sit(h, from("203.0.113.5", 2))
 	end := make(chan struct{})
@@ -119,6 +120,7 @@ func TestLapse(t *testing.T) {
 				select {
 				case p.in <- []byte("x"):
 					l.Keep(kept)
+					l.Guard(guard)
 				case <-p.done:
 					return
 				case <-end:
@@ -133,7 +135,17 @@ func TestLapse(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	close(end)
-	<-player.done
+	time.Sleep(2 * guard)
+	if over(player) {
+		t.Error("the player lost the place while the guard was away")
+	}
+	for !over(player) {
+		l.Guard(guard)
+		time.Sleep(time.Millisecond)
+	}
+	if c := l.Places(); c.Lapsed != 2 {
+		t.Errorf("%+v", c)
+	}
 }
 
 // TestUnguarded: where nobody proves anything, as with a protocol of one's own, sessions stay, and
