@@ -23,6 +23,11 @@ type JoinOptions struct {
 	// HTTP is where the server answers over HTTP and is asked for a token, if not at the same
 	// address.
 	HTTP string
+	// HTTPS asks for the token by HTTPS. Trust is the certificate that is believed, by its
+	// fingerprint (sha256:...) or a file in PEM, and means HTTPS; otherwise it is as the system
+	// says.
+	HTTPS bool
+	Trust string
 	// Over is how to reach the server: udp, websocket or webtransport. Default: udp.
 	Over string
 	// Token is one from the game's backend, as text, in place of asking the server for one.
@@ -58,7 +63,7 @@ func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 		return nil, err
 	}
 	return join.Join(ctx, join.Options{
-		Servers: o.Servers, HTTP: o.HTTP, Over: o.Over, Token: o.Token, Ticket: o.Ticket,
+		Servers: o.Servers, HTTP: o.HTTP, HTTPS: o.HTTPS, Trust: o.Trust, Over: o.Over, Token: o.Token, Ticket: o.Ticket,
 		Player:   client.Options{Name: o.Name, Spectate: o.Spectate, Style: o.Style},
 		Patience: o.Patience, Bot: o.Bot, For: o.For,
 		In: cmp.Or(o.In, os.Stdin), Out: cmp.Or(o.Out, os.Stdout),

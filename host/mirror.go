@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -39,6 +40,16 @@ type MirrorOptions struct {
 	// "none" is no HTTP at all. With Open anyone is let in who asks at /token.
 	HTTP string
 	Open bool
+	// TLSCert and TLSKey are files in PEM, to answer over HTTPS in place of HTTP; with TLSSelfSigned
+	// a certificate is made, whose fingerprint is logged. MetricsFrom are addresses and networks that
+	// may ask for /metrics and /status besides this machine; "all" is everyone. Proxies are those
+	// whose X-Forwarded-For counts.
+	TLSCert, TLSKey      string
+	TLSSelfSigned        bool
+	MetricsFrom, Proxies []string
+	// PerAddress is how many may be at this mirror from one address, or one network (/64) of IPv6.
+	// Default: a quarter of Players, and at least 4. Below zero there is no limit.
+	PerAddress int
 
 	// Level is what the world starts from, of a mirror that founds a game. Default: the title's
 	// first.
@@ -75,12 +86,17 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 			Server: server.Options{
 				Title: t, Level: o.Level, Players: o.Players, Spectators: o.Spectators,
 				SnapshotRate: o.Snapshots, Workers: o.Workers, KeepSeat: o.KeepSeat,
+				Limits: server.Limits{PerAddress: o.PerAddress},
 			},
 			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
 			Timeline: o.Timeline, Delays: o.Delays,
 		},
 		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
+		Web: serve.WebOptions{
+			Certificate: o.TLSCert, Key: o.TLSKey, SelfSigned: o.TLSSelfSigned,
+			MetricsFrom: o.MetricsFrom, Proxies: o.Proxies,
+		},
 		Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
 	})
 }

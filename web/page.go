@@ -124,24 +124,57 @@ func serveAsset(name, policy string, change func(data []byte) []byte) http.Handl
 var errHost = errors.New(
 	"this page is for this machine's own browser; open it by the address that was printed")
 
-// Guard refuses requests for other hosts than this machine, or those given, and those by which
-// another page would change something. A program on a loopback address is not safe from pages of
+// Guard refuses requests for other hosts than this machine, or those given, and those of other pages:
+// a page of a stranger can neither change something nor get a token or a socket. It may only lead
+// someone here. A program on a loopback address is not safe from pages of
 // strangers without it: names can be made to lead there.
 func Guard(next http.Handler, hosts ...string) http.Handler {
+	own := Pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !local(r.Host, hosts) {
 			http.Error(w, errHost.Error(), http.StatusForbidden)
 			return
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			origin := r.Header.Get("Origin")
-			if _, host, ok := strings.Cut(origin, "://"); origin != "" && (!ok || host != r.Host) {
-				http.Error(w, errHost.Error(), http.StatusForbidden)
-				return
-			}
+		if !own(r) && !visits(r) {
+			http.Error(w, errHost.Error(), http.StatusForbidden)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Pages says of requests whether they come from no page, from one of the same host, or from one of
+// those given, with patterns as in "*.example.org".
+func Pages(hosts ...string) func(r *http.Request) bool {
+	return func(r *http.Request) bool {
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			// Browsers say so where they do not name the page.
+			site := r.Header.Get("Sec-Fetch-Site")
+			return site == "" || site == "same-origin" || site == "none"
+		}
+		_, host, ok := strings.Cut(origin, "://")
+		if !ok {
+			return false
+		}
+		if strings.EqualFold(host, r.Host) {
+			return true
+		}
+		for _, h := range hosts {
+			if match, err := path.Match(strings.ToLower(h), strings.ToLower(host)); match &&
+				err == nil {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// visits says that a request is someone following a link to a page, and nothing that a script could
+// read or use.
+func visits(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Origin") == "" &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // local says whether a request names this machine.

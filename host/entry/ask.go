@@ -4,6 +4,7 @@ package entry
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,10 @@ func Base(addr, given string) (*url.URL, error) {
 }
 
 // Ask asks an open server for a token.
-func Ask(ctx context.Context, base *url.URL) (a Admission, err error) {
+func Ask(ctx context.Context, base *url.URL) (Admission, error) { return AskBy(ctx, base, nil) }
+
+// AskBy asks a server that is trusted as a Trust says; nil is whom the system trusts.
+func AskBy(ctx context.Context, base *url.URL, t *Trust) (a Admission, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	at := base.JoinPath("token").String()
@@ -50,7 +54,11 @@ func Ask(ctx context.Context, base *url.URL) (a Admission, err error) {
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", at, err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := t.client().Do(req)
+	if unknown := new(tls.CertificateVerificationError); errors.As(err, &unknown) {
+		return a, fmt.Errorf("%s has a certificate that is not trusted: %w; if it is the right one, "+
+			"give its fingerprint or file by --trust", base.Host, unknown.Err)
+	}
 	if err != nil {
 		return a, fmt.Errorf(
 			"no server answers at %s: check the address, and that a server runs there (or say "+
@@ -88,13 +96,21 @@ func Bind(o udp.Options, servers ...netip.AddrPort) (link.Link, error) {
 func (a *Admission) DialSocket(
 	ctx context.Context, base *url.URL,
 ) (link.Link, netip.AddrPort, error) {
+	return a.DialSocketBy(ctx, base, nil)
+}
+
+// DialSocketBy connects over WebSocket to a server that is trusted as a Trust says.
+func (a *Admission) DialSocketBy(
+	ctx context.Context, base *url.URL, t *Trust,
+) (link.Link, netip.AddrPort, error) {
 	if a.WebSocket == "" {
 		return nil, netip.AddrPort{}, errors.New("the server takes no one over WebSocket; " +
 			"start it with --websocket, or join over udp")
 	}
 	u := *base
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
-	l, err := websocket.Dial(ctx, u.JoinPath(a.WebSocket).String(), websocket.Options{})
+	l, err := websocket.Dial(ctx, u.JoinPath(a.WebSocket).String(),
+		websocket.Options{Trust: t.config()})
 	if err != nil {
 		return nil, netip.AddrPort{}, err
 	}

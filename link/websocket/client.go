@@ -21,7 +21,7 @@ var (
 // Dial connects to a server at a URL like ws://host:port/path, or wss:// where it
 // is encrypted.
 func Dial(ctx context.Context, url string, o Options) (*Client, error) {
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{})
+	ws, _, err := websocket.Dial(ctx, url, dialOptions(&o))
 	if err != nil {
 		return nil, fmt.Errorf(
 			"websocket: cannot connect to %s, check that a server runs there: %w", url, err)

@@ -22,6 +22,9 @@ type Options struct {
 	Sessions  int           // how many clients a server takes; 1024 when zero
 	PerSource int           // and of one address; a quarter when zero, no limit below zero
 	Idle      time.Duration // a peer silent for so long is gone; 30 seconds when zero
+	// Trust says whom a client believes over wss; nil is whom the system trusts. Browsers decide
+	// themselves.
+	Trust *trusted
 	// Origins are hosts whose pages may connect besides the server's own, with patterns
 	// as in "*.example.org".
 	Origins []string

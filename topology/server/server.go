@@ -188,7 +188,7 @@ func (s *Server) Protocol() *replica.Protocol { return s.protocol }
 func (s *Server) Token(client uint64, userData []byte, life time.Duration) (token.Token, error) {
 	return token.Issue(s.opt.Keys[0], token.Grant{
 		Protocol: token.ProtocolID(s.game.Name()), Client: client, UserData: userData,
-		Servers: s.opt.Addresses,
+		Servers: s.opt.Addresses[:min(len(s.opt.Addresses), token.MaxServers)],
 		Issued:  s.opt.Conn.Wall + int64(s.now/time.Second),
 		Expires: s.opt.Conn.Wall + int64((s.now+life+time.Second-1)/time.Second),
 	}, rand.Reader)

@@ -20,6 +20,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 )
@@ -67,6 +68,7 @@ type flags struct {
 	seed    uint64
 	noOpen  bool
 	build   string
+	web     serve.WebOptions
 	mirrors *mirrorFlags // nil for one server
 	client  *clientBuild // nil for one of its own
 }
@@ -104,6 +106,7 @@ func Command(p *cli.Program) *cobra.Command {
 		"the network to begin with: "+strings.Join(cli.Presets(), ", "))
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
+	d.web.Flags(f)
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
 	f.IntVar(&m.count, "mirrors", 0,
 		"as many servers that mirror one game, from 2 to 5, with the network between them")
@@ -126,6 +129,9 @@ func (d *flags) check() (game.Level, error) {
 	}
 	if d.port < 0 || d.port > 65535 {
 		return l, cli.Usagef("--port is %d: it must be from 0 to 65535", d.port)
+	}
+	if err := d.web.Check(); err != nil {
+		return l, err
 	}
 	if d.bots < 0 || d.bots > 200 {
 		return l, cli.Usagef("--bots is %d: it must be from 0 to 200", d.bots)
@@ -198,6 +204,9 @@ func (d *flags) run(cmd *cobra.Command) error {
 	}
 	defer s.close()
 	fmt.Fprintf(out, "the game is at %s   (Ctrl-C ends it)\n", s.url())
+	if s.print != "" {
+		fmt.Fprintf(out, "its certificate is %s\n", s.print)
+	}
 	bar := cli.NewProgress(out)
 	s.client.watch = func(b buildState) {
 		switch {

@@ -118,6 +118,7 @@ func (d *flags) openFleet(level game.Level) (*fleet, error) {
 		Keys: []token.Key{key}, Timeline: d.mirrors.timeline, Delays: d.mirrors.delays,
 		Server: server.Options{
 			Title: d.title, Level: level, Players: 64, KeepSeat: demoKeep, Workers: 1,
+			Intake: d.title.Game.TickLength() / 4,
 		},
 	}
 	for i := range n {

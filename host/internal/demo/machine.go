@@ -82,7 +82,7 @@ func (n *machine) start(found bool) error {
 		f.mesh.open(mirrorPublic(n.index), n.index)
 	links := []link.Link{players}
 	for region := range f.machines {
-		door := websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: 64})
+		door := websocket.NewServer(websocket.Options{Sessions: 64})
 		c, cut := f.mesh.way(region, n.index)
 		var s *stream
 		if region == n.index {

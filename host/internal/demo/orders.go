@@ -208,7 +208,8 @@ func (f *fleet) obey(wish *fleetWish) error {
 // mount adds what the page with mirrors asks for.
 func (f *fleet) mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET /coeval/{mirror}/from/{region}", f.enter)
-	mux.Handle("/token", &serve.Door{Open: true, Kind: "demo", Admit: f.admit})
+	mux.Handle("/token", &serve.Door{
+		Open: true, Kind: "demo", Admit: f.admit, Origin: web.Pages()})
 	mux.Handle("POST /api/mirrors", wish("order for mirrors", f.obey, f.all))
 }
 

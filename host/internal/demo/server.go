@@ -71,7 +71,7 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		return nil, err
 	}
 	wt, err := webtransport.Listen("127.0.0.1:0",
-		webtransport.Options{Identity: h.identity, AnyOrigin: true, Sessions: 64})
+		webtransport.Options{Identity: h.identity, Origins: pages(port), Sessions: 64})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		return nil, err
 	}
 	opened = append(opened, native)
-	h.socket = websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: 64})
+	h.socket = websocket.NewServer(websocket.Options{Origins: pages(port), Sessions: 64})
 	slow := newStream(h.socket, conditions, d.seed)
 	inner, err := h.hub.Open(netip.AddrPort{})
 	if err != nil {
@@ -172,10 +172,12 @@ func (h *demoServer) page() web.Options {
 
 func (h *demoServer) mount(mux *http.ServeMux) {
 	mux.Handle("/coeval", h.socket)
-	mux.Handle("/token", serve.NewDoor(h.server, entry.Admission{
+	d := serve.NewDoor(h.server, entry.Admission{
 		Game: h.title.Name(), UDP: h.plain.Addr().Port(), WebSocket: "/coeval",
 		WebTransport: h.quic.Addr().Port(),
-	}, h.identity, true))
+	}, h.identity, true)
+	d.Origin = web.Pages()
+	mux.Handle("/token", d)
 	mux.Handle("GET /status", serve.StatusPage(h.server, h.title, true))
 	mux.Handle("POST /api/network", wish("setting of the network", h.network.set, h.network.state))
 }

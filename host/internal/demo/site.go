@@ -23,7 +23,9 @@ import (
 type site struct {
 	flags    *flags
 	listener net.Listener
+	site     serve.Site // around the listener
 	web      *http.Server
+	print    string // of a certificate that was made here
 	client   *clientBuild
 	shown    shown
 	stop     context.CancelFunc
@@ -55,6 +57,11 @@ func (d *flags) open(level game.Level) (*site, error) {
 		return nil, err
 	}
 	s := &site{flags: d, listener: l, client: cmp.Or(d.client, newClientBuild(d.title))}
+	s.site.Listener, s.site.WebOptions = l, d.web
+	if s.print, err = s.site.Secure(); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
 	if d.mirrors != nil {
 		s.shown, err = d.openFleet(level)
 	} else {
@@ -66,8 +73,7 @@ func (d *flags) open(level game.Level) (*site, error) {
 	}
 	s.ending, s.stop = context.WithCancel(context.Background())
 	s.web = &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return s.ending },
+		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return s.ending },
 	}
 	return s, nil
 }
@@ -75,7 +81,7 @@ func (d *flags) open(level game.Level) (*site, error) {
 func (s *site) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
 func (s *site) url() string {
-	u := fmt.Sprintf("http://127.0.0.1:%d/", s.port())
+	u := fmt.Sprintf("%s://127.0.0.1:%d/", s.site.Scheme(), s.port())
 	if s.flags.style != "doom3" {
 		u += "?style=" + s.flags.style
 	}
@@ -93,7 +99,7 @@ func (s *site) run(ctx context.Context) error {
 		}
 	}
 	work.Go(func() {
-		if err := s.web.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.web.Serve(s.site.Protect(s.web)); !errors.Is(err, http.ErrServerClosed) {
 			failed(err)
 		}
 	})
@@ -128,11 +134,17 @@ func (s *site) handler() http.Handler {
 	if s.flags.title.Client == "" { // a title with a client of its own has keys of its own
 		o.Keys = "Arrows or WASD, and the space bar."
 	}
-	o.Connect = append(o.Connect, origins("ws", s.port())...)
+	scheme := map[string]string{"http": "ws", "https": "wss"}[s.site.Scheme()]
+	o.Connect = append(o.Connect, origins(scheme, s.port())...)
 	mux.Handle("/", web.Page(o))
 	mux.HandleFunc("GET /api/events", s.events)
 	s.shown.mount(mux)
-	return web.Guard(mux)
+	return web.Guard(mux) // which lets no other page near tokens and sockets either
+}
+
+// pages are the hosts that the demo's own page has.
+func pages(port int) []string {
+	return []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
 }
 
 // origins are the names of this machine with a port, for what a page may connect to.
@@ -142,6 +154,9 @@ func origins(scheme string, port int) (list []string) {
 	}
 	return list
 }
+
+// How long a page may take to receive an event, and to send a wish.
+const eventTime = 10 * time.Second
 
 // events streams how the build goes and how the game does, until the page is closed.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
@@ -153,6 +168,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return false
 		}
+		_ = flush.SetWriteDeadline(time.Now().Add(eventTime)) // what cannot be set has none
 		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, b); err != nil {
 			return false
 		}
@@ -184,6 +200,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 // wish reads what a page asks for, does it, and answers with what came of it.
 func wish[W, S any](what string, do func(*W) error, state func() S) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(eventTime))
 		var wish W
 		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096))
 		d.DisallowUnknownFields()

@@ -87,6 +87,10 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&j.Player.Spectate, "spectate", false, "only watch")
 	f.StringVar(&j.HTTP, "http", "",
 		"where the server answers over HTTP, if not at ADDR; datagrams then go to ADDR itself")
+	f.BoolVar(&j.HTTPS, "https", false, "ask the server for a token by HTTPS")
+	f.StringVar(&j.Trust, "trust", "",
+		"by HTTPS, believe the server with this certificate: its fingerprint (sha256:...) or a "+
+			"file in PEM")
 	f.StringVar(&j.style, "style", "doom3",
 		"how to show what the server has not told yet: "+StyleNames)
 	f.StringVar(&j.Over, "over", "udp", "how to reach the server: udp, websocket or webtransport")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/topology/client"
 )
@@ -20,6 +22,9 @@ import (
 type Options struct {
 	Servers                   []string
 	HTTP, Over, Token, Ticket string
+	// HTTPS asks the server by HTTPS. Trust is whose certificate is believed, and means HTTPS.
+	HTTPS bool
+	Trust string
 	// Player is the client that joins: its Name, Style, and whether it only watches.
 	Player   client.Options
 	Patience time.Duration
@@ -37,6 +42,11 @@ type Options struct {
 func Join(ctx context.Context, o Options) (*Joined, error) {
 	j := &joiner{Options: o}
 	j.Over, j.Patience = cmp.Or(j.Over, "udp"), cmp.Or(j.Patience, 30*time.Second)
+	trust, err := entry.ParseTrust(j.Trust)
+	if err != nil {
+		return nil, cli.Usagef("--trust: %w", err)
+	}
+	j.trust = trust
 	e, err := j.find(ctx)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ import (
 // A joiner finds ways into a game, and keeps the player's ticket.
 type joiner struct {
 	Options
+	trust *entry.Trust
 
 	spent  bool   // the ticket was tried, or is not to be
 	kept   string // the ticket that was written last
@@ -111,13 +112,16 @@ func (j *joiner) at(ctx context.Context, addr string) (*way, error) {
 	if err != nil {
 		return nil, cli.UsageError{Err: err}
 	}
+	if j.HTTPS || j.Trust != "" {
+		base.Scheme = "https"
+	}
 	e := &way{base: base}
 	if j.Token != "" {
 		e.Game = j.Game
 		if e.token, err = token.ParseText(j.Token); err != nil {
 			return nil, err
 		}
-	} else if e.Admission, err = entry.Ask(ctx, base); err != nil {
+	} else if e.Admission, err = entry.AskBy(ctx, base, j.trust); err != nil {
 		return nil, err
 	} else if e.token, err = token.ParseText(e.Admission.Token); err != nil {
 		return nil, fmt.Errorf("the server's token: %w", err)
@@ -151,7 +155,7 @@ func (j *joiner) open(ctx context.Context, e *way) (out client.Entry, err error)
 		out.Link, err = entry.Bind(udp.Options{}, e.servers...)
 		return out, err
 	case "websocket":
-		out.Link, peer, err = e.DialSocket(ctx, e.base)
+		out.Link, peer, err = e.DialSocketBy(ctx, e.base, j.trust)
 	case "webtransport":
 		out.Link, peer, err = e.DialTransport(ctx, e.base)
 	default:

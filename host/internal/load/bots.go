@@ -51,6 +51,8 @@ const example = `  {program} bots --count 200 --server localhost:4000
 type bots struct {
 	servers  []string
 	http     string
+	https    bool
+	trust    string
 	count    int
 	seconds  float64
 	spread   float64
@@ -74,6 +76,10 @@ func Command(p *cli.Program) *cobra.Command {
 		"address and port of the server, or of several mirrors")
 	f.StringVar(&b.http, "http", "",
 		"where the server answers over HTTP, if not at the same address")
+	f.BoolVar(&b.https, "https", false, "ask the server for tokens by HTTPS")
+	f.StringVar(&b.trust, "trust", "",
+		"by HTTPS, believe the server with this certificate: its fingerprint (sha256:...) or a "+
+			"file in PEM")
 	f.IntVarP(&b.count, "count", "n", 10, "how many bots")
 	f.Float64Var(&b.seconds, "seconds", 0,
 		"how long to play, from when the first does (default: until Ctrl-C)")
@@ -136,6 +142,10 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 	if len(b.servers) > 1 && b.http != "" {
 		return nil, cli.Usagef("--http is for one server, and --server names %d", len(b.servers))
 	}
+	trust, err := entry.ParseTrust(b.trust)
+	if err != nil {
+		return nil, cli.Usagef("--trust: %w", err)
+	}
 	out := &herd{bots: b, stopped: make(chan struct{}), plays: func() {}}
 	var bases []*url.URL
 	var servers []netip.AddrPort
@@ -144,7 +154,10 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 		if err != nil {
 			return nil, cli.UsageError{Err: err}
 		}
-		first, err := entry.Ask(ctx, base)
+		if b.https || b.trust != "" {
+			base.Scheme = "https"
+		}
+		first, err := entry.AskBy(ctx, base, trust)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +186,7 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 		m := &bot{herd: out, number: i, server: servers[i%len(servers)],
 			due: time.Duration(float64(i) / float64(b.count) * b.spread * float64(time.Second))}
 		m.ask = func(ctx context.Context) (token.Token, error) {
-			a, err := entry.Ask(ctx, base)
+			a, err := entry.AskBy(ctx, base, trust)
 			if err != nil {
 				return token.Token{}, err
 			}

@@ -31,8 +31,9 @@ If a mirror dies its players go on at another, in the same body. Ctrl-C, or
 SIGTERM, moves them there first. The game goes on while most of its mirrors are in
 touch; beside two, let a third machine be a --witness, which only votes.
 
-Over HTTP (--http) it answers /healthz, /readyz, /status and /metrics, and with
---open, /token, which lets anyone in. Settings can also come from the environment
+Over HTTP (--http), or HTTPS (--tls-cert), it answers /healthz and /readyz, to this
+machine (or --metrics-from) /status and /metrics, and with --open, /token, which
+lets anyone in. Settings can also come from the environment
 and from a file, as with {program} serve.`
 
 const example = `  {program} token key --out mirrors.key
@@ -86,6 +87,10 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVar(&r.HTTP, "http", "",
 		"HTTP address for health, metrics and tokens (default: as --listen, over TCP; \"none\" "+
 			"for none)")
+	r.Web.Flags(f)
+	f.IntVar(&r.Mirror.Server.Limits.PerAddress, "per-address", 0,
+		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
+			"(default: a quarter of --players, at least 4)")
 	f.BoolVar(&r.Open, "open", false, "let anyone in who asks at /token")
 	f.IntVar(&r.Mirror.Server.Players, "players", 64,
 		"how many may play, on all mirrors together; the same at each")

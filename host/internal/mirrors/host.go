@@ -33,6 +33,7 @@ type Options struct {
 	Join                                   []string
 	Witness                                bool
 	Listen, Mirrors, Address, Public, HTTP string
+	Web                                    serve.WebOptions
 	Open                                   bool
 	Patience                               time.Duration
 	Forever                                bool
@@ -67,6 +68,12 @@ func (o *Options) fill() error {
 	if err := serve.Fill(&m.Server); err != nil {
 		return err
 	}
+	if err := o.Web.Check(); err != nil {
+		return err
+	}
+	if m.Server.Intake == 0 { // the mirror's own loop has to go on as well
+		m.Server.Intake = m.Server.Title.Game.TickLength() / 4
+	}
 	return TryDelays(m.Server.Title, m.Timeline, m.Delays)
 }
 
@@ -76,6 +83,7 @@ type host struct {
 	title   *game.Title
 	sockets sockets
 	site    serve.Site
+	print   string // of a certificate that was made here
 	meters  *serve.Meters
 	begun   atomic.Bool // it was let in
 	stops   atomic.Bool
@@ -98,12 +106,15 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	if h.sockets, err = o.openSockets(ctx); err != nil {
 		return nil, err
 	}
-	h.site.Listener = h.sockets.web
+	h.site.Listener, h.site.WebOptions = h.sockets.web, o.Web
 	defer func() {
 		if err != nil {
 			h.sockets.close()
 		}
 	}()
+	if h.print, err = h.site.Secure(); err != nil {
+		return nil, err
+	}
 	m := &h.Mirror
 	if !m.Found {
 		if m.Ask, err = o.askWhom(ctx, h.sockets.address); err != nil {
@@ -129,6 +140,7 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 // run drives the mirror until the context ends.
 func (h *host) run(ctx context.Context) error {
 	h.site.Run(h.pages(), h.Log)
+	h.site.Warn(h.Log, h.Open)
 	defer context.AfterFunc(ctx, func() { h.stops.Store(true) })()
 	if !h.Mirror.Found {
 		h.Log.Info("joining", "game", h.title.Name(), "asks", fmt.Sprint(h.Mirror.Ask),
@@ -244,7 +256,10 @@ func (h *host) began() {
 	args = append(args, "udp", h.sockets.players.LocalAddr().String(), "public",
 		h.Mirror.Public.String(), "address", h.Mirror.Address.String())
 	if at := h.site.Addr(); at != "" {
-		args = append(args, "http", at)
+		args = append(args, "http", at, "scheme", h.site.Scheme())
+	}
+	if h.print != "" {
+		args = append(args, "trust", h.print)
 	}
 	h.Log.Info("serving", args...)
 }

@@ -33,12 +33,16 @@ func (h *host) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", h.health)
 	mux.HandleFunc("GET /readyz", h.readiness)
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+	status := func(w http.ResponseWriter, r *http.Request) {
 		st, err := serve.Ask(r.Context(), h.mirror.Load().Do, h.status)
 		serve.Answer(w, st, http.StatusServiceUnavailable, err)
+	}
+	mux.Handle("GET /status", h.site.Watched(http.HandlerFunc(status)))
+	mux.Handle("GET /metrics", h.site.Watched(h.meters.Handler()))
+	mux.Handle("/token", &serve.Door{
+		Open: h.Open, Kind: "mirror", Admit: h.admit,
+		Seats: serve.SeatsOfEach(&h.Mirror.Server), Refusals: &h.site.Refusals,
 	})
-	mux.Handle("GET /metrics", h.meters.Handler())
-	mux.Handle("/token", &serve.Door{Open: h.Open, Kind: "mirror", Admit: h.admit})
 	return mux
 }
 
@@ -128,5 +132,6 @@ func Token(key token.Key, game string, client uint64) (token.Token, error) {
 // read takes all numbers at one moment.
 func (h *host) read(ctx context.Context, out *serve.Metrics) error {
 	m := h.mirror.Load()
+	out.Site(&h.site)
 	return m.Do(ctx, func() { measure(out, m) })
 }

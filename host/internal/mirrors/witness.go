@@ -108,6 +108,11 @@ func (o *Options) witness(ctx context.Context) (err error) {
 		if site.Listener, err = serve.ListenHTTP(o.HTTP, l); err != nil {
 			return err
 		}
+		site.WebOptions = o.Web
+		if _, err = site.Secure(); err != nil {
+			site.Close()
+			return err
+		}
 		mux := http.NewServeMux()
 		mux.HandleFunc("/healthz", w.health)
 		site.Run(mux, o.Log)

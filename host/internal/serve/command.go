@@ -23,9 +23,9 @@ const long = `Run a game for players on other machines.
 %s
 
 Players connect over UDP to --listen. On the same port number the server answers
-over HTTP (--http): /healthz and /readyz for whoever watches over it, /metrics
-for Prometheus, /status for people, and with --open, /token, which lets anyone
-in. "{program} join" and "{program} bots" ask there for their tokens. Without --open a
+over HTTP (--http), or HTTPS (--tls-cert): /healthz and /readyz for whoever watches
+over it, /metrics for Prometheus and /status for people on this machine (or
+--metrics-from), and with --open, /token, which lets anyone in. "{program} join" and "{program} bots" ask there for their tokens. Without --open a
 backend issues tokens, with the same key: see {program} token. A server without
 --key makes a key of its own and is open.
 
@@ -77,6 +77,15 @@ func Command(p *cli.Program) *cobra.Command {
 		"names of this machine, for WebTransport's certificate")
 	f.StringVarP(&s.key, "key", "k", "",
 		"file with the key that tokens are sealed with, from: {program} token key")
+	f.StringSliceVar(&s.Public, "public", nil,
+		"where players reach the server, if not at its own addresses: tokens that name other "+
+			"servers are refused")
+	f.StringSliceVar(&s.Origins, "origin", nil,
+		"hosts whose pages may get tokens and connect, such as play.example.org (default: all)")
+	s.Web.Flags(f)
+	f.IntVar(&s.Server.Limits.PerAddress, "per-address", 0,
+		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
+			"(default: a quarter of --players, at least 4)")
 	f.BoolVar(&s.Open, "open", false,
 		"let anyone in who asks at /token (default: if there is no --key)")
 	f.StringVar(&s.strategy, "strategy", "coeval",
@@ -124,10 +133,21 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 // joinLine is what players type to come to a server.
 func (s *flags) joinLine(p *cli.Program, t *game.Title, server *Server) string {
 	if at := server.HTTP(); at != "" && (s.Open || s.key == "") {
-		return p.Name + " join " + reachable(at)
+		return p.Name + " join " + reachable(at) + s.trust(server)
 	}
 	at := reachable(server.Addr().String())
 	return p.Name + " join " + at + " --token TOKEN" + p.GameFlag(t)
+}
+
+// trust is what players add to the line where the server answers over HTTPS.
+func (s *flags) trust(server *Server) string {
+	switch {
+	case server.Fingerprint() != "":
+		return " --trust " + server.Fingerprint()
+	case server.Secure():
+		return " --https"
+	}
+	return ""
 }
 
 // reachable is an address as others on the network know it, where it is known: of a socket that

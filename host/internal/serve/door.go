@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -64,10 +65,12 @@ func StatusOf(s *server.Server) Status {
 }
 
 // What an open server hands out: enough for a crowd that comes at once, and not so many that making
-// them is all it does.
+// them is all it does. Of these one address has twice as many as it has seats, and a few; then one a
+// second.
 const (
 	tokensAtOnce  = 2000
 	tokensASecond = 500
+	tokensOfEach  = 16
 	// TokenLife is how long a token can be used to connect.
 	TokenLife = time.Minute
 )
@@ -81,36 +84,61 @@ type Door struct {
 	// Admit makes what is answered, or says by which status of HTTP it is refused.
 	Admit func(r *http.Request) (answer any, status int, err error)
 
-	mu     sync.Mutex
-	filled time.Time
-	left   float64 // tokens that may be handed out at once
+	// Seats is how many one address may have; below zero there is no limit.
+	Seats int
+	// Origin says whether a page may ask, by where it is from. Without it, any page may: so may
+	// anyone without a page.
+	Origin func(r *http.Request) bool
+	// Refusals are where those are counted that are not let in.
+	Refusals *Refusals
+
+	mu   sync.Mutex
+	all  rate
+	each rates
 }
 
-// pass limits how many tokens are made.
-func (d *Door) pass(now time.Time) bool {
+// pass limits how many tokens are made, or says by what name it is counted that none is.
+func (d *Door) pass(from netip.Addr, now time.Time) (why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.left += tokensASecond * now.Sub(d.filled).Seconds() // the first time, more than fits
-	d.left = min(d.left, tokensAtOnce)
-	d.filled = now
-	if d.left < 1 {
-		return false
+	if d.Seats >= 0 && !d.each.pass(from, now, 1, float64(tokensOfEach+2*d.Seats)) {
+		return "tokens_of_one_address"
 	}
-	d.left--
-	return true
+	if !d.all.pass(now, tokensASecond, tokensAtOnce) {
+		return "tokens"
+	}
+	return ""
+}
+
+// refuse counts a refusal, and says it.
+func (d *Door) refuse(w http.ResponseWriter, why, text string, status int) {
+	if d.Refusals != nil {
+		d.Refusals.Count(why)
+	}
+	http.Error(w, text, status)
 }
 
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Access-Control-Allow-Origin", "*") // any page may; so may anyone without a page
+	if d.Origin == nil {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+	} else if !d.Origin(r) {
+		d.refuse(w, "origin", "pages from elsewhere get no token here", http.StatusForbidden)
+		return
+	}
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		http.Error(w, "ask with GET or POST", http.StatusMethodNotAllowed)
 	case !d.Open:
 		http.Error(w, "this "+d.Kind+" is not open; ask the game's own backend for a token",
 			http.StatusForbidden)
-	case !d.pass(time.Now()):
-		http.Error(w, "too many ask at once, try again in a second", http.StatusTooManyRequests)
 	default:
+		why := d.pass(sourceOf(addrOf(r.RemoteAddr)), time.Now())
+		if why != "" {
+			w.Header().Set("Retry-After", "1")
+			d.refuse(w, why, "too many ask at once, try again in a second",
+				http.StatusTooManyRequests)
+			return
+		}
 		w.Header().Set("Cache-Control", "no-store")
 		answer, status, err := d.Admit(r)
 		Answer(w, answer, status, err)

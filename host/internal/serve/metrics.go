@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,10 +51,59 @@ func (m *Meters) Ticked(s server.Times) {
 	m.last.Store(time.Now().UnixMilli())
 }
 
-// Handler is what Prometheus asks.
+// fresh is how old the numbers may be that someone is told.
+const fresh = time.Second
+
+// Handler is what Prometheus asks. The numbers are taken once, for all who ask at the same time or
+// soon after: so however many do, none of them keeps the others from an answer, nor takes more of the
+// server's time than one would.
 func (m *Meters) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry,
-		promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+	return &told{ask: promhttp.HandlerFor(m.registry,
+		promhttp.HandlerOpts{Timeout: 10 * time.Second, DisableCompression: true})}
+}
+
+// told remembers an answer for a while, and gives it to all.
+type told struct {
+	ask http.Handler
+
+	mu     sync.Mutex
+	at     time.Time
+	header http.Header
+	status int
+	body   []byte
+}
+
+// ServeHTTP answers with what was told last, if that is fresh. Those who come meanwhile wait for it.
+func (t *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t.mu.Lock()
+	if time.Since(t.at) > fresh {
+		plain, _ := http.NewRequest(http.MethodGet, "/metrics", nil) // of which nothing can be wrong
+		a := &answer{header: http.Header{}, status: http.StatusOK}
+		t.ask.ServeHTTP(a, plain)
+		t.header, t.status, t.body, t.at = a.header, a.status, a.body, time.Now()
+	}
+	header, status, body := t.header, t.status, t.body
+	t.mu.Unlock()
+	for k, v := range header {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who has gone need not be told
+}
+
+// answer is one that is kept.
+type answer struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (a *answer) Header() http.Header    { return a.header }
+func (a *answer) WriteHeader(status int) { a.status = status }
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.body = append(a.body, b...)
+	return len(b), nil
 }
 
 // WellWithin is how old the last tick of a server may be that is well.
@@ -153,6 +204,12 @@ func (m *Metrics) Gauge(name, help string, v float64) {
 	m.one(prometheus.GaugeValue, name, help, v)
 }
 
+// Site adds what was refused over HTTP.
+func (m *Metrics) Site(s *Site) {
+	Counts(m, "http_refused_total", "What was refused over HTTP, by reason.", "reason",
+		s.Refusals.All())
+}
+
 // Server adds all of a server.
 func (m *Metrics) Server(s *server.Server) {
 	st, p, c := s.Stats(), s.Population(), s.Stats().Commands
@@ -228,7 +285,7 @@ func (m *Metrics) links(s *server.Server) {
 
 // connections adds what is known of those of a server.
 func (m *Metrics) connections(s *server.Server) {
-	bad := map[string]uint64{}
+	bad, refused, st := map[string]uint64{}, map[string]uint64{}, s.Stats()
 	for _, x := range s.ConnStats {
 		bad["malformed"] += x.Malformed
 		bad["unknown"] += x.Unknown
@@ -236,11 +293,33 @@ func (m *Metrics) connections(s *server.Server) {
 		bad["replayed"] += x.Replayed
 		bad["violations"] += x.Violations
 		bad["bad_tokens"] += x.BadTokens
+		bad["bad_cookies"] += x.BadCookies
+		bad["bad_proofs"] += x.BadProofs
 		bad["flooded"] += x.Flooded
+		bad["crowded"] += x.Crowded
 		bad["timed_out"] += x.TimedOut
 		bad["no_acks"] += x.NoAcks
 		bad["copied_paths"] += x.Stayed
+		for i, n := range x.Refusals {
+			if n > 0 {
+				refused[strings.ReplaceAll(conn.Reason(i).String(), " ", "_")] += n
+			}
+		}
 	}
+	refused["no_seat_for_the_address"] = st.Crowded
+	Counts(m, "refused_total", "People who were not let in, by reason.", "reason", refused)
+	m.Count("seats_gave_way_total", "Seats of those who were away that a newcomer was given.",
+		st.GaveWay)
+	m.Count("receive_bounded_total", "How often more had come than is taken in at once.",
+		st.Bounded)
+	places := s.Places()
+	Gauges(m, "places", "Places of browsers: those that are taken, and of these those of players.",
+		"kind", map[string]int{"taken": places.Taken, "proven": places.Proven})
+	Counts(m, "places_refused_total", "Browsers that found no place, or lost theirs, by reason.",
+		"reason", map[string]uint64{
+			"full": places.Full, "crowded": places.Crowded, "gave_way": places.GaveWay,
+			"not_proven": places.Lapsed,
+		})
 	Counts(m, "suspicious_packets_total", "Packets that were not as they should be.", "kind", bad)
 	var n float64
 	var least, most, all time.Duration

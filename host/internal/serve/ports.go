@@ -3,15 +3,16 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
-	"sync"
+	"net/netip"
+	"slices"
+	"strings"
 	"syscall"
-	"time"
 
+	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
 )
@@ -64,40 +65,41 @@ func ListenHTTP(address string, game link.Link) (net.Listener, error) {
 	return l, err
 }
 
-// A Site answers over HTTP, in a goroutine of its own. Without a listener it answers nothing.
-type Site struct {
-	Listener net.Listener
-	web      http.Server
-	serving  sync.WaitGroup
-}
-
-// Run begins to answer.
-func (s *Site) Run(h http.Handler, log *slog.Logger) {
-	if s.Listener == nil {
-		return
-	}
-	s.web.Handler, s.web.ReadHeaderTimeout = h, 10*time.Second
-	s.web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
-	s.serving.Go(func() {
-		if err := s.web.Serve(s.Listener); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("http has ended", "error", err)
+// Addresses are those by which players know a socket, for the lists of servers in tokens: those that
+// were given, or looked up by name, and those of the machine at which the socket listens.
+func Addresses(own netip.AddrPort, public []string) (list []netip.AddrPort, err error) {
+	add := func(a netip.AddrPort) {
+		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+		if a.Addr().Zone() == "" && !slices.Contains(list, a) {
+			list = append(list, a)
 		}
-	})
-}
-
-// Addr is where it answers, or nothing.
-func (s *Site) Addr() string {
-	if s.Listener == nil {
-		return ""
 	}
-	return s.Listener.Addr().String()
-}
-
-// Close ends it, and gives the port free.
-func (s *Site) Close() {
-	_ = s.web.Close()
-	if s.Listener != nil {
-		_ = s.Listener.Close() // it may never have been served
+	for _, name := range public {
+		name = strings.TrimSpace(name)
+		if _, _, err := net.SplitHostPort(name); err != nil {
+			host := strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+			name = net.JoinHostPort(host, fmt.Sprint(own.Port()))
+		}
+		a, err := udp.Resolve(context.Background(), name)
+		if err != nil {
+			return nil, cli.Usagef("--public: %w", err)
+		}
+		add(a)
 	}
-	s.serving.Wait()
+	if !own.Addr().IsUnspecified() {
+		add(own)
+		return list, nil
+	}
+	interfaces, _ := net.InterfaceAddrs() // without them there is loopback
+	for _, i := range interfaces {
+		n, ok := i.(*net.IPNet)
+		if !ok || n.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		if a, ok := netip.AddrFromSlice(n.IP); ok && (own.Addr().Is6() || a.Unmap().Is4()) {
+			add(netip.AddrPortFrom(a, own.Port()))
+		}
+	}
+	add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), own.Port()))
+	return list, nil
 }

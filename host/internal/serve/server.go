@@ -26,6 +26,7 @@ import (
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -38,10 +39,15 @@ type Options struct {
 	WebSocket    bool
 	WebTransport string
 	Hosts        []string
-	Open, Pause  bool
-	Record       string
-	PanicTraces  string
-	Log          *slog.Logger
+	Web          WebOptions
+	// Public are addresses of the server that it does not know itself, such as that of a router.
+	Public []string
+	// Origins are hosts whose pages may come, besides those that the server has itself; none is all.
+	Origins     []string
+	Open, Pause bool
+	Record      string
+	PanicTraces string
+	Log         *slog.Logger
 }
 
 // Fill checks what a server inside is made from, and fills in what is left open.
@@ -62,7 +68,9 @@ type Server struct {
 	server *server.Server
 	socket link.Link
 	site   Site
+	print  string // of a certificate that was made here, by which clients trust it
 	mux    *http.ServeMux
+	open   bool
 	record *recording.Recording
 	panics string // the folder for traces of panics, or nothing
 	meters *Meters
@@ -71,6 +79,9 @@ type Server struct {
 // New opens the sockets of a server. On an error nothing is left open.
 func New(o Options) (_ *Server, err error) {
 	if err := Fill(&o.Server); err != nil {
+		return nil, err
+	}
+	if err := o.Web.Check(); err != nil {
 		return nil, err
 	}
 	if o.Log == nil {
@@ -94,13 +105,19 @@ func New(o Options) (_ *Server, err error) {
 	if o.Server.Strategy != replica.Coeval {
 		a.Strategy = o.Server.Strategy.String()
 	}
+	if err = s.introduce(&o); err != nil {
+		return nil, err
+	}
 	sessions := o.Server.Players + max(o.Server.Spectators, 0) + 32
 	if o.WebSocket {
 		if s.site.Listener == nil {
 			return nil, cli.Usagef("--websocket needs an HTTP address, and --http is none")
 		}
 		a.WebSocket = "/coeval"
-		ws := websocket.NewServer(websocket.Options{AnyOrigin: true, Sessions: sessions})
+		ws := websocket.NewServer(websocket.Options{
+			AnyOrigin: len(o.Origins) == 0, Origins: o.Origins, Sessions: sessions,
+			PerSource: o.perSource(),
+		})
 		links = append(links, ws)
 		s.mux.Handle(a.WebSocket, ws)
 	}
@@ -113,7 +130,8 @@ func New(o Options) (_ *Server, err error) {
 			return nil, err
 		}
 		wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{
-			Identity: identity, AnyOrigin: true, Sessions: sessions,
+			Identity: identity, Sessions: sessions, PerSource: o.perSource(),
+			AnyOrigin: len(o.Origins) == 0, Origins: o.Origins,
 		})
 		if err != nil {
 			return nil, err
@@ -129,8 +147,41 @@ func New(o Options) (_ *Server, err error) {
 		links = nil // the server had them
 		return nil, err
 	}
-	s.mount(a, identity, o.Open || len(o.Server.Keys) == 0)
+	s.mount(a, identity, &o)
 	return s, nil
+}
+
+// introduce finds out who the server is: by which addresses players and tokens know it, and by which
+// certificate.
+func (s *Server) introduce(o *Options) (err error) {
+	if len(o.Server.Addresses) == 0 {
+		o.Server.Addresses, err = Addresses(s.socket.LocalAddr(), o.Public)
+		if err != nil {
+			return err
+		}
+	}
+	s.site.WebOptions = o.Web
+	s.site.Names = append(s.site.Names, o.Hosts...)
+	s.print, err = s.site.Secure()
+	return err
+}
+
+// perSource is how many places of a browser's carrier one address has: for its seats, and as many
+// again that are on their way.
+func (o *Options) perSource() int {
+	n := SeatsOfEach(&o.Server)
+	if n < 0 {
+		return n
+	}
+	return 2*n + 4
+}
+
+// SeatsOfEach is how many seats one address may have.
+func SeatsOfEach(o *server.Options) int {
+	if n := o.Limits.PerAddress; n != 0 {
+		return n
+	}
+	return max(o.Players/4, 4)
 }
 
 // make makes the server inside.
@@ -140,6 +191,7 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 	so.After, so.Recorded = s.record.Tick, s.record != nil
 	so.Begun = func(w *world.World, l server.Level) { s.record.Begin(w, "level "+l.Name) }
 	s.meters = NewMeters(s.title.Game, func(ctx context.Context, m *Metrics) error {
+		m.Site(&s.site)
 		return s.server.Do(ctx, func() { m.Server(s.server) })
 	})
 	so.Ticked = s.meters.Ticked
@@ -150,12 +202,18 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 }
 
 // mount adds what the server says of itself over HTTP.
-func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, open bool) {
+func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, o *Options) {
+	s.open = o.Open || len(o.Server.Keys) == 0
 	s.mux.HandleFunc("GET /healthz", s.meters.health)
 	s.mux.HandleFunc("GET /readyz", s.meters.readiness)
-	s.mux.Handle("GET /metrics", s.meters.Handler())
-	s.mux.Handle("GET /status", StatusPage(s.server, s.title, open))
-	s.mux.Handle("/token", NewDoor(s.server, a, identity, open))
+	s.mux.Handle("GET /metrics", s.site.Watched(s.meters.Handler()))
+	s.mux.Handle("GET /status", s.site.Watched(StatusPage(s.server, s.title, s.open)))
+	d := NewDoor(s.server, a, identity, s.open)
+	d.Seats, d.Refusals = SeatsOfEach(&o.Server), &s.site.Refusals
+	if len(o.Origins) > 0 {
+		d.Origin = web.Pages(o.Origins...)
+	}
+	s.mux.Handle("/token", d)
 }
 
 // StatusPage says how a server is.
@@ -200,12 +258,20 @@ func (s *Server) Addr() netip.AddrPort { return s.socket.LocalAddr() }
 // HTTP is the address and port at which the server answers over HTTP and players join, or nothing.
 func (s *Server) HTTP() string { return s.site.Addr() }
 
+// Fingerprint is that of a certificate that the server has made, by which clients trust it, or
+// nothing.
+func (s *Server) Fingerprint() string { return s.print }
+
+// Secure says whether the server answers over HTTPS.
+func (s *Server) Secure() bool { return s.site.tls != nil }
+
 // Run serves until the context ends.
 func (s *Server) Run(ctx context.Context) error {
 	s.site.Run(s.mux, s.log)
 	level := s.server.Level()
 	s.log.Info("serving", "game", s.title.Name(), "level", level.Name, "seed", level.Seed,
-		"udp", s.socket.LocalAddr().String(), "http", s.HTTP())
+		"udp", s.socket.LocalAddr().String(), "http", s.HTTP(), "scheme", s.site.Scheme())
+	s.site.Warn(s.log, s.open)
 	s.meters.ready.Store(true)
 	err := s.server.Run(ctx)
 	s.meters.ready.Store(false)

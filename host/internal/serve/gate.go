@@ -1,0 +1,219 @@
+//go:build !js
+
+package serve
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/link"
+)
+
+// How many connections a site has at once, and how many of them one address may have; this machine
+// itself may have all. Those that became something else, as WebSockets do, do not count.
+const (
+	mostConns    = 512
+	connsOfEach  = 64
+	headerTime   = 5 * time.Second
+	requestTime  = 10 * time.Second
+	answerTime   = 15 * time.Second
+	idleTime     = 30 * time.Second
+	headersLimit = 16 << 10
+)
+
+// A gate is a listener that has so many connections and no more. When all are taken, the oldest of
+// the address that has most of them gives way, so that whoever holds on to connections only keeps
+// themselves out.
+type gate struct {
+	net.Listener
+	refusals *Refusals
+
+	mu   sync.Mutex
+	open map[net.Conn]visitor
+}
+
+type visitor struct {
+	source netip.Addr
+	since  time.Time
+}
+
+func newGate(l net.Listener, r *Refusals) *gate {
+	return &gate{Listener: l, refusals: r, open: map[net.Conn]visitor{}}
+}
+
+// Accept gives the next connection for which there is room.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		gone, ok := g.enter(c, time.Now())
+		if gone != nil {
+			_ = gone.Close()
+		}
+		if ok {
+			return c, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// enter says whether a connection may stay, and which has to go for it.
+func (g *gate) enter(c net.Conn, now time.Time) (gone net.Conn, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	source := sourceOf(addrOf(c.RemoteAddr().String()))
+	counts, oldest := map[netip.Addr]int{}, map[netip.Addr]net.Conn{}
+	if len(g.open) >= connsOfEach { // below that nothing can be too much
+		for o, v := range g.open {
+			counts[v.source]++
+			if old := oldest[v.source]; old == nil || v.since.Before(g.open[old].since) {
+				oldest[v.source] = o
+			}
+		}
+	}
+	switch {
+	case source.IsValid() && counts[source] >= connsOfEach:
+		g.refusals.Count("connections_of_one_address")
+		gone = oldest[source]
+	case len(g.open) >= mostConns:
+		g.refusals.Count("connections")
+		most := source
+		for s, n := range counts {
+			if n > counts[most] {
+				most = s
+			}
+		}
+		if gone = oldest[most]; gone == nil {
+			return nil, false
+		}
+	}
+	if gone != nil {
+		delete(g.open, gone)
+	}
+	g.open[c] = visitor{source, now}
+	return gone, true
+}
+
+// state is told by the web server what becomes of connections.
+func (g *gate) state(c net.Conn, s http.ConnState) {
+	if s != http.StateClosed && s != http.StateHijacked {
+		return
+	}
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, c)
+}
+
+// addrOf is the address of someone who asks over HTTP.
+func addrOf(remote string) netip.Addr {
+	if a, err := netip.ParseAddrPort(remote); err == nil {
+		return a.Addr().Unmap()
+	}
+	a, _ := netip.ParseAddr(remote)
+	return a.Unmap()
+}
+
+// sourceOf is what an address counts for; this machine itself is not limited.
+func sourceOf(a netip.Addr) netip.Addr {
+	if !a.IsValid() || a.IsLoopback() {
+		return netip.Addr{}
+	}
+	return link.SourceOf(a)
+}
+
+// Refusals count what was refused over HTTP, by reason.
+type Refusals struct {
+	mu    sync.Mutex
+	count map[string]uint64
+}
+
+// Count counts one more.
+func (r *Refusals) Count(why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == nil {
+		r.count = map[string]uint64{}
+	}
+	r.count[why]++
+}
+
+// All are the counts, those that are zero included.
+func (r *Refusals) All() map[string]uint64 {
+	out := map[string]uint64{
+		"connections": 0, "connections_of_one_address": 0, "tokens": 0, "tokens_of_one_address": 0,
+		"watchers": 0, "origin": 0,
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for why, n := range r.count {
+		out[why] = n
+	}
+	return out
+}
+
+// A rate lets so many things pass in a second, and some at once.
+type rate struct {
+	left float64
+	at   time.Time
+}
+
+func (r *rate) pass(now time.Time, each, atOnce float64) bool {
+	if r.at.IsZero() {
+		r.left = atOnce
+	}
+	r.left = min(r.left+each*max(now.Sub(r.at), 0).Seconds(), atOnce)
+	r.at = now
+	if r.left < 1 {
+		return false
+	}
+	r.left--
+	return true
+}
+
+// rates are those of many addresses. It remembers so many of them; of those that it forgets it
+// knows nothing, and lets them pass as new.
+type rates struct{ of map[netip.Addr]*rate }
+
+const mostRates = 4096
+
+func (r *rates) pass(source netip.Addr, now time.Time, each, atOnce float64) bool {
+	if !source.IsValid() {
+		return true
+	}
+	x := r.of[source]
+	if x == nil {
+		if r.of == nil {
+			r.of = map[netip.Addr]*rate{}
+		}
+		if len(r.of) >= mostRates {
+			r.forget()
+		}
+		x = &rate{}
+		r.of[source] = x
+	}
+	return x.pass(now, each, atOnce)
+}
+
+// forget forgets the one of a few that has been silent for longest.
+func (r *rates) forget() {
+	var worst netip.Addr
+	n := 0
+	for a, x := range r.of {
+		if !worst.IsValid() || x.at.Before(r.of[worst].at) {
+			worst = a
+		}
+		if n++; n == 16 {
+			break
+		}
+	}
+	delete(r.of, worst)
+}
