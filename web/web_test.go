@@ -215,6 +215,9 @@ func TestGuard(t *testing.T) {
 		{"POST", "127.0.0.1:8080", "https://evil.example", false},
 		{"POST", "127.0.0.1:8080", "null", false},
 		{"POST", "127.0.0.1:8080", "http://127.0.0.1:9999", false},
+		{"GET", "127.0.0.1:8080", "http://127.0.0.1:8080", true},
+		{"GET", "127.0.0.1:8080", "https://evil.example", false}, // for a socket, or to read
+		{"GET", "127.0.0.1:8080", "null", false},
 	} {
 		r := httptest.NewRequest(x.method, "/", nil)
 		r.Host = x.host
@@ -225,6 +228,49 @@ func TestGuard(t *testing.T) {
 		h.ServeHTTP(w, r)
 		if (w.Code == 200) != x.ok {
 			t.Errorf("%s for %q from %q: %d", x.method, x.host, x.origin, w.Code)
+		}
+	}
+}
+
+// TestStrangersPages: what browsers say of a page that asks without naming itself.
+func TestStrangersPages(t *testing.T) {
+	h := Guard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, x := range []struct {
+		site, mode, dest string
+		ok               bool
+	}{
+		{"", "", "", true}, // not a browser
+		{"none", "navigate", "document", true},
+		{"same-origin", "cors", "empty", true},
+		{"cross-site", "navigate", "document", true}, // someone follows a link
+		{"cross-site", "navigate", "iframe", false},
+		{"cross-site", "no-cors", "image", false},
+		{"same-site", "no-cors", "script", false}, // another port of this machine
+	} {
+		r := httptest.NewRequest("GET", "/token", nil)
+		r.Host = "127.0.0.1:8080"
+		for name, value := range map[string]string{"Site": x.site, "Mode": x.mode, "Dest": x.dest} {
+			if value != "" {
+				r.Header.Set("Sec-Fetch-"+name, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if (w.Code == 200) != x.ok {
+			t.Errorf("%+v: %d", x, w.Code)
+		}
+	}
+	pages := Pages("play.example.org", "*.example.net")
+	for origin, ok := range map[string]bool{
+		"": true, "https://play.example.org": true, "https://eu.example.net": true,
+		"http://example.com":  true, // the server's own
+		"https://example.org": false, "https://evil.example": false, "null": false,
+		"https://play.example.org.evil.example": false,
+	} {
+		r := httptest.NewRequest("POST", "/token", nil)
+		r.Header.Set("Origin", origin)
+		if pages(r) != ok {
+			t.Errorf("%q: %v", origin, !ok)
 		}
 	}
 }

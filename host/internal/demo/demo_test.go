@@ -356,6 +356,7 @@ func TestDemoAPI(t *testing.T) {
 	if answer.StatusCode != http.StatusForbidden {
 		t.Errorf("a stranger's page may change the network: %s", answer.Status)
 	}
+	strangersPages(t, s)
 
 	stream, err := http.Get(base + "/api/events")
 	if err != nil {
@@ -370,6 +371,54 @@ func TestDemoAPI(t *testing.T) {
 	}
 	if !seen["build"] || !seen["live"] {
 		t.Errorf("the stream told only of %v", seen)
+	}
+}
+
+// strangersPages: a page of somebody else gets no token, by any method, and no socket; the demo's own
+// page does.
+func strangersPages(t *testing.T, s *site) {
+	t.Helper()
+	base := strings.TrimSuffix(s.url(), "/")
+	own := strings.TrimPrefix(base, "http://")
+	for _, x := range []struct {
+		path, origin string
+		code         int
+	}{
+		{"/token", "https://evil.example", 403}, {"/token", "http://localhost:1", 403},
+		{"/coeval", "https://evil.example", 403}, {"/status", "https://evil.example", 403},
+		{"/token", "http://" + own, 200}, {"/token", "", 200},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			if method == "POST" && x.path != "/token" {
+				continue
+			}
+			r, err := http.NewRequest(method, base+x.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.origin != "" {
+				r.Header.Set("Origin", x.origin)
+			}
+			if x.path == "/coeval" {
+				for k, v := range map[string]string{
+					"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+					"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+				} {
+					r.Header.Set(k, v)
+				}
+			}
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != x.code {
+				t.Errorf("%s %s of %q: %s", method, x.path, x.origin, answer.Status)
+			}
+			if h := answer.Header.Get("Access-Control-Allow-Origin"); h != "" {
+				t.Errorf("%s %s: any page may read it: %s", method, x.path, h)
+			}
+		}
 	}
 }
 
