@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -73,10 +74,20 @@ func readConfig(name string) ([]configLine, error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	defer f.Close()
-	var lines []configLine
+	return parseConfig(name, f)
+}
+
+// Bounds of a file of settings: those of a line are bufio's.
+const mostLines = 10_000
+
+// parseConfig reads the lines of a file of settings.
+func parseConfig(name string, f io.Reader) (lines []configLine, err error) {
 	s := bufio.NewScanner(f)
 	for n := 1; s.Scan(); n++ {
 		text := strings.TrimSpace(s.Text())
+		if n > mostLines {
+			return nil, Usagef("%s has more than %d lines", name, mostLines)
+		}
 		if text == "" || text[0] == '#' {
 			continue
 		}
