@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
@@ -65,8 +66,12 @@ func ListenHTTP(address string, game link.Link) (net.Listener, error) {
 	return l, err
 }
 
+// mostAddresses is how many a server has of its own, and loopback is one of them.
+const mostAddresses = token.MaxServers / 2
+
 // Addresses are those by which players know a socket, for the lists of servers in tokens: those that
-// were given, or looked up by name, and those of the machine at which the socket listens.
+// were given, or looked up by name, and of those of the machine at which the socket listens the
+// first few, since a token has room for so many and tickets also name where players may go on.
 func Addresses(own netip.AddrPort, public []string) (list []netip.AddrPort, err error) {
 	add := func(a netip.AddrPort) {
 		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
@@ -95,6 +100,9 @@ func Addresses(own netip.AddrPort, public []string) (list []netip.AddrPort, err 
 		n, ok := i.(*net.IPNet)
 		if !ok || n.IP.IsLinkLocalUnicast() {
 			continue
+		}
+		if len(list) >= max(mostAddresses, len(public)+1)-1 {
+			break
 		}
 		if a, ok := netip.AddrFromSlice(n.IP); ok && (own.Addr().Is6() || a.Unmap().Is4()) {
 			add(netip.AddrPortFrom(a, own.Port()))
