@@ -43,11 +43,16 @@ func (p *peer) both() time.Duration { return min(p.heard, p.echo) }
 
 // regain notices that a quorum is there again after it was not. Those that are not yet may be about
 // to be: when lines come back they do so one after the other. So they are given as much time as if
-// this member had been stopped itself.
+// this member had been stopped itself, and what was proposed about them before is given up, unless
+// somebody may have accepted it.
 func (c *Council) regain() {
 	quorum := c.Quorum()
 	if quorum && c.apart {
 		c.wokeAt = c.now
+		if c.bid != nil && c.bid.phase == preparing {
+			c.bid = nil
+		}
+		c.wish, c.want = false, nil
 	}
 	c.apart = !quorum
 }

@@ -86,11 +86,12 @@ func (m *Mirror) watch(p *peer, present world.Tick) {
 		}
 		return
 	}
+	if m.life.reunited != 0 && m.clock.local-m.life.reunited < m.slack() {
+		return // those that were cut off when this one was need some time to be where they should
+	}
 	lag := m.ticks(m.slack() / 2)
-	// One that was cut off when this one was needs some time, too.
-	back := m.life.reunited != 0 && m.clock.local-m.life.reunited < m.slack()
 	switch bound := p.bound(); {
-	case !back && bound+lag < present && p.from+2*lag < present:
+	case bound+lag < present && p.from+2*lag < present:
 		m.distrust(p.id, "it is too far behind")
 	case bound > max(present, m.in.stamp)+m.ticks(time.Second):
 		m.distrust(p.id, "its clock is more than a second ahead")
