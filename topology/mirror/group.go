@@ -132,6 +132,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.tell(News{Kind: MirrorJoined, Mirror: e.Member})
 	case crimp.Led:
 		before := m.roll.uber
+		m.roll.led(e.Member, uint32(e.Seq)) // others may have been decided since
 		if m.roster(); m.roll.uber != before || e.Seq <= 1 {
 			m.tell(News{Kind: Led, Mirror: m.roll.uber})
 		}

@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -290,7 +291,8 @@ func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(
 		step = 1
 	}
 	failed := 0
-	for i := uint64(0); i < all && failed < 8; i += step {
+	first, _ := strconv.ParseUint(os.Getenv("COEVAL_CASE"), 10, 64)
+	for i := first; i < all && failed < 8; i += step {
 		if err := cutCase(netsim.New(netsim.Options{Seed: i + 1}), of(i), road); err != nil {
 			t.Errorf("case %d: %v", i, err)
 			failed++

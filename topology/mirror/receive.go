@@ -90,7 +90,7 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 	for i := range k.items {
 		switch it := &k.items[i]; it.kind {
 		case itemAssign, itemStart:
-			if it.epoch > m.roll.epoch || m.roll.succeeds(p.id, m.peers) {
+			if it.epoch > m.roll.epoch || m.roll.succeeds(p.id, it.epoch, m.peers) {
 				// It is of a roster that is not known here yet; or not all is known that the
 				// überserver before this one said.
 				return false

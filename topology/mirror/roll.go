@@ -65,15 +65,26 @@ func (r *roll) bound(own *standing, others peers) world.Tick {
 	return t
 }
 
-// succeeds says whether a mirror became überserver after another of which not all has come: what it
-// says must wait for that, so that all mirrors hear both in the same order.
-func (r *roll) succeeds(id member.ID, others peers) bool {
+// succeeds says whether what a mirror decides as überserver in an epoch comes after what another
+// decided of which not all has come: it must wait for that, so that all mirrors hear both in the
+// same order. What the one before says does not wait for the one after it.
+func (r *roll) succeeds(id member.ID, epoch uint32, others peers) bool {
 	for other := range r.leaders {
-		if other != id && (other == r.self || others.of(other) != nil) {
+		if other != id && (other == r.self || others.of(other) != nil) && r.first(other) < epoch {
 			return true
 		}
 	}
 	return false
+}
+
+// first is the first epoch in which a mirror led, or zero if that is too long ago to be known.
+func (r *roll) first(id member.ID) (first uint32) {
+	for epoch, uber := range r.epochs {
+		if uber == id && (first == 0 || epoch < first) {
+			first = epoch
+		}
+	}
+	return first
 }
 
 // counting says whether a command counts.

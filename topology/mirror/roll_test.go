@@ -55,15 +55,18 @@ func TestWhoLeads(t *testing.T) {
 	list := peers{}.with(b).with(a)
 	own := &standing{promise: 70}
 	r.led(2, 1)
-	if got := r.bound(own, list); got != 40 || r.succeeds(2, list) {
+	if got := r.bound(own, list); got != 40 || r.succeeds(2, r.epoch, list) {
 		t.Errorf("bound %d", got)
 	}
 	r.led(3, 2)
-	if got := r.bound(own, list); got != 40 || !r.succeeds(3, list) {
+	if got := r.bound(own, list); got != 40 || !r.succeeds(3, r.epoch, list) {
 		t.Errorf("the one before is forgotten: bound %d", got)
 	}
+	if r.succeeds(2, 1, list) {
+		t.Error("the one before waits for the one after it")
+	}
 	delete(r.leaders, 2)
-	if got := r.bound(own, list.without(2)); got != 50 || r.succeeds(3, list) {
+	if got := r.bound(own, list.without(2)); got != 50 || r.succeeds(3, r.epoch, list) {
 		t.Errorf("bound %d after the one before is gone", got)
 	}
 	r.led(1, 3)

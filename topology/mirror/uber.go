@@ -58,7 +58,8 @@ func (m *Mirror) confident() bool { return !m.clock.unsure && m.group.council.Qu
 // rules says whether this mirror is überserver, and knows all that those before it decided.
 func (m *Mirror) rules() bool {
 	self := m.roll.self
-	return m.roll.uber == self && self != 0 && m.confident() && !m.roll.succeeds(self, m.peers)
+	return m.roll.uber == self && self != 0 && m.confident() &&
+		!m.roll.succeeds(self, m.roll.epoch, m.peers)
 }
 
 // leads says whether this mirror may act as überserver.
