@@ -25,14 +25,12 @@ type group struct {
 	heard   func(from, to int, data []byte) // if set, is told what is delivered
 }
 
-func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Duration) (*group,
-	error) {
+func newGroup(n int, seed uint64, way func(i, j int) time.Duration) *group {
+	net := netsim.New(netsim.Options{Seed: seed})
 	g := &group{net: net}
 	// no site: a mesh of unicast
 	list, roster, err := session.Members(net, n, seed+1, 0, crimp.Options{})
-	if err != nil {
-		return nil, err
-	}
+	g.fail(err)
 	roster.Group = seed + 1
 	g.members, g.got = list, make([]int, n)
 	for i, m := range list {
@@ -55,12 +53,10 @@ func newGroup(net *netsim.Net, n int, seed uint64, way func(i, j int) time.Durat
 				net.SetPath(m.End, o.End, netsim.Profile{Latency: way(i, j)})
 			}
 		}
-		if err := m.Begin(roster); err != nil {
-			return nil, err
-		}
+		g.fail(m.Begin(roster))
 		m.Step()
 	}
-	return g, nil
+	return g
 }
 
 func (g *group) fail(err error) {
@@ -121,11 +117,8 @@ const (
 // dealt to members by their numbers.
 func exchange(ctx context.Context, p *replica.Protocol, inputs [][][]int32, clients, members int,
 	seed uint64) (*exchanged, error) {
-	net := netsim.New(netsim.Options{Seed: seed})
-	g, err := newGroup(net, members, seed, func(int, int) time.Duration { return sweepDelay })
-	if err != nil {
-		return nil, err
-	}
+	g := newGroup(members, seed, func(int, int) time.Duration { return sweepDelay })
+	net := g.net
 	writer, tick := replica.NewCommandWriter(p), p.Game().TickLength()
 	start := groupWarm + groupLead
 	var commands, messages int

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
@@ -41,12 +42,8 @@ const latencyWarm = 8 * time.Second
 func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.Duration) (Latency,
 	error) {
 	n := len(t.Players)
-	net := netsim.New(netsim.Options{Seed: seed})
-	g, err := newGroup(net, n, seed,
+	g := newGroup(n, seed,
 		func(i, j int) time.Duration { return t.Way[t.Players[i]][t.Players[j]] })
-	if err != nil {
-		return Latency{}, err
-	}
 	p := newPairs(n)
 	waiting := make([][]arrival, n)
 	g.heard = func(from, to int, data []byte) {
@@ -57,7 +54,7 @@ func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.
 		data := make([]byte, commandSize)
 		m.End.After(groupWarm+session.Offset(tick, i, n), func() {
 			m.End.Every(tick, func() {
-				now := net.Now()
+				now := g.net.Now()
 				for _, w := range waiting[i] {
 					p.add(w.from, i, now-w.given)
 				}
@@ -67,10 +64,8 @@ func timePeers(ctx context.Context, t *Topology, seed uint64, tick, length time.
 			})
 		})
 	}
-	if err := g.run(ctx, groupWarm+length); err != nil {
-		return Latency{}, err
-	}
-	return p.latency(t.place), nil
+	err := g.run(ctx, groupWarm+length)
+	return p.latency(t.place), err
 }
 
 // arrival is a command that has come and was not seen yet.
@@ -104,9 +99,8 @@ type site struct {
 	end     *netsim.Endpoint // for its clients
 	pending []stamped        // to be passed on
 	waiting []stamped        // to be computed
-	newest  []world.Tick     // by player, of what is computed
+	newest  []stamped        // by player, of what is computed
 	clients []*siteClient
-	data    []byte
 }
 
 // siteClient is a player there.
@@ -114,29 +108,29 @@ type siteClient struct {
 	player int
 	end    *netsim.Endpoint
 	seen   []world.Tick // by player
-	inbox  [][]world.Tick
+	inbox  []stamped
 }
 
+// stamped says for which tick a player's command is. It is what datagrams have.
 type stamped struct {
-	player int
-	tick   world.Tick
+	Player uint16
+	Tick   uint32
 }
 
 // timeMirrors times commands of players who each play on their nearest mirror. It is the one place
 // to exchange when mirrors are to be another thing than this.
 func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick,
 	length time.Duration) (Latency, error) {
-	net := netsim.New(netsim.Options{Seed: seed})
-	r := &mirrors{t: t, tick: tick, net: net, pairs: newPairs(len(t.Players))}
-	var err error
-	r.group, err = newGroup(net, len(t.Mirrors), seed,
+	r := &mirrors{t: t, tick: tick, pairs: newPairs(len(t.Players))}
+	r.group = newGroup(len(t.Mirrors), seed,
 		func(i, j int) time.Duration { return t.Way[t.Mirrors[i]][t.Mirrors[j]] })
-	if err != nil {
-		return Latency{}, err
-	}
+	r.net = r.group.net
 	for k := range t.Mirrors {
-		s := &site{r: r, index: k, end: net.Endpoint(fmt.Sprint("mirror ", k+1)),
-			newest: make([]world.Tick, len(t.Players))}
+		s := &site{r: r, index: k, end: r.net.Endpoint(fmt.Sprint("mirror ", k+1)),
+			newest: make([]stamped, len(t.Players))}
+		for p := range s.newest {
+			s.newest[p].Player = uint16(p)
+		}
 		s.end.Handle(s.receive)
 		s.end.Every(tick, s.turn)
 		r.sites = append(r.sites, s)
@@ -146,25 +140,22 @@ func timeMirrors(ctx context.Context, t *Topology, seed uint64, tick,
 		r.sites[t.mirror(i)].add(i)
 	}
 	r.group.heard = func(_, to int, data []byte) {
-		for ; len(data) >= stampSize; data = data[stampSize:] {
-			r.sites[to].waiting = append(r.sites[to].waiting, readStamp(data))
-		}
+		r.sites[to].waiting = append(r.sites[to].waiting, stamps(data)...)
 	}
-	if err := r.group.run(ctx, groupWarm+length); err != nil {
-		return Latency{}, err
-	}
-	return r.pairs.latency(t.place), nil
+	err := r.group.run(ctx, groupWarm+length)
+	return r.pairs.latency(t.place), err
 }
 
-const stampSize = 6
-
-func readStamp(b []byte) stamped {
-	return stamped{int(binary.BigEndian.Uint16(b)), world.Tick(binary.BigEndian.Uint32(b[2:]))}
+// stamps reads a datagram, and bytes makes one.
+func stamps(data []byte) []stamped {
+	list := make([]stamped, len(data)/binary.Size(stamped{}))
+	_, _ = binary.Decode(data, binary.BigEndian, list) // it is as long as that
+	return list
 }
 
-func appendStamp(dst []byte, s stamped) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(dst, uint16(s.player)),
-		uint32(s.tick))
+func bytes(list ...stamped) []byte {
+	data, _ := binary.Append(nil, binary.BigEndian, list) // which has a size
+	return data
 }
 
 // add gives the site a player.
@@ -179,14 +170,8 @@ func (s *site) add(player int) {
 	r.net.SetPath(c.end, s.end, netsim.Profile{Latency: up})
 	r.net.SetPath(s.end, c.end, netsim.Profile{Latency: t.Way[there][here]})
 	c.end.Handle(func(_ netip.AddrPort, data []byte) {
-		list := make([]world.Tick, len(t.Players))
-		for ; len(data) >= stampSize; data = data[stampSize:] {
-			x := readStamp(data)
-			list[x.player] = x.tick
-		}
-		c.inbox = append(c.inbox, list)
+		c.inbox = append(c.inbox, stamps(data)...)
 	})
-	var data []byte
 	c.end.After(session.Offset(r.tick, player, len(t.Players)), func() {
 		c.end.Every(r.tick, func() {
 			now := r.net.Now()
@@ -194,33 +179,29 @@ func (s *site) add(player int) {
 			// The tick that is due comfort ticks after the command's arrival, to the nearest.
 			due := world.Tick(float64(now+up)/float64(r.tick) + comfort + 0.5)
 			r.given[player][due] = now
-			data = appendStamp(data[:0], stamped{player, due})
-			r.group.fail(c.end.SendTo(s.end.LocalAddr(), data))
+			r.group.fail(c.end.SendTo(s.end.LocalAddr(),
+				bytes(stamped{uint16(player), uint32(due)})))
 		})
 	})
 }
 
 // look is a player's frame: what has come is seen.
 func (c *siteClient) look(r *mirrors, now time.Duration) {
-	for _, list := range c.inbox {
-		for from, newest := range list {
-			for t := c.seen[from] + 1; t <= newest && from != c.player; t++ {
-				if at, ok := r.given[from][t]; ok && at > groupWarm && c.seen[from] > 0 {
-					r.pairs.add(from, c.player, now-at)
-				}
+	for _, x := range c.inbox {
+		from, newest := int(x.Player), world.Tick(x.Tick)
+		for t := c.seen[from] + 1; t <= newest && from != c.player; t++ {
+			if at, ok := r.given[from][t]; ok && at > groupWarm && c.seen[from] > 0 {
+				r.pairs.add(from, c.player, now-at)
 			}
-			c.seen[from] = max(c.seen[from], newest)
 		}
+		c.seen[from] = max(c.seen[from], newest)
 	}
 	c.inbox = c.inbox[:0]
 }
 
 // receive takes a client's command.
 func (s *site) receive(_ netip.AddrPort, data []byte) {
-	if len(data) >= stampSize {
-		x := readStamp(data)
-		s.pending, s.waiting = append(s.pending, x), append(s.waiting, x)
-	}
+	s.pending, s.waiting = append(s.pending, stamps(data)...), append(s.waiting, stamps(data)...)
 }
 
 // turn is the mirror's tick: it computes what is due, passes on what has come, and tells its
@@ -228,32 +209,22 @@ func (s *site) receive(_ netip.AddrPort, data []byte) {
 func (s *site) turn() {
 	now := s.r.net.Now()
 	tick := world.Tick((now + s.r.tick/2) / s.r.tick)
-	rest := s.waiting[:0]
-	for _, x := range s.waiting {
-		if x.tick > tick {
-			rest = append(rest, x)
-			continue
+	s.waiting = slices.DeleteFunc(s.waiting, func(x stamped) bool {
+		due := world.Tick(x.Tick) <= tick
+		if due {
+			s.newest[x.Player].Tick = max(s.newest[x.Player].Tick, x.Tick)
 		}
-		s.newest[x.player] = max(s.newest[x.player], x.tick)
-	}
-	s.waiting = rest
+		return due
+	})
 	if len(s.pending) > 0 {
-		s.data = s.data[:0]
-		for _, x := range s.pending {
-			s.data = appendStamp(s.data, x)
-		}
+		s.r.group.fail(s.r.group.members[s.index].Say(bytes(s.pending...)))
 		s.pending = s.pending[:0]
-		s.r.group.fail(s.r.group.members[s.index].Say(s.data))
 	}
 	every := max(1, int(time.Second/s.r.tick)/snapshotRate)
 	for _, c := range s.clients {
 		if (int(tick)+c.player)%every != 0 {
 			continue
 		}
-		s.data = s.data[:0]
-		for p, t := range s.newest {
-			s.data = appendStamp(s.data, stamped{p, t})
-		}
-		s.r.group.fail(s.end.SendTo(c.end.LocalAddr(), s.data))
+		s.r.group.fail(s.end.SendTo(c.end.LocalAddr(), bytes(s.newest...)))
 	}
 }

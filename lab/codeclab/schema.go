@@ -141,8 +141,8 @@ func (f *schemaFile) missing() string {
 func absent(x any) string {
 	v := reflect.ValueOf(x)
 	for i := range v.NumField() {
-		f := v.Field(i)
-		if k := f.Kind(); k != reflect.Struct && (f.IsZero() || k == reflect.Slice && f.Len() == 0) {
+		f, k := v.Field(i), v.Field(i).Kind()
+		if k != reflect.Struct && (f.IsZero() || k == reflect.Slice && f.Len() == 0) {
 			return v.Type().Field(i).Tag.Get("json")
 		}
 	}
