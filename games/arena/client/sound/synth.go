@@ -30,88 +30,68 @@ const (
 // Rate is how many samples there are in a second.
 const Rate = 48000
 
-// A voice computes a noise, sample by sample: t is in seconds, x from 0 at its beginning to 1 at
-// its end.
-type voice func(t, x float64) float64
+// A voice computes a noise, sample by sample: n is a source of hiss, t is in seconds, x from 0 at
+// its beginning to 1 at its end.
+type voice func(n *noise, t, x float64) float64
 
 // recipes say how long each noise is and what it is made of.
 var recipes = [Sounds]struct {
 	seconds float64
-	make    func(n *noise) voice
+	voice   voice
 }{
-	Bolt: {0.16, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			return fade(x, 3) * (0.6*square(sweep(t, 1500, 260, 14)) + 0.25*n.high()*fade(x, 12))
-		}
+	Bolt: {0.16, func(n *noise, t, x float64) float64 {
+		return fade(x, 3) * (0.6*square(sweep(t, 1500, 260, 14)) + 0.25*n.high()*fade(x, 12))
 	}},
-	Launch: {0.55, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			return fade(x, 2) * (0.8*n.low(0.06+0.12*(1-x)) + 0.4*sine(sweep(t, 170, 60, 5)))
-		}
+	Launch: {0.55, func(n *noise, t, x float64) float64 {
+		return fade(x, 2) * (0.8*n.low(0.06+0.12*(1-x)) + 0.4*sine(sweep(t, 170, 60, 5)))
 	}},
-	Beam: {0.75, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			ring := sine(sweep(t, 2400, 520, 6)) + 0.5*sine(sweep(t, 3610, 770, 6)) +
-				0.4*sine(sweep(t, 1210, 300, 5))
-			return 0.42*fade(x, 3.2)*ring + 0.7*fade(x, 22)*n.high()
-		}
+	Beam: {0.75, func(n *noise, t, x float64) float64 {
+		ring := sine(sweep(t, 2400, 520, 6)) + 0.5*sine(sweep(t, 3610, 770, 6)) +
+			0.4*sine(sweep(t, 1210, 300, 5))
+		return 0.42*fade(x, 3.2)*ring + 0.7*fade(x, 22)*n.high()
 	}},
-	Burst: {1.1, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			return math.Tanh(
-				2.4 * (fade(x, 2.6)*n.low(0.02+0.22*fade(x, 7)) + 0.9*fade(x,
-					6)*sine(sweep(t, 120, 34, 7))))
-		}
+	Burst: {1.1, func(n *noise, t, x float64) float64 {
+		rumble := fade(x, 2.6) * n.low(0.02+0.22*fade(x, 7))
+		return math.Tanh(2.4 * (rumble + 0.9*fade(x, 6)*sine(sweep(t, 120, 34, 7))))
 	}},
-	Spark: {0.12, func(n *noise) voice {
-		return func(t, x float64) float64 { return fade(x, 5) * (0.5*n.high() + 0.2*sine(t*3100)) }
+	Spark: {0.12, func(n *noise, t, x float64) float64 {
+		return fade(x, 5) * (0.5*n.high() + 0.2*sine(t*3100))
 	}},
-	Hit: {0.09,
-		func(*noise) voice {
-			return func(t, x float64) float64 { return fade(x, 3) * 0.5 * sine(t*1760) }
-		}},
-	Hurt: {0.22, func(n *noise) voice { return thud(n, 190, 70, 0.5) }},
-	Death: {0.8, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			return fade(x, 2) * (0.5*saw(sweep(t, 330, 50, 3)) + 0.4*n.low(0.1))
-		}
+	Hit: {0.09, func(_ *noise, t, x float64) float64 { return fade(x, 3) * 0.5 * sine(t*1760) }},
+	Hurt: {0.22, func(n *noise, t, x float64) float64 {
+		return fade(x, 4) * (0.8*sine(sweep(t, 190, 70, 12)) + 0.5*n.low(0.15))
 	}},
-	Kill:   {0.35, func(*noise) voice { return chime(523.25, 783.99, 1046.5) }},
-	Health: {0.3, func(*noise) voice { return chime(392, 587.33) }},
-	Ammo: {0.2, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			click := fade(math.Mod(x*2, 1), 14)
-			return 0.5*click*n.high() + 0.25*fade(x, 4)*square(t*220)
-		}
+	Death: {0.8, func(n *noise, t, x float64) float64 {
+		return fade(x, 2) * (0.5*saw(sweep(t, 330, 50, 3)) + 0.4*n.low(0.1))
 	}},
-	Door: {0.5, func(n *noise) voice {
-		return func(t, x float64) float64 {
-			return math.Sin(math.Pi*x) * (0.35*n.low(0.05) + 0.2*saw(t*(70+40*x)))
-		}
+	Kill:   {0.35, chime(523.25, 783.99, 1046.5)},
+	Health: {0.3, chime(392, 587.33)},
+	Ammo: {0.2, func(n *noise, t, x float64) float64 {
+		click := fade(math.Mod(x*2, 1), 14)
+		return 0.5*click*n.high() + 0.25*fade(x, 4)*square(t*220)
 	}},
-	Appear: {0.6, func(*noise) voice {
-		return func(t, x float64) float64 {
-			return 0.35 * math.Sin(math.Pi*math.Sqrt(x)) * (sine(sweep(t, 220, 1320, -3)) +
-				0.5*sine(sweep(t, 330, 1980, -3)))
-		}
+	Door: {0.5, func(n *noise, t, x float64) float64 {
+		return math.Sin(math.Pi*x) * (0.35*n.low(0.05) + 0.2*saw(t*(70+40*x)))
 	}},
-	Step: {0.07, func(n *noise) voice {
-		return func(_, x float64) float64 { return 0.6 * fade(x, 5) * n.low(0.08) }
+	Appear: {0.6, func(_ *noise, t, x float64) float64 {
+		return 0.35 * math.Sin(math.Pi*math.Sqrt(x)) * (sine(sweep(t, 220, 1320, -3)) +
+			0.5*sine(sweep(t, 330, 1980, -3)))
 	}},
-	Chat:  {0.12, func(*noise) voice { return chime(880) }},
-	Begin: {0.9, func(*noise) voice { return chime(261.63, 329.63, 392, 523.25) }},
-	Over:  {1.2, func(*noise) voice { return chime(523.25, 392, 329.63, 261.63) }},
+	Step:  {0.07, func(n *noise, _, x float64) float64 { return 0.6 * fade(x, 5) * n.low(0.08) }},
+	Chat:  {0.12, chime(880)},
+	Begin: {0.9, chime(261.63, 329.63, 392, 523.25)},
+	Over:  {1.2, chime(523.25, 392, 329.63, 261.63)},
 }
 
 // Samples computes a noise.
 func Samples(s Sound) []float32 {
 	r := &recipes[s]
-	v := r.make(&noise{state: 2463534242 + uint32(s)*7919})
+	n := &noise{state: 2463534242 + uint32(s)*7919}
 	out := make([]float32, int(r.seconds*Rate))
 	for i := range out {
 		x := float64(i) / float64(len(out))
 		ends := min(1, float64(i)/48, float64(len(out)-i)/480) // so that nothing clicks
-		out[i] = float32(max(-1, min(1, v(float64(i)/Rate, x)*ends)))
+		out[i] = float32(max(-1, min(1, r.voice(n, float64(i)/Rate, x)*ends)))
 	}
 	return out
 }
@@ -131,16 +111,9 @@ func sine(phase float64) float64   { return math.Sin(2 * math.Pi * phase) }
 func square(phase float64) float64 { return math.Tanh(4 * sine(phase)) }
 func saw(phase float64) float64    { return 2*(phase-math.Floor(phase)) - 1 }
 
-// thud is a blow.
-func thud(n *noise, from, to, rough float64) voice {
-	return func(t, x float64) float64 {
-		return fade(x, 4) * (0.8*sine(sweep(t, from, to, 12)) + rough*n.low(0.15))
-	}
-}
-
 // chime plays tones one after the other.
 func chime(pitches ...float64) voice {
-	return func(t, x float64) float64 {
+	return func(_ *noise, t, x float64) float64 {
 		k := min(int(x*float64(len(pitches))), len(pitches)-1)
 		at := x*float64(len(pitches)) - float64(k)
 		p := t * pitches[k]
