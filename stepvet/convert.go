@@ -33,9 +33,8 @@ func (u *unit) conversion(fn *function, call *ast.CallExpr, to types.Type, arg a
 		}
 	}
 	u.found(fn, call, Convert,
-		fmt.Sprintf(
-			"%s may not fit %s, and then each kind of processor gives another number; write %s, "+
-				"or clamp it first", text, name, instead))
+		"%s may not fit %s, and then each kind of processor gives another number; write %s, "+
+			"or clamp it first", text, name, instead)
 }
 
 func upper(basic string) string {

@@ -1,7 +1,6 @@
 package stepvet
 
 import (
-	"fmt"
 	"go/ast"
 	"go/types"
 )
@@ -21,9 +20,8 @@ func (u *unit) viaInterface(fn *function, at *ast.Ident, method *types.Func, rec
 	}
 	if !known && u.verbose {
 		u.found(fn, at, Unchecked,
-			fmt.Sprintf(
-				"no type that implements %s is known here, so this call cannot be checked; see "+
-					"to it that all of them are deterministic", method.Name()))
+			"no type that implements %s is known here, so this call cannot be checked; see to it "+
+				"that all of them are deterministic", method.Name())
 	}
 }
 

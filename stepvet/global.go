@@ -1,7 +1,6 @@
 package stepvet
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -26,10 +25,9 @@ func (u *unit) inspectWrites(fn *function) {
 	for _, w := range u.writeSites(fn) {
 		if p, _ := u.outer(fn, w); p.root != nil && u.isGlobal(p.root) {
 			u.found(fn, w.at, Global,
-				fmt.Sprintf(
-					"%s is not part of the world: it is not copied, sent, hashed or rolled back, "+
-						"so this write makes machines differ; keep it in an entity or a state of "+
-						"the world", p.root.Name()))
+				"%s is not part of the world: it is not copied, sent, hashed or rolled back, so "+
+					"this write makes machines differ; keep it in an entity or a state of the world",
+				p.root.Name())
 		}
 	}
 }

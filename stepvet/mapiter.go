@@ -48,7 +48,7 @@ func (u *unit) mapFunction(fn *function, id *ast.Ident, message string, stack []
 			return
 		}
 	}
-	u.found(fn, id, MapIter, message)
+	u.found(fn, id, MapIter, "%s", message)
 }
 
 // sortedOrCollected tells whether the keys or values that a call gives are put in order by what

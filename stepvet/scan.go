@@ -15,8 +15,7 @@ import (
 func (u *unit) scan(fn *function) {
 	if fn.body == nil {
 		if u.verbose {
-			u.found(fn, fn.decl, Unchecked,
-				fmt.Sprintf("%s has no body in Go, so it cannot be checked", fn.name))
+			u.found(fn, fn.decl, Unchecked, "%s has no body in Go, so it cannot be checked", fn.name)
 		}
 		return
 	}
@@ -53,7 +52,8 @@ func (u *unit) scan(fn *function) {
 
 // found notes a finding. One line is told once of each category, unless there is something to do in
 // each place.
-func (u *unit) found(fn *function, at ast.Node, c Category, message string) {
+func (u *unit) found(fn *function, at ast.Node, c Category, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
 	u.add(fn, finding{pos: at.Pos(), end: at.End(), category: c, message: message})
 }
 
@@ -94,7 +94,7 @@ func (u *unit) mention(fn *function, id *ast.Ident, stack []ast.Node) {
 		if c, message := judge(obj); c == MapIter {
 			u.mapFunction(fn, id, message, stack)
 		} else if c != "" {
-			u.found(fn, id, c, message)
+			u.found(fn, id, c, "%s", message)
 		}
 		return
 	}
@@ -169,9 +169,8 @@ func (u *unit) call(fn *function, call *ast.CallExpr) {
 			(obj.IsField() || obj.Pkg() != nil && obj.Parent() == obj.Pkg().Scope() &&
 				u.byObj[obj] == nil) {
 			u.found(fn, call, Unchecked,
-				fmt.Sprintf(
-					"%s holds a function that is not known here, so this call cannot be checked; "+
-						"see to it that all it can hold is deterministic", obj.Name()))
+				"%s holds a function that is not known here, so this call cannot be checked; "+
+					"see to it that all it can hold is deterministic", obj.Name())
 		}
 	case nil:
 		if _, lit := fun.(*ast.FuncLit); !lit && u.verbose {
@@ -223,8 +222,8 @@ func (u *unit) builtin(fn *function, call *ast.CallExpr, name string) {
 	switch name {
 	case "print", "println":
 		u.found(fn, call, IO,
-			name+" writes to the console each time a tick is stepped, also when it is stepped "+
-				"again; emit an event, or print outside the rules")
+			"%s writes to the console each time a tick is stepped, also when it is stepped "+
+				"again; emit an event, or print outside the rules", name)
 	case "close":
 		u.found(fn, call, Concurrent,
 			"closing a channel wakes goroutines at no particular tick; read commands and "+
@@ -248,7 +247,7 @@ func (u *unit) intoStandard(fn *function, call *ast.CallExpr, obj *types.Func) {
 			if v := u.info.Types[arg].Value; v != nil && v.Kind() == constant.String &&
 				printsAddress.MatchString(constant.StringVal(v)) {
 				u.found(fn, arg, Address,
-					"%p prints an address, which differs from run to run; print the entity's "+
+					"%%p prints an address, which differs from run to run; print the entity's "+
 						"identifier")
 			}
 		}

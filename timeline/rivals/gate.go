@@ -85,11 +85,13 @@ func (g *gate) promised() world.Tick {
 
 // admit is Submit for timelines with a gate.
 func (g *gate) admit(c *timeline.Core, cmd *timeline.Command) (timeline.Fate, error) {
+	distrust := func(why string, args ...any) (timeline.Fate, error) {
+		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %s", cmd.Origin, timeline.ErrMirror,
+			fmt.Sprintf(why, args...)))
+	}
 	h := g.find(cmd.Origin)
 	if h == nil {
-		return c.Refuse(
-			fmt.Errorf("timeline: mirror %d: %w: it is not one of those that are waited for",
-				cmd.Origin, timeline.ErrMirror))
+		return distrust("it is not one of those that are waited for")
 	}
 	if cmd.Kind == timeline.Promise {
 		if cmd.Tick > c.Book.End() {
@@ -98,34 +100,27 @@ func (g *gate) admit(c *timeline.Core, cmd *timeline.Command) (timeline.Fate, er
 					cmd.Origin, cmd.Tick, timeline.ErrAhead, c.Book.End()))
 		}
 		if cmd.Seq >= h.next+mostEarly {
-			return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing",
-				cmd.Origin, timeline.ErrMirror, cmd.Seq+1-h.next))
+			return distrust("%d of what it sent is missing", cmd.Seq+1-h.next)
 		}
 		h.pledge(pledge{cmd.Seq, cmd.Tick})
 		return timeline.OnTime, nil
 	}
 	if cmd.Seq == 0 {
-		return c.Refuse(
-			fmt.Errorf("timeline: mirror %d: %w: its command has no number, and those who wait "+
-				"count", cmd.Origin, timeline.ErrMirror))
+		return distrust("its command has no number, and those who wait count")
 	}
 	if cmd.Seq < h.next || h.early[cmd.Seq%mostEarly] != 0 {
 		c.Count(timeline.Duplicate)
 		return timeline.Duplicate, nil
 	}
 	if cmd.Seq >= h.next+mostEarly {
-		return c.Refuse(fmt.Errorf("timeline: mirror %d: %w: %d of what it sent is missing",
-			cmd.Origin, timeline.ErrMirror, cmd.Seq-h.next))
+		return distrust("%d of what it sent is missing", cmd.Seq-h.next)
 	}
 	if cmd.Tick <= h.promised {
-		return c.Refuse(
-			fmt.Errorf("timeline: mirror %d: %w: it stamped tick %d after it had promised tick %d",
-				cmd.Origin, timeline.ErrMirror, cmd.Tick, h.promised))
+		return distrust("it stamped tick %d after it had promised tick %d", cmd.Tick, h.promised)
 	}
 	if h.left && cmd.Tick > h.until {
 		h.hear(cmd.Seq, cmd.Tick) // it shows that nothing is missing
-		return c.Refuse(
-			fmt.Errorf("timeline: mirror %d: %w: it has left after tick %d, and this is for tick %d", cmd.Origin, timeline.ErrMirror, h.until, cmd.Tick))
+		return distrust("it has left after tick %d, and this is for tick %d", h.until, cmd.Tick)
 	}
 	f, err := c.Take(cmd, cmd.Tick)
 	if err == nil {
