@@ -162,7 +162,8 @@ func (l *Layout) samePath(wrote, read []step) error {
 		case i >= len(wrote):
 			return l.differs(read[i], "is read, but writing has ended")
 		case wrote[i] != read[i]:
-			return l.differs(wrote[i], "is written where reading expects "+l.stepName(read[i])+
+			return l.differs(wrote[i], "is written where reading expects "+
+				l.root.fieldName(read[i].offset)+" ("+read[i].kind.String()+")"+
 				"; branches must depend only on fields synced before them")
 		}
 	}
@@ -175,8 +176,4 @@ func (l *Layout) differs(st step, detail string) error {
 
 func (l *Layout) strays(field, detail string) error {
 	return &FieldError{Type: l.schema.Name, Field: field, Err: ErrPath, Detail: detail}
-}
-
-func (l *Layout) stepName(st step) string {
-	return l.root.fieldName(st.offset) + " (" + st.kind.String() + ")"
 }

@@ -161,13 +161,12 @@ func (c *Cursor) Bytes(v *[]byte, n int) {
 }
 
 // Rest is all that follows. When it reads, v points into what the cursor was given.
-func (c *Cursor) Rest(v *[]byte) { c.Bytes(v, c.rest(len(*v))) }
-
-func (c *Cursor) rest(written int) int {
+func (c *Cursor) Rest(v *[]byte) {
+	n := len(*v)
 	if c.reading {
-		return len(c.b)
+		n = len(c.b)
 	}
-	return written
+	c.Bytes(v, n)
 }
 
 // Text8 is a text of at most most bytes behind its length in one byte.

@@ -150,12 +150,6 @@ func (d *definer) draw() uint64 {
 	return z ^ z>>31
 }
 
-// number chooses the value of a field of one number.
-func (d *definer) number(p unsafe.Pointer, kind Kind, lo, hi int32, aux uint64) int32 {
-	d.at.meet(p, kind, 1, [4]int32{lo}, [4]int32{hi}, aux)
-	return d.value(kind, lo, hi)
-}
-
 func (d *definer) value(kind Kind, lo, hi int32) int32 {
 	none := nearestZero(lo, hi)
 	span := uint64(uint32(hi - lo))
@@ -214,11 +208,6 @@ func (d *definer) leave(out *sketch) {
 		d.err = err
 	}
 	d.at = out
-}
-
-// name is for errors found while exploring.
-func (d *definer) name(p unsafe.Pointer, kind Kind) string {
-	return fieldName(d.at.typ, d.at.offset(p), kind)
 }
 
 func panicText(r any) string {

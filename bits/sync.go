@@ -170,7 +170,8 @@ func (s *Sync) otherwise(p unsafe.Pointer, kind Kind, k, lo, hi int32, aux uint6
 	case decoding:
 		return lo + int32(uint32(decodeUniform(s.dec, uint64(uint32(hi-lo)))))
 	case describing:
-		return s.def.number(p, kind, lo, hi, aux)
+		s.def.at.meet(p, kind, 1, [4]int32{lo}, [4]int32{hi}, aux)
+		return s.def.value(kind, lo, hi)
 	case tracingWrite, tracingRead:
 		m := s.traceStep(p, kind, lo, hi, aux)
 		k = s.number(p, kind, k, lo, hi, aux)
@@ -349,7 +350,8 @@ func (s *Sync) fail(p unsafe.Pointer, kind Kind, err error, detail string) {
 	if s.layout != nil {
 		e.Type, e.Field = s.layout.schema.Name, s.name(p)
 	} else if s.mode == describing {
-		e.Field = s.def.name(p, kind)
+		at := s.def.at
+		e.Field = fieldName(at.typ, at.offset(p), kind)
 	}
 	s.err = e
 }

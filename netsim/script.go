@@ -55,8 +55,10 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, "at %v %v %s", f.At, f.Kind, f.From)
 		switch f.Kind {
 		case Cut, Storm:
-			b.WriteString(arrow(f.OneWay))
-			b.WriteString(f.To)
+			if f.OneWay {
+				b.WriteString(" >")
+			}
+			b.WriteString(" " + f.To)
 		case Rebind:
 			if f.Address {
 				b.WriteString(" address")
@@ -80,13 +82,6 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, " bit %d", f.Bit)
 	}
 	return b.String()
-}
-
-func arrow(oneWay bool) string {
-	if oneWay {
-		return " > "
-	}
-	return " "
 }
 
 // Parse reads a script. The error names the line and what is expected there.

@@ -114,7 +114,7 @@ func (c *Clock) Start(now time.Duration, server world.Tick, roundTrip time.Durat
 	c.running, c.newest, c.moved = true, server, false
 	c.drift = 0
 	c.tick, c.reports.at, c.reports.value = 0, c.reports.at[:0], c.reports.value[:0]
-	c.set(float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate))
+	c.set(c.leadFor(server))
 	c.tick = world.Tick(max(0, math.Floor(c.time())))
 	for i := range c.leads {
 		c.leads[i] = c.lead
@@ -192,22 +192,21 @@ func (c *Clock) Moved() { c.moved = true }
 // interrupted, and is set anew if it is not past it at all.
 func (c *Clock) Saw(now time.Duration, server world.Tick) {
 	c.pass(now)
-	if c.running && c.moved {
-		c.arrive(server)
+	if c.running && c.moved { // the first snapshot of another server
+		c.moved = false
+		c.reports.drop(len(c.reports.at))
+		c.set(max(c.leadFor(server), c.lead))
 	}
 	if c.running && c.time() < float64(server) {
 		c.jumps++
 		c.reports.drop(len(c.reports.at))
-		c.set(float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate))
+		c.set(c.leadFor(server))
 	}
 }
 
-// arrive begins with another server, by its first snapshot.
-func (c *Clock) arrive(server world.Tick) {
-	c.moved = false
-	c.reports.drop(len(c.reports.at))
-	lead := float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate)
-	c.set(max(lead, c.lead))
+// leadFor is the lead by which a command comes to the server in time, by its snapshot of a tick.
+func (c *Clock) leadFor(server world.Tick) float64 {
+	return float64(server) + float64(c.trip*c.rate) + c.margin() - float64(c.now*c.rate)
 }
 
 // aim finds where the lead should be.

@@ -38,7 +38,7 @@ func (c *Client) predict(t world.Tick) {
 	}
 	c.notices.again(t)
 	for e, v := range w.Host().Happened {
-		if c.foreseeable(w, e.By) {
+		if !c.mixed() || e.By == world.None || c.steps(w, e.By) {
 			c.notices.foresee(e, v)
 		}
 	}
@@ -52,11 +52,6 @@ func (c *Client) mixed() bool {
 // predicts says whether what someone owns is stepped here.
 func (c *Client) predicts(x *class, owner world.Player) bool {
 	return x.predicts(c.style, owner != world.Nobody && owner == c.o.Player)
-}
-
-// foreseeable says whether what an entity causes is to be believed.
-func (c *Client) foreseeable(w *world.World, by world.ID) bool {
-	return !c.mixed() || by == world.None || c.steps(w, by)
 }
 
 // steps says whether an entity of a world is stepped here.

@@ -24,8 +24,8 @@ type Margin struct {
 // newWatcher looks up the fields of margins. All margins that make no sense are reported together.
 func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 	o := &watcher{
-		game: g, classes: make([][]group, len(g.Classes())),
-		kinds: make([][]group, len(g.Events())),
+		game: g, classes: make([][]*group, len(g.Classes())),
+		kinds: make([][]*group, len(g.Events())),
 	}
 	if s := g.Commands(); s != nil {
 		o.command = len(s.Slots)
@@ -57,7 +57,7 @@ func (o *watcher) add(g *world.Game, m Margin) error {
 	if err != nil {
 		return err
 	}
-	gr := group{class: m.Class, field: m.Field, margin: m.By}
+	gr := &group{class: m.Class, field: m.Field, margin: m.By}
 	for i, s := range schema.Slots {
 		if s.Name == m.Field || strings.HasPrefix(s.Name, m.Field+".") {
 			gr.slots, gr.index = append(gr.slots, s), append(gr.index, i)
@@ -74,7 +74,7 @@ func (o *watcher) add(g *world.Game, m Margin) error {
 	return nil
 }
 
-func (o *watcher) find(g *world.Game, m Margin) (*[]group, *bits.Schema, error) {
+func (o *watcher) find(g *world.Game, m Margin) (*[]*group, *bits.Schema, error) {
 	for i, c := range g.Classes() {
 		if c.Name() == m.Class {
 			return &o.classes[i], c.Schema(), nil
@@ -192,8 +192,7 @@ func (o *watcher) sameWeak(a, b *Outcome) bool {
 				return false
 			}
 			p, q := a.image(x), b.image(y)
-			for k := range o.kinds[x.Kind] {
-				g := &o.kinds[x.Kind][k]
+			for _, g := range o.kinds[x.Kind] {
 				first := g.index[0] // the slots of a field stand together
 				if g.distance(p[first:], q[first:]) > g.margin {
 					return false
@@ -214,8 +213,7 @@ func (o *watcher) compareBodies(a, b *Outcome) verdict {
 			return strictly
 		}
 		p, q := a.values(x), b.values(y)
-		for k := range o.classes[x.id.Class()] {
-			g := &o.classes[x.id.Class()][k]
+		for _, g := range o.classes[x.id.Class()] {
 			if g.distance(p[g.at:], q[g.at:]) > g.margin {
 				v = weakly
 			}
@@ -235,8 +233,7 @@ func (o *watcher) jump(a, b *Outcome, s *Stats) {
 			continue
 		}
 		p, q := a.values(x), b.values(b.bodies[j])
-		for k := range o.classes[x.id.Class()] {
-			g := &o.classes[x.id.Class()][k]
+		for _, g := range o.classes[x.id.Class()] {
 			d := g.distance(p[g.at:], q[g.at:])
 			s.jump(d, g.margin)
 		}

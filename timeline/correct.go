@@ -25,8 +25,7 @@ func (t *Trailing) correct(i int) bool {
 	for k, x := range mine.bodies {
 		y := its.bodies[k]
 		p, q := mine.values(x), its.values(y)
-		for g := range t.watch.classes[x.id.Class()] {
-			gr := &t.watch.classes[x.id.Class()][g]
+		for _, gr := range t.watch.classes[x.id.Class()] {
 			if gr.distance(p[gr.at:], q[gr.at:]) <= gr.margin {
 				continue
 			}

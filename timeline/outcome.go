@@ -124,11 +124,11 @@ func (h *History) slot(t world.Tick) *Outcome { return &h.ring[int(t%world.Tick(
 // A watcher makes outcomes of ticks and compares them. One serves all copies of a timeline.
 type watcher struct {
 	game    *world.Game
-	classes [][]group // by class: what is compared of its entities
-	kinds   [][]group // by kind of event: what is compared of weak ones
-	listed  []int     // the classes that have any
-	command int       // the length of a command's image
-	repeats bool      // watch whose commands were repeated
+	classes [][]*group // by class: what is compared of its entities
+	kinds   [][]*group // by kind of event: what is compared of weak ones
+	listed  []int      // the classes that have any
+	command int        // the length of a command's image
+	repeats bool       // watch whose commands were repeated
 	sync    bits.Sync
 	used    []bool
 	nothing Outcome
@@ -178,8 +178,8 @@ func (o *watcher) observe(r *Outcome, w *world.World, in *world.Inputs) {
 		groups := o.classes[class]
 		for id := range w.Host().Of(class) {
 			image, at := w.Host().Image(id), len(r.data)
-			for i := range groups {
-				for _, s := range groups[i].index {
+			for _, g := range groups {
+				for _, s := range g.index {
 					r.data = append(r.data, image[s])
 				}
 			}

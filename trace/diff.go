@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -160,13 +161,9 @@ func (t *ticks) next() {
 
 // differentInputs finds the first thing in which the inputs of a tick differ, or gives nil.
 func differentInputs(a, b *Record, schema *bits.Schema) *InputDifference {
-	if d := differentPlayers(a.Tick, "leave", a.Leaves, b.Leaves); d != nil {
-		return d
-	}
-	if d := differentPlayers(a.Tick, "join", a.Joins, b.Joins); d != nil {
-		return d
-	}
-	if d := differentPlayers(a.Tick, "command", a.Players, b.Players); d != nil {
+	if d := cmp.Or(differentPlayers(a.Tick, "leave", a.Leaves, b.Leaves),
+		differentPlayers(a.Tick, "join", a.Joins, b.Joins),
+		differentPlayers(a.Tick, "command", a.Players, b.Players)); d != nil {
 		return d
 	}
 	for i, p := range a.Players {

@@ -2,6 +2,7 @@ package quake3
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coeval-dev/coeval/entropy"
 )
@@ -19,18 +20,12 @@ const recordedLengths = "" +
 func recorded() (*entropy.Huffman, error) {
 	var packed [128]byte
 	for i := range min(len(recordedLengths), 2*len(packed)) {
-		packed[i/2] |= digit(recordedLengths[i]) << (i % 2 * 4)
+		digit := strings.IndexByte("0123456789abcdef", recordedLengths[i])
+		packed[i/2] |= byte(digit) << (i % 2 * 4)
 	}
 	h, err := entropy.ParseHuffman(packed[:])
 	if err != nil {
 		return nil, fmt.Errorf("quake3: the built-in code is damaged: %w", err)
 	}
 	return h, nil
-}
-
-func digit(c byte) byte {
-	if c >= 'a' {
-		return c - 'a' + 10
-	}
-	return c - '0'
 }
