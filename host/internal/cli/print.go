@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // JSONFlag adds --json, for what Print prints.
@@ -39,4 +42,59 @@ func (r *Rows) String() string {
 	_, _ = io.WriteString(w, r.text.String()) // a builder takes everything
 	_ = w.Flush()
 	return out.String()
+}
+
+// Width is how many columns there are to write to: those of a terminal, or as many as the
+// environment's COLUMNS says, or 100.
+func Width(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
+	return 100
+}
+
+// A Progress is a bar on a terminal that says how far long work has come. On anything else it shows
+// nothing, so that logs and pipes stay clean. A nil Progress shows nothing either.
+type Progress struct {
+	out   io.Writer
+	shown string
+}
+
+// NewProgress makes a bar where out is a terminal.
+func NewProgress(out io.Writer) *Progress {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return &Progress{out: out}
+}
+
+const barWidth = 30
+
+// Show draws the bar for a share of the work, from 0 to 1, with what is being done beside it.
+func (p *Progress) Show(done float64, what string) {
+	if p == nil {
+		return
+	}
+	done = min(max(done, 0), 1)
+	full := int(done * barWidth)
+	line := fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full),
+		strings.Repeat("░", barWidth-full), done*100, what)
+	if line != p.shown {
+		p.shown = line
+		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
+	}
+}
+
+// Clear takes the bar away, for what is printed next.
+func (p *Progress) Clear() {
+	if p != nil && p.shown != "" {
+		p.shown = ""
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
 }
