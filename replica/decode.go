@@ -107,7 +107,8 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, p *Arrived, n *News, snap
 		}
 		if n.Bind = dec.Flag(chanceBind); n.Bind {
 			r.protocol.binding(wire{dec: dec}, p.Tick, n)
-			if dec.Err() != nil || n.Player == world.Nobody && n.ID.Generation() == 0 {
+			if dec.Err() != nil || n.Player == world.Nobody && (n.ID.Generation() == 0 ||
+				!r.known(n.ID)) {
 				return ErrPacket
 			}
 		}

@@ -16,7 +16,12 @@ type kept struct {
 	now   acks              // what the packet that is read says
 	holes bool              // some that the server may count on are missing here
 	spare [][][]int32       // memory of images, by class
+	size  int               // numbers in all of that memory
 }
+
+// maxKept bounds the numbers in all images that a client keeps, whatever a server sends: 128 MiB.
+// An honest one, which has to send every image, stays far below it.
+const maxKept = 1 << 25
 
 // keptImage is an image that came in a packet.
 type keptImage struct {
@@ -48,6 +53,9 @@ func newKept(r ReceiverState) ReceiverBases {
 // Header learns what of all that was sent before the server knows to have
 // arrived, and how many messages with events it sent.
 func (k *kept) Header(dec codec.PacketDecoder, p *Arrived) error {
+	if k.size > maxKept {
+		return ErrPacket
+	}
 	if err := k.readAcks(dec, p.Packet); err != nil {
 		return err
 	}
@@ -163,6 +171,8 @@ func (k *kept) add(p *Arrived, n *News) {
 	if spare := &k.spare[n.Class]; len(*spare) > 0 {
 		memory = (*spare)[len(*spare)-1]
 		*spare = (*spare)[:len(*spare)-1]
+	} else {
+		k.size += len(n.Image)
 	}
 	list := k.at(n.Handle)
 	at := len(*list)

@@ -44,8 +44,12 @@ type ReceiverOptions struct {
 	Tick world.Tick
 }
 
-// maxHandles bounds how many entities a server can make a client keep.
-const maxHandles = 1 << 18
+// maxHandles bounds how many entities a server can make a client keep, and maxAllocators from how
+// many servers: a world has room of its own for the entities of each.
+const (
+	maxHandles    = 1 << 18
+	maxAllocators = 64
+)
 
 // overtaken is by how many others a packet may be overtaken and still be used.
 const overtaken = 32
@@ -72,6 +76,7 @@ type Receiver struct {
 	events   hearing
 	queue    queue
 	outgoing [][]byte
+	from     []int // the allocators of entities
 	asked    bool // what was doubted has not been answered
 
 	work  scratch
@@ -337,6 +342,13 @@ func (r *Receiver) compare(c *bits.Cursor) error {
 	}
 	r.fresh(wrong)
 	return nil
+}
+
+// known says whether a server may tell of an entity with this identifier: those that clients make
+// up themselves are never told, and there are not many servers that make others.
+func (r *Receiver) known(id world.ID) bool {
+	a := id.Allocator()
+	return a != world.Predicted && (len(r.from) < maxAllocators || slices.Contains(r.from, a))
 }
 
 // at gives what is known of a handle, or nil.

@@ -219,6 +219,9 @@ func (r *Receiver) bind(n *News, p *Arrived, snap *Snapshot) *entity {
 	if overtaken {
 		now.told, now.what = e.told, Left // by the news that it is gone
 	}
+	if a := n.ID.Allocator(); !slices.Contains(r.from, a) {
+		r.from = append(r.from, a) // a packet brings a few at most
+	}
 	before := e.place()
 	*e = now
 	r.claim(n.Handle, before, e, snap)

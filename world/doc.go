@@ -81,7 +81,7 @@
 //
 // Chance belongs to entities. Rand depends on the seed, the entity that steps, the tick and how
 // many numbers that entity drew before, so it is the same for whoever computes that entity. Secret
-// is for what players must not foresee; clients do not have it.
+// is for what players must not foresee: a stream of a cipher, of which clients do not have the key.
 //
 // What a client cannot know is left to the machine that decides. A rule may ask w.Decides(), which
 // is false where the world is predicted from a part: who dies, and where they appear again, waits
@@ -92,7 +92,8 @@
 // everything and change nothing else, and whoever draws finds it by All.
 //
 // Commands have levels and edges. If a player's command is missing the last one is used again, but
-// fields tagged `world:"edge"` are zero then.
+// fields tagged `world:"edge"` are zero then. Others are told the levels of those whom they see,
+// but for fields tagged `world:"private"`.
 //
 // Memory is plain. Entities stand in pages that never move, so a pointer is good until the end of
 // the tick. Whether one changed is found by comparing memory with that of the last tick; no one
