@@ -10,7 +10,8 @@
 //
 //	Option     what can be chosen, its default and its bounds: a field of options, and a flag
 //	Progress   how far the work has come
-//	Worker     this program, started again as another process, with orders and answers
+//	Worker     this program, started again as another process, with orders and answers; a Shift is
+//	           what it does between them
 //	Job        pieces of work on all cores
 //	Report     paragraphs and tables for people, no wider than the terminal
 //	Plot       pictures

@@ -77,7 +77,8 @@ func TestRun(t *testing.T) {
 				s.Update, s.ServerOut, s.C, s.DPart, s.EPart)
 		}
 		if bodies := 1 + s.Alpha*float64(n-1); n > 1 &&
-			(s.Alpha <= 0 || s.Alpha > s.InView || s.InView > 1 || s.E*bodies < s.EPart) {
+			(s.Alpha <= 0 || s.Alpha > s.InView || s.InView > 1 ||
+				s.E*bodies < s.EPart*(1-1e-9)) {
 			t.Errorf("%d clients: alpha %v, in view %v, e %v of %v", n, s.Alpha, s.InView, s.E,
 				s.EPart)
 		}
