@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -176,7 +177,7 @@ func (s *machine) shownTick() world.Tick {
 func tallyFleet(n *netsim.Net, mirrors int, road netsim.Conditions) *fleet {
 	o := Options{HashEvery: 4}
 	o.Server.Title = tallies
-	o.Server.Level = server.Level{Name: "one", Seed: n.Seed()}
+	o.Server.Level = server.Level{Name: "one", Seed: n.Seed(), Data: make([]byte, levelSize)}
 	f := newFleet(n, o)
 	for i := range mirrors {
 		f.launch(string(rune('a'+i)), road)
@@ -213,7 +214,8 @@ const stillMost = 3 * time.Second
 func cutCase(n *netsim.Net, l lines, road netsim.Conditions) error {
 	f := tallyFleet(n, l.n, road)
 	defer f.close()
-	n.Run(300 * time.Millisecond)
+	// from when clocks are still being set until all has been well for a while
+	n.Run(300*time.Millisecond + time.Duration(n.Seed()%8)*200*time.Millisecond)
 	f.cutAndHeal(l)
 	if f.err != nil {
 		return fmt.Errorf("%v: %w", l, f.err)
@@ -225,12 +227,7 @@ func (f *fleet) cutAndHeal(l lines) {
 	if f.err != nil {
 		return
 	}
-	uber := 0
-	for i, s := range f.machines {
-		if s.mirror.ID() == f.machines[0].mirror.Uber() {
-			uber = i
-		}
-	}
+	uber := f.uber()
 	f.apply(l, false)
 	w := f.watch()
 	f.net.Run(9 * time.Second)
@@ -239,6 +236,12 @@ func (f *fleet) cutAndHeal(l lines) {
 	f.apply(l, true)
 	f.until(heal, "all serve in one group after the heal", f.whole)
 	f.settles(10 * time.Second)
+}
+
+// uber is which machine leads.
+func (f *fleet) uber() int {
+	return max(slices.IndexFunc(f.machines,
+		func(s *machine) bool { return s.mirror.ID() == f.machines[0].mirror.Uber() }), 0)
 }
 
 // judgeCut says whether those who should play on do, and the others have stopped and said so.

@@ -134,8 +134,8 @@ func (m *Mirror) poll(now time.Duration) error {
 		m.resume()
 		m.rule()
 		m.remind()
-		m.allow()
 		m.takeWaiting()
+		m.allow()
 	}
 	m.hearAgain()
 	if err := m.advance(); err != nil {

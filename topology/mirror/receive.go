@@ -224,7 +224,7 @@ func (m *Mirror) keep(c timeline.Command) {
 // decide looks at undecided commands again.
 func (m *Mirror) decide() {
 	list := m.undecided
-	m.undecided = nil
+	m.undecided, m.settle.crowded = nil, 0
 	for _, c := range list {
 		p := m.peers.of(c.Origin)
 		if p != nil || c.Origin == m.roll.self {
@@ -240,6 +240,7 @@ func (m *Mirror) submit(c timeline.Command) {
 	fate, err := m.line.Submit(m.clock.now(), c)
 	switch {
 	case errors.Is(err, timeline.ErrAhead):
+		m.settle.crowd(c.Tick)
 		m.keep(c)
 	case err != nil:
 		m.stats.Refused++

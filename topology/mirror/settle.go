@@ -18,7 +18,10 @@ import (
 //
 // The timeline settles what it is allowed to once the tick's window is over as well.
 type settling struct {
-	held   world.Tick // up to where the timeline may settle; it never goes back
+	held world.Tick // up to where all hold everything; it never goes back
+	// crowded is the first tick of a command that counts and for which the timeline has no room
+	// yet, or zero. Nothing from there on is settled before it has.
+	crowded world.Tick
 	every  world.Tick // settled worlds are compared by their hashes, after so many ticks
 	told   world.Tick // the last whose hash was told to others
 	hashes [64]hashEntry
@@ -59,6 +62,21 @@ func (s *settling) allow(holds world.Tick, others peers) (until world.Tick, more
 	more = holds > s.held
 	s.held = max(s.held, holds)
 	return s.held, more
+}
+
+// crowd is told of a command for which there is no room.
+func (s *settling) crowd(t world.Tick) {
+	if s.crowded == 0 || t < s.crowded {
+		s.crowded = t
+	}
+}
+
+// bound is up to where the timeline may settle.
+func (s *settling) bound() world.Tick {
+	if s.crowded != 0 {
+		return min(s.held, s.crowded-1)
+	}
+	return s.held
 }
 
 // A hashEntry has the hashes of one settled tick, of this mirror and as others told, so that a
@@ -110,9 +128,8 @@ func (m *Mirror) holds() world.Tick {
 
 // allow lets the timeline settle what every mirror holds.
 func (m *Mirror) allow() {
-	if until, more := m.settle.allow(m.holds(), m.peers); more {
-		m.line.Hold(until)
-	}
+	m.settle.allow(m.holds(), m.peers)
+	m.line.Hold(m.settle.bound())
 }
 
 // settled is called by the timeline with each settled world.
