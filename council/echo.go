@@ -41,6 +41,17 @@ func (c *Council) echoed(p *peer, age uint16) {
 // both is up to when a member was heard, and had heard this one.
 func (p *peer) both() time.Duration { return min(p.heard, p.echo) }
 
+// Absent lists the other members that are not there: they have not been heard for Silence, or have
+// not heard this one.
+func (c *Council) Absent() (list []member.ID) {
+	c.others(true, func(id member.ID, _ *peer) {
+		if !c.present(id) && (c.decree.Votes(c.opt.ID) || c.decree.Votes(id)) {
+			list = member.Insert(list, id)
+		}
+	})
+	return list
+}
+
 // regain notices that a quorum is there again after it was not. Those that are not yet may be about
 // to be: when lines come back they do so one after the other. So they are given as much time as if
 // this member had been stopped itself, and what was proposed about them before is given up, unless

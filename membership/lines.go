@@ -26,3 +26,12 @@ func (m *Membership) listen() {
 		}
 	}
 }
+
+// Absent lists the other members that this mirror is not in touch with: they were not heard of
+// late, or have not heard it.
+func (m *Membership) Absent() []member.ID {
+	if m.council == nil || m.done {
+		return nil
+	}
+	return m.council.Absent()
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/crimp"
@@ -21,8 +22,10 @@ type group struct {
 	node    *crimp.Node
 	council *membership.Membership
 	tries   uint32
-	met     []netip.AddrPort // where mirrors were
-	wanting []member.ID      // who waits for the world
+	met     []netip.AddrPort        // where mirrors were
+	wanting []member.ID             // who waits for the world
+	ways    map[member.ID]member.ID // over whom each is reached, as was told
+	looked  time.Duration           // steady: when that was
 	batch   []link.Datagram
 	out     []link.Datagram
 }
@@ -163,7 +166,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 			m.again("the world that came makes no sense")
 		}
 	case crimp.CutOff:
-		m.tell(News{Kind: CutOff})
+		m.tell(News{Kind: CutOff, Text: m.outOfTouch()})
 		m.life.to(cutOff)
 	case crimp.Denied:
 		return m.end(fmt.Errorf("%w: not let in: %s%s", ErrEnded, e.Reason, advice(e)))

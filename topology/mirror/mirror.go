@@ -129,6 +129,7 @@ func (m *Mirror) poll(now time.Duration) error {
 	if err := m.events(); err != nil {
 		return err
 	}
+	m.watchLines()
 	if m.goesOn() {
 		m.provide()
 		m.resume()

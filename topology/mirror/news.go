@@ -28,7 +28,7 @@ const (
 	MirrorJoined                     // a mirror came into the group
 	MirrorLeft                       // a mirror is out of it; Text says why
 	Led                              // a mirror is überserver now
-	// this mirror is not in touch with most of the others: it stops
+	// this mirror is not in touch with most of the others: it stops; Text says with whom
 	CutOff
 	Reunited    // it is in touch with them again
 	Rejoining   // this mirror asks to be let in anew; Text says why
@@ -38,12 +38,15 @@ const (
 	Refused
 	PlayerMoved // a player belongs to Mirror now
 	Ended       // this mirror is out of the group for good; Err says why
+	// a mirror is not reached directly any more; Text says over whom, or that it is not at all
+	LineDown
+	LineUp // it is reached directly again
 )
 
 var newsNames = [...]string{
 	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
 	"new überserver", "cut off", "in touch again", "joining again",
-	"settled worlds differ", "clock jumped", "refused", "player moved", "ended"}
+	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down", "line up"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -72,7 +72,8 @@ class Frame {
 
   // show takes what the program tells of the mirror, and what it told before.
   show(m, before, all) {
-    this.phase.textContent = m.phase;
+    const absent = (m.absent ?? []).map(id => all.find(o => o.id === id)?.number ?? 'the witness');
+    this.phase.textContent = absent.length && m.phase === 'suspended' ? `stopped, does not hear ${absent.join(', ')}` : m.phase;
     this.phase.className = `pill ${m.phase}`;
     this.crown.hidden = !m.uber || m.phase === 'dead';
     const alive = m.phase !== 'dead';

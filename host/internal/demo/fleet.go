@@ -272,6 +272,9 @@ func (f *fleet) told(life *life, n mirror.News) {
 		l.Text = "is the überserver now"
 	case mirror.CutOff:
 		l.Text, l.Bad = "is not in touch with most of the others, and stops", true
+		if n.Text != "" {
+			l.Text += ": " + n.Text
+		}
 	case mirror.Reunited:
 		l.Text = "is in touch again"
 	case mirror.Rejoining:
@@ -280,6 +283,10 @@ func (f *fleet) told(life *life, n mirror.News) {
 		l.Text, l.Bad = fmt.Sprintf("settled tick %d otherwise than another", n.Tick), true
 	case mirror.ClockJumped:
 		l.Text, l.Bad = "its clock jumped or stood still", true
+	case mirror.LineDown:
+		l.Text, l.Bad = fmt.Sprintf("does not reach mirror %d directly: %s", n.Mirror, n.Text), true
+	case mirror.LineUp:
+		l.Text = fmt.Sprintf("reaches mirror %d directly again", n.Mirror)
 	case mirror.Ended:
 		l.Text, l.Bad = fmt.Sprintf("has ended: %v", n.Err), true
 	default:
@@ -295,6 +302,7 @@ func mirrorTraffic(l *crimp.Ledger) map[string]uint64 {
 		crimp.SentProof: "proofs", crimp.SentOrder: "headers", crimp.SentForward: "against loss",
 		crimp.SentRepair: "repairs", crimp.SentControl: "control", crimp.SentRelay: "control",
 		crimp.SentMembership: "membership", crimp.SentWhisper: "membership",
+		crimp.SentLine: "control", crimp.SentCarry: "for others",
 	}
 	out := map[string]uint64{}
 	for p, n := range l.Sent {

@@ -287,6 +287,7 @@ type mirrorState struct {
 	Uber    bool   `json:"uber"`
 	ID      int    `json:"id"`
 	Members int    `json:"members"`
+	Absent  []int  `json:"absent"` // those of them that it is not in touch with
 	Players int    `json:"players"` // here
 	Bots    int    `json:"bots"`    // of those
 
@@ -321,6 +322,9 @@ func (l *life) tell() {
 		Commands: line.Commands, Rollbacks: n.rollbacks.Load(), Shown: st.Provisional,
 		Retracted: st.Retracted, Rejoins: st.Rejoins,
 		Sent: mirrorTraffic(&sent), since: l.since,
+	}
+	for _, id := range m.Absent() {
+		s.Absent = append(s.Absent, int(id))
 	}
 	if t := m.Timeline(); t != nil {
 		s.Delay = ms(t.Delays().Lead)

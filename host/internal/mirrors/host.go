@@ -236,7 +236,8 @@ func (h *host) news(n mirror.News) {
 		return
 	case mirror.PlayerMoved:
 		level = slog.LevelDebug
-	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused:
+	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
+		mirror.LineDown:
 		level = slog.LevelWarn
 	case mirror.Differs:
 		level = slog.LevelError

@@ -27,6 +27,7 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 	m.Gauge("mirror_is_uber", "Whether this mirror is the überserver.",
 		asNumber(x.ID() != 0 && x.ID() == x.Uber()))
 	m.Gauge("mirror_members", "Mirrors in the group, this one included.", float64(len(x.Members())))
+	measureLines(m, x)
 	m.Gauge("mirror_settled_tick", "The newest tick that is the same on all mirrors for good.",
 		float64(st.Settled))
 	m.Gauge("mirror_settled_delay_seconds", "How far the settled world is behind the present.",
@@ -71,6 +72,35 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 	if s := x.Server(); s != nil {
 		m.Server(s)
 	}
+}
+
+// measureLines adds how the other mirrors are reached, and what is carried for them.
+func measureLines(m *serve.Metrics, x *mirror.Mirror) {
+	ways := map[string]float64{"direct": 0, "detour": 0, "none": 0}
+	for _, l := range x.Lines() {
+		switch l.Via {
+		case 0:
+			ways["none"]++
+		case l.Member:
+			ways["direct"]++
+		default:
+			ways["detour"]++
+		}
+	}
+	serve.Gauges(m, "mirror_lines",
+		"Other mirrors and witnesses that are reached directly, over others, or not at all.",
+		"way", ways)
+	m.Gauge("mirror_absent", "Mirrors of the group that this one is not in touch with.",
+		float64(len(x.Absent())))
+	st := x.Multicast()
+	serve.Counts(m, "mirror_carried_total",
+		"Datagrams carried for other mirrors, and those that were not: there was no way, or too "+
+			"many were handed over.",
+		"what", map[string]uint64{
+			"carried": st.Carried, "no_way": st.Uncarried, "too_many": st.Overpaid,
+		})
+	m.Count("mirror_carried_bytes_total", "Bytes of datagrams carried for other mirrors.",
+		st.CarriedBytes)
 }
 
 func asNumber(yes bool) float64 {

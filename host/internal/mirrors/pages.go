@@ -23,6 +23,8 @@ type Status struct {
 	Mirror    int     `json:"mirror"` // its number in the group
 	Uber      int     `json:"uber"`   // that of the überserver
 	Mirrors   []int   `json:"mirrors"`
+	Absent    []int   `json:"absent"`  // those of them that it is not in touch with
+	Detours   []int   `json:"detours"` // those that it reaches only over others
 	Settled   uint64  `json:"settled_tick"`
 	SettledMS float64 `json:"settled_delay_ms"`
 	Rejoins   uint64  `json:"rejoins"`
@@ -97,11 +99,20 @@ func (h *host) status() Status {
 	st := m.Stats()
 	out := Status{
 		Phase: m.Phase().String(), Mirror: int(m.ID()), Uber: int(m.Uber()), Mirrors: []int{},
+		Absent: []int{}, Detours: []int{},
 		Settled: uint64(st.Settled), SettledMS: m.SettledDelay().Seconds() * 1000,
 		Rejoins: st.Rejoins,
 	}
 	for _, id := range m.Members() {
 		out.Mirrors = append(out.Mirrors, int(id))
+	}
+	for _, id := range m.Absent() {
+		out.Absent = append(out.Absent, int(id))
+	}
+	for _, l := range m.Lines() {
+		if l.Via != 0 && l.Via != l.Member {
+			out.Detours = append(out.Detours, int(l.Member))
+		}
 	}
 	if s := m.Server(); s != nil {
 		out.Status = serve.StatusOf(s)

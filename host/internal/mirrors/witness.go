@@ -30,6 +30,7 @@ type Witness struct {
 	opt   membership.Options
 	start time.Time
 	node  *crimp.Node
+	group *membership.Membership
 	in    bool         // it is in the group
 	once  bool         // it was at some time
 	stops bool         // it leaves, or has left
@@ -76,12 +77,11 @@ func (w *Witness) Join() error {
 	if w.opt.Identity, err = crimp.NewIdentity(secret); err != nil {
 		return err
 	}
-	m, err := membership.New(w.opt)
-	if err != nil {
+	if w.group, err = membership.New(w.opt); err != nil {
 		return err
 	}
 	w.in = false
-	w.node, err = crimp.NewNode(w.opt.Options, m)
+	w.node, err = crimp.NewNode(w.opt.Options, w.group)
 	return err
 }
 
@@ -182,7 +182,9 @@ func (w *Witness) events() error {
 				w.opt.Card.Addr.String())
 		case crimp.Led:
 			w.log.Info("new überserver", "mirror", int(e.Member))
-		case crimp.CutOff, crimp.Reunited:
+		case crimp.CutOff:
+			w.log.Warn(e.Kind.String(), "absent", w.group.Absent())
+		case crimp.Reunited:
 			w.log.Warn(e.Kind.String())
 		case crimp.Denied:
 			if !w.stops {
