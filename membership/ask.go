@@ -30,6 +30,7 @@ type asking struct {
 	retryAt time.Duration // zero: not waiting
 	rounds  int           // through all targets
 	hops    int           // redirections in a row
+	through bool          // the überserver was named, and is not reached
 	inquiry bool          // only whether we are still in
 	stopped bool          // there is nothing more to ask for
 	refused map[netip.AddrPort]refusal
@@ -142,8 +143,8 @@ func (a *asking) step() {
 		}
 		switch e.Kind {
 		case conn.Connected:
-			j := join{m.self, m.Epoch(), m.opt.Witness, m.opt.Order, m.opt.History, m.opt.About,
-				m.opt.Card}
+			j := join{m.self, m.Epoch(), m.opt.Witness, a.through, m.opt.Order, m.opt.History,
+				m.opt.About, m.opt.Card}
 			_ = e.Conn.Send(channel, write(messageJoin, &j))
 		case conn.Message:
 			a.message(e.Data)
@@ -199,6 +200,8 @@ func (a *asking) message(b []byte) {
 		if m.opt.Witness {
 			m.state = true
 			a.stop()
+		} else if a.through {
+			a.follow() // who has told it does not have the state to give
 		}
 	case messageDecree:
 		if d, err := council.ReadDecree(b[1:]); err == nil && m.self != 0 &&
@@ -250,6 +253,7 @@ var refusals = map[conn.Reason]refusal{
 
 // lost deals with the end of a connection.
 func (a *asking) lost(why conn.Reason) {
+	a.through = a.through || a.hops > 0 && why == conn.ReasonTimeout
 	r, refused := refusals[why]
 	if refused && a.m.self == 0 {
 		a.refused[a.at] = r

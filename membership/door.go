@@ -17,9 +17,18 @@ var channels = []conn.Channel{{Mode: conn.Ordered, MaxMessage: 200 << 10}}
 
 // candidate is one that waits to be let in.
 type candidate struct {
-	conn    *conn.Conn
+	conn    *conn.Conn // nil for one that another asks for
 	card    crimp.Card
 	witness bool
+	until   time.Duration // such a one is gone, unless it is asked for again
+}
+
+// there reports whether a candidate still waits.
+func (c *candidate) there(now time.Duration) bool {
+	if c.conn == nil {
+		return now < c.until
+	}
+	return c.conn.Open()
 }
 
 // newcomer is one that was let in, and waits for the state.
@@ -52,6 +61,7 @@ func (m *Membership) atDoor() {
 		case conn.Message:
 			m.knock(e.Conn, e.Data)
 		case conn.Disconnected:
+			m.asked = slices.DeleteFunc(m.asked, func(c charge) bool { return c.conn == e.Conn })
 			m.candidates = slices.DeleteFunc(m.candidates,
 				func(c candidate) bool { return c.conn == e.Conn })
 			for _, n := range m.newcomers {
@@ -96,6 +106,8 @@ func (m *Membership) knock(k *conn.Conn, b []byte) {
 	case m.council == nil || m.leaving || !m.council.Quorum() ||
 		m.council.Silent(m.uber) > m.opt.Silence/2:
 		_ = k.Send(channel, []byte{messageWait})
+	case !m.Leads() && j.through && j.member == 0:
+		m.askFor(k, &j)
 	case !m.Leads():
 		m.redirect(k)
 	case j.member != 0:
@@ -186,7 +198,7 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 	}
 	m.candidates = slices.DeleteFunc(m.candidates,
 		func(c candidate) bool { return c.card.Sign == j.card.Sign })
-	m.candidates = append(m.candidates, candidate{k, j.card, j.witness})
+	m.candidates = append(m.candidates, candidate{conn: k, card: j.card, witness: j.witness})
 }
 
 // welcome tells a candidate that it is in, and by which decree.
@@ -203,7 +215,12 @@ func (m *Membership) cleared(d *council.Decree) {
 		if h == nil || !slices.Contains(d.Learners, h.ID) || !m.Leads() {
 			return false
 		}
-		m.welcome(h.ID, c.conn)
+		if c.conn != nil {
+			m.welcome(h.ID, c.conn)
+		} else {
+			m.await(h.ID, nil) // who asked for it tells it
+			m.newcomers[h.ID].waiting = false
+		}
 		return true
 	})
 	out := func(id member.ID) bool { return m.charter.find(id) == nil }
@@ -218,7 +235,9 @@ func (m *Membership) cleared(d *council.Decree) {
 // turnAway sends on those who wait for something that only the überserver gives.
 func (m *Membership) turnAway() {
 	for i := range m.candidates {
-		m.redirect(m.candidates[i].conn)
+		if k := m.candidates[i].conn; k != nil {
+			m.redirect(k)
+		}
 	}
 	m.candidates = nil
 	for _, id := range sorted(m.newcomers) {

@@ -33,6 +33,7 @@ type Membership struct {
 	isolation
 	departure
 	office
+	asked   []charge // whom this mirror asks the überserver for
 	reasons reasons
 	talk    []byte
 	inParts []*inParts
@@ -195,6 +196,8 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 		if m.Leads() && len(b) == 1 && slices.Contains(m.council.Decree().Learners, from) {
 			m.ready[from] = true
 		}
+	case talkJoin:
+		m.askedFor(from, b)
 	case talkLeave:
 		leave := leaver{since: m.now}
 		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) &&
@@ -235,6 +238,7 @@ func (m *Membership) Step(now time.Duration, g *crimp.Group) {
 		return
 	}
 	m.preside()
+	m.ask()
 	m.learn() // what took no other's vote
 	m.mind()
 	for _, out := range m.council.Outgoing() {

@@ -12,7 +12,7 @@ import (
 
 // Messages at the door, each in one reliable message; the first byte tells which.
 //
-//	join      candidate: version 1, member 2 (zero, or who it is already), epoch 4 that it knows, flags 1 (bit 0: witness), order 1, history in microseconds 4,
+//	join      candidate: version 1, member 2 (zero, or who it is already), epoch 4 that it knows, flags 1 (bit 0: witness, bit 1: it does not reach the überserver), order 1, history in microseconds 4,
 //	          version of the game 8, length 1 and name, length 2 and text, card
 //	denied    door: reason 1, text
 //	wait      door: nobody can be let in here at present
@@ -33,6 +33,7 @@ const (
 
 	joinVersion = 1
 	flagWitness = 1
+	flagThrough = 2
 	stateTag    = 0x4d495252 // "MIRR"
 	channel     = 0
 	tokenLife   = 300 // seconds; clocks may differ by as much
@@ -42,6 +43,7 @@ type join struct {
 	member  member.ID
 	epoch   uint32
 	witness bool
+	through bool // it does not reach the überserver, and has another ask for it
 	order   crimp.Order
 	history time.Duration
 	about   About
@@ -54,6 +56,9 @@ func (j *join) fields(c *bits.Cursor) {
 	if j.witness {
 		flags = flagWitness
 	}
+	if j.through {
+		flags |= flagThrough
+	}
 	c.U8(&version)
 	c.U16((*uint16)(&j.member))
 	c.U32(&j.epoch)
@@ -64,8 +69,10 @@ func (j *join) fields(c *bits.Cursor) {
 	c.Text8(&j.about.Name, math.MaxUint8)
 	c.Text16(&j.about.Text, maxText)
 	j.card.Fields(c)
-	c.Check(version == joinVersion && flags&^flagWitness == 0 && j.card.Addr.IsValid())
-	j.witness, j.history = flags == flagWitness, time.Duration(history)*time.Microsecond
+	c.Check(version == joinVersion && flags&^(flagWitness|flagThrough) == 0)
+	c.Check(j.card.Addr.IsValid())
+	j.witness, j.through = flags&flagWitness != 0, flags&flagThrough != 0
+	j.history = time.Duration(history) * time.Microsecond
 }
 
 // welcome is what one that was let in is told.

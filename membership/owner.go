@@ -75,7 +75,7 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID,
 	}
 	for i := range m.candidates {
 		c := &m.candidates[i]
-		if !c.conn.Open() || ch.holder(c.card.Sign) != nil || ch.size() >= m.opt.MaxMembers {
+		if !c.there(m.now) || ch.holder(c.card.Sign) != nil || ch.size() >= m.opt.MaxMembers {
 			continue
 		}
 		id := ch.takeID()

@@ -30,7 +30,7 @@ func (m *Membership) preside() {
 	}
 	for i := range m.candidates {
 		wanted = wanted || m.charter.holder(m.candidates[i].card.Sign) == nil &&
-			m.charter.size() < m.opt.MaxMembers
+			m.candidates[i].there(m.now) && m.charter.size() < m.opt.MaxMembers
 	}
 	if m.leaving && m.successor(d) != 0 {
 		wanted = true

@@ -19,6 +19,7 @@ import (
 //	begun   this member has the state, and may vote from now on
 //	leave   4 last packet: this member wants to go
 //	closed  the überserver is the last that has the game, and ends it
+//	join    8 client, 1 witness, card: one that does not reach the überserver asks to be let in
 //
 // The digest is the beginning of the SHA-256 of the whole message. So when a message is said
 // again because it was not answered, its parts make up for those that were lost before.
@@ -28,6 +29,7 @@ const (
 	talkBegun  = 3
 	talkLeave  = 4
 	talkClosed = 5
+	talkJoin   = 6
 
 	partHead = 1 + 8 + 1 + 1
 	maxParts = 255

@@ -22,10 +22,10 @@ type settling struct {
 	// crowded is the first tick of a command that counts and for which the timeline has no room
 	// yet, or zero. Nothing from there on is settled before it has.
 	crowded world.Tick
-	every  world.Tick // settled worlds are compared by their hashes, after so many ticks
-	told   world.Tick // the last whose hash was told to others
-	hashes [64]hashEntry
-	wrong  bool // this mirror's settled world is unlike most others'
+	every   world.Tick // settled worlds are compared by their hashes, after so many ticks
+	told    world.Tick // the last whose hash was told to others
+	hashes  [64]hashEntry
+	wrong   bool // this mirror's settled world is unlike most others'
 }
 
 // newSettling begins after a world's tick.

@@ -287,7 +287,7 @@ type mirrorState struct {
 	Uber    bool   `json:"uber"`
 	ID      int    `json:"id"`
 	Members int    `json:"members"`
-	Absent  []int  `json:"absent"` // those of them that it is not in touch with
+	Absent  []int  `json:"absent"`  // those of them that it is not in touch with
 	Players int    `json:"players"` // here
 	Bots    int    `json:"bots"`    // of those
 
