@@ -24,10 +24,11 @@ func TestRelays(t *testing.T) {
 		hint  func(a *thing, h *game.Hints)
 		of    string // which classes, but for the state
 	}{
-		"all is shown":      {everyone, nil, "thing other"},
-		"one is opted out":  {everyone, func(_ *thing, h *game.Hints) { h.NoRelay() }, "other"},
-		"a body":            {everyone, func(_ *thing, h *game.Hints) { h.Body(1) }, "thing"},
-		"interpolated":      {everyone, func(_ *thing, h *game.Hints) { h.Interpolated() }, "other"},
+		"all is shown":     {everyone, nil, "thing other"},
+		"one is opted out": {everyone, func(_ *thing, h *game.Hints) { h.NoRelay() }, "other"},
+		"a body":           {everyone, func(_ *thing, h *game.Hints) { h.Body(1) }, "thing"},
+		"interpolated": {
+			everyone, func(_ *thing, h *game.Hints) { h.Interpolated() }, "other"},
 		"own only":          {everyone, func(_ *thing, h *game.Hints) { h.OwnOnly() }, "other"},
 		"players hide":      {hiding, nil, ""},
 		"a body that hides": {hiding, func(_ *thing, h *game.Hints) { h.Body(1) }, "thing"},

@@ -260,7 +260,8 @@ func (b *Publisher) take(class int32) int32 {
 		b.unique = 1
 	}
 	*s = slot{
-		unique: b.unique, class: class, born: b.count, fields: int32(b.protocol.classes[class].fields),
+		unique: b.unique, class: class, born: b.count,
+		fields: int32(b.protocol.classes[class].fields),
 		images: s.images, meta: s.meta, pinned: s.pinned[:0],
 	}
 	clear(s.meta)

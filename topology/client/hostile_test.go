@@ -122,7 +122,8 @@ func (y *liar) letIn() {
 	y.epoch++
 	y.say(wire.Message{Kind: wire.Welcome, Player: 1, Client: 1, Interval: 3, Name: "ann"})
 	l := y.level()
-	y.say(wire.Message{Kind: wire.Level, Epoch: y.epoch, Seed: 3, Start: y.pub.Start(), Data: l.Hash()})
+	y.say(wire.Message{Kind: wire.Level, Epoch: y.epoch, Seed: 3, Start: y.pub.Start(),
+		Data: l.Hash()})
 	for range 30 {
 		y.frame()
 	}
