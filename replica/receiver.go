@@ -77,7 +77,7 @@ type Receiver struct {
 	queue    queue
 	outgoing [][]byte
 	from     []int // the allocators of entities
-	asked    bool // what was doubted has not been answered
+	asked    bool  // what was doubted has not been answered
 
 	work  scratch
 	stats ReceiverStats
