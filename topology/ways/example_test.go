@@ -35,5 +35,5 @@ func Example() {
 		}
 	}
 	// Output:
-	// ended after 5 datagrams: client: timed out; check the address, the firewall and the network
+	// ended after 11 datagrams: client: timed out; check the address, the firewall and the network
 }
