@@ -70,7 +70,7 @@ func (m *mirrorProcess) start() {
 	t := m.t
 	t.Helper()
 	args := append([]string{"mirror", "--listen", m.udp, "--mirrors", m.addr, "--key", m.key,
-		"--open", "--json", "--patience", "30s", "--metrics-from", "all"}, m.args...)
+		"--open", "--json", "--metrics-from", "all", "--patience", "30s"}, m.args...)
 	var others []string
 	for _, x := range m.mirrors {
 		if x != m {

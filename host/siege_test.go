@@ -63,9 +63,11 @@ func TestPlacesWithoutAToken(t *testing.T) {
 				t.Errorf("%+v", j)
 			}
 			m := metrics(t, s.HTTP)
-			if m[`coeval_places_refused_total{reason="gave_way"}`] < 1 ||
-				m[`coeval_places{kind="taken"}`] > 224 {
-				t.Errorf("places: %v", m)
+			// On a slow machine the first are gone for their silence by then.
+			gone := m[`coeval_places_refused_total{reason="gave_way"}`] +
+				m[`coeval_places_refused_total{reason="not_proven"}`]
+			if taken := m[`coeval_places{kind="taken"}`]; gone < 8 || taken > 112 {
+				t.Errorf("%v of 120 have lost their places, %v have one", gone, taken)
 			}
 			if hosttest.Soak() { // and the rest goes by itself, within seconds
 				for _, l := range sessions {

@@ -163,7 +163,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 1, 0, 3, 9, 9, 1, 0, 1, 1, 1, 1, 3, 1, 0, 4, 5, 9, 200})
 	f.Add([]byte{3, 0, 9, 30, 19, 0, 9, 30, 35, 0, 9, 9, 2, 4, 9, 9})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		if len(script) > 400 {
+		if len(script) > 120 {
 			return
 		}
 		c := newCrowd(t)
@@ -176,7 +176,7 @@ func FuzzRequests(f *testing.F) {
 			script = script[1:]
 			return b
 		}
-		for ticks := 0; len(script) > 0 && ticks < 1500; {
+		for ticks := 0; len(script) > 0 && ticks < 300; {
 			op := next()
 			i := int(op >> 4 & 3)
 			l := c.others[i]
@@ -188,7 +188,7 @@ func FuzzRequests(f *testing.F) {
 					l.dead = !l.dead
 				}
 			case 2, 3:
-				n := int(next())
+				n := int(next() % 64)
 				ticks += n
 				for range n {
 					c.tick()
