@@ -108,24 +108,17 @@ func (t *Title) traits() (list []interest.Description) {
 }
 
 // at is where an entity's image says that it is.
-func (c *class) at(w *world.World, id world.ID) (p det.Vec3) {
+func (c *class) at(w *world.World, id world.ID) det.Vec3 {
 	image := w.Host().Image(id)
 	if image == nil {
-		return p
+		return det.Vec3{}
 	}
 	slots := c.info.Schema().Slots
+	var v [3]float64
 	for i, slot := range c.place.Slots {
-		x := float64(float64(image[slot]) * slots[slot].Scale)
-		switch i {
-		case 0:
-			p.X = x
-		case 1:
-			p.Y = x
-		case 2:
-			p.Z = x
-		}
+		v[i] = float64(image[slot]) * slots[slot].Scale
 	}
-	return p
+	return det.Vec3{X: v[0], Y: v[1], Z: v[2]}
 }
 
 // eyes are the classes that players look through: those with the method Look, or else their body.

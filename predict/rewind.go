@@ -142,17 +142,10 @@ func (r *Rewind) Where(target world.ID, seen float64, clear func(present det.Vec
 }
 
 // point is the place that an image tells of, in the world's units.
-func (f *fields) point(image []int32) (p det.Vec3) {
+func (f *fields) point(image []int32) det.Vec3 {
+	var v [3]float64
 	for i, slot := range f.place {
-		x := float64(float64(image[slot]) * f.scale)
-		switch i {
-		case 0:
-			p.X = x
-		case 1:
-			p.Y = x
-		case 2:
-			p.Z = x
-		}
+		v[i] = float64(image[slot]) * f.scale
 	}
-	return p
+	return det.Vec3{X: v[0], Y: v[1], Z: v[2]}
 }

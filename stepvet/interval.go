@@ -89,15 +89,7 @@ func integerRange(t types.Type) (lo, hi float64, ok bool) {
 	if !isBasic || b.Info()&types.IsInteger == 0 {
 		return 0, 0, false
 	}
-	bits := 64
-	switch b.Kind() {
-	case types.Int8, types.Uint8:
-		bits = 8
-	case types.Int16, types.Uint16:
-		bits = 16
-	case types.Int32, types.Uint32:
-		bits = 32
-	}
+	bits := int(8 * types.SizesFor("gc", "amd64").Sizeof(b))
 	below := func(n int) float64 { // the largest float that is not above 2^n - 1
 		if n <= 53 {
 			return math.Ldexp(1, n) - 1

@@ -22,13 +22,13 @@ const (
 	blockEnd    = 'E'
 )
 
-// The longest payload of each kind of block.
-const (
-	maxHeaderBlock = 4 << 20
-	maxInputsBlock = 160 << 20 // no more than what the largest tick can take; see worst
-	maxStateBlock  = maxState + 64
-	maxEndBlock    = 64
-)
+// longest is the longest payload of each kind of block.
+var longest = map[byte]uint64{
+	blockHeader: 4 << 20,
+	blockInputs: 160 << 20, // no more than what the largest tick can take; see worst
+	blockState:  maxState + 64,
+	blockEnd:    64,
+}
 
 // A block is a kind, the length of its payload, the payload, and a checksum. The checksum goes on
 // from that of the block before, so that a block that is missing or in another's place is found
@@ -130,20 +130,6 @@ func (b *blockReader) reset(in io.Reader, at int64, crc uint32) {
 	}
 }
 
-func limitOf(kind byte) uint64 {
-	switch kind {
-	case blockHeader:
-		return maxHeaderBlock
-	case blockState:
-		return maxStateBlock
-	case blockInputs:
-		return maxInputsBlock
-	case blockEnd:
-		return maxEndBlock
-	}
-	return 0
-}
-
 // next reads a block, and gives io.EOF only where a block might begin. Its payload is good until
 // the next call.
 func (b *blockReader) next() (kind byte, payload []byte, err error) {
@@ -151,7 +137,7 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	limit := limitOf(kind)
+	limit := longest[kind]
 	if limit == 0 {
 		return 0, nil, fmt.Errorf("%w: there is no block of kind %#02x", ErrDamaged, kind)
 	}
