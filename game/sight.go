@@ -115,7 +115,7 @@ func (c *class) at(w *world.World, id world.ID) det.Vec3 {
 	}
 	slots := c.info.Schema().Slots
 	var v [3]float64
-	for i, slot := range c.place.Slots {
+	for i, slot := range c.place.Slots[:min(len(c.place.Slots), len(v))] {
 		v[i] = float64(image[slot]) * slots[slot].Scale
 	}
 	return det.Vec3{X: v[0], Y: v[1], Z: v[2]}
