@@ -300,8 +300,8 @@ func TestAStrangersWorld(t *testing.T) {
 	}{
 		{"an honest one", 3, LoadLimits{}, nil},
 		{"of many servers", 200, LoadLimits{}, nil},
-		{"of all there could be", Predicted - 1, LoadLimits{}, ErrMemory},
-		{"of all there could be, from a friend", Predicted - 1, LoadLimits{Memory: 1 << 30}, nil},
+		{"of very many servers", 1200, LoadLimits{}, ErrMemory},
+		{"of very many servers, from a friend", 1200, LoadLimits{Memory: 1 << 30}, nil},
 		{"of more than a caller wants", 200, LoadLimits{Memory: 1 << 20}, ErrMemory},
 	} {
 		data := sparse(t, x.banks)

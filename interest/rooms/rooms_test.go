@@ -558,11 +558,11 @@ func TestOracle(t *testing.T) {
 	})
 }
 
-// TestAStrangersMap works with a layout of 16 by 16 rooms whose every wall is a wide opening with a
+// TestAStrangersMap works with a layout of 10 by 10 rooms whose every wall is a wide opening with a
 // door, so that one sees far in all directions: the work for the plan is bounded, and so is that of
 // one Refresh after all doors have moved, though what is seen is never too little.
 func TestAStrangersMap(t *testing.T) {
-	const n, total, each = 16, 100_000, 2_000
+	const n, total, each = 10, 20_000, 1_000
 	l := Layout{Rooms: n * n, Total: total, Locate: func(det.Vec2) int { return -1 }}
 	for i := range n * n {
 		x, y := float64(i%n*4), float64(i/n*4)
