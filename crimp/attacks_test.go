@@ -240,6 +240,99 @@ func TestClash(t *testing.T) {
 	}
 }
 
+// TestFakeClash: a member puts the name of another on what it makes itself, with the group's key and
+// the one tag that it can make. Nobody believes that there are two with one identity.
+func TestFakeClash(t *testing.T) {
+	for _, proof := range []Proof{Tags, Signatures} {
+		g := trio(t, func(o *Options, r *Roster) { r.Proof = proof })
+		victim, evil := g[0], g[1]
+		e := evil.sending
+		b := append(make([]byte, e.bodyAt, 256), 0, 0, 0, 1, 0, 'x')
+		h := header{kind: kindData, number: 1000, epoch: byte(e.number), group: evil.tag, member: 1}
+		h.put(b)
+		if proof == Tags { // those for members 2 and 3, the first of which it can make
+			digest := evil.sum(b[:headerSize], b[e.bodyAt:])
+			var tag [16]byte
+			victim.sending.sendTag[1].Encrypt(tag[:], digest[:16])
+			copy(b[headerSize:], tag[:tagSize])
+		}
+		sealed := e.aead.Seal(b[e.bodyAt:e.bodyAt], evil.crypt.setNonce(&h, e.number),
+			b[e.bodyAt:], b[:e.bodyAt])
+		victim.Receive(0, []link.Datagram{{Data: b[:e.bodyAt+len(sealed)]}})
+		for _, ev := range victim.Events() {
+			if ev.Kind == Clash {
+				t.Errorf("%v: a clash is told", proof)
+			}
+		}
+		if victim.stats.Clashes != 0 || victim.stats.Unproven != 1 {
+			t.Errorf("%v: %+v", proof, victim.stats)
+		}
+	}
+}
+
+// TestKeysStay: a roster that gives a member another key is refused whole, so that whispers are
+// never numbered anew under a key that was used; and numbers go on when a member was forgotten.
+func TestKeysStay(t *testing.T) {
+	g := trio(t, nil)
+	roster := func(epoch uint32) Roster {
+		r := Roster{Group: 77, Epoch: epoch, Key: [16]byte{byte(epoch)}}
+		for i := range g {
+			r.Members = append(r.Members,
+				Member{ID: member.ID(i + 1), Card: g[i].identity.Card(netip.AddrPort{}, 1)})
+		}
+		return r
+	}
+	whisper := func() (number uint32) {
+		if err := g[0].Whisper(0, 2, []byte("psst")); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range pass(0, g[0]) {
+			if b[0] == kindWhisper {
+				number = be.Uint32(b[6:])
+			}
+		}
+		return number
+	}
+	last := whisper()
+	for _, change := range []func(*Roster){
+		func(r *Roster) { r.Members[1].Sign[0] ^= 1 },
+		func(r *Roster) { r.Members[1].Agree[0] ^= 1 },
+		func(r *Roster) { r.Members[0].Agree[0] ^= 1 },
+	} {
+		r := roster(2)
+		change(&r)
+		if err := g[0].SetRoster(0, r); err == nil {
+			t.Error("a roster with another key is put in force")
+		}
+		if err := g[0].Introduce(77, 1, r.Members[1:]); err == nil && r.Members[0].Agree ==
+			roster(2).Members[0].Agree {
+			t.Error("a member with another key is introduced")
+		}
+		if n := whisper(); n <= last || g[0].Epoch() != 1 {
+			t.Errorf("number %d after %d, epoch %d", n, last, g[0].Epoch())
+		} else {
+			last = n
+		}
+	}
+	// So many others that member 2 is forgotten, and comes again.
+	second := roster(2).Members[1]
+	for i := range maxListeners + 8 {
+		other := Member{ID: member.ID(100 + i), Card: second.Card}
+		if err := g[0].Introduce(77, 1, []Member{other}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g[0].whispers.known[2] != nil {
+		t.Fatal("member 2 is still known")
+	}
+	if err := g[0].Introduce(77, 1, []Member{second}); err != nil {
+		t.Fatal(err)
+	}
+	if n := whisper(); n <= last {
+		t.Errorf("number %d after %d", n, last)
+	}
+}
+
 // TestSealKeepsWithinItsMemory: see sealSlack.
 func TestSealKeepsWithinItsMemory(t *testing.T) {
 	g := trio(t, nil)

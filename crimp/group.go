@@ -224,6 +224,12 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 		g.dismiss(ReasonLeft)
 		return nil
 	}
+	if r.Members[own].Agree != card.Agree {
+		return errOtherCard
+	}
+	if err := g.whispers.same(r.Members); err != nil {
+		return err
+	}
 	first := g.self == nil
 	if first {
 		m := r.Members[own]

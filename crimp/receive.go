@@ -157,8 +157,13 @@ func (g *Group) mirrored(e *epoch, h *header, b []byte) {
 		}
 		return
 	}
-	if _, ok := g.open(e, h, b); !ok {
+	body, ok := g.open(e, h, b)
+	if !ok {
 		g.stats.Forged++
+		return
+	}
+	if !g.provenOwn(e, b, body) {
+		g.stats.Unproven++ // another member has put our name on it
 		return
 	}
 	g.stats.Clashes++

@@ -168,3 +168,27 @@ func (g *Group) proven(e *epoch, from int, b, body []byte) bool {
 	}
 	return subtle.ConstantTimeCompare(g.crypt.tag[:tagSize], proof[at*tagSize:(at+1)*tagSize]) == 1
 }
+
+// provenOwn reports whether an opened datagram that names us was made with our identity. Tags prove
+// that only together: each is made with a key that one other member has as well, so a single other
+// could have made its own. Where there is only one other, nothing can be told.
+func (g *Group) provenOwn(e *epoch, b, body []byte) bool {
+	digest := g.sum(b[:headerSize], body)
+	proof := b[headerSize:e.bodyAt]
+	if e.proof == Signatures {
+		return ed25519.Verify(g.self.card.Sign[:], digest, proof)
+	}
+	if len(e.members) < 3 {
+		return false
+	}
+	good := 1
+	for i := range e.members {
+		if i == e.own {
+			continue
+		}
+		e.sendTag[i].Encrypt(g.crypt.tag[:], digest[:aes.BlockSize])
+		good &= subtle.ConstantTimeCompare(g.crypt.tag[:tagSize], proof[:tagSize])
+		proof = proof[tagSize:]
+	}
+	return good == 1
+}

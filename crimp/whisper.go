@@ -42,6 +42,7 @@ type whispers struct {
 	self  member.ID
 	group uint64
 	count uint64
+	floor uint32                         // numbers up to here may have been used with members that are forgotten
 	hear  func(from member.ID, b []byte) // takes what is for the authority
 }
 
@@ -50,14 +51,31 @@ const maxListeners = 2 * MaxMembers
 
 var (
 	// ErrStranger says that a whisper is for nobody who is known.
-	ErrStranger = errors.New("crimp: no such member is known here, or not where it is")
-	errOwnCard  = errors.New(
+	ErrStranger  = errors.New("crimp: no such member is known here, or not where it is")
+	errOtherCard = errors.New("crimp: a member is introduced with other keys than before")
+	errOwnCard   = errors.New(
 		"crimp: introduced under two identifiers, or to two groups: join anew for another")
 )
 
 func (w *whispers) forget() {
+	for _, c := range w.known {
+		w.floor = max(w.floor, c.number)
+	}
 	clear(w.known)
 	w.self, w.group = 0, 0
+}
+
+// same says whether members have the keys by which they are known. A member has one pair of keys for
+// as long as it is one: whispers are numbered under a key that follows from one of them, and no
+// number may come twice.
+func (w *whispers) same(members []Member) error {
+	for i := range members {
+		m := &members[i]
+		if c := w.known[m.ID]; c != nil && (c.card.Sign != m.Sign || c.card.Agree != m.Agree) {
+			return errOtherCard
+		}
+	}
+	return nil
 }
 
 // Introduce makes members known for whispers, besides those of the rosters, and tells who
@@ -67,6 +85,9 @@ func (g *Group) Introduce(group uint64, self member.ID, members []Member) error 
 	w := &g.whispers
 	if w.self != 0 && (w.self != self || w.group != group) {
 		return errOwnCard
+	}
+	if err := w.same(members); err != nil {
+		return err
 	}
 	w.self, w.group = self, group
 	if g.self == nil {
@@ -78,8 +99,8 @@ func (g *Group) Introduce(group uint64, self member.ID, members []Member) error 
 			continue
 		}
 		c := w.known[m.ID]
-		if c == nil || c.card.Sign != m.Sign || c.card.Agree != m.Agree {
-			c = &listener{}
+		if c == nil {
+			c = &listener{number: w.floor}
 			w.known[m.ID] = c
 		}
 		w.count++
@@ -92,6 +113,7 @@ func (g *Group) Introduce(group uint64, self member.ID, members []Member) error 
 				oldest = id
 			}
 		}
+		w.floor = max(w.floor, w.known[oldest].number)
 		delete(w.known, oldest)
 	}
 	return nil
@@ -121,7 +143,7 @@ func (g *Group) keyed(id member.ID, c *listener) bool {
 }
 
 // whisperKey is the key of whispers from one member to another. Identifiers are not given
-// out twice in a group, so numbers may begin anew with each.
+// out twice in a group, and numbers go on from those of members that were forgotten.
 func whisperKey(secret []byte, group uint64, from, to member.ID) (cipher.AEAD, error) {
 	info := []byte("coeval crimp 1 whisper")
 	info = be.AppendUint64(info, group)

@@ -21,7 +21,7 @@ func fleetOf(n *netsim.Net, mirrors, players int, road netsim.Conditions, o Opti
 		f.launch(string(rune('a'+i)), road)
 		n.Run(100 * time.Millisecond)
 	}
-	f.until(10*time.Second, "all serve", f.whole)
+	f.until(20*time.Second, "all serve", f.whole)
 	for i, s := range f.machines {
 		for k := range players {
 			f.play(uint64(i+1)*100+uint64(k), s, near)
