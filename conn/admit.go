@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"crypto/sha256"
 	"net/netip"
 	"slices"
 	"time"
@@ -59,7 +58,7 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 	grant, ok := s.openToken(r.sealed)
 	if !ok {
 		s.stats.BadTokens++
-		s.refuse(d, &r, nil, ReasonBadToken)
+		s.refuse(d.Addr, &r, nil, ReasonBadToken)
 		return
 	}
 	keys := deriveHandshake(&grant.Secret)
@@ -71,11 +70,19 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 		s.acceptAgain(d, u.conn)
 		return
 	}
-	if reason := s.judge(d, &r, &grant); reason != ReasonNone {
-		s.refuse(d, &r, &keys, reason)
+	if _, ok := s.exchanges.by[grant.ID]; ok {
+		s.stats.Duplicates++ // it is about to be let in
 		return
 	}
-	s.admit(d, &r, &grant)
+	if reason := s.judge(d, &r, &grant); reason != ReasonNone {
+		s.refuse(d.Addr, &r, &keys, reason)
+		return
+	}
+	if len(s.exchanges.by) >= entrantsMost {
+		s.stats.Flooded++ // it will ask again
+		return
+	}
+	s.enter(d.Addr, &r, &grant)
 }
 
 func (s *Server) openToken(sealed []byte) (token.Grant, bool) {
@@ -104,7 +111,7 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 	if _, used := s.used[g.ID]; used {
 		return ReasonTokenUsed
 	}
-	room := s.so.MaxClients - s.clients
+	room := s.so.MaxClients - s.clients - len(s.exchanges.by)
 	if s.byClient[g.Client] != nil {
 		room++ // it gives its own up
 	}
@@ -121,15 +128,16 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 	return ReasonNone
 }
 
-func (s *Server) refuse(d *link.Datagram, r *response, keys *handshakeKeys, reason Reason) {
+func (s *Server) refuse(to netip.AddrPort, r *response, keys *handshakeKeys, reason Reason) {
 	s.stats.Refusals[min(reason, ReasonGame-1)]++
 	no := refusal{nonce: r.nonce, reason: reason}
-	s.reply(d.Addr, refusalSize, func(b []byte) []byte { return no.append(b, keys) })
+	s.reply(to, refusalSize, func(b []byte) []byte { return no.append(b, keys) })
 }
 
-// admit makes the connection. It counts as connected when the client is first
-// heard with the new keys.
-func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
+// admit makes the connection of a client with whom a secret was agreed on. It counts as connected
+// when the client is first heard with the new keys.
+func (s *Server) admit(e *entrant, share *[shareSize]byte) {
+	g, r := &e.grant, &e.response
 	if old := s.byClient[g.Client]; old != nil {
 		old.end(ReasonReplaced, nil, true)
 	}
@@ -138,22 +146,17 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 		identifier(s.random.Uint64()&(1<<(identifierBits-slotBits)-1))<<slotBits
 	datagram := min(s.opt.Datagram, int(r.datagram))
 	if s.so.DatagramTo != nil {
-		datagram = max(min(datagram, s.so.DatagramTo(d.Addr)), minDatagram)
+		datagram = max(min(datagram, s.so.DatagramTo(e.addr)), minDatagram)
 	}
-	c := newConn(&s.machine, phaseHalfOpen, own, r.client, d.Addr, datagram)
-	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce, source: s.sourceOf(d.Addr)}
+	c := newConn(&s.machine, phaseHalfOpen, own, r.client, e.addr, datagram)
+	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce, source: e.source}
 	c.player = player{clientID: g.Client, grant: *g}
 	c.player.grant.Secret = [token.SecretSize]byte{}
-
-	t := transcript{
-		protocol: r.protocol, version: r.version, clientNonce: r.nonce, client: r.client,
-		sealedDigest: sha256.Sum256(r.sealed)}
-	s.random.Read(t.serverNonce[:])
-	keys := deriveSession(&g.Secret, &t, s.opt.KeyLog, own)
-	c.seal, c.open = keys.toClient, keys.toServer
-	a := accept{
-		client: r.client, serverNonce: t.serverNonce, server: own, datagram: uint16(c.datagram)}
-	c.accept = a.append(make([]byte, 0, acceptSize), &c.seal)
+	c.beginKeys(e.chain)
+	a := accept{client: r.client, serverNonce: e.nonce, share: *share, server: own,
+		datagram: uint16(c.datagram)}
+	handshake := deriveHandshake(&g.Secret)
+	c.accept = a.append(make([]byte, 0, acceptSize), &c.seal, &handshake, r.nonce[:])
 
 	s.slots[slot] = c
 	s.active = append(s.active, c)
@@ -162,17 +165,20 @@ func (s *Server) admit(d *link.Datagram, r *response, g *token.Grant) {
 	s.byClient[g.Client] = c
 	s.used[g.ID] = usedToken{expires: g.Expires, conn: c}
 	s.stats.Accepted++
-	s.acceptAgain(d, c)
-	s.stats.Duplicates--
+	s.answer(e.addr, c)
 }
 
-// acceptAgain answers a response, which may have come before.
+// acceptAgain answers a response that has come before.
 func (s *Server) acceptAgain(d *link.Datagram, c *Conn) {
 	s.stats.Duplicates++
+	s.answer(d.Addr, c)
+}
+
+func (s *Server) answer(to netip.AddrPort, c *Conn) {
 	if c.accept == nil {
 		return // the client has been heard since, so it knows
 	}
-	s.reply(d.Addr, acceptSize, func(b []byte) []byte { return append(b, c.accept...) })
+	s.reply(to, acceptSize, func(b []byte) []byte { return append(b, c.accept...) })
 }
 
 // takeSlot finds a slot, the one free for longest, so that identifiers are not

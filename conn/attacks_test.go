@@ -257,7 +257,7 @@ func TestGuessedIdentifiers(t *testing.T) {
 	h := newHall(t, 4)
 	data := make([]byte, 60)
 	for id := range identifier(1 << identifierBits) {
-		putHeader(data, ackClean, id, uint32(id))
+		putHeader(data, ackClean, byte(id)&keyPhase, id, uint32(id))
 		h.one[0] = link.Datagram{Addr: address(int(id)), Data: data}
 		h.server.Receive(h.now, h.one[:])
 	}

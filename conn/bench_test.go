@@ -246,3 +246,22 @@ func BenchmarkServerIdleFlush(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/512, "ns/connection")
 }
+
+// An agreement with a client that has proved itself: what Do takes for each, and what is left for
+// the machine.
+func BenchmarkExchange(b *testing.B) {
+	s, d, _ := entry(b, nil)
+	s.Receive(0, []link.Datagram{d})
+	one := s.Exchanges(1)[0].entrants[0]
+	b.ReportAllocs()
+	clients := 0
+	for b.Loop() {
+		x := &Exchange{private: [shareSize]byte{1}}
+		for range exchangeMost {
+			x.entrants = append(x.entrants, one)
+		}
+		x.Do()
+		clients += exchangeMost
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(clients), "µs/client")
+}

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"crypto/ecdh"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Client struct {
 	response response
 	own      identifier
 	digest   [32]byte
+	private  *ecdh.PrivateKey // for the server that is being tried, once it has answered
+	share    [shareSize]byte  // of it
 
 	began   time.Duration // with this server
 	next    time.Duration // when to send again
@@ -67,6 +70,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	fillDuration(&o.ConnectTimeout, 10*time.Second)
 	c := &Client{co: o, servers: slices.Clone(servers)}
 	c.machine.init(o.Options)
+	c.co.Seed = [32]byte{}
 	c.keys = deriveHandshake(&o.Token.Secret)
 	c.digest = sha256.Sum256(o.Token.Sealed)
 	c.own = identifier(c.random.Uint64() & (1<<identifierBits - 1))
@@ -205,7 +209,7 @@ func (c *Client) try() {
 	c.began, c.next, c.wait, c.sends = c.now, c.now, resendFirst, 0
 	c.request = request{protocol: c.opt.Protocol, version: c.opt.Version}
 	c.random.Read(c.request.nonce[:])
-	c.response = response{}
+	c.response, c.private = response{}, nil
 }
 
 // nextServer gives up on a server, and altogether if it was the last.
@@ -265,8 +269,14 @@ func (c *Client) receiveChallenge(d *link.Datagram) {
 	} else if c.sends >= responseTries && ch.cookie != c.response.cookie {
 		c.next = c.now // it was asked for, since the old one seems to be stale
 	}
+	if c.private == nil {
+		var random [shareSize]byte
+		c.random.Read(random[:])
+		c.random.Forget()
+		c.private, c.share = newShare(&random)
+	}
 	c.response = response{request: c.request, cookie: ch.cookie, client: c.own,
-		datagram: uint16(c.opt.Datagram), sealed: c.co.Token.Sealed}
+		datagram: uint16(c.opt.Datagram), share: c.share, sealed: c.co.Token.Sealed}
 }
 
 func (c *Client) receiveAccept(d *link.Datagram) {
@@ -279,19 +289,23 @@ func (c *Client) receiveAccept(d *link.Datagram) {
 		c.stats.Strangers++
 		return
 	}
-	t := transcript{protocol: c.opt.Protocol, version: c.opt.Version, clientNonce: c.request.nonce,
-		serverNonce: a.serverNonce, client: c.own, sealedDigest: c.digest}
-	keys := deriveSession(&c.co.Token.Secret, &t, nil, 0)
-	if !a.open(&keys.toClient) || int(a.datagram) > c.opt.Datagram {
+	if c.private == nil || !a.proved(&c.keys, c.request.nonce[:]) {
 		c.stats.Forged++
 		return
 	}
-	if c.opt.KeyLog != nil {
-		deriveSession(&c.co.Token.Secret, &t, c.opt.KeyLog, a.server)
+	shared, ok := agree(c.private, &a.share)
+	t := transcript{protocol: c.opt.Protocol, version: c.opt.Version, clientNonce: c.request.nonce,
+		serverNonce: a.serverNonce, client: c.own, sealedDigest: c.digest, clientShare: c.share,
+		serverShare: a.share}
+	chain := deriveSession(&c.co.Token.Secret, &shared, &t)
+	keys := chain.keys()
+	if !ok || !a.open(&keys.toClient) || int(a.datagram) > c.opt.Datagram {
+		c.stats.Forged++
+		return
 	}
-	c.state = stateConnected
+	c.state, c.private = stateConnected, nil
 	c.conn = newConn(&c.machine, phaseOpen, c.own, a.server, d.Addr, int(a.datagram))
-	c.conn.seal, c.conn.open = keys.toServer, keys.toClient
+	c.conn.beginKeys(chain)
 	// What the handshake took is a first guess, if a resend does not blur it.
 	if c.sends == 1 {
 		trip := c.now - c.asked

@@ -33,6 +33,7 @@ type Conn struct {
 	// From here on it is what few packets touch.
 	bulkIn   bulkReceiver
 	closing  closing
+	renewal  renewal
 	trial    trial   // of another address of the peer, if any
 	answer   [8]byte // to the peer's challenge
 	fragment int     // what a fragment of a message, or a chunk of a transfer, holds
@@ -41,11 +42,13 @@ type Conn struct {
 	admission
 }
 
-// keys seal what is sent and open what comes. A number is never used twice with them, so when
-// they are worn, because numbers run out, the connection ends.
+// keys seal what is sent and open what comes, each with the bit of its generation; see renewal. A
+// number is never used twice, so when they are worn, because numbers run out, the connection ends.
 type keys struct {
-	open, seal direction
-	worn       bool
+	open, seal      direction
+	opens, phaseBit byte
+	worn            bool
+	renewFrom       uint32 // the first number that is not to be sealed with these keys
 }
 
 // backlog is what waits to be sent. While a channel has something that may go its bit in waiting

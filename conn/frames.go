@@ -40,7 +40,7 @@ func (f *frames) begin(c *Conn, ackRoom int) {
 	if ackRoom > 0 {
 		f.form = c.received.form(ackRoom)
 	}
-	putHeader(b, f.form, c.peer, c.sent.next)
+	putHeader(b, f.form, c.phaseBit, c.peer, c.sent.next)
 	f.n = len(c.received.append(b[:dataHeader], f.form, c.m.now))
 	c.book.Sent[SentAck] += uint64(f.n - dataHeader)
 }
@@ -135,6 +135,7 @@ func (f *frames) close() uint32 {
 	m := c.m
 	f.conn = nil
 	number := c.sent.next
+	f.buf[0] = f.buf[0]&^keyPhase | c.phaseBit // keys may have been renewed since it was begun
 	d := &c.seal
 	b := d.aead.Seal(f.buf[dataHeader:dataHeader], d.number(number), f.buf[dataHeader:f.n],
 		f.buf[:dataHeader])
@@ -167,6 +168,8 @@ func (f *frames) close() uint32 {
 		c.lastData = m.now
 	}
 	c.spend(size, f.bulk)
-	c.worn = c.sent.next >= maxNumber-1
+	if c.sent.next >= c.renewFrom {
+		c.wear()
+	}
 	return number
 }

@@ -13,9 +13,11 @@ import (
 //	  ├────────────────────────────────────▶│ stores nothing
 //	  │ challenge: cookie                   │
 //	  │◀────────────────────────────────────┤
-//	  │ response: cookie, token, proof      │
-//	  ├────────────────────────────────────▶│ address and token proved; connection made
-//	  │ accept: server's nonce, identifier  │   or refusal: reason
+//	  │ response: cookie, token, share,     │
+//	  │   proof                             │
+//	  ├────────────────────────────────────▶│ address and token proved; a secret is agreed on
+//	  │ accept: server's nonce, share,      │   or refusal: reason
+//	  │   proof, identifier                 │
 //	  │◀────────────────────────────────────┤
 //	  │ data                                │
 //	  ├────────────────────────────────────▶│ connected
@@ -25,10 +27,11 @@ import (
 const (
 	requestSize   = 64 // padded, so that a challenge is smaller
 	challengeSize = 2 + nonceSize + cookieSize
-	responseFixed = 2 + 8 + 4 + nonceSize + cookieSize + 3 + 2 + 2
+	responseFixed = 2 + 8 + 4 + nonceSize + cookieSize + 3 + 2 + shareSize + 2
 	responseMin   = responseFixed + token.SealedMin + proofSize
 	responseMax   = responseFixed + token.SealedMax + proofSize
-	acceptClear   = 2 + 3 + nonceSize
+	acceptProved  = 2 + 3 + nonceSize + shareSize
+	acceptClear   = acceptProved + proofSize
 	acceptSize    = acceptClear + 3 + 2 + tagSize
 	refusalSize   = 2 + nonceSize + 1 + proofSize
 )
@@ -89,7 +92,8 @@ type response struct {
 	cookie   [cookieSize]byte
 	client   identifier // by which the client wants to be addressed
 	datagram uint16     // the largest that the client can take
-	sealed   []byte     // the token's letter; refers to the packet after parse
+	share    [shareSize]byte
+	sealed   []byte // the token's letter; refers to the packet after parse
 	proof    [proofSize]byte
 	signed   []byte // what the proof is over; after parse
 }
@@ -105,6 +109,7 @@ func (r *response) append(b []byte, keys *handshakeKeys) []byte {
 	b = append(b, r.cookie[:]...)
 	b = appendIdentifier(b, r.client)
 	b = be.AppendUint16(b, r.datagram)
+	b = append(b, r.share[:]...)
 	b = be.AppendUint16(b, uint16(len(r.sealed)))
 	b = append(b, r.sealed...)
 	proof := authenticate(keys.proof[:], b[start:])
@@ -124,8 +129,10 @@ func (r *response) parse(b []byte) bool {
 	b = b[copy(r.cookie[:], b):]
 	r.client = identifier(getUint24(b))
 	r.datagram = be.Uint16(b[3:])
-	n := int(be.Uint16(b[5:]))
-	b = b[7 : len(b)-proofSize]
+	copy(r.share[:], b[5:])
+	b = b[5+shareSize:]
+	n := int(be.Uint16(b))
+	b = b[2 : len(b)-proofSize]
 	r.sealed = b
 	return n == len(b) && r.datagram >= minDatagram && r.client>>identifierBits == 0
 }
@@ -138,6 +145,7 @@ func (r *response) proved(keys *handshakeKeys) bool {
 type accept struct {
 	client      identifier
 	serverNonce [nonceSize]byte
+	share       [shareSize]byte
 	sealed      []byte // still to be opened, after parse
 	// what is sealed:
 	server   identifier
@@ -146,11 +154,15 @@ type accept struct {
 
 // append seals an accept as packet number zero of the server's direction. The
 // content is fixed when the connection is made, so sending it again is sending
-// the same bytes, and no nonce is used for two contents.
-func (a *accept) append(b []byte, d *direction) []byte {
+// the same bytes, and no nonce is used for two contents. It is proved with the token's secret as
+// well, and with the client's nonce, so that nobody else can make the client compute a secret.
+func (a *accept) append(b []byte, d *direction, keys *handshakeKeys, nonce []byte) []byte {
 	start := len(b)
 	b = appendIdentifier(append(b, kindAccept, wireVersion), a.client)
 	b = append(b, a.serverNonce[:]...)
+	b = append(b, a.share[:]...)
+	proof := authenticate(keys.accept[:], nonce, b[start:])
+	b = append(b, proof[:]...)
 	var plain [5]byte
 	putUint24(plain[:], uint32(a.server))
 	be.PutUint16(plain[3:], a.datagram)
@@ -163,8 +175,14 @@ func (a *accept) parse(b []byte) bool {
 	}
 	a.client = identifier(getUint24(b[2:]))
 	copy(a.serverNonce[:], b[5:])
+	copy(a.share[:], b[5+nonceSize:])
 	a.sealed = b
 	return true
+}
+
+func (a *accept) proved(keys *handshakeKeys, nonce []byte) bool {
+	want := authenticate(keys.accept[:], nonce, a.sealed[:acceptProved])
+	return hmac.Equal(want[:], a.sealed[acceptProved:acceptClear])
 }
 
 // open reads the sealed part once the keys are known.

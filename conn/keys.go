@@ -6,8 +6,6 @@ import (
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 )
 
 const (
@@ -17,9 +15,9 @@ const (
 	proofSize = 16
 )
 
-// maxNumber bounds the packets sealed with one key, each way. AES-GCM is comfortable
-// with some 2^30 packets of this size; at 60 a second this lasts for 51 days.
-const maxNumber = 1 << 28
+// maxNumber bounds the packets of a connection, each way; keys are renewed long before. At 60 a
+// second it lasts for two years.
+const maxNumber = 1<<32 - 1<<17
 
 // direction seals or opens the packets that go one way. Both ways have one key, so
 // that the cipher's tables are in the processor's cache once, and nonces that differ in
@@ -66,12 +64,13 @@ func newSession(key, iv []byte) session {
 
 // secrets derived from a token, by which each side proves that it knows it.
 type handshakeKeys struct {
-	proof, refusal [32]byte
+	proof, refusal, accept [32]byte
 }
 
 func deriveHandshake(secret *[32]byte) (k handshakeKeys) {
-	expandKey(k.proof[:], secret[:], "coeval 1 proof")
-	expandKey(k.refusal[:], secret[:], "coeval 1 refusal")
+	expandKey(k.proof[:], secret[:], "coeval 2 proof")
+	expandKey(k.refusal[:], secret[:], "coeval 2 refusal")
+	expandKey(k.accept[:], secret[:], "coeval 2 accept")
 	return k
 }
 
@@ -83,33 +82,53 @@ type transcript struct {
 	serverNonce  [nonceSize]byte
 	client       identifier
 	sealedDigest [32]byte // of the token, so that keys belong to one token
+	clientShare  [shareSize]byte
+	serverShare  [shareSize]byte
 }
 
-// deriveSession makes the keys of a connection from the token's secret and fresh
-// randomness of both sides. As long as either side draws its nonce honestly the
+// chain is the secret of one generation of keys, from which they and the next secret are made, and
+// from which none before can be.
+type chain [32]byte
+
+// deriveSession makes the first secret of a connection from the token's secret, the one that both
+// sides have agreed on, and fresh randomness of both. Who learns the token's later still lacks the
+// other, of which no one has kept a part. As long as either side draws its nonce honestly the
 // keys have never been used before, whatever the other has forgotten in a restart.
-func deriveSession(secret *[32]byte, t *transcript, keyLog func(string),
-	server identifier) session {
+func deriveSession(secret *[32]byte, shared *[shareSize]byte, t *transcript) (ch chain) {
 	salt := make([]byte, 0, 2*nonceSize)
 	salt = append(append(salt, t.clientNonce[:]...), t.serverNonce[:]...)
-	prk, err := hkdf.Extract(sha256.New, secret[:], salt)
+	both := append(append(make([]byte, 0, 32+shareSize), secret[:]...), shared[:]...)
+	prk, err := hkdf.Extract(sha256.New, both, salt)
 	if err != nil {
 		panic("conn: " + err.Error())
 	}
-	info := []byte("coeval 1 session")
+	clear(both)
+	info := []byte("coeval 2 session")
 	info = be.AppendUint64(info, t.protocol)
 	info = be.AppendUint32(info, t.version)
 	info = appendIdentifier(info, t.client)
 	info = append(info, t.sealedDigest[:]...)
-	var okm [keySize + ivSize]byte
-	expandKey(okm[:], prk, string(info))
-	key, iv := okm[:keySize], okm[keySize:]
-	if keyLog != nil {
-		keyLog(fmt.Sprintf("COEVAL %05x %05x %s %s", uint32(t.client), uint32(server),
-			hex.EncodeToString(key), hex.EncodeToString(iv)))
-	}
-	return newSession(key, iv)
+	info = append(info, t.clientShare[:]...)
+	info = append(info, t.serverShare[:]...)
+	expandKey(ch[:], prk, string(info))
+	return ch
 }
+
+// next is the secret of the next generation.
+func (ch *chain) next() (n chain) {
+	expandKey(n[:], ch[:], "coeval 2 next")
+	return n
+}
+
+// material is the key and the nonces' base of a generation.
+func (ch *chain) material() (key, iv []byte) {
+	okm := make([]byte, keySize+ivSize)
+	expandKey(okm, ch[:], "coeval 2 key")
+	return okm[:keySize], okm[keySize:]
+}
+
+// keys are those of a generation.
+func (ch *chain) keys() session { return newSession(ch.material()) }
 
 func expandKey(out, prk []byte, info string) {
 	b, err := hkdf.Expand(sha256.New, prk, info, len(out))

@@ -94,19 +94,17 @@ type Stats struct {
 	Violations uint64 // genuine packets that broke the protocol; each ends its connection
 	FalseAcks  uint64 // of those, acknowledgements of what was never sent
 	Requests   uint64
-	Flooded    uint64 // requests not answered because too many came at once
+	Flooded    uint64 // requests and responses not answered because too many came at once
 	Crowded    uint64 // responses not looked at, of addresses that sent too many at once
 	BadCookies uint64 // responses from addresses that were not challenged, or too long ago
 	BadTokens  uint64 // responses with tokens sealed with another key, or altered
 	BadProofs  uint64 // responses by someone who does not know the token's secret
-	Duplicates uint64 // responses that came again and were answered again
+	BadShares  uint64 // proved responses with a share of which no secret can be made
+	Exchanges  uint64 // secrets agreed on
+	Renewals   uint64 // of keys
+	Duplicates uint64 // responses that came again: answered again, unless about to be
 	Refusals   [ReasonGame]uint64
 	Accepted   uint64
-	Moves      uint64 // of peers to a new address
-	Probes     uint64 // of new addresses, sent
-	Stayed     uint64 // trials of new addresses that ended because the peer is still at the old one
-	Returns    uint64 // moves that were taken back for the same reason
-	Misled     uint64 // path challenges that came from an address that a client does not talk to
 	ClockBack  uint64 // the driver's clock went backwards
 	ClockJumps uint64 // the driver's clock went forward by more than it should
 	// handshake packets to a client from an address it does not talk to, or that it did not ask for
@@ -115,4 +113,14 @@ type Stats struct {
 	TimedOut      uint64
 	NoAcks        uint64 // connections that ended because the peer acknowledged nothing
 	RefusedByLink uint64 // packets that the link did not take
+	PathStats
+}
+
+// PathStats counts what became of packets from other addresses than the peer's.
+type PathStats struct {
+	Moves   uint64 // of peers to a new address
+	Probes  uint64 // of new addresses, sent
+	Stayed  uint64 // trials of new addresses that ended because the peer is still at the old one
+	Returns uint64 // moves that were taken back for the same reason
+	Misled  uint64 // path challenges that came from an address that a client does not talk to
 }

@@ -48,7 +48,9 @@ const (
 
 func (m *machine) init(o Options) {
 	m.opt = o
+	m.opt.Seed = [32]byte{}
 	m.random = seed.New(o.Seed)
+	m.random.Forget()
 	for i := range o.Channels {
 		m.order = append(m.order, uint8(i))
 		if !o.Channels[i].Mode.reliable() {

@@ -52,11 +52,13 @@ type rig struct {
 var rigServer = netip.MustParseAddrPort("10.0.0.1:4000")
 
 func newRig(t testing.TB) *rig {
-	s, err := NewServer(ServerOptions{Options: testOptions(1), Keys: []token.Key{testKey}})
+	so, co := testOptions(1), testOptions(2)
+	so.renewAfter, co.renewAfter = 20, 30 // so that keys are renewed now and then
+	s, err := NewServer(ServerOptions{Options: so, Keys: []token.Key{testKey}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := NewClient(ClientOptions{Options: testOptions(2), Token: testToken(t, 7, nil),
+	c, err := NewClient(ClientOptions{Options: co, Token: testToken(t, 7, nil),
 		Servers: []netip.AddrPort{rigServer}})
 	if err != nil {
 		t.Fatal(err)

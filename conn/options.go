@@ -91,6 +91,8 @@ type Options struct {
 	// KeyLog, if set, is given a line with the keys of each new connection, for the
 	// Wireshark dissector. Who has these lines can read the traffic: for debugging only.
 	KeyLog func(line string)
+
+	renewAfter uint32 // packets under one key; tests set it
 }
 
 // ServerOptions are what a server takes.
@@ -194,6 +196,7 @@ func (o *Options) fill(maxBulk int) error {
 	}
 	fillDuration(&o.Timeout, 10*time.Second)
 	fillDuration(&o.KeepAlive, time.Second)
+	o.renewAfter = cmp.Or(o.renewAfter, renewAfter)
 	fillInt(&o.Rate, 32<<10)
 	fillInt(&o.MinRate, 4<<10)
 	fillInt(&o.MaxRate, 8<<20)

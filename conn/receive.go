@@ -22,11 +22,22 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 		m.stats.TooOld++
 		return
 	}
+	d := &c.open
+	other := data[0]&keyPhase != c.opens
+	if other {
+		if d = c.otherKeys(n); d == nil {
+			m.stats.Forged++
+			return
+		}
+	}
 	sealed := data[dataHeader:]
-	plain, err := c.open.aead.Open(sealed[:0], c.open.number(n), sealed, data[:dataHeader])
+	plain, err := d.aead.Open(sealed[:0], d.number(n), sealed, data[:dataHeader])
 	if err != nil {
 		m.stats.Forged++
 		return
+	}
+	if other {
+		c.follow(n, d)
 	}
 
 	// From here on the packet is the peer's own, and new.

@@ -111,9 +111,14 @@ func (c *Conn) copied(n uint32, data []byte, from netip.AddrPort) {
 	if from != old || n < p.first || p.last-n >= 64 || p.came>>(p.last-n)&1 == 0 {
 		return
 	}
+	d := &c.open
+	if data[0]&keyPhase != c.opens {
+		if d = c.otherKeys(n); d == nil {
+			return
+		}
+	}
 	sealed := data[dataHeader:]
-	_, err := c.open.aead.Open(sealed[:0], c.open.number(n), sealed, data[:dataHeader])
-	if err != nil {
+	if _, err := d.aead.Open(sealed[:0], d.number(n), sealed, data[:dataHeader]); err != nil {
 		c.m.stats.Forged++
 		return
 	}

@@ -238,7 +238,7 @@ func (s *stage) events(out *strings.Builder) {
 		{"forged", s.stats.Forged, now.Forged},
 		{"unknown", s.stats.Unknown, now.Unknown},
 		{"malformed", s.stats.Malformed, now.Malformed},
-		{"answered again", s.stats.Duplicates, now.Duplicates},
+		{"came again", s.stats.Duplicates, now.Duplicates},
 		{"stayed", s.stats.Stayed, now.Stayed},
 	} {
 		if c.is != c.was {

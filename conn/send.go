@@ -169,6 +169,7 @@ func (c *Conn) flush() {
 // slim gives back, from time to time, the memory that a burst has left behind.
 func (c *Conn) slim() {
 	c.sent.shrink()
+	c.forgetKeys()
 	if c.waiting == 0 && cap(c.queued) > 4<<10 {
 		c.queued = nil
 		for i := range c.channels {

@@ -26,6 +26,8 @@ type Server struct {
 	active  []*Conn // those with a slot, in no order
 	clients int     // of those, not yet ended
 
+	exchanges exchanges // with clients that are about to be let in
+
 	byClient   map[uint64]*Conn
 	bySource   map[netip.Addr]int // connections, by where they came from
 	strangers  *strangers
@@ -66,7 +68,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 		so: o, byClient: map[uint64]*Conn{}, bySource: map[netip.Addr]int{},
 		used: map[[token.IDSize]byte]usedToken{},
 	}
+	s.exchanges.by = map[[token.IDSize]byte]struct{}{}
 	s.machine.init(o.Options)
+	s.so.Seed = [32]byte{} // known to the machine's reader alone, which forgets it
 	s.cookies = newCookies(s.random)
 	s.strangers = newStrangers(s.random)
 	return s, nil
@@ -102,6 +106,9 @@ func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.advance(now)
 	s.frames.giveUp()
+	if len(s.exchanges.queue) > 0 && !s.exchanges.taken {
+		s.exchangeHere()
+	}
 	for i := 0; i < len(s.active); {
 		if i%ahead == 0 {
 			s.prefetchConns(s.active[i:min(i+ahead, len(s.active))])
@@ -131,7 +138,7 @@ func (s *Server) Conns(yield func(*Conn) bool) {
 }
 
 // Len is how many clients are connected, or about to be.
-func (s *Server) Len() int { return s.clients }
+func (s *Server) Len() int { return s.clients + len(s.exchanges.by) }
 
 // Find returns the connection of a player, or nil.
 func (s *Server) Find(client uint64) *Conn {
@@ -166,6 +173,9 @@ func (s *Server) Done() bool { return len(s.active) == 0 }
 // and nothing is sent before.
 func (s *Server) Deadline() time.Duration {
 	d := s.now + maxStep
+	if len(s.exchanges.queue) > 0 {
+		d = s.now
+	}
 	for _, c := range s.active {
 		d = min(d, c.deadline())
 	}

@@ -59,11 +59,22 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	hs := deriveHandshake(&tok.Secret)
 	add("proof-key", hs.proof[:])
 	add("refusal-key", hs.refusal[:])
+	add("accept-key", hs.accept[:])
 
 	q := request{protocol: tok.Protocol, version: 7}
 	fill(q.nonce[:], 0xa0)
 	add("request", q.append(nil))
-	p := response{request: q, client: 0x12345, datagram: 1200, sealed: tok.Sealed}
+	var random [shareSize]byte
+	fill(random[:], 0xd0)
+	clientKey, clientShare := newShare(&random)
+	fill(random[:], 0x50)
+	serverKey, serverShare := newShare(&random)
+	shared, _ := agree(clientKey, &serverShare)
+	if same, ok := agree(serverKey, &clientShare); !ok || same != shared {
+		t.Fatal("no agreement")
+	}
+	p := response{request: q, client: 0x12345, datagram: 1200, share: clientShare,
+		sealed: tok.Sealed}
 	fill(p.cookie[:], 0xb0)
 	add("response", p.append(nil, &hs))
 	no := refusal{nonce: q.nonce, reason: ReasonFull}
@@ -71,30 +82,40 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 
 	tr := transcript{
 		protocol: tok.Protocol, version: 7, clientNonce: q.nonce, client: 0x12345,
-		sealedDigest: sha256.Sum256(tok.Sealed)}
+		sealedDigest: sha256.Sum256(tok.Sealed), clientShare: clientShare,
+		serverShare: serverShare}
 	fill(tr.serverNonce[:], 0xc0)
-	var line string
-	s := deriveSession(&tok.Secret, &tr, func(l string) { line = l }, 0x06789)
-	words := strings.Fields(line)
-	names = append(names, "key", "iv")
-	values["key"], values["iv"] = words[3], words[4]
+	ch := deriveSession(&tok.Secret, &shared, &tr)
+	add("shared", shared[:])
+	add("session", ch[:])
+	key1, iv := ch.material()
+	add("key", key1)
+	add("iv", iv)
+	s, next := ch.keys(), ch.next()
+	add("next-session", next[:])
 
-	a := accept{client: 0x12345, serverNonce: tr.serverNonce, server: 0x06789, datagram: 1200}
-	add("accept", a.append(nil, &s.toClient))
+	a := accept{client: 0x12345, serverNonce: tr.serverNonce, share: serverShare, server: 0x06789,
+		datagram: 1200}
+	add("accept", a.append(nil, &s.toClient, &hs, q.nonce[:]))
 
 	// The client's first packet: no acknowledgement, "hi" on channel 0, unreliable.
 	b := make([]byte, dataHeader, 64)
-	putHeader(b, ackNone, 0x06789, 1)
+	putHeader(b, ackNone, 0, 0x06789, 1)
 	add("data-1",
 		s.toServer.aead.Seal(b, s.toServer.number(1), []byte{frameUnreliable << 4, 'h', 'i'}, b))
 	// The server's packet 2: acknowledges 1 after 10 ms, a ping, and then "hello" on
 	// channel 2, ordered, as its message 0.
 	b = make([]byte, dataHeader, 64)
-	putHeader(b, ackClean, 0x12345, 2)
+	putHeader(b, ackClean, 0, 0x12345, 2)
 	plain := []byte{
 		0, 1, packDelay(10_000), frameLength | frameControl<<4 | controlPing, 0, frameOrdered<<4 |
 			2, 0, 0}
 	add("data-2", s.toClient.aead.Seal(b, s.toClient.number(2), append(plain, "hello"...), b))
+	// The client's packet 3, with the keys of the next generation: a ping.
+	n := next.keys()
+	b = make([]byte, dataHeader, 64)
+	putHeader(b, ackNone, keyPhase, 0x06789, 3)
+	add("data-3", n.toServer.aead.Seal(b, n.toServer.number(3), []byte{frameControl << 4}, b))
 	return names, values
 }
 

@@ -8,7 +8,7 @@ import "encoding/binary"
 // The first bit of a datagram tells data packets, which are nearly all there
 // are, from the five of the handshake.
 const (
-	wireVersion = 1
+	wireVersion = 2
 
 	kindRequest   = 1
 	kindChallenge = 2
@@ -20,8 +20,9 @@ const (
 
 // A data packet:
 //
-//	3  1aaaiiii iiiiiiii iiiiiiii
+//	3  1aaakiii iiiiiiii iiiiiiii
 //	   a: form of the acknowledgement
+//	   k: key phase, the last bit of the number of the keys, which are renewed
 //	   i: identifier of the connection, as the receiver chose it
 //	2  low sixteen bits of the packet's number
 //	-- encrypted from here --
@@ -38,6 +39,7 @@ const (
 
 	ackFormShift = 4
 	ackFormMask  = 0x70
+	keyPhase     = 0x08 // in the first byte
 
 	// udpOverhead is what IPv4 and UDP add. The rate controller counts it, because a
 	// modem does; the ledger does not, because the link does not.
@@ -107,21 +109,21 @@ const (
 // maxChannels is how many channels the four bits of a frame's header can name.
 const maxChannels = 16
 
-// identifier is how one side wants to be addressed in data packets: 20 bits. The
+// identifier is how one side wants to be addressed in data packets: 19 bits. The
 // server puts a slot's index in the low fourteen and a check in the rest, so that
 // most stale and guessed packets are dropped before they cost a decryption.
 type identifier uint32
 
 const (
-	identifierBits = 20
+	identifierBits = 19
 	slotBits       = 14
 	maxSlots       = 1 << slotBits
 )
 
 // putHeader writes the first five bytes of a data packet.
-func putHeader(b []byte, form int, id identifier, number uint32) {
+func putHeader(b []byte, form int, phase byte, id identifier, number uint32) {
 	_ = b[4]
-	b[0] = kindData | byte(form<<ackFormShift) | byte(id>>16)
+	b[0] = kindData | byte(form<<ackFormShift) | phase | byte(id>>16)
 	b[1], b[2] = byte(id>>8), byte(id)
 	b[3], b[4] = byte(number>>8), byte(number)
 }

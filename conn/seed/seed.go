@@ -28,6 +28,14 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// Forget makes the reader go on with a key that it draws from itself, so that whoever learns its
+// state later cannot compute what it gave before.
+func (r *Reader) Forget() {
+	var key [32]byte
+	r.Read(key[:])
+	*r = *New(key)
+}
+
 // Uint64 is uniform among all numbers of 64 bits.
 func (r *Reader) Uint64() uint64 {
 	r.Read(r.word[:])

@@ -10,6 +10,29 @@ import (
 	"github.com/coeval-dev/coeval/conn/seed"
 )
 
+// TestForget: a reader that has forgotten goes on with other bytes than one that has not, the same
+// each time, and its state has nothing of the key before.
+func TestForget(t *testing.T) {
+	read := func(r *seed.Reader) (b [64]byte) {
+		r.Read(b[:])
+		return b
+	}
+	a, b, c := seed.New([32]byte{1}), seed.New([32]byte{1}), seed.New([32]byte{1})
+	a.Forget()
+	b.Forget()
+	first, other := read(a), read(c)
+	if first != read(b) || first == other || read(a) == first {
+		t.Error("not a stream of its own")
+	}
+	var key, next [32]byte
+	c = seed.New([32]byte{1})
+	c.Read(key[:])
+	copy(next[:], other[32:])
+	if d := seed.New(key); first != read(d) || first == read(seed.New(next)) {
+		t.Error("the key is not what was read last")
+	}
+}
+
 // TestStream compares with AES-256 of the block of zeros under the key of zeros, which NIST's
 // known answer tests have.
 func TestStream(t *testing.T) {

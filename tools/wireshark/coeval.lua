@@ -221,14 +221,19 @@ end
 
 coeval.prefs.keylog = Pref.string("Key log file", "", "File with the lines that Options.KeyLog of package conn gives; with it the sealed parts are shown")
 
-local by_client, by_server, log_error, log_name
+local by_client, by_server, by_both, log_error, log_name
 
+-- add_key takes a line of the log. A connection whose keys are renewed has several; its packets are
+-- numbered through.
 local function add_key(line)
     local client, server, key, iv = line:match("^COEVAL (%x+) (%x+) (%x+) (%x+)%s*$")
     if not client or #key ~= 32 or #iv ~= 24 then return end
     iv = unhex(iv)
     local k = { client = tonumber(client, 16), server = tonumber(server, 16), schedule = expand_key(unhex(key)),
-        iv = { word(iv, 1), word(iv, 5), word(iv, 9) }, largest = {} }
+        iv = { word(iv, 1), word(iv, 5), word(iv, 9) } }
+    local both = k.client .. " " .. k.server
+    by_both[both] = by_both[both] or {}
+    k.largest = by_both[both]
     k.multiples = multiples(k.schedule)
     by_client[k.client] = by_client[k.client] or {}
     by_server[k.server] = by_server[k.server] or {}
@@ -242,7 +247,7 @@ local lines_read = 0
 local function read_log()
     local name = coeval.prefs.keylog
     if name ~= log_name then
-        by_client, by_server, lines_read, log_name = {}, {}, 0, name
+        by_client, by_server, by_both, lines_read, log_name = {}, {}, {}, 0, name
     end
     log_error = nil
     if name == "" then return end
@@ -279,7 +284,8 @@ local function expand(near, low)
 end
 
 -- candidates are the full numbers that a packet may have, likely ones first. In
--- the middle of a connection that was not seen from the beginning it may be any.
+-- the middle of a connection that was not seen from the beginning it may be any; those
+-- above 2^28 are not tried.
 local function candidates(largest, low)
     local list = {}
     if largest then
@@ -295,14 +301,24 @@ local function candidates(largest, low)
 end
 
 local function open_with(keys, to_client, aad, sealed, low)
-    for i = #keys, 1, -1 do
-        local k = keys[i]
-        local n = find_number(k, to_client, aad, sealed, candidates(k.largest[to_client], low))
-        if n then
-            k.largest[to_client] = math.max(n, k.largest[to_client] or 0)
-            local peer = k.largest[not to_client]
-            return { key = k, number = n, to_client = to_client, peer = peer, plain = decrypt(k, to_client, n, sealed) }
+    local function try(k, largest)
+        local n = find_number(k, to_client, aad, sealed, candidates(largest, low))
+        if not n then return end
+        if not largest and k.largest[to_client] then
+            k.largest = {} -- another connection, with the same identifiers
         end
+        k.used = true
+        k.largest[to_client] = math.max(n, k.largest[to_client] or 0)
+        local peer = k.largest[not to_client]
+        return { key = k, number = n, to_client = to_client, peer = peer, plain = decrypt(k, to_client, n, sealed) }
+    end
+    for i = #keys, 1, -1 do
+        local o = keys[i].largest[to_client] and try(keys[i], keys[i].largest[to_client])
+        if o then return o end
+    end
+    for i = #keys, 1, -1 do
+        local o = not (keys[i].used and keys[i].largest[to_client]) and try(keys[i])
+        if o then return o end
     end
 end
 
@@ -310,10 +326,18 @@ end
 local function open_data(tvb, pinfo)
     local frame = pinfo.number
     if opened[frame] == nil then
-        local id = band(tvb(0, 3):uint(), 0xfffff)
+        local id = band(tvb(0, 3):uint(), 0x7ffff)
         local aad, sealed, low = tvb:raw(0, 5), tvb:raw(5), tvb(3, 2):uint()
-        opened[frame] = open_with(by_client[id] or {}, true, aad, sealed, low)
-            or open_with(by_server[id] or {}, false, aad, sealed, low) or false
+        local function try()
+            return open_with(by_client[id] or {}, true, aad, sealed, low)
+                or open_with(by_server[id] or {}, false, aad, sealed, low) or false
+        end
+        opened[frame] = try()
+        if not opened[frame] and (by_client[id] or by_server[id]) then
+            local lines = lines_read -- keys may have been renewed
+            read_log()
+            if lines_read > lines then opened[frame] = try() end
+        end
     end
     return opened[frame]
 end
@@ -332,9 +356,14 @@ local function open_accept(tvb, pinfo)
                 zero = nil
                 return n
             end
-            local sealed = tvb:raw(21)
-            if find_number(k, true, tvb:raw(0, 21), sealed, numbers) then
-                k.largest[true], k.largest[false] = k.largest[true] or 0, k.largest[false] or 0
+            local sealed = tvb:raw(69)
+            if find_number(k, true, tvb:raw(0, 69), sealed, numbers) then
+                if not k.used then k.largest = { [true] = 0, [false] = 0 } end
+                by_both[k.client .. " " .. k.server] = k.largest
+                for _, other in ipairs(by_client[id]) do
+                    if other.server == k.server and not other.used then other.largest = k.largest end
+                end
+                k.used = true
                 opened[frame] = { key = k, plain = decrypt(k, true, 0, sealed) }
             end
         end
@@ -375,10 +404,12 @@ local f = {
     letter_nonce = ProtoField.bytes("coeval.letter.nonce", "Nonce"),
     letter_sealed = ProtoField.bytes("coeval.letter.sealed", "Grant, sealed for the server"),
     proof = ProtoField.bytes("coeval.proof", "Proof"),
+    share = ProtoField.bytes("coeval.share", "Share (X25519)"),
     server_nonce = ProtoField.bytes("coeval.server_nonce", "Server nonce"),
     reason = ProtoField.uint8("coeval.reason", "Reason", base.DEC, reasons),
     ack_form = ProtoField.uint24("coeval.ack.form", "Form of the acknowledgement", base.DEC, nil, 0x700000),
-    receiver = ProtoField.uint24("coeval.receiver", "Identifier of the receiver", base.HEX, nil, 0x0fffff),
+    key_phase = ProtoField.uint24("coeval.key_phase", "Key phase", base.DEC, nil, 0x080000),
+    receiver = ProtoField.uint24("coeval.receiver", "Identifier of the receiver", base.HEX, nil, 0x07ffff),
     low = ProtoField.uint16("coeval.number.low", "Low bits of the number"),
     number = ProtoField.uint32("coeval.number", "Packet number"),
     direction = ProtoField.string("coeval.direction", "Direction"),
@@ -459,16 +490,19 @@ local handshakes = {
         tree:add(f.cookie, tvb(30, 20))
         tree:add(f.client, tvb(50, 3))
         tree:add(f.datagram, tvb(53, 2))
-        tree:add(f.letter_length, tvb(55, 2))
-        show_letter(tvb(57, tvb:len() - 73), tree)
+        tree:add(f.share, tvb(55, 32))
+        tree:add(f.letter_length, tvb(87, 2))
+        show_letter(tvb(89, tvb:len() - 105), tree)
         tree:add(f.proof, tvb(tvb:len() - 16, 16))
         return string.format("client %05x", tvb(50, 3):uint())
     end,
     [4] = function(tvb, pinfo, tree)
         tree:add(f.client, tvb(2, 3))
         tree:add(f.server_nonce, tvb(5, 16))
-        local sealed = tree:add(f.sealed, tvb(21, 5))
-        tree:add(f.tag, tvb(26, 12))
+        tree:add(f.share, tvb(21, 32))
+        tree:add(f.proof, tvb(53, 16))
+        local sealed = tree:add(f.sealed, tvb(69, 5))
+        tree:add(f.tag, tvb(74, 12))
         local info = string.format("client %05x", tvb(2, 3):uint())
         local o = open_accept(tvb, pinfo)
         if not o then return info, sealed end
@@ -489,11 +523,11 @@ local handshakes = {
 -- handshake_kind tells which handshake packet this is, by its first bytes and its length.
 local function handshake_kind(tvb)
     local n = tvb:len()
-    if n < 35 or tvb(1, 1):uint() ~= 1 then return end
+    if n < 35 or tvb(1, 1):uint() ~= 2 then return end
     local kind = tvb(0, 1):uint()
     if kind == 1 and n == 64 or kind == 2 and n == 38 or kind == 5 and n == 35 then return kind end
-    if kind == 4 and n == 38 and tvb(2, 1):uint() < 16 then return kind end
-    if kind == 3 and n > 73 and tvb(55, 2):uint() == n - 73 then return kind end
+    if kind == 4 and n == 86 and tvb(2, 1):uint() < 8 then return kind end
+    if kind == 3 and n > 105 and tvb(87, 2):uint() == n - 105 then return kind end
 end
 
 ----------------------------------------------------------------------------
@@ -651,8 +685,9 @@ local function show_plain(plain, form, o, tree)
 end
 
 local function show_data(tvb, pinfo, tree)
-    local id = band(tvb(0, 3):uint(), 0xfffff)
+    local id = band(tvb(0, 3):uint(), 0x7ffff)
     tree:add(f.ack_form, tvb(0, 3))
+    tree:add(f.key_phase, tvb(0, 3))
     tree:add(f.receiver, tvb(0, 3))
     tree:add(f.low, tvb(3, 2))
     local size = tvb:len() - 17
@@ -687,7 +722,7 @@ function coeval.dissector(tvb, pinfo, tree)
         t:add(f.type, tvb(0, 1), 128)
         info, locked = show_data(tvb, pinfo, t)
         -- A client whose address changes keeps its identifiers.
-        local a, b = ends(pinfo, band(tvb(0, 3):uint(), 0xfffff))
+        local a, b = ends(pinfo, band(tvb(0, 3):uint(), 0x7ffff))
         known[a], known[b] = true, true
     else
         t:add(f.type, tvb(0, 1))
@@ -709,7 +744,7 @@ end
 local function heuristic(tvb, pinfo, tree)
     local ours = handshake_kind(tvb) ~= nil
     if not ours and tvb:len() >= 17 and tvb(0, 1):uint() >= 128 then
-        local a, b = ends(pinfo, band(tvb(0, 3):uint(), 0xfffff))
+        local a, b = ends(pinfo, band(tvb(0, 3):uint(), 0x7ffff))
         ours = known[a] or known[b] or open_data(tvb, pinfo)
     end
     if not ours then return false end

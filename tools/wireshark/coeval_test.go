@@ -231,7 +231,7 @@ func TestSession(t *testing.T) {
 		kind := p.number("coeval.type")
 		seen["packet "+p.one("coeval.type")] = true
 		if kind < 0x80 {
-			if int(d.data[0]) != kind || p.number("coeval.version") != 1 {
+			if int(d.data[0]) != kind || p.number("coeval.version") != 2 {
 				t.Fatalf("packet %d: type %d for %x", i+1, kind, d.data[:2])
 			}
 			checkHandshake(t, i+1, p, d.data)
@@ -324,8 +324,9 @@ func checkHandshake(t *testing.T, n int, p *field, data []byte) {
 			at("coeval.cookie", 30, 50)
 			at("coeval.client", 50, 53)
 			at("coeval.datagram", 53, 55)
-			at("coeval.letter", 57, len(data)-16)
-			at("coeval.letter.expires", 57+9, 57+17)
+			at("coeval.share", 55, 87)
+			at("coeval.letter", 89, len(data)-16)
+			at("coeval.letter.expires", 89+9, 89+17)
 			at("coeval.proof", len(data)-16, len(data))
 		}
 	case 2:
@@ -334,6 +335,8 @@ func checkHandshake(t *testing.T, n int, p *field, data []byte) {
 	case 4:
 		at("coeval.client", 2, 5)
 		at("coeval.server_nonce", 5, 21)
+		at("coeval.share", 21, 53)
+		at("coeval.proof", 53, 69)
 		if p.number("coeval.datagram") != 1200 || p.number("coeval.server") < 0 {
 			t.Errorf("packet %d: the accept says %s, %s", n, p.one("coeval.server"),
 				p.one("coeval.datagram"))
@@ -384,6 +387,65 @@ func TestFromTheMiddle(t *testing.T) {
 		if packets[i].number("coeval.number") < 1 {
 			t.Fatalf("packet %d has no number", i+1)
 		}
+	}
+}
+
+// When keys are renewed the log has another line for the same connection. Packets of both keys are
+// opened, in any order, and numbered through.
+func TestRenewedKeys(t *testing.T) {
+	s := play(t)
+	line := strings.Fields(strings.SplitN(s.keyLog.String(), "\n", 2)[0])
+	key, iv := bytes.Repeat([]byte{7}, 16), bytes.Repeat([]byte{8}, 12)
+	log := fmt.Appendf(s.keyLog.Bytes(), "COEVAL %s %s %x %x\n", line[1], line[2], key, iv)
+	client, err := strconv.ParseUint(line[1], 16, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aead, err := cipher.NewGCMWithTagSize(block, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := uint64(0)
+	last := 0
+	var tape []taped
+	for i, d := range s.tape {
+		tape = append(tape, d)
+		id := uint64(d.data[0]&7)<<16 | uint64(d.data[1])<<8 | uint64(d.data[2])
+		if d.data[0] < 0x80 || id != client || i < len(s.tape)/2 || to != 0 {
+			continue
+		}
+		// The server's next packet, with the new key: no acknowledgement, and a message.
+		to, last = id, int(d.data[3])<<8|int(d.data[4])+1
+		head := []byte{0x88 | d.data[0]&7, d.data[1], d.data[2], byte(last >> 8), byte(last)}
+		nonce := bytes.Clone(iv)
+		nonce[0] |= 0x80
+		nonce[10] ^= byte(last >> 8)
+		nonce[11] ^= byte(last)
+		d.data = aead.Seal(head, nonce, append([]byte{1 << 4}, "renewed"...), head)
+		tape = append(tape, d)
+	}
+	packets := dissect(t, tape, log)
+	sound(t, packets)
+	found := 0
+	for i := range packets {
+		p := &packets[i]
+		if tape[i].data[0] >= 0x80 && p.one("coeval.no_key") != "" {
+			t.Fatalf("packet %d: %s", i+1, p.one("coeval.no_key"))
+		}
+		if p.number("coeval.key_phase") == 1 {
+			found++
+			if m := p.data(t, "coeval.message"); p.number("coeval.number") != last ||
+				len(m) != 1 || string(m[0]) != "renewed" {
+				t.Errorf("packet %d: number %d, message %q", i+1, p.number("coeval.number"), m)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d packets with the new key", found)
 	}
 }
 

@@ -19,6 +19,8 @@ type pool struct {
 	next    atomic.Int64
 	working sync.WaitGroup
 	alive   sync.WaitGroup
+
+	beside *exchanger // of what is done while the others wait
 }
 
 // A worker is the memory of one goroutine.
@@ -31,7 +33,7 @@ type worker struct {
 }
 
 func newPool(size int, p *replica.Protocol) *pool {
-	o := &pool{}
+	o := &pool{beside: newExchanger(size)}
 	for range size {
 		o.workers = append(o.workers,
 			&worker{finder: interest.NewFinder(), encoder: replica.NewWorker(p)})
@@ -90,4 +92,5 @@ func (o *pool) close() {
 	}
 	o.wake = nil
 	o.alive.Wait()
+	o.beside.close()
 }

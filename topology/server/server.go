@@ -142,6 +142,7 @@ func New(o Options) (*Server, error) {
 		}
 		s.ports = append(s.ports, port)
 	}
+	s.opt.Conn.Seed = [32]byte{} // the links' machines have theirs, and forget it
 	if err := s.start(s.scene); err != nil {
 		return nil, err
 	}
@@ -202,6 +203,7 @@ func (s *Server) Tick(now time.Duration) error {
 	if err := s.receive(now, s.within()); err != nil {
 		return err
 	}
+	s.exchange()
 	s.sweep()
 	received := time.Now()
 	s.stats.last = Times{Receive: received.Sub(began)}

@@ -281,6 +281,21 @@ func (b *bot) oracle() *oracle {
 	return nil
 }
 
+// published is what the server had of an entity at a tick. When a level was begun again, what is
+// still under way is of the world before; image tells which of the two is meant.
+func (b *bot) published(id world.ID, t world.Tick, image []int32) *published {
+	p := b.oracle().at(id, t)
+	for _, o := range b.sim.oracle {
+		if o.level.Name != b.Level().Name || p != nil && slices.Equal(p.image, image) {
+			continue
+		}
+		if q := o.at(id, t); q != nil && slices.Equal(q.image, image) {
+			return q
+		}
+	}
+	return p
+}
+
 // Snapshot is for the client to call. It compares each update with what the server had at that
 // tick.
 func (b *bot) Snapshot(x *replica.Snapshot) {
@@ -288,11 +303,10 @@ func (b *bot) Snapshot(x *replica.Snapshot) {
 	if b.careless {
 		return
 	}
-	o := b.oracle()
 	for _, u := range x.Updates {
 		b.checked++
 		b.known[u.ID] = true
-		p := o.at(u.ID, x.Tick)
+		p := b.published(u.ID, x.Tick, u.Image)
 		switch {
 		case u.What == replica.Held &&
 			(p == nil || p.gone || !slices.Equal(p.image, u.Image) || p.owner != u.Entry.Owner):
@@ -307,16 +321,17 @@ func (b *bot) Snapshot(x *replica.Snapshot) {
 
 // seen compares all that is in view with what was ever published.
 func (b *bot) seen(w *world.World) {
-	o := b.oracle()
 	for i := range w.Game().Classes() {
 		for id := range w.Host().Of(i) {
 			if id.Allocator() == world.Predicted {
 				continue
 			}
-			ok := slices.ContainsFunc(o.images[id],
-				func(p published) bool {
-					return !p.gone && slices.Equal(p.image, w.Host().Image(id))
-				})
+			ok := slices.ContainsFunc(b.sim.oracle, func(o *oracle) bool {
+				return o.level.Name == b.Level().Name && slices.ContainsFunc(o.images[id],
+					func(p published) bool {
+						return !p.gone && slices.Equal(p.image, w.Host().Image(id))
+					})
+			})
 			if !ok && b.known[id] {
 				b.sim.fail("%s: entity %v is held as %v, which was never published", b.end.Name(),
 					id, w.Host().Image(id))

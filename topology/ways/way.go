@@ -2,6 +2,7 @@ package ways
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"time"
@@ -151,8 +152,9 @@ func (s *Set) connect(w *Way, datagram int, t token.Token) error {
 	o.Protocol, o.Version, o.Channels = s.o.Protocol, wire.Version, wire.Channels()
 	w.most = datagram
 	o.Datagram = max(min(cmp.Or(o.Datagram, 1200), datagram), 512)
-	o.Seed[0] ^= byte(w.number - 1) // each machine needs its own
-	o.Seed[1] ^= byte((w.number - 1) >> 8)
+	// Each machine needs a seed of its own, and what is left does not tell those before.
+	o.Seed = sha256.Sum256(append([]byte("way"), s.o.Conn.Seed[:]...))
+	s.o.Conn.Seed = sha256.Sum256(append([]byte("next"), s.o.Conn.Seed[:]...))
 	c, err := conn.NewClient(o)
 	if err != nil {
 		return err
