@@ -300,6 +300,7 @@ func (m *Metrics) connections(s *server.Server) {
 		bad["timed_out"] += x.TimedOut
 		bad["no_acks"] += x.NoAcks
 		bad["copied_paths"] += x.Stayed
+		bad["bad_shares"] += x.BadShares
 		for i, n := range x.Refusals {
 			if n > 0 {
 				refused[strings.ReplaceAll(conn.Reason(i).String(), " ", "_")] += n
