@@ -17,7 +17,10 @@ import (
 // server measures of it, but for the first moments and a jump now and then.
 func TestHonestClientsAreBelieved(t *testing.T) {
 	presets := []string{"cable", "wifi", "lte"}
-	if soak() {
+	switch {
+	case testing.Short():
+		presets = presets[:1]
+	case soak():
 		presets = append(presets, "lan", "satellite", "modem")
 	}
 	for _, preset := range presets {
