@@ -10,7 +10,6 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
-	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -40,13 +39,9 @@ type MirrorOptions struct {
 	// "none" is no HTTP at all. With Open anyone is let in who asks at /token.
 	HTTP string
 	Open bool
-	// TLSCert and TLSKey are files in PEM, to answer over HTTPS in place of HTTP; with TLSSelfSigned
-	// a certificate is made, whose fingerprint is logged. MetricsFrom are addresses and networks that
-	// may ask for /metrics and /status besides this machine; "all" is everyone. Proxies are those
-	// whose X-Forwarded-For counts.
-	TLSCert, TLSKey      string
-	TLSSelfSigned        bool
-	MetricsFrom, Proxies []string
+	// Web is how all that is HTTP is answered. The fingerprint of a certificate that is made is
+	// logged.
+	Web WebOptions
 	// PerAddress is how many may be at this mirror from one address, or one network (/64) of IPv6.
 	// Default: a quarter of Players, and at least 4. Below zero there is no limit.
 	PerAddress int
@@ -93,10 +88,6 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 		},
 		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
-		Web: serve.WebOptions{
-			Certificate: o.TLSCert, Key: o.TLSKey, SelfSigned: o.TLSSelfSigned,
-			MetricsFrom: o.MetricsFrom, Proxies: o.Proxies,
-		},
-		Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
+		Web: o.Web.inside(), Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
 	})
 }

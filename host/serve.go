@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -32,21 +31,11 @@ type ServeOptions struct {
 	WebTransport string
 	Hosts        []string
 
-	// TLSCert and TLSKey are files in PEM: the server then answers over HTTPS in place of HTTP. With
-	// TLSSelfSigned it makes a certificate, which clients trust by Server.Fingerprint. TLS is for
-	// programs with a configuration of their own.
-	TLSCert, TLSKey string
-	TLSSelfSigned   bool
-	TLS             *tls.Config
-	// MetricsFrom are addresses and networks that may ask for /metrics and /status besides this
-	// machine, such as 10.0.0.0/8; "all" is everyone. Proxies are those whose X-Forwarded-For counts.
-	MetricsFrom, Proxies []string
+	// Web is how all that is HTTP is answered.
+	Web WebOptions
 	// Public is where players reach the server if not at its own addresses, such as that of a
 	// router. A token that names other servers than these is refused.
 	Public []string
-	// Origins are hosts whose pages may get tokens and connect. Default: all, since whoever has no
-	// token gets nowhere.
-	Origins []string
 	// PerAddress is how many may be there from one address, or one network (/64) of IPv6. Default: a
 	// quarter of Players, and at least 4. Below zero there is no limit, and none for this machine.
 	PerAddress int
@@ -130,11 +119,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 		Server: o.inside(t), Listen: o.Listen, HTTP: o.HTTP, WebSocket: o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
 		Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,
-		Public: o.Public, Origins: o.Origins,
-		Web: serve.WebOptions{
-			Certificate: o.TLSCert, Key: o.TLSKey, SelfSigned: o.TLSSelfSigned, TLS: o.TLS,
-			MetricsFrom: o.MetricsFrom, Proxies: o.Proxies,
-		},
+		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(),
 	})
 	return &Server{s}, err
 }

@@ -299,8 +299,9 @@ func TestWatchersAndProxies(t *testing.T) {
 // TestAuthorsServer: a program of an author's own has all of it.
 func TestAuthorsServer(t *testing.T) {
 	t.Parallel() // it mostly waits
-	s, err := NewServer(pong.Title, ServeOptions{Listen: "127.0.0.1:0", TLSSelfSigned: true,
-		Public: []string{"192.0.2.4"}, PerAddress: 3, MetricsFrom: []string{"all"}})
+	s, err := NewServer(pong.Title, ServeOptions{Listen: "127.0.0.1:0",
+		Public: []string{"192.0.2.4"}, PerAddress: 3,
+		Web: WebOptions{TLSSelfSigned: true, MetricsFrom: []string{"all"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
