@@ -77,8 +77,8 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// Resending in the handshake goes on quickly for a second and then slows down. A server under a flood
-// of requests draws lots whom to answer, so each is a chance.
+// Resending in the handshake goes on quickly for a second and then slows down. A server under a
+// flood of requests draws lots whom to answer, so each is a chance.
 const (
 	resendFirst = 100 * time.Millisecond
 	resendQuick = 10

@@ -13,8 +13,8 @@ import (
 // remembering it: a cookie is a keyed digest of the address, the client's nonce
 // and the time, and only who receives datagrams at the address can return it.
 //
-// The digest is SHA-256 of a secret and what the cookie is for. All of it fits into one block, which
-// is always full, so that it costs a fifth of what HMAC does and nothing can be appended.
+// The digest is SHA-256 of a secret and what the cookie is for. All of it fits into one block,
+// which is always full, so that it costs a fifth of what HMAC does and nothing can be appended.
 type cookies struct {
 	in [cookieKey + 16 + 2 + 4 + nonceSize]byte // begins with the key
 }

@@ -63,7 +63,8 @@ func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 		return nil, err
 	}
 	return join.Join(ctx, join.Options{
-		Servers: o.Servers, HTTP: o.HTTP, HTTPS: o.HTTPS, Trust: o.Trust, Over: o.Over, Token: o.Token, Ticket: o.Ticket,
+		Servers: o.Servers, HTTP: o.HTTP, HTTPS: o.HTTPS, Trust: o.Trust, Over: o.Over,
+		Token: o.Token, Ticket: o.Ticket,
 		Player:   client.Options{Name: o.Name, Spectate: o.Spectate, Style: o.Style},
 		Patience: o.Patience, Bot: o.Bot, For: o.For,
 		In: cmp.Or(o.In, os.Stdin), Out: cmp.Or(o.Out, os.Stdout),

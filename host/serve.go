@@ -36,8 +36,9 @@ type ServeOptions struct {
 	// Public is where players reach the server if not at its own addresses, such as that of a
 	// router. A token that names other servers than these is refused.
 	Public []string
-	// PerAddress is how many may be there from one address, or one network (/64) of IPv6. Default: a
-	// quarter of Players, and at least 4. Below zero there is no limit, and none for this machine.
+	// PerAddress is how many may be there from one address, or one network (/64) of IPv6. Default:
+	// a quarter of Players, and at least 4. Below zero there is no limit, and none for this
+	// machine.
 	PerAddress int
 
 	// Keys open tokens; see package conn/token. Default: one that is drawn.

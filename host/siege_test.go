@@ -155,7 +155,8 @@ func TestHTTPS(t *testing.T) {
 	for _, args := range [][]string{
 		{"--trust", trust}, {"--trust", file}, {"--trust", trust, "--over", "websocket"},
 	} {
-		if j := joinWith(t, append([]string{s.HTTP, "--seconds", "0.2"}, args...)...); j.Snapshots == 0 {
+		args = append([]string{s.HTTP, "--seconds", "0.2"}, args...)
+		if j := joinWith(t, args...); j.Snapshots == 0 {
 			t.Errorf("%v: %+v", args, j)
 		}
 	}

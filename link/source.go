@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// SourceOf is what an address counts as where something is limited by address: an IPv4 address as it
-// is, and of an IPv6 one the network, its first 64 bits, since whoever has one address there has all
-// of them. An address that names a session stands for that session alone.
+// SourceOf is what an address counts as where something is limited by address: an IPv4 address as
+// it is, and of an IPv6 one the network, its first 64 bits, since whoever has one address there has
+// all of them. An address that names a session stands for that session alone.
 func SourceOf(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {
@@ -39,8 +39,8 @@ func Remote(l Link, peer netip.AddrPort) netip.AddrPort {
 }
 
 // A Keeper is a link on which each peer takes up a place, such as that of a session, whether or not
-// it has proved who it is. A layer above that lets peers prove themselves tells the link, which then
-// gives up the places of those who do not.
+// it has proved who it is. A layer above that lets peers prove themselves tells the link, which
+// then gives up the places of those who do not.
 type Keeper interface {
 	Remoter
 	// Guard begins it: from now on a place ends after d, unless Keep was called for it within that.

@@ -124,10 +124,10 @@ func serveAsset(name, policy string, change func(data []byte) []byte) http.Handl
 var errHost = errors.New(
 	"this page is for this machine's own browser; open it by the address that was printed")
 
-// Guard refuses requests for other hosts than this machine, or those given, and those of other pages:
-// a page of a stranger can neither change something nor get a token or a socket. It may only lead
-// someone here. A program on a loopback address is not safe from pages of
-// strangers without it: names can be made to lead there.
+// Guard refuses requests for other hosts than this machine, or those given, and those of other
+// pages: a page of a stranger can neither change something nor get a token or a socket. It may only
+// lead someone here. A program on a loopback address is not safe from pages of strangers without
+// it: names can be made to lead there.
 func Guard(next http.Handler, hosts ...string) http.Handler {
 	own := Pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

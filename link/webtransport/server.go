@@ -63,8 +63,8 @@ type Server struct {
 	conns map[*quic.Conn]*opening
 }
 
-// opening is a connection that has yet to open its session. It has a place from the beginning, since
-// it takes up as much; one without is only there to be told so.
+// opening is a connection that has yet to open its session. It has a place from the beginning,
+// since it takes up as much; one without is only there to be told so.
 type opening struct {
 	place *session.Place
 	timer *time.Timer // until it must have

@@ -67,8 +67,8 @@ func TestTicksComeAtEvenTimesWithPollsBetween(t *testing.T) {
 	}
 }
 
-// Where more comes than is good to let wait, polls are nearer to each other, and ticks are where they
-// were.
+// Where more comes than is good to let wait, polls are nearer to each other, and ticks are where
+// they were.
 func TestHurriedPolls(t *testing.T) {
 	l := &log{most: 2}
 	o := l.loop()

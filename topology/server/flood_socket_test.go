@@ -212,9 +212,10 @@ func floodSocket(
 	ticks := float64(after.Ticks - before.Ticks)
 	commands := float64(after.Commands.Taken - before.Commands.Taken)
 	missing := float64(after.Commands.Repeated - before.Commands.Repeated)
-	t.Logf("%s: %.1f %% of ticks kept, the longest took %.1f ms; %d datagrams taken in, %d dropped "+
-		"by the kernel; %.1f %% of commands came; the newcomer was in after %v", out,
-		100*ticks*yard.TickLength().Seconds()/ran.Seconds(), time.Duration(longest.Load()).Seconds()*1e3,
+	t.Logf("%s: %.1f %% of ticks kept, the longest took %.1f ms; %d datagrams taken in, %d "+
+		"dropped by the kernel; %.1f %% of commands came; the newcomer was in after %v", out,
+		100*ticks*yard.TickLength().Seconds()/ran.Seconds(),
+		time.Duration(longest.Load()).Seconds()*1e3,
 		links[1].Received-links[0].Received, links[1].DroppedIn-links[0].DroppedIn,
 		100*commands/(commands+missing), waited.Round(time.Millisecond))
 	must(t, s.Do(ctx, func() {

@@ -20,13 +20,14 @@ const (
 	mostAtOnce = 4096
 	mostOfEach = 16
 	// Clients send a packet a tick, or a few. More than strangersRate a second beyond eachRate for
-	// each of them is a flood. As long as there is one the server looks more often, every floodPoll,
-	// so that a link's queue is not full of it when a client's packet comes.
+	// each of them is a flood. As long as there is one the server looks more often, every
+	// floodPoll, so that a link's queue is not full of it when a client's packet comes.
 	strangersRate = 20_000
 	eachRate      = 720
 	floodPoll     = 500 * time.Microsecond
-	// By the clock, a receive within a tick may take a tickShare of the tick's length, and one between
-	// ticks has at least half of that. What clients send, leastOfEach, is taken whatever it takes.
+	// By the clock, a receive within a tick may take a tickShare of the tick's length, and one
+	// between ticks has at least half of that. What clients send, leastOfEach, is taken whatever it
+	// takes.
 	tickShare   = 4
 	leastOfEach = 4
 )

@@ -374,8 +374,8 @@ func TestDemoAPI(t *testing.T) {
 	}
 }
 
-// strangersPages: a page of somebody else gets no token, by any method, and no socket; the demo's own
-// page does.
+// strangersPages: a page of somebody else gets no token, by any method, and no socket; the demo's
+// own page does.
 func strangersPages(t *testing.T, s *site) {
 	t.Helper()
 	base := strings.TrimSuffix(s.url(), "/")

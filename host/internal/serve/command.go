@@ -25,9 +25,11 @@ const long = `Run a game for players on other machines.
 Players connect over UDP to --listen. On the same port number the server answers
 over HTTP (--http), or HTTPS (--tls-cert): /healthz and /readyz for whoever watches
 over it, /metrics for Prometheus and /status for people on this machine (or
---metrics-from), and with --open, /token, which lets anyone in. "{program} join" and "{program} bots" ask there for their tokens. Without --open a
-backend issues tokens, with the same key: see {program} token. A server without
---key makes a key of its own and is open.
+--metrics-from), and with --open, /token, which lets anyone in. "{program} join" and
+"{program} bots" ask there for their tokens. Without --open a backend issues tokens,
+with the same key: see {program} token. A server without --key makes a key of its own
+and is open. Tokens that name servers must name this one: by an address of this
+machine, or --public.
 
 Every setting can also come from the environment, as COEVAL_ and the flag's name
 (COEVAL_PLAYERS=16), or from a file given by --config with lines like

@@ -65,8 +65,8 @@ func StatusOf(s *server.Server) Status {
 }
 
 // What an open server hands out: enough for a crowd that comes at once, and not so many that making
-// them is all it does. Of these one address has twice as many as it has seats, and a few; then one a
-// second.
+// them is all it does. Of these one address has twice as many as it has seats, and a few; then one
+// a second.
 const (
 	tokensAtOnce  = 2000
 	tokensASecond = 500

@@ -68,7 +68,8 @@ func TestGate(t *testing.T) {
 	if len(g.open) != mostConns-2 {
 		t.Errorf("%d connections are open after two have gone", len(g.open))
 	}
-	if n := r.All(); n["connections"] == 0 || n["connections_of_one_address"] != 2*(1000-connsOfEach) {
+	if n := r.All(); n["connections"] == 0 ||
+		n["connections_of_one_address"] != 2*(1000-connsOfEach) {
 		t.Errorf("%v", n)
 	}
 }
@@ -102,8 +103,8 @@ func TestSlowRequests(t *testing.T) {
 	}
 }
 
-// TestDoorLimits: one address takes its share of tokens and no more, whatever others do, and what is
-// remembered of addresses is bounded.
+// TestDoorLimits: one address takes its share of tokens and no more, whatever others do, and what
+// is remembered of addresses is bounded.
 func TestDoorLimits(t *testing.T) {
 	d := &Door{Open: true, Seats: 4}
 	now := time.Unix(1000, 0)

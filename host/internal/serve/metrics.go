@@ -55,8 +55,8 @@ func (m *Meters) Ticked(s server.Times) {
 const fresh = time.Second
 
 // Handler is what Prometheus asks. The numbers are taken once, for all who ask at the same time or
-// soon after: so however many do, none of them keeps the others from an answer, nor takes more of the
-// server's time than one would.
+// soon after: so however many do, none of them keeps the others from an answer, nor takes more of
+// the server's time than one would.
 func (m *Meters) Handler() http.Handler {
 	return &told{ask: promhttp.HandlerFor(m.registry,
 		promhttp.HandlerOpts{Timeout: 10 * time.Second, DisableCompression: true})}
@@ -73,11 +73,12 @@ type told struct {
 	body   []byte
 }
 
-// ServeHTTP answers with what was told last, if that is fresh. Those who come meanwhile wait for it.
+// ServeHTTP answers with what was told last, if that is fresh. Those who come meanwhile wait for
+// it.
 func (t *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.mu.Lock()
 	if time.Since(t.at) > fresh {
-		plain, _ := http.NewRequest(http.MethodGet, "/metrics", nil) // of which nothing can be wrong
+		plain, _ := http.NewRequest(http.MethodGet, "/metrics", nil) // nothing of it can be wrong
 		a := &answer{header: http.Header{}, status: http.StatusOK}
 		t.ask.ServeHTTP(a, plain)
 		t.header, t.status, t.body, t.at = a.header, a.status, a.body, time.Now()

@@ -69,9 +69,9 @@ func ListenHTTP(address string, game link.Link) (net.Listener, error) {
 // mostAddresses is how many a server has of its own, and loopback is one of them.
 const mostAddresses = token.MaxServers / 2
 
-// Addresses are those by which players know a socket, for the lists of servers in tokens: those that
-// were given, or looked up by name, and of those of the machine at which the socket listens the
-// first few, since a token has room for so many and tickets also name where players may go on.
+// Addresses are those by which players know a socket, for the lists of servers in tokens: those
+// that were given, or looked up by name, and of those of the machine at which the socket listens
+// the first few, since a token has room for so many and tickets also name where players may go on.
 func Addresses(own netip.AddrPort, public []string) (list []netip.AddrPort, err error) {
 	add := func(a netip.AddrPort) {
 		a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())

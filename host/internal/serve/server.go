@@ -42,7 +42,8 @@ type Options struct {
 	Web          WebOptions
 	// Public are addresses of the server that it does not know itself, such as that of a router.
 	Public []string
-	// Origins are hosts whose pages may come, besides those that the server has itself; none is all.
+	// Origins are hosts whose pages may come, besides those that the server has itself; none is
+	// all.
 	Origins     []string
 	Open, Pause bool
 	Record      string
@@ -151,8 +152,8 @@ func New(o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// introduce finds out who the server is: by which addresses players and tokens know it, and by which
-// certificate.
+// introduce finds out who the server is: by which addresses players and tokens know it, and by
+// which certificate.
 func (s *Server) introduce(o *Options) (err error) {
 	if len(o.Server.Addresses) == 0 {
 		o.Server.Addresses, err = Addresses(s.socket.LocalAddr(), o.Public)

@@ -31,8 +31,8 @@ func (s *Site) Secure() (fingerprint string, err error) {
 	return fingerprint, err
 }
 
-// Protect has a web server keep to the limits that all have, and gives the listener to serve: so many
-// connections, none of which is idle or begins slowly for long.
+// Protect has a web server keep to the limits that all have, and gives the listener to serve: so
+// many connections, none of which is idle or begins slowly for long.
 func (s *Site) Protect(w *http.Server) net.Listener {
 	w.Handler = s.behind(w.Handler)
 	w.ReadHeaderTimeout, w.IdleTimeout, w.MaxHeaderBytes = headerTime, idleTime, headersLimit

@@ -63,7 +63,8 @@ func (o *WebOptions) Check() (err error) {
 		return cli.Usagef("--tls-cert and --tls-key go together")
 	}
 	if o.SelfSigned && (o.Certificate != "" || o.TLS != nil) {
-		return cli.Usagef("--tls-self-signed makes a certificate, and there is one: give one of them")
+		return cli.Usagef(
+			"--tls-self-signed makes a certificate, and there is one: give one of them")
 	}
 	if o.watchers, err = networks("--metrics-from", o.MetricsFrom); err != nil {
 		return err

@@ -53,7 +53,8 @@ type Options struct {
 // DefaultSessions is how many sessions there may be if nothing else is said.
 const DefaultSessions = 1024
 
-// leastPerSource is how many sessions a source may have by default, however few there may be in all.
+// leastPerSource is how many sessions a source may have by default, however few there may be in
+// all.
 const leastPerSource = 16
 
 // Hub is a link over sessions.
@@ -186,7 +187,8 @@ func (s *session) write() {
 	}
 }
 
-// watch ends a session whose peer is silent, does not take what is sent, or has not proved who it is.
+// watch ends a session whose peer is silent, does not take what is sent, or has not proved who it
+// is.
 func (s *session) watch(done <-chan struct{}) {
 	tick := time.NewTicker(min(max(s.hub.o.Idle/4, time.Millisecond), look))
 	defer tick.Stop()

@@ -7,8 +7,8 @@ import (
 	"github.com/coeval-dev/coeval/link"
 )
 
-// A Place is room for one session. It is taken before the peer has shown anything of itself, so that
-// places are what strangers can take from players. Therefore:
+// A Place is room for one session. It is taken before the peer has shown anything of itself, so
+// that places are what strangers can take from players. Therefore:
 //
 //   - one source, see link.SourceOf, has so many of them and no more;
 //   - once the hub is guarded, a place is kept only by link.Keeper's Keep, which tells that someone

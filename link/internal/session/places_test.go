@@ -80,7 +80,8 @@ func TestPlayersStay(t *testing.T) {
 	}
 }
 
-// TestPlacesOfASource: one source has so many places, a /64 of IPv6 being one; this machine has all.
+// TestPlacesOfASource: one source has so many places, a /64 of IPv6 being one; this machine has
+// all.
 func TestPlacesOfASource(t *testing.T) {
 	h := New(Options{Max: 100, Sessions: 100, PerSource: 4, Idle: time.Hour})
 	defer h.End(link.ErrClosed)
