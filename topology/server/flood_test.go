@@ -33,6 +33,9 @@ func (l *endless) Close() error                            { return nil }
 // TestEndlessFlood: a link that never runs dry does not hold up a tick, and whoever comes by
 // another link plays as if there were no flood.
 func TestEndlessFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
+	}
 	hub := mem.NewHub(mem.Options{})
 	inside, err := hub.Open(netip.AddrPort{})
 	must(t, err)

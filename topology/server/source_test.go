@@ -49,6 +49,9 @@ func (b *bot) reason() conn.Reason {
 // share, and when they have gone without a word the seats that are kept for them go to newcomers;
 // but not the seat of one who was alone at an address.
 func TestOneAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
+	}
 	for _, x := range []struct{ name, thief string }{
 		{"IPv4", "203.0.113.66:%d"}, {"a network of IPv6", "[2001:db8:1:2::%x]:9"},
 	} {
@@ -140,6 +143,9 @@ func refused(s *Server, why conn.Reason) bool {
 // TestPartyAtOneAddress: an operator may let all come from one address, and someone who comes again
 // takes the seat of one who is away.
 func TestPartyAtOneAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow, and nothing in it runs at once that does not elsewhere")
+	}
 	for _, x := range []struct{ limit, in int }{{-1, 8}, {6, 6}} {
 		simtest.Run(t, 1, func(n *netsim.Net) error {
 			s, err := newSim(n, Options{Title: near(0), Players: 8, Spectators: -1,
