@@ -75,7 +75,7 @@ func (m *Mirror) founds() bool { return m.opt.Found && m.group.tries == 1 }
 // receive takes in what has come.
 func (m *Mirror) receive() error {
 	g := &m.group
-	for {
+	for range mostBatches {
 		n, err := m.opt.Link.Receive(g.batch)
 		if err != nil {
 			return fmt.Errorf("mirror: the way to other mirrors has ended: %w", err)
@@ -87,10 +87,14 @@ func (m *Mirror) receive() error {
 			}
 		}
 		if n < len(g.batch) {
-			return nil
+			break
 		}
 	}
+	return nil // what still waits has its turn at the next poll, after the world has had its own
 }
+
+// mostBatches is how many batches of datagrams a poll takes in at most, whatever comes.
+const mostBatches = 64
 
 // flush hands the link what there is to send.
 func (m *Mirror) flush() error {

@@ -28,6 +28,10 @@
 // connection, or a new token for the same person, and is the same player as before. A client that
 // loses its connection does so by itself.
 //
+// What people can take from each other is limited by address: seats, connections, and with links
+// that have places, such as those of browsers, how long one may be taken up by somebody who does
+// not prove who they are. What comes by a link is taken in so much at a time (receive.go).
+//
 // What clients may ask is limited by [Limits] and by the game's [Rules]. What makes no sense is
 // counted as an [Offence], and who commits too many is dropped with a reason. No one's network or
 // behaviour changes what another client is sent.
