@@ -122,6 +122,13 @@ func (c *clock) doubt() {
 	}
 }
 
+// enter begins anew with a group, at a time that is over there. What this clock said before it was
+// of the group is nobody's time: it may be far ahead, where the machine runs for longer.
+func (c *clock) enter(t time.Duration) {
+	c.group = t
+	c.doubt()
+}
+
 // back is told that the others are in touch again. An unsure clock has not been waiting for them
 // while they were not.
 func (c *clock) back() {

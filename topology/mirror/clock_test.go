@@ -237,3 +237,27 @@ func TestClocksAllStall(t *testing.T) {
 		}
 	}
 }
+
+// TestEnter: a machine that has run for longer than the group keeps the group's time, not its own.
+func TestEnter(t *testing.T) {
+	c := newClock()
+	c.advance(0, 1)
+	for now := time.Duration(0); now < time.Hour; now += 400 * time.Millisecond {
+		c.advance(now, 1)
+	}
+	c.enter(3 * time.Second)
+	if c.now() != 3*time.Second || !c.unsure {
+		t.Fatalf("it is %v, unsure %v", c.now(), c.unsure)
+	}
+	c.peer(1)
+	c.peer(2)
+	for range clockSamples + 1 {
+		for id := member.ID(1); id <= 2; id++ {
+			c.echoed(id, c.raw(), 0, 10*time.Second, true)
+		}
+		c.advance(c.last+clockEvery, 1)
+	}
+	if c.unsure || c.now() > 12*time.Second {
+		t.Errorf("it is %v, unsure %v", c.now(), c.unsure)
+	}
+}

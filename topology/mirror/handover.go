@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
@@ -154,6 +155,7 @@ func (m *Mirror) takeOver(b []byte) error {
 	m.roll.final, m.roll.registry = h.roll.final, h.roll.registry
 	maps.Copy(m.roll.leaders, h.roll.leaders)
 	maps.Copy(m.roll.epochs, h.roll.epochs)
+	m.clock.enter(time.Duration(w.Tick()) * m.game.TickLength())
 	if err := m.openLine(w, h); err != nil {
 		return err
 	}
@@ -171,7 +173,6 @@ func (m *Mirror) takeOver(b []byte) error {
 		m.command(m.peers.of(c.Origin), c)
 	}
 	m.life.to(waiting)
-	m.clock.doubt()
 	return nil
 }
 

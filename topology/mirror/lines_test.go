@@ -173,11 +173,12 @@ func (s *machine) shownTick() world.Tick {
 	return s.mirror.line.Leading().Tick()
 }
 
-// tallyFleet makes a fleet of the smallest game, with a player on each mirror.
-func tallyFleet(n *netsim.Net, mirrors int, road netsim.Conditions) *fleet {
+// tallyFleet makes a fleet of the smallest game, with a level of so many bytes and a player on each
+// mirror.
+func tallyFleet(n *netsim.Net, mirrors, level int, road netsim.Conditions) *fleet {
 	o := Options{HashEvery: 4}
 	o.Server.Title = tallies
-	o.Server.Level = server.Level{Name: "one", Seed: n.Seed(), Data: make([]byte, levelSize)}
+	o.Server.Level = server.Level{Name: "one", Seed: n.Seed(), Data: make([]byte, level)}
 	f := newFleet(n, o)
 	for i := range mirrors {
 		f.launch(string(rune('a'+i)), road)
@@ -212,7 +213,7 @@ const stillMost = 3 * time.Second
 
 // cutCase plays one case: the lines are cut for a while, and healed.
 func cutCase(n *netsim.Net, l lines, road netsim.Conditions) error {
-	f := tallyFleet(n, l.n, road)
+	f := tallyFleet(n, l.n, 0, road)
 	defer f.close()
 	// from when clocks are still being set until all has been well for a while
 	n.Run(300*time.Millisecond + time.Duration(n.Seed()%8)*200*time.Millisecond)

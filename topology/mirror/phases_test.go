@@ -76,7 +76,11 @@ func TestCutInPhases(t *testing.T) {
 }
 
 func cutInPhase(n *netsim.Net, p cutPhase) error {
-	f := tallyFleet(n, 4, p.road)
+	level := 0
+	if p.name == "transfer" {
+		level = levelSize
+	}
+	f := tallyFleet(n, 4, level, p.road)
 	defer f.close()
 	n.Run(time.Second)
 	if f.err != nil {
