@@ -65,6 +65,8 @@ const (
 	grace = 2
 )
 
+const never = time.Duration(1<<63 - 1)
+
 // New makes a table.
 func New(o Options) *Table {
 	return &Table{self: o.Self, dead: cmp.Or(o.Dead, 500*time.Millisecond), up: map[pair]bool{}}
@@ -232,6 +234,9 @@ func (t *Table) sayAt() time.Duration {
 
 // Deadline is when Tick and Due should be called next, at the latest.
 func (t *Table) Deadline() time.Duration {
+	if len(t.lines) == 0 {
+		return never
+	}
 	at := t.sayAt()
 	for _, l := range t.lines {
 		if l.up {
