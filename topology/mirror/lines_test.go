@@ -263,12 +263,13 @@ func (f *fleet) judgeCut(l lines, uber int, w *watch) {
 			f.fail("%s should have stopped: %v, shows %d for %v", s.name, m.Phase(), w.shown[i],
 				f.net.Now()-w.since[i])
 		}
-		told := false
-		for _, n := range s.news {
-			told = told || n.Kind == CutOff || n.Kind == Rejoining
-		}
-		if !told {
-			f.fail("%s has stopped and has not said so", s.name)
+		told := m.Phase() != Suspended || len(m.Absent()) > 0
+		said := slices.ContainsFunc(s.news, func(n News) bool {
+			return n.Kind == CutOff && strings.HasPrefix(n.Text, "not in touch with ") ||
+				n.Kind == Rejoining
+		})
+		if !told || !said {
+			f.fail("%s has stopped, and says that it is not in touch with %v", s.name, m.Absent())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,10 +240,16 @@ func TestDemoMirrors(t *testing.T) {
 	hosttest.WaitUntil(t, "three mirrors serve again", serves(f, 3))
 	hosttest.WaitUntil(t, "its bots come home", spread(2, 2, 2))
 
-	// Of two that do not hear each other one is left out, and its players go on where they are
-	// served.
+	// What two that do not hear each other have for each other goes over the third: nobody is left
+	// out, the world goes on, and the page says how.
 	must(t, s, map[string]any{"cut": []int{1, 2}})
 	hosttest.WaitUntil(t, "the way is cut", func() bool { return f.all().Ways[0].Cut })
+	hosttest.WaitUntil(t, "the page says that they reach each other over the third", func() bool {
+		return slices.ContainsFunc(f.all().News, func(l newsLine) bool {
+			return strings.Contains(l.Text, "reached over mirror")
+		})
+	})
+	acquainted(t, f)
 	hosttest.WaitUntil(t, "everyone plays at those who serve", func() bool {
 		n := 0
 		for _, m := range f.all().Mirrors {
@@ -250,7 +257,7 @@ func TestDemoMirrors(t *testing.T) {
 				n += m.Players
 			}
 		}
-		return n == 6 && serves(f, 2)()
+		return n == 6 && serves(f, 3)()
 	})
 	must(t, s, map[string]any{"heal": []int{2, 1}})
 	must(t, s, map[string]any{"preset": "lan"})
