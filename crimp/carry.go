@@ -53,7 +53,8 @@ func (g *Group) detour(out []link.Datagram, first int) []link.Datagram {
 		if c == nil || !c.card.Addr.IsValid() {
 			continue
 		}
-		b, err := g.sealWhisper(kindCarry, hop, c, g.carryBody(g.whispers.self, to, maxHops, d.Data))
+		body := g.carryBody(g.whispers.self, to, maxHops, d.Data)
+		b, err := g.sealWhisper(kindCarry, hop, c, body)
 		if err != nil {
 			continue
 		}

@@ -31,8 +31,8 @@ func newChain(t testing.TB, n int) *chain {
 	r := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
 	var list []Options
 	for i := range n {
-		o := Options{Seed: testSeed(1, uint64(i)), Identity: testIdentity(2, uint64(i)), Carry: true,
-			History: 2 * time.Second}
+		o := Options{Seed: testSeed(1, uint64(i)), Identity: testIdentity(2, uint64(i)),
+			Carry: true, History: 2 * time.Second}
 		addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 9)
 		list = append(list, o)
 		r.Members = append(r.Members,

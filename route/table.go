@@ -85,7 +85,8 @@ func (t *Table) Members(now time.Duration, ids []member.ID) {
 		if at >= 0 {
 			t.lines = append(t.lines, was[at])
 		} else {
-			t.lines = append(t.lines, &line{id: id, since: t.now, trial: true, heard: t.now, hop: id, hops: 1})
+			t.lines = append(t.lines,
+				&line{id: id, since: t.now, trial: true, heard: t.now, hop: id, hops: 1})
 			t.changed()
 		}
 	}

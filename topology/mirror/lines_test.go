@@ -320,8 +320,8 @@ func TestFiveMirrorsCut(t *testing.T) {
 	cutCases(t, 1024, 8, line, func(i uint64) lines { return undirected(5, i) })
 }
 
-// TestFiveMirrorsCutOneWay: each direction of each line, by the seed; a third of them, so that there
-// is something left.
+// TestFiveMirrorsCutOneWay: each direction of each line, by the seed; about a third of them, so that
+// there is something left.
 func TestFiveMirrorsCutOneWay(t *testing.T) {
 	cutCases(t, 20_000, 8, line, func(i uint64) lines {
 		r := netsim.New(netsim.Options{Seed: i + 1}).Rand()

@@ -46,7 +46,8 @@ const (
 var newsNames = [...]string{
 	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
 	"new überserver", "cut off", "in touch again", "joining again",
-	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down", "line up"}
+	"settled worlds differ", "clock jumped", "refused", "player moved", "ended",
+	"line down", "line up"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {
