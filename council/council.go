@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
@@ -32,10 +31,15 @@ type Report struct {
 	Data []byte
 }
 
-// Options are for New. ID and Owner have no default.
+// Options are for New. ID, Owner and Keys have no default.
 type Options struct {
 	ID    member.ID
 	Owner Owner
+	Keys  Keys
+	// Approve, if set, is asked before this member votes for a decree that another proposes.
+	Approve func(present, next *Decree) bool
+	// Proof is that of the decree which New is given, to pass on. The first of all has none.
+	Proof Link
 	// Seed makes the pauses of members differ. It need not be secret.
 	Seed uint64
 	// Silence is for how long a member may not be heard before others think it gone. Zero
@@ -57,6 +61,11 @@ type Message struct {
 type Stats struct {
 	Malformed uint64 // messages that are none
 	Strangers uint64 // messages of members that are not known
+	Outsiders uint64 // messages of members that are out
+	Unproven  uint64 // decrees, proposals, promises and votes without the signatures they need
+	Unheard   uint64 // not looked at, as the sender had just said something unproven
+	Claimed   uint64 // words without proof that this member is out
+	Split     uint64 // two decrees for one epoch, both with votes: somebody voted twice
 	Campaigns uint64 // attempts to succeed a leader that is not heard
 	Ballots   uint64 // attempts to decide, campaigns included
 	Outbid    uint64 // of those, given up for another's
@@ -82,10 +91,14 @@ type Council struct {
 	stats  Stats
 
 	// As a voter on the next decree:
-	promised ballot
-	accepted ballot
-	value    []byte
-	topRound uint32 // the highest round that was heard of
+	promised    ballot
+	accepted    ballot
+	value       []byte
+	backed      claim  // what was accepted last for which another has signed
+	backedValue []byte // its decree
+	topRound    uint32 // the highest round that was heard of
+	held        holding
+	outs        []member.ID // who has said that this member is out
 
 	// As a proposer:
 	bid     *bid
@@ -109,7 +122,7 @@ type Council struct {
 
 type kept struct {
 	epoch uint32
-	data  []byte
+	link  Link
 }
 
 // peer is what is known of another member.
@@ -123,6 +136,8 @@ type peer struct {
 	epoch  uint32        // the newest it is known to know
 	told   time.Duration // when it was last sent a decree, or that it is out
 	asked  time.Duration // when it was last sent a beat out of turn
+	// until when what costs signatures to look at is not looked at, as the last was not proven
+	doubtedUntil time.Duration
 }
 
 // New makes a member's council, that knows one decree: the first of all, which a founder
@@ -134,8 +149,8 @@ func New(now time.Duration, o Options, d Decree) (*Council, error) {
 	if o.ID == 0 || !d.Has(o.ID) {
 		return nil, fmt.Errorf("council: member %d is not in the decree", o.ID)
 	}
-	if o.Owner == nil {
-		return nil, errors.New("council: no owner")
+	if o.Owner == nil || o.Keys == nil {
+		return nil, errors.New("council: no owner, or no keys")
 	}
 	o.Silence = cmp.Or(o.Silence, 750*time.Millisecond)
 	o.Resend = cmp.Or(o.Resend, o.Silence/8)
@@ -147,7 +162,7 @@ func New(now time.Duration, o Options, d Decree) (*Council, error) {
 	c := &Council{
 		opt: o, now: now, wokeAt: now, random: o.Seed ^ uint64(o.ID)<<48,
 		peers: map[member.ID]*peer{}}
-	c.enter(d.Clone())
+	c.enter(d.Clone(), &o.Proof)
 	c.news = nil
 	return c, nil
 }
@@ -200,17 +215,17 @@ func (c *Council) Receive(now time.Duration, from member.ID, b []byte) {
 		c.stats.Malformed++
 		return
 	}
-	switch {
-	case m.kind == kindOut:
-		if m.epoch > c.decree.Epoch && c.decree.Has(from) {
-			c.dismissed, c.note = true, slices.Clone(m.rest)
-		}
+	if !c.decree.Has(from) {
+		c.stats.Outsiders++
+		c.tellOut(from, p, m.known())
 		return
-	case m.kind == kindDecided:
-		c.learn(p, &m)
+	}
+	switch m.kind {
+	case kindOut:
+		c.claimedOut(from, &m)
 		return
-	case !c.decree.Has(from):
-		c.tellOut(from, p)
+	case kindDecided, kindHeld:
+		c.learn(from, p, &m)
 		return
 	}
 	c.heard(p, c.now)
@@ -235,7 +250,7 @@ func (c *Council) Receive(now time.Duration, from member.ID, b []byte) {
 	case m.kind == kindPromise:
 		c.promise(from, &m)
 	case m.kind == kindAccepted:
-		c.acceptedBy(from)
+		c.acceptedBy(from, &m)
 	case m.kind == kindRefuse:
 		c.refused(&m)
 	}
@@ -249,6 +264,10 @@ func (c *Council) Tick(now time.Duration) {
 	}
 	c.watch()
 	c.pursue()
+	c.ripen()
+	if c.dismissed {
+		return
+	}
 	c.push()
 	if c.now >= c.beatAt {
 		c.beat()
@@ -267,6 +286,9 @@ func (c *Council) Deadline() time.Duration {
 	if c.author {
 		at = min(at, c.pushAt)
 	}
+	if len(c.held.list) > 0 {
+		at = min(at, c.held.tellAt)
+	}
 	if c.bid != nil {
 		at = min(at, c.bid.resendAt)
 		if c.bid.enough {
@@ -283,55 +305,13 @@ func (c *Council) Deadline() time.Duration {
 
 const never = time.Duration(1<<63 - 1)
 
-// learn takes a decree that another says was decided.
-func (c *Council) learn(p *peer, m *message) {
-	d, err := ReadDecree(m.decree)
-	if err != nil || d.Epoch != m.epoch {
-		c.stats.Malformed++
-		return
-	}
-	p.epoch = max(p.epoch, d.Epoch)
-	if d.Epoch != c.decree.Epoch+1 {
-		return // known, or one before it is missing
-	}
-	c.heard(p, c.now)
-	if !d.Has(c.opt.ID) {
-		c.dismissed = true
-		return
-	}
-	c.enter(d)
-}
-
-// Teach gives a member a decree that was decided, by other means than messages between
-// members: one that knows nobody any more who is still there cannot hear of it otherwise. It
-// need not be the next one; then Decided has a gap. It reports whether it was news.
-func (c *Council) Teach(now time.Duration, d Decree) bool {
-	c.advance(now)
-	if c.dismissed || d.Epoch <= c.decree.Epoch || d.Check() != nil {
-		return false
-	}
-	if !d.Has(c.opt.ID) {
-		c.dismissed = true
-		return true
-	}
-	c.enter(d.Clone())
-	return true
-}
-
-// Past is the decree of an epoch as Decree.Append writes it, or nil if it is not kept.
-func (c *Council) Past(epoch uint32) []byte {
-	if k := &c.past[epoch%keepDecrees]; k.epoch == epoch {
-		return k.data
-	}
-	return nil
-}
-
 // enter puts a decree in force, and begins with the next.
-func (c *Council) enter(d Decree) {
+func (c *Council) enter(d Decree, l *Link) {
 	c.stats.Learnt++
 	c.decree, c.entered, c.author = d, c.now, false
-	c.past[d.Epoch%keepDecrees] = kept{d.Epoch, d.Append(nil)}
+	c.past[d.Epoch%keepDecrees] = kept{d.Epoch, Link{d.Append(nil), l.ballot, l.votes}}
 	c.promised, c.accepted, c.value, c.topRound = ballot{}, ballot{}, nil, 0
+	c.backed, c.backedValue, c.held, c.outs = claim{}, nil, holding{}, nil
 	c.bid, c.losses, c.retryAt = nil, 0, 0
 	c.wish, c.want = false, nil
 	c.doubting = false

@@ -216,8 +216,9 @@ func TestLoneHalf(t *testing.T) {
 	}
 }
 
-// TestOutdated: one that has missed more decrees than anybody keeps is told that it is
-// out.
+// TestOutdated: one that has missed more decrees than anybody keeps goes on from the newest, if
+// enough of those whom it knows have voted for it, and otherwise believes that it is out when
+// enough of them say so.
 func TestOutdated(t *testing.T) {
 	n := netsim.New(netsim.Options{Seed: 1})
 	n.Use(path(0))
@@ -230,19 +231,37 @@ func TestOutdated(t *testing.T) {
 	})
 	for range keepDecrees + 5 {
 		s.nodes[0].wishes++
-		n.Run(600 * time.Millisecond)
+		n.Run(1200 * time.Millisecond) // one who does not vote is waited for
 	}
 	if s.newest.Epoch < keepDecrees+2 || !s.newest.Has(late.id) {
 		t.Fatalf("%+v", s.newest)
 	}
 	old.Receive(n.Now(), 1, (&message{kind: kindBeat, epoch: s.newest.Epoch}).append(nil))
 	s.nodes[0].c.Receive(n.Now(), late.id, (&message{kind: kindBeat, epoch: 1}).append(nil))
-	for _, m := range s.nodes[0].c.Outgoing() {
+	out := s.nodes[0].c.Outgoing()
+	stranger, err := New(n.Now(), Options{ID: 3, Owner: mute{}, Keys: testKeys(3)},
+		Decree{Epoch: 1, Leader: 7, Voters: []member.ID{1, 3, 7, 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range out {
 		if m.To == late.id {
 			old.Receive(n.Now(), 1, m.Data)
+			stranger.Receive(n.Now(), 1, m.Data)
 		}
 	}
-	if note, out := old.Dismissed(); !out || len(note) != 0 {
-		t.Errorf("out %v, told %q", out, note)
+	old.Tick(n.Now() + testSilence)
+	if got := old.Decree().Epoch; got != s.newest.Epoch {
+		t.Errorf("it is in epoch %d, the others in %d", got, s.newest.Epoch)
+	}
+	if _, out := stranger.Dismissed(); out || stranger.Decree().Epoch != 1 {
+		t.Errorf("one who knows a single voter believes it: %+v", stranger.Stats())
+	}
+	for i, from := range []member.ID{8, 8, 7} {
+		stranger.Receive(n.Now(), from,
+			(&message{kind: kindOut, epoch: 50, rest: []byte("bye")}).append(nil))
+		if note, out := stranger.Dismissed(); out != (i == 2) || out && string(note) != "bye" {
+			t.Errorf("after word %d: out %v, %q", i, out, note)
+		}
 	}
 }

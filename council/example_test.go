@@ -1,12 +1,30 @@
 package council_test
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"fmt"
 	"time"
 
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/member"
 )
+
+// keys are by what members sign. Here they are derived from the member's number, which everybody
+// knows: in a real council each has a secret one.
+type keys struct{ id member.ID }
+
+func secret(id member.ID) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(id)}, ed25519.SeedSize))
+}
+
+func (k keys) Sign(statement []byte) council.Signature {
+	return council.Signature(ed25519.Sign(secret(k.id), statement))
+}
+
+func (k keys) Verify(_ *council.Decree, id member.ID, statement []byte, s council.Signature) bool {
+	return ed25519.Verify(secret(id).Public().(ed25519.PublicKey), statement, s[:])
+}
 
 // clerk is an owner that numbers its decrees and takes out who is silent.
 type clerk struct{ id member.ID }
@@ -32,7 +50,7 @@ func Example() {
 	first := council.Decree{Epoch: 1, Leader: 1, Voters: []member.ID{1, 2, 3}}
 	var members []*council.Council
 	for _, id := range first.Voters {
-		c, err := council.New(0, council.Options{ID: id, Owner: clerk{id}}, first)
+		c, err := council.New(0, council.Options{ID: id, Owner: clerk{id}, Keys: keys{id}}, first)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -15,14 +15,19 @@ import (
 //
 //	beat      1 flags, ballot open here, or zero, 2 milliseconds since the receiver was last heard
 //	prepare   ballot, 2 suspects, 2 each
-//	promise   ballot, ballot accepted here, or zero, 4 length of that decree, the decree, report
+//	promise   ballot, claim, 4 length of the decree that it is about, the decree, signature, report
 //	refuse    ballot that is refused, ballot promised here, 1 flags
-//	accept    ballot, decree
-//	accepted  ballot
-//	decided   decree
+//	accept    ballot, 4 length of the decree, the decree, signature, 2 promises, each: member 2,
+//	          claim, signature
+//	accepted  ballot, signature
+//	decided   link, note: the sender has put the decree in force
+//	held      link, note: the sender knows of its votes
 //	out       note
+//
+// A claim is the ballot accepted before, or zero; if it is not zero, 32 digest of the decree, 2
+// member that signed for it, signature. A signature is 64 bytes. See proof.go for what is signed.
 const (
-	version = 1
+	version = 2
 
 	kindBeat     = 1
 	kindPrepare  = 2
@@ -32,6 +37,7 @@ const (
 	kindAccepted = 6
 	kindDecided  = 7
 	kindOut      = 8
+	kindHeld     = 9
 )
 
 // Flags of a beat, and of a refusal.
@@ -65,10 +71,14 @@ type message struct {
 	flags    uint8
 	age      uint16 // beat
 	ballot   ballot
-	other    ballot // promise: accepted; refuse: promised
+	other    ballot // refuse: promised
 	suspects []member.ID
+	claim    claim // promise
 	decree   []byte
-	rest     []byte // promise: report; out: note
+	sign     Signature
+	promises []promised // accept
+	link     Link       // decided
+	rest     []byte     // promise: report; decided, out: note
 }
 
 func (b *ballot) fields(c *bits.Cursor) {
@@ -90,9 +100,10 @@ func (m *message) fields(c *bits.Cursor) {
 		c.U16(&m.age)
 		c.Check(m.flags&^flagsKnown == 0)
 		return
-	case kindDecided:
-		c.Rest(&m.decree)
-		c.Check(len(m.decree) > 0)
+	case kindDecided, kindHeld:
+		m.link.fields(c)
+		c.Rest(&m.rest)
+		c.Check(len(m.rest) <= maxNote)
 		return
 	case kindOut:
 		c.Rest(&m.rest)
@@ -106,23 +117,45 @@ func (m *message) fields(c *bits.Cursor) {
 		ids(c, &m.suspects)
 		c.Check(rising(m.suspects))
 	case kindPromise:
-		m.other.fields(c)
-		n := uint32(len(m.decree))
-		c.U32(&n)
-		c.Bytes(&m.decree, int(n))
+		m.claim.fields(c)
+		m.value(c)
+		c.Raw(m.sign[:])
 		c.Rest(&m.rest)
-		c.Check(m.other.none() == (n == 0) && len(m.rest) <= MaxReport)
+		c.Check(m.claim.ballot.none() == (len(m.decree) == 0) && len(m.rest) <= MaxReport)
 	case kindRefuse:
 		m.other.fields(c)
 		c.U8(&m.flags)
 		c.Check(m.flags&^refuseAlive == 0)
 	case kindAccept:
-		c.Rest(&m.decree)
+		m.value(c)
+		c.Raw(m.sign[:])
+		before := member.ID(0)
+		for p := range bits.List16(c, &m.promises, MaxMembers) {
+			p.fields(c)
+			c.Check(p.from > before)
+			before = p.from
+		}
 		c.Check(len(m.decree) > 0)
 	case kindAccepted:
+		c.Raw(m.sign[:])
 	default:
 		c.Fail()
 	}
+}
+
+// known is the newest epoch that the sender of a message shows that it knows.
+func (m *message) known() uint32 {
+	if m.kind == kindBeat || m.kind == kindOut {
+		return m.epoch
+	}
+	return m.epoch - 1
+}
+
+// value is the decree that a promise or a proposal is about.
+func (m *message) value(c *bits.Cursor) {
+	n := uint32(len(m.decree))
+	c.U32(&n)
+	c.Bytes(&m.decree, int(min(n, 1<<30)))
 }
 
 func (m *message) append(b []byte) []byte {

@@ -28,7 +28,7 @@ func TestMessageRoundTrip(t *testing.T) {
 				member.ID(rapid.Uint16().Draw(t, name))}
 		}
 		m := message{
-			kind:  rapid.Uint8Range(1, kindOut).Draw(t, "kind"),
+			kind:  rapid.Uint8Range(1, kindHeld).Draw(t, "kind"),
 			epoch: rapid.Uint32Range(1, 1<<32-1).Draw(t, "epoch")}
 		text := rapid.SliceOfN(rapid.Byte(), 1, 40)
 		switch m.kind {
@@ -37,17 +37,23 @@ func TestMessageRoundTrip(t *testing.T) {
 		case kindPrepare:
 			m.ballot, m.suspects = drawn("ballot"), drawIDs(t, "suspects")
 		case kindPromise:
-			m.ballot, m.other, m.decree, m.rest = drawn("ballot"), drawn("other"),
+			m.ballot, m.claim, m.decree, m.rest = drawn("ballot"), claim{ballot: drawn("other")},
 				text.Draw(t, "decree"), text.Draw(t, "report")
+			m.claim.backed = vote{3, Signature{4, 5}}
+			m.sign[7] = 9
 		case kindRefuse:
 			m.ballot, m.other, m.flags = drawn("ballot"), drawn("other"),
 				rapid.Uint8Range(0, 1).Draw(t, "flags")
 		case kindAccept:
 			m.ballot, m.decree = drawn("ballot"), text.Draw(t, "decree")
+			m.promises = []promised{{from: 1, claim: claim{ballot: drawn("claimed")}},
+				{from: 4, sign: Signature{1, 2, 3}}}
 		case kindAccepted:
-			m.ballot = drawn("ballot")
-		case kindDecided:
-			m.decree = text.Draw(t, "decree")
+			m.ballot, m.sign = drawn("ballot"), Signature{8}
+		case kindDecided, kindHeld:
+			m.link = Link{text.Draw(t, "decree"), drawn("ballot"), []vote{{1, Signature{1}},
+				{7, Signature{2}}}}
+			m.rest = text.Draw(t, "note")
 		case kindOut:
 			m.rest = text.Draw(t, "note")
 		}
@@ -138,12 +144,12 @@ func FuzzReceive(f *testing.F) {
 	for _, m := range []message{
 		{kind: kindBeat, epoch: 3, flags: flagDoubt, ballot: ballot{1, 2}},
 		{kind: kindPrepare, epoch: 4, ballot: ballot{1, 1}, suspects: []member.ID{3}},
-		{kind: kindPromise, epoch: 4, ballot: ballot{1, 2}, other: ballot{1, 1},
+		{kind: kindPromise, epoch: 4, ballot: ballot{1, 2}, claim: claim{ballot: ballot{1, 1}},
 			decree: next.Append(nil), rest: []byte("r")},
 		{kind: kindRefuse, epoch: 4, ballot: ballot{1, 2}, other: ballot{2, 1}, flags: refuseAlive},
-		{kind: kindAccept, epoch: 4, ballot: ballot{1, 1}, decree: next.Append(nil)},
+		proposalOf(&d, ballot{1, 1}, &next, 1, 3),
 		{kind: kindAccepted, epoch: 4, ballot: ballot{1, 2}},
-		{kind: kindDecided, epoch: 4, decree: next.Append(nil)},
+		{kind: kindDecided, epoch: 4, link: linkOf(&next, ballot{1, 1}, 1, 3)},
 		{kind: kindOut, epoch: 9, rest: []byte("bye")},
 	} {
 		f.Add(m.append(nil), uint8(0))
@@ -160,7 +166,7 @@ func FuzzReceive(f *testing.F) {
 				t.Fatalf("%x became %x", b, again)
 			}
 		}
-		c, err := New(0, Options{ID: 2, Owner: mute{}}, d)
+		c, err := New(0, Options{ID: 2, Owner: mute{}, Keys: testKeys(2)}, d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,8 @@ func TestAnyOrder(t *testing.T) {
 		var all []*Council
 		made := 0
 		for _, id := range d.Voters {
-			c, err := New(0, Options{ID: id, Owner: proposer{id: id, n: &made}}, d)
+			c, err := New(0, Options{ID: id, Owner: proposer{id: id, n: &made},
+				Keys: testKeys(id)}, d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func TestAnyOrder(t *testing.T) {
 func TestVoterKeepsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Decree{Epoch: 1, Leader: 1, Voters: []member.ID{1, 2, 3}}
-		c, err := New(0, Options{ID: 2, Owner: mute{}}, d)
+		c, err := New(0, Options{ID: 2, Owner: mute{}, Keys: testKeys(2)}, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,10 +133,10 @@ func TestVoterKeepsPromises(t *testing.T) {
 			m := message{kind: kindPrepare, epoch: 2, ballot: b}
 			if rapid.Bool().Draw(t, "accept") {
 				next := Decree{Epoch: 2, Leader: 1, Voters: d.Voters, Body: []byte{byte(i)}}
-				m = message{kind: kindAccept, epoch: 2, ballot: b, decree: next.Append(nil)}
 				if b == accepted {
-					m.decree = value // a ballot has one decree
+					next, _ = ReadDecree(value) // a ballot has one decree
 				}
+				m = proposalOf(&d, b, &next, 1, 3)
 			}
 			c.Receive(0, from, m.append(nil))
 			var got message
@@ -148,7 +149,7 @@ func TestVoterKeepsPromises(t *testing.T) {
 					t.Fatalf("asked for %v after it promised %v, it says %+v", b, promised, got)
 				}
 			case m.kind == kindPrepare:
-				if got.kind != kindPromise || got.other != accepted ||
+				if got.kind != kindPromise || got.claim.ballot != accepted ||
 					!bytes.Equal(got.decree, value) {
 					t.Fatalf("asked for %v, having accepted %v, it says %+v", b, accepted, got)
 				}

@@ -12,7 +12,7 @@ func TestNoSay(t *testing.T) {
 	d := Decree{Epoch: 1, Leader: 1, Voters: []member.ID{1, 2, 3}, Learners: []member.ID{4}}
 	next := Decree{Epoch: 2, Leader: 1, Voters: []member.ID{1, 2}}
 	for _, from := range []member.ID{4, 9, 2} {
-		c, err := New(0, Options{ID: 2, Owner: mute{}}, d)
+		c, err := New(0, Options{ID: 2, Owner: mute{}, Keys: testKeys(2)}, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestNoSay(t *testing.T) {
 		c.Outgoing()
 		for _, m := range []message{
 			{kind: kindPrepare, epoch: 2, ballot: ballot{99, from}},
-			{kind: kindAccept, epoch: 2, ballot: ballot{99, from}, decree: next.Append(nil)},
+			proposalOf(&d, ballot{99, from}, &next, from),
 			{kind: kindPromise, epoch: 2, ballot: b},
 			{kind: kindAccepted, epoch: 2, ballot: b},
 			{kind: kindRefuse, epoch: 2, ballot: b, other: ballot{99, from}},
@@ -41,7 +41,7 @@ func TestNoSay(t *testing.T) {
 		}
 	}
 	// A ballot in the name of another is refused, even by a voter.
-	c, err := New(0, Options{ID: 2, Owner: mute{}}, d)
+	c, err := New(0, Options{ID: 2, Owner: mute{}, Keys: testKeys(2)}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

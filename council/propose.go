@@ -1,6 +1,7 @@
 package council
 
 import (
+	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -18,9 +19,12 @@ type bid struct {
 	campaign bool
 	suspects []member.ID
 	reports  []Report
-	best     ballot // the highest that a promise says was accepted
-	value    []byte // its decree, then the one that is proposed
-	accepted []member.ID
+	promises []promised
+	claimed  map[digest][]byte // the decrees that promises are about
+	value    []byte            // the decree that is proposed
+	digest   digest            // of that
+	sign     Signature         // for that
+	votes    []vote
 	began    time.Duration
 	resendAt time.Duration
 	enough   bool // a quorum has promised
@@ -62,13 +66,22 @@ func (c *Council) start(suspects []member.ID, campaign bool) {
 	c.topRound = max(c.topRound, c.promised.round) + 1
 	c.bid = &bid{
 		ballot: ballot{c.topRound, c.opt.ID}, campaign: campaign, suspects: slices.Clone(suspects),
-		began: c.now,
-		best:  c.accepted, value: c.value,
+		began: c.now, claimed: map[digest][]byte{},
 	}
 	c.promised = c.bid.ballot
 	c.bid.reports = []Report{{c.opt.ID, c.opt.Owner.Report(c.bid.suspects)}}
+	c.bid.promises = []promised{c.ownPromise(c.bid.ballot)}
+	if !c.backed.ballot.none() {
+		c.bid.claimed[c.backed.digest] = c.backedValue
+	}
 	c.say()
 	c.onward()
+}
+
+// ownPromise is the promise that this member makes for a ballot.
+func (c *Council) ownPromise(b ballot) promised {
+	k := &c.backed
+	return promised{c.opt.ID, *k, c.signed(statePromise, b, k.ballot, &k.digest)}
 }
 
 // say sends what the attempt asks for to all who have not answered.
@@ -78,12 +91,12 @@ func (c *Council) say() {
 	m := message{
 		kind: kindPrepare, epoch: c.decree.Epoch + 1, ballot: b.ballot, suspects: b.suspects}
 	if b.phase == accepting {
-		m = message{kind: kindAccept, epoch: c.decree.Epoch + 1, ballot: b.ballot, decree: b.value}
+		m = message{kind: kindAccept, epoch: c.decree.Epoch + 1, ballot: b.ballot, decree: b.value,
+			sign: b.sign, promises: b.promises}
 	}
 	data := m.append(nil)
 	c.others(false, func(id member.ID, _ *peer) {
-		if b.phase == preparing && !b.promisedBy(id) || b.phase == accepting &&
-			!slices.Contains(b.accepted, id) {
+		if b.phase == preparing && !b.promisedBy(id) || b.phase == accepting && !b.votedBy(id) {
 			c.out = append(c.out, Message{id, data})
 		}
 	})
@@ -91,6 +104,10 @@ func (c *Council) say() {
 
 func (b *bid) promisedBy(id member.ID) bool {
 	return slices.ContainsFunc(b.reports, func(r Report) bool { return r.From == id })
+}
+
+func (b *bid) votedBy(id member.ID) bool {
+	return slices.ContainsFunc(b.votes, func(v vote) bool { return v.from == id })
 }
 
 // pursue repeats what was not answered, and starts what is due.
@@ -155,9 +172,9 @@ func (c *Council) prepare(from member.ID, m *message) {
 	c.yield(m.ballot)
 	c.promised = m.ballot
 	report := c.opt.Owner.Report(m.suspects)
-	c.send(from,
-		&message{kind: kindPromise, epoch: m.epoch, ballot: m.ballot, other: c.accepted,
-			decree: c.value, rest: report[:min(len(report), MaxReport)]})
+	own := c.ownPromise(m.ballot)
+	c.send(from, &message{kind: kindPromise, epoch: m.epoch, ballot: m.ballot, claim: own.claim,
+		decree: c.backedValue, sign: own.sign, rest: report[:min(len(report), MaxReport)]})
 }
 
 // yield gives up an attempt of our own for a higher one.
@@ -177,15 +194,42 @@ func (c *Council) accept(from member.ID, m *message) {
 			&message{kind: kindRefuse, epoch: m.epoch, ballot: m.ballot, other: c.promised})
 		return
 	}
+	sum := digest(sha256.Sum256(m.decree))
 	if m.ballot != c.accepted {
-		if d, err := ReadDecree(m.decree); err != nil || d.Epoch != m.epoch || m.ballot.id != from {
-			c.stats.Malformed++
+		if !c.mayPropose(from, m, &sum) {
 			return
 		}
 		c.yield(m.ballot)
 		c.promised, c.accepted, c.value = m.ballot, m.ballot, slices.Clone(m.decree)
+		c.backed, c.backedValue = claim{m.ballot, sum, vote{from, m.sign}}, c.value
+	} else if sum != sha256.Sum256(c.value) {
+		c.stats.Unproven++ // a ballot has one decree
+		return
 	}
-	c.send(from, &message{kind: kindAccepted, epoch: m.epoch, ballot: m.ballot})
+	c.send(from, &message{kind: kindAccepted, epoch: m.epoch, ballot: m.ballot,
+		sign: c.signed(stateVote, m.ballot, ballot{}, &sum)})
+}
+
+// mayPropose reports whether a proposal is one that this voter may vote for.
+func (c *Council) mayPropose(from member.ID, m *message, sum *digest) bool {
+	d, err := ReadDecree(m.decree)
+	if err != nil || d.Epoch != m.epoch || m.ballot.id != from {
+		c.stats.Malformed++
+		return false
+	}
+	p := c.peers[from]
+	if c.held.another(sum) {
+		return false // what has the votes of a quorum is not voted down
+	}
+	if c.now < p.doubtedUntil {
+		c.stats.Unheard++
+		return false
+	}
+	if c.opt.Approve != nil && !c.opt.Approve(&c.decree, &d) || !c.justified(m, sum) {
+		c.unproven(p)
+		return false
+	}
+	return true
 }
 
 // promise takes a voter's promise.
@@ -194,16 +238,22 @@ func (c *Council) promise(from member.ID, m *message) {
 	if b.phase != preparing || b.promisedBy(from) {
 		return
 	}
-	if !m.other.none() {
-		if d, err := ReadDecree(m.decree); err != nil || d.Epoch != m.epoch {
+	made := promised{from, m.claim, m.sign}
+	if !m.claim.ballot.none() {
+		d, err := ReadDecree(m.decree)
+		if err != nil || d.Epoch != m.epoch || sha256.Sum256(m.decree) != m.claim.digest {
 			c.stats.Malformed++
 			return
 		}
-		// What may have been decided must be proposed again.
-		if b.best.less(m.other) {
-			b.best, b.value = m.other, slices.Clone(m.decree)
-		}
 	}
+	if !c.makes(b.ballot, &made) {
+		c.unproven(c.peers[from])
+		return
+	}
+	if !m.claim.ballot.none() {
+		b.claimed[m.claim.digest] = slices.Clone(m.decree)
+	}
+	b.promises = append(b.promises, made)
 	b.reports = append(b.reports, Report{from, slices.Clone(m.rest)})
 	c.onward()
 }
@@ -233,8 +283,11 @@ func (c *Council) onward() {
 	if !all && c.now < b.enoughAt+c.straggle() {
 		return
 	}
-	if b.best.none() {
-		slices.SortFunc(b.reports, func(x, y Report) int { return int(x.From) - int(y.From) })
+	slices.SortFunc(b.reports, func(x, y Report) int { return int(x.From) - int(y.From) })
+	slices.SortFunc(b.promises, func(x, y promised) int { return int(x.from) - int(y.from) })
+	if must := bound(b.promises); !must.ballot.none() {
+		b.value = b.claimed[must.digest] // what may have been decided must be proposed again
+	} else {
 		d := c.opt.Owner.Compose(&c.decree, b.suspects, b.reports)
 		if d.Epoch != c.decree.Epoch+1 || d.Check() != nil {
 			// the owner does not keep to what it says; nothing can be decided
@@ -245,19 +298,27 @@ func (c *Council) onward() {
 		b.value = d.Append(nil)
 	}
 	b.phase = accepting
+	b.digest = sha256.Sum256(b.value)
+	b.sign = c.signed(stateProposal, b.ballot, ballot{}, &b.digest)
+	b.votes = []vote{{c.opt.ID, c.signed(stateVote, b.ballot, ballot{}, &b.digest)}}
 	c.accepted, c.value = b.ballot, b.value
-	b.accepted = []member.ID{c.opt.ID}
 	c.say()
 	c.decideIf()
 }
 
-// acceptedBy takes a voter's agreement.
-func (c *Council) acceptedBy(from member.ID) {
+// acceptedBy takes a voter's vote.
+func (c *Council) acceptedBy(from member.ID, m *message) {
 	b := c.bid
-	if b.phase != accepting || slices.Contains(b.accepted, from) {
+	if b.phase != accepting || b.votedBy(from) {
 		return
 	}
-	b.accepted = append(b.accepted, from)
+	v := vote{from, m.sign}
+	if !c.genuine(stateVote, b.ballot, ballot{}, &b.digest, &v) {
+		c.unproven(c.peers[from])
+		return
+	}
+	b.votes = insertVote(b.votes, v)
+	c.backed, c.backedValue = claim{b.ballot, b.digest, v}, b.value
 	c.decideIf()
 }
 
@@ -271,24 +332,29 @@ func (c *Council) refused(m *message) {
 	}
 }
 
-// decideIf puts the decree in force and tells everybody, if a quorum has accepted it.
+// decideIf puts the decree in force and tells everybody, if enough have voted for it.
 func (c *Council) decideIf() {
 	b := c.bid
-	if !c.decree.Quorum(func(id member.ID) bool { return slices.Contains(b.accepted, id) }) {
+	if !c.decree.Quorum(b.votedBy) {
 		return
 	}
 	d, err := ReadDecree(b.value)
 	if err != nil {
 		return // cannot be: it was checked when it came, or made here
 	}
+	c.weigh(d, &Link{Decree: b.value, ballot: b.ballot, votes: slices.Clone(b.votes)}, nil)
+}
+
+// conclude puts a decree in force whose votes this member has put together.
+func (c *Council) conclude(d Decree, l *Link) {
 	c.stats.Decided++
 	before := c.decree
 	stays := d.Has(c.opt.ID)
 	if stays {
-		c.enter(d)
+		c.enter(d, l)
 		c.author, c.pushAt = true, c.now+c.opt.Resend/2
 	}
-	data := (&message{kind: kindDecided, epoch: d.Epoch, decree: b.value}).append(nil)
+	data := (&message{kind: kindDecided, epoch: d.Epoch, link: *l}).append(nil)
 	for id := range c.othersOf(&d) {
 		c.out = append(c.out, Message{id, data})
 		if p := c.peers[id]; p != nil {
@@ -297,7 +363,7 @@ func (c *Council) decideIf() {
 	}
 	for id := range c.othersOf(&before) {
 		if !d.Has(id) && stays {
-			c.tellOut(id, c.peers[id])
+			c.tellOut(id, c.peers[id], before.Epoch)
 		}
 	}
 	c.dismissed = !stays
@@ -315,7 +381,7 @@ func (c *Council) push() {
 		if p.epoch < c.decree.Epoch && c.now-c.entered < c.opt.Silence {
 			c.author = true
 			p.told = c.now
-			c.send(id, &message{kind: kindDecided, epoch: k.epoch, decree: k.data})
+			c.send(id, &message{kind: kindDecided, epoch: k.epoch, link: k.link})
 		}
 	})
 	c.pushAt = c.now + c.opt.Resend/2

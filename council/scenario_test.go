@@ -104,7 +104,7 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 		for _, id := range slices.Concat(d.Voters, d.Learners) {
 			v := &voice{id: id}
 			var err error
-			if v.c, err = New(0, Options{ID: id, Owner: v, Seed: 1, Silence: testSilence},
+			if v.c, err = New(0, Options{ID: id, Owner: v, Keys: testKeys(id), Seed: 1, Silence: testSilence},
 				d); err != nil {
 				s.t.Fatal(err)
 			}
@@ -225,8 +225,8 @@ func (s *scenario) describe(from member.ID, out Message, arrives bool) {
 		}
 	case kindPromise:
 		text = "promise " + m.ballot.String()
-		if !m.other.none() {
-			text += ", has accepted " + m.other.String()
+		if !m.claim.ballot.none() {
+			text += ", has accepted " + m.claim.ballot.String()
 		}
 	case kindRefuse:
 		text = "refuse " + m.ballot.String()
@@ -241,6 +241,8 @@ func (s *scenario) describe(from member.ID, out Message, arrives bool) {
 		text = "accepted " + m.ballot.String()
 	case kindDecided:
 		text = fmt.Sprintf("decided epoch %d", m.epoch)
+	case kindHeld:
+		text = fmt.Sprintf("held epoch %d", m.epoch)
 	case kindOut:
 		text = fmt.Sprintf("out, by epoch %d", m.epoch)
 	}

@@ -53,8 +53,12 @@ func (c *Council) present(id member.ID) bool {
 }
 
 // Quorum reports whether enough voters to decide anything were heard of late. Without,
-// this member may be cut off, and the others may have decided to go on without it.
-func (c *Council) Quorum() bool { return !c.dismissed && c.decree.Quorum(c.present) }
+// this member may be cut off, and the others may have decided to go on without it; as it
+// seems when a decree that lacks it waits here to be put in force.
+func (c *Council) Quorum() bool {
+	return !c.dismissed && c.decree.Quorum(c.present) &&
+		!c.held.excludes(c.opt.ID)
+}
 
 // leaderThere reports whether the leader is heard, and hears a quorum.
 func (c *Council) leaderThere() bool {
@@ -119,33 +123,37 @@ func (c *Council) takeBeat(from member.ID, p *peer, m *message) {
 	}
 }
 
-// catchUp gives a member the decree that it lacks.
+// catchUp gives a member the decree that it lacks, with its proof. If that is so long ago that it
+// is not kept, the newest: whoever knows enough of those who voted for it can go on from there.
 func (c *Council) catchUp(to member.ID, p *peer, epoch uint32) {
 	if c.now-p.told < c.opt.Resend {
 		return
 	}
+	p.told = c.now
 	k := &c.past[epoch%keepDecrees]
 	if k.epoch != epoch {
-		// Too long ago. It has missed what others said under decrees that nobody keeps.
-		p.told = c.now
+		k = &c.past[c.decree.Epoch%keepDecrees]
 		c.send(to, &message{kind: kindOut, epoch: c.decree.Epoch})
-		return
 	}
-	p.told = c.now
-	c.send(to, &message{kind: kindDecided, epoch: epoch, decree: k.data})
-	if epoch < c.decree.Epoch {
+	c.send(to, &message{kind: kindDecided, epoch: k.epoch, link: k.link})
+	if k.epoch < c.decree.Epoch {
 		p.told = c.now - c.opt.Resend // there is more; it will ask
 	}
 }
 
-// tellOut tells a former member that it is one.
-func (c *Council) tellOut(to member.ID, p *peer) {
+// tellOut tells a former member that it is one: by the decree after those that it knows, or by
+// word alone if that is not kept.
+func (c *Council) tellOut(to member.ID, p *peer, knows uint32) {
 	if c.now-p.told < c.opt.Resend {
 		return
 	}
 	p.told = c.now
 	note := c.opt.Owner.Farewell(to)
-	c.send(to, &message{kind: kindOut, epoch: c.decree.Epoch, rest: note[:min(len(note), maxNote)]})
+	m := message{kind: kindOut, epoch: c.decree.Epoch, rest: note[:min(len(note), maxNote)]}
+	if k := &c.past[(knows+1)%keepDecrees]; k.epoch == knows+1 && len(k.link.votes) > 0 {
+		m.kind, m.epoch, m.link = kindDecided, k.epoch, k.link
+	}
+	c.send(to, &m)
 }
 
 // ask shows one that knows more what is known here, so that it tells.

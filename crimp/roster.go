@@ -155,6 +155,17 @@ func (id *Identity) Card(addr netip.AddrPort, site uint8) Card {
 	return c
 }
 
+// Sign signs a statement, for authorities. What it is about must be said in its first bytes, so that
+// a signature for one purpose is none for another; 32 bytes are what data packets sign.
+func (id *Identity) Sign(statement []byte) [64]byte {
+	return [64]byte(ed25519.Sign(id.sign, statement))
+}
+
+// Signed reports whether the member with this card has signed a statement.
+func (c *Card) Signed(statement []byte, s *[64]byte) bool {
+	return ed25519.Verify(c.Sign[:], statement, s[:])
+}
+
 // Good reports whether the keys of a card can be used with this identity.
 func (id *Identity) Good(c *Card) bool {
 	_, err := id.shared(c)

@@ -172,6 +172,11 @@ func (a *asking) message(b []byte) {
 		}
 		kind := crimp.Denied
 		if m.self != 0 {
+			// A member that is in touch with the others hears from them, with proof, if it is out.
+			if m.state && m.council.Quorum() {
+				m.refusals.Door++
+				return
+			}
 			kind = crimp.Dismissed
 		}
 		m.end(kind, crimp.Reason(b[1]), string(b[2:]))
@@ -189,9 +194,9 @@ func (a *asking) message(b []byte) {
 		if !read(b, &w) || m.self != 0 {
 			return
 		}
-		d, err := council.ReadDecree(w.decree)
+		l, err := council.ReadLink(w.link)
 		if err == nil {
-			err = m.enter(w.member, d)
+			err = m.welcomed(w.member, &l)
 		}
 		if err != nil {
 			m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())
@@ -204,8 +209,8 @@ func (a *asking) message(b []byte) {
 			a.follow() // who has told it does not have the state to give
 		}
 	case messageDecree:
-		if d, err := council.ReadDecree(b[1:]); err == nil && m.self != 0 &&
-			m.council.Teach(m.now, d) {
+		if l, err := council.ReadLink(b[1:]); err == nil && m.self != 0 &&
+			m.council.Teach(m.now, &l) {
 			m.learn()
 		}
 	case messageStart:

@@ -19,7 +19,7 @@ func (m *Membership) found() {
 	id := m.charter.takeID()
 	m.charter.add(crimp.Member{ID: id, Card: m.opt.Card}, false)
 	d := council.Decree{Epoch: 1, Leader: id, Voters: []member.ID{id}, Body: m.charter.append(nil)}
-	if err := m.enter(id, d); err != nil {
+	if err := m.enter(id, d, council.Link{}); err != nil {
 		// A roster of one that is made here cannot be wrong, unless the options are.
 		m.end(crimp.Denied, crimp.ReasonMismatch, err.Error())
 		return
@@ -27,15 +27,26 @@ func (m *Membership) found() {
 	m.state = true
 }
 
-// enter makes this node a member by the first decree that it knows.
-func (m *Membership) enter(id member.ID, d council.Decree) error {
-	c, err := council.New(m.now,
-		council.Options{ID: id, Owner: &owner{m}, Seed: m.random.Uint64(), Silence: m.opt.Silence},
-		d)
+// welcomed makes this node a member by the decree that lets it in. It has nothing yet by which to
+// judge the proof: who let it in has the operator's key. It keeps the proof for others.
+func (m *Membership) welcomed(id member.ID, l *council.Link) error {
+	d, err := council.ReadDecree(l.Decree)
 	if err != nil {
 		return err
 	}
+	return m.enter(id, d, *l)
+}
+
+// enter makes this node a member by the first decree that it knows.
+func (m *Membership) enter(id member.ID, d council.Decree, proof council.Link) error {
 	ch, err := readCharter(d.Body)
+	if err != nil {
+		return err
+	}
+	keys := &keys{identity: m.opt.Identity, group: ch.roster.Group}
+	c, err := council.New(m.now, council.Options{
+		ID: id, Owner: &owner{m}, Keys: keys, Approve: keys.approve, Proof: proof,
+		Seed: m.random.Uint64(), Silence: m.opt.Silence}, d)
 	if err != nil {
 		return err
 	}

@@ -125,11 +125,9 @@ func (m *Membership) teach(k *conn.Conn, j *join) {
 	}
 	for epoch := max(j.epoch, m.Epoch()-min(m.Epoch(), 64)) + 1; epoch <= m.Epoch() &&
 		epoch != 0; epoch++ {
-		b := m.council.Past(epoch)
-		if b == nil {
-			continue
+		if l, ok := m.council.Past(epoch); ok {
+			_ = k.Send(channel, l.Append([]byte{messageDecree}))
 		}
-		_ = k.Send(channel, append([]byte{messageDecree}, b...))
 	}
 }
 
@@ -203,7 +201,9 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 
 // welcome tells a candidate that it is in, and by which decree.
 func (m *Membership) welcome(id member.ID, k *conn.Conn) {
-	_ = k.Send(channel, write(messageWelcome, &welcome{id, m.council.Decree().Append(nil)}))
+	if l, ok := m.council.Past(m.council.Decree().Epoch); ok {
+		_ = k.Send(channel, write(messageWelcome, &welcome{id, l.Append(nil)}))
+	}
 	m.await(id, k)
 	m.newcomers[id].waiting = !m.charter.isWitness(id)
 }

@@ -33,10 +33,19 @@ type Membership struct {
 	isolation
 	departure
 	office
-	asked   []charge // whom this mirror asks the überserver for
-	reasons reasons
-	talk    []byte
-	inParts []*inParts
+	asked    []charge // whom this mirror asks the überserver for
+	reasons  reasons
+	refusals Refusals
+	talk     []byte
+	inParts  []*inParts
+}
+
+// Refusals counts what other members said and this one did not believe, beside what the council
+// counts.
+type Refusals struct {
+	Outsiders uint64 // said by one that is out
+	Closed    uint64 // that the group ends, while others have the world
+	Door      uint64 // at a door, that this mirror is out, while it is in touch with the others
 }
 
 // tenure is this mirror's stay in the group. Without a council it is not in; with one, charter and
@@ -158,6 +167,9 @@ func (m *Membership) Stats() council.Stats {
 	return m.council.Stats()
 }
 
+// Refusals tells what was not believed.
+func (m *Membership) Refusals() Refusals { return m.refusals }
+
 // Dismiss has a member taken out, for a reason that it is told. Only the überserver's word
 // counts. It happens when a majority has agreed.
 func (m *Membership) Dismiss(now time.Duration, id member.ID, why crimp.Reason) {
@@ -181,6 +193,10 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 	if m.council == nil || m.done || len(b) == 0 {
 		return
 	}
+	if b[0] != talkWhole && !m.council.Decree().Has(from) {
+		m.refusals.Outsiders++ // the council tells one that is out, and takes nothing of it
+		return
+	}
 	switch b[0] {
 	case talkWhole:
 		m.takeCouncil(from, b[1:])
@@ -189,7 +205,12 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 			m.takeCouncil(from, whole)
 		}
 	case talkClosed:
-		if from == m.uber && len(b) == 1 {
+		switch d := m.council.Decree(); {
+		case from != m.uber || len(b) != 1:
+		case slices.ContainsFunc(d.Voters,
+			func(id member.ID) bool { return id != m.uber && d.MayLead(id) }):
+			m.refusals.Closed++ // others have the world
+		default:
 			m.end(crimp.Dismissed, crimp.ReasonClosed, "")
 		}
 	case talkBegun:

@@ -407,8 +407,9 @@ func TestLapse(t *testing.T) {
 	ch.roster.Epoch = d.Epoch
 	d.Voters = slices.DeleteFunc(d.Voters, func(id member.ID) bool { return id == s.nodes[1].id })
 	d.Body = ch.append(nil)
-	m.m.council.Teach(net.Now(), d)
-	if err := s.run(100 * time.Millisecond); err != nil {
+	l := s.prove(&d, 0, 2)
+	m.m.council.Teach(net.Now(), &l)
+	if err := s.run(time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if !m.cut || !m.m.lapsed || !m.m.leaving ||

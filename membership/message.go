@@ -17,9 +17,9 @@ import (
 //	denied    door: reason 1, text
 //	wait      door: nobody can be let in here at present
 //	redirect  door: the überserver's address: family 1 (4 or 6), 4 or 16 bytes, port 2
-//	welcome   überserver: member 2, decree
+//	welcome   überserver: member 2, decree with its proof
 //	start     überserver: state follows 1, start
-//	decree    door: a decree that a member lacks
+//	decree    door: a decree that a member lacks, with its proof
 //
 // The state itself is a bulk transfer with stateTag.
 const (
@@ -31,7 +31,7 @@ const (
 	messageStart    = 6
 	messageDecree   = 7
 
-	joinVersion = 1
+	joinVersion = 2
 	flagWitness = 1
 	flagThrough = 2
 	stateTag    = 0x4d495252 // "MIRR"
@@ -78,12 +78,12 @@ func (j *join) fields(c *bits.Cursor) {
 // welcome is what one that was let in is told.
 type welcome struct {
 	member member.ID
-	decree []byte
+	link   []byte
 }
 
 func (w *welcome) fields(c *bits.Cursor) {
 	c.U16((*uint16)(&w.member))
-	c.Rest(&w.decree)
+	c.Rest(&w.link)
 }
 
 // start is where a newcomer takes up, and whether a state follows.

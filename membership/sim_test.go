@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
@@ -67,6 +68,17 @@ type sim struct {
 	partings map[member.ID]map[name]bool // what counts of those who are gone
 	err      error
 	back     bool // machines that are out come back
+}
+
+// prove is a decree with the votes of some machines.
+func (s *sim) prove(d *council.Decree, nodes ...int) council.Link {
+	l, text := council.NewLink(d, 1, d.Leader)
+	for _, i := range nodes {
+		n := s.nodes[i]
+		keys := keys{identity: n.m.opt.Identity, group: n.m.charter.roster.Group}
+		l.Add(n.m.self, keys.Sign(text))
+	}
+	return l
 }
 
 // mirror is one machine. Each time that it starts it is another member.
