@@ -61,8 +61,8 @@
 // # Damage
 //
 // Every block has a checksum that includes those before it. A file that was cut or changed can be
-// read up to there; the error is a *DamageError and says where. Any bytes may be given to Open: what
-// they take of this machine is in proportion to their number, and Limits bound it further.
+// read up to there; the error is a *DamageError and says where. Any bytes may be given to Open:
+// what they take of this machine is in proportion to their number, and Limits bound it further.
 //
 // docs/trace.md describes the format, to the bit.
 package trace

@@ -151,7 +151,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("a trusted file: %v", err)
 	}
 	data, _ := play{
-		ticks: 200, inputs: newPeople(1, 8).act, options: Options{StateEvery: 40}}.record(t, shooter)
+		ticks: 200, inputs: newPeople(1, 8).act, options: Options{StateEvery: 40}}.record(t,
+		shooter)
 	for _, x := range []struct {
 		name string
 		l    Limits

@@ -159,7 +159,7 @@ func TestAStrangersMap(t *testing.T) {
 	}{
 		{"16 MiB of line ends", strings.Repeat("\n", 16<<20), "bytes; at most"},
 		{"1 MiB of line ends", strings.Repeat("\n", MaxText), "no grid"},
-		{"a grid of line ends", "name x\nmap\n" + strings.Repeat("\n", MaxText-20), "places to spawn"},
+		{"a grid of line ends", "name x\nmap\n" + strings.Repeat("\n", MaxText-20), "to spawn"},
 		{"a grid of short rows", "name x\nmap\n" + strings.Repeat("#\n", MaxText/2-20), "rows"},
 		{"a room with very many doorways", comb(250, 500), "divide it"},
 		{"a room with many doorways", comb(100, 500), ""},

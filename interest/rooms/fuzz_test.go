@@ -40,8 +40,8 @@ func layoutOf(data []byte) (Layout, []byte) {
 }
 
 // FuzzPlan: a plan of any layout is refused, or made within its effort, and keeps what it promises
-// whatever doors do: sight is mutual, one sees the room beyond an open door, and doors that are shut
-// never show more than open ones.
+// whatever doors do: sight is mutual, one sees the room beyond an open door, and doors that are
+// shut never show more than open ones.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte{3, 9, 9, 2, 0, 1, 1, 2, 1, 0, 0, 8, 1, 0, 0, 0, 1, 0, 0, 8, 1, 0, 0, 16})
 	f.Add([]byte{63, 0, 0, 200})

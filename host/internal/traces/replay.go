@@ -44,7 +44,9 @@ func replayCommand(p *cli.Program) *cobra.Command {
   {program} trace replay match.trace --until 6000 --json
   {program} trace replay match.trace --record here.trace --states 1`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.trust.explain(o.run(p, cmd, args[0])) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.trust.explain(o.run(p, cmd, args[0]))
+		},
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&o.from, "from", 0, "begin at the last state at or before this tick")
