@@ -21,6 +21,7 @@ type everyField struct {
 	g, h string
 	addr netip.AddrPort
 	none netip.AddrPort
+	some netip.AddrPort
 	u24  uint32
 	two  []uint16
 	one  []uint8
@@ -40,7 +41,7 @@ func (m *everyField) fields(c *bits.Cursor) {
 	c.Text16(&m.h, 300)
 	c.Addr(&m.addr)
 	c.AddrOrNone(&m.none)
-	c.AddrOrNone(&m.addr)
+	c.AddrOrNone(&m.some)
 	c.U24(&m.u24)
 	for v := range bits.List16(c, &m.two, 3) {
 		c.U16(v)
@@ -64,7 +65,8 @@ func everyFieldFilled(addr string) *everyField {
 	return &everyField{
 		a: 1, b: 2, c: 3, d: 1 << 60, e: 1 << 40, f: true, raw: [3]byte{7, 8, 9},
 		g: "ann", h: "a longer one", addr: netip.MustParseAddrPort(addr),
-		u24: 1<<24 - 2, two: []uint16{500, 600}, one: []uint8{7}, list: []byte{4, 5}, rest: []byte{
+		some: netip.MustParseAddrPort(addr),
+		u24:  1<<24 - 2, two: []uint16{500, 600}, one: []uint8{7}, list: []byte{4, 5}, rest: []byte{
 			6},
 	}
 }
@@ -79,6 +81,7 @@ func TestCursorReadsWhatItWrote(t *testing.T) {
 			t.Fatalf("%s: not read to its end", addr)
 		}
 		want.addr = netip.AddrPortFrom(want.addr.Addr().Unmap(), want.addr.Port())
+		want.some = want.addr
 		if fmt.Sprint(got) != fmt.Sprint(*want) {
 			t.Errorf("wrote %v\nread  %v", *want, got)
 		}
