@@ -53,5 +53,6 @@ func TestTrust(t *testing.T) {
 	expect(t, cmd(), 1, nil, []string{"no tick in common"}, "trace", "diff", name, name, "--trust")
 	// A replay makes a world of each state before it comes to the next, and these are none.
 	expect(t, cmd(), 1, nil, []string{"saved world"}, "trace", "replay", name)
-	expect(t, DesyncCommand(&bundled.Program), 1, nil, []string{"saved world"}, "desync", name, name)
+	expect(t, DesyncCommand(&bundled.Program), 1, nil, []string{"saved world"}, "desync", name,
+		name)
 }
