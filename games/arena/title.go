@@ -104,13 +104,27 @@ func levelNames() []string {
 	return names
 }
 
-// mapName looks at the text of a map that someone brings.
+// mapName looks at the text of a map that someone brings, and works out what servers and bots will
+// need of it: whoever brings a map while a server runs does that before the server changes to it.
 func mapName(text []byte) (string, error) {
-	m, err := Parse(text)
+	m, err := brought(text)
 	if err != nil {
 		return "", err
 	}
-	return m.Name, nil
+	_, err = m.Plan()
+	return m.Name, err
+}
+
+// brought is the map of a text. What was worked out for it before is still there.
+func brought(text []byte) (*Map, error) {
+	m, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	Register(m)
+	m = MapByHash(m.hash)
+	m.nav()
+	return m, nil
 }
 
 // LevelSettings makes the settings of a world from a level, whose data is the text of a map, or
@@ -119,12 +133,10 @@ func LevelSettings(l game.Level) (world.Settings, error) {
 	if len(l.Data) == 0 {
 		return Settings(cmp.Or(l.Name, DefaultMap), Options{})
 	}
-	m, err := Parse(l.Data)
+	m, err := brought(l.Data)
 	if err != nil {
 		return world.Settings{}, err
 	}
-	Register(m)
-	MapByHash(m.Hash()).nav()
 	settings, err := Settings(DefaultMap, Options{})
 	if err != nil {
 		return settings, err
