@@ -59,18 +59,19 @@ type Message struct {
 
 // Stats counts what a council has met.
 type Stats struct {
-	Malformed uint64 // messages that are none
-	Strangers uint64 // messages of members that are not known
-	Outsiders uint64 // messages of members that are out
-	Unproven  uint64 // decrees, proposals, promises and votes without the signatures they need
-	Unheard   uint64 // not looked at, as the sender had just said something unproven
-	Claimed   uint64 // words without proof that this member is out
-	Split     uint64 // two decrees for one epoch, both with votes: somebody voted twice
-	Campaigns uint64 // attempts to succeed a leader that is not heard
-	Ballots   uint64 // attempts to decide, campaigns included
-	Outbid    uint64 // of those, given up for another's
-	Decided   uint64 // decrees that this member has brought about
-	Learnt    uint64 // decrees in all
+	Malformed  uint64 // messages that are none
+	Strangers  uint64 // messages of members that are not known
+	Outsiders  uint64 // messages of members that are out
+	Unproven   uint64 // decrees, proposals, promises and votes without the signatures they need
+	Unheard    uint64 // not looked at, as the sender had just said something unproven
+	Claimed    uint64 // words without proof that this member is out
+	Distrusted uint64 // messages of members that are proven to lie
+	Split      uint64 // two decrees for one epoch, both with votes: somebody voted twice
+	Campaigns  uint64 // attempts to succeed a leader that is not heard
+	Ballots    uint64 // attempts to decide, campaigns included
+	Outbid     uint64 // of those, given up for another's
+	Decided    uint64 // decrees that this member has brought about
+	Learnt     uint64 // decrees in all
 }
 
 // keepDecrees is how many decrees are kept for those who have missed some.
@@ -138,6 +139,7 @@ type peer struct {
 	asked  time.Duration // when it was last sent a beat out of turn
 	// until when what costs signatures to look at is not looked at, as the last was not proven
 	doubtedUntil time.Duration
+	distrusted   bool // it is proven to lie: it counts as silent, and is not heard
 }
 
 // New makes a member's council, that knows one decree: the first of all, which a founder
@@ -213,6 +215,10 @@ func (c *Council) Receive(now time.Duration, from member.ID, b []byte) {
 	m, ok := readMessage(b)
 	if !ok {
 		c.stats.Malformed++
+		return
+	}
+	if p.distrusted {
+		c.stats.Distrusted++
 		return
 	}
 	if !c.decree.Has(from) {

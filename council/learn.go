@@ -139,8 +139,11 @@ func (c *Council) weigh(d Decree, l *Link, note []byte) {
 	case q == nil:
 		q = &pending{decree: d, link: *l, note: note, since: c.now,
 			late: len(h.list) > 0 && c.now-h.list[0].since > c.opt.Silence/2}
-		h.list = append(h.list, q)
+		// Mostly the votes that lack come at once. Where there is another, all should know.
 		h.tellAt = c.now
+		if h.list = append(h.list, q); len(h.list) == 1 {
+			h.tellAt += c.opt.Resend / 2
+		}
 	case q.link.ballot == l.ballot:
 		for _, v := range l.votes {
 			q.link.votes = insertVote(q.link.votes, v)

@@ -21,6 +21,9 @@ import (
 //	cut ID...                                between those, nothing gets through; one alone hears nobody
 //	heal                                     all get through to all
 //	run DURATION                             let time pass
+//	coup ID leader=ID [voters=ID,ID] [signed=ID,ID]   have one tell all others of a decree that makes
+//	                                         another lead, with the votes of those who signed
+//	banish ID to=ID                          have one tell another that it is out
 func TestScenarios(t *testing.T) {
 	simtest.Scenarios(t, func(t *testing.T) func(simtest.Line, *strings.Builder) {
 		s := &scenario{
@@ -132,12 +135,44 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 		}
 	case "heal":
 		clear(s.cut)
+	case "coup":
+		s.coup(l)
+	case "banish":
+		from := member.ID(l.Int(0))
+		for _, to := range list(l, "to") {
+			s.air = append(s.air, flight{from, to, (&message{kind: kindOut,
+				epoch: s.find(to).c.Decree().Epoch + 1, rest: []byte("go")}).append(nil)})
+		}
+	case "trust":
+		for _, v := range s.members {
+			st := v.c.Stats()
+			fmt.Fprintf(out, "%d: leader %d, %d unproven, %d of outsiders, %d words\n", v.id,
+				v.c.Decree().Leader, st.Unproven, st.Outsiders, st.Claimed)
+		}
 	case "run":
 		for end := s.now + l.Duration(0); s.now < end; {
 			s.step()
 		}
 	default:
 		l.Fail("there is no such command")
+	}
+}
+
+// coup has a member tell the others that a decree was decided.
+func (s *scenario) coup(l simtest.Line) {
+	from := s.find(member.ID(l.Int(0)))
+	d := from.c.Decree().Clone()
+	d.Epoch++
+	d.Leader = member.ID(l.Number("leader", 0))
+	if v := list(l, "voters"); len(v) > 0 {
+		d.Voters = v
+	}
+	link := linkOf(&d, ballot{1, from.id}, append(list(l, "signed"), from.id)...)
+	for _, v := range s.members {
+		if v != from {
+			s.air = append(s.air, flight{from.id, v.id,
+				(&message{kind: kindDecided, epoch: d.Epoch, link: link}).append(nil)})
+		}
 	}
 }
 

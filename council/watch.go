@@ -37,10 +37,21 @@ func (c *Council) advance(now time.Duration) {
 // Silent is for how long a member has not been heard, or has not heard this one, as far as this one
 // was there to hear it. It is zero for this one, and for strangers.
 func (c *Council) Silent(id member.ID) time.Duration {
-	if p := c.peers[id]; p != nil {
+	if p := c.peers[id]; p != nil && p.distrusted {
+		return max(c.now, 1000*c.opt.Silence)
+	} else if p != nil {
 		return c.now - max(p.both(), c.wokeAt)
 	}
 	return 0
+}
+
+// Distrust has a member count as silent from now on, whatever it says: there is evidence that it
+// lies, which must be such that all honest members come by it and believe it. They take it out as
+// they take out who is silent.
+func (c *Council) Distrust(id member.ID) {
+	if p := c.peers[id]; p != nil {
+		p.distrusted = true
+	}
 }
 
 // present reports whether a member was heard of late.
@@ -49,7 +60,7 @@ func (c *Council) present(id member.ID) bool {
 		return true
 	}
 	p := c.peers[id]
-	return p != nil && c.now-p.both() < c.opt.Silence
+	return p != nil && !p.distrusted && c.now-p.both() < c.opt.Silence
 }
 
 // Quorum reports whether enough voters to decide anything were heard of late. Without,
@@ -67,7 +78,8 @@ func (c *Council) leaderThere() bool {
 	}
 	p := c.peers[c.decree.Leader]
 	// Whether it hears us does not matter here, as long as it hears others: it says if it does not.
-	return c.now-max(p.heard, c.wokeAt) < c.opt.Silence && p.flags&flagCutOff == 0
+	return !p.distrusted && c.now-max(p.heard, c.wokeAt) < c.opt.Silence &&
+		p.flags&flagCutOff == 0
 }
 
 // silentOnes lists who has not been heard for too long.

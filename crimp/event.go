@@ -45,12 +45,18 @@ const (
 	CutOff
 	// Reunited: after CutOff, a majority is heard again, and this node is still a member.
 	Reunited
+	// Equivocated: Member has signed two digests of its packets that contradict each other. It
+	// has told different things to different members.
+	Equivocated
+	// Disputed: Member has signed a digest of packets Seq and More after it that does not fit what
+	// came of it here. It, or whoever made what came, lies; nobody else can tell.
+	Disputed
 )
 
 var eventNames = [...]string{
 	"", "delivered", "gave up", "joined", "left", "established", "denied", "dismissed",
 	"state wanted", "state", "clash",
-	"revoked", "whispered", "led", "cut off", "reunited"}
+	"revoked", "whispered", "led", "cut off", "reunited", "equivocated", "disputed"}
 
 func (k EventKind) String() string { return nameOf(k, eventNames[:], "unknown event") }
 
@@ -124,6 +130,8 @@ const (
 	ReasonGame
 	// ReasonOutdated: it has missed so many rosters that it cannot follow any more.
 	ReasonOutdated
+	// ReasonEquivocated: it has told different things to different members, and signed both.
+	ReasonEquivocated
 )
 
 var reasonNames = [...]string{
@@ -131,7 +139,8 @@ var reasonNames = [...]string{
 	"group is full",
 	"refused", "options differ from the group's", "nobody answers", "token is not good",
 	"group has ended",
-	"runs another program or version", "is of another game", "missed too many changes of members"}
+	"runs another program or version", "is of another game", "missed too many changes of members",
+	"told different things to different members"}
 
 func (r Reason) String() string { return nameOf(r, reasonNames[:], "unknown reason") }
 

@@ -39,7 +39,8 @@ type Group struct {
 	forward  forwarding
 	order    ordering
 	repairing
-	cohort cohort
+	cohort  cohort
+	witness witnessing
 
 	outbox
 	inbox
@@ -79,7 +80,7 @@ type aging struct {
 
 // counters number the datagrams that are no data packets, for each kind by itself: a number
 // is used once, for nonces are made of it.
-type counters [kindLossy - kindData + 1]uint32
+type counters [kindDigest - kindData + 1]uint32
 
 func (c *counters) count(kind byte) uint32 {
 	c[kind-kindData]++
@@ -466,6 +467,7 @@ func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	g.sendRepairs()
 	g.closeWindow()
 	g.sendControl()
+	g.sendDigests()
 	return g.detour(g.address(out), first)
 }
 
@@ -483,7 +485,7 @@ func (g *Group) Deadline() time.Duration {
 	if g.self == nil {
 		return lines
 	}
-	at := min(g.beat.at, g.report.at, g.turnAt, lines)
+	at := min(g.beat.at, g.report.at, g.turnAt, g.witness.at, lines)
 	if g.members < 2 {
 		return min(g.turnAt, lines) // there is nobody to talk to
 	}

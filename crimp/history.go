@@ -16,6 +16,7 @@ type slot struct {
 	repaired time.Duration
 	seen     bool // a repair was seen or sent, at the time repaired
 	how      How
+	sum      contentSum // of what it says, for digests
 }
 
 type slotState uint8
@@ -70,6 +71,7 @@ func (g *Group) expire() {
 			p.younger()
 			continue
 		}
+		g.expireDoubts(p)
 		for p.base < p.next && p.at(p.base).interval < limit {
 			g.dropOldest(p)
 		}
@@ -157,6 +159,10 @@ func (g *Group) forget(p *peer) {
 		p.sets[i].clear(&g.buffers)
 	}
 	g.dropQueued(p, func(*pending) bool { return true })
+	for i := range p.doubts {
+		g.buffers.Put(p.doubts[i].datagram)
+	}
+	p.doubts = nil
 	p.ring, p.losses, p.queue = make([]slot, ringFirst), nil, nil
 	p.base = p.next
 }

@@ -23,10 +23,12 @@ type peer struct {
 	turn
 	sealed
 	reported
+	testimony
 
 	delay  delay
 	window replayWindow // of its control packets
 	lossy  replayWindow // of its lossy packets
+	signed replayWindow // of its digests
 	bucket bucket       // for repairs that it asks for
 }
 

@@ -76,6 +76,9 @@ func (g *Group) take(b []byte, how How) {
 		g.stats.Forged++
 	} else if ok = g.proven(e, at, b, body); !ok {
 		g.stats.Unproven++
+		if h.kind == kindData && g.doubt(p, Sequence(h.number), datagram, body) {
+			return
+		}
 	}
 	if !ok {
 		g.buffers.Put(datagram)
@@ -97,6 +100,11 @@ func (g *Group) repeated(p *peer, h *header, b []byte, how How) bool {
 	case kindLossy:
 		if !p.lossy.fresh(h.number) {
 			g.stats.Duplicates++
+			return true
+		}
+	case kindDigest:
+		if !p.signed.fresh(h.number) {
+			g.stats.Replayed++
 			return true
 		}
 	}
@@ -125,6 +133,9 @@ func (g *Group) takeGenuine(e *epoch, p *peer, h *header, datagram, body []byte,
 		g.takeControl(e, p, body)
 	case kindParity:
 		g.takeParity(p, body)
+	case kindDigest:
+		p.signed.note(h.number)
+		g.takeDigests(p, body)
 	case kindLossy:
 		p.lossy.note(h.number)
 		g.takeLossy(p, Sequence(h.number), body)
@@ -241,7 +252,7 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 	}
 	g.relay(p, datagram, how)
 	if !here {
-		slot.how = how
+		slot.how, slot.sum = how, sumOf(d.content)
 		g.accept(p, s, d.content, how)
 	}
 	// The farthest first, so that order is kept as far as it can be.
@@ -264,7 +275,7 @@ func (g *Group) takeCarried(p *peer, s Sequence, via uint8, content []byte) {
 	}
 	slot := p.at(s)
 	g.resolve(p, s, Forwarded)
-	slot.state, slot.how, slot.via = slotHave, Forwarded, via
+	slot.state, slot.how, slot.via, slot.sum = slotHave, Forwarded, via, sumOf(content)
 	g.accept(p, s, content, Forwarded)
 }
 

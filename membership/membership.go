@@ -36,6 +36,7 @@ type Membership struct {
 	asked    []charge // whom this mirror asks the überserver for
 	reasons  reasons
 	refusals Refusals
+	proofs   proofs
 	talk     []byte
 	inParts  []*inParts
 }
@@ -45,6 +46,7 @@ type Membership struct {
 type Refusals struct {
 	Outsiders uint64 // said by one that is out
 	Closed    uint64 // that the group ends, while others have the world
+	Evidence  uint64 // evidence that is none
 	Door      uint64 // at a door, that this mirror is out, while it is in touch with the others
 }
 
@@ -219,6 +221,8 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 		}
 	case talkJoin:
 		m.askedFor(from, b)
+	case talkEvidence:
+		m.hearEvidence(from, b)
 	case talkLeave:
 		leave := leaver{since: m.now}
 		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) &&
@@ -253,6 +257,7 @@ func (m *Membership) Step(now time.Duration, g *crimp.Group) {
 		return
 	}
 	m.listen()
+	m.accuse()
 	m.council.Tick(m.now)
 	m.learn()
 	if m.done {

@@ -162,6 +162,15 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.life.to(reunited)
 		m.clock.back()
 		m.tell(News{Kind: Reunited})
+	case crimp.Equivocated:
+		m.stats.Equivocations++
+		m.tell(News{Kind: Equivocated, Mirror: e.Member,
+			Text: "it has signed two different accounts of its packets, and is put out"})
+	case crimp.Disputed:
+		m.stats.Disputes++
+		m.tell(News{Kind: Disputed, Mirror: e.Member,
+			Text: fmt.Sprintf("what it has signed of packets %d to %d is not what came", e.Seq,
+				uint32(e.Seq)+e.More)})
 	case crimp.StateWanted:
 		m.group.wanting = append(m.group.wanting, e.Member)
 	case crimp.State:

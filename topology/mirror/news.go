@@ -40,14 +40,16 @@ const (
 	Ended       // this mirror is out of the group for good; Err says why
 	// a mirror is not reached directly any more; Text says over whom, or that it is not at all
 	LineDown
-	LineUp // it is reached directly again
+	LineUp      // it is reached directly again
+	Equivocated // a mirror has told different things to different mirrors, by its own signatures
+	Disputed    // a mirror has signed something else than what came of it here
 )
 
 var newsNames = [...]string{
 	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
 	"new überserver", "cut off", "in touch again", "joining again",
-	"settled worlds differ", "clock jumped", "refused", "player moved", "ended",
-	"line down", "line up"}
+	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
+	"line up", "told different things", "signed something else"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -25,6 +25,8 @@ type Stats struct {
 	Confirmed, Retracted uint64
 	Differed             uint64 // settled worlds that were unlike another mirror's
 	Rejoins              uint64
+	Equivocations        uint64 // mirrors that were proven to have said two things
+	Disputes             uint64 // mirrors that signed something else than what came of them
 	Settled              world.Tick
 }
 
@@ -50,4 +52,20 @@ func (m *Mirror) SettledDelay() time.Duration {
 	}
 	return m.clock.now() - time.Duration(m.line.Settled().Tick())*time.Second/time.Duration(
 		m.game.Rate())
+}
+
+// Unbelieved counts what came from other mirrors and was not believed, by reason, since this mirror
+// last joined.
+func (m *Mirror) Unbelieved() map[string]uint64 {
+	g, c, r := m.group.node.Group().Stats(), m.group.council.Stats(), m.group.council.Refusals()
+	return map[string]uint64{
+		"forged": g.Forged, "unproven": g.Unproven, "stranger": g.Strangers, "old_key": g.OldKey,
+		"replayed": g.Replayed, "malformed": g.Malformed, "clash": g.Clashes,
+		"disputed": g.Disputed, "equivocated": g.Equivocated,
+		"council_malformed": c.Malformed, "council_stranger": c.Strangers + r.Outsiders,
+		"council_outsider": c.Outsiders, "council_unproven": c.Unproven,
+		"council_unheard": c.Unheard, "council_claimed_out": c.Claimed, "council_split": c.Split,
+		"council_distrusted": c.Distrusted, "false_evidence": r.Evidence,
+		"false_end": r.Closed, "false_denial": r.Door,
+	}
 }

@@ -281,6 +281,10 @@ func (f *fleet) told(life *life, n mirror.News) {
 		l.Text, l.Bad = "joins anew: "+n.Text, true
 	case mirror.Differs:
 		l.Text, l.Bad = fmt.Sprintf("settled tick %d otherwise than another", n.Tick), true
+	case mirror.Equivocated:
+		l.Text, l.Bad = fmt.Sprintf("has proof that mirror %d lies: %s", n.Mirror, n.Text), true
+	case mirror.Disputed:
+		l.Text, l.Bad = fmt.Sprintf("does not believe mirror %d: %s", n.Mirror, n.Text), true
 	case mirror.ClockJumped:
 		l.Text, l.Bad = "its clock jumped or stood still", true
 	case mirror.LineDown:

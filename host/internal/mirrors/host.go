@@ -239,7 +239,7 @@ func (h *host) news(n mirror.News) {
 	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
 		mirror.LineDown:
 		level = slog.LevelWarn
-	case mirror.Differs:
+	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError
 	case mirror.Ended:
 		level = slog.LevelDebug // the command says it in the end

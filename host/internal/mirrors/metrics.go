@@ -59,6 +59,12 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 		"what", map[string]uint64{
 			"commands": uint64(st.Refused), "all": st.Refusals, "of_players": st.Dropped,
 		})
+	serve.Counts(m, "mirror_unbelieved_total",
+		"What other mirrors said and this one did not believe, since it last joined.",
+		"reason", x.Unbelieved())
+	m.Count("mirror_equivocations_total",
+		"Mirrors that were put out by their own signatures: they told different things.",
+		st.Equivocations)
 	m.Count("mirror_differed_total", "Settled worlds that were unlike another mirror's.",
 		st.Differed)
 	m.Count("mirror_rejoins_total", "How often this mirror had to join anew.", st.Rejoins)

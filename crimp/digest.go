@@ -1,0 +1,494 @@
+package crimp
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/member"
+)
+
+// A tag proves a packet to one receiver. So a member can make a packet that proves itself to one and
+// not to another, or two packets with one number, and neither receiver can show that to a third. What
+// can be shown is a signature. So each member signs, once a second, a running digest of its packets;
+// all pass on what they were told by others. Then:
+//
+//   - Two signed digests that contradict each other are evidence: whoever sees both can show them,
+//     and nobody can make them but the member itself.
+//   - A packet that does not prove itself here is kept as doubtful. A signed digest that fits it is
+//     as good as its tag.
+//   - A digest that fits none of what came here is counted, and told with Disputed.
+//
+// The sums that a digest is made of are those of the contents, which are the same however a packet
+// comes: by itself, inside of another, or made from parity.
+
+// sumSize is how much of the SHA-256 of a content is kept with a packet.
+const sumSize = 20
+
+type contentSum [sumSize]byte
+
+func sumOf(content []byte) (s contentSum) {
+	full := sha256.Sum256(content)
+	copy(s[:], full[:])
+	return s
+}
+
+// signedDigest is what a member has signed of its stream: that its packets first to last continue
+// what was before so that it becomes now.
+type signedDigest struct {
+	member      member.ID
+	index       uint32 // counts the digests of a member, from 1
+	first, last Sequence
+	before, now contentSum
+	sign        [signatureSize]byte
+}
+
+// brief names a digest that a member has: enough to see whether another has the same.
+type brief struct {
+	member member.ID
+	index  uint32 // 0: it has none
+	hash   [16]byte
+}
+
+const briefSize = 2 + 4 + 16
+
+func (b *brief) fields(c *bits.Cursor) {
+	c.U16((*uint16)(&b.member))
+	c.U32(&b.index)
+	c.Raw(b.hash[:])
+	c.Check(b.member != 0)
+}
+
+// brief is without the signature, of which there may be several for one statement.
+func (d *signedDigest) brief(group uint64) (b brief) {
+	full := sha256.Sum256(d.statement(group))
+	b.member, b.index = d.member, d.index
+	copy(b.hash[:], full[:])
+	return b
+}
+
+const (
+	signedDigestSize = 2 + 4 + 4 + 4 + 2*sumSize + signatureSize
+	digestDomain     = "coeval crimp 2 digest"
+	maxDigests       = 8  // in one datagram
+	maxBriefs        = 32 // in one datagram
+	keepDigests      = 8  // of each member
+	maxDoubtful      = 256
+	maxTries         = 64
+)
+
+func (d *signedDigest) fields(c *bits.Cursor) {
+	c.U16((*uint16)(&d.member))
+	c.U32(&d.index)
+	c.U32((*uint32)(&d.first))
+	c.U32((*uint32)(&d.last))
+	c.Raw(d.before[:])
+	c.Raw(d.now[:])
+	c.Raw(d.sign[:])
+	c.Check(d.member != 0 && d.index != 0 && d.first != 0 && d.first <= d.last &&
+		d.last <= maxSequence && d.last-d.first < ringMost)
+}
+
+// statement is what is signed: domain, group, and the fields before the signature.
+func (d *signedDigest) statement(group uint64) []byte {
+	c := bits.CursorTo(append(make([]byte, 0, 128), digestDomain...))
+	c.U64(&group)
+	d.fields(&c)
+	return c.Data()[:len(c.Data())-signatureSize]
+}
+
+func (d *signedDigest) genuine(group uint64, card *Card) bool {
+	return ed25519.Verify(card.Sign[:], d.statement(group), d.sign[:])
+}
+
+// contradicts reports whether no honest member signs both.
+func (d *signedDigest) contradicts(o *signedDigest) bool {
+	if d.index > o.index {
+		d, o = o, d
+	}
+	switch {
+	case d.member != o.member:
+		return false
+	case d.index == o.index:
+		return d.first != o.first || d.last != o.last || d.before != o.before || d.now != o.now
+	case d.index+1 == o.index:
+		return o.first <= d.last || o.before != d.now
+	}
+	return o.first <= d.last
+}
+
+// Evidence is that a member has signed two digests that contradict each other.
+type Evidence struct {
+	a, b signedDigest
+}
+
+// Member is whom the evidence is about.
+func (e *Evidence) Member() member.ID { return e.a.member }
+
+// Fields reads or writes evidence, for authorities, which pass it on: two signed digests.
+func (e *Evidence) Fields(c *bits.Cursor) {
+	e.a.fields(c)
+	e.b.fields(c)
+	c.Check(e.a.contradicts(&e.b))
+}
+
+// Append writes evidence.
+func (e *Evidence) Append(b []byte) []byte {
+	c := bits.CursorTo(b)
+	e.Fields(&c)
+	return c.Data()
+}
+
+// Holds reports whether evidence is genuine: the member has signed both.
+func (e *Evidence) Holds(group uint64, card *Card) bool {
+	return e.a.contradicts(&e.b) && e.a.genuine(group, card) && e.b.genuine(group, card)
+}
+
+// doubtful is a packet that did not prove itself here.
+type doubtful struct {
+	seq      Sequence
+	sum      contentSum
+	datagram []byte
+}
+
+// testimony is what a member has signed, as far as it came here, and what of it is in doubt.
+type testimony struct {
+	digests  [keepDigests]signedDigest // by index
+	pass     bool                      // another has another, or none: pass the newest on
+	doubts   []doubtful
+	disputed bool
+	guilty   bool
+	heardAt  time.Duration // when it may tell digests again
+}
+
+// newest is the newest that a member has signed, or nil.
+func (t *testimony) newest() *signedDigest {
+	var best *signedDigest
+	for i := range t.digests {
+		if d := &t.digests[i]; d.index != 0 && (best == nil || d.index > best.index) {
+			best = d
+		}
+	}
+	return best
+}
+
+// witnessing is when digests are due, and what they have led to.
+type witnessing struct {
+	at       time.Duration
+	turn     int
+	evidence []Evidence
+}
+
+// digestEvery is how often a member signs: once a second, and so often that what a digest proves is
+// still of use.
+func (g *Group) digestEvery() time.Duration { return min(time.Second, g.opt.History/2) }
+
+// signDigest signs what was sent since the last one.
+func (g *Group) signDigest() {
+	p := g.self
+	d := signedDigest{member: p.id, index: 1, first: 1, last: p.next - 1}
+	if was := p.newest(); was != nil {
+		d.index, d.first, d.before = was.index+1, was.last+1, was.now
+	}
+	if d.first = max(d.first, p.base); d.first > d.last {
+		return // nothing new
+	}
+	d.now = p.digest(&d, nil)
+	d.sign = g.identity.Sign(d.statement(g.group))
+	p.digests[d.index%keepDigests] = d
+}
+
+// digest is what a member's packets, as they are here, make of a digest. Where a packet did not
+// prove itself, one of the doubtful takes its place.
+func (p *peer) digest(d *signedDigest, instead map[Sequence]int) (now contentSum) {
+	h := sha256.New()
+	h.Write(d.before[:])
+	h.Write(be.AppendUint32(be.AppendUint32(nil, uint32(d.first)), uint32(d.last)))
+	for s := d.first; s <= d.last; s++ {
+		if i, ok := instead[s]; ok {
+			h.Write(p.doubts[i].sum[:])
+		} else {
+			h.Write(p.at(s).sum[:])
+		}
+	}
+	copy(now[:], h.Sum(nil))
+	return now
+}
+
+// digestBody is what members tell each other: digests whole, their own and those that somebody
+// seems to lack, and the names of all others that they have.
+type digestBody struct {
+	whole  []signedDigest
+	briefs []brief
+}
+
+func (b *digestBody) fields(c *bits.Cursor) {
+	for d := range bits.List8(c, &b.whole, maxDigests) {
+		d.fields(c)
+	}
+	for d := range bits.List8(c, &b.briefs, maxBriefs) {
+		d.fields(c)
+	}
+}
+
+// sendDigests tells the others what this member has signed, and what it knows that others have.
+func (g *Group) sendDigests() {
+	if g.now < g.witness.at {
+		return
+	}
+	g.witness.at = g.now + g.digestEvery()
+	if g.holding || g.members < 2 {
+		return
+	}
+	g.signDigest()
+	e := g.sending
+	room := g.opt.Datagram - e.bodyAt - 2 - sealSize
+	var body digestBody
+	if own := g.self.newest(); own != nil && room >= signedDigestSize {
+		body.whole = append(body.whole, *own)
+		room -= signedDigestSize
+	}
+	n := len(g.peers)
+	for i := range n {
+		p := g.peers[(g.witness.turn+i)%n]
+		d := p.newest()
+		switch {
+		case !p.present:
+		case d != nil && p.pass && len(body.whole) < maxDigests && room >= signedDigestSize:
+			p.pass = false
+			body.whole = append(body.whole, *d)
+			room -= signedDigestSize
+		case len(body.briefs) < maxBriefs && room >= briefSize:
+			b := brief{member: p.id}
+			if d != nil {
+				b = d.brief(g.group)
+			}
+			body.briefs = append(body.briefs, b)
+			room -= briefSize
+		}
+	}
+	if n > 0 {
+		g.witness.turn = (g.witness.turn + maxBriefs) % n
+	}
+	c := bits.CursorTo(g.buffers.Get(g.opt.Datagram + sealSlack)[:e.bodyAt])
+	body.fields(&c)
+	b := g.seal(e, &header{kind: kindDigest, number: g.count(kindDigest)}, c.Data())
+	g.post(b, toAll, SentControl)
+}
+
+// takeDigests takes what a member tells of digests, its own and others'. How much of that costs
+// a signature to check is bounded by how often it may.
+func (g *Group) takeDigests(from *peer, b []byte) {
+	if g.now < from.heardAt {
+		g.stats.Paced++
+		return
+	}
+	from.heardAt = g.now + g.digestEvery()/8
+	var body digestBody
+	c := bits.CursorOver(b)
+	if body.fields(&c); !c.Done() {
+		g.stats.Malformed++
+		return
+	}
+	for i := range body.whole {
+		d := &body.whole[i]
+		p := g.byID[d.member]
+		if p == nil || !p.present || p.guilty {
+			continue
+		}
+		if !g.testify(p, d) {
+			g.stats.Unproven++
+			return
+		}
+	}
+	for i := range body.briefs {
+		d := &body.briefs[i]
+		p := g.byID[d.member]
+		if p == nil || !p.present || p.guilty || p == from {
+			continue
+		}
+		have := &p.digests[d.index%keepDigests]
+		newest := p.newest()
+		if newest != nil && (newest.index > d.index+1 || d.index == 0) ||
+			d.index != 0 && have.index == d.index && have.brief(g.group) != *d {
+			p.pass = true
+			g.witness.at = min(g.witness.at, g.now+g.digestEvery()/4)
+		}
+	}
+}
+
+// testify takes a digest that a member is said to have signed, and is false if it has not.
+func (g *Group) testify(p *peer, d *signedDigest) bool {
+	slot := &p.digests[d.index%keepDigests]
+	if *slot == *d {
+		g.judge(p, slot) // what was missing may have come
+		return true
+	}
+	if slot.index > d.index || slot.index == d.index && !slot.contradicts(d) {
+		return true // too old
+	}
+	if !d.genuine(g.group, &p.card) {
+		return false
+	}
+	for i := range p.digests {
+		if o := &p.digests[i]; o.index != 0 && o.contradicts(d) {
+			g.convict(p, Evidence{*o, *d})
+			return true
+		}
+	}
+	*slot = *d
+	g.judge(p, slot)
+	return true
+}
+
+// convict keeps the evidence against a member.
+func (g *Group) convict(p *peer, e Evidence) {
+	if p.guilty {
+		return
+	}
+	p.guilty = true
+	g.stats.Equivocated++
+	g.witness.evidence = append(g.witness.evidence, e)
+	g.emit(Event{Kind: Equivocated, Member: p.id})
+}
+
+// Evidence hands out, once, what was found that members have signed and contradicts itself.
+func (g *Group) Evidence() []Evidence {
+	list := g.witness.evidence
+	g.witness.evidence = nil
+	return list
+}
+
+// Testify takes evidence that another has found, and is false if it is none.
+func (g *Group) Testify(e Evidence) bool {
+	p := g.byID[e.Member()]
+	if p == nil || p.guilty {
+		return p != nil
+	}
+	if !e.Holds(g.group, &p.card) {
+		g.stats.Unproven++
+		return false
+	}
+	g.convict(p, e)
+	return true
+}
+
+// judge compares a digest with the packets that are here. What was in doubt and fits is taken.
+func (g *Group) judge(p *peer, d *signedDigest) {
+	if p.floating || !p.started || d.first < p.base || d.last >= p.next && len(p.doubts) == 0 {
+		return
+	}
+	if limit, capped := p.limit(); capped && d.last > limit {
+		return
+	}
+	var missing []Sequence
+	tries := 1
+	for s := d.first; s <= d.last; s++ {
+		if p.holds(s) && p.at(s).state == slotHave {
+			if p.at(s).sum == (contentSum{}) {
+				return // it came with the state
+			}
+			continue
+		}
+		n := 0
+		for i := range p.doubts {
+			if p.doubts[i].seq == s {
+				n++
+			}
+		}
+		if tries *= n; tries == 0 || tries > maxTries {
+			return // some are still to come; or there are too many to choose from
+		}
+		missing = append(missing, s)
+	}
+	for i := range tries {
+		instead := p.choice(missing, i)
+		if p.digest(d, instead) != d.now {
+			continue
+		}
+		for _, s := range missing {
+			g.believe(p, instead[s])
+		}
+		p.doubts = slices.DeleteFunc(p.doubts, func(q doubtful) bool {
+			done := q.seq <= d.last
+			if done {
+				g.buffers.Put(q.datagram)
+			}
+			return done
+		})
+		return
+	}
+	if !p.disputed {
+		p.disputed = true
+		g.stats.Disputed++
+		g.emit(Event{Kind: Disputed, Member: p.id, Seq: d.first, More: uint32(d.last - d.first)})
+	}
+}
+
+// choice is one of the ways to fill what is missing from what is doubtful.
+func (p *peer) choice(missing []Sequence, which int) map[Sequence]int {
+	instead := map[Sequence]int{}
+	for _, s := range missing {
+		var have []int
+		for i := range p.doubts {
+			if p.doubts[i].seq == s {
+				have = append(have, i)
+			}
+		}
+		instead[s] = have[which%len(have)]
+		which /= len(have)
+	}
+	return instead
+}
+
+// doubt keeps a data packet that did not prove itself here, if it is one that is missing.
+func (g *Group) doubt(p *peer, s Sequence, datagram, body []byte) bool {
+	d := &g.data
+	if p.floating || !p.started || s < p.base || s >= p.next+ringMost ||
+		p.holds(s) && p.at(s).state != slotMissing || !readData(body, d) {
+		return false
+	}
+	q := doubtful{s, sumOf(d.content), datagram}
+	if len(p.doubts) >= maxDoubtful || slices.ContainsFunc(p.doubts,
+		func(o doubtful) bool { return o.seq == q.seq && o.sum == q.sum }) {
+		return false
+	}
+	p.doubts = append(p.doubts, q)
+	return true
+}
+
+// believe takes a doubtful packet for which its maker has signed.
+func (g *Group) believe(p *peer, at int) {
+	q := p.doubts[at]
+	h, ok := readHeader(q.datagram)
+	e := g.epoch(h.epoch)
+	if !ok || e == nil {
+		return
+	}
+	datagram := append(g.buffers.Get(len(q.datagram))[:0], q.datagram...)
+	b := append(g.buffers.Get(len(q.datagram))[:0], q.datagram...)
+	g.lent = append(g.lent, b) // messages point into it
+	body, ok := g.open(e, &h, b)
+	if !ok {
+		g.buffers.Put(datagram)
+		return
+	}
+	g.stats.Attested++
+	g.takeData(e, p, q.seq, datagram, body, Repaired)
+}
+
+// expireDoubts drops doubtful packets that have left the history.
+func (g *Group) expireDoubts(p *peer) {
+	if len(p.doubts) == 0 {
+		return
+	}
+	p.doubts = slices.DeleteFunc(p.doubts, func(q doubtful) bool {
+		gone := q.seq < p.base || p.holds(q.seq) && p.at(q.seq).state != slotMissing
+		if gone {
+			g.buffers.Put(q.datagram)
+		}
+		return gone
+	})
+}

@@ -1,0 +1,96 @@
+package membership
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/member"
+)
+
+// proofs is the evidence against members: digests that they have signed and that contradict each
+// other. Everybody who has it checks it, takes the member for silent, and tells all others, until it
+// is out.
+type proofs struct {
+	list   []crimp.Evidence
+	tellAt time.Duration
+	// From whom evidence came that is none, and until when no more of it is looked at.
+	liars map[member.ID]time.Duration
+}
+
+func (p *proofs) against(id member.ID) bool {
+	return slices.ContainsFunc(p.list, func(e crimp.Evidence) bool { return e.Member() == id })
+}
+
+// accuse acts on evidence, new and old.
+func (m *Membership) accuse() {
+	p := &m.proofs
+	for _, e := range m.g.Evidence() {
+		if id := e.Member(); !p.against(id) && m.charter.find(id) != nil {
+			p.list = append(p.list, e)
+			m.council.Distrust(id)
+			p.tellAt = m.now
+		}
+	}
+	p.list = slices.DeleteFunc(p.list,
+		func(e crimp.Evidence) bool { return m.charter.find(e.Member()) == nil })
+	if len(p.list) == 0 || m.now < p.tellAt {
+		return
+	}
+	p.tellAt = m.now + m.opt.Silence/5
+	d := m.council.Decree()
+	for i := range p.list {
+		b := p.list[i].Append([]byte{talkEvidence})
+		for _, id := range slices.Concat(d.Voters, d.Learners) {
+			if id != m.self && !p.against(id) {
+				_ = m.g.Confer(m.now, id, b)
+			}
+		}
+	}
+}
+
+// evidence is what a member says against another.
+type evidence struct{ crimp.Evidence }
+
+func (e *evidence) fields(c *bits.Cursor) { e.Fields(c) }
+
+// hearEvidence takes what a member says against another. Signatures are checked only of evidence
+// that is new, and not of one who has just told what is none.
+func (m *Membership) hearEvidence(from member.ID, b []byte) {
+	p := &m.proofs
+	var e evidence
+	if m.now < p.liars[from] {
+		m.refusals.Evidence++
+		return
+	}
+	if !read(b, &e) || !m.believes(&e.Evidence) {
+		m.refusals.Evidence++
+		if p.liars == nil {
+			p.liars = map[member.ID]time.Duration{}
+		}
+		if len(p.liars) > crimp.MaxMembers {
+			clear(p.liars)
+		}
+		p.liars[from] = m.now + m.opt.Silence/5
+	}
+}
+
+// believes checks evidence. One without a world of its own has no streams to hold it against.
+func (m *Membership) believes(e *crimp.Evidence) bool {
+	id := e.Member()
+	at := m.charter.find(id)
+	switch {
+	case at == nil || m.proofs.against(id):
+		return true // it is out, or will be
+	case m.opt.Witness || m.lapsed:
+		if !e.Holds(m.charter.roster.Group, &at.Card) {
+			return false
+		}
+		m.proofs.list = append(m.proofs.list, *e)
+		m.council.Distrust(id)
+		m.proofs.tellAt = m.now
+		return true
+	}
+	return m.g.Testify(*e)
+}
