@@ -152,6 +152,7 @@ func FuzzReceive(f *testing.F) {
 		{kind: kindDecided, epoch: 4, link: linkOf(&next, ballot{1, 1}, 1, 3)},
 		{kind: kindOut, epoch: 9, rest: []byte("bye")},
 	} {
+		f.Add(m.link.Append(nil), uint8(0))
 		f.Add(m.append(nil), uint8(0))
 		f.Add(m.append(nil), uint8(9))
 	}
@@ -160,6 +161,12 @@ func FuzzReceive(f *testing.F) {
 			if again := m.append(nil); !bytes.Equal(again, b) {
 				t.Fatalf("%x became %x", b, again)
 			}
+		}
+		if l, err := ReadLink(b); err == nil {
+			if again := l.Append(nil); !bytes.Equal(again, b) {
+				t.Fatalf("%x became %x", b, again)
+			}
+			l.Proved(testKeys(2), &d)
 		}
 		if d, err := ReadDecree(b); err == nil {
 			if again := d.Append(nil); !bytes.Equal(again, b) {

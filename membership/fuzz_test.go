@@ -35,7 +35,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(write(0, &address{netip.MustParseAddrPort("[2001:db8::1]:9")})[1:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, m := range []interface{ fields(*bits.Cursor) }{
-			&join{}, &welcome{}, &start{}, &address{}, &part{}, &leaver{}} {
+			&join{}, &welcome{}, &start{}, &address{}, &part{}, &leaver{}, &evidence{}} {
 			// with its first byte, and what follows that
 			for _, b := range [][]byte{b, append([]byte{0}, b...)} {
 				if read(b, m) {

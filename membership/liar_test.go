@@ -52,20 +52,24 @@ func TestEvidence(t *testing.T) {
 			id := liar.id
 			e := twoDigests(to.m.charter.roster.Group, id, liar.m.opt.Identity)
 			to.m.Hear(n.Now(), to.node.Group(), from.id, e.Append([]byte{talkEvidence}))
-			if err := s.until(10*time.Second, "it is out",
-				func() bool { return liar.dismissed != 0 }); err != nil {
+			told := func(m *mirror) bool {
+				return m == liar || slices.ContainsFunc(m.events, func(e crimp.Event) bool {
+					return e.Kind == crimp.Left && e.Member == id &&
+						e.Reason == crimp.ReasonEquivocated
+				})
+			}
+			if err := s.until(10*time.Second, "it is out, and all are told", func() bool {
+				return liar.dismissed != 0 && !slices.ContainsFunc(s.nodes,
+					func(m *mirror) bool { return !told(m) })
+			}); err != nil {
 				return err
 			}
 			if liar.dismissed != crimp.ReasonEquivocated {
 				return fmt.Errorf("it is told %v", liar.dismissed)
 			}
-			for i, m := range s.nodes {
-				if i != guilty && (m.dismissed != 0 || !slices.ContainsFunc(m.events,
-					func(e crimp.Event) bool {
-						return e.Kind == crimp.Left && e.Member == id &&
-							e.Reason == crimp.ReasonEquivocated
-					})) {
-					return fmt.Errorf("member %d: dismissed %v, and is not told", i+1, m.dismissed)
+			for _, m := range s.nodes {
+				if m != liar && m.dismissed != 0 {
+					return fmt.Errorf("member %d is out as well: %v", m.id, m.dismissed)
 				}
 			}
 			return s.err
