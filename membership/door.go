@@ -199,11 +199,16 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 	m.candidates = append(m.candidates, candidate{conn: k, card: j.card, witness: j.witness})
 }
 
-// welcome tells a candidate that it is in, and by which decree.
-func (m *Membership) welcome(id member.ID, k *conn.Conn) {
+// tellWelcome gives one that was let in the newest decree, with its proof.
+func (m *Membership) tellWelcome(id member.ID, k *conn.Conn) {
 	if l, ok := m.council.Past(m.council.Decree().Epoch); ok {
 		_ = k.Send(channel, write(messageWelcome, &welcome{id, l.Append(nil)}))
 	}
+}
+
+// welcome tells a candidate that it is in, and by which decree.
+func (m *Membership) welcome(id member.ID, k *conn.Conn) {
+	m.tellWelcome(id, k)
 	m.await(id, k)
 	m.newcomers[id].waiting = !m.charter.isWitness(id)
 }

@@ -66,8 +66,7 @@ func (m *Membership) ask() {
 		case !c.conn.Open():
 			return true
 		case h != nil && slices.Contains(m.council.Decree().Learners, h.ID):
-			_ = c.conn.Send(channel,
-				write(messageWelcome, &welcome{h.ID, m.council.Decree().Append(nil)}))
+			m.tellWelcome(h.ID, c.conn)
 			return true
 		case m.now >= c.until || m.Leads() || !m.council.Quorum():
 			_ = c.conn.Send(channel, []byte{messageWait})
