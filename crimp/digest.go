@@ -21,17 +21,21 @@ import (
 //     as good as its tag.
 //   - A digest that fits none of what came here is counted, and told with Disputed.
 //
-// The sums that a digest is made of are those of the contents, which are the same however a packet
-// comes: by itself, inside of another, or made from parity.
+// The sums that a digest is made of are those that proofs are made of, so they cost nothing more. A
+// packet that came only inside of another has none of its own here, and a digest over it is not
+// judged; what carried it has.
+//
+// A digest that comes from the member itself, proved to be of it, is not verified until somebody
+// else has to believe it.
 
-// sumSize is how much of the SHA-256 of a content is kept with a packet.
+// sumSize is how much of a packet's SHA-256 is kept with it.
 const sumSize = 20
 
 type contentSum [sumSize]byte
 
-func sumOf(content []byte) (s contentSum) {
-	full := sha256.Sum256(content)
-	copy(s[:], full[:])
+// lastSum is of the packet that was sealed or proven last.
+func (g *Group) lastSum() (s contentSum) {
+	copy(s[:], g.crypt.digest[:])
 	return s
 }
 
@@ -43,6 +47,7 @@ type signedDigest struct {
 	first, last Sequence
 	before, now contentSum
 	sign        [signatureSize]byte
+	checked     bool // the signature is known to be good
 }
 
 // brief names a digest that a member has: enough to see whether another has the same.
@@ -100,7 +105,8 @@ func (d *signedDigest) statement(group uint64) []byte {
 }
 
 func (d *signedDigest) genuine(group uint64, card *Card) bool {
-	return ed25519.Verify(card.Sign[:], d.statement(group), d.sign[:])
+	d.checked = d.checked || ed25519.Verify(card.Sign[:], d.statement(group), d.sign[:])
+	return d.checked
 }
 
 // contradicts reports whether no honest member signs both.
@@ -143,7 +149,9 @@ func (e *Evidence) Append(b []byte) []byte {
 
 // Holds reports whether evidence is genuine: the member has signed both.
 func (e *Evidence) Holds(group uint64, card *Card) bool {
-	return e.a.contradicts(&e.b) && e.a.genuine(group, card) && e.b.genuine(group, card)
+	a, b := e.a, e.b
+	a.checked, b.checked = false, false
+	return a.contradicts(&b) && a.genuine(group, card) && b.genuine(group, card)
 }
 
 // doubtful is a packet that did not prove itself here.
@@ -179,11 +187,11 @@ type witnessing struct {
 	at       time.Duration
 	turn     int
 	evidence []Evidence
+	in, out  digestBody // memory
 }
 
-// digestEvery is how often a member signs: once a second, and so often that what a digest proves is
-// still of use.
-func (g *Group) digestEvery() time.Duration { return min(time.Second, g.opt.History/2) }
+// digestEvery is how often a member signs.
+func (g *Group) digestEvery() time.Duration { return time.Second }
 
 // signDigest signs what was sent since the last one.
 func (g *Group) signDigest() {
@@ -196,7 +204,7 @@ func (g *Group) signDigest() {
 		return // nothing new
 	}
 	d.now = p.digest(&d, nil)
-	d.sign = g.identity.Sign(d.statement(g.group))
+	d.sign, d.checked = g.identity.Sign(d.statement(g.group)), true
 	p.digests[d.index%keepDigests] = d
 }
 
@@ -245,7 +253,8 @@ func (g *Group) sendDigests() {
 	g.signDigest()
 	e := g.sending
 	room := g.opt.Datagram - e.bodyAt - 2 - sealSize
-	var body digestBody
+	body := &g.witness.out
+	body.whole, body.briefs = body.whole[:0], body.briefs[:0]
 	if own := g.self.newest(); own != nil && room >= signedDigestSize {
 		body.whole = append(body.whole, *own)
 		room -= signedDigestSize
@@ -256,7 +265,7 @@ func (g *Group) sendDigests() {
 		d := p.newest()
 		switch {
 		case !p.present:
-		case d != nil && p.pass && len(body.whole) < maxDigests && room >= signedDigestSize:
+		case d != nil && p.pass && d.genuine(g.group, &p.card) && len(body.whole) < maxDigests && room >= signedDigestSize:
 			p.pass = false
 			body.whole = append(body.whole, *d)
 			room -= signedDigestSize
@@ -286,7 +295,7 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 		return
 	}
 	from.heardAt = g.now + g.digestEvery()/8
-	var body digestBody
+	body := &g.witness.in
 	c := bits.CursorOver(b)
 	if body.fields(&c); !c.Done() {
 		g.stats.Malformed++
@@ -298,7 +307,7 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 		if p == nil || !p.present || p.guilty {
 			continue
 		}
-		if !g.testify(p, d) {
+		if !g.testify(p, d, p == from) {
 			g.stats.Unproven++
 			return
 		}
@@ -319,24 +328,33 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 	}
 }
 
-// testify takes a digest that a member is said to have signed, and is false if it has not.
-func (g *Group) testify(p *peer, d *signedDigest) bool {
+// testify takes a digest that a member is said to have signed, and is false if it has not. What
+// comes from the member itself, direct, is verified only if it contradicts another.
+func (g *Group) testify(p *peer, d *signedDigest, direct bool) bool {
 	slot := &p.digests[d.index%keepDigests]
-	if *slot == *d {
+	if slot.index == d.index && !slot.contradicts(d) {
 		g.judge(p, slot) // what was missing may have come
 		return true
 	}
-	if slot.index > d.index || slot.index == d.index && !slot.contradicts(d) {
+	if slot.index > d.index {
 		return true // too old
 	}
-	if !d.genuine(g.group, &p.card) {
+	if !direct && !d.genuine(g.group, &p.card) {
 		return false
 	}
 	for i := range p.digests {
-		if o := &p.digests[i]; o.index != 0 && o.contradicts(d) {
+		o := &p.digests[i]
+		if o.index == 0 || !o.contradicts(d) {
+			continue
+		}
+		if !d.genuine(g.group, &p.card) {
+			return false
+		}
+		if o.genuine(g.group, &p.card) {
 			g.convict(p, Evidence{*o, *d})
 			return true
 		}
+		*o = signedDigest{} // it was never signed
 	}
 	*slot = *d
 	g.judge(p, slot)
@@ -388,7 +406,7 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 	for s := d.first; s <= d.last; s++ {
 		if p.holds(s) && p.at(s).state == slotHave {
 			if p.at(s).sum == (contentSum{}) {
-				return // it came with the state
+				return // it came inside of another, or with the state
 			}
 			continue
 		}
@@ -402,6 +420,9 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 			return // some are still to come; or there are too many to choose from
 		}
 		missing = append(missing, s)
+	}
+	if len(missing) > 0 && !d.genuine(g.group, &p.card) {
+		return
 	}
 	for i := range tries {
 		instead := p.choice(missing, i)
@@ -450,7 +471,7 @@ func (g *Group) doubt(p *peer, s Sequence, datagram, body []byte) bool {
 		p.holds(s) && p.at(s).state != slotMissing || !readData(body, d) {
 		return false
 	}
-	q := doubtful{s, sumOf(d.content), datagram}
+	q := doubtful{s, g.lastSum(), datagram}
 	if len(p.doubts) >= maxDoubtful || slices.ContainsFunc(p.doubts,
 		func(o doubtful) bool { return o.seq == q.seq && o.sum == q.sum }) {
 		return false
@@ -476,6 +497,7 @@ func (g *Group) believe(p *peer, at int) {
 		return
 	}
 	g.stats.Attested++
+	g.sum(b[:headerSize], body)
 	g.takeData(e, p, q.seq, datagram, body, Repaired)
 }
 

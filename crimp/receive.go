@@ -226,7 +226,7 @@ func (g *Group) known(p *peer, s Sequence, b []byte, how How) bool {
 
 // takeData takes a data packet that its maker made, and keeps its datagram.
 func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, how How) {
-	d := &g.data
+	d, sum := &g.data, g.lastSum()
 	if !readData(body, d) {
 		g.buffers.Put(datagram)
 		g.stats.Malformed++
@@ -251,8 +251,9 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 		g.sawRepair(slot)
 	}
 	g.relay(p, datagram, how)
+	slot.sum = sum
 	if !here {
-		slot.how, slot.sum = how, sumOf(d.content)
+		slot.how = how
 		g.accept(p, s, d.content, how)
 	}
 	// The farthest first, so that order is kept as far as it can be.
@@ -275,7 +276,7 @@ func (g *Group) takeCarried(p *peer, s Sequence, via uint8, content []byte) {
 	}
 	slot := p.at(s)
 	g.resolve(p, s, Forwarded)
-	slot.state, slot.how, slot.via, slot.sum = slotHave, Forwarded, via, sumOf(content)
+	slot.state, slot.how, slot.via = slotHave, Forwarded, via
 	g.accept(p, s, content, Forwarded)
 }
 
