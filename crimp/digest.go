@@ -98,7 +98,7 @@ func (d *signedDigest) fields(c *bits.Cursor) {
 
 // statement is what is signed: domain, group, and the fields before the signature.
 func (d *signedDigest) statement(group uint64) []byte {
-	c := bits.CursorTo(append(make([]byte, 0, 128), digestDomain...))
+	c := bits.CursorTo(append(make([]byte, 0, 192), digestDomain...))
 	c.U64(&group)
 	d.fields(&c)
 	return c.Data()[:len(c.Data())-signatureSize]
@@ -203,17 +203,18 @@ func (g *Group) signDigest() {
 	if d.first = max(d.first, p.base); d.first > d.last {
 		return // nothing new
 	}
-	d.now = p.digest(&d, nil)
+	d.now = g.digestOf(p, &d, nil)
 	d.sign, d.checked = g.identity.Sign(d.statement(g.group)), true
 	p.digests[d.index%keepDigests] = d
 }
 
 // digest is what a member's packets, as they are here, make of a digest. Where a packet did not
 // prove itself, one of the doubtful takes its place.
-func (p *peer) digest(d *signedDigest, instead map[Sequence]int) (now contentSum) {
-	h := sha256.New()
-	h.Write(d.before[:])
-	h.Write(be.AppendUint32(be.AppendUint32(nil, uint32(d.first)), uint32(d.last)))
+func (g *Group) digestOf(p *peer, d *signedDigest, instead map[Sequence]int) (now contentSum) {
+	h, head := g.crypt.hash, g.crypt.digest[:0]
+	h.Reset()
+	h.Write(append(head, d.before[:]...))
+	h.Write(be.AppendUint32(be.AppendUint32(head, uint32(d.first)), uint32(d.last)))
 	for s := d.first; s <= d.last; s++ {
 		if i, ok := instead[s]; ok {
 			h.Write(p.doubts[i].sum[:])
@@ -221,7 +222,7 @@ func (p *peer) digest(d *signedDigest, instead map[Sequence]int) (now contentSum
 			h.Write(p.at(s).sum[:])
 		}
 	}
-	copy(now[:], h.Sum(nil))
+	copy(now[:], h.Sum(head))
 	return now
 }
 
@@ -426,7 +427,7 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 	}
 	for i := range tries {
 		instead := p.choice(missing, i)
-		if p.digest(d, instead) != d.now {
+		if g.digestOf(p, d, instead) != d.now {
 			continue
 		}
 		for _, s := range missing {
@@ -450,6 +451,9 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 
 // choice is one of the ways to fill what is missing from what is doubtful.
 func (p *peer) choice(missing []Sequence, which int) map[Sequence]int {
+	if len(missing) == 0 {
+		return nil
+	}
 	instead := map[Sequence]int{}
 	for _, s := range missing {
 		var have []int
