@@ -91,15 +91,7 @@ type Council struct {
 	news   []Decree
 	stats  Stats
 
-	// As a voter on the next decree:
-	promised    ballot
-	accepted    ballot
-	value       []byte
-	backed      claim  // what was accepted last for which another has signed
-	backedValue []byte // its decree
-	topRound    uint32 // the highest round that was heard of
-	held        holding
-	outs        []member.ID // who has said that this member is out
+	poll
 
 	// As a proposer:
 	bid     *bid
@@ -119,6 +111,18 @@ type Council struct {
 	apart     bool // a quorum was not heard
 	dismissed bool
 	note      []byte
+}
+
+// poll is this member's part as a voter on the next decree.
+type poll struct {
+	promised    ballot
+	accepted    ballot
+	value       []byte
+	backed      claim  // what was accepted last for which another has signed
+	backedValue []byte // its decree
+	topRound    uint32 // the highest round that was heard of
+	held        holding
+	outs        []member.ID // who has said that this member is out
 }
 
 type kept struct {

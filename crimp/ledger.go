@@ -88,7 +88,12 @@ type Stats struct {
 	CarriedBytes uint64
 	Uncarried    uint64 // not carried: nobody is next, or they had been carried too far
 	Overpaid     uint64 // not carried: whoever handed them over did so too often
-	Attested     uint64 // packets that did not prove themselves here, but by a signed digest
-	Disputed     uint64 // members whose signed digest does not fit what came of them
-	Equivocated  uint64 // members that have signed two digests that contradict each other
+	DigestStats
+}
+
+// DigestStats counts what signed digests have led to.
+type DigestStats struct {
+	Attested    uint64 // packets that did not prove themselves here, but by a signed digest
+	Disputed    uint64 // members whose signed digest does not fit what came of them
+	Equivocated uint64 // members that have signed two digests that contradict each other
 }
