@@ -11,15 +11,15 @@ import (
 
 // This file is about how a decree that has its votes comes into force here.
 //
-// Votes of a quorum decide. But a quorum may have a liar in it, and a liar may find two quorums that
-// have nobody but itself in common. So a member puts a decree in force at once only if of the voters
-// that it hears so many have voted for it that any two such sets have two voters in common: three of
-// four, four of five, and of three all; or if two others have put it in force. If fewer
+// Votes of a quorum decide. But a quorum may have a liar in it, and a liar may find two quorums
+// that have nobody but itself in common. So a member puts a decree in force at once only if of the
+// voters that it hears so many have voted for it that any two such sets have two voters in common:
+// three of four, four of five, and of three all; or if two others have put it in force. If fewer
 // have, it holds the decree: it tells the votes to all whom it hears, votes for no other, and waits
-// for as long as it would wait for one that is silent. Whoever knows of votes for another decree says
-// so by then. Of two decrees of one ballot those who voted for both have no vote; of two ballots that
-// with more votes counts, or the lower. What turns up late does not compete any more: some may have
-// put the first in force by then.
+// for as long as it would wait for one that is silent. Whoever knows of votes for another decree
+// says so by then. Of two decrees of one ballot those who voted for both have no vote; of two
+// ballots that with more votes counts, or the lower. What turns up late does not compete any more:
+// some may have put the first in force by then.
 
 // pending is a decree with its votes that waits to be put in force.
 type pending struct {

@@ -56,8 +56,8 @@ func TestNoSay(t *testing.T) {
 }
 
 // TestProposalNeedsPromises: a voter votes only for what a quorum's promises allow: not for another
-// decree than the one that may have been decided, nor where a promise is missing, made up, or claims
-// what only its own maker has signed.
+// decree than the one that may have been decided, nor where a promise is missing, made up, or
+// claims what only its own maker has signed.
 func TestProposalNeedsPromises(t *testing.T) {
 	d := Decree{Epoch: 1, Leader: 1, Voters: []member.ID{1, 2, 3, 4, 5}}
 	x, y := d.Clone(), d.Clone()

@@ -107,7 +107,8 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 		for _, id := range slices.Concat(d.Voters, d.Learners) {
 			v := &voice{id: id}
 			var err error
-			if v.c, err = New(0, Options{ID: id, Owner: v, Keys: testKeys(id), Seed: 1, Silence: testSilence},
+			if v.c, err = New(0, Options{ID: id, Owner: v, Keys: testKeys(id), Seed: 1,
+				Silence: testSilence},
 				d); err != nil {
 				s.t.Fatal(err)
 			}

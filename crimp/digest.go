@@ -10,10 +10,10 @@ import (
 	"github.com/coeval-dev/coeval/member"
 )
 
-// A tag proves a packet to one receiver. So a member can make a packet that proves itself to one and
-// not to another, or two packets with one number, and neither receiver can show that to a third. What
-// can be shown is a signature. So each member signs, once a second, a running digest of its packets;
-// all pass on what they were told by others. Then:
+// A tag proves a packet to one receiver. So a member can make a packet that proves itself to one
+// and not to another, or two packets with one number, and neither receiver can show that to a
+// third. What can be shown is a signature. So each member signs, once a second, a running digest of
+// its packets; all pass on what they were told by others. Then:
 //
 //   - Two signed digests that contradict each other are evidence: whoever sees both can show them,
 //     and nobody can make them but the member itself.
@@ -266,7 +266,8 @@ func (g *Group) sendDigests() {
 		d := p.newest()
 		switch {
 		case !p.present:
-		case d != nil && p.pass && d.genuine(g.group, &p.card) && len(body.whole) < maxDigests && room >= signedDigestSize:
+		case d != nil && p.pass && d.genuine(g.group, &p.card) &&
+			len(body.whole) < maxDigests && room >= signedDigestSize:
 			p.pass = false
 			body.whole = append(body.whole, *d)
 			room -= signedDigestSize

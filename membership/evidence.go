@@ -10,8 +10,8 @@ import (
 )
 
 // proofs is the evidence against members: digests that they have signed and that contradict each
-// other. Everybody who has it checks it, takes the member for silent, and tells all others, until it
-// is out.
+// other. Everybody who has it checks it, takes the member for silent, and tells all others, until
+// it is out.
 type proofs struct {
 	list   []crimp.Evidence
 	tellAt time.Duration

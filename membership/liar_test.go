@@ -78,8 +78,8 @@ func TestEvidence(t *testing.T) {
 }
 
 // TestLies: a member says what only all together can say: that decrees were made, that others are
-// out, that the group ends, that another has lied. So does one that is out. Nothing changes, and all
-// of it is counted.
+// out, that the group ends, that another has lied. So does one that is out. Nothing changes, and
+// all of it is counted.
 func TestLies(t *testing.T) {
 	simtest.Run(t, seeds(3, 10), func(n *netsim.Net) error {
 		s, err := gathered(n, 4, 0, path(0.02), nil)

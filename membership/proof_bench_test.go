@@ -23,7 +23,8 @@ func certified(b *testing.B, mirrors int) (known, next council.Decree, l council
 			b.Fatal(err)
 		}
 		ids = append(ids, id)
-		ch.add(crimp.Member{ID: member.ID(i + 1), Card: id.Card(netip.MustParseAddrPort("192.0.2.1:4100"), 0)}, false)
+		at := netip.MustParseAddrPort("192.0.2.1:4100")
+		ch.add(crimp.Member{ID: member.ID(i + 1), Card: id.Card(at, 0)}, false)
 		known.Voters = append(known.Voters, member.ID(i+1))
 	}
 	known.Body = ch.append(nil)
