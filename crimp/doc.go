@@ -89,6 +89,9 @@
 // are sent to one by one. Where both occur, the member of a site with the lowest number
 // passes on between its site and the rest.
 //
+// With [Options.Carry], members watch the lines between them (package route), and carry for each
+// other what does not get through directly: see lines.go and carry.go.
+//
 // # Limits
 //
 // 256 members, fewer with tags in small datagrams (64 at 1200 bytes leave some 600 for a message);

@@ -25,7 +25,8 @@
 // The node's events tell the rest, besides those that package crimp explains:
 //
 //	crimp.Led        a roster is in force; Member leads, Seq is the epoch. Also when only the roster has changed
-//	crimp.CutOff     a majority is not heard: stop, as the others may go on without this mirror
+//	crimp.CutOff     not in touch with a majority, one way or the other: stop, as the others may go on
+//	                 without this mirror. Membership.Absent says with whom
 //	crimp.Reunited   it is heard again, and nothing was decided meanwhile that excludes this mirror
 //	crimp.StateWanted  at the überserver: a newcomer wants the state, see ProvideState
 //	crimp.Left       of Member all up to Seq counts, and is here

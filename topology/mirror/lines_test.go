@@ -289,7 +289,7 @@ func TestOneCutLine(t *testing.T) {
 }
 
 // cutCases plays cases by their number: all of them in a soak, and otherwise a sample. The number
-// is the seed as well.
+// is the seed as well; COEVAL_CASE is the one to begin with.
 func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(uint64) lines) {
 	step := max(all/sample, 1)
 	if soak {
