@@ -291,6 +291,9 @@ func TestOneCutLine(t *testing.T) {
 // cutCases plays cases by their number: all of them in a soak, and otherwise a sample. The number
 // is the seed as well; COEVAL_CASE is the one to begin with.
 func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(uint64) lines) {
+	if testing.Short() {
+		sample = min(sample, 4) // a simulated network is one goroutine
+	}
 	step := max(all/sample, 1)
 	if soak {
 		step = 1
@@ -312,18 +315,18 @@ func TestThreeMirrorsCut(t *testing.T) {
 
 // TestFourMirrorsCut: each direction of each line.
 func TestFourMirrorsCut(t *testing.T) {
-	cutCases(t, 4096, 20, line, func(i uint64) lines { return directed(4, i) })
+	cutCases(t, 4096, 12, line, func(i uint64) lines { return directed(4, i) })
 }
 
 // TestFiveMirrorsCut: each line.
 func TestFiveMirrorsCut(t *testing.T) {
-	cutCases(t, 1024, 8, line, func(i uint64) lines { return undirected(5, i) })
+	cutCases(t, 1024, 5, line, func(i uint64) lines { return undirected(5, i) })
 }
 
 // TestFiveMirrorsCutOneWay: each direction of each line, by the seed; about a third of them, so that
 // there is something left.
 func TestFiveMirrorsCutOneWay(t *testing.T) {
-	cutCases(t, 20_000, 8, line, func(i uint64) lines {
+	cutCases(t, 20_000, 5, line, func(i uint64) lines {
 		r := netsim.New(netsim.Options{Seed: i + 1}).Rand()
 		return directed(5, uint64(r.IntN(1<<20))&uint64(r.IntN(1<<20)|r.IntN(1<<20)&r.IntN(1<<20)))
 	})
