@@ -23,6 +23,7 @@ type roll struct {
 	final    world.Tick         // up to where those who are gone may have decided
 	registry *registry
 	claims   map[uint64]*claim
+	waits    time.Duration // since when this mirror leads, and waits for what others had decided
 }
 
 // A claim is a client that waits for a player.

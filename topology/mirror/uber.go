@@ -23,6 +23,7 @@ const (
 
 // rule does what is due as überserver: to start newcomers, and to drop whom nobody can wait for.
 func (m *Mirror) rule() {
+	m.takeOffice()
 	if m.life.state == waiting && m.rules() {
 		m.letStamp(m.roll.self) // it came to lead before anybody started it
 	}
@@ -30,6 +31,26 @@ func (m *Mirror) rule() {
 		present := m.present()
 		for _, p := range m.peers {
 			m.watch(p, present)
+		}
+	}
+}
+
+// takeOffice has a former überserver dropped that is still a mirror a while after another was
+// elected: what it decided last can be known only when all that counts of it is. It may join anew.
+func (m *Mirror) takeOffice() {
+	self := m.roll.self
+	if m.roll.uber != self || self == 0 || !m.confident() ||
+		!m.roll.succeeds(self, m.roll.epoch, m.peers) {
+		m.roll.waits = m.clock.steady
+		return
+	}
+	if m.clock.steady-m.roll.waits < m.slack() {
+		return
+	}
+	m.roll.waits = m.clock.steady
+	for _, p := range m.peers {
+		if m.roll.leaders[p.id] {
+			m.distrust(p.id, "it led before, and another does now")
 		}
 	}
 }
