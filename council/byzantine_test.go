@@ -127,7 +127,8 @@ func (l *liar) act() {
 		l.decide(b, voters)
 	case 6: // it votes for anything, and promises anything
 		m := message{kind: kindPromise, epoch: l.epoch, ballot: ballot{uint32(r.IntN(4) + 1), to}}
-		m.sign = testKeys(l.n.id).Sign(statement(statePromise, l.epoch, m.ballot, ballot{}, &digest{}))
+		m.sign = testKeys(l.n.id).Sign(statement(statePromise, l.epoch, m.ballot, ballot{},
+			&digest{}))
 		l.send(to, &m)
 		sum := digest(sha256.Sum256(l.any().Append(nil)))
 		m.kind, m.sign = kindAccepted,

@@ -49,15 +49,15 @@
 // # Who is believed
 //
 // Messages must be authenticated by whoever carries them. Beyond that nobody is believed alone:
-// promises, proposals and votes are signed ([Keys]), and a decree is believed by its proof, the votes
-// of a quorum of the decree before ([Link]). Nobody outside of the present decree is heard. What
-// costs signatures to check is looked at only of members, and not again for a while of one that
-// said something unproven. See proof.go and learn.go.
+// promises, proposals and votes are signed ([Keys]), and a decree is believed by its proof, the
+// votes of a quorum of the decree before ([Link]). Nobody outside of the present decree is heard.
+// What costs signatures to check is looked at only of members, and not again for a while of one
+// that said something unproven. See proof.go and learn.go.
 //
-// One member that says anything its keys allow cannot have two honest ones hold different decrees of
-// one epoch, if there are four voters or more and the honest ones hear each other. With three, or
-// where lines hide the honest from each other while the liar speaks to both, two quorums can have
-// only the liar in common, and no rule that lets a majority go on can tell.
+// One member that says anything its keys allow cannot have two honest ones hold different decrees
+// of one epoch, if there are four voters or more and the honest ones hear each other. With three,
+// or where lines hide the honest from each other while the liar speaks to both, two quorums can
+// have only the liar in common, and no rule that lets a majority go on can tell.
 //
 // # Memory
 //

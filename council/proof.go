@@ -179,7 +179,8 @@ func (c *Council) signed(kind byte, b, before ballot, d *digest) Signature {
 // genuine reports whether a voter of the present decree has signed a statement about the next.
 func (c *Council) genuine(kind byte, b, before ballot, d *digest, v *vote) bool {
 	return c.decree.Votes(v.from) &&
-		c.opt.Keys.Verify(&c.decree, v.from, statement(kind, c.decree.Epoch+1, b, before, d), v.sign)
+		c.opt.Keys.Verify(&c.decree, v.from, statement(kind, c.decree.Epoch+1, b, before, d),
+			v.sign)
 }
 
 // backs reports whether another than the claimant has signed for what it claims.

@@ -240,8 +240,8 @@ func TestClash(t *testing.T) {
 	}
 }
 
-// TestFakeClash: a member puts the name of another on what it makes itself, with the group's key and
-// the one tag that it can make. Nobody believes that there are two with one identity.
+// TestFakeClash: a member puts the name of another on what it makes itself, with the group's key
+// and the one tag that it can make. Nobody believes that there are two with one identity.
 func TestFakeClash(t *testing.T) {
 	for _, proof := range []Proof{Tags, Signatures} {
 		g := trio(t, func(o *Options, r *Roster) { r.Proof = proof })

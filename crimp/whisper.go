@@ -42,7 +42,8 @@ type whispers struct {
 	self  member.ID
 	group uint64
 	count uint64
-	floor uint32                         // numbers up to here may have been used with members that are forgotten
+	// numbers up to here may have been used with members that are forgotten
+	floor uint32
 	hear  func(from member.ID, b []byte) // takes what is for the authority
 }
 
@@ -65,8 +66,8 @@ func (w *whispers) forget() {
 	w.self, w.group = 0, 0
 }
 
-// same says whether members have the keys by which they are known. A member has one pair of keys for
-// as long as it is one: whispers are numbered under a key that follows from one of them, and no
+// same says whether members have the keys by which they are known. A member has one pair of keys
+// for as long as it is one: whispers are numbered under a key that follows from one of them, and no
 // number may come twice.
 func (w *whispers) same(members []Member) error {
 	for i := range members {

@@ -21,8 +21,8 @@ type Level struct {
 	Seed uint64
 	// Secret is the seed of what players must not foresee. It never leaves the server.
 	Secret uint64
-	// Data is the map itself, if it is not part of the program: up to Levels.Most. Clients know it by
-	// its hash, so one that has it already is not sent it.
+	// Data is the map itself, if it is not part of the program: up to Levels.Most. Clients know it
+	// by its hash, so one that has it already is not sent it.
 	Data []byte
 }
 

@@ -65,11 +65,11 @@
 // A candidate needs a token sealed with the operator's key. Members know each other by the keys in
 // the roster: what the council says travels in whispers that only two can read and make. A mirror
 // that plays another game, runs another version or has other settings is refused, with the lines in
-// which they differ. Decrees are proved by signatures of those who voted, with the keys of their cards,
-// and a member that has signed two accounts of its own packets is put out by that
-// ([crimp.Evidence]). A voter does not vote for a decree that changes what is not the überserver's to
-// change: the group, the keys of those who stay, and that newcomers have no vote at first. Whom to
-// take out otherwise, and which world a newcomer gets, is the überserver's word.
+// which they differ. Decrees are proved by signatures of those who voted, with the keys of their
+// cards, and a member that has signed two accounts of its own packets is put out by that
+// ([crimp.Evidence]). A voter does not vote for a decree that changes what is not the überserver's
+// to change: the group, the keys of those who stay, and that newcomers have no vote at first. Whom
+// to take out otherwise, and which world a newcomer gets, is the überserver's word.
 //
 // The bytes are specified in docs/protocol.md.
 package membership

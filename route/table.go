@@ -32,7 +32,6 @@ type Table struct {
 	calm   time.Duration
 	dirty  bool
 	up     map[pair]bool // scratch
-	queue  []member.ID
 }
 
 type pair struct{ from, to member.ID }

@@ -15,7 +15,8 @@ import (
 func (u *unit) scan(fn *function) {
 	if fn.body == nil {
 		if u.verbose {
-			u.found(fn, fn.decl, Unchecked, "%s has no body in Go, so it cannot be checked", fn.name)
+			u.found(fn, fn.decl, Unchecked, "%s has no body in Go, so it cannot be checked",
+				fn.name)
 		}
 		return
 	}

@@ -220,8 +220,8 @@ func (t *eventsOf[E]) disown(id ID) {
 }
 
 // Emit lets an event happen. It is about an entity, so that those who see it learn of it, or about
-// None, so that everyone does; a kind whose Delivery is Everyone reaches everyone anyway. A client that predicts emits it too, and knows it by its name when
-// the server's arrives.
+// None, so that everyone does; a kind whose Delivery is Everyone reaches everyone anyway. A client
+// that predicts emits it too, and knows it by its name when the server's arrives.
 func Emit[E any](w *World, about ID, e E) {
 	for k, table := range w.events {
 		t, ok := table.(*eventsOf[E])

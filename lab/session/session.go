@@ -117,7 +117,8 @@ func (s *Session) Token(client uint64, to netip.AddrPort) (token.Token, error) {
 }
 
 // Advance lets a network's time go by, a step at a time, until it is enough.
-func Advance(ctx context.Context, net *netsim.Net, d, step time.Duration, enough func() bool) error {
+func Advance(ctx context.Context, net *netsim.Net, d, step time.Duration,
+	enough func() bool) error {
 	for end := net.Now() + d; !enough() && net.Now() < end; net.Run(min(step, end-net.Now())) {
 		if err := ctx.Err(); err != nil {
 			return err

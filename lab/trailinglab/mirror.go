@@ -106,7 +106,8 @@ func (b *bench) run(j job) (*Row, error) {
 }
 
 func (r *run) done() bool {
-	return !slices.ContainsFunc(r.mirrors, func(m *mirror) bool { return m.hashes[r.job.ticks] == 0 })
+	return !slices.ContainsFunc(r.mirrors,
+		func(m *mirror) bool { return m.hashes[r.job.ticks] == 0 })
 }
 
 func (r *run) time(t world.Tick) time.Duration {

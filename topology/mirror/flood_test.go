@@ -23,7 +23,8 @@ func (l *endless) Receive(batch []link.Datagram) (int, error) {
 	for i := range batch {
 		l.taken++
 		batch[i] = link.Datagram{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{
-			198, byte(l.taken >> 16), byte(l.taken >> 8), byte(l.taken)}), 9), Data: make([]byte, 40)}
+			198, byte(l.taken >> 16), byte(l.taken >> 8), byte(l.taken)}), 9),
+			Data: make([]byte, 40)}
 	}
 	return len(batch), nil
 }

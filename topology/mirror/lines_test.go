@@ -323,11 +323,12 @@ func TestFiveMirrorsCut(t *testing.T) {
 	cutCases(t, 1024, 5, line, func(i uint64) lines { return undirected(5, i) })
 }
 
-// TestFiveMirrorsCutOneWay: each direction of each line, by the seed; about a third of them, so that
-// there is something left.
+// TestFiveMirrorsCutOneWay: each direction of each line, by the seed; about a third of them, so
+// that there is something left.
 func TestFiveMirrorsCutOneWay(t *testing.T) {
 	cutCases(t, 20_000, 5, line, func(i uint64) lines {
 		r := netsim.New(netsim.Options{Seed: i + 1}).Rand()
-		return directed(5, uint64(r.IntN(1<<20))&uint64(r.IntN(1<<20)|r.IntN(1<<20)&r.IntN(1<<20)))
+		a, b, c, d := r.IntN(1<<20), r.IntN(1<<20), r.IntN(1<<20), r.IntN(1<<20)
+		return directed(5, uint64(a&(b|c&d)))
 	})
 }

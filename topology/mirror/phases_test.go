@@ -93,7 +93,8 @@ func cutInPhase(n *netsim.Net, p cutPhase) error {
 	voters := p.begin(f)
 	n.Run(time.Duration(n.Rand().IntN(int(p.late/time.Millisecond))) * time.Millisecond)
 	count := len(f.machines)
-	l := directed(count, n.Rand().Uint64()&n.Rand().Uint64()&(1<<(count*(count-1))-1))
+	some, half := n.Rand().Uint64(), n.Rand().Uint64()
+	l := directed(count, some&half&(1<<(count*(count-1))-1))
 	uber := f.uber()
 	// Some may have been dropped by then, and a majority be another.
 	same := p.name != "after a heal" || f.whole()

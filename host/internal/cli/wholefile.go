@@ -22,8 +22,8 @@ type WholeFile struct {
 // CreateWhole makes sure that a file can be written, and leaves the one that is there alone.
 func CreateWhole(name string) (*WholeFile, error) { return createWhole(name, 0o666) }
 
-// CreatePrivate is CreateWhole for a file that only its owner is to read, whoever could read the one
-// that was there.
+// CreatePrivate is CreateWhole for a file that only its owner is to read, whoever could read the
+// one that was there.
 func CreatePrivate(name string) (*WholeFile, error) { return createWhole(name, 0o600) }
 
 func createWhole(name string, mode fs.FileMode) (*WholeFile, error) {
