@@ -119,7 +119,7 @@ func TestAgreedDeparture(t *testing.T) {
 	for _, order := range []Order{Immediate, BySource, Total} {
 		t.Run(order.String(), func(t *testing.T) {
 			var short, revoked, lost int
-			simtest.Run(t, seeds(12, 40), func(n *netsim.Net) error {
+			simtest.Run(t, seeds(30, 60), func(n *netsim.Net) error {
 				p := netsim.Profile{Latency: 25 * time.Millisecond, Loss: 0.3}
 				n.Use(netsim.Conditions{Up: p, Down: p})
 				all, r := bareGroup(n, 5, order)
