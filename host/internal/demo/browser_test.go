@@ -426,7 +426,7 @@ func TestBrowserPage(t *testing.T) {
 		"document.getElementById('people').textContent.includes('5 playing')")
 	_, gz, zst := s.client.bundle().Sizes()
 	t.Logf("the client has %d bytes with zstd, %d with gzip, the page %d", zst, gz, web.PageSize())
-	// Compressed in a hurry, for a browser on this machine; as a release has it, it is a tenth less.
+	// Compressed in a hurry, for a browser on this machine; a release has a tenth less.
 	if zst+web.PageSize() > 4_300_000 {
 		t.Errorf("page and client have more than 4.3 MB")
 	}
