@@ -132,6 +132,9 @@ func (d *duel) join(name string, number uint64, style predict.Style,
 // halflife style gives nearly all of these hits, and for those in the quake3 style, who do not ask
 // for it, few.
 func TestServeJudgesByWhatWasSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulated network is one goroutine")
+	}
 	t.Parallel() // it mostly waits
 	share := map[predict.Style]float64{}
 	for _, style := range []predict.Style{predict.HalfLife, predict.Quake3} {
