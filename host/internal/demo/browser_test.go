@@ -589,22 +589,26 @@ func (b *tab) answers(s *site) {
 		b.until("the game goes on over "+preset,
 			"coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
 		ticks, frames := math.Inf(1), math.Inf(1)
-		// a frame may come between key and tick
-		for try := 0; try < 2 || try < 6 && ticks > 0; try++ {
+		// A frame may come between key and tick. And a key is measured only if the fighter rests
+		// when a frame first sees it: a late correction may have moved it again.
+		for try, measured := 0, 0; try < 12 && (measured < 2 || measured < 6 && ticks > 0); try++ {
 			way := "KeyA" // away from the nearer wall
 			if b.number("coeval.stats().x") < 7 {
 				way = "KeyD"
 			}
-			// What is not at rest when the key goes down is not measured, so the page looks and
-			// presses in one turn.
 			b.until("the fighter is at rest", fmt.Sprintf(`coeval.stats().rests && (() => {
 				window.before = coeval.stats().answers;
+				window.pressed = coeval.stats().frames;
 				%s;
 				return true;
 			})()`, press("keydown", way)))
-			b.until("the key is answered over "+preset, "coeval.stats().answers > window.before")
-			ticks, frames = min(ticks, b.number("coeval.stats().answerTicks")),
-				min(frames, b.number("coeval.stats().answerFrames"))
+			b.until("frames are drawn over "+preset, "coeval.stats().answers > window.before || "+
+				"coeval.stats().frames > window.pressed + 120")
+			if b.number("coeval.stats().answers - window.before") > 0 {
+				measured++
+				ticks = min(ticks, b.number("coeval.stats().answerTicks"))
+				frames = min(frames, b.number("coeval.stats().answerFrames"))
+			}
 			b.key("keyup", way)
 		}
 		t.Logf("%-14s round trip %5.0f ms: answered after %v ticks without movement, %v frames",
