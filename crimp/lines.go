@@ -3,7 +3,6 @@ package crimp
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/netip"
@@ -128,26 +127,14 @@ func (g *Group) lineKeyed(id member.ID) *lineKeys {
 	}
 	k := &lineKeys{agree: c.card.Agree}
 	self := g.whispers.self
-	if k.to, err = lineKey(secret, g.whispers.group, self, id); err != nil {
+	if k.to, err = wayKey(secret, "line", g.whispers.group, self, id); err != nil {
 		return nil
 	}
-	if k.from, err = lineKey(secret, g.whispers.group, id, self); err != nil {
+	if k.from, err = wayKey(secret, "line", g.whispers.group, id, self); err != nil {
 		return nil
 	}
 	g.lines.keys[id] = k
 	return k
-}
-
-func lineKey(secret []byte, group uint64, from, to member.ID) (cipher.Block, error) {
-	info := []byte("coeval crimp 1 line")
-	info = be.AppendUint64(info, group)
-	info = be.AppendUint16(info, uint16(from))
-	info = be.AppendUint16(info, uint16(to))
-	key, err := hkdf.Expand(sha256.New, secret, string(info), 16)
-	if err != nil {
-		return nil, err
-	}
-	return aes.NewCipher(key)
 }
 
 // stateTag is one of the tags of a state.

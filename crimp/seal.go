@@ -77,6 +77,15 @@ func pairKey(secret []byte, r *Roster, from, to member.ID) (cipher.Block, error)
 	info := []byte("coeval crimp 1 tag")
 	info = be.AppendUint64(info, r.Group)
 	info = be.AppendUint32(info, r.Epoch)
+	return blockKey(secret, info, from, to)
+}
+
+// wayKey is the key for one purpose from one member to another, as long as both are members.
+func wayKey(secret []byte, purpose string, group uint64, from, to member.ID) (cipher.Block, error) {
+	return blockKey(secret, be.AppendUint64([]byte("coeval crimp 1 "+purpose), group), from, to)
+}
+
+func blockKey(secret, info []byte, from, to member.ID) (cipher.Block, error) {
 	info = be.AppendUint16(info, uint16(from))
 	info = be.AppendUint16(info, uint16(to))
 	key, err := hkdf.Expand(sha256.New, secret, string(info), 16)

@@ -1,10 +1,7 @@
 package crimp
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"errors"
 	"net/netip"
 	"time"
@@ -146,15 +143,7 @@ func (g *Group) keyed(id member.ID, c *listener) bool {
 // whisperKey is the key of whispers from one member to another. Identifiers are not given
 // out twice in a group, and numbers go on from those of members that were forgotten.
 func whisperKey(secret []byte, group uint64, from, to member.ID) (cipher.AEAD, error) {
-	info := []byte("coeval crimp 1 whisper")
-	info = be.AppendUint64(info, group)
-	info = be.AppendUint16(info, uint16(from))
-	info = be.AppendUint16(info, uint16(to))
-	key, err := hkdf.Expand(sha256.New, secret, string(info), 16)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
+	block, err := wayKey(secret, "whisper", group, from, to)
 	if err != nil {
 		return nil, err
 	}
