@@ -47,7 +47,8 @@ type signedDigest struct {
 	first, last Sequence
 	before, now contentSum
 	sign        [signatureSize]byte
-	checked     bool // the signature is known to be good
+	checked     bool     // the signature is known to be good
+	hash        [16]byte // of the statement; see brief
 }
 
 // brief names a digest that a member has: enough to see whether another has the same.
@@ -66,13 +67,17 @@ func (b *brief) fields(c *bits.Cursor) {
 	c.Check(b.member != 0)
 }
 
-// brief is without the signature, of which there may be several for one statement.
-func (d *signedDigest) brief(group uint64) (b brief) {
-	full := sha256.Sum256(d.statement(group))
-	b.member, b.index = d.member, d.index
-	copy(b.hash[:], full[:])
-	return b
+// named gives a digest the hash by which briefs name it, and leaves its statement in g.body. The
+// hash is without the signature, of which there may be several for one statement.
+func (g *Group) named(d *signedDigest) *signedDigest {
+	g.body = d.appendStatement(g.body[:0], g.group)
+	full := sha256.Sum256(g.body)
+	copy(d.hash[:], full[:])
+	return d
 }
+
+// brief is of a digest that is named.
+func (d *signedDigest) brief() brief { return brief{d.member, d.index, d.hash} }
 
 const (
 	signedDigestSize = 2 + 4 + 4 + 4 + 2*sumSize + signatureSize
@@ -98,7 +103,11 @@ func (d *signedDigest) fields(c *bits.Cursor) {
 
 // statement is what is signed: domain, group, and the fields before the signature.
 func (d *signedDigest) statement(group uint64) []byte {
-	c := bits.CursorTo(append(make([]byte, 0, 192), digestDomain...))
+	return d.appendStatement(nil, group)
+}
+
+func (d *signedDigest) appendStatement(b []byte, group uint64) []byte {
+	c := bits.CursorTo(append(b, digestDomain...))
 	c.U64(&group)
 	d.fields(&c)
 	return c.Data()[:len(c.Data())-signatureSize]
@@ -204,7 +213,8 @@ func (g *Group) signDigest() {
 		return // nothing new
 	}
 	d.now = g.digestOf(p, &d, nil)
-	d.sign, d.checked = g.identity.Sign(d.statement(g.group)), true
+	g.named(&d)
+	d.sign, d.checked = g.identity.Sign(g.body), true
 	p.digests[d.index%keepDigests] = d
 }
 
@@ -215,12 +225,21 @@ func (g *Group) digestOf(p *peer, d *signedDigest, instead map[Sequence]int) (no
 	h.Reset()
 	h.Write(append(head, d.before[:]...))
 	h.Write(be.AppendUint32(be.AppendUint32(head, uint32(d.first)), uint32(d.last)))
-	for s := d.first; s <= d.last; s++ {
-		if i, ok := instead[s]; ok {
-			h.Write(p.doubts[i].sum[:])
-		} else {
-			h.Write(p.at(s).sum[:])
+	if len(instead) > 0 {
+		for s := d.first; s <= d.last; s++ {
+			if i, ok := instead[s]; ok {
+				h.Write(p.doubts[i].sum[:])
+			} else {
+				h.Write(p.sum(s)[:])
+			}
 		}
+	} else {
+		from, to := p.sumAt(d.first), p.sumAt(d.last)+sumSize
+		if from >= to { // around the end of the ring
+			h.Write(p.sums[from:])
+			from = 0
+		}
+		h.Write(p.sums[from:to])
 	}
 	copy(now[:], h.Sum(head))
 	return now
@@ -274,7 +293,7 @@ func (g *Group) sendDigests() {
 		case len(body.briefs) < maxBriefs && room >= briefSize:
 			b := brief{member: p.id}
 			if d != nil {
-				b = d.brief(g.group)
+				b = d.brief()
 			}
 			body.briefs = append(body.briefs, b)
 			room -= briefSize
@@ -323,7 +342,7 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 		have := &p.digests[d.index%keepDigests]
 		newest := p.newest()
 		if newest != nil && (newest.index > d.index+1 || d.index == 0) ||
-			d.index != 0 && have.index == d.index && have.brief(g.group) != *d {
+			d.index != 0 && have.index == d.index && have.brief() != *d {
 			p.pass = true
 			g.witness.at = min(g.witness.at, g.now+g.digestEvery()/4)
 		}
@@ -358,7 +377,7 @@ func (g *Group) testify(p *peer, d *signedDigest, direct bool) bool {
 		}
 		*o = signedDigest{} // it was never signed
 	}
-	*slot = *d
+	*slot = *g.named(d)
 	g.judge(p, slot)
 	return true
 }
@@ -403,11 +422,15 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 	if limit, capped := p.limit(); capped && d.last > limit {
 		return
 	}
+	if d.last < p.next && g.digestOf(p, d, nil) == d.now {
+		g.settleDoubts(p, d.last)
+		return
+	}
 	var missing []Sequence
 	tries := 1
 	for s := d.first; s <= d.last; s++ {
 		if p.holds(s) && p.at(s).state == slotHave {
-			if p.at(s).sum == (contentSum{}) {
+			if *p.sum(s) == (contentSum{}) {
 				return // it came inside of another, or with the state
 			}
 			continue
@@ -434,13 +457,7 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 		for _, s := range missing {
 			g.believe(p, instead[s])
 		}
-		p.doubts = slices.DeleteFunc(p.doubts, func(q doubtful) bool {
-			done := q.seq <= d.last
-			if done {
-				g.buffers.Put(q.datagram)
-			}
-			return done
-		})
+		g.settleDoubts(p, d.last)
 		return
 	}
 	if !p.disputed {
@@ -448,6 +465,20 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 		g.stats.Disputed++
 		g.emit(Event{Kind: Disputed, Member: p.id, Seq: d.first, More: uint32(d.last - d.first)})
 	}
+}
+
+// settleDoubts drops doubtful packets of what a digest has settled.
+func (g *Group) settleDoubts(p *peer, last Sequence) {
+	if len(p.doubts) == 0 {
+		return
+	}
+	p.doubts = slices.DeleteFunc(p.doubts, func(q doubtful) bool {
+		done := q.seq <= last
+		if done {
+			g.buffers.Put(q.datagram)
+		}
+		return done
+	})
 }
 
 // choice is one of the ways to fill what is missing from what is doubtful.

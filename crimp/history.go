@@ -8,15 +8,14 @@ import (
 // slot is what is known of one packet.
 type slot struct {
 	state    slotState
-	via      uint8  // the packet so many after it carries it; zero: datagram is its own
+	via      uint8 // the packet so many after it carries it; zero: datagram is its own
+	how      How
+	seen     bool   // a repair was seen or sent, at the time repaired
 	loss     int32  // 1 + index among the peer's losses
 	planned  int32  // 1 + index among the group's repairs
 	interval uint32 // in which it was first heard of
 	datagram []byte // as it came, to repair with
 	repaired time.Duration
-	seen     bool // a repair was seen or sent, at the time repaired
-	how      How
-	sum      contentSum // of what it says, for digests
 }
 
 type slotState uint8
@@ -37,6 +36,23 @@ const (
 // at gives the slot of a packet that lies between base and next.
 func (h *history) at(s Sequence) *slot { return &h.ring[int(s)&(len(h.ring)-1)] }
 
+// sum gives the place of a packet's sum.
+func (h *history) sum(s Sequence) *contentSum {
+	return (*contentSum)(h.sums[h.sumAt(s):])
+}
+
+func (h *history) sumAt(s Sequence) int { return int(s) & (len(h.ring) - 1) * sumSize }
+
+// blank makes the slot of a packet of which nothing has come.
+func (h *history) blank(s Sequence, interval uint32) {
+	*h.at(s), *h.sum(s) = slot{state: slotMissing, interval: interval}, contentSum{}
+}
+
+// alloc makes a ring for n packets, a power of two.
+func (h *history) alloc(n int) {
+	h.ring, h.sums = make([]slot, n), make([]byte, n*sumSize)
+}
+
 // holds reports whether there is a slot for a packet.
 func (h *history) holds(s Sequence) bool { return s >= h.base && s < h.next }
 
@@ -53,11 +69,12 @@ func (h *history) resize(base, next Sequence) {
 	for int(next-base) > n {
 		n *= 2
 	}
-	ring := make([]slot, n)
-	for s := h.base; s < h.base+Sequence(len(h.ring)) && s < next; s++ {
-		ring[int(s)&(n-1)] = *h.at(s)
+	was := *h
+	h.base = base
+	h.alloc(n)
+	for s := was.base; s < was.base+Sequence(len(was.ring)) && s < next; s++ {
+		*h.at(s), *h.sum(s) = *was.at(s), *was.sum(s)
 	}
-	h.ring, h.base = ring, base
 }
 
 // expire drops what is older than the history. What is still missing is given up.
@@ -163,7 +180,8 @@ func (g *Group) forget(p *peer) {
 		g.buffers.Put(p.doubts[i].datagram)
 	}
 	p.doubts = nil
-	p.ring, p.losses, p.queue = make([]slot, ringFirst), nil, nil
+	p.losses, p.queue = nil, nil
+	p.alloc(ringFirst)
 	p.base = p.next
 }
 
@@ -177,7 +195,7 @@ func (g *Group) extend(p *peer, next Sequence) {
 	}
 	p.reserve(next)
 	for ; p.next < next; p.next++ {
-		*p.at(p.next) = slot{state: slotMissing, interval: g.interval}
+		p.blank(p.next, g.interval)
 	}
 }
 

@@ -45,9 +45,13 @@ type standing struct {
 	why     Reason
 }
 
-// history is a ring of slots for the sequences from base up to, but not including, next.
+// history is a ring of slots for the sequences from base up to, but not including, next. Beside
+// it are the sums of what the packets say, for digests: they are read in a row, once a second, and
+// would cost as many misses of the cache if they lay in the slots. A packet that came only inside
+// of another has none, which is zero.
 type history struct {
 	ring       []slot
+	sums       []byte
 	base, next Sequence
 	// floating: we came while it was sending, so what is below its first packet that
 	// came is not missing, as far as we know yet.
@@ -105,7 +109,8 @@ type reported struct {
 func newPeer(id member.ID, card *Card) *peer {
 	p := &peer{id: id, card: *card}
 	p.present, p.deliver = true, 1
-	p.history = history{ring: make([]slot, ringFirst), base: 1, next: 1, started: true}
+	p.history = history{base: 1, next: 1, started: true}
+	p.alloc(ringFirst)
 	return p
 }
 

@@ -226,7 +226,7 @@ func (g *Group) known(p *peer, s Sequence, b []byte, how How) bool {
 
 // takeData takes a data packet that its maker made, and keeps its datagram.
 func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, how How) {
-	d, sum := &g.data, g.lastSum()
+	d := &g.data
 	if !readData(body, d) {
 		g.buffers.Put(datagram)
 		g.stats.Malformed++
@@ -243,6 +243,7 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 		g.buffers.Put(datagram)
 		return
 	}
+	*p.sum(s) = g.lastSum()
 	slot := p.at(s)
 	here := slot.state == slotHave // inside of another
 	g.resolve(p, s, how)
@@ -251,7 +252,6 @@ func (g *Group) takeData(e *epoch, p *peer, s Sequence, datagram, body []byte, h
 		g.sawRepair(slot)
 	}
 	g.relay(p, datagram, how)
-	slot.sum = sum
 	if !here {
 		slot.how = how
 		g.accept(p, s, d.content, how)

@@ -39,7 +39,7 @@ func (g *Group) sendData(s Sequence, message []byte) {
 	slot := g.self.at(s)
 	*slot = slotZero
 	slot.state, slot.how, slot.datagram, slot.interval = slotHave, Own, b, g.interval
-	slot.sum = g.lastSum()
+	*g.self.sum(s) = g.lastSum()
 	f.sentBytes(len(b)-carried, carried)
 	g.pace.saw(len(b))
 	g.ready = append(g.ready, outgoing{data: b, to: toAll, purpose: SentMessage,

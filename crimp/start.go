@@ -192,7 +192,7 @@ func (g *Group) lower(p *peer, base Sequence) {
 	from := p.base
 	p.resize(base, p.next)
 	for s := base; s < from; s++ {
-		*p.at(s) = slot{state: slotMissing, interval: g.interval}
+		p.blank(s, g.interval)
 	}
 }
 
