@@ -59,9 +59,13 @@ type loggedEvent struct {
 	missing  world.Tick // of a saved one: since when the entity that it is about was not seen
 	serial   uint64     // of a saved one: its number among these
 
-	// Of the entity that it is about: the publication that first found it, and if it is no more,
-	// what spawned it. Who was never shown it, because it came and went between two snapshots,
-	// hears of it by what they see of that.
+	// Of the entity that it is about: whether all see it, or where it stands while it is there; and
+	// the publication that first found it, and if it is no more, what spawned it. Who was never
+	// shown it, because it came and went between two snapshots, hears of it by what they see of
+	// that.
+	all     bool
+	slot    int32
+	unique  uint32 // of the slot; 0 if it was not there
 	born    uint64
 	spawner world.ID
 }
@@ -113,11 +117,12 @@ func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
 
 // subject finds out about the entity that an event is about what is known only now.
 func (l *eventLog) subject(e *loggedEvent) {
-	if e.About == world.None {
+	if e.all = e.About == world.None || e.delivery == world.Everyone ||
+		l.pub.state(e.About); e.all {
 		return
 	}
 	if at := l.pub.lookup(e.About); at >= 0 {
-		e.born = l.pub.slots[at].born
+		e.slot, e.unique, e.born = at, l.pub.slots[at].unique, l.pub.slots[at].born
 		return
 	}
 	for i := range l.pub.removed {
@@ -452,17 +457,31 @@ func (s *Sender) gather() {
 // between was in nobody's view; those hear of it who see what spawned it. Whatever left the view
 // and is still there has gone where this client does not see it, and may have done so at once.
 func (s *Sender) concerns(e *loggedEvent) bool {
-	if e.About == world.None || e.delivery == world.Everyone || s.sees(e.About) {
+	if e.all {
+		return true
+	}
+	if e.unique != 0 && s.pub.slots[e.slot].unique == e.unique && s.view.jumps == s.pub.jumps {
+		return s.shows(e.slot, e.unique)
+	}
+	if s.sees(e.About) {
 		return true
 	}
 	return e.spawner != world.None && e.born > s.events.looked && s.sees(e.spawner)
 }
 
+// shows says whether what stands in a slot is in view.
+func (s *Sender) shows(slot int32, unique uint32) bool {
+	if int(slot) >= len(s.handles.bySlot) || s.handles.bySlot[slot] < 0 {
+		return false
+	}
+	r := s.at(s.handles.bySlot[slot])
+	return r.unique == unique && r.want == Held
+}
+
 // sees says whether an entity is in view, or is no more and was when the client was last told
 // something.
 func (s *Sender) sees(id world.ID) bool {
-	if classes := s.pub.protocol.game.Classes(); id.Class() < len(classes) &&
-		classes[id.Class()].State() {
+	if s.pub.state(id) {
 		return true
 	}
 	_, found := slices.BinarySearchFunc(s.view.list[s.view.states:s.view.things], id,

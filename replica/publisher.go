@@ -220,6 +220,12 @@ func (b *Publisher) lookup(id world.ID) int32 {
 	return -1
 }
 
+// state says whether an entity is a state, which all are shown.
+func (b *Publisher) state(id world.ID) bool {
+	classes := b.protocol.game.Classes()
+	return id.Class() < len(classes) && classes[id.Class()].State()
+}
+
 func (b *Publisher) enter(id world.ID, class int32, state bool) int32 {
 	at := b.take(class)
 	s := &b.slots[at]
