@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/world"
@@ -21,6 +23,7 @@ type lagMeter struct {
 	newest world.Tick // snapshot that is known to have arrived; 0 for none
 	second int64      // which second it is
 	need   [lagMemory]float64
+	needed float64 // the largest of them
 
 	claimed bool
 	tick    world.Tick // of the command with which the last claim came
@@ -49,9 +52,11 @@ func (m *lagMeter) met(now time.Duration, lag float64) {
 			m.second = second - lagMemory
 		}
 		m.need[(m.second+1)%lagMemory] = 0
+		m.needed = slices.Max(m.need[:])
 	}
 	n := &m.need[second%lagMemory]
 	*n = max(*n, lag)
+	m.needed = max(m.needed, *n)
 }
 
 // arrived notes that a snapshot is known to have arrived, at a moment in ticks.
@@ -67,16 +72,7 @@ func (m *lagMeter) arrived(now time.Duration, moment float64, tick world.Tick) {
 
 // most is the largest lag that a client can have at a moment; first is what to go by as long as
 // nothing is measured.
-func (m *lagMeter) most(first float64) float64 {
-	most := 0.0
-	for _, n := range m.need {
-		most = max(most, n)
-	}
-	if most == 0 {
-		most = first
-	}
-	return most + lagSlack
-}
+func (m *lagMeter) most(first float64) float64 { return cmp.Or(m.needed, first) + lagSlack }
 
 // claim takes what a client says it showed when it made the command for a tick, and arrived at a
 // moment, and gives what it can have shown. It is false if that is something else.
@@ -115,8 +111,11 @@ func (s *Server) shows(p *peer, tick world.Tick, said seenAt) {
 	if !p.queue.expects(tick) {
 		return
 	}
-	length := float64(s.game.TickLength())
-	first := float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
+	first := 0.0
+	if p.lag.needed == 0 {
+		length := float64(s.game.TickLength())
+		first = float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
+	}
 	shown, honest := p.lag.claim(tick, said, s.moment(), p.lag.most(first))
 	if !honest {
 		p.counts.Bounded++
