@@ -34,8 +34,16 @@ func samples(n int, seed uint64, lo, hi float64, near ...float64) []float64 {
 	return xs
 }
 
+// manyOrFew is how many numbers to try: with -short, as under the race detector, only some.
+func manyOrFew() int {
+	if testing.Short() {
+		return 100
+	}
+	return 4000
+}
+
 func TestAccuracy(t *testing.T) {
-	const n = 4000
+	n := manyOrFew()
 	all := math.MaxFloat64
 	for _, f := range []struct {
 		name  string
@@ -83,7 +91,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 func TestAccuracyOfTwo(t *testing.T) {
-	const n = 4000
+	n := manyOrFew()
 	all := math.MaxFloat64
 	// pairs of independent numbers, and pairs of similar size
 	pairs := func(seed uint64, lo, hi float64) (xs, ys []float64) {

@@ -131,10 +131,16 @@ func compare(t *testing.T, command []string, few bool) {
 //	go run ./det/internal/dethash 10000 > det/testdata/dethash-10000.txt
 func TestResultsHere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("another program computes")
+	}
 	compare(t, []string{compile(t, nil)}, false)
 }
 
 func TestResultsElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("other programs compute")
+	}
 	for _, p := range otherPlatforms() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()

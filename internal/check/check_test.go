@@ -102,7 +102,7 @@ func TestStagesAndSummary(t *testing.T) {
 }
 
 func TestConcurrentPackages(t *testing.T) {
-	got := strings.Join(concurrent(module(t, map[string]string{
+	whole, some := concurrent(module(t, map[string]string{
 		"calm/a.go":         "package calm\n",
 		"calm/a_test.go":    "package calm\n",
 		"busy/a.go":         "package busy\n\nfunc f() { go f() }\n",
@@ -117,10 +117,16 @@ func TestConcurrentPackages(t *testing.T) {
 		"link/a_test.go":    "package link\n\nimport _ \"example.com/m/linktest\"\n",
 		"parallel/a_test.go": "package parallel\n\nimport \"testing\"\n\nfunc TestA(t " +
 			"*testing.T) { t.Parallel() }\n",
-		"intest/a_test.go": "package intest\n\nfunc f() { go f() }\n",
-	})), " ")
-	if got != "above busy group intest link parallel" {
+		"intest/a_test.go": "package intest\n\nfunc TestA() { go f() }\n\nfunc TestB() {}\n\n" +
+			"func TestC() { x.indirect() }\n",
+		"intest/b_test.go": "package intest\n\nfunc (x) indirect() { helper() }\n\n" +
+			"func helper() { g.Go(nil) }\n\nfunc BenchmarkA() { go f() }\n",
+	}))
+	if got := strings.Join(whole, " "); got != "above busy group link" {
 		t.Errorf("found %q", got)
+	}
+	if got := fmt.Sprint(some); got != "map[intest:[TestA TestC] parallel:[TestA]]" {
+		t.Errorf("found %s", got)
 	}
 }
 

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,22 +22,40 @@ var (
 
 // race runs the tests of packages with concurrency under the race detector.
 func (r *runner) race(args ...string) error {
-	names := concurrent(r.tree)
-	if len(names) == 0 {
+	whole, some := concurrent(r.tree)
+	if len(whole)+len(some) == 0 {
 		fmt.Fprintln(r.out, "no package starts a goroutine")
 		return nil
 	}
-	env := []string{"CGO_ENABLED=1"}
+	// A program under the race detector would sleep for a second before it ends.
+	env := []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=20 " + os.Getenv("GORACE")}
 	if why := r.noRace(env); why != "" {
-		r.skip("%d packages under the race detector: %s", len(names), why)
+		r.skip("%d packages under the race detector: %s", len(whole)+len(some), why)
 		return nil
 	}
 	// In a short run tests leave out what takes long and gains nothing from the race detector; the
 	// unit tests before it ran all of them.
 	r.brief = slices.Contains(args, "-short")
 	defer func() { r.brief = false }()
-	args = append([]string{"-race"}, args...)
-	longFirst(names, func(own string) string { return own })
+	// Nobody debugs these programs, and to describe them to a debugger takes time.
+	args = append([]string{"-race", "-gcflags=all=-dwarf=false"}, args...)
+	var err error
+	if len(some) > 0 {
+		names, tests := slices.Sorted(maps.Keys(some)), []string(nil)
+		for _, n := range names {
+			tests = append(tests, some[n]...)
+		}
+		err = r.raceThese(env, append(slices.Clone(args), "-run=^("+strings.Join(tests, "|")+")$"),
+			names)
+	}
+	if len(whole) > 0 {
+		longFirst(whole, func(own string) string { return own })
+		err = errors.Join(err, r.raceThese(env, args, whole))
+	}
+	return err
+}
+
+func (r *runner) raceThese(env, args, names []string) error {
 	for _, n := range names {
 		args = append(args, "./"+n)
 	}
@@ -55,9 +76,9 @@ func (r *runner) noRace(env []string) string {
 	return ""
 }
 
-// concurrent lists the packages whose tests can race: those that start goroutines, or stand on
-// packages that do, or whose tests do.
-func concurrent(tree *layers.Tree) []string {
+// concurrent lists the packages whose tests can race: as a whole those that start goroutines, or
+// stand on packages that do, and of others those tests that start some themselves.
+func concurrent(tree *layers.Tree) (whole []string, some map[string][]string) {
 	memo := map[string]bool{}
 	var starts func(path string) bool
 	starts = func(path string) bool {
@@ -73,17 +94,65 @@ func concurrent(tree *layers.Tree) []string {
 	// What a test imports only to compare with says nothing of its package, but for packages that
 	// hold tests themselves.
 	testing := func(path string) bool { return strings.HasSuffix(path, "test") && starts(path) }
-	races := func(f *layers.File) bool {
-		return f.StartsGoroutines() || runsParallel(f) || anyOwnImport(tree, f, testing)
-	}
-	var names []string
+	holdsTests := func(f *layers.File) bool { return anyOwnImport(tree, f, testing) }
+	some = map[string][]string{}
 	for _, p := range tree.Packages {
 		tests := p.Of(true)
-		if len(tests) > 0 && (starts(p.Path) || slices.ContainsFunc(tests, races)) {
-			names = append(names, p.Path)
+		if len(tests) == 0 {
+			continue
+		}
+		if starts(p.Path) || slices.ContainsFunc(tests, holdsTests) {
+			whole = append(whole, p.Path)
+		} else if names := racingTests(tests); len(names) > 0 {
+			some[p.Path] = names
+		}
+	}
+	return whole, some
+}
+
+// racingTests names the tests that start goroutines or run beside others, in what they say
+// themselves or in what they use of the functions and methods in test files.
+func racingTests(files []*layers.File) []string {
+	racing := map[string]bool{}
+	for grown := true; grown; {
+		grown = false
+		for _, f := range files {
+			for _, d := range f.Syntax.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && !racing[fn.Name.Name] && races(fn, racing) {
+					racing[fn.Name.Name], grown = true, true
+				}
+			}
+		}
+	}
+	var names []string
+	for _, n := range slices.Sorted(maps.Keys(racing)) {
+		if strings.HasPrefix(n, "Test") {
+			names = append(names, n)
 		}
 	}
 	return names
+}
+
+// races reports whether a function starts a goroutine or runs beside others, or names a function
+// that does.
+func races(fn *ast.FuncDecl, racing map[string]bool) (found bool) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				switch sel.Sel.Name {
+				case "Go", "Parallel", "RunParallel":
+					found = true
+				}
+			}
+		case *ast.Ident:
+			found = found || racing[n.Name]
+		}
+		return !found
+	})
+	return found
 }
 
 func anyOwnImport(tree *layers.Tree, f *layers.File, is func(string) bool) bool {
@@ -93,18 +162,4 @@ func anyOwnImport(tree *layers.Tree, f *layers.File, is func(string) bool) bool 
 		}
 	}
 	return false
-}
-
-// runsParallel finds t.Parallel() and b.RunParallel(...).
-func runsParallel(f *layers.File) bool {
-	found := false
-	ast.Inspect(f.Syntax, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
-				found = found || sel.Sel.Name == "Parallel" || sel.Sel.Name == "RunParallel"
-			}
-		}
-		return !found
-	})
-	return found
 }
