@@ -14,6 +14,9 @@ import (
 
 // Every strategy survives every loss, in packets so small that each frame takes several.
 func TestCodecVerifies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs in one goroutine")
+	}
 	w := tanks(t, 400)
 	sizes := map[string]float64{}
 	for _, loss := range []float64{0, 0.2, 0.97} {

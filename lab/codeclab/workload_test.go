@@ -212,6 +212,9 @@ func TestOpenNamesTheFile(t *testing.T) {
 
 // The bundled files are what the documents say they are.
 func TestBundled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs in one goroutine")
+	}
 	sizes := map[string][2]int{"cubes": {2837, 901}, "arena": {2000, 264}}
 	for _, name := range workloads.Names() {
 		w, err := codeclab.Bundled(name)

@@ -21,6 +21,16 @@ func Run(t testing.TB, seeds int, run func(*netsim.Net) error) {
 	}
 }
 
+// Alone is Run for what starts no goroutine. With -short it is passed over: the race detector would
+// see nothing in it.
+func Alone(t testing.TB, seeds int, run func(*netsim.Net) error) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs in one goroutine")
+	}
+	Run(t, seeds, run)
+}
+
 func explore(t testing.TB, env func(string) string, seeds int, run func(*netsim.Net) error) error {
 	trace := func(e netsim.Event) {
 		t.Logf("%12v %-9s %s > %s %d, %d bytes", e.At, e.What, e.From, e.To, e.Number, len(e.Data))

@@ -152,6 +152,9 @@ type rig struct {
 }
 
 func newRig(t testing.TB, style predict.Style) *rig {
+	if testing.Short() {
+		t.Skip("it runs in one goroutine")
+	}
 	air := map[netip.AddrPort]*cable{}
 	at := newCable(air)
 	r := &rig{}

@@ -68,7 +68,7 @@ func TestMirrorDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, road, Options{})
 		defer f.close()
 		n.Run(2 * time.Second)
@@ -88,7 +88,7 @@ func TestMirrorDies(t *testing.T) {
 
 // TestUberDies: the same for the überserver.
 func TestUberDies(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, road, Options{})
 		defer f.close()
 		n.Run(2 * time.Second)
@@ -117,7 +117,7 @@ func TestTwoOfFiveDie(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 5, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -136,7 +136,7 @@ func TestTwoOfFiveDie(t *testing.T) {
 
 // TestPartitions: the group is cut in two; the smaller part stops, and joins again when it can.
 func TestPartitions(t *testing.T) {
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Alone(t, 6, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -160,7 +160,7 @@ func TestOneWayCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -179,7 +179,7 @@ func TestHeavyLoss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Alone(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, apart(40*time.Millisecond, 20*time.Millisecond, 0.3), Options{})
 		defer f.close()
 		n.Run(10 * time.Second)
@@ -196,7 +196,7 @@ func TestHeavyLoss(t *testing.T) {
 
 // TestClockOfAMirrorJumps: forward, back, and by little.
 func TestClockOfAMirrorJumps(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -216,7 +216,7 @@ func TestMirrorStalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -234,7 +234,7 @@ func TestEventBasedFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{Timeline: "ruled"})
 		defer f.close()
 		n.Run(2 * time.Second)
@@ -253,7 +253,7 @@ func TestEveryTimelineSurvives(t *testing.T) {
 	for _, kind := range []string{
 		"trailing", "timewarp", "rollback", "lockstep", "conservative", "ruled"} {
 		t.Run(kind, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Alone(t, 2, func(n *netsim.Net) error {
 				f := fleetOf(n, 4, 1, road, Options{Timeline: kind, Delays: kindDelays[kind]})
 				defer f.close()
 				n.Run(time.Second)
@@ -274,7 +274,7 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is one goroutine")
 	}
-	simtest.Run(t, 6, func(n *netsim.Net) error {
+	simtest.Alone(t, 6, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, apart(30*time.Millisecond, 10*time.Millisecond, 0.03), Options{})
 		defer f.close()
 		r := n.Rand()
@@ -330,7 +330,7 @@ func TestChaos(t *testing.T) {
 // TestLeavesInGoodOrder: a mirror that leaves has its players moved before; nobody's game stands
 // still.
 func TestLeavesInGoodOrder(t *testing.T) {
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Alone(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 2, road, Options{})
 		defer f.close()
 		n.Run(time.Second)

@@ -32,7 +32,7 @@ func (s *machine) inject(promise world.Tick, items ...item) {
 // TestMirrorSpeaksForOthers: what a mirror commands for players that are not its own counts
 // nowhere, and the worlds stay the same.
 func TestMirrorSpeaksForOthers(t *testing.T) {
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Alone(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -61,7 +61,7 @@ func TestMirrorSpeaksForOthers(t *testing.T) {
 // TestMirrorBreaksItsWord: a mirror that stamps ticks which it had promised to be over is dropped,
 // and may join anew; it does so here, since it is only confused.
 func TestMirrorBreaksItsWord(t *testing.T) {
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Alone(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -78,7 +78,7 @@ func TestMirrorBreaksItsWord(t *testing.T) {
 
 // TestMirrorIsNotUberserver: assignments by one that does not lead count nowhere.
 func TestMirrorIsNotUberserver(t *testing.T) {
-	simtest.Run(t, 2, func(n *netsim.Net) error {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
 		f := fleetOf(n, 3, 1, road, Options{})
 		defer f.close()
 		n.Run(time.Second)
@@ -103,7 +103,7 @@ func TestLyingClock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is one goroutine")
 	}
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Alone(t, 3, func(n *netsim.Net) error {
 		f := fleetOf(n, 4, 1, road, Options{})
 		defer f.close()
 		liar := f.machines[n.Rand().IntN(4)]

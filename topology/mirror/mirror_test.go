@@ -27,7 +27,7 @@ func TestThreeMirrors(t *testing.T) {
 	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
 			o := Options{Timeline: kind, Delays: kindDelays[kind]}
-			simtest.Run(t, 2, func(n *netsim.Net) error { return threeMirrors(t, n, o) })
+			simtest.Alone(t, 2, func(n *netsim.Net) error { return threeMirrors(t, n, o) })
 		})
 	}
 }
@@ -79,7 +79,7 @@ func threeMirrors(t *testing.T, n *netsim.Net, o Options) error {
 
 // TestChatIsHeardEverywhere: what is said at one mirror is heard at the others, once.
 func TestChatIsHeardEverywhere(t *testing.T) {
-	simtest.Run(t, 2, func(n *netsim.Net) error {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
 		f := fleetOf(n, 2, 1, road, Options{})
 		defer f.close()
 		f.bots[0].Say("hello over there")

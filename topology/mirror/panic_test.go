@@ -42,7 +42,7 @@ var bombs = &game.Title{
 func TestPanicEndsTheMirror(t *testing.T) {
 	for _, kind := range kinds.Names() {
 		t.Run(kind, func(t *testing.T) {
-			simtest.Run(t, 1, func(n *netsim.Net) error {
+			simtest.Alone(t, 1, func(n *netsim.Net) error {
 				o := Options{Timeline: kind, Delays: kindDelays[kind]}
 				o.Server.Title = bombs
 				f := newFleet(n, o)
@@ -100,7 +100,7 @@ func (f *fleet) guest(id uint64, at *machine) *error {
 // TestWhoGoesToWatchStays: someone who gives their player up stays where they are, and may play
 // again, at the überserver as at any other mirror.
 func TestWhoGoesToWatchStays(t *testing.T) {
-	simtest.Run(t, 2, func(n *netsim.Net) error {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
 		f := fleetOf(n, 2, 1, road, Options{})
 		defer f.close()
 		for _, b := range f.bots {

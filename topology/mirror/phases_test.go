@@ -73,7 +73,7 @@ func TestCutInPhases(t *testing.T) {
 			if testing.Short() && i%4 != 0 {
 				t.Skip("a simulated network is one goroutine")
 			}
-			simtest.Run(t, seeds, func(n *netsim.Net) error { return cutInPhase(n, p) })
+			simtest.Alone(t, seeds, func(n *netsim.Net) error { return cutInPhase(n, p) })
 		})
 	}
 }

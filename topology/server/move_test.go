@@ -52,7 +52,7 @@ func TestFailover(t *testing.T) {
 	for _, c := range networks(netsim.Cable, netsim.WiFi, netsim.LTE, lossy) {
 		t.Run(c.Name, func(t *testing.T) {
 			var without []int
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Alone(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 3, Options{Title: near(100)})
 				if err != nil {
 					return err
@@ -132,7 +132,7 @@ func TestMoveOnPurpose(t *testing.T) {
 	for _, c := range networks(netsim.Cable, netsim.WiFi, netsim.LTE) {
 		t.Run(c.Name, func(t *testing.T) {
 			var without, dark []int
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Alone(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 2, Options{Title: near(100)})
 				if err != nil {
 					return err
@@ -198,7 +198,7 @@ func TestMoveOnPurpose(t *testing.T) {
 // TestDrain: before maintenance everyone goes elsewhere, newcomers too, and then the server stops
 // without anyone noticing.
 func TestDrain(t *testing.T) {
-	simtest.Run(t, 2, func(n *netsim.Net) error {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 3, Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -245,7 +245,7 @@ func TestDrain(t *testing.T) {
 
 // TestShutdownSendsEveryoneOn: who is told that the server stops does not wait until it is silent.
 func TestShutdownSendsEveryoneOn(t *testing.T) {
-	simtest.Run(t, 2, func(n *netsim.Net) error {
+	simtest.Alone(t, 2, func(n *netsim.Net) error {
 		g, err := newLeague(n, 2, Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -272,7 +272,7 @@ func TestShutdownSendsEveryoneOn(t *testing.T) {
 // TestSilenceThatPasses: a path that stands still for a while makes clients look elsewhere, and
 // wherever they end up they play, once, in the same body.
 func TestSilenceThatPasses(t *testing.T) {
-	simtest.Run(t, 4, func(n *netsim.Net) error {
+	simtest.Alone(t, 4, func(n *netsim.Net) error {
 		g, err := newLeague(n, 2+n.Rand().IntN(2), Options{Title: near(100)})
 		if err != nil {
 			return err
@@ -360,7 +360,7 @@ func (l tether) Send(batch []link.Datagram) (int, error) {
 func TestLinksThatReachOneServer(t *testing.T) {
 	for _, dials := range []string{"not", "fails", "works"} {
 		t.Run(dials, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Alone(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 2, Options{})
 				if err != nil {
 					return err

@@ -62,7 +62,7 @@ func TestPredictionGoesOn(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.Cable, netsim.WiFi, netsim.LTE} {
 		t.Run(c.Name, func(t *testing.T) {
 			var moved, died []int
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Alone(t, 2, func(n *netsim.Net) error {
 				g, err := newLeague(n, 3, Options{Title: near(100)})
 				if err != nil {
 					return err
