@@ -14,7 +14,7 @@ import (
 
 var (
 	raceTests = stage{"race detector", func(r *runner) error {
-		return r.race("-short", "-run=^Test", "-timeout=5m")
+		return r.race("-short", "-run=^Test", "-timeout=5m", atOnce())
 	}}
 	raceTestsInFull = stage{
 		"race detector", func(r *runner) error { return r.race("-timeout=30m") }}
@@ -35,7 +35,9 @@ func (r *runner) race(args ...string) error {
 	}
 	// In a short run tests leave out what takes long and gains nothing from the race detector; the
 	// unit tests before it ran all of them.
-	r.brief = slices.Contains(args, "-short")
+	if r.brief = slices.Contains(args, "-short"); r.brief {
+		env = append(env, fewer("10")...)
+	}
 	defer func() { r.brief = false }()
 	// Nobody debugs these programs, and to describe them to a debugger takes time.
 	args = append([]string{"-race", "-gcflags=all=-dwarf=false"}, args...)

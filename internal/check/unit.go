@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -15,7 +17,7 @@ import (
 
 var (
 	unitTests = stage{"unit tests", func(r *runner) error {
-		return r.testAll(nil, "-timeout=5m")
+		return r.testAll(fewer("50"), "-timeout=5m", atOnce())
 	}}
 	unitTestsInFull = stage{"unit tests, in full", func(r *runner) error {
 		return r.testAll([]string{soakVariable + "=1"}, "-timeout=30m")
@@ -25,6 +27,18 @@ var (
 // soakVariable tells tests to try all they can, and not only what has found something or stands
 // for the rest.
 const soakVariable = "COEVAL_SOAK"
+
+// fewer has the library that tests properties try less than the hundred cases of its own choice,
+// unless someone has said how many. They are others each time.
+func fewer(cases string) []string {
+	if os.Getenv(propertyVariable) != "" {
+		return nil
+	}
+	return []string{propertyVariable + "=" + cases}
+}
+
+// atOnce has go test run one package more at once than there are cores, as some mostly wait.
+func atOnce() string { return fmt.Sprintf("-p=%d", runtime.GOMAXPROCS(0)+1) }
 
 func (r *runner) testAll(env []string, args ...string) error {
 	list, err := r.ask(nil, "go", "list", "./...")
