@@ -198,6 +198,8 @@ func TestTimelines(t *testing.T) {
 	for _, kind := range list {
 		t.Run(kind, func(t *testing.T) {
 			o := small()
+			// a small game: what is tried is the timeline
+			o.Title, o.Level = pong.Title, ""
 			o.Players, o.Time, o.Timeline = 1, 2*time.Second, kind
 			if kind == "bucket" { // which cannot wait for what was lost
 				o.Between = apart(40*time.Millisecond, 5*time.Millisecond, 0)

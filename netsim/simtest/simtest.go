@@ -21,12 +21,16 @@ func Run(t testing.TB, seeds int, run func(*netsim.Net) error) {
 	}
 }
 
-// Alone is Run for what starts no goroutine. With -short it is passed over: the race detector would
-// see nothing in it.
+// Alone is Run for long runs that start no goroutine. With -short they are passed over: the race
+// detector would see nothing in them. All their seeds are for a soak, which sets COEVAL_SOAK; of
+// many, half are tried otherwise.
 func Alone(t testing.TB, seeds int, run func(*netsim.Net) error) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it runs in one goroutine")
+	}
+	if seeds > 2 && os.Getenv("COEVAL_SOAK") == "" {
+		seeds = (seeds + 1) / 2
 	}
 	Run(t, seeds, run)
 }
