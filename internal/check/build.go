@@ -57,7 +57,7 @@ func (r *runner) cross(what extent) error {
 			continue
 		}
 		if what == everything || p.run {
-			err = r.do(env, "go", append([]string{"build"}, names...)...)
+			err = r.do(append(env, roomy()...), "go", append([]string{"build"}, names...)...)
 		} else if err = r.typeCheck(env, p.arch, names); err != nil {
 			fmt.Fprintln(r.out, err)
 		}

@@ -170,6 +170,6 @@ func (r *runner) compile(text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	_, err = r.ask(nil, "go", "vet", file)
+	_, err = r.ask(roomy(), "go", "vet", file)
 	return err
 }

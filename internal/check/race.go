@@ -40,7 +40,13 @@ func (r *runner) race(args ...string) error {
 	}
 	defer func() { r.brief = false }()
 	// Nobody debugs these programs, and to describe them to a debugger takes time.
-	args = append([]string{"-race", "-gcflags=all=-dwarf=false"}, args...)
+	build := []string{"-race", "-gcflags=all=-dwarf=false"}
+	args = append(build, args...)
+	compile := build[:len(build):len(build)]
+	for _, n := range slices.AppendSeq(slices.Clone(whole), maps.Keys(some)) {
+		compile = append(compile, "./"+n)
+	}
+	r.compileTests(env, compile...)
 	var err error
 	if len(some) > 0 {
 		names, tests := slices.Sorted(maps.Keys(some)), []string(nil)

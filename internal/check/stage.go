@@ -123,7 +123,23 @@ func (r *runner) summarise() error {
 
 // command is a stage that only runs one.
 func command(name string, args ...string) func(*runner) error {
-	return func(r *runner) error { return r.do(nil, name, args...) }
+	return func(r *runner) error { return r.do(roomy(), name, args...) }
+}
+
+// roomy is for compilers and the like, which end before it pays to collect their garbage: it takes
+// a fifth of their time, and a third of that of staticcheck.
+func roomy() []string {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	return []string{"GOGC=400", "GOMEMLIMIT=3GiB"}
+}
+
+// compileTests compiles what go test will link and run, which itself is to run with the garbage
+// collector as it is. What does not compile go test says.
+func (r *runner) compileTests(env []string, args ...string) {
+	_, _ = r.ask(append(env[:len(env):len(env)], roomy()...), "go",
+		append([]string{"list", "-e", "-export", "-test"}, args...)...)
 }
 
 // do runs a command at the project's root and shows what it says.

@@ -50,6 +50,7 @@ func (r *runner) testAll(env []string, args ...string) error {
 		own, _ := r.tree.Own(name)
 		return own
 	})
+	r.compileTests(nil, names...)
 	return r.test(env, append(args, names...)...)
 }
 
