@@ -1,6 +1,7 @@
 package crimp
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"slices"
@@ -19,7 +20,9 @@ import (
 //     and nobody can make them but the member itself.
 //   - A packet that does not prove itself here is kept as doubtful. A signed digest that fits it is
 //     as good as its tag.
-//   - A digest that fits none of what came here is counted, and told with Disputed.
+//   - A digest that fits none of what came here is counted, and told with Disputed. Nobody else can
+//     tell who lies. Where packets are signed they are shown to all others, and two with one number
+//     are evidence as well.
 //
 // The sums that a digest is made of are those that proofs are made of, so they cost nothing more. A
 // packet that came only inside of another has none of its own here, and a digest over it is not
@@ -134,19 +137,69 @@ func (d *signedDigest) contradicts(o *signedDigest) bool {
 	return o.first <= d.last
 }
 
-// Evidence is that a member has signed two digests that contradict each other.
+// Evidence is that a member has signed two digests that contradict each other, or two packets with
+// one number.
 type Evidence struct {
-	a, b signedDigest
+	packets bool
+	a, b    signedDigest
+	p, q    signedPacket
+}
+
+// signedPacket is what a member has signed of a packet.
+type signedPacket struct {
+	header [headerSize]byte
+	digest [sha256.Size]byte
+	sign   [signatureSize]byte
+}
+
+func (p *signedPacket) fields(c *bits.Cursor) {
+	c.Raw(p.header[:])
+	c.Raw(p.digest[:])
+	c.Raw(p.sign[:])
+	h, ok := parseHeader(p.header[:])
+	c.Check(ok && h.kind == kindData)
+}
+
+func (p *signedPacket) genuine(group uint64, card *Card) bool {
+	h, _ := parseHeader(p.header[:])
+	return h.group == groupTag(group) && ed25519.Verify(card.Sign[:],
+		appendPacket(nil, group, p.header[:], p.digest[:]), p.sign[:])
+}
+
+// contradicts reports whether no honest member signs both. A number is used once, in one epoch.
+func (p *signedPacket) contradicts(q *signedPacket) bool {
+	a, _ := parseHeader(p.header[:])
+	b, _ := parseHeader(q.header[:])
+	return a.member == b.member && a.number == b.number && p.digest != q.digest
 }
 
 // Member is whom the evidence is about.
-func (e *Evidence) Member() member.ID { return e.a.member }
+func (e *Evidence) Member() member.ID {
+	if e.packets {
+		h, _ := parseHeader(e.p.header[:])
+		return h.member
+	}
+	return e.a.member
+}
 
-// Fields reads or writes evidence, for authorities, which pass it on: two signed digests.
+// Fields reads or writes evidence, for authorities, which pass it on: two signed digests, or what
+// was signed of two packets.
 func (e *Evidence) Fields(c *bits.Cursor) {
-	e.a.fields(c)
-	e.b.fields(c)
-	c.Check(e.a.contradicts(&e.b))
+	if c.Bool(&e.packets); e.packets {
+		e.p.fields(c)
+		e.q.fields(c)
+	} else {
+		e.a.fields(c)
+		e.b.fields(c)
+	}
+	c.Check(e.contradicts())
+}
+
+func (e *Evidence) contradicts() bool {
+	if e.packets {
+		return e.p.contradicts(&e.q)
+	}
+	return e.a.contradicts(&e.b)
 }
 
 // Append writes evidence.
@@ -158,9 +211,15 @@ func (e *Evidence) Append(b []byte) []byte {
 
 // Holds reports whether evidence is genuine: the member has signed both.
 func (e *Evidence) Holds(group uint64, card *Card) bool {
+	if !e.contradicts() {
+		return false
+	}
+	if e.packets {
+		return e.p.genuine(group, card) && e.q.genuine(group, card)
+	}
 	a, b := e.a, e.b
 	a.checked, b.checked = false, false
-	return a.contradicts(&b) && a.genuine(group, card) && b.genuine(group, card)
+	return a.genuine(group, card) && b.genuine(group, card)
 }
 
 // doubtful is a packet that did not prove itself here.
@@ -177,7 +236,11 @@ type testimony struct {
 	doubts   []doubtful
 	disputed bool
 	guilty   bool
+	shown    uint32        // the newest digest that what came here was shown for
+	looks    bucket        // for packets that others show
 	heardAt  time.Duration // when it may tell digests again
+	// The newest of it that others have said they have.
+	echoes map[member.ID]brief
 }
 
 // newest is the newest that a member has signed, or nil.
@@ -200,7 +263,10 @@ type witnessing struct {
 }
 
 // digestEvery is how often a member signs.
-func (g *Group) digestEvery() time.Duration { return time.Second }
+func (g *Group) digestEvery() time.Duration { return g.opt.Digests }
+
+// Disputed reports whether a member has signed something else than what came of it here.
+func (g *Group) Disputed() bool { return g.stats.Disputed > 0 }
 
 // signDigest signs what was sent since the last one.
 func (g *Group) signDigest() {
@@ -325,7 +391,13 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 	for i := range body.whole {
 		d := &body.whole[i]
 		p := g.byID[d.member]
-		if p == nil || !p.present || p.guilty {
+		if p == nil || !p.present {
+			continue
+		}
+		if p != from {
+			p.echo(from.id, g.named(d).brief())
+		}
+		if p.guilty {
 			continue
 		}
 		if !g.testify(p, d, p == from) {
@@ -336,7 +408,10 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 	for i := range body.briefs {
 		d := &body.briefs[i]
 		p := g.byID[d.member]
-		if p == nil || !p.present || p.guilty || p == from {
+		if p == nil || !p.present || p == from {
+			continue
+		}
+		if p.echo(from.id, *d); p.guilty {
 			continue
 		}
 		have := &p.digests[d.index%keepDigests]
@@ -347,6 +422,50 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 			g.witness.at = min(g.witness.at, g.now+g.digestEvery()/4)
 		}
 	}
+}
+
+// echo notes what a member says that it has of another's digests.
+func (t *testimony) echo(from member.ID, b brief) {
+	if t.echoes == nil {
+		t.echoes = map[member.ID]brief{}
+	}
+	t.echoes[from] = b
+}
+
+// Odd reports whether what this node has of a member that equivocated is not what most others have:
+// of two accounts, the one counts that more have been given, and of two that as many have, that of
+// the member with the lowest number.
+func (g *Group) Odd(m member.ID) bool {
+	p := g.byID[m]
+	if p == nil || g.self == nil {
+		return false
+	}
+	type side struct {
+		count int
+		first member.ID
+	}
+	own, others := side{1, g.self.id}, map[[16]byte]side{}
+	for _, r := range g.peers {
+		e, ok := p.echoes[r.id]
+		have := &p.digests[e.index%keepDigests]
+		switch {
+		case !ok || !r.present || r == p || r.guilty || e.index == 0 || have.index != e.index:
+		case have.hash == e.hash:
+			own = side{own.count + 1, min(own.first, r.id)}
+		default:
+			o := others[e.hash]
+			if o.count == 0 {
+				o.first = r.id
+			}
+			others[e.hash] = side{o.count + 1, min(o.first, r.id)}
+		}
+	}
+	for _, o := range others {
+		if o.count > own.count || o.count == own.count && o.first < own.first {
+			return true
+		}
+	}
+	return false
 }
 
 // testify takes a digest that a member is said to have signed, and is false if it has not. What
@@ -372,7 +491,7 @@ func (g *Group) testify(p *peer, d *signedDigest, direct bool) bool {
 			return false
 		}
 		if o.genuine(g.group, &p.card) {
-			g.convict(p, Evidence{*o, *d})
+			g.convict(p, Evidence{a: *o, b: *d})
 			return true
 		}
 		*o = signedDigest{} // it was never signed
@@ -465,6 +584,68 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 		g.stats.Disputed++
 		g.emit(Event{Kind: Disputed, Member: p.id, Seq: d.first, More: uint32(d.last - d.first)})
 	}
+	g.show(p, d)
+}
+
+// maxShown is how many packets are shown of a digest that does not fit them.
+const maxShown = 64
+
+// show sends all others what came here of a member, and does not fit what it has signed. Where
+// packets are signed, that is evidence for whoever has others with the same numbers.
+func (g *Group) show(p *peer, d *signedDigest) {
+	if p.shown >= d.index || g.sending.proof != Signatures {
+		return
+	}
+	p.shown = d.index
+	for s := d.first; s <= min(d.last, d.first+maxShown-1); s++ {
+		if slot := p.at(s); slot.state == slotHave && slot.datagram != nil {
+			b := append(g.buffers.Get(repairPrefix + len(slot.datagram))[:0], kindRepair)
+			b = append(be.AppendUint16(b, uint16(g.self.id)), slot.datagram...)
+			g.post(b, toAll, SentRepair)
+		}
+	}
+}
+
+// shown looks at a packet with the number of one that is here. If its maker has signed both and
+// they differ, that is evidence. How many are looked at is bounded: each costs a signature.
+func (g *Group) shown(e *epoch, p *peer, h *header, b []byte) {
+	s := Sequence(h.number)
+	if e.proof != Signatures || p.guilty || !p.present || !p.holds(s) {
+		return
+	}
+	slot := p.at(s)
+	if slot.state != slotHave || slot.datagram == nil || len(slot.datagram) < e.bodyAt ||
+		bytes.Equal(slot.datagram, b) || !p.looks.take(g.now, 2*maxShown, 1) {
+		return
+	}
+	first, ok := g.signedOf(p, slot.datagram)
+	second, same := g.signedOf(p, b)
+	switch {
+	case !ok || !same || !first.contradicts(&second):
+	case second.genuine(g.group, &p.card) && first.genuine(g.group, &p.card):
+		g.convict(p, Evidence{packets: true, p: first, q: second})
+	default:
+		g.stats.Unproven++
+	}
+}
+
+// signedOf is what a member has signed of a datagram, if it can be opened.
+func (g *Group) signedOf(p *peer, datagram []byte) (s signedPacket, ok bool) {
+	h, ok := readHeader(datagram)
+	e := g.epoch(h.epoch)
+	if !ok || e == nil || e.proof != Signatures || h.member != p.id {
+		return s, false
+	}
+	b := append(g.buffers.Get(len(datagram))[:0], datagram...)
+	defer g.buffers.Put(b)
+	body, ok := g.open(e, &h, b)
+	if !ok {
+		return s, false
+	}
+	copy(s.header[:], b)
+	copy(s.digest[:], g.sum(b[:headerSize], body))
+	copy(s.sign[:], b[headerSize:])
+	return s, true
 }
 
 // settleDoubts drops doubtful packets of what a digest has settled.

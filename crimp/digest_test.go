@@ -19,14 +19,17 @@ type ring struct {
 	t      *testing.T
 	now    time.Duration
 	groups []*Group
-	change func(to int, b []byte) []byte
+	change func(to int, b []byte) [][]byte
+	last   []byte // what the second has sent the fourth
 	events [][]Event
 	got    []map[string]string
 }
 
-func newRing(t *testing.T, n int) *ring {
+func newRing(t *testing.T, n int) *ring { return newRingOf(t, n, Tags) }
+
+func newRingOf(t *testing.T, n int, proof Proof) *ring {
 	r := &ring{t: t, events: make([][]Event, n)}
-	roster := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}}
+	roster := Roster{Group: 77, Epoch: 1, Key: [16]byte{9}, Proof: proof}
 	var opts []Options
 	for i := range n {
 		o := Options{Seed: testSeed(1, uint64(i)), Identity: testIdentity(2, uint64(i)),
@@ -62,11 +65,13 @@ func (r *ring) run(d time.Duration, send func(i int) []byte) {
 			}
 			for _, d := range g.Flush(r.now, nil) {
 				to := int(d.Addr.Addr().As4()[3])
-				b := bytes.Clone(d.Data)
+				list := [][]byte{bytes.Clone(d.Data)}
 				if i == 0 && r.change != nil {
-					b = r.change(to, b)
+					list = r.change(to, list[0])
+				} else if i == 1 && to == 3 && d.Data[0] == kindData {
+					r.last = bytes.Clone(d.Data)
 				}
-				if b != nil {
+				for _, b := range list {
 					r.groups[to].Receive(r.now, []link.Datagram{{Data: b}})
 				}
 			}
@@ -128,14 +133,14 @@ func same(b []byte) []byte { return b }
 // others, believes it by what the member has signed, and loses nothing.
 func TestProvenToSome(t *testing.T) {
 	r := newRing(t, 4)
-	r.change = func(to int, b []byte) []byte {
+	r.change = func(to int, b []byte) [][]byte {
 		if to == 2 && (b[0] == kindData || b[0] == kindRepair) {
 			if b[0] == kindRepair {
 				return nil // it does not help either
 			}
-			return reseal(r.groups[0], b, same, 2)
+			return [][]byte{reseal(r.groups[0], b, same, 2)}
 		}
-		return b
+		return [][]byte{b}
 	}
 	send := func(i int) []byte {
 		if r.now%(30*time.Millisecond) != 0 || r.now > 4*time.Second {
@@ -169,17 +174,17 @@ func TestTwoContents(t *testing.T) {
 		other := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("yes"), []byte("noo")) }
 		liar := r.groups[0]
 		variant := map[uint32]signedDigest{}
-		r.change = func(to int, b []byte) []byte {
+		r.change = func(to int, b []byte) [][]byte {
 			switch {
 			case to != 2:
 			case b[0] == kindData:
-				return reseal(liar, b, other, 0)
+				return [][]byte{reseal(liar, b, other, 0)}
 			case b[0] == kindDigest && both:
-				return reseal(liar, b, func(body []byte) []byte {
+				return [][]byte{reseal(liar, b, func(body []byte) []byte {
 					return resign(liar, body, variant)
-				}, 0)
+				}, 0)}
 			}
-			return b
+			return [][]byte{b}
 		}
 		n := 0
 		r.run(5*time.Second, func(i int) []byte {
@@ -208,6 +213,64 @@ func TestTwoContents(t *testing.T) {
 		}
 		if both != (found > 0) {
 			t.Errorf("both signed %v, and %d have found it out", both, found)
+		}
+	}
+}
+
+// TestTwoSignedPackets: where packets are signed, a member gives one receiver another content under
+// a number, and signs a digest only of what the rest have. The receiver shows what it was given,
+// and the others have the evidence. Who repairs with what nobody signed convicts nobody.
+func TestTwoSignedPackets(t *testing.T) {
+	for _, forged := range []bool{false, true} {
+		r := newRingOf(t, 4, Signatures)
+		other := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("yes"), []byte("noo")) }
+		r.change = func(to int, b []byte) [][]byte {
+			switch {
+			case to == 2 && b[0] == kindData && !forged:
+				return [][]byte{reseal(r.groups[0], b, other, 0)}
+			case to == 3 && b[0] == kindData && forged: // in the name of another
+				h, _ := readHeader(r.last)
+				e := r.groups[0].sending
+				if h.member != 2 {
+					break
+				}
+				c := bytes.Clone(r.last)
+				plain, _ := r.groups[0].open(e, &h, c)
+				c = append(append(make([]byte, 0, 2000), c[:e.bodyAt]...), other(plain)...)
+				sealed := e.aead.Seal(c[e.bodyAt:e.bodyAt], r.groups[0].crypt.setNonce(&h, e.number),
+					c[e.bodyAt:], c[:e.bodyAt])
+				return [][]byte{b, append([]byte{kindRepair, 0, 1}, c[:e.bodyAt+len(sealed)]...)}
+			}
+			return [][]byte{b}
+		}
+		n := 0
+		r.run(4*time.Second, func(i int) []byte {
+			if n++; r.now%(50*time.Millisecond) != 0 {
+				return nil
+			}
+			return fmt.Appendf(nil, "yes %d", n)
+		})
+		for i := 1; i < 4; i++ {
+			accused := r.told(i, Equivocated)
+			if want := !forged && i != 2; want != slices.Equal(accused, []member.ID{1}) {
+				t.Errorf("forged %v: member %d accuses %v", forged, i+1, accused)
+			}
+			for _, e := range r.groups[i].Evidence() {
+				card := r.groups[1].byID[1].card
+				var read Evidence
+				c := bits.CursorOver(e.Append(nil))
+				if read.Fields(&c); !c.Done() || !read.Holds(77, &card) || read.Holds(78, &card) ||
+					read.Member() != 1 || !r.groups[2].Testify(read) {
+					t.Error("the evidence does not hold")
+				}
+				read.q.digest[0] ^= 1
+				if read.Holds(77, &card) {
+					t.Error("false evidence holds")
+				}
+			}
+		}
+		if forged && r.groups[3].stats.Unproven == 0 {
+			t.Error("nothing was forged")
 		}
 	}
 }
@@ -245,16 +308,16 @@ func TestFalseEvidence(t *testing.T) {
 	b := a
 	b.now[0] = 1
 	a.sign, b.sign = liar.identity.Sign(a.statement(77)), liar.identity.Sign(b.statement(77))
-	if judge.Testify(Evidence{a, b}) || judge.stats.Unproven != 1 {
+	if judge.Testify(Evidence{a: a, b: b}) || judge.stats.Unproven != 1 {
 		t.Error("it is believed")
 	}
 	honest := r.groups[2].identity
 	a.sign = honest.Sign(a.statement(77))
-	if judge.Testify(Evidence{a, a}) || judge.Testify(Evidence{a, b}) || judge.Evidence() != nil {
+	if judge.Testify(Evidence{a: a, b: a}) || judge.Testify(Evidence{a: a, b: b}) || judge.Evidence() != nil {
 		t.Error("half of it is believed")
 	}
 	b.sign = honest.Sign(b.statement(77))
-	if !judge.Testify(Evidence{a, b}) || len(judge.Evidence()) != 1 {
+	if !judge.Testify(Evidence{a: a, b: b}) || len(judge.Evidence()) != 1 {
 		t.Error("the truth is not believed")
 	}
 }
@@ -266,7 +329,7 @@ func FuzzDigests(f *testing.F) {
 	c := bits.CursorTo(nil)
 	body.fields(&c)
 	f.Add(c.Data())
-	e := Evidence{d, d}
+	e := Evidence{a: d, b: d}
 	e.b.now[0] = 1
 	f.Add(e.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

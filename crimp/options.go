@@ -125,6 +125,8 @@ type Options struct {
 	// KeyGrace is how long a new key is known to members before they send with it, so
 	// that it has reached all. Zero means 100 ms.
 	KeyGrace time.Duration
+	// Digests is how often a member signs a digest of what it has sent. Zero means a second.
+	Digests time.Duration
 	// Carry has members keep an eye on the lines between them, and carry for each other what does
 	// not get through directly. All members must have the same. Datagrams that are carried are
 	// longer by CarryRoom, which links must have room for beyond Datagram. It is for groups of
@@ -162,6 +164,9 @@ func (o *Options) fill() error {
 	}
 	if o.Order >= orders {
 		return fmt.Errorf("crimp: there is no %v", o.Order)
+	}
+	if o.Digests <= 0 {
+		o.Digests = time.Second
 	}
 	if o.KeyGrace <= 0 {
 		o.KeyGrace = defaultGrace

@@ -64,6 +64,9 @@ func (g *Group) take(b []byte, how How) {
 	}
 	p := e.members[at]
 	if g.repeated(p, &h, b, how) {
+		if h.kind == kindData && how == Repaired {
+			g.shown(e, p, &h, b)
+		}
 		return
 	}
 	// What may be passed on is kept as it came, for it is decrypted in place.

@@ -156,7 +156,7 @@ func (id *Identity) Card(addr netip.AddrPort, site uint8) Card {
 }
 
 // Sign signs a statement, for authorities. What it is about must be said in its first bytes, so
-// that a signature for one purpose is none for another; 32 bytes are what data packets sign.
+// that a signature for one purpose is none for another.
 func (id *Identity) Sign(statement []byte) [64]byte {
 	return [64]byte(ed25519.Sign(id.sign, statement))
 }

@@ -123,6 +123,20 @@ func (g *Group) sum(header, body []byte) []byte {
 	return h.Sum(g.crypt.digest[:0])
 }
 
+const packetDomain = "coeval crimp 2 packet"
+
+// signedPacket is what the signature of a packet is made of. The header stands in it by itself, so
+// that two signatures for one number can be shown without the packets.
+func (g *Group) signedPacket(header, digest []byte) []byte {
+	g.body = appendPacket(g.body[:0], g.group, header[:headerSize], digest)
+	return g.body
+}
+
+func appendPacket(b []byte, group uint64, header, digest []byte) []byte {
+	b = be.AppendUint64(append(b, packetDomain...), group)
+	return append(append(b, header...), digest...)
+}
+
 // sealSlack is memory that seal needs behind the sealed datagram. The assembly for amd64 in
 // the standard library (seen in Go 1.26) writes the last block of a ciphertext whole, which a
 // tag of 16 bytes covers; with one of 12 it writes up to three bytes past the end.
@@ -137,7 +151,7 @@ func (g *Group) seal(e *epoch, h *header, b []byte) []byte {
 	digest := g.sum(b[:headerSize], b[e.bodyAt:])
 	proof := b[headerSize:headerSize]
 	if e.proof == Signatures {
-		copy(b[headerSize:], ed25519.Sign(g.identity.sign, digest))
+		copy(b[headerSize:], ed25519.Sign(g.identity.sign, g.signedPacket(b, digest)))
 	} else {
 		for i := range e.members {
 			if i != e.own {
@@ -168,7 +182,7 @@ func (g *Group) proven(e *epoch, from int, b, body []byte) bool {
 	digest := g.sum(b[:headerSize], body)
 	proof := b[headerSize:e.bodyAt]
 	if e.proof == Signatures {
-		return ed25519.Verify(e.members[from].card.Sign[:], digest, proof)
+		return ed25519.Verify(e.members[from].card.Sign[:], g.signedPacket(b, digest), proof)
 	}
 	e.recvTag[from].Encrypt(g.crypt.tag[:], digest[:aes.BlockSize])
 	at := e.own
@@ -185,7 +199,7 @@ func (g *Group) provenOwn(e *epoch, b, body []byte) bool {
 	digest := g.sum(b[:headerSize], body)
 	proof := b[headerSize:e.bodyAt]
 	if e.proof == Signatures {
-		return ed25519.Verify(g.self.card.Sign[:], digest, proof)
+		return ed25519.Verify(g.self.card.Sign[:], g.signedPacket(b, digest), proof)
 	}
 	if len(e.members) < 3 {
 		return false

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/route"
 )
 
 // vectors computes what docs/protocol.md prints for those who write a second
@@ -86,11 +88,58 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 			add("whisper", o.data)
 		}
 	}
+	moreVectors(t, g, sent, values["whisper"], add,
+		func(name string, b []byte) { packet(name, g, kindDigest, 1, b) })
 	r.Gone = []Departure{
 		Agree(2, ReasonSilent,
 			[]Cut{{Member: 2, Seq: 4, Also: []Sequence{6, 9}}, {Member: 2, Seq: 5}})}
 	add("departed", written(&r)[len(written(&r))-19:])
 	return names, values
+}
+
+// moreVectors has what members tell each other of lines, carry for each other, and sign.
+func moreVectors(t *testing.T, g *Group, data []byte, whisper string,
+	add, digests func(name string, b []byte)) {
+	g.lines.keys = map[member.ID]*lineKeys{}
+	c := g.whispers.known[3]
+	state := lineState{State: route.State{Member: 1, Number: 5,
+		Hears: []route.Hearing{{Member: 3, Up: true, Age: 2}}}}
+	sum := stateDigest(&state.State)
+	state.tags = []stateTag{{3, lineTag(g.lineKeyed(3).to, &sum)}}
+	to := bits.CursorTo(nil)
+	(&lineBody{own: state}).fields(&to)
+	inner, err := hex.DecodeString(whisper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []struct {
+		name string
+		kind byte
+		body []byte
+	}{{"lines", kindLine, to.Data()}, {"carry", kindCarry, g.carryBody(1, 3, maxHops, inner)}} {
+		b, err := g.sealWhisper(w.kind, 3, c, w.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(w.name, b)
+	}
+
+	h, _ := readHeader(data)
+	plain, ok := g.open(g.sending, &h, bytes.Clone(data))
+	if !ok {
+		t.Fatal("data cannot be opened")
+	}
+	g.self.base, g.self.next = 2, 3
+	copy(g.self.sum(2)[:], g.sum(data[:headerSize], plain))
+	g.signDigest()
+	d := g.self.newest()
+	to = bits.CursorTo(nil)
+	(&digestBody{whole: []signedDigest{*d}, briefs: []brief{{member: 3}, d.brief()}}).fields(&to)
+	digests("digests", to.Data())
+	other := *d
+	other.last++
+	other.sign = g.identity.Sign(other.statement(g.group))
+	add("evidence", (&Evidence{a: *d, b: other}).Append(nil))
 }
 
 func TestVectors(t *testing.T) {

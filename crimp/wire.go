@@ -119,6 +119,11 @@ func readHeader(b []byte) (h header, ok bool) {
 	if len(b) < headerSize+sealSize {
 		return h, false
 	}
+	return parseHeader(b)
+}
+
+// parseHeader reads a header alone.
+func parseHeader(b []byte) (h header, ok bool) {
 	h = header{b[0], b[1], be.Uint16(b[2:]), member.ID(be.Uint16(b[4:])), be.Uint32(b[6:])}
 	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy ||
 		h.kind == kindDigest) &&

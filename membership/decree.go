@@ -101,7 +101,9 @@ func (m *Membership) learn() {
 			return
 		}
 		for _, gone := range ch.roster.Gone {
-			m.reasons.remember(gone.ID, gone.Reason)
+			if m.reasons.remember(gone.ID, gone.Reason); gone.Reason == crimp.ReasonEquivocated {
+				m.bar(gone.ID)
+			}
 		}
 		for i := range m.charter.witnesses {
 			if id := m.charter.witnesses[i].ID; ch.find(id) == nil && m.reasons.why[id] == 0 {

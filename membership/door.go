@@ -175,6 +175,10 @@ func (m *Membership) consider(k *conn.Conn, j *join) {
 			return
 		}
 	}
+	if m.isBarred(&j.card) {
+		deny(k, crimp.ReasonEquivocated, "")
+		return
+	}
 	if !m.opt.Identity.Good(&j.card) {
 		deny(k, crimp.ReasonRefused, "the candidate shows a key that is none")
 		return

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -9,15 +10,71 @@ import (
 	"github.com/coeval-dev/coeval/member"
 )
 
-// proofs is the evidence against members: digests that they have signed and that contradict each
-// other. Everybody who has it checks it, takes the member for silent, and tells all others, until
+// proofs is the evidence against members: digests or packets that they have signed and that
+// contradict each other. Everybody who has it checks it, takes the member for silent, and tells all others, until
 // it is out.
 type proofs struct {
 	list   []crimp.Evidence
 	tellAt time.Duration
 	// From whom evidence came that is none, and until when no more of it is looked at.
 	liars map[member.ID]time.Duration
+	// Somebody was told something else than was signed, and nobody can tell by whom. So packets
+	// are to be signed from now on: then it shows. Since when that is not done, and when to say
+	// it again.
+	sign    bool
+	unsaid  time.Duration
+	signsAt time.Duration
+	asked   member.ID // who led then
+	// Where members were that were put out by evidence, and until when nobody there is let in.
+	barred map[netip.AddrPort]time.Duration
 }
+
+// barTime is for how long one that was put out by evidence is not let in again.
+const barTime = 10 * time.Minute
+
+// bar remembers where one was that is put out by evidence.
+func (m *Membership) bar(id member.ID) {
+	if at := m.charter.find(id); at != nil {
+		p := &m.proofs
+		if p.barred == nil || len(p.barred) > crimp.MaxMembers {
+			p.barred = map[netip.AddrPort]time.Duration{}
+		}
+		p.barred[at.Addr] = m.now + barTime
+	}
+}
+
+// isBarred reports whether a candidate was put out by evidence.
+func (m *Membership) isBarred(c *crimp.Card) bool { return m.now < m.proofs.barred[c.Addr] }
+
+// signing has packets signed after a dispute. Whoever leads decides it; one that does not, within
+// some time, is not to be relied on.
+func (m *Membership) signing() {
+	p := &m.proofs
+	if m.g.Disputed() {
+		p.sign = true
+	}
+	if !p.sign || m.charter.roster.Proof == crimp.Signatures || !m.council.Quorum() || m.Leads() ||
+		p.asked != m.uber {
+		p.unsaid, p.asked = m.now, m.uber
+		return
+	}
+	if m.now < p.signsAt {
+		return
+	}
+	p.signsAt = m.now + m.opt.Silence/5
+	if m.now-p.unsaid > signTime*m.opt.Silence {
+		m.council.Distrust(m.uber)
+	}
+	d := m.council.Decree()
+	for _, id := range slices.Concat(d.Voters, d.Learners) {
+		if id != m.self {
+			_ = m.g.Confer(m.now, id, []byte{talkSign})
+		}
+	}
+}
+
+// signTime is how long whoever leads may take to have packets signed, in times of silence.
+const signTime = 4
 
 func (p *proofs) against(id member.ID) bool {
 	return slices.ContainsFunc(p.list, func(e crimp.Evidence) bool { return e.Member() == id })

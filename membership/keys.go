@@ -57,12 +57,13 @@ func (k *keys) Verify(d *council.Decree, id member.ID, statement []byte,
 
 // approve reports whether a decree that another proposes may follow the present one. It must make
 // sense, and whoever leads cannot change by it what is not its to change: the group, the keys of
-// those who stay, and that newcomers have no vote at first.
+// those who stay, that newcomers have no vote at first, and that packets are signed.
 func (k *keys) approve(present, next *council.Decree) bool {
 	now := k.of(present)
 	ch, err := readCharter(next.Body)
 	if now == nil || err != nil || !ch.fits(next) || ch.roster.Group != k.group ||
-		ch.roster.Key == now.roster.Key {
+		ch.roster.Key == now.roster.Key ||
+		now.roster.Proof == crimp.Signatures && ch.roster.Proof != crimp.Signatures {
 		return false
 	}
 	for _, list := range [][]crimp.Member{ch.roster.Members, ch.witnesses} {

@@ -17,7 +17,7 @@ import (
 
 // twoDigests is evidence against a member, with signatures of an identity.
 func twoDigests(group uint64, against member.ID, by *crimp.Identity) crimp.Evidence {
-	b := []byte(nil)
+	b := []byte{0}
 	for i := range 2 {
 		text := []byte("coeval crimp 2 digest")
 		text = be.AppendUint64(text, group)

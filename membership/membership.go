@@ -105,7 +105,7 @@ func New(o Options) (*Membership, error) {
 		opt: o, random: &random{seed: o.Seed}, tenure: tenure{frozen: map[member.ID]bool{}},
 		office: office{newcomers: map[member.ID]*newcomer{}, ready: map[member.ID]bool{},
 			leavers: map[member.ID]leaver{}, expelled: map[member.ID]crimp.Reason{}},
-		reasons: reasons{why: map[member.ID]crimp.Reason{}}}
+		reasons: reasons{why: map[member.ID]crimp.Reason{}}, proofs: proofs{sign: o.Sign}}
 	m.opt.Card = o.Identity.Card(o.Card.Addr, o.Card.Site)
 	m.client = m.random.Uint64()
 	if err := m.openDoor(); err != nil {
@@ -221,6 +221,8 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 		}
 	case talkJoin:
 		m.askedFor(from, b)
+	case talkSign:
+		m.proofs.sign = m.proofs.sign || len(b) == 1
 	case talkEvidence:
 		m.hearEvidence(from, b)
 	case talkLeave:
@@ -258,6 +260,7 @@ func (m *Membership) Step(now time.Duration, g *crimp.Group) {
 	}
 	m.listen()
 	m.accuse()
+	m.signing()
 	m.council.Tick(m.now)
 	m.learn()
 	if m.done {

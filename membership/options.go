@@ -39,6 +39,9 @@ type Options struct {
 	MaxMembers int
 	// Proof is how packets show who made them; the founder's counts.
 	Proof crimp.Proof
+	// Sign says that this mirror was told something else than was signed, when it was a member
+	// before: packets are to be signed.
+	Sign bool
 	// Silence is for how long a mirror may not be heard before it is dropped. Zero means three
 	// quarters of the history. All mirrors should have the same.
 	Silence time.Duration

@@ -47,7 +47,9 @@ func (o *owner) Compose(present *council.Decree, suspects []member.ID,
 	}
 	ch.roster.Epoch = d.Epoch
 	ch.roster.Gone = nil
-	m.random.Read(ch.roster.Key[:])
+	if m.random.Read(ch.roster.Key[:]); m.proofs.sign {
+		ch.roster.Proof = crimp.Signatures
+	}
 
 	gone := func(id member.ID) bool { return slices.Contains(suspects, id) }
 	for _, id := range suspects {

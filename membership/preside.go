@@ -24,7 +24,7 @@ func (m *Membership) preside() {
 	}
 	d := m.council.Decree()
 	suspects := m.suspects(d)
-	wanted := len(suspects) > 0
+	wanted := len(suspects) > 0 || m.proofs.sign && m.charter.roster.Proof != crimp.Signatures
 	for id := range m.ready {
 		wanted = wanted || slices.Contains(d.Learners, id)
 	}

@@ -20,7 +20,8 @@ import (
 //	leave   4 last packet: this member wants to go
 //	closed  the überserver is the last that has the game, and ends it
 //	join    8 client, 1 witness, card: one that does not reach the überserver asks to be let in
-//	evidence  two digests that a member has signed and that contradict each other
+//	evidence  two digests or packets that a member has signed and that contradict each other
+//	sign    somebody was told something else than was signed: packets are to be signed
 //
 // The digest is the beginning of the SHA-256 of the whole message. So when a message is said
 // again because it was not answered, its parts make up for those that were lost before.
@@ -33,6 +34,7 @@ const (
 	talkJoin   = 6
 
 	talkEvidence = 7
+	talkSign     = 8
 
 	partHead = 1 + 8 + 1 + 1
 	maxParts = 255

@@ -88,7 +88,7 @@ func (m *Membership) askedFor(by member.ID, b []byte) {
 	var p plea
 	if !m.Leads() || m.leaving || !m.council.Decree().Has(by) || !read(b, &p) ||
 		!m.opt.Identity.Good(&p.card) || p.card.Sign == m.opt.Card.Sign ||
-		m.charter.holder(p.card.Sign) != nil {
+		m.charter.holder(p.card.Sign) != nil || m.isBarred(&p.card) {
 		return
 	}
 	if m.opt.Admit != nil && m.opt.Admit(Candidate{

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
@@ -54,6 +55,7 @@ type machine struct {
 	settled world.Tick
 	ended   error
 	serving time.Duration // since when
+	rogue   bool          // what it says is not its own, and nothing is expected of it
 }
 
 func newFleet(n *netsim.Net, o Options) *fleet {
@@ -125,6 +127,10 @@ func (s *machine) start() {
 	o.Settled = s.judge
 	o.News = func(n News) {
 		s.news = append(s.news, n)
+		if (n.Kind == Disputed || n.Kind == Equivocated) && !slices.ContainsFunc(s.machines,
+			func(o *machine) bool { return o.rogue }) {
+			s.fail("%s: %v %d %s, and all are honest", s.name, n.Kind, n.Mirror, n.Text)
+		}
 		if n.Kind == Rejoining {
 			s.settled = 0
 		}
@@ -187,6 +193,9 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 		s.fail("%s settles tick %d after %d", s.name, w.Tick(), s.settled)
 	}
 	s.settled = w.Tick()
+	if s.rogue {
+		return
+	}
 	h := w.Hash()
 	if other, ok := s.hashes[w.Tick()]; !ok {
 		s.hashes[w.Tick()], s.by[w.Tick()] = h, s.name
@@ -208,12 +217,12 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 
 // oneUber sees that no two mirrors act as überserver.
 func (s *machine) oneUber() {
-	if !s.mirror.leads() {
+	if !s.mirror.leads() || s.rogue {
 		return
 	}
 	for _, other := range s.machines {
-		if other != s && !other.dead && other.ended == nil && s.net.Now() >= other.stalled &&
-			other.mirror.leads() {
+		if other != s && !other.dead && !other.rogue && other.ended == nil &&
+			s.net.Now() >= other.stalled && other.mirror.leads() {
 			s.fail("%s and %s both act as überserver", s.name, other.name)
 		}
 	}

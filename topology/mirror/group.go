@@ -26,6 +26,7 @@ type group struct {
 	wanting []member.ID             // who waits for the world
 	ways    map[member.ID]member.ID // over whom each is reached, as was told
 	looked  time.Duration           // steady: when that was
+	signs   bool                    // what others send is to be signed
 	batch   []link.Datagram
 	out     []link.Datagram
 }
@@ -41,7 +42,7 @@ func (m *Mirror) join() error {
 		return err
 	}
 	o := crimp.Options{
-		Identity: id, History: m.opt.History, Carry: true,
+		Identity: id, History: m.opt.History, Carry: true, Digests: digestEvery,
 		Datagram: min(1200, m.opt.Link.MaxDatagram()) - crimp.CarryRoom}
 	o.Seed = sha256.Sum256(append([]byte("crimp"), seed[:]...))
 	about, err := m.opt.About()
@@ -59,7 +60,7 @@ func (m *Mirror) join() error {
 		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
 		Wall:  m.opt.Wall,
 		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
-		About: about,
+		About: about, Sign: g.signs,
 	})
 	if err != nil {
 		return err
@@ -67,6 +68,10 @@ func (m *Mirror) join() error {
 	g.node, err = crimp.NewNode(o, g.council)
 	return err
 }
+
+// digestEvery is how often a mirror signs what it has sent: so often that what was told to one
+// alone is found out within the window, before it is settled.
+const digestEvery = 250 * time.Millisecond
 
 // founds says whether this mirror begins a game. One that founded a game and lost it asks the
 // others.
@@ -166,11 +171,14 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.stats.Equivocations++
 		m.tell(News{Kind: Equivocated, Mirror: e.Member,
 			Text: "it has signed two different accounts of its packets, and is put out"})
+		m.settle.doubt(e.Member, m.clock.steady+3*digestEvery)
 	case crimp.Disputed:
 		m.stats.Disputes++
 		m.tell(News{Kind: Disputed, Mirror: e.Member,
 			Text: fmt.Sprintf("what it has signed of packets %d to %d is not what came", e.Seq,
 				uint32(e.Seq)+e.More)})
+		m.group.signs = true
+		m.again(fmt.Sprintf("mirror %d has told it something else than the others", e.Member))
 	case crimp.StateWanted:
 		m.group.wanting = append(m.group.wanting, e.Member)
 	case crimp.State:

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
@@ -26,7 +27,14 @@ type settling struct {
 	told    world.Tick // the last whose hash was told to others
 	hashes  [64]hashEntry
 	wrong   bool // this mirror's settled world is unlike most others'
+	// Who has told different things to different mirrors, and until when nothing is settled: by
+	// then it is known whether this one was told what most were.
+	liar     member.ID
+	liarTime time.Duration
 }
+
+// doubt has nothing settled until a time.
+func (s *settling) doubt(liar member.ID, until time.Duration) { s.liar, s.liarTime = liar, until }
 
 // newSettling begins after a world's tick.
 func newSettling(every int, from world.Tick) settling {
@@ -128,6 +136,16 @@ func (m *Mirror) holds() world.Tick {
 
 // allow lets the timeline settle what every mirror holds.
 func (m *Mirror) allow() {
+	if s := &m.settle; s.liar != 0 {
+		if m.clock.steady < s.liarTime {
+			return
+		}
+		if m.group.node.Group().Odd(s.liar) {
+			m.again(fmt.Sprintf("mirror %d has told it something else than the others", s.liar))
+			return
+		}
+		s.liar = 0
+	}
 	m.settle.allow(m.holds(), m.peers)
 	m.line.Hold(m.settle.bound())
 }
