@@ -234,7 +234,7 @@ type testimony struct {
 	digests  [keepDigests]signedDigest // by index
 	pass     bool                      // another has another, or none: pass the newest on
 	doubts   []doubtful
-	disputed bool
+	disputed uint32 // the first digest that does not fit what came here, or 0
 	guilty   bool
 	shown    uint32        // the newest digest that what came here was shown for
 	looks    bucket        // for packets that others show
@@ -358,7 +358,7 @@ func (g *Group) sendDigests() {
 			room -= signedDigestSize
 		case len(body.briefs) < maxBriefs && room >= briefSize:
 			b := brief{member: p.id}
-			if d != nil {
+			if d != nil && p.disputed == 0 {
 				b = d.brief()
 			}
 			body.briefs = append(body.briefs, b)
@@ -466,6 +466,28 @@ func (g *Group) Odd(m member.ID) bool {
 		}
 	}
 	return false
+}
+
+// Vouchers lists who says that what it has of a member fits the digest that does not fit what came
+// here. Denounced reports whether nobody does, and all others were asked.
+func (g *Group) Vouchers(m member.ID) (list []member.ID, denounced bool) {
+	p := g.byID[m]
+	if p == nil || p.disputed == 0 {
+		return nil, false
+	}
+	doubting, others := 0, 0
+	for _, r := range g.peers {
+		if r == p || !r.present {
+			continue
+		}
+		others++
+		if e, ok := p.echoes[r.id]; ok && e.index == 0 {
+			doubting++
+		} else if ok && e.index >= p.disputed {
+			list = append(list, r.id)
+		}
+	}
+	return list, others > 0 && doubting == others
 }
 
 // testify takes a digest that a member is said to have signed, and is false if it has not. What
@@ -579,8 +601,8 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 		g.settleDoubts(p, d.last)
 		return
 	}
-	if !p.disputed {
-		p.disputed = true
+	if p.disputed == 0 {
+		p.disputed = d.index
 		g.stats.Disputed++
 		g.emit(Event{Kind: Disputed, Member: p.id, Seq: d.first, More: uint32(d.last - d.first)})
 	}

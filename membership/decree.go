@@ -143,6 +143,8 @@ func (m *Membership) learn() {
 type reasons struct {
 	why   map[member.ID]crimp.Reason
 	order []member.ID // the oldest first
+	// Who has signed what fits nobody.
+	doubted []member.ID
 }
 
 func (r *reasons) remember(id member.ID, why crimp.Reason) {

@@ -90,6 +90,15 @@ func (m *Membership) accuse() {
 			p.tellAt = m.now
 		}
 	}
+	m.reasons.doubted = slices.DeleteFunc(m.reasons.doubted,
+		func(id member.ID) bool { return m.charter.find(id) == nil })
+	// A digest that fits nobody is as good as two: an honest member's fits whoever is honest.
+	for _, id := range m.g.Members() {
+		if _, nobody := m.g.Vouchers(id); nobody && id != m.self {
+			m.council.Distrust(id)
+			m.reasons.doubted = member.Insert(m.reasons.doubted, id)
+		}
+	}
 	p.list = slices.DeleteFunc(p.list,
 		func(e crimp.Evidence) bool { return m.charter.find(e.Member()) == nil })
 	if len(p.list) == 0 || m.now < p.tellAt {

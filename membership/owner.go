@@ -112,7 +112,7 @@ func cuts(who member.ID, reports []council.Report, gone func(member.ID) bool) (l
 
 // why is the reason to take a member out.
 func (m *Membership) why(id member.ID) crimp.Reason {
-	if m.proofs.against(id) {
+	if m.proofs.against(id) || slices.Contains(m.reasons.doubted, id) {
 		return crimp.ReasonEquivocated
 	}
 	if why, ok := m.expelled[id]; ok {

@@ -171,14 +171,14 @@ func (m *Mirror) event(e *crimp.Event) error {
 		m.stats.Equivocations++
 		m.tell(News{Kind: Equivocated, Mirror: e.Member,
 			Text: "it has signed two different accounts of its packets, and is put out"})
-		m.settle.doubt(e.Member, m.clock.steady+3*digestEvery)
+		m.settle.doubt(e.Member, m.clock.steady)
 	case crimp.Disputed:
 		m.stats.Disputes++
 		m.tell(News{Kind: Disputed, Mirror: e.Member,
 			Text: fmt.Sprintf("what it has signed of packets %d to %d is not what came", e.Seq,
 				uint32(e.Seq)+e.More)})
 		m.group.signs = true
-		m.again(fmt.Sprintf("mirror %d has told it something else than the others", e.Member))
+		m.settle.doubt(e.Member, m.clock.steady)
 	case crimp.StateWanted:
 		m.group.wanting = append(m.group.wanting, e.Member)
 	case crimp.State:

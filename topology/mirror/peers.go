@@ -3,6 +3,7 @@ package mirror
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/crimp"
@@ -39,6 +40,7 @@ type peer struct {
 	// follows.
 	implied world.Tick
 
+	heard   time.Duration  // steady: when its last packet came
 	newest  crimp.Sequence // the packet that said what follows
 	have    world.Tick     // up to which tick it holds everything of everyone
 	waiting bool           // to be started

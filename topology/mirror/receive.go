@@ -20,7 +20,7 @@ func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 	}
 	k := m.codec.parse(data)
 	p.put(seq, k)
-	if k.void {
+	if p.heard = m.clock.steady; k.void {
 		m.refuse(id, k.err)
 		return
 	}

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/member"
@@ -27,14 +28,18 @@ type settling struct {
 	told    world.Tick // the last whose hash was told to others
 	hashes  [64]hashEntry
 	wrong   bool // this mirror's settled world is unlike most others'
-	// Who has told different things to different mirrors, and until when nothing is settled: by
-	// then it is known whether this one was told what most were.
-	liar     member.ID
-	liarTime time.Duration
+	// Who has told different things to different mirrors, and since when that is known. Nothing is
+	// settled until it is known what most were told.
+	liar  member.ID
+	since time.Duration
 }
 
-// doubt has nothing settled until a time.
-func (s *settling) doubt(liar member.ID, until time.Duration) { s.liar, s.liarTime = liar, until }
+// doubt has nothing settled until it is known what counts of a mirror.
+func (s *settling) doubt(liar member.ID, now time.Duration) {
+	if s.liar == 0 {
+		s.liar, s.since = liar, now
+	}
+}
 
 // newSettling begins after a world's tick.
 func newSettling(every int, from world.Tick) settling {
@@ -136,18 +141,44 @@ func (m *Mirror) holds() world.Tick {
 
 // allow lets the timeline settle what every mirror holds.
 func (m *Mirror) allow() {
-	if s := &m.settle; s.liar != 0 {
-		if m.clock.steady < s.liarTime {
-			return
-		}
-		if m.group.node.Group().Odd(s.liar) {
-			m.again(fmt.Sprintf("mirror %d has told it something else than the others", s.liar))
-			return
-		}
-		s.liar = 0
+	if m.settle.liar != 0 && !m.cleared() {
+		return
 	}
 	m.settle.allow(m.holds(), m.peers)
 	m.line.Hold(m.settle.bound())
+}
+
+// cleared says whether something may be settled although a mirror has told different things. By
+// then others have said what they were told. Whoever was told what most were not takes their world;
+// where nobody was told what was signed, all take that of the überserver, once the liar is out.
+func (m *Mirror) cleared() bool {
+	s, g := &m.settle, m.group.node.Group()
+	waited := m.clock.steady - s.since
+	if waited < 3*digestEvery {
+		return false
+	}
+	vouchers, nobody := g.Vouchers(s.liar)
+	odd := g.Odd(s.liar) || slices.ContainsFunc(vouchers, m.alive)
+	if !odd && nobody {
+		if slices.Contains(g.Members(), s.liar) && waited < stallMost {
+			return false
+		}
+		odd = m.roll.uber != m.roll.self && m.alive(m.roll.uber)
+	}
+	if odd {
+		m.again(fmt.Sprintf("mirror %d has told it something else than the others", s.liar))
+	}
+	s.liar = 0
+	return !odd
+}
+
+// stallMost is how long to wait at most for a liar to be put out before anything is settled.
+const stallMost = 3 * time.Second
+
+// alive says whether a mirror goes on with its world: one that does not says nothing more of it.
+func (m *Mirror) alive(id member.ID) bool {
+	p := m.peers.of(id)
+	return p != nil && p.started && m.clock.steady-p.heard < time.Second
 }
 
 // settled is called by the timeline with each settled world.
