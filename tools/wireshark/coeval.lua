@@ -711,7 +711,75 @@ local function ends(pinfo, id)
     return string.format("%s %d %d", tostring(pinfo.src), pinfo.src_port, id), string.format("%s %d %d", tostring(pinfo.dst), pinfo.dst_port, id)
 end
 
+----------------------------------------------------------------------------
+-- Datagrams of the multicast among mirrors, which share a socket with connections. What is sealed
+-- is not shown: how long the proof before it is depends on the roster.
+
+local multicast = Proto("coeval_multicast", "coeval multicast")
+
+local kinds = {
+    [0x40] = "Data", [0x41] = "Control", [0x42] = "Parity", [0x43] = "Repair", [0x44] = "Whisper",
+    [0x45] = "Lossy", [0x46] = "Whisper to an authority", [0x47] = "Lines", [0x48] = "Carry",
+    [0x49] = "Digests",
+}
+local whispers = { [0x44] = true, [0x46] = true, [0x47] = true, [0x48] = true }
+
+local m = {
+    kind = ProtoField.uint8("coeval.multicast.kind", "Kind", base.HEX, kinds),
+    repairer = ProtoField.uint16("coeval.multicast.repairer", "Repaired by member"),
+    epoch = ProtoField.uint8("coeval.multicast.epoch", "Epoch, low bits"),
+    group = ProtoField.uint16("coeval.multicast.group", "Tag of the group", base.HEX),
+    member = ProtoField.uint16("coeval.multicast.member", "Made by member"),
+    number = ProtoField.uint32("coeval.multicast.number", "Number"),
+    receiver = ProtoField.uint16("coeval.multicast.receiver", "To member"),
+    sealed = ProtoField.bytes("coeval.multicast.sealed", "Sealed"),
+    proven = ProtoField.bytes("coeval.multicast.proven", "Proof, and sealed"),
+    seal = ProtoField.bytes("coeval.multicast.seal", "Seal"),
+}
+multicast.fields = m
+
+-- is_multicast says whether a datagram can be one.
+local function is_multicast(tvb)
+    return tvb:len() >= 22 and kinds[tvb(0, 1):uint()] ~= nil
+end
+
+function multicast.dissector(tvb, pinfo, tree)
+    if not is_multicast(tvb) then return 0 end
+    pinfo.cols.protocol = "coeval"
+    local t = tree:add(multicast, tvb())
+    local kind, at = tvb(0, 1):uint(), 0
+    local info = kinds[kind]
+    t:add(m.kind, tvb(0, 1))
+    if kind == 0x43 then
+        t:add(m.repairer, tvb(1, 2))
+        at = 3
+        if tvb:len() < at + 22 then return tvb:len() end
+        kind = tvb(at, 1):uint()
+        t:add(m.kind, tvb(at, 1))
+    end
+    t:add(m.epoch, tvb(at + 1, 1))
+    t:add(m.group, tvb(at + 2, 2))
+    t:add(m.member, tvb(at + 4, 2))
+    t:add(m.number, tvb(at + 6, 4))
+    info = info .. " " .. tvb(at + 6, 4):uint() .. " of member " .. tvb(at + 4, 2):uint()
+    local body, what = at + 10, m.proven
+    if whispers[kind] and tvb:len() >= at + 24 then
+        t:add(m.receiver, tvb(at + 10, 2))
+        info = info .. " to member " .. tvb(at + 10, 2):uint()
+        body, what = at + 12, m.sealed
+    end
+    local length = tvb:len() - 12 - body
+    if length > 0 then t:add(what, tvb(body, length)) end
+    t:add(m.seal, tvb(tvb:len() - 12, 12))
+    pinfo.cols.info = info
+    t:append_text(", " .. info)
+    return tvb:len()
+end
+
+DissectorTable.get("udp.port"):add_for_decode_as(multicast)
+
 function coeval.dissector(tvb, pinfo, tree)
+    if is_multicast(tvb) then return multicast.dissector(tvb, pinfo, tree) end
     local kind = handshake_kind(tvb)
     local data = not kind and tvb:len() >= 17 and tvb(0, 1):uint() >= 128
     if not kind and not data then return 0 end

@@ -87,7 +87,7 @@ func (f *field) data(t *testing.T, name string) (out [][]byte) {
 
 // dissect runs tshark over a tape with the script, and with a key log unless it is nil. An
 // empty one is named, but not there.
-func dissect(t *testing.T, tape []taped, keyLog []byte) []field {
+func dissect(t *testing.T, tape []taped, keyLog []byte, more ...string) []field {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
@@ -102,6 +102,7 @@ func dissect(t *testing.T, tape []taped, keyLog []byte) []field {
 		t.Fatal(err)
 	}
 	args := []string{"-X", "lua_script:coeval.lua", "-r", capture, "-T", "pdml"}
+	args = append(args, more...)
 	if keyLog != nil {
 		if len(keyLog) > 0 {
 			if err := os.WriteFile(keys, keyLog, 0o600); err != nil {
