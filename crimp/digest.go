@@ -469,11 +469,22 @@ func (g *Group) Odd(m member.ID) bool {
 }
 
 // Vouchers lists who says that what it has of a member fits the digest that does not fit what came
-// here. Denounced reports whether nobody does, and all others were asked.
-func (g *Group) Vouchers(m member.ID) (list []member.ID, denounced bool) {
+// here, if there is one: if it is disputed.
+func (g *Group) Vouchers(m member.ID) (list []member.ID, disputed bool) {
+	list, _, disputed = g.vouchers(m)
+	return list, disputed
+}
+
+// Denounced reports whether a member's digest does not fit here, and all others say the same.
+func (g *Group) Denounced(m member.ID) bool {
+	_, all, _ := g.vouchers(m)
+	return all
+}
+
+func (g *Group) vouchers(m member.ID) (list []member.ID, denounced, disputed bool) {
 	p := g.byID[m]
 	if p == nil || p.disputed == 0 {
-		return nil, false
+		return nil, false, false
 	}
 	doubting, others := 0, 0
 	for _, r := range g.peers {
@@ -487,7 +498,7 @@ func (g *Group) Vouchers(m member.ID) (list []member.ID, denounced bool) {
 			list = append(list, r.id)
 		}
 	}
-	return list, others > 0 && doubting == others
+	return list, others > 0 && doubting == others, true
 }
 
 // testify takes a digest that a member is said to have signed, and is false if it has not. What

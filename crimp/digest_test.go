@@ -237,8 +237,8 @@ func TestTwoSignedPackets(t *testing.T) {
 				c := bytes.Clone(r.last)
 				plain, _ := r.groups[0].open(e, &h, c)
 				c = append(append(make([]byte, 0, 2000), c[:e.bodyAt]...), other(plain)...)
-				sealed := e.aead.Seal(c[e.bodyAt:e.bodyAt], r.groups[0].crypt.setNonce(&h, e.number),
-					c[e.bodyAt:], c[:e.bodyAt])
+				nonce := r.groups[0].crypt.setNonce(&h, e.number)
+				sealed := e.aead.Seal(c[e.bodyAt:e.bodyAt], nonce, c[e.bodyAt:], c[:e.bodyAt])
 				return [][]byte{b, append([]byte{kindRepair, 0, 1}, c[:e.bodyAt+len(sealed)]...)}
 			}
 			return [][]byte{b}
@@ -313,7 +313,8 @@ func TestFalseEvidence(t *testing.T) {
 	}
 	honest := r.groups[2].identity
 	a.sign = honest.Sign(a.statement(77))
-	if judge.Testify(Evidence{a: a, b: a}) || judge.Testify(Evidence{a: a, b: b}) || judge.Evidence() != nil {
+	if judge.Testify(Evidence{a: a, b: a}) || judge.Testify(Evidence{a: a, b: b}) ||
+		judge.Evidence() != nil {
 		t.Error("half of it is believed")
 	}
 	b.sign = honest.Sign(b.statement(77))

@@ -11,8 +11,8 @@ import (
 )
 
 // proofs is the evidence against members: digests or packets that they have signed and that
-// contradict each other. Everybody who has it checks it, takes the member for silent, and tells all others, until
-// it is out.
+// contradict each other. Everybody who has it checks it, takes the member for silent, and tells all
+// others, until it is out.
 type proofs struct {
 	list   []crimp.Evidence
 	tellAt time.Duration
@@ -94,7 +94,7 @@ func (m *Membership) accuse() {
 		func(id member.ID) bool { return m.charter.find(id) == nil })
 	// A digest that fits nobody is as good as two: an honest member's fits whoever is honest.
 	for _, id := range m.g.Members() {
-		if _, nobody := m.g.Vouchers(id); nobody && id != m.self {
+		if id != m.self && m.g.Denounced(id) {
 			m.council.Distrust(id)
 			m.reasons.doubted = member.Insert(m.reasons.doubted, id)
 		}

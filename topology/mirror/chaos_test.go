@@ -218,7 +218,7 @@ func TestRaving(t *testing.T) {
 	var did [mischiefs]int
 	simtest.Run(t, seeds(3, 300), func(n *netsim.Net) error { return ravings(n, &did) })
 	t.Logf("what was done: %v", did)
-	if slices.Contains(did[:], 0) {
+	if !testing.Short() && slices.Contains(did[:], 0) {
 		t.Errorf("not everything was done: %v", did)
 	}
 }

@@ -145,21 +145,26 @@ func (m *Mirror) allow() {
 		return
 	}
 	m.settle.allow(m.holds(), m.peers)
-	m.line.Hold(m.settle.bound())
+	// No further than is settled soon: what was allowed cannot be taken back.
+	soon := m.line.Leading().Tick() + m.ticks(m.line.Delays().Lead+100*time.Millisecond)
+	if window := m.ticks(m.opt.window()); soon > window {
+		m.line.Hold(min(m.settle.bound(), soon-window))
+	}
 }
 
 // cleared says whether something may be settled although a mirror has told different things. By
 // then others have said what they were told. Whoever was told what most were not takes their world;
-// where nobody was told what was signed, all take that of the überserver, once the liar is out.
+// where nobody is known to have been told what was signed, those who were not take that of the
+// überserver, once the liar is out.
 func (m *Mirror) cleared() bool {
 	s, g := &m.settle, m.group.node.Group()
 	waited := m.clock.steady - s.since
 	if waited < 3*digestEvery {
 		return false
 	}
-	vouchers, nobody := g.Vouchers(s.liar)
+	vouchers, disputed := g.Vouchers(s.liar)
 	odd := g.Odd(s.liar) || slices.ContainsFunc(vouchers, m.alive)
-	if !odd && nobody {
+	if !odd && disputed {
 		if slices.Contains(g.Members(), s.liar) && waited < stallMost {
 			return false
 		}
