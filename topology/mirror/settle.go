@@ -170,6 +170,8 @@ func (m *Mirror) cleared() bool {
 		}
 		odd = m.roll.uber != m.roll.self && m.alive(m.roll.uber)
 	}
+	// Not if all others are about to do the same: somebody has to keep the world.
+	odd = odd && slices.ContainsFunc(m.peers, func(p *peer) bool { return m.alive(p.id) })
 	if odd {
 		m.again(fmt.Sprintf("mirror %d has told it something else than the others", s.liar))
 	}
@@ -183,7 +185,7 @@ const stallMost = 3 * time.Second
 // alive says whether a mirror goes on with its world: one that does not says nothing more of it.
 func (m *Mirror) alive(id member.ID) bool {
 	p := m.peers.of(id)
-	return p != nil && p.started && m.clock.steady-p.heard < time.Second
+	return p != nil && p.started && m.clock.steady-p.heard < digestEvery
 }
 
 // settled is called by the timeline with each settled world.
