@@ -39,8 +39,8 @@ func (s *Server) receiveRequest(d *link.Datagram) {
 	}
 }
 
-// receiveResponse lets a client in, or says why not. The sender has shown by the
-// cookie that it is where it says.
+// receiveResponse takes the response of a client whose cookie shows that it is where it says. What
+// becomes of it is found out before the next Flush, for so many at a time.
 func (s *Server) receiveResponse(d *link.Datagram) {
 	var r response
 	if !r.parse(d.Data) {
@@ -51,14 +51,21 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 		s.stats.BadCookies++
 		return
 	}
-	if !s.strangers.respond(d.Addr.Addr()) {
-		s.stats.Crowded++
+	if _, ok := s.exchanges.asked[stranger{d.Addr, r.nonce}]; ok {
+		s.stats.Duplicates++ // it is about to be let in
 		return
 	}
+	if s.respond(d, &r) {
+		s.stats.Crowded++
+	}
+}
+
+// openResponse lets in whoever has a token that is good here, or says why not.
+func (s *Server) openResponse(d *link.Datagram, r *response) {
 	grant, ok := s.openToken(r.sealed)
 	if !ok {
 		s.stats.BadTokens++
-		s.refuse(d.Addr, &r, nil, ReasonBadToken)
+		s.refuse(d.Addr, r, nil, ReasonBadToken)
 		return
 	}
 	keys := deriveHandshake(&grant.Secret)
@@ -74,15 +81,15 @@ func (s *Server) receiveResponse(d *link.Datagram) {
 		s.stats.Duplicates++ // it is about to be let in
 		return
 	}
-	if reason := s.judge(d, &r, &grant); reason != ReasonNone {
-		s.refuse(d.Addr, &r, &keys, reason)
+	if reason := s.judge(d, r, &grant); reason != ReasonNone {
+		s.refuse(d.Addr, r, &keys, reason)
 		return
 	}
 	if len(s.exchanges.by) >= entrantsMost {
 		s.stats.Flooded++ // it will ask again
 		return
 	}
-	s.enter(d.Addr, &r, &grant)
+	s.enter(d.Addr, r, &grant)
 }
 
 func (s *Server) openToken(sealed []byte) (token.Grant, bool) {

@@ -49,7 +49,7 @@ func newHall(tb fataler, clients int) *hall {
 		h.byAddr[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)] =
 			c
 	}
-	for range 20 {
+	for i := 0; i < 20 || i < 600 && s.Len() < clients; i++ {
 		h.send()
 		h.serve(nil)
 		h.fetch()

@@ -96,6 +96,9 @@ func agree(key *ecdh.PrivateKey, share *[shareSize]byte) (shared [shareSize]byte
 type exchanges struct {
 	queue []*Exchange // not taken yet
 	by    map[[token.IDSize]byte]struct{}
+	// asked are the same, and those whose tokens wait to be opened, by where they are and their
+	// nonce: what they send again is no news
+	asked map[stranger]struct{}
 	taken bool // the driver takes them
 }
 
@@ -118,6 +121,7 @@ func (s *Server) enter(addr netip.AddrPort, r *response, g *token.Grant) {
 	s.random.Read(e.nonce[:])
 	x.entrants = append(x.entrants, e)
 	q.by[g.ID] = struct{}{}
+	q.asked[stranger{addr, r.nonce}] = struct{}{}
 	s.count(e.source, 1)
 }
 
@@ -126,6 +130,7 @@ func (s *Server) enter(addr netip.AddrPort, r *response, g *token.Grant) {
 func (s *Server) Exchanges(most int) []*Exchange {
 	q := &s.exchanges
 	q.taken = true
+	s.openResponses()
 	n := min(most, len(q.queue))
 	list := append([]*Exchange(nil), q.queue[:n]...)
 	q.queue = append(q.queue[:0], q.queue[n:]...)
@@ -145,6 +150,7 @@ func (s *Server) entered(x *Exchange) {
 			continue // given back twice
 		}
 		delete(s.exchanges.by, e.grant.ID)
+		delete(s.exchanges.asked, stranger{e.addr, e.response.nonce})
 		s.count(e.source, -1)
 		if e.failed {
 			s.stats.BadShares++

@@ -145,7 +145,8 @@ func TestFloodOfOne(t *testing.T) {
 	if n := len(s.out); n > requestShare {
 		t.Errorf("%d answers to one address at one flush", n)
 	}
-	// With the cookie that it was sent, it floods with tokens that cannot be opened.
+	// With cookies that it was sent, it floods with tokens that cannot be opened: the same again
+	// and again, or each with another cookie.
 	var ch challenge
 	if !ch.parse(s.out[0].Data) {
 		t.Fatal("no challenge")
@@ -157,8 +158,11 @@ func TestFloodOfOne(t *testing.T) {
 	r.sealed[60] ^= 1
 	bad := r.append(nil, &handshakeKeys{})
 	var flood []link.Datagram
-	for range 20_000 {
-		flood = append(flood, link.Datagram{Addr: thief, Data: bad})
+	for i := range 10_000 {
+		be.PutUint32(r.nonce[:], uint32(i))
+		copy(r.cookie[:], s.server.cookies.bake(nil, thief, r.nonce[:], cookieTime(s.now)))
+		flood = append(flood, link.Datagram{Addr: thief, Data: bad},
+			link.Datagram{Addr: thief, Data: r.append(nil, &handshakeKeys{})})
 	}
 	s.come(t, 9)
 	for began := s.now; s.honest.Conn() == nil; {
@@ -171,8 +175,57 @@ func TestFloodOfOne(t *testing.T) {
 			t.Fatalf("%d tokens of one address were tried at one flush", n)
 		}
 	}
-	if s.server.Stats().Crowded == 0 {
-		t.Error("nothing was counted")
+	if st := s.server.Stats(); st.Crowded == 0 || st.Duplicates == 0 {
+		t.Errorf("not all was counted: %+v", st)
+	}
+}
+
+// TestResponsesAtOnce: however many come at once with good tokens, a Flush opens so many, what
+// waits is bounded, and all are let in within the time in which clients try.
+func TestResponsesAtOnce(t *testing.T) {
+	const clients = 1000
+	h := newHall(t, 1)
+	s, err := NewServer(ServerOptions{Options: testOptions(1), Keys: []token.Key{testKey},
+		MaxClients: clients})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server, h.clients = s, nil
+	for i := range clients {
+		c, err := NewClient(ClientOptions{Options: testOptions(uint64(2 + i)),
+			Token: testToken(t, uint64(i), nil), Servers: []netip.AddrPort{h.addr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.clients = append(h.clients, c)
+		h.byAddr[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), 4000)] =
+			c
+	}
+	s.Exchanges(0) // the driver takes them
+	for began := h.now; s.clients < clients; {
+		h.send()
+		s.Receive(h.now, h.in)
+		s.Events()
+		before := len(s.exchanges.by)
+		jobs := s.Exchanges(3)
+		if n := len(s.exchanges.by) - before; n > maxResponses {
+			t.Fatalf("%d tokens were opened at once", n)
+		}
+		if n := len(s.strangers.responses); n > keptResponses {
+			t.Fatalf("%d responses wait", n)
+		}
+		for _, x := range jobs {
+			x.Do()
+			s.Exchanged(h.now, x)
+		}
+		h.out = s.Flush(h.now, h.out[:0])
+		h.fetch()
+		if h.now-began > 3*time.Second {
+			t.Fatalf("%d of %d are in", s.clients, clients)
+		}
+	}
+	if n := len(s.exchanges.asked) + len(s.strangers.responses) + len(s.exchanges.by); n != 0 {
+		t.Errorf("%d are remembered that are in", n)
 	}
 }
 

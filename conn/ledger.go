@@ -95,7 +95,7 @@ type Stats struct {
 	FalseAcks  uint64 // of those, acknowledgements of what was never sent
 	Requests   uint64
 	Flooded    uint64 // requests and responses not answered because too many came at once
-	Crowded    uint64 // responses not looked at, of addresses that sent too many at once
+	Crowded    uint64 // responses not looked at: an address sent too many, or others were drawn
 	BadCookies uint64 // responses from addresses that were not challenged, or too long ago
 	BadTokens  uint64 // responses with tokens sealed with another key, or altered
 	BadProofs  uint64 // responses by someone who does not know the token's secret

@@ -69,6 +69,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 		used: map[[token.IDSize]byte]usedToken{},
 	}
 	s.exchanges.by = map[[token.IDSize]byte]struct{}{}
+	s.exchanges.asked = map[stranger]struct{}{}
 	s.machine.init(o.Options)
 	s.so.Seed = [32]byte{} // known to the machine's reader alone, which forgets it
 	s.cookies = newCookies(s.random)
@@ -106,6 +107,7 @@ func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.advance(now)
 	s.frames.giveUp()
+	s.openResponses()
 	if len(s.exchanges.queue) > 0 && !s.exchanges.taken {
 		s.exchangeHere()
 	}
@@ -173,7 +175,7 @@ func (s *Server) Done() bool { return len(s.active) == 0 }
 // and nothing is sent before.
 func (s *Server) Deadline() time.Duration {
 	d := s.now + maxStep
-	if len(s.exchanges.queue) > 0 {
+	if len(s.exchanges.queue) > 0 || len(s.strangers.responses) > 0 {
 		d = s.now
 	}
 	for _, c := range s.active {

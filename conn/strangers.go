@@ -2,6 +2,7 @@ package conn
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/coeval-dev/coeval/link"
 )
@@ -16,7 +17,8 @@ import (
 // What is done for strangers between two flushes.
 const (
 	maxChallenges = 2048 // requests that are answered
-	maxResponses  = 1024 // tokens that are opened, for addresses that are proven
+	maxResponses  = 48   // tokens that are opened, for addresses that are proven
+	keptResponses = 512  // and that wait for it
 	// Of those, how many may come from one address, or from the few that share its row.
 	requestShare  = 8
 	responseShare = 16
@@ -30,8 +32,9 @@ type strangers struct {
 	drawn []stranger
 	came  uint64 // requests that were in the draw
 	lot   uint64 // state of the draw
-
-	responses         int
+	// responses are those whose tokens will be opened, drawn in the same way.
+	responses         []responder
+	responded         uint64 // responses that were in the draw
 	asked, responding shares
 	key               [2]uint64
 }
@@ -39,6 +42,12 @@ type strangers struct {
 type stranger struct {
 	addr  netip.AddrPort
 	nonce [nonceSize]byte
+}
+
+// responder is a stranger with a response.
+type responder struct {
+	stranger
+	data []byte
 }
 
 // shares count by address, in rows that addresses are spread over by a key that nobody knows.
@@ -86,22 +95,62 @@ func (s *strangers) ask(addr netip.AddrPort, nonce *[nonceSize]byte) (full bool)
 		s.drawn = append(s.drawn, stranger{addr, *nonce})
 		return false
 	}
-	s.lot ^= s.lot << 13
-	s.lot ^= s.lot >> 7
-	s.lot ^= s.lot << 17
-	if i := s.lot % s.came; i < maxChallenges {
+	if i := s.draw(s.came); i < maxChallenges {
 		s.drawn[i] = stranger{addr, *nonce}
 	}
 	return true
 }
 
-// respond says whether a token may be opened for an address that is proven.
-func (s *strangers) respond(addr netip.Addr) bool {
-	if s.responses >= maxResponses || !s.responding.take(s.row(addr), responseShare) {
-		return false
+// draw is a number below n, by lot.
+func (s *strangers) draw(n uint64) uint64 {
+	s.lot ^= s.lot << 13
+	s.lot ^= s.lot >> 7
+	s.lot ^= s.lot << 17
+	return s.lot % n
+}
+
+// respond keeps the response of an address that is proven until its token is opened, unless the
+// address has had its share. Where more came than are kept, lots are drawn. It says whether one is
+// left out, which is not to be remembered any more.
+func (s *Server) respond(d *link.Datagram, r *response) (full bool) {
+	q := s.strangers
+	if !q.responding.take(q.row(d.Addr.Addr()), responseShare) {
+		return true
 	}
-	s.responses++
-	return true
+	q.responded++
+	at := len(q.responses)
+	if full = at == keptResponses; full {
+		if at = int(q.draw(q.responded)); at >= keptResponses {
+			return true
+		}
+		delete(s.exchanges.asked, q.responses[at].stranger)
+	} else {
+		q.responses = append(q.responses, responder{})
+	}
+	q.responses[at] = responder{stranger{d.Addr, r.nonce}, slices.Clone(d.Data)}
+	s.exchanges.asked[q.responses[at].stranger] = struct{}{}
+	return full
+}
+
+// openResponses opens the tokens of the next of those.
+func (s *Server) openResponses() {
+	q := s.strangers
+	n := min(len(q.responses), maxResponses)
+	if n == 0 {
+		return
+	}
+	for i := range n {
+		x := &q.responses[i]
+		delete(s.exchanges.asked, x.stranger)
+		var r response
+		if r.parse(x.data) {
+			s.openResponse(&link.Datagram{Addr: x.addr, Data: x.data}, &r)
+		}
+	}
+	q.responses = slices.Delete(q.responses, 0, n)
+	if q.responded = uint64(len(q.responses)); q.responded == 0 {
+		q.responses = nil
+	}
 }
 
 // done begins anew, after a Flush. What a flood needed is given back a while after it is over.
@@ -109,14 +158,14 @@ func (s *strangers) done() {
 	if len(s.drawn) < cap(s.drawn)/8 && cap(s.drawn) > 64 {
 		s.drawn = make([]stranger, 0, cap(s.drawn)/2)
 	}
-	s.drawn, s.came, s.responses = s.drawn[:0], 0, 0
+	s.drawn, s.came = s.drawn[:0], 0
 	s.asked.reset()
 	s.responding.reset()
 }
 
 // challenge answers the requests that were drawn.
 func (s *Server) challenge() {
-	if len(s.strangers.drawn) == 0 && s.strangers.responses == 0 && !s.strangers.asked.used {
+	if !s.strangers.asked.used && !s.strangers.responding.used {
 		return
 	}
 	at := cookieTime(s.now)

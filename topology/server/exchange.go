@@ -25,9 +25,9 @@ type exchange struct {
 	done  chan struct{}
 }
 
-// exchangesTick is how many exchanges, of eight clients each, are begun in a tick: with 60 ticks a
-// second, room for 1,440 newcomers, or for a third of that where the tick has to do the work
-// itself.
+// exchangesTick is how many exchanges, of eight clients each, are begun in a tick at most, and a
+// third of that where the tick has to do the work itself. How many are depends on what else the
+// door has to do.
 const exchangesTick = 3
 
 func newExchanger(workers int) *exchanger {
@@ -64,14 +64,19 @@ func (s *Server) exchange() {
 		e.begun[i] = nil
 	}
 	e.begun = e.begun[:0]
-	most := exchangesTick
+	most, price := exchangesTick, priceAdmit
 	if e.todo == nil {
-		most = 1
+		most, price = 1, priceExchange
 	}
 	for i := range s.ports {
 		p := s.ports[(int(s.turn)+i)%len(s.ports)] // each is first in turn
-		for _, x := range p.conn.Exchanges(most - len(e.begun)) {
-			e.begin(&exchange{Exchange: x, port: p, done: make(chan struct{})})
+		for p.conn.Exchanges(0); len(e.begun) < most && s.door.left > 0; {
+			list := p.conn.Exchanges(1)
+			if len(list) == 0 {
+				break
+			}
+			s.door.left -= price * list[0].Len()
+			e.begin(&exchange{Exchange: list[0], port: p, done: make(chan struct{})})
 		}
 	}
 }

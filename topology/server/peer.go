@@ -21,6 +21,8 @@ type peer struct {
 	state  peerState
 	since  time.Duration  // in that state
 	from   netip.AddrPort // the real address, when it connected
+	// entering says that the door keeps a word of it
+	entering bool
 	conduct
 	showing
 	intake
@@ -225,6 +227,7 @@ func (s *Server) sweep() {
 			_ = s.misfits(p) // it tells
 		}
 		switch wait := s.now - p.since; {
+		case p.entering: // it waits for us
 		case p.state == greeting && wait > s.opt.Limits.Greeting:
 			s.refuse(p, wire.ReasonSilent, "")
 		case p.state == claiming && wait > s.opt.Limits.Greeting:

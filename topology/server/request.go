@@ -17,7 +17,7 @@ func (s *Server) request(p *peer, m *wire.Message) {
 			s.offend(p, BadControl)
 			return
 		}
-		s.hello(p, m)
+		s.enter(p, m)
 		return
 	}
 	if p.seat == nil || p.seat.gone {
@@ -32,7 +32,11 @@ func (s *Server) request(p *peer, m *wire.Message) {
 			s.show(p)
 		}
 	case wire.Ready:
-		s.ready(p, m.Epoch, m.On)
+		if p.state == loading && m.Epoch == p.epoch {
+			s.enter(p, m)
+		} else {
+			s.ready(p, m.Epoch, m.On)
+		}
 	case wire.Chat:
 		s.chat(p, m.Text)
 	case wire.Pause:

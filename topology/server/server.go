@@ -36,6 +36,7 @@ type Server struct {
 	people
 	turns
 	receiving receiving
+	door      door
 	lateness
 	elsewhere
 
@@ -200,9 +201,11 @@ func (s *Server) Token(client uint64, userData []byte, life time.Duration) (toke
 // one that the server cannot go on after.
 func (s *Server) Tick(now time.Duration) error {
 	began := time.Now()
+	s.door.open()
 	if err := s.receive(now, s.within()); err != nil {
 		return err
 	}
+	s.door.admit(s)
 	s.exchange()
 	s.sweep()
 	received := time.Now()

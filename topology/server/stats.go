@@ -47,7 +47,9 @@ type Stats struct {
 	// how often a client could not make sense of what it was sent, and began anew
 	Restarts uint64
 	// how often more had come than was taken in at once
-	Bounded    uint64
+	Bounded uint64
+	// newcomers who had to wait because a tick lets in so many
+	Waited     uint64
 	GameErrors uint64 // ticks in which the game did something wrong
 	Panics     uint64 // how often the game panicked
 	// that Run gave up because the machine could not keep up
