@@ -73,7 +73,7 @@ func (s *Server) openResponse(d *link.Datagram, r *response) {
 		s.stats.BadProofs++
 		return
 	}
-	if u, ok := s.used[grant.ID]; ok && u.conn != nil && u.conn.clientNonce == r.nonce {
+	if u := s.used.find(&grant); u != nil && u.conn != nil && u.conn.clientNonce == r.nonce {
 		s.acceptAgain(d, u.conn)
 		return
 	}
@@ -115,7 +115,7 @@ func (s *Server) judge(d *link.Datagram, r *response, g *token.Grant) Reason {
 	case s.shut:
 		return ReasonClosing
 	}
-	if _, used := s.used[g.ID]; used {
+	if s.used.has(g) {
 		return ReasonTokenUsed
 	}
 	room := s.so.MaxClients - s.clients - len(s.exchanges.by)
@@ -170,7 +170,7 @@ func (s *Server) admit(e *entrant, share *[shareSize]byte) {
 	s.clients++
 	s.count(c.source, 1)
 	s.byClient[g.Client] = c
-	s.used[g.ID] = usedToken{expires: g.Expires, conn: c}
+	s.used.add(g, c)
 	s.stats.Accepted++
 	s.answer(e.addr, c)
 }

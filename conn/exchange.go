@@ -10,7 +10,7 @@ import (
 )
 
 // Exchange is the costly part of letting clients in: an agreement on secrets by X25519 (RFC 7748),
-// with an ephemeral key of the server's that is forgotten afterwards, for up to eight clients
+// with an ephemeral key of the server's that is forgotten afterwards, for up to six clients
 // that came at about the same time and have proved their addresses and tokens. It is a unit of work
 // that knows nothing of the server: take it with Server.Exchanges, call Do on any goroutine, and
 // give it back with Server.Exchanged.
@@ -36,7 +36,7 @@ const (
 	shareSize = 32
 	// exchangeMost is how many clients one Exchange is for: it takes about as many times 60
 	// microseconds, and one more.
-	exchangeMost = 8
+	exchangeMost = 6
 	// entrantsMost is how many clients may be about to be let in.
 	entrantsMost = 2048
 )

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -31,17 +30,11 @@ type Server struct {
 	byClient   map[uint64]*Conn
 	bySource   map[netip.Addr]int // connections, by where they came from
 	strangers  *strangers
-	used       map[[token.IDSize]byte]usedToken
+	used       used
 	pruned     time.Duration
 	shut       bool
 	grouped    uint32 // how often the group has changed
 	prefetched uint64 // keeps the loads of prefetch from being left out as useless
-}
-
-// usedToken remembers a token until it would be refused as expired anyway.
-type usedToken struct {
-	expires int64
-	conn    *Conn // that it made, while it lasts
 }
 
 // NewServer makes a server. It opens no socket.
@@ -66,7 +59,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.Addresses, o.Group = slices.Clone(o.Addresses), slices.Clone(o.Group)
 	s := &Server{
 		so: o, byClient: map[uint64]*Conn{}, bySource: map[netip.Addr]int{},
-		used: map[[token.IDSize]byte]usedToken{},
+		used: used{},
 	}
 	s.exchanges.by = map[[token.IDSize]byte]struct{}{}
 	s.exchanges.asked = map[stranger]struct{}{}
@@ -237,9 +230,8 @@ func (s *Server) left(c *Conn) {
 	if s.byClient[c.clientID] == c {
 		delete(s.byClient, c.clientID)
 	}
-	if u, ok := s.used[c.grant.ID]; ok && u.conn == c {
+	if u := s.used.find(&c.grant); u != nil && u.conn == c {
 		u.conn = nil
-		s.used[c.grant.ID] = u
 	}
 }
 
@@ -248,8 +240,5 @@ const pruneEvery = 10 * time.Second
 
 func (s *Server) prune() {
 	s.pruned = s.now
-	wall := s.wall()
-	maps.DeleteFunc(s.used, func(_ [token.IDSize]byte, u usedToken) bool {
-		return u.expires <= wall && u.conn == nil
-	})
+	s.used.prune(s.wall())
 }
