@@ -16,7 +16,7 @@ const (
 	priceReady    = 100 // a player in the world, and the first snapshot
 
 	// doorTick is what a tick spends. The last step that begins may cost more than is left; that
-	// is missing in the next tick. The dearest is an Exchange of eight clients. doorKept is kept
+	// is missing in the next tick. The dearest is an Exchange of six clients. doorKept is kept
 	// for exchanges, so that those who are connected cannot keep others out.
 	doorTick = 1000
 	doorKept = 300

@@ -25,10 +25,10 @@ type exchange struct {
 	done  chan struct{}
 }
 
-// exchangesTick is how many exchanges, of eight clients each, are begun in a tick at most, and a
-// third of that where the tick has to do the work itself. How many are depends on what else the
+// exchangesTick is how many exchanges, of six clients each, are begun in a tick at most, and
+// half of that where the tick has to do the work itself. How many are depends on what else the
 // door has to do.
-const exchangesTick = 3
+const exchangesTick = 2
 
 func newExchanger(workers int) *exchanger {
 	e := &exchanger{}

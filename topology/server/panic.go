@@ -58,7 +58,7 @@ func (s *Server) panicked(p *world.Panic, done Progress) error {
 	}
 	s.tell(News{Kind: GamePanicked, Err: p, Inputs: done.Inputs, Flight: flight})
 	if s.opt.OnPanic == Restart && s.traits.Levels && s.mayRestart() {
-		err := s.Change(s.scene.level)
+		err := s.changeNow(s.scene.level)
 		if err == nil {
 			s.Notice("the game has failed; the level begins anew")
 			return nil

@@ -37,6 +37,7 @@ type Server struct {
 	turns
 	receiving receiving
 	door      door
+	changing  changing
 	lateness
 	elsewhere
 
@@ -205,6 +206,7 @@ func (s *Server) Tick(now time.Duration) error {
 	if err := s.receive(now, s.within()); err != nil {
 		return err
 	}
+	s.changed()
 	s.door.admit(s)
 	s.exchange()
 	s.sweep()
@@ -257,34 +259,6 @@ func (s *Server) gameError(err error) {
 	}
 	s.lastErr = text
 	s.tell(News{Kind: GameError, Err: err})
-}
-
-// Change begins another level. Everyone stays connected, is told of it, and comes into the new
-// world when ready for it: those who do not have its data are sent it first. It takes as long as
-// the game needs to fill its world. A server whose engine begins its levels itself refuses.
-func (s *Server) Change(l Level) error {
-	if !s.traits.Levels {
-		return errEngine
-	}
-	g, err := s.newScene(l)
-	if err != nil {
-		return err
-	}
-	if err := s.start(g); err != nil {
-		return err
-	}
-	s.scene = g
-	s.lastErr = ""
-	for _, seat := range s.seats {
-		seat.inside, seat.repeated = false, 0
-	}
-	s.begun()
-	for _, p := range s.order {
-		if p.seat != nil {
-			s.show(p)
-		}
-	}
-	return nil
 }
 
 func (s *Server) begun() {
@@ -348,6 +322,7 @@ func (s *Server) Done() bool {
 // Close ends the server's goroutines and closes its links, without a word to anyone.
 func (s *Server) Close() error {
 	s.calls.Close()
+	s.changing.alive.Wait()
 	s.pool.close()
 	var all []error
 	for _, p := range s.ports {
