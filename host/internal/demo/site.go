@@ -138,8 +138,19 @@ func (s *site) handler() http.Handler {
 	o.Connect = append(o.Connect, origins(scheme, s.port())...)
 	mux.Handle("/", web.Page(o))
 	mux.HandleFunc("GET /api/events", s.events)
+	mux.Handle("GET /metrics", s.site.Watched(
+		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
 	s.shown.mount(mux)
 	return web.Guard(mux) // which lets no other page near tokens and sockets either
+}
+
+// read takes the numbers of the demo, what it refused among them. Mirrors tell their own.
+func (s *site) read(ctx context.Context, m *serve.Metrics) error {
+	m.Site(&s.site)
+	if d, ok := s.shown.(*demoServer); ok {
+		return d.server.Do(ctx, func() { m.Server(d.server) })
+	}
+	return nil
 }
 
 // pages are the hosts that the demo's own page has.

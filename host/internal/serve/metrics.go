@@ -314,6 +314,8 @@ func (m *Metrics) connections(s *server.Server) {
 		st.GaveWay)
 	m.Count("receive_bounded_total", "How often more had come than is taken in at once.",
 		st.Bounded)
+	m.Count("door_waited_total", "Newcomers who had to wait because a tick lets in so many.",
+		st.Waited)
 	places := s.Places()
 	Gauges(m, "places", "Places of browsers: those that are taken, and of these those of players.",
 		"kind", map[string]int{"taken": places.Taken, "proven": places.Proven})
