@@ -420,6 +420,15 @@ func strangersPages(t *testing.T, s *site) {
 			}
 		}
 	}
+	told, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Body.Close()
+	numbers, err := io.ReadAll(told.Body)
+	if !strings.Contains(string(numbers), `coeval_http_refused_total{reason="other_pages"} `) {
+		t.Errorf("what was refused is not told: %v, %.300s", err, numbers)
+	}
 }
 
 func namesOn(srv *server.Server) (list []string) {

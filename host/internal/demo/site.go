@@ -141,7 +141,21 @@ func (s *site) handler() http.Handler {
 	mux.Handle("GET /metrics", s.site.Watched(
 		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
 	s.shown.mount(mux)
-	return web.Guard(mux) // which lets no other page near tokens and sockets either
+	return s.guard(mux)
+}
+
+// guard lets no other page near anything, tokens and sockets included, and counts those it refuses.
+func (s *site) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passed := false
+		web.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			passed = true
+			next.ServeHTTP(w, r)
+		})).ServeHTTP(w, r)
+		if !passed {
+			s.site.Refusals.Count("other_pages")
+		}
+	})
 }
 
 // read takes the numbers of the demo, what it refused among them. Mirrors tell their own.
