@@ -56,9 +56,9 @@ func (s *Server) Begin(p *Prepared) error {
 
 // Change begins another level, as Prepare and Begin do. Where Run drives the server the level is
 // prepared beside the ticks, which go on with the old one until then; News tells when it begins, or
-// why it cannot. An error that is returned says what is wrong with the level itself. Where something
-// else drives it, Change takes as long as the game needs; have another goroutine call Prepare if
-// that is too long. Of several levels that are on their way the last one begins.
+// why it cannot. An error that is returned says what is wrong with the level itself. Where
+// something else drives it, Change takes as long as the game needs; have another goroutine call
+// Prepare if that is too long. Of several levels that are on their way the last one begins.
 func (s *Server) Change(l Level) error {
 	if !s.traits.Levels {
 		return errEngine

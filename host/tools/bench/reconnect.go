@@ -10,8 +10,8 @@ import (
 	"github.com/coeval-dev/coeval/lab/reconnectlab"
 )
 
-const reconnectLong = `Measure what it costs a server that many players come at once, as when a mirror is
-dead and all who played there come to another.
+const reconnectLong = `Measure what it costs a server that many players come at once, as when
+a mirror is dead and all who played there come to another.
 
 Clients begin to connect one after the other within --within seconds: each proves its
 address and its token, agrees on keys, greets, and is given a seat. A tick does only so
