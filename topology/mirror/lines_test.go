@@ -289,7 +289,8 @@ func TestOneCutLine(t *testing.T) {
 }
 
 // cutCases plays cases by their number: all of them in a soak, and otherwise a sample. The number
-// is the seed as well; COEVAL_CASE is the one to begin with.
+// is the seed as well; COEVAL_CASE is the one to begin with, and COEVAL_UNTIL the one to end
+// before.
 func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(uint64) lines) {
 	if testing.Short() {
 		sample = min(sample, 4) // a simulated network is one goroutine
@@ -300,6 +301,9 @@ func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(
 	}
 	failed := 0
 	first, _ := strconv.ParseUint(os.Getenv("COEVAL_CASE"), 10, 64)
+	if until, err := strconv.ParseUint(os.Getenv("COEVAL_UNTIL"), 10, 64); err == nil {
+		all = min(all, until)
+	}
 	for i := first; i < all && failed < 8; i += step {
 		if err := cutCase(netsim.New(netsim.Options{Seed: i + 1}), of(i), road); err != nil {
 			t.Errorf("case %d: %v", i, err)
