@@ -168,9 +168,9 @@ func (c *chaotic) makeUp() {
 	}
 }
 
-// deadCost is for how long a mirror that dies may have the others stand still: until it is taken
-// for silent and another leads.
-const deadCost = 2 * time.Second
+// deadCost is what a mirror that raves may cost the others beyond stillMost: it can first be silent,
+// so that it has to be missed, and then lie, so that it has to be put out.
+const deadCost = 5 * time.Second
 
 // ravings plays a rogue for a while, which is then switched off.
 func ravings(n *netsim.Net, did *[mischiefs]int) error {
