@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/crowd"
@@ -89,9 +90,9 @@ func TestBots(t *testing.T) {
 
 // TestControls: each player has a control of their own, which may remember.
 func TestControls(t *testing.T) {
-	make := game.Controls(func() func(game.Keys) walk {
+	make := game.NewControls(func() func(*game.Input) walk {
 		jumped := false
-		return func(k game.Keys) walk {
+		return func(k *game.Input) walk {
 			jump := k.Fire && !jumped
 			jumped = k.Fire
 			return walk{Jump: jump}
@@ -105,7 +106,7 @@ func TestControls(t *testing.T) {
 		want    int32
 	}{{a, true, 1}, {a, true, 0}, {b, true, 1}, {a, false, 0}, {a, true, 1}} {
 		in, image := g.NewInputs(), []int32{9, 9}
-		if err := x.control(game.Keys{Fire: x.fire}, 1, in); err != nil {
+		if err := x.control(&game.Input{Keys: game.Keys{Fire: x.fire}}, 1, in); err != nil {
 			t.Fatal(err)
 		}
 		if !in.Image(1, image) || image[1] != x.want {
@@ -129,7 +130,8 @@ func TestBundledPlay(t *testing.T) {
 		bots := []game.Bot{title.NewBot(1), title.NewBot(2)}
 		in.Join(1)
 		in.Join(2)
-		drawn := 0
+		drawn, show := 0, title.Screen.Drawer()
+		var surface draw.Surface
 		for range 300 {
 			if err := w.Host().Step(in); err != nil {
 				t.Fatalf("%s: %v", title.Name(), err)
@@ -141,12 +143,18 @@ func TestBundledPlay(t *testing.T) {
 				}
 			}
 			if title.Screen.Drawn() {
-				title.Screen.Draw(w, 1, func(x, y float64, c rune) { drawn++ })
-				title.Screen.Draw(w, world.Nobody, func(x, y float64, c rune) { drawn++ })
+				for _, me := range []world.Player{1, world.Nobody} {
+					surface.Begin(1280, 720)
+					show(&surface, &game.Frame{World: w, Me: me, Fresh: true, Time: 1})
+					drawn += len(surface.List())
+					if surface.Err() != nil {
+						t.Fatal(surface.Err())
+					}
+				}
 			}
 		}
 		if title.Screen.Drawn() != (title.Control != nil) || title.Screen.Drawn() && drawn == 0 {
-			t.Errorf("%s: %d characters were drawn", title.Name(), drawn)
+			t.Errorf("%s: %d bytes were drawn", title.Name(), drawn)
 		}
 	}
 }

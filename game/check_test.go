@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/crowd"
@@ -344,8 +346,9 @@ func TestAllTogether(t *testing.T) {
 				Views: func(*world.World, game.Level, []interest.Description) (game.Views, error) {
 					return nil, nil
 				}},
-			Screen: game.Screen{
-				Width: 10, Draw: func(*world.World, world.Player, func(x, y float64, c rune)) {}},
+			Screen: game.Screen{Draw: show, New: func() func(*draw.Surface, *game.Frame) {
+				return show
+			}},
 			Tables: []byte("tables"),
 			Levels: game.Levels{
 				Names: []string{"hill", "hill", "bell\a"},
@@ -388,7 +391,7 @@ func TestAllTogether(t *testing.T) {
 		`level "hill" is in Levels.Names twice`,
 		`level name "bell\a"`,
 		`a server could not begin: level "hill": it is flat (there are hill, hill,`,
-		"Screen is 10 by 0",
+		"Screen has both Draw and New",
 		"it can be drawn but not controlled: set Control",
 		"class homeless says h.Rewind(), but there is no Shots.Judge",
 		"replica: codec:",
@@ -409,13 +412,12 @@ func TestAllTogether(t *testing.T) {
 	}
 }
 
+func show(*draw.Surface, *game.Frame) {}
+
 // TestTitleErrors: mistakes of the title itself.
 func TestTitleErrors(t *testing.T) {
 	dumb := world.Define("dumb", world.Class[other]())
-	draw := func(*world.World, world.Player, func(x, y float64, c rune)) {}
-	control := game.Controls(func() func(game.Keys) walk {
-		return func(game.Keys) walk { return walk{} }
-	})
+	control := game.Controls(func(*game.Input) walk { return walk{} })
 	for _, x := range []struct {
 		title *game.Title
 		says  string
@@ -423,13 +425,9 @@ func TestTitleErrors(t *testing.T) {
 		{nil, "set Title.Game to what world.Define gave"},
 		{&game.Title{}, "set Title.Game to what world.Define gave"},
 		{&game.Title{Game: world.Define("")}, "name"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Width: 3, Height: 4}},
-			"Screen has a size but no Draw"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw}, Control: control},
-			"Screen is 0 by 0"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: math.NaN(), Height: 1},
-			Control: control}, "Screen is NaN by 1"},
-		{&game.Title{Game: rules(), Screen: game.Screen{Draw: draw, Width: 1, Height: 1}},
+		{&game.Title{Game: rules(), Screen: game.Screen{Assets: os.DirFS(".")}},
+			"Screen has no Draw"},
+		{&game.Title{Game: rules(), Screen: game.Screen{Draw: show}},
 			"set Control, with game.Controls"},
 		{&game.Title{Game: dumb, Control: control}, "declare them with world.Commands"},
 		{&game.Title{Game: dumb, Sight: game.Sight{Reach: math.NaN()}}, "Sight.Reach is NaN"},

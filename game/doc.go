@@ -16,8 +16,8 @@
 //		Game: Game, About: "tanks in the dust",
 //		Sight:   game.Sight{Reach: 60},
 //		Bot:     game.Bots(newBot),
-//		Screen:  game.Screen{Width: 64, Height: 36, Draw: draw},
-//		Control: game.Controls(func() func(game.Keys) Drive { return drive }),
+//		Screen:  game.Screen{Draw: show},                                    // package draw
+//		Control: game.Controls(func(in *game.Input) Drive { return drive(in) }),
 //	}
 //
 // What is true of a class stands in the class's own file, beside Sync and Step, in optional

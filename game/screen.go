@@ -2,35 +2,104 @@ package game
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
+	"iter"
 
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Screen draws a title with characters, for terminals and for pages without a renderer of their
-// own.
+// A Screen draws a title, in a browser, a window, a terminal or a file alike.
 type Screen struct {
-	// Width and Height are the part of the world that is drawn, in its own units. The origin is at
-	// the bottom left.
-	Width, Height float64
-	// Draw shows the world as a player sees it, or world.Nobody for someone who watches, by putting
-	// characters at places.
-	Draw func(w *world.World, me world.Player, put func(x, y float64, c rune))
+	// Draw draws a frame. What it needs is in the frame; it keeps nothing from one to the next.
+	Draw func(s *draw.Surface, f *Frame)
+	// New, in place of Draw, makes one for each screen, which may remember: where the camera was,
+	// sparks that fly. It changes nothing in the world.
+	New func() func(s *draw.Surface, f *Frame)
+	// Assets are the images and sounds that the calls name, such as an embed.FS.
+	Assets fs.FS
+	// Scores, if set, lists the players with their points, best first, for the board.
+	Scores func(w *world.World) []Score
+	// Hint is one line that says how to play. Default: arrows or WASD move, space acts.
+	Hint string
+}
+
+// A Frame is what there is to draw at a moment.
+type Frame struct {
+	// World is the game as the player sees it, and Me is who that is, or world.Nobody for someone
+	// who watches.
+	World *world.World
+	Me    world.Player
+	// Time is for how many seconds there has been a screen, and Seconds since the last frame.
+	Time, Seconds float64
+	// Lead is how many seconds the moment is past the world's tick, for what is the player's own,
+	// and Others for what is not; see Ahead.
+	Lead, Others float64
+	// Fresh says that the events of the world have not been shown yet; see Events.
+	Fresh bool
+	// Names are what players call themselves.
+	Names func(world.Player) string
+}
+
+// Ahead is how many seconds the moment is past the place where an entity is in the world. Between
+// two ticks, what moves is drawn that far along its way:
+//
+//	at := ball.Pos.MulAdd(ball.Vel, f.Ahead(id))
+func (f *Frame) Ahead(id world.ID) float64 {
+	if f.Me != world.Nobody && f.World.Owner(id) == f.Me {
+		return f.Lead
+	}
+	return f.Others
+}
+
+// Name is what a player is called.
+func (f *Frame) Name(p world.Player) string {
+	if f.Names == nil {
+		return ""
+	}
+	return f.Names(p)
+}
+
+// Events are those of a type that are to be shown and heard in this frame. Each is there once.
+func Events[E any](f *Frame) iter.Seq2[world.Emitted, *E] {
+	return func(yield func(world.Emitted, *E) bool) {
+		if !f.Fresh {
+			return
+		}
+		for e, x := range world.Events[E](f.World) {
+			if !yield(e, x) {
+				return
+			}
+		}
+	}
+}
+
+// A Score is a player's line on the board.
+type Score struct {
+	Player world.Player
+	Points int
 }
 
 // Drawn says whether there is anything to draw with.
-func (s *Screen) Drawn() bool { return s.Draw != nil }
+func (s *Screen) Drawn() bool { return s.Draw != nil || s.New != nil }
+
+// Drawer makes what draws on one screen.
+func (s *Screen) Drawer() func(*draw.Surface, *Frame) {
+	if s.New != nil {
+		return s.New()
+	}
+	return s.Draw
+}
 
 func (s *Screen) check(t *Title) (wrong []error) {
-	switch {
-	case s.Draw == nil && (s.Width != 0 || s.Height != 0):
-		wrong = append(wrong,
-			errors.New("Screen has a size but no Draw; set it, or leave the size out"))
-	case s.Draw != nil && !(s.Width > 0 && s.Height > 0):
-		wrong = append(wrong,
-			fmt.Errorf("Screen is %v by %v; give the size of what Draw shows", s.Width, s.Height))
+	if s.Draw != nil && s.New != nil {
+		wrong = append(wrong, errors.New("Screen has both Draw and New; set one of them"))
 	}
-	if s.Draw != nil && t.Control == nil && t.Game.Commands() != nil {
+	if !s.Drawn() && (s.Assets != nil || s.Scores != nil) {
+		wrong = append(wrong,
+			errors.New("Screen has no Draw; set it, or leave the rest of it out"))
+	}
+	if s.Drawn() && t.Control == nil && t.Game.Commands() != nil {
 		wrong = append(wrong,
 			errors.New("it can be drawn but not controlled: set Control, with game.Controls"))
 	}
@@ -40,24 +109,4 @@ func (s *Screen) check(t *Title) (wrong []error) {
 				"world.Commands"))
 	}
 	return wrong
-}
-
-// Keys are what a player holds down, on whatever there is to hold.
-type Keys struct{ Up, Down, Left, Right, Fire bool }
-
-// A Control makes a player's command of what they hold down. It may remember, such as where one
-// last went; so each player has one of their own.
-type Control func(k Keys, me world.Player, in *world.Inputs) error
-
-// Controls makes a Title's Control of what an author writes: a function that makes commands of
-// keys.
-//
-//	Control: game.Controls(func() func(game.Keys) Move { return keys }),
-func Controls[C any](make func() func(k Keys) C) func() Control {
-	return func() Control {
-		command := make()
-		return func(k Keys, me world.Player, in *world.Inputs) error {
-			return world.Give(in, me, command(k))
-		}
-	}
 }

@@ -163,7 +163,7 @@ func (p *page) command(t world.Tick, me world.Player, shown *world.World, in *wo
 	case p.bot != nil:
 		_ = p.bot(shown, me, t, in) // its commands are of the game's type
 	case p.control != nil:
-		_ = p.control(p.keys, me, in) // the same
+		_ = p.control(&game.Input{Keys: p.keys}, me, in) // the same
 	}
 }
 
@@ -178,7 +178,7 @@ func (p *page) frame() {
 	}
 	p.frames++
 	if v.World != nil {
-		p.picture.Draw(p.title, v.World, v.Me, p.columns, p.rows-1)
+		p.picture.Draw(p.title, &game.Frame{World: v.World, Me: v.Me}, p.columns, p.rows-1)
 	}
 	p.text = p.text[:0]
 	for row := range p.picture.Rows {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/pong"
@@ -99,9 +100,7 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bad := &game.Title{
 		Game: world.Define("grumpy", world.State[grumpy]()),
-		Screen: game.Screen{
-			Width: 8, Height: 8,
-			Draw: func(*world.World, world.Player, func(float64, float64, rune)) {}},
+		Screen: game.Screen{Draw: func(*draw.Surface, *game.Frame) {}},
 	}
 	for _, x := range []struct {
 		name string

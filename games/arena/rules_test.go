@@ -160,7 +160,7 @@ func TestBurst(t *testing.T) {
 		}
 	}
 	place()
-	for range draw + 1 {
+	for range drawTime + 1 {
 		s.hold(1, Command{Fire: true, Weapon: Launcher, Aim: det.Pi / 2}, 1)
 	}
 	if n := world.Count[Shot](s.w); n != 1 {

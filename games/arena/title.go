@@ -2,10 +2,12 @@ package arena
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/interest"
 	"github.com/coeval-dev/coeval/world"
@@ -34,16 +36,15 @@ var Title = &game.Title{
 		}},
 	Bot: game.Bots(insistent),
 	Screen: game.Screen{
-		Width: ViewWidth, Height: ViewHeight,
-		Draw: func(w *world.World, me world.Player, put func(x, y float64, c rune)) {
-			if me == world.Nobody {
-				me = Star(w, world.Nobody)
-			}
-			DrawFor(w, me, put)
-		}},
-	Control: game.Controls(func() func(game.Keys) Command {
+		Draw:   plain,
+		Scores: scores,
+		Hint:   "arrows or WASD walk, the pointer or the last way aims, space or the button fires",
+	},
+	Control: game.NewControls(func() func(*game.Input) Command {
 		var pad Pad
-		return func(k game.Keys) Command { return pad.Keys(k.Left, k.Right, k.Up, k.Down, k.Fire) }
+		return func(in *game.Input) Command {
+			return pad.Keys(in.Left, in.Right, in.Up, in.Down, in.Fire)
+		}
 	}),
 	Players: 4,
 	Shots: game.Shots{
@@ -60,6 +61,31 @@ var Title = &game.Title{
 		Hits: hits,
 	},
 	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
+}
+
+// plain draws the game with characters.
+func plain(s *draw.Surface, f *game.Frame) {
+	me := f.Me
+	if me == world.Nobody {
+		me = Star(f.World, world.Nobody)
+	}
+	s.Clear(draw.RGB(0x06070b))
+	s.Camera(draw.Camera{X: ViewWidth / 2, Y: ViewHeight / 2, Width: ViewWidth, Height: ViewHeight,
+		Up: true})
+	DrawFor(f.World, me, func(x, y float64, c rune) {
+		s.Text(x, y, 1.4, string(c), draw.RGB(0xcfe3ff), draw.Center)
+	})
+}
+
+// scores lists who has killed the most.
+func scores(w *world.World) (list []game.Score) {
+	for id, s := range world.All[Sheet](w) {
+		if p := w.Owner(id); p != world.Nobody {
+			list = append(list, game.Score{Player: p, Points: s.Kills})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b game.Score) int { return cmp.Compare(b.Points, a.Points) })
+	return list
 }
 
 // insistent makes a bot that asks for its name until it has it: a command may come too late, and

@@ -43,7 +43,7 @@ const (
 	Splash     = 3.0 // how far a rocket's burst reaches
 	muzzle     = 0.55
 	shotRadius = 0.1
-	draw       = 12 // ticks to take another weapon in hand
+	drawTime   = 12 // ticks to take another weapon in hand
 	maxRockets = 40
 	maxSlugs   = 20
 )
@@ -65,7 +65,7 @@ func (f *Fighter) Ammo(w Weapon) int {
 func (f *Fighter) handle(w *world.World, m *Match, me world.ID, cmd Command) {
 	if cmd.Weapon != None && cmd.Weapon != f.Weapon && f.Ammo(cmd.Weapon) > 0 {
 		f.Weapon = cmd.Weapon
-		f.Ready = max(f.Ready, now(w)+draw)
+		f.Ready = max(f.Ready, now(w)+drawTime)
 	}
 	if f.Ammo(f.Weapon) == 0 {
 		f.Weapon = Blaster

@@ -38,5 +38,10 @@ var Title = &game.Title{
 	Bot: game.Bots(func(seed uint64) func(*world.World, world.Player) Walk {
 		return NewBot(seed).Think
 	}),
-	Tables: tables,
+	Screen: game.Screen{
+		Draw: Draw, Scores: scores,
+		Hint: "arrows or WASD walk, the pointer or the last way aims, space shoots",
+	},
+	Control: game.NewControls(func() func(*game.Input) Walk { return new(pad).walk }),
+	Tables:  tables,
 }

@@ -3,6 +3,8 @@ package pong
 import (
 	"testing"
 
+	"github.com/coeval-dev/coeval/draw"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -139,9 +141,17 @@ func TestPaddleFollowsKeys(t *testing.T) {
 	if Keys(true, true) != (Move{}) || Keys(false, true) != (Move{Y: -1}) {
 		t.Error("keys")
 	}
-	drawn := map[rune]int{}
-	Draw(w, func(x, y float64, c rune) { drawn[c]++ })
-	if drawn['#'] != 18 || drawn['O'] != 1 {
+	var surface draw.Surface
+	surface.Begin(1280, 720)
+	Draw(&surface, &game.Frame{World: w, Me: 1})
+	drawn := map[draw.Op]int{}
+	var r draw.Reader
+	r.Read(surface.List())
+	for c := range r.Calls() {
+		drawn[c.Op]++
+	}
+	// A ball in a middle of dashes, and two paddles beside the court.
+	if drawn[draw.OpCircle] != 1 || drawn[draw.OpRect] != 1+12+2 || drawn[draw.OpText] != 2 {
 		t.Errorf("%v", drawn)
 	}
 }

@@ -1,6 +1,8 @@
 package pong
 
 import (
+	"slices"
+
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -10,11 +12,25 @@ var Title = &game.Title{
 	Game:  Game,
 	About: "two paddles and a ball; up and down",
 	Screen: game.Screen{
-		Width: Width, Height: Height,
-		Draw: func(w *world.World, _ world.Player, put func(x, y float64, c rune)) {
-			Draw(w, put)
-		}},
-	Control: game.Controls(func() func(game.Keys) Move {
-		return func(k game.Keys) Move { return Keys(k.Up, k.Down) }
-	}),
+		Draw:   Draw,
+		Hint:   "up and down, or W and S",
+		Scores: scores,
+	},
+	Control: game.Controls(func(in *game.Input) Move { return Keys(in.Up, in.Down) }),
+}
+
+// scores are the sides' points, the better first.
+func scores(w *world.World) (list []game.Score) {
+	points := world.StateOf[Score](w)
+	for id, p := range world.All[Paddle](w) {
+		n := points.Right
+		if p.X < Width/2 {
+			n = points.Left
+		}
+		if w.Owner(id) != world.Nobody {
+			list = append(list, game.Score{Player: w.Owner(id), Points: n})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b game.Score) int { return b.Points - a.Points })
+	return list
 }

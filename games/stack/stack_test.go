@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -135,9 +137,20 @@ func TestPlayersPush(t *testing.T) {
 	if !moved {
 		t.Error("a player's box does not move")
 	}
-	drawn := map[rune]int{}
-	Draw(w, func(x, y float64, c rune) { drawn[c]++ })
-	if drawn['@'] == 0 || drawn['#']+drawn['+'] == 0 {
+	boxes := 0
+	for range world.All[Box](w) {
+		boxes++
+	}
+	var surface draw.Surface
+	surface.Begin(1280, 720)
+	Draw(&surface, &game.Frame{World: w, Me: 1})
+	drawn := map[draw.Op]int{}
+	var r draw.Reader
+	r.Read(surface.List())
+	for c := range r.Calls() {
+		drawn[c.Op]++
+	}
+	if drawn[draw.OpBox] < 2*boxes {
 		t.Errorf("%v", drawn)
 	}
 }

@@ -125,7 +125,7 @@ func TestCompany(t *testing.T) {
 			in.Join(p + 1)
 		}
 		for range 2400 {
-			if err := errors.Join(control(game.Keys{}, 1, in), others.give(in),
+			if err := errors.Join(control(&game.Input{}, 1, in), others.give(in),
 				w.Host().Step(in)); err != nil {
 				t.Fatal(err)
 			}

@@ -115,7 +115,7 @@ func (x *Terminal) Command(me world.Player, in *world.Inputs) error {
 	if x.control == nil {
 		return nil
 	}
-	return x.control(x.board.now(time.Now()), me, in)
+	return x.control(&game.Input{Keys: x.board.now(time.Now())}, me, in)
 }
 
 // Show draws a world as a player sees it, with a line below, if the last time was long enough ago.
@@ -139,7 +139,7 @@ func (x *Terminal) Show(w *world.World, me world.Player, line func() string) err
 
 // paint makes the page: the game as large as fits, but for a line.
 func (x *Terminal) paint(w *world.World, me world.Player, columns, rows int) {
-	x.picture.Draw(x.title, w, me, columns, rows-1)
+	x.picture.Draw(x.title, &game.Frame{World: w, Me: me}, columns, rows-1)
 	x.page.Reset()
 	x.page.WriteString(topLeft)
 	for row := range x.picture.Rows {

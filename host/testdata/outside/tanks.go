@@ -4,6 +4,7 @@ package tanks
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -37,11 +38,9 @@ var Title = &game.Title{
 			return Drive{X: int(t%3) - 1, Y: int(t/3%3) - 1, Fire: w.Tick()%20 == 0}
 		}
 	}),
-	Screen: game.Screen{Width: width, Height: height, Draw: draw},
-	Control: game.Controls(func() func(game.Keys) Drive {
-		return func(k game.Keys) Drive {
-			return Drive{X: way(k.Left, k.Right), Y: way(k.Down, k.Up), Fire: k.Fire}
-		}
+	Screen: game.Screen{Draw: show},
+	Control: game.Controls(func(in *game.Input) Drive {
+		return Drive{X: way(in.Left, in.Right), Y: way(in.Down, in.Up), Fire: in.Fire}
 	}),
 }
 
@@ -55,22 +54,26 @@ func way(less, more bool) (n int) {
 	return n
 }
 
-func draw(w *world.World, me world.Player, put func(x, y float64, c rune)) {
+func show(s *draw.Surface, f *game.Frame) {
+	w := f.World
+	s.Clear(draw.RGB(0x1a1610))
+	s.Camera(draw.Camera{X: width / 2, Y: height / 2, Width: width, Height: height, Up: true})
 	for _, d := range world.All[Dust](w) {
-		put(d.Pos.X, d.Pos.Y, '.')
+		s.Circle(d.Pos.X, d.Pos.Y, 0.6, draw.RGB(0xc0a880).Alpha(float64(d.Left)/60))
 	}
-	for _, s := range world.All[Shell](w) {
-		put(s.Pos.X, s.Pos.Y, '*')
+	for id, o := range world.All[Shell](w) {
+		at := o.Pos.MulAdd(o.Vel, f.Ahead(id))
+		s.Circle(at.X, at.Y, 0.3, draw.RGB(0xfff0a0))
 	}
 	for _, c := range world.All[Crate](w) {
-		put(c.Pos.X, c.Pos.Y, '+')
+		s.Box(c.Pos.X, c.Pos.Y, 2, 2, 0, draw.RGB(0x8a6a45))
 	}
 	for id, t := range world.All[Tank](w) {
-		c := '#'
-		if w.Owner(id) == me {
-			c = '@'
+		c := draw.RGB(0x8fae6b)
+		if w.Owner(id) == f.Me {
+			c = draw.RGB(0xffb35c)
 		}
-		put(t.Pos.X, t.Pos.Y, c)
+		s.Box(t.Pos.X, t.Pos.Y, 2, 1.6, float64(t.Turret), c)
 	}
 }
 
