@@ -21,7 +21,7 @@ type Input struct {
 	// Pointer is a mouse, a pen, or the last finger.
 	Pointer Pointer
 
-	held, pressed [2]uint64 // by key
+	held, pressed, asked [2]uint64 // by key
 }
 
 // Keys are what a player holds down, on whatever there is to hold.
@@ -40,10 +40,20 @@ type Pointer struct {
 }
 
 // Held says whether a key is down.
-func (in *Input) Held(k Key) bool { return in.held[k>>6&1]>>(k&63)&1 != 0 }
+func (in *Input) Held(k Key) bool {
+	in.asked[k>>6&1] |= 1 << (k & 63)
+	return in.held[k>>6&1]>>(k&63)&1 != 0
+}
 
 // Pressed says whether a key went down since the last command. It is never lost between two.
-func (in *Input) Pressed(k Key) bool { return in.pressed[k>>6&1]>>(k&63)&1 != 0 }
+func (in *Input) Pressed(k Key) bool {
+	in.asked[k>>6&1] |= 1 << (k & 63)
+	return in.pressed[k>>6&1]>>(k&63)&1 != 0
+}
+
+// Asked is for what reads a keyboard: the keys that Held or Pressed were ever asked for, a bit
+// each. They are the game's, and a screen does nothing else with them.
+func (in *Input) Asked() [2]uint64 { return in.asked }
 
 // Set is for what reads a keyboard: a key goes down, or up.
 func (in *Input) Set(k Key, down bool) {
@@ -62,7 +72,7 @@ func (in *Input) Set(k Key, down bool) {
 func (in *Input) Given() { in.pressed = [2]uint64{} }
 
 // Release is for what reads a keyboard: nothing is held any more, as the player has gone elsewhere.
-func (in *Input) Release() { *in = Input{} }
+func (in *Input) Release() { *in = Input{asked: in.asked} }
 
 // A Key is one of a keyboard, by its place and not by what is printed on it.
 type Key uint8
@@ -152,18 +162,21 @@ var codes = func() map[string]Key {
 func (in *Input) Direct(stick det.Vec2, fire bool) {
 	const enough = 0.35 // a stick that is pushed this far counts as a key
 	in.Keys = Keys{
-		Up:    in.Held(KeyUp) || in.Held(KeyW) || stick.Y > enough,
-		Down:  in.Held(KeyDown) || in.Held(KeyS) || stick.Y < -enough,
-		Left:  in.Held(KeyLeft) || in.Held(KeyA) || stick.X < -enough,
-		Right: in.Held(KeyRight) || in.Held(KeyD) || stick.X > enough,
-		Fire: fire || in.Held(KeySpace) || in.Pressed(KeySpace) || in.Held(KeyPadA) ||
-			in.Pressed(KeyPadA),
+		Up:    in.down(KeyUp) || in.down(KeyW) || stick.Y > enough,
+		Down:  in.down(KeyDown) || in.down(KeyS) || stick.Y < -enough,
+		Left:  in.down(KeyLeft) || in.down(KeyA) || stick.X < -enough,
+		Right: in.down(KeyRight) || in.down(KeyD) || stick.X > enough,
+		Fire:  fire || in.down(KeySpace) || in.down(KeyPadA),
 	}
 	if stick == (det.Vec2{}) {
 		stick = det.Vec2{X: axis(in.Left, in.Right), Y: axis(in.Down, in.Up)}
 	}
 	in.Stick = stick.ClampLen(1)
 }
+
+// down says whether a key is held, or was since the last command: a tap that is shorter than a tick
+// counts for one.
+func (in *Input) down(k Key) bool { return in.Held(k) || in.Pressed(k) }
 
 func axis(less, more bool) (x float64) {
 	if less {
