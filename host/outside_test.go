@@ -8,9 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 )
@@ -161,7 +163,7 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	o.demo(func(page string) {
 		hosttest.NeedProgram(t, "node", "Node.js 20 or later")
 		if p := playInNode(t, page, at); !p.Playing || p.Player == 0 ||
-			!strings.Contains(p.Shown, "@") || !strings.Contains(p.Shown, ".") {
+			!slices.Contains(p.Drawn, draw.OpBox) || !slices.Contains(p.Drawn, draw.OpCircle) {
 			t.Errorf("%+v", p) // oneself, and the dust that only clients have
 		}
 	})

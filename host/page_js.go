@@ -6,9 +6,9 @@ import (
 	"syscall/js"
 	"time"
 
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
-	"github.com/coeval-dev/coeval/host/internal/picture"
 	"github.com/coeval-dev/coeval/host/internal/titles"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
@@ -20,7 +20,7 @@ import (
 type Command func(p *Program)
 
 // Main plays what the page joins. The page sets coevalConfig, offers coevalJoin, and draws by
-// coevalDraw; see web/assets/play.js.
+// coevalScreen; see web/assets/play.js.
 func (p Program) Main() {
 	if err := p.main(); err != nil {
 		entry.Fail(err)
@@ -48,7 +48,7 @@ func (p *Program) main() error {
 		},
 	})
 	s.Enter(first)
-	page := &page{title: t, session: s, begin: time.Now(), columns: 80, rows: 24}
+	page := &page{title: t, session: s, begin: time.Now()}
 	if entry.Configured("autopilot") {
 		page.bot = t.NewBot(uint64(time.Now().UnixNano()))
 	} else if t.Control != nil {
@@ -101,60 +101,30 @@ func (p *Program) playedBy(name string) (*game.Title, error) {
 type page struct {
 	title   *game.Title
 	session *client.Session
-	begin   time.Time
-	keys    game.Keys
-	control game.Control // nil where there is nothing to control, or a bot plays
+	screen  *entry.Screen
+	draw    func(*draw.Surface, *game.Frame)
+	control game.Control // nil where there is nothing to control
 	bot     game.Bot     // in place of a person
 
-	picture picture.Picture
-	text    []byte
-	columns int
-	rows    int
-	frames  int
-	drawn   time.Time // when the last frame was
-	ready   bool
-	view    client.View
+	begin  time.Time
+	drawn  time.Time // when the last frame was
+	frames int
+	ready  bool
+	view   client.View
+	shown  game.Frame
 }
 
-// open has the browser call for frames, keys and numbers.
+// open has the browser call for frames.
 func (p *page) open() {
-	global := js.Global()
-	var frame js.Func
-	frame = js.FuncOf(func(js.Value, []js.Value) any {
-		p.frame()
-		global.Call("requestAnimationFrame", frame)
-		return nil
-	})
-	global.Call("requestAnimationFrame", frame)
+	p.draw = p.title.Screen.Drawer()
+	p.screen = entry.OpenScreen(p.title.Screen.Assets, func(*entry.Screen) { p.frame() })
 	// A page that is not to be seen draws no frames, but keeps its connection.
-	global.Call("setInterval", js.FuncOf(func(js.Value, []js.Value) any {
+	js.Global().Call("setInterval", js.FuncOf(func(js.Value, []js.Value) any {
 		if time.Since(p.drawn) > 150*time.Millisecond {
 			p.view = p.session.Frame(time.Since(p.begin), p.command)
 		}
 		return nil
 	}), 200)
-	for name, down := range map[string]bool{"keydown": true, "keyup": false} {
-		global.Call("addEventListener", name, js.FuncOf(func(_ js.Value, args []js.Value) any {
-			if k := p.key(args[0].Get("code").String()); k != nil {
-				*k = down
-				args[0].Call("preventDefault")
-			}
-			return nil
-		}))
-	}
-	global.Call("addEventListener", "blur", js.FuncOf(func(js.Value, []js.Value) any {
-		p.keys = game.Keys{}
-		return nil
-	}))
-}
-
-// key finds what a key of the keyboard means, or nil.
-func (p *page) key(code string) *bool {
-	return map[string]*bool{
-		"ArrowUp": &p.keys.Up, "KeyW": &p.keys.Up, "ArrowDown": &p.keys.Down, "KeyS": &p.keys.Down,
-		"ArrowLeft": &p.keys.Left, "KeyA": &p.keys.Left,
-		"ArrowRight": &p.keys.Right, "KeyD": &p.keys.Right, "Space": &p.keys.Fire,
-	}[code]
 }
 
 // command is asked for each tick.
@@ -163,49 +133,38 @@ func (p *page) command(t world.Tick, me world.Player, shown *world.World, in *wo
 	case p.bot != nil:
 		_ = p.bot(shown, me, t, in) // its commands are of the game's type
 	case p.control != nil:
-		_ = p.control(&game.Input{Keys: p.keys}, me, in) // the same
+		_ = p.control(p.screen.Input(), me, in) // the same
+		p.screen.Given()
 	}
 }
 
 // frame plays and draws.
 func (p *page) frame() {
-	p.drawn = time.Now()
-	p.view = p.session.Frame(time.Since(p.begin), p.command)
+	now := time.Now()
+	passed := now.Sub(p.drawn).Seconds()
+	if p.drawn.IsZero() {
+		passed = 0
+	}
+	p.drawn = now
+	p.view = p.session.Frame(now.Sub(p.begin), p.command)
 	v := &p.view
 	if v.World == nil && !p.ready {
 		entry.Say(v.Status)
 		return
 	}
 	p.frames++
+	s := &p.screen.Surface
 	if v.World != nil {
-		p.picture.Draw(p.title, &game.Frame{World: v.World, Me: v.Me}, p.columns, p.rows-1)
+		p.shown = game.Frame{
+			World: v.World, Me: v.Me, Time: now.Sub(p.begin).Seconds(), Seconds: passed,
+			Lead: v.Lead, Others: v.Others, Fresh: v.Fresh,
+		}
+		p.draw(s, &p.shown)
 	}
-	p.text = p.text[:0]
-	for row := range p.picture.Rows {
-		p.text = append(append(p.text, string(row)...), '\n')
-	}
-	p.text = append(p.text, p.line()...)
-	size := js.Global().Call("coevalDraw", string(p.text), p.picture.Wide(), p.rows).Int()
-	p.columns, p.rows = max(size>>16, 8), max(size&0xffff, 4)
 	if !p.ready {
 		p.ready = true
 		entry.Ready()
 	}
-}
-
-// line says how it goes.
-func (p *page) line() string {
-	v := &p.view
-	if v.Status != "" {
-		return v.Status
-	}
-	who := "watching"
-	if v.Me != world.Nobody {
-		who = fmt.Sprint("player ", v.Me)
-	}
-	n := p.session.Numbers()
-	return fmt.Sprintf("%s  %s  tick %d  round trip %.0f ms",
-		p.title.Name(), who, v.World.Tick(), n.RoundTrip.Seconds()*1000)
 }
 
 // set changes what the panel asks for.
@@ -226,7 +185,9 @@ func (p *page) set(name, value string) {
 func (p *page) stats() map[string]any {
 	out := map[string]any{
 		"frames": p.frames, "status": p.view.Status, "undone": "an event",
-		"player": int(p.view.Me), "text": string(p.text),
+		"player": int(p.view.Me), "rate": 1000 / max(1, p.screen.Interval),
+		"work": p.screen.Program + p.screen.Replay, "program": p.screen.Program,
+		"replay": p.screen.Replay, "ratio": p.screen.Ratio,
 	}
 	entry.Stats(out, p.session)
 	if p.view.World != nil {

@@ -1,6 +1,8 @@
 // The game in its frame: fetches the program with a bar, starts it, and lends it what only a page can do. The program finds its settings in
 // window.coevalConfig, asks coevalJoin for a way in, and offers window.coeval to the panel and to tests.
 
+import { Screen } from '/assets/screen.js';
+
 const bar = document.getElementById('part');
 const step = document.getElementById('step');
 const loading = document.getElementById('loading');
@@ -45,37 +47,34 @@ window.coevalJoin = async () => {
   };
 };
 
-// coevalDraw shows a picture of characters, a line each, as large as fits: for games without a renderer of their own. It says how many columns and rows there
-// is room for.
-let screen;
-window.coevalDraw = (text, columns, rows) => {
-  if (!screen) {
-    screen = document.createElement('canvas');
-    screen.id = 'screen';
-    document.body.prepend(screen);
-  }
-  const ratio = devicePixelRatio || 1;
-  const [w, h] = [Math.max(1, Math.round(innerWidth * ratio)), Math.max(1, Math.round(innerHeight * ratio))];
-  if (screen.width !== w || screen.height !== h) [screen.width, screen.height] = [w, h];
-  const c = screen.getContext('2d');
-  const cell = Math.min(w / Math.max(1, columns), h / Math.max(1, rows) / 2);
-  c.setTransform(1, 0, 0, 1, 0, 0);
-  c.fillStyle = '#05070b';
-  c.fillRect(0, 0, w, h);
-  c.fillStyle = '#cfe3ff';
-  c.font = `${1.7 * cell}px ui-monospace, monospace`;
-  c.textBaseline = 'top';
-  const wide = cell / (c.measureText('M').width || 1); // fonts differ; every character has its cell
-  const left = Math.max(0, (w - cell * columns) / 2);
-  text.split('\n').forEach((line, i) => {
-    c.setTransform(wide, 0, 0, 1, left, i * 2 * cell);
-    c.fillText(line, 0, 0);
-  });
-  return Math.min(65535, Math.floor(innerWidth / 9)) * 65536 + Math.min(65535, Math.floor(innerHeight / 18));
-};
-
 // coevalReady is called by the program when there is something to see.
 window.coevalReady = () => { loading.hidden = true; };
+
+// pressed is what the page itself does with a key that the game has no use for.
+function pressed(code) {
+  switch (code) {
+    case 'KeyF':
+      if (document.fullscreenElement) document.exitFullscreen();
+      else document.documentElement.requestFullscreen?.().catch(() => {}); // not everywhere
+      return true;
+    case 'KeyM':
+      window.coevalScreen.setMute(!window.coevalScreen.mute);
+      return true;
+  }
+  return false;
+}
+
+// coevalWarn shows something that the author of a game should know, once.
+const warned = new Set();
+window.coevalWarn = text => {
+  if (warned.has(text) || warned.size > 20) return;
+  warned.add(text);
+  const box = document.getElementById('warnings');
+  const line = document.createElement('p');
+  line.textContent = text;
+  box.append(line);
+  box.hidden = false;
+};
 
 async function start() {
   const answer = await fetch('/client.wasm');
@@ -87,6 +86,8 @@ async function start() {
   const go = new Go();
   const { instance } = await WebAssembly.instantiateStreaming(counted, go.importObject);
   step.textContent = 'starting';
+  const screen = new Screen(instance.exports.mem, window.coevalConfig, pressed);
+  window.coevalScreen = screen;
   await go.run(instance);
   throw new Error('the game has ended; reload the page to play again');
 }

@@ -1,0 +1,242 @@
+package entry
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"syscall/js"
+	"unsafe"
+
+	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
+	"github.com/coeval-dev/coeval/game"
+)
+
+// A Screen is the canvas of the page, and what the player holds in their hands. A frame takes one
+// call: the page writes what the player does to a few words that it shares with the program, calls
+// the program, and replays the list that it has drawn; see web/assets/screen.js.
+type Screen struct {
+	// Surface is what the frame is drawn on. It is empty when the frame begins.
+	Surface draw.Surface
+	// Width and Height are the size of the page, in its pixels, and Ratio is how many pixels of the
+	// canvas one of them has.
+	Width, Height, Ratio float64
+	// Interval is from one frame to the next, Program is how long the program worked on one, and
+	// Replay the page, in milliseconds, each smoothed.
+	Interval, Program, Replay float64
+	// Presses counts what the player has pressed so far, and Touched says that they have fingers on
+	// the glass.
+	Presses uint32
+	Touched bool
+
+	words  *[words]uint32
+	input  game.Input
+	assets fs.FS
+
+	pointer     det.Vec2 // in pixels of the page
+	flags       uint32   // of the pointer
+	stick, aim  det.Vec2
+	fire        bool
+	down, other bool      // the pointer's buttons, since the last command
+	fresh       [2]uint64 // keys that went down since the last frame
+}
+
+// The shared words, from which the page reads, and to which it writes from moment on. Numbers are
+// float32.
+const (
+	wordList    = 0  // address and length
+	wordLibrary = 2  // the same
+	wordSize    = 4  // of the overlay, as numbers
+	wordAsked   = 6  // keys that the game wants, a bit each
+	wordFingers = 10 // what they are for
+	wordPads    = 11 // the first key of a gamepad
+	wordMoment  = 16 // width, height, interval, program, replay and ratio, as numbers
+	wordPointer = 24 // x and y as numbers, flags
+	wordStick   = 27 // x and y, and those of the second one, as numbers
+	wordFire    = 31 // flags
+	wordHeld    = 32 // keys
+	wordPressed = 36 // keys that went down since the last frame
+	wordPresses = 40 // how many so far
+	words       = 64
+)
+
+// What the pointer's flags say, and those of fingers.
+const (
+	pointerThere, pointerDown, pointerSecond = 1, 2, 4
+	pointerPressed, secondPressed, touched   = 8, 16, 32
+	fireHeld, fireTapped                     = 1, 2
+)
+
+// OpenScreen has the page call frame for each of its frames. What frame has drawn on the Surface
+// when it returns is shown. Assets are the images and sounds that calls name, or nil.
+func OpenScreen(assets fs.FS, frame func(s *Screen)) *Screen {
+	s := &Screen{words: new([words]uint32), assets: assets}
+	s.words[wordPads] = uint32(game.KeyPadA)
+	global := js.Global()
+	global.Get("coevalScreen").Call("open", uintptr(unsafe.Pointer(s.words)),
+		js.FuncOf(func(js.Value, []js.Value) any {
+			s.begin()
+			frame(s)
+			s.end()
+			return nil
+		}),
+		js.FuncOf(func(_ js.Value, args []js.Value) any { return s.file(args[0].String()) }),
+		js.FuncOf(func(_ js.Value, args []js.Value) any {
+			return int(game.KeyCode(args[0].String()))
+		}),
+		js.FuncOf(func(_ js.Value, args []js.Value) any {
+			s.missing(args[0].String(), args[1].String(), args[2].String())
+			return nil
+		}))
+	return s
+}
+
+// file gives the page the bytes of an asset, or nothing.
+func (s *Screen) file(name string) any {
+	if s.assets == nil {
+		return nil
+	}
+	b, err := fs.ReadFile(s.assets, name)
+	if err != nil {
+		return nil
+	}
+	a := js.Global().Get("Uint8Array").New(len(b))
+	js.CopyBytesToJS(a, b)
+	return a
+}
+
+// missing says which asset is not there, once.
+func (s *Screen) missing(name, kind, why string) {
+	text := fmt.Sprintf("the %s %q cannot be used: %s", kind, name, why)
+	switch {
+	case why != "":
+	case s.assets == nil:
+		text = fmt.Sprintf("the %s %q was not found: the title's Screen.Assets is not set, "+
+			"and no Picture or Samples has that name", kind, name)
+	default:
+		text = fmt.Sprintf("the %s %q was not found in the title's Screen.Assets%s", kind, name,
+			s.listed())
+	}
+	Warn(text)
+}
+
+// listed says what there is.
+func (s *Screen) listed() string {
+	text, n := "", 0
+	_ = fs.WalkDir(s.assets, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if n++; n <= 5 {
+			text += " " + path
+		}
+		return nil
+	})
+	switch {
+	case n == 0:
+		return ", which holds no files: embed them, with //go:embed"
+	case n > 5:
+		return fmt.Sprintf(", which has%s and %d more", text, n-5)
+	}
+	return ", which has" + text
+}
+
+// Warn has the page say something that the player, or more often the author, should know. The game
+// goes on.
+func Warn(text string) {
+	js.Global().Get("console").Call("warn", text)
+	js.Global().Call("coevalWarn", text)
+}
+
+func (s *Screen) number(word int) float64 { return float64(math.Float32frombits(s.words[word])) }
+
+func (s *Screen) vector(word int) det.Vec2 {
+	return det.Vec2{X: s.number(word), Y: s.number(word + 1)}
+}
+
+func (s *Screen) keys(word int) [2]uint64 {
+	w := s.words[word : word+4]
+	return [2]uint64{uint64(w[0]) | uint64(w[1])<<32, uint64(w[2]) | uint64(w[3])<<32}
+}
+
+// begin reads what the page has written.
+func (s *Screen) begin() {
+	s.Width, s.Height = s.number(wordMoment), s.number(wordMoment+1)
+	s.Interval, s.Program, s.Replay = s.number(wordMoment+2), s.number(wordMoment+3),
+		s.number(wordMoment+4)
+	s.Ratio = s.number(wordMoment + 5)
+	held := s.keys(wordHeld)
+	s.fresh = s.keys(wordPressed)
+	for k := range game.Keyboard {
+		on := held[k>>6]>>(k&63)&1 != 0
+		if s.fresh[k>>6]>>(k&63)&1 != 0 {
+			s.input.Set(k, false) // it went up in between, if it was down
+			s.input.Set(k, true)
+		}
+		s.input.Set(k, on)
+	}
+	s.pointer, s.flags = s.vector(wordPointer), s.words[wordPointer+2]
+	s.stick, s.aim = s.vector(wordStick), s.vector(wordStick+2)
+	s.fire = s.words[wordFire]&fireHeld != 0
+	s.down = s.down || s.flags&pointerPressed != 0 || s.words[wordFire]&fireTapped != 0
+	s.other = s.other || s.flags&secondPressed != 0
+	s.Touched, s.Presses = s.flags&touched != 0, s.words[wordPresses]
+	s.point()
+	s.Surface.Begin(s.Width, s.Height)
+}
+
+// point finds what the pointer points at, by the camera of the last frame.
+func (s *Screen) point() {
+	camera := s.Surface.LastCamera()
+	l := camera.Lens(s.Width, s.Height)
+	x, y := l.Place(s.pointer.X, s.pointer.Y)
+	mx, my := l.Place(s.Width/2, s.Height/2)
+	s.input.Pointer = game.Pointer{
+		Place: det.Vec2{X: x, Y: y}, Offset: det.Vec2{X: x - mx, Y: y - my},
+		There: s.flags&pointerThere != 0,
+	}
+}
+
+// end gives the page what was drawn.
+func (s *Screen) end() {
+	list, library := s.Surface.List(), s.Surface.Library()
+	w := s.words
+	w[wordList] = uint32(uintptr(unsafe.Pointer(unsafe.SliceData(list))))
+	w[wordList+1] = uint32(len(list))
+	w[wordLibrary] = uint32(uintptr(unsafe.Pointer(unsafe.SliceData(library))))
+	w[wordLibrary+1] = uint32(len(library))
+	w[wordSize] = math.Float32bits(float32(s.Surface.Width()))
+	w[wordSize+1] = math.Float32bits(float32(s.Surface.Height()))
+	asked := s.input.Asked()
+	for i, a := range asked {
+		w[wordAsked+2*i], w[wordAsked+2*i+1] = uint32(a), uint32(a>>32)
+	}
+}
+
+// Input is what the player does now. What was pressed stays so until Given.
+func (s *Screen) Input() *game.Input {
+	p := &s.input.Pointer
+	p.Down = s.down || s.flags&pointerDown != 0
+	p.Second = s.other || s.flags&pointerSecond != 0
+	s.input.Aim = s.aim.ClampLen(1)
+	s.input.Direct(s.stick, s.fire || p.Down)
+	return &s.input
+}
+
+// Given says that a command was made of the input.
+func (s *Screen) Given() {
+	s.input.Given()
+	s.down, s.other = false, false
+}
+
+// Pressed says whether a key went down since the last frame that is not one of the game's own.
+func (s *Screen) Pressed(k game.Key) bool {
+	return s.free(k) && s.fresh[k>>6]>>(k&63)&1 != 0
+}
+
+// Held says whether a key is down that is not one of the game's own.
+func (s *Screen) Held(k game.Key) bool {
+	return s.free(k) && s.keys(wordHeld)[k>>6]>>(k&63)&1 != 0
+}
+
+func (s *Screen) free(k game.Key) bool { return s.input.Asked()[k>>6]>>(k&63)&1 == 0 }
