@@ -12,6 +12,17 @@ const list = 0, library = 2, size = 4, asked = 6, fingers = 10, pads = 11, momen
 // How many pixels are drawn of those that the screen has, from fine to frugal.
 const parts = [1, 0.8, 0.6, 0.45];
 
+// accelerated says whether a graphics processor draws.
+function accelerated() {
+  try {
+    const gl = new OffscreenCanvas(1, 1).getContext('webgl', { failIfMajorPerformanceCaveat: true });
+    gl?.getExtension('WEBGL_lose_context')?.loseContext();
+    return !!gl;
+  } catch {
+    return false;
+  }
+}
+
 export class Screen {
   constructor(memory, { fine, frugal, mute }, own) {
     this.memory = memory;
@@ -37,6 +48,7 @@ export class Screen {
     this.library = new Library(file, missing);
     this.sound = new Sound(this.library, this.mute);
     this.replayer = new Replayer(this.context, this.library, this.sound);
+    if (!accelerated()) this.replayer.slowly();
     this.devices = new Devices(canvas, key, this.own);
     this.read = 0; // bytes of the library
     this.last = performance.now();

@@ -1,7 +1,7 @@
 // Replays lists of drawing calls on a canvas; the lists are those of package draw. A replayer is given bytes and where they begin and end, and keeps
 // pictures, tinted images, round shapes and texts as small bitmaps, so that a frame is mostly copies.
 
-const most = { sprites: 3000, texts: 600, pixels: 24e6 };
+const most = { sprites: 3000, texts: 600, pixels: 24e6, stamps: 12e6, made: 24 };
 const font = 'system-ui, "Segoe UI", Roboto, "Noto Sans", Ubuntu, Cantarell, "Helvetica Neue", Arial, sans-serif';
 const modes = ['source-over', 'lighter', 'multiply'];
 const decoder = new TextDecoder();
@@ -159,6 +159,46 @@ const tinted = (id, image, c) => sprite(`t${id} ${c}`, image.w, image.h, (x, w, 
   x.drawImage(image.bitmap, 0, 0, w, h);
 });
 
+// Stamps are images as they are on the screen, of a size and an angle. Where no graphics processor turns and scales pixels, copying them is ten times as fast.
+// They are for what is seen again and again: few are made a frame, and when there are too many all are forgotten.
+class Stamps {
+  constructor() {
+    this.kept = new Map();
+    this.size = 0; // pixels
+    this.left = 0; // that may be made in this frame
+    this.rest = 0; // frames for which none are made, as they would not last
+    this.since = 0; // frames since all were forgotten
+  }
+
+  begin() {
+    this.left = this.rest > 0 ? 0 : most.made;
+    this.rest--;
+    this.since++;
+  }
+
+  // get gives what draw makes, in the middle of a square of a size that is even, or nothing.
+  get(key, turn, side, draw) {
+    let list = this.kept.get(key);
+    if (!list) this.kept.set(key, list = []);
+    const s = list[turn];
+    if (s || this.left <= 0) return s;
+    this.left--;
+    if ((this.size += side * side) > most.stamps) this.forget();
+    const canvas = sheet(side, side), c = canvas.getContext('2d', { willReadFrequently: true });
+    c.translate(side / 2, side / 2);
+    draw(c);
+    return list[turn] = canvas.transferToImageBitmap();
+  }
+
+  forget() {
+    for (const list of this.kept.values()) list.forEach(s => s.close());
+    this.kept.clear();
+    this.size = 0;
+    if (this.since < 300) this.rest = 300;
+    this.since = 0;
+  }
+}
+
 // A Replayer draws lists on one canvas.
 export class Replayer {
   // context is where it draws, and sound plays what is to be heard, if anything does.
@@ -167,8 +207,12 @@ export class Replayer {
     this.library = library;
     this.sound = sound;
     this.texts = new Map();
+    this.stamps = null; // in software, new Stamps()
     this.frames = 0;
   }
+
+  // slowly has the replayer know that no graphics processor helps.
+  slowly() { this.stamps = new Stamps(); }
 
   // replay draws what is between two places of a view, for a screen of so many pixels and of so many units of the overlay.
   replay(view, at, end, width, height, wide, high) {
@@ -176,6 +220,7 @@ export class Replayer {
     this.width = width;
     this.height = height;
     this.frames++;
+    this.stamps?.begin();
     this.clipped = false;
     this.forget();
     c.setTransform(1, 0, 0, 1, 0, 0);
@@ -392,7 +437,10 @@ export class Replayer {
     if (this.away(x, y, r) || !(color & 255)) return;
     this.upright();
     this.opacity(color & 255);
-    this.c.drawImage(light(coarse(color), step(r)), x - r, y - r, 2 * r, 2 * r);
+    const c = coarse(color), size = Math.round(r);
+    const s = r < 100 && this.stamps?.get(2 ** 50 + (c >>> 8) * 128 + size, 0, 2 * size, x => x.drawImage(light(c, step(r)), -size, -size, 2 * size, 2 * size));
+    if (s) this.c.drawImage(s, Math.round(x) - size, Math.round(y) - size);
+    else this.c.drawImage(light(c, step(r)), x - r, y - r, 2 * r, 2 * r);
   }
 
   // away says that nothing of a round shape is to be seen.
@@ -420,13 +468,12 @@ export class Replayer {
     const n = view.getUint16(at + 5, true);
     this.upright();
     this.fill(view.getUint32(at + 1, true));
-    this.path(view, at + 7, n);
+    this.path(this.c, view, at + 7, n);
     this.c.fill();
     return at + 7 + 8 * n;
   }
 
-  path(view, at, n) {
-    const c = this.c;
+  path(c, view, at, n) {
     c.beginPath();
     for (let i = 0; i < n; i++, at += 8) {
       const x = this.x + view.getFloat32(at, true) * this.k, y = this.y + view.getFloat32(at + 4, true) * this.ky;
@@ -436,13 +483,26 @@ export class Replayer {
     c.closePath();
   }
 
+  // clip has what follows drawn in a shape only. In software every call would be cut by the shape's smooth edge, so there the screen is kept as it was, what
+  // follows is drawn as if there were no shape, and then what was around it is put back.
   clip(view, at, n) {
     this.unclip();
     this.upright();
-    this.c.save();
-    this.path(view, at, n);
-    this.c.clip();
     this.clipped = true;
+    if (this.stamps) {
+      const { width, height } = this;
+      if (this.kept?.canvas.width !== width || this.kept.canvas.height !== height) this.kept = sheet(width, height).getContext('2d', { willReadFrequently: true });
+      const k = this.kept;
+      k.globalCompositeOperation = 'copy';
+      k.drawImage(this.c.canvas, 0, 0);
+      k.globalCompositeOperation = 'destination-out';
+      this.path(k, view, at, n);
+      k.fill();
+      return;
+    }
+    this.c.save();
+    this.path(this.c, view, at, n);
+    this.c.clip();
   }
 
   // unclip has the canvas as it was before the clip, but for what is to last.
@@ -450,9 +510,16 @@ export class Replayer {
     if (!this.clipped) return;
     this.clipped = false;
     const mode = this.mode;
-    this.c.restore();
-    this.forget();
-    this.plain = true;
+    if (this.stamps) {
+      this.upright();
+      this.opacity(255);
+      this.blend(0);
+      this.c.drawImage(this.kept.canvas, 0, 0);
+    } else {
+      this.c.restore();
+      this.forget();
+      this.plain = true;
+    }
     this.blend(mode);
   }
 
@@ -475,6 +542,7 @@ export class Replayer {
       this.ground(id, image, color, x, y, w, h);
       return;
     }
+    if (this.stamps && w > 0 && h > 0 && w < 256 && h < 256 && this.stamp(color, id, image, x, y, w, h, angle)) return;
     const bitmap = color >>> 8 === 0xffffff ? image.bitmap : tinted(id, image, coarse(color));
     if (angle === 0) {
       this.upright();
@@ -485,6 +553,24 @@ export class Replayer {
     this.turned(x, y, angle);
     this.opacity(color & 255);
     c.drawImage(bitmap, -w / 2, -h / 2, w, h);
+  }
+
+  // stamp draws an image by a stamp, if there is one.
+  stamp(color, id, image, x, y, w, h, angle) {
+    const wide = Math.ceil(w), high = Math.ceil(h), far = Math.hypot(wide, high) / 2;
+    const turns = Math.min(256, Math.max(16, Math.ceil(full * far))); // as many as there are pixels around it
+    const turn = ((Math.round(angle * this.up / full * turns) % turns) + turns) % turns;
+    const tint = coarse(color), key = (((tint >>> 26) * 64 + (tint >>> 18 & 63)) * 64 + (tint >>> 10 & 63)) * 2 ** 32 + (id * 256 + wide) * 256 + high;
+    const half = turn ? Math.ceil(far) + 1 : Math.ceil(Math.max(wide, high) / 2) + 1;
+    const s = this.stamps.get(key, turn, 2 * half, c => {
+      c.rotate(turn / turns * full);
+      c.drawImage(color >>> 8 === 0xffffff ? image.bitmap : tinted(id, image, tint), -w / 2, -h / 2, w, h);
+    });
+    if (!s) return false;
+    this.upright();
+    this.opacity(color & 255);
+    this.c.drawImage(s, Math.round(x) - half, Math.round(y) - half);
+    return true;
   }
 
   // ground draws a large image, of which a copy is kept in just the size that it has, so that a frame copies pixels and computes none.
