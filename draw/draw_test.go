@@ -32,6 +32,7 @@ func scene(s *draw.Surface) {
 	s.Blend(draw.Add)
 	s.Clip(0, 0, 1, 0, 1, 1)
 	s.Clip()
+	s.Pixels(1, 2, 3, 4, 2, make([]byte, 24))
 }
 
 // words writes the calls of a list as text.
@@ -72,6 +73,7 @@ func TestListIsReadBack(t *testing.T) {
 15 00000000 1 0 0 [0 0 0 0 0] [] 0
 16 00000000 0 0 0 [0 0 0 0 0] [0 0 1 0 1 1] 0
 17 00000000 0 0 0 [0 0 0 0 0] [] 0
+21 00000000 0 2 0 [1 2 3 4 0] [] 24
 18 00000000 0 0 0 [0 0 0 0 0] [] 4
 19 00000000 0 0 0 [2 2 32 0 0] [] 17
 18 00000000 0 1 0 [0 0 0 0 0] [] 8
@@ -109,6 +111,10 @@ func TestWhatCannotBeDrawn(t *testing.T) {
 	s.Text(0, 0, 10, "a", draw.White, 9)
 	s.Blend(9)
 	s.Tone(draw.Tone{Wave: 9}, 1, 0)
+	s.Pixels(0, 0, 1, 1, 3, make([]byte, 16)) // a row and a third
+	s.Pixels(0, 0, 1, 1, 0, nil)
+	s.Pixels(0, 0, 1, 1, 1, make([]byte, 4*draw.MaxPixels+4))
+	s.Pixels(0, 0, 1, nan, 1, make([]byte, 4))
 	s.Picture("none", 0, 1, 1, func(*draw.Surface) { t.Error("it has no size") })
 	s.Picture("vast", 1, 1, 1e9, func(*draw.Surface) { t.Error("it is too large") })
 	s.Samples("mute", 1, func() []float32 { t.Error("it has no rate"); return nil })

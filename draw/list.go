@@ -34,6 +34,7 @@ const (
 	OpName    // ID, Bytes
 	OpPicture // width height density; ID; Bytes is a list
 	OpSamples // ID; Rate; Bytes are 16-bit numbers
+	OpPixels  // x y width height; ID is how many columns there are; Bytes are 4 a pixel
 )
 
 const cameraUp, cameraCover = 1, 2
@@ -81,6 +82,7 @@ var shapes = [...]struct {
 	OpName:    {id: true, bytes: 2, defines: true},
 	OpPicture: {id: true, numbers: 3, bytes: 4, defines: true},
 	OpSamples: {id: true, rate: true, bytes: 4, defines: true},
+	OpPixels:  {id: true, numbers: 4, bytes: 4},
 }
 
 // A Reader reads the calls of a list, or of a library. What is wrong ends it; Err says what.
@@ -207,6 +209,8 @@ func (r *Reader) bytes(c *Call, p []byte, width int) bool {
 		return r.fail("a picture without a size")
 	case c.Op == OpSamples && (c.Rate < 1000 || c.Rate > 192000):
 		return r.fail("a sound without a rate")
+	case c.Op == OpPixels && !pixels(int(c.ID), len(c.Bytes)):
+		return r.fail("pixels that fill no rectangle")
 	}
 	return true
 }

@@ -28,6 +28,7 @@ const (
 	MaxLibrary = 64 << 20
 	MaxPoints  = 4096 // of a polygon
 	MaxText    = 1024 // bytes of one text
+	MaxPixels  = 512  // columns of what Pixels draws, or rows
 )
 
 // Begin empties the surface for a frame on a screen of so many pixels, each of which is one of the
@@ -123,6 +124,26 @@ func (s *Surface) Image(name string, x, y, w, h, angle float64, tint Color) {
 		s.list = binary.LittleEndian.AppendUint16(s.list, id)
 		s.floats(x, y, w, h, angle)
 	}
+}
+
+// Pixels draws a small image that may be another one in each frame, such as light, fog or a map of
+// heat: rows of so many columns from the top left, of red, green, blue and opacity for each pixel.
+// It is spread smoothly over a rectangle from a corner. One that stays as it is belongs in a
+// Picture.
+func (s *Surface) Pixels(x, y, w, h float64, columns int, rgba []byte) {
+	if pixels(columns, len(rgba)) && finite(x, y, w, h) && s.room(23+len(rgba)) {
+		s.list = append(s.list, byte(OpPixels))
+		s.list = binary.LittleEndian.AppendUint16(s.list, uint16(columns))
+		s.floats(x, y, w, h)
+		s.list = binary.LittleEndian.AppendUint32(s.list, uint32(len(rgba)))
+		s.list = append(s.list, rgba...)
+	}
+}
+
+// pixels says whether so many bytes fill rows of so many columns.
+func pixels(columns, bytes int) bool {
+	return columns > 0 && columns <= MaxPixels && bytes > 0 && bytes%(4*columns) == 0 &&
+		bytes/(4*columns) <= MaxPixels
 }
 
 // Align says where a text stands.
