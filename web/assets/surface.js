@@ -118,6 +118,9 @@ async function vector(bytes) {
   }
 }
 
+// Small images that are parts of lists are drawn by way of canvases of their sizes.
+const smalls = new Map();
+
 // Round shapes, tinted images and scaled grounds, by what they look like. They are shared, as many pictures look alike.
 const sprites = new Map();
 const grounds = new Map();
@@ -304,6 +307,12 @@ export class Replayer {
           this.unclip();
           at++;
           break;
+        case 21: {
+          const n = view.getUint32(at + 19, true);
+          this.pixels(view, at + 23, n, view.getUint16(at + 1, true), f(at + 3), f(at + 7), f(at + 11), f(at + 15));
+          at += 23 + n;
+          break;
+        }
         default:
           this.unclip();
           throw new Error(`the frame has a call of the number ${op}`);
@@ -604,6 +613,23 @@ export class Replayer {
     const sx = Math.max(0, -left), sy = Math.max(0, -top);
     const sw = Math.min(g.bitmap.width, this.width - left) - sx, sh = Math.min(g.bitmap.height, this.height - top) - sy;
     if (sw > 0 && sh > 0) this.c.drawImage(g.bitmap, sx, sy, sw, sh, left + sx, top + sy, sw, sh);
+  }
+
+  // pixels spreads a small image that is part of the list.
+  pixels(view, at, n, columns, x, y, w, h) {
+    const rows = n / 4 / columns, key = `${columns} ${rows}`;
+    let small = smalls.get(key);
+    if (!small) {
+      if (smalls.size > 20) smalls.clear();
+      const canvas = sheet(columns, rows), c = canvas.getContext('2d', { willReadFrequently: true });
+      smalls.set(key, small = { canvas, c, data: c.createImageData(columns, rows) });
+    }
+    small.data.data.set(new Uint8Array(view.buffer, view.byteOffset + at, n));
+    small.c.putImageData(small.data, 0, 0);
+    this.upright();
+    this.opacity(255);
+    const top = this.y + (this.ky < 0 ? y + h : y) * this.ky;
+    this.c.drawImage(small.canvas, this.x + x * this.k, top, w * this.k, h * this.k);
   }
 
   // missing marks where an image should be.
