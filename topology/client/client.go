@@ -150,6 +150,7 @@ type Client struct {
 
 	commands commands
 	screen   screen
+	names    map[world.Player]string
 	scratch  []byte
 	stats    Stats
 }
@@ -201,7 +202,7 @@ func New(o Options) (*Client, error) {
 		o.Predict.Classes = o.Title.Predict()
 	}
 	c := &Client{o: o, game: o.Title.Game, protocol: p, batch: make([]link.Datagram, 64),
-		links: map[ways.Link]link.Link{ways.First: o.Link}}
+		links: map[ways.Link]link.Link{ways.First: o.Link}, names: map[world.Player]string{}}
 	c.ticked = -c.game.TickLength()
 	c.commands.init(p, o.Redundancy)
 	c.ways, err = ways.New(ways.Options{
@@ -230,6 +231,15 @@ func (c *Client) ID() uint64 { return c.ways.Seat().Client }
 
 // Name is the player's name, as the server has it.
 func (c *Client) Name() string { return c.ways.Seat().Name }
+
+// NameOf is what a player is called, or nothing for one who has said no name. Of a game on several
+// servers only those are known who play at the same one, or have spoken.
+func (c *Client) NameOf(p world.Player) string {
+	if p != world.Nobody && p == c.Player() {
+		return c.Name()
+	}
+	return c.names[p]
+}
 
 // Watching says whether the client watches rather than plays.
 func (c *Client) Watching() bool { return c.ways.Seat().Watching }

@@ -140,8 +140,17 @@ func (c *Client) welcomed() {
 func (c *Client) said(m *wire.Message) {
 	w := Word{Text: m.Text}
 	switch m.Kind {
+	case wire.Roster:
+		if m.On {
+			clear(c.names) // another server, or some time has passed
+		}
+		for _, n := range m.Names {
+			c.call(n.Player, n.Name)
+		}
+		return
 	case wire.Chat:
 		w.Kind, w.Player, w.Name = Chat, m.Player, m.Name
+		c.call(m.Player, m.Name) // it may be from another server, whose roster is not told here
 	case wire.Notice:
 		w.Kind = Notice
 	case wire.Pause:
@@ -155,4 +164,15 @@ func (c *Client) said(m *wire.Message) {
 		}
 	}
 	c.screen.words = append(c.screen.words, w)
+}
+
+// call remembers what a player is called, or that they have no name any more.
+func (c *Client) call(p world.Player, name string) {
+	switch {
+	case p == world.Nobody:
+	case name == "":
+		delete(c.names, p)
+	default:
+		c.names[p] = name
+	}
 }

@@ -235,6 +235,21 @@ func (s *Session) SetName(name string) {
 	}
 }
 
+// NameOf is what a player is called, or nothing.
+func (s *Session) NameOf(p world.Player) string {
+	if s.client == nil {
+		return ""
+	}
+	return s.client.NameOf(p)
+}
+
+// Say sends a line of chat.
+func (s *Session) Say(line string) {
+	if s.client != nil {
+		s.client.Say(line)
+	}
+}
+
 // Close ends the session, without a word to the server: the seat is kept for a while.
 func (s *Session) Close() {
 	s.cancel()

@@ -23,6 +23,7 @@ type peer struct {
 	from   netip.AddrPort // the real address, when it connected
 	// entering says that the door keeps a word of it
 	entering bool
+	names    uint64 // up to where it was told of the roster
 	conduct
 	showing
 	intake
@@ -241,6 +242,7 @@ func (s *Server) sweep() {
 		}
 	}
 	s.keepPlaces()
+	s.sweepNames()
 	if len(s.claims) > 0 {
 		s.sweepClaims()
 	}

@@ -78,6 +78,7 @@ type people struct {
 	players  []*Seat          // by number; the first is nil
 	watching int
 	claims   map[uint64]claim // by client
+	roster   roster
 }
 
 // turns say when a client is sent a snapshot: those whose phase is turn modulo every. phases counts

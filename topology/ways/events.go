@@ -169,7 +169,7 @@ func (s *Set) told(w *Way, m *wire.Message) {
 			return
 		}
 		s.load(w, m)
-	case wire.Pause, wire.Chat, wire.Notice:
+	case wire.Pause, wire.Chat, wire.Notice, wire.Roster:
 		s.emit(Event{Kind: Said, Way: w, Words: m})
 	case wire.Servers:
 		s.search.servers, s.search.barred = m.Servers, nil

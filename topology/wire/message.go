@@ -17,7 +17,7 @@ type Message struct {
 	Version  uint64       // hello: hash of what both must agree on
 	Player   world.Player // welcome, chat: who
 	Client   uint64       // welcome: the number by which the server knows the player
-	On       bool         // hello and side: as a spectator; pause; ready: the start is known
+	On       bool         // hello, side: to watch; pause; ready: the start is known; roster: anew
 	Interval byte         // welcome: ticks between two snapshots
 	Epoch    uint32       // level, need, again, ready: which world
 	Seed     uint64       // level
@@ -28,6 +28,13 @@ type Message struct {
 	Name     string       // hello, name, welcome, chat, level
 	Text     string       // chat, notice, pause, move
 	Servers  []Server     // servers; move: where to
+	Names    []Named      // roster
+}
+
+// A Named is what a player is called, or has no name any more.
+type Named struct {
+	Player world.Player
+	Name   string
 }
 
 type Kind byte
@@ -47,6 +54,7 @@ const (
 	Name
 	Move    // go on at another server
 	Servers // the other servers of the same game
+	Roster  // what players are called
 	kinds
 )
 
@@ -57,6 +65,7 @@ const (
 	MaxText    = 512
 	MaxLabel   = 128 // name of a level
 	MaxServers = 16  // servers of one game
+	MaxRoster  = 48  // players of one roster message
 )
 
 // errMessage is all that a decoder says about a message that makes no sense.
@@ -128,6 +137,9 @@ func (m *Message) fields(w *cursor) {
 		w.str(&m.Text, MaxText)
 	case Servers:
 		w.servers(&m.Servers, MaxServers)
+	case Roster:
+		w.Bool(&m.On)
+		w.names(&m.Names)
 	}
 }
 
@@ -162,6 +174,20 @@ func (w *cursor) servers(v *[]Server, most int) {
 		w.Check(!w.Reading() || p.Addr.Port() != 0)
 		w.U8(&p.Load)
 		w.str(&p.Name, MaxName)
+	}
+}
+
+// names is a list of players, in whatever order.
+func (w *cursor) names(v *[]Named) {
+	n := byte(min(len(*v), MaxRoster))
+	w.U8(&n)
+	w.Check(n <= MaxRoster)
+	if w.Reading() && w.OK() && n > 0 {
+		*v = make([]Named, n)
+	}
+	for i := 0; i < int(n) && w.OK(); i++ {
+		w.player(&(*v)[i].Player)
+		w.str(&(*v)[i].Name, MaxName)
 	}
 }
 

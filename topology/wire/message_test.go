@@ -37,6 +37,10 @@ func TestMessagesComeBack(t *testing.T) {
 				Server{Addr: netip.AddrPortFrom(addr, port), Name: rapid.String().Draw(t, "server"),
 					Load: rapid.Byte().Draw(t, "load")})
 		}
+		for range rapid.IntRange(0, MaxRoster+2).Draw(t, "names") {
+			m.Names = append(m.Names, Named{
+				world.Player(rapid.Uint16().Draw(t, "who")), rapid.String().Draw(t, "called")})
+		}
 		copy(m.Data[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "data"))
 		b := m.Append(nil)
 		var back Message
@@ -55,6 +59,14 @@ func TestMessagesComeBack(t *testing.T) {
 		if most := map[Kind]int{
 			Move: 1, Servers: MaxServers}[m.Kind]; len(back.Servers) != min(len(m.Servers), most) {
 			t.Fatalf("%d servers became %d", len(m.Servers), len(back.Servers))
+		}
+		for i, n := range back.Names {
+			if was := m.Names[i]; n != (Named{was.Player, Clip(was.Name, MaxName)}) {
+				t.Fatalf("%+v became %+v", was, n)
+			}
+		}
+		if m.Kind == Roster && len(back.Names) != min(len(m.Names), MaxRoster) {
+			t.Fatalf("%d names became %d", len(m.Names), len(back.Names))
 		}
 		if back.Name != "" && back.Name != Clip(m.Name, MaxLabel) &&
 			back.Name != Clip(m.Name, MaxName) {
@@ -90,7 +102,8 @@ func FuzzMessage(f *testing.F) {
 		m := Message{
 			Kind: k, Name: "ada", Text: "hello", Epoch: 3, Servers: []Server{
 				{Addr: netip.MustParseAddrPort("10.0.0.1:4000"), Name: "oslo", Load: 40}, {
-					Addr: netip.MustParseAddrPort("[fd00::1]:4000")}}}
+					Addr: netip.MustParseAddrPort("[fd00::1]:4000")}},
+			Names: []Named{{3, "ada"}, {4, ""}}}
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
