@@ -8,6 +8,8 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 	"pgregory.net/rapid"
 )
@@ -170,33 +172,52 @@ func TestView(t *testing.T) {
 			f.Health = 50 // it may be dead at the time
 		}
 	}
-	drawn := map[rune]int{}
-	DrawFor(w, 1, func(x, y float64, c rune) {
-		drawn[c]++
-		if y < 0 || x < 0 {
-			t.Fatalf("%c at %v, %v", c, x, y)
-		}
-	})
-	if drawn['#'] < 100 || drawn['.'] < 20 || drawn['@'] != 1 {
-		t.Errorf("%v", drawn)
-	}
-	// Two who stand side by side see each other on different sides.
+	// Two who stand side by side are drawn there, whoever looks, and each of them in the middle.
 	at := map[world.Player]det.Vec2{}
 	for id, f := range world.All[Fighter](w) {
 		switch f.Health = 0; w.Owner(id) {
 		case 1:
 			at[1] = f.Pos
-			f.Health = 50
+			f.Health, f.Vel = 50, det.Vec2{}
 		case 2:
-			f.Health, f.Pos = 50, at[1].Add(det.Vec2{X: 1})
+			f.Health, f.Vel, f.Pos = 50, det.Vec2{}, at[1].Add(det.Vec2{X: 1})
 		}
 	}
-	for me, other := range map[world.Player]rune{1: 'B', 2: 'A'} {
-		seen := map[rune]float64{}
-		DrawFor(w, me, func(x, _ float64, c rune) { seen[c] = x })
-		side := float64(2*int(me) - 3) // where from the other
-		if d := (seen['@'] - seen[other]) * side; d < 0.9 || d > 1.1 {
-			t.Errorf("player %d is at %v and %c at %v", me, seen['@'], other, seen[other])
+	at[2] = at[1].Add(det.Vec2{X: 1})
+	for _, me := range []world.Player{1, 2, world.Nobody} {
+		var s draw.Surface
+		s.Begin(500, 290)
+		new(View).Draw(&s, &game.Frame{World: w, Me: me, Fresh: true})
+		counts, circles, words := map[draw.Op]int{}, map[draw.Color]det.Vec2{}, ""
+		var r draw.Reader
+		r.Read(s.List())
+		for c := range r.Calls() {
+			counts[c.Op]++
+			if c.Op == draw.OpCircle {
+				circles[c.Color] = det.Vec2{X: c.N[0], Y: c.N[1]}
+			}
+			words += string(c.Bytes) + "|"
+		}
+		star := me
+		if me == world.Nobody {
+			star = Star(w, world.Nobody)
+		}
+		if p := circles[mine]; p.Sub(at[star]).LenSq() > 1e-6 {
+			t.Errorf("player %d is drawn at %v, not at %v", me, p, at[star])
+		}
+		if p := circles[fighters[(3-star)%6]]; p.Sub(at[3-star]).LenSq() > 1e-6 {
+			t.Errorf("to player %d, the other is at %v, not at %v", me, p, at[3-star])
+		}
+		if counts[draw.OpPolygon] < 3 {
+			t.Errorf("%d shapes: there are walls, floor and what is in sight", counts[draw.OpPolygon])
+		}
+		for _, want := range []string{"health 50", "rockets", "slugs", "kills", "deaths"} {
+			if !strings.Contains(words, want) {
+				t.Errorf("%q does not say %q", words, want)
+			}
+		}
+		if watches := strings.Contains(words, "watching"); watches != (me == world.Nobody) {
+			t.Errorf("player %d: %q", me, words)
 		}
 	}
 	var p Pad

@@ -36,7 +36,7 @@ var Title = &game.Title{
 		}},
 	Bot: game.Bots(insistent),
 	Screen: game.Screen{
-		Draw:   plain,
+		New:    func() func(*draw.Surface, *game.Frame) { return new(View).Draw },
 		Scores: scores,
 		Hint:   "arrows or WASD walk, the pointer or the last way aims, space or the button fires",
 	},
@@ -61,20 +61,6 @@ var Title = &game.Title{
 		Hits: hits,
 	},
 	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
-}
-
-// plain draws the game with characters.
-func plain(s *draw.Surface, f *game.Frame) {
-	me := f.Me
-	if me == world.Nobody {
-		me = Star(f.World, world.Nobody)
-	}
-	s.Clear(draw.RGB(0x06070b))
-	s.Camera(draw.Camera{X: ViewWidth / 2, Y: ViewHeight / 2, Width: ViewWidth, Height: ViewHeight,
-		Up: true})
-	DrawFor(f.World, me, func(x, y float64, c rune) {
-		s.Text(x, y, 1.4, string(c), draw.RGB(0xcfe3ff), draw.Center)
-	})
 }
 
 // scores lists who has killed the most.
