@@ -19,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
+	"github.com/coeval-dev/coeval/host/internal/terminal/terminaltest"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -26,9 +27,10 @@ import (
 type pty struct {
 	person, program *os.File
 
-	mu    sync.Mutex
-	cond  *sync.Cond
-	shown bytes.Buffer
+	mu     sync.Mutex
+	cond   *sync.Cond
+	shown  bytes.Buffer // all that was written
+	screen *terminaltest.Screen
 }
 
 func newPty(t *testing.T) *pty {
@@ -50,7 +52,11 @@ func newPty(t *testing.T) *pty {
 		t.Skip("no terminals here: ", err)
 	}
 	t.Cleanup(func() { program.Close() })
-	p := &pty{person: person, program: program}
+	p := &pty{person: person, program: program, screen: terminaltest.New(100, 30)}
+	size := unix.Winsize{Row: 30, Col: 100}
+	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &size); err != nil {
+		t.Fatal(err)
+	}
 	p.cond = sync.NewCond(&p.mu)
 	go func() {
 		buf := make([]byte, 4096)
@@ -58,6 +64,7 @@ func newPty(t *testing.T) *pty {
 			n, err := person.Read(buf)
 			p.mu.Lock()
 			p.shown.Write(buf[:n])
+			p.screen.Write(buf[:n])
 			p.cond.Broadcast()
 			p.mu.Unlock()
 			if err != nil {
@@ -68,11 +75,20 @@ func newPty(t *testing.T) *pty {
 	return p
 }
 
-// wait waits until the text has been shown.
+// wait waits until the text is on the screen.
 func (p *pty) wait(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !bytes.Contains(p.shown.Bytes(), []byte(text)) {
+	for !strings.Contains(p.screen.Text(), text) {
+		p.cond.Wait()
+	}
+}
+
+// written waits until something was written, which need not be seen.
+func (p *pty) written(sequence string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !bytes.Contains(p.shown.Bytes(), []byte(sequence)) {
 		p.cond.Wait()
 	}
 }
@@ -99,7 +115,7 @@ func (g *grumpy) Step(w *world.World, me world.ID) {
 func TestTheTerminalIsAsItWas(t *testing.T) {
 	t.Parallel() // it mostly waits
 	bad := &game.Title{
-		Game: world.Define("grumpy", world.State[grumpy]()),
+		Game:   world.Define("grumpy", world.State[grumpy]()),
 		Screen: game.Screen{Draw: func(*draw.Surface, *game.Frame) {}},
 	}
 	for _, x := range []struct {
@@ -117,14 +133,20 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			"<nil>"},
 		{"keys", pong.Title, PlayOptions{}, func(p *pty, _ context.CancelFunc) {
 			p.wait("tick")
-			fmt.Fprint(p.person, "+-p..p")
-			p.wait("tick 3")
+			fmt.Fprint(p.person, "p")
+			p.wait("[ paused ]") // on the game itself
+			p.wait("paused: p goes on, . steps")
+			fmt.Fprint(p.person, "..+")
+			p.wait("speed 2")
+			fmt.Fprint(p.person, "-p")
+			p.wait("p pauses")
 			fmt.Fprint(p.person, "q")
 		}, "<nil>"},
 		{"bots", arena.Title, PlayOptions{Players: 4}, func(p *pty, _ context.CancelFunc) {
-			p.wait("@") // oneself, with a place to fight in
+			p.wait("health 100") // oneself
 			fmt.Fprint(p.person, "\x1b[C d")
-			p.wait("tick 20")
+			p.wait("rockets")
+			p.wait("deaths")
 			fmt.Fprint(p.person, "q")
 		}, "<nil>"},
 		{"the end", pong.Title, PlayOptions{Ticks: 10, Speed: 10},
@@ -150,7 +172,7 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 				}()
 				done <- Play(ctx, x.game, x.play)
 			}()
-			p.wait(terminal.EnterScreen)
+			p.written(terminal.EnterScreen)
 			x.do(p, cancel)
 			if err := <-done; !strings.HasPrefix(fmt.Sprint(err), x.want) {
 				t.Errorf("%v, want %s", err, x.want)
@@ -158,7 +180,7 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			if p.mode(t) != before {
 				t.Error("the terminal was left in another mode")
 			}
-			p.wait(terminal.LeaveScreen)
+			p.written(terminal.LeaveScreen)
 		})
 	}
 }

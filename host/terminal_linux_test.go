@@ -30,13 +30,14 @@ func TestJoinInATerminal(t *testing.T) {
 	p.wait("round trip")
 	fmt.Fprint(p.person, "p")
 	p.wait("paused by ada")
+	p.wait("[ paused ]") // on the game itself
 	fmt.Fprint(p.person, "p")
 	p.wait("it goes on")
 	fmt.Fprint(p.person, "q")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	p.wait(terminal.LeaveScreen)
+	p.written(terminal.LeaveScreen)
 	if p.mode(t) != before {
 		t.Error("the terminal is not as it was")
 	}
@@ -68,7 +69,7 @@ func TestJoinTheArenaInATerminal(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.ExecuteContext(context.Background()) }()
 	p.wait("ada, player 2")
-	p.wait("@")
+	p.wait("health")
 	fmt.Fprint(p.person, "q")
 	if err := <-done; err != nil {
 		t.Error(err)

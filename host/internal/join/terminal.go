@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
@@ -20,7 +21,7 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 		return nil, err
 	}
 	defer x.Close()
-	if err := x.Say("connecting to " + p.Servers[0]); err != nil {
+	if err := x.Say(terminal.Status{Line: "connecting to " + p.Servers[0]}); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -38,7 +39,7 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 	var s news
 	err = p.drive(ctx, command, func(_ time.Duration, v *client.View) error {
 		s.told(v.Words)
-		return x.Show(v.World, v.Me, func() string { return s.line(p.session.Client(), v) })
+		return x.Show(p.frame(v), func() terminal.Status { return s.status(p.session.Client(), v) })
 	})
 	cause := context.Cause(ctx)
 	left := cause == nil || errors.Is(cause, terminal.ErrQuit) || errors.Is(cause, context.Canceled)
@@ -46,6 +47,22 @@ func (p *visit) show(ctx context.Context) (*Joined, error) {
 		err = cause
 	}
 	return &p.joined, err
+}
+
+// frame is what there is to draw, or nil.
+func (p *visit) frame(v *client.View) *game.Frame {
+	if v.World == nil {
+		return nil
+	}
+	return &game.Frame{
+		World: v.World, Me: v.Me, Lead: v.Lead, Others: v.Others, Fresh: v.Fresh,
+		Names: func(who world.Player) string {
+			if c := p.session.Client(); c != nil && who == v.Me && who != world.Nobody {
+				return c.Name()
+			}
+			return ""
+		},
+	}
 }
 
 // pause asks for a pause, or for an end of it.
@@ -78,6 +95,15 @@ func (s *news) told(words []client.Word) {
 	}
 }
 
+// status is what is said beside the game.
+func (s *news) status(c *client.Client, v *client.View) terminal.Status {
+	x := terminal.Status{Line: s.line(c, v)}
+	if c != nil && c.Phase() == client.Playing && c.Paused() {
+		x.Note = "paused"
+	}
+	return x
+}
+
 // line is about the connection, or the last that was said.
 func (s *news) line(c *client.Client, v *client.View) string {
 	switch {
@@ -90,6 +116,8 @@ func (s *news) line(c *client.Client, v *client.View) string {
 		return s.said
 	case v.World == nil:
 		return v.Status + "  q leaves"
+	case c.Paused():
+		return v.Status + "  p asks for it to go on, q leaves"
 	}
 	who := fmt.Sprintf("%s, player %d", c.Name(), c.Player())
 	if c.Player() == world.Nobody {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 
@@ -62,6 +61,7 @@ func Play(ctx context.Context, t *game.Title, o Options) error {
 	}
 	record := recording.New(o.Record, slog.New(slog.DiscardHandler))
 	others := newCompany(t, o.Players, settings.Seed)
+	clock := &clock{title: t, speed: cmp.Or(o.Speed, 1)}
 	run, err := solo.New(t.Game, solo.Options{
 		Settings: settings, Players: o.Players, Ticks: o.Ticks, Speed: cmp.Or(o.Speed, 1),
 		Inputs: func(_ world.Tick, in *world.Inputs) {
@@ -70,10 +70,8 @@ func Play(ctx context.Context, t *game.Title, o Options) error {
 		After: func(w *world.World, in *world.Inputs) {
 			others.seen = w
 			record.Tick(w, in)
-			fail(x.Show(w, 1, func() string {
-				return fmt.Sprintf("%s  tick %d  arrows play, p pauses, . steps, + - speed, q ends",
-					t.Name(), w.Tick())
-			}))
+			fail(x.Show(&game.Frame{World: w, Me: 1, Fresh: true},
+				func() terminal.Status { return clock.status(w.Tick()) }))
 		},
 	})
 	if err != nil {
@@ -82,7 +80,10 @@ func Play(ctx context.Context, t *game.Title, o Options) error {
 	if err := begin(record, run); err != nil {
 		return err
 	}
-	go x.Listen(func(k terminal.Key) { press(run, k) }, stop)
+	go x.Listen(func(k terminal.Key) {
+		clock.press(run, k)
+		fail(x.Say(clock.again()))
+	}, stop)
 	err = run.Real(ctx)
 	if recorded := record.Close(); recorded != nil {
 		return recorded
@@ -97,23 +98,6 @@ func Play(ctx context.Context, t *game.Title, o Options) error {
 func begin(r *recording.Recording, run *solo.Run) error {
 	run.View(func(w *world.World) { r.Begin(w, "") })
 	return r.Err()
-}
-
-// press does what a key says about time.
-func press(run *solo.Run, k terminal.Key) {
-	speed := run.Speed()
-	switch k {
-	case terminal.Pause:
-		run.SetPaused(!run.Paused())
-	case terminal.Tick:
-		run.SetPaused(true)
-		run.Advance()
-	case terminal.Faster:
-		speed *= 2
-	case terminal.Slower:
-		speed /= 2
-	}
-	_ = run.SetSpeed(speed) // beyond the ends it stays as it is
 }
 
 // A company is the bots that play along.

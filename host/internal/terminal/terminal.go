@@ -1,30 +1,27 @@
-// Package terminal plays a title in a terminal: its keys, and a page on which the world is drawn in
-// characters.
+// Package terminal plays a title in a terminal: its keys, and a page on which its frames are shown
+// in characters.
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/host/internal/picture"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // Control sequences that every terminal of the last decades knows.
 const (
 	EnterScreen = "\x1b[?1049h\x1b[?25l" // another page, no cursor
-	LeaveScreen = "\x1b[?25h\x1b[?1049l"
-	topLeft     = "\x1b[H"
-	restOfLine  = "\x1b[K"
+	LeaveScreen = "\x1b[0m\x1b[?25h\x1b[?1049l"
 )
 
 // ErrQuit ends a game that its player has had enough of.
@@ -32,16 +29,22 @@ var ErrQuit = errors.New("the player has had enough")
 
 // A Terminal is one in which a title is played.
 type Terminal struct {
-	title   *game.Title
 	in, out *os.File
 	before  *term.State
 	board   keyboard
 	control game.Control
 
-	picture picture.Picture
-	page    bytes.Buffer // the picture, as it was last shown
-	drawn   time.Time
+	mu    sync.Mutex
+	page  page
+	began time.Time
+	last  time.Time     // when the last frame was
+	shown time.Time     // when one was last written
+	pause time.Duration // until the next
 }
+
+// A Status is what is said beside the game: a line below it, and where something stops it, a note
+// in its middle.
+type Status struct{ Line, Note string }
 
 // Check says what to do where a title cannot be played: it cannot be drawn, or there is no
 // terminal.
@@ -64,7 +67,8 @@ func Open(t *game.Title, in, out *os.File) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the terminal does not give its keys one by one: %w", err)
 	}
-	x := &Terminal{title: t, in: in, out: out, before: before}
+	x := &Terminal{in: in, out: out, before: before, began: time.Now()}
+	x.page.begin(t, environment())
 	if t.Control != nil {
 		x.control = t.Control()
 	}
@@ -76,14 +80,10 @@ func Open(t *game.Title, in, out *os.File) (*Terminal, error) {
 
 // Close gives the terminal back.
 func (x *Terminal) Close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	_, _ = io.WriteString(x.out, LeaveScreen)
 	_ = term.Restore(int(x.in.Fd()), x.before)
-}
-
-// Say shows a text while there is no world to show.
-func (x *Terminal) Say(text string) error {
-	_, err := io.WriteString(x.out, topLeft+text)
-	return err
 }
 
 // Listen takes keys until there are none, or the player has had enough; stop is told. Other gets
@@ -94,12 +94,12 @@ func (x *Terminal) Listen(other func(Key), stop context.CancelCauseFunc) {
 	for {
 		n, err := x.in.Read(buf)
 		for rest := buf[:n]; len(rest) > 0; {
-			var k Key
+			var k stroke
 			switch k, rest = nextKey(rest); {
-			case k == quit:
+			case k.own == quit:
 				return
-			case k >= Pause:
-				other(k)
+			case k.own != none:
+				other(k.own)
 			default:
 				x.board.press(k, time.Now())
 			}
@@ -115,40 +115,55 @@ func (x *Terminal) Command(me world.Player, in *world.Inputs) error {
 	if x.control == nil {
 		return nil
 	}
-	return x.control(&game.Input{Keys: x.board.now(time.Now())}, me, in)
+	return x.board.command(time.Now(), func(i *game.Input) error { return x.control(i, me, in) })
 }
 
-// Show draws a world as a player sees it, with a line below, if the last time was long enough ago.
-// Without a world the last picture stays.
-func (x *Terminal) Show(w *world.World, me world.Player, line func() string) error {
+// frameTime is the least time between two frames that are written. On a slow line there is more: as
+// long again as writing one took.
+const frameTime = time.Second / 40
+
+// Show draws a frame, so that its events are taken, and writes it with what is said beside it if
+// the last time was long enough ago. It fills in the frame's times. Without a frame the last one
+// stays.
+func (x *Terminal) Show(f *game.Frame, s func() Status) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	now := time.Now()
-	if now.Sub(x.drawn) < time.Second/40 || w == nil && x.page.Len() == 0 {
+	if f != nil {
+		columns, rows := x.size()
+		f.Time = now.Sub(x.began).Seconds()
+		if !x.last.IsZero() {
+			f.Seconds = now.Sub(x.last).Seconds()
+		}
+		x.last = now
+		x.page.draw(f, columns, rows)
+	}
+	if now.Sub(x.shown) < max(frameTime, x.pause) {
 		return nil
 	}
-	x.drawn = now
-	columns, rows, err := term.GetSize(int(x.out.Fd()))
-	if err != nil || columns < 1 || rows < 2 {
-		columns, rows = 80, 24
-	}
-	if w != nil {
-		x.paint(w, me, columns, rows)
-	}
-	_, err = io.WriteString(x.out, x.page.String()+cut(line(), columns)+restOfLine)
+	return x.write(s())
+}
+
+// Say shows the last frame again at once, with something else beside it.
+func (x *Terminal) Say(s Status) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.write(s)
+}
+
+func (x *Terminal) write(s Status) error {
+	columns, rows := x.size()
+	before := time.Now()
+	_, err := x.out.Write(x.page.write(columns, rows, s))
+	x.shown = time.Now()
+	x.pause = 2 * x.shown.Sub(before)
 	return err
 }
 
-// paint makes the page: the game as large as fits, but for a line.
-func (x *Terminal) paint(w *world.World, me world.Player, columns, rows int) {
-	x.picture.Draw(x.title, &game.Frame{World: w, Me: me}, columns, rows-1)
-	x.page.Reset()
-	x.page.WriteString(topLeft)
-	for row := range x.picture.Rows {
-		x.page.WriteString(string(row) + restOfLine + "\r\n")
+func (x *Terminal) size() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(x.out.Fd()))
+	if err != nil || columns < 1 || rows < 2 {
+		return 80, 24
 	}
-}
-
-// cut leaves of a text what fits into a line.
-func cut(text string, columns int) string {
-	r := []rune(text)
-	return string(r[:min(len(r), columns)])
+	return min(columns, 1000), min(rows, 500)
 }
