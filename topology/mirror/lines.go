@@ -59,7 +59,7 @@ func (m *Mirror) watchLines() {
 		case l.Member:
 			n.Kind, n.Text = LineUp, ""
 		default:
-			n.Text = fmt.Sprintf("it is reached over mirror %d", l.Via)
+			n.Via, n.Text = l.Via, fmt.Sprintf("it is reached over mirror %d", l.Via)
 		}
 		m.tell(n)
 	}

@@ -11,6 +11,7 @@ import (
 type News struct {
 	Kind   NewsKind
 	Mirror member.ID // whom it is about
+	Via    member.ID // over whom that mirror is reached, of LineDown; zero if it is not
 	Player world.Player
 	Tick   world.Tick
 	Text   string

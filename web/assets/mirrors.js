@@ -45,6 +45,8 @@ class Frame {
     this.notes = make('div', 'notes', screen);
     this.away = make('div', 'away', screen);
     this.facts = make('footer', '', e);
+    this.frames = 0; // drawn so far, and when that last changed
+    this.drew = performance.now();
   }
 
   // load starts the game. A bot plays until someone takes over.
@@ -72,8 +74,8 @@ class Frame {
 
   // show takes what the program tells of the mirror, and what it told before.
   show(m, before, all) {
-    const absent = (m.absent ?? []).map(id => all.find(o => o.id === id)?.number ?? 'the witness');
-    this.phase.textContent = absent.length && m.phase === 'suspended' ? `stopped, does not hear ${absent.join(', ')}` : m.phase;
+    const absent = (m.absent ?? []).map(n => n || 'the witness');
+    this.phase.textContent = m.phase !== 'suspended' ? m.phase : absent.length ? `stopped, does not hear ${absent.join(' and ')}` : 'stopped';
     this.phase.className = `pill ${m.phase}`;
     this.crown.hidden = !m.uber || m.phase === 'dead';
     const alive = m.phase !== 'dead';
@@ -82,7 +84,7 @@ class Frame {
     this.element.classList.toggle('yours', yours === this.index);
     this.who.textContent = yours === this.index ? 'you play' : 'a bot plays';
     if (before && m.rollbacks > before.rollbacks) this.note(this.back, 'back', `⟲ ${m.rollbacks - before.rollbacks > 1 ? `${m.rollbacks - before.rollbacks} × ` : ''}${m.rewound ? ms(m.rewound) : ''}`);
-    this.tell(m, alive);
+    this.tell(m, alive, all.some(o => o.phase === 'serving'));
     const s = this.client?.stats();
     if (s?.retracted > this.retracted) this.note(this.undone, 'undone', `${s.undone} that was none`);
     this.retracted = s?.retracted ?? 0;
@@ -90,12 +92,12 @@ class Frame {
   }
 
   // tell writes what is below the game.
-  tell(m, alive) {
+  tell(m, alive, somewhere) {
     const facts = alive ? [['players', m.players, 'who play here'],
       ['clock', `${m.offset < 0 ? '−' : '+'}${Math.abs(m.offset).toFixed(1)} ± ${ms(m.bound)}${m.unsure ? ' ?' : ''}`, 'by how much the clocks of the others differ, and the most that can be wrong about it'],
       ['waits', ms(m.delay), 'how long the world that is shown waits for commands of other mirrors'],
       ['settled after', `${(m.behind / 1000).toFixed(2)} s`, 'when the world is the same everywhere for good'],
-      ['⟲', m.rollbacks, 'rollbacks so far']] : [['', 'its players went on elsewhere', '']];
+      ['⟲', m.rollbacks, 'rollbacks so far']] : [['', somewhere ? 'its players went on elsewhere' : 'nobody can play: most of the mirrors are gone', '']];
     facts.forEach(([k, v, title], i) => {
       const e = this.facts.children[i] ?? make('span', '', this.facts);
       if (!e.firstChild) { e.append('', make('b', '')); }
@@ -109,10 +111,15 @@ class Frame {
   // where says at which mirror the player is, if it is not the one at home.
   where(s, all) {
     const there = all.findIndex(m => m.place === s?.server);
+    // A browser that hardly draws cannot tell whether it has a connection: it hears too seldom.
+    const starved = s && s.frames > 0 && performance.now() - this.drew > 700;
+    if (s && s.frames !== this.frames) [this.frames, this.drew] = [s.frames, performance.now()];
     const moving = s?.moving || s && !s.playing && s.frames > 100;
-    this.away.hidden = !moving && (there < 0 || there === this.index);
-    this.away.style.setProperty('--there', moving ? 'var(--fire)' : shades[Math.max(0, there)]);
-    this.away.textContent = moving ? 'looking for another mirror' : `${names[this.index]} plays on at mirror ${there + 1}`;
+    const stopped = there >= 0 && all[there].phase !== 'serving';
+    this.away.hidden = !starved && !moving && !stopped && (there < 0 || there === this.index);
+    this.away.style.setProperty('--there', starved || moving || stopped ? 'var(--fire)' : shades[Math.max(0, there)]);
+    this.away.textContent = starved ? 'this browser hardly gets to draw' : stopped ? `the game stands still at mirror ${there + 1}`
+      : moving ? 'looking for another mirror' : `${names[this.index]} plays on at mirror ${there + 1}`;
   }
 }
 
@@ -229,13 +236,15 @@ function plot(live) {
 
 // --- news ---
 
+const clock = s => `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, '0')}`;
 let newest = -1;
 function news(list) {
   for (const n of list) {
     if (n.number <= newest) continue;
     newest = n.number;
     const li = make('li', n.bad ? 'bad' : '', null);
-    make('time', '', li, `${n.seconds.toFixed(0)} s`);
+    const t = make('time', '', li, clock(n.seconds));
+    t.title = `${clock(n.seconds)} after the start`;
     if (n.mirror) make('b', '', li, n.mirror).style.color = shades[n.mirror - 1];
     li.append(make('span', '', null, n.text));
     $('news').prepend(li);
@@ -254,8 +263,9 @@ function show(live) {
   diagram(live);
   plot(live);
   news(live.news);
-  const playing = live.mirrors.reduce((n, m) => n + m.players, 0);
-  $('about').textContent = `${playing} play one game${live.map ? ` on ${live.map}` : ''}, at ${live.mirrors.filter(m => m.phase === 'serving').length} servers · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
+  const playing = live.mirrors.reduce((n, m) => n + (m.phase === 'serving' ? m.players : 0), 0);
+  $('clock').textContent = `now ${clock(live.seconds)}`;
+  $('about').textContent = !live.mirrors.some(m => m.phase === 'serving') ? 'nobody can play at the moment' : `${playing} play one game${live.map ? ` on ${live.map}` : ''}, at ${live.mirrors.filter(m => m.phase === 'serving').length} servers · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
   $('stuck').hidden = !live.stuck || live.seconds < 15;
   if (!$('preset').options.length) for (const p of live.presets) $('preset').add(new Option(p, p));
   if (document.activeElement !== $('preset')) $('preset').value = live.preset;

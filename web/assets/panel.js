@@ -25,6 +25,28 @@ function begin() {
 }
 $('frame').addEventListener('pointerdown', () => frame.contentWindow?.focus());
 
+// --- the keyboard ---
+
+// The keyboard is the game's. A control that was used with a pointer gives it back at once. One that was reached by Tab keeps the keys that it needs itself, and hands on
+// the others: whoever chooses a preset and then presses W wants to walk.
+const refocus = () => frame.contentWindow?.focus();
+const writes = e => e.matches('input:not([type=range])');
+let pointed = false;
+addEventListener('pointerdown', () => { pointed = true; }, true);
+addEventListener('keydown', e => { if (e.key === 'Tab') pointed = false; }, true);
+for (const kind of ['change', 'click']) {
+  $('panel').addEventListener(kind, e => { if (pointed && !writes(e.target) && e.target.tagName !== (kind === 'click' ? 'SELECT' : '')) refocus(); });
+}
+const needs = { SELECT: ['ArrowUp', 'ArrowDown', 'Enter', ' ', 'Home', 'End'], INPUT: ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageUp', 'PageDown'], BUTTON: ['Enter', ' '] };
+$('panel').addEventListener('keydown', e => {
+  if (writes(e.target) || e.key === 'Tab' || e.key === 'Shift' || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (!pointed && needs[e.target.tagName]?.includes(e.key)) return;
+  e.preventDefault();
+  refocus();
+  const to = frame.contentWindow;
+  if (to && e.key !== 'Escape') (to.document.activeElement ?? to).dispatchEvent(new to.KeyboardEvent('keydown', { code: e.code, key: e.key, bubbles: true }));
+});
+
 // --- what the program tells ---
 
 let settling = 0; // sliders that were just moved are not moved back
@@ -119,6 +141,12 @@ const trip = new Plot($('trip'), { colors: ['#40d9ff'], floor: 40, format: ms })
 const traffic = new Plot($('bytes'), { colors: ['#6ff08c', '#ff8c2e'], floor: 2000, format: n => `${bytes(n)}/s` });
 const wrong = new Plot($('wrong'), { colors: ['#ff5a52', '#bf73ff'], floor: 0.5, format: n => `${n} u/s` });
 
+const styles = {
+  doom3: 'Everything you see is predicted, others too: you aim at where they are now, and they are corrected when they turn.',
+  quake3: 'You are predicted. Others are shown as they were a moment ago, smoothly: aim ahead of them.',
+  halflife: 'As quake3, and the server goes back in time to judge your shots: aim at what you see.',
+};
+
 let last;
 let told = '';
 setInterval(() => {
@@ -146,14 +174,17 @@ setInterval(() => {
   $('ghosts').classList.toggle('on', s.ghosts);
   $('blind').classList.toggle('on', s.blind);
   for (const id of ['graph', 'ghosts', 'blind']) $(id).hidden = s[id] === undefined; // not every client has them
+  const means = s.blind ? 'Which of two styles you play is not told. Press 1, 2 or 3 when asked.' : styles[s.style] ?? '';
+  if ($('style-means').textContent !== means) $('style-means').textContent = means;
+  $('rate').textContent = s.rate ? `· ${Math.round(s.rate)} frames a second` : '';
+  $('rate').className = s.rate && s.rate < 25 ? 'slow' : '';
   $('score').hidden = !s.score;
   $('score').textContent = s.score;
   if (s.score && s.score !== told) remember('coeval.score', told = s.score);
 }, 100);
 
-$('styles').onclick = e => { if (e.target.dataset.style) game()?.set('style', e.target.dataset.style); refocus(); };
-for (const id of ['graph', 'ghosts', 'blind']) $(id).onclick = () => { game()?.set(id, ''); refocus(); };
-const refocus = () => frame.contentWindow?.focus();
+$('styles').onclick = e => { if (e.target.dataset.style) game()?.set('style', e.target.dataset.style); };
+for (const id of ['graph', 'ghosts', 'blind']) $(id).onclick = () => game()?.set(id, '');
 
 // --- the rest ---
 
@@ -164,4 +195,4 @@ $('name').onkeydown = e => { if (e.key === 'Enter') e.target.blur(); };
 const fold = on => { $('panel').classList.toggle('folded', on); $('unfold').hidden = !on; remember('coeval.folded', on ? '1' : ''); refocus(); };
 $('fold').onclick = () => fold(true);
 $('unfold').onclick = () => fold(false);
-if (recall('coeval.folded') || innerWidth < 820) fold(true);
+if (recall('coeval.folded') || innerWidth < 820 || innerHeight < 480) fold(true);

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/load"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -54,6 +57,9 @@ type fleet struct {
 	preset string
 	news   []newsLine
 	asked  map[uint64]time.Time // when a player was last asked to come home
+	// numbers say which machine a member of the group is, or was: a mirror that is revived has
+	// another number in the group, and the same on the page.
+	numbers map[member.ID]int
 }
 
 // A newsLine is something that happened, for the page.
@@ -112,7 +118,8 @@ func (d *flags) openFleet(level game.Level) (*fleet, error) {
 	n := d.mirrors.count
 	f := &fleet{
 		seed: d.seed, preset: conditions.Name, born: time.Now(), asked: map[uint64]time.Time{},
-		mesh: newMesh(n+1, conditions, d.seed), // the last is for a witness
+		numbers: map[member.ID]int{},
+		mesh:    newMesh(n+1, conditions, d.seed), // the last is for a witness
 	}
 	f.opt = mirror.Options{
 		Keys: []token.Key{key}, Timeline: d.mirrors.timeline, Delays: d.mirrors.delays,
@@ -258,6 +265,41 @@ func (f *fleet) add(l newsLine) {
 	}
 }
 
+// knows notes which machine a member of the group is.
+func (f *fleet) knows(id member.ID, number int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id != 0 {
+		f.numbers[id] = number
+	}
+}
+
+// who are members of the group, as the page counts them; zero is one that is no mirror of the page:
+// the witness.
+func (f *fleet) who(ids ...member.ID) []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]int, 0, len(ids))
+	for _, id := range ids {
+		list = append(list, f.numbers[id])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// names are members of the group in words.
+func (f *fleet) names(ids ...member.ID) string {
+	var list []string
+	for _, n := range f.who(ids...) {
+		if n == 0 {
+			list = append(list, "the witness")
+		} else {
+			list = append(list, fmt.Sprint("mirror ", n))
+		}
+	}
+	return strings.Join(list, " and ")
+}
+
 // told takes the news of a mirror. Of what all of them tell, the one that it concerns is enough.
 func (f *fleet) told(life *life, n mirror.News) {
 	l := newsLine{Mirror: life.of.index + 1}
@@ -272,8 +314,8 @@ func (f *fleet) told(life *life, n mirror.News) {
 		l.Text = "is the überserver now"
 	case mirror.CutOff:
 		l.Text, l.Bad = "is not in touch with most of the others, and stops", true
-		if n.Text != "" {
-			l.Text += ": " + n.Text
+		if absent := life.mirror.Absent(); len(absent) > 0 {
+			l.Text += ": it does not hear " + f.names(absent...)
 		}
 	case mirror.Reunited:
 		l.Text = "is in touch again"
@@ -282,15 +324,18 @@ func (f *fleet) told(life *life, n mirror.News) {
 	case mirror.Differs:
 		l.Text, l.Bad = fmt.Sprintf("settled tick %d otherwise than another", n.Tick), true
 	case mirror.Equivocated:
-		l.Text, l.Bad = fmt.Sprintf("has proof that mirror %d lies: %s", n.Mirror, n.Text), true
+		l.Text, l.Bad = "has proof that "+f.names(n.Mirror)+" lies: "+n.Text, true
 	case mirror.Disputed:
-		l.Text, l.Bad = fmt.Sprintf("does not believe mirror %d: %s", n.Mirror, n.Text), true
+		l.Text, l.Bad = "does not believe "+f.names(n.Mirror)+": "+n.Text, true
 	case mirror.ClockJumped:
 		l.Text, l.Bad = "its clock jumped or stood still", true
 	case mirror.LineDown:
-		l.Text, l.Bad = fmt.Sprintf("does not reach mirror %d directly: %s", n.Mirror, n.Text), true
+		l.Text, l.Bad = "does not reach "+f.names(n.Mirror), true
+		if n.Via != 0 {
+			l.Text += " directly: it is reached over " + f.names(n.Via)
+		}
 	case mirror.LineUp:
-		l.Text = fmt.Sprintf("reaches mirror %d directly again", n.Mirror)
+		l.Text = "reaches " + f.names(n.Mirror) + " directly again"
 	case mirror.Ended:
 		l.Text, l.Bad = fmt.Sprintf("has ended: %v", n.Err), true
 	default:

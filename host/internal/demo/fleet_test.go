@@ -266,6 +266,19 @@ func TestDemoMirrors(t *testing.T) {
 	if st := f.all(); st.Preset != "lan" || st.Ways[0].Cut || st.Ways[0].Latency > 1 {
 		t.Errorf("the network is %+v", st.Ways[0])
 	}
+	// Most of them die, one of which has been revived: the page says which are missed, by the
+	// numbers that it shows them with.
+	must(t, s, map[string]any{"kill": 2})
+	must(t, s, map[string]any{"kill": 3})
+	hosttest.WaitUntil(t, "the one that is left stops", func() bool {
+		m := f.all().Mirrors[0]
+		return m.Phase == mirror.Suspended.String() && fmt.Sprint(m.Absent) == "[2 3]"
+	})
+	if st := f.all(); !st.Stuck || !slices.ContainsFunc(st.News, func(l newsLine) bool {
+		return strings.HasSuffix(l.Text, "it does not hear mirror 2 and mirror 3")
+	}) {
+		t.Errorf("the page is told %v", st.News)
+	}
 	for _, wrong := range []map[string]any{
 		{}, {"kill": 4}, {"kill": -1}, {"revive": 1}, {"cut": []int{1}}, {"cut": []int{1, 1}}, {
 			"cut": []int{1, 9}}, {"preset": "tincan"}, {"nuke": 1}} {

@@ -287,7 +287,7 @@ type mirrorState struct {
 	Uber    bool   `json:"uber"`
 	ID      int    `json:"id"`
 	Members int    `json:"members"`
-	Absent  []int  `json:"absent"`  // those of them that it is not in touch with
+	Absent  []int  `json:"absent"`  // those it is not in touch with, by number; 0 is the witness
 	Players int    `json:"players"` // here
 	Bots    int    `json:"bots"`    // of those
 
@@ -323,9 +323,8 @@ func (l *life) tell() {
 		Retracted: st.Retracted, Rejoins: st.Rejoins,
 		Sent: mirrorTraffic(&sent), since: l.since,
 	}
-	for _, id := range m.Absent() {
-		s.Absent = append(s.Absent, int(id))
-	}
+	n.fleet.knows(m.ID(), n.index+1)
+	s.Absent = n.fleet.who(m.Absent()...)
 	if t := m.Timeline(); t != nil {
 		s.Delay = ms(t.Delays().Lead)
 	}
