@@ -186,6 +186,18 @@ setInterval(() => {
 $('styles').onclick = e => { if (e.target.dataset.style) game()?.set('style', e.target.dataset.style); };
 for (const id of ['graph', 'ghosts', 'blind']) $(id).onclick = () => game()?.set(id, '');
 
+// --- others ---
+
+fetch('/api/invite').then(a => a.ok ? a.json() : { links: null }).then(({ links }) => {
+  if (!links?.length) return;
+  $('invite').hidden = false;
+  $('invite-code').src = '/api/invite.svg';
+  $('invite-link').href = $('invite-link').textContent = links[0];
+  $('invite-copy').onclick = async () => {
+    try { await navigator.clipboard.writeText(links[0]); $('invite-copy').textContent = 'copied'; } catch { getSelection().selectAllChildren($('invite-link')); }
+  };
+}).catch(() => { /* the program has stopped, which is said elsewhere */ });
+
 // --- the rest ---
 
 $('name').value = new URLSearchParams(location.search).get('name') ?? recall('coeval.name');

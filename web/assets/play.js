@@ -24,9 +24,11 @@ window.coevalConfig = {
 let seat = '';
 window.coevalJoin = async () => {
   let answer;
-  const who = query.has('home') ? `?home=${encodeURIComponent(query.get('home'))}&seat=${seat}` : '';
+  const who = new URLSearchParams();
+  if (query.has('invite')) who.set('invite', query.get('invite'));
+  if (query.has('home')) { who.set('home', query.get('home')); who.set('seat', seat); }
   try {
-    answer = await fetch('/token' + who, { method: 'POST' });
+    answer = await fetch(`/token?${who}`, { method: 'POST' });
   } catch {
     throw new Error('the server does not answer');
   }

@@ -20,6 +20,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/host/internal/qr"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -39,6 +40,11 @@ things were, P changes how the game is predicted, and H lists the other keys. A 
 without a client of its own is drawn with characters; arrows or w, a, s, d and the
 space bar play.
 
+A friend or a phone on the same network comes in with --listen all: the demo prints a
+link for them, and a code to hold a phone's camera at. Guests play; the panel is
+yours. With --tls-self-signed the page is encrypted, and browsers warn of a
+certificate that they do not know.
+
 Two windows see each other. So do programs without a browser, on the same server:
 
   {program} join 127.0.0.1:8080
@@ -54,6 +60,7 @@ const example = `  {program} demo
   {program} demo --preset lte --bots 20
   {program} demo --port 0 --style quake3 --no-open
   {program} demo --map mine.txt
+  {program} demo --listen all
   {program} demo --mirrors 3 --preset transatlantic
   {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
 
@@ -61,6 +68,8 @@ const example = `  {program} demo
 type flags struct {
 	title   *game.Title
 	port    int
+	listen  string
+	reach   reach
 	level   string
 	bots    int
 	preset  string
@@ -99,6 +108,9 @@ func Command(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVarP(&d.port, "port", "p", 8080,
 		"port of the page, and over UDP of the game; 0 for any that is free")
+	f.StringVar(&d.listen, "listen", "",
+		"let friends and phones in: an address of this machine, or all "+
+			"(default: this machine alone)")
 	f.StringVarP(&d.level, "map", "m", "",
 		"where to play: a level's name, or a file with one (default: the game's own)")
 	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
@@ -131,6 +143,9 @@ func (d *flags) check() (game.Level, error) {
 		return l, cli.Usagef("--port is %d: it must be from 0 to 65535", d.port)
 	}
 	if err := d.web.Check(); err != nil {
+		return l, err
+	}
+	if err := d.findReach(); err != nil {
 		return l, err
 	}
 	if d.bots < 0 || d.bots > 200 {
@@ -207,6 +222,7 @@ func (d *flags) run(cmd *cobra.Command) error {
 	if s.print != "" {
 		fmt.Fprintf(out, "its certificate is %s\n", s.print)
 	}
+	s.invite(out)
 	bar := cli.NewProgress(out)
 	s.client.watch = func(b buildState) {
 		switch {
@@ -224,6 +240,19 @@ func (d *flags) run(cmd *cobra.Command) error {
 		fmt.Fprintf(out, "open that address in a browser\n")
 	}
 	return s.run(ctx)
+}
+
+// invite prints the links for guests, and the first as a code where people see it.
+func (s *site) invite(out io.Writer) {
+	links := s.links()
+	for _, l := range links {
+		fmt.Fprintf(out, "friends and phones on your network come in by %s\n", l)
+	}
+	if f, ok := out.(*os.File); ok && len(links) > 0 && term.IsTerminal(int(f.Fd())) {
+		if c, err := qr.New(links[0]); err == nil {
+			fmt.Fprint(out, c.Text())
+		}
+	}
 }
 
 // openBrowser shows a page to whoever sits in front of this machine, and says whether there is

@@ -5,7 +5,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -40,6 +39,7 @@ import (
 //	bots ───── memory ─────────────────┴── server
 type demoServer struct {
 	title    *game.Title
+	reach    *reach
 	born     time.Time
 	server   *server.Server
 	socket   *websocket.Server
@@ -66,12 +66,13 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 			serve.CloseAll(opened)
 		}
 	}()
-	h := &demoServer{title: d.title, born: time.Now(), hub: mem.NewHub(mem.Options{})}
-	if h.identity, err = webtransport.NewIdentity("127.0.0.1", "localhost"); err != nil {
+	h := &demoServer{
+		title: d.title, reach: &d.reach, born: time.Now(), hub: mem.NewHub(mem.Options{})}
+	if h.identity, err = webtransport.NewIdentity(d.reach.hosts...); err != nil {
 		return nil, err
 	}
 	wt, err := webtransport.Listen("127.0.0.1:0",
-		webtransport.Options{Identity: h.identity, Origins: pages(port), Sessions: 64})
+		webtransport.Options{Identity: h.identity, Origins: d.reach.pages(port), Sessions: 64})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		return nil, err
 	}
 	opened = append(opened, native)
-	h.socket = websocket.NewServer(websocket.Options{Origins: pages(port), Sessions: 64})
+	h.socket = websocket.NewServer(websocket.Options{Origins: d.reach.pages(port), Sessions: 64})
 	slow := newStream(h.socket, conditions, d.seed)
 	inner, err := h.hub.Open(netip.AddrPort{})
 	if err != nil {
@@ -89,10 +90,10 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 	}
 	opened = append(opened, slow, inner)
 	h.inner = inner.LocalAddr()
-	if h.quic, err = openProxy(port, wt.LocalAddr(), conditions, d.seed); err != nil {
+	if h.quic, err = openProxy(&d.reach, port, wt.LocalAddr(), conditions, d.seed); err != nil {
 		return nil, err
 	}
-	if h.plain, err = openProxy(0, native.LocalAddr(), conditions, d.seed+1); err != nil {
+	if h.plain, err = openProxy(&d.reach, 0, native.LocalAddr(), conditions, d.seed+1); err != nil {
 		return nil, err // the first ends with the program
 	}
 	h.network = &network{
@@ -110,12 +111,12 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 }
 
 // openProxy puts the network before a server: at a port of its own, or the next that is free.
-func openProxy(port int, to netip.AddrPort, c netsim.Conditions, seed uint64) (*proxy.Proxy,
-	error) {
-	p, err := proxy.New(proxy.Options{Listen: fmt.Sprintf("127.0.0.1:%d", port), To: to.String(),
+func openProxy(r *reach, port int, to netip.AddrPort, c netsim.Conditions,
+	seed uint64) (*proxy.Proxy, error) {
+	p, err := proxy.New(proxy.Options{Listen: r.at(port), To: to.String(),
 		Conditions: c, Seed: seed, Idle: 2 * time.Minute})
 	if port != 0 && errors.Is(err, syscall.EADDRINUSE) {
-		return openProxy(0, to, c, seed) // the page tells its browser which it is
+		return openProxy(r, 0, to, c, seed) // the page tells its browser which it is
 	}
 	return p, err
 }
@@ -167,7 +168,7 @@ func (h *demoServer) token(client uint64) (t token.Token, err error) {
 }
 
 func (h *demoServer) page() web.Options {
-	return web.Options{Connect: origins("https", int(h.quic.Addr().Port()))}
+	return web.Options{Connect: h.reach.origins("https", int(h.quic.Addr().Port()))}
 }
 
 func (h *demoServer) mount(mux *http.ServeMux) {

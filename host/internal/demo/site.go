@@ -47,7 +47,10 @@ type shown interface {
 
 // open opens everything. On an error nothing is left open.
 func (d *flags) open(level game.Level) (*site, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", d.port))
+	if err := d.findReach(); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", d.reach.at(d.port))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
 			"port %d is taken, perhaps by another demo: end that, or choose another by --port (0 "+
@@ -58,6 +61,7 @@ func (d *flags) open(level game.Level) (*site, error) {
 	}
 	s := &site{flags: d, listener: l, client: cmp.Or(d.client, newClientBuild(d.title))}
 	s.site.Listener, s.site.WebOptions = l, d.web
+	s.site.Names = d.reach.hosts
 	if s.print, err = s.site.Secure(); err != nil {
 		_ = l.Close()
 		return nil, err
@@ -135,13 +139,14 @@ func (s *site) handler() http.Handler {
 		o.Keys = "Arrows or WASD, and the space bar."
 	}
 	scheme := map[string]string{"http": "ws", "https": "wss"}[s.site.Scheme()]
-	o.Connect = append(o.Connect, origins(scheme, s.port())...)
+	o.Connect = append(o.Connect, s.flags.reach.origins(scheme, s.port())...)
 	mux.Handle("/", web.Page(o))
 	mux.HandleFunc("GET /api/events", s.events)
 	mux.Handle("GET /metrics", s.site.Watched(
 		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
 	s.shown.mount(mux)
-	return s.guard(mux)
+	s.mountInvitation(mux)
+	return s.guard(s.guests(mux))
 }
 
 // guard lets no other page near anything, tokens and sockets included, and counts those it refuses.
@@ -151,7 +156,7 @@ func (s *site) guard(next http.Handler) http.Handler {
 		web.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			passed = true
 			next.ServeHTTP(w, r)
-		})).ServeHTTP(w, r)
+		}), s.flags.reach.hosts...).ServeHTTP(w, r)
 		if !passed {
 			s.site.Refusals.Count("other_pages")
 		}
@@ -165,19 +170,6 @@ func (s *site) read(ctx context.Context, m *serve.Metrics) error {
 		return d.server.Do(ctx, func() { m.Server(d.server) })
 	}
 	return nil
-}
-
-// pages are the hosts that the demo's own page has.
-func pages(port int) []string {
-	return []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
-}
-
-// origins are the names of this machine with a port, for what a page may connect to.
-func origins(scheme string, port int) (list []string) {
-	for _, host := range []string{"127.0.0.1", "localhost"} {
-		list = append(list, fmt.Sprintf("%s://%s:%d", scheme, host, port))
-	}
-	return list
 }
 
 // How long a page may take to receive an event, and to send a wish.

@@ -135,10 +135,7 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 // named.
 func (s *Site) Watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := addrOf(r.RemoteAddr)
-		// What a proxy on this machine passes on is not of this machine.
-		passed := r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != ""
-		if !within(s.watchers, a) && (!a.IsLoopback() || passed) {
+		if !within(s.watchers, addrOf(r.RemoteAddr)) && !FromHere(r) {
 			s.Refusals.Count("watchers")
 			http.Error(w, "this is for whoever runs the server: ask from the same machine, or "+
 				"have your address named by --metrics-from", http.StatusForbidden)
@@ -146,4 +143,10 @@ func (s *Site) Watched(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// FromHere says whether a request comes from this machine. What a proxy on it passes on does not.
+func FromHere(r *http.Request) bool {
+	passed := r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != ""
+	return addrOf(r.RemoteAddr).IsLoopback() && !passed
 }
