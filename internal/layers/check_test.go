@@ -91,7 +91,7 @@ func TestDirection(t *testing.T) {
 
 func TestDependencies(t *testing.T) {
 	quic := "package webtransport\n\nimport _ \"github.com/quic-go/quic-go\"\n"
-	const may = "it may be reached only from service, link/*, games/*/client, host, cmd"
+	const may = "it may be reached only from service, link/*, games/*/client, host, examples, cmd"
 	t.Run("direct", func(t *testing.T) {
 		expect(t, map[string]string{
 			"lab/lab.go": "package lab\n\nimport _ \"github.com/quic-go/quic-go\"\n",

@@ -5,7 +5,7 @@ package layers
 // for its folder and the folders inside it; they may import one another.
 const Map = `
 internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
-cmd/coeval -> games/*   games/*                         | the bundled program; titles
+cmd/coeval -> games/*   examples -> games/*   games/*    | the bundled program; programs of one idea; titles
 host -> web   web                                       | a program made from a title; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
@@ -37,16 +37,16 @@ github.com/nats-io             service cmd                           | servers t
 modernc.org/sqlite             service cmd                           | what must survive
 github.com/jackc/pgx           service cmd                           | the same, in PostgreSQL
 database/sql                   service cmd                           | the same
-github.com/prometheus          service host cmd                      | metrics
-github.com/quic-go             service link/* games/*/client host cmd | browsers, by datagrams
-github.com/coder/websocket     service link/* games/*/client host cmd | browsers, when nothing else passes
-github.com/hajimehoshi/ebiten  games/*/client cmd                    | example clients
+github.com/prometheus          service host examples cmd                      | metrics
+github.com/quic-go             service link/* games/*/client host examples cmd | browsers, by datagrams
+github.com/coder/websocket     service link/* games/*/client host examples cmd | browsers, when nothing else passes
+github.com/hajimehoshi/ebiten  games/*/client examples cmd           | example clients
 golang.org/x/image             games/*/client cmd                    | their fonts
 gonum.org/v1/plot              lab host cmd                          | reports
-github.com/spf13/cobra         host cmd                              | command lines
-github.com/spf13/pflag         host cmd                              | command lines
-golang.org/x/term              host cmd                              | progress on a terminal
-golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology host cmd   | batched sockets
+github.com/spf13/cobra         host examples cmd                              | command lines
+github.com/spf13/pflag         host examples cmd                              | command lines
+golang.org/x/term              host examples cmd                              | progress on a terminal
+golang.org/x/sys               service link/* netsim/proxy games/*/client lab topology host examples cmd   | batched sockets
 golang.org/x/tools             stepvet host cmd                      | analysis of source
 golang.org/x/crypto            *                                     | encryption
 github.com/klauspost           *                                     | compression, erasure coding
