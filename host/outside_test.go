@@ -27,33 +27,44 @@ type outside struct {
 // newOutside copies the module to a folder outside of the repository, and builds its programs.
 func newOutside(t *testing.T) *outside {
 	t.Helper()
-	repository, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := &outside{t: t, dir: t.TempDir()}
 	o.program = filepath.Join(o.dir, "tanks")
 	if err := os.CopyFS(o.dir, os.DirFS("testdata/outside")); err != nil {
 		t.Fatal(err)
 	}
+	o.module("example.com/tanks")
+	o.build("./cmd/tanks", o.program)
+	return o
+}
+
+// module writes what makes a folder a module of its own. It needs what the toolkit needs, in the
+// same versions: nothing is downloaded.
+func (o *outside) module(name string) {
+	o.t.Helper()
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		o.t.Fatal(err)
+	}
 	sum, err := os.ReadFile("../go.sum")
 	if err != nil {
-		t.Fatal(err)
+		o.t.Fatal(err)
 	}
 	mod, err := os.ReadFile("../go.mod")
 	if err != nil {
-		t.Fatal(err)
+		o.t.Fatal(err)
 	}
-	// It needs what the toolkit needs, in the same versions: nothing is downloaded.
-	text := strings.Replace(string(mod), "module "+cli.Module, "module example.com/tanks", 1) +
+	text := strings.Replace(string(mod), "module "+cli.Module, "module "+name, 1) +
 		fmt.Sprintf("\nrequire %s v0.0.0\n\nreplace %s => %s\n", cli.Module, cli.Module, repository)
-	for name, data := range map[string][]byte{"go.mod": []byte(text), "go.sum": sum} {
-		if err := os.WriteFile(filepath.Join(o.dir, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+	o.write("go.mod", text)
+	o.write("go.sum", string(sum))
+}
+
+// write makes a file of the module.
+func (o *outside) write(name, text string) {
+	o.t.Helper()
+	if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o666); err != nil {
+		o.t.Fatal(err)
 	}
-	o.build("./cmd/tanks", o.program)
-	return o
 }
 
 func (o *outside) build(program, out string) {
