@@ -1,10 +1,12 @@
 package host
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +106,8 @@ func (o *outside) types(title string, c typed) string {
 			o.t.Errorf("%s: it prints %s", title, out)
 		}
 		return "run"
+	case args[0] == "demo" && strings.Contains(line, "--listen") && !networked():
+		return "demo" // there is nobody to let in
 	case args[0] == "demo":
 		o.shows(append(args, "--port", "0", "--no-open"))
 		return "demo"
@@ -122,6 +126,15 @@ func (o *outside) types(title string, c typed) string {
 		o.t.Errorf("%s: it prints nothing", title)
 	}
 	return "measure"
+}
+
+// networked says whether this machine has an address that others could reach.
+func networked() bool {
+	list, _ := net.InterfaceAddrs() // without them it has none
+	return slices.ContainsFunc(list, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast()
+	})
 }
 
 // shows starts a demo, and ends it when it says where the game is.
