@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
@@ -155,6 +156,8 @@ func TestClone(t *testing.T) {
 			v.SetBool(true)
 		case reflect.Float64:
 			v.SetFloat(1)
+		case reflect.Interface: // files
+			v.Set(reflect.ValueOf(fstest.MapFS{}))
 		default:
 			v.SetInt(1)
 		}

@@ -16,7 +16,7 @@ import (
 type roster struct {
 	told    []told // by player
 	version uint64 // of the newest
-	changes []change
+	changes []rename
 }
 
 // told is a name as of a version.
@@ -25,7 +25,7 @@ type told struct {
 	version uint64
 }
 
-type change struct {
+type rename struct {
 	version uint64
 	wire.Named
 }
@@ -75,10 +75,10 @@ func (s *Server) tellNames(p *peer) {
 		// A client that is new knows no one, and need not be told of who has gone.
 		if t.version > p.names && (t.name != "" || p.names > 0) {
 			named := wire.Named{Player: world.Player(i), Name: t.name}
-			r.changes = append(r.changes, change{t.version, named})
+			r.changes = append(r.changes, rename{t.version, named})
 		}
 	}
-	slices.SortFunc(r.changes, func(a, b change) int { return int(a.version) - int(b.version) })
+	slices.SortFunc(r.changes, func(a, b rename) int { return int(a.version) - int(b.version) })
 	m := wire.Message{Kind: wire.Roster, On: p.names == 0}
 	p.names = r.version
 	if len(r.changes) > wire.MaxRoster {

@@ -17,9 +17,9 @@ import (
 
 // builtAny is the client of the titles that have none of their own.
 var builtAny = sync.OnceValue(func() *clientBuild {
-	t := *pong.Title
+	t := pong.Title.Clone()
 	t.Client = "github.com/coeval-dev/coeval/cmd/coeval"
-	c := newClientBuild(&t)
+	c := newClientBuild(t)
 	go c.run(context.Background())
 	return c
 })
