@@ -222,6 +222,29 @@ func (p *page) image(c *draw.Call) {
 	s.texture = nil
 }
 
+// spread draws a small image that is part of the list, between two corners, its top at the top.
+func (p *page) spread(x0, y0, x1, y1 float64, columns int, rgba []byte) {
+	x0, x1 = min(x0, x1), max(x0, x1)
+	y0, y1 = min(y0, y1), max(y0, y1)
+	if !(x1 > x0 && y1 > y0) {
+		return
+	}
+	l := &p.small
+	l.width, l.height = columns, len(rgba)/4/columns
+	l.pix = append(l.pix[:0], rgba...)
+	for q := l.pix; len(q) >= 4; q = q[4:] {
+		if a := uint32(q[3]); a != 255 {
+			q[0], q[1], q[2] = uint8(scale(uint32(q[0]), a)), uint8(scale(uint32(q[1]), a)),
+				uint8(scale(uint32(q[2]), a))
+		}
+	}
+	kx, ky := float64(l.width)/(x1-x0), float64(l.height)/(y1-y0)
+	p.source = source{r: 255, g: 255, b: 255, a: 255, texture: l, ux: kx, vy: ky,
+		u: (0.5-x0)*kx - 0.5, v: (0.5-y0)*ky - 0.5}
+	p.rect(x0, y0, x1, y1)
+	p.source.texture = nil
+}
+
 // marked draws what stands for an image that is not there.
 func (p *page) marked(x, y, w, h, angle float64) {
 	p.source = flat(draw.RGB(0xff00c8).Alpha(float64(p.source.a) / 255))

@@ -29,7 +29,8 @@ func keep(t testing.TB, name string, img image.Image) {
 	}
 }
 
-func TestLook(t *testing.T) {
+// TestFont draws all of the font, to be looked at.
+func TestFont(t *testing.T) {
 	var s draw.Surface
 	s.Begin(960, 720)
 	s.Clear(draw.RGB(0x101418))

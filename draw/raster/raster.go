@@ -35,12 +35,12 @@ func (r *Raster) Draw(to *image.RGBA, library, list []byte) error {
 	if width <= 0 || height <= 0 {
 		return err
 	}
-	p.clear(draw.Black)
+	p.fill(draw.Black)
 	// Before the first camera, units are those of an overlay of this size.
 	var begun draw.Surface
 	begun.Begin(float64(width), float64(height))
 	camera := begun.LastCamera()
-	p.lens = camera.Lens(float64(width), float64(height))
+	p.look(camera.Lens(float64(width), float64(height)))
 	if wrong := p.draw(list); err == nil {
 		err = wrong
 	}
@@ -76,6 +76,7 @@ type page struct {
 	within  rect // of mask, what is not zero
 
 	source source
+	small  level   // of a call with pixels
 	cover  []uint8 // a row of how much of each pixel a shape covers
 	area   area
 	glyph  glyph
@@ -118,7 +119,7 @@ func (p *page) call(c *draw.Call) {
 	x, y := p.lens.At(n[0], n[1])
 	switch c.Op {
 	case draw.OpCamera, draw.OpOverlay:
-		p.lens = c.Lens(float64(p.width), float64(p.height))
+		p.look(c.Lens(float64(p.width), float64(p.height)))
 	case draw.OpBlend:
 		p.blend = draw.Blend(c.Flags)
 	case draw.OpClip:
@@ -126,9 +127,12 @@ func (p *page) call(c *draw.Call) {
 	case draw.OpUnclip:
 		p.clipped = false
 	case draw.OpClear:
-		p.clear(c.Color)
+		p.fill(c.Color)
 	case draw.OpImage:
 		p.image(c)
+	case draw.OpPixels:
+		x1, y1 := p.lens.At(n[0]+n[2], n[1]+n[3])
+		p.spread(x, y, x1, y1, int(c.ID), c.Bytes)
 	case draw.OpText:
 		p.text(x, y, n[2]*k, c)
 	default:
@@ -159,13 +163,18 @@ func (p *page) call(c *draw.Call) {
 // turn is an angle on the screen.
 func (p *page) turn(angle float64) float64 { return math.Copysign(1, p.lens.ScaleY) * angle }
 
-// clear fills the page, whatever the clip and the blend.
-func (p *page) clear(c draw.Color) {
-	s := flat(c)
-	row := p.pix[:4*p.width]
-	fillRow(row, &s)
-	for y := 1; y < p.height; y++ {
-		copy(p.pix[y*p.stride:], row)
+// look has what follows drawn through a lens. Its origin is on a whole pixel, so that what stands
+// still keeps its edges while the camera moves.
+func (p *page) look(l draw.Lens) {
+	l.X, l.Y = math.Round(l.X), math.Round(l.Y)
+	p.lens = l
+}
+
+// fill fills the page.
+func (p *page) fill(c draw.Color) {
+	p.source = flat(c)
+	for y := range p.height {
+		p.solid(y, 0, p.width)
 	}
 }
 

@@ -146,7 +146,8 @@ func (p *page) rim(row, left, right int, x, dy, inner, outer float64) {
 	p.row(row, left, cover)
 }
 
-// glow draws light whose strength falls to nothing at the radius.
+// glow draws light whose strength falls to nothing at the radius, as the square of how far it is to
+// there.
 func (p *page) glow(x, y, radius float64) {
 	radius = math.Abs(radius)
 	if radius < 0.75 {
@@ -164,7 +165,8 @@ func (p *page) glow(x, y, radius float64) {
 		cover := p.cover[:right-left]
 		for i := range cover {
 			dx := float64(left+i) + 0.5 - x
-			cover[i] = share(1 - math.Sqrt(dx*dx+dy*dy)/radius)
+			part := max(0, 1-math.Sqrt(dx*dx+dy*dy)/radius)
+			cover[i] = share(part * part)
 		}
 		p.row(row, left, cover)
 	}
