@@ -109,9 +109,17 @@ func (v *View) ground(s *draw.Surface, c *draw.Camera) {
 	v.cells(s, x0, y0, x1, y1, Wall, stone)
 	for door := range m.Doors {
 		for _, r := range v.scene.Leaves(door) {
-			if r.Max.X > r.Min.X && r.Max.Y > r.Min.Y {
-				s.Rect(r.Min.X, r.Min.Y, r.Max.X-r.Min.X, r.Max.Y-r.Min.Y, leaf)
+			if r.Max.X <= r.Min.X || r.Max.Y <= r.Min.Y {
+				continue
 			}
+			x, y, w, h := r.Min.X, r.Min.Y, r.Max.X-r.Min.X, r.Max.Y-r.Min.Y
+			const thick = 0.4 // more than they have, so that one sees them
+			if m.Portals[m.Doors[door]].Across {
+				x, w = x-thick/2, w+thick
+			} else {
+				y, h = y-thick/2, h+thick
+			}
+			s.Rect(x, y, w, h, leaf)
 		}
 	}
 }
