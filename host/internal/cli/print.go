@@ -62,6 +62,7 @@ func Width(out io.Writer) int {
 // nothing, so that logs and pipes stay clean. A nil Progress shows nothing either.
 type Progress struct {
 	out   io.Writer
+	width func() int // of the terminal, in columns
 	shown string
 }
 
@@ -71,7 +72,13 @@ func NewProgress(out io.Writer) *Progress {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	return &Progress{out: out}
+	return &Progress{out: out, width: func() int {
+		columns, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0
+		}
+		return columns
+	}}
 }
 
 const barWidth = 30
@@ -82,13 +89,28 @@ func (p *Progress) Show(done float64, what string) {
 		return
 	}
 	done = min(max(done, 0), 1)
-	full := int(done * barWidth)
-	line := fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full),
-		strings.Repeat("░", barWidth-full), done*100, what)
+	line := p.line(done, what)
 	if line != p.shown {
 		p.shown = line
 		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 	}
+}
+
+// line is the bar, cut to the width of the terminal: a line that wraps could not be taken back. In a
+// narrow one, the bar is short too.
+func (p *Progress) line(done float64, what string) string {
+	width := p.width()
+	if width <= 0 {
+		width = 80
+	}
+	wide := max(0, min(barWidth, width/3))
+	full := int(done * float64(wide))
+	line := []rune(fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat("█", full),
+		strings.Repeat("░", wide-full), done*100, what))
+	if most := width - 1; len(line) > most { // in the last column, some terminals wrap at once
+		line = append(line[:max(most-1, 0)], []rune("…")[:min(most, 1)]...)
+	}
+	return string(line)
 }
 
 // Clear takes the bar away, for what is printed next.
