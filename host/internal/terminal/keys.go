@@ -28,6 +28,7 @@ var ownKeys = map[byte]Key{
 
 // plainKeys are those that come as a byte, besides letters and digits.
 var plainKeys = map[byte]game.Key{
+	'.': game.KeyPeriod,
 	' ': game.KeySpace, '\r': game.KeyEnter, '\n': game.KeyEnter, '\t': game.KeyTab,
 	8: game.KeyBackspace, 127: game.KeyBackspace, ',': game.KeyComma, '/': game.KeySlash,
 }
@@ -37,7 +38,8 @@ var arrows = map[byte]game.Key{
 	'A': game.KeyUp, 'B': game.KeyDown, 'C': game.KeyRight, 'D': game.KeyLeft,
 }
 
-// A stroke is a key that went down: one of the game's, or one of the player's own.
+// A stroke is a key that went down: one of the game's, or one of the player's own. Where it is
+// both, it is the game's if the game asks for it.
 type stroke struct {
 	own   Key
 	game  game.Key
@@ -54,20 +56,16 @@ func nextKey(b []byte) (stroke, []byte) {
 		}
 		return stroke{game: arrows[b[i]]}, b[i+1:]
 	}
-	switch k := (stroke{own: ownKeys[c], game: plainKeys[c]}); {
-	case k.own != none || k.game != game.KeyNone:
-		return k, b[1:]
+	k := stroke{own: ownKeys[c], game: plainKeys[c]}
+	switch {
 	case c >= 'a' && c <= 'z':
 		k.game = game.KeyA + game.Key(c-'a')
-		return k, b[1:]
 	case c >= 'A' && c <= 'Z':
 		k.game, k.shift = game.KeyA+game.Key(c-'A'), true
-		return k, b[1:]
 	case c >= '0' && c <= '9':
 		k.game = game.Key0 + game.Key(c-'0')
-		return k, b[1:]
 	}
-	return stroke{}, b[1:]
+	return k, b[1:]
 }
 
 // release is how long a key counts as held after the terminal last told of it. Terminals tell when
@@ -107,13 +105,20 @@ func (b *keyboard) press(k stroke, now time.Time) {
 	b.last[game.KeyShift] = now
 }
 
+// asked says whether the game wants a key.
+func (b *keyboard) asked(k game.Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return k != game.KeyNone && b.in.Asked()[k>>6&1]>>(k&63)&1 != 0
+}
+
 // command lets f make a command of what is held now.
 func (b *keyboard) command(now time.Time, f func(in *game.Input) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for k := range game.Keyboard {
-		if b.in.Held(k) && now.Sub(b.last[k]) >= release {
-			b.in.Set(k, false)
+	for k, last := range b.last {
+		if now.Sub(last) >= release {
+			b.in.Set(game.Key(k), false)
 		}
 	}
 	b.in.Direct(det.Vec2{}, false)

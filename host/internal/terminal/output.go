@@ -24,9 +24,12 @@ const noTint tint = 1 << 24
 // ramp are the characters of a terminal without colors, from dark to bright.
 const ramp = " .:-=+*#%@"
 
-// brightness is which of them is for a light from 0 to 255. What is dark is told apart more finely.
+// brightness is which of them is for a light from 0 to 255. What is nearly black is blank, and what
+// is dark is told apart more finely than what is bright.
 func brightness(light int) int {
-	return int(math.Pow(float64(light)/255, 0.8)*float64(len(ramp)-1) + 0.5)
+	const black = 26
+	part := max(0, float64(light-black)/(255-black))
+	return min(int(math.Pow(part, 0.7)*float64(len(ramp))), len(ramp)-1)
 }
 
 // frame is what to write so that the terminal shows the cells. It is good until the next.

@@ -96,12 +96,12 @@ func (x *Terminal) Listen(other func(Key), stop context.CancelCauseFunc) {
 		for rest := buf[:n]; len(rest) > 0; {
 			var k stroke
 			switch k, rest = nextKey(rest); {
+			case k.own == none || x.board.asked(k.game):
+				x.board.press(k, time.Now())
 			case k.own == quit:
 				return
-			case k.own != none:
-				other(k.own)
 			default:
-				x.board.press(k, time.Now())
+				other(k.own)
 			}
 		}
 		if err != nil {

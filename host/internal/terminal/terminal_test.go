@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"flag"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -46,7 +47,8 @@ func TestKeys(t *testing.T) {
 		got = append(got, k)
 	}
 	want := []stroke{{game: game.KeyUp}, {game: game.KeyDown}, {game: game.KeyW},
-		{game: game.KeySpace}, {game: game.KeyRight}, {}, {own: Pause}, {own: Tick}, {own: Faster},
+		{game: game.KeySpace}, {game: game.KeyRight}, {}, {own: Pause, game: game.KeyP},
+		{own: Tick, game: game.KeyPeriod}, {own: Faster},
 		{own: Slower}, {game: game.KeyX}, {game: game.KeyX, shift: true}, {game: game.Key7},
 		{game: game.KeyEnter}, {}, {}, {own: quit}}
 	if len(got) != len(want) {
@@ -65,7 +67,11 @@ func TestHeldKeys(t *testing.T) {
 	var b keyboard
 	at := time.Unix(100, 0)
 	command := func(after time.Duration) (in game.Input) {
-		_ = b.command(at.Add(after), func(i *game.Input) error { in = *i; return nil })
+		_ = b.command(at.Add(after), func(i *game.Input) error {
+			i.Held(game.KeyE)
+			in = *i
+			return nil
+		})
 		return in
 	}
 	b.press(stroke{game: game.KeyUp}, at)
@@ -86,6 +92,9 @@ func TestHeldKeys(t *testing.T) {
 	b.press(stroke{game: game.KeyS}, at)
 	if in := command(0); in.Keys != (game.Keys{Down: true}) {
 		t.Errorf("%+v", in.Keys)
+	}
+	if b.asked(game.KeyP) || !b.asked(game.KeyE) || b.asked(game.KeyNone) {
+		t.Error("the game asked for E, and not for P")
 	}
 	if in := command(release); in.Keys != (game.Keys{}) || in.Held(game.KeyE) {
 		t.Errorf("held for ever: %+v", in)
@@ -191,21 +200,175 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// TestLook shows the titles in terminals of every kind.
+// TestLook shows the titles in terminals of every kind, to be looked at: in each there is more than
+// one character, or color.
 func TestLook(t *testing.T) {
 	for _, g := range titles {
-		step := played(t, g, 12)
-		for _, size := range [][2]int{{100, 30}, {80, 24}} {
-			for d, name := range []string{"plain", "256", "full"} {
-				var p page
-				p.begin(g, depth(d))
-				s := terminaltest.New(size[0], size[1])
-				p.draw(&game.Frame{World: step(), Me: 1}, size[0], size[1])
-				s.Write(p.write(size[0], size[1], Status{Line: g.Name()}))
-				keep(t, g.Name()+"-"+name+"-"+strings.Repeat("x", 1)+s.Line(size[1] - 1)[:1]+
-					map[int]string{100: "100", 80: "80"}[size[0]], s.Image())
+		step := played(t, g, 3)
+		for i, size := range [][2]int{{100, 30}, {80, 24}, {100, 30}} {
+			var p page
+			p.begin(g, depth(i))
+			s := terminaltest.New(size[0], size[1])
+			p.draw(&game.Frame{World: step(), Me: 1, Fresh: true}, size[0], size[1])
+			s.Write(p.write(size[0], size[1], Status{Line: g.Name()}))
+			keep(t, fmt.Sprintf("%s-%d", g.Name(), i), s.Image())
+			looks := map[terminaltest.Cell]bool{}
+			for j := range size[0] * (size[1] - 1) {
+				looks[s.At(j%size[0], j/size[0])] = true
+			}
+			if len(looks) < 4 {
+				t.Errorf("%s in kind %d has %d kinds of cells", g.Name(), i, len(looks))
 			}
 		}
 	}
-	_ = draw.White
+}
+
+// TestOnlyWhatChanged: a screen that is told of the differences alone shows the same as one that is
+// told of all, but for colors that no one can tell apart.
+func TestOnlyWhatChanged(t *testing.T) {
+	const columns, rows = 60, 20
+	for _, g := range []*game.Title{arena.Title, pong.Title} {
+		for _, d := range []depth{plain, some, full} {
+			step := played(t, g, 2)
+			var p page
+			p.begin(g, d)
+			s := terminaltest.New(columns, rows)
+			all := 0
+			for i := range 20 {
+				p.draw(&game.Frame{World: step(), Me: 1, Time: float64(i) / 60}, columns, rows)
+				status := Status{Line: fmt.Sprint("tick ", i)}
+				if i == 10 {
+					status.Note = "paused"
+				}
+				n, _ := s.Write(p.write(columns, rows, status))
+				if i == 0 {
+					all = n
+				} else if n >= all && i != 10 && i != 11 {
+					t.Errorf("%s: frame %d took %d bytes, and the first %d", g.Name(), i, n, all)
+				}
+			}
+			fresh := terminaltest.New(columns, rows)
+			p.output.drawn = false
+			fresh.Write(p.write(columns, rows, Status{Line: "tick 19"}))
+			for i := range columns * rows {
+				a, b := s.At(i%columns, i/columns), fresh.At(i%columns, i/columns)
+				if !seenAlike(a, b) {
+					t.Fatalf("%s, depth %v, cell %d: %+v, want %+v", g.Name(), d, i, a, b)
+				}
+			}
+		}
+	}
+}
+
+// seenAlike says whether two cells look the same, however they are written.
+func seenAlike(a, b terminaltest.Cell) bool {
+	halves := func(c terminaltest.Cell) (rune, tint, tint) {
+		ink, paper := tint(c.Ink), tint(c.Paper)
+		switch c.Letter {
+		case '▀':
+			return 0, ink, paper
+		case '▄':
+			return 0, paper, ink
+		case '█':
+			return 0, ink, ink
+		case ' ':
+			return 0, paper, paper
+		}
+		return c.Letter, ink, paper
+	}
+	x, t, u := halves(a)
+	y, v, w := halves(b)
+	return x == y && (a.Ink < 0 && b.Ink < 0 || t.near(v) && u.near(w))
+}
+
+// TestTexts: letters are written where there is room for them, covered by what is drawn on them
+// later, drawn where they are large and left out where they are small; and nothing that a player
+// calls themselves reaches the terminal as a control sequence.
+func TestTexts(t *testing.T) {
+	const columns, rows = 40, 11
+	show := func(f func(s *draw.Surface)) *terminaltest.Screen {
+		var p page
+		p.begin(&game.Title{Screen: game.Screen{Draw: func(s *draw.Surface, _ *game.Frame) {
+			s.Camera(draw.Camera{X: 20, Y: 10, Width: 40, Height: 20}) // a unit is a pixel
+			f(s)
+		}}}, full)
+		s := terminaltest.New(columns, rows)
+		p.draw(&game.Frame{}, columns, rows)
+		s.Write(p.write(columns, rows, Status{}))
+		if s.Outside != 0 || len(s.Strange) != 0 {
+			t.Errorf("%d characters outside, %q", s.Outside, s.Strange)
+		}
+		return s
+	}
+	for _, x := range []struct {
+		name string
+		draw func(s *draw.Surface)
+		row  int
+		want string // of the row, between spaces
+	}{
+		{"left", func(s *draw.Surface) { s.Text(3, 5, 2, "Grüße", draw.White, draw.Left) }, 2, "Grüße"},
+		{"right", func(s *draw.Surface) { s.Text(40, 5, 2, "end", draw.White, draw.Right) }, 2, "end"},
+		{"cut", func(s *draw.Surface) { s.Text(40, 5, 2, "middle", draw.White, draw.Center) }, 2, "mid"},
+		{"small", func(s *draw.Surface) { s.Text(3, 5, 0.5, "x", draw.White, draw.Left) }, 2, ""},
+		{"pale", func(s *draw.Surface) { s.Text(3, 5, 2, "x", draw.White.Alpha(0.05), draw.Left) }, 2, ""},
+		{"covered", func(s *draw.Surface) {
+			s.Text(3, 5, 2, "hidden", draw.White, draw.Left)
+			s.Rect(0, 0, 6, 20, draw.RGB(0x805020))
+		}, 2, "den"},
+		{"small on another", func(s *draw.Surface) {
+			s.Text(3, 5, 2, "first", draw.White, draw.Left)
+			s.Text(5, 5, 1, "second", draw.White, draw.Left)
+		}, 2, "first"},
+		{"clipped", func(s *draw.Surface) {
+			s.Clip(0, 0, 5, 0, 5, 20, 0, 20)
+			s.Text(3, 5, 2, "clipped", draw.White, draw.Left)
+		}, 2, "cl"},
+		{"control", func(s *draw.Surface) {
+			s.Text(3, 5, 2, "\x1b[2Jx\r\n\u0301世", draw.White, draw.Left)
+		}, 2, "?[2Jx????"},
+	} {
+		s := show(x.draw)
+		got := strings.Trim(strings.NewReplacer("▀", " ", "▄", " ", "█", " ").Replace(s.Line(x.row)), " ")
+		if got != x.want {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
+		}
+	}
+	big := show(func(s *draw.Surface) { s.Text(20, 10, 12, "H", draw.White, draw.Center) })
+	if text := big.Text(); strings.Contains(text, "H") || !strings.ContainsAny(text, "▀▄█") {
+		t.Errorf("a large text is not drawn:\n%s", text)
+	}
+}
+
+// BenchmarkFrame says how long a frame takes and how many bytes it is, at forty frames a second.
+func BenchmarkFrame(b *testing.B) {
+	for _, g := range titles {
+		for _, d := range []depth{some, full} {
+			b.Run(fmt.Sprintf("%s/%d-colors", g.Name(), map[depth]int{some: 256, full: 1 << 24}[d]),
+				func(b *testing.B) {
+					step := played(b, g, 5)
+					var p page
+					p.begin(g, d)
+					const columns, rows = 100, 30
+					frame := func(i int) int {
+						f := game.Frame{World: step(), Me: 1, Time: float64(i) / 40, Fresh: true}
+						if i%2 == 0 {
+							f.World = step() // 60 ticks and 40 frames
+						}
+						b.StartTimer()
+						defer b.StopTimer()
+						p.draw(&f, columns, rows)
+						return len(p.write(columns, rows, Status{Line: fmt.Sprintf("tick %d", i)}))
+					}
+					b.StopTimer()
+					frame(0)
+					b.ReportAllocs()
+					b.ResetTimer()
+					bytes := 0
+					for i := range b.N {
+						bytes += frame(i)
+					}
+					b.ReportMetric(float64(bytes)/float64(b.N), "B/frame")
+				})
+		}
+	}
 }
