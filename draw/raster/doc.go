@@ -12,8 +12,9 @@
 // of neighbours. Text has a font of its own, with the characters of Latin-1 and a few more; others
 // are boxes.
 //
-// A Raster makes no sound. What it is given may come from anywhere: it never panics, and neither its
-// memory nor its time grows beyond what the size of the list, of the picture and of Pixels allow.
+// A Raster makes no sound. What it is given may come from anywhere: it never panics, and neither
+// its memory nor its time grows beyond what the size of the list, of the picture and of Pixels
+// allow.
 //
 // The package is pure.
 package raster

@@ -37,18 +37,22 @@ func TestFont(t *testing.T) {
 	s.Overlay()
 	y := 20.0
 	for _, size := range []float64{8, 10, 12, 16, 20, 28, 40} {
-		s.Text(10, y, size, "The quick brown fox jumps over the lazy dog 0123456789", draw.White, draw.Left)
+		s.Text(10, y, size, "The quick brown fox jumps over the lazy dog 0123456789", draw.White,
+			draw.Left)
 		y += size * 1.5
 	}
-	s.Text(10, y, 24, "ABCDEFGHIJKLMNOPQRSTUVWXYZ abcdefghijklmnopqrstuvwxyz", draw.White, draw.Left)
+	s.Text(10, y, 24, "ABCDEFGHIJKLMNOPQRSTUVWXYZ abcdefghijklmnopqrstuvwxyz", draw.White,
+		draw.Left)
 	y += 36
-	s.Text(10, y, 24, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ ¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¸¹º»¼½¾¿", draw.White, draw.Left)
+	s.Text(10, y, 24, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ ¡¢£¤¥¦§¨©ª«¬®¯°±²³´µ¶·¸¹º»¼½¾¿",
+		draw.White, draw.Left)
 	y += 36
 	s.Text(10, y, 24, "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖ×ØÙÚÛÜÝÞß", draw.White, draw.Left)
 	y += 36
 	s.Text(10, y, 24, "àáâãäåæçèéêëìíîïðñòóôõö÷øùúûüýþÿ –—−‘’“”…•€←→↑↓ 世", draw.White, draw.Left)
 	y += 36
-	s.Text(10, y, 12, "Grüße, Ærøskøbing: 100 % ¿qué? àáâãäåæçèéêëìíîïðñòóôõö", draw.RGB(0x6ff0b0), draw.Left)
+	s.Text(10, y, 12, "Grüße, Ærøskøbing: 100 % ¿qué? àáâãäåæçèéêëìíîïðñòóôõö", draw.RGB(0x6ff0b0),
+		draw.Left)
 	y += 80
 	s.Text(480, y, 140, "3 : 2 Rg", draw.White.Alpha(0.5), draw.Center)
 	img := image.NewRGBA(image.Rect(0, 0, 960, 720))

@@ -65,7 +65,8 @@ func (p *page) row(y, x0 int, cover []uint8) {
 			if c != 0 {
 				k := uint32(c)
 				s := &p.source
-				p.put(to[4*i:4*i+4:4*i+4], scale(s.r, k), scale(s.g, k), scale(s.b, k), scale(s.a, k))
+				p.put(to[4*i:4*i+4:4*i+4], scale(s.r, k), scale(s.g, k), scale(s.b, k),
+					scale(s.a, k))
 			}
 		}
 		return

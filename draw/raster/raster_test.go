@@ -40,7 +40,8 @@ func scene(s *draw.Surface) {
 		s.Rect(1.7, 2.5, 0.6, 1.5, draw.RGB(0x7f5539))
 		s.Image("leaf", 2, 1.5, 1, 1, 0, draw.White)
 	})
-	s.Picture("leaf", 1, 1, 16, func(s *draw.Surface) { s.Circle(0.5, 0.5, 0.5, draw.RGB(0xd8f5a2)) })
+	s.Picture("leaf", 1, 1, 16,
+		func(s *draw.Surface) { s.Circle(0.5, 0.5, 0.5, draw.RGB(0xd8f5a2)) })
 	s.Image("tree", 23, 22.5, 7, 7, 0, draw.White)
 	s.Image("tree", 31, 22.5, 7, 7, 0.5, draw.RGB(0xffc078).Alpha(0.8))
 	s.Image("tree", 37, 22.5, 1, 1, 0, draw.White)
@@ -66,7 +67,8 @@ func scene(s *draw.Surface) {
 	s.Text(62, 15, 2.4, "right", draw.RGB(0x69db7c), draw.Right)
 	s.Text(31, 11, 4, "Grüße 世", draw.White.Alpha(0.7), draw.Left)
 	s.Overlay()
-	s.Text(10, s.Height()-70, 14, "overlay: round trip 40 ms, 3 : 2, player 7", draw.White, draw.Left)
+	s.Text(10, s.Height()-70, 14, "overlay: round trip 40 ms, 3 : 2, player 7", draw.White,
+		draw.Left)
 	s.Rect(10, s.Height()-40, 300, 20, draw.RGB(0x343a40))
 	s.Rect(10, s.Height()-40, 210, 20, draw.RGB(0xff6b6b))
 	s.Pixels(330, s.Height()-50, 100, 40, 2,
@@ -168,7 +170,8 @@ func drawn(t testing.TB, w, h int, f func(s *draw.Surface)) *image.RGBA {
 	t.Helper()
 	var s draw.Surface
 	s.Begin(float64(w), float64(h))
-	s.Camera(draw.Camera{X: float64(w) / 2, Y: float64(h) / 2, Width: float64(w), Height: float64(h)})
+	s.Camera(draw.Camera{X: float64(w) / 2, Y: float64(h) / 2, Width: float64(w),
+		Height: float64(h)})
 	f(&s)
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	r := raster.Raster{Images: grid}
@@ -200,7 +203,8 @@ func TestAreas(t *testing.T) {
 			{"hair", 20 * 0.13, func(s *draw.Surface) { s.Rect(x, y, 20, 0.13, draw.White) }},
 			{"box", r * 9.1, func(s *draw.Surface) { s.Box(x, y, r, 9.1, angle, draw.White) }},
 			{"circle", math.Pi * r * r, func(s *draw.Surface) { s.Circle(x, y, r, draw.White) }},
-			{"ring", math.Pi * 2 * r * 1.5, func(s *draw.Surface) { s.Ring(x, y, r, 1.5, draw.White) }},
+			{"ring", math.Pi * 2 * r * 1.5,
+				func(s *draw.Surface) { s.Ring(x, y, r, 1.5, draw.White) }},
 			{"thin ring", math.Pi * 2 * r * 0.3,
 				func(s *draw.Surface) { s.Ring(x, y, r, 0.3, draw.White) }},
 			{"line", 3*r + math.Pi*2.25, func(s *draw.Surface) {
@@ -214,7 +218,8 @@ func TestAreas(t *testing.T) {
 				s.Polygon(draw.White, turned(x, y, angle, 0, 0, 12, 0, 12, 12, 0, 12,
 					0, 0, 12, 0, 12, 12, 0, 12)...)
 			}},
-			{"ring of squares", 100 - 36, func(s *draw.Surface) { // the inner one goes the other way
+			// the inner one goes the other way
+			{"ring of squares", 100 - 36, func(s *draw.Surface) {
 				s.Polygon(draw.White, turned(x, y, angle, 0, 0, 10, 0, 10, 10, 0, 10, 0, 0,
 					2, 2, 2, 8, 8, 8, 8, 2, 2, 2)...)
 			}},
@@ -249,8 +254,10 @@ func TestEdgesOfThePage(t *testing.T) {
 		{"right half", 0.5, func(s *draw.Surface) {
 			s.Polygon(draw.White, 20, -1e6, 1e6, -1e6, 1e6, 1e6, 20, 1e6)
 		}},
-		{"below", 0.5, func(s *draw.Surface) { s.Polygon(draw.White, -100, -60, 140, 100, -100, 100) }},
-		{"above", 0.5, func(s *draw.Surface) { s.Polygon(draw.White, -100, -100, 140, -100, 140, 140) }},
+		{"below", 0.5,
+			func(s *draw.Surface) { s.Polygon(draw.White, -100, -60, 140, 100, -100, 100) }},
+		{"above", 0.5,
+			func(s *draw.Surface) { s.Polygon(draw.White, -100, -100, 140, -100, 140, 140) }},
 		{"away", 0, func(s *draw.Surface) {
 			s.Circle(-50, 20, 49, draw.White)
 			s.Line(1e20, 0, 1e20, 40, 1, draw.White)
@@ -366,11 +373,13 @@ func TestPixels(t *testing.T) {
 			s.Image("lost", 10.5, 10.5, 16, 16, 0, draw.White)
 		}},
 		{"pixels", image.Pt(15, 2), 0x800000, func(s *draw.Surface) {
-			s.Pixels(0, 0, 20, 20, 2, []byte{0, 0, 0, 0, 255, 0, 0, 128, 0, 0, 255, 255, 0, 255, 0, 255})
+			s.Pixels(0, 0, 20, 20, 2,
+				[]byte{0, 0, 0, 0, 255, 0, 0, 128, 0, 0, 255, 255, 0, 255, 0, 255})
 		}},
 		{"pixels up", image.Pt(15, 2), 0x800000, func(s *draw.Surface) {
 			camera(s, true)
-			s.Pixels(0, 0, 20, 20, 2, []byte{0, 0, 0, 0, 255, 0, 0, 128, 0, 0, 255, 255, 0, 255, 0, 255})
+			s.Pixels(0, 0, 20, 20, 2,
+				[]byte{0, 0, 0, 0, 255, 0, 0, 128, 0, 0, 255, 255, 0, 255, 0, 255})
 		}},
 	} {
 		q := drawn(t, 20, 20, x.draw)
@@ -447,7 +456,9 @@ func TestText(t *testing.T) {
 		if r >= 0x7f && r <= 0xa0 || r == 0xad {
 			continue
 		}
-		in, hash := box(func(s *draw.Surface) { s.Text(60, 30, 30, string(r), draw.White, draw.Left) })
+		in, hash := box(func(s *draw.Surface) {
+			s.Text(60, 30, 30, string(r), draw.White, draw.Left)
+		})
 		if other, ok := same[hash]; ok && !(other == '°' && r == 'º') || in.Empty() {
 			t.Errorf("%c is drawn like %c", r, other)
 		}
@@ -466,14 +477,16 @@ func TestTextHook(t *testing.T) {
 	s.Begin(100, 100)
 	s.Camera(draw.Camera{X: 5, Y: 5, Width: 10, Height: 10, Up: true})
 	s.Clip(0, 0, 5, 0, 5, 10, 0, 10)
-	s.Picture("sign", 1, 1, 10, func(s *draw.Surface) { s.Text(0, 0, 1, "inner", draw.White, draw.Left) })
+	s.Picture("sign", 1, 1, 10,
+		func(s *draw.Surface) { s.Text(0, 0, 1, "inner", draw.White, draw.Left) })
 	s.Image("sign", 5, 5, 1, 1, 0, draw.White)
 	s.Text(2, 7, 1.5, "outer", draw.Black, draw.Right)
 	var got []string
 	var r raster.Raster
 	r.Text = func(x, y, size float64, text []byte, c draw.Color, a draw.Align) bool {
-		got = append(got, fmt.Sprint(x, y, size, string(text), c == draw.Black, a, r.Visible(10, 50),
-			r.Visible(90, 50), r.Visible(-1, 0)))
+		got = append(got,
+			fmt.Sprint(x, y, size, string(text), c == draw.Black, a, r.Visible(10, 50),
+				r.Visible(90, 50), r.Visible(-1, 0)))
 		return true
 	}
 	if err := r.Draw(image.NewRGBA(image.Rect(0, 0, 100, 100)), s.Library(), s.List()); err != nil {
@@ -484,8 +497,8 @@ func TestTextHook(t *testing.T) {
 	}
 }
 
-// TestLibrary: pictures that refer to each other and to themselves end, those that are too large are
-// made with fewer pixels, and what is wrong is said.
+// TestLibrary: pictures that refer to each other and to themselves end, those that are too large
+// are made with fewer pixels, and what is wrong is said.
 func TestLibrary(t *testing.T) {
 	var s draw.Surface
 	s.Begin(100, 100)

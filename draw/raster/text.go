@@ -122,7 +122,8 @@ func (p *page) write(s *symbol, t *face, x, base float64) {
 	g := &p.glyph
 	reach := t.pen/2 + 1
 	w := t.wide(s)
-	g.at = rect{pixel(x-reach-t.unit, 0, p.width), pixel(base-t.high(ascent+0.5)-reach, 0, p.height),
+	g.at = rect{
+		pixel(x-reach-t.unit, 0, p.width), pixel(base-t.high(ascent+0.5)-reach, 0, p.height),
 		pixel(math.Ceil(x+w+reach+t.unit), 0, p.width),
 		pixel(math.Ceil(base-t.high(descent)+reach), 0, p.height)}
 	if g.at.x0 >= g.at.x1 || g.at.y0 >= g.at.y1 {
