@@ -209,7 +209,8 @@ func TestView(t *testing.T) {
 			t.Errorf("to player %d, the other is at %v, not at %v", me, p, at[3-star])
 		}
 		if counts[draw.OpPolygon] < 3 {
-			t.Errorf("%d shapes: there are walls, floor and what is in sight", counts[draw.OpPolygon])
+			t.Errorf("%d shapes: there are walls, floor and what is in sight",
+				counts[draw.OpPolygon])
 		}
 		for _, want := range []string{"health 50", "rockets", "slugs", "kills", "deaths"} {
 			if !strings.Contains(words, want) {

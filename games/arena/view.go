@@ -13,7 +13,8 @@ import (
 const ViewWidth, ViewHeight = 40, 23
 
 // A View draws the game in simple shapes, for terminals and other small screens: the walls, what
-// the player's fighter has in sight, and how they do. It remembers from frame to frame what flashes.
+// the player's fighter has in sight, and how they do. It remembers from frame to frame what
+// flashes.
 type View struct {
 	scene   Scene
 	eye     Eye
@@ -53,7 +54,8 @@ func (v *View) Draw(s *draw.Surface, f *game.Frame) {
 	s.Clear(night)
 	if !v.scene.Look(w) {
 		s.Overlay()
-		s.Text(s.Width()/2, s.Height()/2, 24, "this program does not have the map", chalk, draw.Center)
+		s.Text(s.Width()/2, s.Height()/2, 24, "this program does not have the map", chalk,
+			draw.Center)
 		return
 	}
 	if f.Me != world.Nobody {
@@ -254,13 +256,15 @@ func (v *View) overlay(s *draw.Surface, f *game.Frame) {
 			c = draw.RGB(0xffd43b)
 		}
 		s.Text(4, bar/2, size, fmt.Sprintf("health %d", o.Health), c, draw.Left)
-		s.Text(120, bar/2, size, fmt.Sprintf("%s  rockets %d  slugs %d", o.Weapon, o.Rockets, o.Slugs),
+		s.Text(120, bar/2, size,
+			fmt.Sprintf("%s  rockets %d  slugs %d", o.Weapon, o.Rockets, o.Slugs),
 			chalk, draw.Left)
 		if f.Me == world.Nobody {
 			s.Text(s.Width()/2, s.Height()-12, size, "watching "+sheet.Name, chalk, draw.Center)
 		}
 		if !o.Alive() && m.Over == 0 {
-			s.Text(s.Width()/2, s.Height()/2, 24, " you fell: space brings you back ", chalk, draw.Center)
+			s.Text(s.Width()/2, s.Height()/2, 24, " you fell: space brings you back ", chalk,
+				draw.Center)
 		}
 	}
 	if m.Over != 0 {

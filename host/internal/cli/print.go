@@ -96,8 +96,8 @@ func (p *Progress) Show(done float64, what string) {
 	}
 }
 
-// line is the bar, cut to the width of the terminal: a line that wraps could not be taken back. In a
-// narrow one, the bar is short too.
+// line is the bar, cut to the width of the terminal: a line that wraps could not be taken back. In
+// a narrow one, the bar is short too.
 func (p *Progress) line(done float64, what string) string {
 	width := p.width()
 	if width <= 0 {

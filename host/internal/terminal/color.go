@@ -20,7 +20,8 @@ func colors(env func(string) string) depth {
 	name := env("TERM")
 	for _, variable := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := env(variable); v != "" { // the first that is set counts
-			if _, set, ok := strings.Cut(strings.ToLower(v), "."); ok && !strings.HasPrefix(set, "utf") {
+			if _, set, ok := strings.Cut(strings.ToLower(v), "."); ok &&
+				!strings.HasPrefix(set, "utf") {
 				return plain // it has no half blocks
 			}
 			break
@@ -48,7 +49,9 @@ type tint uint32
 
 func rgb(r, g, b uint8) tint { return tint(r)<<16 | tint(g)<<8 | tint(b) }
 
-func (t tint) channels() (r, g, b int) { return int(t >> 16 & 255), int(t >> 8 & 255), int(t & 255) }
+func (t tint) channels() (r, g, b int) {
+	return int(t >> 16 & 255), int(t >> 8 & 255), int(t & 255)
+}
 
 // near says whether no one sees the difference between two colors.
 func (t tint) near(o tint) bool {

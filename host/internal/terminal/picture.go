@@ -157,7 +157,8 @@ func (p *picture) taken(t *text) bool {
 func narrow(r rune) rune {
 	switch {
 	case r < 0x300 && unicode.IsPrint(r), // Latin
-		r >= 0x370 && r < 0x590 && unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r), // Greek to Armenian
+		// Greek to Armenian
+		r >= 0x370 && r < 0x590 && unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r),
 		r >= 0x2010 && r <= 0x2027, r >= 0x2190 && r < 0x2300, r >= 0x2500 && r < 0x25fd:
 		return r
 	}

@@ -176,8 +176,8 @@ func played(t testing.TB, g *game.Title, seconds float64) func() *world.World {
 
 var titles = []*game.Title{arena.Title, crowd.Title, pong.Title, stack.Title}
 
-// TestEverySize draws on pages of every size, also such as no one has: nothing is written outside of
-// them, and all of them is.
+// TestEverySize draws on pages of every size, also such as no one has: nothing is written outside
+// of them, and all of them is.
 func TestEverySize(t *testing.T) {
 	for i, g := range titles {
 		w := played(t, g, 1)()
@@ -187,7 +187,8 @@ func TestEverySize(t *testing.T) {
 			for rows := 2; rows < 80; rows += 19 {
 				s := terminaltest.New(columns, rows)
 				p.draw(&game.Frame{World: w, Me: 1}, columns, rows)
-				s.Write(p.write(columns, rows, Status{Line: "about the game\x1b[2J, and more", Note: "paused"}))
+				s.Write(p.write(columns, rows,
+					Status{Line: "about the game\x1b[2J, and more", Note: "paused"}))
 				if s.Outside != 0 || len(s.Strange) != 0 {
 					t.Fatalf("%dx%d: %d outside, %q", columns, rows, s.Outside, s.Strange)
 				}
@@ -306,11 +307,15 @@ func TestTexts(t *testing.T) {
 		row  int
 		want string // of the row, between spaces
 	}{
-		{"left", func(s *draw.Surface) { s.Text(3, 5, 2, "Grüße", draw.White, draw.Left) }, 2, "Grüße"},
-		{"right", func(s *draw.Surface) { s.Text(40, 5, 2, "end", draw.White, draw.Right) }, 2, "end"},
-		{"cut", func(s *draw.Surface) { s.Text(40, 5, 2, "middle", draw.White, draw.Center) }, 2, "mid"},
+		{"left", func(s *draw.Surface) { s.Text(3, 5, 2, "Grüße", draw.White, draw.Left) }, 2,
+			"Grüße"},
+		{"right", func(s *draw.Surface) { s.Text(40, 5, 2, "end", draw.White, draw.Right) }, 2,
+			"end"},
+		{"cut", func(s *draw.Surface) { s.Text(40, 5, 2, "middle", draw.White, draw.Center) }, 2,
+			"mid"},
 		{"small", func(s *draw.Surface) { s.Text(3, 5, 0.5, "x", draw.White, draw.Left) }, 2, ""},
-		{"pale", func(s *draw.Surface) { s.Text(3, 5, 2, "x", draw.White.Alpha(0.05), draw.Left) }, 2, ""},
+		{"pale", func(s *draw.Surface) { s.Text(3, 5, 2, "x", draw.White.Alpha(0.05), draw.Left) },
+			2, ""},
 		{"covered", func(s *draw.Surface) {
 			s.Text(3, 5, 2, "hidden", draw.White, draw.Left)
 			s.Rect(0, 0, 6, 20, draw.RGB(0x805020))
@@ -328,7 +333,8 @@ func TestTexts(t *testing.T) {
 		}, 2, "?[2Jx????"},
 	} {
 		s := show(x.draw)
-		got := strings.Trim(strings.NewReplacer("▀", " ", "▄", " ", "█", " ").Replace(s.Line(x.row)), " ")
+		got := strings.Trim(strings.NewReplacer("▀", " ", "▄", " ", "█",
+			" ").Replace(s.Line(x.row)), " ")
 		if got != x.want {
 			t.Errorf("%s: %q, want %q", x.name, got, x.want)
 		}
