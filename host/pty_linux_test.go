@@ -118,6 +118,12 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 		Game:   world.Define("grumpy", world.State[grumpy]()),
 		Screen: game.Screen{Draw: func(*draw.Surface, *game.Frame) {}},
 	}
+	sloppy := &game.Title{
+		Game: pong.Game, Control: pong.Title.Control,
+		Screen: game.Screen{Draw: func(_ *draw.Surface, f *game.Frame) {
+			_ = []int{1, 2}[f.World.Tick()] // it is at 1, and then at 2
+		}},
+	}
 	for _, x := range []struct {
 		name string
 		game *game.Title
@@ -156,6 +162,8 @@ func TestTheTerminalIsAsItWas(t *testing.T) {
 			"context canceled"},
 		{"a panic", bad, PlayOptions{Speed: 10}, func(*pty, context.CancelFunc) {},
 			"world: the game panicked at tick 5"},
+		{"a panic while drawing", sloppy, PlayOptions{}, func(*pty, context.CancelFunc) {},
+			"pong panicked while it drew a frame: runtime error: index out of range"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p := newPty(t)

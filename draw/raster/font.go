@@ -182,9 +182,9 @@ z 3 04 34 00 30
 `
 
 // accented are letters with something above or below.
-const accented = "ÀAg ÁAa ÂAc ÃAt ÄAd ÅAr ÇC, ÈEg ÉEa ÊEc ËEd ÌIg ÍIa ÎIc ÏId ÑNt ÒOg ÓOa ÔOc ÕOt " +
-	"ÖOd ÙUg ÚUa ÛUc ÜUd ÝYa àag áaa âac ãat äad åar çc, èeg éea êec ëed ìıg íıa îıc ïıd ñnt " +
-	"òog óoa ôoc õot öod ùug úua ûuc üud ýya ÿyd"
+const accented = "ÀAg ÁAa ÂAc ÃAt ÄAd ÅAr ÇC, ÈEg ÉEa ÊEc ËEd ÌIg ÍIa ÎIc ÏId ÑNt ÒOg ÓOa " +
+	"ÔOc ÕOt ÖOd ÙUg ÚUa ÛUc ÜUd ÝYa àag áaa âac ãat äad åar çc, èeg éea êec ëed ìıg íıa " +
+	"îıc ïıd ñnt òog óoa ôoc õot öod ùug úua ûuc üud ýya ÿyd"
 
 var (
 	inked   sync.Once

@@ -15,9 +15,9 @@ func (p *page) begin(t *game.Title, d depth) {
 }
 
 // draw takes a frame for a page of a size.
-func (p *page) draw(f *game.Frame, columns, rows int) {
-	p.picture.draw(f, columns, rows-1)
+func (p *page) draw(f *game.Frame, columns, rows int) error {
 	p.drawn = true
+	return p.picture.draw(f, columns, rows-1)
 }
 
 // Colors of what is said beside a game.
@@ -40,6 +40,9 @@ func (p *page) write(columns, rows int, s Status) []byte {
 	line := p.cells[len(game):]
 	for i := range line {
 		line[i] = cell{' ', lineInk, linePaper}
+	}
+	if wrong := p.picture.wrong(); wrong != "" {
+		s.Line = wrong + "  " + s.Line
 	}
 	i := 0
 	for _, r := range s.Line {

@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"fmt"
 	"image"
 	_ "image/gif" // the formats that a title's assets may have
 	_ "image/jpeg"
 	_ "image/png"
 	"math"
+	"runtime/debug"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,6 +19,7 @@ import (
 // A picture is a title's frame in characters: two pixels in each, one above the other, and texts as
 // they are.
 type picture struct {
+	name    string
 	show    func(*draw.Surface, *game.Frame)
 	surface draw.Surface
 	raster  raster.Raster
@@ -43,7 +46,7 @@ type text struct {
 }
 
 func newPicture(t *game.Title) *picture {
-	p := &picture{show: t.Screen.Drawer(), pixels: new(image.RGBA)}
+	p := &picture{name: t.Name(), show: t.Screen.Drawer(), pixels: new(image.RGBA)}
 	p.raster.Images = raster.Files(t.Screen.Assets, 16<<20)
 	p.raster.Text = p.write
 	return p
@@ -58,10 +61,27 @@ const wide, high = 5, 10
 const tooSmall, asDrawn = 0.75, 6.0
 
 // draw takes a frame.
-func (p *picture) draw(f *game.Frame, columns, rows int) {
+func (p *picture) draw(f *game.Frame, columns, rows int) (err error) {
 	p.columns, p.rows = columns, rows
 	p.surface.Begin(float64(wide*columns), float64(high*rows))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s panicked while it drew a frame: %v\n%s", p.name, r, debug.Stack())
+		}
+	}()
 	p.show(&p.surface, f)
+	return nil
+}
+
+// wrong says what could not be drawn, for the author to read, or nothing.
+func (p *picture) wrong() string {
+	if missing := p.raster.Missing(); len(missing) > 0 {
+		return fmt.Sprintf("the image %q was not found in the title's Screen.Assets", missing[0])
+	}
+	if err := p.surface.Err(); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // paint makes characters of the frame that was drawn last.
@@ -72,7 +92,7 @@ func (p *picture) paint() {
 		p.cells = make([]cell, w*p.rows)
 	}
 	p.texts = p.texts[:0]
-	// What is wrong with a list was said to its author by the surface.
+	// A surface makes no list that is wrong.
 	_ = p.raster.Draw(p.pixels, p.surface.Library(), p.surface.List())
 	for i := range p.cells {
 		x, y := i%w, i/w

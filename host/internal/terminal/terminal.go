@@ -136,7 +136,9 @@ func (x *Terminal) Show(f *game.Frame, s func() Status) error {
 			f.Seconds = now.Sub(x.last).Seconds()
 		}
 		x.last = now
-		x.page.draw(f, columns, rows)
+		if err := x.page.draw(f, columns, rows); err != nil {
+			return err
+		}
 	}
 	if now.Sub(x.shown) < max(frameTime, x.pause) {
 		return nil

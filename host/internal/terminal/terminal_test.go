@@ -289,12 +289,15 @@ func TestTexts(t *testing.T) {
 	const columns, rows = 40, 11
 	show := func(f func(s *draw.Surface)) *terminaltest.Screen {
 		var p page
-		p.begin(&game.Title{Screen: game.Screen{Draw: func(s *draw.Surface, _ *game.Frame) {
+		p.begin(&game.Title{Game: pong.Game, Screen: game.Screen{Draw: func(s *draw.Surface,
+			_ *game.Frame) {
 			s.Camera(draw.Camera{X: 20, Y: 10, Width: 40, Height: 20}) // a unit is a pixel
 			f(s)
 		}}}, full)
 		s := terminaltest.New(columns, rows)
-		p.draw(&game.Frame{}, columns, rows)
+		if err := p.draw(&game.Frame{}, columns, rows); err != nil {
+			t.Error(err)
+		}
 		s.Write(p.write(columns, rows, Status{}))
 		if s.Outside != 0 || len(s.Strange) != 0 {
 			t.Errorf("%d characters outside, %q", s.Outside, s.Strange)
@@ -342,6 +345,50 @@ func TestTexts(t *testing.T) {
 	big := show(func(s *draw.Surface) { s.Text(20, 10, 12, "H", draw.White, draw.Center) })
 	if text := big.Text(); strings.Contains(text, "H") || !strings.ContainsAny(text, "▀▄█") {
 		t.Errorf("a large text is not drawn:\n%s", text)
+	}
+}
+
+// TestWhatIsWrongIsSaid: an image that is missing, a frame that is too large, and a panic.
+func TestWhatIsWrongIsSaid(t *testing.T) {
+	const columns, rows = 90, 10
+	for _, x := range []struct {
+		draw func(s *draw.Surface, f *game.Frame)
+		line string // begins so
+		err  string // contains that
+	}{
+		{func(s *draw.Surface, _ *game.Frame) {
+			s.Image("tank.png", 1, 1, 1, 1, 0, draw.White)
+		}, `the image "tank.png" was not found in the title's Screen.Assets  pong`, ""},
+		{func(s *draw.Surface, _ *game.Frame) {
+			for range draw.MaxList / 20 {
+				s.Circle(1, 1, 1, 0)
+			}
+		}, "", ""},
+		{func(s *draw.Surface, _ *game.Frame) {
+			for range draw.MaxList / 16 {
+				s.Circle(1, 1, 1, 0)
+			}
+		}, "a frame has more than 4 MB of calls; the rest of it was left out", ""},
+		{func(_ *draw.Surface, f *game.Frame) { f.World.Tick() }, "",
+			"pong panicked while it drew a frame: "},
+	} {
+		var p page
+		p.begin(&game.Title{Game: pong.Game, Screen: game.Screen{Draw: x.draw}}, plain)
+		err := p.draw(&game.Frame{}, columns, rows)
+		if (err != nil) != (x.err != "") || err != nil && !strings.Contains(err.Error(), x.err) {
+			t.Errorf("%v, want %q", err, x.err)
+		}
+		if err != nil {
+			if !strings.Contains(err.Error(), "terminal_test.go") {
+				t.Errorf("%v does not say where", err)
+			}
+			continue
+		}
+		s := terminaltest.New(columns, rows)
+		s.Write(p.write(columns, rows, Status{Line: "pong"}))
+		if line := s.Line(rows - 1); !strings.HasPrefix(line, x.line) {
+			t.Errorf("%q, want %q", line, x.line)
+		}
 	}
 }
 
