@@ -17,16 +17,16 @@ import (
 )
 
 // mostNames is how many names of the toolkit an author of a networked game has to learn.
-const mostNames = 40
+const mostNames = 44
 
-// TestNames: docs/author.md lists the names to learn, no more than forty, and the game outside of
+// TestNames: docs/author.md lists the names to learn, no more than forty-four, and the game outside of
 // the repository uses no others.
 func TestNames(t *testing.T) {
 	page, err := os.ReadFile("../docs/author.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, ok := strings.Cut(string(page), "## The forty names")
+	_, list, ok := strings.Cut(string(page), "## The names to learn")
 	if !ok {
 		t.Fatal("the page has no list of names")
 	}
@@ -77,8 +77,15 @@ func names(t *testing.T, file string, used map[string]bool) {
 			packages[path.Base(p)] = true
 		}
 	}
-	params := map[string]string{} // a name means the same type in all of the file
-	ast.Inspect(f, func(n ast.Node) bool {
+	for _, d := range f.Decls {
+		namesOf(d, packages, used)
+	}
+}
+
+// namesOf collects the names of one declaration, in which a parameter's name means one type.
+func namesOf(d ast.Decl, packages, used map[string]bool) {
+	params := map[string]string{}
+	ast.Inspect(d, func(n ast.Node) bool {
 		field, ok := n.(*ast.Field)
 		if !ok {
 			return true
@@ -98,7 +105,7 @@ func names(t *testing.T, file string, used map[string]bool) {
 		}
 		return true
 	})
-	ast.Inspect(f, func(n ast.Node) bool {
+	ast.Inspect(d, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true

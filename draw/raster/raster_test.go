@@ -190,9 +190,9 @@ func TestAreas(t *testing.T) {
 		}
 		return out
 	}
-	for i := range 40 {
+	for i := range 20 {
 		x, y := 50+float64(i)*0.137, 50-float64(i)*0.091
-		angle, r := float64(i)*0.3, 3+float64(i)*0.7
+		angle, r := float64(i)*0.3, 3+float64(i)*1.4
 		for _, shape := range []struct {
 			name string
 			area float64
@@ -582,7 +582,7 @@ func TestStrangeLists(t *testing.T) {
 	s.Begin(100, 58)
 	scene(&s)
 	random := rand.New(rand.NewPCG(1, 2))
-	n := 200
+	n := 60
 	if os.Getenv("COEVAL_SOAK") != "" {
 		n = 100000
 	}

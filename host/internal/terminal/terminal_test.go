@@ -180,11 +180,11 @@ var titles = []*game.Title{arena.Title, crowd.Title, pong.Title, stack.Title}
 // of them, and all of them is.
 func TestEverySize(t *testing.T) {
 	for i, g := range titles {
-		w := played(t, g, 1)()
+		w := played(t, g, 0.5)()
 		var p page
 		p.begin(g, depth(i%3))
-		for columns := 1; columns < 200; columns += 39 {
-			for rows := 2; rows < 80; rows += 19 {
+		for columns := 1; columns < 200; columns += 61 {
+			for rows := 2; rows < 80; rows += 29 {
 				s := terminaltest.New(columns, rows)
 				p.draw(&game.Frame{World: w, Me: 1}, columns, rows)
 				s.Write(p.write(columns, rows,
@@ -205,14 +205,16 @@ func TestEverySize(t *testing.T) {
 // one character, or color.
 func TestLook(t *testing.T) {
 	for _, g := range titles {
-		step := played(t, g, 3)
+		step := played(t, g, 0.5)
 		for i, size := range [][2]int{{100, 30}, {80, 24}, {100, 30}} {
 			var p page
 			p.begin(g, depth(i))
 			s := terminaltest.New(size[0], size[1])
 			p.draw(&game.Frame{World: step(), Me: 1, Fresh: true}, size[0], size[1])
 			s.Write(p.write(size[0], size[1], Status{Line: g.Name()}))
-			keep(t, fmt.Sprintf("%s-%d", g.Name(), i), s.Image())
+			if *look != "" {
+				keep(t, fmt.Sprintf("%s-%d", g.Name(), i), s.Image())
+			}
 			looks := map[terminaltest.Cell]bool{}
 			for j := range size[0] * (size[1] - 1) {
 				looks[s.At(j%size[0], j/size[0])] = true
@@ -360,13 +362,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			s.Image("tank.png", 1, 1, 1, 1, 0, draw.White)
 		}, `the image "tank.png" was not found in the title's Screen.Assets  pong`, ""},
 		{func(s *draw.Surface, _ *game.Frame) {
-			for range draw.MaxList / 20 {
-				s.Circle(1, 1, 1, 0)
-			}
-		}, "", ""},
-		{func(s *draw.Surface, _ *game.Frame) {
-			for range draw.MaxList / 16 {
-				s.Circle(1, 1, 1, 0)
+			for range draw.MaxList / draw.MaxText {
+				s.Text(1, 1, 1, strings.Repeat("x", draw.MaxText), draw.White, draw.Left)
 			}
 		}, "a frame has more than 4 MB of calls; the rest of it was left out", ""},
 		{func(_ *draw.Surface, f *game.Frame) { f.World.Tick() }, "",
