@@ -185,10 +185,11 @@ func (c *Conn) fillBulk(f *frames) {
 		return
 	}
 	r := &c.rate
-	if need := float64(c.datagram+udpOverhead) + r.burst; r.bucket < min(need, r.size(c.datagram)) {
+	if need := float64(c.datagram+udpOverhead) + r.burst; c.room() < min(need, r.size()-1) {
 		r.starved = true
 		return
 	}
+	f.unrestrict() // where a chunk is more than the bucket ever holds, messages wait for it
 	f.bulk = true
 	b := s.queue[0]
 	i, purpose := b.next, SentBulk

@@ -23,8 +23,8 @@ func (c *Conn) fillControl(f *frames, spare int) {
 		c.fillWanted(f, spare)
 	}
 	q, every := &c.measure, clockEvery
-	if q.clocksSent < clockSamples {
-		every = clockQuick
+	if q.clocksSent < clockSamples || q.smooth-q.base() > c.queueAllowed()/2 {
+		every = clockQuick // so that the peer can tell on which of the two ways there is a queue
 	}
 	if c.m.now-q.lastClock >= every && f.room(0)-spare >= 8 {
 		q.lastClock = c.m.now

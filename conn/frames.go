@@ -75,6 +75,9 @@ func (f *frames) restrict(budget float64) {
 	f.limit = max(min(f.limit, int(budget)-udpOverhead-tagSize), f.used())
 }
 
+// unrestrict lets the packet grow as large as any.
+func (f *frames) unrestrict() { f.limit = f.conn.datagram - tagSize }
+
 // used is how long the packet is so far.
 func (f *frames) used() int { return f.n + f.heldSize() }
 

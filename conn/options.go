@@ -77,7 +77,7 @@ type Options struct {
 	// one at each Flush. It can be changed later, for one connection.
 	SendRate float64
 	// Rate, MinRate and MaxRate are bytes a second: where the rate controller starts,
-	// and between which bounds it stays. Zeros mean 32 KiB, 4 KiB and 8 MiB.
+	// and between which bounds it stays. Zeros mean 8 KiB, 1 KiB and 8 MiB.
 	Rate, MinRate, MaxRate int
 	// RideShare is how many bytes of each packet may repeat small reliable messages
 	// that have not been acknowledged yet. Zero means a quarter of a packet, less than zero none.
@@ -197,8 +197,8 @@ func (o *Options) fill(maxBulk int) error {
 	fillDuration(&o.Timeout, 10*time.Second)
 	fillDuration(&o.KeepAlive, time.Second)
 	o.renewAfter = cmp.Or(o.renewAfter, renewAfter)
-	fillInt(&o.Rate, 32<<10)
-	fillInt(&o.MinRate, 4<<10)
+	fillInt(&o.Rate, 8<<10)
+	fillInt(&o.MinRate, 1<<10)
 	fillInt(&o.MaxRate, 8<<20)
 	if o.MinRate > o.MaxRate {
 		return fmt.Errorf("conn: MinRate %d is above MaxRate %d", o.MinRate, o.MaxRate)

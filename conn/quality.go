@@ -17,10 +17,14 @@ type Quality struct {
 	// most, if nothing else is known than that light takes time. Both are zero
 	// until the peer's clock has been heard.
 	Offset, OffsetError time.Duration
-	// Rate is bytes a second that may be sent, by the rate controller's judgement;
-	// Queue the delay that it takes for queueing on the path.
-	Rate  int
-	Queue time.Duration
+	// Rate is bytes a second that may be sent, by the rate controller's judgement; Queue the
+	// delay that it takes for queueing on the way to the peer, and QueueIn on the way back.
+	Rate           int
+	Queue, QueueIn time.Duration
+	// Limit is bytes a second that the path was seen to carry, because a queue formed; zero
+	// where none has, and Rate is then no more than what was needed so far. Packet is the mean
+	// size of packets sent. Rate, Limit and Packet count the headers of UDP and IP.
+	Limit, Packet int
 	// InFlight is bytes sent whose fate is not known yet.
 	InFlight int
 }
@@ -36,8 +40,10 @@ type measure struct {
 	trip      time.Duration // the last that was measured
 	tripFresh bool          // and that with the packet at hand
 
-	// The least round trip, of this period and of the one before.
+	// The least round trip, of this period and of the one before; and the least time on the way
+	// from the peer, by the peer's clock, which may be anything.
 	least, leastBefore time.Duration
+	in, inBefore       time.Duration
 	leastSince         time.Duration
 
 	lossOut, lossIn   float64
@@ -61,13 +67,15 @@ const (
 	clockQuick     = 100 * time.Millisecond // for the first few
 	initialTrip    = 500 * time.Millisecond
 	leastPeriod    = 10 * time.Second
+	shorterBy      = 10 * time.Millisecond // at least, where the path is another
 	lossPeriod     = 500 * time.Millisecond
 	unmeasuredTrip = time.Duration(1<<63 - 1)
 )
 
 func newMeasure(now time.Duration) measure {
 	return measure{smooth: initialTrip, latest: initialTrip, deviation: initialTrip / 4,
-		least: unmeasuredTrip, leastBefore: unmeasuredTrip, lossAt: now,
+		least: unmeasuredTrip, leastBefore: unmeasuredTrip,
+		in: unmeasuredTrip, inBefore: unmeasuredTrip, lossAt: now,
 		lastClock: now - clockEvery}
 }
 
@@ -99,20 +107,35 @@ func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
 	}
 	q.trip, q.tripFresh = trip, true
 	q.samples++
+	if base := q.base(); trip < base-base/4-shorterBy && q.samples > roundSamples {
+		c.rate.shorter()
+	}
 	if now-q.leastSince > leastPeriod {
 		q.leastBefore, q.least, q.leastSince = q.least, trip, now
+		q.inBefore, q.in = q.in, unmeasuredTrip
 	}
 	q.least = min(q.least, trip)
 	c.rate.least = min(c.rate.least, trip)
 	c.rate.samples++
 }
 
+// longer makes a round trip the least, and so a time on the way from the peer, where the path has
+// become longer.
+func (q *measure) longer(trip, in time.Duration) {
+	q.least, q.leastBefore = trip, trip
+	q.in, q.inBefore = in, in
+}
+
+// base is what a round trip takes without queues; unmeasuredTrip before the first.
 func (q *measure) base() time.Duration { return min(q.least, q.leastBefore) }
 
 // hearClock learns from the peer's clock, which came with the acknowledgement
 // that was just measured: halfway back its clock showed what the packet says.
 func (c *Conn) hearClock(theirs time.Duration) {
 	q := &c.measure
+	in := c.m.raw - theirs
+	q.in = min(q.in, in)
+	c.rate.leastIn = min(c.rate.leastIn, in)
 	if !q.tripFresh {
 		return // no round trip was measured with this packet
 	}
@@ -162,6 +185,9 @@ func (c *Conn) Quality() Quality {
 		LossIn:   q.lossIn,
 		Rate:     int(c.rate.bytes),
 		Queue:    c.rate.queue,
+		QueueIn:  c.rate.queueIn,
+		Limit:    int(c.rate.limit),
+		Packet:   int(c.rate.mean),
 		InFlight: c.sent.flightBytes,
 	}
 	if q.samples > 0 {

@@ -231,8 +231,8 @@ func (c *Conn) setAddr(to netip.AddrPort) {
 	if elsewhere {
 		// Another network: what was learnt of the old one's capacity does not hold.
 		c.rate.bytes = min(c.rate.bytes, float64(c.m.opt.Rate))
-		c.rate.limited = false
-		c.measure.least, c.measure.leastBefore = unmeasuredTrip, unmeasuredTrip
+		c.rate.shorter()
+		c.measure.longer(unmeasuredTrip, unmeasuredTrip)
 	}
 	c.m.stats.Moves++
 	c.m.emit(Roamed, c)

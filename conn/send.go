@@ -226,7 +226,7 @@ func (c *Conn) sendWaiting() {
 	f := &c.m.frames
 	sent := false
 	due := c.due()
-	for c.urgent || c.rate.bucket > 0 {
+	for c.urgent || c.room() > 0 {
 		c.urgent = false
 		f.begin(c, ackRoomMax)
 		c.fillControl(f, 0)
@@ -239,8 +239,13 @@ func (c *Conn) sendWaiting() {
 				c.fillRide(f, 0)
 				free = f.used() - free
 			}
-			f.restrict(c.rate.bucket + float64(free))
+			free -= f.used()
 			c.fillReliable(f, 0)
+			// What is reliable may overdraw the budget by a packet, lest one that is larger than
+			// the budget ever is waits forever; and so may anything where the budget is full.
+			if free += f.used(); c.rate.bucket < c.rate.size()*3/4 {
+				f.restrict(c.room() + float64(free))
+			}
 			c.fillUnreliable(f)
 			if c.waiting == 0 {
 				c.fillBulk(f)
@@ -274,8 +279,9 @@ func (c *Conn) mayRide() bool {
 	if c.waiting&c.m.unreliable != 0 {
 		return true
 	}
-	return c.waiting != 0 && (c.measure.outLost > 0 || c.measure.lossOut > rideLoss) &&
-		c.rate.bucket > c.rate.size(c.datagram)/2
+	return c.waiting != 0 && !c.bulkOut.ready() &&
+		(c.measure.outLost > 0 || c.measure.lossOut > rideLoss) &&
+		c.rate.bucket > c.rate.size()*3/4
 }
 
 // rideLoss is the share of lost packets below which a path counts as sound.

@@ -2,80 +2,37 @@ package predict
 
 import (
 	"testing"
-	"time"
 
 	"github.com/coeval-dev/coeval/conn"
 )
 
-// A narrow is a way to the server with a queue before it, in which some of what waits is one's own.
-type narrow struct {
-	// bytes a second that it carries; bytes of a packet's headers, and of a tick's command
-	rate, packet, command float64
-	others                time.Duration // what waits there anyway
-	size                  float64       // bytes that may wait
-	waits                 float64
-}
-
-// run plays for a while, with a snapshot every twentieth of a second, and gives the mean of the
-// last half of the queue and of the packets sent in a second.
-func (n *narrow) run(c *Cadence, from *time.Duration, d time.Duration) (queue time.Duration,
-	packets float64) {
-	const step = 50 * time.Millisecond
-	count := 0
-	for end := *from + d; *from < end; *from += step {
-		rate := c.PerSecond()
-		if rate == 0 {
-			rate = 60
-		}
-		n.waits += (rate*n.packet + 60*n.command - n.rate) * step.Seconds()
-		n.waits = min(max(n.waits, 0), n.size)
-		q := time.Duration(n.waits/n.rate*float64(time.Second)) + n.others
-		c.Observe(*from,
-			conn.Quality{
-				Queue: q, RoundTrip: 120*time.Millisecond + q, Jitter: 5 * time.Millisecond})
-		if end-*from <= d/2 {
-			queue += q
-			packets += rate
-			count++
-		}
-	}
-	return queue / time.Duration(count), packets / float64(count)
-}
-
+// TestCadence: as many packets as the connection allows, and not more or fewer for a little more or
+// less of it.
 func TestCadence(t *testing.T) {
+	var c Cadence
 	for _, x := range []struct {
-		name    string
-		way     narrow
-		least   float64 // packets a second
-		most    float64
-		waiting time.Duration
+		name string
+		q    conn.Quality
+		want float64
 	}{
-		{"wide", narrow{rate: 1e6, packet: 90, command: 3, size: 1e5}, 60, 60, 0},
-		{"too narrow for headers", narrow{rate: 4200, packet: 90, command: 3, size: 2800}, 29, 33,
-			100 * time.Millisecond},
-		{"very narrow", narrow{rate: 2000, packet: 90, command: 3, size: 2800}, 15, 18,
-			100 * time.Millisecond},
-		{"a queue of others",
-			narrow{rate: 1e6, packet: 90, command: 3, size: 1e5, others: 500 * time.Millisecond},
-			50, 60, 500 * time.Millisecond},
+		{"nothing known", conn.Quality{Rate: 8192, Packet: 90}, 0},
+		{"a low rate that is no limit", conn.Quality{Rate: 1000, Packet: 90}, 0},
+		{"a modem", conn.Quality{Rate: 3600, Limit: 4200, Packet: 90}, 30},
+		{"a little less", conn.Quality{Rate: 2900, Limit: 4200, Packet: 90}, 30},
+		{"a little more", conn.Quality{Rate: 6200, Limit: 6200, Packet: 90}, 30},
+		{"while a queue drains", conn.Quality{Rate: 1300, Limit: 4200, Packet: 90}, 10},
+		{"next to nothing", conn.Quality{Rate: 100, Limit: 4200, Packet: 90}, 10},
+		{"again", conn.Quality{Rate: 3600, Limit: 4200, Packet: 90}, 30},
+		{"a wider line", conn.Quality{Rate: 8192, Limit: 9000, Packet: 90}, 0},
+		{"a modem once more", conn.Quality{Rate: 3600, Limit: 4200, Packet: 90}, 30},
+		{"no limit any more", conn.Quality{Rate: 3600, Packet: 90}, 0},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			var c Cadence
-			var now time.Duration
-			queue, packets := x.way.run(&c, &now, 4*time.Minute)
-			t.Logf("%.1f packets a second, %v wait", packets, queue.Round(time.Millisecond))
-			if packets < x.least || packets > x.most || queue > x.waiting {
-				t.Errorf("want %v to %v packets, and no more than %v to wait", x.least, x.most,
-					x.waiting)
-			}
-			x.way = narrow{rate: 1e6, packet: 90, command: 3, size: 1e5} // a better network
-			if x.way.run(&c, &now, 20*time.Minute); c.PerSecond() != 0 {
-				t.Errorf("%v packets a second on a wide way", c.PerSecond())
-			}
-		})
+		if c.Observe(0, x.q); c.PerSecond() != x.want {
+			t.Errorf("%s: %v packets a second, want %v", x.name, c.PerSecond(), x.want)
+		}
 	}
-	c := Cadence{Rate: 20, every: 2}
-	if c.PerSecond() != 10 {
-		t.Errorf("%v packets a second for a game of 20 ticks", c.PerSecond())
+	slow := Cadence{Rate: 20}
+	if slow.Observe(0, conn.Quality{Rate: 1200, Limit: 1200, Packet: 90}); slow.PerSecond() != 10 {
+		t.Errorf("%v packets a second for a game of 20 ticks", slow.PerSecond())
 	}
 }

@@ -262,6 +262,13 @@ func (c *Client) Moved() {
 	c.clock.Moved()
 }
 
+// SetLeast tells the least round trip of late, by which the clock notices that the path is another.
+func (c *Client) SetLeast(roundTrip time.Duration) {
+	if c.style != None {
+		c.clock.SetLeast(roundTrip)
+	}
+}
+
 // SetQuality tells what the connection measures: the round trip, and the share of datagrams lost on
 // the way to the server.
 func (c *Client) SetQuality(roundTrip time.Duration, loss float64) {

@@ -36,7 +36,9 @@ type Clock struct {
 	deaf  float64    // until when reports are about commands from before a jump
 	first world.Tick // the first command after it
 	trip  float64    // round trip in seconds
+	least float64    // the least of late, in seconds, or zero
 	loss  float64
+	hurry bool // the path has become shorter, and the lead is not yet
 
 	leads [leadsKept]float64 // the lead at each of the last ticks
 }
@@ -45,6 +47,9 @@ const (
 	leadsKept = 256
 	// recent is how many reports tell how early commands come now.
 	recent = 20
+	// hurryFor is for how many seconds, after a change of the path, reports are awaited that tell
+	// what the lead should be.
+	hurryFor = 1
 )
 
 // ClockOptions say how a Clock runs. The zero value runs for 60 ticks a second and is right for
@@ -153,6 +158,19 @@ func (c *Clock) SetQuality(roundTrip time.Duration, loss float64) {
 	c.loss = min(max(loss, 0), 1)
 }
 
+// SetLeast tells the least round trip of late. Where it falls by much, the path is another: what
+// was measured of the old one does not count any more, and the lead is made shorter as fast as may
+// be.
+func (c *Clock) SetLeast(roundTrip time.Duration) {
+	least := roundTrip.Seconds()
+	if c.running && least > 0 && least < 0.6*c.least-0.01 {
+		c.reports.drop(len(c.reports.at))
+		c.deaf = max(c.deaf, c.now+c.least)
+		c.hurry = true
+	}
+	c.least = least
+}
+
 // Report takes what a snapshot says: how many quarters of a tick before they were needed commands
 // arrived, negative if late. Of the commands since the snapshot before, it should be the least:
 // when a path stalls, the last of those that then come together is the only one in time.
@@ -244,8 +262,9 @@ func (c *Clock) pass(now time.Duration) {
 	const ease = 1.0 // seconds in which an error mostly goes away
 	off := c.target - c.lead
 	limit := c.o.Gentle
+	c.hurry = c.hurry && (off < -1 || c.now < c.deaf+hurryFor)
 	switch {
-	case off < -c.o.Jump:
+	case off < -c.o.Jump || c.hurry && off < 0:
 		limit = c.o.Brake
 	case off > 1 || off < -c.o.Jump/2:
 		limit = c.o.Brisk // commands are late, or everything is long

@@ -35,6 +35,8 @@ type commands struct {
 
 	repeats predict.Redundancy
 	pace    predict.Cadence
+	posted  world.Tick // the newest that was put into a packet
+	size    int        // bytes of the last packet with commands, about
 }
 
 func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
@@ -55,7 +57,7 @@ func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
 }
 
 // begin starts with a new world.
-func (m *commands) begin() { m.sent = 0 }
+func (m *commands) begin() { m.sent, m.posted = 0, 0 }
 
 // observe learns how the network does, with each snapshot.
 func (m *commands) observe(now time.Duration, q conn.Quality) {
@@ -118,13 +120,32 @@ func (c *Client) post() {
 	idle := m.resting - max(rate/2, 2*most)
 	c.live = c.ways.Audience(c.live[:0])
 	for _, w := range c.live {
+		main := w == c.ways.Main()
 		switch {
-		case idle <= 0 || w != c.ways.Main():
+		case idle <= 0 && main && c.predicts():
+			c.postDue(w, last)
+		case idle <= 0 || !main:
 			c.postTo(w, last)
 		case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
 			c.postTo(w, 0)
 		}
 	}
+}
+
+// postDue sends commands if there is room for a packet by now: the last few, and those that no
+// packet had room for.
+func (c *Client) postDue(w *ways.Way, last int) {
+	m := &c.commands
+	if !w.Alive() || !w.Conn().Due(c.now) || w.Conn().Budget(c.now) < m.size {
+		return
+	}
+	if m.posted > 0 && m.sent > m.posted {
+		last += int(min(m.sent-m.posted, maxRedundancy)) - 1
+	}
+	c.postTo(w, min(last, maxRedundancy))
+	m.posted = m.sent
+	// What package conn and the carrier add to it is less than 60 bytes.
+	m.size = len(c.scratch) + 60
 }
 
 // postTo sends the last few commands, oldest first, and what goes with them. None means that the

@@ -9,6 +9,11 @@ import (
 type Numbers struct {
 	RoundTrip, Jitter time.Duration
 	LossIn, LossOut   float64
+	// Rate is bytes a second that may be sent, headers included; Limit what the way to the server
+	// was seen to carry, zero where no queue has formed. QueueOut and QueueIn are what packets wait
+	// on the way to the server and on the way back.
+	Rate, Limit       int
+	QueueOut, QueueIn time.Duration
 	Ahead             float64 // ticks that the client is ahead of the newest snapshot
 	Behind            float64 // ticks that interpolated things are behind the newest snapshot
 	Early             int     // quarters of a tick that commands came early
@@ -71,6 +76,7 @@ func (s *Session) measure(v *View) {
 	if cn := c.Conn(); cn != nil {
 		q := cn.Quality()
 		n.RoundTrip, n.Jitter, n.LossIn, n.LossOut = q.RoundTrip, q.Jitter, q.LossIn, q.LossOut
+		n.Rate, n.Limit, n.QueueOut, n.QueueIn = q.Rate, q.Limit, q.Queue, q.QueueIn
 	}
 	st, l := c.Stats(), c.Ledger()
 	n.Snapshots, n.SnapshotBytes, n.Early = st.Snapshots, st.Bytes, st.Early

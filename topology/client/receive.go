@@ -219,6 +219,7 @@ func (c *Client) snapshot(s *replica.Snapshot) {
 		c.stats.Repeated += uint64(s.Repeated)
 		q := c.Conn().Quality()
 		c.predict.SetQuality(q.RoundTrip, q.LossOut)
+		c.predict.SetLeast(q.RoundTripMin)
 		c.predict.SetJitter(q.Jitter)
 		c.commands.observe(c.now, q)
 	}

@@ -12,8 +12,9 @@ import (
 // This file is the way of a snapshot: choose whose turn it is, look and encode for all of them at
 // once, send one after the other.
 
-// leastRoom is what a snapshot must have to hold anything.
-const leastRoom = 64
+// leastRoom is what a snapshot must have to be worth its headers: where there is less, the next
+// turn has more. So on a narrow path there are fewer snapshots, and not just smaller ones.
+const leastRoom = 200
 
 // composeSpare is kept free in each packet, since what package conn puts in front of a message may
 // take a byte or two more than it reckons with.
@@ -35,6 +36,7 @@ func (s *Server) choose() {
 		budget := p.conn.Budget(s.now)
 		if budget < leastRoom {
 			s.stats.Starved++
+			budget = 0
 		}
 		p.room = replica.Room{
 			Packet: p.conn.MaxPayload() - composeSpare, Budget: budget, Early: p.early,

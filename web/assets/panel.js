@@ -75,6 +75,7 @@ function show(live) {
     set('jitter', n.jitter);
     set('loss', n.loss);
   }
+  down = live.limit;
   rows(live);
 }
 
@@ -147,6 +148,9 @@ const styles = {
   halflife: 'As quake3, and the server goes back in time to judge your shots: aim at what you see.',
 };
 
+const most = n => n ? `${bytes(n)}/s` : 'no limit met'; // bytes a second that the path takes
+let down = 0; // the same from the server, as it says
+
 let last;
 let told = '';
 setInterval(() => {
@@ -162,6 +166,7 @@ setInterval(() => {
     wrong.add(now, rate('corrected'), rate('own'));
     $('trip-now').textContent = `${ms(s.roundTrip)} ± ${ms(s.jitter)}, ${s.ahead.toFixed(1)} ahead`;
     $('bytes-now').textContent = `${bytes(rate('received'))} in, ${bytes(rate('sent'))} out`;
+    $('line-now').textContent = `path: ${most(down)} in, ${most(s.limit)} out; waits ${ms(s.queueIn)} in, ${ms(s.queueOut)} out`;
     $('wrong-now').textContent = `${rate('corrected').toFixed(2)} u/s, own ${rate('own').toFixed(2)}`;
     [trip, traffic, wrong].forEach(p => p.draw());
     last = { at: now, s };

@@ -18,6 +18,9 @@ type liveState struct {
 	TickMS  float64      `json:"tick_ms"`
 	Presets []string     `json:"presets"`
 	Network networkState `json:"network"`
+	// Limit is bytes a second that the narrowest of the players' paths was seen to carry from the
+	// server, or zero.
+	Limit int `json:"limit"`
 	// Sent is what the server's links say they have taken, in bytes; Rows are what it was for, and
 	// add up to it.
 	Sent uint64    `json:"sent"`

@@ -191,7 +191,14 @@ func (h *demoServer) state(ctx context.Context) (any, error) { return h.live(ctx
 func (h *demoServer) live(ctx context.Context) (liveState, error) {
 	out, err := serve.Ask(ctx, h.server.Do, func() liveState {
 		st, l := serve.StatusOf(h.server), h.server.Ledger()
+		limit := 0
+		for seat := range h.server.Seats {
+			if q := seat.Quality(); q.Limit > 0 && (limit == 0 || q.Limit < limit) {
+				limit = q.Limit
+			}
+		}
 		return liveState{
+			Limit:   limit,
 			Players: st.Players, Away: st.Away, Clients: h.server.Population().Connections,
 			Map: st.Level, Tick: st.Tick, TickMS: st.TickMS,
 			Sent: h.server.Counters().SentBytes, Rows: byteRows(h.server, &l),

@@ -328,6 +328,7 @@ func (m *Metrics) connections(s *server.Server) {
 	var n float64
 	var least, most, all time.Duration
 	var lossIn, lossOut float64
+	narrow, queue := 0, time.Duration(0)
 	for seat := range s.Seats {
 		q := seat.Quality()
 		if seat.Away() || q.RoundTrip == 0 {
@@ -340,6 +341,10 @@ func (m *Metrics) connections(s *server.Server) {
 		all += q.RoundTrip
 		lossIn += q.LossIn
 		lossOut += q.LossOut
+		queue = max(queue, q.Queue)
+		if q.Limit > 0 {
+			narrow++
+		}
 		n++
 	}
 	if n == 0 {
@@ -352,4 +357,8 @@ func (m *Metrics) connections(s *server.Server) {
 		})
 	Gauges(m, "loss_ratio", "Mean share of packets lost, to clients (out) and from them (in).",
 		"direction", map[string]float64{"in": lossIn / n, "out": lossOut / n})
+	m.Gauge("narrow_paths", "Clients who are sent less because their path carries no more.",
+		float64(narrow))
+	m.Gauge("queue_seconds", "The longest wait of packets on the way to a client.",
+		queue.Seconds())
 }
