@@ -84,6 +84,15 @@ func (s *Surface) Overlay() {
 	}
 }
 
+// Zoom is Overlay with units that are some times as large, so that as many fewer fit on the screen:
+// for what must be read on a small one.
+func (s *Surface) Zoom(times float64) {
+	if times > 0 && finite(s.width/times, s.height/times) && s.room(9) {
+		s.list = append(s.list, byte(OpOverlay))
+		s.floats(s.width/times, s.height/times)
+	}
+}
+
 // Rect fills a rectangle from a corner.
 func (s *Surface) Rect(x, y, w, h float64, c Color) { s.call(OpRect, c, x, y, w, h) }
 

@@ -33,6 +33,10 @@ func text(v js.Value, name string) string {
 // Ready tells the page that there is something to see.
 func Ready() { js.Global().Call("coevalReady") }
 
+// Furnish has the page show its buttons and the pointer, for a program that knows all of "board",
+// "help" and "say" as things to set.
+func Furnish() { js.Global().Call("coevalFurnish") }
+
 // Say has the page say what the player waits for.
 func Say(status string) {
 	js.Global().Get("document").Call("getElementById", "step").Set("textContent", status)

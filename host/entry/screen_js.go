@@ -230,13 +230,21 @@ func (s *Screen) Given() {
 }
 
 // Pressed says whether a key went down since the last frame that is not one of the game's own.
-func (s *Screen) Pressed(k game.Key) bool {
-	return s.free(k) && s.fresh[k>>6]>>(k&63)&1 != 0
-}
+func (s *Screen) Pressed(k game.Key) bool { return s.free(k) && s.Struck(k) }
 
 // Held says whether a key is down that is not one of the game's own.
 func (s *Screen) Held(k game.Key) bool {
 	return s.free(k) && s.keys(wordHeld)[k>>6]>>(k&63)&1 != 0
 }
 
+// Struck says whether a key went down since the last frame, whoever it belongs to.
+func (s *Screen) Struck(k game.Key) bool { return s.fresh[k>>6]>>(k&63)&1 != 0 }
+
 func (s *Screen) free(k game.Key) bool { return s.input.Asked()[k>>6]>>(k&63)&1 == 0 }
+
+// Tell adds how the screen keeps up to what a page's panel shows.
+func (s *Screen) Tell(out map[string]any) {
+	out["rate"], out["ratio"] = 1000/max(1, s.Interval), s.Ratio
+	out["program"], out["replay"] = s.Program, s.Replay
+	out["work"] = s.Program + s.Replay
+}

@@ -11,6 +11,7 @@ let said = '', held = 0, memory, view, words, drawn = new Set(), texts = [];
 const down = new Set();
 globalThis.coevalConfig = { name: 'node', style: '' };
 globalThis.document = { getElementById: () => ({ set textContent(text) { said = text; } }) };
+globalThis.coevalFurnish = () => {};
 globalThis.coevalWarn = text => { said = text; };
 
 // A screen with the words that web/assets/screen.js shares with the program.

@@ -3,9 +3,10 @@
 
 import { Screen } from '/assets/screen.js';
 
-const bar = document.getElementById('part');
-const step = document.getElementById('step');
-const loading = document.getElementById('loading');
+const $ = id => document.getElementById(id);
+const bar = $('part');
+const step = $('step');
+const loading = $('loading');
 const query = new URLSearchParams(location.search);
 const remembered = key => { try { return localStorage.getItem(key) || ''; } catch { return ''; } };
 
@@ -49,33 +50,71 @@ window.coevalJoin = async () => {
   };
 };
 
+$('warnings').addEventListener('click', () => { $('warnings').replaceChildren(); $('warnings').hidden = true; });
+
 // coevalReady is called by the program when there is something to see.
 window.coevalReady = () => { loading.hidden = true; };
 
-// pressed is what the page itself does with a key that the game has no use for.
+// What the page itself does, by a key that the game has no use for or by a button. Some of it a browser allows only in the very moment of a press.
+const deeds = {
+  full() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen?.().catch(() => {}); // not everywhere
+  },
+  mute() {
+    const screen = window.coevalScreen;
+    screen.setMute(!screen.mute);
+    document.querySelector('[data-do=mute]').classList.toggle('off', screen.mute);
+  },
+  say() {
+    $('chat').hidden = false;
+    $('line').focus();
+  },
+  board() { window.coeval?.set('board', ''); },
+  help() { window.coeval?.set('help', ''); },
+};
+const keys = { KeyF: 'full', KeyM: 'mute', Enter: 'say' };
+let furnished = false;
+
 function pressed(code) {
-  switch (code) {
-    case 'KeyF':
-      if (document.fullscreenElement) document.exitFullscreen();
-      else document.documentElement.requestFullscreen?.().catch(() => {}); // not everywhere
-      return true;
-    case 'KeyM':
-      window.coevalScreen.setMute(!window.coevalScreen.mute);
-      return true;
-  }
-  return false;
+  const deed = keys[code];
+  if (!deed || deed === 'say' && !furnished) return false;
+  deeds[deed]();
+  return true;
 }
+
+// coevalFurnish is called by a program that leaves chat, scores and help to the page.
+window.coevalFurnish = () => {
+  furnished = true;
+  document.body.classList.add('furnished');
+  $('tools').hidden = false;
+};
+$('tools').addEventListener('pointerdown', e => {
+  e.preventDefault(); // keys stay with the game
+  if (e.pointerType === 'touch') $('tools').classList.add('touched');
+});
+$('tools').addEventListener('click', e => deeds[e.target.dataset?.do]?.());
+const unsay = () => { $('chat').hidden = true; $('line').value = ''; $('line').blur(); };
+$('chat').addEventListener('submit', e => {
+  e.preventDefault();
+  const line = $('line').value.trim();
+  if (line) window.coeval?.set('say', line);
+  unsay();
+});
+$('line').addEventListener('keydown', e => { if (e.key === 'Escape') unsay(); });
+$('line').addEventListener('blur', unsay);
 
 // coevalWarn shows something that the author of a game should know, once.
 const warned = new Set();
 window.coevalWarn = text => {
   if (warned.has(text) || warned.size > 20) return;
   warned.add(text);
-  const box = document.getElementById('warnings');
+  const box = $('warnings');
   const line = document.createElement('p');
   line.textContent = text;
   box.append(line);
   box.hidden = false;
+  setTimeout(() => { line.remove(); box.hidden = !box.children.length; }, 20000);
 };
 
 async function start() {

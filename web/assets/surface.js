@@ -139,7 +139,7 @@ function sprite(key, w, h, draw) {
 
 // step is the size that a round shape is kept at, from which it is drawn smaller.
 const step = r => r <= 4 ? 4 : r <= 8 ? 8 : r <= 16 ? 16 : r <= 32 ? 32 : 64;
-const coarse = c => (c & 0xfcfcfc00) >>> 0; // nobody sees the rest
+const coarse = c => ((c & 0xfcfcfc00) | (c >>> 6 & 0x03030300)) >>> 0; // nobody sees the rest
 
 const disc = (c, r) => sprite(`c${c} ${r}`, 2 * r + 2, 2 * r + 2, (x, w) => {
   x.fillStyle = style(c | 255);

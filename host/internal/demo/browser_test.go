@@ -107,6 +107,22 @@ type tab struct {
 // openTab starts a browser of its own, so that no tab is in the background of another.
 func openTab(t *testing.T, width, height int) *tab {
 	t.Helper()
+	return openWith(t, width, height, map[string]any{
+		// there need not be a graphics processor
+		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true,
+		"ignore-gpu-blocklist": true,
+	})
+}
+
+// openPlain is openTab for pages that draw on a plain canvas, as browsers do that have no graphics
+// processor.
+func openPlain(t *testing.T, width, height int) *tab {
+	t.Helper()
+	return openWith(t, width, height, map[string]any{"disable-gpu": true})
+}
+
+func openWith(t *testing.T, width, height int, flags map[string]any) *tab {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
@@ -123,14 +139,14 @@ func openTab(t *testing.T, width, height int) *tab {
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(width, height))
 	for name, value := range map[string]any{
-		// there need not be a graphics processor
-		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true,
-		"ignore-gpu-blocklist":          true,
 		"disable-background-networking": true, "disable-component-update": true,
 		"disable-sync": true, "no-first-run": true,
 		"disable-background-timer-throttling": true, "disable-renderer-backgrounding": true,
 		"disable-backgrounding-occluded-windows": true,
 	} {
+		o = append(o, chromedp.Flag(name, value))
+	}
+	for name, value := range flags {
 		o = append(o, chromedp.Flag(name, value))
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), o...)

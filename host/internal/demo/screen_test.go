@@ -3,29 +3,260 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/host/internal/hosttest/toy"
+	"github.com/coeval-dev/coeval/topology/server"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // builtAny is the client of the titles that have none of their own.
 var builtAny = sync.OnceValue(func() *clientBuild {
-	t := pong.Title.Clone()
-	t.Client = "github.com/coeval-dev/coeval/cmd/coeval"
+	t := toy.Title.Clone()
+	t.Client = "github.com/coeval-dev/coeval/host/internal/hosttest/toy/play"
 	c := newClientBuild(t)
 	go c.run(context.Background())
 	return c
 })
 
-// playing says that a page plays.
+// plays says that a page does.
 const plays = "window.coeval && coeval.stats().playing"
+
+// startToy runs a demo of a title without a client of its own.
+func startToy(t *testing.T, title *game.Title, bots int) *site {
+	return startDemo(t, func(d *flags) {
+		d.title, d.level, d.bots, d.client = title, "", bots, builtAny()
+	})
+}
+
+// pawn is what the server knows of a player of the toy.
+func pawn(t *testing.T, s *site, p int) toy.Pawn {
+	t.Helper()
+	return ask(t, s, func(srv *server.Server) (out toy.Pawn) {
+		for id, x := range world.All[toy.Pawn](srv.World()) {
+			if int(srv.World().Owner(id)) == p {
+				out = *x
+			}
+		}
+		return out
+	})
+}
+
+// TestScreen is a page to which everything happens that a player can do, and that a title's
+// drawing and sound can ask for.
+func TestScreen(t *testing.T) {
+	browse(t)
+	s := startToy(t, toy.Title, 1)
+	b := openPlain(t, 640, 360)
+	b.ready(s)
+	b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?name=Ann", s.listener.Addr())))
+	b.until("it plays", plays)
+	me := int(b.number("coeval.stats().player"))
+	b.draws()
+	b.types(s, me)
+	b.points(s, me)
+	b.talks(s)
+	b.touches(s, me)
+	b.shows()
+	b.breaks(s)
+}
+
+// pixel is the color of a place of the toy's world on the canvas.
+func (b *tab) pixel(x, y float64) string {
+	return b.text(fmt.Sprintf(`(() => {
+		const c = document.getElementById('screen'), k = Math.min(c.width, c.height) / %d;
+		const x = c.width / 2 + (%f - %d / 2) * k, y = c.height / 2 - (%f - %d / 2) * k;
+		const one = c.getContext('2d').getImageData(Math.round(x), Math.round(y), 1, 1);
+		return [...one.data].slice(0, 3).join(' ');
+	})()`, toy.Side, x, toy.Side, y, toy.Side))
+}
+
+// draws looks at what every call has drawn.
+func (b *tab) draws() {
+	b.until("what is missing is said", "document.getElementById('warnings').innerText.includes"+
+		"('none.png')")
+	text := b.text("document.getElementById('warnings').innerText")
+	if !strings.Contains(text, `"none.png" was not found in the title's Screen.Assets`) ||
+		!strings.Contains(text, "mark.svg") {
+		b.t.Errorf("it says %q", text)
+	}
+	b.shot("toy")
+	for what, c := range map[string]struct {
+		x, y float64
+		want string
+	}{
+		"rectangle": {3.5, 35.5, "208 64 64"}, "box": {8, 35.5, "64 208 64"},
+		"circle": {13, 35.5, "64 96 208"}, "ring": {19.5, 35.5, "208 208 64"},
+		"line": {28, 35.5, "64 208 208"}, "polygon": {33.5, 35, "208 64 208"},
+		"image": {5, 28, "255 255 255"}, "tinted image": {11, 28, "255 128 128"},
+		"clip": {37, 27, "240 240 240"}, "image in a picture": {4, 36, "208 64 64"},
+	} {
+		if got := b.pixel(c.x, c.y); !alike(got, c.want) {
+			b.t.Errorf("%s is %s, want %s", what, got, c.want)
+		}
+	}
+	outside := b.pixel(38.8, 29.5) // of the clip
+	if outside == "240 240 240" {
+		b.t.Error("nothing was cut")
+	}
+	var light [3]int
+	fmt.Sscan(b.pixel(25, 28), &light[0], &light[1], &light[2])
+	if light[0] < 128+20 || light[2] < 128+20 {
+		b.t.Errorf("two lights make %v", light)
+	}
+}
+
+// alike says whether no one sees the difference between two colors.
+func alike(a, b string) bool {
+	var x, y [3]int
+	fmt.Sscan(a, &x[0], &x[1], &x[2])
+	fmt.Sscan(b, &y[0], &y[1], &y[2])
+	for i := range x {
+		if d := x[i] - y[i]; d > 3 || d < -3 {
+			return false
+		}
+	}
+	return true
+}
+
+// types presses keys: some held, some shorter than any tick.
+func (b *tab) types(s *site, me int) {
+	from := pawn(b.t, s, me)
+	b.key("keydown", "KeyD")
+	hosttest.WaitUntil(b.t, "a key moves the pawn",
+		func() bool { return pawn(b.t, s, me).Pos.X > from.Pos.X+1 })
+	b.run("window.dispatchEvent(new Event('blur'))")
+	b.until("leaving the page lets go", "coeval.stats().frames > 0")
+	hosttest.WaitUntil(b.t, "it stands", func() bool {
+		x := pawn(b.t, s, me).Pos.X
+		time.Sleep(100 * time.Millisecond)
+		return pawn(b.t, s, me).Pos.X == x
+	})
+	taps := pawn(b.t, s, me).Taps
+	for range 3 {
+		b.run(press("keydown", "KeyE") + ";" + press("keyup", "KeyE"))
+		b.run("window.before = coeval.stats().tick")
+		b.until("some ticks pass", "coeval.stats().tick > window.before + 3")
+	}
+	hosttest.WaitUntil(b.t, "each tap counts once",
+		func() bool { return pawn(b.t, s, me).Taps >= taps+3 })
+	if got := pawn(b.t, s, me).Taps - taps; got != 3 {
+		b.t.Errorf("3 taps count as %d", got)
+	}
+	b.until("a sound that is missing is said",
+		"document.getElementById('warnings').innerText.includes('none.mp3')")
+}
+
+// points moves the pointer, and clicks.
+func (b *tab) points(s *site, me int) {
+	at := pawn(b.t, s, me)
+	// 360 pixels are 40 units: this is 10 to the right and 5 up from the middle.
+	event := func(name string, buttons int) string {
+		return fmt.Sprintf(`document.getElementById('screen').dispatchEvent(new PointerEvent(%q, `+
+			`{clientX: 410, clientY: 135, pointerId: 1, pointerType: 'mouse', buttons: %d, `+
+			`bubbles: true}))`, name, buttons)
+	}
+	b.run(event("pointermove", 0))
+	hosttest.WaitUntil(b.t, "the pointer is somewhere in the game", func() bool {
+		return pawn(b.t, s, me).At.Sub(det.Vec2{X: 30, Y: 25}).Len() < 0.3
+	})
+	b.run(event("pointerdown", 1) + ";" + event("pointerup", 0))
+	hosttest.WaitUntil(b.t, "a click fires", func() bool {
+		return pawn(b.t, s, me).Fires > at.Fires
+	})
+	if got := pawn(b.t, s, me).Fires - at.Fires; got != 1 {
+		b.t.Errorf("a click counts for %d ticks", got)
+	}
+}
+
+// talks opens the chat by a key, types into it, and reads what others say and are called.
+func (b *tab) talks(s *site) {
+	b.key("keydown", "Enter")
+	b.key("keyup", "Enter")
+	b.until("there is a line to type in", "document.activeElement.id === 'line'")
+	from := pawn(b.t, s, int(b.number("coeval.stats().player")))
+	b.run(`document.getElementById('line').dispatchEvent(new KeyboardEvent('keydown', {code: 'KeyE', key: 'e', bubbles: true}))`)
+	b.run(`document.getElementById('line').value = 'hello there'; document.getElementById('chat').requestSubmit()`)
+	b.until("the line is heard", "coeval.stats().chat.includes('Ann: hello there')")
+	b.until("the page has the keys again", "document.getElementById('chat').hidden")
+	if now := pawn(b.t, s, int(b.number("coeval.stats().player"))); now.Taps != from.Taps {
+		b.t.Error("what was typed played")
+	}
+	b.until("everyone has a name", "coeval.stats().names.includes('Ann')")
+}
+
+// touches puts two thumbs on the glass.
+func (b *tab) touches(s *site, me int) {
+	from := pawn(b.t, s, me)
+	finger := func(name string, id, x, y int) string {
+		return fmt.Sprintf(`document.getElementById('screen').dispatchEvent(new PointerEvent(%q, `+
+			`{clientX: %d, clientY: %d, pointerId: %d, pointerType: 'touch', bubbles: true}));`,
+			name, x, y, id)
+	}
+	b.run(finger("pointerdown", 7, 100, 250) + finger("pointermove", 7, 40, 250))
+	hosttest.WaitUntil(b.t, "the left thumb walks",
+		func() bool { return pawn(b.t, s, me).Pos.X < from.Pos.X-1 })
+	b.run(finger("pointerdown", 8, 500, 250))
+	hosttest.WaitUntil(b.t, "the right thumb fires",
+		func() bool { return pawn(b.t, s, me).Fires > from.Fires+1 })
+	b.shot("thumbs")
+	b.run(finger("pointerup", 7, 40, 250) + finger("pointerup", 8, 500, 250))
+}
+
+// shows looks at all that is drawn over the game.
+func (b *tab) shows() {
+	tap := func(code string) {
+		b.key("keydown", code)
+		b.key("keyup", code)
+	}
+	for code, name := range map[string]string{
+		"KeyN": "graph", "KeyO": "ghosts", "KeyB": "blind", "KeyH": "help",
+	} {
+		tap(code)
+		b.until(name+" is on", "coeval.stats()."+name)
+	}
+	b.key("keydown", "Tab")
+	b.until("the board is shown", "coeval.stats().board")
+	b.shot("board")
+	b.key("keyup", "Tab")
+	tap("KeyB")
+	tap("KeyH")
+	b.until("and off again", "!coeval.stats().blind && !coeval.stats().help")
+	b.run("coeval.set('style', 'doom3')")
+	tap("KeyP")
+	b.until("another style", "coeval.stats().style === 'quake3'")
+	tap("KeyM")
+	b.until("no sound", "coevalScreen.mute")
+	b.run("window.before = coeval.stats().frames")
+	b.until("frames are counted",
+		"coeval.stats().rate > 1 && coeval.stats().work > 0 && coeval.stats().frames > before + 3")
+	b.shot("graph")
+}
+
+// breaks has the game panic while it draws.
+func (b *tab) breaks(s *site) {
+	b.key("keydown", "KeyX")
+	b.until("the player is told",
+		"coeval.stats().failed === 'toy panicked: the drawing is broken'")
+	hosttest.WaitUntil(b.t, "the server knows that the player has gone", func() bool {
+		return ask(b.t, s, func(srv *server.Server) int {
+			p := srv.Population()
+			return p.Players + p.Away
+		}) == 1
+	})
+	b.shot("broken")
+}
 
 // TestFrames prints how many frames a second each title reaches at 1280 by 720, drawn without a
 // graphics processor, and how long program and page work on one:
@@ -39,11 +270,9 @@ func TestFrames(t *testing.T) {
 		title *game.Title
 		bots  int
 	}{{pong.Title, 2}, {stack.Title, 2}, {crowd.Title, 200}} {
-		s := startDemo(t, func(d *flags) {
-			d.title, d.level, d.bots, d.client = c.title, "", c.bots, builtAny()
-		})
+		s := startToy(t, c.title, c.bots)
 		for _, mode := range []string{"", "fine", "frugal"} {
-			b := openTab(t, 1280, 720)
+			b := openPlain(t, 1280, 720)
 			b.ready(s)
 			b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?mute&autopilot&%s",
 				s.listener.Addr(), mode)))
