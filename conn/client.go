@@ -98,7 +98,9 @@ func (c *Client) Receive(now time.Duration, batch []link.Datagram) {
 				c.stats.Unknown++
 				continue
 			}
+			c.waited = max(0, min(d.Waited, maxStep))
 			c.conn.receive(b, d.Addr)
+			c.waited = 0
 			continue
 		}
 		c.receiveHandshake(d)

@@ -23,6 +23,8 @@ type machine struct {
 	now   time.Duration // goes only forward, and never by more than maxStep at once
 	raw   time.Duration // what the driver said last
 	epoch uint32        // counts the jumps of the driver's clock
+	// waited is for how long the datagram at hand had been there when it was received.
+	waited time.Duration
 
 	events    []Event      // since they were asked for last
 	handed    []Event      // those handed out

@@ -97,7 +97,7 @@ func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
 	q.latest = total
 	// A peer could claim a delay that makes the trip look shorter than it was; then
 	// it only fools its own rate controller, as long as the result is not negative.
-	trip := max(total-wait, 0)
+	trip := max(total-wait-c.m.waited, 0)
 	if q.samples == 0 {
 		q.smooth, q.deviation = trip, trip/2
 	} else {
@@ -139,7 +139,8 @@ func (c *Conn) hearClock(theirs time.Duration) {
 	if !q.tripFresh {
 		return // no round trip was measured with this packet
 	}
-	q.clock[q.clocks%clockSamples] = clockSample{theirs + q.trip/2 - c.m.raw, q.trip, c.m.now}
+	q.clock[q.clocks%clockSamples] = clockSample{
+		theirs + q.trip/2 - (c.m.raw - c.m.waited), q.trip, c.m.now}
 	q.clocks++
 }
 

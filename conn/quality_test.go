@@ -1,10 +1,12 @@
 package conn
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -175,6 +177,62 @@ func TestCloseIsHeard(t *testing.T) {
 		n.Run(closeLinger)
 		if !p.client.Done() || !p.server.Done() {
 			return fmt.Errorf("not done")
+		}
+		return nil
+	})
+}
+
+// slowly is a client that looks at its link in every sixth tick only, as a page with few frames
+// does. Its link knows how long datagrams have waited.
+type slowly struct {
+	*Client
+	inbox []link.Datagram
+	at    []time.Duration
+	ticks int
+}
+
+func (s *slowly) Receive(now time.Duration, batch []link.Datagram) {
+	for _, d := range batch {
+		s.inbox = append(s.inbox, link.Datagram{Addr: d.Addr, Data: bytes.Clone(d.Data)})
+		s.at = append(s.at, now)
+	}
+	if s.ticks++; s.ticks%6 != 0 {
+		return
+	}
+	for i := range s.inbox {
+		s.inbox[i].Waited = now - s.at[i]
+	}
+	s.Client.Receive(now, s.inbox)
+	s.inbox, s.at = s.inbox[:0], s.at[:0]
+}
+
+func (s *slowly) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
+	if s.ticks%6 != 0 {
+		return out
+	}
+	return s.Client.Flush(now, out)
+}
+
+// TestFramesAreNoRoundTrip: how seldom a client looks is no part of the round trip, at either end.
+func TestFramesAreNoRoundTrip(t *testing.T) {
+	simtest.Run(t, seeds(3), func(n *netsim.Net) error {
+		way := netsim.Profile{Latency: 55 * time.Millisecond}
+		n.Use(netsim.Conditions{Up: way, Down: way})
+		p := newPair(t, n, pairOptions{})
+		p.cp.machine = &slowly{Client: p.client}
+		if err := p.tryConnect(); err != nil {
+			return err
+		}
+		p.cp.step = func() { _ = p.client.Conn().Send(0, make([]byte, 30)) }
+		p.sp.step = func() { _ = p.sc.Send(0, make([]byte, 30)) }
+		n.Run(20 * time.Second)
+		// Both ends of this network look only at their ticks, which adds up to two of them.
+		for _, got := range []time.Duration{
+			p.client.Conn().Quality().RoundTrip, p.sc.Quality().RoundTrip,
+		} {
+			if got < 110*time.Millisecond || got > 110*time.Millisecond+2*tick {
+				return fmt.Errorf("a round trip of 110 ms is said to be %v", got)
+			}
 		}
 		return nil
 	})

@@ -42,7 +42,7 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 
 	// From here on the packet is the peer's own, and new.
 	newest := n > c.received.largest
-	c.received.note(n, m.now, c.sent.next)
+	c.received.note(n, m.now-m.waited, c.sent.next)
 	c.lastHeard = m.now
 	c.current = n
 	c.measure.tripFresh = false

@@ -10,6 +10,9 @@ import (
 type Datagram struct {
 	Addr netip.AddrPort
 	Data []byte
+	// Waited is for how long a datagram that was received had been there, where the
+	// link knows: for programs that look once a frame, and measure round trips.
+	Waited time.Duration
 }
 
 // Link carries datagrams. One goroutine may call Receive and Wait while another

@@ -89,6 +89,7 @@ func Open(o Options) (*Client, error) {
 	c := &Client{
 		o: o, born: time.Now(), Port: mailbox.Port{Box: mailbox.New(inbox)}, max: most,
 		first: make(chan struct{})}
+	c.Box.Clock = func() time.Duration { return time.Since(c.born) }
 	c.choice = choice{open: c.open, shut: c.shut, use: none}
 	c.choice.able[byTransport] = o.WebTransport != "" && js.Global().Get("WebTransport").Truthy()
 	c.choice.able[bySocket] = o.WebSocket != ""

@@ -28,12 +28,16 @@ type Box struct {
 	dropped atomic.Uint64
 
 	received, receivedBytes atomic.Uint64
+
+	// Clock, if set, is what tells how long a datagram has waited.
+	Clock func() time.Duration
 }
 
 type slot struct {
 	addr  netip.AddrPort
 	data  []byte
 	share *Share
+	at    time.Duration // by the clock
 }
 
 // Share is one sender's part of a box, so that a single one cannot fill it
@@ -106,6 +110,9 @@ func (b *Box) hasRoom(share *Share) bool {
 func (b *Box) put(addr netip.AddrPort, data []byte, share *Share) {
 	s := &b.slots[(b.free+b.used)%len(b.slots)]
 	s.addr, s.share = addr, share
+	if b.Clock != nil {
+		s.at = b.Clock()
+	}
 	s.data = append(s.data[:0], data...)
 	b.used++
 	if share != nil {
@@ -127,9 +134,13 @@ func (b *Box) Receive(batch []link.Datagram) (int, error) {
 	b.release()
 	b.given = min(len(batch), b.used)
 	var bytes uint64
+	var now time.Duration
+	if b.Clock != nil {
+		now = b.Clock()
+	}
 	for i := range b.given {
 		s := &b.slots[(b.free+i)%len(b.slots)]
-		batch[i] = link.Datagram{Addr: s.addr, Data: s.data}
+		batch[i] = link.Datagram{Addr: s.addr, Data: s.data, Waited: now - s.at}
 		bytes += uint64(len(s.data))
 	}
 	n, closed, err := b.given, b.closed, b.err
