@@ -1,6 +1,7 @@
 package game_test
 
 import (
+	"embed"
 	"errors"
 	"os"
 	"reflect"
@@ -150,6 +151,10 @@ func TestClone(t *testing.T) {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		case reflect.Pointer:
 			v.Set(reflect.New(v.Type().Elem()))
+		case reflect.Interface:
+			v.Set(reflect.ValueOf(embed.FS{}))
+		case reflect.Uint8:
+			v.SetUint(1)
 		case reflect.String:
 			v.SetString("x")
 		case reflect.Bool:

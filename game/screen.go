@@ -20,9 +20,23 @@ type Screen struct {
 	Assets fs.FS
 	// Scores, if set, lists the players with their points, best first, for the board.
 	Scores func(w *world.World) []Score
+	// Touch says what fingers are for. Default: two sticks.
+	Touch Touch
 	// Hint is one line that says how to play. Default: arrows or WASD move, space acts.
 	Hint string
 }
+
+// Touch is what fingers on glass are for.
+type Touch uint8
+
+// With TouchSticks one thumb in the left half pushes Stick, and one in the right half Fire and Aim.
+// With TouchStick a thumb anywhere pushes Stick, and a tap or a second finger is Fire. With
+// TouchPoint fingers are the Pointer.
+const (
+	TouchSticks Touch = iota
+	TouchStick
+	TouchPoint
+)
 
 // A Frame is what there is to draw at a moment.
 type Frame struct {

@@ -33,7 +33,7 @@ type page struct {
 	boards  bool // the board stays, for who has no key to hold
 	view    client.View
 	frame   game.Frame
-	silence silence
+	silence hud.Silence
 	failed  string // why the game itself has stopped
 	told    string // what the page said last, before there was something to see
 }
@@ -53,6 +53,7 @@ func newPage(t *game.Title, s *client.Session) *page {
 func (p *page) open() {
 	entry.Furnish()
 	p.screen = entry.OpenScreen(p.title.Screen.Assets, func(*entry.Screen) { p.safely(p.play) })
+	p.screen.Fingers(p.title.Screen.Touch)
 	// A page that is not to be seen draws no frames, but keeps its connection.
 	js.Global().Call("setInterval", js.FuncOf(func(js.Value, []js.Value) any {
 		if time.Since(p.drawn) > 150*time.Millisecond && p.failed == "" {
@@ -143,7 +144,7 @@ func (p *page) play() {
 	p.hands()
 	p.view = p.session.Frame(now.Sub(p.begin), p.command)
 	v := &p.view
-	if words := p.silence.watch(passed, p.session.Numbers().Packets); words != "" &&
+	if words := p.silence.Watch(passed, p.session.Numbers().Packets); words != "" &&
 		(v.Status == "" || v.Status == "connecting" || v.Status == "entering") {
 		v.Status = words
 	}
@@ -278,34 +279,4 @@ func (p *page) names() string {
 		}
 	})
 	return strings.Join(list, "\n")
-}
-
-// A silence is how long nothing has come from the server.
-type silence struct {
-	packets uint64
-	seconds float64
-}
-
-// When a server that says nothing is spoken of, and when of what may be wrong.
-const (
-	quiet = 0.7
-	long  = 3.0
-)
-
-// watch counts while nothing comes, and says what to tell the player, or nothing. Time in which the
-// page itself was not given a frame does not count.
-func (s *silence) watch(passed float64, packets uint64) string {
-	if packets != s.packets {
-		s.packets, s.seconds = packets, 0
-		return ""
-	}
-	s.seconds += min(passed, 0.1)
-	switch {
-	case s.seconds > long:
-		return fmt.Sprintf("nothing has come from the server for %.0f s: the network is down, or "+
-			"the server has stopped; the game goes on when it is back", s.seconds)
-	case s.seconds > quiet || packets == 0:
-		return "waiting for the server"
-	}
-	return ""
 }

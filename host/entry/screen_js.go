@@ -223,6 +223,9 @@ func (s *Screen) Input() *game.Input {
 	return &s.input
 }
 
+// Fingers says what fingers are for.
+func (s *Screen) Fingers(t game.Touch) { s.words[wordFingers] = uint32(t) }
+
 // Given says that a command was made of the input.
 func (s *Screen) Given() {
 	s.input.Given()

@@ -3,6 +3,9 @@ package demo
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +71,7 @@ func TestScreen(t *testing.T) {
 	b.points(s, me)
 	b.talks(s)
 	b.touches(s, me)
+	b.pads(s, me)
 	b.shows()
 	b.breaks(s)
 }
@@ -214,6 +218,20 @@ func (b *tab) touches(s *site, me int) {
 	b.run(finger("pointerup", 7, 40, 250) + finger("pointerup", 8, 500, 250))
 }
 
+// pads plays with a gamepad.
+func (b *tab) pads(s *site, me int) {
+	from := pawn(b.t, s, me)
+	b.run(`window.pad = {connected: true, axes: [0, -1, 0, 0], buttons: Array.from({length: 17}, () => ({pressed: false}))};
+		navigator.getGamepads = () => [window.pad];
+		window.dispatchEvent(new Event('gamepadconnected'))`)
+	hosttest.WaitUntil(b.t, "the stick walks up",
+		func() bool { return pawn(b.t, s, me).Pos.Y > from.Pos.Y+1 })
+	b.run("pad.axes = [0, 0, 0, 0]; pad.buttons[0].pressed = true")
+	hosttest.WaitUntil(b.t, "the first button fires",
+		func() bool { return pawn(b.t, s, me).Fires > from.Fires+1 })
+	b.run("pad.buttons[0].pressed = false; navigator.getGamepads = () => []")
+}
+
 // shows looks at all that is drawn over the game.
 func (b *tab) shows() {
 	tap := func(code string) {
@@ -259,7 +277,8 @@ func (b *tab) breaks(s *site) {
 }
 
 // TestFrames prints how many frames a second each title reaches at 1280 by 720, drawn without a
-// graphics processor, and how long program and page work on one:
+// graphics processor, and how long program and page work on one, on the clock; and what the page
+// takes of a processor for one, which a busy machine changes little:
 //
 //	COEVAL_SOAK=1 go test -run TestFrames -v ./host/internal/demo
 func TestFrames(t *testing.T) {
@@ -277,15 +296,55 @@ func TestFrames(t *testing.T) {
 			b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?mute&autopilot&%s",
 				s.listener.Addr(), mode)))
 			b.until("it plays", plays)
+			used := renderers(b)
 			b.run("window.before = coeval.stats().frames, window.begun = performance.now()")
 			b.until("frames are drawn", "performance.now() > window.begun + 5000")
-			t.Logf("%-6s %-6s %5.1f frames a second, program %4.1f ms, page %4.1f ms, ratio %.2f",
-				c.title.Name(), mode,
-				b.number("(coeval.stats().frames - before) / (performance.now() - begun) * 1000"),
+			drawn := b.number("coeval.stats().frames - before")
+			load, _ := os.ReadFile("/proc/loadavg")
+			t.Logf("%-6s %-6s %5.1f frames a second, program %4.1f ms, page %4.1f ms, "+
+				"all %4.1f ms of a processor, ratio %.2f, ahead %.0f ticks, load %.4s",
+				c.title.Name(), mode, drawn/b.number("(performance.now() - begun) / 1000"),
 				b.number("coeval.stats().program"), b.number("coeval.stats().replay"),
-				b.number("coeval.stats().ratio"))
+				(renderers(b)-used).Seconds()*1000/drawn, b.number("coeval.stats().ratio"),
+				b.number("coeval.stats().ahead"), load)
 			b.shot(c.title.Name() + mode)
 			b.do(chromedp.Navigate("about:blank"))
 		}
 	}
+}
+
+// renderers is what the browser's processes that draw pages have used of a processor, where /proc
+// tells.
+func renderers(b *tab) (sum time.Duration) {
+	browser := chromedp.FromContext(b.ctx).Browser.Process().Pid
+	list, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	parent, used := map[int]int{}, map[int]time.Duration{}
+	for _, f := range list {
+		pid, err := strconv.Atoi(f.Name())
+		if err != nil {
+			continue
+		}
+		stat, _ := os.ReadFile(filepath.Join("/proc", f.Name(), "stat"))
+		line, _ := os.ReadFile(filepath.Join("/proc", f.Name(), "cmdline"))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if fields := strings.Fields(rest); len(fields) > 13 {
+			parent[pid], _ = strconv.Atoi(fields[1])
+			user, _ := strconv.Atoi(fields[11])
+			system, _ := strconv.Atoi(fields[12])
+			if strings.Contains(string(line), "--type=renderer") {
+				used[pid] = time.Duration(user+system) * 10 * time.Millisecond
+			}
+		}
+	}
+	for pid, d := range used {
+		for up := pid; up > 1; up = parent[up] {
+			if up == browser {
+				sum += d
+			}
+		}
+	}
+	return sum
 }

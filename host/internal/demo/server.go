@@ -100,7 +100,7 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		proxies: []*proxy.Proxy{h.quic, h.plain}, stream: slow, conditions: conditions,
 		preset: conditions.Name}
 	h.server, err = server.New(server.Options{
-		Title: d.title, Level: level, Players: 64, KeepSeat: demoKeep,
+		Title: d.title, Level: level, Players: max(64, d.bots+16), KeepSeat: demoKeep,
 		Links: []link.Link{browser.NewServer(wt, slow), native, inner},
 	})
 	if err != nil {
