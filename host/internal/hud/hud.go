@@ -176,6 +176,9 @@ func (h *HUD) panel(s *draw.Surface, wide, high float64, title string) (x, y, w 
 
 func (h *HUD) chat(s *draw.Surface, now float64) {
 	y := h.h - 70
+	if h.Graph && h.w < 800 {
+		y -= 250 // above the graph
+	}
 	for i := len(h.lines) - 1; i >= 0; i-- {
 		l := &h.lines[i]
 		fade := min(1, (l.at+lineTime-now)/1.5)
