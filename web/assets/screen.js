@@ -42,7 +42,7 @@ export class Screen {
   open(at, frame, file, key, missing) {
     this.at = at;
     this.frame = frame;
-    const canvas = this.canvas = document.getElementById('screen') ?? Object.assign(document.createElement('canvas'), { id: 'screen' });
+    const canvas = this.canvas = document.getElementById('screen') ?? Object.assign(document.createElement('canvas'), { id: 'screen', tabIndex: -1 });
     if (!canvas.isConnected) document.body.prepend(canvas);
     this.context = canvas.getContext('2d', { alpha: false });
     this.library = new Library(file, missing);

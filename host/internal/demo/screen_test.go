@@ -24,22 +24,33 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// builtAny is the client of the titles that have none of their own.
-var builtAny = sync.OnceValue(func() *clientBuild {
+// builtToy is the client of the toy, and builtAny that of bundled titles that have none of their
+// own.
+var (
+	builtToy = sync.OnceValue(func() *clientBuild {
+		return buildOnce("github.com/coeval-dev/coeval/host/internal/hosttest/toy/play")
+	})
+	builtAny = sync.OnceValue(func() *clientBuild {
+		return buildOnce("github.com/coeval-dev/coeval/cmd/coeval")
+	})
+)
+
+// buildOnce compiles a program for the browser.
+func buildOnce(program string) *clientBuild {
 	t := toy.Title.Clone()
-	t.Client = "github.com/coeval-dev/coeval/host/internal/hosttest/toy/play"
+	t.Client = program
 	c := newClientBuild(t)
 	go c.run(context.Background())
 	return c
-})
+}
 
 // plays says that a page does.
 const plays = "window.coeval && coeval.stats().playing"
 
-// startToy runs a demo of a title without a client of its own.
-func startToy(t *testing.T, title *game.Title, bots int) *site {
+// startTitle runs a demo of a title with a client.
+func startTitle(t *testing.T, title *game.Title, client *clientBuild, bots int) *site {
 	return startDemo(t, func(d *flags) {
-		d.title, d.level, d.bots, d.client = title, "", bots, builtAny()
+		d.title, d.level, d.bots, d.client = title, "", bots, client
 	})
 }
 
@@ -60,7 +71,7 @@ func pawn(t *testing.T, s *site, p int) toy.Pawn {
 // drawing and sound can ask for.
 func TestScreen(t *testing.T) {
 	browse(t)
-	s := startToy(t, toy.Title, 1)
+	s := startTitle(t, toy.Title, builtToy(), 1)
 	b := openPlain(t, 640, 360)
 	b.ready(s)
 	b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?name=Ann", s.listener.Addr())))
@@ -289,7 +300,7 @@ func TestFrames(t *testing.T) {
 		title *game.Title
 		bots  int
 	}{{pong.Title, 2}, {stack.Title, 2}, {crowd.Title, 200}} {
-		s := startToy(t, c.title, c.bots)
+		s := startTitle(t, c.title, builtAny(), c.bots)
 		for _, mode := range []string{"", "fine", "frugal"} {
 			b := openPlain(t, 1280, 720)
 			b.ready(s)
