@@ -201,8 +201,10 @@ func (b *tab) talks(s *site) {
 	b.key("keyup", "Enter")
 	b.until("there is a line to type in", "document.activeElement.id === 'line'")
 	from := pawn(b.t, s, int(b.number("coeval.stats().player")))
-	b.run(`document.getElementById('line').dispatchEvent(new KeyboardEvent('keydown', {code: 'KeyE', key: 'e', bubbles: true}))`)
-	b.run(`document.getElementById('line').value = 'hello there'; document.getElementById('chat').requestSubmit()`)
+	b.run(`document.getElementById('line').dispatchEvent(
+		new KeyboardEvent('keydown', {code: 'KeyE', key: 'e', bubbles: true}));
+		document.getElementById('line').value = 'hello there';
+		document.getElementById('chat').requestSubmit()`)
 	b.until("the line is heard", "coeval.stats().chat.includes('Ann: hello there')")
 	b.until("the page has the keys again", "document.getElementById('chat').hidden")
 	if now := pawn(b.t, s, int(b.number("coeval.stats().player"))); now.Taps != from.Taps {
@@ -232,7 +234,8 @@ func (b *tab) touches(s *site, me int) {
 // pads plays with a gamepad.
 func (b *tab) pads(s *site, me int) {
 	from := pawn(b.t, s, me)
-	b.run(`window.pad = {connected: true, axes: [0, -1, 0, 0], buttons: Array.from({length: 17}, () => ({pressed: false}))};
+	b.run(`window.pad = {connected: true, axes: [0, -1, 0, 0],
+			buttons: Array.from({length: 17}, () => ({pressed: false}))};
 		navigator.getGamepads = () => [window.pad];
 		window.dispatchEvent(new Event('gamepadconnected'))`)
 	hosttest.WaitUntil(b.t, "the stick walks up",

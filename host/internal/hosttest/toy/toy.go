@@ -118,7 +118,8 @@ func (w withClick) ReadFile(name string) ([]byte, error) {
 	}
 	const rate, samples = 8000, 400
 	b := []byte("RIFF....WAVEfmt ")
-	for _, x := range []uint32{16, 1 | 1<<16, rate, 2 * rate, 2 | 16<<16} { // 16 bits of one channel
+	// 16 bits of one channel
+	for _, x := range []uint32{16, 1 | 1<<16, rate, 2 * rate, 2 | 16<<16} {
 		b = binary.LittleEndian.AppendUint32(b, x)
 	}
 	b = binary.LittleEndian.AppendUint32(append(b, "data"...), 2*samples)
