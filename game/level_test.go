@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
@@ -161,8 +160,6 @@ func TestClone(t *testing.T) {
 			v.SetBool(true)
 		case reflect.Float64:
 			v.SetFloat(1)
-		case reflect.Interface: // files
-			v.Set(reflect.ValueOf(fstest.MapFS{}))
 		default:
 			v.SetInt(1)
 		}

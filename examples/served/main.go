@@ -1,3 +1,5 @@
+//go:build !js
+
 // Command served is a server and three players in one program, over real sockets on this machine:
 // UDP, tokens, encryption. A program for players elsewhere calls host.Serve and host.Join in two.
 package main
