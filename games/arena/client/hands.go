@@ -1,16 +1,30 @@
-//go:build (js && wasm) || desktop
-
 package client
 
 import (
-	"github.com/hajimehoshi/ebiten/v2"
-	"github.com/hajimehoshi/ebiten/v2/inpututil"
-
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
-	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 )
+
+// A Screen is where the game is played: a page in a browser, or a window.
+type Screen interface {
+	// Input is what the player does now. What was pressed stays so until Given.
+	Input() *game.Input
+	// Given says that a command was made of it.
+	Given()
+	// Pressed says whether a key went down since the last frame that Input was never asked for, and
+	// Held whether one is down.
+	Pressed(k game.Key) bool
+	Held(k game.Key) bool
+}
+
+// A Moment is what a screen tells about a frame: its size in its own pixels, and whether the player
+// has fingers on it.
+type Moment struct {
+	Width, Height float64
+	Fingers       bool
+}
 
 // What the player points with: what was used last.
 type pointer uint8
@@ -21,169 +35,90 @@ const (
 	byPad
 )
 
-// hands read what the player holds.
+// hands make controls of what the player does.
 type hands struct {
 	pointing pointer
-	cursor   det.Vec2 // of the mouse, in pixels
-	touches  []ebiten.TouchID
-	move     thumb
-	aim      thumb
-	pads     []ebiten.GamepadID
-	wheel    float64
+	offset   det.Vec2 // of the mouse, from the middle of the screen
+	there    bool
+	second   bool
+	bar      [3]box // where the weapons are on the screen
 }
 
-// A thumb on glass is a stick wherever it was put down.
-type thumb struct {
-	id       ebiten.TouchID
-	on       bool
-	from, at det.Vec2
-}
+// A box is a rectangle of the screen.
+type box struct{ x, y, w, h float64 }
 
-func (t *thumb) stick(reach float64) det.Vec2 {
-	if !t.on {
-		return det.Vec2{}
-	}
-	return t.at.Sub(t.from).Mul(1 / reach).ClampLen(1)
-}
+func (b box) has(x, y float64) bool { return x >= b.x && x < b.x+b.w && y >= b.y && y < b.y+b.h }
 
-// read gives what the player does now. Me is where the player's fighter is on the screen, and unit
-// how many pixels a unit of the screen is.
-func (h *hands) read(me det.Vec2, unit, w float64, keys bool) scene.Controls {
-	var c scene.Controls
-	x, y := ebiten.CursorPosition()
-	if at := (det.Vec2{X: float64(x), Y: float64(y)}); at != h.cursor {
-		h.cursor, h.pointing = at, byMouse
+// read gives what the player does now.
+func (h *hands) read(in *game.Input, fingers bool, l *lens, me *scene.Body) (c scene.Controls) {
+	held := func(a, b game.Key) bool {
+		return in.Held(a) || in.Held(b) || in.Pressed(a) || in.Pressed(b)
 	}
-	if keys {
-		held := func(list ...ebiten.Key) bool {
-			for _, k := range list {
-				if ebiten.IsKeyPressed(k) {
-					return true
-				}
-			}
-			return false
-		}
-		c.Left, c.Right = held(ebiten.KeyA, ebiten.KeyArrowLeft),
-			held(ebiten.KeyD, ebiten.KeyArrowRight)
-		c.Up, c.Down = held(ebiten.KeyW, ebiten.KeyArrowUp), held(ebiten.KeyS, ebiten.KeyArrowDown)
-		c.Fire = held(ebiten.KeySpace, ebiten.KeyControlRight)
-		for i, k := range []ebiten.Key{ebiten.KeyDigit1, ebiten.KeyDigit2, ebiten.KeyDigit3} {
-			if inpututil.IsKeyJustPressed(k) {
-				c.Weapon = arena.Blaster + arena.Weapon(i)
-			}
-		}
-		if inpututil.IsKeyJustPressed(ebiten.KeyE) {
-			c.Next = 1
-		}
-		if inpututil.IsKeyJustPressed(ebiten.KeyQ) {
-			c.Next = -1
+	c.Left, c.Right = held(game.KeyA, game.KeyLeft), held(game.KeyD, game.KeyRight)
+	c.Up, c.Down = held(game.KeyW, game.KeyUp), held(game.KeyS, game.KeyDown)
+	c.Stick = det.Vec2{X: in.Stick.X, Y: -in.Stick.Y}
+	c.Fire = in.Fire
+	for i, k := range [...]game.Key{game.Key1, game.Key2, game.Key3} {
+		if in.Pressed(k) {
+			c.Weapon = arena.Blaster + arena.Weapon(i)
 		}
 	}
-	if ebiten.IsMouseButtonPressed(ebiten.MouseButtonLeft) {
-		c.Fire, h.pointing = true, byMouse
+	if in.Pressed(game.KeyE) || in.Pressed(game.KeyPadRight) {
+		c.Next = 1
 	}
-	_, wy := ebiten.Wheel()
-	if h.wheel += wy; h.wheel >= 1 {
-		c.Next, h.wheel = -1, 0
-	} else if h.wheel <= -1 {
-		c.Next, h.wheel = 1, 0
+	if in.Pressed(game.KeyQ) || in.Pressed(game.KeyPadLeft) {
+		c.Next = -1
 	}
-	h.glass(&c, unit, w)
-	h.gamepad(&c)
-	if h.pointing == byMouse {
-		c.Point = h.cursor.Sub(me)
+	if in.Pointer.Second && !h.second {
+		c.Next = 1
 	}
+	h.second = in.Pointer.Second
+	h.point(&c, in, fingers, l, me)
 	return c
 }
 
-// glass reads two thumbs: the left one walks, the right one aims and fires.
-func (h *hands) glass(c *scene.Controls, unit, w float64) {
-	h.touches = inpututil.AppendJustPressedTouchIDs(h.touches[:0])
-	for _, id := range h.touches {
-		x, y := ebiten.TouchPosition(id)
-		at := det.Vec2{X: float64(x), Y: float64(y)}
-		t := &h.move
-		if at.X > w/2 {
-			t = &h.aim
-		}
-		if !t.on {
-			*t = thumb{id, true, at, at}
-		}
+// point finds where the player aims.
+func (h *hands) point(c *scene.Controls, in *game.Input, fingers bool, l *lens, me *scene.Body) {
+	p := &in.Pointer
+	aim := det.Vec2{X: in.Aim.X, Y: -in.Aim.Y}
+	switch {
+	case fingers:
 		h.pointing = byTouch
+	case p.There && (p.Offset.Sub(h.offset).LenSq() > 1e-6 || p.Down):
+		h.pointing = byMouse
+	case aim.LenSq() > 0 || c.Stick.LenSq() > 0 && !c.Left && !c.Right && !c.Up && !c.Down:
+		h.pointing = byPad
 	}
-	for _, t := range []*thumb{&h.move, &h.aim} {
-		if !t.on {
-			continue
-		}
-		if inpututil.IsTouchJustReleased(t.id) {
-			if t == &h.aim && t.at.Sub(t.from).Len() < 10*unit { // a tap goes to the next weapon
-				c.Next = 1
+	h.offset, h.there = p.Offset, p.There
+	switch {
+	case h.pointing == byMouse && p.There && me != nil:
+		c.Point = p.Place.Sub(me.Pos)
+	case h.pointing != byMouse && aim.Len() > 0.25:
+		c.Point = aim
+	}
+	if h.pointing == byTouch && p.Down { // a tap on a weapon takes it
+		x, y := h.cursor(l)
+		for i, b := range h.bar {
+			if b.has(x, y) {
+				c.Weapon, c.Fire = arena.Blaster+arena.Weapon(i), false
 			}
-			t.on = false
-			continue
-		}
-		x, y := ebiten.TouchPosition(t.id)
-		t.at = det.Vec2{X: float64(x), Y: float64(y)}
-	}
-	reach := 60 * unit
-	if s := h.move.stick(reach); s.LenSq() > 0 {
-		c.Stick = s
-	}
-	if s := h.aim.stick(reach); s.Len() > 0.25 {
-		c.Point, c.Fire = s, s.Len() > 0.6
-	}
-}
-
-func (h *hands) gamepad(c *scene.Controls) {
-	h.pads = ebiten.AppendGamepadIDs(h.pads[:0])
-	for _, id := range h.pads {
-		if !ebiten.IsStandardGamepadLayoutAvailable(id) {
-			continue
-		}
-		axis := func(a ebiten.StandardGamepadAxis) float64 {
-			return ebiten.StandardGamepadAxisValue(id, a)
-		}
-		move := det.Vec2{
-			X: axis(ebiten.StandardGamepadAxisLeftStickHorizontal),
-			Y: axis(ebiten.StandardGamepadAxisLeftStickVertical)}
-		aim := det.Vec2{
-			X: axis(ebiten.StandardGamepadAxisRightStickHorizontal),
-			Y: axis(ebiten.StandardGamepadAxisRightStickVertical)}
-		if move.Len() > 0.2 {
-			c.Stick, h.pointing = move, byPad
-		}
-		if aim.Len() > 0.3 {
-			c.Point, h.pointing = aim, byPad
-		}
-		if ebiten.IsStandardGamepadButtonPressed(id,
-			ebiten.StandardGamepadButtonFrontBottomRight) ||
-			ebiten.IsStandardGamepadButtonPressed(id, ebiten.StandardGamepadButtonRightBottom) {
-			c.Fire, h.pointing = true, byPad
-		}
-		if inpututil.IsStandardGamepadButtonJustPressed(id,
-			ebiten.StandardGamepadButtonFrontTopRight) {
-			c.Next = 1
-		}
-		if inpututil.IsStandardGamepadButtonJustPressed(id,
-			ebiten.StandardGamepadButtonFrontTopLeft) {
-			c.Next = -1
 		}
 	}
 }
 
-// thumbs draws the sticks on glass.
-func (a *App) thumbs(dst *ebiten.Image) {
-	if a.hands.pointing != byTouch {
-		return
+// cursor is where the pointer is on the screen.
+func (h *hands) cursor(l *lens) (x, y float64) {
+	return l.w/2 + h.offset.X*l.scale, l.h/2 + h.offset.Y*l.scale
+}
+
+// look is where the player looks, from the middle of the screen: a vector of length one for its
+// edge.
+func (h *hands) look(l *lens, me *scene.Body) det.Vec2 {
+	if half := l.half(); h.pointing == byMouse && h.there && half.X > 0 {
+		return det.Vec2{X: h.offset.X / half.X, Y: h.offset.Y / half.Y}
 	}
-	for _, t := range []*thumb{&a.hands.move, &a.hands.aim} {
-		if t.on {
-			s := t.stick(60 * a.unit).Mul(60 * a.unit)
-			a.batch.sprite(sprite.Ring, t.from.X, t.from.Y, 150*a.unit, 150*a.unit, 0,
-				ink(scene.Paper, 0.25))
-			a.batch.sprite(sprite.Disc, t.from.X+s.X, t.from.Y+s.Y, 60*a.unit, 60*a.unit, 0,
-				ink(scene.Paper, 0.3))
-		}
+	if me != nil && h.pointing != byMouse {
+		return me.Aim.Vec().Mul(0.6)
 	}
-	a.batch.flush(dst, blendOver)
+	return det.Vec2{}
 }

@@ -1,17 +1,13 @@
-//go:build (js && wasm) || desktop
-
 package client
 
 import (
 	"math"
 	"strconv"
 
-	"github.com/hajimehoshi/ebiten/v2"
-
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
-	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
@@ -47,65 +43,56 @@ func (a *App) toggleBlind() {
 	}
 }
 
-// extra draws the net graph and the blind test.
-func (a *App) extra(dst *ebiten.Image, v *session.View, w, h float64) {
-	if a.net == nil {
-		return
-	}
-	if a.showNet {
-		a.netGraph(dst, w, h)
-	}
-	a.blindTest(dst, w, h)
-}
-
 // netGraph shows the last seconds: bytes from below, round trip as a line, wrong predictions in
 // red, and numbers.
-func (a *App) netGraph(dst *ebiten.Image, w, h float64) {
-	u := a.unit
+func (a *App) netGraph(b brush, w, h float64) {
 	g, n := a.net.Graph(), a.net.Numbers()
-	gw, gh := 300*u, 96*u
-	x, y := w-gw-20*u, h-gh-96*u
-	a.batch.rect(x-8*u, y-8*u, gw+16*u, gh+84*u, ink(scene.Night, 0.8))
+	gw, gh := min(340, w-40), 96.0
+	x, y := w-gw-20, h-gh-114
+	b.Rect(x-8, y-8, gw+16, gh+102, ink(scene.Night, 0.8))
 	step := gw / client.GraphLength
-	var last point
+	var lx, ly float64
 	for i := range client.GraphLength {
 		s := g.At(i)
 		px := x + float64(i)*step
 		if bar := min(1, s.Bytes/1200) * gh; bar > 0 {
-			a.batch.rect(px, y+gh-bar, max(1, step), bar, ink(scene.Plasma.Mul(0.8), 0.55))
+			b.Rect(px, y+gh-bar, max(1, step), bar, ink(scene.Plasma.Mul(0.8), 0.55))
 		}
 		if e := min(1, s.Corrected/1.0) * gh; e > 0 {
-			a.batch.rect(px, y+gh-e, max(1.5, step), e, ink(scene.Danger, 0.85))
+			b.Rect(px, y+gh-e, max(1.5, step), e, ink(scene.Danger, 0.85))
 		}
-		p := point{float32(px), float32(y + gh - min(1, s.RoundTrip/400)*gh)}
+		py := y + gh - min(1, s.RoundTrip/400)*gh
 		if i > 0 && s.RoundTrip > 0 {
-			a.batch.line(last, p, float32(1.6*u), ink(scene.Own, 0.95))
+			b.Line(lx, ly, px, py, 1.6, ink(scene.Own, 1))
 		}
-		last = p
+		lx, ly = px, py
 	}
-	a.batch.flush(dst, blendOver)
-	t := a.fonts.small
 	ms := func(s float64) string { return strconv.Itoa(int(math.Round(s*1000))) + " ms" }
 	percent := func(p float64) string { return strconv.FormatFloat(p*100, 'f', 1, 64) + " %" }
-	lines := [...][2]string{
-		{"round trip " + ms(n.RoundTrip.Seconds()) + " +/- " + ms(n.Jitter.Seconds()),
-			"loss " + percent(n.LossIn) + " / " + percent(n.LossOut)},
-		{"ahead " + strconv.FormatFloat(n.Ahead, 'f', 1, 64) + " ticks",
-			"early " + strconv.FormatFloat(float64(n.Early)/4, 'f', 1, 64)},
-		{"snapshot " + strconv.Itoa(int(mean(n.SnapshotBytes, n.Snapshots))) + " B",
-			"corrected " + strconv.Itoa(int(n.Corrections)) + ", " +
-				strconv.FormatFloat(n.Corrected, 'f', 1, 64) + " u"},
-	}
-	for i, l := range lines {
-		ly := y + gh + (6+float64(i)*18)*u
-		t.put(dst, l[0], x, ly, scene.Paper, 0.9)
-		t.right(dst, l[1], x+gw, ly, scene.Dim, 0.95)
-	}
 	name := "style " + a.net.Style().String()
 	if a.blind.On() {
 		name = "style hidden: blind test"
 	}
-	t.put(dst, name, x, y+gh+60*u, scene.Own, 0.95)
+	lines := [...][2]string{
+		{"round trip " + ms(n.RoundTrip.Seconds()) + " +/- " + ms(n.Jitter.Seconds()), ""},
+		{"loss " + percent(n.LossIn) + " / " + percent(n.LossOut),
+			"ahead " + strconv.FormatFloat(n.Ahead, 'f', 1, 64) + " ticks"},
+		{"snapshot " + strconv.Itoa(int(mean(n.SnapshotBytes, n.Snapshots))) + " B",
+			"early " + strconv.FormatFloat(float64(n.Early)/4, 'f', 1, 64)},
+		{"corrected " + strconv.Itoa(int(n.Corrections)) + ", " +
+			strconv.FormatFloat(n.Corrected, 'f', 1, 64) + " u",
+			strconv.Itoa(int(math.Round(a.pace.rate()))) + " frames a second"},
+		{name, ""},
+	}
+	for i, l := range lines {
+		ly := y + gh + 6 + float64(i)*18
+		c := scene.Paper
+		if i == len(lines)-1 {
+			c = scene.Own
+		}
+		b.put(l[0], x, ly, small, c, 0.9, draw.Left)
+		b.put(l[1], x+gw, ly, small, scene.Dim, 0.95, draw.Right)
+	}
 }
 
 func mean(sum, n uint64) float64 {
@@ -115,47 +102,46 @@ func mean(sum, n uint64) float64 {
 	return float64(sum) / float64(n)
 }
 
-// ghosts outlines where the server last said that things were.
-func (a *App) ghosts(dst *ebiten.Image) {
+// ghosts outlines where the server last said that things were. In a blind test they would tell.
+func (a *App) ghosts(b brush) {
 	w := a.view.Truth
-	if w == nil {
+	if w == nil || a.blind.On() {
 		return
 	}
-	l := &a.lens
+	l := &a.painter.lens
 	ring := func(at det.Vec2, size float64, c scene.Color) {
 		if l.shows(at, 1) {
-			a.batch.lay(l, sprite.Ring, at, size, size, 0, ink(c, 0.9))
+			b.Ring(at.X, at.Y, 0.44*size, 0.04, ink(c, 0.9))
 		}
 	}
 	for id, f := range world.All[arena.Fighter](w) {
 		if f.Alive() {
 			c, ahead := a.scene.ColorOf(w.Owner(id)), f.Pos.MulAdd(f.Aim.Vec(), 0.6)
 			ring(f.Pos, 2.4*arena.Radius, c)
-			a.batch.lay(l, sprite.Arrow, ahead, 0.3, 0.3, float64(f.Aim), ink(c, 0.9))
+			b.lay(sprite.Arrow, ahead, 0.3, 0.3, float64(f.Aim), paint(c, 0.9))
 		}
 	}
 	for _, s := range world.All[arena.Shot](w) {
 		ring(s.Pos, 0.5, scene.WeaponColor(s.Weapon))
 	}
-	a.batch.flush(dst, blendOver)
 }
 
 // blindTest shows what the blind test asks for.
-func (a *App) blindTest(dst *ebiten.Image, w, h float64) {
+func (a *App) blindTest(b brush, w float64) {
 	if !a.blind.On() {
 		return
 	}
-	u := a.unit
 	text, hint := a.blind.Text(a.clock)
-	a.box(dst, w/2-240*u, 64*u, 480*u, 58*u, ink(scene.Night, 0.85))
-	a.fonts.plain.middle(dst, text, w/2, 70*u, scene.Paper, 1)
-	a.fonts.small.middle(dst, hint, w/2, 96*u, scene.Dim, 1)
+	wide := min(480, w-20)
+	b.Rect(w/2-wide/2, 64, wide, 58, ink(scene.Night, 0.85))
+	b.put(text, w/2, 70, plain, scene.Paper, 1, draw.Center)
+	b.put(hint, w/2, 96, small, scene.Dim, 1, draw.Center)
 }
 
 var helpLines = [...][2]string{
 	{"W A S D or arrows", "walk"},
 	{"mouse", "aim; left button or space fires"},
-	{"1 2 3, Q E, wheel", "weapons"},
+	{"1 2 3, Q E, right button", "weapons"},
 	{"Tab", "score board"},
 	{"Enter", "chat;  G waves"},
 	{"N", "net graph"},
@@ -163,20 +149,19 @@ var helpLines = [...][2]string{
 	{"P", "prediction: doom3, quake3, halflife"},
 	{"B", "blind test: which of two feels better?"},
 	{"M", "sound off and on;  F full screen"},
-	{"touch", "left thumb walks, right thumb aims and fires, a tap changes weapons"},
+	{"touch", "left thumb walks, right thumb aims and fires; a tap on a weapon takes it"},
 	{"gamepad", "sticks walk and aim, right trigger fires, bumpers change weapons"},
 }
 
-func (a *App) helpPage(dst *ebiten.Image, w, h float64) {
-	u := a.unit
-	bw, bh := 640*u, float64(len(helpLines))*26*u+70*u
+func (a *App) helpPage(b brush, w, h float64) {
+	bw, bh := min(680, w-16), float64(len(helpLines))*26+70
 	x, y := w/2-bw/2, h/2-bh/2
-	a.batch.rect(x, y, bw, bh, ink(scene.Night, 0.93))
-	a.box(dst, x, y, bw, 3*u, ink(scene.Own, 1))
-	a.fonts.plain.put(dst, "keys", x+24*u, y+16*u, scene.Paper, 1)
+	b.Rect(x, y, bw, bh, ink(scene.Night, 0.93))
+	b.Rect(x, y, bw, 3, ink(scene.Own, 1))
+	b.put("keys", x+24, y+16, plain, scene.Paper, 1, draw.Left)
 	for i, l := range helpLines {
-		ly := y + 54*u + float64(i)*26*u
-		a.fonts.small.put(dst, l[0], x+24*u, ly, scene.Own, 1)
-		a.fonts.small.put(dst, l[1], x+180*u, ly, scene.Paper, 0.95)
+		ly := y + 54 + float64(i)*26
+		b.put(l[0], x+24, ly, small, scene.Own, 1, draw.Left)
+		b.put(l[1], x+min(200, bw*0.3), ly, small, scene.Paper, 0.95, draw.Left)
 	}
 }

@@ -1,5 +1,3 @@
-//go:build (js && wasm) || desktop
-
 package client
 
 import (
@@ -18,7 +16,7 @@ func (a *App) Stats() map[string]any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := map[string]any{
-		"frames": int(a.frames), "fps": a.pace.rate(), "share": a.pace.share,
+		"frames": int(a.frames), "fps": a.pace.rate(),
 		"status": a.view.Status,
 		"graph":  a.showNet, "ghosts": a.showGhosts,
 		"blind": a.blind.On(), "asking": a.blind.Asking(), "score": a.blind.Summary(),
@@ -63,12 +61,14 @@ func (a *App) tellGame(out map[string]any) {
 // tellSights lists the other players that are to be seen now, and where on the page each is.
 func (a *App) tellSights(out map[string]any) {
 	names, places := "", ""
+	l := &a.painter.lens
+	unit := a.moment.Width / max(1, l.w) // pixels of the page
 	for i := range a.scene.Bodies {
 		b := &a.scene.Bodies[i]
 		if !b.Mine && a.scene.Map != nil && a.scene.Geometry.Clear(a.scene.Eye, b.Pos) {
-			x, y := a.lens.at(b.Pos)
+			x, y := l.at(b.Pos)
 			names += b.Name + "\n"
-			places += fmt.Sprintf("%d %d %s\n", int(x/a.density), int(y/a.density), b.Name)
+			places += fmt.Sprintf("%d %d %s\n", int(x*unit), int(y*unit), b.Name)
 		}
 	}
 	out["sights"], out["places"] = names, places
@@ -101,7 +101,7 @@ func (a *App) Set(name, value string) {
 	case "blind":
 		a.toggleBlind()
 	case "mute":
-		a.setMuted(value == "on" || value == "" && !a.muted)
+		a.muted = value == "on" || value == "" && !a.muted
 	case "help":
 		a.help = !a.help
 	case "leave":

@@ -1,5 +1,3 @@
-//go:build (js && wasm) || desktop
-
 package client
 
 import (
@@ -14,29 +12,29 @@ import (
 )
 
 // things draws what stands on the floor.
-func (p *painter) things(s *scene.Scene, v *session.View, l *lens) {
+func (p *painter) things(s *scene.Scene, v *session.View) {
+	l := &p.lens
 	for _, o := range world.All[arena.Pickup](v.World) {
 		if l.shows(o.Pos, 1) {
-			p.pickup(o, o.There(v.World), s.Time, l)
+			p.pickup(s, o, o.There(v.World))
 		}
 	}
 	for i := range s.Bodies {
 		if b := &s.Bodies[i]; l.shows(b.Pos, 1.5) {
-			p.body(b, l)
+			p.body(s, b)
 		}
 	}
 	for id, o := range world.All[arena.Shot](v.World) {
 		if o.Weapon == arena.Launcher && l.shows(o.Pos, 1) {
-			p.b.lay(l, sprite.Rocket, shotAt(v, id, o), 0.72, 0.36, float64(o.Vel.Angle()),
-				ink(scene.Paper, 1))
+			p.lay(sprite.Rocket, shotAt(v, id, o), 0.72, 0.36, float64(o.Vel.Angle()),
+				paint(scene.Paper, 1))
 		}
 	}
 	for i := range s.Particles.All() {
 		if o := &s.Particles.All()[i]; !o.Adds {
-			p.particle(o, l)
+			p.particle(o)
 		}
 	}
-	p.b.flush(p.thingsLayer, blendOver)
 }
 
 // shotAt is where a shot is at present.
@@ -48,23 +46,33 @@ func shotAt(v *session.View, id world.ID, o *arena.Shot) det.Vec2 {
 	return o.Pos.MulAdd(o.Vel, lead)
 }
 
-func (p *painter) pickup(o *arena.Pickup, there bool, t float64, l *lens) {
+// shade is how much of their own color things have at a place, in few steps.
+func shade(s *scene.Scene, at det.Vec2) float32 {
+	d := s.Eye.Sub(at).Len() / scene.SightReach
+	return float32(math.Round(6*(0.55+0.45*max(0, 1-d*d)))) / 6
+}
+
+func (p *painter) pickup(s *scene.Scene, o *arena.Pickup, there bool) {
 	c := scene.KindColor(o.Kind)
 	if !there {
-		p.b.lay(l, sprite.Pad, o.Pos, 1.05, 1.05, 0, ink(c.Mul(0.35), 0.5))
+		p.lay(sprite.Pad, o.Pos, 1.05, 1.05, 0, paint(c.Mul(0.35), 0.5))
 		return
 	}
-	p.b.lay(l, sprite.Pad, o.Pos, 1.05, 1.05, 0, ink(c.Mul(0.8), 0.6))
+	p.lay(sprite.Pad, o.Pos, 1.05, 1.05, 0, paint(c.Mul(0.8), 0.6))
 	below := o.Pos.Add(det.Vec2{X: 0.06, Y: 0.1})
-	p.b.lay(l, sprite.Shadow, below, 0.8, 0.7, 0, ink(scene.Color{}, 0.6))
-	bob := o.Pos.Sub(det.Vec2{Y: math.Sin(t*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05})
+	p.lay(sprite.Shadow, below, 0.8, 0.7, 0, ink(white, 0.6))
+	bob := o.Pos.Sub(det.Vec2{Y: math.Sin(s.Time*2.4+o.Pos.X*1.3+o.Pos.Y) * 0.05})
 	look := pickups[o.Kind]
 	angle := 0.0
 	if look.turns {
-		angle = t * 1.1
+		angle = s.Time * 1.1
 	}
-	p.b.lay(l, look.shape, bob, look.size, look.size, angle, ink(c.Mix(scene.Paper, 0.25), 1))
+	p.lay(look.shape, bob, look.size, look.size, angle,
+		paint(c.Mix(scene.Paper, 0.25).Mul(shade(s, o.Pos)), 1))
 }
+
+// white draws an image as it is.
+var white = scene.Color{R: 1, G: 1, B: 1}
 
 // pickups are how what lies about looks.
 var pickups = map[arena.Kind]struct {
@@ -78,24 +86,24 @@ var pickups = map[arena.Kind]struct {
 }
 
 // body draws a fighter from above: shadow, feet, shoulders, weapon, head.
-func (p *painter) body(b *scene.Body, l *lens) {
-	x, y := l.at(b.Pos)
-	u := l.scale
-	aim := float64(b.Aim)
-	sin, cos := math.Sincos(aim)
-	p.b.sprite(sprite.Shadow, x+0.1*u, y+0.16*u, 1.5*u, 1.4*u, 0, ink(scene.Color{}, 0.75))
+func (p *painter) body(s *scene.Scene, b *scene.Body) {
+	at, aim := b.Pos, float64(b.Aim)
+	dir := b.Aim.Vec()
+	side := det.Vec2{X: -dir.Y, Y: dir.X}
+	lit := shade(s, at)
+	p.lay(sprite.Shadow, at.Add(det.Vec2{X: 0.1, Y: 0.16}), 1.5, 1.4, 0, ink(white, 0.75))
 	if speed := b.Vel.Len(); speed > 0.5 {
-		dir := b.Vel.Mul(1 / speed)
+		way := b.Vel.Mul(1 / speed)
 		swing := math.Sin(b.Stride*3.2) * 0.26 * min(1, speed/4)
 		for i := -1.0; i <= 1; i += 2 {
-			fx, fy := x+(dir.X*swing*i-dir.Y*0.17*i)*u, y+(dir.Y*swing*i+dir.X*0.17*i)*u
-			p.b.sprite(sprite.Foot, fx, fy, 0.36*u, 0.24*u, float64(dir.Angle()),
-				ink(b.Color.Mul(0.7), 1))
+			foot := at.MulAdd(way, swing*i).MulAdd(det.Vec2{X: -way.Y, Y: way.X}, 0.17*i)
+			p.lay(sprite.Foot, foot, 0.36, 0.24, float64(way.Angle()),
+				paint(b.Color.Mul(0.7*lit), 1))
 		}
 	}
-	armour := b.Color.Mix(scene.Color{R: 1, G: 1, B: 1}, float32(0.12+0.88*b.Flash))
-	p.b.sprite(sprite.Torso, x, y, 1.06*u, 1.06*u, aim, ink(armour, 1))
-	back := 0.1 * b.Kick
+	flash := float32(math.Ceil(b.Flash*4) / 4)
+	armour := b.Color.Mix(white, 0.12+0.88*flash).Mul(lit)
+	p.lay(sprite.Torso, at, 1.06, 1.06, aim, paint(armour, 1))
 	shape, length, c := sprite.Blaster, 0.72, scene.Steel
 	switch b.Weapon {
 	case arena.Launcher:
@@ -104,35 +112,31 @@ func (p *painter) body(b *scene.Body, l *lens) {
 		shape, length = sprite.RailGun, 1.05
 	}
 	c = c.Mix(scene.WeaponColor(b.Weapon), 0.35)
-	out := 0.42 + length*0.2 - back
+	out := 0.42 + length*0.2 - 0.1*b.Kick
 	// The right hand holds it.
-	p.b.sprite(shape, x+(cos*out-sin*0.14)*u, y+(sin*out+cos*0.14)*u, length*u, length*u, aim,
-		ink(c, 1))
-	p.b.sprite(sprite.Helmet, x-cos*0.02*u, y-sin*0.02*u, 0.46*u, 0.46*u, aim,
-		ink(armour.Mix(scene.Paper, 0.25), 1))
-	p.b.sprite(sprite.Visor, x, y, 0.42*u, 0.42*u, aim,
-		ink(scene.Color{R: 0.08, G: 0.1, B: 0.14}, 1))
+	p.lay(shape, at.MulAdd(dir, out).MulAdd(side, 0.14), length, length, aim,
+		paint(c.Mul(lit), 1))
+	p.lay(sprite.Helmet, at.MulAdd(dir, -0.02), 0.46, 0.46, aim,
+		paint(armour.Mix(scene.Paper.Mul(lit), 0.25), 1))
+	p.lay(sprite.Visor, at, 0.42, 0.42, aim,
+		paint(scene.Color{R: 0.08, G: 0.1, B: 0.14}, 1))
 }
 
-func (p *painter) particle(o *scene.Particle, l *lens) {
-	size, c, alpha := o.Now()
-	if !l.shows(o.Pos, size) {
+func (p *painter) particle(o *scene.Particle) {
+	size, _, alpha := o.Now()
+	if !p.lens.shows(o.Pos, size) {
 		return
 	}
-	long := size * max(1, o.Stretch)
-	t := ink(c, alpha)
-	if o.Adds {
-		t[3] = 0
-	}
-	p.b.lay(l, o.Shape, o.Pos, long, size, o.Angle, t)
+	// Its color goes from one to the other in few steps.
+	c := o.Color[0].Mix(o.Color[1], float32(math.Round(4*o.Done())/4))
+	p.lay(o.Shape, o.Pos, size*max(1, o.Stretch), size, o.Angle, paint(c, alpha))
 }
 
 // shining draws what gives light of its own: bolts, beams, flames, visors.
-func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
+func (p *painter) shining(s *scene.Scene, v *session.View) {
+	l := &p.lens
 	add := func(shape sprite.Shape, at det.Vec2, w, h, angle float64, c scene.Color, k float64) {
-		t := ink(c, k)
-		t[3] = 0
-		p.b.lay(l, shape, at, w, h, angle, t)
+		p.lay(shape, at, w, h, angle, paint(c, k))
 	}
 	for id, o := range world.All[arena.Shot](v.World) {
 		at := shotAt(v, id, o)
@@ -151,7 +155,7 @@ func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 		add(sprite.Glow, at, 1.7, 1.7, 0, scene.Plasma, 0.45)
 	}
 	for i := range s.Rays {
-		p.ray(&s.Rays[i], l)
+		p.ray(&s.Rays[i])
 	}
 	for i := range s.Bodies {
 		b := &s.Bodies[i]
@@ -168,22 +172,18 @@ func (p *painter) shining(s *scene.Scene, v *session.View, l *lens) {
 	}
 	for i := range s.Particles.All() {
 		if o := &s.Particles.All()[i]; o.Adds {
-			p.particle(o, l)
+			p.particle(o)
 		}
 	}
-	p.b.flush(p.glowLayer, blendAdd)
 }
 
 // ray draws the trace of a rail gun: a thin core in a wide glow, both fading.
-func (p *painter) ray(r *scene.Ray, l *lens) {
+func (p *painter) ray(r *scene.Ray) {
 	k := 1 - r.Done()
-	a, c := l.point(r.From), l.point(r.To)
 	for _, x := range [...]struct {
 		width, strength float64
 		color           scene.Color
 	}{{0.5 * k, 0.18 * k, r.Color}, {0.22, 0.5 * k, r.Color}, {0.07, k * k, scene.Paper}} {
-		t := ink(x.color, x.strength)
-		t[3] = 0
-		p.b.line(a, c, float32(x.width*l.scale), t)
+		p.Line(r.From.X, r.From.Y, r.To.X, r.To.Y, x.width, ink(x.color, x.strength))
 	}
 }

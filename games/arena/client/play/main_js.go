@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/hajimehoshi/ebiten/v2"
-
 	"github.com/coeval-dev/coeval/games/arena/client"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/host/entry"
@@ -16,8 +14,7 @@ import (
 func main() {
 	var page entry.Page
 	o := client.Options{
-		Mute: entry.Configured("mute"), Frugal: entry.Configured("frugal"),
-		Fine: entry.Configured("fine"), Autopilot: entry.Configured("autopilot"),
+		Mute: entry.Configured("mute"), Autopilot: entry.Configured("autopilot"),
 		Ready: entry.Ready,
 	}
 	if entry.Configured("practice") {
@@ -38,19 +35,16 @@ func main() {
 		entry.Fail(err)
 		return
 	}
-	page.Export(app.Stats, app.Set)
-	go idle(app)
-	ebiten.SetRunnableOnUnfocused(true)
-	ebiten.SetTPS(ebiten.SyncWithFPS)
-	ebiten.SetCursorMode(ebiten.CursorModeHidden)
-	if err := ebiten.RunGame(app); err != nil {
-		entry.Fail(err)
-	}
-}
-
-// idle keeps the connection while the page is not to be seen: the browser then draws no frames.
-func idle(app *client.App) {
-	for {
+	screen := entry.OpenScreen(nil, func(s *entry.Screen) {
+		app.Frame(&s.Surface, s, client.Moment{
+			Width: s.Width, Height: s.Height, Fingers: s.Touched})
+	})
+	page.Export(func() map[string]any {
+		out := app.Stats()
+		screen.Tell(out)
+		return out
+	}, app.Set)
+	for { // A page that is not to be seen draws no frames, but keeps its connection.
 		time.Sleep(200 * time.Millisecond)
 		app.Idle()
 	}

@@ -1,8 +1,7 @@
 // Package sound makes every noise of the arena from sines and random numbers,
-// when the program starts, and mixes what is heard at a time into one stereo
-// stream.
+// when they are first needed, and says how loud and from which side one is heard.
 //
-//	m := sound.NewMixer()
-//	player := audio.NewPlayerF32(m)          // it is an io.Reader of samples
-//	m.Play(sound.Burst, sound.At(dx, dy))    // from the game's loop
+//	surface.Samples("burst", sound.Rate, func() []float32 { return sound.Samples(sound.Burst) })
+//	from := sound.At(dx, dy, 1, 20)
+//	surface.Sound("burst", from.Volume, from.Pan)
 package sound

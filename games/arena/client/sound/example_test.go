@@ -6,11 +6,8 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/sound"
 )
 
-func ExampleMixer() {
-	m := sound.NewMixer()
-	m.Play(sound.Burst, sound.At(6, 0, 1, 30)) // six units to the right, heard up to thirty
-	frame := make([]byte, sound.Rate/60*8)     // a sixtieth of a second, left and right
-	n, err := m.Read(frame)
-	fmt.Println(n, "bytes,", err)
-	// Output: 6400 bytes, <nil>
+func ExampleAt() {
+	from := sound.At(6, 0, 1, 30) // six units to the right, heard up to thirty
+	fmt.Printf("volume %.2f, to the right by %.1f\n", from.Volume, from.Pan)
+	// Output: volume 0.64, to the right by 0.6
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // Rate is how many samples there are in a second.
-const Rate = 48000
+const Rate = 32000
 
 // A voice computes a noise, sample by sample: n is a source of hiss, t is in seconds, x from 0 at
 // its beginning to 1 at its end.
@@ -90,7 +90,7 @@ func Samples(s Sound) []float32 {
 	out := make([]float32, int(r.seconds*Rate))
 	for i := range out {
 		x := float64(i) / float64(len(out))
-		ends := min(1, float64(i)/48, float64(len(out)-i)/480) // so that nothing clicks
+		ends := min(1, float64(i)/(Rate/1000), float64(len(out)-i)/(Rate/100)) // so that nothing clicks
 		out[i] = float32(max(-1, min(1, r.voice(n, float64(i)/Rate, x)*ends)))
 	}
 	return out

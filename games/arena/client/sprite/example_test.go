@@ -6,12 +6,11 @@ import (
 	"github.com/coeval-dev/coeval/games/arena/client/sprite"
 )
 
-func ExampleSheet() {
-	sheet, where := sprite.Sheet()
-	r := where[sprite.Rocket]
-	_, _, _, nose := sheet.At(r.Max.X-20, r.Min.Y+sprite.Cell/2).RGBA()
-	_, _, _, corner := sheet.At(r.Min.X, r.Min.Y).RGBA()
-	fmt.Println("a rocket of", r.Dx(), "by", r.Dy(), "pixels; its nose is there:", nose > 0,
-		"and its corner is free:", corner == 0)
-	// Output: a rocket of 128 by 128 pixels; its nose is there: true and its corner is free: true
+func ExamplePixels() {
+	pix := sprite.Pixels(sprite.Rocket)
+	opacity := func(x, y int) byte { return pix[4*(y*sprite.Cell+x)+3] }
+	fmt.Println("a rocket of", sprite.Cell, "by", len(pix)/4/sprite.Cell,
+		"pixels; its nose is there:", opacity(sprite.Cell-12, sprite.Cell/2) > 0,
+		"and its corner is free:", opacity(0, 0) == 0)
+	// Output: a rocket of 80 by 80 pixels; its nose is there: true and its corner is free: true
 }

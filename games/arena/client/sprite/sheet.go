@@ -1,17 +1,13 @@
 package sprite
 
-import (
-	"image"
-	"math"
-)
+import "math"
 
-// A Shape is one of the pictures on the sheet.
+// A Shape is one of the pictures.
 type Shape uint8
 
 // The shapes.
 const (
-	White    Shape = iota // a plain square: for lines and areas
-	Disc                  // a filled circle
+	Disc     Shape = iota // a filled circle
 	Glow                  // light that fades outward
 	Core                  // the same, with a bright middle
 	Ring                  // a thin circle
@@ -32,7 +28,7 @@ const (
 	Crate                 // ammunition for the launcher
 	Battery               // slugs for the rail gun
 	Pad                   // the plate that pickups stand on
-	Tile                  // a piece of the floor
+	Tile                  // a piece of the floor: the shade that is put on its color
 	Grate                 // another
 	Arrow                 // points to the right
 	Sight                 // a crosshair
@@ -40,47 +36,24 @@ const (
 	Shapes                // how many there are
 )
 
-// Cell is the side of each picture in pixels, and gap what is left free around it so that
-// neighbours do not shine through.
-const (
-	Cell    = 128
-	gap     = 2
-	columns = 8
-)
+// Cell is the side of each picture in pixels.
+const Cell = 80
 
-// Sheet paints all shapes. The image is made for alpha blending; the rectangles are where each
-// shape is.
-func Sheet() (*image.RGBA, [Shapes]image.Rectangle) {
-	rows := (int(Shapes) + columns - 1) / columns
-	const step = Cell + 2*gap
-	sheet := image.NewRGBA(image.Rect(0, 0, columns*step, rows*step))
-	var where [Shapes]image.Rectangle
-	for s := range Shapes {
-		x0, y0 := int(s)%columns*step+gap, int(s)/columns*step+gap
-		where[s] = image.Rect(x0, y0, x0+Cell, y0+Cell)
-		paint(sheet, where[s], painters[s])
-	}
-	return sheet, where
-}
-
-// paint fills a cell; what fills its square to the border goes on a little beyond it.
-func paint(sheet *image.RGBA, r image.Rectangle, f func(x, y float64) shade) {
-	for py := r.Min.Y - gap; py < r.Max.Y+gap; py++ {
-		for px := r.Min.X - gap; px < r.Max.X+gap; px++ {
-			x := (float64(min(max(px, r.Min.X), r.Max.X-1)-r.Min.X)+0.5)/Cell*2 - 1
-			y := (float64(min(max(py, r.Min.Y), r.Max.Y-1)-r.Min.Y)+0.5)/Cell*2 - 1
-			s := f(x, y)
-			a := clamp(s.cover)
-			v := uint8(clamp(s.light)*a*255 + 0.5)
-			i := sheet.PixOffset(px, py)
-			sheet.Pix[i], sheet.Pix[i+1], sheet.Pix[i+2], sheet.Pix[i+3] = v, v, v, uint8(a*255+0.5)
+// Pixels paints a shape: rows of Cell pixels from the top left, of red, green, blue and opacity.
+func Pixels(s Shape) []byte {
+	pix := make([]byte, 4*Cell*Cell)
+	for y := range Cell {
+		for x := range Cell {
+			o := painters[s]((float64(x)+0.5)/Cell*2-1, (float64(y)+0.5)/Cell*2-1)
+			v, i := uint8(clamp(o.light)*255+0.5), 4*(y*Cell+x)
+			pix[i], pix[i+1], pix[i+2], pix[i+3] = v, v, v, uint8(clamp(o.cover)*255+0.5)
 		}
 	}
+	return pix
 }
 
 var painters = [Shapes]func(x, y float64) shade{
-	White: func(x, y float64) shade { return shade{1, 1} },
-	Disc:  func(x, y float64) shade { return fill(circle(x, y, 0, 0, 0.96), 1) },
+	Disc: func(x, y float64) shade { return fill(circle(x, y, 0, 0, 0.96), 1) },
 	Glow: func(x, y float64) shade {
 		f := clamp(1 - math.Hypot(x, y))
 		return shade{1, f * f}
@@ -193,7 +166,7 @@ var painters = [Shapes]func(x, y float64) shade{
 		if bolt := circle(math.Abs(x), math.Abs(y), 0.85, 0.85, 0.035); bolt < 0.02 {
 			v -= 0.2 * clamp(0.5-bolt/edge)
 		}
-		return shade{v, 1}
+		return shade{0, 1 - v}
 	},
 	Grate: func(x, y float64) shade {
 		d := -math.Max(math.Abs(x), math.Abs(y)) + 1
@@ -202,7 +175,7 @@ var painters = [Shapes]func(x, y float64) shade{
 			v = 0.42 + 0.3*clamp(0.5+math.Sin(x*math.Pi*8)*1.2)
 		}
 		v -= 0.3 * clamp(1-d/0.035)
-		return shade{v, 1}
+		return shade{0, 1 - v}
 	},
 	Arrow: func(x, y float64) shade {
 		return fill(math.Max(math.Abs(y)-0.6*(0.7-x),
