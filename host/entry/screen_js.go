@@ -251,3 +251,8 @@ func (s *Screen) Tell(out map[string]any) {
 	out["program"], out["replay"] = s.Program, s.Replay
 	out["work"] = s.Program + s.Replay
 }
+
+// HideCursor has the pointer not shown: the game draws its own.
+func (s *Screen) HideCursor() {
+	js.Global().Get("document").Call("getElementById", "screen").Get("style").Set("cursor", "none")
+}

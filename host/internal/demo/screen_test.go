@@ -15,6 +15,7 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
@@ -301,9 +302,16 @@ func TestFrames(t *testing.T) {
 	}
 	for _, c := range []struct {
 		title *game.Title
+		level string
 		bots  int
-	}{{pong.Title, 2}, {stack.Title, 2}, {crowd.Title, 200}} {
-		s := startTitle(t, c.title, builtAny(), c.bots)
+		build *clientBuild
+	}{
+		{arena.Title, "foundry", 12, built()}, {pong.Title, "", 2, builtAny()},
+		{stack.Title, "", 2, builtAny()}, {crowd.Title, "", 200, builtAny()},
+	} {
+		s := startDemo(t, func(d *flags) {
+			d.title, d.level, d.bots, d.client = c.title, c.level, c.bots, c.build
+		})
 		for _, mode := range []string{"", "fine", "frugal"} {
 			b := openPlain(t, 1280, 720)
 			b.ready(s)
@@ -361,4 +369,29 @@ func renderers(b *tab) (sum time.Duration) {
 		}
 	}
 	return sum
+}
+
+// TestMirrorFrames prints the same for the arena on the page of mirrors, which shows three games at
+// once.
+func TestMirrorFrames(t *testing.T) {
+	if !hosttest.Soak() {
+		t.Skip("it measures, and takes a machine that does nothing else; set COEVAL_SOAK")
+	}
+	s := startDemo(t, func(d *flags) {
+		d.mirrors = &mirrorFlags{count: 3, timeline: "auto"}
+		d.preset, d.level, d.bots = "transatlantic", "foundry", 12
+	})
+	b := openTab(t, 1280, 720)
+	b.ready(s)
+	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute"))
+	all := "[...document.querySelectorAll('iframe[src]')].map(f => f.contentWindow.coeval)"
+	b.until("everyone plays", all+".length === 3 && "+all+".every(c => c && c.stats().playing)")
+	b.run("window.before = " + all + ".map(c => c.stats().frames), window.begun = performance.now()")
+	b.until("frames are drawn", "performance.now() > window.begun + 8000")
+	t.Logf("%s frames a second in each game, program %s ms, page %s ms",
+		b.text(all+".map((c, i) => ((c.stats().frames - before[i]) / "+
+			"(performance.now() - begun) * 1000).toFixed(1))"),
+		b.text(all+".map(c => c.stats().program.toFixed(1))"),
+		b.text(all+".map(c => c.stats().replay.toFixed(1))"))
+	b.shot("mirrors")
 }

@@ -39,6 +39,7 @@ func main() {
 		app.Frame(&s.Surface, s, client.Moment{
 			Width: s.Width, Height: s.Height, Fingers: s.Touched})
 	})
+	screen.HideCursor()
 	page.Export(func() map[string]any {
 		out := app.Stats()
 		screen.Tell(out)
