@@ -40,8 +40,8 @@ database/sql                   service cmd                           | the same
 github.com/prometheus          service host examples cmd                      | metrics
 github.com/quic-go             service link/* games/*/client host examples cmd | browsers, by datagrams
 github.com/coder/websocket     service link/* games/*/client host examples cmd | browsers, when nothing else passes
-github.com/hajimehoshi/ebiten  games/*/client examples cmd           | example clients
-golang.org/x/image             games/*/client cmd                    | their fonts
+github.com/hajimehoshi/ebiten  host/window games/*/client examples cmd | windows on the desktop
+golang.org/x/image             host/window games/*/client cmd         | their fonts
 gonum.org/v1/plot              lab host cmd                          | reports
 github.com/spf13/cobra         host examples cmd                              | command lines
 github.com/spf13/pflag         host examples cmd                              | command lines

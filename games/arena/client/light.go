@@ -24,21 +24,27 @@ type lightmap struct {
 	light      []float32 // red, green and blue of each pixel
 	seen       []float32 // how much of each pixel is in sight
 	pix        []byte    // what is drawn
+	part       []float32 // how much of the light each pixel has, as bytes
+	fog        []byte    // what is drawn of what is out of sight
 }
 
 // fit makes room for a screen.
 func (m *lightmap) fit(l *lens) {
 	h := l.half()
 	// A pixel more on each side, so that the border is smooth too.
-	m.wide = min(draw.MaxPixels, int(math.Ceil(2*h.X*fineness))+2)
-	m.high = min(draw.MaxPixels, int(math.Ceil(2*h.Y*fineness))+2)
+	wide := min(draw.MaxPixels, int(math.Ceil(2*h.X*fineness))+2)
+	high := min(draw.MaxPixels, int(math.Ceil(2*h.Y*fineness))+2)
 	m.corner = l.eye.Sub(det.Vec2{
-		X: float64(m.wide) / 2 / fineness, Y: float64(m.high) / 2 / fineness})
-	n := m.wide * m.high
+		X: float64(wide) / 2 / fineness, Y: float64(high) / 2 / fineness})
+	n := wide * high
 	if cap(m.seen) < n {
 		m.light, m.seen, m.pix = make([]float32, 3*n), make([]float32, n), make([]byte, 4*n)
 	}
 	m.light, m.seen, m.pix = m.light[:3*n], m.seen[:n], m.pix[:4*n]
+	if wide != m.wide || high != m.high {
+		m.wide, m.high = wide, high
+		m.darken()
+	}
 	clear(m.light)
 	clear(m.seen)
 }
@@ -148,7 +154,7 @@ func (p *painter) light(s *scene.Scene) {
 		p.heat(s, r)
 	}
 	m.sight(s.Sight)
-	m.shade(s, l)
+	m.shade(s)
 	w, h := float64(m.wide)/fineness, float64(m.high)/fineness
 	p.Blend(draw.Multiply)
 	p.Pixels(m.corner.X, m.corner.Y, w, h, m.wide, m.pix)
@@ -171,34 +177,47 @@ func (p *painter) heat(s *scene.Scene, r arena.Rect) {
 	}
 }
 
-// shade makes pixels of the light: what is out of sight is dim and blue, and the corners of the
-// screen are darker.
-func (m *lightmap) shade(s *scene.Scene, l *lens) {
-	h := l.half()
+// shade makes pixels of the light: what is out of sight is dim, and the corners of the screen are
+// darker.
+func (m *lightmap) shade(s *scene.Scene) {
+	copy(m.pix, m.fog)
 	ex, ey := (s.Eye.X-m.corner.X)*fineness-0.5, (s.Eye.Y-m.corner.Y)*fineness-0.5
 	const reach = 1.0 / (scene.SightReach * fineness)
-	const full = 255 / brightest
 	for y := range m.high {
 		dy := float32((float64(y) - ey) * reach)
-		vy := float32((float64(y)+0.5-float64(m.high)/2)/fineness/h.Y) / 2
 		for x := range m.wide {
 			i := y*m.wide + x
-			vx := float32((float64(x)+0.5-float64(m.wide)/2)/fineness/h.X) / 2
-			edge := 1 - 0.45*min(1, max(0, sqrt(vx*vx+vy*vy)*1.35-0.3))
-			r, g, b := float32(0.24), float32(0.25), float32(0.29)
-			if seen := m.seen[i]; seen > 0 {
-				dx := float32((float64(x) - ex) * reach)
-				lamp := max(0, 1-dx*dx-dy*dy)
-				c := m.light[3*i : 3*i+3]
-				r += (0.38 + 0.80*lamp + 1.5*c[0] - r) * seen
-				g += (0.40 + 0.78*lamp + 1.5*c[1] - g) * seen
-				b += (0.44 + 0.74*lamp + 1.5*c[2] - b) * seen
+			seen := m.seen[i]
+			if seen == 0 {
+				continue
 			}
-			k := edge * full
-			m.pix[4*i] = uint8(min(255, r*k+0.5))
-			m.pix[4*i+1] = uint8(min(255, g*k+0.5))
-			m.pix[4*i+2] = uint8(min(255, b*k+0.5))
-			m.pix[4*i+3] = 255
+			dx := float32((float64(x) - ex) * reach)
+			lamp := max(0, 1-dx*dx-dy*dy)
+			c, k := m.light[3*i:3*i+3], m.part[i]
+			r := fog.R + (0.38+0.80*lamp+1.5*c[0]-fog.R)*seen
+			g := fog.G + (0.40+0.78*lamp+1.5*c[1]-fog.G)*seen
+			b := fog.B + (0.44+0.74*lamp+1.5*c[2]-fog.B)*seen
+			p := m.pix[4*i : 4*i+3]
+			p[0], p[1], p[2] = uint8(min(255, r*k+0.5)), uint8(min(255, g*k+0.5)),
+				uint8(min(255, b*k+0.5))
 		}
+	}
+}
+
+// fog is what is left of the ground's color where it is out of sight.
+var fog = scene.Color{R: 0.24, G: 0.25, B: 0.29}
+
+// darken makes what depends on the size of the screen alone: how dark each pixel is by how far from
+// the middle it is, and how it looks out of sight.
+func (m *lightmap) darken() {
+	n := m.wide * m.high
+	m.part, m.fog = make([]float32, n), make([]byte, 4*n)
+	for i := range n {
+		vx := (float64(i%m.wide)+0.5)/float64(m.wide) - 0.5
+		vy := (float64(i/m.wide)+0.5)/float64(m.high) - 0.5
+		k := 1 - 0.45*min(1, max(0, math.Hypot(vx, vy)*1.35-0.3))
+		m.part[i] = float32(k) * 255 / brightest
+		m.fog[4*i], m.fog[4*i+1], m.fog[4*i+2], m.fog[4*i+3] = uint8(fog.R*m.part[i]+0.5),
+			uint8(fog.G*m.part[i]+0.5), uint8(fog.B*m.part[i]+0.5), 255
 	}
 }

@@ -56,7 +56,8 @@ func (n *noises) play(to *draw.Surface, muted bool) {
 			continue
 		}
 		i := int(math.Round((o.source.Pitch - pitches[0]) / (pitches[1] - pitches[0]))) // the nearest
-		to.Sound(voices[o.sound][min(max(i, 0), len(pitches)-1)], 0.9*o.source.Volume, o.source.Pan)
+		i = min(max(i, 0), len(pitches)-1)
+		to.Sound(voices[o.sound][i], 0.9*o.source.Volume, o.source.Pan)
 	}
 	n.list = n.list[:0]
 }

@@ -386,7 +386,8 @@ func TestMirrorFrames(t *testing.T) {
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/?mute"))
 	all := "[...document.querySelectorAll('iframe[src]')].map(f => f.contentWindow.coeval)"
 	b.until("everyone plays", all+".length === 3 && "+all+".every(c => c && c.stats().playing)")
-	b.run("window.before = " + all + ".map(c => c.stats().frames), window.begun = performance.now()")
+	b.run("window.before = " + all + ".map(c => c.stats().frames)")
+	b.run("window.begun = performance.now()")
 	b.until("frames are drawn", "performance.now() > window.begun + 8000")
 	t.Logf("%s frames a second in each game, program %s ms, page %s ms",
 		b.text(all+".map((c, i) => ((c.stats().frames - before[i]) / "+

@@ -7,18 +7,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"os"
 	"time"
 
-	"github.com/hajimehoshi/ebiten/v2"
-
-	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/games/arena/client"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
 	"github.com/coeval-dev/coeval/host/entry"
-	"github.com/coeval-dev/coeval/link/udp"
+	"github.com/coeval-dev/coeval/host/window"
 	"github.com/coeval-dev/coeval/predict"
 )
 
@@ -51,7 +46,9 @@ func run(server, name, style, level string, mute bool) error {
 			return fmt.Errorf("--server: %w", err)
 		}
 		o.Network = session.New(session.Options{
-			Join: func(ctx context.Context) (session.Entry, error) { return join(ctx, base) },
+			Join: func(ctx context.Context) (session.Entry, error) {
+				return window.Join(ctx, base)
+			},
 			Name: name, Style: s})
 		defer o.Network.Leave()
 	}
@@ -59,29 +56,11 @@ func run(server, name, style, level string, mute bool) error {
 	if err != nil {
 		return err
 	}
-	ebiten.SetWindowTitle("coeval arena")
-	ebiten.SetWindowSize(1280, 720)
-	ebiten.SetWindowResizingMode(ebiten.WindowResizingModeEnabled)
-	ebiten.SetRunnableOnUnfocused(true)
-	ebiten.SetTPS(ebiten.SyncWithFPS)
-	ebiten.SetCursorMode(ebiten.CursorModeHidden)
-	return ebiten.RunGame(app)
-}
-
-// join asks an open server for a token, and opens a socket.
-func join(ctx context.Context, base *url.URL) (e session.Entry, err error) {
-	a, err := entry.Ask(ctx, base)
-	if err != nil {
-		return e, err
-	}
-	if e.Token, err = token.ParseText(a.Token); err != nil {
-		return e, err
-	}
-	at, err := a.Resolve(ctx, base)
-	if err != nil {
-		return e, err
-	}
-	e.Servers = []netip.AddrPort{at}
-	e.Link, err = entry.Bind(udp.Options{}, at)
-	return e, err
+	return window.Open(window.Options{
+		Title: "coeval arena", Mute: mute, HideCursor: true,
+		Say: func(line string) { app.Set("say", line) },
+	}, func(s *window.Screen) {
+		app.Frame(&s.Surface, s, client.Moment{
+			Width: s.Width, Height: s.Height, Fingers: s.Touched})
+	})
 }

@@ -90,7 +90,8 @@ func Samples(s Sound) []float32 {
 	out := make([]float32, int(r.seconds*Rate))
 	for i := range out {
 		x := float64(i) / float64(len(out))
-		ends := min(1, float64(i)/(Rate/1000), float64(len(out)-i)/(Rate/100)) // so that nothing clicks
+		// so that nothing clicks
+		ends := min(1, float64(i)/(Rate/1000), float64(len(out)-i)/(Rate/100))
 		out[i] = float32(max(-1, min(1, r.voice(n, float64(i)/Rate, x)*ends)))
 	}
 	return out
