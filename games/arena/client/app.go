@@ -72,7 +72,8 @@ type timing struct {
 }
 
 // switches are what the player has on the screen besides the game.
-type switches struct{ showBoard, showNet, showGhosts, help, muted bool }
+// Boards has the score stay, for who has no key to hold.
+type switches struct{ showBoard, boards, showNet, showGhosts, help, muted bool }
 
 // New makes an app. It draws nothing before the first Frame.
 func New(o Options) (*App, error) {
@@ -193,7 +194,7 @@ func (a *App) setAutopilot(on bool) {
 
 // press does what keys do beside playing.
 func (a *App) press(on Screen, in *game.Input) {
-	a.showBoard = on.Held(game.KeyTab)
+	a.showBoard = on.Held(game.KeyTab) || a.boards
 	for _, k := range keys {
 		if on.Pressed(k.key) {
 			k.do(a)

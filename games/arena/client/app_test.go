@@ -54,7 +54,8 @@ func TestFrame(t *testing.T) {
 		frame(a, s, h, 1280, 720)
 	}
 	library := len(s.Library())
-	for _, size := range [][2]float64{{1280, 720}, {360, 640}, {1920, 1080}, {3440, 1440}, {90, 40}} {
+	for _, size := range [][2]float64{
+		{1280, 720}, {360, 640}, {1920, 1080}, {3440, 1440}, {90, 40}} {
 		frame(a, s, h, size[0], size[1])
 		counts, text := map[draw.Op]int{}, ""
 		var r draw.Reader
@@ -106,7 +107,9 @@ func TestHands(t *testing.T) {
 		}
 		t.Fatal("never happened: ", what)
 	}
-	alive := func(stats map[string]any) bool { return stats["health"] != nil && stats["health"] != 0 }
+	alive := func(stats map[string]any) bool {
+		return stats["health"] != nil && stats["health"] != 0
+	}
 	until("the player is alive", alive)
 	from := a.Stats()["x"].(float64)
 	h.in.Set(game.KeyD, true)

@@ -22,8 +22,12 @@ func (a *App) hud(b brush, v *session.View) {
 	a.pain(b, w, h)
 	if v.World != nil && a.scene.Map != nil {
 		a.rows = a.scene.Board(v.World, a.rows[:0])
-		a.top(b, v, w)
-		a.killFeed(b, w)
+		y := a.below(w)
+		a.top(b, v, w, y)
+		if y > 0 {
+			y += 48
+		}
+		a.killFeed(b, w, y+14)
 		a.chat(b, h)
 		if a.scene.Me != nil {
 			a.status(b, v, w, h)
@@ -48,6 +52,15 @@ func (a *App) hud(b brush, v *session.View) {
 	if a.help {
 		a.helpPage(b, w, h)
 	}
+}
+
+// below is how far down the score begins. On a narrow screen the page's buttons are above it.
+func (a *App) below(w float64) float64 {
+	const buttons, high = 200, 48 // pixels of the page
+	if a.moment.Width/2-110*a.moment.Width/w > buttons {
+		return 0
+	}
+	return high * w / max(1, a.moment.Width)
 }
 
 // over says whether the round has ended.
@@ -168,14 +181,14 @@ func (a *App) crosshair(b brush) {
 }
 
 // top shows the score and the clock.
-func (a *App) top(b brush, v *session.View, w float64) {
+func (a *App) top(b brush, v *session.View, w, y float64) {
 	m := world.StateOf[arena.Match](v.World)
 	rank, best := scene.Rank(a.rows)
 	own := 0
 	if rank > 0 {
 		own = a.rows[rank-1].Kills
 	}
-	b.Rect(w/2-110, 0, 220, 34, ink(scene.Color{}, 0.45))
+	b.Rect(w/2-110, y, 220, 34, ink(scene.Color{}, 0.45))
 	left := ""
 	if t := m.Left(v.World); t >= 0 {
 		s := t / arena.Game.Rate()
@@ -186,11 +199,11 @@ func (a *App) top(b brush, v *session.View, w float64) {
 		own, best = m.Score[0], m.Score[1]
 		first, second = scene.PlayerColor(0, 1, 1), scene.PlayerColor(0, 1, 2)
 	}
-	b.put(strconv.Itoa(own), w/2-44, 6, plain, first, 1, draw.Right)
-	b.put(strconv.Itoa(best), w/2+44, 6, plain, second, 1, draw.Left)
-	b.put(left, w/2, 6, plain, scene.Paper, 0.95, draw.Center)
+	b.put(strconv.Itoa(own), w/2-44, y+6, plain, first, 1, draw.Right)
+	b.put(strconv.Itoa(best), w/2+44, y+6, plain, second, 1, draw.Left)
+	b.put(left, w/2, y+6, plain, scene.Paper, 0.95, draw.Center)
 	if rank > 0 && m.Kills > 0 {
-		b.put(fmt.Sprintf("%s of %d, first to %d", ordinal(rank), len(a.rows), m.Kills), w/2, 37,
+		b.put(fmt.Sprintf("%s of %d, first to %d", ordinal(rank), len(a.rows), m.Kills), w/2, y+37,
 			small, scene.Dim, 0.9, draw.Center)
 	}
 }
@@ -203,9 +216,9 @@ func ordinal(n int) string {
 }
 
 // killFeed tells who killed whom: names on both sides of what it was done with.
-func (a *App) killFeed(b brush, w float64) {
+func (a *App) killFeed(b brush, w, y float64) {
 	const half, icon = 112, 22
-	x, y := w-20-half, 14.0
+	x := w - 20 - half
 	for i := range a.scene.Feed.Kills {
 		k := &a.scene.Feed.Kills[i]
 		alpha := k.Fade()

@@ -55,7 +55,8 @@ func (n *noises) play(to *draw.Surface, muted bool) {
 		if o.sound >= n.given || muted {
 			continue
 		}
-		i := int(math.Round((o.source.Pitch - pitches[0]) / (pitches[1] - pitches[0]))) // the nearest
+		// the nearest
+		i := int(math.Round((o.source.Pitch - pitches[0]) / (pitches[1] - pitches[0])))
 		i = min(max(i, 0), len(pitches)-1)
 		to.Sound(voices[o.sound][i], 0.9*o.source.Volume, o.source.Pan)
 	}

@@ -75,7 +75,7 @@ func (a *App) tellSights(out map[string]any) {
 }
 
 // Set changes something by name: "style", "name", "say", "leave", "autopilot" ("on" or not), or
-// turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "help".
+// turns on and off "graph", "ghosts", "blind", "mute" (or as "on" and "off" say), "board", "help".
 func (a *App) Set(name, value string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,6 +102,8 @@ func (a *App) Set(name, value string) {
 		a.toggleBlind()
 	case "mute":
 		a.muted = value == "on" || value == "" && !a.muted
+	case "board":
+		a.boards = !a.boards
 	case "help":
 		a.help = !a.help
 	case "leave":

@@ -35,6 +35,7 @@ func main() {
 		entry.Fail(err)
 		return
 	}
+	entry.Furnish()
 	screen := entry.OpenScreen(nil, func(s *entry.Screen) {
 		app.Frame(&s.Surface, s, client.Moment{
 			Width: s.Width, Height: s.Height, Fingers: s.Touched})
