@@ -21,6 +21,7 @@ type local struct {
 	taken    []bool // by number; nobody's is taken
 	decided  []Decision
 	flight   flightRecorder
+	resumed  *world.World // to begin with, or nil
 }
 
 // newLocal makes an engine that remembers so many ticks, in case the game panics.
@@ -33,6 +34,9 @@ func (*local) Traits() Traits { return Traits{Pausable: true, Levels: true} }
 // Begin forgets who was in the world before. They keep their numbers, and enter when they are
 // ready.
 func (l *local) Begin(w *world.World, _ Level) error {
+	if l.resumed != nil {
+		w, l.resumed = l.resumed, nil
+	}
 	l.world = w
 	l.in.Reset()
 	l.entering, l.leaving, l.computed = l.entering[:0], l.leaving[:0], false

@@ -23,6 +23,9 @@ type Options struct {
 	// Title is what is played, and Level the world that it starts with. Default: the title's first.
 	Title *game.Title
 	Level Level
+	// Resume is what another server left by Save, and where this one goes on; Level is then what it
+	// says. It is for an engine of the server's own.
+	Resume *Saved
 	// Strategy says how snapshots are made; clients must have the same.
 	Strategy replica.Strategy
 	// Recorded says that After writes a trace from which the match is to repeat. What players were
@@ -140,6 +143,12 @@ func (o *Options) fill() error {
 	if err := o.Title.Check(); err != nil {
 		return err
 	}
+	if o.Resume != nil {
+		if o.Engine != nil {
+			return errEngine
+		}
+		o.Level = o.Resume.Level
+	}
 	if o.Level.Name == "" && len(o.Level.Data) == 0 {
 		o.Level.Name = o.Title.Levels.First()
 	}
@@ -155,7 +164,11 @@ func (o *Options) fill() error {
 	o.Limits.fill(rate, o.Players)
 	o.Flight = cmp.Or(o.Flight, 10*time.Second)
 	if o.Engine == nil {
-		o.Engine = newLocal(o.Title.Game, int(max(o.Flight, 0)/o.Title.Game.TickLength()))
+		l := newLocal(o.Title.Game, int(max(o.Flight, 0)/o.Title.Game.TickLength()))
+		if err := l.resume(o.Title.Game, o.Resume); err != nil {
+			return err
+		}
+		o.Engine = l
 	}
 	if o.Conn.Seed == [32]byte{} {
 		if _, err := rand.Read(o.Conn.Seed[:]); err != nil {

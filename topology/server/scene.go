@@ -44,6 +44,9 @@ func (s *Server) newScene(l Level) (*scene, error) {
 	if g.publisher, err = replica.NewPublisher(s.protocol, w); err != nil {
 		return nil, err
 	}
+	if e, ok := s.engine.(*local); ok && e.resumed != nil {
+		w = e.resumed // which is what is played
+	}
 	if g.views, err = s.opt.Title.NewViews(w, l); err != nil {
 		return nil, err
 	}

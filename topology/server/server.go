@@ -149,6 +149,7 @@ func New(o Options) (*Server, error) {
 	if err := s.start(s.scene); err != nil {
 		return nil, err
 	}
+	s.takeSeats(o.Resume)
 	s.pool = newPool(o.Workers, p)
 	s.begun()
 	if o.Develop {
