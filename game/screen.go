@@ -1,9 +1,11 @@
 package game
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"iter"
+	"slices"
 
 	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/world"
@@ -92,6 +94,22 @@ func Events[E any](f *Frame) iter.Seq2[world.Emitted, *E] {
 type Score struct {
 	Player world.Player
 	Points int
+}
+
+// Points makes a Screen's Scores of what an author writes: how many points the owner of an entity
+// of a class has by it.
+//
+//	Scores: game.Points(func(s *Ship) int { return s.Hits }),
+func Points[E any](points func(e *E) int) func(w *world.World) []Score {
+	return func(w *world.World) (list []Score) {
+		for id, e := range world.All[E](w) {
+			if p := w.Owner(id); p != world.Nobody {
+				list = append(list, Score{Player: p, Points: points(e)})
+			}
+		}
+		slices.SortStableFunc(list, func(a, b Score) int { return cmp.Compare(b.Points, a.Points) })
+		return list
+	}
 }
 
 // Drawn says whether there is anything to draw with.
