@@ -37,7 +37,6 @@ github.com/nats-io             service cmd                           | servers t
 modernc.org/sqlite             service cmd                           | what must survive
 github.com/jackc/pgx           service cmd                           | the same, in PostgreSQL
 database/sql                   service cmd                           | the same
-github.com/prometheus          service host examples cmd                      | metrics
 github.com/quic-go             service link/* games/*/client host examples cmd | browsers, by datagrams
 github.com/coder/websocket     service link/* games/*/client host examples cmd | browsers, when nothing else passes
 github.com/hajimehoshi/ebiten  host/window games/*/client examples cmd | windows on the desktop

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -11,10 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -22,32 +19,24 @@ import (
 
 // Meters turn the numbers of a server into metrics, and say whether it is well.
 type Meters struct {
-	registry *prometheus.Registry
-	ticks    prometheus.Histogram
-	ready    atomic.Bool
-	last     atomic.Int64 // when a tick was last computed, as Unix time in milliseconds
+	read  func(context.Context, *Metrics) error
+	ticks *histogram
+	ready atomic.Bool
+	last  atomic.Int64 // when a tick was last computed, as Unix time in milliseconds
 }
 
 // NewMeters makes the meters of a game. Read takes all numbers at one moment; one that does not
 // answer has none.
 func NewMeters(g *world.Game, read func(context.Context, *Metrics) error) *Meters {
 	tick := g.TickLength().Seconds()
-	m := &Meters{registry: prometheus.NewRegistry()}
-	m.ticks = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "coeval_tick_seconds", Help: "How long ticks took, by the clock.",
-		Buckets: []float64{
-			tick / 32, tick / 16, tick / 8, tick / 4, tick / 2, tick * 3 / 4, tick, tick * 2,
-			tick * 8,
-		},
-	})
-	m.registry.MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.ticks, reader(read))
-	return m
+	return &Meters{read: read, ticks: newHistogram(
+		"coeval_tick_seconds", "How long ticks took, by the clock.",
+		tick/32, tick/16, tick/8, tick/4, tick/2, tick*3/4, tick, tick*2, tick*8)}
 }
 
 // Ticked is told of each tick.
 func (m *Meters) Ticked(s server.Times) {
-	m.ticks.Observe(s.Elapsed().Seconds())
+	m.ticks.observe(s.Elapsed().Seconds())
 	m.last.Store(time.Now().UnixMilli())
 }
 
@@ -57,54 +46,45 @@ const fresh = time.Second
 // Handler is what Prometheus asks. The numbers are taken once, for all who ask at the same time or
 // soon after: so however many do, none of them keeps the others from an answer, nor takes more of
 // the server's time than one would.
-func (m *Meters) Handler() http.Handler {
-	return &told{ask: promhttp.HandlerFor(m.registry,
-		promhttp.HandlerOpts{Timeout: 10 * time.Second, DisableCompression: true})}
+func (m *Meters) Handler() http.Handler { return &told{ask: m.text} }
+
+// text is all numbers, as Prometheus reads them.
+func (m *Meters) text() []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var own, all Metrics
+	own.process()
+	if m.read(ctx, &all) != nil {
+		all = Metrics{} // it may still be written to
+	}
+	var b bytes.Buffer
+	for _, f := range append(own.list, all.list...) {
+		f.write(&b)
+	}
+	m.ticks.write(&b)
+	return b.Bytes()
 }
 
 // told remembers an answer for a while, and gives it to all.
 type told struct {
-	ask http.Handler
+	ask func() []byte
 
-	mu     sync.Mutex
-	at     time.Time
-	header http.Header
-	status int
-	body   []byte
+	mu   sync.Mutex
+	at   time.Time
+	body []byte
 }
 
 // ServeHTTP answers with what was told last, if that is fresh. Those who come meanwhile wait for
 // it.
-func (t *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (t *told) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	t.mu.Lock()
 	if time.Since(t.at) > fresh {
-		plain, _ := http.NewRequest(http.MethodGet, "/metrics", nil) // nothing of it can be wrong
-		a := &answer{header: http.Header{}, status: http.StatusOK}
-		t.ask.ServeHTTP(a, plain)
-		t.header, t.status, t.body, t.at = a.header, a.status, a.body, time.Now()
+		t.body, t.at = t.ask(), time.Now()
 	}
-	header, status, body := t.header, t.status, t.body
+	body := t.body
 	t.mu.Unlock()
-	for k, v := range header {
-		w.Header()[k] = v
-	}
-	w.WriteHeader(status)
+	w.Header().Set("Content-Type", textFormat)
 	_, _ = w.Write(body) // who has gone need not be told
-}
-
-// answer is one that is kept.
-type answer struct {
-	header http.Header
-	status int
-	body   []byte
-}
-
-func (a *answer) Header() http.Header    { return a.header }
-func (a *answer) WriteHeader(status int) { a.status = status }
-
-func (a *answer) Write(b []byte) (int, error) {
-	a.body = append(a.body, b...)
-	return len(b), nil
 }
 
 // WellWithin is how old the last tick of a server may be that is well.
@@ -138,71 +118,49 @@ func Say(w http.ResponseWriter, well string, err error) {
 	_, _ = w.Write([]byte(well + "\n"))
 }
 
-// A reader asks for numbers when Prometheus does.
-type reader func(context.Context, *Metrics) error
-
-// Describe is for Prometheus. What there is depends on how far a server has come, so nothing is
-// promised.
-func (reader) Describe(chan<- *prometheus.Desc) {}
-
-// Collect is for Prometheus.
-func (r reader) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	m := &Metrics{}
-	if r(ctx, m) != nil {
-		return
-	}
-	for _, x := range m.list {
-		out <- x
-	}
-}
-
 // Metrics are numbers at one moment.
-type Metrics struct{ list []prometheus.Metric }
+type Metrics struct{ list []family }
 
 // A number is anything that is counted or measured.
 type number interface {
 	~int | ~int64 | ~uint64 | ~float64
 }
 
-func add[T number](
-	m *Metrics, kind prometheus.ValueType, name, help, label string, values map[string]T,
-) {
-	d := prometheus.NewDesc("coeval_"+name, help, []string{label}, nil)
+func add[T number](m *Metrics, kind, name, help, label string, values map[string]T) {
+	f := family{"coeval_" + name, help, kind, label, map[string]float64{}}
 	for of, v := range values {
-		m.list = append(m.list, prometheus.MustNewConstMetric(d, kind, float64(v), of))
+		f.values[of] = float64(v)
 	}
+	m.list = append(m.list, f)
 }
 
 // Counts adds what grows, by some label.
 func Counts[T number](m *Metrics, name, help, label string, values map[string]T) {
-	add(m, prometheus.CounterValue, name, help, label, values)
+	add(m, "counter", name, help, label, values)
 }
 
 // Gauges adds what goes up and down, by some label.
 func Gauges[T number](m *Metrics, name, help, label string, values map[string]T) {
-	add(m, prometheus.GaugeValue, name, help, label, values)
+	add(m, "gauge", name, help, label, values)
 }
 
-func (m *Metrics) one(kind prometheus.ValueType, name, help string, v float64) {
-	d := prometheus.NewDesc("coeval_"+name, help, nil, nil)
-	m.list = append(m.list, prometheus.MustNewConstMetric(d, kind, v))
+func one[T number](m *Metrics, kind, name, help string, v T) {
+	add(m, kind, name, help, "", map[string]T{"": v})
 }
 
 // Count adds what grows.
 func (m *Metrics) Count(name, help string, n uint64) {
-	m.one(prometheus.CounterValue, name, help, float64(n))
+	one(m, "counter", name, help, n)
 }
 
 // Seconds adds time that adds up.
 func (m *Metrics) Seconds(name, help string, d time.Duration) {
-	m.one(prometheus.CounterValue, name, help, d.Seconds())
+	one(m, "counter", name, help, d.Seconds())
 }
 
 // Gauge adds what goes up and down.
 func (m *Metrics) Gauge(name, help string, v float64) {
-	m.one(prometheus.GaugeValue, name, help, v)
+	one(m, "gauge", name, help, v)
 }
 
 // Site adds what was refused over HTTP.
