@@ -218,7 +218,7 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 func (o *outside) demo(use func(page string)) {
 	o.t.Helper()
 	cmd := o.command(o.program, "demo", "--port", "0", "--no-open", "--bots", "1")
-	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(o.dir, "cache"))
+	cmd.Env = append(cmd.Env, hosttest.OwnCache(o.t)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		o.t.Fatal(err)

@@ -2,6 +2,7 @@
 // window.coeval.
 
 import { Plot } from '/assets/plot.js';
+import { showMistake } from '/assets/reload.js';
 
 const $ = id => document.getElementById(id);
 const frame = $('game');
@@ -15,6 +16,7 @@ const ms = n => `${n < 10 ? n.toFixed(1) : Math.round(n)} ms`;
 // --- the game ---
 
 let begun = false;
+let loaded = ''; // the program that the game is
 function begin() {
   if (begun) return;
   begun = true;
@@ -58,6 +60,9 @@ events.addEventListener('build', e => {
   $('fault').hidden = !b.error;
   $('fault').textContent = b.error;
   if (b.done) begin();
+  if (b.done && loaded && b.tag !== loaded) frame.contentWindow?.coevalReload?.();
+  if (b.done) loaded = b.tag;
+  if (begun) showMistake($('mistake'), b.error);
 });
 events.addEventListener('live', e => show(JSON.parse(e.data)));
 events.onerror = () => { $('people').textContent = 'the program has stopped'; };

@@ -1,6 +1,7 @@
 // The game in its frame: fetches the program with a bar, starts it, and lends it what only a page can do. The program finds its settings in
 // window.coevalConfig, asks coevalJoin for a way in, and offers window.coeval to the panel and to tests.
 
+import { fetchedProgram, leaving, reload, renew, takeSeat } from '/assets/reload.js';
 import { Screen } from '/assets/screen.js';
 
 const $ = id => document.getElementById(id);
@@ -22,12 +23,14 @@ window.coevalConfig = {
 };
 
 // coevalJoin asks the server for a token and says by which addresses it is reached. Where there are several mirrors the page says in which region it is, and who it was.
-let seat = '';
+let seat = takeSeat();
+window.coevalReload = () => reload(seat);
 window.coevalJoin = async () => {
   let answer;
   const who = new URLSearchParams();
   if (query.has('invite')) who.set('invite', query.get('invite'));
-  if (query.has('home')) { who.set('home', query.get('home')); who.set('seat', seat); }
+  if (query.has('home')) who.set('home', query.get('home'));
+  if (seat || query.has('home')) who.set('seat', seat);
   try {
     answer = await fetch(`/token?${who}`, { method: 'POST' });
   } catch {
@@ -35,6 +38,7 @@ window.coevalJoin = async () => {
   }
   if (!answer.ok) throw new Error((await answer.text()).trim() || 'the server lets no one in');
   const a = await answer.json();
+  if (seat) await renew(seat); // a server that is started anew may have another program
   seat = a.seat ?? '';
   const socket = path => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`;
   const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
@@ -120,6 +124,7 @@ window.coevalWarn = text => {
 async function start() {
   const answer = await fetch('/client.wasm');
   if (!answer.ok) throw new Error(await answer.text());
+  fetchedProgram(answer);
   const size = Number(answer.headers.get('X-Size')) || 1;
   let got = 0;
   const count = new TransformStream({ transform(chunk, out) { got += chunk.byteLength; bar.style.width = `${Math.min(100, got / size * 100)}%`; out.enqueue(chunk); } });
@@ -134,5 +139,5 @@ async function start() {
 }
 
 start().catch(e => { loading.hidden = false; step.textContent = e.message || String(e); bar.style.width = '0'; });
-addEventListener('pagehide', e => { if (!e.persisted) window.coeval?.set('leave', ''); });
+addEventListener('pagehide', e => { if (!e.persisted && leaving()) window.coeval?.set('leave', ''); });
 addEventListener('contextmenu', e => e.preventDefault());

@@ -34,6 +34,7 @@ type buildState struct {
 	Done    bool    `json:"done"`
 	Error   string  `json:"error"`
 	Seconds float64 `json:"seconds"`
+	Tag     string  `json:"tag"` // of the program; a page that has another is to load it anew
 }
 
 // A clientBuild makes the game for the browser: from what a release brought, from what was kept, or
@@ -69,10 +70,13 @@ func (c *clientBuild) now() buildState {
 func (c *clientBuild) tell(s buildState, made *web.Bundle) {
 	c.mu.Lock()
 	s.Seconds = time.Since(c.began).Seconds()
-	c.state = s
 	if made != nil {
 		c.made = made
 	}
+	if c.made != nil {
+		s.Tag = c.made.Tag
+	}
+	c.state = s
 	c.mu.Unlock()
 	if c.watch != nil {
 		c.watch(s)
@@ -88,13 +92,21 @@ func (c *clientBuild) run(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		c.tell(buildState{Step: "the game could not be compiled", Error: err.Error()}, nil)
+		c.tell(failedBuild(err), nil)
 	default:
-		_, gz, zst := b.Sizes()
-		c.tell(buildState{
-			Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd",
-				float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}, b)
+		c.tell(doneBuild(b), b)
 	}
+}
+
+func failedBuild(err error) buildState {
+	return buildState{Step: "the game could not be compiled", Error: err.Error()}
+}
+
+func doneBuild(b *web.Bundle) buildState {
+	_, gz, zst := b.Sizes()
+	return buildState{
+		Step: fmt.Sprintf("the game has %.2f MB, or %.2f MB for browsers that take no zstd",
+			float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}
 }
 
 func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
@@ -119,12 +131,7 @@ func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
 			return b, nil
 		}
 	}
-	program, starter, err := c.compile(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	c.tell(buildState{Step: "compressing", Part: 0.97}, nil)
-	b, err := web.QuickBundle(program, starter) // its way to the browser is short
+	b, err := c.again(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +139,16 @@ func (c *clientBuild) make(ctx context.Context) (*web.Bundle, error) {
 		forget(filepath.Dir(kept), key)
 	}
 	return b, nil
+}
+
+// again compiles and compresses, whatever was kept.
+func (c *clientBuild) again(ctx context.Context, src source) (*web.Bundle, error) {
+	program, starter, err := c.compile(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	c.tell(buildState{Step: "compressing", Part: 0.97}, nil)
+	return web.QuickBundle(program, starter) // its way to the browser is short
 }
 
 // keptBundles is how many are kept, so that going back and forth between versions does not compile
@@ -168,16 +185,22 @@ type source struct{ program, dir string }
 // findSource finds the sources of a title's client: its own program for the browser, or else the
 // very program that runs.
 func findSource(ctx context.Context, t *game.Title) (source, error) {
+	return findProgram(ctx, t.Client)
+}
+
+// findProgram finds the sources of a program; without a name, of the one that runs.
+func findProgram(ctx context.Context, program string) (source, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return source{}, errNoGo
 	}
-	s := source{program: t.Client}
+	s := source{program: program}
 	info, _ := debug.ReadBuildInfo()
 	if s.program == "" {
 		if s.program = mainPackage(info); s.program == "" {
-			return s, fmt.Errorf(
-				"it is not known what this program was compiled from, so its client cannot be: "+
-					"build it with go build in its cli.Module, or give %s a Client", t.Name())
+			return s, errors.New(
+				"it is not known what this program was compiled from, so it cannot be compiled " +
+					"for the browser: build it with go build in its module, or give its title " +
+					"a Client")
 		}
 	}
 	where := []string{".", os.Getenv("PWD")}
@@ -188,16 +211,14 @@ func findSource(ctx context.Context, t *game.Title) (source, error) {
 		if dir == "" {
 			continue
 		}
-		cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", s.program)
-		cmd.Dir = dir
-		if cmd.Run() == nil {
-			s.dir = dir
+		s.dir = dir
+		if _, err := s.native(ctx).output("list", "-find", s.program); err == nil {
 			return s, nil
 		}
 	}
 	return s, fmt.Errorf(
 		"the sources of %s are needed to compile the game for the browser and were not found: "+
-			"start the demo in the folder of their cli.Module, or use a release that brings the "+
+			"start the demo in the folder of their module, or use a release that brings the "+
 			"game", s.program)
 }
 
@@ -238,12 +259,38 @@ func builtFrom() string {
 	return dir
 }
 
-// command runs the go command for the browser, where the sources are.
-func (s *source) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off")
+// A goCommand runs the go command where sources are.
+type goCommand struct {
+	ctx context.Context
+	dir string
+	env []string
+}
+
+// browser is for compiling for the browser, and native for this machine.
+func (s *source) browser(ctx context.Context) *goCommand {
+	return &goCommand{ctx, s.dir,
+		[]string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off"}}
+}
+
+func (s *source) native(ctx context.Context) *goCommand { return &goCommand{ctx, s.dir, nil} }
+
+func (g *goCommand) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(g.ctx, "go", args...)
+	cmd.Dir = g.dir
+	cmd.Env = append(os.Environ(), g.env...)
 	return cmd
+}
+
+// output is what a command prints.
+func (g *goCommand) output(args ...string) (string, error) {
+	cmd := g.command(args...)
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		return "", compilerError(problem.String(), err)
+	}
+	return string(out), nil
 }
 
 // key tells apart what would be compiled: by the sources, what they depend on, and the compiler.
@@ -252,17 +299,14 @@ func (s *source) key(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := s.command(ctx, "list", "-deps", "-f",
+	out, err := s.browser(ctx).output("list", "-deps", "-f",
 		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, s.program)
-	var problem bytes.Buffer
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s\n%w", strings.TrimSpace(problem.String()), err)
+		return "", err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "bundle 2\n%s%s\n", version, s.program)
-	for name := range strings.Lines(string(out)) {
+	for name := range strings.Lines(out) {
 		name = strings.TrimSpace(name)
 		if name == "" {
 			continue
@@ -304,17 +348,18 @@ func (c *clientBuild) compile(ctx context.Context, src source) (program, starter
 	out := filepath.Join(tmp, "client.wasm")
 	total := make(chan int, 1)
 	go func() { total <- src.count(ctx) }()
-	cmd := src.command(ctx, "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, src.program)
-	said, err := cmd.StderrPipe()
-	if err != nil {
+	n, parts := 0, usualPackages
+	if err := src.browser(ctx).follow(func(name string) {
+		n++
+		select {
+		case parts = <-total:
+		default:
+		}
+		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n,
+			max(n, parts), strings.TrimPrefix(name, cli.Module+"/"))
+		c.tell(buildState{Step: step, Part: 0.03 + 0.85*float64(n)/float64(max(n, parts, 1))}, nil)
+	}, "build", "-v", "-trimpath", "-ldflags=-s -w", "-o", out, src.program); err != nil {
 		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, err
-	}
-	problem := c.follow(said, total)
-	if err := cmd.Wait(); err != nil {
-		return nil, nil, fmt.Errorf("%s\n%w", problem, err)
 	}
 	program, err = os.ReadFile(out)
 	return program, starter, err
@@ -325,35 +370,8 @@ const usualPackages = 220
 
 // count says how many packages the game is made of.
 func (s *source) count(ctx context.Context) int {
-	out, _ := s.command(ctx, "list", "-deps", s.program).Output() // without, it is a guess
-	return bytes.Count(out, []byte("\n"))
-}
-
-// follow reads the names of packages as they are compiled, and gives back what else the compiler
-// said.
-func (c *clientBuild) follow(said io.Reader, count <-chan int) string {
-	var problem []string
-	n, total := 0, usualPackages
-	s := bufio.NewScanner(said)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		line := s.Text()
-		if strings.ContainsAny(line, " :#\t") {
-			if len(problem) < 40 {
-				problem = append(problem, line)
-			}
-			continue
-		}
-		n++
-		select {
-		case total = <-count:
-		default:
-		}
-		step := fmt.Sprintf("compiling the game for the browser, %d of up to %d parts: %s", n,
-			max(n, total), strings.TrimPrefix(line, cli.Module+"/"))
-		c.tell(buildState{Step: step, Part: 0.03 + 0.85*float64(n)/float64(max(n, total, 1))}, nil)
-	}
-	return strings.Join(problem, "\n")
+	out, _ := s.browser(ctx).output("list", "-deps", s.program) // without, it is a guess
+	return strings.Count(out, "\n")
 }
 
 // buildOnly compiles into a folder, for releases.
@@ -380,5 +398,65 @@ func (d *flags) buildOnly(ctx context.Context, out io.Writer) error {
 	plain, gz, zst := b.Sizes()
 	fmt.Fprintf(out, "%s: %d bytes of WebAssembly, %d with zstd, %d with gzip, and %d of page\n",
 		d.build, plain, zst, gz, web.PageSize())
+	return nil
+}
+
+// Precompile compiles what a program in a folder is made of besides itself, for this machine and
+// for the browser side by side, so that it starts at once later. Show is told how far it is.
+func Precompile(ctx context.Context, dir string, show func(part float64, what string)) error {
+	src := source{program: cli.Module + "/host", dir: dir}
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	done, total := 0, 0
+	each := make([]error, 2)
+	for i, g := range []*goCommand{src.native(ctx), src.browser(ctx)} {
+		args := []string{"build", "-v"}
+		if i == 1 {
+			args = append(args, "-trimpath") // as it will be
+		}
+		work.Go(func() {
+			n, _ := g.output("list", "-deps", src.program) // without, it is a guess
+			mu.Lock()
+			total += strings.Count(n, "\n")
+			mu.Unlock()
+			each[i] = g.follow(func(name string) {
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				show(float64(done)/float64(max(done, total, 1)),
+					"compiling "+strings.TrimPrefix(name, cli.Module+"/"))
+			}, append(args, src.program)...)
+		})
+	}
+	work.Wait()
+	if each[0] != nil {
+		return each[0] // the other says the same
+	}
+	return each[1]
+}
+
+// follow runs a command that prints the name of each package as it is compiled.
+func (g *goCommand) follow(compiled func(name string), args ...string) error {
+	cmd := g.command(args...)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	var problem strings.Builder
+	s := bufio.NewScanner(said)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		if line := s.Text(); strings.ContainsAny(line, " :#\t") {
+			problem.WriteString(line + "\n")
+		} else {
+			compiled(line)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		return compilerError(problem.String(), err)
+	}
 	return nil
 }

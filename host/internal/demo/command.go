@@ -24,6 +24,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/topology/server"
 )
 
 const long = `Play a game in a browser, over a network that you can make worse.
@@ -50,6 +51,10 @@ Two windows see each other. So do programs without a browser, on the same server
   {program} join 127.0.0.1:8080
   {program} bots --server 127.0.0.1:8080 --count 20
 
+With --watch the sources of your game are watched. What you change is compiled and in the
+page a few seconds after you save it: players keep their seats, and the world goes on as
+long as its classes and fields are the same. What does not compile is said in the page.
+
 With --mirrors there are several servers that stay one game, with the network
 between them, and a player on each, side by side: kill one, cut the ways between
 them, and see how the game goes on.
@@ -59,6 +64,7 @@ Networks: %s`
 const example = `  {program} demo
   {program} demo --preset lte --bots 20
   {program} demo --port 0 --style quake3 --no-open
+  {program} demo --watch
   {program} demo --map mine.txt
   {program} demo --listen all
   {program} demo --mirrors 3 --preset transatlantic
@@ -78,8 +84,11 @@ type flags struct {
 	noOpen  bool
 	build   string
 	web     serve.WebOptions
-	mirrors *mirrorFlags // nil for one server
-	client  *clientBuild // nil for one of its own
+	watches bool
+	fixed   bool          // the port was asked for, and no other will do
+	resume  *server.Saved // where the game goes on, or nil
+	mirrors *mirrorFlags  // nil for one server
+	client  *clientBuild  // nil for one of its own
 }
 
 // Command is the command demo.
@@ -103,6 +112,7 @@ func Command(p *cli.Program) *cobra.Command {
 		if given("mirrors") {
 			d.mirrors = &m
 		}
+		d.fixed = given("port")
 		return d.run(cmd)
 	})
 	f := cmd.Flags()
@@ -119,6 +129,8 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	d.web.Flags(f)
+	f.BoolVar(&d.watches, "watch", false,
+		"compile and show what you change in the sources; players and the world stay")
 	f.BoolVar(&d.noOpen, "no-open", false, "print the address, and open no browser")
 	f.IntVar(&m.count, "mirrors", 0,
 		"as many servers that mirror one game, from 2 to 5, with the network between them")
@@ -209,6 +221,12 @@ func (d *flags) run(cmd *cobra.Command) error {
 	if d.build != "" {
 		return d.buildOnly(ctx, out)
 	}
+	if told, ok := os.LookupEnv(watchedBy); ok {
+		return d.serveWatched(ctx, told, os.Stdin, out)
+	}
+	if d.watches {
+		return d.watch(ctx, out)
+	}
 	level, err := d.check()
 	if err != nil {
 		return err
@@ -218,11 +236,15 @@ func (d *flags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer s.close()
+	if d.port != 0 && s.port() != d.port {
+		fmt.Fprintf(out, "port %d is taken, perhaps by another demo, so this one has port %d\n",
+			d.port, s.port())
+	}
 	fmt.Fprintf(out, "the game is at %s   (Ctrl-C ends it)\n", s.url())
 	if s.print != "" {
 		fmt.Fprintf(out, "its certificate is %s\n", s.print)
 	}
-	s.invite(out)
+	invite(out, s.links())
 	bar := cli.NewProgress(out)
 	s.client.watch = func(b buildState) {
 		switch {
@@ -236,15 +258,14 @@ func (d *flags) run(cmd *cobra.Command) error {
 			bar.Show(b.Part, b.Step)
 		}
 	}
-	if !d.noOpen && !openBrowser(ctx, out, s.url()) {
-		fmt.Fprintf(out, "open that address in a browser\n")
+	if !d.noOpen {
+		openBrowser(ctx, out, s.url())
 	}
 	return s.run(ctx)
 }
 
 // invite prints the links for guests, and the first as a code where people see it.
-func (s *site) invite(out io.Writer) {
-	links := s.links()
+func invite(out io.Writer, links []string) {
 	for _, l := range links {
 		fmt.Fprintf(out, "friends and phones on your network come in by %s\n", l)
 	}
@@ -255,27 +276,44 @@ func (s *site) invite(out io.Writer) {
 	}
 }
 
-// openBrowser shows a page to whoever sits in front of this machine, and says whether there is
-// someone.
-func openBrowser(ctx context.Context, out io.Writer, url string) bool {
-	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		return false
-	}
+// byHand is what those are told for whom no browser opens by itself.
+const byHand = "open that address in a browser"
+
+// openBrowser shows a page to whoever sits in front of this machine. Where there is no one, or no
+// browser, it says that the address is to be opened.
+func openBrowser(ctx context.Context, out io.Writer, url string) {
 	var c *exec.Cmd
-	switch runtime.GOOS {
-	case "darwin":
-		c = exec.CommandContext(ctx, "open", url)
-	case "windows":
-		c = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
-	default:
-		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return false
-		}
-		c = exec.CommandContext(ctx, "xdg-open", url)
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		c = browserCommand(ctx, url)
+	}
+	if c == nil {
+		fmt.Fprintln(out, byHand)
+		return
 	}
 	if c.Start() != nil {
-		return false
+		fmt.Fprintf(out, "no browser was found: %s\n", byHand)
+		return
 	}
-	go func() { _ = c.Wait() }() // whether it worked is seen on the screen
-	return true
+	go opened(ctx, c, out)
+}
+
+// opened waits for what opens a browser, and says so if it could not.
+func opened(ctx context.Context, c *exec.Cmd, out io.Writer) {
+	if c.Wait() != nil && ctx.Err() == nil {
+		fmt.Fprintf(out, "no browser could be opened: %s\n", byHand)
+	}
+}
+
+// browserCommand is what opens a page, or nil where nobody would see it.
+func browserCommand(ctx context.Context, url string) *exec.Cmd {
+	switch runtime.GOOS {
+	case "darwin":
+		return exec.CommandContext(ctx, "open", url)
+	case "windows":
+		return exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", url)
+	}
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return nil
+	}
+	return exec.CommandContext(ctx, "xdg-open", url)
 }

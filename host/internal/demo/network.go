@@ -52,6 +52,15 @@ func (n *network) state() networkState {
 		Loss: math.Round(p.MeanLoss()*1e4) / 100, Cut: n.cut}
 }
 
+// wish is what asks for the network as it is.
+func (n *network) wish() networkWish {
+	s := n.state()
+	if s.Preset != "" {
+		return networkWish{Preset: s.Preset}
+	}
+	return networkWish{Latency: &s.Latency, Jitter: &s.Jitter, Loss: &s.Loss}
+}
+
 // set does what the panel asks for.
 func (n *network) set(w *networkWish) error {
 	if w.Preset != "" {

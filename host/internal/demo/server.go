@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -101,7 +102,8 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		preset: conditions.Name}
 	h.server, err = server.New(server.Options{
 		Title: d.title, Level: level, Players: max(64, d.bots+16), KeepSeat: demoKeep,
-		Links: []link.Link{browser.NewServer(wt, slow), native, inner},
+		Resume: d.resume,
+		Links:  []link.Link{browser.NewServer(wt, slow), native, inner},
 	})
 	if err != nil {
 		return nil, err
@@ -178,9 +180,42 @@ func (h *demoServer) mount(mux *http.ServeMux) {
 		WebTransport: h.quic.Addr().Port(),
 	}, h.identity, true)
 	d.Origin = web.Pages()
+	d.Admit = h.seats(d.Admit)
 	mux.Handle("/token", d)
 	mux.Handle("GET /status", serve.StatusPage(h.server, h.title, true))
 	mux.Handle("POST /api/network", wish("setting of the network", h.network.set, h.network.state))
+}
+
+// A seatAdmission is the answer of /token, with what to ask by to have the same seat again.
+type seatAdmission struct {
+	entry.Admission
+	Seat string `json:"seat"`
+}
+
+// ofPage are set in the number of whoever has a page, as bots have others.
+const ofPage = 1<<63 | 1
+
+// seats lets a page that is loaded anew have its seat again: it gives the number by which it was
+// admitted, which nobody else knows.
+func (h *demoServer) seats(admit func(*http.Request) (any, int, error)) func(*http.Request) (any,
+	int, error) {
+	return func(r *http.Request) (any, int, error) {
+		answer, status, err := admit(r)
+		a, ok := answer.(entry.Admission)
+		if err != nil || !ok {
+			return answer, status, err
+		}
+		seat := cli.Draw() | ofPage
+		if text := r.URL.Query().Get("seat"); text != "" {
+			if seat, err = strconv.ParseUint(text, 16, 64); err != nil || seat&ofPage != ofPage {
+				return nil, http.StatusBadRequest,
+					errors.New("that is no seat of this demo: ask without")
+			}
+		}
+		t, err := h.token(seat)
+		a.Token = t.Text()
+		return seatAdmission{a, strconv.FormatUint(seat, 16)}, http.StatusServiceUnavailable, err
+	}
 }
 
 func (h *demoServer) every() time.Duration { return 250 * time.Millisecond }

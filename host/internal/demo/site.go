@@ -50,7 +50,7 @@ func (d *flags) open(level game.Level) (*site, error) {
 	if err := d.findReach(); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", d.reach.at(d.port))
+	l, err := d.bind()
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
 			"port %d is taken, perhaps by another demo: end that, or choose another by --port (0 "+
@@ -80,6 +80,17 @@ func (d *flags) open(level game.Level) (*site, error) {
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return s.ending },
 	}
 	return s, nil
+}
+
+// bind opens the port of the page, or one of the next if nobody asked for that one.
+func (d *flags) bind() (l net.Listener, err error) {
+	for i := range 20 {
+		l, err = net.Listen("tcp", d.reach.at(d.port+i))
+		if err == nil || d.fixed || d.port == 0 || !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return l, err
 }
 
 func (s *site) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
@@ -191,6 +202,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return flush.Flush() == nil
 	}
+	_, _ = fmt.Fprint(w, "retry: 250\n\n") // a program that is replaced is back soon
 	tick := time.NewTicker(s.shown.every())
 	defer tick.Stop()
 	var told buildState

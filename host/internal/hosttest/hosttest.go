@@ -93,3 +93,15 @@ func NeedNamespaces(t *testing.T) {
 		t.Skip(why)
 	}
 }
+
+// OwnCache is an environment in which a program keeps what it compiled in a folder of the test's
+// own, so that it does compile. What Go itself keeps is where it was: Go's folder is in the same
+// place unless it is said otherwise, and everything would be compiled anew.
+func OwnCache(t *testing.T) []string {
+	t.Helper()
+	kept, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"GOCACHE=" + strings.TrimSpace(string(kept)), "XDG_CACHE_HOME=" + t.TempDir()}
+}
