@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/tools"
+	"github.com/coeval-dev/coeval/host/tools/newgame"
 )
 
 const about = `coeval is a toolkit for real-time multiplayer games: write a game once, as if
@@ -19,7 +20,7 @@ This program plays and serves the games that come with it, measures what that
 costs, and looks inside what is sent.`
 
 var program = host.Program{
-	Name: "coeval", About: about, Tools: tools.All,
+	Name: "coeval", About: about, Tools: append(tools.All, newgame.Command),
 	Titles: []*game.Title{arena.Title, crowd.Title, pong.Title, stack.Title},
 }
 

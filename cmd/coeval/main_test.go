@@ -15,7 +15,7 @@ func TestProgram(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	for name := range strings.FieldsSeq(`play serve join demo mirror bots token trace desync version
-		bench lab codec vet netsim crimp completion help`) {
+		bench lab codec vet netsim crimp new completion help`) {
 		if !strings.Contains(out.String(), "\n  "+name+" ") {
 			t.Errorf("there is no %s in\n%s", name, &out)
 		}
