@@ -278,6 +278,9 @@ func (g *goCommand) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(g.ctx, "go", args...)
 	cmd.Dir = g.dir
 	cmd.Env = append(os.Environ(), g.env...)
+	if os.Getenv("GOGC") == "" { // compilers are short-lived: they need not tidy up so early
+		cmd.Env = append(cmd.Env, "GOGC=400", "GOMEMLIMIT=1GiB")
+	}
 	return cmd
 }
 
