@@ -166,3 +166,24 @@ func TestSources(t *testing.T) {
 		last = now
 	}
 }
+
+// TestMistakesAreSaidUntilTheyAreMended: a build that has only begun mends nothing.
+func TestMistakesAreSaidUntilTheyAreMended(t *testing.T) {
+	c := newClientBuild(pong.Title)
+	for _, x := range []struct {
+		b    buildState
+		want string
+	}{
+		{buildState{Step: "compiling"}, ""},
+		{failedBuild(os.ErrInvalid), "invalid argument"},
+		{buildState{Step: "compiling"}, "invalid argument"},
+		{buildState{Done: true}, "invalid argument"}, // which is told with what was made
+	} {
+		if c.relay(x.b); c.now().Error != x.want {
+			t.Errorf("after %+v: %q", x.b, c.now().Error)
+		}
+	}
+	if c.tell(buildState{Done: true}, nil); c.now().Error != "" {
+		t.Error(c.now().Error)
+	}
+}

@@ -240,4 +240,5 @@ func TestANewGameIsPlayedWhileItIsMade(t *testing.T) {
 		t.Errorf("was player %v, and is %v", me, again)
 	}
 	tested.Wait()
+	t.Log("\n" + says.all()) // with how long it took
 }

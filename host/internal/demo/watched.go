@@ -108,10 +108,14 @@ func (s *site) obey(ctx context.Context, in io.Reader) {
 	}
 }
 
-// relay passes on how a build goes that is done elsewhere. What was built before is still there.
+// relay passes on how a build goes that is done elsewhere. What was built before is still there,
+// and what was wrong is said until it is mended.
 func (c *clientBuild) relay(b buildState) {
 	if b.Done {
 		return // it is told with what was made
+	}
+	if b.Error == "" {
+		b.Error = c.now().Error
 	}
 	c.tell(b, nil)
 }
