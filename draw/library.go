@@ -35,7 +35,8 @@ func (l *library) name(name string) (uint16, bool) {
 	if id, ok := l.ids[name]; ok {
 		return id, true
 	}
-	if len(l.ids) > 0xffff || len(name) > MaxText || !utf8.ValidString(name) || !l.fits(5+len(name)) {
+	if len(l.ids) > 0xffff || len(name) > MaxText || !utf8.ValidString(name) ||
+		!l.fits(5+len(name)) {
 		return 0, false
 	}
 	if l.ids == nil {

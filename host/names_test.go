@@ -19,8 +19,8 @@ import (
 // mostNames is how many names of the toolkit an author of a networked game has to learn.
 const mostNames = 44
 
-// TestNames: docs/author.md lists the names to learn, no more than forty-four, and the game outside of
-// the repository uses no others.
+// TestNames: docs/author.md lists the names to learn, no more than forty-four, and the game outside
+// of the repository uses no others.
 func TestNames(t *testing.T) {
 	page, err := os.ReadFile("../docs/author.md")
 	if err != nil {

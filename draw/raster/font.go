@@ -227,10 +227,8 @@ func ink() {
 	set('\u00ad', latin['-'])
 	for word := range strings.FieldsSeq(accented) {
 		r := []rune(word)
-		base := latin['i']
-		if r[1] == 'ı' {
-			base = other['ı']
-		} else {
+		base := other['ı']
+		if r[1] != 'ı' {
 			base = latin[r[1]]
 		}
 		high := capHeight

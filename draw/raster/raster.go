@@ -80,7 +80,6 @@ type page struct {
 	cover  []uint8 // a row of how much of each pixel a shape covers
 	area   area
 	glyph  glyph
-	shape  []float64
 }
 
 // A rect is of pixels; the second corner is outside.

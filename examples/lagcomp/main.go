@@ -84,7 +84,8 @@ var rules = world.Define("range", world.Class[Target](), world.Class[Gun](), wor
 
 func main() {
 	present := func(*world.World, game.Past) {}
-	seen := func(w *world.World, past game.Past) { world.StateOf[Range](w).past = past } // the second
+	// the second
+	seen := func(w *world.World, past game.Past) { world.StateOf[Range](w).past = past }
 	fmt.Println("judged by the present,", play(present), "of 39 shots hit")
 	fmt.Println("judged by what was seen,", play(seen), "of 39 shots hit")
 }

@@ -1,6 +1,7 @@
-// Command predicted shows what prediction is for. A player presses a key over a phone's network, 100
-// ms from the server and back: once with everything predicted, and once with what the server says
-// and nothing else. It runs over a simulated network, in virtual time, and is the same every time.
+// Command predicted shows what prediction is for. A player presses a key over a phone's network,
+// 100 ms from the server and back: once with everything predicted, and once with what the server
+// says and nothing else. It runs over a simulated network, in virtual time, and is the same every
+// time.
 package main
 
 import (

@@ -29,7 +29,8 @@ func main() {
 	for i := range uint64(3) {
 		playing.Go(func() {
 			joined, err := host.Join(ctx, pong.Title, host.JoinOptions{
-				Servers: []string{server.HTTP()}, // the server is open: it gives a token to who asks
+				// the server is open: it gives a token to who asks
+				Servers: []string{server.HTTP()},
 				Name:    fmt.Sprint("bot ", i+1),
 				Bot:     func(t *game.Title) game.Bot { return t.NewBot(i + 1) },
 				For:     time.Second / 2,

@@ -70,7 +70,8 @@ func scores(w *world.World) (list []game.Score) {
 			list = append(list, game.Score{Player: p, Points: s.Kills})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b game.Score) int { return cmp.Compare(b.Points, a.Points) })
+	slices.SortStableFunc(list,
+		func(a, b game.Score) int { return cmp.Compare(b.Points, a.Points) })
 	return list
 }
 

@@ -78,7 +78,8 @@ func scores(w *world.World) (list []game.Score) {
 			list = append(list, game.Score{Player: p, Points: a.Gems})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b game.Score) int { return cmp.Compare(b.Points, a.Points) })
+	slices.SortStableFunc(list,
+		func(a, b game.Score) int { return cmp.Compare(b.Points, a.Points) })
 	return list
 }
 

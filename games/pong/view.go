@@ -12,7 +12,8 @@ import (
 func Draw(s *draw.Surface, f *game.Frame) {
 	court, chalk := draw.RGB(0x0b1f1a), draw.RGB(0xe8fff6)
 	s.Clear(draw.RGB(0x06100d))
-	s.Camera(draw.Camera{X: Width / 2, Y: Height / 2, Width: Width + 2, Height: Height + 2, Up: true})
+	s.Camera(draw.Camera{X: Width / 2, Y: Height / 2, Width: Width + 2, Height: Height + 2,
+		Up: true})
 	s.Rect(0, 0, Width, Height, court)
 	for y := 1.0; y < Height; y += 3 {
 		s.Rect(Width/2-0.15, y, 0.3, 1.2, chalk.Alpha(0.3))

@@ -20,7 +20,8 @@ var Title = &game.Title{
 // what a player drives.
 func Draw(s *draw.Surface, f *game.Frame) {
 	s.Clear(draw.RGB(0x0d1017))
-	s.Camera(draw.Camera{X: Width / 2, Y: Height / 2, Width: Width + 2, Height: Height + 2, Up: true})
+	s.Camera(draw.Camera{X: Width / 2, Y: Height / 2, Width: Width + 2, Height: Height + 2,
+		Up: true})
 	s.Rect(-1e3, -1e3, 2e3, 1e3, draw.RGB(0x1d2430))
 	s.Rect(0, 0, Width, Height, draw.RGB(0x131924))
 	for id, b := range world.All[Box](f.World) {

@@ -47,7 +47,8 @@ func (s *machine) raves() *chaotic {
 		r := s.net.Rand()
 		for i := range c.moods {
 			if c.moods[i] = 0; r.Chance(0.7) {
-				c.moods[i] = 1<<r.IntN(mischiefs) | 1<<r.IntN(mischiefs)
+				one, other := r.IntN(mischiefs), r.IntN(mischiefs)
+				c.moods[i] = 1<<one | 1<<other
 			}
 		}
 	})
@@ -168,8 +169,8 @@ func (c *chaotic) makeUp() {
 	}
 }
 
-// deadCost is what a mirror that raves may cost the others beyond stillMost: it can first be silent,
-// so that it has to be missed, and then lie, so that it has to be put out.
+// deadCost is what a mirror that raves may cost the others beyond stillMost: it can first be
+// silent, so that it has to be missed, and then lie, so that it has to be put out.
 const deadCost = 5 * time.Second
 
 // ravings plays a rogue for a while, which is then switched off.

@@ -76,10 +76,10 @@
 // # Levels
 //
 // A world starts from a [Level]: a name, a seed, and data such as a map. [Server.Change] begins
-// another, which [Server.Prepare] can make ready beside the ticks. Everyone stays connected, and is shown the new world as soon as they are ready for it;
-// who does not have the data, which is known by its hash, is sent it in the background. What is
-// still as it was when the world began need not be sent at all, since a client makes the same
-// beginning from the same level.
+// another, which [Server.Prepare] can make ready beside the ticks. Everyone stays connected, and is
+// shown the new world as soon as they are ready for it; who does not have the data, which is known
+// by its hash, is sent it in the background. What is still as it was when the world began need not
+// be sent at all, since a client makes the same beginning from the same level.
 //
 // # Versions
 //
