@@ -172,10 +172,10 @@ func play(t *testing.T) *session {
 	})
 	up, down := ada.client.Conn(), s.server.Find(10)
 
-	// Messages of every kind, both ways, while some packets are lost, and for a while all of one
-	// way.
+	// Messages of every kind, both ways, while some packets are lost, and twice for a while all of
+	// one way.
 	ada.drop = func(toServer bool, n int) bool {
-		return n%5 == 0 || !toServer && n > 100 && n < 160
+		return n%5 == 0 || !toServer && (n > 100 && n < 160 || n > 200 && n < 225)
 	}
 	for i := range 40 {
 		for channel := range uint8(4) {

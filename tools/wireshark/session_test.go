@@ -49,7 +49,8 @@ const (
 var sessionGame = token.ProtocolID("dissected")
 
 func sessionOptions(seed byte) conn.Options {
-	return conn.Options{Protocol: sessionGame, Version: 3, Wall: sessionWall, Seed: [32]byte{seed}}
+	return conn.Options{Protocol: sessionGame, Version: 3, Wall: sessionWall, Seed: [32]byte{seed},
+		Rate: 64 << 10, MinRate: 64 << 10} // so that much is under way when all of it is lost
 }
 
 func newSession(t *testing.T) *session {

@@ -47,9 +47,6 @@ type shown interface {
 
 // open opens everything. On an error nothing is left open.
 func (d *flags) open(level game.Level) (*site, error) {
-	if err := d.findReach(); err != nil {
-		return nil, err
-	}
 	l, err := d.bind()
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf(
@@ -84,6 +81,9 @@ func (d *flags) open(level game.Level) (*site, error) {
 
 // bind opens the port of the page, or one of the next if nobody asked for that one.
 func (d *flags) bind() (l net.Listener, err error) {
+	if err := d.findReach(); err != nil {
+		return nil, err
+	}
 	for i := range 20 {
 		l, err = net.Listen("tcp", d.reach.at(d.port+i))
 		if err == nil || d.fixed || d.port == 0 || !errors.Is(err, syscall.EADDRINUSE) {

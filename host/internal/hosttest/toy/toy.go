@@ -41,7 +41,7 @@ var Game = world.Define("toy",
 type Do struct {
 	Move, At det.Vec2
 	Fire     bool
-	Tap      bool // the key E was pressed
+	Tap      bool `world:"edge"` // the key E was pressed
 }
 
 // Sync names the fields.
