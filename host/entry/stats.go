@@ -21,7 +21,7 @@ func Stats(out map[string]any, p Player) {
 	n := p.Numbers()
 	out["playing"], out["moving"], out["style"] = p.Playing(), p.Moving(), p.Style().String()
 	out["roundTrip"], out["jitter"] = n.RoundTrip.Seconds()*1000, n.Jitter.Seconds()*1000
-	out["rate"], out["limit"] = n.Rate, n.Limit
+	out["allowed"], out["limit"] = n.Rate, n.Limit
 	out["queueOut"], out["queueIn"] = n.QueueOut.Seconds()*1000, n.QueueIn.Seconds()*1000
 	out["lossIn"], out["lossOut"] = n.LossIn, n.LossOut
 	out["ahead"], out["behind"], out["early"] = n.Ahead, n.Behind, float64(n.Early)/4

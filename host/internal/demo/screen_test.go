@@ -159,6 +159,7 @@ func (b *tab) types(s *site, me int) {
 		time.Sleep(100 * time.Millisecond)
 		return pawn(b.t, s, me).Pos.X == x
 	})
+	b.until("frames are counted", "coeval.stats().rate > 0 && coeval.stats().rate < 1000")
 	taps := pawn(b.t, s, me).Taps
 	for range 3 {
 		b.run(press("keydown", "KeyE") + ";" + press("keyup", "KeyE"))
