@@ -26,6 +26,9 @@ type match struct {
 
 func newMatch(t *testing.T, c netsim.Conditions, players int, seed uint64) *match {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs in one goroutine")
+	}
 	g, err := lab.NewSubject(arena.Title, "", players)
 	if err != nil {
 		t.Fatal(err)
