@@ -18,12 +18,13 @@ globalThis.coevalWarn = text => { said = text; };
 globalThis.coevalScreen = {
   open(at, frame, file, key) {
     setInterval(() => {
+      const keys = [...down].map(key); // which may need more memory
       words = new DataView(memory.buffer, at, 256);
       words.setFloat32(4 * 16, 640, true);
       words.setFloat32(4 * 17, 360, true);
       for (let i = 0; i < 4; i++) words.setUint32(4 * (32 + i), 0, true);
-      for (const code of down) {
-        const k = key(code), word = 4 * (32 + (k >> 5));
+      for (const k of keys) {
+        const word = 4 * (32 + (k >> 5));
         words.setUint32(word, words.getUint32(word, true) | 1 << (k & 31), true);
       }
       frame();
