@@ -129,20 +129,11 @@ type conduct struct {
 	offences [Offences]uint64
 	points   float64
 	at       time.Duration // when the last were added
-	ahead    time.Duration // from when a command that is too far ahead costs something again
 }
 
-// add books an offence, and says whether it is enough. Commands that are too far ahead go nowhere
-// and cost next to nothing; a client whose path has become shorter, or that was starved, sends many
-// of them until its clock is right again. So they cost no more than one point a second.
+// add books an offence, and says whether it is enough.
 func (c *conduct) add(now time.Duration, o Offence, most int) bool {
 	c.offences[o]++
-	if o == FutureTick {
-		if now < c.ahead {
-			return false
-		}
-		c.ahead = now + time.Second
-	}
 	c.points = max(c.points-float64(float64(most)/10*(now-c.at).Seconds()), 0) + o.points()
 	c.at = now
 	return c.points > float64(most)
