@@ -107,11 +107,7 @@ type tab struct {
 // openTab starts a browser of its own, so that no tab is in the background of another.
 func openTab(t *testing.T, width, height int) *tab {
 	t.Helper()
-	return openWith(t, width, height, map[string]any{
-		// there need not be a graphics processor
-		"use-gl": "angle", "use-angle": "swiftshader", "enable-unsafe-swiftshader": true,
-		"ignore-gpu-blocklist": true,
-	})
+	return openPlain(t, width, height)
 }
 
 // openPlain is openTab for pages that draw on a plain canvas, as browsers do that have no graphics
@@ -619,7 +615,7 @@ func (b *tab) answers(s *site) {
 				return true;
 			})()`, press("keydown", way)))
 			b.until("frames are drawn over "+preset, "coeval.stats().answers > window.before || "+
-				"coeval.stats().frames > window.pressed + 120")
+				"coeval.stats().frames > window.pressed + 30")
 			if b.number("coeval.stats().answers - window.before") > 0 {
 				measured++
 				ticks = min(ticks, b.number("coeval.stats().answerTicks"))
