@@ -34,7 +34,7 @@ func (s *Server) receiveRequest(d *link.Datagram) {
 		return
 	}
 	s.stats.Requests++
-	if s.strangers.ask(d.Addr, &r.nonce) {
+	if s.strangers.ask(d.Addr, s.origin(d.Addr), &r.nonce) {
 		s.stats.Flooded++
 	}
 }

@@ -24,6 +24,37 @@ func address(i int) netip.AddrPort {
 		uint16(1024+i%60000))
 }
 
+// Those of one address have a share of a server's answers. Those whom Source counts as nobody, such
+// as the bots and proxies of the server's own machine, have none to keep to: a thousand of them
+// are answered at once.
+func TestShareOfSource(t *testing.T) {
+	far, near := netip.MustParseAddr("10.1.0.0"), netip.MustParseAddr("127.0.0.1")
+	s := newSiege(t)
+	server, err := NewServer(ServerOptions{Options: testOptions(5), Keys: []token.Key{testKey},
+		Source: func(a netip.AddrPort) netip.Addr {
+			if a.Addr().IsLoopback() {
+				return netip.Addr{}
+			}
+			return link.SourceOf(a.Addr())
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = server
+	const many = 1000
+	for _, c := range []struct {
+		from    netip.Addr
+		answers int
+	}{{far, requestShare}, {near, many}, {far, requestShare}} {
+		server.Receive(s.now, s.spoof(many, func(i int) netip.AddrPort {
+			return netip.AddrPortFrom(c.from, uint16(1024+i))
+		}))
+		if out := server.Flush(s.now, nil); len(out) != c.answers {
+			t.Errorf("%d requests of %v have %d answers, want %d", many, c.from, len(out), c.answers)
+		}
+	}
+}
+
 // A siege is a server under a flood, and an honest client that wants in.
 type siege struct {
 	*hall

@@ -113,8 +113,9 @@ type ServerOptions struct {
 	MaxClients int
 	// MaxPerSource bounds the connections of one source. Zero means that only MaxClients does.
 	MaxPerSource int
-	// Source, if set, tells what an address counts as for that; the zero address is not limited.
-	// Otherwise it is link.SourceOf: an IPv4 address, or the network of an IPv6 one.
+	// Source, if set, tells what an address counts as for that, and for the share that strangers of
+	// one source have of a server's answers; the zero address is not limited. Otherwise it is
+	// link.SourceOf: an IPv4 address, or the network of an IPv6 one.
 	Source func(netip.AddrPort) netip.Addr
 	// DatagramTo, if set, tells the largest datagram that the link carries to one
 	// peer, where that differs between peers; link.MaxTo knows. It is asked once, when

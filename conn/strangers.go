@@ -56,8 +56,13 @@ type shares struct {
 	used bool
 }
 
-// take counts one more of a row, unless it has had its share.
-func (s *shares) take(row, share int) bool {
+// take counts one more of a source, unless it has had its share. The zero address has no share to
+// keep to.
+func (q *strangers) take(s *shares, source netip.Addr, share int) bool {
+	if !source.IsValid() {
+		return true
+	}
+	row := q.row(source)
 	if int(s.rows[row]) >= share {
 		return false
 	}
@@ -76,9 +81,9 @@ func newStrangers(random interface{ Uint64() uint64 }) *strangers {
 	return &strangers{key: [2]uint64{random.Uint64(), random.Uint64()}, lot: random.Uint64() | 1}
 }
 
-// row is where an address counts.
-func (s *strangers) row(addr netip.Addr) int {
-	a := link.SourceOf(addr).As16()
+// row is where a source counts.
+func (s *strangers) row(source netip.Addr) int {
+	a := source.As16()
 	h := (be.Uint64(a[:]) ^ s.key[0]) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29 ^ be.Uint64(a[8:]) ^ s.key[1]) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>32) * 0x94d049bb133111eb
@@ -86,8 +91,10 @@ func (s *strangers) row(addr netip.Addr) int {
 }
 
 // ask takes a request into the draw. It says whether another was left out for it, or it for others.
-func (s *strangers) ask(addr netip.AddrPort, nonce *[nonceSize]byte) (full bool) {
-	if !s.asked.take(s.row(addr.Addr()), requestShare) {
+func (s *strangers) ask(
+	addr netip.AddrPort, source netip.Addr, nonce *[nonceSize]byte,
+) (full bool) {
+	if !s.take(&s.asked, source, requestShare) {
 		return true
 	}
 	s.came++
@@ -114,7 +121,7 @@ func (s *strangers) draw(n uint64) uint64 {
 // left out, which is not to be remembered any more.
 func (s *Server) respond(d *link.Datagram, r *response) (full bool) {
 	q := s.strangers
-	if !q.responding.take(q.row(d.Addr.Addr()), responseShare) {
+	if !q.take(&q.responding, s.origin(d.Addr), responseShare) {
 		return true
 	}
 	q.responded++
@@ -165,28 +172,34 @@ func (s *strangers) done() {
 
 // challenge answers the requests that were drawn.
 func (s *Server) challenge() {
-	if !s.strangers.asked.used && !s.strangers.responding.used {
+	q := s.strangers
+	if len(q.drawn) == 0 && !q.asked.used && !q.responding.used {
 		return
 	}
 	at := cookieTime(s.now)
-	for i := range s.strangers.drawn {
-		x := &s.strangers.drawn[i]
+	for i := range q.drawn {
+		x := &q.drawn[i]
 		s.reply(x.addr, challengeSize, func(b []byte) []byte {
 			b = append(b, kindChallenge, wireVersion)
 			b = append(b, x.nonce[:]...)
 			return s.cookies.bake(b, x.addr, x.nonce[:], at)
 		})
 	}
-	s.strangers.done()
+	q.done()
 }
 
 // sourceOf is what the connections of an address are counted by, or the zero address if they are
 // not.
 func (s *Server) sourceOf(addr netip.AddrPort) netip.Addr {
-	switch {
-	case s.so.MaxPerSource <= 0:
+	if s.so.MaxPerSource <= 0 {
 		return netip.Addr{}
-	case s.so.Source != nil:
+	}
+	return s.origin(addr)
+}
+
+// origin is where an address is, or the zero address if nothing that comes from there is limited.
+func (s *Server) origin(addr netip.AddrPort) netip.Addr {
+	if s.so.Source != nil {
 		return s.so.Source(addr)
 	}
 	return link.SourceOf(addr.Addr())

@@ -61,7 +61,7 @@ func runBots(g *lab.Subject, d *lab.Desk, s *spec) error {
 		Clock: lab.NewClock(every), Turn: r.turn, Begin: r.begin, End: r.sample, Close: r.leave,
 		Joined: r.playing, Joining: lab.Joining{
 			Who: "bots", Calm: calmTime,
-			Most: lab.JoinTime + time.Duration(s.Players)*10*time.Millisecond},
+			Most: s.joinTime()},
 		Measure: func(o lab.Order) error {
 			now := r.Clock.Now()
 			if o.Kind != kindQuiet {
@@ -102,7 +102,7 @@ func newBot(g *lab.Subject, s *spec, strategy replica.Strategy, i int) (*bot, er
 	b := &bot{think: g.NewBot(s.Seed + uint64(i))}
 	b.client, err = client.New(client.Options{
 		Title: g.Title, Strategy: strategy, Style: predict.None, Link: l, Token: tok,
-		Conn: s.connOptions(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
+		Conn: s.connOptions(), ConnectTimeout: s.joinTime(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
 	})
 	if err != nil {
 		_ = l.Close()

@@ -79,6 +79,11 @@ func (s *spec) subject(t *game.Title) (*lab.Subject, error) {
 	return lab.NewSubject(t, s.Level, s.Players)
 }
 
+// joinTime is how long the bots may take to come in: all come at once, and a tick lets in so many.
+func (s *spec) joinTime() time.Duration {
+	return lab.JoinTime + time.Duration(s.Players)*10*time.Millisecond
+}
+
 // connOptions let loopback have what it can take, so that nobody has to find out.
 func (s *spec) connOptions() conn.Options {
 	const plenty = 16 << 20
