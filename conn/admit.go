@@ -157,8 +157,9 @@ func (s *Server) admit(e *entrant, share *[shareSize]byte) {
 	}
 	c := newConn(&s.machine, phaseHalfOpen, own, r.client, e.addr, datagram)
 	c.admission = admission{server: s, slot: slot, clientNonce: r.nonce, source: e.source}
-	c.player = player{clientID: g.Client, grant: *g}
-	c.player.grant.Secret = [token.SecretSize]byte{}
+	known := *g
+	known.Secret = [token.SecretSize]byte{}
+	c.player = player{clientID: g.Client, grant: &known}
 	c.beginKeys(e.chain)
 	a := accept{client: r.client, serverNonce: e.nonce, share: *share, server: own,
 		datagram: uint16(c.datagram)}

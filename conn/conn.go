@@ -18,6 +18,7 @@ type Conn struct {
 	datagram  int        // the largest that both ends take
 	current   uint32     // number of the packet at hand
 	phase     phase
+	stage     trialStage // of trial
 	keys
 	backlog
 	received received
@@ -33,6 +34,7 @@ type Conn struct {
 	// From here on it is what few packets touch.
 	bulkIn   bulkReceiver
 	closing  closing
+	line     line
 	renewal  renewal
 	trial    trial   // of another address of the peer, if any
 	answer   [8]byte // to the peer's challenge
@@ -76,8 +78,11 @@ type times struct {
 // player is who the peer is, as the token says. A client knows nothing of it.
 type player struct {
 	clientID uint64
-	grant    token.Grant // without the secret
+	grant    *token.Grant // without the secret
 }
+
+// noGrant is what a client knows of its server.
+var noGrant token.Grant
 
 // admission is how a server let the peer in, and how it may come back. At a client server is nil,
 // and nothing else is set either.
@@ -123,7 +128,7 @@ func newConn(m *machine, phase phase, own, peer identifier, addr netip.AddrPort,
 		backlog:  backlog{channels: make([]channel, len(m.opt.Channels))},
 		pace:     pace{next: m.now},
 		received: newReceived(), sent: newSent(), measure: newMeasure(m.now),
-		rate: newRate(m.now, &m.opt),
+		rate: newRate(m.now, &m.opt), player: player{grant: &noGrant},
 	}
 	c.SetSendRate(m.opt.SendRate)
 	return c

@@ -108,7 +108,7 @@ func (c *Conn) sampleRoundTrip(p *sentPacket, delay byte) {
 	q.trip, q.tripFresh = trip, true
 	q.samples++
 	if base := q.base(); trip < base-base/4-shorterBy && q.samples > roundSamples {
-		c.rate.shorter()
+		c.line.shorter()
 	}
 	if now-q.leastSince > leastPeriod {
 		q.leastBefore, q.least, q.leastSince = q.least, trip, now
@@ -185,9 +185,9 @@ func (c *Conn) Quality() Quality {
 		LossOut:  q.lossOut,
 		LossIn:   q.lossIn,
 		Rate:     int(c.rate.bytes),
-		Queue:    c.rate.queue,
-		QueueIn:  c.rate.queueIn,
-		Limit:    int(c.rate.limit),
+		Queue:    c.line.queue,
+		QueueIn:  c.line.queueIn,
+		Limit:    int(c.line.limit),
 		Packet:   int(c.rate.mean),
 		InFlight: c.sent.flightBytes,
 	}

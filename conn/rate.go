@@ -21,13 +21,18 @@ type rate struct {
 	flushed float64 // bytes of messages since the last flush
 	burst   float64 // the most of that, of late
 
+	mean float64       // bytes of a packet of ours, headers included
+	air  time.Duration // that one of those takes
 	round
+}
+
+// line is what is known of the path from the rounds before this one.
+type line struct {
 	queue   time.Duration // on the way to the peer
 	queueIn time.Duration // and from it
 	long    bool          // the queue was longer than it may be
 	arrives float64       // bytes a second, smoothed, while no queue is emptied
-	mean    float64       // bytes of a packet of ours, headers included
-	limit   float64       // what the line carries, once a queue has shown it; zero before
+	limit   float64       // what it carries, once a queue has shown it; zero before
 	met     time.Duration // when the limit was met last
 	calm    int           // rounds near the limit since then
 	drain   drain
@@ -36,16 +41,16 @@ type rate struct {
 // round is what happened since the rate was adapted last. Bytes are with headers.
 type round struct {
 	began    time.Duration
-	spent    int // bytes
-	packets  int
-	acked    int
-	lost     int
-	refused  int
-	verdicts int           // packets that got one
-	samples  int           // of the round trip
-	least    time.Duration // of them
+	least    time.Duration // round trip
 	leastIn  time.Duration // on the way from the peer, by its clock
-	starved  bool          // there was more to send than the bucket held
+	spent    int32         // bytes
+	packets  int32
+	acked    int32
+	lost     int32
+	refused  int32
+	verdicts int32 // packets that got one
+	samples  int32 // of the round trip
+	starved  bool  // there was more to send than the bucket held
 }
 
 // drain is the attempt to empty a queue.
@@ -87,6 +92,7 @@ func newRate(now time.Duration, o *Options) rate {
 	r := rate{bytes: float64(o.Rate), at: now, mean: 100,
 		round: newRound(now)}
 	r.bucket = r.size()
+	r.weigh()
 	return r
 }
 
@@ -98,9 +104,9 @@ func newRound(now time.Duration) round {
 // something. What is in it goes at once, and waits on a line that is slower.
 func (r *rate) size() float64 { return max(r.bytes*bucketTime.Seconds(), bucketLeast) }
 
-// airtime is how long bytes take at the rate.
-func (r *rate) airtime(bytes float64) time.Duration {
-	return time.Duration(bytes / max(r.bytes, 1) * float64(time.Second))
+// weigh finds how long a packet of ours takes at the rate, when either has changed.
+func (r *rate) weigh() {
+	r.air = time.Duration(r.mean / max(r.bytes, 1) * float64(time.Second))
 }
 
 func (c *Conn) fillBucket() {
@@ -121,7 +127,7 @@ func (c *Conn) room() float64 {
 		trip = base
 	}
 	trip += c.queueAllowed() + q.peerDelay + flightSpare
-	window := max(r.bytes*trip.Seconds(), flightLeast*float64(c.datagram+udpOverhead))
+	window := max(r.bytes*(float64(trip)*1e-9), flightLeast*float64(c.datagram+udpOverhead))
 	return min(r.bucket, window-float64(c.sent.flightBytes))
 }
 
@@ -129,7 +135,7 @@ func (c *Conn) spend(size int, bulk bool) {
 	r := &c.rate
 	// What was sent far beyond the budget is forgiven: it is over.
 	r.bucket = max(r.bucket-float64(size+udpOverhead), -r.size()-float64(c.datagram))
-	r.spent += size + udpOverhead
+	r.spent += int32(size + udpOverhead)
 	r.packets++
 	if !bulk {
 		r.flushed += float64(size + udpOverhead)
@@ -144,12 +150,12 @@ func (r *rate) endFlush() {
 
 // queueAllowed is how much longer than the least a round trip may be.
 func (c *Conn) queueAllowed() time.Duration {
-	return queueCalm + c.measure.jitter + c.rate.airtime(c.rate.mean)
+	return queueCalm + c.measure.jitter + c.rate.air
 }
 
 // rateRound ends a round when one has passed and adapts the rate.
 func (c *Conn) rateRound() {
-	r := &c.rate
+	r, l := &c.rate, &c.line
 	now := c.m.now
 	took := now - r.began
 	if took < min(max(c.measure.smooth, roundMin), roundMost) ||
@@ -158,23 +164,25 @@ func (c *Conn) rateRound() {
 	}
 	o := &c.m.opt
 	if r.leastIn != unmeasuredTrip {
-		r.queueIn = r.leastIn - min(c.measure.in, c.measure.inBefore)
+		l.queueIn = r.leastIn - min(c.measure.in, c.measure.inBefore)
 	}
 	if r.least != unmeasuredTrip {
 		// What waits on the way back is not for us to send less for.
 		both := max(r.least-c.measure.base(), 0)
-		r.queueIn = min(r.queueIn, both)
-		r.queue = both - r.queueIn
+		l.queueIn = min(l.queueIn, both)
+		l.queue = both - l.queueIn
 	}
 	if r.packets > 0 {
 		r.mean += (float64(r.spent)/float64(r.packets) - r.mean) / 4
+		r.weigh()
 	}
-	if !r.drain.on {
-		r.arrives += (float64(r.acked)/took.Seconds() - r.arrives) / 4
+	if !l.drain.on {
+		l.arrives += (float64(r.acked)/took.Seconds() - l.arrives) / 4
 	}
 	c.adapt(took.Seconds())
 	r.bytes = min(max(r.bytes, float64(o.MinRate)), float64(o.MaxRate))
 	r.bucket = min(r.bucket, r.size())
+	r.weigh()
 
 	if c.sent.reordering > 0 && r.lost == 0 {
 		c.sent.reordering-- // forget slowly
@@ -184,87 +192,88 @@ func (c *Conn) rateRound() {
 
 // adapt changes the rate by what a round of so many seconds has shown.
 func (c *Conn) adapt(took float64) {
-	r := &c.rate
+	r, l := &c.rate, &c.line
 	loss := 0.0
 	if n := r.acked + r.lost; r.verdicts >= roundVerdicts {
 		loss = float64(r.lost) / float64(n)
 	}
 	allowed := c.queueAllowed()
 	busy := r.starved || float64(r.spent) > 0.7*r.bytes*took
-	if c.m.now-r.met > limitFor {
-		r.limit = 0
+	if c.m.now-l.met > limitFor {
+		l.limit = 0
 	}
 	// A single round says little, unless the path is known to be narrow.
-	again := r.long || r.limit > 0 || r.queue > 2*allowed
-	r.long = r.queue > allowed
+	again := l.long || l.limit > 0 || l.queue > 2*allowed
+	l.long = l.queue > allowed
 	switch {
 	case r.refused > 0:
 		r.bytes *= 0.7
-		r.limit, r.met = r.bytes, c.m.now
-	case r.long && again || r.drain.on && r.queue > allowed/2:
+		l.limit, l.met = r.bytes, c.m.now
+	case l.long && again || l.drain.on && l.queue > allowed/2:
 		c.empty(took)
-	case r.drain.on:
-		r.emptied()
-	case r.queue > allowed/2 && loss > 0.02 && busy && r.bytes > lossFloor:
+	case l.drain.on:
+		c.emptied()
+	case l.queue > allowed/2 && loss > 0.02 && busy && r.bytes > lossFloor:
 		r.bytes = max(r.bytes*0.85, lossFloor)
-	case r.queue > allowed/2:
+	case l.queue > allowed/2:
 		// Neither up nor down: the next round will tell.
 	case loss > 0.10 && busy && r.bytes > lossFloor:
 		r.bytes = max(r.bytes*0.9, lossFloor)
 	case !busy:
-	case r.limit == 0 || r.bytes > 2*r.limit:
-		r.limit = 0
+	case l.limit == 0 || r.bytes > 2*l.limit:
+		l.limit = 0
 		// Twice what arrives is enough to learn whether twice as much does.
 		r.bytes = max(r.bytes, min(2*r.bytes, 2*float64(r.acked)/took))
-	case r.bytes < 0.85*r.limit || r.bytes > 1.3*r.limit:
+	case r.bytes < 0.85*l.limit || r.bytes > 1.3*l.limit:
 		r.bytes *= 1.2
 	default:
-		r.calm++
-		r.bytes *= 1.02 + float64(0.005*float64(r.calm)) // about here was a queue
+		l.calm++
+		r.bytes *= 1.02 + float64(0.005*float64(l.calm)) // about here was a queue
 	}
 }
 
 // empty sends less than the line carries, so that the queue on it becomes shorter.
 func (c *Conn) empty(took float64) {
-	r := &c.rate
-	d := &r.drain
+	r, l := &c.rate, &c.line
+	d := &l.drain
 	if !d.on {
-		*d = drain{on: true, before: r.bytes, limit: r.limit}
-		r.bucket, r.limit = min(r.bucket, 0), 0
+		*d = drain{on: true, before: r.bytes, limit: l.limit}
+		r.bucket, l.limit = min(r.bucket, 0), 0
 	} else {
-		d.spare += took - float64(r.spent)/max(r.limit, 1)
+		d.spare += took - float64(r.spent)/max(l.limit, 1)
 	}
-	d.queue = max(d.queue, r.queue)
+	d.queue = max(d.queue, l.queue)
 	d.seconds += took
 	d.arrived += float64(r.acked)
 	// Once less is sent, less arrives.
-	r.limit, r.met, r.calm = max(r.limit, d.arrived/d.seconds), c.m.now, 0
-	d.waits = max(d.waits, d.queue.Seconds(), float64(c.sent.flightBytes)/max(r.limit, 1))
+	l.limit, l.met, l.calm = max(l.limit, d.arrived/d.seconds), c.m.now, 0
+	d.waits = max(d.waits, d.queue.Seconds(), float64(c.sent.flightBytes)/max(l.limit, 1))
 	if d.spare > d.waits+drainSlack && r.least != unmeasuredTrip {
 		c.measure.longer(r.least, r.leastIn)
-		r.bytes, r.queue, r.limit = min(d.before, 2*r.limit), 0, 0
+		r.bytes, l.queue, l.limit = min(d.before, 2*l.limit), 0, 0
 		d.on = false
 		return
 	}
-	share := min(max(1-r.queue.Seconds(), 0.3), 0.75)
-	r.bytes = min(r.bytes, share*r.limit)
+	share := min(max(1-l.queue.Seconds(), 0.3), 0.75)
+	r.bytes = min(r.bytes, share*l.limit)
 }
 
 // emptied goes on after a queue: close to what the line carries. One that went before the line had
 // the time to empty it, and during which much less arrived than before, was a moment in which
 // nothing came through.
-func (r *rate) emptied() {
-	d := &r.drain
+func (c *Conn) emptied() {
+	r, l := &c.rate, &c.line
+	d := &l.drain
 	d.on = false
-	if d.spare < d.queue.Seconds()/2 && r.limit < 0.8*r.arrives {
-		r.bytes, r.limit = d.before, d.limit
+	if d.spare < d.queue.Seconds()/2 && l.limit < 0.8*l.arrives {
+		r.bytes, l.limit = d.before, d.limit
 		return
 	}
-	r.bytes = 0.85 * r.limit
+	r.bytes = 0.85 * l.limit
 }
 
 // shorter begins anew: the path is another, and nothing is known of it.
-func (r *rate) shorter() { r.limit, r.drain.on = 0, false }
+func (l *line) shorter() { l.limit, l.drain.on = 0, false }
 
 // Budget is how many bytes may be sent to the peer now, headers included. It is
 // what the layer above should fill its packets by; small overdrafts are paid back

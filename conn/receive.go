@@ -14,7 +14,7 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 	switch c.received.check(n) {
 	case freshSeen:
 		m.stats.Replayed++
-		if c.trial.stage != trialNone {
+		if c.stage != trialNone {
 			c.copied(n, data, from)
 		}
 		return
@@ -57,7 +57,7 @@ func (c *Conn) receive(data []byte, from netip.AddrPort) {
 	case phaseGone:
 		return
 	}
-	if c.server != nil && (from != c.route.addr || c.trial.stage != trialNone) {
+	if (from != c.route.addr || c.stage != trialNone) && c.server != nil {
 		c.heardAt(from, n, newest, len(data))
 	}
 

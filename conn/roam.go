@@ -24,7 +24,6 @@ type route struct{ addr, sendTo netip.AddrPort }
 // has moved causes none of them, since it makes no packet twice. After the move the last of them
 // still counts for a while, and takes the connection back.
 type trial struct {
-	stage  trialStage
 	addr   netip.AddrPort // on trial, or after the move the one before
 	credit int            // bytes received from it, less bytes sent to it
 	secret [8]byte        // that it was asked to return
@@ -65,21 +64,21 @@ func (c *Conn) heardAt(from netip.AddrPort, n uint32, newest bool, size int) {
 	p := &c.trial
 	if from == c.route.addr {
 		switch {
-		case p.stage == trialMoved:
+		case c.stage == trialMoved:
 			p.note(n)
-		case p.stage != trialNone && n > p.first:
+		case c.stage != trialNone && n > p.first:
 			c.stay() // made after the first packet from the other address
 		}
 		return
 	}
-	on := p.stage == trialAsking || p.stage == trialAnswered
+	on := c.stage == trialAsking || c.stage == trialAnswered
 	if !on || p.addr != from {
 		// Only what is new begins a trial, and an address that has answered keeps its chance.
-		if !newest || p.stage == trialAnswered || p.tries > 0 && c.m.now-p.asked < pathAgain {
+		if !newest || c.stage == trialAnswered || p.tries > 0 && c.m.now-p.asked < pathAgain {
 			return
 		}
-		*p = trial{stage: trialAsking, addr: from, first: n, last: n, began: c.m.now,
-			wrong: p.wrong}
+		c.stage = trialAsking
+		*p = trial{addr: from, first: n, last: n, began: c.m.now, wrong: p.wrong}
 		c.m.random.Read(p.secret[:])
 		c.m.random.Read(p.home[:])
 	}
@@ -105,7 +104,7 @@ func (p *trial) note(n uint32) {
 func (c *Conn) copied(n uint32, data []byte, from netip.AddrPort) {
 	p := &c.trial
 	old := c.route.addr
-	if p.stage == trialMoved {
+	if c.stage == trialMoved {
 		old = p.addr
 	}
 	if from != old || n < p.first || p.last-n >= 64 || p.came>>(p.last-n)&1 == 0 {
@@ -122,7 +121,7 @@ func (c *Conn) copied(n uint32, data []byte, from netip.AddrPort) {
 		c.m.stats.Forged++
 		return
 	}
-	if p.stage == trialMoved {
+	if c.stage == trialMoved {
 		c.m.stats.Returns++
 		p.wrong = min(p.wrong+1, 3)
 		c.setAddr(old)
@@ -133,16 +132,20 @@ func (c *Conn) copied(n uint32, data []byte, from netip.AddrPort) {
 // stay ends a trial: the client is where it was.
 func (c *Conn) stay() {
 	c.m.stats.Stayed++
-	c.trial.end()
+	c.endTrial()
 }
 
-// end ends a trial. The next one begins no sooner than another challenge would have gone out.
-func (p *trial) end() { *p = trial{asked: p.asked, tries: p.tries, wrong: p.wrong} }
+// endTrial ends a trial. The next one begins no sooner than another challenge would have gone out.
+func (c *Conn) endTrial() {
+	p := &c.trial
+	c.stage = trialNone
+	*p = trial{asked: p.asked, tries: p.tries, wrong: p.wrong}
+}
 
 // probePaths challenges both addresses, the new one as far as its credit goes.
 func (c *Conn) probePaths() {
 	p := &c.trial
-	if p.stage == trialAsking {
+	if c.stage == trialAsking {
 		if p.credit < challengePacket {
 			return
 		}
@@ -168,13 +171,13 @@ func (c *Conn) sendChallenge(secret []byte) {
 // address was read by the client where it was, whoever brought it here.
 func (c *Conn) takeAnswer(body []byte, from netip.AddrPort) {
 	p := &c.trial
-	if p.stage != trialAsking && p.stage != trialAnswered {
+	if c.stage != trialAsking && c.stage != trialAnswered {
 		return
 	}
 	if subtle.ConstantTimeCompare(body, p.home[:]) == 1 {
 		c.stay()
 	} else if p.addr == from && subtle.ConstantTimeCompare(body, p.secret[:]) == 1 {
-		p.stage = trialAnswered
+		c.stage = trialAnswered
 	}
 }
 
@@ -191,11 +194,11 @@ func (c *Conn) pathWait() time.Duration {
 func (c *Conn) pathDue() time.Duration {
 	p := &c.trial
 	switch {
-	case p.stage == trialMoved:
+	case c.stage == trialMoved:
 		return p.began + pathBack
-	case p.stage == trialAnswered && p.tries >= pathTries:
+	case c.stage == trialAnswered && p.tries >= pathTries:
 		return p.began + c.pathWait()
-	case p.stage == trialAsking && p.credit < challengePacket:
+	case c.stage == trialAsking && p.credit < challengePacket:
 		return p.began + pathMost
 	}
 	return p.asked + pathAgain
@@ -207,18 +210,18 @@ func (c *Conn) flushTrial() {
 	p := &c.trial
 	now := c.m.now
 	switch {
-	case p.stage == trialMoved:
+	case c.stage == trialMoved:
 		if now-p.began >= pathBack {
-			p.end()
+			c.endTrial()
 		}
-	case p.stage == trialAnswered && p.tries >= pathTries:
+	case c.stage == trialAnswered && p.tries >= pathTries:
 		if now-p.began >= c.pathWait() {
 			to := p.addr
-			p.stage, p.began, p.addr = trialMoved, now, c.route.addr
+			c.stage, p.began, p.addr = trialMoved, now, c.route.addr
 			c.setAddr(to)
 		}
 	case now-p.began >= pathMost:
-		p.end() // it never answered
+		c.endTrial() // it never answered
 	case now-p.asked >= pathAgain:
 		c.probePaths()
 	}
@@ -231,7 +234,8 @@ func (c *Conn) setAddr(to netip.AddrPort) {
 	if elsewhere {
 		// Another network: what was learnt of the old one's capacity does not hold.
 		c.rate.bytes = min(c.rate.bytes, float64(c.m.opt.Rate))
-		c.rate.shorter()
+		c.rate.weigh()
+		c.line.shorter()
 		c.measure.longer(unmeasuredTrip, unmeasuredTrip)
 	}
 	c.m.stats.Moves++

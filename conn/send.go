@@ -147,7 +147,7 @@ func (c *Conn) flush() {
 	if c.renewAt != 0 && now >= c.renewAt {
 		c.server.issueTicket(c)
 	}
-	if c.trial.stage != trialNone {
+	if c.stage != trialNone {
 		c.flushTrial()
 	}
 	c.weighLoss()
@@ -226,7 +226,7 @@ func (c *Conn) sendWaiting() {
 	f := &c.m.frames
 	sent := false
 	due := c.due()
-	for c.urgent || c.room() > 0 {
+	for c.urgent || c.rate.bucket > 0 && c.room() > 0 {
 		c.urgent = false
 		f.begin(c, ackRoomMax)
 		c.fillControl(f, 0)

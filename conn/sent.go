@@ -211,7 +211,7 @@ func (c *Conn) packetArrived(n uint32, p *sentPacket) {
 		c.sent.reordering = min(c.sent.reordering+1, 8)
 	} else {
 		c.landed(p)
-		c.rate.acked += int(p.size) + udpOverhead
+		c.rate.acked += int32(p.size) + udpOverhead
 		c.measure.outAcked++
 		if p.composed {
 			c.m.emit(Arrived, c).Packet = PacketNumber(n)
@@ -227,7 +227,7 @@ func (c *Conn) packetArrived(n uint32, p *sentPacket) {
 func (c *Conn) packetLost(n uint32, p *sentPacket) {
 	c.landed(p)
 	p.state = PacketLost
-	c.rate.lost += int(p.size) + udpOverhead
+	c.rate.lost += int32(p.size) + udpOverhead
 	c.measure.outLost++
 	if p.composed {
 		c.m.emit(Lost, c).Packet = PacketNumber(n)

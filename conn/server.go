@@ -205,7 +205,7 @@ func (c *Conn) deadline() time.Duration {
 	if c.waiting != 0 || c.bulkOut.ready() || c.control != 0 {
 		d = min(d, max(c.pace.next, c.m.now))
 	}
-	if c.trial.stage != trialNone {
+	if c.stage != trialNone {
 		d = min(d, c.pathDue())
 	}
 	return max(d, c.m.now)
@@ -230,7 +230,7 @@ func (s *Server) left(c *Conn) {
 	if s.byClient[c.clientID] == c {
 		delete(s.byClient, c.clientID)
 	}
-	if u := s.used.find(&c.grant); u != nil && u.conn == c {
+	if u := s.used.find(c.grant); u != nil && u.conn == c {
 		u.conn = nil
 	}
 }
