@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +13,12 @@ import (
 // A roster is what players call themselves, as clients are told. It is looked over with the other
 // things that can wait, and each client is told what has changed since it was told the last time, a
 // message at once. So a player that comes, goes or has another name costs each client some bytes,
-// and a crowd that comes at once does not flood anyone.
+// and a crowd that comes at once does not flood anyone. A tick tells so few that it does not notice.
 type roster struct {
-	told    []told // by player
-	version uint64 // of the newest
-	changes []rename
+	told    []told   // by player
+	version uint64   // of the newest
+	changes []rename // the last of each player, in the order in which they came
+	next    int      // in Server.order: whose turn it is to be told
 }
 
 // told is a name as of a version.
@@ -34,9 +36,16 @@ type rename struct {
 // has a thousand players reads no list of them.
 const maxNames = 256
 
-// sweepNames tells who is called what.
+// What a tick does to tell of names: how many clients it looks at, and how many it tells.
+const (
+	looksTick = 64
+	namesTick = 8
+)
+
+// sweepNames finds out who is called otherwise than before.
 func (s *Server) sweepNames() {
 	r := &s.roster
+	before := r.version
 	for i, seat := range s.players[:min(len(s.players), maxNames)] {
 		name := ""
 		if seat != nil && !plainName(seat) {
@@ -50,9 +59,32 @@ func (s *Server) sweepNames() {
 			*t = told{name, r.version}
 		}
 	}
-	for _, p := range s.order {
-		if p.seat != nil && p.names < r.version {
-			s.tellNames(p)
+	if r.version == before {
+		return
+	}
+	r.changes = r.changes[:0]
+	for i, t := range r.told {
+		if t.version > 0 {
+			named := wire.Named{Player: world.Player(i), Name: t.name}
+			r.changes = append(r.changes, rename{t.version, named})
+		}
+	}
+	slices.SortFunc(r.changes, func(a, b rename) int { return cmp.Compare(a.version, b.version) })
+}
+
+// tellNames tells those of it whose turn it is.
+func (s *Server) tellNames() {
+	r := &s.roster
+	tell := namesTick
+	for range min(looksTick, len(s.order)) {
+		if r.next++; r.next >= len(s.order) {
+			r.next = 0
+		}
+		if p := s.order[r.next]; p.seat != nil && p.names < r.version {
+			s.say(p, r.news(p))
+			if tell--; tell == 0 {
+				break
+			}
 		}
 	}
 }
@@ -67,26 +99,24 @@ func plainName(seat *Seat) bool {
 	return err == nil && n == int(seat.Player)
 }
 
-// tellNames tells a client what has changed, or as much of it as fits.
-func (s *Server) tellNames(p *peer) {
-	r := &s.roster
-	r.changes = r.changes[:0]
-	for i, t := range r.told {
-		// A client that is new knows no one, and need not be told of who has gone.
-		if t.version > p.names && (t.name != "" || p.names > 0) {
-			named := wire.Named{Player: world.Player(i), Name: t.name}
-			r.changes = append(r.changes, rename{t.version, named})
-		}
-	}
-	slices.SortFunc(r.changes, func(a, b rename) int { return int(a.version) - int(b.version) })
+// news is what has changed for a client, or as much of it as fits.
+func (r *roster) news(p *peer) wire.Message {
 	m := wire.Message{Kind: wire.Roster, On: p.names == 0}
+	known := p.names
 	p.names = r.version
-	if len(r.changes) > wire.MaxRoster {
-		r.changes = r.changes[:wire.MaxRoster]
-		p.names = r.changes[wire.MaxRoster-1].version
-	}
-	for _, c := range r.changes {
+	from, _ := slices.BinarySearchFunc(r.changes, known+1, func(c rename, v uint64) int {
+		return cmp.Compare(c.version, v)
+	})
+	for _, c := range r.changes[from:] {
+		// A client that is new knows no one, and need not be told of who has gone.
+		if c.Name == "" && known == 0 {
+			continue
+		}
+		if len(m.Names) == wire.MaxRoster {
+			p.names = c.version - 1
+			break
+		}
 		m.Names = append(m.Names, c.Named)
 	}
-	s.say(p, m)
+	return m
 }

@@ -53,7 +53,25 @@ func TestRoster(t *testing.T) {
 			s.fail("not all are playing")
 		}
 		late := s.join("late", 99, netsim.WiFi, client.Options{Name: "Lou"})
+		all := len(s.clients)
+		for i, c := range s.clients[:all-1] {
+			c.Rename(fmt.Sprint("other", i)) // all at once, and a tick tells a few of it
+		}
+		ticks, knew, most := uint64(0), map[*peer]uint64{}, 0
 		expect("all of them", func() bool {
+			if now := s.server.Stats().Ticks; now != ticks {
+				told := 0
+				for _, p := range s.server.order {
+					if before, ok := knew[p]; ok && p.names != before {
+						told++
+					}
+					knew[p] = p.names
+				}
+				if now == ticks+1 {
+					most = max(most, told)
+				}
+				ticks = now
+			}
 			for _, c := range s.clients {
 				for _, o := range s.clients {
 					if c.NameOf(o.Player()) == "" || o.Player() == world.Nobody {
@@ -61,8 +79,11 @@ func TestRoster(t *testing.T) {
 					}
 				}
 			}
-			return true
+			return ann.NameOf(s.clients[5].Player()) == "other5"
 		})
+		if most == 0 || most > namesTick {
+			s.fail("a tick told %d clients of names, want 1 to %d", most, namesTick)
+		}
 		gone := late.Player()
 		late.Leave()
 		expect("who has gone", func() bool { return ann.NameOf(gone) == "" })

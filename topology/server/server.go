@@ -212,6 +212,7 @@ func (s *Server) Tick(now time.Duration) error {
 	s.door.admit(s)
 	s.exchange()
 	s.sweep()
+	s.tellNames()
 	received := time.Now()
 	s.stats.last = Times{Receive: received.Sub(began)}
 	if err := s.step(); err != nil {
