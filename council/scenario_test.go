@@ -19,6 +19,7 @@ import (
 //	propose ID [out=ID,ID] [votes=ID,ID]     have a leader propose, to take some out or give some a vote
 //	campaign ID                              have a voter campaign now
 //	cut ID...                                between those, nothing gets through; one alone hears nobody
+//	mute ID                                  nothing of one gets through; it hears the others
 //	heal                                     all get through to all
 //	run DURATION                             let time pass
 //	coup ID leader=ID [voters=ID,ID] [signed=ID,ID]   have one tell all others of a decree that makes
@@ -133,6 +134,10 @@ func (s *scenario) play(l simtest.Line, out *strings.Builder) {
 					s.cut[[2]member.ID{a.id, b.id}], s.cut[[2]member.ID{b.id, a.id}] = true, true
 				}
 			}
+		}
+	case "mute":
+		for _, b := range s.members {
+			s.cut[[2]member.ID{member.ID(l.Int(0)), b.id}] = true
 		}
 	case "heal":
 		clear(s.cut)

@@ -226,7 +226,7 @@ func (c *Council) turn() time.Duration {
 	return time.Duration(float64(step) * (float64(rank) + c.unit()/2))
 }
 
-// clearUp has a leader decide something when an attempt of another was left undone: its
+// clearUp has a leader decide something when an attempt was left undone, another's or its own: its
 // promises still bind voters, and what they froze stays frozen.
 func (c *Council) clearUp() {
 	if !c.Leads() || c.bid != nil || c.wish {
@@ -237,7 +237,7 @@ func (c *Council) clearUp() {
 		open = open || !p.open.none() && c.now-p.openAt > c.opt.Silence/2 &&
 			c.now-p.beat < c.opt.Silence
 	})
-	if open || !c.promised.none() && c.promised.id != c.opt.ID {
+	if open || !c.promised.none() {
 		c.wish, c.want = true, c.silentOnes()
 	}
 }
