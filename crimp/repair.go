@@ -11,7 +11,8 @@ import (
 type repair struct {
 	peer *peer
 	seq  Sequence
-	to   *peer // who asked
+	to   *peer   // who asked
+	also []*peer // who asked meanwhile, where a repair reaches one member only
 	due  time.Duration
 }
 
@@ -22,8 +23,11 @@ type repairing struct {
 	recent  recentRepairs
 }
 
-// asked is told that a member wants a packet.
+// asked is told that a member wants a packet. One that is out is owed none.
 func (g *Group) asked(by *peer, r *request) {
+	if !by.present {
+		return
+	}
 	p := g.byID[r.member]
 	if r.member == g.self.id {
 		p = g.self
@@ -65,6 +69,10 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 	r := &g.opt.Recovery
 	d := by.delay.oneWay()
 	if slot.planned != 0 {
+		if r := &g.repairs[slot.planned-1]; g.directed() && r.to != by &&
+			!slices.Contains(r.also, by) {
+			r.also = append(r.also, by)
+		}
 		return
 	}
 	var wait time.Duration
@@ -75,7 +83,7 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 		}
 		wait = scale(d, r.D1+g.random.Unit()*r.D2)
 	} else {
-		if slot.seen && g.now < slot.repaired+2*max(d, p.delay.oneWay()) {
+		if g.repairedFor(p, slot, s, by, 2*max(d, p.delay.oneWay())) {
 			g.stats.Held++
 			return
 		}
@@ -95,7 +103,7 @@ func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
 			wait = scale(d+time.Millisecond, g.random.Unit()*float64(min(g.members, 16))/2)
 		}
 	}
-	g.repairs = append(g.repairs, repair{p, s, by, g.now + wait})
+	g.repairs = append(g.repairs, repair{peer: p, seq: s, to: by, due: g.now + wait})
 	slot.planned = int32(len(g.repairs))
 }
 
@@ -117,11 +125,18 @@ func (g *Group) answered(p *peer, slot *slot, s Sequence, by *peer) bool {
 	}
 	round := 2 * by.delay.oneWay()
 	round -= round / 16
+	return g.repairedFor(p, slot, s, by, round)
+}
+
+// repairedFor reports whether a repair was sent to a member within a time. Where each reaches one
+// member only, what another was sent is of no use to it: one that asks and hears nothing would keep
+// all others from being answered.
+func (g *Group) repairedFor(p *peer, slot *slot, s Sequence, by *peer, within time.Duration) bool {
 	if g.directed() {
 		at, ok := g.recent.find(p.id, s, by.id)
-		return ok && g.now < at+round
+		return ok && g.now < at+within
 	}
-	return slot.seen && g.now < slot.repaired+round
+	return slot.seen && g.now < slot.repaired+within
 }
 
 // resend sends a packet again.
@@ -154,9 +169,10 @@ func (g *Group) resend(p *peer, s Sequence, to *peer) {
 	g.post(b, dest, SentRepair)
 }
 
-// sawRepair is told that somebody, perhaps we, has sent a packet again.
+// sawRepair is told that somebody, perhaps we, has sent a packet again. Where repairs reach one
+// member only, the one that we planned is for another.
 func (g *Group) sawRepair(slot *slot) {
-	if slot.planned != 0 {
+	if slot.planned != 0 && !g.directed() {
 		g.cancelRepair(int(slot.planned) - 1)
 	} else if slot.seen && g.now-slot.repaired < 50*time.Millisecond {
 		g.pace.doubled()
@@ -186,6 +202,9 @@ func (g *Group) sendRepairs() {
 		}
 		g.cancelRepair(i)
 		g.resend(r.peer, r.seq, r.to)
+		for _, to := range r.also {
+			g.resend(r.peer, r.seq, to)
+		}
 		g.pace.single()
 	}
 }
