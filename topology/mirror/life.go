@@ -68,8 +68,9 @@ var phases = map[state]Phase{
 // comesFrom says from which states each may be reached; from others, moving there does nothing.
 var comesFrom = [...][]state{
 	joining: {spoiled, released}, // it has nothing more to do with its group
-	// it has the world; or would have heard by now if it had been left behind
-	waiting:  {joining, reunited},
+	// it has the world; or would have heard by now if it had been left behind; or its own is the
+	// only one that is left
+	waiting:  {joining, reunited, spoiled},
 	serving:  {joining, waiting}, // it began a game; or the überserver lets it stamp
 	cutOff:   {waiting, serving, reunited},
 	reunited: {cutOff},
@@ -134,10 +135,13 @@ func (m *Mirror) spoil(why string, by time.Duration) {
 	}
 }
 
-// others says whether another mirror holds the world.
+// others says whether another mirror holds the world. One that is no member any more does not, even
+// if not all that counts of it has come.
 func (m *Mirror) others() bool {
+	g := m.group.node.Group()
+	members := g.Members()
 	return slices.ContainsFunc(m.peers, func(p *peer) bool {
-		return p.started && m.group.node.Group().Silent(p.id) < m.opt.History
+		return p.started && slices.Contains(members, p.id) && g.Silent(p.id) < m.opt.History
 	})
 }
 
@@ -146,22 +150,42 @@ func (m *Mirror) others() bool {
 func (m *Mirror) resume() {
 	since := m.clock.local - m.life.reunited
 	if m.life.state == reunited && since >= m.opt.History*3/4 && m.confident() {
-		if m.life.to(waiting); m.in.started {
-			m.life.to(serving)
-		}
+		m.takeUp()
 	}
+}
+
+// takeUp goes on with what this mirror did before it stopped.
+func (m *Mirror) takeUp() {
+	if m.life.to(waiting); m.in.started {
+		m.life.to(serving)
+	}
+}
+
+// last says whether nobody else in the group holds a world, or can have been given one: whatever is
+// wrong with the one here, it is the only one.
+func (m *Mirror) last() bool {
+	c := m.group.council
+	return c.Leads() && c.Quorum() && len(c.Voters()) == len(c.Witnesses())+1 &&
+		!slices.ContainsFunc(m.peers, func(p *peer) bool { return p.started || p.newest > 0 })
 }
 
 // renew takes a mirror that cannot go on with its world out of the group in good order, so that
 // nobody has to wait for it: if it is the überserver, another takes over first; and if the others
-// could decide nothing without it, not yet. Then it joins anew.
+// could decide nothing without it, not yet. Then it joins anew. If all others go meanwhile, it
+// keeps its world after all.
 func (m *Mirror) renew() error {
 	l := &m.life
 	now := m.clock.steady
-	if l.state == spoiled && m.roll.self != 0 && now < l.rejoinBy && m.group.council.Spare() {
-		l.to(released)
-		l.rejoinBy = now + releaseTime
-		m.group.node.Leave(now)
+	if l.state == spoiled && m.roll.self != 0 && now < l.rejoinBy {
+		switch {
+		case m.group.council.Spare():
+			l.to(released)
+			l.rejoinBy = now + releaseTime
+			m.group.node.Leave(now)
+		case m.last():
+			m.tell(News{Kind: Kept})
+			m.takeUp()
+		}
 	}
 	if l.broken() && now >= l.rejoinBy {
 		l.to(joining)

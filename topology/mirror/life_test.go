@@ -3,6 +3,10 @@ package mirror
 import (
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/crimp"
+	"github.com/coeval-dev/coeval/netsim"
 )
 
 // TestLife: the ways through a mirror's life, and what users see.
@@ -20,6 +24,7 @@ func TestLife(t *testing.T) {
 			"waiting serving serving serving joining waiting"},
 		{[]state{serving, spoiled, cutOff, serving, joining},
 			"serving serving suspended suspended joining"},
+		{[]state{serving, spoiled, waiting, serving}, "serving serving waiting serving"},
 		// none of which is possible
 		{[]state{waiting, released, reunited, joining}, "waiting waiting waiting waiting"},
 		{[]state{serving, leaving, spoiled, joining, failing, serving, out, joining},
@@ -34,5 +39,52 @@ func TestLife(t *testing.T) {
 		if got != way.want+" " {
 			t.Errorf("%v: %s; want %s", way.to, got, way.want)
 		}
+	}
+}
+
+// TestLastKeepsTheWorld: a mirror that cannot go on with its world while the only other one dies
+// keeps it after all: it is the only one there is. Who comes later is given it.
+func TestLastKeepsTheWorld(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		n := netsim.New(netsim.Options{Seed: seed})
+		f := tallyFleet(n, 2, 0, line)
+		a, b := f.machines[0], f.machines[1]
+		n.Run(time.Duration(500+seed*150) * time.Millisecond)
+		b.kill()
+		n.Run(time.Duration(800+seed*50) * time.Millisecond) // so that it is not asked to lead
+		if a.mirror.again("it is a test"); a.mirror.life.state != spoiled {
+			f.fail("another has the world, and a does not join anew: %d", a.mirror.life.state)
+		}
+		f.until(8*time.Second, "a serves alone",
+			func() bool { return a.mirror.life.state == serving && f.whole() })
+		n.Run(500 * time.Millisecond)
+		if a.mirror.again("it is a test"); a.mirror.life.state != serving {
+			f.fail("a has nowhere to go, and goes: %d", a.mirror.life.state)
+		}
+		b.start()
+		f.until(heal, "both serve", f.whole)
+		f.settles(10 * time.Second)
+		if f.close(); f.err != nil {
+			t.Error(f.err)
+		}
+	}
+}
+
+// TestGoneHoldsNothing: a mirror of which not all has come, but which is no member any more, is
+// nobody to get the world from.
+func TestGoneHoldsNothing(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 1})
+	f := tallyFleet(n, 1, 0, line)
+	defer f.close()
+	m := f.machines[0].mirror
+	p := newPeer(7)
+	p.started = true
+	m.peers = m.peers.with(p)
+	m.lost(&crimp.Event{Kind: crimp.GaveUp, Member: 7, Seq: 1})
+	if m.life.state != serving {
+		t.Errorf("the last mirror with a world has given it up: state %d", m.life.state)
+	}
+	if p.next != 2 {
+		t.Errorf("what was lost is waited for: next is %d", p.next)
 	}
 }

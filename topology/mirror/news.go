@@ -44,13 +44,14 @@ const (
 	LineUp      // it is reached directly again
 	Equivocated // a mirror has told different things to different mirrors, by its own signatures
 	Disputed    // a mirror has signed something else than what came of it here
+	Kept        // this mirror was to join anew and is the last with a world: it goes on with its own
 )
 
 var newsNames = [...]string{
 	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
 	"new überserver", "cut off", "in touch again", "joining again",
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
-	"line up", "told different things", "signed something else"}
+	"line up", "told different things", "signed something else", "keeps its world"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -15,6 +15,9 @@ import (
 // delivered takes a packet of another mirror: commands at once, the rest in its order.
 func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 	p := m.peers.of(id)
+	if p != nil && m.life.broken() {
+		p.newest = max(p.newest, seq) // it holds a world, whatever it says
+	}
 	if p == nil || !m.goesOn() || !p.wants(seq) {
 		return
 	}
@@ -42,13 +45,13 @@ func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 }
 
 // lost passes over packets that will never come. Where that was agreed they are missing everywhere
-// alike; otherwise this mirror alone lacks them, and needs the world anew.
+// alike; otherwise this mirror alone lacks them, and needs the world anew, if there is another.
 func (m *Mirror) lost(e *crimp.Event) {
 	for seq := e.Seq; seq <= e.Seq+crimp.Sequence(e.More); seq++ {
 		p := m.peers.of(e.Member)
 		switch {
 		case p == nil || seq < p.next:
-		case e.How != crimp.Agreed:
+		case e.How != crimp.Agreed && m.others():
 			m.again(fmt.Sprintf("packet %d of mirror %d was lost for good", seq, e.Member))
 		default:
 			if seq == p.next {
