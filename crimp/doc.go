@@ -78,10 +78,10 @@
 // datagram, proof included. Requests and repairs are bounded, whatever a hostile member asks for
 // ([Pace]).
 //
-// A tag proves a packet to one receiver only. So each member signs, once a second, a running digest
-// of its packets, and all compare what they were told: who has signed two that contradict each
-// other is named with [Equivocated], and [Evidence] shows it to anyone. A packet whose tag is bad
-// for one receiver is taken by that receiver when a signed digest fits it. See digest.go.
+// A tag proves a packet to one receiver only. So each member signs, every so often, a running
+// digest of its packets, and all compare what they were told: who has signed two that contradict
+// each other is named with [Equivocated], and [Evidence] shows it to anyone. A packet whose tag is
+// bad for one receiver is taken by that receiver when a signed digest fits it. See digest.go.
 //
 // # Carriers
 //

@@ -46,7 +46,7 @@ type standing struct {
 }
 
 // history is a ring of slots for the sequences from base up to, but not including, next. Beside
-// it are the sums of what the packets say, for digests: they are read in a row, once a second, and
+// it are the sums of what the packets say, for digests: they are read in a row, for each digest, and
 // would cost as many misses of the cache if they lay in the slots. A packet that came only inside
 // of another has none, which is zero.
 type history struct {
