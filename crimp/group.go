@@ -434,6 +434,13 @@ func (g *Group) Leave(now time.Duration) {
 	g.beat.at = g.now
 }
 
+// Stay takes back Leave.
+func (g *Group) Stay(now time.Duration) {
+	g.advance(now)
+	g.leaving = false
+	g.beat.at = g.now
+}
+
 // Tick lets history pass. It should be called regularly, a few times for each
 // interval of the history; the game's own tick will do.
 func (g *Group) Tick(now time.Duration) {

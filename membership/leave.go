@@ -35,6 +35,33 @@ func (m *Membership) Spare() bool {
 	return !m.Leads() || m.successor(m.council.Decree()) != 0
 }
 
+// Leaves reports whether a member has said of late that it wants to leave, as far as this one was
+// to be told: those who want to tell the überserver.
+func (m *Membership) Leaves(id member.ID) bool {
+	l, ok := m.leavers[id]
+	return ok && m.now-l.said < m.opt.Silence
+}
+
+// Alone reports whether this mirror leads, and nobody else in the group could go on without it: all
+// others that have the state want to leave themselves.
+func (m *Membership) Alone() bool {
+	if m.lapsed || !m.Leads() || !m.Quorum() {
+		return false
+	}
+	d := m.council.Decree()
+	return !slices.ContainsFunc(d.Voters,
+		func(id member.ID) bool { return id != m.self && d.MayLead(id) && !m.Leaves(id) })
+}
+
+// Stay takes back Leave, if this mirror is not out yet.
+func (m *Membership) Stay(now time.Duration) {
+	m.now = max(m.now, now)
+	if m.leaving && !m.lapsed && !m.done && m.council != nil {
+		m.leaving, m.closing = false, 0
+		m.g.Stay(now)
+	}
+}
+
 // missed reports whether a member has left by a decree that is not known here.
 func (m *Membership) missed(next *charter) bool {
 	return slices.ContainsFunc(m.charter.roster.Members, func(o crimp.Member) bool {

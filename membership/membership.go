@@ -76,19 +76,22 @@ type departure struct {
 	closing int // how often others were told that the group ends
 }
 
-// office is what only the überserver knows; whoever does not lead has nothing in it.
+// office is what only the überserver knows. Whoever does not lead has nothing in it, but that it
+// remembers for a moment who wants to leave: where several do, they must not hand on the lead to
+// each other.
 type office struct {
 	candidates []candidate
 	newcomers  map[member.ID]*newcomer
 	ready      map[member.ID]bool         // have begun, and have no vote yet
-	leavers    map[member.ID]leaver       // want to leave
+	leavers    map[member.ID]leaver       // have said that they want to leave
 	expelled   map[member.ID]crimp.Reason // to be taken out
 }
 
-// leaver is a member that wants to leave.
+// leaver is a member that wants to leave. It says so again and again, for it may come to stay.
 type leaver struct {
 	last  crimp.Sequence
 	since time.Duration
+	said  time.Duration // when it was last said
 }
 
 var (
@@ -226,9 +229,12 @@ func (m *Membership) Hear(now time.Duration, g *crimp.Group, from member.ID, b [
 	case talkEvidence:
 		m.hearEvidence(from, b)
 	case talkLeave:
-		leave := leaver{since: m.now}
-		if _, known := m.leavers[from]; !known && m.Leads() && m.council.Decree().Has(from) &&
-			read(b, &leave) {
+		var leave leaver
+		if m.Leads() && m.council.Decree().Has(from) && read(b, &leave) {
+			leave.said, leave.since = m.now, m.now
+			if m.Leaves(from) {
+				leave.since = m.leavers[from].since
+			}
 			m.leavers[from] = leave
 		}
 	}

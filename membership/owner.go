@@ -118,7 +118,7 @@ func (m *Membership) why(id member.ID) crimp.Reason {
 	if why, ok := m.expelled[id]; ok {
 		return why
 	}
-	if _, ok := m.leavers[id]; ok {
+	if m.Leaves(id) {
 		return crimp.ReasonLeft
 	}
 	return crimp.ReasonSilent
@@ -127,8 +127,7 @@ func (m *Membership) why(id member.ID) crimp.Reason {
 // successor is who should lead after this mirror, or zero if nobody can.
 func (m *Membership) successor(d *council.Decree) member.ID {
 	for _, id := range d.Voters {
-		_, goes := m.leavers[id]
-		if id != m.self && d.MayLead(id) && !goes && m.council.Silent(id) < m.opt.Silence/2 {
+		if id != m.self && d.MayLead(id) && !m.Leaves(id) && m.council.Silent(id) < m.opt.Silence/2 {
 			return id
 		}
 	}

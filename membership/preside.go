@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -83,9 +84,9 @@ func (m *Membership) shallGo(id member.ID) bool {
 	if _, ok := m.expelled[id]; ok {
 		return true
 	}
-	l, ok := m.leavers[id]
+	l := m.leavers[id]
 	// All that it has sent should be here, for nobody can ask it any more then.
-	return ok && (m.whole(id, l.last) || m.now-l.since > m.opt.Silence)
+	return m.Leaves(id) && (m.whole(id, l.last) || m.now-l.since > m.opt.Silence)
 }
 
 // whole reports whether all that a member has sent, up to a packet, is here.
@@ -101,7 +102,7 @@ func (m *Membership) whole(id member.ID, last crimp.Sequence) bool {
 // resign forgets what only an überserver knows.
 func (m *Membership) resign() {
 	clear(m.expelled)
-	clear(m.leavers)
+	maps.DeleteFunc(m.leavers, func(id member.ID, _ leaver) bool { return !m.Leaves(id) })
 	clear(m.ready)
 	m.turnAway()
 }

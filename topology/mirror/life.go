@@ -70,7 +70,7 @@ var comesFrom = [...][]state{
 	joining: {spoiled, released}, // it has nothing more to do with its group
 	// it has the world; or would have heard by now if it had been left behind; or its own is the
 	// only one that is left
-	waiting:  {joining, reunited, spoiled},
+	waiting:  {joining, reunited, spoiled, released},
 	serving:  {joining, waiting}, // it began a game; or the überserver lets it stamp
 	cutOff:   {waiting, serving, reunited},
 	reunited: {cutOff},
@@ -161,30 +161,32 @@ func (m *Mirror) takeUp() {
 	}
 }
 
-// last says whether nobody else in the group holds a world, or can have been given one: whatever is
-// wrong with the one here, it is the only one.
+// last says whether nobody else in the group has a world to go on with, or can have been given one:
+// whatever is wrong with the one here, it is the only one.
 func (m *Mirror) last() bool {
-	c := m.group.council
-	return c.Leads() && c.Quorum() && len(c.Voters()) == len(c.Witnesses())+1 &&
-		!slices.ContainsFunc(m.peers, func(p *peer) bool { return p.started || p.newest > 0 })
+	c, members := m.group.council, m.group.node.Group().Members()
+	return c.Alone() && !slices.ContainsFunc(m.peers, func(p *peer) bool {
+		return (p.started || p.newest > 0) && slices.Contains(members, p.id) && !c.Leaves(p.id)
+	})
 }
 
 // renew takes a mirror that cannot go on with its world out of the group in good order, so that
 // nobody has to wait for it: if it is the überserver, another takes over first; and if the others
-// could decide nothing without it, not yet. Then it joins anew. If all others go meanwhile, it
-// keeps its world after all.
+// could decide nothing without it, not yet. Then it joins anew. If all others are gone or about to
+// go as well, it keeps its world after all, and they are given that.
 func (m *Mirror) renew() error {
 	l := &m.life
 	now := m.clock.steady
-	if l.state == spoiled && m.roll.self != 0 && now < l.rejoinBy {
+	if l.broken() && m.roll.self != 0 && now < l.rejoinBy {
 		switch {
-		case m.group.council.Spare():
+		case m.last():
+			m.tell(News{Kind: Kept})
+			m.group.council.Stay(now)
+			m.takeUp()
+		case l.state == spoiled && m.group.council.Spare():
 			l.to(released)
 			l.rejoinBy = now + releaseTime
 			m.group.node.Leave(now)
-		case m.last():
-			m.tell(News{Kind: Kept})
-			m.takeUp()
 		}
 	}
 	if l.broken() && now >= l.rejoinBy {

@@ -70,6 +70,40 @@ func TestLastKeepsTheWorld(t *testing.T) {
 	}
 }
 
+// TestAllWouldJoinAnew: whatever makes all mirrors of a group believe, at about the same time, that
+// their worlds are worth nothing, one of them keeps its own, and the others are given that.
+func TestAllWouldJoinAnew(t *testing.T) {
+	for seed := uint64(1); seed <= 6; seed++ {
+		n := netsim.New(netsim.Options{Seed: seed})
+		f := tallyFleet(n, 2+int(seed%3), 0, line)
+		n.Run(time.Second)
+		for i, s := range f.machines {
+			n.After(time.Duration(i*int(seed/2)*20)*time.Millisecond, func() {
+				s.mirror.again("it is a test")
+			})
+		}
+		n.Run(200 * time.Millisecond)
+		kept := func() (n int) {
+			for _, s := range f.machines {
+				for _, k := range s.news {
+					if k.Kind == Kept {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		f.until(heal, "all serve in one group", func() bool { return kept() > 0 && f.whole() })
+		f.settles(10 * time.Second)
+		if kept() != 1 {
+			f.fail("%d have kept their world", kept())
+		}
+		if f.close(); f.err != nil {
+			t.Error(f.err)
+		}
+	}
+}
+
 // TestGoneHoldsNothing: a mirror of which not all has come, but which is no member any more, is
 // nobody to get the world from.
 func TestGoneHoldsNothing(t *testing.T) {

@@ -237,7 +237,7 @@ func (h *host) news(n mirror.News) {
 	case mirror.PlayerMoved:
 		level = slog.LevelDebug
 	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
-		mirror.LineDown:
+		mirror.LineDown, mirror.Kept:
 		level = slog.LevelWarn
 	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError
