@@ -19,7 +19,8 @@ import (
 // Freeze tells what of a member's packets is here, and takes nothing beyond the newest of
 // those until Thaw, or a roster that lacks the member. It is false for a member that
 // is not known, or of whom nothing can be said since the state has not come yet. What is
-// held is not dropped with the history before it is decided.
+// held is not dropped with the history before it is decided. What came and is not what the member
+// has signed is not told: others shall not wait for it.
 func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	if g.self == nil {
 		return Cut{}, false
@@ -36,7 +37,7 @@ func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	for s := p.frozeAt + 1; s < p.next; s++ {
 		p.removeLoss(p.at(s))
 	}
-	return c, true
+	return p.vouched(c), true
 }
 
 // Agree makes the departure of a member from what those who were asked hold of it, by
@@ -133,8 +134,11 @@ func (p *peer) held() Cut {
 
 // limit is the last packet of a member that may be taken, if there is one.
 func (p *peer) limit() (Sequence, bool) {
-	if p.frozen {
+	switch {
+	case p.frozen:
 		return p.frozeAt, true
+	case p.guilty && !p.ended:
+		return p.stopped, true
 	}
 	return p.end, p.ended
 }

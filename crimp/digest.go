@@ -140,8 +140,10 @@ type testimony struct {
 	digests  [keepDigests]signedDigest // by index
 	pass     bool                      // another has another, or none: pass the newest on
 	doubts   []doubtful
-	disputed uint32 // the first digest that does not fit what came here, or 0
+	disputed uint32   // the first digest that does not fit what came here, or 0
+	differs  Sequence // the first packet of that
 	guilty   bool
+	stopped  Sequence      // of one that is guilty, nothing beyond this is taken
 	shown    uint32        // the newest digest that what came here was shown for
 	looks    bucket        // for packets that others show
 	heardAt  time.Duration // when it may tell digests again
@@ -303,7 +305,7 @@ func (g *Group) takeDigests(from *peer, b []byte) {
 		if p != from {
 			p.echo(from.id, g.named(d).brief())
 		}
-		if p.guilty {
+		if p.guilty && p != from {
 			continue
 		}
 		if !g.testify(p, d, p == from) {
@@ -339,9 +341,17 @@ func (t *testimony) echo(from member.ID, b brief) {
 }
 
 // testify takes a digest that a member is said to have signed, and is false if it has not. What
-// comes from the member itself, direct, is verified only if it contradicts another.
+// comes from the member itself, direct, is verified only if it contradicts another. One that is
+// guilty may yet have told some of us something else than it tells us that it has signed.
 func (g *Group) testify(p *peer, d *signedDigest, direct bool) bool {
 	slot := &p.digests[d.index%keepDigests]
+	if p.guilty {
+		if slot.index <= d.index {
+			*slot = *g.named(d)
+			g.judge(p, slot)
+		}
+		return true
+	}
 	if slot.index == d.index && !slot.contradicts(d) {
 		g.judge(p, slot) // what was missing may have come
 		return true

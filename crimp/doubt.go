@@ -56,11 +56,23 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 		return
 	}
 	if p.disputed == 0 {
-		p.disputed = d.index
+		p.disputed, p.differs = d.index, d.first
 		g.stats.Disputed++
 		g.emit(Event{Kind: Disputed, Member: p.id, Seq: d.first, More: uint32(d.last - d.first)})
 	}
 	g.show(p, d)
+}
+
+// vouches reports whether a packet that came here is what its maker has signed, as far as is known.
+func (t *testimony) vouches(s Sequence) bool { return t.disputed == 0 || s < t.differs }
+
+// vouched is what of a cut this member vouches for.
+func (t *testimony) vouched(c Cut) Cut {
+	if !t.vouches(c.Seq) {
+		c.Seq = t.differs - 1
+	}
+	c.Also = slices.DeleteFunc(c.Also, func(s Sequence) bool { return !t.vouches(s) })
+	return c
 }
 
 // settleDoubts drops doubtful packets of what a digest has settled.

@@ -163,12 +163,13 @@ func (g *Group) vouchers(m member.ID) (list []member.ID, denounced, disputed boo
 	return list, others > 0 && doubting == others, true
 }
 
-// convict keeps the evidence against a member.
+// convict keeps the evidence against a member. Nothing more is taken of it than is known of: what
+// it says until it is out it may say differently to each.
 func (g *Group) convict(p *peer, e Evidence) {
 	if p.guilty {
 		return
 	}
-	p.guilty = true
+	p.guilty, p.stopped = true, p.next-1
 	g.stats.Equivocated++
 	g.witness.evidence = append(g.witness.evidence, e)
 	g.emit(Event{Kind: Equivocated, Member: p.id})
@@ -198,6 +199,9 @@ func (g *Group) Testify(e Evidence) bool {
 // maxShown is how many packets are shown of a digest that does not fit them.
 const maxShown = 64
 
+// shownBy stands in a repair in the place of who repairs: it is to be looked at, and not taken.
+const shownBy = 0
+
 // show sends all others what came here of a member, and does not fit what it has signed. Where
 // packets are signed, that is evidence for whoever has others with the same numbers.
 func (g *Group) show(p *peer, d *signedDigest) {
@@ -208,8 +212,18 @@ func (g *Group) show(p *peer, d *signedDigest) {
 	for s := d.first; s <= min(d.last, d.first+maxShown-1); s++ {
 		if slot := p.at(s); slot.state == slotHave && slot.datagram != nil {
 			b := append(g.buffers.Get(repairPrefix + len(slot.datagram))[:0], kindRepair)
-			b = append(be.AppendUint16(b, uint16(g.self.id)), slot.datagram...)
+			b = append(be.AppendUint16(b, shownBy), slot.datagram...)
 			g.post(b, toAll, SentRepair)
+		}
+	}
+}
+
+// takeShown looks at a packet that another shows.
+func (g *Group) takeShown(b []byte) {
+	h, ok := readHeader(b)
+	if e := g.epoch(h.epoch); ok && e != nil && h.group == g.tag {
+		if p := g.byID[h.member]; p != nil {
+			g.shown(e, p, &h, b)
 		}
 	}
 }

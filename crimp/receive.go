@@ -28,9 +28,14 @@ func (g *Group) receive(b []byte) {
 	}
 	how := First
 	if len(b) > repairPrefix && b[0] == kindRepair {
+		by := be.Uint16(b[1:])
 		how, b = Repaired, b[repairPrefix:]
 		if b[0] != kindData {
 			g.stats.Malformed++
+			return
+		}
+		if by == shownBy {
+			g.takeShown(b)
 			return
 		}
 	}

@@ -55,8 +55,12 @@ func (g *Group) asked(by *peer, r *request) {
 }
 
 // offer answers a request: at once if we are the source, or its bridge; after a while,
-// if nobody else has, if we are not.
+// if nobody else has, if we are not. What came here of a member and is not what it has signed we
+// pass on to nobody: others may have been sent something else.
 func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
+	if !p.vouches(s) {
+		return
+	}
 	slot := p.at(s)
 	if g.source(p, by) {
 		if g.answered(p, slot, s, by) {
