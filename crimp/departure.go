@@ -19,8 +19,7 @@ import (
 // Freeze tells what of a member's packets is here, and takes nothing beyond the newest of
 // those until Thaw, or a roster that lacks the member. It is false for a member that
 // is not known, or of whom nothing can be said since the state has not come yet. What is
-// held is not dropped with the history before it is decided. What came and is not what the member
-// has signed is not told: others shall not wait for it.
+// held is not dropped with the history before it is decided.
 func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	if g.self == nil {
 		return Cut{}, false
@@ -37,12 +36,17 @@ func (g *Group) Freeze(m member.ID) (Cut, bool) {
 	for s := p.frozeAt + 1; s < p.next; s++ {
 		p.removeLoss(p.at(s))
 	}
-	return p.vouched(c), true
+	c.Disputed = !p.vouches(c.Newest())
+	return c, true
 }
 
 // Agree makes the departure of a member from what those who were asked hold of it, by
-// Freeze: the most that any of them has counts, and what none of them has is given up.
+// Freeze: the most that any of them has counts, and what none of them has is given up. Those who
+// were told something else than the member has signed are not asked, unless all were.
 func Agree(m member.ID, why Reason, reports []Cut) Departure {
+	if slices.ContainsFunc(reports, func(c Cut) bool { return !c.Disputed }) {
+		reports = slices.DeleteFunc(slices.Clone(reports), func(c Cut) bool { return c.Disputed })
+	}
 	d := Departure{ID: m, Reason: why, Agreed: true}
 	sure := Sequence(0) // all up to here is held by one of them
 	held := map[Sequence]bool{}

@@ -66,15 +66,6 @@ func (g *Group) judge(p *peer, d *signedDigest) {
 // vouches reports whether a packet that came here is what its maker has signed, as far as is known.
 func (t *testimony) vouches(s Sequence) bool { return t.disputed == 0 || s < t.differs }
 
-// vouched is what of a cut this member vouches for.
-func (t *testimony) vouched(c Cut) Cut {
-	if !t.vouches(c.Seq) {
-		c.Seq = t.differs - 1
-	}
-	c.Also = slices.DeleteFunc(c.Also, func(s Sequence) bool { return !t.vouches(s) })
-	return c
-}
-
 // settleDoubts drops doubtful packets of what a digest has settled.
 func (g *Group) settleDoubts(p *peer, last Sequence) {
 	if len(p.doubts) == 0 {

@@ -127,3 +127,24 @@ func TestShownIsNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestDisputedDoesNotCount: what of a member counts that is out is decided by those who were told
+// what it has signed, if there are any.
+func TestDisputedDoesNotCount(t *testing.T) {
+	liar := Cut{Member: 1, Seq: 9, Disputed: true}
+	d := Agree(1, ReasonEquivocated, []Cut{{Member: 1, Seq: 5}, liar})
+	if d.Last != 5 || len(d.Lost) != 0 {
+		t.Errorf("all up to %d counts, without %v", d.Last, d.Lost)
+	}
+	if d = Agree(1, ReasonEquivocated, []Cut{liar}); d.Last != 9 {
+		t.Errorf("nobody has anything else, and all up to %d counts", d.Last)
+	}
+	r := newRing(t, 4)
+	r.lie(false)
+	r.run(2500*time.Millisecond, r.sends)
+	for i := 1; i < 4; i++ {
+		if c, ok := r.groups[i].Freeze(1); !ok || c.Disputed != (i == 2) {
+			t.Errorf("member %d says %+v", i+1, c)
+		}
+	}
+}

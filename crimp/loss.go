@@ -123,8 +123,8 @@ func (p *peer) expected(s Sequence) time.Duration {
 
 // overdueAt is when the next packet of a regular source is overdue.
 func (p *peer) overdueAt(g *Group) time.Duration {
-	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.frozen || p.guilty ||
-		p.anchor == 0 || p.next > p.anchor+mostPresumed {
+	if g.opt.Recovery.NoClock || p.period == 0 || p.floating || !p.present || p.frozen ||
+		p.guilty || p.anchor == 0 || p.next > p.anchor+mostPresumed {
 		return never
 	}
 	return p.expected(p.next) + p.margin()

@@ -46,9 +46,9 @@ type standing struct {
 }
 
 // history is a ring of slots for the sequences from base up to, but not including, next. Beside
-// it are the sums of what the packets say, for digests: they are read in a row, for each digest, and
-// would cost as many misses of the cache if they lay in the slots. A packet that came only inside
-// of another has none, which is zero.
+// it are the sums of what the packets say: they are read in a row, for each digest, and would cost
+// as many misses of the cache if they lay in the slots. A packet that came only inside of another
+// has none, which is zero.
 type history struct {
 	ring       []slot
 	sums       []byte

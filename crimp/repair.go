@@ -56,9 +56,9 @@ func (g *Group) asked(by *peer, r *request) {
 
 // offer answers a request: at once if we are the source, or its bridge; after a while,
 // if nobody else has, if we are not. What came here of a member and is not what it has signed we
-// pass on to nobody: others may have been sent something else.
+// pass on to nobody, if others have been sent something else.
 func (g *Group) offer(p *peer, s Sequence, by *peer, attempt uint8) {
-	if !p.vouches(s) {
+	if !p.vouches(s) && !g.Denounced(p.id) {
 		return
 	}
 	slot := p.at(s)

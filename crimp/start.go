@@ -15,6 +15,8 @@ type Cut struct {
 	Member member.ID
 	Seq    Sequence
 	Also   []Sequence
+	// Disputed says, of what Freeze tells, that some of it is not what the member has signed.
+	Disputed bool
 }
 
 // Start is where a newcomer takes up: behind what the state includes.

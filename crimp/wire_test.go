@@ -27,7 +27,7 @@ func FuzzBodies(f *testing.F) {
 	r.Gone = append(r.Gone,
 		Agree(9, ReasonSilent, []Cut{{Member: 9, Seq: 4, Also: []Sequence{6, 9}}}))
 	f.Add(written(&r))
-	start := Start{Cuts: []Cut{{1, 2, []Sequence{4, 5}}}, Logical: 9}
+	start := Start{Cuts: []Cut{{Member: 1, Seq: 2, Also: []Sequence{4, 5}}}, Logical: 9}
 	f.Add(written(&start))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var d dataBody

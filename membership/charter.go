@@ -123,11 +123,13 @@ func (c *charter) remove(id member.ID) {
 
 // A report is what a voter holds of the suspects. For each of whom it can say anything:
 //
-//	2 member  4 all up to here  2 spans, then each: first 4, more 4
+//	2 member  4 all up to here, and in the highest bit whether it is disputed
+//	2 spans, then each: first 4, more 4
 type holding struct {
-	member member.ID
-	upTo   crimp.Sequence
-	spans  []crimp.Span
+	member   member.ID
+	upTo     crimp.Sequence
+	spans    []crimp.Span
+	disputed bool // some of it is not what the member has signed
 }
 
 const (
@@ -136,11 +138,17 @@ const (
 	// more of a member.
 	maxHeld     = 8192
 	maxSequence = 1 << 30
+	disputedBit = 1 << 31
 )
 
 func (h *holding) fields(c *bits.Cursor) {
 	c.U16((*uint16)(&h.member))
-	c.U32((*uint32)(&h.upTo))
+	upTo := uint32(h.upTo)
+	if h.disputed {
+		upTo |= disputedBit
+	}
+	c.U32(&upTo)
+	h.upTo, h.disputed = crimp.Sequence(upTo&^disputedBit), upTo&disputedBit != 0
 	c.Check(h.upTo <= maxSequence)
 	after, held := h.upTo+1, 0
 	for s := range bits.List16(c, &h.spans, maxSpans+1) {
@@ -155,7 +163,7 @@ func (h *holding) fields(c *bits.Cursor) {
 // holdingOf puts what is held of a member into at most so many spans. What is beyond is not
 // claimed.
 func holdingOf(c *crimp.Cut, most int) *holding {
-	h := &holding{member: c.Member, upTo: c.Seq}
+	h := &holding{member: c.Member, upTo: c.Seq, disputed: c.Disputed}
 	for _, s := range c.Also {
 		if n := len(h.spans); n > 0 && h.spans[n-1].First+crimp.Sequence(h.spans[n-1].More)+1 == s {
 			h.spans[n-1].More++
@@ -170,7 +178,7 @@ func holdingOf(c *crimp.Cut, most int) *holding {
 
 // cut is what is held, packet by packet.
 func (h *holding) cut() crimp.Cut {
-	c := crimp.Cut{Member: h.member, Seq: h.upTo}
+	c := crimp.Cut{Member: h.member, Seq: h.upTo, Disputed: h.disputed}
 	for _, s := range h.spans {
 		for i := range crimp.Sequence(s.More) + 1 {
 			c.Also = append(c.Also, s.First+i)

@@ -13,6 +13,7 @@ import (
 // here on. The last mirror ends the group; see Spare.
 func (m *Membership) Leave(now time.Duration, g *crimp.Group) {
 	m.now, m.g = max(m.now, now), g
+	m.yields = false
 	if m.leaving || m.done {
 		return
 	}
@@ -23,6 +24,15 @@ func (m *Membership) Leave(now time.Duration, g *crimp.Group) {
 	}
 	g.Leave(now)
 	m.sayAt = m.now
+}
+
+// Yield is Leave for a mirror that wants to join anew: it goes only while the group can go on
+// without it, and does not end the group. See Alone and Stay.
+func (m *Membership) Yield(now time.Duration, g *crimp.Group) {
+	if !m.leaving {
+		m.Leave(now, g)
+		m.yields = m.leaving
+	}
 }
 
 // Spare reports whether the group can go on without this mirror, as far as is known here:
@@ -57,7 +67,7 @@ func (m *Membership) Alone() bool {
 func (m *Membership) Stay(now time.Duration) {
 	m.now = max(m.now, now)
 	if m.leaving && !m.lapsed && !m.done && m.council != nil {
-		m.leaving, m.closing = false, 0
+		m.leaving, m.yields, m.closing = false, false, 0
 		m.g.Stay(now)
 	}
 }
@@ -96,6 +106,7 @@ func (m *Membership) depart() {
 		func(id member.ID) bool { return !m.charter.isWitness(id) })
 	late := m.now > m.leaveBy
 	switch {
+	case m.yields && m.Alone():
 	case m.Leads() && !others && (!soon || late):
 		m.close()
 	case late:

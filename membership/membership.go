@@ -72,6 +72,7 @@ type isolation struct {
 // departure is this mirror's wish to leave.
 type departure struct {
 	leaving bool
+	yields  bool // it goes only if another has the state
 	leaveBy time.Duration
 	closing int // how often others were told that the group ends
 }

@@ -170,8 +170,9 @@ func (c *chaotic) makeUp() {
 }
 
 // deadCost is what a mirror that raves may cost the others beyond stillMost: it can first be
-// silent, so that it has to be missed, and then lie, so that it has to be put out.
-const deadCost = 5 * time.Second
+// silent, so that it has to be missed, and then lie, so that it has to be put out. Of three
+// mirrors, one that joins anew meanwhile has to be back for that.
+const deadCost = 6 * time.Second
 
 // ravings plays a rogue for a while, which is then switched off.
 func ravings(n *netsim.Net, did *[mischiefs]int) error {
@@ -179,6 +180,7 @@ func ravings(n *netsim.Net, did *[mischiefs]int) error {
 	f := tallyFleet(n, mirrors, 0, apart(10*time.Millisecond, 2*time.Millisecond,
 		0.01*float64(n.Rand().IntN(3))))
 	defer f.close()
+	f.quarrel = agreeWithin
 	n.Run(time.Second)
 	bad := n.Rand().IntN(mirrors)
 	c := f.machines[bad].raves()
@@ -213,12 +215,11 @@ func ravings(n *netsim.Net, did *[mischiefs]int) error {
 // TestRaving: one mirror of three to five does whatever it can with its keys, at random: it repeats
 // what was said, tells different things, signs different things, spoils what it carries and says of
 // lines, makes up decrees and evidence, sends others packets in their own names, and is silent to
-// some. The others go on, hold the same settled worlds, accuse nobody else, and none is out for
-// good.
+// some. The others go on, accuse nobody else, and none is out for good; and they settle the same
+// worlds again within agreeWithin, if they did not all the time.
 func TestRaving(t *testing.T) {
 	var did [mischiefs]int
-	// By seed 40, two of three settle one tick differently before the third is put out.
-	simtest.Run(t, seeds(3, 39), func(n *netsim.Net) error { return ravings(n, &did) })
+	simtest.Run(t, seeds(3, 100), func(n *netsim.Net) error { return ravings(n, &did) })
 	t.Logf("what was done: %v", did)
 	if !testing.Short() && slices.Contains(did[:], 0) {
 		t.Errorf("not everything was done: %v", did)

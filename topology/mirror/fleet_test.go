@@ -1,8 +1,10 @@
 package mirror
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -33,9 +35,11 @@ type fleet struct {
 	bots     []*bot
 	err      error
 
-	hashes map[world.Tick]uint64 // of settled worlds, whoever settled them first
-	by     map[world.Tick]string
-	bodies map[uint64]world.Player // of clients
+	// For how long one may settle other worlds than the others do: not at all, but where one lies.
+	quarrel time.Duration
+	hashes  map[world.Tick]uint64 // of settled worlds, whoever settled them first
+	by      map[world.Tick]string
+	bodies  map[uint64]world.Player // of clients
 }
 
 // A machine runs a mirror, which may be started again after it died.
@@ -53,6 +57,7 @@ type machine struct {
 	stalled time.Duration // until when the machine stands still
 	news    []News
 	settled world.Tick
+	differs time.Duration // since when it settles other worlds than the others, or 0
 	ended   error
 	serving time.Duration // since when
 	rogue   bool          // what it says is not its own, and nothing is expected of it
@@ -132,7 +137,7 @@ func (s *machine) start() {
 			s.fail("%s: %v %d %s, and all are honest", s.name, n.Kind, n.Mirror, n.Text)
 		}
 		if n.Kind == Rejoining {
-			s.settled = 0
+			s.takesAnother()
 		}
 	}
 	if s.change != nil {
@@ -199,8 +204,11 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 	h := w.Hash()
 	if other, ok := s.hashes[w.Tick()]; !ok {
 		s.hashes[w.Tick()], s.by[w.Tick()] = h, s.name
-	} else if other != h && s.o.Timeline != "bucket" { // which promises nothing
-		s.fail("%s settles tick %d otherwise than %s", s.name, w.Tick(), s.by[w.Tick()])
+	} else if other == h || s.o.Timeline == "bucket" { // which promises nothing
+		s.differs = 0
+	} else if s.differs = cmp.Or(s.differs, s.net.Now()); s.net.Now()-s.differs >= s.quarrel {
+		s.fail("%s settles tick %d otherwise than %s, since %v", s.name, w.Tick(), s.by[w.Tick()],
+			s.differs)
 	}
 	if s.o.Server.Title != arenaTitle {
 		return
@@ -212,6 +220,15 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 			s.fail("player %d has two bodies at tick %d", p, w.Tick())
 		}
 		seen[p] = true
+	}
+}
+
+// takesAnother is for a mirror that gives up its world. What it alone has settled, where one lies,
+// is not what the others are measured by.
+func (s *machine) takesAnother() {
+	if s.settled = 0; s.differs != 0 || s.quarrel > 0 {
+		s.differs = 0
+		maps.DeleteFunc(s.hashes, func(t world.Tick, _ uint64) bool { return s.by[t] == s.name })
 	}
 }
 

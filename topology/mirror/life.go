@@ -186,7 +186,7 @@ func (m *Mirror) renew() error {
 		case l.state == spoiled && m.group.council.Spare():
 			l.to(released)
 			l.rejoinBy = now + releaseTime
-			m.group.node.Leave(now)
+			m.group.council.Yield(now, m.group.node.Group())
 		}
 	}
 	if l.broken() && now >= l.rejoinBy {
