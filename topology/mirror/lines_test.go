@@ -309,6 +309,9 @@ func cutCases(t *testing.T, all, sample uint64, road netsim.Conditions, of func(
 			t.Errorf("case %d: %v", i, err)
 			failed++
 		}
+		if soak && i%100 == 99 {
+			t.Logf("up to case %d", i)
+		}
 	}
 }
 
