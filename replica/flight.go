@@ -18,8 +18,9 @@ type flights struct {
 	sent      []*Sent   // the same
 
 	arrived packetSet // which of the latest packets have
-	newest  uint32    // the newest that arrived
-	any     bool      // any has
+	newest  uint32    // the newest that arrived and counts
+	any     bool      // any does
+	floor   uint32    // what came in packets before this one does not count
 
 	confirmed uint32 // the newest tick of which a packet is known to have arrived; 0 for none
 }
@@ -58,11 +59,19 @@ func (f *flights) recent(packet uint32) bool { return f.next-packet <= window+1 
 func (f *flights) landed(packet uint32) {
 	if f.recent(packet) {
 		f.arrived.add(packet)
-		if !f.any || int32(packet-f.newest) > 0 {
+		if f.counts(packet) && (!f.any || int32(packet-f.newest) > 0) {
 			f.newest, f.any = packet, true
 		}
 	}
 }
+
+// renounce has no packet count that was made so far. A client is then told of none of them that it
+// arrived, and so takes none of their images for a base unless it is named: what is forgotten here
+// of an entity is out of use there as well, whatever the client keeps and whatever is under way.
+func (f *flights) renounce() { f.any, f.floor = false, f.next }
+
+// counts says whether a packet that arrived is one to count on.
+func (f *flights) counts(packet uint32) bool { return int32(packet-f.floor) >= 0 }
 
 // disown forgets that a packet arrived.
 func (f *flights) disown(packet uint32) {
@@ -71,7 +80,7 @@ func (f *flights) disown(packet uint32) {
 		return
 	}
 	f.any = false
-	for p := packet - 1; f.next-p <= window; p-- {
+	for p := packet - 1; f.next-p <= window && f.counts(p); p-- {
 		if f.arrived.has(p) {
 			f.newest, f.any = p, true
 			return

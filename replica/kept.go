@@ -34,10 +34,11 @@ type keptImage struct {
 
 // acks is what a packet says has arrived of those before it.
 type acks struct {
-	known bool // any has
-	from  uint32
-	low   uint32 // those up to this one have not, as far as is said
-	set   packetSet
+	known  bool // any has
+	from   uint32
+	low    uint32 // those up to this one have not, as far as is said
+	oldest uint32 // the oldest that has
+	set    packetSet
 }
 
 func (a *acks) has(packet uint32) bool {
@@ -81,7 +82,7 @@ func (k *kept) readAcks(dec codec.PacketDecoder, packet uint32) error {
 	if from == packet || int32(from) < 0 {
 		return ErrPacket
 	}
-	k.now.from, k.now.low = from, from-min(from, span)-1
+	k.now.from, k.now.low, k.now.oldest = from, from-min(from, span)-1, from
 	k.now.set.add(from)
 	missing, holes := rare, false
 	for p := from - 1; p != k.now.low; p-- {
@@ -89,6 +90,7 @@ func (k *kept) readAcks(dec codec.PacketDecoder, packet uint32) error {
 		missing.count(lost)
 		if !lost {
 			k.now.set.add(p)
+			k.now.oldest = p
 		} else if k.r.arrived.came(p) == nil {
 			holes = true
 		}
@@ -102,8 +104,12 @@ func (k *kept) readAcks(dec codec.PacketDecoder, packet uint32) error {
 }
 
 // Base fills the history with the images of an entity that the server counts
-// on, as known.Base does.
+// on, as known.Base does. A packet that counts on one from before the client asked for the entity
+// anew was made before the server knew of that.
 func (k *kept) Base(dec codec.PacketDecoder, p *Arrived, n *News, h *codec.History) error {
+	if e := k.r.at(n.Handle); e.again && k.now.known && int32(k.now.oldest-e.floor) <= 0 {
+		return ErrBase
+	}
 	images := *k.at(n.Handle)
 	var ticks [depth]uint32
 	var at [depth]int

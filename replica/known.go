@@ -79,10 +79,13 @@ func (k *known) putAcks(enc codec.PacketEncoder, packet uint32, known bool) {
 	k.low = t.newest - min(t.newest, span) - 1 // numbers begin at 0
 	missing := rare
 	for p := t.newest - 1; p != k.low; p-- {
-		lost := !t.arrived.has(p) || k.faded(p) &&
+		lost := !t.arrived.has(p) || !t.counts(p) || k.faded(p) &&
 			Age(uint32(k.s.pub.tick), k.made[p&255].tick) <= recent
 		enc.Flag(lost, missing.chance())
 		missing.count(lost)
+	}
+	if !t.counts(k.low) {
+		k.low = t.floor - 1 // the flags said so of those before the floor
 	}
 	enc.Flag(k.undecided(), chanceUndecided)
 }

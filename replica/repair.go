@@ -60,8 +60,11 @@ func (s *Sender) Message(data []byte) error {
 	s.landAll()
 	if data[0] == messageReject {
 		s.reject(uint32(r.packet))
-		s.doubt = r.handles
-	} else {
+		if len(r.handles) > 0 { // a client asks one question, and goes on to reject
+			s.doubt = r.handles
+		}
+	} else if len(r.handles) > 0 {
+		s.flights.renounce()
 		for _, h := range r.handles {
 			s.refresh(h)
 		}

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"testing"
 
@@ -205,3 +206,92 @@ func TestIdleCost(t *testing.T) {
 type pebble2 struct{ pebble }
 
 func (p *pebble2) Step(*world.World, world.ID) {}
+
+// soaked is how many seeds a test tries: some, or many where COEVAL_SOAK is set.
+func soaked(some, many int) int {
+	if os.Getenv("COEVAL_SOAK") != "" {
+		return many
+	}
+	return some
+}
+
+// Whoever asks for entities anew that were right, over and over, is sent them, and everything that
+// comes can be read: what the server forgets it has the client leave alone, whatever of it is kept
+// there, is under way or comes late.
+func TestFreshOfWhatWasRight(t *testing.T) {
+	for seed := range uint64(soaked(6, 200)) {
+		s := newSite(t, Options{}, 20+seed, 4)
+		g := newGuest(s, 1, 20+seed)
+		g.loss, g.ackLoss, g.twice = 0.05*float64(seed%3), 0.05*float64(seed%2), 0.05
+		g.delay, g.jitter = 1+int(seed%8), int(seed%5)*3
+		for i := range 300 {
+			s.step()
+			g.tick()
+			if i > 20 && g.rng.IntN(12) == 0 {
+				m := []byte{messageFresh, byte(1 + g.rng.IntN(4))}
+				for range m[1] {
+					m = append(m, byte(g.rng.IntN(len(g.s.handles.list))))
+				}
+				if err := g.s.Message(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if st := g.r.Stats(); st.Rejected > 0 || g.s.Ledger().Repairs == 0 {
+			t.Fatalf("seed %d: %v, %+v after %d repairs", seed, g.fails, st, g.s.Ledger().Repairs)
+		}
+		settle(t, g, 30)
+	}
+}
+
+// Of what a receiver asks for anew, also twice while the first is under way, nothing is taken for a
+// base that the server does not count on: packets wait for what was asked for, and none of them
+// decodes to something else.
+func TestFreshIsExact(t *testing.T) {
+	for seed := range uint64(soaked(6, 200)) {
+		s := newSite(t, Options{}, 30+seed, 4)
+		g := newGuest(s, 1, 30+seed)
+		g.loss, g.ackLoss = 0.05*float64(seed%3), 0.05*float64(seed%2)
+		g.delay, g.jitter = 1+int(seed%8), int(seed%5)*3
+		for i := range 400 {
+			s.step()
+			g.tick()
+			if i > 10 && i < 300 && g.rng.IntN(10) == 0 {
+				var list []int32
+				for h, e := range g.r.entities {
+					if e != nil && g.rng.IntN(3) == 0 {
+						list = append(list, int32(h))
+					}
+				}
+				g.r.fresh(list)
+			}
+		}
+		delete(g.fails, ErrBase.Error())
+		delete(g.fails, ErrStale.Error())
+		delete(g.fails, errTwice.Error())
+		if len(g.fails) > 0 {
+			t.Fatalf("seed %d: %v, %+v", seed, g.fails, g.r.Stats())
+		}
+		settle(t, g, 30)
+	}
+}
+
+// A client that doubts what it holds gets its answer also if it rejects more packets before the
+// server comes to it. It would wait for it for ever.
+func TestDoubtIsAnswered(t *testing.T) {
+	s := newSite(t, Options{}, 7, 4)
+	g := newGuest(s, 1, 7)
+	for range 60 {
+		s.step()
+		g.tick()
+	}
+	for _, m := range [][]byte{{messageReject, 5, 2, 0, 1}, {messageReject, 6, 0}} {
+		if err := g.s.Message(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.s.Encode(s.worker, g.room)
+	if !slices.ContainsFunc(g.s.Messages(), func(m []byte) bool { return m[0] == messageBases }) {
+		t.Error("no hashes for a client that asked for them and rejected another packet")
+	}
+}
