@@ -32,6 +32,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/linktest"
 	"github.com/coeval-dev/coeval/link/udp"
@@ -420,14 +421,41 @@ func strangersPages(t *testing.T, s *site) {
 			}
 		}
 	}
+	askTooOften(t, s.web.Handler)
 	told, err := http.Get(base + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer told.Body.Close()
 	numbers, err := io.ReadAll(told.Body)
-	if !strings.Contains(string(numbers), `coeval_http_refused_total{reason="other_pages"} `) {
-		t.Errorf("what was refused is not told: %v, %.300s", err, numbers)
+	for _, why := range []string{"other_pages", "tokens_of_one_address"} {
+		if !strings.Contains(string(numbers), `coeval_http_refused_total{reason="`+why+`"} `) {
+			t.Errorf("%s: what was refused is not told: %v, %.300s", why, err, numbers)
+		}
+	}
+}
+
+// askTooOften asks for tokens from one address of another machine until there are no more.
+func askTooOften(t *testing.T, h http.Handler) {
+	t.Helper()
+	for range 500 {
+		r := httptest.NewRequest(http.MethodPost, "/token?home=1", http.NoBody)
+		r.RemoteAddr, r.Host = "192.0.2.9:5", "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("one address gets as many tokens as it wants")
+}
+
+// TestMirrorsCountRefusals: the door of a demo with mirrors counts as that of one server does.
+func TestMirrorsCountRefusals(t *testing.T) {
+	mux, refused := http.NewServeMux(), new(serve.Refusals)
+	new(fleet).mount(mux, refused) // without mirrors there is no home, which the door does not know
+	askTooOften(t, mux)
+	if n := refused.All()["tokens_of_one_address"]; n != 1 {
+		t.Errorf("%d refusals are counted of 1: %v", n, refused.All())
 	}
 }
 

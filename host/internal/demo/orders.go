@@ -206,10 +206,10 @@ func (f *fleet) obey(wish *fleetWish) error {
 }
 
 // mount adds what the page with mirrors asks for.
-func (f *fleet) mount(mux *http.ServeMux) {
+func (f *fleet) mount(mux *http.ServeMux, refused *serve.Refusals) {
 	mux.HandleFunc("GET /coeval/{mirror}/from/{region}", f.enter)
 	mux.Handle("/token", &serve.Door{
-		Open: true, Kind: "demo", Admit: f.admit, Origin: web.Pages()})
+		Open: true, Kind: "demo", Admit: f.admit, Origin: web.Pages(), Refusals: refused})
 	mux.Handle("POST /api/mirrors", wish("order for mirrors", f.obey, f.all))
 }
 

@@ -173,13 +173,13 @@ func (h *demoServer) page() web.Options {
 	return web.Options{Connect: h.reach.origins("https", int(h.quic.Addr().Port()))}
 }
 
-func (h *demoServer) mount(mux *http.ServeMux) {
+func (h *demoServer) mount(mux *http.ServeMux, refused *serve.Refusals) {
 	mux.Handle("/coeval", h.socket)
 	d := serve.NewDoor(h.server, entry.Admission{
 		Game: h.title.Name(), UDP: h.plain.Addr().Port(), WebSocket: "/coeval",
 		WebTransport: h.quic.Addr().Port(),
 	}, h.identity, true)
-	d.Origin = web.Pages()
+	d.Origin, d.Refusals = web.Pages(), refused
 	d.Admit = h.seats(d.Admit)
 	mux.Handle("/token", d)
 	mux.Handle("GET /status", serve.StatusPage(h.server, h.title, true))

@@ -37,9 +37,10 @@ type shown interface {
 	// run drives it until the context ends, and close ends what never ran.
 	run(ctx context.Context) error
 	close()
-	// page says what page it is shown on, and mount adds what that asks for.
+	// page says what page it is shown on, and mount adds what that asks for, and has counted what is
+	// refused there.
 	page() web.Options
-	mount(mux *http.ServeMux)
+	mount(mux *http.ServeMux, refused *serve.Refusals)
 	// state is what the page is told, every so often.
 	state(ctx context.Context) (any, error)
 	every() time.Duration
@@ -155,7 +156,7 @@ func (s *site) handler() http.Handler {
 	mux.HandleFunc("GET /api/events", s.events)
 	mux.Handle("GET /metrics", s.site.Watched(
 		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
-	s.shown.mount(mux)
+	s.shown.mount(mux, &s.site.Refusals)
 	s.mountInvitation(mux)
 	return s.guard(s.guests(mux))
 }
