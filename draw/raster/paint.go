@@ -24,8 +24,11 @@ func scale(x, k uint32) uint32 {
 	return (x + x>>8) >> 8
 }
 
-// solid puts what fills a shape on pixels that it covers whole.
+// solid puts what fills a shape on pixels that it covers whole, if there are any.
 func (p *page) solid(y, x0, x1 int) {
+	if x0 >= x1 {
+		return
+	}
 	if p.source.texture == nil && p.source.a == 255 && p.blend == draw.Over && !p.clipped {
 		fillRow(p.pix[y*p.stride+4*x0:y*p.stride+4*x1], &p.source)
 		return

@@ -267,6 +267,12 @@ func TestEdgesOfThePage(t *testing.T) {
 			s.Text(20, 20, 1e-3, "small", draw.White, draw.Left)
 			s.Image("grid.png", 20, -30, 40, 40, 0.2, draw.White)
 		}},
+		{"of no size", 0, func(s *draw.Surface) {
+			s.Rect(20, 10, 0, 10, draw.White) // a bar of which nothing is left
+			s.Rect(20, 10, 10, 0, draw.White)
+			s.Rect(0, 0, 0, 40, draw.White)
+			s.Box(20, 20, 0, 9, 0, draw.White)
+		}},
 	} {
 		img, sum := drawn(t, 40, 40, x.draw), 0.0
 		for j := 0; j < len(img.Pix); j += 4 {
