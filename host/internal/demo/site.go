@@ -37,8 +37,8 @@ type shown interface {
 	// run drives it until the context ends, and close ends what never ran.
 	run(ctx context.Context) error
 	close()
-	// page says what page it is shown on, and mount adds what that asks for, and has counted what is
-	// refused there.
+	// page says what page it is shown on, and mount adds what that asks for, and has those counted
+	// whom it refuses.
 	page() web.Options
 	mount(mux *http.ServeMux, refused *serve.Refusals)
 	// state is what the page is told, every so often.
