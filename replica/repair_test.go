@@ -219,7 +219,7 @@ func soaked(some, many int) int {
 // comes can be read: what the server forgets it has the client leave alone, whatever of it is kept
 // there, is under way or comes late.
 func TestFreshOfWhatWasRight(t *testing.T) {
-	for seed := range uint64(soaked(6, 200)) {
+	for seed := range uint64(soaked(4, 200)) {
 		s := newSite(t, Options{}, 20+seed, 4)
 		g := newGuest(s, 1, 20+seed)
 		g.loss, g.ackLoss, g.twice = 0.05*float64(seed%3), 0.05*float64(seed%2), 0.05
@@ -248,7 +248,7 @@ func TestFreshOfWhatWasRight(t *testing.T) {
 // base that the server does not count on: packets wait for what was asked for, and none of them
 // decodes to something else.
 func TestFreshIsExact(t *testing.T) {
-	for seed := range uint64(soaked(6, 200)) {
+	for seed := range uint64(soaked(4, 200)) {
 		s := newSite(t, Options{}, 30+seed, 4)
 		g := newGuest(s, 1, 30+seed)
 		g.loss, g.ackLoss = 0.05*float64(seed%3), 0.05*float64(seed%2)
