@@ -219,10 +219,10 @@ func soaked(some, many int) int {
 // comes can be read: what the server forgets it has the client leave alone, whatever of it is kept
 // there, is under way or comes late.
 func TestFreshOfWhatWasRight(t *testing.T) {
-	for seed := range uint64(soaked(4, 200)) {
-		s := newSite(t, Options{}, 20+seed, 4)
+	for seed := range uint64(soaked(6, 200)) {
+		s := newSite(t, Options{Strategy: Strategy(seed % 3)}, 20+seed, 4)
 		g := newGuest(s, 1, 20+seed)
-		g.loss, g.ackLoss, g.twice = 0.05*float64(seed%3), 0.05*float64(seed%2), 0.05
+		g.loss, g.ackLoss, g.twice = 0.04*float64(seed%5), 0.05*float64(seed%2), 0.05
 		g.delay, g.jitter = 1+int(seed%8), int(seed%5)*3
 		for i := range 300 {
 			s.step()
