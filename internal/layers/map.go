@@ -6,7 +6,7 @@ package layers
 const Map = `
 internal/check -> internal/layers   internal/layers     | what builds and tests the project; nothing imports it
 cmd/coeval -> games/*   examples -> games/*   games/*    | the bundled program; programs of one idea; titles
-host -> web   web                                       | a program made from a title; the page that browsers show
+host -> host/internal/page   host/internal/page -> host/internal/cli web   host/internal/cli -> host/internal/titles   host/internal/titles   web   | a program made from a title; how its page is made and reached; its command lines and games; the page that browsers show
 lab   stepvet                                           | experiments, benchmarks, reports; a static check of what a game does in Step
 service/{directory,store,cluster,admin}                 | finding games, keeping state, joining servers, watching them
 topology/mirror -> topology/server   topology/{solo,client,server,lockstep,seamless} -> topology/drive   topology/drive   | who runs which copy; and the loop by the clock

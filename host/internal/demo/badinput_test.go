@@ -4,51 +4,27 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host/internal/page"
 )
 
 // TestNoGo: whoever has no Go is told in the page where it is to be had.
 func TestNoGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	c := newClientBuild(pong.Title)
-	c.run(t.Context())
-	if b := c.now(); !strings.Contains(b.Error, "install it from https://go.dev") || b.Done {
+	c := page.NewClient(pong.Title, nil)
+	_ = c.Make(t.Context())
+	if b := c.Now(); !strings.Contains(b.Error, "install it from https://go.dev") || b.Done {
 		t.Errorf("%+v", b)
 	}
 	if err := (&flags{title: pong.Title, preset: "lan", style: "doom3", watches: true}).watch(
 		t.Context(), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "install it") {
 		t.Error(err)
-	}
-}
-
-// TestAClientThatDoesNotCompile: the page has the compiler's words, with file and line.
-func TestAClientThatDoesNotCompile(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":  "module example.com/broken\n\ngo 1.24\n",
-		"main.go": "package main\n\nfunc main() {\n\tbattle(7)\n}\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
-	t.Setenv("PWD", dir)
-	title := pong.Title.Clone()
-	title.Client = "example.com/broken"
-	c := newClientBuild(title)
-	c.run(t.Context())
-	b := c.now()
-	if want := "./main.go:4:2: undefined: battle"; b.Error != want || b.Done {
-		t.Errorf("%q, want %q", b.Error, want)
 	}
 }
 
@@ -110,80 +86,5 @@ func TestNoBrowser(t *testing.T) {
 		if got := out.String(); says == "" && got != "" || !strings.Contains(got, says) {
 			t.Errorf("%s: %q", program, got)
 		}
-	}
-}
-
-// TestTheGrammarOfMistakes: what only names packages is left out, and there is not too much.
-func TestTheGrammarOfMistakes(t *testing.T) {
-	err := compilerError("# example.com/x\n./a.go:1:2: no\n\n# example.com/y\n./b.go:3:4: no\n",
-		os.ErrInvalid)
-	if err.Error() != "./a.go:1:2: no\n./b.go:3:4: no" {
-		t.Error(err)
-	}
-	if err := compilerError("# example.com/x\n", os.ErrInvalid); err != os.ErrInvalid {
-		t.Error(err)
-	}
-	if n := strings.Count(compilerError(strings.Repeat("x\n", 99), nil).Error(), "x"); n != 40 {
-		t.Error(n)
-	}
-}
-
-// TestSources: files that are compiled are watched, whether they change, come or go.
-func TestSources(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.go", "1")
-	write("image.png", "1")
-	s := sources{dirs: []string{dir}, files: []string{filepath.Join(dir, "image.png")}}
-	last := s.look()
-	for _, x := range []struct {
-		what, name string
-		do         func(name string)
-		counts     bool
-	}{
-		{"a change", "a.go", func(n string) { write(n, "12") }, true},
-		{"another file", "b.go", func(n string) { write(n, "1") }, true},
-		{"something embedded", "image.png", func(n string) { write(n, "12") }, true},
-		{"a test", "a_test.go", func(n string) { write(n, "1") }, false},
-		{"an editor's file", ".a.go.swp", func(n string) { write(n, "1") }, false},
-		{"a note", "notes.txt", func(n string) { write(n, "1") }, false},
-		{"one less", "b.go", func(n string) { _ = os.Remove(filepath.Join(dir, n)) }, true},
-	} {
-		x.do(x.name)
-		now := s.look()
-		want := ""
-		if x.counts {
-			want = filepath.Join(dir, x.name)
-		}
-		if got := changed(last, now); got != want {
-			t.Errorf("%s: %q, want %q", x.what, got, want)
-		}
-		last = now
-	}
-}
-
-// TestMistakesAreSaidUntilTheyAreMended: a build that has only begun mends nothing.
-func TestMistakesAreSaidUntilTheyAreMended(t *testing.T) {
-	c := newClientBuild(pong.Title)
-	for _, x := range []struct {
-		b    buildState
-		want string
-	}{
-		{buildState{Step: "compiling"}, ""},
-		{failedBuild(os.ErrInvalid), "invalid argument"},
-		{buildState{Step: "compiling"}, "invalid argument"},
-		{buildState{Done: true}, "invalid argument"}, // which is told with what was made
-	} {
-		if c.relay(x.b); c.now().Error != x.want {
-			t.Errorf("after %+v: %q", x.b, c.now().Error)
-		}
-	}
-	if c.tell(buildState{Done: true}, nil); c.now().Error != "" {
-		t.Error(c.now().Error)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
@@ -49,9 +50,9 @@ map
 func TestMain(m *testing.M) { os.Exit(hosttest.Main(m)) }
 
 // built is the game for the browser, which is compiled once for all tests.
-var built = sync.OnceValue(func() *clientBuild {
-	c := newClientBuild(arena.Title)
-	go c.run(context.Background())
+var built = sync.OnceValue(func() *page.Client {
+	c := page.NewClient(arena.Title, nil)
+	go func() { _ = c.Make(context.Background()) }()
 	return c
 })
 
@@ -183,10 +184,10 @@ func (b *tab) play(s *site, query string) {
 func (b *tab) ready(s *site) {
 	b.t.Helper()
 	hosttest.WaitUntil(b.t, "the game is built", func() bool {
-		if e := s.client.now().Error; e != "" {
+		if e := s.client.Now().Error; e != "" {
 			b.t.Fatal(e)
 		}
-		return s.client.bundle() != nil
+		return s.client.Bundle() != nil
 	})
 }
 
@@ -436,7 +437,7 @@ func TestBrowserPage(t *testing.T) {
 				"'WebTransport'", game, game))
 	b.until("everyone is counted",
 		"document.getElementById('people').textContent.includes('5 playing')")
-	_, gz, zst := s.client.bundle().Sizes()
+	_, gz, zst := s.client.Bundle().Sizes()
 	t.Logf("the client has %d bytes with zstd, %d with gzip, the page %d", zst, gz, web.PageSize())
 	// Compressed in a hurry, for a browser on this machine; a release has a tenth less.
 	if zst+web.PageSize() > 3_500_000 {

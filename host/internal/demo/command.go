@@ -20,7 +20,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/join"
-	"github.com/coeval-dev/coeval/host/internal/qr"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -88,7 +88,7 @@ type flags struct {
 	fixed   bool          // the port was asked for, and no other will do
 	resume  *server.Saved // where the game goes on, or nil
 	mirrors *mirrorFlags  // nil for one server
-	client  *clientBuild  // nil for one of its own
+	client  *page.Client  // nil for one of its own
 }
 
 // Command is the command demo.
@@ -219,7 +219,7 @@ func (d *flags) findLevel() (game.Level, error) {
 func (d *flags) run(cmd *cobra.Command) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	if d.build != "" {
-		return d.buildOnly(ctx, out)
+		return page.Build(ctx, d.title, d.build, out)
 	}
 	if told, ok := os.LookupEnv(watchedBy); ok {
 		return d.serveWatched(ctx, told, os.Stdin, out)
@@ -244,9 +244,9 @@ func (d *flags) run(cmd *cobra.Command) error {
 	if s.print != "" {
 		fmt.Fprintf(out, "its certificate is %s\n", s.print)
 	}
-	invite(out, s.links())
+	page.Invite(out, invites, s.links())
 	bar := cli.NewProgress(out)
-	s.client.watch = func(b buildState) {
+	s.client.Watch = func(b page.Progress) {
 		switch {
 		case b.Error != "":
 			bar.Clear()
@@ -264,17 +264,8 @@ func (d *flags) run(cmd *cobra.Command) error {
 	return s.run(ctx)
 }
 
-// invite prints the links for guests, and the first as a code where people see it.
-func invite(out io.Writer, links []string) {
-	for _, l := range links {
-		fmt.Fprintf(out, "friends and phones on your network come in by %s\n", l)
-	}
-	if f, ok := out.(*os.File); ok && len(links) > 0 && term.IsTerminal(int(f.Fd())) {
-		if c, err := qr.New(links[0]); err == nil {
-			fmt.Fprint(out, c.Text())
-		}
-	}
-}
+// invites is what stands before the links for guests.
+const invites = "friends and phones on your network come in by"
 
 // byHand is what those are told for whom no browser opens by itself.
 const byHand = "open that address in a browser"

@@ -6,24 +6,23 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base32"
-	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/host/internal/qr"
+	"github.com/coeval-dev/coeval/host/internal/page"
+	"github.com/coeval-dev/coeval/host/internal/page/qr"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 )
 
 // A reach is from where a demo can be played: from this machine alone, or by guests as well, who
 // were given a link. The link has a key in it, so that being on the same network is not enough.
 type reach struct {
-	bind  netip.Addr
-	hosts []string // by which the page is asked for
-	key   string   // nothing where there are no guests
+	page.Reach
+	bind netip.Addr
+	key  string // nothing where there are no guests
 }
 
 // findReach reads --listen.
@@ -31,8 +30,7 @@ func (d *flags) findReach() (err error) {
 	if d.reach.bind.IsValid() {
 		return nil
 	}
-	d.reach = reach{
-		bind: netip.MustParseAddr("127.0.0.1"), hosts: []string{"127.0.0.1", "localhost"}}
+	d.reach = reach{bind: netip.MustParseAddr("127.0.0.1"), Reach: page.Here}
 	if d.listen == "" {
 		return nil
 	}
@@ -47,53 +45,22 @@ func (d *flags) findReach() (err error) {
 	if d.reach.bind.IsLoopback() {
 		return nil
 	}
-	own := []string{d.reach.bind.String()}
-	if d.reach.bind.IsUnspecified() {
-		own = addresses()
-	}
-	if len(own) == 0 {
+	d.reach.Reach = page.NewReach(d.reach.bind)
+	if len(d.reach.Reach) == len(page.Here) {
 		return cli.Usagef("--listen is %q, and this machine has no address that others could "+
 			"reach: connect it to a network first", d.listen)
 	}
-	d.reach.hosts = append(d.reach.hosts, own...)
 	key := make([]byte, 10)
 	_, _ = rand.Read(key) // it never fails
 	d.reach.key = strings.ToLower(base32.StdEncoding.EncodeToString(key))
 	return nil
 }
 
-// addresses are those of this machine by which others on its networks reach it.
-func addresses() (list []string) {
-	all, _ := net.InterfaceAddrs() // without them nobody comes
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
-			list = append(list, n.IP.String())
-		}
-	}
-	return list
-}
-
 // at is the address to listen at, with a port.
 func (r *reach) at(port int) string { return netip.AddrPortFrom(r.bind, uint16(port)).String() }
 
-// pages are the hosts that the demo's own page has.
-func (r *reach) pages(port int) (list []string) {
-	for _, h := range r.hosts {
-		list = append(list, net.JoinHostPort(h, fmt.Sprint(port)))
-	}
-	return list
-}
-
-// origins are the names of this machine with a port, for what a page may connect to.
-func (r *reach) origins(scheme string, port int) (list []string) {
-	for _, page := range r.pages(port) {
-		list = append(list, scheme+"://"+page)
-	}
-	return list
-}
-
 // links are what guests are given: one for each address of this machine.
-func (s *site) links() (list []string) {
+func (s *site) links() []string {
 	r := &s.flags.reach
 	if r.key == "" {
 		return nil
@@ -102,10 +69,7 @@ func (s *site) links() (list []string) {
 	if s.flags.mirrors != nil {
 		query.Set("home", "1")
 	}
-	for _, h := range r.pages(s.port())[2:] {
-		list = append(list, s.site.Scheme()+"://"+h+"/?"+query.Encode())
-	}
-	return list
+	return r.Links(s.site.Scheme(), s.port(), query)
 }
 
 // guests lets those who come from other machines play, and nothing else: the network, the mirrors

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host/internal/page"
 )
 
 // TestGuests: whoever comes from another machine plays if they have the link, and does nothing
@@ -15,7 +16,7 @@ import (
 func TestGuests(t *testing.T) {
 	d := &flags{title: pong.Title, preset: "lan", style: "doom3", seed: 1, noOpen: true,
 		reach: reach{bind: netip.MustParseAddr("127.0.0.1"), key: "sesame",
-			hosts: []string{"127.0.0.1", "localhost", "192.168.7.1"}}}
+			Reach: page.Reach{"127.0.0.1", "localhost", "192.168.7.1"}}}
 	level, err := d.check()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/games/stack"
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/hosttest/toy"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -28,20 +29,20 @@ import (
 // builtToy is the client of the toy, and builtAny that of bundled titles that have none of their
 // own.
 var (
-	builtToy = sync.OnceValue(func() *clientBuild {
+	builtToy = sync.OnceValue(func() *page.Client {
 		return buildOnce("github.com/coeval-dev/coeval/host/internal/hosttest/toy/play")
 	})
-	builtAny = sync.OnceValue(func() *clientBuild {
+	builtAny = sync.OnceValue(func() *page.Client {
 		return buildOnce("github.com/coeval-dev/coeval/cmd/coeval")
 	})
 )
 
 // buildOnce compiles a program for the browser.
-func buildOnce(program string) *clientBuild {
+func buildOnce(program string) *page.Client {
 	t := toy.Title.Clone()
 	t.Client = program
-	c := newClientBuild(t)
-	go c.run(context.Background())
+	c := page.NewClient(t, nil)
+	go func() { _ = c.Make(context.Background()) }()
 	return c
 }
 
@@ -49,7 +50,7 @@ func buildOnce(program string) *clientBuild {
 const plays = "window.coeval && coeval.stats().playing"
 
 // startTitle runs a demo of a title with a client.
-func startTitle(t *testing.T, title *game.Title, client *clientBuild, bots int) *site {
+func startTitle(t *testing.T, title *game.Title, client *page.Client, bots int) *site {
 	return startDemo(t, func(d *flags) {
 		d.title, d.level, d.bots, d.client = title, "", bots, client
 	})
@@ -305,7 +306,7 @@ func TestFrames(t *testing.T) {
 		title *game.Title
 		level string
 		bots  int
-		build *clientBuild
+		build *page.Client
 	}{
 		{arena.Title, "foundry", 12, built()}, {pong.Title, "", 2, builtAny()},
 		{stack.Title, "", 2, builtAny()}, {crowd.Title, "", 200, builtAny()},

@@ -69,11 +69,11 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 	}()
 	h := &demoServer{
 		title: d.title, reach: &d.reach, born: time.Now(), hub: mem.NewHub(mem.Options{})}
-	if h.identity, err = webtransport.NewIdentity(d.reach.hosts...); err != nil {
+	if h.identity, err = webtransport.NewIdentity(d.reach.Reach...); err != nil {
 		return nil, err
 	}
 	wt, err := webtransport.Listen("127.0.0.1:0",
-		webtransport.Options{Identity: h.identity, Origins: d.reach.pages(port), Sessions: 64})
+		webtransport.Options{Identity: h.identity, Origins: d.reach.Pages(port), Sessions: 64})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 		return nil, err
 	}
 	opened = append(opened, native)
-	h.socket = websocket.NewServer(websocket.Options{Origins: d.reach.pages(port), Sessions: 64})
+	h.socket = websocket.NewServer(websocket.Options{Origins: d.reach.Pages(port), Sessions: 64})
 	slow := newStream(h.socket, conditions, d.seed)
 	inner, err := h.hub.Open(netip.AddrPort{})
 	if err != nil {
@@ -170,7 +170,7 @@ func (h *demoServer) token(client uint64) (t token.Token, err error) {
 }
 
 func (h *demoServer) page() web.Options {
-	return web.Options{Connect: h.reach.origins("https", int(h.quic.Addr().Port()))}
+	return web.Options{Connect: h.reach.Origins("https", int(h.quic.Addr().Port()))}
 }
 
 func (h *demoServer) mount(mux *http.ServeMux, refused *serve.Refusals) {

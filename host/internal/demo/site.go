@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/web"
 )
@@ -26,7 +27,7 @@ type site struct {
 	site     serve.Site // around the listener
 	web      *http.Server
 	print    string // of a certificate that was made here
-	client   *clientBuild
+	client   *page.Client
 	shown    shown
 	stop     context.CancelFunc
 	ending   context.Context
@@ -57,9 +58,9 @@ func (d *flags) open(level game.Level) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{flags: d, listener: l, client: cmp.Or(d.client, newClientBuild(d.title))}
+	s := &site{flags: d, listener: l, client: cmp.Or(d.client, page.NewClient(d.title, nil))}
 	s.site.Listener, s.site.WebOptions = l, d.web
-	s.site.Names = d.reach.hosts
+	s.site.Names = d.reach.Reach
 	if s.print, err = s.site.Secure(); err != nil {
 		_ = l.Close()
 		return nil, err
@@ -120,7 +121,7 @@ func (s *site) run(ctx context.Context) error {
 		}
 	})
 	work.Go(func() { failed(s.shown.run(ctx)) })
-	work.Go(func() { s.client.run(ctx) })
+	work.Go(func() { _ = s.client.Make(ctx) })
 	<-ctx.Done()
 	s.stop() // ends the streams of events
 	late, done := context.WithTimeout(context.Background(), 2*time.Second)
@@ -146,12 +147,12 @@ func (s *site) close() {
 func (s *site) handler() http.Handler {
 	mux := http.NewServeMux()
 	o := s.shown.page()
-	o.Client, o.Game = s.client.bundle, s.flags.title.Name()
+	o.Client, o.Game = s.client.Bundle, s.flags.title.Name()
 	if s.flags.title.Client == "" { // a title with a client of its own has keys of its own
 		o.Keys = "Arrows or WASD, and the space bar."
 	}
 	scheme := map[string]string{"http": "ws", "https": "wss"}[s.site.Scheme()]
-	o.Connect = append(o.Connect, s.flags.reach.origins(scheme, s.port())...)
+	o.Connect = append(o.Connect, s.flags.reach.Origins(scheme, s.port())...)
 	mux.Handle("/", web.Page(o))
 	mux.HandleFunc("GET /api/events", s.events)
 	mux.Handle("GET /metrics", s.site.Watched(
@@ -168,7 +169,7 @@ func (s *site) guard(next http.Handler) http.Handler {
 		web.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			passed = true
 			next.ServeHTTP(w, r)
-		}), s.flags.reach.hosts...).ServeHTTP(w, r)
+		}), s.flags.reach.Reach...).ServeHTTP(w, r)
 		if !passed {
 			s.site.Refusals.Count("other_pages")
 		}
@@ -206,9 +207,9 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "retry: 250\n\n") // a program that is replaced is back soon
 	tick := time.NewTicker(s.shown.every())
 	defer tick.Stop()
-	var told buildState
+	var told page.Progress
 	for first := true; ; first = false {
-		if b := s.client.now(); first || b != told {
+		if b := s.client.Now(); first || b != told {
 			told = b
 			if !send("build", b) {
 				return

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/web"
 )
 
@@ -33,10 +34,10 @@ type watcher struct {
 	flags  *flags
 	out    io.Writer
 	bar    *cli.Progress
-	dir    string // for what is built
-	server source // the program, and page the one for the browser
-	page   source
-	client *clientBuild
+	dir    string      // for what is built
+	server page.Source // the program, and page the one for the browser
+	page   page.Source
+	client *page.Client
 
 	served string // the file of the program that runs
 	now    *watched
@@ -50,8 +51,8 @@ type watcher struct {
 // An order is what the watcher wants of the program. One of its fields is set.
 type order struct {
 	// Build is how the build goes, for the page, and Client a folder with what it came to.
-	Build  *buildState `json:"build,omitempty"`
-	Client string      `json:"client,omitempty"`
+	Build  *page.Progress `json:"build,omitempty"`
+	Client string         `json:"client,omitempty"`
 	// Leave has the program write its world and seats to a file, and end.
 	Leave string `json:"leave,omitempty"`
 }
@@ -92,10 +93,10 @@ func (d *flags) watch(ctx context.Context, out io.Writer) error {
 	}
 	w := &watcher{flags: d, out: out, bar: cli.NewProgress(out), port: d.port}
 	var err error
-	if w.server, err = findProgram(ctx, ""); err != nil {
+	if w.server, err = page.FindProgram(ctx, ""); err != nil {
 		return err
 	}
-	if w.page, err = findSource(ctx, d.title); err != nil {
+	if w.page, err = page.FindClient(ctx, d.title); err != nil {
 		return err
 	}
 	if w.served, err = os.Executable(); err != nil {
@@ -105,8 +106,8 @@ func (d *flags) watch(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(w.dir)
-	w.client = newClientBuild(d.title)
-	w.client.watch = w.building
+	w.client = page.NewClient(d.title, nil)
+	w.client.Watch = w.building
 	return w.run(ctx)
 }
 
@@ -116,16 +117,16 @@ func (w *watcher) run(ctx context.Context) (err error) {
 	}
 	defer func() { w.now.end() }()
 	w.greet(ctx)
-	files, err := w.server.sources(ctx)
+	files, err := w.server.Files(ctx)
 	if err != nil {
 		return err
 	}
-	last := files.look()
-	w.client.run(ctx)
+	last := files.Look()
+	_ = w.client.Make(ctx)
 	w.hand()
 	w.running = true
 	fmt.Fprintf(w.out, "what you change in %d folders of sources is there when you save it\n",
-		len(files.dirs))
+		files.Folders())
 	for ctx.Err() == nil {
 		name, now, err := w.next(ctx, &files, last)
 		if err != nil {
@@ -134,10 +135,10 @@ func (w *watcher) run(ctx context.Context) (err error) {
 		fmt.Fprintf(w.out, "%s has changed\n", relative(name))
 		w.rebuild(ctx)
 		last = now
-		if again, err := w.server.sources(ctx); err == nil {
+		if again, err := w.server.Files(ctx); err == nil {
 			files = again // what is imported may be other packages now
 		}
-		for name, s := range files.look() {
+		for name, s := range files.Look() {
 			if _, known := last[name]; !known {
 				last[name] = s
 			}
@@ -153,7 +154,7 @@ func (w *watcher) greet(ctx context.Context) {
 	if r.Print != "" {
 		fmt.Fprintf(w.out, "its certificate is %s\n", r.Print)
 	}
-	invite(w.out, r.Links)
+	page.Invite(w.out, invites, r.Links)
 	if !w.flags.noOpen {
 		openBrowser(ctx, w.out, r.URL)
 	}
@@ -161,17 +162,17 @@ func (w *watcher) greet(ctx context.Context) {
 
 // next waits until sources have changed. A program that ends before, as when the game panicked,
 // begins anew with the change.
-func (w *watcher) next(ctx context.Context, files *sources, last map[string]stamp) (string,
-	map[string]stamp, error) {
+func (w *watcher) next(ctx context.Context, files *page.Files, last page.Stamps) (string,
+	page.Stamps, error) {
 	type change struct {
 		name string
-		now  map[string]stamp
+		now  page.Stamps
 		err  error
 	}
 	found := make(chan change, 1)
 	go func() {
 		var c change
-		c.name, c.now, c.err = files.next(ctx, last)
+		c.name, c.now, c.err = files.Next(ctx, last)
 		found <- c
 	}()
 	var c change
@@ -189,7 +190,7 @@ func (w *watcher) next(ctx context.Context, files *sources, last map[string]stam
 }
 
 // building shows how the build for the browser goes, in the page and here.
-func (w *watcher) building(b buildState) {
+func (w *watcher) building(b page.Progress) {
 	w.now.order(order{Build: &b})
 	switch {
 	case b.Error != "":
@@ -207,7 +208,7 @@ func (w *watcher) building(b buildState) {
 
 // hand gives the program for the browser to the one that serves it.
 func (w *watcher) hand() {
-	b := w.client.bundle()
+	b := w.client.Bundle()
 	if b == nil {
 		return
 	}
@@ -225,15 +226,15 @@ func (w *watcher) hand() {
 // do not compile, what runs goes on, and the page says why.
 func (w *watcher) rebuild(ctx context.Context) {
 	began := time.Now()
-	w.client.began = began
+	w.client.Begin()
 	to := filepath.Join(w.dir, fmt.Sprintf("program-%d%s", began.UnixNano(), exe()))
-	w.now.order(order{Build: &buildState{Step: "compiling what has changed", Part: 0.05}})
+	w.now.order(order{Build: &page.Progress{Step: "compiling what has changed", Part: 0.05}})
 	var work sync.WaitGroup
 	var failed error
 	var made *web.Bundle
 	var wrong error
-	work.Go(func() { failed = w.server.compileServer(ctx, to) })
-	work.Go(func() { made, wrong = w.client.again(ctx, w.page) })
+	work.Go(func() { failed = w.server.CompileNative(ctx, to) })
+	work.Go(func() { made, wrong = w.client.Compile(ctx, w.page) })
 	work.Wait()
 	if failed == nil {
 		failed = wrong
@@ -244,20 +245,20 @@ func (w *watcher) rebuild(ctx context.Context) {
 	if failed != nil {
 		w.broken = true
 		_ = os.Remove(to)
-		w.client.tell(failedBuild(failed), nil)
+		w.client.Tell(page.Failed(failed), nil)
 		return
 	}
 	if w.broken {
 		w.broken = false
 		fmt.Fprintf(w.out, "it compiles again\n")
 	}
-	w.client.tell(doneBuild(made), made)
+	w.client.Tell(page.Done(made), made)
 	if !w.now.ended() && sameFile(to, w.served) {
 		_ = os.Remove(to)
 		w.hand()
 	} else if err := w.replace(ctx, to); err != nil {
 		if w.broken = true; ctx.Err() == nil {
-			w.client.tell(failedBuild(err), nil)
+			w.client.Tell(page.Failed(err), nil)
 		}
 		return
 	}
@@ -412,4 +413,24 @@ func (p *watched) end() {
 		_ = p.cmd.Process.Kill()
 		<-p.done
 	}
+}
+
+// relative is a file as people name it, from where the program was started.
+func relative(name string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if r, err := filepath.Rel(dir, name); err == nil && !strings.HasPrefix(r, "..") {
+			return r
+		}
+	}
+	return name
+}
+
+// sameFile says whether two files have the same bytes.
+func sameFile(a, b string) bool {
+	x, err := os.ReadFile(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.ReadFile(b)
+	return err == nil && bytes.Equal(x, y)
 }

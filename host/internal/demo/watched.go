@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 )
@@ -56,7 +57,7 @@ func (d *flags) serveWatched(ctx context.Context, told string, in io.Reader, out
 	if from != nil {
 		_ = h.network.set(&from.Network) // which was set before
 	}
-	s.client.begun.Store(true) // somebody else builds it
+	s.client.Elsewhere()
 	say(report{Ready: &readyReport{URL: s.url(), Port: s.port(), Print: s.print, Links: s.links()}})
 	ctx, end := context.WithCancel(ctx)
 	go func() {
@@ -96,28 +97,16 @@ func (s *site) obey(ctx context.Context, in io.Reader) {
 		}
 		switch {
 		case o.Build != nil:
-			s.client.relay(*o.Build)
+			s.client.Relay(*o.Build)
 		case o.Client != "":
 			if b, err := web.LoadBundle(os.DirFS(o.Client)); err == nil {
-				s.client.tell(doneBuild(b), b)
+				s.client.Tell(page.Done(b), b)
 			}
 		case o.Leave != "":
 			s.leave(ctx, o.Leave)
 			return
 		}
 	}
-}
-
-// relay passes on how a build goes that is done elsewhere. What was built before is still there,
-// and what was wrong is said until it is mended.
-func (c *clientBuild) relay(b buildState) {
-	if b.Done {
-		return // it is told with what was made
-	}
-	if b.Error == "" {
-		b.Error = c.now().Error
-	}
-	c.tell(b, nil)
 }
 
 // leave writes what the next program goes on with.

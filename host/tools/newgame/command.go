@@ -11,8 +11,8 @@ import (
 
 	"github.com/coeval-dev/coeval/host"
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/host/internal/demo"
 	"github.com/coeval-dev/coeval/host/internal/newgame"
+	"github.com/coeval-dev/coeval/host/internal/page"
 )
 
 const long = `Make a module for a game of your own, in a folder of its name: rules, drawing, a
@@ -80,7 +80,7 @@ func made(cmd *cobra.Command, m *newgame.Module, noBuild bool) error {
 	}
 	if !noBuild {
 		bar := cli.NewProgress(out)
-		err := demo.Precompile(ctx, m.Dir, bar.Show)
+		err := page.Precompile(ctx, m.Dir, bar.Show)
 		bar.Clear()
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("the files are in %s, and could not be compiled:\n%w", m.Dir, err)

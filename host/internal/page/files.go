@@ -1,11 +1,9 @@
 //go:build !js
 
-package demo
+package page
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,15 +11,15 @@ import (
 	"time"
 )
 
-// sources are the files that a program is made from, of modules that someone works on: those in
+// Files are those that a program is made from, of modules that someone works on: those in
 // Go's own store never change.
-type sources struct {
+type Files struct {
 	dirs  []string // of packages, in which any file of Go counts
 	files []string // others: go.mod, and what is embedded
 }
 
-// sources lists those of a program, for this machine and for the browser.
-func (s *source) sources(ctx context.Context) (out sources, err error) {
+// Files lists those of a program, for this machine and for the browser.
+func (s *Source) Files(ctx context.Context) (out Files, err error) {
 	seen := map[string]bool{}
 	add := func(list *[]string, name string) {
 		if name != "" && !seen[name] {
@@ -56,21 +54,27 @@ func (s *source) sources(ctx context.Context) (out sources, err error) {
 	return out, nil
 }
 
+// Folders is how many folders of packages there are.
+func (f *Files) Folders() int { return len(f.dirs) }
+
+// Stamps are what tells versions of files apart, by name.
+type Stamps map[string]stamp
+
 // A stamp is what tells one version of a file from another.
 type stamp struct {
 	size int64
 	time time.Time
 }
 
-// look takes the stamps of all files.
-func (s *sources) look() map[string]stamp {
-	out := map[string]stamp{}
+// Look takes the stamps of all files.
+func (f *Files) Look() Stamps {
+	out := Stamps{}
 	take := func(name string) {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 			out[name] = stamp{info.Size(), info.ModTime()}
 		}
 	}
-	for _, dir := range s.dirs {
+	for _, dir := range f.dirs {
 		list, err := os.ReadDir(dir)
 		if err != nil {
 			continue // it was removed, which shows
@@ -81,7 +85,7 @@ func (s *sources) look() map[string]stamp {
 			}
 		}
 	}
-	for _, name := range s.files {
+	for _, name := range f.files {
 		take(name)
 	}
 	return out
@@ -95,7 +99,7 @@ func isSource(name string) bool {
 }
 
 // changed names a file that is new, gone or another than before, or is nothing.
-func changed(before, now map[string]stamp) string {
+func changed(before, now Stamps) string {
 	for name, s := range now {
 		if before[name] != s {
 			return name
@@ -113,9 +117,9 @@ func changed(before, now map[string]stamp) string {
 // file is not read while it is being written.
 const lookEvery = 200 * time.Millisecond
 
-// next waits until sources have changed, and names one that has.
-func (s *sources) next(ctx context.Context, last map[string]stamp) (name string,
-	now map[string]stamp, err error) {
+// Next waits until sources have changed, and names one that has.
+func (f *Files) Next(ctx context.Context, last Stamps) (name string,
+	now Stamps, err error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for before := last; ; {
@@ -124,56 +128,10 @@ func (s *sources) next(ctx context.Context, last map[string]stamp) (name string,
 			return "", nil, ctx.Err()
 		case <-tick.C:
 		}
-		now := s.look()
+		now := f.Look()
 		if name := changed(last, now); name != "" && changed(before, now) == "" {
 			return name, now, nil
 		}
 		before = now
 	}
-}
-
-// relative is a file as people name it, from where the program was started.
-func relative(name string) string {
-	if dir, err := os.Getwd(); err == nil {
-		if r, err := filepath.Rel(dir, name); err == nil && !strings.HasPrefix(r, "..") {
-			return r
-		}
-	}
-	return name
-}
-
-// compileServer builds the program for this machine into a file. What go run compiled before is
-// used, as the flags of the compiler are the same; the linker leaves out what only debuggers need.
-func (s *source) compileServer(ctx context.Context, to string) error {
-	cmd := s.native(ctx).command("build", "-buildvcs=false", "-ldflags=-w", "-o", to, s.program)
-	var said bytes.Buffer
-	cmd.Stderr, cmd.Stdout = &said, &said
-	if err := cmd.Run(); err != nil {
-		return compilerError(said.String(), err)
-	}
-	return nil
-}
-
-// compilerError is what the compiler said, without the lines that only name packages.
-func compilerError(said string, err error) error {
-	var lines []string
-	for line := range strings.Lines(said) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" && !strings.HasPrefix(line, "# ") {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
-		return err
-	}
-	return errors.New(strings.Join(lines[:min(len(lines), 40)], "\n"))
-}
-
-// sameFile says whether two files have the same bytes.
-func sameFile(a, b string) bool {
-	x, err := os.ReadFile(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.ReadFile(b)
-	return err == nil && bytes.Equal(x, y)
 }
