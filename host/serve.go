@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -30,6 +31,14 @@ type ServeOptions struct {
 	WebSocket    bool
 	WebTransport string
 	Hosts        []string
+
+	// Page shows a page at the HTTP address on which people play in their browsers, by WebTransport
+	// or WebSocket, and takes players from no page but that and those of Web.Origins. Hosts are
+	// then names by which the page is asked for as well. Client is a folder with the game for the
+	// browser, as demo --build-client makes it; without, it is compiled, which needs Go and the
+	// sources.
+	Page   bool
+	Client fs.FS
 
 	// Web is how all that is HTTP is answered.
 	Web WebOptions
@@ -119,7 +128,7 @@ func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	s, err := serve.New(serve.Options{
 		Server: o.inside(t), Listen: o.Listen, HTTP: o.HTTP, WebSocket: o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
-		Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,
+		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,
 		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(),
 	})
 	return &Server{s}, err
@@ -130,6 +139,10 @@ func (s *Server) Addr() netip.AddrPort { return s.s.Addr() }
 
 // HTTP is the address and port at which the server answers over HTTP and players join, or nothing.
 func (s *Server) HTTP() string { return s.s.HTTP() }
+
+// Links are where people play in their browsers: one for each name and address by which others
+// reach the page, or one for this machine. Without ServeOptions.Page there are none.
+func (s *Server) Links() []string { return s.s.Links() }
 
 // Fingerprint is that of a certificate that the server has made, for JoinOptions.Trust, or nothing.
 func (s *Server) Fingerprint() string { return s.s.Fingerprint() }

@@ -122,7 +122,8 @@ func serveAsset(name, policy string, change func(data []byte) []byte) http.Handl
 
 // errHost is what a page from elsewhere is told.
 var errHost = errors.New(
-	"this page is for this machine's own browser; open it by the address that was printed")
+	"this page is not known by that name, or another page asks for it; open it by the address " +
+		"that was printed")
 
 // Guard refuses requests for other hosts than this machine, or those given, and those of other
 // pages: a page of a stranger can neither change something nor get a token or a socket. It may only
@@ -131,7 +132,7 @@ var errHost = errors.New(
 func Guard(next http.Handler, hosts ...string) http.Handler {
 	own := Pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !local(r.Host, hosts) {
+		if !Known(r.Host, hosts...) {
 			http.Error(w, errHost.Error(), http.StatusForbidden)
 			return
 		}
@@ -177,8 +178,14 @@ func visits(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// local says whether a request names this machine.
-func local(host string, hosts []string) bool {
+// ByPage says whether a page asks, or someone who looks at one: a browser, and no other program.
+func ByPage(r *http.Request) bool {
+	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
+}
+
+// Known says whether the host that a request names is this machine's loopback, or one of those
+// given, with any port.
+func Known(host string, hosts ...string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host

@@ -282,7 +282,7 @@ func FuzzHost(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
-		if !local(host, nil) {
+		if !Known(host) {
 			return
 		}
 		name := strings.Trim(host[:len(host)-len(portOf(host))], "[]")

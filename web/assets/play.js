@@ -23,7 +23,10 @@ window.coevalConfig = {
 };
 
 // coevalJoin asks the server for a token and says by which addresses it is reached. Where there are several mirrors the page says in which region it is, and who it was.
+// A server that lets in only those whom a backend sends gets the token of the link, which stands behind its # so that no proxy writes it down.
 let seat = takeSeat();
+let joined = false;
+const brought = new URLSearchParams(location.hash.slice(1)).get('token');
 window.coevalReload = () => reload(seat);
 window.coevalJoin = async () => {
   let answer;
@@ -32,13 +35,14 @@ window.coevalJoin = async () => {
   if (query.has('home')) who.set('home', query.get('home'));
   if (seat || query.has('home')) who.set('seat', seat);
   try {
-    answer = await fetch(`/token?${who}`, { method: 'POST' });
+    answer = await fetch(`/token?${who}`, { method: 'POST', headers: brought ? { Authorization: `Bearer ${brought}` } : {} });
   } catch {
     throw new Error('the server does not answer');
   }
   if (!answer.ok) throw new Error((await answer.text()).trim() || 'the server lets no one in');
   const a = await answer.json();
-  if (seat) await renew(seat); // a server that is started anew may have another program
+  if (seat || joined) await renew(seat); // a server that is started anew may have another program
+  joined = true;
   seat = a.seat ?? '';
   const socket = path => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}${path}`;
   const unhex = text => Uint8Array.from(text.match(/../g) ?? [], x => parseInt(x, 16));
@@ -121,9 +125,31 @@ window.coevalWarn = text => {
   setTimeout(() => { line.remove(); box.hidden = !box.children.length; }, 20000);
 };
 
+// built fetches the program, and waits for as long as the server is still building it.
+async function built() {
+  for (;;) {
+    const answer = await fetch('/client.wasm');
+    if (answer.ok) return answer;
+    const text = await answer.text();
+    if (answer.status !== 503) throw new Error(text);
+    step.textContent = text;
+    await new Promise(later => setTimeout(later, 1000));
+  }
+}
+
+// starter has the script that starts programs: the page asked for it before it was there.
+const starter = () => new Promise((done, fail) => {
+  if (window.Go) return done();
+  const script = document.createElement('script');
+  script.src = '/wasm_exec.js';
+  script.onload = () => done();
+  script.onerror = () => fail(new Error('the server does not answer; reload the page'));
+  document.head.append(script);
+});
+
 async function start() {
-  const answer = await fetch('/client.wasm');
-  if (!answer.ok) throw new Error(await answer.text());
+  const answer = await built();
+  await starter();
   fetchedProgram(answer);
   const size = Number(answer.headers.get('X-Size')) || 1;
   let got = 0;

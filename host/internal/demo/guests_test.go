@@ -60,7 +60,7 @@ func TestGuests(t *testing.T) {
 		{"GET", "/api/invite", guest, own, 403, "whoever runs the game"},
 		{"GET", "/api/invite.svg", guest, own, 403, "whoever runs the game"},
 		{"GET", "/status", guest, own, 403, "whoever runs the game"},
-		{"GET", "/", guest, "evil.example", 403, "this machine's own browser"},
+		{"GET", "/", guest, "evil.example", 403, "not known by that name"},
 		{"GET", "/api/invite", here, home, 200, "invite=sesame"},
 		{"GET", "/api/invite.svg", here, home, 200, "<svg"},
 	} {

@@ -159,21 +159,7 @@ func (s *site) handler() http.Handler {
 		serve.NewMeters(s.flags.title.Game, s.read).Handler()))
 	s.shown.mount(mux, &s.site.Refusals)
 	s.mountInvitation(mux)
-	return s.guard(s.guests(mux))
-}
-
-// guard lets no other page near anything, tokens and sockets included, and counts those it refuses.
-func (s *site) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		passed := false
-		web.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			passed = true
-			next.ServeHTTP(w, r)
-		}), s.flags.reach.Reach...).ServeHTTP(w, r)
-		if !passed {
-			s.site.Refusals.Count("other_pages")
-		}
-	})
+	return s.site.Guard(s.guests(mux), s.flags.reach.Reach)
 }
 
 // read takes the numbers of the demo, what it refused among them. Mirrors tell their own.

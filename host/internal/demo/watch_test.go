@@ -156,6 +156,43 @@ func (b *tab) finger(kind string) {
 		`cancelable: true})) }`, frame, kind))
 }
 
+// serves runs the game for others with a page, and plays it in a browser by the link that it
+// prints, as a phone does.
+func (a *author) serves(program string, cache []string) {
+	t := a.t
+	t.Helper()
+	cmd := a.command(program, "serve", "--page", "--listen", "127.0.0.1:0")
+	cmd.Env = append(cmd.Env, cache...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	says := listen(out)
+	defer func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, says.all())
+		}
+	}()
+	at := says.await(t, "play in a browser at ", 0)
+	b := openTab(t, 360, 640)
+	b.do(chromedp.Navigate(at + "?mute")) // before the game is there
+	b.until("it plays by WebTransport", plays+" && coeval.stats().carrier === 'WebTransport'")
+	says.await(t, "browsers can play after ", 0)
+	b.run("document.querySelector('[data-do=say]').click()")
+	b.run(`{ const l = document.getElementById('line'); l.value = 'good day';
+		l.form.requestSubmit(); }`)
+	b.run(`{ const p = CanvasRenderingContext2D.prototype, f = p.fillText; window.written = '';
+		p.fillText = function(t, ...rest) { written += t + '|'; f.call(this, t, ...rest); } }`)
+	b.until("what is said is seen", "written.includes('good day')")
+	b.shot("served")
+	b.do(chromedp.Navigate(at + "?mute&notransport"))
+	b.until("it plays by WebSocket", plays+" && coeval.stats().carrier === 'WebSocket'")
+}
+
 // TestANewGameIsPlayedWhileItIsMade: a module that was just made passes its tests and is played in
 // a browser, by keys and by touch. Its drawing is changed while it runs, then it does not compile,
 // and at last its fields are others: the player keeps the seat, and the world goes on as long as it
@@ -167,7 +204,8 @@ func TestANewGameIsPlayedWhileItIsMade(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "meadow")
 	a.try("go", "build", "-o", program, ".")
 	cmd := a.command(program, "demo", "--watch", "--port", "0", "--no-open", "--bots", "2")
-	cmd.Env = append(cmd.Env, hosttest.OwnCache(t)...)
+	cache := hosttest.OwnCache(t)
+	cmd.Env = append(cmd.Env, cache...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -199,6 +237,7 @@ func TestANewGameIsPlayedWhileItIsMade(t *testing.T) {
 	b.framed("keyup", "Space")
 	b.shot("hello")
 	says.await(t, "what you change", 0)
+	a.serves(program, cache)
 	tick := b.number(frame + ".coeval.stats().tick")
 
 	// Another drawing is there, with the same player in the same world.

@@ -107,6 +107,15 @@ func (c *Client) Relay(p Progress) {
 	c.Tell(p, nil)
 }
 
+// Find says at once whether the client can be made, and why not: before it takes a while.
+func (c *Client) Find(ctx context.Context) error {
+	b, err := c.brought()
+	if b == nil && err == nil {
+		_, err = FindClient(ctx, c.title)
+	}
+	return err
+}
+
 // Make makes the bundle, the first time. What is wrong is told as progress is, and returned.
 func (c *Client) Make(ctx context.Context) error {
 	if c.begun.Swap(true) {
@@ -136,18 +145,24 @@ func Done(b *web.Bundle) Progress {
 			float64(zst)/1e6, float64(gz)/1e6), Part: 1, Done: true}
 }
 
-func (c *Client) make(ctx context.Context) (*web.Bundle, error) {
-	if c.built != nil {
+// brought is the client that nobody has to compile, or nil.
+func (c *Client) brought() (*web.Bundle, error) {
+	switch {
+	case c.built != nil:
 		b, err := web.LoadBundle(c.built)
 		if err != nil {
-			return nil, fmt.Errorf("the client that was built before cannot be used: %w", err)
+			err = fmt.Errorf("the client that was built before cannot be used: %w", err)
 		}
-		return b, nil
+		return b, err
+	case c.title.Client != "": // a release brings no other
+		return web.Released()
 	}
-	if c.title.Client != "" { // a release brings no other
-		if b, err := web.Released(); err != nil || b != nil {
-			return b, err
-		}
+	return nil, nil
+}
+
+func (c *Client) make(ctx context.Context) (*web.Bundle, error) {
+	if b, err := c.brought(); err != nil || b != nil {
+		return b, err
 	}
 	c.Tell(Progress{Step: "looking for the game's sources", Part: 0.01}, nil)
 	src, err := FindClient(ctx, c.title)

@@ -25,7 +25,8 @@ import (
 // errNoGo is what those are told who have neither Go nor a release.
 var errNoGo = errors.New(
 	"to compile the game for the browser, Go is needed and was not found: install it from " +
-		"https://go.dev, or use a release of coeval, which brings the game")
+		"https://go.dev, or use a release of coeval, which brings the game; a server can also " +
+		"use what demo --build-client DIR has built on another machine, by --client DIR")
 
 // A Source is what is compiled for the browser: a package, and a folder of a module that has it.
 type Source struct{ program, dir string }
@@ -66,8 +67,9 @@ func FindProgram(ctx context.Context, program string) (Source, error) {
 	}
 	return s, fmt.Errorf(
 		"the sources of %s are needed to compile the game for the browser and were not found: "+
-			"start the demo in the folder of their module, or use a release that brings the "+
-			"game", s.program)
+			"start in the folder of their module, or use a release that brings the game; a "+
+			"server can also use what demo --build-client DIR has built there, by "+
+			"--client DIR", s.program)
 }
 
 // mainPackage is the package that the program was compiled from, or nothing.

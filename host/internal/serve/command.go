@@ -5,8 +5,10 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/server"
 )
@@ -36,6 +39,15 @@ Every setting can also come from the environment, as COEVAL_ and the flag's name
 "players = 16". The command line goes before the environment, and that before the
 file.
 
+With --page the server shows a page on which people play in their browsers, phones
+included: the game with chat, names, scores and sound, and no power over the server. Its
+link is printed, with a code to hold a phone's camera at. The game is compiled for
+the browser when the server starts; a machine without Go gets it by --client, built
+elsewhere by {program} demo --build-client FOLDER. Players come by WebTransport, or by
+WebSocket where that is not to be had, as on pages without HTTPS. The page is
+asked for by the addresses of this machine and by the names that --host gives, and pages
+from elsewhere get nothing. If tokens are a backend's, links end in #token=TOKEN.
+
 The line to join with is printed at the start, with an address of this machine;
 from elsewhere it may have others. If the game panics it is said where, and
 how it came to that is written into a trace, NAME-panic-TICK.trace, which {program}
@@ -45,6 +57,8 @@ const example = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
   {program} serve {game} --listen :5000 --http :5001 --strategy quake3
   {program} serve {game} --websocket --webtransport :4433
+  {program} serve {game} --page
+  {program} serve {game} --page --client built --host play.example.org --tls-cert c.pem --tls-key k.pem
   COEVAL_KEY=server.key {program} serve {game} --log json`
 
 // flags are what the command line says.
@@ -52,6 +66,7 @@ type flags struct {
 	Options
 	settings               cli.Settings
 	key, strategy, onPanic string
+	client                 string
 }
 
 // Command is the command serve.
@@ -74,16 +89,23 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&s.WebSocket, "websocket", false,
 		"also take players over WebSocket, at /coeval of the HTTP address")
 	f.StringVar(&s.WebTransport, "webtransport", "",
-		"also take players over WebTransport, at this UDP address")
+		"also take players over WebTransport, at this UDP address "+
+			"(default: none; with --page, the port after --listen)")
+	f.BoolVar(&s.Page, "page", false,
+		"show a page on which people play in their browsers, at the HTTP address")
+	f.StringVar(&s.client, "client", "",
+		"folder with the game for the browser, from: {program} demo --build-client FOLDER "+
+			"(default: with --page it is compiled, which needs Go)")
 	f.StringSliceVar(&s.Hosts, "host", []string{"localhost"},
-		"names of this machine, for WebTransport's certificate")
+		"names of this machine, for the page and for certificates")
 	f.StringVarP(&s.key, "key", "k", "",
 		"file with the key that tokens are sealed with, from: {program} token key")
 	f.StringSliceVar(&s.Public, "public", nil,
 		"where players reach the server, if not at its own addresses: tokens that name other "+
 			"servers are refused")
 	f.StringSliceVar(&s.Origins, "origin", nil,
-		"hosts whose pages may get tokens and connect, such as play.example.org (default: all)")
+		"hosts whose pages may get tokens and connect, such as play.example.org "+
+			"(default: all; with --page, only that page)")
 	s.Web.Flags(f)
 	f.IntVar(&s.Server.Limits.PerAddress, "per-address", 0,
 		"how many may be there from one address, IPv6 by /64; below 0 for no limit "+
@@ -128,8 +150,36 @@ func (s *flags) run(p *cli.Program, cmd *cobra.Command, t *game.Title) (err erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), "join with:", s.joinLine(p, t, server))
+	out := cmd.OutOrStdout()
+	_, err = fmt.Fprintln(out, "join with:", s.joinLine(p, t, server))
+	s.invite(out, p, t, server)
 	return errors.Join(err, server.Run(cmd.Context()), server.Close())
+}
+
+// invite says where people play in their browsers, and how far the game for them is.
+func (s *flags) invite(out io.Writer, p *cli.Program, t *game.Title, server *Server) {
+	client := server.Client()
+	if client == nil {
+		return
+	}
+	if server.open {
+		page.Invite(out, "play in a browser at", server.Links())
+	} else {
+		fmt.Fprintf(out, "play in a browser at %s#token=TOKEN, with a token from: %s token issue "+
+			"--key %s --game %s --client NUMBER\n", server.Links()[0], p.Name, s.key, t.Name())
+	}
+	bar := cli.NewProgress(out)
+	client.Watch = func(b page.Progress) {
+		switch {
+		case b.Error != "":
+			bar.Clear() // Run says it
+		case b.Done:
+			bar.Clear()
+			fmt.Fprintf(out, "browsers can play after %.1f s: %s\n", b.Seconds, b.Step)
+		default:
+			bar.Show(b.Part, b.Step)
+		}
+	}
 }
 
 // joinLine is what players type to come to a server.
@@ -208,6 +258,13 @@ func (s *flags) fill(t *game.Title) (err error) {
 			return err
 		}
 		o.Keys = []token.Key{key}
+	}
+	if s.client != "" {
+		if _, err := os.Stat(s.client); err != nil {
+			return cli.Usagef("--client: %w: build it with {program} demo --build-client %s", err,
+				s.client)
+		}
+		s.Page, s.Client = true, os.DirFS(s.client)
 	}
 	o.Title = t
 	o.Level, err = s.settings.Level(t)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +84,8 @@ type Door struct {
 	Kind string
 	// Admit makes what is answered, or says by which status of HTTP it is refused.
 	Admit func(r *http.Request) (answer any, status int, err error)
+	// Bring answers those who bring a token, as "Authorization: Bearer TOKEN". It may be nil.
+	Bring func(token string) (answer any, status int, err error)
 
 	// Seats is how many one address may have; below zero there is no limit.
 	Seats int
@@ -124,11 +127,16 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if !d.Origin(r) {
 		d.refuse(w, "origin", "pages from elsewhere get no token here", http.StatusForbidden)
 		return
+	} else if from := r.Header.Get("Origin"); from != "" {
+		w.Header().Set("Access-Control-Allow-Origin", from)
+		w.Header().Set("Vary", "Origin")
 	}
+	brought, brings := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	brings = brings && d.Bring != nil
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		http.Error(w, "ask with GET or POST", http.StatusMethodNotAllowed)
-	case !d.Open:
+	case !d.Open && !brings:
 		http.Error(w, "this "+d.Kind+" is not open; ask the game's own backend for a token",
 			http.StatusForbidden)
 	default:
@@ -140,7 +148,16 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		answer, status, err := d.Admit(r)
-		Answer(w, answer, status, err)
+		if !brings {
+			answer, status, err := d.Admit(r)
+			Answer(w, answer, status, err)
+			return
+		}
+		answer, status, err := d.Bring(brought)
+		if err != nil {
+			d.refuse(w, "brought_tokens", err.Error(), status)
+			return
+		}
+		Answer(w, answer, status, nil)
 	}
 }

@@ -150,7 +150,7 @@ func (r *Refusals) Count(why string) {
 func (r *Refusals) All() map[string]uint64 {
 	out := map[string]uint64{
 		"connections": 0, "connections_of_one_address": 0, "tokens": 0, "tokens_of_one_address": 0,
-		"watchers": 0, "origin": 0,
+		"watchers": 0, "origin": 0, "other_pages": 0, "brought_tokens": 0,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,9 +12,13 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
+	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
@@ -46,9 +50,15 @@ type Options struct {
 	// all.
 	Origins     []string
 	Open, Pause bool
+	// Page also shows the game to browsers. Client is a folder with the program for them that was
+	// built before; without, it is compiled while the server begins.
+	Page        bool
+	Client      fs.FS
 	Record      string
 	PanicTraces string
 	Log         *slog.Logger
+
+	anyPort bool // will do for WebTransport
 }
 
 // Fill checks what a server inside is made from, and fills in what is left open.
@@ -72,6 +82,7 @@ type Server struct {
 	print  string // of a certificate that was made here, by which clients trust it
 	mux    *http.ServeMux
 	open   bool
+	page   *pageOf // nil without
 	record *recording.Recording
 	panics string // the folder for traces of panics, or nothing
 	meters *Meters
@@ -109,6 +120,11 @@ func New(o Options) (_ *Server, err error) {
 	if err = s.introduce(&o); err != nil {
 		return nil, err
 	}
+	if o.Page {
+		if err = s.openPage(&o); err != nil {
+			return nil, err
+		}
+	}
 	sessions := o.Server.Players + max(o.Server.Spectators, 0) + 32
 	if o.WebSocket {
 		if s.site.Listener == nil {
@@ -123,14 +139,14 @@ func New(o Options) (_ *Server, err error) {
 		s.mux.Handle(a.WebSocket, ws)
 	}
 	var identity *webtransport.Identity
-	if o.WebTransport != "" {
+	if o.WebTransport != "" && o.WebTransport != "none" {
 		if len(o.Hosts) == 0 {
 			o.Hosts = []string{"localhost"}
 		}
 		if identity, err = webtransport.NewIdentity(o.Hosts...); err != nil {
 			return nil, err
 		}
-		wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{
+		wt, err := listenTransport(&o, webtransport.Options{
 			Identity: identity, Sessions: sessions, PerSource: o.perSource(),
 			AnyOrigin: len(o.Origins) == 0, Origins: o.Origins,
 		})
@@ -214,7 +230,13 @@ func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, o *Op
 	if len(o.Origins) > 0 {
 		d.Origin = web.Pages(o.Origins...)
 	}
+	if len(o.Server.Keys) > 0 {
+		d.Bring = s.bring(a, identity, o)
+	}
 	s.mux.Handle("/token", d)
+	if s.page != nil {
+		s.mountPage(a.WebTransport)
+	}
 }
 
 // StatusPage says how a server is.
@@ -242,15 +264,48 @@ func NewDoor(
 		if err != nil {
 			return nil, http.StatusServiceUnavailable, err
 		}
-		a := a
-		a.Token = m.token.Text()
-		if identity != nil {
-			for _, h := range identity.Hashes() {
-				a.Certificates = append(a.Certificates, hex.EncodeToString(h[:]))
+		return admit(a, m.token, identity), http.StatusInternalServerError, m.err
+	}}
+}
+
+// admit is what is answered to whoever has a token.
+func admit(a entry.Admission, t token.Token, identity *webtransport.Identity) entry.Admission {
+	a.Token = t.Text()
+	if identity != nil {
+		for _, h := range identity.Hashes() {
+			a.Certificates = append(a.Certificates, hex.EncodeToString(h[:]))
+		}
+	}
+	return a
+}
+
+// bring is what a server with a key says to those who bring a token of a backend, as pages do: how
+// the server is reached, or at once why the token lets nobody in.
+func (s *Server) bring(
+	a entry.Admission, identity *webtransport.Identity, o *Options,
+) func(text string) (any, int, error) {
+	keys, addresses := o.Server.Keys, o.Server.Addresses
+	return func(text string) (any, int, error) {
+		t, err := token.ParseText(text)
+		if err != nil {
+			return nil, http.StatusBadRequest, errors.New("the link has no whole token in it")
+		}
+		var g token.Grant
+		for _, key := range keys {
+			if g, err = token.Open(key, t.Sealed); err == nil {
+				break
 			}
 		}
-		return a, http.StatusInternalServerError, m.err
-	}}
+		switch {
+		case err != nil, g.Protocol != token.ProtocolID(s.title.Name()), !g.Names(addresses):
+			return nil, http.StatusForbidden,
+				errors.New("the token in the link is not for this server: ask for another link")
+		case g.Expires <= time.Now().Unix():
+			return nil, http.StatusForbidden,
+				errors.New("the token in the link has expired: ask for another link")
+		}
+		return admit(a, t, identity), 0, nil
+	}
 }
 
 // Addr is where players come to, over UDP.
@@ -268,17 +323,38 @@ func (s *Server) Secure() bool { return s.site.tls != nil }
 
 // Run serves until the context ends.
 func (s *Server) Run(ctx context.Context) error {
-	s.site.Run(s.mux, s.log)
+	s.site.Run(s.handler(), s.log)
 	level := s.server.Level()
 	s.log.Info("serving", "game", s.title.Name(), "level", level.Name, "seed", level.Seed,
 		"udp", s.socket.LocalAddr().String(), "http", s.HTTP(), "scheme", s.site.Scheme())
 	s.site.Warn(s.log, s.open)
 	s.meters.ready.Store(true)
-	err := s.server.Run(ctx)
+	err := s.play(ctx)
 	s.meters.ready.Store(false)
 	st := s.server.Stats()
 	s.log.Info("stopped", "ticks", st.Ticks, "joined", st.Joined, "snapshots", st.Snapshots)
 	return err
+}
+
+// play runs the game, and makes the program for browsers meanwhile. A server whose page cannot be
+// made ends.
+func (s *Server) play(ctx context.Context) error {
+	if s.page == nil {
+		return s.server.Run(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var making sync.WaitGroup
+	var failed error
+	making.Go(func() {
+		if err := s.page.client.Make(ctx); err != nil && ctx.Err() == nil {
+			failed = fmt.Errorf("the game could not be compiled for browsers:\n%w", err)
+			cancel()
+		}
+	})
+	err := s.server.Run(ctx)
+	cancel()
+	making.Wait()
+	return errors.Join(failed, err)
 }
 
 // Close closes the sockets, and says whether all of the match was recorded.

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+
+	"github.com/coeval-dev/coeval/web"
 )
 
 // A Site answers over HTTP, in a goroutine of its own. Without a listener it answers nothing.
@@ -129,6 +131,21 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// Guard lets no other page near anything, tokens and sockets included, and counts those it refuses.
+// Hosts are those of the site's own page, besides this machine's loopback.
+func (s *Site) Guard(next http.Handler, hosts []string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passed := false
+		web.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			passed = true
+			next.ServeHTTP(w, r)
+		}), hosts...).ServeHTTP(w, r)
+		if !passed {
+			s.Refusals.Count("other_pages")
+		}
+	})
 }
 
 // Watched is for what only the operator should see: it answers this machine, and those who were
