@@ -48,6 +48,14 @@ func TestVec2(t *testing.T) {
 		if v.Lerp(w, 0) != v || v.Lerp(w, 1) != w {
 			t.Fatal("Lerp misses its ends")
 		}
+		end := w.Add(v.Rotate(a))
+		best, part := v.Nearest(w, end), rapid.Float64Range(0, 1).Draw(t, "part")
+		if d := v.Sub(best).Len(); d > v.Sub(w.Lerp(end, part)).Len()+1e-14*size {
+			t.Fatalf("from %v the nearest of %v and %v is not %v", v, w, end, best)
+		}
+		if v.Nearest(v, w) != v || v.Nearest(w, w) != w {
+			t.Fatal("Nearest misses a point of the line")
+		}
 		if v != (Vec2{}) {
 			near(t, "unit", v.Unit().Len(), 1, 1e-15)
 			near(t, "angle of a direction", v.Angle().Vec().Sub(v.Unit()).Len(), 0, 1e-15)

@@ -50,6 +50,16 @@ func (v Vec2) Unit() Vec2 {
 // Lerp is the point at part t of the way from v to w: exactly v at 0 and exactly w at 1.
 func (v Vec2) Lerp(w Vec2, t float64) Vec2 { return Vec2{Lerp(v.X, w.X, t), Lerp(v.Y, w.Y, t)} }
 
+// Nearest is the point of the line from a to b that is nearest to v: what a wall or a road needs.
+func (v Vec2) Nearest(a, b Vec2) Vec2 {
+	way := b.Sub(a)
+	l := way.LenSq()
+	if l == 0 {
+		return a // the line is a point
+	}
+	return a.Lerp(b, Clamp(v.Sub(a).Dot(way)/l, 0, 1))
+}
+
 // Perp is v turned a quarter counterclockwise.
 func (v Vec2) Perp() Vec2 { return Vec2{-v.Y, v.X} }
 

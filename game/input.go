@@ -1,6 +1,8 @@
 package game
 
 import (
+	"cmp"
+
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -37,6 +39,12 @@ type Pointer struct {
 	// There says whether there is a pointer, Down whether its button is held or a finger touches,
 	// and Second whether its second button is held.
 	There, Down, Second bool
+}
+
+// Aimed is the direction in which the player aims, 1 far: by a second stick or a finger, with the
+// pointer, or else where they push. It is zero where they do none of that.
+func (in *Input) Aimed() det.Vec2 {
+	return cmp.Or(in.Aim, in.Pointer.Offset, in.Stick).Unit()
 }
 
 // Held says whether a key is down.

@@ -67,6 +67,17 @@ func Get[T any](w *World, id ID) *T {
 	return (*T)(t.at(pg, s))
 }
 
+// Owned is the entity of type T that a player owns, such as their ship, or None and nil. Of several
+// it is the first by identifier; see SetOwner.
+func Owned[T any](w *World, p Player) (ID, *T) {
+	for id, e := range All[T](w) {
+		if w.Owner(id) == p {
+			return id, e
+		}
+	}
+	return None, nil
+}
+
 // All goes through the entities of type T in order of identifier: those that were there when the
 // tick began, whoever has been spawned or removed since.
 func All[T any](w *World) iter.Seq2[ID, *T] {

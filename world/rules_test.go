@@ -190,3 +190,39 @@ func TestWhatWasSeenBeforeCountsToo(t *testing.T) {
 		t.Errorf("%+v", rep)
 	}
 }
+
+// TestOwned: of what a player owns the first is found, and of what nobody owns nothing.
+func TestOwned(t *testing.T) {
+	g := Define("owned", Class[infant](), OnJoin(func(w *World, p Player) {
+		Spawn(w, infant{})
+		for range p - 1 {
+			w.SetOwner(Spawn(w, infant{}), p)
+		}
+	}))
+	w, err := g.New(Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := g.NewInputs()
+	for p := range Player(3) {
+		in.Join(p + 1)
+	}
+	for range 2 { // what was spawned is there a tick later
+		if err := w.Host().Step(in); err != nil {
+			t.Fatal(err)
+		}
+		in.Reset()
+	}
+	for p := range Player(3) {
+		var first ID
+		for id := range w.Entities() {
+			if first == None && w.Owner(id) == p+1 {
+				first = id
+			}
+		}
+		id, e := Owned[infant](w, p+1)
+		if id != first || (e == nil) != (p == 0) || e != nil && e != Get[infant](w, id) {
+			t.Errorf("player %d has %v, %v, want %v", p+1, id, e, first)
+		}
+	}
+}

@@ -29,6 +29,7 @@ func TestMake(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
+		lines := 0 // of all that an author reads first, comments included
 		for _, f := range list {
 			names = append(names, f.Name())
 			text, err := os.ReadFile(filepath.Join(dir, f.Name()))
@@ -40,7 +41,13 @@ func TestMake(t *testing.T) {
 				if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil {
 					t.Error(err)
 				}
+				if !strings.HasSuffix(f.Name(), "_test.go") {
+					lines += strings.Count(string(text), "\n")
+				}
 			}
+		}
+		if lines > 150 {
+			t.Errorf("%s has %d lines", x.Name, lines)
 		}
 		want := ".gitignore README.md game.go game_test.go go.mod go.sum main.go"
 		if got := strings.Join(names, " "); got != want {

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"cmp"
-
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
@@ -20,8 +18,7 @@ var track = []det.Vec2{
 const width, height, road = 128, 72, 5 // units
 
 var Game = world.Define("cars",
-	world.Class[Car](), world.Commands[Drive](),
-	world.Event[Lapped](world.EventOptions{Delivery: world.Everyone}),
+	world.Class[Car](), world.Commands[Drive](), world.Event[Lapped](),
 	world.OnJoin(func(w *world.World, p world.Player) {
 		at := track[0].Add(det.Vec2{X: w.Rand().Range(-3, 3), Y: w.Rand().Range(-3, 3)})
 		w.SetOwner(world.Spawn(w, Car{Pos: at, Next: 1}), p)
@@ -37,10 +34,9 @@ func (c *Drive) Sync(s *bits.Sync) {
 
 // A Car is a player's. It drives to the places of the track in turn, and drifts in its bends.
 type Car struct {
-	Pos, Vel    det.Vec2
-	Heading     det.Angle
-	Next, Laps  int // the place that comes next, and how often it came to the first
-	Ticks, Best int // of this lap, and of the fastest
+	Pos, Vel          det.Vec2
+	Heading           det.Angle
+	Next, Laps, Ticks int // the place that comes next, laps so far, and for how long this one
 }
 
 func (c *Car) Sync(s *bits.Sync) {
@@ -48,9 +44,8 @@ func (c *Car) Sync(s *bits.Sync) {
 	s.Vec2(&c.Vel, -64, 64, 1.0/256)
 	s.Angle(&c.Heading, 12)
 	s.Int(&c.Next, 0, len(track)-1)
-	for _, n := range []*int{&c.Laps, &c.Ticks, &c.Best} {
-		s.Int(n, 0, 1<<16)
-	}
+	s.Int(&c.Laps, 0, 1<<16)
+	s.Int(&c.Ticks, 0, 1<<16)
 }
 
 func (c *Car) Hints(h *game.Hints) {
@@ -61,9 +56,11 @@ func (c *Car) Hints(h *game.Hints) {
 func (c *Car) Step(w *world.World, me world.ID) {
 	in, ahead := world.Command[Drive](w, me), c.Heading.Vec()
 	along, across := c.Vel.Dot(ahead), c.Vel.Dot(ahead.Perp())
-	drag := 0.985
-	if !onRoad(c.Pos) {
-		drag = 0.94
+	drag := 0.94 // of grass
+	for i, a := range track {
+		if c.Pos.Sub(c.Pos.Nearest(a, track[(i+1)%len(track)])).Len() < road {
+			drag = 0.985
+		}
 	}
 	along = float64(along*drag) + float64(in.Gas*36*w.Seconds())
 	across = float64(across * 0.95) // tyres hold it only so much: less makes it drift further
@@ -74,25 +71,11 @@ func (c *Car) Step(w *world.World, me world.ID) {
 	c.Pos = det.Vec2{X: det.Clamp(c.Pos.X, 1, width-1), Y: det.Clamp(c.Pos.Y, 1, height-1)}
 	c.Ticks = min(c.Ticks+1, 1<<16)
 	if c.Pos.Sub(track[c.Next]).Len() < 2*road {
-		c.Next = (c.Next + 1) % len(track)
-		if c.Next == 1 { // it was at the first
-			c.Best = min(cmp.Or(c.Best, c.Ticks), c.Ticks)
+		if c.Next = (c.Next + 1) % len(track); c.Next == 1 { // it was at the first
 			c.Laps, c.Ticks = min(c.Laps+1, 1<<16), 0
-			world.Emit(w, world.None, Lapped{})
+			world.Emit(w, me, Lapped{})
 		}
 	}
-}
-
-// onRoad says whether a place is near the line between two of the track.
-func onRoad(at det.Vec2) bool {
-	for i, a := range track {
-		way := track[(i+1)%len(track)].Sub(a)
-		part := det.Clamp(at.Sub(a).Dot(way)/way.LenSq(), 0, 1)
-		if at.Sub(a.MulAdd(way, part)).LenSq() < road*road {
-			return true
-		}
-	}
-	return false
 }
 
 type Lapped struct{} // happens once, and is heard once

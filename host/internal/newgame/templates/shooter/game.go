@@ -11,16 +11,16 @@ import (
 
 const side, speed, shotSpeed, reload, repair = 48, 16, 40, 12, 90 // units, a second, and ticks
 
+var middle = det.Vec2{X: side / 2, Y: side / 2}
+
 var Game = world.Define("shooter",
 	world.Class[Ship](), world.Class[Shot](), world.Commands[Fly](), world.Event[Bang](),
 	world.OnJoin(func(w *world.World, p world.Player) {
-		w.SetOwner(world.Spawn(w, Ship{Pos: somewhere(w.Rand())}), p)
+		w.SetOwner(world.Spawn(w, Ship{Pos: spot(w.Rand())}), p)
 	}),
 )
 
-func somewhere(r *det.Rand) det.Vec2 {
-	return det.Vec2{X: r.Range(4, side-4), Y: r.Range(4, side-4)}
-}
+func spot(r *det.Rand) det.Vec2 { return det.Vec2{X: r.Range(4, side-4), Y: r.Range(4, side-4)} }
 
 type Fly struct { // what a player commands for a tick
 	Way, Aim det.Vec2
@@ -33,14 +33,12 @@ func (c *Fly) Sync(s *bits.Sync) {
 	s.Bool(&c.Fire)
 }
 
-// A Ship is a player's. It waits a while between two shots, and longer when it was shot down.
+// A Ship is a player's. It waits a while between two shots, and longer when it was hit.
 type Ship struct {
 	Pos, Vel     det.Vec2
 	Aim          det.Angle
 	Wait, Points int
 }
-
-func (p *Ship) down() bool { return p.Wait > reload }
 
 func (p *Ship) Sync(s *bits.Sync) {
 	s.Vec2(&p.Pos, 0, side, 1.0/256)
@@ -53,12 +51,6 @@ func (p *Ship) Sync(s *bits.Sync) {
 func (p *Ship) Hints(h *game.Hints) { h.Body(2) }
 
 func (p *Ship) Step(w *world.World, me world.ID) {
-	if p.down() {
-		if p.Wait--; !p.down() && w.Decides() { // only the server knows where it comes again
-			p.Pos, p.Vel = somewhere(w.Secret()), det.Vec2{}
-		}
-		return
-	}
 	c := world.Command[Fly](w, me)
 	if c.Aim != (det.Vec2{}) {
 		p.Aim = c.Aim.Angle()
@@ -68,44 +60,37 @@ func (p *Ship) Step(w *world.World, me world.ID) {
 	p.Pos = det.Vec2{X: det.Clamp(p.Pos.X, 1, side-1), Y: det.Clamp(p.Pos.Y, 1, side-1)}
 	if p.Wait = max(p.Wait-1, 0); c.Fire && p.Wait == 0 {
 		p.Wait = reload
-		shot := Shot{Pos: p.Pos.MulAdd(p.Aim.Vec(), 1.2), Vel: p.Aim.Vec().Mul(shotSpeed), Left: 45}
+		shot := Shot{Pos: p.Pos.MulAdd(p.Aim.Vec(), 1.2), Vel: p.Aim.Vec().Mul(shotSpeed)}
 		w.SetOwner(world.Spawn(w, shot), w.Owner(me))
-		world.Emit(w, me, Bang{})
+		world.Emit(w, me, Bang{0.1})
 	}
 }
 
-// A Shot flies until it hits someone else. It is the player's who fired it.
-type Shot struct {
-	Pos, Vel det.Vec2
-	Left     int
-}
+type Shot struct{ Pos, Vel det.Vec2 } // is the player's who fired it
 
 func (p *Shot) Sync(s *bits.Sync) {
 	s.Vec2(&p.Pos, -side, 2*side, 1.0/64)
 	s.Vec2(&p.Vel, -shotSpeed, shotSpeed, 1.0/64)
-	s.Int(&p.Left, 0, 45)
 }
 
 func (p *Shot) Step(w *world.World, me world.ID) {
 	p.Pos = p.Pos.MulAdd(p.Vel, w.Seconds())
+	gone := p.Pos.Sub(middle).Len() > side
 	for id, ship := range world.All[Ship](w) {
-		near := ship.Pos.Sub(p.Pos).LenSq() < 1.5 && !ship.down() && w.Owner(id) != w.Owner(me)
-		if near && p.Left > 0 && w.Decides() { // who is hit, too
-			ship.Wait, p.Left = repair, 0
-			world.Emit(w, id, Bang{Hit: true})
-			for id, winner := range world.All[Ship](w) {
-				if w.Owner(id) == w.Owner(me) {
-					winner.Points++
-				}
+		near := ship.Pos.Sub(p.Pos).LenSq() < 1.5 && w.Owner(id) != w.Owner(me)
+		if near && !gone && w.Decides() { // only the server knows who is hit
+			ship.Pos, ship.Wait, gone = spot(w.Secret()), repair, true
+			if _, winner := world.Owned[Ship](w, w.Owner(me)); winner != nil {
+				winner.Points++
 			}
+			world.Emit(w, id, Bang{0.4})
 		}
 	}
-	if p.Left = max(p.Left-1, 0); p.Left == 0 {
+	if gone {
 		w.Remove(me)
 	}
 }
 
-// A Bang happens once, and is heard once: a shot, or one that hit.
-type Bang struct{ Hit bool }
+type Bang struct{ Seconds float64 } // happens once, and is heard once: a shot, or a hit
 
-func (b *Bang) Sync(s *bits.Sync) { s.Bool(&b.Hit) }
+func (b *Bang) Sync(s *bits.Sync) { s.Float(&b.Seconds, 0, 1, 0.1) }

@@ -2,9 +2,6 @@
 package main
 
 import (
-	"cmp"
-
-	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host"
@@ -18,9 +15,7 @@ var Title = &game.Title{
 		Draw: show, Hint: "arrows or WASD fly, the pointer aims, space or a button fires",
 		Scores: game.Points(func(p *Ship) int { return p.Points }),
 	},
-	Control: game.Controls(func(in *game.Input) Fly { // a second stick, the pointer, or the way
-		return Fly{in.Stick, cmp.Or(in.Aim, in.Pointer.Offset, in.Stick).Unit(), in.Fire}
-	}),
+	Control: game.Controls(func(in *game.Input) Fly { return Fly{in.Stick, in.Aimed(), in.Fire} }),
 }
 
 func main() { host.Main(Title) }
@@ -28,11 +23,9 @@ func main() { host.Main(Title) }
 // show draws a frame.
 func show(s *draw.Surface, f *game.Frame) {
 	s.Clear(draw.RGB(0x05060f))
-	eye := det.Vec2{X: side / 2, Y: side / 2}
-	for id, ship := range world.All[Ship](f.World) {
-		if f.World.Owner(id) == f.Me {
-			eye = ship.Pos.MulAdd(ship.Vel, f.Ahead(id))
-		}
+	eye := middle
+	if id, ship := world.Owned[Ship](f.World, f.Me); ship != nil {
+		eye = ship.Pos.MulAdd(ship.Vel, f.Ahead(id))
 	}
 	s.Camera(draw.Camera{X: eye.X, Y: eye.Y, Width: 44, Height: 26, Up: true, Cover: true})
 	for i := 0.0; i <= side; i += 6 {
@@ -49,20 +42,13 @@ func show(s *draw.Surface, f *game.Frame) {
 		if f.World.Owner(id) == f.Me {
 			c = draw.RGB(0x52e0ff)
 		}
-		if ship.down() {
-			s.Ring(at.X, at.Y, 6-float64(ship.Wait)/15, 0.2, c.Alpha(float64(ship.Wait)/repair))
-			continue
-		}
-		nose, wing := at.MulAdd(ship.Aim.Vec(), 1.5), ship.Aim.Vec().Perp()
-		l, r := at.MulAdd(wing, 0.9).Sub(ship.Aim.Vec()), at.MulAdd(wing, -0.9).Sub(ship.Aim.Vec())
+		ahead, wing := ship.Aim.Vec(), ship.Aim.Vec().Perp().Mul(0.9)
+		nose, l, r := at.MulAdd(ahead, 1.5), at.Sub(ahead).Add(wing), at.Sub(ahead).Sub(wing)
 		s.Polygon(c, nose.X, nose.Y, l.X, l.Y, at.X, at.Y, r.X, r.Y)
+		s.Ring(at.X, at.Y, float64(ship.Wait)/10, 0.2, c.Alpha(float64(ship.Wait)/repair)) // hit
 		s.Text(at.X, at.Y+2, 0.9, f.Name(f.World.Owner(id)), draw.White.Alpha(0.6), draw.Center)
 	}
 	for _, bang := range game.Events[Bang](f) {
-		tone := draw.Tone{Wave: draw.Square, From: 880, To: 220, Seconds: 0.1}
-		if bang.Hit {
-			tone = draw.Tone{Wave: draw.Noise, From: 900, To: 100, Seconds: 0.4}
-		}
-		s.Tone(tone, 0.2, 0)
+		s.Tone(draw.Tone{Wave: draw.Noise, From: 900, To: 90, Seconds: bang.Seconds}, 0.2, 0)
 	}
 }
