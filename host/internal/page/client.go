@@ -169,6 +169,11 @@ func (c *Client) make(ctx context.Context) (*web.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.keep(ctx, src)
+}
+
+// keep gives what was kept of a source, or compiles it and keeps it.
+func (c *Client) keep(ctx context.Context, src Source) (*web.Bundle, error) {
 	key, err := src.key(ctx)
 	if err != nil {
 		return nil, err

@@ -10,36 +10,46 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 )
 
-// Precompile compiles what a program in a folder is made of besides itself, for this machine and
-// for the browser side by side, so that it starts at once later. Show is told how far it is.
-func Precompile(ctx context.Context, dir string, show func(part float64, what string)) error {
-	src := Source{program: cli.Module + "/host", dir: dir}
-	var work sync.WaitGroup
+// Precompile compiles a program of one title, which is in a folder, for this machine and for the
+// browser side by side, and keeps both: go run and its demo then start at once. Show is told how far
+// it is.
+func Precompile(ctx context.Context, program, dir string,
+	show func(part float64, what string)) error {
+	src := Source{program: program, dir: dir}
 	var mu sync.Mutex
-	done, total := 0, 0
-	each := make([]error, 2)
-	for i, g := range []*goCommand{src.native(ctx), src.browser(ctx)} {
-		args := []string{"build", "-v"}
-		if i == 1 {
-			args = append(args, "-trimpath") // as it will be
-		}
-		work.Go(func() {
-			n, _ := g.output("list", "-deps", src.program) // without, it is a guess
-			mu.Lock()
-			total += strings.Count(n, "\n")
-			mu.Unlock()
-			each[i] = g.follow(func(name string) {
-				mu.Lock()
-				defer mu.Unlock()
-				done++
-				show(float64(done)/float64(max(done, total, 1)),
-					"compiling "+strings.TrimPrefix(name, cli.Module+"/"))
-			}, append(args, src.program)...)
-		})
+	var parts [2]float64
+	tell := func(i int, part float64, what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		parts[i] = max(part, parts[i])
+		show(0.7*parts[0]+0.3*parts[1], what) // for this machine it is more than twice as much
 	}
+	var work sync.WaitGroup
+	var here, there error
+	work.Go(func() {
+		here = src.precompile(ctx, func(part float64, what string) { tell(0, part, what) })
+	})
+	work.Go(func() {
+		c := NewClient(nil, nil)
+		c.Watch = func(p Progress) { tell(1, p.Part, p.Step) }
+		_, there = c.keep(ctx, src)
+	})
 	work.Wait()
-	if each[0] != nil {
-		return each[0] // the other says the same
+	if here != nil {
+		return here // the other says the same
 	}
-	return each[1]
+	return there
+}
+
+// precompile compiles a program for this machine as go run does, which keeps it, and has it say its
+// version.
+func (s *Source) precompile(ctx context.Context, show func(part float64, what string)) error {
+	g := s.native(ctx)
+	list, _ := g.output("list", "-deps", s.program) // without, it is a guess
+	n, total := 0, strings.Count(list, "\n")
+	return g.follow(func(name string) {
+		n++
+		show(float64(n)/float64(max(n, total)),
+			"compiling the game, "+strings.TrimPrefix(name, cli.Module+"/"))
+	}, "run", "-v", s.program, "version")
 }

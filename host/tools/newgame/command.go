@@ -80,7 +80,7 @@ func made(cmd *cobra.Command, m *newgame.Module, noBuild bool) error {
 	}
 	if !noBuild {
 		bar := cli.NewProgress(out)
-		err := page.Precompile(ctx, m.Dir, bar.Show)
+		err := page.Precompile(ctx, m.Path, m.Dir, bar.Show)
 		bar.Clear()
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("the files are in %s, and could not be compiled:\n%w", m.Dir, err)
