@@ -77,7 +77,8 @@ func (r *run) frame(s *Screen) {
 	r.before = now.Seconds()
 	if v.World != nil {
 		r.draw(&s.Surface, &game.Frame{World: v.World, Me: v.Me, Time: now.Seconds(),
-			Seconds: passed, Lead: v.Lead, Others: v.Others, Fresh: v.Fresh})
+			Seconds: passed, Lead: v.Lead, Others: v.Others, Fresh: v.Fresh,
+			Names: r.session.NameOf})
 	}
 	if v.Status != "" {
 		s.Surface.Overlay()

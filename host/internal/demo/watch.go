@@ -86,7 +86,9 @@ type readyReport struct {
 // watch runs the demo until the context ends, and does what the sources say now.
 func (d *flags) watch(ctx context.Context, out io.Writer) error {
 	if d.mirrors != nil {
-		return cli.Usagef("--watch goes with one server: leave out --mirrors, or --watch")
+		return cli.Usagef("--watch is for one server, whose world and seats its next version takes " +
+			"over; mirrors cannot hand theirs on: leave out --mirrors while you change the game, " +
+			"or --watch to see it on mirrors")
 	}
 	if _, err := d.check(); err != nil { // what is wrong with the command line is said once
 		return err

@@ -123,3 +123,41 @@ func TestCommandsAreRepeatedWhereTheyAreLost(t *testing.T) {
 		t.Errorf("%d commands in a packet on a good network, and %d on a bad one", good, bad)
 	}
 }
+
+// TestNamesOfAll: what is drawn has the names of all players, and not only one's own.
+func TestNamesOfAll(t *testing.T) {
+	net := netsim.New(netsim.Options{Seed: 1})
+	end := net.Endpoint("server")
+	srv, err := server.New(server.Options{Title: pong.Title, Links: []link.Link{end}, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	end.Every(pong.Game.TickLength(), func() { _ = srv.Tick(net.Now()) })
+	got := map[string]string{}
+	for i, name := range []string{"Ann", "Bob"} {
+		here := net.Endpoint(name)
+		token, err := srv.Token(uint64(i+1), nil, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &visit{session: client.NewSession(client.SessionOptions{
+			Options: client.Options{Title: pong.Title, Name: name},
+		})}
+		p.session.Enter(client.Entry{
+			Link: here, Token: token, Servers: []netip.AddrPort{end.PublicAddr()},
+		})
+		here.Every(pong.Game.TickLength(), func() {
+			v := p.session.Frame(net.Now(), nil)
+			if f := p.frame(&v); f != nil {
+				got[name] = f.Name(1) + " and " + f.Name(2)
+			}
+		})
+	}
+	net.Run(3 * time.Second)
+	for _, name := range []string{"Ann", "Bob"} {
+		if got[name] != "Ann and Bob" {
+			t.Errorf("%s sees %q", name, got[name])
+		}
+	}
+}

@@ -56,12 +56,7 @@ func (p *visit) frame(v *client.View) *game.Frame {
 	}
 	return &game.Frame{
 		World: v.World, Me: v.Me, Lead: v.Lead, Others: v.Others, Fresh: v.Fresh,
-		Names: func(who world.Player) string {
-			if c := p.session.Client(); c != nil && who == v.Me && who != world.Nobody {
-				return c.Name()
-			}
-			return ""
-		},
+		Names: p.session.NameOf,
 	}
 }
 

@@ -81,8 +81,8 @@ func toolkit(given string) (local, version string, err error) {
 			}
 		}
 	}
-	return "", "", cli.Usagef("it is not known which version of the toolkit this program is: say " +
-		"with --local where there is a checkout of it")
+	return "", "", cli.Usagef("this program is no released version of the toolkit, and the " +
+		"checkout that it was compiled from is not here: get one, and give its folder by --local")
 }
 
 // isCheckout says whether a folder has the toolkit.
@@ -92,13 +92,15 @@ func isCheckout(dir string) bool {
 }
 
 // tidy finds the versions of what a released toolkit needs.
-func tidy(ctx context.Context, dir string) error {
+func (m *Module) tidy(ctx context.Context, dir string) error {
 	c := exec.CommandContext(ctx, "go", "mod", "tidy")
 	c.Dir = dir
 	c.Env = append(os.Environ(), "GOWORK=off")
 	if text, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("the toolkit could not be had, so nothing was written: see that this "+
-			"machine is online, or use a checkout by --local:\n%s%w", text, err)
+		return fmt.Errorf("version %s of the toolkit cannot be downloaded, so nothing was "+
+			"written. If it is not published yet, or this machine is not online, get a checkout "+
+			"of the toolkit and give its folder: {program} new %s --local FOLDER\n\nGo says:\n%s",
+			m.version, m.Name, text)
 	}
 	return nil
 }

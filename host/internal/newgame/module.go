@@ -206,7 +206,7 @@ func (m *Module) write(ctx context.Context) (err error) {
 		}
 	}
 	if m.Local == "" {
-		if err := tidy(ctx, tmp); err != nil {
+		if err := m.tidy(ctx, tmp); err != nil {
 			return err
 		}
 	}

@@ -114,6 +114,24 @@ func TestMakeRefuses(t *testing.T) {
 	}
 }
 
+// TestNotPublished: a version that is not to be had is said in words, with what to do, and nothing
+// is left behind.
+func TestNotPublished(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GOPROXY", "file://"+filepath.ToSlash(dir)) // which has nothing
+	m := &Module{Dir: filepath.Join(dir, "tanks"), Name: "tanks", Path: "example.com/tanks",
+		template: Templates[0], version: "v0.1234.5"}
+	err := m.write(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "version v0.1234.5 of the toolkit") ||
+		!strings.Contains(err.Error(), "{program} new tanks --local FOLDER") ||
+		!strings.Contains(err.Error(), "Go says:\n") {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
+		t.Errorf("there is %v, %v", list, err)
+	}
+}
+
 // TestMakeInAnEmptyFolder: one that is there and empty is used, such as a new repository's parent.
 func TestMakeInAnEmptyFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tanks")
