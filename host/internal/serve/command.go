@@ -89,7 +89,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&s.WebSocket, "websocket", false,
 		"also take players over WebSocket, at /coeval of the HTTP address")
 	f.StringVar(&s.WebTransport, "webtransport", "",
-		"also take players over WebTransport, at this UDP address "+
+		"also take players over WebTransport, at this UDP address, or none "+
 			"(default: none; with --page, the port after --listen)")
 	f.BoolVar(&s.Page, "page", false,
 		"show a page on which people play in their browsers, at the HTTP address")

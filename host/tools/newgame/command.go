@@ -25,13 +25,14 @@ test, and all that Go needs. It plays in a browser at once:
 Templates, the simplest first:
 
 %s
-The toolkit and the game are compiled here once, for this machine and for the
-browser side by side, so that the game starts at once afterwards. That takes about
-half a minute the first time on a machine, and no time later; --no-build leaves
-it to the first start.
+The game is compiled here once, for this machine and for the browser side by side,
+so that it starts at once afterwards. The first time on a machine that compiles
+the toolkit as well and takes about half a minute; --no-build leaves it to the first
+start.
 
 A program that was compiled from a checkout makes modules that use the same
-checkout. With --local you choose another.`
+checkout, and a released one those of its own version, which Go downloads. With
+--local you choose a checkout, as while a version is not published.`
 
 const example = `  {program} new tanks
   {program} new tanks --template shooter
