@@ -157,11 +157,18 @@ func (b *tab) finger(kind string) {
 }
 
 // serves runs the game for others with a page, and plays it in a browser by the link that it
-// prints, as a phone does.
+// prints, as a phone does, and by one with a token of a backend.
 func (a *author) serves(program string, cache []string) {
 	t := a.t
 	t.Helper()
-	cmd := a.command(program, "serve", "--page", "--listen", "127.0.0.1:0")
+	key := filepath.Join(t.TempDir(), "server.key")
+	a.try(program, "token", "key", "--out", key)
+	token, err := a.command(program, "token", "issue", "--key", key, "--game", "meadow",
+		"--client", "42").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := a.command(program, "serve", "--page", "--listen", "127.0.0.1:0", "--key", key, "--open")
 	cmd.Env = append(cmd.Env, cache...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -189,7 +196,10 @@ func (a *author) serves(program string, cache []string) {
 		p.fillText = function(t, ...rest) { written += t + '|'; f.call(this, t, ...rest); } }`)
 	b.until("what is said is seen", "written.includes('good day')")
 	b.shot("served")
-	b.do(chromedp.Navigate(at + "?mute&notransport"))
+	b.do(chromedp.Navigate(at + "?mute&wrong#token=coeval"))
+	b.until("a token that is none is told", "document.getElementById('step').textContent"+
+		".includes('no whole token')")
+	b.do(chromedp.Navigate(at + "?mute&notransport#token=" + strings.TrimSpace(string(token))))
 	b.until("it plays by WebSocket", plays+" && coeval.stats().carrier === 'WebSocket'")
 }
 
