@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -192,7 +191,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	if o.Conn.Seed == [32]byte{} {
-		if _, err := rand.Read(o.Conn.Seed[:]); err != nil {
+		if err := random(o.Conn.Seed[:]); err != nil {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 	}
