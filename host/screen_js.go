@@ -51,7 +51,11 @@ func newPage(t *game.Title, s *client.Session) *page {
 
 // open has the browser call for frames.
 func (p *page) open() {
-	entry.Furnish()
+	if p.title.Screen.Scores == nil {
+		entry.Furnish("board")
+	} else {
+		entry.Furnish()
+	}
 	p.screen = entry.OpenScreen(p.title.Screen.Assets, func(*entry.Screen) { p.safely(p.play) })
 	p.screen.Fingers(p.title.Screen.Touch)
 	// A page that is not to be seen draws no frames, but keeps its connection.

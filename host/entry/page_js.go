@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"syscall/js"
 	"time"
 
@@ -34,8 +35,10 @@ func text(v js.Value, name string) string {
 func Ready() { js.Global().Call("coevalReady") }
 
 // Furnish has the page show its buttons and the pointer, for a program that knows all of "board",
-// "help" and "say" as things to set.
-func Furnish() { js.Global().Call("coevalFurnish") }
+// "help" and "say" as things to set, but for those that it does without.
+func Furnish(without ...string) {
+	js.Global().Call("coevalFurnish", strings.Join(without, " "))
+}
 
 // Say has the page say what the player waits for.
 func Say(status string) {

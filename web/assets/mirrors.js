@@ -84,20 +84,20 @@ class Frame {
     this.element.classList.toggle('yours', yours === this.index);
     this.who.textContent = yours === this.index ? 'you play' : 'a bot plays';
     if (before && m.rollbacks > before.rollbacks) this.note(this.back, 'back', `⟲ ${m.rollbacks - before.rollbacks > 1 ? `${m.rollbacks - before.rollbacks} × ` : ''}${m.rewound ? ms(m.rewound) : ''}`);
-    this.tell(m, alive, all.some(o => o.phase === 'serving'));
     const s = this.client?.stats();
+    this.tell(m, alive, all.some(o => o.phase === 'serving'), s?.playing && s.server !== m.place);
     if (s?.retracted > this.retracted) this.note(this.undone, 'undone', `${s.undone} that was none`);
     this.retracted = s?.retracted ?? 0;
     this.where(s, all);
   }
 
   // tell writes what is below the game.
-  tell(m, alive, somewhere) {
+  tell(m, alive, somewhere, gone) {
     const facts = alive ? [['players', m.players, 'who play here'],
       ['clock', `${m.offset < 0 ? '−' : '+'}${Math.abs(m.offset).toFixed(1)} ± ${ms(m.bound)}${m.unsure ? ' ?' : ''}`, 'by how much the clocks of the others differ, and the most that can be wrong about it'],
       ['waits', ms(m.delay), 'how long the world that is shown waits for commands of other mirrors'],
       ['settled after', `${(m.behind / 1000).toFixed(2)} s`, 'when the world is the same everywhere for good'],
-      ['⟲', m.rollbacks, 'rollbacks so far']] : [['', somewhere ? 'its players went on elsewhere' : 'nobody can play: most of the mirrors are gone', '']];
+      ['⟲', m.rollbacks, 'rollbacks so far']] : [['', !somewhere ? 'nobody can play: most of the mirrors are gone' : gone ? 'its players went on elsewhere' : 'its players look for another mirror', '']];
     facts.forEach(([k, v, title], i) => {
       const e = this.facts.children[i] ?? make('span', '', this.facts);
       if (!e.firstChild) { e.append('', make('b', '')); }
@@ -118,7 +118,8 @@ class Frame {
     const stopped = there >= 0 && all[there].phase !== 'serving';
     this.away.hidden = !starved && !moving && !stopped && (there < 0 || there === this.index);
     this.away.style.setProperty('--there', starved || moving || stopped ? 'var(--fire)' : shades[Math.max(0, there)]);
-    this.away.textContent = starved ? 'this browser hardly gets to draw' : stopped ? `the game stands still at mirror ${there + 1}`
+    this.away.textContent = starved ? 'this browser hardly gets to draw'
+      : stopped ? (all[there].phase === 'dead' ? `mirror ${there + 1} is gone, looking for another` : `the game stands still at mirror ${there + 1}`)
       : moving ? 'looking for another mirror' : `${names[this.index]} plays on at mirror ${there + 1}`;
   }
 }
@@ -130,7 +131,7 @@ function take(index) {
   const silent = new URLSearchParams(location.search).has('mute');
   frames.forEach((f, i) => {
     f.client?.set('autopilot', i === index ? 'off' : 'on');
-    f.client?.set('mute', silent || i !== index ? 'on' : 'off');
+    f.game.contentWindow?.coevalMute?.(silent || i !== index);
   });
   frames[index].game.contentWindow.focus();
 }
@@ -223,7 +224,7 @@ function plot(live) {
   live.mirrors.forEach((m, i) => { done.commands += rate(m.commands, last.mirrors[i].commands) * dt; done.rollbacks += back[i] * dt; });
   const total = sent.reduce((a, b) => a + b, 0);
   $('rollbacks-now').textContent = done.commands ? `${(done.rollbacks / done.commands * 1000).toFixed(1)} in 1000 commands` : '';
-  $('settled-now').textContent = live.mirrors.filter(m => m.phase === 'serving').map(m => ms(m.behind)).join(', ');
+  $('settled-now').textContent = live.mirrors.filter(m => m.phase === 'serving').map(m => (m.behind / 1000).toFixed(2)).join(', ') + ' s';
   $('traffic-now').textContent = `${bytes(total)}/s`;
   Object.entries(purposes).forEach(([p, color], i) => {
     const li = $('purposes').children[i] ?? make('li', '', $('purposes'));
@@ -264,8 +265,9 @@ function show(live) {
   plot(live);
   news(live.news);
   const playing = live.mirrors.reduce((n, m) => n + (m.phase === 'serving' ? m.players : 0), 0);
+  const servers = live.mirrors.filter(m => m.phase === 'serving').length;
   $('clock').textContent = `now ${clock(live.seconds)}`;
-  $('about').textContent = !live.mirrors.some(m => m.phase === 'serving') ? 'nobody can play at the moment' : `${playing} play one game${live.map ? ` on ${live.map}` : ''}, at ${live.mirrors.filter(m => m.phase === 'serving').length} servers · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
+  $('about').textContent = !live.mirrors.some(m => m.phase === 'serving') ? 'nobody can play at the moment' : `${playing} play one game${live.map ? ` on ${live.map}` : ''}, at ${servers === 1 ? 'one server' : `${servers} servers`} · timeline ${live.timeline}${yours < 0 ? ' · click into a game to play there' : ''}`;
   $('stuck').hidden = !live.stuck || live.seconds < 15;
   if (!$('preset').options.length) for (const p of live.presets) $('preset').add(new Option(p, p));
   if (document.activeElement !== $('preset')) $('preset').value = live.preset;

@@ -67,8 +67,9 @@ events.addEventListener('build', e => {
 events.addEventListener('live', e => show(JSON.parse(e.data)));
 events.onerror = () => { $('people').textContent = 'the program has stopped'; };
 
+const named = map => /[^\d]/.test(map ?? '') ? ` on ${map}` : ''; // a level may be a mere number
 function show(live) {
-  $('people').textContent = `· ${live.players} playing${live.away ? `, ${live.away} away` : ''}${live.map ? ` on ${live.map}` : ''}`;
+  $('people').textContent = `· ${live.players} playing${live.away ? `, ${live.away} away` : ''}${named(live.map)}`;
   if (!$('preset').options.length) {
     for (const p of live.presets) $('preset').add(new Option(p, p));
     $('preset').add(new Option('custom', 'custom'));
@@ -110,7 +111,7 @@ function rows(live) {
     tr.cells[1].firstChild.style.width = `${Math.max(0, r.rate) / most * 100}%`;
     tr.cells[2].textContent = bytes(Math.max(0, r.rate));
   }
-  $('sum').textContent = `${bytes(total)}/s to ${live.clients}`;
+  $('sum').textContent = `${bytes(total)}/s to ${live.clients} client${live.clients === 1 ? '' : 's'}`;
   $('check').textContent = Math.abs(sum - total) < 0.5 + total * 1e-6 ? `adds up to the socket's count: ${bytes(live.sent)} sent so far` : `off by ${bytes(sum - total)}/s`;
   window.coevalPanel = { sum: live.rows.reduce((a, r) => a + r.bytes, 0), sent: live.sent, rows: list, rate: total };
   before = live;
@@ -169,9 +170,9 @@ setInterval(() => {
     trip.add(now, s.roundTrip);
     traffic.add(now, rate('received'), rate('sent'));
     wrong.add(now, rate('corrected'), rate('own'));
-    $('trip-now').textContent = `${ms(s.roundTrip)} ± ${ms(s.jitter)}, ${s.ahead.toFixed(1)} ahead`;
+    $('trip-now').textContent = `${ms(s.roundTrip)} ± ${ms(s.jitter)}`;
     $('bytes-now').textContent = `${bytes(rate('received'))} in, ${bytes(rate('sent'))} out`;
-    $('line-now').textContent = `path: ${most(down)} in, ${most(s.limit)} out; waits ${ms(s.queueIn)} in, ${ms(s.queueOut)} out`;
+    $('line-now').textContent = `path: ${most(down)} in, ${most(s.limit)} out; waits ${ms(s.queueIn)} in, ${ms(s.queueOut)} out; ${s.ahead.toFixed(1)} ticks ahead`;
     $('wrong-now').textContent = `${rate('corrected').toFixed(2)} u/s, own ${rate('own').toFixed(2)}`;
     [trip, traffic, wrong].forEach(p => p.draw());
     last = { at: now, s };

@@ -69,11 +69,7 @@ const deeds = {
     if (document.fullscreenElement) document.exitFullscreen();
     else document.documentElement.requestFullscreen?.().catch(() => {}); // not everywhere
   },
-  mute() {
-    const screen = window.coevalScreen;
-    screen.setMute(!screen.mute);
-    document.querySelector('[data-do=mute]').classList.toggle('off', screen.mute);
-  },
+  mute() { window.coevalMute(!window.coevalScreen.mute); },
   say() {
     $('chat').hidden = false;
     $('line').focus();
@@ -83,19 +79,31 @@ const deeds = {
 };
 const keys = { KeyF: 'full', KeyM: 'mute', Enter: 'say' };
 let furnished = false;
+let opening = false; // the key that opened the chat is still down: it does not send the line, too
+
+// coevalMute turns sound off and on, for the page of mirrors as well.
+const muted = on => document.querySelector('[data-do=mute]').classList.toggle('off', on);
+window.coevalMute = on => {
+  window.coevalScreen?.setMute(on);
+  window.coeval?.set('mute', on ? 'on' : 'off');
+  muted(on);
+};
 
 function pressed(code) {
   const deed = keys[code];
   if (!deed || deed === 'say' && !furnished) return false;
+  opening = deed === 'say';
   deeds[deed]();
   return true;
 }
 
 // coevalFurnish is called by a program that leaves chat, scores and help to the page.
-window.coevalFurnish = () => {
+window.coevalFurnish = without => {
   furnished = true;
   document.body.classList.add('furnished');
   $('tools').hidden = false;
+  for (const name of without.split(' ')) document.querySelector(`[data-do="${name}"]`)?.remove();
+  muted(window.coevalConfig.mute);
 };
 $('tools').addEventListener('pointerdown', e => {
   e.preventDefault(); // keys stay with the game
@@ -105,12 +113,14 @@ $('tools').addEventListener('click', e => deeds[e.target.dataset?.do]?.());
 const unsay = () => { $('chat').hidden = true; $('line').value = ''; $('line').blur(); };
 $('chat').addEventListener('submit', e => {
   e.preventDefault();
+  if (opening) return;
   const line = $('line').value.trim();
   if (line) window.coeval?.set('say', line);
   unsay();
 });
 $('line').addEventListener('keydown', e => { if (e.key === 'Escape') unsay(); });
 $('line').addEventListener('blur', unsay);
+addEventListener('keyup', e => { if (e.code === 'Enter') opening = false; });
 
 // coevalWarn shows something that the author of a game should know, once.
 const warned = new Set();

@@ -16,8 +16,9 @@ import (
 
 // hud draws what is written on the picture.
 func (a *App) hud(b brush, v *session.View) {
-	w, h := b.Width(), b.Height()
-	b.Overlay()
+	a.painter.zoom = legible(b.Width(), a.moment.Width)
+	w, h := b.Width()/a.painter.zoom, b.Height()/a.painter.zoom
+	b.Zoom(a.painter.zoom)
 	a.names(b, v)
 	a.pain(b, w, h)
 	if v.World != nil && a.scene.Map != nil {
@@ -28,7 +29,7 @@ func (a *App) hud(b brush, v *session.View) {
 			y += 48
 		}
 		a.killFeed(b, w, y+14)
-		a.chat(b, h)
+		a.chat(b, w, h)
 		if a.scene.Me != nil {
 			a.status(b, v, w, h)
 			a.crosshair(b)
@@ -36,7 +37,7 @@ func (a *App) hud(b brush, v *session.View) {
 			a.dead(b, v, w, h)
 		}
 		a.big(b, w, h)
-		if a.showBoard || a.over(v) {
+		if (a.showBoard || a.over(v)) && !a.help {
 			a.board(b, w, h)
 		}
 	}
@@ -44,7 +45,7 @@ func (a *App) hud(b brush, v *session.View) {
 		if a.showNet {
 			a.netGraph(b, w, h)
 		}
-		a.blindTest(b, w)
+		a.blindTest(b, w, a.below(w))
 	}
 	if v.Status != "" {
 		a.waiting(b, v.Status, w, h)
@@ -63,6 +64,18 @@ func (a *App) below(w float64) float64 {
 	return high * w / max(1, a.moment.Width)
 }
 
+// legible is how many times as large the units of a screen are, so that the smallest letters have
+// eleven pixels.
+func legible(units, pixels float64) float64 {
+	if pixels <= 0 {
+		return 1
+	}
+	return max(1, min(1.7, 11/small.letters*units/pixels))
+}
+
+// narrow says whether there is no room for the net graph beside all else.
+func narrow(w float64) bool { return w < 960 }
+
 // over says whether the round has ended.
 func (a *App) over(v *session.View) bool { return world.StateOf[arena.Match](v.World).Over != 0 }
 
@@ -78,7 +91,8 @@ func (a *App) names(b brush, v *session.View) {
 			continue
 		}
 		x, y := l.at(o.Pos)
-		b.put(o.Name, x, y-1.05*l.scale-small.line/2, small, o.Color.Mix(scene.Paper, 0.35), 0.9,
+		x, y = x/a.painter.zoom, (y-1.05*l.scale)/a.painter.zoom
+		b.put(o.Name, x, y-small.line/2, small, o.Color.Mix(scene.Paper, 0.35), 0.9,
 			draw.Center)
 	}
 }
@@ -146,7 +160,8 @@ func (a *App) weapons(b brush, f *arena.Fighter, w, h, left float64) {
 	}
 	for i, o := range arms {
 		bx, by := x+float64(i)*bw, h-56
-		a.hands.bar[i] = box{bx, by - 8, bw, 64}
+		z := a.painter.zoom
+		a.hands.bar[i] = box{z * bx, z * (by - 8), z * bw, z * 64}
 		ammo := f.Ammo(o.weapon)
 		c, alpha := scene.WeaponColor(o.weapon), 0.25
 		if f.Weapon == o.weapon {
@@ -175,6 +190,7 @@ func (a *App) crosshair(b brush) {
 	case a.hands.pointing == byPad:
 		x, y = l.at(a.scene.Me.Pos.MulAdd(a.scene.Me.Aim.Vec(), 5))
 	}
+	x, y = x/a.painter.zoom, y/a.painter.zoom
 	c := scene.Paper.Mix(scene.Danger, float32(math.Ceil(a.scene.Landed*4)/4))
 	size := 30 + 10*a.scene.Landed
 	b.Image(names[sprite.Sight], x, y, size, size, a.scene.Landed*0.785, paint(c, 0.95))
@@ -247,9 +263,15 @@ func (a *App) killFeed(b brush, w, y float64) {
 }
 
 // chat shows what was said: names in a column of their own, what the game says beside it.
-func (a *App) chat(b brush, h float64) {
+func (a *App) chat(b brush, w, h float64) {
 	const column = 118
 	y := h - 84
+	if a.showNet && narrow(w) {
+		y -= graphHeight
+		if w < 600 {
+			y += lower
+		}
+	}
 	for i := len(a.scene.Feed.Lines) - 1; i >= 0; i-- {
 		o := &a.scene.Feed.Lines[i]
 		x, c := 24.0, o.Color
@@ -257,8 +279,11 @@ func (a *App) chat(b brush, h float64) {
 			b.put(cut(o.Who, 14), column, y, small, o.Color, o.Fade(), draw.Right)
 			x, c = column+10, scene.Paper
 		}
-		b.put(cut(o.Text, 80), x, y, small, c, o.Fade(), draw.Left)
-		y -= 19
+		lines := wrap(o.Text, w-x-12, small)
+		for k := len(lines) - 1; k >= 0; k-- {
+			b.put(lines[k], x, y, small, c, o.Fade(), draw.Left)
+			y -= 19
+		}
 	}
 }
 
@@ -266,7 +291,7 @@ func (a *App) big(b brush, w, h float64) {
 	f := &a.scene.Feed
 	if f.Big.Text != "" {
 		grow := 1 - math.Exp(-f.Big.Age*12)
-		b.put(f.Big.Text, w/2, h*0.24-10*grow, huge, f.Big.Color,
+		b.put(f.Big.Text, w/2, h*0.24-10*grow, huge.fit(f.Big.Text, w-24), f.Big.Color,
 			min(1, (2.6-f.Big.Age)*2)*grow, draw.Center)
 	}
 	if f.Hint.Text != "" {
@@ -288,7 +313,8 @@ func (a *App) dead(b brush, v *session.View, w, h float64) {
 	case k != world.Nobody:
 		text = a.scene.NameOf(k) + " got you"
 	}
-	b.put(text, w/2, h*0.40, huge, scene.Danger.Mix(scene.Paper, 0.3), 1, draw.Center)
+	b.put(text, w/2, h*0.40, huge.fit(text, w-24), scene.Danger.Mix(scene.Paper, 0.3), 1,
+		draw.Center)
 	text = "fire to come back"
 	if wait := int(f.Back) - int(v.World.Tick()); wait > 0 {
 		text = "back in " + strconv.Itoa(wait/arena.Game.Rate()+1)
@@ -322,11 +348,14 @@ func (a *App) board(b brush, w, h float64) {
 
 // waiting tells what the player waits for.
 func (a *App) waiting(b brush, text string, w, h float64) {
-	b.Rect(0, h/2-50, w, 100, ink(scene.Night, 0.85))
+	lines := wrap(text, w-40, plain)
+	b.Rect(0, h/2-50, w, 76+24*float64(len(lines)), ink(scene.Night, 0.85))
 	for i := range 8 {
 		k := math.Mod(a.scene.Time*1.3+a.clock*1.3-float64(i)/8, 1)
 		dir := det.Angle(float64(i) * math.Pi / 4).Vec()
 		b.Circle(w/2+dir.X*14, h/2-20+dir.Y*14, 3.4, ink(scene.Own, 1-math.Abs(k)))
 	}
-	b.put(text, w/2, h/2+12, plain, scene.Paper, 1, draw.Center)
+	for i, l := range lines {
+		b.put(l, w/2, h/2+12+24*float64(i), plain, scene.Paper, 1, draw.Center)
+	}
 }

@@ -2,6 +2,8 @@ package client
 
 import (
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/draw"
@@ -77,6 +79,32 @@ func (b brush) put(text string, x, y float64, z size, c scene.Color, alpha float
 	shadow := max(1, z.line/18)
 	b.Text(x+shadow, y+shadow, z.letters, text, ink(scene.Color{}, 0.75*alpha), a)
 	b.Text(x, y, z.letters, text, ink(c, alpha), a)
+}
+
+// glyph is how wide a letter is on average, as a part of how large it is.
+const glyph = 0.55
+
+// fit is a size in which a text is no wider than there is room.
+func (z size) fit(text string, room float64) size {
+	k := min(1, room/max(1, glyph*z.letters*float64(utf8.RuneCountInString(text))))
+	return size{k * z.letters, z.line}
+}
+
+// wrap parts a text into lines that are no wider than there is room, at blanks where it can.
+func wrap(text string, room float64, z size) (lines []string) {
+	most := max(24, int(room/(glyph*z.letters)))
+	for r := []rune(text); len(r) > 0; {
+		n := min(len(r), most)
+		for k := n; n < len(r) && k > 0; k-- {
+			if r[k] == ' ' {
+				n = k
+				break
+			}
+		}
+		lines = append(lines, strings.TrimSpace(string(r[:n])))
+		r = r[n:]
+	}
+	return lines
 }
 
 // cut shortens a text to so many letters.

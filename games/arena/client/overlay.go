@@ -43,12 +43,22 @@ func (a *App) toggleBlind() {
 	}
 }
 
+// graphHeight is that of the net graph with its numbers, and a gap; lower is how much less of it
+// there is on a phone.
+const graphHeight, lower = 210.0, 50.0
+
 // netGraph shows the last seconds: bytes from below, round trip as a line, wrong predictions in
 // red, and numbers.
 func (a *App) netGraph(b brush, w, h float64) {
 	g, n := a.net.Graph(), a.net.Numbers()
 	gw, gh := min(340, w-40), 96.0
+	if w < 600 {
+		gh -= lower
+	}
 	x, y := w-gw-20, h-gh-114
+	if narrow(w) {
+		y -= 56 // above health and weapons
+	}
 	b.Rect(x-8, y-8, gw+16, gh+102, ink(scene.Night, 0.8))
 	step := gw / client.GraphLength
 	var lx, ly float64
@@ -58,7 +68,7 @@ func (a *App) netGraph(b brush, w, h float64) {
 		if bar := min(1, s.Bytes/1200) * gh; bar > 0 {
 			b.Rect(px, y+gh-bar, max(1, step), bar, ink(scene.Plasma.Mul(0.8), 0.55))
 		}
-		if e := min(1, s.Corrected/1.0) * gh; e > 0 {
+		if e := min(1, s.Corrected) * gh; e > 0 && !a.blind.On() {
 			b.Rect(px, y+gh-e, max(1.5, step), e, ink(scene.Danger, 0.85))
 		}
 		py := y + gh - min(1, s.RoundTrip/400)*gh
@@ -69,9 +79,10 @@ func (a *App) netGraph(b brush, w, h float64) {
 	}
 	ms := func(s float64) string { return strconv.Itoa(int(math.Round(s*1000))) + " ms" }
 	percent := func(p float64) string { return strconv.FormatFloat(p*100, 'f', 1, 64) + " %" }
-	name := "style " + a.net.Style().String()
+	name, wrong := "style "+a.net.Style().String(), "corrected "+strconv.Itoa(int(n.Corrections))+
+		", "+strconv.FormatFloat(n.Corrected, 'f', 1, 64)+" u"
 	if a.blind.On() {
-		name = "style hidden: blind test"
+		name, wrong = "style hidden: blind test", "corrected: hidden"
 	}
 	lines := [...][2]string{
 		{"round trip " + ms(n.RoundTrip.Seconds()) + " +/- " + ms(n.Jitter.Seconds()), ""},
@@ -79,9 +90,7 @@ func (a *App) netGraph(b brush, w, h float64) {
 			"ahead " + strconv.FormatFloat(n.Ahead, 'f', 1, 64) + " ticks"},
 		{"snapshot " + strconv.Itoa(int(mean(n.SnapshotBytes, n.Snapshots))) + " B",
 			"early " + strconv.FormatFloat(float64(n.Early)/4, 'f', 1, 64)},
-		{"corrected " + strconv.Itoa(int(n.Corrections)) + ", " +
-			strconv.FormatFloat(n.Corrected, 'f', 1, 64) + " u",
-			strconv.Itoa(int(math.Round(a.pace.rate()))) + " frames a second"},
+		{wrong, strconv.Itoa(int(math.Round(a.pace.rate()))) + " frames a second"},
 		{name, ""},
 	}
 	for i, l := range lines {
@@ -127,41 +136,56 @@ func (a *App) ghosts(b brush) {
 }
 
 // blindTest shows what the blind test asks for.
-func (a *App) blindTest(b brush, w float64) {
+func (a *App) blindTest(b brush, w, below float64) {
 	if !a.blind.On() {
 		return
 	}
 	text, hint := a.blind.Text(a.clock)
 	wide := min(480, w-20)
-	b.Rect(w/2-wide/2, 64, wide, 58, ink(scene.Night, 0.85))
-	b.put(text, w/2, 70, plain, scene.Paper, 1, draw.Center)
-	b.put(hint, w/2, 96, small, scene.Dim, 1, draw.Center)
+	y := 64 + below
+	b.Rect(w/2-wide/2, y, wide, 58, ink(scene.Night, 0.85))
+	b.put(text, w/2, y+6, plain.fit(text, wide-16), scene.Paper, 1, draw.Center)
+	b.put(hint, w/2, y+32, small.fit(hint, wide-16), scene.Dim, 1, draw.Center)
 }
 
 var helpLines = [...][2]string{
-	{"W A S D or arrows", "walk"},
+	{"W A S D", "walk; so do the arrows"},
 	{"mouse", "aim; left button or space fires"},
-	{"1 2 3, Q E, right button", "weapons"},
+	{"1 2 3, Q E", "weapons; so does the right button"},
 	{"Tab", "score board"},
 	{"Enter", "chat;  G waves"},
-	{"N", "net graph"},
+	{"N", "net graph, with frames a second"},
 	{"O", "outlines: where the server last said things were"},
 	{"P", "prediction: doom3, quake3, halflife"},
 	{"B", "blind test: which of two feels better?"},
 	{"M", "sound off and on;  F full screen"},
 	{"touch", "left thumb walks, right thumb aims and fires; a tap on a weapon takes it"},
 	{"gamepad", "sticks walk and aim, right trigger fires, bumpers change weapons"},
+	{"H", "this help"},
 }
 
 func (a *App) helpPage(b brush, w, h float64) {
-	bw, bh := min(680, w-16), float64(len(helpLines))*26+70
-	x, y := w/2-bw/2, h/2-bh/2
-	b.Rect(x, y, bw, bh, ink(scene.Night, 0.93))
+	const column, line = 96, 17.0
+	bw, bh := min(620, w-16), 70.0
+	room := bw - column - 48
+	gap := 8.0
+	if h < 480 {
+		gap = 3
+	}
+	for _, l := range helpLines {
+		bh += line*float64(len(wrap(l[1], room, small))) + gap
+	}
+	x, y := w/2-bw/2, max(4, h/2-bh/2)
+	b.Rect(x, y, bw, bh, ink(scene.Night, 0.95))
 	b.Rect(x, y, bw, 3, ink(scene.Own, 1))
 	b.put("keys", x+24, y+16, plain, scene.Paper, 1, draw.Left)
-	for i, l := range helpLines {
-		ly := y + 54 + float64(i)*26
-		b.put(l[0], x+24, ly, small, scene.Own, 1, draw.Left)
-		b.put(l[1], x+min(200, bw*0.3), ly, small, scene.Paper, 0.95, draw.Left)
+	y += 54
+	for _, l := range helpLines {
+		b.put(l[0], x+24, y, small, scene.Own, 1, draw.Left)
+		for _, part := range wrap(l[1], room, small) {
+			b.put(part, x+24+column, y, small, scene.Paper, 0.95, draw.Left)
+			y += line
+		}
+		y += gap
 	}
 }

@@ -11,6 +11,7 @@ import (
 type painter struct {
 	brush
 	lens    lens
+	zoom    float64 // how many times as large the units are in which is written
 	lights  lightmap
 	level   *arena.Map
 	squares []piece

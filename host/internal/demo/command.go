@@ -36,10 +36,8 @@ from then on it is kept.
 
 Beside the game is a panel: presets and sliders for the network, plots of the round
 trip, of bytes and of how wrong predictions were, and where each of the server's
-bytes goes. In the arena, N shows a net graph, O outlines where the server last said
-things were, P changes how the game is predicted, and H lists the other keys. A game
-without a client of its own is drawn with characters; arrows or w, a, s, d and the
-space bar play.
+bytes goes. N shows a net graph, O outlines where the server last said things were, P
+changes how the game is predicted, and H lists the other keys.
 
 A friend or a phone on the same network comes in with --listen all: the demo prints a
 link for them, and a code to hold a phone's camera at. Guests play; the panel is
@@ -69,6 +67,9 @@ const example = `  {program} demo
   {program} demo --listen all
   {program} demo --mirrors 3 --preset transatlantic
   {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
+
+// usualBots stands for as many bots as suit the game.
+const usualBots = -1
 
 // flags are what the command line says.
 type flags struct {
@@ -123,7 +124,9 @@ func Command(p *cli.Program) *cobra.Command {
 			"(default: this machine alone)")
 	f.StringVarP(&d.level, "map", "m", "",
 		"where to play: a level's name, or a file with one (default: the game's own)")
-	f.IntVarP(&d.bots, "bots", "n", 12, "how many bots play along")
+	f.IntVarP(&d.bots, "bots", "n", usualBots, "how many bots play along (default 12; for a game "+
+		"whose title has no Bot, as many as its Players leaves)")
+	f.Lookup("bots").DefValue = "0" // the words say more
 	f.StringVar(&d.preset, "preset", "cable",
 		"the network to begin with: "+strings.Join(cli.Presets(), ", "))
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
@@ -159,6 +162,12 @@ func (d *flags) check() (game.Level, error) {
 	}
 	if err := d.findReach(); err != nil {
 		return l, err
+	}
+	if d.bots == usualBots {
+		d.bots = 12
+		if d.title.Bot == nil { // one that presses keys at random is not much of a company
+			d.bots = max(d.title.Players, 1) - 1
+		}
 	}
 	if d.bots < 0 || d.bots > 200 {
 		return l, cli.Usagef("--bots is %d: it must be from 0 to 200", d.bots)

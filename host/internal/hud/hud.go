@@ -139,7 +139,7 @@ func (h *HUD) Draw(s *draw.Surface, m *Moment) {
 	if h.Blind.On() {
 		h.blind(s, m.Now)
 	}
-	if h.Board && m.View.World != nil {
+	if h.Board && !h.Help && m.View.World != nil {
 		h.board(s, m)
 	}
 	if m.Now < h.until {
@@ -168,7 +168,7 @@ func (h *HUD) measure(s *draw.Surface, pixels float64) {
 func (h *HUD) panel(s *draw.Surface, wide, high float64, title string) (x, y, w float64) {
 	w = min(wide, h.w-16)
 	x, y = (h.w-w)/2, max(8, (h.h-high)/2)
-	s.Rect(x, y, w, high, night.Alpha(0.92))
+	s.Rect(x, y, w, high, night.Alpha(0.95))
 	s.Rect(x, y, w, 3, own)
 	s.Text(x+20, y+26, 20, title, paper, draw.Left)
 	return x + 20, y + 62, w - 40
@@ -312,18 +312,22 @@ func Hint(t *game.Title) string {
 
 func (h *HUD) help(s *draw.Surface) {
 	hint := wrap(Hint(h.Title), int((min(620, h.w-16)-40)/8.7))
-	high := 62 + 22*float64(len(hint)) + 26*float64(len(keys)) + 60
+	row := max(20, min(26, (h.h-150-22*float64(len(hint)))/float64(len(keys))))
+	high := 62 + 22*float64(len(hint)) + row*float64(len(keys)) + 52
 	x, y, _ := h.panel(s, 620, high, h.Title.Name())
 	for _, l := range hint {
-		s.Text(x, y-10, 17, l, paper, draw.Left)
+		s.Text(x, y, 17, l, paper, draw.Left)
 		y += 22
 	}
-	y += 8
+	y += 12
 	size := min(16, h.w/34)
 	for _, k := range keys {
+		if k[0] == "Tab" && h.Title.Screen.Scores == nil {
+			continue
+		}
 		s.Text(x, y, size, k[0], own, draw.Left)
 		s.Text(x+5*size, y, size, k[1], paper.Alpha(0.9), draw.Left)
-		y += 26
+		y += row
 	}
 	s.Text(x, y+6, size-2, "A gamepad's sticks, and fingers on the glass, do as well.", dim,
 		draw.Left)

@@ -18,6 +18,7 @@ var Title = &game.Title{
 		Scores: game.Points(func(f *Fox) int { return f.Flowers }),
 	},
 	Control: game.Controls(func(in *game.Input) Walk { return Walk{in.Stick, in.Fire} }),
+	Players: 4, // as long as one plays alone, the others are bots
 }
 
 func main() { host.Main(Title) }
