@@ -33,7 +33,7 @@ type page struct {
 	boards  bool // the board stays, for who has no key to hold
 	view    client.View
 	frame   game.Frame
-	silence hud.Silence
+	silence entry.Silence
 	failed  string // why the game itself has stopped
 	told    string // what the page said last, before there was something to see
 }
@@ -148,10 +148,7 @@ func (p *page) play() {
 	p.hands()
 	p.view = p.session.Frame(now.Sub(p.begin), p.command)
 	v := &p.view
-	if words := p.silence.Watch(passed, p.session.Numbers().Packets); words != "" &&
-		(v.Status == "" || v.Status == "connecting" || v.Status == "entering") {
-		v.Status = words
-	}
+	v.Status = p.silence.Say(v.Status, passed, p.session.Numbers().Packets)
 	p.hud.Hear(p.now(), v.Words)
 	if v.World == nil && !p.ready {
 		if p.told != v.Status {

@@ -164,7 +164,7 @@ setInterval(() => {
   if (!g) return;
   const s = g.stats();
   const now = performance.now() / 1000;
-  if (last && now - last.at > 0.2) {
+  if (!s.practice && last && now - last.at > 0.2) {
     const dt = now - last.at;
     const rate = key => Math.max(0, (s[key] - last.s[key]) / dt);
     trip.add(now, s.roundTrip);
@@ -178,7 +178,7 @@ setInterval(() => {
     last = { at: now, s };
   }
   last ??= { at: now, s };
-  $('carrier').textContent = s.carrier || 'not connected';
+  $('carrier').textContent = s.practice ? 'practice, without a network' : s.carrier || 'not connected';
   $('carrier').className = s.carrier ? 'good' : '';
   for (const b of $('styles').children) b.classList.toggle('on', !s.blind && b.dataset.style === s.style);
   $('graph').classList.toggle('on', s.graph);

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/arena/client/scene"
 	"github.com/coeval-dev/coeval/games/arena/client/session"
+	"github.com/coeval-dev/coeval/host/entry"
 )
 
 // Options are what an App is made from.
@@ -58,6 +59,7 @@ type player struct {
 	asked    uint64
 	answer   scene.Answer
 	blind    scene.Blind
+	silence  entry.Silence
 	undone   string // what was taken back last
 }
 
@@ -131,6 +133,7 @@ func (a *App) update(to *draw.Surface, on Screen) {
 	}
 	a.view = a.play.View()
 	if a.net != nil {
+		a.view.Status = a.silence.Say(a.view.Status, dt, a.net.Numbers().Packets)
 		if style, ok := a.blind.Update(a.clock, a.net.Playing()); ok && style != a.net.Style() {
 			a.net.SetStyle(style)
 		}

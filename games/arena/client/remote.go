@@ -29,6 +29,8 @@ func (a *App) Stats() map[string]any {
 	if a.net != nil {
 		out["undone"] = a.undone
 		entry.Stats(out, a.net)
+	} else {
+		out["playing"], out["practice"] = a.view.World != nil, true
 	}
 	return out
 }

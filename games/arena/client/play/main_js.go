@@ -33,7 +33,7 @@ func main() {
 	app, err := client.New(o)
 	if err != nil {
 		entry.Fail(err)
-		return
+		select {} // the page shows why, and a program that ended would have it say something else
 	}
 	entry.Furnish()
 	screen := entry.OpenScreen(nil, func(s *entry.Screen) {

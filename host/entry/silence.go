@@ -1,4 +1,4 @@
-package hud
+package entry
 
 import "fmt"
 
@@ -13,6 +13,16 @@ const (
 	quiet = 0.7
 	long  = 3.0
 )
+
+// Say is what a player is told in a frame: what the session says of itself, unless nothing comes
+// from the server, and that is all there is to say.
+func (s *Silence) Say(status string, passed float64, packets uint64) string {
+	words := s.Watch(passed, packets)
+	if words != "" && (status == "" || status == "connecting" || status == "entering") {
+		return words
+	}
+	return status
+}
 
 // Watch counts while nothing comes, and says what to tell the player, or nothing. Time in which the
 // page itself was not given a frame does not count.
