@@ -69,7 +69,7 @@ events.onerror = () => { $('people').textContent = 'the program has stopped'; };
 
 const named = map => /[^\d]/.test(map ?? '') ? ` on ${map}` : ''; // a level may be a mere number
 function show(live) {
-  $('people').textContent = `· ${live.players} playing${live.away ? `, ${live.away} away` : ''}${named(live.map)}`;
+  $('people').textContent = `${live.players} playing${live.away ? `, ${live.away} away` : ''}${named(live.map)}`;
   if (!$('preset').options.length) {
     for (const p of live.presets) $('preset').add(new Option(p, p));
     $('preset').add(new Option('custom', 'custom'));
@@ -187,7 +187,7 @@ setInterval(() => {
   for (const id of ['graph', 'ghosts', 'blind']) $(id).hidden = s[id] === undefined; // not every client has them
   const means = s.blind ? 'Which of two styles you play is not told. Press 1, 2 or 3 when asked.' : styles[s.style] ?? '';
   if ($('style-means').textContent !== means) $('style-means').textContent = means;
-  $('rate').textContent = s.rate ? `· ${Math.round(s.rate)} frames a second` : '';
+  $('rate').textContent = s.rate ? `${Math.round(s.rate)} frames a second` : '';
   $('rate').className = s.rate && s.rate < 25 ? 'slow' : '';
   $('score').hidden = !s.score;
   $('score').textContent = s.score;

@@ -10,7 +10,7 @@ import (
 
 // Title is the rules with how the game is drawn and controlled.
 var Title = &game.Title{
-	Game: Game, About: "ships that shoot each other",
+	Game: Game, About: "ships that shoot each other", Players: 6, // bots, while one is alone
 	Screen: game.Screen{
 		Draw: show, Hint: "arrows or WASD fly, the pointer aims, space or a button fires",
 		Scores: game.Points(func(p *Ship) int { return p.Points }),
