@@ -29,6 +29,9 @@ type Quality struct {
 	InFlight int
 }
 
+// Silence is for how long no genuine packet of the peer has come, by the connection's own time.
+func (c *Conn) Silence() time.Duration { return c.m.now - c.lastHeard }
+
 // measure holds the measurements behind Quality.
 type measure struct {
 	smooth    time.Duration

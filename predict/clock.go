@@ -39,6 +39,7 @@ type Clock struct {
 	least float64    // the least of late, in seconds, or zero
 	loss  float64
 	hurry bool // the path has become shorter, and the lead is not yet
+	full  int  // reports in a row of commands that come as early as can be told, or more
 
 	leads [leadsKept]float64 // the lead at each of the last ticks
 }
@@ -47,6 +48,10 @@ const (
 	leadsKept = 256
 	// recent is how many reports tell how early commands come now.
 	recent = 20
+	// mostEarly is the most that reports tell, in quarters of a tick, and enoughFull how many of
+	// those in a row say that it is more.
+	mostEarly  = 127
+	enoughFull = 5
 	// hurryFor is for how many seconds, after a change of the path, reports are awaited that tell
 	// what the lead should be.
 	hurryFor = 1
@@ -183,6 +188,13 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 	if c.now < c.deaf {
 		return
 	}
+	if c.full++; early < mostEarly {
+		c.full = 0
+	}
+	if c.full >= enoughFull {
+		c.farAhead(server)
+		return
+	}
 	ticks := float64(early) / 4
 	// The command that this is about, as far as one can tell; the lead changes so slowly that its
 	// neighbours will do.
@@ -199,6 +211,17 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 		c.drift = 0
 	}
 	c.aim()
+}
+
+// farAhead shortens a lead that is so long that reports cannot tell by how much: the server stood
+// still, or its clock jumped. The snapshot and the round trip say where the lead should be, about.
+func (c *Clock) farAhead(server world.Tick) {
+	c.reports.drop(len(c.reports.at))
+	c.drift, c.hurry = 0, true
+	if c.target = min(c.target, c.leadFor(server)); c.target-c.lead < -max(c.rate, c.o.Jump) {
+		c.jumps++
+		c.set(c.target)
+	}
 }
 
 // Moved tells that commands go to another server from now on, to which the way may be longer. What

@@ -453,3 +453,45 @@ func BenchmarkClockReport(b *testing.B) {
 		c.Advance(now)
 	}
 }
+
+// TestClockFarAhead: reports tell no more than that commands come very early, as after a server
+// that stood still, and the lead is right within a few seconds all the same. A single such report
+// changes nothing.
+func TestClockFarAhead(t *testing.T) {
+	for _, stood := range []world.Tick{40, 90, 400} {
+		c := NewClock(ClockOptions{})
+		c.SetQuality(40*time.Millisecond, 0)
+		const tick = time.Second / 60
+		now := time.Duration(0)
+		server, lost := world.Tick(1000), world.Tick(0)
+		c.Start(now, server, 40*time.Millisecond)
+		early := func(command world.Tick) int {
+			return min(mostEarly, 4*(int(command)-int(server)-2))
+		}
+		run := func(seconds int) {
+			for i := range seconds * 60 {
+				now += tick
+				if lost > 0 {
+					lost--
+				} else if server++; i%3 == 0 {
+					c.Report(now, server, early(c.Advance(now)))
+				}
+				c.Advance(now)
+			}
+		}
+		run(5)
+		if a := c.Ahead(); a > 6 {
+			t.Fatalf("%.1f ahead to begin with", a)
+		}
+		lead := c.lead
+		c.Report(now, server+1, mostEarly)
+		if c.lead < lead-1 {
+			t.Errorf("one report moves the lead from %.1f to %.1f", lead, c.lead)
+		}
+		lost = stood
+		run(int(stood)/60 + 8)
+		if a := c.Ahead(); a > 8 || a < 2 {
+			t.Errorf("a server stood still for %d ticks: %.1f ahead after 8 s", stood, a)
+		}
+	}
+}

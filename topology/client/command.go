@@ -36,7 +36,10 @@ type commands struct {
 	repeats predict.Redundancy
 	pace    predict.Cadence
 	posted  world.Tick // the newest that was put into a packet
-	size    int        // bytes of the last packet with commands, about
+	server  world.Tick // of the newest snapshot, and when that came
+	told    time.Duration
+	least   time.Duration // the least round trip of late
+	size    int           // bytes of the last packet with commands, about
 }
 
 func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
@@ -57,10 +60,14 @@ func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
 }
 
 // begin starts with a new world.
-func (m *commands) begin() { m.sent, m.posted = 0, 0 }
+func (m *commands) begin() { m.sent, m.posted, m.server = 0, 0, 0 }
 
-// observe learns how the network does, with each snapshot.
-func (m *commands) observe(now time.Duration, q conn.Quality) {
+// observe learns how the network does, and how far the server is, with each snapshot.
+func (m *commands) observe(now time.Duration, server world.Tick, q conn.Quality) {
+	if server > m.server {
+		m.server, m.told = server, now
+	}
+	m.least = q.RoundTripMin
 	m.repeats.SetLoss(q.LossOut)
 	m.pace.Observe(now, q)
 }
@@ -116,41 +123,81 @@ func (c *Client) post() {
 		last, most = m.repeats.Commands(), maxRedundancy
 	}
 	last, most = min(last, maxRedundancy), min(most, maxRedundancy)
-	rate := c.game.Rate()
+	rate, newest := c.game.Rate(), c.reach()
+	if m.sent-newest > historyTicks-maxRedundancy {
+		c.postNone(newest)
+		return
+	}
 	idle := m.resting - max(rate/2, 2*most)
 	c.live = c.ways.Audience(c.live[:0])
 	for _, w := range c.live {
 		main := w == c.ways.Main()
 		switch {
 		case idle <= 0 && main && c.predicts():
-			c.postDue(w, last)
+			c.postDue(w, newest, last)
 		case idle <= 0 || !main:
-			c.postTo(w, last)
+			c.postTo(w, newest, last)
 		case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
-			c.postTo(w, 0)
+			c.postTo(w, newest, 0)
 		}
+	}
+}
+
+// How far into the future servers take commands, and for how long after the last word of one it is
+// thought to go on.
+const (
+	serversAhead = time.Second
+	goesOn       = 500 * time.Millisecond
+)
+
+// reach is the newest tick whose command the server takes by now, as far as one can tell, of those
+// for which there is one. A clock may be further ahead for a while: that of a client that was
+// starved, or whose path became shorter, or whose server stood still. What the player does is shown
+// all the same, and the commands wait here until it is their time.
+func (c *Client) reach() world.Tick {
+	m := &c.commands
+	if m.server == 0 || !c.predicts() || c.Conn() == nil {
+		return m.sent
+	}
+	passed := c.now - m.told - max(c.Conn().Silence()-goesOn, 0)
+	const guard = 2 // ticks
+	ahead := (max(passed, 0) + m.least/2 + serversAhead) / c.game.TickLength()
+	return min(m.sent, m.server+world.Tick(ahead)-guard)
+}
+
+// postNone is for commands that will not be known any more when it is their time. The player rests
+// as far as the server knows, and now and then the server is asked how early that came, by which
+// the clock is set right.
+func (c *Client) postNone(newest world.Tick) {
+	m := &c.commands
+	if w := c.ways.Main(); w != nil && newest >= m.posted+world.Tick(c.game.Rate()/10) {
+		c.postTo(w, newest, 0)
+		m.posted = newest
 	}
 }
 
 // postDue sends commands if there is room for a packet by now: the last few, and those that no
 // packet had room for.
-func (c *Client) postDue(w *ways.Way, last int) {
+func (c *Client) postDue(w *ways.Way, newest world.Tick, last int) {
 	m := &c.commands
+	if newest <= m.posted {
+		return // all that may go has gone
+	}
 	if !w.Alive() || !w.Conn().Due(c.now) || w.Conn().Budget(c.now) < m.size {
 		return
 	}
-	if m.posted > 0 && m.sent > m.posted {
-		last += int(min(m.sent-m.posted, maxRedundancy)) - 1
+	if m.posted > 0 {
+		last += int(min(newest-m.posted, maxRedundancy)) - 1
 	}
-	c.postTo(w, min(last, maxRedundancy))
-	m.posted = m.sent
+	c.postTo(w, newest, min(last, maxRedundancy))
+	m.posted = newest
 	// What package conn and the carrier add to it is less than 60 bytes.
 	m.size = len(c.scratch) + 60
 }
 
-// postTo sends the last few commands, oldest first, and what goes with them. None means that the
-// player rests.
-func (c *Client) postTo(w *ways.Way, last int) {
+// postTo sends the last few commands up to a tick, oldest first, and what goes with them. None means
+// that the player rests.
+func (c *Client) postTo(w *ways.Way, newest world.Tick, last int) {
 	m := &c.commands
 	if !w.Alive() {
 		return
@@ -160,11 +207,11 @@ func (c *Client) postTo(w *ways.Way, last int) {
 	}
 	m.images = m.images[:0]
 	for n := world.Tick(last); n > 0; n-- {
-		if m.sent >= n {
-			m.images = append(m.images, m.at(m.sent-n+1))
+		if newest >= n {
+			m.images = append(m.images, m.at(newest-n+1))
 		}
 	}
-	h := replica.CommandHeader{Tick: m.sent}
+	h := replica.CommandHeader{Tick: newest}
 	if c.predict.Style() == predict.HalfLife { // the server judges by what is shown of others
 		seen := max(0, c.predict.Seen())
 		h.Seen, h.SeenTick = true, world.Tick(seen)

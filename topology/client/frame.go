@@ -55,8 +55,14 @@ func (c *Client) plays() bool {
 // loop gives it what Due says.
 func (c *Client) Advance(target world.Tick, command Command) {
 	m := &c.commands
-	if !c.plays() || target <= m.sent {
-		return // the clock waits for the server
+	if !c.plays() {
+		return
+	}
+	if target <= m.sent { // the clock waits for the server
+		if m.posted > 0 && m.posted < m.sent && c.predicts() {
+			c.post()
+		}
+		return
 	}
 	me, p := c.Player(), c.predict
 	if m.sent == 0 || target-m.sent > mostAtOnce {

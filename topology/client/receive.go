@@ -221,7 +221,7 @@ func (c *Client) snapshot(s *replica.Snapshot) {
 		c.predict.SetQuality(q.RoundTrip, q.LossOut)
 		c.predict.SetLeast(q.RoundTripMin)
 		c.predict.SetJitter(q.Jitter)
-		c.commands.observe(c.now, q)
+		c.commands.observe(c.now, s.Tick, q)
 	}
 	if c.carried != nil && c.carried.update(c.now, c.predict.Truth(), s) {
 		c.carried = nil
