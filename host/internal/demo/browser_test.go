@@ -601,6 +601,10 @@ func (b *tab) answers(s *site) {
 		b.run("window.before = coeval.stats().snapshots")
 		b.until("the game goes on over "+preset,
 			"coeval.stats().playing && coeval.stats().snapshots > window.before + 2")
+		if far := 2 * oneServer(s).network.state().Latency; hosttest.Soak() && far > 0 {
+			b.until("the round trip is that of "+preset,
+				fmt.Sprintf("coeval.stats().roundTrip > %f", 0.9*far))
+		}
 		ticks, frames := math.Inf(1), math.Inf(1)
 		// A frame may come between key and tick. And a key is measured only if the fighter rests
 		// when a frame first sees it: a late correction may have moved it again.

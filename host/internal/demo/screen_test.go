@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -155,10 +156,13 @@ func (b *tab) types(s *site, me int) {
 		func() bool { return pawn(b.t, s, me).Pos.X > from.Pos.X+1 })
 	b.run("window.dispatchEvent(new Event('blur'))")
 	b.until("leaving the page lets go", "coeval.stats().frames > 0")
+	x, same := math.NaN(), 0
 	hosttest.WaitUntil(b.t, "it stands", func() bool {
-		x := pawn(b.t, s, me).Pos.X
-		time.Sleep(100 * time.Millisecond)
-		return pawn(b.t, s, me).Pos.X == x
+		now := pawn(b.t, s, me).Pos.X
+		if same++; now != x {
+			x, same = now, 0
+		}
+		return same >= 20
 	})
 	b.until("frames are counted", "coeval.stats().rate > 0 && coeval.stats().rate < 1000")
 	taps := pawn(b.t, s, me).Taps
