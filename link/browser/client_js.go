@@ -28,6 +28,9 @@ type Options struct {
 const (
 	// most is the largest datagram: what every path that carries QUIC takes.
 	most = 1150
+	// transportMost is what browsers say of WebTransport while they do not know the path. A link
+	// that may come to use it never sends more, or it could not change over.
+	transportMost = 1024
 	// backlog is how many bytes may wait in a WebSocket before more is refused.
 	backlog = 32 << 10
 	// inbox is how many datagrams wait to be received.
@@ -93,6 +96,9 @@ func Open(o Options) (*Client, error) {
 	c.choice = choice{open: c.open, shut: c.shut, use: none}
 	c.choice.able[byTransport] = o.WebTransport != "" && js.Global().Get("WebTransport").Truthy()
 	c.choice.able[bySocket] = o.WebSocket != ""
+	if c.choice.able[byTransport] {
+		c.max = transportMost
+	}
 	if !c.choice.able[byTransport] && !c.choice.able[bySocket] {
 		return nil, errors.New(
 			"browser: no way to the server: this browser lacks WebTransport, and there is no " +

@@ -586,6 +586,17 @@ func TestBrowserSocket(t *testing.T) {
 		b.number("coeval.stats().returns"))
 }
 
+// TestBrowserFarAway joins over a satellite: WebTransport takes so long to open that WebSocket
+// comes first, and is used as soon as it is there.
+func TestBrowserFarAway(t *testing.T) {
+	browse(t)
+	s := startDemo(t, func(d *flags) { d.level, d.preset = yardFile(t), "satellite" })
+	b := openTab(t, 320, 180)
+	b.play(s, "name=Ann")
+	b.until("plays by WebTransport", playing+" && coeval.stats().carrier === 'WebTransport'")
+	t.Logf("carrier opened %v times", b.number("coeval.stats().changes"))
+}
+
 // answers measures, on one preset after the other, how long it takes from a key to the first frame
 // that shows it.
 func (b *tab) answers(s *site) {
