@@ -48,6 +48,7 @@ func TestFilm(t *testing.T) {
 			"%s && %s.stats().playing && %s.stats().health > 0 && %s.stats().snapshots > 200", game,
 			game, game, game))
 	// so that more of it is in the picture
+	b.run("document.getElementById('unfold').click()")
 	b.run("document.getElementById('panel').style.zoom = 0.75")
 	b.run("window.before = " + game + ".stats().frames")
 	b.until("it is drawn so", game+".stats().frames > window.before + 10")
