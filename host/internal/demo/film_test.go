@@ -78,7 +78,7 @@ func TestFilm(t *testing.T) {
 const (
 	filmStep  = 90 * time.Millisecond // GIF counts in hundredths of a second
 	filmWidth = 640
-	filmBytes = 1_500_000
+	filmBytes = 1_450_000
 )
 
 // film takes pictures for a while, as many as the browser gives.

@@ -79,15 +79,73 @@ func TestScreen(t *testing.T) {
 	b.ready(s)
 	b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?name=Ann", s.listener.Addr())))
 	b.until("it plays", plays)
+	b.run(listens)
 	me := int(b.number("coeval.stats().player"))
 	b.draws()
+	b.hears()
 	b.types(s, me)
 	b.points(s, me)
 	b.talks(s)
 	b.touches(s, me)
 	b.pads(s, me)
 	b.shows()
-	b.breaks(s)
+	b.breaks(s, "KeyX", "the drawing is broken")
+	b.do(chromedp.Navigate(fmt.Sprintf("http://%s/play?name=Ann", s.listener.Addr())))
+	b.until("it plays again", plays)
+	b.breaks(s, "KeyC", "the controls are broken")
+}
+
+// listens has the page note what its audio graph is asked to play: of each source that is started
+// what it is, and what it goes through on its way to the loudspeaker.
+const listens = `
+	window.heard = [];
+	const to = new Map(), values = new Map();
+	const wrap = (object, name, before) => {
+		const old = object[name];
+		object[name] = function (...args) { before(this, ...args); return old.apply(this, args); };
+	};
+	wrap(AudioNode.prototype, 'connect', (node, next) => to.set(node, next));
+	wrap(AudioParam.prototype, 'setValueAtTime', (param, value) => {
+		if (!values.has(param)) values.set(param, value);
+	});
+	const note = node => {
+		const way = [];
+		for (let n = to.get(node); n; n = to.get(n)) way.push(n);
+		const found = kind => way.find(n => n instanceof kind);
+		heard.push({
+			wave: node.type ?? '', pitch: values.get(node.frequency ??
+				found(BiquadFilterNode)?.frequency) ?? 0,
+			seconds: node.buffer?.duration ?? 0, loop: !!node.loop,
+			volume: values.get(found(GainNode)?.gain) ?? 0,
+			pan: found(StereoPannerNode)?.pan.value ?? 0,
+			arrives: way.at(-1) === node.context.destination, state: node.context.state,
+		});
+	};
+	wrap(OscillatorNode.prototype, 'start', note);
+	wrap(AudioBufferSourceNode.prototype, 'start', note);
+	undefined`
+
+// hears taps a key at which the toy plays a tone, noise, samples and a file: the browser is asked
+// for each, as loud and as far to the side as the calls say.
+func (b *tab) hears() {
+	b.do(chromedp.MouseClickXY(320, 300)) // browsers are silent until someone does something
+	b.until("sound is on", "coevalScreen.sound.context?.state === 'running'")
+	want := map[string]string{
+		"a tone":  "h.wave === 'sine' && h.pitch === 440 && h.pan === -0.5 && h.volume === 0.5",
+		"noise":   "h.loop && h.pitch === 900 && h.pan === 0.5 && Math.abs(h.volume - 0.2) < 1e-6",
+		"samples": "Math.abs(h.seconds - 0.1) < 1e-3 && !h.loop && h.volume === 0.5 && !h.pan",
+		"a file":  "Math.abs(h.seconds - 0.05) < 1e-3 && !h.loop && h.volume === 0.5",
+	}
+	for what, is := range want {
+		// A file is read at the first call, and may come too late to be heard with it.
+		b.until("the toy plays "+what, fmt.Sprintf(`heard.some(h => %s && h.arrives) || (() => {
+			%s; setTimeout(() => { %s }, 60);
+			return false;
+		})()`, is, press("keydown", "KeyE"), press("keyup", "KeyE")))
+	}
+	if n := b.number("heard.filter(h => !h.arrives || h.state !== 'running').length"); n > 0 {
+		b.t.Errorf("%v of %s are not heard", n, b.text("JSON.stringify(heard)"))
+	}
 }
 
 // pixel is the color of a place of the toy's world on the canvas.
@@ -283,18 +341,18 @@ func (b *tab) shows() {
 	b.shot("graph")
 }
 
-// breaks has the game panic while it draws.
-func (b *tab) breaks(s *site) {
-	b.key("keydown", "KeyX")
+// breaks has the game panic while it draws, or makes commands.
+func (b *tab) breaks(s *site, key, words string) {
+	b.key("keydown", key)
 	b.until("the player is told",
-		"coeval.stats().failed === 'toy panicked: the drawing is broken'")
+		fmt.Sprintf("coeval.stats().failed === 'toy panicked: %s'", words))
 	hosttest.WaitUntil(b.t, "the server knows that the player has gone", func() bool {
 		return ask(b.t, s, func(srv *server.Server) int {
 			p := srv.Population()
 			return p.Players + p.Away
 		}) == 1
 	})
-	b.shot("broken")
+	b.shot("broken " + key)
 }
 
 // TestFrames prints how many frames a second each title reaches at 1280 by 720, drawn without a
