@@ -204,8 +204,8 @@ func TestModemAndBack(t *testing.T) {
 	if modem.tripMost > 475 || modem.aheadMost > 50 || modem.up < 10 || modem.down < 8 {
 		t.Errorf("on the modem: %v", modem)
 	}
-	// While both players lie dead there is nothing to tell: snapshots are rare, and acknowledgements
-	// go by themselves, which are more.
+	// While both players lie dead there is nothing to tell: snapshots are rare, and
+	// acknowledgements go by themselves, which are more.
 	if after.tripMost > before.tripMost+10 || after.ahead > min(before.ahead, 8)+3 ||
 		after.up < 0.95*before.up || after.down < 0.95*min(before.down, 20) {
 		t.Errorf("back on cable: %v, and before %v", after, before)

@@ -195,8 +195,8 @@ func (c *Client) postDue(w *ways.Way, newest world.Tick, last int) {
 	m.size = len(c.scratch) + 60
 }
 
-// postTo sends the last few commands up to a tick, oldest first, and what goes with them. None means
-// that the player rests.
+// postTo sends the last few commands up to a tick, oldest first, and what goes with them. None
+// means that the player rests.
 func (c *Client) postTo(w *ways.Way, newest world.Tick, last int) {
 	m := &c.commands
 	if !w.Alive() {

@@ -30,7 +30,7 @@ type shot struct {
 //
 //	go test -run TestFilm -film "$PWD/docs/demo.gif" ./host/internal/demo
 //
-// It plays for a while and keeps the six seconds in which the most happens. Make it on a machine
+// It plays for a while and keeps the five seconds in which the most happens. Make it on a machine
 // that has nothing else to do, or it is not smooth.
 func TestFilm(t *testing.T) {
 	if *film == "" {
@@ -41,7 +41,7 @@ func TestFilm(t *testing.T) {
 	b := openTab(t, 832, 468)
 	b.ready(s)
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() +
-		"/?mute&frugal&autopilot&name=you"))
+		"/?mute&fine&autopilot&name=you"))
 	game := "document.getElementById('game').contentWindow.coeval"
 	b.until("the game is on",
 		fmt.Sprintf(
@@ -56,8 +56,8 @@ func TestFilm(t *testing.T) {
 	t.Logf("%d pictures in %v, %.0f frames a second in the browser", len(shots),
 		shots[len(shots)-1].at.Round(time.Second), b.number(game+".stats().fps"))
 	frames := steady(t, shots, filmStep)
-	from := liveliest(frames, int(6*time.Second/filmStep))
-	frames = frames[from:min(from+int(6*time.Second/filmStep), len(frames))]
+	from := liveliest(frames, int(5*time.Second/filmStep))
+	frames = frames[from:min(from+int(5*time.Second/filmStep), len(frames))]
 	var data []byte
 	// the less there is to keep, the smaller
 	for slack := 6; slack == 6 || len(data) > filmBytes && slack < 24; slack += 2 {

@@ -8,7 +8,8 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 )
 
-// TestBrowserModem prints how a browser plays over WebTransport on a modem, for half a minute, and how soon all is as it should be when the network is good again:
+// TestBrowserModem prints how a browser plays over WebTransport on a modem, for half a minute, and
+// how soon all is as it should be when the network is good again:
 //
 //	COEVAL_SOAK=1 go test -run TestBrowserModem -v ./host/internal/demo
 func TestBrowserModem(t *testing.T) {
