@@ -24,15 +24,20 @@ const (
 
 // A door bounds what a tick does for newcomers. Each waits once, in the order in which they came.
 type door struct {
-	left    int // of what this tick may spend
-	waiting []entering
-	next    int // the first of those that still wait
+	left    int     // of what this tick may spend
+	waiting []*peer // whose first word, or whose word that they are ready, waits
+	next    int     // the first of those that still wait
 }
 
-// entering is someone whose first word, or whose word that they are ready, waits.
-type entering struct {
-	peer *peer
-	word wire.Message
+// wait has someone be the last. Those who went are forgotten when they are more than those who
+// wait, so that a line that is never empty takes no more than it is long.
+func (d *door) wait(p *peer) {
+	if d.next > len(d.waiting)/2 {
+		n := copy(d.waiting, d.waiting[d.next:])
+		clear(d.waiting[n:])
+		d.waiting, d.next = d.waiting[:n], 0
+	}
+	d.waiting = append(d.waiting, p)
 }
 
 // pay begins a step of someone who is connected, unless the tick has spent all it may.
@@ -45,18 +50,21 @@ func (d *door) pay(price int) bool {
 }
 
 // enter handles a word by which someone comes in, or has it wait. Who says more meanwhile does what
-// no client does.
+// no client does, unless the level has changed: then the word is about the next one, and waits in
+// the place of the first.
 func (s *Server) enter(p *peer, m *wire.Message) {
 	price := priceReady
 	if m.Kind == wire.Hello {
 		price = priceHello
 	}
 	switch {
+	case p.entering && p.word.Kind == wire.Ready && p.word.Epoch != m.Epoch:
+		p.word = *m
 	case p.entering:
 		s.offend(p, BadControl)
 	case s.door.next < len(s.door.waiting) || !s.door.pay(price):
-		p.entering = true
-		s.door.waiting = append(s.door.waiting, entering{p, *m})
+		p.entering, p.word = true, *m
+		s.door.wait(p)
 		s.stats.Waited++
 	default:
 		s.entered(p, m)
@@ -77,11 +85,11 @@ func (d *door) open() { d.left = min(d.left+doorTick, doorTick) }
 // admit lets those in who wait, as far as what the tick may spend lasts.
 func (d *door) admit(s *Server) {
 	for d.next < len(d.waiting) && d.left > doorKept {
-		e := &d.waiting[d.next]
-		p, m := e.peer, e.word
-		*e = entering{}
+		p := d.waiting[d.next]
+		m := p.word
+		d.waiting[d.next] = nil
 		d.next++
-		p.entering = false
+		p.entering, p.word = false, wire.Message{}
 		switch {
 		case m.Kind == wire.Hello && p.state == greeting && d.pay(priceHello),
 			m.Kind == wire.Ready && p.state == loading && m.Epoch == p.epoch && d.pay(priceReady):

@@ -321,3 +321,64 @@ func TestDoorPay(t *testing.T) {
 		d.open()
 	}
 }
+
+// TestDoorForgetsThoseWhoWent: what is kept of the line is what waits, however long there is always
+// somebody in it.
+func TestDoorForgetsThoseWhoWent(t *testing.T) {
+	l := newLine(t, 40)
+	l.loaded()
+	for i := 1; i <= 40; i++ {
+		l.ready(i)
+	}
+	most := 0
+	for range 600 {
+		l.tick()
+		for i := 1; i <= 40; i++ {
+			if p := l.peer(i); p.state == shown { // it begins anew, and is ready at once
+				l.say(i, wire.Message{Kind: wire.Again, Epoch: p.epoch})
+				l.say(i, wire.Message{Kind: wire.Ready, Epoch: p.epoch + 1})
+			}
+		}
+		most = max(most, cap(l.server.door.waiting))
+	}
+	if d := &l.server.door; d.next == len(d.waiting) {
+		t.Fatal("nobody waits any more, so nothing was tried")
+	}
+	if most > 4*40 {
+		t.Errorf("there was room for %d in a line of at most 40", most)
+	}
+}
+
+// TestDoorLevelChanges: where the level changes while someone waits to be let into it, they are
+// ready for the next one as soon as they say so. That is no offence, and they are let in.
+func TestDoorLevelChanges(t *testing.T) {
+	l := newLine(t, 160)
+	for i := 1; i <= 10; i++ {
+		l.hello(i)
+	}
+	l.settle()
+	for i := 11; i <= 160; i++ {
+		l.hello(i)
+	}
+	for i := 1; i <= 10; i++ {
+		l.ready(i)
+	}
+	l.tick()
+	must(t, l.server.Change(Level{Name: "next", Seed: 9}))
+	l.tick()
+	for i := 1; i <= 10; i++ {
+		if !l.peer(i).entering {
+			t.Fatalf("%d did not wait when the level changed", i)
+		}
+		l.ready(i)
+	}
+	l.settle()
+	if n := l.server.Stats().Offences[BadControl]; n > 0 {
+		t.Errorf("%d offences of clients that did what they should", n)
+	}
+	for i := 1; i <= 10; i++ {
+		if p := l.peer(i); p.state != shown {
+			t.Errorf("%d is not let in", i)
+		}
+	}
+}

@@ -14,16 +14,16 @@ import (
 
 // A peer is one connection to a server, from its first word to its last.
 type peer struct {
-	server *Server
-	port   *port
-	conn   *conn.Conn
-	seat   *Seat // nil until it has said who it is
-	state  peerState
-	since  time.Duration  // in that state
-	from   netip.AddrPort // the real address, when it connected
-	// entering says that the door keeps a word of it
-	entering bool
-	names    uint64 // up to where it was told of the roster
+	server   *Server
+	port     *port
+	conn     *conn.Conn
+	seat     *Seat // nil until it has said who it is
+	state    peerState
+	since    time.Duration  // in that state
+	from     netip.AddrPort // the real address, when it connected
+	entering bool           // it waits at the door,
+	word     wire.Message   // with this word
+	names    uint64         // up to where it was told of the roster
 	conduct
 	showing
 	intake
