@@ -106,8 +106,25 @@ func TestServePage(t *testing.T) {
 			t.Errorf("%s %s %q: %d %.120s", x.method, x.path, x.headers, code, text)
 		}
 	}
+	r, err := http.NewRequestWithContext(t.Context(), "POST", at+"/token", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for origin, may := range map[string]string{
+		at: "", "https://play.example.org": "https://play.example.org", evil: "",
+	} {
+		r.Header.Set("Origin", origin)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != may {
+			t.Errorf("a page of %s may read it: %q", origin, got)
+		}
+	}
 	_, metrics := get(t, at+"/metrics")
-	for _, why := range []string{`"other_pages"} 3`, `"origin"} 1`} {
+	for _, why := range []string{`"other_pages"} 3`, `"origin"} 2`} {
 		if !strings.Contains(metrics, why) {
 			t.Errorf("the refusals have no %s", why)
 		}

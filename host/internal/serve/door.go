@@ -127,8 +127,8 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if !d.Origin(r) {
 		d.refuse(w, "origin", "pages from elsewhere get no token here", http.StatusForbidden)
 		return
-	} else if from := r.Header.Get("Origin"); from != "" {
-		w.Header().Set("Access-Control-Allow-Origin", from)
+	} else if from := r.Header.Get("Origin"); from != "" && !strings.HasSuffix(from, "://"+r.Host) {
+		w.Header().Set("Access-Control-Allow-Origin", from) // one that was named
 		w.Header().Set("Vary", "Origin")
 	}
 	brought, brings := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
