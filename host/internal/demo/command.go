@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -69,7 +70,7 @@ const example = `  {program} demo
   {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
 
 // usualBots stands for as many bots as suit the game.
-const usualBots = -1
+const usualBots = math.MinInt32
 
 // flags are what the command line says.
 type flags struct {
