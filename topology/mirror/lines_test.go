@@ -344,6 +344,9 @@ func oneWay(i uint64) lines {
 
 // TestCutsThatFailed are those of the cases above that failed once, each for a reason of its own.
 func TestCutsThatFailed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulated network is one goroutine")
+	}
 	for _, i := range []uint64{
 		10168, // who asks for a packet and hears nothing kept others from being answered
 		10864, // what a leader held back for an attempt that it gave up was held back for good
