@@ -135,6 +135,7 @@ const (
 	heard = "(" + frame + ".written ?? '')"
 	hears = "{ const w = " + frame + `, p = w.CanvasRenderingContext2D.prototype, f = p.fillText;
 		w.written = '';
+		w.coevalScreen.replayer.texts.clear(); // what is kept as a bitmap is not written again
 		p.fillText = function(t, ...rest) { w.written += t + '|'; f.call(this, t, ...rest); } }`
 	sits = frame + ".coeval?.stats().playing && " + frame + ".coeval.stats().player"
 )
