@@ -237,8 +237,8 @@ func BenchmarkServerChallenge(b *testing.B) {
 	}
 }
 
-// What takes a power of two is put so that the same lines of all connections compete for the same few
-// places of a processor's cache: with 2,048 bytes a flush took twice as long as with 1,792.
+// What takes a power of two is put so that the same lines of all connections compete for the same
+// few places of a processor's cache: with 2,048 bytes a flush took twice as long as with 1,792.
 func TestSizeOfConn(t *testing.T) {
 	const most = 1792 // what the allocator gives for a little less, and no power of two
 	if n := unsafe.Sizeof(Conn{}); n > most {

@@ -50,7 +50,8 @@ func TestShareOfSource(t *testing.T) {
 			return netip.AddrPortFrom(c.from, uint16(1024+i))
 		}))
 		if out := server.Flush(s.now, nil); len(out) != c.answers {
-			t.Errorf("%d requests of %v have %d answers, want %d", many, c.from, len(out), c.answers)
+			t.Errorf("%d requests of %v have %d answers, want %d", many, c.from, len(out),
+				c.answers)
 		}
 	}
 }

@@ -127,7 +127,8 @@ func (m *Membership) why(id member.ID) crimp.Reason {
 // successor is who should lead after this mirror, or zero if nobody can.
 func (m *Membership) successor(d *council.Decree) member.ID {
 	for _, id := range d.Voters {
-		if id != m.self && d.MayLead(id) && !m.Leaves(id) && m.council.Silent(id) < m.opt.Silence/2 {
+		if id != m.self && d.MayLead(id) && !m.Leaves(id) &&
+			m.council.Silent(id) < m.opt.Silence/2 {
 			return id
 		}
 	}

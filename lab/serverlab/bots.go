@@ -102,7 +102,8 @@ func newBot(g *lab.Subject, s *spec, strategy replica.Strategy, i int) (*bot, er
 	b := &bot{think: g.NewBot(s.Seed + uint64(i))}
 	b.client, err = client.New(client.Options{
 		Title: g.Title, Strategy: strategy, Style: predict.None, Link: l, Token: tok,
-		Conn: s.connOptions(), ConnectTimeout: s.joinTime(), Return: -1, Name: fmt.Sprintf("bot %d", i+1),
+		Conn: s.connOptions(), ConnectTimeout: s.joinTime(), Return: -1,
+		Name: fmt.Sprintf("bot %d", i+1),
 	})
 	if err != nil {
 		_ = l.Close()

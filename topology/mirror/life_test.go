@@ -43,7 +43,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// few is the first seeds, fewer of them where a simulated network, which is one goroutine, is raced.
+// few is the first seeds, fewer of them where a simulated network, which is one goroutine, is
+// raced.
 func few(n uint64) iter.Seq[uint64] {
 	if testing.Short() {
 		n = (n + 5) / 6

@@ -44,7 +44,7 @@ const (
 	LineUp      // it is reached directly again
 	Equivocated // a mirror has told different things to different mirrors, by its own signatures
 	Disputed    // a mirror has signed something else than what came of it here
-	Kept        // this mirror was to join anew and is the last with a world: it goes on with its own
+	Kept        // this mirror was to join anew, is the last with a world, and goes on with it
 )
 
 var newsNames = [...]string{

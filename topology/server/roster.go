@@ -13,7 +13,7 @@ import (
 // A roster is what players call themselves, as clients are told. It is looked over with the other
 // things that can wait, and each client is told what has changed since it was told the last time, a
 // message at once. So a player that comes, goes or has another name costs each client some bytes,
-// and a crowd that comes at once does not flood anyone. A tick tells so few that it does not notice.
+// and a crowd that comes at once does not flood anyone. A tick tells a few.
 type roster struct {
 	told    []told   // by player
 	version uint64   // of the newest

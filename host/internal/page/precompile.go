@@ -11,8 +11,8 @@ import (
 )
 
 // Precompile compiles a program of one title, which is in a folder, for this machine and for the
-// browser side by side, and keeps both: go run and its demo then start at once. Show is told how far
-// it is.
+// browser side by side, and keeps both: go run and its demo then start at once. Show is told how
+// far it is.
 func Precompile(ctx context.Context, program, dir string,
 	show func(part float64, what string)) error {
 	src := Source{program: program, dir: dir}
