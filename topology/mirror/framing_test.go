@@ -105,6 +105,9 @@ func framed(n *netsim.Net, how framing, mirrors int, road netsim.Conditions, cut
 	for i, s := range f.machines {
 		if i != bad {
 			most := stillMost
+			if i == victim {
+				most += joinWhile
+			}
 			if cut && i == victim {
 				most += joinOver
 			}
@@ -121,6 +124,9 @@ func framed(n *netsim.Net, how framing, mirrors int, road netsim.Conditions, cut
 // agreeWithin is within what time honest mirrors settle the same worlds again that a liar has come
 // between.
 const agreeWithin = 3 * time.Second
+
+// joinWhile is what it takes longer to join anew while an überserver that lies is put out.
+const joinWhile = 3 * time.Second
 
 // joinOver is what it takes longer to join anew where the line to the überserver may be cut.
 const joinOver = 9 * time.Second
