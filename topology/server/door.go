@@ -18,8 +18,8 @@ const (
 	// doorTick is what a tick spends. The last step that begins may cost more than is left; that
 	// is missing in the next tick. The dearest is an Exchange of six clients. doorKept is kept
 	// for exchanges, so that those who are connected cannot keep others out.
-	doorTick = 1000
-	doorKept = 300
+	doorTick = 800
+	doorKept = 240
 )
 
 // A door bounds what a tick does for newcomers. Each waits once, in the order in which they came.
