@@ -17,7 +17,7 @@ import (
 // What is done for strangers between two flushes.
 const (
 	maxChallenges = 2048 // requests that are answered
-	maxResponses  = 32   // tokens that are opened, for addresses that are proven
+	maxResponses  = 32   // tokens that are opened at once, for addresses that are proven
 	keptResponses = 512  // and that wait for it
 	// Of those, how many may come from one address, or from the few that share its row.
 	requestShare  = 8

@@ -33,13 +33,31 @@ type served struct {
 	lines     func() []map[string]any
 }
 
+// heard keeps what several goroutines of a program say.
+type heard struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buf.Write(b)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buf.String()
+}
+
 // serveIn runs coeval serve until it says that it serves.
 func serveIn(t *testing.T, args ...string) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	code := make(chan int, 1)
-	var said bytes.Buffer
+	var said heard
 	go func() {
 		code <- run(ctx,
 			append([]string{"serve", "--listen", "127.0.0.1:0", "--log", "json"}, args...), &said,
