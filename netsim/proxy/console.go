@@ -18,6 +18,7 @@ func Console(ctx context.Context, p *Proxy, in io.Reader, out io.Writer, asJSON 
 	every time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	last := p.Report() // before it runs, or what came first would not be told
 	failed := make(chan error, 1)
 	go func() { failed <- p.Run(ctx) }()
 	typed := make(chan string)
@@ -36,7 +37,6 @@ func Console(ctx context.Context, p *Proxy, in io.Reader, out io.Writer, asJSON 
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	last := p.Report()
 	for {
 		select {
 		case err := <-failed:
