@@ -45,7 +45,7 @@ func (p *peer) both() time.Duration { return min(p.heard, p.echo) }
 // not heard this one.
 func (c *Council) Absent() (list []member.ID) {
 	c.others(true, func(id member.ID, _ *peer) {
-		if !c.present(id) && (c.decree.Votes(c.opt.ID) || c.decree.Votes(id)) {
+		if !c.counts(id) && (c.decree.Votes(c.opt.ID) || c.decree.Votes(id)) {
 			list = member.Insert(list, id)
 		}
 	})

@@ -65,10 +65,20 @@ func (c *Council) present(id member.ID) bool {
 
 // Quorum reports whether enough voters to decide anything were heard of late. Without,
 // this member may be cut off, and the others may have decided to go on without it; as it
-// seems when a decree that lacks it waits here to be put in force.
+// seems when a decree that lacks it waits here to be put in force. A leader gives up a little
+// before the others can have given it up: what they say of when they heard it took a while to get
+// here.
 func (c *Council) Quorum() bool {
-	return !c.dismissed && c.decree.Quorum(c.present) &&
+	return !c.dismissed && c.decree.Quorum(c.counts) &&
 		!c.held.excludes(c.opt.ID)
+}
+
+// counts reports whether a member is there. For a leader it must have been heard so lately, and have
+// heard this one, that it does not miss this one yet, however long its word was on its way: up to
+// an eighth of Silence.
+func (c *Council) counts(id member.ID) bool {
+	return c.present(id) && (id == c.opt.ID || !c.Leads() ||
+		c.now-c.peers[id].both() < c.opt.Silence-c.opt.Silence/8)
 }
 
 // leaderThere reports whether the leader is heard, and hears a quorum.
