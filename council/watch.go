@@ -73,9 +73,9 @@ func (c *Council) Quorum() bool {
 		!c.held.excludes(c.opt.ID)
 }
 
-// counts reports whether a member is there. For a leader it must have been heard so lately, and have
-// heard this one, that it does not miss this one yet, however long its word was on its way: up to
-// an eighth of Silence.
+// counts reports whether a member is there. For a leader it must have been heard so lately, and
+// have heard this one, that it does not miss this one yet, however long its word was on its way: up
+// to an eighth of Silence.
 func (c *Council) counts(id member.ID) bool {
 	return c.present(id) && (id == c.opt.ID || !c.Leads() ||
 		c.now-c.peers[id].both() < c.opt.Silence-c.opt.Silence/8)

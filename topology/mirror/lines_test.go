@@ -350,7 +350,7 @@ func TestCutsThatFailed(t *testing.T) {
 	for _, i := range []uint64{
 		10168, // who asks for a packet and hears nothing kept others from being answered
 		10864, // what a leader held back for an attempt that it gave up was held back for good
-		18856, // a leader took its word to have arrived later than it had, and acted beside the next
+		18856, // a leader thought that it was heard for longer than it was, beside the next one
 	} {
 		if err := cutCase(netsim.New(netsim.Options{Seed: i + 1}), oneWay(i), line); err != nil {
 			t.Errorf("case %d: %v", i, err)
