@@ -111,16 +111,7 @@ func serveIn(t *testing.T, args ...string) *served {
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return askServer(t, http.MethodGet, url)
 }
 
 // botsAt lets bots play at a server until all of them do, and for some ticks more.

@@ -157,6 +157,26 @@ func (b *tab) finger(kind string) {
 		`cancelable: true})) }`, frame, kind))
 }
 
+// starts starts a program. End ends it, and sees that it ends well.
+func starts(t *testing.T, cmd *exec.Cmd) (says *said, end func()) {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	says = listen(out)
+	return says, func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, says.all())
+		}
+	}
+}
+
 // serves runs the game for others with a page, and plays it in a browser by the link that it
 // prints, as a phone does, and by one with a token of a backend.
 func (a *author) serves(program string, cache []string) {
@@ -171,20 +191,8 @@ func (a *author) serves(program string, cache []string) {
 	}
 	cmd := a.command(program, "serve", "--page", "--listen", "127.0.0.1:0", "--key", key, "--open")
 	cmd.Env = append(cmd.Env, cache...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	says := listen(out)
-	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, says.all())
-		}
-	}()
+	says, end := starts(t, cmd)
+	defer end()
 	at := says.await(t, "play in a browser at ", 0)
 	b := openTab(t, 360, 640)
 	b.do(chromedp.Navigate(at + "?mute")) // before the game is there
@@ -217,21 +225,8 @@ func TestANewGameIsPlayedWhileItIsMade(t *testing.T) {
 	cmd := a.command(program, "demo", "--watch", "--port", "0", "--no-open", "--bots", "2")
 	cache := hosttest.OwnCache(t)
 	cmd.Env = append(cmd.Env, cache...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	says := listen(out)
-	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, says.all())
-		}
-	}()
+	says, end := starts(t, cmd)
+	defer end()
 	at := strings.Fields(says.await(t, "the game is at ", 0))[0]
 	var tested sync.WaitGroup // meanwhile
 	tested.Go(func() { a.try("go", "vet", "./...") })
