@@ -342,6 +342,18 @@ func (s *Sync) misuse(p unsafe.Pointer, kind Kind, detail string) {
 	s.fail(p, kind, ErrUse, detail)
 }
 
+// Refuse ends reading with an error, if there is one: for what reads a value and then finds that
+// nobody can have written it. While writing it does nothing.
+func (s *Sync) Refuse(err error) {
+	if err == nil || !s.Reading() || s.err != nil {
+		return
+	}
+	s.err = err
+	if s.mode == reading || s.mode == tracingRead {
+		s.r.refuse(err.Error())
+	}
+}
+
 func (s *Sync) fail(p unsafe.Pointer, kind Kind, err error, detail string) {
 	if s.err != nil {
 		return

@@ -97,6 +97,9 @@ func (l *eventLog) write(data []byte, v bits.Syncer) ([]byte, int, bool) {
 // log adds an event, as good until the next one is added.
 func (l *eventLog) log(e world.Emitted, v bits.Syncer, standing Standing,
 	count uint64) (*loggedEvent, bool) {
+	if l.kinds[e.Kind].delivery == world.Outside {
+		return nil, false // it is no player's business
+	}
 	data, n, ok := l.write(l.data, v)
 	if !ok {
 		return nil, false

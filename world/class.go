@@ -64,6 +64,7 @@ type ClassInfo struct {
 	deep    bool     // has slices, maps or pointers
 	derives bool
 	steps   bool
+	rewind  *Rewinding // nil if it cannot be
 	kind    kind
 }
 
@@ -108,6 +109,7 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error
 	if err := methods(reflect.TypeFor[P](),
 		method{"Step", reflect.TypeFor[Stepper]()},
 		method{"Derive", reflect.TypeFor[Deriver]()},
+		method{"Rewind", rewinderType},
 		method{"CopyFrom", reflect.TypeFor[Copier[T]]()}); err != nil {
 		return fail(err)
 	}
@@ -134,6 +136,9 @@ func declareClass[T any, P Synced[T]](g *Game, state bool, o ClassOptions) error
 				shape.deepPath, shape.deepKind, c.typ.Name()))
 	}
 	c.kind = &kindOf[T]{syncs: func(v *T) bits.Syncer { return P(v) }}
+	if err := c.declareRewind(g); err != nil {
+		return fail(err)
+	}
 	g.classes = append(g.classes, c)
 	return nil
 }

@@ -24,6 +24,7 @@ func (w Host) CopyFrom(from *World) error {
 		t.copyFrom(from.events[i])
 	}
 	w.order = append(w.order[:0], from.order...)
+	w.memory.copyFrom(&from.memory)
 	w.enter(None)
 	w.err = nil
 	w.SetDevelop(w.settings.Develop)
@@ -34,6 +35,7 @@ func (w Host) CopyFrom(from *World) error {
 func (w *World) copyPlayers(from *World) {
 	w.present = append(w.present[:0], from.present...)
 	w.repeated = append(w.repeated[:0], from.repeated...)
+	w.sights = append(w.sights[:0], from.sights...)
 	if w.commands != nil {
 		w.commands.copyFrom(from.commands)
 	}
@@ -55,7 +57,7 @@ func (w Host) Clone() *World {
 // Size is how many bytes of entities CopyFrom copies: for measuring, and for deciding how many past
 // worlds to keep.
 func (w Host) Size() int {
-	n := 0
+	n := w.memory.size()
 	for _, t := range w.tables {
 		for pg := range t.pages {
 			n += len(pg.slots)*int(t.size+unsafe.Sizeof(slot{})) + 4*len(pg.images)

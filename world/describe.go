@@ -31,6 +31,7 @@ func (g *Game) describe() string {
 		for i := range c.server {
 			d.entry("server-only field "+plainly(c.server[i].path), c.server[i].kind.String())
 		}
+		c.describeRewind(d)
 	}
 	if c := g.commands; c != nil {
 		d.head("commands", "")
@@ -54,6 +55,13 @@ func (g *Game) describe() string {
 			d.entry("life", strconv.FormatUint(uint64(e.life), 10)+" ticks")
 		}
 		d.fields(e.layout.Schema())
+	}
+	for _, i := range g.inputs {
+		d.head(i.source.String(), i.name)
+		d.entry("limit", strconv.Itoa(i.limit))
+		if i.layout != nil {
+			d.fields(i.layout.Schema())
+		}
 	}
 	return d.String()
 }

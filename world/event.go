@@ -27,13 +27,16 @@ const (
 	// Everyone is for events that all players hear of once, whatever they see and whatever the
 	// event is about: a kill, a line of chat, the end of a round. They should tell of no place.
 	Everyone
+	// Outside is for what a game asks of whoever runs it, such as a player's record in a store. It
+	// reaches no player, and clients do not predict it. What comes of it is an Answer.
+	Outside
 )
 
 func (d Delivery) String() string {
-	if d > Everyone {
+	if d > Outside {
 		return fmt.Sprintf("delivery %d", uint8(d))
 	}
-	return [...]string{"reliable", "saved", "unreliable", "everyone"}[d]
+	return [...]string{"reliable", "saved", "unreliable", "everyone", "outside"}[d]
 }
 
 // EventOptions say how a kind of event is treated.
@@ -70,7 +73,7 @@ func Event[E any, P Synced[E]](options ...EventOptions) Declaration {
 						other.name))
 			}
 		}
-		if o.Delivery > Everyone || e.limit < 1 || len(g.events) == 1<<16 {
+		if o.Delivery > Outside || e.limit < 1 || len(g.events) == 1<<16 {
 			return fail(errors.New("its options make no sense; look at world.EventOptions"))
 		}
 		var err error
@@ -230,6 +233,9 @@ func Emit[E any](w *World, about ID, e E) {
 		}
 		if w.outside("Emit", t.info.name) {
 			return
+		}
+		if t.info.delivery == Outside && w.settings.Partial {
+			return // it is asked once, by who decides
 		}
 		r := Emitted{
 			Name: Name{By: w.me, Tick: w.tick, Ordinal: uint16(w.emits)}, About: about,

@@ -27,6 +27,8 @@ type Game struct {
 	join     func(*World, Player)
 	leave    func(*World, Player)
 	hooks    []string // which of the three are given
+	rewinds  Tick     // how many ticks are remembered; 0 if nothing can be rewound
+	inputs   []*InputInfo
 	hash     uint64
 }
 
@@ -59,6 +61,7 @@ func (g *Game) prepare() {
 		if g.rate == 0 {
 			g.rate = 60
 		}
+		g.rewindable()
 		h := newHasher(1)
 		h.text(g.describe())
 		g.hash = h.sum()

@@ -38,6 +38,7 @@ func (w *World) Hash() uint64 {
 			h.numbers(w.packed(w.game.events[k].layout, t.syncer(i, true)))
 		}
 	}
+	w.hashMemory(&h)
 	return h.sum()
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 )
 
-// Inputs are all that comes into a world from outside for one tick: who joins, who leaves, and what
-// players command. From the same world and the same inputs comes the same world. They can be
+// Inputs are all that comes into a world from outside for one tick: who joins, who leaves, what
+// players command and were shown, and what the game has declared beside that: knobs, answers,
+// messages and content. From the same world and the same inputs comes the same world. They can be
 // written and read by their Sync method, kept, and used again.
 type Inputs struct {
 	game    *Game
@@ -17,6 +18,8 @@ type Inputs struct {
 	leaves  []Player
 	players []Player // who has a command, with the commands in a row of the same length
 	row     commandTable
+	sights  []Sight // what was shown with the commands, of the same length or empty
+	told    []told  // in order
 	sync    bits.Sync
 }
 
@@ -33,6 +36,9 @@ func (g *Game) NewInputs() *Inputs {
 // Reset empties the inputs, for use in another tick.
 func (in *Inputs) Reset() {
 	in.joins, in.leaves, in.players = in.joins[:0], in.leaves[:0], in.players[:0]
+	in.sights = in.sights[:0]
+	clear(in.told)
+	in.told = in.told[:0]
 	if in.row != nil {
 		in.row.resize(0)
 	}
@@ -46,6 +52,8 @@ func (in *Inputs) CopyFrom(from *Inputs) error {
 	in.joins = append(in.joins[:0], from.joins...)
 	in.leaves = append(in.leaves[:0], from.leaves...)
 	in.players = append(in.players[:0], from.players...)
+	in.sights = append(in.sights[:0], from.sights...)
+	in.told = append(in.told[:0], from.told...) // what was told is never changed
 	if in.row != nil {
 		in.row.copyFrom(from.row)
 	}
@@ -102,12 +110,15 @@ func Given[C any](in *Inputs, p Player) (c C, ok bool) {
 	if !ok {
 		return c, false
 	}
-	i, found := slices.BinarySearch(in.players, p)
+	i, found := in.find(p)
 	if !found {
 		return c, false
 	}
 	return t.row[i], true
 }
+
+// find is where a player's command stands.
+func (in *Inputs) find(p Player) (int, bool) { return slices.BinarySearch(in.players, p) }
 
 var (
 	errNobody = errors.New(
@@ -120,10 +131,13 @@ func (in *Inputs) need(p Player) int {
 	if p == Nobody {
 		return -1
 	}
-	i, found := slices.BinarySearch(in.players, p)
+	i, found := in.find(p)
 	if !found {
 		in.players = slices.Insert(in.players, i, p)
 		in.row.insert(i)
+		if len(in.sights) > 0 {
+			in.sights = slices.Insert(in.sights, i, Sight{})
+		}
 	}
 	return i
 }
@@ -131,7 +145,7 @@ func (in *Inputs) need(p Player) int {
 // Command gives a player's command to be written, or nil if there is none: for programs that do not
 // know its type.
 func (in *Inputs) Command(p Player) bits.Syncer {
-	i, found := slices.BinarySearch(in.players, p)
+	i, found := in.find(p)
 	if !found {
 		return nil
 	}
@@ -180,7 +194,7 @@ func (in *Inputs) Image(p Player, image []int32) bool {
 // Repeat makes a player's command what is left of it when the next one is missing and it is used
 // again: its levels, without its edges. It says whether there is one.
 func (in *Inputs) Repeat(p Player) bool {
-	i, found := slices.BinarySearch(in.players, p)
+	i, found := in.find(p)
 	if found {
 		in.row.repeat(i)
 	}
@@ -192,6 +206,9 @@ func (in *Inputs) drop(i int) {
 		in.row.set(j, in.row, j+1)
 	}
 	in.players = slices.Delete(in.players, i, i+1)
+	if len(in.sights) > 0 {
+		in.sights = slices.Delete(in.sights, i, i+1)
+	}
 	in.row.resize(len(in.players))
 }
 
@@ -199,6 +216,7 @@ func (in *Inputs) drop(i int) {
 func (in *Inputs) Sync(s *bits.Sync) {
 	in.joins = syncPlayers(s, in.joins)
 	in.leaves = syncPlayers(s, in.leaves)
+	in.syncTold(s)
 	if in.row == nil {
 		return
 	}
@@ -210,8 +228,30 @@ func (in *Inputs) Sync(s *bits.Sync) {
 	for i := range in.players {
 		in.row.syncer(i).Sync(s)
 	}
+	in.syncSights(s)
 	if s.Err() != nil && s.Reading() {
 		in.Reset()
+	}
+}
+
+// syncSights takes what was shown with the commands, in a game that rewinds.
+func (in *Inputs) syncSights(s *bits.Sync) {
+	if in.game.rewinds == 0 {
+		return
+	}
+	if some := len(in.sights) > 0; !s.Bool(&some) {
+		in.sights = in.sights[:0]
+		return
+	}
+	if s.Reading() {
+		in.sights = slices.Grow(in.sights[:0], len(in.players))[:len(in.players)]
+		clear(in.sights)
+	}
+	for i := range in.sights {
+		in.sights[i].sync(s)
+		if s.Reading() && in.sights[i] != (Sight{}) {
+			s.Refuse(in.game.checkSight(&in.sights[i]))
+		}
 	}
 }
 
@@ -259,6 +299,7 @@ func (w *World) admit(in *Inputs) {
 		for _, p := range in.joins {
 			w.join(p)
 		}
+		w.hear(in)
 		for i, p := range in.players {
 			if w.settings.Partial {
 				w.join(p) // who commands is there, though no one saw him come
@@ -266,6 +307,9 @@ func (w *World) admit(in *Inputs) {
 			if int(p) < len(w.present) && w.present[p] {
 				w.commands.set(int(p), in.row, i)
 				w.repeated[p] = false
+				if len(w.sights) > 0 {
+					w.sights[p] = in.sightAt(i)
+				}
 			}
 		}
 	}
@@ -277,6 +321,14 @@ func (w *World) admit(in *Inputs) {
 			w.commands.repeat(p)
 		}
 	}
+}
+
+// sightAt is what was shown with a command.
+func (in *Inputs) sightAt(i int) Sight {
+	if len(in.sights) == 0 {
+		return Sight{}
+	}
+	return in.sights[i]
 }
 
 func (w *World) join(p Player) {
@@ -297,6 +349,7 @@ func (w *World) admitOne(p Player) {
 		w.repeated = append(w.repeated, false)
 	}
 	w.present[p] = true
+	w.needSights()
 	if w.commands != nil {
 		w.commands.resize(len(w.present))
 	}
@@ -318,6 +371,9 @@ func (w *World) leave(p Player) {
 		}
 	}
 	w.present[p], w.repeated[p] = false, false
+	if len(w.sights) > 0 {
+		w.sights[p] = Sight{}
+	}
 	if w.commands != nil {
 		w.commands.wipe(int(p))
 	}
@@ -326,6 +382,7 @@ func (w *World) leave(p Player) {
 		n--
 	}
 	w.present, w.repeated = w.present[:n], w.repeated[:n]
+	w.needSights()
 	if w.commands != nil {
 		w.commands.resize(n)
 	}

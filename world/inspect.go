@@ -126,7 +126,7 @@ func Differ(a, b *World) *Difference {
 			fmt.Sprintf("hash %016x", b.Host().HashClass(i))
 		return d
 	}
-	d.Field = "seeds, players, commands or saved events"
+	d.Field = "seeds, players, commands, sights, saved events or where things were"
 	d.A, d.B = fmt.Sprintf("hash %016x", a.Hash()), fmt.Sprintf("hash %016x", b.Hash())
 	return d
 }

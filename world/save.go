@@ -153,6 +153,7 @@ func (a *archive) world(w *World) {
 		a.table(w, t)
 	}
 	a.events(w)
+	a.past(w)
 }
 
 func (a *archive) players(w *World) {

@@ -34,6 +34,7 @@ func (w Host) Step(in *Inputs) error {
 
 func (w *World) begin() {
 	w.silence()
+	w.claims = w.claims[:0]
 	for _, t := range w.tables {
 		t.begin()
 	}
@@ -53,6 +54,7 @@ func (w *World) finish() {
 	for _, t := range w.tables {
 		t.quantise(w)
 	}
+	w.remember()
 	w.busy = false
 }
 

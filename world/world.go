@@ -23,6 +23,8 @@ type World struct {
 	present  []bool // by player
 	repeated []bool
 	commands commandTable
+	sights   []Sight // by player, in a game that rewinds: what was shown with the command
+	memory   memory  // where things were
 
 	events []eventTable // by number of kind
 	order  []eventRef   // of this tick, in the order in which they were emitted
@@ -35,6 +37,11 @@ type World struct {
 	drawn, guarded bool
 
 	locals *Locals // what only this client has, if it has any; not part of the state
+
+	// On a client: to whom it shows things, and where, and what a shot of that player struck.
+	shownTo Player
+	shown   func(ID) (det.Vec3, bool)
+	claims  []Claim
 
 	sync    bits.Sync
 	scratch []int32
