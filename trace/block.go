@@ -11,8 +11,12 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// magic is how every trace begins. Its number changes with the format.
-const magic = "coeval trace 1\n"
+// magic is how every trace begins. Its number changes with the format. The first one, which is
+// still read, had no inputs beside joins, leaves and commands.
+const (
+	magic      = "coeval trace 2\n"
+	firstMagic = "coeval trace 1\n"
+)
 
 // What a block holds.
 const (

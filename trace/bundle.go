@@ -176,6 +176,9 @@ func (r *Record) describe(p world.Player, in *Reader) string {
 	}
 	if i, found := slices.BinarySearch(r.Players, p); found {
 		parts = append(parts, FormatCommand(in.history.schema, r.Command(i)))
+		if saw := FormatSight(&r.Sights[i]); saw != "" {
+			parts = append(parts, saw)
+		}
 	} else if len(parts) == 0 {
 		parts = append(parts, "no command")
 	}

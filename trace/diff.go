@@ -32,7 +32,7 @@ func (d *Differences) Same() bool { return d.Inputs == nil && d.Hash == nil }
 type InputDifference struct {
 	Tick   world.Tick   `json:"tick"`
 	Player world.Player `json:"player"`
-	Field  string       `json:"field"` // of the command, or "join", "leave", "command"
+	Field  string       `json:"field"` // of the command, or "join", "leave", "command", "sight", "told"
 	A      string       `json:"a"`
 	B      string       `json:"b"`
 }
@@ -175,6 +175,27 @@ func differentInputs(a, b *Record, schema *bits.Schema) *InputDifference {
 					Tick: a.Tick, Player: p, Field: s.Name, A: formatNumber(s, x[j]),
 					B: formatNumber(s, y[j])}
 			}
+		}
+		if x, y := a.Sights[i], b.Sights[i]; x != y {
+			return &InputDifference{Tick: a.Tick, Player: p, Field: "sight",
+				A: cmp.Or(FormatSight(&x), "as before"), B: cmp.Or(FormatSight(&y), "as before")}
+		}
+	}
+	return differentTellings(a, b)
+}
+
+// differentTellings finds the first thing that one was told beside commands and the other was not.
+func differentTellings(a, b *Record) *InputDifference {
+	for i := range max(len(a.Tellings), len(b.Tellings)) {
+		d := &InputDifference{Tick: a.Tick, Field: "told", A: "nothing", B: "nothing"}
+		if i < len(a.Tellings) {
+			d.A = fmt.Sprintf("kind %d: %x", a.Tellings[i].Kind, a.Tellings[i].Data)
+		}
+		if i < len(b.Tellings) {
+			d.B = fmt.Sprintf("kind %d: %x", b.Tellings[i].Kind, b.Tellings[i].Data)
+		}
+		if d.A != d.B || a.Tellings[i].Told != b.Tellings[i].Told {
+			return d
 		}
 	}
 	return nil

@@ -25,6 +25,8 @@ type Header struct {
 	Build        Build        // of the program that recorded
 	Note         string       // whatever else the recorder had to say
 	Commands     *bits.Schema // what the numbers of a command mean; nil if the game has none
+	Rewinds      world.Tick   // how many ticks back shots are judged; 0 if none are
+	Inputs       []InputKind  // what else the game takes in
 }
 
 // A Build identifies a program, so that one can find the program again whose rules a trace was
@@ -109,9 +111,18 @@ func (h *Header) Fits(g *world.Game) error {
 // headerOf describes a recording that starts from a world.
 func headerOf(w *world.World, b Build, note string) Header {
 	g, s := w.Game(), w.Host().Settings()
-	return Header{
+	h := Header{
 		Game: g.Name(), Declarations: g.Hash(), Rate: g.Rate(), Seed: s.Seed,
-		Allocator: s.Allocator, First: w.Tick(), Build: b, Note: note, Commands: g.Commands()}
+		Allocator: s.Allocator, First: w.Tick(), Build: b, Note: note, Commands: g.Commands(),
+		Rewinds: g.Rewinds()}
+	for _, i := range g.Inputs() {
+		k := InputKind{Name: i.Name(), Source: i.Source()}
+		if i.Layout() != nil {
+			k.Schema = i.Layout().Schema()
+		}
+		h.Inputs = append(h.Inputs, k)
+	}
+	return h
 }
 
 // The bounds of a header, so that a damaged one claims no memory.
@@ -133,6 +144,15 @@ func (h *Header) check() error {
 		return fmt.Errorf("trace: commands of %d numbers; at most %d can be recorded",
 			len(h.Commands.Slots), maxSlots)
 	}
+	if len(h.Inputs) > maxKinds {
+		return fmt.Errorf("trace: %d kinds of inputs; at most %d can be recorded", len(h.Inputs),
+			maxKinds)
+	}
+	for _, k := range h.Inputs {
+		if len(k.Name) > maxText || k.Schema != nil && len(k.Schema.Slots) > maxSlots {
+			return fmt.Errorf("trace: %v %.40s is too large to be recorded", k.Source, k.Name)
+		}
+	}
 	return nil
 }
 
@@ -151,13 +171,26 @@ func (h *Header) append(b []byte) []byte {
 	text(h.Build.Go)
 	text(h.Build.Platform)
 	text(h.Note)
-	if h.Commands == nil {
+	b = appendSchema(b, h.Commands)
+	b = binary.AppendUvarint(b, uint64(h.Rewinds))
+	b = binary.AppendUvarint(b, uint64(len(h.Inputs)))
+	for _, k := range h.Inputs {
+		text(k.Name)
+		b = appendSchema(append(b, byte(k.Source)), k.Schema)
+	}
+	return b
+}
+
+// appendSchema writes a schema, or that there is none.
+func appendSchema(b []byte, of *bits.Schema) []byte {
+	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+	if of == nil {
 		return binary.AppendUvarint(b, 0)
 	}
-	b = binary.AppendUvarint(b, uint64(len(h.Commands.Slots))+1)
-	text(h.Commands.Name)
-	for i := range h.Commands.Slots {
-		s := &h.Commands.Slots[i]
+	b = binary.AppendUvarint(b, uint64(len(of.Slots))+1)
+	text(of.Name)
+	for i := range of.Slots {
+		s := &of.Slots[i]
 		text(s.Name)
 		b = append(b, byte(s.Kind), flag(s.Wraps, 1)|flag(s.Optional, 2))
 		b = binary.AppendUvarint(b, uint64(s.Field))
@@ -178,7 +211,7 @@ func flag(on bool, bit byte) byte {
 	return 0
 }
 
-func parseHeader(data []byte) (Header, error) {
+func parseHeader(data []byte, first bool) (Header, error) {
 	r := &parser{data: data}
 	h := Header{
 		Game: r.text(), Declarations: r.fixed(), Rate: int(r.below(1001)), Seed: r.fixed(),
@@ -187,16 +220,31 @@ func parseHeader(data []byte) (Header, error) {
 		Module: r.text(), Version: r.text(), Revision: r.text(), Modified: r.byte()&1 != 0,
 		Go: r.text(), Platform: r.text()}
 	h.Note = r.text()
-	if n := r.below(maxSlots + 2); n > 0 {
-		h.Commands = &bits.Schema{Name: r.text()}
-		for i := uint64(1); i < n && r.err == nil; i++ {
-			h.Commands.Slots = append(h.Commands.Slots, r.slot())
+	h.Commands = r.schema()
+	if !first {
+		h.Rewinds = world.Tick(r.below(1 << 16))
+		for n := r.below(maxKinds + 1); n > 0 && r.err == nil; n-- {
+			k := InputKind{Name: r.text(), Source: world.InputSource(r.byte()), Schema: r.schema()}
+			h.Inputs = append(h.Inputs, k)
 		}
 	}
 	if r.err == nil && h.Rate == 0 {
 		r.err = errors.New("no ticks a second")
 	}
 	return h, r.end()
+}
+
+// schema reads a schema, or nil where there is none.
+func (r *parser) schema() *bits.Schema {
+	n := r.below(maxSlots + 2)
+	if n == 0 {
+		return nil
+	}
+	s := &bits.Schema{Name: r.text()}
+	for i := uint64(1); i < n && r.err == nil; i++ {
+		s.Slots = append(s.Slots, r.slot())
+	}
+	return s
 }
 
 func (r *parser) slot() bits.Slot {

@@ -44,6 +44,10 @@ type history struct {
 	sizes     []*entropy.Integer // of all fields; those after the first models are spare
 	models    int
 	learned   bool // something, since a chapter began
+
+	told  toldHistory
+	kinds int  // of inputs beside commands
+	shows bool // players were shown something with their commands
 }
 
 // A seat is what is known of a player.
@@ -57,6 +61,7 @@ type seat struct {
 	fresh  bool // nothing but the command at rest came; image and motion are to be made
 	image  []int32
 	motion []motion
+	shown  shown
 }
 
 // A motion is what is known of one number of a player's command.
@@ -75,11 +80,13 @@ type fieldModels struct {
 	sizes   [8]*entropy.Integer
 }
 
-func newHistory(schema *bits.Schema, limit int) *history {
+func newHistory(of *Header, limit int) *history {
+	schema := of.Commands
 	if schema == nil {
 		schema = new(bits.Schema)
 	}
-	h := &history{schema: schema, limit: limit, fields: make([]fieldModels, len(schema.Slots))}
+	h := &history{schema: schema, limit: limit, fields: make([]fieldModels, len(schema.Slots)),
+		kinds: len(of.Inputs), shows: of.Rewinds > 0}
 	for i := range schema.Slots {
 		h.rest = append(h.rest, schema.Slots[i].Absent)
 	}
@@ -91,7 +98,8 @@ func newHistory(schema *bits.Schema, limit int) *history {
 func (h *history) reset() {
 	learned, models := h.learned, h.models
 	*h = history{schema: h.schema, spare: append(h.spare, h.seats...), seats: h.seats[:0],
-		merged: h.merged, limit: h.limit, rest: h.rest, fields: h.fields, sizes: h.sizes}
+		merged: h.merged, limit: h.limit, rest: h.rest, fields: h.fields, sizes: h.sizes,
+		kinds: h.kinds, shows: h.shows}
 	if !learned {
 		return
 	}
@@ -204,7 +212,7 @@ func (h *history) fits(r *Record) error {
 // worst is more bytes than a tick can take: a decision takes two at most, a number has at most 38
 // of them and four bytes that are not coded.
 func (h *history) worst(r *Record) int {
-	return 64 + 96*(len(r.Joins)+len(r.Leaves)+len(r.Players)) + 2*len(h.seats) +
+	return 64 + h.told.worst(r) + 96*(len(r.Joins)+len(r.Leaves)+len(r.Players)) + 2*len(h.seats) +
 		82*len(r.Players)*len(h.schema.Slots)
 }
 
@@ -226,9 +234,16 @@ func (h *history) tick(c *coder, r *Record) {
 		if c.reading {
 			r.Players = append(r.Players, s.player)
 			r.images = slices.Grow(r.images, r.slots)[:len(r.images)+r.slots]
+			r.Sights = append(r.Sights, Saw{})
 		}
 		i, _ := slices.BinarySearch(r.Players, s.player)
 		h.command(c, s, r.Command(i))
+		if h.shows {
+			h.told.sight(c, &s.shown, &r.Sights[i])
+		}
+	}
+	if h.kinds > 0 {
+		h.told.tellings(c, r, h.kinds)
 	}
 	h.hash(c, r)
 }

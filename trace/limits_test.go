@@ -31,7 +31,7 @@ func forge(slots int) *forger {
 		s.Slots = append(s.Slots, bits.Slot{Min: -1 << 31, Max: 1<<31 - 1, Parts: 1})
 	}
 	h := Header{Game: "shooter", Rate: 60, Commands: s}
-	f.head = newHistory(s, 1<<30)
+	f.head = newHistory(&Header{Commands: s}, 1<<30)
 	f.blocks.start()
 	f.blocks.put(blockHeader, h.append(nil))
 	f.state([]byte("a world"), true)

@@ -44,6 +44,7 @@ type Counts struct {
 	Hashes      int
 	Joins       int
 	Leaves      int
+	Told        int // inputs of other kinds
 	MostPlayers int // the most who were there, or commanded, at once
 }
 
@@ -59,22 +60,23 @@ func OpenWithin(in io.Reader, l Limits) (*Reader, error) {
 			r.base = at
 		}
 	}
-	head := make([]byte, len(magic))
+	head := make([]byte, len(magic)) // those of all versions have one length
 	if n, err := io.ReadFull(in, head); err != nil && !errors.Is(err, io.EOF) &&
 		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("trace: %w", err)
-	} else if n < len(head) && n > 0 && string(head[:n]) == magic[:n] {
+	} else if n < len(head) && n > 0 && (string(head[:n]) == magic[:n] ||
+		string(head[:n]) == firstMagic[:n]) {
 		return nil, &DamageError{Err: fmt.Errorf("%w: before its header", ErrCut)}
 	}
-	if string(head) != magic {
+	if string(head) != magic && string(head) != firstMagic {
 		if string(head[:len(magic)-2]) == magic[:len(magic)-2] {
 			return nil, fmt.Errorf(
-				"trace: %w that this program can read: it says %q, and %q is needed; use a "+
-					"program of its version", ErrNotTrace, head, magic)
+				"trace: %w that this program can read: it says %q, and %q or %q is needed; "+
+					"use a program of its version", ErrNotTrace, head, magic, firstMagic)
 		}
 		return nil, fmt.Errorf("trace: %w: it does not begin like one", ErrNotTrace)
 	}
-	r.blocks.reset(in, int64(len(magic)), crcOf(magic))
+	r.blocks.reset(in, int64(len(head)), crcOf(string(head)))
 	kind, payload, err := r.next()
 	if err == io.EOF {
 		err = fmt.Errorf("%w: before its header", ErrCut)
@@ -83,7 +85,7 @@ func OpenWithin(in io.Reader, l Limits) (*Reader, error) {
 		err = fmt.Errorf("%w: there is no header", ErrDamaged)
 	}
 	if err == nil {
-		if r.header, err = parseHeader(payload); err != nil {
+		if r.header, err = parseHeader(payload, string(head) == firstMagic); err != nil {
 			err = fmt.Errorf("%w: its header: %w", ErrDamaged, err)
 		}
 	}
@@ -91,7 +93,7 @@ func OpenWithin(in io.Reader, l Limits) (*Reader, error) {
 		return nil, r.damage(err)
 	}
 	r.tick = r.header.First
-	r.history = newHistory(r.header.Commands, r.limits.Numbers)
+	r.history = newHistory(&r.header, r.limits.Numbers)
 	r.coder.reading = true
 	r.record.slots = len(r.history.schema.Slots)
 	return r, nil
@@ -194,7 +196,8 @@ func (r *Reader) empty() *Record {
 	rec := &r.record
 	*rec = Record{
 		Tick: r.tick, Joins: rec.Joins[:0], Leaves: rec.Leaves[:0], Players: rec.Players[:0],
-		images: rec.images[:0], slots: rec.slots}
+		Sights: rec.Sights[:0], Tellings: rec.Tellings[:0], images: rec.images[:0],
+		slots: rec.slots}
 	return rec
 }
 
@@ -241,7 +244,7 @@ func (r *Reader) step() (*Record, error) {
 		r.coder.bad = true // a Writer ends a block there
 	} else {
 		r.history.tick(&r.coder, rec)
-		r.numbers += len(rec.Players) * rec.slots
+		r.numbers += rec.size()
 	}
 	if r.left--; r.left == 0 {
 		if !r.coder.bad && r.coder.dec.Finish() != nil {
@@ -264,6 +267,7 @@ func (r *Reader) step() (*Record, error) {
 	r.counts.Commands += len(rec.Players)
 	r.counts.Joins += len(rec.Joins)
 	r.counts.Leaves += len(rec.Leaves)
+	r.counts.Told += len(rec.Tellings)
 	r.counts.MostPlayers = max(r.counts.MostPlayers, len(r.history.seats))
 	if rec.HashBits > 0 {
 		r.counts.Hashes++

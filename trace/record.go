@@ -18,6 +18,8 @@ type Record struct {
 	Tick          world.Tick
 	Joins, Leaves []world.Player
 	Players       []world.Player // whose commands are there, in order
+	Sights        []Saw          // what each of them was shown, as far as it was said
+	Tellings      []Telling      // what else came in
 
 	// Hash is that of the world at the end of the tick, as far as the trace has it: its lowest
 	// HashBits bits, which are 0, 8 or 64.
@@ -62,6 +64,17 @@ func (r *Record) Inputs(in *world.Inputs) error {
 		if err := in.GiveImage(p, r.Command(i)); err != nil {
 			return fmt.Errorf("trace: tick %d, player %d: %w", r.Tick, p, err)
 		}
+		if !r.Sights[i].Given {
+			continue
+		}
+		if err := in.Show(p, r.Sights[i].Sight); err != nil {
+			return fmt.Errorf("trace: tick %d, player %d: %w", r.Tick, p, err)
+		}
+	}
+	for i := range r.Tellings {
+		if err := in.Tell(r.Tellings[i].Told, r.Tellings[i].Data); err != nil {
+			return fmt.Errorf("trace: tick %d: %w", r.Tick, err)
+		}
 	}
 	return nil
 }
@@ -74,6 +87,7 @@ func sameHash(a uint64, abits int, b uint64, bbits int) bool {
 
 func (r *Record) set(in *world.Inputs, slots int) error {
 	r.Joins, r.Leaves, r.Players, r.images = r.Joins[:0], r.Leaves[:0], r.Players[:0], r.images[:0]
+	r.Sights, r.Tellings = r.Sights[:0], r.Tellings[:0]
 	r.slots, r.state = slots, nil
 	if in == nil {
 		return nil
@@ -87,6 +101,11 @@ func (r *Record) set(in *world.Inputs, slots int) error {
 			return fmt.Errorf("trace: the command of player %d at tick %d is not one of the game's",
 				p, r.Tick)
 		}
+		s, given := in.Sight(p)
+		r.Sights = append(r.Sights, Saw{s, given})
+	}
+	for t, data := range in.Tellings {
+		r.Tellings = append(r.Tellings, Telling{t, data})
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func newWriter(out io.Writer, h Header) (*Writer, error) {
 		return nil, err
 	}
 	t := &Writer{
-		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(h.Commands, maxNumbers),
+		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(&h, maxNumbers),
 		buf: make([]byte, 1<<14)}
 	t.slots = len(t.history.schema.Slots)
 	t.blocks.start()
@@ -206,7 +206,7 @@ func (t *Writer) put(r *Record) error {
 	t.tick, t.last, t.bits = r.Tick, r.Hash, r.HashBits
 	t.ticks++
 	t.since++
-	t.numbers += len(r.Players) * t.slots
+	t.numbers += r.size()
 	if t.ticks >= min(t.rate, maxTicks) || t.numbers >= fullBlock {
 		return t.Flush()
 	}

@@ -18,8 +18,8 @@ type Inputs struct {
 	leaves  []Player
 	players []Player // who has a command, with the commands in a row of the same length
 	row     commandTable
-	sights  []Sight // what was shown with the commands, of the same length or empty
-	told    []told  // in order
+	sights  []saw  // what was shown with the commands, of the same length or empty
+	told    []told // in order
 	sync    bits.Sync
 }
 
@@ -136,7 +136,7 @@ func (in *Inputs) need(p Player) int {
 		in.players = slices.Insert(in.players, i, p)
 		in.row.insert(i)
 		if len(in.sights) > 0 {
-			in.sights = slices.Insert(in.sights, i, Sight{})
+			in.sights = slices.Insert(in.sights, i, saw{})
 		}
 	}
 	return i
@@ -249,8 +249,8 @@ func (in *Inputs) syncSights(s *bits.Sync) {
 	}
 	for i := range in.sights {
 		in.sights[i].sync(s)
-		if s.Reading() && in.sights[i] != (Sight{}) {
-			s.Refuse(in.game.checkSight(&in.sights[i]))
+		if s.Reading() && in.sights[i].given {
+			s.Refuse(in.game.checkSight(&in.sights[i].Sight))
 		}
 	}
 }
@@ -307,9 +307,7 @@ func (w *World) admit(in *Inputs) {
 			if int(p) < len(w.present) && w.present[p] {
 				w.commands.set(int(p), in.row, i)
 				w.repeated[p] = false
-				if len(w.sights) > 0 {
-					w.sights[p] = in.sightAt(i)
-				}
+				w.see(p, in, i)
 			}
 		}
 	}
@@ -318,17 +316,10 @@ func (w *World) admit(in *Inputs) {
 	}
 	for p, again := range w.repeated {
 		if again {
+			w.see(Player(p), nil, -1)
 			w.commands.repeat(p)
 		}
 	}
-}
-
-// sightAt is what was shown with a command.
-func (in *Inputs) sightAt(i int) Sight {
-	if len(in.sights) == 0 {
-		return Sight{}
-	}
-	return in.sights[i]
 }
 
 func (w *World) join(p Player) {

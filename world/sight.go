@@ -1,8 +1,10 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coeval-dev/coeval/bits"
 )
@@ -84,13 +86,15 @@ func (g *Game) checkSight(s *Sight) error {
 	return nil
 }
 
+// A saw is what was shown with a command of a tick, if that was said.
+type saw struct {
+	Sight
+	given bool
+}
+
 // sync writes or reads a sight, of a game that rewinds. Most are none, or have no claims.
-func (s *Sight) sync(y *bits.Sync) {
-	some := *s != Sight{}
-	if !y.Bool(&some) {
-		if y.Reading() {
-			*s = Sight{}
-		}
+func (s *saw) sync(y *bits.Sync) {
+	if !y.Bool(&s.given) {
 		return
 	}
 	y.Uint16(&s.Ago, 0, 1<<16-1)
@@ -105,32 +109,54 @@ func (s *Sight) sync(y *bits.Sync) {
 	}
 }
 
-// Show says what a player's client showed when it made the command that is given. The error is that
-// of a player without a command, or of a sight that nobody can have had; then there is none.
+// Show says what a player's client showed when it made the command that is given. Where nothing is
+// said, it is what was shown with the command before, without its claims; so say it where it has
+// changed by as much as matters, and copies of a world that guess a command guess its sight. The
+// error is that of a player without a command, or of a sight that nobody can have had; then nothing
+// is said.
 func (in *Inputs) Show(p Player, s Sight) error {
 	i, found := in.find(p)
 	if !found {
 		return fmt.Errorf("world: player %d gives no command, so nothing was seen with it", p)
 	}
-	if s == (Sight{}) && len(in.sights) == 0 {
-		return nil
-	}
 	if err := in.game.checkSight(&s); err != nil {
 		return err
 	}
 	for len(in.sights) < len(in.players) {
-		in.sights = append(in.sights, Sight{})
+		in.sights = append(in.sights, saw{})
 	}
-	in.sights[i] = s
+	in.sights[i] = saw{s, true}
 	return nil
 }
 
-// Sight is what Show said of a player, or zero.
-func (in *Inputs) Sight(p Player) Sight {
+// Sight is what Show said of a player, and whether it did.
+func (in *Inputs) Sight(p Player) (Sight, bool) {
 	if i, found := in.find(p); found && len(in.sights) > 0 {
-		return in.sights[i]
+		return in.sights[i].Sight, in.sights[i].given
 	}
-	return Sight{}
+	return Sight{}, false
+}
+
+// see takes over what was shown to a player with the i-th command; below 0, with the last again.
+func (w *World) see(p Player, in *Inputs, i int) {
+	if len(w.sights) == 0 {
+		return
+	}
+	s := &w.sights[p]
+	if i >= 0 && len(in.sights) > 0 && in.sights[i].given {
+		*s = in.sights[i].Sight
+	} else if s.Claimed > 0 { // what was hit was hit once
+		*s = Sight{Ago: s.Ago, Base: s.Base}
+	}
+}
+
+// Compare orders sights, where two are said of one command and all copies must choose the same.
+func (s *Sight) Compare(o *Sight) int {
+	return cmp.Or(cmp.Compare(s.Ago, o.Ago), cmp.Compare(s.Base, o.Base),
+		cmp.Compare(s.Claimed, o.Claimed),
+		slices.CompareFunc(s.Claims[:], o.Claims[:], func(a, b Claim) int {
+			return cmp.Or(cmp.Compare(a.Target, b.Target), slices.Compare(a.Place[:], b.Place[:]))
+		}))
 }
 
 // Sight is what a player's client showed of others when it made the command that counts at present.

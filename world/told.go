@@ -74,8 +74,8 @@ type Told struct {
 	Seq  uint32 // of a message: its number among those of its sender
 }
 
-// compare orders what is told in a tick, and with it what happens first.
-func (t Told) compare(o Told) int {
+// Compare orders what is told in a tick, and with it what happens first.
+func (t Told) Compare(o Told) int {
 	return cmp.Or(cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.To.Tick, o.To.Tick),
 		cmp.Compare(t.To.By, o.To.By), cmp.Compare(t.To.Ordinal, o.To.Ordinal),
 		cmp.Compare(t.From, o.From), cmp.Compare(t.Seq, o.Seq))
@@ -278,7 +278,7 @@ func (in *Inputs) Tell(t Told, data []byte) error {
 		return err
 	}
 	at, found := slices.BinarySearchFunc(in.told, t,
-		func(a told, b Told) int { return a.compare(b) })
+		func(a told, b Told) int { return a.Compare(b) })
 	switch {
 	case found:
 		in.told[at].data = data
@@ -369,7 +369,7 @@ func (in *Inputs) syncTold(s *bits.Sync) {
 		s.Uint32(&t.Seq, 0, 1<<32-1)
 		s.Bytes(&t.data, maxTold)
 		if s.Reading() && s.Err() == nil {
-			if k := len(in.told); k > 0 && in.told[k-1].compare(t.Told) >= 0 {
+			if k := len(in.told); k > 0 && in.told[k-1].Compare(t.Told) >= 0 {
 				s.Refuse(errTold)
 			}
 			s.Refuse(in.Tell(t.Told, t.data))

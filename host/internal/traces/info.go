@@ -99,6 +99,7 @@ type info struct {
 	Joins        int         `json:"joins"`
 	Leaves       int         `json:"leaves"`
 	Commands     int         `json:"commands"`
+	Told         int         `json:"told"` // of knobs, content, answers and messages
 	Hashes       int         `json:"hashes"`
 	States       int         `json:"states"`
 	Bytes        int64       `json:"bytes"` // that can be used
@@ -156,7 +157,7 @@ func inspect(p *cli.Program, name string, t trust) (*info, error) {
 	i := &info{File: name, Game: h.Game, Declarations: fmt.Sprintf("%016x", h.Declarations),
 		Build: h.Build, Note: h.Note, Rate: h.Rate, Seed: h.Seed,
 		First: h.First, Last: r.Tick(), Seconds: float64(c.Ticks) / float64(h.Rate),
-		Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands,
+		Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands, Told: c.Told,
 		Hashes: c.Hashes, States: c.States, Bytes: c.Bytes, FileBytes: size.Size(),
 		StateBytes: c.StateBytes}
 	if i.Seconds > 0 {
@@ -191,6 +192,9 @@ func (i *info) String() string {
 		time.Duration(i.Seconds*float64(time.Second)).Round(10*time.Millisecond))
 	row("players", "%d at most; %d joins, %d leaves", i.Players, i.Joins, i.Leaves)
 	row("holds", "%d commands, %d hashes, %d states", i.Commands, i.Hashes, i.States)
+	if i.Told > 0 {
+		row("told", "%d changes of knobs and content, answers and messages", i.Told)
+	}
 	row("size", "%d bytes, %.0f a second; %d of them in states", i.Bytes, i.PerSecond, i.StateBytes)
 	if i.Damage != "" {
 		row("damage", "%s", i.Damage)

@@ -23,7 +23,7 @@ func swollen(t *testing.T, states int) []byte {
 	}
 	state := append([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}, binary.AppendUvarint(nil, 1<<20)...)
 	state = z.EncodeAll(make([]byte, 1<<20), state)
-	at := len("coeval trace 1\n")
+	at := len("coeval trace 2\n")
 	sum, table := uint32(0), crc32.MakeTable(crc32.Castagnoli)
 	for range 2 { // the header and the first state
 		n, k := binary.Uvarint(data[at+1:])
