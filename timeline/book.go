@@ -17,6 +17,7 @@ type Book struct {
 	pages   []page     // the tick after base and those that follow, in a ring
 	check   *world.Inputs
 	image   []int32
+	extra   extra   // of the last command that was checked
 	present []int32 // the image of the command that is there
 	keep    bool    // keep what gave way as well, since what it gave way to may be struck out
 }
@@ -27,9 +28,16 @@ type page struct {
 	gives  []stamp // of in.Players, in the same order
 	joins  []stamp // of in.Joins
 	leaves []stamp // of in.Leaves
+	tells  []tellStamp
 
 	entries []entry // if the book keeps them: all that came, in the order of compare
 	images  []int32
+}
+
+// A tellStamp is the stamp of something told.
+type tellStamp struct {
+	told  world.Told
+	stamp stamp
 }
 
 // An entry is something that came, whether it counts or not; its image stands in images.
@@ -37,7 +45,18 @@ type entry struct {
 	kind  Kind
 	stamp stamp
 	at    int
+	extra
 }
+
+// extra is what a command has beside its image, or in place of one.
+type extra struct {
+	sight world.Sight
+	shown bool
+	told  world.Told
+	data  []byte
+}
+
+func (c *Command) extra() extra { return extra{c.Sight, c.Shown, c.Told, c.Data} }
 
 func newBook(g *world.Game, base world.Tick, ticks int) *Book {
 	b := &Book{game: g, base: base, pages: make([]page, ticks), check: g.NewInputs()}
@@ -81,16 +100,22 @@ func (b *Book) slot(t world.Tick) *page { return &b.pages[int(t%world.Tick(len(b
 
 func (p *page) clear() {
 	p.in.Reset()
-	p.gives, p.joins, p.leaves = p.gives[:0], p.joins[:0], p.leaves[:0]
+	p.gives, p.joins, p.leaves, p.tells = p.gives[:0], p.joins[:0], p.leaves[:0], p.tells[:0]
 }
 
 // valid tries whether a command is one of the game's, and brings its image into the form that every
 // mirror gives it; b.image is good until the next call.
 func (b *Book) valid(c *Command) error {
-	if c.Kind > Promise {
+	b.extra = c.extra()
+	switch {
+	case c.Kind > Tell:
 		return fmt.Errorf("timeline: command of unknown %v", c.Kind)
-	}
-	if c.Kind == Promise {
+	case c.Kind == Promise:
+		return nil
+	case c.Kind == Tell:
+		if err := b.game.CheckTold(c.Told, c.Data); err != nil {
+			return fmt.Errorf("timeline: from mirror %d for tick %d: %w", c.Origin, c.Tick, err)
+		}
 		return nil
 	}
 	if c.Player == world.Nobody {
@@ -109,6 +134,14 @@ func (b *Book) valid(c *Command) error {
 			"timeline: command of player %d from mirror %d for tick %d cannot be packed again",
 			c.Player, c.Origin, c.Tick)
 	}
+	if !c.Shown {
+		b.extra.sight = world.Sight{}
+		return nil
+	}
+	if err := b.check.Show(c.Player, c.Sight); err != nil {
+		return fmt.Errorf("timeline: player %d from mirror %d for tick %d: %w", c.Player, c.Origin,
+			c.Tick, err)
+	}
 	return nil
 }
 
@@ -118,7 +151,7 @@ func (b *Book) valid(c *Command) error {
 func (b *Book) put(c *Command, tick world.Tick) (f Fate, conflict bool, err error) {
 	p := b.page(tick)
 	if b.keep {
-		p.keep(c.Kind, c.stamp(), b.image)
+		p.keep(c.Kind, c.stamp(), b.image, b.extra)
 	}
 	return b.enter(p, c.Kind, c.stamp())
 }
@@ -130,13 +163,18 @@ func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err er
 		return come(p.in.Joins(), &p.joins, m, p.in.Join), false, nil
 	case Leave:
 		return come(p.in.Leaves(), &p.leaves, m, p.in.Leave), false, nil
+	case Tell:
+		return b.tell(p, m)
 	}
 	i, found := slices.BinarySearch(p.in.Players(), m.player)
 	if found {
 		order := m.compare(p.gives[i])
 		if order == 0 {
 			p.in.Image(m.player, b.present)
-			if order = slices.Compare(b.image, b.present); order == 0 {
+			there, shown := p.in.Sight(m.player)
+			order = cmp.Or(slices.Compare(b.image, b.present), boolCompare(b.extra.shown, shown),
+				b.extra.sight.Compare(&there))
+			if order == 0 {
 				return Duplicate, false, nil
 			}
 			conflict = true
@@ -148,7 +186,45 @@ func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err er
 	} else {
 		p.gives = slices.Insert(p.gives, i, m)
 	}
-	return OnTime, conflict, p.in.GiveImage(m.player, b.image)
+	err = p.in.GiveImage(m.player, b.image)
+	if err == nil && b.extra.shown {
+		err = p.in.Show(m.player, b.extra.sight)
+	}
+	return OnTime, conflict, err
+}
+
+// tell lets a page say what is told in b.extra.
+func (b *Book) tell(p *page, m stamp) (f Fate, conflict bool, err error) {
+	told := b.extra.told
+	i, found := slices.BinarySearchFunc(p.tells, told,
+		func(a tellStamp, t world.Told) int { return a.told.Compare(t) })
+	if found {
+		order := m.compare(p.tells[i].stamp)
+		if order == 0 {
+			if order = slices.Compare(b.extra.data, p.in.Telling(told)); order == 0 {
+				return Duplicate, false, nil
+			}
+			conflict = true
+		}
+		if order < 0 {
+			return Superseded, conflict, nil
+		}
+		p.tells[i].stamp = m
+	} else {
+		p.tells = slices.Insert(p.tells, i, tellStamp{told, m})
+	}
+	return OnTime, conflict, p.in.Tell(told, b.extra.data)
+}
+
+// boolCompare orders no before yes.
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // come lets a player join or leave once. If several mirrors say so, the highest of them is
@@ -167,20 +243,23 @@ func come(list []world.Player, stamps *[]stamp, m stamp, add func(world.Player))
 }
 
 // keep remembers something, of each mirror and player the last of each kind.
-func (p *page) keep(kind Kind, m stamp, image []int32) {
+func (p *page) keep(kind Kind, m stamp, image []int32, x extra) {
 	if kind != Give {
 		image = nil
 	}
-	i, found := slices.BinarySearchFunc(p.entries, entry{kind: kind, stamp: m}, entry.compare)
+	i, found := slices.BinarySearchFunc(p.entries, entry{kind: kind, stamp: m, extra: x},
+		entry.compare)
 	if !found {
-		p.entries = slices.Insert(p.entries, i, entry{kind, m, len(p.images)})
+		p.entries = slices.Insert(p.entries, i, entry{kind, m, len(p.images), x})
 		p.images = append(p.images, image...)
 		return
 	}
 	e := &p.entries[i]
 	old := p.images[e.at : e.at+len(image)]
-	if order := m.compare(e.stamp); order > 0 || order == 0 && slices.Compare(image, old) > 0 {
-		e.stamp = m
+	if order := cmp.Or(m.compare(e.stamp), slices.Compare(image, old),
+		boolCompare(x.shown, e.shown), x.sight.Compare(&e.sight),
+		slices.Compare(x.data, e.data)); order > 0 {
+		e.stamp, e.extra = m, x
 		copy(old, image)
 	}
 }
@@ -188,7 +267,7 @@ func (p *page) keep(kind Kind, m stamp, image []int32) {
 // compare orders entries by what there is one of each.
 func (e entry) compare(o entry) int {
 	return cmp.Or(cmp.Compare(e.stamp.player, o.stamp.player), cmp.Compare(e.kind, o.kind),
-		cmp.Compare(e.stamp.origin, o.stamp.origin))
+		cmp.Compare(e.stamp.origin, o.stamp.origin), e.told.Compare(o.told))
 }
 
 // Strike takes out what a mirror said for ticks after one, so that what had given way to it counts
@@ -209,7 +288,7 @@ func (b *Book) Strike(from member.ID, after world.Tick) (first world.Tick) {
 		first = cmp.Or(first, n)
 		p.clear()
 		for _, e := range p.entries {
-			if e.kind == Give {
+			if b.extra = e.extra; e.kind == Give {
 				copy(b.image, p.images[e.at:])
 			}
 			if _, _, err := b.enter(p, e.kind, e.stamp); err != nil {
@@ -246,16 +325,17 @@ func (b *Book) list(after world.Tick, yield func(Command) bool) {
 
 // list goes through a page: what counts, or, if all was kept, all that came.
 func (p *page) list(image []int32, yield func(Command) bool) bool {
-	tell := func(kind Kind, m stamp, image []int32) bool {
+	tell := func(kind Kind, m stamp, image []int32, x extra) bool {
 		return yield(Command{Kind: kind, Tick: m.tick, Origin: m.origin, Seq: m.seq,
-			Player: m.player, Image: image})
+			Player: m.player, Image: image, Sight: x.sight, Shown: x.shown, Told: x.told,
+			Data: x.data})
 	}
 	for _, e := range p.entries {
 		var of []int32
 		if e.kind == Give {
 			of = image[:copy(image, p.images[e.at:])]
 		}
-		if !tell(e.kind, e.stamp, of) {
+		if !tell(e.kind, e.stamp, of, e.extra) {
 			return false
 		}
 	}
@@ -263,18 +343,24 @@ func (p *page) list(image []int32, yield func(Command) bool) bool {
 		return true
 	}
 	for _, m := range p.leaves {
-		if !tell(Leave, m, nil) {
+		if !tell(Leave, m, nil, extra{}) {
 			return false
 		}
 	}
 	for _, m := range p.joins {
-		if !tell(Join, m, nil) {
+		if !tell(Join, m, nil, extra{}) {
+			return false
+		}
+	}
+	for _, t := range p.tells {
+		if !tell(Tell, t.stamp, nil, extra{told: t.told, data: p.in.Telling(t.told)}) {
 			return false
 		}
 	}
 	for _, m := range p.gives {
 		p.in.Image(m.player, image)
-		if !tell(Give, m, image) {
+		sight, shown := p.in.Sight(m.player)
+		if !tell(Give, m, image, extra{sight: sight, shown: shown}) {
 			return false
 		}
 	}

@@ -22,10 +22,13 @@ const (
 	// Promise says that its mirror will stamp nothing more for its tick or an earlier one.
 	// Timelines that wait live by promises; the others do without.
 	Promise
+	// Tell is an input of another kind that the game has declared: a change of a knob or of
+	// content, an answer, a message from elsewhere. It is nobody's, so its Player is Nobody.
+	Tell
 )
 
 func (k Kind) String() string {
-	return named(int(k), "kind", "give", "join", "leave", "promise")
+	return named(int(k), "kind", "give", "join", "leave", "promise", "tell")
 }
 
 // named is one of some names, or a number of something that has none.
@@ -39,8 +42,9 @@ func named(i int, what string, names ...string) string {
 // A Command is something that comes into the world from outside, with the stamp that the mirror
 // gave it where it came in. By the stamp it has the same place in the order of execution on every
 // mirror, whenever it arrives there: first by Tick; within a tick leaves come before joins and
-// those before commands, in order of player; and if one player has two commands in a tick, the one
-// with the higher Origin, then the higher Seq, counts.
+// those before what is told and that before commands, in order of player; and if one player has two
+// commands in a tick, or the same is told twice, the one with the higher Origin, then the higher
+// Seq, counts.
 type Command struct {
 	Kind   Kind
 	Tick   world.Tick // when it is to happen
@@ -51,6 +55,12 @@ type Command struct {
 	Seq    uint32
 	Player world.Player
 	Image  []int32 // of a Give, as Game.Commands describes it; Submit copies it
+	// Sight is what the player was shown with a Give, if Shown says that it is known.
+	Sight world.Sight
+	Shown bool
+	// Told and Data are those of a Tell, as world.Inputs.Tell takes them. Data stays as it is.
+	Told world.Told
+	Data []byte
 	// Sent is when a Promise was made, by the clock that mirrors share, or 0 if it does not say.
 	// Lockstep learns by it how long the way is.
 	Sent time.Duration

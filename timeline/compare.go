@@ -25,7 +25,7 @@ type Margin struct {
 func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 	o := &watcher{
 		game: g, classes: make([][]*group, len(g.Classes())),
-		kinds: make([][]*group, len(g.Events())),
+		kinds: make([][]*group, len(g.Events())), rewinds: g.Rewinds() > 0,
 	}
 	if s := g.Commands(); s != nil {
 		o.command = len(s.Slots)

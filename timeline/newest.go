@@ -3,35 +3,46 @@ package timeline
 import (
 	"math"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
 // A Newest holds the newest stamps that are known of each player, of commands, and of joins and
 // leaves, for timelines that execute what is late later than it was meant: what is late and older
 // than these is of no use any more.
-type Newest struct{ commanded, came map[world.Player]stamp }
+//
+// Of what is told beside commands it is the newest of each mirror: a mirror submits these in order.
+type Newest struct {
+	commanded, came map[world.Player]stamp
+	told            map[member.ID]stamp
+}
 
 // NewNewest knows of nothing yet.
 func NewNewest() Newest {
-	return Newest{make(map[world.Player]stamp), make(map[world.Player]stamp)}
+	return Newest{make(map[world.Player]stamp), make(map[world.Player]stamp),
+		make(map[member.ID]stamp)}
 }
 
-// of is where a command's stamp is kept, and the stamp.
-func (k *Newest) of(c *Command) (map[world.Player]stamp, stamp) {
-	m := c.stamp()
+// of is the stamp that is kept of the like of a command, and the command's own.
+func (k *Newest) of(c *Command) (last, own stamp, known bool) {
+	own = c.stamp()
 	switch c.Kind {
 	case Give:
-		return k.commanded, m
+		last, known = k.commanded[c.Player]
+		return last, own, known
+	case Tell:
+		last, known = k.told[c.Origin]
+		return last, own, known
 	case Join:
-		m.origin, m.seq = math.MaxUint16, math.MaxUint32 // after a leave of the same tick
+		own.origin, own.seq = math.MaxUint16, math.MaxUint32 // after a leave of the same tick
 	}
-	return k.came, m
+	last, known = k.came[c.Player]
+	return last, own, known
 }
 
 // Old says whether something at least as new is known, and what becomes of the command then.
 func (k *Newest) Old(c *Command) (Fate, bool) {
-	kept, m := k.of(c)
-	last, known := kept[c.Player]
+	last, m, known := k.of(c)
 	switch {
 	case !known || m.compare(last) > 0:
 		return OnTime, false
@@ -43,8 +54,16 @@ func (k *Newest) Old(c *Command) (Fate, bool) {
 
 // Note remembers a command's stamp if it is the newest.
 func (k *Newest) Note(c *Command) {
-	if _, old := k.Old(c); !old {
-		kept, m := k.of(c)
-		kept[c.Player] = m
+	last, m, known := k.of(c)
+	if known && m.compare(last) <= 0 {
+		return
+	}
+	switch c.Kind {
+	case Give:
+		k.commanded[c.Player] = m
+	case Tell:
+		k.told[c.Origin] = m
+	default:
+		k.came[c.Player] = m
 	}
 }

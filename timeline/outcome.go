@@ -15,7 +15,7 @@ type Outcome struct {
 	bodies  []body
 	players []world.Player // who was there
 	told    []int32        // what each commanded, given or repeated: an image after the other
-	changes uint64         // who joined and left
+	changes uint64         // who joined and left, what was told and shown
 	gaps    uint64         // whose commands were repeated, if that is watched
 	data    []int32        // of events and bodies
 	hash    uint64
@@ -129,6 +129,7 @@ type watcher struct {
 	listed  []int      // the classes that have any
 	command int        // the length of a command's image
 	repeats bool       // watch whose commands were repeated
+	rewinds bool       // what players were shown counts
 	sync    bits.Sync
 	used    []bool
 	nothing Outcome
@@ -144,17 +145,42 @@ type group struct {
 	margin float64
 }
 
+// mix adds to what changed.
+func (r *Outcome) mix(v uint64) { r.changes = (r.changes ^ v) * 0x9E3779B97F4A7C15 }
+
+// sees adds what a player was shown.
+func (r *Outcome) sees(s world.Sight) {
+	if s == (world.Sight{}) {
+		return
+	}
+	r.mix(uint64(s.Ago)<<32 | uint64(s.Base)<<16 | uint64(s.Claimed))
+	for _, c := range s.Claims[:s.Claimed] {
+		r.mix(uint64(c.Target))
+		r.mix(uint64(uint32(c.Place[0]))<<32 | uint64(uint32(c.Place[1])))
+		r.mix(uint64(uint32(c.Place[2])))
+	}
+}
+
 // observe writes down what the last tick of a world did.
 func (o *watcher) observe(r *Outcome, w *world.World, in *world.Inputs) {
 	r.reset(w.Tick())
 	for _, p := range in.Joins() {
-		r.changes = (r.changes ^ uint64(p) ^ 1<<20) * 0x9E3779B97F4A7C15
+		r.mix(uint64(p) ^ 1<<20)
 	}
 	for _, p := range in.Leaves() {
-		r.changes = (r.changes ^ uint64(p) ^ 1<<21) * 0x9E3779B97F4A7C15
+		r.mix(uint64(p) ^ 1<<21)
+	}
+	for t, data := range in.Tellings {
+		r.mix(uint64(t.Kind) ^ 1<<23)
+		for _, v := range data {
+			r.mix(uint64(v))
+		}
 	}
 	for p := range w.Players {
 		r.players = append(r.players, p)
+		if o.rewinds {
+			r.sees(w.Sight(p))
+		}
 		if o.repeats && w.Repeated(p) {
 			r.gaps = (r.gaps ^ uint64(p) ^ 1<<22) * 0x9E3779B97F4A7C15
 		}

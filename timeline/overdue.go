@@ -20,6 +20,7 @@ type belated struct {
 	stamp  stamp
 	at, n  int32
 	latest bool
+	extra
 }
 
 // mostLate bounds what a mirror that comes back after a long silence can pile up. What is beyond it
@@ -38,12 +39,13 @@ func (l *Overdue) copyFrom(o *Overdue) {
 }
 
 // Add keeps a command in the order of its stamp among the others. Of each player, only the latest
-// command and the latest coming or going matter.
+// command and the latest coming or going matter, and of what is told only the latest of each.
 func (l *Overdue) Add(c *Command, image []int32) {
-	b := belated{kind: c.Kind, stamp: c.stamp(), latest: true}
+	b := belated{kind: c.Kind, stamp: c.stamp(), latest: true, extra: c.extra()}
 	for i := range l.items {
 		o := &l.items[i]
-		if o.stamp.player != c.Player || (o.kind == Give) != (c.Kind == Give) || !o.latest {
+		if o.stamp.player != c.Player || (o.kind == Give) != (c.Kind == Give) || !o.latest ||
+			o.told != c.Told {
 			continue
 		}
 		if later(o, &b) {
@@ -105,6 +107,13 @@ func (l *Overdue) Merge(in, page *world.Inputs) bool {
 			}
 		case Give:
 			if !Listed(page.Players(), p) && in.GiveImage(p, l.images[b.at:b.at+b.n]) == nil {
+				more = true
+				if b.shown {
+					_ = in.Show(p, b.sight) // it was checked when it came
+				}
+			}
+		case Tell:
+			if page.Telling(b.told) == nil && in.Tell(b.told, b.data) == nil {
 				more = true
 			}
 		}

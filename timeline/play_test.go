@@ -157,9 +157,13 @@ func play(start *world.World, m maker, mirrors []member.ID, s script, end world.
 	out := &outcome{hashes: map[world.Tick]uint64{}, fates: map[timeline.Fate]int{}}
 	next := start.Tick() + 1
 	var wrong error
+	within := margins
+	if start.Game() != game {
+		within = nil
+	}
 	line, err := m.make(start,
 		timeline.Options{
-			Margins: margins, HashEvery: 8, Ahead: 2 * time.Second,
+			Margins: within, HashEvery: 8, Ahead: 2 * time.Second,
 			Settled: func(w *world.World, in *world.Inputs) {
 				if w.Tick() != next && wrong == nil {
 					wrong = fmt.Errorf("tick %d was settled, and %d should have been", w.Tick(),
@@ -253,6 +257,7 @@ func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64
 		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Seq, b.Seq),
 			slices.Compare(a.Image, b.Image))
 	})
+	game := start.Game()
 	in := game.NewInputs()
 	for w.Tick() < end {
 		in.Reset()
@@ -266,7 +271,15 @@ func oracle(start *world.World, s script, end world.Tick) (map[world.Tick]uint64
 			case timeline.Leave:
 				in.Leave(a.Player)
 			case timeline.Give:
-				if err := in.GiveImage(a.Player, a.Image); err != nil {
+				err := in.GiveImage(a.Player, a.Image)
+				if err == nil && a.Shown {
+					err = in.Show(a.Player, a.Sight)
+				}
+				if err != nil {
+					panic(err)
+				}
+			case timeline.Tell:
+				if err := in.Tell(a.Told, a.Data); err != nil {
 					panic(err)
 				}
 			}

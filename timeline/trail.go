@@ -32,7 +32,7 @@ func (s *trail) miss(c *Command, image []int32, newer world.Tick, asks bool) {
 	if newer == 0 || newer > s.w.Tick() {
 		s.late.Add(c, image)
 	}
-	if c.Kind == Give && c.Tick >= s.since && !asks {
+	if c.Kind == Give && c.Tick >= s.since && !asks && !c.Shown {
 		if r := s.history.At(c.Tick); r != nil && slices.Equal(r.Command(c.Player), image) {
 			widen(&s.guessFrom, &s.guessLast, c.Tick)
 			return

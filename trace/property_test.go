@@ -201,7 +201,8 @@ func TestAnyFlip(t *testing.T) {
 			rt.Fatal("what is left is not the beginning")
 		}
 		var damage *DamageError
-		if errors.As(err, &damage) && damage.Offset > int64(at) {
+		// the number of a version can become that of another, whose first block then is not right
+		if errors.As(err, &damage) && damage.Offset > max(int64(at), int64(len(magic))) {
 			rt.Fatalf("byte %d was changed, and the damage is said to begin at %d", at,
 				damage.Offset)
 		}

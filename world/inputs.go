@@ -138,6 +138,8 @@ func (in *Inputs) need(p Player) int {
 		if len(in.sights) > 0 {
 			in.sights = slices.Insert(in.sights, i, saw{})
 		}
+	} else if len(in.sights) > 0 {
+		in.sights[i] = saw{} // it was seen with another command
 	}
 	return i
 }
@@ -248,8 +250,8 @@ func (in *Inputs) syncSights(s *bits.Sync) {
 		clear(in.sights)
 	}
 	for i := range in.sights {
-		in.sights[i].sync(s)
-		if s.Reading() && in.sights[i].given {
+		if s.Bool(&in.sights[i].given) {
+			in.sights[i].Sync(s)
 			s.Refuse(in.game.checkSight(&in.sights[i].Sight))
 		}
 	}

@@ -92,11 +92,9 @@ type saw struct {
 	given bool
 }
 
-// sync writes or reads a sight, of a game that rewinds. Most are none, or have no claims.
-func (s *saw) sync(y *bits.Sync) {
-	if !y.Bool(&s.given) {
-		return
-	}
+// Sync writes or reads a sight. Whether it makes sense is checked by whoever takes it in. Most have
+// no claims.
+func (s *Sight) Sync(y *bits.Sync) {
 	y.Uint16(&s.Ago, 0, 1<<16-1)
 	y.Uint16(&s.Base, 0, 1<<10-1)
 	y.Uint8(&s.Claimed, 0, MaxClaims)

@@ -81,6 +81,20 @@ func (t Told) Compare(o Told) int {
 		cmp.Compare(t.From, o.From), cmp.Compare(t.Seq, o.Seq))
 }
 
+// Sync writes or reads it: the kind, and as much as most kinds have need of.
+func (t *Told) Sync(s *bits.Sync) {
+	s.Uint16(&t.Kind, 0, 1<<16-1)
+	if asked := t.To != (Name{}); s.Bool(&asked) {
+		bits.Integer(s, &t.To.By, 0, 1<<64-1)
+		bits.Integer(s, &t.To.Tick, 0, 1<<64-1)
+		s.Uint16(&t.To.Ordinal, 0, 1<<16-1)
+	}
+	if sent := t.From != 0 || t.Seq != 0; s.Bool(&sent) {
+		s.Uint32(&t.From, 0, 1<<32-1)
+		s.Uint32(&t.Seq, 0, 1<<32-1)
+	}
+}
+
 // told is one of them in a tick, as bytes that are never changed: every one has one form.
 type told struct {
 	Told
@@ -340,6 +354,16 @@ func (in *Inputs) Tellings(yield func(Told, []byte) bool) {
 	}
 }
 
+// Telling is the bytes of what is told under a key, or nil.
+func (in *Inputs) Telling(of Told) []byte {
+	i, found := slices.BinarySearchFunc(in.told, of,
+		func(a told, b Told) int { return a.Compare(b) })
+	if !found {
+		return nil
+	}
+	return in.told[i].data
+}
+
 // Empty says that nothing comes in: nobody joins, leaves or commands, and nothing is told.
 func (in *Inputs) Empty() bool {
 	return len(in.joins)+len(in.leaves)+len(in.players)+len(in.told) == 0
@@ -361,12 +385,7 @@ func (in *Inputs) syncTold(s *bits.Sync) {
 		if !s.Reading() {
 			t = list[i]
 		}
-		s.Uint16(&t.Kind, 0, 1<<16-1)
-		bits.Integer(s, &t.To.By, 0, 1<<64-1)
-		bits.Integer(s, &t.To.Tick, 0, 1<<64-1)
-		s.Uint16(&t.To.Ordinal, 0, 1<<16-1)
-		s.Uint32(&t.From, 0, 1<<32-1)
-		s.Uint32(&t.Seq, 0, 1<<32-1)
+		t.Told.Sync(s)
 		s.Bytes(&t.data, maxTold)
 		if s.Reading() && s.Err() == nil {
 			if k := len(in.told); k > 0 && in.told[k-1].Compare(t.Told) >= 0 {

@@ -74,7 +74,7 @@ func (t *Rollback) Submit(_ time.Duration, c timeline.Command) (timeline.Fate, e
 	}
 	t.Counts.Late++
 	r := t.history.At(c.Tick)
-	if t.o.Asks || c.Kind != timeline.Give || r == nil ||
+	if t.o.Asks || c.Kind != timeline.Give || c.Shown || r == nil ||
 		!slices.Equal(r.Command(c.Player), t.Book.Image()) {
 		t.spoil(c.Tick)
 	}

@@ -260,7 +260,7 @@ func (t *Timeline) preside() {
 // who is there cannot come, and who is not cannot go.
 func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
 	r := t.rulings.slot(n)
-	r.reset(t.Game.Commands())
+	r.reset(t.Game)
 	r.Term, r.Tick = t.terms.term, n
 	for _, p := range in.Leaves() {
 		if t.lead.Present(p) {
@@ -282,8 +282,12 @@ func (t *Timeline) rule(n world.Tick, in *world.Inputs) *Ruling {
 					t.changes = append(t.changes, Change{uint16(i), v})
 				}
 			}
-			r.execute(p, t.changes...)
+			c := r.execute(p, t.changes...)
+			c.Sight, c.Shown = in.Sight(p)
 		}
+	}
+	for told, data := range in.Tellings {
+		r.Tellings = append(r.Tellings, Telling{told, data})
 	}
 	t.made = cmp.Or(t.made, n)
 	t.Counts.Rulings++
@@ -317,12 +321,25 @@ func (t *Timeline) resolve(in *world.Inputs, r *Ruling, w *world.World) bool {
 		for _, k := range c.Changes {
 			t.image[k.Slot] = k.Value
 		}
-		if err := in.GiveImage(c.Player, t.image); err != nil {
-			t.Err = fmt.Errorf(
-				"timeline: the ruling for tick %d in term %d: %w: %w; start anew from another "+
-					"mirror's settled world", r.Tick, r.Term, timeline.ErrMirror, err)
-			return false
+		err := in.GiveImage(c.Player, t.image)
+		if err == nil && c.Shown {
+			err = in.Show(c.Player, c.Sight)
+		}
+		if err != nil {
+			return t.senseless(r, err)
+		}
+	}
+	for i := range r.Tellings {
+		if err := in.Tell(r.Tellings[i].Told, r.Tellings[i].Data); err != nil {
+			return t.senseless(r, err)
 		}
 	}
 	return true
+}
+
+// senseless ends it, because of a ruling that makes no sense.
+func (t *Timeline) senseless(r *Ruling, err error) bool {
+	t.Err = fmt.Errorf("timeline: the ruling for tick %d in term %d: %w: %w; start anew from "+
+		"another mirror's settled world", r.Tick, r.Term, timeline.ErrMirror, err)
+	return false
 }

@@ -1,6 +1,7 @@
 package ruled
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -26,14 +27,27 @@ type Ruling struct {
 	// there were none.
 	Digest uint32
 
+	// Tellings are the inputs of other kinds, in order.
+	Tellings []Telling
+
 	changes []Change // of all commands
+	game    *world.Game
 	schema  *bits.Schema
+}
+
+// A Telling is an input of another kind than commands, as world.Inputs.Tell takes it.
+type Telling struct {
+	Told world.Told
+	Data []byte
 }
 
 // Executed is a command in a Ruling, as what differs from the player's command of the tick before.
 type Executed struct {
 	Player  world.Player
 	Changes []Change
+	// Sight is what the player was shown with it, if Shown says that this is known.
+	Sight world.Sight
+	Shown bool
 }
 
 // A Change is one number of a command's image that is another than before.
@@ -49,28 +63,32 @@ const MaxRuling = 1 << 20
 // those that have are listed.
 const maskSlots = 64
 
-func (r *Ruling) reset(schema *bits.Schema) {
+func (r *Ruling) reset(g *world.Game) {
 	*r = Ruling{
 		Joins: r.Joins[:0], Leaves: r.Leaves[:0], Commands: r.Commands[:0], changes: r.changes[:0],
-		schema: schema}
+		Tellings: r.Tellings[:0], game: g, schema: g.Commands()}
 }
 
 // copyFrom makes a ruling the same as another, in memory of its own.
 func (r *Ruling) copyFrom(o *Ruling) {
-	r.reset(o.schema)
+	r.reset(o.game)
 	r.Term, r.Tick, r.Digest = o.Term, o.Tick, o.Digest
 	r.Joins, r.Leaves = append(r.Joins, o.Joins...), append(r.Leaves, o.Leaves...)
+	r.Tellings = append(r.Tellings, o.Tellings...)
 	for i := range o.Commands {
-		r.execute(o.Commands[i].Player, o.Commands[i].Changes...)
+		c := r.execute(o.Commands[i].Player, o.Commands[i].Changes...)
+		c.Sight, c.Shown = o.Commands[i].Sight, o.Commands[i].Shown
 	}
 }
 
 // execute adds a command.
-func (r *Ruling) execute(p world.Player, changes ...Change) {
+func (r *Ruling) execute(p world.Player, changes ...Change) *Executed {
 	at := len(r.changes)
 	// where this moves to new memory, earlier commands keep the old
 	r.changes = append(r.changes, changes...)
-	r.Commands = append(r.Commands, Executed{p, r.changes[at:len(r.changes):len(r.changes)]})
+	r.Commands = append(r.Commands,
+		Executed{Player: p, Changes: r.changes[at:len(r.changes):len(r.changes)]})
+	return &r.Commands[len(r.Commands)-1]
 }
 
 // executed says whether a command of a player was executed.
@@ -86,8 +104,11 @@ func (r *Ruling) Equal(o *Ruling) bool {
 		slices.Equal(r.Joins, o.Joins) && slices.Equal(r.Leaves, o.Leaves) &&
 		slices.EqualFunc(r.Commands, o.Commands,
 			func(a, b Executed) bool {
-				return a.Player == b.Player && slices.Equal(a.Changes, b.Changes)
-			})
+				return a.Player == b.Player && slices.Equal(a.Changes, b.Changes) &&
+					a.Shown == b.Shown && a.Sight == b.Sight
+			}) &&
+		slices.EqualFunc(r.Tellings, o.Tellings,
+			func(a, b Telling) bool { return a.Told == b.Told && bytes.Equal(a.Data, b.Data) })
 }
 
 // Append writes the ruling behind b, to be sent to the other mirrors. It is for rulings that a
@@ -101,10 +122,12 @@ func (r *Ruling) Equal(o *Ruling) bool {
 //	                   lie before it (and beyond the one that ended the last run), and as Uvarint its length less one; then a zero
 //	commands           for each of them a bit that says whether anything changed; if so, with at most 64 numbers in an image a bit for each, otherwise for
 //	                   each that changed how many lie between it and the last, as Uvarint, and a bit that says whether more follow; then the new values, each as in an image's range
+//	sights             where the game rewinds: for each of the commands a bit that says whether a sight is said, and the sight
+//	tellings           where the game declares inputs: as Uvarint how many, and each: its key, and its bytes
 //	1 bit, or 33       zero if nothing strict happened, or one and the digest
 func (r *Ruling) Append(b []byte) []byte {
 	most := 2*80 + 21*(len(r.Joins)+len(r.Leaves)) + (41+1+maskSlots)*len(r.Commands) +
-		(21+32)*len(r.changes) + 33 + 3
+		(21+32)*len(r.changes) + 33 + 3 + r.moreBits()
 	b = slices.Grow(b, most/8+1)
 	var w bits.Writer
 	w.Reset(b[len(b):cap(b)])
@@ -115,6 +138,9 @@ func (r *Ruling) Append(b []byte) []byte {
 	r.writeRuns(&w)
 	for i := range r.Commands {
 		r.writeChanges(&w, r.Commands[i].Changes)
+	}
+	if r.more() {
+		r.writeMore(&w)
 	}
 	w.WriteBool(r.Digest != 0)
 	if r.Digest != 0 {
@@ -193,7 +219,7 @@ func ParseRuling(g *world.Game, b []byte) (*Ruling, error) {
 // Parse is ParseRuling into a ruling that was used before, whose memory it uses again. After an
 // error there is nothing in it of use.
 func (r *Ruling) Parse(g *world.Game, b []byte) error {
-	r.reset(g.Commands())
+	r.reset(g)
 	if len(b) > MaxRuling {
 		return fmt.Errorf("%w: it has %d bytes, and %d are allowed", errRuling, len(b), MaxRuling)
 	}
@@ -208,6 +234,7 @@ func (r *Ruling) Parse(g *world.Game, b []byte) error {
 	for i := range r.Commands {
 		ok = ok && r.readChanges(&in, &r.Commands[i])
 	}
+	ok = ok && (!r.more() || r.readMore(&in))
 	if in.ReadBool() {
 		r.Digest = uint32(in.ReadBits(32))
 		ok = ok && r.Digest != 0
