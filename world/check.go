@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
 )
 
@@ -44,7 +45,8 @@ func (o *CheckOptions) defaults(g *Game) error {
 
 // RandomInputs makes up players who press everything, for tests of any game: they hold each control
 // for a while, now and then nothing arrives from one, and now and then one leaves and comes back.
-// The inputs of a tick depend only on the seed and the tick.
+// Where things can be rewound, players see them late; where there are knobs and messages, some
+// come. The inputs of a tick depend only on the seed and the tick.
 func RandomInputs(g *Game, seed uint64, players int) func(t Tick, in *Inputs) {
 	const stay, away = 900, 60 // ticks
 	var image []int32
@@ -74,7 +76,39 @@ func RandomInputs(g *Game, seed uint64, players int) func(t Tick, in *Inputs) {
 			}
 			// Not every image is a command, such as one with text beyond its length; then this one
 			// is lost.
-			_ = in.GiveImage(p, image)
+			if in.GiveImage(p, image) == nil && g.rewinds > 0 {
+				r := det.At(seed+2, uint64(p), uint64(t)/30)
+				_ = in.Show(p, Sight{Ago: uint16(r.IntN(int(16 * g.rewinds)))})
+			}
+		}
+		randomTellings(g, seed, t, in)
+	}
+}
+
+// randomTellings makes up changes of knobs, and messages.
+func randomTellings(g *Game, seed uint64, t Tick, in *Inputs) {
+	for _, i := range g.inputs {
+		r := det.At(seed+3, uint64(i.number), uint64(t))
+		told := Told{Kind: uint16(i.number)}
+		switch {
+		case r.IntN(100) > 0:
+			continue
+		case i.source == FromElsewhere:
+			told.From, told.Seq = 1, uint32(t)
+		case i.source != FromOperator:
+			continue // it would have to be what the game expects
+		}
+		v, image := i.fresh(), make([]int32, i.layout.Len())
+		for k := range image {
+			s := &i.layout.Schema().Slots[k]
+			image[k] = s.Min + int32(r.Uint64N(uint64(uint32(s.Max-s.Min))+1))
+		}
+		var sync bits.Sync
+		if i.layout.Unpack(&sync, v, image) != nil {
+			continue // not every image is a value
+		}
+		if data, err := i.write(v); err == nil {
+			_ = in.Tell(told, data) // it is one of the game's
 		}
 	}
 }

@@ -51,8 +51,8 @@
 //	)
 //
 // All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove,
-// SetOwner and Emit; Rand and Secret; Decides; Tick and Seconds. With package det for mathematics,
-// that is the whole of it.
+// SetOwner and Emit; Sees and Strike; Rand and Secret; Decides; Tick and Seconds. With package det for
+// mathematics, that is the whole of it.
 //
 // # The rules
 //
@@ -94,6 +94,11 @@
 // Commands have levels and edges. If a player's command is missing the last one is used again, but
 // fields tagged `world:"edge"` are zero then. Others are told the levels of those whom they see,
 // but for fields tagged `world:"private"`.
+//
+// All that comes from outside is an input. Beside joins, leaves and commands these are what players
+// were shown, by which shots are judged (see Rewinder and Sees), knobs, answers, messages and
+// content (see Knob, Answer, Message and OnContent). So recordings, mirrors and copies that go back
+// come to the same.
 //
 // Memory is plain. Entities stand in pages that never move, so a pointer is good until the end of
 // the tick. Whether one changed is found by comparing memory with that of the last tick; no one

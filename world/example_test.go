@@ -99,6 +99,49 @@ func Example() {
 	// shells in the air: 1
 }
 
+// Speed is a knob: whoever runs the game may set it while it runs.
+type Speed struct{ Factor float64 }
+
+func (k *Speed) Sync(s *bits.Sync) { s.Float(&k.Factor, 0, 4, 1.0/16) }
+
+type Runner struct{ X float64 }
+
+func (r *Runner) Sync(s *bits.Sync) { s.Float(&r.X, 0, 1000, 1.0/64) }
+
+func (r *Runner) Step(w *world.World, me world.ID) { r.X += world.StateOf[Speed](w).Factor }
+
+var race = world.Define("race", world.Class[Runner](), world.Knob[Speed](),
+	world.OnStart(func(w *world.World) {
+		world.StateOf[Speed](w).Factor = 1
+		world.Spawn(w, Runner{})
+	}))
+
+// A change of a knob is an input like a command: it comes in at the beginning of a tick, clients
+// are told, and a recording has it.
+func ExampleKnob() {
+	w, err := race.New(world.Settings{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in := race.NewInputs()
+	for n := range 4 {
+		in.Reset()
+		if n == 2 {
+			world.SetKnob(in, Speed{Factor: 3})
+		}
+		w.Host().Step(in)
+		for _, r := range world.All[Runner](w) {
+			fmt.Println("tick", w.Tick(), "at", r.X)
+		}
+	}
+	// Output:
+	// tick 1 at 1
+	// tick 2 at 2
+	// tick 3 at 5
+	// tick 4 at 8
+}
+
 // The two checks belong into the tests of every game.
 func ExampleCheckRollback() {
 	difference, err := world.CheckRollback(Tanks, world.CheckOptions{Ticks: 200})

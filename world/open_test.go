@@ -161,6 +161,9 @@ func TestOpenInputs(t *testing.T) {
 	if err != nil || d != nil {
 		t.Fatal(err, d)
 	}
+	if d, err = CheckRollback(gallery, CheckOptions{}); err != nil || d != nil {
+		t.Fatal(err, d)
+	}
 	w, again := newGallery(t), newGallery(t)
 	in, read := gallery.NewInputs(), gallery.NewInputs()
 	buf := make([]byte, 1<<12)

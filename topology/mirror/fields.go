@@ -60,6 +60,36 @@ func player(c *bits.Cursor, p *world.Player) {
 	c.Check(*p != world.Nobody)
 }
 
+// maxTold bounds the bytes of an input of another kind than commands.
+const maxTold = 1 << 16
+
+// sight is what a player was shown with a command.
+func sight(c *bits.Cursor, s *world.Sight) {
+	c.U16(&s.Ago)
+	c.U16(&s.Base)
+	c.U8(&s.Claimed)
+	c.Check(s.Claimed <= world.MaxClaims)
+	for i := range s.Claims[:min(s.Claimed, world.MaxClaims)] {
+		q := &s.Claims[i]
+		c.U64((*uint64)(&q.Target))
+		for k := range q.Place {
+			v := uint32(q.Place[k])
+			c.U32(&v)
+			q.Place[k] = int32(v)
+		}
+	}
+}
+
+// told is what names an input of another kind than commands.
+func told(c *bits.Cursor, t *world.Told) {
+	c.U16(&t.Kind)
+	c.U64((*uint64)(&t.To.By))
+	tick(c, &t.To.Tick)
+	c.U16(&t.To.Ordinal)
+	c.U32(&t.From)
+	c.U32(&t.Seq)
+}
+
 // blob is bytes behind how many there are. When it reads, v points into what the cursor was given.
 func blob(c *bits.Cursor, v *[]byte, most uint64) {
 	n := uint64(len(*v))

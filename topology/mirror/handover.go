@@ -35,7 +35,7 @@ type handover struct {
 	rulings [][]byte
 }
 
-const handoverVersion = 1
+const handoverVersion = 2
 
 // fields reads or writes the handover.
 func (h *handover) fields(c *bits.Cursor, k *codec) {
@@ -80,8 +80,19 @@ func (k *codec) stamped(c *bits.Cursor, cmd *timeline.Command) {
 	c.U16((*uint16)(&cmd.Origin))
 	c.U32(&cmd.Seq)
 	atMost(c, &cmd.Player, math.MaxUint16)
+	if cmd.Kind == timeline.Tell {
+		told(c, &cmd.Told)
+		if blob(c, &cmd.Data, maxTold); c.Reading() {
+			cmd.Data = slices.Clone(cmd.Data)
+		}
+	}
 	if cmd.Kind != timeline.Give || !c.OK() {
 		return
+	}
+	if k.rewinds {
+		if c.Bool(&cmd.Shown); cmd.Shown {
+			sight(c, &cmd.Sight)
+		}
 	}
 	var image []byte
 	if !c.Reading() {

@@ -27,7 +27,8 @@ type ingress struct {
 	// moves are commands that are not sent at once: those for later ticks, where timelines wait;
 	// or in the event-based protocol those of late, which are sent several times.
 	moves   []item
-	moved   bool // there are new ones
+	moved   bool                  // there are new ones
+	said    map[world.Player]said // what was last said to be shown to players here
 	movedAt time.Duration
 }
 
@@ -59,7 +60,7 @@ func (in *ingress) nextHeader(closed world.Tick) header {
 	h := header{waiting: !in.started, promise: closed, count: in.count}
 	for i := range in.pending {
 		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign ||
-			it.kind == itemStart {
+			it.kind == itemStart || it.kind == itemTell {
 			h.promise = min(h.promise, it.tick-1)
 		}
 	}
@@ -102,8 +103,12 @@ func (m *Mirror) queue(it item) {
 	if !m.goesOn() {
 		return
 	}
-	it = *m.in.add(it)
+	data := it.data
+	it = *m.in.addLong(it, m.group.node.Group().MaxMessage())
 	switch it.kind {
+	case itemTell:
+		it.data = data
+		m.command(nil, it.tell(m.roll.self, it.seq))
 	case itemGive:
 		c := it.give(m.roll.self, it.seq)
 		if m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
@@ -116,14 +121,15 @@ func (m *Mirror) queue(it item) {
 	}
 }
 
-// give stamps a command of a client here.
-func (m *Mirror) give(p world.Player, t world.Tick, image []int32) {
+// give stamps a command of a client here, with what was shown with it.
+func (m *Mirror) give(p world.Player, t world.Tick, image []int32, s world.Sight) {
 	in := &m.in
 	if m.life.phase != Serving || !in.started || t <= in.from || t < in.open() || m.line == nil {
 		m.stats.Dropped++
 		return
 	}
 	it := item{kind: itemGive, player: p, tick: t, image: image}
+	it.sight, it.shown = m.says(p, t, s)
 	switch {
 	case m.ruled.line != nil:
 		m.giveLossy(it)
@@ -142,7 +148,8 @@ func (m *Mirror) giveInOrder() {
 	slices.SortStableFunc(in.moves, func(a, b item) int { return int(a.tick) - int(b.tick) })
 	n := 0
 	for ; n < len(in.moves) && in.moves[n].tick < in.stamp; n++ {
-		if it := in.moves[n]; m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
+		if it := in.moves[n]; it.kind == itemTell ||
+			m.roll.registry.speaks(m.roll.self, it.player, it.tick) {
 			m.queue(it)
 		}
 	}
@@ -213,5 +220,5 @@ func (m *Mirror) countSent(b []byte) {
 func (it *item) give(from member.ID, seq uint32) timeline.Command {
 	return timeline.Command{
 		Kind: timeline.Give, Tick: it.tick, Origin: from, Seq: seq, Player: it.player,
-		Image: it.image}
+		Image: it.image, Sight: it.sight, Shown: it.shown}
 }

@@ -204,7 +204,7 @@ func (s *machine) pushes(client uint64) {
 	case h == nil && m.roll.claims[client] == nil:
 		m.claim(client, "pusher")
 	case h != nil && h.owner() == m.roll.self:
-		m.give(h.player, m.in.open()+1, []int32{int32(s.net.Rand().IntN(2))})
+		m.give(h.player, m.in.open()+1, []int32{int32(s.net.Rand().IntN(2))}, world.Sight{})
 	}
 }
 

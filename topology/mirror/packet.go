@@ -55,6 +55,8 @@ const (
 	itemWhere                       // where clients find the sender
 	itemChat                        // a line
 	itemRuling                      // what the judge decided; package timeline
+	itemTell                        // an input of another kind
+	itemPart                        // the first bytes of a ruling or telling that follows
 	itemKinds
 )
 
@@ -70,8 +72,11 @@ const (
 type item struct {
 	kind   itemKind
 	player world.Player   // give, release, assign, chat
-	tick   world.Tick     // give, assign, start: always later than the packet's promise
+	tick   world.Tick     // give, assign, start, tell: always later than the packet's promise
 	image  []int32        // give
+	sight  world.Sight    // give: what the player was shown, if that is said
+	shown  bool           // give: it is
+	told   world.Told     // tell
 	client uint64         // claim, release, assign, deny
 	member member.ID      // assign, deny, start: to whom
 	epoch  uint32         // assign, start: the roster under which the sender is überserver
@@ -81,13 +86,14 @@ type item struct {
 	peer   netip.AddrPort // where: for mirrors
 	name   string         // claim, assign, where, chat
 	text   string         // chat
-	data   []byte         // ruling
+	data   []byte         // ruling, tell, part
 	seq    uint32         // of the sender's stamped items up to this one; it is not sent
 }
 
 // stamped says whether the item counts among the commands of its mirror's timeline.
 func (it *item) stamped() bool {
-	return it.kind == itemGive || it.kind == itemAssign && it.what != assignMove
+	return it.kind == itemGive || it.kind == itemTell ||
+		it.kind == itemAssign && it.what != assignMove
 }
 
 const (
@@ -100,20 +106,21 @@ var errPacket = errors.New("mirror: malformed packet of another mirror")
 
 // A codec reads and writes packets of one game.
 type codec struct {
-	in     *world.Inputs
-	sync   bits.Sync
-	writer bits.Writer
-	reader bits.Reader
-	buf    []byte
-	image  []int32
-	free   []*packet // for parse to use again
+	in      *world.Inputs
+	rewinds bool // commands may say what was shown with them
+	sync    bits.Sync
+	writer  bits.Writer
+	reader  bits.Reader
+	buf     []byte
+	image   []int32
+	free    []*packet // for parse to use again
 }
 
 // maxCommand bounds the bytes of a command.
 const maxCommand = 1 << 10
 
 func newCodec(g *world.Game) *codec {
-	c := &codec{in: g.NewInputs(), buf: make([]byte, maxCommand)}
+	c := &codec{in: g.NewInputs(), buf: make([]byte, maxCommand), rewinds: g.Rewinds() > 0}
 	if s := g.Commands(); s != nil {
 		c.image = make([]int32, len(s.Slots))
 	}
@@ -167,7 +174,18 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 	case itemGive:
 		player(c, &it.player)
 		after(c, promise, &it.tick)
+		if k.rewinds {
+			if c.Bool(&it.shown); it.shown {
+				sight(c, &it.sight)
+			}
+		}
 		k.command(c, &it.image)
+	case itemTell:
+		after(c, promise, &it.tick)
+		told(c, &it.told)
+		blob(c, &it.data, maxTold)
+	case itemPart:
+		blob(c, &it.data, maxTold)
 	case itemClaim:
 		c.U64(&it.client)
 		text(c, &it.name, maxName)

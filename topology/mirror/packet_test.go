@@ -21,7 +21,18 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 	addr := netip.MustParseAddrPort("[2001:db8::7]:4000")
 	switch k := itemKind(rapid.IntRange(1, int(itemKinds)-1).Draw(r, "kind")); k {
 	case itemGive:
-		return item{kind: k, player: player, tick: after, image: image}
+		it := item{kind: k, player: player, tick: after, image: image}
+		if it.shown = rapid.Bool().Draw(r, "shown"); it.shown {
+			it.sight = world.Sight{Ago: rapid.Uint16().Draw(r, "ago"), Base: 3}
+			for range rapid.IntRange(0, world.MaxClaims).Draw(r, "claims") {
+				it.sight.Add(world.Claim{Target: 1 << 60, Place: [3]int32{-5, 1 << 30, 7}})
+			}
+		}
+		return it
+	case itemTell:
+		return item{kind: k, tick: after, data: []byte{3}, told: world.Told{
+			Kind: rapid.Uint16().Draw(r, "kind"), From: 2, Seq: 9,
+			To: world.Name{By: 8, Tick: promise, Ordinal: 1}}}
 	case itemClaim:
 		return item{kind: k, client: rapid.Uint64().Draw(r, "client"), name: name}
 	case itemRelease:
@@ -45,7 +56,7 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 }
 
 func TestPacketsAreReadAsWritten(t *testing.T) {
-	g := testGame(t)
+	g := fair.Game
 	c := newCodec(g)
 	image := neutralImage(g)
 	rapid.Check(t, func(r *rapid.T) {

@@ -45,6 +45,7 @@ type peer struct {
 	have    world.Tick     // up to which tick it holds everything of everyone
 	waiting bool           // to be started
 	server  wire.Server    // where clients find it
+	parts   []byte         // of what it is about to tell
 }
 
 func newPeer(id member.ID) *peer {
@@ -99,6 +100,9 @@ func (p *peer) fields(c *bits.Cursor, k *codec) {
 			*v = k.parse(data)
 		}
 	})
+	if blob(c, &p.parts, maxParts); c.Reading() {
+		p.parts = slices.Clone(p.parts)
+	}
 }
 
 // peers are all other mirrors, in the order of their numbers.

@@ -102,6 +102,10 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 			if m.line.Waits() && m.counts(p, it.give(p.id, 0)) == countsMaybe {
 				return false // timelines that wait take everything in order
 			}
+		case itemTell:
+			if m.line.Waits() && !p.started {
+				return false
+			}
 		}
 	}
 	return true
@@ -127,7 +131,16 @@ func (m *Mirror) ordered(p *peer, k *packet) {
 				m.submit(c)
 			}
 		}
-		m.item(p.id, it)
+		switch it.kind {
+		case itemPart:
+			m.part(p, it.data)
+		case itemTell:
+			m.told(p, it)
+		case itemRuling:
+			m.ruling(p.id, p.whole(it.data))
+		default:
+			m.item(p.id, it)
+		}
 	}
 	m.promised(p.id, p.submitted, &k.header)
 }
@@ -175,8 +188,6 @@ func (m *Mirror) item(from member.ID, it *item) {
 			m.decides(server.Decision{Kind: server.Relay, Player: it.player, Name: it.name,
 				Text: it.text})
 		}
-	case itemRuling:
-		m.ruling(from, it.data)
 	}
 }
 
@@ -232,7 +243,8 @@ func (m *Mirror) decide() {
 		p := m.peers.of(c.Origin)
 		if p != nil || c.Origin == m.roll.self {
 			m.command(p, c)
-		} else if m.roll.registry.speaks(c.Origin, c.Player, c.Tick) {
+		} else if c.Kind == timeline.Tell ||
+			m.roll.registry.speaks(c.Origin, c.Player, c.Tick) {
 			m.submit(c) // of a mirror that is gone: what it said before still counts
 		}
 	}

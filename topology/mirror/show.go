@@ -190,9 +190,12 @@ func (e *engine) Enter(world.Player) {}
 
 // Give stamps a command of a client here and passes it on.
 func (e *engine) Give(p world.Player, t world.Tick, image []int32) error {
-	e.give(p, t, image)
+	e.give(p, t, image, world.Sight{})
 	return nil
 }
+
+// Tell stamps an input of another kind and passes it on.
+func (e *engine) Tell(t world.Told, data []byte) error { return e.input(t, data) }
 
 // Advance tells what became known since the last time; the timeline has advanced before.
 func (e *engine) Advance(time.Duration) (server.Progress, error) {
@@ -205,7 +208,7 @@ func (e *engine) Advance(time.Duration) (server.Progress, error) {
 	l.Again = l.Again || w.Tick() != s.tick+1
 	l.Settled = e.line.Settled().Tick()
 	s.tick, s.settled, s.stale, s.notices = w.Tick(), l.Settled, false, nil
-	return server.Progress{Leading: l}, nil
+	return server.Progress{Leading: l, Asks: e.leads()}, nil
 }
 
 // Said lets other mirrors' clients hear what is said here.

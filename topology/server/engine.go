@@ -49,6 +49,10 @@ type Engine interface {
 	// levels of a player of whom nothing is heard are let go. The error is that the image is no
 	// command.
 	Give(p world.Player, t world.Tick, image []int32) error
+	// Tell is told an input of another kind that the game has declared, which the game's program
+	// gives this server: it comes in with the next tick that is open. The bytes are good during the
+	// call. The error is that the game has no such input, or that it cannot be taken now.
+	Tell(t world.Told, data []byte) error
 	// Said tells what someone said here, once the game's rules have passed it.
 	Said(p world.Player, name, line string)
 	// Release tells that a seat is given up here, and so the player; or, with world.Nobody, that a
@@ -84,6 +88,9 @@ type Progress struct {
 	// Inputs are what went into the tick that was computed, good until the next Give, Enter,
 	// Release or Advance; or nil if no single tick was.
 	Inputs *world.Inputs
+	// Asks says that this server is the one to ask the outside what the game asks of it; see
+	// Options.Asked. Of several that compute one world, it is one.
+	Asks bool
 	// Fault is what the game did wrong in it, if anything. The tick is complete all the same.
 	Fault error
 	// Flight is how the world came to the tick in which the game panicked, if that is the error of
@@ -202,6 +209,7 @@ func (s *Server) step() error {
 	}
 	g := s.scene
 	w := s.engine.World()
+	s.asks(w, &done)
 	still := w == g.world && w.Tick() == g.publisher.Tick() && !done.Again &&
 		done.Settled == g.settled && len(done.Events) == 0
 	g.world, g.settled = w, done.Settled

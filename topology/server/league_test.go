@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -99,6 +100,8 @@ func newLeague(n *netsim.Net, servers int, o Options) (*league, error) {
 	n.Every(o.Title.Game.TickLength(), g.step)
 	return g, nil
 }
+
+func (*member) Tell(world.Told, []byte) error { return errors.ErrUnsupported }
 
 // add makes one more server, also of a game that is under way.
 func (g *league) add() (*member, error) {

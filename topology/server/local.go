@@ -62,7 +62,7 @@ func (l *local) Advance(time.Duration) (Progress, error) {
 	if panicOf(err) != nil {
 		return Progress{Inputs: in, Flight: l.flight.take()}, err
 	}
-	return Progress{Inputs: in, Fault: err}, nil
+	return Progress{Inputs: in, Asks: true, Fault: err}, nil
 }
 
 // next are the inputs of the next tick.
@@ -90,6 +90,8 @@ func (l *local) Enter(p world.Player) { l.entering = append(l.entering, p) }
 func (l *local) Give(p world.Player, _ world.Tick, image []int32) error {
 	return l.next().GiveImage(p, image)
 }
+
+func (l *local) Tell(t world.Told, data []byte) error { return l.next().Tell(t, data) }
 
 func (l *local) Said(world.Player, string, string) {}
 

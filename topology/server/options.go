@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
@@ -90,6 +91,12 @@ type Options struct {
 	// After is called after each tick of the world, with what went in: to record, to decide a
 	// match. Begun is called with each new world, before its first tick.
 	After func(w *world.World, in *world.Inputs)
+	// Asked is called, between ticks, with each event whose Delivery is world.Outside, once it is
+	// certain: what the game asks of the outside. Start what it takes and return at once; the
+	// answer comes in by Tell, with world.TellAnswer and the event's name. Of mirrors, only the one
+	// that leads is told. What it has not answered when it dies nobody answers, so a game asks
+	// again after a while.
+	Asked func(e world.Emitted, q bits.Syncer)
 	Begun func(w *world.World, l Level)
 	// Ticked is called at the end of each Tick, with how long its parts took.
 	Ticked func(Times)

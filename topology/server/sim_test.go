@@ -124,7 +124,12 @@ func newSim(n *netsim.Net, o Options) (*sim, error) {
 		s.oracle = append(s.oracle, &oracle{level: l, images: map[world.ID][]published{}})
 		s.oracle[len(s.oracle)-1].take(w)
 	}
-	o.After = func(w *world.World, _ *world.Inputs) { s.oracle[len(s.oracle)-1].take(w) }
+	after := o.After
+	o.After = func(w *world.World, in *world.Inputs) {
+		if s.oracle[len(s.oracle)-1].take(w); after != nil {
+			after(w, in)
+		}
+	}
 	var err error
 	if s.server, err = New(o); err != nil {
 		return nil, err
