@@ -66,6 +66,17 @@ func (l *Overdue) Add(c *Command, image []int32) {
 	l.items = append(l.items, b)
 }
 
+// addAll keeps all that another has.
+func (l *Overdue) addAll(o *Overdue) {
+	for i := range o.items {
+		if b := &o.items[i]; b.latest {
+			c := Command{Kind: b.kind, Tick: b.stamp.tick, Origin: b.stamp.origin,
+				Seq: b.stamp.seq, Player: b.stamp.player}
+			l.Add(&c, o.images[b.at:b.at+b.n])
+		}
+	}
+}
+
 func later(a, b *belated) bool {
 	if a.stamp.tick != b.stamp.tick {
 		return a.stamp.tick > b.stamp.tick

@@ -128,6 +128,12 @@ func makers() []maker {
 		trailing("trailing correct",
 			timeline.TrailingOptions{
 				Delays: timeline.DelaysOf(ms(0, 50, 120, 200)...), Correct: true}),
+		trailing("trailing back",
+			timeline.TrailingOptions{
+				Delays: timeline.DelaysOf(ms(0, 100, 200)...), Back: 200 * time.Millisecond}),
+		trailing("trailing back a little",
+			timeline.TrailingOptions{
+				Delays: timeline.DelaysOf(ms(0, 40, 200)...), Back: 50 * time.Millisecond}),
 		warp("time warp", 1),
 		warp("time warp, sparse", 5),
 		{name: "lock step", waits: true,

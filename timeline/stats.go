@@ -25,6 +25,10 @@ type Stats struct {
 	Depth       int // ticks gone back, all rollbacks together
 	Deepest     int // ticks gone back in one
 
+	// Times that the leading world was taken back at once for what came late, and ticks gone back by
+	// all of that together. Rollbacks do not count them.
+	Returns, Returned int
+
 	Copies      int // of whole worlds, to save or to restore
 	CopiedBytes int64
 	Held        int // bytes of all copies of the world, now
@@ -51,7 +55,9 @@ func (s *Stats) RollbacksPerThousand() float64 {
 }
 
 // Again is how many times as many ticks were computed as if none had been computed twice.
-func (s *Stats) Again() float64 { return float64(s.Steps) / float64(max(s.Steps-s.Depth, 1)) }
+func (s *Stats) Again() float64 {
+	return float64(s.Steps) / float64(max(s.Steps-s.Depth-s.Returned, 1))
+}
 
 // jump counts how far something moved.
 func (s *Stats) jump(d, margin float64) {

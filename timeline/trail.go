@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/world"
@@ -32,13 +31,9 @@ func (s *trail) miss(c *Command, image []int32, newer world.Tick, asks bool) {
 	if newer == 0 || newer > s.w.Tick() {
 		s.late.Add(c, image)
 	}
-	if c.Kind == Give && c.Tick >= s.since && !asks && !c.Shown {
-		if r := s.history.At(c.Tick); r != nil && slices.Equal(r.Command(c.Player), image) {
-			widen(&s.guessFrom, &s.guessLast, c.Tick)
-			return
-		}
+	if !s.foresaw(c, image, asks) {
+		s.doubt(c.Tick)
 	}
-	s.doubt(c.Tick)
 }
 
 // doubt says that the copy was told something wrong at a tick.

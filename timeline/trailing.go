@@ -32,6 +32,7 @@ type Trailing struct {
 	image  []int32
 	deltas []int32
 	spread *Spread
+	past   past // of the leading world
 	asks   bool // the game has been found to ask World.Repeated, so that a guess is never right
 }
 
@@ -41,6 +42,12 @@ type TrailingOptions struct {
 	// Delays are those of the copies. Default: the leading world waits for nothing, one copy trails
 	// it by 100 ms, and the window is 1 s.
 	Delays Delays
+	// Back is how far the leading world is taken back at once for what came late, to the command's
+	// own tick; it costs a copy at every tick, and as many steps a tick as commands are late. What
+	// is later than that, or everything where it is 0, is done as in the paper: the leading world
+	// executes it next, out of its order, and a copy behind repairs what came of it. At most 64
+	// ticks.
+	Back time.Duration
 	// Everything repairs whatever is different, even if nothing came of it that anyone could see.
 	// Then the leading world is exact whenever it was repaired, as with time warp, and more is
 	// repaired.
@@ -68,16 +75,29 @@ func NewTrailing(start *world.World, o TrailingOptions) (*Trailing, error) {
 		return nil, err
 	}
 	list, window := o.Delays.List(), NewClock(start).Ticks(o.Delays.Window+slack)
-	if err := t.Open(start, o.Options,
-		Room{window + 2, len(list), fmt.Sprintf("%d trailing states", len(list))}); err != nil {
+	kept, err := o.room(NewClock(start))
+	if err != nil {
 		return nil, err
 	}
+	if err := t.Open(start, o.Options,
+		Room{window + 2, len(list) + kept, statesText(len(list), kept)}); err != nil {
+		return nil, err
+	}
+	t.past = newPast(start, kept)
 	t.in, t.size = t.Game.NewInputs(), window+4
 	for _, d := range list {
 		t.trails = append(t.trails,
 			&trail{w: start.Host().Clone(), delay: d, history: NewHistory(t.size)})
 	}
 	return t, t.Restore(nil)
+}
+
+// statesText says what the worlds of a timeline are for.
+func statesText(states, kept int) string {
+	if kept == 0 {
+		return fmt.Sprintf("%d trailing states", states)
+	}
+	return fmt.Sprintf("%d trailing states, and %d ticks to go back to,", states, kept)
 }
 
 // Stamp is the tick that is due next, and never one that the leading world has computed. While the
@@ -161,8 +181,12 @@ func (t *Trailing) Submit(now time.Duration, c Command) (Fate, error) {
 		return f, nil
 	}
 	t.Counts.Late++
+	behind := t.trails
+	if t.belated(&c, t.Book.image) {
+		behind = behind[1:]
+	}
 	newer := t.Book.newer(&c, t.Leading().Tick())
-	for _, s := range t.trails {
+	for _, s := range behind {
 		if s.w.Tick() < c.Tick {
 			break // and those behind it too
 		}
@@ -201,8 +225,15 @@ func (t *Trailing) catchUp() {
 // run brings a copy to where it should be.
 func (t *Trailing) run(i int) {
 	s := t.trails[i]
-	due := min(t.Clock.Due(t.Now-t.delay(i)), t.limit(i))
+	due := t.Clock.Due(t.Now - t.delay(i))
+	if i == 0 && s.w.Tick() < due { // once a tick, for all that came late since the last
+		t.back()
+	}
+	due = min(due, t.limit(i))
 	for t.Err == nil && s.w.Tick() < due {
+		if i > 0 && s.w.Tick()+1 >= t.past.dirty {
+			t.back() // before it is compared
+		}
 		t.execute(i)
 	}
 }
@@ -213,9 +244,14 @@ func (t *Trailing) execute(i int) {
 	n := s.w.Tick() + 1
 	told := t.Book.At(n)
 	in := told
-	if !s.late.Empty() && s.late.Merge(t.in, told) {
-		in = t.in
-		s.doubt(n)
+	if !s.late.Empty() {
+		if i == 0 && t.past.has(n-1) {
+			t.past.at(n - 1).late.copyFrom(&s.late)
+		}
+		if s.late.Merge(t.in, told) {
+			in = t.in
+			s.doubt(n)
+		}
 	}
 	t.Step(s.w, in)
 	did := t.Observe(s.w, in)
@@ -231,6 +267,7 @@ func (t *Trailing) execute(i int) {
 func (t *Trailing) note(i int, did *Outcome) {
 	if i == 0 {
 		t.Tell(&t.trails[0].history, did)
+		t.remember()
 		return
 	}
 	t.keep(&t.trails[i].history, did)
@@ -282,6 +319,9 @@ func (t *Trailing) check(i int) {
 func (t *Trailing) recover(i int) {
 	s, lead := t.trails[i], t.trails[i-1]
 	n, goal := s.w.Tick(), lead.w.Tick()
+	if i == 1 {
+		t.past.dirty = 0 // that is repaired with it
+	}
 	t.Rewind(&lead.history, n, goal, i == 1, func() {
 		t.Copy(lead.w, s.w)
 		lead.goOnFrom(s)
@@ -296,13 +336,18 @@ func (t *Trailing) recover(i int) {
 // are given up: nothing but speed of repair is lost by that.
 func (t *Trailing) weigh() {
 	for {
-		held := 0
+		held := t.past.size()
 		for _, s := range t.trails {
 			held += s.w.Host().Size()
 		}
 		if held > t.Options.Memory && len(t.trails) > 2 {
 			t.trails = slices.Delete(t.trails, len(t.trails)/2, len(t.trails)/2+1)
 			t.idle = nil
+			continue
+		}
+		if held > t.Options.Memory && len(t.past.kept) > 0 {
+			t.back()
+			t.past = past{}
 			continue
 		}
 		for _, s := range t.idle {

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -79,15 +80,19 @@ func TestLate(t *testing.T) {
 				t.Errorf("%s: %+v", m.name, s)
 			}
 		default:
-			if s.Late == 0 || s.Rollbacks == 0 || s.Depth < s.Rollbacks || s.Copies < s.Rollbacks ||
+			repairs, depth := s.Rollbacks+s.Returns, s.Depth+s.Returned
+			if s.Late == 0 || repairs == 0 || depth < repairs || s.Copies < repairs ||
 				s.CopiedBytes == 0 || s.Jump == 0 {
+				t.Errorf("%s: %+v", m.name, s)
+			}
+			if strings.Contains(m.name, "back") != (s.Returns > 0) {
 				t.Errorf("%s: %+v", m.name, s)
 			}
 		}
 		if m.name == "trailing correct" && s.Corrections == 0 {
 			t.Errorf("%s: %+v", m.name, s)
 		}
-		if again := float64(s.Steps) / float64(s.Steps-s.Depth); s.Again() != again {
+		if again := float64(s.Steps) / float64(s.Steps-s.Depth-s.Returned); s.Again() != again {
 			t.Errorf("%s: %v, %v", m.name, s.Again(), again)
 		}
 	}

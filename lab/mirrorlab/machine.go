@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
@@ -51,6 +52,7 @@ type machine struct {
 	repair repairs
 	from   machineTotals
 	wrong  time.Duration // the most that the clock was off
+	sees   *lab.Audience
 }
 
 func newCluster(ctx context.Context, o *Options, seed uint64) *cluster {
@@ -64,7 +66,7 @@ func (f *cluster) start(name string, players int) *machine {
 	i := len(f.machines)
 	s := &machine{
 		cluster: f, index: i, name: name, inner: f.Endpoint("m" + name),
-		outer: f.Endpoint("s" + name), began: f.Net.Now()}
+		outer: f.Endpoint("s" + name), began: f.Net.Now(), sees: lab.NewAudience(f.Title)}
 	random := f.Random
 	s.drift = f.o.Drift * (2*random.Float64() - 1) / 1e6
 	s.offset = time.Duration(random.Float64() * float64(10*time.Second))
@@ -75,6 +77,7 @@ func (f *cluster) start(name string, players int) *machine {
 		Public: s.outer.PublicAddr(), Name: name,
 		Found: i == 0, Keys: []token.Key{f.Key}, Seed: f.seed(2, i), Wall: session.Wall,
 		Timeline: f.o.Timeline, Delays: delays, Margins: f.o.Margins, SendEvery: f.o.SendEvery,
+		Repair:  f.o.Repair,
 		Settled: s.judge, News: s.hear,
 	}
 	o.Server.Links = []link.Link{s.outer}

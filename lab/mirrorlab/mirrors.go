@@ -30,6 +30,8 @@ type Options struct {
 	// network.
 	Timeline string
 	Delays   []time.Duration
+	// Repair is that of mirror.Options.
+	Repair kinds.Repair
 	// Margins and SendEvery are those of mirror.Options. Margins that are left out are the title's.
 	Margins      []timeline.Margin
 	SendEvery    time.Duration

@@ -135,6 +135,7 @@ func (f *cluster) result() *Result {
 	var all, warm timeline.Stats
 	var events mirror.Stats
 	repairs := 0
+	var sees []*lab.Audience
 	for _, s := range f.machines {
 		now := s.totals()
 		d := lab.Less(now, s.from)
@@ -152,6 +153,7 @@ func (f *cluster) result() *Result {
 			lab.Sum(events, d.Stats)
 		b.Deepest = max(b.Deepest, now.Line.Deepest)
 		repairs += s.repair.count
+		sees = append(sees, s.sees)
 	}
 	b.Commands, b.Late, b.Rollbacks, b.Seen, b.Refreshes = all.Commands, all.Late, all.Rollbacks,
 		all.Seen, all.Refreshes
@@ -160,8 +162,10 @@ func (f *cluster) result() *Result {
 	b.Warming = 1000 * lab.Per(warm.Rollbacks, warm.Commands)
 	b.Depth = lab.Per(all.Depth, b.Rollbacks)
 	b.StepsATick = lab.Per(all.Steps, all.Settled)
+	b.Returns, b.ReturnDepth = lab.Per(all.Returns, all.Settled), lab.Per(all.Returned, all.Returns)
 	b.PerMinute = float64(b.Retracted) / float64(len(f.machines)) / (r.Seconds / 60)
 	r.Corrections.Repaired = float64(repairs) / r.Corrections.Minutes
+	r.Shown = lab.SumShown(sees...)
 	r.Traffic = f.traffic(r.Seconds)
 	if a, ok := f.machines[0].mirror.Timeline().(*timeline.Auto); ok && a.Plan() != nil {
 		r.Plan = a.Plan().Explain()

@@ -42,16 +42,24 @@ func (r *Result) reportPlay(p *lab.Report) {
 		line{"command in at its mirror until executed by another's leading world", s.Executed},
 		line{"... until that has sent the next snapshot to a player", s.Sent},
 		line{"... until the player's client has it, where it is in view", s.Taken},
+		line{"... until its own mirror has sent the next snapshot to a player", s.HomeSent},
 		line{"command given at the client until another mirror's client has it", s.Whole},
 		line{"... a client of the same mirror", s.Home},
 		line{"command in at its mirror before its tick is closed", s.Early})
+	p.Say("What is shown, against what is settled: bodies when their tick is first shown, distances " +
+		"in the world's units; and events that were shown and taken back, and for how long they " +
+		"were believed.")
+	p.Table([]lab.Shown{r.Shown}, "Bodies | Wrong, OffSome, OffFar, OffMean, OffP95, OffP99, "+
+		"Events, Taken, TakenShare, BelievedP50, BelievedP95")
+	p.Say("Taken back, by kind: %s.", r.Shown.Kinds())
 	p.Say("Rollbacks: %d of %d commands, %.2f for 1000 (%.2f while warming up); %.1f ticks deep "+
 		"on average, %d at most; %d reached what is shown, %d only tidied up.",
 		b.Rollbacks, b.Commands, b.PerThousand, b.Warming, b.Depth, b.Deepest, b.Seen, b.Refreshes)
 	p.Add("Late commands: %d (%.2f %%); passed over for newer ones: %.2f %%. Events taken back: "+
-		"%d of %d, %.1f a minute and mirror. Steps a tick: %.2f.",
+		"%d of %d, %.1f a minute and mirror. Leading worlds went back to a late command's own "+
+		"tick %.2f times a tick, by %.1f ticks on average. Steps a tick: %.2f.",
 		b.Late, 100*lab.Per(b.Late, b.Commands), 100*s.PassedOver, b.Retracted, b.Provisional,
-		b.PerMinute, b.StepsATick)
+		b.PerMinute, b.Returns, b.ReturnDepth, b.StepsATick)
 	p.Table(r.Each, "Name | Delays, Commands, Late, Rollbacks, Packets, KBits, ClockError, Serving")
 	p.Say("Corrections of a player's own body by more than 5 cm, a minute and player. Taken back " +
 		"is what comes of mirrors' repairs.")

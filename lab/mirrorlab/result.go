@@ -11,6 +11,7 @@ import (
 type Result struct {
 	Setting
 	Sight       Sight       `json:"sight"`
+	Shown       lab.Shown   `json:"shown"`
 	Rollbacks   Rollbacks   `json:"rollbacks"`
 	Corrections Corrections `json:"corrections"`
 	Settled     Settled     `json:"settled"`
@@ -58,8 +59,9 @@ type Sight struct {
 	Taken    Spread `json:"entered_to_client"`
 	// From the moment that a client gave it, until the other's client has taken it in.
 	Whole Spread `json:"given_to_client"`
-	// The same for two players of one mirror.
-	Home Spread `json:"given_to_client_of_same_mirror"`
+	// HomeSent and Home are Sent and Whole for two players of one mirror.
+	HomeSent Spread `json:"entered_to_sent_of_same_mirror"`
+	Home     Spread `json:"given_to_client_of_same_mirror"`
 	// Early is how long before its tick was closed a command came in at its mirror.
 	Early Spread `json:"early"`
 	// PassedOver is the share of commands that another mirror's leading world did not execute
@@ -80,6 +82,11 @@ type Rollbacks struct {
 	Depth       float64 `json:"mean_depth_ticks"`
 	Deepest     int     `json:"deepest_ticks"` // since the start
 	StepsATick  float64 `json:"steps_per_tick"`
+	// Returns is how often leading worlds were taken back at once, to a late command's own tick, a
+	// tick of a mirror, and ReturnDepth how many ticks that was on average. Rollbacks do not count
+	// them.
+	Returns     float64 `json:"returns_per_tick"`
+	ReturnDepth float64 `json:"mean_return_ticks"`
 	// Warming is rollbacks for 1000 commands before the time that is measured, while auto learns.
 	Warming float64 `json:"per_1000_commands_warming_up"`
 	// Events that were shown before they were settled, and how many of those were taken back.

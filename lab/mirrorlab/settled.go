@@ -20,6 +20,7 @@ func (s *machine) judge(w *world.World, _ *world.Inputs) {
 		s.Fail(fmt.Errorf("mirror %s settles tick %d after %d", s.name, t, s.settled))
 	}
 	s.settled = t
+	s.sees.Settle(w)
 	h := w.Hash()
 	f := s.worlds[t]
 	if f == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -76,16 +77,21 @@ func (l *execution) begin(slots int) {
 func (s *machine) watch(before timeline.Stats) {
 	w := s.mirror.Timeline().Leading()
 	st := s.mirror.TimelineStats()
-	if st.Seen != before.Seen || st.Corrections != before.Corrections {
+	s.sees.On = s.On
+	s.sees.Hear(s.Net.Now(), s.mirror.Timeline().Notices())
+	if st.Seen != before.Seen || st.Returns != before.Returns ||
+		st.Corrections != before.Corrections {
 		s.repaired(w)
 	}
-	if s.exact() && (st.Commands != before.Commands || w.Tick() != s.log.tick) {
+	next := w.Tick() != s.log.tick
+	if s.exact() && (next || st.Commands != before.Commands && !s.batched()) {
 		s.known(w.Tick())
 	}
-	if w.Tick() == s.log.tick {
+	if !next {
 		return
 	}
 	s.remember(w)
+	s.sees.Show(w)
 	s.log.tick = w.Tick()
 	*s.log.reach.Put(w.Tick()) = s.Net.Now()
 	for p := range w.Players {
@@ -98,7 +104,14 @@ func (s *machine) watch(before timeline.Stats) {
 
 // exact says whether the leading world is always computed again at once when a command was late, so
 // that what is known is executed.
-func (s *machine) exact() bool { return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" }
+func (s *machine) exact() bool {
+	return s.o.Timeline == "timewarp" || s.o.Timeline == "rollback" || s.batched()
+}
+
+// batched says whether that is done once a tick, for all that was late.
+func (s *machine) batched() bool {
+	return kinds.Trails(s.o.Timeline) && (s.o.Repair == "" || s.o.Repair == kinds.AtOnce)
+}
 
 // known finds out which commands are in an exact leading world.
 func (s *machine) known(now world.Tick) {
@@ -187,9 +200,12 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 				inView, looked = u.sees(p), true
 			}
 			switch {
-			case x.at == s.index && inView:
-				f.r.Sight.Home.add(f.Net.Now() - x.given)
-			case x.at != s.index:
+			case x.at == s.index:
+				f.r.Sight.HomeSent.add(*reach - x.entered)
+				if inView {
+					f.r.Sight.Home.add(f.Net.Now() - x.given)
+				}
+			default:
 				f.r.Sight.Sent.add(*reach - x.entered)
 				if inView {
 					f.r.Sight.Taken.add(f.Net.Now() - x.entered)

@@ -57,9 +57,52 @@ type Options struct {
 	// Judge says that this mirror is the judge, and Term in which term: for ruled.
 	Judge bool
 	Term  uint32
+	// Repair is what becomes of commands that were late, with trailing and auto.
+	Repair Repair
 	// Step and Copy are what computing a tick and copying a world take, if there is no Clock to
 	// measure it: for auto.
 	Step, Copy time.Duration
+}
+
+// A Repair says what trailing and auto do about commands that were late.
+type Repair string
+
+const (
+	// AtOnce takes the leading world back to the command's own tick, as far as Back reaches. It is
+	// the default. What is later than that is repaired as with ByTrails.
+	AtOnce Repair = "at-once"
+	// ByTrails is the paper's way: the leading world executes what was late next, and copies behind
+	// it repair what came of that: strict events that differ, and fields by more than their
+	// margins.
+	ByTrails Repair = "trails"
+	// Everything is the same, and repairs every difference.
+	Everything Repair = "everything"
+	// Places is the same as ByTrails, but where only fields with margins differ these are moved to
+	// their places, and nothing is computed again.
+	Places Repair = "places"
+)
+
+// Repairs lists them, the default first.
+func Repairs() []string {
+	return []string{string(AtOnce), string(ByTrails), string(Everything), string(Places)}
+}
+
+// Back is how far AtOnce goes back.
+const Back = 250 * time.Millisecond
+
+// Check says what is wrong with a repair for a kind of timeline.
+func (r Repair) Check(kind string) error {
+	switch {
+	case r == "":
+		return nil
+	case !slices.Contains(Repairs(), string(r)):
+		return fmt.Errorf("timeline: there is no repair %q; choose one of %s", string(r),
+			strings.Join(Repairs(), ", "))
+	case !Trails(kind):
+		return fmt.Errorf("timeline: a repair, %s, is for the kinds auto and trailing, not for %s",
+			string(r), kind)
+	}
+	return nil
 }
 
 // A Line is a timeline, and what only the ruled one can do.
@@ -124,7 +167,13 @@ var kinds = []struct {
 }
 
 func (o *Options) trailing() timeline.TrailingOptions {
-	return timeline.TrailingOptions{Options: o.Options, Delays: o.Delays.Delays}
+	t := timeline.TrailingOptions{
+		Options: o.Options, Delays: o.Delays.Delays, Everything: o.Repair == Everything,
+		Correct: o.Repair == Places}
+	if o.Repair == "" || o.Repair == AtOnce {
+		t.Back = Back
+	}
+	return t
 }
 
 // Names lists those that Open knows, the usual choice first.
@@ -208,6 +257,9 @@ func DelaysOf(kind string, list []time.Duration) (Delays, error) {
 func Open(kind string, start *world.World, o Options) (Line, error) {
 	i, err := find(kind)
 	if err != nil {
+		return Line{}, err
+	}
+	if err := o.Repair.Check(kind); err != nil {
 		return Line{}, err
 	}
 	line, err := kinds[i].open(start, &o)

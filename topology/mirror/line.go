@@ -24,6 +24,7 @@ func (m *Mirror) openLine(w *world.World, h *handover) error {
 	self := m.roll.self
 	o := kinds.Options{Delays: m.opt.Delays, Mirrors: []member.ID{self}, Judge: self == m.roll.uber}
 	o.Margins, o.Settled, o.Clock = m.opt.Margins, m.settled, m.opt.Measure
+	o.Repair = m.opt.Repair
 	o.Held, o.Slack = true, m.slack()
 	if o.Clock == nil {
 		o.Step, o.Copy = guessed, guessed

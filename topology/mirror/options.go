@@ -63,6 +63,9 @@ type Options struct {
 	// that auto knows what they cost here. Without it they are guessed, and a run over a simulated
 	// network repeats from its seed.
 	Measure func() time.Duration
+	// Repair is what auto and trailing do about commands that were late; see kinds.Repair. Default:
+	// the leading world is taken back to the command's own tick at once.
+	Repair kinds.Repair
 	// Margins say how much copies may differ before it is repaired; see timeline.Margin. Default,
 	// if nil: those of the title.
 	Margins []timeline.Margin
@@ -146,6 +149,9 @@ func (o *Options) fill() error {
 	if !slices.Contains(kinds.Names(), o.Timeline) {
 		return fmt.Errorf("mirror: there is no timeline %q; choose one of %s", o.Timeline,
 			strings.Join(kinds.Names(), ", "))
+	}
+	if err := o.Repair.Check(o.Timeline); err != nil {
+		return fmt.Errorf("mirror: %w", err)
 	}
 	list := o.Delays.List()
 	for i, d := range list {

@@ -36,7 +36,8 @@ type show struct {
 
 // count takes what the timeline did. Where it took something back, all that is shown is new.
 func (s *show) count(now timeline.Stats) {
-	s.stale = s.stale || now.Rollbacks != s.was.Rollbacks || now.Corrections != s.was.Corrections
+	s.stale = s.stale || now.Rollbacks != s.was.Rollbacks || now.Returns != s.was.Returns ||
+		now.Corrections != s.was.Corrections
 	s.was = now
 }
 

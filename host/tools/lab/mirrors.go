@@ -4,6 +4,7 @@ package lab
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 )
 
 const mirrorsLong = `Let bots play the game on mirrored servers and measure what mirrors cost: real
@@ -50,7 +52,7 @@ const mirrorsExample = `  {program} lab mirrors
 type mirrorsRun struct {
 	mirrorlab.Options
 	latency, jitter, loss  string
-	near, fault            string
+	near, fault, repair    string
 	delays                 []string
 	margin                 float64
 	quick, explain, strict bool
@@ -74,6 +76,9 @@ func mirrorsVerb(p *host.Program) *cobra.Command {
 			lab.Number(&r.margin, "margin", 0, 0, 1e9,
 				"how far places may differ between copies before that is repaired; 0: only by "+
 					"what comes of it"),
+			lab.Text(&r.repair, "repair", "",
+				"what auto and trailing do about commands that were late: "+
+					strings.Join(kinds.Repairs(), ", ")+" (default: the first)"),
 			lab.Text(&r.fault, "fault", "none", "what happens: mirror, uber or join"),
 			lab.Switch(&r.quick, "quick",
 				"measure for 15 seconds, and without the plain servers; with --fault, twice"),
@@ -96,6 +101,10 @@ func (r *mirrorsRun) prepare(cmd *cobra.Command) (err error) {
 			return cli.Usagef("--delays has %q: write them like 0,100ms,1s", text)
 		}
 		r.Delays = append(r.Delays, d)
+	}
+	r.Repair = kinds.Repair(r.repair)
+	if err := r.Repair.Check(r.Timeline); err != nil {
+		return cli.Usagef("--repair: %w", err)
 	}
 	if r.Fault, err = mirrorlab.ParseFault(r.fault); err != nil {
 		return cli.Usagef("--fault: %w", err)
