@@ -36,6 +36,14 @@ func NewMatch(s *Subject, players int, seed uint64) (*Match, error) {
 
 // Step takes the match to its next tick.
 func (m *Match) Step() error {
+	if err := m.Prepare(); err != nil {
+		return err
+	}
+	return m.World.Host().Step(m.In)
+}
+
+// Prepare lets the bots say what goes into the next tick.
+func (m *Match) Prepare() error {
 	m.In.Reset()
 	first := m.World.Tick() == 0
 	for i, b := range m.bots {
@@ -50,5 +58,5 @@ func (m *Match) Step() error {
 			return fmt.Errorf("bot %d: %w", i+1, err)
 		}
 	}
-	return m.World.Host().Step(m.In)
+	return nil
 }

@@ -56,6 +56,7 @@ func launch(net *netsim.Net, others []*machine) (*machine, error) {
 		Keys: []token.Key{{1, 2, 3}}, // what they have in common
 		// Random in a real program, and the time of day:
 		Seed: [32]byte{byte(n + 1)}, Wall: 1_800_000_000,
+		Step: time.Microsecond, Copy: time.Microsecond, // measured if they are left out
 		Found: n == 0, // the first one begins the game
 	}
 	o.Server.Conn.Seed = [32]byte{9, byte(n)}

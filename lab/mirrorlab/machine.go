@@ -53,6 +53,7 @@ type machine struct {
 	from   machineTotals
 	wrong  time.Duration // the most that the clock was off
 	sees   *lab.Audience
+	spent  time.Duration // of the processor, on what a mirror does
 }
 
 func newCluster(ctx context.Context, o *Options, seed uint64) *cluster {
@@ -78,7 +79,7 @@ func (f *cluster) start(name string, players int) *machine {
 		Found: i == 0, Keys: []token.Key{f.Key}, Seed: f.seed(2, i), Wall: session.Wall,
 		Timeline: f.o.Timeline, Delays: delays, Margins: f.o.Margins, SendEvery: f.o.SendEvery,
 		Repair:  f.o.Repair,
-		Settled: s.judge, News: s.hear,
+		Settled: s.judged, News: s.hear, Step: f.o.Step, Copy: f.o.Copy,
 	}
 	o.Server.Links = []link.Link{s.outer}
 	o.Server.Rules.Command = s.entered
@@ -109,7 +110,12 @@ func (s *machine) drive() {
 	}
 	now := s.time()
 	before := s.mirror.TimelineStats()
-	if err := s.mirror.Poll(now); err != nil {
+	began := s.o.cpu()
+	err := s.mirror.Poll(now)
+	if s.On {
+		s.spent += s.o.cpu() - began
+	}
+	if err != nil {
 		s.ended = err
 		if s.o.Fault == NoFault {
 			s.Fail(fmt.Errorf("mirror %s: %w", s.name, err))
@@ -133,6 +139,14 @@ const (
 	// timerLate is by how much a machine's timers are late, as they always are a little.
 	timerLate = 60 * time.Microsecond
 )
+
+// cpu is the processor time of the thread, if that is measured.
+func (o *Options) cpu() time.Duration {
+	if o.Clock == nil {
+		return 0
+	}
+	return o.Clock()
+}
 
 // kill ends the machine without a word.
 func (s *machine) kill() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,9 @@ type Options struct {
 	// network.
 	Timeline string
 	Delays   []time.Duration
-	// Repair is that of mirror.Options.
-	Repair kinds.Repair
+	// Repair is that of mirror.Options, and Step and Copy are.
+	Repair     kinds.Repair
+	Step, Copy time.Duration
 	// Margins and SendEvery are those of mirror.Options. Margins that are left out are the title's.
 	Margins      []timeline.Margin
 	SendEvery    time.Duration
@@ -41,6 +43,9 @@ type Options struct {
 	// Drift is by how much mirrors' own clocks run fast or slow at most, in parts of a million:
 	// quartz does that. Below zero, they do not.
 	Drift float64
+	// Clock, if set, is the processor time of the thread, by which it is measured what a mirror
+	// takes against a plain server; then not all figures repeat.
+	Clock func() time.Duration
 	// Alone leaves out the runs with one plain server that corrections are compared with.
 	Alone bool
 	// Fault, if it is not NoFault, is what happens to the mirrors instead of play undisturbed, so
@@ -194,6 +199,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
+	if o.Clock != nil {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	if err := o.measure(); err != nil {
+		return nil, err
+	}
 	if o.Fault != NoFault {
 		return runFault(ctx, &o)
 	}
@@ -206,11 +218,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	if !o.Alone {
-		if r.Corrections.Plain,
+		var spent time.Duration
+		if r.Corrections.Plain, spent,
 			err = playPlain(ctx, &o, false, o.Progress.Within(0.6, 0.2)); err != nil {
 			return nil, err
 		}
-		if r.Corrections.Distant,
+		r.Processor.against(spent, r)
+		if r.Corrections.Distant, _,
 			err = playPlain(ctx, &o, true, o.Progress.Within(0.8, 0.2)); err != nil {
 			return nil, err
 		}

@@ -13,15 +13,25 @@ import (
 // playPlain lets as many players play on one plain server: what clients have to correct there comes
 // of the game, not of mirrors. With far all are as far from it as they are from a mirror that is
 // not their own.
-func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept, error) {
+func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept, time.Duration,
+	error) {
 	s := newPlayers(ctx, o, o.Seed)
 	defer s.Close()
 	seats := o.Mirrors * o.Players
 	so := s.options(seats, 1)
+	var spent time.Duration
+	timed := func(sign time.Duration, do func()) {
+		began := o.cpu()
+		do()
+		if s.On {
+			spent += sign * (o.cpu() - began)
+		}
+	}
 	so.After = func(w *world.World, _ *world.Inputs) {
-		s.Witness(w, func(*session.Guest) bool { return true })
+		timed(-1, func() { s.Witness(w, func(*session.Guest) bool { return true }) })
 	}
 	s.Serve(so)
+	s.Timed = func(do func()) { timed(1, do) }
 	s.Drive()
 	way, what := o.Near, "one server nearby"
 	if far {
@@ -32,13 +42,13 @@ func playPlain(ctx context.Context, o *Options, far bool, p lab.Progress) (*Kept
 			func(e *netsim.Endpoint) { s.Net.Connect(e, s.End, way) })
 	}
 	if err := s.Until(joinTime, "all play", s.allPlay); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := s.Play(o.Warm, o.Time, s.begin, p, what); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	k := s.sum()
-	return &k, nil
+	return &k, spent, nil
 }
 
 const joinTime = 15 * time.Second

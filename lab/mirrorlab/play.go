@@ -136,6 +136,7 @@ func (f *cluster) result() *Result {
 	var events mirror.Stats
 	repairs := 0
 	var sees []*lab.Audience
+	spent := time.Duration(0)
 	for _, s := range f.machines {
 		now := s.totals()
 		d := lab.Less(now, s.from)
@@ -154,6 +155,7 @@ func (f *cluster) result() *Result {
 		b.Deepest = max(b.Deepest, now.Line.Deepest)
 		repairs += s.repair.count
 		sees = append(sees, s.sees)
+		spent += s.spent
 	}
 	b.Commands, b.Late, b.Rollbacks, b.Seen, b.Refreshes = all.Commands, all.Late, all.Rollbacks,
 		all.Seen, all.Refreshes
@@ -165,6 +167,11 @@ func (f *cluster) result() *Result {
 	b.Returns, b.ReturnDepth = lab.Per(all.Returns, all.Settled), lab.Per(all.Returned, all.Returns)
 	b.PerMinute = float64(b.Retracted) / float64(len(f.machines)) / (r.Seconds / 60)
 	r.Corrections.Repaired = float64(repairs) / r.Corrections.Minutes
+	if f.o.Clock != nil {
+		r.Processor = &Processor{
+			Mirror: 1000 * lab.Millis(spent) / float64(max(all.Settled, 1)),
+			Step:   1000 * lab.Millis(f.o.Step), Copy: 1000 * lab.Millis(f.o.Copy)}
+	}
 	r.Shown = lab.SumShown(sees...)
 	r.Traffic = f.traffic(r.Seconds)
 	if a, ok := f.machines[0].mirror.Timeline().(*timeline.Auto); ok && a.Plan() != nil {

@@ -70,6 +70,15 @@ func (r *Result) reportPlay(p *lab.Report) {
 		rows = rows[:1]
 	}
 	p.Table(rows, "Where | All, TakenBack, Struck, Contact, Rest, Ahead, Late, Snapshots, Down, Up")
+	if r.Processor != nil {
+		p.Say("Processor time of a tick, µs: a mirror's with its %d players, and a plain server's "+
+			"with all %d, in this run.", r.Players, r.Mirrors*r.Players)
+		what := "Mirror, Plain, Ratio, Step, Copy"
+		if c.Plain == nil {
+			what = "Mirror, Step, Copy"
+		}
+		p.Table([]Processor{*r.Processor}, what)
+	}
 	p.Say("Settled worlds: %d ticks by all mirrors, %d compared, %d different. Clocks run up to "+
 		"%g ppm wrong.",
 		r.Settled.Ticks, r.Settled.Compared, r.Settled.Different, r.Clock.DriftPPM)

@@ -14,6 +14,7 @@ type Result struct {
 	Shown       lab.Shown   `json:"shown"`
 	Rollbacks   Rollbacks   `json:"rollbacks"`
 	Corrections Corrections `json:"corrections"`
+	Processor   *Processor  `json:"processor,omitempty"`
 	Settled     Settled     `json:"settled"`
 	Clock       Clocks      `json:"clock"`
 	Traffic     Traffic     `json:"traffic"`

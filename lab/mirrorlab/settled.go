@@ -13,6 +13,15 @@ type firstWorld struct {
 	n    int // mirrors that have settled it
 }
 
+// judged lets a settled world be judged, and does not count that as the mirror's.
+func (s *machine) judged(w *world.World, in *world.Inputs) {
+	began := s.o.cpu()
+	s.judge(w, in)
+	if s.On {
+		s.spent -= s.o.cpu() - began
+	}
+}
+
 // judge compares a settled world with those of the others.
 func (s *machine) judge(w *world.World, _ *world.Inputs) {
 	x, t := &s.r.Settled, w.Tick()

@@ -46,6 +46,8 @@ type Session struct {
 	// Host is the plain server, and End where it is, if Serve made one.
 	Host *server.Server
 	End  *netsim.Endpoint
+	// Timed, if set, is given all that Drive does, to do it.
+	Timed func(do func())
 }
 
 // Wall is the time of day when simulated networks begin.
@@ -99,13 +101,18 @@ const pollsATick = 4
 // Drive lets the plain server tick, and look for datagrams in between as server.Run does.
 func (s *Session) Drive() {
 	turn := 0
-	s.End.Every(s.Title.Game.TickLength()/pollsATick, func() {
+	poll := func() {
 		if turn++; turn%pollsATick == 0 {
 			s.Fail(s.Host.Tick(s.Net.Now()))
 		} else {
 			s.Fail(s.Host.Receive(s.Net.Now()))
 		}
-	})
+	}
+	every := poll
+	if s.Timed != nil {
+		every = func() { s.Timed(poll) }
+	}
+	s.End.Every(s.Title.Game.TickLength()/pollsATick, every)
 }
 
 // Token is for a client of a server.

@@ -29,6 +29,7 @@ func Example() {
 			Link:   between, Address: between.PublicAddr(), Public: clients.PublicAddr(),
 			Name: name,
 			Keys: []token.Key{key}, Seed: [32]byte{byte(len(mirrors) + 1)}, Wall: 1_800_000_000,
+			Step: time.Microsecond, Copy: time.Microsecond, // measured in a real program
 			Found: len(mirrors) == 0,
 		}
 		o.Server.Conn.Seed = [32]byte{9, byte(len(mirrors))}

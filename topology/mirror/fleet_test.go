@@ -122,6 +122,7 @@ func (s *machine) start() {
 	o.Server.Workers = 1
 	o.Server.Conn.Seed = s.seed(1, index, s.lives)
 	o.Keys, o.Wall = []token.Key{s.key}, wall
+	o.Step, o.Copy = 50*time.Microsecond, 5*time.Microsecond // so that it repeats
 	o.Seed = s.seed(2, index, s.lives)
 	o.Found = index == 0 && s.lives == 0
 	for _, other := range s.machines {

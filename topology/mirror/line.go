@@ -16,19 +16,23 @@ import (
 // that someone is gone.
 func (m *Mirror) slack() time.Duration { return 2*m.opt.History + time.Second }
 
-// guessed is what a step and a copy are taken to cost where nothing measures them.
-const guessed = 50 * time.Microsecond
+// measure is the clock by which the timeline measures what steps and copies take here, or nil if
+// it was told.
+func (m *Mirror) measure() func() time.Duration {
+	if m.opt.Step > 0 && m.opt.Copy > 0 {
+		return nil
+	}
+	return func() time.Duration { return time.Since(m.born) }
+}
 
 // openLine makes the timeline, from the beginning or from what another mirror has told.
 func (m *Mirror) openLine(w *world.World, h *handover) error {
 	self := m.roll.self
 	o := kinds.Options{Delays: m.opt.Delays, Mirrors: []member.ID{self}, Judge: self == m.roll.uber}
-	o.Margins, o.Settled, o.Clock = m.opt.Margins, m.settled, m.opt.Measure
+	o.Margins, o.Settled, o.Clock = m.opt.Margins, m.settled, m.measure()
 	o.Repair = m.opt.Repair
 	o.Held, o.Slack = true, m.slack()
-	if o.Clock == nil {
-		o.Step, o.Copy = guessed, guessed
-	}
+	o.Step, o.Copy = m.opt.Step, m.opt.Copy
 	if h != nil {
 		o.Pending, o.Term, o.Judge = h.pending, h.term, false
 	}

@@ -59,10 +59,10 @@ type Options struct {
 	// auto changes it by what it measures. All mirrors must share the Window. Default, for auto and
 	// trailing: a lead of 0, one trail at 100 ms, and a window of 1 s.
 	Delays kinds.Delays
-	// Measure, if set, is asked for the time before and after each step and copy of a world, so
-	// that auto knows what they cost here. Without it they are guessed, and a run over a simulated
+	// Step and Copy are what computing a tick and copying a world take, by which auto chooses. If
+	// one of them is 0 both are measured as the mirror runs; with both given, a run over a simulated
 	// network repeats from its seed.
-	Measure func() time.Duration
+	Step, Copy time.Duration
 	// Repair is what auto and trailing do about commands that were late; see kinds.Repair. Default:
 	// the leading world is taken back to the command's own tick at once.
 	Repair kinds.Repair

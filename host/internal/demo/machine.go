@@ -105,7 +105,6 @@ func (n *machine) start(found bool) error {
 	}
 	l.born = time.Now()
 	l.until = l.born
-	o.Measure = func() time.Duration { return time.Since(l.born) }
 	var err error
 	if l.mirror, err = mirror.New(o); err != nil {
 		for _, x := range append(links, mirrors) {

@@ -152,7 +152,7 @@ func (r *mirrorsRun) networks() (err error) {
 }
 
 func (r *mirrorsRun) run(ctx context.Context, p lab.Progress) (lab.Result, error) {
-	r.Progress = p
+	r.Progress, r.Clock = p, lab.ThreadTime
 	result, err := mirrorlab.Run(ctx, r.Options)
 	if err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ func newLeague(n *netsim.Net, between netsim.Conditions) (*league, error) {
 			},
 			Link: l.hulls[i], Address: l.hulls[i].PublicAddr(), Public: l.docks[i].PublicAddr(),
 			Name: fmt.Sprint(i), Keys: []token.Key{l.key}, Wall: wall,
+			Step: 50 * time.Microsecond, Copy: 5 * time.Microsecond, // so that it repeats
 			Seed:  seedOf(n.Seed(), byte(30+i)),
 			Found: i == 0, Timeline: "trailing", // with its own delays
 		}
