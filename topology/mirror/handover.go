@@ -166,6 +166,7 @@ func (m *Mirror) takeOver(b []byte) error {
 	m.roll.final, m.roll.registry = h.roll.final, h.roll.registry
 	maps.Copy(m.roll.leaders, h.roll.leaders)
 	maps.Copy(m.roll.epochs, h.roll.epochs)
+	maps.Copy(m.roll.ended, h.roll.ended)
 	m.clock.enter(time.Duration(w.Tick()) * m.game.TickLength())
 	if err := m.openLine(w, h); err != nil {
 		return err

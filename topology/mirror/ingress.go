@@ -60,7 +60,7 @@ func (in *ingress) nextHeader(closed world.Tick) header {
 	h := header{waiting: !in.started, promise: closed, count: in.count}
 	for i := range in.pending {
 		if it := &in.pending[i]; it.kind == itemGive || it.kind == itemAssign ||
-			it.kind == itemStart || it.kind == itemTell {
+			it.kind == itemStart || it.kind == itemTell || it.kind == itemResign {
 			h.promise = min(h.promise, it.tick-1)
 		}
 	}
@@ -116,7 +116,7 @@ func (m *Mirror) queue(it item) {
 		} else {
 			m.keep(c)
 		}
-	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart:
+	case itemClaim, itemRelease, itemAssign, itemDeny, itemStart, itemResign:
 		m.item(m.roll.self, &it)
 	}
 }

@@ -57,6 +57,7 @@ const (
 	itemRuling                      // what the judge decided; package timeline
 	itemTell                        // an input of another kind
 	itemPart                        // the first bytes of a ruling or telling that follows
+	itemResign                      // a former überserver decides nothing more
 	itemKinds
 )
 
@@ -71,23 +72,25 @@ const (
 // An item is one thing that a mirror tells the others. Each kind uses some of the fields.
 type item struct {
 	kind   itemKind
-	player world.Player   // give, release, assign, chat
-	tick   world.Tick     // give, assign, start, tell: always later than the packet's promise
-	image  []int32        // give
-	sight  world.Sight    // give: what the player was shown, if that is said
-	shown  bool           // give: it is
-	told   world.Told     // tell
-	client uint64         // claim, release, assign, deny
-	member member.ID      // assign, deny, start: to whom
-	epoch  uint32         // assign, start: the roster under which the sender is überserver
-	what   byte           // assign
-	load   uint32         // where: how many play there
-	addr   netip.AddrPort // where: for clients
-	peer   netip.AddrPort // where: for mirrors
-	name   string         // claim, assign, where, chat
-	text   string         // chat
-	data   []byte         // ruling, tell, part
-	seq    uint32         // of the sender's stamped items up to this one; it is not sent
+	player world.Player // give, release, assign, chat
+	// give, assign, start, tell, resign: always later than the packet's promise
+	tick   world.Tick
+	image  []int32     // give
+	sight  world.Sight // give: what the player was shown, if that is said
+	shown  bool        // give: it is
+	told   world.Told  // tell
+	client uint64      // claim, release, assign, deny
+	member member.ID   // assign, deny, start: to whom
+	// assign, start: the roster under which the sender is überserver; resign: of the next
+	epoch uint32
+	what  byte           // assign
+	load  uint32         // where: how many play there
+	addr  netip.AddrPort // where: for clients
+	peer  netip.AddrPort // where: for mirrors
+	name  string         // claim, assign, where, chat
+	text  string         // chat
+	data  []byte         // ruling, tell, part
+	seq   uint32         // of the sender's stamped items up to this one; it is not sent
 }
 
 // stamped says whether the item counts among the commands of its mirror's timeline.
@@ -207,6 +210,9 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 	case itemStart:
 		after(c, promise, &it.tick)
 		c.U16((*uint16)(&it.member))
+		c.U32(&it.epoch)
+	case itemResign:
+		after(c, promise, &it.tick)
 		c.U32(&it.epoch)
 	case itemWhere:
 		address(c, &it.addr)

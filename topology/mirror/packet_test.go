@@ -45,6 +45,8 @@ func drawItem(r *rapid.T, promise world.Tick, image []int32) item {
 		return item{kind: k, client: 1 << 60, member: member}
 	case itemStart:
 		return item{kind: k, tick: after, member: member, epoch: 3}
+	case itemResign:
+		return item{kind: k, tick: after, epoch: 7}
 	case itemWhere:
 		return item{
 			kind: k, addr: addr, peer: netip.MustParseAddrPort("10.0.0.1:1"), load: 12, name: name}

@@ -46,6 +46,7 @@ type peer struct {
 	waiting bool           // to be started
 	server  wire.Server    // where clients find it
 	parts   []byte         // of what it is about to tell
+	taking  bool           // its packets are being taken in order
 }
 
 func newPeer(id member.ID) *peer {

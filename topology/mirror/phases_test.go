@@ -143,3 +143,32 @@ func (f *fleet) judgeMost(l lines, voters int) {
 		}
 	}
 }
+
+// TestPhasesThatFailed: a mirror that led is not dropped because another leads now. It was, and
+// where it was the only one that all others reach, nobody played on. And what it says last is taken
+// once.
+func TestPhasesThatFailed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulated network is one goroutine")
+	}
+	for phase, script := range map[string]string{
+		"after a heal": "seed 13\nexact\ndelay mb > ma 3 by 1ms\ndelay mc > ma 14 by 2ms\n" +
+			"delay md > ma 13 by 2ms\n",
+		"leaving": "seed 72\nexact\ndelay mb > ma 3 by 692.792µs\ndelay mc > ma 3 by 1ms\n",
+	} {
+		s, err := netsim.Parse(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range cutPhases {
+			if p.name != phase {
+				continue
+			}
+			if err := netsim.Replay(s, func(n *netsim.Net) error {
+				return cutInPhase(n, p)
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -62,11 +62,15 @@ func (m *Mirror) lost(e *crimp.Event) {
 	}
 }
 
-// takeInOrder takes the packets of a peer whose turn it is.
+// takeInOrder takes the packets of a peer whose turn it is. What one of them says may let those of
+// others be taken, and they in turn of this one: its packets are taken one after the other all the
+// same.
 func (m *Mirror) takeInOrder(p *peer) {
-	if m.life.broken() {
+	if m.life.broken() || p.taking {
 		return
 	}
+	p.taking = true
+	defer func() { p.taking = false }()
 	bound := m.roll.bound(&m.in.standing, m.peers)
 	for k := p.beyond[p.next]; k != nil && m.understands(p, k); k = p.beyond[p.next] {
 		m.ordered(p, k)
@@ -96,6 +100,10 @@ func (m *Mirror) understands(p *peer, k *packet) bool {
 			if it.epoch > m.roll.epoch || m.roll.succeeds(p.id, it.epoch, m.peers) {
 				// It is of a roster that is not known here yet; or not all is known that the
 				// überserver before this one said.
+				return false
+			}
+		case itemResign:
+			if it.epoch > m.roll.epoch {
 				return false
 			}
 		case itemGive:
@@ -175,6 +183,8 @@ func (m *Mirror) item(from member.ID, it *item) {
 		if m.believes(from, it, "it starts mirrors and is not überserver") {
 			m.start(it.member, it.tick)
 		}
+	case itemResign:
+		m.resigned(from, it)
 	case itemWhere:
 		if p := m.peers.of(from); p != nil {
 			p.server = wire.Server{Addr: it.addr, Name: it.name, Load: uint8(min(it.load, 255))}

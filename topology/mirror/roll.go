@@ -19,8 +19,10 @@ type roll struct {
 	epoch  uint32
 	epochs map[uint32]member.ID // the überserver of each, as far back as anything may refer to it
 
-	leaders  map[member.ID]bool // who is or was überserver, and is not gone
-	final    world.Tick         // up to where those who are gone may have decided
+	leaders map[member.ID]bool // who is or was überserver, and may have decided what is not known
+	// ended says that a mirror decides nothing more in epochs before one
+	ended    map[member.ID]uint32
+	final    world.Tick // up to where those who are gone may have decided
 	registry *registry
 	claims   map[uint64]*claim
 	waits    time.Duration // since when this mirror leads, and waits for what others had decided
@@ -35,6 +37,7 @@ type claim struct {
 func newRoll(overlap world.Tick) roll {
 	return roll{
 		epochs: map[uint32]member.ID{}, leaders: map[member.ID]bool{},
+		ended:    map[member.ID]uint32{},
 		registry: newRegistry(overlap), claims: map[uint64]*claim{},
 	}
 }
@@ -78,10 +81,25 @@ func (r *roll) succeeds(id member.ID, epoch uint32, others peers) bool {
 	return false
 }
 
-// first is the first epoch in which a mirror led, or zero if that is too long ago to be known.
+// resign takes it that a mirror decides nothing more in epochs before one, and has decided nothing
+// for ticks after another. It says whether there is nothing to wait for any more.
+func (r *roll) resign(id member.ID, epoch uint32, last world.Tick) bool {
+	if !r.leaders[id] || r.ended[id] >= epoch {
+		return false
+	}
+	r.ended[id], r.final = epoch, max(r.final, last)
+	if r.first(id) != 0 || r.uber == id {
+		return false // it leads again
+	}
+	delete(r.leaders, id)
+	return true
+}
+
+// first is the first epoch in which a mirror led and may have decided what is not known, or zero if
+// there is none, or it is too long ago.
 func (r *roll) first(id member.ID) (first uint32) {
 	for epoch, uber := range r.epochs {
-		if uber == id && (first == 0 || epoch < first) {
+		if uber == id && epoch >= r.ended[id] && (first == 0 || epoch < first) {
 			first = epoch
 		}
 	}
@@ -128,6 +146,10 @@ func (r *roll) fields(c *bits.Cursor) {
 		c.U32(epoch)
 		c.U16((*uint16)(uber))
 	})
+	table(c, r.ended, func(id *member.ID, epoch *uint32) {
+		c.U16((*uint16)(id))
+		c.U32(epoch)
+	})
 	r.registry.fields(c)
 }
 
@@ -138,6 +160,34 @@ func (m *Mirror) roster() {
 		if m.line != nil {
 			m.met(id)
 		}
+	}
+}
+
+// succeeded goes on after one who led, all of whose decisions are known now.
+func (m *Mirror) succeeded() {
+	m.setJudge()
+	for _, p := range m.peers {
+		m.takeInOrder(p)
+	}
+}
+
+// resign tells the others that this mirror, which led, decides nothing more, so that the one that
+// leads now need not wait until it is gone.
+func (m *Mirror) resign() {
+	r := &m.roll
+	if r.uber == r.self || r.uber == 0 || !r.leaders[r.self] || m.line == nil ||
+		m.life.state == cutOff {
+		return
+	}
+	m.queue(item{kind: itemResign, epoch: r.epoch, tick: m.decidable()})
+}
+
+// resigned takes it that a mirror that led decides nothing more.
+func (m *Mirror) resigned(from member.ID, it *item) {
+	if m.roll.resign(from, it.epoch, it.tick) {
+		m.succeeded()
+		m.decide()
+		m.reclaim()
 	}
 }
 
@@ -163,13 +213,11 @@ func (m *Mirror) gone(id member.ID) {
 	m.takeInOrder(p)
 	m.peers = m.peers.without(id)
 	m.clock.forget(id)
+	delete(m.roll.ended, id)
 	if m.roll.leaders[id] {
 		delete(m.roll.leaders, id)
 		m.roll.final = max(m.roll.final, p.bound())
-		m.setJudge()
-		for _, other := range m.peers {
-			m.takeInOrder(other)
-		}
+		m.succeeded()
 	}
 	m.awaitMirrors(p)
 	m.reclaim()

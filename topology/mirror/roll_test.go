@@ -74,6 +74,14 @@ func TestWhoLeads(t *testing.T) {
 	if got := r.bound(own, list); got != 70 {
 		t.Errorf("bound %d of its own", got)
 	}
+	if r.led(2, 4); !r.succeeds(2, 4, list) || r.resign(3, 4, 90) || !r.resign(1, 4, 90) ||
+		r.succeeds(2, 4, list) || r.final != 90 || r.resign(1, 4, 99) {
+		t.Errorf("after it resigned: %+v", r)
+	}
+	r.led(1, 5)
+	if r.led(3, 6); r.first(1) != 5 || !r.succeeds(3, 6, list) || r.resign(1, 5, 91) {
+		t.Errorf("it led again, and is not waited for: %+v", r)
+	}
 	if r.led(1, 2000); len(r.epochs) != 1 {
 		t.Errorf("%d epochs are remembered", len(r.epochs))
 	}

@@ -23,6 +23,7 @@ const (
 
 // rule does what is due as überserver: to start newcomers, and to drop whom nobody can wait for.
 func (m *Mirror) rule() {
+	m.resign()
 	m.takeOffice()
 	if m.life.state == waiting && m.rules() {
 		m.letStamp(m.roll.self) // it came to lead before anybody started it
@@ -35,8 +36,9 @@ func (m *Mirror) rule() {
 	}
 }
 
-// takeOffice has a former überserver dropped that is still a mirror a while after another was
-// elected: what it decided last can be known only when all that counts of it is. It may join anew.
+// takeOffice has a former überserver dropped that a while after another was elected is still a
+// mirror, and has not said that it decides nothing more: what it decided last can be known only when
+// all that counts of it is. It may join anew.
 func (m *Mirror) takeOffice() {
 	self := m.roll.self
 	if m.roll.uber != self || self == 0 || !m.confident() ||
