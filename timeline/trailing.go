@@ -231,9 +231,6 @@ func (t *Trailing) run(i int) {
 	}
 	due = min(due, t.limit(i))
 	for t.Err == nil && s.w.Tick() < due {
-		if i > 0 && s.w.Tick()+1 >= t.past.dirty {
-			t.back() // before it is compared
-		}
 		t.execute(i)
 	}
 }
@@ -278,6 +275,9 @@ func (t *Trailing) note(i int, did *Outcome) {
 func (t *Trailing) check(i int) {
 	s, lead := t.trails[i], t.trails[i-1]
 	n := s.w.Tick()
+	if i == 1 && t.past.dirty != 0 && t.past.dirty <= n {
+		t.back() // it is known to be wrong, and is repaired before it is compared
+	}
 	mine, its := s.history.At(n), lead.history.At(n)
 	if its != nil && n >= lead.since && mine.hashed && its.hashed && s.sure(n) {
 		switch {

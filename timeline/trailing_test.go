@@ -189,3 +189,42 @@ func TestGameThatAsks(t *testing.T) {
 		t.Errorf("%+v", line.Stats())
 	}
 }
+
+// A copy that is repaired itself is not compared with a leading world that is known to be wrong and
+// has not gone back yet.
+func TestBackBeforeCompared(t *testing.T) {
+	const ms, ticks = time.Millisecond, 50
+	give := func(at time.Duration, tick world.Tick, m member.ID, seq uint32, p world.Player,
+		a act) arrival {
+		return arrival{at: at, Command: timeline.Command{Tick: tick, Origin: m, Seq: seq, Player: p,
+			Image: image(a)}}
+	}
+	join := func(at time.Duration, m member.ID, seq uint32, p world.Player) arrival {
+		return arrival{at: at, Command: timeline.Command{Kind: timeline.Join, Tick: 1, Origin: m,
+			Seq: seq, Player: p}}
+	}
+	s := script{
+		join(40*ms, 2, 2, 4), join(40*ms, 2, 1, 1), join(120*ms, 3, 1, 2), join(160*ms, 1, 5, 3),
+		give(160*ms, 1, 1, 3, 1, act{X: -1}), give(200*ms, 5, 2, 3, 3, act{X: 1}),
+		give(240*ms, 6, 1, 6, 2, act{X: -1}),
+	}
+	for _, m := range holders(ms) {
+		if m.name != "trailing back" {
+			continue
+		}
+		out, err := play(begin(t), m, []member.ID{1, 2, 3}, s, ticks,
+			func(now time.Duration, line timeline.Timeline) error {
+				if now >= at(14) { // the last copy begins when the last command comes
+					line.(limited).Hold(s.come(now, ticks))
+				}
+				return nil
+			})
+		if err == nil {
+			out.taken = s
+			err = judge(begin(t), out, ticks)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
