@@ -32,8 +32,9 @@ const (
 func (g *Group) multicasts() bool { return g.self.card.Site != 0 && g.opt.Multicast.IsValid() }
 
 // directed reports whether each datagram of ours reaches one member only, so that
-// requests and repairs are better sent to whom they concern.
-func (g *Group) directed() bool { return !g.multicasts() }
+// requests and repairs are better sent to whom they concern. Where members carry for each other,
+// they are in any case: what multicast did not bring, it may not bring the next time either.
+func (g *Group) directed() bool { return g.opt.Carry || !g.multicasts() }
 
 // address makes datagrams of all that is ready, one for each address.
 func (g *Group) address(out []link.Datagram) []link.Datagram {
@@ -74,15 +75,15 @@ func (g *Group) address(out []link.Datagram) []link.Datagram {
 // toEach sends to all members where what does not come directly is carried: by multicast to those
 // of our site who hear it, and to each other by itself.
 func (g *Group) toEach(out []link.Datagram, data []byte) []link.Datagram {
-	several := g.multicasts()
-	if several {
-		out = append(out, link.Datagram{Addr: g.opt.Multicast, Data: data})
-	}
+	several := false
 	for _, p := range g.peers {
-		if !p.present || several && p.card.Site == g.self.card.Site && g.joined(p.id) {
-			continue
-		}
-		if p.card.Addr.IsValid() {
+		switch {
+		case !p.present:
+		case p.cast.covers && !several:
+			several = true
+			out = append(out, link.Datagram{Addr: g.opt.Multicast, Data: data})
+		case p.cast.covers:
+		case p.card.Addr.IsValid():
 			out = append(out, link.Datagram{Addr: p.card.Addr, Data: data})
 		}
 	}
@@ -119,11 +120,7 @@ func (g *Group) toOne(out []link.Datagram, id member.ID, data []byte) []link.Dat
 		return out
 	}
 	addr := p.card.Addr
-	if site := p.card.Site; g.lines.table != nil {
-		if g.multicasts() && site == g.self.card.Site && g.joined(id) {
-			addr = g.opt.Multicast
-		}
-	} else if site != 0 {
+	if site := p.card.Site; site != 0 && g.lines.table == nil {
 		if g.multicasts() && site == g.self.card.Site {
 			addr = g.opt.Multicast
 		} else if site != g.self.card.Site {

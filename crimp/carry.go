@@ -92,7 +92,7 @@ func (g *Group) takeCarry(by member.ID, body []byte) {
 	}
 	c := g.whispers.known[from]
 	switch {
-	case data[0] == kindLine || data[0] == kindCarry:
+	case data[0] == kindLine || data[0] == kindCarry || data[0] == kindBeacon:
 		g.stats.Malformed++
 	case c == nil:
 		g.stats.Strangers++

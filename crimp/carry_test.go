@@ -236,7 +236,7 @@ func TestNobodySpeaksOfOthersLines(t *testing.T) {
 		Hears: []route.Hearing{{Member: 1, Up: true}}}}
 	lie.tags = []stateTag{{1, [tagSize]byte{1, 2, 3}}}
 	own := lineState{State: two.lines.table.State(c.now)}
-	b := lineBody{own, []lineState{lie}}
+	b := lineBody{0, own, []lineState{lie}}
 	out := bits.CursorTo(nil)
 	b.fields(&out)
 	known := one.lines.table.Known(3).Number

@@ -90,7 +90,8 @@
 // passes on between its site and the rest.
 //
 // With [Options.Carry], members watch the lines between them (package route), and carry for each
-// other what does not get through directly: see lines.go and carry.go.
+// other what does not get through directly: see lines.go and carry.go. Multicast is then used as
+// far as members say that it comes to them, and each other one is sent to by itself: site.go.
 //
 // # Limits
 //

@@ -80,7 +80,7 @@ type aging struct {
 
 // counters number the datagrams that are no data packets, for each kind by itself: a number
 // is used once, for nonces are made of it.
-type counters [kindDigest - kindData + 1]uint32
+type counters [kindBeacon - kindData + 1]uint32
 
 func (c *counters) count(kind byte) uint32 {
 	c[kind-kindData]++
@@ -467,6 +467,7 @@ func (g *Group) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	g.reclaim(g.scrapOut)
 	g.scrapOut, g.scrap = g.scrap, g.scrapOut[:0]
 	first := len(out)
+	g.watchSite()
 	if g.tellLines(); g.self == nil {
 		return g.detour(g.address(out), first) // whispers need no roster
 	}

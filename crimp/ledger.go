@@ -26,7 +26,7 @@ const (
 	SentLossy
 	// SentWhisper: whispers whole, those of the authority included.
 	SentWhisper
-	// SentLine: what members tell each other of the lines between them.
+	// SentLine: what members tell each other of the lines between them, and beacons.
 	SentLine
 	// SentCarry: what is carried for others whole, and what being carried adds to our own.
 	SentCarry
@@ -84,11 +84,17 @@ type Stats struct {
 	Uncounted  uint64 // of a member whose packets do not count at present, or no longer
 	Clashes    uint64 // made with this member's own identity, elsewhere
 
+	CarryStats
+	DigestStats
+}
+
+// CarryStats counts what came of lines and multicast that do not pass.
+type CarryStats struct {
 	Carried      uint64 // datagrams carried for others
 	CarriedBytes uint64
 	Uncarried    uint64 // not carried: nobody is next, or they had been carried too far
 	Overpaid     uint64 // not carried: whoever handed them over did so too often
-	DigestStats
+	CastLost     uint64 // times that a member's multicast was heard and its packets did not come
 }
 
 // DigestStats counts what signed digests have led to.

@@ -18,6 +18,7 @@ import (
 //
 // A member tells by whispers of their own kind, which are never carried. In each is
 //
+//	1  flags, bit 0: the receiver's multicast is heard; see site.go
 //	   its state: see route.State
 //	1  tags, then each: member 2, tag 8: for those who do not hear it, so that others can pass
 //	   the state on
@@ -106,7 +107,7 @@ func (g *Group) heardDirectly(id member.ID) {
 	}
 }
 
-// joined reports whether what is sent to a member by multicast, or directly, comes to it.
+// joined reports whether what is sent to a member directly comes to it.
 func (g *Group) joined(id member.ID) bool {
 	hop, ok := g.lines.table.Next(id)
 	return ok && hop == id
@@ -150,6 +151,7 @@ const (
 
 // lineBody is what a member tells another of lines, taken apart.
 type lineBody struct {
+	flags  byte
 	own    lineState
 	passed []lineState
 }
@@ -168,6 +170,8 @@ func (s *lineState) fields(c *bits.Cursor) {
 }
 
 func (b *lineBody) fields(c *bits.Cursor) {
+	c.U8(&b.flags)
+	c.Check(b.flags&^flagCast == 0)
 	b.own.fields(c)
 	for s := range bits.List8(c, &b.passed, maxPassed) {
 		s.fields(c)
@@ -213,6 +217,7 @@ func (g *Group) tellLines() {
 	for i := range list {
 		g.tellLine(&list[i], &own, list)
 	}
+	g.sendBeacon()
 	l.turn++
 }
 
@@ -223,6 +228,8 @@ func (g *Group) tellLine(to *route.Line, own *lineState, list []route.Line) {
 		return
 	}
 	out := bits.CursorTo(nil)
+	flags := g.castFlags(to.Member)
+	out.U8(&flags)
 	own.fields(&out)
 	head := out.Data()
 	var passed []byte
@@ -239,11 +246,7 @@ func (g *Group) tellLine(to *route.Line, own *lineState, list []route.Line) {
 		}
 	}
 	b := append(append(head, byte(n)), passed...)
-	addr := c.card.Addr
-	if g.self != nil && g.multicasts() && c.card.Site == g.self.card.Site {
-		addr = g.opt.Multicast // as what else we say comes there
-	}
-	_ = g.whisperTo(kindLine, to.Member, c, addr, b, SentLine)
+	_ = g.whisperTo(kindLine, to.Member, c, c.card.Addr, b, SentLine)
 }
 
 // takeLines takes what a member says of its lines, directly.
@@ -259,6 +262,7 @@ func (g *Group) takeLines(from member.ID, body []byte) {
 		return
 	}
 	l.table.Say(g.now, &b.own.State)
+	g.saidCast(from, b.flags)
 	g.keepState(&b.own)
 	for i := range b.passed {
 		g.passedState(&b.passed[i])

@@ -120,7 +120,8 @@ type Options struct {
 	Forward   Forward
 	Pace      Pace
 	// Multicast is the address of the group where there is one. It is used by members
-	// whose Card has a Site.
+	// whose Card has a Site. With Carry it is used for those of whom it is known that it comes to
+	// them; see site.go.
 	Multicast netip.AddrPort
 	// KeyGrace is how long a new key is known to members before they send with it, so
 	// that it has reached all. Zero means 100 ms.

@@ -24,6 +24,7 @@ type peer struct {
 	sealed
 	reported
 	testimony
+	cast cast
 
 	delay  delay
 	window replayWindow // of its control packets

@@ -115,6 +115,11 @@ func (g *Group) repeated(p *peer, h *header, b []byte, how How) bool {
 			g.stats.Replayed++
 			return true
 		}
+	case kindBeacon:
+		if !p.cast.beacons.fresh(h.number) {
+			g.stats.Replayed++
+			return true
+		}
 	}
 	return false
 }
@@ -126,7 +131,8 @@ func (g *Group) takeGenuine(e *epoch, p *peer, h *header, datagram, body []byte,
 	if h.kind != kindData || how == First || Sequence(h.number) >= p.next {
 		p.heard = g.now
 	}
-	if how == First {
+	// What may have come by multicast says nothing of the line.
+	if how == First && h.kind != kindBeacon && !p.cast.said {
 		g.heardDirectly(p.id)
 	}
 	if h.kind == kindData {
@@ -147,6 +153,9 @@ func (g *Group) takeGenuine(e *epoch, p *peer, h *header, datagram, body []byte,
 	case kindLossy:
 		p.lossy.note(h.number)
 		g.takeLossy(p, Sequence(h.number), body)
+	case kindBeacon:
+		p.cast.beacons.note(h.number)
+		g.takeBeacon(p, body)
 	}
 }
 

@@ -107,7 +107,7 @@ func moreVectors(t *testing.T, g *Group, data []byte, whisper string,
 	sum := stateDigest(&state.State)
 	state.tags = []stateTag{{3, lineTag(g.lineKeyed(3).to, &sum)}}
 	to := bits.CursorTo(nil)
-	(&lineBody{own: state}).fields(&to)
+	(&lineBody{flags: flagCast, own: state}).fields(&to)
 	inner, err := hex.DecodeString(whisper)
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +136,9 @@ func moreVectors(t *testing.T, g *Group, data []byte, whisper string,
 	to = bits.CursorTo(nil)
 	(&digestBody{whole: []signedDigest{*d}, briefs: []brief{{member: 3}, d.brief()}}).fields(&to)
 	digests("digests", to.Data())
+	b := g.seal(g.sending, &header{kind: kindBeacon, number: 1},
+		append(make([]byte, g.sending.bodyAt, 256), 0, 0, 3, 0xe8))
+	add("beacon", b)
 	other := *d
 	other.last++
 	other.sign = g.identity.Sign(other.statement(g.group))

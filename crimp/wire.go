@@ -39,6 +39,7 @@ const (
 	kindLine    = 0x47 // a whisper of which lines pass; see lines.go
 	kindCarry   = 0x48 // a whisper with a datagram for another; see carry.go
 	kindDigest  = 0x49 // what members have signed of their streams; see digest.go
+	kindBeacon  = 0x4a // sent by multicast alone; see site.go
 
 	kindFirst = 0x40
 	kindLast  = 0x7f
@@ -126,7 +127,7 @@ func readHeader(b []byte) (h header, ok bool) {
 func parseHeader(b []byte) (h header, ok bool) {
 	h = header{b[0], b[1], be.Uint16(b[2:]), member.ID(be.Uint16(b[4:])), be.Uint32(b[6:])}
 	return h, (h.kind >= kindData && h.kind <= kindParity || h.kind == kindLossy ||
-		h.kind == kindDigest) &&
+		h.kind == kindDigest || h.kind == kindBeacon) &&
 		h.member != 0 && h.number != 0
 }
 

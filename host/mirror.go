@@ -33,6 +33,10 @@ type MirrorOptions struct {
 	// Address is where other mirrors reach this one, and Public where players do, where the sockets
 	// do not know.
 	Address, Public string
+	// Multicast is an address of IP multicast, such as 239.1.2.3:4200, by which mirrors at one site
+	// send to each other, and Interface the network interface for it. Those that it does not reach
+	// are sent to one by one. Default: none.
+	Multicast, Interface string
 	// Name is what people call the mirror, such as a city. Default: its address.
 	Name string
 	// HTTP is where health, metrics, status and tokens are asked for. Default: as Listen, over TCP.
@@ -87,6 +91,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 			Timeline: o.Timeline, Delays: o.Delays,
 		},
 		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
+		Multicast: o.Multicast, Interface: o.Interface,
 		Address: o.Address, Public: o.Public, HTTP: o.HTTP, Open: o.Open,
 		Web: o.Web.inside(), Patience: o.Patience, Forever: o.Forever, Record: o.Record, Log: o.Log,
 	})

@@ -31,7 +31,7 @@ const (
 	messageStart    = 6
 	messageDecree   = 7
 
-	joinVersion = 2
+	joinVersion = 3
 	flagWitness = 1
 	flagThrough = 2
 	stateTag    = 0x4d495252 // "MIRR"

@@ -26,6 +26,8 @@ type Net struct {
 	outside    *Endpoint // whence Inject sends, made when needed
 	byName     map[string]*Endpoint
 	byAddr     map[netip.AddrPort]*Endpoint
+	groups     map[netip.AddrPort][]*Endpoint // of multicast
+	passGroups func(from, to *Endpoint, data []byte) bool
 	conditions Conditions
 	nextHost   uint32 // for public addresses that NAT hands out
 	digest     uint64
@@ -87,6 +89,7 @@ func New(o Options) *Net {
 		order:      orderAfterFaults,
 		byName:     make(map[string]*Endpoint),
 		byAddr:     make(map[netip.AddrPort]*Endpoint),
+		groups:     make(map[netip.AddrPort][]*Endpoint),
 		conditions: o.Conditions,
 		inForce:    make(map[int32]inForce),
 		scripted:   make(map[[2]string]map[uint64]decision),
@@ -171,6 +174,10 @@ func (n *Net) Inject(from, to netip.AddrPort, data []byte) {
 
 // transmit puts a datagram on the path from e to whoever has the address.
 func (n *Net) transmit(e *Endpoint, from, to netip.AddrPort, data []byte) {
+	if to.Addr().IsMulticast() {
+		n.multicast(e, from, to, data)
+		return
+	}
 	dst := n.byAddr[to]
 	if dst == nil {
 		n.unrouted++

@@ -30,6 +30,7 @@ type Table struct {
 	saidAt time.Duration
 	soon   bool // something has changed that others should know
 	calm   time.Duration
+	often  bool // states are the only sign that a line passes
 	dirty  bool
 	up     map[pair]bool // scratch
 }
@@ -58,6 +59,7 @@ const (
 	rowUp = 3
 	// States are said so many times in Dead, while all is well and otherwise.
 	calmPace   = 2
+	oftenPace  = 4
 	unrestPace = 6
 	leastPace  = 20 // and at most so many times
 	// A new member is taken to be there for so many times Dead.
@@ -91,6 +93,16 @@ func (t *Table) Members(now time.Duration, ids []member.ID) {
 	}
 	slices.SortFunc(t.lines, func(a, b *line) int { return cmp.Compare(a.id, b.id) })
 	t.dirty = true
+}
+
+// Often has states said twice as often while all is well: where nothing else goes over the lines by
+// which they could be known to pass.
+func (t *Table) Often(often bool) { t.often = often }
+
+// Hasten has the next state come soon.
+func (t *Table) Hasten(now time.Duration) {
+	t.advance(now)
+	t.soon = true
 }
 
 // changed has the next state come soon.
@@ -228,6 +240,8 @@ func (t *Table) sayAt() time.Duration {
 		pace = leastPace
 	case t.now < t.calm || t.Detours() > 0:
 		pace = unrestPace
+	case t.often:
+		pace = oftenPace
 	}
 	return t.saidAt + t.dead/pace
 }

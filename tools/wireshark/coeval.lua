@@ -720,7 +720,7 @@ local multicast = Proto("coeval_multicast", "coeval multicast")
 local kinds = {
     [0x40] = "Data", [0x41] = "Control", [0x42] = "Parity", [0x43] = "Repair", [0x44] = "Whisper",
     [0x45] = "Lossy", [0x46] = "Whisper to an authority", [0x47] = "Lines", [0x48] = "Carry",
-    [0x49] = "Digests",
+    [0x49] = "Digests", [0x4a] = "Beacon",
 }
 local whispers = { [0x44] = true, [0x46] = true, [0x47] = true, [0x48] = true }
 

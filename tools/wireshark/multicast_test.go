@@ -31,6 +31,7 @@ func TestMulticast(t *testing.T) {
 		{"data", 0x40, 2, -1}, {"data-signed", 0x40, 2, -1}, {"control", 0x41, 1, -1},
 		{"parity", 0x42, 1, -1}, {"lossy", 0x45, 1, -1}, {"whisper", 0x44, 1, 3},
 		{"lines", 0x47, 2, 3}, {"carry", 0x48, 3, 3}, {"digests", 0x49, 1, -1},
+		{"beacon", 0x4a, 1, -1},
 		{"repair", 0x43, 2, -1},
 	}
 	var tape []taped

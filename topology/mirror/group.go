@@ -25,6 +25,7 @@ type group struct {
 	met     []netip.AddrPort        // where mirrors were
 	wanting []member.ID             // who waits for the world
 	ways    map[member.ID]member.ID // over whom each is reached, as was told
+	casts   []member.ID             // who is reached by multicast, as was told
 	looked  time.Duration           // steady: when that was
 	signs   bool                    // what others send is to be signed
 	batch   []link.Datagram
@@ -43,7 +44,8 @@ func (m *Mirror) join() error {
 	}
 	o := crimp.Options{
 		Identity: id, History: m.opt.History, Carry: true, Digests: digestEvery,
-		Datagram: min(1200, m.opt.Link.MaxDatagram()) - crimp.CarryRoom}
+		Multicast: m.opt.Multicast,
+		Datagram:  min(1200, m.opt.Link.MaxDatagram()) - crimp.CarryRoom}
 	o.Seed = sha256.Sum256(append([]byte("crimp"), seed[:]...))
 	about, err := m.opt.About()
 	if err != nil {
@@ -56,7 +58,7 @@ func (m *Mirror) join() error {
 		}
 	}
 	g.council, err = membership.New(membership.Options{
-		Options: o, Card: crimp.Card{Addr: m.opt.Address},
+		Options: o, Card: crimp.Card{Addr: m.opt.Address, Site: site(m.opt.Multicast)},
 		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
 		Wall:  m.opt.Wall,
 		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
@@ -67,6 +69,16 @@ func (m *Mirror) join() error {
 	}
 	g.node, err = crimp.NewNode(o, g.council)
 	return err
+}
+
+// site is a number for those who have one address of multicast. That they hear each other is not
+// said by it, so it does no harm if two addresses have the same.
+func site(group netip.AddrPort) uint8 {
+	if !group.IsValid() {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(group.String()))
+	return sum[0]%255 + 1
 }
 
 // digestEvery is how often a mirror signs what it has sent: so often that what was told to one

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ func (m *Mirror) Absent() []member.ID { return m.group.council.Absent() }
 
 // Multicast counts what package crimp has met, what this mirror has carried for others included.
 func (m *Mirror) Multicast() crimp.Stats { return m.group.node.Group().Stats() }
+
+// Casts lists the mirrors that are sent to by multicast: those that hear this one's.
+func (m *Mirror) Casts() []member.ID { return m.group.node.Group().Casts() }
 
 // outOfTouch says with whom this mirror is not in touch, for people.
 func (m *Mirror) outOfTouch() string {
@@ -44,6 +48,7 @@ func (m *Mirror) watchLines() {
 		return
 	}
 	g.looked = m.clock.steady
+	m.watchCasts()
 	if g.ways == nil {
 		g.ways = map[member.ID]member.ID{}
 	}
@@ -71,4 +76,25 @@ func (m *Mirror) watchLines() {
 		now[l.Member] = l.Via
 	}
 	g.ways = now
+}
+
+// watchCasts tells when a mirror begins to be sent to by multicast, or is sent to by itself again.
+func (m *Mirror) watchCasts() {
+	g := &m.group
+	if !m.opt.Multicast.IsValid() {
+		return
+	}
+	now := g.node.Group().Casts()
+	for _, id := range now {
+		if !slices.Contains(g.casts, id) {
+			m.tell(News{Kind: CastUp, Mirror: id})
+		}
+	}
+	members := g.node.Group().Members()
+	for _, id := range g.casts {
+		if !slices.Contains(now, id) && slices.Contains(members, id) {
+			m.tell(News{Kind: CastDown, Mirror: id, Text: "it is sent to by itself"})
+		}
+	}
+	g.casts = now
 }

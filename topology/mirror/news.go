@@ -45,13 +45,16 @@ const (
 	Equivocated // a mirror has told different things to different mirrors, by its own signatures
 	Disputed    // a mirror has signed something else than what came of it here
 	Kept        // this mirror was to join anew, is the last with a world, and goes on with it
+	CastUp      // a mirror hears this one's multicast, and is sent to by it
+	CastDown    // it does not any more, or nobody else does
 )
 
 var newsNames = [...]string{
 	"", "in the group", "holds the world", "started", "mirror joined", "mirror left",
 	"new überserver", "cut off", "in touch again", "joining again",
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
-	"line up", "told different things", "signed something else", "keeps its world"}
+	"line up", "told different things", "signed something else", "keeps its world",
+	"multicast passes", "multicast does not pass"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

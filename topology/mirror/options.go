@@ -31,6 +31,11 @@ type Options struct {
 	// Link is how mirrors reach each other, and Address where the others reach this one by it.
 	Link    link.Link
 	Address netip.AddrPort
+	// Multicast, if it is set, is an address of IP multicast, such as 239.1.2.3:4100, that Link
+	// sends to and hears, as link/multicast does. Mirrors with the same find out which of them hear
+	// each other by it, and send to those once in place of once each; to all others, and where
+	// multicast stops passing, they send as without it. Mirrors need not have the same.
+	Multicast netip.AddrPort
 	// Public is where clients reach this mirror, as the other mirrors' clients are told, and Name
 	// what people call it.
 	Public netip.AddrPort
@@ -127,6 +132,9 @@ func (o *Options) fill() error {
 		return errors.New("mirror: no link to other mirrors, set Options.Link")
 	case !o.Address.IsValid():
 		return errors.New("mirror: other mirrors must know where this one is, set Options.Address")
+	case o.Multicast.IsValid() && (!o.Multicast.Addr().IsMulticast() || o.Multicast.Port() == 0):
+		return fmt.Errorf("mirror: %v is no address of multicast with a port: set "+
+			"Options.Multicast to one of 239.0.0.0/8 or ff12::/16, or leave it out", o.Multicast)
 	case len(o.Keys) == 0:
 		return errors.New(
 			"mirror: no key by which mirrors know each other; give all of them the same " +

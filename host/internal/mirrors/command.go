@@ -76,6 +76,11 @@ func Command(p *cli.Program) *cobra.Command {
 		"UDP address for players; port 0 for any that is free")
 	f.StringVar(&r.Mirrors, "mirrors", ":4100",
 		"UDP address for other mirrors; port 0 for any that is free")
+	f.StringVar(&r.Multicast, "multicast", "",
+		"IP multicast address of a group, such as 239.1.2.3:4200, for mirrors at one site; those "+
+			"that it does not reach are sent to one by one")
+	f.StringVar(&r.Interface, "interface", "",
+		"with --multicast, the network interface (default: as the system's routes say)")
 	f.StringVar(&r.Address, "address", "",
 		"where other mirrors reach this one (default: as --mirrors, if that names an address)")
 	f.StringVar(&r.Public, "public", "",
@@ -142,7 +147,8 @@ func (r *flags) check(cmd *cobra.Command) error {
 			"--patience is %v: it must be above zero; with --forever there is no end to it",
 			r.Patience)
 	}
-	for _, name := range []string{"uber", "listen", "public", "open", "record", "players"} {
+	for _, name := range []string{"uber", "listen", "public", "open", "record", "players",
+		"multicast", "interface"} {
 		if r.Witness && given(name) {
 			return cli.Usagef(
 				"--%s does not go with --witness, which has no world and no players", name)

@@ -33,6 +33,7 @@ type Options struct {
 	Join                                   []string
 	Witness                                bool
 	Listen, Mirrors, Address, Public, HTTP string
+	Multicast, Interface                   string
 	Web                                    serve.WebOptions
 	Open                                   bool
 	Patience                               time.Duration
@@ -128,7 +129,8 @@ func (o *Options) open(ctx context.Context) (_ *host, err error) {
 	if m.Found { // who joins begins with what is settled first
 		m.Server.Begun = func(w *world.World, l server.Level) { h.begin(w, l) }
 	}
-	m.Link, m.Server.Links = h.sockets.mirrors, []link.Link{h.sockets.players}
+	m.Link, m.Multicast = h.sockets.mirrors, h.sockets.group
+	m.Server.Links = []link.Link{h.sockets.players}
 	made, err := mirror.New(*m)
 	if err != nil {
 		return nil, err
@@ -237,7 +239,7 @@ func (h *host) news(n mirror.News) {
 	case mirror.PlayerMoved:
 		level = slog.LevelDebug
 	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
-		mirror.LineDown, mirror.Kept:
+		mirror.LineDown, mirror.Kept, mirror.CastDown:
 		level = slog.LevelWarn
 	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError

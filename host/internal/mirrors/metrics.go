@@ -105,6 +105,11 @@ func measureLines(m *serve.Metrics, x *mirror.Mirror) {
 		"what", map[string]uint64{
 			"carried": st.Carried, "no_way": st.Uncarried, "too_many": st.Overpaid,
 		})
+	m.Gauge("mirror_multicast_reached", "Mirrors that are sent to by multicast.",
+		float64(len(x.Casts())))
+	m.Count("mirror_multicast_failed_total",
+		"How often another mirror's multicast was heard and its packets did not come.",
+		st.CastLost)
 	m.Count("mirror_carried_bytes_total", "Bytes of datagrams carried for other mirrors.",
 		st.CarriedBytes)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/link/multicast"
 	"github.com/coeval-dev/coeval/link/udp"
 )
 
@@ -24,6 +25,7 @@ type sockets struct {
 	players, mirrors link.Link
 	web              net.Listener // nil if there is none
 	address, public  netip.AddrPort
+	group            netip.AddrPort // of multicast between mirrors, if there is any
 }
 
 // openSockets opens both. On an error nothing is left open.
@@ -36,11 +38,15 @@ func (o *Options) openSockets(ctx context.Context) (s sockets, err error) {
 	if s.players, s.web, err = serve.OpenPorts(o.Listen, o.HTTP); err != nil {
 		return s, fmt.Errorf("for players: %w (that is --listen)", err)
 	}
-	if s.mirrors, err = udp.Listen(o.Mirrors, udp.Options{}); err != nil {
-		return s, fmt.Errorf("for other mirrors: %w (that is --mirrors)", err)
+	if s.mirrors, s.group, err = o.openBetween(); err != nil {
+		return s, err
 	}
 	if s.address, err = o.address(ctx, s.mirrors); err != nil {
 		return s, err
+	}
+	if a := s.address.Addr(); s.group.IsValid() && a.Is4() != s.group.Addr().Is4() {
+		return s, cli.Usagef("--multicast is %v and other mirrors reach this one at %v: both must "+
+			"be IPv4, or both IPv6", s.group, a)
 	}
 	if s.public, err = knownAs(ctx, "--public", o.Public, s.players.LocalAddr()); err != nil {
 		return s, err
@@ -49,6 +55,30 @@ func (o *Options) openSockets(ctx context.Context) (s sockets, err error) {
 		s.public = netip.AddrPortFrom(s.address.Addr(), s.players.LocalAddr().Port())
 	}
 	return s, nil
+}
+
+// openBetween opens the socket for other mirrors, and joins the group of multicast that is named.
+func (o *Options) openBetween() (l link.Link, group netip.AddrPort, err error) {
+	if o.Multicast == "" {
+		if o.Interface != "" {
+			return nil, group, cli.Usagef("--interface goes with --multicast, the group's address")
+		}
+		if l, err = udp.Listen(o.Mirrors, udp.Options{}); err != nil {
+			err = fmt.Errorf("for other mirrors: %w (that is --mirrors)", err)
+		}
+		return l, group, err
+	}
+	if group, err = netip.ParseAddrPort(o.Multicast); err != nil {
+		return nil, group, cli.Usagef("--multicast is %q: it must be an address and port such as "+
+			"239.1.2.3:4200 or [ff12::1234]:4200", o.Multicast)
+	}
+	l, err = multicast.Open(multicast.Options{Group: group, Interface: o.Interface,
+		Listen: o.Mirrors})
+	if err != nil {
+		err = fmt.Errorf("between mirrors: %w (that is --multicast, --interface and --mirrors; "+
+			"without --multicast, mirrors send to each other one by one)", err)
+	}
+	return l, group, err
 }
 
 // address is where other mirrors reach this one.

@@ -1,0 +1,36 @@
+package netsim
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Groups of IP multicast: what an endpoint sends to the address of a group goes over its path to
+// each other endpoint that has joined it, with the loss and delay of that path, and counts as sent
+// once.
+
+// JoinGroup has the endpoint receive what is sent to a group.
+func (e *Endpoint) JoinGroup(group netip.AddrPort) {
+	if list := e.net.groups[group]; !slices.Contains(list, e) {
+		e.net.groups[group] = append(list, e)
+	}
+}
+
+// LeaveGroup ends that.
+func (e *Endpoint) LeaveGroup(group netip.AddrPort) {
+	e.net.groups[group] = slices.DeleteFunc(e.net.groups[group],
+		func(o *Endpoint) bool { return o == e })
+}
+
+// PassGroups says between whom multicast passes, beside what the paths do: switches and routers
+// drop it where unicast goes through. Nil lets all of it pass.
+func (n *Net) PassGroups(passes func(from, to *Endpoint, data []byte) bool) { n.passGroups = passes }
+
+// multicast sends to all others of a group.
+func (n *Net) multicast(e *Endpoint, from, group netip.AddrPort, data []byte) {
+	for _, to := range n.groups[group] {
+		if to != e && (n.passGroups == nil || n.passGroups(e, to, data)) {
+			n.transmit(e, from, to.public, data)
+		}
+	}
+}
