@@ -262,6 +262,14 @@ func (c *Client) Moved() {
 	c.clock.Moved()
 }
 
+// Toward tells the round trip to another server of the same world to which commands go as well, so
+// that they are in time there; zero that they go to none.
+func (c *Client) Toward(now, roundTrip time.Duration) {
+	if c.style != None {
+		c.clock.Toward(now, roundTrip)
+	}
+}
+
 // SetLeast tells the least round trip of late, by which the clock notices that the path is another.
 func (c *Client) SetLeast(roundTrip time.Duration) {
 	if c.style != None {

@@ -22,6 +22,7 @@ type Clock struct {
 
 	running bool
 	moved   bool       // the way to the server is another since the last snapshot
+	toward  float64    // the round trip to a server that commands go to as well, or zero
 	now     float64    // seconds, at the last call
 	lead    float64    // what to add to the local time, in ticks, to have the client's
 	target  float64    // where the lead should be
@@ -229,12 +230,29 @@ func (c *Clock) farAhead(server world.Tick) {
 // and where it need not be so far ahead there is time.
 func (c *Clock) Moved() { c.moved = true }
 
+// Toward tells that commands go to another server of the same world as well, and the round trip to
+// it; zero that they do not. Time is set ahead at once by what that way is longer: commands
+// shall come there in time from the first on, also before anything has come from there.
+func (c *Clock) Toward(now, roundTrip time.Duration) {
+	c.pass(now)
+	to := roundTrip.Seconds()
+	if to <= 0 {
+		c.toward = 0
+		return
+	}
+	if more := (to - max(c.toward, c.trip)) / 2 * c.rate; c.running && more > 0.25 {
+		c.toward = to
+		c.reports.drop(len(c.reports.at))
+		c.set(c.lead + more)
+	}
+}
+
 // Saw tells that the snapshot of a tick has come. A clock that is not past it by a round trip was
 // interrupted, and is set anew if it is not past it at all.
 func (c *Clock) Saw(now time.Duration, server world.Tick) {
 	c.pass(now)
 	if c.running && c.moved { // the first snapshot of another server
-		c.moved = false
+		c.moved, c.toward = false, 0
 		c.reports.drop(len(c.reports.at))
 		c.set(max(c.leadFor(server), c.lead))
 	}

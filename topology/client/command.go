@@ -124,18 +124,19 @@ func (c *Client) post() {
 	}
 	last, most = min(last, maxRedundancy), min(most, maxRedundancy)
 	rate, newest := c.game.Rate(), c.reach()
-	if m.sent-newest > historyTicks-maxRedundancy {
-		c.postNone(newest)
-		return
-	}
+	stale := m.sent-newest > historyTicks-maxRedundancy
 	idle := m.resting - max(rate/2, 2*most)
 	c.live = c.ways.Audience(c.live[:0])
 	for _, w := range c.live {
 		main := w == c.ways.Main()
 		switch {
-		case idle <= 0 && main && c.predicts():
+		case !main:
+			c.postTo(w, max(newest, c.reachOf(w)), last)
+		case stale:
+			c.postNone(newest)
+		case idle <= 0 && c.predicts():
 			c.postDue(w, newest, last)
-		case idle <= 0 || !main:
+		case idle <= 0:
 			c.postTo(w, newest, last)
 		case idle%max(rate, 2) == 1 || idle == 1+rate/4: // the first time twice, as it may be lost
 			c.postTo(w, newest, 0)
@@ -163,6 +164,21 @@ func (c *Client) reach() world.Tick {
 	const guard = 2 // ticks
 	ahead := (max(passed, 0) + m.least/2 + serversAhead) / c.game.TickLength()
 	return min(m.sent, m.server+world.Tick(ahead)-guard)
+}
+
+// reachOf is the same of a server that the player is about to go on at. It has answered, so its
+// world goes on, however long the server before has been silent: where it was when that one was
+// heard, or as the server itself has said.
+func (c *Client) reachOf(w *ways.Way) world.Tick {
+	m := &c.commands
+	if m.server == 0 || !c.predicts() {
+		return 0
+	}
+	tick, at := m.server, m.told
+	if w.LevelAt() > 0 {
+		tick, at = w.Level().Tick, w.LevelAt()
+	}
+	return min(m.sent, tick+world.Tick((c.now-at+serversAhead)/c.game.TickLength()))
 }
 
 // postNone is for commands that will not be known any more when it is their time. The player rests

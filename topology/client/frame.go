@@ -34,6 +34,19 @@ func (c *Client) Receive(now time.Duration) {
 	}
 	c.ways.Tend(now, passed)
 	c.handle()
+	c.head()
+}
+
+// head has commands be in time at a server that the player is about to go on at.
+func (c *Client) head() {
+	if c.predict == nil {
+		return
+	}
+	trip := time.Duration(0)
+	if w := c.ways.Heading(); w != nil {
+		trip = w.Trip()
+	}
+	c.predict.Toward(c.now, trip)
 }
 
 // Due is the tick up to which there should be commands now, or the last for which there is one.

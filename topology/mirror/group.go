@@ -60,7 +60,7 @@ func (m *Mirror) join() error {
 	g.council, err = membership.New(membership.Options{
 		Options: o, Card: crimp.Card{Addr: m.opt.Address, Site: site(m.opt.Multicast)},
 		Protocol: token.ProtocolID("mirrors of " + m.game.Name()), Keys: m.opt.Keys,
-		Wall:  m.opt.Wall,
+		Wall: m.opt.Wall, Silence: Silence(m.opt.History),
 		Found: m.founds(), Ask: ask, Patience: m.opt.Patience, MaxMembers: m.opt.MaxMirrors,
 		About: about, Sign: g.signs,
 	})
@@ -158,6 +158,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 		before := m.roll.uber
 		m.roll.led(e.Member, uint32(e.Seq)) // others may have been decided since
 		if m.roster(); m.roll.uber != before || e.Seq <= 1 {
+			m.claimAnew()
 			m.tell(News{Kind: Led, Mirror: m.roll.uber})
 		}
 	case crimp.Left:

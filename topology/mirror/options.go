@@ -78,8 +78,8 @@ type Options struct {
 	// SendEvery is how often commands that have come in are passed on; more often means earlier, in
 	// more packets. Default: half a tick.
 	SendEvery time.Duration
-	// History is how long packets between mirrors are of use; who is silent for three quarters of
-	// it is dropped. All mirrors must have the same. Default: 2 s.
+	// History is how long packets between mirrors are of use; who is silent for nine sixteenths of
+	// it is dropped: see Silence. All mirrors must have the same. Default: 2 s.
 	History time.Duration
 	// HashEvery is after how many ticks mirrors compare their settled worlds. Default: 16.
 	HashEvery int
@@ -120,6 +120,12 @@ func (o *Options) common() {
 	}
 	o.History = cmp.Or(o.History, 2*time.Second)
 }
+
+// Silence is for how long a mirror, or a witness, may not be heard before the others go on without
+// it, where packets are of use for so long: time enough to notice that a line is cut, a quarter of
+// the history, and to go round it, and not much more, since the players of a dead überserver wait
+// for it.
+func Silence(history time.Duration) time.Duration { return history * 9 / 16 }
 
 var errNoTitle = errors.New("mirror: nothing to play, set Options.Server.Title")
 

@@ -166,7 +166,11 @@ func (m *Mirror) promised(id member.ID, seq uint32, h *header) {
 func (m *Mirror) item(from member.ID, it *item) {
 	switch it.kind {
 	case itemClaim:
-		m.consider(from, it.client, it.name)
+		if m.leads() {
+			m.consider(from, it.client, it.name)
+		} else {
+			m.hearClaim(from, it)
+		}
 	case itemRelease:
 		m.release(from, it.client)
 	case itemAssign:

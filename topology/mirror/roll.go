@@ -25,7 +25,10 @@ type roll struct {
 	final    world.Tick // up to where those who are gone may have decided
 	registry *registry
 	claims   map[uint64]*claim
-	waits    time.Duration // since when this mirror leads, and waits for what others had decided
+	heard    map[uint64]heardClaim // claims of all mirrors that nobody has decided about, as it seems
+	waits    time.Duration         // since when this mirror leads, and waits for what others had decided
+	// when players of mirrors that are gone are taken over, or zero
+	reclaimAt time.Duration
 }
 
 // A claim is a client that waits for a player.
@@ -34,11 +37,22 @@ type claim struct {
 	asked time.Duration
 }
 
+// A heardClaim is one that any mirror has made.
+type heardClaim struct {
+	from member.ID
+	name string
+	at   time.Duration
+}
+
+// maxClaims bounds the claims that are kept.
+const maxClaims = 4096
+
 func newRoll(overlap world.Tick) roll {
 	return roll{
 		epochs: map[uint32]member.ID{}, leaders: map[member.ID]bool{},
 		ended:    map[member.ID]uint32{},
 		registry: newRegistry(overlap), claims: map[uint64]*claim{},
+		heard: map[uint64]heardClaim{},
 	}
 }
 
@@ -169,6 +183,7 @@ func (m *Mirror) succeeded() {
 	for _, p := range m.peers {
 		m.takeInOrder(p)
 	}
+	m.claimAnew()
 }
 
 // resign tells the others that this mirror, which led, decides nothing more, so that the one that
@@ -187,7 +202,7 @@ func (m *Mirror) resigned(from member.ID, it *item) {
 	if m.roll.resign(from, it.epoch, it.tick) {
 		m.succeeded()
 		m.decide()
-		m.reclaim()
+		m.roll.reclaimAt = m.clock.steady + reclaimAfter
 	}
 }
 
@@ -220,6 +235,6 @@ func (m *Mirror) gone(id member.ID) {
 		m.succeeded()
 	}
 	m.awaitMirrors(p)
-	m.reclaim()
+	m.roll.reclaimAt = m.clock.steady + reclaimAfter
 	m.tellServers()
 }

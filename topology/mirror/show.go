@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -113,18 +114,25 @@ func (m *Mirror) announce() {
 		name: m.opt.Name})
 }
 
-// tellServers tells clients of the other mirrors, the one with the fewest players first.
+// tellServers tells clients of the other mirrors, the nearest first, as far as this one can know: a
+// client that is near this mirror is not far from those that are. Of several that are as near, the
+// one with the fewest players is first. Clients find out by themselves which is nearest to them.
 func (m *Mirror) tellServers() {
 	if m.show.server == nil {
 		return
 	}
 	var list []wire.Server
+	far := map[netip.AddrPort]time.Duration{}
 	for _, p := range m.peers {
 		if p.server.Addr.IsValid() && p.started {
 			list = append(list, p.server)
+			q, _ := m.group.node.Group().Quality(p.id)
+			far[p.server.Addr] = q.Delay / nearAlike
 		}
 	}
-	slices.SortStableFunc(list, func(a, b wire.Server) int { return int(a.Load) - int(b.Load) })
+	slices.SortStableFunc(list, func(a, b wire.Server) int {
+		return cmp.Or(cmp.Compare(far[a.Addr], far[b.Addr]), cmp.Compare(a.Load, b.Load))
+	})
 	if len(list) > 0 {
 		m.show.elsewhere = list
 	}
@@ -136,6 +144,8 @@ const (
 	// and sendEvery how often.
 	idleTime  = 1500 * time.Millisecond
 	sendEvery = 2 * time.Second
+	// nearAlike is by how much less two mirrors are as near.
+	nearAlike = 10 * time.Millisecond
 )
 
 // sendOn asks players to go on elsewhere while this mirror does not serve. Those who are not let in
@@ -151,9 +161,8 @@ func (m *Mirror) sendOn() {
 		return
 	}
 	s.sentOn = now
-	for i, seat := range s.seats() {
-		m.decides(server.Decision{Kind: server.Move, Client: seat.Client,
-			To: s.elsewhere[i%len(s.elsewhere)].Addr})
+	for _, seat := range s.seats() { // each to the nearest, as it measures
+		m.decides(server.Decision{Kind: server.Move, Client: seat.Client})
 	}
 }
 

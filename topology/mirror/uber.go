@@ -19,6 +19,9 @@ import (
 const (
 	claimAgain    = 500 * time.Millisecond // an überserver may have died with the claim
 	announceEvery = time.Second
+	// reclaimAfter is how long the players of a mirror that is gone are left to those at which
+	// their clients turn up: one that asks just then is not to be sent elsewhere.
+	reclaimAfter = time.Second
 )
 
 // rule does what is due as überserver: to start newcomers, and to drop whom nobody can wait for.
@@ -29,6 +32,11 @@ func (m *Mirror) rule() {
 		m.letStamp(m.roll.self) // it came to lead before anybody started it
 	}
 	if m.leads() {
+		m.considerHeard()
+		if m.roll.reclaimAt != 0 && m.clock.steady >= m.roll.reclaimAt {
+			m.roll.reclaimAt = 0
+			m.reclaim()
+		}
 		present := m.present()
 		for _, p := range m.peers {
 			m.watch(p, present)
@@ -67,11 +75,21 @@ func (m *Mirror) remind() {
 		m.show.announced = now
 		m.announce()
 		m.roll.registry.prune(m.line.Settled().Tick())
+		maps.DeleteFunc(m.roll.heard,
+			func(_ uint64, c heardClaim) bool { return now-c.at > 2*claimAgain })
 	}
 	for _, client := range slices.Sorted(maps.Keys(m.roll.claims)) {
 		if c := m.roll.claims[client]; now-c.asked >= claimAgain {
 			m.claim(client, c.name)
 		}
+	}
+}
+
+// claimAnew has all claims made again at once: another überserver decides about them, or can from
+// now on.
+func (m *Mirror) claimAnew() {
+	for _, c := range m.roll.claims {
+		c.asked = m.clock.steady - claimAgain
 	}
 }
 
@@ -147,6 +165,7 @@ func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	if !m.leads() {
 		return
 	}
+	delete(m.roll.heard, client)
 	r := m.roll.registry
 	if h := r.clients[client]; h != nil {
 		m.assign(h.player, client, from, assignMove, "")
@@ -155,6 +174,31 @@ func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	} else {
 		m.queue(item{kind: itemDeny, client: client, member: from})
 	}
+}
+
+// hearClaim keeps a claim that was made while this mirror could not decide about it: it may be überserver
+// before the claim is made again.
+func (m *Mirror) hearClaim(from member.ID, it *item) {
+	r := &m.roll
+	if len(r.heard) < maxClaims {
+		r.heard[it.client] = heardClaim{from, it.name, m.clock.steady}
+	}
+}
+
+// considerHeard decides about claims that were made before this mirror led, if they are recent.
+func (m *Mirror) considerHeard() {
+	r := &m.roll
+	if len(r.heard) == 0 {
+		return
+	}
+	members := m.group.node.Group().Members()
+	for _, client := range slices.Sorted(maps.Keys(r.heard)) {
+		c := r.heard[client]
+		if m.clock.steady-c.at < claimAgain+claimAgain/2 && slices.Contains(members, c.from) {
+			m.consider(c.from, client, c.name)
+		}
+	}
+	clear(r.heard)
 }
 
 // release takes a client's player out of the world, if the mirror that says so speaks for it.
@@ -198,6 +242,7 @@ func (m *Mirror) assigned(from member.ID, it *item) {
 		}
 		m.submit(c)
 	}
+	delete(m.roll.heard, it.client)
 	m.tell(News{Kind: PlayerMoved, Mirror: it.member, Player: it.player, Tick: it.tick})
 	m.decide()
 	d := server.Decision{Kind: server.Revoke, Client: it.client, Player: it.player}

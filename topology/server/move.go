@@ -29,20 +29,27 @@ func (s *Server) SetOtherServers(list []wire.Server) {
 }
 
 // Move asks a client to go on at another server. It connects there with its ticket, and leaves only
-// when it is shown the world; if it is not let in there, it stays.
+// when it is shown the world; if it is not let in there, it stays. Without an address it goes to
+// one of SetOtherServers, the nearest as it measures.
 func (s *Server) Move(seat *Seat, to netip.AddrPort) {
-	if seat.peer != nil && names(to) {
+	switch {
+	case seat.peer == nil:
+	case names(to):
 		s.offer(to)
 		seat.peer.conn.RenewTicket()
 		s.say(seat.peer, wire.Message{Kind: wire.Move, Servers: []wire.Server{{Addr: to}}})
+	case !to.IsValid():
+		seat.peer.conn.RenewTicket()
+		s.say(seat.peer, wire.Message{Kind: wire.Move})
 	}
 }
 
 // Drain asks everyone to go on at other servers, in turn, and sends newcomers there, too: before
-// maintenance. Without addresses it is those of SetOtherServers. Population tells when all are
-// gone.
+// maintenance. Without addresses it is those of SetOtherServers, and each client goes to the
+// nearest. Population tells when all are gone.
 func (s *Server) Drain(to ...netip.AddrPort) {
-	if len(to) == 0 {
+	nearest := len(to) == 0
+	if nearest {
 		for _, p := range s.others {
 			to = append(to, p.Addr)
 		}
@@ -51,7 +58,11 @@ func (s *Server) Drain(to ...netip.AddrPort) {
 		func(a netip.AddrPort) bool { return !names(a) })
 	s.offer(s.draining...)
 	for _, p := range s.order {
-		if p.seat != nil && !p.seat.gone && len(s.draining) > 0 {
+		switch {
+		case p.seat == nil || p.seat.gone || len(s.draining) == 0:
+		case nearest:
+			s.Move(p.seat, netip.AddrPort{})
+		default:
 			s.Move(p.seat, s.nextServer())
 		}
 	}

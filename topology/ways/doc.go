@@ -21,9 +21,11 @@
 //	state       what it means                        what ends it
 //	─────────────────────────────────────────────────────────────────────────────────────────────
 //	Dialling    a link was asked for                 Dialled: Connecting, or Gone if there is none
-//	Connecting  the handshake of package conn        connected: Greeting, or Spare if the server that
-//	                                                 is played at was heard again meanwhile
-//	Spare       connected, and not needed            its ticket has come: Leaving
+//	Connecting  the handshake of package conn        connected: Spare
+//	Spare       connected, and no seat is asked for  there is reason to go, and of all that are Spare
+//	                                                 it is the nearest: Greeting; the server that is
+//	                                                 played at is heard again, and a new ticket has
+//	                                                 come: Leaving
 //	Greeting    a seat was asked for                 Welcome: Seated
 //	Seated      there is a seat, a level is awaited  Level, of the world that is played: Ready;
 //	            or made ready                        of another world: this way is played by, Seated,
@@ -38,6 +40,11 @@
 //	            commands still come here as well     more, or leaveTime: Leaving
 //	Leaving     the server is told so                it knows, or leaveTime: Gone
 //	Gone        nothing more is sent                 its link, if it was dialled, is closed
+//
+// Other servers are tried side by side, three at a time, after half of the silence that is reason to
+// go: their handshakes, which nobody else can answer, tell which is the nearest, and when there is
+// reason to go the way there is open. Where round trips are about the same, the server with fewer
+// players is better.
 //
 // A way that is tried and fails, by a refusal, a timeout or the end of its link, is
 // Leaving at once.

@@ -13,17 +13,10 @@ import (
 func (s *Set) onTried(w *Way, e *conn.Event) {
 	switch e.Kind {
 	case conn.Connected:
-		if !s.needs(w) {
-			w.state = Spare
-			return
-		}
-		w.since, w.heard = s.now, s.now
-		s.greet(w)
+		w.state, w.took = Spare, s.now-w.since
 	case conn.TicketReceived:
 		s.keepTicket(w)
-		if w.state == Spare {
-			s.drop(w) // now that the player can come back: a ticket works once at each server
-		}
+		w.ticketed = true
 	case conn.BulkReceived:
 		if e.Tag == wire.TagDeclarations { // the server has another version of the game
 			s.bar(w.server)
@@ -36,18 +29,6 @@ func (s *Set) onTried(w *Way, e *conn.Event) {
 			s.emit(Event{Kind: Message, Way: w, Channel: e.Channel, Data: e.Data})
 		}
 	}
-}
-
-// needs says whether a server that has been reached is to be asked for a seat. It is not if the one
-// that is played at is heard again, or another has been asked, unless that one is slow. A server
-// that has been asked is not told otherwise, since the seat may have been given.
-func (s *Set) needs(w *Way) bool {
-	for _, x := range s.tried {
-		if x != w && x.state.asked() && s.now-x.since < 2*s.patience() {
-			return false
-		}
-	}
-	return w.wished || s.away()
 }
 
 // offered handles a control message of a server that is tried.
@@ -63,7 +44,7 @@ func (s *Set) offered(w *Way, m *wire.Message) {
 		case w.state != Seated && w.state != Ready:
 			s.stats.Bad++ // there is no seat yet
 		case s.same(w, m):
-			w.level, w.epoch, w.state = *m, m.Epoch, Seated
+			w.level, w.epoch, w.state, w.levelAt = *m, m.Epoch, Seated, s.now
 			s.emit(Event{Kind: Level, Way: w, Same: true})
 		default:
 			old := s.main
@@ -128,7 +109,8 @@ func (s *Set) takeOver(w *Way) {
 	}
 	s.seat = w.seat
 	f := &s.search
-	f.lost, f.unwanted, f.target, f.turn, f.next = nil, false, wire.Server{}, 0, 0
+	f.lost, f.unwanted, f.sent, f.target = nil, false, false, wire.Server{}
+	f.turn, f.next, f.calm = 0, 0, 0
 	if w.servers != nil {
 		f.servers = w.servers
 	}

@@ -20,12 +20,13 @@ import (
 // TestScenarios plays the conversations in testdata/scenarios. Servers answer as those of a real
 // game do: a seat, a level, and twenty snapshots a second once the client is ready. The commands:
 //
-//	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered
+//	server NAME [hash=N] [seed=N] [full] start a server, or start it anew with nothing remembered;
+//	    [trip=D] [load=N]                so far away, and with so many players as others tell
 //	client NAME... [dials] [return=D]    a player whose token names these servers, with good links
 //	wait DURATION                        let time pass, in steps of ten milliseconds
 //	silent NAME, heard NAME              nothing passes to and from a server, or everything again
 //	places NAME OTHER...                 a server tells of others
-//	move NAME OTHER                      a server asks the player to go on at another
+//	move NAME [OTHER]                    a server asks the player to go on at another, or at any
 //	revoke NAME                          a server says that the player is not its own any more
 //	stop NAME NOTE                       a server stops, and says so
 //	unreachable NAME                     no link to a server can be made
@@ -62,7 +63,18 @@ type host struct {
 	hash  uint64
 	seed  uint64
 	full  bool
+	trip  time.Duration
+	load  uint8
 	shown []*conn.Conn // to whom it shows the world
+	way   []late       // datagrams under way, to and from it
+}
+
+// late is a datagram that is under way until a time.
+type late struct {
+	at   time.Duration
+	to   bool // the server
+	l    Link
+	data link.Datagram
 }
 
 // A stage is where a scenario plays.
@@ -158,7 +170,12 @@ func (s *stage) step(l simtest.Line) {
 func (s *stage) server(l simtest.Line) {
 	name := l.Arg(0)
 	h := &host{name: name, hash: uint64(l.Number("hash", 7)), seed: uint64(l.Number("seed", 1)),
-		full: l.Is("full")}
+		full: l.Is("full"), load: uint8(l.Number("load", 0))}
+	if d := l.Options["trip"]; d != "" {
+		var err error
+		h.trip, err = time.ParseDuration(d)
+		s.must(err)
+	}
 	at := slices.IndexFunc(s.hosts, func(h *host) bool { return h.name == name })
 	if at < 0 {
 		at = len(s.hosts)
@@ -210,7 +227,7 @@ func (s *stage) client(l simtest.Line) {
 
 func (s *stage) places(names []string) (list []wire.Server) {
 	for _, n := range names {
-		list = append(list, wire.Server{Addr: s.host(n).addr, Name: n})
+		list = append(list, wire.Server{Addr: s.host(n).addr, Name: n, Load: s.host(n).load})
 	}
 	return list
 }
@@ -250,7 +267,8 @@ func (s *stage) tick() {
 			}
 			for _, h := range s.hosts {
 				if h.addr == d.Addr && !s.silent[h.name] {
-					h.conn.Receive(s.now, []link.Datagram{{Addr: from, Data: slices.Clone(d.Data)}})
+					s.carry(h, late{s.now + h.trip/2, true, 0,
+						link.Datagram{Addr: from, Data: slices.Clone(d.Data)}})
 				}
 			}
 		}
@@ -260,6 +278,11 @@ func (s *stage) tick() {
 
 // serve lets a server answer.
 func (s *stage) serve(h *host) {
+	list := h.way
+	h.way = nil
+	for _, d := range list {
+		s.carry(h, d)
+	}
 	for _, e := range h.conn.Events() {
 		var m wire.Message
 		if e.Kind != conn.Message || e.Channel != wire.ControlChannel || m.Parse(e.Data) != nil {
@@ -296,7 +319,20 @@ func (s *stage) serve(h *host) {
 		if s.silent[h.name] || s.cut[l] {
 			continue
 		}
-		s.set.Receive(s.now, l, []link.Datagram{{Addr: h.addr, Data: slices.Clone(d.Data)}})
+		s.carry(h, late{s.now + h.trip/2, false, l,
+			link.Datagram{Addr: h.addr, Data: slices.Clone(d.Data)}})
+	}
+}
+
+// carry brings a datagram to its end, if that takes no time, or keeps it until it is there.
+func (s *stage) carry(h *host, d late) {
+	switch {
+	case d.at > s.now:
+		h.way = append(h.way, d)
+	case d.to:
+		h.conn.Receive(s.now, []link.Datagram{d.data})
+	default:
+		s.set.Receive(s.now, d.l, []link.Datagram{d.data})
 		s.events()
 	}
 }

@@ -15,8 +15,11 @@ type search struct {
 	servers []wire.Server // that are known, the best first
 	target  wire.Server   // where the server wants the player to go
 	lost    error         // why the way that was played by is no more
-	// unwanted says that the player is not the server's any more that is played at.
+	// unwanted says that the player is not the server's any more that is played at, and sent that
+	// the server wants the player to go on at any other.
 	unwanted bool
+	sent     bool
+	calm     time.Duration // until when a short silence is no reason to look around
 	turn     int           // which of the servers is next
 	next     time.Duration // before which no other is tried
 	until    time.Duration // after which it is given up
@@ -28,24 +31,40 @@ const (
 	mostTries = 3
 	// roundPause is what passes before servers are asked again that did not let the player in.
 	roundPause = 500 * time.Millisecond
+	// calmTime is for how long, after a silence that passed, only a long one counts.
+	calmTime = 5 * time.Second
+	// Servers whose round trips differ by less than this, or by an eighth, are equally near; the
+	// one with fewer players is better, if that is by more than this and a quarter.
+	nearTie = 10 * time.Millisecond
+	loadTie = 2
 	// stall is a silence of the program itself after which that of a server means nothing.
 	stall = 250 * time.Millisecond
 )
 
-// away says whether there is reason to look for another server: the player was asked to move, or
-// has to, or hears nothing.
-func (s *Set) away() bool { return s.search.target.Addr.IsValid() || s.adrift() }
+// away says whether there is reason to go to another server: the player was asked to move, or has
+// to, or hears nothing.
+func (s *Set) away() bool {
+	return s.search.target.Addr.IsValid() || s.search.sent || s.adrift() ||
+		slices.ContainsFunc(s.tried, func(w *Way) bool { return w.wished })
+}
 
 // adrift says whether any other server is better than this one.
 func (s *Set) adrift() bool { return s.search.lost != nil || s.search.unwanted || s.silent() }
 
 // silent says whether the server should have been heard by now, and was not.
-func (s *Set) silent() bool {
+func (s *Set) silent() bool { return s.unheard(s.o.Silence) }
+
+// uneasy says the same of half the time. It is no reason to go, but to find out which other server
+// is near and answers: so much is done by then.
+func (s *Set) uneasy() bool { return s.now >= s.search.calm && s.unheard(s.o.Silence/2) }
+
+// unheard says whether an answer has been due for so long.
+func (s *Set) unheard(wait time.Duration) bool {
 	w := s.main
 	if s.o.Silence < 0 || len(s.search.servers) == 0 || !w.Alive() {
 		return false
 	}
-	wait := s.o.Silence + w.Conn().Quality().RoundTrip
+	wait += w.Conn().Quality().RoundTrip
 	return w.waiting && s.now-w.asked > wait || s.now-w.heard > wait+s.o.Conn.KeepAlive
 }
 
@@ -70,16 +89,106 @@ func (s *Set) Tend(now, passed time.Duration) {
 		s.finish(f.lost)
 		return
 	}
-	if !s.away() {
-		return // the server is heard again; what has been begun goes on
-	}
-	n := len(s.tried)
-	if n == mostTries || n > 0 && now-s.tried[n-1].since < s.patience() || now < f.next {
+	if !s.away() && !s.uneasy() {
+		s.standDown() // the server is heard again; what has been asked for goes on
 		return
 	}
-	if p, wished, ok := s.choose(); ok {
+	for len(s.tried) < mostTries && now >= f.next {
+		p, wished, ok := s.choose()
+		if !ok {
+			break
+		}
 		s.try(p, wished)
 	}
+	s.settle()
+}
+
+// standDown leaves servers that turned out not to be needed: each when the player has a new ticket
+// of it, since a ticket works once at each server.
+func (s *Set) standDown() {
+	for _, w := range slices.Clone(s.tried) {
+		if w.state == Spare && w.ticketed {
+			s.search.calm = s.now + calmTime
+			s.drop(w)
+		}
+	}
+}
+
+// settle asks a server for a seat: of those that have answered the nearest. It asks one at a time,
+// another beside it if that one is slow; a server that has been asked is not told otherwise, since
+// the seat may have been given.
+func (s *Set) settle() {
+	if !s.away() {
+		return
+	}
+	var best *Way
+	coming := false
+	for _, w := range s.tried {
+		switch {
+		case w.state.asked() && s.now-w.since < 2*s.patience():
+			return
+		case w.state == Dialling || w.state == Connecting:
+			coming = coming || s.now-w.since < s.patience()
+		case w.state == Spare && (w.wished || s.search.sent || s.adrift()) &&
+			(best == nil || s.nearer(w, best)):
+			best = w
+		}
+	}
+	// While the server that is played at works, there is time for all to answer.
+	if best == nil || coming && !best.wished && !s.adrift() {
+		return
+	}
+	best.since, best.heard = s.now, s.now
+	s.greet(best)
+}
+
+// nearer says whether one server is a better choice than another: the player was asked to go
+// there, or it is nearer, or as near and has fewer players. Where that is about the same as well,
+// players choose differently, so that not all of a server go to one other.
+func (s *Set) nearer(w, other *Way) bool {
+	if w.wished != other.wished {
+		return w.wished
+	}
+	a, b := w.Trip(), other.Trip()
+	if off := a - b; off.Abs() > max(nearTie, min(a, b)/8) {
+		return off < 0
+	}
+	m, n := int(w.server.Load), int(other.server.Load)
+	if off := m - n; max(off, -off) > loadTie+min(m, n)/4 {
+		return off < 0
+	}
+	return s.taste(w) < s.taste(other)
+}
+
+// taste is a number for a server that differs from player to player.
+func (s *Set) taste(w *Way) uint64 {
+	h := s.seat.Client ^ uint64(w.server.Addr.Port())
+	for _, b := range w.server.Addr.Addr().As16() {
+		h = (h ^ uint64(b)) * 0x100000001b3 // as FNV-1a does
+	}
+	return h ^ h>>32
+}
+
+// Trip is the round trip to the server of a way that has been connected, as measured; before the
+// connection has measured it, by how long it took to connect, which is two of them.
+func (w *Way) Trip() time.Duration {
+	if c := w.Conn(); c != nil {
+		if t := c.Quality().RoundTrip; t > 0 {
+			return t
+		}
+	}
+	return w.took / 2
+}
+
+// Heading is the way to the server that the player was asked a seat of, or nil: commands go there
+// as well.
+func (s *Set) Heading() *Way {
+	for _, w := range s.tried {
+		if w.state.asked() {
+			return w
+		}
+	}
+	return nil
 }
 
 // choose says which server to try next, and whether the player was asked to go there. When all have
@@ -92,7 +201,7 @@ func (s *Set) choose() (p wire.Server, wished, ok bool) {
 			return p, true, true
 		}
 	}
-	if !s.adrift() {
+	if !s.adrift() && !f.sent && !s.uneasy() {
 		return p, false, false
 	}
 	list, home := f.servers, s.main.addr()
@@ -108,6 +217,9 @@ func (s *Set) choose() (p wire.Server, wished, ok bool) {
 		}
 	}
 	f.turn, f.next = 0, s.now+roundPause
+	if len(s.tried) == 0 {
+		f.sent = false // nobody lets the player in, who stays
+	}
 	return p, false, false
 }
 
@@ -229,6 +341,7 @@ func (s *Set) wish(m *wire.Message) {
 	f := &s.search
 	f.unwanted = m.On
 	if len(m.Servers) == 0 {
+		f.sent = !m.On && len(f.servers) > 0
 		return
 	}
 	f.target = m.Servers[0]

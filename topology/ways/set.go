@@ -176,7 +176,9 @@ func (s *Set) Stats() Stats { return s.stats }
 func (s *Set) Servers() []wire.Server { return slices.Clone(s.search.servers) }
 
 // Moving says whether another server is being looked for.
-func (s *Set) Moving() bool { return s.search.lost != nil || len(s.tried) > 0 }
+func (s *Set) Moving() bool {
+	return s.search.lost != nil || len(s.tried) > 0 && (s.away() || s.Heading() != nil)
+}
 
 // Live appends all ways by which something may be sent, the one that is played by first.
 func (s *Set) Live(list []*Way) []*Way {

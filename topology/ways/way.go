@@ -59,6 +59,9 @@ type Way struct {
 	server wire.Server // where it leads to; the first way of all leads to where the token says
 	since  time.Duration
 	wished bool // the server that is played at wants the player to go there
+	// What came of connecting, for a way that is tried.
+	took     time.Duration
+	ticketed bool // a new ticket has come
 
 	heard    time.Duration // when something came last
 	received uint64        // packets that came by then
@@ -68,6 +71,7 @@ type Way struct {
 
 	seat    Seat
 	level   wire.Message // that its server named last
+	levelAt time.Duration
 	epoch   uint32
 	servers []wire.Server // that its server told of
 }
@@ -86,6 +90,9 @@ func (w *Way) Server() wire.Server { return w.server }
 
 // Level is the level that the server named last.
 func (w *Way) Level() *wire.Message { return &w.level }
+
+// LevelAt is when the server named it.
+func (w *Way) LevelAt() time.Duration { return w.levelAt }
 
 // Epoch is the number of the world that is shown by this way, with which commands are marked.
 func (w *Way) Epoch() uint32 { return w.epoch }

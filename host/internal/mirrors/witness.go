@@ -59,6 +59,7 @@ func NewWitness(
 	w.opt = membership.Options{
 		Options: crimp.Options{History: witnessHistory, Carry: true,
 			Datagram: min(1200, l.MaxDatagram()) - crimp.CarryRoom},
+		Silence: mirror.Silence(witnessHistory),
 		Card: crimp.Card{Addr: address}, Witness: true, About: about, Keys: o.Keys, Ask: o.Ask,
 		Protocol: token.ProtocolID("mirrors of " + o.Server.Title.Name()), Wall: w.start.Unix(),
 	}
