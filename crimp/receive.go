@@ -339,6 +339,7 @@ func (g *Group) arrived(p *peer, s Sequence, d *dataBody, how How) {
 		return
 	}
 	p.delay.stamp(g.now, d.clock)
+	p.cast.cameByCast(g.now, g.castAge())
 	if s >= p.anchor {
 		p.anchor, p.anchorAt = s, g.now
 		p.repeat, p.packets, p.parity = d.depth, d.packets, d.parity

@@ -25,6 +25,8 @@ type cast struct {
 	beacons replayWindow
 	heard   time.Duration // when its last beacon came
 	row     int           // its beacons that came, without a long gap between them
+	came    time.Duration // when a packet came as it was first sent
+	gap     time.Duration // between two of those, smoothed
 	// said is what we have told it: that we hear its multicast. It has been so since saidAt.
 	said   bool
 	saidAt time.Duration
@@ -39,9 +41,9 @@ const (
 	beaconBody = 4
 	// Multicast is relied on after so many beacons in a row.
 	rowCast = 3
-	// A member that sends regularly, and of which so many packets in a row do not come, is not
+	// A member of which nothing comes for so many of the usual gaps between its packets is not
 	// heard.
-	castGap = 4
+	castGap = 6
 	// A share of packets lost above which multicast is not relied on.
 	castLoss = 0.3
 	// How long multicast that failed is not relied on, at first and at most: twice as long each
@@ -130,8 +132,18 @@ func (g *Group) castFails(p *peer) bool {
 		return true
 	}
 	// What it sent by unicast before it knew may still be on the way.
-	since := max(p.anchorAt, p.cast.saidAt+2*p.delay.oneWay())
-	return p.period > 0 && p.anchor > 0 && g.now-since > castGap*p.period+p.margin()
+	since := max(p.cast.came, p.cast.saidAt+2*p.delay.oneWay())
+	return p.cast.gap > 0 && g.now-since > castGap*p.cast.gap+p.margin()
+}
+
+// cameByCast notes that a packet has come as it was first sent. Requests are no sign: they go by
+// unicast.
+func (c *cast) cameByCast(now, most time.Duration) {
+	gap := min(now-c.came, most)
+	if c.gap += (gap - c.gap) / 8; c.came == 0 {
+		c.gap = 0
+	}
+	c.came = now
 }
 
 // sendBeacon sends a beacon by multicast, if anybody may hear it.
