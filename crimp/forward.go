@@ -37,6 +37,13 @@ func (f *forwarding) init(o *Options) {
 	}
 }
 
+// SetAllowance changes Forward.Allowance: less is sent in advance where a line has no room for it.
+func (g *Group) SetAllowance(share float64) {
+	if share >= 0 && share <= 100 {
+		g.opt.Forward.Allowance = share
+	}
+}
+
 // contentOf is the memory for a packet's content, or the content.
 func (f *forwarding) contentOf(s Sequence) []byte { return f.kept[int(s)%len(f.kept)] }
 

@@ -164,7 +164,7 @@ func (m *Mirror) send() {
 		return
 	}
 	since := m.clock.steady - m.in.sentAt
-	if since < m.opt.SendEvery || len(m.in.pending) == 0 && since < m.game.TickLength() {
+	if since < m.sendEvery() || len(m.in.pending) == 0 && since < m.game.TickLength() {
 		return
 	}
 	m.sendNow()

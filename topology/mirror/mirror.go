@@ -27,6 +27,8 @@ type Mirror struct {
 	in    ingress
 	show  show // what clients are told and shown
 
+	congest congestion // what is done where lines carry too little
+
 	line      timeline.Timeline  // nil until there is a world
 	ruled     rulings            // more about it in the event-based protocol
 	undecided []timeline.Command // it is not known whether they count, or there is no room yet
@@ -130,6 +132,7 @@ func (m *Mirror) poll(now time.Duration) error {
 		return err
 	}
 	m.watchLines()
+	m.relieve()
 	if m.goesOn() {
 		m.provide()
 		m.resume()

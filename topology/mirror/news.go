@@ -47,6 +47,8 @@ const (
 	Kept        // this mirror was to join anew, is the last with a world, and goes on with it
 	CastUp      // a mirror hears this one's multicast, and is sent to by it
 	CastDown    // it does not any more, or nobody else does
+	Congested   // lines to other mirrors carry too little: this one sends less often
+	Relieved    // it sends as often as it should again
 )
 
 var newsNames = [...]string{
@@ -54,7 +56,7 @@ var newsNames = [...]string{
 	"new überserver", "cut off", "in touch again", "joining again",
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
 	"line up", "told different things", "signed something else", "keeps its world",
-	"multicast passes", "multicast does not pass"}
+	"multicast passes", "multicast does not pass", "lines congested", "lines relieved"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

@@ -44,7 +44,7 @@ func (m *Mirror) sendLossy() {
 	keep := in.stamp - min(in.stamp, repeats)
 	in.moves = slices.DeleteFunc(in.moves, func(it item) bool { return it.tick < keep })
 	g := m.group.node.Group()
-	if !in.moved || m.clock.steady-in.movedAt < m.opt.SendEvery || !g.Begun() {
+	if !in.moved || m.clock.steady-in.movedAt < m.sendEvery() || !g.Begun() {
 		return
 	}
 	in.moved, in.movedAt = false, m.clock.steady

@@ -234,7 +234,11 @@ func (e *engine) Decisions() []server.Decision {
 }
 
 // Claim asks the überserver for a player.
-func (e *engine) Claim(v server.Visitor) { e.claim(v.Client, v.Name) }
+func (e *engine) Claim(v server.Visitor) {
+	if !e.turnsAway(v.Client) {
+		e.claim(v.Client, v.Name)
+	}
+}
 
 // Release gives a player up.
 func (e *engine) Release(client uint64, _ world.Player) {

@@ -239,7 +239,7 @@ func (h *host) news(n mirror.News) {
 	case mirror.PlayerMoved:
 		level = slog.LevelDebug
 	case mirror.MirrorLeft, mirror.CutOff, mirror.Rejoining, mirror.ClockJumped, mirror.Refused,
-		mirror.LineDown, mirror.Kept, mirror.CastDown:
+		mirror.LineDown, mirror.Kept, mirror.CastDown, mirror.Congested:
 		level = slog.LevelWarn
 	case mirror.Differs, mirror.Equivocated, mirror.Disputed:
 		level = slog.LevelError

@@ -105,6 +105,14 @@ func measureLines(m *serve.Metrics, x *mirror.Mirror) {
 		"what", map[string]uint64{
 			"carried": st.Carried, "no_way": st.Uncarried, "too_many": st.Overpaid,
 		})
+	congestion := x.Congestion()
+	m.Gauge("mirror_congestion",
+		"How much mirrors suffer from what they send to each other, from 0 to 1.", congestion.Level)
+	m.Gauge("mirror_send_interval_seconds", "How often commands are passed on to other mirrors.",
+		congestion.SendEvery.Seconds())
+	m.Count("mirror_congestion_refused_total",
+		"Newcomers that were not let in because lines to other mirrors are overloaded.",
+		congestion.Refused)
 	m.Gauge("mirror_multicast_reached", "Mirrors that are sent to by multicast.",
 		float64(len(x.Casts())))
 	m.Count("mirror_multicast_failed_total",

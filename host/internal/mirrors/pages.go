@@ -28,6 +28,8 @@ type Status struct {
 	Settled   uint64  `json:"settled_tick"`
 	SettledMS float64 `json:"settled_delay_ms"`
 	Rejoins   uint64  `json:"rejoins"`
+	// Congestion is how much mirrors suffer from what they send to each other, 0 to 1.
+	Congestion float64 `json:"congestion"`
 }
 
 // pages is what the mirror says of itself over HTTP.
@@ -89,8 +91,17 @@ func (h *host) readiness(w http.ResponseWriter, r *http.Request) {
 		err = errors.New(p.String())
 	case h.stuck(p, time.Now()):
 		err = errStuck
+	case h.crowded(r):
+		err = errors.New("the lines to other mirrors are overloaded")
 	}
 	serve.Say(w, "ready", err)
+}
+
+// crowded says whether nobody new is let in, because of the lines to other mirrors.
+func (h *host) crowded(r *http.Request) bool {
+	m := h.mirror.Load()
+	c, err := serve.Ask(r.Context(), m.Do, m.Congestion)
+	return err == nil && c.Full
 }
 
 // status says how the mirror is. It is for the goroutine that drives it.
@@ -101,7 +112,7 @@ func (h *host) status() Status {
 		Phase: m.Phase().String(), Mirror: int(m.ID()), Uber: int(m.Uber()), Mirrors: []int{},
 		Absent: []int{}, Detours: []int{},
 		Settled: uint64(st.Settled), SettledMS: m.SettledDelay().Seconds() * 1000,
-		Rejoins: st.Rejoins,
+		Rejoins: st.Rejoins, Congestion: m.Congestion().Level,
 	}
 	for _, id := range m.Members() {
 		out.Mirrors = append(out.Mirrors, int(id))
