@@ -135,11 +135,11 @@ const joinOver = 9 * time.Second
 func (s *machine) judgeFramed(how framing, id member.ID, victim bool, still, most time.Duration) {
 	m := s.mirror
 	// What one was told alone is in its world, and it takes that of the others: once before
-	// packets are signed, and once with the evidence. Of two that are left, nobody can tell which
-	// was told the truth.
+	// packets are signed, and once with the evidence, or where the word that all are signed now was
+	// lost on its way to the liar. Of two that are left, nobody can tell which was told the truth.
 	rejoins := uint64(0)
 	if how != unproven && (victim || len(s.machines) == 3) {
-		rejoins = map[framing]uint64{twoSigned: 2, oneSigned: 2, unsigned: 1}[how]
+		rejoins = map[framing]uint64{twoSigned: 2, oneSigned: 2, unsigned: 2}[how]
 	}
 	if m.stats.Rejoins > rejoins || m.Phase() != Serving || still > most {
 		s.fail("%s: victim %v, %d rejoins, %v, stood still for %v", s.name, victim,
