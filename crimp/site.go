@@ -7,11 +7,11 @@ import (
 	"github.com/coeval-dev/coeval/member"
 )
 
-// With Options.Carry, members of one site may hear each other by IP multicast; that they do is never
-// assumed. Each sends a beacon with what it tells of lines, and sends it to the group's address
-// alone: who takes one has evidence that this member's multicast comes to it, and tells the maker
-// so, with the lines and so by unicast. A packet for all goes by multicast once, if two members or
-// more have said that they hear it, and to each of the others by itself.
+// With Options.Carry, members of one site may hear each other by IP multicast; that they do is
+// never assumed. Each sends a beacon with what it tells of lines, and sends it to the group's
+// address alone: who takes one has evidence that this member's multicast comes to it, and tells
+// the maker so, with the lines and so by unicast. A packet for all goes by multicast once, if two
+// members or more have said that they hear it, and to each of the others by itself.
 //
 // Beacons are small and few, and what passes them need not pass packets. So a member that has
 // said that it hears another watches what comes: where the other's packets stop, or many are

@@ -245,8 +245,8 @@ func TestCastBytes(t *testing.T) {
 			bytes[i] = (c.sent - from) / uint64(n) / 4
 			c.check(t)
 		}
-		t.Logf("%d members at one site, each a packet of 60 bytes every %v: %d bytes a second each "+
-			"by unicast, %d with multicast", n, campusTick, bytes[0], bytes[1])
+		t.Logf("%d members at one site, each a packet of 60 bytes every %v: %d bytes a second "+
+			"each by unicast, %d with multicast", n, campusTick, bytes[0], bytes[1])
 		if most := bytes[0] * 5 / 4 / uint64(n-1); bytes[1] > most+bytes[0]/8 {
 			t.Errorf("%d bytes with multicast, %d without", bytes[1], bytes[0])
 		}

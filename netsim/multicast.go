@@ -24,7 +24,9 @@ func (e *Endpoint) LeaveGroup(group netip.AddrPort) {
 
 // PassGroups says between whom multicast passes, beside what the paths do: switches and routers
 // drop it where unicast goes through. Nil lets all of it pass.
-func (n *Net) PassGroups(passes func(from, to *Endpoint, data []byte) bool) { n.passGroups = passes }
+func (n *Net) PassGroups(passes func(from, to *Endpoint, data []byte) bool) {
+	n.passGroups = passes
+}
 
 // multicast sends to all others of a group.
 func (n *Net) multicast(e *Endpoint, from, group netip.AddrPort, data []byte) {

@@ -39,8 +39,9 @@ type Options struct {
 	// Default: 30 s. Below zero, not at all.
 	Return time.Duration
 	// Silence is after how long without a word of a server that should have spoken the client
-	// begins to look for another, if it knows of one. It still listens, and whichever works first
-	// wins. Default: 700 ms. Below zero, only when the connection has ended.
+	// goes to another, the nearest, if it knows of any; after half of it, it finds out which that
+	// is. It still listens, and whichever works first wins. Default: 700 ms. Below zero, only when
+	// the connection has ended.
 	Silence time.Duration
 	// Dial, if set, makes the link by which another server is reached, for links that lead to one
 	// server only. It is not to wait, and its error means that this server cannot be reached from

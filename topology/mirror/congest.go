@@ -74,7 +74,8 @@ func (m *Mirror) relieve() {
 	}
 	if high := c.stretch >= 2; high && !c.told {
 		c.told = true
-		m.tell(News{Kind: Congested, Text: "packets to other mirrors wait or are lost; fewer are sent"})
+		m.tell(News{Kind: Congested,
+			Text: "packets to other mirrors wait or are lost; fewer are sent"})
 	} else if c.told && c.stretch == 1 {
 		c.told = false
 		m.tell(News{Kind: Relieved})

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -108,16 +107,15 @@ func TestNarrowLines(t *testing.T) {
 func TestHopelessLines(t *testing.T) {
 	f, _, _ := narrow(30_000, false)
 	defer f.close()
-	full := func() bool {
-		return slices.ContainsFunc(f.machines,
-			func(s *machine) bool { return s.mirror.Congestion().Full && s.mirror.Phase() == Serving })
+	shut := func(s *machine) bool {
+		return s.mirror.Congestion().Full && s.mirror.Phase() == Serving
 	}
+	full := func() bool { return slices.ContainsFunc(f.machines, shut) }
 	f.until(20*time.Second, "a mirror lets nobody in any more", full)
 	if f.err != nil {
 		t.Fatal(f.err)
 	}
-	at := slices.IndexFunc(f.machines,
-		func(s *machine) bool { return s.mirror.Congestion().Full && s.mirror.Phase() == Serving })
+	at := slices.IndexFunc(f.machines, shut)
 	late := f.play(9, f.machines[at], netsim.Both(netsim.Profile{Latency: time.Millisecond}))
 	f.until(5*time.Second, "the newcomer is sent away", func() bool {
 		return late.ended != nil || late.Phase() == client.Ended
@@ -130,6 +128,6 @@ func TestHopelessLines(t *testing.T) {
 	in := f.play(10, f.machines[at], netsim.Both(netsim.Profile{Latency: time.Millisecond}))
 	f.until(10*time.Second, "another newcomer plays", in.plays)
 	if f.err != nil {
-		t.Error(fmt.Errorf("%w", f.err))
+		t.Error(f.err)
 	}
 }

@@ -43,8 +43,8 @@ func campus(f *fleet, near, far netsim.Conditions, all, site int) {
 func (f *fleet) casting(want ...[]member.ID) error {
 	for i, s := range f.machines {
 		if got := s.mirror.Casts(); !slices.Equal(got, want[i]) {
-			return fmt.Errorf("at %v mirror %s reaches %v by multicast, want %v", f.net.Now(), s.name,
-				got, want[i])
+			return fmt.Errorf("at %v mirror %s reaches %v by multicast, want %v", f.net.Now(),
+				s.name, got, want[i])
 		}
 	}
 	return nil

@@ -25,8 +25,9 @@ type roll struct {
 	final    world.Tick // up to where those who are gone may have decided
 	registry *registry
 	claims   map[uint64]*claim
-	heard    map[uint64]heardClaim // claims of all mirrors that nobody has decided about, as it seems
-	waits    time.Duration         // since when this mirror leads, and waits for what others had decided
+	heard    map[uint64]heardClaim // claims of all mirrors that nobody has decided about
+	// since when this mirror leads, and waits for what others had decided
+	waits time.Duration
 	// when players of mirrors that are gone are taken over, or zero
 	reclaimAt time.Duration
 }

@@ -176,8 +176,8 @@ func (m *Mirror) consider(from member.ID, client uint64, name string) {
 	}
 }
 
-// hearClaim keeps a claim that was made while this mirror could not decide about it: it may be überserver
-// before the claim is made again.
+// hearClaim keeps a claim that was made while this mirror could not decide about it: it may be
+// überserver before the claim is made again.
 func (m *Mirror) hearClaim(from member.ID, it *item) {
 	r := &m.roll
 	if len(r.heard) < maxClaims {

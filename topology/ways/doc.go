@@ -41,10 +41,10 @@
 //	Leaving     the server is told so                it knows, or leaveTime: Gone
 //	Gone        nothing more is sent                 its link, if it was dialled, is closed
 //
-// Other servers are tried side by side, three at a time, after half of the silence that is reason to
-// go: their handshakes, which nobody else can answer, tell which is the nearest, and when there is
-// reason to go the way there is open. Where round trips are about the same, the server with fewer
-// players is better.
+// Other servers are tried side by side, three at a time, after half of the silence that is reason
+// to go: their handshakes, which nobody else can answer, tell which is the nearest, and when there
+// is reason to go the way there is open. Where round trips are about the same, the server with
+// fewer players is better.
 //
 // A way that is tried and fails, by a refusal, a timeout or the end of its link, is
 // Leaving at once.

@@ -32,8 +32,9 @@ type Options struct {
 	// Return is for how long to look for a server when the connection was lost. Default: 30 s.
 	// Below zero, not at all.
 	Return time.Duration
-	// Silence is after how long without a word of a server that should have spoken another is
-	// looked for. Default: 700 ms. Below zero, only when the connection has ended.
+	// Silence is after how long without a word of a server that should have spoken the player
+	// goes to another; those are tried after half of it. Default: 700 ms. Below zero, only when
+	// the connection has ended.
 	Silence time.Duration
 	// Dials says that each other server needs a link of its own, which the Set asks for by a Dial.
 	// Otherwise the first link reaches all of them.

@@ -60,7 +60,7 @@ func NewWitness(
 		Options: crimp.Options{History: witnessHistory, Carry: true,
 			Datagram: min(1200, l.MaxDatagram()) - crimp.CarryRoom},
 		Silence: mirror.Silence(witnessHistory),
-		Card: crimp.Card{Addr: address}, Witness: true, About: about, Keys: o.Keys, Ask: o.Ask,
+		Card:    crimp.Card{Addr: address}, Witness: true, About: about, Keys: o.Keys, Ask: o.Ask,
 		Protocol: token.ProtocolID("mirrors of " + o.Server.Title.Name()), Wall: w.start.Unix(),
 	}
 	return w, w.Join()
