@@ -240,7 +240,7 @@ func (c *Clock) Toward(now, roundTrip time.Duration) {
 		c.toward = 0
 		return
 	}
-	if more := (to - max(c.toward, c.trip)) / 2 * c.rate; c.running && more > 0.25 {
+	if more := (to - max(c.toward, c.trip)) / 2 * c.rate; c.running && more > 0.75 {
 		c.toward = to
 		c.reports.drop(len(c.reports.at))
 		c.set(c.lead + more)

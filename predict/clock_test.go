@@ -495,3 +495,30 @@ func TestClockFarAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestClockToward: while commands go to another server as well, time is set ahead at once by what
+// the way there is longer, once, and not for one that is nearer or as near.
+func TestClockToward(t *testing.T) {
+	c := NewClock(ClockOptions{})
+	c.Toward(0, time.Second) // it does not run yet
+	now := time.Second
+	c.Start(now, 60, 20*time.Millisecond)
+	at := func(trip time.Duration) float64 {
+		before := c.time()
+		c.Toward(now, trip)
+		return c.time() - before
+	}
+	for i, x := range []struct {
+		trip time.Duration
+		want float64 // ticks
+	}{
+		{10 * time.Millisecond, 0}, {30 * time.Millisecond, 0}, {120 * time.Millisecond, 3},
+		{120 * time.Millisecond, 0}, {110 * time.Millisecond, 0}, {180 * time.Millisecond, 1.8},
+		{0, 0}, {-time.Second, 0},
+	} {
+		if got := at(x.trip); math.Abs(got-x.want) > 0.01 {
+			t.Errorf("%d: to a server %v away time was set ahead by %.2f ticks, want %.2f", i,
+				x.trip, got, x.want)
+		}
+	}
+}
