@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/topology/mirror"
 	"github.com/coeval-dev/coeval/topology/server"
@@ -66,6 +67,12 @@ type MirrorOptions struct {
 	// auto. Delays are those of its copies of the world.
 	Timeline string
 	Delays   kinds.Delays
+	// Repair is what auto and trailing do about commands of other mirrors that were late. Default:
+	// the world that players are shown is taken back to the command's own tick at once.
+	Repair kinds.Repair
+	// Margins say how far copies of the world may differ before that is repaired; see
+	// game.Title.MarginsWith. Default, if nil: those of the title's hints.
+	Margins []timeline.Margin
 	// Patience is how long a mirror tries to join before it gives up, default 10 s, unless it does
 	// so Forever.
 	Patience time.Duration
@@ -88,7 +95,7 @@ func Mirror(ctx context.Context, t *game.Title, o MirrorOptions) error {
 				Limits: server.Limits{PerAddress: o.PerAddress},
 			},
 			Keys: []token.Key{o.Key}, Found: o.Found, Name: o.Name,
-			Timeline: o.Timeline, Delays: o.Delays,
+			Timeline: o.Timeline, Delays: o.Delays, Repair: o.Repair, Margins: o.Margins,
 		},
 		Join: o.Join, Witness: o.Witness, Listen: o.Listen, Mirrors: o.Mirrors,
 		Multicast: o.Multicast, Interface: o.Interface,

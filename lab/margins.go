@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/timeline"
 )
@@ -33,28 +32,7 @@ func Margins(t *game.Title, by float64, fields ...string) ([]timeline.Margin, er
 		}
 	}
 	if len(list) == 0 {
-		list = places(t, by)
+		list = t.Places(by)
 	}
 	return list, timeline.CheckMargins(t.Game, list)
-}
-
-// places are margins for where bodies are, and for where weak events happen.
-func places(t *game.Title, by float64) (list []timeline.Margin) {
-	if body, _, ok := t.Body(); ok {
-		place, _ := t.Place(body.Number())
-		list = append(list, timeline.Margin{Class: body.Name(), Field: place.Path, By: by})
-	}
-	for _, e := range t.Game.Events() {
-		if !e.Weak() {
-			continue
-		}
-		for _, s := range e.Layout().Schema().Slots {
-			vector := s.Kind == bits.KindVec2 || s.Kind == bits.KindVec3
-			if at := strings.LastIndexByte(s.Name, '.'); vector && s.Part == 0 && at > 0 {
-				field := s.Name[:at] // Pos of Pos.X
-				list = append(list, timeline.Margin{Class: e.Name(), Field: field, By: by})
-			}
-		}
-	}
-	return list
 }

@@ -49,7 +49,9 @@ type Audience struct {
 	title *Subject
 	shown map[world.Tick][]stand // until the tick is settled
 	spare [][]stand
-	open  map[world.Emitted]time.Duration // events that may still be taken back, and since when
+	// the last tick that is settled
+	settled world.Tick
+	open    map[world.Emitted]time.Duration // events that may still be taken back, and since when
 
 	bodies   int
 	off      []float64 // those that were wrong
@@ -76,6 +78,12 @@ func (a *Audience) Show(w *world.World) {
 	if a.shown[w.Tick()] != nil || !a.On || a.title.body == nil {
 		return
 	}
+	if w.Tick() <= a.settled { // what is shown is the truth already
+		for range w.Host().Of(a.title.BodyClass()) {
+			a.bodies++
+		}
+		return
+	}
 	var list []stand
 	if n := len(a.spare); n > 0 {
 		list, a.spare = a.spare[n-1][:0], a.spare[:n-1]
@@ -95,6 +103,7 @@ func (a *Audience) stands(list []stand, w *world.World) []stand {
 
 // Settle is called with each settled world.
 func (a *Audience) Settle(w *world.World) {
+	a.settled = w.Tick()
 	list, ok := a.shown[w.Tick()]
 	if !ok {
 		return

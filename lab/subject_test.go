@@ -89,12 +89,12 @@ func TestMargins(t *testing.T) {
 		want   []timeline.Margin
 	}{
 		{arena.Title, nil, []timeline.Margin{
-			{Class: "Fighter", Field: "Pos", By: 0.5}, {Class: "Fired", Field: "At", By: 0.5},
+			{Class: "Fighter", Field: "Pos", By: 0.5},
 			{Class: "Beam", Field: "From", By: 0.5}, {Class: "Beam", Field: "To", By: 0.5},
 			{Class: "Spark", Field: "At", By: 0.5}, {Class: "Explosion", Field: "At", By: 0.5},
 		}},
-		{arena.Title, []string{"Fighter.Pos", "Fired.At"}, []timeline.Margin{
-			{Class: "Fighter", Field: "Pos", By: 0.5}, {Class: "Fired", Field: "At", By: 0.5},
+		{arena.Title, []string{"Fighter.Pos", "Spark.At"}, []timeline.Margin{
+			{Class: "Fighter", Field: "Pos", By: 0.5}, {Class: "Spark", Field: "At", By: 0.5},
 		}},
 		{crowd.Title, nil, []timeline.Margin{{Class: "Avatar", Field: "Pos", By: 0.5}}},
 		{pong.Title, nil, []timeline.Margin{{Class: "Paddle", Field: "Y", By: 0.5}}},
@@ -109,7 +109,7 @@ func TestMargins(t *testing.T) {
 	}
 	for field, says := range map[string]string{
 		"Fighter": "write its class", "Ghost.Pos": "no such class or event",
-		"Fighter.Soul": "no such field", "Damaged.From": "strict",
+		"Fighter.Soul": "no such field", "Damaged.From": "strict", "Fired.At": "strict",
 	} {
 		if _, err := lab.Margins(arena.Title, 0.5, field); err == nil ||
 			!strings.Contains(err.Error(), says) {

@@ -9,9 +9,10 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// Auto is Trailing that chooses its own delays. From how late commands come, how often that has to
-// be repaired, and what steps and copies take, it finds the number of states and the delays that
-// cost least, as Model says, and changes to them while it runs. The window stays as it is, because
+// Auto is Trailing that chooses its own delays. From how late commands come, how wrong that makes
+// what players are shown, how often it has to be repaired, and what steps and copies take, it finds
+// the number of states and the delays that cost least, as Model says, and changes to them while it
+// runs. The window stays as it is, because
 // all mirrors must have the same; so each mirror may choose for itself, and the settled worlds do
 // not depend on what it chooses.
 type Auto struct {
@@ -21,6 +22,8 @@ type Auto struct {
 	next time.Duration
 	then Stats         // when the last plan was made
 	at   time.Duration // and when that was
+	// how wrong was what players were shown lately
+	shown impression
 }
 
 // AutoOptions say what Auto reckons with.
@@ -115,6 +118,9 @@ func (a *Auto) model(now time.Duration) (Model, bool) {
 	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay,
 		Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step,
 		Copy: a.o.Copy}
+	if len(a.past.kept) > 0 {
+		m.Back = a.Clock.Time(world.Tick(len(a.past.kept) - 1))
+	}
 	m.Step = cmp.Or(m.Step, s.StepTime/time.Duration(max(s.Steps, 1)))
 	m.Copy = cmp.Or(m.Copy, s.CopyTime/time.Duration(max(s.Copies, 1)))
 	if m.Copy == 0 { // nothing was copied yet; it is mostly cheaper than a step
@@ -125,21 +131,59 @@ func (a *Auto) model(now time.Duration) (Model, bool) {
 		return m, false
 	}
 	m.Rate = float64(s.Commands-a.then.Commands) / passed.Seconds()
-	m.Harm = harm(s, a.then, a.plan)
+	a.learn(&m, &s)
 	a.then, a.at = s, now
 	return m, true
 }
 
-// harm is the share of late commands that had to be repaired. While hardly any is late nothing can
-// be learnt about it, and what was known stays.
-func harm(s, then Stats, last *Plan) float64 {
-	late, found := s.Late-then.Late, s.Seen-s.Refreshes-then.Seen+then.Refreshes
-	known := 0.1
-	if last != nil {
-		known = last.Model.Harm
+// learn finds out what late commands do, from what happened since the last plan. While hardly any is
+// late nothing can be learnt about it, and what was known stays.
+func (a *Auto) learn(m *Model, s *Stats) {
+	then := &a.then
+	m.Harm = 0.1
+	if a.plan != nil {
+		m.Harm = a.plan.Model.Harm
 	}
-	if late < 20 {
-		return known
+	if late := s.Late - then.Late; late >= 20 {
+		found := s.Spoiled - then.Spoiled
+		if m.Back == 0 {
+			found = s.Seen - s.Refreshes - then.Seen + then.Refreshes
+		}
+		m.Harm = min(max((m.Harm+float64(found)/float64(late))/2, 0.005), 1)
+		a.shown.add(s, then)
 	}
-	return min(max((known+float64(found)/float64(late))/2, 0.005), 1)
+	m.Wrong, m.Taken = a.shown.shares()
+}
+
+// An impression is what was shown lately, and what of that was wrong. There are few events between
+// two plans, so older ones count as well, less and less.
+type impression struct{ commands, late, bodies, wrong, events, taken float64 }
+
+// fade is how much the past still counts at the next plan.
+const fade = 0.85
+
+func (p *impression) add(s, then *Stats) {
+	for _, x := range []struct {
+		sum       *float64
+		now, then int
+	}{
+		{&p.commands, s.Commands, then.Commands}, {&p.late, s.Late, then.Late},
+		{&p.bodies, s.Bodies, then.Bodies}, {&p.wrong, s.Wrong, then.Wrong},
+		{&p.events, s.Events, then.Events}, {&p.taken, s.Taken, then.Taken},
+	} {
+		*x.sum = *x.sum*fade + float64(x.now-x.then)
+	}
+}
+
+// doubtful is how many bodies or events more there are taken to have been, all of them right, so
+// that a few at the start do not decide.
+const doubtful = 100
+
+// shares are those of wrong bodies and of events that were taken back, by that of late commands.
+func (p *impression) shares() (wrong, taken float64) {
+	if p.late == 0 {
+		return 0, 0
+	}
+	late := p.late / p.commands
+	return min(p.wrong/(p.bodies+doubtful)/late, 1), min(p.taken/(p.events+doubtful)/late, 1)
 }

@@ -3,6 +3,7 @@ package timeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,9 +50,9 @@ func newWatcher(g *world.Game, margins []Margin) (*watcher, error) {
 
 // add looks up the field of one margin.
 func (o *watcher) add(g *world.Game, m Margin) error {
-	if !(m.By >= 0) {
-		return fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more", m.Class, m.Field,
-			m.By)
+	if !(m.By >= 0) || math.IsInf(m.By, 0) {
+		return fmt.Errorf("timeline: the margin of %s.%s is %v; give 0 or more, and a number",
+			m.Class, m.Field, m.By)
 	}
 	list, schema, err := o.find(g, m)
 	if err != nil {
@@ -67,7 +68,18 @@ func (o *watcher) add(g *world.Game, m Margin) error {
 		return fmt.Errorf("timeline: there is a margin for %s.%s, but no such field; it has %s",
 			m.Class, m.Field, fields(schema))
 	}
+	if far := gr.farthest(); m.By >= far && m.By > 0 {
+		return fmt.Errorf("timeline: the margin of %s.%s is %v, and two values are never further "+
+			"apart than %.6g; give less, or leave it out, so that the field is not compared",
+			m.Class, m.Field, m.By, far)
+	}
 	for _, other := range *list {
+		if slices.ContainsFunc(other.index, func(i int) bool {
+			return slices.Contains(gr.index, i)
+		}) {
+			return fmt.Errorf("timeline: there are margins for %s.%s and for %s, which is the "+
+				"same field or a part of it; give one", m.Class, m.Field, other.field)
+		}
 		gr.at += len(other.slots)
 	}
 	*list = append(*list, gr)
@@ -115,6 +127,23 @@ func (g *group) distance(a, b []int32) float64 {
 			d = min(d, round-d)
 		}
 		x := float64(d)
+		if s.Scale != 0 {
+			x = float64(x * s.Scale)
+		}
+		sum += float64(x * x)
+	}
+	return det.Sqrt(sum)
+}
+
+// farthest is how far two values of the field can be apart.
+func (g *group) farthest() float64 {
+	sum := 0.0
+	for i := range g.slots {
+		s := &g.slots[i]
+		x := float64(int64(s.Max) - int64(s.Min))
+		if s.Wraps {
+			x = float64((int64(s.Max) - int64(s.Min) + 1) / 2)
+		}
 		if s.Scale != 0 {
 			x = float64(x * s.Scale)
 		}
@@ -238,6 +267,32 @@ func (o *watcher) jump(a, b *Outcome, s *Stats) {
 			s.jump(d, g.margin)
 		}
 	}
+}
+
+// offBy counts how wrong bodies were that were shown: those beyond a margin, and those that are in
+// one of the two only.
+func (o *watcher) offBy(shown, truth *Outcome, s *Stats) {
+	i := 0
+	for _, x := range truth.bodies {
+		for ; i < len(shown.bodies) && shown.bodies[i].id < x.id; i++ {
+			s.Bodies++
+			s.Wrong++
+		}
+		s.Bodies++
+		if i == len(shown.bodies) || shown.bodies[i].id != x.id {
+			s.Wrong++
+			continue
+		}
+		p, q := shown.values(shown.bodies[i]), truth.values(x)
+		i++
+		for _, g := range o.classes[x.id.Class()] {
+			if g.distance(p[g.at:], q[g.at:]) > g.margin {
+				s.Wrong++
+				break
+			}
+		}
+	}
+	s.Bodies, s.Wrong = s.Bodies+len(shown.bodies)-i, s.Wrong+len(shown.bodies)-i
 }
 
 // CheckMargins says what is wrong with margins for a game's worlds, all of it, or is nil.

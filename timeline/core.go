@@ -32,6 +32,8 @@ type Core struct {
 	notices notices
 	spare   Outcome // the last that was observed, until it is kept
 	before  Outcome // what players saw before a repair
+	first   History // where bodies were when players were first shown a tick
+	told    world.Tick
 }
 
 // A Room is what a timeline needs: how many ticks its book holds beside those by which commands may
@@ -67,6 +69,10 @@ func (c *Core) Open(start *world.World, o Options, room Room) error {
 	}
 	c.Now = c.Clock.Time(c.Start)
 	c.held, c.until = o.Held, c.Start
+	c.told = c.Start
+	if len(c.watch.listed) > 0 {
+		c.first = NewHistory(room.Ticks + 2)
+	}
 	c.Book = newBook(g, c.Start, room.Ticks+c.Clock.Ticks(c.Options.Ahead)+2)
 	return c.afford(start, room.Worlds, room.What)
 }
@@ -252,8 +258,25 @@ func (c *Core) keep(h *History, did *Outcome) {
 // Tell announces how what the leading world did differs from what was announced of its tick before,
 // if anything was, and keeps it.
 func (c *Core) Tell(h *History, did *Outcome) {
+	if did.tick > c.told {
+		if c.told = did.tick; len(c.first.ring) > 0 {
+			c.first.slot(did.tick).bodiesFrom(did)
+		}
+	}
 	c.watch.announce(&c.notices, h.At(did.tick), did)
+	c.Counts.Events, c.Counts.Taken = c.notices.announced, c.notices.retracted
 	c.keep(h, did)
+}
+
+// compareShown counts how wrong the bodies were that players were first shown of a tick which is
+// settled now.
+func (c *Core) compareShown(did *Outcome) {
+	if len(c.first.ring) == 0 {
+		return
+	}
+	if shown := c.first.At(did.tick); shown != nil {
+		c.watch.offBy(shown, did, &c.Counts)
+	}
 }
 
 // Rewind counts that a copy is taken back from where it is to an earlier tick, and lets again do
@@ -276,6 +299,8 @@ func (c *Core) Rewind(h *History, from, goal world.Tick, seen bool, again func()
 // gives its world.
 func (c *Core) Settle(announced, did *Outcome, in *world.Inputs, settled func() *world.World) {
 	c.watch.confirm(&c.notices, announced, did)
+	c.Counts.Events, c.Counts.Taken = c.notices.announced, c.notices.retracted
+	c.compareShown(did)
 	c.done = did.tick
 	c.Counts.Settled++
 	if c.done >= c.Start+c.Remember {

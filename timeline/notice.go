@@ -37,11 +37,19 @@ func (w What) String() string {
 type notices struct {
 	list []Notice
 	data []int32
+
+	announced, retracted int // since the start
 }
 
 func (n *notices) reset() { n.list, n.data = n.list[:0], n.data[:0] }
 
 func (n *notices) add(what What, e world.Emitted, image []int32) {
+	switch what {
+	case Provisional:
+		n.announced++
+	case Retracted:
+		n.retracted++
+	}
 	at := len(n.data)
 	// where this moves to new memory, earlier notices keep the old
 	n.data = append(n.data, image...)

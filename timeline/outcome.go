@@ -53,6 +53,16 @@ func (r *Outcome) copyFrom(o *Outcome) {
 	r.data = append(r.data[:0], o.data...)
 }
 
+// bodiesFrom makes its bodies those of another, and nothing else.
+func (r *Outcome) bodiesFrom(o *Outcome) {
+	r.reset(o.tick)
+	for _, b := range o.bodies {
+		at := int32(len(r.data))
+		r.data = append(r.data, o.values(b)...)
+		r.bodies = append(r.bodies, body{b.id, at, b.n})
+	}
+}
+
 // Command is what a player commanded at the tick, or nil if the player was not there.
 func (r *Outcome) Command(p world.Player) []int32 {
 	i, found := slices.BinarySearch(r.players, p)

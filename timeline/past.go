@@ -13,6 +13,7 @@ import (
 // until one of them gets there, for as far back as it reaches.
 type past struct {
 	kept  []moment   // a ring by tick; empty where the leading world never goes back
+	sum   int        // bytes of them all
 	dirty world.Tick // the first tick that has to be computed again, or 0
 }
 
@@ -20,6 +21,7 @@ type past struct {
 // and was executed at the next tick.
 type moment struct {
 	w    *world.World
+	size int
 	late Overdue
 }
 
@@ -40,7 +42,8 @@ func newPast(start *world.World, ticks int) past {
 	}
 	p := past{kept: make([]moment, ticks+1)}
 	for i := range p.kept {
-		p.kept[i].w = start.Host().Clone()
+		p.kept[i].w, p.kept[i].size = start.Host().Clone(), start.Host().Size()
+		p.sum += p.kept[i].size
 	}
 	return p
 }
@@ -64,14 +67,6 @@ func (p *past) spoil(n world.Tick) {
 	}
 }
 
-// size is how many bytes the copies take.
-func (p *past) size() (sum int) {
-	for i := range p.kept {
-		sum += p.kept[i].w.Host().Size()
-	}
-	return sum
-}
-
 // remember keeps the leading world as it is after a tick.
 func (t *Trailing) remember() {
 	if len(t.past.kept) == 0 {
@@ -80,6 +75,9 @@ func (t *Trailing) remember() {
 	m := t.past.at(t.Leading().Tick())
 	t.Copy(m.w, t.Leading())
 	m.late.Reset()
+	t.past.sum -= m.size
+	m.size = m.w.Host().Size()
+	t.past.sum += m.size
 }
 
 // belated notes a command that came late for the leading world. Where the past reaches, the world
@@ -91,6 +89,7 @@ func (t *Trailing) belated(c *Command, image []int32) bool {
 		return false
 	}
 	if !lead.foresaw(c, image, t.asks) {
+		t.Counts.Spoiled++
 		t.past.spoil(c.Tick)
 	}
 	return true

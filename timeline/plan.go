@@ -16,19 +16,29 @@ import (
 // such a share:
 //
 //	steps     states × ticks a second × Step
+//	returns   with Back, for each tick: a copy, and how many ticks late commands are × (a step and a copy)
 //	repairs   for each state that finds something: how often × (a copy and the ticks up to the next state, for it and each state ahead)
-//	delay     the leading state's delay × Weights.Delay
+//	delay     the leading state's delay, which players of the same mirror wait for each other × Weights.Delay
+//	wrong     the share of bodies that are wrong when they are first shown × Weights.Wrong
+//	taken     the share of events that are taken back × Weights.Taken
 //	rewind    how often players see a repair × how far back it goes × Weights.Rewind
 //	memory    states × Size × Weights.Memory
+//
+// How much of what is shown is wrong is measured at the delays there are, and taken to be in
+// proportion to the share of commands that come later than the leading state waits.
 //
 // State k finds what comes later than the state ahead of it could wait for and not later than
 // itself: Rate × Harm × the share of commands between the two delays, at most; as one repair takes
 // care of all that came until then, a rate r with a gap g between the states becomes r / (1 + r·g).
+// What the leading state goes back for at once, nobody finds in it.
 type Model struct {
 	Spread *Spread       // how late commands come
 	Tick   time.Duration // how long a tick is
 	Rate   float64       // commands a second, of all players
 	Harm   float64       // the share of late commands that have to be repaired
+	Back   time.Duration // how far the leading state goes back at once
+	Wrong  float64       // bodies wrong when first shown, by the share of commands that are late
+	Taken  float64       // events taken back, by the same
 	Step   time.Duration // what computing a tick takes
 	Copy   time.Duration // what copying a world takes
 	Size   int           // bytes of a world
@@ -41,16 +51,20 @@ type Model struct {
 // hold.
 type Weights struct {
 	Delay float64 // of a second that players wait for what they do. Default: 2
+	Wrong float64 // of all bodies being wrong when they are first shown. Default: 1
+	Taken float64 // of all events being taken back. Default: 1
 	// of a second of play that is taken back in front of the players, each second. Default: 1
 	Rewind float64
 	Memory float64 // of a gibibyte. Default: 0.1
 }
 
 // Cost is what a set of delays costs, in parts, each as the share of a processor.
-type Cost struct{ Steps, Repairs, Delay, Rewind, Memory float64 }
+type Cost struct{ Steps, Returns, Repairs, Delay, Wrong, Taken, Rewind, Memory float64 }
 
 // Total is the sum of the parts.
-func (c Cost) Total() float64 { return c.Steps + c.Repairs + c.Delay + c.Rewind + c.Memory }
+func (c Cost) Total() float64 {
+	return c.Steps + c.Returns + c.Repairs + c.Delay + c.Wrong + c.Taken + c.Rewind + c.Memory
+}
 
 // A Candidate is a set of delays and its cost.
 type Candidate struct {
@@ -81,7 +95,7 @@ func (m *Model) defaults() error {
 		return fmt.Errorf("timeline: a model of at most %d states; give 2 to 8", m.States)
 	}
 	if m.Weights == (Weights{}) {
-		m.Weights = Weights{Delay: 2, Rewind: 1, Memory: 0.1}
+		m.Weights = Weights{Delay: 2, Wrong: 1, Taken: 1, Rewind: 1, Memory: 0.1}
 	}
 	return nil
 }
@@ -95,8 +109,15 @@ func (m *Model) Cost(delays []time.Duration) Cost {
 		Delay:  delays[0].Seconds() * m.Weights.Delay,
 		Memory: float64(len(delays)) * float64(m.Size) / (1 << 30) * m.Weights.Memory,
 	}
+	late := 1 - m.Spread.Within(delays[0])
+	c.Wrong, c.Taken = m.Weights.Wrong*m.Wrong*late, m.Weights.Taken*m.Taken*late
+	c.Returns = m.returns(delays[0])
 	for k := 1; k < len(delays); k++ {
-		share := m.Spread.Within(delays[k]) - m.Spread.Within(delays[k-1])
+		from := delays[k-1]
+		if k == 1 {
+			from = max(from, min(delays[0]+m.Back, delays[1]))
+		}
+		share := m.Spread.Within(delays[k]) - m.Spread.Within(from)
 		gap := (delays[k] - delays[k-1]).Seconds()
 		often := m.Rate * m.Harm * max(share, 0)
 		often /= 1 + often*gap
@@ -106,6 +127,20 @@ func (m *Model) Cost(delays []time.Duration) Cost {
 		c.Rewind += often * (delays[k] - delays[0]).Seconds() * m.Weights.Rewind
 	}
 	return c
+}
+
+// returns is what going back to late commands' own ticks costs where the leading state has a delay.
+// In a tick it goes back once, to the earliest of what came late since the last; most of that is as
+// late as most commands are, so it is taken to be that which nine in ten come within.
+func (m *Model) returns(lead time.Duration) float64 {
+	if m.Back == 0 {
+		return 0
+	}
+	ticks := 1 / m.Tick.Seconds()
+	step, copying := m.Step.Seconds(), m.Copy.Seconds()
+	late := m.Rate * m.Harm * (1 - m.Spread.Within(lead)) / ticks // in a tick
+	depth := min(m.Spread.Quantile(0.9)-lead, m.Back).Seconds()*ticks + 1
+	return ticks * (copying + min(late, 1)*max(depth, 1)*(step+copying))
 }
 
 // Plan finds the set of delays that costs least. It tries all sets that can be made of a dozen
@@ -178,23 +213,34 @@ func (p *Plan) Explain() string {
 		seconds(m.Spread.Quantile(0.99)), seconds(m.Spread.Quantile(nearlyAll)))
 	fmt.Fprintf(&b, "of those that are late, %.1f %% have to be repaired\n", 100*m.Harm)
 	fmt.Fprintf(&b,
+		"were all of them late, %.2f %% of bodies would be wrong when they are first shown, and "+
+			"%.2f %% of events be taken back\n", 100*m.Wrong, 100*m.Taken)
+	if m.Back > 0 {
+		fmt.Fprintf(&b, "the leading state goes back for what is late at once, by up to %v\n",
+			seconds(m.Back))
+	}
+	fmt.Fprintf(&b,
 		"a tick takes %v to compute, a world of %d KiB takes %v to copy; ticks are %v apart\n",
 		m.Step.Round(100*time.Nanosecond), m.Size>>10,
 		m.Copy.Round(100*time.Nanosecond), seconds(m.Tick))
 	fmt.Fprintf(&b,
-		"a second of delay is worth %.3g processors, a second of play taken back each second "+
-			"%.3g, a GiB %.3g\n", m.Weights.Delay, m.Rewind, m.Weights.Memory)
+		"a second of delay is worth %.3g processors, all bodies being wrong when they are first "+
+			"shown %.3g, all events being taken back %.3g, a second of play taken back each "+
+			"second %.3g, a GiB %.3g\n", m.Weights.Delay, m.Weights.Wrong, m.Weights.Taken,
+		m.Rewind, m.Weights.Memory)
 	fmt.Fprintf(&b, "the window is %v, as all mirrors agreed; %d sets of delays were tried\n\n",
 		seconds(m.Window), p.Tried)
-	fmt.Fprintf(&b, "%-34s %8s %8s %8s %8s %8s %8s   in %% of a processor\n", "delays in ms",
-		"steps", "repairs", "delay", "rewind", "memory", "total")
+	fmt.Fprintf(&b, "in %% of a processor\n%-20s %6s %6s %6s %6s %6s %6s %6s %6s %6s\n",
+		"delays in ms", "steps", "return", "repair", "delay", "wrong", "taken", "rewind",
+		"memory", "total")
 	for i, c := range append([]Candidate{p.Candidate}, p.Next...) {
 		what := ""
 		if i == 0 {
 			what = "  <- chosen"
 		}
-		fmt.Fprintf(&b, "%-34s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f%s\n", millis(c.Delays),
-			100*c.Cost.Steps, 100*c.Cost.Repairs, 100*c.Cost.Delay, 100*c.Cost.Rewind,
+		fmt.Fprintf(&b, "%-20s %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f%s\n",
+			millis(c.Delays), 100*c.Cost.Steps, 100*c.Cost.Returns, 100*c.Cost.Repairs,
+			100*c.Cost.Delay, 100*c.Cost.Wrong, 100*c.Cost.Taken, 100*c.Cost.Rewind,
 			100*c.Cost.Memory, 100*c.Cost.Total(), what)
 	}
 	b.WriteString("\n")

@@ -72,8 +72,9 @@ func (s *Spread) Within(d time.Duration) float64 {
 	}
 	sum := 0.0
 	for i := range s.counts {
-		if edge(i) > d && d < edge(spreadSteps-1) {
-			if i > 0 && d > edge(i-1) { // part of a step
+		// those in 0 came in time, or as good as that
+		if i > 0 && edge(i) > d && d < edge(spreadSteps-1) {
+			if d > edge(i-1) { // part of a step
 				sum += s.counts[i] * float64(d-edge(i-1)) / float64(edge(i)-edge(i-1))
 			}
 			break

@@ -28,6 +28,7 @@ type Stats struct {
 	// Times that the leading world was taken back at once for what came late, and ticks gone back by
 	// all of that together. Rollbacks do not count them.
 	Returns, Returned int
+	Spoiled           int // commands that were late and so that it had to go back
 
 	Copies      int // of whole worlds, to save or to restore
 	CopiedBytes int64
@@ -39,6 +40,11 @@ type Stats struct {
 	Jump  float64
 	Jumps int     // how often one moved by more than its margin
 	Moved float64 // how far those moved, together
+
+	// Entities with margins, each when its tick was first shown, that settled since, and how many of
+	// them were wrong by more than their margins; and events that were announced, and taken back.
+	Bodies, Wrong int
+	Events, Taken int
 
 	Waited time.Duration // for how long the leading world was behind its time, waiting for others
 	Behind int           // the most ticks it was behind

@@ -336,7 +336,7 @@ func (t *Trailing) recover(i int) {
 // are given up: nothing but speed of repair is lost by that.
 func (t *Trailing) weigh() {
 	for {
-		held := t.past.size()
+		held := t.past.sum
 		for _, s := range t.trails {
 			held += s.w.Host().Size()
 		}

@@ -3,6 +3,7 @@ package arena
 import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/det"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -10,7 +11,12 @@ import (
 // the entities, so none has to be saved for those who come later. The weak ones tell of places,
 // which may differ by little between copies of a world; the strict ones tell who did what to whom.
 
-// Fired is a shot, about the fighter who fired. Unreliable: the shot itself is an entity.
+// weakMargin is how far off a weak event may be in a copy of the world, as on mirrors, before that
+// is repaired.
+const weakMargin = 0.5
+
+// Fired is a shot, about the fighter who fired. Unreliable: the shot itself is an entity. It is
+// strict: copies of the world must agree on when and where it was.
 type Fired struct {
 	Weapon Weapon
 	At     det.Vec2
@@ -33,6 +39,12 @@ func (e *Beam) Sync(s *bits.Sync) {
 	syncPlace(s, &e.To)
 }
 
+// Hints say by how much a beam may be off in a copy of the world.
+func (e *Beam) Hints(h *game.Hints) {
+	h.Margin(&e.From, weakMargin)
+	h.Margin(&e.To, weakMargin)
+}
+
 // Spark is a bolt or beam that met a wall, about the bolt or the fighter. Unreliable.
 type Spark struct {
 	At  det.Vec2
@@ -45,11 +57,17 @@ func (e *Spark) Sync(s *bits.Sync) {
 	s.Angle(&e.Out, 5)
 }
 
+// Hints say by how much a spark may be off in a copy of the world.
+func (e *Spark) Hints(h *game.Hints) { h.Margin(&e.At, weakMargin) }
+
 // Explosion is the end of a rocket, about that rocket.
 type Explosion struct{ At det.Vec2 }
 
 // Sync names the fields.
 func (e *Explosion) Sync(s *bits.Sync) { syncPlace(s, &e.At) }
+
+// Hints say by how much an explosion may be off in a copy of the world.
+func (e *Explosion) Hints(h *game.Hints) { h.Margin(&e.At, weakMargin) }
 
 // Damaged is someone hurt, about that fighter.
 type Damaged struct {

@@ -172,6 +172,7 @@ func (f *Fighter) Hints(h *game.Hints) {
 	h.Obstacle()
 	h.Rewind()
 	h.Body(2 * Radius)
+	h.Margin(&f.Pos, 0.25) // moves are weak: nobody sees that much of a step
 }
 
 // Lives tells a leap from a step.

@@ -25,7 +25,8 @@
 // hit, they bump into others. So a judge looks at each repair of a leading world: the world that
 // was shown before it takes the step that the repaired one took, and whoever's body is then
 // different was moved by the repair. A correction that follows from such a repair is booked as
-// taken back. The same players also play on a plain server, for comparison.
+// taken back, unless the repair brought news of a hit by another mirror's player and took back
+// nothing about that body: then it is one of those hit, whom a server far away tells as late. The same players also play on a plain server, for comparison.
 //
 // The judge also compares every settled world of every mirror with those of the others, at every
 // tick.

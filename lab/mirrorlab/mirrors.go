@@ -125,7 +125,7 @@ func (o *Options) Check() error {
 	if o.subject, err = lab.NewSubject(o.Title, o.Level, o.serving()*o.Players); err != nil {
 		return err
 	}
-	if len(o.Margins) == 0 {
+	if o.Margins == nil {
 		o.Margins = o.Title.Margins()
 	}
 	return errors.Join(
@@ -223,7 +223,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			err = playPlain(ctx, &o, false, o.Progress.Within(0.6, 0.2)); err != nil {
 			return nil, err
 		}
-		r.Processor.against(spent, r)
+		if err := r.Processor.against(ctx, &o, spent, r); err != nil {
+			return nil, err
+		}
 		if r.Corrections.Distant, _,
 			err = playPlain(ctx, &o, true, o.Progress.Within(0.8, 0.2)); err != nil {
 			return nil, err

@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v, %+v", k.Plain, k.Distant)
 		}
 	}
-	if len(r.Targets) != 5 || len(r.Each) != 2 || len(r.Series) < 6 || r.Check() != nil {
+	if len(r.Targets) != 10 || len(r.Each) != 2 || len(r.Series) < 6 || r.Check() != nil {
 		t.Errorf("%+v, %+v, %d moments, %v", r.Targets, r.Each, len(r.Series), r.Check())
 	}
 }

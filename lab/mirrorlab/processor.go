@@ -1,6 +1,7 @@
 package mirrorlab
 
 import (
+	"context"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
@@ -11,20 +12,28 @@ type Processor struct {
 	// Mirror is that of a mirror, with its own players, and Plain that of a plain server with all
 	// players of all mirrors, in the same run. Ratio is the one by the other.
 	Mirror float64 `json:"mirror_us_per_tick" head:"a mirror" as:"%.0f"`
-	Plain  float64 `json:"plain_us_per_tick" head:"a plain server" as:"%.0f"`
+	Plain  float64 `json:"plain_us_per_tick" head:"plain, all" as:"%.0f"`
 	Ratio  float64 `json:"ratio" head:"ratio" as:"%.2f"`
+	// Few is that of a plain server with as many players as one mirror has.
+	Few float64 `json:"plain_few_us_per_tick" head:"plain, few" as:"%.0f"`
 	// Step and Copy are what computing a tick of a world and copying one takes, as auto was told.
 	Step float64 `json:"step_us" head:"a step" as:"%.1f"`
 	Copy float64 `json:"copy_us" head:"a copy" as:"%.1f"`
 }
 
-// against sets a plain server beside the mirrors.
-func (p *Processor) against(spent time.Duration, r *Result) {
+// against sets plain servers beside the mirrors.
+func (p *Processor) against(ctx context.Context, o *Options, all time.Duration, r *Result) error {
 	if p == nil {
-		return
+		return nil
 	}
-	p.Plain = 1000 * lab.Millis(spent) / (r.Seconds * float64(r.TickRate))
+	ticks := r.Seconds * float64(r.TickRate)
+	p.Plain = 1000 * lab.Millis(all) / ticks
 	p.Ratio = p.Mirror / max(p.Plain, 1e-9)
+	few := *o
+	few.Mirrors = 1
+	_, spent, err := playPlain(ctx, &few, false, nil)
+	p.Few = 1000 * lab.Millis(spent) / ticks
+	return err
 }
 
 // What a step and a copy take where nothing measures them, so that a run repeats.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -56,12 +57,34 @@ func (s *machine) repaired(w *world.World) {
 			slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
 			continue
 		}
+		if s.struckLate(id, w.Tick()) {
+			s.Strike(u.Me, w.Tick())
+			continue
+		}
 		r.list[u.Me] = append(r.list[u.Me], s.Net.Now())
 		if s.On {
 			r.count++
 		}
 	}
 	s.Fail(r.last.Host().CopyFrom(w))
+}
+
+// struckLate says that the repair brought news of something that happened to a body at a tick that
+// had been shown, and took back nothing about it: a shot of another mirror's player is told as late
+// as it comes, as by a server that is far away. The news count for that, and not for the repair.
+func (s *machine) struckLate(id world.ID, now world.Tick) (late bool) {
+	for _, n := range s.mirror.Timeline().Notices() {
+		if n.Event.About != id {
+			continue
+		}
+		switch n.What {
+		case timeline.Provisional:
+			late = late || n.Event.Tick < now
+		case timeline.Retracted:
+			return false
+		}
+	}
+	return late
 }
 
 // tookBack says whether a repair changed a player's body after the snapshot of one tick was sent,

@@ -72,8 +72,8 @@ func (r *Result) reportPlay(p *lab.Report) {
 	p.Table(rows, "Where | All, TakenBack, Struck, Contact, Rest, Ahead, Late, Snapshots, Down, Up")
 	if r.Processor != nil {
 		p.Say("Processor time of a tick, µs: a mirror's with its %d players, and a plain server's "+
-			"with all %d, in this run.", r.Players, r.Mirrors*r.Players)
-		what := "Mirror, Plain, Ratio, Step, Copy"
+			"with all %d and with %d, in this run.", r.Players, r.Mirrors*r.Players, r.Players)
+		what := "Mirror, Plain, Ratio, Few, Step, Copy"
 		if c.Plain == nil {
 			what = "Mirror, Step, Copy"
 		}

@@ -190,6 +190,12 @@ const (
 	askedRollbacks   = 5
 	askedCorrections = 1
 	askedTraffic     = 0.20
+	askedHome        = 75.0 // ms, from client to client of one mirror
+	askedOff         = 0.10 // bodies off by more than 0.05 when first shown
+	askedFar         = 0.005
+	askedTaken       = 0.02 // events taken back
+	askedSteps       = 6.0
+	askedProcessor   = 2.5
 	correctionFrom   = 0.05
 )
 
@@ -202,6 +208,20 @@ func (r *Result) judge() {
 		r.Rollbacks.PerThousand < askedRollbacks)
 	r.target("own corrections from mirrors, a minute and player", r.Corrections.TakenBack, "< 1",
 		r.Corrections.TakenBack < askedCorrections)
+	r.target("sight within one mirror, median ms: client to client", r.Sight.Home.Median,
+		fmt.Sprintf("<= %.0f", askedHome), r.Sight.Home.Median <= askedHome)
+	s := &r.Shown
+	r.target("bodies off by more than 0.05 when first shown, %", 100*s.OffSome, "<= 10",
+		s.OffSome <= askedOff)
+	r.target("bodies off by more than 0.5 when first shown, %", 100*s.OffFar, "<= 0.5",
+		s.OffFar <= askedFar)
+	r.target("events taken back, %", 100*s.TakenShare, "<= 2", s.TakenShare <= askedTaken)
+	r.target("world steps a tick", r.Rollbacks.StepsATick, "<= 6",
+		r.Rollbacks.StepsATick <= askedSteps)
+	if p := r.Processor; p != nil && p.Ratio > 0 {
+		r.target("processor time of a mirror by that of a plain server", p.Ratio, "<= 2.5",
+			p.Ratio <= askedProcessor)
+	}
 	r.target("settled worlds that differ", float64(r.Settled.Different), "0",
 		r.Settled.Different == 0 && r.Settled.Compared > 0)
 	r.target("traffic between mirrors by model", r.Traffic.Ratio, "0.8 to 1.2",

@@ -196,6 +196,14 @@ func (s *Session) Witness(w *world.World, mine func(u *Guest) bool) {
 	}
 }
 
+// Strike notes that a player was hit, or something else happened to the player's body, which is
+// told with the tick given.
+func (s *Session) Strike(p world.Player, t world.Tick) {
+	if u := s.Of[p]; u != nil {
+		u.struck = max(u.struck, t)
+	}
+}
+
 // Close closes all clients, and the plain server: the network is no more.
 func (s *Session) Close() {
 	for _, u := range s.Guests {

@@ -9,6 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline"
+	"github.com/coeval-dev/coeval/timeline/kinds"
 	"github.com/coeval-dev/coeval/timeline/rivals"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -126,7 +127,8 @@ func auto() contender {
 			return timeline.NewAuto(start,
 				timeline.AutoOptions{
 					TrailingOptions: timeline.TrailingOptions{
-						Options: base, Delays: timeline.Delays{Window: time.Second}}})
+						Options: base, Delays: timeline.Delays{Window: time.Second},
+						Back: kinds.Back}})
 		}}
 }
 
@@ -194,6 +196,8 @@ func all(n netsim.Profile) []contender {
 	cover := int((path + time.Millisecond) / time.Millisecond)
 	return []contender{
 		trailing("", timeline.TrailingOptions{}, 0, 100, 1000),
+		trailing("trailing 0,100,1000, back at once", timeline.TrailingOptions{Back: kinds.Back},
+			0, 100, 1000),
 		trailing("trailing 0,100,1000, places corrected", timeline.TrailingOptions{Correct: true},
 			0, 100, 1000),
 		trailing("trailing 0,100,1000, everything", timeline.TrailingOptions{Everything: true}, 0,
@@ -218,6 +222,8 @@ func all(n netsim.Profile) []contender {
 func sweep() []contender {
 	return []contender{
 		trailing("", timeline.TrailingOptions{}, 0, 100, 1000),
+		trailing("trailing 0,100,1000, back at once", timeline.TrailingOptions{Back: kinds.Back},
+			0, 100, 1000),
 		trailing("", timeline.TrailingOptions{}, 100, 1000),
 		auto(),
 		warp(1, true),

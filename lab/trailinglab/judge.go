@@ -29,6 +29,7 @@ func (r *run) row() (*Row, error) {
 			Commands: s.Commands, Late: s.Late, TooLate: s.TooLate, Executed: s.Executions,
 			Steps: s.Steps, PerTick: s.Again(),
 			Rollbacks: s.Rollbacks, PerCommand: s.RollbacksPerThousand(), Seen: s.Seen,
+			Returns:   s.Returns,
 			Corrected: s.Corrections, Deepest: s.Deepest, Copies: s.Copies,
 		},
 		Times: Times{
@@ -49,10 +50,15 @@ func (r *run) row() (*Row, error) {
 	if d := m.line.Delays(); !d.IsZero() {
 		row.Delays = wholeMillis(d.List())
 	}
+	row.Shown = lab.SumShown(r.mirrors[0].sees, r.mirrors[1].sees)
+	row.ByEvent = nil
 	// When the run ends the copies are at different ticks, so each counts its own.
 	switch m.line.(type) {
 	case *timeline.Trailing:
 		row.PerTick *= float64(len(row.Delays))
+		if s.Returns > 0 {
+			row.PerTick = float64(s.Steps) / float64(m.line.Leading().Tick())
+		}
 	case *timeline.Auto: // which had now more and now fewer
 		row.PerTick = float64(s.Steps) / float64(m.line.Leading().Tick())
 	}

@@ -58,6 +58,7 @@ type mirror struct {
 	shown int
 	led   world.Tick
 	plan  *timeline.Plan // of Auto, while players still play
+	sees  *lab.Audience
 }
 
 // A place is where somebody is.
@@ -77,6 +78,7 @@ func (b *bench) run(j job) (*Row, error) {
 	for _, id := range bothMirrors {
 		m := &mirror{
 			run: r, id: id, end: r.net.Endpoint(fmt.Sprintf("mirror%d", id)),
+			sees: lab.NewAudience(b.title),
 			came: map[world.Tick][]time.Duration{}, heard: map[uint32]bool{},
 			tooLate: map[member.ID]map[uint32]bool{}}
 		for _, o := range bothMirrors {
@@ -91,6 +93,7 @@ func (b *bench) run(j job) (*Row, error) {
 		if m.line, err = j.make(b.start, options); err != nil {
 			return nil, err
 		}
+		m.sees.On = true
 		m.end.Handle(m.receive)
 		r.mirrors = append(r.mirrors, m)
 	}
@@ -185,6 +188,7 @@ func (m *mirror) wake(boundary bool) {
 		m.run.failed = err
 		return
 	}
+	m.sees.Hear(m.run.net.Now(), m.line.Notices())
 	m.lead()
 	if auto, ok := m.line.(*timeline.Auto); ok &&
 		m.run.net.Now() < m.run.time(world.Tick(m.run.job.ticks)) {
@@ -271,7 +275,11 @@ func (m *mirror) submit(c timeline.Command) {
 // lead counts how long the mirror's own players waited for what they did to be in the leading
 // world.
 func (m *mirror) lead() {
-	for w := m.line.Leading().Tick(); m.led < w; {
+	w := m.line.Leading().Tick()
+	if m.led < w {
+		m.sees.Show(m.line.Leading())
+	}
+	for m.led < w {
 		m.led++
 		for _, t := range m.came[m.led] {
 			m.delay += m.run.net.Now() - t
@@ -283,6 +291,7 @@ func (m *mirror) lead() {
 
 // settled keeps what a tick came to.
 func (m *mirror) settled(w *world.World, _ *world.Inputs) {
+	m.sees.Settle(w)
 	if int(w.Tick()) < len(m.hashes) {
 		m.hashes[w.Tick()] = w.Hash()
 		m.places[w.Tick()] = m.run.b.placesIn(w)

@@ -102,6 +102,7 @@ type Row struct {
 	Counts
 	Times
 	Feel
+	lab.Shown
 	Judged
 	Plan string `json:"plan,omitempty"` // how Auto came to its delays
 }
@@ -117,9 +118,12 @@ type Counts struct {
 	Rollbacks  int     `json:"rollbacks" head:"rollbacks"`
 	PerCommand float64 `json:"rollbacks_per_1000_commands" head:"for 1000" as:"%.1f"`
 	Seen       int     `json:"rollbacks_seen"`
-	Corrected  int     `json:"corrections"`
-	Deepest    int     `json:"deepest_ticks" head:"deepest"`
-	Copies     int     `json:"copies" head:"copies"`
+	// times that the leading world was taken back at once to a late command's own tick, which are
+	// no rollbacks
+	Returns   int `json:"returns" head:"returns"`
+	Corrected int `json:"corrections"`
+	Deepest   int `json:"deepest_ticks" head:"deepest"`
+	Copies    int `json:"copies" head:"copies"`
 }
 
 // Times are those of the first mirror's thread.
@@ -199,16 +203,21 @@ func (r *Result) Report(p *lab.Report) {
 	}
 	p.Say("All timelines, on %s", r.Rivals[0].Network)
 	p.Table(r.Rivals,
-		"Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Copies, StepMillis, CopyMillis, "+
+		"Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Returns, Copies, StepMillis, CopyMillis, "+
 			"TotalMillis, Memory, "+
 			"Jumps, MeanJump, Jump, Waited, Unlike, Apart")
+	p.Say("What the players of both mirrors are shown there, against what is settled: bodies when " +
+		"their tick is first shown, distances in the world's units; and events that were shown " +
+		"and taken back, and for how long they were believed")
+	p.Table(r.Rivals, "Name | Delay, Bodies, Wrong, OffSome, OffFar, OffMean, OffP95, OffP99, "+
+		"Events, Taken, TakenShare, BelievedP50, BelievedP95")
 	if len(r.Sweep) > 0 {
 		p.Say("Mirrors further and further apart, then 50 ms with more and more jitter")
 		for network, rows := range lab.Groups(r.Sweep, func(r *Row) string { return r.Network }) {
 			p.Say("%s", network)
 			p.Table(rows,
 				"Name | Delay, PerTick, PerCommand, Deepest, TotalMillis, MeanJump, Waited, "+
-					"TooLate, Unlike")
+					"TooLate, OffSome, OffFar, TakenShare, Unlike")
 		}
 	}
 	p.Say("How the delays of \"trailing, auto\" came about")

@@ -158,6 +158,9 @@ func (o *Options) fill() error {
 	if o.Margins == nil {
 		o.Margins = s.Title.Margins()
 	}
+	if err := timeline.CheckMargins(s.Title.Game, o.Margins); err != nil {
+		return fmt.Errorf("mirror: Options.Margins: %w", err)
+	}
 	tick := s.Title.Game.TickLength()
 	o.common()
 	if !slices.Contains(kinds.Names(), o.Timeline) {

@@ -48,6 +48,8 @@ type flags struct {
 	settings  cli.Settings
 	game, key string
 	delays    []string
+	repair    string
+	margins   []string
 	window    time.Duration
 }
 
@@ -110,6 +112,12 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringSliceVar(&r.delays, "delays", nil,
 		"delays of the copies of the world, such as 0,100ms,1s; the first is how long to wait "+
 			"for other mirrors' commands")
+	f.StringVar(&r.repair, "repair", "",
+		"what auto and trailing do about commands of other mirrors that were late: "+
+			strings.Join(kinds.Repairs(), ", ")+" (default: the first)")
+	f.StringSliceVar(&r.margins, "margin", nil,
+		"how far copies of the world may differ before that is repaired: for all fields that the "+
+			"game compares, such as 0.5, or for one, such as Tank.Pos=0.5 (default: the game's)")
 	f.DurationVar(&r.window, "window", 0,
 		"how long what is shown may still be put right, the same at all mirrors (default: the "+
 			"last of --delays)")
@@ -193,6 +201,14 @@ func (r *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	}
 	if o.Delays, err = Delays(o.Timeline, r.delays, r.window); err != nil {
 		return err
+	}
+	if o.Repair, err = Repair(o.Timeline, r.repair); err != nil {
+		return err
+	}
+	if len(r.margins) > 0 {
+		if o.Margins, err = t.MarginsWith(r.margins...); err != nil {
+			return cli.Usagef("--margin: %w", err)
+		}
 	}
 	return Run(cmd.Context(), r.Options)
 }

@@ -66,6 +66,15 @@ func Delays(kind string, texts []string, window time.Duration) (d kinds.Delays, 
 	return d, nil
 }
 
+// Repair is what --repair says.
+func Repair(kind, text string) (kinds.Repair, error) {
+	r := kinds.Repair(text)
+	if err := r.Check(kind); err != nil {
+		return "", cli.Usagef("--repair: %w", err)
+	}
+	return r, nil
+}
+
 // TryDelays finds out before anyone is asked whether a timeline can be made with these delays.
 func TryDelays(t *game.Title, kind string, delays kinds.Delays) error {
 	if delays.IsZero() {

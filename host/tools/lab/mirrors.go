@@ -54,7 +54,7 @@ type mirrorsRun struct {
 	latency, jitter, loss  string
 	near, fault, repair    string
 	delays                 []string
-	margin                 float64
+	margins                []string
 	quick, explain, strict bool
 }
 
@@ -73,9 +73,9 @@ func mirrorsVerb(p *host.Program) *cobra.Command {
 			lab.Words(&r.delays, "delays", nil, nil,
 				"delays of the copies of the world, such as 0,100ms,1s (default: the mirrors' "+
 					"own, or what fits the network)"),
-			lab.Number(&r.margin, "margin", 0, 0, 1e9,
-				"how far places may differ between copies before that is repaired; 0: only by "+
-					"what comes of it"),
+			lab.Words(&r.margins, "margin", nil, nil,
+				"how far copies may differ before that is repaired: for all fields that the game "+
+					"compares, such as 0.5, or for one, such as Tank.Pos=0.5 (default: the game's)"),
 			lab.Text(&r.repair, "repair", "",
 				"what auto and trailing do about commands that were late: "+
 					strings.Join(kinds.Repairs(), ", ")+" (default: the first)"),
@@ -109,9 +109,9 @@ func (r *mirrorsRun) prepare(cmd *cobra.Command) (err error) {
 	if r.Fault, err = mirrorlab.ParseFault(r.fault); err != nil {
 		return cli.Usagef("--fault: %w", err)
 	}
-	if r.margin > 0 {
-		if r.Margins, err = lab.Margins(r.Title, r.margin); err != nil {
-			return cli.Usage(err)
+	if len(r.margins) > 0 {
+		if r.Margins, err = r.Title.MarginsWith(r.margins...); err != nil {
+			return cli.Usagef("--margin: %w", err)
 		}
 	}
 	if r.quick {
