@@ -17,11 +17,13 @@ import (
 // not depend on what it chooses.
 type Auto struct {
 	*Trailing
-	o    AutoOptions
-	plan *Plan
-	next time.Duration
-	then Stats         // when the last plan was made
-	at   time.Duration // and when that was
+	o AutoOptions
+	// players of one mirror do not wait for those of others
+	prompt bool
+	plan   *Plan
+	next   time.Duration
+	then   Stats         // when the last plan was made
+	at     time.Duration // and when that was
 	// how wrong was what players were shown lately
 	shown impression
 }
@@ -35,8 +37,11 @@ type AutoOptions struct {
 	// States is the most there may be. Default: 5.
 	States int
 	// Least and Most bound the leading world's delay, as players may have to be treated alike on
-	// all mirrors. Default: 0, and half of the window.
+	// all mirrors. Default: 0, and half of the window. But where Back is set and both of them are
+	// not, the leading world waits for nobody, unless that takes more than Budget of a processor;
+	// see Model.Prompt.
 	Least, Most time.Duration
+	Budget      float64
 	// Every is how often it thinks again. Default: 2 s.
 	Every time.Duration
 	// Weights say what the drawbacks are worth.
@@ -62,13 +67,14 @@ func NewAuto(start *world.World, o AutoOptions) (*Auto, error) {
 		return nil, err
 	}
 	window := line.final().delay
+	prompt := o.Back > 0 && o.Least == 0 && o.Most == 0
 	o.Most = cmp.Or(o.Most, window/2)
 	if len(line.trails) < 2 || o.Least < 0 || o.Most < o.Least || o.Most >= window {
 		return nil, fmt.Errorf(
 			"timeline: a leading delay from %v to %v with a window of %v; give at least two "+
 				"delays, and bounds below the window", o.Least, o.Most, window)
 	}
-	return &Auto{Trailing: line, o: o, next: line.Now + o.Every, at: line.Now}, nil
+	return &Auto{Trailing: line, o: o, prompt: prompt, next: line.Now + o.Every, at: line.Now}, nil
 }
 
 // Advance computes what is due, and now and then thinks about the delays.
@@ -98,7 +104,8 @@ func (a *Auto) think(now time.Duration) error {
 	a.plan, m = plan, plan.Model
 	delays, present := a.within(plan.Delays), a.Delays().List()
 	// A change upsets the leading world for a moment, so it has to be worth it.
-	if slices.Equal(delays, present) || m.Cost(delays).Total() > 0.9*m.Cost(present).Total() {
+	if slices.Equal(delays, present) || m.Cost(delays).Total() > 0.9*m.Cost(present).Total() &&
+		!(m.prompt() && present[0] > 0) {
 		return nil
 	}
 	return a.SetDelays(DelaysOf(delays...))
@@ -117,7 +124,7 @@ func (a *Auto) model(now time.Duration) (Model, bool) {
 	s := a.Stats()
 	m := Model{Spread: a.spread, Tick: a.Clock.Length(), Window: a.final().delay,
 		Size: a.Leading().Host().Size(), States: a.o.States, Weights: a.o.Weights, Step: a.o.Step,
-		Copy: a.o.Copy}
+		Copy: a.o.Copy, Prompt: a.prompt, Budget: a.o.Budget}
 	if len(a.past.kept) > 0 {
 		m.Back = a.Clock.Time(world.Tick(len(a.past.kept) - 1))
 	}

@@ -99,6 +99,82 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Where the leading state goes back at once, it is not worth waiting for others as long as steps are
+// cheap and little of what is shown is wrong; it is where they are dear, or much is.
+func TestPlanBack(t *testing.T) {
+	var s timeline.Spread
+	for range 500 {
+		s.Add(0)
+		s.Add(40 * time.Millisecond)
+	}
+	usual := timeline.Model{
+		Spread: &s, Tick: time.Second / 60, Rate: 1440, Harm: 0.6, Back: 250 * time.Millisecond,
+		Wrong: 0.03, Taken: 0.02, Step: 30 * time.Microsecond, Copy: 3 * time.Microsecond,
+		Size: 1 << 15, Window: time.Second}
+	for what, x := range map[string]struct {
+		change func(m *timeline.Model)
+		waits  bool
+	}{
+		"as usual":           {func(*timeline.Model) {}, false},
+		"steps are dear":     {func(m *timeline.Model) { m.Step = 4 * time.Millisecond }, true},
+		"copies are dear":    {func(m *timeline.Model) { m.Copy = 4 * time.Millisecond }, true},
+		"much is wrong":      {func(m *timeline.Model) { m.Wrong = 0.5 }, true},
+		"much is taken back": {func(m *timeline.Model) { m.Taken = 0.5 }, true},
+		"nothing goes back":  {func(m *timeline.Model) { m.Back = 0 }, true},
+		"players shall not wait": {
+			func(m *timeline.Model) { m.Wrong, m.Taken, m.Prompt = 0.5, 0.5, true }, false},
+		"but they have to": {
+			func(m *timeline.Model) { m.Step, m.Prompt = 4*time.Millisecond, true }, true},
+		"nobody minds events": {func(m *timeline.Model) { m.Taken, m.Weights = 0.5, careless }, false},
+	} {
+		m := usual
+		x.change(&m)
+		plan, err := m.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := plan.Delays[0]; (d > 0) != x.waits || x.waits && d < 40*time.Millisecond {
+			t.Errorf("%s: %v\n%s", what, plan.Delays, plan.Explain())
+		}
+	}
+}
+
+var careless = timeline.Weights{Delay: 2, Wrong: 1, Rewind: 1, Memory: 0.1}
+
+// Auto measures what steps and copies take, and what players are shown.
+func TestAutoMeasures(t *testing.T) {
+	clock := time.Duration(0)
+	m := maker{name: "auto",
+		make: func(start *world.World, o timeline.Options, _ []member.ID) (timeline.Timeline,
+			error) {
+			o.Clock = func() time.Duration { clock += 7 * time.Microsecond; return clock }
+			return timeline.NewAuto(start, timeline.AutoOptions{
+				TrailingOptions: timeline.TrailingOptions{
+					Options: o, Back: 250 * time.Millisecond,
+					Delays: timeline.DelaysOf(0, 500*time.Millisecond)},
+				Every: time.Second,
+			})
+		}}
+	k := talk{ticks: 600, mirrors: 2, players: 2, do: busy,
+		delay: func(m member.ID, n world.Tick) time.Duration {
+			return time.Duration(m-1) * 40 * time.Millisecond
+		}}
+	out := mustPlay(t, m, k.script(), 600)
+	plan := out.line.(*timeline.Auto).Plan()
+	s := out.stats
+	if plan == nil || plan.Model.Step != 7*time.Microsecond ||
+		plan.Model.Copy != 7*time.Microsecond || plan.Model.Back < 200*time.Millisecond {
+		t.Fatalf("%+v", plan)
+	}
+	if plan.Model.Wrong <= 0 || plan.Model.Taken <= 0 || s.Wrong == 0 || s.Wrong >= s.Bodies ||
+		s.Taken == 0 || s.Taken >= s.Events || s.Spoiled == 0 || s.Spoiled > s.Late {
+		t.Errorf("%+v\n%+v", plan.Model, s)
+	}
+	if d := out.line.Delays(); d.Lead != 0 {
+		t.Errorf("players wait for others, %v:\n%s", d, plan.Explain())
+	}
+}
+
 // Auto follows a network that changes, and settles the same worlds as anyone.
 func TestAuto(t *testing.T) {
 	var delays [][]time.Duration

@@ -96,6 +96,25 @@ func TestOpenRefused(t *testing.T) {
 			t.Errorf("%q with %v: got %v, %v; want %q", c.kind, c.delays, line, err, c.want)
 		}
 	}
+	for _, c := range []struct {
+		kind   string
+		repair kinds.Repair
+		want   string
+	}{
+		{"trailing", "never", "choose one of at-once, trails, everything, places"},
+		{"timewarp", kinds.AtOnce, "for the kinds auto and trailing, not for timewarp"},
+	} {
+		if _, err := kinds.Open(c.kind, begin(t),
+			kinds.Options{Repair: c.repair}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with repair %s: %v", c.kind, c.repair, err)
+		}
+	}
+	for _, name := range kinds.Repairs() {
+		if _, err := kinds.Open("trailing", begin(t),
+			kinds.Options{Repair: kinds.Repair(name)}); err != nil {
+			t.Errorf("repair %s: %v", name, err)
+		}
+	}
 	if _, err := kinds.Open("trailing", nil, kinds.Options{}); err == nil {
 		t.Error("a timeline of no world")
 	}

@@ -71,7 +71,8 @@ func (l *Overdue) addAll(o *Overdue) {
 	for i := range o.items {
 		if b := &o.items[i]; b.latest {
 			c := Command{Kind: b.kind, Tick: b.stamp.tick, Origin: b.stamp.origin,
-				Seq: b.stamp.seq, Player: b.stamp.player}
+				Seq: b.stamp.seq, Player: b.stamp.player, Sight: b.sight, Shown: b.shown,
+				Told: b.told, Data: b.data}
 			l.Add(&c, o.images[b.at:b.at+b.n])
 		}
 	}

@@ -44,6 +44,11 @@ type Model struct {
 	Size   int           // bytes of a world
 	Window time.Duration // the last delay, which is given
 	States int           // the most states. Default: 5
+	// Prompt has the leading state wait for nobody, so that players of one mirror do not wait for
+	// those of others, whatever else that costs; unless steps, returns and repairs would take more
+	// than Budget of a processor. Default of Budget: 0.5.
+	Prompt bool
+	Budget float64
 	Weights
 }
 
@@ -90,6 +95,7 @@ func (m *Model) defaults() error {
 			"timeline: a model needs to know what a step and a copy of the world take; measure " +
 				"them, or give the timeline a Clock")
 	}
+	m.Budget = cmp.Or(m.Budget, 0.5)
 	m.States = cmp.Or(m.States, 5)
 	if m.States < 2 || m.States > 8 {
 		return fmt.Errorf("timeline: a model of at most %d states; give 2 to 8", m.States)
@@ -129,6 +135,12 @@ func (m *Model) Cost(delays []time.Duration) Cost {
 	return c
 }
 
+// prompt says that the leading state is not to wait.
+func (m *Model) prompt() bool {
+	c := m.Cost([]time.Duration{0, m.Window})
+	return m.Prompt && c.Steps+c.Returns+c.Repairs <= m.Budget
+}
+
 // returns is what going back to late commands' own ticks costs where the leading state has a delay.
 // In a tick it goes back once, to the earliest of what came late since the last; most of that is as
 // late as most commands are, so it is taken to be that which nine in ten come within.
@@ -152,6 +164,7 @@ func (m Model) Plan() (*Plan, error) {
 	from := m.choices()
 	p := &Plan{Model: m}
 	best := make([]*Candidate, m.States+1) // by number of states
+	prompt := m.prompt()
 	var set []time.Duration
 	var try func(i int)
 	try = func(i int) {
@@ -166,7 +179,7 @@ func (m Model) Plan() (*Plan, error) {
 		if len(set)+1 == m.States {
 			return
 		}
-		for ; i < len(from); i++ {
+		for ; i < len(from) && !(prompt && len(set) == 0 && from[i] > 0); i++ {
 			set = append(set, from[i])
 			try(i + 1)
 			set = set[:len(set)-1]
@@ -228,6 +241,12 @@ func (p *Plan) Explain() string {
 			"shown %.3g, all events being taken back %.3g, a second of play taken back each "+
 			"second %.3g, a GiB %.3g\n", m.Weights.Delay, m.Weights.Wrong, m.Weights.Taken,
 		m.Rewind, m.Weights.Memory)
+	switch {
+	case m.prompt():
+		fmt.Fprintf(&b, "players of one mirror do not wait for those of others\n")
+	case m.Prompt:
+		fmt.Fprintf(&b, "not to wait would take more than %.0f %% of a processor\n", 100*m.Budget)
+	}
 	fmt.Fprintf(&b, "the window is %v, as all mirrors agreed; %d sets of delays were tried\n\n",
 		seconds(m.Window), p.Tried)
 	fmt.Fprintf(&b, "in %% of a processor\n%-20s %6s %6s %6s %6s %6s %6s %6s %6s %6s\n",

@@ -57,7 +57,7 @@ func (s *machine) repaired(w *world.World) {
 			slices.Equal(r.last.Host().Image(id), w.Host().Image(id)) {
 			continue
 		}
-		if s.struckLate(id, w.Tick()) {
+		if s.struck(id) {
 			s.Strike(u.Me, w.Tick())
 			continue
 		}
@@ -69,22 +69,22 @@ func (s *machine) repaired(w *world.World) {
 	s.Fail(r.last.Host().CopyFrom(w))
 }
 
-// struckLate says that the repair brought news of something that happened to a body at a tick that
-// had been shown, and took back nothing about it: a shot of another mirror's player is told as late
-// as it comes, as by a server that is far away. The news count for that, and not for the repair.
-func (s *machine) struckLate(id world.ID, now world.Tick) (late bool) {
+// struck says that with the repair came news of something that others did to a body, and nothing
+// about it was taken back: a shot of another mirror's player is told as late as it comes, as by a
+// server that is far away. The correction counts as one for a hit, and not for the repair.
+func (s *machine) struck(id world.ID) (news bool) {
 	for _, n := range s.mirror.Timeline().Notices() {
-		if n.Event.About != id {
+		if n.Event.About != id || n.Event.By == id {
 			continue
 		}
 		switch n.What {
 		case timeline.Provisional:
-			late = late || n.Event.Tick < now
+			news = true
 		case timeline.Retracted:
 			return false
 		}
 	}
-	return late
+	return news
 }
 
 // tookBack says whether a repair changed a player's body after the snapshot of one tick was sent,
