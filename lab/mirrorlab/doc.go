@@ -26,7 +26,14 @@
 // was shown before it takes the step that the repaired one took, and whoever's body is then
 // different was moved by the repair. A correction that follows from such a repair is booked as
 // taken back, unless the repair brought news of a hit by another mirror's player and took back
-// nothing about that body: then it is one of those hit, whom a server far away tells as late. The same players also play on a plain server, for comparison.
+// nothing about that body: then it is one of those hit, whom a server far away tells as late. The
+// same players also play on a plain server, for comparison.
+//
+// # What is shown
+//
+// An Audience of package lab watches each mirror as its players do: where bodies are when a tick is
+// first shown, against the settled world of that tick, and which events are shown and then taken
+// back. With Options.Clock the processor time of mirrors is held against that of a plain server.
 //
 // The judge also compares every settled world of every mirror with those of the others, at every
 // tick.

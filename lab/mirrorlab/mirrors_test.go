@@ -17,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/games/crowd"
 	"github.com/coeval-dev/coeval/games/pong"
 	"github.com/coeval-dev/coeval/games/stack"
+	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline/kinds"
@@ -48,8 +49,16 @@ func measure(t *testing.T, o mirrorlab.Options) *mirrorlab.Result {
 func TestRun(t *testing.T) {
 	passOver(t)
 	o := small()
-	o.Alone = testing.Short()
+	o.Alone, o.Clock = testing.Short(), lab.ThreadTime
 	r := measure(t, o)
+	if x := r.Shown; x.Bodies < 1000 || x.Wrong == 0 || x.Wrong > 0.5 || x.OffSome > x.Wrong ||
+		x.OffFar > x.OffSome || x.Events == 0 || x.TakenShare > 0.2 {
+		t.Errorf("%+v", x)
+	}
+	if p := r.Processor; p == nil || p.Mirror <= 0 || p.Step <= 0 ||
+		(p.Plain > 0 && p.Few > 0 && p.Ratio > 0) == o.Alone {
+		t.Errorf("%+v", p)
+	}
 	s := r.Sight
 	if s.Executed.N == 0 || s.Executed.Median < 40 || s.Executed.Median > 120 {
 		t.Errorf("mirrors are 40 ms apart, and commands are executed by the other after %+v",
@@ -59,6 +68,9 @@ func TestRun(t *testing.T) {
 		40 {
 		t.Errorf("executed %+v, and sent after %+v: a snapshot is due every 50 ms", s.Executed,
 			s.Sent)
+	}
+	if s.HomeSent.N == 0 || s.HomeSent.Median >= s.Sent.Median || s.Home.Mean < s.HomeSent.Mean {
+		t.Errorf("players of one mirror wait for others': %+v", s)
 	}
 	if s.Taken.N == 0 || s.Whole.Mean < s.Taken.Mean+8 || s.Home.N == 0 || s.Home.Mean < 16 ||
 		s.Early.Mean <= 0 {
@@ -95,7 +107,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v, %+v", k.Plain, k.Distant)
 		}
 	}
-	if len(r.Targets) != 10 || len(r.Each) != 2 || len(r.Series) < 6 || r.Check() != nil {
+	if len(r.Targets) < 10 || len(r.Each) != 2 || len(r.Series) < 6 || r.Check() != nil {
 		t.Errorf("%+v, %+v, %d moments, %v", r.Targets, r.Each, len(r.Series), r.Check())
 	}
 }

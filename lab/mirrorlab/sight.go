@@ -181,19 +181,25 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 			continue
 		}
 		last := u.seen[p]
-		t := last + 1
+		told := func(t world.Tick) bool {
+			d := done.At(t)
+			return d != nil && d.in <= n.Tick && d.at <= *reach
+		}
 		if last == 0 || n.Tick-min(n.Tick, last) > session.Remember/2 {
-			t = n.Tick
+			// it begins with the newest, however late that was
+			for t := n.Tick; t > 0 && n.Tick-t < session.Remember/2; t-- {
+				if told(t) {
+					u.seen[p] = t
+					break
+				}
+			}
+			continue
 		}
 		inView, looked := false, false
-		for ; t <= n.Tick; t++ {
-			d := done.At(t)
-			if d == nil || d.in > n.Tick || d.at > *reach {
-				break
-			}
+		for t := last + 1; t <= n.Tick && told(t); t++ {
 			u.seen[p] = t
 			x := f.find(p, t)
-			if x == nil || !f.On || last == 0 {
+			if x == nil || !f.On {
 				continue
 			}
 			if !looked {
@@ -212,9 +218,6 @@ func (f *cluster) shownTo(u *guest, n *replica.Snapshot) {
 					f.r.Sight.Whole.add(f.Net.Now() - x.given)
 				}
 			}
-		}
-		if t > n.Tick && u.seen[p] == 0 {
-			u.seen[p] = n.Tick
 		}
 	}
 }
