@@ -5,6 +5,7 @@ package mirrors
 import (
 	"github.com/coeval-dev/coeval/crimp"
 	"github.com/coeval-dev/coeval/host/internal/serve"
+	"github.com/coeval-dev/coeval/timeline"
 	"github.com/coeval-dev/coeval/topology/mirror"
 )
 
@@ -46,6 +47,7 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 	m.Count("mirror_rollbacks_total",
 		"How often the leading world was put right, since this mirror last joined.",
 		uint64(line.Rollbacks))
+	measureShown(m, line)
 	serve.Counts(m, "mirror_late_commands_total",
 		"Commands of other mirrors after their tick was shown (late) or settled (too_late).",
 		"how", map[string]uint64{"late": uint64(st.Late), "too_late": uint64(st.TooLate)})
@@ -127,4 +129,15 @@ func asNumber(yes bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// measureShown adds how wrong is what players are shown.
+func measureShown(m *serve.Metrics, line timeline.Stats) {
+	m.Count("mirror_returns_total", "How often the leading world went back to a late command's "+
+		"own tick at once, since this mirror last joined.", uint64(line.Returns))
+	serve.Counts(m, "mirror_bodies_total", "Entities that have margins, each time that a tick was "+
+		"first shown (shown), and those that turned out to be off by more (wrong), since this "+
+		"mirror last joined.", "what", map[string]uint64{
+		"shown": uint64(line.Bodies), "wrong": uint64(line.Wrong),
+	})
 }
