@@ -23,13 +23,17 @@ mirrors and real clients that predict, over a simulated network.
 
 Printed are
 
-  sight        how long after a player's command a player of another mirror is
-               shown what came of it
+  sight        how long after a player's command a player of another mirror, and of
+               the same one, is shown what came of it
+  shown        how wrong is what is shown: each body when its tick is first shown
+               against the settled world of that tick, and events that are shown and
+               taken back, with how long they were believed
   rollbacks    how often mirrors had to repair the world that they show, and
                events that were shown and then taken back
   corrections  how often players saw their own body moved, and how much of that
                comes of mirrors: the same players also play on one plain server,
                nearby and far away
+  processor    time that a mirror takes, against the plain server
   settled      every settled world of every mirror, compared at every tick
   clocks       how well mirrors agree about the time
   traffic      between mirrors, against the model of Cronin, Filstrup and Kurc
@@ -39,7 +43,9 @@ With --fault it is measured instead what happens to players when a mirror, or th
 überserver, is killed without a word, or when a mirror joins a game of 32
 players; as often as --times says, each time with the next seed.
 
-The same seed gives the same run. The command fails if settled worlds differ, and
+The same seed gives the same run, but for processor time, and where auto goes by
+what steps and copies take here: give --step and --copy for the same choice
+anywhere. The command fails if settled worlds differ, and
 with --strict if anything that should be reached is missed.`
 
 const mirrorsExample = `  {program} lab mirrors

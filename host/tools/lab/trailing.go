@@ -27,7 +27,9 @@ command in time.
 Printed are the seven sets of delays of Table 3.1 of Cronin, Filstrup and Kurc
 (2001), with the paper's figures beside ours, on the two networks that are
 assumed for it, as the paper does not say what lay between its servers; then all
-timelines on one network (--latency, --jitter, --loss); then all of them with
+timelines on one network (--latency, --jitter, --loss), and how wrong is what each
+of them shows: bodies when their tick is first shown against the settled world of
+that tick, and events that are shown and taken back; then all of them with
 the mirrors 0 to 200 ms apart, and with jitter up to 100 ms; and last what
 should be reached. Times are those of the first mirror's thread.
 
