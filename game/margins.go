@@ -26,8 +26,8 @@ func (t *Title) MarginsWith(texts ...string) ([]timeline.Margin, error) {
 		}
 		by, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no margin: write a distance for all, such as 0.5, or for "+
-				"one field, such as Tank.Pos=0.5", text)
+			return nil, fmt.Errorf("%q is no margin: write a distance for all, such as 0.5, or "+
+				"for one field, such as Tank.Pos=0.5", text)
 		}
 		if !one {
 			if len(list) == 0 {
@@ -40,8 +40,8 @@ func (t *Title) MarginsWith(texts ...string) ([]timeline.Margin, error) {
 		}
 		class, field, ok := strings.Cut(strings.TrimSpace(name), ".")
 		if !ok {
-			return nil, fmt.Errorf("%q is no field to compare: write its class, or weak event, and "+
-				"its name, such as Tank.Pos", name)
+			return nil, fmt.Errorf("%q is no field to compare: write its class, or weak event, "+
+				"and its name, such as Tank.Pos", name)
 		}
 		m := timeline.Margin{Class: class, Field: field, By: by}
 		if i := slices.IndexFunc(list, func(o timeline.Margin) bool {

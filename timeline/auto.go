@@ -143,8 +143,8 @@ func (a *Auto) model(now time.Duration) (Model, bool) {
 	return m, true
 }
 
-// learn finds out what late commands do, from what happened since the last plan. While hardly any is
-// late nothing can be learnt about it, and what was known stays.
+// learn finds out what late commands do, from what happened since the last plan. While hardly any
+// is late nothing can be learnt about it, and what was known stays.
 func (a *Auto) learn(m *Model, s *Stats) {
 	then := &a.then
 	m.Harm = 0.1

@@ -99,8 +99,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Where the leading state goes back at once, it is not worth waiting for others as long as steps are
-// cheap and little of what is shown is wrong; it is where they are dear, or much is.
+// Where the leading state goes back at once, it is not worth waiting for others as long as steps
+// are cheap and little of what is shown is wrong; it is where they are dear, or much is.
 func TestPlanBack(t *testing.T) {
 	var s timeline.Spread
 	for range 500 {
@@ -125,7 +125,8 @@ func TestPlanBack(t *testing.T) {
 			func(m *timeline.Model) { m.Wrong, m.Taken, m.Prompt = 0.5, 0.5, true }, false},
 		"but they have to": {
 			func(m *timeline.Model) { m.Step, m.Prompt = 4*time.Millisecond, true }, true},
-		"nobody minds events": {func(m *timeline.Model) { m.Taken, m.Weights = 0.5, careless }, false},
+		"nobody minds events": {
+			func(m *timeline.Model) { m.Taken, m.Weights = 0.5, careless }, false},
 	} {
 		m := usual
 		x.change(&m)

@@ -272,7 +272,8 @@ func backMirrors(start *world.World, seed uint64) error {
 		returns += line.Stats().Returns
 		for n := world.Tick(1); n <= ticks; n++ {
 			if hashes[i][n] != right[n] {
-				return fmt.Errorf("mirror %d has settled tick %d otherwise than one machine", i+1, n)
+				return fmt.Errorf("mirror %d has settled tick %d otherwise than one machine",
+					i+1, n)
 			}
 		}
 	}

@@ -25,26 +25,15 @@ type Stats struct {
 	Depth       int // ticks gone back, all rollbacks together
 	Deepest     int // ticks gone back in one
 
-	// Times that the leading world was taken back at once for what came late, and ticks gone back by
-	// all of that together. Rollbacks do not count them.
-	Returns, Returned int
-	Spoiled           int // commands that were late and so that it had to go back
+	Returning
 
 	Copies      int // of whole worlds, to save or to restore
 	CopiedBytes int64
 	Held        int // bytes of all copies of the world, now
 	MostHeld    int
 
-	// the furthest that a field with a margin, such as a player's place, moved in the leading world
-	// by being repaired
-	Jump  float64
-	Jumps int     // how often one moved by more than its margin
-	Moved float64 // how far those moved, together
-
-	// Entities with margins, each when its tick was first shown, that settled since, and how many of
-	// them were wrong by more than their margins; and events that were announced, and taken back.
-	Bodies, Wrong int
-	Events, Taken int
+	Jumping
+	Showing
 
 	Waited time.Duration // for how long the leading world was behind its time, waiting for others
 	Behind int           // the most ticks it was behind
@@ -53,6 +42,29 @@ type Stats struct {
 
 	GameErrors int   // ticks in which the game reported an error
 	GameError  error // the first of those
+}
+
+// Returning is how often the leading world was taken back at once for what came late, which
+// Rollbacks do not count.
+type Returning struct {
+	Returns  int // once for all that came late since the last tick
+	Returned int // ticks gone back, by all of that together
+	Spoiled  int // commands that were late and so that it had to go back
+}
+
+// Jumping is how things moved in the leading world by being repaired.
+type Jumping struct {
+	Jump  float64 // the furthest that a field with a margin, such as a player's place, moved
+	Jumps int     // how often one moved by more than its margin
+	Moved float64 // how far those moved, together
+}
+
+// Showing is how wrong was what players were shown.
+type Showing struct {
+	Bodies int // entities with margins, each when its tick was first shown, that settled since
+	Wrong  int // of those, how many were off by more than their margins
+	Events int // announced
+	Taken  int // of those, how many were taken back
 }
 
 // RollbacksPerThousand is how many rollbacks there were for 1000 commands.

@@ -46,9 +46,9 @@ func (r *Result) reportPlay(p *lab.Report) {
 		line{"command given at the client until another mirror's client has it", s.Whole},
 		line{"... a client of the same mirror", s.Home},
 		line{"command in at its mirror before its tick is closed", s.Early})
-	p.Say("What is shown, against what is settled: bodies when their tick is first shown, distances " +
-		"in the world's units; and events that were shown and taken back, and for how long they " +
-		"were believed.")
+	p.Say("What is shown, against what is settled: bodies when their tick is first shown, " +
+		"distances in the world's units; and events that were shown and taken back, and for how " +
+		"long they were believed.")
 	p.Table([]lab.Shown{r.Shown}, "Bodies | Wrong, OffSome, OffFar, OffMean, OffP95, OffP99, "+
 		"Events, Taken, TakenShare, BelievedP50, BelievedP95")
 	p.Say("Taken back, by kind: %s.", r.Shown.Kinds())
@@ -71,8 +71,9 @@ func (r *Result) reportPlay(p *lab.Report) {
 	}
 	p.Table(rows, "Where | All, TakenBack, Struck, Contact, Rest, Ahead, Late, Snapshots, Down, Up")
 	if r.Processor != nil {
-		p.Say("Processor time of a tick, µs: a mirror's with its %d players, and a plain server's "+
-			"with all %d and with %d, in this run.", r.Players, r.Mirrors*r.Players, r.Players)
+		p.Say("Processor time of a tick, µs: a mirror's with its %d players, and a plain "+
+			"server's with all %d and with %d, in this run.",
+			r.Players, r.Mirrors*r.Players, r.Players)
 		what := "Mirror, Plain, Ratio, Few, Step, Copy"
 		if c.Plain == nil {
 			what = "Mirror, Step, Copy"

@@ -203,11 +203,11 @@ func (r *Result) Report(p *lab.Report) {
 	}
 	p.Say("All timelines, on %s", r.Rivals[0].Network)
 	p.Table(r.Rivals,
-		"Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Returns, Copies, StepMillis, CopyMillis, "+
-			"TotalMillis, Memory, "+
+		"Name | Delay, PerTick, Rollbacks, PerCommand, Deepest, Returns, Copies, "+
+			"StepMillis, CopyMillis, TotalMillis, Memory, "+
 			"Jumps, MeanJump, Jump, Waited, Unlike, Apart")
-	p.Say("What the players of both mirrors are shown there, against what is settled: bodies when " +
-		"their tick is first shown, distances in the world's units; and events that were shown " +
+	p.Say("What the players of both mirrors are shown there, against what is settled: bodies " +
+		"when their tick is first shown, distances in the world's units; and events that were shown " +
 		"and taken back, and for how long they were believed")
 	p.Table(r.Rivals, "Name | Delay, Bodies, Wrong, OffSome, OffFar, OffMean, OffP95, OffP99, "+
 		"Events, Taken, TakenShare, BelievedP50, BelievedP95")

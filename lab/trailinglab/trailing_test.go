@@ -125,8 +125,8 @@ func TestTrailing(t *testing.T) {
 		t.Fatalf("there is no row %s", name)
 		return row
 	}
-	// Every timeline is looked at; those that wait show nothing wrong, going back at once shows what
-	// time warp does, and the paper's way more that is wrong.
+	// Every timeline is looked at; those that wait show nothing wrong, going back at once shows
+	// what time warp does, and the paper's way more that is wrong.
 	paper, once := named("trailing 0,100,1000"), named("trailing 0,100,1000, back at once")
 	warp := named("time warp, repaired once a tick")
 	if once.Shown.Wrong == 0 || once.Wrong >= paper.Wrong || once.Wrong != warp.Wrong ||

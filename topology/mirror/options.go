@@ -65,8 +65,8 @@ type Options struct {
 	// trailing: a lead of 0, one trail at 100 ms, and a window of 1 s.
 	Delays kinds.Delays
 	// Step and Copy are what computing a tick and copying a world take, by which auto chooses. If
-	// one of them is 0 both are measured as the mirror runs; with both given, a run over a simulated
-	// network repeats from its seed.
+	// one of them is 0 both are measured as the mirror runs; with both given, a run over a
+	// simulated network repeats from its seed.
 	Step, Copy time.Duration
 	// Repair is what auto and trailing do about commands that were late; see kinds.Repair. Default:
 	// the leading world is taken back to the command's own tick at once.

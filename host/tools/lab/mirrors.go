@@ -81,7 +81,8 @@ func mirrorsVerb(p *host.Program) *cobra.Command {
 					"own, or what fits the network)"),
 			lab.Words(&r.margins, "margin", nil, nil,
 				"how far copies may differ before that is repaired: for all fields that the game "+
-					"compares, such as 0.5, or for one, such as Tank.Pos=0.5 (default: the game's)"),
+					"compares, such as 0.5, or for one, such as Tank.Pos=0.5 (default: the "+
+					"game's)"),
 			lab.Text(&r.repair, "repair", "",
 				"what auto and trailing do about commands that were late: "+
 					strings.Join(kinds.Repairs(), ", ")+" (default: the first)"),
