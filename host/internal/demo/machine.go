@@ -180,11 +180,18 @@ func (l *life) farewell(error) {
 // look notes what has happened since the last time.
 func (l *life) look() {
 	st := l.mirror.TimelineStats()
-	if st.Rollbacks < l.line.Rollbacks { // it joined anew
+	if st.Commands < l.line.Commands { // it joined anew
 		l.line = timeline.Stats{}
 	}
-	if n := st.Seen - l.line.Seen; n > 0 {
-		l.rewound = ticksMS(st.Depth-l.line.Depth) / float64(st.Rollbacks-l.line.Rollbacks)
+	// The leading world goes back for late commands at nearly every tick; that counts where
+	// somebody was moved by it.
+	n, times := st.Seen-l.line.Seen, st.Rollbacks-l.line.Rollbacks+st.Returns-l.line.Returns
+	if n == 0 && st.Returns > l.line.Returns && st.Jumps > l.line.Jumps {
+		n = 1
+	}
+	if n > 0 {
+		ticks := st.Depth - l.line.Depth + st.Returned - l.line.Returned
+		l.rewound = ticksMS(ticks) / float64(max(times, 1))
 		l.of.rollbacks.Add(uint64(n))
 	}
 	l.line = st
