@@ -2,6 +2,7 @@ package timeline_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -64,6 +65,13 @@ func TestEveryOrder(t *testing.T) {
 				return rivals.NewTimeWarp(start,
 					rivals.TimeWarpOptions{Options: o, Window: 7 * half, Every: 3})
 			}},
+	}
+	if os.Getenv("COEVAL_SOAK") != "" {
+		back := timeline.TrailingOptions{
+			Delays: timeline.DelaysOf(0, 3*half, 7*half), Back: 7 * half}
+		sorts = append(sorts, small("three states, back", back))
+		back.Back = 2 * half
+		sorts = append(sorts, small("three states, back a tick", back))
 	}
 	for _, m := range makers() {
 		if m.waits {
