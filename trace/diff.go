@@ -32,9 +32,10 @@ func (d *Differences) Same() bool { return d.Inputs == nil && d.Hash == nil }
 type InputDifference struct {
 	Tick   world.Tick   `json:"tick"`
 	Player world.Player `json:"player"`
-	Field  string       `json:"field"` // of the command, or "join", "leave", "command", "sight", "told"
-	A      string       `json:"a"`
-	B      string       `json:"b"`
+	// of the command, or "join", "leave", "command", "sight", "told"
+	Field string `json:"field"`
+	A     string `json:"a"`
+	B     string `json:"b"`
 }
 
 func (d *InputDifference) String() string {

@@ -51,8 +51,8 @@
 //	)
 //
 // All that Step may use: Get, All, Count and StateOf to look around; Command; Spawn, Remove,
-// SetOwner and Emit; Sees and Strike; Rand and Secret; Decides; Tick and Seconds. With package det for
-// mathematics, that is the whole of it.
+// SetOwner and Emit; Sees and Strike; Rand and Secret; Decides; Tick and Seconds. With package det
+// for mathematics, that is the whole of it.
 //
 // # The rules
 //

@@ -163,7 +163,7 @@ func (c *ClassInfo) declareRewind(g *Game) error {
 	if r.err == nil && r.slots == nil {
 		f, ok := c.FieldNamed("Pos")
 		if !ok {
-			return errors.New("Rewind says no Place, and there is no synced field Pos")
+			return errors.New("method Rewind says no Place, and there is no synced field Pos")
 		}
 		r.place(f, nil)
 	}

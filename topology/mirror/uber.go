@@ -45,8 +45,8 @@ func (m *Mirror) rule() {
 }
 
 // takeOffice has a former überserver dropped that a while after another was elected is still a
-// mirror, and has not said that it decides nothing more: what it decided last can be known only when
-// all that counts of it is. It may join anew.
+// mirror, and has not said that it decides nothing more: what it decided last can be known only
+// when all that counts of it is. It may join anew.
 func (m *Mirror) takeOffice() {
 	self := m.roll.self
 	if m.roll.uber != self || self == 0 || !m.confident() ||

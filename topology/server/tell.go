@@ -13,8 +13,8 @@ import (
 //	err := s.Tell(func(in *world.Inputs) error { return world.SetKnob(in, Gravity{Pull: 3}) })
 //
 // It all comes in with the next tick that is open, here and on all mirrors of the game, and is part
-// of recordings. While Run runs, call it by Do. What else the function puts in is left out. After an
-// error of its own nothing is told.
+// of recordings. While Run runs, call it by Do. What else the function puts in is left out. After
+// an error of its own nothing is told.
 func (s *Server) Tell(fill func(in *world.Inputs) error) error {
 	in := s.game.NewInputs()
 	if err := fill(in); err != nil {

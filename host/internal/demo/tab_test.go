@@ -24,7 +24,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// This file is what the tests in a browser have in common: a demo, a tab, and how to look into both.
+// This file is what the tests in a browser have in common: a demo, a tab, and how to look into
+// both.
 
 // patience is when a test gives up on something that should have happened long ago.
 const patience = 90 * time.Second

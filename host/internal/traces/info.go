@@ -157,7 +157,8 @@ func inspect(p *cli.Program, name string, t trust) (*info, error) {
 	i := &info{File: name, Game: h.Game, Declarations: fmt.Sprintf("%016x", h.Declarations),
 		Build: h.Build, Note: h.Note, Rate: h.Rate, Seed: h.Seed,
 		First: h.First, Last: r.Tick(), Seconds: float64(c.Ticks) / float64(h.Rate),
-		Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands, Told: c.Told,
+		Players: c.MostPlayers, Joins: c.Joins, Leaves: c.Leaves, Commands: c.Commands,
+		Told:   c.Told,
 		Hashes: c.Hashes, States: c.States, Bytes: c.Bytes, FileBytes: size.Size(),
 		StateBytes: c.StateBytes}
 	if i.Seconds > 0 {
