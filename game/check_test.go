@@ -252,9 +252,6 @@ func TestHintErrors(t *testing.T) {
 		"panics": {
 			func(a *thing, h *game.Hints) { panic("no idea") }, []string{
 				"Hints panicked: no idea"}},
-		"not rewound": {
-			func(a *thing, h *game.Hints) { h.Rewind() }, []string{
-				"class thing says h.Rewind()", "Shots.Judge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hint = x.hint
@@ -310,7 +307,7 @@ func (*shy) Hints(game.Hints)                                      {}
 func (*torn) TakenOver(*world.World, world.ID) bool                { return true }
 func (*torn) Hints(h *game.Hints)                                  { h.TakeOver() }
 func (a *homeless) Sync(s *bits.Sync)                              { s.Int(&a.Size, 0, 9) }
-func (*homeless) Hints(h *game.Hints)                              { h.Body(1); h.Rewind() }
+func (*homeless) Hints(h *game.Hints)                              { h.Body(1) }
 func (*twin) Hints(h *game.Hints)                                  { h.Body(1) }
 
 // TestAllTogether: all that is wrong with a title is reported at once, in the same order each time.
@@ -378,7 +375,6 @@ func TestAllTogether(t *testing.T) {
 		"class shy: method Hints is a func(game.Hints); it is called only if it is a " +
 			"func(*game.Hints)",
 		"class torn: it has the method TakenOver",
-		"class homeless: h.Rewind: it needs a place",
 		"class homeless: h.Body: it needs a place",
 		"class homeless: h.Body: thing is the players' body already",
 		"class twin: h.Body: thing is the players' body already",
@@ -393,7 +389,6 @@ func TestAllTogether(t *testing.T) {
 		`a server could not begin: level "hill": it is flat (there are hill, hill,`,
 		"Screen has both Draw and New",
 		"it can be drawn but not controlled: set Control",
-		"class homeless says h.Rewind(), but there is no Shots.Judge",
 		"replica: codec:",
 	}
 	got := lines(err)
@@ -433,8 +428,6 @@ func TestTitleErrors(t *testing.T) {
 		{&game.Title{Game: dumb, Sight: game.Sight{Reach: math.NaN()}}, "Sight.Reach is NaN"},
 		{&game.Title{Game: dumb, Sight: game.Sight{Reach: 5}},
 			"no class says from where: call h.Body"},
-		{&game.Title{Game: dumb, Shots: game.Shots{Judge: func(*world.World, game.Past) {}}},
-			"call h.Rewind()"},
 		{&game.Title{Game: dumb, Tables: []byte{1, 2, 3}}, "codec"},
 		{&game.Title{Game: crowd.Game, Tables: append([]byte(nil), crowd.Title.Tables[:1000]...)},
 			"codec"},
@@ -446,8 +439,7 @@ func TestTitleErrors(t *testing.T) {
 			continue
 		}
 		// What is wrong is not used.
-		if x.title.Predict() != nil || x.title.Policies() != nil || x.title.Margins() != nil ||
-			x.title.Rewound() != nil {
+		if x.title.Predict() != nil || x.title.Policies() != nil || x.title.Margins() != nil {
 			t.Errorf("%v, and yet it has hints", err)
 		}
 		if _, _, ok := x.title.Body(); ok {
@@ -491,7 +483,6 @@ func TestHints(t *testing.T) {
 		h.Beyond(&a.Count, 1)
 		h.Rate(&a.Height, &a.Legs[0])
 		h.Kind(&a.Vel, codec.Discrete)
-		h.Rewind()
 		h.Margin(&a.Deep, 3)
 		h.Body(1.5)
 	}
@@ -501,7 +492,7 @@ func TestHints(t *testing.T) {
 		h.Smooth(0, 1)
 	}
 	flashHint = func(e *flash, h *game.Hints) { h.Margin(&e.At, 0.25) }
-	title := &game.Title{Game: rules(), Shots: game.Shots{Judge: func(*world.World, game.Past) {}}}
+	title := &game.Title{Game: rules()}
 	if err := title.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -521,9 +512,6 @@ func TestHints(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(title.Margins()), "[{thing Deep 3} {flash At 0.25}]"; got != want {
 		t.Errorf("margins %s, want %s", got, want)
-	}
-	if got, want := fmt.Sprint(title.Rewound()), "map[thing:Legs[1]]"; got != want {
-		t.Errorf("rewound are %s, want %s", got, want)
 	}
 	if c, width, ok := title.Body(); !ok || c.Name() != "thing" || width != 1.5 {
 		t.Errorf("the body is %v, %v wide", c, width)
@@ -662,8 +650,10 @@ func TestBundled(t *testing.T) {
 			t.Errorf("class %s of the arena is predicted as %+v, want %+v", name, got, want[name])
 		}
 	}
-	if got := fmt.Sprint(arena.Title.Rewound()); got != "map[Fighter:Pos]" {
-		t.Errorf("the arena rewinds %s", got)
+	for _, c := range arena.Title.Game.Classes() {
+		if c.Rewound() != (c.Name() == "Fighter") {
+			t.Errorf("the arena rewinds %s: %v", c.Name(), c.Rewound())
+		}
 	}
 	p, err := crowd.Title.Protocol(replica.Coeval)
 	if err != nil {

@@ -71,7 +71,6 @@ type class struct {
 	info    *world.ClassInfo
 	place   world.Field
 	body    float64
-	rewinds bool
 	predict predict.Class
 	policy  replica.Policy
 	margins []timeline.Margin
@@ -248,10 +247,6 @@ func (h *Hints) Kind(field any, kind codec.Kind) {
 		h.class.policy.Kinds[h.info.Schema().Slots[slot].Name] = kind
 	}
 }
-
-// Rewind lets servers judge shots by where the class's entities were when the shooter saw them; see
-// Shots.
-func (h *Hints) Rewind() { h.flag("Rewind", &h.class.rewinds) }
 
 // Margin has copies of the world on mirrors compare a field, which may differ by so much, in its
 // own units, before that is repaired. Without a margin only strict events are compared; so give one
@@ -459,7 +454,7 @@ func (h *Hints) conclude() {
 	for _, need := range []struct {
 		what string
 		is   bool
-	}{{"Rewind", c.rewinds}, {"Body", c.body > 0}} {
+	}{{"Body", c.body > 0}} {
 		if need.is && len(c.place.Slots) == 0 {
 			h.fail(need.what, errors.New("it needs a place: a field Pos, or h.Place"))
 		}
@@ -477,7 +472,7 @@ func (h *Hints) conclude() {
 				h.fail(name,
 					errors.New("it is a state: there is one, which everyone is told and "+
 						"predicts; leave the hint out"))
-				c.predict, c.body, c.rewinds = predict.Class{}, 0, false // that says it once
+				c.predict, c.body = predict.Class{}, 0 // that says it once
 			}
 		}
 		if c.seen || c.eye {

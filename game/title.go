@@ -35,7 +35,7 @@ type Title struct {
 	Control func() Control
 	// Players is how many play along when someone plays alone: the rest are bots. Default: 1.
 	Players int
-	// Shots lets servers judge shots by what the shooter saw.
+	// Shots tell of shots, for measuring.
 	Shots Shots
 	// Tables are what the codec learned of the game from bots that played it (codec play).
 	Tables []byte
@@ -121,7 +121,6 @@ func (t *Title) examine() error {
 	}
 	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
-	wrong = append(wrong, t.Shots.check(t)...)
 	wrong = append(wrong, t.try()...)
 	if err := errors.Join(wrong...); err != nil {
 		return fmt.Errorf("title %q: %w", t.Name(), err)
@@ -183,65 +182,25 @@ func (t *Title) Margins() []timeline.Margin {
 	return t.margins()
 }
 
-// Shots lets a server judge shots by what the shooter saw, as games need that show others in the
-// past. The classes that can be rewound say so in their Hints.
+// Shots tell of shots, for measuring. By what they are judged, classes say themselves: see
+// world.Rewinder and world.World.Sees.
 type Shots struct {
-	// Clear says whether one can shoot from one place to another at present: who has found cover is
-	// not hit where they stood before.
+	// Clear says whether one can shoot from one place to another at present.
 	Clear func(w *world.World, from, to det.Vec3) bool
-	// Judge gives a world the past to judge by, for as long as that world is played. It holds for
-	// this world and not for its copies.
-	Judge func(w *world.World, past Past)
-	// Hits goes through the hits that happened in a world's tick: for measuring.
+	// Hits goes through the hits that happened in a world's tick.
 	Hits func(w *world.World, yield func(Hit) bool)
 }
-
-// A Past says where a target was when the shooter saw it and pulled the trigger. It is not ok where
-// the target is to be looked for in the present.
-type Past func(shooter world.Player, target world.ID) (det.Vec3, bool)
 
 // A Hit is a player who was hit by another.
 type Hit struct {
 	By, Victim world.Player
-	// Direct says that it was by something that arrives at once, so that the shooter saw the victim
-	// in the sights.
+	// Direct says that the victim was in the sights, and not just near where something burst.
 	Direct bool
 	Kill   bool
-}
-
-func (s *Shots) check(t *Title) (wrong []error) {
-	rewinds := ""
-	for i := range t.classes {
-		if c := &t.classes[i]; c.rewinds {
-			rewinds = c.info.Name()
-		}
-	}
-	switch {
-	case s.Judge != nil && rewinds == "":
-		wrong = append(wrong,
-			errors.New("Shots.Judge is given, but no class can be rewound: call h.Rewind() in "+
-				"the Hints of those that can be shot at"))
-	case s.Judge == nil && rewinds != "":
-		wrong = append(wrong,
-			fmt.Errorf("class %s says h.Rewind(), but there is no Shots.Judge to use it: set it, "+
-				"or leave Rewind out", rewinds))
-	}
-	return wrong
-}
-
-// Rewound are the classes that can be rewound, each with the field that is its place: for
-// predict.RewindOptions. It is empty where shots are judged by the present.
-func (t *Title) Rewound() map[string]string {
-	if t.Check() != nil || t.Shots.Judge == nil {
-		return nil
-	}
-	out := map[string]string{}
-	for i := range t.classes {
-		if c := &t.classes[i]; c.rewinds {
-			out[c.info.Name()] = c.place.Path
-		}
-	}
-	return out
+	// Weapon names what did it, if there are several to tell apart, and Shot is what flew there, if
+	// something did.
+	Weapon string
+	Shot   world.ID
 }
 
 // Body is the class that a player moves about in, and how wide one is. It is not ok where no class

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -15,6 +16,18 @@ func Ratio(a, b float64) float64 {
 		return 0
 	}
 	return a / b
+}
+
+// Wilson is the interval in which a share lies of which n of so many were found, at 95 %.
+func Wilson(n, of int) (low, high float64) {
+	if of == 0 {
+		return 0, 1
+	}
+	const z = 1.96
+	p, m := float64(n)/float64(of), float64(of)
+	middle := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return max(middle-half, 0), min(middle+half, 1)
 }
 
 // Per is how many there are for each, or all of them if there is none of the other.

@@ -61,6 +61,7 @@ type Client struct {
 	knowledge
 	prediction
 	picture
+	aims aims
 	leaping
 	measured
 	scratch
@@ -202,6 +203,9 @@ func (c *Client) prepare() error {
 	}
 	c.clock, c.playout = NewClock(c.o.Clock), NewPlayout(c.o.Playout)
 	c.past.init(c.plain, int(c.o.Keep)+2, len(c.a))
+	if c.game.Rewinds() > 0 && c.a != nil {
+		c.initAims(int(c.o.Keep) + 2)
+	}
 	c.tracks.of, c.blends.of = map[world.ID]*track{}, map[world.ID]*blend{}
 	return nil
 }
@@ -469,7 +473,9 @@ func (c *Client) Step() {
 	}
 	w := c.past.at(t)
 	c.fail(w.Host().SetLocals(c.locals))
+	c.aim(t)
 	c.predict(t)
+	c.aimed(w)
 	c.fail(c.locals.Step(w))
 	c.fail(w.Host().SetLocals(nil))
 	c.notices.conclude()

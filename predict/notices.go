@@ -75,6 +75,14 @@ func (n *Notice) Read(v bits.Syncer) error {
 	return s.Err()
 }
 
+// Deliver gives a world the event, as one of its tick: for those who look at what is foreseen by
+// itself.
+func (n *Notice) Deliver(w *world.World) error {
+	var r bits.Reader
+	r.Reset(n.data)
+	return w.Host().Deliver(n.Emitted, &r)
+}
+
 const (
 	// maxPending bounds how many events may wait for the server's word, and how many are remembered
 	// after it.
@@ -82,6 +90,8 @@ const (
 	// moves is by how many ticks an event may turn out to be earlier or later and still be the
 	// same, if the same entity causes the same kind of event.
 	moves = 10
+	// respawn is the same for what is by something that is itself foreseen.
+	respawn = 2
 )
 
 // notices follow events from prediction to the server's word.
@@ -158,7 +168,10 @@ func likely(list []expectation, e *world.Emitted, unpredicted bool) int {
 		d := max(p.Tick, e.Tick) - min(p.Tick, e.Tick)
 		spawned := p.By.Allocator() == world.Predicted && e.By.Allocator() != world.Predicted &&
 			p.By.Class() == e.By.Class() && d == 0 && p.Ordinal == e.Ordinal
-		if (p.By == e.By || spawned) && d < off {
+		// What is spawned again, when its tick is predicted again, may have another identifier.
+		respawned := unpredicted && p.By.Allocator() == world.Predicted &&
+			e.By.Allocator() == world.Predicted && p.By.Class() == e.By.Class() && d <= respawn
+		if (p.By == e.By || spawned || respawned) && d < off {
 			best, off = i, d
 		}
 	}

@@ -31,6 +31,10 @@ func (c *Client) repredict(t world.Tick) {
 func (c *Client) predict(t world.Tick) {
 	w := c.past.at(t)
 	c.fail(w.Host().CopyFrom(c.past.at(t - 1)))
+	if c.aims.where != nil {
+		c.aims.tick = t
+		w.Host().SetShown(c.o.Player, c.aims.where)
+	}
 	c.fail(w.Host().Step(c.past.in(t)))
 	c.past.valid = t
 	if c.mixed() {
@@ -38,7 +42,7 @@ func (c *Client) predict(t world.Tick) {
 	}
 	c.notices.again(t)
 	for e, v := range w.Host().Happened {
-		if !c.mixed() || e.By == world.None || c.steps(w, e.By) {
+		if !c.mixed() || e.By == world.None || c.caused(w, e.By) {
 			c.notices.foresee(e, v)
 		}
 	}
@@ -58,6 +62,15 @@ func (c *Client) predicts(x *class, owner world.Player) bool {
 func (c *Client) steps(w *world.World, id world.ID) bool {
 	owner := w.Owner(id)
 	return c.predicts(c.classes[id.Class()], owner)
+}
+
+// caused says whether what an entity did in a tick was computed here. What ended by it, as a shot
+// that struck, is no more, and belonged to who had it before.
+func (c *Client) caused(w *world.World, id world.ID) bool {
+	if before := c.past.at(w.Tick() - 1); !w.Has(id) && before.Has(id) {
+		return c.steps(before, id)
+	}
+	return c.steps(w, id)
 }
 
 // drop takes the entities of some classes out of a world to which something applies.

@@ -347,8 +347,7 @@ func (g *guest) send() {
 	tick, images := g.c.Commands(g.redund.Commands())
 	var err error
 	if g.message,
-		err = g.writer.Append(g.message[:0], replica.CommandHeader{Tick: tick}, images,
-		1000); err != nil {
+		err = g.writer.Append(g.message[:0], tick, images, nil, 1000); err != nil {
 		s.t.Fatal(err)
 	}
 	data := slices.Clone(g.message)
@@ -362,7 +361,8 @@ func (g *guest) send() {
 // commands is what the server does with a message.
 func (g *guest) commands(data []byte) {
 	s := g.site
-	h, err := g.reader.Read(data, s.w.Tick(), func(t world.Tick, image []int32) {
+	newest, err := g.reader.Read(data, s.w.Tick(), func(t world.Tick, image []int32,
+		_ *world.Sight) {
 		if _, dup := g.queue[t]; t > s.w.Tick() && t < s.w.Tick()+200 && !dup {
 			g.queue[t] = slices.Clone(image)
 		}
@@ -371,7 +371,7 @@ func (g *guest) commands(data []byte) {
 		s.t.Fatal(err)
 	}
 	rest := (s.due - float64(s.now.Milliseconds())) / (1000.0 / 60)
-	early := int(math.Floor(4 * (float64(h.Tick) - float64(s.w.Tick()) - 1 + rest)))
+	early := int(math.Floor(4 * (float64(newest) - float64(s.w.Tick()) - 1 + rest)))
 	if !g.fresh || early < g.early {
 		g.early = early
 	}

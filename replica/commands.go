@@ -13,35 +13,62 @@ const MaxCommands = 32
 const (
 	commandTickBits = 16
 	commandBits     = 5 // of the count
-	seenBits        = 12
-	partBits        = 4
+	agoBits         = 16
+	driftBits       = 5 // of by how much what is shown lags differently than one command before
+	claimBits       = 2 // of how many claims, less one
+
+	chanceShows  = 32768 // the first command says how long ago what it shows of others was
+	chanceSteady = 40000 // the next one shows them as long ago as the one before
+	chanceDrifts = 60000 // or about so
+	chanceClaims = 700   // the player saw something hit
 )
 
-// CommandHeader is what a client says along with its commands.
-type CommandHeader struct {
-	// Tick is what the newest command is for.
-	Tick world.Tick
-	// Seen says that the client shows others as they were at SeenTick and SeenPart sixteenths of
-	// the way to the next tick: what the server goes back to for hits, where others are
-	// interpolated rather than predicted.
-	Seen     bool
-	SeenTick world.Tick
-	SeenPart uint8
+// header is the tick of the newest command, and how many there are.
+func header(w wire, newest, now world.Tick, count int) (world.Tick, int) {
+	newest = nearTick(w.bits(uint32(newest)&(1<<commandTickBits-1), commandTickBits),
+		commandTickBits, now)
+	if w.bits(uint32(min(count, 1)), 1) == 0 {
+		return newest, 0
+	}
+	return newest, int(w.bits(uint32(count-1), commandBits)) + 1
 }
 
-// fields are the header and how many commands follow it.
-func (h *CommandHeader) fields(w wire, now world.Tick, count int) int {
-	h.Tick = nearTick(w.bits(uint32(h.Tick)&(1<<commandTickBits-1), commandTickBits),
-		commandTickBits, now)
-	if h.Seen = w.flag(h.Seen, 1<<15); h.Seen {
-		h.SeenTick = h.Tick - world.Tick(w.bits(uint32(h.Tick-h.SeenTick)&(1<<seenBits-1),
-			seenBits))
-		h.SeenPart = uint8(w.bits(uint32(h.SeenPart)&(1<<partBits-1), partBits))
+// sight is what the client showed when it made a command, of which the one before is known. Of
+// what a sight has, the base is the server's own knowledge.
+func (p *Protocol) sight(w wire, first bool, before *world.Sight, s *world.Sight) {
+	s.Ago = p.ago(w, first, before.Ago, s.Ago)
+	if !w.flag(s.Claimed > 0, chanceClaims) {
+		s.Claimed = 0
+		return
 	}
-	if w.bits(uint32(min(count, 1)), 1) == 0 {
+	s.Claimed = uint8(w.bits(uint32(s.Claimed-1), claimBits)) + 1
+	for i := range s.Claims[:s.Claimed] {
+		c := &s.Claims[i]
+		p.id(w, &c.Target)
+		for k, v := range c.Place {
+			n := w.number(uint32(v)<<1 ^ uint32(v>>31))
+			c.Place[k] = int32(n>>1) ^ -int32(n&1)
+		}
+	}
+}
+
+// ago is how long ago what is shown of others was: mostly as long as with the command before.
+func (p *Protocol) ago(w wire, first bool, before, ago uint16) uint16 {
+	if first {
+		if w.flag(ago != 0, chanceShows) {
+			return uint16(w.bits(uint32(ago), agoBits))
+		}
 		return 0
 	}
-	return int(w.bits(uint32(count-1), commandBits)) + 1
+	if w.flag(ago == before, chanceSteady) {
+		return before
+	}
+	const half = 1 << (driftBits - 1)
+	drift := int(ago) - int(before) + half
+	if w.flag(drift >= 0 && drift < 2*half, chanceDrifts) {
+		return uint16(max(int(before)+int(w.bits(uint32(drift), driftBits))-half, 0))
+	}
+	return uint16(w.bits(uint32(ago), agoBits))
 }
 
 // A CommandWriter makes the messages by which a client sends its commands: the
@@ -51,6 +78,8 @@ type CommandWriter struct {
 	enc  *codec.Encoder
 	hist codec.History
 	buf  []byte
+
+	sights [2]world.Sight
 }
 
 // NewCommandWriter makes a writer for a game that has commands.
@@ -58,37 +87,49 @@ func NewCommandWriter(p *Protocol) *CommandWriter {
 	return &CommandWriter{p: p, enc: codec.NewEncoder(p.model)}
 }
 
-// Append writes a message of the given commands, oldest first, of which the
-// last is for h.Tick. If they do not fit into max bytes, the oldest are left out.
-func (w *CommandWriter) Append(dst []byte, h CommandHeader, images [][]int32, max int) ([]byte,
-	error) {
+// Append writes a message of the given commands, oldest first, of which the last is for the tick
+// given, and what the client showed when it made each; without sights it showed others as they
+// are. If they do not fit into max bytes, the oldest are left out.
+func (w *CommandWriter) Append(dst []byte, newest world.Tick, images [][]int32,
+	sights []world.Sight, max int) ([]byte, error) {
 	if w.p.commands < 0 {
 		return dst, fmt.Errorf("replica: the game %s has no commands", w.p.game.Name())
 	}
-	if len(images) > MaxCommands {
-		images = images[len(images)-MaxCommands:]
+	if sights != nil && len(sights) != len(images) {
+		return dst, fmt.Errorf("replica: %d commands with %d sights", len(images), len(sights))
+	}
+	if over := len(images) - MaxCommands; over > 0 {
+		images = images[over:]
+		if sights != nil {
+			sights = sights[over:]
+		}
 	}
 	if cap(w.buf) < max {
 		w.buf = make([]byte, max)
 	}
 	for ; ; images = images[1:] {
-		if w.write(h, images, max) {
+		if w.write(newest, images, sights, max) {
 			data, err := w.enc.Finish()
 			return append(dst, data...), err
 		}
 		if len(images) == 0 {
 			return dst, fmt.Errorf("replica: a command does not fit into %d bytes", max)
 		}
+		if sights != nil {
+			sights = sights[1:]
+		}
 	}
 }
 
-func (w *CommandWriter) write(h CommandHeader, images [][]int32, max int) bool {
+func (w *CommandWriter) write(newest world.Tick, images [][]int32, sights []world.Sight,
+	max int) bool {
 	enc := w.enc
 	enc.Begin(w.buf[:max])
-	h.fields(wire{enc: enc}, h.Tick, len(images))
+	header(wire{enc: enc}, newest, newest, len(images))
 	c := &w.p.classes[w.p.commands]
 	before := w.p.start(int32(w.p.commands))
-	for _, image := range images {
+	w.sights = [2]world.Sight{}
+	for i, image := range images {
 		for _, part := range c.parts {
 			w.hist.Reset()
 			if c.fields > 0 {
@@ -99,6 +140,12 @@ func (w *CommandWriter) write(h CommandHeader, images [][]int32, max int) bool {
 			}
 		}
 		before = image
+		now, last := &w.sights[i&1], &w.sights[1-i&1]
+		*now = world.Sight{}
+		if sights != nil {
+			*now = sights[i]
+		}
+		w.p.sight(wire{enc: enc}, i == 0, last, now)
 	}
 	return !enc.Full()
 }
@@ -110,6 +157,9 @@ type CommandReader struct {
 	dec   *codec.Decoder
 	hist  codec.History
 	image [2][]int32
+	sight [2]world.Sight
+
+	newest world.Tick
 }
 
 // NewCommandReader makes a reader.
@@ -123,18 +173,20 @@ func NewCommandReader(p *Protocol) *CommandReader {
 }
 
 // Read reads a message, given about which tick it is now, and calls each for every command, oldest
-// first. The image is good during the call only. After an error no more are given, but some may
+// first, with what the client says it showed. The image and the sight are good during the call
+// only. It gives the tick of the newest command. After an error no more are given, but some may
 // have been.
 func (r *CommandReader) Read(data []byte, now world.Tick,
-	each func(t world.Tick, image []int32)) (h CommandHeader, err error) {
+	each func(t world.Tick, image []int32, s *world.Sight)) (newest world.Tick, err error) {
 	if r.p.commands < 0 {
-		return h, fmt.Errorf("%w: the game has no commands", ErrMessage)
+		return 0, fmt.Errorf("%w: the game has no commands", ErrMessage)
 	}
 	dec := r.dec
 	dec.Begin(data)
-	n := h.fields(wire{dec: dec}, now, 0)
+	newest, n := header(wire{dec: dec}, 0, now, 0)
+	r.newest = newest
 	if err := dec.Err(); err != nil {
-		return h, fmt.Errorf("%w: %w", ErrMessage, err)
+		return newest, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
 	c := &r.p.classes[r.p.commands]
 	before := r.p.start(int32(r.p.commands))
@@ -145,18 +197,27 @@ func (r *CommandReader) Read(data []byte, now world.Tick,
 			if c.fields > 0 {
 				r.hist.Add(before[part.from:part.to], 1)
 				if _, err := dec.Get(part.class, &r.hist, image[part.from:part.to]); err != nil {
-					return h, fmt.Errorf("%w: %w", ErrMessage, err)
+					return newest, fmt.Errorf("%w: %w", ErrMessage, err)
 				}
 			}
 		}
-		each(h.Tick-world.Tick(n-1-i), image)
+		s := &r.sight[i&1]
+		*s = world.Sight{}
+		r.p.sight(wire{dec: dec}, i == 0, &r.sight[1-i&1], s)
+		if err := dec.Err(); err != nil {
+			return newest, fmt.Errorf("%w: %w", ErrMessage, err)
+		}
+		each(newest-world.Tick(n-1-i), image, s)
 		before = image
 	}
 	if err := dec.Finish(); err != nil {
-		return h, fmt.Errorf("%w: %w", ErrMessage, err)
+		return newest, fmt.Errorf("%w: %w", ErrMessage, err)
 	}
-	return h, nil
+	return newest, nil
 }
+
+// Newest is the tick of the newest command of the message that was read last, or is being read.
+func (r *CommandReader) Newest() world.Tick { return r.newest }
 
 // nearTick completes a tick of which the lowest bits are known.
 func nearTick(low uint32, n uint, to world.Tick) world.Tick {

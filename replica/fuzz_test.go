@@ -156,8 +156,9 @@ func FuzzCommands(f *testing.F) {
 	}
 	w := NewCommandWriter(p)
 	image := slices.Clone(p.start(int32(p.commands)))
-	m, err := w.Append(nil, CommandHeader{Tick: 1000, Seen: true, SeenTick: 990, SeenPart: 3},
-		[][]int32{image, image}, 200)
+	shown := world.Sight{Ago: 157}
+	shown.Add(world.Claim{Target: world.MakeID(0, 0, 3, 1), Place: [3]int32{-5, 1000, 0}})
+	m, err := w.Append(nil, 1000, [][]int32{image, image}, []world.Sight{{Ago: 160}, shown}, 200)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -165,9 +166,13 @@ func FuzzCommands(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := testGame.NewInputs()
-		_, _ = NewCommandReader(p).Read(data, 1000, func(tick world.Tick, image []int32) {
+		_, _ = NewCommandReader(p).Read(data, 1000, func(tick world.Tick, image []int32,
+			s *world.Sight) {
 			if err := in.GiveImage(1, image); err != nil {
 				t.Fatalf("%v: %v", image, err)
+			}
+			if s.Claimed > world.MaxClaims || s.Base != 0 {
+				t.Fatalf("a sight of %+v", s)
 			}
 		})
 	})

@@ -35,7 +35,10 @@ func (w Host) CopyFrom(from *World) error {
 func (w *World) copyPlayers(from *World) {
 	w.present = append(w.present[:0], from.present...)
 	w.repeated = append(w.repeated[:0], from.repeated...)
-	w.sights = append(w.sights[:0], from.sights...)
+	w.sights = w.sights[:0]
+	if !w.settings.Partial { // a client judges by what it shows
+		w.sights = append(w.sights, from.sights...)
+	}
 	if w.commands != nil {
 		w.commands.copyFrom(from.commands)
 	}

@@ -252,7 +252,7 @@ func (in *Inputs) syncSights(s *bits.Sync) {
 	for i := range in.sights {
 		if s.Bool(&in.sights[i].given) {
 			in.sights[i].Sync(s)
-			s.Refuse(in.game.checkSight(&in.sights[i].Sight))
+			s.Refuse(in.game.CheckSight(&in.sights[i].Sight))
 		}
 	}
 }

@@ -66,8 +66,9 @@ func (r *Rewinding) Limit(ticks Tick) {
 const maxRewind = 1000
 
 // Margin says how far beside its true way a client may have shown it, in the units of its place,
-// and still be believed: about what its players can do to their way within the time that a snapshot
-// takes. It counts where clients predict. Default: 0.5.
+// and still be believed: about what its players can do to their way within half of the limit. It
+// counts in full where a client predicted for that long, and less the less it had to predict; where
+// it interpolated, it makes up for what lies between two snapshots. Default: 0.5.
 func (r *Rewinding) Margin(units float64) {
 	if !(units >= 0 && units < 1e9) {
 		r.err = errors.Join(r.err, fmt.Errorf("a margin of %v; choose 0 or more", units))
@@ -111,8 +112,8 @@ func (f Favour) String() string {
 	return [...]string{"default", "both", "shooter", "victim", "present"}[f]
 }
 
-// cover is how many ticks someone may have been behind cover.
-func (f Favour) cover(rate int) Tick {
+// Cover is how many ticks someone may have been behind cover and still be hit, at a tick rate.
+func (f Favour) Cover(rate int) Tick {
 	switch f {
 	case FavourShooter:
 		return maxRewind
@@ -120,6 +121,11 @@ func (f Favour) cover(rate int) Tick {
 		return Tick(max(1, rate/20))
 	}
 	return Tick(max(1, rate/5))
+}
+
+// spread is how much of a margin counts where a client knew of it so many ticks ago.
+func (r *Rewinding) spread(margin float64, ticks Tick) float64 {
+	return margin * min(1, float64(2*ticks)/float64(r.limit))
 }
 
 // slot is the range and scale of the place's k-th number.
@@ -134,14 +140,20 @@ func (r *Rewinding) point(place [3]int32) (p det.Vec3) {
 	return p
 }
 
-// numbers is the reverse of point, as near as the field's resolution is.
-func (r *Rewinding) numbers(p det.Vec3) (place [3]int32) {
-	axes := [...]float64{p.X, p.Y, p.Z}
+// offset is the way between two places as the numbers of a Claim.
+func (r *Rewinding) offset(d det.Vec3) (place [3]int32) {
+	axes := [...]float64{d.X, d.Y, d.Z}
 	for k := range r.slots {
-		s := r.slot(k)
-		place[k] = int32(det.Clamp(det.Round(axes[k]/s.Scale), float64(s.Min), float64(s.Max)))
+		most := r.most(k)
+		place[k] = det.Int32(det.Clamp(det.Round(axes[k]/r.slot(k).Scale), -most, most))
 	}
 	return place
+}
+
+// most is how far two places can be apart along an axis, in steps.
+func (r *Rewinding) most(k int) float64 {
+	s := r.slot(k)
+	return min(float64(s.Max)-float64(s.Min), 1<<31-1)
 }
 
 // of is the place in an image.
@@ -423,7 +435,7 @@ func (a *archive) sights(w *World) {
 		if !a.reading || a.err != nil {
 			continue
 		}
-		if err := w.game.checkSight(&s); err != nil {
+		if err := w.game.CheckSight(&s); err != nil {
 			a.fail(err)
 			return
 		}

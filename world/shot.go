@@ -22,7 +22,8 @@ type Shot struct {
 // Where the shooter's client interpolated, the target is taken back to the moment that was shown.
 // Where it predicted, it has said where it showed the target, and that counts as far as it is the
 // target's true way since the snapshot that it was predicted from, or beside it by the class's
-// margin. Neither goes further back than the class's limit. Who has been behind cover for longer
+// margin. What counts is where the target was as seen from the shot, so that a shooter who turns
+// out to stand a little elsewhere hits what was in the sights. Neither goes further back than the class's limit. Who has been behind cover for longer
 // than the favour allows is where they are.
 //
 // On a client it is where the client shows the target.
@@ -44,33 +45,79 @@ func (w *World) Sees(s Shot, target ID) (det.Vec3, bool) {
 	if favour == FavourPresent {
 		return det.Vec3{}, false
 	}
-	sight := &w.sights[s.By]
-	ago := min(Tick(sight.Ago), 16*r.limit)
-	at, ok := det.Vec3{}, false
-	for _, c := range sight.list() {
-		if c.Target == target {
-			at, ok = w.believe(r, c, min(Tick(sight.Base), r.limit))
-			ago = 16 * min(Tick(sight.Base), r.limit)
+	j := Judging{Limit: r.limit, Cover: favour.Cover(w.game.rate), Margin: r.margin}
+	if o := w.judging; o != nil {
+		j.Limit, j.Cover = min(o.Limit, j.Limit), o.Cover
+		if o.Margin >= 0 {
+			j.Margin = o.Margin
 		}
 	}
-	if !ok && ago > 0 {
-		at, ok = w.where(r, target, ago)
-	}
+	at, ago, ok := w.seen(r, &j, &s, target)
 	if !ok {
 		return det.Vec3{}, false
 	}
-	if cover := 16 * favour.cover(w.game.rate); s.Clear != nil && cover < ago {
-		if was, there := w.where(r, target, cover); !there || !s.Clear(was) {
+	if s.Clear != nil && 16*j.Cover < ago {
+		if was, there := w.where(r, target, 16*j.Cover); !there || !s.Clear(was) {
 			return det.Vec3{}, false
 		}
 	}
 	return at, true
 }
 
+// seen is where a target was on the shooter's screen, and up to how many sixteenths of a tick ago
+// it was there.
+func (w *World) seen(r *Rewinding, j *Judging, s *Shot, target ID) (at det.Vec3, ago Tick,
+	ok bool) {
+	sight := &w.sights[s.By]
+	if ago = min(Tick(sight.Ago), 16*j.Limit); ago > 0 {
+		at, ok = w.where(r, target, ago)
+	}
+	for _, c := range sight.list() {
+		switch {
+		case c.Target != target:
+		case sight.Ago == 0:
+			base := min(Tick(sight.Base), j.Limit)
+			at, ok = w.believe(r, s.From, c, base, r.spread(j.Margin, base))
+			return at, 16 * base, ok
+		case ok:
+			margin := r.spread(j.Margin, Tick(max(1, w.game.rate/15)))
+			at = w.within(at, s.From.Add(r.point(c.Place)), margin)
+			return at, ago, true
+		}
+	}
+	return at, ago, ok
+}
+
+// within is a claimed place, if it is within a margin of where the target was, or else the nearest
+// that is.
+func (w *World) within(was, claim det.Vec3, margin float64) det.Vec3 {
+	off := claim.Sub(was).Len()
+	if off <= margin {
+		return claim
+	}
+	w.doubted++
+	return was.Add(claim.Sub(was).Mul(margin / off))
+}
+
+// Claims says whether the shooter's client saw the shot hit a target. Where several are in the line
+// of fire, as the world has it, it is that one who was in the sights.
+func (w *World) Claims(s Shot, target ID) bool {
+	if w.settings.Partial || int(s.By) >= len(w.sights) {
+		return false
+	}
+	for _, c := range w.sights[s.By].list() {
+		if c.Target == target {
+			return true
+		}
+	}
+	return false
+}
+
 // believe is the place that a client names, or the nearest to it that the target can have had: its
-// true way over the last ticks, and the class's margin around it.
-func (w *World) believe(r *Rewinding, c Claim, base Tick) (det.Vec3, bool) {
-	claim, last := r.point(c.Place), w.remembered()
+// true way over the last ticks, and a margin around it.
+func (w *World) believe(r *Rewinding, from det.Vec3, c Claim, base Tick,
+	margin float64) (det.Vec3, bool) {
+	claim, last := from.Add(r.point(c.Place)), w.remembered()
 	best, found, near := det.Vec3{}, false, 0.0
 	var before det.Vec3
 	for t := last - min(last, base); t <= last; t++ {
@@ -88,12 +135,10 @@ func (w *World) believe(r *Rewinding, c Claim, base Tick) (det.Vec3, bool) {
 		}
 		before, found = p, true
 	}
-	if found && near > r.margin {
-		best = best.Add(claim.Sub(best).Mul(r.margin / near))
-	} else {
-		best = claim
+	if !found {
+		return best, false
 	}
-	return best, found
+	return w.within(best, claim, margin), true
 }
 
 // nearest is the point of a line that is nearest to another.
@@ -117,9 +162,21 @@ func (w *World) Strike(s Shot, target ID) {
 		return
 	}
 	if at, ok := w.shown(target); ok {
-		w.claims = append(w.claims, Claim{Target: target, Place: r.numbers(at)})
+		w.claims = append(w.claims, Claim{Target: target, Place: r.offset(at.Sub(s.From))})
 	}
 }
+
+// A Judging says by what shots are judged, whatever classes and weapons say: how many ticks back a
+// view is honoured, up to the class's own limit, for how many ticks a target may have been behind
+// cover, and how far beside its way it may have been shown; below zero, as the class says.
+type Judging struct {
+	Limit, Cover Tick
+	Margin       float64
+}
+
+// SetJudging has this world, and no copy of it, judge shots otherwise than its classes say, for
+// experiments; nil takes it back.
+func (w Host) SetJudging(j *Judging) { w.judging = j }
 
 // SetShown tells a client's world where its player is shown things, for Sees and Strike; nil takes
 // it back. It is of this world and not of its copies.
@@ -130,13 +187,16 @@ func (w Host) SetShown(to Player, where func(target ID) (det.Vec3, bool)) {
 // Claims are what Strike told in the last tick, good until the next.
 func (w Host) Claims() []Claim { return w.claims }
 
-// Place is the place of an entity whose class can be rewound, as the world has it, and as the
-// numbers of a Claim: for clients that show it elsewhere.
-func (w Host) Place(id ID) (at det.Vec3, place [3]int32, ok bool) {
+// Doubted is how often, in the last tick, a place that a client claims was not one that its target
+// can have had, and the nearest of those counted.
+func (w Host) Doubted() int { return w.doubted }
+
+// Place is the place of an entity whose class can be rewound, as the world has it: for clients that
+// show it elsewhere.
+func (w Host) Place(id ID) (det.Vec3, bool) {
 	r, image := w.game.rewound(id), w.Image(id)
 	if r == nil || image == nil {
-		return at, place, false
+		return det.Vec3{}, false
 	}
-	place = r.of(image)
-	return r.point(place), place, true
+	return r.point(r.of(image)), true
 }

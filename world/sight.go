@@ -28,10 +28,11 @@ type Sight struct {
 // MaxClaims is how many things one command can be seen to hit.
 const MaxClaims = 4
 
-// A Claim says where a client showed an entity.
+// A Claim says where a client showed an entity: how far from the shot that was seen to hit it, in
+// steps of the field that is its class's place.
 type Claim struct {
 	Target ID
-	Place  [3]int32 // the numbers of the field that is its class's place, as in its image
+	Place  [3]int32
 }
 
 // list are the claims that are some.
@@ -50,8 +51,8 @@ func (s *Sight) Add(c Claim) bool {
 // errSight says what a sight may not be. What it says of a class is said by check.
 var errSight = errors.New("world: a sight that no client of this game can have had")
 
-// check says what is wrong with a sight.
-func (g *Game) checkSight(s *Sight) error {
+// CheckSight says what is wrong with a sight, if no client of the game can have had it.
+func (g *Game) CheckSight(s *Sight) error {
 	switch {
 	case g.rewinds == 0:
 		return fmt.Errorf("%w: nothing in %q can be rewound; give a class a method Rewind",
@@ -78,7 +79,7 @@ func (g *Game) checkSight(s *Sight) error {
 				if v != 0 {
 					return fmt.Errorf("%w: a place of too many numbers", errSight)
 				}
-			} else if slot := r.slot(k); v < slot.Min || v > slot.Max {
+			} else if most := r.most(k); float64(v) < -most || float64(v) > most {
 				return fmt.Errorf("%w: a place of %v outside of its range", errSight, c.Target)
 			}
 		}
@@ -117,7 +118,7 @@ func (in *Inputs) Show(p Player, s Sight) error {
 	if !found {
 		return fmt.Errorf("world: player %d gives no command, so nothing was seen with it", p)
 	}
-	if err := in.game.checkSight(&s); err != nil {
+	if err := in.game.CheckSight(&s); err != nil {
 		return err
 	}
 	for len(in.sights) < len(in.players) {

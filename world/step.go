@@ -34,7 +34,7 @@ func (w Host) Step(in *Inputs) error {
 
 func (w *World) begin() {
 	w.silence()
-	w.claims = w.claims[:0]
+	w.claims, w.doubted = w.claims[:0], 0
 	for _, t := range w.tables {
 		t.begin()
 	}

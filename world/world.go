@@ -42,6 +42,8 @@ type World struct {
 	shownTo Player
 	shown   func(ID) (det.Vec3, bool)
 	claims  []Claim
+	judging *Judging // what experiments judge shots by, or nil
+	doubted int      // claims of this tick that named a place where the target cannot have been
 
 	sync    bits.Sync
 	scratch []int32

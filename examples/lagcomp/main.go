@@ -1,6 +1,6 @@
 // Command lagcomp shows lag compensation. A target runs to and fro. A player 100 ms away fires at
 // it twice a second, where they see it. Judged by the present the shots miss; judged by what the
-// shooter saw when the trigger was pulled, they hit. A title asks for it by two lines.
+// shooter saw when the trigger was pulled, they hit. The rules ask for it by two lines.
 package main
 
 import (
@@ -37,7 +37,8 @@ func (t *Target) Sync(s *bits.Sync) {
 	s.Vec2(&t.Vel, -20, 20, 1.0/64)
 }
 
-func (t *Target) Hints(h *game.Hints) { h.Rewind() } // the first line: its past is remembered
+// The first line: where it was is remembered.
+func (t *Target) Rewind(r *world.Rewinding) { r.Place(&t.Pos) }
 
 func (t *Target) Step(w *world.World, me world.ID) {
 	if t.Pos = t.Pos.MulAdd(t.Vel, w.Seconds()); t.Pos.X < 1 || t.Pos.X > 39 {
@@ -45,16 +46,12 @@ func (t *Target) Step(w *world.World, me world.ID) {
 	}
 }
 
-type Range struct { // the state of the shooting range
-	Hits int
-	past game.Past `world:"derived"`
+type Range struct{ Hits, Struck int } // by what was seen, and by the present
+
+func (r *Range) Sync(s *bits.Sync) {
+	s.Int(&r.Hits, 0, 1<<16)
+	s.Int(&r.Struck, 0, 1<<16)
 }
-
-func (r *Range) Sync(s *bits.Sync) { s.Int(&r.Hits, 0, 1<<16) }
-
-// By what to judge belongs to one world, and to no copy of it.
-func (r *Range) Derive()              {}
-func (r *Range) CopyFrom(from *Range) { r.Hits = from.Hits }
 
 type Gun struct{}
 
@@ -62,15 +59,21 @@ func (g *Gun) Sync(*bits.Sync) {}
 
 func (g *Gun) Step(w *world.World, me world.ID) {
 	c, r := world.Command[Shoot](w, me), world.StateOf[Range](w)
+	if !c.Fire {
+		return
+	}
+	shot := world.Shot{By: w.Owner(me)}
 	for id, t := range world.All[Target](w) {
-		at := t.Pos.X
-		if r.past != nil {
-			if was, ok := r.past(w.Owner(me), id); ok {
-				at = was.X
-			}
+		if det.Abs(t.Pos.X-c.X) < 0.5 {
+			r.Struck++
 		}
-		if c.Fire && det.Abs(at-c.X) < 0.5 {
+		at, ok := w.Sees(shot, id) // the second: where the shooter saw it
+		if !ok {
+			at.X = t.Pos.X
+		}
+		if det.Abs(at.X-c.X) < 0.5 {
 			r.Hits++
+			w.Strike(shot, id)
 		}
 	}
 }
@@ -83,15 +86,13 @@ var rules = world.Define("range", world.Class[Target](), world.Class[Gun](), wor
 	world.OnJoin(func(w *world.World, p world.Player) { w.SetOwner(world.Spawn(w, Gun{}), p) }))
 
 func main() {
-	present := func(*world.World, game.Past) {}
-	// the second
-	seen := func(w *world.World, past game.Past) { world.StateOf[Range](w).past = past }
-	fmt.Println("judged by the present,", play(present), "of 39 shots hit")
-	fmt.Println("judged by what was seen,", play(seen), "of 39 shots hit")
+	r := play()
+	fmt.Println("judged by the present,", r.Struck, "of 39 shots hit")
+	fmt.Println("judged by what was seen,", r.Hits, "of 39 shots hit")
 }
 
-func play(judge func(*world.World, game.Past)) int {
-	t := &game.Title{Game: rules, Shots: game.Shots{Judge: judge}}
+func play() Range {
+	t := &game.Title{Game: rules}
 	net := netsim.New(netsim.Options{Seed: 1, Conditions: netsim.Transatlantic})
 	end := net.Endpoint("server")
 	srv := must(server.New(server.Options{Title: t, Links: []link.Link{end}}))
@@ -101,7 +102,7 @@ func play(judge func(*world.World, game.Past)) int {
 		Servers: []netip.AddrPort{end.PublicAddr()}}))
 	net.Every(rules.TickLength(), func() { c.Frame(net.Now(), aim) })
 	net.Run(20 * time.Second)
-	return world.StateOf[Range](srv.World()).Hits
+	return *world.StateOf[Range](srv.World())
 }
 
 func aim(tick world.Tick, me world.Player, shown *world.World, in *world.Inputs) {

@@ -166,14 +166,23 @@ func (m *Match) spawn(w *world.World, team int, me world.ID) det.Vec2 {
 	return best
 }
 
-// Hints say how it is treated: shot at where it was seen, in the way of what is predicted.
+// Hints say how it is treated: in the way of what is predicted.
 func (f *Fighter) Hints(h *game.Hints) {
 	h.Heading(&f.Aim)
 	h.Obstacle()
-	h.Rewind()
 	h.Body(2 * Radius)
 	h.Margin(&f.Pos, 0.25) // moves are weak: nobody sees that much of a step
 }
+
+// Rewind says that it is shot at where it was seen.
+func (f *Fighter) Rewind(r *world.Rewinding) {
+	r.Place(&f.Pos)
+	r.Limit(rewinds)
+	r.Margin(2)
+}
+
+// rewinds is for how many ticks a player's view is honoured.
+const rewinds = 30
 
 // Lives tells a leap from a step.
 func (f *Fighter) Lives() (life int, alive bool) { return int(f.Life), f.Alive() }

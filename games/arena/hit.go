@@ -5,40 +5,39 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Past says where a fighter was when a player saw it and pulled the trigger, or false for where
-// it is now. It is asked for every fighter that a beam may hit. What it answers is part of the
-// rules of the world that it is set on, so it must follow from what came into that world and from
-// nothing else.
-type Past func(w *world.World, shooter world.Player, target world.ID) (det.Vec2, bool)
-
-// Rewind lets a server judge beams by what the shooter saw, as games do that show others in the
-// past: the whole of lag compensation on this side. It holds for this one world and not for its
-// copies; nil takes it back. Walls and doors stay in the present, so no one is hit through what is
-// shut by now.
-func Rewind(w *world.World, p Past) {
-	m := world.StateOf[Match](w)
-	if m.work == nil {
-		m.work = new(work)
+// shoots is a shot of a player, or of what they fired, as worlds judge it. Walls and doors are those
+// of the present, so no one is hit through what is shut by now.
+func (k *work) shoots(by world.Player, from det.Vec2) world.Shot {
+	if k.clear == nil {
+		k.clear = func(to det.Vec3) bool { return k.scene.Clear(k.from, flat(to)) }
 	}
-	m.work.past = p
+	k.from = from
+	return world.Shot{By: by, From: at(from), Clear: k.clear}
 }
 
-// aim finds the first fighter that a beam meets within a distance, and how far away: the one place
-// where others' positions decide about a hit at once.
-func (k *work) aim(w *world.World, shooter world.Player, from, dir det.Vec2, limit float64,
+// sees is where a shooter saw a fighter.
+func (k *work) sees(w *world.World, s *world.Shot, i int) det.Vec2 {
+	if was, ok := w.Sees(*s, k.ids[i]); ok {
+		return flat(was)
+	}
+	return k.fighters[i].Pos
+}
+
+// aim finds the first fighter that a beam meets within a distance, or the one whom the shooter saw
+// hit, and how far away.
+func (k *work) aim(w *world.World, s *world.Shot, dir det.Vec2, limit float64,
 	counts func(*Fighter) bool) (index int, t float64) {
 	index, t = -1, limit
 	for i, f := range k.fighters {
 		if f.Health == 0 || !counts(f) {
 			continue
 		}
-		pos := f.Pos
-		if k.past != nil {
-			if was, ok := k.past(w, shooter, k.ids[i]); ok {
-				pos = was
+		if w.Claims(*s, k.ids[i]) {
+			if d, ok := meets(flat(s.From), dir, limit, k.sees(w, s, i), Radius); ok {
+				return i, d
 			}
 		}
-		if d, ok := meets(from, dir, t, pos, Radius); ok {
+		if d, ok := meets(flat(s.From), dir, t, k.sees(w, s, i), Radius); ok {
 			index, t = i, d
 		}
 	}

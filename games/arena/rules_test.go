@@ -236,40 +236,39 @@ func TestRail(t *testing.T) {
 	}
 }
 
-// Lag compensation is a function that says where others were.
+// TestRewind: a shot hits where the shooter saw another, be it a beam or something that flies, and
+// not through walls.
 func TestRewind(t *testing.T) {
 	mapOf(t, "test-two", twoRooms)
-	s := on(t, "test-two", Options{}, 2)
-	shoot := func() int {
-		f := s.put(1, 2, 2)
-		f.Weapon, f.Ready = Rail, 0
-		s.put(2, 6, 5)
-		s.give(1, Command{Fire: true, Weapon: Rail})
-		s.step(1)
-		return len(events[Damaged](s.w))
-	}
-	if shoot() != 0 {
-		t.Fatal("it hits where no one is")
-	}
-	var asked world.Player
-	was := det.Vec2{X: 6, Y: 2.1}
-	Rewind(s.w, func(_ *world.World, p world.Player, _ world.ID) (det.Vec2, bool) {
-		asked = p
-		return was, true
-	})
-	if shoot() != 1 || asked != 1 {
-		t.Error("it does not hit where the other was")
-	}
-	was = det.Vec2{X: 14, Y: 2.1}
-	if shoot() != 0 {
-		t.Error("it hits through a wall where the other was")
-	}
-	if copy := s.w.Host().Clone(); world.StateOf[Match](copy).work != nil {
-		t.Error("a copy has the hook")
-	}
-	Rewind(s.w, nil)
-	if shoot() != 0 {
-		t.Error("it is not taken back")
+	for _, weapon := range []Weapon{Rail, Blaster, Launcher} {
+		// The other stood at a place for a while, and goes away just before the shot arrives.
+		shoot := func(was, is det.Vec2, ago uint16) bool {
+			s := on(t, "test-two", Options{}, 2)
+			f := s.put(1, 2, 2)
+			f.Weapon, f.Ready, f.Rockets, f.Slugs = weapon, 0, 5, 5
+			s.put(2, was.X, was.Y)
+			s.hold(2, Command{Aim: 1}, 40) // what a tick changes is remembered
+			s.put(2, is.X, is.Y)
+			for i := range 12 {
+				c := Command{Fire: i == 0, Weapon: weapon}
+				s.give(1, c)
+				if err := s.in.Show(1, world.Sight{Ago: ago}); err != nil {
+					t.Fatal(err)
+				}
+				s.step(1)
+			}
+			return s.body(2).Health < Healthy
+		}
+		in, beside, behind := det.Vec2{X: 5, Y: 2}, det.Vec2{X: 6, Y: 6}, det.Vec2{X: 14, Y: 2}
+		if shoot(in, beside, 0) {
+			t.Errorf("%v: it hits where no one is", weapon)
+		}
+		if !shoot(in, beside, 16*20) {
+			t.Errorf("%v: it does not hit where the other was", weapon)
+		}
+		if shoot(behind, beside, 16*20) {
+			t.Errorf("%v: it hits through a wall where the other was", weapon)
+		}
 	}
 }
 

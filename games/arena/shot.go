@@ -45,16 +45,27 @@ func (s *Shot) Step(w *world.World, me world.ID) {
 	wall := m.work.scene.Cast(s.Pos, dir, way)
 	by := w.Owner(me)
 	hit, t := -1, wall.Distance
-	for _, i := range m.work.near(s.Pos, way+Radius+shotRadius) {
+	shot := m.work.shoots(by, s.Pos)
+	for _, i := range m.work.near(s.Pos, way+Radius+shotRadius+strayed) {
 		f := m.work.fighters[i]
 		if f.Health == 0 || w.Owner(m.work.ids[i]) == by || m.Teams && !m.FriendlyFire &&
 			f.Team == s.Team {
 			continue
 		}
-		if d, ok := meets(s.Pos, dir, t, f.Pos, Radius+shotRadius); ok || hit >= 0 && d == t &&
-			i < int32(hit) {
+		d, ok := meets(s.Pos, dir, wall.Distance, m.work.sees(w, &shot, int(i)), Radius+shotRadius)
+		if !ok {
+			continue
+		}
+		if w.Claims(shot, m.work.ids[i]) { // whom the shooter saw hit
+			hit, t = int(i), d
+			break
+		}
+		if d < t || hit >= 0 && d == t && int(i) < hit {
 			hit, t = int(i), d
 		}
+	}
+	if hit >= 0 {
+		w.Strike(shot, m.work.ids[hit])
 	}
 	s.Pos = s.Pos.MulAdd(dir, t)
 	switch {
@@ -85,26 +96,24 @@ func (s *Shot) end(w *world.World, m *Match, me world.ID, dir det.Vec2, wall Hit
 }
 
 // burst hurts and throws everyone around a rocket's end, the less the further away. Who fired it is
-// thrown as far, and hurt by half.
+// thrown as far, and hurt by half. Who was struck is hurt wherever they are by now.
 func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct int,
 	dir det.Vec2) {
 	arm := &Arms[Launcher]
+	if direct >= 0 {
+		m.hurt(w, m.work.ids[direct], m.work.fighters[direct], arm.Damage, by, team, Launcher,
+			dir.Mul(arm.Push))
+	}
 	for _, i := range m.work.near(at, Splash) {
 		f, id := m.work.fighters[i], m.work.ids[i]
 		d := f.Pos.Sub(at)
 		n := det.Sqrt(d.LenSq())
-		if f.Health == 0 || n >= Splash {
+		if f.Health == 0 || n >= Splash || int(i) == direct || !m.work.scene.Clear(at, f.Pos) {
 			continue
 		}
-		part, away := 1.0, dir
-		if int(i) != direct {
-			if !m.work.scene.Clear(at, f.Pos) {
-				continue
-			}
-			part = det.Clamp((Splash-n)/(Splash-Radius), 0, 1)
-			if n > 0 {
-				away = d.Mul(1 / n)
-			}
+		part, away := det.Clamp((Splash-n)/(Splash-Radius), 0, 1), dir
+		if n > 0 {
+			away = d.Mul(1 / n)
 		}
 		damage := float64(float64(arm.Damage) * part)
 		if w.Owner(id) == by {
@@ -114,6 +123,10 @@ func (m *Match) burst(w *world.World, at det.Vec2, by world.Player, team, direct
 			away.Mul(float64(arm.Push*(0.25+float64(0.75*part)))))
 	}
 }
+
+// strayed is how far from where it is a fighter can be seen: as far as one walks while a view is
+// honoured, and a throw.
+const strayed = TopSpeed*rewinds/rate + 2
 
 // hearFlame is how far a rocket can be heard.
 const hearFlame = 10.0

@@ -52,12 +52,6 @@ var Title = &game.Title{
 			var s Scene
 			return !s.Look(w) || s.Clear(flat(from), flat(to))
 		},
-		Judge: func(w *world.World, past game.Past) {
-			Rewind(w, func(_ *world.World, shooter world.Player, target world.ID) (det.Vec2, bool) {
-				p, ok := past(shooter, target)
-				return flat(p), ok
-			})
-		},
 		Hits: hits,
 	},
 	Client: "github.com/coeval-dev/coeval/games/arena/client/play",
@@ -179,7 +173,12 @@ func matchOf(states []bits.Syncer) *Match {
 // hits lists who was hit in a world's tick.
 func hits(w *world.World, yield func(game.Hit) bool) {
 	for e, d := range world.Events[Damaged](w) {
-		h := game.Hit{By: d.By, Victim: w.Owner(e.About), Direct: d.Weapon == Rail}
+		h := game.Hit{
+			By: d.By, Victim: w.Owner(e.About), Weapon: d.Weapon.String(),
+			Direct: d.Weapon != Launcher || d.Amount >= Arms[Launcher].Damage}
+		if e.By.Class() == classShot {
+			h.Shot = e.By
+		}
 		if f := world.Get[Fighter](w, e.About); f != nil {
 			h.Kill = !f.Alive()
 		}

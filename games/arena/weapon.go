@@ -99,9 +99,11 @@ func (m *Match) beam(w *world.World, me world.ID, f *Fighter, dir det.Vec2) {
 	arm := &Arms[Rail]
 	by := w.Owner(me)
 	wall := m.work.scene.Cast(f.Pos, dir, arm.Reach)
-	i, t := m.work.aim(w, by, f.Pos, dir, wall.Distance, func(o *Fighter) bool { return o != f })
+	shot := m.work.shoots(by, f.Pos)
+	i, t := m.work.aim(w, &shot, dir, wall.Distance, func(o *Fighter) bool { return o != f })
 	world.Emit(w, me, Beam{From: f.Pos, To: f.Pos.MulAdd(dir, t)})
 	if i >= 0 {
+		w.Strike(shot, m.work.ids[i])
 		m.hurt(w, m.work.ids[i], m.work.fighters[i], arm.Damage, by, f.Team, Rail,
 			dir.Mul(arm.Push))
 	} else if wall.Normal != (det.Vec2{}) {

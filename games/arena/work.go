@@ -10,7 +10,8 @@ import (
 // client that holds only some of the entities comes to its own.
 type work struct {
 	scene Scene
-	past  Past
+	from  det.Vec2               // where the shot is that is judged
+	clear func(to det.Vec3) bool // whether nothing stands between it and a place
 
 	ids      []world.ID // those who live, in order
 	fighters []*Fighter

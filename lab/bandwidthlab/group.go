@@ -187,7 +187,7 @@ func packCommands(dst []byte, w *replica.CommandWriter, t world.Tick, row [][]in
 		dst = append(dst, byte(c), 0)
 		one[0] = image
 		var err error
-		if dst, err = w.Append(dst, replica.CommandHeader{Tick: t}, one[:], 255); err != nil {
+		if dst, err = w.Append(dst, t, one[:], nil, 255); err != nil {
 			return dst, n, err
 		}
 		dst[at] = byte(len(dst) - at - 1)

@@ -18,6 +18,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/world"
 )
 
 // Options say how a title is tried out. Title has no default. It needs a body (see game.Hints);
@@ -30,13 +31,16 @@ type Options struct {
 	Conditions netsim.Conditions
 	Players    int
 	// Styles are tried one after the other, each with the same seed. Default: all three, or the two
-	// that need no rewinding if the title has no Shots to judge.
+	// that need no rewinding if nothing in the game can be rewound.
 	Styles     []predict.Style
 	Time, Warm time.Duration
 	Seed       uint64
-	// Through is for the halflife style without the look at the present; see predict.RewindOptions.
-	Through  bool
+	// Favour says who is favoured where shots are judged, in place of what the title says.
+	Favour   world.Favour
 	Progress lab.Progress
+
+	plain bool                          // only hits are counted
+	of    func(i int) netsim.Conditions // the network of each player, if it is not the same
 }
 
 // List describes the options.
@@ -49,8 +53,6 @@ func (o *Options) List() []*lab.Option {
 			"how long it plays before it is measured"),
 		lab.Seed(&o.Seed, "the network and the bots"),
 		lab.Level(&o.Level),
-		lab.Switch(&o.Through, "through",
-			"halflife: leave out the check that the line of fire is clear in the present"),
 	}
 }
 
@@ -90,21 +92,6 @@ type Corrections struct {
 	Rest    float64 `json:"corrections_rest_per_minute" head:"- the rest" as:"%.2f"`
 	// InputTicks is how many ticks pass until a player sees what a command did to their own body.
 	InputTicks float64 `json:"input_to_view_ticks" head:"input to own view, ticks" as:"%.2f"`
-}
-
-// Hits are direct ones.
-type Hits struct {
-	// Seen are those that shooters saw at the moment they fired, of which the server denied some;
-	// Unseen those that the server gave and the shooter did not see.
-	Seen   int `json:"hits_seen" head:"hits seen"`
-	Denied int `json:"hits_denied" head:"- of them denied"`
-	Unseen int `json:"hits_unseen" head:"hits given and not seen"`
-	// All hits, and deaths by them, of players who at that tick had cover on their own screen.
-	All           int `json:"hits" head:"hits"`
-	Covered       int `json:"hits_behind_cover" head:"- behind cover"`
-	Deaths        int `json:"deaths"`
-	DeathsByHit   int `json:"deaths_by_direct_hit" head:"deaths by direct hit"`
-	DeathsCovered int `json:"deaths_behind_cover" head:"- behind cover"`
 }
 
 // Timing is how far clients are from the server, and what that takes.
@@ -162,9 +149,21 @@ func (r Results) Report(p *lab.Report) {
 	p.Say("%d players over %s, %.0f s each, seed %d", x.Players, x.Network, x.Seconds, x.Seed)
 	p.Figures([]Result(r),
 		"Style | Others, Own, Server, Corrections.All, Contact, Struck, Rest, InputTicks, Seen, "+
-			"Denied, Unseen, Hits.All, Covered, "+
-			"DeathsByHit, DeathsCovered, Ahead, Late, Exact, EventsDenied, Steps, BytesDown, "+
-			"BytesUp")
+			"Denied, Dead, Refused, Unseen, After, Hits.All, Covered, "+
+			"DeathsByHit, DeathsCovered, DeathsLate, Cover, Ahead, Late, Exact, "+
+			"EventsDenied, Steps, BytesDown, BytesUp")
+	for _, x := range r {
+		if x.Seen == 0 {
+			continue
+		}
+		p.Say("%s: hits that were seen", x.Style)
+		p.Table(x.Reasons, "Why, N")
+		p.Table(x.Splits, "By, What, Seen, Denied, Refused")
+		if len(x.Curve) > 0 {
+			p.Say("%s: the same shots, judged otherwise", x.Style)
+			p.Table(x.Curve, "Vary, Value, Denied, Late")
+		}
+	}
 }
 
 // Check replaces zeros by defaults, and says what is wrong with the rest.
@@ -176,9 +175,13 @@ func (o *Options) Check() (*lab.Subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(g.Embodied("what players see cannot be compared"),
+		g.Commanded("there is nothing to predict")); err != nil {
+		return nil, err
+	}
 	if len(o.Styles) == 0 {
 		o.Styles = []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife}
-		if g.Shots.Judge == nil {
+		if g.Game.Rewinds() == 0 {
 			o.Styles = o.Styles[:2]
 		}
 	}
@@ -197,31 +200,24 @@ func ParseStyles(list string) (styles []predict.Style, err error) {
 	return styles, nil
 }
 
+// ParseFavour finds a favour by its name; nothing stands for what the title says.
+func ParseFavour(name string) (world.Favour, error) {
+	for f := world.FavourDefault; f <= world.FavourPresent; f++ {
+		if name == f.String() || name == "" {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown favour %q, use shooter, victim, both or present", name)
+}
+
 // Run lets bots play a game over a simulated network, and measures what their players would see.
 // The loop is closed: each bot acts on what its own client shows it, errors and delays included.
 // (Replaying a recording could not tell: its players do not react to what they are shown.)
 func Run(ctx context.Context, o Options) (Results, error) {
-	g, err := o.Check()
+	var results Results
+	err := o.each(ctx, func(r *run) { results = append(results, r.result()) })
 	if err != nil {
 		return nil, err
-	}
-	if err := errors.Join(g.Embodied("what players see cannot be compared"),
-		g.Commanded("there is nothing to predict")); err != nil {
-		return nil, err
-	}
-	var results Results
-	for i, style := range o.Styles {
-		if style == predict.HalfLife && g.Shots.Judge == nil {
-			return nil, fmt.Errorf("title %s has no Shots, so the halflife style cannot be tried: "+
-				"set Shots.Judge, and call h.Rewind in the Hints of what is shot at", g.Name())
-		}
-		r := newRun(ctx, g, o, style)
-		err := r.play(o.Progress.Nth(i, len(o.Styles)))
-		r.Close()
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, r.result())
 	}
 	return results, nil
 }

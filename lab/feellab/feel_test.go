@@ -50,10 +50,6 @@ func (f *gunner) Sync(s *bits.Sync) {
 	s.Int(&f.Ready, 0, 60)
 }
 
-// past is what the halflife style sets; a package variable will do in a test that has one server at
-// a time.
-var gunnersPast game.Past
-
 func (f *gunner) Step(w *world.World, me world.ID) {
 	c := world.Command[trigger](w, me)
 	wish := det.Vec2{X: float64(c.X), Y: float64(c.Y)}.ClampLen(1).Mul(8)
@@ -65,15 +61,15 @@ func (f *gunner) Step(w *world.World, me world.ID) {
 		return
 	}
 	f.Ready = 30
+	shot := world.Shot{By: w.Owner(me), From: det.Vec3{X: f.Pos.X, Y: f.Pos.Y}}
 	for id, o := range world.All[gunner](w) {
 		at := o.Pos
-		if gunnersPast != nil && !w.Host().Settings().Partial {
-			if p, ok := gunnersPast(w.Owner(me), id); ok {
-				at = det.Vec2{X: p.X, Y: p.Y}
-			}
+		if p, ok := w.Sees(shot, id); ok && id != me {
+			at = det.Vec2{X: p.X, Y: p.Y}
 		}
 		d := at.Sub(f.Pos)
 		if id != me && d.Dot(c.Aim.Vec()) > 0 && det.Abs(c.Aim.Vec().Cross(d)) < 0.5 {
+			w.Strike(shot, id)
 			world.Emit(w, id, stung{By: w.Owner(me)})
 			return
 		}
@@ -84,11 +80,14 @@ type stung struct{ By world.Player }
 
 func (e *stung) Sync(s *bits.Sync) { bits.Integer(s, &e.By, 0, 1000) }
 
-// Hints say that it is what players move about in, and shot at where it was seen.
+// Hints say that it is what players move about in, and in the way.
 func (f *gunner) Hints(h *game.Hints) {
 	h.Body(1)
-	h.Rewind()
+	h.Obstacle()
 }
+
+// Rewind says that it is shot at where it was seen.
+func (f *gunner) Rewind(r *world.Rewinding) { r.Place(&f.Pos) }
 
 func rangeTitle() *game.Title {
 	return &game.Title{
@@ -121,7 +120,6 @@ func rangeTitle() *game.Title {
 					}
 				}
 			},
-			Judge: func(_ *world.World, past game.Past) { gunnersPast = past },
 		},
 	}
 }
@@ -132,7 +130,6 @@ func TestFeel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes its time")
 	}
-	defer func() { gunnersPast = nil }()
 	o := Options{
 		Title: rangeTitle(), Conditions: netsim.LTE, Players: 6, Time: 20 * time.Second,
 		Warm: 10 * time.Second, Seed: 3}
@@ -140,7 +137,6 @@ func TestFeel(t *testing.T) {
 		o.Time = 8 * time.Second
 	}
 	run := func(s predict.Style) (*Result, string) {
-		gunnersPast = nil
 		o.Styles = []predict.Style{s}
 		r, err := Run(context.Background(), o)
 		if err != nil {
@@ -208,7 +204,7 @@ func TestFeelRefuses(t *testing.T) {
 		{Options{Title: &game.Title{}}, "set Title.Game"},
 		{Options{Title: plain}, "title walk has no body"},
 		{Options{Title: aimless, Styles: []predict.Style{predict.HalfLife}},
-			"title aimless has no Shots, so the halflife style cannot be tried"},
+			"nothing in title aimless can be rewound, so the halflife style cannot be tried"},
 		{Options{Title: rangeTitle(), Players: 1}, "players is 1: choose 2 to 1000"},
 	} {
 		if _, err := Run(t.Context(), x.o); err == nil || !strings.Contains(err.Error(), x.says) {

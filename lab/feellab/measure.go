@@ -15,33 +15,14 @@ func (u *guest) begun(v *client.View) {
 	u.probe = v.Truth.Host().Clone()
 }
 
-// command asks the bot, and notes what the bot will see of it.
+// command asks the bot, and notes what it did.
 func (u *guest) command(t world.Tick, _ world.Player, shown *world.World, in *world.Inputs) {
 	u.Command(t, u.Me, shown, in)
 	c := u.commands.Put(t)
 	if c.image == nil {
 		c.image = make([]int32, len(u.Title.Game.Commands().Slots))
 	}
-	c.seen = world.Nobody
-	if c.given = in.Image(u.Me, c.image); !c.given || u.Title.Shots.Hits == nil {
-		return
-	}
-	// What would come of it if what is shown were true?
-	if u.probe.Host().CopyFrom(shown) != nil {
-		return
-	}
-	u.in.Reset()
-	if u.in.GiveImage(u.Me, c.image) == nil {
-		// a game may complain of a world that was put together; what counts is whether there was a
-		// hit
-		_ = u.probe.Host().Step(u.in)
-		u.Title.Hits(u.probe, func(h game.Hit) bool {
-			if h.Direct && h.By == u.Me && h.Victim != u.Me {
-				c.seen = h.Victim
-			}
-			return true
-		})
-	}
+	c.given = in.Image(u.Me, c.image)
 }
 
 // frame is what a player's program does at each tick of its own.
@@ -61,10 +42,14 @@ func (u *guest) frame() {
 		switch v.Notices[i].What {
 		case predict.Foreseen:
 			r.foreseen++
+			if !r.o.plain {
+				u.foresaw(v.World, &v.Notices[i])
+			}
 		case predict.Denied:
 			r.denied++
 		}
 	}
+	u.looked = v.World.Tick()
 	u.Look(v.World, r.Title.Width()/20, func() bool { return false })
 	if r.On {
 		r.behind += u.Client.Predict().Playout().Behind()
@@ -75,27 +60,39 @@ func (u *guest) frame() {
 
 // after is called after each tick of the server.
 func (r *run) after(w *world.World, in *world.Inputs) {
-	if r.rewind != nil {
-		r.rewind.Remember(w)
-	}
-	r.consult(w, in)
-	r.Witness(w, func(*session.Guest) bool { return true })
-	if !r.On {
-		return
-	}
 	r.hits = r.hits[:0]
 	r.Title.Hits(w, func(h game.Hit) bool {
 		r.hits = append(r.hits, h)
 		return true
 	})
-	for _, u := range r.guests {
-		if u.probe != nil {
-			r.compare(u, w)
-			r.judge(u, w.Tick())
+	if r.o.plain {
+		if r.On {
+			r.tally()
+			r.ticks++
 		}
+		return
 	}
-	r.cover(w)
-	r.ticks++
+	r.consult(w, in)
+	r.Witness(w, func(*session.Guest) bool { return true })
+	r.other.judge(in, w)
+	if r.On {
+		for i := range r.sightings {
+			if s := &r.sightings[i]; s.tick == w.Tick() && !s.found {
+				s.why, s.found = r.why(s, w, in, r.other), true
+			}
+		}
+		for _, u := range r.guests {
+			if u.probe != nil && w.Tick()%r.every == 0 {
+				r.compare(u, w)
+			}
+		}
+		r.victims(w)
+		r.match(w.Tick())
+		r.ticks++
+	} else {
+		r.sightings = r.sightings[:0]
+	}
+	r.Fail(r.before.Host().CopyFrom(w))
 }
 
 // consult lets the oracle take its tick: the same commands, each at the tick for which it was
@@ -147,54 +144,6 @@ func (r *run) compare(u *guest, w *world.World) {
 	}
 }
 
-// judge holds the hits that a shooter saw against those that the server gave.
-func (r *run) judge(u *guest, t world.Tick) {
-	seen, given := world.Nobody, world.Nobody
-	if c := u.commands.At(t); c != nil {
-		seen = c.seen
-	}
-	for _, h := range r.hits {
-		if h.Direct && h.By == u.Me {
-			given = h.Victim
-		}
-	}
-	if seen != world.Nobody {
-		r.seen.Seen++
-		if given != seen {
-			r.seen.Denied++
-		}
-	} else if given != world.Nobody {
-		r.seen.Unseen++
-	}
-}
-
-// cover counts those who were hit where they could not be hit, as they saw it.
-func (r *run) cover(w *world.World) {
-	for _, h := range r.hits {
-		kill := 0
-		if h.Kill {
-			kill = 1
-		}
-		r.seen.Deaths += kill
-		if !h.Direct || h.By == h.Victim {
-			continue
-		}
-		r.seen.All++
-		r.seen.DeathsByHit += kill
-		shooter, ok := r.bodyOf(w, h.By)
-		u := r.Of[h.Victim]
-		if !ok || u == nil || int(h.Victim) > len(r.guests) || u.Shown.At(w.Tick()) == nil {
-			continue
-		}
-		for _, p := range *u.Shown.At(w.Tick()) {
-			if p.Owner == u.Me && !r.Title.Clear(w, shooter.At, p.At) {
-				r.seen.Covered++
-				r.seen.DeathsCovered += kill
-			}
-		}
-	}
-}
-
 // totals adds up what grows.
 func (u *guest) totals() (t totals) {
 	if c := u.Client.Predict(); c != nil {
@@ -213,7 +162,7 @@ func (u *guest) totals() (t totals) {
 func (r *run) result() Result {
 	x := Result{
 		Style: r.style.String(), Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed,
-		Hits: r.seen}
+		Hits: r.hitsFound()}
 	x.Seconds = float64(r.ticks) / float64(r.Title.Game.Rate())
 	x.Errors = Errors{Own: summary(r.own), Others: summary(r.others), Server: summary(r.drift)}
 	players := float64(r.o.Players)

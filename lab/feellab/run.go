@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
@@ -21,12 +20,17 @@ type run struct {
 	*session.Session
 	o      Options
 	style  predict.Style
-	rewind *predict.Rewind
 	guests []*guest
 	oracle *world.World
+	before *world.World // the server's at the tick before
+	other  *others
 	in     *world.Inputs
+	image  []int32    // of a command
+	every  world.Tick // what is shown is compared at each of so many
 	hits   []game.Hit // of the server's last tick
 	counted
+	marks
+	tallies
 }
 
 // counted is what is measured.
@@ -46,6 +50,7 @@ type guest struct {
 	in       *world.Inputs
 	commands session.Ring[command]
 	before   totals
+	looked   world.Tick // what was shown last
 
 	inputLags float64
 	inputs    int
@@ -55,7 +60,6 @@ type guest struct {
 type command struct {
 	given bool
 	image []int32
-	seen  world.Player // whom the command will hit, as the shooter sees it
 }
 
 // totals are what grows, of one client.
@@ -65,10 +69,13 @@ type totals struct {
 }
 
 func newRun(ctx context.Context, g *lab.Subject, o Options, style predict.Style) *run {
-	r := &run{o: o, style: style, in: g.Game.NewInputs()}
+	r := &run{o: o, style: style, in: g.Game.NewInputs(), other: &others{}}
+	r.image = make([]int32, len(g.Game.Commands().Slots))
+	r.every = 1 + world.Tick(o.Time/(10*time.Minute))
+	r.kills, r.deaths = map[world.Player]int{}, map[world.Player]int{}
+	r.reasons, r.splits = map[string]int{}, map[[2]string]*Split{}
 	r.Session = session.New(ctx, g, o.Seed, fmt.Sprintf("%v, %s, ", style, o.Conditions.Name))
 	options := r.Server(o.Players, r.Random.Seed())
-	options.Recorded = true // shots are judged here, in one style only
 	options.Begun, options.After = r.begun, r.after
 	r.Serve(options)
 	tick := g.Game.TickLength()
@@ -78,10 +85,16 @@ func newRun(ctx context.Context, g *lab.Subject, o Options, style predict.Style)
 		r.guests = append(r.guests, u)
 		r.Join(&u.Guest, session.Seat{
 			Name: fmt.Sprint("player ", i+1), To: r.End.PublicAddr(), Seed: r.Random.Seed,
-			Frame:   u.frame,
-			Offset:  tick * time.Duration(i) / time.Duration(o.Players),
-			Connect: func(e *netsim.Endpoint) { r.Net.Connect(e, r.End, o.Conditions) },
-			Client:  client.Options{Style: style},
+			Frame:  u.frame,
+			Offset: tick * time.Duration(i) / time.Duration(o.Players),
+			Connect: func(e *netsim.Endpoint) {
+				c := o.Conditions
+				if o.of != nil {
+					c = o.of(i)
+				}
+				r.Net.Connect(e, r.End, c)
+			},
+			Client: client.Options{Style: style},
 		})
 	}
 	return r
@@ -106,38 +119,20 @@ func (r *run) play(p lab.Progress) error {
 
 // begun is called with the server's world.
 func (r *run) begun(w *world.World, _ server.Level) {
-	r.oracle = w.Host().Clone()
-	if r.style != predict.HalfLife {
-		return
+	r.oracle, r.before = w.Host().Clone(), w.Host().Clone()
+	if !r.o.plain {
+		r.other = newOthers(r, w)
 	}
-	var err error
-	r.rewind, err = predict.NewRewind(r.Title.Game,
-		predict.RewindOptions{Classes: r.Title.Rewound(), Through: r.o.Through})
-	r.Fail(err)
-	if err == nil {
-		r.Title.Shots.Judge(w,
-			func(shooter world.Player, target world.ID) (det.Vec3, bool) {
-				return r.where(w, shooter, target)
-			})
+	if g := r.Title.Game; r.o.Favour != world.FavourDefault {
+		j := &world.Judging{Limit: g.Rewinds(), Cover: r.o.Favour.Cover(g.Rate()), Margin: -1}
+		if r.o.Favour == world.FavourPresent {
+			j.Limit = 0
+		}
+		w.Host().SetJudging(j)
 	}
 }
 
-// where is where a shooter saw a target.
-func (r *run) where(w *world.World, shooter world.Player, target world.ID) (det.Vec3, bool) {
-	seat := r.Host.SeatOf(shooter)
-	if seat == nil || w.Owner(target) == shooter {
-		return det.Vec3{}, false
-	}
-	t, sixteenths := seat.Seen()
-	from, ok := r.bodyOf(w, shooter)
-	if t == 0 || !ok {
-		return det.Vec3{}, false
-	}
-	return r.rewind.Where(target, float64(t)+float64(sixteenths)/16,
-		func(present det.Vec3) bool { return r.Title.Clear(w, from.At, present) })
-}
-
-// bodyOf finds a player's body.
+// bodyOf finds a player's body, if it is in play.
 func (r *run) bodyOf(w *world.World, p world.Player) (session.Pose, bool) {
 	for id := range w.Host().Of(r.Body) {
 		if w.Owner(id) == p {
@@ -145,4 +140,15 @@ func (r *run) bodyOf(w *world.World, p world.Player) (session.Pose, bool) {
 		}
 	}
 	return session.Pose{}, false
+}
+
+// placed is where a player's body is, or was when they died.
+func (r *run) placed(w *world.World, p world.Player) (at session.Pose, ok bool) {
+	for id := range w.Host().Of(r.Body) {
+		if w.Owner(id) == p {
+			at, _ = r.Pose(w, id)
+			return at, true
+		}
+	}
+	return at, false
 }

@@ -32,6 +32,10 @@ type commands struct {
 	resting int        // commands in a row that do nothing
 	history []int32    // images of the last commands, by tick
 	images  [][]int32
+	// what was shown when the last commands were made, by tick, in a game whose shots are judged by
+	// that
+	shown  []world.Sight
+	sights []world.Sight
 
 	repeats predict.Redundancy
 	pace    predict.Cadence
@@ -56,6 +60,10 @@ func (m *commands) init(p *replica.Protocol, r predict.Redundancy) {
 	}
 	m.history = make([]int32, len(s.Slots)*historyTicks)
 	m.images = make([][]int32, 0, maxRedundancy)
+	if g.Rewinds() > 0 {
+		m.shown = make([]world.Sight, historyTicks)
+		m.sights = make([]world.Sight, 0, maxRedundancy)
+	}
 	copy(m.at(0), m.neutral)
 }
 
@@ -86,10 +94,18 @@ func (m *commands) remember(t world.Tick, me world.Player) []int32 {
 		copy(image, m.neutral)
 	}
 	m.sent = t
+	m.show(t, world.Sight{})
 	if m.resting++; !slices.Equal(image, m.neutral) {
 		m.resting = 0
 	}
 	return image
+}
+
+// show notes what was shown when the command for a tick was made.
+func (m *commands) show(t world.Tick, s world.Sight) {
+	if m.shown != nil {
+		m.shown[t%historyTicks] = s
+	}
 }
 
 // skip leaves out the ticks up to one: the server repeats the last command, without its edges, or
@@ -106,6 +122,9 @@ func (m *commands) skip(me world.Player, to world.Tick) uint64 {
 	}
 	for t := first + 1; t <= to; t++ {
 		copy(m.at(t), left)
+	}
+	for t := first; t <= to; t++ {
+		m.show(t, world.Sight{})
 	}
 	m.sent = to
 	if from == 0 {
@@ -221,20 +240,19 @@ func (c *Client) postTo(w *ways.Way, newest world.Tick, last int) {
 	if c.ways.First(w) && last > 0 {
 		last = maxRedundancy
 	}
-	m.images = m.images[:0]
+	m.images, m.sights = m.images[:0], m.sights[:0]
 	for n := world.Tick(last); n > 0; n-- {
-		if newest >= n {
-			m.images = append(m.images, m.at(newest-n+1))
+		if newest < n {
+			continue
+		}
+		t := newest - n + 1
+		m.images = append(m.images, m.at(t))
+		if m.shown != nil {
+			m.sights = append(m.sights, m.shown[t%historyTicks])
 		}
 	}
-	h := replica.CommandHeader{Tick: newest}
-	if c.predict.Style() == predict.HalfLife { // the server judges by what is shown of others
-		seen := max(0, c.predict.Seen())
-		h.Seen, h.SeenTick = true, world.Tick(seen)
-		h.SeenPart = uint8(16 * (seen - float64(h.SeenTick)))
-	}
 	head := append(c.scratch[:0], byte(max(w.Epoch(), 1)))
-	b, err := m.writer.Append(head, h, m.images, w.Conn().MaxPayload()-1)
+	b, err := m.writer.Append(head, newest, m.images, m.sights, w.Conn().MaxPayload()-1)
 	if err != nil {
 		c.stats.Bad++
 		return

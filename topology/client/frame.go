@@ -119,6 +119,7 @@ func (c *Client) step(t world.Tick, image []int32) {
 		c.stats.Bad++
 	}
 	p.Step()
+	c.commands.show(t, p.Sight(t))
 }
 
 // Send sends what is due: commands, once Advance has made them, and whatever else is to be said.

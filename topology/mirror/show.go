@@ -199,8 +199,8 @@ func (e *engine) Open() world.Tick { return e.in.open() }
 func (e *engine) Enter(world.Player) {}
 
 // Give stamps a command of a client here and passes it on.
-func (e *engine) Give(p world.Player, t world.Tick, image []int32) error {
-	e.give(p, t, image, world.Sight{})
+func (e *engine) Give(p world.Player, t world.Tick, image []int32, s world.Sight) error {
+	e.give(p, t, image, s)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 type intake struct {
 	queue    *queue
 	reader   *replica.CommandReader
-	take     func(t world.Tick, image []int32)
+	take     func(t world.Tick, image []int32, said *world.Sight)
 	newest   world.Tick // among the commands of a packet
 	edited   []int32
 	edges    lateEdges
@@ -38,7 +38,7 @@ func (s *Server) commands(p *peer, data []byte) {
 	}
 	now := s.closed()
 	p.newest = 0
-	h, err := p.reader.Read(data[1:], now, p.take)
+	newest, err := p.reader.Read(data[1:], now, p.take)
 	if err != nil {
 		s.offend(p, BadCommand)
 		return
@@ -47,10 +47,7 @@ func (s *Server) commands(p *peer, data []byte) {
 		return
 	}
 	if p.resting = p.newest == 0; p.resting {
-		p.newest = h.Tick
-	}
-	if h.Seen {
-		s.shows(p, h.Tick, seenAt{h.SeenTick, h.SeenPart})
+		p.newest = newest
 	}
 	quarter := s.game.TickLength() / 4
 	early := 4*int(int64(p.newest)-int64(now)-1) + int(min(max(s.due-s.now, 0), 4*quarter)/quarter)
@@ -71,7 +68,7 @@ const (
 )
 
 // takeOne is called for each command of a packet.
-func (p *peer) takeOne(t world.Tick, image []int32) {
+func (p *peer) takeOne(t world.Tick, image []int32, said *world.Sight) {
 	s := p.server
 	closed := s.closed()
 	p.newest = max(p.newest, t)
@@ -95,9 +92,11 @@ func (p *peer) takeOne(t world.Tick, image []int32) {
 	case taken:
 		p.counts.Taken++
 		s.stats.Commands.Taken++
+		sight := s.shows(p, t, said)
+		p.queue.note(t, sight)
 		if s.traits.Eager {
 			// it was checked when it was read
-			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image))
+			_ = s.engine.Give(p.seat.Player, t, s.merge(p, t, image), sight)
 		}
 	case again:
 		p.counts.Again++

@@ -122,7 +122,7 @@ func TestNoEdgeIsLostOrDoubled(t *testing.T) {
 				}
 			}
 		}
-		q, l := newQueue(len(deeds.Commands().Slots), 60), lateEdges{}
+		q, l := newQueue(len(deeds.Commands().Slots), 60, false), lateEdges{}
 		here := map[int]bool{}
 		type waiting struct{ tick int }
 		var model []waiting

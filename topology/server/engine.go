@@ -44,11 +44,12 @@ type Engine interface {
 	// Enter tells that a player's client is ready to be shown the world, for the first time in it.
 	Enter(p world.Player)
 	// Give is told each command of a player that has a seat here, once the game's rules have passed
-	// it: for a tick from Open on, and once for each; when it is, Traits.Eager says. The image is
+	// it, and what the client showed with it, within bounds: for a tick from Open on, and once for
+	// each; when it is, Traits.Eager says. The image is
 	// good during the call. If no command comes none is told, except for the one by which the
 	// levels of a player of whom nothing is heard are let go. The error is that the image is no
 	// command.
-	Give(p world.Player, t world.Tick, image []int32) error
+	Give(p world.Player, t world.Tick, image []int32, s world.Sight) error
 	// Tell is told an input of another kind that the game has declared, which the game's program
 	// gives this server: it comes in with the next tick that is open. The bytes are good during the
 	// call. The error is that the game has no such input, or that it cannot be taken now.
@@ -216,7 +217,7 @@ func (s *Server) step() error {
 	if s.traits.Eager {
 		s.pass()
 	}
-	g.past.remember(w)
+	s.stats.Commands.Doubted += uint64(w.Host().Doubted())
 	if done.Inputs != nil && s.opt.After != nil {
 		s.opt.After(w, done.Inputs)
 	}

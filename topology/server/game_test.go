@@ -23,6 +23,9 @@ func (x *walker) Sync(s *bits.Sync) {
 	s.Int(&x.Shots, 0, 1<<20)
 }
 
+// Rewind lets it be shot at where it was seen.
+func (x *walker) Rewind(r *world.Rewinding) { r.Place(&x.Pos) }
+
 func (x *walker) Step(w *world.World, me world.ID) {
 	c := world.Command[walk](w, me)
 	if c.X != 0 || c.Y != 0 {

@@ -95,7 +95,7 @@ func attacks() []attack {
 // command sends commands up to a tick, past all that the client would do.
 func (b *bot) command(t world.Tick, images ...[]int32) {
 	w := replica.NewCommandWriter(b.sim.server.protocol)
-	if msg, err := w.Append([]byte{byte(b.Epoch())}, replica.CommandHeader{Tick: t}, images,
+	if msg, err := w.Append([]byte{byte(b.Epoch())}, t, images, nil,
 		200); err == nil {
 		b.send(wire.CommandChannel, msg)
 	}

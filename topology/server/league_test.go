@@ -225,7 +225,7 @@ func (m *member) Decisions() []Decision {
 func (m *member) World() *world.World { return m.own }
 func (m *member) Open() world.Tick    { return m.settled() + 1 }
 
-func (m *member) Give(p world.Player, t world.Tick, image []int32) error {
+func (m *member) Give(p world.Player, t world.Tick, image []int32, _ world.Sight) error {
 	m.give(p, t, image)
 	return nil
 }

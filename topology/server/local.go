@@ -87,11 +87,25 @@ func (l *local) Claim(v Visitor) {
 
 func (l *local) Enter(p world.Player) { l.entering = append(l.entering, p) }
 
-func (l *local) Give(p world.Player, _ world.Tick, image []int32) error {
-	return l.next().GiveImage(p, image)
+func (l *local) Give(p world.Player, _ world.Tick, image []int32, s world.Sight) error {
+	in := l.next()
+	if err := in.GiveImage(p, image); err != nil || l.world.Game().Rewinds() == 0 {
+		return err
+	}
+	// What is not said is as it was with the command before.
+	last := l.world.Sight(p)
+	off := max(s.Ago, last.Ago) - min(s.Ago, last.Ago)
+	if s.Claimed == 0 && off <= sightSlack && (s.Ago == 0) == (last.Ago == 0) {
+		return nil
+	}
+	return in.Show(p, s)
 }
 
 func (l *local) Tell(t world.Told, data []byte) error { return l.next().Tell(t, data) }
+
+// sightSlack is by how many sixteenths of a tick what a player is shown may be older or newer than
+// before without being said: a hundredth of a unit of who runs.
+const sightSlack = 1
 
 func (l *local) Said(world.Player, string, string) {}
 

@@ -69,14 +69,14 @@ func TestLocalEngine(t *testing.T) {
 		t.Error("a number changes hands in a tick without anyone leaving")
 	}
 	expect("another has the number", 1)
-	must(t, l.Give(1, l.Open(), []int32{1, 0, 0}))
+	must(t, l.Give(1, l.Open(), []int32{1, 0, 0}, world.Sight{}))
 	if p := step(); len(p.Inputs.Players()) != 1 || len(p.Inputs.Joins()) > 0 {
 		t.Error("the command is not in the tick, or what was in the last one is")
 	}
 	if p := step(); len(p.Inputs.Players()) != 0 {
 		t.Error("a command counts twice")
 	}
-	if l.Give(1, l.Open(), []int32{1}) == nil {
+	if l.Give(1, l.Open(), []int32{1}, world.Sight{}) == nil {
 		t.Error("half a command is taken")
 	}
 

@@ -29,9 +29,6 @@ type Options struct {
 	Resume *Saved
 	// Strategy says how snapshots are made; clients must have the same.
 	Strategy replica.Strategy
-	// Recorded says that After writes a trace from which the match is to repeat. What players were
-	// shown is in no trace, so shots are judged by the present then, and not as Title.Shots says.
-	Recorded bool
 	// Rules are the game's own, on what clients may do.
 	Rules Rules
 	// Limits are what a server takes from one client.

@@ -54,7 +54,7 @@ func panicOf(err error) *world.Panic {
 func (s *Server) panicked(p *world.Panic, done Progress) error {
 	flight := done.Flight
 	if flight != nil {
-		flight.Exact = !s.scene.past.judges()
+		flight.Exact = true
 	}
 	s.tell(News{Kind: GamePanicked, Err: p, Inputs: done.Inputs, Flight: flight})
 	if s.opt.OnPanic == Restart && s.traits.Levels && s.mayRestart() {

@@ -12,16 +12,9 @@ type queue struct {
 	size   int          // numbers in a command
 	ticks  []world.Tick // for which tick each slot holds a command; 0 for none
 	images []int32
-	seen   []seenAt     // by slot, if the client said so
-	used   []world.Tick // for which tick the command of each slot was taken last, in time or late
-	ruled  world.Tick   // the tick for which the server has decided itself
-}
-
-// seenAt is what a client showed of others when it made a command: a tick, and how many sixteenths
-// of the way to the next.
-type seenAt struct {
-	tick       world.Tick
-	sixteenths uint8
+	sights []world.Sight // by slot: what the client showed; nil if nothing is judged by it
+	used   []world.Tick  // for which tick the command of each slot was taken last, in time or late
+	ruled  world.Tick    // the tick for which the server has decided itself
 }
 
 // A verdict is what a queue thinks of a command.
@@ -36,11 +29,16 @@ const (
 	verdicts
 )
 
-// newQueue makes one that reaches so many ticks ahead.
-func newQueue(size, reach int) *queue {
-	return &queue{
+// newQueue makes one that reaches so many ticks ahead, with room for what clients showed if shots
+// are judged by that.
+func newQueue(size, reach int, sights bool) *queue {
+	q := &queue{
 		size: size, ticks: make([]world.Tick, reach), images: make([]int32, size*reach),
-		seen: make([]seenAt, reach), used: make([]world.Tick, reach)}
+		used: make([]world.Tick, reach)}
+	if sights {
+		q.sights = make([]world.Sight, reach)
+	}
+	return q
 }
 
 func (q *queue) reset() {
@@ -72,7 +70,8 @@ func (q *queue) put(now, t world.Tick, image []int32) verdict {
 		}
 		return again
 	}
-	q.ticks[i], q.seen[i] = t, seenAt{}
+	q.ticks[i] = t
+	q.note(t, world.Sight{})
 	copy(room, image)
 	return taken
 }
@@ -88,28 +87,25 @@ func (q *queue) first(t world.Tick) bool {
 	return true
 }
 
-// expects says whether the command for a tick is here, and what the client showed when it made it
-// was not said yet.
-func (q *queue) expects(t world.Tick) bool {
-	i, _ := q.at(t)
-	return q.ticks[i] == t && q.seen[i] == seenAt{}
-}
-
-// note says what the client showed when it made the command for a tick.
-func (q *queue) note(t world.Tick, s seenAt) {
-	if i, _ := q.at(t); q.ticks[i] == t {
-		q.seen[i] = s
+// note says what the client showed when it made the command for a tick, which has been put.
+func (q *queue) note(t world.Tick, s world.Sight) {
+	if i, _ := q.at(t); q.sights != nil {
+		q.sights[i] = s
 	}
 }
 
-// take gives the command for a tick, or nil if none has come. The image is good until the next put.
-func (q *queue) take(t world.Tick) ([]int32, seenAt) {
+// take gives the command for a tick and what was shown with it, or nil if none has come. The image
+// is good until the next put.
+func (q *queue) take(t world.Tick) (image []int32, s world.Sight) {
 	i, image := q.at(t)
 	if q.ticks[i] != t {
-		return nil, seenAt{}
+		return nil, s
 	}
 	q.ticks[i], q.used[i] = 0, t
-	return image, q.seen[i]
+	if q.sights != nil {
+		s = q.sights[i]
+	}
+	return image, s
 }
 
 // shut lets the server decide for a tick, so that what still comes for it is late. It is not ok if

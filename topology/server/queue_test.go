@@ -13,7 +13,7 @@ import (
 func TestQueueAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reach := rapid.IntRange(1, 20).Draw(t, "reach")
-		q := newQueue(2, reach)
+		q := newQueue(2, reach, true)
 		model, used := map[world.Tick][2]int32{}, map[int]world.Tick{}
 		now := world.Tick(rapid.IntRange(0, 5).Draw(t, "start"))
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {

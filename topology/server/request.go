@@ -102,7 +102,8 @@ func (p *peer) visitor(name string) Visitor {
 func (s *Server) seated(p *peer, seat *Seat, kind NewsKind) {
 	p.seat = seat
 	if s.neutral != nil {
-		p.queue = newQueue(len(s.neutral), max(int(s.opt.Limits.Ahead/s.game.TickLength()), 1))
+		p.queue = newQueue(len(s.neutral), max(int(s.opt.Limits.Ahead/s.game.TickLength()), 1),
+			s.game.Rewinds() > 0)
 		p.reader = replica.NewCommandReader(s.protocol)
 		p.take = p.takeOne
 	}

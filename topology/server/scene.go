@@ -22,7 +22,6 @@ type scene struct {
 	world     *world.World
 	publisher *replica.Publisher
 	views     game.Views
-	past      *past
 	settled   world.Tick // as an engine said last
 }
 
@@ -50,8 +49,7 @@ func (s *Server) newScene(l Level) (*scene, error) {
 	if g.views, err = s.opt.Title.NewViews(w, l); err != nil {
 		return nil, err
 	}
-	g.past, err = s.newPast(w)
-	return g, err
+	return g, nil
 }
 
 // message tells a client of the level. The epoch is the client's own count of worlds.

@@ -28,10 +28,8 @@ type Seat struct {
 	away     time.Duration // since when the person is away
 	inside   bool          // the world knows the player
 	repeated int           // ticks in a row without a command
-	// what the client showed of others when it made the command that was used last
-	seen   seenAt
-	source netip.Addr // what it counts for, of those that are limited by address
-	gone   bool       // the player is another server's now, and the client is on its way there
+	source   netip.Addr    // what it counts for, of those that are limited by address
+	gone     bool          // the player is another server's now, and the client is on its way there
 }
 
 // Spectator says that the person only watches.
@@ -56,14 +54,6 @@ func (s *Seat) Quality() conn.Quality {
 	return s.peer.conn.Quality()
 }
 
-// Seen tells at which tick, and how many sixteenths of the way to the next, the person saw others
-// when they gave the command that was used last: what a server goes back to for hits. It is what
-// the client said, within what its measured round trip and playout allow. It is zero for clients
-// that do not say, as those that predict everything.
-func (s *Seat) Seen() (t world.Tick, sixteenths uint8) {
-	return s.seen.tick, s.seen.sixteenths
-}
-
 // Commands tells how the person's commands arrived since they were given the connection that they
 // have.
 func (s *Seat) Commands() CommandCounts {
@@ -82,6 +72,11 @@ type CommandCounts struct {
 	// Bounded is how often the client said that it showed others at a moment at which it could not
 	// have, so that its shots are judged by another.
 	Bounded uint64
+	// Claims is how many things the client said to have hit. Of those, Mistaken were none that
+	// anyone can hit, or the player's own, and did not count. Doubted is how often one was shown
+	// where it cannot have been, and was looked for at the nearest place where it can; it is
+	// counted for all players together.
+	Claims, Mistaken, Doubted uint64
 	// Repeated is for how many ticks the last command was used again; Neutral how often it was
 	// given up.
 	Repeated, Neutral uint64

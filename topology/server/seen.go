@@ -74,10 +74,11 @@ func (m *lagMeter) arrived(now time.Duration, moment float64, tick world.Tick) {
 // nothing is measured.
 func (m *lagMeter) most(first float64) float64 { return cmp.Or(m.needed, first) + lagSlack }
 
-// claim takes what a client says it showed when it made the command for a tick, and arrived at a
-// moment, and gives what it can have shown. It is false if that is something else.
-func (m *lagMeter) claim(tick world.Tick, s seenAt, moment, most float64) (seenAt, bool) {
-	said := float64(s.tick) + float64(s.sixteenths)/16
+// claim takes how many sixteenths of a tick ago what a client showed was, as it says, when it made
+// the command for a tick that arrived at a moment, and gives what it can have shown. It is false if
+// that is something else.
+func (m *lagMeter) claim(tick world.Tick, ago uint16, moment, most float64) (uint16, bool) {
+	said := float64(tick) - float64(ago)/16
 	shown := min(max(said, moment-most, 0), moment)
 	lag := float64(tick) - shown
 	if m.claimed {
@@ -87,10 +88,8 @@ func (m *lagMeter) claim(tick world.Tick, s seenAt, moment, most float64) (seenA
 		lag = min(max(lag, float64(tick)-moment), float64(tick)-max(moment-most, 0))
 	}
 	m.claimed, m.tick, m.lag = true, tick, lag
-	shown = max(float64(tick)-lag, 0)
-	out := seenAt{tick: world.Tick(shown)}
-	out.sixteenths = uint8(16 * (shown - float64(out.tick)))
-	return out, out == s || said-shown < 1.0/16 && shown-said < 1.0/16
+	out := uint16(min(max(16*lag+0.5, 0), 1<<16-1))
+	return out, max(out, ago)-min(out, ago) <= 1
 }
 
 // moment is the present in ticks and parts of them.
@@ -105,21 +104,46 @@ func (s *Server) arrived(p *peer, packet uint64) {
 	p.lag.arrived(s.now, s.moment(), p.sender.Confirmed())
 }
 
-// shows takes what a client says it showed when it made the command for a tick. Only the first
-// word on a tick counts.
-func (s *Server) shows(p *peer, tick world.Tick, said seenAt) {
-	if !p.queue.expects(tick) {
-		return
+// shows takes what a client says it showed when it made the command for a tick, and gives what
+// counts of it.
+func (s *Server) shows(p *peer, tick world.Tick, said *world.Sight) (sight world.Sight) {
+	most := s.game.Rewinds()
+	if most == 0 || *said == sight {
+		return sight
 	}
-	first := 0.0
-	if p.lag.needed == 0 {
-		length := float64(s.game.TickLength())
-		first = float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
+	// A command that comes again with a later one was made earlier.
+	since := p.reader.Newest() - tick
+	if said.Ago > 0 {
+		first := 0.0
+		if p.lag.needed == 0 {
+			length := float64(s.game.TickLength())
+			first = float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
+		}
+		ago, honest := p.lag.claim(tick, said.Ago, s.moment()-float64(since), p.lag.most(first))
+		if !honest {
+			p.counts.Bounded++
+			s.stats.Commands.Bounded++
+		}
+		sight.Ago = uint16(min(world.Tick(ago), 16*most))
 	}
-	shown, honest := p.lag.claim(tick, said, s.moment(), p.lag.most(first))
-	if !honest {
-		p.counts.Bounded++
-		s.stats.Commands.Bounded++
+	if said.Claimed == 0 {
+		return sight
 	}
-	p.queue.note(tick, shown)
+	// What is predicted follows from the newest snapshot that the client had, and what is
+	// interpolated lies before it.
+	base := p.reader.Newest() - min(p.lag.newest, p.reader.Newest())
+	sight.Base = uint16(min(max(base, world.Tick(sight.Ago+15)/16), most))
+	for _, c := range said.Claims[:min(said.Claimed, world.MaxClaims)] {
+		p.counts.Claims++
+		s.stats.Commands.Claims++
+		with := sight
+		if with.Add(c); s.game.CheckSight(&with) != nil ||
+			s.scene.world.Owner(c.Target) == p.seat.Player {
+			p.counts.Mistaken++
+			s.stats.Commands.Mistaken++
+			continue
+		}
+		sight = with
+	}
+	return sight
 }

@@ -25,17 +25,22 @@ func (s *Server) gather(t world.Tick) {
 // give gives the engine what one player does at a tick.
 func (s *Server) give(seat *Seat, t world.Tick) {
 	if p := seat.peer; p != nil {
-		if image, seen := p.queue.take(t); image != nil {
-			if s.engine.Give(seat.Player, t, s.merge(p, t, image)) == nil {
-				seat.repeated, seat.seen = 0, seen
+		if image, sight := p.queue.take(t); image != nil {
+			if s.engine.Give(seat.Player, t, s.merge(p, t, image), sight) == nil {
+				seat.repeated = 0
 				return
 			}
 			s.offend(p, BadCommand)
 		}
 	}
 	if s.missing(seat) {
-		_ = s.engine.Give(seat.Player, t, s.neutral) // it is the image of a command at rest
+		s.rest(seat, t)
 	}
+}
+
+// rest gives the engine a command that does nothing.
+func (s *Server) rest(seat *Seat, t world.Tick) {
+	_ = s.engine.Give(seat.Player, t, s.neutral, world.Sight{}) // its image is one of the game's
 }
 
 // mostPassed is how many ticks are counted one by one; a mirror that joins passes all the ticks
@@ -67,8 +72,8 @@ func (s *Server) pass() {
 		release := false
 		for t := from; t < open; t++ {
 			if p := seat.peer; p != nil && p.queue != nil {
-				if image, seen := p.queue.take(t); image != nil {
-					seat.repeated, seat.seen, release = 0, seen, false
+				if image, _ := p.queue.take(t); image != nil {
+					seat.repeated, release = 0, false
 					continue
 				}
 			}
@@ -85,7 +90,7 @@ func (s *Server) letGo(seat *Seat, t world.Tick) {
 	if p := seat.peer; p != nil && p.queue != nil && !p.queue.shut(t) {
 		return
 	}
-	_ = s.engine.Give(seat.Player, t, s.neutral) // it is the image of a command at rest
+	s.rest(seat, t)
 }
 
 // missing counts a tick for which no command came, and says whether to let go of what the player

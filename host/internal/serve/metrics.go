@@ -208,6 +208,12 @@ func (m *Metrics) Server(s *server.Server) {
 			"future": c.Future, "differed": c.Differed, "repeated": c.Repeated,
 			"bounded": c.Bounded,
 		})
+	Counts(m, "claims_total",
+		"What players' clients said they hit; mistaken are those on what nobody can hit, doubted "+
+			"those shown where the target cannot have been, which count at the nearest place.",
+		"how", map[string]uint64{
+			"made": c.Claims, "mistaken": c.Mistaken, "doubted": c.Doubted,
+		})
 	m.Count("snapshots_total", "Snapshots that were sent.", st.Snapshots)
 	m.Count("snapshot_bytes_total", "Bytes of packets of snapshots.", st.Bytes)
 	m.Count("snapshots_starved_total", "Turns at which a connection had no room for a snapshot.",

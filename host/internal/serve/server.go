@@ -205,7 +205,7 @@ func SeatsOfEach(o *server.Options) int {
 func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 	so := o.Server
 	so.Links, so.News = links, s.news
-	so.After, so.Recorded = s.record.Tick, s.record != nil
+	so.After = s.record.Tick
 	so.Begun = func(w *world.World, l server.Level) { s.record.Begin(w, "level "+l.Name) }
 	s.meters = NewMeters(s.title.Game, func(ctx context.Context, m *Metrics) error {
 		m.Site(&s.site)

@@ -24,6 +24,6 @@ func Command(p *host.Program) *cobra.Command {
 	return verb.List("bench", "Measure bytes, time and allocations", long,
 		"  {program} bench            list what can be measured\n  {program} bench codec      "+
 			"what a snapshot costs",
-		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), serverVerb(p),
-		reconnectVerb(p))
+		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), fairVerb(p),
+		serverVerb(p), reconnectVerb(p))
 }

@@ -38,7 +38,7 @@ Time is virtual: the same seed gives the same figures on any machine.`
 
 func feelVerb(p *host.Program) *cobra.Command {
 	var o feellab.Options
-	var preset, styles string
+	var preset, styles, favour string
 	return verb.Verb{
 		Name: "feel", Short: "What players see over a bad network, in three styles", Long: feelLong,
 		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 " +
@@ -49,8 +49,12 @@ func feelVerb(p *host.Program) *cobra.Command {
 				"the network of all players: a preset, or settings as {program} netsim takes them"),
 			lab.Text(&styles, "style", "",
 				"the styles to try, such as doom3,quake3 (default: all that the game can be "+
-					"tried in)")),
+					"tried in)"),
+			lab.Text(&favour, "favour", "",
+				"whose screen counts where shots are judged: shooter, victim, both or present "+
+					"(default: as the game says)")),
 		Title: &o.Title, Fits: verb.Embodied,
+		Plots: "hits that were seen and denied against deaths behind cover",
 		Prepare: func(*cobra.Command) (err error) {
 			if o.Conditions, err = netsim.ParseConditions(preset); err != nil {
 				return cli.Usagef("--preset: %v", err)
@@ -58,6 +62,9 @@ func feelVerb(p *host.Program) *cobra.Command {
 			o.Conditions.Name = preset
 			if o.Styles, err = feellab.ParseStyles(styles); err != nil {
 				return cli.Usagef("--style: %v", err)
+			}
+			if o.Favour, err = feellab.ParseFavour(favour); err != nil {
+				return cli.Usagef("--favour: %v", err)
 			}
 			if _, err := lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
 				return cli.Usagef("--map: %v", err)
