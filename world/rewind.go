@@ -94,7 +94,8 @@ type Favour uint8
 const (
 	// FavourDefault is what the class says, and if that says nothing, FavourBoth.
 	FavourDefault Favour = iota
-	// FavourBoth lets a shot hit who has been behind cover for a fifth of a second at most.
+	// FavourBoth lets a shot hit who has been behind cover for a tenth of a second at most: where
+	// less denies the shooter more and spares the victim little, by bench feel.
 	FavourBoth
 	// FavourShooter lets a shot hit whoever was in the open on the shooter's screen.
 	FavourShooter
@@ -120,7 +121,7 @@ func (f Favour) Cover(rate int) Tick {
 	case FavourVictim:
 		return Tick(max(1, rate/20))
 	}
-	return Tick(max(1, rate/5))
+	return Tick(max(1, rate/10))
 }
 
 // spread is how much of a margin counts where a client knew of it so many ticks ago.

@@ -162,6 +162,7 @@ func (r Results) Report(p *lab.Report) {
 		if len(x.Curve) > 0 {
 			p.Say("%s: the same shots, judged otherwise", x.Style)
 			p.Table(x.Curve, "Vary, Value, Denied, Late")
+			p.Say("The knee is at %.0f ms behind cover.", x.Knee)
 		}
 	}
 }

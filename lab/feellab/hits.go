@@ -46,6 +46,8 @@ type Hits struct {
 	Splits []Split `json:"splits,omitempty"`
 	// Curve is what would have become of the same shots, had they been judged otherwise.
 	Curve []Judged `json:"curve,omitempty"`
+	// Knee is the time behind cover, in ms, at which the curve bends most.
+	Knee float64 `json:"knee_ms,omitempty"`
 }
 
 // A Share is how many of so many, and the interval at 95 % in which the share lies.
@@ -413,5 +415,6 @@ func (r *run) hitsFound() Hits {
 		return cmp.Or(-cmp.Compare(a.By, b.By), cmp.Compare(a.What, b.What))
 	})
 	h.Curve = r.curve()
+	h.Knee = knee(h.Curve)
 	return h
 }

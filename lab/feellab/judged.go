@@ -175,6 +175,32 @@ func (r *run) curve() (list []Judged) {
 	return list
 }
 
+// knee is the time behind cover at which the curve bends most: what lies furthest from the line
+// between its ends. It is 0 where there is no curve.
+func knee(curve []Judged) (at float64) {
+	share := func(s Share) float64 { return lab.Ratio(float64(s.N), float64(s.Of)) }
+	var list []Judged
+	for _, j := range curve {
+		if j.Vary == varyCover {
+			list = append(list, j)
+		}
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	a, b := list[0], list[len(list)-1]
+	gain, cost := share(a.Denied)-share(b.Denied), share(b.Late)-share(a.Late)
+	most := 0.0
+	for _, j := range list {
+		d := lab.Ratio(share(a.Denied)-share(j.Denied), gain) -
+			lab.Ratio(share(j.Late)-share(a.Late), cost)
+		if d > most {
+			at, most = j.Value, d
+		}
+	}
+	return at
+}
+
 // Plot draws the curves: hits that were denied against deaths behind cover.
 func (r Results) Plot() *lab.Plot {
 	p := &lab.Plot{Across: 1, Wide: 860, High: 300}

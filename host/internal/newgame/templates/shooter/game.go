@@ -48,10 +48,8 @@ func (p *Ship) Sync(s *bits.Sync) {
 	s.Int(&p.Points, 0, 1<<20)
 }
 
-func (p *Ship) Hints(h *game.Hints) { h.Body(2); h.Obstacle() }
-
-// Rewind has ships be shot at where the shooter saw them.
-func (p *Ship) Rewind(r *world.Rewinding) { r.Place(&p.Pos) }
+func (p *Ship) Hints(h *game.Hints)       { h.Body(2); h.Obstacle() }
+func (p *Ship) Rewind(r *world.Rewinding) { r.Place(&p.Pos) } // shot at where it was seen
 
 func (p *Ship) Step(w *world.World, me world.ID) {
 	c := world.Command[Fly](w, me)
@@ -79,16 +77,15 @@ func (p *Shot) Sync(s *bits.Sync) {
 func (p *Shot) Step(w *world.World, me world.ID) {
 	p.Pos = p.Pos.MulAdd(p.Vel, w.Seconds())
 	gone := p.Pos.Sub(middle).Len() > side
-	seen := world.Shot{By: w.Owner(me), From: det.Vec3{X: p.Pos.X, Y: p.Pos.Y}}
+	shot := world.Shot{By: w.Owner(me), From: det.Vec3{X: p.Pos.X, Y: p.Pos.Y}}
 	for id, ship := range world.All[Ship](w) {
-		at, was := w.Sees(seen, id) // where the player who fired saw it
-		if !was {
-			at = det.Vec3{X: ship.Pos.X, Y: ship.Pos.Y}
+		at, seen := w.Sees(shot, id) // where the player who fired saw it
+		near := !seen && ship.Pos.Sub(p.Pos).LenSq() < 1.5 ||
+			seen && at.Sub(shot.From).LenSq() < 1.5
+		if near = near && !gone && w.Owner(id) != shot.By; near {
+			w.Strike(shot, id)
 		}
-		if gone || w.Owner(id) == w.Owner(me) || at.Sub(seen.From).LenSq() >= 1.5 {
-			continue
-		}
-		if w.Strike(seen, id); w.Decides() { // only the server knows who is hit
+		if near && w.Decides() { // only the server knows who is hit
 			ship.Pos, ship.Wait, gone = spot(w.Secret()), repair, true
 			if _, winner := world.Owned[Ship](w, w.Owner(me)); winner != nil {
 				winner.Points++
