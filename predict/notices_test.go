@@ -102,6 +102,12 @@ func TestNotices(t *testing.T) {
 			n.predict(ev(foreseen, 10, sure))
 			n.told(ev(real, 10, sure), nil, false, false)
 		}, []What{Foreseen, Confirmed}},
+		"by a spawn that was spawned again": {func(n *notices) {
+			n.predict(ev(foreseen, 10, sure))
+			n.again(10)
+			n.predict(ev(foreseen+1, 11, sure))
+			n.told(ev(real, 11, sure), nil, false, false)
+		}, []What{Foreseen, Confirmed}},
 		"of what is shown later": {func(n *notices) {
 			n.told(ev(real, 10, sure), nil, true, false)
 			n.release(9.9)

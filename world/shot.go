@@ -23,8 +23,8 @@ type Shot struct {
 // Where it predicted, it has said where it showed the target, and that counts as far as it is the
 // target's true way since the snapshot that it was predicted from, or beside it by the class's
 // margin. What counts is where the target was as seen from the shot, so that a shooter who turns
-// out to stand a little elsewhere hits what was in the sights. Neither goes further back than the class's limit. Who has been behind cover for longer
-// than the favour allows is where they are.
+// out to stand a little elsewhere hits what was in the sights. Neither goes further back than the
+// class's limit. Who has been behind cover for longer than the favour allows is where they are.
 //
 // On a client it is where the client shows the target.
 func (w *World) Sees(s Shot, target ID) (det.Vec3, bool) {

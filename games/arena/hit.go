@@ -5,8 +5,8 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// shoots is a shot of a player, or of what they fired, as worlds judge it. Walls and doors are those
-// of the present, so no one is hit through what is shut by now.
+// shoots is a shot of a player, or of what they fired, as worlds judge it. Walls and doors are
+// those of the present, so no one is hit through what is shut by now.
 func (k *work) shoots(by world.Player, from det.Vec2) world.Shot {
 	if k.clear == nil {
 		k.clear = func(to det.Vec3) bool { return k.scene.Clear(k.from, flat(to)) }

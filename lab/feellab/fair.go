@@ -66,8 +66,9 @@ func (r FairResults) Report(p *lab.Report) {
 	x := &r[0]
 	p.Say("%d players, half of them %.0f ms away and half %.0f ms, %.0f s each, seed %d", x.Players,
 		x.Far.RoundTrip, x.Near.RoundTrip, x.Seconds, x.Seed)
-	p.Figures([]FairResult(r), "Style | Far.Kills:kills of those far away, Far.Deaths:their deaths, "+
-		"Near.Kills:kills of those near, Near.Deaths:their deaths, Ratio, Low, High")
+	p.Figures([]FairResult(r),
+		"Style | Far.Kills:kills of those far away, Far.Deaths:their deaths, "+
+			"Near.Kills:kills of those near, Near.Deaths:their deaths, Ratio, Low, High")
 }
 
 // Fair lets two groups of equal bots play against each other, all in one match, and counts who
@@ -90,7 +91,8 @@ func Fair(ctx context.Context, o FairOptions) (FairResults, error) {
 		x := FairResult{
 			Style: r.style.String(), Network: o.Conditions.Name, Players: o.Players, Seed: o.Seed,
 			Seconds: float64(r.ticks) / float64(r.Title.Game.Rate()),
-			Far:     Group{RoundTrip: lab.Millis(o.Far)}, Near: Group{RoundTrip: lab.Millis(o.Near)}}
+			Far:     Group{RoundTrip: lab.Millis(o.Far)},
+			Near:    Group{RoundTrip: lab.Millis(o.Near)}}
 		for i, u := range r.guests {
 			g := &x.Far
 			if i%2 == 1 {

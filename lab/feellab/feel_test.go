@@ -115,7 +115,8 @@ func rangeTitle() *game.Title {
 		Shots: game.Shots{
 			Hits: func(w *world.World, yield func(game.Hit) bool) {
 				for e, s := range world.Events[stung](w) {
-					if !yield(game.Hit{By: s.By, Victim: w.Owner(e.About), Direct: true}) {
+					if !yield(game.Hit{By: s.By, Victim: w.Owner(e.About), Direct: true,
+						Kill: true}) {
 						return
 					}
 				}
@@ -174,6 +175,44 @@ func TestFeel(t *testing.T) {
 	if denied(doom) >= denied(quake) || denied(half) >= denied(quake) {
 		t.Errorf("hits denied: doom3 %.2f, quake3 %.2f, halflife %.2f", denied(doom), denied(quake),
 			denied(half))
+	}
+}
+
+// TestFair sets two groups against each other: both kill, what is printed holds together, and the
+// same seed gives it again.
+func TestFair(t *testing.T) {
+	run := func() FairResult {
+		r, err := Fair(t.Context(), FairOptions{Options: Options{
+			Title: rangeTitle(), Players: 4, Time: 10 * time.Second, Warm: 4 * time.Second, Seed: 2,
+			Styles: []predict.Style{predict.HalfLife}}})
+		if err != nil || len(r) != 1 {
+			t.Fatal(r, err)
+		}
+		return r[0]
+	}
+	r := run()
+	t.Logf("%+v", r)
+	if r.Far.Kills < 5 || r.Near.Kills < 5 || r.Low >= r.Ratio || r.High <= r.Ratio ||
+		r.Far.RoundTrip != 150 || r.Far.Kills+r.Near.Kills != r.Far.Deaths+r.Near.Deaths {
+		t.Errorf("%+v", r)
+	}
+	if again := run(); again != r {
+		t.Errorf("two runs with one seed differ: %+v, %+v", r, again)
+	}
+}
+
+// TestKnee: the curve bends where less is denied at no cost.
+func TestKnee(t *testing.T) {
+	var curve []Judged
+	for i, x := range [][2]int{{30, 0}, {20, 0}, {10, 1}, {8, 10}, {5, 30}} {
+		curve = append(curve, Judged{Vary: varyCover, Value: float64(i),
+			Denied: share(x[0], 100), Late: share(x[1], 100)})
+	}
+	if at := knee(curve); at != 2 {
+		t.Errorf("the knee is at %v", at)
+	}
+	if at := knee(nil); at != 0 {
+		t.Errorf("without a curve it is at %v", at)
 	}
 }
 

@@ -211,7 +211,8 @@ func (r *run) granted(s *sighting) bool {
 	for i := range r.grants {
 		g := &r.grants[i]
 		d := max(g.tick, s.tick) - min(g.tick, s.tick)
-		if !g.taken && g.By == s.by.Me && g.Victim == s.victim && g.Weapon == s.weapon && d < least {
+		if !g.taken && g.By == s.by.Me && g.Victim == s.victim && g.Weapon == s.weapon &&
+			d < least {
 			best, least = g, d
 		}
 	}

@@ -220,7 +220,9 @@ func TestClaimsGainNothing(t *testing.T) {
 		}, func(c *CommandCounts) uint64 { return c.Claims }, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			simtest.Run(t, 1, func(n *netsim.Net) error { return cheat(t, n, x.aim, x.counted, x.hits) })
+			simtest.Run(t, 1, func(n *netsim.Net) error {
+				return cheat(t, n, x.aim, x.counted, x.hits)
+			})
 		})
 	}
 }
@@ -228,7 +230,8 @@ func TestClaimsGainNothing(t *testing.T) {
 // claims is a sight that has the mark at a place.
 func (g *galleryServer) claims(at det.Vec2) (s world.Sight) {
 	id, _, _ := g.mark()
-	s.Add(world.Claim{Target: id, Place: [3]int32{det.Int32(at.X * 64), det.Int32((at.Y + 10) * 64)}})
+	s.Add(world.Claim{
+		Target: id, Place: [3]int32{det.Int32(at.X * 64), det.Int32((at.Y + 10) * 64)}})
 	return s
 }
 

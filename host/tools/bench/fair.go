@@ -12,8 +12,8 @@ import (
 	"github.com/coeval-dev/coeval/lab/feellab"
 )
 
-const fairLong = `Set two groups of equal bots against each other in one match, who differ in nothing
-but how far away they are, and count who kills more.
+const fairLong = `Set two groups of equal bots against each other in one match, who differ in
+nothing but how far away they are, and count who kills more.
 
 The interval is the one in which the ratio of kills lies at 95 %, if kills come
 at random: 3,000 of each group make it about a tenth wide.
