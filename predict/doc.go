@@ -38,7 +38,7 @@
 //
 // Doom3 predicts everything in view. Quake3 predicts what the player owns and shows the rest as it
 // was, at the moment that a Playout finds to be the most recent that can be interpolated. HalfLife
-// shows the same, and the server uses a Rewind. None predicts nothing and shows the newest state
+// shows the same, and servers judge by that. None predicts nothing and shows the newest state
 // that has come, for bots and for whoever wants to feel the network; it keeps no world but that
 // one. The style may change while the game runs, and a Class may have a Mode of its own.
 //

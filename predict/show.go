@@ -64,7 +64,7 @@ func (c *Client) interpolate(now time.Duration) {
 }
 
 // Seen is the moment that interpolated things are shown at, in ticks and parts of them: what a
-// server's Rewind wants to know of a shooter. Where everything is predicted it is the client's
+// server is told of a shooter. Where everything is predicted it is the client's
 // tick.
 func (c *Client) Seen() float64 {
 	switch c.style {

@@ -20,7 +20,7 @@ const (
 	// server last told, a moment ago. Players must lead their targets.
 	Quake3
 	// HalfLife shows what Quake3 does, and the server goes back in time to judge shots by what the
-	// shooter saw. See Rewind.
+	// shooter saw. See world.World.Sees.
 	HalfLife
 	// None predicts nothing, and shows the newest state that has come. It keeps no world but that
 	// one, so that a program can have a thousand such clients.
