@@ -24,6 +24,7 @@ type Rewinding struct {
 	class  *ClassInfo
 	value  any
 	slots  []int
+	leaves []leaf // the floats in the struct that these are made of, if they are
 	limit  Tick
 	margin float64
 	favour Favour
@@ -179,6 +180,14 @@ func (c *ClassInfo) declareRewind(g *Game) error {
 			return errors.New("method Rewind says no Place, and there is no synced field Pos")
 		}
 		r.place(f, nil)
+	}
+	for _, slot := range r.slots {
+		name := c.layout.Schema().Slots[slot].Name
+		for _, l := range c.fields {
+			if l.path == name && (l.kind == reflect.Float64 || l.kind == reflect.Float32) {
+				r.leaves = append(r.leaves, l)
+			}
+		}
 	}
 	if r.favour == FavourDefault {
 		r.favour = FavourBoth

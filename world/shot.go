@@ -1,6 +1,11 @@
 package world
 
-import "github.com/coeval-dev/coeval/det"
+import (
+	"math"
+	"reflect"
+
+	"github.com/coeval-dev/coeval/det"
+)
 
 // A Shot is something that a player does to others at where they are seen: a beam, or something
 // that flies. Rules judge it by Sees and tell of it by Strike, the same on every machine.
@@ -17,7 +22,8 @@ type Shot struct {
 }
 
 // Sees says where to look for a target of a shot: where it was on the shooter's screen when the
-// command was made that counts at this tick. It is not ok where that is where it is.
+// command was made that counts at this tick. Where that is where it is now, it
+// gives that, and is not ok.
 //
 // Where the shooter's client interpolated, the target is taken back to the moment that was shown.
 // Where it predicted, it has said where it showed the target, and that counts as far as it is the
@@ -27,7 +33,37 @@ type Shot struct {
 // class's limit. Who has been behind cover for longer than the favour allows is where they are.
 //
 // On a client it is where the client shows the target.
-func (w *World) Sees(s Shot, target ID) (det.Vec3, bool) {
+func (w *World) Sees(s Shot, target ID) (at det.Vec3, ok bool) {
+	if at, ok = w.sees(s, target); ok {
+		return at, true
+	}
+	return w.stands(target), false
+}
+
+// stands is where an entity of a class that can be rewound is now, in the middle of a tick too.
+func (w *World) stands(id ID) (at det.Vec3) {
+	r := w.game.rewound(id)
+	pg, s := w.find(id)
+	if r == nil || pg == nil {
+		return at
+	}
+	t := w.tables[id.Class()]
+	if len(r.leaves) != len(r.slots) {
+		return r.point(r.of(t.image(pg, s)))
+	}
+	axes := [...]*float64{&at.X, &at.Y, &at.Z}
+	for k, l := range r.leaves {
+		v := l.bits(t.at(pg, s))
+		if l.kind == reflect.Float32 {
+			*axes[k] = float64(math.Float32frombits(uint32(v)))
+		} else {
+			*axes[k] = math.Float64frombits(v)
+		}
+	}
+	return at
+}
+
+func (w *World) sees(s Shot, target ID) (det.Vec3, bool) {
 	if w.settings.Partial {
 		if w.shown == nil || s.By != w.shownTo {
 			return det.Vec3{}, false
@@ -152,18 +188,17 @@ func nearest(a, b, to det.Vec3) det.Vec3 {
 }
 
 // Strike tells that a shot hits a target at the place that Sees gave. A client says so to its
-// server along with the command; on a machine that decides it does nothing.
-func (w *World) Strike(s Shot, target ID) {
-	if !w.settings.Partial || w.shown == nil || s.By != w.shownTo || len(w.claims) >= MaxClaims {
-		return
-	}
+// server along with the command. It says what Decides does: whether what comes of it, such as a
+// death, is for this machine to say.
+func (w *World) Strike(s Shot, target ID) bool {
 	r := w.game.rewound(target)
-	if r == nil {
-		return
+	if w.settings.Partial && w.shown != nil && s.By == w.shownTo && len(w.claims) < MaxClaims &&
+		r != nil {
+		if at, ok := w.shown(target); ok {
+			w.claims = append(w.claims, Claim{Target: target, Place: r.offset(at.Sub(s.From))})
+		}
 	}
-	if at, ok := w.shown(target); ok {
-		w.claims = append(w.claims, Claim{Target: target, Place: r.offset(at.Sub(s.From))})
-	}
+	return w.Decides()
 }
 
 // A Judging says by what shots are judged, whatever classes and weapons say: how many ticks back a

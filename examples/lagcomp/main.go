@@ -67,10 +67,7 @@ func (g *Gun) Step(w *world.World, me world.ID) {
 		if det.Abs(t.Pos.X-c.X) < 0.5 {
 			r.Struck++
 		}
-		at, ok := w.Sees(shot, id) // the second: where the shooter saw it
-		if !ok {
-			at.X = t.Pos.X
-		}
+		at, _ := w.Sees(shot, id) // the second: where the shooter saw it
 		if det.Abs(at.X-c.X) < 0.5 {
 			r.Hits++
 			w.Strike(shot, id)

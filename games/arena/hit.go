@@ -17,10 +17,8 @@ func (k *work) shoots(by world.Player, from det.Vec2) world.Shot {
 
 // sees is where a shooter saw a fighter.
 func (k *work) sees(w *world.World, s *world.Shot, i int) det.Vec2 {
-	if was, ok := w.Sees(*s, k.ids[i]); ok {
-		return flat(was)
-	}
-	return k.fighters[i].Pos
+	at, _ := w.Sees(*s, k.ids[i])
+	return flat(at)
 }
 
 // aim finds the first fighter that a beam meets within a distance, or the one whom the shooter saw

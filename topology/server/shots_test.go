@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"net/netip"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/wire"
+	"github.com/coeval-dev/coeval/trace"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -68,11 +70,8 @@ func (g *gun) Step(w *world.World, me world.ID) {
 	}
 	g.Shots++
 	shot := world.Shot{By: w.Owner(me), From: det.Vec3{Y: -10}}
-	for id, m := range world.All[mark](w) {
-		at, ok := w.Sees(shot, id)
-		if !ok {
-			at = det.Vec3{X: m.Pos.X, Y: m.Pos.Y}
-		}
+	for id := range world.All[mark](w) {
+		at, _ := w.Sees(shot, id)
 		if at.Sub(det.Vec3{X: c.X, Y: c.Y}).Len() < 0.5 {
 			g.Hits++
 			w.Strike(shot, id)
@@ -153,6 +152,34 @@ func TestShotsAreJudgedByWhatWasSeen(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestShotsAreRecorded: a match with lag compensation that is recorded repeats from its trace, with
+// every hit, from the middle too.
+func TestShotsAreRecorded(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 9})
+	g, err := newGallery(n, netsim.LTE, predict.HalfLife, aimAtShown)
+	must(t, err)
+	defer g.Close()
+	var out bytes.Buffer
+	rec, err := trace.NewWriter(&out, g.World(), trace.Options{StateEvery: 200})
+	must(t, err)
+	g.opt.After = func(w *world.World, in *world.Inputs) { must(t, rec.Tick(in, w)) }
+	n.Run(15 * time.Second)
+	must(t, rec.Close())
+	_, gun := g.gun()
+	for _, from := range []world.Tick{0, 500} {
+		r, err := trace.Open(bytes.NewReader(out.Bytes()))
+		must(t, err)
+		res, err := trace.Replay(gallery, r, trace.ReplayOptions{From: from})
+		must(t, err)
+		if res.Mismatch != nil || res.Hash != g.World().Hash() {
+			t.Errorf("from tick %d: %+v", from, res)
+		}
+	}
+	if gun.Hits < 30 || gun.Shots-gun.Hits > 1 {
+		t.Errorf("%d of %d shots hit", gun.Hits, gun.Shots)
 	}
 }
 

@@ -1,5 +1,4 @@
-// The rules: what there is, and what it does in a tick. They run on the server, and ahead of it
-// on each player's machine, so that nobody waits for the network.
+// The rules: on the server, and ahead of it on each player's machine, so that nobody waits.
 package main
 
 import (
@@ -10,7 +9,6 @@ import (
 )
 
 const side, speed, shotSpeed, reload, repair = 48, 16, 40, 12, 90 // units, a second, and ticks
-
 var middle = det.Vec2{X: side / 2, Y: side / 2}
 
 var Game = world.Define("shooter",
@@ -33,8 +31,7 @@ func (c *Fly) Sync(s *bits.Sync) {
 	s.Bool(&c.Fire)
 }
 
-// A Ship is a player's. It waits a while between two shots, and longer when it was hit.
-type Ship struct {
+type Ship struct { // a player's; it waits between two shots, and longer when it was hit
 	Pos, Vel     det.Vec2
 	Aim          det.Angle
 	Wait, Points int
@@ -79,13 +76,9 @@ func (p *Shot) Step(w *world.World, me world.ID) {
 	gone := p.Pos.Sub(middle).Len() > side
 	shot := world.Shot{By: w.Owner(me), From: det.Vec3{X: p.Pos.X, Y: p.Pos.Y}}
 	for id, ship := range world.All[Ship](w) {
-		at, seen := w.Sees(shot, id) // where the player who fired saw it
-		near := !seen && ship.Pos.Sub(p.Pos).LenSq() < 1.5 ||
-			seen && at.Sub(shot.From).LenSq() < 1.5
-		if near = near && !gone && w.Owner(id) != shot.By; near {
-			w.Strike(shot, id)
-		}
-		if near && w.Decides() { // only the server knows who is hit
+		at, _ := w.Sees(shot, id) // where the player who fired saw it
+		near := at.Sub(shot.From).LenSq() < 1.5 && w.Owner(id) != shot.By
+		if near && !gone && w.Strike(shot, id) { // only the server knows who is hit
 			ship.Pos, ship.Wait, gone = spot(w.Secret()), repair, true
 			if _, winner := world.Owned[Ship](w, w.Owner(me)); winner != nil {
 				winner.Points++
