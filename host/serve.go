@@ -79,8 +79,7 @@ type ServeOptions struct {
 	Pause bool
 	// Develop looks for mistakes of the game while it runs, and ends at the first that matters.
 	Develop bool
-	// Record is a file that the match is recorded into, for trace and desync. What players were
-	// shown is in no trace, so shots are then judged by the present.
+	// Record is a file that the match is recorded into, for trace and desync.
 	Record string
 
 	// Restart begins the level anew when the game panics in Step, with everyone still there.
