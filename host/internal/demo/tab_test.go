@@ -118,7 +118,7 @@ func openPlain(t *testing.T, width, height int) *tab {
 func openWith(t *testing.T, width, height int, flags map[string]any) *tab {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a browser takes its time")
+		t.Skip("it drives a browser, in another process")
 	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

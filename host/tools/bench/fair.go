@@ -22,25 +22,16 @@ Time is virtual: the same seed gives the same figures on any machine.`
 
 func fairVerb(p *host.Program) *cobra.Command {
 	var o feellab.FairOptions
-	var styles, favour string
+	var j judged
 	return verb.Verb{
 		Name: "fair", Short: "Whether those who are far away kill as many", Long: fairLong,
 		Example: "  {program} bench fair --time 30m\n  {program} bench fair --far 300ms " +
 			"--style halflife --favour victim",
-		Options: append(o.List(),
-			lab.Text(&styles, "style", "",
-				"the styles to try, such as doom3,quake3 (default: all that the game can be "+
-					"tried in)"),
-			lab.Text(&favour, "favour", "",
-				"whose screen counts where shots are judged: shooter, victim, both or present "+
-					"(default: as the game says)")),
-		Title: &o.Title, Fits: verb.Embodied,
-		Prepare: func(*cobra.Command) (err error) {
-			if o.Styles, err = feellab.ParseStyles(styles); err != nil {
-				return cli.Usagef("--style: %v", err)
-			}
-			if o.Favour, err = feellab.ParseFavour(favour); err != nil {
-				return cli.Usagef("--favour: %v", err)
+		Options: append(o.List(), j.list()...),
+		Title:   &o.Title, Fits: verb.Embodied,
+		Prepare: func(*cobra.Command) error {
+			if err := j.parse(&o.Styles, &o.Favour); err != nil {
+				return err
 			}
 			if _, err := lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
 				return cli.Usagef("--map: %v", err)

@@ -38,21 +38,16 @@ Time is virtual: the same seed gives the same figures on any machine.`
 
 func feelVerb(p *host.Program) *cobra.Command {
 	var o feellab.Options
-	var preset, styles, favour string
+	var preset string
+	var j judged
 	return verb.Verb{
 		Name: "feel", Short: "What players see over a bad network, in three styles", Long: feelLong,
 		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 " +
 			"--style doom3 --json\n" +
 			"  {program} bench feel --preset \"wifi loss=5%\" --time 300s",
-		Options: append(o.List(),
+		Options: append(append(o.List(), j.list()...),
 			lab.Text(&preset, "preset", "wifi",
-				"the network of all players: a preset, or settings as {program} netsim takes them"),
-			lab.Text(&styles, "style", "",
-				"the styles to try, such as doom3,quake3 (default: all that the game can be "+
-					"tried in)"),
-			lab.Text(&favour, "favour", "",
-				"whose screen counts where shots are judged: shooter, victim, both or present "+
-					"(default: as the game says)")),
+				"the network of all players: a preset, or settings as {program} netsim takes them")),
 		Title: &o.Title, Fits: verb.Embodied,
 		Plots: "hits that were seen and denied against deaths behind cover",
 		Prepare: func(*cobra.Command) (err error) {
@@ -60,11 +55,8 @@ func feelVerb(p *host.Program) *cobra.Command {
 				return cli.Usagef("--preset: %v", err)
 			}
 			o.Conditions.Name = preset
-			if o.Styles, err = feellab.ParseStyles(styles); err != nil {
-				return cli.Usagef("--style: %v", err)
-			}
-			if o.Favour, err = feellab.ParseFavour(favour); err != nil {
-				return cli.Usagef("--favour: %v", err)
+			if err := j.parse(&o.Styles, &o.Favour); err != nil {
+				return err
 			}
 			if _, err := lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
 				return cli.Usagef("--map: %v", err)
