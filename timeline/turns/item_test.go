@@ -1,0 +1,99 @@
+package turns_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/coeval-dev/coeval/timeline/turns"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func TestItems(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	s := newScript(r, 3, 400)
+	total, coder := 0, s.coder
+	for p := range s.players {
+		before, image := make([]int32, coder.Len()), make([]int32, coder.Len())
+		coder.Start(before)
+		for i, item := range s.items[p] {
+			total += len(item)
+			if err := coder.Read(item, before, image); err != nil {
+				t.Fatalf("item %d of %d bytes: %v", i, len(item), err)
+			}
+			if !slices.Equal(image, s.truth[p][i]) {
+				t.Fatalf("item %d: %v, want %v", i, image, s.truth[p][i])
+			}
+			before, image = image, before
+		}
+	}
+	t.Logf("%.2f bytes a command", float64(total)/1200)
+}
+
+func TestStreamRefuses(t *testing.T) {
+	s := newScript(rand.New(rand.NewPCG(4, 2)), 1, 10)
+	st := s.streams[0]
+	if _, err := st.Put(1, s.items[0][0]); err != nil {
+		t.Fatal(err)
+	}
+	other := append([]byte{1}, s.items[0][0]...)
+	if _, err := st.Put(1, other); !errors.Is(err, turns.ErrTwoFaced) {
+		t.Fatal(err)
+	}
+	if _, err := st.Put(2, []byte{0, 0, 0}); !errors.Is(err, turns.ErrItem) {
+		t.Fatal(err)
+	}
+	if news, err := st.Put(2, s.items[0][1]); !news || err != nil {
+		t.Fatal(news, err)
+	}
+	if news, err := st.Put(2+turns.Window, nil); news || err != nil {
+		t.Fatal(news, err)
+	}
+}
+
+// TestMerge keeps what was pressed in a command that is not executed by itself.
+func TestMerge(t *testing.T) {
+	c := turns.NewCoder(rules)
+	in := rules.NewInputs()
+	image := func(w walk) []int32 {
+		in.Reset()
+		if err := world.Give(in, 1, w); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]int32, c.Len())
+		in.Image(1, b)
+		return b
+	}
+	got := image(walk{X: 2})
+	c.Merge(image(walk{X: 1, Fire: true, Verb: 1, Text: "hi"}), got)
+	if want := image(walk{X: 2, Fire: true, Verb: 1, Text: "hi"}); !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+}
+
+func FuzzItem(f *testing.F) {
+	s := newScript(rand.New(rand.NewPCG(4, 2)), 1, 40)
+	for _, item := range s.items[0] {
+		f.Add(item)
+	}
+	f.Fuzz(func(t *testing.T, item []byte) {
+		before, image := make([]int32, s.coder.Len()), make([]int32, s.coder.Len())
+		s.coder.Start(before)
+		if s.coder.Read(item, before, image) != nil {
+			return
+		}
+		in := rules.NewInputs()
+		if err := in.GiveImage(1, image); err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.coder.Append(nil, before, image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := make([]int32, s.coder.Len())
+		if err := s.coder.Read(again, before, back); err != nil || !slices.Equal(image, back) {
+			t.Fatalf("%v %v %v", err, image, back)
+		}
+	})
+}
