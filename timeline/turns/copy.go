@@ -25,6 +25,8 @@ type Options struct {
 	// Marks is how many of them are kept, at least 4. The copy waits rather than forget one that
 	// is not settled and the only one to go back to. Default: 6.
 	Marks int
+	// Chain is the digest of all turns before, where the world is not at its first tick; see Mark.
+	Chain uint64
 	// After, if set, is called after each tick that was computed. Again says that this tick was
 	// computed before, with something guessed wrong.
 	After func(w *world.World, in *world.Inputs, again bool)
@@ -86,7 +88,8 @@ type turn struct {
 	chain uint64 // of all up to it, once it is known
 }
 
-// NewCopy makes a copy of a world, at whose tick everything is settled. The copy owns it from now on.
+// NewCopy makes a copy of a world, at whose tick everything is settled. The copy owns it from now
+// on.
 func NewCopy(w *world.World, s Source, o Options) (*Copy, error) {
 	if o.Every == 0 {
 		o.Every = 60
@@ -95,13 +98,14 @@ func NewCopy(w *world.World, s Source, o Options) (*Copy, error) {
 		o.Marks = 6
 	}
 	if o.Depth < 0 || o.Depth > MaxDepth || o.Every < 1 || o.Every > 1000 || o.Marks < 4 {
-		return nil, fmt.Errorf("turns: a depth of %d, a mark every %d ticks, %d of them; give 0 to %d, "+
-			"1 to 1000 and 4 or more", o.Depth, o.Every, o.Marks, MaxDepth)
+		return nil, fmt.Errorf(
+			"turns: a depth of %d, a mark every %d ticks, %d of them; give 0 to %d, "+
+				"1 to 1000 and 4 or more", o.Depth, o.Every, o.Marks, MaxDepth)
 	}
 	c := &Copy{opt: o, source: s, in: w.Game().NewInputs(), buf: make([]byte, 4096)}
 	c.kept = make([]kept, MaxDepth+2)
 	c.turns = make([]turn, o.Every*(o.Marks+1)+MaxDepth+2)
-	c.begin(w, 0)
+	c.begin(w, o.Chain)
 	return c, nil
 }
 
@@ -348,7 +352,8 @@ func (c *Copy) step(again bool) error {
 	if c.opt.After != nil {
 		c.opt.After(c.world, c.in, again)
 	}
-	return nil // what a game reports of its own mistakes is the same everywhere, and no reason to stop
+	// what a game reports of its own mistakes is the same everywhere, and no reason to stop
+	return nil
 }
 
 // save keeps the world as it is before something is guessed.

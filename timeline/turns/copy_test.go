@@ -21,7 +21,8 @@ type script struct {
 }
 
 func newScript(r *rand.Rand, players, ticks int) *script {
-	s := &script{coder: turns.NewCoder(rules), players: players, joins: map[world.Tick]world.Player{}}
+	s := &script{
+		coder: turns.NewCoder(rules), players: players, joins: map[world.Tick]world.Player{}}
 	in := rules.NewInputs()
 	for p := range players {
 		random := world.RandomInputs(rules, r.Uint64(), 1)

@@ -34,9 +34,9 @@
 // # Marks
 //
 // Every so many ticks the copy keeps a mark: the world as it was when everything up to there was
-// known, with its hash. Marks are what machines compare, what they send to someone who joins late, and
-// where they go back to when it turns out that something known does not count after all. [Copy.Settle]
-// says up to where that cannot happen any more.
+// known, with its hash. Marks are what machines compare, what they send to someone who joins late,
+// and where they go back to when it turns out that something known does not count after all.
+// [Copy.Settle] says up to where that cannot happen any more.
 //
 // It starts no goroutine, reads no clock and knows no network.
 package turns

@@ -236,8 +236,8 @@ func gamma(w *bits.Writer, v uint64) {
 	}
 }
 
-// ungamma reads one. It is not ok where nothing but the zeros that fill the last byte is left, which
-// ends an item, and gives zero where there are too many of them.
+// ungamma reads one. It is not ok where nothing but the zeros that fill the last byte is left,
+// which ends an item, and gives zero where there are too many of them.
 func ungamma(r *bits.Reader) (v uint64, ok bool) {
 	zeros := 0
 	for {

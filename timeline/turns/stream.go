@@ -27,6 +27,7 @@ type Stream struct {
 	ring  [Window]entry
 	start []int32 // the image before the first
 	work  []int32
+	first Head // before the first item
 	head  Head // up to have
 }
 
@@ -147,9 +148,32 @@ func (s *Stream) Cut(n uint64) {
 	}
 	if n < s.have {
 		s.have = max(n, s.from-1)
-		s.head = Head{}
+		s.head = s.first
 		if s.have >= s.from {
 			s.head = s.ring[s.have%Window].head
 		}
 	}
+}
+
+// Resume makes a stream of which all up to an item is elsewhere: the image of that item and the
+// digest up to there are known.
+func Resume(c *Coder, have uint64, image []int32, head Head) *Stream {
+	s := NewStream(c, have+1)
+	if len(image) == len(s.start) {
+		copy(s.start, image)
+	}
+	s.first, s.head = head, head
+	return s
+}
+
+// Before is the image and the digest that the item after n follows from: those of item n, if the
+// stream holds it or begins right after it.
+func (s *Stream) Before(n uint64) (image []int32, head Head, ok bool) {
+	if s.Holds(n) {
+		return s.Image(n), s.HeadAt(n), true
+	}
+	if n+1 == s.from {
+		return s.start, s.first, true
+	}
+	return nil, Head{}, false
 }

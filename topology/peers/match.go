@@ -1,0 +1,163 @@
+package peers
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// A Match is what all of a match must agree on. Who founds one says it; who joins is told.
+type Match struct {
+	// Game is the name of the rules, and Rules their digest: who has others cannot take part.
+	Game  string
+	Rules uint64
+	// Level names where it is played, and Data is what a level of one's own is made of.
+	Level string
+	Data  []byte
+	// Seed is what chance hangs on.
+	Seed uint64
+	// Seats is how many can play, up to MaxSeats. Default: 8.
+	Seats int
+	// Start is how many must be there before it begins. Default: 1.
+	Start int
+	// Patience is for how long somebody may be silent before the others go on without. Default: 2
+	// s.
+	Patience time.Duration
+	// Grace is for how long the body of someone who is gone is kept. Default: 60 s.
+	Grace time.Duration
+	// Every is how many ticks apart worlds are compared. Default: as many as there are in a second.
+	Every int
+	// Alone says that of two, each goes on alone when the other is gone, rather than wait.
+	Alone bool
+	// End says that a match whose worlds have come apart is over, rather than repaired.
+	End bool
+	// Doom is how DOOM did it: what is lost is sent again when it is asked for, and no sooner.
+	Doom bool
+}
+
+// MaxSeats is how many can play in one match.
+const MaxSeats = 16
+
+// The most bytes of a level's own data, and of names.
+const (
+	maxData = 16 << 20
+	maxName = 64
+)
+
+const matchVersion = 1
+
+func (m *Match) fill(g *world.Game) error {
+	m.Game, m.Rules = g.Name(), g.Hash()
+	set(&m.Seats, 8)
+	set(&m.Start, 1)
+	set(&m.Every, g.Rate())
+	set(&m.Patience, 2*time.Second)
+	set(&m.Grace, time.Minute)
+	return m.check()
+}
+
+func set[T comparable](v *T, to T) {
+	var zero T
+	if *v == zero {
+		*v = to
+	}
+}
+
+// check says what is wrong with a match.
+func (m *Match) check() error {
+	switch {
+	case m.Seats < 1 || m.Seats > MaxSeats:
+		return fmt.Errorf("peers: %d seats; choose 1 to %d", m.Seats, MaxSeats)
+	case m.Start < 1 || m.Start > m.Seats:
+		return fmt.Errorf("peers: a match of %d seats cannot begin with %d players", m.Seats,
+			m.Start)
+	case m.Every < 4 || m.Every > 240:
+		return fmt.Errorf("peers: worlds compared every %d ticks; choose 4 to 240", m.Every)
+	case m.Patience < 250*time.Millisecond || m.Patience > time.Minute:
+		return fmt.Errorf("peers: a patience of %v; choose 250 ms to a minute", m.Patience)
+	case m.Grace < 0 || m.Grace > time.Hour:
+		return fmt.Errorf("peers: a grace of %v; choose up to an hour", m.Grace)
+	case len(m.Data) > maxData:
+		return fmt.Errorf("peers: a level of %d bytes; at most %d can be sent", len(m.Data),
+			maxData)
+	}
+	return nil
+}
+
+func (m *Match) fields(c *bits.Cursor) {
+	version := uint8(matchVersion)
+	c.U8(&version)
+	c.Check(version == matchVersion)
+	c.Text8(&m.Game, 255)
+	c.U64(&m.Rules)
+	c.Text8(&m.Level, 255)
+	blob(c, &m.Data, maxData)
+	c.U64(&m.Seed)
+	small(c, &m.Seats)
+	small(c, &m.Start)
+	millis(c, &m.Patience)
+	millis(c, &m.Grace)
+	small(c, &m.Every)
+	c.Bool(&m.Alone)
+	c.Bool(&m.End)
+	c.Bool(&m.Doom)
+	if c.Reading() && c.OK() {
+		c.Check(m.check() == nil)
+	}
+}
+
+func small(c *bits.Cursor, v *int) {
+	b := uint8(*v)
+	c.U8(&b)
+	*v = int(b)
+}
+
+func millis(c *bits.Cursor, v *time.Duration) {
+	ms := uint32(*v / time.Millisecond)
+	c.U32(&ms)
+	*v = time.Duration(ms) * time.Millisecond
+}
+
+func blob(c *bits.Cursor, v *[]byte, most int) {
+	n := uint64(len(*v))
+	c.Uvarint(&n, uint64(most))
+	if c.OK() {
+		c.Bytes(v, int(n))
+	}
+}
+
+func tick(c *bits.Cursor, t *world.Tick) {
+	n := uint64(*t)
+	c.U64(&n)
+	*t = world.Tick(n)
+}
+
+// digest names a match: what is signed in it counts in no other.
+func (m *Match) digest(secret *[32]byte) [32]byte {
+	c := bits.CursorTo(nil)
+	m.fields(&c)
+	h := sha256.New()
+	h.Write([]byte("coeval match"))
+	h.Write(secret[:])
+	h.Write(c.Data())
+	return [32]byte(h.Sum(nil))
+}
+
+// ErrOther says that somebody plays something else.
+var ErrOther = errors.New("peers: another game, or another version of it")
+
+// fits says whether a game is the one that is played.
+func (m *Match) fits(g *world.Game) error {
+	if m.Game != g.Name() {
+		return fmt.Errorf("%w: they play %q, this is %q", ErrOther, m.Game, g.Name())
+	}
+	if m.Rules != g.Hash() {
+		return fmt.Errorf("%w: the rules of %q are %016x there and %016x here; "+
+			"everybody needs the same program", ErrOther, m.Game, m.Rules, g.Hash())
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package peers_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/coeval-dev/coeval/netsim"
+	"github.com/coeval-dev/coeval/topology/peers"
+)
+
+// TestMatches plays whole matches over bad networks: some join late, some crash and come back, some
+// are cut off, some watch. All that anybody takes for settled must be the same everywhere, and when
+// the network is whole again all must play on.
+func TestMatches(t *testing.T) {
+	first, n := uint64(1), uint64(12)
+	if os.Getenv("COEVAL_SOAK") != "" {
+		n = 10000
+	}
+	for seed := first; seed < first+n; seed++ {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { wholeMatch(t, seed) })
+	}
+}
+
+func wholeMatch(t *testing.T, seed uint64) {
+	net := netsim.New(netsim.Options{Seed: seed})
+	r := net.Rand()
+	chance := func(n int) int { return int(r.Uint64() % uint64(n)) }
+	between := func(a, b time.Duration) time.Duration {
+		return a + time.Duration(r.Uint64()%uint64(b-a))
+	}
+	players := 2 + chance(7)
+	tb := newTable(t, net, peers.Match{Start: 1 + chance(2), Every: 20 + chance(40), Seed: seed,
+		Patience: time.Second})
+	tb.path = netsim.Both(netsim.Profile{
+		Latency: between(time.Millisecond, 80*time.Millisecond), Loss: float64(chance(21)) / 100,
+		Duplicate: float64(chance(4)) / 100,
+		Reorder:   float64(chance(4)) / 100,
+		Jitter:    netsim.Jitter{Shape: netsim.Uniform, Amount: between(1, 30*time.Millisecond)}})
+	style := func() peers.Style {
+		if chance(2) == 0 {
+			return peers.Lockstep()
+		}
+		return peers.Style{Depth: chance(16), Delay: chance(5) - 1}
+	}
+	const length = 10 * time.Second
+	for i := range players {
+		at := time.Duration(0)
+		if i > 1 {
+			at = between(0, length)
+		}
+		net.After(at, func() {
+			tb.sit(fmt.Sprint("p", i), func(o *peers.Options) { o.Style = style() })
+		})
+	}
+	for i := range chance(4) {
+		net.After(between(time.Second, length), func() {
+			tb.sit(fmt.Sprint("w", i), func(o *peers.Options) {
+				o.Watch, o.Watchers = true, 1
+				o.Behind = between(1, time.Second)
+			})
+		})
+	}
+	for range 1 + chance(4) {
+		net.After(between(time.Second, length), func() { tb.trouble(chance, between) })
+	}
+	tb.run(length + time.Second)
+	for _, a := range tb.seats {
+		for _, b := range tb.seats {
+			net.Heal(a.end, b.end)
+		}
+	}
+	tb.until("all play again", 60*time.Second, tb.allPlay)
+	tb.goesOn(100, 60*time.Second)
+	if len(tb.hashes) < 3 {
+		t.Fatalf("seed %d: only %d worlds were compared", seed, len(tb.hashes))
+	}
+}
+
+// trouble has one thing go wrong, and mends it some time later.
+func (tb *table) trouble(chance func(int) int, between func(a, b time.Duration) time.Duration) {
+	playing := 0
+	for _, o := range tb.seats {
+		if !o.down && o.Phase() == peers.Playing {
+			playing++
+		}
+	}
+	if playing < 2 {
+		return // of one nobody remains
+	}
+	s := tb.seats[chance(len(tb.seats))]
+	for _, o := range tb.seats {
+		if o.down {
+			return // one at a time, since who remains must be a majority
+		}
+	}
+	heal := between(100*time.Millisecond, 4*time.Second)
+	switch chance(5) {
+	case 0:
+		s.crash()
+		tb.net.After(heal, s.restart)
+	case 1:
+		s.say("stands still")
+		s.end.Pause()
+		tb.net.After(heal, s.end.Resume)
+	case 2: // cut off from some
+		for _, o := range tb.seats {
+			if o != s && chance(2) == 0 {
+				s.say("cut from " + o.name)
+				tb.net.Cut(s.end, o.end)
+				tb.net.After(heal, func() { tb.net.Heal(s.end, o.end) })
+			}
+		}
+	case 3: // cut off from all
+		s.say("cut off")
+		for _, o := range tb.seats {
+			if o != s {
+				tb.net.Cut(s.end, o.end)
+				tb.net.After(heal, func() { tb.net.Heal(s.end, o.end) })
+			}
+		}
+	case 4:
+		_ = s.SetStyle(peers.Style{Depth: chance(16), Delay: chance(5) - 1})
+	}
+}

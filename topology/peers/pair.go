@@ -1,0 +1,212 @@
+package peers
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// The channels of all connections between peers.
+const (
+	chTurns   = iota // commands: the newest, and some that may have been lost
+	chSmall          // what is said again anyway
+	chLarge          // what is too large for that
+	chControl        // what must come, in order
+	channels
+)
+
+// Connections between peers are of one protocol, whatever the game, so that who plays another is
+// told so.
+const (
+	protocolName    = "coeval peers"
+	protocolVersion = 1
+)
+
+func (p *Peer) connOptions(bulk int) conn.Options {
+	return conn.Options{
+		Protocol: token.ProtocolID(protocolName), Version: protocolVersion, Seed: p.rand.seed32(),
+		Datagram: min(1200, p.opt.Link.MaxDatagram()) - 1, Wall: p.opt.Wall,
+		Channels: []conn.Channel{
+			chTurns: {Mode: conn.Unreliable, Priority: 3}, chSmall: {
+				Mode: conn.Unreliable, Priority: 2},
+			chLarge:   {Mode: conn.Unordered, Priority: 2, MaxMessage: 256 << 10},
+			chControl: {Mode: conn.Ordered, Priority: 1, MaxMessage: 256 << 10}},
+		Rate: 128 << 10, MinRate: 16 << 10, RideShare: -1, MaxBulk: bulk,
+	}
+}
+
+// A pair is the connection with another member: the one with the lower number is its server.
+type pair struct {
+	id     member.ID
+	addr   netip.AddrPort
+	key    token.Key
+	server *conn.Server
+	client *conn.Client
+	conn   *conn.Conn // nil until it is open
+	retry  time.Duration
+	dialed time.Duration
+
+	sending
+	hearing
+}
+
+// sending is what is known of which of our commands have come to the other.
+type sending struct {
+	told    bool       // it has said what it has
+	acked   world.Tick // all up to here have come
+	states  [256]flying
+	flights []flight
+	extras  time.Duration // when it was last told more than commands
+	handAt  time.Duration // when it may be sent the world again
+	asked   world.Tick    // from where on it asks for commands again
+}
+
+// flying says in which packet a command went last, and whether it has come.
+type flying struct {
+	tick    world.Tick
+	packet  conn.PacketNumber
+	out     bool // it is under way
+	arrived bool
+}
+
+type flight struct {
+	packet   conn.PacketNumber
+	from, to world.Tick
+}
+
+// hearing is what the other has said of itself.
+type hearing struct {
+	heard  time.Duration
+	epoch  uint8      // of what it last said it holds
+	held   world.Tick // up to where it holds everybody's commands
+	said   bool
+	shown  world.Tick    // what it showed, when it last said so
+	shownA time.Duration // when that came
+	ahead  int           // by how many ticks it says that it is ahead of us
+	aheadN bool
+}
+
+// meet makes the machine for a pair.
+func (p *Peer) meet(e *entry) error {
+	key, err := p.id.pairKey(&e.card, &p.sum, p.self, e.id)
+	if err != nil {
+		return err
+	}
+	q := &pair{id: e.id, key: key}
+	if len(e.addrs) > 0 {
+		q.addr = e.addrs[0]
+	}
+	if p.self < e.id {
+		o := conn.ServerOptions{
+			Options: p.connOptions(maxState), Keys: []token.Key{key}, MaxClients: 2}
+		o.TicketLife = -1
+		if q.server, err = conn.NewServer(o); err != nil {
+			return err
+		}
+	} else if err := p.dial(q); err != nil {
+		return err
+	}
+	at := 0
+	for at < len(p.pairs) && p.pairs[at].id < e.id {
+		at++
+	}
+	p.pairs = append(p.pairs, nil)
+	copy(p.pairs[at+1:], p.pairs[at:])
+	p.pairs[at] = q
+	return nil
+}
+
+// dial makes the client's side of a pair, with a token that only the two can make.
+func (p *Peer) dial(q *pair) error {
+	t, err := p.token(q.key, uint64(p.self), q.addr)
+	if err != nil {
+		return err
+	}
+	q.dialed = p.now
+	q.client, err = conn.NewClient(conn.ClientOptions{
+		Options: p.connOptions(maxState), Token: t, Servers: []netip.AddrPort{q.addr}})
+	return err
+}
+
+// token is one that this peer issues to itself, as it has the key.
+func (p *Peer) token(key token.Key, client uint64, to netip.AddrPort) (token.Token, error) {
+	const life = 48 * 3600 // clocks of players differ
+	return token.Issue(key, token.Grant{
+		Protocol: token.ProtocolID(protocolName), Client: client,
+		Expires: p.opt.Wall + int64(p.now/time.Second) + life,
+	}, p.rand)
+}
+
+func (p *Peer) pair(id member.ID) *pair {
+	for _, q := range p.pairs {
+		if q.id == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// part closes a pair whose other end is gone.
+func (p *Peer) part(id member.ID) {
+	for i, q := range p.pairs {
+		if q.id != id {
+			continue
+		}
+		if q.conn != nil {
+			q.conn.Close(conn.ReasonGame, "")
+		}
+		p.leaving = append(p.leaving, q)
+		p.pairs = append(p.pairs[:i], p.pairs[i+1:]...)
+		return
+	}
+}
+
+func (q *pair) open() bool { return q.conn != nil && q.conn.Open() }
+
+func (q *pair) receive(now time.Duration, batch []link.Datagram) []conn.Event {
+	if q.server != nil {
+		q.server.Receive(now, batch)
+		return q.server.Events()
+	}
+	q.client.Receive(now, batch)
+	return q.client.Events()
+}
+
+func (q *pair) flush(now time.Duration, out []link.Datagram) []link.Datagram {
+	if q.server != nil {
+		return q.server.Flush(now, out)
+	}
+	return q.client.Flush(now, out)
+}
+
+func (q *pair) deadline() time.Duration {
+	if q.server != nil {
+		return q.server.Deadline()
+	}
+	return q.client.Deadline()
+}
+
+// small says something that is said again anyway, or reliably if it is too large for one packet.
+func (q *pair) small(b []byte) {
+	if !q.open() {
+		return
+	}
+	if len(b) > q.conn.MaxPayload() {
+		_ = q.conn.Send(chLarge, b)
+		return
+	}
+	_ = q.conn.Send(chSmall, b)
+}
+
+// control says something that must come. Where it cannot be said the connection is as good as
+// gone, and what follows from that is decided elsewhere.
+func (q *pair) control(b []byte) {
+	if q.open() {
+		_ = q.conn.Send(chControl, b)
+	}
+}
