@@ -12,6 +12,7 @@ type Carrier uint16
 const (
 	WebSocket    Carrier = 1
 	WebTransport Carrier = 2
+	Member       Carrier = 3 // of a group, wherever it is just now: see package paths
 )
 
 // sessionPrefix lies in the range that RFC 4193 sets aside for private use, so

@@ -14,7 +14,7 @@ topology/mirror -> topology/server   topology/{solo,client,server,peers,seamless
 game   topology/wire   topology/ways -> topology/wire    | what a title is; what client and server say to each other; a player's connections
 replica   predict -> replica   timeline   trace         | how copies of a world agree
 world   interest -> world   reckon -> world             | what a game is made of
-conn   route   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; a reliable multicast among several; who is one of them
+conn   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; how datagrams pass between players' machines; a reliable multicast among several; who is one of them
 link   netsim -> link   member                          | carriers of datagrams; a simulated network; the number of a machine in a group
 codec                                                   | images of entities as differences from a base
 entropy -> bits   bits -> det   det   draw   internal/heap     | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due
