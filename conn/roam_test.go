@@ -83,7 +83,8 @@ func TestNATTimeout(t *testing.T) {
 		server: func(o *ServerOptions) { o.KeepAlive = 5 * time.Second },
 		client: func(o *ClientOptions) { o.KeepAlive = 1900 * time.Millisecond },
 	})
-	p.cp.ep.BehindNAT(netsim.NAT{Timeout: 1500 * time.Millisecond, Restricted: true})
+	p.cp.ep.BehindNAT(netsim.NAT{
+		Timeout: 1500 * time.Millisecond, Kind: netsim.PortRestricted})
 	p.connect(t)
 	n.Run(time.Minute)
 	if k := kinds(p.serverEvents); k[Disconnected] != 0 || k[Roamed] < 5 {

@@ -17,8 +17,8 @@ type Endpoint struct {
 	local  netip.AddrPort
 	public netip.AddrPort // as others see it; the same unless behind NAT
 	epoch  uint32         // counts changes of public
-	nat    *nat
-	paths  []*netPath // by id of the other end
+	router *Router        // it stands behind, or nil
+	paths  []*netPath     // by id of the other end
 
 	handler   func(from netip.AddrPort, data []byte)
 	inbox     inbox
@@ -84,7 +84,7 @@ func (e *Endpoint) Net() *Net { return e.net }
 func (e *Endpoint) LocalAddr() netip.AddrPort { return e.local }
 
 // PublicAddr is the address to send to, and the one that others see as sender:
-// LocalAddr, or what NAT made of it last.
+// LocalAddr, or what the router in front of it made of that last.
 func (e *Endpoint) PublicAddr() netip.AddrPort { return e.public }
 
 // MaxDatagram is what Send accepts at most: 1200 bytes unless SetMaxDatagram
@@ -121,8 +121,7 @@ func (e *Endpoint) SendTo(to netip.AddrPort, data []byte) error {
 		e.counters.DroppedOut++
 		return nil
 	}
-	e.translate(to)
-	e.net.transmit(e, e.public, to, data)
+	e.net.transmit(e, e.home(), to, data)
 	return nil
 }
 
@@ -196,7 +195,9 @@ func (e *Endpoint) Close() error {
 	if !e.closed {
 		e.forget()
 		e.closed = true
-		if e.net.byAddr[e.public] == e {
+		if e.router != nil {
+			delete(e.router.endpoints, e.local)
+		} else if e.net.byAddr[e.public] == e {
 			delete(e.net.byAddr, e.public)
 		}
 	}

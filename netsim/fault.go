@@ -31,7 +31,7 @@ const (
 	Cut     Kind = iota // no traffic between From and To
 	Pause               // From is suspended
 	Restart             // From crashes and comes back after For
-	Rebind              // From gets another port or address
+	Rebind              // From, an endpoint or a router, gets another port or address
 	Storm               // the path between From and To changes to Settings
 	Drop                // the datagram is lost
 	Delay               // it arrives later, and those behind it wait
@@ -162,6 +162,13 @@ func (n *Net) begin(k int32) {
 		path.overlays = append(path.overlays,
 			overlay{fault: k, settings: settings, down: !f.forward(path)})
 		n.renew(path)
+	}
+	for _, r := range n.allRouters {
+		if f.Kind == Rebind && r.name == f.From && f.Address {
+			r.RebindAddr()
+		} else if f.Kind == Rebind && r.name == f.From {
+			r.Rebind()
+		}
 	}
 	for _, e := range now.endpoints {
 		switch f.Kind {

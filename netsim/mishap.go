@@ -66,36 +66,16 @@ func (e *Endpoint) forget() {
 	e.deferred = e.deferred[:0]
 }
 
-// NAT is a router that gives an endpoint another address towards the rest of
-// the network.
-type NAT struct {
-	// Timeout is how long a mapping lives without outgoing traffic. The next datagram
-	// after that gets a new port. Zero means for ever.
-	Timeout time.Duration
-	// Restricted lets in only those that the endpoint has sent to from its current
-	// mapping, as most home routers do.
-	Restricted bool
-}
-
-type nat struct {
-	NAT
-	lastOut time.Duration
-	known   map[netip.AddrPort]struct{}
-}
-
-// BehindNAT puts the endpoint behind a router with an address of its own.
-func (e *Endpoint) BehindNAT(o NAT) {
-	e.nat = &nat{NAT: o, lastOut: e.net.now, known: make(map[netip.AddrPort]struct{})}
-	e.RebindAddr()
-}
-
 // RebindPort gives the endpoint another port, as when a router forgot its
 // mapping. What is on its way to the old one is lost.
 func (e *Endpoint) RebindPort() {
+	if e.router != nil {
+		e.router.rebindPort(e)
+		return
+	}
 	port := e.public.Port()
 	for {
-		// Steps over a good part of the range, as routers' ports do.
-		if port += 7919; port < 1024 {
+		if port += portStep; port < 1024 {
 			port += 1024
 		}
 		if a := netip.AddrPortFrom(e.public.Addr(), port); e.net.byAddr[a] == nil {
@@ -106,11 +86,17 @@ func (e *Endpoint) RebindPort() {
 }
 
 // RebindAddr gives the endpoint another address, as when a player leaves the
-// house and the phone changes networks.
+// house and the phone changes networks. Behind a router, it is the router that gets one.
 func (e *Endpoint) RebindAddr() {
-	host := addr4(firstPublicNAT + e.net.nextHost)
-	e.net.nextHost++
-	e.rebind(netip.AddrPortFrom(host, e.public.Port()))
+	if r := e.router; r != nil {
+		r.RebindAddr()
+		if r.nat.Kind != Symmetric {
+			r.out(e.local, netip.AddrPort{})
+			e.public = r.outward(e.local)
+		}
+		return
+	}
+	e.rebind(netip.AddrPortFrom(e.net.publicHost(), e.public.Port()))
 }
 
 func (e *Endpoint) rebind(to netip.AddrPort) {
@@ -123,30 +109,4 @@ func (e *Endpoint) rebind(to netip.AddrPort) {
 	e.public = to
 	e.epoch++
 	e.net.byAddr[to] = e
-	if e.nat != nil {
-		clear(e.nat.known)
-	}
-}
-
-// translate is what the router does to a datagram that goes out.
-func (e *Endpoint) translate(to netip.AddrPort) {
-	if e.nat == nil {
-		return
-	}
-	if e.nat.Timeout > 0 && e.net.now-e.nat.lastOut > e.nat.Timeout {
-		e.RebindPort()
-	}
-	e.nat.lastOut = e.net.now
-	if e.nat.Restricted {
-		e.nat.known[to] = struct{}{}
-	}
-}
-
-// admits is what the router does to a datagram that comes in.
-func (e *Endpoint) admits(from netip.AddrPort) bool {
-	if e.nat == nil || !e.nat.Restricted {
-		return true
-	}
-	_, ok := e.nat.known[from]
-	return ok
 }

@@ -7,7 +7,7 @@ import (
 
 // Groups of IP multicast: what an endpoint sends to the address of a group goes over its path to
 // each other endpoint that has joined it, with the loss and delay of that path, and counts as sent
-// once.
+// once. Routers do not pass it.
 
 // JoinGroup has the endpoint receive what is sent to a group.
 func (e *Endpoint) JoinGroup(group netip.AddrPort) {
@@ -31,8 +31,16 @@ func (n *Net) PassGroups(passes func(from, to *Endpoint, data []byte) bool) {
 // multicast sends to all others of a group.
 func (n *Net) multicast(e *Endpoint, from, group netip.AddrPort, data []byte) {
 	for _, to := range n.groups[group] {
-		if to != e && (n.passGroups == nil || n.passGroups(e, to, data)) {
-			n.transmit(e, from, to.public, data)
+		if to != e && to.router == e.router && (n.passGroups == nil || n.passGroups(e, to, data)) {
+			n.transmit(e, from, to.home(), data)
 		}
 	}
+}
+
+// home is the endpoint's address for those behind the same router.
+func (e *Endpoint) home() netip.AddrPort {
+	if e.router != nil {
+		return e.local
+	}
+	return e.public
 }

@@ -26,10 +26,12 @@ type Net struct {
 	outside    *Endpoint // whence Inject sends, made when needed
 	byName     map[string]*Endpoint
 	byAddr     map[netip.AddrPort]*Endpoint
+	routers    map[netip.Addr]*Router         // on the open network
+	allRouters []*Router                      // in the order in which they were made
 	groups     map[netip.AddrPort][]*Endpoint // of multicast
 	passGroups func(from, to *Endpoint, data []byte) bool
 	conditions Conditions
-	nextHost   uint32 // for public addresses that NAT hands out
+	nextHost   uint32 // for public addresses of routers
 	digest     uint64
 	unrouted   uint64
 
@@ -78,6 +80,7 @@ type packet struct {
 	path   *netPath
 	number uint64
 	epoch  uint32 // of the address it was sent to
+	doors  doors  // of the routers that it comes in by
 }
 
 // New makes a network.
@@ -89,6 +92,7 @@ func New(o Options) *Net {
 		order:      orderAfterFaults,
 		byName:     make(map[string]*Endpoint),
 		byAddr:     make(map[netip.AddrPort]*Endpoint),
+		routers:    make(map[netip.Addr]*Router),
 		groups:     make(map[netip.AddrPort][]*Endpoint),
 		conditions: o.Conditions,
 		inForce:    make(map[int32]inForce),
@@ -178,7 +182,7 @@ func (n *Net) transmit(e *Endpoint, from, to netip.AddrPort, data []byte) {
 		n.multicast(e, from, to, data)
 		return
 	}
-	dst := n.byAddr[to]
+	from, dst, in := n.translate(e, from, to)
 	if dst == nil {
 		n.unrouted++
 		if n.trace != nil {
@@ -200,7 +204,8 @@ func (n *Net) transmit(e *Endpoint, from, to netip.AddrPort, data []byte) {
 	for i := range fate.Copies {
 		k := n.take(data)
 		p := &n.packets[k]
-		p.from, p.to, p.path, p.number, p.epoch = from, dst, path, path.number, dst.epoch
+		p.from, p.to, p.path, p.number = from, dst, path, path.number
+		p.epoch, p.doors = dst.epoch, in
 		if i == 0 && fate.Flip >= 0 {
 			p.data[fate.Flip/8] ^= 1 << (fate.Flip % 8)
 		}
@@ -217,7 +222,7 @@ func (n *Net) arrive(k int32) {
 	switch {
 	case p.path.cuts > 0:
 		missing = &p.path.stats.Cut
-	case e.down || e.closed || p.epoch != e.epoch || !e.admits(p.from):
+	case e.down || e.closed || p.epoch != e.epoch || !p.doors.admit(p.from):
 	case e.inbox.len() >= e.limit:
 		e.counters.DroppedIn++
 	default:

@@ -115,7 +115,7 @@ func TestConservation(t *testing.T) {
 			e.Handle(func(netip.AddrPort, []byte) { received++ })
 		}
 		if rapid.Bool().Draw(t, "nat") {
-			all[0].BehindNAT(NAT{Restricted: true, Timeout: 30 * time.Millisecond})
+			all[0].BehindNAT(NAT{Kind: PortRestricted, Timeout: 30 * time.Millisecond})
 		}
 		n.Chaos(Chaos{End: 2 * time.Second, Most: 12, Cut: []string{"*"}, Pause: []string{"*"},
 			Restart: []string{"*"}, Rebind: []string{"*"}, Storm: []string{"*"}})
@@ -265,7 +265,7 @@ func TestRestart(t *testing.T) {
 
 func TestNAT(t *testing.T) {
 	n, client, server, got := pair(1, Both(Profile{Latency: time.Millisecond}))
-	client.BehindNAT(NAT{Restricted: true, Timeout: time.Minute})
+	client.BehindNAT(NAT{Kind: PortRestricted, Timeout: time.Minute})
 	back := 0
 	client.Handle(func(netip.AddrPort, []byte) { back++ })
 	server.SendTo(client.PublicAddr(), nil)
