@@ -18,7 +18,7 @@ import (
 //	at 2s path client server awful loss=0.3 for 1s
 //	at 3s pause server for 250ms
 //	at 4s restart client for 1s
-//	at 5s rebind client port                # or address
+//	at 5s rebind client port                # or address; of an endpoint or a router
 //	drop client > server 17                 # the 17th datagram on that path
 //	delay client > server 18 by 43ms        # those behind it wait
 //	hold client > server 19 by 43ms         # those behind it overtake

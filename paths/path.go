@@ -98,9 +98,6 @@ func (p *Paths) give(q *peer, a netip.AddrPort) {
 		}
 		if x.addr == a {
 			x.learnt = false
-			if !x.good() {
-				x.tries, x.next = 0, p.now
-			}
 			return
 		}
 		if !x.learnt {

@@ -231,7 +231,7 @@ func (p *Paths) Deadline() time.Duration {
 	}
 	due := min(p.table.due, p.table.said+sayEvery)
 	for _, q := range p.peers {
-		if q.expects && !q.silent {
+		if q.expects {
 			due = min(due, p.silenceDue(q))
 		}
 		for _, x := range q.paths {

@@ -38,15 +38,16 @@ type hearing struct {
 	count   int           // of those, up to expectAfter
 	known   bool          // it was heard once
 	expects bool          // it sends all the time
-	silent  bool          // nothing comes any more
+	silent  bool          // nothing at all comes any more
 	outage  bool          // and the path in use has not shown that it passes
 	late    bool          // we were late to look
 	alarms  int           // silences in a row without a datagram in between
+	alarmed time.Duration // when the last of them was noticed, or when silence began to count anew
 }
 
 // hear notes that something of a member came.
 func (p *Paths) hear(q *peer) {
-	q.heard, q.known, q.silent, q.late = p.now, true, false, false
+	q.heard, q.known, q.silent = p.now, true, false
 }
 
 // hearData notes that a datagram for a connection came.
@@ -68,20 +69,21 @@ func (p *Paths) hearData(q *peer) {
 	} else {
 		q.expects = true
 	}
-	q.data, q.outage, q.alarms = p.now, false, 0
+	q.data, q.outage, q.late, q.alarms, q.alarmed = p.now, false, false, 0, p.now
 	p.hear(q)
 }
 
-// silenceDue is when silence of a member becomes a sign.
+// silenceDue is when silence of a member becomes a sign. Probes are no part of it: they come by
+// paths that are not in use, too.
 func (p *Paths) silenceDue(q *peer) time.Duration {
 	d := max(p.opt.Silence, 2*q.gap) << q.alarms
-	return q.heard + min(d, max(maxSilence, p.opt.Silence))
+	return q.alarmed + min(d, max(maxSilence, p.opt.Silence))
 }
 
 // checkSilence tries other paths when a member that sends all the time has fallen silent, and asks
 // with the remark that we do not hear it: what we lack may be cut in its direction only.
 func (p *Paths) checkSilence(q *peer) {
-	if !q.expects || q.silent {
+	if !q.expects {
 		return
 	}
 	due := p.silenceDue(q)
@@ -91,14 +93,14 @@ func (p *Paths) checkSilence(q *peer) {
 	if p.now-due > lateBy && !q.late {
 		// We were held up ourselves. What came meanwhile may still wait to be received.
 		q.late = true
-		q.heard += p.now - due + lateMore
+		q.alarmed += p.now - due + lateMore
 		return
 	}
 	if q.alarms >= maxAlarms {
 		q.expects, q.count = false, 0 // paths answer, the member has nothing to say
 		return
 	}
-	q.silent, q.outage = true, true
+	q.silent, q.outage, q.alarmed = true, true, p.now
 	q.alarms++
 	p.stats.Silences++
 	if q.current != nil {
@@ -119,10 +121,13 @@ func (p *Paths) deaf(q *peer) {
 	p.hurry(q)
 }
 
-// hurry asks by all paths at once.
+// hurry asks at once by all paths that have passed before, or that others vouch for. Addresses that
+// have never answered keep their pace, lest a member that names a stranger's has us ask it for ever.
 func (p *Paths) hurry(q *peer) {
 	for _, x := range q.paths {
-		x.tries, x.next = 0, p.now
+		if x.kind != Direct || x.proved != never {
+			x.tries, x.next = 0, p.now
+		}
 	}
 }
 

@@ -112,7 +112,9 @@ func (p *Paths) take(b []byte, s source, waited time.Duration) (link.Datagram, b
 func (p *Paths) takeAsk(q *peer, h head, s source) {
 	x := p.learn(q, s)
 	if !q.known {
-		p.hurry(q) // it has just begun, so now is when both open their routers
+		for _, x := range q.paths {
+			x.tries, x.next = 0, p.now // it has just begun: now both can open their routers
+		}
 	}
 	p.hear(q)
 	p.stats.Answers++

@@ -83,17 +83,15 @@ func newGroup(net *netsim.Net, n int, relayed bool) *group {
 
 func (r *relay) handle(from netip.AddrPort, data []byte) {
 	id := member.ID(binary.BigEndian.Uint16(data[1:]))
-	if r.at[id] != from {
-		r.at[id] = from
-		seen := binary.BigEndian.AppendUint16([]byte{simSeen}, uint16(id))
-		text, _ := from.MarshalBinary()
-		for k := range 64 {
-			other := member.ID(k + 1)
-			if at, ok := r.at[other]; ok && other != id {
-				r.ep.SendTo(at, append(seen, text...))
-				theirs := binary.BigEndian.AppendUint16([]byte{simSeen}, uint16(other))
-				text, _ := at.MarshalBinary()
-				r.ep.SendTo(from, append(theirs, text...))
+	moved := r.at[id] != from
+	r.at[id] = from
+	for k := member.ID(1); k < 64; k++ {
+		if at, ok := r.at[k]; ok && k != id {
+			if moved {
+				r.tell(at, id)
+			}
+			if moved || data[0] == simHello {
+				r.tell(from, k)
 			}
 		}
 	}
@@ -106,6 +104,15 @@ func (r *relay) handle(from netip.AddrPort, data []byte) {
 		c.Member = id
 		r.ep.SendTo(at, c.Append([]byte{simCarry}))
 	}
+}
+
+// tell says to one member at which address another is seen.
+func (r *relay) tell(to netip.AddrPort, id member.ID) {
+	text, err := r.at[id].MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	r.ep.SendTo(to, append(binary.BigEndian.AppendUint16([]byte{simSeen}, uint16(id)), text...))
 }
 
 // start lets everybody know of everybody and begin.
