@@ -778,8 +778,75 @@ end
 
 DissectorTable.get("udp.port"):add_for_decode_as(multicast)
 
+----------------------------------------------------------------------------
+-- Datagrams by which players' machines find paths to each other, which share a socket with
+-- connections. What is carried is a datagram of others, and shown as bytes.
+
+local paths = Proto("coeval_paths", "coeval paths")
+
+local path_kinds = { [0x20] = "Probe", [0x21] = "Carry" }
+
+local p = {
+    kind = ProtoField.uint8("coeval.paths.kind", "Kind", base.HEX, path_kinds),
+    answer = ProtoField.bool("coeval.paths.answer", "Answer", 8, nil, 0x01),
+    deaf = ProtoField.bool("coeval.paths.deaf", "Hears nothing of the receiver", 8, nil, 0x02),
+    more = ProtoField.uint8("coeval.paths.more", "Members that may still carry it"),
+    from = ProtoField.uint16("coeval.paths.from", "From member"),
+    to = ProtoField.uint16("coeval.paths.to", "To member"),
+    number = ProtoField.uint64("coeval.paths.number", "Number"),
+    maker = ProtoField.uint16("coeval.paths.maker", "Made by member"),
+    target = ProtoField.uint16("coeval.paths.target", "For member"),
+    proof = ProtoField.bytes("coeval.paths.proof", "Proof"),
+    carried = ProtoField.bytes("coeval.paths.carried", "Carried datagram"),
+}
+paths.fields = p
+
+-- is_path says whether a datagram can be one, by its first bytes and its length.
+local function is_path(tvb)
+    if tvb:len() < 30 then return false end
+    local kind, second = tvb(0, 1):uint(), tvb(1, 1):uint()
+    return kind == 0x20 and tvb:len() == 30 and second < 3 or kind == 0x21 and tvb:len() > 34 and second < 4
+end
+
+function paths.dissector(tvb, pinfo, tree)
+    if not is_path(tvb) then return 0 end
+    pinfo.cols.protocol = "coeval"
+    local t = tree:add(paths, tvb())
+    local kind = tvb(0, 1):uint()
+    local info = path_kinds[kind]
+    t:add(p.kind, tvb(0, 1))
+    if kind == 0x20 then
+        local flags = tvb(1, 1):uint()
+        info = "Ask"
+        if flags == 1 then info = "Answer" elseif flags == 2 then info = "Deaf ask" end
+        t:add(p.answer, tvb(1, 1))
+        t:add(p.deaf, tvb(1, 1))
+    else
+        t:add(p.more, tvb(1, 1))
+    end
+    t:add(p.from, tvb(2, 2))
+    t:add(p.to, tvb(4, 2))
+    t:add(p.number, tvb(6, 8))
+    info = info .. " " .. tostring(tvb(6, 8):uint64()) .. " of member " .. tvb(2, 2):uint() .. " to member " .. tvb(4, 2):uint()
+    local at = 14
+    if kind == 0x21 then
+        t:add(p.maker, tvb(14, 2))
+        t:add(p.target, tvb(16, 2))
+        info = info .. ", from " .. tvb(14, 2):uint() .. " for " .. tvb(16, 2):uint()
+        at = 18
+    end
+    t:add(p.proof, tvb(at, 16))
+    if kind == 0x21 then t:add(p.carried, tvb(at + 16)) end
+    pinfo.cols.info = info
+    t:append_text(", " .. info)
+    return tvb:len()
+end
+
+DissectorTable.get("udp.port"):add_for_decode_as(paths)
+
 function coeval.dissector(tvb, pinfo, tree)
     if is_multicast(tvb) then return multicast.dissector(tvb, pinfo, tree) end
+    if is_path(tvb) then return paths.dissector(tvb, pinfo, tree) end
     local kind = handshake_kind(tvb)
     local data = not kind and tvb:len() >= 17 and tvb(0, 1):uint() >= 128
     if not kind and not data then return 0 end
