@@ -144,7 +144,7 @@ func TestChaos(t *testing.T) {
 			Start: time.Second, End: 8 * time.Second, Most: 8, Longest: 2 * time.Second,
 			Cut: []string{"*"}, Pause: []string{"*"}, Storm: []string{"*"},
 			Weather: "loss=30% latency=120ms",
-			Rebind: []string{"home0", "home1", "home2"}}); err != nil {
+			Rebind:  []string{"home0", "home1", "home2"}}); err != nil {
 			return err
 		}
 		n.Run(11 * time.Second)

@@ -22,6 +22,7 @@ var outsideTools = []tool{
 	{[]string{"qemu-aarch64", "qemu-aarch64-static"}, "", "qemu-user", "tests on arm64"},
 	{[]string{"tshark"}, "", "tshark", "the protocol as Wireshark sees it"},
 	{[]string{"ip"}, "", "iproute2", "multicast across network namespaces"},
+	{[]string{"nft"}, "", "nftables", "routers that translate addresses"},
 	{[]string{"chromium", "chromium-browser", "google-chrome"}, "github.com/chromedp/chromedp",
 		"chromium", "tests in a browser"},
 }
