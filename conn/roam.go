@@ -4,6 +4,8 @@ import (
 	"crypto/subtle"
 	"net/netip"
 	"time"
+
+	"github.com/coeval-dev/coeval/link"
 )
 
 // route is where the packets of a connection go. They go to addr, where the peer has proved to be;
@@ -70,6 +72,9 @@ func (c *Conn) heardAt(from netip.AddrPort, n uint32, newest bool, size int) {
 			c.stay() // made after the first packet from the other address
 		}
 		return
+	}
+	if carrier, _, madeUp := link.Session(c.route.addr); madeUp && carrier == link.Member {
+		return // a member is not where an address is: package paths follows it
 	}
 	on := c.stage == trialAsking || c.stage == trialAnswered
 	if !on || p.addr != from {
