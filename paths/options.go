@@ -14,6 +14,9 @@ type Options struct {
 	Self member.ID
 	// Seed decides all that is random here. Never use one seed for two of them.
 	Seed [32]byte
+	// Wall is the Unix time in seconds. A machine that begins anew under the same keys must have a
+	// later one than before, or what it asks is taken for a replay.
+	Wall int64
 	// RelayOnly is for machines that can send to no address but the relay's, such as browsers.
 	RelayOnly bool
 
@@ -62,9 +65,10 @@ const (
 	lateMore = 50 * time.Millisecond
 
 	// askSoon is the least time between two asks of one path, doubtAfter how many asks in a row
-	// may have no answer.
+	// may have no answer, and doubtLate how many by a path in use while datagrams come.
 	askSoon    = 100 * time.Millisecond
 	doubtAfter = 3
+	doubtLate  = 8
 	// settleTime is how long a path must have been good for its last doubt to be forgotten.
 	settleTime = 10 * time.Second
 

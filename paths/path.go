@@ -54,7 +54,6 @@ type path struct {
 	needs   int           // answers that are still needed to trust it again
 	lost    time.Duration // when it was doubted last
 	since   time.Duration // when it came into use
-	sent    time.Duration // when a datagram last went out by it, if it is direct
 	heard   time.Duration // when something last came by it
 }
 
@@ -81,7 +80,7 @@ func (x *path) is(s source) bool {
 
 func (p *Paths) newPath(q *peer, kind Kind, hops int) *path {
 	return &path{
-		peer: q, kind: kind, hops: hops, next: p.now, proved: never, lost: never, sent: never,
+		peer: q, kind: kind, hops: hops, next: p.now, proved: never, lost: never,
 		heard: p.now}
 }
 
@@ -246,23 +245,17 @@ func (p *Paths) rank(x *path) (rank int, ok bool) {
 	switch x.kind {
 	case Direct:
 		rank, ok = 0, x.proved != never
-		if x.doubted {
-			rank = 6
-		}
 	case Relay:
 		rank, ok = 1, p.relay
-		if x.doubted {
-			rank = 4
-		}
 	case Over:
 		hop := p.byID[x.via]
 		rank, ok = 2, hop != nil && hop.near()
-		switch {
-		case x.doubted:
-			rank = 5
-		case x.proved == never:
+		if x.proved == never {
 			rank = 3
 		}
+	}
+	if x.doubted {
+		rank = 4
 	}
 	return rank, ok
 }
@@ -299,8 +292,12 @@ func (p *Paths) choose(q *peer) {
 	}
 }
 
-// better compares two paths of one rank. The one in use stays unless the other is much shorter.
+// better compares two paths of one rank. Of those that are doubted the one that was proved last is
+// better; of others the one in use stays unless the other is much shorter.
 func (x *path) better(y, current *path) bool {
+	if x.doubted && x.proved != y.proved {
+		return x.proved > y.proved
+	}
 	if x.hops != y.hops {
 		return x.hops < y.hops
 	}

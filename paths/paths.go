@@ -64,6 +64,7 @@ func (p *Paths) Add(now time.Duration, id member.ID, key [32]byte, candidates []
 	if q == nil {
 		q = &peer{
 			id: id, key: key, addr: Addr(id), mac: hmac.New(sha256.New, key[:]),
+			number:  uint64(uint32(p.opt.Wall)) << 32,
 			hearing: hearing{heard: p.now, data: p.now}}
 		q.over = p.newPath(q, Relay, 2)
 		q.over.via = RelayID
@@ -147,10 +148,9 @@ func (p *Paths) named(a netip.AddrPort) (q *peer, madeUp bool) {
 func (p *Paths) over(x *path, data []byte) (link.Datagram, bool) {
 	switch x.kind {
 	case Direct:
-		x.sent = p.now
 		return link.Datagram{Addr: x.addr, Data: data}, true
 	case Relay:
-		p.queue.add(x.peer.id, data)
+		p.toRelay(x.peer, data)
 		return link.Datagram{}, false
 	}
 	hop := p.byID[x.via]
@@ -160,6 +160,13 @@ func (p *Paths) over(x *path, data []byte) (link.Datagram, bool) {
 	}
 	return p.over(hop.current,
 		p.wrap(hop, p.opt.Self, x.peer.id, maxCarriers, data))
+}
+
+// toRelay puts a datagram among what the relay carries.
+func (p *Paths) toRelay(q *peer, data []byte) {
+	if !p.relay || !p.queue.add(q.id, data) {
+		p.stats.Unsent++
+	}
 }
 
 // Carry returns what the relay is to carry, in order. The slice and its data are good until the
@@ -229,7 +236,10 @@ func (p *Paths) Deadline() time.Duration {
 	if p.table.stale || p.out.waits() {
 		return p.now
 	}
-	due := min(p.table.due, p.table.said+sayEvery)
+	due := p.table.due
+	if p.table.ever {
+		due = min(due, p.sayDue())
+	}
 	for _, q := range p.peers {
 		if q.expects {
 			due = min(due, p.silenceDue(q))
@@ -284,14 +294,15 @@ type relayQueue struct {
 // maxQueue is how many datagrams wait for Carry at most. An owner that never calls it loses them.
 const maxQueue = 1024
 
-func (r *relayQueue) add(to member.ID, data []byte) {
+func (r *relayQueue) add(to member.ID, data []byte) bool {
 	k := r.turn
 	if len(r.list[k]) >= maxQueue {
-		return
+		return false
 	}
 	from := len(r.memory[k])
 	r.memory[k] = append(r.memory[k], data...)
 	r.list[k] = append(r.list[k], Carried{to, r.memory[k][from:len(r.memory[k]):len(r.memory[k])]})
+	return true
 }
 
 func (r *relayQueue) take() []Carried {

@@ -152,7 +152,7 @@ func (p *Paths) reply(q *peer, s source, data []byte) {
 	case Direct:
 		d, ok = link.Datagram{Addr: s.addr, Data: data}, true
 	case Relay:
-		p.queue.add(q.id, data)
+		p.toRelay(q, data)
 	case Over:
 		if hop := p.byID[s.via]; hop != nil && hop.near() {
 			d, ok = p.over(hop.current, p.wrap(hop, p.opt.Self, q.id, maxCarriers, data))

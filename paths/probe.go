@@ -19,17 +19,17 @@ func (p *Paths) wanted(x *path) bool {
 	return x == q.current || q.silent || q.current == nil || !q.current.good()
 }
 
-// askAgain asks by a path whose turn it is. One that has not answered a few times is doubted.
+// askAgain asks by a path whose turn it is. One that has not answered a few times is doubted; later
+// if datagrams keep coming, since then the member would tell us if it heard nothing.
 func (p *Paths) askAgain(x *path) {
+	q := x.peer
 	trusted := !x.doubted && (x.kind != Direct || x.good())
-	if x.tries >= doubtAfter && trusted {
-		p.doubt(x)
+	most := doubtAfter
+	if x.good() && x == q.current && p.now-q.data < p.opt.Silence {
+		most = doubtLate
 	}
-	// What has gone out by a spare path keeps it open at routers as well as an ask does.
-	if open := x.sent + p.opt.Keepalive; x.good() && x != x.peer.current && x.tries == 0 &&
-		open > p.now {
-		x.next = open
-		return
+	if x.tries >= most && trusted {
+		p.doubt(x)
 	}
 	p.ask(x)
 }

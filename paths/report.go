@@ -9,7 +9,7 @@ import (
 
 // Stats count what happened since New.
 type Stats struct {
-	// Datagrams of connections, by the kind of path that they went by.
+	// Datagrams of connections, and their bytes, by the Kind of path that they went by.
 	Sent      [kinds]uint64
 	SentBytes [kinds]uint64
 	Unsent    uint64 // there was no path
@@ -55,23 +55,25 @@ type Path struct {
 // List appends how each member is reached just now, by rising number.
 func (p *Paths) List(b []Path) []Path {
 	for _, q := range p.peers {
-		r := Path{Member: q.id}
-		if x := q.current; x != nil {
-			r = Path{
-				Member: q.id, Kind: x.kind, Addr: x.addr, Via: x.via, Hops: x.hops, Trip: x.trip,
-				Proved: x.good(), Since: x.since}
-		}
-		b = append(b, r)
+		b = append(b, q.report())
 	}
 	return b
 }
 
 // To is how one member is reached just now, and false for one that is not known.
 func (p *Paths) To(id member.ID) (Path, bool) {
-	for _, r := range p.List(nil) {
-		if r.Member == id {
-			return r, true
-		}
+	if q := p.byID[id]; q != nil {
+		return q.report(), true
 	}
 	return Path{}, false
+}
+
+func (q *peer) report() Path {
+	x := q.current
+	if x == nil {
+		return Path{Member: q.id}
+	}
+	return Path{
+		Member: q.id, Kind: x.kind, Addr: x.addr, Via: x.via, Hops: x.hops, Trip: x.trip,
+		Proved: x.good(), Since: x.since}
 }

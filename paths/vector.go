@@ -2,6 +2,7 @@ package paths
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -22,6 +23,8 @@ const (
 
 	sayEvery   = time.Second
 	saySoon    = 50 * time.Millisecond
+	sayAgain   = 100 * time.Millisecond
+	sayTimes   = 3 // after a change
 	vectorGood = 3500 * time.Millisecond
 	tableEvery = 500 * time.Millisecond
 )
@@ -32,13 +35,14 @@ type tables struct {
 	due    time.Duration
 	said   time.Duration
 	ever   bool // something was said
+	again  int  // how often the last change is still to be said, in case it is lost
 	last   []byte
 	vector []byte
 }
 
 // Vector appends to b what to tell every other member, over its connection and unreliably: whom we
-// reach and in how many steps. It is true when that is due, once a second or soon after a change;
-// otherwise nothing needs to be sent.
+// reach and in how many steps. It is true when that is due, once a second and three times soon after
+// a change; otherwise nothing needs to be sent.
 func (p *Paths) Vector(now time.Duration, b []byte) ([]byte, bool) {
 	p.advance(now)
 	t := &p.table
@@ -57,15 +61,29 @@ func (p *Paths) Vector(now time.Duration, b []byte) ([]byte, bool) {
 		v = be.AppendUint16(v, uint16(via))
 	}
 	t.vector = v
-	wait := sayEvery
 	if !bytes.Equal(v, t.last) {
-		wait = saySoon
+		t.again = sayTimes
 	}
-	if t.ever && p.now-t.said < wait {
+	if p.now < p.sayDue() {
 		return b, false
 	}
+	t.again = max(t.again-1, 0)
 	t.last, t.said, t.ever = append(t.last[:0], v...), p.now, true
 	return append(b, v...), true
+}
+
+// sayDue is when a vector is to be sent, unless it changes before.
+func (p *Paths) sayDue() time.Duration {
+	t := &p.table
+	switch {
+	case !t.ever:
+		return p.now
+	case t.again == sayTimes:
+		return t.said + saySoon
+	case t.again > 0:
+		return t.said + sayAgain
+	}
+	return t.said + sayEvery
 }
 
 // Errors of TakeVector.
@@ -113,14 +131,23 @@ func (p *Paths) renewTable() {
 			if c == q || !c.near() || p.now-c.vectorAt > vectorGood {
 				continue
 			}
-			for _, e := range c.vector {
-				if e.id == q.id && e.via != p.opt.Self && c.current.hops+e.hops <= maxHops {
-					put(&best, entry{q.id, c.id, c.current.hops + e.hops})
-				}
+			if e, ok := c.claims(q.id); ok && e.via != p.opt.Self &&
+				c.current.hops+e.hops <= maxHops {
+				put(&best, entry{q.id, c.id, c.current.hops + e.hops})
 			}
 		}
 		p.setOver(q, best)
 	}
+}
+
+// claims finds what a member says of another.
+func (q *peer) claims(id member.ID) (entry, bool) {
+	k, ok := slices.BinarySearchFunc(q.vector, id,
+		func(e entry, id member.ID) int { return cmp.Compare(e.id, id) })
+	if !ok {
+		return entry{}, false
+	}
+	return q.vector[k], true
 }
 
 // put keeps the shortest of some, and of equals those that came first.
@@ -135,15 +162,21 @@ func put(best *[maxOver]entry, e entry) {
 	}
 }
 
-// setOver makes the paths over members what the table says.
+// setOver makes the paths over members what the table says. One in use that answers is kept if
+// nothing was said of it lately.
 func (p *Paths) setOver(q *peer, best [maxOver]entry) {
 	for i := 0; i < len(q.paths); i++ {
 		x := q.paths[i]
-		if x.kind == Over && !slices.ContainsFunc(best[:],
+		if x.kind != Over || slices.ContainsFunc(best[:],
 			func(e entry) bool { return e.hops > 0 && e.via == x.via }) {
-			p.drop(x)
-			i--
+			continue
 		}
+		if hop := p.byID[x.via]; x == q.current && x.good() && hop != nil && hop.near() &&
+			p.now-hop.vectorAt > vectorGood {
+			continue
+		}
+		p.drop(x)
+		i--
 	}
 	for _, e := range best {
 		if e.hops == 0 {

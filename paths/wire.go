@@ -42,6 +42,9 @@ const (
 	CarryHead = carryProof + proofSize
 	// RelayHead is how much longer a datagram is that the relay carries.
 	RelayHead = 2
+	// Room is how much shorter a datagram of a connection between members has to be than what the
+	// relay takes in one message, since the relay may carry to who carries.
+	Room = CarryHead + RelayHead
 
 	probeProof = 14
 	carryProof = 18
