@@ -123,6 +123,18 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	return s.out.take(out)
 }
 
+// FlushSome sends what is due on some connections, and all that was composed on any, and appends the
+// datagrams to out as Flush does. It is for servers that look more often than once a tick and know
+// to whom they have something to say. Flush is still to be called once a tick.
+func (s *Server) FlushSome(now time.Duration, some []*Conn, out []link.Datagram) []link.Datagram {
+	s.advance(now)
+	s.frames.giveUp()
+	for _, c := range some {
+		c.flush()
+	}
+	return s.out.take(out)
+}
+
 // Conns calls yield for each open connection, in no order. It can be ranged over.
 func (s *Server) Conns(yield func(*Conn) bool) {
 	for _, c := range s.active {
