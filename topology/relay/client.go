@@ -153,8 +153,11 @@ func (c *Client) handle() {
 			}
 			c.own.window.adapt(0)
 		case conn.Message:
-			if c.state != clientEnded && !c.message(e) {
-				c.fail(errMalformed)
+			if c.state == clientEnded {
+				continue
+			}
+			if err := c.message(e); err != nil {
+				c.fail(err)
 			}
 		case conn.Arrived:
 			c.own.window.arrived(uint32(e.Packet))

@@ -93,21 +93,27 @@ func (c *Client) Events() []Event {
 
 func (c *Client) event(e Event) { c.events = append(c.events, e) }
 
-// message handles a message of the relay, and says whether it makes sense.
-func (c *Client) message(e *conn.Event) bool {
+// message handles a message of the relay. The error says that it makes no sense.
+func (c *Client) message(e *conn.Event) error {
 	b := e.Data
 	switch e.Channel {
 	case turnChannel:
-		return c.state != clientInside || c.takeRows(b)
+		if c.state != clientInside {
+			return nil
+		}
+		return c.takeRows(b)
 	case carryChannel:
 		if len(b) < carryHead {
-			return false
+			return errMalformed
 		}
 		c.event(Event{Kind: Carried, Member: member.ID(binary.BigEndian.Uint16(b)),
 			Data: b[carryHead:]})
-		return true
+		return nil
 	}
-	return len(b) > 0 && c.control(b)
+	if len(b) == 0 || !c.control(b) {
+		return errMalformed
+	}
+	return nil
 }
 
 func (c *Client) control(b []byte) bool {

@@ -47,13 +47,16 @@ type seat struct {
 	free   time.Duration // mesh: until when it is kept for someone who is gone
 }
 
+// streams says whether who is connected is the one whose stream the rows take.
+func (x *seat) streams() bool { return x.peer != nil && x.peer.id == x.member }
+
 type seatPhase uint8
 
 const (
 	seatFree   seatPhase = iota
-	seatHeld              // by someone who does not play yet, or by a member of a mesh
-	seatPlays             // is in the mask
-	seatAbsent            // has played, and is kept
+	seatHeld             // by someone who does not play yet, or by a member of a mesh
+	seatPlays            // is in the mask
+	seatAbsent           // has played, and is kept
 )
 
 const (
@@ -180,7 +183,7 @@ func (s *Server) start(m *match) bool {
 func (m *match) complete() bool {
 	for i := range m.seats {
 		x := &m.seats[i]
-		if x.state == seatPlays && x.silent < m.unwaited && x.peer != nil && !x.peer.stream.ready() {
+		if x.state == seatPlays && x.silent < m.unwaited && x.streams() && !x.peer.stream.ready() {
 			return false
 		}
 	}
@@ -204,7 +207,7 @@ func (s *Server) closeRow(m *match) {
 		if x.state == seatAbsent {
 			x.silent++
 			x.debt = owe(x.debt, 0)
-			if x.peer != nil && x.peer.id == x.member {
+			if x.streams() {
 				x.peer.stream.debt = x.debt
 			}
 		}
@@ -227,7 +230,7 @@ func (s *Server) closeRow(m *match) {
 			x.silent = 0
 			s.stats.Caught += uint64(n - 1)
 		}
-		if x.peer != nil {
+		if x.streams() {
 			x.peer.stream.advance()
 			x.peer.stream.debt = x.debt
 		}
@@ -247,7 +250,7 @@ func (m *match) change(i uint8) (c Change, ok bool) {
 	case x.leaves:
 		*x = seat{}
 		return c, false
-	case x.state == seatPlays && (x.silent >= m.absent || p == nil):
+	case x.state == seatPlays && (x.silent >= m.absent || !x.streams()):
 		c.Kind = Absent
 		x.state = seatAbsent
 		x.silent = 0
@@ -289,7 +292,7 @@ func (m *match) choose() (counts [MaxSeats]int) {
 	share := rowBytes / max(len(m.seats), 1)
 	for i := range m.seats {
 		x := &m.seats[i]
-		if x.state != seatPlays || x.peer == nil || !x.peer.stream.ready() {
+		if x.state != seatPlays || !x.streams() || !x.peer.stream.ready() {
 			continue
 		}
 		st := &x.peer.stream
@@ -301,7 +304,7 @@ func (m *match) choose() (counts [MaxSeats]int) {
 	for k := range m.seats {
 		i := (int(m.rows.next) + k) % len(m.seats)
 		x := &m.seats[i]
-		if x.state != seatPlays || x.peer == nil {
+		if x.state != seatPlays || !x.streams() {
 			continue
 		}
 		st := &x.peer.stream

@@ -23,11 +23,11 @@ func (s *Server) message(p *peer, e *conn.Event) {
 
 // controlled handles a control message.
 func (s *Server) controlled(p *peer, b []byte) {
-	if !p.control.take(s.now, 1, controlRate, controlBurst) {
+	ok := len(b) > 0
+	if ok && b[0] != messageSay && !p.control.take(s.now, 1, controlRate, controlBurst) {
 		s.offend(p, "more messages than anyone needs")
 		return
 	}
-	ok := len(b) > 0
 	if ok {
 		switch kind := b[0]; {
 		case kind == messageCreate:

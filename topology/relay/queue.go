@@ -79,7 +79,7 @@ func (q *rowQueue) put(n uint32, mask uint16, flat []byte) error {
 }
 
 // takeRows takes a packet of rows.
-func (c *Client) takeRows(b []byte) bool {
+func (c *Client) takeRows(b []byte) error {
 	q, r := &c.rows, &c.reader
 	r.Reset(b)
 	if d, ok := unpackLead(uint8(r.ReadBits(8))); ok {
@@ -90,17 +90,16 @@ func (c *Client) takeRows(b []byte) bool {
 		s := seating{mask: uint16(r.ReadBits(int(q.seats))), own: -1, me: c.in.Self}
 		if r.ReadBool() {
 			if s.own = int8(r.ReadBits(4)); s.mask>>uint(s.own)&1 == 0 {
-				return false
+				return errMalformed
 			}
 		}
 		for r.ReadBool() {
 			mask, ok := s.mask, false
 			if c.flat, ok = unpackRow(r, q.seats, &s, c.flat[:0]); !ok {
-				return false
+				return errMalformed
 			}
 			if err := q.put(n, mask, c.flat); err != nil {
-				c.fail(err)
-				return true
+				return err
 			}
 			n++
 		}
@@ -109,19 +108,30 @@ func (c *Client) takeRows(b []byte) bool {
 			break
 		}
 	}
-	return r.Finish() == nil
+	if r.Finish() != nil {
+		return errMalformed
+	}
+	return nil
 }
 
 // NextRow is the next row of the match, if it has come. Rows are the same for all members, come in
 // order, and none is left out.
 func (c *Client) NextRow() (*Row, bool) {
-	q := &c.rows
-	if q.give == q.next || c.failed != nil {
+	if c.rows.give == c.rows.next || c.failed != nil {
 		return nil, false
 	}
+	row, ok := c.nextRow()
+	if !ok {
+		c.fail(errMalformed)
+	}
+	return row, ok
+}
+
+// nextRow hands out a row that is there, if it makes sense after those before it.
+func (c *Client) nextRow() (*Row, bool) {
+	q := &c.rows
 	s := q.slot(q.give)
 	if s.mask != q.sits.mask {
-		c.fail(errMalformed)
 		return nil, false
 	}
 	row := &q.row
@@ -150,7 +160,6 @@ func (c *Client) NextRow() (*Row, bool) {
 		t, flat = splitTaken(flat)
 		t.Seat, t.Member = seat, q.members[seat]
 		if t.Member == c.in.Self && !c.takeOwn(&t) {
-			c.fail(errMalformed)
 			return nil, false
 		}
 		row.Seats = append(row.Seats, t)

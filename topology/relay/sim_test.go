@@ -85,6 +85,7 @@ type person struct {
 	rows    []string // as text, from first on
 	first   uint32
 	plays   bool
+	over    bool
 	submits bool
 	item    func(n uint32) []byte
 	sent    uint32
@@ -93,8 +94,14 @@ type person struct {
 	ahead   int             // how many items to keep ahead of the rows
 }
 
-func (t *town) person(name string) *person {
-	p := &person{town: t, name: name, at: t.net.Endpoint(name), submits: true, ahead: 8,
+func (t *town) person(name string) *person { return t.settle(name, t.net.Endpoint(name)) }
+
+func (t *town) personAt(name string, at netip.AddrPort) *person {
+	return t.settle(name, t.net.EndpointAt(name, at))
+}
+
+func (t *town) settle(name string, at *netsim.Endpoint) *person {
+	p := &person{town: t, name: name, at: at, submits: true, ahead: 8,
 		batch: make([]link.Datagram, 64), peers: map[string]*relay.Peer{}}
 	p.item = func(n uint32) []byte { return fmt.Appendf(nil, "%s%d", name[:1], n)[:min(int(n%5), 2)] }
 	p.connect()
@@ -118,7 +125,7 @@ func (p *person) connect() {
 	if p.client, err = relay.NewClient(o); err != nil {
 		t.fail("%v", err)
 	}
-	p.in, p.sent, p.plays = nil, 0, false
+	p.in, p.sent, p.plays, p.over = nil, 0, false, false
 }
 
 func (p *person) create(m relay.Match, e relay.Entry) {
@@ -153,7 +160,7 @@ func (p *person) tick() {
 	for r, ok := p.client.NextRow(); ok; r, ok = p.client.NextRow() {
 		p.take(r)
 	}
-	if p.in != nil && p.in.Player > 0 && p.submits {
+	if p.in != nil && p.in.Player > 0 && p.submits && !p.over {
 		for p.client.Ahead() < min(p.ahead+p.client.Owed(), relay.MaxAhead) {
 			if _, err := p.client.Submit(p.item(p.sent)); err != nil {
 				p.town.fail("%s submits: %v", p.name, err)
@@ -186,7 +193,7 @@ func (p *person) handle() {
 		case relay.Said:
 			p.words = append(p.words, fmt.Sprintf("%d:%s", e.Member, e.Data))
 		case relay.Ended:
-			p.ended = append(p.ended, e)
+			p.ended, p.over = append(p.ended, e), true
 			if e.Err != nil {
 				p.town.fail("%s: %v", p.name, e.Err)
 			}
