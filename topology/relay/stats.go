@@ -20,6 +20,7 @@ type Stats struct {
 	Repeated uint64 // seats of rows without an item
 	Caught   uint64 // items taken together with another
 	Packets  uint64 // of rows
+	RowsSent uint64 // in them
 	RowBytes uint64 // of the messages in them
 	Items    uint64 // that have come and were new
 	ItemIn   uint64 // bytes of the messages that brought items

@@ -173,6 +173,9 @@ func (s *Server) sendPacket(p *peer, runs []span) bool {
 	out := w.Bytes()
 	p.window.carried(uint32(p.conn.Commit(out)), runs)
 	s.stats.Packets++
+	for _, r := range runs {
+		s.stats.RowsSent += uint64(r.to - r.from)
+	}
 	s.stats.RowBytes += uint64(len(out))
 	return true
 }

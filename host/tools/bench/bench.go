@@ -25,5 +25,5 @@ func Command(p *host.Program) *cobra.Command {
 		"  {program} bench            list what can be measured\n  {program} bench codec      "+
 			"what a snapshot costs",
 		codecVerb(p), worldVerb(p), transportVerb(p), predictVerb(p), feelVerb(p), fairVerb(p),
-		serverVerb(p), reconnectVerb(p))
+		serverVerb(p), reconnectVerb(p), relayVerb(p))
 }
