@@ -133,6 +133,9 @@ func (p *Peer) guestSaid(g *guest, kind uint8, b []byte) {
 		g.returns = p.charter.holder(&m.card.sign) != nil
 		g.card, g.addrs = m.card, m.addrs
 		at := g.conn.Addr()
+		if _, by := relayNumber(at); by {
+			return // where it is the relay knows
+		}
 		g.addrs = slices.DeleteFunc(g.addrs, func(a netip.AddrPort) bool { return a == at })
 		g.addrs = slices.Insert(g.addrs, 0, at)
 		g.addrs = g.addrs[:min(len(g.addrs), maxAddrs)]
@@ -484,6 +487,9 @@ func (p *Peer) knock() {
 	if (p.phase == Asking || inquires) && a.host == nil {
 		for _, addr := range p.opt.Ask {
 			a.met(addr)
+		}
+		for i := range p.meeting.mates {
+			a.met(relayAddr(p.meeting.mates[i].number))
 		}
 		for _, t := range a.tries {
 			if p.now-t.since > doorWait {

@@ -465,7 +465,7 @@ func (p *Peer) dismissed(why string, but *try) {
 		p.part(p.pairs[0].id)
 	}
 	p.closeDoor()
-	p.council, p.self, p.charter, p.streams = nil, 0, nil, nil
+	p.council, p.self, p.charter, p.streams, p.paths = nil, 0, nil, nil, nil
 	p.copy, p.frozen, p.limited = nil, nil, false
 	p.own.next = 1
 	p.pace = pace{style: p.pace.style}

@@ -24,6 +24,7 @@ const (
 	kindHeads     = 9 // who has signed what, as evidence
 	kindDiffers   = 10
 	kindLeave     = 11 // that somebody goes
+	kindVector    = 12 // whom one reaches; see package paths
 
 	kindNonce   = 32 // what a guest has to sign
 	kindHello   = 33 // who a guest is and what it wants

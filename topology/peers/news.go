@@ -24,10 +24,12 @@ const (
 	Over                      // the match is over; Text says why
 	Watching                  // somebody watches
 	Following                 // this peer has the world, and follows the match
+	Met                       // this peer is at the relay; Text is the code
+	Parted                    // the relay is gone
 )
 
 var kinds = [...]string{"", "entered", "joined", "left", "refused", "out", "waiting", "differs",
-	"repaired", "two-faced", "over", "watching", "following"}
+	"repaired", "two-faced", "over", "watching", "following", "met", "parted"}
 
 func (k Kind) String() string {
 	if int(k) < len(kinds) {

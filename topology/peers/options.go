@@ -35,7 +35,10 @@ type Options struct {
 	Match *Match
 	World func(m *Match) (*world.World, error)
 
-	// Ask lists where to knock to join a match.
+	// Meeting, if set, is a relay by which players find each other.
+	Meeting *Meeting
+
+	// Ask lists where to knock to join a match; with a Meeting it may be empty.
 	Ask []netip.AddrPort
 	// Watch joins without playing.
 	Watch bool
@@ -108,7 +111,7 @@ func (o *Options) fill() error {
 	if o.Packets < 1 || o.Packets > 1000 {
 		return fmt.Errorf("peers: %d packets a second; choose 1 to 1000", o.Packets)
 	}
-	if o.Match == nil && len(o.Ask) == 0 {
+	if o.Match == nil && len(o.Ask) == 0 && o.Meeting == nil {
 		return errors.New("peers: found a match with Options.Match, or say with Ask where one is")
 	}
 	if o.Match != nil && o.World == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/paths"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -27,10 +28,14 @@ const (
 	protocolVersion = 1
 )
 
+// carryRoom is how much smaller datagrams between peers are than what a link takes, so that they
+// can be carried: by a member, and by a relay in a message of its own.
+const carryRoom = paths.Room + 60
+
 func (p *Peer) connOptions(bulk int) conn.Options {
 	return conn.Options{
 		Protocol: token.ProtocolID(protocolName), Version: protocolVersion, Seed: p.rand.seed32(),
-		Datagram: min(1200, p.opt.Link.MaxDatagram()) - 1, Wall: p.opt.Wall,
+		Datagram: min(1200, p.opt.Link.MaxDatagram()) - carryRoom, Wall: p.opt.Wall,
 		Channels: []conn.Channel{
 			chTurns: {Mode: conn.Unreliable, Priority: 3}, chSmall: {
 				Mode: conn.Unreliable, Priority: 2},
@@ -43,7 +48,8 @@ func (p *Peer) connOptions(bulk int) conn.Options {
 // A pair is the connection with another member: the one with the lower number is its server.
 type pair struct {
 	id     member.ID
-	addr   netip.AddrPort
+	addr   netip.AddrPort // made up, see package paths
+	way    [32]byte       // the key of paths
 	key    token.Key
 	server *conn.Server
 	client *conn.Client
@@ -97,9 +103,10 @@ func (p *Peer) meet(e *entry) error {
 	if err != nil {
 		return err
 	}
-	q := &pair{id: e.id, key: key}
-	if len(e.addrs) > 0 {
-		q.addr = e.addrs[0]
+	q := &pair{id: e.id, key: key, addr: paths.Addr(e.id), way: wayKey(key)}
+	p.paths.Add(p.now, e.id, q.way, e.addrs)
+	if x := p.meeting.mateOf(&e.card.sign); x != nil {
+		p.paths.Add(p.now, e.id, q.way, x.addrs)
 	}
 	if p.self < e.id {
 		o := conn.ServerOptions{

@@ -10,6 +10,7 @@ import (
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
+	"github.com/coeval-dev/coeval/paths"
 	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
@@ -54,6 +55,8 @@ type Peer struct {
 	door  door
 	ask   asking
 
+	paths   *paths.Paths // as a member
+	meeting meeting
 	pairs   []*pair
 	leaving []*pair
 	batch   []link.Datagram
@@ -184,6 +187,9 @@ func (p *Peer) enter(self member.ID, d council.Decree, proof council.Link) error
 		return err
 	}
 	p.self, p.council = self, c
+	p.paths = paths.New(paths.Options{Self: self, Seed: p.rand.seed32(),
+		Wall: p.opt.Wall + int64(p.now/second)})
+	p.paths.SetRelay(p.now, p.meeting.in)
 	p.office = office{}
 	p.phase = Entering
 	return p.decreed(c.Decree())
@@ -283,6 +289,7 @@ func (p *Peer) Poll(now time.Duration) error {
 		return p.end(err)
 	}
 	p.look()
+	p.attend()
 	p.knock()
 	if err := p.govern(); err != nil {
 		return p.end(err)
@@ -293,6 +300,7 @@ func (p *Peer) Poll(now time.Duration) error {
 	p.compare()
 	p.feed()
 	p.talk()
+	p.vector()
 	return p.flush()
 }
 
@@ -321,7 +329,7 @@ func (p *Peer) receive() error {
 			return fmt.Errorf("peers: the way to the others has ended: %w", err)
 		}
 		for i := range p.batch[:n] {
-			p.datagram(p.batch[i : i+1])
+			p.take(p.batch[i : i+1])
 		}
 		if n < len(p.batch) {
 			break
@@ -349,9 +357,26 @@ func (p *Peer) look() {
 	}
 }
 
+// take finds out whose a datagram is: the relay's, that of somebody at a door, or of a member.
+func (p *Peer) take(one []link.Datagram) {
+	if r := p.opt.Meeting; r != nil && slices.Contains(r.Addrs, one[0].Addr) {
+		r.Client.Receive(p.now, one)
+		p.attend()
+		return
+	}
+	if p.paths != nil && !isDoor(one[0].Data) {
+		one = p.paths.Receive(p.now, one)
+	}
+	if len(one) > 0 {
+		p.datagram(one)
+	}
+}
+
+func isDoor(b []byte) bool { return len(b) > 1 && (b[0] == toDoor || b[0] == fromDoor) }
+
 func (p *Peer) datagram(one []link.Datagram) {
 	d := &one[0]
-	if len(d.Data) > 1 && (d.Data[0] == toDoor || d.Data[0] == fromDoor) {
+	if isDoor(d.Data) {
 		to := d.Data[0] == toDoor
 		d.Data = d.Data[1:]
 		p.atDoor(to, one)
@@ -448,6 +473,10 @@ func (p *Peer) said(q *pair, kind uint8, b []byte) {
 		p.tell(News{Kind: Differs, Member: q.id, Text: string(b)})
 	case kindLeave:
 		p.office.leaves(q.id)
+	case kindVector:
+		if p.paths.TakeVector(p.now, q.id, b) != nil {
+			p.stats.Malformed++
+		}
 	}
 }
 
@@ -466,9 +495,14 @@ func (p *Peer) flush() error {
 		p.out = q.flush(p.now, p.out)
 	}
 	p.leaving = slices.DeleteFunc(p.leaving, func(q *pair) bool {
-		return q.server == nil && q.client.Done() || q.server != nil && q.server.Done()
+		done := q.server == nil && q.client.Done() || q.server != nil && q.server.Done()
+		if done && p.paths != nil {
+			p.paths.Remove(q.id)
+		}
+		return done || p.paths == nil
 	})
 	p.flushDoor()
+	p.route()
 	for done := 0; done < len(p.out); {
 		n, err := p.opt.Link.Send(p.out[done:])
 		if done += n; err == nil {
