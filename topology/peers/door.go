@@ -481,6 +481,16 @@ func (p *Peer) knock() {
 		return
 	}
 	inquires := p.inquires()
+	if a.host != nil && p.phase == Asking {
+		if c := a.host.client.Conn(); c != nil {
+			if _, _, _, under := c.BulkIncoming(); under {
+				a.since = p.now
+			}
+		}
+		if p.now-a.since > doorWait {
+			p.letGo() // it does not say no, and sends nothing either
+		}
+	}
 	if a.host != nil && p.council != nil && inquires != a.inquiry {
 		p.letGo() // who let it in has nothing more to say
 	}
@@ -540,7 +550,7 @@ func (p *Peer) tryDoor() {
 			continue
 		}
 		key := doorKey(&p.opt.Secret)
-		tok, err := p.token(key, p.rand.uint64()|1, addr)
+		tok, err := p.token(key, p.rand.Uint64()|1, addr)
 		if err != nil {
 			return
 		}
@@ -596,7 +606,7 @@ func (p *Peer) hostSaid(t *try, kind uint8, b []byte) {
 			t.client.Close(conn.ReasonGame, "")
 			return
 		}
-		a.host, a.inquiry = t, p.council != nil
+		a.host, a.inquiry, a.since = t, p.council != nil, p.now
 		for _, o := range a.tries {
 			if o != t {
 				o.over = true

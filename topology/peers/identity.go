@@ -99,29 +99,8 @@ func doorKey(secret *[32]byte) token.Key {
 	return sha256.Sum256(append([]byte("coeval door "), secret[:]...))
 }
 
-// random is a stream of randomness from a seed, since machines have none of their own.
-type random struct {
-	seed [32]byte
-	n    uint64
-}
-
-func (r *random) Read(b []byte) (int, error) {
-	for i := 0; i < len(b); {
-		r.n++
-		sum := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("peer"), r.seed[:]...),
-			r.n))
-		i += copy(b[i:], sum[:])
-	}
-	return len(b), nil
-}
-
-func (r *random) seed32() (s [32]byte) {
-	_, _ = r.Read(s[:])
+// seed32 draws a seed for another machine.
+func (p *Peer) seed32() (s [32]byte) {
+	_, _ = p.rand.Read(s[:])
 	return s
-}
-
-func (r *random) uint64() uint64 {
-	var b [8]byte
-	_, _ = r.Read(b[:])
-	return binary.BigEndian.Uint64(b[:])
 }

@@ -34,7 +34,7 @@ const carryRoom = paths.Room + 60
 
 func (p *Peer) connOptions(bulk int) conn.Options {
 	return conn.Options{
-		Protocol: token.ProtocolID(protocolName), Version: protocolVersion, Seed: p.rand.seed32(),
+		Protocol: token.ProtocolID(protocolName), Version: protocolVersion, Seed: p.seed32(),
 		Datagram: min(1200, p.opt.Link.MaxDatagram()) - carryRoom, Wall: p.opt.Wall,
 		Channels: []conn.Channel{
 			chTurns: {Mode: conn.Unreliable, Priority: 3}, chSmall: {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/seed"
 	"github.com/coeval-dev/coeval/council"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
@@ -37,7 +38,7 @@ type Peer struct {
 	opt   Options
 	game  *world.Game
 	id    *identity
-	rand  *random
+	rand  *seed.Reader
 	now   time.Duration
 	phase Phase
 	err   error
@@ -112,7 +113,7 @@ func New(o Options) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Peer{opt: o, game: o.Game, id: id, rand: &random{seed: o.Seed},
+	p := &Peer{opt: o, game: o.Game, id: id, rand: seed.New(o.Seed),
 		batch: make([]link.Datagram, 64)}
 	p.coder = turns.NewCoder(o.Game)
 	p.image, p.start = make([]int32, p.coder.Len()), make([]int32, p.coder.Len())
@@ -181,13 +182,13 @@ func (p *Peer) enter(self member.ID, d council.Decree, proof council.Link) error
 	p.keys = &keys{id: p.id, match: &p.sum}
 	c, err := council.New(p.now, council.Options{
 		ID: self, Owner: (*owner)(p), Keys: p.keys, Approve: p.keys.approve, Proof: proof,
-		Seed: p.rand.uint64(), Silence: p.match.Patience,
+		Seed: p.rand.Uint64(), Silence: p.match.Patience,
 		Resend: min(p.match.Patience/8, 250*time.Millisecond)}, d)
 	if err != nil {
 		return err
 	}
 	p.self, p.council = self, c
-	p.paths = paths.New(paths.Options{Self: self, Seed: p.rand.seed32(),
+	p.paths = paths.New(paths.Options{Self: self, Seed: p.seed32(),
 		Wall: p.opt.Wall + int64(p.now/second)})
 	p.paths.SetRelay(p.now, p.meeting.in)
 	p.office = office{}

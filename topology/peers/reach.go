@@ -57,7 +57,7 @@ func (p *Peer) Code() relay.Code { return p.meeting.code }
 // relayAddr is the address by which connections at doors know somebody at the relay.
 func relayAddr(number member.ID) netip.AddrPort {
 	var a [16]byte
-	copy(a[:], []byte{0xfd, 'c', 'o', 'e', 'v', 'a'})
+	copy(a[:], []byte{0xfd, 'r', 'e', 'l', 'a', 'y'})
 	binary.BigEndian.PutUint16(a[6:], uint16(number)) // another network for each
 	a[15] = 1
 	return netip.AddrPortFrom(netip.AddrFrom16(a), 1)

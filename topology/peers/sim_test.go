@@ -50,8 +50,11 @@ func (tb *table) seed(what string) [32]byte {
 }
 
 // sit adds a machine: the first founds the match.
-func (tb *table) sit(name string, change func(*peers.Options)) *seat {
+func (tb *table) sit(name string, change func(*peers.Options), place ...func(*netsim.Endpoint)) *seat {
 	s := &seat{name: name, table: tb, end: tb.net.Endpoint(name)}
+	for _, f := range place {
+		f(s.end)
+	}
 	for _, o := range tb.seats {
 		tb.net.Connect(s.end, o.end, tb.path)
 	}
@@ -84,6 +87,11 @@ func (tb *table) sit(name string, change func(*peers.Options)) *seat {
 	return s
 }
 
+// behind places a machine behind a router.
+func behind(r *netsim.Router) func(*netsim.Endpoint) {
+	return func(e *netsim.Endpoint) { e.Behind(r) }
+}
+
 func (s *seat) say(what string) {
 	s.table.log = append(s.table.log,
 		fmt.Sprintf("%8.3f %s: %s", s.table.net.Now().Seconds(), s.name, what))
@@ -94,7 +102,9 @@ func (s *seat) boot() {
 	s.life++
 	s.down = false
 	o := s.opt
-	o.Link, o.Address = s.end, s.end.PublicAddr()
+	if o.Link = s.end; s.end.Router() == nil {
+		o.Address = s.end.PublicAddr()
+	}
 	o.Seed = s.table.seed(fmt.Sprint("seed", s.name, s.life))
 	p, err := peers.New(o)
 	if err != nil {
