@@ -261,3 +261,6 @@ func ungamma(r *bits.Reader) (v uint64, ok bool) {
 	}
 	return v, true
 }
+
+// Least is the least that a number of the image can be.
+func (c *Coder) Least(i int) int32 { return c.slots[i].Min }

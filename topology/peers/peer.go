@@ -64,6 +64,13 @@ type Peer struct {
 	out     []link.Datagram
 	sealed  []byte // datagrams at the door, with their first byte
 	stats   Stats
+	cheats  *cheats
+}
+
+// cheats change what this peer tells the others: for tests of what a liar can do.
+type cheats struct {
+	item func(to member.ID, t world.Tick, item []byte) []byte
+	mark func(to member.ID, m *mark)
 }
 
 // tenure is this peer as a member.

@@ -24,6 +24,7 @@ type table struct {
 	log    []string
 	path   netsim.Conditions
 	secret [32]byte
+	loose  bool // worlds may differ for now
 }
 
 // A seat is one machine.
@@ -145,7 +146,7 @@ func (s *seat) restart() {
 // check compares what is settled here with what is settled elsewhere.
 func (s *seat) check() {
 	c := s.Copy()
-	if c == nil {
+	if c == nil || s.table.loose {
 		return
 	}
 	for _, m := range c.Marks() {
