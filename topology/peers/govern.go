@@ -131,6 +131,7 @@ func (p *Peer) govern() error {
 		}
 	}
 	p.readyUp()
+	p.stalls()
 	p.lacking()
 	p.refound()
 	return nil
@@ -192,6 +193,35 @@ func (p *Peer) suspects() (list []member.ID) {
 	}
 	return list
 }
+
+// stalls finds a member that is there but does not play: everybody waits for its commands, or for
+// what commits to them, and for nobody else's. All see that, so all come to distrust it, and it is
+// put out as one who is silent is.
+func (p *Peer) stalls() {
+	d := p.council.Decree()
+	if p.phase != Playing || !p.pace.late || !p.council.Quorum() ||
+		len(d.Voters) == 2 && len(d.Witnesses) == 0 {
+		return
+	}
+	least, who := p.own.next-1, (*stream)(nil)
+	for _, st := range p.streams {
+		if st.id == p.self || p.charter.span(st.id) == nil {
+			continue
+		}
+		if n := st.progress(); n < least {
+			least, who = n, st
+		}
+	}
+	if who != nil && p.now-who.moved > p.match.Patience+p.match.Patience/2 &&
+		p.now-p.pace.since > p.match.Patience && p.council.Silent(who.id) < p.match.Patience {
+		p.stats.Stalls++
+		p.council.Distrust(who.id)
+		p.tell(News{Kind: Waiting, Member: who.id, Text: "it is there and sends no commands: it is put out"})
+	}
+}
+
+// progress is how far a member has come with its commands, or with what commits to them.
+func (st *stream) progress() world.Tick { return max(world.Tick(st.Have()), st.seals.have) }
 
 // successor is who leads after one that wants to leave, or zero.
 func (p *Peer) successor() member.ID {
@@ -386,7 +416,7 @@ func (p *Peer) notice() world.Tick {
 			worst = max(worst, q.conn.Quality().RoundTrip)
 		}
 	}
-	return world.Tick((3*worst+second/5)/p.game.TickLength()) + 2
+	return world.Tick((2*worst+second*3/20)/p.game.TickLength()) + 2
 }
 
 // forget takes out of a charter what is long over.

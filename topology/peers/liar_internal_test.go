@@ -58,3 +58,19 @@ func (p *Peer) BeTwoFaced(from world.Tick, victims func(member.ID) bool) {
 
 // Damage changes a peer's world behind its back.
 func (p *Peer) Damage(f func(w *world.World)) { f(p.copy.World()) }
+
+// CommitToNothing has a peer send no seals any more.
+func (p *Peer) CommitToNothing() { p.cheats = &cheats{noSeals: true} }
+
+// Committed is up to which tick this peer has made its commands.
+func (p *Peer) Committed() world.Tick { return p.own.next - 1 }
+
+// Seen is the newest command of another that is here.
+func (p *Peer) Seen() (t world.Tick) {
+	for _, s := range p.streams {
+		if sp := p.charter.span(s.id); s.id != p.self && sp != nil {
+			t = max(t, world.Tick(s.Have()))
+		}
+	}
+	return t
+}

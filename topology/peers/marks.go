@@ -54,7 +54,7 @@ func (p *Peer) compare() {
 		}
 		p.marks.sent = m.Tick
 		say := mark{tick: m.Tick, hash: m.Hash, turns: m.Turns}
-		if own := p.stream(p.self); own.Holds(uint64(m.Tick)) {
+		if own := p.stream(p.self); p.signs(m.Tick) && own.Holds(uint64(m.Tick)) {
 			h := own.HeadAt(uint64(m.Tick))
 			say.sign = p.id.signs(p.signedHead(p.self, m.Tick, h))
 			p.marks.keep(head{p.self, m.Tick, h, say.sign})
@@ -74,6 +74,10 @@ func (p *Peer) compare() {
 		p.askForWorld()
 	}
 }
+
+// signs says at which marks members sign: at every fourth, as a signature is under everything
+// before.
+func (p *Peer) signs(t world.Tick) bool { return t%world.Tick(4*p.match.Every) == 0 }
 
 func (m *marks) add(s saidMark) {
 	of, oldest := 0, -1
@@ -108,7 +112,7 @@ func (p *Peer) marked(id member.ID, m *mark) {
 		return
 	}
 	e := p.charter.find(id)
-	if st := p.stream(id); st != nil && st.Holds(uint64(m.tick)) {
+	if st := p.stream(id); p.signs(m.tick) && st != nil && st.Holds(uint64(m.tick)) {
 		h := st.HeadAt(uint64(m.tick))
 		if e.card.signed(p.signedHead(id, m.tick, h), &m.sign) {
 			p.marks.keep(head{id, m.tick, h, m.sign})
@@ -257,7 +261,9 @@ func (p *Peer) needed(q *pair) {
 	if st := p.snapshot(); st != nil {
 		c := bits.CursorTo(nil)
 		st.fields(&c)
-		_, _ = q.conn.SendBulk(1, c.Data())
+		if _, err := q.conn.SendBulk(1, c.Data()); err == nil {
+			q.bulk = true
+		}
 	}
 }
 
@@ -309,7 +315,7 @@ func (p *Peer) repair(q *pair, data []byte) {
 
 // resume makes a stream of what was sent of it.
 func (p *Peer) resume(f *flow) *stream {
-	s := &stream{turns.Resume(p.coder, uint64(f.have), f.image, f.head), f.member, p.now}
+	s := &stream{turns.Resume(p.coder, uint64(f.have), f.image, f.head), f.member, p.now, &seals{}}
 	for i, item := range f.items {
 		if _, err := s.Put(uint64(f.have)+1+uint64(i), item); err != nil {
 			break

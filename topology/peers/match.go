@@ -35,6 +35,10 @@ type Match struct {
 	Alone bool
 	// End says that a match whose worlds have come apart is over, rather than repaired.
 	End bool
+	// Commit has everybody commit to a command, by a digest, before anybody reveals one for the
+	// same tick: nobody can wait to see what the others do. It is for lock step, and delays
+	// commands by a round trip more.
+	Commit bool
 	// Doom is how DOOM did it: what is lost is sent again when it is asked for, and no sooner.
 	Doom bool
 }
@@ -81,6 +85,8 @@ func (m *Match) check() error {
 		return fmt.Errorf("peers: a patience of %v; choose 250 ms to a minute", m.Patience)
 	case m.Grace < 0 || m.Grace > time.Hour:
 		return fmt.Errorf("peers: a grace of %v; choose up to an hour", m.Grace)
+	case m.Commit && m.Doom:
+		return errors.New("peers: DOOM's way has no commitments")
 	case len(m.Data) > maxData:
 		return fmt.Errorf("peers: a level of %d bytes; at most %d can be sent", len(m.Data),
 			maxData)
@@ -105,6 +111,7 @@ func (m *Match) fields(c *bits.Cursor) {
 	c.Bool(&m.Alone)
 	c.Bool(&m.End)
 	c.Bool(&m.Doom)
+	c.Bool(&m.Commit)
 	if c.Reading() && c.OK() {
 		c.Check(m.check() == nil)
 	}

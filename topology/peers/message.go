@@ -108,7 +108,10 @@ func (m *mark) fields(c *bits.Cursor) {
 	tick(c, &m.tick)
 	c.U64(&m.hash)
 	c.U64(&m.turns)
-	c.Raw(m.sign[:])
+	signed := m.sign != [64]byte{}
+	if c.Bool(&signed); signed {
+		c.Raw(m.sign[:])
+	}
 }
 
 // head is what a member has signed of its own commands.

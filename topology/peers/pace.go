@@ -21,7 +21,8 @@ type pace struct {
 	since  time.Duration // since when
 	every  time.Duration
 	sendAt time.Duration
-	delay  int // of our commands, in ticks
+	spoke  bool // in this poll
+	delay  int  // of our commands, in ticks
 	setAt  time.Duration
 	lead   float64 // by how many ticks we are ahead of the others, smoothed
 	w      bits.Writer
@@ -41,6 +42,9 @@ func (p *Peer) play() error {
 		return nil
 	}
 	p.pace.every = second / time.Duration(p.opt.Packets)
+	if p.match.Doom {
+		p.pace.every = p.game.TickLength()
+	}
 	if p.phase < Playing {
 		return p.follow()
 	}
@@ -151,7 +155,11 @@ func (p *Peer) adapt() {
 			continue
 		}
 		u := q.conn.Quality()
-		way := float64(u.RoundTrip)/2 + 2*float64(u.Jitter) + float64(c.every)
+		trips := 0.5
+		if p.match.Commit {
+			trips = 1.5 // there and back with what commits to it, and there once more
+		}
+		way := trips*float64(u.RoundTrip) + 2*float64(u.Jitter) + float64(c.every)
 		if u.LossOut > 0.01 {
 			way += float64(c.every) * float64(spares(q.conn)-2)
 		}

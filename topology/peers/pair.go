@@ -41,7 +41,7 @@ func (p *Peer) connOptions(bulk int) conn.Options {
 				Mode: conn.Unreliable, Priority: 2},
 			chLarge:   {Mode: conn.Unordered, Priority: 2, MaxMessage: 256 << 10},
 			chControl: {Mode: conn.Ordered, Priority: 1, MaxMessage: 256 << 10}},
-		Rate: 128 << 10, MinRate: 16 << 10, RideShare: -1, MaxBulk: bulk,
+		Rate: 512 << 10, MinRate: 16 << 10, RideShare: -1, MaxBulk: bulk,
 	}
 }
 
@@ -55,7 +55,8 @@ type pair struct {
 	client *conn.Client
 	conn   *conn.Conn // nil until it is open
 	retry  time.Duration
-	dialed time.Duration
+	proved bool // the path had been proved when it was dialed
+	bulk   bool // a world is under way
 
 	sending
 	hearing
@@ -63,16 +64,22 @@ type pair struct {
 
 // sending is what is known of which of our commands have come to the other.
 type sending struct {
-	told    bool       // it has said what it has
+	told   bool          // it has said what it has
+	items  outgoing      // the commands
+	seals  outgoing      // what commits to them, see seal.go
+	extras time.Duration // when it was last told more than commands
+	handAt time.Duration // when it may be sent the world again
+	asked  world.Tick    // from where on it asks for commands again
+}
+
+// outgoing is which of some numbered things have come, by the packets that they went in.
+type outgoing struct {
 	acked   world.Tick // all up to here have come
 	states  [256]flying
 	flights []flight
-	extras  time.Duration // when it was last told more than commands
-	handAt  time.Duration // when it may be sent the world again
-	asked   world.Tick    // from where on it asks for commands again
 }
 
-// flying says in which packet a command went last, and whether it has come.
+// flying says in which packet something went last, and whether it has come.
 type flying struct {
 	tick    world.Tick
 	packet  conn.PacketNumber
@@ -85,6 +92,59 @@ type flight struct {
 	from, to world.Tick
 }
 
+// next finds the first that has not come and is not under way, of those from first to newest.
+func (o *outgoing) next(first, newest world.Tick) world.Tick {
+	o.acked = max(o.acked, first-1)
+	for o.acked < newest {
+		if f := &o.states[uint8(o.acked+1)]; f.tick != o.acked+1 || !f.arrived {
+			break
+		}
+		o.acked++
+	}
+	from := o.acked + 1
+	for from <= newest && o.states[uint8(from)].tick == from &&
+		(o.states[uint8(from)].out || o.states[uint8(from)].arrived) {
+		from++
+	}
+	return from
+}
+
+// went notes what goes with a packet.
+func (o *outgoing) went(n conn.PacketNumber, from, to world.Tick) {
+	if from > to {
+		return
+	}
+	o.flights = append(o.flights, flight{n, from, to})
+	for t := from; t <= to; t++ {
+		f := &o.states[uint8(t)]
+		*f = flying{tick: t, packet: n, out: true, arrived: f.tick == t && f.arrived}
+	}
+}
+
+// landed looks what has become of packets. What is lost goes again, unless it has to be asked for.
+func (o *outgoing) landed(c *conn.Conn, again bool) {
+	kept := o.flights[:0]
+	for _, f := range o.flights {
+		state := c.Packet(f.packet)
+		if state == conn.PacketPending {
+			kept = append(kept, f)
+			continue
+		}
+		for t := f.from; t <= f.to; t++ {
+			s := &o.states[uint8(t)]
+			if s.tick != t {
+				continue
+			}
+			if state != conn.PacketLost {
+				s.arrived = true
+			} else if s.packet == f.packet && again {
+				s.out = false
+			}
+		}
+	}
+	o.flights = kept
+}
+
 // hearing is what the other has said of itself.
 type hearing struct {
 	heard  time.Duration
@@ -95,6 +155,15 @@ type hearing struct {
 	shownA time.Duration // when that came
 	ahead  int           // by how many ticks it says that it is ahead of us
 	aheadN bool
+	late   Lateness
+}
+
+// Lateness is how late the commands of another come: what it could make of being late.
+type Lateness struct {
+	Commands uint64     // that came
+	Late     uint64     // after the tick that they are for had been shown with a guess
+	Most     world.Tick // how many ticks late, at most
+	Sum      world.Tick // and in all
 }
 
 // meet makes the machine for a pair.
@@ -134,10 +203,23 @@ func (p *Peer) dial(q *pair) error {
 	if err != nil {
 		return err
 	}
-	q.dialed = p.now
+	path, _ := p.paths.To(q.id)
+	q.proved = path.Proved
 	q.client, err = conn.NewClient(conn.ClientOptions{
 		Options: p.connOptions(maxState), Token: t, Servers: []netip.AddrPort{q.addr}})
 	return err
+}
+
+// redial tries again where nobody has answered: after a while, and at once when a path has proved
+// itself, since what went before may have gone nowhere.
+func (p *Peer) redial(q *pair) {
+	if q.client == nil || q.conn != nil {
+		return
+	}
+	path, _ := p.paths.To(q.id)
+	if q.client.Done() && p.now >= q.retry || path.Proved && !q.proved {
+		_ = p.dial(q)
+	}
 }
 
 // token is one that this peer issues to itself, as it has the key.

@@ -71,6 +71,8 @@ type Peer struct {
 type cheats struct {
 	item func(to member.ID, t world.Tick, item []byte) []byte
 	mark func(to member.ID, m *mark)
+	// noSeals has it commit to nothing
+	noSeals bool
 }
 
 // tenure is this peer as a member.
@@ -100,6 +102,7 @@ type stream struct {
 	*turns.Stream
 	id    member.ID
 	moved time.Duration // when something new of it last came
+	seals *seals
 }
 
 // own is what this peer commands.
@@ -109,6 +112,7 @@ type own struct {
 	last   []int32    // the last one
 	in     *world.Inputs
 	item   []byte
+	secret [32]byte // what nonces are made from
 }
 
 // New makes a peer. It does nothing until it is driven.
@@ -250,7 +254,7 @@ func (p *Peer) flow() {
 		if st == nil {
 			at, _ := slices.BinarySearchFunc(p.streams, s.member,
 				func(st *stream, id member.ID) int { return int(st.id) - int(id) })
-			st = &stream{turns.NewStream(p.coder, uint64(s.from)), s.member, p.now}
+			st = &stream{turns.NewStream(p.coder, uint64(s.from)), s.member, p.now, &seals{}}
 			if s.until <= p.copy.Settled() { // all of it is in the world that this peer began with
 				st.Stream = turns.Resume(p.coder, uint64(s.until), nil, turns.Head{})
 			}
@@ -281,7 +285,7 @@ func (p *Peer) plays(before *charter) {
 		return
 	}
 	p.phase = Playing
-	p.own.player, p.own.next = s.player, s.from
+	p.own.player, p.own.next, p.own.secret = s.player, s.from, p.seed32()
 	copy(p.own.last, p.start)
 	p.leaveDoor()
 	p.tell(News{Kind: Entered, Member: p.self, Player: s.player, Tick: s.from})
@@ -307,8 +311,8 @@ func (p *Peer) Poll(now time.Duration) error {
 	}
 	p.compare()
 	p.feed()
-	p.talk()
 	p.vector()
+	p.talk()
 	return p.flush()
 }
 
@@ -404,7 +408,7 @@ func (p *Peer) event(q *pair, e *conn.Event) {
 	switch e.Kind {
 	case conn.Connected:
 		q.conn = e.Conn
-		q.sending = sending{acked: p.own.next - 1}
+		q.sending = sending{}
 		m := have{upTo: p.heldOf(q.id)}
 		q.control(message(kindHave, m.fields))
 	case conn.Disconnected:
@@ -425,6 +429,8 @@ func (p *Peer) event(q *pair, e *conn.Event) {
 		} else if len(e.Data) > 0 {
 			p.said(q, e.Data[0], e.Data[1:])
 		}
+	case conn.BulkSent, conn.BulkCanceled:
+		q.bulk = false
 	case conn.BulkReceived:
 		p.repair(q, e.Data)
 	}
@@ -447,9 +453,9 @@ func (p *Peer) said(q *pair, kind uint8, b []byte) {
 	case kindHave:
 		var m have
 		if m.fields(&c); c.Done() {
-			q.told, q.acked = true,
-				max(min(m.upTo, p.own.next-1), p.own.next-min(p.own.next, turns.Window/2))
-			q.asked = 0
+			q.told, q.asked = true, 0
+			q.items.acked = max(min(m.upTo, p.own.next-1),
+				p.own.next-min(p.own.next, turns.Window/2))
 		}
 	case kindWant:
 		var m want
@@ -458,7 +464,7 @@ func (p *Peer) said(q *pair, kind uint8, b []byte) {
 		}
 	case kindItems:
 		var m items
-		if m.fields(&c); c.Done() {
+		if m.fields(&c); c.Done() && !(p.match.Commit && m.member == q.id) {
 			p.takeItems(&m)
 		}
 	case kindCandidate:
@@ -492,13 +498,12 @@ func (p *Peer) flush() error {
 	p.out = p.out[:0]
 	for i := 0; i < len(p.pairs); i++ {
 		q := p.pairs[i]
-		p.out = q.flush(p.now, p.out)
-		if q.client != nil && q.conn == nil && q.client.Done() && p.now >= q.retry {
-			if p.dial(q) != nil {
-				continue
-			}
+		if p.pace.spoke || !q.open() || q.bulk || q.deadline() <= p.now {
+			p.out = q.flush(p.now, p.out) // otherwise what there is goes with the next commands
 		}
+		p.redial(q)
 	}
+	p.pace.spoke = false
 	for _, q := range p.leaving {
 		p.out = q.flush(p.now, p.out)
 	}

@@ -16,6 +16,8 @@ type Stats struct {
 	Waited     time.Duration // for how long in all
 	Malformed  uint64        // messages that are none
 	Refused    uint64        // commands that are none, or another than was sent before
+	Unopened   uint64        // commands that are not what was committed to
+	Stalls     uint64        // members that were there and sent no commands
 	Unsigned   uint64        // accounts that are not signed by who gave them
 	TurnedAway uint64        // guests
 	Compared   uint64        // settled worlds that were the same everywhere
@@ -55,6 +57,14 @@ func (p *Peer) Player() world.Player {
 	return p.own.player
 }
 
+// Late tells how late the commands of a member come.
+func (p *Peer) Late(id member.ID) Lateness {
+	if q := p.pair(id); q != nil {
+		return q.late
+	}
+	return Lateness{}
+}
+
 // Delay is after how many ticks own commands count now.
 func (p *Peer) Delay() int { return p.pace.delay }
 
@@ -77,6 +87,9 @@ func (p *Peer) Run(ctx context.Context) error {
 // Deadline is when Poll should be called next, at the latest.
 func (p *Peer) Deadline() time.Duration {
 	at := p.now + second/100
+	if p.pace.late {
+		at = p.now + second/500 // what is missing may come at any time
+	}
 	if p.copy != nil && !p.pace.late && p.phase == Playing && p.pace.begun {
 		at = min(at, max(p.pace.due, p.now))
 	}

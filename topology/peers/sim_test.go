@@ -165,7 +165,7 @@ func (s *seat) check() {
 }
 
 func (tb *table) run(d time.Duration) {
-	tb.net.RunUntil(tb.net.Now()+d, func() bool { return tb.failed != nil })
+	tb.net.RunUntil(d, func() bool { return tb.failed != nil })
 	if tb.failed != nil {
 		tb.dump()
 		tb.t.Fatalf("seed %d: %v", tb.net.Seed(), tb.failed)
@@ -184,7 +184,7 @@ func (tb *table) dump() {
 // until runs until something is true.
 func (tb *table) until(what string, most time.Duration, done func() bool) time.Duration {
 	from := tb.net.Now()
-	if !tb.net.RunUntil(from+most, func() bool { return tb.failed != nil || done() }) ||
+	if !tb.net.RunUntil(most, func() bool { return tb.failed != nil || done() }) ||
 		tb.failed != nil {
 		tb.dump()
 		tb.t.Fatalf("seed %d: after %v not: %s (%v)", tb.net.Seed(), most, what, tb.failed)

@@ -136,22 +136,26 @@ func (p *Peer) talk() {
 		return
 	}
 	p.pace.sent(p.now)
+	p.pace.spoke = true
 	for _, q := range p.pairs {
 		if q.open() {
-			p.landed(q)
+			q.items.landed(q.conn, !p.match.Doom)
+			q.seals.landed(q.conn, true)
 			p.send(q)
 		}
 	}
 }
 
 // extrasEvery is how many times a second more is said than commands.
-const extrasEvery = 10
+const extrasEvery = 6
 
 // send makes a packet of commands.
 func (p *Peer) send(q *pair) {
+	sealFrom, sealTo := p.chooseSeals(q)
 	from, to := p.choose(q)
+
 	extras := p.now-q.extras >= second/extrasEvery
-	if from > to && !extras {
+	if from > to && sealFrom > sealTo && !extras {
 		return
 	}
 	w := &p.pace.w
@@ -170,7 +174,13 @@ func (p *Peer) send(q *pair) {
 		w.WriteBits(uint64(uint8(int8(p.ahead(q)))), aheadBits)
 	}
 	own := p.stream(p.self)
+	if p.match.Commit {
+		p.writeSeals(w, sealFrom, sealTo)
+	}
 	for t := from; t <= to; t++ {
+		if p.match.Commit {
+			w.WriteBits(p.nonce(t), nonceBits)
+		}
 		b := own.Item(uint64(t))
 		if p.cheats != nil && p.cheats.item != nil {
 			b = p.cheats.item(q.id, t, b)
@@ -184,13 +194,9 @@ func (p *Peer) send(q *pair) {
 		}
 	}
 	n := q.conn.NextPacket()
-	if q.conn.Send(chTurns, w.Bytes()) != nil || from > to {
-		return
-	}
-	q.flights = append(q.flights, flight{n, from, to})
-	for t := from; t <= to; t++ {
-		f := &q.states[uint8(t)]
-		*f = flying{tick: t, packet: n, out: true, arrived: f.tick == t && f.arrived}
+	if q.conn.Send(chTurns, w.Bytes()) == nil {
+		q.items.went(n, from, to)
+		q.seals.went(n, sealFrom, sealTo)
 	}
 }
 
@@ -207,19 +213,11 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 	if own == nil || !q.told || newest < world.Tick(own.From()) {
 		return newest + 1, newest
 	}
-	q.acked = max(q.acked, world.Tick(own.From())-1)
-	for q.acked < newest {
-		if f := &q.states[uint8(q.acked+1)]; f.tick != q.acked+1 || !f.arrived {
-			break
-		}
-		q.acked++
+	if p.match.Commit {
+		newest = min(newest, p.committed(), q.seals.acked) // and what commits to ours is there
 	}
-	first := q.acked + 1
-	from = first
-	for from <= newest && q.states[uint8(from)].tick == from &&
-		(q.states[uint8(from)].out || q.states[uint8(from)].arrived) {
-		from++
-	}
+	from = q.items.next(world.Tick(own.From()), newest)
+	first := q.items.acked + 1
 	if p.match.Doom {
 		if q.asked != 0 {
 			from, q.asked = max(first, min(from, q.asked)), 0
@@ -227,9 +225,11 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 	} else if again := newest + 1 - min(newest, world.Tick(spares(q.conn))); from > again {
 		from = max(first, again)
 	}
-	if from <= newest && (!own.Holds(uint64(from)) || newest-from > farthest) {
-		// so far behind that it cannot tell which they are: it asks for them
+	if from > newest {
 		return newest + 1, newest
+	}
+	if !own.Holds(uint64(from)) || newest-from > farthest {
+		return newest + 1, newest // so far behind that it cannot tell which they are: it asks for them
 	}
 	return from, min(newest, from+mostItems-1)
 }
@@ -245,30 +245,6 @@ func spares(c *conn.Conn) int {
 		return 4
 	}
 	return 6
-}
-
-// landed looks what has become of packets.
-func (p *Peer) landed(q *pair) {
-	kept := q.flights[:0]
-	for _, f := range q.flights {
-		state := q.conn.Packet(f.packet)
-		if state == conn.PacketPending {
-			kept = append(kept, f)
-			continue
-		}
-		for t := f.from; t <= f.to; t++ {
-			s := &q.states[uint8(t)]
-			if s.tick != t {
-				continue
-			}
-			if state != conn.PacketLost {
-				s.arrived = true
-			} else if s.packet == f.packet && !p.match.Doom {
-				s.out = false
-			}
-		}
-	}
-	q.flights = kept
 }
 
 // takeTurns takes a packet of commands.
@@ -297,16 +273,22 @@ func (p *Peer) takeTurns(q *pair, b []byte) {
 		q.shown, q.shownA = world.Tick(max(int64(to)-lead, 0)), p.now
 		q.ahead, q.aheadN = ahead, true
 	}
-	if count == 0 || st == nil || count > to {
+	if st == nil || p.charter.span(q.id) == nil || p.isFrozen(q.id) {
 		return
 	}
-	s := p.charter.span(q.id)
-	if s == nil || p.isFrozen(q.id) {
+	if p.match.Commit {
+		p.readSeals(&r, st)
+	}
+	if count == 0 || count > to {
 		return
 	}
 	before := st.Have()
 	var item [256]byte
 	for t := to - count + 1; t <= to; t++ {
+		nonce := uint64(0)
+		if p.match.Commit {
+			nonce = r.ReadBits(nonceBits)
+		}
 		n := int(r.ReadBits(lengthBits))
 		if n == longLength {
 			n = int(r.ReadBits(8))
@@ -318,11 +300,29 @@ func (p *Peer) takeTurns(q *pair, b []byte) {
 			p.stats.Malformed++
 			return
 		}
+		if p.match.Commit && !p.opens(st, t, nonce, item[:n]) {
+			p.stats.Unopened++
+			continue
+		}
+		q.late.came(t, world.Tick(st.Have()), p.copy.Shown())
 		p.put(st, t, item[:n])
 	}
 	if p.match.Doom && world.Tick(st.Have()) < to-count && st.Have() == before {
 		m := want{member: q.id, from: world.Tick(st.Have()) + 1}
 		q.small(message(kindWant, m.fields))
+	}
+}
+
+// came counts a command that was not there before.
+func (l *Lateness) came(t, have, shown world.Tick) {
+	if t <= have {
+		return
+	}
+	l.Commands++
+	if t <= shown {
+		l.Late++
+		l.Most = max(l.Most, shown+1-t)
+		l.Sum += shown + 1 - t
 	}
 }
 
@@ -373,6 +373,9 @@ func (p *Peer) wanted(q *pair, m *want) {
 	if m.member == p.self && p.match.Doom {
 		q.asked = m.from
 		return
+	}
+	if p.match.Commit && m.member == p.self {
+		return // what commits to them goes first
 	}
 	if b := p.itemsFrom(m.member, m.from); b != nil {
 		q.small(b)
