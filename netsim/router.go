@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -354,4 +355,43 @@ func (n *Net) translate(e *Endpoint, from, to netip.AddrPort) (
 		}
 	}
 	return from, dst, in
+}
+
+// String is the text form, like "port-restricted hairpin timeout=30s".
+func (o NAT) String() string {
+	s := o.Kind.String()
+	if o.Hairpin {
+		s += " hairpin"
+	}
+	if o.Timeout > 0 {
+		s += " timeout=" + o.Timeout.String()
+	}
+	return s
+}
+
+// ParseNAT reads the text form: a kind, and then hairpin and timeout in any order.
+func ParseNAT(text string) (NAT, error) {
+	var o NAT
+	w := strings.Fields(text)
+	if len(w) == 0 {
+		return o, fmt.Errorf("no kind of router, use one of %v", natNames)
+	}
+	var err error
+	if o.Kind, err = ParseNATKind(w[0]); err != nil {
+		return NAT{}, err
+	}
+	for _, s := range w[1:] {
+		value, timed := strings.CutPrefix(s, "timeout=")
+		switch {
+		case s == "hairpin":
+			o.Hairpin = true
+		case timed:
+			if o.Timeout, err = time.ParseDuration(value); err != nil || o.Timeout <= 0 {
+				return NAT{}, fmt.Errorf("bad timeout %q, write it like timeout=30s", value)
+			}
+		default:
+			return NAT{}, fmt.Errorf("unknown %q of a router, use hairpin or timeout=30s", s)
+		}
+	}
+	return o, nil
 }

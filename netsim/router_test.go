@@ -184,13 +184,19 @@ func TestRouterInFlight(t *testing.T) {
 	}
 }
 
-func TestNATKindNames(t *testing.T) {
+func TestParseNAT(t *testing.T) {
 	for k := range natKinds {
-		if got, err := ParseNATKind(k.String()); got != k || err != nil {
-			t.Errorf("%v: %v, %v", k, got, err)
+		for _, o := range []NAT{{Kind: k}, {Kind: k, Hairpin: true},
+			{Kind: k, Hairpin: true, Timeout: 30 * time.Second}} {
+			if got, err := ParseNAT(o.String()); got != o || err != nil {
+				t.Errorf("%v: %v, %v", o, got, err)
+			}
 		}
 	}
-	if _, err := ParseNATKind("carton"); err == nil {
-		t.Error("an unknown kind is taken")
+	for _, bad := range []string{"", "carton", "symmetric hare", "symmetric timeout=0",
+		"full-cone timeout=x", "full-cone full-cone"} {
+		if o, err := ParseNAT(bad); err == nil || o != (NAT{}) {
+			t.Errorf("%q is %v", bad, o)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func seeds(some, many int) int {
 // TestChain: five machines that each pass only to the next, without a relay. What the first sends
 // to the last goes over all of them.
 func TestChain(t *testing.T) {
-	simtest.Run(t, seeds(3, 100), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(1, 100), func(n *netsim.Net) error {
 		n.Use(cable)
 		g := newGroup(n, 5, false)
 		for i, a := range g.machines {
@@ -75,7 +75,7 @@ func reach(lines [][]bool, relayed []bool) [][]int {
 // TestPartialCuts: any lines between machines are cut, in one direction or both. Pairs that some
 // others join hear each other again in bounded time.
 func TestPartialCuts(t *testing.T) {
-	simtest.Run(t, seeds(12, 2000), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(4, 2000), func(n *netsim.Net) error {
 		r := n.Rand()
 		members := 3 + r.IntN(4)
 		relayed := r.Chance(0.3)
@@ -130,11 +130,12 @@ func (g *group) checkReach(steps [][]int) error {
 // TestChaos: cuts, pauses, rebound routers and storms, with loss, copies and reordering all the
 // time. When they are over, every pair is as it was.
 func TestChaos(t *testing.T) {
-	simtest.Run(t, seeds(8, 2000), func(n *netsim.Net) error {
+	simtest.Run(t, seeds(3, 2000), func(n *netsim.Net) error {
 		r := n.Rand()
 		line := netsim.Profile{
 			Latency: 25 * time.Millisecond, Loss: r.Float64() * 0.2, Duplicate: 0.05,
-			Reorder: 0.05, Jitter: netsim.Jitter{Shape: netsim.Uniform, Amount: 20 * time.Millisecond}}
+			Reorder: 0.05,
+			Jitter:  netsim.Jitter{Shape: netsim.Uniform, Amount: 20 * time.Millisecond}}
 		n.Use(netsim.Conditions{Up: line, Down: line})
 		g := newGroup(n, 2+r.IntN(4), true)
 		where := make([]int, len(g.machines))

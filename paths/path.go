@@ -223,9 +223,7 @@ func (p *Paths) answered(x *path, trip time.Duration) {
 	}
 	x.proved, x.heard, x.tries, x.asks = p.now, p.now, 0, [4]ask{}
 	if x.doubted {
-		if x == q.current {
-			q.outage = false
-		}
+		q.outage = false // the member was silent, and not the network
 		if x.needs--; x.needs > 0 {
 			x.next = p.now + askSoon
 			return

@@ -179,9 +179,13 @@ func (p *Paths) Receive(now time.Duration, batch []link.Datagram) []link.Datagra
 	p.advance(now)
 	kept := batch[:0]
 	for _, d := range batch {
+		if Ours(d.Data) && p.opt.RelayOnly {
+			p.stats.Strangers++
+			continue
+		}
 		if Ours(d.Data) {
-			s := source{kind: Direct, addr: netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port())}
-			if inner, ok := p.take(d.Data, s, d.Waited); ok {
+			at := netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port())
+			if inner, ok := p.take(d.Data, source{kind: Direct, addr: at}, d.Waited); ok {
 				kept = append(kept, inner)
 			}
 			continue

@@ -2,9 +2,11 @@ package paths
 
 import (
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/simtest"
 )
@@ -16,7 +18,7 @@ var cable = netsim.Conditions{
 // TestStartsCarried: the first datagram of a pair goes over the relay, and a round trip later all
 // go directly.
 func TestStartsCarried(t *testing.T) {
-	simtest.Run(t, 3, func(n *netsim.Net) error {
+	simtest.Run(t, 1, func(n *netsim.Net) error {
 		n.Use(cable)
 		g := newGroup(n, 3, true)
 		g.start()
@@ -49,7 +51,7 @@ func TestStartsCarried(t *testing.T) {
 func cutTest(t *testing.T, members int, relayed bool, longest time.Duration,
 	cut func(g *group), want Kind) {
 	t.Helper()
-	simtest.Run(t, 5, func(n *netsim.Net) error {
+	simtest.Run(t, seeds(2, 100), func(n *netsim.Net) error {
 		n.Use(cable)
 		g := newGroup(n, members, relayed)
 		g.start()
@@ -66,6 +68,7 @@ func cutTest(t *testing.T, members int, relayed bool, longest time.Duration,
 		if k := g.kind(1, 0); k != want {
 			return fmt.Errorf("back is %v, want %v", k, want)
 		}
+		t.Logf("the longest time without a datagram: %v", g.longest())
 		return g.lacking(longest)
 	})
 }
@@ -96,4 +99,114 @@ func TestCutOneWayOverMember(t *testing.T) {
 	cutTest(t, 3, false, changeover, func(g *group) {
 		g.net.CutOneWay(g.machines[0].ep, g.machines[1].ep)
 	}, Over)
+}
+
+// TestSlowTraffic: pairs that send 20 a second, as many games do, are without datagrams no longer.
+func TestSlowTraffic(t *testing.T) {
+	simtest.Run(t, seeds(2, 100), func(n *netsim.Net) error {
+		n.Use(cable)
+		g := newGroup(n, 2, true)
+		g.every = time.Second / 20
+		g.start()
+		n.Run(3*time.Second + n.Rand().Duration(time.Second))
+		g.look()
+		n.Cut(g.machines[0].ep, g.machines[1].ep)
+		n.Run(3 * time.Second)
+		return g.lacking(changeover + 50*time.Millisecond)
+	})
+}
+
+// TestPause: a member that has nothing to send for a while is asked, and found where it was. It
+// costs few bytes.
+func TestPause(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 2, Conditions: cable})
+	g := newGroup(n, 2, true)
+	g.start()
+	n.Run(3 * time.Second)
+	g.machines[0].quiet = true
+	before := g.machines[1].paths.Stats()
+	n.Run(time.Minute)
+	s := g.machines[1].paths.Stats()
+	if k := g.kind(0, 1); k != Direct || g.kind(1, 0) != Direct {
+		t.Errorf("is %v", k)
+	}
+	if most := uint64(maxAlarms); s.Silences-before.Silences > most {
+		t.Errorf("%d alarms, at most %d", s.Silences-before.Silences, most)
+	}
+	if asks := s.Asks - before.Asks; asks > 60 {
+		t.Errorf("%d asks in a minute", asks)
+	}
+}
+
+// TestRelayOnly: a machine that can only reach the relay never sends anywhere else.
+func TestRelayOnly(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 2, Conditions: cable})
+	g := newGroup(n, 3, true)
+	g.machines[0].paths = New(Options{Self: 1, RelayOnly: true})
+	n.SetTrace(func(e netsim.Event) {
+		if e.What == netsim.Sent && e.From == "m1" && e.To != "relay" {
+			t.Fatalf("sends to %q", e.To)
+		}
+	})
+	g.start()
+	n.Run(time.Second)
+	g.look()
+	n.Run(2 * time.Second)
+	if g.kind(0, 1) != Relay || g.kind(1, 0) != Relay || g.kind(1, 2) != Direct {
+		t.Errorf("%v, %v, %v", g.kind(0, 1), g.kind(1, 0), g.kind(1, 2))
+	}
+	if err := g.lacking(60 * time.Millisecond); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBeginAnew: a machine that was restarted under the same keys, with a later time, is heard.
+func TestBeginAnew(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 2, Conditions: cable})
+	g := newGroup(n, 2, true)
+	g.start()
+	n.Run(5 * time.Second)
+	m := g.machines[0]
+	m.ep.OnRestart(func() {
+		m.paths = New(Options{Self: 1, Seed: [32]byte{8}, Wall: 7})
+		m.start()
+	})
+	m.ep.Restart(time.Second)
+	n.Run(3 * time.Second)
+	if g.kind(0, 1) != Direct || g.kind(1, 0) != Direct {
+		t.Errorf("%v, %v", g.kind(0, 1), g.kind(1, 0))
+	}
+}
+
+// TestDeadline: a machine that only looks when it is told to does all that is due, and is not told
+// to look all the time.
+func TestDeadline(t *testing.T) {
+	a, b := New(Options{Self: 1, Seed: [32]byte{1}}), New(Options{Self: 2, Seed: [32]byte{2}})
+	at := [2]netip.AddrPort{
+		netip.MustParseAddrPort("192.0.2.1:1"), netip.MustParseAddrPort("192.0.2.2:1")}
+	a.Add(0, 2, pairKey(1, 2), at[1:])
+	b.Add(0, 1, pairKey(1, 2), at[:1])
+	now, looks := time.Duration(0), 0
+	for now < time.Minute {
+		next := min(a.Deadline(), b.Deadline())
+		if next < now {
+			t.Fatalf("due at %v, it is %v", next, now)
+		}
+		now = next
+		looks++
+		// Nothing is under way for any time.
+		for range 3 {
+			for _, d := range a.Tick(now, nil) {
+				b.Receive(now, []link.Datagram{{Addr: at[0], Data: d.Data}})
+			}
+			for _, d := range b.Tick(now, nil) {
+				a.Receive(now, []link.Datagram{{Addr: at[1], Data: d.Data}})
+			}
+		}
+	}
+	x, _ := a.To(2)
+	y, _ := b.To(1)
+	if x.Kind != Direct || y.Kind != Direct || looks > 400 {
+		t.Errorf("%v, %v, %d looks in a minute", x.Kind, y.Kind, looks)
+	}
 }

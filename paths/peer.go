@@ -122,7 +122,8 @@ func (p *Paths) deaf(q *peer) {
 }
 
 // hurry asks at once by all paths that have passed before, or that others vouch for. Addresses that
-// have never answered keep their pace, lest a member that names a stranger's has us ask it for ever.
+// have never answered keep their pace, lest a member that names a stranger's has us ask that for
+// ever.
 func (p *Paths) hurry(q *peer) {
 	for _, x := range q.paths {
 		if x.kind != Direct || x.proved != never {

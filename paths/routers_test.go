@@ -63,7 +63,7 @@ func TestRouters(t *testing.T) {
 	for i, a := range homes {
 		for j, b := range homes {
 			t.Run(a.name+" and "+b.name, func(t *testing.T) {
-				simtest.Run(t, 2, func(n *netsim.Net) error {
+				simtest.Run(t, 1, func(n *netsim.Net) error {
 					n.Use(cable)
 					g := newGroup(n, 2, true)
 					a.put(n, "home1", g.machines[0])
@@ -104,7 +104,7 @@ var shared = []struct {
 func TestSharedRouters(t *testing.T) {
 	for _, x := range shared {
 		t.Run(x.name, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Run(t, 1, func(n *netsim.Net) error {
 				n.Use(cable)
 				g := newGroup(n, 2, true)
 				g.names = x.names
@@ -112,7 +112,8 @@ func TestSharedRouters(t *testing.T) {
 				for i, m := range g.machines {
 					in := r
 					if x.nested {
-						in = n.Router(fmt.Sprint("home", i), netsim.NAT{Kind: netsim.PortRestricted})
+						in = n.Router(fmt.Sprint("home", i),
+							netsim.NAT{Kind: netsim.PortRestricted})
 						in.Behind(r)
 					}
 					m.ep.Behind(in)
@@ -169,7 +170,7 @@ func TestRebind(t *testing.T) {
 				continue
 			}
 			t.Run(a.name+" and "+b.name, func(t *testing.T) {
-				simtest.Run(t, 2, func(n *netsim.Net) error {
+				simtest.Run(t, 1, func(n *netsim.Net) error {
 					n.Use(cable)
 					g := newGroup(n, 2, true)
 					a.put(n, "home1", g.machines[0])

@@ -35,7 +35,6 @@ type machine struct {
 	id    member.ID
 	ep    *netsim.Endpoint
 	paths *Paths
-	sent  uint32
 	got   map[member.ID]*arrivals
 	batch []link.Datagram
 	quiet bool // sends nothing of its own
@@ -258,7 +257,19 @@ func (g *group) lacking(longest time.Duration) error {
 	return nil
 }
 
-// kinds says by which kind of path each pair goes, both ways.
+// longest is for how long a member heard nothing of another at most.
+func (g *group) longest() (d time.Duration) {
+	for _, m := range g.machines {
+		for _, o := range g.machines {
+			if o != m {
+				d = max(d, m.got[o.id].worst)
+			}
+		}
+	}
+	return d
+}
+
+// kind says by which kind of path one reaches another.
 func (g *group) kind(a, b int) Kind {
 	x, _ := g.machines[a].paths.To(g.machines[b].id)
 	return x.Kind

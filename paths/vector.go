@@ -41,8 +41,8 @@ type tables struct {
 }
 
 // Vector appends to b what to tell every other member, over its connection and unreliably: whom we
-// reach and in how many steps. It is true when that is due, once a second and three times soon after
-// a change; otherwise nothing needs to be sent.
+// reach and in how many steps. It is true when that is due, once a second and three times soon
+// after a change; otherwise nothing needs to be sent.
 func (p *Paths) Vector(now time.Duration, b []byte) ([]byte, bool) {
 	p.advance(now)
 	t := &p.table
