@@ -307,7 +307,10 @@ type doors [maxNested]*binding
 // admit asks all routers on the way in.
 func (d *doors) admit(from netip.AddrPort) bool {
 	for _, b := range d {
-		if b != nil && !b.admits(from) {
+		if b == nil {
+			break
+		}
+		if !b.admits(from) {
 			return false
 		}
 	}

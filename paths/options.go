@@ -32,7 +32,7 @@ type Options struct {
 	// ProbeRate is how many bytes a second asks may take, to all members together and with the
 	// headers of UDP: 8192. Answers are as many as the asks that came.
 	ProbeRate int
-	// CarryRate is how many bytes a second we carry for one member: 65536.
+	// CarryRate is how many bytes a second we carry for one member, headers counted: 131072.
 	CarryRate int
 }
 
@@ -41,7 +41,7 @@ func (o Options) withDefaults() Options {
 	o.Measure = cmp.Or(max(o.Measure, 0), 3*time.Second)
 	o.Keepalive = cmp.Or(max(o.Keepalive, 0), 15*time.Second)
 	o.ProbeRate = cmp.Or(max(o.ProbeRate, 0), 8<<10)
-	o.CarryRate = cmp.Or(max(o.CarryRate, 0), 64<<10)
+	o.CarryRate = cmp.Or(max(o.CarryRate, 0), 128<<10)
 	return o
 }
 

@@ -317,8 +317,20 @@ func (p *process) until(t *testing.T, so func(status) bool) (last status) {
 	return last
 }
 
-// TestRealRouters: two machines behind two routers that masquerade find a direct path. Where both
-// routers choose ports at random they stay with the carrier, and hear each other all the same.
+// block has a router drop what its machine sends to the other router, or lets it pass again.
+func block(t *testing.T, router string, on bool) {
+	t.Helper()
+	rule := "flush chain ip home block\n"
+	if on {
+		rule = "add chain ip home block { type filter hook forward priority 1; }\n" +
+			"add rule ip home block oifname out ip daddr 203.0.113.12 drop\n"
+	}
+	told(t, rule, "ip", "netns", "exec", router, "nft", "-f", "-")
+}
+
+// TestRealRouters: two machines behind two routers that masquerade find a direct path. When one
+// direction of it is cut both go over the carrier, and back when it is mended. Where both routers
+// choose ports at random they stay with the carrier, and hear each other all the same.
 func TestRealRouters(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() {
@@ -330,28 +342,46 @@ func TestRealRouters(t *testing.T) {
 	if carrier.lines.Scan(); carrier.lines.Text() != "ready" {
 		t.Fatalf("no carrier: %s", carrier.errors.String())
 	}
-	for _, x := range []struct {
-		name, how, kind string
-		at              string // of both; the kernel remembers what was at another's port
-	}{
-		{"masquerade", "", "direct", "192.168.1.2:4000"},
-		{"random ports on both", "fully-random", "relay", "192.168.1.2:4001"},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			translate(t, w.router1, x.how)
-			translate(t, w.router2, x.how)
-			one, two := begin(t, w.machine1, "1", x.at), begin(t, w.machine2, "2", x.at)
-			so := func(s status) bool {
-				// When so many asks were made, what could have answered has.
-				return s.Kind == x.kind && s.Got > 30 && (x.kind == "direct" || s.Asks > 20) &&
-					(x.kind == "direct" || s.Carried == s.Got)
+	begins := func(t *testing.T, how, at string) (one, two *process) {
+		translate(t, w.router1, how)
+		translate(t, w.router2, how)
+		return begin(t, w.machine1, "1", at), begin(t, w.machine2, "2", at)
+	}
+	t.Run("masquerade", func(t *testing.T) {
+		one, two := begins(t, "", "192.168.1.2:4000")
+		for _, kind := range []string{"direct", "relay", "direct"} {
+			if kind == "relay" {
+				block(t, w.router1, true)
 			}
-			a, b := one.until(t, so), two.until(t, so)
+			a, b := one.become(t, kind), two.become(t, kind)
 			t.Logf("%+v, %+v", a, b)
-			if x.kind == "direct" && (!strings.HasPrefix(a.Addr, "203.0.113.12:") ||
+			if kind == "direct" && (!strings.HasPrefix(a.Addr, "203.0.113.12:") ||
 				!strings.HasPrefix(b.Addr, "203.0.113.11:")) {
 				t.Errorf("direct, but at %s and %s", a.Addr, b.Addr)
 			}
-		})
-	}
+			if kind == "relay" {
+				block(t, w.router1, false)
+			}
+		}
+	})
+	t.Run("random ports on both", func(t *testing.T) {
+		// The kernel remembers what was at the other port.
+		one, two := begins(t, "fully-random", "192.168.1.2:4001")
+		never := func(s status) bool {
+			if s.Kind == "direct" {
+				t.Errorf("a direct path: %+v", s)
+			}
+			// When so many asks were made, what could have answered has.
+			return s.Kind == "relay" && s.Asks > 20 && s.Got > 30 && s.Carried == s.Got
+		}
+		a, b := one.until(t, never), two.until(t, never)
+		t.Logf("%+v, %+v", a, b)
+	})
+}
+
+// become waits until a machine reaches the other by a kind of path, and hears it for a while then.
+func (p *process) become(t *testing.T, kind string) status {
+	t.Helper()
+	since := p.until(t, func(s status) bool { return s.Kind == kind })
+	return p.until(t, func(s status) bool { return s.Kind == kind && s.Got > since.Got+10 })
 }
