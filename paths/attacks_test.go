@@ -28,8 +28,8 @@ func threesome() (us, good, bad *Paths, at netip.AddrPort) {
 func TestStolenAddress(t *testing.T) {
 	us, _, bad, at := threesome()
 	q := bad.byID[1]
-	q.number++
-	ask := bad.probe(q, head{kind: kindProbe, from: 3, to: 1, number: q.number})
+	bad.number++
+	ask := bad.probe(q, head{kind: kindProbe, from: 3, to: 1, number: bad.number})
 	us.Receive(0, []link.Datagram{{Addr: at, Data: ask}})
 	if us.Stats().Answers != 1 {
 		t.Fatalf("not answered: %+v", us.Stats())
@@ -106,9 +106,9 @@ func TestNamedStranger(t *testing.T) {
 		// It also says that it hears nothing, over and over, and sends so that it is missed.
 		if now%(100*time.Millisecond) == 0 {
 			bad.out.flush(nil)
-			q.number++
+			bad.number++
 			ask := bad.probe(q, head{
-				kind: kindProbe, second: flagDeaf, from: 3, to: 1, number: q.number})
+				kind: kindProbe, second: flagDeaf, from: 3, to: 1, number: bad.number})
 			us.Receive(now, []link.Datagram{{Addr: netip.MustParseAddrPort("192.0.2.3:4000"),
 				Data: ask}})
 			us.Add(now, 3, pairKey(1, 3), []netip.AddrPort{victim})

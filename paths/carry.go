@@ -8,8 +8,8 @@ import (
 // wrap makes a datagram that asks a member to carry another. Its memory lasts until the call after
 // the next.
 func (p *Paths) wrap(hop *peer, from, to member.ID, more byte, data []byte) []byte {
-	hop.number++
-	h := head{kind: kindCarry, second: more, from: p.opt.Self, to: hop.id, number: hop.number}
+	p.number++
+	h := head{kind: kindCarry, second: more, from: p.opt.Self, to: hop.id, number: p.number}
 	m := &p.out.memory[p.out.turn]
 	first := len(*m)
 	b := h.append(*m)

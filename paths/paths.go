@@ -22,6 +22,8 @@ type Paths struct {
 	random *seed.Reader
 	now    time.Duration // goes only forward
 	relay  bool          // the relay carries now
+	number uint64        // of the last ask or carried datagram that we made
+	turn   int           // whose turn it is to be looked at first
 
 	peers []*peer // by rising number
 	byID  map[member.ID]*peer
@@ -44,6 +46,7 @@ func New(o Options) *Paths {
 		opt: o.withDefaults(), random: seed.New(o.Seed), byID: make(map[member.ID]*peer),
 		at: make(map[netip.AddrPort]*path)}
 	p.opt.Seed = [32]byte{}
+	p.number = uint64(uint32(o.Wall)) << 32
 	p.random.Forget()
 	return p
 }
@@ -64,7 +67,6 @@ func (p *Paths) Add(now time.Duration, id member.ID, key [32]byte, candidates []
 	if q == nil {
 		q = &peer{
 			id: id, key: key, addr: Addr(id), mac: hmac.New(sha256.New, key[:]),
-			number:  uint64(uint32(p.opt.Wall)) << 32,
 			hearing: hearing{heard: p.now, data: p.now}}
 		q.over = p.newPath(q, Relay, 2)
 		q.over.via = RelayID
@@ -223,7 +225,9 @@ func (p *Paths) Tick(now time.Duration, out []link.Datagram) []link.Datagram {
 	if p.table.stale || p.now >= p.table.due {
 		p.renewTable()
 	}
-	for _, q := range p.peers {
+	for i := range p.peers {
+		// Each is the first in turn, so that all have a share of the asks.
+		q := p.peers[(i+p.turn)%len(p.peers)]
 		p.checkSilence(q)
 		for _, x := range q.paths {
 			if p.now >= x.next && p.wanted(x) {
@@ -231,6 +235,7 @@ func (p *Paths) Tick(now time.Duration, out []link.Datagram) []link.Datagram {
 			}
 		}
 	}
+	p.turn++
 	p.forgetLearnt()
 	return p.out.flush(out)
 }

@@ -178,6 +178,54 @@ func TestBeginAnew(t *testing.T) {
 	}
 }
 
+// TestForgotten: a member that was forgotten and is known again, under the same key, is heard.
+func TestForgotten(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 2, Conditions: cable})
+	g := newGroup(n, 2, true)
+	g.start()
+	n.Run(5 * time.Second)
+	m := g.machines[0]
+	m.paths.Remove(2)
+	n.Run(time.Second)
+	m.paths.Add(n.Now(), 2, pairKey(1, 2), nil)
+	n.Run(time.Second)
+	g.look()
+	n.Run(time.Second)
+	if g.kind(0, 1) != Direct || g.kind(1, 0) != Direct {
+		t.Errorf("%v, %v", g.kind(0, 1), g.kind(1, 0))
+	}
+	if err := g.lacking(60 * time.Millisecond); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMany: sixteen machines behind routers find each other within the bytes that asks may take.
+func TestMany(t *testing.T) {
+	n := netsim.New(netsim.Options{Seed: 2, Conditions: cable})
+	g := newGroup(n, 16, true)
+	g.every = 50 * time.Millisecond
+	for i, m := range g.machines {
+		m.ep.Behind(n.Router(fmt.Sprint("home", i), netsim.NAT{Kind: netsim.PortRestricted}))
+	}
+	g.start()
+	took := time.Duration(0)
+	for done := false; !done && took < 10*time.Second; took += 100 * time.Millisecond {
+		n.Run(100 * time.Millisecond)
+		done = true
+		for a := range g.machines {
+			for b := range g.machines {
+				done = done && (a == b || g.kind(a, b) == Direct)
+			}
+		}
+	}
+	s := g.machines[15].paths.Stats()
+	t.Logf("all are direct after %v; the last made %d asks, %d were put off", took, s.Asks,
+		s.Withheld)
+	if took > 3*time.Second {
+		t.Errorf("all are direct after %v", took)
+	}
+}
+
 // TestDeadline: a machine that only looks when it is told to does all that is due, and is not told
 // to look all the time.
 func TestDeadline(t *testing.T) {

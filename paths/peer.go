@@ -16,8 +16,7 @@ type peer struct {
 	key    [32]byte
 	mac    hash.Hash
 	digest []byte
-	number uint64 // of the last ask or carried datagram that we made for it
-	window window // of those that it made for us
+	window window // of the asks and carried datagrams that it made for us
 
 	paths   []*path
 	over    *path // the one of them by the relay

@@ -42,8 +42,8 @@ func (p *Paths) ask(x *path) {
 		x.next = p.now + askSoon/4
 		return
 	}
-	q.number++
-	h := head{kind: kindProbe, from: p.opt.Self, to: q.id, number: q.number}
+	p.number++
+	h := head{kind: kindProbe, from: p.opt.Self, to: q.id, number: p.number}
 	if q.silent {
 		h.second = flagDeaf
 	}

@@ -43,7 +43,7 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	}
 	add("answer", out[0].Data)
 
-	q.number = 7
+	p.number = 7
 	carry := p.wrap(q, 1, 3, maxCarriers, []byte("hi"))
 	add("carry", carry)
 	add("relayed", Carried{2, carry}.Append(nil))
