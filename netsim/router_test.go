@@ -200,3 +200,17 @@ func TestParseNAT(t *testing.T) {
 		}
 	}
 }
+
+// FuzzNAT: what parses is printed to what parses to the same.
+func FuzzNAT(f *testing.F) {
+	f.Add("port-restricted hairpin timeout=30s")
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseNAT(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseNAT(o.String()); err != nil || again != o {
+			t.Fatalf("%q is %v, and then %v, %v", text, o, again, err)
+		}
+	})
+}
