@@ -39,6 +39,43 @@ func TestStolenAddress(t *testing.T) {
 	}
 }
 
+// TestReserved: a member that sends with the relay's address as its own is not taken to be there.
+func TestReserved(t *testing.T) {
+	us, _, bad, at := threesome()
+	relay := netip.MustParseAddrPort("198.51.100.1:7000")
+	us.Reserve(relay)
+	us.Add(0, 3, pairKey(1, 3), []netip.AddrPort{relay})
+	bad.number++
+	ask := bad.probe(bad.byID[1], head{kind: kindProbe, from: 3, to: 1, number: bad.number})
+	us.Receive(0, []link.Datagram{{Addr: relay, Data: ask}})
+	in := us.Receive(0, []link.Datagram{{Addr: relay, Data: []byte{0x80}}})
+	if in[0].Addr != relay {
+		t.Errorf("a datagram of the relay is taken for one of %v", in[0].Addr)
+	}
+	for _, d := range us.Tick(0, nil) {
+		if d.Addr == relay {
+			t.Error("the relay is asked as a member")
+		}
+	}
+	if us.Reserve(at); us.byID[2].current != nil {
+		t.Errorf("a reserved address is used: %v", us.byID[2].current.addr)
+	}
+}
+
+// TestFlood: asks without end, between two looks of ours, are answered within bounds.
+func TestFlood(t *testing.T) {
+	us, _, bad, at := threesome()
+	for range 10_000 {
+		bad.out.flush(nil)
+		bad.number++
+		ask := bad.probe(bad.byID[1], head{kind: kindProbe, from: 3, to: 1, number: bad.number})
+		us.Receive(0, []link.Datagram{{Addr: at, Data: ask}})
+	}
+	if n := len(us.Send(0, nil)); n > maxReady+1 || us.Stats().Withheld < 9000 {
+		t.Errorf("%d answers at once, %+v", n, us.Stats())
+	}
+}
+
 // TestGreedyMember: what we carry for a member is bounded, and only to members, whatever it hands
 // us.
 func TestGreedyMember(t *testing.T) {

@@ -65,7 +65,7 @@ func (p *Paths) carryOn(by *peer, from, to member.ID, more byte, data []byte) {
 			hop = p.byID[x.via]
 		}
 	}
-	if hop == nil || !hop.near() {
+	if hop == nil || !hop.near() || p.out.full() {
 		p.stats.Uncarried++
 		return
 	}
@@ -75,7 +75,7 @@ func (p *Paths) carryOn(by *peer, from, to member.ID, more byte, data []byte) {
 	}
 	p.stats.Carried++
 	p.stats.CarriedBytes += uint64(len(data))
-	if d, ok := p.over(hop.current, p.wrap(hop, from, to, more-1, data)); ok && !p.out.add(d) {
-		p.stats.Uncarried++
+	if d, ok := p.over(hop.current, p.wrap(hop, from, to, more-1, data)); ok {
+		p.out.add(d)
 	}
 }

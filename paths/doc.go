@@ -17,6 +17,7 @@
 // There is no clock and no socket here:
 //
 //	p := paths.New(paths.Options{Self: 1, Seed: seed})
+//	p.Reserve(relayAddress)                    // which is no member's
 //	p.SetRelay(now, true)                      // the connection with the relay is open
 //	p.Add(now, 2, key, candidates)             // and again when more addresses become known
 //

@@ -86,7 +86,7 @@ func (p *Paths) newPath(q *peer, kind Kind, hops int) *path {
 
 // give adds an address that a member is said to have.
 func (p *Paths) give(q *peer, a netip.AddrPort) {
-	if p.opt.RelayOnly || !usable(a) {
+	if !p.usable(a) {
 		return
 	}
 	given := 0
@@ -114,11 +114,12 @@ func (p *Paths) give(q *peer, a netip.AddrPort) {
 	q.paths = append(q.paths, x)
 }
 
-// usable reports whether a probe may be sent to an address that somebody named.
-func usable(a netip.AddrPort) bool {
+// usable reports whether an address can be a member's, so that a probe may be sent there.
+func (p *Paths) usable(a netip.AddrPort) bool {
 	ip := a.Addr()
 	_, _, madeUp := link.Session(a)
-	return ip.IsValid() && a.Port() != 0 && !madeUp && !ip.IsUnspecified() && !ip.IsMulticast() &&
+	return !p.opt.RelayOnly && !slices.Contains(p.reserved, a) && ip.IsValid() && a.Port() != 0 &&
+		!madeUp && !ip.IsUnspecified() && !ip.IsMulticast() &&
 		ip != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
@@ -129,7 +130,7 @@ func (p *Paths) learn(q *peer, s source) *path {
 			return x
 		}
 	}
-	if s.kind != Direct || p.opt.RelayOnly {
+	if s.kind != Direct {
 		return nil
 	}
 	count := 0

@@ -25,6 +25,8 @@ type Paths struct {
 	number uint64        // of the last ask or carried datagram that we made
 	turn   int           // whose turn it is to be looked at first
 
+	reserved []netip.AddrPort // addresses of others than members
+
 	peers []*peer // by rising number
 	byID  map[member.ID]*peer
 	at    map[netip.AddrPort]*path // where members were heard from
@@ -109,6 +111,24 @@ func (p *Paths) SetRelay(now time.Duration, ok bool) {
 	}
 }
 
+// Reserve names an address that is no member's, such as the relay's, so that no member can pretend
+// to be there.
+func (p *Paths) Reserve(a netip.AddrPort) {
+	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	if slices.Contains(p.reserved, a) {
+		return
+	}
+	p.reserved = append(p.reserved, a)
+	for _, q := range p.peers {
+		for _, x := range q.paths {
+			if x.kind == Direct && x.addr == a {
+				p.drop(x)
+				break
+			}
+		}
+	}
+}
+
 // Send says where datagrams go. Those for a member, by its made-up address, come back with the real
 // one or are to be carried by the relay: see Carry. All others stay as they are, and datagrams of
 // our own are added. It works within out; what it adds is good until the call after the next.
@@ -181,18 +201,18 @@ func (p *Paths) Receive(now time.Duration, batch []link.Datagram) []link.Datagra
 	p.advance(now)
 	kept := batch[:0]
 	for _, d := range batch {
-		if Ours(d.Data) && p.opt.RelayOnly {
-			p.stats.Strangers++
-			continue
-		}
+		at := netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port())
 		if Ours(d.Data) {
-			at := netip.AddrPortFrom(d.Addr.Addr().Unmap(), d.Addr.Port())
+			if !p.usable(at) {
+				p.stats.Strangers++
+				continue
+			}
 			if inner, ok := p.take(d.Data, source{kind: Direct, addr: at}, d.Waited); ok {
 				kept = append(kept, inner)
 			}
 			continue
 		}
-		if x := p.at[d.Addr]; x != nil {
+		if x := p.at[at]; x != nil {
 			x.heard = p.now
 			p.hearData(x.peer)
 			d.Addr = x.peer.addr
@@ -272,18 +292,22 @@ type outbox struct {
 	turn   int
 }
 
-// maxReady is how many of our own datagrams wait to be handed out at most.
-const maxReady = 256
+// maxReady is how many datagrams that others make us send wait to be handed out at most, and
+// maxMemory how many bytes they take.
+const (
+	maxReady  = 256
+	maxMemory = 256 << 10
+)
 
 func (o *outbox) waits() bool { return len(o.ready) > 0 }
 
-func (o *outbox) add(d link.Datagram) bool {
-	if len(o.ready) >= maxReady {
-		return false
-	}
-	o.ready = append(o.ready, d)
-	return true
+// full reports whether what others make us send has to be left out until the next flush. It counts
+// what the relay is to carry, too, since that is made here.
+func (o *outbox) full() bool {
+	return len(o.ready) >= maxReady || len(o.memory[o.turn]) >= maxMemory
 }
+
+func (o *outbox) add(d link.Datagram) { o.ready = append(o.ready, d) }
 
 func (o *outbox) flush(out []link.Datagram) []link.Datagram {
 	out = append(out, o.ready...)

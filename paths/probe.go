@@ -117,6 +117,10 @@ func (p *Paths) takeAsk(q *peer, h head, s source) {
 		}
 	}
 	p.hear(q)
+	if p.out.full() {
+		p.stats.Withheld++
+		return
+	}
 	p.stats.Answers++
 	p.reply(q, s, p.probe(q, head{kind: kindProbe, second: flagAnswer, from: p.opt.Self, to: q.id,
 		number: h.number}))

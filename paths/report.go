@@ -17,7 +17,7 @@ type Stats struct {
 	Asks       uint64 // probes that ask
 	Answers    uint64 // probes that answer
 	ProbeBytes uint64 // of both
-	Withheld   uint64 // asks that had to wait for their share of ProbeRate
+	Withheld   uint64 // asks that had to wait for their share of ProbeRate, answers to a flood
 
 	Proved   uint64 // paths that answered for the first time
 	Learnt   uint64 // addresses that a member was heard from and had not named

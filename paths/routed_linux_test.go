@@ -263,9 +263,11 @@ func build(t *testing.T) *town {
 func translate(t *testing.T, router, how string) {
 	t.Helper()
 	told(t, "flush ruleset\ntable ip home {\n"+
-		"chain out { type nat hook postrouting priority srcnat; oifname out masquerade "+how+"; }\n"+
+		"chain out { type nat hook postrouting priority srcnat; oifname out masquerade "+how+
+		"; }\n"+
 		"chain in { type filter hook input priority 0; iifname out ct state new drop; }\n"+
-		"chain through { type filter hook forward priority 0; iifname out ct state new drop; }\n}\n",
+		"chain through { type filter hook forward priority 0; iifname out ct state new drop; }\n"+
+		"}\n",
 		"ip", "netns", "exec", router, "nft", "-f", "-")
 }
 
