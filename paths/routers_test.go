@@ -69,7 +69,11 @@ func TestRouters(t *testing.T) {
 					a.put(n, "home1", g.machines[0])
 					b.put(n, "home2", g.machines[1])
 					g.start()
-					n.Run(time.Second)
+					if n.RunUntil(time.Second, func() bool {
+						return g.kind(0, 1) == Direct && g.kind(1, 0) == Direct
+					}) {
+						t.Logf("direct after %v", n.Now().Round(time.Millisecond))
+					}
 					got, err := g.became()
 					if err == nil && got != direct[i][j] {
 						err = fmt.Errorf("%s, want %s", word(got), word(direct[i][j]))
