@@ -202,6 +202,11 @@ func (p *Peer) enter(self member.ID, d council.Decree, proof council.Link) error
 	p.paths = paths.New(paths.Options{Self: self, Seed: p.seed32(),
 		Wall: p.opt.Wall + int64(p.now/second)})
 	p.paths.SetRelay(p.now, p.meeting.in)
+	if p.opt.Meeting != nil {
+		for _, a := range p.opt.Meeting.Addrs {
+			p.paths.Reserve(a)
+		}
+	}
 	p.office = office{}
 	p.phase = Entering
 	return p.decreed(c.Decree())
