@@ -240,7 +240,8 @@ func (p *Peer) pair(id member.ID) *pair {
 	return nil
 }
 
-// part closes a pair whose other end is gone.
+// part closes a pair whose other end is gone, with a last word to it. A machine that returns is
+// another member at the same address, so nothing of the one before may stay.
 func (p *Peer) part(id member.ID) {
 	for i, q := range p.pairs {
 		if q.id != id {
@@ -248,8 +249,9 @@ func (p *Peer) part(id member.ID) {
 		}
 		if q.conn != nil {
 			q.conn.Close(conn.ReasonGame, "")
+			_, _ = link.SendAll(p.opt.Link, p.paths.Send(p.now, q.flush(p.now, nil)))
 		}
-		p.leaving = append(p.leaving, q)
+		p.paths.Remove(id)
 		p.pairs = append(p.pairs[:i], p.pairs[i+1:]...)
 		return
 	}

@@ -59,7 +59,6 @@ type Peer struct {
 	paths   *paths.Paths // as a member
 	meeting meeting
 	pairs   []*pair
-	leaving []*pair
 	batch   []link.Datagram
 	out     []link.Datagram
 	sealed  []byte // datagrams at the door, with their first byte
@@ -231,18 +230,18 @@ func (p *Peer) decreed(d *council.Decree) error {
 	p.office.candidates = slices.DeleteFunc(p.office.candidates,
 		func(a applicant) bool { return ch.holder(&a.card.sign) != nil && !a.returns })
 	if p.self != 0 {
+		for _, q := range slices.Clone(p.pairs) {
+			if ch.find(q.id) == nil {
+				p.part(q.id)
+				p.tell(News{Kind: Left, Member: q.id})
+			}
+		}
 		for i := range ch.members {
 			if e := &ch.members[i]; e.id != p.self && p.pair(e.id) == nil {
 				if err := p.meet(e); err != nil {
 					return err
 				}
 				p.tell(News{Kind: Joined, Member: e.id, Player: e.player, Text: e.card.name})
-			}
-		}
-		for _, q := range slices.Clone(p.pairs) {
-			if ch.find(q.id) == nil {
-				p.part(q.id)
-				p.tell(News{Kind: Left, Member: q.id})
 			}
 		}
 		p.plays(before)
@@ -509,16 +508,6 @@ func (p *Peer) flush() error {
 		p.redial(q)
 	}
 	p.pace.spoke = false
-	for _, q := range p.leaving {
-		p.out = q.flush(p.now, p.out)
-	}
-	p.leaving = slices.DeleteFunc(p.leaving, func(q *pair) bool {
-		done := q.server == nil && q.client.Done() || q.server != nil && q.server.Done()
-		if done && p.paths != nil {
-			p.paths.Remove(q.id)
-		}
-		return done || p.paths == nil
-	})
 	p.flushDoor()
 	p.route()
 	for done := 0; done < len(p.out); {
