@@ -520,7 +520,7 @@ func (p *Peer) knock() {
 // majority for a while, and whether they go on without it nobody may be able to tell it. It keeps
 // what it has until it knows.
 func (p *Peer) inquires() bool {
-	if p.council == nil || p.council.Quorum() {
+	if p.council == nil || p.council.Quorum() && !p.lonely() {
 		p.ask.apart = p.now
 		return false
 	}

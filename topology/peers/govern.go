@@ -18,6 +18,9 @@ type office struct {
 	leaver     []member.ID
 	liars      []member.ID
 	going      bool // this one wants to leave
+	// of one of two: when to ask the witness again, and in which epoch it may go on alone
+	askAt   time.Duration
+	granted uint32
 }
 
 type applicant struct {
@@ -53,7 +56,7 @@ func (p *Peer) refound() {
 		!d.Votes(p.self) {
 		return
 	}
-	alone := p.match.Alone && len(d.Voters) == 2
+	alone := p.alone()
 	for _, id := range d.Voters {
 		e := p.charter.find(id)
 		if id == p.self {
@@ -132,6 +135,7 @@ func (p *Peer) govern() error {
 	}
 	p.readyUp()
 	p.stalls()
+	p.appeal()
 	p.lacking()
 	p.refound()
 	return nil
@@ -166,14 +170,14 @@ func (p *Peer) suspects() (list []member.ID) {
 			list = with
 		}
 	}
-	alone := len(d.Voters) == 2 && len(d.Witnesses) == 0 && !p.match.Alone
+	bound := len(d.Voters) == 2 && !p.alone() // of two, neither goes on by itself
 	for i := range p.charter.members {
 		e := &p.charter.members[i]
 		patience := p.match.Patience
 		if !d.Votes(e.id) {
 			patience = max(patience, 4*second)
 		}
-		if e.id != p.self && p.council.Silent(e.id) > patience && !(alone && d.Votes(e.id)) {
+		if e.id != p.self && p.council.Silent(e.id) > patience && !(bound && d.Votes(e.id)) {
 			add(e.id, true)
 		}
 	}

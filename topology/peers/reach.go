@@ -118,6 +118,8 @@ func (p *Peer) atRelay(e *relay.Event) {
 		p.met(e.Peer)
 	case relay.Gone:
 		m.mates = slices.DeleteFunc(m.mates, func(x mate) bool { return x.number == e.Member })
+	case relay.Voted:
+		p.witnessed(e.Data)
 	case relay.Carried:
 		p.carried(e.Member, e.Data)
 	case relay.Ended:

@@ -25,7 +25,7 @@ type station struct {
 
 func (tb *table) relay() *station {
 	s := &station{at: tb.net.Endpoint("relay"), key: tb.seed("relay")}
-	o := relay.Options{Links: []link.Link{s.at}, Keys: []token.Key{s.key},
+	o := relay.Options{Voter: peers.Witness, Links: []link.Link{s.at}, Keys: []token.Key{s.key},
 		Conn: conn.Options{Wall: 1_700_000_000, Seed: tb.seed("relay's")}}
 	var err error
 	if s.server, err = relay.New(o); err != nil {
