@@ -278,9 +278,10 @@ func (p *Peer) repair(q *pair, data []byte) {
 		return
 	}
 	var differs *world.Difference
+	var mine []byte
 	for _, m := range p.copy.Marks() {
 		if m.Tick == st.tick {
-			differs = world.Differ(m.World, w)
+			differs, mine = world.Differ(m.World, w), m.World.Host().Save(nil)
 		}
 	}
 	for i := range st.flows {
@@ -307,7 +308,8 @@ func (p *Peer) repair(q *pair, data []byte) {
 	if differs != nil {
 		text = differs.String()
 	}
-	p.tell(News{Kind: Repaired, Member: q.id, Tick: st.tick, Text: text})
+	p.tell(News{Kind: Repaired, Member: q.id, Tick: st.tick, Text: text, Mine: mine,
+		Theirs: st.world})
 	for _, o := range p.pairs {
 		o.control(append([]byte{kindDiffers}, text...))
 	}

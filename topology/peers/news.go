@@ -46,6 +46,9 @@ type News struct {
 	Tick   world.Tick
 	Text   string
 	Err    error
+	// Mine and Theirs are, of Repaired, the two worlds of the tick, saved: what the command desync
+	// compares.
+	Mine, Theirs []byte
 }
 
 func (n News) String() string {
