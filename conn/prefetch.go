@@ -33,6 +33,10 @@ func (s *Server) prefetchConns(conns []*Conn) {
 	s.prefetched += sum
 }
 
+// Prefetch asks for the memory of a connection on which something is composed soon. It is worth it
+// where there are hundreds, for a few at once.
+func (s *Server) Prefetch(c *Conn) { s.prefetched += c.prefetch() }
+
 // prefetch reads something of each line that a packet needs, and of what it leads to.
 func (c *Conn) prefetch() uint64 {
 	sum := uint64(c.own) + uint64(c.seal.low) + c.received.seen[1] + uint64(c.received.waitingAt) +

@@ -14,7 +14,8 @@ import (
 const (
 	// step is how often the relay looks, as its Run does.
 	step = 2 * time.Millisecond
-	// lateBy is how late a turn of the relay may be before the rows that it closes count as late.
+	// lateBy is how much work of its own the relay may have behind it before the rows that it closes
+	// count as late.
 	lateBy = 4 * time.Millisecond
 )
 
@@ -46,37 +47,48 @@ func runRelay(d *lab.Desk, s *spec) error {
 	if err := d.Answer(lab.Opened{Server: l.LocalAddr()}); err != nil {
 		return err
 	}
-	var late uint64
-	var lost time.Duration
+	h := &turns{relay: r, clock: clock, due: clock.Now(), last: clock.Now()}
 	sample := func() relaySample {
 		t, c := r.Stats(), l.Counters()
 		return relaySample{Used: lab.Used(), Wall: clock.Now(), Rows: t.Rows, Repeated: t.Repeated,
-			Late: late, Received: c.Received, Sent: c.Sent, Lost: lost}
+			Late: h.late, Received: c.Received, Sent: c.Sent}
 	}
 	var began relaySample
-	due := clock.Now()
 	w := lab.Shift{
 		Clock: clock, Close: func() error { return lab.Account(r.Status().Ledger, l.Counters()) },
 		Begin: func() { began = sample() },
 		End:   func() any { return lab.Less(sample(), began) },
-		Turn: func() error {
-			now := clock.Now()
-			behind, rows := now-due, r.Stats().Rows
-			err := r.Tick(now)
-			if behind > lateBy {
-				late += r.Stats().Rows - rows
-				lost += behind
-				due = now
-			}
-			due += step
-			if rest := due - clock.Now(); rest > 0 {
-				clock.Sleep(rest)
-			}
-			return err
-		}}
+		Turn:  h.turn}
 	w.Measure = func(o lab.Order) error {
 		w.Window.Set(clock.Now()+lab.ChangeTime, o.Window)
 		return nil
 	}
 	return d.Work(&w)
+}
+
+// turns drives a relay. How late it is counts by its own processor time, of which others on the
+// machine take nothing: behind is the work that it would not be done with, had it a core to itself.
+type turns struct {
+	relay     *relay.Server
+	clock     *lab.Clock
+	due, last time.Duration
+	behind    time.Duration
+	late      uint64
+}
+
+func (h *turns) turn() error {
+	now, used, rows := h.clock.Now(), lab.ProcessTime(), h.relay.Stats().Rows
+	err := h.relay.Tick(now)
+	h.behind = max(h.behind+lab.ProcessTime()-used-(now-h.last), 0)
+	h.last = now
+	if h.behind > lateBy {
+		h.late += h.relay.Stats().Rows - rows
+	}
+	if h.due += step; h.due < now {
+		h.due = now
+	}
+	if rest := h.due - h.clock.Now(); rest > 0 {
+		h.clock.Sleep(rest)
+	}
+	return err
 }

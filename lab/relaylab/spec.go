@@ -56,7 +56,6 @@ type relaySample struct {
 	Wall                 time.Duration // by the clock that may go slower
 	Rows, Late, Repeated uint64
 	Received, Sent       uint64
-	Lost                 time.Duration
 }
 
 // membersSample is what the members counted.

@@ -30,6 +30,7 @@ type match struct {
 	grace    uint32 // rows after which an absent one has left
 	unwaited uint32 // rows without items after which nobody waits for a seat
 	every    uint32 // rows between two packets
+	turn     uint32 // which of them its packets follow
 	idle     uint32 // the same for those who watch
 }
 
@@ -134,7 +135,8 @@ func (m *match) due(row uint32) time.Duration {
 // early is how long before it is due a row may close, if everything for it is there.
 func (m *match) early() time.Duration { return time.Second / time.Duration(m.Rate) / 2 }
 
-// look closes the rows of a match whose time has come, and sends them.
+// look closes the rows of a match whose time has come, and sends them. Rows that go in one packet
+// are closed together, when the last of them is due: nobody could hear of the others before.
 func (s *Server) look(m *match) {
 	if m.Mode != Rows || len(m.peers) == 0 {
 		return
@@ -142,26 +144,33 @@ func (s *Server) look(m *match) {
 	if !m.running && !s.start(m) {
 		return
 	}
-	for n := 0; ; n++ {
+	from := m.rows.next
+	last := from + m.every - 1 - (from+m.turn)%m.every
+	if at := m.due(last) - m.early(); s.now < at {
+		s.wake(m, at)
+		return
+	}
+	for {
 		due := m.due(m.rows.next)
-		if s.now < due-m.early() {
-			s.wake(m, due-m.early())
-			return
+		if at := due - m.early(); s.now < at {
+			s.wake(m, at)
+			break
 		}
-		if s.now < due+m.Patience && !m.complete() {
-			s.wake(m, due+m.Patience)
-			return
+		complete := m.complete()
+		if at := due + m.Patience; s.now < at && !complete {
+			s.wake(m, at)
+			break
 		}
-		if n == closeMost {
+		if m.rows.next-from >= max(closeMost, m.every) {
 			s.wake(m, s.now)
-			return
+			break
 		}
-		if s.now > due && !m.complete() {
+		if s.now > due && !complete {
 			s.stats.Late++
 		}
 		s.closeRow(m)
-		s.sendAll(m)
 	}
+	s.sendAll(m, from)
 }
 
 // start begins with the rows when as many as must be are ready.
@@ -175,8 +184,19 @@ func (s *Server) start(m *match) bool {
 	if ready < int(m.Start) {
 		return false
 	}
-	m.running, m.begin = true, s.now
+	m.running, m.begin = true, s.spread(m)
 	return true
+}
+
+// spread chooses when the first row is due, within the next row's length: matches take turns, so
+// that the relay has as much to do at any time. The golden section spreads any number of them.
+func (s *Server) spread(m *match) time.Duration {
+	const golden = 0x9e3779b97f4a7c15
+	length := time.Second / time.Duration(m.Rate)
+	s.started++
+	at := time.Duration(float64(length) * (float64(s.started*golden>>11) / (1 << 53)))
+	m.turn = uint32(s.started)
+	return s.now + (at-s.now%length+length)%length
 }
 
 // complete says whether the next item of everyone who is waited for is there.

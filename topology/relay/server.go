@@ -51,6 +51,7 @@ type Server struct {
 	born    time.Time     // when Run's clock was at zero
 	flushed time.Duration // all connections, for the last time
 	swept   time.Duration
+	started uint64 // matches that have begun with rows
 	closing bool
 
 	stats   Stats
@@ -159,7 +160,7 @@ const (
 	// provingTime is how long a session of a browser may take to connect.
 	provingTime = 10 * time.Second
 	// flushEvery is how often all connections are looked after.
-	flushEvery = time.Second / 60
+	flushEvery = 25 * time.Millisecond
 	sweepEvery = time.Second
 	// mostAtOnce is how many datagrams of each link one tick takes in, beside mostOfEach for each
 	// connection.

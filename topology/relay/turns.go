@@ -106,15 +106,18 @@ func (m *match) find(id member.ID) *peer {
 // adaptEvery is after how many packets a member's loss is looked at again.
 const adaptEvery = 32
 
-// sendAll sends the row that was closed last, and what came before it, to whose turn it is.
-func (s *Server) sendAll(m *match) {
-	row := m.rows.next
+// sendAll sends the rows that were closed from one on, and what came before, to whose turn it is.
+func (s *Server) sendAll(m *match, from uint32) {
+	a, b := from+m.turn, m.rows.next+m.turn
+	members, watchers := a/m.every != b/m.every, a/m.idle != b/m.idle
+	if !members && !watchers {
+		return
+	}
 	for _, p := range m.peers {
-		every := m.every
-		if p.entry.Watch {
-			every = m.idle
-		}
-		if row%every == 0 || p.window.lost > 0 && !p.entry.Watch {
+		p.port.conn.Prefetch(p.conn)
+	}
+	for _, p := range m.peers {
+		if p.entry.Watch && watchers || !p.entry.Watch && members {
 			s.sendRows(p)
 		}
 	}

@@ -18,15 +18,15 @@ machine's loopback, encryption on. The relay has one processor. Each member has 
 socket of its own and sends its items, 2.3 bytes in the mean in nine of ten ticks,
 as often as it is sent rows. The relay's processor time counts, user and system.
 
-"late" is the share of rows that were closed in a turn of the relay that came more
-than 4 ms after its time. A load is held if the relay takes no more than one core,
-closes all rows that are due, at most one in twenty of them late, and has to
-repeat a command for want of an item in less than one of a hundred. With --limit it goes on with
-a quarter more matches until that is not so.
+"late" is the share of rows that were closed while the relay had more than 4 ms of
+work of its own to catch up with, by its processor time. A load is held if the
+relay takes no more than one core, closes all rows that are due, fewer than one in
+a hundred of them late, and has to repeat a command for want of an item as rarely.
+With --limit it goes on with a quarter more matches until that is not so.
 
-On a machine with few cores the members are slower than the relay. With --pace
-below 1 time goes slower for both; the share of a core is counted by that time,
-so what a packet costs is what is measured then.
+On a machine with few cores the members are slower than the relay. Then time goes
+slower for both, by half and half again until they keep up, and "pace" says how
+much slower; the share of a core and what is late are counted by that time.
 
 The bytes are those of one match over a simulated network, with the headers of IP
 and UDP. "copies" is in how many packets each row goes to a member.`
