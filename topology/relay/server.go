@@ -28,6 +28,8 @@ type Options struct {
 	Limits Limits
 	// Step is how often Run looks for what has come and what is due. Default: 2 ms.
 	Step time.Duration
+	// Ticked, if set, is told by Run how long each tick took.
+	Ticked func(time.Duration)
 	// News, if set, is told what happens, for logs.
 	News func(News)
 	// Voter, if set, makes a witness for a match of two in mesh mode. See Voter.

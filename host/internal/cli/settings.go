@@ -21,11 +21,16 @@ type Settings struct {
 
 // Flags adds the flags. Those of the level say when they are given.
 func (s *Settings) Flags(cmd *cobra.Command, when string) {
+	s.LogFlags(cmd)
+	s.level.Flags(cmd, when, 0)
+}
+
+// LogFlags adds those of them that are of no level, for what runs no game.
+func (s *Settings) LogFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.config, "config", "", "file of settings, lines of name = value")
 	f.StringVar(&s.log, "log", "text", "how to log, to standard error: text or json")
 	f.StringVar(&s.logLevel, "log-level", "info", "what to log: debug, info, warn or error")
-	s.level.Flags(cmd, when, 0)
 }
 
 // JSON adds --json, for --log json.

@@ -28,16 +28,34 @@ type Meters struct {
 // NewMeters makes the meters of a game. Read takes all numbers at one moment; one that does not
 // answer has none.
 func NewMeters(g *world.Game, read func(context.Context, *Metrics) error) *Meters {
-	tick := g.TickLength().Seconds()
+	return MetersOf(g.TickLength(), read)
+}
+
+// MetersOf makes the meters of what has ticks of a length.
+func MetersOf(length time.Duration, read func(context.Context, *Metrics) error) *Meters {
+	tick := length.Seconds()
 	return &Meters{read: read, ticks: newHistogram(
 		"coeval_tick_seconds", "How long ticks took, by the clock.",
 		tick/32, tick/16, tick/8, tick/4, tick/2, tick*3/4, tick, tick*2, tick*8)}
 }
 
 // Ticked is told of each tick.
-func (m *Meters) Ticked(s server.Times) {
-	m.ticks.observe(s.Elapsed().Seconds())
+func (m *Meters) Ticked(s server.Times) { m.Took(s.Elapsed()) }
+
+// Took is told how long a tick took.
+func (m *Meters) Took(d time.Duration) {
+	m.ticks.observe(d.Seconds())
 	m.last.Store(time.Now().UnixMilli())
+}
+
+// SetReady says whether people should be sent here.
+func (m *Meters) SetReady(on bool) { m.ready.Store(on) }
+
+// Mount adds what a site says by them: health, and metrics to those who may see them.
+func (m *Meters) Mount(mux *http.ServeMux, s *Site) {
+	mux.HandleFunc("GET /healthz", m.health)
+	mux.HandleFunc("GET /readyz", m.readiness)
+	mux.Handle("GET /metrics", s.Watched(m.Handler()))
 }
 
 // fresh is how old the numbers may be that someone is told.
@@ -252,25 +270,7 @@ func (m *Metrics) links(s *server.Server) {
 func (m *Metrics) connections(s *server.Server) {
 	bad, refused, st := map[string]uint64{}, map[string]uint64{}, s.Stats()
 	for _, x := range s.ConnStats {
-		bad["malformed"] += x.Malformed
-		bad["unknown"] += x.Unknown
-		bad["forged"] += x.Forged
-		bad["replayed"] += x.Replayed
-		bad["violations"] += x.Violations
-		bad["bad_tokens"] += x.BadTokens
-		bad["bad_cookies"] += x.BadCookies
-		bad["bad_proofs"] += x.BadProofs
-		bad["flooded"] += x.Flooded
-		bad["crowded"] += x.Crowded
-		bad["timed_out"] += x.TimedOut
-		bad["no_acks"] += x.NoAcks
-		bad["copied_paths"] += x.Stayed
-		bad["bad_shares"] += x.BadShares
-		for i, n := range x.Refusals {
-			if n > 0 {
-				refused[strings.ReplaceAll(conn.Reason(i).String(), " ", "_")] += n
-			}
-		}
+		Suspicious(&x, bad, refused)
 	}
 	refused["no_seat_for_the_address"] = st.Crowded
 	Counts(m, "refused_total", "People who were not let in, by reason.", "reason", refused)
@@ -325,4 +325,28 @@ func (m *Metrics) connections(s *server.Server) {
 		float64(narrow))
 	m.Gauge("queue_seconds", "The longest wait of packets on the way to a client.",
 		queue.Seconds())
+}
+
+// Suspicious adds up what connections met that was not as it should be, and whom they refused, by
+// kind.
+func Suspicious(x *conn.Stats, bad, refused map[string]uint64) {
+	bad["malformed"] += x.Malformed
+	bad["unknown"] += x.Unknown
+	bad["forged"] += x.Forged
+	bad["replayed"] += x.Replayed
+	bad["violations"] += x.Violations
+	bad["bad_tokens"] += x.BadTokens
+	bad["bad_cookies"] += x.BadCookies
+	bad["bad_proofs"] += x.BadProofs
+	bad["flooded"] += x.Flooded
+	bad["crowded"] += x.Crowded
+	bad["timed_out"] += x.TimedOut
+	bad["no_acks"] += x.NoAcks
+	bad["copied_paths"] += x.Stayed
+	bad["bad_shares"] += x.BadShares
+	for i, n := range x.Refusals {
+		if n > 0 {
+			refused[strings.ReplaceAll(conn.Reason(i).String(), " ", "_")] += n
+		}
+	}
 }

@@ -221,9 +221,7 @@ func (s *Server) make(o Options, links []link.Link) (*server.Server, error) {
 // mount adds what the server says of itself over HTTP.
 func (s *Server) mount(a entry.Admission, identity *webtransport.Identity, o *Options) {
 	s.open = o.Open || len(o.Server.Keys) == 0
-	s.mux.HandleFunc("GET /healthz", s.meters.health)
-	s.mux.HandleFunc("GET /readyz", s.meters.readiness)
-	s.mux.Handle("GET /metrics", s.site.Watched(s.meters.Handler()))
+	s.meters.Mount(s.mux, &s.site)
 	s.mux.Handle("GET /status", s.site.Watched(StatusPage(s.server, s.title, s.open)))
 	d := NewDoor(s.server, a, identity, s.open)
 	d.Seats, d.Refusals = SeatsOfEach(&o.Server), &s.site.Refusals
