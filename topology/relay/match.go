@@ -215,10 +215,15 @@ func (s *Server) closeRow(m *match) {
 	before := m.mask
 	flat := append(s.flat[:0], 0)
 	for i := range m.seats {
-		before := m.seats[i].member
-		if c, ok := m.change(uint8(i)); ok {
-			flat = appendChange(flat, c, before)
-			flat[0]++
+		before, p := m.seats[i].member, m.seats[i].peer
+		c, ok := m.change(uint8(i))
+		if !ok {
+			continue
+		}
+		flat = appendChange(flat, c, before)
+		flat[0]++
+		if c.Kind == Left && p != nil {
+			s.drop(p, ReasonSilent, "sent no items for as long as its seat was kept")
 		}
 	}
 	counts := m.choose()
@@ -276,8 +281,6 @@ func (m *match) change(i uint8) (c Change, ok bool) {
 		x.silent = 0
 		m.mask &^= 1 << i
 		return c, true
-	case x.state == seatAbsent && p == nil && x.silent >= m.grace:
-		c.Kind = Left
 	case (x.state == seatHeld || x.state == seatAbsent) && p != nil && p.ready && p.stream.ready():
 		c.Kind = Joined
 		if x.state == seatAbsent {
@@ -293,6 +296,8 @@ func (m *match) change(i uint8) (c Change, ok bool) {
 			p.playing, p.ownFrom = true, m.rows.next
 		}
 		return c, true
+	case x.state == seatAbsent && x.silent >= m.grace:
+		c.Kind = Left
 	default:
 		return c, false
 	}

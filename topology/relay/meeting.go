@@ -213,7 +213,7 @@ func (s *Server) enter(p *peer, m *match, e *Entry, back *seat) {
 			old.seat = -1
 			s.drop(old, conn.ReasonReplaced, "")
 		}
-		back.peer, p.secret = p, back.secret
+		back.peer, p.secret, back.silent = p, back.secret, 0
 	case !e.Watch:
 		p.seat = int8(m.freeSeat())
 		s.random.Read(p.secret[:])

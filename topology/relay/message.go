@@ -400,8 +400,6 @@ const (
 	RefusedGuessing
 	// RefusedTwice: the connection is in a match already.
 	RefusedTwice
-	// RefusedBounds: the operator does not allow a match like that.
-	RefusedBounds
 )
 
 var refusalTexts = [...]string{"",
@@ -413,7 +411,6 @@ var refusalTexts = [...]string{"",
 	"too many matches from this address",
 	"too many wrong codes from this address; wait a minute",
 	"this connection is in a match already",
-	"the relay does not allow a match like that",
 }
 
 func (r Refusal) String() string {
@@ -429,17 +426,15 @@ const (
 	ReasonOffence conn.Reason = conn.ReasonGame + iota
 	// ReasonBehind: the member has acknowledged so little that rows it lacks are gone.
 	ReasonBehind
-	// ReasonSilent: it connected and asked for nothing.
+	// ReasonSilent: it connected and asked for nothing, or sent no items for as long as its seat was
+	// kept.
 	ReasonSilent
-	// ReasonOver: the match is over.
-	ReasonOver
 )
 
 var reasonTexts = map[conn.Reason]string{
 	ReasonOffence: "sent what the relay does not allow",
 	ReasonBehind:  "fell too far behind",
-	ReasonSilent:  "asked for no match",
-	ReasonOver:    "the match is over",
+	ReasonSilent:  "said nothing for too long",
 }
 
 // ReasonText says in words why a connection ended, with advice where there is some.

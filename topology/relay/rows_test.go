@@ -246,6 +246,28 @@ func TestRelayRestarts(t *testing.T) {
 	}
 }
 
+// Whoever stays connected and sends nothing loses the seat after the grace, and is told why.
+func TestIdle(t *testing.T) {
+	w := newTown(quiet(7), relay.Limits{})
+	ann, bob := w.person("ann"), w.person("bob")
+	playing(t, w, relay.Match{Seats: 2, Grace: 2 * time.Second}, ann, bob)
+	bob.submits = false
+	w.net.Run(3 * time.Second)
+	if len(ann.has("absent:2:2")) != 1 || bob.over {
+		t.Error("bob is not absent, or gone too soon")
+	}
+	bob.submits = true // in time
+	w.until(t, "bob plays on", func() bool { return len(ann.has("returned:2:2")) == 1 })
+	bob.submits = false
+	w.until(t, "bob is dropped", func() bool { return bob.over })
+	if bob.ended[0].Reason != relay.ReasonSilent || len(ann.has("left:2:2")) != 1 {
+		t.Errorf("%v", bob.ended[0].Reason)
+	}
+	if err := w.same(ann, bob); err != nil {
+		t.Error(err)
+	}
+}
+
 // A match that everybody has left is over after its grace, and its code unknown.
 func TestDeserted(t *testing.T) {
 	w := newTown(quiet(6), relay.Limits{})

@@ -11,8 +11,8 @@ import (
 // Stats count what a relay did and met, since it began.
 type Stats struct {
 	Created, Over uint64 // matches
-	Refused       [RefusedBounds + 1]uint64
-	Dropped       [8]uint64 // connections that the relay ended, by reason from ReasonOffence on
+	Refused       [RefusedTwice + 1]uint64
+	Dropped       [ReasonSilent - ReasonOffence + 1]uint64 // connections that the relay ended, by reason from ReasonOffence on
 	Offences      uint64
 
 	Rows     uint64 // closed

@@ -18,7 +18,6 @@ var refusals = map[relay.Refusal]string{
 	relay.RefusedGame: "other_game", relay.RefusedFull: "match_full",
 	relay.RefusedBusy: "relay_full", relay.RefusedCrowded: "matches_of_one_address",
 	relay.RefusedGuessing: "guesses", relay.RefusedTwice: "in_a_match",
-	relay.RefusedBounds: "not_allowed",
 }
 
 // measure adds all of a relay. It is for the goroutine that drives it.
@@ -37,7 +36,7 @@ func measure(m *serve.Metrics, r *relay.Server) {
 	serve.Counts(m, "relay_refused_total", "Members that were not let into a match, by reason.",
 		"reason", refused)
 	dropped := map[string]uint64{}
-	for i, name := range []string{"offence", "fell_behind", "silent", "over"} {
+	for i, name := range []string{"offence", "fell_behind", "silent"} {
 		dropped[name] = t.Dropped[i]
 	}
 	serve.Counts(m, "relay_dropped_total", "Connections that the relay ended, by reason.", "reason",

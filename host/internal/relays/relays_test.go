@@ -141,6 +141,7 @@ func get(t *testing.T, base *url.URL, path string) (int, string) {
 
 // Two meet at an open relay, one by UDP and one by WebSocket as browsers come, and get rows.
 func TestRelay(t *testing.T) {
+	t.Parallel()
 	r, base := running(t, Options{WebSocket: true})
 	ask := func() entry.Admission {
 		a, err := entry.Ask(t.Context(), base)
@@ -209,6 +210,7 @@ func TestRelay(t *testing.T) {
 
 // With a key only those come in who have a token of it.
 func TestRelayWithKey(t *testing.T) {
+	t.Parallel()
 	key, err := token.NewKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
