@@ -73,12 +73,17 @@ func chaos(n *netsim.Net) error {
 		}
 	}
 	n.Run(5 * time.Second)
-	rows := 0
+	rows, next := 0, uint32(0)
 	for _, p := range all {
-		rows = max(rows, len(p.rows))
+		rows, next = max(rows, len(p.rows)), max(next, p.next())
 	}
 	if rows < 60 {
 		return fmt.Errorf("nobody has more than %d rows", rows)
+	}
+	for _, p := range all { // nobody is left behind, but for who watches three seconds later
+		if p.in != nil && !p.over && int(next-p.next()) > (3+2)*60 {
+			return fmt.Errorf("%s is at row %d, others at %d", p.name, p.next(), next)
+		}
 	}
 	if s := w.relay.Stats(); s.Offences > 0 {
 		return fmt.Errorf("somebody honest was taken for an offender: %+v", w.news)

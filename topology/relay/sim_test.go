@@ -92,6 +92,7 @@ type person struct {
 	onRow   func(r *relay.Row)
 	came    []time.Duration // when each row was handed out
 	ahead   int             // how many items to keep ahead of the rows
+	owed    int
 }
 
 func (t *town) person(name string) *person { return t.settle(name, t.net.Endpoint(name)) }
@@ -125,7 +126,7 @@ func (p *person) connect() {
 	if p.client, err = relay.NewClient(o); err != nil {
 		t.fail("%v", err)
 	}
-	p.in, p.sent, p.plays, p.over = nil, 0, false, false
+	p.in, p.sent, p.plays, p.over, p.owed = nil, 0, false, false, 0
 }
 
 func (p *person) create(m relay.Match, e relay.Entry) {
@@ -215,11 +216,16 @@ func (p *person) take(r *relay.Row) {
 	}
 	for i := range r.Seats {
 		s := &r.Seats[i]
+		// The relay takes no more than what this member knows to owe.
+		if p.in != nil && s.Member == p.in.Self && int(s.Count) > 1+p.owed {
+			p.town.fail("%s owes %d rows, and row %d takes %d items", p.name, p.owed, r.Tick, s.Count)
+		}
 		text += fmt.Sprintf(" %d(%d)*%d", s.Player(), s.Member, s.Count)
 		for item := range s.Items {
 			text += fmt.Sprintf(" %q", item)
 		}
 	}
+	p.owed = p.client.Owed()
 	p.rows = append(p.rows, text)
 	p.came = append(p.came, p.town.net.Now())
 	if p.onRow != nil {
