@@ -90,7 +90,8 @@ func countMatch(players, send, rate int, c netsim.Conditions) (b Bytes, err erro
 		list = append(list, v)
 	}
 	if err := list[0].client.Create(relay.Match{Game: game, Seats: uint8(players),
-		Start: uint8(players), Rate: uint8(rate), SendRate: uint8(send)}, relay.Entry{}); err != nil {
+		Start: uint8(players), Rate: uint8(rate), SendRate: uint8(send)},
+		relay.Entry{}); err != nil {
 		return b, err
 	}
 	n.RunUntil(10*time.Second, func() bool { return list[0].in != nil })
@@ -118,7 +119,8 @@ func countMatch(players, send, rate int, c netsim.Conditions) (b Bytes, err erro
 	b = Bytes{Players: players, Send: send, Network: c.Name, Out: out / seconds, In: in / seconds}
 	b.Down, b.Up = b.Out/float64(players), b.In/float64(players)
 	b.Message = float64(now.RowBytes-stats.RowBytes) / packets
-	b.Repeat = float64(now.RowsSent-stats.RowsSent) / (float64(now.Rows-stats.Rows) * float64(players))
+	rows := float64(now.Rows-stats.Rows) * float64(players)
+	b.Repeat = float64(now.RowsSent-stats.RowsSent) / rows
 	return b, nil
 }
 

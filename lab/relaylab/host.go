@@ -14,8 +14,8 @@ import (
 const (
 	// step is how often the relay looks, as its Run does.
 	step = 2 * time.Millisecond
-	// lateBy is how much work of its own the relay may have behind it before the rows that it closes
-	// count as late.
+	// lateBy is how much work of its own the relay may have behind it before the rows that it
+	// closes count as late.
 	lateBy = 4 * time.Millisecond
 )
 

@@ -179,7 +179,8 @@ func (b *bot) play(now time.Duration) error {
 	if b.in != nil {
 		s := b.crowd.spec
 		each := s.Rate / s.Send
-		for n := 0; n < 2*each && b.client.Ahead() < min(ahead+each+b.client.Owed(), relay.MaxAhead); n++ {
+		for n := 0; n < 2*each &&
+			b.client.Ahead() < min(ahead+each+b.client.Owed(), relay.MaxAhead); n++ {
 			if _, err := b.client.Submit(b.command()); err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ func (o *Options) List() []*lab.Option {
 		lab.Span(&o.Window, "seconds", time.Second, 5*time.Second, 100*time.Millisecond, time.Hour,
 			"how long each measurement lasts"),
 		lab.Number(&o.Pace, "pace", 1, leastPace, 1,
-			"how fast time goes at most; it goes slower where this machine cannot play all members"),
+			"how fast time goes at most; it goes slower where this machine cannot play all"),
 		lab.Switch(&o.Limit, "limit",
 			"go on with a quarter more matches, until the relay does not hold them"),
 		lab.Switch(&o.Bytes, "bytes", "only count the bytes of a match of eight, in virtual time"),
@@ -139,8 +139,9 @@ func (r Results) Check() error { return nil }
 func (r Results) Report(p *lab.Report) {
 	if len(r.Loads) > 0 {
 		p.Say("a relay on one core, over loopback, encrypted; members in another process")
-		p.Table(r.Loads, "Matches, Players, Rate, Send | Pace, Share, Most, PerPacket, Allocs, Rows, "+
-			"Late, Repeated, Held")
+		p.Table(r.Loads,
+			"Matches, Players, Rate, Send | Pace, Share, Most, PerPacket, Allocs, Rows, "+
+				"Late, Repeated, Held")
 		p.Say("the most matches held, by packets a second: %s", r.most())
 	}
 	p.Say("bytes a second of one match, with the headers of IP and UDP, in virtual time")

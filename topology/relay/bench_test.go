@@ -146,8 +146,9 @@ func newRide(tb testing.TB, matches int, send uint8) *ride {
 			}
 			co := conn.ClientOptions{Token: tok, Servers: []netip.AddrPort{relayAddr}}
 			co.Wall, co.Seed = wall, [32]byte{2, byte(n), byte(n >> 8)}
-			r := &rider{bus: b, addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n >> 8),
-				byte(n)}), 4000)}
+			r := &rider{
+				bus: b, addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n >> 8),
+					byte(n)}), 4000)}
 			if r.client, err = relay.NewClient(co); err != nil {
 				tb.Fatal(err)
 			}
@@ -156,7 +157,8 @@ func newRide(tb testing.TB, matches int, send uint8) *ride {
 			e := relay.Entry{Name: fmt.Sprint(n)}
 			if j == 0 {
 				first = r
-				err = r.client.Create(relay.Match{Game: game, Seats: 4, Start: 4, SendRate: send}, e)
+				err = r.client.Create(relay.Match{Game: game, Seats: 4, Start: 4, SendRate: send},
+					e)
 			} else {
 				for k := 0; k < 100 && first.in == nil; k++ {
 					x.step(nil)

@@ -93,8 +93,9 @@ func chaos(n *netsim.Net) error {
 
 func hostile(r *netsim.Rand) netsim.Profile {
 	return netsim.Profile{
-		Latency:   time.Duration(1+r.IntN(120)) * time.Millisecond,
-		Jitter:    netsim.Jitter{Shape: netsim.LongTail, Amount: time.Duration(r.IntN(15)) * time.Millisecond},
+		Latency: time.Duration(1+r.IntN(120)) * time.Millisecond,
+		Jitter: netsim.Jitter{
+			Shape: netsim.LongTail, Amount: time.Duration(r.IntN(15)) * time.Millisecond},
 		Loss:      float64(r.IntN(21)) / 100,
 		Duplicate: 0.02, Reorder: 0.05, HoldBack: 30 * time.Millisecond,
 	}

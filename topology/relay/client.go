@@ -54,9 +54,9 @@ const (
 	clientEnded
 )
 
-// NewClient makes a client that will connect with a token. Servers are the relay's addresses, unless
-// the token names them. Of the options Seed is needed; Protocol, Version and Channels are the
-// relay's.
+// NewClient makes a client that will connect with a token. Servers are the relay's addresses,
+// unless the token names them. Of the options Seed is needed; Protocol, Version and Channels are
+// the relay's.
 func NewClient(o conn.ClientOptions) (*Client, error) {
 	o.Options = options(o.Options)
 	c, err := conn.NewClient(o)

@@ -14,7 +14,7 @@ const letters = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // ErrCode says that a text is no code.
 var ErrCode = errors.New(
-	"relay: not a code: it has eight letters and digits, such as K7QF-3M9P, and none of 0 1 I L O U")
+	"relay: not a code: it has eight letters and digits, such as K7QF-3M9P; none is 0 1 I L O U")
 
 // String writes a code as people read it, in two halves.
 func (c Code) String() string {

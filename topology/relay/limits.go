@@ -25,8 +25,8 @@ type Limits struct {
 	// Guesses is how many wrong codes one address may try in a minute. Default: 10.
 	Guesses int
 	// CarryRate is how many bytes a second of datagrams to others are taken of one member, and
-	// CarryBurst how many at once, after a while without: a world that is sent to someone who joins.
-	// Defaults: 64 kB and 1.5 MB.
+	// CarryBurst how many at once, after a while without: a world that is sent to someone who
+	// joins. Defaults: 64 kB and 1.5 MB.
 	CarryRate, CarryBurst int
 	// History is how many bytes of rows are kept for each match at most. Default: 256 KiB.
 	History int

@@ -45,7 +45,8 @@ func TestCodes(t *testing.T) {
 	if err != nil || c.String() != "K7QF-3M9P" {
 		t.Errorf("%v, %v", c, err)
 	}
-	for _, bad := range []string{"", "K7QF-3M9", "K7QF-3M9PX", "K7QF-3M0P", "K7QF-3MIP", "K7QF–3M9P"} {
+	for _, bad := range []string{
+		"", "K7QF-3M9", "K7QF-3M9PX", "K7QF-3M0P", "K7QF-3MIP", "K7QF–3M9P"} {
 		if c, err := relay.ParseCode(bad); err == nil {
 			t.Errorf("%q is the code %v", bad, c)
 		}
@@ -193,11 +194,13 @@ func TestCrowds(t *testing.T) {
 		}
 	}
 	if in != 2 || crowded != 1 || out != 1 {
-		t.Errorf("of four from one address %d have a match, %d none, %d no connection", in, crowded, out)
+		t.Errorf("of four from one address %d have a match, %d none, %d no connection", in, crowded,
+			out)
 	}
 }
 
-// A megabyte is carried within a second and a half, and nothing to strangers, nor more than allowed.
+// A megabyte is carried within a second and a half, and nothing to strangers, nor more than
+// allowed.
 func TestCarry(t *testing.T) {
 	w := newTown(quiet(5), relay.Limits{})
 	ann, bob, eve := w.person("ann"), w.person("bob"), w.person("eve")

@@ -191,8 +191,9 @@ type Entry struct {
 	// Watch: it wants no seat. It follows the rows with Delay.
 	Watch bool
 	Delay time.Duration
-	// From, if Again is set, is the row from which on it wants rows; otherwise it gets those from the
-	// present on, less Delay. Rows that are too old are left out: Welcome tells which is the first.
+	// From, if Again is set, is the row from which on it wants rows; otherwise it gets those from
+	// the present on, less Delay. Rows that are too old are left out: Welcome tells which is the
+	// first.
 	From  uint32
 	Again bool
 }
@@ -426,8 +427,8 @@ const (
 	ReasonOffence conn.Reason = conn.ReasonGame + iota
 	// ReasonBehind: the member has acknowledged so little that rows it lacks are gone.
 	ReasonBehind
-	// ReasonSilent: it connected and asked for nothing, or sent no items for as long as its seat was
-	// kept.
+	// ReasonSilent: it connected and asked for nothing, or sent no items for as long as its seat
+	// was kept.
 	ReasonSilent
 )
 

@@ -247,8 +247,8 @@ type Row struct {
 type Taken struct {
 	Seat   uint8
 	Member member.ID
-	// Count is how many items: 1 mostly; 0 if none had come in time, so that the last command counts
-	// again; and more where late ones are caught up with.
+	// Count is how many items: 1 mostly; 0 if none had come in time, so that the last command
+	// counts again; and more where late ones are caught up with.
 	Count uint8
 	items []byte // each behind its size
 }

@@ -183,8 +183,8 @@ func TestReturn(t *testing.T) {
 	}
 }
 
-// Whoever leaves does so with the next row; a newcomer watches first and is not waited for; somebody
-// who watches follows with the delay asked for.
+// Whoever leaves does so with the next row; a newcomer watches first and is not waited for;
+// somebody who watches follows with the delay asked for.
 func TestComingAndGoing(t *testing.T) {
 	w := newTown(quiet(4), relay.Limits{})
 	ann, bob := w.person("ann"), w.person("bob")
@@ -217,12 +217,14 @@ func TestComingAndGoing(t *testing.T) {
 	if err := w.same(w.people...); err != nil {
 		t.Error(err)
 	}
-	if s := w.relay.Status(); s.Matches != 1 || s.Members != 3 || s.Watching != 1 || s.Playing != 2 {
+	if s := w.relay.Status(); s.Matches != 1 || s.Members != 3 || s.Watching != 1 ||
+		s.Playing != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// A relay that is started anew knows nothing of its matches. Everyone is told that the match is over.
+// A relay that is started anew knows nothing of its matches. Everyone is told that the match is
+// over.
 func TestRelayRestarts(t *testing.T) {
 	w := newTown(quiet(5), relay.Limits{})
 	ann, bob := w.person("ann"), w.person("bob")

@@ -95,8 +95,8 @@ func (s *Server) seedFor(what string) [32]byte {
 	return sha256.Sum256(append(s.opt.Conn.Seed[:32:32], what...))
 }
 
-// Rates of connections with a relay, in bytes a second. What is carried has rate control of its own,
-// so the relay's stays out of its way.
+// Rates of connections with a relay, in bytes a second. What is carried has rate control of its
+// own, so the relay's stays out of its way.
 const (
 	startRate = 2 << 20
 	leastRate = 256 << 10

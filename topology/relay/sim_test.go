@@ -104,7 +104,9 @@ func (t *town) personAt(name string, at netip.AddrPort) *person {
 func (t *town) settle(name string, at *netsim.Endpoint) *person {
 	p := &person{town: t, name: name, at: at, submits: true, ahead: 8,
 		batch: make([]link.Datagram, 64), peers: map[string]*relay.Peer{}}
-	p.item = func(n uint32) []byte { return fmt.Appendf(nil, "%s%d", name[:1], n)[:min(int(n%5), 2)] }
+	p.item = func(n uint32) []byte {
+		return fmt.Appendf(nil, "%s%d", name[:1], n)[:min(int(n%5), 2)]
+	}
 	p.connect()
 	p.at.Every(time.Second/60, p.tick)
 	t.people = append(t.people, p)
@@ -218,7 +220,8 @@ func (p *person) take(r *relay.Row) {
 		s := &r.Seats[i]
 		// The relay takes no more than what this member knows to owe.
 		if p.in != nil && s.Member == p.in.Self && int(s.Count) > 1+p.owed {
-			p.town.fail("%s owes %d rows, and row %d takes %d items", p.name, p.owed, r.Tick, s.Count)
+			p.town.fail("%s owes %d rows, and row %d takes %d items", p.name, p.owed, r.Tick,
+				s.Count)
 		}
 		text += fmt.Sprintf(" %d(%d)*%d", s.Player(), s.Member, s.Count)
 		for item := range s.Items {

@@ -12,8 +12,9 @@ import (
 type Stats struct {
 	Created, Over uint64 // matches
 	Refused       [RefusedTwice + 1]uint64
-	Dropped       [ReasonSilent - ReasonOffence + 1]uint64 // connections that the relay ended, by reason from ReasonOffence on
-	Offences      uint64
+	// connections that the relay ended, by reason from ReasonOffence on
+	Dropped  [ReasonSilent - ReasonOffence + 1]uint64
+	Offences uint64
 
 	Rows     uint64 // closed
 	Late     uint64 // of those, after their time, because an item was missing

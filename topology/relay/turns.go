@@ -126,8 +126,8 @@ func (s *Server) sendAll(m *match, from uint32) {
 // mostPackets is how many packets of rows a member that lacks many gets at once.
 const mostPackets = 8
 
-// sendRows sends a member the rows that it lacks, in one packet; in several if it lacks many, as far
-// as its connection carries them.
+// sendRows sends a member the rows that it lacks, in one packet; in several if it lacks many, as
+// far as its connection carries them.
 func (s *Server) sendRows(p *peer) {
 	m := p.match
 	to := m.rows.next

@@ -39,7 +39,7 @@ their matches are over then.`
 
 const example = `  {program} relay
   {program} relay --listen :4300 --matches 200 --per-address 8
-  {program} relay --websocket --webtransport :4301 --tls-cert c.pem --tls-key k.pem --host relay.example.org
+  {program} relay --websocket --webtransport :4301 --tls-cert c.pem --tls-key k.pem
   {program} relay --json --every 10s`
 
 // flags are what the command line says.
@@ -114,7 +114,8 @@ func (r *flags) check() error {
 	case l.Matches < 1 || l.Matches > 16000:
 		return cli.Usagef("--matches is %d: it must be from 1 to 16000", l.Matches)
 	case l.MatchesPerAddress < 1 || l.PerAddress < 1:
-		return cli.Usagef("--matches-per-address is %d and --per-address %d: they must be above zero",
+		return cli.Usagef(
+			"--matches-per-address is %d and --per-address %d: they must be above zero",
 			l.MatchesPerAddress, l.PerAddress)
 	case l.Connections < 0 || l.Connections > 16000:
 		return cli.Usagef("--connections is %d: it must be from 1 to 16000", l.Connections)

@@ -43,7 +43,8 @@ func measure(m *serve.Metrics, r *relay.Server) {
 		dropped)
 	m.Count("relay_rows_total", "Rows that were closed.", t.Rows)
 	m.Count("relay_rows_late_total", "Rows that waited in vain for somebody's item.", t.Late)
-	m.Count("relay_repeated_total", "Items that had not come in time, so that a command is repeated.",
+	m.Count("relay_repeated_total",
+		"Items that had not come in time, so that a command is repeated.",
 		t.Repeated)
 	m.Count("relay_caught_up_total", "Items that came late and were taken together with another.",
 		t.Caught)
@@ -52,7 +53,8 @@ func measure(m *serve.Metrics, r *relay.Server) {
 	m.Count("relay_carried_total", "Datagrams that were carried from member to member.", t.Carried)
 	serve.Counts(m, "relay_not_carried_total", "Datagrams that were not carried, by reason.",
 		"reason", map[string]uint64{"stranger": t.Strangers, "rate": t.OverRate})
-	m.Count("relay_flooded_total", "Packets of items that were too many to be looked at.", t.Flooded)
+	m.Count("relay_flooded_total", "Packets of items that were too many to be looked at.",
+		t.Flooded)
 	m.Count("relay_stalls_total", "How often the relay itself stood still for too long.", t.Stalls)
 	serve.Counts(m, "relay_message_bytes_total", "Bytes of messages, by kind, without headers.",
 		"kind", map[string]uint64{"rows": t.RowBytes, "items": t.ItemIn, "carried": t.CarriedBytes})
@@ -79,7 +81,8 @@ func links(m *serve.Metrics, s *relay.Status) {
 		refused)
 	serve.Counts(m, "suspicious_packets_total", "Packets that were not as they should be.", "kind",
 		bad)
-	serve.Gauges(m, "places", "Places of browsers: those that are taken, and of these those of members.",
+	serve.Gauges(m, "places",
+		"Places of browsers: those that are taken, and of these those of members.",
 		"kind", map[string]int{"taken": s.Places.Taken, "proven": s.Places.Proven})
 }
 

@@ -261,12 +261,14 @@ func TestRelayCommand(t *testing.T) {
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := cmd.ExecuteContext(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
 	cmd := Command(&cli.Program{Name: "coeval"})
-	cmd.SetArgs([]string{"--listen", "127.0.0.1:0", "--json", "--every", "10ms", "--log-level", "error"})
+	cmd.SetArgs([]string{"--listen", "127.0.0.1:0", "--json", "--every", "10ms", "--log-level",
+		"error"})
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
