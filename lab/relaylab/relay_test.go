@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coeval-dev/coeval/netsim"
 )
 
 const workerVariable = "COEVAL_TEST_RELAY_WORKER"
@@ -54,11 +56,10 @@ func TestRelay(t *testing.T) {
 
 // The bytes of a match of eight are within what the project promises: 45 kB a second out and 30 in.
 func TestBytes(t *testing.T) {
-	all, err := countBytes(60)
+	b, err := countMatch(8, 60, 60, netsim.Cable)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := all[0]
 	if b.Players != 8 || b.Send != 60 || b.Out > 45_000 || b.In > 30_000 || b.Out < 20_000 {
 		t.Errorf("%+v", b)
 	}

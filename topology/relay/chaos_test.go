@@ -102,7 +102,7 @@ func hostile(r *netsim.Rand) netsim.Profile {
 }
 
 func TestChaos(t *testing.T) {
-	seeds := 10
+	seeds := 6
 	if soak {
 		seeds = 2000
 	}
