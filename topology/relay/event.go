@@ -73,6 +73,8 @@ type Welcome struct {
 	// First is the first row that the member will get, and Next the match's next row.
 	First, Next uint32
 	Running     bool
+	// Witness says that the match has a witness, whom Client.Vote speaks to.
+	Witness bool
 	// Seats are those that play or are absent, before the row First.
 	Seats []Seat
 }
@@ -168,7 +170,7 @@ func (c *Client) answered(kind byte, b []byte) bool {
 	}
 	w := Welcome{Self: m.self, Player: m.seat, Code: m.code, Secret: m.secret, Match: m.Match,
 		Expires: time.Duration(m.lasts) * time.Second, First: m.first, Next: m.next,
-		Running: m.running}
+		Running: m.running, Witness: m.witness}
 	w.Match.Params = append([]byte(nil), m.Params...)
 	for _, x := range m.seats {
 		if x.seat >= m.Seats || x.member == 0 {

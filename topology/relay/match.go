@@ -91,8 +91,8 @@ func (s *Server) newMatch(asked *Match, now time.Duration) *match {
 	m.every = uint32(m.Rate / m.SendRate)
 	m.idle = max(m.every, uint32(int(m.Rate)/max(s.opt.Limits.WatchRate, 1)))
 	m.rows.most = s.opt.Limits.History
-	if m.Mode == Mesh && s.opt.Voter != nil && m.Seats == 2 {
-		m.voter = s.opt.Voter(m.code)
+	if m.Mode == Mesh && s.opt.Voter != nil {
+		m.voter = s.opt.Voter(m.code, &m.Match)
 	}
 	s.matches = append(s.matches, m)
 	s.wakes = append(s.wakes, now+time.Hour)
@@ -138,6 +138,9 @@ func (m *match) early() time.Duration { return time.Second / time.Duration(m.Rat
 // look closes the rows of a match whose time has come, and sends them. Rows that go in one packet
 // are closed together, when the last of them is due: nobody could hear of the others before.
 func (s *Server) look(m *match) {
+	if m.voter != nil && len(m.peers) > 0 {
+		s.deliberate(m)
+	}
 	if m.Mode != Rows || len(m.peers) == 0 {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
-	"github.com/coeval-dev/coeval/member"
 )
 
 // message handles a message of a peer.
@@ -85,10 +84,13 @@ func (s *Server) spoken(p *peer, kind byte, b []byte) bool {
 		p.entry.Locals = l.list
 		s.broadcastPeer(p, p)
 	case messageVote:
-		if len(b) > 1+MaxVote || m.voter == nil {
-			return m.voter == nil && len(b) <= 1+MaxVote
+		if len(b) > 1+MaxVote {
+			return false
 		}
-		s.vote(m, p, b[1:])
+		if m.voter != nil {
+			m.voter.Hear(s.now, p.id, b[1:])
+			s.wake(m, s.now)
+		}
 	default:
 		return false
 	}
@@ -198,7 +200,7 @@ func (m *match) freeSeat() int {
 
 // enter makes a peer a member, at a seat of its own or that it had before.
 func (s *Server) enter(p *peer, m *match, e *Entry, back *seat) {
-	if m.last == ^member.ID(0) {
+	if m.last == Witness-1 {
 		s.refuse(p, &refused{why: RefusedFull, text: "the match has had too many members"})
 		return
 	}
@@ -263,7 +265,7 @@ func (s *Server) welcome(p *peer, m *match) {
 	}
 	p.window.startAt(first)
 	w := welcome{self: p.id, code: m.code, secret: p.secret, Match: m.Match, first: first,
-		next: m.rows.next, running: m.running, seat: uint8(p.seat + 1),
+		next: m.rows.next, running: m.running, witness: m.voter != nil, seat: uint8(p.seat + 1),
 		lasts: uint32(max(m.expires-s.now, 0) / time.Second)}
 	w.seats = m.seatsAt(first)
 	s.send(p, messageWelcome, &w)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/relay"
 )
@@ -244,4 +245,49 @@ func TestCarry(t *testing.T) {
 	if n := len(bob.carried); n > 10*64+530 || w.relay.Stats().OverRate == 0 {
 		t.Errorf("%d bytes in ten seconds after a burst", 1000*n)
 	}
+}
+
+// A parrot is a witness that repeats what it hears to everybody, and counts its turns.
+type parrot struct {
+	members map[member.ID]string
+	heard   []string
+	turns   int
+}
+
+func (p *parrot) Met(_ time.Duration, m *relay.Peer)          { p.members[m.Member] = m.Name }
+func (p *parrot) Gone(_ time.Duration, id member.ID)          { delete(p.members, id) }
+func (p *parrot) Hear(_ time.Duration, _ member.ID, b []byte) { p.heard = append(p.heard, string(b)) }
+func (p *parrot) Tick(_ time.Duration, say func(member.ID, []byte)) {
+	p.turns++
+	for _, text := range p.heard {
+		for id := range p.members {
+			say(id, []byte(text))
+		}
+	}
+	p.heard = nil
+}
+
+// A witness hears what members say to it, answers, and has turns of its own.
+func TestWitness(t *testing.T) {
+	w := newTown(quiet(6), relay.Limits{})
+	polly := &parrot{members: map[member.ID]string{}}
+	w.voter = func(relay.Code, *relay.Match) relay.Voter { return polly }
+	w.open()
+	ann, bob := w.person("ann"), w.person("bob")
+	w.match(relay.Match{Seats: 2, Mode: relay.Mesh}, ann, bob)
+	w.until(t, "both in", func() bool { return bob.in != nil && ann.peers["bob"] != nil })
+	if !ann.in.Witness || len(polly.members) != 2 {
+		t.Errorf("there is a witness: %v, which knows %v", ann.in.Witness, polly.members)
+	}
+	if err := ann.client.Vote([]byte("aye")); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "answered", func() bool { return len(bob.voted) == 1 && len(ann.voted) == 1 })
+	turns := polly.turns
+	w.net.Run(time.Second)
+	if n := polly.turns - turns; n < 15 || n > 25 || bob.voted[0] != "aye" {
+		t.Errorf("%d turns in a second, and it said %q", n, bob.voted)
+	}
+	bob.client.Close()
+	w.until(t, "bob is gone", func() bool { return len(polly.members) == 1 })
 }

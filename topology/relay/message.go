@@ -287,6 +287,7 @@ type welcome struct {
 	Match
 	first, next uint32 // the first row that it will get, and the next of the match
 	running     bool
+	witness     bool
 	seats       []seatState // before the first row
 }
 
@@ -307,6 +308,7 @@ func (m *welcome) fields(c *bits.Cursor) {
 	c.U32(&m.first)
 	c.U32(&m.next)
 	c.Bool(&m.running)
+	c.Bool(&m.witness)
 	for s := range bits.List8(c, &m.seats, MaxSeats) {
 		c.U8(&s.seat)
 		c.U16((*uint16)(&s.member))

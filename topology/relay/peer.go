@@ -124,7 +124,7 @@ func (s *Server) disconnected(p *peer, _ conn.Reason) {
 	s.tell(News{Kind: NewsGone, Code: m.code, Peer: p.about()})
 	s.broadcast(m, nil, messageGone, &gone{p.id, p.left})
 	if m.voter != nil {
-		m.voter.Gone(p.id)
+		m.voter.Gone(s.now, p.id)
 	}
 }
 
@@ -183,4 +183,8 @@ func (p *peer) info() *Peer {
 // broadcastPeer tells all of a peer, but one.
 func (s *Server) broadcastPeer(p, but *peer) {
 	s.broadcast(p.match, but, messagePeer, p.info())
+	if p.match.voter != nil {
+		p.match.voter.Met(s.now, p.info())
+		s.wake(p.match, s.now)
+	}
 }

@@ -32,8 +32,8 @@ type Options struct {
 	Ticked func(time.Duration)
 	// News, if set, is told what happens, for logs.
 	News func(News)
-	// Voter, if set, makes a witness for a match of two in mesh mode. See Voter.
-	Voter func(Code) Voter
+	// Voter, if set, makes a witness for a match in mesh mode, or says nil for none.
+	Voter func(Code, *Match) Voter
 }
 
 // A Server is a relay. It is driven by Tick, every few milliseconds, or by Run. Its methods belong

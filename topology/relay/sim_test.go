@@ -28,6 +28,7 @@ type town struct {
 	key    token.Key
 	seeds  *seed.Reader
 	news   []relay.News
+	voter  func(relay.Code, *relay.Match) relay.Voter
 	people []*person
 	err    error
 }
@@ -50,7 +51,8 @@ func newTown(n *netsim.Net, limits relay.Limits) *town {
 // open starts the relay, for the first time or anew.
 func (t *town) open() {
 	o := relay.Options{Links: []link.Link{t.at}, Keys: []token.Key{t.key}, Limits: t.limits,
-		Conn: conn.Options{Wall: wall, Timeout: 5 * time.Second}, News: func(n relay.News) {
+		Voter: t.voter,
+		Conn:  conn.Options{Wall: wall, Timeout: 5 * time.Second}, News: func(n relay.News) {
 			t.news = append(t.news, n)
 		}}
 	t.seeds.Read(o.Conn.Seed[:])
@@ -80,6 +82,7 @@ type person struct {
 	refused []relay.Event
 	carried [][]byte
 	words   []string
+	voted   []string
 	ended   []relay.Event
 
 	rows    []string // as text, from first on
@@ -193,6 +196,8 @@ func (p *person) handle() {
 			p.peers[e.Peer.Name] = e.Peer
 		case relay.Carried:
 			p.carried = append(p.carried, append([]byte(nil), e.Data...))
+		case relay.Voted:
+			p.voted = append(p.voted, string(e.Data))
 		case relay.Said:
 			p.words = append(p.words, fmt.Sprintf("%d:%s", e.Member, e.Data))
 		case relay.Ended:
