@@ -151,6 +151,10 @@ var (
 // Client is the player's number, as the token says.
 func (c *Conn) Client() uint64 { return c.clientID }
 
+// Slot is a small number that no other connection has at the same server and time, for tables of
+// what belongs to connections. At a client it is zero.
+func (c *Conn) Slot() int { return c.slot }
+
 // UserData is what the token's issuer wanted the server to know. Nil at a client.
 func (c *Conn) UserData() []byte { return c.grant.UserData }
 

@@ -127,12 +127,21 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 // datagrams to out as Flush does. It is for servers that look more often than once a tick and know
 // to whom they have something to say. Flush is still to be called once a tick.
 func (s *Server) FlushSome(now time.Duration, some []*Conn, out []link.Datagram) []link.Datagram {
+	for _, c := range some {
+		s.Attend(now, c)
+	}
 	s.advance(now)
 	s.frames.giveUp()
-	for _, c := range some {
-		c.flush()
-	}
 	return s.out.take(out)
+}
+
+// Attend does what is due on one connection, as Flush does for all: it is for servers with so many
+// connections that looking at each costs, where this one is at hand. Datagrams go with the next
+// Flush or FlushSome.
+func (s *Server) Attend(now time.Duration, c *Conn) {
+	s.advance(now)
+	s.frames.giveUp()
+	c.flush()
 }
 
 // Conns calls yield for each open connection, in no order. It can be ranged over.

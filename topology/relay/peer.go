@@ -52,7 +52,7 @@ func (s *Server) handle(o *port) {
 			s.connected(o, e.Conn)
 			continue
 		}
-		p := s.peers[e.Conn]
+		p := o.peer(e.Conn)
 		if p == nil {
 			continue
 		}
@@ -81,7 +81,19 @@ func (s *Server) connected(o *port, c *conn.Conn) {
 		o.keeper.Keep(c.Addr())
 	}
 	p.window.adapt(0)
-	s.peers[c] = p
+	for c.Slot() >= len(o.peers) {
+		o.peers = append(o.peers, nil)
+	}
+	o.peers[c.Slot()] = p
+	s.conns++
+}
+
+// peer is whose connection it is, or nil if it has ended.
+func (o *port) peer(c *conn.Conn) *peer {
+	if i := c.Slot(); i < len(o.peers) && o.peers[i] != nil && o.peers[i].conn == c {
+		return o.peers[i]
+	}
+	return nil
 }
 
 func (s *Server) roamed(p *peer) {
@@ -102,7 +114,8 @@ func (p *peer) public() netip.AddrPort {
 
 // disconnected takes a peer out of everything. The seat of a player is kept.
 func (s *Server) disconnected(p *peer, _ conn.Reason) {
-	delete(s.peers, p.conn)
+	p.port.peers[p.conn.Slot()] = nil
+	s.conns--
 	m := p.match
 	if m == nil {
 		return

@@ -41,7 +41,6 @@ type Options struct {
 type Server struct {
 	opt     Options
 	ports   []*port
-	peers   map[*conn.Conn]*peer
 	matches []*match
 	wakes   []time.Duration // of each match: when to look at it
 	byCode  map[Code]*match
@@ -54,6 +53,7 @@ type Server struct {
 	flushed time.Duration // all connections, for the last time
 	swept   time.Duration
 	started uint64 // matches that have begun with rows
+	conns   int    // connections
 	closing bool
 
 	stats   Stats
@@ -75,8 +75,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("relay: no link, nobody could reach the relay")
 	}
 	s := &Server{
-		opt: o, peers: map[*conn.Conn]*peer{}, byCode: map[Code]*match{}, sources: sources{},
-		born: time.Now(),
+		opt: o, byCode: map[Code]*match{}, sources: sources{}, born: time.Now(),
 	}
 	for i, l := range o.Links {
 		p, err := s.newPort(l, i)
@@ -123,6 +122,7 @@ type port struct {
 	batch  []link.Datagram
 	out    []link.Datagram
 	spoken []*conn.Conn // those with something to say before the next Flush of all
+	peers  []*peer      // by the slot of their connections
 	down   error
 	empty  bool
 }
@@ -161,9 +161,11 @@ const (
 	handleBatch  = 16
 	// provingTime is how long a session of a browser may take to connect.
 	provingTime = 10 * time.Second
-	// flushEvery is how often all connections are looked after.
-	flushEvery = 25 * time.Millisecond
-	sweepEvery = time.Second
+	// flushEvery is how often all connections are looked after, and flushAtOnce how many that may be
+	// before it is less often: those who are sent rows are looked after when they are.
+	flushEvery  = 25 * time.Millisecond
+	flushAtOnce = 512
+	sweepEvery  = time.Second
 	// mostAtOnce is how many datagrams of each link one tick takes in, beside mostOfEach for each
 	// connection.
 	mostAtOnce = 4096
@@ -215,7 +217,7 @@ func (s *Server) wake(m *match, at time.Duration) {
 
 // takeIn handles what waits at the links, each in turn, and says whether any is alive.
 func (s *Server) takeIn() (alive bool) {
-	rounds := (mostAtOnce + mostOfEach*len(s.peers)) / receiveBatch
+	rounds := (mostAtOnce + mostOfEach*s.conns) / receiveBatch
 	for _, p := range s.ports {
 		p.empty = p.down != nil
 	}
@@ -255,7 +257,8 @@ func (s *Server) takeBatch(p *port) {
 // flush sends all that is due: on all connections once in a while, and in between on those that
 // have something to say.
 func (s *Server) flush() {
-	all := s.now-s.flushed >= flushEvery || s.closing
+	every := flushEvery * time.Duration(1+s.conns/flushAtOnce)
+	all := s.now-s.flushed >= every || s.closing
 	if all {
 		s.flushed = s.now
 	}
@@ -300,7 +303,7 @@ func (s *Server) sweep() {
 			if o.keeper != nil {
 				o.keeper.Keep(c.Addr())
 			}
-			if p := s.peers[c]; p != nil && p.match == nil && s.now-p.since > provingTime {
+			if p := o.peer(c); p != nil && p.match == nil && s.now-p.since > provingTime {
 				s.drop(p, ReasonSilent, "asked for no match")
 			}
 		}

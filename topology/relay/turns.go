@@ -119,6 +119,7 @@ func (s *Server) sendAll(m *match, from uint32) {
 	for _, p := range m.peers {
 		if p.entry.Watch && watchers || !p.entry.Watch && members {
 			s.sendRows(p)
+			p.port.conn.Attend(s.now, p.conn)
 		}
 	}
 }
