@@ -106,9 +106,9 @@ func TestFlood(t *testing.T) {
 		}
 		eve.tick()
 	})
-	w.net.Run(3 * time.Second)
+	w.net.Run(2500 * time.Millisecond)
 	datagrams = false
-	w.net.Run(3 * time.Second)
+	w.net.Run(1500 * time.Millisecond)
 	if got, want := int(ann.next()-from), int((w.net.Now()-at)*60/time.Second); got < want-6 {
 		t.Errorf("%d rows in a time of %d", got, want)
 	}
@@ -137,7 +137,7 @@ func TestLargeItems(t *testing.T) {
 	}
 	playing(t, w, relay.Match{Seats: 8}, people...)
 	from := people[0].next()
-	w.net.Run(4 * time.Second)
+	w.net.Run(1500 * time.Millisecond)
 	if most := people[0].gap(from); most > 100*time.Millisecond {
 		t.Errorf("stopped for %v", most)
 	}

@@ -94,7 +94,7 @@ func TestMeeting(t *testing.T) {
 
 // Each reason not to let somebody in is told in words, and whoever is refused may ask again.
 func TestRefusals(t *testing.T) {
-	w := newTown(quiet(2), relay.Limits{Matches: 2, Watchers: 1, CodeLife: time.Minute})
+	w := newTown(quiet(2), relay.Limits{Matches: 2, Watchers: 1, CodeLife: 12 * time.Second})
 	ann, bob, cid := w.person("ann"), w.person("bob"), w.person("cid")
 	ann.create(relay.Match{Game: game, Seats: 1}, relay.Entry{})
 	w.until(t, "created", func() bool { return ann.in != nil })
@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 	dan := w.person("dan")
 	dan.create(relay.Match{Game: game}, relay.Entry{})
 	expect(dan, relay.RefusedBusy, "as many matches")
-	w.net.Run(time.Minute)
+	w.net.Run(12 * time.Second)
 	dan.connect() // it was dropped for asking for nothing
 	dan.join(cid.in.Code, none, relay.Entry{})
 	expect(dan, relay.RefusedExpired, "expired")

@@ -16,7 +16,7 @@ import (
 func TestRowsAreTheSame(t *testing.T) {
 	for _, c := range []netsim.Conditions{netsim.LAN, netsim.WiFi, netsim.LTE, netsim.Awful} {
 		t.Run(c.Name, func(t *testing.T) {
-			simtest.Run(t, 2, func(n *netsim.Net) error {
+			simtest.Run(t, 1, func(n *netsim.Net) error {
 				n.Use(c)
 				w := newTown(n, relay.Limits{})
 				var people []*person
@@ -24,7 +24,7 @@ func TestRowsAreTheSame(t *testing.T) {
 					people = append(people, w.person(fmt.Sprintf("%cnn", 'a'+i)))
 				}
 				w.match(relay.Match{Seats: 4, Start: 4}, people...)
-				n.Run(6 * time.Second)
+				n.Run(5 * time.Second)
 				if err := w.same(people...); err != nil {
 					return err
 				}
