@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -71,5 +72,43 @@ func TestConnectAndTalk(t *testing.T) {
 	}
 	if !p.client.Done() || !p.server.Done() {
 		t.Error("not done after closing")
+	}
+}
+
+// TestFlushSome: between two flushes of all, what was composed goes on any connection, and what
+// waits on those that are named; the others wait.
+func TestFlushSome(t *testing.T) {
+	h := newHall(t, 3)
+	var conns []*Conn
+	slots := map[int]bool{}
+	for c := range h.server.Conns {
+		conns = append(conns, c)
+		slots[c.Slot()] = true
+		h.server.Prefetch(c)
+	}
+	if len(slots) != 3 {
+		t.Errorf("three connections have the slots %v", slots)
+	}
+	h.now += time.Millisecond
+	for _, c := range conns[:2] {
+		if err := c.Send(2, []byte("waits")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := conns[2].Compose(h.now, 0, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns[2].Commit(append(b, "composed"...))
+	to := map[netip.AddrPort]int{}
+	for _, d := range h.server.FlushSome(h.now, conns[:1], nil) {
+		to[d.Addr]++
+	}
+	if to[conns[0].Addr()] != 1 || to[conns[1].Addr()] != 0 || to[conns[2].Addr()] != 1 {
+		t.Errorf("datagrams to %v", to)
+	}
+	h.server.Attend(h.now, conns[1])
+	if out := h.server.FlushSome(h.now, nil, nil); len(out) != 1 || out[0].Addr != conns[1].Addr() {
+		t.Errorf("after it was attended to: %v", out)
 	}
 }
