@@ -3,6 +3,7 @@ package peers
 import (
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/topology/relay"
@@ -13,35 +14,58 @@ import (
 // out when it is back, and returns as anyone does who was gone.
 
 // Witness makes the witnesses of a relay's matches: for relay.Options.Voter.
-func Witness(relay.Code) relay.Voter { return &witness{} }
+func Witness(_ relay.Code, m *relay.Match) relay.Voter {
+	if m.Seats != 2 {
+		return nil
+	}
+	return &witness{}
+}
 
 // witness remembers whom it has let go on, and in which epoch.
 type witness struct {
 	epoch   uint32
 	granted member.ID
+	answers []answer
+}
+
+// An answer is what the witness has to say to one of the two.
+type answer struct {
+	to    member.ID
+	epoch uint32
 }
 
 // What the two say to the witness and it to them: 4 epoch, and its word, 1 whether it is so.
 const wordSize = 4
 
-// Hear answers one who wants to go on alone.
-func (w *witness) Hear(from member.ID, b []byte, send func(to member.ID, message []byte)) {
-	if len(b) != wordSize {
+// Hear takes the word of one who wants to go on alone.
+func (w *witness) Hear(_ time.Duration, from member.ID, b []byte) {
+	if len(b) != wordSize || len(w.answers) > MaxSeats {
 		return
 	}
 	epoch := binary.BigEndian.Uint32(b)
 	if w.granted == 0 || epoch > w.epoch {
 		w.epoch, w.granted = epoch, from
 	}
-	yes := byte(0)
-	if w.epoch == epoch && w.granted == from {
-		yes = 1
-	}
-	send(from, append(binary.BigEndian.AppendUint32(nil, epoch), yes))
+	w.answers = append(w.answers, answer{from, epoch})
 }
 
-// Gone is told that one is gone from the relay. What was granted stays granted.
-func (w *witness) Gone(member.ID) {}
+// Tick answers.
+func (w *witness) Tick(_ time.Duration, say func(to member.ID, message []byte)) {
+	for _, a := range w.answers {
+		yes := byte(0)
+		if w.epoch == a.epoch && w.granted == a.to {
+			yes = 1
+		}
+		say(a.to, append(binary.BigEndian.AppendUint32(nil, a.epoch), yes))
+	}
+	w.answers = w.answers[:0]
+}
+
+// Met and Gone are told who is at the relay. What was granted stays granted.
+func (w *witness) Met(time.Duration, *relay.Peer) {}
+
+// Gone is told that one is gone.
+func (w *witness) Gone(time.Duration, member.ID) {}
 
 // appeal asks the witness, where one of two does not hear the other.
 func (p *Peer) appeal() {
