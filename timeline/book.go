@@ -31,7 +31,9 @@ type page struct {
 	tells  []tellStamp
 
 	entries []entry // if the book keeps them: all that came, in the order of compare
-	images  []int32
+	gave    []entry // if it does not: what gave way to another; see withdraw
+	dropped bool    // there was more of that than is kept
+	images  []int32 // of entries or gave
 }
 
 // A tellStamp is the stamp of something told.
@@ -91,6 +93,7 @@ func (b *Book) page(t world.Tick) *page {
 		p.tick = t
 		p.clear()
 		p.entries, p.images = p.entries[:0], p.images[:0]
+		p.gave, p.dropped = p.gave[:0], false
 	}
 	return p
 }
@@ -169,9 +172,9 @@ func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err er
 	i, found := slices.BinarySearch(p.in.Players(), m.player)
 	if found {
 		order := m.compare(p.gives[i])
+		p.in.Image(m.player, b.present)
+		there, shown := p.in.Sight(m.player)
 		if order == 0 {
-			p.in.Image(m.player, b.present)
-			there, shown := p.in.Sight(m.player)
 			order = cmp.Or(slices.Compare(b.image, b.present), boolCompare(b.extra.shown, shown),
 				b.extra.sight.Compare(&there))
 			if order == 0 {
@@ -180,8 +183,10 @@ func (b *Book) enter(p *page, kind Kind, m stamp) (f Fate, conflict bool, err er
 			conflict = true
 		}
 		if order < 0 {
+			b.giveWay(p, Give, m, b.image, b.extra)
 			return Superseded, conflict, nil
 		}
+		b.giveWay(p, Give, p.gives[i], b.present, extra{sight: there, shown: shown})
 		p.gives[i] = m
 	} else {
 		p.gives = slices.Insert(p.gives, i, m)
@@ -207,8 +212,11 @@ func (b *Book) tell(p *page, m stamp) (f Fate, conflict bool, err error) {
 			conflict = true
 		}
 		if order < 0 {
+			b.giveWay(p, Tell, m, nil, b.extra)
 			return Superseded, conflict, nil
 		}
+		b.giveWay(p, Tell, p.tells[i].stamp, nil,
+			extra{told: told, data: slices.Clone(p.in.Telling(told))})
 		p.tells[i].stamp = m
 	} else {
 		p.tells = slices.Insert(p.tells, i, tellStamp{told, m})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -41,6 +42,11 @@ type Timeline interface {
 	// Hold allows ticks up to one to be settled that was made with Options.Held: nothing is settled
 	// that was not allowed. Timelines that wait, and Bucket, take no notice.
 	Hold(until world.Tick)
+	// Withdraw takes back what a mirror commanded with numbers from first to last, none of which
+	// may have been for a settled tick: it was agreed that it does not count. What had given way to
+	// it counts again. False means that this timeline cannot do that, or not any more, and has
+	// changed nothing: begin a new one, from a world that was settled elsewhere.
+	Withdraw(from member.ID, first, last uint32) bool
 	// Waits says that it waits for mirrors: it must be submitted their promises, and be told by
 	// SetMirrors whom to wait for.
 	Waits() bool

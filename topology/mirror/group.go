@@ -174,7 +174,7 @@ func (m *Mirror) event(e *crimp.Event) error {
 	case crimp.GaveUp:
 		m.lost(e)
 	case crimp.Revoked:
-		m.again(fmt.Sprintf("packets of mirror %d that came do not count", e.Member))
+		m.revoked(e)
 	case crimp.Reunited:
 		m.life.reunited = m.clock.local
 		m.life.to(reunited)

@@ -49,6 +49,8 @@ const (
 	CastDown    // it does not any more, or nobody else does
 	Congested   // lines to other mirrors carry too little: this one sends less often
 	Relieved    // it sends as often as it should again
+	// packets of a mirror that is gone do not count, and were taken back; Text says which
+	Withdrawn
 )
 
 var newsNames = [...]string{
@@ -56,7 +58,8 @@ var newsNames = [...]string{
 	"new überserver", "cut off", "in touch again", "joining again",
 	"settled worlds differ", "clock jumped", "refused", "player moved", "ended", "line down",
 	"line up", "told different things", "signed something else", "keeps its world",
-	"multicast passes", "multicast does not pass", "lines congested", "lines relieved"}
+	"multicast passes", "multicast does not pass", "lines congested", "lines relieved",
+	"packets taken back"}
 
 func (k NewsKind) String() string {
 	if int(k) < len(newsNames) {

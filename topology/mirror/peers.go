@@ -33,6 +33,7 @@ type peer struct {
 	id     member.ID
 	next   crimp.Sequence // the first packet that was not taken in order
 	beyond map[crimp.Sequence]*packet
+	recent []taken // what came lately and may turn out not to count
 	// submitted counts its commands that counted, where timelines wait: they have numbers without
 	// gaps.
 	submitted uint32

@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -170,5 +171,32 @@ func TestPhasesThatFailed(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestPacketsTakenBack: two of four mirrors decide what counts of one that is gone, and another has
+// heard more of it. That one takes back what does not count, and its world goes on. It used to join
+// anew, over a line that was cut, and stood still for ten seconds.
+func TestPacketsTakenBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulated network is one goroutine")
+	}
+	p := cutPhases[slices.IndexFunc(cutPhases, func(p cutPhase) bool {
+		return p.name == "under loss"
+	})]
+	begin := p.begin
+	var f *fleet
+	p.begin = func(of *fleet) int {
+		f = of
+		return begin(of)
+	}
+	if err := cutInPhase(netsim.New(netsim.Options{Seed: 46}), p); err != nil {
+		t.Error(err)
+	}
+	taken := slices.IndexFunc(f.machines, func(s *machine) bool {
+		return s.mirror.Stats().Withdrawn > 0 && s.mirror.Stats().Rejoins == 0
+	})
+	if taken < 0 {
+		t.Error("nobody took anything back; choose another seed")
 	}
 }

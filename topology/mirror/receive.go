@@ -23,6 +23,7 @@ func (m *Mirror) delivered(id member.ID, seq crimp.Sequence, data []byte) {
 	}
 	k := m.codec.parse(data)
 	p.put(seq, k)
+	p.took(seq, k, m.settle.held)
 	if p.heard = m.clock.steady; k.void {
 		m.refuse(id, k.err)
 		return

@@ -27,6 +27,7 @@ type Stats struct {
 	Rejoins              uint64
 	Equivocations        uint64 // mirrors that were proven to have said two things
 	Disputes             uint64 // mirrors that signed something else than what came of them
+	Withdrawn            uint64 // packets that came and were agreed not to count
 	Settled              world.Tick
 }
 

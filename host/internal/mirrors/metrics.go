@@ -69,6 +69,8 @@ func measure(m *serve.Metrics, x *mirror.Mirror) {
 		st.Equivocations)
 	m.Count("mirror_differed_total", "Settled worlds that were unlike another mirror's.",
 		st.Differed)
+	m.Count("mirror_withdrawn_total", "Packets of mirrors that are gone that came here, and were "+
+		"taken back as the others agreed that they do not count.", st.Withdrawn)
 	m.Count("mirror_rejoins_total", "How often this mirror had to join anew.", st.Rejoins)
 	sent := map[string]uint64{}
 	for i, n := range traffic.Sent {
