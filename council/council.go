@@ -132,7 +132,8 @@ type kept struct {
 
 // peer is what is known of another member.
 type peer struct {
-	heard  time.Duration // when anything last came
+	heard  time.Duration // when anything last came, or it came into the group
+	met    bool          // something of it has come
 	echo   time.Duration // when anything of ours last came there, as far as is known
 	beat   time.Duration // when its last beat came
 	flags  uint8         // of that
@@ -239,6 +240,7 @@ func (c *Council) Receive(now time.Duration, from member.ID, b []byte) {
 		return
 	}
 	c.heard(p, c.now)
+	p.met = true
 	if m.kind == kindBeat {
 		c.takeBeat(from, p, &m)
 		return

@@ -28,8 +28,14 @@ func (c *Council) Echoed(id member.ID, at time.Duration) {
 	}
 }
 
-// age is for how long a member has not been heard here, as a beat tells it.
-func (c *Council) age(p *peer) uint16 { return uint16(min((c.now-p.heard)/ageUnit, mostAge)) }
+// age is for how long a member has not been heard here, as a beat tells it. One that has just come
+// is given time as if it had been heard, and is not told that it was.
+func (c *Council) age(p *peer) uint16 {
+	if !p.met {
+		return mostAge
+	}
+	return uint16(min((c.now-p.heard)/ageUnit, mostAge))
+}
 
 // echoed takes what a beat says of when this member was heard.
 func (c *Council) echoed(p *peer, age uint16) {

@@ -117,7 +117,8 @@ func New(o Options) (*Membership, error) {
 	}
 	if !o.Found {
 		m.asking = newAsking(m, slices.Clone(o.Ask))
-		if err := m.asking.dial(m.asking.targets[0]); err != nil {
+		m.asking.turn = 1
+		if err := m.asking.dial(m.asking.targets[0], 0); err != nil {
 			return nil, err
 		}
 	}
@@ -188,8 +189,8 @@ func (m *Membership) Dismiss(now time.Duration, id member.ID, why crimp.Reason) 
 func (m *Membership) Receive(now time.Duration, batch []link.Datagram) {
 	m.now = now
 	m.door.Receive(now, batch)
-	if c := m.asks(); c != nil {
-		c.Receive(now, batch)
+	for _, t := range m.asks() {
+		t.client.Receive(now, batch)
 	}
 }
 
@@ -370,18 +371,18 @@ func (m *Membership) end(kind crimp.EventKind, why crimp.Reason, text string) {
 func (m *Membership) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	m.now = max(m.now, now)
 	out = m.door.Flush(now, out)
-	if c := m.asks(); c != nil {
-		out = c.Flush(now, out)
+	for _, t := range m.asks() {
+		out = t.client.Flush(now, out)
 	}
 	return out
 }
 
-// asks is the connection by which this one asks, or nil.
-func (m *Membership) asks() *conn.Client {
+// asks are the connections by which this one asks.
+func (m *Membership) asks() []*attempt {
 	if m.asking == nil {
 		return nil
 	}
-	return m.asking.client
+	return m.asking.attempts
 }
 
 // Deadline is when Step and Flush should be called next, at the latest.
@@ -406,8 +407,8 @@ func (m *Membership) Done() bool { return m.done && m.door.Done() }
 func (m *Membership) Bytes() uint64 {
 	l := m.door.Ledger()
 	n := m.bytes + l.Total()
-	if c := m.asks(); c != nil {
-		l := c.Ledger()
+	for _, t := range m.asks() {
+		l := t.client.Ledger()
 		n += l.Total()
 	}
 	return n

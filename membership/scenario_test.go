@@ -135,8 +135,10 @@ func (s *scenario) show() {
 		if !a.ep.Running() {
 			continue
 		}
-		if asking := a.m.asking; asking != nil && asking.client != nil && asking.at != a.asks {
-			a.asks = asking.at
+		list := slices.DeleteFunc(slices.Clone(a.m.asks()),
+			func(t *attempt) bool { return t.closed })
+		if n := len(list); n > 0 && list[n-1].at != a.asks {
+			a.asks = list[n-1].at
 			s.say("%s asks %s", who,
 				s.find(func(b *actor) bool { return b.ep.LocalAddr() == a.asks }))
 		}

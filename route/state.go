@@ -19,7 +19,7 @@ type State struct {
 type Hearing struct {
 	Member member.ID
 	Up     bool  // it hears that member directly
-	Age    uint8 // when it last did, in sixteenths of Options.Dead
+	Age    uint8 // when it last did, in sixteenths of Options.Dead; MaxAge: long ago, or never
 }
 
 // Bounds of a state.

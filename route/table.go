@@ -171,7 +171,7 @@ func (t *Table) Say(now time.Duration, s *State) {
 		}
 	}
 	for i := range s.Hears {
-		if h := &s.Hears[i]; h.Member == t.self {
+		if h := &s.Hears[i]; h.Member == t.self && h.Age < MaxAge {
 			l.echoed = max(l.echoed, t.now-time.Duration(h.Age)*t.unit())
 		}
 	}
@@ -267,8 +267,10 @@ func (t *Table) State(now time.Duration) State {
 	t.saidAt, t.soon = t.now, false
 	s := State{Member: t.self, Number: t.number}
 	for _, l := range t.lines {
-		h := Hearing{Member: l.id, Up: l.up}
-		h.Age = uint8(min((t.now-l.heard)/t.unit(), MaxAge))
+		h := Hearing{Member: l.id, Up: l.up, Age: MaxAge}
+		if l.ever {
+			h.Age = uint8(min((t.now-l.heard)/t.unit(), MaxAge))
+		}
 		if s.Hears = append(s.Hears, h); len(s.Hears) == MaxHears {
 			break
 		}

@@ -176,7 +176,7 @@ func TestPhasesThatFailed(t *testing.T) {
 
 // TestPacketsTakenBack: two of four mirrors decide what counts of one that is gone, and another has
 // heard more of it. That one takes back what does not count, and its world goes on. It used to join
-// anew, over a line that was cut, and stood still for ten seconds.
+// anew, over a line that was cut: with seed 46 it stood still for ten seconds.
 func TestPacketsTakenBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a simulated network is one goroutine")
@@ -190,8 +190,10 @@ func TestPacketsTakenBack(t *testing.T) {
 		f = of
 		return begin(of)
 	}
-	if err := cutInPhase(netsim.New(netsim.Options{Seed: 46}), p); err != nil {
-		t.Error(err)
+	for _, seed := range []uint64{46, 167} {
+		if err := cutInPhase(netsim.New(netsim.Options{Seed: seed}), p); err != nil {
+			t.Error(err)
+		}
 	}
 	taken := slices.IndexFunc(f.machines, func(s *machine) bool {
 		return s.mirror.Stats().Withdrawn > 0 && s.mirror.Stats().Rejoins == 0

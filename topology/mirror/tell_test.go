@@ -160,7 +160,7 @@ func playFair(n *netsim.Net, kind string) error {
 				continue
 			}
 			tell(s, func(in *world.Inputs) error {
-				return world.SetKnob(in, tempo{Turn: float64(3+round+i) / 64})
+				return world.SetKnob(in, tempo{Turn: float64(4+round+i) / 64})
 			})
 			if i == round%3 {
 				tell(s, func(in *world.Inputs) error { return world.TellContent(in, content) })
