@@ -288,3 +288,32 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+// TestLinesOutliveRosters: a new roster does not make those forget their lines who are in none and
+// only vote. It did, so that one that is reached over another was not for a while.
+func TestLinesOutliveRosters(t *testing.T) {
+	c := newChain(t, 3)
+	c.run(3 * time.Second)
+	g := c.groups[0]
+	r := Roster{Group: 77, Epoch: 2, Key: [16]byte{8}}
+	for _, id := range []member.ID{1, 2} {
+		m := Member{ID: id, Card: g.self.card}
+		if p := g.byID[id]; p != nil {
+			m.Card = p.card
+		}
+		r.Members = append(r.Members, m)
+	}
+	r.Gone = []Departure{{ID: 3}}
+	for epoch := range uint32(3) {
+		r.Epoch = 2 + epoch
+		if err := g.SetRoster(c.now, r); err != nil {
+			t.Fatal(err)
+		}
+		g.KeepLines(c.now, []member.ID{1, 2, 3})
+		if hop, _ := g.lines.table.Next(3); epoch > 0 && hop != 2 {
+			t.Errorf("epoch %d: the way to member 3 leads over %d", r.Epoch, hop)
+		}
+		c.run(3 * time.Second) // it was in the roster, and its line is tried anew
+		r.Gone = nil
+	}
+}

@@ -262,7 +262,7 @@ func (g *Group) setRoster(now time.Duration, r Roster, floating bool) error {
 	g.self.card.Addr, g.self.card.Site = r.Members[own].Addr, r.Members[own].Site
 	g.enter(e, first)
 	g.depart(e, r.Gone)
-	g.KeepLines(now, g.Members())
+	g.keepRosterLines(now)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -34,6 +35,7 @@ type lines struct {
 	at     map[netip.AddrPort]member.ID // where members are, the newest of those at one place
 	keys   map[member.ID]*lineKeys
 	states map[member.ID]route.State // the newest of each, with its tags
+	guests []member.ID               // whom KeepLines has named and who are in no roster
 	turn   int                       // where passing on begins next, for what does not fit
 	inner  bool                      // what is being taken was carried
 	others []carried                 // what was carried here and is not ours
@@ -49,6 +51,25 @@ type lineKeys struct {
 // KeepLines says between whom lines are kept: the members of the newest roster, and those that only
 // vote. Groups that have a roster and nobody else need not call it.
 func (g *Group) KeepLines(now time.Duration, ids []member.ID) {
+	members := g.Members()
+	g.lines.guests = slices.DeleteFunc(slices.Clone(ids),
+		func(id member.ID) bool { return slices.Contains(members, id) })
+	g.keepLines(now, ids)
+}
+
+// keepRosterLines is for a new roster. What is known of the lines to others is kept until KeepLines
+// says who they are from now on.
+func (g *Group) keepRosterLines(now time.Duration) {
+	ids := g.Members()
+	for _, id := range g.lines.guests {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	g.keepLines(now, ids)
+}
+
+func (g *Group) keepLines(now time.Duration, ids []member.ID) {
 	g.advance(now)
 	if !g.opt.Carry || g.whispers.self == 0 {
 		return
