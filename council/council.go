@@ -103,6 +103,7 @@ type Council struct {
 	author    bool          // this member has brought the newest decree about
 	pushAt    time.Duration // when to tell it again to those who do not know it
 	wokeAt    time.Duration // when this member last had been stopped for a while
+	backAt    time.Duration // when this member last ran again after it was stopped, or zero
 	entered   time.Duration // when the newest decree was learnt
 	doubtAt   time.Duration // since when the leader is not heard
 	doubting  bool

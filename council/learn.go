@@ -19,7 +19,8 @@ import (
 // for as long as it would wait for one that is silent. Whoever knows of votes for another decree
 // says so by then. Of two decrees of one ballot those who voted for both have no vote; of two
 // ballots that with more votes counts, or the lower. What turns up late does not compete any more:
-// some may have put the first in force by then.
+// some may have put the first in force by then. It is put in force only if another than the one who
+// proposed it has done so, whatever votes it has.
 
 // pending is a decree with its votes that waits to be put in force.
 type pending struct {
@@ -51,6 +52,26 @@ func (h *holding) of(decree []byte) *pending {
 		}
 	}
 	return nil
+}
+
+// stopped says that this member did not run for a while, in which it heard of no other decree.
+func (h *holding) stopped(d time.Duration) {
+	for _, q := range h.list {
+		q.since += d
+	}
+}
+
+// belated reports whether a decree came to be known long after another of its number: who proposed
+// both may have kept it back until others are about to put the first in force.
+func (h *holding) belated(q *pending) bool {
+	return q.late && slices.ContainsFunc(h.list,
+		func(o *pending) bool { return o != q && o.decree.Epoch == q.decree.Epoch })
+}
+
+// enteredByAnother reports whether one who has not proposed it has put it in force.
+func (q *pending) enteredByAnother() bool {
+	return slices.ContainsFunc(q.entered,
+		func(id member.ID) bool { return id != q.link.ballot.id })
 }
 
 // another reports whether a decree other than that is held.
@@ -93,7 +114,7 @@ func (c *Council) learn(from member.ID, p *peer, m *message) {
 		c.stats.Unheard++
 		return
 	}
-	if !c.take(d, &m.link, m.rest) {
+	if !c.take(from, d, &m.link, m.rest) {
 		c.unproven(p)
 		return
 	}
@@ -107,14 +128,16 @@ func (c *Council) learn(from member.ID, p *peer, m *message) {
 	}
 }
 
-// take checks the proof of a decree that is later than the present one, and holds it.
-func (c *Council) take(d Decree, l *Link, note []byte) bool {
+// take checks the proof of a decree that is later than the present one, by whoever tells it, and
+// holds it.
+func (c *Council) take(by member.ID, d Decree, l *Link, note []byte) bool {
 	if q := c.held.of(l.Decree); q != nil && q.link.ballot == l.ballot &&
 		!slices.ContainsFunc(l.votes,
 			func(v vote) bool { return !slices.Contains(q.link.votes, v) }) {
 		if len(note) > 0 {
 			q.note = bytes.Clone(note)
 		}
+		q.late = q.late && c.late(by, l)
 		return true // there is no vote that is not known here
 	}
 	good, ok := proved(c.opt.Keys, &c.decree, &d, l)
@@ -125,20 +148,19 @@ func (c *Council) take(d Decree, l *Link, note []byte) bool {
 	if d.Epoch != c.decree.Epoch+1 {
 		link.votes = slices.Clone(l.votes) // of others than those known here as well
 	}
-	c.weigh(d, &link, bytes.Clone(note))
+	c.weigh(by, d, &link, bytes.Clone(note))
 	return true
 }
 
 // weigh holds a proved decree, and puts it in force if it need not wait.
-func (c *Council) weigh(d Decree, l *Link, note []byte) {
+func (c *Council) weigh(by member.ID, d Decree, l *Link, note []byte) {
 	h := &c.held
 	q := h.of(l.Decree)
 	switch {
 	case q == nil && len(h.list) == maxHeld:
 		return
 	case q == nil:
-		q = &pending{decree: d, link: *l, note: note, since: c.now,
-			late: len(h.list) > 0 && c.now-h.list[0].since > c.opt.Silence/2}
+		q = &pending{decree: d, link: *l, note: note, since: c.now, late: c.late(by, l)}
 		// Mostly the votes that lack come at once. Where there is another, all should know.
 		h.tellAt = c.now
 		if h.list = append(h.list, q); len(h.list) == 1 {
@@ -154,8 +176,9 @@ func (c *Council) weigh(d Decree, l *Link, note []byte) {
 	if len(note) > 0 {
 		q.note = note
 	}
+	q.late = q.late && c.late(by, l)
 	for _, o := range h.list {
-		if o == q || o.decree.Epoch != d.Epoch {
+		if o == q || q.late || o.late || o.decree.Epoch != d.Epoch {
 			continue
 		}
 		c.stats.Split++
@@ -166,6 +189,26 @@ func (c *Council) weigh(d Decree, l *Link, note []byte) {
 		}
 	}
 	c.ripen()
+}
+
+// late reports whether it is too late for a decree, told by a member, to compete with the first that
+// is held. Who has proposed it may tell some in time and others not. Those who are told in time
+// pass it on at once, so what another passes on has as much time more as that takes.
+func (c *Council) late(by member.ID, l *Link) bool {
+	if len(c.held.list) == 0 {
+		return false
+	}
+	most := c.opt.Silence / 2
+	if by != 0 && by != l.ballot.id {
+		most += c.opt.Silence / 4
+	}
+	return c.now-c.held.list[0].since > most
+}
+
+// justBack reports whether this member was stopped until now: others may have gone on without it,
+// and what it hears first is not what they have put in force.
+func (c *Council) justBack() bool {
+	return c.backAt != 0 && c.now-c.backAt < c.opt.Silence/2
 }
 
 // ripe reports whether so many of the voters that are heard have voted that any two such sets have
@@ -197,7 +240,8 @@ func (c *Council) ripen() {
 		if len(q.entered) < 2 && !c.decree.Quorum(l.votedBy) {
 			continue
 		}
-		if len(q.entered) >= 2 || c.ripe(&l) {
+		atOnce := c.ripe(&l) && !c.justBack() && (!h.belated(q) || q.enteredByAnother())
+		if len(q.entered) >= 2 || atOnce {
 			c.force(q)
 			return
 		}
@@ -218,7 +262,7 @@ func (c *Council) ripen() {
 		h.tellAt = c.now + c.opt.Resend
 		c.others(false, func(id member.ID, _ *peer) {
 			for _, q := range h.list {
-				if c.present(id) {
+				if c.present(id) && !q.late {
 					c.send(id, &message{kind: kindHeld, epoch: q.decree.Epoch, link: q.link})
 				}
 			}
@@ -260,7 +304,7 @@ func (c *Council) Teach(now time.Duration, l *Link) bool {
 	if c.dismissed || err != nil || d.Epoch <= c.decree.Epoch {
 		return false
 	}
-	if !c.take(d, l, nil) {
+	if !c.take(0, d, l, nil) {
 		c.stats.Unproven++
 		return false
 	}

@@ -342,7 +342,7 @@ func (c *Council) decideIf() {
 	if err != nil {
 		return // cannot be: it was checked when it came, or made here
 	}
-	c.weigh(d, &Link{Decree: b.value, ballot: b.ballot, votes: slices.Clone(b.votes)}, nil)
+	c.weigh(0, d, &Link{Decree: b.value, ballot: b.ballot, votes: slices.Clone(b.votes)}, nil)
 }
 
 // conclude puts a decree in force whose votes this member has put together.

@@ -28,8 +28,12 @@ func (c *Council) heard(p *peer, at time.Duration) { p.heard = max(p.heard, at) 
 // a while, or whose clock has jumped, must not blame the others for what it has not heard
 // meanwhile; nor may it believe that they are still there.
 func (c *Council) advance(now time.Duration) {
-	if now-c.now > c.opt.Silence/2 {
-		c.wokeAt = now
+	gap := now - c.now
+	if gap > c.opt.Silence/2 {
+		c.wokeAt, c.backAt = now, now
+	}
+	if gap > c.opt.Resend {
+		c.held.stopped(gap - c.opt.Resend)
 	}
 	c.now = max(c.now, now)
 }
