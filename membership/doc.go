@@ -50,7 +50,7 @@
 // It is the leader of the newest decree: it lets in, takes out and gives out the state. When it
 // dies another is elected, and no two ever decide different things. It is only trusted while
 // [Membership.Quorum] is true, and whatever it decides takes a majority anyway. Mirrors that are
-// not it send candidates on to it.
+// not it send candidates on to it, and ask for those that do not reach it.
 //
 // # How many
 //

@@ -25,7 +25,8 @@ type Options struct {
 	Keys     []token.Key
 	Wall     int64
 	// Found makes a new group with this mirror as its überserver. Otherwise Ask says whom to
-	// ask, any mirrors of the group: they are tried in turn, and name the überserver.
+	// ask, any mirrors of the group: the next is asked beside one that does not answer, three at a
+	// time at most, and they name the überserver.
 	Found bool
 	Ask   []netip.AddrPort
 	// Patience is how long to ask before giving up with Denied. Zero means for ever.

@@ -112,7 +112,7 @@ func TestJoinsOverACutLine(t *testing.T) {
 	for _, loss := range []float64{0, 0.1} {
 		for cut := range 4 {
 			var times []time.Duration
-			for seed := range seeds(4, 200) {
+			for seed := range seeds(2, 200) {
 				took, err := joinTime(netsim.New(netsim.Options{Seed: uint64(seed + 1)}), loss, cut)
 				if err != nil {
 					t.Errorf("seed %d, loss %v, cut %d: %v", seed+1, loss, cut, err)
