@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +27,10 @@ func TestWithdraw(t *testing.T) {
 			if line.Withdraw(gone, 1, math.MaxUint32) {
 				t.Errorf("%s: it says that it withdraws", m.name)
 			}
+			continue
+		}
+		if os.Getenv("COEVAL_SOAK") == "" &&
+			!slices.Contains([]string{"trailing 4", "trailing back", "auto"}, m.name) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
