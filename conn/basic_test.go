@@ -107,6 +107,7 @@ func TestFlushSome(t *testing.T) {
 	if to[conns[0].Addr()] != 1 || to[conns[1].Addr()] != 0 || to[conns[2].Addr()] != 1 {
 		t.Errorf("datagrams to %v", to)
 	}
+	h.server.AttendStrangers(h.now)
 	h.server.Attend(h.now, conns[1])
 	if out := h.server.FlushSome(h.now, nil, nil); len(out) != 1 || out[0].Addr != conns[1].Addr() {
 		t.Errorf("after it was attended to: %v", out)

@@ -100,10 +100,7 @@ func (s *Server) Receive(now time.Duration, batch []link.Datagram) {
 func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 	s.advance(now)
 	s.frames.giveUp()
-	s.openResponses()
-	if len(s.exchanges.queue) > 0 && !s.exchanges.taken {
-		s.exchangeHere()
-	}
+	s.letIn()
 	for i := 0; i < len(s.active); {
 		if i%ahead == 0 {
 			s.prefetchConns(s.active[i:min(i+ahead, len(s.active))])
@@ -121,6 +118,23 @@ func (s *Server) Flush(now time.Duration, out []link.Datagram) []link.Datagram {
 		s.prune()
 	}
 	return s.out.take(out)
+}
+
+// letIn looks at those who have proved where they are.
+func (s *Server) letIn() {
+	s.openResponses()
+	if len(s.exchanges.queue) > 0 && !s.exchanges.taken {
+		s.exchangeHere()
+	}
+}
+
+// AttendStrangers does the part of Flush that is for those who are not connected yet. It is for
+// servers that flush all connections less often than newcomers should wait.
+func (s *Server) AttendStrangers(now time.Duration) {
+	s.advance(now)
+	s.frames.giveUp()
+	s.letIn()
+	s.challenge()
 }
 
 // FlushSome sends what is due on some connections, and all that was composed on any, and appends the

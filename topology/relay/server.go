@@ -51,6 +51,7 @@ type Server struct {
 	now     time.Duration
 	born    time.Time     // when Run's clock was at zero
 	flushed time.Duration // all connections, for the last time
+	greeted time.Duration // newcomers
 	swept   time.Duration
 	started uint64 // matches that have begun with rows
 	conns   int    // connections
@@ -262,6 +263,9 @@ func (s *Server) flush() {
 	if all {
 		s.flushed = s.now
 	}
+	if s.now-s.greeted >= flushEvery {
+		s.greeted = s.now
+	}
 	for _, p := range s.ports {
 		if p.down == nil {
 			p.flush(s, all)
@@ -273,6 +277,9 @@ func (p *port) flush(s *Server, all bool) {
 	if all {
 		p.out = p.conn.Flush(s.now, p.out[:0])
 	} else {
+		if s.greeted == s.now {
+			p.conn.AttendStrangers(s.now)
+		}
 		p.out = p.conn.FlushSome(s.now, p.spoken, p.out[:0])
 	}
 	clear(p.spoken)
