@@ -164,8 +164,17 @@ func (v *virtual) play(now time.Duration) {
 	}
 	for _, ok := v.client.NextRow(); ok; _, ok = v.client.NextRow() {
 	}
+	// One item a tick, but for one more or none where it runs away from the rows.
 	const reach = 8 // rows ahead, which is more than a round trip
-	for n := 0; v.in != nil && n < 2 && v.client.Ahead() < reach+v.client.Owed(); n++ {
+	items := 0
+	switch ahead := v.client.Ahead() - v.client.Owed(); {
+	case v.in == nil || ahead > reach+3:
+	case ahead < reach-3:
+		items = 2
+	default:
+		items = 1
+	}
+	for range items {
 		if _, err := v.client.Submit(item(&v.random, v.item[:])); err != nil {
 			break
 		}
