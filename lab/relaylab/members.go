@@ -90,7 +90,7 @@ func runMembers(d *lab.Desk, s *spec) error {
 			}
 			return true
 		},
-		Joining: lab.Joining{Who: "matches", Calm: time.Second, Most: 3 * lab.JoinTime},
+		Joining: lab.Joining{Who: "matches", Calm: 300 * time.Millisecond, Most: 3 * lab.JoinTime},
 	}
 	w.Measure = func(o lab.Order) error {
 		w.Window.Set(c.clock.Now()+lab.ChangeTime, o.Window)
