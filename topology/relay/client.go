@@ -35,8 +35,9 @@ type Client struct {
 	scratch []byte
 	failed  error
 
-	rows rowQueue
-	own  ownStream
+	rows  rowQueue
+	early [][]byte // packets of rows that came before the welcome
+	own   ownStream
 
 	lead   time.Duration
 	leads  bool

@@ -100,6 +100,9 @@ func (c *Client) message(e *conn.Event) error {
 	b := e.Data
 	switch e.Channel {
 	case turnChannel:
+		if c.state == clientOutside && len(c.early) < mostEarly {
+			c.early = append(c.early, append([]byte(nil), b...))
+		}
 		if c.state != clientInside {
 			return nil
 		}
@@ -183,5 +186,16 @@ func (c *Client) answered(kind byte, b []byte) bool {
 	c.own.every = uint32(m.Rate / m.SendRate)
 	c.own.pace = time.Second / time.Duration(m.SendRate)
 	c.event(Event{Kind: Welcomed, Welcome: &w, Member: w.Self})
+	early := c.early
+	c.early = nil
+	for _, b := range early {
+		if c.takeRows(b) != nil {
+			return false
+		}
+	}
 	return true
 }
+
+// mostEarly is how many packets of rows are kept that come before the welcome, which may have been
+// lost and be on its way again: the relay takes it that they have arrived.
+const mostEarly = 512

@@ -18,6 +18,15 @@ type entry struct {
 	mask uint16
 }
 
+// oldest is the first row that someone can still be given: once rows are forgotten, those that are
+// next to be are left out, so that the others have time to arrive.
+func (h *history) oldest() uint32 {
+	if h.first == 0 {
+		return 0
+	}
+	return h.first + (h.next-h.first)/4
+}
+
 func (h *history) entry(n uint32) *entry { return &h.index[n&uint32(len(h.index)-1)] }
 
 // row is a row that is kept, and which seats play before its changes.

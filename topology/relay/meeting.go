@@ -260,8 +260,8 @@ func (s *Server) welcome(p *peer, m *match) {
 	if p.entry.Again && int32(first-p.entry.From) > 0 {
 		first = p.entry.From
 	}
-	if int32(first-m.rows.first) < 0 {
-		first = m.rows.first
+	if least := m.rows.oldest(); int32(first-least) < 0 {
+		first = least
 	}
 	p.window.startAt(first)
 	w := welcome{self: p.id, code: m.code, secret: p.secret, Match: m.Match, first: first,

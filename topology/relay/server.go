@@ -106,6 +106,9 @@ const (
 func options(o conn.Options) conn.Options {
 	o.Protocol, o.Version, o.Channels = Protocol, Version, Channels()
 	o.MaxBulk = -1
+	if o.RideShare == 0 {
+		o.RideShare = -1 // what is said beside rows may take a round trip more where it is lost
+	}
 	if o.Rate == 0 {
 		o.Rate = startRate
 	}
