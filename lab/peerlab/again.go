@@ -59,7 +59,8 @@ func NewRewinder(s *lab.Subject, players, ticks int, seed uint64) (*Rewinder, er
 	if err := r.differ(s.Game); err != nil {
 		return nil, err
 	}
-	if r.copy, err = turns.NewCopy(w, r, turns.Options{Depth: ticks, Every: warm + ticks}); err != nil {
+	r.copy, err = turns.NewCopy(w, r, turns.Options{Depth: ticks, Every: warm + ticks})
+	if err != nil {
 		return nil, err
 	}
 	for range warm + ticks {

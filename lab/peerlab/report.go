@@ -10,8 +10,8 @@ type styled struct {
 
 // Report says what was found.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%s, %d players at %d ticks a second, %d packets a second to each other; path %s; seed %d",
-		r.Game, r.Players, r.Rate, r.Packets, r.Path, r.Seed)
+	p.Say("%s, %d players at %d ticks a second, %d packets a second to each other; path %s; "+
+		"seed %d", r.Game, r.Players, r.Rate, r.Packets, r.Path, r.Seed)
 	if r.Join != nil {
 		r.Join.report(p)
 	} else {
@@ -77,7 +77,8 @@ func (r *Result) Plot() *lab.Plot {
 	return &lab.Plot{Across: 1, Wide: 860, High: 260, Panels: []lab.Panel{
 		panel("rollbacks of all peers", "a second",
 			func(m *Moment) float64 { return float64(m.Rollbacks) }),
-		panel("waits of all peers", "a second", func(m *Moment) float64 { return float64(m.Waits) }),
+		panel("waits of all peers", "a second",
+			func(m *Moment) float64 { return float64(m.Waits) }),
 		panel("traffic of all peers", "kB/s", func(m *Moment) float64 { return m.KBytes }),
 	}}
 }

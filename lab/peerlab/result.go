@@ -156,8 +156,8 @@ func (r *Result) Check() error {
 	var wrong []error
 	for i := range r.Rows {
 		if x := &r.Rows[i]; x.Different > 0 || x.Compared.Compared == 0 {
-			wrong = append(wrong, fmt.Errorf("%s, seed %d: of %d settled worlds, %d differ", x.Style,
-				r.Seed, x.Compared.Compared, x.Different))
+			wrong = append(wrong, fmt.Errorf("%s, seed %d: of %d settled worlds, %d differ",
+				x.Style, r.Seed, x.Compared.Compared, x.Different))
 		}
 	}
 	if r.Again != nil && r.Again.Wrong != "" {

@@ -34,6 +34,8 @@ type Coder struct {
 	r     bits.Reader
 	buf   [MaxItem + 16]byte
 	level []int32
+	// scratch of Merge
+	merged []int32
 }
 
 // NewCoder makes a coder for a game.
@@ -78,7 +80,8 @@ func (c *Coder) Merge(before, image []int32) {
 	}
 	copy(c.level, before)
 	c.Repeat(c.level)
-	merged := slices.Clone(image)
+	merged := append(c.merged[:0], image...)
+	c.merged = merged
 	for i := range merged {
 		if before[i] != c.level[i] && image[i] == c.level[i] {
 			merged[i] = before[i]

@@ -97,17 +97,18 @@ func (s *Stream) Put(n uint64, item []byte) (news bool, err error) {
 	if n <= s.have {
 		return false, nil // it was there, and is forgotten
 	}
-	if n == s.have+1 { // most are: then it is read before it is kept
-		if err := s.try(item); err != nil {
-			return false, fmt.Errorf("%w: tick %d", err, n)
-		}
+	if n > s.have+1 {
+		e.n, e.item = n, append(e.item[:0], item...)
+		return false, nil
+	}
+	if err := s.try(item); err != nil { // it is read before it is kept
+		return false, fmt.Errorf("%w: tick %d", err, n)
 	}
 	e.n, e.item = n, append(e.item[:0], item...)
+	s.count(e)
 	for s.whole(s.have + 1) {
-		s.have++
-		news = true
 	}
-	return news, nil
+	return true, nil
 }
 
 // try reads an item that would be the next.
@@ -130,13 +131,18 @@ func (s *Stream) whole(n uint64) bool {
 		e.n = 0
 		return false
 	}
-	h := sha256.New()
-	h.Write(s.head[:])
-	h.Write(binary.BigEndian.AppendUint64(nil, n))
-	h.Write(e.item)
-	h.Sum(s.head[:0])
-	e.head = s.head
+	s.count(e)
 	return true
+}
+
+// count has an item count that was read: all before it are there.
+func (s *Stream) count(e *entry) {
+	var b [sha256.Size + 8 + MaxItem]byte
+	text := append(b[:0], s.head[:]...)
+	text = binary.BigEndian.AppendUint64(text, e.n)
+	s.head = sha256.Sum256(append(text, e.item...))
+	e.head = s.head
+	s.have = e.n
 }
 
 // Cut forgets all items after one: they do not count after all.
