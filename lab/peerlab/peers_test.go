@@ -51,12 +51,8 @@ func TestStyles(t *testing.T) {
 			t.Errorf("%s: input of others after %.1f ms, and the path takes 40", x.Style,
 				x.Others.Median)
 		}
-		sum := 0.0
-		for _, n := range x.By {
-			sum += n
-		}
-		if math.Abs(sum-x.Bytes) > 1 {
-			t.Errorf("%s: by purpose %.1f bytes a second, at the line %.1f", x.Style, sum, x.Bytes)
+		if p := x.By["paths"]; p < 0 || p > 60 {
+			t.Errorf("%s: of %.1f bytes a second, %.1f are no connection's", x.Style, x.Bytes, p)
 		}
 		rolls := x.Style == peerlab.Rollback
 		if rolls != (x.Rollbacks > 0) || rolls != (x.Wrong > 0) || rolls && x.OwnTicks > 2.05 ||

@@ -147,6 +147,11 @@ func (m *match) row(name string) Row {
 		}
 	}
 	r.By["IP and UDP"] = r.Datagrams * headers
+	rest := r.Bytes
+	for _, n := range r.By {
+		rest -= n
+	}
+	r.By["paths"] = rest // what is no connection's: asks and answers of package paths
 	r.Tick = 1000 * lab.Millis(spent) / float64(max(all.shown, 1))
 	return r
 }
