@@ -127,6 +127,7 @@ func (m *match) row(name string) Row {
 			bytes := float64(x.Bytes+headers*x.Datagrams) / seconds
 			r.Bytes += bytes
 			r.BytesMost = max(r.BytesMost, bytes)
+			all.bytes += x.Bytes
 			r.Datagrams += float64(x.Datagrams) / seconds
 			lines++
 		}
@@ -147,11 +148,9 @@ func (m *match) row(name string) Row {
 		}
 	}
 	r.By["IP and UDP"] = r.Datagrams * headers
-	rest := r.Bytes
-	for _, n := range r.By {
-		rest -= n
-	}
-	r.By["paths"] = rest // what is no connection's: asks and answers of package paths
+	// What is no connection's is asks and answers of package paths.
+	r.By["paths"] = (float64(all.bytes) - float64(d.sent.Total())) / seconds /
+		float64(max(lines, 1))
 	r.Tick = 1000 * lab.Millis(spent) / float64(max(all.shown, 1))
 	return r
 }

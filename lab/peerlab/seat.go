@@ -48,6 +48,7 @@ type tally struct {
 	still, longest       time.Duration
 	shown                int
 	guesses, wrong       int
+	bytes                uint64
 }
 
 // counts are those of the machines below.
