@@ -2,6 +2,7 @@ package turns_test
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -96,4 +97,19 @@ func FuzzItem(f *testing.F) {
 			t.Fatalf("%v %v %v", err, image, back)
 		}
 	})
+}
+
+// TestStreamFar has somebody who lies about how much there is cost nothing.
+func TestStreamFar(t *testing.T) {
+	coder := turns.NewCoder(rules)
+	for _, have := range []uint64{1 << 40, math.MaxUint64 - turns.Window/2, math.MaxUint64 - 1,
+		math.MaxUint64} {
+		s := turns.Resume(coder, have, nil, turns.Head{})
+		s.Cut(10)
+		_, _ = s.Put(have+1, nil)
+		s.Cut(math.MaxUint64 - 1)
+		if s.Holds(0) || s.Have()+1 < s.From() {
+			t.Errorf("resumed at %d it begins at %d and has %d", have, s.From(), s.Have())
+		}
+	}
 }

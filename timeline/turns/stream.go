@@ -38,8 +38,9 @@ type entry struct {
 	head  Head
 }
 
-// NewStream makes a stream whose first item has a number, which is above zero.
+// NewStream makes a stream whose first item has a number, at least 1.
 func NewStream(c *Coder, from uint64) *Stream {
+	from = max(from, 1)
 	s := &Stream{coder: c, from: from, have: from - 1, start: make([]int32, c.Len()),
 		work: make([]int32, c.Len())}
 	c.Start(s.start)
@@ -147,8 +148,8 @@ func (s *Stream) count(e *entry) {
 
 // Cut forgets all items after one: they do not count after all.
 func (s *Stream) Cut(n uint64) {
-	for i := n + 1; i <= s.have+Window/2; i++ {
-		if e := &s.ring[i%Window]; e.n == i {
+	for i := range s.ring { // and not by number: who says what there is may lie about it
+		if e := &s.ring[i]; e.n > n {
 			e.n = 0
 		}
 	}
