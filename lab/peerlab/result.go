@@ -107,6 +107,7 @@ func (m *match) row(name string) Row {
 	lines := 0
 	for _, s := range m.seats {
 		now := s.counts()
+		s.waited(m.net.Now()) // it may wait still
 		own, others = append(own, s.own...), append(others, s.others...)
 		settled = append(settled, s.settled...)
 		all.ahead += s.ahead

@@ -139,17 +139,22 @@ func (s *seat) after(w *world.World, in *world.Inputs, again bool) {
 	}
 	if m.on {
 		s.shown++
-		if late := now - s.showed - m.rules.TickLength(); late > stillness {
-			s.stills++
-			s.still += late
-			s.longest = max(s.longest, late)
-		}
+		s.waited(now)
 		if c := s.Copy(); c != nil {
 			behind := time.Duration(t-c.Settled()) * m.rules.TickLength()
 			s.settled = append(s.settled, behind)
 		}
 	}
 	s.showed = now
+}
+
+// waited counts the time since the last tick, if it was longer than it should be.
+func (s *seat) waited(now time.Duration) {
+	if late := now - s.showed - s.match.rules.TickLength(); late > stillness {
+		s.stills++
+		s.still += late
+		s.longest = max(s.longest, late)
+	}
 }
 
 // stillness is by how much a tick may be late without having waited: peers that are ahead make
