@@ -42,7 +42,8 @@ func runJoin(ctx context.Context, o *Options) (*Result, error) {
 	m.style = o.style(name)
 	m.world = func() (*world.World, error) { return rules.New(world.Settings{Seed: o.Seed}) }
 	m.bot = func(i int) game.Bot { return pusher(uint64(i)) }
-	m.founds = peers.Match{Seed: o.Seed, Seats: o.Players + 1, Start: o.Players, Doom: name == Doom}
+	m.founds = peers.Match{Seed: o.Seed, Seats: o.Players + 1, Start: o.Players, Doom: name == Doom,
+		Commit: name == Commit}
 	for range o.Players {
 		m.sit()
 	}

@@ -51,11 +51,12 @@ type Options struct {
 const (
 	Rollback = "rollback"
 	Lockstep = "lockstep"
+	Commit   = "commit"
 	Doom     = "doom"
 )
 
 // Styles lists those that there are.
-func Styles() []string { return []string{Rollback, Lockstep, Doom} }
+func Styles() []string { return []string{Rollback, Lockstep, Commit, Doom} }
 
 // List describes the options.
 func (o *Options) List() []*lab.Option {

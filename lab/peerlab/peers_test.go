@@ -40,7 +40,7 @@ func TestStyles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Check(); err != nil || len(r.Rows) != 3 {
+	if err := r.Check(); err != nil || len(r.Rows) != len(peerlab.Styles()) {
 		t.Fatalf("%v, %d styles", err, len(r.Rows))
 	}
 	for _, x := range r.Rows {

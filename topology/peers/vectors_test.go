@@ -2,6 +2,7 @@ package peers
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"strings"
@@ -60,6 +61,8 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	s := ann.signs((&Peer{sum: sum}).signedHead(1, 60, turns.Head{7}))
 	add("signature", s[:])
 	add("packet", packet())
+	seal := (&Peer{sum: sum}).seal(1, 60, 7, []byte{0x9c})
+	add("seal", binary.BigEndian.AppendUint64(nil, seal))
 	return names, values
 }
 

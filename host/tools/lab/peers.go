@@ -17,8 +17,9 @@ import (
 )
 
 const peersLong = `Let bots play the game between their own machines, without a server, over a
-simulated network: with rollback, in lock step, and in lock step as DOOM had it,
-where what is lost is sent again only when somebody asks for it.
+simulated network: with rollback, in lock step, in lock step where all commit to
+their commands before anybody reveals one, and in lock step as DOOM had it, where
+what is lost is sent again only when somebody asks for it.
 
 Printed are, for each style,
 
