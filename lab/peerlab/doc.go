@@ -5,9 +5,10 @@
 //	lab/peerlab        matches, and what is measured of them      <- here
 //	topology/peers     what is measured, over netsim
 //
-// [Run] plays the same title once with each style: rollback, lock step, lock step in which all commit
-// to their commands before they are revealed, and lock step in DOOM's own way. As everywhere in the lab, the caller brings the title. The same options give the same
-// figures, but for processor time.
+// [Run] plays the same title once with each style: rollback, lock step, lock step in which all
+// commit to their commands before they are revealed, and lock step in DOOM's own way. As everywhere
+// in the lab, the caller brings the title. The same options give the same figures, but for
+// processor time.
 //
 // # What is measured
 //

@@ -13,7 +13,8 @@
 //	Coder    a command as an item: a few bytes that say what is different from the one before
 //	Stream   the items of one player, as they come in
 //	Copy     a world that executes turns: only those that are known (lock step), or some beyond
-//	         that with what is missing guessed, and again from there if the guess was wrong (rollback)
+//	         that with what is missing guessed, and again from there if the guess was wrong
+//	         (rollback)
 //
 // Lock step and rollback are the same machine. [Copy.SetDepth] says how many ticks may be shown
 // beyond what is known: none is lock step. It can be changed at any time, by each machine for

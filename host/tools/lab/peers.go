@@ -70,7 +70,8 @@ func peersVerb(p *host.Program) *cobra.Command {
 		Options: append(r.List(),
 			lab.Text(&r.preset, "preset", "",
 				"the path from each to each other: a preset, or settings as {program} netsim "+
-					"takes them (default: latency=40ms jitter=3ms loss=0.5%; with --join, latency=50ms)"),
+					"takes them (default: latency=40ms jitter=3ms loss=0.5%; with --join, "+
+					"latency=50ms)"),
 			lab.Switch(&r.strict, "strict", "fail if something that should be reached is missed")),
 		Title: &r.Title, Fits: commanded, Plots: "rollbacks, waits and traffic over time",
 		Prepare: r.prepare,
