@@ -17,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/join"
 	"github.com/coeval-dev/coeval/host/internal/load"
 	"github.com/coeval-dev/coeval/host/internal/mirrors"
+	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/host/internal/play"
 	"github.com/coeval-dev/coeval/host/internal/relays"
 	"github.com/coeval-dev/coeval/host/internal/serve"
@@ -34,7 +35,8 @@ const ToolGroup = cli.ToolGroup
 
 // commands lists what stands directly below the program, one line each.
 func (p *Program) commands(c *cli.Program) []*cobra.Command {
-	list := cli.In("play", play.Command(c), serve.Command(c), join.Command(c), demo.Command(c))
+	list := cli.In("play", play.Command(c), serve.Command(c), join.Command(c), peer.Command(c),
+		demo.Command(c))
 	list = append(list, cli.In("run", mirrors.Command(c), relays.Command(c), load.Command(c),
 		tokens.Command())...)
 	list = append(list, cli.In("look",

@@ -28,6 +28,21 @@ func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 		return errors.New(
 			"world: a whole world makes its own events; deliver them to a partial one")
 	}
+	return w.tell(e, r, w.game.keeps(e.Kind))
+}
+
+// Recall lists an event among those of the present tick, in a copy of a world that is only looked
+// at: for what shows the events of several ticks at once, and each of them once, though ticks are
+// computed again. It works as Deliver does, in whole worlds as well, and keeps nothing for later.
+func (w Host) Recall(e Emitted, r *bits.Reader) error { return w.tell(e, r, false) }
+
+// keeps says whether events of a kind are kept for those who come later.
+func (g *Game) keeps(kind uint16) bool {
+	return int(kind) < len(g.events) && g.events[kind].delivery == Saved
+}
+
+// tell lists an event that is read.
+func (w Host) tell(e Emitted, r *bits.Reader, keep bool) error {
 	if int(e.Kind) >= len(w.events) {
 		return fmt.Errorf("world: event kind %d: %w: the game has %d", e.Kind, ErrEvent,
 			len(w.events))
@@ -50,7 +65,7 @@ func (w Host) Deliver(e Emitted, r *bits.Reader) error {
 	if known < 0 && t.count(false) >= info.limit {
 		return fail(fmt.Errorf("%w: %d such events in one tick", ErrLimit, info.limit))
 	}
-	if info.delivery == Saved {
+	if keep {
 		if t.count(true) >= info.limit && t.named(e, true) < 0 {
 			t.forget(w.World)
 			if t.count(true) >= info.limit {

@@ -18,11 +18,13 @@ const (
 	Tick
 	Faster
 	Slower
+	Switch
 	quit
 )
 
 var ownKeys = map[byte]Key{
 	'p': Pause, '.': Tick, '+': Faster, '=': Faster, '-': Slower,
+	'l': Switch, 12: Switch, // Ctrl-L, where the game has a use for the letter
 	'q': quit, 3: quit, 4: quit, // Ctrl-C and Ctrl-D come as they are
 }
 

@@ -1,0 +1,292 @@
+package peer
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coeval-dev/coeval/bits"
+	"github.com/coeval-dev/coeval/games/arena"
+	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/timeline/turns"
+	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/world"
+)
+
+func sample() *Invitation {
+	v := &Invitation{Game: "pong", Expires: time.Now().Add(time.Hour).Truncate(time.Second),
+		Addrs: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.7:4747"),
+			netip.MustParseAddrPort("[2001:db8::1]:9")}}
+	for i := range v.Secret {
+		v.Secret[i] = byte(i)
+	}
+	return v
+}
+
+func TestInvitation(t *testing.T) {
+	v := sample()
+	text := v.String()
+	for _, given := range []string{text, "  " + text + "\n", text[:30] + "\n " + text[30:]} {
+		got, err := ParseInvitation(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Game != v.Game || got.Secret != v.Secret || !got.Expires.Equal(v.Expires) ||
+			len(got.Addrs) != 2 || got.Addrs[1] != v.Addrs[1] {
+			t.Errorf("%+v", got)
+		}
+	}
+	body := text[len(invitationMark):]
+	empty := *v
+	empty.Addrs = nil
+	for _, x := range []struct{ text, want string }{
+		{"", "is no invitation"},
+		{"localhost:4000", "is no invitation"},
+		{body, "is no invitation"},
+		{"coeval-peer-2:" + body, "another version"},
+		{text[:len(text)-3], "missing or was changed"},
+		{text + "AA", "missing or was changed"},
+		{invitationMark, "missing or was changed"},
+		{invitationMark + "!!!", "missing or was changed"},
+		{invitationMark + base64.RawURLEncoding.EncodeToString(make([]byte, 50)), "missing or"},
+		{strings.Replace(text, body[:4], "AAAA", 1), "missing or was changed"},
+		{invitationMark + strings.Repeat("A", mostInvitation), "missing or was changed"},
+		{empty.String(), "missing or was changed"},
+	} {
+		if _, err := ParseInvitation(x.text); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%.40q: %v, want %q", x.text, err, x.want)
+		}
+	}
+	if err := v.check("arena", time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "to pong, and this is arena") {
+		t.Error(err)
+	}
+	if err := v.check("pong", time.Now().Add(2*time.Hour)); err == nil ||
+		!strings.Contains(err.Error(), "has expired") {
+		t.Error(err)
+	}
+	if err := v.check("pong", time.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzInvitation(f *testing.F) {
+	f.Add(sample().String())
+	f.Add(invitationMark + "AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ParseInvitation(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseInvitation(v.String())
+		if err != nil || again.Secret != v.Secret || again.Game != v.Game {
+			t.Fatalf("%+v, %v", again, err)
+		}
+	})
+}
+
+// TestIdentity: who starts again is the same, two at once are two, and in another match each is
+// somebody else.
+func TestIdentity(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir()) // where other systems look
+	t.Setenv("LocalAppData", t.TempDir())
+	take := func(name string) *identity {
+		t.Helper()
+		id, err := openIdentity(name, "a game/of mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	first, second := take(""), take("")
+	if first.seed == second.seed {
+		t.Error("two at once are one")
+	}
+	was := first.seed
+	first.close()
+	if first = take(""); first.seed != was {
+		t.Error("who starts again is another")
+	}
+	if a, b := first.in(&[32]byte{1}), first.in(&[32]byte{2}); a == b || a == first.seed {
+		t.Error("in two matches it is the same")
+	}
+	own := filepath.Join(t.TempDir(), "me")
+	mine := take(own)
+	if _, err := openIdentity(own, "pong"); err == nil ||
+		!strings.Contains(err.Error(), "another program plays with it") {
+		t.Error(err)
+	}
+	mine.close()
+	if err := os.WriteFile(own, []byte("what is this"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openIdentity(own, "pong"); err == nil ||
+		!strings.Contains(err.Error(), "is no identity") {
+		t.Error(err)
+	}
+	first.close()
+	second.close()
+}
+
+// A bell rings by command.
+type (
+	bell struct{ N int }
+	pull struct{ On bool }
+	ring struct{ N int }
+)
+
+func (b *bell) Sync(s *bits.Sync) { s.Int(&b.N, 0, 999) }
+func (p *pull) Sync(s *bits.Sync) { s.Bool(&p.On) }
+func (r *ring) Sync(s *bits.Sync) { s.Int(&r.N, 0, 999) }
+
+func (b *bell) Step(w *world.World, me world.ID) {
+	if c := world.Command[pull](w, me); c.On {
+		b.N++
+		world.Emit(w, me, ring{b.N})
+	}
+}
+
+var bells = world.Define("bells", world.Class[bell](), world.Commands[pull](),
+	world.Event[ring](world.EventOptions{}), world.OnJoin(func(w *world.World, p world.Player) {
+		w.SetOwner(world.Spawn(w, bell{}), p)
+	}))
+
+// ropes are what two players pull. Of the second one nothing is known after a tick.
+type ropes struct {
+	pulls [2]map[world.Tick]bool
+	known world.Tick
+}
+
+func (r *ropes) Turn(t world.Tick, in *world.Inputs) bool {
+	for i := range r.pulls {
+		p := world.Player(i + 1)
+		if t == 1 {
+			in.Join(p)
+		}
+		on := r.pulls[i][t] && (i == 0 || t <= r.known)
+		_ = world.Give(in, p, pull{on})
+	}
+	return t <= r.known
+}
+
+// TestViewerShowsOnce: events of ticks that are computed again are shown once, those that are found
+// then are shown as well, and nothing is lost between two frames.
+func TestViewerShowsOnce(t *testing.T) {
+	w, err := bells.New(world.Settings{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &ropes{pulls: [2]map[world.Tick]bool{{5: true, 9: true, 300: true}, {6: true}}, known: 4}
+	var v Viewer
+	again := 0
+	c, err := turns.NewCopy(w, r, turns.Options{Depth: 30,
+		After: func(w *world.World, _ *world.Inputs, a bool) {
+			v.After(w)
+			if a {
+				again++
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []world.Tick
+	look := func() {
+		l := v.Look(c.World())
+		if l.Hash() != c.World().Hash() {
+			t.Error("what is shown is another world")
+		}
+		for e := range world.Events[ring](l) {
+			shown = append(shown, e.Tick)
+		}
+	}
+	advance := func(to world.Tick) {
+		for c.Shown() < to {
+			if went, err := c.Advance(); err != nil || !went {
+				t.Fatal(went, err)
+			}
+			if c.Shown()%3 == 0 {
+				look()
+			}
+		}
+	}
+	advance(12)
+	r.known = 400
+	c.Learn(5)
+	if err := c.Repair(); err != nil {
+		t.Fatal(err)
+	}
+	if again == 0 {
+		t.Fatal("nothing was computed again")
+	}
+	look()
+	advance(301)
+	look()
+	want := []world.Tick{5, 9, 6, 300}
+	if len(shown) != len(want) {
+		t.Fatalf("shown are %v, want %v", shown, want)
+	}
+	for i := range want {
+		if shown[i] != want[i] {
+			t.Fatalf("shown are %v, want %v", shown, want)
+		}
+	}
+	if len(v.seen) > 1 {
+		t.Errorf("%d events are remembered", len(v.seen))
+	}
+}
+
+var bundled = hosttest.NewProgram(arena.Title, pong.Title)
+
+func TestCommandLine(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	old := sample()
+	old.Expires = time.Now().Add(-time.Hour)
+	other := sample()
+	other.Game = "chess"
+	for _, x := range []struct{ args, want string }{
+		{"host", "which game?"},
+		{"host pong", "this is not a terminal"},
+		{"host pong --seats 99 --json", "--seats is 99"},
+		{"host pong --start 9 --json", "--start is 9"},
+		{"host pong --style doom3 --json", "--style is \"doom3\""},
+		{"host pong --style lockstep --depth 4 --json", "--depth goes with"},
+		{"host pong --depth 99 --json", "--depth is 99"},
+		{"host pong --delay 99 --json", "--delay is 99"},
+		{"host pong --packets -1 --json", "--packets is -1"},
+		{"host pong --patience 1ms --json", "--patience is 1ms"},
+		{"host pong --level nowhere --json", "nowhere"},
+		{"host pong --listen nowhere --json", "--listen nowhere"},
+		{"join", "which match?"},
+		{"join pong", "is no invitation"},
+		{"join " + sample().String()[:40], "missing or was changed"},
+		{"join --json " + old.String(), "has expired 1h"},
+		{"join --json " + other.String(), "there is no game \"chess\""},
+		{"join --json arena " + sample().String(), "to pong, and this is arena"},
+		{"join --json --behind 5s " + sample().String(), "--behind is 5s"},
+		{"join --json --style doom " + sample().String(), "for who founds"},
+	} {
+		code, stdout, stderr := bundled.Try([]*cobra.Command{Command(&bundled.Program)},
+			append([]string{"peer"}, strings.Fields(x.args)...)...)
+		if code != 2 || stdout != "" || !strings.Contains(stderr, x.want) {
+			t.Errorf("%s: code %d, %q, %q; want %q", x.args, code, stdout, stderr, x.want)
+		}
+	}
+	if Switched(peers.Rollback(), peers.Lockstep()).Depth != 0 ||
+		Switched(peers.Lockstep(), peers.Style{Depth: 3}).Depth != 3 ||
+		Switched(peers.Lockstep(), peers.Lockstep()).Depth == 0 {
+		t.Error("the key does not switch")
+	}
+	if err := (&session{}).reason(t.Context(), nil, &peers.RefusedError{Why: "full"}); err == nil ||
+		errors.Is(err, &peers.RefusedError{}) || !strings.Contains(err.Error(), "full") {
+		t.Error(err)
+	}
+}

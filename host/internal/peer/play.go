@@ -1,0 +1,188 @@
+//go:build !js
+
+package peer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/host/internal/cli"
+	"github.com/coeval-dev/coeval/host/internal/terminal"
+	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/world"
+)
+
+// Options say what is played, with whom, and how it is shown.
+type Options struct {
+	Title *game.Title
+	// Match and Level found a match. Without a Match one is joined, by an Invitation.
+	Match      *peers.Match
+	Level      game.Level
+	Lasts      time.Duration // for how long an invitation to it is good
+	Invitation string
+	// Watch joins without playing, and Behind is how much later what happens is shown.
+	Watch  bool
+	Behind time.Duration
+
+	Name, Listen, Address, Identity string
+	Style                           peers.Style
+	Packets                         int
+
+	// Bot has a bot play. Without a terminal one always does.
+	Bot bool
+	// Headless shows nothing but lines, which are JSON with JSON.
+	Headless, JSON bool
+	For            time.Duration // where to stop; 0 for never
+	In, Out        *os.File
+	Lines          io.Writer
+	// How is the command that takes an invitation, for people.
+	How string
+}
+
+// A session is one player, or one who watches, from the start to the end.
+type session struct {
+	Options
+	id         *identity
+	invitation *Invitation
+	peer       peers.Options
+	match      Match
+	viewer     Viewer
+	bot        game.Bot
+	play       func(me world.Player, in *world.Inputs) // by keys, or nil
+	marked     world.Tick
+
+	mu   sync.Mutex
+	told []peers.News // that was not said yet
+}
+
+// Play plays until the player has had enough, the match is over or the context ends.
+func Play(ctx context.Context, o Options) (err error) {
+	o.Listen = cmp.Or(o.Listen, ":0")
+	s := &session{Options: o}
+	if !o.Headless {
+		const instead = "--headless to let a bot play"
+		if err := terminal.Check(o.Title, o.In, o.Out, instead, instead); err != nil {
+			return err
+		}
+	}
+	if o.Match == nil {
+		if s.invitation, err = ParseInvitation(o.Invitation); err != nil {
+			return cli.Usage(err)
+		}
+		if err := s.invitation.check(o.Title.Name(), time.Now()); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	if s.id, err = openIdentity(o.Identity, o.Title.Name()); err != nil {
+		return err
+	}
+	defer s.id.close()
+	if o.Bot || o.Headless {
+		s.bot = o.Title.NewBot(cli.Draw())
+	}
+	s.prepare()
+	if err := s.open(); err != nil {
+		return err
+	}
+	defer s.match.Close()
+	return s.run(ctx)
+}
+
+// prepare says what plays.
+func (s *session) prepare() {
+	s.peer = peers.Options{
+		Game: s.Title.Game, Name: s.Name, Watch: s.Watch, Behind: s.Behind, Style: s.Style,
+		Packets: s.Packets, Match: s.Match, Input: s.input, News: s.news,
+		After: func(w *world.World, _ *world.Inputs, _ bool) { s.viewer.After(w) },
+	}
+	if s.Match != nil {
+		s.peer.World = func(m *peers.Match) (*world.World, error) {
+			settings, err := s.Title.Settings(s.Level)
+			if err != nil {
+				return nil, err
+			}
+			return s.Title.Game.New(settings)
+		}
+	}
+}
+
+// input gives the player's command for a tick.
+func (s *session) input(w *world.World, me world.Player, t world.Tick, in *world.Inputs) {
+	switch {
+	case s.bot != nil:
+		_ = s.bot(w, me, t, in) // its commands are of the game's type
+	case s.play != nil:
+		s.play(me, in)
+	}
+}
+
+// news keeps what happens until it is said.
+func (s *session) news(n peers.News) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.told) < 256 {
+		s.told = append(s.told, n)
+	}
+}
+
+// heard takes the news.
+func (s *session) heard() []peers.News {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.told
+	s.told = nil
+	return list
+}
+
+// run drives the match, and shows it.
+func (s *session) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if s.For > 0 {
+		timer := time.AfterFunc(s.For, func() { stop(terminal.ErrQuit) })
+		defer timer.Stop()
+	}
+	ended := make(chan error, 1)
+	go func() {
+		err := s.match.Run(ctx)
+		if err == nil {
+			err = terminal.ErrQuit
+		}
+		stop(err)
+		ended <- err
+	}()
+	var err error
+	if s.Headless {
+		err = s.tell(ctx)
+	} else {
+		err = s.show(ctx, stop)
+	}
+	stop(err)
+	over := <-ended
+	if s.Headless {
+		s.farewell(over)
+	}
+	return s.reason(ctx, over, err)
+}
+
+// reason is why it has ended, or nil if the player had enough.
+func (s *session) reason(ctx context.Context, list ...error) error {
+	var refused *peers.RefusedError
+	for _, err := range append(list, context.Cause(ctx)) {
+		switch {
+		case err == nil || errors.Is(err, terminal.ErrQuit) || errors.Is(err, context.Canceled):
+		case errors.As(err, &refused):
+			return fmt.Errorf("the match does not let you in: %s", refused.Why)
+		default:
+			return err
+		}
+	}
+	return nil
+}
