@@ -7,7 +7,6 @@ import (
 	"syscall/js"
 	"unsafe"
 
-	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/draw"
 	"github.com/coeval-dev/coeval/game"
 )
@@ -24,21 +23,10 @@ type Screen struct {
 	// Interval is from one frame to the next, Program is how long the program worked on one, and
 	// Replay the page, in milliseconds, each smoothed.
 	Interval, Program, Replay float64
-	// Presses counts what the player has pressed so far, and Touched says that they have fingers on
-	// the glass.
-	Presses uint32
-	Touched bool
+	Hands
 
 	words  *[words]uint32
-	input  game.Input
 	assets fs.FS
-
-	pointer     det.Vec2 // in pixels of the page
-	flags       uint32   // of the pointer
-	stick, aim  det.Vec2
-	fire        bool
-	down, other bool      // the pointer's buttons, since the last command
-	fresh       [2]uint64 // keys that went down since the last frame
 }
 
 // The shared words, from which the page reads, and to which it writes from moment on. Numbers are
@@ -51,20 +39,8 @@ const (
 	wordFingers = 10 // what they are for
 	wordPads    = 11 // the first key of a gamepad
 	wordMoment  = 16 // width, height, interval, program, replay and ratio, as numbers
-	wordPointer = 24 // x and y as numbers, flags
-	wordStick   = 27 // x and y, and those of the second one, as numbers
-	wordFire    = 31 // flags
-	wordHeld    = 32 // keys
-	wordPressed = 36 // keys that went down since the last frame
-	wordPresses = 40 // how many so far
+	wordHands   = 24 // HandWords of them
 	words       = 64
-)
-
-// What the pointer's flags say, and those of fingers.
-const (
-	pointerThere, pointerDown, pointerSecond = 1, 2, 4
-	pointerPressed, secondPressed, touched   = 8, 16, 32
-	fireHeld, fireTapped                     = 1, 2
 )
 
 // OpenScreen has the page call frame for each of its frames. What frame has drawn on the Surface
@@ -150,51 +126,14 @@ func Warn(text string) {
 
 func (s *Screen) number(word int) float64 { return float64(math.Float32frombits(s.words[word])) }
 
-func (s *Screen) vector(word int) det.Vec2 {
-	return det.Vec2{X: s.number(word), Y: s.number(word + 1)}
-}
-
-func (s *Screen) keys(word int) [2]uint64 {
-	w := s.words[word : word+4]
-	return [2]uint64{uint64(w[0]) | uint64(w[1])<<32, uint64(w[2]) | uint64(w[3])<<32}
-}
-
 // begin reads what the page has written.
 func (s *Screen) begin() {
 	s.Width, s.Height = s.number(wordMoment), s.number(wordMoment+1)
 	s.Interval, s.Program, s.Replay = s.number(wordMoment+2), s.number(wordMoment+3),
 		s.number(wordMoment+4)
 	s.Ratio = s.number(wordMoment + 5)
-	held := s.keys(wordHeld)
-	s.fresh = s.keys(wordPressed)
-	for k := range game.Keyboard {
-		on := held[k>>6]>>(k&63)&1 != 0
-		if s.fresh[k>>6]>>(k&63)&1 != 0 {
-			s.input.Set(k, false) // it went up in between, if it was down
-			s.input.Set(k, true)
-		}
-		s.input.Set(k, on)
-	}
-	s.pointer, s.flags = s.vector(wordPointer), s.words[wordPointer+2]
-	s.stick, s.aim = s.vector(wordStick), s.vector(wordStick+2)
-	s.fire = s.words[wordFire]&fireHeld != 0
-	s.down = s.down || s.flags&pointerPressed != 0 || s.words[wordFire]&fireTapped != 0
-	s.other = s.other || s.flags&secondPressed != 0
-	s.Touched, s.Presses = s.flags&touched != 0, s.words[wordPresses]
-	s.point()
+	s.Read((*[HandWords]uint32)(s.words[wordHands:]), s.Surface.LastCamera(), s.Width, s.Height)
 	s.Surface.Begin(s.Width, s.Height)
-}
-
-// point finds what the pointer points at, by the camera of the last frame.
-func (s *Screen) point() {
-	camera := s.Surface.LastCamera()
-	l := camera.Lens(s.Width, s.Height)
-	x, y := l.Place(s.pointer.X, s.pointer.Y)
-	mx, my := l.Place(s.Width/2, s.Height/2)
-	s.input.Pointer = game.Pointer{
-		Place: det.Vec2{X: x, Y: y}, Offset: det.Vec2{X: x - mx, Y: y - my},
-		There: s.flags&pointerThere != 0,
-	}
 }
 
 // end gives the page what was drawn.
@@ -207,43 +146,12 @@ func (s *Screen) end() {
 	w[wordLibrary+1] = uint32(len(library))
 	w[wordSize] = math.Float32bits(float32(s.Surface.Width()))
 	w[wordSize+1] = math.Float32bits(float32(s.Surface.Height()))
-	asked := s.input.Asked()
-	for i, a := range asked {
-		w[wordAsked+2*i], w[wordAsked+2*i+1] = uint32(a), uint32(a>>32)
-	}
-}
-
-// Input is what the player does now. What was pressed stays so until Given.
-func (s *Screen) Input() *game.Input {
-	p := &s.input.Pointer
-	p.Down = s.down || s.flags&pointerDown != 0
-	p.Second = s.other || s.flags&pointerSecond != 0
-	s.input.Aim = s.aim.ClampLen(1)
-	s.input.Direct(s.stick, s.fire || p.Down)
-	return &s.input
+	asked := s.Asked()
+	copy(s.words[wordAsked:], asked[:])
 }
 
 // Fingers says what fingers are for.
 func (s *Screen) Fingers(t game.Touch) { s.words[wordFingers] = uint32(t) }
-
-// Given says that a command was made of the input.
-func (s *Screen) Given() {
-	s.input.Given()
-	s.down, s.other = false, false
-}
-
-// Pressed says whether a key went down since the last frame that is not one of the game's own.
-func (s *Screen) Pressed(k game.Key) bool { return s.free(k) && s.Struck(k) }
-
-// Held says whether a key is down that is not one of the game's own.
-func (s *Screen) Held(k game.Key) bool {
-	return s.free(k) && s.keys(wordHeld)[k>>6]>>(k&63)&1 != 0
-}
-
-// Struck says whether a key went down since the last frame, whoever it belongs to.
-func (s *Screen) Struck(k game.Key) bool { return s.fresh[k>>6]>>(k&63)&1 != 0 }
-
-func (s *Screen) free(k game.Key) bool { return s.input.Asked()[k>>6]>>(k&63)&1 == 0 }
 
 // Tell adds how the screen keeps up to what a page's panel shows.
 func (s *Screen) Tell(out map[string]any) {

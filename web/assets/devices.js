@@ -18,6 +18,7 @@ export class Devices {
     this.tapped = false;
     this.touched = false; // there are fingers
     this.pads = false;
+    this.idle = false; // keys are for something else on the page
     this.count = 0; // of presses
     const known = new Map();
     this.key = code => {
@@ -33,7 +34,7 @@ export class Devices {
   listen() {
     const typing = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target?.tagName ?? '') || e.target?.isContentEditable;
     addEventListener('keydown', e => {
-      if (typing(e)) return;
+      if (this.idle || typing(e)) return;
       const k = this.key(e.code), game = this.has(this.asked, k);
       if ((e.ctrlKey || e.metaKey) && !(game && /^Control/.test(e.code))) return; // the browser's own
       if (game || !e.repeat && this.own(e.code)) e.preventDefault();
@@ -105,7 +106,8 @@ export class Devices {
     this.touched = true;
     const f = { x: e.clientX, y: e.clientY, x0: e.clientX, y0: e.clientY, at: performance.now(), stick: false, points: false };
     const moved = [...this.fingers.values()].some(o => o.stick);
-    if (this.kind === 0) f.stick = e.clientX < innerWidth / 2 && !moved;
+    const { left, width } = this.canvas.getBoundingClientRect();
+    if (this.kind === 0) f.stick = e.clientX < left + width / 2 && !moved;
     else if (this.kind === 1) f.stick = !moved;
     if (!f.stick) {
       f.points = true;

@@ -13,7 +13,7 @@ const list = 0, library = 2, size = 4, asked = 6, fingers = 10, pads = 11, momen
 const parts = [1, 0.8, 0.6, 0.45];
 
 // accelerated says whether a graphics processor draws.
-function accelerated() {
+export function accelerated() {
   try {
     const gl = new OffscreenCanvas(1, 1).getContext('webgl', { failIfMajorPerformanceCaveat: true });
     gl?.getExtension('WEBGL_lose_context')?.loseContext();

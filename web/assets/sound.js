@@ -108,7 +108,7 @@ export class Sound {
     this.files[id] = null;
     const asked = performance.now();
     setTimeout(async () => { // the program is in the middle of a frame
-      const name = this.library.names[id] ?? '', bytes = this.library.ask(name);
+      const name = this.library.names[id] ?? '', bytes = await this.library.ask(name);
       if (!bytes) {
         this.library.missing(name, 'sound', '');
         return;

@@ -22,7 +22,7 @@ const sheet = (w, h) => new OffscreenCanvas(Math.max(1, Math.ceil(w)), Math.max(
 
 // Images and sounds by the numbers that calls have for their names, shared by all that replays.
 export class Library {
-  // ask gives the bytes of a file of the game, or null. missing is told which were not found.
+  // ask gives the bytes of a file of the game, or null, at once or later. missing is told which were not found.
   constructor(ask, missing) {
     this.ask = ask;
     this.missing = missing;
@@ -83,7 +83,7 @@ export class Library {
 
   async load(id) {
     const name = this.names[id] ?? '';
-    const bytes = this.ask(name);
+    const bytes = await this.ask(name);
     if (this.images[id]) return;
     if (!bytes) {
       this.images[id] = null;

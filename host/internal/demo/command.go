@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package demo shows a game in a browser, over a network that can be made worse: on one server, or
-// on several mirrors side by side.
+// Package demo shows a game in a browser, over a network that can be made worse: on one server, on
+// several mirrors side by side, or between peers.
 package demo
 
 import (
@@ -58,6 +58,10 @@ With --mirrors there are several servers that stay one game, with the network
 between them, and a player on each, side by side: kill one, cut the ways between
 them, and see how the game goes on.
 
+With --peers there is no server: each player's machine holds the whole game, and they
+play with each other over the network. One page shows them side by side. Switch between lock
+step and rollback, cut one off, let one crash and come back, have another join or watch.
+
 Networks: %s`
 
 const example = `  {program} demo
@@ -66,6 +70,7 @@ const example = `  {program} demo
   {program} demo --watch
   {program} demo --map mine.txt
   {program} demo --listen all
+  {program} demo --peers 4 --preset transatlantic
   {program} demo --mirrors 3 --preset transatlantic
   {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
 
@@ -90,6 +95,7 @@ type flags struct {
 	fixed   bool          // the port was asked for, and no other will do
 	resume  *server.Saved // where the game goes on, or nil
 	mirrors *mirrorFlags  // nil for one server
+	peers   *peerFlags    // the same
 	client  *page.Client  // nil for one of its own
 }
 
@@ -97,6 +103,7 @@ type flags struct {
 func Command(p *cli.Program) *cobra.Command {
 	var d flags
 	var m mirrorFlags
+	var e peerFlags
 	cmd := &cobra.Command{
 		Use:     "demo",
 		Short:   "Play a game in the browser, on a bad network, with the wires showing",
@@ -114,6 +121,13 @@ func Command(p *cli.Program) *cobra.Command {
 		if given("mirrors") {
 			d.mirrors = &m
 		}
+		if given("peers") {
+			var err error
+			if e.style, err = peerStyle(d.style, given("style")); err != nil {
+				return err
+			}
+			d.peers, d.style = &e, "doom3"
+		}
 		d.fixed = given("port")
 		return d.run(cmd)
 	})
@@ -130,7 +144,8 @@ func Command(p *cli.Program) *cobra.Command {
 	f.Lookup("bots").DefValue = "0" // the words say more
 	f.StringVar(&d.preset, "preset", "cable",
 		"the network to begin with: "+strings.Join(cli.Presets(), ", "))
-	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames)
+	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames+
+		"; with --peers, lockstep or rollback (its default)")
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	d.web.Flags(f)
 	f.BoolVar(&d.watches, "watch", false,
@@ -142,6 +157,9 @@ func Command(p *cli.Program) *cobra.Command {
 		"with --mirrors, how they are kept consistent: "+strings.Join(kinds.Names(), ", "))
 	f.StringSliceVar(&m.texts, "delays", nil,
 		"with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
+	f.IntVar(&e.count, "peers", 0,
+		"as many players' machines without a server, from 2 to 8, with the network between them")
+	cmd.MarkFlagsMutuallyExclusive("peers", "mirrors")
 	f.StringVar(&d.build, "build-client", "",
 		"compile the game for the browser into this folder, and do nothing else")
 	return cmd
@@ -163,6 +181,12 @@ func (d *flags) check() (game.Level, error) {
 	}
 	if err := d.findReach(); err != nil {
 		return l, err
+	}
+	if d.peers != nil {
+		if err := d.peers.check(d); err != nil {
+			return l, err
+		}
+		d.bots = d.peers.count - 1 // they play the others
 	}
 	if d.bots == usualBots {
 		d.bots = 12

@@ -33,7 +33,7 @@ type site struct {
 	ending   context.Context
 }
 
-// What a page shows: one server, or several mirrors.
+// What a page shows: one server, several mirrors, or peers.
 type shown interface {
 	// run drives it until the context ends, and close ends what never ran.
 	run(ctx context.Context) error
@@ -65,9 +65,12 @@ func (d *flags) open(level game.Level) (*site, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	if d.mirrors != nil {
+	switch {
+	case d.mirrors != nil:
 		s.shown, err = d.openFleet(level)
-	} else {
+	case d.peers != nil:
+		s.shown, err = d.openParty(level)
+	default:
 		s.shown, err = d.openServer(level, s.port())
 	}
 	if err != nil {
@@ -121,7 +124,9 @@ func (s *site) run(ctx context.Context) error {
 		}
 	})
 	work.Go(func() { failed(s.shown.run(ctx)) })
-	work.Go(func() { _ = s.client.Make(ctx) })
+	if s.flags.peers == nil { // otherwise the page draws, and plays nothing itself
+		work.Go(func() { _ = s.client.Make(ctx) })
+	}
 	<-ctx.Done()
 	s.stop() // ends the streams of events
 	late, done := context.WithTimeout(context.Background(), 2*time.Second)

@@ -90,6 +90,10 @@ func (d *flags) watch(ctx context.Context, out io.Writer) error {
 			"over; mirrors cannot hand theirs on: leave out --mirrors while you change the game, " +
 			"or --watch to see it on mirrors")
 	}
+	if d.peers != nil {
+		return cli.Usagef("--watch is for one server, whose world its next version takes over: " +
+			"leave out --peers while you change the game, or --watch to see it between peers")
+	}
 	if _, err := d.check(); err != nil { // what is wrong with the command line is said once
 		return err
 	}
