@@ -60,7 +60,9 @@ class Seat {
     this.note = make('div', 'note', screen);
     const foot = make('footer', '', e);
     this.facts = make('div', 'facts', foot);
-    this.plot = new Plot(make('canvas', 'plot', foot), { seconds: 20, colors: [orange, violet], floor: 10, format: n => `${n}/s`, fill: true });
+    const plot = make('canvas', 'plot', foot);
+    plot.title = 'the last 20 s, a second: frames waited (orange), ticks rolled back (violet)';
+    this.plot = new Plot(plot, { seconds: 20, colors: [orange, violet], floor: 10, format: n => `${n}/s`, fill: true });
     this.context = this.canvas.getContext('2d', { alpha: false });
     this.fresh();
     this.canvas.addEventListener('pointerdown', () => take(number), { capture: true });
@@ -126,9 +128,9 @@ class Seat {
   // tell writes what is beside the plot, and what it waits for over the game.
   tell(p) {
     const others = (p.members ?? []).filter(m => !m.self);
-    const trips = others.map(m => `${m.name} ${m.open ? ms(m.round_trip_ms) : '–'}`).join(', ');
+    const trips = others.length ? `${others.map(m => `${m.name} ${m.open ? Math.round(m.round_trip_ms) : '–'}`).join(', ')} ms` : 'nobody is there';
     const facts = !p.runs ? [] : p.watch ? [['tick', p.tick], ['settled', p.settled]] : [['tick', `${p.tick}`, '', `settled ${p.settled}`], ['delay', `${p.delay} ticks`, '', p.depth ? `guesses up to ${p.depth}` : 'guesses nothing'],
-      ['waited', `${p.waits} ×, ${(p.waited_ms / 1000).toFixed(1)} s`, 'wait'], ['rolled back', `${p.ticks_again} ticks`, 'again', `deepest ${p.deepest}`], ['round trip', trips || 'nobody']];
+      ['waited', `${p.waits} ×, ${(p.waited_ms / 1000).toFixed(1)} s`, 'wait'], ['rolled back', `${p.ticks_again} ticks`, 'again', `deepest ${p.deepest}`], ['to', trips, '', 'round trips, in milliseconds']];
     facts.forEach(([k, v, className = '', title = ''], i) => {
       const e = this.facts.children[i] ?? make('span', '', this.facts);
       if (!e.firstChild) e.append('', make('b', ''));

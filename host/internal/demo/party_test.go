@@ -285,10 +285,8 @@ func TestPeersPicture(t *testing.T) {
 	orders{"style": "lockstep", "peer": 2}.must(t, s)
 	settles(t, s, "there is more", 60*8)
 	orders{"cut": 4}.must(t, s)
-	hosttest.WaitUntil(t, "the others go on", func() bool {
-		return len(partyOf(s).tell(t.Context()).Peers[0].Members) == 3
-	})
-	b.until("the page says so", "!document.querySelector('.seat:nth-child(4) .note').hidden")
+	b.until("the others go on", "coevalPeers.live().peers.slice(0, 3).every("+
+		"p => p.members.length === 3 && !p.waiting_ms) && coevalPeers.live().peers[3].waiting_ms")
 	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		t.Fatal(err)
