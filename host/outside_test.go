@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -180,6 +181,8 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 	})
 	stop()
 
+	o.betweenPeers()
+
 	// On mirrors, with a key.
 	o.try(0, "token", "key", "--out", "mirrors.key")
 	line, _, stop = o.begin("mirror", "--uber", "--key", "mirrors.key", "--open", "--listen",
@@ -211,6 +214,42 @@ func TestAGameOutsideOfTheRepository(t *testing.T) {
 		"--mirrors", "2"), "settled")
 	contains(o.try(0, "codec", "play", "--players", "4", "--seconds", "2", "--out", "tanks.tables"),
 		" bytes for Tank, Shell, Round")
+}
+
+// betweenPeers plays between two programs, without a server, and shows two in a page.
+func (o *outside) betweenPeers() {
+	o.t.Helper()
+	command := func(_ context.Context, args ...string) *exec.Cmd {
+		cmd := o.command(o.program, args...)
+		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+o.dir)
+		return cmd
+	}
+	ann := startPeer(o.t, command, "host", "--json", "--listen", "127.0.0.1:0")
+	bob := startPeer(o.t, command, "join", ann.invitation(), "--json", "--listen", "127.0.0.1:0")
+	bob.settles(2)
+	ann.settles(1)
+	sameMarks(o.t, 1, ann, bob)
+	bob.leave()
+	ann.leave()
+	cmd := o.command(o.program, "demo", "--peers", "2", "--port", "0", "--no-open")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	said := follow(out)
+	line := said.plain("the game is at ")
+	at := strings.Fields(strings.TrimPrefix(line, "the game is at ") + " none")[0]
+	if code, text := get(o.t, at); code != http.StatusOK || !strings.Contains(text, "peers.js") {
+		o.t.Errorf("%d: %s", code, text)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	said.end()
+	if err := cmd.Wait(); err != nil {
+		o.t.Error(err)
+	}
 }
 
 // demo runs the demo, which compiles the program itself for the browser, until the page can fetch

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/host/internal/join"
+	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 )
 
@@ -76,4 +79,53 @@ func TestJoinTheArenaInATerminal(t *testing.T) {
 	}
 	cancel()
 	<-first
+}
+
+// TestPeerInATerminal plays as a person would: founds a match, is joined, moves, switches to lock
+// step and back, leaves.
+func TestPeerInATerminal(t *testing.T) {
+	t.Parallel() // it mostly waits
+	p := newPty(t)
+	before := p.mode(t)
+	dir := t.TempDir()
+	cmd := peer.Command(&bundled.Program)
+	cmd.SetArgs([]string{"host", "pong", "--start", "1", "--name", "ada", "--listen", "127.0.0.1:0",
+		"--identity", filepath.Join(dir, "ada")})
+	cmd.SetIn(p.program)
+	cmd.SetOut(p.program)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(context.Background()) }()
+	p.written("press Enter")
+	p.mu.Lock()
+	code := regexp.MustCompile(`coeval-peer-1:\S+`).FindString(p.shown.String())
+	p.mu.Unlock()
+	fmt.Fprint(p.person, "\n")
+	p.wait("player 1  rollback 8, delay 2")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	other := make(chan int, 1)
+	go func() {
+		other <- run(ctx, []string{"peer", "join", code, "--listen", "127.0.0.1:0", "--headless",
+			"--name", "bob", "--identity", filepath.Join(dir, "bob")}, io.Discard, io.Discard,
+			commands())
+	}()
+	p.wait("bob")
+	fmt.Fprint(p.person, "w")
+	fmt.Fprint(p.person, "l")
+	p.wait("lock step, delay")
+	fmt.Fprint(p.person, "l")
+	p.wait("rollback 8")
+	fmt.Fprint(p.person, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	p.written(terminal.LeaveScreen)
+	if p.mode(t) != before {
+		t.Error("the terminal is not as it was")
+	}
+	cancel()
+	if c := <-other; c != 0 {
+		t.Errorf("exit code %d", c)
+	}
 }

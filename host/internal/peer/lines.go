@@ -107,26 +107,34 @@ func Stand(m Match) Standing {
 
 // String is the standing in one line.
 func (s *Standing) String() string {
+	return fmt.Sprintf("%s  %s  settled %d", s.Phase, s.brief(), s.Settled)
+}
+
+// brief is the standing as far as a narrow terminal has room for it.
+func (s *Standing) brief() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  tick %d", s.Phase, s.Tick)
-	if s.Player != world.Nobody {
-		fmt.Fprintf(&b, "  player %d", s.Player)
-	}
-	if s.Style == "rollback" {
-		fmt.Fprintf(&b, "  rollback up to %d, delay %d", s.Depth, s.Delay)
+	fmt.Fprintf(&b, "tick %d", s.Tick)
+	if s.Player == world.Nobody {
+		b.WriteString("  watching")
 	} else {
-		fmt.Fprintf(&b, "  lock step, delay %d", s.Delay)
+		fmt.Fprintf(&b, "  player %d  ", s.Player)
+		if s.Depth > 0 {
+			fmt.Fprintf(&b, "rollback %d", s.Depth)
+		} else {
+			b.WriteString("lock step")
+		}
+		fmt.Fprintf(&b, ", delay %d  waited %.1f s  rolled back %d", s.Delay, s.WaitedMS/1000,
+			s.Again)
 	}
-	fmt.Fprintf(&b, "  waited %d times, %.1f s  rolled back %d ticks", s.Waits, s.WaitedMS/1000,
-		s.Again)
 	for _, m := range s.Members {
-		if !m.Self {
-			b.WriteString("  " + m.name() + " ")
-			if m.Open {
-				fmt.Fprintf(&b, "%.0f ms", m.TripMS)
-			} else {
-				b.WriteString("not reached")
-			}
+		switch {
+		case m.Self:
+		case m.Open:
+			fmt.Fprintf(&b, "  %s %.0f ms", m.name(), m.TripMS)
+		case s.Player == world.Nobody:
+			b.WriteString("  " + m.name())
+		default:
+			fmt.Fprintf(&b, "  %s not reached", m.name())
 		}
 	}
 	return b.String()

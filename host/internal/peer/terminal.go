@@ -3,7 +3,6 @@
 package peer
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -70,7 +69,11 @@ func (s *session) lobby(ctx context.Context) error {
 		enter := make(chan struct{})
 		go func() {
 			defer close(enter)
-			_, _ = bufio.NewReaderSize(s.In, 1).ReadByte()
+			for b := []byte{0}; b[0] != '\n'; { // what comes after it is for the game
+				if n, err := s.In.Read(b); n == 0 || err != nil {
+					return
+				}
+			}
 		}()
 		select {
 		case <-enter:
@@ -166,11 +169,14 @@ func (s *Standing) NameOf(p world.Player) string {
 // status is what is said beside the game.
 func (v *view) status(words *lately) terminal.Status {
 	var x terminal.Status
-	keys := "  l switches, + - delay, q leaves"
-	if v.watch {
+	keys := "  l rollback, + - delay, q leaves"
+	switch {
+	case v.watch:
 		keys = "  q leaves"
+	case v.now.Depth > 0:
+		keys = "  l lock step, + - delay, q leaves"
 	}
-	x.Line = v.game + "  " + v.now.String() + keys
+	x.Line = v.game + "  " + v.now.brief() + keys
 	if said := words.said(time.Now()); said != "" {
 		x.Line = said + "  " + x.Line
 	}
