@@ -14,6 +14,9 @@
 // With Options.Index "mirrors.html" it is several games side by side, each at a
 // mirror of its own, with what goes on between the mirrors.
 //
+// With Options.Index "peers.html" it is several players' machines side by side,
+// whose frames the program draws and the page replays.
+//
 // A Bundle is the program for the browser, compressed once for every encoding
 // that browsers take, with the script by which Go starts.
 //

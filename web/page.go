@@ -27,7 +27,7 @@ type Options struct {
 	// one.
 	Hosts []string
 	// Index is which of the package's pages is at the root. Default: index.html, the game with its
-	// panel; mirrors.html has several side by side.
+	// panel; mirrors.html has several side by side, and peers.html shows what the program draws.
 	Index string
 	// Game is what the page says is played, and Keys how. Defaults: those of the arena.
 	Game, Keys string

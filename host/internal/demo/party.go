@@ -70,8 +70,8 @@ func (p *peerFlags) check(d *flags) error {
 			d.title.Name())
 	}
 	if d.listen != "" {
-		return cli.Usagef("--listen lets guests play on a server; the peers of --peers are all in " +
-			"this page: leave it out")
+		return cli.Usagef("--listen lets guests play on a server; the peers of --peers are all " +
+			"in this page: leave it out")
 	}
 	return nil
 }
@@ -202,8 +202,8 @@ func (p *party) restart(s *seat) error {
 	if err := s.start(founds); err != nil {
 		return err
 	}
-	p.say(s, map[bool]string{true: "starts again, and founds a match", false: "starts again"}[founds],
-		false)
+	p.say(s, map[bool]string{
+		true: "starts again, and founds a match", false: "starts again"}[founds], false)
 	return nil
 }
 
@@ -280,12 +280,23 @@ func (p *party) told(s *seat, n peers.News) {
 	case peers.Repaired:
 		p.say(s, "has taken over the world of another", false)
 	case peers.Left:
-		p.say(s, "goes on without "+p.member(s, n), true)
+		if text := "goes on without " + p.member(s, n); !p.saidLately(text) {
+			p.say(s, text, true)
+		}
 	case peers.Over:
 		if n.Err != nil && !errors.Is(n.Err, context.Canceled) && s.running() != nil {
 			p.say(s, "has ended: "+n.Err.Error(), true)
 		}
 	}
+}
+
+// saidLately says whether the same was said of another a moment ago.
+func (p *party) saidLately(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Since(p.born).Seconds()
+	return slices.ContainsFunc(p.news,
+		func(l newsLine) bool { return l.Text == text && l.Seconds > now-2 })
 }
 
 // member is what a member is called.

@@ -236,8 +236,9 @@ func TestBrowserPeers(t *testing.T) {
 	b.do(chromedp.Navigate("http://" + s.listener.Addr().String() + "/"))
 	b.until("all are drawn", "window.coevalPeers?.seats.length === 3 && "+
 		"coevalPeers.seats.every(s => s.drawn > 3)")
-	b.until("each has something on it", `coevalPeers.seats.every(s => { const { width: w, height: h } =
-		s.canvas; const d = s.context.getImageData(0, 0, w, h).data; const seen = new Set();
+	b.until("each has something on it", `coevalPeers.seats.every(s => {
+		const { width: w, height: h } = s.canvas, seen = new Set();
+		const d = s.context.getImageData(0, 0, w, h).data;
 		for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
 		return seen.size > 2; })`)
 	b.click(".seat:nth-child(2) canvas")
@@ -273,7 +274,7 @@ var peersPicture = flag.String("peers-picture", "",
 
 // TestPeersPicture makes the picture in docs/demo.md:
 //
-//	go test -run TestPeersPicture -peers-picture "$PWD/docs/peers.png" ./host/internal/demo
+//	go test -run TestPeersPicture -peers-picture "$PWD/docs/demo-peers.png" ./host/internal/demo
 func TestPeersPicture(t *testing.T) {
 	if *peersPicture == "" {
 		return // asked for by -peers-picture

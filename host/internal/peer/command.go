@@ -39,9 +39,10 @@ in a file, which --identity names.
 
 `
 
-const keysLong = `Arrow keys or w, a, s, d play. l switches between lock step, in which nothing is shown
-that is not known, and rollback, in which commands of others are guessed and put right;
-+ and - change after how many ticks your own commands count. q or Ctrl-C leaves.
+const keysLong = `Arrow keys or w, a, s, d play. l switches between lock step, in which
+nothing is shown that is not known, and rollback, in which commands of others are
+guessed and put right; + and - change after how many ticks your own commands count. q or
+Ctrl-C leaves.
 
 With --headless nothing is shown and a bot plays; with --json what happens is printed as
 one JSON object a line: the invitation, news, how it goes, and the hashes of settled worlds,
@@ -92,10 +93,13 @@ func (f *flags) common(cmd *cobra.Command) {
 	g.IntVar(&f.delay, "delay", -1,
 		"after how many ticks own commands count; -1 for 2 with rollback, and for as many as the "+
 			"slowest path takes in lock step")
-	g.IntVar(&f.Packets, "packets", 0, "packets a second to each of the others (default: one a tick)")
+	g.IntVar(&f.Packets, "packets", 0,
+		"packets a second to each of the others (default: one a tick)")
 	g.BoolVar(&f.Bot, "bot", false, "let a bot play")
 	g.BoolVar(&f.Headless, "headless", false, "show nothing, let a bot play, and print how it goes")
 	g.BoolVar(&f.JSON, "json", false, "the same, as JSON objects, one a line")
+	g.StringVar(&f.Desyncs, "desyncs", ".",
+		"folder for both worlds, should they ever differ, for {program} desync; none for nothing")
 	g.DurationVar(&f.For, "time", 0, "where to stop (default: never)")
 }
 
@@ -126,6 +130,11 @@ func hostCommand(p *cli.Program) *cobra.Command {
 			return cli.Usagef("--patience is %v: it must be from 250ms to 1m", m.Patience)
 		case m.Grace < 0 || m.Grace > time.Hour:
 			return cli.Usagef("--grace is %v: it must be up to 1h", m.Grace)
+		case m.Commit && m.Doom:
+			return cli.Usagef("--commit does not go with --style doom, which has no commitments")
+		case m.Commit && f.style != "lockstep":
+			return cli.Usagef("--commit goes with --style lockstep: under rollback commands are " +
+				"guessed, and shown before they are known")
 		case f.Lasts <= 0:
 			return cli.Usagef("--expires is %v: it must be above 0", f.Lasts)
 		}
@@ -144,6 +153,11 @@ func hostCommand(p *cli.Program) *cobra.Command {
 		"how long the body of somebody who is gone is kept")
 	g.BoolVar(&f.match.Alone, "alone", false,
 		"of two, each goes on alone when the other is gone, rather than wait")
+	g.BoolVar(&f.match.Commit, "commit", false,
+		"have everybody commit to a command before anybody reveals one, so that nobody waits to "+
+			"see what others do; for lock step")
+	g.BoolVar(&f.match.End, "end", false,
+		"end the match if worlds ever differ, rather than repair the one that is wrong")
 	g.DurationVar(&f.Lasts, "expires", 12*time.Hour, "how long the invitation is good")
 	return cmd
 }
@@ -177,7 +191,8 @@ func joinCommand(p *cli.Program) *cobra.Command {
 				return cli.Usagef("the invitation is to %q: %w", v.Game, err)
 			}
 			if f.Behind < 0 || f.Behind > 0 && !f.Watch {
-				return cli.Usagef("--behind is %v: it goes with --watch, and is at least 0", f.Behind)
+				return cli.Usagef("--behind is %v: it goes with --watch, and is at least 0",
+					f.Behind)
 			}
 			return f.run(p, cmd)
 		},
@@ -225,6 +240,6 @@ func (f *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	f.Headless = f.Headless || f.JSON
 	f.In, _ = cmd.InOrStdin().(*os.File)
 	f.Out, _ = cmd.OutOrStdout().(*os.File)
-	f.Lines, f.How = cmd.OutOrStdout(), p.Fill("{program} peer join")
+	f.Lines, f.Fill = cmd.OutOrStdout(), p.Fill
 	return Play(cmd.Context(), f.Options)
 }

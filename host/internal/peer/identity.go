@@ -98,8 +98,8 @@ func tryIdentity(name string) (*identity, error) {
 			err = f.Sync()
 		}
 	case wrong != nil || len(b) != len(id.seed):
-		err = fmt.Errorf("%s is no identity: it has %d bytes that are not 64 digits; remove it, or "+
-			"choose another file", name, len(text))
+		err = fmt.Errorf("%s is no identity: it has %d bytes that are not 64 digits; remove it, "+
+			"or choose another file", name, len(text))
 	default:
 		copy(id.seed[:], b)
 	}

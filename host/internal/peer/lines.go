@@ -171,7 +171,8 @@ func (s *session) invite() {
 		l.Addresses = append(l.Addresses, a.String())
 	}
 	s.say(l, fmt.Sprintf("others join by this line, which is good until %s:\n\n%s %s\n",
-		s.invitation.Expires.Format("15:04 on 2 January"), s.How, l.Invitation))
+		s.invitation.Expires.Format("15:04 on 2 January"), s.Fill("{program} peer join"),
+		l.Invitation))
 }
 
 // report says what is new.

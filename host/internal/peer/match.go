@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
-	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/member"
@@ -58,7 +57,7 @@ func socket(listen, told string) (link.Link, []netip.AddrPort, error) {
 				return
 			}
 		}
-		if len(list) < mostAddrs {
+		if len(list) < mostAddrs-1 || a.Addr().IsLoopback() && len(list) < mostAddrs {
 			list = append(list, a)
 		}
 	}
@@ -77,10 +76,8 @@ func socket(listen, told string) (link.Link, []netip.AddrPort, error) {
 	if a, ok := outward(); ok {
 		add(netip.AddrPortFrom(a, at.Port()))
 	}
-	for _, text := range page.Addresses() {
-		if a, err := netip.ParseAddr(text); err == nil {
-			add(netip.AddrPortFrom(a, at.Port()))
-		}
+	for _, a := range udp.Candidates(at) {
+		add(a)
 	}
 	add(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()))
 	return l, list, nil

@@ -264,6 +264,8 @@ func TestCommandLine(t *testing.T) {
 		{"host pong --packets -1 --json", "--packets is -1"},
 		{"host pong --patience 1ms --json", "--patience is 1ms"},
 		{"host pong --level nowhere --json", "nowhere"},
+		{"host pong --commit --json", "--commit goes with --style lockstep"},
+		{"host pong --commit --style doom --json", "--commit does not go with"},
 		{"host pong --listen nowhere --json", "--listen nowhere"},
 		{"join", "which match?"},
 		{"join pong", "is no invitation"},
@@ -288,5 +290,33 @@ func TestCommandLine(t *testing.T) {
 	if err := (&session{}).reason(t.Context(), nil, &peers.RefusedError{Why: "full"}); err == nil ||
 		errors.Is(err, &peers.RefusedError{}) || !strings.Contains(err.Error(), "full") {
 		t.Error(err)
+	}
+}
+
+// TestDifferencesAreKept: both worlds are there for desync, as often as they say something.
+func TestDifferencesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	b := bundles{dir: dir, game: "a game"}
+	n := peers.News{Kind: peers.Repaired, Tick: 7, Mine: []byte("m"), Theirs: []byte("t")}
+	how := b.keep(&n)
+	folder := filepath.Join(dir, "desync-a_game-7")
+	if !strings.Contains(how, "{program} desync "+filepath.Join(folder, "mine.state")) {
+		t.Error(how)
+	}
+	for name, want := range map[string]string{"mine.state": "m", "theirs.state": "t"} {
+		if got, err := os.ReadFile(filepath.Join(folder, name)); string(got) != want {
+			t.Error(name, string(got), err)
+		}
+	}
+	for i := range mostBundles + 3 {
+		n.Tick = world.Tick(100 + i)
+		b.keep(&n)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != mostBundles {
+		t.Error(len(list), err)
+	}
+	none := bundles{dir: "none", game: "a game"}
+	if how := none.keep(&n); how != "" {
+		t.Error(how)
 	}
 }

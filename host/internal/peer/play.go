@@ -42,8 +42,10 @@ type Options struct {
 	For            time.Duration // where to stop; 0 for never
 	In, Out        *os.File
 	Lines          io.Writer
-	// How is the command that takes an invitation, for people.
-	How string
+	// Desyncs is the folder for worlds that should have been the same, or none.
+	Desyncs string
+	// Fill puts the program's name in place of {program}, for people.
+	Fill func(text string) string
 }
 
 // A session is one player, or one who watches, from the start to the end.
@@ -57,6 +59,7 @@ type session struct {
 	bot        game.Bot
 	play       func(me world.Player, in *world.Inputs) // by keys, or nil
 	marked     world.Tick
+	bundles    bundles
 
 	mu   sync.Mutex
 	told []peers.News // that was not said yet
@@ -65,7 +68,7 @@ type session struct {
 // Play plays until the player has had enough, the match is over or the context ends.
 func Play(ctx context.Context, o Options) (err error) {
 	o.Listen = cmp.Or(o.Listen, ":0")
-	s := &session{Options: o}
+	s := &session{Options: o, bundles: bundles{dir: o.Desyncs, game: o.Title.Name()}}
 	if !o.Headless {
 		const instead = "--headless to let a bot play"
 		if err := terminal.Check(o.Title, o.In, o.Out, instead, instead); err != nil {
@@ -125,6 +128,10 @@ func (s *session) input(w *world.World, me world.Player, t world.Tick, in *world
 
 // news keeps what happens until it is said.
 func (s *session) news(n peers.News) {
+	if how := s.bundles.keep(&n); how != "" {
+		n.Text += "; " + s.Fill(how)
+	}
+	n.Mine, n.Theirs = nil, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.told) < 256 {

@@ -52,7 +52,8 @@ func (s *session) show(ctx context.Context, stop context.CancelCauseFunc) error 
 			return nil
 		}
 		words.hear(s.heard())
-		if err := x.Show(v.frame(), func() terminal.Status { return v.status(&words) }); err != nil {
+		status := func() terminal.Status { return v.status(&words) }
+		if err := x.Show(v.frame(), status); err != nil {
 			return err
 		}
 	}

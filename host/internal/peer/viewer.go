@@ -7,9 +7,9 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A Viewer is what one screen shows of a world whose ticks may be computed again: a copy of it, with
-// each event once. It belongs to the goroutine that drives the match, but for the world that Look
-// gave, which is the screen's until the next Look.
+// A Viewer is what one screen shows of a world whose ticks may be computed again: a copy of it,
+// with each event once. It belongs to the goroutine that drives the match, but for the world that
+// Look gave, which is the screen's until the next Look.
 type Viewer struct {
 	shown  *world.World
 	seen   map[key]world.Tick
