@@ -100,13 +100,17 @@ func (b *Bundle) Sizes() (plain, gzip, zstd int) {
 	return b.program.size, len(b.program.gzip), len(b.program.zst)
 }
 
-// PageSize is how many bytes the page itself has, compressed.
+// PageSize is how many bytes the page of a game has, compressed. Those of mirrors and peers are
+// pages of the demo.
 func PageSize() (n int) {
 	list, err := assets.ReadDir("assets")
 	if err != nil {
 		return 0
 	}
 	for _, f := range list {
+		if page, _, _ := strings.Cut(f.Name(), "."); page == "mirrors" || page == "peers" {
+			continue
+		}
 		if data, err := assets.ReadFile("assets/" + f.Name()); err == nil {
 			n += len(gzipped(data, gzip.BestCompression))
 		}

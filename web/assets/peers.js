@@ -32,7 +32,7 @@ const seats = [];
 let yours = 0; // the number of the one that the person in front of the page plays
 
 const asset = async name => {
-  const answer = await fetch(`/api/assets/${name.split('/').map(encodeURIComponent).join('/')}`);
+  const answer = await fetch(`/api/files/${name.split('/').map(encodeURIComponent).join('/')}`);
   return answer.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
 };
 const missing = (name, kind, why) => console.warn(`the ${kind} ${JSON.stringify(name)} cannot be used${why ? `: ${why}` : ''}`);

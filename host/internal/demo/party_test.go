@@ -178,7 +178,7 @@ func TestDemoPeersRefuse(t *testing.T) {
 		}
 		_ = ws.CloseNow()
 	}
-	if code, _ := fetch(t, s, "/api/assets/..%2fgo.mod"); code != http.StatusNotFound {
+	if code, _ := fetch(t, s, "/api/files/..%2fgo.mod"); code != http.StatusNotFound {
 		t.Errorf("a file that is no asset: %d", code)
 	}
 }

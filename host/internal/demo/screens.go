@@ -335,7 +335,7 @@ func (p *party) asset(w http.ResponseWriter, r *http.Request) {
 // mount adds what the page with peers asks for.
 func (p *party) mount(mux *http.ServeMux, _ *serve.Refusals) {
 	mux.HandleFunc("GET /api/screens", p.screens)
-	mux.HandleFunc("GET /api/assets/{name...}", p.asset)
+	mux.HandleFunc("GET /api/files/{name...}", p.asset)
 	mux.HandleFunc("GET /api/keys", func(w http.ResponseWriter, _ *http.Request) {
 		serve.Answer(w, keyCodes(), http.StatusOK, nil)
 	})
