@@ -632,7 +632,9 @@ func (p *Peer) hostSaid(t *try, kind uint8, b []byte) {
 				p.taught(link, founds)
 				return
 			}
-			p.learnDecree(slices.Clone(link), founds)
+			if p.copy != nil { // before there is a world, there is nothing to decree about
+				p.learnDecree(slices.Clone(link), founds)
+			}
 		}
 	case kindItems:
 		var m items

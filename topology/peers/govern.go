@@ -128,9 +128,11 @@ func (p *Peer) govern() error {
 		p.dismissed("the others took this one for gone", nil)
 		return nil
 	}
-	for _, m := range p.council.Outgoing() {
-		if q := p.pair(m.To); q != nil {
-			q.small(append([]byte{kindCouncil}, m.Data...))
+	if p.now >= p.pace.sendAt { // it goes with the next commands
+		for _, m := range p.council.Outgoing() {
+			if q := p.pair(m.To); q != nil {
+				q.small(append([]byte{kindCouncil}, m.Data...))
+			}
 		}
 	}
 	p.readyUp()

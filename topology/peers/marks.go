@@ -45,8 +45,8 @@ func (p *Peer) signedHead(id member.ID, t world.Tick, h turns.Head) []byte {
 
 // compare tells the others the hash of each settled mark.
 func (p *Peer) compare() {
-	if p.council == nil || p.copy == nil || p.phase != Playing {
-		return
+	if p.council == nil || p.copy == nil || p.phase != Playing || p.now < p.pace.sendAt {
+		return // it goes with the next commands
 	}
 	for _, m := range p.copy.Marks() {
 		if m.Tick <= p.marks.sent || m.Tick > p.copy.Settled() || m.Tick == 0 {

@@ -233,8 +233,8 @@ func (p *Peer) route() {
 
 // vector tells the others whom this peer reaches, now and then.
 func (p *Peer) vector() {
-	if p.paths == nil {
-		return
+	if p.paths == nil || p.now < p.pace.sendAt {
+		return // it goes with the next commands
 	}
 	if b, due := p.paths.Vector(p.now, []byte{kindVector}); due {
 		for _, q := range p.pairs {

@@ -370,6 +370,10 @@ func (p *Peer) isFrozen(id member.ID) bool {
 
 // wanted answers one who lacks commands of a member.
 func (p *Peer) wanted(q *pair, m *want) {
+	if m.member == p.self && m.from > 0 && m.from < p.own.next {
+		// it has what is before, whatever became of the packets
+		q.items.acked = max(q.items.acked, m.from-1)
+	}
 	if m.member == p.self && p.match.Doom {
 		q.asked = m.from
 		return

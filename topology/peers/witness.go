@@ -25,6 +25,7 @@ func Witness(_ relay.Code, m *relay.Match) relay.Voter {
 type witness struct {
 	epoch   uint32
 	granted member.ID
+	seated  []member.ID // who plays; nobody else is heard
 	answers []answer
 }
 
@@ -39,7 +40,7 @@ const wordSize = 4
 
 // Hear takes the word of one who wants to go on alone.
 func (w *witness) Hear(_ time.Duration, from member.ID, b []byte) {
-	if len(b) != wordSize || len(w.answers) > MaxSeats {
+	if len(b) != wordSize || len(w.answers) > MaxSeats || !slices.Contains(w.seated, from) {
 		return
 	}
 	epoch := binary.BigEndian.Uint32(b)
@@ -61,11 +62,17 @@ func (w *witness) Tick(_ time.Duration, say func(to member.ID, message []byte)) 
 	w.answers = w.answers[:0]
 }
 
-// Met and Gone are told who is at the relay. What was granted stays granted.
-func (w *witness) Met(time.Duration, *relay.Peer) {}
+// Met is told who is at the relay.
+func (w *witness) Met(_ time.Duration, p *relay.Peer) {
+	if p.Player != 0 && !p.Watch {
+		w.seated = member.Insert(w.seated, p.Member)
+	}
+}
 
-// Gone is told that one is gone.
-func (w *witness) Gone(time.Duration, member.ID) {}
+// Gone is told that one is gone. What was granted stays granted.
+func (w *witness) Gone(_ time.Duration, id member.ID) {
+	w.seated = slices.DeleteFunc(w.seated, func(m member.ID) bool { return m == id })
+}
 
 // appeal asks the witness, where one of two does not hear the other.
 func (p *Peer) appeal() {
