@@ -496,6 +496,8 @@ func (p *Relayed) cutOff(e *relay.Event) error {
 		return fmt.Errorf("peers: no connection with the relay: %s", why)
 	case e.Reason == conn.ReasonTimeout, e.Reason == relay.ReasonBehind,
 		e.Reason == conn.ReasonNoAcks, e.Reason == conn.ReasonWornOut:
+	case p.opt.Renew != nil && // whether a token was taken may not have been heard
+		(e.Reason == conn.ReasonTokenUsed || e.Reason == conn.ReasonExpired):
 	default:
 		return fmt.Errorf("peers: the relay has ended the connection: %s", why)
 	}
