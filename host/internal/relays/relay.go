@@ -21,6 +21,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/web"
 )
@@ -96,7 +97,8 @@ func New(o Options) (_ *Relay, err error) {
 		}
 		o.Keys = []token.Key{key}
 	}
-	ro := relay.Options{Links: links, Keys: o.Keys, Limits: o.Limits, Step: step, News: r.news}
+	ro := relay.Options{Links: links, Keys: o.Keys, Limits: o.Limits, Step: step, News: r.news,
+		Voter: peers.Witness}
 	ro.Conn.Wall = time.Now().Unix()
 	if _, err = rand.Read(ro.Conn.Seed[:]); err != nil {
 		return nil, err
