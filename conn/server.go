@@ -137,9 +137,9 @@ func (s *Server) AttendStrangers(now time.Duration) {
 	s.challenge()
 }
 
-// FlushSome sends what is due on some connections, and all that was composed on any, and appends the
-// datagrams to out as Flush does. It is for servers that look more often than once a tick and know
-// to whom they have something to say. Flush is still to be called once a tick.
+// FlushSome sends what is due on some connections, and all that was composed on any, and appends
+// the datagrams to out as Flush does. It is for servers that look more often than once a tick and
+// know to whom they have something to say. Flush is still to be called once a tick.
 func (s *Server) FlushSome(now time.Duration, some []*Conn, out []link.Datagram) []link.Datagram {
 	for _, c := range some {
 		s.Attend(now, c)

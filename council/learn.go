@@ -191,9 +191,9 @@ func (c *Council) weigh(by member.ID, d Decree, l *Link, note []byte) {
 	c.ripen()
 }
 
-// late reports whether it is too late for a decree, told by a member, to compete with the first that
-// is held. Who has proposed it may tell some in time and others not. Those who are told in time
-// pass it on at once, so what another passes on has as much time more as that takes.
+// late reports whether it is too late for a decree, told by a member, to compete with the first
+// that is held. Who has proposed it may tell some in time and others not. Those who are told in
+// time pass it on at once, so what another passes on has as much time more as that takes.
 func (c *Council) late(by member.ID, l *Link) bool {
 	if len(c.held.list) == 0 {
 		return false

@@ -11,10 +11,10 @@
 //	func main() { host.Main(tanks.Title) }
 //
 // That program plays the game in a terminal (play), serves it (serve), joins a server (join), plays
-// with other players' machines without one (peer), loads a server with bots (bots), runs the game on several servers at once (mirror), shows it in a browser
-// over a network that can be made worse (demo), issues tokens (token), and looks into recordings
-// (trace, desync). With Program and package host/tools it also measures (bench, lab) and checks
-// (vet).
+// with other players' machines without one (peer), loads a server with bots (bots), runs the game
+// on several servers at once (mirror), shows it in a browser over a network that can be made worse
+// (demo), issues tokens (token), and looks into recordings (trace, desync). With Program and
+// package host/tools it also measures (bench, lab) and checks (vet).
 //
 //	title ──┬── Main, Program   commands
 //	        ├── Serve           a server with all that is around it

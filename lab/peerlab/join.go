@@ -73,15 +73,12 @@ func runJoin(ctx context.Context, o *Options) (*Result, error) {
 		return nil, m.err
 	}
 	r.Join.Compared, r.Series = m.count, m.series
-	for _, x := range []lab.Target{
-		{What: "seconds until the newcomer plays", Got: r.Join.Seconds, Want: "at most 3",
+	r.Targets = append(r.Targets,
+		lab.Target{What: "seconds until the newcomer plays", Got: r.Join.Seconds, Want: "at most 3",
 			Reached: r.Join.Seconds <= 3},
-		{What: "ticks of others that waited more than before",
+		lab.Target{What: "ticks of others that waited more than before",
 			Got:  float64(r.Join.Meanwhile.Waits - r.Join.Before.Waits),
-			Want: "none", Reached: r.Join.Meanwhile.Waits <= r.Join.Before.Waits},
-	} {
-		r.Targets = append(r.Targets, x)
-	}
+			Want: "none", Reached: r.Join.Meanwhile.Waits <= r.Join.Before.Waits})
 	return r, nil
 }
 

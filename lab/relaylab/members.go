@@ -21,7 +21,6 @@ type crowd struct {
 	clock   *lab.Clock
 	members []*bot
 	gangs   []*gang
-	rows    uint64
 }
 
 // gang is a share of the members, whole matches of them, driven by one goroutine.

@@ -30,10 +30,11 @@ func TestRefused(t *testing.T) {
 		change func(o *peers.Options)
 		why    string
 	}{
-		"another game":    {func(o *peers.Options) { o.Game, o.Input = others, nil }, `"knockers"`},
-		"another version": {func(o *peers.Options) { o.Game, o.Input = version, nil }, "same program"},
-		"a full match":    {nil, "seats are taken"},
-		"another secret":  {func(o *peers.Options) { o.Secret[0] ^= 1 }, ""},
+		"another game": {func(o *peers.Options) { o.Game, o.Input = others, nil }, `"knockers"`},
+		"another version": {
+			func(o *peers.Options) { o.Game, o.Input = version, nil }, "same program"},
+		"a full match":   {nil, "seats are taken"},
+		"another secret": {func(o *peers.Options) { o.Secret[0] ^= 1 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seats := 3
@@ -49,7 +50,8 @@ func TestRefused(t *testing.T) {
 			late.end.After(0, func() {})
 			tb.net.RunUntil(5*time.Second, func() bool { return late.Err() != nil })
 			var refused *peers.RefusedError
-			if c.why != "" && (!errors.As(late.Err(), &refused) || !strings.Contains(refused.Why, c.why)) {
+			if c.why != "" &&
+				(!errors.As(late.Err(), &refused) || !strings.Contains(refused.Why, c.why)) {
 				t.Errorf("refused with %v, want a word of %q", late.Err(), c.why)
 			}
 			if late.Phase() == peers.Playing {
@@ -117,7 +119,8 @@ func TestNoise(t *testing.T) {
 			b[0] = []byte{0x01, 0x03, 0x20, 0x21, 0x60, 0x61, 0x80, 0xc0}[r.IntN(8)]
 			out := []link.Datagram{{Addr: s.end.PublicAddr(), Data: b}}
 			if len(copied) > 0 {
-				out = append(out, link.Datagram{Addr: s.end.PublicAddr(), Data: copied[r.IntN(len(copied))]})
+				out = append(out,
+					link.Datagram{Addr: s.end.PublicAddr(), Data: copied[r.IntN(len(copied))]})
 			}
 			_, _ = eve.Send(out)
 		}

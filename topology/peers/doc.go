@@ -37,7 +37,8 @@
 //
 // # Driving one
 //
-//	p, err := peers.New(peers.Options{Game: rules, Link: l, Seed: seed, Match: &peers.Match{}, World: first, Input: keys})
+//	p, err := peers.New(peers.Options{Game: rules, Link: l, Seed: seed, Match: &peers.Match{},
+//		World: first, Input: keys})
 //	...
 //	err = p.Run(ctx)      // or p.Poll(now) from a loop of one's own
 //

@@ -222,7 +222,8 @@ func (p *Peer) stalls() {
 		p.now-p.pace.since > p.match.Patience && p.council.Silent(who.id) < p.match.Patience {
 		p.stats.Stalls++
 		p.council.Distrust(who.id)
-		p.tell(News{Kind: Waiting, Member: who.id, Text: "it is there and sends no commands: it is put out"})
+		p.tell(News{Kind: Waiting, Member: who.id,
+			Text: "it is there and sends no commands: it is put out"})
 	}
 }
 

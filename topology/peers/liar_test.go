@@ -45,7 +45,8 @@ func TestWorldsThatDiffer(t *testing.T) {
 			break
 		}
 	})
-	tb.until("it is repaired", 10*time.Second, func() bool { return tb.seats[2].Stats().Repaired > 0 })
+	tb.until("it is repaired", 10*time.Second,
+		func() bool { return tb.seats[2].Stats().Repaired > 0 })
 	if !tb.said("Shots") {
 		tb.dump()
 		t.Fatal("nobody says in what the worlds differed")

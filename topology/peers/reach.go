@@ -15,9 +15,9 @@ import (
 	"github.com/coeval-dev/coeval/topology/relay"
 )
 
-// This file is about how the others are reached. Between members package paths finds ways: directly,
-// through routers, over the relay or over other members. Who is no member yet knocks at an address,
-// or over the relay.
+// This file is about how the others are reached. Between members package paths finds ways:
+// directly, through routers, over the relay or over other members. Who is no member yet knocks at
+// an address, or over the relay.
 
 // A Meeting is a relay at which players find each other, and which carries datagrams for those
 // who do not reach each other.

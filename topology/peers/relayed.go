@@ -49,8 +49,8 @@ type RelayedOptions struct {
 	// Timeout ends a connection over which nothing was heard, to try another. Default: 10 s.
 	Timeout time.Duration
 
-	// Create asks the relay for a match, and World makes its world at tick 0. Whoever joins may give
-	// World too: then nobody has to send a world at the beginning of a match without Data.
+	// Create asks the relay for a match, and World makes its world at tick 0. Whoever joins may
+	// give World too: then nobody has to send a world at the beginning of a match without Data.
 	Create *Match
 	World  func(m *Match) (*world.World, error)
 	// Wait is how long beyond its time a tick waits for somebody's command, at the relay. Default:
@@ -59,8 +59,8 @@ type RelayedOptions struct {
 	Wait    time.Duration
 	Packets int
 
-	// Code is that of the match to join, and Back what Relayed.Back gave before a crash, to return to
-	// the same body.
+	// Code is that of the match to join, and Back what Relayed.Back gave before a crash, to return
+	// to the same body.
 	Code relay.Code
 	Back [relay.SecretSize]byte
 	// Watch joins without playing; Behind is how long ago what a watcher is shown was.
@@ -370,7 +370,8 @@ func (p *Relayed) welcomed(w *relay.Welcome) error {
 		var m Match
 		c := bits.CursorOver(w.Match.Params)
 		if m.fields(&c); !c.Done() || w.Match.Mode != relay.Rows {
-			return errors.New("peers: the match of this code is not one that a relay holds together")
+			return errors.New(
+				"peers: the match of this code is not one that a relay holds together")
 		}
 		if err := m.fits(p.game); err != nil {
 			return err

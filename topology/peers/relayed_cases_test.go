@@ -62,8 +62,8 @@ func (x *starSeat) bodyOf(p world.Player) world.ID {
 	return id
 }
 
-// Somebody who crashes comes back to the same body, with nothing but what was kept; the others never
-// wait longer than the relay does.
+// Somebody who crashes comes back to the same body, with nothing but what was kept; the others
+// never wait longer than the relay does.
 func TestRelayedReturns(t *testing.T) {
 	s := starOf(t, 3, 4, peers.Match{}, netsim.Cable, nil)
 	x := s.seats[2]

@@ -94,8 +94,8 @@ func (m *sayings) add(s saidMark, most int) {
 	}
 }
 
-// keptSayings is how many marks of each member are remembered: who watches from behind hears of them
-// long before it comes to them.
+// keptSayings is how many marks of each member are remembered: who watches from behind hears of
+// them long before it comes to them.
 func (p *Relayed) keptSayings() int {
 	return keptMarks + int(p.opt.Behind/p.game.TickLength())/p.match.Every
 }

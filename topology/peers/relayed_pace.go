@@ -294,9 +294,9 @@ func (p *Relayed) mend() error {
 	return nil
 }
 
-// volunteer says that this peer can play, once it has caught up. The relay lets it in with the first
-// row for which a command is there; so that those after it have theirs too, as many are sent at
-// once as rows go by until the next can arrive.
+// volunteer says that this peer can play, once it has caught up. The relay lets it in with the
+// first row for which a command is there; so that those after it have theirs too, as many are sent
+// at once as rows go by until the next can arrive.
 func (p *Relayed) volunteer() error {
 	in := p.line.in
 	if p.phase != Guest || in == nil || in.Player == 0 || p.rolls.newest < world.Tick(in.Next) ||

@@ -32,9 +32,9 @@ func TestRelayedPlay(t *testing.T) {
 	}
 }
 
-// TestRelayedMatches plays whole matches over bad networks: some join late, some crash and return to
-// their bodies, some are cut off from the relay, some watch. All that anybody takes for settled must
-// be the same everywhere, and when the network is whole again all must play on.
+// TestRelayedMatches plays whole matches over bad networks: some join late, some crash and return
+// to their bodies, some are cut off from the relay, some watch. All that anybody takes for settled
+// must be the same everywhere, and when the network is whole again all must play on.
 func TestRelayedMatches(t *testing.T) {
 	first, n := uint64(1), uint64(4)
 	if os.Getenv("COEVAL_SOAK") != "" {

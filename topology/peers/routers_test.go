@@ -48,7 +48,8 @@ func (s *station) meeting(tb *table, code relay.Code) *peers.Meeting {
 	if err != nil {
 		tb.t.Fatal(err)
 	}
-	c, err := relay.NewClient(conn.ClientOptions{Token: tok, Servers: []netip.AddrPort{s.at.PublicAddr()},
+	c, err := relay.NewClient(conn.ClientOptions{Token: tok,
+		Servers: []netip.AddrPort{s.at.PublicAddr()},
 		Options: conn.Options{Seed: tb.seed(fmt.Sprint("client", s.number)), Wall: 1_700_000_000}})
 	if err != nil {
 		tb.t.Fatal(err)
@@ -85,7 +86,8 @@ func TestThroughRouters(t *testing.T) {
 			o.Meeting = at.meeting(tb, code)
 		}, behind(tb.net.Router("r"+name, netsim.NAT{Kind: kind})))
 		if i == 0 {
-			tb.until("there is a code", 5*time.Second, func() bool { return s.Code() != relay.Code{} })
+			tb.until("there is a code", 5*time.Second,
+				func() bool { return s.Code() != relay.Code{} })
 			code = s.Code()
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // is shown nothing, and is put out.
 func TestNobodyPeeks(t *testing.T) {
 	for seed := range uint64(4) {
-		tb := newTable(t, netsim.New(netsim.Options{Seed: seed}), peers.Match{Start: 3, Commit: true})
+		tb := newTable(t, netsim.New(netsim.Options{Seed: seed}),
+			peers.Match{Start: 3, Commit: true})
 		tb.path = netsim.WiFi
 		for i := range 4 {
 			tb.sit(fmt.Sprint("p", i), func(o *peers.Options) { o.Style = peers.Lockstep() })
@@ -25,7 +26,8 @@ func TestNobodyPeeks(t *testing.T) {
 			tb.run(20 * time.Millisecond)
 			for _, s := range tb.seats {
 				if mine, theirs := s.Committed(), s.Seen(); theirs > mine {
-					t.Fatalf("seed %d: %s has committed up to %d and has seen %d", seed, s.name, mine, theirs)
+					t.Fatalf("seed %d: %s has committed up to %d and has seen %d", seed, s.name,
+						mine, theirs)
 				}
 			}
 		}

@@ -51,7 +51,8 @@ func (tb *table) seed(what string) [32]byte {
 }
 
 // sit adds a machine: the first founds the match.
-func (tb *table) sit(name string, change func(*peers.Options), place ...func(*netsim.Endpoint)) *seat {
+func (tb *table) sit(name string, change func(*peers.Options),
+	place ...func(*netsim.Endpoint)) *seat {
 	s := &seat{name: name, table: tb, end: tb.net.Endpoint(name)}
 	for _, f := range place {
 		f(s.end)

@@ -229,7 +229,8 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 		return newest + 1, newest
 	}
 	if !own.Holds(uint64(from)) || newest-from > farthest {
-		return newest + 1, newest // so far behind that it cannot tell which they are: it asks for them
+		// so far behind that it cannot tell which they are: it asks for them
+		return newest + 1, newest
 	}
 	return from, min(newest, from+mostItems-1)
 }

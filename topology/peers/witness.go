@@ -78,7 +78,8 @@ func (w *witness) Gone(_ time.Duration, id member.ID) {
 func (p *Peer) appeal() {
 	d := p.council.Decree()
 	r := p.opt.Meeting
-	if r == nil || !p.meeting.in || len(d.Voters) != 2 || !d.Votes(p.self) || p.now < p.office.askAt ||
+	if r == nil || !p.meeting.in || len(d.Voters) != 2 || !d.Votes(p.self) ||
+		p.now < p.office.askAt ||
 		p.office.granted == d.Epoch {
 		return
 	}

@@ -22,7 +22,8 @@ func two(t *testing.T, seed uint64, m peers.Match, met bool) (*table, *station) 
 		}
 	})
 	if met {
-		tb.until("there is a code", 5*time.Second, func() bool { return first.Code() != relay.Code{} })
+		tb.until("there is a code", 5*time.Second,
+			func() bool { return first.Code() != relay.Code{} })
 	}
 	tb.sit("p1", func(o *peers.Options) {
 		if met {
@@ -34,8 +35,8 @@ func two(t *testing.T, seed uint64, m peers.Match, met bool) (*table, *station) 
 	return tb, at
 }
 
-// TestOfTwo has one of two crash, or be cut off. With a relay as witness the other goes on, whichever
-// it is; without one it waits, unless the title says that each goes on alone.
+// TestOfTwo has one of two crash, or be cut off. With a relay as witness the other goes on,
+// whichever it is; without one it waits, unless the title says that each goes on alone.
 func TestOfTwo(t *testing.T) {
 	for i, c := range []struct {
 		gone       int

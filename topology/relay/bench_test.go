@@ -206,8 +206,9 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkMatches is what the relay takes for each packet that comes and goes, without the kernel's
-// part, where there are so many matches that their memory is not in the processor's caches.
+// BenchmarkMatches is what the relay takes for each packet that comes and goes, without the
+// kernel's part, where there are so many matches that their memory is not in the processor's
+// caches.
 func BenchmarkMatches(b *testing.B) {
 	x := newRide(b, 350, 60)
 	item := []byte{1, 2}

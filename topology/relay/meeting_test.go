@@ -238,7 +238,6 @@ func TestCarry(t *testing.T) {
 	}
 	// What comes after that is held to the rate.
 	bob.carried = nil
-	began = w.net.Now()
 	stop = ann.at.Every(5*time.Millisecond, func() { _ = ann.client.Carry(2, make([]byte, 1000)) })
 	w.net.Run(10 * time.Second)
 	stop.Stop()
@@ -254,9 +253,11 @@ type parrot struct {
 	turns   int
 }
 
-func (p *parrot) Met(_ time.Duration, m *relay.Peer)          { p.members[m.Member] = m.Name }
-func (p *parrot) Gone(_ time.Duration, id member.ID)          { delete(p.members, id) }
-func (p *parrot) Hear(_ time.Duration, _ member.ID, b []byte) { p.heard = append(p.heard, string(b)) }
+func (p *parrot) Met(_ time.Duration, m *relay.Peer) { p.members[m.Member] = m.Name }
+func (p *parrot) Gone(_ time.Duration, id member.ID) { delete(p.members, id) }
+func (p *parrot) Hear(_ time.Duration, _ member.ID, b []byte) {
+	p.heard = append(p.heard, string(b))
+}
 func (p *parrot) Tick(_ time.Duration, say func(member.ID, []byte)) {
 	p.turns++
 	for _, text := range p.heard {

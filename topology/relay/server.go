@@ -165,8 +165,8 @@ const (
 	handleBatch  = 16
 	// provingTime is how long a session of a browser may take to connect.
 	provingTime = 10 * time.Second
-	// flushEvery is how often all connections are looked after, and flushAtOnce how many that may be
-	// before it is less often: those who are sent rows are looked after when they are.
+	// flushEvery is how often all connections are looked after, and flushAtOnce how many that may
+	// be before it is less often: those who are sent rows are looked after when they are.
 	flushEvery  = 25 * time.Millisecond
 	flushAtOnce = 512
 	sweepEvery  = time.Second

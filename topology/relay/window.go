@@ -125,9 +125,6 @@ func (w *window) choose(to uint32, runs []span) []span {
 	return runs
 }
 
-// wants says whether there is something to send at once.
-func (w *window) wants(to uint32) bool { return w.lost > 0 || int32(w.end(to)-w.next) > 0 }
-
 // carried notes that a packet went, with what of the chosen ranges fitted.
 func (w *window) carried(packet uint32, runs []span) {
 	f := flight{packet: packet}

@@ -54,7 +54,7 @@ func (v *Invitation) String() string {
 
 // What is wrong with invitations.
 var (
-	errNoInvitation = errors.New("that is no invitation: it begins with " + invitationMark)
+	errNoInvitation = fmt.Errorf("that is no invitation: %q is how one begins", invitationMark)
 	errDamaged      = errors.New("a part of the invitation is missing or was changed on the way: " +
 		"copy the whole line")
 )

@@ -27,7 +27,8 @@ func TestLabPeers(t *testing.T) {
 	for _, s := range []string{
 		"pong, 2 players at 60 ticks a second, 60 packets a second to each other; path " +
 			"latency=40ms", "rollback", "lockstep", "commit", "doom", "Own input, from when",
-		"ticks/s", "rollbacks/s", "datagrams/s", "IP and UDP", "different", "What should be reached"} {
+		"ticks/s", "rollbacks/s", "datagrams/s", "IP and UDP", "different",
+		"What should be reached"} {
 		if !strings.Contains(stdout, s) {
 			t.Errorf("nothing says %q:\n%s", s, stdout)
 		}
