@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/host/internal/relays"
 )
 
 // A peerProcess is a program that plays with others, with what it has printed.
@@ -193,4 +195,43 @@ func TestPeerProcesses(t *testing.T) {
 			t.Errorf("it ends with %s", b)
 		}
 	}
+}
+
+// TestPeerAtARelay has two programs meet at a relay, by the short code that one of them prints.
+func TestPeerAtARelay(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("it takes its time, and interrupts programs")
+	}
+	at, err := relays.New(relays.Options{Listen: "127.0.0.1:0", Open: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var ran sync.WaitGroup
+	ran.Go(func() { _ = at.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		ran.Wait()
+		_ = at.Close()
+	})
+	dir := t.TempDir()
+	command := func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, os.Args[0], args...)
+		cmd.Env = append(os.Environ(), asMirror+"=1", "XDG_CACHE_HOME="+dir)
+		return cmd
+	}
+	common := []string{"--listen", "127.0.0.1:0", "--json", "--relay", at.HTTP()}
+	ann := startPeer(t, command, append([]string{"host", "pong", "--start", "2", "--name", "ann"},
+		common...)...)
+	code := ann.invitation()
+	if len(code) != 19 {
+		t.Errorf("the code is %q", code)
+	}
+	bob := startPeer(t, command,
+		append([]string{"join", "pong", code, "--name", "bob"}, common...)...)
+	bob.settles(2)
+	sameMarks(t, 1, ann, bob)
+	bob.leave()
+	ann.leave()
 }

@@ -26,7 +26,10 @@ What is printed is an invitation: one line, with the addresses of this machine a
 a secret. Whoever has it can join, also later, and from anyone who is in. The match
 begins when --start players are there.
 
-Others must reach this machine by UDP. Behind a router, forward a port and name it:
+Others must reach this machine by UDP. Behind a router, meet at a relay, which a friend or
+you run somewhere ({program} relay): --relay its.name:4300. Then a short code takes the
+place of the invitation, players reach each other directly where their routers let
+them, and the relay carries for those whom they do not. Or forward a port and name it:
 --listen :4747 --address your.name:4747.
 
 `
@@ -54,10 +57,12 @@ const example = `  {program} peer host {game}
 const hostExample = `  {program} peer host {game}
   {program} peer host {game} --start 1 --seats 4 --name ada
   {program} peer host {game} --style lockstep --listen :4747 --address play.example.net:4747
+  {program} peer host {game} --relay relay.example.net:4300
   {program} peer host {game} --json --time 10s`
 
 const joinExample = `  {program} peer join {game} coeval-peer-1:...
   {program} peer join {game} coeval-peer-1:... --watch --behind 5s
+  {program} peer join {game} K7QF-3M9P-7XK2-QW9D --relay relay.example.net:4300
   {program} peer join {game} coeval-peer-1:... --json --time 10s`
 
 // Command is the command peer.
@@ -85,6 +90,9 @@ func (f *flags) common(cmd *cobra.Command) {
 	g.StringVar(&f.Listen, "listen", ":0", "address and UDP port to be reached at; 0 for any port")
 	g.StringVar(&f.Address, "address", "",
 		"where others reach this machine, such as a router's address and the port that it forwards")
+	g.StringVar(&f.Relay, "relay", "",
+		"meet at a relay, by its HTTP address such as relay.example.net:4300: players behind any "+
+			"router can take part, and a short code takes the place of the invitation")
 	g.StringVar(&f.Identity, "identity", "",
 		"file that says who this machine is, so that it returns to the same body (default: one in "+
 			"the user's cache that no other program uses)")
@@ -179,6 +187,21 @@ func joinCommand(p *cli.Program) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Invitation = args[len(args)-1]
+			if f.Relay != "" {
+				name := ""
+				if len(args) == 2 {
+					name = args[0]
+				}
+				if _, err := parseShortCode(f.Invitation); err != nil {
+					return cli.Usage(err)
+				}
+				t, err := p.Title(name)
+				if err != nil {
+					return cli.Usagef("a code does not say which game it is of: %w", err)
+				}
+				f.Title = t
+				return f.play(p, cmd)
+			}
 			v, err := ParseInvitation(f.Invitation)
 			if err != nil {
 				return cli.Usage(err)
@@ -190,11 +213,7 @@ func joinCommand(p *cli.Program) *cobra.Command {
 			if f.Title, err = p.Title(name); err != nil {
 				return cli.Usagef("the invitation is to %q: %w", v.Game, err)
 			}
-			if f.Behind < 0 || f.Behind > 0 && !f.Watch {
-				return cli.Usagef("--behind is %v: it goes with --watch, and is at least 0",
-					f.Behind)
-			}
-			return f.run(p, cmd)
+			return f.play(p, cmd)
 		},
 	}
 	f.common(cmd)
@@ -203,6 +222,14 @@ func joinCommand(p *cli.Program) *cobra.Command {
 	g.BoolVar(&f.Watch, "watch", false, "only watch")
 	g.DurationVar(&f.Behind, "behind", 0, "with --watch, how much later to see what happens")
 	return cmd
+}
+
+// play joins.
+func (f *flags) play(p *cli.Program, cmd *cobra.Command) error {
+	if f.Behind < 0 || f.Behind > 0 && !f.Watch {
+		return cli.Usagef("--behind is %v: it goes with --watch, and is at least 0", f.Behind)
+	}
+	return f.run(p, cmd)
 }
 
 // run plays as the command line says.

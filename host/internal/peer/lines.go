@@ -21,6 +21,7 @@ import (
 type line struct {
 	Event      string    `json:"event"` // invitation, news, mark, stats or end
 	Invitation string    `json:"invitation,omitempty"`
+	Relay      string    `json:"relay,omitempty"`
 	Addresses  []string  `json:"addresses,omitempty"`
 	News       *newsLine `json:"news,omitempty"`
 	Mark       *markLine `json:"mark,omitempty"`
@@ -166,6 +167,10 @@ func (s *session) invite() {
 	if s.Match == nil {
 		return
 	}
+	if s.Relay != "" {
+		s.tellCode()
+		return
+	}
 	l := line{Event: "invitation", Invitation: s.invitation.String()}
 	for _, a := range s.invitation.Addrs {
 		l.Addresses = append(l.Addresses, a.String())
@@ -173,6 +178,17 @@ func (s *session) invite() {
 	s.say(l, fmt.Sprintf("others join by this line, which is good until %s:\n\n%s %s\n",
 		s.invitation.Expires.Format("15:04 on 2 January"), s.Fill("{program} peer join"),
 		l.Invitation))
+}
+
+// tellCode prints what others join by at a relay.
+func (s *session) tellCode() {
+	c, err := s.code()
+	if err != nil {
+		return // the match ends with the reason
+	}
+	s.say(line{Event: "invitation", Invitation: c.String(), Relay: s.Relay},
+		fmt.Sprintf("others join by this line:\n\n%s %s %v --relay %s\n",
+			s.Fill("{program} peer join"), s.Title.Name(), c, s.Relay))
 }
 
 // report says what is new.

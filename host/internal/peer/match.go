@@ -95,8 +95,7 @@ func outward() (netip.Addr, bool) {
 	return a.Addr().Unmap(), err == nil
 }
 
-// open makes the match: what plays, over which link. A relay, and a short code in place of the
-// invitation, are to be chosen here as well.
+// open makes the match: what plays, over which link, and by which invitation or code.
 func (s *session) open() error {
 	o := &s.peer
 	_, _ = rand.Read(o.Seed[:]) // it never fails
@@ -106,7 +105,13 @@ func (s *session) open() error {
 		return err
 	}
 	o.Link, o.Address = l, addrs[0]
-	if s.invitation != nil {
+	if s.Relay != "" {
+		o.Secret, o.Address = s.short.secret(), netip.AddrPort{}
+		if err := s.meet(addrs); err != nil {
+			_ = l.Close()
+			return err
+		}
+	} else if s.invitation != nil {
 		o.Secret, o.Ask = s.invitation.Secret, s.invitation.Addrs
 	} else {
 		_, _ = rand.Read(o.Secret[:]) // it never fails
@@ -119,6 +124,6 @@ func (s *session) open() error {
 		_ = l.Close()
 		return err
 	}
-	s.match = p
+	s.match, s.mesh = p, p
 	return nil
 }

@@ -320,3 +320,26 @@ func TestDifferencesAreKept(t *testing.T) {
 		t.Error(how)
 	}
 }
+
+// TestShortCode reads codes as people write them, and refuses what is none.
+func TestShortCode(t *testing.T) {
+	c := shortCode{word: drawWord()}
+	copy(c.code[:], "K7QF3M9P")
+	for _, text := range []string{c.String(), strings.ToLower(c.String()),
+		strings.ReplaceAll(c.String(), "-", "")} {
+		if got, err := parseShortCode(text); err != nil || got != c {
+			t.Errorf("%q: %v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "K7QF-3M9P", c.String() + "A", "K7QF-3M9P-0000-1111",
+		"coeval-peer-1:abc"} {
+		if _, err := parseShortCode(text); err == nil {
+			t.Errorf("%q was taken for a code", text)
+		}
+	}
+	other := c
+	other.word = drawWord()
+	if c.secret() == other.secret() {
+		t.Error("two words have one secret")
+	}
+}

@@ -31,6 +31,8 @@ type Options struct {
 	Watch  bool
 	Behind time.Duration
 
+	// Relay is where players meet, by HTTP; then an Invitation is a short code.
+	Relay                           string
 	Name, Listen, Address, Identity string
 	Style                           peers.Style
 	Packets                         int
@@ -53,6 +55,8 @@ type session struct {
 	Options
 	id         *identity
 	invitation *Invitation
+	short      shortCode   // at a relay
+	mesh       *peers.Peer // the match, where it is one
 	peer       peers.Options
 	match      Match
 	viewer     Viewer
@@ -75,7 +79,14 @@ func Play(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if o.Match == nil {
+	if o.Relay != "" {
+		s.short.word = drawWord()
+	}
+	if o.Match == nil && o.Relay != "" {
+		if s.short, err = parseShortCode(o.Invitation); err != nil {
+			return cli.Usage(err)
+		}
+	} else if o.Match == nil {
 		if s.invitation, err = ParseInvitation(o.Invitation); err != nil {
 			return cli.Usage(err)
 		}
