@@ -56,7 +56,7 @@ func TestEveryTitleUnderEveryTool(t *testing.T) {
 			}
 			t.Parallel()
 			out, err := toolstest.Process(t, "bench", "server", "--players", "2", "--seconds",
-				"0.5", "--game", name, "--json").Output()
+				"0.5", "--pace", "0.3", "--game", name, "--json").Output()
 			if err != nil || !strings.Contains(string(out), `"players":2`) {
 				t.Errorf("%v\n%s", err, out)
 			}
