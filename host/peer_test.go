@@ -151,7 +151,7 @@ func sameMarks(t *testing.T, least int, list ...*peerProcess) {
 func TestPeerProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("it takes its time, and interrupts programs")
+		t.Skip("it runs programs in real time, and interrupts them")
 	}
 	dir := t.TempDir()
 	command := func(ctx context.Context, args ...string) *exec.Cmd {
@@ -201,7 +201,7 @@ func TestPeerProcesses(t *testing.T) {
 func TestPeerAtARelay(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("it takes its time, and interrupts programs")
+		t.Skip("it runs programs in real time, and interrupts them")
 	}
 	at, err := relays.New(relays.Options{Listen: "127.0.0.1:0", Open: true})
 	if err != nil {

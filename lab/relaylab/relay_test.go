@@ -35,7 +35,7 @@ func workerCommand(role string) *exec.Cmd {
 // A run that is over soon measures something, though its times mean little.
 func TestRelay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes its time")
+		t.Skip("it runs a relay in real time")
 	}
 	t.Parallel()
 	o := Options{Loads: []string{"3x20"}, Players: 3, Rate: 60, Window: 200 * time.Millisecond,

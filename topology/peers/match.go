@@ -18,7 +18,7 @@ type Match struct {
 	// Level names where it is played, and Data is what a level of one's own is made of.
 	Level string
 	Data  []byte
-	// Seed is what chance hangs on.
+	// Seed is what the world draws its random numbers from.
 	Seed uint64
 	// Seats is how many can play, up to MaxSeats. Default: 8.
 	Seats int

@@ -26,12 +26,11 @@ const (
 	kindLeave     = 11 // that somebody goes
 	kindVector    = 12 // whom one reaches; see package paths
 
-	kindNonce   = 32 // what a guest has to sign
-	kindHello   = 33 // who a guest is and what it wants
-	kindNo      = 34 // why not, and where else to ask
-	kindDecree  = 35 // who plays, with proof
-	kindBehind  = 36 // how far a guest has come
-	kindNothing = 37
+	kindNonce  = 32 // what a guest has to sign
+	kindHello  = 33 // who a guest is and what it wants
+	kindNo     = 34 // why not, and where else to ask
+	kindDecree = 35 // who plays, with proof
+	kindBehind = 36 // how far a guest has come
 )
 
 func message(kind uint8, fields func(c *bits.Cursor)) []byte {

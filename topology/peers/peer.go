@@ -217,7 +217,6 @@ func (p *Peer) decreed(d *council.Decree) error {
 	if err != nil {
 		return err
 	}
-	before := p.charter
 	p.charter, p.limited, p.frozen = ch, false, p.frozen[:0]
 	p.flow()
 	for _, g := range p.door.guests {
@@ -244,7 +243,7 @@ func (p *Peer) decreed(d *council.Decree) error {
 				p.tell(News{Kind: Joined, Member: e.id, Player: e.player, Text: e.card.name})
 			}
 		}
-		p.plays(before)
+		p.plays()
 	}
 	p.copy.Learn(p.copy.Settled() + 1)
 	return nil
@@ -283,7 +282,7 @@ func (p *Peer) stream(id member.ID) *stream {
 }
 
 // plays begins to play when the charter says so.
-func (p *Peer) plays(before *charter) {
+func (p *Peer) plays() {
 	s := p.charter.span(p.self)
 	if s == nil || p.phase != Entering {
 		return
