@@ -312,6 +312,7 @@ func (c *Client) receiveAccept(d *link.Datagram) {
 	if c.sends == 1 {
 		trip := c.now - c.asked
 		c.conn.measure.smooth, c.conn.measure.latest, c.conn.measure.deviation = trip, trip, trip/2
+		c.conn.measure.handshake = trip
 	}
 	// Speak at once, whatever the send rate, since the server waits to hear the keys used.
 	c.conn.lastData = c.now - c.opt.KeepAlive

@@ -34,6 +34,7 @@ func (c *Conn) Silence() time.Duration { return c.m.now - c.lastHeard }
 
 // measure holds the measurements behind Quality.
 type measure struct {
+	handshake time.Duration // see Handshake
 	smooth    time.Duration
 	deviation time.Duration
 	latest    time.Duration // as it was, the peer's delay included
@@ -179,6 +180,10 @@ func (c *Conn) weighLoss() {
 		r.windowStart, r.windowCount = r.largest, 0
 	}
 }
+
+// Handshake is how long the last round trip of the handshake took, for who connected: a first guess
+// before Quality has a measurement. It is zero where what was sent again blurs it.
+func (c *Conn) Handshake() time.Duration { return c.measure.handshake }
 
 // Quality tells how the connection does now.
 func (c *Conn) Quality() Quality {

@@ -71,7 +71,8 @@ type party struct {
 	step  func() // between receiving and sending
 	batch [64]link.Datagram
 	out   []link.Datagram
-	clock func() time.Duration // what the party takes for the time
+	clock func() time.Duration      // what the party takes for the time
+	takes func(*link.Datagram) bool // whether the link takes one; all if nil
 }
 
 func (p *party) now() time.Duration {
@@ -103,6 +104,10 @@ func (p *party) tick() {
 	}
 	p.out = p.machine.Flush(p.now(), p.out[:0])
 	for i := range p.out {
+		if p.takes != nil && !p.takes(&p.out[i]) {
+			p.machine.Refused(i)
+			continue
+		}
 		if err := p.ep.SendTo(p.out[i].Addr, p.out[i].Data); err != nil {
 			p.machine.Refused(i)
 		}

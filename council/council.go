@@ -146,6 +146,7 @@ type peer struct {
 	// until when what costs signatures to look at is not looked at, as the last was not proven
 	doubtedUntil time.Duration
 	distrusted   bool // it is proven to lie: it counts as silent, and is not heard
+	suspected    bool // it counts as silent, and is heard
 }
 
 // New makes a member's council, that knows one decree: the first of all, which a founder
@@ -184,6 +185,12 @@ func (c *Council) Decided() []Decree {
 	d := c.news
 	c.news = nil
 	return d
+}
+
+// Knows says whether a member is known to know the decree in force.
+func (c *Council) Knows(id member.ID) bool {
+	p := c.peers[id]
+	return id == c.opt.ID || p != nil && p.epoch >= c.decree.Epoch
 }
 
 // Dismissed reports whether this member is out, and what it was told about it. Nothing it

@@ -41,7 +41,7 @@ func (c *Council) advance(now time.Duration) {
 // Silent is for how long a member has not been heard, or has not heard this one, as far as this one
 // was there to hear it. It is zero for this one, and for strangers.
 func (c *Council) Silent(id member.ID) time.Duration {
-	if p := c.peers[id]; p != nil && p.distrusted {
+	if p := c.peers[id]; p != nil && (p.distrusted || p.suspected) {
 		return max(c.now, 1000*c.opt.Silence)
 	} else if p != nil {
 		return c.now - max(p.both(), c.wokeAt)
@@ -55,6 +55,15 @@ func (c *Council) Silent(id member.ID) time.Duration {
 func (c *Council) Distrust(id member.ID) {
 	if p := c.peers[id]; p != nil {
 		p.distrusted = true
+	}
+}
+
+// Suspect has a member count as silent until it is no longer suspected, for one that is there and
+// does not do its part. Others may see that otherwise, and suspect another: so what it says still
+// counts, and so does its vote. A leader that is suspected is succeeded if a quorum suspects it.
+func (c *Council) Suspect(id member.ID, suspected bool) {
+	if p := c.peers[id]; p != nil {
+		p.suspected = suspected
 	}
 }
 
@@ -92,7 +101,7 @@ func (c *Council) leaderThere() bool {
 	}
 	p := c.peers[c.decree.Leader]
 	// Whether it hears us does not matter here, as long as it hears others: it says if it does not.
-	return !p.distrusted && c.now-max(p.heard, c.wokeAt) < c.opt.Silence &&
+	return !p.distrusted && !p.suspected && c.now-max(p.heard, c.wokeAt) < c.opt.Silence &&
 		p.flags&flagCutOff == 0
 }
 
@@ -180,6 +189,15 @@ func (c *Council) tellOut(to member.ID, p *peer, knows uint32) {
 		m.kind, m.epoch, m.link = kindDecided, k.epoch, k.link
 	}
 	c.send(to, &m)
+}
+
+// Greet shows a member what is known here without waiting for the next beat: one that has just come
+// within reach, and may wait for it.
+func (c *Council) Greet(now time.Duration, id member.ID) {
+	c.advance(now)
+	if p := c.peers[id]; p != nil && !c.dismissed && c.decree.Has(id) {
+		c.ask(id, p)
+	}
 }
 
 // ask shows one that knows more what is known here, so that it tells.

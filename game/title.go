@@ -50,7 +50,7 @@ type Title struct {
 	err     error
 	classes []class
 
-	protocols [3]protocol // by strategy
+	protocols [replica.StrategyCount]protocol // by strategy
 }
 
 // A protocol is made when it is first needed.

@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coeval-dev/coeval/host/internal/page"
 )
 
 var updateImports = flag.Bool("update-imports", false, "write testdata/imports anew")
 
 // TestImports lists what each kind of program compiles besides the standard library: one that
-// serves, by Serve or by Main; one that has the tools; one for the browser. After a change that is
+// serves, by Serve or by Main; one that has the tools; one for the browser, where it plays on
+// servers and where it plays in matches, too. After a change that is
 // meant, write the lists anew:
 //
 //	go test ./host -run TestImports -update-imports
@@ -42,12 +45,15 @@ func TestImports(t *testing.T) {
 			"github.com/coeval-dev/coeval/replica/quake3",
 			"github.com/coeval-dev/coeval/replica/doom3", "github.com/coeval-dev/coeval/codec/raw",
 		}},
+		{"browser-match", "-tags=" + page.MatchTag + " github.com/coeval-dev/coeval/host",
+			"js/wasm", []string{"github.com/coeval-dev/coeval/topology/server",
+				"github.com/quic-go", "github.com/coeval-dev/coeval/web"}},
 		{"browser-tools", "github.com/coeval-dev/coeval/host/tools", "js/wasm", nil},
 	} {
 		t.Run(x.list, func(t *testing.T) {
 			system, processor, _ := strings.Cut(x.system, "/")
-			cmd := exec.Command("go", "list", "-deps", "-f",
-				"{{if not .Standard}}{{.ImportPath}}{{end}}", x.program)
+			cmd := exec.Command("go", append([]string{"list", "-deps", "-f",
+				"{{if not .Standard}}{{.ImportPath}}{{end}}"}, strings.Fields(x.program)...)...)
 			cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 			out, err := cmd.Output()
 			if err != nil {

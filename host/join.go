@@ -40,6 +40,8 @@ type JoinOptions struct {
 	Spectate bool
 	// Style is how what the server has not told yet is shown.
 	Style predict.Style
+	// AsServed takes the style of the server's architecture, if it has one, in place of Style.
+	AsServed bool
 	// Patience is for how long a server that has gone is looked for. Default: 30 s.
 	Patience time.Duration
 
@@ -66,6 +68,7 @@ func Join(ctx context.Context, t *game.Title, o JoinOptions) (*Joined, error) {
 		Servers: o.Servers, HTTP: o.HTTP, HTTPS: o.HTTPS, Trust: o.Trust, Over: o.Over,
 		Token: o.Token, Ticket: o.Ticket,
 		Player:   client.Options{Name: o.Name, Spectate: o.Spectate, Style: o.Style},
+		AsServed: o.AsServed,
 		Patience: o.Patience, Bot: o.Bot, For: o.For,
 		In: cmp.Or(o.In, os.Stdin), Out: cmp.Or(o.Out, os.Stdout),
 		Game: t.Name(), Find: func(name string) (*game.Title, error) {

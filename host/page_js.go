@@ -7,9 +7,9 @@ import (
 
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/host/internal/hud"
 	"github.com/coeval-dev/coeval/host/internal/titles"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
 )
 
@@ -29,23 +29,30 @@ func (p *Program) main() error {
 	if err := titles.List(p.Titles).Check(); err != nil {
 		return err
 	}
+	if entry.Meets() {
+		return p.meet()
+	}
 	var way entry.Page
-	first, t, strategy := p.first(&way)
+	first, t, answer := p.first(&way)
 	if !t.Screen.Drawn() {
 		return fmt.Errorf("%s cannot be shown here: its title has no Screen to draw with", t.Name())
 	}
-	style, _ := predict.ParseStyle(entry.Config("style")) // the first, if none has that name
+	o := client.Options{Title: t, Name: entry.Config("name")}
+	style, err := predict.ParseStyle(entry.Config("style")) // the first, if none has that name
+	o.Style = style
+	if err := answer.Play(&o, err == nil); err != nil {
+		return err
+	}
 	s := client.NewSession(client.SessionOptions{
-		Options: client.Options{
-			Title: t, Strategy: strategy, Style: style, Name: entry.Config("name"),
-		},
+		Options: o,
 		Join: func(ctx context.Context) (client.Entry, error) {
 			e, _, err := way.Join(ctx)
 			return e, err
 		},
 	})
 	s.Enter(first)
-	page := newPage(t, s)
+	page := newPage(t, &served{Served: hud.Served{Session: s}})
+	page.hud.Keys = hud.ServerKeys
 	page.autopilot(entry.Configured("autopilot"))
 	page.open()
 	way.Export(page.stats, page.set)
@@ -53,7 +60,7 @@ func (p *Program) main() error {
 }
 
 // first looks for a server until there is one, and says what it plays.
-func (p *Program) first(way *entry.Page) (client.Entry, *game.Title, replica.Strategy) {
+func (p *Program) first(way *entry.Page) (client.Entry, *game.Title, *entry.Admission) {
 	wait := time.Second
 	for {
 		e, a, err := way.Join(context.Background())
@@ -61,12 +68,11 @@ func (p *Program) first(way *entry.Page) (client.Entry, *game.Title, replica.Str
 		if err == nil {
 			t, err = p.playedBy(a.Game)
 		}
-		var strategy replica.Strategy
 		if err == nil {
-			strategy, err = a.Snapshots()
+			err = a.Play(&client.Options{}, false)
 		}
 		if err == nil {
-			return e, t, strategy
+			return e, t, &a
 		}
 		if e.Link != nil {
 			_ = e.Link.Close() // it is of no use

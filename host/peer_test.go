@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
+	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/host/internal/relays"
 )
 
@@ -147,7 +149,8 @@ func sameMarks(t *testing.T, least int, list ...*peerProcess) {
 }
 
 // TestPeerProcesses: three programs play one match by an invitation, and a fourth watches. One is
-// killed without a word, and comes back to the same body. All settle the same worlds.
+// killed without a word, and comes back to the same body, though its invitation has expired
+// meanwhile. All settle the same worlds.
 func TestPeerProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if testing.Short() || runtime.GOOS == "windows" {
@@ -177,6 +180,12 @@ func TestPeerProcesses(t *testing.T) {
 	bob.said.end()
 	_ = bob.cmd.Wait()
 	ann.settles(1)
+	old, err := peer.ParseInvitation(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Expires = time.Now().Add(-time.Hour)
+	code = old.String() // which lets those in who were
 	again := join(me...)
 	if now := again.player(); now != was {
 		t.Errorf("bob was player %v and is %v", was, now)
@@ -197,12 +206,9 @@ func TestPeerProcesses(t *testing.T) {
 	}
 }
 
-// TestPeerAtARelay has two programs meet at a relay, by the short code that one of them prints.
-func TestPeerAtARelay(t *testing.T) {
-	t.Parallel() // it mostly waits
-	if testing.Short() || runtime.GOOS == "windows" {
-		t.Skip("it runs programs in real time, and interrupts them")
-	}
+// startRelay runs a relay until the test ends.
+func startRelay(t *testing.T) *relays.Relay {
+	t.Helper()
 	at, err := relays.New(relays.Options{Listen: "127.0.0.1:0", Open: true})
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +221,18 @@ func TestPeerAtARelay(t *testing.T) {
 		ran.Wait()
 		_ = at.Close()
 	})
+	return at
+}
+
+// TestPeerAtARelay has programs play through a relay, by the short code that one of them prints,
+// and another watch. None of those who join says that it is no mesh: the relay does. One is killed
+// without a word, and comes back to the same body; and so does the one who founded the match.
+func TestPeerAtARelay(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("it runs programs in real time, and interrupts them")
+	}
+	at := startRelay(t)
 	dir := t.TempDir()
 	command := func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0], args...)
@@ -222,14 +240,74 @@ func TestPeerAtARelay(t *testing.T) {
 		return cmd
 	}
 	common := []string{"--listen", "127.0.0.1:0", "--json", "--relay", at.HTTP()}
-	ann := startPeer(t, command, append([]string{"host", "pong", "--start", "2", "--name", "ann"},
-		common...)...)
+	ann := startPeer(t, command, append([]string{"host", "pong", "--start", "2", "--name", "ann",
+		"--identity", filepath.Join(dir, "ann")}, common...)...)
 	code := ann.invitation()
 	if len(code) != 19 {
 		t.Errorf("the code is %q", code)
 	}
-	bob := startPeer(t, command,
-		append([]string{"join", "pong", code, "--name", "bob"}, common...)...)
+	join := func(args ...string) *peerProcess {
+		return startPeer(t, command,
+			append(append([]string{"join", "pong", code}, common...), args...)...)
+	}
+	me := []string{"--name", "bob", "--identity", filepath.Join(dir, "bob")}
+	bob := join(me...)
+	bob.settles(1)
+	watcher := join("--watch", "--behind", "1s")
+	was := bob.player()
+	bob.settles(1)
+	kill := func(p *peerProcess) {
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		p.said.end()
+		_ = p.cmd.Wait()
+	}
+	kill(bob)
+	ann.settles(1)
+	again := join(me...)
+	if now := again.player(); now != was {
+		t.Errorf("bob was player %v and is %v", was, now)
+	}
+	again.settles(1)
+	founder := ann.player()
+	kill(ann)
+	ann2 := join("--name", "ann", "--identity", filepath.Join(dir, "ann"))
+	if now := ann2.player(); now != founder {
+		t.Errorf("ann was player %v and is %v", founder, now)
+	}
+	ann2.settles(1)
+	watcher.settles(1)
+	sameMarks(t, 1, ann, bob, again)
+	for _, p := range []*peerProcess{watcher, again, ann2} {
+		p.leave()
+	}
+	sameMarks(t, 1, again, ann2)
+	sameMarks(t, 1, again, watcher)
+	for _, name := range []string{"ann", "bob"} { // who leaves has no seat to return to
+		if _, err := os.Stat(filepath.Join(dir, name+".seats")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPeerMeshAtARelay has two programs meet at a relay and play without it.
+func TestPeerMeshAtARelay(t *testing.T) {
+	t.Parallel() // it mostly waits
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("it runs programs in real time, and interrupts them")
+	}
+	at := startRelay(t)
+	dir := t.TempDir()
+	command := func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, os.Args[0], args...)
+		cmd.Env = append(os.Environ(), asMirror+"=1", "XDG_CACHE_HOME="+dir)
+		return cmd
+	}
+	common := []string{"--listen", "127.0.0.1:0", "--json", "--relay", at.HTTP()}
+	ann := startPeer(t, command, append([]string{"host", "pong", "--start", "2", "--mesh"},
+		common...)...)
+	bob := startPeer(t, command, append([]string{"join", "pong", ann.invitation()}, common...)...)
 	bob.settles(2)
 	sameMarks(t, 1, ann, bob)
 	bob.leave()

@@ -11,63 +11,92 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/hud"
-	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/world"
 )
 
+// A session is what a page plays: a game on a server, or a match at a relay.
+type session interface {
+	hud.Session
+	Frame(now time.Duration, command client.Command) client.View
+	Leave()
+	Close()
+
+	// keys are the page's own keys, by what they set, besides those that every page has.
+	keys() []pageKey
+	// hands does what else is due in a frame before the game goes on.
+	hands(p *page)
+	// status is what the player is told who waits, by what the session says of itself.
+	status(said string, passed float64) string
+	// line is what is said at the top, or nothing.
+	line() string
+	// set changes something by its name, and tell adds to what the panel shows.
+	set(p *page, name, value string)
+	tell(p *page, out map[string]any)
+}
+
+// A pageKey is a key that sets something, to a value or to the next one.
+type pageKey struct {
+	key         game.Key
+	name, value string
+}
+
 // A page plays one title, as its browser draws frames.
 type page struct {
 	title   *game.Title
-	session *client.Session
+	session session
 	screen  *entry.Screen
 	draw    func(*draw.Surface, *game.Frame)
 	control game.Control // nil where there is nothing to control
 	bot     game.Bot     // in place of a person, or nil
 	hud     hud.HUD
 
-	begin   time.Time
-	drawn   time.Time // when the last frame was
-	frames  int
-	ready   bool
-	boards  bool // the board stays, for who has no key to hold
-	view    client.View
-	frame   game.Frame
-	silence entry.Silence
-	failed  string // why the game itself has stopped
-	told    string // what the page said last, before there was something to see
+	begin  time.Time
+	drawn  time.Time // when the last frame was
+	played time.Time // when something came that was taken in without one
+	frames int
+	ready  bool
+	boards bool // the board stays, for who has no key to hold
+	view   client.View
+	frame  game.Frame
+	failed string // why the game itself has stopped
+	told   string // what the page said last, before there was something to see
 }
 
-func newPage(t *game.Title, s *client.Session) *page {
+func newPage(t *game.Title, s session) *page {
 	p := &page{title: t, session: s, begin: time.Now(), draw: t.Screen.Drawer()}
 	p.hud.Title = t
 	p.hud.Blind.Seed(uint64(p.begin.UnixNano()))
 	if t.Control != nil {
 		p.control = t.Control()
 	}
-	p.frame.Names = s.NameOf
+	p.frame.Names = func(x world.Player) string { return p.session.NameOf(x) }
 	return p
 }
 
-// open has the browser call for frames.
-func (p *page) open() {
+// open has the browser call for frames. Without are the page's buttons that it has no use for.
+func (p *page) open(without ...string) {
 	if p.title.Screen.Scores == nil {
-		entry.Furnish("board")
-	} else {
-		entry.Furnish()
+		without = append(without, "board")
 	}
+	entry.Furnish(without...)
 	p.screen = entry.OpenScreen(p.title.Screen.Assets, func(*entry.Screen) { p.safely(p.play) })
 	p.screen.Fingers(p.title.Screen.Touch)
 	// A page that is not to be seen draws no frames, but keeps its connection.
 	js.Global().Call("setInterval", js.FuncOf(func(js.Value, []js.Value) any {
-		if time.Since(p.drawn) > 150*time.Millisecond && p.failed == "" {
-			p.safely(func() {
-				p.view = p.session.Frame(time.Since(p.begin), p.command)
-				p.hud.Hear(p.now(), p.view.Words)
-			})
-		}
+		p.unseen()
 		return nil
 	}), 200)
+}
+
+// unseen plays while no frames are drawn.
+func (p *page) unseen() {
+	if time.Since(p.drawn) > 150*time.Millisecond && p.failed == "" {
+		p.safely(func() {
+			p.view = p.session.Frame(time.Since(p.begin), p.command)
+			p.hud.Hear(p.now(), p.view.Words)
+		})
+	}
 }
 
 func (p *page) now() float64 { return time.Since(p.begin).Seconds() }
@@ -89,9 +118,7 @@ func (p *page) fail(v any, stack []byte) {
 	js.Global().Get("console").Call("error", fmt.Sprintf("%s panicked: %v\n\n%s", p.title.Name(),
 		v, stack))
 	p.bot, p.control = nil, nil
-	if c := p.session.Client(); c != nil {
-		c.Leave()
-	}
+	p.session.set(p, "panicked", "")
 	p.stopped()
 }
 
@@ -148,7 +175,7 @@ func (p *page) play() {
 	p.hands()
 	p.view = p.session.Frame(now.Sub(p.begin), p.command)
 	v := &p.view
-	v.Status = p.silence.Say(v.Status, passed, p.session.Numbers().Packets)
+	v.Status = p.session.status(v.Status, passed)
 	p.hud.Hear(p.now(), v.Words)
 	if v.World == nil && !p.ready {
 		if p.told != v.Status {
@@ -166,39 +193,26 @@ func (p *page) play() {
 		p.draw(s, f)
 	}
 	p.hud.Draw(s, &hud.Moment{
-		Now: p.now(), View: v, Session: p.session, Width: p.screen.Width,
+		Now: p.now(), View: v, Session: p.session, Width: p.screen.Width, Line: p.session.line(),
 		Rate: 1000 / max(1, p.screen.Interval), Work: p.screen.Program + p.screen.Replay,
 	})
 	p.show()
 }
 
-// pageKeys are what keys change.
-var pageKeys = [...]struct {
-	key  game.Key
-	name string
-}{
-	{game.KeyN, "graph"}, {game.KeyO, "ghosts"}, {game.KeyB, "blind"}, {game.KeyH, "help"},
-	{game.KeyP, "style"},
-}
+// pageKeys are what keys change on every page.
+var pageKeys = []pageKey{{game.KeyN, "graph", ""}, {game.KeyH, "help", ""}}
 
 // hands does what the page's own keys ask for: those that the game has no use for.
 func (p *page) hands() {
-	for _, k := range pageKeys {
-		if p.screen.Pressed(k.key) {
-			p.set(k.name, "")
-		}
-	}
-	p.hud.Board = p.boards || p.screen.Held(game.KeyTab)
-	if b := &p.hud.Blind; b.Asking() {
-		for i := range 3 {
-			if p.screen.Struck(game.Key1 + game.Key(i)) {
-				b.Vote(i)
+	for _, list := range [...][]pageKey{pageKeys, p.session.keys()} {
+		for _, k := range list {
+			if p.screen.Pressed(k.key) {
+				p.set(k.name, k.value)
 			}
 		}
 	}
-	if s, on := p.hud.Blind.Update(p.now(), p.session.Playing()); on && s != p.session.Style() {
-		p.session.SetStyle(s)
-	}
+	p.hud.Board = p.boards || p.screen.Held(game.KeyTab)
+	p.session.hands(p)
 }
 
 // autopilot has a bot play, or no longer.
@@ -213,39 +227,16 @@ func (p *page) autopilot(on bool) {
 func (p *page) set(name, value string) {
 	h := &p.hud
 	switch name {
-	case "style":
-		s, err := predict.ParseStyle(value)
-		if value == "" {
-			s, err = (p.session.Style()+1)%(predict.HalfLife+1), nil
-			h.Announce(p.now(), s.String())
-		}
-		if err == nil {
-			h.Blind.Stop()
-			p.session.SetStyle(s)
-		}
-	case "blind":
-		if h.Blind.On() {
-			h.Blind.Stop()
-			h.Announce(p.now(), "the blind test has ended")
-		} else {
-			h.Blind.Start(p.now())
-		}
 	case "graph":
 		h.Graph = !h.Graph
-	case "ghosts":
-		h.Outlines = !h.Outlines
 	case "help":
 		h.Help = !h.Help
 	case "board":
 		p.boards = !p.boards
-	case "name":
-		p.session.SetName(value)
-	case "say":
-		p.session.Say(value)
 	case "autopilot":
 		p.autopilot(value != "off")
-	case "leave":
-		p.session.Leave()
+	default:
+		p.session.set(p, name, value)
 	}
 }
 
@@ -253,14 +244,13 @@ func (p *page) set(name, value string) {
 func (p *page) stats() map[string]any {
 	h := &p.hud
 	out := map[string]any{
-		"frames": p.frames, "status": p.view.Status, "undone": "an event", "failed": p.failed,
-		"player": int(p.view.Me), "graph": h.Graph, "ghosts": h.Outlines, "blind": h.Blind.On(),
-		"score": h.Blind.Summary(), "chat": h.Chat(), "help": h.Help, "board": h.Board,
-		"name": p.session.NameOf(p.view.Me), "names": p.names(), "autopilot": p.bot != nil,
-		"presses": int(p.screen.Presses), "touched": p.screen.Touched,
+		"frames": p.frames, "status": p.view.Status, "failed": p.failed,
+		"player": int(p.view.Me), "graph": h.Graph, "chat": h.Chat(), "help": h.Help,
+		"board": h.Board, "name": p.session.NameOf(p.view.Me), "names": p.names(),
+		"autopilot": p.bot != nil, "presses": int(p.screen.Presses), "touched": p.screen.Touched,
 	}
 	p.screen.Tell(out)
-	entry.Stats(out, p.session)
+	p.session.tell(p, out)
 	if p.view.World != nil {
 		out["tick"] = int(p.view.World.Tick())
 	}

@@ -60,6 +60,9 @@ type ServeOptions struct {
 	Level game.Level
 	// Strategy is how snapshots are made; clients are told by /token.
 	Strategy replica.Strategy
+	// Architecture is by name what the server and its clients do as a classic game did, in place
+	// of Strategy; see package topology/architecture. Default: coeval's own.
+	Architecture string
 	// Players is how many may play, and Spectators how many may watch. Defaults: 64 and 16. Below
 	// zero, no one may watch.
 	Players, Spectators int
@@ -125,7 +128,8 @@ type Server struct{ s *serve.Server }
 // NewServer opens the sockets of a server. On an error nothing is left open.
 func NewServer(t *game.Title, o ServeOptions) (*Server, error) {
 	s, err := serve.New(serve.Options{
-		Server: o.inside(t), Listen: o.Listen, HTTP: o.HTTP, WebSocket: o.WebSocket,
+		Server: o.inside(t), Architecture: o.Architecture, Listen: o.Listen, HTTP: o.HTTP,
+		WebSocket:    o.WebSocket,
 		WebTransport: o.WebTransport, Hosts: o.Hosts, Open: o.Open, Pause: o.Pause,
 		Page: o.Page, Client: o.Client, Record: o.Record, PanicTraces: o.PanicTraces, Log: o.Log,
 		Public: o.Public, Origins: o.Web.Origins, Web: o.Web.inside(),

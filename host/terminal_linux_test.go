@@ -82,15 +82,25 @@ func TestJoinTheArenaInATerminal(t *testing.T) {
 }
 
 // TestPeerInATerminal plays as a person would: founds a match, is joined, moves, switches to lock
-// step and back, leaves.
+// step and back, leaves. Through a relay it looks the same.
 func TestPeerInATerminal(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Run("mesh", func(t *testing.T) {
+		t.Parallel() // it mostly waits
+		peerInATerminal(t, `coeval-peer-1:\S+`)
+	})
+	t.Run("relay", func(t *testing.T) {
+		t.Parallel()
+		peerInATerminal(t, `(\w{4}-){3}\w{4}`, "--relay", startRelay(t).HTTP())
+	})
+}
+
+func peerInATerminal(t *testing.T, invitation string, more ...string) {
 	p := newPty(t)
 	before := p.mode(t)
 	dir := t.TempDir()
 	cmd := peer.Command(&bundled.Program)
-	cmd.SetArgs([]string{"host", "pong", "--start", "1", "--name", "ada", "--listen", "127.0.0.1:0",
-		"--identity", filepath.Join(dir, "ada")})
+	cmd.SetArgs(append([]string{"host", "pong", "--start", "1", "--name", "ada",
+		"--listen", "127.0.0.1:0", "--identity", filepath.Join(dir, "ada")}, more...))
 	cmd.SetIn(p.program)
 	cmd.SetOut(p.program)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -98,7 +108,7 @@ func TestPeerInATerminal(t *testing.T) {
 	go func() { done <- cmd.ExecuteContext(context.Background()) }()
 	p.written("press Enter")
 	p.mu.Lock()
-	code := regexp.MustCompile(`coeval-peer-1:\S+`).FindString(p.shown.String())
+	code := regexp.MustCompile(invitation).FindString(p.shown.String())
 	p.mu.Unlock()
 	fmt.Fprint(p.person, "\n")
 	p.wait("player 1  rollback 8, delay 2")
@@ -106,9 +116,9 @@ func TestPeerInATerminal(t *testing.T) {
 	defer cancel()
 	other := make(chan int, 1)
 	go func() {
-		other <- run(ctx, []string{"peer", "join", code, "--listen", "127.0.0.1:0", "--headless",
-			"--name", "bob", "--identity", filepath.Join(dir, "bob")}, io.Discard, io.Discard,
-			commands())
+		args := append([]string{"peer", "join", "pong", code, "--listen", "127.0.0.1:0",
+			"--headless", "--name", "bob", "--identity", filepath.Join(dir, "bob")}, more...)
+		other <- run(ctx, args, io.Discard, io.Discard, commands())
 	}()
 	p.wait("bob")
 	fmt.Fprint(p.person, "w")

@@ -83,7 +83,9 @@ type timing struct {
 type knowledge struct {
 	truth    *world.World // every entity in view, as it was told last
 	any      bool         // something was told
-	known    world.Tick   // the tick of the newest snapshot
+	known    world.Tick   // the player's tick that the newest snapshot is of
+	latest   world.Tick   // and the server's
+	ahead    int64        // by how many ticks the one is past the other; see player
 	certain  world.Tick   // the newest tick of which everything is known
 	outdated []world.ID   // of what is in truth, what has changed since; in order
 	unseen   bool         // there is something new in view that was not told
@@ -386,7 +388,7 @@ func (c *Client) restyle() {
 	}
 	for i := range c.classes {
 		for id := range c.truth.Host().Of(i) {
-			c.track(c.known, id, c.truth.Host().Entry(id), c.truth.Host().Image(id))
+			c.track(c.latest, id, c.truth.Host().Entry(id), c.truth.Host().Image(id))
 		}
 	}
 	c.stale = false

@@ -31,6 +31,8 @@ type Clock struct {
 	jumps   int
 
 	newest  world.Tick // of the reports
+	saw     world.Tick // the newest snapshot
+	apart   float64    // how many ticks are between snapshots, as a rule
 	reports window     // how early commands would arrive, in ticks, if the lead were zero
 	// how the reports rise, in ticks a second: by how much this machine's clock is fast
 	drift float64
@@ -123,6 +125,7 @@ func NewClock(o ClockOptions) *Clock {
 func (c *Clock) Start(now time.Duration, server world.Tick, roundTrip time.Duration) {
 	c.now, c.trip = now.Seconds(), max(0, roundTrip.Seconds())
 	c.running, c.newest, c.moved = true, server, false
+	c.saw, c.apart = server, c.o.Early
 	c.drift = 0
 	c.tick, c.reports.at, c.reports.value = 0, c.reports.at[:0], c.reports.value[:0]
 	c.set(c.leadFor(server))
@@ -141,7 +144,12 @@ func (c *Clock) Running() bool { return c.running }
 // set jumps to a lead.
 func (c *Clock) set(lead float64) {
 	c.lead, c.target, c.pace = lead, lead, 1
-	// What is on its way now was measured before. A report names its command only roughly.
+	c.listen()
+}
+
+// listen has reports count from now on: what is on its way was measured before. A report names its
+// command only roughly.
+func (c *Clock) listen() {
 	c.deaf = c.now + c.trip
 	c.first = max(c.tick, world.Tick(max(0, c.time()))) + 4
 }
@@ -214,6 +222,22 @@ func (c *Clock) Report(now time.Duration, server world.Tick, early int) {
 	c.aim()
 }
 
+// gap looks for how long nothing was seen. If that was longer than commands may be early, the line
+// was cut: what was commanded meanwhile comes late, however long the way is, and no lead could have
+// helped. So reports count again when they are about commands that are made from now on.
+func (c *Clock) gap(server world.Tick) {
+	if server <= c.saw {
+		return
+	}
+	ticks := float64(server - c.saw)
+	c.saw = server
+	if ticks > max(c.o.Early, 4*c.apart) {
+		c.listen()
+	}
+	const slow = 1.0 / 16 // of snapshots: where they are always far apart, that is no cut
+	c.apart += (ticks - c.apart) * slow
+}
+
 // farAhead shortens a lead that is so long that reports cannot tell by how much: the server stood
 // still, or its clock jumped. The snapshot and the round trip say where the lead should be, about.
 func (c *Clock) farAhead(server world.Tick) {
@@ -251,6 +275,9 @@ func (c *Clock) Toward(now, roundTrip time.Duration) {
 // interrupted, and is set anew if it is not past it at all.
 func (c *Clock) Saw(now time.Duration, server world.Tick) {
 	c.pass(now)
+	if c.running {
+		c.gap(server)
+	}
 	if c.running && c.moved { // the first snapshot of another server
 		c.moved, c.toward = false, 0
 		c.reports.drop(len(c.reports.at))

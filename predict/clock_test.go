@@ -22,6 +22,7 @@ type plant struct {
 	shift    time.Duration // by how much it jumped
 	frozen   bool          // the client's machine is asleep
 	hiccup   bool          // the server is
+	many     int           // commands go into each packet
 
 	now      time.Duration
 	server   float64 // ticks
@@ -50,7 +51,7 @@ func newPlant(c netsim.Conditions, seed uint64) *plant {
 	return &plant{
 		clock: NewClock(ClockOptions{}), up: netsim.NewPath(c.Up, seed),
 		down: netsim.NewPath(c.Down, seed+1), arrived: map[world.Tick]float64{}, early: none,
-		last: none}
+		last: none, many: 4}
 }
 
 func (p *plant) local() time.Duration {
@@ -112,7 +113,7 @@ func (p *plant) ms() {
 	}
 	if t := p.clock.Advance(p.local()); t > p.sent {
 		if f := p.up.Pass(p.now, 36); f.Copies > 0 {
-			p.commands = append(p.commands, parcel{at: f.At[0], tick: t, many: 4})
+			p.commands = append(p.commands, parcel{at: f.At[0], tick: t, many: p.many})
 		}
 		p.sent = t
 	}
@@ -375,6 +376,53 @@ func TestClockInterrupted(t *testing.T) {
 				t.Errorf("%s, %s: lead %.1f ticks before, %.1f after", name, c.Name, before, after)
 			}
 		}
+	}
+}
+
+// TestClockCut: what was not heard of for seconds says nothing of how long the way is. When the
+// network is whole again the lead is what it was before, though all that was commanded meanwhile
+// came too late.
+func TestClockCut(t *testing.T) {
+	for _, c := range []netsim.Conditions{netsim.Cable, netsim.Transatlantic, netsim.WiFi} {
+		for _, many := range []int{4, 16, 64} {
+			p := newPlant(c, 1)
+			p.many = many
+			p.run(10 * time.Second)
+			_, before := spread(p.leads[len(p.leads)-300:])
+			p.up.Cut()
+			p.down.Cut()
+			p.run(2 * time.Second)
+			p.up.Heal()
+			p.down.Heal()
+			p.run(2 * time.Second)
+			since := world.Tick(p.server)
+			p.run(3 * time.Second)
+			if _, after := spread(p.leads[len(p.leads)-300:]); after > before+4 {
+				t.Errorf("%s, %d commands in a packet: up to %.1f ticks ahead before, and %.1f "+
+					"after",
+					c.Name, many, before, after)
+			}
+			if late := p.late(since); late > 0.02 {
+				t.Errorf("%s, %d commands in a packet: %.1f %% are late afterwards", c.Name, many,
+					100*late)
+			}
+		}
+	}
+}
+
+// TestClockSeldom: where snapshots are a second apart as a rule, reports count all the same.
+func TestClockSeldom(t *testing.T) {
+	c := NewClock(ClockOptions{})
+	c.Start(0, 100, 50*time.Millisecond)
+	for i := range 20 {
+		now := time.Duration(i+1) * time.Second
+		server := world.Tick(160 + 60*i)
+		c.Advance(now)
+		c.Saw(now, server)
+		c.Report(now, server, -40) // ten ticks too late
+	}
+	if ahead := c.time() - float64(100+60*20); ahead < 10 {
+		t.Errorf("after 20 reports that commands are late, it is %.1f ticks ahead", ahead)
 	}
 }
 

@@ -53,8 +53,9 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 		c.takePlain(now, s)
 		return
 	}
+	t := c.player(s)
 	if !c.any {
-		c.begin(s.Tick)
+		c.begin(t)
 	}
 	if !c.clock.Running() {
 		c.clock.Start(now, s.Tick, c.trip)
@@ -65,15 +66,19 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 		c.stats.Repeated += s.Repeated
 	}
 	c.playout.Arrived(now, s.Tick)
-	newer := s.Tick > c.known
-	c.take(s)
+	if s.Tick > c.latest && t < c.known {
+		c.known = t // it began to execute commands at their ticks, or anew
+	}
+	newer := t > c.known
+	c.latest = max(c.latest, s.Tick)
+	c.take(s, t)
 	for i := range s.Events {
 		c.told(&s.Events[i])
 	}
 	c.notices.sure(s.Settled)
-	if s.Tick > c.past.now {
-		c.known = s.Tick
-		c.catchUp(s.Tick)
+	if t > c.past.now {
+		c.known = t
+		c.catchUp(t)
 		c.relay(s)
 		return
 	}
@@ -82,20 +87,32 @@ func (c *Client) Snapshot(now time.Duration, s *replica.Snapshot) {
 		c.fail(c.before.Host().CopyFrom(c.past.at(c.past.now)))
 		c.stale = true
 	}
-	if s.Tick < c.known {
+	if t < c.known {
 		c.stats.Overtaken++
 		c.compare(false) // what it brought is older than what is compared, but what left is gone
 		return
 	}
-	c.known = s.Tick
+	c.known = t
 	if newer {
-		c.repredict(s.Tick)
+		c.repredict(t)
 	}
 	c.compare(s.Certain)
 	c.relay(s)
 	if s.Certain {
-		c.certain = s.Tick
+		c.certain = t
 	}
+}
+
+// player is the tick of the player that a snapshot is of: the server's, or if the server executes
+// commands as they come, that of the last one it has executed. What is predicted here follows from
+// the player's commands alone, where it is not all that is in view.
+func (c *Client) player(s *replica.Snapshot) world.Tick {
+	if s.Report {
+		if c.ahead = 0; s.Acted != 0 && c.style != Doom3 {
+			c.ahead = int64(s.Acted) - int64(s.Tick)
+		}
+	}
+	return world.Tick(max(int64(s.Tick)+c.ahead, 1))
 }
 
 // begin starts with the first snapshot.
@@ -122,9 +139,10 @@ func (c *Client) catchUp(t world.Tick) {
 	c.past.valid = t
 }
 
-// take brings the truth up to date, and the tracks of what is interpolated.
-func (c *Client) take(s *replica.Snapshot) {
-	older := s.Tick < c.known
+// take brings the truth up to date, and the tracks of what is interpolated, by a snapshot that is
+// of the player's tick t.
+func (c *Client) take(s *replica.Snapshot, t world.Tick) {
+	older := t < c.known
 	if !older {
 		c.truth.Host().SetTick(s.Tick)
 	}

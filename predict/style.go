@@ -25,9 +25,12 @@ const (
 	// None predicts nothing, and shows the newest state that has come. It keeps no world but that
 	// one, so that a program can have a thousand such clients.
 	None
+	// Quake predicts nothing, the player included, and shows everything as it was a moment ago,
+	// between two states that have come.
+	Quake
 )
 
-var styleNames = [...]string{"doom3", "quake3", "halflife", "none"}
+var styleNames = [...]string{"doom3", "quake3", "halflife", "none", "quake"}
 
 func (s Style) String() string {
 	if int(s) < len(styleNames) {
@@ -43,7 +46,7 @@ func ParseStyle(name string) (Style, error) {
 			return Style(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown style %q, use doom3, quake3, halflife or none", name)
+	return 0, fmt.Errorf("unknown style %q, use doom3, quake3, halflife, none or quake", name)
 }
 
 // A Mode is how the entities of one class are shown, where that is not left to the style.
@@ -146,6 +149,9 @@ func (c *class) leaps(a, b []int32) bool {
 func (c *class) predicts(s Style, own bool) bool {
 	if c.info.State() {
 		return true
+	}
+	if s == Quake {
+		return false
 	}
 	switch c.o.Mode {
 	case Predicted:

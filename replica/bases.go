@@ -47,6 +47,11 @@ type SenderState interface {
 	Messages() uint32
 	// Tell sends a message of the strategy's own. It is counted.
 	Tell(content []byte)
+	// InView appends the handles of what is in view and still there.
+	InView(list []int32) []int32
+	// TellFirst sends the first images of entities in messages of the strategy's own, which are
+	// counted: for Scheme.Lasting, and while a snapshot begins.
+	TellFirst(handles []int32)
 	// Kept says whether an image of an entity can still be found.
 	Kept(handle int32, number uint32) bool
 	// Pin sees that an image can be found until Unpin, within bounds: as long as it is a base.
@@ -124,6 +129,9 @@ type ReceiverState interface {
 	Messages() uint32
 	// Count completes the count of messages before a packet, of which six bits are known.
 	Count(low, packet uint32) uint32
+	// First reads a message of TellFirst, and gives what it says of each entity. The news are good
+	// during the call.
+	First(content []byte, each func(n *News)) error
 	// Missing notes that the base of an entity is not here, so that it will be asked for anew.
 	Missing(handle int32)
 	// Refuse gives up a packet that waited, and tells the server so.
@@ -140,6 +148,9 @@ type Arrived struct {
 	First    bool   // it is the first of its snapshot
 	More     bool   // others of its snapshot follow
 	Data     []byte // all of it, until Commit
+	// InView has a bit for each handle that is in view, where Scheme.Views is set; it is good until
+	// Commit.
+	InView []uint32
 
 	valid bool
 }

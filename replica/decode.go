@@ -37,6 +37,10 @@ func (r *Receiver) read(p *Arrived, snap *Snapshot) error {
 		if dec.Flag(chanceRepeated) {
 			snap.Repeated = int(dec.Bits(repeatBits))
 		}
+		if dec.Flag(chanceActed) {
+			ahead := int64(int32(dec.Bits(actedBits)<<(32-actedBits)) >> (32 - actedBits))
+			snap.Acted = world.Tick(max(int64(snap.Tick)+ahead, 1))
+		}
 	}
 	hash, err := r.readEntities(dec, p, snap)
 	if err != nil {
@@ -106,9 +110,7 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, p *Arrived, n *News, snap
 			return nil // it may be said though nothing of it came
 		}
 		if n.Bind = dec.Flag(chanceBind); n.Bind {
-			r.protocol.binding(wire{dec: dec}, p.Tick, n)
-			if dec.Err() != nil || n.Player == world.Nobody && (n.ID.Generation() == 0 ||
-				!r.known(n.ID)) {
+			if !r.readBinding(dec, p.Tick, n) {
 				return ErrPacket
 			}
 		}
@@ -129,6 +131,13 @@ func (r *Receiver) readEntity(dec codec.PacketDecoder, p *Arrived, n *News, snap
 		return err
 	}
 	return r.readImage(dec, n, snap)
+}
+
+// readBinding reads which entity it is, and says whether it can be one.
+func (r *Receiver) readBinding(dec codec.PacketDecoder, tick uint32, n *News) bool {
+	r.protocol.binding(wire{dec: dec}, tick, n)
+	return dec.Err() == nil &&
+		(n.Player != world.Nobody || n.ID.Generation() != 0 && r.known(n.ID))
 }
 
 // stands says whether a packet can speak of what a handle stands for: it was not overtaken by one

@@ -19,6 +19,9 @@ type Room struct {
 	Early int
 	// Repeated is how many of the player's commands had to be made up since the last snapshot.
 	Repeated int
+	// Acted is the player's newest command that the world has executed, where that is not the one
+	// of the world's tick; 0 if it is.
+	Acted world.Tick
 }
 
 // minRoom is the least that a packet is worth beginning for.
@@ -65,6 +68,7 @@ func (s *Sender) Encode(w *Worker, room Room) {
 	s.unstage()
 	s.answer()
 	s.gather()
+	s.encodes = w
 	s.bases.Begin()
 	if s.scheme.Repeats {
 		s.repeat()
@@ -135,6 +139,12 @@ func (s *Sender) begin(w *Worker, buf []byte, first bool, room Room) *flight {
 		if room.Repeated > 0 {
 			enc.Bits(uint32(min(room.Repeated, 1<<repeatBits-1)), repeatBits)
 		}
+		ahead := int64(room.Acted) - int64(s.pub.tick)
+		acted := room.Acted > 0 && ahead >= -1<<(actedBits-1) && ahead < 1<<(actedBits-1)
+		enc.Flag(acted, chanceActed)
+		if acted {
+			enc.Bits(uint32(ahead)&(1<<actedBits-1), actedBits)
+		}
 	}
 	s.ledger.Header += enc.Spent()
 	return f
@@ -190,7 +200,9 @@ func (s *Sender) fill(w *Worker, f *flight, limit float64) (hash uint64) {
 	for ; w.word < len(w.chosen); w.word++ {
 		for m := &w.chosen[w.word]; *m != 0; *m &= *m - 1 {
 			h := int32(w.word<<6 + bits.TrailingZeros64(*m))
-			switch {
+			switch r := s.at(h); {
+			case r.want == Left && s.scheme.Views: // the header says it
+				s.said(f, Said{Handle: h, Unique: r.unique, What: Left, sends: r.sends + 1})
 			case s.put(w, f, h, prev, limit, &hash):
 				prev = h
 			case len(f.Said) == 0: // not even alone
@@ -255,11 +267,17 @@ func (s *Sender) put(w *Worker, f *flight, h, prev int32, limit float64, hash *u
 	} else {
 		s.ledger.Views += cost
 	}
+	s.said(f, e)
+	return true
+}
+
+// said notes what a packet says of an entity.
+func (s *Sender) said(f *flight, e Said) {
+	r := s.at(e.Handle)
 	r.told, r.number, r.packet, r.tick, r.waiting = r.want, e.Number, f.Packet, f.Tick, 0
 	r.sends, r.unsaid = e.sends, false
 	r.under++
 	f.Said = append(f.Said, e)
-	return true
 }
 
 // putImage writes an image against what the client has of the entity.

@@ -3,6 +3,7 @@ package replica
 import (
 	"slices"
 
+	"github.com/coeval-dev/coeval/entropy"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -93,6 +94,12 @@ func (f *flights) disown(packet uint32) {
 func (s *Sender) Messages() [][]byte {
 	s.applyPins()
 	m := s.messages.list[:s.messages.n]
+	if s.scheme.Shortens {
+		for i := range m {
+			s.short = entropy.ZeroRuns{}.Encode(s.short[:0], m[i])
+			m[i] = append(m[i][:0], s.short...)
+		}
+	}
 	for _, b := range m {
 		s.ledger.Messages += uint64(len(b))
 	}

@@ -31,6 +31,8 @@ type slot struct {
 	images []int32 // a ring of images
 	meta   []imageMeta
 	pinned []pinnedImage
+	lasts  bool        // the first image is kept for good,
+	oldest pinnedImage // here
 	// the image that the world starts with, which clients know without being told; nil if it was
 	// not there
 	first      []int32
@@ -45,6 +47,10 @@ type imageMeta struct {
 	owner  world.Player
 	sum    uint64 // its hash
 }
+
+// FirstImage is the number of an entity's first image, as it was when it came into the world or
+// when the world was first published. Where Scheme.Lasting is set it can always be found.
+const FirstImage = 1
 
 // pinnedImage is one that left the ring while it was a base.
 type pinnedImage struct {
@@ -71,6 +77,9 @@ func (s *slot) push(count uint32, owner world.Player, image []int32) {
 	}
 	s.meta[at] = imageMeta{number: s.number, since: count, owner: owner, sum: imageSum(image)}
 	copy(s.row(at), image)
+	if s.lasts && s.number == FirstImage {
+		s.oldest.imageMeta, s.oldest.image = s.meta[at], append(s.oldest.image[:0], image...)
+	}
 }
 
 func (s *slot) row(at int) []int32 {
@@ -120,6 +129,9 @@ func (s *slot) find(number uint32) (*imageMeta, []int32) {
 		if s.pinned[i].number == number {
 			return &s.pinned[i].imageMeta, s.pinned[i].image
 		}
+	}
+	if s.lasts && number == FirstImage {
+		return &s.oldest.imageMeta, s.oldest.image
 	}
 	return nil, nil
 }

@@ -20,7 +20,8 @@ func TestTakenBack(t *testing.T) {
 		ticks = 80
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(rt, "strategy"))
+		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4, 5, 6}).Draw(rt,
+			"strategy"))
 		seed := rapid.Uint64().Draw(rt, "seed")
 		rollback := rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(rt, "rollback")
 		skip := rapid.SampledFrom([]float64{0, 0.2}).Draw(rt, "skip")

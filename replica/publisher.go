@@ -269,6 +269,7 @@ func (b *Publisher) take(class int32) int32 {
 		unique: b.unique, class: class, born: b.count,
 		fields: int32(b.protocol.classes[class].fields),
 		images: s.images, meta: s.meta, pinned: s.pinned[:0],
+		lasts: b.protocol.scheme.Lasting, oldest: pinnedImage{image: s.oldest.image},
 	}
 	clear(s.meta)
 	return at

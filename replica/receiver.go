@@ -8,6 +8,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/entropy"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -149,7 +150,9 @@ type scratch struct {
 	list    []News
 	hist    codec.History
 	part    codec.History
-	missing int32 // the handle of the entity whose base is not here, or -1
+	missing int32    // the handle of the entity whose base is not here, or -1
+	first   Snapshot // memory for the images of a message
+	message []byte   // one that was shortened
 }
 
 // NewReceiver makes a receiver that holds nothing.
@@ -284,8 +287,18 @@ func (r *Receiver) Outgoing() [][]byte {
 	return out
 }
 
+// maxShortened is how large a message may be that comes shortened.
+const maxShortened = 1 << 18
+
 // Message takes a reliable message of the server.
 func (r *Receiver) Message(data []byte) error {
+	if r.protocol.scheme.Shortens {
+		whole, err := entropy.ZeroRuns{}.Decode(r.work.message[:0], data, maxShortened)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrMessage, err)
+		}
+		r.work.message, data = whole, whole
+	}
 	if len(data) == 0 {
 		return fmt.Errorf("%w: empty", ErrMessage)
 	}

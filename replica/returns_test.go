@@ -140,7 +140,7 @@ func (s *stall) partial() *world.World {
 
 // What went and came again between two snapshots is told anew, though the view is the same.
 func TestReturnsWithoutALook(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
 		shown := s.partial()
 		x := s.put(3, 50)
@@ -163,7 +163,7 @@ func TestReturnsWithoutALook(t *testing.T) {
 // An entity that is there, goes, and is there again ends up as it was last, in whatever order the
 // packets arrive.
 func TestReturnsInAnyOrder(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		for _, last := range []int32{70, -1} {
 			for _, order := range [][]int{
 				{0, 1, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {2, 1, 0, 3}, {1, 3, 0, 2}, {3, 0, 2, 1},
@@ -253,7 +253,7 @@ func TestReturnsAfterBeingForgotten(t *testing.T) {
 // An identifier that was given to another entity when the world was computed again brings that
 // one's name to the client, for predicted spawns to be paired by.
 func TestAnotherOfTheSameName(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
 		shown := s.partial()
 		x, y := s.put(3, 50), s.put(4, 10)
@@ -277,7 +277,7 @@ func TestAnotherOfTheSameName(t *testing.T) {
 // What both sides start from still is what an entity is a difference from after it was gone for a
 // while.
 func TestStartThatReturns(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		s := newStall(t, Options{Strategy: strategy}, SenderOptions{})
 		x := s.put(3, 50)
 		start, err := stallGame.New(world.Settings{})

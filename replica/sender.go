@@ -42,6 +42,8 @@ type Sender struct {
 	pace     pace         // how much and how often
 	pins     []pin        // bases that changed
 	doubt    []int32      // handles whose bases the client wants to compare
+	encodes  *Worker      // the one that encodes
+	short    []byte       // a message while it is shortened
 	ledger   Ledger
 }
 

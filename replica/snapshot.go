@@ -27,13 +27,16 @@ type Snapshot struct {
 	Certain bool
 	// Settled is Receiver.Settled, as of when the snapshot is handed out.
 	Settled world.Tick
-	// Report says that the next two are there: only the first packet of a snapshot has them.
+	// Report says that the next three are there: only the first packet of a snapshot has them.
 	Report bool
 	// Early is by how many quarters of a tick the newest command came before it was needed;
 	// negative if it was late.
 	Early int
 	// Repeated is how many commands the server had to make up since its last report.
 	Repeated int
+	// Acted is the player's newest command that the server has executed, if it executes commands
+	// as they come; 0 if at their ticks.
+	Acted world.Tick
 
 	packet uint32
 	taken  uint64  // how many were taken before it
@@ -116,8 +119,22 @@ func (r *Receiver) commit(p *Arrived, snap *Snapshot) {
 			r.tell(e, n, p, snap)
 		}
 	}
+	r.outOfView(p, snap)
 	r.bases.Commit(p, r.work.list)
 	r.queue.add(snap)
+}
+
+// outOfView takes out of view what the header of a packet does not have there.
+func (r *Receiver) outOfView(p *Arrived, snap *Snapshot) {
+	if !r.protocol.scheme.Views {
+		return
+	}
+	for h, e := range r.entities {
+		if e != nil && e.what == Held &&
+			(h/32 >= len(p.InView) || p.InView[h/32]>>(h%32)&1 == 0) {
+			r.tell(e, &News{Handle: int32(h), What: Left}, p, snap)
+		}
+	}
 }
 
 // tell lists what a packet says of an entity, if nothing newer is known.

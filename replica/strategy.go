@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coeval-dev/coeval/codec"
 )
@@ -20,9 +21,29 @@ const (
 	// Doom3 takes a base that both sides share, which reliable messages move on, as DOOM III did:
 	// replica/doom3.
 	Doom3
+	// Quake takes one image of each entity that is told reliably once, as Quake did:
+	// replica/quake.
+	Quake
+	// QuakeWorld takes the snapshot that the client acknowledged last, as QuakeWorld did:
+	// replica/quakeworld.
+	QuakeWorld
+	// Quake2 takes the last frame that the client acknowledged, or sends a whole one if that is too
+	// old, as Quake II did: replica/quake2.
+	Quake2
+	// Doom3Exact is Doom3 in the form of its paper, to see what that costs: fields against a common
+	// value as well, what is in view as a string of bits, and all messages shortened. It is part of
+	// replica/doom3.
+	Doom3Exact
 )
 
-var strategyNames = [...]string{"coeval", "quake3", "doom3"}
+var strategyNames = [...]string{"coeval", "quake3", "doom3", "quake", "quakeworld", "quake2",
+	"doom3exact"}
+
+// StrategyCount is how many strategies there are.
+const StrategyCount = len(strategyNames)
+
+// Strategies are the names of all strategies, for command lines.
+func Strategies() []string { return slices.Clone(strategyNames[:]) }
 
 func (s Strategy) String() string {
 	if int(s) < len(strategyNames) {
@@ -36,7 +57,9 @@ func (s Strategy) String() string {
 func ParseStrategy(name string) (Strategy, error) {
 	i := slices.Index(strategyNames[:], name)
 	if i < 0 {
-		return 0, fmt.Errorf("unknown strategy %q: there are coeval, quake3 and doom3", name)
+		last := len(strategyNames) - 1
+		return 0, fmt.Errorf("unknown strategy %q: there are %s and %s", name,
+			strings.Join(strategyNames[:last], ", "), strategyNames[last])
 	}
 	_, err := Strategy(i).scheme()
 	return Strategy(i), err
@@ -58,6 +81,14 @@ type Scheme struct {
 	// snapshot and not on what came before of the entity, and a client does not ask for single
 	// entities anew.
 	Frames bool
+	// Lasting says that the first image of each entity can be found for as long as the entity is
+	// there: FirstImage.
+	Lasting bool
+	// Views says that the strategy tells in each packet's header what is in view, so that what left
+	// it is not said entity by entity: Arrived.InView.
+	Views bool
+	// Shortens says that messages are coded by entropy.ZeroRuns.
+	Shortens bool
 	// Tail is how many bits more than usual a packet keeps free for what follows the entities,
 	// where the codec may need more than it has counted so far.
 	Tail int
@@ -77,8 +108,8 @@ func (s Strategy) scheme() (*Scheme, error) {
 		return nil, fmt.Errorf("unknown strategy %v", s)
 	}
 	if schemes[s] == nil {
-		return nil, fmt.Errorf("strategy %v is not part of this program; import replica/%v in it",
-			s, s)
+		return nil, fmt.Errorf("strategy %v is not part of this program; import replica/%s in it",
+			s, strings.TrimSuffix(s.String(), "exact"))
 	}
 	return schemes[s], nil
 }

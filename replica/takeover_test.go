@@ -81,7 +81,8 @@ func TestTakenOverUnderLoss(t *testing.T) {
 		ticks = 100
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(rt, "strategy"))
+		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4, 5, 6}).Draw(rt,
+			"strategy"))
 		seed := rapid.Uint64().Draw(rt, "seed")
 		rollback := rapid.SampledFrom([]float64{0, 0, 0.03, 0.3}).Draw(rt, "rollback")
 		m := newMirror(t, Options{Strategy: strategy, Classes: walkerTakenOver}, seed, 6)
@@ -228,7 +229,7 @@ func (g *stage) tell(packet int, lost bool) (told bool) {
 // it is removed; also where that was so for only a moment between two snapshots. The question is
 // asked once for each image.
 func TestTakenOverIsToldOnce(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		for every, want := range map[int][]int{
 			1: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 22, 23, 30, 31, 50, 51, 60},
 			3: {3, 6, 9, 12, 21, 24, 30, 33, 51, 60},
@@ -264,7 +265,7 @@ func TestTakenOverIsToldOnce(t *testing.T) {
 
 // The owner is told, and every field that has no threshold, however wide those of others are.
 func TestBeyondTellsOwners(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		policy := Policy{Beyond: []Threshold{{"X", 1000}}}
 		g := newStage(t, Options{Strategy: strategy, Classes: map[string]Policy{"actor": policy}})
 		var told []int
@@ -287,7 +288,7 @@ func TestWithheldIsToldAgainWhenLost(t *testing.T) {
 		"beyond":     {Beyond: []Threshold{{"X", 1000}}},
 		"taken over": {TakenOver: func(*world.World, world.ID) bool { return true }},
 	} {
-		for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+		for _, strategy := range everyStrategy {
 			o := Options{Strategy: strategy, Classes: map[string]Policy{"actor": p}}
 			g := newStage(t, o)
 			for tick := 1; tick < 9; tick++ {

@@ -71,7 +71,8 @@ func TestBeyondUnderLoss(t *testing.T) {
 		ticks = 100
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(rt, "strategy"))
+		strategy := Strategy(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 3, 4, 5, 6}).Draw(rt,
+			"strategy"))
 		seed := rapid.Uint64().Draw(rt, "seed")
 		s := newSite(t, Options{Strategy: strategy, Classes: walkerBeyond}, seed, 6)
 		s.hist = map[world.ID]map[uint32][]int32{}
@@ -129,7 +130,7 @@ func (g *guest) calm() {
 // Where nothing is lost, a walker is told again only if it is beyond a threshold, and then at once,
 // however slowly it got there.
 func TestBeyondTellsWhatItMust(t *testing.T) {
-	for _, strategy := range []Strategy{Coeval, Quake3, Doom3} {
+	for _, strategy := range everyStrategy {
 		t.Run(strategy.String(), func(t *testing.T) { testBeyondTells(t, strategy) })
 	}
 }

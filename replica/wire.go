@@ -16,6 +16,7 @@ const (
 	eventBits  = 6 // of the count of reliable messages with events
 	earlyBits  = 8
 	repeatBits = 8
+	actedBits  = 10 // by how many ticks the command that was executed last is ahead
 	hashBits   = 12
 
 	originBits = 8 // ticks since an entity was spawned
@@ -33,6 +34,7 @@ const (
 	chanceUndecided = 3000 // some packet before the newest acknowledged one may still arrive
 	chanceEvents    = 2500 // reliable messages since the acknowledged packet
 	chanceRepeated  = 3000
+	chanceActed     = 200   // commands are executed as they come
 	chanceEntity    = 63500 // one more entity, after at least one
 	chanceAny       = 62000 // any entity at all
 	chanceSpecial   = 2500  // more to say of an entity than its image

@@ -39,7 +39,7 @@ func TestFormat(t *testing.T) {
 		}
 		blocks = blocks[3+n:]
 	}
-	const want = "04cb18e0f77f59d2"
+	const want = "333fd6f91e7505d0"
 	if got := hex.EncodeToString(sum.Sum(nil)[:8]); got != want {
 		t.Errorf("the inputs take %d bytes with hash %s, not %s", size, got, want)
 	}

@@ -122,6 +122,9 @@ func headerOf(w *world.World, b Build, note string) Header {
 		}
 		h.Inputs = append(h.Inputs, k)
 	}
+	if h.Commands != nil { // as a server may execute them as they come
+		h.Inputs = append(h.Inputs, InputKind{Name: "move", Source: world.FromCommands})
+	}
 	return h
 }
 

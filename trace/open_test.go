@@ -137,7 +137,7 @@ func TestOpenInputs(t *testing.T) {
 		t.Fatalf("%v, %+v, %d ticks, %d claims", err, res, n, claims)
 	}
 	r := open(t, data)
-	if h := r.Header(); h.Rewinds != 30 || len(h.Inputs) != 3 || h.Inputs[2].Name != "wind" ||
+	if h := r.Header(); h.Rewinds != 30 || len(h.Inputs) != 4 || h.Inputs[2].Name != "wind" ||
 		h.Inputs[1].Schema != nil || h.Inputs[0].Source != world.FromElsewhere {
 		t.Errorf("header %+v", h)
 	}

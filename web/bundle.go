@@ -101,14 +101,15 @@ func (b *Bundle) Sizes() (plain, gzip, zstd int) {
 }
 
 // PageSize is how many bytes the page of a game has, compressed. Those of mirrors and peers are
-// pages of the demo.
+// pages of the demo, and that of matches at a relay is another.
 func PageSize() (n int) {
 	list, err := assets.ReadDir("assets")
 	if err != nil {
 		return 0
 	}
 	for _, f := range list {
-		if page, _, _ := strings.Cut(f.Name(), "."); page == "mirrors" || page == "peers" {
+		if page, _, _ := strings.Cut(f.Name(), "."); page == "mirrors" ||
+			page == "peers" || page == "match" {
 			continue
 		}
 		if data, err := assets.ReadFile("assets/" + f.Name()); err == nil {
@@ -166,7 +167,16 @@ const (
 )
 
 // Save writes a bundle into a folder, whole or not at all.
-func (b *Bundle) Save(dir string) error {
+func (b *Bundle) Save(dir string) error { return save(dir, b.files()) }
+
+func (b *Bundle) files() map[string][]byte {
+	return map[string][]byte{
+		fileZstd: b.program.zst, fileGzip: b.program.gzip, fileStarter: b.starter.plain,
+		fileTag: []byte(b.Tag + " " + strconv.Itoa(b.program.size))}
+}
+
+// save writes files into a folder, all of them or none.
+func save(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -175,10 +185,15 @@ func (b *Bundle) Save(dir string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	for name, data := range map[string][]byte{
-		fileZstd: b.program.zst, fileGzip: b.program.gzip, fileStarter: b.starter.plain,
-		fileTag: []byte(b.Tag + " " + strconv.Itoa(b.program.size))} {
-		if err := os.WriteFile(filepath.Join(tmp, name), data, 0o644); err != nil {
+	if err := os.Chmod(tmp, 0o755); err != nil { // others may serve it
+		return err
+	}
+	for name, data := range files {
+		file := filepath.Join(tmp, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}
 	}

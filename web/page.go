@@ -27,13 +27,16 @@ type Options struct {
 	// one.
 	Hosts []string
 	// Index is which of the package's pages is at the root. Default: index.html, the game with its
-	// panel; mirrors.html has several side by side, and peers.html shows what the program draws.
+	// panel; play.html is the game alone, mirrors.html has several side by side, peers.html shows
+	// what the program draws, and match.html plays in matches at a relay.
 	Index string
 	// Game is what the page says is played, and Keys how. Defaults: those of the arena.
 	Game, Keys string
 	// Connect are the origins that the page may connect to besides its own, such as
 	// https://127.0.0.1:4433.
 	Connect []string
+	// Settings, if set, is what match.html is told, as JSON: at match.json.
+	Settings []byte
 }
 
 // Page serves the page, its assets, and the client.
@@ -55,6 +58,13 @@ func Page(o Options) http.Handler {
 	}
 	for _, f := range list {
 		mux.HandleFunc("GET /assets/"+f.Name(), serveAsset(f.Name(), policy, o.name))
+	}
+	if o.Settings != nil {
+		mux.HandleFunc("GET /"+fileSettings, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "no-store")
+			_, _ = w.Write(o.Settings)
+		})
 	}
 	mux.HandleFunc("GET /client.wasm",
 		func(w http.ResponseWriter, r *http.Request) { o.bundle(w, r, (*Bundle).serveProgram) })

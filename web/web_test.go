@@ -189,6 +189,48 @@ func TestBundleIsKeptWhole(t *testing.T) {
 	}
 }
 
+// TestSavePage: a page as files has all that it asks for, its program as it was, and takes the
+// place of nothing but another page.
+func TestSavePage(t *testing.T) {
+	b, err := NewBundle(program(3000), []byte("go()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "page")
+	o := Options{Client: func() *Bundle { return b }, Index: "match.html", Game: "tanks",
+		Settings: []byte("{}")}
+	for range 2 {
+		if err := SavePage(dir, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := http.FileServer(http.Dir(dir))
+	if got := body(t, get(h, "/client.wasm", "", "")); !bytes.Equal(got, program(3000)) {
+		t.Errorf("the program has %d bytes", len(got))
+	}
+	index := string(body(t, get(h, "/", "", "")))
+	if !strings.Contains(index, "<title>coeval tanks</title>") {
+		t.Error(index)
+	}
+	for _, text := range strings.FieldsFunc(index, func(r rune) bool { return r == '"' }) {
+		if strings.HasPrefix(text, "assets/") || strings.HasSuffix(text, ".js") {
+			if r := get(h, "/"+text, "", ""); r.StatusCode != 200 {
+				t.Errorf("%s: %s", text, r.Status)
+			}
+		}
+	}
+	if again, err := LoadBundle(os.DirFS(dir)); err != nil || again.Tag != b.Tag {
+		t.Error(err)
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "work.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := SavePage(other, o); err == nil || !strings.Contains(err.Error(), "other files") {
+		t.Error(err)
+	}
+}
+
 func flipped(b []byte) []byte {
 	b = bytes.Clone(b)
 	b[len(b)/2] ^= 0x10

@@ -20,6 +20,7 @@ type Inputs struct {
 	row     commandTable
 	sights  []saw  // what was shown with the commands, of the same length or empty
 	told    []told // in order
+	moved   commandTable
 	sync    bits.Sync
 }
 

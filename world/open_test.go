@@ -439,7 +439,7 @@ func TestOpenInputsRefuse(t *testing.T) {
 		"takes no content":     TellContent(plain, nil),
 		"content of 65536":     TellContent(in, make([]byte, 1<<16)),
 		"answer purse":         in.Tell(Told{Kind: 1}, []byte{}),
-		"which declares 0 kin": plain.Tell(Told{}, nil),
+		"which declares 0 kin": plain.Tell(Told{Kind: 1}, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v does not say %q", err, says)

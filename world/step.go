@@ -24,6 +24,9 @@ func (w Host) Step(in *Inputs) error {
 	w.admit(in)
 	for _, t := range w.tables {
 		if t.class.steps && t.count > 0 {
+			if len(w.turns.moves) > 0 {
+				w.executeMoves(t.class.number)
+			}
 			t.step(w.World)
 		}
 	}
@@ -35,6 +38,7 @@ func (w Host) Step(in *Inputs) error {
 func (w *World) begin() {
 	w.silence()
 	w.claims, w.doubted = w.claims[:0], 0
+	w.turns.reset()
 	for _, t := range w.tables {
 		t.begin()
 	}
@@ -86,6 +90,9 @@ func (t *table) step(w *World) {
 			for m := pg.live &^ pg.born; m != 0; m &= m - 1 {
 				s := mathbits.TrailingZeros64(m)
 				id := t.id(pg, s)
+				if len(w.turns.still) > 0 && w.isStill(id) {
+					continue
+				}
 				w.enter(id)
 				t.class.kind.step(t.at(pg, s), w, id)
 			}

@@ -24,6 +24,9 @@ const (
 	FromAnswer
 	// FromElsewhere is a message from another server.
 	FromElsewhere
+	// FromCommands is a command that is executed before that of the tick: see Inputs.Move. No game
+	// declares it.
+	FromCommands
 	inputSources
 )
 
@@ -31,7 +34,7 @@ func (s InputSource) String() string {
 	if s >= inputSources {
 		return fmt.Sprintf("source %d", uint8(s))
 	}
-	return [...]string{"knob", "content", "answer", "message"}[s]
+	return [...]string{"knob", "content", "answer", "message", "move"}[s]
 }
 
 // An InputInfo describes a kind of input that a game has declared.
@@ -306,6 +309,9 @@ func (in *Inputs) Tell(t Told, data []byte) error {
 
 // checkTold says what is wrong with an input, and gives its bytes in the one form they have.
 func (g *Game) checkTold(t Told, data []byte) ([]byte, error) {
+	if t.Kind == g.moveKind() {
+		return g.checkMove(t, data)
+	}
 	if int(t.Kind) >= len(g.Inputs()) {
 		return nil, fmt.Errorf("%w: kind %d of game %q, which declares %d kinds", ErrInput, t.Kind,
 			g.name, len(g.inputs))
@@ -369,7 +375,8 @@ func (in *Inputs) Empty() bool {
 	return len(in.joins)+len(in.leaves)+len(in.players)+len(in.told) == 0
 }
 
-// syncTold takes what is told, in a game that declares any.
+// syncTold takes what is told, in a game that declares any. Moves alone are left out: they are for
+// the server that took them, and whoever exchanges inputs has none.
 func (in *Inputs) syncTold(s *bits.Sync) {
 	if len(in.game.inputs) == 0 {
 		return
@@ -403,7 +410,12 @@ func (w *World) hear(in *Inputs) {
 	if w.settings.Partial {
 		return
 	}
-	for _, t := range in.told {
+	for k := range in.told {
+		t := &in.told[k]
+		if t.Kind == w.game.moveKind() {
+			w.move(t)
+			continue
+		}
 		i := w.game.inputs[t.Kind]
 		v, err := i.read(t.data)
 		if err != nil {

@@ -32,7 +32,7 @@ type World struct {
 	// Whether a tick is under way, who is stepping, and what it has caused so far.
 	busy           bool
 	me             ID
-	spawns, emits  int
+	turns          // what it spawned and emitted, and what is beside the tick's own commands
 	rand, secret   det.Rand
 	drawn, guarded bool
 
@@ -218,6 +218,9 @@ func (w *World) Secret() *det.Rand {
 func (w *World) enter(id ID) {
 	w.me, w.spawns, w.emits = id, 0, 0
 	w.drawn, w.guarded = false, false
+	if len(w.turns.moved) > 0 {
+		w.resume(id)
+	}
 }
 
 // ErrLimit says that a class or a kind of event has as many as its limit allows.

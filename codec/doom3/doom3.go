@@ -10,6 +10,7 @@ import (
 type Strategy struct {
 	schema  *codec.Schema
 	layouts []raw.Layout
+	exact   bool
 }
 
 // New makes the strategy for a schema. It fails where the schema is not valid.
@@ -18,11 +19,28 @@ func New(s *codec.Schema) (*Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Strategy{s, layouts}, nil
+	return &Strategy{schema: s, layouts: layouts}, nil
+}
+
+// NewExact makes the strategy in the form that DOOM III had it: a field that differs from the base
+// says in one more bit whether it has its common value, which then takes no more. The common value
+// of a field is what an entity of which nothing is known starts from.
+func NewExact(s *codec.Schema) (*Strategy, error) {
+	d, err := New(s)
+	if err != nil {
+		return nil, err
+	}
+	d.exact = true
+	return d, nil
 }
 
 // Name is how benchmarks call it.
-func (*Strategy) Name() string { return "doom3" }
+func (s *Strategy) Name() string {
+	if s.exact {
+		return "doom3exact"
+	}
+	return "doom3"
+}
 
 // NewEncoder makes an encoder, for one goroutine at a time.
 func (s *Strategy) NewEncoder() codec.PacketEncoder { return &encoder{strategy: s} }
@@ -64,8 +82,16 @@ func (e *encoder) Put(class int, h *codec.History, now []int32) bool {
 			return true // another packet would not help; Finish tells
 		}
 		e.z.zeros(same)
-		e.z.write(uint64(u)<<1|1, f.Width+1)
 		same = 0
+		switch {
+		case !e.strategy.exact:
+			e.z.write(uint64(u)<<1|1, f.Width+1)
+		case now[i] == l.Default[i]:
+			e.z.write(0b01, 2)
+		default:
+			e.z.write(0b11, 2)
+			e.z.write(uint64(u), f.Width)
+		}
 	}
 	if !changed {
 		same = 1
@@ -120,6 +146,10 @@ func (d *decoder) Get(class int, h *codec.History, now []int32) (bool, error) {
 	}
 	for i := range l.Fields {
 		if !d.R.ReadBool() {
+			continue
+		}
+		if d.strategy.exact && !d.R.ReadBool() {
+			now[i] = l.Default[i]
 			continue
 		}
 		f := &l.Fields[i]

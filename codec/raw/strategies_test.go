@@ -9,6 +9,7 @@ import (
 
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/codec/doom3"
+	"github.com/coeval-dev/coeval/codec/quake"
 	"github.com/coeval-dev/coeval/codec/quake3"
 	"github.com/coeval-dev/coeval/codec/raw"
 )
@@ -17,7 +18,11 @@ import (
 // all of them. What only one of them does is tested beside it.
 var strategies = map[string]func(*codec.Schema) (codec.Strategy, error){
 	"raw":   func(s *codec.Schema) (codec.Strategy, error) { return raw.New(s) },
+	"quake": func(s *codec.Schema) (codec.Strategy, error) { return quake.New(s) },
 	"doom3": func(s *codec.Schema) (codec.Strategy, error) { return doom3.New(s) },
+	"doom3exact": func(s *codec.Schema) (codec.Strategy, error) {
+		return doom3.NewExact(s)
+	},
 	"quake3": func(s *codec.Schema) (codec.Strategy, error) {
 		return quake3.New(s, quake3.Options{})
 	},

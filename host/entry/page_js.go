@@ -16,7 +16,12 @@ import (
 )
 
 // A Page is the page that the program runs in, which knows the server; see web/assets/play.js.
-type Page struct{ carrier *browser.Client }
+type Page struct {
+	// Came, if set, is called when a datagram has come.
+	Came func()
+
+	carrier *browser.Client
+}
 
 // Config is what the page sets by a name, or nothing.
 func Config(name string) string { return text(js.Global().Get("coevalConfig"), name) }
@@ -87,10 +92,15 @@ func (p *Page) Join(ctx context.Context) (e client.Entry, a Admission, err error
 		return e, a, err
 	}
 	a.Game, a.Strategy = text(v, "game"), text(v, "strategy")
+	a.Take, a.Style = text(v, "take"), text(v, "style")
+	if n := v.Get("commands"); n.Type() == js.TypeNumber {
+		a.Commands = n.Int()
+	}
 	if e.Token, err = token.ParseText(text(v, "token")); err != nil {
 		return e, a, errAnswer
 	}
-	o := browser.Options{WebTransport: text(v, "transport"), WebSocket: text(v, "socket")}
+	o := browser.Options{WebTransport: text(v, "transport"), WebSocket: text(v, "socket"),
+		Came: p.Came}
 	ways := v.Get("ways") // to all mirrors of the game, where there are several
 	if ways.Truthy() {
 		if o.Peer, err = netip.ParseAddrPort(text(v, "peer")); err != nil {
@@ -113,6 +123,18 @@ func (p *Page) Join(ctx context.Context) (e client.Entry, a Admission, err error
 	p.carrier = l
 	e.Link, e.Servers = l, []netip.AddrPort{l.Peer()}
 	return e, a, nil
+}
+
+// Token asks the page for another token, for the link that there is.
+func (p *Page) Token(context.Context) (t token.Token, err error) {
+	v, err := await(js.Global().Call("coevalJoin"))
+	if err != nil {
+		return t, err
+	}
+	if t, err = token.ParseText(text(v, "token")); err != nil {
+		return t, errAnswer
+	}
+	return t, nil
 }
 
 // dial begins to connect to another mirror.

@@ -1,7 +1,4 @@
 package tools
 
 // A program with the tools can be compared with how others make snapshots.
-import (
-	_ "github.com/coeval-dev/coeval/replica/doom3"
-	_ "github.com/coeval-dev/coeval/replica/quake3"
-)
+import _ "github.com/coeval-dev/coeval/topology/architecture/all"

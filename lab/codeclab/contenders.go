@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/codec/doom3"
+	"github.com/coeval-dev/coeval/codec/quake"
 	"github.com/coeval-dev/coeval/codec/quake3"
 	"github.com/coeval-dev/coeval/codec/raw"
 )
@@ -21,7 +22,9 @@ type Contender struct {
 }
 
 // Strategies lists the names that Contenders takes, in the order in which they are shown.
-func Strategies() []string { return []string{"raw", "quake3", "doom3", "coeval"} }
+func Strategies() []string {
+	return []string{"raw", "quake", "quake3", "doom3exact", "doom3", "coeval"}
+}
 
 // Contenders picks strategies by name; all of them where names is empty. The tables are for coeval,
 // the one that a game gets by default.
@@ -32,10 +35,14 @@ func Contenders(names []string, tables Tables) ([]Contender, error) {
 	all := map[string]Contender{
 		"raw": {"raw", "none",
 			func(s *codec.Schema) (codec.Strategy, error) { return raw.New(s) }},
+		"quake": {"quake", "none",
+			func(s *codec.Schema) (codec.Strategy, error) { return quake.New(s) }},
 		"quake3": {"quake3", "built-in Huffman code",
 			func(s *codec.Schema) (codec.Strategy, error) {
 				return quake3.New(s, quake3.Options{})
 			}},
+		"doom3exact": {"doom3exact", "common values",
+			func(s *codec.Schema) (codec.Strategy, error) { return doom3.NewExact(s) }},
 		"doom3": {"doom3", "none",
 			func(s *codec.Schema) (codec.Strategy, error) { return doom3.New(s) }},
 		"coeval": {"coeval", tables.Name, tables.strategy},

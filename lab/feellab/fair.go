@@ -89,7 +89,7 @@ func Fair(ctx context.Context, o FairOptions) (FairResults, error) {
 	var results FairResults
 	err := o.each(ctx, func(r *run) {
 		x := FairResult{
-			Style: r.style.String(), Network: o.Conditions.Name, Players: o.Players, Seed: o.Seed,
+			Style: r.kind.Name, Network: o.Conditions.Name, Players: o.Players, Seed: o.Seed,
 			Seconds: float64(r.ticks) / float64(r.Title.Game.Rate()),
 			Far:     Group{RoundTrip: lab.Millis(o.Far)},
 			Near:    Group{RoundTrip: lab.Millis(o.Near)}}
@@ -131,13 +131,14 @@ func (o *Options) each(ctx context.Context, done func(r *run)) error {
 	if err != nil {
 		return err
 	}
-	for i, style := range o.Styles {
-		if style == predict.HalfLife && g.Game.Rewinds() == 0 {
+	list := o.kinds()
+	for i, kind := range list {
+		if kind.Style == predict.HalfLife && g.Game.Rewinds() == 0 {
 			return fmt.Errorf("nothing in title %s can be rewound, so the halflife style "+
 				"cannot be tried: give what is shot at a method Rewind, and ask Sees", g.Name())
 		}
-		r := newRun(ctx, g, *o, style)
-		err := r.play(o.Progress.Nth(i, len(o.Styles)))
+		r := newRun(ctx, g, *o, kind)
+		err := r.play(o.Progress.Nth(i, len(list)))
 		r.Close()
 		if err != nil {
 			return err

@@ -18,6 +18,8 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/architecture"
+	_ "github.com/coeval-dev/coeval/topology/architecture/all" // to be tried
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -32,9 +34,11 @@ type Options struct {
 	Players    int
 	// Styles are tried one after the other, each with the same seed. Default: all three, or the two
 	// that need no rewinding if nothing in the game can be rewound.
-	Styles     []predict.Style
-	Time, Warm time.Duration
-	Seed       uint64
+	Styles []predict.Style
+	// Architectures are tried in place of styles: each with its own style, snapshots and commands.
+	Architectures []architecture.Kind
+	Time, Warm    time.Duration
+	Seed          uint64
 	// Favour says who is favoured where shots are judged, in place of what the title says.
 	Favour   world.Favour
 	Progress lab.Progress
@@ -180,7 +184,10 @@ func (o *Options) Check() (*lab.Subject, error) {
 		g.Commanded("there is nothing to predict")); err != nil {
 		return nil, err
 	}
-	if len(o.Styles) == 0 {
+	if len(o.Styles) > 0 && len(o.Architectures) > 0 {
+		return nil, errors.New("an architecture has a style of its own; give one or the other")
+	}
+	if len(o.Styles)+len(o.Architectures) == 0 {
 		o.Styles = []predict.Style{predict.Doom3, predict.Quake3, predict.HalfLife}
 		if g.Game.Rewinds() == 0 {
 			o.Styles = o.Styles[:2]
@@ -199,6 +206,30 @@ func ParseStyles(list string) (styles []predict.Style, err error) {
 		styles = append(styles, style)
 	}
 	return styles, nil
+}
+
+// ParseArchitectures reads a list of architectures; "all" are those that there are.
+func ParseArchitectures(list string) (kinds []architecture.Kind, err error) {
+	if list == "all" {
+		return architecture.All(), nil
+	}
+	for s := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		k, err := architecture.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, nil
+}
+
+// kinds are what is tried: a style alone is one with coeval's own snapshots.
+func (o *Options) kinds() []architecture.Kind {
+	list := slices.Clone(o.Architectures)
+	for _, s := range o.Styles {
+		list = append(list, architecture.Kind{Name: s.String(), Style: s})
+	}
+	return list
 }
 
 // ParseFavour finds a favour by its name; nothing stands for what the title says.

@@ -298,7 +298,8 @@ func (r *run) why(s *sighting, w *world.World, in *world.Inputs, other *others) 
 	switch {
 	case said != (world.Sight{}) && given == (world.Sight{}):
 		return sightLost
-	case r.style != predict.Quake3 && !claims(&said, s.target):
+	case r.kind.Style != predict.Quake3 && r.kind.Style != predict.Quake &&
+		!claims(&said, s.target):
 		return lateNews
 	case other.uncovered(s):
 		return behindCover

@@ -161,7 +161,7 @@ func (u *guest) totals() (t totals) {
 // result sums it up.
 func (r *run) result() Result {
 	x := Result{
-		Style: r.style.String(), Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed,
+		Style: r.kind.Name, Network: r.o.Conditions.Name, Players: r.o.Players, Seed: r.o.Seed,
 		Hits: r.hitsFound()}
 	x.Seconds = float64(r.ticks) / float64(r.Title.Game.Rate())
 	x.Errors = Errors{Own: summary(r.own), Others: summary(r.others), Server: summary(r.drift)}

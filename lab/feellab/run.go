@@ -9,7 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/netsim"
-	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
@@ -19,7 +19,7 @@ import (
 type run struct {
 	*session.Session
 	o      Options
-	style  predict.Style
+	kind   architecture.Kind
 	guests []*guest
 	oracle *world.World
 	before *world.World // the server's at the tick before
@@ -68,15 +68,16 @@ type totals struct {
 	In, Out, Repeated         uint64
 }
 
-func newRun(ctx context.Context, g *lab.Subject, o Options, style predict.Style) *run {
-	r := &run{o: o, style: style, in: g.Game.NewInputs(), other: &others{}}
+func newRun(ctx context.Context, g *lab.Subject, o Options, kind architecture.Kind) *run {
+	r := &run{o: o, kind: kind, in: g.Game.NewInputs(), other: &others{}}
 	r.image = make([]int32, len(g.Game.Commands().Slots))
 	r.every = 1 + world.Tick(o.Time/(10*time.Minute))
 	r.kills, r.deaths = map[world.Player]int{}, map[world.Player]int{}
 	r.reasons, r.splits = map[string]int{}, map[[2]string]*Split{}
-	r.Session = session.New(ctx, g, o.Seed, fmt.Sprintf("%v, %s, ", style, o.Conditions.Name))
+	r.Session = session.New(ctx, g, o.Seed, fmt.Sprintf("%s, %s, ", kind.Name, o.Conditions.Name))
 	options := r.Server(o.Players, r.Random.Seed())
 	options.Begun, options.After = r.begun, r.after
+	kind.Server(&options)
 	r.Serve(options)
 	tick := g.Game.TickLength()
 	r.End.Every(tick, func() { r.Fail(r.Host.Tick(r.Net.Now())) })
@@ -94,10 +95,16 @@ func newRun(ctx context.Context, g *lab.Subject, o Options, style predict.Style)
 				}
 				r.Net.Connect(e, r.End, c)
 			},
-			Client: client.Options{Style: style},
+			Client: clientOf(kind),
 		})
 	}
 	return r
+}
+
+// clientOf are the options of a client of an architecture.
+func clientOf(kind architecture.Kind) (o client.Options) {
+	kind.Client(&o)
+	return o
 }
 
 // play lets the time pass.

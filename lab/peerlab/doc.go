@@ -26,6 +26,12 @@
 //
 // Every mark that a peer takes for settled is compared with that of the others.
 //
+// # Through a relay
+//
+// With [Options].Relay the match goes through a relay that gathers commands into rows, and what
+// goes out of it and into it is counted. A relay takes a command that comes late in a later tick,
+// together with the next: then it counts as shown with that tick.
+//
 // # Joining late
 //
 // With [Options].Join a peer joins a running match whose world takes a megabyte, of which nothing

@@ -54,7 +54,7 @@ func runJoin(ctx context.Context, o *Options) (*Result, error) {
 	const before = 3 * time.Second
 	m.pass(before, o.Progress.Within(0.3, 0.3), "before")
 	r := &Result{Game: rules.Name(), Players: o.Players, Rate: rules.Rate(), Packets: o.Packets,
-		Path: pathText(o.Conditions), Seed: o.Seed, Seconds: before.Seconds()}
+		Relay: o.Relay, Path: pathText(o.Conditions), Seed: o.Seed, Seconds: before.Seconds()}
 	if m.err != nil {
 		return nil, m.err
 	}

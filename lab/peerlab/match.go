@@ -26,6 +26,7 @@ type match struct {
 	style  peers.Style
 
 	net   *netsim.Net
+	hub   *hub // nil in a mesh
 	seats []*seat
 	coder *turns.Coder
 	given [peers.MaxSeats + 1]given // by player
@@ -46,8 +47,12 @@ type Compared struct {
 
 // newMatch makes a match with nobody in it. What is played is set by the caller.
 func newMatch(ctx context.Context, o *Options, g *world.Game) *match {
-	return &match{ctx: ctx, o: o, rules: g, net: netsim.New(netsim.Options{Seed: o.Seed}),
+	m := &match{ctx: ctx, o: o, rules: g, net: netsim.New(netsim.Options{Seed: o.Seed}),
 		coder: turns.NewCoder(g), hashes: map[world.Tick]uint64{}}
+	if o.Relay {
+		m.open()
+	}
+	return m
 }
 
 func (m *match) fail(err error) {
@@ -82,6 +87,23 @@ func (m *match) sit() *seat {
 		Wall: session.Wall, Address: s.end.PublicAddr(), Input: s.command, After: s.after,
 		News: s.news, Style: m.style, Packets: m.o.Packets,
 	}
+	p, err := m.machine(s, i, &o)
+	m.seats = append(m.seats, s)
+	if s.machine = p; err != nil {
+		s.machine = nil
+		m.fail(err)
+		return s
+	}
+	// Machines are not in step with each other.
+	s.end.After(session.Offset(m.rules.TickLength(), i, 8), s.poll)
+	return s
+}
+
+// machine makes a machine: one of a mesh, or one that plays by a relay's rows.
+func (m *match) machine(s *seat, i int, o *peers.Options) (machine, error) {
+	if m.hub != nil {
+		return m.follow(s, i, o)
+	}
 	if i == 0 {
 		o.Match = &m.founds
 		o.World = func(*peers.Match) (*world.World, error) { return m.world() }
@@ -90,15 +112,7 @@ func (m *match) sit() *seat {
 		m.net.Connect(s.end, other.end, m.o.Conditions)
 		o.Ask = append(o.Ask, other.end.PublicAddr())
 	}
-	m.seats = append(m.seats, s)
-	var err error
-	if s.Peer, err = peers.New(o); err != nil {
-		m.fail(err)
-		return s
-	}
-	// Machines are not in step with each other.
-	s.end.After(session.Offset(m.rules.TickLength(), i, 8), s.poll)
-	return s
+	return peers.New(*o)
 }
 
 // until lets time go by until something is so, and fails if it is not in time.
@@ -142,12 +156,15 @@ func (m *match) begin() {
 	for _, s := range m.seats {
 		s.begin()
 	}
+	if m.hub != nil {
+		m.hub.begin()
+	}
 	m.net.Every(time.Second, m.moment)
 }
 
 func (m *match) close() {
 	for _, s := range m.seats {
-		if s.Peer != nil {
+		if s.machine != nil {
 			_ = s.Close()
 		}
 	}

@@ -3,6 +3,7 @@ package peerlab
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,10 +21,18 @@ type Options struct {
 	Level string
 	// Players is how many play.
 	Players int
-	// Conditions are the path from each to each other. Default: 80 ms there and back, with some
-	// jitter and half a percent of loss.
+	// Relay has the match go through a relay, which gathers commands into rows, instead of from
+	// each to each.
+	Relay bool
+	// Wait is how long beyond its time a row waits at the relay for somebody's command. Default:
+	// 100 ms; below zero not at all.
+	Wait time.Duration
+	// Conditions are the path from each to each other, or to the relay. Default: 80 ms from a
+	// player to another and back, with some jitter and half a percent of loss; half of the way to a
+	// relay.
 	Conditions netsim.Conditions
-	// Styles are those of Styles that are played, one after the other. Default: all.
+	// Styles are those of Styles that are played, one after the other. Default: all; through a
+	// relay rollback and lock step, which are all that there are.
 	Styles []string
 	// Delay is after how many ticks own commands count: a number, or "auto". Default: two ticks for
 	// rollback, and auto for the others.
@@ -73,6 +82,7 @@ func (o *Options) List() []*lab.Option {
 		lab.Number(&o.Time, "time", 30*time.Second, time.Second, time.Hour,
 			"how long is measured, in the game's time"),
 		lab.Number(&o.Warm, "warm", 5*time.Second, 0, time.Hour, "and how long before that"),
+		lab.Switch(&o.Relay, "relay", "play through a relay that gathers commands, by its rows"),
 		lab.Switch(&o.Join, "join", "have somebody join late instead, with a large world"),
 		lab.Number(&o.Bytes, "bytes", 1<<20, 1<<10, 16<<20, "how large that world is"),
 		lab.Level(&o.Level),
@@ -93,12 +103,20 @@ func (o *Options) Check() (err error) {
 		}
 		o.delay = n
 	}
+	if o.Relay {
+		if slices.Equal(o.Styles, Styles()) {
+			o.Styles = []string{Rollback, Lockstep}
+		}
+		for _, name := range o.Styles {
+			if name != Rollback && name != Lockstep {
+				return fmt.Errorf("style %q is of a mesh: through a relay there are %s and %s",
+					name, Rollback, Lockstep)
+			}
+		}
+	}
 	if c := &o.Conditions; c.Name == "" && c.Up.String() == "perfect" &&
 		c.Down.String() == "perfect" {
-		*c = defaultPath
-		if o.Join {
-			*c = netsim.Both(netsim.Profile{Latency: 50 * time.Millisecond})
-		}
+		*c = o.path()
 	}
 	if o.Join {
 		return nil
@@ -109,8 +127,18 @@ func (o *Options) Check() (err error) {
 	return o.subject.Commanded("there is nothing for peers to tell each other")
 }
 
-var defaultPath = netsim.Both(netsim.Profile{Latency: 40 * time.Millisecond,
-	Jitter: netsim.Jitter{Amount: 3 * time.Millisecond}, Loss: 0.005})
+// path is the one that is usual.
+func (o *Options) path() netsim.Conditions {
+	p := netsim.Profile{Latency: 40 * time.Millisecond,
+		Jitter: netsim.Jitter{Amount: 3 * time.Millisecond}, Loss: 0.005}
+	if o.Join {
+		p = netsim.Profile{Latency: 50 * time.Millisecond}
+	}
+	if o.Relay && !o.Join { // of two such
+		p.Latency /= 2
+	}
+	return netsim.Both(p)
+}
 
 // style is what a name comes to.
 func (o *Options) style(name string) peers.Style {

@@ -72,6 +72,101 @@ func TestStyles(t *testing.T) {
 	}
 }
 
+// TestFewPackets plays in lock step with packets that are further apart than ticks. The delay
+// accounts for that, so next to nothing is waited for.
+func TestFewPackets(t *testing.T) {
+	for _, players := range []int{2, 4} {
+		r, err := peerlab.Run(context.Background(), peerlab.Options{Title: pong.Title,
+			Players: players, Packets: 20, Time: 6 * time.Second, Warm: 2 * time.Second, Seed: 5,
+			Styles: []string{peerlab.Lockstep, peerlab.Commit}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Rows {
+			if x.Still > 0.01 {
+				t.Errorf("%d players, %s: %.1f %% of the time nothing moves, with a delay of %d",
+					players, x.Style, 100*x.Still, x.Delay)
+			}
+			if most := 2300.0; x.BytesMost > most {
+				t.Errorf("%d players, %s: %.0f bytes a second, want at most %.0f", players,
+					x.Style, x.BytesMost, most)
+			}
+		}
+	}
+}
+
+// TestRelay has the same be true of a match through a relay, which settles with the rows, and what
+// goes out of it be counted.
+func TestRelay(t *testing.T) {
+	o := peerlab.Options{Title: pong.Title, Players: 3, Relay: true, Time: 3 * time.Second,
+		Warm: time.Second, Seed: 3}
+	r, err := peerlab.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil || len(r.Rows) != 2 {
+		t.Fatalf("%v, %d styles", err, len(r.Rows))
+	}
+	for _, x := range r.Rows {
+		if x.Compared.Compared < 5 || x.Shown < 50 || x.Own.N < 300 || x.Others.N < 30 {
+			t.Errorf("%s: too little was measured: %+v", x.Style, x)
+		}
+		if x.Others.Median < 40 || x.Others.Most > 150 {
+			t.Errorf("%s: input of others after %.1f ms, and the path takes 40: %+v", x.Style,
+				x.Others.Median, x.Others)
+		}
+		rolls := x.Style == peerlab.Rollback
+		if rolls != (x.Rollbacks > 0) || rolls != (x.Wrong > 0) || rolls && x.OwnTicks > 2.05 ||
+			!rolls && (x.OwnTicks < 3 || x.Settled.Most > 34) {
+			t.Errorf("%+v", x)
+		}
+		a := x.Relay
+		if a == nil || a.In < 2.99*x.Bytes || a.In > 3.01*x.Bytes || a.Down < x.Bytes ||
+			a.Out < 2.99*a.Down || a.DownMost < a.Down {
+			t.Errorf("%s: %+v", x.Style, a)
+		}
+		sum := 0.0
+		for _, n := range x.By {
+			sum += n
+		}
+		if math.Abs(sum-x.Bytes) > 1 {
+			t.Errorf("%s: %.1f bytes a second, of which %.1f are known", x.Style, x.Bytes, sum)
+		}
+	}
+	o.Styles = []string{peerlab.Rollback}
+	again, err := peerlab.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(r.Rows[:1])
+	if b, _ := json.Marshal(again.Rows); !bytes.Equal(a, b) {
+		t.Errorf("the same options give\n%s\nand\n%s", a, b)
+	}
+}
+
+// TestRelayTakesLate has commands come late to a relay that does not wait: they are counted when
+// they are to be seen, in the tick that takes them.
+func TestRelayTakesLate(t *testing.T) {
+	o := peerlab.Options{Title: pong.Title, Relay: true, Time: 10 * time.Second,
+		Warm: 2 * time.Second, Wait: -1, Styles: []string{peerlab.Lockstep},
+		Conditions: netsim.Both(netsim.Profile{Latency: 20 * time.Millisecond, Loss: 0.1})}
+	r, err := peerlab.Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.Rows[0]
+	if err := r.Check(); err != nil || x.Relay.Repeated == 0 {
+		t.Fatalf("%v: %+v", err, x.Relay)
+	}
+	// each of 600 commands is shown sometime, but for those that are under way at the end
+	if x.Own.N < 2*590 {
+		t.Errorf("of 1200 commands %d were shown", x.Own.N)
+	}
+	if x.Own.Most < x.Own.Median+16 {
+		t.Errorf("none was shown late: %+v", x.Own)
+	}
+}
+
 // TestJoin has somebody join a match whose world is sent for a while.
 func TestJoin(t *testing.T) {
 	const size = 30_000
@@ -136,6 +231,8 @@ func TestWrongOptions(t *testing.T) {
 		{peerlab.Options{Title: pong.Title, Delay: "soon"}, `delay is "soon": choose 0 to 30`},
 		{peerlab.Options{Title: pong.Title, Styles: []string{"hope"}}, `there is no "hope"`},
 		{peerlab.Options{Title: pong.Title, Depth: 99}, "depth is 99"},
+		{peerlab.Options{Title: pong.Title, Relay: true, Styles: []string{"doom"}},
+			"is of a mesh"},
 	} {
 		_, err := peerlab.Run(context.Background(), x.o)
 		if err == nil || !strings.Contains(err.Error(), x.says) {

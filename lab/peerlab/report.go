@@ -10,8 +10,12 @@ type styled struct {
 
 // Report says what was found.
 func (r *Result) Report(p *lab.Report) {
-	p.Say("%s, %d players at %d ticks a second, %d packets a second to each other; path %s; "+
-		"seed %d", r.Game, r.Players, r.Rate, r.Packets, r.Path, r.Seed)
+	to := "to each other"
+	if r.Relay {
+		to = "to a relay and from it"
+	}
+	p.Say("%s, %d players at %d ticks a second, %d packets a second %s; path %s; seed %d", r.Game,
+		r.Players, r.Rate, r.Packets, to, r.Path, r.Seed)
 	if r.Join != nil {
 		r.Join.report(p)
 	} else {
@@ -39,10 +43,22 @@ func (r *Result) reportStyles(p *lab.Report) {
 	p.Say("Ticks that are computed again")
 	p.Table(r.Rows, "Style | Rollbacks, Again, Deepest, Wrong, Processor, Tick")
 	spreads("The settled world behind what is shown, ms", func(x *Row) Spread { return x.Settled })
-	p.Say("What one peer sends one other, bytes a second with the headers of IP and UDP")
+	to := "one other"
+	if r.Relay {
+		to = "the relay"
+	}
+	p.Say("What one peer sends %s, bytes a second with the headers of IP and UDP", to)
 	p.Table(r.Rows, "Style | Bytes, BytesMost, Datagrams")
 	for i := range r.Rows {
 		p.Add("%s: %s", r.Rows[i].Style, lab.Largest(r.Rows[i].By))
+	}
+	if r.Relay {
+		var list []AtRelay
+		for i := range r.Rows {
+			list = append(list, *r.Rows[i].Relay)
+		}
+		p.Say("At the relay, bytes a second with the headers of IP and UDP")
+		p.Table(list, "Style | Out, In, Down, DownMost, Late, Repeated")
 	}
 	p.Say("Settled worlds")
 	p.Table(r.Rows, "Style | Compared.Compared, Compared.Different")

@@ -16,6 +16,7 @@ type Result struct {
 	Players int          `json:"players"`
 	Rate    int          `json:"tick_rate"`
 	Packets int          `json:"packets"`
+	Relay   bool         `json:"relay,omitempty"` // it goes through one
 	Path    string       `json:"path"`
 	Seed    uint64       `json:"seed"`
 	Seconds float64      `json:"seconds"`
@@ -57,6 +58,10 @@ type Row struct {
 	Datagrams float64            `json:"datagrams_per_second" head:"datagrams/s" as:"%.1f"`
 	By        map[string]float64 `json:"bytes_by_purpose"`
 
+	// Relay is what goes out of a relay and into it, if the match goes through one. Then Bytes are
+	// what one peer sends the relay.
+	Relay *AtRelay `json:"relay,omitempty"`
+
 	Compared
 	// Processor is what a tick takes a peer, without its bot, as a multiple of a step of the world.
 	Processor float64 `json:"processor_ratio" head:"CPU, steps a tick" as:"?%.2f"`
@@ -85,7 +90,7 @@ func (m *match) moment() {
 		now.rollbacks += c.copy.Returns
 		now.waits += c.peer.Waits
 		for _, n := range c.lines {
-			now.bytes += n.Bytes + headers*n.Datagrams
+			now.bytes += n.withHeaders()
 		}
 	}
 	if n := len(m.series); n > 0 {
@@ -125,11 +130,8 @@ func (m *match) row(name string) Row {
 		r.Delay = max(r.Delay, s.Delay())
 		for to, n := range now.lines {
 			x := lab.Less(n, s.before.lines[to])
-			bytes := float64(x.Bytes+headers*x.Datagrams) / seconds
-			r.Bytes += bytes
-			r.BytesMost = max(r.BytesMost, bytes)
-			all.bytes += x.Bytes
-			r.Datagrams += float64(x.Datagrams) / seconds
+			r.BytesMost = max(r.BytesMost, float64(x.withHeaders())/seconds)
+			all.sent = lab.Sum(all.sent, x)
 			lines++
 		}
 	}
@@ -141,17 +143,20 @@ func (m *match) row(name string) Row {
 	r.Longest = lab.Millis(all.longest)
 	r.Rollbacks, r.Again = float64(d.copy.Returns)/n, lab.Per(d.copy.Again, d.copy.Shown)
 	r.Wrong = lab.Per(all.wrong, all.guesses)
-	r.Bytes /= float64(max(lines, 1))
-	r.Datagrams /= float64(max(lines, 1))
+	r.Bytes = float64(all.sent.withHeaders()) / seconds / float64(max(lines, 1))
+	r.Datagrams = float64(all.sent.Datagrams) / seconds / float64(max(lines, 1))
 	for i, sent := range d.sent.Sent {
 		if sent > 0 {
 			r.By[conn.Purpose(i).String()] = float64(sent) / seconds / float64(max(lines, 1))
 		}
 	}
 	r.By["IP and UDP"] = r.Datagrams * headers
-	// What is no connection's is asks and answers of package paths.
-	r.By["paths"] = (float64(all.bytes) - float64(d.sent.Total())) / seconds /
-		float64(max(lines, 1))
+	if m.hub != nil {
+		m.hub.row(&r, seconds, len(m.seats))
+	} else { // what is no connection's is asks and answers of package paths
+		r.By["paths"] = (float64(all.sent.Bytes) - float64(d.sent.Total())) / seconds /
+			float64(max(lines, 1))
+	}
 	r.Tick = 1000 * lab.Millis(spent) / float64(max(all.shown, 1))
 	return r
 }

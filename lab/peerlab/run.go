@@ -24,7 +24,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return runJoin(ctx, &o)
 	}
 	r := &Result{Game: o.subject.Name(), Level: o.subject.Level, Players: o.Players,
-		Rate: o.subject.Game.Rate(), Packets: o.Packets, Path: pathText(o.Conditions), Seed: o.Seed,
+		Rate: o.subject.Game.Rate(), Packets: o.Packets, Relay: o.Relay,
+		Path: pathText(o.Conditions), Seed: o.Seed,
 		Seconds: o.Time.Seconds()}
 	step, err := solo(ctx, &o)
 	if err != nil {
@@ -139,6 +140,9 @@ func (r *Result) judge(o *Options) {
 		case r.Packets == 20:
 			add(x.Style+": bytes a second on the line with the most", x.BytesMost, "at most 2000",
 				x.BytesMost <= bytesAt20)
+		}
+		if x.Relay != nil {
+			x.Relay.budget(r, add)
 		}
 		add(x.Style+": settled worlds that differ", float64(x.Different), "0", x.Different == 0)
 	}

@@ -14,9 +14,23 @@ import (
 	"github.com/coeval-dev/coeval/world"
 )
 
-// A seat is one player's machine: a peer, a bot, and what is measured of them.
+// A machine is one player's: a peers.Peer or a peers.Relayed.
+type machine interface {
+	Poll(now time.Duration) error
+	Deadline() time.Duration
+	Close() error
+	World() *world.World
+	Copy() *turns.Copy
+	Phase() peers.Phase
+	Player() world.Player
+	Delay() int
+	Stats() peers.Stats
+	Ledger() conn.Ledger
+}
+
+// A seat is one player's machine, a bot, and what is measured of them.
 type seat struct {
-	*peers.Peer
+	machine
 	match *match
 	end   *netsim.Endpoint
 	line  *line
@@ -48,7 +62,7 @@ type tally struct {
 	still, longest       time.Duration
 	shown                int
 	guesses, wrong       int
-	bytes                uint64
+	sent                 sentTo
 }
 
 // counts are those of the machines below.
@@ -60,12 +74,9 @@ type counts struct {
 }
 
 func (s *seat) counts() counts {
-	c := counts{peer: s.Stats(), sent: s.Ledger(), lines: map[netip.AddrPort]sentTo{}}
+	c := counts{peer: s.Stats(), sent: s.Ledger(), lines: s.line.counts()}
 	if s.Copy() != nil {
 		c.copy = s.Copy().Stats()
-	}
-	for to, n := range s.line.to {
-		c.lines[to] = *n
 	}
 	return c
 }
@@ -117,7 +128,10 @@ func (s *seat) command(w *world.World, me world.Player, t world.Tick, in *world.
 		m.give(me, t, s.image)
 	}
 	if m.on {
-		s.ahead += int(t) - int(w.Tick()) - 1
+		s.ahead += int(t) - int(w.Tick())
+		if m.hub == nil { // the next tick is shown at once; by rows commands are given in between
+			s.ahead--
+		}
 		s.asked++
 	}
 }
@@ -127,15 +141,12 @@ func (s *seat) after(w *world.World, in *world.Inputs, again bool) {
 	m, t, now := s.match, w.Tick(), s.match.net.Now()
 	me := s.Player()
 	for _, p := range in.Players() {
-		if p != me && int(p) < len(m.given) && in.Image(p, s.image) {
-			s.watch(p, t, now, again)
+		if int(p) < len(m.given) && in.Image(p, s.image) {
+			s.watch(p, t, now, p == me)
 		}
 	}
 	if again || me == world.Nobody {
 		return
-	}
-	if c := m.given[me].ring.At(t); c != nil && m.on && c.asked && c.at >= m.since {
-		s.own = append(s.own, now-c.at)
 	}
 	if m.on {
 		s.shown++
@@ -161,22 +172,49 @@ func (s *seat) waited(now time.Duration) {
 // their ticks a little longer.
 const stillness = 2 * time.Millisecond
 
-// watch notes what this seat is shown of another's command, whose image is in s.image.
-func (s *seat) watch(p world.Player, t world.Tick, now time.Duration, again bool) {
+// watch notes what this seat is shown of a command, its own or another's, whose image is in
+// s.image.
+func (s *seat) watch(p world.Player, t world.Tick, now time.Duration, own bool) {
 	m, ring := s.match, &s.first[p]
 	if old := ring.At(t); old == nil {
-		s.judge(p, t)
+		if !own {
+			s.judge(p, t)
+		}
 		e := ring.Put(t)
 		e.image, e.right = append(e.image[:0], s.image...), false
 	} else if old.right {
 		return
 	}
 	c := m.given[p].ring.At(t)
-	if e := ring.At(t); c != nil && equal(c.image, s.image) {
-		e.right = true
-		if m.on && c.fresh && c.asked && c.at >= m.since {
-			s.others = append(s.others, now-c.at)
+	if c == nil || !equal(c.image, s.image) {
+		return
+	}
+	s.show(p, t, now, own)
+	// A relay takes what comes late together with the next. So what was not to be seen in its own
+	// tick is now, unless this tick is guessed.
+	if k := s.Copy(); k == nil || t > k.Known() {
+		return
+	}
+	for before := t - min(t, lateMost); before < t; before++ {
+		if e := ring.At(before); e != nil && !e.right && m.given[p].ring.At(before) != nil {
+			s.show(p, before, now, own)
 		}
+	}
+}
+
+// lateMost is how many ticks late a command may be taken and is still looked for.
+const lateMost = 16
+
+// show notes that a command is to be seen now. Of others count those that nobody could guess.
+func (s *seat) show(p world.Player, t world.Tick, now time.Duration, own bool) {
+	m, c := s.match, s.match.given[p].ring.At(t)
+	s.first[p].At(t).right = true
+	switch {
+	case !m.on || !c.asked || c.at < m.since:
+	case own:
+		s.own = append(s.own, now-c.at)
+	case c.fresh:
+		s.others = append(s.others, now-c.at)
 	}
 }
 
@@ -226,6 +264,16 @@ type line struct {
 
 // sentTo is what was sent to one address.
 type sentTo struct{ Datagrams, Bytes uint64 }
+
+func (n sentTo) withHeaders() uint64 { return n.Bytes + headers*n.Datagrams }
+
+func (l *line) counts() map[netip.AddrPort]sentTo {
+	all := make(map[netip.AddrPort]sentTo, len(l.to))
+	for to, n := range l.to {
+		all[to] = *n
+	}
+	return all
+}
 
 // Send counts what the endpoint has taken.
 func (l *line) Send(batch []link.Datagram) (int, error) {

@@ -99,7 +99,8 @@ func countMatch(players, send, rate int, c netsim.Conditions) (b Bytes, err erro
 		return b, fmt.Errorf("%s: no match could be created", c.Name)
 	}
 	for _, v := range list[1:] {
-		err := v.client.Join(list[0].in.Code, game, [relay.SecretSize]byte{}, relay.Entry{})
+		err := v.client.Join(list[0].in.Code, game, relay.Rows, [relay.SecretSize]byte{},
+			relay.Entry{})
 		if err != nil {
 			return b, err
 		}

@@ -203,7 +203,8 @@ func (b *bot) ask() (err error) {
 			Start: uint8(s.Players), Rate: uint8(s.Rate), SendRate: uint8(s.Send)}, relay.Entry{})
 	case b.first.in != nil:
 		b.asked = true
-		err = b.client.Join(b.first.in.Code, game, [relay.SecretSize]byte{}, relay.Entry{})
+		err = b.client.Join(b.first.in.Code, game, relay.Rows, [relay.SecretSize]byte{},
+			relay.Entry{})
 	}
 	return err
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
+	"github.com/coeval-dev/coeval/replica"
 )
 
 // Options say what Run measures. Title and Command have no default.
@@ -44,7 +46,7 @@ type Options struct {
 // MostPlayers is how many bots can be driven.
 const MostPlayers = 8192
 
-var strategies = []string{"coeval", "quake3", "doom3"}
+var strategies = replica.Strategies()
 
 // List describes the options.
 func (o *Options) List() []*lab.Option {
@@ -56,7 +58,7 @@ func (o *Options) List() []*lab.Option {
 		lab.Numbers(&o.Procs, "procs", []int{1}, 1, 256,
 			"cores of the server, a run for each number"),
 		lab.Words(&o.Strategies, "strategy", strategies[:1], strategies,
-			"how snapshots are made, a run for each: coeval, quake3, doom3"),
+			"how snapshots are made, a run for each: "+strings.Join(strategies, ", ")),
 		lab.Switch(&o.Relay, "relay",
 			"also send the commands of others in view, for clients that predict"),
 		lab.Switch(&o.FindLimit, "find-limit",

@@ -13,8 +13,7 @@ import (
 	"github.com/coeval-dev/coeval/link"
 
 	// servers are compared with how others make snapshots
-	_ "github.com/coeval-dev/coeval/replica/doom3"
-	_ "github.com/coeval-dev/coeval/replica/quake3"
+	_ "github.com/coeval-dev/coeval/topology/architecture/all"
 	"github.com/coeval-dev/coeval/topology/server"
 )
 

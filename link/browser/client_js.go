@@ -23,6 +23,9 @@ type Options struct {
 	// Peer is how the server is called, for programs that have links to several. Default: a name of
 	// the link's own.
 	Peer netip.AddrPort
+	// Came, if set, is called when a datagram has come: for pages that nobody looks at, whose
+	// timers browsers slow down.
+	Came func()
 }
 
 const (
@@ -209,6 +212,9 @@ func (t try) received(data js.Value) {
 	js.CopyBytesToGo(buf[:n], data)
 	if !t.client.Box.Push(t.client.o.Peer, buf[:n], nil) {
 		t.client.Box.Drop()
+	}
+	if came := t.client.o.Came; came != nil {
+		came()
 	}
 }
 

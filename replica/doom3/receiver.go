@@ -3,7 +3,6 @@ package doom3
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/coeval-dev/coeval/codec"
 	"github.com/coeval-dev/coeval/replica"
@@ -13,12 +12,6 @@ import (
 // overtaken is by how many others a packet may be overtaken and still be used.
 const overtaken = 32
 
-// What a client keeps of packets that came before the messages that they follow.
-const (
-	maxEarly      = 64
-	maxEarlyBytes = 1 << 17
-)
-
 // receiver is the client's side. It keeps of each entity, in the order of packets, the base of
 // every packet that may come and all that may become one.
 type receiver struct {
@@ -26,8 +19,8 @@ type receiver struct {
 	list     [][]gotImage  // by handle; what lies behind is memory for more
 	contents [keep][]int32 // handles of the images in the latest packets
 	safe     uint32        // no packet is to come that follows fewer messages
-	early    []earlyPacket // waiting, in order of arrival; what lies behind is memory for more
-	bytes    int           // of those
+	early    replica.Waiting
+	views    *gotViews // nil where what left the view is told entity by entity
 }
 
 // gotImage is an image that came in a packet.
@@ -38,11 +31,6 @@ type gotImage struct {
 	image  []int32
 	based  bool   // it became a base
 	since  uint32 // with this message
-}
-
-type earlyPacket struct {
-	packet, count uint32
-	data          []byte
 }
 
 // grow adds one more to a list, with the memory it had.
@@ -60,62 +48,14 @@ func (d *receiver) Header(dec codec.PacketDecoder, p *replica.Arrived) error {
 	if dec.Err() != nil {
 		return replica.ErrPacket
 	}
-	if int32(p.Messages-here) > 0 {
-		return d.hold(p)
+	if err := d.early.Hold(d.state, p); err != nil || d.views == nil {
+		return err
 	}
-	return nil
+	return d.views.get(dec, p)
 }
 
-// hold keeps a packet until it can be read. If there are too many, the one that
-// came first is given up.
-func (d *receiver) hold(p *replica.Arrived) error {
-	if slices.ContainsFunc(d.early, func(e earlyPacket) bool { return e.packet == p.Packet }) {
-		return replica.ErrStale
-	}
-	if len(p.Data) > maxEarlyBytes/2 {
-		return replica.ErrPacket
-	}
-	for len(d.early) == maxEarly || d.bytes+len(p.Data) > maxEarlyBytes {
-		d.state.Refuse(d.early[0].packet)
-		d.release(0)
-	}
-	d.early = grow(d.early)
-	e := &d.early[len(d.early)-1]
-	e.packet, e.count, e.data = p.Packet, p.Messages, append(e.data[:0], p.Data...)
-	d.bytes += len(p.Data)
-	return replica.ErrWaits
-}
-
-// release takes a packet off those that wait. Its memory serves another, and
-// stays as it is until then.
-func (d *receiver) release(i int) []byte {
-	e := d.early[i]
-	copy(d.early[i:], d.early[i+1:])
-	d.early[len(d.early)-1] = e
-	d.early = d.early[:len(d.early)-1]
-	d.bytes -= len(e.data)
-	return e.data
-}
-
-// Counted reads the packets that waited for the message that has come, in the
-// order in which they were sent.
-func (d *receiver) Counted() {
-	for {
-		next := -1
-		for i := range d.early {
-			e := &d.early[i]
-			if int32(e.count-d.state.Messages()) <= 0 &&
-				(next < 0 || int32(e.packet-d.early[next].packet) < 0) {
-				next = i
-			}
-		}
-		if next < 0 {
-			return
-		}
-		// What is wrong with it is in the statistics and told to the server.
-		_ = d.state.Packet(d.release(next))
-	}
-}
+// Counted reads the packets that waited for the message that has come.
+func (d *receiver) Counted() { d.early.Counted(d.state) }
 
 // Message makes the images of packets the bases.
 func (d *receiver) Message(data []byte, count uint32) error {
@@ -161,6 +101,9 @@ func based(images []gotImage, count uint32) *gotImage {
 func (d *receiver) Certain(p *replica.Arrived) bool { return d.state.Whole(p) }
 
 func (d *receiver) Commit(p *replica.Arrived, news []replica.News) {
+	if d.views != nil {
+		d.views.keep(p)
+	}
 	if old := d.state.Came(d.state.Newest() - overtaken); old != nil &&
 		int32(old.Messages-d.safe) > 0 {
 		d.safe = old.Messages

@@ -11,8 +11,9 @@ import (
 // pinned.
 type sender struct {
 	state    replica.SenderState
-	said     []said // by handle
-	advanced []byte // the message that names the packets that became bases
+	said     []said     // by handle
+	advanced []byte     // the message that names the packets that became bases
+	views    *sentViews // nil where what left the view is told entity by entity
 }
 
 // said is what a client was last told of a handle, and holds as its base.
@@ -45,8 +46,11 @@ func (d *sender) Begin() {
 	}
 }
 
-func (d *sender) Header(enc codec.PacketEncoder, _ *replica.Sent) {
+func (d *sender) Header(enc codec.PacketEncoder, p *replica.Sent) {
 	enc.Bits(d.state.Messages()&(1<<countBits-1), countBits)
+	if d.views != nil {
+		d.views.put(enc, d.state, p.Packet)
+	}
 }
 
 func (d *sender) Bound(handle int32) bool { return d.at(handle).base != 0 }
@@ -77,6 +81,9 @@ func (d *sender) Staged(packets []*replica.Sent, _ bool) {
 func (d *sender) Landed(p *replica.Sent, arrived bool) bool {
 	if !arrived || d.state.Next()-p.Packet > window {
 		return false
+	}
+	if d.views != nil {
+		d.views.landed(p.Packet)
 	}
 	moved := false
 	for _, e := range p.Said {
@@ -132,6 +139,9 @@ func (d *sender) Forget(handle int32) {
 
 // Rejected forgets what a packet brought.
 func (d *sender) Rejected(packet uint32, arrived bool) {
+	if d.views != nil {
+		d.views.rejected(packet)
+	}
 	for h := range d.said {
 		if arrived && d.said[h].packet == packet {
 			d.unbase(int32(h))

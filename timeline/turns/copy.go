@@ -68,6 +68,7 @@ type Copy struct {
 	spare  []*world.World
 	turns  []turn // what was executed, by tick
 
+	locals  *world.Locals // what only this machine shows
 	settled world.Tick
 	in      *world.Inputs
 	sync    bits.Sync
@@ -102,7 +103,8 @@ func NewCopy(w *world.World, s Source, o Options) (*Copy, error) {
 			"turns: a depth of %d, a mark every %d ticks, %d of them; give 0 to %d, "+
 				"1 to 1000 and 4 or more", o.Depth, o.Every, o.Marks, MaxDepth)
 	}
-	c := &Copy{opt: o, source: s, in: w.Game().NewInputs(), buf: make([]byte, 4096)}
+	c := &Copy{opt: o, source: s, in: w.Game().NewInputs(), buf: make([]byte, 4096),
+		locals: w.Game().NewLocals()}
 	c.kept = make([]kept, MaxDepth+2)
 	c.turns = make([]turn, o.Every*(o.Marks+1)+MaxDepth+2)
 	c.begin(w, o.Chain)
@@ -113,6 +115,7 @@ func NewCopy(w *world.World, s Source, o Options) (*Copy, error) {
 func (c *Copy) begin(w *world.World, chain uint64) {
 	t := w.Tick()
 	c.world, c.shown, c.known, c.settled, c.least = w, t, t, t, 0
+	_ = w.Host().SetLocals(c.locals) // it is of the same game
 	for i := range c.kept {
 		c.kept[i].valid = false
 	}
@@ -129,7 +132,8 @@ func (c *Copy) begin(w *world.World, chain uint64) {
 
 func (c *Copy) at(t world.Tick) *turn { return &c.turns[t%world.Tick(len(c.turns))] }
 
-// World is the world that is shown. It is for looking at.
+// World is the world that is shown, with the local entities that were spawned when its ticks were
+// computed for the first time. It is for looking at.
 func (c *Copy) World() *world.World { return c.world }
 
 // Shown is its tick.
@@ -333,12 +337,8 @@ func (c *Copy) step(again bool) error {
 			return err
 		}
 	}
-	err := c.world.Host().TryStep(c.in)
-	if err != nil {
-		var panicked *world.Panic
-		if errors.As(err, &panicked) {
-			return err
-		}
+	if err := c.compute(again); err != nil {
+		return err
 	}
 	c.shown = t
 	*c.at(t) = turn{tick: t, sum: sum}
@@ -353,6 +353,26 @@ func (c *Copy) step(again bool) error {
 		c.opt.After(c.world, c.in, again)
 	}
 	// what a game reports of its own mistakes is the same everywhere, and no reason to stop
+	return nil
+}
+
+// compute has the world go one tick on. What that spawns of local classes is there once, however
+// often a tick is computed.
+func (c *Copy) compute(again bool) error {
+	if again {
+		_ = c.world.Host().SetLocals(nil)
+	}
+	err := c.world.Host().TryStep(c.in)
+	_ = c.world.Host().SetLocals(c.locals)
+	if !again {
+		_ = c.locals.Step(c.world) // a mistake of theirs changes nothing
+	}
+	if err != nil {
+		var panicked *world.Panic
+		if errors.As(err, &panicked) {
+			return err
+		}
+	}
 	return nil
 }
 

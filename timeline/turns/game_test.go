@@ -47,10 +47,23 @@ func (b *body) Step(w *world.World, me world.ID) {
 	if c.Fire {
 		b.Shots++
 	}
+	world.Spawn(w, spark{Tick: w.Tick()})
 	b.Words += int32(len(c.Text))
 }
 
-var rules = world.Define("turns", world.Class[body](), world.Commands[walk](),
+// spark is there on each machine alone: one of each body in each tick, for three ticks.
+type spark struct {
+	Tick world.Tick
+	Age  int
+}
+
+func (s *spark) Step(w *world.World, me world.ID) {
+	if s.Age++; s.Age == 3 {
+		w.Remove(me)
+	}
+}
+
+var rules = world.Define("turns", world.Class[body](), world.Commands[walk](), world.Local[spark](),
 	world.OnJoin(func(w *world.World, p world.Player) {
 		w.SetOwner(world.Spawn(w, body{X: int32(p)}), p)
 	}),

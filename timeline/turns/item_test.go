@@ -53,6 +53,40 @@ func TestStreamRefuses(t *testing.T) {
 	}
 }
 
+// TestRepeat has a stream go on with commands that repeat the last, whatever came early for those,
+// and then with others.
+func TestRepeat(t *testing.T) {
+	c := turns.NewCoder(rules)
+	s := turns.NewStream(c, 5)
+	image, before := make([]int32, c.Len()), make([]int32, c.Len())
+	c.Start(before)
+	copy(image, before)
+	image[0] = c.Least(0)
+	item, err := c.Append(nil, before, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []uint64{5, 7, 9} { // two of them early
+		if _, err := s.Put(n, item); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Repeat(8)
+	if s.Have() != 9 || len(s.Item(7)) != 0 || len(s.Item(9)) == 0 {
+		t.Fatalf("it has all up to %d, and for 7 %x", s.Have(), s.Item(7))
+	}
+	for n := uint64(5); n < 9; n++ {
+		if s.Image(n)[0] != image[0] {
+			t.Errorf("item %d is %v, want %v", n, s.Image(n), image)
+		}
+	}
+	s.Cut(6)
+	s.Repeat(8)
+	if s.Have() != 8 {
+		t.Errorf("after a cut it has all up to %d, want 8", s.Have())
+	}
+}
+
 // TestMerge keeps what was pressed in a command that is not executed by itself.
 func TestMerge(t *testing.T) {
 	c := turns.NewCoder(rules)

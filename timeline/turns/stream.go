@@ -162,6 +162,21 @@ func (s *Stream) Cut(n uint64) {
 	}
 }
 
+// Repeat has all items from the next one to a number be ones that repeat the command before them,
+// whatever came for those early.
+func (s *Stream) Repeat(to uint64) {
+	for i := range s.ring {
+		if e := &s.ring[i]; e.n > s.have && e.n <= to {
+			e.n = 0
+		}
+	}
+	for s.have < to {
+		if _, err := s.Put(s.have+1, nil); err != nil {
+			return // cannot be: what repeats can follow anything
+		}
+	}
+}
+
 // Resume makes a stream of which all up to an item is elsewhere: the image of that item and the
 // digest up to there are known.
 func Resume(c *Coder, have uint64, image []int32, head Head) *Stream {

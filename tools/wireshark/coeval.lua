@@ -844,9 +844,41 @@ end
 
 DissectorTable.get("udp.port"):add_for_decode_as(paths)
 
+----------------------------------------------------------------------------
+-- Datagrams at the door of a player's machine, where others knock: a byte that says which way it
+-- goes, and a datagram of a connection.
+
+local door = Proto("coeval_door", "coeval door")
+
+local ways = { [0x60] = "To a door", [0x61] = "From a door" }
+local d = { way = ProtoField.uint8("coeval.door.way", "Way", base.HEX, ways) }
+door.fields = d
+
+-- at_door gives the datagram behind the byte, if this can be one.
+local function at_door(tvb)
+    if tvb:len() < 18 or not ways[tvb(0, 1):uint()] then return end
+    local inner = tvb(1):tvb()
+    if handshake_kind(inner) or inner(0, 1):uint() >= 128 then return inner end
+end
+
+function door.dissector(tvb, pinfo, tree)
+    local inner = at_door(tvb)
+    if not inner then return 0 end
+    local t = tree:add(door, tvb(0, 1))
+    t:add(d.way, tvb(0, 1))
+    local way = ways[tvb(0, 1):uint()]
+    t:append_text(", " .. way)
+    coeval.dissector(inner, pinfo, tree)
+    pinfo.cols.info = way .. ": " .. tostring(pinfo.cols.info)
+    return tvb:len()
+end
+
+DissectorTable.get("udp.port"):add_for_decode_as(door)
+
 function coeval.dissector(tvb, pinfo, tree)
     if is_multicast(tvb) then return multicast.dissector(tvb, pinfo, tree) end
     if is_path(tvb) then return paths.dissector(tvb, pinfo, tree) end
+    if at_door(tvb) then return door.dissector(tvb, pinfo, tree) end
     local kind = handshake_kind(tvb)
     local data = not kind and tvb:len() >= 17 and tvb(0, 1):uint() >= 128
     if not kind and not data then return 0 end
@@ -877,10 +909,11 @@ function coeval.dissector(tvb, pinfo, tree)
 end
 
 local function heuristic(tvb, pinfo, tree)
-    local ours = handshake_kind(tvb) ~= nil
-    if not ours and tvb:len() >= 17 and tvb(0, 1):uint() >= 128 then
-        local a, b = ends(pinfo, band(tvb(0, 3):uint(), 0x7ffff))
-        ours = known[a] or known[b] or open_data(tvb, pinfo)
+    local packet = at_door(tvb) or tvb
+    local ours = handshake_kind(packet) ~= nil
+    if not ours and packet:len() >= 17 and packet(0, 1):uint() >= 128 then
+        local a, b = ends(pinfo, band(packet(0, 3):uint(), 0x7ffff))
+        ours = known[a] or known[b] or open_data(packet, pinfo)
     end
     if not ours then return false end
     pinfo.conversation = coeval

@@ -63,6 +63,9 @@ type Options struct {
 	// connection tells what share is lost, but not how many in a row. Style None always sends
 	// Least.
 	Redundancy predict.Redundancy
+	// Constant sends commands also while the player does nothing: for a server that takes them as
+	// they come, where without one nothing moves.
+	Constant bool
 
 	// Store keeps the data of levels from one game to the next. By default it is asked for each
 	// time.
@@ -196,6 +199,12 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf("client: %w", err)
 		}
 	}
+	if o.Constant {
+		// A command that comes late is executed all the same, so that there is nothing to be early
+		// for: half of them come before the tick whose number they have, and half after.
+		o.Predict.Clock.Late = cmp.Or(o.Predict.Clock.Late, 0.5)
+		o.Predict.Clock.Guard = cmp.Or(o.Predict.Clock.Guard, 0.01)
+	}
 	o.Redundancy.Least = cmp.Or(max(o.Redundancy.Least, 0), 4)
 	o.Predict.Keep = cmp.Or(o.Predict.Keep, 240)
 	if o.Predict.Classes == nil {
@@ -282,7 +291,7 @@ func (c *Client) SetStyle(s predict.Style) {
 // style is the one that is shown in: someone who only watches presses nothing that should be seen
 // at once, and is shown what really was, a moment ago.
 func (c *Client) style() predict.Style {
-	if c.o.Style != predict.None && c.ways.Seat().Player == world.Nobody {
+	if c.predicts() && c.o.Style != predict.Quake && c.ways.Seat().Player == world.Nobody {
 		return predict.Quake3
 	}
 	return c.o.Style

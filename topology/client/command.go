@@ -145,6 +145,9 @@ func (c *Client) post() {
 	rate, newest := c.game.Rate(), c.reach()
 	stale := m.sent-newest > historyTicks-maxRedundancy
 	idle := m.resting - max(rate/2, 2*most)
+	if c.o.Constant {
+		idle = 0
+	}
 	c.live = c.ways.Audience(c.live[:0])
 	for _, w := range c.live {
 		main := w == c.ways.Main()

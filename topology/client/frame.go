@@ -44,7 +44,7 @@ func (c *Client) head() {
 	}
 	trip := time.Duration(0)
 	if w := c.ways.Heading(); w != nil {
-		trip = w.Trip()
+		trip = w.Measured()
 	}
 	c.predict.Toward(c.now, trip)
 }

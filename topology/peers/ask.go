@@ -9,6 +9,7 @@ import (
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/council"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -267,7 +268,11 @@ func (p *Peer) turnedAway(t *try, m *no) {
 }
 
 // A RefusedError says why this peer was not let in.
-type RefusedError struct{ Why string }
+type RefusedError struct {
+	Why string
+	// Refusal is what the relay calls it, if it was the relay that refused.
+	Refusal relay.Refusal
+}
 
 func (e *RefusedError) Error() string { return "peers: refused: " + e.Why }
 

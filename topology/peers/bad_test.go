@@ -64,6 +64,39 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestExpired: after the invitation has expired no door lets anybody new in, neither to play nor to
+// watch, and who was in comes back.
+func TestExpired(t *testing.T) {
+	tb := newTable(t, netsim.New(netsim.Options{Seed: 2}), peers.Match{Start: 3, Seats: 6})
+	const lasts = 6
+	expires := func(o *peers.Options) { o.Expires = o.Wall + lasts }
+	for _, name := range []string{"ann", "bob", "cid"} {
+		tb.sit(name, expires)
+	}
+	tb.until("all play", 5*time.Second, tb.allPlay)
+	dan := tb.sit("dan", expires)
+	tb.until("dan plays", 5*time.Second, tb.allPlay)
+	tb.run(lasts*time.Second - tb.net.Now() + time.Second)
+	player := dan.Player()
+	dan.crash()
+	for _, watch := range []bool{false, true} {
+		late := tb.sit(fmt.Sprint("late ", watch), func(o *peers.Options) { o.Watch = watch })
+		tb.net.RunUntil(5*time.Second, func() bool { return late.Err() != nil })
+		var refused *peers.RefusedError
+		if !errors.As(late.Err(), &refused) || !strings.Contains(refused.Why, "has expired") {
+			t.Errorf("refused with %v", late.Err())
+		}
+		late.crash()
+		tb.failed = nil
+	}
+	dan.restart()
+	tb.until("dan is back", 10*time.Second, tb.allPlay)
+	if dan.Player() != player {
+		t.Errorf("dan was player %d and is %d", player, dan.Player())
+	}
+	tb.goesOn(60, 5*time.Second)
+}
+
 // TestLeave has the leader leave, and then another. The others go on without a stop.
 func TestLeave(t *testing.T) {
 	tb := four(t, 3, peers.Match{Grace: time.Second})

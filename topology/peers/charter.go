@@ -19,6 +19,7 @@ type charter struct {
 	members []entry    // by rising number
 	spans   []span     // by rising beginning
 	absent  []absentee // by player
+	lapses  []lapse    // in the order in which they were decided
 }
 
 // An entry is a member.
@@ -27,6 +28,7 @@ type entry struct {
 	card   card
 	addrs  []netip.AddrPort // where it may be reached
 	player world.Player     // whom it plays; 0 until it does
+	lapses uint8            // how many times it has lapsed, of which the lowest eight bits count
 }
 
 // A span is the ticks in which a member commands a player.
@@ -58,6 +60,7 @@ func (e *entry) fields(c *bits.Cursor) {
 	e.card.fields(c)
 	list(c, &e.addrs, maxAddrs, func(a *netip.AddrPort) { c.Addr(a) })
 	c.U16((*uint16)(&e.player))
+	c.U8(&e.lapses)
 }
 
 func (ch *charter) fields(c *bits.Cursor) {
@@ -76,6 +79,7 @@ func (ch *charter) fields(c *bits.Cursor) {
 		c.Text8(&a.name, maxName)
 		tick(c, &a.leaves)
 	})
+	list(c, &ch.lapses, maxLapses, func(l *lapse) { l.fields(c) })
 }
 
 func list[T any](c *bits.Cursor, v *[]T, most int, each func(*T)) {
@@ -123,6 +127,12 @@ func readCharter(b []byte) (*charter, error) {
 			return nil, fmt.Errorf("peers: player %d from tick %d to %d", s.player, s.from, s.until)
 		}
 	}
+	for _, l := range ch.lapses {
+		if l.from == 0 || l.until < l.from || l.until-l.from >= longestLapse || l.member == 0 {
+			return nil, fmt.Errorf("peers: member %d lapses from tick %d to %d", l.member, l.from,
+				l.until)
+		}
+	}
 	return ch, nil
 }
 
@@ -163,6 +173,12 @@ func (ch *charter) span(id member.ID) *span {
 		}
 	}
 	return nil
+}
+
+// knows says whether somebody is in, or was and is waited for.
+func (ch *charter) knows(sign *[32]byte) bool {
+	return ch.holder(sign) != nil ||
+		slices.ContainsFunc(ch.absent, func(a absentee) bool { return a.sign == *sign })
 }
 
 // seat finds a player for a card: the one whose body waits for it, or a free one; zero if all
@@ -253,6 +269,7 @@ func (k *keys) approve(present, next *council.Decree) bool {
 		e := &then.members[i]
 		was := now.find(e.id)
 		if was != nil && (was.card.sign != e.card.sign || was.card.agree != e.card.agree) ||
+			was != nil && e.lapses-was.lapses > 1 || // one at a time
 			was == nil && (next.Votes(e.id) || e.id < now.next || now.holder(&e.card.sign) != nil) {
 			return false
 		}

@@ -21,6 +21,8 @@
 // all who play, by majority: see charter.go for what is decided and package council for how. When
 // somebody is silent for [Match].Patience, those who remain agree on the last of its commands that
 // any of them has, see that all get those, and go on. A part that is no majority stands still.
+// Where all commit first ([Match].Commit) and somebody is there but does not reveal, they agree in
+// the same way to repeat its last command for a while: see lapse.go.
 //
 // # Lock step and rollback
 //

@@ -148,6 +148,11 @@ func (p *Peer) guestSaid(g *guest, kind uint8, b []byte) {
 	}
 }
 
+// expired says whether nobody new is let in any more.
+func (p *Peer) expired() bool {
+	return p.opt.Expires != 0 && p.opt.Wall+int64(p.now/time.Second) >= p.opt.Expires
+}
+
 // greet says why a guest is not let in, or nil.
 func (p *Peer) greet(g *guest, m *hello) *no {
 	if m.game != p.match.Game || m.rules != p.match.Rules {
@@ -156,6 +161,9 @@ func (p *Peer) greet(g *guest, m *hello) *no {
 	}
 	if !m.card.signed(p.helloText(g.nonce[:], m), &m.sign) {
 		return &no{why: "what you say of yourself is not signed by you"}
+	}
+	if p.expired() && !p.charter.knows(&m.card.sign) {
+		return &no{why: "the invitation has expired, and you were not in: nobody new is let in"}
 	}
 	watchers, others := 0, []netip.AddrPort(nil)
 	for _, o := range p.door.guests {
@@ -252,7 +260,7 @@ func (p *Peer) flows(st *state) bool {
 			return false
 		}
 		f.image, f.head = image, h
-		for t := uint64(f.have) + 1; t <= from.Have(); t++ {
+		for t := uint64(f.have) + 1; t <= p.open(from); t++ {
 			f.items = append(f.items, from.Item(t))
 		}
 		st.flows = append(st.flows, f)
@@ -360,7 +368,7 @@ func (p *Peer) passItems(g *guest, s *span) {
 		g.fed = false // it is so far behind that it needs the world anew
 		return
 	}
-	for *next <= world.Tick(st.Have()) {
+	for *next <= world.Tick(p.open(st)) {
 		b := p.itemsFrom(s.member, *next)
 		if b == nil || g.conn.Send(chControl, b) != nil {
 			return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/link"
+	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/world"
@@ -69,16 +70,18 @@ func samples() []fielder {
 		panic(err)
 	}
 	ch := &charter{next: 3,
-		members: []entry{{1, card, addrs, 1}, {2, card, nil, 0}},
+		members: []entry{{1, card, addrs, 1, 0}, {2, card, nil, 0, 1}},
 		spans:   []span{{1, 1, 1, open, true}, {2, 2, 30, 90, false}},
-		absent:  []absentee{{2, card.sign, "bob", 3690}}}
+		absent:  []absentee{{2, card.sign, "bob", 3690}},
+		lapses:  []lapse{{2, 1, 40, 70}}}
 	return []fielder{&m, ch, &have{77}, &want{2, 78},
-		&items{2, 78, [][]byte{nil, {1}, {2, 3}}}, &candidate{card, addrs, true},
+		&items{2, 1, 78, [][]byte{nil, {1}, {2, 3}}}, &candidate{card, addrs, true},
 		&mark{60, 1, 2, [64]byte{3}}, &head{1, 60, turns.Head{9}, [64]byte{4}},
 		&hello{"steps", steps.Hash(), card, addrs, true, 0, [64]byte{5}},
 		&no{"all seats are taken", true, addrs}, &report{9, 8, []want{{1, 9}, {2, 7}}},
 		&state{m, []byte{1, 2}, true, 60, 4, []byte("world"),
-			[]flow{{1, 60, []int32{3, 1}, turns.Head{1}, [][]byte{{4}, nil}}}}}
+			[]flow{{1, 60, []int32{3, 1}, turns.Head{1}, [][]byte{{4}, nil}}}},
+		&blame{9, []member.ID{2, 3}}}
 }
 
 // FuzzMessages: what reads as a message is written as something that reads as the same.
@@ -90,7 +93,7 @@ func FuzzMessages(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, b []byte) {
 		all := []fielder{&Match{}, &charter{}, &have{}, &want{}, &items{}, &candidate{}, &mark{},
-			&head{}, &hello{}, &no{}, &report{}, &state{}}
+			&head{}, &hello{}, &no{}, &report{}, &state{}, &blame{}}
 		m := all[int(which)%len(all)]
 		c := bits.CursorOver(b)
 		if m.fields(&c); !c.Done() {
@@ -119,6 +122,9 @@ func FuzzCharter(f *testing.F) {
 		}
 		for i := range ch.spans {
 			ch.relieved(&ch.spans[i], world.Tick(at))
+			ch.repeats(ch.spans[i].member, world.Tick(at))
+			ch.lacks(ch.spans[i].member, world.Tick(at))
+			ch.eraOf(ch.spans[i].member)
 		}
 		for i := range ch.members {
 			if ch.holder(&ch.members[i].card.sign) == nil || ch.find(ch.members[i].id) == nil {
@@ -137,6 +143,7 @@ func FuzzCharter(f *testing.F) {
 			}
 		}
 		ch.forget(world.Tick(at))
+		ch.forgetLapses(world.Tick(at))
 	})
 }
 
@@ -234,7 +241,8 @@ func (tb *table) same(t *testing.T) {
 func FuzzMember(f *testing.F) {
 	list := samples()
 	for kind, of := range map[uint8]int{kindHave: 2, kindWant: 3, kindItems: 4, kindCandidate: 5,
-		kindMark: 6, kindHeads: 7, kindCouncil: 10, kindVector: 3, kindNeed: 2, kindLeave: 2} {
+		kindMark: 6, kindHeads: 7, kindBlame: 12, kindCouncil: 10, kindVector: 3, kindNeed: 2,
+		kindLeave: 2} {
 		c := bits.CursorTo(nil)
 		list[of].fields(&c)
 		f.Add(kind, c.Data())
@@ -242,14 +250,14 @@ func FuzzMember(f *testing.F) {
 	var w bits.Writer
 	w.Reset(make([]byte, 64))
 	w.WriteBits(40, newestBits)
-	w.WriteBits(3, countBits)
+	writeFew(&w, 3)
 	w.WriteBool(true)
 	w.WriteBits(2, epochBits)
 	w.WriteBits(1, heldBits)
 	w.WriteBits(60, leadBits)
 	w.WriteBits(250, aheadBits)
 	for range 3 {
-		w.WriteBits(1, lengthBits)
+		writeFew(&w, 1)
 		w.WriteBits(0xa0, 8)
 	}
 	f.Add(uint8(200), bytes.Clone(w.Bytes()))

@@ -16,3 +16,13 @@ func (p *Peer) Ledger() (sum conn.Ledger) {
 	}
 	return sum
 }
+
+// Ledger is what was sent to the relay, by what each byte was for.
+func (p *Relayed) Ledger() conn.Ledger {
+	sum := p.line.past
+	if p.line.client != nil {
+		l := p.line.client.Ledger()
+		sum.Add(&l)
+	}
+	return sum
+}

@@ -62,14 +62,40 @@ func (p *Peer) Damage(f func(w *world.World)) { f(p.copy.World()) }
 // CommitToNothing has a peer send no seals any more.
 func (p *Peer) CommitToNothing() { p.cheats = &cheats{noSeals: true} }
 
-// Committed is up to which tick this peer has made its commands.
-func (p *Peer) Committed() world.Tick { return p.own.next - 1 }
+// Withhold has a peer reveal nothing to some members, as long as it is so.
+func (p *Peer) Withhold(from func(member.ID) bool) { p.cheats = &cheats{withholds: from} }
+
+// BeHonest ends that, and all else.
+func (p *Peer) BeHonest() { p.cheats = nil }
+
+// Voting says whether this peer has reported for a decree that is not decided.
+func (p *Peer) Voting() bool { return p.limited }
+
+// Committed is up to which tick this peer has committed to its commands, or they are decided.
+func (p *Peer) Committed() world.Tick { return max(p.own.sealed, p.own.began) }
+
+// LapsesOf lists the ticks in which commands of a member were repeated, first and last.
+func (p *Peer) LapsesOf(id member.ID) (list [][2]world.Tick) {
+	if p.charter == nil {
+		return nil
+	}
+	for _, l := range p.charter.lapses {
+		if l.member == id {
+			list = append(list, [2]world.Tick{l.from, l.until})
+		}
+	}
+	return list
+}
 
 // Seen is the newest command of another that is here.
 func (p *Peer) Seen() (t world.Tick) {
 	for _, s := range p.streams {
-		if sp := p.charter.span(s.id); s.id != p.self && sp != nil {
-			t = max(t, world.Tick(s.Have()))
+		sp, have := p.charter.span(s.id), world.Tick(s.Have())
+		for have >= world.Tick(s.From()) && p.charter.repeats(s.id, have) {
+			have-- // that is what all know
+		}
+		if s.id != p.self && sp != nil && have >= world.Tick(s.From()) {
+			t = max(t, have)
 		}
 	}
 	return t

@@ -277,6 +277,9 @@ func (p *Peer) repair(q *pair, data []byte) {
 		p.tell(News{Kind: Differs, Member: q.id, Err: err})
 		return
 	}
+	if d, ok := st.decree(); !ok || d.Epoch != p.council.Decree().Epoch {
+		return // who plays is not what it is here: it is asked for again
+	}
 	var differs *world.Difference
 	var mine []byte
 	for _, m := range p.copy.Marks() {
@@ -296,7 +299,8 @@ func (p *Peer) repair(q *pair, data []byte) {
 				break
 			}
 		}
-		*old = *fresh
+		old.Stream, old.moved = fresh.Stream, fresh.moved
+		p.fill(old)
 	}
 	if err := p.copy.Replace(w, st.turns); err != nil {
 		_ = p.end(err)
@@ -317,7 +321,8 @@ func (p *Peer) repair(q *pair, data []byte) {
 
 // resume makes a stream of what was sent of it.
 func (p *Peer) resume(f *flow) *stream {
-	s := &stream{turns.Resume(p.coder, uint64(f.have), f.image, f.head), f.member, p.now, &seals{}}
+	s := &stream{Stream: turns.Resume(p.coder, uint64(f.have), f.image, f.head), id: f.member,
+		moved: p.now, seals: &seals{}}
 	for i, item := range f.items {
 		if _, err := s.Put(uint64(f.have)+1+uint64(i), item); err != nil {
 			break

@@ -39,6 +39,14 @@ type Match struct {
 	// same tick: nobody can wait to see what the others do. It is for lock step, and delays
 	// commands by a round trip more.
 	Commit bool
+	// Lapse is for how long, with Commit, the others wait for somebody who is there and does not
+	// commit, or does not reveal: then the player's last command is repeated for some ticks. Where
+	// four round trips and six packets take longer they wait for those, up to three quarters of
+	// Patience. Default: 500 ms, or half of Patience.
+	Lapse time.Duration
+	// Lapses is how many times in a minute that may happen to one; who lapses once more is put
+	// out. Default: 4. Below zero, nobody lapses, and who holds everybody up is put out.
+	Lapses int
 	// Doom is how DOOM did it: what is lost is sent again when it is asked for, and no sooner.
 	Doom bool
 }
@@ -52,7 +60,7 @@ const (
 	maxName = 64
 )
 
-const matchVersion = 1
+const matchVersion = 2
 
 func (m *Match) fill(g *world.Game) error {
 	m.Game, m.Rules = g.Name(), g.Hash()
@@ -61,6 +69,8 @@ func (m *Match) fill(g *world.Game) error {
 	set(&m.Every, g.Rate())
 	set(&m.Patience, 2*time.Second)
 	set(&m.Grace, time.Minute)
+	set(&m.Lapse, min(second/2, m.Patience/2))
+	set(&m.Lapses, 4)
 	return m.check()
 }
 
@@ -85,6 +95,11 @@ func (m *Match) check() error {
 		return fmt.Errorf("peers: a patience of %v; choose 250 ms to a minute", m.Patience)
 	case m.Grace < 0 || m.Grace > time.Hour:
 		return fmt.Errorf("peers: a grace of %v; choose up to an hour", m.Grace)
+	case m.Lapse < 100*time.Millisecond || m.Lapse > m.Patience:
+		return fmt.Errorf("peers: a lapse after %v; choose 100 ms to the patience of %v", m.Lapse,
+			m.Patience)
+	case m.Lapses < -1 || m.Lapses > 15:
+		return fmt.Errorf("peers: %d lapses in a minute; choose up to 15, or -1", m.Lapses)
 	case m.Commit && m.Doom:
 		return errors.New("peers: DOOM's way has no commitments")
 	case len(m.Data) > maxData:
@@ -112,6 +127,10 @@ func (m *Match) fields(c *bits.Cursor) {
 	c.Bool(&m.End)
 	c.Bool(&m.Doom)
 	c.Bool(&m.Commit)
+	millis(c, &m.Lapse)
+	lapses := uint8(m.Lapses)
+	c.U8(&lapses)
+	m.Lapses = int(int8(lapses))
 	if c.Reading() && c.OK() {
 		c.Check(m.check() == nil)
 	}

@@ -25,6 +25,7 @@ const (
 	kindDiffers   = 10
 	kindLeave     = 11 // that somebody goes
 	kindVector    = 12 // whom one reaches; see package paths
+	kindBlame     = 13 // for whom one waits, to whoever leads
 
 	kindNonce  = 32 // what a guest has to sign
 	kindHello  = 33 // who a guest is and what it wants
@@ -60,6 +61,7 @@ func (m *want) fields(c *bits.Cursor) {
 // items are commands of a member for some ticks on end.
 type items struct {
 	member member.ID
+	era    uint8 // of the member's commands, see lapse.go
 	from   world.Tick
 	items  [][]byte
 }
@@ -69,6 +71,7 @@ const maxItems = 255
 
 func (m *items) fields(c *bits.Cursor) {
 	c.U16((*uint16)(&m.member))
+	c.U8(&m.era)
 	tick(c, &m.from)
 	list(c, &m.items, maxItems, func(b *[]byte) { short(c, b) })
 }
@@ -104,7 +107,9 @@ type mark struct {
 }
 
 func (m *mark) fields(c *bits.Cursor) {
-	tick(c, &m.tick)
+	n := uint64(m.tick)
+	c.Uvarint(&n, uint64(open))
+	m.tick = world.Tick(n)
 	c.U64(&m.hash)
 	c.U64(&m.turns)
 	signed := m.sign != [64]byte{}

@@ -26,10 +26,12 @@ const (
 	Following                 // this peer has the world, and follows the match
 	Met                       // this peer is at the relay; Text is the code
 	Parted                    // the relay is gone
+	Lapsed                    // Member's last command is repeated from tick Tick to Until
 )
 
 var kinds = [...]string{"", "entered", "joined", "left", "refused", "out", "waiting", "differs",
-	"repaired", "two-faced", "over", "watching", "following", "met", "parted"}
+	"repaired", "two-faced", "over", "watching", "following", "met", "parted",
+	"lapsed"}
 
 func (k Kind) String() string {
 	if int(k) < len(kinds) {
@@ -44,6 +46,7 @@ type News struct {
 	Member member.ID
 	Player world.Player
 	Tick   world.Tick
+	Until  world.Tick
 	Text   string
 	Err    error
 	// Mine and Theirs are, of Repaired, the two worlds of the tick, saved: what the command desync
@@ -58,6 +61,9 @@ func (n News) String() string {
 	}
 	if n.Tick != 0 {
 		s += fmt.Sprintf(" tick %d", n.Tick)
+	}
+	if n.Until != 0 {
+		s += fmt.Sprintf(" to %d", n.Until)
 	}
 	if n.Text != "" {
 		s += ": " + n.Text

@@ -35,6 +35,10 @@ type Options struct {
 	Match *Match
 	World func(m *Match) (*world.World, error)
 
+	// Expires, if set, is the Unix time in seconds after which this peer's door lets nobody new in,
+	// to play or to watch; players who were in return. All who are invited should have the same.
+	Expires int64
+
 	// Meeting, if set, is a relay by which players find each other.
 	Meeting *Meeting
 

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"math"
 	"time"
 
 	"github.com/coeval-dev/coeval/bits"
@@ -23,6 +22,7 @@ type pace struct {
 	sendAt time.Duration
 	spoke  bool // in this poll
 	delay  int  // of our commands, in ticks
+	chosen bool // the delay was, by what was measured
 	setAt  time.Duration
 	lead   float64 // by how many ticks we are ahead of the others, smoothed
 	w      bits.Writer
@@ -62,9 +62,8 @@ func (p *Peer) play() error {
 			return err
 		}
 		p.pace.due += time.Duration(float64(length) * p.slack())
-		if p.now-p.pace.due > 4*length {
-			p.pace.due = p.now // time that is lost is given up
-		}
+		// Time that is lost is given up, but for as much as all who have waited catch up with.
+		p.pace.due = max(p.pace.due, p.now-4*length)
 	}
 	return nil
 }
@@ -148,31 +147,43 @@ func (p *Peer) adapt() {
 		return
 	}
 	c.setAt = p.now + second/4
-	worst := 0.0
-	length := float64(p.game.TickLength())
+	worst := time.Duration(0)
 	for _, q := range p.pairs {
-		if !q.open() || p.charter.span(q.id) == nil {
-			continue
+		if q.open() && p.charter.span(q.id) != nil {
+			worst = max(worst, p.way(q))
 		}
-		u := q.conn.Quality()
-		trips := 0.5
-		if p.match.Commit {
-			trips = 1.5 // there and back with what commits to it, and there once more
-		}
-		way := trips*float64(u.RoundTrip) + 2*float64(u.Jitter) + float64(c.every)
-		if u.LossOut > 0.01 {
-			way += float64(c.every) * float64(spares(q.conn)-2)
-		}
-		worst = max(worst, way)
 	}
-	want := int(math.Ceil(worst/length)) - c.style.Depth
+	want := int((worst+p.game.TickLength()-1)/p.game.TickLength()) - c.style.Depth
 	want = min(max(want, 0), MaxDelay)
 	switch {
+	case want > c.delay && !c.chosen:
+		c.delay = want
 	case want > c.delay:
 		c.delay++
 	case want < c.delay-1:
 		c.delay--
 	}
+	c.chosen = c.chosen || worst > 0
+}
+
+// way is how long a command takes to another. Where all commit first that is there and back with
+// what commits to it, and there once more. Each time it waits for the next packet, of which the
+// round trip knows one; and where packets are further apart than ticks, it counts that one of them
+// may be lost.
+func (p *Peer) way(q *pair) time.Duration {
+	u := q.conn.Quality()
+	more := max(p.pace.every-p.game.TickLength(), 0)
+	way := u.RoundTrip/2 + 2*u.Jitter + p.pace.every + more
+	if p.match.Commit {
+		way += u.RoundTrip + 2*more
+		if len(p.pairs) > 1 {
+			way += p.game.TickLength() // the last of several to commit is later than one
+		}
+	}
+	if u.LossOut > 0.01 {
+		way += p.pace.every * time.Duration(spares(q.conn)-2)
+	}
+	return way
 }
 
 // ahead is by how many ticks what is shown here is ahead of what another was heard to show.

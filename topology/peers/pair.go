@@ -25,7 +25,7 @@ const (
 // told so.
 const (
 	protocolName    = "coeval peers"
-	protocolVersion = 1
+	protocolVersion = 2
 )
 
 // carryRoom is how much smaller datagrams between peers are than what a link takes, so that they
@@ -70,6 +70,12 @@ type sending struct {
 	extras time.Duration // when it was last told more than commands
 	handAt time.Duration // when it may be sent the world again
 	asked  world.Tick    // from where on it asks for commands again
+	defers bool          // nothing of a new era goes before it knows the decree of an epoch
+	until  uint8         // that epoch
+	// fresh is the first command that was new in each of the last packets that had one
+	fresh [mostSpares]world.Tick
+	// opening is the newest command that could be revealed when a packet last went
+	opening world.Tick
 }
 
 // outgoing is which of some numbered things have come, by the packets that they went in.
@@ -84,12 +90,14 @@ type flying struct {
 	tick    world.Tick
 	packet  conn.PacketNumber
 	out     bool // it is under way
-	arrived bool
+	arrived bool // or one that stands for it
+	itself  bool // and not another
 }
 
 type flight struct {
 	packet   conn.PacketNumber
 	from, to world.Tick
+	wide     world.Tick // each stands for so many, up to it
 }
 
 // next finds the first that has not come and is not under way, of those from first to newest.
@@ -110,14 +118,15 @@ func (o *outgoing) next(first, newest world.Tick) world.Tick {
 }
 
 // went notes what goes with a packet.
-func (o *outgoing) went(n conn.PacketNumber, from, to world.Tick) {
+func (o *outgoing) went(n conn.PacketNumber, wide, from, to world.Tick) {
 	if from > to {
 		return
 	}
-	o.flights = append(o.flights, flight{n, from, to})
+	o.flights = append(o.flights, flight{n, from, to, wide})
 	for t := from; t <= to; t++ {
 		f := &o.states[uint8(t)]
-		*f = flying{tick: t, packet: n, out: true, arrived: f.tick == t && f.arrived}
+		*f = flying{tick: t, packet: n, out: true, arrived: f.tick == t && f.arrived,
+			itself: f.tick == t && f.itself}
 	}
 }
 
@@ -136,7 +145,7 @@ func (o *outgoing) landed(c *conn.Conn, again bool) {
 				continue
 			}
 			if state != conn.PacketLost {
-				s.arrived = true
+				o.came(t, f.wide)
 			} else if s.packet == f.packet && again {
 				s.out = false
 			}
@@ -145,11 +154,28 @@ func (o *outgoing) landed(c *conn.Conn, again bool) {
 	o.flights = kept
 }
 
+// came notes that one has come, which stands for some before it.
+func (o *outgoing) came(t, wide world.Tick) {
+	for n := t + 1 - min(t, wide); n <= t; n++ {
+		if s := &o.states[uint8(n)]; s.tick == n {
+			s.arrived, s.itself = true, s.itself || n == t
+		}
+	}
+}
+
+// lacks says whether one has not come itself, and is not under way.
+func (o *outgoing) lacks(t world.Tick) bool {
+	s := &o.states[uint8(t)]
+	return s.tick == t && !s.itself && !s.out
+}
+
 // hearing is what the other has said of itself.
 type hearing struct {
 	heard  time.Duration
-	epoch  uint8      // of what it last said it holds
-	held   world.Tick // up to where it holds everybody's commands
+	gap    time.Duration // between its packets of commands, as they come, smoothed
+	turnA  time.Duration // when the last came
+	epoch  uint8         // of what it last said it holds
+	held   world.Tick    // up to where it holds everybody's commands
 	said   bool
 	shown  world.Tick    // what it showed, when it last said so
 	shownA time.Duration // when that came

@@ -62,6 +62,7 @@ type Peer struct {
 	batch   []link.Datagram
 	out     []link.Datagram
 	sealed  []byte // datagrams at the door, with their first byte
+	text    []byte // what seals are digests of
 	stats   Stats
 	cheats  *cheats
 }
@@ -70,8 +71,9 @@ type Peer struct {
 type cheats struct {
 	item func(to member.ID, t world.Tick, item []byte) []byte
 	mark func(to member.ID, m *mark)
-	// noSeals has it commit to nothing
-	noSeals bool
+	// noSeals has it commit to nothing, and withholds reveal nothing to a member
+	noSeals   bool
+	withholds func(to member.ID) bool
 }
 
 // tenure is this peer as a member.
@@ -85,6 +87,8 @@ type tenure struct {
 	founded uint32      // the epoch of the decree that this peer made alone, which has no proof
 	frozen  []member.ID // of whom nothing more is taken until then
 	office  office
+	waits   waits
+	stamped world.Tick // while limited: the last tick for which seals may go
 }
 
 // lore is what is known of the match: who has commanded what, and what came of it.
@@ -102,6 +106,10 @@ type stream struct {
 	id    member.ID
 	moved time.Duration // when something new of it last came
 	seals *seals
+	era   uint8 // how many times its member has lapsed
+	aged  bool  // the era is known
+	// back is since when it could come, and suspect since when its member is suspected, or zero
+	back, suspect time.Duration
 }
 
 // own is what this peer commands.
@@ -111,7 +119,9 @@ type own struct {
 	last   []int32    // the last one
 	in     *world.Inputs
 	item   []byte
-	secret [32]byte // what nonces are made from
+	nonces nonces
+	sealed world.Tick // the newest tick for which a seal has gone
+	began  world.Tick // the last tick before this era
 }
 
 // New makes a peer. It does nothing until it is driven.
@@ -218,7 +228,11 @@ func (p *Peer) decreed(d *council.Decree) error {
 		return err
 	}
 	p.charter, p.limited, p.frozen = ch, false, p.frozen[:0]
+	p.waits.since, p.office.charges = p.now, nil
 	p.flow()
+	for _, q := range p.pairs {
+		q.extras = p.now - second // they should know at once which decree is in force here
+	}
 	for _, g := range p.door.guests {
 		if there := g.said && ch.holder(&g.card.sign) != nil; g.returns {
 			g.returns = there // until what it was before is gone
@@ -257,7 +271,8 @@ func (p *Peer) flow() {
 		if st == nil {
 			at, _ := slices.BinarySearchFunc(p.streams, s.member,
 				func(st *stream, id member.ID) int { return int(st.id) - int(id) })
-			st = &stream{turns.NewStream(p.coder, uint64(s.from)), s.member, p.now, &seals{}}
+			st = &stream{Stream: turns.NewStream(p.coder, uint64(s.from)), id: s.member,
+				moved: p.now, seals: &seals{}}
 			if s.until <= p.copy.Settled() { // all of it is in the world that this peer began with
 				st.Stream = turns.Resume(p.coder, uint64(s.until), nil, turns.Head{})
 			}
@@ -266,6 +281,9 @@ func (p *Peer) flow() {
 		if s.until != open {
 			st.Cut(uint64(s.until))
 		}
+	}
+	for _, st := range p.streams {
+		p.lapse(st)
 	}
 	p.streams = slices.DeleteFunc(p.streams, func(st *stream) bool {
 		return !slices.ContainsFunc(p.charter.spans, func(s span) bool { return s.member == st.id })
@@ -288,7 +306,8 @@ func (p *Peer) plays() {
 		return
 	}
 	p.phase = Playing
-	p.own.player, p.own.next, p.own.secret = s.player, s.from, p.seed32()
+	p.own.player, p.own.next = s.player, s.from
+	p.own.nonces = nonces{secret: p.seed32()}
 	copy(p.own.last, p.start)
 	p.leaveDoor()
 	p.tell(News{Kind: Entered, Member: p.self, Player: s.player, Tick: s.from})
@@ -414,6 +433,9 @@ func (p *Peer) event(q *pair, e *conn.Event) {
 		q.sending = sending{}
 		m := have{upTo: p.heldOf(q.id)}
 		q.control(message(kindHave, m.fields))
+		if p.council != nil {
+			p.council.Greet(p.now, q.id)
+		}
 	case conn.Disconnected:
 		if q.conn == e.Conn {
 			q.conn = nil
@@ -490,6 +512,11 @@ func (p *Peer) said(q *pair, kind uint8, b []byte) {
 		p.tell(News{Kind: Differs, Member: q.id, Text: string(b)})
 	case kindLeave:
 		p.office.leaves(q.id)
+	case kindBlame:
+		var m blame
+		if m.fields(&c); c.Done() {
+			p.office.blamed(q.id, &m, p.now)
+		}
 	case kindVector:
 		if p.paths.TakeVector(p.now, q.id, b) != nil {
 			p.stats.Malformed++

@@ -4,7 +4,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -26,8 +25,10 @@ type Meeting struct {
 	Client *relay.Client
 	// Addrs are where the relay is.
 	Addrs []netip.AddrPort
-	// Code is that of the match to join; who founds one is told a code.
+	// Code is that of the match to join; who founds one is told a code. Back is what Peer.Back gave
+	// before a crash: the relay then knows this player again, and needs no seat of its own for it.
 	Code relay.Code
+	Back [relay.SecretSize]byte
 	// Locals are where this machine can be reached in its own network.
 	Locals []netip.AddrPort
 }
@@ -38,6 +39,7 @@ type meeting struct {
 	in      bool
 	self    member.ID // this peer's number at the relay
 	code    relay.Code
+	back    [relay.SecretSize]byte
 	expires time.Duration
 	mates   []mate
 }
@@ -53,6 +55,10 @@ const maxMates = 64
 
 // Code is what to tell others who are to join by a relay, or zero.
 func (p *Peer) Code() relay.Code { return p.meeting.code }
+
+// Back is what lets this player be known again by the relay after a crash, as Meeting.Back. It is
+// zero for one who watches, and until the relay has let the peer in.
+func (p *Peer) Back() [relay.SecretSize]byte { return p.meeting.back }
 
 // relayAddr is the address by which connections at doors know somebody at the relay.
 func relayAddr(number member.ID) netip.AddrPort {
@@ -70,9 +76,6 @@ func relayNumber(a netip.AddrPort) (member.ID, bool) {
 	return n, n != 0 && a == relayAddr(n)
 }
 
-// gameText is how a relay tells games apart.
-func (p *Peer) gameText() string { return fmt.Sprintf("%s %016x", p.game.Name(), p.game.Hash()) }
-
 // attend drives the connection with the relay.
 func (p *Peer) attend() {
 	m := &p.meeting
@@ -87,10 +90,10 @@ func (p *Peer) attend() {
 			Locals: r.Locals, Watch: p.opt.Watch}
 		var err error
 		if p.opt.Match != nil {
-			err = r.Client.Create(relay.Match{Game: p.gameText(), Mode: relay.Mesh,
+			err = r.Client.Create(relay.Match{Game: gameText(p.game), Mode: relay.Mesh,
 				Seats: uint8(p.match.Seats), Grace: p.match.Grace}, e)
 		} else {
-			err = r.Client.Join(r.Code, p.gameText(), [relay.SecretSize]byte{}, e)
+			err = r.Client.Join(r.Code, gameText(p.game), relay.Mesh, r.Back, e)
 		}
 		if err != nil {
 			_ = p.end(err)
@@ -106,6 +109,7 @@ func (p *Peer) atRelay(e *relay.Event) {
 	switch e.Kind {
 	case relay.Welcomed:
 		m.in, m.self, m.code, m.expires = true, e.Welcome.Self, e.Welcome.Code, e.Welcome.Expires
+		m.back = e.Welcome.Secret
 		if p.paths != nil {
 			p.paths.SetRelay(p.now, true)
 		}

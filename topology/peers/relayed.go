@@ -44,7 +44,8 @@ type RelayedOptions struct {
 	// says so.
 	Token   token.Token
 	Servers []netip.AddrPort
-	// Renew, if set, gives another token when the connection has ended and no ticket was left.
+	// Renew, if set, gives another token when the connection has ended and no ticket was left. It
+	// should not wait: after an error it is called again, for as long as the seat is kept.
 	Renew func() (token.Token, error)
 	// Timeout ends a connection over which nothing was heard, to try another. Default: 10 s.
 	Timeout time.Duration
@@ -152,8 +153,14 @@ type line struct {
 	spent   bool // the token has been used
 	at      time.Duration
 	again   time.Duration // when to ask once more on the same connection; 0 if not
-	tries   int
+	was     bool          // the relay has let this peer in before
+	lost    time.Duration // when the connection was lost after that
+	grace   time.Duration // for which the relay keeps the seat
+	tries   int           // since then, or since the beginning
+	full    int           // of those, refused because the match is full
 	leaving bool
+	known   acquaintance
+	past    conn.Ledger // of connections before
 }
 
 // NewRelayed makes a peer. It does nothing until it is driven.
@@ -183,9 +190,6 @@ func (p *Relayed) seed32() (s [32]byte) {
 	_, _ = p.rand.Read(s[:])
 	return s
 }
-
-// gameText is what a relay compares to tell whether two play the same.
-func gameText(g *world.Game) string { return fmt.Sprintf("%s %016x", g.Name(), g.Hash()) }
 
 // terms are what the members of a match must agree on, as the relay tells them: a digest stands for
 // a level's own data.
@@ -217,7 +221,14 @@ func (p *Relayed) connect() error {
 		}
 		t, err := p.opt.Renew()
 		if err != nil {
-			return fmt.Errorf("peers: no token for the relay: %w", err)
+			l.at = p.now + second/4
+			if !l.was {
+				l.tries++
+			}
+			if p.gone() {
+				return fmt.Errorf("peers: no token for the relay: %w", err)
+			}
+			return nil
 		}
 		l.token = t
 	}
@@ -230,6 +241,7 @@ func (p *Relayed) connect() error {
 	}
 	l.client, l.in, l.spent = c, nil, true
 	l.members = l.members[:0]
+	clear(l.known.trips)
 	return p.enter()
 }
 
@@ -242,14 +254,22 @@ func (p *Relayed) enter() error {
 		e.From = uint32(p.rolls.newest)
 	}
 	if p.line.code != (relay.Code{}) {
-		return p.line.client.Join(p.line.code, gameText(p.game), p.line.back, e)
+		return p.line.client.Join(p.line.code, gameText(p.game), relay.Rows, p.line.back, e)
 	}
 	return p.line.client.Create(relay.Match{
 		Game: gameText(p.game), Params: p.match.terms(), Mode: relay.Rows,
 		Seats: uint8(p.match.Seats), Start: uint8(p.match.Start),
 		Rate: uint8(p.game.Rate()), SendRate: uint8(p.opt.Packets),
-		Patience: p.opt.Wait.Round(time.Millisecond),
+		Patience: patience(p.opt.Wait),
 		Grace:    (p.match.Grace + second - 1).Truncate(second)}, e)
+}
+
+// patience is a Wait as relays take it, in whole milliseconds.
+func patience(wait time.Duration) time.Duration {
+	if wait < 0 {
+		return -time.Millisecond
+	}
+	return (wait + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Poll does what is due. The time that it is given must run forward.
@@ -263,7 +283,7 @@ func (p *Relayed) Poll(now time.Duration) error {
 		(*Relayed).takeRows, (*Relayed).seek, (*Relayed).serve, (*Relayed).play,
 		(*Relayed).compare, (*Relayed).flush} {
 		if err := f(p); err != nil {
-			return p.end(err)
+			_ = p.end(err)
 		}
 		if p.phase == Ended {
 			p.bye()
@@ -273,9 +293,14 @@ func (p *Relayed) Poll(now time.Duration) error {
 	return nil
 }
 
+// end ends the match for this peer. The relay is told, and keeps the seat if this peer had one and
+// has not left.
 func (p *Relayed) end(err error) error {
 	if p.phase != Ended {
 		p.phase, p.err = Ended, err
+		if p.line.client != nil && !p.line.leaving {
+			p.line.client.Close()
+		}
 		p.tell(News{Kind: Over, Err: err})
 	}
 	return err
@@ -336,7 +361,7 @@ func (p *Relayed) events() error {
 		case relay.Met:
 			p.met(e.Peer)
 		case relay.Gone:
-			p.gone(e.Member)
+			p.went(e.Member)
 		case relay.Said:
 			err = p.word(e.Member, e.Data)
 		case relay.Carried:
@@ -354,12 +379,12 @@ func (p *Relayed) events() error {
 // refused is told why it is not let in. One that was cut off may have held a seat without knowing,
 // which the relay frees after a while: so it asks again.
 func (p *Relayed) refused(e *relay.Event) error {
-	if l := &p.line; e.Why == relay.RefusedFull && l.tries > 0 && l.tries < 10 {
-		l.tries++
+	if l := &p.line; e.Why == relay.RefusedFull && l.tries > 0 && l.full < 10 {
+		l.full++
 		l.again = p.now + second
 		return nil
 	}
-	return &RefusedError{Why: e.Text}
+	return &RefusedError{Why: e.Text, Refusal: e.Why}
 }
 
 // welcomed is let into the match by the relay.
@@ -384,10 +409,12 @@ func (p *Relayed) welcomed(w *relay.Welcome) error {
 		return fmt.Errorf("peers: the match runs at %d ticks a second, %q at %d", w.Match.Rate,
 			p.game.Name(), p.game.Rate())
 	}
-	l.in, l.code, l.tries = w, w.Code, 0
+	l.in, l.code, l.was, l.tries, l.full = w, w.Code, true, 0, 0
+	l.grace = w.Match.Grace
 	if !p.opt.Watch {
 		l.back = w.Secret
 	}
+	p.tell(News{Kind: Met, Text: w.Code.String()})
 	h := sha256.New()
 	h.Write([]byte("coeval relayed match"))
 	h.Write(p.opt.Secret[:])
@@ -445,6 +472,9 @@ func (p *Relayed) met(m *relay.Peer) {
 	l := &p.line
 	i, ok := slices.BinarySearchFunc(l.members, m.Member,
 		func(o *relay.Peer, id member.ID) int { return int(o.Member) - int(id) })
+	if m.Player > 0 {
+		l.known.names[m.Player-1] = m.Name
+	}
 	if ok {
 		l.members[i] = m
 		return
@@ -455,7 +485,8 @@ func (p *Relayed) met(m *relay.Peer) {
 	l.members = slices.Insert(l.members, i, m)
 }
 
-func (p *Relayed) gone(id member.ID) {
+func (p *Relayed) went(id member.ID) {
+	delete(p.line.known.trips, id)
 	p.line.members = slices.DeleteFunc(p.line.members,
 		func(o *relay.Peer) bool { return o.Member == id })
 	p.hosts = slices.DeleteFunc(p.hosts, func(h *hosting) bool { return h.id == id })
@@ -493,7 +524,7 @@ func (p *Relayed) cutOff(e *relay.Event) error {
 		return p.end(nil)
 	case e.Err != nil:
 		return e.Err
-	case l.in == nil && l.tries >= 3:
+	case l.in == nil && p.gone():
 		return fmt.Errorf("peers: no connection with the relay: %s", why)
 	case e.Reason == conn.ReasonTimeout, e.Reason == relay.ReasonBehind,
 		e.Reason == conn.ReasonNoAcks, e.Reason == conn.ReasonWornOut:
@@ -506,14 +537,26 @@ func (p *Relayed) cutOff(e *relay.Event) error {
 		l.token, l.spent = t, false
 	}
 	if l.in != nil {
+		l.lost = p.now
 		p.stats.Returns++
 		p.tell(News{Kind: Out, Text: why})
 	}
 	l.tries++
+	l.past = p.Ledger()
 	l.client, l.in, l.at = nil, nil, p.now+second/4
 	p.hosts = nil
 	p.fetch.stop()
 	return nil
+}
+
+// gone says whether this peer has tried for so long to connect that it gives up: three times where
+// it never was in, and otherwise until its seat is not kept any more.
+func (p *Relayed) gone() bool {
+	l := &p.line
+	if !l.was {
+		return l.tries >= 3
+	}
+	return p.now-l.lost > l.grace+10*second
 }
 
 func (p *Relayed) flush() error {

@@ -191,6 +191,26 @@ func TestRelayedJoinsLate(t *testing.T) {
 	}
 }
 
+// mountain is a world that is large from the beginning.
+var mountain = world.Define("mountain", world.Class[body](), world.Class[stone](),
+	world.Commands[walk](), world.OnStart(func(w *world.World) {
+		for i := range 176 {
+			world.Spawn(w, stone{strings.Repeat(fmt.Sprintf("%04x", i*77), 1024)})
+		}
+	}),
+	world.OnJoin(func(w *world.World, p world.Player) {
+		w.SetOwner(world.Spawn(w, body{X: int32(p)}), p)
+	}))
+
+// A large world that one has and all others need at once is passed on by those who have got it: a
+// relay carries only so much of one member.
+func TestRelayedLargeStart(t *testing.T) {
+	s := newStar(t, netsim.New(netsim.Options{Seed: 31}), peers.Match{Start: 6})
+	s.game, s.path = mountain, netsim.Cable
+	s.more(6, nil)
+	t.Log(s.until("all play", 30*time.Second, s.allPlay))
+}
+
 // Whose world comes to be another takes over that of the others, and all are told in which field of
 // what it differed.
 func TestRelayedRepairs(t *testing.T) {
@@ -206,8 +226,17 @@ func TestRelayedRepairs(t *testing.T) {
 	s.run(time.Second) // what was marked before is gone
 	x.lies, x.marked = false, x.Copy().Settled()
 	s.goesOn(180, 5*time.Second)
-	text := x.heard(peers.Repaired)[0].Text
+	told := x.heard(peers.Repaired)[0]
+	text := told.Text
 	t.Log(text)
+	mine, err := rules.Load(told.Mine)
+	theirs, wrong := rules.Load(told.Theirs)
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	if d := world.Differ(mine, theirs); d == nil || d.String() != text || mine.Tick() != told.Tick {
+		t.Errorf("of the worlds that are told %v", d)
+	}
 	if !strings.Contains(text, "Shots") || !strings.Contains(text, "body") {
 		t.Errorf("it says %q", text)
 	}
@@ -373,7 +402,7 @@ func TestRelayedHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	game := fmt.Sprintf("%s %016x", rules.Name(), rules.Hash())
-	if err := c.Join(s.seats[0].Code(), game, [relay.SecretSize]byte{},
+	if err := c.Join(s.seats[0].Code(), game, relay.Rows, [relay.SecretSize]byte{},
 		relay.Entry{Name: "mallory", Key: make([]byte, 64)}); err != nil {
 		t.Fatal(err)
 	}

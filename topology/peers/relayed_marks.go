@@ -3,6 +3,7 @@ package peers
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/coeval-dev/coeval/bits"
 	"github.com/coeval-dev/coeval/member"
@@ -32,12 +33,14 @@ const (
 type wordOfMark struct {
 	mark        uint16 // low bits of which one it is
 	hash, turns uint32
+	trip        uint16 // to the relay and back, in milliseconds
 }
 
 func (m *wordOfMark) fields(c *bits.Cursor) {
 	c.U16(&m.mark)
 	c.U32(&m.hash)
 	c.U32(&m.turns)
+	c.U16(&m.trip)
 }
 
 // tooOften is how many times on end somebody's world may be another before it is named.
@@ -59,7 +62,8 @@ func (p *Relayed) compare() error {
 			continue
 		}
 		p.says.sent = m.Tick
-		w := wordOfMark{uint16(int(m.Tick) / p.match.Every), uint32(m.Hash), uint32(m.Turns)}
+		w := wordOfMark{uint16(int(m.Tick) / p.match.Every), uint32(m.Hash), uint32(m.Turns),
+			uint16(min(p.roundTrip().Round(time.Millisecond)/time.Millisecond, 1<<16-1))}
 		p.says.add(saidMark{p.line.in.Self, m.Tick, uint64(w.hash), uint64(w.turns), p.now},
 			p.keptSayings())
 		if p.phase == Playing {
@@ -112,6 +116,9 @@ func (p *Relayed) word(from member.ID, b []byte) error {
 		if m.fields(&c); !c.Done() {
 			p.stats.Malformed++
 			return nil
+		}
+		if p.line.member(from) != nil {
+			p.line.known.told(from, time.Duration(m.trip)*time.Millisecond)
 		}
 		if p.copy == nil {
 			return nil
@@ -253,8 +260,10 @@ func (p *Relayed) repaired(from member.ID, st *relayedState, w *world.World) err
 		}
 	}
 	text := fmt.Sprintf("tick %d", st.tick)
+	var mine []byte
 	for _, m := range p.copy.Marks() {
 		if m.Tick == st.tick {
+			mine = m.World.Host().Save(nil)
 			if d := world.Differ(m.World, w); d != nil {
 				text = d.String()
 			}
@@ -265,7 +274,8 @@ func (p *Relayed) repaired(from member.ID, st *relayedState, w *world.World) err
 	}
 	p.says.wrong, p.says.sent = false, st.tick
 	p.stats.Repaired++
-	p.tell(News{Kind: Repaired, Member: from, Tick: st.tick, Text: text})
+	p.tell(News{Kind: Repaired, Member: from, Tick: st.tick, Text: text, Mine: mine,
+		Theirs: st.world})
 	text = text[:min(len(text), relay.MaxWord-1)]
 	_ = p.line.client.Word(append([]byte{wordDiffers}, text...))
 	return nil

@@ -28,6 +28,7 @@ type rollSeat struct {
 	member member.ID
 	last   []int32 // the last command of its stream
 	guess  []int32 // what is left of it when it is repeated
+	silent uint32  // rows since one took something of it
 }
 
 type seatState uint8
@@ -126,7 +127,7 @@ func (r *rolls) take(row *relay.Row) (bad int) {
 			if x.state == seatFree || x.member != c.Member { // another stream
 				r.coder.Start(x.last)
 			}
-			x.state, x.member = seatPlays, c.Member
+			x.state, x.member, x.silent = seatPlays, c.Member, 0
 		case relay.Absent:
 			x.state = seatAbsent
 			r.coder.Start(x.guess) // its body stands still
@@ -142,8 +143,11 @@ func (r *rolls) take(row *relay.Row) (bad int) {
 			continue
 		}
 		image := x.guess
+		x.silent++
 		if x.state == seatPlays && at < len(row.Seats) {
-			image = r.merged
+			if image = r.merged; row.Seats[at].Count > 0 {
+				x.silent = 0
+			}
 			bad += r.read(x, &row.Seats[at], image)
 			at++
 		}

@@ -34,6 +34,7 @@ type star struct {
 	game   *world.Game
 	first  func(*peers.Match) (*world.World, error)
 	count  uint64
+	mute   error // in place of tokens
 }
 
 // A starSeat is one machine.
@@ -87,6 +88,9 @@ func (s *star) fail(err error) {
 
 // token is one that lets somebody connect with the relay.
 func (s *star) token() (token.Token, error) {
+	if s.mute != nil {
+		return token.Token{}, s.mute
+	}
 	s.count++
 	seed := s.seed(fmt.Sprint("token", s.count))
 	return token.Issue(s.key, token.Grant{Protocol: relay.Protocol, Client: s.count,

@@ -45,7 +45,9 @@ type hosting struct {
 	server  *conn.Server
 	conn    *conn.Conn
 	asked   *askWorld
-	sending bool
+	sent    bool          // on this connection
+	sending int           // bytes; 0 if none
+	since   time.Duration // it is sent
 	at      time.Duration
 	used    time.Duration
 }
@@ -55,12 +57,21 @@ const (
 	fetchWait  = 2 * time.Second
 	hostWait   = 5 * time.Second // for a world to begin to come
 	mostHosts  = 2 * relay.MaxSeats
-	// patienceForWorld is how long somebody waits for a world who has none.
+	// patienceForWorld is how long somebody waits for a world to come who has none, and sendTime
+	// how long one who is sent it keeps others from being sent it.
 	patienceForWorld = 60 * time.Second
+	sendTime         = 60 * time.Second
+	// sentAtOnce is how many bytes of worlds are sent at once, unless it is a single one: a relay
+	// carries so much of each member, and those who have a world give it to the next.
+	sentAtOnce = 256 << 10
+	busyNote   = "others are sent the world now"
 
 	kindAskWorld = 64
 	relayedName  = "coeval relayed"
 )
+
+// ErrNoWorld says that a match goes on of which nobody who is there has sent the world.
+var ErrNoWorld = errors.New("peers: nobody in the match sends the world")
 
 // askWorld asks for a world.
 type askWorld struct{ from, want world.Tick }
@@ -154,26 +165,32 @@ func (p *Relayed) seek() error {
 	if p.line.in == nil || p.rolls.valid && !p.says.wrong {
 		return nil
 	}
-	if !p.rolls.valid && p.now-f.since > patienceForWorld {
-		return errors.New("peers: nobody in the match sends the world")
+	if !p.rolls.valid && p.now-f.since > patienceForWorld && !f.coming() {
+		return ErrNoWorld
 	}
 	for _, t := range slices.Clone(f.tries) {
 		if t != f.host && p.now-t.since > fetchWait {
 			f.drop(t.to, "")
 		}
 	}
-	if h := f.host; h != nil && p.now-h.since > hostWait {
-		if c := h.client.Conn(); c != nil {
-			if _, _, _, coming := c.BulkIncoming(); !coming {
-				f.drop(h.to, "")
-			}
-		}
+	if h := f.host; h != nil && p.now-h.since > hostWait && !f.coming() {
+		f.drop(h.to, "")
 	}
 	if f.host != nil || p.now < f.at || len(f.tries) >= fetchTries {
 		return nil
 	}
 	f.at = p.now + triesEvery
 	return p.ask()
+}
+
+// coming says whether a world is being sent.
+func (f *fetching) coming() (coming bool) {
+	if f.host != nil {
+		if c := f.host.client.Conn(); c != nil {
+			_, _, _, coming = c.BulkIncoming()
+		}
+	}
+	return coming
 }
 
 // ask tries one more of the others.
@@ -255,6 +272,9 @@ func (p *Relayed) fetched(t *fetch, events []conn.Event) error {
 			if f.host == t {
 				f.host = nil
 			}
+			if string(e.Data) == busyNote {
+				f.since = p.now // somebody will
+			}
 		case conn.BulkReceived:
 			if f.host != t {
 				continue
@@ -318,6 +338,10 @@ func (p *Relayed) readState(data []byte) (*relayedState, *world.World, error) {
 	for i := range st.seats {
 		if len(st.seats[i].image) != p.rolls.coder.Len() {
 			return nil, nil, errors.New("peers: a command of another game")
+		}
+		if int(st.seats[i].seat) >= st.match.Seats || i > 0 &&
+			st.seats[i].seat <= st.seats[i-1].seat {
+			return nil, nil, errors.New("peers: a seat that the match does not have")
 		}
 	}
 	w, err := p.game.Load(st.world)
@@ -389,10 +413,12 @@ func (p *Relayed) knocked(h *hosting) {
 		h.used = p.now
 		switch e.Kind {
 		case conn.Connected:
-			h.conn, h.asked, h.sending = e.Conn, nil, false
+			h.conn, h.asked, h.sent, h.sending = e.Conn, nil, false, 0
+		case conn.BulkSent:
+			h.sending = 0
 		case conn.Disconnected:
 			if e.Conn == h.conn {
-				h.conn, h.asked = nil, nil
+				h.conn, h.asked, h.sending = nil, nil, 0
 			}
 		case conn.Message:
 			var m askWorld
@@ -401,7 +427,7 @@ func (p *Relayed) knocked(h *hosting) {
 				continue
 			}
 			c := bits.CursorOver(e.Data[1:])
-			if m.fields(&c); c.Done() && h.asked == nil {
+			if m.fields(&c); c.Done() && h.asked == nil && !h.sent {
 				h.asked = &m
 			}
 		}
@@ -412,8 +438,13 @@ func (p *Relayed) knocked(h *hosting) {
 func (p *Relayed) serve() error {
 	for _, h := range p.hosts {
 		p.knocked(h)
-		if h.asked != nil && !h.sending && h.conn != nil && p.now >= h.at {
-			h.at = p.now + second/10
+		if h.asked == nil || h.conn == nil || p.now < h.at {
+			continue
+		}
+		if h.at = p.now + second/10; p.busy() {
+			h.conn.Close(conn.ReasonGame, busyNote)
+			h.asked = nil
+		} else {
 			p.hand(h)
 		}
 	}
@@ -421,6 +452,17 @@ func (p *Relayed) serve() error {
 		return h.conn == nil && p.now-h.used > hostWait && h.server.Done()
 	})
 	return nil
+}
+
+// busy says whether so much is being sent to others that one more would only make all slower.
+func (p *Relayed) busy() bool {
+	sum, most := 0, 0
+	for _, h := range p.hosts {
+		if p.now-h.since < sendTime {
+			sum, most = sum+h.sending, max(most, h.sending)
+		}
+	}
+	return sum > 0 && sum+most > sentAtOnce
 }
 
 // hand sends somebody the newest world that is not newer than they want, or the oldest that is not
@@ -454,8 +496,9 @@ func (p *Relayed) hand(h *hosting) {
 	}
 	c := bits.CursorTo(nil)
 	st.fields(&c)
-	_, err := h.conn.SendBulk(1, c.Data())
-	h.sending = err == nil
+	if _, err := h.conn.SendBulk(1, c.Data()); err == nil {
+		h.sending, h.since, h.asked, h.sent = len(c.Data()), p.now, nil, true
+	}
 }
 
 // flushDoors has the relay carry what connections of two have to say.

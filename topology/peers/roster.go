@@ -13,6 +13,7 @@ type Member struct {
 	Player world.Player // whom it plays; 0 until it does
 	Name   string
 	Self   bool // it is this peer
+	Lapses int  // how many times it has lapsed of late
 	Open   bool // there is a connection with it
 	// RoundTrip and Loss are of that connection, and Silent is for how long nothing has come.
 	RoundTrip time.Duration
@@ -28,7 +29,8 @@ func (p *Peer) Members() []Member {
 	list := make([]Member, 0, len(p.charter.members))
 	for i := range p.charter.members {
 		e := &p.charter.members[i]
-		m := Member{ID: e.id, Player: e.player, Name: e.card.name, Self: e.id == p.self}
+		m := Member{ID: e.id, Player: e.player, Name: e.card.name, Self: e.id == p.self,
+			Lapses: p.charter.lapsed(e.id, 0)}
 		if s := p.charter.span(e.id); s != nil {
 			m.Player = s.player
 		}

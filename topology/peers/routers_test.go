@@ -39,8 +39,8 @@ func (tb *table) relay() *station {
 	return s
 }
 
-// meeting makes a machine's connection with the relay.
-func (s *station) meeting(tb *table, code relay.Code) *peers.Meeting {
+// token is one that lets somebody connect with the relay.
+func (s *station) token(tb *table) token.Token {
 	s.number++
 	random := &stream{seed: tb.seed(fmt.Sprint("token", s.number))}
 	tok, err := token.Issue(s.key, token.Grant{Protocol: relay.Protocol, Client: s.number,
@@ -48,6 +48,12 @@ func (s *station) meeting(tb *table, code relay.Code) *peers.Meeting {
 	if err != nil {
 		tb.t.Fatal(err)
 	}
+	return tok
+}
+
+// meeting makes a machine's connection with the relay.
+func (s *station) meeting(tb *table, code relay.Code) *peers.Meeting {
+	tok := s.token(tb)
 	c, err := relay.NewClient(conn.ClientOptions{Token: tok,
 		Servers: []netip.AddrPort{s.at.PublicAddr()},
 		Options: conn.Options{Seed: tb.seed(fmt.Sprint("client", s.number)), Wall: 1_700_000_000}})

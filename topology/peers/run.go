@@ -17,7 +17,9 @@ type Stats struct {
 	Malformed  uint64        // messages that are none
 	Refused    uint64        // commands that are none, or another than was sent before
 	Unopened   uint64        // commands that are not what was committed to
-	Stalls     uint64        // members that were there and sent no commands
+	Stalls     uint64        // members that were there and sent no commands, and are put out
+	Lapses     uint64        // times that a command of a member was repeated, this one's included
+	Stale      uint64        // packets of commands from before a lapse
 	Unsigned   uint64        // accounts that are not signed by who gave them
 	TurnedAway uint64        // guests
 	Compared   uint64        // settled worlds that were the same everywhere

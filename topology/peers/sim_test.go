@@ -25,6 +25,7 @@ type table struct {
 	path   netsim.Conditions
 	secret [32]byte
 	loose  bool // worlds may differ for now
+	after  func(name string, w *world.World, in *world.Inputs)
 }
 
 // A seat is one machine.

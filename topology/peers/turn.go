@@ -107,19 +107,46 @@ func (p *Peer) settle() {
 // said; then that; then for each command how many bytes it has, and the bytes.
 const (
 	newestBits = 8
-	countBits  = 4
 	epochBits  = 8
 	heldBits   = 8
 	leadBits   = 7
 	aheadBits  = 8
-	lengthBits = 4
+	fewBits    = 2
+	moreBits   = 4
+	eraBits    = 2
 
-	mostItems  = 1<<countBits - 1
-	longLength = 1<<lengthBits - 1 // eight more bits follow
-	farBehind  = 1<<heldBits - 1   // so far that it is not said
+	mostItems = 15
+	few       = 1<<fewBits - 1  // so many or more, see writeFew
+	farBehind = 1<<heldBits - 1 // so far that it is not said
 	// ticks between what the other has and what can be told by its lowest bits
 	farthest = 100
 )
+
+// writeFew writes a number up to 255 that is small most of the time: up to two in two bits; from
+// three to 17 three in those, and the rest in four more; others three, fifteen and the number in
+// eight.
+func writeFew(w *bits.Writer, n int) {
+	const most = 1<<moreBits - 1
+	w.WriteBits(uint64(min(n, few)), fewBits)
+	if n < few {
+		return
+	}
+	w.WriteBits(uint64(min(n-few, most)), moreBits)
+	if n-few >= most {
+		w.WriteBits(uint64(n), 8)
+	}
+}
+
+func readFew(r *bits.Reader) int {
+	n := int(r.ReadBits(fewBits))
+	if n < few {
+		return n
+	}
+	if more := int(r.ReadBits(moreBits)); more < 1<<moreBits-1 {
+		return n + more
+	}
+	return int(r.ReadBits(8))
+}
 
 // near completes a tick of which the lowest eight bits are known.
 func near(low uint64, to world.Tick) world.Tick {
@@ -155,7 +182,8 @@ func (p *Peer) send(q *pair) {
 	from, to := p.choose(q)
 
 	extras := p.now-q.extras >= second/extrasEvery
-	if from > to && sealFrom > sealTo && !extras {
+	// Where all commit first, others wait for what this packet acknowledges.
+	if from > to && sealFrom > sealTo && !extras && !(p.match.Commit && p.pace.late) {
 		return
 	}
 	w := &p.pace.w
@@ -164,7 +192,7 @@ func (p *Peer) send(q *pair) {
 	}
 	w.Reset(p.pace.buf)
 	w.WriteBits(uint64(uint8(to)), newestBits)
-	w.WriteBits(uint64(to+1-from), countBits)
+	writeFew(w, int(to+1-from))
 	w.WriteBool(extras)
 	if extras {
 		q.extras = p.now
@@ -174,29 +202,24 @@ func (p *Peer) send(q *pair) {
 		w.WriteBits(uint64(uint8(int8(p.ahead(q)))), aheadBits)
 	}
 	own := p.stream(p.self)
-	if p.match.Commit {
-		p.writeSeals(w, sealFrom, sealTo)
+	if p.match.Commit && own != nil {
+		p.writeSeals(w, p.width(q), sealFrom, sealTo)
+		p.writeNonces(w, from, to)
 	}
 	for t := from; t <= to; t++ {
-		if p.match.Commit {
-			w.WriteBits(p.nonce(t), nonceBits)
-		}
 		b := own.Item(uint64(t))
 		if p.cheats != nil && p.cheats.item != nil {
 			b = p.cheats.item(q.id, t, b)
 		}
-		w.WriteBits(uint64(min(len(b), longLength)), lengthBits)
-		if len(b) >= longLength {
-			w.WriteBits(uint64(len(b)), 8)
-		}
+		writeFew(w, len(b))
 		for _, x := range b {
 			w.WriteBits(uint64(x), 8)
 		}
 	}
 	n := q.conn.NextPacket()
 	if q.conn.Send(chTurns, w.Bytes()) == nil {
-		q.items.went(n, from, to)
-		q.seals.went(n, sealFrom, sealTo)
+		q.items.went(n, 1, from, to)
+		q.seals.went(n, p.width(q), sealFrom, sealTo)
 	}
 }
 
@@ -214,6 +237,9 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 		return newest + 1, newest
 	}
 	if p.match.Commit {
+		if c := p.cheats; !q.mayTell() || c != nil && c.withholds != nil && c.withholds(q.id) {
+			return newest + 1, newest
+		}
 		newest = min(newest, p.committed(), q.seals.acked) // and what commits to ours is there
 	}
 	from = q.items.next(world.Tick(own.From()), newest)
@@ -222,8 +248,12 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 		if q.asked != 0 {
 			from, q.asked = max(first, min(from, q.asked)), 0
 		}
-	} else if again := newest + 1 - min(newest, world.Tick(spares(q.conn))); from > again {
-		from = max(first, again)
+	} else {
+		if from <= newest {
+			copy(q.fresh[1:], q.fresh[:])
+			q.fresh[0] = from
+		}
+		from = max(first, min(from, q.fresh[spares(q.conn)-1]))
 	}
 	if from > newest {
 		return newest + 1, newest
@@ -235,7 +265,11 @@ func (p *Peer) choose(q *pair) (from, to world.Tick) {
 	return from, min(newest, from+mostItems-1)
 }
 
-// spares is how many commands a packet has at least, the newest included, by what is lost.
+// mostSpares is the most that spares is.
+const mostSpares = 6
+
+// spares is of how many packets a packet has the commands at least, itself included, by what is
+// lost.
 func spares(c *conn.Conn) int {
 	switch loss := c.Quality().LossOut; {
 	case loss < 0.01:
@@ -245,11 +279,15 @@ func spares(c *conn.Conn) int {
 	case loss < 0.1:
 		return 4
 	}
-	return 6
+	return mostSpares
 }
 
 // takeTurns takes a packet of commands.
 func (p *Peer) takeTurns(q *pair, b []byte) {
+	if q.turnA > 0 {
+		q.gap += (p.now - q.turnA - q.gap) / 16
+	}
+	q.turnA = p.now
 	var r bits.Reader
 	r.Reset(b)
 	st := p.stream(q.id)
@@ -258,7 +296,7 @@ func (p *Peer) takeTurns(q *pair, b []byte) {
 		base = world.Tick(st.Have())
 	}
 	to := near(r.ReadBits(newestBits), base)
-	count := world.Tick(r.ReadBits(countBits))
+	count := world.Tick(readFew(&r))
 	if r.ReadBool() {
 		q.epoch = uint8(r.ReadBits(epochBits))
 		behind := world.Tick(r.ReadBits(heldBits))
@@ -277,23 +315,18 @@ func (p *Peer) takeTurns(q *pair, b []byte) {
 	if st == nil || p.charter.span(q.id) == nil || p.isFrozen(q.id) {
 		return
 	}
-	if p.match.Commit {
-		p.readSeals(&r, st)
-	}
-	if count == 0 || count > to {
+	var nonces [mostItems]uint64
+	if p.match.Commit && !p.readSeals(&r, st) || count == 0 || count > to ||
+		count > mostItems {
 		return
+	}
+	if p.match.Commit {
+		p.readNonces(&r, st.id, to, nonces[:count])
 	}
 	before := st.Have()
 	var item [256]byte
 	for t := to - count + 1; t <= to; t++ {
-		nonce := uint64(0)
-		if p.match.Commit {
-			nonce = r.ReadBits(nonceBits)
-		}
-		n := int(r.ReadBits(lengthBits))
-		if n == longLength {
-			n = int(r.ReadBits(8))
-		}
+		n := readFew(&r)
 		for i := range n {
 			item[i] = byte(r.ReadBits(8))
 		}
@@ -301,12 +334,15 @@ func (p *Peer) takeTurns(q *pair, b []byte) {
 			p.stats.Malformed++
 			return
 		}
-		if p.match.Commit && !p.opens(st, t, nonce, item[:n]) {
-			p.stats.Unopened++
+		if p.match.Commit {
+			st.seals.reveal(world.Tick(st.Have()), t, nonces[t+count-1-to], item[:n])
 			continue
 		}
 		q.late.came(t, world.Tick(st.Have()), p.copy.Shown())
 		p.put(st, t, item[:n])
+	}
+	if p.match.Commit {
+		p.openSeals(q, st)
 	}
 	if p.match.Doom && world.Tick(st.Have()) < to-count && st.Have() == before {
 		m := want{member: q.id, from: world.Tick(st.Have()) + 1}
@@ -329,6 +365,9 @@ func (l *Lateness) came(t, have, shown world.Tick) {
 
 // put takes a command.
 func (p *Peer) put(st *stream, t world.Tick, item []byte) {
+	if p.charter.repeats(st.id, t) {
+		return
+	}
 	from := st.Have() + 1
 	news, err := st.Put(uint64(t), item)
 	if err != nil {
@@ -337,6 +376,7 @@ func (p *Peer) put(st *stream, t world.Tick, item []byte) {
 	}
 	if news {
 		st.moved = p.now
+		p.fill(st)
 		p.copy.Learn(world.Tick(from))
 	}
 }
@@ -344,7 +384,7 @@ func (p *Peer) put(st *stream, t world.Tick, item []byte) {
 // takeItems takes commands that somebody has passed on.
 func (p *Peer) takeItems(m *items) {
 	st := p.stream(m.member)
-	if st == nil || p.isFrozen(m.member) || m.member == p.self {
+	if st == nil || p.isFrozen(m.member) || m.member == p.self || m.era != st.era {
 		return
 	}
 	until := open
@@ -380,22 +420,36 @@ func (p *Peer) wanted(q *pair, m *want) {
 		return
 	}
 	if p.match.Commit && m.member == p.self {
-		return // what commits to them goes first
+		// If they have come, but could not be opened, what commits to them goes again, and first.
+		if m.from > p.own.began && m.from <= q.items.acked && p.own.next-m.from < farthest {
+			q.items, q.seals = outgoing{acked: m.from - 1}, outgoing{acked: m.from - 1}
+		}
+		return
 	}
 	if b := p.itemsFrom(m.member, m.from); b != nil {
 		q.small(b)
 	}
 }
 
+// open is up to which tick the commands of a member may be told to anyone. Where all commit first,
+// this peer's own are not before everybody else has.
+func (p *Peer) open(st *stream) uint64 {
+	if p.match.Commit && st.id == p.self {
+		return min(st.Have(), uint64(p.committed()))
+	}
+	return st.Have()
+}
+
 // itemsFrom is a message with what is here of a member's commands from a tick on, or nil.
 func (p *Peer) itemsFrom(id member.ID, from world.Tick) []byte {
 	st := p.stream(id)
-	if st == nil || !st.Holds(uint64(from)) {
+	if st == nil || !st.Holds(uint64(from)) || uint64(from) > p.open(st) {
 		return nil
 	}
-	m := items{member: id, from: from}
+	m := items{member: id, era: st.era, from: from}
 	size := 0
-	for t := uint64(from); st.Holds(t) && len(m.items) < maxItems && size < 900; t++ {
+	last := p.open(st)
+	for t := uint64(from); t <= last && st.Holds(t) && len(m.items) < maxItems && size < 900; t++ {
 		m.items = append(m.items, st.Item(t))
 		size += 1 + len(st.Item(t))
 	}

@@ -23,7 +23,8 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 		values[name] = hex.EncodeToString(b)
 	}
 	m := Match{Game: "steps", Rules: 0x0102030405060708, Level: "duel", Data: []byte{9}, Seed: 5,
-		Seats: 8, Start: 2, Patience: 2 * time.Second, Grace: time.Minute, Every: 60, Alone: true}
+		Seats: 8, Start: 2, Patience: 2 * time.Second, Grace: time.Minute, Every: 60, Alone: true,
+		Lapse: second / 2, Lapses: 4}
 	c := bits.CursorTo(nil)
 	m.fields(&c)
 	add("match", c.Data())
@@ -61,8 +62,13 @@ func vectors(t *testing.T) (names []string, values map[string]string) {
 	s := ann.signs((&Peer{sum: sum}).signedHead(1, 60, turns.Head{7}))
 	add("signature", s[:])
 	add("packet", packet())
-	seal := (&Peer{sum: sum}).seal(1, 60, 7, []byte{0x9c})
+	p := &Peer{sum: sum}
+	st := &stream{Stream: turns.NewStream(turns.NewCoder(steps), 61), id: 1, era: 2,
+		seals: &seals{}}
+	st.seals.ring[59].item, st.seals.ring[60].item = []byte{5, 6}, []byte{0x9c}
+	seal := p.seal(st, 60, 2, 7)
 	add("seal", binary.BigEndian.AppendUint64(nil, seal))
+	add("nonce", binary.BigEndian.AppendUint64(nil, p.earlier(1, 60, 7)))
 	return names, values
 }
 
@@ -72,17 +78,14 @@ func packet() []byte {
 	var w bits.Writer
 	w.Reset(make([]byte, 64))
 	w.WriteBits(300&255, newestBits)
-	w.WriteBits(3, countBits)
+	writeFew(&w, 3)
 	w.WriteBool(true)
 	w.WriteBits(2, epochBits)
 	w.WriteBits(300-298, heldBits)
 	w.WriteBits(300-297+64, leadBits)
 	w.WriteBits(3, aheadBits)
 	for _, item := range [][]byte{{0x9c}, nil, bytes.Repeat([]byte{5}, 15)} {
-		w.WriteBits(uint64(min(len(item), longLength)), lengthBits)
-		if len(item) >= longLength {
-			w.WriteBits(uint64(len(item)), 8)
-		}
+		writeFew(&w, len(item))
 		for _, b := range item {
 			w.WriteBits(uint64(b), 8)
 		}

@@ -163,7 +163,7 @@ func newRide(tb testing.TB, matches int, send uint8) *ride {
 				for k := 0; k < 100 && first.in == nil; k++ {
 					x.step(nil)
 				}
-				err = r.client.Join(first.in.Code, game, none, e)
+				err = r.client.Join(first.in.Code, game, relay.Rows, none, e)
 			}
 			if err != nil {
 				tb.Fatal(err)

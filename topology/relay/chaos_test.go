@@ -66,7 +66,7 @@ func chaos(n *netsim.Net) error {
 			p.refused = nil
 			fallthrough
 		case p.in == nil:
-			_ = p.client.Join(code, game, none, relay.Entry{Name: p.name})
+			_ = p.client.Join(code, game, relay.Rows, none, relay.Entry{Name: p.name})
 		}
 		if w.err != nil {
 			return w.err

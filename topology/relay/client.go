@@ -88,19 +88,34 @@ func (c *Client) Create(m Match, e Entry) error {
 	return c.request(messageCreate, &create{m, e})
 }
 
-// Join asks to be let into the match of a code. The game must be that of the match. A player who
-// returns gives the secret of the Welcome of before; others a zero one.
-func (c *Client) Join(code Code, game string, secret [SecretSize]byte, e Entry) error {
-	if err := e.check(); err != nil {
+// Join asks to be let into the match of a code. The game and the mode must be those of the match. A
+// player who returns gives the secret of the Welcome of before; others a zero one.
+func (c *Client) Join(
+	code Code, game string, mode Mode, secret [SecretSize]byte, e Entry,
+) error {
+	if err := errors.Join(checkCode(code, game), e.check()); err != nil {
 		return err
 	}
-	if !code.good() {
-		return ErrCode
+	return c.request(messageJoin, &join{code, secret, mode, game, e})
+}
+
+// Look asks what the match of a code is, without being let in. The event Found tells its mode, or
+// Refused why there is none for this game.
+func (c *Client) Look(code Code, game string) error {
+	if err := checkCode(code, game); err != nil {
+		return err
 	}
-	if game == "" || len(game) > MaxGame {
+	return c.request(messageLook, &look{code, game})
+}
+
+func checkCode(code Code, game string) error {
+	switch {
+	case !code.good():
+		return ErrCode
+	case game == "" || len(game) > MaxGame:
 		return fmt.Errorf("relay: a game of %d bytes, want 1 to %d", len(game), MaxGame)
 	}
-	return c.request(messageJoin, &join{code, secret, game, e})
+	return nil
 }
 
 // SecretSize is the size of what proves that a player was in a match before.

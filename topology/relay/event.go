@@ -16,6 +16,8 @@ const (
 	Welcomed EventKind = iota + 1
 	// Refused: the relay does not let the client in; Why and Text say why not. It may ask again.
 	Refused
+	// Found: the match of the code that the client asked about is of Mode. It may ask again.
+	Found
 	// Met: Peer is a member, or what is known of it has changed.
 	Met
 	// Gone: Member is no longer connected. Whether it comes back is told by the rows.
@@ -33,7 +35,8 @@ const (
 	Ended
 )
 
-var eventNames = [...]string{"", "welcomed", "refused", "met", "gone", "said", "carried", "voted",
+var eventNames = [...]string{
+	"", "welcomed", "refused", "found", "met", "gone", "said", "carried", "voted",
 	"ticket received", "ended"}
 
 func (k EventKind) String() string {
@@ -47,6 +50,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind    EventKind
 	Why     Refusal
+	Mode    Mode // of Found
 	Reason  conn.Reason
 	Left    bool // of Gone: for good, by its own will
 	Member  member.ID
@@ -122,7 +126,8 @@ func (c *Client) message(e *conn.Event) error {
 }
 
 func (c *Client) control(b []byte) bool {
-	if kind := b[0]; kind == messageRefused || kind == messageWelcome {
+	if kind := b[0]; kind == messageRefused || kind == messageWelcome ||
+		kind == messageFound {
 		return c.state == clientOutside && c.answered(kind, b)
 	}
 	if c.state != clientInside {
@@ -159,7 +164,15 @@ func (c *Client) control(b []byte) bool {
 // answered handles the relay's answer to what was asked.
 func (c *Client) answered(kind byte, b []byte) bool {
 	c.ask = nil
-	if kind == messageRefused {
+	switch kind {
+	case messageFound:
+		var m found
+		if !read(b, &m) {
+			return false
+		}
+		c.event(Event{Kind: Found, Mode: m.mode})
+		return true
+	case messageRefused:
 		var m refused
 		if !read(b, &m) {
 			return false

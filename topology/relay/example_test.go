@@ -17,7 +17,8 @@ func Example() {
 	// Ann creates a match for two and tells bob the code.
 	_ = ann.client.Create(relay.Match{Game: "tag 1", Seats: 2, Start: 2}, relay.Entry{Name: "ann"})
 	n.RunUntil(time.Second, func() bool { return ann.in != nil })
-	_ = bob.client.Join(ann.in.Code, "tag 1", [relay.SecretSize]byte{}, relay.Entry{Name: "bob"})
+	_ = bob.client.Join(ann.in.Code, "tag 1", relay.Rows, [relay.SecretSize]byte{},
+		relay.Entry{Name: "bob"})
 
 	// Once both are ready, and an item of each is there, rows come.
 	n.RunUntil(2*time.Second, func() bool { return len(bob.rows) >= 3 })

@@ -20,7 +20,7 @@ var sample = struct {
 		SendRate: 20, Patience: 100 * time.Millisecond, Grace: time.Minute},
 		Entry{Name: "ann", Key: []byte{1, 2, 3},
 			Locals: []netip.AddrPort{netip.MustParseAddrPort("192.168.1.7:4000")}}},
-	join{Code([]byte("K7QF3M9P")), [secretSize]byte{9}, "tag 1",
+	join{Code([]byte("K7QF3M9P")), [secretSize]byte{9}, Rows, "tag 1",
 		Entry{Name: "bob", Watch: true, Delay: 1500 * time.Millisecond, Again: true, From: 7}},
 	welcome{self: 3, code: Code([]byte("K7QF3M9P")), secret: [secretSize]byte{8}, lasts: 7200,
 		seat:  2,
@@ -39,13 +39,15 @@ func FuzzMessages(f *testing.F) {
 	f.Add(write(nil, messageRefused, &refused{RefusedGame, "another game", "tag 2"}))
 	f.Add(write(nil, messageGone, &gone{4, true}))
 	f.Add(write(nil, messageWord, &word{5, []byte("hello")}))
+	f.Add(write(nil, messageLook, &look{sample.join.code, "tag 1"}))
+	f.Add(write(nil, messageFound, &found{Mesh}))
 	f.Add(write(nil, messageLocals, &localsOnly{sample.create.Locals}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) == 0 {
 			return
 		}
 		for _, m := range []fielder{&create{}, &join{}, &welcome{}, &Peer{}, &refused{}, &gone{},
-			&word{}, &localsOnly{}} {
+			&word{}, &localsOnly{}, &look{}, &found{}} {
 			if read(b, m) {
 				if again := write(nil, b[0], m); !bytes.Equal(again, b) {
 					t.Errorf("%T: %x is written as %x", m, b, again)

@@ -135,9 +135,9 @@ func (m *match) due(row uint32) time.Duration {
 // early is how long before it is due a row may close, if everything for it is there.
 func (m *match) early() time.Duration { return time.Second / time.Duration(m.Rate) / 2 }
 
-// look closes the rows of a match whose time has come, and sends them. Rows that go in one packet
+// attend closes the rows of a match whose time has come, and sends them. Rows that go in one packet
 // are closed together, when the last of them is due: nobody could hear of the others before.
-func (s *Server) look(m *match) {
+func (s *Server) attend(m *match) {
 	if m.voter != nil && len(m.peers) > 0 {
 		s.deliberate(m)
 	}

@@ -39,6 +39,11 @@ func (s *Server) controlled(p *peer, b []byte) {
 			if ok = read(b, &m); ok {
 				s.join(p, &m)
 			}
+		case kind == messageLook:
+			var m look
+			if ok = read(b, &m); ok {
+				s.look(p, &m)
+			}
 		case p.match == nil:
 			ok = false
 		default:
@@ -131,10 +136,12 @@ func (s *Server) create(p *peer, c *create) {
 	s.enter(p, m, &c.Entry, nil)
 }
 
-func (s *Server) join(p *peer, j *join) {
+// called is the match of a code for one who plays a game. Where there is none, the peer is told
+// why.
+func (s *Server) called(p *peer, code Code, game string) *match {
 	if p.match != nil {
 		s.refuse(p, &refused{why: RefusedTwice})
-		return
+		return nil
 	}
 	rate, most := float64(s.opt.Limits.Guesses)/60, float64(s.opt.Limits.Guesses)
 	var from *source
@@ -142,20 +149,41 @@ func (s *Server) join(p *peer, j *join) {
 		from = s.sources.of(p.source)
 		if !from.guesses.take(s.now, 0, rate, most) || from.guesses.left < 1 {
 			s.refuse(p, &refused{why: RefusedGuessing})
-			return
+			return nil
 		}
 	}
-	m := s.byCode[j.code]
+	m := s.byCode[code]
 	if m == nil {
 		if from != nil {
 			from.guesses.take(s.now, 1, rate, most)
 		}
 		s.refuse(p, &refused{why: RefusedUnknown})
+		return nil
+	}
+	if m.Game != game {
+		s.refuse(p, &refused{why: RefusedGame, theirs: m.Game,
+			text: fmt.Sprintf("the match plays %q, this program %q", m.Game, game)})
+		return nil
+	}
+	return m
+}
+
+// look tells a peer what the match of a code is.
+func (s *Server) look(p *peer, l *look) {
+	if m := s.called(p, l.code, l.game); m != nil {
+		s.send(p, messageFound, &found{m.Mode})
+	}
+}
+
+func (s *Server) join(p *peer, j *join) {
+	m := s.called(p, j.code, j.game)
+	if m == nil {
 		return
 	}
-	if m.Game != j.game {
-		s.refuse(p, &refused{why: RefusedGame, theirs: m.Game,
-			text: fmt.Sprintf("the match plays %q, this program %q", m.Game, j.game)})
+	if m.Mode != j.mode {
+		s.refuse(p, &refused{why: RefusedMode, text: fmt.Sprintf(
+			"the match of this code is of mode %v, and who joins plays in mode %v", m.Mode,
+			j.mode)})
 		return
 	}
 	if back := m.holder(j.secret); back != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/member"
 	"github.com/coeval-dev/coeval/netsim"
@@ -62,6 +63,7 @@ func TestMeeting(t *testing.T) {
 	ann.create(relay.Match{Game: game, Seats: 2, Mode: relay.Mesh, Params: []byte("level 3")},
 		relay.Entry{Key: []byte("ann's key"), Locals: []netip.AddrPort{local}})
 	w.until(t, "created", func() bool { return ann.in != nil })
+	bob.mode = relay.Mesh
 	bob.join(ann.in.Code, none, relay.Entry{Key: []byte("bob's key")})
 	w.until(t, "met", func() bool { return bob.peers["ann"] != nil && ann.peers["bob"] != nil })
 	p := bob.peers["ann"]
@@ -110,7 +112,7 @@ func TestRefusals(t *testing.T) {
 	wrong, _ := relay.ParseCode("22222222")
 	bob.join(wrong, none, relay.Entry{})
 	expect(bob, relay.RefusedUnknown, "no match")
-	if err := bob.client.Join(code, "tag 2", none, relay.Entry{}); err != nil {
+	if err := bob.client.Join(code, "tag 2", relay.Rows, none, relay.Entry{}); err != nil {
 		t.Fatal(err)
 	}
 	expect(bob, relay.RefusedGame, `plays "tag 1", this program "tag 2"`)
@@ -138,6 +140,92 @@ func TestRefusals(t *testing.T) {
 		if s.Refused[r] != 1 {
 			t.Errorf("%v was counted %d times", r, s.Refused[r])
 		}
+	}
+}
+
+// A code says of which mode its match is to one who asks, and who joins in another is not let in
+// and takes no seat. To ask makes nobody a member.
+func TestModes(t *testing.T) {
+	w := newTown(quiet(6), relay.Limits{Guesses: 3})
+	ann, bob, cid := w.person("ann"), w.person("bob"), w.person("cid")
+	ann.create(relay.Match{Game: game, Seats: 2, Mode: relay.Mesh}, relay.Entry{})
+	bob.create(relay.Match{Game: game, Seats: 2}, relay.Entry{})
+	w.until(t, "created", func() bool { return ann.in != nil && bob.in != nil })
+	for _, c := range []struct {
+		of   *person
+		want relay.Mode
+	}{{ann, relay.Mesh}, {bob, relay.Rows}} {
+		had := len(cid.found)
+		if err := cid.client.Look(c.of.in.Code, game); err != nil {
+			t.Fatal(err)
+		}
+		w.until(t, "found", func() bool { return len(cid.found) > had })
+		if got := cid.found[had]; got != c.want {
+			t.Errorf("the code of %s is of %v", c.of.name, got)
+		}
+		cid.mode = relay.Mesh - c.want
+		cid.join(c.of.in.Code, none, relay.Entry{})
+		w.until(t, "refused", func() bool { return cid.refusal() != 0 })
+		if e := cid.refused[0]; e.Why != relay.RefusedMode ||
+			!strings.Contains(e.Text, "is of mode "+c.want.String()) {
+			t.Errorf("%v: %q", e.Why, e.Text)
+		}
+		cid.refused = nil
+		if len(c.of.peers) != 0 {
+			t.Errorf("%s is told of %v", c.of.name, c.of.peers)
+		}
+	}
+	if n := w.relay.Stats().Refused[relay.RefusedMode]; n != 2 {
+		t.Errorf("%d refusals were counted", n)
+	}
+	cid.mode = relay.Rows
+	cid.join(bob.in.Code, none, relay.Entry{})
+	w.until(t, "cid is in", func() bool { return cid.in != nil })
+	// A code cannot be guessed by asking, and another game's code is not told of.
+	eve := w.person("eve")
+	if err := eve.client.Look(bob.in.Code, "tag 2"); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "refused", func() bool { return eve.refusal() == relay.RefusedGame })
+	wrong, _ := relay.ParseCode("22222222")
+	for range 4 {
+		had := len(eve.refused)
+		if err := eve.client.Look(wrong, game); err != nil {
+			t.Fatal(err)
+		}
+		w.until(t, "refused", func() bool { return len(eve.refused) > had })
+	}
+	if eve.refusal() != relay.RefusedGuessing || len(eve.found) != 0 {
+		t.Errorf("after four guesses: %v, %v", eve.refusal(), eve.found)
+	}
+}
+
+// A relay of another version says so, rather than take what it does not know.
+func TestOldRelay(t *testing.T) {
+	w := newTown(quiet(7), relay.Limits{})
+	o := conn.ServerOptions{Keys: []token.Key{w.key}}
+	o.Protocol, o.Version, o.Channels = relay.Protocol, relay.Version-1, relay.Channels()
+	o.Wall = wall
+	w.seeds.Read(o.Seed[:])
+	old, err := conn.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := w.net.Endpoint("old relay")
+	batch := make([]link.Datagram, 16)
+	at.Every(2*time.Millisecond, func() {
+		n, _ := at.Receive(batch)
+		old.Receive(w.net.Now(), batch[:n])
+		old.Events()
+		_, _ = at.Send(old.Flush(w.net.Now(), nil))
+	})
+	bob := w.person("bob")
+	w.at = at
+	bob.connect()
+	bob.join(relay.Code([]byte("K7QF3M9P")), none, relay.Entry{})
+	w.until(t, "ended", func() bool { return len(bob.ended) > 0 })
+	if text := relay.ReasonText(bob.ended[0].Reason); !strings.Contains(text, "version") {
+		t.Errorf("bob is told %q", text)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // Version is what two ends of this package must have in common.
-const Version = 1
+const Version = 2
 
 // Protocol is what tokens of a relay name in place of a game.
 var Protocol = token.ProtocolID("coeval relay")
@@ -58,6 +58,7 @@ const (
 	messageSay    = 5 // a word to all
 	messageLocals = 6
 	messageVote   = 7 // for the witness
+	messageLook   = 8
 
 	// From the relay.
 	messageRefused = 65
@@ -66,9 +67,11 @@ const (
 	messageGone    = 68
 	messageWord    = 69
 	messageVoted   = 70 // from the witness
+	messageFound   = 71
 )
 
-// Mode says what a relay does for a match.
+// Mode says what a relay does for a match. Its creator chooses, and who joins must want the same;
+// Client.Look tells which it is.
 type Mode uint8
 
 const (
@@ -252,6 +255,7 @@ func (m *create) fields(c *bits.Cursor) {
 type join struct {
 	code   Code
 	secret [secretSize]byte // by which a player returns; zero for one that is new
+	mode   Mode
 	game   string
 	Entry
 }
@@ -259,9 +263,30 @@ type join struct {
 func (m *join) fields(c *bits.Cursor) {
 	c.Raw(m.code[:])
 	c.Raw(m.secret[:])
+	c.U8((*uint8)(&m.mode))
 	c.Text16(&m.game, MaxGame)
 	m.Entry.fields(c)
+	c.Check(m.code.good() && m.mode <= Mesh)
+}
+
+// look asks what the match of a code is, without being let in.
+type look struct {
+	code Code
+	game string
+}
+
+func (m *look) fields(c *bits.Cursor) {
+	c.Raw(m.code[:])
+	c.Text16(&m.game, MaxGame)
 	c.Check(m.code.good())
+}
+
+// found says what the match of a code is.
+type found struct{ mode Mode }
+
+func (m *found) fields(c *bits.Cursor) {
+	c.U8((*uint8)(&m.mode))
+	c.Check(m.mode <= Mesh)
 }
 
 // refused says why someone was not let in.
@@ -403,6 +428,8 @@ const (
 	RefusedGuessing
 	// RefusedTwice: the connection is in a match already.
 	RefusedTwice
+	// RefusedMode: the match is of another mode than who joins plays in.
+	RefusedMode
 )
 
 var refusalTexts = [...]string{"",
@@ -414,7 +441,16 @@ var refusalTexts = [...]string{"",
 	"too many matches from this address",
 	"too many wrong codes from this address; wait a minute",
 	"this connection is in a match already",
+	"the match is of another mode",
 }
+
+// A RefusedError is a refusal as an error.
+type RefusedError struct {
+	Why  Refusal
+	Text string
+}
+
+func (e *RefusedError) Error() string { return "relay: refused: " + e.Text }
 
 func (r Refusal) String() string {
 	if r > 0 && int(r) < len(refusalTexts) {

@@ -204,7 +204,7 @@ func (s *Server) Tick(now time.Duration) error {
 		if s.wakes[i] <= now {
 			m := s.matches[i]
 			s.wakes[i] = now + time.Hour
-			s.look(m)
+			s.attend(m)
 		}
 	}
 	if now-s.swept >= sweepEvery {

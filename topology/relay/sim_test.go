@@ -74,12 +74,14 @@ type person struct {
 	name   string
 	at     *netsim.Endpoint
 	client *relay.Client
+	mode   relay.Mode // of the matches that it joins
 	batch  []link.Datagram
 	out    []link.Datagram
 
 	in      *relay.Welcome
 	peers   map[string]*relay.Peer
 	refused []relay.Event
+	found   []relay.Mode
 	carried [][]byte
 	words   []string
 	voted   []string
@@ -143,7 +145,7 @@ func (p *person) create(m relay.Match, e relay.Entry) {
 
 func (p *person) join(code relay.Code, secret [relay.SecretSize]byte, e relay.Entry) {
 	e.Name = p.name
-	if err := p.client.Join(code, game, secret, e); err != nil {
+	if err := p.client.Join(code, game, p.mode, secret, e); err != nil {
 		p.town.fail("%s joins: %v", p.name, err)
 	}
 }
@@ -190,6 +192,8 @@ func (p *person) handle() {
 			if e.Welcome.Player > 0 {
 				_ = p.client.Ready()
 			}
+		case relay.Found:
+			p.found = append(p.found, e.Mode)
 		case relay.Refused:
 			p.refused = append(p.refused, e)
 		case relay.Met:
@@ -270,6 +274,7 @@ func (t *town) match(m relay.Match, people ...*person) {
 		return
 	}
 	for _, p := range people[1:] {
+		p.mode = m.Mode
 		p.join(people[0].in.Code, [relay.SecretSize]byte{}, relay.Entry{})
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Stats count what a relay did and met, since it began.
 type Stats struct {
 	Created, Over uint64 // matches
-	Refused       [RefusedTwice + 1]uint64
+	Refused       [RefusedMode + 1]uint64
 	// connections that the relay ended, by reason from ReasonOffence on
 	Dropped  [ReasonSilent - ReasonOffence + 1]uint64
 	Offences uint64

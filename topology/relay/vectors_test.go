@@ -16,6 +16,8 @@ func vectors() string {
 	say := func(name string, b []byte) { fmt.Fprintf(&out, "%s %x\n", name, b) }
 	say("create", write(nil, messageCreate, &sample.create))
 	say("join", write(nil, messageJoin, &sample.join))
+	say("look", write(nil, messageLook, &look{sample.join.code, "tag 1"}))
+	say("found", write(nil, messageFound, &found{Mesh}))
 	say("welcome", write(nil, messageWelcome, &sample.welcome))
 	say("peer", write(nil, messagePeer, &sample.peer))
 	say("refused", write(nil, messageRefused, &refused{RefusedGame, "no", "tag 2"}))

@@ -9,6 +9,7 @@ import (
 // commands, has neither queue nor reader, and nothing is taken.
 type intake struct {
 	queue    *queue
+	come     arrivals // in place of the queue, where commands are taken as they come
 	reader   *replica.CommandReader
 	take     func(t world.Tick, image []int32, said *world.Sight)
 	newest   world.Tick // among the commands of a packet
@@ -80,6 +81,10 @@ func (p *peer) takeOne(t world.Tick, image []int32, said *world.Sight) {
 		// what was read is what the next is a difference from
 		p.edited = append(p.edited[:0], image...)
 		image = p.edited
+	}
+	if s.opt.Take != ByTick {
+		s.arrive(p, t, image, said)
+		return
 	}
 	if t <= closed {
 		s.late(p, closed, t, image)

@@ -29,6 +29,8 @@ type Options struct {
 	Resume *Saved
 	// Strategy says how snapshots are made; clients must have the same.
 	Strategy replica.Strategy
+	// Take says when commands are executed. Default: each at its tick.
+	Take Taking
 	// Rules are the game's own, on what clients may do.
 	Rules Rules
 	// Limits are what a server takes from one client.
@@ -145,6 +147,9 @@ func (o *Options) fill() error {
 		return fmt.Errorf("server: %d players, want 1 to 10000", o.Players)
 	}
 	if err := o.Title.Check(); err != nil {
+		return err
+	}
+	if err := o.takesAs(); err != nil {
 		return err
 	}
 	if o.Resume != nil {

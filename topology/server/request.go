@@ -196,6 +196,7 @@ func (s *Server) ready(p *peer, epoch uint32, start bool) {
 	// which has been given what came while the client got ready
 	if p.queue != nil && !s.traits.Eager {
 		p.queue.reset()
+		p.come.reset()
 		p.edges.reset()
 	}
 	// The turn of the fewest, so that all ticks have as much to do.

@@ -26,6 +26,8 @@ type Server struct {
 	protocol    *replica.Protocol
 	description string // of the game, for clients with another version
 	engine      Engine
+	own         *local // the same, if it has its world to itself
+	body        int    // the class that players move about in, where commands move it
 	traits      Traits
 	scene       *scene // the world that is played
 	pool        *pool
@@ -129,6 +131,10 @@ func New(o Options) (*Server, error) {
 		people: people{
 			seats: map[uint64]*Seat{}, players: make([]*Seat, 1), claims: map[uint64]claim{},
 		},
+	}
+	s.own, _ = o.Engine.(*local)
+	if class, _, ok := o.Title.Body(); ok {
+		s.body = class.Number()
 	}
 	s.every = max(1, (g.Rate()+o.SnapshotRate/2)/o.SnapshotRate)
 	s.gap, s.phases = time.Duration(s.every)*g.TickLength(), make([]int, s.every)

@@ -40,7 +40,7 @@ func (s *Server) choose() {
 		}
 		p.room = replica.Room{
 			Packet: p.conn.MaxPayload() - composeSpare, Budget: budget, Early: p.early,
-			Repeated: p.repeated}
+			Repeated: p.repeated, Acted: p.come.acted}
 		s.work = append(s.work, p)
 	}
 	if len(s.work) > 0 {

@@ -24,7 +24,11 @@ func (s *Server) gather(t world.Tick) {
 
 // give gives the engine what one player does at a tick.
 func (s *Server) give(seat *Seat, t world.Tick) {
-	if p := seat.peer; p != nil {
+	if s.opt.Take != ByTick {
+		if s.giveCome(seat, t) {
+			return
+		}
+	} else if p := seat.peer; p != nil {
 		if image, sight := p.queue.take(t); image != nil {
 			if s.engine.Give(seat.Player, t, s.merge(p, t, image), sight) == nil {
 				seat.repeated = 0

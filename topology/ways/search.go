@@ -1,6 +1,7 @@
 package ways
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"slices"
@@ -178,6 +179,16 @@ func (w *Way) Trip() time.Duration {
 		}
 	}
 	return w.took / 2
+}
+
+// Measured is the round trip to the server of a way as far as it was measured, or zero: that of a
+// handshake in which something was sent again is not.
+func (w *Way) Measured() time.Duration {
+	c := w.Conn()
+	if c == nil {
+		return 0
+	}
+	return cmp.Or(c.Quality().RoundTrip, c.Handshake())
 }
 
 // Heading is the way to the server that the player was asked a seat of, or nil: commands go there

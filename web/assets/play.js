@@ -1,8 +1,8 @@
 // The game in its frame: fetches the program with a bar, starts it, and lends it what only a page can do. The program finds its settings in
 // window.coevalConfig, asks coevalJoin for a way in, and offers window.coeval to the panel and to tests.
 
-import { fetchedProgram, leaving, reload, renew, takeSeat } from '/assets/reload.js';
-import { Screen } from '/assets/screen.js';
+import { fetchedProgram, leaving, reload, renew, takeSeat } from './reload.js';
+import { Screen } from './screen.js';
 
 const $ = id => document.getElementById(id);
 const bar = $('part');
@@ -49,6 +49,9 @@ window.coevalJoin = async () => {
   return {
     game: a.game ?? '',
     strategy: a.strategy ?? '',
+    take: a.take ?? '',
+    style: a.style ?? '',
+    commands: a.commands ?? 0,
     token: a.token,
     transport: a.webtransport && !query.has('notransport') ? `https://${location.hostname}:${a.webtransport}/coeval` : '',
     hashes: (a.certificates ?? []).map(unhex),
@@ -138,7 +141,7 @@ window.coevalWarn = text => {
 // built fetches the program, and waits for as long as the server is still building it.
 async function built() {
   for (;;) {
-    const answer = await fetch('/client.wasm');
+    const answer = await fetch('client.wasm');
     if (answer.ok) return answer;
     const text = await answer.text();
     if (answer.status !== 503) throw new Error(text);
@@ -151,7 +154,7 @@ async function built() {
 const starter = () => new Promise((done, fail) => {
   if (window.Go) return done();
   const script = document.createElement('script');
-  script.src = '/wasm_exec.js';
+  script.src = 'wasm_exec.js';
   script.onload = () => done();
   script.onerror = () => fail(new Error('the server does not answer; reload the page'));
   document.head.append(script);
@@ -176,4 +179,4 @@ async function start() {
 
 start().catch(e => { loading.hidden = false; step.textContent = e.message || String(e); bar.style.width = '0'; });
 addEventListener('pagehide', e => { if (!e.persisted && leaving()) window.coeval?.set('leave', ''); });
-addEventListener('contextmenu', e => e.preventDefault());
+addEventListener('contextmenu', e => { if (!e.target.closest?.('input')) e.preventDefault(); });

@@ -31,7 +31,7 @@ let fetched = '';
 export function fetchedProgram(answer) { fetched = answer.headers.get('ETag') ?? ''; }
 export async function renew(seat) {
   if (!fetched) return;
-  const answer = await fetch('/client.wasm', { method: 'HEAD' });
+  const answer = await fetch('client.wasm', { method: 'HEAD' });
   const tag = answer.ok ? answer.headers.get('ETag') : '';
   if (tag && tag !== fetched) reload(seat);
 }

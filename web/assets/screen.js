@@ -2,9 +2,9 @@
 // memory, and a frame takes one call: the page writes what the player does, calls the program, and replays the list that it has made. The words are those of
 // host/entry/screen_js.go.
 
-import { Library, Replayer } from '/assets/surface.js';
-import { Devices } from '/assets/devices.js';
-import { Sound } from '/assets/sound.js';
+import { Library, Replayer } from './surface.js';
+import { Devices } from './devices.js';
+import { Sound } from './sound.js';
 
 // Where things are among the shared words.
 const list = 0, library = 2, size = 4, asked = 6, fingers = 10, pads = 11, moment = 16, hands = 24;

@@ -5,6 +5,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/timeline/kinds"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/server"
 )
 
@@ -61,6 +63,8 @@ them, and see how the game goes on.
 With --peers there is no server: each player's machine holds the whole game, and they
 play with each other over the network. One page shows them side by side. Switch between lock
 step and rollback, cut one off, let one crash and come back, have another join or watch.
+With --relay as well they play through a relay in the middle, which gathers the commands
+of each tick; the network is the way to it.
 
 Networks: %s`
 
@@ -71,6 +75,7 @@ const example = `  {program} demo
   {program} demo --map mine.txt
   {program} demo --listen all
   {program} demo --peers 4 --preset transatlantic
+  {program} demo --peers 4 --relay --preset wifi
   {program} demo --mirrors 3 --preset transatlantic
   {program} demo --mirrors 3 --preset transatlantic --timeline trailing --delays 0,100ms,1s`
 
@@ -79,24 +84,27 @@ const usualBots = math.MinInt32
 
 // flags are what the command line says.
 type flags struct {
-	title   *game.Title
-	port    int
-	listen  string
-	reach   reach
-	level   string
-	bots    int
-	preset  string
-	style   string
-	seed    uint64
-	noOpen  bool
-	build   string
-	web     serve.WebOptions
-	watches bool
-	fixed   bool          // the port was asked for, and no other will do
-	resume  *server.Saved // where the game goes on, or nil
-	mirrors *mirrorFlags  // nil for one server
-	peers   *peerFlags    // the same
-	client  *page.Client  // nil for one of its own
+	title  *game.Title
+	port   int
+	listen string
+	reach  reach
+	level  string
+	bots   int
+	preset string
+	style  string
+	// the architecture's name, and what that is
+	architecture string
+	kind         architecture.Kind
+	seed         uint64
+	noOpen       bool
+	build        string
+	web          serve.WebOptions
+	watches      bool
+	fixed        bool          // the port was asked for, and no other will do
+	resume       *server.Saved // where the game goes on, or nil
+	mirrors      *mirrorFlags  // nil for one server
+	peers        *peerFlags    // the same
+	client       *page.Client  // nil for one of its own
 }
 
 // Command is the command demo.
@@ -117,6 +125,9 @@ func Command(p *cli.Program) *cobra.Command {
 			if given(name) && !given("mirrors") {
 				return cli.Usagef("--%s goes with --mirrors, such as --mirrors 3", name)
 			}
+		}
+		if e.relay && !given("peers") {
+			return cli.Usagef("--relay goes with --peers, such as --peers 4")
 		}
 		if given("mirrors") {
 			d.mirrors = &m
@@ -146,6 +157,8 @@ func Command(p *cli.Program) *cobra.Command {
 		"the network to begin with: "+strings.Join(cli.Presets(), ", "))
 	f.StringVar(&d.style, "style", "doom3", "prediction to begin with: "+join.StyleNames+
 		"; with --peers, lockstep or rollback (its default)")
+	f.StringVar(&d.architecture, "architecture", "coeval",
+		"how the server and its players do it, as a game did: "+architecture.Names())
 	f.Uint64Var(&d.seed, "seed", 0, "random seed (default: drawn)")
 	d.web.Flags(f)
 	f.BoolVar(&d.watches, "watch", false,
@@ -159,6 +172,8 @@ func Command(p *cli.Program) *cobra.Command {
 		"with --mirrors, delays of the copies of the world, such as 0,100ms,1s")
 	f.IntVar(&e.count, "peers", 0,
 		"as many players' machines without a server, from 2 to 8, with the network between them")
+	f.BoolVar(&e.relay, "relay", false,
+		"with --peers, play through a relay that gathers commands, with the network to it")
 	cmd.MarkFlagsMutuallyExclusive("peers", "mirrors")
 	f.StringVar(&d.build, "build-client", "",
 		"compile the game for the browser into this folder, and do nothing else")
@@ -203,6 +218,16 @@ func (d *flags) check() (game.Level, error) {
 	if _, err := predict.ParseStyle(d.style); err != nil {
 		return l, cli.Usagef("--style: %w", err)
 	}
+	k, err := architecture.Parse(cmp.Or(d.architecture, "coeval"))
+	if err != nil {
+		return l, cli.Usagef("--architecture: %w", err)
+	}
+	if k.Name != "coeval" && (d.mirrors != nil || d.peers != nil) {
+		return l, cli.Usagef("--architecture is for one server, without --mirrors and --peers")
+	}
+	if d.kind = k; d.style == "doom3" && d.peers == nil {
+		d.style = k.Style.String()
+	}
 	if d.mirrors != nil {
 		if err := d.mirrors.check(d.title); err != nil {
 			return l, err
@@ -211,7 +236,7 @@ func (d *flags) check() (game.Level, error) {
 	if d.seed == 0 {
 		d.seed = cli.Draw()
 	}
-	l, err := d.findLevel()
+	l, err = d.findLevel()
 	if err != nil {
 		return l, err
 	}

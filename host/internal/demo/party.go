@@ -17,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -26,11 +27,14 @@ import (
 //	page ── WebSocket ──┬── peer 1 ──┐
 //	                    ├── peer 2 ──┼── mesh
 //	                    └── peer 3 ──┘
+//
+// Or they play by the rows of a relay that is on it.
 type party struct {
 	title  *game.Title
 	level  game.Level
 	secret [32]byte
 	mesh   *mesh
+	hub    *hub        // nil without a relay
 	usual  peers.Style // what rollback is
 
 	work   sync.WaitGroup
@@ -44,6 +48,7 @@ type party struct {
 	preset string
 	news   []newsLine
 	names  map[world.Player]string // who plays whom
+	code   relay.Code              // of the match at the relay
 }
 
 // How many peers there can be in a demo, at its beginning and in all, those who watch included.
@@ -57,6 +62,7 @@ const (
 type peerFlags struct {
 	count int
 	style peers.Style
+	relay bool
 }
 
 // check looks at the command line before anything is opened.
@@ -95,10 +101,15 @@ func (d *flags) openParty(level game.Level) (*party, error) {
 		return nil, err
 	}
 	p := &party{title: d.title, level: level, born: time.Now(), preset: conditions.Name,
-		mesh: newMesh(mostSeats, conditions, d.seed), usual: peers.Rollback(),
+		mesh: newMesh(mostSeats+1, conditions, d.seed), usual: peers.Rollback(),
 		names: map[world.Player]string{}}
 	_, _ = rand.Read(p.secret[:]) // it never fails
 	p.ending, p.end = context.WithCancel(context.Background())
+	if d.peers.relay {
+		if p.hub, err = openHub(p.mesh); err != nil {
+			return nil, err
+		}
+	}
 	for range d.peers.count {
 		p.sit(false, d.peers.style)
 	}
@@ -136,6 +147,9 @@ func (p *party) all() []*seat {
 func (p *party) run(ctx context.Context) error {
 	defer p.work.Wait()
 	defer p.end()
+	if p.hub != nil {
+		p.work.Go(func() { p.hub.run(p.ending) })
+	}
 	for i, s := range p.all() {
 		if err := s.start(i == 0); err != nil {
 			return err
@@ -198,6 +212,9 @@ func (p *party) restart(s *seat) error {
 	}
 	if founds {
 		_, _ = rand.Read(p.secret[:]) // those who come back to the old match find nobody
+		p.mu.Lock()
+		p.code = relay.Code{}
+		p.mu.Unlock()
 	}
 	if err := s.start(founds); err != nil {
 		return err
@@ -217,6 +234,7 @@ func (p *party) cut(s *seat, on bool) error {
 			p.mesh.cut(s.index, o.index, on || o.off.Load())
 		}
 	}
+	p.mesh.cut(s.index, hubRegion, on)
 	p.say(s, map[bool]string{true: "is cut off", false: "is connected again"}[on], on)
 	return nil
 }

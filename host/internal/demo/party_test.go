@@ -83,8 +83,15 @@ func settles(t *testing.T, s *site, what string, ticks world.Tick) {
 // one is cut off and comes back, one crashes and returns to the same body. All the time they
 // compute the same.
 func TestDemoPeers(t *testing.T) {
-	t.Parallel() // it mostly waits
-	s := startPeers(t, 3, nil)
+	for name, relay := range map[string]bool{"mesh": false, "relay": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			demoPeers(t, startPeers(t, 3, func(d *flags) { d.peers.relay = relay }))
+		})
+	}
+}
+
+func demoPeers(t *testing.T, s *site) {
 	settles(t, s, "three play", 20)
 	orders{"style": "lockstep"}.must(t, s)
 	orders{"style": "rollback", "peer": 2}.must(t, s)
@@ -204,6 +211,7 @@ func TestDemoPeersCommandLine(t *testing.T) {
 		{"--peers 4 --preset tincan", "tincan"},
 		{"--peers 4 --listen all", "leave it out"},
 		{"--peers 4 --watch", "leave out --peers"},
+		{"--relay", "--relay goes with --peers"},
 	} {
 		var out, errs bytes.Buffer
 		code := bundled.Run(t.Context(),

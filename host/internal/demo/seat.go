@@ -14,6 +14,7 @@ import (
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/peer"
 	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -25,6 +26,7 @@ type seat struct {
 	name     string
 	watch    bool
 	identity [32]byte
+	back     [relay.SecretSize]byte // by which it returns to the same body, at a relay
 
 	bot     game.Bot
 	control game.Control
@@ -34,7 +36,7 @@ type seat struct {
 
 	mu      sync.Mutex
 	style   peers.Style
-	peer    *peers.Peer // nil while it is not running
+	peer    peer.Match // nil while it is not running
 	stopped context.CancelFunc
 	done    chan struct{}
 	hands   entry.Hands
@@ -45,7 +47,7 @@ type seat struct {
 type viewer struct{ peer.Viewer }
 
 // running is the peer, or nil.
-func (s *seat) running() *peers.Peer {
+func (s *seat) running() peer.Match {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peer
@@ -53,6 +55,11 @@ func (s *seat) running() *peers.Peer {
 
 // start starts the peer: one that founds a match, or one that joins that of the others.
 func (s *seat) start(founds bool) error {
+	if s.party.hub != nil && !founds {
+		if err := s.party.awaitCode(); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.peer != nil {
@@ -76,7 +83,7 @@ func (s *seat) start(founds bool) error {
 		}
 	}
 	o.Link = p.mesh.open(seatAddress(s.index), s.index)
-	made, err := peers.New(o)
+	made, err := s.make(&o)
 	if err != nil {
 		_ = o.Link.Close()
 		return err
@@ -98,6 +105,24 @@ func (s *seat) start(founds bool) error {
 		}
 	})
 	return nil
+}
+
+// make makes the peer: one of a mesh, or one that plays by a relay's rows. The lock is held.
+func (s *seat) make(o *peers.Options) (peer.Match, error) {
+	p := s.party
+	if p.hub == nil {
+		return peers.New(*o)
+	}
+	var made *peers.Relayed
+	o.News = func(n peers.News) {
+		if n.Kind == peers.Met {
+			s.welcomed(made)
+		}
+		p.told(s, n)
+	}
+	var err error
+	made, err = s.relayed(o)
+	return made, err
 }
 
 // stop ends the peer without a word to anyone.

@@ -27,6 +27,7 @@ import (
 	"github.com/coeval-dev/coeval/netsim"
 	"github.com/coeval-dev/coeval/netsim/proxy"
 	"github.com/coeval-dev/coeval/predict"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
@@ -40,6 +41,7 @@ import (
 //	bots ───── memory ─────────────────┴── server
 type demoServer struct {
 	title    *game.Title
+	kind     architecture.Kind
 	reach    *reach
 	born     time.Time
 	server   *server.Server
@@ -100,11 +102,14 @@ func (d *flags) openServer(level game.Level, port int) (_ *demoServer, err error
 	h.network = &network{
 		proxies: []*proxy.Proxy{h.quic, h.plain}, stream: slow, conditions: conditions,
 		preset: conditions.Name}
-	h.server, err = server.New(server.Options{
+	o := server.Options{
 		Title: d.title, Level: level, Players: max(64, d.bots+16), KeepSeat: demoKeep,
 		Resume: d.resume,
 		Links:  []link.Link{browser.NewServer(wt, slow), native, inner},
-	})
+	}
+	d.kind.Server(&o)
+	h.kind = d.kind
+	h.server, err = server.New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +161,11 @@ func (h *demoServer) join(i int) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.New(client.Options{
-		Title: h.title, Style: predict.None, Name: load.BotName(i),
-		Link: l, Token: t, Servers: []netip.AddrPort{h.inner},
-	})
+	o := client.Options{Title: h.title, Name: load.BotName(i), Link: l, Token: t,
+		Servers: []netip.AddrPort{h.inner}}
+	h.kind.Client(&o)
+	o.Style = predict.None
+	return client.New(o)
 }
 
 func (h *demoServer) token(client uint64) (t token.Token, err error) {
@@ -175,10 +181,12 @@ func (h *demoServer) page() web.Options {
 
 func (h *demoServer) mount(mux *http.ServeMux, refused *serve.Refusals) {
 	mux.Handle("/coeval", h.socket)
-	d := serve.NewDoor(h.server, entry.Admission{
+	a := entry.Admission{
 		Game: h.title.Name(), UDP: h.plain.Addr().Port(), WebSocket: "/coeval",
 		WebTransport: h.quic.Addr().Port(),
-	}, h.identity, true)
+	}
+	serve.Describe(&a, h.kind)
+	d := serve.NewDoor(h.server, a, h.identity, true)
 	d.Origin, d.Refusals = web.Pages(), refused
 	d.Admit = h.seats(d.Admit)
 	mux.Handle("/token", d)

@@ -25,9 +25,9 @@ func (m *meter) update(now float64, count uint64) float64 {
 // graph shows the last seconds: bytes from below, round trip as a line, wrong predictions in red,
 // and numbers.
 func (h *HUD) graph(s *draw.Surface, m *Moment) {
-	g, n := m.Session.Graph(), m.Session.Numbers()
+	g := m.Session.Graph()
 	w, high := min(300, h.w-32), 90.0
-	rows := h.rows(m, n)
+	rows := m.Session.Facts(m, h.Blind.On())
 	all := high + 18*float64(len(rows)) + 20
 	x, y := h.w-w-16, h.h-all-14
 	s.Rect(x-8, y-8, w+16, all, night.Alpha(0.82))
@@ -55,16 +55,23 @@ func (h *HUD) graph(s *draw.Surface, m *Moment) {
 	}
 }
 
-// rows are the numbers below the graph, each with what it is.
-func (h *HUD) rows(m *Moment, n client.Numbers) [][2]string {
+// Served is the Session of a game on a server.
+type Served struct {
+	*client.Session
+	frames meter
+}
+
+// Facts are the numbers below the graph, each with what it is.
+func (x *Served) Facts(m *Moment, blind bool) [][2]string {
+	n := x.Numbers()
 	ms := func(s float64) string { return fmt.Sprintf("%.0f ms", s*1000) }
 	size := 0.0
 	if n.Snapshots > 0 {
 		size = float64(n.SnapshotBytes) / float64(n.Snapshots)
 	}
-	style, wrong := m.Session.Style().String(),
+	style, wrong := x.Style().String(),
 		fmt.Sprintf("%d times, %.1f units", n.Corrections, n.Corrected)
-	if h.Blind.On() {
+	if blind {
 		style, wrong = "hidden: blind test", "hidden"
 	}
 	return [][2]string{
@@ -72,7 +79,7 @@ func (h *HUD) rows(m *Moment, n client.Numbers) [][2]string {
 		{"lost", fmt.Sprintf("%.1f %% in, %.1f %% out", n.LossIn*100, n.LossOut*100)},
 		{"ahead", fmt.Sprintf("%.1f ticks, %.1f early", n.Ahead, float64(n.Early)/4)},
 		{"snapshots", fmt.Sprintf("%.0f a second of %.0f B",
-			h.frames.update(m.Now, n.Snapshots), size)},
+			x.frames.update(m.Now, n.Snapshots), size)},
 		{"corrected", wrong},
 		{"frames", fmt.Sprintf("%.0f a second, %.1f ms each", m.Rate, m.Work)},
 		{"style", style},

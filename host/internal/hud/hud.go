@@ -21,14 +21,22 @@ type HUD struct {
 	Help, Graph, Outlines, Board bool
 	// Blind is a test that is under way, or not.
 	Blind client.Blind
-	// Keys says whether there are keys to speak of, rather than fingers.
-	Keys bool
+	// Keys are the page's own, each with what it does; see ServerKeys.
+	Keys [][2]string
 
-	w, h   float64 // of the screen, in units
-	lines  []line
-	toast  string // said in the middle, for a moment
-	until  float64
-	frames meter
+	w, h  float64 // of the screen, in units
+	lines []line
+	toast string // said in the middle, for a moment
+	until float64
+}
+
+// A Session is the game that is played over a network.
+type Session interface {
+	NameOf(p world.Player) string
+	// Graph is the last seconds, and Facts are the numbers below it, each with what it is. In a
+	// blind test what would tell the styles apart is hidden.
+	Graph() *client.Graph
+	Facts(m *Moment, blind bool) [][2]string
 }
 
 // A line is one of chat, or of the server.
@@ -42,7 +50,9 @@ type line struct {
 type Moment struct {
 	Now     float64 // seconds
 	View    *client.View
-	Session *client.Session
+	Session Session
+	// Line is what is said at the top all the time, or nothing.
+	Line string
 	// Width is that of the screen in pixels, as large as those of a page.
 	Width float64
 	// Rate is how many frames there are in a second, and Work how many milliseconds one takes.
@@ -133,6 +143,9 @@ func (h *HUD) Draw(s *draw.Surface, m *Moment) {
 		return
 	}
 	h.chat(s, m.Now)
+	if m.Line != "" {
+		h.line(s, m)
+	}
 	if h.Graph {
 		h.graph(s, m)
 	}
@@ -197,6 +210,26 @@ func (h *HUD) chat(s *draw.Surface, now float64) {
 		}
 	}
 }
+
+// line says something at the top, right of the page's buttons, or below them where it is narrow.
+func (h *HUD) line(s *draw.Surface, m *Moment) {
+	unit := 1.0 // for a pixel of the page
+	if m.Width > 0 {
+		unit = h.w / m.Width
+	}
+	x, y := buttons*unit, 20*unit
+	if m.Width < 2*buttons {
+		x, y = 10*unit, 56*unit
+	}
+	for i, part := range wrap(m.Line, int((h.w-x-10*unit)/7.5)) {
+		at := y + 18*float64(i)
+		s.Text(x+1, at+1, 14, part, draw.Black.Alpha(0.7), draw.Left)
+		s.Text(x, at, 14, part, paper.Alpha(0.75), draw.Left)
+	}
+}
+
+// buttons is how many pixels wide those of a page are.
+const buttons = 284.0
 
 // wrap cuts a text into lines of at most so many characters, three at most.
 func wrap(text string, most int) (lines []string) {
@@ -289,8 +322,8 @@ func (h *HUD) blind(s *draw.Surface, now float64) {
 	s.Text(h.w/2, 106, min(14, w/38), hint, dim, draw.Center)
 }
 
-// keys are the page's own, besides those of the game.
-var keys = [...][2]string{
+// ServerKeys are those of a page that plays on a server, besides those of the game.
+var ServerKeys = [][2]string{
 	{"Enter", "chat"},
 	{"Tab", "score board"},
 	{"N", "net graph, with frames a second"},
@@ -312,8 +345,8 @@ func Hint(t *game.Title) string {
 
 func (h *HUD) help(s *draw.Surface) {
 	hint := wrap(Hint(h.Title), int((min(620, h.w-16)-40)/8.7))
-	row := max(20, min(26, (h.h-150-22*float64(len(hint)))/float64(len(keys))))
-	high := 62 + 22*float64(len(hint)) + row*float64(len(keys)) + 52
+	row := max(20, min(26, (h.h-150-22*float64(len(hint)))/float64(len(h.Keys))))
+	high := 62 + 22*float64(len(hint)) + row*float64(len(h.Keys)) + 52
 	x, y, _ := h.panel(s, 620, high, h.Title.Name())
 	for _, l := range hint {
 		s.Text(x, y, 17, l, paper, draw.Left)
@@ -321,7 +354,7 @@ func (h *HUD) help(s *draw.Surface) {
 	}
 	y += 12
 	size := min(16, h.w/34)
-	for _, k := range keys {
+	for _, k := range h.Keys {
 		if k[0] == "Tab" && h.Title.Screen.Scores == nil {
 			continue
 		}

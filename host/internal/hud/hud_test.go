@@ -58,7 +58,7 @@ func TestFits(t *testing.T) {
 	for _, size := range [][2]float64{
 		{360, 640}, {640, 360}, {500, 800}, {900, 500}, {1280, 720}, {1920, 1080},
 	} {
-		h := HUD{Title: crowd.Title, Help: true, Graph: true, Board: true}
+		h := HUD{Title: crowd.Title, Help: true, Graph: true, Board: true, Keys: ServerKeys}
 		h.Blind.Start(0)
 		h.Hear(1, []client.Word{
 			{Kind: client.Chat, Player: 3, Name: "Ann", Text: strings.Repeat("many words ", 20)},
@@ -68,9 +68,9 @@ func TestFits(t *testing.T) {
 		s.Begin(size[0], size[1])
 		v := client.View{World: w, Me: 1, Status: "nothing has come from the server for 12 s: " +
 			"the network is down, or the server has stopped; the game goes on when it is back"}
-		session := client.NewSession(client.SessionOptions{})
+		session := &Served{Session: client.NewSession(client.SessionOptions{})}
 		h.Draw(&s, &Moment{Now: 2, View: &v, Session: session, Width: size[0], Rate: 1234,
-			Work: 1234.5})
+			Work: 1234.5, Line: "ann, bob (away), you: rollback, delay 2, 12 ticks again"})
 		list, _ := read(t, &s)
 		if len(list) < 30 {
 			t.Errorf("%v: only %d texts", size, len(list))
@@ -100,8 +100,8 @@ func TestHidden(t *testing.T) {
 		s.Begin(1280, 720)
 		s.Camera(draw.Camera{X: 32, Y: 18, Width: 64, Height: 36, Up: true})
 		v := client.View{World: w, Truth: w}
-		h.Draw(&s, &Moment{View: &v, Session: client.NewSession(client.SessionOptions{}),
-			Width: 1280})
+		h.Draw(&s, &Moment{View: &v, Width: 1280,
+			Session: &Served{Session: client.NewSession(client.SessionOptions{})}})
 		if c := s.LastCamera(); c.Width != 64 {
 			t.Error("what the pointer points at has changed")
 		}

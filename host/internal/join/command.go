@@ -51,7 +51,7 @@ const example = `  {program} join localhost:4000
   {program} join localhost:4000 --headless --seconds 5 --json`
 
 // StyleNames lists what --style takes.
-const StyleNames = "doom3, quake3, halflife or none"
+const StyleNames = "doom3, quake3, halflife, none or quake"
 
 // flags are what the command line says.
 type flags struct {
@@ -92,7 +92,8 @@ func Command(p *cli.Program) *cobra.Command {
 		"by HTTPS, believe the server with this certificate: its fingerprint (sha256:...) or a "+
 			"file in PEM")
 	f.StringVar(&j.style, "style", "doom3",
-		"how to show what the server has not told yet: "+StyleNames)
+		"how to show what the server has not told yet: "+StyleNames+
+			" (default: as the server's architecture, or doom3)")
 	f.StringVar(&j.Over, "over", "udp", "how to reach the server: udp, websocket or webtransport")
 	f.StringVar(&j.Token, "token", "",
 		"a token from the game's backend, in place of asking the server for one")
@@ -121,6 +122,7 @@ func (j *flags) run(p *cli.Program, cmd *cobra.Command) (err error) {
 	if j.Player.Style, err = predict.ParseStyle(j.style); err != nil {
 		return cli.Usagef("--style is %q: it must be %s", j.style, StyleNames)
 	}
+	j.AsServed = !cmd.Flags().Changed("style")
 	j.Find = p.Title
 	if j.headless {
 		j.Bot = func(t *game.Title) game.Bot { return t.NewBot(cli.Draw()) }

@@ -26,7 +26,10 @@ type Options struct {
 	HTTPS bool
 	Trust string
 	// Player is the client that joins: its Name, Style, and whether it only watches.
-	Player   client.Options
+	Player client.Options
+	// AsServed takes the style of the server's architecture, if it has one, in place of the
+	// player's.
+	AsServed bool
 	Patience time.Duration
 	Bot      func(*game.Title) game.Bot
 	For      time.Duration

@@ -17,7 +17,6 @@ import (
 	"github.com/coeval-dev/coeval/host/entry"
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link/udp"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
 )
 
@@ -48,7 +47,10 @@ func (j *joiner) session(ctx context.Context, t *game.Title, e *way) (*client.Se
 		return nil, err
 	}
 	o := client.SessionOptions{Options: j.Player}
-	o.Title, o.Strategy, o.Return = t, e.strategy, returnTime
+	o.Title, o.Return = t, returnTime
+	if err := e.Play(&o.Options, !j.AsServed); err != nil {
+		return nil, errors.Join(err, first.Link.Close())
+	}
 	if e.ticket {
 		o.ConnectTimeout = ticketTime
 	}
@@ -67,11 +69,10 @@ func (j *joiner) session(ctx context.Context, t *game.Title, e *way) (*client.Se
 // A way is a way into a server.
 type way struct {
 	entry.Admission
-	token    token.Token
-	ticket   bool             // the token is the ticket of an earlier connection
-	servers  []netip.AddrPort // for UDP
-	base     *url.URL         // for the rest
-	strategy replica.Strategy
+	token   token.Token
+	ticket  bool             // the token is the ticket of an earlier connection
+	servers []netip.AddrPort // for UDP
+	base    *url.URL         // for the rest
 }
 
 // find finds a way in: at the first of the servers that answers, and to the others over UDP if it
@@ -126,7 +127,7 @@ func (j *joiner) at(ctx context.Context, addr string) (*way, error) {
 	} else if e.token, err = token.ParseText(e.Admission.Token); err != nil {
 		return nil, fmt.Errorf("the server's token: %w", err)
 	}
-	if e.strategy, err = e.Snapshots(); err != nil {
+	if _, err = e.Snapshots(); err != nil {
 		return nil, err
 	}
 	if t, ok := readTicket(j.Ticket); ok && t.Expires > time.Now().Unix() && !j.spent {

@@ -24,7 +24,6 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/link/udp"
 	"github.com/coeval-dev/coeval/predict"
-	"github.com/coeval-dev/coeval/replica"
 	"github.com/coeval-dev/coeval/topology/client"
 	"github.com/coeval-dev/coeval/topology/drive"
 	"github.com/coeval-dev/coeval/world"
@@ -128,13 +127,13 @@ const letIn = 10 * time.Second
 
 // A herd is all bots of a run. A few goroutines drive them, each its share.
 type herd struct {
-	bots     *bots
-	title    *game.Title
-	strategy replica.Strategy
-	begin    time.Time
-	members  []*bot
-	stopped  chan struct{}
-	plays    func() // told when a bot plays
+	bots    *bots
+	title   *game.Title
+	answer  entry.Admission // with what clients have to do as the server does
+	begin   time.Time
+	members []*bot
+	stopped chan struct{}
+	plays   func() // told when a bot plays
 }
 
 // open asks the server what it plays, and gets ready.
@@ -172,9 +171,10 @@ func (b *bots) open(ctx context.Context, p *cli.Program) (*herd, error) {
 				out.title.Name(), t.Name())
 		}
 		out.title = t
-		if out.strategy, err = first.Snapshots(); err != nil {
+		if _, err = first.Snapshots(); err != nil {
 			return nil, err
 		}
+		out.answer = first
 		addr, err := first.Resolve(ctx, base)
 		if err != nil {
 			return nil, err
@@ -289,11 +289,15 @@ func (m *bot) start(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	m.think = m.herd.title.NewBot(uint64(m.number) + 1)
-	c, err := client.New(client.Options{
-		Title: m.herd.title, Strategy: m.herd.strategy, Style: predict.None,
+	o := client.Options{
+		Title: m.herd.title, Style: predict.None,
 		Link: l, Token: t, Servers: []netip.AddrPort{m.server}, Return: botReturn,
 		Name: BotName(m.number), Spectate: m.herd.bots.spectate,
-	})
+	}
+	if err := m.herd.answer.Play(&o, true); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	c, err := client.New(o)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

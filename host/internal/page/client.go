@@ -35,6 +35,8 @@ type Progress struct {
 type Client struct {
 	// Watch is told of each change; it may be nil.
 	Watch func(Progress)
+	// Matches has the client play in matches at a relay, too, which makes it a tenth larger.
+	Matches bool
 
 	title *game.Title
 	built fs.FS // what was built before, or nil
@@ -111,9 +113,15 @@ func (c *Client) Relay(p Progress) {
 func (c *Client) Find(ctx context.Context) error {
 	b, err := c.brought()
 	if b == nil && err == nil {
-		_, err = FindClient(ctx, c.title)
+		_, err = c.find(ctx)
 	}
 	return err
+}
+
+func (c *Client) find(ctx context.Context) (Source, error) {
+	s, err := FindClient(ctx, c.title)
+	s.matches = c.Matches
+	return s, err
 }
 
 // Make makes the bundle, the first time. What is wrong is told as progress is, and returned.
@@ -154,7 +162,7 @@ func (c *Client) brought() (*web.Bundle, error) {
 			err = fmt.Errorf("the client that was built before cannot be used: %w", err)
 		}
 		return b, err
-	case c.title.Client != "": // a release brings no other
+	case c.title.Client != "" && !c.Matches: // a release brings no other
 		return web.Released()
 	}
 	return nil, nil
@@ -165,7 +173,7 @@ func (c *Client) make(ctx context.Context) (*web.Bundle, error) {
 		return b, err
 	}
 	c.Tell(Progress{Step: "looking for the game's sources", Part: 0.01}, nil)
-	src, err := FindClient(ctx, c.title)
+	src, err := c.find(ctx)
 	if err != nil {
 		return nil, err
 	}

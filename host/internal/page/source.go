@@ -29,7 +29,10 @@ var errNoGo = errors.New(
 		"use what demo --build-client DIR has built on another machine, by --client DIR")
 
 // A Source is what is compiled for the browser: a package, and a folder of a module that has it.
-type Source struct{ program, dir string }
+type Source struct {
+	program, dir string
+	matches      bool // it plays in matches at a relay, too
+}
 
 // FindClient finds the source of a title's client: its own program for the browser, or else the
 // very program that runs.
@@ -118,9 +121,15 @@ type goCommand struct {
 
 // browser is for compiling for the browser, and native for this machine.
 func (s *Source) browser(ctx context.Context) *goCommand {
-	return &goCommand{ctx, s.dir,
-		[]string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off"}}
+	env := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWORK=off"}
+	if s.matches {
+		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -tags="+MatchTag))
+	}
+	return &goCommand{ctx, s.dir, env}
 }
+
+// MatchTag is the build tag of programs for the browser that play in matches at a relay.
+const MatchTag = "coevalmatch"
 
 func (s *Source) native(ctx context.Context) *goCommand { return &goCommand{ctx, s.dir, nil} }
 

@@ -3,6 +3,7 @@
 package peer
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -26,19 +27,29 @@ What is printed is an invitation: one line, with the addresses of this machine a
 a secret. Whoever has it can join, also later, and from anyone who is in. The match
 begins when --start players are there.
 
-Others must reach this machine by UDP. Behind a router, meet at a relay, which a friend or
-you run somewhere ({program} relay): --relay its.name:4300. Then a short code takes the
-place of the invitation, players reach each other directly where their routers let
-them, and the relay carries for those whom they do not. Or forward a port and name it:
---listen :4747 --address your.name:4747.
+Others must reach this machine by UDP. Behind a router, play through a relay, which a
+friend or you run somewhere ({program} relay): --relay its.name:4300. Then a short code
+takes the place of the invitation. Each player needs to reach the relay and nobody else; it
+gathers the commands of a tick, waits for nobody for longer than --wait, and sends them to
+all. With --mesh the relay only introduces the players: they reach each other directly
+where their routers let them, which is faster, and it carries for those whom they do not.
+Without a relay, forward a port and name it: --listen :4747 --address your.name:4747.
+
+With --relay and --page you play in a browser: a page is served, and its link printed. It
+shows the code, and a link for others, who open it in theirs or join in a terminal. With
+--out the page is written into a folder, for any server of files.
 
 `
 
 const joinLong = `Join a match by an invitation, and play in it, or watch it.
 
+With --relay the invitation is the short code that was printed when the match was founded. The
+relay says whether it is a match through it or a mesh. With --page you play in a browser.
+
 The world is sent in the background while the others play on. Who has crashed, or has
 closed the terminal, joins again and returns to the same body: the machine keeps who it is
-in a file, which --identity names.
+in a file, which --identity names, and what a relay needs to know it again beside that. Who
+has founded the match returns in the same way, by join.
 
 `
 
@@ -58,11 +69,14 @@ const hostExample = `  {program} peer host {game}
   {program} peer host {game} --start 1 --seats 4 --name ada
   {program} peer host {game} --style lockstep --listen :4747 --address play.example.net:4747
   {program} peer host {game} --relay relay.example.net:4300
+  {program} peer host {game} --relay relay.example.net:4300 --mesh
+  {program} peer host {game} --relay relay.example.net:4300 --page
   {program} peer host {game} --json --time 10s`
 
 const joinExample = `  {program} peer join {game} coeval-peer-1:...
   {program} peer join {game} coeval-peer-1:... --watch --behind 5s
   {program} peer join {game} K7QF-3M9P-7XK2-QW9D --relay relay.example.net:4300
+  {program} peer join {game} K7QF-3M9P-7XK2-QW9D --relay relay.example.net:4300 --page
   {program} peer join {game} coeval-peer-1:... --json --time 10s`
 
 // Command is the command peer.
@@ -82,6 +96,9 @@ type flags struct {
 	match        peers.Match
 	style        string
 	depth, delay int
+	page         bool // in a browser
+	paged        PageOptions
+	client       string
 }
 
 func (f *flags) common(cmd *cobra.Command) {
@@ -91,8 +108,8 @@ func (f *flags) common(cmd *cobra.Command) {
 	g.StringVar(&f.Address, "address", "",
 		"where others reach this machine, such as a router's address and the port that it forwards")
 	g.StringVar(&f.Relay, "relay", "",
-		"meet at a relay, by its HTTP address such as relay.example.net:4300: players behind any "+
-			"router can take part, and a short code takes the place of the invitation")
+		"play through a relay, by its HTTP address such as relay.example.net:4300: players behind "+
+			"any router can take part, and a short code takes the place of the invitation")
 	g.StringVar(&f.Identity, "identity", "",
 		"file that says who this machine is, so that it returns to the same body (default: one in "+
 			"the user's cache that no other program uses)")
@@ -109,6 +126,58 @@ func (f *flags) common(cmd *cobra.Command) {
 	g.StringVar(&f.Desyncs, "desyncs", ".",
 		"folder for both worlds, should they ever differ, for {program} desync; none for nothing")
 	g.DurationVar(&f.For, "time", 0, "where to stop (default: never)")
+	f.pageFlags(cmd)
+}
+
+// pageFlags are for playing in browsers.
+func (f *flags) pageFlags(cmd *cobra.Command) {
+	g, p := cmd.Flags(), &f.paged
+	g.BoolVar(&f.page, "page", false,
+		"with --relay, serve a page on which you play in a browser, and others too")
+	g.StringVar(&p.HTTP, "http", ":4380", "with --page, its address")
+	g.StringSliceVar(&p.Hosts, "host", nil, "with --page, names of this machine by which others "+
+		"ask for it (default: its addresses)")
+	g.StringVar(&p.Out, "out", "", "with --page, write it into this folder, for any server of "+
+		"files, in place of serving it")
+	g.StringVar(&f.client, "client", "", "with --page, a folder with the game for the browser, "+
+		"which --out has written elsewhere (default: it is compiled, which needs Go)")
+	g.StringVar(&p.Web.Certificate, "tls-cert", "",
+		"with --page, a file with a certificate in PEM, to answer over HTTPS")
+	g.StringVar(&p.Web.Key, "tls-key", "", "with --page, a file with the key of --tls-cert")
+}
+
+// servePage serves the page as the command line says.
+func (f *flags) servePage(cmd *cobra.Command) error {
+	p, g := &f.paged, cmd.Flags()
+	p.AnyPort, p.Seeded = !g.Changed("http"), g.Changed("seed")
+	switch {
+	case f.Relay == "":
+		return cli.Usagef("--page goes with --relay: browsers reach each other through a relay, " +
+			"which {program} relay --websocket --webtransport :4301 runs")
+	case f.Mesh:
+		return cli.Usagef("--page does not go with --mesh: browsers play through the relay")
+	}
+	if p.Out != "" && f.Match == nil {
+		return cli.Usagef("--out goes with host: on that page people found matches and join them")
+	}
+	for _, name := range []string{"bot", "headless", "identity", "listen", "address"} {
+		if g.Changed(name) {
+			return cli.Usagef("--%s does not go with --page, where the browser plays", name)
+		}
+	}
+	if f.client != "" {
+		if _, err := os.Stat(f.client); err != nil {
+			return cli.Usagef("--client: %w: write it with --out %s where Go is", err, f.client)
+		}
+		p.Built = os.DirFS(f.client)
+	}
+	ctx := cmd.Context()
+	if f.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.For)
+		defer cancel()
+	}
+	return ServePage(ctx, &f.Options, p, cmd.OutOrStdout())
 }
 
 func hostCommand(p *cli.Program) *cobra.Command {
@@ -146,6 +215,9 @@ func hostCommand(p *cli.Program) *cobra.Command {
 		case f.Lasts <= 0:
 			return cli.Usagef("--expires is %v: it must be above 0", f.Lasts)
 		}
+		if err := f.through(cmd); err != nil {
+			return err
+		}
 		return f.run(p, cmd)
 	})
 	f.level.Flags(cmd, "", 0)
@@ -166,8 +238,40 @@ func hostCommand(p *cli.Program) *cobra.Command {
 			"see what others do; for lock step")
 	g.BoolVar(&f.match.End, "end", false,
 		"end the match if worlds ever differ, rather than repair the one that is wrong")
-	g.DurationVar(&f.Lasts, "expires", 12*time.Hour, "how long the invitation is good")
+	g.DurationVar(&f.Lasts, "expires", 12*time.Hour, "how long the invitation lets "+
+		"somebody new in; at a relay its operator says how long a code does")
+	g.BoolVar(&f.Mesh, "mesh", false, "with --relay, let it only introduce the players, who then "+
+		"send each other their commands: faster where routers let them, but everybody waits for "+
+		"the slowest")
+	g.DurationVar(&f.Wait, "wait", 100*time.Millisecond,
+		"with --relay, how long a tick waits beyond its time for somebody's command")
 	return cmd
+}
+
+// through checks what goes with a relay that gathers commands, and what does not.
+func (f *flags) through(cmd *cobra.Command) error {
+	rows := f.Relay != "" && !f.Mesh
+	switch m := &f.match; {
+	case f.Mesh && f.Relay == "":
+		return cli.Usagef("--mesh goes with --relay: without one it is a mesh in any case")
+	case cmd.Flags().Changed("wait") && !rows:
+		return cli.Usagef("--wait goes with --relay and without --mesh: in a mesh everybody " +
+			"waits for everybody, up to --patience")
+	case f.Wait < 0 || f.Wait > 10*time.Second:
+		return cli.Usagef("--wait is %v: it must be up to 10s", f.Wait)
+	case rows && m.Commit:
+		return cli.Usagef("--commit goes with --mesh: a relay shows nobody's command before all " +
+			"of the tick are there")
+	case rows && m.Doom:
+		return cli.Usagef("--style doom goes with --mesh: through a relay nobody resends")
+	case rows && m.Alone:
+		return cli.Usagef("--alone goes with --mesh: through a relay one plays on in any case")
+	case rows && cmd.Flags().Changed("patience"):
+		return cli.Usagef("--patience goes with --mesh: through a relay a tick waits for --wait")
+	case rows && f.Wait == 0:
+		f.Wait = -1 // zero has another meaning
+	}
+	return nil
 }
 
 func joinCommand(p *cli.Program) *cobra.Command {
@@ -268,5 +372,8 @@ func (f *flags) run(p *cli.Program, cmd *cobra.Command) error {
 	f.In, _ = cmd.InOrStdin().(*os.File)
 	f.Out, _ = cmd.OutOrStdout().(*os.File)
 	f.Lines, f.Fill = cmd.OutOrStdout(), p.Fill
+	if f.page {
+		return f.servePage(cmd)
+	}
 	return Play(cmd.Context(), f.Options)
 }

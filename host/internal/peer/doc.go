@@ -1,5 +1,3 @@
-//go:build !js
-
 // Package peer plays a title between players' machines, without a server: in a terminal, by a bot,
 // or unseen with lines for machines.
 //

@@ -5,6 +5,7 @@ package peer
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -89,14 +90,25 @@ func ParseInvitation(text string) (*Invitation, error) {
 	return &v, nil
 }
 
-// check says why an invitation does not lead into a game now.
-func (v *Invitation) check(game string, now time.Time) error {
-	switch {
-	case v.Game != game:
+// fits says why an invitation does not lead into a game.
+func (v *Invitation) fits(game string) error {
+	if v.Game != game {
 		return fmt.Errorf("the invitation is to %s, and this is %s", v.Game, game)
-	case now.After(v.Expires):
+	}
+	return nil
+}
+
+// lasts says why an invitation does not let anybody new in now.
+func (v *Invitation) lasts(now time.Time) error {
+	if now.After(v.Expires) {
 		return fmt.Errorf("the invitation has expired %v ago: ask for another",
 			now.Sub(v.Expires).Round(time.Second))
 	}
 	return nil
+}
+
+// name is by what a match is known again, without its secret.
+func (v *Invitation) name() string {
+	sum := sha256.Sum256(append([]byte("coeval invitation "), v.Secret[:]...))
+	return hex.EncodeToString(sum[:8])
 }

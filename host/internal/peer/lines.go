@@ -12,7 +12,6 @@ import (
 
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/member"
-	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -22,6 +21,8 @@ type line struct {
 	Event      string    `json:"event"` // invitation, news, mark, stats or end
 	Invitation string    `json:"invitation,omitempty"`
 	Relay      string    `json:"relay,omitempty"`
+	Mode       string    `json:"mode,omitempty"`   // at a relay: rows or mesh
+	Before     string    `json:"before,omitempty"` // the code of a match that was not left
 	Addresses  []string  `json:"addresses,omitempty"`
 	News       *newsLine `json:"news,omitempty"`
 	Mark       *markLine `json:"mark,omitempty"`
@@ -73,16 +74,6 @@ type Companion struct {
 	TripMS  float64      `json:"round_trip_ms"`
 	Loss    float64      `json:"loss"`
 	Silence float64      `json:"silent_ms"`
-}
-
-func ms(d time.Duration) float64 { return float64(d.Round(100*time.Microsecond)) / 1e6 }
-
-// StyleName is what people call a style.
-func StyleName(s peers.Style) string {
-	if s.Depth == 0 {
-		return "lockstep"
-	}
-	return "rollback"
 }
 
 // Stand says how a match stands. It is called by the goroutine that drives it.
@@ -186,9 +177,16 @@ func (s *session) tellCode() {
 	if err != nil {
 		return // the match ends with the reason
 	}
-	s.say(line{Event: "invitation", Invitation: c.String(), Relay: s.Relay},
-		fmt.Sprintf("others join by this line:\n\n%s %s %v --relay %s\n",
-			s.Fill("{program} peer join"), s.Title.Name(), c, s.Relay))
+	l := line{Event: "invitation", Invitation: c.String(), Relay: s.Relay, Mode: s.mode.String()}
+	text := fmt.Sprintf("others join by this line; should this program crash, the same line, and "+
+		"not another host, leads you back to your body:\n\n%s\n", s.joinLine(l.Invitation))
+	x := s.seats.left(s.relayName, s.Title.Name(), time.Now())
+	if x != nil && x.Code != l.Invitation {
+		l.Before = x.Code
+		text = fmt.Sprintf("the match that this program was in before may still go on; this leads "+
+			"back to it:\n\n%s\n\n", s.joinLine(x.Code)) + text
+	}
+	s.say(l, text)
 }
 
 // report says what is new.

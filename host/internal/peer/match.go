@@ -40,7 +40,10 @@ type Match interface {
 	SetStyle(s peers.Style) error
 }
 
-var _ Match = (*peers.Peer)(nil)
+var (
+	_ Match = (*peers.Peer)(nil)
+	_ Match = (*peers.Relayed)(nil)
+)
 
 // socket opens the link of a match, and says where it is reached: the first address is what others
 // are told.
@@ -106,24 +109,26 @@ func (s *session) open() error {
 	}
 	o.Link, o.Address = l, addrs[0]
 	if s.Relay != "" {
-		o.Secret, o.Address = s.short.secret(), netip.AddrPort{}
-		if err := s.meet(addrs); err != nil {
+		if err := s.meet(l, addrs); err != nil {
 			_ = l.Close()
 			return err
 		}
-	} else if s.invitation != nil {
+		return nil
+	}
+	if s.invitation != nil {
 		o.Secret, o.Ask = s.invitation.Secret, s.invitation.Addrs
 	} else {
 		_, _ = rand.Read(o.Secret[:]) // it never fails
 		s.invitation = &Invitation{Game: s.Title.Name(), Secret: o.Secret, Addrs: addrs,
 			Expires: time.Now().Add(s.Lasts)}
 	}
+	o.Expires = s.invitation.Expires.Unix()
 	o.Identity = s.id.in(&o.Secret)
 	p, err := peers.New(*o)
 	if err != nil {
 		_ = l.Close()
 		return err
 	}
-	s.match, s.mesh = p, p
+	s.match = p
 	return nil
 }

@@ -1,11 +1,15 @@
+//go:build !js
+
 package peer
 
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +22,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/hosttest"
 	"github.com/coeval-dev/coeval/timeline/turns"
 	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -65,15 +70,15 @@ func TestInvitation(t *testing.T) {
 			t.Errorf("%.40q: %v, want %q", x.text, err, x.want)
 		}
 	}
-	if err := v.check("arena", time.Now()); err == nil ||
+	if err := v.fits("arena"); err == nil ||
 		!strings.Contains(err.Error(), "to pong, and this is arena") {
 		t.Error(err)
 	}
-	if err := v.check("pong", time.Now().Add(2*time.Hour)); err == nil ||
+	if err := v.lasts(time.Now().Add(2 * time.Hour)); err == nil ||
 		!strings.Contains(err.Error(), "has expired") {
 		t.Error(err)
 	}
-	if err := v.check("pong", time.Now()); err != nil {
+	if err := errors.Join(v.fits("pong"), v.lasts(time.Now())); err != nil {
 		t.Error(err)
 	}
 }
@@ -267,6 +272,15 @@ func TestCommandLine(t *testing.T) {
 		{"host pong --commit --json", "--commit goes with --style lockstep"},
 		{"host pong --commit --style doom --json", "--commit does not go with"},
 		{"host pong --listen nowhere --json", "--listen nowhere"},
+		{"host pong --mesh --json", "--mesh goes with --relay"},
+		{"host pong --wait 1s --json", "--wait goes with --relay"},
+		{"host pong --wait 1s --relay x:1 --mesh --json", "--wait goes with --relay"},
+		{"host pong --wait 1m --relay x:1 --json", "--wait is 1m"},
+		{"host pong --commit --style lockstep --relay x:1 --json", "--commit goes with --mesh"},
+		{"host pong --style doom --relay x:1 --json", "--style doom goes with --mesh"},
+		{"host pong --alone --relay x:1 --json", "--alone goes with --mesh"},
+		{"host pong --patience 1s --relay x:1 --json", "--patience goes with --mesh"},
+		{"join pong K7QF-3M9P --relay x:1 --json", "is no code"},
 		{"join", "which match?"},
 		{"join pong", "is no invitation"},
 		{"join " + sample().String()[:40], "missing or was changed"},
@@ -337,9 +351,101 @@ func TestShortCode(t *testing.T) {
 			t.Errorf("%q was taken for a code", text)
 		}
 	}
-	other := c
-	other.word = drawWord()
-	if c.secret() == other.secret() {
-		t.Error("two words have one secret")
+	c.word = "7XK2QW9D"
+	page, err := os.ReadFile("../../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	if want := fmt.Sprintf("For `%s` it is `%x`", c.word, c.secret()); !strings.Contains(
+		string(page), want) {
+		t.Errorf("docs/protocol.md should say: %s", want)
+	}
+}
+
+// TestSeats: what lets a program return is kept for its owner alone, in place of what was known of
+// the same match, not for too many, and not longer than it is of use. A file that makes no sense is
+// as good as none.
+func TestSeats(t *testing.T) {
+	id, err := openIdentity(filepath.Join(t.TempDir(), "me"), "pong")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer id.close()
+	now := time.Now()
+	code := func(i int) shortCode {
+		return shortCode{relay.Code([]byte(fmt.Sprintf("K7QF3M9%c", 'A'+i))), "7XK2QW9D"}
+	}
+	keep := func(i int, secret string) {
+		t.Helper()
+		x := seat{"there:4300", "pong", code(i).String(), secret, now}
+		if err := id.seats(now).keep(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(0, strings.Repeat("ab", relay.SecretSize))
+	keep(0, strings.Repeat("cd", relay.SecretSize))
+	if got := id.seats(now).secret("there:4300", code(0).code); got[0] != 0xcd {
+		t.Errorf("%x is kept", got)
+	}
+	for _, other := range []struct {
+		at   string
+		code relay.Code
+	}{{"elsewhere:4300", code(0).code}, {"there:4300", code(1).code}} {
+		if got := id.seats(now).secret(other.at, other.code); got != [relay.SecretSize]byte{} {
+			t.Errorf("%v: %x", other, got)
+		}
+	}
+	name := id.file.Name() + ".seats"
+	info, err := os.Stat(name)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for i := range mostSeats + 2 {
+		keep(i, strings.Repeat("ef", relay.SecretSize))
+	}
+	all := id.seats(now)
+	if !all.has("there:4300", code(3).String()) || all.has("", code(3).String()) {
+		t.Error("it does not know where it was")
+	}
+	if len(all.list) != mostSeats || all.left("there:4300", "pong", now).Code !=
+		code(mostSeats+1).String() || all.left("there:4300", "chess", now) != nil {
+		t.Errorf("%d are kept", len(all.list))
+	}
+	if old := id.seats(now.Add(8 * 24 * time.Hour)); len(old.list) != 0 {
+		t.Errorf("%d are kept for too long", len(old.list))
+	}
+	for i := range mostSeats + 2 {
+		all.drop("there:4300", code(i).String())
+	}
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a file without seats is left:", err)
+	}
+	for _, text := range []string{"", "{", `{"version":9}`, `{"version":1,"seats":[{"code":"x"}]}`,
+		`{"version":1,"seats":[{"relay":"there:4300","code":"` + code(0).String() +
+			`","secret":"xyz","since":"` + now.Format(time.RFC3339) + `"}]}`} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := id.seats(now).secret("there:4300", code(0).code); got != [16]byte{} {
+			t.Errorf("%s: %x", text, got)
+		}
+	}
+	if err := (&seats{}).keep(seat{}); err != nil { // of an identity that nobody keeps
+		t.Error(err)
+	}
+}
+
+// FuzzShortCode: what is read as a code is written as one that reads the same.
+func FuzzShortCode(f *testing.F) {
+	f.Add("K7QF-3M9P-7XK2-QW9D")
+	f.Add("k7qf3m9p 7xk2qw9d")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseShortCode(text)
+		if err != nil {
+			return
+		}
+		if again, err := parseShortCode(c.String()); err != nil || again != c {
+			t.Fatalf("%q: %v, %v", text, again, err)
+		}
+	})
 }

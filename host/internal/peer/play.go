@@ -5,6 +5,7 @@ package peer
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -31,8 +33,12 @@ type Options struct {
 	Watch  bool
 	Behind time.Duration
 
-	// Relay is where players meet, by HTTP; then an Invitation is a short code.
+	// Relay is where players meet, by HTTP; then an Invitation is a short code. Unless it is a Mesh
+	// that is founded, the relay gathers commands into rows, and a row waits for them beyond its
+	// time for Wait.
 	Relay                           string
+	Mesh                            bool
+	Wait                            time.Duration
 	Name, Listen, Address, Identity string
 	Style                           peers.Style
 	Packets                         int
@@ -55,8 +61,11 @@ type session struct {
 	Options
 	id         *identity
 	invitation *Invitation
-	short      shortCode   // at a relay
-	mesh       *peers.Peer // the match, where it is one
+	mode       relay.Mode
+	short      shortCode // at a relay
+	meeting    meeting   // the match, where it is at a relay
+	seats      *seats
+	relayName  string // of the relay, however it was given
 	peer       peers.Options
 	match      Match
 	viewer     Viewer
@@ -67,6 +76,13 @@ type session struct {
 
 	mu   sync.Mutex
 	told []peers.News // that was not said yet
+	kept *seat        // that was not kept yet
+}
+
+// A meeting is a match that is found at a relay.
+type meeting interface {
+	Code() relay.Code
+	Back() [relay.SecretSize]byte
 }
 
 // Play plays until the player has had enough, the match is over or the context ends.
@@ -90,7 +106,7 @@ func Play(ctx context.Context, o Options) (err error) {
 		if s.invitation, err = ParseInvitation(o.Invitation); err != nil {
 			return cli.Usage(err)
 		}
-		if err := s.invitation.check(o.Title.Name(), time.Now()); err != nil {
+		if err := s.invitation.fits(o.Title.Name()); err != nil {
 			return cli.Usage(err)
 		}
 	}
@@ -98,9 +114,16 @@ func Play(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer s.id.close()
+	s.seats = s.id.seats(time.Now())
+	if v := s.invitation; v != nil && !s.seats.has("", v.name()) { // who was in returns
+		if err := v.lasts(time.Now()); err != nil {
+			return cli.Usage(err)
+		}
+	}
 	if o.Bot || o.Headless {
 		s.bot = o.Title.NewBot(cli.Draw())
 	}
+	s.mode = relay.Mesh
 	s.prepare()
 	if err := s.open(); err != nil {
 		return err
@@ -145,17 +168,31 @@ func (s *session) news(n peers.News) {
 	n.Mine, n.Theirs = nil, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case n.Kind == peers.Met && s.meeting.Back() != [relay.SecretSize]byte{}:
+		back := s.meeting.Back()
+		s.kept = &seat{Relay: s.relayName, Game: s.Title.Name(), Code: s.matchName(),
+			Secret: hex.EncodeToString(back[:]), Since: time.Now()}
+	case n.Kind == peers.Entered && s.Relay == "":
+		s.kept = &seat{Game: s.Title.Name(), Code: s.matchName(), Since: time.Now()}
+	}
 	if len(s.told) < 256 {
 		s.told = append(s.told, n)
 	}
 }
 
-// heard takes the news.
+// heard takes the news. What lets this program return after a crash is kept.
 func (s *session) heard() []peers.News {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.told
-	s.told = nil
+	list, kept := s.told, s.kept
+	s.told, s.kept = nil, nil
+	s.mu.Unlock()
+	if kept != nil {
+		if err := s.seats.keep(*kept); err != nil {
+			list = append(list, peers.News{Kind: peers.Met,
+				Text: "a crash would cost you your body, since nothing can be kept", Err: err})
+		}
+	}
 	return list
 }
 
@@ -187,6 +224,7 @@ func (s *session) run(ctx context.Context) error {
 	if s.Headless {
 		s.farewell(over)
 	}
+	s.rise(over)
 	return s.reason(ctx, over, err)
 }
 
@@ -198,9 +236,39 @@ func (s *session) reason(ctx context.Context, list ...error) error {
 		case err == nil || errors.Is(err, terminal.ErrQuit) || errors.Is(err, context.Canceled):
 		case errors.As(err, &refused):
 			return fmt.Errorf("the match does not let you in: %s", refused.Why)
+		case s.meeting != nil && s.meeting.Back() != [relay.SecretSize]byte{}:
+			return fmt.Errorf("%w; if the match goes on, this leads back to the same body: %s", err,
+				s.joinLine(s.matchName()))
 		default:
 			return err
 		}
 	}
 	return nil
+}
+
+// rise forgets the seat of a match that was left in good order, or that does not let this player
+// in. Otherwise it is kept, and the player can return.
+func (s *session) rise(over error) {
+	var refused *peers.RefusedError
+	if s.Watch ||
+		!errors.Is(over, terminal.ErrQuit) && !errors.As(over, &refused) {
+		return
+	}
+	s.heard() // what was not kept yet
+	s.seats.drop(s.relayName, s.matchName())
+}
+
+// matchName is by what a match is known: its code at a relay, or what its invitation says. It is
+// for the goroutine that drives.
+func (s *session) matchName() string {
+	if s.Relay == "" {
+		return s.invitation.name()
+	}
+	return shortCode{s.meeting.Code(), s.short.word}.String()
+}
+
+// joinLine is how others join, and how this player returns.
+func (s *session) joinLine(code string) string {
+	return fmt.Sprintf("%s %s %s --relay %s", s.Fill("{program} peer join"), s.Title.Name(), code,
+		s.Relay)
 }

@@ -5,101 +5,184 @@ package peer
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
+	"net/url"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/host/entry"
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
 )
 
-// At a relay players meet by a short code: the relay's own for the match, and a word that the relay
-// is not told. The secret of the match comes from the word, so that the relay, which carries for
-// those who do not reach each other, cannot let itself in.
+// A gate is where a relay hands out tokens, over HTTP, and where it is over UDP.
+type gate struct {
+	base *url.URL
+	at   netip.AddrPort
+	wall int64
 
-// wordLetters are those of words: none looks like another.
-const (
-	wordLetters = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-	wordSize    = 8
-)
-
-// drawWord makes a word by chance: some 39 bits.
-func drawWord() string {
-	word := make([]byte, 0, wordSize)
-	for b := []byte{0}; len(word) < wordSize; {
-		_, _ = rand.Read(b) // it never fails
-		if most := 256 - 256%len(wordLetters); int(b[0]) < most {
-			word = append(word, wordLetters[int(b[0])%len(wordLetters)])
-		}
-	}
-	return string(word)
+	mu     sync.Mutex
+	asking bool
+	token  *token.Token // that was asked for
+	err    error
 }
 
-// A shortCode is what people tell each other who meet at a relay.
-type shortCode struct {
-	code relay.Code
-	word string
+// openGate finds a relay.
+func openGate(ctx context.Context, relay string, wall int64) (*gate, token.Token, error) {
+	g := &gate{wall: wall}
+	var err error
+	if g.base, err = entry.Base(relay, ""); err != nil {
+		return nil, token.Token{}, fmt.Errorf("--relay: %w", err)
+	}
+	a, err := entry.Ask(ctx, g.base)
+	if err != nil {
+		return nil, token.Token{}, fmt.Errorf("--relay: %w", err)
+	}
+	if g.at, err = a.Resolve(ctx, g.base); err != nil {
+		return nil, token.Token{}, fmt.Errorf("--relay: %w", err)
+	}
+	t, err := token.ParseText(a.Token)
+	if err != nil {
+		return nil, token.Token{}, fmt.Errorf("--relay: %w", err)
+	}
+	return g, t, nil
 }
 
-func (c shortCode) String() string {
-	return fmt.Sprintf("%v-%s-%s", c.code, c.word[:wordSize/2], c.word[wordSize/2:])
+// ask asks for another token, and waits for it.
+func (g *gate) ask(ctx context.Context) (token.Token, error) {
+	a, err := entry.Ask(ctx, g.base)
+	if err != nil {
+		return token.Token{}, fmt.Errorf("--relay: %w", err)
+	}
+	return token.ParseText(a.Token)
 }
 
-func (c shortCode) secret() [32]byte { return sha256.Sum256([]byte("coeval peer word " + c.word)) }
+var errAsking = errors.New("the relay is asked for a token")
 
-var errShortCode = errors.New("that is no code: it has four groups of four letters and digits, " +
-	"such as K7QF-3M9P-7XK2-QW9D")
-
-// parseShortCode reads a code as people write it: in any case, with or without hyphens.
-func parseShortCode(text string) (c shortCode, err error) {
-	plain := strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(text))
-	if len(plain) != len(c.code)+wordSize {
-		return c, errShortCode
+// renew gives another token if there is one, and otherwise has the relay asked for it meanwhile.
+func (g *gate) renew() (token.Token, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t := g.token; t != nil {
+		g.token = nil
+		return *t, nil
 	}
-	if c.code, err = relay.ParseCode(plain[:len(c.code)]); err != nil {
-		return c, errShortCode
+	if !g.asking {
+		g.asking = true
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			t, err := g.ask(ctx)
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.asking, g.err = false, err; err == nil {
+				g.token = &t
+			}
+		}()
 	}
-	if c.word = plain[len(c.code):]; strings.Trim(c.word, wordLetters) != "" {
-		return c, errShortCode
+	if g.err != nil {
+		return token.Token{}, g.err
 	}
-	return c, nil
+	return token.Token{}, errAsking
 }
 
-// meet connects with the relay.
-func (s *session) meet(locals []netip.AddrPort) error {
+// client is what a connection with the relay takes.
+func (g *gate) client(t token.Token) (o conn.ClientOptions) {
+	o.Servers, o.Token, o.Wall = []netip.AddrPort{g.at}, t, g.wall
+	_, _ = rand.Read(o.Seed[:]) // it never fails
+	return o
+}
+
+// meet makes a match that goes through a relay: by rows, or a mesh whose members meet there. Who
+// joins is told by the relay which it is.
+func (s *session) meet(l link.Link, locals []netip.AddrPort) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	base, err := entry.Base(s.Relay, "")
-	if err != nil {
-		return fmt.Errorf("--relay: %w", err)
-	}
-	a, err := entry.Ask(ctx, base)
-	if err != nil {
-		return fmt.Errorf("--relay: %w", err)
-	}
-	at, err := a.Resolve(ctx, base)
-	if err != nil {
-		return fmt.Errorf("--relay: %w", err)
-	}
-	o := conn.ClientOptions{Servers: []netip.AddrPort{at}}
-	if o.Token, err = token.ParseText(a.Token); err != nil {
-		return fmt.Errorf("--relay: %w", err)
-	}
-	o.Wall = s.peer.Wall
-	_, _ = rand.Read(o.Seed[:]) // it never fails
-	c, err := relay.NewClient(o)
+	o := &s.peer
+	o.Secret, o.Address = s.short.secret(), netip.AddrPort{}
+	o.Identity = s.id.in(&o.Secret)
+	g, t, err := openGate(ctx, s.Relay, o.Wall)
 	if err != nil {
 		return err
 	}
-	s.peer.Meeting = &peers.Meeting{Client: c, Addrs: []netip.AddrPort{at}, Code: s.short.code,
-		Locals: locals[:min(len(locals), relay.MaxLocals)]}
+	s.relayName = g.base.Host
+	if s.mode = relay.Rows; s.Match != nil && s.Mesh {
+		s.mode = relay.Mesh
+	} else if s.Match == nil {
+		if s.mode, err = peers.Find(ctx, o.Game, l, g.client(t), s.short.code); err != nil {
+			return s.notFound(err)
+		}
+		if t, err = g.ask(ctx); err != nil {
+			return err
+		}
+	}
+	if s.mode == relay.Rows {
+		p, err := peers.NewRelayed(s.relayed(g, t))
+		if err != nil {
+			return err
+		}
+		s.match, s.meeting = p, p
+		return nil
+	}
+	c, err := relay.NewClient(g.client(t))
+	if err != nil {
+		return err
+	}
+	o.Meeting = &peers.Meeting{Client: c, Addrs: []netip.AddrPort{g.at}, Code: s.short.code,
+		Back: s.backTo(), Locals: locals[:min(len(locals), relay.MaxLocals)]}
+	p, err := peers.New(*o)
+	if err != nil {
+		return err
+	}
+	s.match, s.meeting = p, p
 	return nil
+}
+
+// notFound says why there is no match to join.
+func (s *session) notFound(err error) error {
+	var refused *relay.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		if refused.Why == relay.RefusedUnknown {
+			s.seats.drop(s.relayName, s.short.String())
+		}
+		return fmt.Errorf("the match does not let you in: %s", refused.Text)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the relay at %s does not answer over UDP", s.Relay)
+	}
+	return err
+}
+
+// backTo is by what this program returns to the match that it joins, or zero.
+func (s *session) backTo() (secret [relay.SecretSize]byte) {
+	if s.Match == nil && !s.Watch {
+		secret = s.seats.secret(s.relayName, s.short.code)
+	}
+	return secret
+}
+
+// relayed is what plays by rows.
+func (s *session) relayed(g *gate, t token.Token) peers.RelayedOptions {
+	o := &s.peer
+	name := o.Name
+	for len(name) > relay.MaxName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return peers.RelayedOptions{
+		Game: o.Game, Link: o.Link, Seed: o.Seed, Identity: o.Identity, Secret: o.Secret,
+		Name: name, Wall: o.Wall, Token: t, Servers: []netip.AddrPort{g.at}, Renew: g.renew,
+		Create: s.Match, World: o.World, Wait: s.Wait, Packets: o.Packets, Code: s.short.code,
+		Back:  s.backTo(),
+		Watch: o.Watch, Behind: o.Behind, Input: o.Input, After: o.After, News: o.News,
+		Style: o.Style,
+	}
 }
 
 // code waits for the relay to say by what others find the match.
@@ -107,7 +190,7 @@ func (s *session) code() (shortCode, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for {
-		err := s.match.Do(ctx, func() { s.short.code = s.mesh.Code() })
+		err := s.match.Do(ctx, func() { s.short.code = s.meeting.Code() })
 		if err == nil && s.short.code != (relay.Code{}) {
 			return s.short, nil
 		}

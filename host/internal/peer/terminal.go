@@ -11,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/host/internal/terminal"
 	"github.com/coeval-dev/coeval/topology/peers"
+	"github.com/coeval-dev/coeval/topology/relay"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -139,11 +140,13 @@ type view struct {
 	now   Standing
 	game  string
 	watch bool
+	rows  bool // a relay says what counts
 }
 
 // look takes what there is to show. It is called by the goroutine that drives.
 func (s *session) look() view {
-	v := view{now: Stand(s.match), me: s.match.Player(), game: s.Title.Name(), watch: s.Watch}
+	v := view{now: Stand(s.match), me: s.match.Player(), game: s.Title.Name(), watch: s.Watch,
+		rows: s.mode == relay.Rows}
 	if w := s.match.World(); w != nil {
 		v.world = s.viewer.Look(w)
 	}
@@ -194,6 +197,9 @@ func (v *view) status(words *lately) terminal.Status {
 
 // missing names who is not heard.
 func (v *view) missing() string {
+	if v.rows {
+		return " for the relay" // which waits for nobody for long
+	}
 	var list []string
 	for i := range v.now.Members {
 		if m := &v.now.Members[i]; !m.Self && (!m.Open || m.Silence > 200) {

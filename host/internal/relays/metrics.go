@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/topology/relay"
 )
@@ -18,6 +17,7 @@ var refusals = map[relay.Refusal]string{
 	relay.RefusedGame: "other_game", relay.RefusedFull: "match_full",
 	relay.RefusedBusy: "relay_full", relay.RefusedCrowded: "matches_of_one_address",
 	relay.RefusedGuessing: "guesses", relay.RefusedTwice: "in_a_match",
+	relay.RefusedMode: "other_mode",
 }
 
 // measure adds all of a relay. It is for the goroutine that drives it.
@@ -63,16 +63,7 @@ func measure(m *serve.Metrics, r *relay.Server) {
 
 // links adds what went over the links, and what was not as it should be.
 func links(m *serve.Metrics, s *relay.Status) {
-	sent := map[string]uint64{}
-	for i, n := range s.Ledger.Sent {
-		sent[conn.Purpose(i).String()] = n
-	}
-	serve.Counts(m, "sent_bytes_total", "Bytes handed to the network, by what they were for.",
-		"purpose", sent)
-	m.Count("received_bytes_total", "Bytes of packets that proved genuine.", s.Ledger.Received)
-	m.Count("link_sent_bytes_total", "Bytes that the links say they have sent.", s.Links.SentBytes)
-	m.Count("link_dropped_total", "Datagrams that links threw away or refused.",
-		s.Links.DroppedIn+s.Links.DroppedOut+s.Links.Refused)
+	m.Traffic(&s.Ledger, s.Links)
 	bad, refused := map[string]uint64{}, map[string]uint64{}
 	for i := range s.Conns {
 		serve.Suspicious(&s.Conns[i], bad, refused)

@@ -19,7 +19,6 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/serve"
 	"github.com/coeval-dev/coeval/link"
-	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/topology/peers"
 	"github.com/coeval-dev/coeval/topology/relay"
@@ -86,7 +85,10 @@ func New(o Options) (_ *Relay, err error) {
 		return nil, err
 	}
 	a := entry.Admission{Game: Game, UDP: r.socket.LocalAddr().Port()}
-	more, identity, err := r.browsers(&o, &a)
+	by := serve.Browsers{WebSocket: o.WebSocket, WebTransport: o.WebTransport, Hosts: o.Hosts,
+		Origins: o.Origins, Sessions: cmp.Or(o.Limits.Connections, 1024),
+		Each: cmp.Or(o.Limits.PerAddress, 64)}
+	more, identity, err := by.Open(r.mux, &r.site, &a)
 	if links = append(links, more...); err != nil {
 		return nil, err
 	}
@@ -113,41 +115,6 @@ func New(o Options) (_ *Relay, err error) {
 	}
 	r.mount(a, identity, &o)
 	return r, nil
-}
-
-// browsers opens the links by which browsers come.
-func (r *Relay) browsers(
-	o *Options, a *entry.Admission,
-) (links []link.Link, identity *webtransport.Identity, err error) {
-	limits := o.Limits
-	sessions := cmp.Or(limits.Connections, 1024)
-	each := cmp.Or(limits.PerAddress, 64)
-	if o.WebSocket {
-		if r.site.Listener == nil {
-			return nil, nil, cli.Usagef("--websocket needs an HTTP address, and --http is none")
-		}
-		a.WebSocket = "/coeval"
-		ws := websocket.NewServer(websocket.Options{AnyOrigin: len(o.Origins) == 0,
-			Origins: o.Origins, Sessions: sessions, PerSource: each})
-		links = append(links, ws)
-		r.mux.Handle(a.WebSocket, ws)
-	}
-	if o.WebTransport == "" || o.WebTransport == "none" {
-		return links, nil, nil
-	}
-	if len(o.Hosts) == 0 {
-		o.Hosts = []string{"localhost"}
-	}
-	if identity, err = webtransport.NewIdentity(o.Hosts...); err != nil {
-		return links, nil, err
-	}
-	wt, err := webtransport.Listen(o.WebTransport, webtransport.Options{Identity: identity,
-		Sessions: sessions, PerSource: each, AnyOrigin: len(o.Origins) == 0, Origins: o.Origins})
-	if err != nil {
-		return links, nil, err
-	}
-	a.WebTransport = wt.LocalAddr().Port()
-	return append(links, wt), identity, nil
 }
 
 // A Status is the answer of /status. The JSON names are for other programs and stay.

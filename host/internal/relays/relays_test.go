@@ -176,7 +176,7 @@ func TestRelay(t *testing.T) {
 		ann.play(t)
 		if !asked && ann.in != nil {
 			asked = true
-			err := bob.client.Join(ann.in.Code, "tag", [relay.SecretSize]byte{},
+			err := bob.client.Join(ann.in.Code, "tag", relay.Rows, [relay.SecretSize]byte{},
 				relay.Entry{Name: "bob"})
 			if err != nil {
 				t.Fatal(err)
@@ -279,4 +279,109 @@ func TestRelayCommand(t *testing.T) {
 	if !strings.HasPrefix(out.String(), `{"http":"127.0.0.1:`) {
 		t.Errorf("it says %q", out.String())
 	}
+}
+
+// TestOrigins: pages of any site may ask a relay for a token and read it, unless its operator names
+// those that may.
+func TestOrigins(t *testing.T) {
+	const page, other = "https://play.example.org", "https://evil.example"
+	_, all := running(t, Options{WebSocket: true})
+	_, some := running(t, Options{WebSocket: true, Origins: []string{"*.example.org"}})
+	for _, x := range []struct {
+		at             *url.URL
+		origin, allows string
+		code           int
+	}{
+		{all, page, "*", 200}, {all, other, "*", 200}, {some, page, page, 200},
+		{some, other, "", 403}, {some, "", "", 200},
+	} {
+		for path, code := range map[string]int{"/token": x.code, "/coeval": x.code} {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", x.at.JoinPath(path).String(),
+				http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.origin != "" {
+				r.Header.Set("Origin", x.origin)
+			}
+			if path == "/coeval" {
+				r.Method = "GET"
+				r.Header.Set("Connection", "Upgrade")
+				r.Header.Set("Upgrade", "websocket")
+				r.Header.Set("Sec-WebSocket-Version", "13")
+				r.Header.Set("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+				if code == 200 {
+					code = 101
+				}
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			got := resp.Header.Get("Access-Control-Allow-Origin")
+			if resp.StatusCode != code || path == "/token" && got != x.allows {
+				t.Errorf("%s for a page of %q: %s, %q", path, x.origin, resp.Status, got)
+			}
+		}
+	}
+}
+
+// readdressed is a link to the same relay as another, by whose address it is known.
+type readdressed struct {
+	link.Link
+	peer, known netip.AddrPort
+}
+
+func (l *readdressed) Send(batch []link.Datagram) (int, error) {
+	for i := range batch {
+		batch[i].Addr = l.peer
+	}
+	return l.Link.Send(batch)
+}
+
+func (l *readdressed) Receive(batch []link.Datagram) (int, error) {
+	n, err := l.Link.Receive(batch)
+	for i := range batch[:n] {
+		batch[i].Addr = l.known
+	}
+	return n, err
+}
+
+// TestCarrierChanges: a member that came by WebSocket goes on by WebTransport, over the same
+// connection, as browsers do when that opens later.
+func TestCarrierChanges(t *testing.T) {
+	_, base := running(t, Options{WebSocket: true, WebTransport: "127.0.0.1:0",
+		Hosts: []string{"127.0.0.1"}})
+	a, err := entry.Ask(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, known, err := a.DialSocket(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newVisitor(t, ws, known, a.Token)
+	if err := v.client.Create(relay.Match{Game: "g", Mode: relay.Rows, Seats: 2, Start: 1,
+		Rate: 60}, relay.Entry{Name: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	rows := func(more int) {
+		t.Helper()
+		for want, end := v.rows+more, time.Now().Add(20*time.Second); v.rows < want; {
+			if time.Now().After(end) {
+				t.Fatalf("%d rows, want %d", v.rows, want)
+			}
+			v.play(t)
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	rows(10)
+	wt, peer, err := a.DialTransport(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.link = &readdressed{wt, peer, known}
+	_ = ws.Close()
+	rows(30)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/page"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/server"
 )
 
@@ -56,6 +58,7 @@ trace replay repeats. Ctrl-C, or SIGTERM, tells the players and stops.`
 const example = `  {program} serve {game}
   {program} serve {game} --players 16 --record match.trace
   {program} serve {game} --listen :5000 --http :5001 --strategy quake3
+  {program} serve {game} --architecture quakeworld
   {program} serve {game} --websocket --webtransport :4433
   {program} serve {game} --page
   {program} serve {game} --page --client built --host play.example.org --tls-cert c.pem --tls-key k.pem
@@ -66,6 +69,7 @@ type flags struct {
 	Options
 	settings               cli.Settings
 	key, strategy, onPanic string
+	take                   string
 	client                 string
 }
 
@@ -113,7 +117,15 @@ func Command(p *cli.Program) *cobra.Command {
 	f.BoolVar(&s.Open, "open", false,
 		"let anyone in who asks at /token (default: if there is no --key)")
 	f.StringVar(&s.strategy, "strategy", "coeval",
-		"how snapshots are made: coeval, quake3 or doom3")
+		"how snapshots are made: "+strings.Join(replica.Strategies(), ", "))
+	f.StringVar(&s.take, "take", "tick",
+		"when commands are executed: at their tick, only the newest that has come, or each as "+
+			"it comes; tick, newest or each")
+	f.StringVar(&s.Architecture, "architecture", "",
+		"all of that, how players see what they do not know yet and how they send commands, "+
+			"as a game did: "+architecture.Names())
+	f.BoolVar(&s.Original, "original", false,
+		"with --architecture, also with as many snapshots a second as that game sent")
 	f.IntVar(&s.Server.Players, "players", 64, "how many may play")
 	f.IntVar(&s.Server.Spectators, "spectators", 16, "how many may watch; below 0 for none")
 	f.IntVar(&s.Server.SnapshotRate, "snapshots", 20, "snapshots a second of each player")
@@ -251,6 +263,16 @@ func (s *flags) fill(t *game.Title) (err error) {
 	}
 	if o.Strategy, err = replica.ParseStrategy(s.strategy); err != nil {
 		return cli.Usagef("--strategy: %w", err)
+	}
+	if o.Take, err = server.ParseTaking(s.take); err != nil {
+		return cli.Usagef("--take: %w", err)
+	}
+	if s.Architecture != "" && (o.Strategy != replica.Coeval || o.Take != server.ByTick) {
+		return cli.Usagef("--architecture says how snapshots are made and commands are taken: " +
+			"leave out --strategy and --take")
+	}
+	if s.Original && s.Architecture == "" {
+		return cli.Usagef("--original goes with --architecture")
 	}
 	if s.key != "" {
 		key, err := cli.ReadKey(s.key)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn"
+	"github.com/coeval-dev/coeval/link"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/world"
 )
@@ -247,23 +248,26 @@ func (m *Metrics) Server(s *server.Server) {
 		classes[name] = cl.Bits
 	}
 	Counts(m, "class_bits_total", "Bits of snapshots, by class of entity.", "class", classes)
-	m.links(s)
+	ledger := s.Ledger()
+	m.Traffic(&ledger, s.Counters())
 	m.connections(s)
 }
 
-// links adds what went over the links of a server.
-func (m *Metrics) links(s *server.Server) {
-	l, links := s.Ledger(), s.Counters()
+// Traffic adds what was handed to links by what it was for, what they did not take of it, and what
+// they say they have sent, which is the rest.
+func (m *Metrics) Traffic(l *conn.Ledger, links link.Counters) {
 	sent := map[string]uint64{}
 	for i, n := range l.Sent {
 		sent[conn.Purpose(i).String()] = n
 	}
 	Counts(m, "sent_bytes_total", "Bytes handed to the network, by what they were for.",
 		"purpose", sent)
-	m.Count("received_bytes_total", "Bytes of packets that proved genuine.", l.Received)
+	m.Count("link_refused_bytes_total",
+		"Bytes of those that a link did not take, as when a browser has just left.", l.Refused)
 	m.Count("link_sent_bytes_total", "Bytes that the links say they have sent.", links.SentBytes)
 	m.Count("link_dropped_total", "Datagrams that links threw away or refused.",
 		links.DroppedIn+links.DroppedOut+links.Refused)
+	m.Count("received_bytes_total", "Bytes of packets that proved genuine.", l.Received)
 }
 
 // connections adds what is known of those of a server.

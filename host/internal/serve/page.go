@@ -4,19 +4,16 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/page"
-	"github.com/coeval-dev/coeval/link/webtransport"
 	"github.com/coeval-dev/coeval/web"
 )
 
@@ -70,17 +67,6 @@ func (s *Server) openPage(o *Options) error {
 
 // port is that of HTTP.
 func (s *Server) port() int { return s.site.Listener.Addr().(*net.TCPAddr).Port }
-
-// listenTransport opens WebTransport. Where nobody asked for its port any other will do, as pages
-// are told which it is.
-func listenTransport(o *Options, wo webtransport.Options) (*webtransport.Server, error) {
-	l, err := webtransport.Listen(o.WebTransport, wo)
-	if !o.anyPort || !errors.Is(err, syscall.EADDRINUSE) {
-		return l, err
-	}
-	host, _, _ := net.SplitHostPort(o.WebTransport)
-	return webtransport.Listen(net.JoinHostPort(host, "0"), wo)
-}
 
 // mountPage adds the page, and what is fetched for it.
 func (s *Server) mountPage(transport uint16) {

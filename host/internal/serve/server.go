@@ -26,9 +26,10 @@ import (
 	"github.com/coeval-dev/coeval/host/internal/cli"
 	"github.com/coeval-dev/coeval/host/internal/recording"
 	"github.com/coeval-dev/coeval/link"
-	"github.com/coeval-dev/coeval/link/websocket"
 	"github.com/coeval-dev/coeval/link/webtransport"
+	"github.com/coeval-dev/coeval/predict"
 	"github.com/coeval-dev/coeval/replica"
+	"github.com/coeval-dev/coeval/topology/architecture"
 	"github.com/coeval-dev/coeval/topology/server"
 	"github.com/coeval-dev/coeval/web"
 	"github.com/coeval-dev/coeval/world"
@@ -38,7 +39,11 @@ import (
 // host.ServeOptions.
 type Options struct {
 	// Server is the server inside, but for its links.
-	Server       server.Options
+	Server server.Options
+	// Architecture is by name what the server and its clients do alike, in place of what Server
+	// says of it; see package architecture. Original has as many snapshots as that game had.
+	Architecture string
+	Original     bool
 	Listen, HTTP string
 	WebSocket    bool
 	WebTransport string
@@ -59,6 +64,43 @@ type Options struct {
 	Log         *slog.Logger
 
 	anyPort bool // will do for WebTransport
+}
+
+// describe puts what clients have to do alike into the answer that lets them in, and has the server
+// be of the architecture that was chosen.
+func (o *Options) describe(a *entry.Admission) error {
+	if o.Architecture != "" {
+		k, err := architecture.Parse(o.Architecture)
+		if err != nil {
+			return cli.Usagef("--architecture: %w", err)
+		}
+		if o.Original {
+			k = k.AsOriginal()
+		}
+		k.Server(&o.Server)
+		Describe(a, k)
+		return nil
+	}
+	if o.Server.Strategy != replica.Coeval {
+		a.Strategy = o.Server.Strategy.String()
+	}
+	if o.Server.Take != server.ByTick {
+		a.Take = o.Server.Take.String()
+	}
+	return nil
+}
+
+// Describe puts what clients of an architecture have to do into the answer that lets them in.
+func Describe(a *entry.Admission, k architecture.Kind) {
+	if a.Commands = k.Commands; k.Style != predict.Doom3 {
+		a.Style = k.Style.String()
+	}
+	if k.Strategy != replica.Coeval {
+		a.Strategy = k.Strategy.String()
+	}
+	if k.Take != server.ByTick {
+		a.Take = k.Take.String()
+	}
 }
 
 // Fill checks what a server inside is made from, and fills in what is left open.
@@ -114,8 +156,8 @@ func New(o Options) (_ *Server, err error) {
 		}
 	}()
 	a := entry.Admission{Game: s.title.Name(), UDP: s.socket.LocalAddr().Port()}
-	if o.Server.Strategy != replica.Coeval {
-		a.Strategy = o.Server.Strategy.String()
+	if err = o.describe(&a); err != nil {
+		return nil, err
 	}
 	if err = s.introduce(&o); err != nil {
 		return nil, err
@@ -125,37 +167,14 @@ func New(o Options) (_ *Server, err error) {
 			return nil, err
 		}
 	}
-	sessions := o.Server.Players + max(o.Server.Spectators, 0) + 32
-	if o.WebSocket {
-		if s.site.Listener == nil {
-			return nil, cli.Usagef("--websocket needs an HTTP address, and --http is none")
-		}
-		a.WebSocket = "/coeval"
-		ws := websocket.NewServer(websocket.Options{
-			AnyOrigin: len(o.Origins) == 0, Origins: o.Origins, Sessions: sessions,
-			PerSource: o.perSource(),
-		})
-		links = append(links, ws)
-		s.mux.Handle(a.WebSocket, ws)
+	by := Browsers{WebSocket: o.WebSocket, WebTransport: o.WebTransport, AnyPort: o.anyPort,
+		Hosts: o.Hosts, Origins: o.Origins, Each: o.perSource(),
+		Sessions: o.Server.Players + max(o.Server.Spectators, 0) + 32}
+	more, identity, err := by.Open(s.mux, &s.site, &a)
+	if err != nil {
+		return nil, err
 	}
-	var identity *webtransport.Identity
-	if o.WebTransport != "" && o.WebTransport != "none" {
-		if len(o.Hosts) == 0 {
-			o.Hosts = []string{"localhost"}
-		}
-		if identity, err = webtransport.NewIdentity(o.Hosts...); err != nil {
-			return nil, err
-		}
-		wt, err := listenTransport(&o, webtransport.Options{
-			Identity: identity, Sessions: sessions, PerSource: o.perSource(),
-			AnyOrigin: len(o.Origins) == 0, Origins: o.Origins,
-		})
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, wt)
-		a.WebTransport = wt.LocalAddr().Port()
-	}
+	links = append(links, more...)
 	if s.server, err = s.make(o, links); err != nil {
 		return nil, err
 	}

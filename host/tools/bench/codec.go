@@ -23,8 +23,10 @@ Recordings of games are encoded frame by frame, as a server would for one
 client, by each strategy in turn:
 
   raw      all fields of what changed, bit packed
+  quake    changed fields in whole bytes, as Quake, QuakeWorld and Quake II
   quake3   changed fields, Huffman coded, as Quake III
   doom3    changed fields, zero runs shortened, as DOOM III
+  doom3exact  the same, and common values in a bit, in the form of its paper
   coeval   what a game gets by default
 
 A frame may use what the client has acknowledged and nothing newer. It is cut

@@ -17,8 +17,8 @@ func TestBenchCodecJSON(t *testing.T) {
 		args  []string
 		lines int
 	}{
-		{nil, 8},
-		{[]string{"--loss", "0.2"}, 4},
+		{nil, 12},
+		{[]string{"--loss", "0.2"}, 6},
 		{[]string{"--loss", "0", "--strategy", "raw,coeval", "--seed", "9", "--rounds", "1"}, 2},
 	} {
 		code, stdout,
@@ -84,7 +84,7 @@ func TestBenchCodecRefuses(t *testing.T) {
 		{"--loss NaN", toolstest.ExitUsage, "--loss is NaN"},
 		{"--rounds 0", toolstest.ExitUsage, "--rounds is 0"},
 		{"--strategy raw,zip", toolstest.ExitUsage,
-			`--strategy: there is no "zip"; there are raw, quake3, doom3, coeval`},
+			`--strategy: there is no "zip"; there are raw, quake, quake3, doom3exact, doom3, coeval`},
 		{"--workload chess", toolstest.ExitUsage,
 			`--workload: there is no "chess"; there are cubes, arena`},
 		{"--workload cubes,cubes", toolstest.ExitUsage, "cubes is named twice"},

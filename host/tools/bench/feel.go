@@ -28,6 +28,9 @@ Styles, tried one after the other with the same seed:
   quake3    the player is predicted, all else is shown as it was
   halflife  the same, and the server goes back in time to judge shots
 
+With --architecture it is also how snapshots are made, when the server executes commands and how
+many a packet repeats, as each of the classic games did: see docs/clientserver.md.
+
 Corrections are those of a player's own body by more than 5 % of its width: while
 touching another player, while being hit, killed or coming back, and the rest. A
 hit is seen when the beam would hit if what is shown were true; it is denied when
@@ -38,14 +41,17 @@ Time is virtual: the same seed gives the same figures on any machine.`
 
 func feelVerb(p *host.Program) *cobra.Command {
 	var o feellab.Options
-	var preset string
+	var preset, kinds string
 	var j judged
 	return verb.Verb{
 		Name: "feel", Short: "What players see over a bad network, in three styles", Long: feelLong,
 		Example: "  {program} bench feel\n  {program} bench feel --preset lte --players 16 " +
 			"--style doom3 --json\n" +
+			"  {program} bench feel --architecture all --preset wifi\n" +
 			"  {program} bench feel --preset \"wifi loss=5%\" --time 300s",
 		Options: append(append(o.List(), j.list()...),
+			lab.Text(&kinds, "architecture", "",
+				"try architectures in place of styles, such as quake,quakeworld; or all"),
 			lab.Text(&preset, "preset", "wifi",
 				"the network of all players: a preset, or settings as {program} netsim takes them")),
 		Title: &o.Title, Fits: verb.Embodied,
@@ -57,6 +63,12 @@ func feelVerb(p *host.Program) *cobra.Command {
 			o.Conditions.Name = preset
 			if err := j.parse(&o.Styles, &o.Favour); err != nil {
 				return err
+			}
+			if o.Architectures, err = feellab.ParseArchitectures(kinds); err != nil {
+				return cli.Usagef("--architecture: %v", err)
+			}
+			if len(o.Styles) > 0 && kinds != "" {
+				return cli.Usagef("--style goes without --architecture, which has its own")
 			}
 			if _, err := lab.NewSubject(o.Title, o.Level, o.Players); err != nil {
 				return cli.Usagef("--map: %v", err)

@@ -38,6 +38,10 @@ Printed are, for each style,
 
 and how long 8 ticks take that are computed again.
 
+With --relay they play through a relay, which gathers the commands of a tick and sends
+them to all; then the path is the one to the relay, and what goes out of it and into
+it is printed too. There are rollback and lock step.
+
 With --join somebody joins a match late whose world takes a megabyte, which
 nothing can compress: how long that takes, and how long the others waited.
 
@@ -48,6 +52,7 @@ missed.`
 const peersExample = `  {program} lab peers
   {program} lab peers --game pong --players 4 --packets 20
   {program} lab peers --style rollback --preset "wifi loss=5%" --delay auto --plot peers.svg
+  {program} lab peers --relay --game pong --players 8
   {program} lab peers --join --players 8`
 
 // peersRun is {program} lab peers.
@@ -69,9 +74,9 @@ func peersVerb(p *host.Program) *cobra.Command {
 		Long: peersLong, Example: peersExample,
 		Options: append(r.List(),
 			lab.Text(&r.preset, "preset", "",
-				"the path from each to each other: a preset, or settings as {program} netsim "+
-					"takes them (default: latency=40ms jitter=3ms loss=0.5%; with --join, "+
-					"latency=50ms)"),
+				"the path from each to each other, or to the relay: a preset, or settings as "+
+					"{program} netsim takes them (default: latency=40ms jitter=3ms loss=0.5%, "+
+					"with --relay half of the latency; with --join, latency=50ms)"),
 			lab.Switch(&r.strict, "strict", "fail if something that should be reached is missed")),
 		Title: &r.Title, Fits: commanded, Plots: "rollbacks, waits and traffic over time",
 		Prepare: r.prepare,

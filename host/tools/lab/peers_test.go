@@ -43,6 +43,13 @@ func TestLabPeers(t *testing.T) {
 		r.Players != 3 || len(r.Rows) != 1 || r.Rows[0].OwnTicks != 0 || r.Forced == nil {
 		t.Errorf("code %d, %v, %s: %s", code, err, stderr, stdout)
 	}
+	code, stdout, stderr = tryPeers(append(args, "--relay", "--style", "rollback")...)
+	for _, s := range []string{"60 packets a second to a relay and from it; path latency=20ms",
+		"What one peer sends the relay", "At the relay", "rows", "commands"} {
+		if !strings.Contains(stdout, s) || code != toolstest.ExitOK {
+			t.Errorf("code %d, nothing says %q: %s:\n%s", code, s, stderr, stdout)
+		}
+	}
 	args[1] = "arena" // whose commands take more
 	if code, _, stderr := tryPeers(append(args, "--strict", "--style", "lockstep", "--preset",
 		"latency=20ms loss=20%")...); code != toolstest.ExitFailure ||
@@ -59,6 +66,7 @@ func TestLabPeersUsage(t *testing.T) {
 		{"--players is 1: choose 2 to 8", []string{"--players", "1"}},
 		{`delay is "soon": choose 0 to 30 ticks, or auto`, []string{"--delay", "soon"}},
 		{`there is no "hope"`, []string{"--style", "hope"}},
+		{`style "doom" is of a mesh`, []string{"--relay", "--style", "doom"}},
 		{"--preset: ", []string{"--preset", "carrier-pigeon"}},
 		{"--time is 0s", []string{"--time", "0s"}},
 		{"must end in .svg", []string{"--plot", "x.png"}},

@@ -1,29 +1,28 @@
-package doom3
+package replica
 
 import (
 	"errors"
 	"testing"
-
-	"github.com/coeval-dev/coeval/replica"
 )
 
-// client is a Receiver as far as a strategy sees it: no messages come, and it notes what is given
+// stranded is a Receiver as far as a strategy sees it: no messages come, and it notes what is given
 // up.
-type client struct {
-	replica.ReceiverState
+type stranded struct {
+	ReceiverState
 	refused []uint32
 }
 
-func (c *client) Refuse(packet uint32) { c.refused = append(c.refused, packet) }
+func (c *stranded) Refuse(packet uint32) { c.refused = append(c.refused, packet) }
+func (c *stranded) Messages() uint32     { return 0 }
 
 // What waits for messages is bounded in number and in bytes, and what came first is given up first.
 func TestWaitingIsBounded(t *testing.T) {
 	for _, size := range []int{100, maxEarlyBytes / 10, maxEarlyBytes / 2} {
-		c := &client{}
-		d := &receiver{state: c}
+		c := &stranded{}
+		d := &Waiting{}
 		for n := range uint32(3 * maxEarly) {
-			if err := d.hold(&replica.Arrived{Packet: n, Data: make([]byte, size)}); !errors.Is(err,
-				replica.ErrWaits) {
+			p := &Arrived{Packet: n, Messages: 1, Data: make([]byte, size)}
+			if err := d.Hold(c, p); !errors.Is(err, ErrWaits) {
 				t.Fatal(err)
 			}
 			if len(d.early) > maxEarly || d.bytes > maxEarlyBytes || d.bytes != len(d.early)*size {
@@ -38,13 +37,13 @@ func TestWaitingIsBounded(t *testing.T) {
 				t.Fatalf("packet %d was given up as number %d", n, i)
 			}
 		}
-		if err := d.hold(&replica.Arrived{Packet: 3*maxEarly - 1}); !errors.Is(err,
-			replica.ErrStale) {
+		if err := d.Hold(c, &Arrived{Packet: 3*maxEarly - 1, Messages: 1}); !errors.Is(err,
+			ErrStale) {
 			t.Errorf("the same packet once more: %v", err)
 		}
 	}
-	if err := (&receiver{}).hold(&replica.Arrived{
-		Data: make([]byte, maxEarlyBytes/2+1)}); !errors.Is(err, replica.ErrPacket) {
+	if err := new(Waiting).Hold(&stranded{}, &Arrived{Messages: 1,
+		Data: make([]byte, maxEarlyBytes/2+1)}); !errors.Is(err, ErrPacket) {
 		t.Errorf("a packet that is too large: %v", err)
 	}
 }

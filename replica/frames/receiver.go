@@ -1,4 +1,4 @@
-package quake3
+package frames
 
 import (
 	"cmp"
@@ -12,10 +12,14 @@ import (
 // receiver is the client's side: it keeps the latest snapshots as they were, each whole.
 type receiver struct {
 	state  replica.ReceiverState
-	frames [2*maxBack + 2]gotFrame // for packets that were overtaken, too
-	first  uint32                  // of the packet that is read: the first packet of its snapshot,
-	on     *gotFrame               // what it is a difference from,
-	count  uint32                  // and the lowest bits of its count of messages
+	frames []gotFrame // for packets that were overtaken, too
+	first  uint32     // of the packet that is read: the first packet of its snapshot,
+	on     *gotFrame  // what it is a difference from,
+	count  uint32     // and the lowest bits of its count of messages
+}
+
+func newReceiver(r replica.ReceiverState, back uint32) *receiver {
+	return &receiver{state: r, frames: make([]gotFrame, 2*back+2)}
 }
 
 // gotFrame is a snapshot of which some or all packets came.
@@ -196,7 +200,7 @@ func (q *receiver) Image(int32, uint32) ([]int32, bool) { return nil, false }
 // Forget does nothing: a snapshot stays as it was.
 func (q *receiver) Forget(int32) {}
 
-// Message fails: Quake III has none of its own.
+// Message fails: there are none of the strategy's own.
 func (q *receiver) Message([]byte, uint32) error {
 	return fmt.Errorf("%w: one that this strategy does not have", replica.ErrMessage)
 }

@@ -1,4 +1,4 @@
-package quake3
+package frames
 
 import (
 	"github.com/coeval-dev/coeval/codec"
@@ -9,8 +9,9 @@ import (
 // arrives; what is said of an entity stands on its image in the frame that is the base.
 type sender struct {
 	state  replica.SenderState
+	back   uint32 // how many snapshots back a base may lie
 	said   []said // by handle
-	frames [2 * maxBack]sentFrame
+	frames []sentFrame
 	next   uint32     // number of the snapshot to come
 	first  uint32     // its first packet
 	on     *sentFrame // what it is a difference from; nil if there is none
@@ -41,7 +42,9 @@ type sentFrame struct {
 	entities []replica.Said
 }
 
-func newSender(s replica.SenderState) *sender { return &sender{state: s, next: 1} }
+func newSender(s replica.SenderState, back uint32) *sender {
+	return &sender{state: s, back: back, frames: make([]sentFrame, 2*back), next: 1}
+}
 
 // at gives what was said of a handle.
 func (q *sender) at(handle int32) *said {
@@ -58,7 +61,7 @@ func (q *sender) count() uint32 { return q.state.Messages() & (1<<countBits - 1)
 func (q *sender) Begin() {
 	q.first = q.state.Next()
 	base := &q.frames[q.newest%uint32(len(q.frames))]
-	if q.newest <= q.floor || q.next-q.newest > maxBack || q.first-base.first > window {
+	if q.newest <= q.floor || q.next-q.newest > q.back || q.first-base.first > window {
 		base = nil
 	}
 	if base != q.on {

@@ -1,4 +1,4 @@
-package quake3
+package frames
 
 import (
 	"testing"
@@ -7,15 +7,20 @@ import (
 	"github.com/coeval-dev/coeval/replica"
 )
 
+// maxBack is Quake III's.
+const maxBack = 32
+
 // server is a Sender as far as a strategy sees it, with all images kept.
 type server struct{ next uint32 }
 
-func (s *server) Next() uint32            { return s.next }
-func (s *server) Messages() uint32        { return 0 }
-func (s *server) Tell([]byte)             {}
-func (s *server) Kept(int32, uint32) bool { return true }
-func (s *server) Pin(int32, uint32)       {}
-func (s *server) Unpin(int32, uint32)     {}
+func (s *server) Next() uint32                { return s.next }
+func (s *server) Messages() uint32            { return 0 }
+func (s *server) Tell([]byte)                 {}
+func (s *server) InView(list []int32) []int32 { return list }
+func (s *server) TellFirst([]int32)           {}
+func (s *server) Kept(int32, uint32) bool     { return true }
+func (s *server) Pin(int32, uint32)           {}
+func (s *server) Unpin(int32, uint32)         {}
 
 // snapshot makes one of so many packets, each of which tells of one entity.
 func (s *server) snapshot(q *sender, packets int) []*replica.Sent {
@@ -38,7 +43,7 @@ func TestBases(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := det.At(seed, 1, 2)
 		s := &server{}
-		q := newSender(s)
+		q := newSender(s, maxBack)
 		var under []*replica.Sent
 		based, several := 0, 0
 		for range 1500 {
@@ -72,7 +77,7 @@ func TestBases(t *testing.T) {
 // A base that is too old is given up, and all is sent in full.
 func TestOldBasesAreGivenUp(t *testing.T) {
 	s := &server{}
-	q := newSender(s)
+	q := newSender(s, maxBack)
 	q.Landed(s.snapshot(q, 1)[0], true)
 	for range 3 * maxBack {
 		s.snapshot(q, 1)
@@ -90,7 +95,7 @@ func TestOldBasesAreGivenUp(t *testing.T) {
 // known.
 func TestAllThatWasSentIsDistrusted(t *testing.T) {
 	s := &server{}
-	q := newSender(s)
+	q := newSender(s, maxBack)
 	q.Landed(s.snapshot(q, 1)[0], true)
 	s.snapshot(q, 1)
 	under := s.snapshot(q, 1) // under way when the client complains
@@ -113,7 +118,7 @@ func TestAllThatWasSentIsDistrusted(t *testing.T) {
 // A snapshot that had no room for what returned to view does not count as
 // having told it, even if it becomes the base.
 func TestOnlyWhatWasSaidCounts(t *testing.T) {
-	q := newSender(&server{})
+	q := newSender(&server{}, maxBack)
 	q.next = 4
 	q.say(&replica.Said{Handle: 0, Unique: 1, Number: 1, What: replica.Held})
 	q.next, q.newest = 6, 5 // the next one left it out, and arrived
