@@ -63,7 +63,7 @@ func (w Host) Size() int {
 	n := w.memory.size()
 	for _, t := range w.tables {
 		for pg := range t.pages {
-			n += len(pg.slots)*int(t.size+unsafe.Sizeof(slot{})) + 4*len(pg.images)
+			n += int(pg.top) * (int(t.size+unsafe.Sizeof(slot{})) + 4*t.class.layout.Len())
 		}
 	}
 	return n
@@ -101,8 +101,9 @@ func (t *table) copyBank(to, from *bank) {
 	}
 }
 
+// copyPage copies the slots that either page has ever used; beyond they are alike.
 func (t *table) copyPage(to, from *page) {
-	c, n := t.class, t.mask+1
+	c, n := t.class, int(max(to.top, from.top))
 	switch {
 	case c.deep:
 		for s := range n {
@@ -116,9 +117,10 @@ func (t *table) copyPage(to, from *page) {
 		c.kind.move(to.memory, from.memory, n)
 	}
 	if from.live|to.live != 0 {
-		copy(to.images, from.images)
+		copy(to.images, from.images[:n*c.layout.Len()])
 	}
-	copy(to.slots, from.slots)
+	copy(to.slots, from.slots[:n])
+	to.top = from.top
 	to.live, to.born, to.dying, to.away, to.touched, to.changed = from.live, from.born, from.dying,
 		from.away, from.touched, from.changed
 	to.stale = true // the past would cost another copy; it is made when the world is next stepped

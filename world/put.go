@@ -61,6 +61,7 @@ func (w Host) Put(id ID, e Entry, image []int32) error {
 	}
 	pg.live |= bit
 	pg.away &^= bit
+	pg.use(s)
 	pg.slots[s] = slot{
 		by: e.Origin.By, tick: uint32(e.Origin.Tick), ordinal: e.Origin.Ordinal, owner: e.Owner,
 		generation: uint32(id.Generation())}

@@ -315,6 +315,7 @@ func (t *table) fill(b *bank, i, state int, generation uint32) error {
 			t.class.limit)
 	}
 	pg, s := t.needPage(b, i>>t.shift), i&t.mask
+	pg.use(s)
 	pg.slots[s].generation = generation
 	switch state {
 	case slotAway:

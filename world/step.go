@@ -75,7 +75,7 @@ func (t *table) begin() {
 			if pg.past == nil {
 				pg.past = t.class.kind.alloc(t.mask + 1)
 			}
-			t.class.kind.move(pg.past, pg.memory, t.mask+1)
+			t.class.kind.move(pg.past, pg.memory, int(pg.top))
 			pg.stale = false
 		}
 	}
@@ -129,7 +129,7 @@ func (t *table) quantise(w *World) {
 			if pg.stale { // as those of deep classes always are
 				all = pg.live
 			}
-			if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(t.mask+1)) {
+			if pg.live == 0 || all == 0 && same(pg.memory, pg.past, t.size*uintptr(pg.top)) {
 				continue // mostly, and the whole page at once
 			}
 			for m := pg.live; m != 0; m &= m - 1 {

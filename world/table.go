@@ -42,6 +42,7 @@ type page struct {
 	touched uint64 // it changed in a way that memory does not show
 	changed uint64 // its image is not that of the tick before
 	stale   bool   // past is not what memory was at the end of the tick before
+	top     uint8  // from this slot on none has ever been in use, and all are zero
 	number  int32  // in its bank
 	memory  unsafe.Pointer
 	// the memory at the end of the tick before, to find changes; nil until needed
@@ -197,11 +198,15 @@ func (t *table) take(allocator uint16) (ID, *page, int) {
 		pg.live |= 1 << s
 		pg.born |= 1 << s
 		pg.slots[s].generation++
+		pg.use(s)
 		t.count++
 		return t.id(pg, s), pg, s
 	}
 	return None, nil, 0
 }
+
+// use notes that a slot is in use.
+func (pg *page) use(slot int) { pg.top = max(pg.top, uint8(slot)+1) }
 
 // free empties a slot.
 func (t *table) free(pg *page, slot int) {
