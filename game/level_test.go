@@ -148,6 +148,8 @@ func TestClone(t *testing.T) {
 			v.Set(reflect.MakeFunc(v.Type(), nil))
 		case reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		case reflect.Map:
+			v.Set(reflect.MakeMap(v.Type()))
 		case reflect.Pointer:
 			v.Set(reflect.New(v.Type().Elem()))
 		case reflect.Interface:

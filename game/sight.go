@@ -15,6 +15,9 @@ type Sight struct {
 	// Rules, if set, make other rules than those of Reach: for players, and for those who watch
 	// (nil: the same).
 	Rules func() (players, spectators *interest.Rules)
+	// Weights are how much classes matter beside each other, by their names, where there is not
+	// room for all in a packet: for Reach and Rules. A class without one has 1.
+	Weights map[string]float64
 	// Index fits the search to the game.
 	Index interest.Options
 	// Views, if set, finds views by something else altogether, for each new world: for games whose
@@ -58,6 +61,22 @@ func (s *Sight) rules() (players, spectators *interest.Rules) {
 	return players, spectators
 }
 
+// weighted are rules in which classes weigh as Sight says.
+func (t *Title) weighted(r *interest.Rules) *interest.Rules {
+	if len(t.Sight.Weights) == 0 {
+		return r
+	}
+	out := *r
+	out.Weights = make([]float32, len(t.Game.Classes()))
+	copy(out.Weights, r.Weights)
+	for i, c := range t.Game.Classes() {
+		if w, ok := t.Sight.Weights[c.Name()]; ok && out.Weights[i] >= 0 {
+			out.Weights[i] = float32(w)
+		}
+	}
+	return &out
+}
+
 // NewViews makes what finds views of a new world.
 func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
 	if err := t.Check(); err != nil {
@@ -72,6 +91,7 @@ func (t *Title) NewViews(w *world.World, l Level) (Views, error) {
 	}
 	v := &views{index: interest.NewIndex(o)}
 	v.players, v.spectators = t.Sight.rules()
+	v.players, v.spectators = t.weighted(v.players), t.weighted(v.spectators)
 	var eyes []interest.Description
 	for _, c := range t.eyes() { // before the others, as the first description of a class counts
 		eyes = append(eyes, v.watch(c))

@@ -42,6 +42,10 @@ type Title struct {
 	// NoRelay saves the bytes that the commands of other players take, for games that do not
 	// predict them.
 	NoRelay bool
+	// Knobs are what can be set of the title before a game begins, for lab tune to search and for
+	// whoever runs it to choose. How far players see need not be among them where Sight has a
+	// Reach.
+	Knobs []Knob
 	// Client is the import path of a program for the browser, for a title that brings its own.
 	// By default the author's own program is compiled for the browser.
 	Client string
@@ -76,7 +80,7 @@ func (t *Title) Clone() *Title {
 		Screen:  t.Screen,
 		Control: t.Control, Players: t.Players, Shots: t.Shots, Tables: t.Tables,
 		NoRelay: t.NoRelay,
-		Client:  t.Client,
+		Client:  t.Client, Knobs: t.Knobs,
 	}
 }
 
@@ -121,6 +125,7 @@ func (t *Title) examine() error {
 	}
 	wrong = append(wrong, t.Levels.check(t)...)
 	wrong = append(wrong, t.Screen.check(t)...)
+	wrong = append(wrong, t.checkKnobs()...)
 	wrong = append(wrong, t.try()...)
 	if err := errors.Join(wrong...); err != nil {
 		return fmt.Errorf("title %q: %w", t.Name(), err)

@@ -17,7 +17,7 @@ world   interest -> world   reckon -> world             | what a game is made of
 conn   route   paths -> conn   crimp -> conn route   council   membership -> crimp council   | a secured connection of two machines; how datagrams pass between players' machines; a reliable multicast among several; who is one of them
 link   netsim -> link   member                          | carriers of datagrams; a simulated network; the number of a machine in a group
 codec                                                   | images of entities as differences from a base
-entropy -> bits   bits -> det   det   draw   internal/heap     | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due
+entropy -> bits   bits -> det   det   draw   internal/heap   knob     | what a value costs; arithmetic that is the same everywhere; a frame as a list of calls, and as pixels; a queue by what is due; what can be set
 `
 
 // Impure names the folders below the line that have goroutines, clocks and sockets all the same;
