@@ -36,6 +36,10 @@ type PlayoutOptions struct {
 	Gentle float64
 	// Jump is the error in ticks beyond which time is set anew. Default: half a second.
 	Jump float64
+	// Delay, if it is above zero, is how long after it could be known a moment is shown, in place of
+	// what jitter and losses ask for: as a setting of the player did in Half-Life. Where it is
+	// shorter than the time between two snapshots, things are extrapolated all the time.
+	Delay time.Duration
 }
 
 // NewPlayout makes one that has seen nothing yet.
@@ -55,8 +59,13 @@ func (p *Playout) Arrived(now time.Duration, tick world.Tick) {
 	if !p.running {
 		// Until more is known, a snapshot every twentieth of a second.
 		p.running, p.newest = true, tick
-		p.lag = local - float64(tick) + p.rate/20
-		p.target, p.view = p.lag, float64(tick)-p.rate/20
+		behind := p.rate / 20
+		if p.fixed() {
+			behind = float64(p.o.Delay.Seconds() * p.rate)
+			p.needs.add(p.now, local-float64(tick))
+		}
+		p.lag = local - float64(tick) + behind
+		p.target, p.view = p.lag, float64(tick)-behind
 		return
 	}
 	if tick <= p.newest {
@@ -65,6 +74,9 @@ func (p *Playout) Arrived(now time.Duration, tick world.Tick) {
 	// Until this moment the one before was the newest, so nothing later than it could be shown.
 	need := local - float64(p.newest)
 	p.newest = tick
+	if p.fixed() {
+		need = local - float64(tick)
+	}
 	p.needs.add(p.now, need)
 	const while = 20 // snapshots, a second of them, that say that another time has begun
 	if n := len(p.needs.value) - while; n > 0 && slices.Max(p.needs.value[n:])+p.o.Jump < p.target {
@@ -72,11 +84,18 @@ func (p *Playout) Arrived(now time.Duration, tick world.Tick) {
 	}
 	sorted := p.needs.sorted(p.now, 0)
 	p.target = sorted[len(sorted)-1-int(float64(len(sorted))*p.o.Gaps)]
+	if p.fixed() {
+		p.target = sorted[0] + float64(p.o.Delay.Seconds()*p.rate)
+	}
 	if off := p.target - p.lag; math.Abs(off) > p.o.Jump && len(sorted) >= 5 {
 		p.lag = p.target
 		p.view = local - p.lag
 	}
 }
+
+// fixed says that the delay is one that was chosen. Then needs are how late snapshots came, and what
+// counts is the earliest.
+func (p *Playout) fixed() bool { return p.o.Delay > 0 }
 
 func (p *Playout) pass(now time.Duration) {
 	dt := now.Seconds() - p.now

@@ -102,3 +102,27 @@ func TestPlayoutAdapts(t *testing.T) {
 		t.Errorf("%.1f ticks old after a path became shorter by two seconds", now)
 	}
 }
+
+// TestFixedPlayout: a delay that was chosen is kept, whatever the network: what is shown is as old
+// as the shortest way takes, and the delay.
+func TestFixedPlayout(t *testing.T) {
+	for _, delay := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond} {
+		p := NewPlayout(PlayoutOptions{Delay: delay})
+		conditions, err := netsim.Lookup("wifi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := netsim.NewPath(conditions.Down, 5)
+		feed(p, path, 0, 15*time.Second)
+		gaps, age, _, _ := feed(p, path, 15*time.Second, 30*time.Second)
+		least := (conditions.Down.Latency + delay).Seconds() * 60
+		t.Logf("%v: %.0f %% extrapolated, %.1f ticks old", delay, 100*gaps, age)
+		if age < least-0.5 || age > least+1.5 {
+			t.Errorf("with a delay of %v what is shown is %.1f ticks old, want %.1f", delay, age,
+				least)
+		}
+		if short := delay < 50*time.Millisecond; short != (gaps > 0.5) || !short && gaps > 0.05 {
+			t.Errorf("with a delay of %v %.0f %% is extrapolated", delay, 100*gaps)
+		}
+	}
+}

@@ -13,6 +13,13 @@ type Limits struct {
 	// Late is by how much a command may be late for its edges still to count, as part of a later
 	// one. Default: 250 ms. Below zero, not at all.
 	Late time.Duration
+	// Rewind is how far back shots are judged by what the shooter saw, at most. Default: as far as
+	// the game remembers. Below zero, they are judged by the present.
+	Rewind time.Duration
+	// Interpolate is how long after it could be known clients show others, where they were told to
+	// (predict.PlayoutOptions.Delay): so much more their sight may lie back. Default: as long as
+	// their networks ask for.
+	Interpolate time.Duration
 	// Commands is how many packets of commands there may be in a second. Default: three times the
 	// tick rate.
 	Commands int

@@ -104,10 +104,19 @@ func (s *Server) arrived(p *peer, packet uint64) {
 	p.lag.arrived(s.now, s.moment(), p.sender.Confirmed())
 }
 
+// rewinds is how many ticks back shots are judged.
+func (s *Server) rewinds() world.Tick {
+	most := s.game.Rewinds()
+	if l := s.opt.Limits.Rewind; l != 0 {
+		most = min(most, world.Tick(max(l, 0)/s.game.TickLength()))
+	}
+	return most
+}
+
 // shows takes what a client says it showed when it made the command for a tick, and gives what
 // counts of it.
 func (s *Server) shows(p *peer, tick world.Tick, said *world.Sight) (sight world.Sight) {
-	most := s.game.Rewinds()
+	most := s.rewinds()
 	if most == 0 || *said == sight {
 		return sight
 	}
@@ -119,7 +128,9 @@ func (s *Server) shows(p *peer, tick world.Tick, said *world.Sight) (sight world
 			length := float64(s.game.TickLength())
 			first = float64(p.conn.Quality().RoundTrip)/length + float64(2*s.every)
 		}
-		ago, honest := p.lag.claim(tick, said.Ago, s.moment()-float64(since), p.lag.most(first))
+		reach := p.lag.most(first) +
+			float64(s.opt.Limits.Interpolate)/float64(s.game.TickLength())
+		ago, honest := p.lag.claim(tick, said.Ago, s.moment()-float64(since), reach)
 		if !honest {
 			p.counts.Bounded++
 			s.stats.Commands.Bounded++

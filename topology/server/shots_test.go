@@ -92,7 +92,7 @@ type galleryServer struct {
 }
 
 func newGallery(n *netsim.Net, c netsim.Conditions, style predict.Style,
-	command client.Command) (*galleryServer, error) {
+	command client.Command, change ...func(*client.Options)) (*galleryServer, error) {
 	title, end := &game.Title{Game: gallery}, n.Endpoint("server")
 	s, err := New(Options{Title: title, Links: []link.Link{end}})
 	if err != nil {
@@ -106,8 +106,12 @@ func newGallery(n *netsim.Net, c netsim.Conditions, style predict.Style,
 	player := n.Endpoint("player")
 	n.Connect(player, end, c)
 	g := &galleryServer{Server: s, net: n}
-	g.c, err = client.New(client.Options{Title: title, Style: style, Token: token, Link: player,
-		Servers: []netip.AddrPort{end.PublicAddr()}})
+	o := client.Options{Title: title, Style: style, Token: token, Link: player,
+		Servers: []netip.AddrPort{end.PublicAddr()}}
+	for _, f := range change {
+		f(&o)
+	}
+	g.c, err = client.New(o)
 	if err == nil {
 		player.Every(gallery.TickLength(), func() { g.c.Frame(n.Now(), command) })
 	}
@@ -149,6 +153,38 @@ func TestShotsAreJudgedByWhatWasSeen(t *testing.T) {
 			if gun.Shots < 60 || style == predict.Quake3 && gun.Hits > gun.Shots/4 ||
 				style != predict.Quake3 && missed > 1 {
 				t.Errorf("%v: %d of %d shots hit", style, gun.Hits, gun.Shots)
+			}
+			return nil
+		})
+	}
+}
+
+// TestRewindIsBounded: shots are judged by what was seen as far back as the server goes. Where
+// clients are told to show others later than they need to, the server believes them.
+func TestRewindIsBounded(t *testing.T) {
+	later := func(o *client.Options) { o.Predict.Playout.Delay = 150 * time.Millisecond }
+	for _, x := range []struct {
+		limits Limits
+		hits   bool
+	}{
+		{Limits{Interpolate: 150 * time.Millisecond}, true},
+		{Limits{Interpolate: 150 * time.Millisecond, Rewind: 500 * time.Millisecond}, true},
+		{Limits{Interpolate: 150 * time.Millisecond, Rewind: 50 * time.Millisecond}, false},
+		{Limits{Interpolate: 150 * time.Millisecond, Rewind: -1}, false},
+		{Limits{}, false},
+	} {
+		simtest.Run(t, 1, func(n *netsim.Net) error {
+			g, err := newGallery(n, netsim.WiFi, predict.HalfLife, aimAtShown, later)
+			if err != nil {
+				return err
+			}
+			defer g.Close()
+			g.opt.Limits.Rewind, g.opt.Limits.Interpolate = x.limits.Rewind, x.limits.Interpolate
+			n.Run(10 * time.Second)
+			_, gun := g.gun()
+			t.Logf("%+v: %d of %d shots hit", x.limits, gun.Hits, gun.Shots)
+			if gun.Shots < 25 || x.hits && gun.Shots-gun.Hits > 2 || !x.hits && gun.Hits > gun.Shots/2 {
+				t.Errorf("%+v: %d of %d shots hit", x.limits, gun.Hits, gun.Shots)
 			}
 			return nil
 		})

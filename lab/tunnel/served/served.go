@@ -255,7 +255,8 @@ func (u *Guest) known(v *client.View) world.Tick {
 	case predict.None:
 		return v.World.Tick()
 	}
-	behind := world.Tick(p.Playout().Behind() + 0.999)
+	// what is extrapolated is not known beyond what came
+	behind := world.Tick(max(p.Playout().Behind(), 0) + 0.999)
 	return p.Known() - min(p.Known(), behind)
 }
 
