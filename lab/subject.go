@@ -6,6 +6,7 @@ import (
 
 	"github.com/coeval-dev/coeval/det"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/world"
 )
 
@@ -56,6 +57,17 @@ func endless(t *game.Title) *game.Title {
 		return s, err
 	}
 	return t
+}
+
+// With is the subject with knobs of the title set; see game.Title.With.
+func (s *Subject) With(values knob.Values) (*Subject, error) {
+	t, err := s.Title.With(values)
+	if err != nil || t == s.Title {
+		return s, err
+	}
+	out := *s
+	out.Title = t
+	return &out, nil
 }
 
 // On is the subject's level with a seed. The secret follows from it, so that a run repeats.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 )
 
@@ -23,6 +24,28 @@ type Architecture struct {
 	MostPlayers int
 	// Start makes the machines of a trial. They run by the timers of its network.
 	Start func(t *Trial) (Match, error)
+	// Knobs, if it is set, are what can be set of it where it is played on a course, for lab tune:
+	// Start finds the chosen values in Trial.Values.
+	Knobs func(c Course) []knob.Knob
+	// Command is what begins such a game, after the program's name, where there is such a command:
+	// "{game}" stands for the game. It takes --knob and --settings.
+	Command string
+}
+
+// A Course is what a title is played on: for defaults that depend on it.
+type Course struct {
+	Subject *lab.Subject
+	Fields  []*Field
+	Players int
+}
+
+// KnobsOn are the knobs of the architecture, and then those of the title.
+func (a *Architecture) KnobsOn(c Course) []knob.Knob {
+	var list []knob.Knob
+	if a.Knobs != nil {
+		list = a.Knobs(c)
+	}
+	return append(list, c.Subject.Settable()...)
 }
 
 // A Family is a kind of architecture.

@@ -58,6 +58,9 @@ var axes = []Axis{
 			"came late", Floor: 1},
 	{Key: "events_taken", Group: Consistency, Head: "events taken back", Unit: "%",
 		About: "strict events that a player was shown and that did not happen", Floor: 1},
+	{Key: "unseen", Group: Consistency, Head: "unseen", Unit: "%",
+		About: "other players that should be in view, by the title as it was written, and are not " +
+			"shown: where knobs are set", Floor: 0.5},
 	{Key: "corrections", Group: Consistency, Head: "corrections a minute",
 		About: "how often a player's own body is moved by more than a twentieth of its width",
 		Floor: 0.5},

@@ -143,6 +143,11 @@ func PackagesOf(t *game.Title) []string {
 			add(packageOf(fn.Name()))
 		}
 	}
+	for i := range t.Knobs {
+		if fn := runtime.FuncForPC(reflect.ValueOf(t.Knobs[i].Set).Pointer()); fn != nil {
+			add(packageOf(fn.Name()))
+		}
+	}
 	for _, c := range t.Game.Classes() {
 		add(reflect.TypeOf(c.New()).Elem().PkgPath())
 	}

@@ -165,6 +165,7 @@ func (x *tally) figures(t *Trial) map[string]float64 {
 	share("hits_denied", x.Denied, x.Seen)
 	share("hits_unseen", x.Unseen, x.Unseen+x.Seen-x.Denied)
 	share("deaths_covered", x.Covered, x.Deaths)
+	share("unseen", x.Absent, x.Due)
 	return f
 }
 

@@ -80,6 +80,7 @@ type counts struct {
 	Covered              int // deaths while behind cover
 	Commands, Late       int // that the truth has, and has not as given
 	Ghosts               int // bodies shown that are not there
+	Due, Absent          int // bodies that should be shown, and that are not
 }
 
 // A gap is how far what was shown was from the truth at a moment.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/netsim"
@@ -31,6 +32,11 @@ type Setup struct {
 	// Exact holds the whole world against the oracle's at each tick, from when measuring begins
 	// and without ever setting it right.
 	Exact bool
+	// Values are what knobs of the architecture and of the title are set to; see Architecture.Knobs.
+	Values knob.Values
+	// Sights also finds out what players should be shown, by the title as it was written, and are
+	// not.
+	Sights bool
 	// Film, if it is set, is shown all that is measured: what is true, and what each is shown.
 	Film Film
 }
@@ -52,6 +58,7 @@ type Trial struct {
 	body  int           // class of players' bodies, or -1
 
 	truth truth
+	sight *sight // nil where that is not asked for
 	lines []line
 	spent [Roles]time.Duration
 	// thought is the processor time of what is no machine's work: bots, and what is measured
@@ -142,8 +149,10 @@ func Play(ctx context.Context, s Setup, p lab.Progress) (*Sample, error) {
 	if err := s.Arch.Check(s.Subject, s.Players); err != nil {
 		return nil, err
 	}
-	t := newTrial(s)
-	var err error
+	t, err := newTrial(s)
+	if err != nil {
+		return nil, err
+	}
 	if t.match, err = s.Arch.Start(t); err != nil {
 		return nil, errors.Join(err, t.err)
 	}
@@ -176,7 +185,11 @@ func Play(ctx context.Context, s Setup, p lab.Progress) (*Sample, error) {
 	return t.sample(), nil
 }
 
-func newTrial(s Setup) *Trial {
+func newTrial(s Setup) (*Trial, error) {
+	written, err := s.tune()
+	if err != nil {
+		return nil, err
+	}
 	t := &Trial{Setup: s, Net: netsim.New(netsim.Options{Seed: s.Seed}), body: -1,
 		players: map[world.Player]*Seat{}}
 	t.Random = lab.Random{Rand: t.Net.Rand()}
@@ -187,7 +200,26 @@ func newTrial(s Setup) *Trial {
 		t.Seats = append(t.Seats, newSeat(t, i))
 	}
 	t.truth.init(t)
-	return t
+	if s.Sights {
+		t.sight = newSight(written.Title, len(t.Seats))
+	}
+	return t, nil
+}
+
+// tune looks at the values of knobs, and sets those of the title. It gives the subject as it was.
+func (s *Setup) tune() (*lab.Subject, error) {
+	written := s.Subject
+	if len(s.Values) == 0 {
+		return written, nil
+	}
+	list := s.Arch.KnobsOn(Course{s.Subject, []*Field{s.Field}, s.Players})
+	values, err := knob.Read(s.Arch.Name, list, s.Values)
+	if err != nil {
+		return nil, err
+	}
+	s.Values = values
+	s.Subject, err = s.Subject.With(values)
+	return written, err
 }
 
 // pass lets time go by, until something is so if that is asked for.

@@ -108,6 +108,7 @@ func (t *Trial) decided(w *world.World, in *world.Inputs) {
 	}
 	t.hear(w)
 	t.hits(w, count)
+	t.sight.follow(t, w, count)
 	for _, s := range t.Seats {
 		s.compare(x, count)
 	}
@@ -422,6 +423,9 @@ func (s *Seat) compare(x *truth, count bool) {
 		}
 	}
 	s.trial.fault.off(s, f.at, far)
+	if count {
+		s.trial.sight.compare(s, f)
+	}
 }
 
 func find(list []session.Pose, id world.ID) *session.Pose {

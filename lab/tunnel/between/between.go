@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/lab/tunnel"
@@ -42,8 +43,17 @@ func architecture(name, about string, style peers.Style, how peers.Match) tunnel
 		Fits: func(s *lab.Subject) error {
 			return s.Commanded("there is nothing for peers to tell each other")
 		},
-		Start: func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, style, how) },
+		Start:   func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, style, how) },
+		Knobs:   func(tunnel.Course) []knob.Knob { return knob.List(peers.Knobs(style, false)) },
+		Command: "peer host{game} --style " + name,
 	}
+}
+
+// tuned is what can be set of a peer, as it is set in a trial.
+func tuned(t *tunnel.Trial, style peers.Style, relayed bool) (peers.Tuning, error) {
+	o := peers.Tuning{Style: style}
+	err := knob.Apply(&o, peers.Knobs(style, relayed), t.Values)
+	return o, err
 }
 
 // A match is a machine for each player.
@@ -83,6 +93,10 @@ func start(t *tunnel.Trial, style peers.Style, how peers.Match) (tunnel.Match, e
 		return nil, err
 	}
 	how.Level, how.Seed, how.Seats, how.Start = t.Subject.Level, t.Seed, t.Players, t.Players
+	set, err := tuned(t, style, false)
+	if err != nil {
+		return nil, err
+	}
 	secret := t.Seed32()
 	for _, s := range t.Seats {
 		p := &seat{Seat: s, match: m}
@@ -91,8 +105,9 @@ func start(t *tunnel.Trial, style peers.Style, how peers.Match) (tunnel.Match, e
 		s.End.SetInbox(1 << 12)
 		o := peers.Options{
 			Game: t.Subject.Game, Link: s.End, Seed: t.Seed32(), Secret: secret, Name: name,
-			Wall: session.Wall, Address: s.End.PublicAddr(), Style: style,
-			Input: p.input, After: s.Computed,
+			Wall: session.Wall, Address: s.End.PublicAddr(), Style: set.Style,
+			Packets: set.Packets,
+			Input:   p.input, After: s.Computed,
 		}
 		if s.Index == 0 {
 			o.Match = &how

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn"
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/lab/tunnel"
 	"github.com/coeval-dev/coeval/link"
@@ -31,6 +32,11 @@ const relayStep = 2 * time.Millisecond
 func relayed(name, about string, style peers.Style) tunnel.Architecture {
 	a := architecture(name, about, style, peers.Match{})
 	a.Start = func(t *tunnel.Trial) (tunnel.Match, error) { return startRelayed(t, style) }
+	a.Knobs = func(tunnel.Course) []knob.Knob { return knob.List(peers.Knobs(style, true)) }
+	a.Command = "peer host{game} --relay RELAY --style lockstep"
+	if style.Depth > 0 {
+		a.Command = "peer host{game} --relay RELAY --style rollback"
+	}
 	return a
 }
 
@@ -41,6 +47,10 @@ func startRelayed(t *tunnel.Trial, style peers.Style) (tunnel.Match, error) {
 		return nil, err
 	}
 	if err := m.openRelay(); err != nil {
+		return nil, err
+	}
+	set, err := tuned(t, style, true)
+	if err != nil {
 		return nil, err
 	}
 	secret := t.Seed32()
@@ -57,7 +67,8 @@ func startRelayed(t *tunnel.Trial, style peers.Style) (tunnel.Match, error) {
 		o := peers.RelayedOptions{
 			Game: t.Subject.Game, Link: s.End, Seed: t.Seed32(), Secret: secret, Name: name,
 			Wall: session.Wall, Token: tok, Servers: []netip.AddrPort{m.relay.end.PublicAddr()},
-			Input: p.input, After: s.Computed, Style: style,
+			Input: p.input, After: s.Computed, Style: set.Style,
+			Wait: set.Wait, Packets: set.Packets,
 			World: func(*peers.Match) (*world.World, error) { return t.World() },
 		}
 		if s.Index == 0 {

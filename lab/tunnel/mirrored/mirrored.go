@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/conn/token"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/lab/session"
@@ -47,7 +48,9 @@ func init() {
 			Fits: func(s *lab.Subject) error {
 				return s.Commanded("there is nothing for mirrors to tell each other")
 			},
-			Start: func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, kind) },
+			Start:   func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, kind) },
+			Knobs:   func(c tunnel.Course) []knob.Knob { return knobs(kind, c) },
+			Command: "mirror --uber --key mirrors.key --address ADDRESS{--game} --timeline " + kind,
 		})
 	}
 }
@@ -73,6 +76,7 @@ type match struct {
 	homes    []int // of players, which machine
 	seated   bool
 	spots    []tunnel.Spot
+	client   client.Options
 }
 
 // A machine has one of the mirrors.
@@ -89,16 +93,11 @@ type machine struct {
 func start(t *tunnel.Trial, kind string) (tunnel.Match, error) {
 	m := &match{Trial: t, spots: t.Field.Servers(mirrors, t.Players)}
 	_, _ = t.Random.Read(m.key[:])
-	worst := netsim.Conditions{}
-	for i, a := range m.spots {
-		for _, b := range m.spots[:i] {
-			if p := t.Field.Path(a, b); p.Up.Latency >= worst.Up.Latency {
-				worst = p
-			}
-		}
-	}
-	delays, err := kinds.DelaysOf(kind, mirrorlab.FitDelays(kind, worst))
+	delays, err := kinds.DelaysOf(kind, fitted(kind, t.Field, t.Players))
 	if err != nil {
+		return nil, err
+	}
+	if err := knob.Apply(&m.client, client.Knobs(), t.Values); err != nil {
 		return nil, err
 	}
 	for range m.spots {
@@ -107,6 +106,43 @@ func start(t *tunnel.Trial, kind string) (tunnel.Match, error) {
 		}
 	}
 	return m, nil
+}
+
+// fitted are the delays that a kind of timeline needs on a field.
+func fitted(kind string, f *tunnel.Field, players int) []time.Duration {
+	worst, spots := netsim.Conditions{}, f.Servers(mirrors, players)
+	for i, a := range spots {
+		for _, b := range spots[:i] {
+			if p := f.Path(a, b); p.Up.Latency >= worst.Up.Latency {
+				worst = p
+			}
+		}
+	}
+	return mirrorlab.FitDelays(kind, worst)
+}
+
+// knobs are those of the mirrors and of their clients. Where delays are fitted to the network, those
+// for the longest ways of the course are the default.
+func knobs(kind string, c tunnel.Course) []knob.Knob {
+	list := knob.List(mirror.Knobs(kind))
+	for _, f := range c.Fields {
+		for i, d := range fitted(kind, f, c.Players) {
+			k, ok := knob.Find(list, []string{"lead", "most"}[i])
+			if !ok {
+				continue
+			}
+			if v, err := k.Parse(k.Default); err != nil || f == c.Fields[0] || v.Duration() < d {
+				k.Default = d.String()
+			}
+		}
+	}
+	for _, k := range knob.List(client.Knobs()) {
+		switch k.Name {
+		case "commands", "guard", "late":
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // open starts a mirror. The first founds the game.
@@ -132,6 +168,9 @@ func (m *match) open(kind string, delays kinds.Delays) error {
 	for k, other := range m.machines {
 		t.Net.Connect(s.inner, other.inner, t.Field.Path(m.spots[i], m.spots[k]))
 		o.Ask = append(o.Ask, other.inner.PublicAddr())
+	}
+	if err := mirror.Tune(&o, t.Values); err != nil {
+		return err
 	}
 	var err error
 	if s.mirror, err = mirror.New(o); err != nil {
@@ -197,7 +236,7 @@ func (m *match) seat() {
 				}
 			},
 			Has:    m.machines[near].has,
-			Client: client.Options{},
+			Client: m.client,
 		}))
 	}
 }

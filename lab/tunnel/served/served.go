@@ -12,6 +12,7 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/lab/tunnel"
@@ -45,6 +46,8 @@ func register(k architecture.Kind) tunnel.Architecture {
 			}
 			return nil
 		},
+		Knobs:   func(tunnel.Course) []knob.Knob { return k.Knobs() },
+		Command: "serve{game} --architecture " + k.Name,
 	}
 	if k.Strategy != replica.Coeval {
 		a.Packages = append(a.Packages,
@@ -75,7 +78,12 @@ func start(t *tunnel.Trial, k architecture.Kind) (tunnel.Match, error) {
 	}
 	o.Conn.Seed, o.Conn.Wall = t.Seed32(), session.Wall
 	o.Rules.Command = Arrivals(t)
+	var c client.Options
 	k.Server(&o)
+	k.Client(&c)
+	if err := k.Tune(t.Values, &o, &c); err != nil {
+		return nil, err
+	}
 	m.end = t.Endpoint("server", tunnel.OfServer)
 	o.Links = []link.Link{m.end}
 	var err error
@@ -94,8 +102,6 @@ func start(t *tunnel.Trial, k architecture.Kind) (tunnel.Match, error) {
 		})
 	})
 	spot := t.Field.Servers(1, t.Players)[0]
-	var c client.Options
-	k.Client(&c)
 	for _, s := range t.Seats {
 		m.guests = append(m.guests, Join(t, s, Door{
 			Key: m.key, Server: m.end, Spot: spot, Client: c}))
