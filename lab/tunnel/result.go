@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 )
 
@@ -32,6 +33,8 @@ type Entry struct {
 	Name   string `json:"name"`
 	Family Family `json:"family"`
 	About  string `json:"about"`
+	// Knobs are what of it was set, if anything was.
+	Knobs knob.Values `json:"knobs,omitempty"`
 }
 
 // A NetworkEntry is one of the networks: where players are, and how far from a server in the best
@@ -125,6 +128,11 @@ type Row struct {
 func (r *Result) Report(p *lab.Report) {
 	p.Say("%s, map %s, %d players, %.0f s a run at %d ticks a second, seed %d on", r.Game, r.Level,
 		r.Players, r.Seconds, r.Rate, r.Seed)
+	for _, a := range r.Architectures {
+		if len(a.Knobs) > 0 {
+			p.Add("%s with %s.", a.Name, a.Knobs)
+		}
+	}
 	p.Add("Each figure is a mean over runs with its interval at 95 %%; \"few\": wider than 20 %%.")
 	for _, n := range r.Networks {
 		p.Say("%s: to a server %.0f ms there and back, %.0f at most; between players %.0f, %.0f "+

@@ -68,8 +68,10 @@ func TestStore(t *testing.T) {
 // made is a result in which peers have less delay and a server less that is wrong.
 func made() *Result {
 	r := &Result{Version: Version, Game: "test", Level: "one", Players: 4, Rate: 60, Seconds: 20,
-		Architectures: []Entry{{"server", ClientServer, "one <server>"},
-			{"peers", BetweenPeers, "no server"}, {"bad", BetweenPeers, "worse than both"}},
+		Architectures: []Entry{
+			{Name: "server", Family: ClientServer, About: "one <server>"},
+			{Name: "peers", Family: BetweenPeers, About: "no server"},
+			{Name: "bad", Family: BetweenPeers, About: "worse than both"}},
 		Networks: []NetworkEntry{{Name: "near"}, {Name: "far"}}}
 	add := func(arch, field string, own, off float64) {
 		c := Cell{Arch: arch, Field: field, Players: 4}

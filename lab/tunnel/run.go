@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/game"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 )
 
@@ -35,6 +36,9 @@ type Options struct {
 	// Open has players do what was recorded, in place of bots that act on what they are shown.
 	Open bool
 	Seed uint64
+	// Settings are files of lab tune, by their names: the architecture that each is of is played with
+	// them, and with the others if it is not among Architectures.
+	Settings []string
 	// Dir is where what was measured is kept; nothing is if it is empty.
 	Dir string
 	// Clock, if it is set, is the processor time of the thread.
@@ -46,6 +50,7 @@ type Options struct {
 	fields  []*Field
 	sources *Sources
 	tape    *Tape
+	values  map[string]knob.Values // by architecture
 }
 
 // Limits of a full run.
@@ -90,6 +95,8 @@ func (o *Options) List() []*lab.Option {
 			"go on until every interval is within %.0f %%, or there were %d runs", 100*Narrow,
 			mostRuns)),
 		lab.Switch(&o.All, "all", "all architectures and networks"),
+		lab.Words(&o.Settings, "settings", nil, nil, "files that lab tune has written: the "+
+			"architectures that they are of are played with them"),
 		lab.Switch(&o.Open, "open", "players do what bots did on one machine, whatever they see"),
 		lab.Level(&o.Level),
 		lab.Seed(&o.Seed, "the game, the bots and the network"),
@@ -114,6 +121,10 @@ func (o *Options) Check() (err error) {
 		return err
 	}
 	o.archs, o.fields = nil, nil
+	files, err := o.readSettings()
+	if err != nil {
+		return err
+	}
 	for _, name := range o.Architectures {
 		a, err := Lookup(name)
 		if err != nil {
@@ -130,7 +141,7 @@ func (o *Options) Check() (err error) {
 		}
 		o.fields = append(o.fields, f)
 	}
-	return nil
+	return o.setKnobs(files)
 }
 
 // Cut is for how long a player is cut off at the end of the first run of each.
@@ -139,7 +150,8 @@ const Cut = 2 * time.Second
 // setup is one run of one cell.
 func (o *Options) setup(a *Architecture, f *Field, run int) Setup {
 	s := Setup{Subject: o.subject, Arch: a, Field: f, Players: o.Players,
-		Seed: o.Seed + uint64(run), Warm: o.Warm, Time: o.Time, Tape: o.tape, Clock: o.Clock}
+		Seed: o.Seed + uint64(run), Warm: o.Warm, Time: o.Time, Tape: o.tape, Clock: o.Clock,
+		Values: o.values[a.Name]}
 	if run == 0 {
 		s.Cut = Cut
 	}
@@ -223,21 +235,25 @@ func newMatrix(o *Options, packages []string) *matrix {
 			}
 			m.index[[2]string{a.Name, f.Name}] = len(m.cells)
 			m.cells = append(m.cells, c)
-			m.keys = append(m.keys, cellKey(o, f, digest))
+			m.keys = append(m.keys, cellKey(o, f, digest, o.values[a.Name]))
 		}
 	}
 	return m
 }
 
 // cellKey names all that a cell depends on but its seeds.
-func cellKey(o *Options, f *Field, digest string) string {
+func cellKey(o *Options, f *Field, digest string, values knob.Values) string {
 	kind := "closed"
 	if o.Open {
 		kind = fmt.Sprint("open ", o.Seed)
 	}
-	return fmt.Sprintf("%d\n%s\n%s\n%s\n%s\n%d players\n%v after %v\n%s\n%v", Version, digest,
+	key := fmt.Sprintf("%d\n%s\n%s\n%s\n%s\n%d players\n%v after %v\n%s\n%v", Version, digest,
 		o.subject.Name(), o.subject.Level, f.describe(), o.Players, o.Time, o.Warm, kind,
 		o.Clock != nil)
+	if len(values) > 0 {
+		key += "\n" + values.String()
+	}
+	return key
 }
 
 // jobs are the runs that are to be done next: of those that were measured before nothing is.
@@ -325,7 +341,8 @@ func (m *matrix) result() *Result {
 		Version: Version, Game: o.subject.Name(), Level: o.subject.Level, Players: o.Players,
 		Rate: o.subject.Game.Rate(), Seed: o.Seed, Seconds: o.Time.Seconds(), Open: o.Open}
 	for _, a := range o.archs {
-		r.Architectures = append(r.Architectures, Entry{a.Name, a.Family, a.About})
+		r.Architectures = append(r.Architectures, Entry{a.Name, a.Family, a.About,
+			o.values[a.Name]})
 	}
 	for _, f := range o.fields {
 		r.Networks = append(r.Networks, f.entry(o.Players))

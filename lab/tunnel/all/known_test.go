@@ -3,6 +3,7 @@ package all_test
 import (
 	"context"
 	"math"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/games/arena"
 	"github.com/coeval-dev/coeval/games/pong"
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/lab/tunnel"
 	_ "github.com/coeval-dev/coeval/lab/tunnel/all"
@@ -40,11 +42,14 @@ func play(t *testing.T, title *game.Title, arch, field string, players int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Ticks < 100 {
+	if r.Ticks < 40 {
 		t.Fatalf("%s on %s: only %d ticks were compared", arch, field, r.Ticks)
 	}
 	return r
 }
+
+// soak says whether to try all there is.
+func soak() bool { return os.Getenv("COEVAL_SOAK") != "" }
 
 // TestPerfect: on a perfect network every architecture agrees with the oracle, in the whole world
 // at each tick, and shows what is true; but for those that show others as they were.
@@ -66,6 +71,104 @@ func TestPerfect(t *testing.T) {
 			}
 			if v := r.Figures["commands_late"]; v > 0 {
 				t.Errorf("%.2f %% of commands are late", v)
+			}
+		})
+	}
+}
+
+// TestSolo: at one machine everything is true at once, whatever the network would be.
+func TestSolo(t *testing.T) {
+	for _, title := range []*game.Title{pong.Title, arena.Title} {
+		r := play(t, title, "solo", "awful", 2, func(s *tunnel.Setup) { s.Exact = true })
+		if r.Apart > 0 {
+			t.Errorf("%s: in %d of %d ticks the world is another", title.Name(), r.Apart, r.Ticks)
+		}
+		for _, key := range []string{"off_others_max", "off_own_mean", "truth_off_mean",
+			"events_taken", "events_wrong", "commands_late", "corrections", "rollbacks", "own_ms",
+			"others_ms", "server_ms", "still", "hits_denied", "hits_unseen"} {
+			if v := r.Figures[key]; v != 0 {
+				t.Errorf("%s: %s is %v", title.Name(), key, v)
+			}
+		}
+		if _, measured := r.Figures["own_ms"]; !measured {
+			t.Errorf("%s: nobody commanded anything", title.Name())
+		}
+	}
+}
+
+// TestTrailing: trailing state synchronization whose leading world waits for longer than the longest
+// path takes, with all of its jitter, never has to roll back. With less it does.
+func TestTrailing(t *testing.T) {
+	const field, players = "cable@atlantic", 3
+	f, err := tunnel.ParseField(field)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var far time.Duration
+	mirrors := f.Servers(3, players)
+	for _, a := range mirrors {
+		for _, b := range mirrors {
+			p := f.Path(a, b).Up
+			far = max(far, p.Latency+3*p.Jitter.Amount) // of a normal distribution, nearly all
+		}
+	}
+	// A command waits for up to half a tick before it is passed on, and mirrors agree on the time
+	// within some milliseconds.
+	tick := arena.Title.Game.TickLength()
+	repairs := []string{"at-once"}
+	if soak() {
+		repairs = append(repairs, "trails", "everything", "places")
+	}
+	for _, repair := range repairs {
+		rolled := func(lead time.Duration) float64 {
+			r := play(t, arena.Title, "mirrors-trailing", field, players, func(s *tunnel.Setup) {
+				s.Time = 2 * time.Second
+				s.Values = knob.Values{"lead": lead.Round(time.Millisecond).String(),
+					"trail": "300ms", "window": "800ms", "repair": repair}
+			})
+			n := r.Figures["rollbacks"]
+			t.Logf("%s, a lead of %v where the longest path takes %v: %.2f rollbacks a second, up "+
+				"to %.0f ticks", repair, lead, far, n, r.Figures["rollback_deepest"])
+			return n
+		}
+		if n := rolled(far + 2*tick); n != 0 {
+			t.Errorf("%s: with a lead beyond the longest path there are rollbacks", repair)
+		}
+		if n := rolled(far / 2); n == 0 {
+			t.Errorf("%s: with a lead of half the longest path there is no rollback", repair)
+		}
+	}
+}
+
+// TestDefaults: a knob that is set to its default changes nothing, of any architecture; and of each
+// there are some that can be declared so.
+func TestDefaults(t *testing.T) {
+	played := []string{"halflife", "rollback", "packetserver", "mirrors-lockstep"}
+	for _, a := range tunnel.Architectures() {
+		t.Run(a.Name, func(t *testing.T) {
+			s, err := lab.NewSubject(arena.Title, "", 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := tunnel.ParseField("wifi@atlantic")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := a.KnobsOn(tunnel.Course{Subject: s, Fields: []*tunnel.Field{f}, Players: 2})
+			if err := knob.Check(list); err != nil {
+				t.Error(err)
+			}
+			if a.Knobs == nil || !slices.Contains(played, a.Name) && !soak() {
+				return
+			}
+			short := func(v knob.Values) *tunnel.Sample {
+				return play(t, arena.Title, a.Name, "wifi@atlantic", 2, func(s *tunnel.Setup) {
+					s.Values, s.Time = v, time.Second
+				})
+			}
+			if x, y := short(nil), short(knob.Defaults(list)); x.Digest != y.Digest ||
+				!equal(x.Figures, y.Figures) {
+				t.Errorf("%v is not the default", knob.Defaults(list))
 			}
 		})
 	}
