@@ -50,7 +50,7 @@ var measures = []struct {
 }{
 	{"own_ms", 100}, {"others_ms", 200}, {"still", 2},
 	{"off_others_mean", 0.5}, {"off_own_mean", 0.2}, {"events_taken", 5}, {"events_wrong", 5},
-	{"unseen", 5}, {"corrections", 20}, {"commands_late", 2},
+	{"jerks", 200}, {"unseen", 5}, {"corrections", 20}, {"commands_late", 2},
 	{"hits_denied", 10}, {"hits_unseen", 20}, {"deaths_covered", 10}, {"fairness", 0.4},
 	{"client_down", 32000}, {"client_up", 16000}, {"server_out", 16000}, {"group_out", 32000},
 	{"client_cpu", 2000}, {"server_cpu", 200},

@@ -58,6 +58,9 @@ var axes = []Axis{
 			"came late", Floor: 1},
 	{Key: "events_taken", Group: Consistency, Head: "events taken back", Unit: "%",
 		About: "strict events that a player was shown and that did not happen", Floor: 1},
+	{Key: "jerks", Group: Consistency, Head: "jerks", Unit: "%",
+		About: "by how much more the motion of others changes from picture to picture than it truly " +
+			"does: what was guessed and put right", Floor: 5},
 	{Key: "unseen", Group: Consistency, Head: "unseen", Unit: "%",
 		About: "other players that should be in view, by the title as it was written, and are not " +
 			"shown: where knobs are set", Floor: 0.5},

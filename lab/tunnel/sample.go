@@ -166,6 +166,9 @@ func (x *tally) figures(t *Trial) map[string]float64 {
 	share("hits_unseen", x.Unseen, x.Unseen+x.Seen-x.Denied)
 	share("deaths_covered", x.Covered, x.Deaths)
 	share("unseen", x.Absent, x.Due)
+	if is := t.truth.turned.mean(); is > 0 && x.Turned.N > 0 {
+		f["jerks"] = max(100*(x.Turned.mean()/is-1), 0)
+	}
 	return f
 }
 

@@ -81,6 +81,7 @@ type counts struct {
 	Commands, Late       int // that the truth has, and has not as given
 	Ghosts               int // bodies shown that are not there
 	Due, Absent          int // bodies that should be shown, and that are not
+	Turned               turning
 }
 
 // A gap is how far what was shown was from the truth at a moment.
@@ -245,6 +246,9 @@ func (s *Seat) display(w *world.World, own world.Tick) bool {
 	if t.on {
 		s.wait(now)
 		s.Shown++
+		if b, a := s.shown.At(tick-1), s.shown.At(tick-2); a != nil && b != nil {
+			s.Turned.add(a.poses, b.poses, f.poses, s.Me)
+		}
 	}
 	t.fault.shows(s, now)
 	s.changed = now

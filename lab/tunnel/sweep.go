@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coeval-dev/coeval/knob"
 	"github.com/coeval-dev/coeval/lab"
 )
 
@@ -18,8 +19,9 @@ import (
 type SweepOptions struct {
 	// Options are what is the same for all. Of Networks only the first counts.
 	Options
-	// Vary is a parameter with its values: players=2,4,8, or a setting of the network, such as
-	// latency=0ms,20ms,40ms or loss=0%,2%,5%.
+	// Vary is a parameter with its values: players=2,4,8; a setting of the network, such as
+	// latency=0ms,20ms,40ms or loss=0%,2%,5%; or a knob that all of the architectures have, such as
+	// snapshots=10,20,30.
 	Vary string
 	// Axis is the key of what is watched.
 	Axis string
@@ -36,7 +38,8 @@ func (o *SweepOptions) List() []*lab.Option {
 	}
 	return []*lab.Option{
 		lab.Text(&o.Vary, "vary", "latency=0ms,20ms,40ms,80ms,120ms,160ms",
-			"what is varied: players, or a setting of the network, with its values"),
+			"what is varied: players, a setting of the network, or a knob of the architectures, "+
+				"with its values"),
 		lab.Text(&o.Axis, "axis", "others_ms", "what is watched: "+strings.Join(keys, ", ")),
 	}
 }
@@ -65,32 +68,62 @@ func (o *SweepOptions) Check() error {
 		return fmt.Errorf("vary %q: %d values; give at most 64", o.Vary, len(o.values))
 	}
 	for _, v := range o.values {
-		if _, _, err := o.at(v); err != nil {
+		if _, err := o.at(v); err != nil {
 			return fmt.Errorf("vary %q: %w", o.Vary, err)
 		}
 	}
 	return nil
 }
 
-// at is the field and how many play, for a value.
-func (o *SweepOptions) at(value string) (*Field, int, error) {
+// at is what is other than usual, for a value.
+func (o *SweepOptions) at(value string) (Setup, error) {
+	s := Setup{Field: o.fields[0], Players: o.Players}
 	value = strings.TrimSpace(value)
 	if o.key == "players" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 || n > maxSeats {
-			return nil, 0, fmt.Errorf("%q players: give 1 to %d", value, maxSeats)
+			return s, fmt.Errorf("%q players: give 1 to %d", value, maxSeats)
 		}
-		return o.fields[0], n, nil
+		s.Players = n
+		return s, nil
+	}
+	if ok, err := o.knob(value); ok || err != nil {
+		s.Values = knob.Values{o.key: value}
+		return s, err
 	}
 	f := *o.fields[0]
 	f.homes = slices.Clone(f.homes)
 	for i := range f.homes {
 		if err := f.homes[i].Set(o.key, value); err != nil {
-			return nil, 0, err
+			return s, err
 		}
 	}
 	f.Name += " " + o.key + "=" + value
-	return &f, o.Players, nil
+	s.Field = &f
+	return s, nil
+}
+
+// knob says whether what is varied is a knob, which then all architectures must have.
+func (o *SweepOptions) knob(value string) (bool, error) {
+	var lacks []string
+	var wrong error
+	for _, a := range o.archs {
+		list := a.KnobsOn(Course{o.subject, o.fields, o.Players})
+		k, ok := knob.Find(list, o.key)
+		if !ok {
+			lacks = append(lacks, a.Name)
+			continue
+		}
+		_, err := k.Parse(value)
+		wrong = errors.Join(wrong, err)
+	}
+	switch {
+	case len(lacks) == len(o.archs):
+		return false, nil
+	case len(lacks) > 0:
+		return true, fmt.Errorf("%s is no knob of %s: choose others by --arch", o.key, and(lacks))
+	}
+	return true, wrong
 }
 
 // SweepResult is one axis against one parameter. The JSON names are for scripts and stay.
@@ -121,13 +154,16 @@ func Sweep(ctx context.Context, o SweepOptions) (*SweepResult, error) {
 	refused := make([]error, len(o.archs))
 	for i, a := range o.archs {
 		for k, v := range o.values {
-			f, players, err := o.at(v)
+			at, err := o.at(v)
 			if err != nil {
 				return nil, err
 			}
 			for run := range o.Runs {
-				s := o.setup(a, f, run)
-				s.Players, s.Clock = players, o.Clock
+				s := o.setup(a, at.Field, run)
+				s.Players, s.Clock = at.Players, o.Clock
+				for name, value := range at.Values {
+					s.Values = s.Values.With(name, value)
+				}
 				if !strings.HasPrefix(o.Axis, "fault_") {
 					s.Cut = 0
 				} else {
@@ -135,7 +171,7 @@ func Sweep(ctx context.Context, o SweepOptions) (*SweepResult, error) {
 				}
 				jobs = append(jobs, lab.Job{
 					What: fmt.Sprintf("%s, %s=%s", a.Name, o.key, v),
-					Work: (s.Warm + s.Time).Seconds() * a.weight() * float64(players),
+					Work: (s.Warm + s.Time).Seconds() * a.weight() * float64(at.Players),
 					Do: func(ctx context.Context) error {
 						runtime.LockOSThread()
 						defer runtime.UnlockOSThread()

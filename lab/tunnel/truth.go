@@ -16,7 +16,9 @@ type truth struct {
 	in     *world.Inputs
 	image  []int32
 	poses  []session.Pose
-	before []session.Pose // room for those of the next tick
+	before []session.Pose // those of the tick before
+	older  []session.Pose // and of the one before that
+	turned turning
 
 	said, sworn []world.Emitted // strict events of a tick: the truth's, and the oracle's
 	recent      []happened      // strict events of the last ticks
@@ -95,8 +97,11 @@ func (t *Trial) decided(w *world.World, in *world.Inputs) {
 		return
 	}
 	x.tick = w.Tick()
-	x.before, x.poses = x.poses, t.poses(x.before[:0], w)
+	x.older, x.before, x.poses = x.before, x.poses, t.poses(x.older[:0], w)
 	count := t.counts(x.tick)
+	if count {
+		x.turned.add(x.older, x.before, x.poses, world.Nobody)
+	}
 	if count {
 		t.consult(w, in)
 		t.commands(in)

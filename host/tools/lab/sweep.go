@@ -18,8 +18,9 @@ const sweepLong = `Vary one parameter, and watch one axis of the wind tunnel: ho
 others see what one does grow with latency, the bytes with the players, the hits
 denied with loss?
 
-A parameter is players, or any setting of the network as {program} netsim takes
-them; --network is what it is a change of. The axes are those of {program} lab run.`
+A parameter is players, any setting of the network as {program} netsim takes them, or a
+knob of the architectures, as {program} lab tune lists them; --network is what it is a
+change of. The axes are those of {program} lab run.`
 
 // sweepRun is {program} lab sweep.
 type sweepRun struct{ tunnel.SweepOptions }
@@ -31,7 +32,9 @@ func sweepVerb(p *host.Program) *cobra.Command {
 		Long: sweepLong,
 		Example: "  {program} lab sweep --vary latency=0ms,20ms,40ms,80ms --axis others_ms\n" +
 			"  {program} lab sweep --vary players=2,4,8 --axis client_up --plot up.svg\n" +
-			"  {program} lab sweep --arch coeval,halflife --vary loss=0%,5%,10% --axis hits_denied",
+			"  {program} lab sweep --arch coeval,halflife --vary loss=0%,5%,10% --axis hits_denied\n" +
+			"  {program} lab sweep --arch quake3 --vary interpolate=20ms,60ms,120ms --axis " +
+			"off_others_mean",
 		Options: append(r.SweepOptions.List(), r.Options.List()...),
 		Title:   &r.Title, Fits: commanded, Plots: "a curve for each architecture",
 		Prepare: r.prepare, Run: r.run,
