@@ -149,6 +149,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if !o.BytesOnly {
 		jobs = append(jobs, b.topologies(r)...)
 	}
+	jobs = append(jobs, b.mirror()...)
 	later := b.exchanges(r) // what takes the commands that were recorded
 	first := lab.WorkOf(jobs) / (lab.WorkOf(jobs) + lab.WorkOf(later))
 	if err := lab.Spread(ctx, jobs, o.Progress.Within(0, first)); err != nil {
@@ -168,7 +169,7 @@ type bench struct {
 	rate     int
 	inputs   map[int][][][]int32 // by number of clients
 	peers    []*exchanged        // by run
-	mirrors  []*exchanged
+	mirrors  []*MirrorsRow
 	fits     []*exchanged
 
 	lock sync.Mutex // of inputs
@@ -206,11 +207,33 @@ func (b *bench) serve(r *Result) (jobs []lab.Job) {
 // fitClients are the numbers of clients, in a group of two, to which CommandCost is fitted.
 var fitClients = []int{1, 2, 4, 8}
 
-// exchanges has groups of peers and of mirrors measured, with the commands of real runs.
+// mirror has real mirrors measured.
+func (b *bench) mirror() (jobs []lab.Job) {
+	b.mirrors = make([]*MirrorsRow, len(b.o.Clients))
+	for i, n := range b.o.Clients {
+		m := b.o.mirrorsFor(n)
+		if m < 2 {
+			continue
+		}
+		jobs = append(jobs, lab.Job{What: fmt.Sprintf("%d mirrors of %d clients", m, n),
+			Work: float64(n*n*m)/24 + float64(n), Do: func(ctx context.Context) error {
+				title, err := b.o.subject(n)
+				if err != nil {
+					return err
+				}
+				b.mirrors[i], err = PlayMirrors(ctx, MirrorsOptions{Title: title, Clients: n,
+					Mirrors: m, Seed: b.o.Seed, Warm: b.o.Warm, Time: b.o.Exchange})
+				return err
+			}})
+	}
+	return jobs
+}
+
+// exchanges has groups of peers measured, with the commands of real runs, and two mirrors' worth of
+// packets, by which the model's b is found.
 func (b *bench) exchanges(*Result) (jobs []lab.Job) {
 	list := b.o.Clients
-	b.peers, b.mirrors, b.fits = make([]*exchanged, len(list)), make([]*exchanged, len(list)),
-		make([]*exchanged, len(fitClients))
+	b.peers, b.fits = make([]*exchanged, len(list)), make([]*exchanged, len(fitClients))
 	add := func(what string, to []*exchanged, i, n, members, from int) {
 		if members < 2 {
 			return
@@ -225,8 +248,6 @@ func (b *bench) exchanges(*Result) (jobs []lab.Job) {
 	}
 	for i, n := range list {
 		add(fmt.Sprintf("%d peers", n), b.peers, i, n, n, n)
-		add(fmt.Sprintf("%d mirrors of %d clients", b.o.mirrorsFor(n), n), b.mirrors, i, n,
-			b.o.mirrorsFor(n), n)
 	}
 	most := list[len(list)-1]
 	for i, k := range fitClients {

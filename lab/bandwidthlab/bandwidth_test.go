@@ -317,12 +317,13 @@ func TestInterest(t *testing.T) {
 func TestCheck(t *testing.T) {
 	r := &bandwidthlab.Result{Compared: []bandwidthlab.Comparison{
 		{Architecture: bandwidthlab.ClientServer, Clients: 2, Ratio: bandwidthlab.Rates{Public: 9}},
-		{Architecture: bandwidthlab.Mirrored, Clients: 2, Ratio: bandwidthlab.Rates{Private: 1.19}},
+		{Architecture: bandwidthlab.Mirrored, Clients: 2, Commands: 119,
+			Counted: bandwidthlab.Rates{Private: 100}},
 	}}
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}
-	r.Compared[1].Ratio.Private = 1.21
+	r.Compared[1].Commands = 121
 	if err := r.Check(); err == nil ||
 		!strings.Contains(err.Error(), "between mirrors is 1.21 times") {
 		t.Error(err)

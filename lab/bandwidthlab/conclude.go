@@ -88,33 +88,20 @@ func (b *bench) compare(r *Result, a Architecture, i, n int) Comparison {
 	case Mirrored:
 		c.Mirrors = m
 		v.B = r.Command.B(float64(n)/float64(m), float64(m), b.rate)
-		c.Measured = b.mirrored(s, b.mirrors[i], n, m)
+		if x := b.mirrors[i]; x != nil {
+			c.Measured, c.By, c.Commands = x.Rates, x.By, x.Commands()
+		} else { // one mirror is a server
+			c.Measured = Rates{
+				ClientOut: s.Command, ClientIn: s.Update, ServerIn: s.ServerIn,
+				ServerOut: s.ServerOut, Public: s.ServerIn + s.ServerOut,
+				TotalClient: s.Command + s.Update, TotalServer: s.ServerIn + s.ServerOut}
+		}
 	}
 	c.B = v.B
 	c.Paper = r.Variables.Paper(a, float64(n), float64(m))
 	c.Counted = v.Counted(a, float64(n), float64(m))
 	c.Ratio = c.Measured.over(c.Counted)
 	return c
-}
-
-// mirrored is what mirrors with n clients came to: a real group of them exchanged the commands, and
-// what each sends its clients is what a single server sent the same clients of the same game, which
-// each mirror holds whole. It is the one place to exchange when mirrors are to be another thing
-// than this.
-func (b *bench) mirrored(s *ServedRow, x *exchanged, n, m int) (r Rates) {
-	out, in := make([]float64, m), make([]float64, m)
-	for client, rates := range s.Clientwise {
-		k := home(client, n, m)
-		in[k] += rates[0]
-		out[k] += rates[1]
-	}
-	r = Rates{ClientOut: s.Command, ClientIn: s.Update, ServerIn: mean(in), ServerOut: mean(out),
-		TotalClient: s.Command + s.Update, Public: s.ServerIn + s.ServerOut}
-	if x != nil {
-		r.MirrorIn, r.MirrorOut, r.Private = mean(x.in), mean(x.out), x.kbits
-	}
-	r.TotalServer = r.ServerIn + r.ServerOut + r.MirrorIn + r.MirrorOut
-	return r
 }
 
 func mean(x []float64) (sum float64) {
@@ -136,12 +123,12 @@ func (r Rates) over(o Rates) (out Rates) {
 // tolerance is how far what mirrors exchange may be from the counted model, as a share.
 const tolerance = 0.20
 
-// Check is an error where traffic between mirrors, or peers, is not what the model says within the
-// tolerance.
+// Check is an error where traffic between peers, or what mirrors send each other for commands, is
+// not what the model says within the tolerance.
 func (r *Result) Check() error {
 	var wrong []error
 	for _, c := range r.Compared {
-		ratio, what := c.Ratio.Private, "traffic between mirrors"
+		ratio, what := lab.Ratio(c.Commands, c.Counted.Private), "traffic between mirrors"
 		if c.Architecture == PeerToPeer {
 			ratio, what = c.Ratio.Public, "traffic between peers"
 		}

@@ -93,6 +93,11 @@ type Comparison struct {
 	Counted      Rates        `json:"counted_model"`
 	Measured     Rates        `json:"measured"`
 	Ratio        Rates        `json:"ratio"`
+	// By is what real mirrors sent each other, by what it was for.
+	By map[string]float64 `json:"between_by_purpose,omitempty"`
+	// Commands is the part of that which is about commands, as the models count it: messages with
+	// what stands around them. The rest is what mirrors need to agree.
+	Commands float64 `json:"between_for_commands,omitempty"`
 }
 
 // TopologyRow is the latency of one architecture on one topology.

@@ -4,6 +4,13 @@ package bandwidthlab_test
 const jsonNames = `
 architectures[].architecture
 architectures[].b
+architectures[].between_by_purpose.control
+architectures[].between_by_purpose.header
+architectures[].between_by_purpose.line
+architectures[].between_by_purpose.message
+architectures[].between_by_purpose.proof
+architectures[].between_by_purpose.whisper
+architectures[].between_for_commands
 architectures[].clients
 architectures[].counted_model.client_in
 architectures[].counted_model.client_out

@@ -23,8 +23,9 @@ Bots play the game on a real server over a simulated network, with each number
 of --clients. From the bytes come the paper's variables a, b, c, d, e and alpha,
 and the regression of state updates on the number of clients. Then the three
 architectures: by the paper's Table 2.2, by a count of all messages, and as
-measured. Peers and mirrors exchange the recorded commands over the reliable
-multicast, one packet a tick. Rates are kbit/s without the headers of UDP and IP.
+measured. Mirrors are real ones with their clients; peers exchange the recorded
+commands over the reliable multicast, one packet a tick. Rates are kbit/s without
+the headers of UDP and IP.
 
 Last, on four topologies, the time from a player's command until another player
 sees it, computed and measured: a star, a distant server, two clusters, and
@@ -38,8 +39,8 @@ A file for --delays is CSV of round trips in milliseconds:
   Paris,8,0,29
   Oslo,24,29,0
 
-The command fails if what peers or mirrors exchange is not within 20 % of the
-model.`
+The command fails if what peers exchange, or mirrors for their commands, is not
+within 20 % of the model.`
 
 const bandwidthExample = `  {program} lab bandwidth
   {program} lab bandwidth --quick --clients 2,8
