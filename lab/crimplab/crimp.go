@@ -32,7 +32,10 @@ type Options struct {
 	Whole                    bool
 	Period, Latency, History time.Duration
 	Shared, Separate         bool
-	Seed                     uint64
+	// Sizes are those of messages, each as likely as the next: a traffic model of packets that were
+	// captured. Default: any from 16 to 96 bytes.
+	Sizes []int
+	Seed  uint64
 	// NoCost leaves out what a group costs in processor time.
 	NoCost   bool
 	Progress lab.Progress
@@ -118,6 +121,10 @@ type Faults struct {
 // and for each packet that any member missed; and all bytes that were sent, over packets.
 type Recovered struct {
 	Requests, Repairs uint64
+	// Those of them that were for a packet which somebody had asked for, or repaired, before: the
+	// paper's duplicates.
+	DuplicateRequests uint64  `head:"duplicate requests"`
+	DuplicateRepairs  uint64  `head:"duplicate repairs"`
 	RequestsPerLoss   float64 `head:"requests a missed copy" as:"%.2f"`
 	RepairsPerLoss    float64 `head:"repairs a missed copy" as:"%.2f"`
 	RequestsPerPacket float64 `head:"requests a missed packet" as:"%.2f"`
@@ -193,13 +200,33 @@ type paperRow struct {
 	Loss     float64 `head:"loss" as:"%.0f %%"`
 	Added    float64 `head:"paper" as:"%+.0f"`
 	Lost     int     `head:"lost for good"`
+	Requests int     `head:"duplicate requests"`
+	Repairs  int     `head:"duplicate repairs"`
 	Here     string  `head:"its constants here"`
 	Adaptive string  `head:"adaptive here"`
 	Forward  string  `head:"adaptive+fec here"`
 }
 
 var paperTable = []paperRow{
-	{Loss: 0}, {Loss: 0.05, Added: 17}, {Loss: 0.10, Added: 63}, {Loss: 0.15, Added: 146, Lost: 2}}
+	{Loss: 0}, {Loss: 0.05, Added: 17, Requests: 441, Repairs: 323},
+	{Loss: 0.10, Added: 63, Requests: 1653, Repairs: 1215},
+	{Loss: 0.15, Added: 146, Lost: 2, Requests: 2512, Repairs: 1951}}
+
+// Published is Table 4.1 of the paper: what was perceived in milliseconds, and packets.
+type Published struct {
+	Loss                    float64
+	RTT                     float64
+	Lost, Requests, Repairs int
+}
+
+// PaperTable is Table 4.1.
+func PaperTable() (list []Published) {
+	for _, p := range paperTable {
+		const unlost = 15 // of the row without loss
+		list = append(list, Published{p.Loss, unlost + p.Added, p.Lost, p.Requests, p.Repairs})
+	}
+	return list
+}
 
 // targets are what is to be reached at each loss, in milliseconds added: with forward error
 // correction, and without.
@@ -229,7 +256,8 @@ func (r *Result) Report(p *lab.Report) {
 		p.Table(rows,
 			"Loss, Way | Senders, Mean, P95, P99, Target, Undelivered, GivenUp, RequestsPerLoss, "+
 				"RepairsPerLoss, "+
-				"RequestsPerPacket, RepairsPerPacket, BytesPerPacket, ForwardShare, RecoveryShare")
+				"RequestsPerPacket, RepairsPerPacket, DuplicateRequests, DuplicateRepairs, "+
+				"BytesPerPacket, ForwardShare, RecoveryShare")
 	}
 	var beside []paperRow
 	for _, row := range paperTable {
@@ -239,7 +267,9 @@ func (r *Result) Report(p *lab.Report) {
 		for _, g := range r.Groups {
 			if cell := here[g.Way]; cell != nil && g.Topology == "shared" && g.Members == 4 &&
 				g.Loss == row.Loss {
-				*cell, found = fmt.Sprintf("%+.2f", g.Mean), true
+				*cell = fmt.Sprintf("%+.2f; %d and %d", g.Mean, g.DuplicateRequests,
+					g.DuplicateRepairs)
+				found = true
 			}
 		}
 		if found {
@@ -248,10 +278,11 @@ func (r *Result) Report(p *lab.Report) {
 	}
 	if len(beside) > 0 {
 		p.Say("Table 4.1 of the paper, mean ms above its 0 %% row, beside 4 members in the same " +
-			"topology here. " +
+			"topology here; then duplicate requests and repairs, theirs in columns, ours " +
+			"behind the delay. " +
 			"The paper does not say how many members it had, nor after how many packets out of " +
 			"order it asked; 3 here.")
-		p.Table(beside, "Loss | Added, Lost, Here, Adaptive, Forward")
+		p.Table(beside, "Loss | Added, Lost, Requests, Repairs, Here, Adaptive, Forward")
 	}
 	if len(r.Costs) > 0 {
 		p.Say("What a group costs a processor, without sockets")

@@ -53,6 +53,8 @@ type group struct {
 	twice   int
 	gone    int
 	got     int
+	// repaired are the packets that anybody repaired.
+	repaired map[[2]int]bool
 }
 
 // member is one machine of it.
@@ -86,7 +88,7 @@ func (c *setting) build() (*group, error) {
 	}
 	seed := c.o.Seed*1_000_003 + uint64(c.members)*1009 + uint64(c.loss*1000)
 	g := &group{
-		setting: c, net: netsim.New(netsim.Options{Seed: seed,
+		setting: c, repaired: map[[2]int]bool{}, net: netsim.New(netsim.Options{Seed: seed,
 			Conditions: netsim.Conditions{Up: path, Down: path}})}
 	g.net.SetTrace(g.watch)
 	o := crimp.Options{History: c.o.History, Multicast: groupAddr}
@@ -158,7 +160,7 @@ func (g *group) path(a, b *member) time.Duration {
 // send sends the next packet, and sees to the one after.
 func (m *member) send() {
 	g := m.g
-	data := make([]byte, leastSize+g.net.Rand().IntN(mostSize-leastSize+1))
+	data := make([]byte, g.size())
 	n := len(m.Sent)
 	for i := range data {
 		data[i] = byte(m.Index + n*7 + i)
@@ -169,6 +171,14 @@ func (m *member) send() {
 	if err := m.Say(data); err != nil {
 		panic(fmt.Sprintf("lab: %v", err))
 	}
+}
+
+// size draws that of a message.
+func (g *group) size() int {
+	if list := g.o.Sizes; len(list) > 0 {
+		return list[g.net.Rand().IntN(len(list))]
+	}
+	return leastSize + g.net.Rand().IntN(mostSize-leastSize+1)
 }
 
 // multicast brings a datagram to all others.
@@ -201,9 +211,21 @@ func (m *member) delivered(e *crimp.Event, p *session.Packet, same bool) {
 	g.delays.add(lab.Millis(g.net.Now() - p.At - g.path(from, m)))
 }
 
-// watch counts the data packets that the network loses when they are sent at first.
+// What packets of package crimp begin with, and what a repair has before the packet that it brings.
+const (
+	kindData, kindRepair = 0x40, 0x43
+	repairHead           = 3
+)
+
+// watch counts the data packets that the network loses when they are sent at first, and those that
+// are repaired.
 func (g *group) watch(e netsim.Event) {
-	if e.What != netsim.Dropped || len(e.Data) < 10 || e.Data[0] != 0x40 {
+	if e.What == netsim.Sent && len(e.Data) >= repairHead+10 && e.Data[0] == kindRepair {
+		b := e.Data[repairHead:]
+		g.repaired[[2]int{int(binary.BigEndian.Uint16(b[4:])),
+			int(binary.BigEndian.Uint32(b[6:]))}] = true
+	}
+	if e.What != netsim.Dropped || len(e.Data) < 10 || e.Data[0] != kindData {
 		return
 	}
 	from, seq := g.members[binary.BigEndian.Uint16(e.Data[4:])-1],
@@ -245,6 +267,9 @@ func (g *group) result() Row {
 		forward += l.Sent[crimp.SentForward]
 		recovery += l.Sent[crimp.SentControl] + l.Sent[crimp.SentRepair]
 	}
+	// What is asked for is repaired, so long as it is of use.
+	r.DuplicateRequests = r.Requests - min(r.Requests, uint64(len(g.repaired)))
+	r.DuplicateRepairs = r.Repairs - min(r.Repairs, uint64(len(g.repaired)))
 	over := func(a uint64, b int) float64 { return lab.Ratio(float64(a), float64(b)) }
 	r.RequestsPerLoss, r.RepairsPerLoss = over(r.Requests, r.LostCopies),
 		over(r.Repairs, r.LostCopies)
