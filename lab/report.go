@@ -373,3 +373,17 @@ func wrap(s string, width int) (lines []string) {
 	}
 	return append(lines, in+line)
 }
+
+// Grid writes a table of texts, with the first columns repeated where it is split. Columns whose
+// cells are no numbers are set to the left.
+func (r *Report) Grid(keys int, heads []string, rows [][]string) {
+	g := &grid{keys: keys, heads: heads, cells: rows, left: make([]bool, len(heads))}
+	for _, row := range rows {
+		for j, cell := range row {
+			if cell != "" && !strings.ContainsAny(cell[:1], "0123456789+-.") {
+				g.left[j] = true
+			}
+		}
+	}
+	r.print(g)
+}

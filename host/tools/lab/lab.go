@@ -24,5 +24,5 @@ func Command(p *host.Program) *cobra.Command {
 		"  {program} lab            list the experiments\n  {program} lab crimp      reliable "+
 			"multicast, Table 4.1 of the mirrored-server paper",
 		bandwidthVerb(p), crimpVerb(p), listenVerb(p), mirrorsVerb(p), peersVerb(p), reportVerb(p),
-		runVerb(p), sweepVerb(p), trailingVerb(p))
+		runVerb(p), sweepVerb(p), trailingVerb(p), paperVerb(p))
 }
