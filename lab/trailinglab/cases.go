@@ -49,6 +49,24 @@ var paperTable = []struct {
 	{[]int{0, 50, 500, 1000}, 251044, 23.223288, 6995, 10.513721, 39.266619},
 }
 
+// Published is a row of Table 3.1 of the paper.
+type Published struct {
+	Delays              []int   // milliseconds
+	Executed, Rollbacks float64 // by command that came
+	CommandMS           float64 // for each that was executed
+	RollbackMS          float64
+}
+
+// PaperTable is Table 3.1.
+func PaperTable() (list []Published) {
+	for _, p := range paperTable {
+		list = append(list, Published{p.delays, p.executed / paperCommands,
+			p.rollbacks / paperCommands, 1000 * p.executeS / p.executed,
+			1000 * p.rollbackS / p.rollbacks})
+	}
+	return list
+}
+
 // paperCommands is how many commands the first mirror saw in the paper's trace.
 const paperCommands = 18593
 

@@ -171,6 +171,8 @@ func (m *Mirror) event(e *crimp.Event) error {
 		} else {
 			m.delivered(e.Member, e.Seq, e.Data)
 		}
+	case crimp.Whispered:
+		m.whispered(e.Member, e.Data)
 	case crimp.GaveUp:
 		m.lost(e)
 	case crimp.Revoked:

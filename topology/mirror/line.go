@@ -92,6 +92,7 @@ func (m *Mirror) advance() error {
 	}
 	for _, n := range m.line.Notices() {
 		m.note(&n)
+		m.tellEvents(&n)
 	}
 	m.judged()
 	m.show.count(m.line.Stats())

@@ -31,6 +31,7 @@ type Mirror struct {
 
 	line      timeline.Timeline  // nil until there is a world
 	ruled     rulings            // more about it in the event-based protocol
+	exact     exactForm          // and about that in the paper's own form
 	undecided []timeline.Command // it is not known whether they count, or there is no room yet
 	settle    settling           // what may be settled, and whether it is the same everywhere
 
@@ -69,7 +70,7 @@ func (m *Mirror) reset() {
 	m.roll = newRoll(m.ticks(m.opt.window()))
 	m.peers, m.group.wanting = nil, nil
 	m.in = ingress{sentAt: m.in.sentAt, movedAt: m.in.movedAt, buf: m.in.buf}
-	m.line, m.ruled, m.undecided = nil, rulings{}, nil
+	m.line, m.ruled, m.exact, m.undecided = nil, rulings{}, exactForm{}, nil
 	m.show.was = timeline.Stats{}
 	m.show.stale = true
 }
@@ -151,6 +152,7 @@ func (m *Mirror) poll(now time.Duration) error {
 	m.send()
 	if m.ruled.line != nil {
 		m.sendLossy()
+		m.sendExact()
 	}
 	m.depart()
 	if err := m.flush(); err != nil {

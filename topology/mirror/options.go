@@ -71,6 +71,13 @@ type Options struct {
 	// Repair is what auto and trailing do about commands that were late; see kinds.Repair. Default:
 	// the leading world is taken back to the command's own tick at once.
 	Repair kinds.Repair
+	// Exact, with the timeline ruled, has the event-based protocol in the form that the paper gives
+	// it, for study: moves go to the others once and unreliably, and to the überserver alone
+	// reliably; each strict event is told by it, with all of its fields; moves are never compared,
+	// whatever Margins say. What remains different: a title has no handlers of events by which a
+	// mirror could change its world, so rulings still bring what was executed, and the events that
+	// are told are compared with what came of that. All mirrors must have the same.
+	Exact bool
 	// Margins say how much copies may differ before it is repaired; see timeline.Margin. Default,
 	// if nil: those of the title.
 	Margins []timeline.Margin
@@ -106,7 +113,11 @@ func (o *Options) About() (membership.About, error) {
 	}
 	f := *o
 	f.common()
-	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", f.Timeline, f.window(), f.History,
+	kind := f.Timeline
+	if f.Exact {
+		kind += " exact"
+	}
+	text := fmt.Sprintf("timeline %s\nwindow %v\nhistory %v\n%s", kind, f.window(), f.History,
 		g.Describe())
 	return membership.About{Name: g.Name(), Version: p.Hash(), Text: text[:min(len(text), 16<<10)]},
 		nil
@@ -157,6 +168,13 @@ func (o *Options) fill() error {
 	}
 	if o.Margins == nil {
 		o.Margins = s.Title.Margins()
+	}
+	if o.Exact && o.Timeline != "ruled" {
+		return fmt.Errorf("mirror: Options.Exact is a form of the timeline ruled, and this is %q",
+			o.Timeline)
+	}
+	if o.Exact {
+		o.Margins = []timeline.Margin{}
 	}
 	if err := timeline.CheckMargins(s.Title.Game, o.Margins); err != nil {
 		return fmt.Errorf("mirror: Options.Margins: %w", err)

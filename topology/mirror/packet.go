@@ -58,6 +58,7 @@ const (
 	itemTell                        // an input of another kind
 	itemPart                        // the first bytes of a ruling or telling that follows
 	itemResign                      // a former überserver decides nothing more
+	itemEvent                       // what strictly happened, as the überserver says
 	itemKinds
 )
 
@@ -89,7 +90,7 @@ type item struct {
 	peer  netip.AddrPort // where: for mirrors
 	name  string         // claim, assign, where, chat
 	text  string         // chat
-	data  []byte         // ruling, tell, part
+	data  []byte         // ruling, tell, part, event
 	seq   uint32         // of the sender's stamped items up to this one; it is not sent
 }
 
@@ -225,6 +226,8 @@ func (k *codec) item(c *bits.Cursor, promise world.Tick, it *item) {
 		text(c, &it.text, maxText)
 	case itemRuling:
 		blob(c, &it.data, math.MaxInt)
+	case itemEvent:
+		blob(c, &it.data, maxTold)
 	default:
 		c.Fail()
 	}

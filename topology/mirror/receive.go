@@ -147,6 +147,8 @@ func (m *Mirror) ordered(p *peer, k *packet) {
 			m.told(p, it)
 		case itemRuling:
 			m.ruling(p.id, p.whole(it.data))
+		case itemEvent:
+			m.heardEvent(p.id, it.data)
 		default:
 			m.item(p.id, it)
 		}

@@ -31,7 +31,7 @@ func takenOf(seq crimp.Sequence, k *packet) taken {
 	for i := range k.items {
 		it := &k.items[i]
 		switch it.kind {
-		case itemAssign, itemDeny, itemStart, itemRuling, itemResign:
+		case itemAssign, itemDeny, itemStart, itemRuling, itemResign, itemEvent:
 			t.decides = true
 		case itemGive, itemTell:
 			if t.earliest == 0 || it.tick < t.earliest {

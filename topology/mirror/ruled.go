@@ -36,6 +36,7 @@ func (m *Mirror) giveLossy(it item) {
 	m.in.moves = append(m.in.moves, it)
 	m.in.moved = true
 	m.submit(it.give(m.roll.self, uint32(it.tick)))
+	m.giveExact(it)
 }
 
 // sendLossy passes on what came in lately, the newest first.
@@ -61,6 +62,9 @@ func (m *Mirror) sendLossy() {
 			m.countSent(b)
 		}
 		list = list[n:]
+	}
+	if m.opt.Exact {
+		in.moves = in.moves[:0] // once is all
 	}
 }
 

@@ -28,7 +28,10 @@ type Stats struct {
 	Equivocations        uint64 // mirrors that were proven to have said two things
 	Disputes             uint64 // mirrors that signed something else than what came of them
 	Withdrawn            uint64 // packets that came and were agreed not to count
-	Settled              world.Tick
+	// with Options.Exact: events that the überserver told of, and those that came of its rulings
+	// without a word of it
+	Told, Untold uint64
+	Settled      world.Tick
 }
 
 // Stats gives the totals so far.

@@ -13,8 +13,6 @@ import (
 
 	"github.com/coeval-dev/coeval/conn/token"
 	"github.com/coeval-dev/coeval/knob"
-	"github.com/coeval-dev/coeval/lab"
-	"github.com/coeval-dev/coeval/lab/mirrorlab"
 	"github.com/coeval-dev/coeval/lab/session"
 	"github.com/coeval-dev/coeval/lab/tunnel"
 	"github.com/coeval-dev/coeval/lab/tunnel/served"
@@ -42,17 +40,14 @@ func init() {
 		"ruled":        "event-based: one mirror rules on what happened, the others follow",
 	}
 	for _, kind := range kinds.Names() {
-		tunnel.Register(tunnel.Architecture{
-			Name: "mirrors-" + kind, About: "three servers near their players; " + about[kind],
-			Family: tunnel.Mirrored, Packages: []string{here},
-			Fits: func(s *lab.Subject) error {
-				return s.Commanded("there is nothing for mirrors to tell each other")
-			},
-			Start:   func(t *tunnel.Trial) (tunnel.Match, error) { return start(t, kind) },
-			Knobs:   func(c tunnel.Course) []knob.Knob { return knobs(kind, c) },
-			Command: "mirror --uber --key mirrors.key --address ADDRESS{--game} --timeline " + kind,
-		})
+		a := Architecture("mirrors-"+kind, "three servers near their players; "+about[kind],
+			Form{Kind: kind})
+		a.Command = "mirror --uber --key mirrors.key --address ADDRESS{--game} --timeline " + kind
+		tunnel.Register(a)
 	}
+	tunnel.Register(Architecture("mirrors-events-exact", "three servers near their players; "+
+		"event-based with the channels of the paper: moves reliably to the überserver alone, "+
+		"strict events from it, for study", Form{Kind: "ruled", Exact: true}))
 }
 
 const (
@@ -70,6 +65,7 @@ const (
 // A match is some mirrors and their clients.
 type match struct {
 	*tunnel.Trial
+	form     Form
 	key      token.Key
 	machines []*machine
 	guests   []*served.Guest
@@ -90,10 +86,10 @@ type machine struct {
 	log          execution
 }
 
-func start(t *tunnel.Trial, kind string) (tunnel.Match, error) {
-	m := &match{Trial: t, spots: t.Field.Servers(mirrors, t.Players)}
+func start(t *tunnel.Trial, form Form) (tunnel.Match, error) {
+	m := &match{Trial: t, form: form, spots: t.Field.Servers(form.Mirrors, t.Players)}
 	_, _ = t.Random.Read(m.key[:])
-	delays, err := kinds.DelaysOf(kind, fitted(kind, t.Field, t.Players))
+	delays, err := kinds.DelaysOf(form.Kind, form.delays(t.Field, t.Players))
 	if err != nil {
 		return nil, err
 	}
@@ -101,32 +97,19 @@ func start(t *tunnel.Trial, kind string) (tunnel.Match, error) {
 		return nil, err
 	}
 	for range m.spots {
-		if err := m.open(kind, delays); err != nil {
+		if err := m.open(delays); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// fitted are the delays that a kind of timeline needs on a field.
-func fitted(kind string, f *tunnel.Field, players int) []time.Duration {
-	worst, spots := netsim.Conditions{}, f.Servers(mirrors, players)
-	for i, a := range spots {
-		for _, b := range spots[:i] {
-			if p := f.Path(a, b); p.Up.Latency >= worst.Up.Latency {
-				worst = p
-			}
-		}
-	}
-	return mirrorlab.FitDelays(kind, worst)
-}
-
 // knobs are those of the mirrors and of their clients. Where delays are fitted to the network, those
 // for the longest ways of the course are the default.
-func knobs(kind string, c tunnel.Course) []knob.Knob {
-	list := knob.List(mirror.Knobs(kind))
+func knobs(form *Form, c tunnel.Course) []knob.Knob {
+	list := knob.List(mirror.Knobs(form.Kind))
 	for _, f := range c.Fields {
-		for i, d := range fitted(kind, f, c.Players) {
+		for i, d := range form.delays(f, c.Players) {
 			k, ok := knob.Find(list, []string{"lead", "most"}[i])
 			if !ok {
 				continue
@@ -146,10 +129,10 @@ func knobs(kind string, c tunnel.Course) []knob.Knob {
 }
 
 // open starts a mirror. The first founds the game.
-func (m *match) open(kind string, delays kinds.Delays) error {
+func (m *match) open(delays kinds.Delays) error {
 	i, t := len(m.machines), m.Trial
 	name := string(rune('a' + i))
-	s := &machine{match: m, kind: kind, inner: t.Endpoint("m"+name, tunnel.OfGroup),
+	s := &machine{match: m, kind: m.form.Kind, inner: t.Endpoint("m"+name, tunnel.OfGroup),
 		outer:  t.Endpoint("s"+name, tunnel.OfServer),
 		offset: time.Duration(t.Random.Float64() * float64(10*time.Second))}
 	so := server.Options{Title: t.Subject.Title, Level: t.Subject.On(t.Seed), Players: t.Players,
@@ -159,14 +142,14 @@ func (m *match) open(kind string, delays kinds.Delays) error {
 	o := mirror.Options{
 		Server: so, Link: s.inner, Address: s.inner.PublicAddr(), Public: s.outer.PublicAddr(),
 		Name: name, Found: i == 0, Keys: []token.Key{m.key}, Seed: t.Seed32(), Wall: session.Wall,
-		Timeline: kind, Delays: delays, Margins: t.Subject.Margins(), Step: stepTime,
-		Copy: copyTime,
+		Timeline: s.kind, Delays: delays, Margins: t.Subject.Margins(), Step: stepTime,
+		Copy: copyTime, Repair: m.form.Repair, Exact: m.form.Exact,
 	}
 	if i == 0 {
 		o.Settled = func(w *world.World, in *world.Inputs) { t.Truth(w, in) }
 	}
 	for k, other := range m.machines {
-		t.Net.Connect(s.inner, other.inner, t.Field.Path(m.spots[i], m.spots[k]))
+		t.Net.Connect(s.inner, other.inner, m.form.path(t.Field, m.spots[i], m.spots[k]))
 		o.Ask = append(o.Ask, other.inner.PublicAddr())
 	}
 	if err := mirror.Tune(&o, t.Values); err != nil {
@@ -258,6 +241,11 @@ func (m *match) Playing() bool { return m.seated && served.AllPlay(m.guests) }
 func (m *match) Close() {
 	for _, u := range m.guests {
 		u.Close()
+	}
+	if m.form.Watch != nil && m.Playing() {
+		for i, s := range m.machines {
+			m.form.Watch(m.Seed, i, s.mirror)
+		}
 	}
 	for _, s := range m.machines {
 		_ = s.mirror.Close()
