@@ -68,9 +68,9 @@ func crimpTable(ctx context.Context, o *Options, p lab.Progress) (*Finding, erro
 	f.Tables = append(f.Tables, t)
 	f.differs("The paper does not say how many members it had, nor after how many packets out of " +
 		"order one was taken for lost. Here four and three.")
-	f.differs("The paper's delays grow much faster with loss. Its members shared two machines, " +
-		"whose processors had to carry the repairs too; here a machine takes no time, and a " +
-		"packet that is noticed late is noticed by later packets of any member's stream.")
+	f.differs("The paper's delays grow much faster with loss, with the same constants. Its members " +
+		"shared two machines and waited for their processors and timers; here a machine takes no " +
+		"time. Which of its pieces made the difference cannot be told from the paper.")
 	f.differs("Duplicates are counted as the paper does: every request or repair of a packet " +
 		"beyond the first. Ours are fewer, as who asks waits for a time that depends on how many " +
 		"others may ask, and a repair under way holds back others.")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coeval-dev/coeval/codec"
+	"github.com/coeval-dev/coeval/game"
 	"github.com/coeval-dev/coeval/lab"
 	"github.com/coeval-dev/coeval/reckon"
 	"github.com/coeval-dev/coeval/world"
@@ -90,9 +91,9 @@ func reckoning(ctx context.Context, o *Options, p lab.Progress) (*Finding, error
 		"the one that it quotes, 72 %% fewer packets in PARADISE, is of summaries of distant " +
 		"groups together with reckoning.")
 	f.differs("SIMNET and DIS were made for vehicles that cannot turn at once. Players of an " +
-		"action game can: the second order, which believes in their acceleration, is worth less " +
-		"than the first where bodies start and stop within a tick, and costs half as many bits " +
-		"again.")
+		"action game can: the second order, which believes in their acceleration, saves updates " +
+		"where the threshold is narrow and costs some where it is wide; an update has half as " +
+		"many bits again.")
 	f.differs("Velocity and acceleration are those of the last ticks, rounded as the title's " +
 		"fields are, so that both ends reckon alike to the last bit. The heartbeat is five " +
 		"seconds, as DIS has it.")
@@ -132,6 +133,7 @@ func recordPaths(s *lab.Subject, players int, seed uint64, length time.Duration)
 		return nil, err
 	}
 	x.tracks = make([]track, players)
+	lives := make([]int, players)
 	for range int(length / s.Game.TickLength()) {
 		if err := m.Step(); err != nil {
 			return nil, err
@@ -143,6 +145,11 @@ func recordPaths(s *lab.Subject, players int, seed uint64, length time.Duration)
 			i := int(m.World.Owner(id)) - 1
 			if i < 0 || i >= players {
 				continue
+			}
+			life, alive := game.Lives(m.World, id)
+			if !alive || life != lives[i] {
+				lives[i] = life
+				continue // who comes back elsewhere is told anew
 			}
 			var at []int32
 			image := m.World.Host().Image(id)

@@ -41,6 +41,7 @@ type paperRun struct {
 	paperlab.Options
 	list, all bool
 	markdown  string
+	program   string // what it calls itself
 }
 
 func paperVerb(p *host.Program) *cobra.Command {
@@ -54,9 +55,7 @@ func paperVerb(p *host.Program) *cobra.Command {
 			lab.Text(&r.markdown, "markdown", "", "also write the tables to `FILE`")),
 		Title: &r.Title, Fits: verb.Embodied,
 		Prepare: r.prepare,
-		Run: func(ctx context.Context, progress lab.Progress) (lab.Result, error) {
-			return r.run(ctx, p, progress)
-		},
+		Run:     r.run,
 	}.For(p)
 	cmd.Use = "paper [NAME...]"
 	cmd.Args = func(_ *cobra.Command, args []string) error {
@@ -75,7 +74,8 @@ func paperVerb(p *host.Program) *cobra.Command {
 }
 
 // prepare checks what was asked for before anything is measured.
-func (r *paperRun) prepare(*cobra.Command) error {
+func (r *paperRun) prepare(cmd *cobra.Command) error {
+	r.program = cmd.Root().Name()
 	switch {
 	case r.list && (r.all || len(r.Names) > 0):
 		return cli.Usagef("--list runs nothing: leave out the names and --all")
@@ -95,8 +95,7 @@ func (r *paperRun) prepare(*cobra.Command) error {
 	return cli.Usage(r.Check())
 }
 
-func (r *paperRun) run(ctx context.Context, p *host.Program, progress lab.Progress) (lab.Result,
-	error) {
+func (r *paperRun) run(ctx context.Context, progress lab.Progress) (lab.Result, error) {
 	if r.list {
 		return paperList(paperlab.Experiments()), nil
 	}
@@ -106,7 +105,7 @@ func (r *paperRun) run(ctx context.Context, p *host.Program, progress lab.Progre
 		return result, err
 	}
 	var b bytes.Buffer
-	if err := result.Markdown(&b, p.Name+" lab paper"); err != nil {
+	if err := result.Markdown(&b, r.program+" lab paper"); err != nil {
 		return result, err
 	}
 	if err := os.WriteFile(r.markdown, b.Bytes(), 0o644); err != nil {
