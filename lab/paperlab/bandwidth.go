@@ -25,11 +25,11 @@ func bandwidth(ctx context.Context, o *Options, p lab.Progress) (*Finding, error
 	for i, seed := range f.Seeds {
 		for k, clients := range [][]int{few, append([]int{1}, many...)} {
 			share := 1 / float64(2*len(f.Seeds))
-			b := bandwidthlab.Options{Title: o.Title, Level: o.Level, Clients: clients, Time: length,
-				Exchange: min(length, 10*time.Second), BytesOnly: true, Seed: seed,
+			b := bandwidthlab.Options{Title: o.Title, Level: o.Level, Clients: clients,
+				Time: length, Exchange: min(length, 10*time.Second), BytesOnly: true, Seed: seed,
 				Progress: p.Within(float64(2*i+k)*share, share)}
 			if k == 1 {
-				b.Time = min(length, 20*time.Second)
+				b.Time = min(length, 10*time.Second)
 			}
 			r, err := bandwidthlab.Run(ctx, b)
 			if err != nil {

@@ -176,7 +176,7 @@ type witness struct {
 	open     map[world.Player]bool // whether the tree was not in the way on each one's last picture
 	shots    map[world.Player]int
 	hits     map[world.Player]int // by who shot
-	hidden   int                  // of those, on somebody on whose own screen the tree was in the way
+	hidden   int                  // of those, on who saw the tree in between
 	pictures map[world.Player]int
 	clear    map[world.Player]int // pictures with a clear line
 }

@@ -117,7 +117,8 @@ func captured(ctx context.Context, o *Options, f *Finding) (sizes []int, err err
 	at := func(q float64) string { return fmt.Sprint(sizes[int(q*float64(len(sizes)-1))]) }
 	t := Table{Title: "Figure 4.2: messages that two real mirrors of three clients each send, " +
 		"bytes without headers; the traffic of the next table", Keys: 1,
-		Heads: []string{"", "least", "p5", "median", "p95", "most", "left out", "messages a second"}}
+		Heads: []string{"", "least", "p5", "median", "p95", "most", "left out",
+			"messages a second"}}
 	t.add("published", "–", "–", "nearly constant, below 100", "–", "100", "those above 100", "–")
 	t.add("here", at(0), at(0.05), at(0.5), at(0.95), at(1),
 		fmt.Sprintf("%.2f %%", 100*lab.Per(outliers, all)),

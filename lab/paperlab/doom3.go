@@ -232,7 +232,8 @@ func doom3Played(ctx context.Context, o *Options, f *Finding, p lab.Progress) er
 		if _, err := tunnel.Lookup(name); err != nil {
 			continue
 		}
-		list, err := tunnelFigures(ctx, o, p, trial{arch: name, network: "cable", players: 8})
+		list, err := tunnelFigures(ctx, o, p, trial{arch: name, network: "cable", players: 8,
+			time: 10 * time.Second})
 		if err != nil {
 			return err
 		}

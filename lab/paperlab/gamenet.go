@@ -103,8 +103,8 @@ func gamenetWorld(ctx context.Context, o *Options, f *Finding, p lab.Progress) e
 	names := []string{"32 bits for each variable", "packed",
 		"packed, then a static Huffman code of bytes", "packed, then an adaptive one",
 		"packed, then the range coder with models that learn",
-		"differences from a quarter of a second before, packed", "the same, then the static Huffman code",
-		"the same, then the range coder"}
+		"differences from a quarter of a second before, packed",
+		"the same, then the static Huffman code", "the same, then the range coder"}
 	sums := make([][]float64, len(names))
 	for i, seed := range f.Seeds {
 		p.Tell(float64(i)/float64(len(f.Seeds)), "recording")

@@ -68,6 +68,8 @@ func lockstep(ctx context.Context, o *Options, p lab.Progress) (*Finding, error)
 		"our delay is about one way to the slowest, half of what is published, and a margin.")
 	f.differs("A lock step that waits for commands stands still when one is lost; ours repeats " +
 		"commands until they are acknowledged, DOOM's asks for what is missing.")
+	f.differs("Rollback shows one's own input after two ticks, wherever the others are. It guesses " +
+		"eight ticks at most, and beyond that it has to stand still; the paper does not know it.")
 	f.differs("A packet server does what the paper says: who is far away waits longer and alone.")
 	return f, nil
 }

@@ -86,7 +86,7 @@ type Options struct {
 // List describes the options.
 func (o *Options) List() []*lab.Option {
 	return []*lab.Option{
-		lab.Number(&o.Seeds, "seeds", 6, 2, 64,
+		lab.Number(&o.Seeds, "seeds", 4, 2, 64,
 			"how many runs of what is random, with a seed each"),
 		lab.Switch(&o.Quick, "quick", "short runs and fewer of them"),
 		lab.Level(&o.Level),
@@ -212,8 +212,9 @@ func interval(values []float64, digits int) string {
 		return "–"
 	}
 	text := fmt.Sprintf("%.*f", digits, f.Mean)
-	if half := (f.High - f.Low) / 2; f.N > 1 && half > 0 {
-		text += fmt.Sprintf(" ± %.*f", digits, half)
+	half := fmt.Sprintf("%.*f", digits, (f.High-f.Low)/2)
+	if f.N > 1 && strings.Trim(half, "0.") != "" {
+		text += " ± " + half
 	}
 	return text
 }

@@ -50,7 +50,7 @@ func playMirrors(ctx context.Context, o *Options, p lab.Progress, name string, f
 	a := mirrored.Architecture(name, "", f)
 	var err error
 	r.samples, err = tunnelFigures(ctx, o, p, trial{made: &a, network: network, players: players,
-		time: 10 * time.Second})
+		time: 6 * time.Second})
 	return r, err
 }
 
@@ -123,6 +123,12 @@ func trailing(ctx context.Context, o *Options, p lab.Progress) (*Finding, error)
 		return nil, err
 	}
 	f.Tables = append(f.Tables, t)
+	trailingDiffers(f, short)
+	return f, nil
+}
+
+// trailingDiffers says what differs; short, that some delays could not be played.
+func trailingDiffers(f *Finding, short bool) {
 	if short {
 		f.differs("A last delay that is no longer than the path cannot be played: real mirrors " +
 			"settle nothing that another may still command, and players never come in. The " +
@@ -144,7 +150,6 @@ func trailing(ctx context.Context, o *Options, p lab.Progress) (*Finding, error)
 		"machine here; lab trailing has them for the same delays without a network: a command " +
 		"takes some ten microseconds where Quake's took 80 to 150, a rollback a few where copying " +
 		"Quake's megabyte took 1400.")
-	return f, nil
 }
 
 // everyTimeline is what players of real mirrors see, by timeline.

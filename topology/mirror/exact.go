@@ -59,7 +59,10 @@ func (m *Mirror) sendExact() {
 	}
 	for x.sent < len(x.moves) {
 		list := x.moves[x.sent:]
-		lowest := slices.MinFunc(list, func(a, b item) int { return int(a.tick) - int(b.tick) }).tick
+		lowest := list[0].tick
+		for i := range list {
+			lowest = min(lowest, list[i].tick)
+		}
 		h := header{promise: lowest - 1, have: lowest - 1, count: x.first + uint32(x.sent)}
 		b, n, err := m.in.pack(m.codec, &h, list, g.MaxWhisper())
 		if err != nil || g.Whisper(m.clock.steady, x.uber, b) != nil {

@@ -166,18 +166,8 @@ func (o *Options) fill() error {
 	if err := s.Title.Check(); err != nil {
 		return err
 	}
-	if o.Margins == nil {
-		o.Margins = s.Title.Margins()
-	}
-	if o.Exact && o.Timeline != "ruled" {
-		return fmt.Errorf("mirror: Options.Exact is a form of the timeline ruled, and this is %q",
-			o.Timeline)
-	}
-	if o.Exact {
-		o.Margins = []timeline.Margin{}
-	}
-	if err := timeline.CheckMargins(s.Title.Game, o.Margins); err != nil {
-		return fmt.Errorf("mirror: Options.Margins: %w", err)
+	if err := o.fillMargins(); err != nil {
+		return err
 	}
 	tick := s.Title.Game.TickLength()
 	o.common()
@@ -219,6 +209,24 @@ func (o *Options) fill() error {
 		if _, err := rand.Read(o.Seed[:]); err != nil {
 			return fmt.Errorf("mirror: %w", err)
 		}
+	}
+	return nil
+}
+
+// fillMargins says what is compared.
+func (o *Options) fillMargins() error {
+	title := o.Server.Title
+	switch {
+	case o.Exact && o.Timeline != "ruled":
+		return fmt.Errorf("mirror: Options.Exact is a form of the timeline ruled, and this is %q",
+			o.Timeline)
+	case o.Exact:
+		o.Margins = []timeline.Margin{}
+	case o.Margins == nil:
+		o.Margins = title.Margins()
+	}
+	if err := timeline.CheckMargins(title.Game, o.Margins); err != nil {
+		return fmt.Errorf("mirror: Options.Margins: %w", err)
 	}
 	return nil
 }
