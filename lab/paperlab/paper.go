@@ -17,6 +17,8 @@ type Experiment struct {
 	Name   string // of command lines
 	Source string // where it was published
 	Title  string // what it asks
+	// Fits, if it is set, is an error where a title cannot be taken for it.
+	Fits func(s *lab.Subject) error
 	// Run does it.
 	Run func(ctx context.Context, o *Options, p lab.Progress) (*Finding, error)
 }
@@ -34,23 +36,31 @@ const (
 // experiments are all, in the order of the page.
 var experiments = []Experiment{
 	{"doom3", doomPaper + ", section 6",
-		"what bit packing, differences and run lengths save", doom3},
+		"what bit packing, differences and run lengths save", nil, doom3},
 	{"gamenet", gamenetPaper + ", sections 3.2.2 to 3.2.4",
-		"what packing and Huffman's code save", gamenet},
+		"what packing and Huffman's code save", nil, gamenet},
 	{"mirrors-bandwidth", mirrorPaper + ", Tables 2.2 to 2.5",
-		"what a server, peers and mirrors send, and who is in a state update", bandwidth},
+		"what a server, peers and mirrors send, and who is in a state update", embodied, bandwidth},
 	{"trailing", mirrorPaper + ", Table 3.1",
-		"what trailing states cost, and how wrong what they show is", trailing},
+		"what trailing states cost, and how wrong what they show is", commanded, trailing},
 	{"crimp", mirrorPaper + ", Table 4.1",
-		"how reliable multicast recovers what is lost", crimpTable},
+		"how reliable multicast recovers what is lost", embodied, crimpTable},
 	{"events", mirrorPaper + ", section 3.3.4",
-		"what the event-based protocol costs in its own form", events},
+		"what the event-based protocol costs in its own form", commanded, events},
 	{"reckoning", surveyPaper + ", chapter on SIMNET and DIS; Gamenet, section 3.2.6",
-		"what dead reckoning saves, by threshold and order", reckoning},
+		"what dead reckoning saves, by threshold and order", embodied, reckoning},
 	{"lockstep", doomPaper + ", section 1.1",
-		"how lock step follows the slowest player", lockstep},
+		"how lock step follows the slowest player", commanded, lockstep},
 	{"circling", doomPaper + ", section 1.1",
-		"two players around a tree, and the server goes back in time", circling},
+		"two players around a tree, and the server goes back in time", nil, circling},
+}
+
+func commanded(s *lab.Subject) error {
+	return s.Commanded("there is nothing that a network could delay")
+}
+
+func embodied(s *lab.Subject) error {
+	return errors.Join(commanded(s), s.Embodied("it cannot be told who is where"))
 }
 
 // Experiments lists all.
@@ -81,6 +91,8 @@ type Options struct {
 	// Quick makes all runs short, for a first look and for tests.
 	Quick    bool
 	Progress lab.Progress
+
+	all bool // were asked for: what does not fit the title is passed over
 }
 
 // List describes the options.
@@ -99,7 +111,8 @@ func (o *Options) Check() error {
 	if err := lab.Fill(o.List()); err != nil {
 		return err
 	}
-	if o.Names == nil {
+	if o.all = o.all || len(o.Names) == 0; o.all {
+		o.Names = nil
 		for _, e := range experiments {
 			o.Names = append(o.Names, e.Name)
 		}
@@ -175,8 +188,16 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		f, err := o.without(e)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			r.Findings = append(r.Findings, f)
+			continue
+		}
 		n := float64(len(o.Names))
-		f, err := e.Run(ctx, &o, o.Progress.Within(float64(i)/n, 1/n))
+		f, err = e.Run(ctx, &o, o.Progress.Within(float64(i)/n, 1/n))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -184,6 +205,28 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		r.Findings = append(r.Findings, f)
 	}
 	return r, nil
+}
+
+// without is the finding of an experiment for which the title cannot be taken, where all were asked
+// for; and an error where that one was.
+func (o *Options) without(e *Experiment) (*Finding, error) {
+	if e.Fits == nil {
+		return nil, nil
+	}
+	s, err := lab.NewSubject(o.Title, o.Level, 2)
+	if err != nil {
+		return nil, err
+	}
+	why := e.Fits(s)
+	switch {
+	case why == nil:
+		return nil, nil
+	case !o.all:
+		return nil, fmt.Errorf("%s: %w", e.Name, why)
+	}
+	f := &Finding{Name: e.Name, Title: e.Title, Source: e.Source, Game: s.Name()}
+	f.differs("It was not run: %v.", why)
+	return f, nil
 }
 
 // Lines are the findings.

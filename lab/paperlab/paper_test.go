@@ -101,7 +101,7 @@ func TestMistakes(t *testing.T) {
 	for want, o := range map[string]paperlab.Options{
 		`no experiment "alchemy"`: {Title: arena.Title, Names: []string{"alchemy"}},
 		"seeds is 65":             {Title: arena.Title, Seeds: 65},
-		"nobody to reckon":        {Title: stack.Title, Names: []string{"reckoning"}},
+		"who is where":            {Title: stack.Title, Names: []string{"reckoning"}},
 	} {
 		if _, err := paperlab.Run(t.Context(), o); err == nil ||
 			!strings.Contains(err.Error(), want) {

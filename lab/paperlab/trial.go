@@ -52,7 +52,8 @@ func tunnelFigures(ctx context.Context, o *Options, p lab.Progress,
 	var jobs []lab.Job
 	for i, seed := range o.seeds() {
 		jobs = append(jobs, lab.Job{
-			What: fmt.Sprintf("%s on %s, seed %d", a.Name, field.Name, seed), Work: 1, Do: func(ctx context.Context) (err error) {
+			What: fmt.Sprintf("%s on %s, seed %d", a.Name, field.Name, seed), Work: 1,
+			Do: func(ctx context.Context) (err error) {
 				setup := tunnel.Setup{Subject: s, Arch: a, Field: field, Players: t.players,
 					Seed: seed, Warm: warm, Time: length, Cut: -1}
 				if t.film != nil {
