@@ -3,6 +3,7 @@ package paperlab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coeval-dev/coeval/lab"
@@ -20,12 +21,17 @@ func bandwidth(ctx context.Context, o *Options, p lab.Progress) (*Finding, error
 		many, length = []int{8}, 4*time.Second
 	}
 	f := &Finding{Seeds: o.seeds()}
+	// one level for all, so that they can be compared
+	s, err := lab.NewSubject(o.Title, o.Level, many[len(many)-1])
+	if err != nil {
+		return nil, err
+	}
 	alpha, inView := map[int][]float64{}, map[int][]float64{}
 	var rows, large []*bandwidthlab.Result
 	for i, seed := range f.Seeds {
 		for k, clients := range [][]int{few, append([]int{1}, many...)} {
 			share := 1 / float64(2*len(f.Seeds))
-			b := bandwidthlab.Options{Title: o.Title, Level: o.Level, Clients: clients,
+			b := bandwidthlab.Options{Title: o.Title, Level: s.Level, Clients: clients,
 				Time: length, Exchange: min(length, 10*time.Second), BytesOnly: true, Seed: seed,
 				Progress: p.Within(float64(2*i+k)*share, share)}
 			if k == 1 {
@@ -35,7 +41,7 @@ func bandwidth(ctx context.Context, o *Options, p lab.Progress) (*Finding, error
 			if err != nil {
 				return nil, err
 			}
-			f.Game = r.Game
+			f.Game = fmt.Sprintf("%s, level %q", r.Game, s.Level)
 			if k == 1 {
 				large = append(large, r)
 			} else {
@@ -55,7 +61,7 @@ func bandwidth(ctx context.Context, o *Options, p lab.Progress) (*Finding, error
 	}
 	f.Tables = append(f.Tables, quakeUpdates(append(few[1:], many...), alpha, inView))
 	f.Tables = joined(f.Tables)
-	bandwidthDiffers(f)
+	bandwidthDiffers(f, alpha)
 	return f, nil
 }
 
@@ -203,7 +209,7 @@ func quakeUpdates(clients []int, alpha, inView map[int][]float64) Table {
 	return t
 }
 
-func bandwidthDiffers(f *Finding) {
+func bandwidthDiffers(f *Finding, alpha map[int][]float64) {
 	f.differs("Commands cost more here: a packet goes out at each of 60 ticks a second, " +
 		"encrypted and authenticated, with the last four commands in it. Quake's rate is not " +
 		"said; its packets have three.")
@@ -214,7 +220,10 @@ func bandwidthDiffers(f *Finding) {
 		"signatures) is in no formula; it is most of the difference for few clients.")
 	f.differs("The published private network counts as if each client were a mirror (b n²); here " +
 		"m mirrors exchange b n (m-1), and several clients share a packet.")
-	f.differs("α is not steady. With few players it depends on who meets whom, so it differs " +
-		"from seed to seed; the published figures are of one game each, and lie as far apart " +
-		"from each other as single games do here.")
+	two := alpha[2]
+	f.differs("α is not steady. With few players it depends on who meets whom: with two clients "+
+		"it is %.0f to %.0f %% from seed to seed. It falls as more of them spread over the level. "+
+		"The published figures are of one game each. It depends on the level as much: on one that "+
+		"is made for few players nearly everybody is in view (--map).",
+		slices.Min(two), slices.Max(two))
 }
