@@ -86,8 +86,8 @@ func doom3(ctx context.Context, o *Options, p lab.Progress) (*Finding, error) {
 		"have less left to save.")
 	f.differs("How much differences save depends on how much stands still. Bots of an action " +
 		"game keep moving, and DOOM III's levels have many entities that never do.")
-	f.differs("Run lengths save less where unchanged entities are omitted: their zeros are gone " +
-		"already. With them written, what remains after run lengths is near to omitting them.")
+	f.differs("Run lengths save little where unchanged entities are omitted: their zeros are gone " +
+		"already. Where they are written, run lengths take back about half of what that costs.")
 	return f, nil
 }
 
