@@ -32,13 +32,14 @@ type exactForm struct {
 const (
 	// moveRetry is after how long a move that was not acknowledged is sent again.
 	moveRetry = 200 * time.Millisecond
-	// mostTold bounds the events that are remembered.
-	mostTold = 1 << 14
+	// mostTold bounds the events that are remembered, and mostMoves the moves that wait for the
+	// überserver: one more has gone to all without promise, and only so.
+	mostTold, mostMoves = 1 << 14, 1 << 13
 )
 
 // giveExact keeps a move until the überserver has it.
 func (m *Mirror) giveExact(it item) {
-	if m.opt.Exact && m.roll.uber != m.roll.self {
+	if m.opt.Exact && m.roll.uber != m.roll.self && len(m.exact.moves) < mostMoves {
 		m.exact.moves = append(m.exact.moves, it)
 	}
 }
