@@ -12,26 +12,30 @@ import (
 )
 
 // magic is how every trace begins. Its number changes with the format. The first one, which is
-// still read, had no inputs beside joins, leaves and commands.
+// still read, had no inputs beside joins, leaves and commands. The third is that of traces with
+// attachments; it is the second otherwise.
 const (
-	magic      = "coeval trace 2\n"
-	firstMagic = "coeval trace 1\n"
+	magic         = "coeval trace 2\n"
+	firstMagic    = "coeval trace 1\n"
+	attachedMagic = "coeval trace 3\n"
 )
 
 // What a block holds.
 const (
-	blockHeader = 'H'
-	blockState  = 'S'
-	blockInputs = 'I'
-	blockEnd    = 'E'
+	blockHeader   = 'H'
+	blockState    = 'S'
+	blockInputs   = 'I'
+	blockAttached = 'A'
+	blockEnd      = 'E'
 )
 
 // longest is the longest payload of each kind of block.
 var longest = map[byte]uint64{
-	blockHeader: 4 << 20,
-	blockInputs: 160 << 20, // no more than what the largest tick can take; see worst
-	blockState:  maxState + 64,
-	blockEnd:    64,
+	blockHeader:   4 << 20,
+	blockInputs:   160 << 20, // no more than what the largest tick can take; see worst
+	blockState:    maxState + 64,
+	blockAttached: maxAttached,
+	blockEnd:      64,
 }
 
 // A block is a kind, the length of its payload, the payload, and a checksum. The checksum goes on
@@ -79,7 +83,7 @@ type blockWriter struct {
 	err  error
 }
 
-func (b *blockWriter) start() {
+func (b *blockWriter) start(magic string) {
 	b.crc = crcOf(magic)
 	b.write([]byte(magic))
 }

@@ -29,7 +29,7 @@ func Cut(g *world.Game, r *Reader, out io.Writer, from, to world.Tick) error {
 	}
 	h := *r.Header()
 	h.First = c.world.Tick()
-	w, err := newWriter(out, h)
+	w, err := newWriter(out, h, false)
 	if err != nil {
 		return err
 	}

@@ -95,6 +95,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)*2/3])
 	f.Add([]byte(magic))
+	frames, _, _ := journal(f, 12)
+	f.Add(frames)
 	f.Fuzz(readAll)
 }
 
@@ -106,6 +108,8 @@ func FuzzBlocks(f *testing.F) {
 		ticks: 70, inputs: newPeople(1, 2).act, options: Options{StateEvery: 40}}.record(f, shooter)
 	whole := unframe(data)
 	f.Add(whole)
+	frames, _, _ := journal(f, 12)
+	f.Add(unframe(frames))
 	w, err := shooter.New(world.Settings{Seed: 7, Secret: 9})
 	if err != nil {
 		f.Fatal(err)
@@ -116,7 +120,7 @@ func FuzzBlocks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
 		b := &blockWriter{out: &out}
-		b.start()
+		b.start(attachedMagic) // of which the second version is a part
 		if len(data) > 0 && data[0] != blockHeader {
 			b.put(blockHeader, header)
 		}
@@ -133,7 +137,7 @@ func FuzzBlocks(f *testing.F) {
 func unframe(data []byte) (out []byte) {
 	var b blockReader
 	b.reset(bytes.NewReader(data[len(magic):]), 0, 0)
-	b.crc = crcOf(magic)
+	b.crc = crcOf(string(data[:len(magic)]))
 	for {
 		kind, payload, err := b.next()
 		if err != nil {

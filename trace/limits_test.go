@@ -32,7 +32,7 @@ func forge(slots int) *forger {
 	}
 	h := Header{Game: "shooter", Rate: 60, Commands: s}
 	f.head = newHistory(&Header{Commands: s}, 1<<30)
-	f.blocks.start()
+	f.blocks.start(magic)
 	f.blocks.put(blockHeader, h.append(nil))
 	f.state([]byte("a world"), true)
 	return f
@@ -179,7 +179,7 @@ func TestLimits(t *testing.T) {
 // TestPadding records worlds that pack far better than a reader lets pass, and reads them.
 func TestPadding(t *testing.T) {
 	var out bytes.Buffer
-	w, err := newWriter(&out, Header{Game: "x", Rate: 60})
+	w, err := newWriter(&out, Header{Game: "x", Rate: 60}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

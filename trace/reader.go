@@ -31,6 +31,10 @@ type Reader struct {
 	// the bytes of all states so far, unpacked
 	unpacked int64
 	err      error
+
+	attaches bool   // the trace may have attachments
+	waits    bool   // there is one that belongs to the next record
+	attached []byte // which it is
 }
 
 // Counts are what a Reader has come by so far.
@@ -65,14 +69,16 @@ func OpenWithin(in io.Reader, l Limits) (*Reader, error) {
 		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("trace: %w", err)
 	} else if n < len(head) && n > 0 && (string(head[:n]) == magic[:n] ||
-		string(head[:n]) == firstMagic[:n]) {
+		string(head[:n]) == firstMagic[:n] || string(head[:n]) == attachedMagic[:n]) {
 		return nil, &DamageError{Err: fmt.Errorf("%w: before its header", ErrCut)}
 	}
-	if string(head) != magic && string(head) != firstMagic {
+	r.attaches = string(head) == attachedMagic
+	if string(head) != magic && string(head) != firstMagic && !r.attaches {
 		if string(head[:len(magic)-2]) == magic[:len(magic)-2] {
 			return nil, fmt.Errorf(
-				"trace: %w that this program can read: it says %q, and %q or %q is needed; "+
-					"use a program of its version", ErrNotTrace, head, magic, firstMagic)
+				"trace: %w that this program can read: it says %q, and one from %q to %q is "+
+					"needed; use a program of its version", ErrNotTrace, head, firstMagic,
+				attachedMagic)
 		}
 		return nil, fmt.Errorf("trace: %w: it does not begin like one", ErrNotTrace)
 	}
@@ -158,6 +164,11 @@ func (r *Reader) advance() (*Record, error) {
 			return r.state(payload)
 		case kind == blockEnd:
 			return nil, r.end(payload)
+		case kind == blockAttached:
+			if err := r.attach(payload); err != nil {
+				return nil, err
+			}
+			continue
 		case kind != blockInputs:
 			return nil, fmt.Errorf("%w: a second header", ErrDamaged)
 		}
@@ -188,6 +199,7 @@ func (r *Reader) state(payload []byte) (*Record, error) {
 	r.counts.StateBytes += r.blocks.at - r.start
 	rec := r.empty()
 	rec.state, rec.Hash, rec.HashBits = s, hash, 64
+	r.give(rec)
 	return rec, nil
 }
 
@@ -262,6 +274,7 @@ func (r *Reader) step() (*Record, error) {
 		// Writer.
 		return nil, fmt.Errorf("%w: a block of inputs makes no sense", ErrDamaged)
 	}
+	r.give(rec)
 	r.tick = rec.Tick
 	r.counts.Ticks++
 	r.counts.Commands += len(rec.Players)
@@ -306,13 +319,16 @@ func (r *Reader) SkipTo(t world.Tick) error {
 	}
 	counts := r.counts
 	at, crc, tick := r.blocks.at, r.blocks.crc, r.tick // of the best place so far
-	for {
-		here, sum := r.blocks.at, r.blocks.crc
+	here, sum := at, crc
+	for follows := false; ; {
+		if !follows { // an attachment belongs to what follows it
+			here, sum = r.blocks.at, r.blocks.crc
+		}
 		kind, payload, err := r.next()
 		if err != nil || kind == blockEnd {
 			break // whoever reads up to here will be told
 		}
-		if kind != blockState {
+		if follows = kind == blockAttached; kind != blockState {
 			continue
 		}
 		found, _, _, err := parseState(payload, &r.packer)

@@ -25,6 +25,9 @@ type Record struct {
 	// HashBits bits, which are 0, 8 or 64.
 	Hash     uint64
 	HashBits int
+	// Attached is what the program that recorded has attached to it, or nil; see Writer.Attach. It
+	// is good until the next record.
+	Attached []byte
 
 	images []int32
 	slots  int

@@ -97,7 +97,7 @@ func TestNotATrace(t *testing.T) {
 	}{
 		{"", "does not begin like one", ErrNotTrace},
 		{"MZ this is a program, not a trace", "does not begin like one", ErrNotTrace},
-		{"coeval trace 3\nH", "use a program of its version", ErrNotTrace},
+		{"coeval trace 4\nH", "use a program of its version", ErrNotTrace},
 		{"coeval tra", "before its header", ErrCut},
 		{magic, "at byte 15", ErrCut},
 		{magic + "H\x05abc", "in the middle", ErrCut},

@@ -26,6 +26,9 @@ type Options struct {
 	// StateEvery is after how many ticks the whole world is recorded, for tools to begin there.
 	// Default: those of a minute. Below 0, only the first state is.
 	StateEvery int
+	// Attach is something of the program's own that belongs to the first state; see Writer.Attach.
+	// Default: nothing, and Attach must not be called.
+	Attach []byte
 }
 
 // A Writer records a run. It keeps about a second in memory; once a second it writes a block, in
@@ -40,11 +43,12 @@ type Writer struct {
 	coder   coder
 	packer  packer
 
-	tick   world.Tick // the last one recorded
-	closed bool
-	last   uint64 // the hash at tick, as far as known
-	bits   int
-	since  int // ticks since the last state
+	tick     world.Tick // the last one recorded
+	closed   bool
+	attaches bool   // it may have attachments
+	last     uint64 // the hash at tick, as far as known
+	bits     int
+	since    int // ticks since the last state
 
 	first   world.Tick // of the block under way
 	ticks   int
@@ -65,24 +69,34 @@ func NewWriter(out io.Writer, w *world.World, o Options) (*Writer, error) {
 	}
 	o.HashEvery = cmp.Or(o.HashEvery, 1)
 	o.StateEvery = cmp.Or(o.StateEvery, 60*w.Game().Rate())
-	t, err := newWriter(out, headerOf(w, o.Build, o.Note))
+	t, err := newWriter(out, headerOf(w, o.Build, o.Note), o.Attach != nil)
 	if err != nil {
 		return nil, err
 	}
 	t.game, t.opt = w.Game(), o
+	t.opt.Attach = nil
+	if t.attaches {
+		if err := t.Attach(o.Attach); err != nil {
+			return nil, err
+		}
+	}
 	return t, t.State(w)
 }
 
 // newWriter begins a trace that is not of a run of this program.
-func newWriter(out io.Writer, h Header) (*Writer, error) {
+func newWriter(out io.Writer, h Header, attaches bool) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
 	t := &Writer{
 		blocks: blockWriter{out: out}, rate: h.Rate, history: newHistory(&h, maxNumbers),
-		buf: make([]byte, 1<<14)}
+		buf: make([]byte, 1<<14), attaches: attaches}
 	t.slots = len(t.history.schema.Slots)
-	t.blocks.start()
+	if attaches {
+		t.blocks.start(attachedMagic)
+	} else {
+		t.blocks.start(magic)
+	}
 	t.blocks.put(blockHeader, h.append(nil))
 	return t, t.blocks.err
 }
@@ -102,17 +116,13 @@ func (t *Writer) Tick(in *world.Inputs, w *world.World) error {
 			"trace: %w: tick %d after %d; record each once, when it is final, and call State "+
 				"where a run jumps ahead", ErrOrder, w.Tick(), t.tick)
 	}
-	r := &t.record
-	r.Tick = w.Tick()
-	if err := r.set(in, t.slots); err != nil {
-		return err
-	}
-	r.Hash, r.HashBits = 0, 0
+	var hash uint64
+	hashed := false
 	whole := t.ticks+1 >= t.rate // this tick ends a block
-	if e := t.opt.HashEvery; e > 0 && (whole || uint64(r.Tick)%uint64(e) == 0) {
-		r.Hash, r.HashBits = w.Hash(), 64
+	if e := t.opt.HashEvery; e > 0 && (whole || uint64(w.Tick())%uint64(e) == 0) {
+		hash, hashed = w.Hash(), true
 	}
-	if err := t.put(r); err != nil {
+	if err := t.add(in, w.Tick(), hash, hashed); err != nil {
 		return err
 	}
 	if e := t.opt.StateEvery; e > 0 && t.since >= e {
@@ -121,11 +131,42 @@ func (t *Writer) Tick(in *world.Inputs, w *world.World) error {
 	return t.blocks.err
 }
 
+// Frame records what came into the tick after the last, where the world itself is elsewhere: with
+// its hash, if that is known. What was recorded since the last Flush is one block; who flushes
+// after each Frame has a journal, of which a crash takes nothing that was flushed before.
+func (t *Writer) Frame(tick world.Tick, in *world.Inputs, hash uint64, hashed bool) error {
+	switch {
+	case t.closed:
+		return errClosed
+	case tick != t.tick+1:
+		return fmt.Errorf("trace: %w: tick %d after %d", ErrOrder, tick, t.tick)
+	case t.blocks.err != nil:
+		return t.blocks.err
+	}
+	return t.add(in, tick, hash, hashed)
+}
+
+// add puts a tick into the block under way.
+func (t *Writer) add(in *world.Inputs, tick world.Tick, hash uint64, hashed bool) error {
+	r := &t.record
+	r.Tick = tick
+	if err := r.set(in, t.slots); err != nil {
+		return err
+	}
+	r.Hash, r.HashBits = 0, 0
+	if hashed {
+		r.Hash, r.HashBits = hash, 64
+	}
+	return t.put(r)
+}
+
+var errClosed = errors.New("trace: the trace is closed")
+
 // Fatal records what came into the tick after the last, in which the game panicked: so there is no
 // world after it, and the trace ends. A replay panics where the run did.
 func (t *Writer) Fatal(in *world.Inputs) error {
 	if t.closed {
-		return errors.New("trace: the trace is closed")
+		return errClosed
 	}
 	r := &t.record
 	r.Tick, r.Hash, r.HashBits = t.tick+1, 0, 0
@@ -156,7 +197,7 @@ func (t *Writer) State(w *world.World) error {
 func (t *Writer) ready(w *world.World) error {
 	switch {
 	case t.closed:
-		return errors.New("trace: the trace is closed")
+		return errClosed
 	case t.game != w.Game():
 		return fmt.Errorf("trace: the world is of another game than the trace, %q", w.Game().Name())
 	}
